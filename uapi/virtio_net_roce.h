@@ -1,0 +1,990 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * virtio-net RoCE: what driver and device say to each other.
+ *
+ * This is the one home of the wire format: kernel modules, rdma-core provider,
+ * device and tests include this file and define none of it again.  The layout
+ * is that of the RFC v2 of VIRTIO_NET_F_ROCE (May 2022), in which enumerations
+ * count from 0 in the order given there.
+ *
+ * All fields are little-endian but for the bytes of a GID, a MAC address and
+ * immediate data, which are opaque or in network order.  Padding and reserved
+ * fields are written as zero and not looked at, so that a later capability can
+ * give them a meaning.
+ */
+#ifndef _UAPI_VIRTIO_NET_ROCE_H
+#define _UAPI_VIRTIO_NET_ROCE_H
+
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#else
+#include <assert.h>
+#include <stddef.h>
+#endif
+#include <linux/types.h>
+
+#define VNR_ASSERT_SIZE(type, size) \
+	static_assert(sizeof(type) == (size), #type " is not " #size " bytes")
+#define VNR_ASSERT_OFFSET(type, member, offset) \
+	static_assert(offsetof(type, member) == (offset), \
+		      #type "." #member " is not at " #offset)
+
+/* ------------------------------------------------------------------------- */
+/* Feature, configuration space, queues                                      */
+/* ------------------------------------------------------------------------- */
+
+/*
+ * The bit number is also that of VIRTIO_NET_F_GUEST_USO6 of the virtio
+ * standard, so that it says nothing on its own.  A function offers RoCE only if
+ * it also offers VIRTIO_NET_F_CTRL_VQ, its device configuration space has at
+ * least VIRTIO_NET_ROCE_CONFIG_SIZE bytes, both limits in it are between 1 and
+ * VIRTIO_NET_ROCE_MAX_OBJECTS, and it has as many virtqueues as they call for.
+ */
+#define VIRTIO_NET_F_ROCE		55
+
+#define VIRTIO_NET_ROCE_CONFIG_SIZE	32
+#define VIRTIO_NET_ROCE_MAX_OBJECTS	16384
+
+/**
+ * struct virtio_net_roce_config - RoCE part of the virtio-net configuration
+ * @max_rdma_qps: number of queue pairs (L); each is one send and one receive
+ *                virtqueue
+ * @max_rdma_cqs: number of completion queues (M), one virtqueue each; the RFC
+ *                prints it as max_rdma_cps in one place
+ *
+ * Stands at VIRTIO_NET_ROCE_CONFIG_OFFSET of the device configuration space.
+ */
+struct virtio_net_roce_config {
+	__le32 max_rdma_qps;
+	__le32 max_rdma_cqs;
+};
+
+VNR_ASSERT_SIZE(struct virtio_net_roce_config, 8);
+
+#define VIRTIO_NET_ROCE_CONFIG_OFFSET	24
+
+/*
+ * Order of the virtqueues, N being the number of receive/transmit pairs
+ * (max_virtqueue_pairs where MQ or RSS was negotiated, else 1):
+ *   0 … 2N-1         Ethernet
+ *   2N               control
+ *   2N+1 … 2N+M      completion queues; CQN n is virtqueue 2N+1+n
+ *   2N+M+1 + 2n      send queue of QPN n
+ *   2N+M+2 + 2n      receive queue of QPN n
+ * QPN 0 is SMI, which RoCE has no use for, and QPN 1 is GSI.
+ */
+#define VIRTIO_NET_ROCE_QPN_SMI		0
+#define VIRTIO_NET_ROCE_QPN_GSI		1
+
+/* ------------------------------------------------------------------------- */
+/* Control commands                                                          */
+/* ------------------------------------------------------------------------- */
+
+/*
+ * A command is a chain on the control virtqueue.  Device-readable: class,
+ * command, then the request; device-writable: ack, then the response without
+ * any padding between the two.  The response is valid only if ack is
+ * VIRTIO_NET_OK; with VIRTIO_NET_ERR nothing has changed in the device.
+ */
+#define VIRTIO_NET_CTRL_ROCE		6
+
+enum virtio_net_ctrl_roce_cmd {
+	VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE	= 0,
+	VIRTIO_NET_CTRL_ROCE_QUERY_PORT		= 1,
+	VIRTIO_NET_CTRL_ROCE_CREATE_CQ		= 2,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_CQ		= 3,
+	VIRTIO_NET_CTRL_ROCE_CREATE_PD		= 4,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_PD		= 5,
+	VIRTIO_NET_CTRL_ROCE_GET_DMA_MR		= 6,
+	VIRTIO_NET_CTRL_ROCE_REG_USER_MR	= 7,
+	VIRTIO_NET_CTRL_ROCE_DEREG_MR		= 8,
+	VIRTIO_NET_CTRL_ROCE_CREATE_QP		= 9,
+	VIRTIO_NET_CTRL_ROCE_MODIFY_QP		= 10,
+	VIRTIO_NET_CTRL_ROCE_QUERY_QP		= 11,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_QP		= 12,
+	VIRTIO_NET_CTRL_ROCE_CREATE_AH		= 13,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_AH		= 14,
+	VIRTIO_NET_CTRL_ROCE_ADD_GID		= 15,
+	VIRTIO_NET_CTRL_ROCE_DEL_GID		= 16,
+	VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ	= 17,
+
+	/* 18 … 31 are left to what the RFC may become. */
+
+	/* 32 … 39: VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS */
+	VIRTIO_NET_CTRL_ROCE_ALLOC_MR		= 32,
+
+	/* One more than the largest; not all numbers below it are in use. */
+	VIRTIO_NET_CTRL_ROCE_NUM		= 33,
+};
+
+/**
+ * enum virtio_ib_device_cap - bits of &virtio_rdma_ack_query_device.device_cap_flags
+ * @VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN: RC responders answer a message that finds
+ *	no receive request with an RNR NAK
+ * @VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS: memory regions that work requests
+ *	register and invalidate, for consumers inside the kernel: ALLOC_MR,
+ *	&virtio_rdma_ack_query_device.max_fast_reg_pages,
+ *	%VIRTIO_IB_QP_FAST_REG, %VIRTIO_IB_WR_LOCAL_INV,
+ *	%VIRTIO_IB_WR_SEND_WITH_INV, %VIRTIO_IB_WR_REG_MR
+ *
+ * Every extension of this device has its bit here; a device of the RFC offers
+ * bit 0 at most.
+ */
+enum virtio_ib_device_cap {
+	VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN		= 1 << 0,
+	VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS	= 1 << 1,
+};
+
+/**
+ * struct virtio_rdma_ack_query_device - response to QUERY_DEVICE (no request)
+ * @device_cap_flags: &enum virtio_ib_device_cap
+ * @max_mr_size: largest memory region, bytes
+ * @page_size_cap: page sizes that REG_USER_MR takes, a bit each (bit 12 = 4 KiB)
+ * @hw_ver: hardware version, for people to read
+ * @max_qp_wr: work requests that one send or receive queue holds; never more
+ *	than the size of its virtqueue
+ * @max_send_sge: scatter/gather elements of a send request
+ * @max_recv_sge: scatter/gather elements of a receive request
+ * @max_sge_rd: scatter/gather elements of an RDMA READ request
+ * @max_cqe: completions that one CQ holds; never more than its virtqueue's size
+ * @max_mr: number of memory regions
+ * @max_pd: number of protection domains
+ * @max_qp_rd_atom: RDMA READs that a QP serves at a time as responder
+ * @max_qp_init_rd_atom: RDMA READs that a QP has outstanding as requester
+ * @max_ah: number of address handles
+ * @local_ca_ack_delay: 4.096 µs * 2^n, the time until the device answers
+ * @padding: zero
+ * @max_fast_reg_pages: pages that a memory region of ALLOC_MR takes at most;
+ *	zero without %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
+ * @reserved: zero
+ */
+struct virtio_rdma_ack_query_device {
+	__le64 device_cap_flags;
+	__le64 max_mr_size;
+	__le64 page_size_cap;
+	__le32 hw_ver;
+	__le32 max_qp_wr;
+	__le32 max_send_sge;
+	__le32 max_recv_sge;
+	__le32 max_sge_rd;
+	__le32 max_cqe;
+	__le32 max_mr;
+	__le32 max_pd;
+	__le32 max_qp_rd_atom;
+	__le32 max_qp_init_rd_atom;
+	__le32 max_ah;
+	__u8 local_ca_ack_delay;
+	__u8 padding[3];
+	__le32 max_fast_reg_pages;
+	__le32 reserved[13];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, hw_ver, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, local_ca_ack_delay, 68);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_fast_reg_pages, 72);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 76);
+
+/**
+ * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
+ * @gid_tbl_len: number of entries of the GID table
+ * @max_msg_sz: largest message, bytes
+ * @reserved: zero
+ */
+struct virtio_rdma_ack_query_port {
+	__le32 gid_tbl_len;
+	__le32 max_msg_sz;
+	__le32 reserved[6];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_port, 32);
+
+/**
+ * struct virtio_rdma_cmd_create_cq - request of CREATE_CQ
+ * @cqe: completions that the CQ shall hold
+ */
+struct virtio_rdma_cmd_create_cq {
+	__le32 cqe;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_cq, 4);
+
+/**
+ * struct virtio_rdma_ack_create_cq - response to CREATE_CQ
+ * @cqn: the CQ and, by it, its virtqueue
+ */
+struct virtio_rdma_ack_create_cq {
+	__le32 cqn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_cq, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_cq - request of DESTROY_CQ (no response)
+ * @cqn: a CQ that no QP is associated with
+ */
+struct virtio_rdma_cmd_destroy_cq {
+	__le32 cqn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_cq, 4);
+
+/**
+ * struct virtio_rdma_ack_create_pd - response to CREATE_PD (no request)
+ * @pdn: handle of the protection domain
+ */
+struct virtio_rdma_ack_create_pd {
+	__le32 pdn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_pd, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_pd - request of DESTROY_PD (no response)
+ * @pdn: a protection domain without QPs, MRs and AHs
+ */
+struct virtio_rdma_cmd_destroy_pd {
+	__le32 pdn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_pd, 4);
+
+/**
+ * enum virtio_ib_access_flags - rights of a memory region and of a QP
+ * @VIRTIO_IB_ACCESS_LOCAL_WRITE: the device may write to it for its own QPs
+ * @VIRTIO_IB_ACCESS_REMOTE_WRITE: a peer may write to it
+ * @VIRTIO_IB_ACCESS_REMOTE_READ: a peer may read from it
+ *
+ * Reading for a QP of the same protection domain is always granted.
+ */
+enum virtio_ib_access_flags {
+	VIRTIO_IB_ACCESS_LOCAL_WRITE		= 1 << 0,
+	VIRTIO_IB_ACCESS_REMOTE_WRITE		= 1 << 1,
+	VIRTIO_IB_ACCESS_REMOTE_READ		= 1 << 2,
+};
+
+/**
+ * struct virtio_rdma_cmd_get_dma_mr - request of GET_DMA_MR
+ * @pdn: protection domain
+ * @access_flags: &enum virtio_ib_access_flags
+ *
+ * The region is all memory that the device reaches, at its device addresses.
+ * For consumers inside the kernel only.
+ */
+struct virtio_rdma_cmd_get_dma_mr {
+	__le32 pdn;
+	__le32 access_flags;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_get_dma_mr, 8);
+
+/**
+ * struct virtio_rdma_ack_get_dma_mr - response to GET_DMA_MR
+ * @mrn: handle of the memory region
+ * @lkey: key for scatter/gather elements
+ * @rkey: key for the peer
+ */
+struct virtio_rdma_ack_get_dma_mr {
+	__le32 mrn;
+	__le32 lkey;
+	__le32 rkey;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_get_dma_mr, 12);
+
+/**
+ * struct virtio_rdma_cmd_reg_user_mr - request of REG_USER_MR
+ * @pdn: protection domain
+ * @access_flags: &enum virtio_ib_access_flags
+ * @virt_addr: address that work requests use for the first byte
+ * @length: bytes
+ * @npages: number of pages; they cover [virt_addr, virt_addr + length) exactly
+ * @padding: zero
+ * @pages: device address of each page, 4096 bytes each and aligned to it
+ */
+struct virtio_rdma_cmd_reg_user_mr {
+	__le32 pdn;
+	__le32 access_flags;
+	__le64 virt_addr;
+	__le64 length;
+	__le32 npages;
+	__le32 padding;
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_reg_user_mr, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_reg_user_mr, pages, 32);
+
+#define VIRTIO_RDMA_MR_PAGE_SHIFT	12
+
+/**
+ * struct virtio_rdma_ack_reg_user_mr - response to REG_USER_MR
+ * @mrn: handle of the memory region
+ * @lkey: key for scatter/gather elements
+ * @rkey: key for the peer
+ */
+struct virtio_rdma_ack_reg_user_mr {
+	__le32 mrn;
+	__le32 lkey;
+	__le32 rkey;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_reg_user_mr, 12);
+
+/**
+ * struct virtio_rdma_cmd_dereg_mr - request of DEREG_MR (no response)
+ * @mrn: handle of the memory region
+ */
+struct virtio_rdma_cmd_dereg_mr {
+	__le32 mrn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_dereg_mr, 4);
+
+/**
+ * struct virtio_rdma_cmd_alloc_mr - request of ALLOC_MR
+ * @pdn: protection domain
+ * @max_pages: pages that it shall take, 1 … max_fast_reg_pages
+ *
+ * The region begins invalid: no access by its keys succeeds before a request
+ * %VIRTIO_IB_WR_REG_MR gave it pages.  DEREG_MR destroys it in any state.
+ * For consumers inside the kernel only.
+ */
+struct virtio_rdma_cmd_alloc_mr {
+	__le32 pdn;
+	__le32 max_pages;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_alloc_mr, 8);
+
+/**
+ * struct virtio_rdma_ack_alloc_mr - response to ALLOC_MR
+ * @mrn: handle of the memory region
+ * @lkey: key for scatter/gather elements
+ * @rkey: key for the peer, equal to @lkey
+ *
+ * A registration changes the lower %VIRTIO_RDMA_KEY_TAG_BITS bits of the keys to
+ * whatever the driver chose and leaves the others as they are.
+ */
+struct virtio_rdma_ack_alloc_mr {
+	__le32 mrn;
+	__le32 lkey;
+	__le32 rkey;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_alloc_mr, 12);
+
+#define VIRTIO_RDMA_KEY_TAG_BITS	8
+
+/**
+ * struct virtio_rdma_qp_cap - capabilities of a queue pair
+ * @max_send_wr: work requests of the send queue
+ * @max_recv_wr: work requests of the receive queue
+ * @max_send_sge: scatter/gather elements of a send request
+ * @max_recv_sge: scatter/gather elements of a receive request
+ * @max_inline_data: inline bytes of a send request
+ * @padding: zero
+ */
+struct virtio_rdma_qp_cap {
+	__le32 max_send_wr;
+	__le32 max_recv_wr;
+	__le32 max_send_sge;
+	__le32 max_recv_sge;
+	__le32 max_inline_data;
+	__le32 padding;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_qp_cap, 24);
+
+enum virtio_ib_qp_type {
+	VIRTIO_IB_QPT_SMI			= 0,
+	VIRTIO_IB_QPT_GSI			= 1,
+	VIRTIO_IB_QPT_RC			= 2,
+	VIRTIO_IB_QPT_UC			= 3,
+	VIRTIO_IB_QPT_UD			= 4,
+};
+
+/**
+ * enum virtio_ib_qp_create_flags - bits of &virtio_rdma_cmd_create_qp.flags
+ * @VIRTIO_IB_QP_FAST_REG: send requests may be %VIRTIO_IB_WR_REG_MR and
+ *	%VIRTIO_IB_WR_LOCAL_INV
+ *
+ * Whoever writes a request %VIRTIO_IB_WR_REG_MR makes any memory of the guest
+ * accessible that he names.  So a driver does not set the bit for a QP whose
+ * send queue a process can write to.
+ */
+enum virtio_ib_qp_create_flags {
+	VIRTIO_IB_QP_FAST_REG			= 1 << 0,
+};
+
+/**
+ * struct virtio_rdma_cmd_create_qp - request of CREATE_QP
+ * @pdn: protection domain
+ * @qp_type: &enum virtio_ib_qp_type
+ * @sq_sig_all: if not 0, each send request leaves a completion
+ * @flags: &enum virtio_ib_qp_create_flags; zero, and not looked at, without
+ *	%VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
+ * @padding: zero
+ * @send_cqn: CQ of the send queue
+ * @recv_cqn: CQ of the receive queue
+ * @cap: capabilities
+ * @reserved: zero
+ */
+struct virtio_rdma_cmd_create_qp {
+	__le32 pdn;
+	__u8 qp_type;
+	__u8 sq_sig_all;
+	__u8 flags;
+	__u8 padding;
+	__le32 send_cqn;
+	__le32 recv_cqn;
+	struct virtio_rdma_qp_cap cap;
+	__le32 reserved[4];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_qp, 56);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_qp, flags, 6);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_qp, cap, 16);
+
+/**
+ * struct virtio_rdma_ack_create_qp - response to CREATE_QP
+ * @qpn: the QP, on the wire and, by it, its two virtqueues
+ */
+struct virtio_rdma_ack_create_qp {
+	__le32 qpn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_qp, 4);
+
+/**
+ * struct virtio_rdma_global_route - Global Routing Header attributes
+ * @dgid: destination GID
+ * @flow_label: flow label
+ * @sgid_index: index of the source GID
+ * @hop_limit: hop limit
+ * @traffic_class: traffic class
+ * @padding: zero
+ */
+struct virtio_rdma_global_route {
+	__u8 dgid[16];
+	__le32 flow_label;
+	__u8 sgid_index;
+	__u8 hop_limit;
+	__u8 traffic_class;
+	__u8 padding;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_global_route, 24);
+
+/**
+ * struct virtio_rdma_ah_attr - address vector
+ * @grh: Global Routing Header attributes
+ * @dmac: MAC address of the destination or of the next hop
+ * @reserved: zero
+ */
+struct virtio_rdma_ah_attr {
+	struct virtio_rdma_global_route grh;
+	__u8 dmac[6];
+	__u8 reserved[10];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ah_attr, 40);
+
+/*
+ * Not Linux's values: the RFC has neither P_Key index nor port, so that a driver
+ * translates bit by bit.
+ */
+enum virtio_ib_qp_attr_mask {
+	VIRTIO_IB_QP_STATE			= 1 << 0,
+	VIRTIO_IB_QP_CUR_STATE			= 1 << 1,
+	VIRTIO_IB_QP_ACCESS_FLAGS		= 1 << 2,
+	VIRTIO_IB_QP_QKEY			= 1 << 3,
+	VIRTIO_IB_QP_AV				= 1 << 4,
+	VIRTIO_IB_QP_PATH_MTU			= 1 << 5,
+	VIRTIO_IB_QP_TIMEOUT			= 1 << 6,
+	VIRTIO_IB_QP_RETRY_CNT			= 1 << 7,
+	VIRTIO_IB_QP_RNR_RETRY			= 1 << 8,
+	VIRTIO_IB_QP_RQ_PSN			= 1 << 9,
+	VIRTIO_IB_QP_MAX_QP_RD_ATOMIC		= 1 << 10,
+	VIRTIO_IB_QP_MIN_RNR_TIMER		= 1 << 11,
+	VIRTIO_IB_QP_SQ_PSN			= 1 << 12,
+	VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC		= 1 << 13,
+	VIRTIO_IB_QP_CAP			= 1 << 14,
+	VIRTIO_IB_QP_DEST_QPN			= 1 << 15,
+	VIRTIO_IB_QP_RATE_LIMIT			= 1 << 16,
+};
+
+enum virtio_ib_qp_state {
+	VIRTIO_IB_QPS_RESET			= 0,
+	VIRTIO_IB_QPS_INIT			= 1,
+	VIRTIO_IB_QPS_RTR			= 2,
+	VIRTIO_IB_QPS_RTS			= 3,
+	VIRTIO_IB_QPS_SQD			= 4,
+	VIRTIO_IB_QPS_SQE			= 5,
+	VIRTIO_IB_QPS_ERR			= 6,
+};
+
+enum virtio_ib_mtu {
+	VIRTIO_IB_MTU_256			= 1,
+	VIRTIO_IB_MTU_512			= 2,
+	VIRTIO_IB_MTU_1024			= 3,
+	VIRTIO_IB_MTU_2048			= 4,
+	VIRTIO_IB_MTU_4096			= 5,
+};
+
+/**
+ * struct virtio_rdma_cmd_modify_qp - request of MODIFY_QP (no response)
+ * @qpn: the QP
+ * @attr_mask: which of the following are given, &enum virtio_ib_qp_attr_mask
+ * @qp_state: state to go to, &enum virtio_ib_qp_state
+ * @cur_qp_state: state that the driver believes the QP to be in
+ * @path_mtu: &enum virtio_ib_mtu
+ * @max_rd_atomic: RDMA READs outstanding as requester
+ * @max_dest_rd_atomic: RDMA READs served at a time as responder
+ * @min_rnr_timer: code of the delay that an RNR NAK asks for
+ * @timeout: ACK timeout, 4.096 µs * 2^n, 0 = for ever
+ * @retry_cnt: retries before RETRY_EXC_ERR
+ * @rnr_retry: RNR retries before RNR_RETRY_EXC_ERR, 7 = without end
+ * @padding: zero
+ * @qkey: Q_Key (UD)
+ * @rq_psn: PSN that the first received packet has (RC, UC)
+ * @sq_psn: PSN of the first packet to send
+ * @dest_qp_num: QPN of the peer (RC, UC)
+ * @qp_access_flags: what the peer may do, &enum virtio_ib_access_flags
+ * @rate_limit: packet pacing, kbit/s
+ * @cap: capabilities
+ * @ah_attr: address vector of the peer (RC, UC); the source GID is taken from the
+ *	GID table now, and a later change of the table does not touch the QP
+ * @reserved: zero
+ *
+ * A QP that goes to RESET gives its pending slots back used, without completions;
+ * the indices of its virtqueues go on.
+ */
+struct virtio_rdma_cmd_modify_qp {
+	__le32 qpn;
+	__le32 attr_mask;
+	__u8 qp_state;
+	__u8 cur_qp_state;
+	__u8 path_mtu;
+	__u8 max_rd_atomic;
+	__u8 max_dest_rd_atomic;
+	__u8 min_rnr_timer;
+	__u8 timeout;
+	__u8 retry_cnt;
+	__u8 rnr_retry;
+	__u8 padding[7];
+	__le32 qkey;
+	__le32 rq_psn;
+	__le32 sq_psn;
+	__le32 dest_qp_num;
+	__le32 qp_access_flags;
+	__le32 rate_limit;
+	struct virtio_rdma_qp_cap cap;
+	struct virtio_rdma_ah_attr ah_attr;
+	__le32 reserved[4];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_modify_qp, 128);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, qkey, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, cap, 48);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, ah_attr, 72);
+
+/**
+ * struct virtio_rdma_cmd_query_qp - request of QUERY_QP
+ * @qpn: the QP
+ * @attr_mask: what is asked for, &enum virtio_ib_qp_attr_mask; the device may
+ *	give more
+ */
+struct virtio_rdma_cmd_query_qp {
+	__le32 qpn;
+	__le32 attr_mask;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_qp, 8);
+
+/**
+ * struct virtio_rdma_ack_query_qp - response to QUERY_QP
+ * @qp_state: present state
+ * @path_mtu: as in MODIFY_QP
+ * @sq_draining: 1 while a QP in SQD still drains
+ * @max_rd_atomic: as in MODIFY_QP
+ * @max_dest_rd_atomic: as in MODIFY_QP
+ * @min_rnr_timer: as in MODIFY_QP
+ * @timeout: as in MODIFY_QP
+ * @retry_cnt: as in MODIFY_QP
+ * @rnr_retry: as in MODIFY_QP
+ * @padding: zero
+ * @qkey: as in MODIFY_QP
+ * @rq_psn: PSN that the next received packet has
+ * @sq_psn: PSN of the next packet to send
+ * @dest_qp_num: as in MODIFY_QP
+ * @qp_access_flags: as in MODIFY_QP
+ * @rate_limit: as in MODIFY_QP
+ * @cap: as in CREATE_QP
+ * @ah_attr: as in MODIFY_QP
+ * @reserved: zero
+ */
+struct virtio_rdma_ack_query_qp {
+	__u8 qp_state;
+	__u8 path_mtu;
+	__u8 sq_draining;
+	__u8 max_rd_atomic;
+	__u8 max_dest_rd_atomic;
+	__u8 min_rnr_timer;
+	__u8 timeout;
+	__u8 retry_cnt;
+	__u8 rnr_retry;
+	__u8 padding[7];
+	__le32 qkey;
+	__le32 rq_psn;
+	__le32 sq_psn;
+	__le32 dest_qp_num;
+	__le32 qp_access_flags;
+	__le32 rate_limit;
+	struct virtio_rdma_qp_cap cap;
+	struct virtio_rdma_ah_attr ah_attr;
+	__le32 reserved[4];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_qp, 120);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, qkey, 16);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, cap, 40);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, ah_attr, 64);
+
+/**
+ * struct virtio_rdma_cmd_destroy_qp - request of DESTROY_QP (no response)
+ * @qpn: the QP
+ *
+ * Requests still in its queues are dropped without completions.  After the
+ * answer the device holds no reference to them, and both sides take all indices
+ * of the two virtqueues as 0.
+ */
+struct virtio_rdma_cmd_destroy_qp {
+	__le32 qpn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_qp, 4);
+
+/**
+ * struct virtio_rdma_cmd_create_ah - request of CREATE_AH
+ * @pdn: protection domain
+ * @padding: zero
+ * @ah_attr: address vector
+ */
+struct virtio_rdma_cmd_create_ah {
+	__le32 pdn;
+	__le32 padding;
+	struct virtio_rdma_ah_attr ah_attr;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_ah, 48);
+
+/**
+ * struct virtio_rdma_ack_create_ah - response to CREATE_AH
+ * @ah: address handle
+ */
+struct virtio_rdma_ack_create_ah {
+	__le32 ah;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_ah, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_ah - request of DESTROY_AH (no response)
+ * @pdn: its protection domain
+ * @ah: address handle
+ */
+struct virtio_rdma_cmd_destroy_ah {
+	__le32 pdn;
+	__le32 ah;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_ah, 8);
+
+/**
+ * struct virtio_rdma_cmd_add_gid - request of ADD_GID (no response)
+ * @index: entry of the GID table
+ * @padding: zero
+ * @gid: the GID; an IPv4 address is mapped into IPv6
+ */
+struct virtio_rdma_cmd_add_gid {
+	__le16 index;
+	__le16 padding[3];
+	__u8 gid[16];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_add_gid, 24);
+
+/**
+ * struct virtio_rdma_cmd_del_gid - request of DEL_GID (no response)
+ * @index: entry of the GID table
+ */
+struct virtio_rdma_cmd_del_gid {
+	__le16 index;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_del_gid, 2);
+
+/**
+ * enum virtio_ib_notify_flags - what raises the notification asked for
+ * @VIRTIO_IB_NOTIFY_SOLICITED: a receive completion of a solicited send, or any
+ *	completion in error
+ * @VIRTIO_IB_NOTIFY_NEXT_COMPLETION: any completion
+ */
+enum virtio_ib_notify_flags {
+	VIRTIO_IB_NOTIFY_SOLICITED		= 1 << 0,
+	VIRTIO_IB_NOTIFY_NEXT_COMPLETION	= 1 << 1,
+};
+
+/**
+ * struct virtio_rdma_cmd_req_notify - request of REQ_NOTIFY_CQ (no response)
+ * @cqn: the CQ
+ * @flags: &enum virtio_ib_notify_flags
+ *
+ * One interrupt follows for each command, for a completion added after the
+ * device carried it out.
+ */
+struct virtio_rdma_cmd_req_notify {
+	__le32 cqn;
+	__le32 flags;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_req_notify, 8);
+
+/* ------------------------------------------------------------------------- */
+/* Work requests and completions                                             */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * enum virtio_ib_wr_opcode - what a send request asks for
+ * @VIRTIO_IB_WR_RDMA_WRITE: RC, UC
+ * @VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM: RC, UC
+ * @VIRTIO_IB_WR_SEND: all
+ * @VIRTIO_IB_WR_SEND_WITH_IMM: all
+ * @VIRTIO_IB_WR_RDMA_READ: RC
+ * @VIRTIO_IB_WR_LOCAL_INV: RC, UC: make a memory region of ALLOC_MR invalid
+ * @VIRTIO_IB_WR_SEND_WITH_INV: RC: SEND, after which the receiver makes such a
+ *	memory region of his invalid
+ * @VIRTIO_IB_WR_REG_MR: RC, UC: give such a memory region, which is invalid,
+ *	pages, rights and a key, and make it valid
+ *
+ * 5 and 6 are left to atomic operations.  Those from 7 on are there with
+ * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS.
+ */
+enum virtio_ib_wr_opcode {
+	VIRTIO_IB_WR_RDMA_WRITE			= 0,
+	VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM	= 1,
+	VIRTIO_IB_WR_SEND			= 2,
+	VIRTIO_IB_WR_SEND_WITH_IMM		= 3,
+	VIRTIO_IB_WR_RDMA_READ			= 4,
+	VIRTIO_IB_WR_LOCAL_INV			= 7,
+	VIRTIO_IB_WR_SEND_WITH_INV		= 8,
+	VIRTIO_IB_WR_REG_MR			= 9,
+};
+
+enum virtio_ib_send_flags {
+	VIRTIO_IB_SEND_FENCE			= 1 << 0,
+	VIRTIO_IB_SEND_SIGNALED			= 1 << 1,
+	VIRTIO_IB_SEND_SOLICITED		= 1 << 2,
+	VIRTIO_IB_SEND_INLINE			= 1 << 3,
+};
+
+/**
+ * struct virtio_rdma_sge - scatter/gather element
+ * @addr: address inside the memory region
+ * @length: bytes
+ * @lkey: key of the memory region
+ */
+struct virtio_rdma_sge {
+	__le64 addr;
+	__le32 length;
+	__le32 lkey;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
+
+#define VIRTIO_RDMA_INLINE_SIZE		512
+
+/**
+ * struct virtio_rdma_sq_req - request of a send queue (device-readable)
+ * @wr_id: handed back in the completion
+ * @opcode: &enum virtio_ib_wr_opcode
+ * @send_flags: &enum virtio_ib_send_flags
+ * @padding: zero
+ * @imm_data: immediate data, four bytes in network order
+ * @invalidate_rkey: in its place, SEND_WITH_INV: key of the receiver's memory
+ *	region; LOCAL_INV: key of the memory region
+ * @rdma: RDMA WRITE and READ
+ * @rdma.remote_addr: address inside the peer's memory region
+ * @rdma.rkey: key of the peer's memory region
+ * @ud: SEND of a UD QP
+ * @ud.remote_qpn: QPN of the receiver
+ * @ud.remote_qkey: Q_Key of the receiver
+ * @ud.ah: address handle
+ * @reg: REG_MR
+ * @reg.pages: device address of the page list: @reg.npages device addresses of
+ *	64 bits, little-endian, of pages of 4096 bytes, aligned to that.  The
+ *	device reads it when it carries the request out, once
+ * @reg.iova: address that work requests use for the first byte; its offset in
+ *	its page is that of the first byte in the first page
+ * @reg.length: bytes, not 0
+ * @reg.key: new lkey and rkey; but for the lower %VIRTIO_RDMA_KEY_TAG_BITS bits
+ *	they are those that ALLOC_MR returned
+ * @reg.access: &enum virtio_ib_access_flags
+ * @reg.npages: number of pages; they cover [iova, iova + length) exactly
+ * @reserved: zero where none applies
+ * @inline_data: payload if VIRTIO_IB_SEND_INLINE is set
+ * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set; 0 for
+ *	LOCAL_INV and REG_MR
+ * @inline_len: bytes of @inline_data if it is set
+ * @reserved2: zero
+ * @sg_list: payload
+ */
+struct virtio_rdma_sq_req {
+	__le64 wr_id;
+	__u8 opcode;
+	__u8 send_flags;
+	__le16 padding;
+	union {
+		__be32 imm_data;
+		__le32 invalidate_rkey;
+	};
+	union {
+		struct {
+			__le64 remote_addr;
+			__le32 rkey;
+		} rdma;
+		struct {
+			__le32 remote_qpn;
+			__le32 remote_qkey;
+			__le32 ah;
+		} ud;
+		struct {
+			__le64 pages;
+			__le64 iova;
+			__le32 length;
+			__le32 key;
+			__le32 access;
+			__le32 npages;
+		} reg;
+		__le64 reserved[4];
+	};
+	__u8 inline_data[VIRTIO_RDMA_INLINE_SIZE];
+	union {
+		__le32 num_sge;
+		__le16 inline_len;
+	};
+	__le32 reserved2[3];
+	struct virtio_rdma_sge sg_list[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_sq_req, 576);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, invalidate_rkey, 12);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, rdma, 16);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, reg.key, 36);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, inline_data, 48);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, num_sge, 560);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, sg_list, 576);
+
+/**
+ * struct virtio_rdma_rq_req - request of a receive queue (device-readable)
+ * @wr_id: handed back in the completion
+ * @num_sge: length of @sg_list
+ * @reserved: zero
+ * @sg_list: where the message goes
+ */
+struct virtio_rdma_rq_req {
+	__le64 wr_id;
+	__le32 num_sge;
+	__le32 reserved[3];
+	struct virtio_rdma_sge sg_list[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_rq_req, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_rq_req, sg_list, 24);
+
+/* 5 and 6 are left to atomic operations; see &enum virtio_ib_wr_opcode. */
+enum virtio_ib_wc_opcode {
+	VIRTIO_IB_WC_SEND			= 0,
+	VIRTIO_IB_WC_RDMA_WRITE			= 1,
+	VIRTIO_IB_WC_RDMA_READ			= 2,
+	VIRTIO_IB_WC_RECV			= 3,
+	VIRTIO_IB_WC_RECV_RDMA_WITH_IMM		= 4,
+	VIRTIO_IB_WC_LOCAL_INV			= 7,
+	VIRTIO_IB_WC_REG_MR			= 8,
+};
+
+/*
+ * MEM_MGT_ERR, with VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS: a well-formed LOCAL_INV
+ * or REG_MR could not be carried out.
+ */
+enum virtio_ib_wc_status {
+	VIRTIO_IB_WC_SUCCESS			= 0,
+	VIRTIO_IB_WC_LOC_LEN_ERR		= 1,
+	VIRTIO_IB_WC_LOC_QP_OP_ERR		= 2,
+	VIRTIO_IB_WC_LOC_PROT_ERR		= 3,
+	VIRTIO_IB_WC_WR_FLUSH_ERR		= 4,
+	VIRTIO_IB_WC_BAD_RESP_ERR		= 5,
+	VIRTIO_IB_WC_LOC_ACCESS_ERR		= 6,
+	VIRTIO_IB_WC_REM_INV_REQ_ERR		= 7,
+	VIRTIO_IB_WC_REM_ACCESS_ERR		= 8,
+	VIRTIO_IB_WC_REM_OP_ERR			= 9,
+	VIRTIO_IB_WC_RETRY_EXC_ERR		= 10,
+	VIRTIO_IB_WC_RNR_RETRY_EXC_ERR		= 11,
+	VIRTIO_IB_WC_REM_ABORT_ERR		= 12,
+	VIRTIO_IB_WC_FATAL_ERR			= 13,
+	VIRTIO_IB_WC_RESP_TIMEOUT_ERR		= 14,
+	VIRTIO_IB_WC_GENERAL_ERR		= 15,
+	VIRTIO_IB_WC_MEM_MGT_ERR		= 16,
+};
+
+enum virtio_ib_wc_flags {
+	VIRTIO_IB_WC_GRH			= 1 << 0,
+	VIRTIO_IB_WC_WITH_IMM			= 1 << 1,
+	VIRTIO_IB_WC_WITH_INVALIDATE		= 1 << 2,
+};
+
+/**
+ * struct virtio_rdma_cq_req - completion (device-writable)
+ * @wr_id: of the work request
+ * @status: &enum virtio_ib_wc_status; with an error only @wr_id, @status,
+ *	@vendor_err and @qp_num are valid
+ * @opcode: &enum virtio_ib_wc_opcode
+ * @padding: zero
+ * @vendor_err: tells the reason of @status to the device's makers
+ * @byte_len: bytes received or read
+ * @imm_data: immediate data, four bytes in network order, if
+ *	VIRTIO_IB_WC_WITH_IMM is set
+ * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set: key
+ *	that the peer has made invalid
+ * @qp_num: local QPN
+ * @src_qp: QPN of the sender (UD)
+ * @wc_flags: &enum virtio_ib_wc_flags
+ * @reserved: zero
+ *
+ * The slot of the work request is marked used before its completion is, or a
+ * driver that has just polled would find its queue full.
+ */
+struct virtio_rdma_cq_req {
+	__le64 wr_id;
+	__u8 status;
+	__u8 opcode;
+	__le16 padding;
+	__le32 vendor_err;
+	__le32 byte_len;
+	union {
+		__be32 imm_data;
+		__le32 invalidate_rkey;
+	};
+	__le32 qp_num;
+	__le32 src_qp;
+	__le32 wc_flags;
+	__le32 reserved[3];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cq_req, 48);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, byte_len, 16);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, wc_flags, 32);
+
+#endif /* _UAPI_VIRTIO_NET_ROCE_H */
