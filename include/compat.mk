@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Included by the modules' makefiles: tells virtio_net_roce_compat.h and
+# virtio_roce_compat.h what the kernel's headers have.
+
+# $(call vnr-have,NAME,HEADER,PATTERN): does a line, or it with the next, match?
+vnr-have = $(if $(shell sed -n 'N;s/\n//;/$(3)/p;D' $(srctree)/include/$(2) 2>/dev/null),-DVNR_HAVE_$(1))
+
+ccflags-y += $(call vnr-have,KUNIT_VISIBILITY,kunit/visibility.h,EXPORT_SYMBOL_IF_KUNIT)
+ccflags-y += $(call vnr-have,VIRTQUEUE_INFO,linux/virtio_config.h,^struct virtqueue_info {)
+ccflags-y += $(call vnr-have,CONST_FIND_CHILD,linux/device.h,device_find_child.*const void)
+ccflags-y += $(call vnr-have,HRTIMER_SETUP,linux/hrtimer.h,extern void hrtimer_setup)
+ccflags-y += $(call vnr-have,VIRTIO_GET_FEATURES,linux/virtio_config.h,virtio_get_features)
+ccflags-y += $(call vnr-have,VM_FLAGS_MOD,linux/mm.h,void vm_flags_mod)
+ccflags-y += $(call vnr-have,CREATE_CQ_ATTRS,rdma/ib_verbs.h,create_cq.*struct ib_cq.*uverbs_attr_bundle)
+ccflags-y += $(call vnr-have,RDMA_ITER_H,rdma/iter.h,rdma)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The seam between the module that owns the PCI function (virtio_net_roce) and
+ * the RDMA driver (virtio_roce): an auxiliary device with a table of operations.
+ *
+ * The lower module knows queues and commands and nothing of verbs; the upper one
+ * knows verbs and nothing of PCI.  Tests put a device with a table of their own
+ * under the RDMA driver.
+ */
+#ifndef _VIRTIO_NET_ROCE_AUX_H
+#define _VIRTIO_NET_ROCE_AUX_H
+
+#include <linux/auxiliary_bus.h>
+#include <linux/container_of.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+#include <linux/virtio_ring.h>
+
+/* The auxiliary device is "virtio_net_roce.rdma.N". */
+#define VIRTIO_NET_ROCE_AUX_MODULE	"virtio_net_roce"
+#define VIRTIO_NET_ROCE_AUX_NAME	"rdma"
+
+struct net_device;
+
+/**
+ * struct virtio_net_roce_cmd - a control command of class VIRTIO_NET_CTRL_ROCE
+ * @command: &enum virtio_net_ctrl_roce_cmd
+ * @atomic: the caller must not sleep; the answer is polled for
+ * @req: the request in up to two pieces, copied before the command is sent
+ * @rsp: buffer for the response
+ * @rsp_len: bytes that the response must have; 0 if there is none
+ */
+struct virtio_net_roce_cmd {
+	u8 command;
+	bool atomic;
+	struct kvec req[2];
+	void *rsp;
+	size_t rsp_len;
+};
+
+/**
+ * struct virtio_net_roce_vq - one RoCE virtqueue
+ * @index: number of the virtqueue in the function, the value for its doorbell
+ * @vring: size and kernel addresses of the three parts, each of them physically
+ *	contiguous, on pages of its own and known to the device
+ * @avail_phys: physical address of the available ring
+ * @used_phys: physical address of the used ring
+ * @avail_len: its length in bytes, whole pages
+ * @used_len: its length in bytes, whole pages
+ * @doorbell_phys: physical address of the page that holds this queue's doorbell
+ *	and no other; 0 if there is none
+ * @doorbell_pos: where in that page the 16-bit register is
+ *
+ * The memory belongs to the lower module and lives as long as the auxiliary
+ * device.  The device looks at it only while a CQ or QP uses it; the upper
+ * module zeroes it before it creates one.
+ */
+struct virtio_net_roce_vq {
+	u16 index;
+	struct vring vring;
+	phys_addr_t avail_phys;
+	phys_addr_t used_phys;
+	u32 avail_len;
+	u32 used_len;
+	phys_addr_t doorbell_phys;
+	u32 doorbell_pos;
+};
+
+struct virtio_net_roce_aux;
+
+/**
+ * struct virtio_net_roce_ops - what the lower module does for the upper one
+ * @exec: carry out one command and wait for its answer.  Returns 0 with @rsp
+ *	filled, -EREMOTEIO if the device answered VIRTIO_NET_ERR, -EPROTO if the
+ *	answer was shorter than @rsp_len, -ETIMEDOUT if it did not come in time,
+ *	after which every further command fails with -EIO, -ENOMEM, -E2BIG if the
+ *	request does not fit into the control queue, -EAGAIN if the queue is full
+ *	and the caller must not sleep, -EBUSY if other long requests kept it from
+ *	being sent.
+ *	Context: may sleep unless the command says atomic.
+ * @cq_vq: the virtqueue of CQN @cqn, NULL if the number is out of range
+ * @sq_vq: the send virtqueue of QPN @qpn, NULL if it is out of range
+ * @rq_vq: the receive virtqueue of QPN @qpn, NULL if it is out of range
+ * @kick: ring the doorbell of a virtqueue.  Context: any.
+ * @cq_enable: call @notify(@data), in hard interrupt context, after each
+ *	interrupt for this CQ.  An interrupt vector may serve many queues: the
+ *	call is a hint, made only while the CQ is armed and has grown since.
+ *	Context: may sleep.
+ * @cq_arm: tell that the caller is about to ask for a notification; to be
+ *	called before REQ_NOTIFY_CQ.  Context: any.
+ * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
+ *	Context: may sleep.
+ */
+struct virtio_net_roce_ops {
+	int (*exec)(struct virtio_net_roce_aux *aux,
+		    struct virtio_net_roce_cmd *cmd);
+	struct virtio_net_roce_vq *(*cq_vq)(struct virtio_net_roce_aux *aux,
+					    u32 cqn);
+	struct virtio_net_roce_vq *(*sq_vq)(struct virtio_net_roce_aux *aux,
+					    u32 qpn);
+	struct virtio_net_roce_vq *(*rq_vq)(struct virtio_net_roce_aux *aux,
+					    u32 qpn);
+	void (*kick)(struct virtio_net_roce_aux *aux,
+		     struct virtio_net_roce_vq *vq);
+	void (*cq_enable)(struct virtio_net_roce_aux *aux, u32 cqn,
+			  void (*notify)(void *data), void *data);
+	void (*cq_arm)(struct virtio_net_roce_aux *aux, u32 cqn);
+	void (*cq_disable)(struct virtio_net_roce_aux *aux, u32 cqn);
+};
+
+/**
+ * struct virtio_net_roce_aux - a RoCE function as the RDMA driver sees it
+ * @adev: the auxiliary device; its parent is the PCI device
+ * @owner: module that must stay while a user has the RDMA device open
+ * @dma_dev: device whose DMA addresses the RoCE device understands
+ * @netdev: Ethernet interface of the same function, registered for as long as
+ *	the auxiliary device exists
+ * @max_qps: number of QPs (max_rdma_qps)
+ * @max_cqs: number of CQs (max_rdma_cqs)
+ * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
+ * @ops: operations
+ */
+struct virtio_net_roce_aux {
+	struct auxiliary_device adev;
+	struct module *owner;
+	struct device *dma_dev;
+	struct net_device *netdev;
+	u32 max_qps;
+	u32 max_cqs;
+	bool event_idx;
+	const struct virtio_net_roce_ops *ops;
+};
+
+static inline struct virtio_net_roce_aux *
+to_virtio_net_roce_aux(struct auxiliary_device *adev)
+{
+	return container_of(adev, struct virtio_net_roce_aux, adev);
+}
+
+#endif /* _VIRTIO_NET_ROCE_AUX_H */

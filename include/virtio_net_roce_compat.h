@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What differs between the kernels that the modules build on.  compat.mk looks
+ * into the kernel's headers and defines the VNR_HAVE_... of this file, so that
+ * kernels with backports work too.  A driver in the tree has no need of either.
+ */
+#ifndef _VIRTIO_NET_ROCE_COMPAT_H
+#define _VIRTIO_NET_ROCE_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/virtio.h>
+#include <linux/virtio_config.h>
+
+#ifdef VNR_HAVE_KUNIT_VISIBILITY
+#include <kunit/visibility.h>
+#else
+#define EXPORT_SYMBOL_IF_KUNIT(symbol) struct vnr_not_exported_##symbol
+#endif
+
+/*
+ * The arguments of find_vqs, and what it is told of its queue number i as a
+ * struct virtqueue_info.
+ */
+#ifdef VNR_HAVE_VIRTQUEUE_INFO
+#define VNR_FIND_VQS_ARGS \
+	struct virtio_device *vdev, unsigned int nvqs, \
+	struct virtqueue *vqs[], struct virtqueue_info vqs_info[], \
+	struct irq_affinity *desc
+#define VNR_FIND_VQS_INFO(i) (vqs_info[i])
+#else
+struct virtqueue_info {
+	const char *name;
+	vq_callback_t *callback;
+	bool ctx;
+};
+
+#define VNR_FIND_VQS_ARGS \
+	struct virtio_device *vdev, unsigned int nvqs, \
+	struct virtqueue *vqs[], vq_callback_t *callbacks[], \
+	const char * const names[], const bool *ctx, \
+	struct irq_affinity *desc
+#define VNR_FIND_VQS_INFO(i) \
+	vnr_vq_info(callbacks, names, ctx, i)
+
+static inline struct virtqueue_info
+vnr_vq_info(vq_callback_t *callbacks[], const char * const names[],
+	    const bool *ctx, unsigned int i)
+{
+	return (struct virtqueue_info) {
+		.name = names[i],
+		.callback = callbacks[i],
+		.ctx = ctx && ctx[i],
+	};
+}
+#endif
+
+/* What the match function of device_find_child() is given. */
+#ifdef VNR_HAVE_CONST_FIND_CHILD
+#define VNR_FIND_CHILD_DATA	const void *
+#else
+#define VNR_FIND_CHILD_DATA	void *
+#endif
+
+static inline void
+vnr_hrtimer_setup(struct hrtimer *timer,
+		  enum hrtimer_restart (*fn)(struct hrtimer *timer))
+{
+#ifdef VNR_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	timer->function = fn;
+#endif
+}
+
+/* Feature bits that the device offers, asked anew. */
+static inline u64 vnr_offered_features(struct virtio_device *vdev)
+{
+#ifdef VNR_HAVE_VIRTIO_GET_FEATURES
+	return virtio_get_features(vdev);
+#else
+	return vdev->config->get_features(vdev);
+#endif
+}
+
+#endif /* _VIRTIO_NET_ROCE_COMPAT_H */
