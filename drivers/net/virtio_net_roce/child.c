@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The child device: what stock virtio_net drives.
+ *
+ * A virtio device of our own whose operations are forwarded to the function.
+ * What virtio_net does to it decides the life of everything: its reset resets the
+ * function, the queues that it asks for bring those of RoCE with them, and its
+ * DRIVER_OK starts the RDMA side.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr.h"
+
+/* How long a function may take to report that it was reset. */
+#define VNR_RESET_MS	10000
+
+/* RoCE's part of the configuration space begins here, the child's ends. */
+#define VNR_CHILD_CONFIG_SIZE	VIRTIO_NET_ROCE_CONFIG_OFFSET
+
+static bool vnr_child_config_ok(unsigned int offset, unsigned int len)
+{
+	return offset <= VNR_CHILD_CONFIG_SIZE &&
+	       len <= VNR_CHILD_CONFIG_SIZE - offset;
+}
+
+/*
+ * Fields are read with their own width, as virtio demands.  What lies behind the
+ * child's configuration space reads as zero.
+ */
+static void vnr_child_get(struct virtio_device *vdev, unsigned int offset,
+			  void *buf, unsigned int len)
+{
+	void __iomem *config = vnr_from_vdev(vdev)->mdev.device + offset;
+	unsigned int i;
+
+	if (!vnr_child_config_ok(offset, len)) {
+		memset(buf, 0, len);
+		return;
+	}
+	switch (len) {
+	case 1:
+		*(u8 *)buf = ioread8(config);
+		break;
+	case 2:
+		*(__le16 *)buf = cpu_to_le16(ioread16(config));
+		break;
+	case 4:
+		*(__le32 *)buf = cpu_to_le32(ioread32(config));
+		break;
+	default:
+		for (i = 0; i < len; i++)
+			((u8 *)buf)[i] = ioread8(config + i);
+	}
+}
+
+static void vnr_child_set(struct virtio_device *vdev, unsigned int offset,
+			  const void *buf, unsigned int len)
+{
+	void __iomem *config = vnr_from_vdev(vdev)->mdev.device + offset;
+	unsigned int i;
+
+	if (!vnr_child_config_ok(offset, len))
+		return;
+	switch (len) {
+	case 1:
+		iowrite8(*(const u8 *)buf, config);
+		break;
+	case 2:
+		iowrite16(le16_to_cpu(*(const __le16 *)buf), config);
+		break;
+	case 4:
+		iowrite32(le32_to_cpu(*(const __le32 *)buf), config);
+		break;
+	default:
+		for (i = 0; i < len; i++)
+			iowrite8(((const u8 *)buf)[i], config + i);
+	}
+}
+
+static u32 vnr_child_generation(struct virtio_device *vdev)
+{
+	return vp_modern_generation(&vnr_from_vdev(vdev)->mdev);
+}
+
+static u8 vnr_child_get_status(struct virtio_device *vdev)
+{
+	return vp_modern_get_status(&vnr_from_vdev(vdev)->mdev);
+}
+
+static void vnr_child_set_status(struct virtio_device *vdev, u8 status)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+
+	vp_modern_set_status(&dev->mdev, status);
+	if ((status & VIRTIO_CONFIG_S_DRIVER_OK) && dev->roce)
+		vnr_rdma_start(dev);
+}
+
+static void vnr_child_reset(struct virtio_device *vdev)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+	unsigned int ms;
+
+	/* While the control queue still works. */
+	vnr_rdma_stop(dev);
+
+	vp_modern_set_status(&dev->mdev, 0);
+	for (ms = 0; vp_modern_get_status(&dev->mdev); ms++) {
+		if (ms >= VNR_RESET_MS ||
+		    !pci_device_is_present(dev->mdev.pci_dev)) {
+			dev_err(vnr_device(dev), "reset does not end\n");
+			break;
+		}
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+	vnr_vectors_synchronize(dev);
+}
+
+static u64 vnr_child_get_features(struct virtio_device *vdev)
+{
+	return vnr_child_features(vp_modern_get_features(&vnr_from_vdev(vdev)->mdev));
+}
+
+/*
+ * Without VIRTIO_F_ACCESS_PLATFORM the device takes addresses for guest-physical
+ * ones.  That is what the DMA API hands out unless there is an IOMMU, memory
+ * encryption or a bounce buffer in between.
+ */
+static bool vnr_dma_is_physical(struct vnr_dev *dev)
+{
+	bool physical = false;
+	struct page *page;
+	dma_addr_t dma;
+
+	page = alloc_page(GFP_KERNEL);
+	if (!page)
+		return false;
+	dma = dma_map_page(vnr_device(dev), page, 0, PAGE_SIZE,
+			   DMA_BIDIRECTIONAL);
+	if (!dma_mapping_error(vnr_device(dev), dma)) {
+		physical = dma == page_to_phys(page);
+		dma_unmap_page(vnr_device(dev), dma, PAGE_SIZE,
+			       DMA_BIDIRECTIONAL);
+	}
+	__free_page(page);
+	return physical;
+}
+
+static bool vnr_roce_possible(struct vnr_dev *dev, u64 features)
+{
+	if (!(features & BIT_ULL(VIRTIO_NET_F_CTRL_VQ))) {
+		dev_warn(vnr_device(dev),
+			 "no RoCE: the network driver did not take the control queue\n");
+		return false;
+	}
+	if (!(features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM)) &&
+	    !vnr_dma_is_physical(dev)) {
+		dev_warn(vnr_device(dev),
+			 "no RoCE: memory is behind an IOMMU or bounce buffer, and the device does not offer VIRTIO_F_ACCESS_PLATFORM\n");
+		return false;
+	}
+	return true;
+}
+
+static int vnr_child_finalize_features(struct virtio_device *vdev)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+	u64 features;
+
+	vring_transport_features(vdev);
+	features = vnr_child_features(vdev->features);
+	if (!(features & BIT_ULL(VIRTIO_F_VERSION_1))) {
+		dev_err(vnr_device(dev), "VIRTIO_F_VERSION_1 was not taken\n");
+		return -EINVAL;
+	}
+	dev->roce = vnr_roce_possible(dev, features);
+	dev->event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
+	if (dev->roce)
+		features |= BIT_ULL(VIRTIO_NET_F_ROCE);
+	vp_modern_set_features(&dev->mdev, features);
+	return 0;
+}
+
+static void vnr_child_del_vqs(struct virtio_device *vdev)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+	unsigned int i;
+
+	vnr_vectors_teardown(dev);
+	vnr_ctrl_teardown(dev);
+	for (i = 0; i < dev->nvqs; i++)
+		if (dev->vqs[i])
+			vnr_vq_destroy(dev, dev->vqs[i]);
+	vnr_rdma_queues_teardown(dev);
+	kfree(dev->vqs);
+	dev->vqs = NULL;
+	dev->nvqs = 0;
+}
+
+/*
+ * The device wants all queues before DRIVER_OK, and enabled after all of them
+ * have addresses.
+ */
+static void vnr_child_enable_vqs(struct vnr_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->nvqs; i++)
+		if (dev->vqs[i])
+			vp_modern_set_queue_enable(&dev->mdev, i, true);
+	for (i = 0; i < dev->nqueues; i++)
+		vp_modern_set_queue_enable(&dev->mdev,
+					   dev->queues[i].pub.index, true);
+}
+
+/*
+ * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its
+ * control queue, number 2N.  It is given the shadow, and the real one is ours.
+ */
+static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+	bool has_ctrl = virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_VQ);
+	struct virtqueue_info info;
+	unsigned int i;
+	int ret;
+
+	if (nvqs > dev->offer.num_queues)
+		return -ENOENT;
+	dev->vqs = kcalloc(nvqs, sizeof(*dev->vqs), GFP_KERNEL);
+	if (!dev->vqs)
+		return -ENOMEM;
+	dev->nvqs = nvqs;
+
+	ret = vnr_vectors_setup(dev, desc);
+	if (ret)
+		goto err_del;
+
+	for (i = 0; i < nvqs; i++) {
+		info = VNR_FIND_VQS_INFO(i);
+		vqs[i] = NULL;
+		if (!info.name)
+			continue;
+		if (has_ctrl && i == nvqs - 1) {
+			ret = vnr_ctrl_setup(dev, i, info.name, info.callback);
+			vqs[i] = dev->ctrl.shadow;
+		} else {
+			vqs[i] = vnr_vq_create(dev, i, info.callback, info.name,
+					       info.ctx);
+			ret = PTR_ERR_OR_ZERO(vqs[i]);
+		}
+		if (ret)
+			goto err_del;
+	}
+
+	if (dev->roce) {
+		ret = vnr_rdma_queues_setup(dev, nvqs);
+		if (ret)
+			goto err_del;
+	}
+	vnr_child_enable_vqs(dev);
+	return 0;
+
+err_del:
+	vnr_child_del_vqs(vdev);
+	return ret;
+}
+
+static const char *vnr_child_bus_name(struct virtio_device *vdev)
+{
+	return pci_name(vnr_from_vdev(vdev)->mdev.pci_dev);
+}
+
+static void vnr_child_synchronize_cbs(struct virtio_device *vdev)
+{
+	vnr_vectors_synchronize(vnr_from_vdev(vdev));
+}
+
+/* The vector of an Ethernet queue, NULL if it serves others too. */
+static struct vnr_vector *vnr_child_own_vector(struct virtqueue *vq)
+{
+	struct vnr_dev *dev;
+	int v;
+
+	/* The shadow control queue has another virtio device and no vector. */
+	if (!vq->callback)
+		return NULL;
+	dev = vnr_from_vdev(vq->vdev);
+	v = vnr_vq_vector(dev, vq->index);
+	if (v < 0 || dev->vectors[v].last - dev->vectors[v].first != 1)
+		return NULL;
+	return &dev->vectors[v];
+}
+
+static int vnr_child_set_vq_affinity(struct virtqueue *vq,
+				     const struct cpumask *cpu_mask)
+{
+	struct vnr_vector *v = vnr_child_own_vector(vq);
+
+	return v ? irq_set_affinity_hint(v->irq, cpu_mask) : 0;
+}
+
+static const struct virtio_config_ops vnr_child_ops = {
+	.get = vnr_child_get,
+	.set = vnr_child_set,
+	.generation = vnr_child_generation,
+	.get_status = vnr_child_get_status,
+	.set_status = vnr_child_set_status,
+	.reset = vnr_child_reset,
+	.find_vqs = vnr_child_find_vqs,
+	.del_vqs = vnr_child_del_vqs,
+	.synchronize_cbs = vnr_child_synchronize_cbs,
+	.get_features = vnr_child_get_features,
+	.finalize_features = vnr_child_finalize_features,
+	.bus_name = vnr_child_bus_name,
+	.set_vq_affinity = vnr_child_set_vq_affinity,
+};
+
+static void vnr_child_release(struct device *d)
+{
+	kfree(container_of(dev_to_virtio(d), struct vnr_child, vdev));
+}
+
+/**
+ * vnr_child_add() - register the child device; stock virtio_net binds to it
+ * @dev: function
+ *
+ * Context: may sleep.
+ * Return: 0 or -errno.
+ */
+int vnr_child_add(struct vnr_dev *dev)
+{
+	struct vnr_child *child;
+	int ret;
+
+	child = kzalloc(sizeof(*child), GFP_KERNEL);
+	if (!child)
+		return -ENOMEM;
+	child->dev = dev;
+	child->vdev.dev.parent = vnr_device(dev);
+	child->vdev.dev.release = vnr_child_release;
+	child->vdev.config = &vnr_child_ops;
+	child->vdev.id.device = VIRTIO_ID_NET;
+	child->vdev.id.vendor = dev->mdev.id.vendor;
+	dev->child = child;
+
+	ret = register_virtio_device(&child->vdev);
+	if (ret) {
+		dev->child = NULL;
+		put_device(&child->vdev.dev);
+	}
+	return ret;
+}
+
+/**
+ * vnr_child_del() - unregister the child device
+ * @dev: function
+ *
+ * virtio_net is unbound, which resets the function.  Context: may sleep.
+ */
+void vnr_child_del(struct vnr_dev *dev)
+{
+	/* A function that was pulled out answers no command. */
+	if (!pci_device_is_present(dev->mdev.pci_dev))
+		virtio_break_device(&dev->child->vdev);
+	unregister_virtio_device(&dev->child->vdev);
+	dev->child = NULL;
+}

@@ -1,0 +1,705 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control queue.
+ *
+ * The function has one control queue and two who use it.  RoCE commands come
+ * from vnr_ctrl_exec() and sleep until the interrupt, or poll if they must not
+ * sleep.  Ethernet commands come from stock virtio_net, which believes to have a
+ * control queue of its own: the shadow, a virtqueue in plain memory.  When
+ * virtio_net rings its doorbell, the proxy copies the command to the real queue,
+ * and the answer's interrupt copies it back.  virtio_net spins meanwhile, on old
+ * kernels with bottom halves off, so all of the proxy works in any context, and
+ * a hard timer answers for a device that does not.
+ *
+ * A command is a heap object that owns every byte that the device may touch.  It
+ * has a reference for whoever waits and one for the queue.  If no answer comes
+ * in time, the queue is dead: the object keeps the queue's reference until the
+ * function has been reset, and every further command fails.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/kref.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr.h"
+
+/* Large requests are cut to this, so that no allocation is a costly one. */
+#define VNR_CTRL_CHUNK		(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+
+/* Descriptors that RoCE commands leave to the proxy. */
+#define VNR_CTRL_RESERVE	8
+
+/* A request longer than this counts as slow, of which few are let in. */
+#define VNR_CTRL_BIG		PAGE_SIZE
+#define VNR_CTRL_BIG_MAX	2
+
+#define VNR_CTRL_TIMEOUT	(30 * HZ)
+#define VNR_CTRL_ATOMIC_US	(2 * USEC_PER_SEC)
+
+/* virtio_net spins for the answer: stay below the soft lockup detector's 20 s. */
+#define VNR_CTRL_STALL_SEC	5
+
+#define VNR_SHADOW_NUM		64
+#define VNR_SHADOW_SEGS		8
+#define VNR_SHADOW_LEN_MAX	SZ_64K
+
+struct vnr_shadow_seg {
+	void *addr;
+	u32 len;
+};
+
+/**
+ * struct vnr_ctrl_cmd - a command on the real control queue
+ * @ref: one for the waiter, one for the queue
+ * @finish: called once with the queue's answer, in any context
+ * @done: @finish was called, for commands that are waited for
+ * @node: on a list of completed commands, or on &vnr_ctrl.proxied
+ * @ctrl: back pointer
+ * @in: device-writable bytes: ack, response
+ * @in_len: length of @in
+ * @got: how much of it the device wrote, never more than @in_len
+ * @head: descriptor of the shadow ring to be answered
+ * @nsegs: length of @segs
+ * @segs: device-writable pieces of the shadow's descriptor chain
+ * @out_len: bytes in the chunks
+ * @nchunks: number of chunks
+ * @sg: one element per chunk, then one for @in
+ */
+struct vnr_ctrl_cmd {
+	struct kref ref;
+	void (*finish)(struct vnr_ctrl_cmd *cmd);
+	struct completion done;
+	struct list_head node;
+	struct vnr_ctrl *ctrl;
+	u8 *in;
+	u32 in_len;
+	u32 got;
+	u16 head;
+	unsigned int nsegs;
+	struct vnr_shadow_seg segs[VNR_SHADOW_SEGS];
+	size_t out_len;
+	unsigned int nchunks;
+	struct scatterlist sg[];
+};
+
+static void vnr_ctrl_cmd_release(struct kref *ref)
+{
+	struct vnr_ctrl_cmd *cmd = container_of(ref, struct vnr_ctrl_cmd, ref);
+	unsigned int i;
+
+	for (i = 0; i < cmd->nchunks; i++)
+		kfree(sg_virt(&cmd->sg[i]));
+	kfree(cmd->in);
+	kfree(cmd);
+}
+
+static void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd)
+{
+	kref_put(&cmd->ref, vnr_ctrl_cmd_release);
+}
+
+static struct vnr_ctrl_cmd *
+vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, size_t out_len, u32 in_len,
+		   void (*finish)(struct vnr_ctrl_cmd *cmd), gfp_t gfp)
+{
+	unsigned int n = DIV_ROUND_UP(out_len, VNR_CTRL_CHUNK);
+	struct vnr_ctrl_cmd *cmd;
+	size_t len;
+	void *p;
+
+	cmd = kzalloc(struct_size(cmd, sg, n + 1), gfp);
+	if (!cmd)
+		return NULL;
+	kref_init(&cmd->ref);
+	init_completion(&cmd->done);
+	INIT_LIST_HEAD(&cmd->node);
+	cmd->ctrl = ctrl;
+	cmd->finish = finish;
+	cmd->out_len = out_len;
+	cmd->in_len = in_len;
+	sg_init_table(cmd->sg, n + 1);
+
+	cmd->in = kzalloc(in_len, gfp);
+	if (!cmd->in)
+		goto err_put;
+	sg_set_buf(&cmd->sg[n], cmd->in, in_len);
+
+	for (; cmd->nchunks < n; cmd->nchunks++) {
+		len = min_t(size_t, out_len, VNR_CTRL_CHUNK);
+		p = kmalloc(len, gfp);
+		if (!p)
+			goto err_put;
+		sg_set_buf(&cmd->sg[cmd->nchunks], p, len);
+		out_len -= len;
+	}
+	sg_mark_end(&cmd->sg[n - 1]);
+	return cmd;
+
+err_put:
+	vnr_ctrl_cmd_put(cmd);
+	return NULL;
+}
+
+/* Copy @len bytes to offset @pos of the request; returns the offset behind. */
+static size_t vnr_ctrl_cmd_fill(struct vnr_ctrl_cmd *cmd, size_t pos,
+				const void *src, size_t len)
+{
+	size_t part;
+
+	while (len) {
+		part = min(len, VNR_CTRL_CHUNK - pos % VNR_CTRL_CHUNK);
+		memcpy(sg_virt(&cmd->sg[pos / VNR_CTRL_CHUNK]) +
+		       pos % VNR_CTRL_CHUNK, src, part);
+		src += part;
+		pos += part;
+		len -= part;
+	}
+	return pos;
+}
+
+/*
+ * Put a command on the real queue, which takes a reference.  -ENOSPC if there is
+ * no room now, -E2BIG if there never is.
+ */
+static int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
+			   unsigned int reserve)
+{
+	struct scatterlist *sgs[2] = { cmd->sg, &cmd->sg[cmd->nchunks] };
+	unsigned int need = cmd->nchunks + 1;
+	unsigned long flags;
+	bool kick = false;
+	int ret;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	if (!ctrl->vq || ctrl->dead) {
+		ret = -EIO;
+	} else if (need > virtqueue_get_vring_size(ctrl->vq) - reserve) {
+		ret = -E2BIG;
+	} else if (ctrl->vq->num_free < reserve + (ctrl->indirect ? 1 : need)) {
+		ret = -ENOSPC;
+	} else {
+		kref_get(&cmd->ref);
+		ret = virtqueue_add_sgs(ctrl->vq, sgs, 1, 1, cmd, GFP_ATOMIC);
+		if (ret)
+			kref_put(&cmd->ref, vnr_ctrl_cmd_release);
+		else
+			kick = virtqueue_kick_prepare(ctrl->vq);
+	}
+	/* Under the lock, or teardown could free the queue before the kick. */
+	if (kick)
+		virtqueue_notify(ctrl->vq);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	return ret;
+}
+
+/* Take answers off the real queue.  Context: any. */
+static void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
+{
+	struct vnr_ctrl_cmd *cmd;
+	unsigned long flags;
+	u32 len;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	if (ctrl->vq) {
+		do {
+			virtqueue_disable_cb(ctrl->vq);
+			while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
+				cmd->got = min(len, cmd->in_len);
+				cmd->finish(cmd);
+				vnr_ctrl_cmd_put(cmd);
+			}
+		} while (!virtqueue_enable_cb(ctrl->vq));
+	}
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	wake_up_all(&ctrl->space);
+}
+
+static void vnr_ctrl_interrupt(struct virtqueue *vq)
+{
+	vnr_ctrl_reap(&vnr_from_vdev(vq->vdev)->ctrl);
+}
+
+static void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	first = !ctrl->dead;
+	ctrl->dead = true;
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	wake_up_all(&ctrl->space);
+	if (first)
+		dev_err(vnr_device(dev),
+			"the device does not answer %s; control queue given up until reset\n",
+			what);
+}
+
+/**
+ * vnr_ctrl_abandon() - fail all further commands of a function that is gone
+ * @dev: function
+ *
+ * Context: any.
+ */
+void vnr_ctrl_abandon(struct vnr_dev *dev)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->ctrl.lock, flags);
+	dev->ctrl.dead = true;
+	spin_unlock_irqrestore(&dev->ctrl.lock, flags);
+	wake_up_all(&dev->ctrl.space);
+}
+
+/* ----- RoCE commands ----- */
+
+static void vnr_ctrl_finish_exec(struct vnr_ctrl_cmd *cmd)
+{
+	complete(&cmd->done);
+}
+
+static int vnr_ctrl_wait_atomic(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
+{
+	unsigned int us;
+
+	for (us = 0; us < VNR_CTRL_ATOMIC_US; us++) {
+		vnr_ctrl_reap(ctrl);
+		if (completion_done(&cmd->done))
+			return 0;
+		udelay(1);
+	}
+	return -ETIMEDOUT;
+}
+
+/* Returns true when there is no more reason to wait; *ret tells how it went. */
+static bool vnr_ctrl_try_submit(struct vnr_ctrl *ctrl,
+				struct vnr_ctrl_cmd *cmd, int *ret)
+{
+	*ret = vnr_ctrl_submit(ctrl, cmd, VNR_CTRL_RESERVE);
+	return *ret != -ENOSPC;
+}
+
+static int vnr_ctrl_submit_wait(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
+{
+	int ret;
+
+	if (!wait_event_timeout(ctrl->space,
+				vnr_ctrl_try_submit(ctrl, cmd, &ret),
+				VNR_CTRL_TIMEOUT))
+		return -ETIMEDOUT;
+	return ret;
+}
+
+static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
+			bool atomic)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	int ret;
+
+	if (atomic) {
+		ret = vnr_ctrl_submit(ctrl, cmd, VNR_CTRL_RESERVE);
+		if (ret == -ENOSPC)
+			ret = -EAGAIN;
+		if (!ret)
+			ret = vnr_ctrl_wait_atomic(ctrl, cmd);
+	} else {
+		ret = vnr_ctrl_submit_wait(ctrl, cmd);
+		if (!ret && !wait_for_completion_timeout(&cmd->done,
+							 VNR_CTRL_TIMEOUT))
+			ret = -ETIMEDOUT;
+	}
+	if (ret == -ETIMEDOUT)
+		vnr_ctrl_kill(dev, "a RoCE command");
+	return ret;
+}
+
+/**
+ * vnr_ctrl_exec() - carry out a RoCE command
+ * @dev: function
+ * @cmd: command; see &virtio_net_roce_ops.exec
+ *
+ * Context: may sleep unless @cmd->atomic.
+ * Return: see &virtio_net_roce_ops.exec.
+ */
+int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
+{
+	const struct virtio_net_ctrl_hdr hdr = {
+		.class = VIRTIO_NET_CTRL_ROCE,
+		.cmd = cmd->command,
+	};
+	size_t len = sizeof(hdr) + cmd->req[0].iov_len + cmd->req[1].iov_len;
+	bool big = len > VNR_CTRL_BIG && !cmd->atomic;
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	struct vnr_ctrl_cmd *c;
+	size_t pos;
+	int ret;
+
+	c = vnr_ctrl_cmd_alloc(ctrl, len, 1 + cmd->rsp_len,
+			       vnr_ctrl_finish_exec,
+			       cmd->atomic ? GFP_ATOMIC : GFP_KERNEL);
+	if (!c)
+		return -ENOMEM;
+	pos = vnr_ctrl_cmd_fill(c, 0, &hdr, sizeof(hdr));
+	pos = vnr_ctrl_cmd_fill(c, pos, cmd->req[0].iov_base,
+				cmd->req[0].iov_len);
+	vnr_ctrl_cmd_fill(c, pos, cmd->req[1].iov_base, cmd->req[1].iov_len);
+
+	if (big && down_timeout(&ctrl->big, VNR_CTRL_TIMEOUT)) {
+		ret = -EBUSY;
+		goto out_put;
+	}
+	ret = vnr_ctrl_run(dev, c, cmd->atomic);
+	if (big)
+		up(&ctrl->big);
+	if (ret)
+		goto out_put;
+
+	if (!c->got)
+		ret = -EPROTO;
+	else if (c->in[0] != VIRTIO_NET_OK)
+		ret = -EREMOTEIO;
+	else if (c->got < c->in_len)
+		ret = -EPROTO;
+	else
+		memcpy(cmd->rsp, c->in + 1, cmd->rsp_len);
+
+out_put:
+	vnr_ctrl_cmd_put(c);
+	return ret;
+}
+
+/* ----- the proxy ----- */
+
+/* Answer one buffer of the shadow ring.  Context: shadow_lock held. */
+static void vnr_shadow_used(struct vnr_ctrl *ctrl, u16 head, u32 len)
+{
+	const struct vring *vring = virtqueue_get_vring(ctrl->shadow);
+	struct vring_used_elem *elem;
+
+	elem = &vring->used->ring[ctrl->shadow_used % vring->num];
+	elem->id = cpu_to_virtio32(&ctrl->shadow_vdev, head);
+	elem->len = cpu_to_virtio32(&ctrl->shadow_vdev, len);
+	ctrl->shadow_used++;
+	/* The element before the index that shows it. */
+	virtio_store_mb(true, &vring->used->idx,
+			cpu_to_virtio16(&ctrl->shadow_vdev,
+					ctrl->shadow_used));
+}
+
+/* Copy an answer to where the child wants it.  Context: shadow_lock held. */
+static void vnr_shadow_answer(struct vnr_ctrl_cmd *cmd, const u8 *in, u32 got)
+{
+	struct vnr_ctrl *ctrl = cmd->ctrl;
+	u32 left = got, part;
+	unsigned int i;
+
+	list_del_init(&cmd->node);
+	if (list_empty(&ctrl->proxied))
+		hrtimer_try_to_cancel(&ctrl->stall);
+	if (!ctrl->shadow)
+		return;
+	for (i = 0; i < cmd->nsegs && left; i++) {
+		part = min(left, cmd->segs[i].len);
+		memcpy(cmd->segs[i].addr, in, part);
+		in += part;
+		left -= part;
+	}
+	vnr_shadow_used(ctrl, cmd->head, got - left);
+	/* Today's virtio_net polls; a callback would have to be called. */
+	vring_interrupt(0, ctrl->shadow);
+}
+
+static void vnr_shadow_fail(struct vnr_ctrl_cmd *cmd)
+{
+	static const u8 err = VIRTIO_NET_ERR;
+
+	vnr_shadow_answer(cmd, &err, sizeof(err));
+}
+
+static void vnr_ctrl_finish_proxy(struct vnr_ctrl_cmd *cmd)
+{
+	struct vnr_ctrl *ctrl = cmd->ctrl;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctrl->shadow_lock, flags);
+	/* Not on the list: the stall timer has answered already. */
+	if (!list_empty(&cmd->node)) {
+		if (cmd->got)
+			vnr_shadow_answer(cmd, cmd->in, cmd->got);
+		else
+			vnr_shadow_fail(cmd);
+	}
+	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+}
+
+static void vnr_shadow_fail_all(struct vnr_ctrl *ctrl)
+{
+	struct vnr_ctrl_cmd *cmd, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctrl->shadow_lock, flags);
+	list_for_each_entry_safe(cmd, next, &ctrl->proxied, node)
+		vnr_shadow_fail(cmd);
+	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+}
+
+/* Locks may be taken in an irq_work, on every kind of kernel, and not here. */
+static enum hrtimer_restart vnr_ctrl_stall(struct hrtimer *timer)
+{
+	struct vnr_ctrl *ctrl = container_of(timer, struct vnr_ctrl, stall);
+
+	irq_work_queue(&ctrl->stall_work);
+	return HRTIMER_NORESTART;
+}
+
+static void vnr_ctrl_stall_work(struct irq_work *work)
+{
+	struct vnr_ctrl *ctrl = container_of(work, struct vnr_ctrl, stall_work);
+	struct vnr_dev *dev = container_of(ctrl, struct vnr_dev, ctrl);
+
+	/* The answer may be there and only its interrupt be lost. */
+	vnr_ctrl_reap(ctrl);
+	if (!list_empty_careful(&ctrl->proxied)) {
+		vnr_ctrl_kill(dev, "an Ethernet command");
+		vnr_shadow_fail_all(ctrl);
+	}
+}
+
+/*
+ * Collect one descriptor chain of the shadow ring: its readable pieces in @out,
+ * its writable ones in @in.  The ring is written by this kernel's virtio_net,
+ * but a loop or a chain that does not fit is still answered, not followed.
+ * Returns false if the chain cannot be forwarded.
+ */
+static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
+			    struct vnr_shadow_seg *out, unsigned int *nout,
+			    struct vnr_shadow_seg *in, unsigned int *nin)
+{
+	const struct vring *vring = virtqueue_get_vring(ctrl->shadow);
+	struct virtio_device *vdev = &ctrl->shadow_vdev;
+	struct vnr_shadow_seg seg;
+	struct vring_desc *desc;
+	u16 i = head, flags;
+
+	*nout = 0;
+	*nin = 0;
+	do {
+		if (i >= vring->num)
+			return false;
+		desc = &vring->desc[i];
+		flags = virtio16_to_cpu(vdev, desc->flags);
+		seg.addr = phys_to_virt(virtio64_to_cpu(vdev, desc->addr));
+		seg.len = virtio32_to_cpu(vdev, desc->len);
+		if (flags & VRING_DESC_F_WRITE) {
+			if (*nin == VNR_SHADOW_SEGS)
+				return false;
+			in[(*nin)++] = seg;
+		} else {
+			if (*nout == VNR_SHADOW_SEGS)
+				return false;
+			out[(*nout)++] = seg;
+		}
+		i = virtio16_to_cpu(vdev, desc->next);
+	} while (flags & VRING_DESC_F_NEXT);
+	return *nout && *nin;
+}
+
+static u32 vnr_shadow_len(const struct vnr_shadow_seg *segs, unsigned int n)
+{
+	u64 len = 0;
+
+	while (n--)
+		len += segs[n].len;
+	return min_t(u64, len, U32_MAX);
+}
+
+/*
+ * Take the next command off the shadow ring and make a command for the real
+ * queue of it, which is then on the list of proxied ones.  NULL if there is
+ * none; one that cannot be forwarded is answered here.
+ * Context: shadow_lock held.
+ */
+static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
+{
+	const struct vring *vring = virtqueue_get_vring(ctrl->shadow);
+	struct vnr_shadow_seg out[VNR_SHADOW_SEGS], in[VNR_SHADOW_SEGS];
+	unsigned int nout, nin, i;
+	struct vnr_ctrl_cmd *cmd;
+	__virtio16 avail_idx;
+	u32 out_len, in_len;
+	size_t pos = 0;
+	u16 head;
+
+	for (;;) {
+		/* The entries of the ring after the index that shows them. */
+		avail_idx = smp_load_acquire(&vring->avail->idx);
+		if (ctrl->shadow_avail ==
+		    virtio16_to_cpu(&ctrl->shadow_vdev, avail_idx))
+			return NULL;
+		head = virtio16_to_cpu(&ctrl->shadow_vdev,
+				       vring->avail->ring[ctrl->shadow_avail %
+							  vring->num]);
+		ctrl->shadow_avail++;
+
+		if (!vnr_shadow_walk(ctrl, head, out, &nout, in, &nin)) {
+			vnr_shadow_used(ctrl, head, 0);
+			continue;
+		}
+		out_len = vnr_shadow_len(out, nout);
+		in_len = vnr_shadow_len(in, nin);
+		cmd = NULL;
+		if (out_len && out_len <= VNR_SHADOW_LEN_MAX &&
+		    in_len && in_len <= VNR_SHADOW_LEN_MAX)
+			cmd = vnr_ctrl_cmd_alloc(ctrl, out_len, in_len,
+						 vnr_ctrl_finish_proxy,
+						 GFP_ATOMIC);
+		if (!cmd) {
+			*(u8 *)in[0].addr = VIRTIO_NET_ERR;
+			vnr_shadow_used(ctrl, head, 1);
+			continue;
+		}
+		for (i = 0; i < nout; i++)
+			pos = vnr_ctrl_cmd_fill(cmd, pos, out[i].addr,
+						out[i].len);
+		memcpy(cmd->segs, in, sizeof(in));
+		cmd->nsegs = nin;
+		cmd->head = head;
+		list_add_tail(&cmd->node, &ctrl->proxied);
+		return cmd;
+	}
+}
+
+/* virtio_net rings the doorbell of its control queue.  Context: any. */
+static bool vnr_ctrl_proxy(struct virtqueue *shadow)
+{
+	struct vnr_ctrl *ctrl = container_of(shadow->vdev, struct vnr_ctrl,
+					     shadow_vdev);
+	struct vnr_ctrl_cmd *cmd;
+	unsigned long flags;
+
+	for (;;) {
+		spin_lock_irqsave(&ctrl->shadow_lock, flags);
+		cmd = vnr_shadow_take(ctrl);
+		spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+		if (!cmd)
+			return true;
+
+		hrtimer_start(&ctrl->stall,
+			      ktime_set(VNR_CTRL_STALL_SEC, 0),
+			      HRTIMER_MODE_REL_HARD);
+		if (vnr_ctrl_submit(ctrl, cmd, 0)) {
+			cmd->got = 0;
+			vnr_ctrl_finish_proxy(cmd);
+		}
+		vnr_ctrl_cmd_put(cmd);
+	}
+}
+
+/* ----- set-up ----- */
+
+/**
+ * vnr_ctrl_init() - prepare the control queue's software, once per function
+ * @dev: function
+ */
+void vnr_ctrl_init(struct vnr_dev *dev)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+
+	spin_lock_init(&ctrl->lock);
+	spin_lock_init(&ctrl->shadow_lock);
+	init_waitqueue_head(&ctrl->space);
+	sema_init(&ctrl->big, VNR_CTRL_BIG_MAX);
+	INIT_LIST_HEAD(&ctrl->proxied);
+	vnr_hrtimer_setup(&ctrl->stall, vnr_ctrl_stall);
+	init_irq_work(&ctrl->stall_work, vnr_ctrl_stall_work);
+
+	/*
+	 * Without VIRTIO_F_ACCESS_PLATFORM the shadow ring holds physical
+	 * addresses, which phys_to_virt() undoes; without indirect descriptors
+	 * a chain is in the ring itself.
+	 */
+	ctrl->shadow_vdev.dev.parent = vnr_device(dev);
+	ctrl->shadow_vdev.features = BIT_ULL(VIRTIO_F_VERSION_1);
+	INIT_LIST_HEAD(&ctrl->shadow_vdev.vqs);
+	spin_lock_init(&ctrl->shadow_vdev.vqs_list_lock);
+}
+
+/**
+ * vnr_ctrl_setup() - make the real control queue and its shadow
+ * @dev: function
+ * @index: virtqueue number of the control queue
+ * @name: for messages
+ * @callback: of the child, NULL as a rule
+ *
+ * Context: may sleep.  The function is not running (before DRIVER_OK).
+ * Return: 0 or -errno.
+ */
+int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
+		   vq_callback_t *callback)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	struct virtqueue *vq;
+
+	vq = vnr_vq_create(dev, index, vnr_ctrl_interrupt, name, false);
+	if (IS_ERR(vq))
+		return PTR_ERR(vq);
+	ctrl->shadow = vring_create_virtqueue(index, VNR_SHADOW_NUM,
+					      SMP_CACHE_BYTES,
+					      &ctrl->shadow_vdev, true, false,
+					      false, vnr_ctrl_proxy, callback,
+					      name);
+	if (!ctrl->shadow) {
+		vnr_vq_destroy(dev, vq);
+		return -ENOMEM;
+	}
+	ctrl->shadow->num_max = VNR_SHADOW_NUM;
+	ctrl->shadow_avail = 0;
+	ctrl->shadow_used = 0;
+	ctrl->dead = false;
+	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
+					    VIRTIO_RING_F_INDIRECT_DESC);
+	ctrl->vq = vq;
+	return 0;
+}
+
+/**
+ * vnr_ctrl_teardown() - free both queues and what the device had not answered
+ * @dev: function
+ *
+ * Context: may sleep.  The function was reset and interrupts are off.
+ */
+void vnr_ctrl_teardown(struct vnr_dev *dev)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	struct vnr_ctrl_cmd *cmd;
+	struct virtqueue *vq, *shadow;
+
+	hrtimer_cancel(&ctrl->stall);
+	irq_work_sync(&ctrl->stall_work);
+	vnr_shadow_fail_all(ctrl);
+
+	spin_lock_irq(&ctrl->lock);
+	vq = ctrl->vq;
+	ctrl->vq = NULL;
+	spin_unlock_irq(&ctrl->lock);
+	wake_up_all(&ctrl->space);
+
+	spin_lock_irq(&ctrl->shadow_lock);
+	shadow = ctrl->shadow;
+	ctrl->shadow = NULL;
+	spin_unlock_irq(&ctrl->shadow_lock);
+
+	if (shadow)
+		vring_del_virtqueue(shadow);
+	if (!vq)
+		return;
+	while ((cmd = virtqueue_detach_unused_buf(vq)))
+		vnr_ctrl_cmd_put(cmd);
+	vnr_vq_destroy(dev, vq);
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * virtio_net_roce: owner of virtio-net PCI functions that offer RoCE.
+ *
+ * Stock virtio_net drives the Ethernet of the function through a child device
+ * (child.c), an RDMA driver drives the rest through an auxiliary device (rdma.c),
+ * and the two share the control queue (ctrl.c).
+ */
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_ids.h>
+
+#include "vnr.h"
+
+static int vnr_probe_mdev(struct vnr_dev *dev)
+{
+	struct pci_dev *pdev = dev->mdev.pci_dev;
+	const char *refused;
+	int ret;
+
+	ret = vp_modern_probe(&dev->mdev);
+	if (ret)
+		return ret;
+
+	vnr_offer_read(&dev->mdev, &dev->offer);
+	refused = vnr_offer_refused(&dev->offer);
+	if (refused) {
+		pci_dbg(pdev, "not a RoCE device: %s\n", refused);
+		ret = -ENODEV;
+	} else if (!pdev->msix_cap) {
+		pci_err(pdev, "a RoCE device needs MSI-X and has none\n");
+		ret = -ENODEV;
+	}
+	if (ret)
+		vp_modern_remove(&dev->mdev);
+	return ret;
+}
+
+static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct vnr_dev *dev;
+	int ret;
+
+	dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	if (!dev)
+		return -ENOMEM;
+	dev->mdev.pci_dev = pdev;
+	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
+	vnr_ctrl_init(dev);
+
+	ret = pci_enable_device(pdev);
+	if (ret)
+		goto err_free;
+	ret = vnr_probe_mdev(dev);
+	if (ret)
+		goto err_disable;
+	pci_set_master(pdev);
+	pci_set_drvdata(pdev, dev);
+
+	ret = vnr_rdma_init(dev);
+	if (ret)
+		goto err_mdev;
+	ret = vnr_child_add(dev);
+	if (ret) {
+		pci_err(pdev, "virtio device: %d\n", ret);
+		goto err_rdma;
+	}
+	return 0;
+
+err_rdma:
+	vnr_rdma_exit(dev);
+err_mdev:
+	vp_modern_remove(&dev->mdev);
+err_disable:
+	pci_disable_device(pdev);
+err_free:
+	kfree(dev);
+	return ret;
+}
+
+static void vnr_remove(struct pci_dev *pdev)
+{
+	struct vnr_dev *dev = pci_get_drvdata(pdev);
+
+	/* A function that was pulled out would let each command time out. */
+	if (!pci_device_is_present(pdev))
+		vnr_ctrl_abandon(dev);
+	vnr_rdma_stop(dev);
+	vnr_child_del(dev);
+	vnr_rdma_exit(dev);
+	vp_modern_remove(&dev->mdev);
+	pci_disable_device(pdev);
+	kfree(dev);
+}
+
+static int vnr_suspend(struct device *d)
+{
+	struct vnr_dev *dev = dev_get_drvdata(d);
+	int ret;
+
+	ret = virtio_device_freeze(&dev->child->vdev);
+	if (!ret)
+		pci_disable_device(to_pci_dev(d));
+	return ret;
+}
+
+static int vnr_resume(struct device *d)
+{
+	struct vnr_dev *dev = dev_get_drvdata(d);
+	int ret;
+
+	ret = pci_enable_device(to_pci_dev(d));
+	if (ret)
+		return ret;
+	pci_set_master(to_pci_dev(d));
+	return virtio_device_restore(&dev->child->vdev);
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(vnr_pm_ops, vnr_suspend, vnr_resume);
+
+static const struct pci_device_id vnr_ids[] = {
+	{ PCI_DEVICE(PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1040 + VIRTIO_ID_NET) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, vnr_ids);
+
+static struct pci_driver vnr_pci_driver = {
+	.name = KBUILD_MODNAME,
+	.id_table = vnr_ids,
+	.probe = vnr_probe,
+	.remove = vnr_remove,
+	.driver.pm = pm_sleep_ptr(&vnr_pm_ops),
+};
+
+static int __init vnr_init(void)
+{
+	int ret;
+
+	ret = pci_register_driver(&vnr_pci_driver);
+	if (ret)
+		return ret;
+	ret = vnr_takeover_init(&vnr_pci_driver);
+	if (ret)
+		pci_unregister_driver(&vnr_pci_driver);
+	return ret;
+}
+module_init(vnr_init);
+
+static void __exit vnr_exit(void)
+{
+	vnr_takeover_exit();
+}
+module_exit(vnr_exit);
+
+MODULE_DESCRIPTION("virtio-net functions with RoCE: Ethernet for virtio_net, RDMA for virtio_roce");
+/* Whoever asks for one of the two modules gets both. */
+MODULE_SOFTDEP("post: virtio_roce");
+MODULE_LICENSE("GPL");

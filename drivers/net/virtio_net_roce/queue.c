@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Virtqueues and interrupts.
+ *
+ * Ethernet queues and the control queue are virtqueues of the kernel's
+ * virtio_ring.  RoCE queues are only memory here: descriptor table, available
+ * ring and used ring, each on pages of its own, since user space maps the last
+ * two and never the first.
+ *
+ * A function may have a vector for every purpose, or a single one (QEMU's generic
+ * vhost-user device has) that then serves configuration changes and all queues.
+ * Send and receive queues of RoCE never interrupt: their completions do.
+ */
+#include <linux/bitmap.h>
+#include <linux/dma-mapping.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr.h"
+
+/* How late a configuration change behind a shared vector may be noticed. */
+#define VNR_CONFIG_DELAY	(HZ / 10)
+
+/* ----- interrupts ----- */
+
+static bool vnr_cqs_interrupt(struct vnr_vector *v)
+{
+	struct vnr_dev *dev = v->dev;
+	struct virtio_net_roce_vq *pub;
+	bool handled = false;
+	struct vnr_cq *cq;
+	unsigned long n;
+
+	for_each_set_bit(n, dev->armed, dev->offer.max_cqs) {
+		if (n % dev->cq_step != v->cq_first)
+			continue;
+		cq = &dev->cqs[n];
+		pub = &dev->queues[n].pub;
+		/* Pairs with vnr_op_cq_arm(): the index it saw, then the bit. */
+		smp_rmb();
+		if (le16_to_cpu((__force __le16)
+				READ_ONCE(pub->vring.used->idx)) ==
+		    READ_ONCE(cq->arm_idx))
+			continue;
+		if (!test_and_clear_bit(n, dev->armed))
+			continue;
+		cq->notify(cq->data);
+		handled = true;
+	}
+	return handled;
+}
+
+static irqreturn_t vnr_interrupt(int irq, void *data)
+{
+	struct vnr_vector *v = data;
+	struct vnr_dev *dev = v->dev;
+	bool handled = false;
+	unsigned int i;
+
+	for (i = v->first; i < v->last; i++)
+		if (dev->vqs[i] &&
+		    vring_interrupt(irq, dev->vqs[i]) == IRQ_HANDLED)
+			handled = true;
+	/* Not there yet while the queues are being set up. */
+	if (v->cq_first >= 0 && READ_ONCE(dev->armed) && vnr_cqs_interrupt(v))
+		handled = true;
+
+	if (v->config) {
+		/*
+		 * With MSI-X nothing tells a configuration change from a queue
+		 * on the same vector.  If no queue had anything it was one; else
+		 * look later, since asking costs a trap to the hypervisor.
+		 */
+		if (!handled)
+			virtio_config_changed(&dev->child->vdev);
+		else
+			schedule_delayed_work(&dev->config_work,
+					      VNR_CONFIG_DELAY);
+	}
+	/* Ours alone, also when what it tells of was seen before it came. */
+	return IRQ_HANDLED;
+}
+
+/**
+ * vnr_config_work() - notice a configuration change that shared its interrupt
+ * @work: &vnr_dev.config_work
+ *
+ * Context: process.
+ */
+void vnr_config_work(struct work_struct *work)
+{
+	struct vnr_dev *dev = container_of(to_delayed_work(work),
+					   struct vnr_dev, config_work);
+	u32 generation = vp_modern_generation(&dev->mdev);
+
+	if (generation == dev->config_generation)
+		return;
+	dev->config_generation = generation;
+	virtio_config_changed(&dev->child->vdev);
+}
+
+/**
+ * vnr_vectors_plan() - decide which vector serves what
+ * @dev: function, with @nvqs set and room for @n @vectors
+ * @n: number of vectors that there are, at least 1
+ *
+ * All on one; or configuration on the first and everything else on the second;
+ * or configuration, one per virtqueue of virtio_ring, and the CQs on what is
+ * left.  Sets @nvectors, which may be less than @n, and @cq_step.
+ */
+void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		dev->vectors[i] = (struct vnr_vector) {
+			.dev = dev,
+			.cq_first = -1,
+		};
+	dev->vectors[0].config = true;
+	dev->cq_step = 1;
+
+	if (n < 1 + dev->nvqs + 1) {
+		i = n == 1 ? 0 : 1;
+		dev->vectors[i].last = dev->nvqs;
+		dev->vectors[i].cq_first = 0;
+		dev->nvectors = i + 1;
+		return;
+	}
+	for (i = 0; i < dev->nvqs; i++) {
+		dev->vectors[1 + i].first = i;
+		dev->vectors[1 + i].last = i + 1;
+	}
+	dev->cq_step = n - 1 - dev->nvqs;
+	for (i = 0; i < dev->cq_step; i++)
+		dev->vectors[1 + dev->nvqs + i].cq_first = i;
+	dev->nvectors = n;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_vectors_plan);
+
+/**
+ * vnr_vq_vector() - the vector that serves a virtqueue of virtio_ring
+ * @dev: function with its vectors planned
+ * @i: entry of &vnr_dev.vqs
+ *
+ * Return: index into &vnr_dev.vectors, or -ENOENT.
+ */
+int vnr_vq_vector(struct vnr_dev *dev, unsigned int i)
+{
+	unsigned int v;
+
+	for (v = 0; v < dev->nvectors; v++)
+		if (i >= dev->vectors[v].first && i < dev->vectors[v].last)
+			return v;
+	return -ENOENT;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_vq_vector);
+
+/**
+ * vnr_cq_vector() - the vector that serves a CQ
+ * @dev: function with its vectors planned
+ * @cqn: number of the CQ
+ *
+ * Return: index into &vnr_dev.vectors, or -ENOENT.
+ */
+int vnr_cq_vector(struct vnr_dev *dev, u32 cqn)
+{
+	unsigned int v;
+
+	for (v = 0; v < dev->nvectors; v++)
+		if (dev->vectors[v].cq_first == cqn % dev->cq_step)
+			return v;
+	return -ENOENT;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_cq_vector);
+
+/**
+ * vnr_vectors_setup() - allocate and request interrupt vectors
+ * @dev: function, with @nvqs set
+ * @desc: affinity that the child wishes, or NULL
+ *
+ * Context: may sleep.
+ * Return: 0 or -errno; on failure nothing is left behind.
+ */
+int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
+{
+	struct pci_dev *pdev = dev->mdev.pci_dev;
+	unsigned int want = 1 + dev->nvqs, i;
+	struct vnr_vector *v;
+	int n, ret;
+
+	if (dev->roce)
+		want += min(dev->offer.max_cqs, num_possible_cpus());
+
+	/*
+	 * Without PCI_IRQ_AFFINITY: with it and no pre_vectors the core gives
+	 * no more vectors than there are processors.
+	 */
+	n = pci_alloc_irq_vectors(pdev, 1, want, PCI_IRQ_MSIX);
+	if (n < 0) {
+		dev_err(&pdev->dev, "no MSI-X vector: %d\n", n);
+		return n;
+	}
+	dev->vectors = kcalloc(n, sizeof(*dev->vectors), GFP_KERNEL);
+	if (!dev->vectors) {
+		pci_free_irq_vectors(pdev);
+		return -ENOMEM;
+	}
+	vnr_vectors_plan(dev, n);
+
+	for (i = 0; i < dev->nvectors; i++) {
+		v = &dev->vectors[i];
+		v->irq = pci_irq_vector(pdev, i);
+		snprintf(v->name, sizeof(v->name), "%s-%s%u",
+			 dev_name(&dev->child->vdev.dev),
+			 v->config ? "config" : v->cq_first >= 0 ? "rdma" : "vq",
+			 i);
+		ret = request_irq(v->irq, vnr_interrupt, 0, v->name, v);
+		if (ret) {
+			dev_err(&pdev->dev, "MSI-X vector %u: %d\n", i, ret);
+			goto err_teardown;
+		}
+		v->requested = true;
+	}
+
+	ret = -EBUSY;
+	if (vp_modern_config_vector(&dev->mdev, 0) == VIRTIO_MSI_NO_VECTOR) {
+		dev_err(&pdev->dev, "the device has no room for a vector\n");
+		goto err_teardown;
+	}
+	dev->config_generation = vp_modern_generation(&dev->mdev);
+	return 0;
+
+err_teardown:
+	vnr_vectors_teardown(dev);
+	return ret;
+}
+
+/**
+ * vnr_vectors_teardown() - free all interrupt vectors
+ * @dev: function; may have none
+ *
+ * No handler runs when it returns.  Context: may sleep.
+ */
+void vnr_vectors_teardown(struct vnr_dev *dev)
+{
+	unsigned int i;
+
+	if (!dev->vectors)
+		return;
+	vp_modern_config_vector(&dev->mdev, VIRTIO_MSI_NO_VECTOR);
+	for (i = 0; i < dev->nvectors; i++) {
+		if (!dev->vectors[i].requested)
+			continue;
+		irq_set_affinity_hint(dev->vectors[i].irq, NULL);
+		free_irq(dev->vectors[i].irq, &dev->vectors[i]);
+	}
+	cancel_delayed_work_sync(&dev->config_work);
+	pci_free_irq_vectors(dev->mdev.pci_dev);
+	kfree(dev->vectors);
+	dev->vectors = NULL;
+	dev->nvectors = 0;
+}
+
+/**
+ * vnr_vectors_synchronize() - wait for interrupt handlers that run now
+ * @dev: function; may have no vectors
+ *
+ * Context: may sleep.
+ */
+void vnr_vectors_synchronize(struct vnr_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->nvectors; i++)
+		synchronize_irq(dev->vectors[i].irq);
+}
+
+/* ----- virtqueues of virtio_ring ----- */
+
+static bool vnr_notify(struct virtqueue *vq)
+{
+	iowrite16(vq->index, (void __iomem *)vq->priv);
+	return true;
+}
+
+static void __iomem *vnr_map_doorbell(struct vnr_dev *dev, u16 index,
+				      resource_size_t *phys)
+{
+	return vp_modern_map_vq_notify(&dev->mdev, index, phys);
+}
+
+/* A doorbell is mapped alone unless the library mapped all of them at once. */
+static void vnr_unmap_doorbell(struct vnr_dev *dev, void __iomem *doorbell)
+{
+	if (doorbell && !dev->mdev.notify_base)
+		pci_iounmap(dev->mdev.pci_dev, doorbell);
+}
+
+/**
+ * vnr_vq_create() - make a virtqueue and show it to the device
+ * @dev: function with its vectors set up
+ * @index: virtqueue number, also its entry in &vnr_dev.vqs
+ * @callback: called in hard interrupt context, may be NULL
+ * @name: for messages
+ * @ctx: buffers carry a context
+ *
+ * The queue is not enabled yet.  Context: may sleep.
+ * Return: the virtqueue, or an ERR_PTR.
+ */
+struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
+				vq_callback_t *callback, const char *name,
+				bool ctx)
+{
+	struct virtio_pci_modern_device *mdev = &dev->mdev;
+	u16 num = vp_modern_get_queue_size(mdev, index);
+	struct virtqueue *vq;
+	int ret = -ENOMEM;
+	int vector;
+
+	if (!num || vp_modern_get_queue_enable(mdev, index))
+		return ERR_PTR(-ENOENT);
+
+	vq = vring_create_virtqueue(index, num, SMP_CACHE_BYTES,
+				    &dev->child->vdev, true, true, ctx,
+				    vnr_notify, callback, name);
+	if (!vq)
+		return ERR_PTR(-ENOMEM);
+	vq->num_max = num;
+
+	vp_modern_set_queue_size(mdev, index, virtqueue_get_vring_size(vq));
+	vp_modern_queue_address(mdev, index, virtqueue_get_desc_addr(vq),
+				virtqueue_get_avail_addr(vq),
+				virtqueue_get_used_addr(vq));
+
+	vq->priv = (void __force *)vnr_map_doorbell(dev, index, NULL);
+	if (!vq->priv)
+		goto err_del;
+
+	vector = callback ? vnr_vq_vector(dev, index) : VIRTIO_MSI_NO_VECTOR;
+	if (callback &&
+	    vp_modern_queue_vector(mdev, index, vector) == VIRTIO_MSI_NO_VECTOR) {
+		ret = -EBUSY;
+		goto err_unmap;
+	}
+	dev->vqs[index] = vq;
+	return vq;
+
+err_unmap:
+	vnr_unmap_doorbell(dev, (void __iomem *)vq->priv);
+err_del:
+	vring_del_virtqueue(vq);
+	return ERR_PTR(ret);
+}
+
+/**
+ * vnr_vq_destroy() - undo vnr_vq_create()
+ * @dev: function, reset and with interrupts off
+ * @vq: virtqueue
+ *
+ * Context: may sleep.
+ */
+void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq)
+{
+	dev->vqs[vq->index] = NULL;
+	vnr_unmap_doorbell(dev, (void __iomem *)vq->priv);
+	vring_del_virtqueue(vq);
+}
+
+/* ----- RoCE queues ----- */
+
+static void *vnr_ring_alloc(struct vnr_dev *dev, size_t len, dma_addr_t *dma)
+{
+	void *p = dma_alloc_attrs(vnr_device(dev), len, dma, GFP_KERNEL,
+				  DMA_ATTR_FORCE_CONTIGUOUS);
+
+	/* User space maps it by page frame: it must be in the linear map. */
+	if (p && is_vmalloc_addr(p)) {
+		dma_free_attrs(vnr_device(dev), len, p, *dma,
+			       DMA_ATTR_FORCE_CONTIGUOUS);
+		return NULL;
+	}
+	return p;
+}
+
+static void vnr_ring_free(struct vnr_dev *dev, size_t len, void *p,
+			  dma_addr_t dma)
+{
+	if (p)
+		dma_free_attrs(vnr_device(dev), len, p, dma,
+			       DMA_ATTR_FORCE_CONTIGUOUS);
+}
+
+static void vnr_rdma_queue_free(struct vnr_dev *dev, struct vnr_rdma_queue *q)
+{
+	struct vring *vring = &q->pub.vring;
+
+	vnr_unmap_doorbell(dev, q->doorbell);
+	vnr_ring_free(dev, q->desc_len, vring->desc, q->dma[0]);
+	vnr_ring_free(dev, q->pub.avail_len, vring->avail, q->dma[1]);
+	vnr_ring_free(dev, q->pub.used_len, vring->used, q->dma[2]);
+}
+
+static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
+				u16 index, u16 vector)
+{
+	struct virtio_pci_modern_device *mdev = &dev->mdev;
+	u16 num = vp_modern_get_queue_size(mdev, index);
+	struct vring *vring = &q->pub.vring;
+	resource_size_t phys;
+
+	if (!num || !is_power_of_2(num))
+		return -ENOENT;
+
+	q->pub.index = index;
+	vring->num = num;
+	q->desc_len = PAGE_ALIGN(num * sizeof(*vring->desc));
+	/* Each ring ends with the event index of the other side. */
+	q->pub.avail_len = PAGE_ALIGN(struct_size(vring->avail, ring, num) +
+				      sizeof(__virtio16));
+	q->pub.used_len = PAGE_ALIGN(struct_size(vring->used, ring, num) +
+				     sizeof(__virtio16));
+
+	vring->desc = vnr_ring_alloc(dev, q->desc_len, &q->dma[0]);
+	vring->avail = vnr_ring_alloc(dev, q->pub.avail_len, &q->dma[1]);
+	vring->used = vnr_ring_alloc(dev, q->pub.used_len, &q->dma[2]);
+	if (!vring->desc || !vring->avail || !vring->used)
+		return -ENOMEM;
+	q->pub.avail_phys = virt_to_phys(vring->avail);
+	q->pub.used_phys = virt_to_phys(vring->used);
+
+	q->doorbell = vnr_map_doorbell(dev, index, &phys);
+	if (!q->doorbell)
+		return -ENOMEM;
+	/* A page of its own, or user space would reach what else is in it. */
+	if (mdev->notify_offset_multiplier >= PAGE_SIZE && PAGE_ALIGNED(phys))
+		q->pub.doorbell_phys = phys;
+
+	vp_modern_set_queue_size(mdev, index, num);
+	vp_modern_queue_address(mdev, index, q->dma[0], q->dma[1], q->dma[2]);
+	if (vector != VIRTIO_MSI_NO_VECTOR &&
+	    vp_modern_queue_vector(mdev, index, vector) == VIRTIO_MSI_NO_VECTOR)
+		return -EBUSY;
+	return 0;
+}
+
+/**
+ * vnr_rdma_queues_setup() - make all RoCE queues and show them to the device
+ * @dev: function with its vectors set up
+ * @first: virtqueue number of the first CQ
+ *
+ * They are not enabled yet.  Context: may sleep.
+ * Return: 0 or -errno; on failure nothing is left behind.
+ */
+int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
+{
+	u32 max_cqs = dev->offer.max_cqs;
+	u32 n = max_cqs + 2 * dev->offer.max_qps;
+	unsigned long *armed;
+	u16 vector;
+	int ret;
+	u32 i;
+
+	dev->queues = kvcalloc(n, sizeof(*dev->queues), GFP_KERNEL);
+	dev->cqs = kvcalloc(max_cqs, sizeof(*dev->cqs), GFP_KERNEL);
+	armed = bitmap_zalloc(max_cqs, GFP_KERNEL);
+	/* The interrupt handler that sees it must see what it stands for. */
+	smp_store_release(&dev->armed, armed);
+	if (!dev->queues || !dev->cqs || !armed) {
+		ret = -ENOMEM;
+		goto err_teardown;
+	}
+	for (i = 0; i < n; i++) {
+		vector = i < max_cqs ? vnr_cq_vector(dev, i) :
+				       VIRTIO_MSI_NO_VECTOR;
+		dev->nqueues = i + 1;
+		ret = vnr_rdma_queue_alloc(dev, &dev->queues[i], first + i,
+					   vector);
+		if (ret) {
+			dev_err(vnr_device(dev), "RoCE virtqueue %u: %d\n",
+				first + i, ret);
+			goto err_teardown;
+		}
+	}
+	return 0;
+
+err_teardown:
+	vnr_rdma_queues_teardown(dev);
+	return ret;
+}
+
+/**
+ * vnr_rdma_queues_teardown() - free all RoCE queues
+ * @dev: function, reset and with interrupts off; may have none
+ *
+ * Context: may sleep.
+ */
+void vnr_rdma_queues_teardown(struct vnr_dev *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->nqueues; i++)
+		vnr_rdma_queue_free(dev, &dev->queues[i]);
+	dev->nqueues = 0;
+	kvfree(dev->queues);
+	dev->queues = NULL;
+	kvfree(dev->cqs);
+	dev->cqs = NULL;
+	bitmap_free(dev->armed);
+	dev->armed = NULL;
+}

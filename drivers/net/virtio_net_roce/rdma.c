@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The auxiliary device, to which the RDMA driver binds.
+ *
+ * It exists while the child is up and has a registered interface.  The child
+ * says DRIVER_OK under the RTNL lock, which registering an RDMA device takes, so
+ * that the start is left to a work item.  The stop has two causes: the interface
+ * is unregistered, again under the RTNL lock, and goes on only when the RDMA
+ * device has dropped it, so a work item once more; or the child resets the
+ * function, which waits for the stop.
+ *
+ * The start sits on a freezable queue: a resume re-registers the RDMA device
+ * after all devices are awake.
+ */
+#include <linux/auxiliary_bus.h>
+#include <linux/bitmap.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/virtio_ring.h>
+
+#include "vnr.h"
+
+static DEFINE_IDA(vnr_rdma_ida);
+
+/**
+ * struct vnr_aux - the auxiliary device with its way back to the function
+ * @pub: what the RDMA driver sees
+ * @dev: valid until the auxiliary device is deleted
+ */
+struct vnr_aux {
+	struct virtio_net_roce_aux pub;
+	struct vnr_dev *dev;
+};
+
+static struct vnr_dev *vnr_from_aux(struct virtio_net_roce_aux *aux)
+{
+	return container_of(aux, struct vnr_aux, pub)->dev;
+}
+
+/* ----- operations of the auxiliary device ----- */
+
+static int vnr_op_exec(struct virtio_net_roce_aux *aux,
+		       struct virtio_net_roce_cmd *cmd)
+{
+	return vnr_ctrl_exec(vnr_from_aux(aux), cmd);
+}
+
+static struct virtio_net_roce_vq *
+vnr_op_cq_vq(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	return cqn < aux->max_cqs ? &vnr_from_aux(aux)->queues[cqn].pub : NULL;
+}
+
+static struct virtio_net_roce_vq *
+vnr_op_sq_vq(struct virtio_net_roce_aux *aux, u32 qpn)
+{
+	if (qpn >= aux->max_qps)
+		return NULL;
+	return &vnr_from_aux(aux)->queues[aux->max_cqs + 2 * qpn].pub;
+}
+
+static struct virtio_net_roce_vq *
+vnr_op_rq_vq(struct virtio_net_roce_aux *aux, u32 qpn)
+{
+	if (qpn >= aux->max_qps)
+		return NULL;
+	return &vnr_from_aux(aux)->queues[aux->max_cqs + 2 * qpn + 1].pub;
+}
+
+static void vnr_op_kick(struct virtio_net_roce_aux *aux,
+			struct virtio_net_roce_vq *vq)
+{
+	iowrite16(vq->index,
+		  container_of(vq, struct vnr_rdma_queue, pub)->doorbell);
+}
+
+static void vnr_op_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
+			     void (*notify)(void *data), void *data)
+{
+	struct vnr_cq *cq = &vnr_from_aux(aux)->cqs[cqn];
+
+	cq->notify = notify;
+	cq->data = data;
+}
+
+static void vnr_op_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+	struct vring_used *used = dev->queues[cqn].pub.vring.used;
+
+	/* The notification that is still due is due for what came since then. */
+	if (test_bit(cqn, dev->armed))
+		return;
+	WRITE_ONCE(dev->cqs[cqn].arm_idx,
+		   le16_to_cpu((__force __le16)READ_ONCE(used->idx)));
+	/* The interrupt handler that sees the bit must see the index. */
+	smp_mb__before_atomic();
+	set_bit(cqn, dev->armed);
+}
+
+static void vnr_op_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	clear_bit(cqn, dev->armed);
+	vnr_vectors_synchronize(dev);
+	dev->cqs[cqn].notify = NULL;
+}
+
+static const struct virtio_net_roce_ops vnr_aux_ops = {
+	.exec = vnr_op_exec,
+	.cq_vq = vnr_op_cq_vq,
+	.sq_vq = vnr_op_sq_vq,
+	.rq_vq = vnr_op_rq_vq,
+	.kick = vnr_op_kick,
+	.cq_enable = vnr_op_cq_enable,
+	.cq_arm = vnr_op_cq_arm,
+	.cq_disable = vnr_op_cq_disable,
+};
+
+/* ----- coming and going ----- */
+
+static void vnr_aux_release(struct device *d)
+{
+	struct virtio_net_roce_aux *aux =
+		to_virtio_net_roce_aux(to_auxiliary_dev(d));
+
+	ida_free(&vnr_rdma_ida, aux->adev.id);
+	kfree(container_of(aux, struct vnr_aux, pub));
+}
+
+static int vnr_aux_add(struct vnr_dev *dev, struct net_device *netdev)
+{
+	struct vnr_aux *aux;
+	int ret;
+
+	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
+	if (!aux)
+		return -ENOMEM;
+	aux->dev = dev;
+	aux->pub.owner = THIS_MODULE;
+	aux->pub.dma_dev = vnr_device(dev);
+	aux->pub.netdev = netdev;
+	aux->pub.max_qps = dev->offer.max_qps;
+	aux->pub.max_cqs = dev->offer.max_cqs;
+	aux->pub.event_idx = dev->event_idx;
+	aux->pub.ops = &vnr_aux_ops;
+
+	ret = ida_alloc(&vnr_rdma_ida, GFP_KERNEL);
+	if (ret < 0)
+		goto err_free;
+	aux->pub.adev.id = ret;
+	aux->pub.adev.name = VIRTIO_NET_ROCE_AUX_NAME;
+	aux->pub.adev.dev.parent = vnr_device(dev);
+	aux->pub.adev.dev.release = vnr_aux_release;
+	ret = auxiliary_device_init(&aux->pub.adev);
+	if (ret) {
+		ida_free(&vnr_rdma_ida, aux->pub.adev.id);
+		goto err_free;
+	}
+	ret = auxiliary_device_add(&aux->pub.adev);
+	if (ret) {
+		/* Drops the last reference, which frees it. */
+		auxiliary_device_uninit(&aux->pub.adev);
+		return ret;
+	}
+	dev->aux = &aux->pub;
+	return 0;
+
+err_free:
+	kfree(aux);
+	return ret;
+}
+
+static void vnr_start_work(struct work_struct *work)
+{
+	struct vnr_dev *dev = container_of(work, struct vnr_dev, start_work);
+	struct net_device *netdev = NULL;
+	int ret;
+
+	mutex_lock(&dev->life);
+	spin_lock(&dev->netdev_lock);
+	if (dev->wanted && !dev->aux && dev->netdev) {
+		netdev = dev->netdev;
+		/* Until the RDMA driver has a reference of its own. */
+		dev_hold(netdev);
+	}
+	spin_unlock(&dev->netdev_lock);
+	if (netdev) {
+		ret = vnr_aux_add(dev, netdev);
+		if (ret)
+			dev_err(vnr_device(dev), "auxiliary device: %d\n", ret);
+		dev_put(netdev);
+	}
+	mutex_unlock(&dev->life);
+}
+
+static void vnr_aux_stop(struct vnr_dev *dev)
+{
+	mutex_lock(&dev->life);
+	if (dev->aux) {
+		auxiliary_device_delete(&dev->aux->adev);
+		auxiliary_device_uninit(&dev->aux->adev);
+		dev->aux = NULL;
+	}
+	mutex_unlock(&dev->life);
+}
+
+/* An interface that moves to another network namespace is back by now. */
+static void vnr_stop_work(struct work_struct *work)
+{
+	struct vnr_dev *dev = container_of(work, struct vnr_dev, stop_work);
+
+	vnr_aux_stop(dev);
+	queue_work(system_freezable_wq, &dev->start_work);
+}
+
+static void vnr_set_wanted(struct vnr_dev *dev, bool wanted)
+{
+	spin_lock(&dev->netdev_lock);
+	dev->wanted = wanted;
+	spin_unlock(&dev->netdev_lock);
+}
+
+/**
+ * vnr_rdma_start() - bring the RDMA side up as soon as may be
+ * @dev: function, running
+ *
+ * Context: process; the RTNL lock may be held.
+ */
+void vnr_rdma_start(struct vnr_dev *dev)
+{
+	vnr_set_wanted(dev, true);
+	queue_work(system_freezable_wq, &dev->start_work);
+}
+
+/**
+ * vnr_rdma_stop() - take the RDMA side down
+ * @dev: function; its control queue still works
+ *
+ * Context: may sleep; the RTNL lock must not be held.
+ */
+void vnr_rdma_stop(struct vnr_dev *dev)
+{
+	vnr_set_wanted(dev, false);
+	cancel_work_sync(&dev->start_work);
+	vnr_aux_stop(dev);
+}
+
+static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
+			    void *ptr)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(ptr);
+	struct vnr_dev *dev = container_of(nb, struct vnr_dev, netdev_nb);
+	struct vnr_child *child = READ_ONCE(dev->child);
+
+	if (!child || netdev->dev.parent != &child->vdev.dev)
+		return NOTIFY_DONE;
+
+	switch (event) {
+	case NETDEV_REGISTER:
+		spin_lock(&dev->netdev_lock);
+		dev->netdev = netdev;
+		spin_unlock(&dev->netdev_lock);
+		queue_work(system_freezable_wq, &dev->start_work);
+		break;
+	case NETDEV_UNREGISTER:
+		spin_lock(&dev->netdev_lock);
+		dev->netdev = NULL;
+		spin_unlock(&dev->netdev_lock);
+		queue_work(system_unbound_wq, &dev->stop_work);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+/**
+ * vnr_rdma_init() - prepare the RDMA side, before the child is registered
+ * @dev: function
+ *
+ * Context: may sleep.
+ * Return: 0 or -errno.
+ */
+int vnr_rdma_init(struct vnr_dev *dev)
+{
+	mutex_init(&dev->life);
+	spin_lock_init(&dev->netdev_lock);
+	INIT_WORK(&dev->start_work, vnr_start_work);
+	INIT_WORK(&dev->stop_work, vnr_stop_work);
+	dev->netdev_nb.notifier_call = vnr_netdev_event;
+	return register_netdevice_notifier(&dev->netdev_nb);
+}
+
+/**
+ * vnr_rdma_exit() - undo vnr_rdma_init(), after the child is gone
+ * @dev: function
+ *
+ * Context: may sleep.
+ */
+void vnr_rdma_exit(struct vnr_dev *dev)
+{
+	unregister_netdevice_notifier(&dev->netdev_nb);
+	/* In this order: the stop starts the start. */
+	cancel_work_sync(&dev->stop_work);
+	cancel_work_sync(&dev->start_work);
+}

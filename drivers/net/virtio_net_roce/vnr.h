@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * virtio_net_roce: internal interfaces, file by file.
+ */
+#ifndef _VNR_H
+#define _VNR_H
+
+#include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+#include <linux/semaphore.h>
+#include <linux/spinlock.h>
+#include <linux/virtio.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_pci_modern.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "virtio_net_roce.h"
+#include "virtio_net_roce_aux.h"
+
+struct vnr_dev;
+
+/* ----- detect.c: is a function a RoCE device? ----- */
+
+/**
+ * struct vnr_offer - what a virtio-net function says of itself
+ * @features: offered feature bits
+ * @config_len: bytes of its device configuration space
+ * @max_pairs: max_virtqueue_pairs, looked at if MQ or RSS is offered
+ * @max_qps: max_rdma_qps, looked at if @config_len covers it
+ * @max_cqs: max_rdma_cqs, looked at if @config_len covers it
+ * @num_queues: number of virtqueues
+ */
+struct vnr_offer {
+	u64 features;
+	size_t config_len;
+	u16 max_pairs;
+	u32 max_qps;
+	u32 max_cqs;
+	u16 num_queues;
+};
+
+const char *vnr_offer_refused(const struct vnr_offer *offer);
+u64 vnr_child_features(u64 offered);
+void vnr_offer_read(struct virtio_pci_modern_device *mdev,
+		    struct vnr_offer *offer);
+bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
+		    struct vnr_offer *offer);
+
+/* ----- ctrl.c: the control queue ----- */
+
+/**
+ * struct vnr_ctrl - the function's control queue and the child's shadow of it
+ * @vq: real control queue; NULL while the child has no queues
+ * @lock: serialises @vq and guards @dead
+ * @dead: a command was not answered; its memory is the device's until reset
+ * @indirect: VIRTIO_F_INDIRECT_DESC was negotiated
+ * @space: woken when descriptors became free
+ * @big: bounds the long commands in flight
+ * @shadow_vdev: stands for the device behind @shadow; never registered
+ * @shadow: the virtqueue that the child takes for its control queue
+ * @shadow_lock: guards the rest
+ * @shadow_avail: next entry of the shadow's available ring
+ * @shadow_used: entries in the shadow's used ring
+ * @proxied: child's commands that wait for an answer
+ * @stall: runs out when the device does not answer them
+ * @stall_work: then answers for it
+ */
+struct vnr_ctrl {
+	struct virtqueue *vq;
+	spinlock_t lock; /* vq, dead */
+	bool dead;
+	bool indirect;
+	wait_queue_head_t space;
+	struct semaphore big;
+
+	struct virtio_device shadow_vdev;
+	struct virtqueue *shadow;
+	spinlock_t shadow_lock; /* all below; taken inside of lock */
+	u16 shadow_avail;
+	u16 shadow_used;
+	struct list_head proxied;
+	struct hrtimer stall;
+	struct irq_work stall_work;
+};
+
+void vnr_ctrl_init(struct vnr_dev *dev);
+int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
+		   vq_callback_t *callback);
+void vnr_ctrl_teardown(struct vnr_dev *dev);
+void vnr_ctrl_abandon(struct vnr_dev *dev);
+int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
+
+/* ----- queue.c: virtqueues, vectors, interrupts ----- */
+
+/**
+ * struct vnr_cq - interrupt side of a completion queue
+ * @notify: to be called, NULL while the CQ is not in use
+ * @data: for @notify
+ * @arm_idx: used index when the CQ was armed
+ */
+struct vnr_cq {
+	void (*notify)(void *data);
+	void *data;
+	u16 arm_idx;
+};
+
+/**
+ * struct vnr_rdma_queue - a RoCE virtqueue with what only this module needs
+ * @pub: what the RDMA driver sees
+ * @dma: device addresses of descriptor table, available and used ring
+ * @desc_len: bytes of the descriptor table
+ * @doorbell: where to ring
+ */
+struct vnr_rdma_queue {
+	struct virtio_net_roce_vq pub;
+	dma_addr_t dma[3];
+	size_t desc_len;
+	void __iomem *doorbell;
+};
+
+/**
+ * struct vnr_vector - one MSI-X vector and what it serves
+ * @dev: back pointer
+ * @irq: Linux interrupt number
+ * @requested: request_irq() succeeded
+ * @name: for /proc/interrupts
+ * @config: serves configuration changes
+ * @first: first of the virtqueues of @dev->vqs that it serves
+ * @last: behind the last one
+ * @cq_first: first CQ that it serves, -1 for none
+ */
+struct vnr_vector {
+	struct vnr_dev *dev;
+	int irq;
+	bool requested;
+	char name[32];
+	bool config;
+	unsigned int first;
+	unsigned int last;
+	int cq_first;
+};
+
+int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc);
+void vnr_vectors_teardown(struct vnr_dev *dev);
+void vnr_vectors_synchronize(struct vnr_dev *dev);
+void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n);
+int vnr_vq_vector(struct vnr_dev *dev, unsigned int i);
+int vnr_cq_vector(struct vnr_dev *dev, u32 cqn);
+struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
+				vq_callback_t *callback, const char *name,
+				bool ctx);
+void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq);
+int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
+void vnr_rdma_queues_teardown(struct vnr_dev *dev);
+void vnr_config_work(struct work_struct *work);
+
+/* ----- child.c: the virtio device that stock virtio_net drives ----- */
+
+/**
+ * struct vnr_child - the child device; freed when its last reference goes
+ * @vdev: the device
+ * @dev: back pointer; valid while the child is registered
+ */
+struct vnr_child {
+	struct virtio_device vdev;
+	struct vnr_dev *dev;
+};
+
+int vnr_child_add(struct vnr_dev *dev);
+void vnr_child_del(struct vnr_dev *dev);
+
+/* ----- rdma.c: the auxiliary device ----- */
+
+int vnr_rdma_init(struct vnr_dev *dev);
+void vnr_rdma_exit(struct vnr_dev *dev);
+void vnr_rdma_start(struct vnr_dev *dev);
+void vnr_rdma_stop(struct vnr_dev *dev);
+
+/* ----- takeover.c: from virtio_pci and back ----- */
+
+int vnr_takeover_init(struct pci_driver *driver);
+void vnr_takeover_exit(void);
+
+/* ----- main.c ----- */
+
+/**
+ * struct vnr_dev - a RoCE function
+ * @mdev: the modern virtio PCI device
+ * @offer: what it offered at probe
+ * @child: child device
+ * @ctrl: control queue
+ *
+ * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's present driver
+ * @event_idx: VIRTIO_F_RING_EVENT_IDX was acknowledged
+ * @vqs: virtqueues with a struct virtqueue: Ethernet, then the real control
+ *	queue; entries may be NULL
+ * @nvqs: length of @vqs
+ * @queues: RoCE virtqueues: CQs, then send and receive queue of each QP
+ * @nqueues: length of @queues
+ * @vectors: MSI-X vectors
+ * @nvectors: length of @vectors
+ * @cq_step: CQ n is served by the vector whose cq_first is n modulo this
+ *
+ * @cqs: interrupt side of the CQs
+ * @armed: bit per CQ whose notification is awaited
+ * @config_generation: of the device configuration that the child was told of
+ * @config_work: looks whether a shared interrupt hid a configuration change
+ *
+ * @life: serialises start and stop of the auxiliary device
+ * @aux: the auxiliary device, NULL if there is none
+ * @netdev_lock: guards @netdev and @wanted, also against the notifier
+ * @netdev: the child's interface while it is registered
+ * @wanted: the child is up and offers RoCE
+ * @start_work: starts the auxiliary device
+ * @stop_work: stops it
+ * @netdev_nb: sees @netdev come and go
+ */
+struct vnr_dev {
+	struct virtio_pci_modern_device mdev;
+	struct vnr_offer offer;
+	struct vnr_child *child;
+	struct vnr_ctrl ctrl;
+
+	bool roce;
+	bool event_idx;
+	struct virtqueue **vqs;
+	unsigned int nvqs;
+	struct vnr_rdma_queue *queues;
+	unsigned int nqueues;
+	struct vnr_vector *vectors;
+	unsigned int nvectors;
+	unsigned int cq_step;
+
+	struct vnr_cq *cqs;
+	unsigned long *armed;
+	u32 config_generation;
+	struct delayed_work config_work;
+
+	struct mutex life; /* aux */
+	struct virtio_net_roce_aux *aux;
+	spinlock_t netdev_lock; /* netdev, wanted */
+	struct net_device *netdev;
+	bool wanted;
+	struct work_struct start_work;
+	struct work_struct stop_work;
+	struct notifier_block netdev_nb;
+};
+
+static inline struct device *vnr_device(struct vnr_dev *dev)
+{
+	return &dev->mdev.pci_dev->dev;
+}
+
+static inline struct vnr_dev *vnr_from_vdev(struct virtio_device *vdev)
+{
+	return container_of(vdev, struct vnr_child, vdev)->dev;
+}
+
+#endif /* _VNR_H */
