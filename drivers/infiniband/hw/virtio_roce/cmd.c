@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control commands, a function each.
+ *
+ * What the device answers is not to be trusted: a handle that names a virtqueue
+ * is checked here, the opaque ones cannot be.  The callers see to it that a
+ * number is not given out twice (obj.c).
+ *
+ * This is the one layer that speaks of faults of the device.
+ */
+#include "virtio_net_roce.h"
+#include "virtio_roce_compat.h"
+
+#include "cmd.h"
+#include "wire.h"
+
+/**
+ * struct vroce_command - what we know of a command beforehand
+ * @name: for messages
+ * @refused: what it means if the device answers VIRTIO_NET_ERR, which tells no
+ *	reason: for lack of room, or the caller's fault.  With -EIO there is no
+ *	reason, so that it is the device's fault.
+ */
+struct vroce_command {
+	const char *name;
+	int refused;
+};
+
+static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
+	[VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE]	= { "QUERY_DEVICE", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_PORT]	= { "QUERY_PORT", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_CQ]	= { "CREATE_CQ", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_CQ]	= { "DESTROY_CQ", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_PD]	= { "CREATE_PD", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD]	= { "DESTROY_PD", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_GET_DMA_MR]	= { "GET_DMA_MR", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_REG_USER_MR]	= { "REG_USER_MR", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DEREG_MR]		= { "DEREG_MR", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_QP]	= { "CREATE_QP", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_QP]	= { "MODIFY_QP", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_QP]		= { "QUERY_QP", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_QP]	= { "DESTROY_QP", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_AH]	= { "CREATE_AH", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_AH]	= { "DESTROY_AH", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_ADD_GID]		= { "ADD_GID", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_DEL_GID]		= { "DEL_GID", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ]	= { "REQ_NOTIFY_CQ", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR]		= { "ALLOC_MR", -ENOMEM },
+};
+
+/* What became of a command, as an errno. */
+static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
+{
+	const struct vroce_command *info = &vroce_commands[command];
+
+	switch (err) {
+	case -EREMOTEIO:
+		err = info->refused;
+		if (err == -EIO)
+			dev_err_ratelimited(&aux->adev.dev, "%s failed\n",
+					    info->name);
+		else
+			dev_dbg(&aux->adev.dev, "%s was refused\n", info->name);
+		return err;
+	case -EPROTO:
+		dev_err_ratelimited(&aux->adev.dev,
+				    "the answer to %s is too short\n",
+				    info->name);
+		return err;
+	case -ETIMEDOUT:
+		dev_err_ratelimited(&aux->adev.dev, "no answer to %s\n",
+				    info->name);
+		return err;
+	default:
+		/* Success, no memory, or a queue long known to be dead. */
+		return err;
+	}
+}
+
+/**
+ * vroce_cmd_broken() - report a handle that the device should not have returned
+ * @aux: device
+ * @command: command that returned it
+ * @handle: the handle
+ *
+ * Return: -EPROTO.
+ */
+int vroce_cmd_broken(struct virtio_net_roce_aux *aux, u8 command, u32 handle)
+{
+	dev_err_ratelimited(&aux->adev.dev, "%s returned impossible number %u\n",
+			    vroce_commands[command].name, handle);
+	return -EPROTO;
+}
+
+static int vroce_cmd_run(struct virtio_net_roce_aux *aux,
+			 struct virtio_net_roce_cmd *cmd)
+{
+	return vroce_cmd_errno(aux, cmd->command, aux->ops->exec(aux, cmd));
+}
+
+static int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
+			  void *req, size_t req_len, void *rsp, size_t rsp_len)
+{
+	struct virtio_net_roce_cmd cmd = {
+		.command = command,
+		.req = { { .iov_base = req, .iov_len = req_len } },
+		.rsp = rsp,
+		.rsp_len = rsp_len,
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+
+/**
+ * vroce_cmd_query_device() - ask what the device can do
+ * @aux: device
+ * @attr: result, as the device gave it
+ *
+ * Context: may sleep, as all commands may that have no parameter "atomic".
+ * Return: 0 or -errno, as all commands do.
+ */
+int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
+			   struct vroce_device_attr *attr)
+{
+	struct virtio_rdma_ack_query_device rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	attr->device_cap_flags = le64_to_cpu(rsp.device_cap_flags);
+	attr->max_mr_size = le64_to_cpu(rsp.max_mr_size);
+	attr->page_size_cap = le64_to_cpu(rsp.page_size_cap);
+	attr->hw_ver = le32_to_cpu(rsp.hw_ver);
+	attr->max_qp_wr = le32_to_cpu(rsp.max_qp_wr);
+	attr->max_send_sge = le32_to_cpu(rsp.max_send_sge);
+	attr->max_recv_sge = le32_to_cpu(rsp.max_recv_sge);
+	attr->max_sge_rd = le32_to_cpu(rsp.max_sge_rd);
+	attr->max_cqe = le32_to_cpu(rsp.max_cqe);
+	attr->max_mr = le32_to_cpu(rsp.max_mr);
+	attr->max_pd = le32_to_cpu(rsp.max_pd);
+	attr->max_qp_rd_atom = le32_to_cpu(rsp.max_qp_rd_atom);
+	attr->max_qp_init_rd_atom = le32_to_cpu(rsp.max_qp_init_rd_atom);
+	attr->max_ah = le32_to_cpu(rsp.max_ah);
+	attr->local_ca_ack_delay = rsp.local_ca_ack_delay;
+	attr->max_fast_reg_pages = le32_to_cpu(rsp.max_fast_reg_pages);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
+
+/**
+ * vroce_cmd_query_port() - ask what the port can do
+ * @aux: device
+ * @attr: result, as the device gave it
+ */
+int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
+			 struct vroce_port_attr *attr)
+{
+	struct virtio_rdma_ack_query_port rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_PORT, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	attr->gid_tbl_len = le32_to_cpu(rsp.gid_tbl_len);
+	attr->max_msg_sz = le32_to_cpu(rsp.max_msg_sz);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_port);
+
+/**
+ * vroce_cmd_create_cq() - make a completion queue
+ * @aux: device
+ * @cqe: completions that it holds
+ * @cqn: its number, which has a virtqueue
+ */
+int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
+{
+	struct virtio_rdma_cmd_create_cq req = { .cqe = cpu_to_le32(cqe) };
+	struct virtio_rdma_ack_create_cq rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	*cqn = le32_to_cpu(rsp.cqn);
+	if (*cqn >= aux->max_cqs) {
+		vroce_cmd_destroy_cq(aux, *cqn);
+		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+					*cqn);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq);
+
+/**
+ * vroce_cmd_destroy_cq() - destroy a completion queue
+ * @aux: device
+ * @cqn: its number
+ */
+int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	struct virtio_rdma_cmd_destroy_cq req = { .cqn = cpu_to_le32(cqn) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_CQ,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_cq);
+
+/**
+ * vroce_cmd_create_pd() - make a protection domain
+ * @aux: device
+ * @pdn: its handle
+ */
+int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn)
+{
+	struct virtio_rdma_ack_create_pd rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_PD, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	*pdn = le32_to_cpu(rsp.pdn);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_pd);
+
+/**
+ * vroce_cmd_destroy_pd() - destroy a protection domain
+ * @aux: device
+ * @pdn: its handle
+ */
+int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn)
+{
+	struct virtio_rdma_cmd_destroy_pd req = { .pdn = cpu_to_le32(pdn) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_PD,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_pd);
+
+/**
+ * vroce_cmd_get_dma_mr() - make the memory region that covers all memory
+ * @aux: device
+ * @pdn: protection domain
+ * @access: IB_ACCESS_* bits
+ * @keys: its handle and keys
+ */
+int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
+			 struct vroce_mr_keys *keys)
+{
+	struct virtio_rdma_cmd_get_dma_mr req = {
+		.pdn = cpu_to_le32(pdn),
+		.access_flags = cpu_to_le32(vroce_access_to_wire(access)),
+	};
+	struct virtio_rdma_ack_get_dma_mr rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_GET_DMA_MR,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	keys->mrn = le32_to_cpu(rsp.mrn);
+	keys->lkey = le32_to_cpu(rsp.lkey);
+	keys->rkey = le32_to_cpu(rsp.rkey);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
+
+/* The one request of variable length. */
+static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
+			      struct virtio_rdma_cmd_reg_user_mr *req,
+			      const __le64 *pages, u32 npages,
+			      struct virtio_rdma_ack_reg_user_mr *rsp)
+{
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+		.req = {
+			{ .iov_base = req, .iov_len = sizeof(*req) },
+			{ .iov_base = (void *)pages,
+			  .iov_len = array_size(npages, sizeof(*pages)) },
+		},
+		.rsp = rsp,
+		.rsp_len = sizeof(*rsp),
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+
+/**
+ * vroce_cmd_reg_user_mr() - make a memory region of pages
+ * @aux: device
+ * @params: parameters
+ * @keys: its handle and keys
+ */
+int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
+			  const struct vroce_reg_user_mr_params *params,
+			  struct vroce_mr_keys *keys)
+{
+	struct virtio_rdma_cmd_reg_user_mr req = {
+		.pdn = cpu_to_le32(params->pdn),
+		.access_flags = cpu_to_le32(vroce_access_to_wire(params->access)),
+		.virt_addr = cpu_to_le64(params->virt_addr),
+		.length = cpu_to_le64(params->length),
+		.npages = cpu_to_le32(params->npages),
+	};
+	struct virtio_rdma_ack_reg_user_mr rsp = {};
+	int err;
+
+	err = vroce_cmd_exec_reg(aux, &req, params->pages, params->npages, &rsp);
+	if (err)
+		return err;
+
+	keys->mrn = le32_to_cpu(rsp.mrn);
+	keys->lkey = le32_to_cpu(rsp.lkey);
+	keys->rkey = le32_to_cpu(rsp.rkey);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_reg_user_mr);
+
+/**
+ * vroce_cmd_alloc_mr() - make a memory region for registrations by work request
+ * @aux: device
+ * @pdn: protection domain
+ * @max_pages: pages that it takes
+ * @keys: its handle and keys
+ */
+int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
+		       struct vroce_mr_keys *keys)
+{
+	struct virtio_rdma_cmd_alloc_mr req = {
+		.pdn = cpu_to_le32(pdn),
+		.max_pages = cpu_to_le32(max_pages),
+	};
+	struct virtio_rdma_ack_alloc_mr rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_ALLOC_MR,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	keys->mrn = le32_to_cpu(rsp.mrn);
+	keys->lkey = le32_to_cpu(rsp.lkey);
+	keys->rkey = le32_to_cpu(rsp.rkey);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_alloc_mr);
+
+/**
+ * vroce_cmd_dereg_mr() - destroy a memory region
+ * @aux: device
+ * @mrn: its handle
+ */
+int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn)
+{
+	struct virtio_rdma_cmd_dereg_mr req = { .mrn = cpu_to_le32(mrn) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_dereg_mr);
+
+/* QPN 0 and 1 are those of the management interfaces and of nobody else. */
+static bool vroce_qpn_is_sane(const struct virtio_net_roce_aux *aux,
+			      enum ib_qp_type type, u32 qpn)
+{
+	if (type == IB_QPT_GSI)
+		return qpn == VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
+	return qpn > VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
+}
+
+/**
+ * vroce_cmd_create_qp() - make a queue pair
+ * @aux: device
+ * @params: parameters; the type is one that the wire has
+ * @qpn: its number, which has two virtqueues
+ */
+int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
+			const struct vroce_create_qp_params *params, u32 *qpn)
+{
+	struct virtio_rdma_cmd_create_qp req = {
+		.pdn = cpu_to_le32(params->pdn),
+		.qp_type = vroce_qp_type_to_wire(params->type),
+		.sq_sig_all = params->sq_sig_all,
+		.flags = params->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0,
+		.send_cqn = cpu_to_le32(params->send_cqn),
+		.recv_cqn = cpu_to_le32(params->recv_cqn),
+	};
+	struct virtio_rdma_ack_create_qp rsp = {};
+	int err;
+
+	vroce_qp_cap_to_wire(&params->cap, &req.cap);
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	*qpn = le32_to_cpu(rsp.qpn);
+	if (!vroce_qpn_is_sane(aux, params->type, *qpn)) {
+		vroce_cmd_destroy_qp(aux, *qpn);
+		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+					*qpn);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_qp);
+
+/**
+ * vroce_cmd_modify_qp() - change attributes of a queue pair
+ * @aux: device
+ * @qpn: its number
+ * @attr: attributes; states and MTU have been checked
+ * @mask: which of them are given, IB_QP_* bits
+ */
+int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
+			const struct ib_qp_attr *attr, int mask)
+{
+	struct virtio_rdma_cmd_modify_qp req = { .qpn = cpu_to_le32(qpn) };
+
+	vroce_qp_attr_to_wire(attr, mask, &req);
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_MODIFY_QP,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_qp);
+
+/**
+ * vroce_cmd_query_qp() - ask for attributes of a queue pair
+ * @aux: device
+ * @qpn: its number
+ * @mask: which are asked for, IB_QP_* bits; the others may be given, too
+ * @attr: attributes; what the device knows nothing of is not touched
+ */
+int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
+		       struct ib_qp_attr *attr)
+{
+	struct virtio_rdma_cmd_query_qp req = {
+		.qpn = cpu_to_le32(qpn),
+		.attr_mask = cpu_to_le32(vroce_qp_mask_to_wire(mask)),
+	};
+	struct virtio_rdma_ack_query_qp rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	if (vroce_qp_attr_from_wire(&rsp, attr))
+		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
+					rsp.qp_state);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_qp);
+
+/**
+ * vroce_cmd_destroy_qp() - destroy a queue pair
+ * @aux: device
+ * @qpn: its number
+ */
+int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn)
+{
+	struct virtio_rdma_cmd_destroy_qp req = { .qpn = cpu_to_le32(qpn) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_QP,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_qp);
+
+/**
+ * vroce_cmd_create_ah() - make an address handle
+ * @aux: device
+ * @atomic: the caller must not sleep
+ * @pdn: protection domain
+ * @attr: resolved RoCE address
+ * @ahn: its handle
+ */
+int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
+			const struct rdma_ah_attr *attr, u32 *ahn)
+{
+	struct virtio_rdma_cmd_create_ah req = { .pdn = cpu_to_le32(pdn) };
+	struct virtio_rdma_ack_create_ah rsp = {};
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_CREATE_AH,
+		.atomic = atomic,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+		.rsp = &rsp,
+		.rsp_len = sizeof(rsp),
+	};
+	int err;
+
+	vroce_ah_attr_to_wire(attr, &req.ah_attr);
+	err = vroce_cmd_run(aux, &cmd);
+	if (err)
+		return err;
+
+	*ahn = le32_to_cpu(rsp.ah);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_ah);
+
+/**
+ * vroce_cmd_destroy_ah() - destroy an address handle
+ * @aux: device
+ * @atomic: the caller must not sleep
+ * @pdn: its protection domain
+ * @ahn: its handle
+ */
+int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
+			 u32 ahn)
+{
+	struct virtio_rdma_cmd_destroy_ah req = {
+		.pdn = cpu_to_le32(pdn),
+		.ah = cpu_to_le32(ahn),
+	};
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_DESTROY_AH,
+		.atomic = atomic,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_ah);
+
+/**
+ * vroce_cmd_add_gid() - write an entry of the GID table
+ * @aux: device
+ * @index: entry
+ * @gid: GID
+ */
+int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
+		      const union ib_gid *gid)
+{
+	struct virtio_rdma_cmd_add_gid req = { .index = cpu_to_le16(index) };
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_ADD_GID,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_add_gid);
+
+/**
+ * vroce_cmd_del_gid() - clear an entry of the GID table
+ * @aux: device
+ * @index: entry
+ */
+int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index)
+{
+	struct virtio_rdma_cmd_del_gid req = { .index = cpu_to_le16(index) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DEL_GID,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_del_gid);
+
+/**
+ * vroce_cmd_req_notify_cq() - ask for one notification of a CQ
+ * @aux: device
+ * @atomic: the caller must not sleep
+ * @cqn: the CQ
+ * @solicited_only: not for any completion, but for solicited ones and errors
+ */
+int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
+			    u32 cqn, bool solicited_only)
+{
+	struct virtio_rdma_cmd_req_notify req = {
+		.cqn = cpu_to_le32(cqn),
+		.flags = cpu_to_le32(solicited_only ?
+				     VIRTIO_IB_NOTIFY_SOLICITED :
+				     VIRTIO_IB_NOTIFY_NEXT_COMPLETION),
+	};
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ,
+		.atomic = atomic,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_req_notify_cq);

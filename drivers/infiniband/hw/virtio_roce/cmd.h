@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The control commands, a function each: parameters in, results out, everything
+ * in the processor's byte order.  Above this layer nobody sees the wire format
+ * of a command.
+ */
+#ifndef _VROCE_CMD_H
+#define _VROCE_CMD_H
+
+#include <rdma/ib_verbs.h>
+
+#include "virtio_net_roce_aux.h"
+
+/**
+ * struct vroce_device_attr - what QUERY_DEVICE says
+ *
+ * The members are those of &struct virtio_rdma_ack_query_device.
+ */
+struct vroce_device_attr {
+	u64 device_cap_flags;
+	u64 max_mr_size;
+	u64 page_size_cap;
+	u32 hw_ver;
+	u32 max_qp_wr;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_sge_rd;
+	u32 max_cqe;
+	u32 max_mr;
+	u32 max_pd;
+	u32 max_qp_rd_atom;
+	u32 max_qp_init_rd_atom;
+	u32 max_ah;
+	u8 local_ca_ack_delay;
+	u32 max_fast_reg_pages;
+};
+
+/**
+ * struct vroce_port_attr - what QUERY_PORT says
+ * @gid_tbl_len: number of entries of the GID table
+ * @max_msg_sz: largest message, bytes
+ */
+struct vroce_port_attr {
+	u32 gid_tbl_len;
+	u32 max_msg_sz;
+};
+
+/**
+ * struct vroce_mr_keys - what the device says of a new memory region
+ * @mrn: handle
+ * @lkey: local key
+ * @rkey: remote key
+ */
+struct vroce_mr_keys {
+	u32 mrn;
+	u32 lkey;
+	u32 rkey;
+};
+
+/**
+ * struct vroce_reg_user_mr_params - for REG_USER_MR
+ * @pdn: protection domain
+ * @access: IB_ACCESS_* bits
+ * @virt_addr: address that work requests use for the first byte
+ * @length: bytes
+ * @npages: number of pages
+ * @pages: their device addresses
+ */
+struct vroce_reg_user_mr_params {
+	u32 pdn;
+	int access;
+	u64 virt_addr;
+	u64 length;
+	u32 npages;
+	const __le64 *pages;
+};
+
+/**
+ * struct vroce_create_qp_params - for CREATE_QP
+ * @pdn: protection domain
+ * @type: type
+ * @sq_sig_all: each send request leaves a completion
+ * @fast_reg: send requests may register and invalidate memory regions
+ * @send_cqn: CQ of the send queue
+ * @recv_cqn: CQ of the receive queue
+ * @cap: capabilities
+ */
+struct vroce_create_qp_params {
+	u32 pdn;
+	enum ib_qp_type type;
+	bool sq_sig_all;
+	bool fast_reg;
+	u32 send_cqn;
+	u32 recv_cqn;
+	struct ib_qp_cap cap;
+};
+
+int vroce_cmd_broken(struct virtio_net_roce_aux *aux, u8 command, u32 handle);
+
+int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
+			   struct vroce_device_attr *attr);
+int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
+			 struct vroce_port_attr *attr);
+int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
+int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
+int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
+int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);
+int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
+			 struct vroce_mr_keys *keys);
+int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
+			  const struct vroce_reg_user_mr_params *params,
+			  struct vroce_mr_keys *keys);
+int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
+		       struct vroce_mr_keys *keys);
+int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn);
+int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
+			const struct vroce_create_qp_params *params, u32 *qpn);
+int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
+			const struct ib_qp_attr *attr, int mask);
+int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
+		       struct ib_qp_attr *attr);
+int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn);
+int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
+			const struct rdma_ah_attr *attr, u32 *ahn);
+int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
+			 u32 ahn);
+int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
+		      const union ib_gid *gid);
+int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index);
+int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
+			    u32 cqn, bool solicited_only);
+
+#endif /* _VROCE_CMD_H */

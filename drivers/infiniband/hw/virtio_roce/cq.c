@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion queues.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "vroce.h"
+
+/* Completions start on cache lines of their own. */
+#define VROCE_CQ_ALIGN	64
+
+/*
+ * The number is free for the device to give out again as soon as it has answered
+ * DESTROY_CQ.  The lock keeps a create that gets it waiting until the rings are
+ * zeroed.
+ */
+static void vroce_hw_cq_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_cq *hw = container_of(obj, struct vroce_hw_cq, obj);
+	struct vroce_dev *dev = obj->dev;
+
+	mutex_lock(&dev->cqns.lock);
+	if (vroce_cmd_destroy_cq(dev->aux, hw->cqn)) {
+		vroce_queue_abandon(&hw->queue);
+	} else {
+		vroce_queue_detach(&hw->queue);
+		__clear_bit(hw->cqn, dev->cqns.taken);
+	}
+	mutex_unlock(&dev->cqns.lock);
+	vroce_queue_free(&hw->queue);
+	kfree(hw);
+}
+
+static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw)
+{
+	int err;
+
+	mutex_lock(&dev->cqns.lock);
+	err = vroce_cmd_create_cq(dev->aux, hw->queue.depth, &hw->cqn);
+	if (!err && __test_and_set_bit(hw->cqn, dev->cqns.taken))
+		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+				       hw->cqn);
+	mutex_unlock(&dev->cqns.lock);
+	return err;
+}
+
+static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 depth)
+{
+	struct vroce_hw_cq *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev, depth,
+				sizeof(struct virtio_rdma_cq_req),
+				VROCE_CQ_ALIGN);
+	if (err)
+		goto err_free;
+	err = vroce_hw_cq_number(dev, hw);
+	if (err)
+		goto err_queue;
+
+	spin_lock_init(&hw->lock);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_cq_release);
+	err = vroce_queue_attach_cq(&hw->queue,
+				    dev->aux->ops->cq_vq(dev->aux, hw->cqn));
+	if (err) {
+		vroce_obj_put(&hw->obj);
+		return ERR_PTR(err);
+	}
+	return hw;
+
+err_queue:
+	vroce_queue_free(&hw->queue);
+err_free:
+	kfree(hw);
+	return ERR_PTR(err);
+}
+
+/* Context: hard interrupt. */
+static void vroce_cq_notify(void *data)
+{
+	struct ib_cq *ibcq = data;
+
+	if (ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+}
+
+static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
+{
+	struct virtio_roce_create_cq_resp resp = { .cqn = cq->hw->cqn };
+	struct vroce_ucontext *uctx;
+	int err;
+
+	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					 ibucontext);
+	err = vroce_maps_insert(&cq->maps, &uctx->ibucontext, &cq->hw->obj,
+				&cq->hw->queue, true, &resp.cq);
+	if (err)
+		return err;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		vroce_maps_remove(&cq->maps);
+	return err;
+}
+
+/**
+ * vroce_create_cq() - verb
+ * @ibcq: completion queue
+ * @attr: what is asked for
+ * @arg: from the user, see vroce_create_cq_udata()
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    VROCE_CREATE_CQ_ARG *arg)
+{
+	struct ib_udata *udata = vroce_create_cq_udata(arg);
+	struct vroce_dev *dev = to_vdev(ibcq->device);
+	struct vroce_cq *cq = to_vcq(ibcq);
+	int err;
+
+	err = vroce_check_udata(udata,
+				sizeof(struct virtio_roce_create_cq_resp));
+	if (err)
+		return err;
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > dev->attr.max_cqe) {
+		ibdev_dbg(&dev->ibdev, "CQ of %u entries, at most %u\n",
+			  attr->cqe, dev->attr.max_cqe);
+		return -EINVAL;
+	}
+
+	cq->hw = vroce_hw_cq_create(dev, roundup_pow_of_two(attr->cqe));
+	if (IS_ERR(cq->hw))
+		return PTR_ERR(cq->hw);
+	if (udata) {
+		err = vroce_cq_expose(cq, udata);
+		if (err)
+			goto err_hw;
+	}
+	ibcq->cqe = cq->hw->queue.depth;
+	dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, vroce_cq_notify, ibcq);
+	return 0;
+
+err_hw:
+	vroce_obj_put(&cq->hw->obj);
+	return err;
+}
+
+/**
+ * vroce_destroy_cq() - verb
+ * @ibcq: completion queue
+ * @udata: of the user
+ *
+ * The device is told when user space has no mapping of the CQ any more, which
+ * as a rule is now; see obj.c.
+ *
+ * Return: 0.
+ */
+int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct virtio_net_roce_aux *aux = to_vdev(ibcq->device)->aux;
+	struct vroce_cq *cq = to_vcq(ibcq);
+
+	aux->ops->cq_disable(aux, cq->hw->cqn);
+	vroce_maps_remove(&cq->maps);
+	vroce_obj_put(&cq->hw->obj);
+	return 0;
+}
+
+/**
+ * vroce_req_notify_cq() - verb: call the completion handler once
+ * @ibcq: completion queue
+ * @flags: for which completions
+ *
+ * Context: any for the kernel's CQs.
+ * Return: 0, 1 if completions may have been missed and that was asked for, or
+ * -errno.
+ */
+int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct virtio_net_roce_aux *aux = to_vdev(ibcq->device)->aux;
+	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	struct vroce_cq *cq = to_vcq(ibcq);
+	int err;
+
+	/* From before the device may act on the command. */
+	aux->ops->cq_arm(aux, cq->hw->cqn);
+	err = vroce_cmd_req_notify_cq(aux, !ibcq->uobject, cq->hw->cqn,
+				      solicited);
+	if (err)
+		return err;
+	return !ibcq->uobject && flags & IB_CQ_REPORT_MISSED_EVENTS &&
+	       vroce_cq_has_completions(cq->hw);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * virtio_roce: the RDMA device of a virtio-net function that offers RoCE.
+ *
+ * The lower module (virtio_net_roce) owns the PCI function, its virtqueues and
+ * its interrupts, and publishes an auxiliary device, to which this driver binds.
+ * From the top:
+ *
+ *   verbs      verbs.c cq.c qp.c mr.c ah.c mmap.c post.c
+ *   objects    obj.c queue.c: what the device holds, and its memory
+ *   commands   cmd.c: one function for each
+ *   wire       wire.c, uapi/virtio_net_roce.h: layout
+ *
+ * and below them the operations of &struct virtio_net_roce_aux.
+ */
+#include <linux/etherdevice.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+
+#include "vroce.h"
+
+#define VROCE_NAME	"virtio_roce"
+
+static const struct ib_device_ops vroce_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)VIRTIO_ROCE_DRIVER_ID,
+	.uverbs_abi_ver = VIRTIO_ROCE_ABI_VERSION,
+
+	.add_gid = vroce_add_gid,
+	.alloc_mr = vroce_alloc_mr,
+	.alloc_pd = vroce_alloc_pd,
+	.alloc_ucontext = vroce_alloc_ucontext,
+	.create_ah = vroce_create_ah,
+	.create_cq = vroce_create_cq,
+	.create_qp = vroce_create_qp,
+	.create_user_ah = vroce_create_ah,
+	.dealloc_pd = vroce_dealloc_pd,
+	.dealloc_ucontext = vroce_dealloc_ucontext,
+	.del_gid = vroce_del_gid,
+	.dereg_mr = vroce_dereg_mr,
+	.destroy_ah = vroce_destroy_ah,
+	.destroy_cq = vroce_destroy_cq,
+	.destroy_qp = vroce_destroy_qp,
+	.disassociate_ucontext = vroce_disassociate_ucontext,
+	.get_dev_fw_str = vroce_get_dev_fw_str,
+	.get_dma_mr = vroce_get_dma_mr,
+	.get_link_layer = vroce_get_link_layer,
+	.get_port_immutable = vroce_get_port_immutable,
+	.map_mr_sg = vroce_map_mr_sg,
+	.mmap = vroce_mmap,
+	.mmap_free = vroce_mmap_free,
+	.modify_qp = vroce_modify_qp,
+	.poll_cq = vroce_poll_cq,
+	.post_recv = vroce_post_recv,
+	.post_send = vroce_post_send,
+	.query_device = vroce_query_device,
+	.query_pkey = vroce_query_pkey,
+	.query_port = vroce_query_port,
+	.query_qp = vroce_query_qp,
+	.reg_user_mr = vroce_reg_user_mr,
+	.req_notify_cq = vroce_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, vroce_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, vroce_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, vroce_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, vroce_ucontext, ibucontext),
+};
+
+/* A queue's depth is a power of two, and never more than what its ring holds. */
+static u32 vroce_depth_limit(u32 claimed, u32 ring)
+{
+	claimed = min(claimed, ring);
+	return claimed ? rounddown_pow_of_two(claimed) : 0;
+}
+
+/* Smallest of the rings that @count numbers have. */
+static u32 vroce_min_ring(struct virtio_net_roce_aux *aux, u32 count,
+			  struct virtio_net_roce_vq *(*get)
+			  (struct virtio_net_roce_aux *aux, u32 number))
+{
+	u32 least = U32_MAX, i;
+
+	for (i = 0; i < count; i++)
+		least = min(least, get(aux, i)->vring.num);
+	return least;
+}
+
+static void vroce_limit_device(struct virtio_net_roce_aux *aux,
+			       struct vroce_device_attr *attr)
+{
+	u32 cq = vroce_min_ring(aux, aux->max_cqs, aux->ops->cq_vq);
+	u32 sq = vroce_min_ring(aux, aux->max_qps, aux->ops->sq_vq);
+	u32 rq = vroce_min_ring(aux, aux->max_qps, aux->ops->rq_vq);
+
+	attr->max_cqe = vroce_depth_limit(attr->max_cqe, cq);
+	attr->max_qp_wr = vroce_depth_limit(attr->max_qp_wr, min(sq, rq));
+	attr->max_send_sge = min_t(u32, attr->max_send_sge, VROCE_SGE_MAX);
+	attr->max_recv_sge = min_t(u32, attr->max_recv_sge, VROCE_SGE_MAX);
+	attr->max_sge_rd = min(attr->max_sge_rd, attr->max_send_sge);
+	/* The core has these signed, and the wire of others has 8 or 5 bits. */
+	attr->max_mr = min_t(u32, attr->max_mr, INT_MAX);
+	attr->max_pd = min_t(u32, attr->max_pd, INT_MAX);
+	attr->max_ah = min_t(u32, attr->max_ah, INT_MAX);
+	attr->max_qp_rd_atom = min_t(u32, attr->max_qp_rd_atom, U8_MAX);
+	attr->max_qp_init_rd_atom = min_t(u32, attr->max_qp_init_rd_atom,
+					  U8_MAX);
+	attr->local_ca_ack_delay = min_t(u8, attr->local_ca_ack_delay, 31);
+	/* We hand out 4 KiB pages, whatever else there may be. */
+	attr->page_size_cap &= BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT);
+	/* The core counts pages of the kernel. */
+	attr->max_fast_reg_pages = round_down(min_t(u32, VROCE_FAST_REG_MAX,
+						    attr->max_fast_reg_pages),
+					      VROCE_PAGES_PER_PAGE);
+	if (!attr->max_fast_reg_pages)
+		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
+}
+
+/* Ask what the device can do, and see whether that is enough for anything. */
+static int vroce_query(struct vroce_dev *dev)
+{
+	struct virtio_net_roce_aux *aux = dev->aux;
+	struct vroce_device_attr *attr = &dev->attr;
+	int err;
+
+	err = vroce_cmd_query_device(aux, attr);
+	if (!err)
+		err = vroce_cmd_query_port(aux, &dev->port);
+	if (err)
+		return err;
+
+	vroce_limit_device(aux, attr);
+	dev->port.gid_tbl_len = min_t(u32, dev->port.gid_tbl_len,
+				      VROCE_GID_MAX);
+	if (!attr->max_cqe || !attr->max_qp_wr || !attr->max_send_sge ||
+	    !attr->max_recv_sge || !attr->max_pd || !attr->max_mr ||
+	    !attr->max_mr_size || !attr->page_size_cap ||
+	    !dev->port.gid_tbl_len || !dev->port.max_msg_sz) {
+		dev_err(&aux->adev.dev, "what the device says it can do is of no use\n");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/* What an earlier user left in rings that the device has no use of now. */
+static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
+{
+	u32 i;
+
+	for (i = 0; i < aux->max_cqs; i++)
+		vroce_vq_clear(aux->ops->cq_vq(aux, i));
+	for (i = 0; i < aux->max_qps; i++) {
+		vroce_vq_clear(aux->ops->sq_vq(aux, i));
+		vroce_vq_clear(aux->ops->rq_vq(aux, i));
+	}
+}
+
+/* Tell clients if the port came up or went down since they were told last. */
+static void vroce_port_update(struct vroce_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+	};
+	bool active = vroce_port_is_active(dev);
+
+	if (active == dev->port_active)
+		return;
+	dev->port_active = active;
+	event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+	ib_dispatch_event(&event);
+}
+
+static int vroce_netdev_event(struct notifier_block *nb, unsigned long event,
+			      void *ptr)
+{
+	struct vroce_dev *dev = container_of(nb, struct vroce_dev, netdev_nb);
+
+	if (netdev_notifier_info_to_dev(ptr) != dev->aux->netdev)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		vroce_port_update(dev);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static int vroce_dev_init(struct vroce_dev *dev)
+{
+	int err;
+
+	err = vroce_query(dev);
+	if (err)
+		return err;
+	vroce_clear_rings(dev->aux);
+	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs);
+	if (err)
+		return err;
+	err = vroce_numbers_init(&dev->qpns, dev->aux->max_qps);
+	if (err)
+		goto err_cqns;
+	dev->wq = alloc_workqueue(VROCE_NAME, WQ_UNBOUND, 0);
+	if (!dev->wq) {
+		err = -ENOMEM;
+		goto err_qpns;
+	}
+	return 0;
+
+err_qpns:
+	vroce_numbers_destroy(&dev->qpns);
+err_cqns:
+	vroce_numbers_destroy(&dev->cqns);
+	return err;
+}
+
+static void vroce_dev_exit(struct vroce_dev *dev)
+{
+	/* Runs the last releases that were put off. */
+	destroy_workqueue(dev->wq);
+	vroce_numbers_destroy(&dev->qpns);
+	vroce_numbers_destroy(&dev->cqns);
+	xa_destroy(&dev->qps);
+}
+
+static int vroce_register(struct vroce_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+	struct virtio_net_roce_aux *aux = dev->aux;
+	int err;
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	/* Each CQ has its own vector, or all share one: any number will do. */
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->dev.parent = aux->adev.dev.parent;
+	/* The core leaves these out unless a driver asks for them. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, aux->netdev->dev_addr);
+	strscpy(ibdev->node_desc, aux->netdev->name, sizeof(ibdev->node_desc));
+	ib_set_device_ops(ibdev, &vroce_ops);
+	err = ib_device_set_netdev(ibdev, aux->netdev, 1);
+	if (err)
+		return err;
+	return ib_register_device(ibdev, VROCE_NAME "%d", aux->dma_dev);
+}
+
+static int vroce_probe(struct auxiliary_device *adev,
+		       const struct auxiliary_device_id *id)
+{
+	struct virtio_net_roce_aux *aux = to_virtio_net_roce_aux(adev);
+	struct vroce_dev *dev;
+	int err;
+
+	dev = ib_alloc_device(vroce_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	dev->aux = aux;
+	err = vroce_dev_init(dev);
+	if (err)
+		goto err_dealloc;
+	err = vroce_register(dev);
+	if (err)
+		goto err_exit;
+
+	/* Reports at once what happened to the interface before. */
+	dev->netdev_nb.notifier_call = vroce_netdev_event;
+	err = register_netdevice_notifier(&dev->netdev_nb);
+	if (err)
+		goto err_unregister;
+	auxiliary_set_drvdata(adev, dev);
+	return 0;
+
+err_unregister:
+	ib_unregister_device(&dev->ibdev);
+err_exit:
+	vroce_dev_exit(dev);
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return err;
+}
+
+static void vroce_remove(struct auxiliary_device *adev)
+{
+	struct vroce_dev *dev = auxiliary_get_drvdata(adev);
+
+	unregister_netdevice_notifier(&dev->netdev_nb);
+	/* Takes all mappings away, and all objects. */
+	ib_unregister_device(&dev->ibdev);
+	vroce_dev_exit(dev);
+	ib_dealloc_device(&dev->ibdev);
+}
+
+static const struct auxiliary_device_id vroce_id_table[] = {
+	{ .name = VIRTIO_NET_ROCE_AUX_MODULE "." VIRTIO_NET_ROCE_AUX_NAME },
+	{}
+};
+MODULE_DEVICE_TABLE(auxiliary, vroce_id_table);
+
+static struct auxiliary_driver vroce_driver = {
+	.name = "rdma",
+	.probe = vroce_probe,
+	.remove = vroce_remove,
+	.id_table = vroce_id_table,
+};
+
+module_auxiliary_driver(vroce_driver);
+
+MODULE_DESCRIPTION("RDMA over virtio-net functions that offer RoCE");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: virtio_net_roce");

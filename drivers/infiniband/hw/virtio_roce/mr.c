@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/kmemleak.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#ifdef VNR_HAVE_RDMA_ITER_H
+#include <rdma/iter.h>
+#endif
+
+#include "vroce.h"
+#include "wire.h"
+
+#define VROCE_PAGE_SIZE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
+
+static int vroce_check_access(int access)
+{
+	return access & ~(VROCE_ACCESS | IB_ACCESS_OPTIONAL) ? -EOPNOTSUPP : 0;
+}
+
+/**
+ * vroce_get_dma_mr() - verb: all memory, for the kernel
+ * @ibpd: protection domain
+ * @access: IB_ACCESS_* bits
+ *
+ * Return: memory region, or error pointer.
+ */
+struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct vroce_mr_keys keys;
+	struct vroce_mr *mr;
+	int err;
+
+	err = vroce_check_access(access);
+	if (err)
+		return ERR_PTR(err);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+
+	err = vroce_cmd_get_dma_mr(to_vdev(ibpd->device)->aux,
+				   to_vpd(ibpd)->hw->pdn, access, &keys);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	mr->mrn = keys.mrn;
+	mr->ibmr.lkey = keys.lkey;
+	mr->ibmr.rkey = keys.rkey;
+	return &mr->ibmr;
+}
+
+/* Device addresses of the pages, or NULL.  To be freed with kvfree(). */
+static __le64 *vroce_umem_pages(struct ib_umem *umem, size_t npages)
+{
+	struct ib_block_iter iter;
+	size_t i = 0;
+	__le64 *pages;
+
+	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return NULL;
+	rdma_umem_for_each_dma_block(umem, &iter, VROCE_PAGE_SIZE)
+		pages[i++] = cpu_to_le64(rdma_block_iter_dma_address(&iter));
+	return pages;
+}
+
+static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
+			  u64 virt_addr, int access)
+{
+	size_t npages = ib_umem_num_dma_blocks(mr->umem, VROCE_PAGE_SIZE);
+	struct vroce_reg_user_mr_params params = {
+		.pdn = to_vpd(ibpd)->hw->pdn,
+		.access = access,
+		.virt_addr = virt_addr,
+		.length = mr->umem->length,
+		.npages = npages,
+	};
+	struct vroce_mr_keys keys;
+	__le64 *pages;
+	int err;
+
+	if (npages > U32_MAX)
+		return -EINVAL;
+	pages = vroce_umem_pages(mr->umem, npages);
+	if (!pages)
+		return -ENOMEM;
+	params.pages = pages;
+	err = vroce_cmd_reg_user_mr(to_vdev(ibpd->device)->aux, &params, &keys);
+	kvfree(pages);
+	if (err)
+		return err;
+
+	mr->mrn = keys.mrn;
+	mr->ibmr.lkey = keys.lkey;
+	mr->ibmr.rkey = keys.rkey;
+	return 0;
+}
+
+/**
+ * vroce_reg_user_mr() - verb: memory of a process
+ * @ibpd: protection domain
+ * @start: address in the process
+ * @length: bytes
+ * @virt_addr: address that work requests use
+ * @access: IB_ACCESS_* bits
+ * @udata: of the user
+ *
+ * Return: memory region, or error pointer.
+ */
+struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				u64 virt_addr, int access,
+				struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibpd->device);
+	struct vroce_mr *mr;
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (!err)
+		err = vroce_check_access(access);
+	if (!err && length > dev->attr.max_mr_size)
+		err = -EINVAL;
+	if (err)
+		return ERR_PTR(err);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->umem = ib_umem_get(&dev->ibdev, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		goto err_free;
+	}
+	err = vroce_reg_umem(mr, ibpd, virt_addr, access);
+	if (err)
+		goto err_umem;
+	return &mr->ibmr;
+
+err_umem:
+	ib_umem_release(mr->umem);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+/* Work requests give the region its pages: a list that the device reads. */
+static int vroce_alloc_pages(struct vroce_mr *mr, struct device *dma_dev,
+			     u32 max_pages)
+{
+	mr->pages = dma_alloc_coherent(dma_dev, array_size(max_pages,
+							   sizeof(*mr->pages)),
+				       &mr->pages_dma, GFP_KERNEL);
+	if (!mr->pages)
+		return -ENOMEM;
+	mr->max_pages = max_pages;
+	return 0;
+}
+
+static void vroce_free_pages(struct vroce_mr *mr, struct device *dma_dev)
+{
+	if (mr->pages)
+		dma_free_coherent(dma_dev, array_size(mr->max_pages,
+						      sizeof(*mr->pages)),
+				  mr->pages, mr->pages_dma);
+}
+
+/**
+ * vroce_alloc_mr() - verb: a memory region that work requests give its pages
+ * @ibpd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: pages of the kernel that it takes
+ *
+ * Return: memory region, or error pointer.
+ */
+struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			     u32 max_num_sg)
+{
+	struct vroce_dev *dev = to_vdev(ibpd->device);
+	struct vroce_mr_keys keys;
+	struct vroce_mr *mr;
+	int err;
+
+	if (!vroce_has_fast_reg(dev) || type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg ||
+	    max_num_sg > dev->attr.max_fast_reg_pages / VROCE_PAGES_PER_PAGE)
+		return ERR_PTR(-EINVAL);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = vroce_alloc_pages(mr, dev->aux->dma_dev,
+				max_num_sg * VROCE_PAGES_PER_PAGE);
+	if (err)
+		goto err_free;
+	err = vroce_cmd_alloc_mr(dev->aux, to_vpd(ibpd)->hw->pdn,
+				 mr->max_pages, &keys);
+	if (err)
+		goto err_pages;
+	mr->mrn = keys.mrn;
+	mr->ibmr.lkey = keys.lkey;
+	mr->ibmr.rkey = keys.rkey;
+	return &mr->ibmr;
+
+err_pages:
+	vroce_free_pages(mr, dev->aux->dma_dev);
+err_free:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+
+static int vroce_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct vroce_mr *mr = to_vmr(ibmr);
+
+	if (mr->npages == mr->max_pages)
+		return -ENOMEM;
+	mr->pages[mr->npages++] = cpu_to_le64(addr);
+	return 0;
+}
+
+/**
+ * vroce_map_mr_sg() - verb: pages for the next registration
+ * @ibmr: memory region that is not valid, nor about to become so
+ * @sg: pages
+ * @sg_nents: length of the list
+ * @sg_offset: bytes to skip
+ *
+ * Context: any.
+ * Return: number of elements that the region covers, or -errno.
+ */
+int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		    unsigned int *sg_offset)
+{
+	struct vroce_mr *mr = to_vmr(ibmr);
+
+	if (!mr->pages || !IS_ALIGNED(ibmr->page_size, VROCE_PAGE_SIZE))
+		return -EINVAL;
+	/* The device knows no others; a larger one is several of these. */
+	ibmr->page_size = VROCE_PAGE_SIZE;
+	mr->npages = 0;
+	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, vroce_set_page);
+}
+
+/**
+ * vroce_dereg_mr() - verb
+ * @ibmr: memory region
+ * @udata: of the user
+ *
+ * A device that did not say that it has forgotten the key may write to the pages
+ * until it is reset.  They stay pinned then, for good: this module is gone when
+ * the reset comes.  Likewise it may read the page list.
+ *
+ * Return: 0; the core does not want to hear of a failure here.
+ */
+int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct virtio_net_roce_aux *aux = to_vdev(ibmr->device)->aux;
+	struct vroce_mr *mr = to_vmr(ibmr);
+
+	if (vroce_cmd_dereg_mr(aux, mr->mrn)) {
+		kmemleak_not_leak(mr->umem);
+	} else {
+		ib_umem_release(mr->umem);
+		vroce_free_pages(mr, aux->dma_dev);
+	}
+	kfree(mr);
+	return 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the device holds, and for how long.
+ *
+ * User space maps the rings of its CQs and QPs, and the rings belong to numbers
+ * that the device gives out again.  A mapping that outlived its object would let
+ * one process write into the available ring, or read the used ring, of the next
+ * owner.  So an object stays in the device, and its number taken, until the last
+ * mapping of its memory is gone: the verbs object is one reference to it, each
+ * mappable piece another.  rdma_user_mmap_entry counts the mappings of a piece
+ * and lets go of it in vroce_mmap_free().
+ *
+ * A program that unmaps first, as ours does, and one that dies have no mapping
+ * left when the verbs object goes: the device is told at once.  Otherwise a work
+ * item tells it later.  Until then the QP is in the RESET state, where the device
+ * ignores its queues; and what it refers to in the device, PD and CQs, stays,
+ * too, even if their verbs objects go meanwhile.
+ *
+ * If the device refuses or does not answer, it may still hold the object: the
+ * number then stays taken, and memory that the device may write to is not freed.
+ */
+#include <linux/bitmap.h>
+
+#include "vroce.h"
+
+static void vroce_obj_release(struct kref *ref)
+{
+	struct vroce_obj *obj = container_of(ref, struct vroce_obj, ref);
+
+	obj->release(obj);
+}
+
+static void vroce_obj_work(struct work_struct *work)
+{
+	struct vroce_obj *obj = container_of(work, struct vroce_obj, work);
+
+	obj->release(obj);
+}
+
+static void vroce_obj_release_later(struct kref *ref)
+{
+	struct vroce_obj *obj = container_of(ref, struct vroce_obj, ref);
+
+	queue_work(obj->dev->wq, &obj->work);
+}
+
+/**
+ * vroce_obj_init() - an object has been made, with one reference
+ * @obj: object
+ * @dev: device
+ * @release: called once when the last reference is gone
+ */
+void vroce_obj_init(struct vroce_obj *obj, struct vroce_dev *dev,
+		    void (*release)(struct vroce_obj *obj))
+{
+	kref_init(&obj->ref);
+	obj->dev = dev;
+	obj->release = release;
+	INIT_WORK(&obj->work, vroce_obj_work);
+}
+
+/**
+ * vroce_obj_get() - one reference more
+ * @obj: object
+ */
+void vroce_obj_get(struct vroce_obj *obj)
+{
+	kref_get(&obj->ref);
+}
+
+/**
+ * vroce_obj_put() - one reference less
+ * @obj: object
+ *
+ * Context: may sleep.
+ */
+void vroce_obj_put(struct vroce_obj *obj)
+{
+	kref_put(&obj->ref, vroce_obj_release);
+}
+
+/**
+ * vroce_obj_put_later() - one reference less; a release is left to a work item
+ * @obj: object
+ *
+ * Context: any.
+ */
+void vroce_obj_put_later(struct vroce_obj *obj)
+{
+	kref_put(&obj->ref, vroce_obj_release_later);
+}
+
+/**
+ * vroce_numbers_init() - all numbers are free
+ * @numbers: numbers
+ * @max: how many there are
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_numbers_init(struct vroce_numbers *numbers, u32 max)
+{
+	numbers->taken = bitmap_zalloc(max, GFP_KERNEL);
+	if (!numbers->taken)
+		return -ENOMEM;
+	mutex_init(&numbers->lock);
+	return 0;
+}
+
+/**
+ * vroce_numbers_destroy() - undo vroce_numbers_init()
+ * @numbers: numbers
+ */
+void vroce_numbers_destroy(struct vroce_numbers *numbers)
+{
+	mutex_destroy(&numbers->lock);
+	bitmap_free(numbers->taken);
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "vroce.h"
+#include "wire.h"
+
+#define VROCE_SQ_ALIGN	64
+#define VROCE_RQ_ALIGN	32
+
+/*
+ * What was completed and not polled is nobody's any more.  This is for the
+ * kernel; a provider does it for itself.
+ */
+static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
+{
+	if (!hw->kernel)
+		return;
+	vroce_cq_forget_qp(hw->scq, hw->qpn);
+	if (hw->rcq != hw->scq)
+		vroce_cq_forget_qp(hw->rcq, hw->qpn);
+}
+
+/* As for CQs, the lock covers what becomes of a number that was given back. */
+static void vroce_hw_qp_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
+	struct vroce_dev *dev = obj->dev;
+
+	mutex_lock(&dev->qpns.lock);
+	if (vroce_cmd_destroy_qp(dev->aux, hw->qpn)) {
+		vroce_queue_abandon(&hw->sq);
+		vroce_queue_abandon(&hw->rq);
+	} else {
+		vroce_queue_detach(&hw->sq);
+		vroce_queue_detach(&hw->rq);
+		__clear_bit(hw->qpn, dev->qpns.taken);
+	}
+	vroce_hw_qp_forget(hw);
+	mutex_unlock(&dev->qpns.lock);
+	vroce_queue_free(&hw->rq);
+	vroce_queue_free(&hw->sq);
+	vroce_obj_put(&hw->rcq->obj);
+	vroce_obj_put(&hw->scq->obj);
+	vroce_obj_put(&hw->pd->obj);
+	kfree(hw);
+}
+
+static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
+				    struct device *dma_dev,
+				    const struct ib_qp_cap *cap)
+{
+	int err;
+
+	err = vroce_queue_alloc(&hw->sq, dma_dev, cap->max_send_wr,
+				sizeof(struct virtio_rdma_sq_req) +
+				cap->max_send_sge *
+				sizeof(struct virtio_rdma_sge),
+				VROCE_SQ_ALIGN);
+	if (err)
+		return err;
+	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
+				sizeof(struct virtio_rdma_rq_req) +
+				cap->max_recv_sge *
+				sizeof(struct virtio_rdma_sge),
+				VROCE_RQ_ALIGN);
+	if (err)
+		vroce_queue_free(&hw->sq);
+	return err;
+}
+
+static int vroce_hw_qp_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
+			      const struct vroce_create_qp_params *params)
+{
+	int err;
+
+	mutex_lock(&dev->qpns.lock);
+	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
+	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
+		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+				       hw->qpn);
+	mutex_unlock(&dev->qpns.lock);
+	return err;
+}
+
+static int vroce_hw_qp_attach(struct vroce_hw_qp *hw,
+			      struct virtio_net_roce_aux *aux)
+{
+	int err;
+
+	err = vroce_queue_attach_wq(&hw->sq, aux->ops->sq_vq(aux, hw->qpn));
+	if (err)
+		return err;
+	return vroce_queue_attach_wq(&hw->rq, aux->ops->rq_vq(aux, hw->qpn));
+}
+
+static struct vroce_hw_qp *
+vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
+		   const struct ib_qp_init_attr *attr, bool kernel)
+{
+	struct vroce_create_qp_params params = {
+		.pdn = to_vpd(ibpd)->hw->pdn,
+		.type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
+		/*
+		 * Never for a process: it writes its requests itself, and this
+		 * kind leads the device to any memory.
+		 */
+		.fast_reg = kernel && vroce_has_fast_reg(dev),
+		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
+		.recv_cqn = to_vcq(attr->recv_cq)->hw->cqn,
+		.cap = attr->cap,
+	};
+	struct vroce_hw_qp *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, &attr->cap);
+	if (err)
+		goto err_free;
+	err = vroce_hw_qp_number(dev, hw, &params);
+	if (err)
+		goto err_queues;
+
+	hw->kernel = kernel;
+	hw->pd = to_vpd(ibpd)->hw;
+	hw->scq = to_vcq(attr->send_cq)->hw;
+	hw->rcq = to_vcq(attr->recv_cq)->hw;
+	vroce_obj_get(&hw->pd->obj);
+	vroce_obj_get(&hw->scq->obj);
+	vroce_obj_get(&hw->rcq->obj);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
+	err = vroce_hw_qp_attach(hw, dev->aux);
+	if (err) {
+		vroce_obj_put(&hw->obj);
+		return ERR_PTR(err);
+	}
+	return hw;
+
+err_queues:
+	vroce_queue_free(&hw->rq);
+	vroce_queue_free(&hw->sq);
+err_free:
+	kfree(hw);
+	return ERR_PTR(err);
+}
+
+static int vroce_qp_check_attr(struct vroce_dev *dev,
+			       const struct ib_qp_init_attr *attr,
+			       struct ib_udata *udata)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+	int type = vroce_qp_type_to_wire(attr->qp_type);
+
+	if (type < 0)
+		return type;
+	/* The user's QP1 is the kernel's. */
+	if (attr->create_flags || attr->srq || attr->rwq_ind_tbl ||
+	    (udata && attr->qp_type == IB_QPT_GSI))
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > dev->attr.max_qp_wr ||
+	    cap->max_recv_wr > dev->attr.max_qp_wr ||
+	    cap->max_send_sge > dev->attr.max_send_sge ||
+	    cap->max_recv_sge > dev->attr.max_recv_sge ||
+	    cap->max_inline_data > VIRTIO_RDMA_INLINE_SIZE) {
+		ibdev_dbg(&dev->ibdev, "QP larger than the device has them\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What the QP really has, never less than what was asked for. */
+static void vroce_qp_round_cap(struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	cap->max_send_sge = max(cap->max_send_sge, 1U);
+	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	cap->max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+}
+
+static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
+{
+	struct virtio_roce_create_qp_resp resp = {};
+	struct vroce_hw_qp *hw = qp->hw;
+	struct ib_ucontext *uctx;
+	int err;
+
+	uctx = &rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					  ibucontext)->ibucontext;
+	err = vroce_maps_insert(&qp->sq_maps, uctx, &hw->obj, &hw->sq, false,
+				&resp.sq);
+	if (err)
+		return err;
+	err = vroce_maps_insert(&qp->rq_maps, uctx, &hw->obj, &hw->rq, false,
+				&resp.rq);
+	if (err)
+		goto err_sq;
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		goto err_rq;
+	return 0;
+
+err_rq:
+	vroce_maps_remove(&qp->rq_maps);
+err_sq:
+	vroce_maps_remove(&qp->sq_maps);
+	return err;
+}
+
+/**
+ * vroce_create_qp() - verb
+ * @ibqp: queue pair
+ * @attr: what is asked for, and then what it has
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		    struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibqp->device);
+	struct vroce_qp *qp = to_vqp(ibqp);
+	int err;
+
+	err = vroce_check_udata(udata,
+				sizeof(struct virtio_roce_create_qp_resp));
+	if (!err)
+		err = vroce_qp_check_attr(dev, attr, udata);
+	if (err)
+		return err;
+
+	vroce_qp_round_cap(&attr->cap);
+	mutex_init(&qp->mutex);
+	spin_lock_init(&qp->sq_lock);
+	spin_lock_init(&qp->rq_lock);
+	qp->state = IB_QPS_RESET;
+	qp->cap = attr->cap;
+	qp->sig_type = attr->sq_sig_type;
+	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, !udata);
+	if (IS_ERR(qp->hw))
+		return PTR_ERR(qp->hw);
+	ibqp->qp_num = qp->hw->qpn;
+
+	if (udata)
+		err = vroce_qp_expose(qp, udata);
+	else
+		err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp,
+					  GFP_KERNEL));
+	if (err)
+		vroce_obj_put(&qp->hw->obj);
+	return err;
+}
+
+static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
+				 const struct ib_qp_attr *attr, int mask)
+{
+	enum ib_qp_state cur, new;
+
+	if (mask & ~VROCE_QP_ATTRS)
+		return -EOPNOTSUPP;
+	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	new = mask & IB_QP_STATE ? attr->qp_state : cur;
+	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask)) {
+		ibdev_dbg(&dev->ibdev, "QP %u: from %d to %d with %#x\n",
+			  qp->ibqp.qp_num, cur, new, mask);
+		return -EINVAL;
+	}
+	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
+	    (mask & IB_QP_PORT && attr->port_num != 1) ||
+	    (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
+				       attr->path_mtu > IB_MTU_4096)) ||
+	    (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	     attr->max_rd_atomic > dev->attr.max_qp_init_rd_atom) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	     attr->max_dest_rd_atomic > dev->attr.max_qp_rd_atom))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * vroce_modify_qp() - verb
+ * @ibqp: queue pair
+ * @attr: attributes
+ * @mask: which of them are given
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibqp->device);
+	struct vroce_qp *qp = to_vqp(ibqp);
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (err)
+		return err;
+
+	mutex_lock(&qp->mutex);
+	err = vroce_qp_check_modify(dev, qp, attr, mask);
+	if (err)
+		goto out_unlock;
+	err = vroce_cmd_modify_qp(dev->aux, ibqp->qp_num, attr, mask);
+	if (err)
+		goto out_unlock;
+
+	if (mask & IB_QP_STATE) {
+		WRITE_ONCE(qp->state, attr->qp_state);
+		/*
+		 * The device has dropped all requests: their slots were given
+		 * back used, without completions, and the indices of the rings
+		 * go on from there.
+		 */
+		if (attr->qp_state == IB_QPS_RESET)
+			vroce_hw_qp_forget(qp->hw);
+	}
+out_unlock:
+	mutex_unlock(&qp->mutex);
+	return err;
+}
+
+/**
+ * vroce_query_qp() - verb
+ * @ibqp: queue pair
+ * @attr: result
+ * @mask: which attributes are asked for
+ * @init_attr: result, what it was created with
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init_attr)
+{
+	struct vroce_dev *dev = to_vdev(ibqp->device);
+	struct vroce_qp *qp = to_vqp(ibqp);
+	int err;
+
+	memset(attr, 0, sizeof(*attr));
+	mutex_lock(&qp->mutex);
+	err = vroce_cmd_query_qp(dev->aux, ibqp->qp_num, mask, attr);
+	if (!err)
+		WRITE_ONCE(qp->state, attr->qp_state);
+	mutex_unlock(&qp->mutex);
+	if (err)
+		return err;
+
+	attr->port_num = 1;
+	attr->cap = qp->cap;
+	*init_attr = (struct ib_qp_init_attr) {
+		.event_handler = ibqp->event_handler,
+		.qp_context = ibqp->qp_context,
+		.send_cq = ibqp->send_cq,
+		.recv_cq = ibqp->recv_cq,
+		.cap = qp->cap,
+		.sq_sig_type = qp->sig_type,
+		.qp_type = ibqp->qp_type,
+	};
+	return 0;
+}
+
+/* The verbs object goes, but user space still maps the queues: see obj.c. */
+static void vroce_qp_stop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
+{
+	static const struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
+
+	vroce_cmd_modify_qp(dev->aux, hw->qpn, &reset, IB_QP_STATE);
+}
+
+/**
+ * vroce_destroy_qp() - verb
+ * @ibqp: queue pair
+ * @udata: of the user
+ *
+ * Return: 0.
+ */
+int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibqp->device);
+	struct vroce_qp *qp = to_vqp(ibqp);
+	struct vroce_hw_qp *hw = qp->hw;
+
+	if (hw->kernel)
+		xa_erase_irq(&dev->qps, hw->qpn);
+	vroce_maps_remove(&qp->sq_maps);
+	vroce_maps_remove(&qp->rq_maps);
+	/* No further mapping can be made, so that this number only falls. */
+	if (kref_read(&hw->obj.ref) > 1)
+		vroce_qp_stop(dev, hw);
+	vroce_obj_put(&hw->obj);
+	mutex_destroy(&qp->mutex);
+	return 0;
+}

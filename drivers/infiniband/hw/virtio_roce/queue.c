@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A virtqueue and its slots.
+ *
+ * The rings belong to the lower module and stay when a number is recycled; the
+ * slots are allocated anew for each CQ and QP.  The descriptor table is written
+ * here, when the queue is attached, and nowhere else: descriptor i is slot i,
+ * with an address, a length and a direction that nobody can change any more.
+ * User space sees slots and rings, so all that it can do is to name its own
+ * slots.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+
+#include "ring.h"
+#include "vroce.h"
+
+/**
+ * vroce_queue_alloc() - allocate zeroed slots
+ * @q: queue
+ * @dma_dev: device
+ * @depth: number of slots, a power of two
+ * @slot_len: bytes of a slot that the device may touch
+ * @align: slots start at multiples of this, a power of two
+ *
+ * They are in one physical piece, so that one mapping of them is enough.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
+		      u32 slot_len, u32 align)
+{
+	u32 stride = ALIGN(slot_len, align);
+	size_t len = PAGE_ALIGN(array_size(depth, stride));
+
+	q->slots = dma_alloc_attrs(dma_dev, len, &q->dma,
+				   GFP_KERNEL | __GFP_NOWARN,
+				   DMA_ATTR_FORCE_CONTIGUOUS);
+	if (!q->slots)
+		return -ENOMEM;
+	q->dma_dev = dma_dev;
+	q->slots_len = len;
+	q->depth = depth;
+	q->stride = stride;
+	q->slot_len = slot_len;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_queue_alloc);
+
+/**
+ * vroce_queue_free() - free the slots
+ * @q: queue that the device does not use
+ */
+void vroce_queue_free(struct vroce_queue *q)
+{
+	if (q->slots)
+		dma_free_attrs(q->dma_dev, q->slots_len, q->slots, q->dma,
+			       DMA_ATTR_FORCE_CONTIGUOUS);
+	q->slots = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_queue_free);
+
+/**
+ * vroce_queue_abandon() - give the slots up without freeing them
+ * @q: queue
+ *
+ * For a device that did not say that it has done with them and may write to them
+ * until it is reset, which is the lower module's to do and happens after this
+ * module has let go.  So they are lost, which the command's failure has been
+ * reported for.
+ */
+void vroce_queue_abandon(struct vroce_queue *q)
+{
+	q->slots = NULL;
+}
+
+static void vroce_queue_describe(struct vroce_queue *q, u16 flags)
+{
+	struct vring *vring = &q->vq->vring;
+	u32 i;
+
+	memset(vring->desc, 0, array_size(vring->num, sizeof(*vring->desc)));
+	for (i = 0; i < q->depth; i++) {
+		struct vring_desc *desc = &vring->desc[i];
+
+		desc->addr = __cpu_to_virtio64(true,
+					       q->dma + (u64)i * q->stride);
+		desc->len = __cpu_to_virtio32(true, q->slot_len);
+		desc->flags = __cpu_to_virtio16(true, flags);
+	}
+}
+
+static int vroce_queue_attach(struct vroce_queue *q,
+			      struct virtio_net_roce_vq *vq, u16 flags)
+{
+	if (!vq || q->depth > vq->vring.num)
+		return -EPROTO;
+	q->vq = vq;
+	q->next = 0;
+	vroce_queue_describe(q, flags);
+	return 0;
+}
+
+/**
+ * vroce_queue_attach_cq() - start a completion queue with all slots available
+ * @q: queue with slots
+ * @vq: its virtqueue, zeroed
+ *
+ * Return: 0, or -EPROTO if it is none or too small.
+ */
+int vroce_queue_attach_cq(struct vroce_queue *q,
+			  struct virtio_net_roce_vq *vq)
+{
+	int err;
+	u32 i;
+
+	err = vroce_queue_attach(q, vq, VRING_DESC_F_WRITE);
+	if (err)
+		return err;
+	for (i = 0; i < q->depth; i++)
+		vroce_ring_put(&vq->vring, i, i);
+	vroce_ring_show(&vq->vring, q->depth);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_queue_attach_cq);
+
+/**
+ * vroce_queue_attach_wq() - start a send or receive queue, empty
+ * @q: queue with slots
+ * @vq: its virtqueue, zeroed
+ *
+ * Return: 0, or -EPROTO if it is none or too small.
+ */
+int vroce_queue_attach_wq(struct vroce_queue *q,
+			  struct virtio_net_roce_vq *vq)
+{
+	int err;
+
+	err = vroce_queue_attach(q, vq, 0);
+	if (err)
+		return err;
+	/* Who wants to know that requests are done has a CQ for that. */
+	vroce_ring_set16(&vq->vring.avail->flags, VRING_AVAIL_F_NO_INTERRUPT);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_queue_attach_wq);
+
+/**
+ * vroce_vq_clear() - zero a virtqueue that the device does not use
+ * @vq: virtqueue
+ */
+void vroce_vq_clear(struct virtio_net_roce_vq *vq)
+{
+	memset(vq->vring.desc, 0,
+	       array_size(vq->vring.num, sizeof(*vq->vring.desc)));
+	memset(vq->vring.avail, 0, vq->avail_len);
+	memset(vq->vring.used, 0, vq->used_len);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_vq_clear);
+
+/**
+ * vroce_queue_detach() - the device does not use the virtqueue any more
+ * @q: queue
+ *
+ * What its next user finds in the rings is zero.
+ */
+void vroce_queue_detach(struct vroce_queue *q)
+{
+	if (q->vq)
+		vroce_vq_clear(q->vq);
+	q->vq = NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_queue_detach);

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs that concern the device, its port, contexts and protection domains.
+ */
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+
+#include "vroce.h"
+
+/**
+ * vroce_check_udata() - what the provider sends and expects, of a verb that
+ *	takes nothing from it
+ * @udata: NULL for the kernel
+ * @outlen: bytes of our response
+ *
+ * Return: 0 or -EINVAL.
+ */
+int vroce_check_udata(struct ib_udata *udata, size_t outlen)
+{
+	if (!udata)
+		return 0;
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	if (udata->outlen < outlen)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * vroce_query_device() - verb
+ * @ibdev: device
+ * @attr: result
+ * @udata: of the user
+ *
+ * Return: 0 or -EINVAL.
+ */
+int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibdev);
+	const struct vroce_device_attr *hw = &dev->attr;
+	struct device *parent = ibdev->dev.parent;
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (err)
+		return err;
+
+	*attr = (struct ib_device_attr) {
+		.fw_ver = hw->hw_ver,
+		.hw_ver = hw->hw_ver,
+		.vendor_id = PCI_VENDOR_ID_REDHAT_QUMRANET,
+		.sys_image_guid = ibdev->node_guid,
+		.max_mr_size = hw->max_mr_size,
+		.page_size_cap = hw->page_size_cap,
+		/* SMI and GSI cannot be had. */
+		.max_qp = dev->aux->max_qps - min(dev->aux->max_qps, 2U),
+		.max_cq = dev->aux->max_cqs,
+		.max_qp_wr = hw->max_qp_wr,
+		.max_cqe = hw->max_cqe,
+		.max_send_sge = hw->max_send_sge,
+		.max_recv_sge = hw->max_recv_sge,
+		.max_sge_rd = hw->max_sge_rd,
+		.max_mr = hw->max_mr,
+		.max_pd = hw->max_pd,
+		.max_ah = hw->max_ah,
+		.max_qp_rd_atom = hw->max_qp_rd_atom,
+		.max_qp_init_rd_atom = hw->max_qp_init_rd_atom,
+		.max_res_rd_atom = min_t(u64, INT_MAX,
+					 (u64)hw->max_qp_rd_atom *
+					 dev->aux->max_qps),
+		.atomic_cap = IB_ATOMIC_NONE,
+		.masked_atomic_cap = IB_ATOMIC_NONE,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = hw->local_ca_ack_delay,
+	};
+	if (parent && dev_is_pci(parent))
+		attr->vendor_part_id = to_pci_dev(parent)->device;
+	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN)
+		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN;
+	if (vroce_has_fast_reg(dev)) {
+		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
+		attr->max_fast_reg_page_list_len = hw->max_fast_reg_pages /
+						   VROCE_PAGES_PER_PAGE;
+	}
+	return 0;
+}
+
+/**
+ * vroce_port_is_active() - can the port send and receive?
+ * @dev: device
+ *
+ * Context: any.
+ * Return: true if it can.
+ */
+bool vroce_port_is_active(const struct vroce_dev *dev)
+{
+	return netif_running(dev->aux->netdev) &&
+	       netif_carrier_ok(dev->aux->netdev);
+}
+
+/**
+ * vroce_query_port() - verb
+ * @ibdev: device
+ * @port: 1
+ * @attr: result, zeroed
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_query_port(struct ib_device *ibdev, u32 port,
+		     struct ib_port_attr *attr)
+{
+	struct vroce_dev *dev = to_vdev(ibdev);
+	struct net_device *netdev = dev->aux->netdev;
+
+	if (vroce_port_is_active(dev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = netif_running(netdev) ?
+				   IB_PORT_PHYS_STATE_POLLING :
+				   IB_PORT_PHYS_STATE_DISABLED;
+	}
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = iboe_get_mtu(READ_ONCE(netdev->mtu));
+	if (!attr->active_mtu)	/* below the least of InfiniBand */
+		attr->active_mtu = IB_MTU_256;
+	attr->phys_mtu = READ_ONCE(netdev->mtu);
+	attr->gid_tbl_len = dev->port.gid_tbl_len;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = dev->port.max_msg_sz;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
+				&attr->active_width);
+}
+
+/**
+ * vroce_get_port_immutable() - verb
+ * @ibdev: device
+ * @port: 1
+ * @immutable: result
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable)
+{
+	struct vroce_dev *dev = to_vdev(ibdev);
+
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->gid_tbl_len = dev->port.gid_tbl_len;
+	immutable->pkey_tbl_len = 1;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+/**
+ * vroce_get_link_layer() - verb
+ * @ibdev: device
+ * @port: 1
+ *
+ * Return: Ethernet.
+ */
+enum rdma_link_layer vroce_get_link_layer(struct ib_device *ibdev, u32 port)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+/**
+ * vroce_get_dev_fw_str() - verb: the version, as the provider prints it
+ * @ibdev: device
+ * @str: result
+ */
+void vroce_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	u32 version = to_vdev(ibdev)->attr.hw_ver;
+
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "0.%u.%u", version >> 16,
+		 version & 0xffff);
+}
+
+/**
+ * vroce_query_pkey() - verb
+ * @ibdev: device
+ * @port: 1
+ * @index: 0
+ * @pkey: the one P_Key of RoCE
+ *
+ * Return: 0 or -EINVAL.
+ */
+int vroce_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = IB_DEFAULT_PKEY_FULL;
+	return 0;
+}
+
+/**
+ * vroce_add_gid() - verb: an entry of the core's GID table was filled
+ * @attr: entry
+ * @context: not used
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return vroce_cmd_add_gid(to_vdev(attr->device)->aux, attr->index,
+				 &attr->gid);
+}
+
+/**
+ * vroce_del_gid() - verb: an entry of the core's GID table was cleared
+ * @attr: entry
+ * @context: not used
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return vroce_cmd_del_gid(to_vdev(attr->device)->aux, attr->index);
+}
+
+/**
+ * vroce_alloc_ucontext() - verb: a process opens the device
+ * @uctx: context
+ * @udata: of the user
+ *
+ * The context keeps both modules loaded.  If the function is unplugged, the
+ * context is disassociated, which ends that.
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(uctx->device);
+	struct virtio_roce_alloc_ucontext_resp resp = {
+		.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
+		.max_send_sge = dev->attr.max_send_sge,
+		.max_recv_sge = dev->attr.max_recv_sge,
+	};
+	int err;
+
+	err = vroce_check_udata(udata, sizeof(resp));
+	if (err) {
+		ibdev_dbg(uctx->device, "provider of another version\n");
+		return err;
+	}
+	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (err)
+		return err;
+
+	if (!try_module_get(dev->aux->owner))
+		return -ENODEV;
+	if (!try_module_get(THIS_MODULE)) {
+		module_put(dev->aux->owner);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/**
+ * vroce_dealloc_ucontext() - verb: undo vroce_alloc_ucontext()
+ * @uctx: context
+ */
+void vroce_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+	module_put(THIS_MODULE);
+	module_put(to_vdev(uctx->device)->aux->owner);
+}
+
+/**
+ * vroce_disassociate_ucontext() - verb: the core has taken all mappings away
+ * @uctx: context
+ *
+ * Nothing is left to do.  That the verb is there says that it may be done.
+ */
+void vroce_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+static void vroce_hw_pd_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_pd *hw = container_of(obj, struct vroce_hw_pd, obj);
+
+	vroce_cmd_destroy_pd(obj->dev->aux, hw->pdn);
+	kfree(hw);
+}
+
+/**
+ * vroce_alloc_pd() - verb
+ * @ibpd: protection domain
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibpd->device);
+	struct vroce_hw_pd *hw;
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (err)
+		return err;
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	if (!hw)
+		return -ENOMEM;
+
+	err = vroce_cmd_create_pd(dev->aux, &hw->pdn);
+	if (err) {
+		kfree(hw);
+		return err;
+	}
+	vroce_obj_init(&hw->obj, dev, vroce_hw_pd_release);
+	to_vpd(ibpd)->hw = hw;
+	return 0;
+}
+
+/**
+ * vroce_dealloc_pd() - verb
+ * @ibpd: protection domain
+ * @udata: of the user
+ *
+ * Return: 0.
+ */
+int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	vroce_obj_put(&to_vpd(ibpd)->hw->obj);
+	return 0;
+}

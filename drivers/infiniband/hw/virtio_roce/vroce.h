@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * virtio_roce: internal interfaces, file by file.
+ */
+#ifndef _VROCE_H
+#define _VROCE_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "virtio_net_roce.h"
+#include "virtio_net_roce_aux.h"
+#include "virtio_roce-abi.h"
+#include "virtio_roce_compat.h"
+
+#include "cmd.h"
+
+/* Keeps slots, and with them whole queues, at a size that can be allocated. */
+#define VROCE_SGE_MAX	64
+
+/* Keeps the page list of a memory region at a size that can be allocated. */
+#define VROCE_FAST_REG_MAX	4096
+
+/* Pages of the device in one of the kernel. */
+#define VROCE_PAGES_PER_PAGE	((u32)(PAGE_SIZE >> VIRTIO_RDMA_MR_PAGE_SHIFT))
+
+/* sgid_index has 8 bits in an address vector. */
+#define VROCE_GID_MAX	256
+
+struct vroce_dev;
+
+/* ----- obj.c: what the device holds ----- */
+
+/**
+ * struct vroce_obj - something that was created in the device
+ * @ref: references: the verbs object, objects that depend on this one, and one
+ *	for each mapping of its memory that user space has or may still make
+ * @dev: device
+ * @release: called without references; tells the device and frees.
+ *	Context: may sleep.
+ * @work: calls @release for vroce_obj_put_later()
+ */
+struct vroce_obj {
+	struct kref ref;
+	struct vroce_dev *dev;
+	void (*release)(struct vroce_obj *obj);
+	struct work_struct work;
+};
+
+void vroce_obj_init(struct vroce_obj *obj, struct vroce_dev *dev,
+		    void (*release)(struct vroce_obj *obj));
+void vroce_obj_get(struct vroce_obj *obj);
+void vroce_obj_put(struct vroce_obj *obj);
+void vroce_obj_put_later(struct vroce_obj *obj);
+
+/**
+ * struct vroce_numbers - which CQNs or QPNs are in use
+ * @lock: held from before a number is given back until its rings are zeroed,
+ *	and while one is taken
+ * @taken: bit per number
+ */
+struct vroce_numbers {
+	struct mutex lock;	/* taking and giving back */
+	unsigned long *taken;
+};
+
+int vroce_numbers_init(struct vroce_numbers *numbers, u32 max);
+void vroce_numbers_destroy(struct vroce_numbers *numbers);
+
+/* ----- queue.c: a virtqueue and its slots ----- */
+
+/**
+ * struct vroce_queue - a virtqueue in use
+ * @vq: the virtqueue, NULL while there is none
+ * @dma_dev: device that @slots are allocated for
+ * @slots: work requests or completions, slot i at @stride * i
+ * @dma: device address of @slots
+ * @slots_len: size of @slots, whole pages
+ * @depth: number of slots, a power of two
+ * @stride: bytes from a slot to the next
+ * @slot_len: bytes of a slot that the device may touch
+ * @next: in a kernel's work queue the available index, in a kernel's completion
+ *	queue the used index up to which completions were polled; see ring.h
+ */
+struct vroce_queue {
+	struct virtio_net_roce_vq *vq;
+	struct device *dma_dev;
+	void *slots;
+	dma_addr_t dma;
+	size_t slots_len;
+	u32 depth;
+	u32 stride;
+	u32 slot_len;
+	u16 next;
+};
+
+int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
+		      u32 slot_len, u32 align);
+void vroce_queue_free(struct vroce_queue *q);
+void vroce_queue_abandon(struct vroce_queue *q);
+int vroce_queue_attach_cq(struct vroce_queue *q,
+			  struct virtio_net_roce_vq *vq);
+int vroce_queue_attach_wq(struct vroce_queue *q,
+			  struct virtio_net_roce_vq *vq);
+void vroce_queue_detach(struct vroce_queue *q);
+void vroce_vq_clear(struct virtio_net_roce_vq *vq);
+
+/* ----- mmap.c: what user space maps ----- */
+
+/**
+ * enum vroce_piece - parts of a queue that can be mapped
+ * @VROCE_PIECE_SLOTS: work requests or completions
+ * @VROCE_PIECE_AVAIL: available ring
+ * @VROCE_PIECE_USED: used ring
+ * @VROCE_PIECE_DOORBELL: doorbell page
+ * @VROCE_PIECES: number of them.  The descriptor table is not among them.
+ */
+enum vroce_piece {
+	VROCE_PIECE_SLOTS,
+	VROCE_PIECE_AVAIL,
+	VROCE_PIECE_USED,
+	VROCE_PIECE_DOORBELL,
+	VROCE_PIECES,
+};
+
+/**
+ * struct vroce_range - memory to map
+ * @phys: physical address
+ * @len: bytes, whole pages; 0 if there is no such piece
+ * @writable: user space may write to it
+ * @io: it belongs to the PCI function and is no memory
+ */
+struct vroce_range {
+	phys_addr_t phys;
+	size_t len;
+	bool writable;
+	bool io;
+};
+
+/**
+ * struct vroce_maps - the mappable pieces of a queue
+ * @entry: NULL where there is none
+ */
+struct vroce_maps {
+	struct rdma_user_mmap_entry *entry[VROCE_PIECES];
+};
+
+void vroce_queue_ranges(const struct vroce_queue *q, bool is_cq,
+			struct vroce_range ranges[VROCE_PIECES]);
+int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
+		      struct vroce_obj *owner, const struct vroce_queue *q,
+		      bool is_cq, struct virtio_roce_queue *resp);
+void vroce_maps_remove(struct vroce_maps *maps);
+int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/* ----- verbs.c: device, port, GIDs, contexts, protection domains ----- */
+
+/**
+ * struct vroce_ucontext - a process that has the device open
+ * @ibucontext: the core's part
+ */
+struct vroce_ucontext {
+	struct ib_ucontext ibucontext;
+};
+
+/**
+ * struct vroce_hw_pd - a protection domain in the device
+ * @obj: its references
+ * @pdn: handle
+ */
+struct vroce_hw_pd {
+	struct vroce_obj obj;
+	u32 pdn;
+};
+
+/**
+ * struct vroce_pd - a protection domain
+ * @ibpd: the core's part
+ * @hw: the device's part
+ */
+struct vroce_pd {
+	struct ib_pd ibpd;
+	struct vroce_hw_pd *hw;
+};
+
+bool vroce_port_is_active(const struct vroce_dev *dev);
+int vroce_check_udata(struct ib_udata *udata, size_t outlen);
+int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata);
+int vroce_query_port(struct ib_device *ibdev, u32 port,
+		     struct ib_port_attr *attr);
+int vroce_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable);
+enum rdma_link_layer vroce_get_link_layer(struct ib_device *ibdev, u32 port);
+void vroce_get_dev_fw_str(struct ib_device *ibdev, char *str);
+int vroce_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+int vroce_add_gid(const struct ib_gid_attr *attr, void **context);
+int vroce_del_gid(const struct ib_gid_attr *attr, void **context);
+int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
+void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
+int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+/* ----- ah.c: address handles ----- */
+
+/**
+ * struct vroce_ah - an address handle
+ * @ibah: the core's part
+ * @ahn: the device's handle
+ */
+struct vroce_ah {
+	struct ib_ah ibah;
+	u32 ahn;
+};
+
+int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+		    struct ib_udata *udata);
+int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/* ----- mr.c: memory regions ----- */
+
+/**
+ * struct vroce_mr - a memory region
+ * @ibmr: the core's part
+ * @umem: pinned pages of a process, else NULL
+ * @mrn: the device's handle
+ * @pages: page list of a region of vroce_alloc_mr(), else NULL; the device reads
+ *	it when it carries out a request %IB_WR_REG_MR
+ * @pages_dma: its device address
+ * @max_pages: pages that it has room for
+ * @npages: pages that are in it
+ */
+struct vroce_mr {
+	struct ib_mr ibmr;
+	struct ib_umem *umem;
+	u32 mrn;
+	__le64 *pages;
+	dma_addr_t pages_dma;
+	u32 max_pages;
+	u32 npages;
+};
+
+struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				u64 virt_addr, int access,
+				struct ib_udata *udata);
+struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			     u32 max_num_sg);
+int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
+		    unsigned int *sg_offset);
+int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* ----- cq.c: completion queues ----- */
+
+/**
+ * struct vroce_hw_cq - a completion queue in the device
+ * @obj: its references
+ * @cqn: its number
+ * @queue: its virtqueue
+ * @lock: guards &vroce_queue.next and the slots of a kernel's CQ
+ */
+struct vroce_hw_cq {
+	struct vroce_obj obj;
+	u32 cqn;
+	struct vroce_queue queue;
+	spinlock_t lock;	/* polling */
+};
+
+/**
+ * struct vroce_cq - a completion queue
+ * @ibcq: the core's part
+ * @hw: the device's part
+ * @maps: what user space may map of it
+ */
+struct vroce_cq {
+	struct ib_cq ibcq;
+	struct vroce_hw_cq *hw;
+	struct vroce_maps maps;
+};
+
+int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		    VROCE_CREATE_CQ_ARG *arg);
+int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/* ----- qp.c: queue pairs ----- */
+
+/**
+ * struct vroce_hw_qp - a queue pair in the device
+ * @obj: its references
+ * @qpn: its number
+ * @pd: its protection domain, referred to
+ * @scq: CQ of the send queue, referred to
+ * @rcq: CQ of the receive queue, referred to
+ * @sq: virtqueue of the send queue
+ * @rq: virtqueue of the receive queue
+ * @kernel: the kernel posts and polls, not a process
+ */
+struct vroce_hw_qp {
+	struct vroce_obj obj;
+	u32 qpn;
+	struct vroce_hw_pd *pd;
+	struct vroce_hw_cq *scq;
+	struct vroce_hw_cq *rcq;
+	struct vroce_queue sq;
+	struct vroce_queue rq;
+	bool kernel;
+};
+
+/**
+ * struct vroce_qp - a queue pair
+ * @ibqp: the core's part
+ * @hw: the device's part
+ * @sq_maps: what user space may map of the send queue
+ * @rq_maps: what user space may map of the receive queue
+ * @mutex: serialises changes of @state
+ * @state: as far as the driver knows; the device may have gone to an error state
+ * @cap: capabilities
+ * @sig_type: which send requests leave a completion
+ * @sq_lock: guards &vroce_queue.next of a kernel's send queue
+ * @rq_lock: guards that of its receive queue
+ */
+struct vroce_qp {
+	struct ib_qp ibqp;
+	struct vroce_hw_qp *hw;
+	struct vroce_maps sq_maps;
+	struct vroce_maps rq_maps;
+	struct mutex mutex;	/* state */
+	enum ib_qp_state state;
+	struct ib_qp_cap cap;
+	enum ib_sig_type sig_type;
+	spinlock_t sq_lock;	/* posting */
+	spinlock_t rq_lock;	/* posting */
+};
+
+int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		    struct ib_udata *udata);
+int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		    struct ib_udata *udata);
+int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_qp_init_attr *init_attr);
+int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/* ----- post.c: the data path of kernel consumers ----- */
+
+int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr);
+int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad_wr);
+int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
+void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
+
+/* ----- main.c ----- */
+
+/**
+ * struct vroce_dev - an RDMA device
+ * @ibdev: the core's part
+ * @aux: the lower module's part
+ * @attr: what the device can do, within what the driver can
+ * @port: likewise
+ * @cqns: CQNs in use
+ * @qpns: QPNs in use
+ * @qps: &struct vroce_qp of each QPN that the kernel uses
+ * @wq: runs what vroce_obj_put_later() puts off
+ * @netdev_nb: sees the link of the Ethernet interface come and go
+ * @port_active: last state of the port that was told to clients
+ */
+struct vroce_dev {
+	struct ib_device ibdev;
+	struct virtio_net_roce_aux *aux;
+	struct vroce_device_attr attr;
+	struct vroce_port_attr port;
+	struct vroce_numbers cqns;
+	struct vroce_numbers qpns;
+	struct xarray qps;
+	struct workqueue_struct *wq;
+	struct notifier_block netdev_nb;
+	bool port_active;
+};
+
+/* Can work requests register memory? */
+static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
+}
+
+static inline struct vroce_dev *to_vdev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct vroce_dev, ibdev);
+}
+
+static inline struct vroce_pd *to_vpd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct vroce_pd, ibpd);
+}
+
+static inline struct vroce_ah *to_vah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct vroce_ah, ibah);
+}
+
+static inline struct vroce_mr *to_vmr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct vroce_mr, ibmr);
+}
+
+static inline struct vroce_cq *to_vcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct vroce_cq, ibcq);
+}
+
+static inline struct vroce_qp *to_vqp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct vroce_qp, ibqp);
+}
+
+#endif /* _VROCE_H */
