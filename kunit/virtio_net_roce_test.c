@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of virtio_net_roce: what is a RoCE device, what the child may see, who
+ * serves which interrupt.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "../drivers/net/virtio_net_roce/vnr.h"
+
+#define ROCE	(BIT_ULL(VIRTIO_NET_F_ROCE) | BIT_ULL(VIRTIO_F_VERSION_1) | \
+		 BIT_ULL(VIRTIO_NET_F_CTRL_VQ))
+#define MQ	BIT_ULL(VIRTIO_NET_F_MQ)
+#define RSS	BIT_ULL(VIRTIO_NET_F_RSS)
+#define USO4	BIT_ULL(54)
+
+/* What reading behind the end of QEMU's device configuration gives. */
+#define NOWHERE	0xffffffff
+
+struct offer_case {
+	const char *name;
+	struct vnr_offer offer;
+	bool roce;
+};
+
+static const struct offer_case offer_cases[] = {
+	{ "smallest device", { ROCE, 32, 0, 1, 1, 6 }, true },
+	{ "usual device", { ROCE, 32, 1, 32, 64, 131 }, true },
+	{ "one virtqueue too few", { ROCE, 32, 1, 32, 64, 130 }, false },
+	{ "more virtqueues than needed", { ROCE, 32, 1, 32, 64, 1024 }, true },
+	{ "longer configuration", { ROCE, 4096, 1, 32, 64, 131 }, true },
+	{ "bit 55 not offered",
+	  { ROCE & ~BIT_ULL(VIRTIO_NET_F_ROCE), 32, 1, 32, 64, 131 }, false },
+	{ "no control queue",
+	  { ROCE & ~BIT_ULL(VIRTIO_NET_F_CTRL_VQ), 32, 1, 32, 64, 131 }, false },
+	{ "not a modern device",
+	  { ROCE & ~BIT_ULL(VIRTIO_F_VERSION_1), 32, 1, 32, 64, 131 }, false },
+	{ "no configuration space", { ROCE, 0, 1, 32, 64, 131 }, false },
+	{ "configuration without limits", { ROCE, 24, 1, 32, 64, 131 }, false },
+	{ "configuration a byte short", { ROCE, 31, 1, 32, 64, 131 }, false },
+	{ "no QPs", { ROCE, 32, 1, 0, 64, 131 }, false },
+	{ "no CQs", { ROCE, 32, 1, 32, 0, 131 }, false },
+	{ "most objects", { ROCE, 32, 1, 16384, 16384, 49155 }, true },
+	{ "most objects, a virtqueue short",
+	  { ROCE, 32, 1, 16384, 16384, 49154 }, false },
+	{ "too many QPs", { ROCE, 32, 1, 16385, 1, 65535 }, false },
+	{ "too many CQs", { ROCE, 32, 1, 1, 16385, 65535 }, false },
+	{ "sum of limits wraps", { ROCE, 32, 1, 0x80000000, 1, 6 }, false },
+	{ "pairs with MQ", { ROCE | MQ, 32, 4, 32, 64, 137 }, true },
+	{ "pairs with MQ, a virtqueue short",
+	  { ROCE | MQ, 32, 4, 32, 64, 136 }, false },
+	{ "pairs with RSS, a virtqueue short",
+	  { ROCE | RSS, 32, 4, 32, 64, 136 }, false },
+	{ "no pairs with MQ", { ROCE | MQ, 32, 0, 32, 64, 131 }, false },
+	{ "pairs without MQ do not count",
+	  { ROCE, 32, 0x8000, 32, 64, 131 }, true },
+	{ "QEMU with GUEST_USO6",
+	  { ROCE | USO4, 32, 1, NOWHERE, NOWHERE, 3 }, false },
+	{ "QEMU with GUEST_USO6 and many pairs",
+	  { ROCE | USO4 | MQ | RSS, 32, 64, NOWHERE, NOWHERE, 129 }, false },
+	{ "QEMU with GUEST_USO6 and tunnel types at offset 24",
+	  { ROCE | USO4 | BIT_ULL(51), 32, 1, 0x1ff, NOWHERE, 3 }, false },
+};
+
+static void offer_desc(const struct offer_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(offer, offer_cases, offer_desc);
+
+static void test_offer(struct kunit *test)
+{
+	const struct offer_case *c = test->param_value;
+	const char *refused = vnr_offer_refused(&c->offer);
+
+	KUNIT_EXPECT_EQ_MSG(test, !refused, c->roce, "refused: %s",
+			    refused ?: "no");
+}
+
+static void test_child_masks(struct kunit *test)
+{
+	static const u8 masked[] = { 34, 37, 38, 40, 41, 51, 52, 53, 54, 55 };
+	u64 expect = ~0ULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(masked); i++)
+		expect &= ~BIT_ULL(masked[i]);
+	KUNIT_EXPECT_EQ(test, vnr_child_features(~0ULL), expect);
+	KUNIT_EXPECT_EQ(test, vnr_child_features(0), 0);
+}
+
+/* Everything has exactly one vector, and that vector knows it. */
+static void expect_served(struct kunit *test, struct vnr_dev *dev,
+			  unsigned int ncqs)
+{
+	unsigned int i, config = 0;
+	int v;
+
+	for (i = 0; i < dev->nvqs; i++) {
+		v = vnr_vq_vector(dev, i);
+		KUNIT_ASSERT_GE(test, v, 0);
+		KUNIT_ASSERT_LT(test, v, dev->nvectors);
+		KUNIT_EXPECT_GE(test, i, dev->vectors[v].first);
+		KUNIT_EXPECT_LT(test, i, dev->vectors[v].last);
+	}
+	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, dev->nvqs), -ENOENT);
+	for (i = 0; i < ncqs; i++) {
+		v = vnr_cq_vector(dev, i);
+		KUNIT_ASSERT_GE(test, v, 0);
+		KUNIT_ASSERT_LT(test, v, dev->nvectors);
+		KUNIT_EXPECT_EQ(test, i % dev->cq_step,
+				dev->vectors[v].cq_first);
+	}
+	for (i = 0; i < dev->nvectors; i++)
+		config += dev->vectors[i].config;
+	KUNIT_EXPECT_EQ(test, config, 1);
+	KUNIT_EXPECT_TRUE(test, dev->vectors[0].config);
+}
+
+static void test_vectors(struct kunit *test)
+{
+	/* One for all, two, not quite one for each, one for each, plenty. */
+	static const unsigned int counts[] = { 1, 2, 3, 4, 5, 6, 12 };
+	struct vnr_dev *dev;
+	unsigned int i;
+
+	dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev->vectors = kunit_kcalloc(test, 12, sizeof(*dev->vectors),
+				     GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev->vectors);
+	dev->nvqs = 3;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		vnr_vectors_plan(dev, counts[i]);
+		KUNIT_EXPECT_LE(test, dev->nvectors, counts[i]);
+		expect_served(test, dev, 20);
+	}
+}
+
+static void test_vector_each(struct kunit *test)
+{
+	struct vnr_vector vectors[8];
+	struct vnr_dev *dev;
+
+	dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev->vectors = vectors;
+	dev->nvqs = 3;
+	vnr_vectors_plan(dev, 8);
+
+	/* Configuration, three virtqueues, four for the CQs in turn. */
+	KUNIT_EXPECT_EQ(test, dev->nvectors, 8);
+	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, 0), 1);
+	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, 2), 3);
+	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 0), 4);
+	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 3), 7);
+	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 4), 4);
+	dev->vectors = NULL;
+}
+
+static struct kunit_case vnr_cases[] = {
+	KUNIT_CASE_PARAM(test_offer, offer_gen_params),
+	KUNIT_CASE(test_child_masks),
+	KUNIT_CASE(test_vectors),
+	KUNIT_CASE(test_vector_each),
+	{ }
+};
+
+static struct kunit_suite vnr_suite = {
+	.name = "virtio_net_roce",
+	.test_cases = vnr_cases,
+};
+
+kunit_test_suite(vnr_suite);
+
+MODULE_DESCRIPTION("KUnit tests of virtio_net_roce");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The whole driver, bound to a function that acts as a device: what the kernel's
+ * consumers of RDMA see of it, and what the device sees.
+ */
+#include <kunit/test.h>
+#include <linux/pci_ids.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "virtio_roce-abi.h"
+#include "virtio_roce_mock.h"
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define NUM		64
+
+/* ----- device and port ----- */
+
+static void dev_query(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	const struct ib_device_attr *attr = &ibdev->attrs;
+
+	KUNIT_EXPECT_PTR_EQ(test, ibdev->dev.parent, &mock->pdev->dev);
+	KUNIT_EXPECT_PTR_EQ(test, ibdev->dma_device, &mock->pdev->dev);
+	KUNIT_EXPECT_EQ(test, ibdev->node_type, RDMA_NODE_IB_CA);
+	KUNIT_EXPECT_EQ(test, ibdev->phys_port_cnt, 1);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ibdev->node_guid),
+			0x505400fffe123456);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(attr->sys_image_guid),
+			0x505400fffe123456);
+	KUNIT_EXPECT_TRUE(test, rdma_protocol_roce_udp_encap(ibdev, 1));
+	KUNIT_EXPECT_FALSE(test, rdma_protocol_roce_eth_encap(ibdev, 1));
+	KUNIT_EXPECT_EQ(test, attr->vendor_id, PCI_VENDOR_ID_REDHAT_QUMRANET);
+	KUNIT_EXPECT_EQ(test, attr->max_qp, MOCK_QPS - 2);
+	KUNIT_EXPECT_EQ(test, attr->max_cq, MOCK_CQS);
+	KUNIT_EXPECT_EQ(test, attr->max_qp_wr, NUM);
+	KUNIT_EXPECT_EQ(test, attr->max_cqe, NUM);
+	KUNIT_EXPECT_EQ(test, attr->max_send_sge, 4);
+	KUNIT_EXPECT_EQ(test, attr->max_recv_sge, 3);
+	KUNIT_EXPECT_EQ(test, attr->max_sge_rd, 2);
+	KUNIT_EXPECT_EQ(test, attr->max_pd, MOCK_PDS);
+	KUNIT_EXPECT_EQ(test, attr->max_mr, MOCK_MRS);
+	KUNIT_EXPECT_EQ(test, attr->max_ah, MOCK_AHS);
+	KUNIT_EXPECT_EQ(test, attr->max_qp_rd_atom, 16);
+	KUNIT_EXPECT_EQ(test, attr->max_qp_init_rd_atom, 8);
+	KUNIT_EXPECT_EQ(test, attr->max_mr_size, 1ULL << 40);
+	KUNIT_EXPECT_EQ(test, attr->page_size_cap, 4096);
+	KUNIT_EXPECT_EQ(test, attr->local_ca_ack_delay, 15);
+	KUNIT_EXPECT_EQ(test, attr->max_pkeys, 1);
+	KUNIT_EXPECT_EQ(test, attr->max_srq, 0);
+	KUNIT_EXPECT_EQ(test, attr->atomic_cap, IB_ATOMIC_NONE);
+	KUNIT_EXPECT_EQ(test, attr->device_cap_flags,
+			IB_DEVICE_RC_RNR_NAK_GEN);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* Whatever a device claims: never more than its rings and the wire carry. */
+static void dev_limits(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct virtio_rdma_ack_query_device *q = &mock->query_device;
+	const struct ib_device_attr *attr;
+	struct ib_port_attr port;
+	struct ib_device *ibdev;
+
+	memset(q, 0xff, sizeof(*q));
+	memset(&mock->query_port, 0xff, sizeof(mock->query_port));
+	mock->rq_vqs[5].pub.vring.num = 16;
+	mock->cq_vqs[MOCK_CQS - 1].pub.vring.num = 32;
+	ibdev = mock_start(mock);
+	attr = &ibdev->attrs;
+
+	KUNIT_EXPECT_EQ(test, attr->max_qp_wr, 16);
+	KUNIT_EXPECT_EQ(test, attr->max_cqe, 32);
+	KUNIT_EXPECT_GT(test, attr->max_send_sge, 0);
+	KUNIT_EXPECT_LE(test, attr->max_send_sge, 256);
+	KUNIT_EXPECT_LE(test, attr->max_sge_rd, attr->max_send_sge);
+	KUNIT_EXPECT_EQ(test, attr->max_mr, INT_MAX);
+	KUNIT_EXPECT_EQ(test, attr->max_pd, INT_MAX);
+	KUNIT_EXPECT_EQ(test, attr->max_ah, INT_MAX);
+	KUNIT_EXPECT_EQ(test, attr->max_qp_rd_atom, 255);
+	KUNIT_EXPECT_EQ(test, attr->max_qp_init_rd_atom, 255);
+	KUNIT_EXPECT_EQ(test, attr->local_ca_ack_delay, 31);
+	KUNIT_EXPECT_EQ(test, attr->page_size_cap, 4096);
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 256);
+	mock_stop(mock, ibdev);
+}
+
+/* Depths are powers of two, so that is what a limit in between means. */
+static void dev_limits_power_of_two(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+
+	mock->query_device.max_qp_wr = cpu_to_le32(63);
+	mock->query_device.max_cqe = cpu_to_le32(33);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_qp_wr, 32);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_cqe, 32);
+	mock_stop(mock, ibdev);
+}
+
+static void expect_refused(struct mock *mock)
+{
+	struct ib_device *ibdev;
+
+	mock_publish(mock);
+	ibdev = mock_ibdev(mock);
+	KUNIT_EXPECT_NULL(mock->test, ibdev);
+	if (ibdev)
+		ib_device_put(ibdev);
+	mock_withdraw(mock);
+	mock_expect_clean(mock);
+}
+
+static void dev_useless_devices(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	const struct virtio_rdma_ack_query_device good = mock->query_device;
+
+	mock->query_device.max_cqe = 0;
+	expect_refused(mock);
+	mock->query_device = good;
+	mock->query_device.max_qp_wr = 0;
+	expect_refused(mock);
+	mock->query_device = good;
+	mock->query_device.page_size_cap = cpu_to_le64(1ULL << 21);
+	expect_refused(mock);
+	mock->query_device = good;
+	mock->query_device.max_recv_sge = 0;
+	expect_refused(mock);
+	mock->query_device = good;
+	mock->query_port.gid_tbl_len = 0;
+	expect_refused(mock);
+}
+
+static void dev_no_answer_at_probe(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+
+	mock->fail[CMD(QUERY_DEVICE)] = -ETIMEDOUT;
+	expect_refused(mock);
+	mock->fail[CMD(QUERY_DEVICE)] = 0;
+	mock->fail[CMD(QUERY_PORT)] = -EREMOTEIO;
+	expect_refused(mock);
+}
+
+static void dev_port(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct ib_port_attr port;
+	u16 pkey;
+
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.state, IB_PORT_DOWN);
+	KUNIT_EXPECT_EQ(test, port.phys_state, IB_PORT_PHYS_STATE_DISABLED);
+	KUNIT_EXPECT_EQ(test, port.max_mtu, IB_MTU_4096);
+	KUNIT_EXPECT_EQ(test, port.active_mtu, IB_MTU_1024);
+	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, MOCK_GIDS);
+	KUNIT_EXPECT_EQ(test, port.pkey_tbl_len, 1);
+	KUNIT_EXPECT_EQ(test, port.max_msg_sz, 1U << 31);
+	KUNIT_EXPECT_EQ(test, port.lid, 0);
+	KUNIT_EXPECT_GT(test, port.active_speed, 0);
+
+	mock_link(mock, true);
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.state, IB_PORT_ACTIVE);
+	KUNIT_EXPECT_EQ(test, port.phys_state, IB_PORT_PHYS_STATE_LINK_UP);
+
+	netif_carrier_off(mock->aux.netdev);
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.state, IB_PORT_DOWN);
+	KUNIT_EXPECT_EQ(test, port.phys_state, IB_PORT_PHYS_STATE_POLLING);
+	netif_carrier_on(mock->aux.netdev);
+
+	mock->aux.netdev->mtu = 4200;
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.active_mtu, IB_MTU_4096);
+	mock->aux.netdev->mtu = 68;
+	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+	KUNIT_EXPECT_EQ(test, port.active_mtu, IB_MTU_256);
+
+	KUNIT_EXPECT_EQ(test, 0, ibdev->ops.query_pkey(ibdev, 1, 0, &pkey));
+	KUNIT_EXPECT_EQ(test, pkey, 0xffff);
+	KUNIT_EXPECT_EQ(test, -EINVAL, ibdev->ops.query_pkey(ibdev, 1, 1, &pkey));
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* ----- events ----- */
+
+struct event_log {
+	struct ib_event_handler handler;
+	int active;
+	int err;
+	struct completion seen;
+};
+
+static void log_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct event_log *log = container_of(handler, struct event_log, handler);
+
+	if (event->event == IB_EVENT_PORT_ACTIVE)
+		log->active++;
+	else if (event->event == IB_EVENT_PORT_ERR)
+		log->err++;
+	else
+		return;
+	complete(&log->seen);
+}
+
+static void unregister_event_log(void *log)
+{
+	ib_unregister_event_handler(&((struct event_log *)log)->handler);
+}
+
+static void dev_port_events(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct event_log *log;
+
+	log = kunit_kzalloc(test, sizeof(*log), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, log);
+	init_completion(&log->seen);
+	INIT_IB_EVENT_HANDLER(&log->handler, ibdev, log_event);
+	ib_register_event_handler(&log->handler);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, unregister_event_log,
+						  log));
+
+	mock_link(mock, true);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, HZ), 0);
+	KUNIT_EXPECT_EQ(test, log->active, 1);
+	KUNIT_EXPECT_EQ(test, log->err, 0);
+
+	netif_carrier_off(mock->aux.netdev);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, 5 * HZ), 0);
+	KUNIT_EXPECT_EQ(test, log->err, 1);
+	/* It is down already. */
+	mock_link(mock, false);
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&log->seen, HZ / 10), 0);
+	KUNIT_EXPECT_EQ(test, log->active, 1);
+	KUNIT_EXPECT_EQ(test, log->err, 1);
+
+	kunit_release_action(test, unregister_event_log, log);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* The link-local GID of the interface is in the device's table, too. */
+static void dev_gid(struct kunit *test)
+{
+	static const u8 gid[16] = {
+		0xfe, 0x80, 0, 0, 0, 0, 0, 0,
+		0x50, 0x54, 0x00, 0xff, 0xfe, 0x12, 0x34, 0x56,
+	};
+	static const u8 none[16];
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	const struct ib_gid_attr *attr;
+
+	mock_link(mock, true);
+	attr = rdma_get_gid_attr(ibdev, 1, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, attr);
+	KUNIT_EXPECT_EQ(test, attr->gid_type, IB_GID_TYPE_ROCE_UDP_ENCAP);
+	KUNIT_EXPECT_MEMEQ(test, attr->gid.raw, gid, sizeof(gid));
+	rdma_put_gid_attr(attr);
+	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], gid, sizeof(gid));
+	mock_stop(mock, ibdev);
+	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], none, sizeof(none));
+	mock_expect_clean(mock);
+}
+
+static struct kunit_case dev_cases[] = {
+	KUNIT_CASE(dev_query),
+	KUNIT_CASE(dev_limits),
+	KUNIT_CASE(dev_limits_power_of_two),
+	KUNIT_CASE(dev_useless_devices),
+	KUNIT_CASE(dev_no_answer_at_probe),
+	KUNIT_CASE(dev_port),
+	KUNIT_CASE(dev_port_events),
+	KUNIT_CASE(dev_gid),
+	{}
+};
+
+static struct kunit_suite dev_suite = {
+	.name = "virtio_roce_dev",
+	.test_cases = dev_cases,
+};
+
+kunit_test_suite(dev_suite);

@@ -1,0 +1,830 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The whole driver, bound to a function that acts as a device: what consumers in
+ * the kernel do with PDs, CQs, QPs and AHs, and their data path.
+ */
+#include <kunit/test.h>
+#include <linux/virtio_byteorder.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "virtio_roce_mock.h"
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define NUM		64
+
+/**
+ * struct endpoint - what a consumer in the kernel has
+ * @mock: function
+ * @ibdev: device
+ * @pd: protection domain
+ * @cq: completion queue
+ * @qp: queue pair
+ * @cqn: its number in the device
+ * @events: calls of the completion handler
+ */
+struct endpoint {
+	struct mock *mock;
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u32 cqn;
+	int events;
+};
+
+static void endpoint_event(struct ib_cq *cq, void *context)
+{
+	((struct endpoint *)context)->events++;
+}
+
+static struct ib_qp *endpoint_add_qp(struct endpoint *ep, u32 depth)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = ep->cq,
+		.recv_cq = ep->cq,
+		.cap = {
+			.max_send_wr = depth,
+			.max_recv_wr = depth,
+			.max_send_sge = 2,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+
+	return ib_create_qp(ep->pd, &attr);
+}
+
+static void endpoint_close(void *data)
+{
+	struct endpoint *ep = data;
+
+	if (ep->qp)
+		KUNIT_EXPECT_EQ(ep->mock->test, 0, ib_destroy_qp(ep->qp));
+	if (ep->cq)
+		ib_destroy_cq(ep->cq);
+	if (ep->pd)
+		ib_dealloc_pd(ep->pd);
+}
+
+static struct endpoint *endpoint_open(struct mock *mock, int cqe, u32 depth)
+{
+	const struct ib_cq_init_attr attr = { .cqe = cqe };
+	struct kunit *test = mock->test;
+	struct endpoint *ep;
+
+	ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	ep->mock = mock;
+	ep->ibdev = mock_start(mock);
+
+	ep->pd = ib_alloc_pd(ep->ibdev, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ep->pd);
+	ep->cq = ib_create_cq(ep->ibdev, endpoint_event, NULL, ep, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ep->cq);
+	ep->qp = endpoint_add_qp(ep, depth);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ep->qp);
+	ep->cqn = mock->qps[ep->qp->qp_num].scqn;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, endpoint_close,
+							   ep));
+	return ep;
+}
+
+static void endpoint_done(struct endpoint *ep)
+{
+	struct mock *mock = ep->mock;
+
+	kunit_release_action(mock->test, endpoint_close, ep);
+	mock_expect_clean(mock);
+	mock_stop(mock, ep->ibdev);
+}
+
+/* As a communication manager would, but for the addresses. */
+static void to_rts(struct kunit *test, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
+				   IB_ACCESS_REMOTE_ATOMIC,
+	};
+	const struct ib_gid_attr *sgid;
+	union ib_gid gid;
+
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_PKEY_INDEX | IB_QP_PORT |
+					      IB_QP_ACCESS_FLAGS));
+
+	sgid = rdma_get_gid_attr(qp->device, 1, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sgid);
+	gid = sgid->gid;
+	rdma_put_gid_attr(sgid);
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = IB_MTU_1024;
+	attr.dest_qp_num = 3;
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	rdma_ah_set_grh(&attr.ah_attr, &gid, 0, 0, 64, 0);
+	attr.ah_attr.roce.dmac[0] = 0x02;
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_AV | IB_QP_PATH_MTU |
+					      IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+					      IB_QP_MAX_DEST_RD_ATOMIC |
+					      IB_QP_MIN_RNR_TIMER));
+	attr.qp_state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+					      IB_QP_RNR_RETRY | IB_QP_SQ_PSN |
+					      IB_QP_MAX_QP_RD_ATOMIC));
+}
+
+static int send(struct ib_qp *qp, u64 wr_id, enum ib_wr_opcode opcode,
+		int flags, struct ib_sge *sge, int num_sge)
+{
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = wr_id,
+			.sg_list = sge,
+			.num_sge = num_sge,
+			.opcode = opcode,
+			.send_flags = flags,
+			.ex.imm_data = cpu_to_be32(0xa1a2a3a4),
+		},
+		.remote_addr = 0x1112131415161718,
+		.rkey = 0x21222324,
+	};
+
+	return ib_post_send(qp, &wr.wr, NULL);
+}
+
+static int recv(struct ib_qp *qp, u64 wr_id, struct ib_sge *sge, int num_sge)
+{
+	struct ib_recv_wr wr = {
+		.wr_id = wr_id,
+		.sg_list = sge,
+		.num_sge = num_sge,
+	};
+
+	return ib_post_recv(qp, &wr, NULL);
+}
+
+static void set_used(struct mock_vq *vq, u16 idx)
+{
+	/* What the device wrote before is seen before the index. */
+	smp_store_release(&vq->pub.vring.used->idx, __cpu_to_virtio16(true, idx));
+}
+
+static void kern_pd(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	unsigned int before = mock_count(mock, CMD(GET_DMA_MR));
+	unsigned int after = mock_count(mock, CMD(DESTROY_PD));
+	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
+	/* The core gets itself a memory region that covers everything. */
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(GET_DMA_MR)), before + 1);
+	KUNIT_EXPECT_EQ(test, mock->mrs[0].access, VIRTIO_IB_ACCESS_LOCAL_WRITE);
+	KUNIT_EXPECT_EQ(test, pd->local_dma_lkey, 0x1000);
+	ib_dealloc_pd(pd);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DEREG_MR)), before + 1);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_PD)), after + 1);
+
+	mock->fail[CMD(CREATE_PD)] = -EREMOTEIO;
+	pd = ib_alloc_pd(ibdev, 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(pd), -ENOMEM);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+static void kern_send(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+	struct ib_sge sge[3] = {
+		{ 0x3132333435363738, 0x41424344, 0x51525354 },
+		{ 0x6162636465666768, 0x71727374, 0x81828384 },
+	};
+	const struct virtio_rdma_sq_req *req;
+	u32 len;
+
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 1, IB_WR_SEND, 0, sge, 1), -EINVAL);
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, sq->kicks, 0);
+
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 0x0102030405060708,
+				      IB_WR_RDMA_WRITE_WITH_IMM,
+				      IB_SEND_SIGNALED | IB_SEND_FENCE, sge, 2));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
+	req = mock_take(mock, sq, 0, &len);
+	KUNIT_EXPECT_EQ(test, len, 576 + 2 * 16);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0x0102030405060708);
+	KUNIT_EXPECT_EQ(test, req->opcode, VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, req->send_flags,
+			VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_FENCE);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(req->imm_data), 0xa1a2a3a4);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->rdma.remote_addr),
+			0x1112131415161718);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->rdma.rkey), 0x21222324);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 2);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->sg_list[1].addr),
+			0x6162636465666768);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->sg_list[1].length), 0x71727374);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->sg_list[1].lkey), 0x81828384);
+
+	/* A SEND has no remote address and no immediate data. */
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 2, IB_WR_SEND, 0, sge, 0));
+	req = mock_take(mock, sq, 1, &len);
+	KUNIT_EXPECT_EQ(test, req->opcode, VIRTIO_IB_WR_SEND);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 0);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(req->imm_data), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->rdma.remote_addr), 0);
+
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 3, IB_WR_SEND, 0, sge, 3), -EINVAL);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 3, IB_WR_REG_MR, 0, sge, 0),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 3, IB_WR_SEND, IB_SEND_IP_CSUM, sge,
+				   0), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, sq->kicks, 2);
+	endpoint_done(ep);
+}
+
+static void kern_send_inline(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+	u8 *data = kunit_kmalloc(test, 513, GFP_KERNEL);
+	struct ib_sge sge[2] = {
+		{ .addr = (uintptr_t)data, .length = 500 },
+		{ .addr = (uintptr_t)data + 500, .length = 12 },
+	};
+	const struct virtio_rdma_sq_req *req;
+	u32 len, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	for (i = 0; i < 513; i++)
+		data[i] = i * 7;
+	to_rts(test, ep->qp);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 1, IB_WR_SEND, IB_SEND_INLINE, sge,
+				      2));
+	req = mock_take(mock, sq, 0, &len);
+	KUNIT_EXPECT_EQ(test, req->send_flags, VIRTIO_IB_SEND_INLINE);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 512);
+	KUNIT_EXPECT_EQ(test, le16_to_cpu(req->inline_len), 512);
+	KUNIT_EXPECT_MEMEQ(test, req->inline_data, data, 512);
+
+	sge[1].length = 13;
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 2, IB_WR_SEND, IB_SEND_INLINE, sge, 2),
+			-EINVAL);
+	sge[1].length = U32_MAX;
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 2, IB_WR_SEND, IB_SEND_INLINE, sge, 2),
+			-EINVAL);
+	endpoint_done(ep);
+}
+
+/* Slots come back by the used index, over many turns of the ring. */
+static void kern_send_wraps(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 3);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+	const struct virtio_rdma_sq_req *req;
+	u32 len, i;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < 4; i++)	/* rounded up from 3 */
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+
+	for (; i < 70000; i++) {
+		set_used(sq, i - 3);
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+		req = mock_take(mock, sq, i, &len);
+		KUNIT_ASSERT_EQ(test, le64_to_cpu(req->wr_id), i);
+		KUNIT_ASSERT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0),
+				-ENOMEM);
+	}
+	/* A used index that runs ahead gives no room, and nothing is written. */
+	set_used(sq, i + 1);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+	endpoint_done(ep);
+}
+
+/* One doorbell for a list, for what stands before the bad request, too. */
+static void kern_send_list(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 8);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+	struct ib_send_wr wr[3] = {
+		{ .next = &wr[1], .wr_id = 1, .opcode = IB_WR_SEND },
+		{ .next = &wr[2], .wr_id = 2, .opcode = IB_WR_SEND },
+		{ .wr_id = 3, .opcode = IB_WR_LOCAL_INV },
+	};
+	const struct ib_send_wr *bad = NULL;
+
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, ib_post_send(ep->qp, wr, &bad), -EOPNOTSUPP);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &wr[2]);
+	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(sq), 2);
+	endpoint_done(ep);
+}
+
+static void kern_kick_by_flags(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 8);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+
+	to_rts(test, ep->qp);
+	sq->pub.vring.used->flags =
+		__cpu_to_virtio16(true, VRING_USED_F_NO_NOTIFY);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 0);
+	sq->pub.vring.used->flags = 0;
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 2, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
+	endpoint_done(ep);
+}
+
+static void kern_kick_by_event(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep;
+	struct mock_vq *sq;
+
+	mock->aux.event_idx = true;
+	ep = endpoint_open(mock, 8, 8);
+	sq = &mock->sq_vqs[ep->qp->qp_num];
+	to_rts(test, ep->qp);
+	/* The flags say the contrary and do not count. */
+	sq->pub.vring.used->flags =
+		__cpu_to_virtio16(true, VRING_USED_F_NO_NOTIFY);
+	vring_avail_event(&sq->pub.vring) = __cpu_to_virtio16(true, 1);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 0);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 2, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 3, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
+	endpoint_done(ep);
+}
+
+static void kern_recv(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct mock_vq *rq = &mock->rq_vqs[ep->qp->qp_num];
+	struct ib_sge sge[2] = {
+		{ 0x3132333435363738, 0x41424344, 0x51525354 },
+	};
+	const struct virtio_rdma_rq_req *req;
+	u32 len, i;
+
+	KUNIT_EXPECT_EQ(test, recv(ep->qp, 1, sge, 1), -EINVAL);
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, recv(ep->qp, 1, sge, 2), -EINVAL);
+	KUNIT_ASSERT_EQ(test, 0, recv(ep->qp, 0x0102030405060708, sge, 1));
+	req = mock_take(mock, rq, 0, &len);
+	KUNIT_EXPECT_EQ(test, len, 24 + 16);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0x0102030405060708);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->sg_list[0].addr),
+			0x3132333435363738);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->sg_list[0].length), 0x41424344);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->sg_list[0].lkey), 0x51525354);
+	KUNIT_EXPECT_EQ(test, rq->kicks, 1);
+	for (i = 1; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, 0, recv(ep->qp, i, sge, 0));
+	KUNIT_EXPECT_EQ(test, recv(ep->qp, i, sge, 0), -ENOMEM);
+	set_used(rq, 1);
+	KUNIT_EXPECT_EQ(test, 0, recv(ep->qp, i, sge, 0));
+	endpoint_done(ep);
+}
+
+static void complete_one(struct endpoint *ep, u64 wr_id, u32 qpn)
+{
+	const struct virtio_rdma_cq_req req = {
+		.wr_id = cpu_to_le64(wr_id),
+		.opcode = VIRTIO_IB_WC_RECV,
+		.byte_len = cpu_to_le32(100),
+		.qp_num = cpu_to_le32(qpn),
+	};
+
+	mock_complete(ep->mock, ep->cqn, &req);
+}
+
+static void kern_poll(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	u32 qpn = ep->qp->qp_num;
+	struct ib_wc wc[4];
+	u32 i, k;
+
+	KUNIT_EXPECT_EQ(test, ep->cq->cqe, 4);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 0);
+	for (i = 0; i < 30000; i += 3) {
+		for (k = 0; k < 3; k++)
+			complete_one(ep, i + k, qpn);
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 2, wc), 2);
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc + 2), 1);
+		for (k = 0; k < 3; k++) {
+			KUNIT_ASSERT_EQ(test, wc[k].wr_id, i + k);
+			KUNIT_ASSERT_EQ(test, wc[k].status, IB_WC_SUCCESS);
+			KUNIT_ASSERT_EQ(test, wc[k].opcode, IB_WC_RECV);
+			KUNIT_ASSERT_EQ(test, wc[k].byte_len, 100);
+			KUNIT_ASSERT_PTR_EQ(test, wc[k].qp, ep->qp);
+		}
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, wc), 0);
+	}
+	endpoint_done(ep);
+}
+
+/* A device that says that it has completed more than there is room for. */
+static void kern_poll_hostile(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	struct mock_vq *cq = &mock->cq_vqs[ep->cqn];
+	struct ib_wc wc[8];
+	int i;
+
+	set_used(cq, 5);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
+	set_used(cq, 0x8000);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
+	set_used(cq, 0);
+	/* Completions of QPs that there are not. */
+	complete_one(ep, 1, ep->qp->qp_num + 1);
+	complete_one(ep, 2, 0xffffffff);
+	complete_one(ep, 3, ep->qp->qp_num);
+	/* A slot that there is not: some slot of this CQ is read instead. */
+	cq->pub.vring.used->ring[1].id = __cpu_to_virtio32(true, 0xfffffff1);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 3);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
+	/* And what the device is given back is a slot of this CQ, too. */
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(cq), 7);
+	for (i = 0; i < 7; i++)
+		KUNIT_EXPECT_LT(test, __virtio16_to_cpu(true,
+							cq->pub.vring.avail->ring[i]),
+				4);
+	endpoint_done(ep);
+}
+
+static void kern_notify(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	struct ib_wc wc[4];
+
+	complete_one(ep, 1, ep->qp->qp_num);
+	KUNIT_EXPECT_EQ(test, ep->events, 0);
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), 0);
+	KUNIT_EXPECT_TRUE(test, mock_last(mock, CMD(REQ_NOTIFY_CQ))->atomic);
+	KUNIT_EXPECT_EQ(test, mock->cqs[ep->cqn].armed,
+			VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+	complete_one(ep, 2, ep->qp->qp_num);
+	KUNIT_EXPECT_EQ(test, ep->events, 1);
+	complete_one(ep, 3, ep->qp->qp_num);
+	KUNIT_EXPECT_EQ(test, ep->events, 1);
+
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_SOLICITED |
+					       IB_CQ_REPORT_MISSED_EVENTS), 1);
+	KUNIT_EXPECT_EQ(test, mock->cqs[ep->cqn].armed,
+			VIRTIO_IB_NOTIFY_SOLICITED);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 3);
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP |
+					       IB_CQ_REPORT_MISSED_EVENTS), 0);
+	mock->fail[CMD(REQ_NOTIFY_CQ)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), -EIO);
+	endpoint_done(ep);
+}
+
+/* What was not polled of a QP that is gone does not become another's. */
+static void kern_stale_completions(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp *other = endpoint_add_qp(ep, 4);
+	struct ib_wc wc[8];
+	u32 qpn;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	qpn = other->qp_num;
+	complete_one(ep, 1, qpn);
+	complete_one(ep, 2, ep->qp->qp_num);
+	complete_one(ep, 3, qpn);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(other));
+	other = endpoint_add_qp(ep, 4);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	KUNIT_EXPECT_EQ(test, other->qp_num, qpn);
+	complete_one(ep, 4, qpn);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 2);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
+	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 4);
+	KUNIT_EXPECT_PTR_EQ(test, wc[1].qp, other);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(other));
+	endpoint_done(ep);
+}
+
+/* The device gives slots back when a QP goes to RESET, and counts on. */
+static void kern_reset_and_again(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	const struct virtio_rdma_sq_req *req;
+	struct ib_wc wc[8];
+	u32 i, len;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+	complete_one(ep, 0, ep->qp->qp_num);
+	set_used(sq, 3);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0), -EINVAL);
+
+	to_rts(test, ep->qp);
+	for (i = 10; i < 14; i++)
+		KUNIT_EXPECT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+	req = mock_take(mock, sq, 3, &len);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 10);
+	endpoint_done(ep);
+}
+
+static void kern_modify_refused(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .port_num = 1 };
+	struct ib_qp_init_attr init;
+	unsigned int n;
+
+	/* By the state table of InfiniBand. */
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EINVAL);
+	attr.qp_state = IB_QPS_INIT;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_PORT), -EINVAL);
+	/* There is one P_Key. */
+	attr.pkey_index = 1;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_PKEY_INDEX | IB_QP_PORT |
+					   IB_QP_ACCESS_FLAGS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), 0);
+
+	to_rts(test, ep->qp);
+	n = mock_count(mock, CMD(MODIFY_QP));
+	attr.cap.max_send_wr = 8;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_CAP),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_PATH_MIG_STATE),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n);
+
+	/* The device has the last word, and the state is what it was. */
+	mock->fail[CMD(MODIFY_QP)] = -EREMOTEIO;
+	attr.qp_state = IB_QPS_RESET;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0), 0);
+	mock->fail[CMD(MODIFY_QP)] = 0;
+
+	/* A device may leave the state on its own; a query tells. */
+	mock->qps[ep->qp->qp_num].state = VIRTIO_IB_QPS_SQE;
+	KUNIT_EXPECT_EQ(test, 0, ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init));
+	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_SQE);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_send_wr, 4);
+	KUNIT_EXPECT_EQ(test, init.qp_type, IB_QPT_RC);
+	KUNIT_EXPECT_PTR_EQ(test, init.send_cq, ep->cq);
+	endpoint_done(ep);
+}
+
+static void kern_too_many_reads(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_SQD };
+
+	to_rts(test, ep->qp);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	attr.max_rd_atomic = 8;
+	attr.max_dest_rd_atomic = 16;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_MAX_QP_RD_ATOMIC |
+					   IB_QP_MAX_DEST_RD_ATOMIC), 0);
+	attr.max_rd_atomic = 9;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_MAX_QP_RD_ATOMIC), -EINVAL);
+	attr.max_dest_rd_atomic = 17;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_MAX_DEST_RD_ATOMIC), -EINVAL);
+	endpoint_done(ep);
+}
+
+static void kern_create_qp_refused(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_init_attr good = {
+		.send_cq = ep->cq,
+		.recv_cq = ep->cq,
+		.cap = { 1, 1, 1, 1, 0 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp_init_attr attr;
+	unsigned int n = mock_count(mock, CMD(CREATE_QP));
+
+#define EXPECT_REFUSED(error, member, value)				\
+do {									\
+	attr = good;							\
+	attr.member = value;						\
+	KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(ib_create_qp(ep->pd, &attr)),	\
+			    error, #member);				\
+} while (0)
+
+	EXPECT_REFUSED(-EINVAL, cap.max_send_wr, NUM + 1);
+	EXPECT_REFUSED(-EINVAL, cap.max_recv_wr, NUM + 1);
+	EXPECT_REFUSED(-EINVAL, cap.max_send_sge, 5);
+	EXPECT_REFUSED(-EINVAL, cap.max_recv_sge, 4);
+	EXPECT_REFUSED(-EINVAL, cap.max_inline_data, 513);
+	EXPECT_REFUSED(-EOPNOTSUPP, qp_type, IB_QPT_SMI);
+	EXPECT_REFUSED(-EOPNOTSUPP, qp_type, IB_QPT_RAW_PACKET);
+	EXPECT_REFUSED(-EOPNOTSUPP, create_flags, IB_QP_CREATE_NETIF_QP);
+#undef EXPECT_REFUSED
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_QP)), n);
+	endpoint_done(ep);
+}
+
+/* Numbers that the device has given out, or does not have. */
+static void kern_numbers_twice(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	const struct ib_cq_init_attr attr = { .cqe = 4 };
+
+	mock->next_qpn = ep->qp->qp_num;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -EPROTO);
+	mock->next_cqn = ep->cqn;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ep->ibdev, NULL, NULL, NULL,
+						   &attr)), -EPROTO);
+	/* Those that they belong to were not destroyed. */
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_QP)), 0);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_CQ)), 0);
+
+	mock->next_qpn = MOCK_QPS;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -EPROTO);
+	mock->next_cqn = MOCK_CQS;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ep->ibdev, NULL, NULL, NULL,
+						   &attr)), -EPROTO);
+	endpoint_done(ep);
+}
+
+static void kern_create_cq_refused(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct ib_cq_init_attr attr = { .cqe = 0 };
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL,
+						   &attr)), -EINVAL);
+	attr.cqe = NUM + 1;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL,
+						   &attr)), -EINVAL);
+	attr.cqe = NUM;
+	attr.flags = IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL,
+						   &attr)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_CQ)), 0);
+	attr.flags = 0;
+	mock->fail[CMD(CREATE_CQ)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL,
+						   &attr)), -ENOMEM);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/*
+ * A device that does not destroy a QP may still hold it: the number is not
+ * another's, whatever the device says next.
+ */
+static void kern_destroy_fails(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp *other = endpoint_add_qp(ep, 4);
+	u32 qpn;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	qpn = other->qp_num;
+	mock->fail[CMD(DESTROY_QP)] = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(other));
+	mock->fail[CMD(DESTROY_QP)] = 0;
+	KUNIT_EXPECT_TRUE(test, mock->qps[qpn].exists);
+	mock->next_qpn = qpn;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -EPROTO);
+	/* Its descriptors still name the slots that it may write to. */
+	KUNIT_EXPECT_NOT_NULL(test,
+			      memchr_inv(mock->sq_vqs[qpn].pub.vring.desc, 0,
+					 sizeof(struct vring_desc)));
+
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
+static void kern_ah(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	const struct ib_gid_attr *sgid;
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	union ib_gid gid;
+	struct ib_ah *ah;
+
+	sgid = rdma_get_gid_attr(ep->ibdev, 1, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sgid);
+	gid = sgid->gid;
+	rdma_put_gid_attr(sgid);
+	rdma_ah_set_port_num(&attr, 1);
+	rdma_ah_set_grh(&attr, &gid, 0, 0, 64, 0);
+
+	ah = rdma_create_ah(ep->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+	KUNIT_EXPECT_FALSE(test, mock_last(mock, CMD(CREATE_AH))->atomic);
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	KUNIT_EXPECT_FALSE(test, mock_last(mock, CMD(DESTROY_AH))->atomic);
+
+	preempt_disable();
+	ah = rdma_create_ah(ep->pd, &attr, 0);
+	preempt_enable();
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+	KUNIT_EXPECT_TRUE(test, mock_last(mock, CMD(CREATE_AH))->atomic);
+	preempt_disable();
+	rdma_destroy_ah(ah, 0);
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, mock_last(mock, CMD(DESTROY_AH))->atomic);
+	endpoint_done(ep);
+}
+
+/*
+ * With rings that are large enough the core's management layer takes QP 1 of the
+ * device and posts receives on it: a consumer that nobody wrote for this driver.
+ */
+static void kern_management(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 1024);
+	struct ib_device *ibdev = mock_start(mock);
+	const struct virtio_rdma_rq_req *req;
+	u32 len;
+
+	KUNIT_EXPECT_TRUE(test, mock->qps[1].exists);
+	KUNIT_EXPECT_EQ(test, mock->qps[1].type, VIRTIO_IB_QPT_GSI);
+	KUNIT_EXPECT_EQ(test, mock->qps[1].state, VIRTIO_IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->rq_vqs[1]), 512);
+	req = mock_take(mock, &mock->rq_vqs[1], 511, &len);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->sg_list[0].lkey), 0x1000);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+static struct kunit_case kern_cases[] = {
+	KUNIT_CASE(kern_pd),
+	KUNIT_CASE(kern_send),
+	KUNIT_CASE(kern_send_inline),
+	KUNIT_CASE(kern_send_wraps),
+	KUNIT_CASE(kern_send_list),
+	KUNIT_CASE(kern_kick_by_flags),
+	KUNIT_CASE(kern_kick_by_event),
+	KUNIT_CASE(kern_recv),
+	KUNIT_CASE(kern_poll),
+	KUNIT_CASE(kern_poll_hostile),
+	KUNIT_CASE(kern_notify),
+	KUNIT_CASE(kern_stale_completions),
+	KUNIT_CASE(kern_reset_and_again),
+	KUNIT_CASE(kern_modify_refused),
+	KUNIT_CASE(kern_too_many_reads),
+	KUNIT_CASE(kern_create_qp_refused),
+	KUNIT_CASE(kern_numbers_twice),
+	KUNIT_CASE(kern_create_cq_refused),
+	KUNIT_CASE(kern_destroy_fails),
+	KUNIT_CASE(kern_ah),
+	KUNIT_CASE(kern_management),
+	{}
+};
+
+static struct kunit_suite kern_suite = {
+	.name = "virtio_roce_kern",
+	.test_cases = kern_cases,
+};
+
+kunit_test_suite(kern_suite);

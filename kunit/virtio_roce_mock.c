@@ -1,0 +1,1060 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A RoCE function without hardware, for tests of the RDMA driver.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/mm_types.h>
+#include <linux/netdevice.h>
+#include <linux/rwsem.h>
+#include <linux/rtnetlink.h>
+#include <linux/virtio_byteorder.h>
+#include <rdma/ib_verbs.h>
+
+#include "virtio_roce-abi.h"
+#include "virtio_roce_mock.h"
+
+static struct mock *to_mock(struct virtio_net_roce_aux *aux)
+{
+	return container_of(aux, struct mock, aux);
+}
+
+/* Only the first one counts.  Context: lock held. */
+static void mock_violation(struct mock *mock, const char *what, u32 number)
+{
+	if (!mock->violation[0])
+		snprintf(mock->violation, sizeof(mock->violation), "%s (%u)",
+			 what, number);
+}
+
+/* ----- commands, by a script ----- */
+
+static int mock_read_script(struct mock *mock, struct virtio_net_roce_cmd *cmd)
+{
+	const struct mock_answer *answer = &mock->script[mock->script_pos];
+
+	if (mock->script_pos == mock->script_len) {
+		mock_violation(mock, "command behind the end of the script",
+			       cmd->command);
+		return -EIO;
+	}
+	mock->script_pos++;
+	if (answer->command != cmd->command) {
+		mock_violation(mock, "not the command of the script",
+			       cmd->command);
+		return -EIO;
+	}
+	if (answer->ret)
+		return answer->ret;
+	/* As the lower module judges what the device wrote. */
+	if (answer->rsp_len < cmd->rsp_len)
+		return -EPROTO;
+	memcpy(cmd->rsp, answer->rsp, cmd->rsp_len);
+	return 0;
+}
+
+/* ----- commands, as a device ----- */
+
+static bool mock_is_zero(const struct virtio_net_roce_vq *vq)
+{
+	return !memchr_inv(vq->vring.desc, 0,
+			   vq->vring.num * sizeof(struct vring_desc)) &&
+	       !memchr_inv(vq->vring.avail, 0, vq->avail_len) &&
+	       !memchr_inv(vq->vring.used, 0, vq->used_len);
+}
+
+static int mock_pd_use(struct mock *mock, u32 pdn, int change)
+{
+	if (pdn >= MOCK_PDS || mock->pd_refs[pdn] < 0)
+		return -EREMOTEIO;
+	mock->pd_refs[pdn] += change;
+	return 0;
+}
+
+static bool mock_cq_exists(struct mock *mock, u32 cqn)
+{
+	return cqn < MOCK_CQS && mock->cqs[cqn].exists;
+}
+
+static bool mock_qp_exists(struct mock *mock, u32 qpn)
+{
+	return qpn < MOCK_QPS && mock->qps[qpn].exists;
+}
+
+static int mock_create_cq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_cq *req = r;
+	struct virtio_rdma_ack_create_cq *ack = rsp;
+	u32 cqn = 0;
+
+	while (mock_cq_exists(mock, cqn))
+		cqn++;
+	if (mock->next_cqn >= 0)
+		cqn = mock->next_cqn;
+	mock->next_cqn = -1;
+	ack->cqn = cpu_to_le32(cqn);
+	if (cqn >= MOCK_CQS)
+		return 0;
+	if (mock->cqs[cqn].exists)
+		return 0;
+	if (!mock_is_zero(&mock->cq_vqs[cqn].pub))
+		mock_violation(mock, "rings of a CQ are not zero", cqn);
+	mock->cqs[cqn].exists = true;
+	mock->cqs[cqn].cqe = le32_to_cpu(req->cqe);
+	mock->cq_vqs[cqn].used = 0;
+	return 0;
+}
+
+static int mock_destroy_cq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_cq *req = r;
+	u32 cqn = le32_to_cpu(req->cqn);
+
+	if (!mock_cq_exists(mock, cqn)) {
+		if (cqn < MOCK_CQS)
+			mock_violation(mock, "no such CQ to destroy", cqn);
+		return -EREMOTEIO;
+	}
+	if (mock->cqs[cqn].refs) {
+		mock_violation(mock, "CQ of a QP destroyed", cqn);
+		return -EREMOTEIO;
+	}
+	if (mock->cqs[cqn].notify)
+		mock_violation(mock, "CQ destroyed while enabled", cqn);
+	mock->cqs[cqn].exists = false;
+	mock->cqs[cqn].armed = 0;
+	return 0;
+}
+
+static int mock_create_pd(struct mock *mock, const void *r, void *rsp)
+{
+	struct virtio_rdma_ack_create_pd *ack = rsp;
+	u32 pdn;
+
+	for (pdn = 0; pdn < MOCK_PDS; pdn++) {
+		if (mock->pd_refs[pdn] >= 0)
+			continue;
+		mock->pd_refs[pdn] = 0;
+		ack->pdn = cpu_to_le32(pdn);
+		return 0;
+	}
+	return -EREMOTEIO;
+}
+
+static int mock_destroy_pd(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_pd *req = r;
+	u32 pdn = le32_to_cpu(req->pdn);
+
+	if (mock_pd_use(mock, pdn, 0)) {
+		mock_violation(mock, "no such PD to destroy", pdn);
+		return -EREMOTEIO;
+	}
+	if (mock->pd_refs[pdn]) {
+		mock_violation(mock, "PD in use destroyed", pdn);
+		return -EREMOTEIO;
+	}
+	mock->pd_refs[pdn] = -1;
+	return 0;
+}
+
+/* The keys are made of the handle so that tests know them. */
+static int mock_new_mr(struct mock *mock, const struct mock_mr *mr,
+		       struct virtio_rdma_ack_reg_user_mr *ack)
+{
+	u32 mrn;
+
+	for (mrn = 0; mrn < MOCK_MRS; mrn++) {
+		if (mock->mrs[mrn].exists)
+			continue;
+		if (mock_pd_use(mock, mr->pdn, 1))
+			return -EREMOTEIO;
+		mock->mrs[mrn] = *mr;
+		mock->mrs[mrn].exists = true;
+		ack->mrn = cpu_to_le32(mrn);
+		ack->lkey = cpu_to_le32(0x1000 + mrn);
+		ack->rkey = cpu_to_le32(0x2000 + mrn);
+		return 0;
+	}
+	return -EREMOTEIO;
+}
+
+static int mock_get_dma_mr(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_get_dma_mr *req = r;
+	struct mock_mr mr = {
+		.pdn = le32_to_cpu(req->pdn),
+		.access = le32_to_cpu(req->access_flags),
+		.length = U64_MAX,
+	};
+
+	return mock_new_mr(mock, &mr, rsp);
+}
+
+static int mock_alloc_mr(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_alloc_mr *req = r;
+	struct mock_mr mr = {
+		.pdn = le32_to_cpu(req->pdn),
+		.npages = le32_to_cpu(req->max_pages),
+	};
+
+	return mock_new_mr(mock, &mr, rsp);
+}
+
+static int mock_reg_user_mr(struct mock *mock, const void *r,
+			    const struct kvec *pages, void *rsp)
+{
+	const struct virtio_rdma_cmd_reg_user_mr *req = r;
+	u32 npages = le32_to_cpu(req->npages);
+	const __le64 *page = pages->iov_base;
+	struct mock_mr mr = {
+		.pdn = le32_to_cpu(req->pdn),
+		.access = le32_to_cpu(req->access_flags),
+		.virt_addr = le64_to_cpu(req->virt_addr),
+		.length = le64_to_cpu(req->length),
+		.npages = npages,
+	};
+
+	if (!npages || pages->iov_len != npages * sizeof(*page)) {
+		mock_violation(mock, "list of pages of another length", npages);
+		return -EREMOTEIO;
+	}
+	mr.first_page = le64_to_cpu(page[0]);
+	mr.last_page = le64_to_cpu(page[npages - 1]);
+	return mock_new_mr(mock, &mr, rsp);
+}
+
+static int mock_dereg_mr(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_dereg_mr *req = r;
+	u32 mrn = le32_to_cpu(req->mrn);
+
+	if (mrn >= MOCK_MRS || !mock->mrs[mrn].exists) {
+		mock_violation(mock, "no such MR to deregister", mrn);
+		return -EREMOTEIO;
+	}
+	mock->mrs[mrn].exists = false;
+	return mock_pd_use(mock, mock->mrs[mrn].pdn, -1);
+}
+
+static u32 mock_pick_qpn(struct mock *mock, u8 type)
+{
+	u32 qpn = 2;
+
+	if (mock->next_qpn >= 0)
+		qpn = mock->next_qpn;
+	else if (type == VIRTIO_IB_QPT_GSI)
+		qpn = VIRTIO_NET_ROCE_QPN_GSI;
+	else
+		while (mock_qp_exists(mock, qpn))
+			qpn++;
+	mock->next_qpn = -1;
+	return qpn;
+}
+
+static int mock_create_qp(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_qp *req = r;
+	struct virtio_rdma_ack_create_qp *ack = rsp;
+	struct mock_qp qp = {
+		.exists = true,
+		.type = req->qp_type,
+		.state = VIRTIO_IB_QPS_RESET,
+		.pdn = le32_to_cpu(req->pdn),
+		.scqn = le32_to_cpu(req->send_cqn),
+		.rcqn = le32_to_cpu(req->recv_cqn),
+	};
+	u32 qpn = mock_pick_qpn(mock, req->qp_type);
+
+	ack->qpn = cpu_to_le32(qpn);
+	/* What a broken device answers without having made anything. */
+	if (qpn >= MOCK_QPS || mock->qps[qpn].exists)
+		return 0;
+	if (!mock_cq_exists(mock, qp.scqn) || !mock_cq_exists(mock, qp.rcqn) ||
+	    mock_pd_use(mock, qp.pdn, 1))
+		return -EREMOTEIO;
+	mock->cqs[qp.scqn].refs++;
+	mock->cqs[qp.rcqn].refs++;
+	if (!mock_is_zero(&mock->sq_vqs[qpn].pub) ||
+	    !mock_is_zero(&mock->rq_vqs[qpn].pub))
+		mock_violation(mock, "rings of a QP are not zero", qpn);
+	mock->qps[qpn] = qp;
+	mock->sq_vqs[qpn].used = 0;
+	mock->rq_vqs[qpn].used = 0;
+	return 0;
+}
+
+static int mock_modify_qp(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_modify_qp *req = r;
+	u32 qpn = le32_to_cpu(req->qpn);
+
+	if (!mock_qp_exists(mock, qpn)) {
+		mock_violation(mock, "no such QP to modify", qpn);
+		return -EREMOTEIO;
+	}
+	if (le32_to_cpu(req->attr_mask) & VIRTIO_IB_QP_STATE)
+		mock->qps[qpn].state = req->qp_state;
+	return 0;
+}
+
+static int mock_query_qp(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_query_qp *req = r;
+	struct virtio_rdma_ack_query_qp *ack = rsp;
+	u32 qpn = le32_to_cpu(req->qpn);
+
+	if (!mock_qp_exists(mock, qpn))
+		return -EREMOTEIO;
+	ack->qp_state = mock->qps[qpn].state;
+	return 0;
+}
+
+static int mock_destroy_qp(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_qp *req = r;
+	u32 qpn = le32_to_cpu(req->qpn);
+	struct mock_qp *qp;
+
+	if (!mock_qp_exists(mock, qpn)) {
+		if (qpn < MOCK_QPS)
+			mock_violation(mock, "no such QP to destroy", qpn);
+		return -EREMOTEIO;
+	}
+	qp = &mock->qps[qpn];
+	mock->cqs[qp->scqn].refs--;
+	mock->cqs[qp->rcqn].refs--;
+	qp->exists = false;
+	return mock_pd_use(mock, qp->pdn, -1);
+}
+
+static int mock_create_ah(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_ah *req = r;
+	struct virtio_rdma_ack_create_ah *ack = rsp;
+	u32 ah;
+
+	for (ah = 0; ah < MOCK_AHS; ah++) {
+		if (mock->ah_pdn[ah] >= 0)
+			continue;
+		if (mock_pd_use(mock, le32_to_cpu(req->pdn), 1))
+			return -EREMOTEIO;
+		mock->ah_pdn[ah] = le32_to_cpu(req->pdn);
+		ack->ah = cpu_to_le32(ah);
+		return 0;
+	}
+	return -EREMOTEIO;
+}
+
+static int mock_destroy_ah(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_ah *req = r;
+	u32 ah = le32_to_cpu(req->ah), pdn = le32_to_cpu(req->pdn);
+
+	if (ah >= MOCK_AHS || mock->ah_pdn[ah] != (int)pdn) {
+		mock_violation(mock, "no such AH to destroy", ah);
+		return -EREMOTEIO;
+	}
+	mock->ah_pdn[ah] = -1;
+	return mock_pd_use(mock, pdn, -1);
+}
+
+static int mock_add_gid(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_add_gid *req = r;
+	u16 index = le16_to_cpu(req->index);
+
+	if (index >= MOCK_GIDS)
+		return -EREMOTEIO;
+	memcpy(mock->gids[index], req->gid, sizeof(req->gid));
+	return 0;
+}
+
+static int mock_del_gid(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_del_gid *req = r;
+	u16 index = le16_to_cpu(req->index);
+
+	if (index >= MOCK_GIDS)
+		return -EREMOTEIO;
+	memset(mock->gids[index], 0, sizeof(mock->gids[index]));
+	return 0;
+}
+
+static int mock_req_notify(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_req_notify *req = r;
+	u32 cqn = le32_to_cpu(req->cqn);
+
+	if (!mock_cq_exists(mock, cqn)) {
+		mock_violation(mock, "no such CQ to notify", cqn);
+		return -EREMOTEIO;
+	}
+	if (!mock->cqs[cqn].arm_first)
+		mock_violation(mock, "REQ_NOTIFY_CQ before cq_arm", cqn);
+	mock->cqs[cqn].arm_first = false;
+	mock->cqs[cqn].armed |= le32_to_cpu(req->flags);
+	return 0;
+}
+
+/**
+ * struct mock_handler - how a command is carried out
+ * @req_len: bytes of its request, without the pages of a memory region
+ * @rsp_len: bytes of its response
+ * @run: carries it out; the response is zeroed and long enough
+ */
+struct mock_handler {
+	size_t req_len;
+	size_t rsp_len;
+	int (*run)(struct mock *mock, const void *req, void *rsp);
+};
+
+#define MOCK_CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
+#define MOCK_ACK(name)	sizeof(struct virtio_rdma_ack_ ## name)
+
+static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
+	[VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE] = {
+		0, MOCK_ACK(query_device), NULL },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_PORT] = {
+		0, MOCK_ACK(query_port), NULL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_CQ] = {
+		MOCK_CMD(create_cq), MOCK_ACK(create_cq), mock_create_cq },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_CQ] = {
+		MOCK_CMD(destroy_cq), 0, mock_destroy_cq },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_PD] = {
+		0, MOCK_ACK(create_pd), mock_create_pd },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD] = {
+		MOCK_CMD(destroy_pd), 0, mock_destroy_pd },
+	[VIRTIO_NET_CTRL_ROCE_GET_DMA_MR] = {
+		MOCK_CMD(get_dma_mr), MOCK_ACK(get_dma_mr), mock_get_dma_mr },
+	[VIRTIO_NET_CTRL_ROCE_REG_USER_MR] = {
+		MOCK_CMD(reg_user_mr), MOCK_ACK(reg_user_mr), NULL },
+	[VIRTIO_NET_CTRL_ROCE_DEREG_MR] = {
+		MOCK_CMD(dereg_mr), 0, mock_dereg_mr },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_QP] = {
+		MOCK_CMD(create_qp), MOCK_ACK(create_qp), mock_create_qp },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_QP] = {
+		MOCK_CMD(modify_qp), 0, mock_modify_qp },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_QP] = {
+		MOCK_CMD(query_qp), MOCK_ACK(query_qp), mock_query_qp },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_QP] = {
+		MOCK_CMD(destroy_qp), 0, mock_destroy_qp },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_AH] = {
+		MOCK_CMD(create_ah), MOCK_ACK(create_ah), mock_create_ah },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_AH] = {
+		MOCK_CMD(destroy_ah), 0, mock_destroy_ah },
+	[VIRTIO_NET_CTRL_ROCE_ADD_GID] = {
+		MOCK_CMD(add_gid), 0, mock_add_gid },
+	[VIRTIO_NET_CTRL_ROCE_DEL_GID] = {
+		MOCK_CMD(del_gid), 0, mock_del_gid },
+	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ] = {
+		MOCK_CMD(req_notify), 0, mock_req_notify },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR] = {
+		MOCK_CMD(alloc_mr), MOCK_ACK(alloc_mr), mock_alloc_mr },
+};
+
+static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
+{
+	const struct mock_handler *handler = &mock_handlers[cmd->command];
+
+	if (cmd->req[0].iov_len != handler->req_len ||
+	    cmd->rsp_len != handler->rsp_len) {
+		mock_violation(mock, "command of another length", cmd->command);
+		return -EREMOTEIO;
+	}
+	if (mock->fail[cmd->command])
+		return mock->fail[cmd->command];
+	if (cmd->rsp_len)
+		memset(cmd->rsp, 0, cmd->rsp_len);
+
+	switch (cmd->command) {
+	case VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE:
+		memcpy(cmd->rsp, &mock->query_device, cmd->rsp_len);
+		return 0;
+	case VIRTIO_NET_CTRL_ROCE_QUERY_PORT:
+		memcpy(cmd->rsp, &mock->query_port, cmd->rsp_len);
+		return 0;
+	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:
+		return mock_reg_user_mr(mock, cmd->req[0].iov_base,
+					&cmd->req[1], cmd->rsp);
+	default:
+		return handler->run(mock, cmd->req[0].iov_base, cmd->rsp);
+	}
+}
+
+static void mock_record(struct mock *mock, const struct virtio_net_roce_cmd *cmd,
+			int ret)
+{
+	struct mock_call *call = &mock->calls[mock->ncalls++ % MOCK_CALLS];
+	size_t len = 0, n;
+	int i;
+
+	call->command = cmd->command;
+	call->atomic = cmd->atomic;
+	call->ret = ret;
+	call->rsp_len = cmd->rsp_len;
+	call->req_len = cmd->req[0].iov_len + cmd->req[1].iov_len;
+	for (i = 0; i < ARRAY_SIZE(cmd->req) && len < MOCK_REQ_MAX; i++) {
+		n = min(cmd->req[i].iov_len, MOCK_REQ_MAX - len);
+		if (n)
+			memcpy(call->req + len, cmd->req[i].iov_base, n);
+		len += n;
+	}
+}
+
+/* ----- operations ----- */
+
+static int mock_exec(struct virtio_net_roce_aux *aux,
+		     struct virtio_net_roce_cmd *cmd)
+{
+	struct mock *mock = to_mock(aux);
+	unsigned long flags;
+	int ret;
+
+	if (!cmd->atomic) {
+		might_sleep();
+		if (mock->slow)
+			msleep(mock->slow);
+	}
+	if (cmd->command >= VIRTIO_NET_CTRL_ROCE_NUM)
+		return -EIO;
+
+	spin_lock_irqsave(&mock->lock, flags);
+	/* Page faults of the process would wait for the device. */
+	if (current->mm && rwsem_is_locked(&current->mm->mmap_lock))
+		mock_violation(mock, "command while the memory map is locked",
+			       cmd->command);
+	ret = mock->script ? mock_read_script(mock, cmd) : mock_act(mock, cmd);
+	mock_record(mock, cmd, ret);
+	spin_unlock_irqrestore(&mock->lock, flags);
+	return ret;
+}
+
+static struct virtio_net_roce_vq *mock_cq_vq(struct virtio_net_roce_aux *aux,
+					     u32 cqn)
+{
+	return cqn < aux->max_cqs ? &to_mock(aux)->cq_vqs[cqn].pub : NULL;
+}
+
+static struct virtio_net_roce_vq *mock_sq_vq(struct virtio_net_roce_aux *aux,
+					     u32 qpn)
+{
+	return qpn < aux->max_qps ? &to_mock(aux)->sq_vqs[qpn].pub : NULL;
+}
+
+static struct virtio_net_roce_vq *mock_rq_vq(struct virtio_net_roce_aux *aux,
+					     u32 qpn)
+{
+	return qpn < aux->max_qps ? &to_mock(aux)->rq_vqs[qpn].pub : NULL;
+}
+
+static void mock_kick(struct virtio_net_roce_aux *aux,
+		      struct virtio_net_roce_vq *vq)
+{
+	container_of(vq, struct mock_vq, pub)->kicks++;
+}
+
+static void mock_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
+			   void (*notify)(void *data), void *data)
+{
+	struct mock *mock = to_mock(aux);
+
+	spin_lock_irq(&mock->lock);
+	mock->cqs[cqn].notify = notify;
+	mock->cqs[cqn].data = data;
+	spin_unlock_irq(&mock->lock);
+}
+
+static void mock_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	struct mock *mock = to_mock(aux);
+	unsigned long flags;
+
+	spin_lock_irqsave(&mock->lock, flags);
+	mock->cqs[cqn].arm_first = true;
+	spin_unlock_irqrestore(&mock->lock, flags);
+}
+
+static void mock_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
+{
+	might_sleep();
+	mock_cq_enable(aux, cqn, NULL, NULL);
+}
+
+static const struct virtio_net_roce_ops mock_ops = {
+	.exec = mock_exec,
+	.cq_vq = mock_cq_vq,
+	.sq_vq = mock_sq_vq,
+	.rq_vq = mock_rq_vq,
+	.kick = mock_kick,
+	.cq_enable = mock_cq_enable,
+	.cq_arm = mock_cq_arm,
+	.cq_disable = mock_cq_disable,
+};
+
+/* ----- making one ----- */
+
+static struct mock *mock_new(struct kunit *test)
+{
+	struct mock *mock = kunit_kzalloc(test, sizeof(*mock), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mock);
+	mock->test = test;
+	spin_lock_init(&mock->lock);
+	mock->aux.ops = &mock_ops;
+	mock->aux.adev.dev.init_name = "mock";
+	mock->aux.max_qps = MOCK_QPS;
+	mock->aux.max_cqs = MOCK_CQS;
+	mock->next_cqn = -1;
+	mock->next_qpn = -1;
+	memset(mock->pd_refs, 0xff, sizeof(mock->pd_refs));
+	memset(mock->ah_pdn, 0xff, sizeof(mock->ah_pdn));
+	return mock;
+}
+
+/**
+ * mock_scripted() - a function that answers commands by a script
+ * @test: test
+ * @script: answers
+ * @len: how many
+ *
+ * It has commands and nothing else.
+ *
+ * Return: function, never NULL.
+ */
+struct mock *mock_scripted(struct kunit *test, const struct mock_answer *script,
+			   size_t len)
+{
+	struct mock *mock = mock_new(test);
+
+	mock->script = script;
+	mock->script_len = len;
+	return mock;
+}
+
+struct mock_pages {
+	void *addr;
+	size_t len;
+};
+
+static void mock_free_pages(void *data)
+{
+	struct mock_pages *pages = data;
+
+	free_pages_exact(pages->addr, pages->len);
+}
+
+static void *mock_pages(struct kunit *test, size_t len)
+{
+	struct mock_pages *pages;
+
+	pages = kunit_kzalloc(test, sizeof(*pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	pages->len = len;
+	pages->addr = alloc_pages_exact(len, GFP_KERNEL | __GFP_ZERO);
+	KUNIT_ASSERT_NOT_NULL(test, pages->addr);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_free_pages,
+							   pages));
+	return pages->addr;
+}
+
+static void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index)
+{
+	u32 num = mock->num;
+	size_t desc_len = num * sizeof(struct vring_desc);
+	struct virtio_net_roce_vq *pub = &vq->pub;
+
+	pub->index = index;
+	pub->avail_len = PAGE_ALIGN(struct_size_t(struct vring_avail, ring,
+						  num + 1));
+	pub->used_len = PAGE_ALIGN(struct_size_t(struct vring_used, ring, num) +
+				   sizeof(u16));
+	pub->vring.num = num;
+	pub->vring.desc = mock_pages(mock->test, PAGE_ALIGN(desc_len));
+	pub->vring.avail = mock_pages(mock->test, pub->avail_len);
+	pub->vring.used = mock_pages(mock->test, pub->used_len);
+	pub->avail_phys = virt_to_phys(pub->vring.avail);
+	pub->used_phys = virt_to_phys(pub->vring.used);
+	/* Memory will do; nobody listens. */
+	pub->doorbell_phys = virt_to_phys(mock_pages(mock->test, PAGE_SIZE));
+	pub->doorbell_pos = 64;
+}
+
+static netdev_tx_t mock_xmit(struct sk_buff *skb, struct net_device *netdev)
+{
+	dev_kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops mock_netdev_ops = {
+	.ndo_start_xmit = mock_xmit,
+};
+
+static int mock_get_link(struct net_device *netdev,
+			 struct ethtool_link_ksettings *settings)
+{
+	settings->base.speed = SPEED_10000;
+	return 0;
+}
+
+static const struct ethtool_ops mock_ethtool_ops = {
+	.get_link_ksettings = mock_get_link,
+};
+
+static void mock_netdev_del(void *netdev)
+{
+	unregister_netdev(netdev);
+	free_netdev(netdev);
+}
+
+static void mock_netdev_init(struct mock *mock)
+{
+	static const u8 mac[ETH_ALEN] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
+	struct kunit *test = mock->test;
+	struct net_device *netdev = alloc_etherdev(0);
+
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	netdev->netdev_ops = &mock_netdev_ops;
+	netdev->ethtool_ops = &mock_ethtool_ops;
+	eth_hw_addr_set(netdev, mac);
+	netdev->max_mtu = ETH_MAX_MTU;
+	if (register_netdev(netdev)) {
+		free_netdev(netdev);
+		KUNIT_FAIL_AND_ABORT(test, "no network interface");
+	}
+	mock->aux.netdev = netdev;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_netdev_del,
+							   netdev));
+}
+
+static void mock_pdev_del(void *pdev)
+{
+	platform_device_unregister(pdev);
+}
+
+/**
+ * mock_device() - a function that acts as a device
+ * @test: test
+ * @num: size of its virtqueues
+ *
+ * The driver does not see it before mock_publish().
+ *
+ * Return: function, never NULL.
+ */
+struct mock *mock_device(struct kunit *test, u32 num)
+{
+	struct mock *mock = mock_new(test);
+	u16 index = 3;
+	int i;
+
+	mock->num = num;
+	mock->pdev = platform_device_register_simple("virtio_roce_mock",
+						     PLATFORM_DEVID_AUTO,
+						     NULL, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mock->pdev);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_pdev_del,
+							   mock->pdev));
+	KUNIT_ASSERT_EQ(test, 0,
+			dma_coerce_mask_and_coherent(&mock->pdev->dev,
+						     DMA_BIT_MASK(64)));
+	mock->aux.dma_dev = &mock->pdev->dev;
+	mock_netdev_init(mock);
+
+	for (i = 0; i < MOCK_CQS; i++)
+		mock_vq_init(mock, &mock->cq_vqs[i], index++);
+	for (i = 0; i < MOCK_QPS; i++) {
+		mock_vq_init(mock, &mock->sq_vqs[i], index++);
+		mock_vq_init(mock, &mock->rq_vqs[i], index++);
+	}
+
+	mock->query_device = (struct virtio_rdma_ack_query_device) {
+		.device_cap_flags = cpu_to_le64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN),
+		.max_mr_size = cpu_to_le64(1ULL << 40),
+		.page_size_cap = cpu_to_le64(4096),
+		.hw_ver = cpu_to_le32(0x10002),
+		.max_qp_wr = cpu_to_le32(num),
+		.max_send_sge = cpu_to_le32(4),
+		.max_recv_sge = cpu_to_le32(3),
+		.max_sge_rd = cpu_to_le32(2),
+		.max_cqe = cpu_to_le32(num),
+		.max_mr = cpu_to_le32(MOCK_MRS),
+		.max_pd = cpu_to_le32(MOCK_PDS),
+		.max_qp_rd_atom = cpu_to_le32(16),
+		.max_qp_init_rd_atom = cpu_to_le32(8),
+		.max_ah = cpu_to_le32(MOCK_AHS),
+		.local_ca_ack_delay = 15,
+	};
+	mock->query_port = (struct virtio_rdma_ack_query_port) {
+		.gid_tbl_len = cpu_to_le32(MOCK_GIDS),
+		.max_msg_sz = cpu_to_le32(1U << 31),
+	};
+	return mock;
+}
+
+static void mock_aux_release(struct device *dev)
+{
+	/* It is memory of the test. */
+}
+
+static void mock_withdraw_action(void *data)
+{
+	mock_withdraw(data);
+}
+
+/**
+ * mock_publish() - let the driver see a function, and wait until it has
+ * @mock: function
+ */
+void mock_publish(struct mock *mock)
+{
+	static atomic_t ids = ATOMIC_INIT(1000);
+	struct auxiliary_device *adev = &mock->aux.adev;
+	struct kunit *test = mock->test;
+
+	memset(adev, 0, sizeof(*adev));
+	adev->name = VIRTIO_NET_ROCE_AUX_NAME;
+	adev->id = atomic_inc_return(&ids);
+	adev->dev.parent = &mock->pdev->dev;
+	adev->dev.release = mock_aux_release;
+	KUNIT_ASSERT_EQ(test, 0, auxiliary_device_init(adev));
+	if (__auxiliary_device_add(adev, VIRTIO_NET_ROCE_AUX_MODULE)) {
+		auxiliary_device_uninit(adev);
+		KUNIT_FAIL_AND_ABORT(test, "no auxiliary device");
+	}
+	mock->published = true;
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, mock_withdraw_action,
+						  mock));
+}
+
+/**
+ * mock_withdraw() - take a function away from the driver
+ * @mock: function
+ */
+void mock_withdraw(struct mock *mock)
+{
+	if (!mock->published)
+		return;
+	mock->published = false;
+	auxiliary_device_delete(&mock->aux.adev);
+	auxiliary_device_uninit(&mock->aux.adev);
+}
+
+/**
+ * mock_link() - the Ethernet interface comes up or goes down
+ * @mock: function
+ * @up: which
+ */
+void mock_link(struct mock *mock, bool up)
+{
+	rtnl_lock();
+	if (up)
+		KUNIT_EXPECT_EQ(mock->test, 0, dev_open(mock->aux.netdev, NULL));
+	else
+		dev_close(mock->aux.netdev);
+	rtnl_unlock();
+}
+
+static void mock_put_ibdev(void *ibdev)
+{
+	ib_device_put(ibdev);
+}
+
+/**
+ * mock_ibdev() - the RDMA device over a function
+ * @mock: function
+ *
+ * Return: device, to which the caller has a reference, or NULL.
+ */
+struct ib_device *mock_ibdev(struct mock *mock)
+{
+	return ib_device_get_by_netdev(mock->aux.netdev,
+				       (enum rdma_driver_id)VIRTIO_ROCE_DRIVER_ID);
+}
+
+/**
+ * mock_start() - publish a function
+ * @mock: function
+ *
+ * The RDMA device is let go of at the end of the test, which is before the
+ * function is withdrawn.
+ *
+ * Return: the RDMA device over it, never NULL.
+ */
+struct ib_device *mock_start(struct mock *mock)
+{
+	struct kunit *test = mock->test;
+	struct ib_device *ibdev;
+
+	mock_publish(mock);
+	ibdev = mock_ibdev(mock);
+	KUNIT_ASSERT_NOT_NULL(test, ibdev);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_put_ibdev,
+							   ibdev));
+	return ibdev;
+}
+
+/**
+ * mock_stop() - undo mock_start() before the end of the test
+ * @mock: function
+ * @ibdev: the RDMA device over it
+ */
+void mock_stop(struct mock *mock, struct ib_device *ibdev)
+{
+	kunit_release_action(mock->test, mock_put_ibdev, ibdev);
+	mock_withdraw(mock);
+}
+
+/* ----- looking at it ----- */
+
+/**
+ * mock_count() - how often a command was sent
+ * @mock: function
+ * @command: command
+ *
+ * Return: number.
+ */
+unsigned int mock_count(struct mock *mock, u8 command)
+{
+	unsigned int i, n = 0;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mock->lock, flags);
+	for (i = 0; i < min(mock->ncalls, MOCK_CALLS); i++)
+		n += mock->calls[i].command == command;
+	if (mock->ncalls > MOCK_CALLS)
+		mock_violation(mock, "more commands than the test thought of",
+			       mock->ncalls);
+	spin_unlock_irqrestore(&mock->lock, flags);
+	return n;
+}
+
+/**
+ * mock_last() - last time that a command was sent
+ * @mock: function
+ * @command: command
+ *
+ * Return: call, never NULL.
+ */
+const struct mock_call *mock_last(struct mock *mock, u8 command)
+{
+	unsigned int i;
+
+	KUNIT_ASSERT_LE(mock->test, mock->ncalls, MOCK_CALLS);
+	for (i = mock->ncalls; i--;)
+		if (mock->calls[i].command == command)
+			return &mock->calls[i];
+	KUNIT_FAIL_AND_ABORT(mock->test, "command %u was never sent", command);
+	return NULL;
+}
+
+/**
+ * mock_objects() - what the driver has not destroyed
+ * @mock: function
+ *
+ * Return: number of objects of all kinds.
+ */
+unsigned int mock_objects(struct mock *mock)
+{
+	unsigned int i, n = 0;
+
+	spin_lock_irq(&mock->lock);
+	for (i = 0; i < MOCK_PDS; i++)
+		n += mock->pd_refs[i] >= 0;
+	for (i = 0; i < MOCK_CQS; i++)
+		n += mock->cqs[i].exists;
+	for (i = 0; i < MOCK_QPS; i++)
+		n += mock->qps[i].exists;
+	for (i = 0; i < MOCK_MRS; i++)
+		n += mock->mrs[i].exists;
+	for (i = 0; i < MOCK_AHS; i++)
+		n += mock->ah_pdn[i] >= 0;
+	spin_unlock_irq(&mock->lock);
+	return n;
+}
+
+/**
+ * mock_expect_clean() - the driver has done nothing wrong and left nothing
+ * @mock: function
+ */
+void mock_expect_clean(struct mock *mock)
+{
+	KUNIT_EXPECT_STREQ(mock->test, mock->violation, "");
+	KUNIT_EXPECT_EQ(mock->test, mock_objects(mock), 0);
+}
+
+/**
+ * mock_complete() - the device adds a completion, and interrupts if it is armed
+ * @mock: function
+ * @cqn: CQ
+ * @req: completion
+ */
+void mock_complete(struct mock *mock, u32 cqn,
+		   const struct virtio_rdma_cq_req *req)
+{
+	struct mock_vq *vq = &mock->cq_vqs[cqn];
+	struct vring *vring = &vq->pub.vring;
+	struct mock_cq *cq = &mock->cqs[cqn];
+	u16 pos = vq->used & (vring->num - 1);
+	struct vring_used_elem *elem = &vring->used->ring[pos];
+	unsigned long flags;
+	void *slot;
+	u32 len;
+
+	slot = mock_take(mock, vq, vq->used, &len);
+	KUNIT_ASSERT_EQ(mock->test, len, sizeof(*req));
+	memcpy(slot, req, sizeof(*req));
+	elem->id = __cpu_to_virtio32(true,
+				     __virtio16_to_cpu(true,
+						       vring->avail->ring[pos]));
+	elem->len = __cpu_to_virtio32(true, len);
+	vq->used++;
+	/* Completion and entry are seen before the index. */
+	smp_store_release(&vring->used->idx, __cpu_to_virtio16(true, vq->used));
+
+	/* Interrupt handlers have interrupts off. */
+	local_irq_save(flags);
+	if (cq->armed && cq->notify)
+		cq->notify(cq->data);
+	cq->armed = 0;
+	local_irq_restore(flags);
+}
+
+/**
+ * mock_avail_idx() - available index of a virtqueue
+ * @vq: virtqueue
+ *
+ * Return: index.
+ */
+u16 mock_avail_idx(const struct mock_vq *vq)
+{
+	return __virtio16_to_cpu(true, vq->pub.vring.avail->idx);
+}
+
+/**
+ * mock_take() - look at what the driver made available
+ * @mock: function
+ * @vq: virtqueue
+ * @pos: position in its available ring
+ * @len: length of the buffer
+ *
+ * Return: the buffer, by its device address.
+ */
+void *mock_take(struct mock *mock, struct mock_vq *vq, u16 pos, u32 *len)
+{
+	struct vring *vring = &vq->pub.vring;
+	struct kunit *test = mock->test;
+	u16 left, id;
+
+	left = mock_avail_idx(vq) - pos;
+	KUNIT_ASSERT_GT(test, left, 0);
+	KUNIT_ASSERT_LE(test, left, vring->num);
+	id = __virtio16_to_cpu(true, vring->avail->ring[pos & (vring->num - 1)]);
+	KUNIT_ASSERT_LT(test, id, vring->num);
+	*len = __virtio32_to_cpu(true, vring->desc[id].len);
+	KUNIT_ASSERT_GT(test, *len, 0);
+	return phys_to_virt(__virtio64_to_cpu(true, vring->desc[id].addr));
+}

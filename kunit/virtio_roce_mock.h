@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A RoCE function without hardware, for tests of the RDMA driver.
+ *
+ * It answers commands in one of two ways.  By a script: a table of answers, given
+ * out one after the other.  Or as a device would: it keeps the objects that the
+ * commands make, gives out the lowest free number, and calls whatever a driver
+ * must not do a violation.
+ */
+#ifndef _VIRTIO_ROCE_MOCK_H
+#define _VIRTIO_ROCE_MOCK_H
+
+#include <kunit/test.h>
+#include <linux/platform_device.h>
+#include <linux/spinlock.h>
+
+#include "virtio_net_roce.h"
+#include "virtio_net_roce_aux.h"
+
+struct ib_device;
+
+#define MOCK_QPS	8
+#define MOCK_CQS	8
+#define MOCK_PDS	8
+#define MOCK_MRS	8
+#define MOCK_AHS	8
+#define MOCK_GIDS	16
+#define MOCK_CALLS	256
+#define MOCK_REQ_MAX	192
+#define MOCK_RSP_MAX	128
+
+/**
+ * struct mock_answer - one line of a script
+ * @command: command that must come
+ * @ret: what the lower module returns for it
+ * @rsp_len: length of the response
+ * @rsp: response
+ */
+struct mock_answer {
+	u8 command;
+	int ret;
+	size_t rsp_len;
+	u8 rsp[MOCK_RSP_MAX];
+};
+
+/**
+ * struct mock_call - a command that was sent
+ * @command: command
+ * @atomic: the caller must not sleep
+ * @ret: what it was answered
+ * @req: request, cut off at MOCK_REQ_MAX
+ * @req_len: its length
+ * @rsp_len: bytes that the response had to have
+ */
+struct mock_call {
+	u8 command;
+	bool atomic;
+	int ret;
+	u8 req[MOCK_REQ_MAX] __aligned(8);
+	size_t req_len;
+	size_t rsp_len;
+};
+
+/**
+ * struct mock_vq - a virtqueue
+ * @pub: what the driver sees
+ * @kicks: how often its doorbell was rung
+ * @used: used index, as the device would count it
+ */
+struct mock_vq {
+	struct virtio_net_roce_vq pub;
+	unsigned int kicks;
+	u16 used;
+};
+
+struct mock_cq {
+	bool exists;
+	u32 cqe;
+	int refs;
+	u32 armed;
+	bool arm_first;
+	void (*notify)(void *data);
+	void *data;
+};
+
+struct mock_qp {
+	bool exists;
+	u8 type;
+	u8 state;
+	u32 pdn;
+	u32 scqn;
+	u32 rcqn;
+};
+
+struct mock_mr {
+	bool exists;
+	u32 pdn;
+	u32 access;
+	u64 virt_addr;
+	u64 length;
+	u32 npages;
+	u64 first_page;
+	u64 last_page;
+};
+
+/**
+ * struct mock - the function
+ * @aux: what the driver sees
+ * @test: test that it belongs to
+ * @pdev: stands for the PCI device
+ * @published: @aux was registered
+ * @num: size of each virtqueue
+ * @script: prepared answers, NULL to act as a device
+ * @script_len: how many
+ * @script_pos: how many were given
+ * @lock: guards all that follows
+ * @calls: commands that were sent
+ * @ncalls: how many, also beyond MOCK_CALLS
+ * @fail: errno to answer a command with, by command
+ * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
+ * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
+ * @slow: milliseconds that each command takes whose caller may sleep
+ * @violation: first thing that a driver must not do
+ */
+struct mock {
+	struct virtio_net_roce_aux aux;
+	struct kunit *test;
+	struct platform_device *pdev;
+	bool published;
+	u32 num;
+
+	const struct mock_answer *script;
+	size_t script_len;
+	size_t script_pos;
+
+	spinlock_t lock;	/* state of the device */
+	struct mock_call calls[MOCK_CALLS];
+	unsigned int ncalls;
+	int fail[VIRTIO_NET_CTRL_ROCE_NUM];
+	int next_cqn;
+	int next_qpn;
+	unsigned int slow;
+	char violation[128];
+
+	struct virtio_rdma_ack_query_device query_device;
+	struct virtio_rdma_ack_query_port query_port;
+	struct mock_vq cq_vqs[MOCK_CQS];
+	struct mock_vq sq_vqs[MOCK_QPS];
+	struct mock_vq rq_vqs[MOCK_QPS];
+	struct mock_cq cqs[MOCK_CQS];
+	struct mock_qp qps[MOCK_QPS];
+	struct mock_mr mrs[MOCK_MRS];
+	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
+	int ah_pdn[MOCK_AHS];	/* likewise */
+	u8 gids[MOCK_GIDS][16];
+};
+
+struct mock *mock_scripted(struct kunit *test, const struct mock_answer *script,
+			   size_t len);
+struct mock *mock_device(struct kunit *test, u32 num);
+void mock_publish(struct mock *mock);
+void mock_withdraw(struct mock *mock);
+struct ib_device *mock_ibdev(struct mock *mock);
+struct ib_device *mock_start(struct mock *mock);
+void mock_stop(struct mock *mock, struct ib_device *ibdev);
+void mock_link(struct mock *mock, bool up);
+
+unsigned int mock_count(struct mock *mock, u8 command);
+const struct mock_call *mock_last(struct mock *mock, u8 command);
+unsigned int mock_objects(struct mock *mock);
+void mock_expect_clean(struct mock *mock);
+void mock_complete(struct mock *mock, u32 cqn,
+		   const struct virtio_rdma_cq_req *req);
+u16 mock_avail_idx(const struct mock_vq *vq);
+void *mock_take(struct mock *mock, struct mock_vq *vq, u16 pos, u32 *len);
+
+#endif /* _VIRTIO_ROCE_MOCK_H */

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process on the device, for tests.
+ */
+#include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/mman.h>
+#include <linux/mount.h>
+#include <linux/sched/mm.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_user_ioctl.h>
+
+#include "virtio_roce_process.h"
+
+/* ----- system calls ----- */
+
+static int match_uverbs(struct device *dev, void *data)
+{
+	return dev->class && !strcmp(dev->class->name, "infiniband_verbs");
+}
+
+/**
+ * process_open() - open the device once more
+ * @p: process
+ *
+ * Return: file, or error pointer.
+ */
+struct file *process_open(struct process *p)
+{
+	struct path root = { .mnt = p->mnt, .dentry = p->mnt->mnt_root };
+	struct device *dev;
+	struct file *file;
+	char name[64];
+
+	dev = device_find_child(&p->mock->pdev->dev, NULL, match_uverbs);
+	if (!dev)
+		return ERR_PTR(-ENODEV);
+	snprintf(name, sizeof(name), "infiniband/%s", dev_name(dev));
+	put_device(dev);
+	file = file_open_root(&root, name, O_RDWR | O_CLOEXEC, 0);
+	return file;
+}
+
+/**
+ * process_close_file() - close the device, if it is open
+ * @p: process
+ */
+void process_close_file(struct process *p)
+{
+	if (!p->file)
+		return;
+	fput(p->file);
+	p->file = NULL;
+	/* A thread of the kernel leaves the rest to a work item. */
+	flush_delayed_fput();
+}
+
+static void process_end(void *data)
+{
+	struct process *p = data;
+
+	process_close_file(p);
+	kern_unmount(p->mnt);
+}
+
+/**
+ * process_get_context() - make a context
+ * @p: process
+ * @outlen: room for the driver's answer
+ *
+ * GET_CONTEXT, the one command that has to be an ioctl: write() would give a file
+ * descriptor to a thread without files.
+ *
+ * Return: 0 or -errno.
+ */
+int process_get_context(struct process *p, u16 outlen)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr;
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd),
+			.object_id = UVERBS_OBJECT_DEVICE,
+			.method_id = UVERBS_METHOD_GET_CONTEXT,
+			.num_attrs = 1,
+			.driver_id = VIRTIO_ROCE_DRIVER_ID,
+		},
+		.attr = {
+			.attr_id = UVERBS_ATTR_UHW_OUT,
+			.len = outlen,
+			.data = p->mem + p->resp,
+		},
+	};
+	long ret;
+
+	if (copy_to_user((void __user *)p->mem, &cmd, sizeof(cmd)))
+		return -EFAULT;
+	ret = p->file->f_op->unlocked_ioctl(p->file, RDMA_VERBS_IOCTL, p->mem);
+	if (ret)
+		return ret;
+	if (copy_from_user(&p->context, (void __user *)(p->mem + p->resp),
+			   sizeof(p->context)))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * process_command() - a command as write() takes it
+ * @p: process
+ * @command: command
+ * @req: request; with an answer it starts with the address for that
+ * @len: its length
+ * @resp: answer
+ * @resp_len: its length, 0 if there is none
+ *
+ * Return: 0 or -errno.
+ */
+int process_command(struct process *p, u32 command, void *req, size_t len,
+		    void *resp, size_t resp_len)
+{
+	struct ib_uverbs_cmd_hdr hdr = {
+		.command = command,
+		.in_words = (sizeof(hdr) + len) / 4,
+		.out_words = resp_len / 4,
+	};
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (resp_len)
+		*(u64 *)req = p->mem + p->resp;
+	if (copy_to_user((void __user *)p->mem, &hdr, sizeof(hdr)) ||
+	    copy_to_user((void __user *)p->mem + sizeof(hdr), req, len))
+		return -EFAULT;
+	ret = p->file->f_op->write(p->file, (const char __user *)p->mem,
+				   sizeof(hdr) + len, &pos);
+	if (ret < 0)
+		return ret;
+	if (resp_len && copy_from_user(resp, (void __user *)(p->mem + p->resp),
+				       resp_len))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * process_mmap() - map a piece of the device
+ * @p: process
+ * @offset: offset
+ * @len: length
+ * @prot: PROT_*
+ * @flags: MAP_*
+ *
+ * Return: address, or -errno.
+ */
+unsigned long process_mmap(struct process *p, u64 offset, size_t len,
+			   int prot, int flags)
+{
+	return vm_mmap(p->file, 0, len, prot, flags, offset);
+}
+
+/* ----- a process with the device open ----- */
+
+/**
+ * process_start() - a process with the device open
+ * @mock: function, which is published
+ *
+ * Return: process, never NULL.
+ */
+struct process *process_start(struct mock *mock)
+{
+	struct kunit *test = mock->test;
+	struct process *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->test = test;
+	p->mock = mock;
+	p->resp = USER_RESP;
+	mock_publish(mock);
+
+	p->mnt = kern_mount(get_fs_type("devtmpfs"));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(p->mnt));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, process_end, p));
+	p->mem = kunit_vm_mmap(test, NULL, 0, USER_PAGES * PAGE_SIZE,
+			       PROT_READ | PROT_WRITE,
+			       MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NE(test, p->mem, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(p->mem));
+	p->file = process_open(p);
+	if (IS_ERR(p->file)) {
+		long err = PTR_ERR(p->file);
+
+		p->file = NULL;
+		KUNIT_FAIL_AND_ABORT(test, "no uverbs device: %ld", err);
+	}
+	return p;
+}
+
+/**
+ * process_with_context() - a process with a context
+ * @mock: function, which is published
+ *
+ * Return: process, never NULL.
+ */
+struct process *process_with_context(struct mock *mock)
+{
+	struct process *p = process_start(mock);
+
+	KUNIT_ASSERT_EQ(p->test, 0, process_get_context(p, sizeof(p->context)));
+	return p;
+}
+
+/**
+ * process_alloc_pd() - ALLOC_PD
+ * @p: process
+ * @handle: answer
+ *
+ * Return: 0 or -errno, as the following.
+ */
+int process_alloc_pd(struct process *p, u32 *handle)
+{
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct ib_uverbs_alloc_pd req = {};
+	int err;
+
+	err = process_command(p, IB_USER_VERBS_CMD_ALLOC_PD, &req, sizeof(req),
+			      &resp, sizeof(resp));
+	*handle = resp.pd_handle;
+	return err;
+}
+
+/**
+ * process_dealloc_pd() - DEALLOC_PD
+ * @p: process
+ * @handle: PD
+ */
+int process_dealloc_pd(struct process *p, u32 handle)
+{
+	struct ib_uverbs_dealloc_pd req = { .pd_handle = handle };
+
+	return process_command(p, IB_USER_VERBS_CMD_DEALLOC_PD, &req,
+			       sizeof(req), NULL, 0);
+}
+
+/**
+ * process_create_cq() - CREATE_CQ
+ * @p: process
+ * @cqe: completions
+ * @resp: answer
+ */
+int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp)
+{
+	struct ib_uverbs_create_cq req = { .cqe = cqe, .comp_channel = -1 };
+
+	return process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
+			       sizeof(req), resp, sizeof(*resp));
+}
+
+/**
+ * process_destroy_cq() - DESTROY_CQ
+ * @p: process
+ * @handle: CQ
+ */
+int process_destroy_cq(struct process *p, u32 handle)
+{
+	struct ib_uverbs_destroy_cq req = { .cq_handle = handle };
+	struct ib_uverbs_destroy_cq_resp resp;
+
+	return process_command(p, IB_USER_VERBS_CMD_DESTROY_CQ, &req,
+			       sizeof(req), &resp, sizeof(resp));
+}
+
+/**
+ * process_create_qp() - CREATE_QP, for 5 sends of 2 and 3 receives of 1 element
+ * @p: process
+ * @pd: PD
+ * @cq: CQ of both queues
+ * @type: &enum ib_qp_type
+ * @resp: answer
+ */
+int process_create_qp(struct process *p, u32 pd, u32 cq, u8 type,
+		      struct qp_resp *resp)
+{
+	struct ib_uverbs_create_qp req = {
+		.pd_handle = pd,
+		.send_cq_handle = cq,
+		.recv_cq_handle = cq,
+		.max_send_wr = 5,
+		.max_recv_wr = 3,
+		.max_send_sge = 2,
+		.max_recv_sge = 1,
+		.max_inline_data = 16,
+		.qp_type = type,
+	};
+
+	return process_command(p, IB_USER_VERBS_CMD_CREATE_QP, &req,
+			       sizeof(req), resp, sizeof(*resp));
+}
+
+/**
+ * process_destroy_qp() - DESTROY_QP
+ * @p: process
+ * @handle: QP
+ */
+int process_destroy_qp(struct process *p, u32 handle)
+{
+	struct ib_uverbs_destroy_qp req = { .qp_handle = handle };
+	struct ib_uverbs_destroy_qp_resp resp;
+
+	return process_command(p, IB_USER_VERBS_CMD_DESTROY_QP, &req,
+			       sizeof(req), &resp, sizeof(resp));
+}
+
+/**
+ * program_start() - a process with a PD, a CQ for 6 and an RC QP
+ * @mock: function, which is published
+ *
+ * Return: program, never NULL.
+ */
+struct program *program_start(struct mock *mock)
+{
+	struct kunit *test = mock->test;
+	struct program *prog = kunit_kzalloc(test, sizeof(*prog), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, prog);
+	prog->p = process_with_context(mock);
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(prog->p, &prog->pd));
+	KUNIT_ASSERT_EQ(test, 0, process_create_cq(prog->p, 6, &prog->cq));
+	KUNIT_ASSERT_EQ(test, 0, process_create_qp(prog->p, prog->pd,
+						   prog->cq.handle, IB_QPT_RC,
+						   &prog->qp));
+	return prog;
+}
+
+/**
+ * program_destroy() - destroy QP, CQ and PD, as a program does at its end
+ * @prog: program
+ */
+void program_destroy(struct program *prog)
+{
+	struct kunit *test = prog->p->test;
+
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_qp(prog->p, prog->qp.handle));
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(prog->p, prog->cq.handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dealloc_pd(prog->p, prog->pd));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A process on the device, for tests: through /dev/infiniband/uverbs*, with the
+ * commands and mappings of a provider.
+ *
+ * The thread of the test has an address space of its own, calls the file's
+ * operations as system calls would, and so is a process as far as the driver can
+ * tell.
+ */
+#ifndef _VIRTIO_ROCE_PROCESS_H
+#define _VIRTIO_ROCE_PROCESS_H
+
+#include <linux/fs.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "virtio_roce-abi.h"
+#include "virtio_roce_mock.h"
+
+/* Memory of the process: commands in the first page, answers in the last. */
+#define USER_PAGES	8
+#define USER_RESP	(PAGE_SIZE * (USER_PAGES - 1))
+
+/**
+ * struct process - a process
+ * @test: test
+ * @mock: function
+ * @mnt: devtmpfs
+ * @file: the uverbs device, NULL while it is closed
+ * @mem: its memory
+ * @resp: offset in @mem where answers go
+ * @context: what it was told about the device
+ */
+struct process {
+	struct kunit *test;
+	struct mock *mock;
+	struct vfsmount *mnt;
+	struct file *file;
+	unsigned long mem;
+	unsigned long resp;
+	struct virtio_roce_alloc_ucontext_resp context;
+};
+
+/* Answers of the core, followed by those of the driver. */
+struct cq_resp {
+	u32 handle;
+	u32 cqe;
+	struct virtio_roce_create_cq_resp drv;
+};
+
+struct qp_resp {
+	u32 handle;
+	u32 qpn;
+	u32 max_send_wr;
+	u32 max_recv_wr;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_inline_data;
+	u32 reserved;
+	struct virtio_roce_create_qp_resp drv;
+};
+
+static_assert(offsetof(struct cq_resp, drv) ==
+	      sizeof(struct ib_uverbs_create_cq_resp));
+static_assert(offsetof(struct qp_resp, drv) ==
+	      sizeof(struct ib_uverbs_create_qp_resp));
+
+/**
+ * struct program - what a program has made
+ * @p: process
+ * @pd: handle
+ * @cq: answer
+ * @qp: answer
+ */
+struct program {
+	struct process *p;
+	u32 pd;
+	struct cq_resp cq;
+	struct qp_resp qp;
+};
+
+struct file *process_open(struct process *p);
+void process_close_file(struct process *p);
+int process_get_context(struct process *p, u16 outlen);
+int process_command(struct process *p, u32 command, void *req, size_t len,
+		    void *resp, size_t resp_len);
+unsigned long process_mmap(struct process *p, u64 offset, size_t len,
+			   int prot, int flags);
+struct process *process_start(struct mock *mock);
+struct process *process_with_context(struct mock *mock);
+int process_alloc_pd(struct process *p, u32 *handle);
+int process_dealloc_pd(struct process *p, u32 handle);
+int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp);
+int process_destroy_cq(struct process *p, u32 handle);
+int process_create_qp(struct process *p, u32 pd, u32 cq, u8 type,
+		      struct qp_resp *resp);
+int process_destroy_qp(struct process *p, u32 handle);
+struct program *program_start(struct mock *mock);
+void program_destroy(struct program *prog);
+
+#endif /* _VIRTIO_ROCE_PROCESS_H */
