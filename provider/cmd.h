@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The uverbs commands that carry something between kernel driver and provider.
+ */
+#ifndef VIRTIO_ROCE_CMD_H
+#define VIRTIO_ROCE_CMD_H
+
+#include <infiniband/kern-abi.h>
+
+#include "virtio_roce-abi.h"
+
+/*
+ * DECLARE_DRV_CMD() offers the driver's part as a member drv_payload, and once
+ * more with its fields loose, for which rdma-core generates macros from the
+ * headers in its own tree.  We only use drv_payload.
+ */
+#define _STRUCT_virtio_roce_alloc_ucontext_resp
+#define _STRUCT_virtio_roce_create_ah_resp
+#define _STRUCT_virtio_roce_create_cq_resp
+#define _STRUCT_virtio_roce_create_qp_resp
+
+DECLARE_DRV_CMD(uvirtio_roce_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
+		empty, virtio_roce_alloc_ucontext_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
+		empty, virtio_roce_create_ah_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
+		empty, virtio_roce_create_cq_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
+		empty, virtio_roce_create_qp_resp);
+
+#endif /* VIRTIO_ROCE_CMD_H */

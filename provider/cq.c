@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues.
+ *
+ * The device owns all slots of a new CQ.  It fills one for each completion; the
+ * slot is given back when the completion was read.  There may be fewer slots
+ * than the CQ holds completions: the device keeps the others meanwhile.  If the
+ * application lets the CQ overrun, the device says so by an event: no state here
+ * can tell.
+ *
+ * A completion names its QP by number only, and the number may soon be that of
+ * another QP.  When a QP is destroyed or reset, its unread completions are
+ * therefore marked, slot by slot, and passed over from then on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ccan/array_size.h>
+#include <util/compiler.h>
+
+#include "cmd.h"
+#include "virtio_roce.h"
+
+static const enum ibv_wc_status wc_status[] = {
+	[VIRTIO_IB_WC_SUCCESS] = IBV_WC_SUCCESS,
+	[VIRTIO_IB_WC_LOC_LEN_ERR] = IBV_WC_LOC_LEN_ERR,
+	[VIRTIO_IB_WC_LOC_QP_OP_ERR] = IBV_WC_LOC_QP_OP_ERR,
+	[VIRTIO_IB_WC_LOC_PROT_ERR] = IBV_WC_LOC_PROT_ERR,
+	[VIRTIO_IB_WC_WR_FLUSH_ERR] = IBV_WC_WR_FLUSH_ERR,
+	[VIRTIO_IB_WC_BAD_RESP_ERR] = IBV_WC_BAD_RESP_ERR,
+	[VIRTIO_IB_WC_LOC_ACCESS_ERR] = IBV_WC_LOC_ACCESS_ERR,
+	[VIRTIO_IB_WC_REM_INV_REQ_ERR] = IBV_WC_REM_INV_REQ_ERR,
+	[VIRTIO_IB_WC_REM_ACCESS_ERR] = IBV_WC_REM_ACCESS_ERR,
+	[VIRTIO_IB_WC_REM_OP_ERR] = IBV_WC_REM_OP_ERR,
+	[VIRTIO_IB_WC_RETRY_EXC_ERR] = IBV_WC_RETRY_EXC_ERR,
+	[VIRTIO_IB_WC_RNR_RETRY_EXC_ERR] = IBV_WC_RNR_RETRY_EXC_ERR,
+	[VIRTIO_IB_WC_REM_ABORT_ERR] = IBV_WC_REM_ABORT_ERR,
+	[VIRTIO_IB_WC_FATAL_ERR] = IBV_WC_FATAL_ERR,
+	[VIRTIO_IB_WC_RESP_TIMEOUT_ERR] = IBV_WC_RESP_TIMEOUT_ERR,
+	[VIRTIO_IB_WC_GENERAL_ERR] = IBV_WC_GENERAL_ERR,
+};
+
+static const enum ibv_wc_opcode wc_opcode[] = {
+	[VIRTIO_IB_WC_SEND] = IBV_WC_SEND,
+	[VIRTIO_IB_WC_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+	[VIRTIO_IB_WC_RDMA_READ] = IBV_WC_RDMA_READ,
+	[VIRTIO_IB_WC_RECV] = IBV_WC_RECV,
+	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+};
+
+/* A completion that makes no sense is an error, whatever its status. */
+static enum ibv_wc_status cqe_status(const struct virtio_rdma_cq_req *cqe)
+{
+	if (cqe->status >= ARRAY_SIZE(wc_status) ||
+	    (cqe->status == VIRTIO_IB_WC_SUCCESS &&
+	     cqe->opcode >= ARRAY_SIZE(wc_opcode)))
+		return IBV_WC_GENERAL_ERR;
+
+	return wc_status[cqe->status];
+}
+
+/* Applications may not look at the opcode of an error, so any will do there. */
+static enum ibv_wc_opcode cqe_opcode(const struct virtio_rdma_cq_req *cqe)
+{
+	if (cqe->opcode >= ARRAY_SIZE(wc_opcode))
+		return IBV_WC_SEND;
+
+	return wc_opcode[cqe->opcode];
+}
+
+static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
+{
+	uint32_t flags = le32toh(cqe->wc_flags);
+
+	return (flags & VIRTIO_IB_WC_GRH ? IBV_WC_GRH : 0) |
+	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0);
+}
+
+static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = le64toh(cqe->wr_id),
+		.status = cqe_status(cqe),
+		.opcode = cqe_opcode(cqe),
+		.vendor_err = le32toh(cqe->vendor_err),
+		.byte_len = le32toh(cqe->byte_len),
+		.imm_data = cqe->imm_data,
+		.qp_num = le32toh(cqe->qp_num),
+		.src_qp = le32toh(cqe->src_qp),
+		.wc_flags = cqe_flags(cqe),
+	};
+}
+
+/*
+ * Go on to the oldest unread completion, past those of QPs that are gone.
+ * Context: lock of the CQ held.  Returns as ring_peek().
+ */
+static int cq_next(struct virtio_roce_cq *cq)
+{
+	struct ring *ring = &cq->vq.ring;
+	uint32_t slot;
+	int err;
+
+	cq->cur = NULL;
+	for (;;) {
+		err = ring_peek(ring, &slot);
+		if (err)
+			return err;
+		if (likely(!cq->num_stale) || !cq->stale[slot])
+			break;
+		cq->stale[slot] = false;
+		cq->num_stale--;
+		ring_recycle(ring, slot);
+	}
+
+	cq->cur = ring_slot(ring, slot);
+	cq->cur_slot = slot;
+	return 0;
+}
+
+/* Context: lock of the CQ held. */
+static void cq_done(struct virtio_roce_cq *cq)
+{
+	ring_recycle(&cq->vq.ring, cq->cur_slot);
+}
+
+/*
+ * The device has no use for a doorbell: it looks for a slot when it needs one.
+ * Context: lock of the CQ held, which is released.
+ */
+static void cq_unlock(struct virtio_roce_cq *cq)
+{
+	if (cq->vq.ring.next != cq->vq.ring.shown)
+		ring_show(&cq->vq.ring);
+	pthread_spin_unlock(&cq->vq.lock);
+}
+
+int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct virtio_roce_cq *cq = to_vcq(ibcq);
+	int err = 0;
+	int n;
+
+	pthread_spin_lock(&cq->vq.lock);
+	for (n = 0; n < num_entries; n++) {
+		err = cq_next(cq);
+		if (err)
+			break;
+		cqe_to_wc(cq->cur, &wc[n]);
+		cq_done(cq);
+	}
+	cq_unlock(cq);
+
+	return !n && err == EIO ? -EIO : n;
+}
+
+/**
+ * virtio_roce_cq_drop_qp() - pass over the unread completions of a QP
+ * @cq: CQ of the QP
+ * @qpn: QP, for which the device adds no more completions
+ */
+void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
+{
+	const struct virtio_rdma_cq_req *cqe;
+	struct ring *ring = &cq->vq.ring;
+	struct ring walk;
+	uint32_t slot;
+
+	pthread_spin_lock(&cq->vq.lock);
+	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
+		cqe = ring_slot(ring, slot);
+		if (le32toh(cqe->qp_num) != qpn || cq->stale[slot])
+			continue;
+		cq->stale[slot] = true;
+		cq->num_stale++;
+	}
+	pthread_spin_unlock(&cq->vq.lock);
+}
+
+/*
+ * Polling by start_poll, next_poll and end_poll: the completion stays in its
+ * slot while it is read.
+ */
+
+static int cq_ex_next(struct virtio_roce_cq *cq)
+{
+	int err;
+
+	err = cq_next(cq);
+	if (err)
+		return err;
+
+	cq->vcq.cq_ex.status = cqe_status(cq->cur);
+	cq->vcq.cq_ex.wr_id = le64toh(cq->cur->wr_id);
+	return 0;
+}
+
+static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct virtio_roce_cq *cq = to_vcq_ex(ibcq);
+	int err;
+
+	if (attr->comp_mask)
+		return EINVAL;
+
+	pthread_spin_lock(&cq->vq.lock);
+	err = cq_ex_next(cq);
+	if (err)
+		cq_unlock(cq);
+	return err;
+}
+
+static int cq_next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct virtio_roce_cq *cq = to_vcq_ex(ibcq);
+
+	if (cq->cur)
+		cq_done(cq);
+	return cq_ex_next(cq);
+}
+
+static void cq_end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct virtio_roce_cq *cq = to_vcq_ex(ibcq);
+
+	if (cq->cur)
+		cq_done(cq);
+	cq_unlock(cq);
+}
+
+static enum ibv_wc_opcode cq_read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return cqe_opcode(to_vcq_ex(ibcq)->cur);
+}
+
+static uint32_t cq_read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_vcq_ex(ibcq)->cur->vendor_err);
+}
+
+static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_vcq_ex(ibcq)->cur->byte_len);
+}
+
+static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	return to_vcq_ex(ibcq)->cur->imm_data;
+}
+
+static uint32_t cq_read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_vcq_ex(ibcq)->cur->qp_num);
+}
+
+static uint32_t cq_read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_vcq_ex(ibcq)->cur->src_qp);
+}
+
+static unsigned int cq_read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return cqe_flags(to_vcq_ex(ibcq)->cur);
+}
+
+/* InfiniBand only */
+static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t cq_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+/** virtio_roce_cq_set_ops() - fill in what applications call by pointer */
+void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = cq_start_poll;
+	ex->next_poll = cq_next_poll;
+	ex->end_poll = cq_end_poll;
+	ex->read_opcode = cq_read_opcode;
+	ex->read_vendor_err = cq_read_vendor_err;
+	ex->read_byte_len = cq_read_byte_len;
+	ex->read_imm_data = cq_read_imm_data;
+	ex->read_qp_num = cq_read_qp_num;
+	ex->read_src_qp = cq_read_src_qp;
+	ex->read_wc_flags = cq_read_wc_flags;
+	ex->read_slid = cq_read_slid;
+	ex->read_sl = cq_read_sl;
+	ex->read_dlid_path_bits = cq_read_dlid_path_bits;
+}
+
+struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
+					   struct ibv_cq_init_attr_ex *attr)
+{
+	struct uvirtio_roce_create_cq_resp resp = {};
+	const struct virtio_roce_queue *info = &resp.drv_payload.cq;
+	struct virtio_roce_cq *cq;
+	int err;
+
+	/* A CQ for a single thread is locked all the same. */
+	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
+	    attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS ||
+	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	     attr->flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+
+	err = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, NULL, 0,
+				   &resp.ibv_resp, sizeof(resp), 0);
+	if (err)
+		goto err_free;
+
+	err = virtio_roce_vq_map(&cq->vq, context, info, VQ_COMPLETION,
+				 sizeof(struct virtio_rdma_cq_req));
+	if (err)
+		goto err_destroy;
+
+	cq->stale = calloc(info->depth, sizeof(*cq->stale));
+	if (!cq->stale) {
+		err = ENOMEM;
+		goto err_unmap;
+	}
+
+	virtio_roce_cq_set_ops(cq);
+
+	return &cq->vcq.cq_ex;
+
+err_unmap:
+	virtio_roce_vq_free(&cq->vq);
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
+				     struct ibv_comp_channel *channel,
+				     int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct ibv_cq_ex *ex;
+
+	ex = virtio_roce_create_cq_ex(context, &attr);
+	return ex ? ibv_cq_ex_to_cq(ex) : NULL;
+}
+
+/* The slots stay the same. */
+int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct ib_uverbs_resize_cq_resp resp;
+	struct ibv_resize_cq cmd;
+
+	return ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp,
+				 sizeof(resp));
+}
+
+/*
+ * The kernel can only destroy at once what is not mapped any more.  The one
+ * reason that it may have to refuse is therefore looked at before.
+ */
+int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct virtio_roce_context *ctx = to_vctx(ibcq->context);
+	struct virtio_roce_cq *cq = to_vcq(ibcq);
+	bool in_use;
+	int err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	in_use = cq->users;
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	if (in_use)
+		return EBUSY;
+
+	virtio_roce_vq_unmap(&cq->vq);
+	err = ibv_cmd_destroy_cq(ibcq);
+	if (err)
+		return err;
+
+	virtio_roce_vq_free(&cq->vq);
+	free(cq->stale);
+	free(cq);
+	return 0;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device, context, protection domains, memory regions and address handles: what
+ * the kernel does alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <ccan/minmax.h>
+
+#include "cmd.h"
+#include "virtio_roce.h"
+
+static int virtio_roce_query_device(struct ibv_context *context,
+				    const struct ibv_query_device_ex_input *input,
+				    struct ibv_device_attr_ex *attr,
+				    size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw_ver;
+	int err;
+
+	err = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (err)
+		return err;
+
+	fw_ver = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(fw_ver >> 32) & 0xffff,
+		 (unsigned int)(fw_ver >> 16) & 0xffff,
+		 (unsigned int)fw_ver & 0xffff);
+	return 0;
+}
+
+static int virtio_roce_query_port(struct ibv_context *context, uint8_t port,
+				  struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
+}
+
+static struct ibv_pd *virtio_roce_alloc_pd(struct ibv_context *context)
+{
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct ibv_alloc_pd cmd;
+	struct ibv_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	if (ibv_cmd_alloc_pd(context, pd, &cmd, sizeof(cmd), &resp,
+			     sizeof(resp))) {
+		free(pd);
+		return NULL;
+	}
+
+	return pd;
+}
+
+static int virtio_roce_dealloc_pd(struct ibv_pd *pd)
+{
+	int err;
+
+	err = ibv_cmd_dealloc_pd(pd);
+	if (err)
+		return err;
+
+	free(pd);
+	return 0;
+}
+
+static struct ibv_mr *virtio_roce_reg_mr(struct ibv_pd *pd, void *addr,
+					 size_t length, uint64_t hca_va,
+					 int access)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	struct ibv_reg_mr cmd;
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	if (ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
+			   sizeof(cmd), &resp, sizeof(resp))) {
+		free(vmr);
+		return NULL;
+	}
+
+	return &vmr->ibv_mr;
+}
+
+static int virtio_roce_dereg_mr(struct verbs_mr *vmr)
+{
+	int err;
+
+	err = ibv_cmd_dereg_mr(vmr);
+	if (err)
+		return err;
+
+	free(vmr);
+	return 0;
+}
+
+static struct ibv_ah *virtio_roce_create_ah(struct ibv_pd *pd,
+					    struct ibv_ah_attr *attr)
+{
+	struct uvirtio_roce_create_ah_resp resp = {};
+	struct virtio_roce_ah *ah;
+
+	ah = calloc(1, sizeof(*ah));
+	if (!ah)
+		return NULL;
+
+	if (ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
+			      sizeof(resp))) {
+		free(ah);
+		return NULL;
+	}
+
+	ah->num = resp.drv_payload.ah;
+	return &ah->ah;
+}
+
+static int virtio_roce_destroy_ah(struct ibv_ah *ibah)
+{
+	int err;
+
+	err = ibv_cmd_destroy_ah(ibah);
+	if (err)
+		return err;
+
+	free(to_vah(ibah));
+	return 0;
+}
+
+static void virtio_roce_free_context(struct ibv_context *context)
+{
+	struct virtio_roce_context *ctx = to_vctx(context);
+
+	pthread_mutex_destroy(&ctx->qp_mutex);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static const struct verbs_context_ops virtio_roce_context_ops = {
+	.alloc_pd = virtio_roce_alloc_pd,
+	.create_ah = virtio_roce_create_ah,
+	.create_cq = virtio_roce_create_cq,
+	.create_cq_ex = virtio_roce_create_cq_ex,
+	.create_qp = virtio_roce_create_qp,
+	.create_qp_ex = virtio_roce_create_qp_ex,
+	.dealloc_pd = virtio_roce_dealloc_pd,
+	.dereg_mr = virtio_roce_dereg_mr,
+	.destroy_ah = virtio_roce_destroy_ah,
+	.destroy_cq = virtio_roce_destroy_cq,
+	.destroy_qp = virtio_roce_destroy_qp,
+	.free_context = virtio_roce_free_context,
+	.modify_qp = virtio_roce_modify_qp,
+	.poll_cq = virtio_roce_poll_cq,
+	.post_recv = virtio_roce_post_recv,
+	.post_send = virtio_roce_post_send,
+	.query_device_ex = virtio_roce_query_device,
+	.query_port = virtio_roce_query_port,
+	.query_qp = virtio_roce_query_qp,
+	.reg_mr = virtio_roce_reg_mr,
+	.req_notify_cq = ibv_cmd_req_notify_cq,
+	.resize_cq = virtio_roce_resize_cq,
+};
+
+static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
+						       int cmd_fd,
+						       void *private_data)
+{
+	struct uvirtio_roce_get_context_resp resp = {};
+	struct ibv_get_context cmd = {};
+	struct virtio_roce_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					   VIRTIO_ROCE_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+
+	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
+				sizeof(resp)))
+		goto err_uninit;
+
+	pthread_mutex_init(&ctx->qp_mutex, NULL);
+	ctx->max_inline_data = min_t(uint32_t, resp.drv_payload.max_inline_data,
+				     VIRTIO_RDMA_INLINE_SIZE);
+	verbs_set_ops(&ctx->vctx, &virtio_roce_context_ops);
+
+	return &ctx->vctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	return NULL;
+}
+
+static struct verbs_device *
+virtio_roce_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void virtio_roce_uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+static const struct verbs_match_ent virtio_roce_match_table[] = {
+	VERBS_DRIVER_ID(VIRTIO_ROCE_DRIVER_ID),
+	{},
+};
+
+static const struct verbs_device_ops virtio_roce_device_ops = {
+	.name = "virtio_roce",
+	.match_min_abi_version = VIRTIO_ROCE_ABI_VERSION,
+	.match_max_abi_version = VIRTIO_ROCE_ABI_VERSION,
+	.match_table = virtio_roce_match_table,
+	.alloc_device = virtio_roce_alloc_device,
+	.uninit_device = virtio_roce_uninit_device,
+	.alloc_context = virtio_roce_alloc_context,
+};
+
+PROVIDER_DRIVER(virtio_roce, virtio_roce_device_ops);

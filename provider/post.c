@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting work requests, by ibv_post_send() and ibv_post_recv() and by the
+ * ibv_wr_*() functions.
+ *
+ * All of them do the same: take the next slot, build the request in it, put it
+ * into the available ring; and once at the end, also after an error, show the
+ * device what was put there and ring the doorbell if it asks for that.  Until it
+ * is shown, a request may be taken back.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <ccan/array_size.h>
+#include <util/compiler.h>
+
+#include "virtio_roce.h"
+
+#define QPT(type)	(1U << IBV_QPT_ ## type)
+#define QPT_CONNECTED	(QPT(RC) | QPT(UC))
+
+/**
+ * struct send_op - one opcode of the send queue
+ * @types: types of QP that have it, a bit each
+ * @wr_flag: for creating a QP for ibv_wr_*()
+ * @opcode: on the wire
+ * @has_imm: carries immediate data
+ * @has_rdma: goes to memory that the request names
+ * @has_no_inline: its data comes from the other side
+ */
+struct send_op {
+	uint32_t types;
+	uint64_t wr_flag;
+	uint8_t opcode;
+	bool has_imm;
+	bool has_rdma;
+	bool has_no_inline;
+};
+
+static const struct send_op send_ops[] = {
+	[IBV_WR_RDMA_WRITE] = {
+		.types = QPT_CONNECTED,
+		.wr_flag = IBV_QP_EX_WITH_RDMA_WRITE,
+		.opcode = VIRTIO_IB_WR_RDMA_WRITE,
+		.has_rdma = true,
+	},
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = {
+		.types = QPT_CONNECTED,
+		.wr_flag = IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+		.opcode = VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM,
+		.has_imm = true,
+		.has_rdma = true,
+	},
+	[IBV_WR_SEND] = {
+		.types = QPT_CONNECTED | QPT(UD),
+		.wr_flag = IBV_QP_EX_WITH_SEND,
+		.opcode = VIRTIO_IB_WR_SEND,
+	},
+	[IBV_WR_SEND_WITH_IMM] = {
+		.types = QPT_CONNECTED | QPT(UD),
+		.wr_flag = IBV_QP_EX_WITH_SEND_WITH_IMM,
+		.opcode = VIRTIO_IB_WR_SEND_WITH_IMM,
+		.has_imm = true,
+	},
+	[IBV_WR_RDMA_READ] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_RDMA_READ,
+		.opcode = VIRTIO_IB_WR_RDMA_READ,
+		.has_rdma = true,
+		.has_no_inline = true,
+	},
+};
+
+/*
+ * In the states not named here posting fails at once.  In those of an error the
+ * device completes the request as flushed.
+ */
+static const bool may_post_send[] = {
+	[IBV_QPS_RTS] = true,
+	[IBV_QPS_SQD] = true,
+	[IBV_QPS_SQE] = true,
+	[IBV_QPS_ERR] = true,
+	[IBV_QPS_UNKNOWN] = false,
+};
+
+static const bool may_post_recv[] = {
+	[IBV_QPS_INIT] = true,
+	[IBV_QPS_RTR] = true,
+	[IBV_QPS_RTS] = true,
+	[IBV_QPS_SQD] = true,
+	[IBV_QPS_SQE] = true,
+	[IBV_QPS_ERR] = true,
+	[IBV_QPS_UNKNOWN] = false,
+};
+
+static bool has_op(enum ibv_qp_type type, const struct send_op *op)
+{
+	return type < 32 && op->types & (1U << type);
+}
+
+static const struct send_op *find_op(const struct virtio_roce_qp *qp,
+				     enum ibv_wr_opcode opcode)
+{
+	if (opcode >= ARRAY_SIZE(send_ops) ||
+	    !has_op(qp->vqp.qp.qp_type, &send_ops[opcode]))
+		return NULL;
+
+	return &send_ops[opcode];
+}
+
+/** virtio_roce_send_ops() - enum ibv_qp_create_send_ops_flags of a type of QP */
+uint64_t virtio_roce_send_ops(enum ibv_qp_type type)
+{
+	uint64_t flags = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
+		if (has_op(type, &send_ops[i]))
+			flags |= send_ops[i].wr_flag;
+	return flags;
+}
+
+static void copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
+		      uint32_t n)
+{
+	for (; n; n--, to++, from++) {
+		to->addr = htole64(from->addr);
+		to->length = htole32(from->length);
+		to->lkey = htole32(from->lkey);
+	}
+}
+
+/*
+ * The parts of a send request.  Context: lock of the send queue held, or not yet
+ * shared.
+ */
+
+static uint8_t send_flags(unsigned int flags)
+{
+	return (flags & IBV_SEND_FENCE ? VIRTIO_IB_SEND_FENCE : 0) |
+	       (flags & IBV_SEND_SIGNALED ? VIRTIO_IB_SEND_SIGNALED : 0) |
+	       (flags & IBV_SEND_SOLICITED ? VIRTIO_IB_SEND_SOLICITED : 0);
+}
+
+/*
+ * Start a request in the next slot: all but addresses and payload, which are
+ * none so far.
+ */
+static int sq_begin(struct virtio_roce_qp *qp, const struct send_op *op,
+		    uint64_t wr_id, unsigned int flags,
+		    struct virtio_rdma_sq_req **reqp)
+{
+	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+	struct ring *ring = &qp->sq.ring;
+	struct virtio_rdma_sq_req *req;
+
+	if (unlikely(!op || flags & ~known))
+		return EINVAL;
+	if (unlikely(!ring_has_room(ring)))
+		return ENOMEM;
+
+	req = ring_slot(ring, ring_next_slot(ring));
+	memset(req, 0, offsetof(struct virtio_rdma_sq_req, inline_data));
+	memset(&req->num_sge, 0, offsetof(struct virtio_rdma_sq_req, sg_list) -
+				 offsetof(struct virtio_rdma_sq_req, num_sge));
+	req->wr_id = htole64(wr_id);
+	req->opcode = op->opcode;
+	req->send_flags = send_flags(flags);
+
+	*reqp = req;
+	return 0;
+}
+
+static void sq_put(struct virtio_roce_qp *qp)
+{
+	ring_put(&qp->sq.ring, ring_next_slot(&qp->sq.ring));
+}
+
+static void set_rdma(struct virtio_rdma_sq_req *req, uint64_t remote_addr,
+		     uint32_t rkey)
+{
+	req->rdma.remote_addr = htole64(remote_addr);
+	req->rdma.rkey = htole32(rkey);
+}
+
+static void set_ud(struct virtio_rdma_sq_req *req, struct ibv_ah *ah,
+		   uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	req->ud.ah = htole32(to_vah(ah)->num);
+	req->ud.remote_qpn = htole32(remote_qpn);
+	req->ud.remote_qkey = htole32(remote_qkey);
+}
+
+static int set_sges(const struct virtio_roce_qp *qp,
+		    struct virtio_rdma_sq_req *req, const struct ibv_sge *sges,
+		    size_t n)
+{
+	if (unlikely(n > qp->max_send_sge))
+		return EINVAL;
+
+	copy_sges(req->sg_list, sges, n);
+	req->num_sge = htole32(n);
+	return 0;
+}
+
+/* Append to the inline data, of which there are *@have bytes. */
+static int add_inline(const struct virtio_roce_qp *qp,
+		      struct virtio_rdma_sq_req *req, size_t *have,
+		      const void *data, size_t len)
+{
+	if (unlikely(len > qp->max_inline_data - *have))
+		return EINVAL;
+
+	if (len)
+		memcpy(req->inline_data + *have, data, len);
+	*have += len;
+	return 0;
+}
+
+static void end_inline(struct virtio_rdma_sq_req *req, size_t have)
+{
+	req->send_flags |= VIRTIO_IB_SEND_INLINE;
+	req->inline_len = htole16(have);
+}
+
+static int set_inline_sges(const struct virtio_roce_qp *qp,
+			   struct virtio_rdma_sq_req *req,
+			   const struct ibv_sge *sges, size_t n)
+{
+	size_t have = 0;
+	int err;
+
+	if (unlikely(n > qp->max_send_sge))
+		return EINVAL;
+
+	for (; n; n--, sges++) {
+		err = add_inline(qp, req, &have,
+				 (const void *)(uintptr_t)sges->addr,
+				 sges->length);
+		if (unlikely(err))
+			return err;
+	}
+	end_inline(req, have);
+	return 0;
+}
+
+/*
+ * Release the send queue and let the device know.  The doorbell may take long
+ * and nobody else needs to wait for it.
+ *
+ * A command instead of a doorbell can only fail when the device is gone.  What
+ * was posted is posted then, too, and the application learns of it by an event.
+ */
+static void sq_end(struct virtio_roce_qp *qp)
+{
+	bool wanted = virtio_roce_vq_show(&qp->sq);
+	struct ibv_send_wr *bad_wr;
+
+	pthread_spin_unlock(&qp->sq.lock);
+	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->sq))
+		ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+static void rq_end(struct virtio_roce_qp *qp)
+{
+	bool wanted = virtio_roce_vq_show(&qp->rq);
+	struct ibv_recv_wr *bad_wr;
+
+	pthread_spin_unlock(&qp->rq.lock);
+	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->rq))
+		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+/* A negative number of SGEs, in int, is a large one in size_t. */
+static int post_one_send(struct virtio_roce_qp *qp,
+			 const struct ibv_send_wr *wr)
+{
+	const struct send_op *op = find_op(qp, wr->opcode);
+	struct virtio_rdma_sq_req *req;
+	int err;
+
+	err = sq_begin(qp, op, wr->wr_id, wr->send_flags, &req);
+	if (unlikely(err))
+		return err;
+
+	if (op->has_imm)
+		req->imm_data = wr->imm_data;
+	if (op->has_rdma)
+		set_rdma(req, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+	else if (qp->vqp.qp.qp_type == IBV_QPT_UD)
+		set_ud(req, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+		       wr->wr.ud.remote_qkey);
+
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		err = set_sges(qp, req, wr->sg_list, wr->num_sge);
+	else if (!op->has_no_inline)
+		err = set_inline_sges(qp, req, wr->sg_list, wr->num_sge);
+	else
+		err = EINVAL;
+	if (unlikely(err))
+		return err;
+
+	sq_put(qp);
+	return 0;
+}
+
+int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			  struct ibv_send_wr **bad_wr)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	int err = 0;
+
+	if (unlikely(!may_post_send[ibqp->state])) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	pthread_spin_lock(&qp->sq.lock);
+	for (; wr; wr = wr->next) {
+		err = post_one_send(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	sq_end(qp);
+
+	return err;
+}
+
+static int post_one_recv(struct virtio_roce_qp *qp,
+			 const struct ibv_recv_wr *wr)
+{
+	struct ring *ring = &qp->rq.ring;
+	struct virtio_rdma_rq_req *req;
+	uint32_t num_sge = wr->num_sge;
+
+	if (unlikely(num_sge > qp->max_recv_sge))
+		return EINVAL;
+	if (unlikely(!ring_has_room(ring)))
+		return ENOMEM;
+
+	req = ring_slot(ring, ring_next_slot(ring));
+	*req = (struct virtio_rdma_rq_req){
+		.wr_id = htole64(wr->wr_id),
+		.num_sge = htole32(num_sge),
+	};
+	copy_sges(req->sg_list, wr->sg_list, num_sge);
+	ring_put(ring, ring_next_slot(ring));
+	return 0;
+}
+
+int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **bad_wr)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	int err = 0;
+
+	if (unlikely(!may_post_recv[ibqp->state])) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	pthread_spin_lock(&qp->rq.lock);
+	for (; wr; wr = wr->next) {
+		err = post_one_recv(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	rq_end(qp);
+
+	return err;
+}
+
+/*
+ * ibv_wr_*(): wr_start() takes the lock and wr_complete() or wr_abort() releases
+ * it.  The first error is kept, and all that follows does nothing.
+ */
+
+static void wr_start(struct ibv_qp_ex *ibqp)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+
+	pthread_spin_lock(&qp->sq.lock);
+	qp->wr_req = NULL;
+	qp->wr_err = may_post_send[ibqp->qp_base.state] ? 0 : EINVAL;
+}
+
+static int wr_complete(struct ibv_qp_ex *ibqp)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+	int err = qp->wr_err;
+
+	if (unlikely(err))
+		ring_rollback(&qp->sq.ring);
+	sq_end(qp);
+
+	return err;
+}
+
+static void wr_abort(struct ibv_qp_ex *ibqp)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+
+	ring_rollback(&qp->sq.ring);
+	pthread_spin_unlock(&qp->sq.lock);
+}
+
+/* Begin a request; NULL after an error. */
+static struct virtio_rdma_sq_req *wr_begin(struct ibv_qp_ex *ibqp,
+					   enum ibv_wr_opcode opcode)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+
+	if (unlikely(qp->wr_err))
+		return NULL;
+
+	qp->wr_op = find_op(qp, opcode);
+	qp->wr_err = sq_begin(qp, qp->wr_op, ibqp->wr_id, ibqp->wr_flags,
+			      &qp->wr_req);
+	if (unlikely(qp->wr_err))
+		return NULL;
+
+	sq_put(qp);
+	return qp->wr_req;
+}
+
+/* The request begun last; NULL after an error. */
+static struct virtio_rdma_sq_req *wr_current(const struct virtio_roce_qp *qp)
+{
+	return likely(!qp->wr_err) ? qp->wr_req : NULL;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			  uint64_t remote_addr)
+{
+	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_RDMA_WRITE);
+
+	if (req)
+		set_rdma(req, remote_addr, rkey);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			      uint64_t remote_addr, __be32 imm_data)
+{
+	struct virtio_rdma_sq_req *req =
+		wr_begin(ibqp, IBV_WR_RDMA_WRITE_WITH_IMM);
+
+	if (req) {
+		set_rdma(req, remote_addr, rkey);
+		req->imm_data = imm_data;
+	}
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			 uint64_t remote_addr)
+{
+	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_RDMA_READ);
+
+	if (req)
+		set_rdma(req, remote_addr, rkey);
+}
+
+static void wr_send(struct ibv_qp_ex *ibqp)
+{
+	wr_begin(ibqp, IBV_WR_SEND);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
+{
+	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_SEND_WITH_IMM);
+
+	if (req)
+		req->imm_data = imm_data;
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
+			   uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	struct virtio_rdma_sq_req *req = wr_current(to_vqp_ex(ibqp));
+
+	if (req)
+		set_ud(req, ah, remote_qpn, remote_qkey);
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
+			    const struct ibv_sge *sges)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+	struct virtio_rdma_sq_req *req = wr_current(qp);
+
+	if (req)
+		qp->wr_err = set_sges(qp, req, sges, num_sge);
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
+		       uint32_t length)
+{
+	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+
+	wr_set_sge_list(ibqp, 1, &sge);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
+				    const struct ibv_data_buf *bufs)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+	struct virtio_rdma_sq_req *req = wr_current(qp);
+	size_t have = 0;
+	int err;
+
+	if (!req)
+		return;
+
+	err = qp->wr_op->has_no_inline ? EINVAL : 0;
+	for (; num_buf && !err; num_buf--, bufs++)
+		err = add_inline(qp, req, &have, bufs->addr, bufs->length);
+	end_inline(req, have);
+	qp->wr_err = err;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
+			       size_t length)
+{
+	struct ibv_data_buf buf = { .addr = addr, .length = length };
+
+	wr_set_inline_data_list(ibqp, 1, &buf);
+}
+
+/** virtio_roce_qp_set_ops() - fill in what applications call by pointer */
+void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+	ex->wr_rdma_write = wr_rdma_write;
+	ex->wr_rdma_write_imm = wr_rdma_write_imm;
+	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_send = wr_send;
+	ex->wr_send_imm = wr_send_imm;
+	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+}

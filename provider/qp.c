@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs: their life.  What they carry is in post.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ccan/minmax.h>
+
+#include "cmd.h"
+#include "virtio_roce.h"
+
+#define QP_COMP_MASK	(IBV_QP_INIT_ATTR_PD | \
+			 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+
+static bool qp_attr_is_supported(const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK) || attr->srq)
+		return false;
+	/* Flags may be given, as long as there are none. */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	    attr->create_flags)
+		return false;
+
+	return !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	       !(attr->send_ops_flags & ~virtio_roce_send_ops(attr->qp_type));
+}
+
+/* Map both queues, which hold requests of up to as many SGEs as @cap says. */
+static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
+		  const struct ibv_qp_cap *cap,
+		  const struct virtio_roce_create_qp_resp *resp)
+{
+	size_t sq_slot = offsetof(struct virtio_rdma_sq_req,
+				  sg_list[cap->max_send_sge]);
+	size_t rq_slot = offsetof(struct virtio_rdma_rq_req,
+				  sg_list[cap->max_recv_sge]);
+	int err;
+
+	err = virtio_roce_vq_map(&qp->sq, context, &resp->sq, VQ_WORK, sq_slot);
+	if (err)
+		return err;
+
+	err = virtio_roce_vq_map(&qp->rq, context, &resp->rq, VQ_WORK, rq_slot);
+	if (err)
+		virtio_roce_vq_free(&qp->sq);
+	return err;
+}
+
+/* Tell the application what it got, and remember it. */
+static void qp_set_cap(struct virtio_roce_qp *qp, uint32_t max_inline_data,
+		       struct ibv_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.ring.depth;
+	cap->max_recv_wr = qp->rq.ring.depth;
+	cap->max_inline_data = min(cap->max_inline_data, max_inline_data);
+
+	qp->max_send_sge = cap->max_send_sge;
+	qp->max_recv_sge = cap->max_recv_sge;
+	qp->max_inline_data = cap->max_inline_data;
+}
+
+/* The device has forgotten what was posted; forget what it had completed. */
+static void qp_drop_completions(struct virtio_roce_qp *qp)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+
+	virtio_roce_cq_drop_qp(to_vcq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		virtio_roce_cq_drop_qp(to_vcq(ibqp->recv_cq), ibqp->qp_num);
+}
+
+static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
+			 struct ibv_qp_init_attr_ex *attr,
+			 struct uvirtio_roce_create_qp_resp *resp)
+{
+	struct virtio_roce_context *ctx = to_vctx(context);
+	int err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	err = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, NULL, 0,
+				    &resp->ibv_resp, sizeof(*resp));
+	if (!err) {
+		to_vcq(attr->send_cq)->users++;
+		to_vcq(attr->recv_cq)->users++;
+	}
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	return err;
+}
+
+static int qp_cmd_destroy(struct virtio_roce_qp *qp)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct virtio_roce_context *ctx = to_vctx(ibqp->context);
+	int err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (!err) {
+		qp_drop_completions(qp);
+		to_vcq(ibqp->send_cq)->users--;
+		to_vcq(ibqp->recv_cq)->users--;
+	}
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	return err;
+}
+
+struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
+					struct ibv_qp_init_attr_ex *attr)
+{
+	struct virtio_roce_context *ctx = to_vctx(context);
+	struct uvirtio_roce_create_qp_resp resp = {};
+	struct virtio_roce_qp *qp;
+	int err;
+
+	if (!qp_attr_is_supported(attr)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	err = qp_cmd_create(qp, context, attr, &resp);
+	if (err)
+		goto err_free;
+
+	err = qp_map(qp, context, &attr->cap, &resp.drv_payload);
+	if (err)
+		goto err_destroy;
+
+	qp_set_cap(qp, ctx->max_inline_data, &attr->cap);
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		virtio_roce_qp_set_ops(qp);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+
+	return &qp->vqp.qp;
+
+err_destroy:
+	qp_cmd_destroy(qp);
+err_free:
+	free(qp);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_qp *virtio_roce_create_qp(struct ibv_pd *pd,
+				     struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *ibqp;
+
+	ibqp = virtio_roce_create_qp_ex(pd->context, &attr_ex);
+	if (ibqp)
+		attr->cap = attr_ex.cap;
+	return ibqp;
+}
+
+int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+			  int attr_mask)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+
+	/*
+	 * The slots of both queues were given back used; the indices of the
+	 * rings go on from there.
+	 */
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		qp_drop_completions(qp);
+	return 0;
+}
+
+int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+			 int attr_mask, struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/*
+ * The kernel can only destroy at once what is not mapped any more.  Should it
+ * refuse, the QP is one that nothing can be posted to.
+ */
+int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	int err;
+
+	virtio_roce_vq_unmap(&qp->rq);
+	virtio_roce_vq_unmap(&qp->sq);
+	err = qp_cmd_destroy(qp);
+	if (err)
+		return err;
+
+	virtio_roce_vq_free(&qp->rq);
+	virtio_roce_vq_free(&qp->sq);
+	free(qp);
+	return 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The driver side of a split virtqueue of which only slots and rings are ours.
+ *
+ * The kernel wrote the descriptor table: descriptor i stands for slot i.  What
+ * is left is to name free slots in the available ring and to see in the used
+ * ring what the device has done with them.  Two processors share each index:
+ *
+ *   available index  written by this process, under the lock of the queue
+ *   used index       written by the device
+ *
+ * Nothing that the device writes may lead outside of the rings and slots; apart
+ * from that, a device that breaks the rules harms only this queue.
+ *
+ * The device is taken as another processor of a coherent system, as virtio has
+ * it without VIRTIO_F_ORDER_PLATFORM.  Every function here is called with the
+ * lock of the queue held.
+ */
+#ifndef VIRTIO_ROCE_RING_H
+#define VIRTIO_ROCE_RING_H
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <linux/virtio_ring.h>
+
+/**
+ * struct ring - a split virtqueue
+ * @slots: work requests or completions
+ * @stride: bytes from a slot to the next
+ * @avail: available ring
+ * @used: used ring; behind it @event_idx has the available index that the device
+ *	wants a doorbell for
+ * @mask: number of entries of each ring, less one
+ * @depth: number of slots, a power of two
+ * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
+ * @next: position in the available ring that is filled next
+ * @shown: the available index, which is what the device sees of @next
+ * @seen: the used index when it was last read
+ * @taken: used entries that were consumed (completion queues)
+ *
+ * All positions run freely and wrap at 65536.
+ */
+struct ring {
+	void *slots;
+	uint32_t stride;
+	struct vring_avail *avail;
+	const struct vring_used *used;
+	uint16_t mask;
+	uint16_t depth;
+	bool event_idx;
+	uint16_t next;
+	uint16_t shown;
+	uint16_t seen;
+	uint16_t taken;
+};
+
+static inline uint16_t ring_load16(const __virtio16 *p, int order)
+{
+	return le16toh(__atomic_load_n((const uint16_t *)p, order));
+}
+
+/* Acquire: whatever the device wrote before this index is seen after it. */
+static inline uint16_t ring_used_idx(const struct ring *r)
+{
+	return ring_load16(&r->used->idx, __ATOMIC_ACQUIRE);
+}
+
+/* Start from the indices that the kernel left when it created the QP or CQ. */
+static inline void ring_start(struct ring *r)
+{
+	r->shown = ring_load16(&r->avail->idx, __ATOMIC_RELAXED);
+	r->next = r->shown;
+	r->seen = ring_used_idx(r);
+	r->taken = r->seen;
+}
+
+static inline void *ring_slot(const struct ring *r, uint32_t slot)
+{
+	return (char *)r->slots + (size_t)slot * r->stride;
+}
+
+/* Put a slot into the available ring.  The device does not see it yet. */
+static inline void ring_put(struct ring *r, uint32_t slot)
+{
+	r->avail->ring[r->next & r->mask] = htole16(slot);
+	r->next++;
+}
+
+/* Take back what the device has not seen. */
+static inline void ring_rollback(struct ring *r)
+{
+	r->next = r->shown;
+}
+
+/* Release: the device sees slots and ring entries before the index. */
+static inline void ring_show(struct ring *r)
+{
+	r->shown = r->next;
+	__atomic_store_n((uint16_t *)&r->avail->idx, htole16(r->shown),
+			 __ATOMIC_RELEASE);
+}
+
+/*
+ * Does the device ask for a doorbell, now that the available index has moved on
+ * from @old?  The fence stands between our store of that index and our load of
+ * what the device asks for; the device stores and loads the other way round, so
+ * that at least one of the two sees the other's store.
+ */
+static inline bool ring_wants_doorbell(const struct ring *r, uint16_t old)
+{
+	const __virtio16 *event = (const __virtio16 *)&r->used->ring[r->mask + 1];
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r->event_idx)
+		return vring_need_event(ring_load16(event, __ATOMIC_RELAXED),
+					r->shown, old);
+	return !(ring_load16(&r->used->flags, __ATOMIC_RELAXED) &
+		 VRING_USED_F_NO_NOTIFY);
+}
+
+/*
+ * Work queues.  Position i has slot i modulo @depth, which is free again when
+ * the device has counted that far: it uses slots up in order.
+ */
+
+/* The used index is only looked at when the queue seems to be full. */
+static inline bool ring_has_room(struct ring *r)
+{
+	uint16_t used;
+
+	if ((uint16_t)(r->next - r->seen) < r->depth)
+		return true;
+
+	used = ring_used_idx(r);
+	/* Also a used index ahead of ours ends here: the queue stays full. */
+	if ((uint16_t)(r->next - used) >= r->depth)
+		return false;
+
+	r->seen = used;
+	return true;
+}
+
+static inline uint32_t ring_next_slot(const struct ring *r)
+{
+	return r->next & (r->depth - 1);
+}
+
+/*
+ * Completion queues.  The device says in the used ring which slot it filled.
+ */
+
+/**
+ * ring_peek() - slot of the oldest used entry that was not consumed
+ * @r: ring
+ * @slot: the slot
+ *
+ * Returns 0, ENOENT if there is none, or EIO if the device broke the rules,
+ * which it then does for ever.
+ */
+static inline int ring_peek(struct ring *r, uint32_t *slot)
+{
+	const __virtio32 *id = &r->used->ring[r->taken & r->mask].id;
+
+	if (r->taken == r->seen) {
+		uint16_t used = ring_used_idx(r);
+
+		if (used == r->taken)
+			return ENOENT;
+		if ((uint16_t)(used - r->taken) > r->depth)
+			return EIO;
+		r->seen = used;
+	}
+
+	*slot = le32toh(__atomic_load_n((const uint32_t *)id, __ATOMIC_RELAXED));
+	return *slot < r->depth ? 0 : EIO;
+}
+
+/* Consume that entry and give its slot back, once ring_show() is called. */
+static inline void ring_recycle(struct ring *r, uint32_t slot)
+{
+	r->taken++;
+	ring_put(r, slot);
+}
+
+#endif /* VIRTIO_ROCE_RING_H */

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#include "cmd.h"
+
+#define MEM_NAME	"fake_kernel_memory"
+#define MEM_SIZE	(2 << 20)
+#define PAGE		4096
+#define UNUSED		0xa5
+
+struct fake fake;
+
+int fake_setup(void **state)
+{
+	int fd;
+
+	memset(&fake, 0, sizeof(fake));
+	fd = memfd_create(MEM_NAME, 0);
+	if (fd < 0 || ftruncate(fd, MEM_SIZE))
+		return -1;
+	fake.mem = mmap(NULL, MEM_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			0);
+	if (fake.mem == MAP_FAILED)
+		return -1;
+
+	fake.ctx.vctx.context.device = &fake.device;
+	fake.ctx.vctx.context.cmd_fd = fd;
+	fake.ctx.vctx.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	fake.ctx.max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+	pthread_mutex_init(&fake.ctx.qp_mutex, NULL);
+	fake.pd.context = &fake.ctx.vctx.context;
+	fake.num = 16;
+	fake.depth = 8;
+	fake.flags = VIRTIO_ROCE_QUEUE_DOORBELL;
+	return 0;
+}
+
+int fake_teardown(void **state)
+{
+	pthread_mutex_destroy(&fake.ctx.qp_mutex);
+	munmap(fake.mem, MEM_SIZE);
+	return close(fake.ctx.vctx.context.cmd_fd);
+}
+
+/*
+ * Give out whole pages, of which only the first @len bytes may be touched.  The
+ * page behind them keeps mappings from being joined.
+ */
+static uint8_t *give(__u64 *offset, __u32 *size, size_t len)
+{
+	uint8_t *p = fake.mem + fake.mem_used;
+
+	*offset = fake.mem_used;
+	*size = (len + PAGE - 1) / PAGE * PAGE;
+	fake.mem_used += *size + PAGE;
+	assert_true(fake.mem_used <= MEM_SIZE);
+	memset(p, 0, len);
+	memset(p + len, UNUSED, *size - len);
+	return p;
+}
+
+static size_t avail_size(const struct virtio_roce_queue *info)
+{
+	return offsetof(struct vring_avail, ring[info->num]) + 2;
+}
+
+static size_t used_size(const struct virtio_roce_queue *info)
+{
+	return offsetof(struct vring_used, ring[info->num]) + 2;
+}
+
+static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
+			   uint32_t stride)
+{
+	memset(vq, 0, sizeof(*vq));
+	vq->info.num = fake.num;
+	vq->info.depth = fake.depth;
+	vq->info.stride = stride;
+	vq->info.flags = fake.flags;
+	vq->slots = give(&vq->info.slots_offset, &vq->info.slots_len,
+			 fake.depth * stride);
+	vq->avail = (void *)give(&vq->info.avail_offset, &vq->info.avail_len,
+				 avail_size(&vq->info));
+	vq->used = (void *)give(&vq->info.used_offset, &vq->info.used_len,
+				used_size(&vq->info));
+	if (fake.flags & VIRTIO_ROCE_QUEUE_DOORBELL) {
+		vq->info.doorbell_pos = 16;
+		vq->info.doorbell_value = 0x1234;
+		vq->doorbell = (void *)(give(&vq->info.doorbell_offset,
+					     &vq->info.doorbell_len, PAGE) +
+					vq->info.doorbell_pos);
+	}
+	*info = vq->info;
+	if (fake.break_info)
+		fake.break_info(info);
+}
+
+static void check_unused(const uint8_t *p, size_t len, uint32_t size)
+{
+	for (; len < size; len++)
+		assert_int_equal(p[len], UNUSED);
+}
+
+/* The provider stayed inside of the queue. */
+static void fake_vq_check(const struct fake_vq *vq)
+{
+	check_unused(vq->slots, vq->info.depth * vq->info.stride,
+		     vq->info.slots_len);
+	check_unused((uint8_t *)vq->avail, avail_size(&vq->info),
+		     vq->info.avail_len);
+	check_unused((uint8_t *)vq->used, used_size(&vq->info),
+		     vq->info.used_len);
+}
+
+/* What the provider calls in libibverbs */
+
+int ibv_cmd_create_cq_ex(struct ibv_context *context,
+			 const struct ibv_cq_init_attr_ex *cq_attr,
+			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
+			 size_t cmd_size,
+			 struct ib_uverbs_ex_create_cq_resp *resp,
+			 size_t resp_size, uint32_t cmd_flags)
+{
+	struct uvirtio_roce_create_cq_resp *r =
+		container_of(resp, struct uvirtio_roce_create_cq_resp,
+			     ibv_resp);
+	uint32_t i;
+
+	if (fake.fail)
+		return fake.fail;
+
+	assert_int_equal(resp_size, sizeof(*r));
+	fake_vq_create(&fake.cq, &r->drv_payload.cq,
+		       sizeof(struct virtio_rdma_cq_req));
+	r->drv_payload.cqn = TEST_CQN;
+	for (i = 0; i < fake.depth; i++)
+		fake.cq.avail->ring[i] = htole16(i);
+	fake.cq.avail->idx = htole16(fake.depth);
+
+	cq->cq.context = context;
+	cq->cq.cqe = TEST_CQE;
+	fake.cqs++;
+	return 0;
+}
+
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	assert_int_equal(cmd_size, sizeof(*cmd));
+	assert_int_equal(resp_size, sizeof(*resp));
+	cq->cqe = 2 * cqe;
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	fake.maps_at_destroy = count_maps();
+	fake_vq_check(&fake.cq);
+	fake.cqs--;
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
+			  struct ibv_qp_init_attr_ex *attr_ex,
+			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
+			  struct ib_uverbs_ex_create_qp_resp *resp,
+			  size_t resp_size)
+{
+	struct uvirtio_roce_create_qp_resp *r =
+		container_of(resp, struct uvirtio_roce_create_qp_resp,
+			     ibv_resp);
+
+	if (fake.fail)
+		return fake.fail;
+
+	assert_int_equal(resp_size, sizeof(*r));
+	fake_vq_create(&fake.sq, &r->drv_payload.sq,
+		       offsetof(struct virtio_rdma_sq_req, sg_list[TEST_SGES]));
+	fake_vq_create(&fake.rq, &r->drv_payload.rq,
+		       offsetof(struct virtio_rdma_rq_req, sg_list[TEST_SGES]));
+
+	attr_ex->cap.max_send_sge = TEST_SGES;
+	attr_ex->cap.max_recv_sge = TEST_SGES;
+	qp->qp.context = context;
+	qp->qp.pd = attr_ex->pd;
+	qp->qp.send_cq = attr_ex->send_cq;
+	qp->qp.recv_cq = attr_ex->recv_cq;
+	qp->qp.qp_type = attr_ex->qp_type;
+	qp->qp.qp_num = TEST_QPN;
+	qp->qp.state = IBV_QPS_RESET;
+	fake.qps++;
+	return 0;
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	fake_vq_check(&fake.sq);
+	fake_vq_check(&fake.rq);
+	fake.maps_at_destroy = count_maps();
+	fake.qps--;
+	return 0;
+}
+
+/* The real ibv_modify_qp() stores the new state, and so does this. */
+int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+		      int attr_mask, struct ibv_modify_qp *cmd, size_t cmd_size)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	if (attr_mask & IBV_QP_STATE)
+		qp->state = attr->qp_state;
+	return 0;
+}
+
+int ibv_cmd_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	assert_null(wr);
+	fake.send_cmds++;
+	return 0;
+}
+
+int ibv_cmd_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	assert_null(wr);
+	fake.recv_cmds++;
+	return 0;
+}
+
+void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *fmt,
+		 ...)
+{
+}
+
+/* Objects of the provider */
+
+struct virtio_roce_cq *make_cq(void)
+{
+	struct ibv_cq *ibcq;
+
+	ibcq = virtio_roce_create_cq(fake.pd.context, 5, NULL, 0);
+	assert_non_null(ibcq);
+	return to_vcq(ibcq);
+}
+
+struct virtio_roce_qp *make_qp_on(struct virtio_roce_cq *cq,
+				  enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.cap = { .max_send_wr = 5, .max_recv_wr = 5,
+			 .max_send_sge = 1, .max_recv_sge = 1,
+			 .max_inline_data = 100 },
+		.qp_type = type,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = &fake.pd,
+	};
+	struct ibv_qp *ibqp;
+
+	ibqp = virtio_roce_create_qp_ex(fake.pd.context, &attr);
+	assert_non_null(ibqp);
+	ibqp->state = IBV_QPS_RTS;
+	return to_vqp(ibqp);
+}
+
+/* A QP in RTS, on a CQ of its own. */
+struct virtio_roce_qp *make_qp(enum ibv_qp_type type)
+{
+	return make_qp_on(make_cq(), type);
+}
+
+void drop_cq(struct virtio_roce_cq *cq)
+{
+	assert_int_equal(virtio_roce_destroy_cq(&cq->vcq.cq), 0);
+}
+
+void drop_qp(struct virtio_roce_qp *qp)
+{
+	assert_int_equal(virtio_roce_destroy_qp(&qp->vqp.qp), 0);
+}
+
+void drop_qp_and_cq(struct virtio_roce_qp *qp)
+{
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+
+	drop_qp(qp);
+	drop_cq(cq);
+	/* Only our own view of the memory is left. */
+	assert_int_equal(count_maps(), 1);
+}
+
+/* The device */
+
+unsigned int fake_pending(const struct fake_vq *vq)
+{
+	uint16_t idx = __atomic_load_n((uint16_t *)&vq->avail->idx,
+				       __ATOMIC_ACQUIRE);
+
+	return (uint16_t)(le16toh(idx) - vq->taken);
+}
+
+static uint32_t fake_take_slot(struct fake_vq *vq)
+{
+	uint32_t slot;
+
+	assert_true(fake_pending(vq));
+	slot = le16toh(vq->avail->ring[vq->taken % vq->info.num]);
+	assert_true(slot < vq->info.depth);
+	vq->taken++;
+	return slot;
+}
+
+void *fake_take(struct fake_vq *vq)
+{
+	return vq->slots + fake_take_slot(vq) * vq->info.stride;
+}
+
+void fake_use(struct fake_vq *vq, uint32_t slot)
+{
+	uint16_t idx = le16toh(vq->used->idx);
+
+	vq->used->ring[idx % vq->info.num].id = htole32(slot);
+	__atomic_store_n((uint16_t *)&vq->used->idx, htole16(idx + 1),
+			 __ATOMIC_RELEASE);
+}
+
+/* Use the oldest slot of a work queue up, taken or not. */
+void fake_use_next(struct fake_vq *vq)
+{
+	fake_use(vq, le16toh(vq->used->idx) % vq->info.depth);
+}
+
+struct virtio_rdma_cq_req *fake_complete_begin(void)
+{
+	struct virtio_rdma_cq_req *cqe = fake_take(&fake.cq);
+
+	memset(cqe, 0, sizeof(*cqe));
+	return cqe;
+}
+
+void fake_complete_end(void)
+{
+	uint16_t pos = fake.cq.taken - 1;
+
+	fake_use(&fake.cq,
+		 le16toh(fake.cq.avail->ring[pos % fake.cq.info.num]));
+}
+
+void fake_complete(uint64_t wr_id, uint32_t qpn)
+{
+	struct virtio_rdma_cq_req *cqe = fake_complete_begin();
+
+	cqe->wr_id = htole64(wr_id);
+	cqe->qp_num = htole32(qpn);
+	fake_complete_end();
+}
+
+/* Mappings of this process */
+
+unsigned int count_maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+	char line[512];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, MEM_NAME);
+	fclose(f);
+	return n;
+}
+
+bool is_writable(const void *addr)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	bool writable = false;
+	char line[512];
+	char perms[8];
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %7s", &start, &end, perms) == 3 &&
+		    (uintptr_t)addr >= start && (uintptr_t)addr < end)
+			writable = perms[1] == 'w';
+	fclose(f);
+	return writable;
+}

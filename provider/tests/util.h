@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A kernel driver and a device for the provider's tests.
+ *
+ * The uverbs commands of libibverbs are replaced: they "create" queues in a
+ * file, which the provider maps as it maps kernel memory, and which the tests
+ * see as the device does.
+ */
+#ifndef VIRTIO_ROCE_TEST_UTIL_H
+#define VIRTIO_ROCE_TEST_UTIL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "virtio_roce.h"
+
+#define TEST_QPN	7
+#define TEST_CQN	3
+#define TEST_CQE	24
+#define TEST_SGES	3
+
+/* A test with a kernel and a device of its own. */
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
+
+/**
+ * struct fake_vq - a virtqueue as the device sees it
+ * @info: what the kernel tells about it
+ * @slots: slots
+ * @avail: available ring
+ * @used: used ring
+ * @doorbell: doorbell register
+ * @taken: available entries that the device has taken
+ */
+struct fake_vq {
+	struct virtio_roce_queue info;
+	uint8_t *slots;
+	struct vring_avail *avail;
+	struct vring_used *used;
+	uint16_t *doorbell;
+	uint16_t taken;
+};
+
+/**
+ * struct fake - kernel and device
+ * @device: a device
+ * @ctx: it, open
+ * @pd: a protection domain
+ * @mem: the file, mapped
+ * @mem_used: how much of it is given out
+ * @num: entries of a ring
+ * @depth: slots of a queue
+ * @flags: of each queue
+ * @sq: send queue of the last QP
+ * @rq: receive queue of the last QP
+ * @cq: the last CQ
+ * @break_info: lets a test spoil what the kernel tells about a queue
+ * @fail: errno value that commands fail with
+ * @send_cmds: POST_SEND commands
+ * @recv_cmds: POST_RECV commands
+ * @qps: QPs that exist
+ * @cqs: CQs that exist
+ * @maps_at_destroy: mappings at the time of the last command that destroyed
+ */
+struct fake {
+	struct ibv_device device;
+	struct virtio_roce_context ctx;
+	struct ibv_pd pd;
+	uint8_t *mem;
+	size_t mem_used;
+	uint32_t num;
+	uint32_t depth;
+	uint32_t flags;
+	struct fake_vq sq;
+	struct fake_vq rq;
+	struct fake_vq cq;
+	void (*break_info)(struct virtio_roce_queue *info);
+	int fail;
+	int send_cmds;
+	int recv_cmds;
+	int qps;
+	int cqs;
+	unsigned int maps_at_destroy;
+};
+
+extern struct fake fake;
+
+int fake_setup(void **state);
+int fake_teardown(void **state);
+
+struct virtio_roce_cq *make_cq(void);
+struct virtio_roce_qp *make_qp(enum ibv_qp_type type);
+struct virtio_roce_qp *make_qp_on(struct virtio_roce_cq *cq,
+				  enum ibv_qp_type type);
+void drop_cq(struct virtio_roce_cq *cq);
+void drop_qp(struct virtio_roce_qp *qp);
+void drop_qp_and_cq(struct virtio_roce_qp *qp);
+
+unsigned int fake_pending(const struct fake_vq *vq);
+void *fake_take(struct fake_vq *vq);
+void fake_use(struct fake_vq *vq, uint32_t slot);
+void fake_use_next(struct fake_vq *vq);
+void fake_complete(uint64_t wr_id, uint32_t qpn);
+struct virtio_rdma_cq_req *fake_complete_begin(void);
+void fake_complete_end(void);
+
+unsigned int count_maps(void);
+bool is_writable(const void *addr);
+
+int run_cq_tests(void);
+int run_post_tests(void);
+int run_vq_tests(void);
+
+#endif /* VIRTIO_ROCE_TEST_UTIL_H */

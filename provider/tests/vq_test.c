@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Creating, changing and destroying CQs and QPs, and the mappings behind them.
+ */
+#include <errno.h>
+
+#include <ccan/array_size.h>
+
+#include "util.h"
+
+static void creates_and_unmaps(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+
+	/* ours, three of the CQ, eight of the QP */
+	assert_int_equal(count_maps(), 1 + 3 + 4 + 4);
+	drop_qp_and_cq(qp);
+	assert_int_equal(fake.qps, 0);
+	assert_int_equal(fake.cqs, 0);
+}
+
+static void maps_no_more_than_allowed(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+
+	assert_false(is_writable(cq->vq.ring.slots));
+	assert_true(is_writable(cq->vq.ring.avail));
+	assert_false(is_writable(cq->vq.ring.used));
+	assert_null(cq->vq.doorbell);
+	assert_true(is_writable(qp->sq.ring.slots));
+	assert_true(is_writable(qp->sq.ring.avail));
+	assert_false(is_writable(qp->sq.ring.used));
+	assert_true(is_writable(qp->sq.doorbell));
+	drop_qp_and_cq(qp);
+}
+
+static void needs_no_doorbell(void **state)
+{
+	struct virtio_roce_qp *qp;
+
+	fake.flags = 0;
+	qp = make_qp(IBV_QPT_RC);
+	assert_null(qp->sq.doorbell);
+	assert_int_equal(count_maps(), 1 + 3 + 3 + 3);
+	drop_qp_and_cq(qp);
+}
+
+static void tells_what_it_got(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.cap = { .max_send_wr = 5, .max_recv_wr = 3,
+			 .max_send_sge = 2, .max_recv_sge = 1,
+			 .max_inline_data = 4096 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *ibqp;
+
+	ibqp = virtio_roce_create_qp(&fake.pd, &attr);
+	assert_non_null(ibqp);
+	/* More than there are slots: that is between kernel and device. */
+	assert_int_equal(cq->vcq.cq.cqe, TEST_CQE);
+	assert_int_equal(attr.cap.max_send_wr, 8);
+	assert_int_equal(attr.cap.max_recv_wr, 8);
+	assert_int_equal(attr.cap.max_send_sge, TEST_SGES);
+	assert_int_equal(attr.cap.max_recv_sge, TEST_SGES);
+	assert_int_equal(attr.cap.max_inline_data, VIRTIO_RDMA_INLINE_SIZE);
+	assert_int_equal(ibqp->qp_num, TEST_QPN);
+	/* ibv_qp_to_qp_ex() must fail on it. */
+	assert_false(to_vqp(ibqp)->vqp.comp_mask & VERBS_QP_EX);
+	drop_qp_and_cq(to_vqp(ibqp));
+}
+
+static void commands_may_fail(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = {}, *bad_recv;
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct virtio_roce_qp *qp;
+	struct ibv_wc wc;
+
+	fake.fail = ENOSPC;
+	assert_null(virtio_roce_create_cq(fake.pd.context, 1, NULL, 0));
+	assert_int_equal(errno, ENOSPC);
+	assert_null(virtio_roce_create_qp(&fake.pd, &attr));
+	assert_int_equal(errno, ENOSPC);
+	fake.fail = 0;
+
+	/* What the kernel does not destroy is of no use, but harmless. */
+	qp = make_qp_on(cq, IBV_QPT_RC);
+	fake.fail = EIO;
+	assert_int_equal(virtio_roce_destroy_qp(&qp->vqp.qp), EIO);
+	assert_int_equal(count_maps(), 1 + 3);
+	assert_int_equal(virtio_roce_post_send(&qp->vqp.qp, &send, &bad_send),
+			 ENOMEM);
+	assert_int_equal(virtio_roce_post_recv(&qp->vqp.qp, &recv, &bad_recv),
+			 ENOMEM);
+	fake.fail = 0;
+	assert_int_equal(virtio_roce_modify_qp(&qp->vqp.qp, &reset,
+					       IBV_QP_STATE), 0);
+	drop_qp(qp);
+
+	fake.fail = EIO;
+	assert_int_equal(virtio_roce_destroy_cq(&cq->vcq.cq), EIO);
+	assert_int_equal(count_maps(), 1);
+	assert_int_equal(virtio_roce_poll_cq(&cq->vcq.cq, 1, &wc), 0);
+	virtio_roce_cq_drop_qp(cq, TEST_QPN);
+	fake.fail = 0;
+	drop_cq(cq);
+}
+
+static void keeps_cq_in_use(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+	struct virtio_roce_qp *qp2 = make_qp_on(cq, IBV_QPT_RC);
+	struct ibv_wc wc;
+
+	fake_complete(1, 99);
+	assert_int_equal(virtio_roce_destroy_cq(&cq->vcq.cq), EBUSY);
+	drop_qp(qp);
+	assert_int_equal(virtio_roce_destroy_cq(&cq->vcq.cq), EBUSY);
+	assert_int_equal(virtio_roce_poll_cq(&cq->vcq.cq, 1, &wc), 1);
+	drop_qp_and_cq(qp2);
+}
+
+static void unmaps_before_it_destroys(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+
+	drop_qp(qp);
+	assert_int_equal(fake.maps_at_destroy, 1 + 3);
+	drop_cq(cq);
+	assert_int_equal(fake.maps_at_destroy, 1);
+}
+
+static void num_0(struct virtio_roce_queue *info)
+{
+	info->num = 0;
+}
+
+static void num_odd(struct virtio_roce_queue *info)
+{
+	info->num = 15;
+}
+
+static void num_large(struct virtio_roce_queue *info)
+{
+	info->num = 65536;
+	info->used_len = info->num * 8 + 6;
+	info->avail_len = info->num * 2 + 6;
+}
+
+static void depth_0(struct virtio_roce_queue *info)
+{
+	info->depth = 0;
+}
+
+static void depth_odd(struct virtio_roce_queue *info)
+{
+	info->depth = 7;
+}
+
+static void depth_above_num(struct virtio_roce_queue *info)
+{
+	info->depth = info->num * 2;
+}
+
+static void stride_small(struct virtio_roce_queue *info)
+{
+	info->stride -= 8;
+}
+
+static void stride_unaligned(struct virtio_roce_queue *info)
+{
+	info->stride += 4;
+}
+
+static void slots_small(struct virtio_roce_queue *info)
+{
+	info->slots_len = info->depth * info->stride - 1;
+}
+
+static void avail_small(struct virtio_roce_queue *info)
+{
+	info->avail_len = 4 + 2 * info->num + 1;
+}
+
+static void used_small(struct virtio_roce_queue *info)
+{
+	info->used_len = 4 + 8 * info->num + 1;
+}
+
+static void slots_nowhere(struct virtio_roce_queue *info)
+{
+	info->slots_offset = 1;
+}
+
+static void used_nowhere(struct virtio_roce_queue *info)
+{
+	info->used_offset = 1;
+}
+
+static void (*const bad_infos[])(struct virtio_roce_queue *) = {
+	num_0, num_odd, num_large, depth_0, depth_odd, depth_above_num,
+	stride_small, stride_unaligned, slots_small, avail_small, used_small,
+	slots_nowhere, used_nowhere,
+};
+
+static void refuses_bad_cqs(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_infos); i++) {
+		fake.break_info = bad_infos[i];
+		errno = 0;
+		assert_null(virtio_roce_create_cq(fake.pd.context, 5, NULL, 0));
+		assert_int_not_equal(errno, 0);
+		assert_int_equal(fake.cqs, 0);
+		assert_int_equal(count_maps(), 1);
+	}
+}
+
+static void refuses_bad_qps(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.qp_type = IBV_QPT_RC,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_infos); i++) {
+		fake.break_info = bad_infos[i];
+		errno = 0;
+		assert_null(virtio_roce_create_qp(&fake.pd, &attr));
+		assert_int_not_equal(errno, 0);
+		assert_int_equal(fake.qps, 0);
+		assert_int_equal(count_maps(), 1 + 3);
+	}
+	fake.break_info = NULL;
+	drop_cq(cq);
+}
+
+static void break_rq(struct virtio_roce_queue *info)
+{
+	static unsigned int calls;
+
+	if (calls++ % 2)
+		info->doorbell_offset = 1;
+}
+
+static void unmaps_sq_without_rq(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.qp_type = IBV_QPT_RC,
+	};
+
+	fake.break_info = break_rq;
+	assert_null(virtio_roce_create_qp(&fake.pd, &attr));
+	assert_int_equal(count_maps(), 1 + 3);
+	fake.break_info = NULL;
+	drop_cq(cq);
+}
+
+static void doorbell_odd(struct virtio_roce_queue *info)
+{
+	info->doorbell_pos = 1;
+}
+
+static void doorbell_outside(struct virtio_roce_queue *info)
+{
+	info->doorbell_pos = info->doorbell_len;
+}
+
+static void doorbell_nowhere(struct virtio_roce_queue *info)
+{
+	info->doorbell_offset = 1;
+}
+
+static void refuses_bad_doorbells(void **state)
+{
+	void (*const bad[])(struct virtio_roce_queue *) = {
+		doorbell_odd, doorbell_outside, doorbell_nowhere,
+	};
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.qp_type = IBV_QPT_RC,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		fake.break_info = bad[i];
+		assert_null(virtio_roce_create_qp(&fake.pd, &attr));
+		assert_int_equal(count_maps(), 1 + 3);
+	}
+	fake.break_info = NULL;
+	drop_cq(cq);
+}
+
+static void refuses_unknown_cq_attributes(void **state)
+{
+	struct ibv_cq_init_attr_ex attrs[] = {
+		{ .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP },
+		{ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD },
+		{ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		  .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		errno = 0;
+		assert_null(virtio_roce_create_cq_ex(fake.pd.context,
+						     &attrs[i]));
+		assert_int_equal(errno, EOPNOTSUPP);
+	}
+}
+
+static void takes_known_cq_attributes(void **state)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *ex;
+
+	ex = virtio_roce_create_cq_ex(fake.pd.context, &attr);
+	assert_non_null(ex);
+	drop_cq(to_vcq_ex(ex));
+}
+
+static void refuses_unknown_qp_attributes(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_srq srq = {};
+	struct ibv_qp_init_attr_ex attrs[] = {
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		  .qp_type = IBV_QPT_UD },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  .qp_type = IBV_QPT_RC,
+		  .send_ops_flags = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  .qp_type = IBV_QPT_UC,
+		  .send_ops_flags = IBV_QP_EX_WITH_RDMA_READ },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  .qp_type = IBV_QPT_UD,
+		  .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD, .qp_type = IBV_QPT_RC,
+		  .srq = &srq },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		  .qp_type = IBV_QPT_UD,
+		  .create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		attrs[i].pd = &fake.pd;
+		attrs[i].send_cq = &cq->vcq.cq;
+		attrs[i].recv_cq = &cq->vcq.cq;
+		errno = 0;
+		assert_null(virtio_roce_create_qp_ex(fake.pd.context,
+						     &attrs[i]));
+		assert_int_equal(errno, EOPNOTSUPP);
+	}
+	drop_cq(cq);
+}
+
+/* What the mask does not name may be anything. */
+static void takes_known_qp_attributes(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp_init_attr_ex attrs[] = {
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD,
+		  .create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS },
+	};
+	struct ibv_qp *ibqp;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		attrs[i].pd = &fake.pd;
+		attrs[i].qp_type = IBV_QPT_RC;
+		attrs[i].send_cq = &cq->vcq.cq;
+		attrs[i].recv_cq = &cq->vcq.cq;
+		ibqp = virtio_roce_create_qp_ex(fake.pd.context, &attrs[i]);
+		assert_non_null(ibqp);
+		drop_qp(to_vqp(ibqp));
+	}
+	drop_cq(cq);
+}
+
+static void knows_send_ops(void **state)
+{
+	uint64_t send = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	uint64_t write = IBV_QP_EX_WITH_RDMA_WRITE |
+			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+
+	assert_int_equal(virtio_roce_send_ops(IBV_QPT_RC),
+			 send | write | IBV_QP_EX_WITH_RDMA_READ);
+	assert_int_equal(virtio_roce_send_ops(IBV_QPT_UC), send | write);
+	assert_int_equal(virtio_roce_send_ops(IBV_QPT_UD), send);
+	assert_int_equal(virtio_roce_send_ops(IBV_QPT_RAW_PACKET), 0);
+	assert_int_equal(virtio_roce_send_ops(IBV_QPT_DRIVER), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	TEST(creates_and_unmaps),
+	TEST(maps_no_more_than_allowed),
+	TEST(needs_no_doorbell),
+	TEST(tells_what_it_got),
+	TEST(commands_may_fail),
+	TEST(keeps_cq_in_use),
+	TEST(unmaps_before_it_destroys),
+	TEST(refuses_bad_cqs),
+	TEST(refuses_bad_qps),
+	TEST(unmaps_sq_without_rq),
+	TEST(refuses_bad_doorbells),
+	TEST(refuses_unknown_cq_attributes),
+	TEST(takes_known_cq_attributes),
+	TEST(refuses_unknown_qp_attributes),
+	TEST(takes_known_qp_attributes),
+	TEST(knows_send_ops),
+};
+
+int run_vq_tests(void)
+{
+	return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * rdma-core provider for RoCE of virtio-net.
+ *
+ * Creating, changing and destroying objects is the kernel's business and goes
+ * through uverbs.  Posting and polling does not: each work queue and completion
+ * queue is a split virtqueue, of which slots, rings and doorbell are mapped.
+ *
+ *   device.c  context, device, port, PD, MR, AH
+ *   cq.c      completion queues: create, poll, translate completions
+ *   qp.c      queue pairs: create, modify, query, destroy
+ *   post.c    work requests: translate and post
+ *   vq.c      map one virtqueue, ring its doorbell
+ *   ring.h    the rings of a virtqueue
+ */
+#ifndef VIRTIO_ROCE_H
+#define VIRTIO_ROCE_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include <ccan/container_of.h>
+#include <infiniband/driver.h>
+
+#include "ring.h"
+#include "virtio_net_roce.h"
+#include "virtio_roce-abi.h"
+
+/**
+ * struct virtio_roce_context - an open device
+ * @vctx: of libibverbs
+ * @qp_mutex: orders creation and destruction of QPs, and protects the use
+ *	counts of CQs.  A QPN may be given out again as soon as its QP is
+ *	destroyed, but not before the completions of the old QP are marked.
+ * @max_inline_data: bytes that a send request can carry inline
+ */
+struct virtio_roce_context {
+	struct verbs_context vctx;
+	pthread_mutex_t qp_mutex;
+	uint32_t max_inline_data;
+};
+
+enum {
+	VQ_SLOTS,
+	VQ_AVAIL,
+	VQ_USED,
+	VQ_DOORBELL,
+	VQ_PARTS,
+};
+
+/**
+ * struct virtio_roce_vq - a mapped virtqueue
+ * @lock: protects @ring and, with it, slots and available ring
+ * @ring: its rings and slots
+ * @doorbell: register to write @doorbell_value to, NULL if there is none to map
+ * @doorbell_value: what makes the device look at this queue
+ * @parts: number of mappings
+ * @part: the mappings
+ */
+struct virtio_roce_vq {
+	pthread_spinlock_t lock;
+	struct ring ring;
+	void *doorbell;
+	uint16_t doorbell_value;
+	unsigned int parts;
+	struct {
+		void *addr;
+		size_t len;
+	} part[VQ_PARTS];
+};
+
+/**
+ * struct virtio_roce_cq - a completion queue
+ * @vcq: of libibverbs
+ * @users: number of work queues that complete to it
+ * @vq: its virtqueue; what follows is protected by its lock, too
+ * @cur: completion that is being read, NULL if none
+ * @cur_slot: slot of @cur
+ * @stale: for each slot: the completion in it is of a QP that is gone
+ * @num_stale: number of slots marked so
+ */
+struct virtio_roce_cq {
+	struct verbs_cq vcq;
+	unsigned int users;
+	struct virtio_roce_vq vq;
+	const struct virtio_rdma_cq_req *cur;
+	uint32_t cur_slot;
+	bool *stale;
+	unsigned int num_stale;
+};
+
+/**
+ * struct virtio_roce_qp - a queue pair
+ * @vqp: of libibverbs
+ * @sq: send queue
+ * @rq: receive queue
+ * @max_send_sge: scatter/gather elements of a send request
+ * @max_recv_sge: scatter/gather elements of a receive request
+ * @max_inline_data: inline bytes of a send request
+ * @wr_op: opcode of @wr_req
+ * @wr_req: request that wr_*() builds.  It and its neighbours are protected by
+ *	the lock of @sq, held from wr_start() on.
+ * @wr_err: first error since wr_start()
+ */
+struct virtio_roce_qp {
+	struct verbs_qp vqp;
+	struct virtio_roce_vq sq;
+	struct virtio_roce_vq rq;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline_data;
+	const struct send_op *wr_op;
+	struct virtio_rdma_sq_req *wr_req;
+	int wr_err;
+};
+
+/**
+ * struct virtio_roce_ah - an address handle
+ * @ah: of libibverbs
+ * @num: what the device knows it by
+ */
+struct virtio_roce_ah {
+	struct ibv_ah ah;
+	uint32_t num;
+};
+
+static inline struct virtio_roce_context *to_vctx(struct ibv_context *context)
+{
+	return container_of(context, struct virtio_roce_context, vctx.context);
+}
+
+static inline struct virtio_roce_cq *to_vcq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct virtio_roce_cq, vcq.cq);
+}
+
+static inline struct virtio_roce_cq *to_vcq_ex(struct ibv_cq_ex *cq)
+{
+	return container_of(cq, struct virtio_roce_cq, vcq.cq_ex);
+}
+
+static inline struct virtio_roce_qp *to_vqp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct virtio_roce_qp, vqp.qp);
+}
+
+static inline struct virtio_roce_qp *to_vqp_ex(struct ibv_qp_ex *qp)
+{
+	return container_of(qp, struct virtio_roce_qp, vqp.qp_ex);
+}
+
+static inline struct virtio_roce_ah *to_vah(struct ibv_ah *ah)
+{
+	return container_of(ah, struct virtio_roce_ah, ah);
+}
+
+/* vq.c */
+
+enum virtio_roce_vq_type {
+	VQ_WORK,
+	VQ_COMPLETION,
+};
+
+int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
+		       const struct virtio_roce_queue *info,
+		       enum virtio_roce_vq_type type, size_t slot_size);
+void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
+void virtio_roce_vq_free(struct virtio_roce_vq *vq);
+bool virtio_roce_vq_show(struct virtio_roce_vq *vq);
+bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);
+
+/* cq.c */
+
+struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
+				     struct ibv_comp_channel *channel,
+				     int comp_vector);
+struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
+					   struct ibv_cq_init_attr_ex *attr);
+int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe);
+int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
+int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,
+			struct ibv_wc *wc);
+void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
+void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn);
+
+/* qp.c */
+
+struct ibv_qp *virtio_roce_create_qp(struct ibv_pd *pd,
+				     struct ibv_qp_init_attr *attr);
+struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
+					struct ibv_qp_init_attr_ex *attr);
+int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+			  int attr_mask);
+int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+			 int attr_mask, struct ibv_qp_init_attr *init_attr);
+int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
+
+/* post.c */
+
+uint64_t virtio_roce_send_ops(enum ibv_qp_type type);
+void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp);
+int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			  struct ibv_send_wr **bad_wr);
+int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **bad_wr);
+
+#endif /* VIRTIO_ROCE_H */
