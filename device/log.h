@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Messages of the daemon: one line each, on standard error.
+ */
+#ifndef DEVICE_LOG_H
+#define DEVICE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARN,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG,
+};
+
+/** log_set_level() - print messages up to @level; LOG_LEVEL_INFO at start */
+void log_set_level(enum log_level level);
+
+/** log_error() - something does not work */
+void log_error(const char *fmt, ...) LOG_PRINTF(1, 2);
+
+/** log_warn() - something is not as it should be, and work goes on */
+void log_warn(const char *fmt, ...) LOG_PRINTF(1, 2);
+
+/** log_info() - what an operator wants to know */
+void log_info(const char *fmt, ...) LOG_PRINTF(1, 2);
+
+/** log_debug() - what a developer wants to know */
+void log_debug(const char *fmt, ...) LOG_PRINTF(1, 2);
+
+/**
+ * struct log_limit - what keeps a guest from filling the disk with messages
+ * @window:	second in which the present window began
+ * @count:	messages in it so far
+ *
+ * Zeroes at start.  Belongs to the object that the messages are about.
+ */
+struct log_limit {
+	uint64_t window;
+	unsigned int count;
+};
+
+/**
+ * log_limit_ok() - may one more message be printed?
+ * @limit:	limit
+ *
+ * Return: true for the first few calls in each window of time.
+ */
+bool log_limit_ok(struct log_limit *limit);
+
+#endif /* DEVICE_LOG_H */

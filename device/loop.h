@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The daemon's event loop: one thread, epoll, one-shot timers and pollers.
+ *
+ * After an event the loop calls the pollers round after round for as long as one
+ * of them finds work and for a short while beyond, then lets them ask for
+ * doorbells again and sleeps.  How short that while is depends on how soon work
+ * has come lately.
+ */
+#ifndef DEVICE_LOOP_H
+#define DEVICE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct loop;
+
+/**
+ * struct loop_fd - a file descriptor that the loop watches
+ * @fd:		the descriptor, owned by the caller
+ * @fn:		called with the epoll events that are pending
+ * @arg:	for @fn
+ */
+struct loop_fd {
+	int fd;
+	void (*fn)(void *arg, uint32_t events);
+	void *arg;
+};
+
+/**
+ * struct loop_timer - a one-shot timer, embedded in what it belongs to
+ * @fn:		called when it is due
+ * @arg:	for @fn
+ * @due:	monotonic time in ns; 0 while it is not set
+ * @slot:	of the loop
+ */
+struct loop_timer {
+	void (*fn)(void *arg);
+	void *arg;
+	uint64_t due;
+	unsigned int slot;
+};
+
+/**
+ * struct loop_poller - something that may have work without an event
+ * @poll:	do a bounded amount of work; return true if there was any
+ * @sleep:	the loop is about to sleep: ask for doorbells.  Return true if
+ *		work turned up meanwhile, and the loop stays awake
+ * @wake:	the loop is awake: doorbells are not needed
+ * @arg:	for the three
+ * @entry:	of the loop
+ */
+struct loop_poller {
+	bool (*poll)(void *arg);
+	bool (*sleep)(void *arg);
+	void (*wake)(void *arg);
+	void *arg;
+	LIST_ENTRY(loop_poller) entry;
+};
+
+/**
+ * loop_new() - make a loop
+ * @poll_us:	how long to look for work before sleeping, at most, microseconds
+ *
+ * Return: the loop, or NULL with errno set.
+ */
+struct loop *loop_new(unsigned int poll_us);
+
+/** loop_free() - free a loop; fds, timers and pollers are the callers' */
+void loop_free(struct loop *loop);
+
+/** loop_run() - run until loop_stop(); returns 0 or -errno */
+int loop_run(struct loop *loop);
+
+/** loop_stop() - make loop_run() return after the present round */
+void loop_stop(struct loop *loop);
+
+/** loop_now() - monotonic time of the present round in ns */
+uint64_t loop_now(const struct loop *loop);
+
+/**
+ * loop_fd_add() - watch a file descriptor
+ * @loop:	loop
+ * @lfd:	descriptor and callback; stays the caller's until loop_fd_del()
+ * @events:	EPOLLIN, EPOLLOUT …, level-triggered
+ *
+ * Return: 0 or -errno.
+ */
+int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events);
+
+/** loop_fd_del() - stop watching; no callback comes after it, even if pending */
+void loop_fd_del(struct loop *loop, struct loop_fd *lfd);
+
+/**
+ * loop_timer_set() - set a timer, or set it anew
+ * @loop:	loop
+ * @timer:	timer with @fn and @arg filled in and zeroes else
+ * @ns:		from now
+ */
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns);
+
+/** loop_timer_cancel() - unset a timer; harmless if it is not set */
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
+
+/** loop_poller_add() - start calling a poller */
+void loop_poller_add(struct loop *loop, struct loop_poller *poller);
+
+/** loop_poller_del() - stop calling a poller; may be called by a poller */
+void loop_poller_del(struct loop *loop, struct loop_poller *poller);
+
+#endif /* DEVICE_LOOP_H */

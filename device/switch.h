@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The learning Ethernet switch that a daemon's guests are connected to.
+ */
+#ifndef DEVICE_SWITCH_H
+#define DEVICE_SWITCH_H
+
+#include <net/ethernet.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include <linux/virtio_net.h>
+
+#include "loop.h"
+
+struct l2_switch;
+struct pcap;
+
+/**
+ * struct frame - an Ethernet frame on its way
+ * @iov:	pieces that it lies in, the sender's
+ * @iov_n:	number of them
+ * @off:	where in them it begins
+ * @len:	its bytes, ETH_HLEN at least
+ * @hdr:	what is left to be done to it: checksum, segmentation
+ * @eth:	copy of its header, the one to decide by
+ * @vlan:	VLAN that its tag names, or -1 without a tag
+ */
+struct frame {
+	const struct iovec *iov;
+	unsigned int iov_n;
+	size_t off;
+	size_t len;
+	struct virtio_net_hdr hdr;
+	struct ether_header eth;
+	int vlan;
+};
+
+/**
+ * frame_init() - look at a frame that is to be sent
+ * @frame:	filled in, with a @hdr of zeroes
+ * @iov:	pieces that the frame ends with
+ * @iov_n:	number of them
+ * @off:	bytes of them before the frame
+ * @len:	its bytes
+ *
+ * Return: 0, or -EINVAL if it is shorter than an Ethernet header or than @len.
+ */
+int frame_init(struct frame *frame, const struct iovec *iov,
+	       unsigned int iov_n, size_t off, size_t len);
+
+/**
+ * struct switch_port - what is connected to the switch
+ * @deliver:	here is a frame, valid during the call.  Must not send
+ * @flush:	no more frames for now
+ * @arg:	for the two
+ * @entry:	of the switch
+ * @fresh:	of the switch: @deliver was called since the last @flush
+ */
+struct switch_port {
+	void (*deliver)(void *arg, const struct frame *frame);
+	void (*flush)(void *arg);
+	void *arg;
+	LIST_ENTRY(switch_port) entry;
+	bool fresh;
+};
+
+/**
+ * switch_new() - make a switch without ports
+ * @loop:	event loop, for its time
+ *
+ * Return: the switch, or NULL with errno set.
+ */
+struct l2_switch *switch_new(struct loop *loop);
+
+/** switch_free() - free a switch that has no port any more */
+void switch_free(struct l2_switch *sw);
+
+/** switch_capture() - write each frame to @pcap, or to nothing if it is NULL */
+void switch_capture(struct l2_switch *sw, struct pcap *pcap);
+
+/** switch_port_add() - connect a port, with its callbacks filled in */
+void switch_port_add(struct l2_switch *sw, struct switch_port *port);
+
+/** switch_port_del() - disconnect a port and forget who is behind it */
+void switch_port_del(struct l2_switch *sw, struct switch_port *port);
+
+/**
+ * switch_send() - send a frame
+ * @sw:		switch
+ * @from:	port that it comes from
+ * @frame:	frame
+ *
+ * It goes to the port behind which its destination was seen; if that is not
+ * known, or several are meant, to all ports but @from.  Nothing is allocated.
+ */
+void switch_send(struct l2_switch *sw, struct switch_port *from,
+		 const struct frame *frame);
+
+/** switch_flush() - no more frames for now: flush the ports that got any */
+void switch_flush(struct l2_switch *sw);
+
+#endif /* DEVICE_SWITCH_H */

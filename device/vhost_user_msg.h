@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * vhost-user messages: their format, and how they come over a socket.
+ *
+ * Numbers are in the byte order of the machine.
+ */
+#ifndef DEVICE_VHOST_USER_MSG_H
+#define DEVICE_VHOST_USER_MSG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BIT(n)				(1ULL << (n))
+
+#define VU_F_PROTOCOL_FEATURES		BIT(30)
+
+#define VU_PROTOCOL_F_MQ		BIT(0)
+#define VU_PROTOCOL_F_REPLY_ACK		BIT(3)
+#define VU_PROTOCOL_F_BACKEND_REQ	BIT(5)
+#define VU_PROTOCOL_F_CONFIG		BIT(9)
+#define VU_PROTOCOL_F_RESET_DEVICE	BIT(13)
+
+enum vu_request_type {
+	VU_GET_FEATURES			= 1,
+	VU_SET_FEATURES			= 2,
+	VU_SET_OWNER			= 3,
+	VU_RESET_OWNER			= 4,
+	VU_SET_MEM_TABLE		= 5,
+	VU_SET_VRING_NUM		= 8,
+	VU_SET_VRING_ADDR		= 9,
+	VU_SET_VRING_BASE		= 10,
+	VU_GET_VRING_BASE		= 11,
+	VU_SET_VRING_KICK		= 12,
+	VU_SET_VRING_CALL		= 13,
+	VU_SET_VRING_ERR		= 14,
+	VU_GET_PROTOCOL_FEATURES	= 15,
+	VU_SET_PROTOCOL_FEATURES	= 16,
+	VU_GET_QUEUE_NUM		= 17,
+	VU_SET_VRING_ENABLE		= 18,
+	VU_SET_BACKEND_REQ_FD		= 21,
+	VU_GET_CONFIG			= 24,
+	VU_SET_CONFIG			= 25,
+	VU_RESET_DEVICE			= 34,
+};
+
+/* What we ask of QEMU, on the channel of SET_BACKEND_REQ_FD. */
+#define VU_BACKEND_CONFIG_CHANGE	2
+
+#define VU_FLAGS_VERSION_MASK		0x3
+#define VU_FLAGS_VERSION		0x1
+#define VU_FLAGS_REPLY			BIT(2)
+#define VU_FLAGS_NEED_REPLY		BIT(3)
+
+#define VU_VRING_INDEX_MASK		0xff
+#define VU_VRING_NOFD			BIT(8)
+
+#define VU_REGIONS_MAX			8
+#define VU_FDS_MAX			8
+#define VU_CONFIG_MAX			256
+
+struct vu_header {
+	uint32_t request;
+	uint32_t flags;
+	uint32_t size;
+};
+
+struct vu_vring_state {
+	uint32_t index;
+	uint32_t num;
+};
+
+struct vu_vring_addr {
+	uint32_t index;
+	uint32_t flags;
+	uint64_t desc;
+	uint64_t used;
+	uint64_t avail;
+	uint64_t log;
+};
+
+struct vu_memory_region {
+	uint64_t guest_addr;
+	uint64_t size;
+	uint64_t user_addr;
+	uint64_t offset;
+};
+
+struct vu_memory {
+	uint32_t n;
+	uint32_t padding;
+	struct vu_memory_region region[VU_REGIONS_MAX];
+};
+
+struct vu_config {
+	uint32_t offset;
+	uint32_t size;
+	uint32_t flags;
+	uint8_t data[VU_CONFIG_MAX];
+};
+
+/* Messages longer than that are none that we could know. */
+#define VU_PAYLOAD_MAX			4096
+
+/**
+ * struct vu_msg - a message being received or handled
+ * @got:	bytes of header and payload received
+ * @hdr:	header
+ * @u:		payload: request, then reply
+ * @reply_len:	bytes of the reply
+ * @fd_n:	descriptors that came along
+ * @fd_lost:	there were more of them than anybody sends
+ * @fd:		the descriptors; -1 if taken out
+ */
+struct vu_msg {
+	size_t got;
+	struct vu_header hdr;
+	union {
+		uint64_t u64;
+		struct vu_vring_state state;
+		struct vu_vring_addr addr;
+		struct vu_memory memory;
+		struct vu_config config;
+		uint8_t bytes[VU_PAYLOAD_MAX];
+	} u;
+	uint32_t reply_len;
+	unsigned int fd_n;
+	bool fd_lost;
+	int fd[VU_FDS_MAX];
+};
+
+/**
+ * vu_receive() - receive what is there of a message, and nothing behind it
+ * @fd:		socket
+ * @msg:	message, of zeroes or as an earlier call or vu_msg_done() left it
+ *
+ * Return: 1 if the message is complete, 0 if more must come, -ECONNRESET if the
+ *	   other side closed the connection, -EPROTO if what comes is no message,
+ *	   or another -errno.
+ */
+int vu_receive(int fd, struct vu_msg *msg);
+
+/** vu_msg_done() - close what descriptors are left, get ready for the next */
+void vu_msg_done(struct vu_msg *msg);
+
+/** vu_msg_reply_u64() - make @value the reply to a message */
+void vu_msg_reply_u64(struct vu_msg *msg, uint64_t value);
+
+/** vu_msg_fd() - take descriptor @i out of a message */
+int vu_msg_fd(struct vu_msg *msg, unsigned int i);
+
+/**
+ * vu_send() - send a message without descriptors
+ * @fd:		socket
+ * @hdr:	header
+ * @payload:	as many bytes as it says
+ *
+ * Return: 0 or -errno.  It does not wait for the other side.
+ */
+int vu_send(int fd, const struct vu_header *hdr, const void *payload);
+
+#endif /* DEVICE_VHOST_USER_MSG_H */
