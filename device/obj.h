@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tables of objects that the guest names by handle.
+ *
+ * A handle is index << 8 | tag.  The tag of an entry changes each time that the
+ * entry is freed and free entries are taken in the order in which they became
+ * free, so that a stale handle fails and a key of a memory region does not come
+ * back for a long time.
+ */
+#ifndef DEVICE_OBJ_H
+#define DEVICE_OBJ_H
+
+#include <stdint.h>
+
+#define OBJ_TAG_BITS	8
+#define OBJ_TABLE_MAX	(1u << (32 - OBJ_TAG_BITS))
+
+struct obj_slot;
+
+/**
+ * struct obj_table - objects of one kind of one NIC
+ * @slot:	entries
+ * @max:	number of them
+ * @used:	number of objects
+ * @head:	free entry to be taken next
+ * @tail:	free entry to be taken last
+ */
+struct obj_table {
+	struct obj_slot *slot;
+	uint32_t max;
+	uint32_t used;
+	uint32_t head;
+	uint32_t tail;
+};
+
+/**
+ * obj_table_init() - make an empty table
+ * @table:	table
+ * @max:	number of objects that it holds, 1 … OBJ_TABLE_MAX
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int obj_table_init(struct obj_table *table, uint32_t max);
+
+/** obj_table_fini() - free a table; the objects are the caller's */
+void obj_table_fini(struct obj_table *table);
+
+/**
+ * obj_add() - enter an object
+ * @table:	table
+ * @obj:	object, not NULL
+ * @handle:	set to its handle
+ *
+ * Return: 0, or -ENOSPC if the table is full.
+ */
+int obj_add(struct obj_table *table, void *obj, uint32_t *handle);
+
+/** obj_get() - the object with a handle, or NULL */
+void *obj_get(const struct obj_table *table, uint32_t handle);
+
+/** obj_at() - the object at an index, whatever its tag, or NULL */
+void *obj_at(const struct obj_table *table, uint32_t index);
+
+/** obj_del() - take out the object with a handle, which exists */
+void obj_del(struct obj_table *table, uint32_t handle);
+
+/** obj_retag() - the object with a handle, which exists, gets the tag of another */
+void obj_retag(struct obj_table *table, uint32_t handle);
+
+/** obj_index() - the index in a handle */
+static inline uint32_t obj_index(uint32_t handle)
+{
+	return handle >> OBJ_TAG_BITS;
+}
+
+#endif /* DEVICE_OBJ_H */

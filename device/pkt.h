@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What requester and responder say to each other: transport headers plus a
+ * scatter list, whether or not it ever becomes bytes on a wire.
+ */
+#ifndef DEVICE_PKT_H
+#define DEVICE_PKT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "uapi/virtio_net_roce.h"
+
+struct sg;
+
+/* The upper three bits of an opcode are the service, the others the rest. */
+#define PKT_SERVICE(opcode)	((opcode) >> 5)
+#define PKT_CODE(opcode)	((opcode) & 0x1f)
+#define PKT_OPCODE(service, code) ((service) << 5 | (code))
+
+enum pkt_service {
+	PKT_RC			= 0,
+	PKT_UC			= 1,
+	PKT_UD			= 3,
+};
+
+enum pkt_code {
+	PKT_SEND_FIRST		= 0x00,
+	PKT_SEND_MIDDLE		= 0x01,
+	PKT_SEND_LAST		= 0x02,
+	PKT_SEND_LAST_IMM	= 0x03,
+	PKT_SEND_ONLY		= 0x04,
+	PKT_SEND_ONLY_IMM	= 0x05,
+	PKT_WRITE_FIRST		= 0x06,
+	PKT_WRITE_MIDDLE	= 0x07,
+	PKT_WRITE_LAST		= 0x08,
+	PKT_WRITE_LAST_IMM	= 0x09,
+	PKT_WRITE_ONLY		= 0x0a,
+	PKT_WRITE_ONLY_IMM	= 0x0b,
+	PKT_READ_REQUEST	= 0x0c,
+	PKT_READ_FIRST		= 0x0d,
+	PKT_READ_MIDDLE		= 0x0e,
+	PKT_READ_LAST		= 0x0f,
+	PKT_READ_ONLY		= 0x10,
+	PKT_ACK			= 0x11,
+	PKT_SEND_LAST_INV	= 0x16,
+	PKT_SEND_ONLY_INV	= 0x17,
+	PKT_CODES
+};
+
+enum pkt_kind {
+	PKT_KIND_NONE,
+	PKT_KIND_SEND,
+	PKT_KIND_WRITE,
+	PKT_KIND_READ,
+	PKT_KIND_READ_RESPONSE,
+	PKT_KIND_ACK,
+};
+
+/* What the last segment of a message carries besides payload. */
+enum pkt_extra {
+	PKT_EXTRA_NONE,
+	PKT_EXTRA_IMM,
+	PKT_EXTRA_INV,
+	PKT_EXTRAS
+};
+
+/**
+ * struct pkt_op - what an opcode means, without its service
+ * @name:	for messages
+ * @kind:	what the packet is about
+ * @first:	begins a message or response
+ * @last:	ends it
+ * @imm:	carries immediate data
+ * @inv:	carries a key to invalidate
+ * @response:	goes to the requester
+ * @services:	bit mask of &enum pkt_service that know it
+ */
+struct pkt_op {
+	const char *name;
+	uint8_t kind;
+	bool first;
+	bool last;
+	bool imm;
+	bool inv;
+	bool response;
+	uint8_t services;
+};
+
+/* AETH: the syndrome's upper three bits are the type. */
+#define AETH_TYPE(syndrome)	((syndrome) & 0xe0)
+#define AETH_VALUE(syndrome)	((syndrome) & 0x1f)
+
+#define AETH_ACK		0x00
+#define AETH_RNR		0x20
+#define AETH_NAK		0x60
+#define AETH_UNLIMITED		0x1f	/* credits of an ACK: not counted */
+
+enum aeth_nak {
+	AETH_NAK_PSN		= AETH_NAK | 0,
+	AETH_NAK_INV_REQ	= AETH_NAK | 1,
+	AETH_NAK_ACCESS		= AETH_NAK | 2,
+	AETH_NAK_OP_ERR		= AETH_NAK | 3,
+};
+
+/* A wire packet of a connected QP does not tell its sender's QPN. */
+#define PKT_QPN_UNKNOWN		UINT32_MAX
+
+/**
+ * struct pkt - a packet
+ * @opcode:	BTH: service and &enum pkt_code
+ * @ack_req:	BTH: an ACK is asked for
+ * @solicited:	BTH: solicited event
+ * @psn:	BTH: PSN of the first wire packet that it stands for
+ * @npsn:	number of wire packets that it stands for
+ * @dest_qpn:	BTH: QPN that it is for
+ * @src_qpn:	DETH, and otherwise PKT_QPN_UNKNOWN from a wire
+ * @qkey:	DETH
+ * @va:		RETH: address in the responder's memory region
+ * @rkey:	RETH: its key
+ * @dmalen:	RETH: bytes
+ * @syndrome:	AETH
+ * @msn:	AETH
+ * @imm:	immediate data, as in the work request
+ * @inv_rkey:	IETH: key to invalidate
+ * @sgid:	source GID
+ * @dgid:	destination GID
+ * @av:		address vector of the sender, for the rest of the headers
+ * @len:	bytes of payload
+ * @payload:	cursor at the beginning of the payload, consumed by the
+ *		receiver; NULL if @len is 0
+ */
+struct pkt {
+	uint8_t opcode;
+	bool ack_req;
+	bool solicited;
+	uint32_t psn;
+	uint32_t npsn;
+	uint32_t dest_qpn;
+	uint32_t src_qpn;
+	uint32_t qkey;
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t dmalen;
+	uint8_t syndrome;
+	uint32_t msn;
+	__be32 imm;
+	uint32_t inv_rkey;
+	const uint8_t *sgid;
+	const uint8_t *dgid;
+	const struct virtio_rdma_ah_attr *av;
+	uint32_t len;
+	struct sg *payload;
+};
+
+/**
+ * pkt_op() - look an opcode up
+ * @opcode:	opcode, from anywhere
+ *
+ * Return: what it means, or NULL if its service does not know it.
+ */
+const struct pkt_op *pkt_op(uint8_t opcode);
+
+/**
+ * pkt_code() - the code of a segment of a SEND or WRITE, or of a READ response
+ * @kind:	&enum pkt_kind
+ * @first:	the segment is the first one
+ * @last:	it is the last one
+ * @extra:	what the message carries besides payload
+ */
+uint8_t pkt_code(enum pkt_kind kind, bool first, bool last,
+		 enum pkt_extra extra);
+
+/**
+ * pkt_fits() - is the length of a segment one that its place allows?
+ * @op:		its opcode
+ * @pkt:	packet
+ * @mtu:	path MTU, bytes
+ *
+ * All segments but the last one are full.
+ */
+bool pkt_fits(const struct pkt_op *op, const struct pkt *pkt, uint32_t mtu);
+
+/** psn_count() - number of PSNs that @len bytes take */
+static inline uint32_t psn_count(uint32_t len, uint32_t mtu)
+{
+	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
+}
+
+#define PSN_MASK		0xffffffu
+
+/** psn_diff() - how far PSN @a lies ahead of PSN @b; negative if behind */
+static inline int32_t psn_diff(uint32_t a, uint32_t b)
+{
+	uint32_t diff = (a - b) & PSN_MASK;
+
+	return diff & 0x800000 ? (int32_t)diff - 0x1000000 : (int32_t)diff;
+}
+
+#endif /* DEVICE_PKT_H */
