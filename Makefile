@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# "make demo" shows two guests talking RDMA; "make check" tests everything.
+# Both work on a fresh Debian 12 as root, and need nothing before them.
+# All that is made here lies in build/ and in a cache of the user, either of
+# which may be deleted at any time (scripts/lib.sh tells more).
+
+O := $(CURDIR)/build
+
+.PHONY: all packages modules provider device lint unit kunit guest-tests \
+	conformance fresh-build-test demo shell check clean distclean help
+
+# Targets that use the same files must not run side by side; what can run in
+# parallel does so inside the scripts.
+.NOTPARALLEL:
+
+all: modules provider device
+
+help:
+	@echo 'make             modules, provider and device daemon, into build/'
+	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
+	@echo 'make shell       the same guests, with a console to each'
+	@echo 'make check       installs packages, builds, runs all tests:'
+	@echo '                 lint unit kunit fresh-build-test guest-tests conformance'
+	@echo 'make clean       deletes build/; distclean: the cache too'
+
+packages:
+	@scripts/install-packages.sh
+
+modules:
+	@scripts/build-modules.sh guest
+
+provider:
+	@scripts/build-provider.sh
+
+device:
+	@echo '==> device daemon'
+	@$(MAKE) -s --no-print-directory -C device O=$(O)/device
+
+lint:
+	@scripts/lint.sh
+
+unit:
+	@scripts/unit.sh
+
+kunit:
+	@scripts/kunit.sh plain
+
+guest-tests: all
+	@scripts/guest-tests.sh
+
+conformance: all
+	@scripts/conformance.sh
+
+fresh-build-test:
+	@scripts/fresh-build-test.sh
+
+demo: packages all
+	@/usr/bin/python3 scripts/demo.py
+
+shell: packages all
+	@/usr/bin/python3 scripts/demo.py --shell
+
+check: packages
+	@scripts/check.sh
+
+clean:
+	rm -rf build
+
+distclean: clean
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}/virtio-net-roce"

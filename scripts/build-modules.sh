@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# build-modules.sh [--lint] KERNEL [MAKE-ARGUMENT...]
+#
+# Builds the kernel modules and prints the directory that holds them,
+# build/modules/VERSION.  KERNEL is one of
+#   guest    the kernel of the guests
+#   plain    the KUnit kernel; with it come the KUnit suites
+#   debug    the debug KUnit kernel, likewise
+# With --lint all is compiled, each time, in a place of its own.
+
+. "$(dirname "$0")/lib.sh"
+
+place=modules
+if [ "${1-}" = --lint ]; then
+	place=lint
+	shift
+fi
+case ${1-} in
+guest)
+	version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
+	kernel=/lib/modules/$version/build
+	;;
+plain|debug)
+	kernel=$("$top/scripts/kunit-kernel.sh" "$1")/tree
+	version=$(cat "$kernel/include/config/kernel.release")
+	;;
+*)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
+shift
+
+dir=$build/$place/$version
+exclusive "$place"
+[ "$place" != lint ] || rm -rf "$dir"
+step "kernel modules for $version"
+# Kbuild writes beside the sources, so it gets a copy of them.  What it wrote
+# before stays, to be built upon.
+mkdir -p "$dir"
+filters=()
+for made in '*.o' '*.ko' '*.mod' '*.mod.c' '.*.cmd' '*.a' modules.order Module.symvers; do
+	filters+=("--filter=protect $made")
+done
+cd "$top"
+rsync -rlptR --delete "${filters[@]}" Kbuild drivers include uapi kunit "$dir"
+"$top/scripts/in-tree" build make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
+echo "$dir"

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# guest-image.sh
+#
+# Makes what a guest boots, unless the cache has it, and prints two paths, a
+# line each: the directory of kernel ("vmlinuz") and disk ("disk.img"), which
+# guests must open read-only or as a snapshot, and the initramfs.
+
+. "$(dirname "$0")/lib.sh"
+
+make_disk()
+{
+	local tree=$1 version=$2 out=$3
+
+	step "guest disk"
+	cp "$tree/boot/vmlinuz-$version" "$out/vmlinuz"
+	truncate -s 3G "$out/disk.img"
+	# No journal: what a guest writes is thrown away with it.
+	mke2fs -q -t ext4 -O ^has_journal -L guest -d "$tree" "$out/disk.img"
+}
+
+# The modules that reach the disk, those that init wants besides, and all that
+# they depend on, in the order of loading.
+make_initrd()
+{
+	local tree=$1 version=$2 out=$3 file name
+	local -a members=()
+
+	step "guest initramfs"
+	"$top/scripts/in-tree" "$tree" modprobe -S "$version" -a --show-depends \
+		virtio_pci virtio_blk ext4 crc32c_generic 9p 9pnet_virtio virtio_console |
+	awk '$1 == "insmod" && !seen[$2]++ { print $2 }' > "$out/list"
+	while read -r file; do
+		name=$(basename "${file%.xz}")
+		xz -dc "$tree$file" > "$out/$name"
+		members+=("modules/$name=$out/$name")
+		echo "$name"
+	done < "$out/list" > "$out/order"
+	/usr/bin/python3 "$top/scripts/initrd.py" "$out/initrd" \
+		"modules/order=$out/order" "${members[@]}" \
+		"init=$top/scripts/guest/init" "lab/start=$top/scripts/guest/start" \
+		"lab/agent.py=$top/scripts/guest/agent.py"
+	rm "$out"/*.ko "$out/list" "$out/order"
+}
+
+tree=$("$top/scripts/trees.sh" guest)
+version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
+cached guest-disk -- make_disk "$tree" "$version"
+echo "$entry"
+cached guest-initrd "$top/scripts/initrd.py" "$top"/scripts/guest/* /bin/busybox -- \
+	make_initrd "$tree" "$version"
+echo "$entry/initrd"

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What every script here shares: progress lines, and the cache of things that
+# take long to make.
+#
+# A cache entry is a directory of the user's cache, named after what it is and
+# a hash of everything it was made from; build/ holds only symbolic links to
+# entries.  An entry is never changed after it got its name, so several
+# checkouts and several runs may share it, and both build/ and the cache may be
+# deleted at any time.
+
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+build=$top/build
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/virtio-net-roce
+
+# Progress goes to the standard error that the script began with, because some
+# scripts answer on standard output, and the makers of cache entries write both
+# into a log.
+exec {progress}>&2
+
+step_text=
+step_start=
+
+# step_end: how long the step now running took.
+step_end()
+{
+	[ -z "$step_text" ] || printf '    %s: %d s\n' "$step_text" \
+		$((SECONDS - step_start)) >&"$progress"
+	step_text=
+}
+
+# step TEXT: says what is done from here on, and how long the last step took.
+step()
+{
+	step_end
+	step_text=$1
+	step_start=$SECONDS
+	printf '==> %s\n' "$1" >&"$progress"
+}
+
+cached_tmp=
+cached_log=
+
+at_exit()
+{
+	if [ -n "$cached_tmp" ]; then
+		rm -rf --one-file-system "$cached_tmp"
+		printf '%s: failed, and ended with\n' "$cached_log" >&"$progress"
+		tail -n 40 "$cached_log" >&"$progress"
+	fi
+	step_end
+}
+trap at_exit EXIT
+
+# cached NAME INPUT... -- BUILDER ARG...
+#
+# Makes sure of a cache entry and leaves its path in $entry, and a link to it
+# in build/NAME.  The hash covers the text of the function BUILDER, ARG... and
+# each INPUT: the content where it is a file, else the string itself.
+# BUILDER is called with ARG... and an empty directory to fill, which becomes
+# the entry if BUILDER succeeds.  What it prints goes to a log in the cache.
+cached()
+{
+	local name=$1 builder lock input key
+	local -a inputs=()
+
+	shift
+	while [ "$1" != -- ]; do
+		inputs+=("$1")
+		shift
+	done
+	shift
+	builder=$1
+	shift
+
+	key=$({
+		declare -f "$builder"
+		printf '%s\n' "$@"
+		for input in "${inputs[@]}"; do
+			if [ -f "$input" ]; then
+				cat "$input"
+			else
+				printf '%s\n' "$input"
+			fi
+		done
+	} | sha256sum | cut -c1-16)
+	entry=$cache/$name-$key
+
+	if [ ! -d "$entry" ]; then
+		mkdir -p "$cache"
+		exec {lock}>"$cache/.lock-$name"
+		flock "$lock"
+		# Somebody else may have made it while we waited.
+		if [ ! -d "$entry" ]; then
+			# What a run that was killed left behind.
+			rm -rf --one-file-system "$cache/.new-$name".*
+			cached_tmp=$(mktemp -d "$cache/.new-$name.XXXXXX")
+			chmod 755 "$cached_tmp"
+			cached_log=$cache/$name.log
+			"$builder" "$@" "$cached_tmp" > "$cached_log" 2>&1
+			mv -T "$cached_tmp" "$entry"
+			cached_tmp=
+		fi
+		exec {lock}>&-
+	fi
+
+	mkdir -p "$build"
+	if [ "$(readlink "$build/$name" || true)" != "$entry" ]; then
+		ln -s "$entry" "$build/.$name.$$"
+		mv -T "$build/.$name.$$" "$build/$name"
+	fi
+}
+
+# exclusive NAME: from here to the end of the script no other run of this
+# checkout is in a part of the same name.
+exclusive()
+{
+	local lock
+
+	mkdir -p "$build"
+	exec {lock}>"$build/.lock-$1"
+	flock "$lock"
+}
+
+# record SUITE PASSED FAILED: leaves the counts for scripts/check.sh.  Fails if
+# FAILED is not zero, so it must be the last thing that a script does.
+record()
+{
+	mkdir -p "$build/results"
+	echo "$2 $3" > "$build/results/$1"
+	step_end
+	echo "$1: $2 passed, $3 failed" >&2
+	[ "$3" -eq 0 ]
+}
+
+# run_counted SUITE COMMAND...: records what the command says in its last line
+# of the form "N passed, N failed".  One that fails without saying so counts as
+# one failure.
+run_counted()
+{
+	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0
+
+	shift
+	mkdir -p "$build"
+	PYTHONUNBUFFERED=1 "$@" 2>&1 | tee "$log" || rc=$?
+	read -r passed failed < <(sed -n \
+		's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log" |
+		tail -n 1) || true
+	[ "$rc" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1
+	record "$suite" "${passed:-0}" "${failed:-1}"
+}
+
+# The address of the Debian archive that this machine uses.  It is asked for
+# at run time: which mirror it is, is nobody's business but the machine's.
+debian_mirror()
+{
+	local codename
+
+	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+	# Before the first "apt-get update" the label is not known and stays
+	# as it was asked for.
+	apt-get indextargets --format '$(SITE) $(RELEASE) $(LABEL)' \
+		'Created-By: Packages' |
+	awk -v code="$codename" '
+		($2 == code || $2 == "stable") && $3 ~ /^(Debian|\$.*)$/ && !seen++ {
+			print $1
+		}'
+}

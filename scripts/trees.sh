@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# trees.sh NAME
+#
+# Makes a Debian tree, unless the cache has it, and prints its path:
+#   base    Debian 13 (trixie) as small as it gets; the others start from it
+#   kernel  the Debian packages of one kernel version: image, headers, source
+#   qemu    QEMU 11.1 from trixie-backports, for the host (see scripts/qemu)
+#   guest   what a guest has on its disk
+#   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
+#           checkpatch.pl, and what building a kernel needs
+#   fresh   Debian 12 with the packages of packages.list and nothing else
+
+. "$(dirname "$0")/lib.sh"
+
+in_new_tree()
+{
+	local tree=$1
+
+	shift
+	"$top/scripts/in-tree" --write "$tree" "$@"
+}
+
+# install TREE PACKAGE...: what a recommendation would add, nobody here needs.
+# A file of the tree may be named relative to the tree's root.
+install()
+{
+	local tree=$1
+
+	shift
+	in_new_tree "$tree" apt-get install -q -y --no-install-recommends "$@"
+	in_new_tree "$tree" apt-get clean
+}
+
+# Packages are taken from what the file lists: one a line, "#" starts a comment.
+package_names()
+{
+	sed -e 's/#.*//' "$1" | xargs
+}
+
+bootstrap()
+{
+	local suite=$1 tree=$2
+
+	debootstrap --variant=minbase --include=ca-certificates \
+		"$suite" "$tree" "$mirror"
+	# The trees are made anew when lost, so dpkg need not wait for the
+	# disk, and nobody reads manuals in them.
+	printf '%s\n' force-unsafe-io 'path-exclude=/usr/share/doc/*' \
+		'path-exclude=/usr/share/man/*' 'path-exclude=/usr/share/locale/*' \
+		> "$tree/etc/dpkg/dpkg.cfg.d/lab"
+}
+
+make_base()
+{
+	local tree=$1
+
+	step "Debian 13 base tree (debootstrap)"
+	bootstrap trixie "$tree"
+	printf '%s\n' \
+		"deb $mirror trixie main" \
+		"deb $mirror trixie-backports main" \
+		"deb-src $mirror trixie main" > "$tree/etc/apt/sources.list"
+	in_new_tree "$tree" apt-get update -q
+}
+
+# Everything that must be of one kernel version is fetched at one time: the
+# archive may move on before the other trees are made again.
+make_kernel()
+{
+	local base=$1 dir=$2 tree=$2/tree version
+
+	step "kernel packages (image, headers, source)"
+	cp -a "$base" "$tree"
+	in_new_tree "$tree" sh -ec '
+		apt-get update -q
+		image=$(apt-cache depends linux-image-amd64 |
+			sed -n "s/^ *Depends: linux-image-//p")
+		mkdir /kernel
+		chown _apt /kernel
+		cd /kernel
+		apt-get download "linux-image-$image" "linux-headers-$image" \
+			"linux-headers-${image%-amd64}-common" \
+			"linux-kbuild-${image%-amd64}" "linux-source-${image%.*}"
+		echo "$image" > version'
+	mv "$tree"/kernel/* "$dir"
+	rm -rf --one-file-system "$tree"
+}
+
+make_qemu()
+{
+	local base=$1 packages=$2 tree=$3
+
+	step "QEMU tree"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	install "$tree" -t trixie-backports $packages
+}
+
+make_guest()
+{
+	local base=$1 kernel=$2 packages=$3 tree=$4
+
+	step "guest tree"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	mkdir "$tree/kernel"
+	cp "$kernel"/linux-image-*.deb "$tree/kernel"
+	(cd "$tree" && install "$tree" $packages ./kernel/*.deb)
+	rm -r "$tree/kernel" "$tree"/var/lib/apt/lists/*
+}
+
+make_build()
+{
+	local base=$1 kernel=$2 packages=$3 tree=$4
+
+	step "build tree"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	mkdir "$tree/kernel"
+	# The headers want the image of the same version beside them.
+	cp "$kernel"/linux-{image,headers,kbuild}-*.deb "$tree/kernel"
+	(cd "$tree" && install "$tree" $packages ./kernel/*.deb)
+	step "build tree: sources of rdma-core, checkpatch"
+	in_new_tree "$tree" sh -ec '
+		cd /usr/src
+		# The unpatched archive is enough, so the rest of the source
+		# package is not fetched.
+		apt-get --print-uris source rdma-core |
+			sed -n "s/^.\([^ ]*\). \(rdma-core_[0-9.]*\.orig\.tar\.[a-z]*\) .* SHA256:\([0-9a-f]*\)$/\1 \2 \3/p" > list
+		read -r uri file sum < list
+		/usr/lib/apt/apt-helper download-file "$uri" "$file" "SHA256:$sum"
+		tar -xf "$file"
+		rm "$file" list
+	'
+	rm -r "$tree/kernel"
+	mkdir "$tree/usr/src/checkpatch"
+	dpkg-deb --fsys-tarfile "$kernel"/linux-source-*.deb |
+		tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
+		tar -xJ --strip-components=2 -C "$tree/usr/src/checkpatch" \
+			--wildcards '*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
+			'*/scripts/const_structs.checkpatch'
+	rm -rf "$tree"/var/lib/apt/lists/*
+	in_new_tree "$tree" apt-get clean
+}
+
+make_fresh()
+{
+	local packages=$1 tree=$2
+
+	step "fresh Debian 12 tree"
+	bootstrap bookworm "$tree"
+	install "$tree" $packages
+}
+
+mirror=$(debian_mirror)
+common="$(declare -f in_new_tree install bootstrap)"
+lists=$top/scripts/trees
+
+base()
+{
+	cached tree-base "$common" -- make_base
+	base=$entry
+}
+
+kernel()
+{
+	base
+	cached kernel "$common" -- make_kernel "$base"
+	kernel=$entry
+}
+
+case ${1-} in
+base)
+	base
+	;;
+kernel)
+	kernel
+	;;
+qemu)
+	base
+	cached tree-qemu "$common" -- make_qemu "$base" \
+		"$(package_names "$lists/qemu.list")"
+	;;
+guest)
+	kernel
+	cached tree-guest "$common" "$kernel/version" -- make_guest "$base" "$kernel" \
+		"$(package_names "$lists/guest.list")"
+	;;
+build)
+	kernel
+	cached tree-build "$common" "$kernel/version" -- make_build "$base" "$kernel" \
+		"$(package_names "$lists/build.list")"
+	;;
+fresh)
+	cached tree-fresh "$common" -- make_fresh \
+		"$(package_names "$top/scripts/packages.list")"
+	;;
+*)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
+echo "$entry"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The unit tests of the daemon and of the provider.
+
+. "$(dirname "$0")/lib.sh"
+
+log=$build/unit.log
+mkdir -p "$build"
+rc=0
+step "unit tests of the device daemon"
+make -s --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
+step_end
+"$top/scripts/build-provider.sh" --test 2>&1 | tee -a "$log" || rc=1
+
+# As cmocka tells it, over all test programs.  A test that began and did not
+# end crashed; it is a failure that cmocka had no chance to report.
+begun=$(grep -c '^\[ RUN      \]' "$log" || true)
+passed=$(grep -c '^\[       OK \]' "$log" || true)
+skipped=$(sed -n 's/^\[  SKIPPED \] \(.* \)\?\([0-9]*\) test(s).*/\2/p' "$log" |
+	awk '{ n += $1 } END { print n + 0 }')
+failed=$((begun - passed - skipped))
+[ "$failed" -gt 0 ] || [ "$rc" -eq 0 ] || failed=1
+[ "$begun" -gt 0 ] || failed=1
+record unit "$passed" "$failed"
