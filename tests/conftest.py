@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Fixtures for the tests that boot guests, and their counts for "make check"."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import lab  # noqa: E402  (found by the line above)
+
+
+class _Outcomes:
+    """The outcome of each test: failed if any phase of it failed."""
+
+    def __init__(self):
+        self.of = {}
+
+    def pytest_runtest_logreport(self, report):
+        """Called for setup, call and teardown of each test."""
+        if report.failed:
+            self.of[report.nodeid] = "failed"
+        elif report.when == "call" and report.passed:
+            self.of.setdefault(report.nodeid, "passed")
+
+    def pytest_terminal_summary(self, terminalreporter):
+        """Prints the counts in the form that scripts/lib.sh looks for."""
+        outcomes = list(self.of.values())
+        terminalreporter.write_line(
+            f"{outcomes.count('passed')} passed, {outcomes.count('failed')} failed")
+
+
+def pytest_configure(config):
+    """Counts from the start."""
+    config.pluginmanager.register(_Outcomes())
+
+
+@pytest.fixture(autouse=True)
+def healthy():
+    """After each test: every daemon lives and no kernel has complained."""
+    yield
+    lab.kill_commands()
+    lab.assert_healthy()
+
+
+class _PairHolder:
+    """The pair that tests share, replaced when a test broke it."""
+
+    def __init__(self):
+        self.pair = None
+
+    def get(self):
+        """The pair, booted if there is none that works."""
+        if self.pair and not self.pair.alive():
+            broken, self.pair = self.pair, None
+            for part in (*broken.guests, broken.daemon):
+                try:
+                    part.stop()
+                except AssertionError:
+                    pass  # the test that broke it has said so
+        if not self.pair:
+            self.pair = lab.Pair().start()
+        return self.pair
+
+
+@pytest.fixture(scope="session")
+def _pair_holder():
+    holder = _PairHolder()
+    yield holder
+    if holder.pair:
+        holder.pair.stop()
+
+
+@pytest.fixture
+def pair(_pair_holder):
+    """A daemon and two guests.  Which test comes first, finds the modules not loaded."""
+    return _pair_holder.get()
+
+
+@pytest.fixture
+def rdma_pair(pair):
+    """The same with our modules loaded and addresses on the interfaces."""
+    pair.load_modules()
+    return pair

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The lab: guests, and the device daemon that they share.
+
+Used by the tests and by the demo.  Everything it starts ends with it, and
+whatever a run leaves for reading lies in build/run/<name>/.
+"""
+
+from .daemon import Daemon
+from .devices import Limits, root_port, roce_device, stream_device
+from .guest import CommandTimeout, Guest, GuestError, Result
+from .living import assert_healthy, kill_commands, stop_all
+from .pair import Pair
+
+__all__ = [
+    "CommandTimeout",
+    "Daemon",
+    "Guest",
+    "GuestError",
+    "Limits",
+    "Pair",
+    "Result",
+    "assert_healthy",
+    "kill_commands",
+    "roce_device",
+    "root_port",
+    "stop_all",
+    "stream_device",
+]

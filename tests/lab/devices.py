@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""QEMU arguments for the devices that guests get."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How large a RoCE device is; daemon and QEMU must be told the same."""
+
+    qps: int = 32
+    cqs: int = 64
+
+    @property
+    def queues(self):
+        """Virtqueues: receive, transmit, control; completion; send and receive."""
+        return 3 + self.cqs + 2 * self.qps
+
+
+def roce_properties(chardev, limits=Limits()):
+    """QMP arguments of the device that makes vhost-user-roce a PCI function."""
+    return {
+        "driver": "vhost-user-test-device-pci",
+        "chardev": chardev,
+        "virtio-id": 1,
+        "num_vqs": limits.queues,
+        "vq_size": 1024,
+        "config_size": 32,
+        "page-per-vq": True,
+    }
+
+
+def _argument(properties):
+    def text(value):
+        return {True: "on", False: "off"}.get(value, str(value)) if isinstance(value, bool) \
+            else str(value)
+
+    driver = properties.pop("driver")
+    return ",".join([driver] + [f"{key}={text(value)}" for key, value in properties.items()])
+
+
+def roce_device(socket, limits=Limits(), ident="roce0", **properties):
+    """A function served by a daemon that listens on socket.
+
+    properties are further ones of the device, bus for one.
+    """
+    properties = {**roce_properties(f"{ident}-socket", limits), "id": ident, **properties}
+    return ["-chardev", f"socket,id={ident}-socket,path={socket}",
+            "-device", _argument(properties)]
+
+
+def stream_device(socket, *, listen, mac, ident="net0", **properties):
+    """An ordinary virtio-net function, wired to another over a unix socket.
+
+    One end has listen true; it must be started first.
+    """
+    properties = {"driver": "virtio-net-pci", "netdev": ident, "mac": mac, **properties}
+    server = "on" if listen else "off"
+    return ["-netdev", f"stream,id={ident},server={server},addr.type=unix,addr.path={socket}",
+            "-device", _argument(properties)]
+
+
+def root_port(ident="port0", slot=1):
+    """A port that devices can be plugged into while the guest runs.
+
+    Its window must hold a page for each of QEMU's 1024 virtqueues, and more.
+    """
+    return ["-device", f"pcie-root-port,id={ident},chassis={slot},slot={slot},pref64-reserve=16M"]

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A guest: a QEMU process with Debian 13 in it, and commands run there.
+
+Guests run without KVM, one virtual CPU each.  The disk is the cached image
+opened as a snapshot: every guest starts from the same state and leaves none.
+"""
+
+import dataclasses
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from . import living, paths
+from .qmp import Qmp
+
+# What a healthy kernel does not say.
+KERNEL_TROUBLE = re.compile(
+    r"WARNING:|BUG:|\bOops\b|Call Trace|UBSAN:|KASAN:|KFENCE:|general protection"
+    r"|Kernel panic|INFO: possible|INFO: task |unreferenced object|refcount_t:"
+    r"|detected stall|DMA-API:|list_(add|del) corruption"
+)
+
+# What udev would load for this machine and no test needs: it takes a third of
+# the time to boot.
+IDLE_MODULES = (
+    "kvm_amd,kvm_intel,aesni_intel,ghash_clmulni_intel,sha1_ssse3,sha256_ssse3,"
+    "sha512_ssse3,crct10dif_pclmul,crc32_pclmul,iTCO_wdt,lpc_ich,pcspkr,evdev,button,"
+    "qemu_fw_cfg"
+)
+
+BOOT_TIMEOUT = 120
+
+
+class GuestError(Exception):
+    """A guest does not do what it should."""
+
+
+class CommandTimeout(GuestError):
+    """A command took too long and was killed."""
+
+
+@dataclasses.dataclass
+class Result:
+    """How a command ended; rc is negative for a signal."""
+
+    command: object
+    rc: int
+    stdout: str
+    stderr: str
+
+    def __str__(self):
+        return f"{self.command!r}: rc {self.rc}\n{self.stdout}{self.stderr}"
+
+
+class Command:
+    """A command that runs in a guest."""
+
+    def __init__(self, guest, ident, command):
+        self.guest = guest
+        self.ident = ident
+        self.command = command
+        self.pid = None
+        self.rc = None
+        self.output = {"out": "", "err": ""}
+        self.done = threading.Event()
+
+    @property
+    def stdout(self):
+        """Standard output so far."""
+        return self.output["out"]
+
+    @property
+    def stderr(self):
+        """Standard error so far."""
+        return self.output["err"]
+
+    def on_message(self, message):
+        """Called by the guest's reader."""
+        for key in self.output:
+            self.output[key] += message.get(key, "")
+        self.pid = message.get("pid", self.pid)
+        if "exit" in message:
+            self.rc = message["exit"]
+            self.done.set()
+
+    def kill(self, number=signal.SIGKILL):
+        """Sends a signal to the command and all that it started."""
+        self.guest.send(id=self.ident, kill=int(number))
+
+    def poll(self):
+        """The exit status, None while it runs."""
+        return self.rc if self.done.is_set() else None
+
+    def wait(self, timeout=60, check=False):
+        """Waits for the end.  At the timeout kills the command and raises."""
+        if not self.done.wait(timeout):
+            self.kill()
+            self.done.wait(10)
+            raise CommandTimeout(
+                f"{self.guest.name}: no end within {timeout} s: {self.command!r}\n"
+                f"{self.stdout}{self.stderr}")
+        if self.rc is None:
+            raise GuestError(f"{self.guest.name} died during {self.command!r}\n"
+                             + self.guest.console_tail())
+        result = Result(self.command, self.rc, self.stdout, self.stderr)
+        if check and result.rc != 0:
+            raise GuestError(f"{self.guest.name}: {result}")
+        return result
+
+    def wait_output(self, pattern, timeout=60):
+        """Waits until standard output matches, and returns the match."""
+        deadline = time.monotonic() + timeout
+        while True:
+            ended = self.done.is_set()
+            match = re.search(pattern, self.stdout, re.MULTILINE)
+            if match:
+                return match
+            if ended or time.monotonic() > deadline:
+                raise GuestError(f"{self.guest.name}: {self.command!r} did not say {pattern!r}:\n"
+                                 f"{self.stdout}{self.stderr}")
+            time.sleep(0.02)
+
+
+class Guest:
+    """One guest.  start() begins booting, wait_ready() ends it.
+
+    number    tells guests apart: its addresses are 10.77.0.<number>
+    devices   lists of QEMU arguments, see devices.py
+    append    more for the kernel command line
+    install   with our modules and provider; else a stock Debian
+    fds       descriptors that the arguments refer to; QEMU inherits them
+    shell     with a shell on the socket self.shell_socket
+    """
+
+    def __init__(self, name, number, devices=(), *, memory="1G", append="",
+                 install=True, fds=(), shell=False):
+        self.name = name
+        self.number = number
+        self.address = f"10.77.0.{number}"
+        self.devices = devices
+        self.memory = memory
+        self.append = append
+        self.install = install
+        self.fds = fds
+        self.shell = shell
+        self.process = None
+        self.agent = None
+        self._qmp = None
+        self._ready = threading.Event()
+        self._commands = {}
+        self._lock = threading.Lock()
+        self._kernel_lines_seen = 0
+
+    # Start and end
+
+    def start(self):
+        """Starts QEMU.  From the thread that will outlive it: QEMU dies with that."""
+        boot, initrd = paths.guest_image()
+        self.directory = paths.run_directory(self.name)
+        self.share = self.directory / "share"
+        self.share.mkdir()
+        self.console_log = self.directory / "console.log"
+        if self.install:
+            shutil.copy(paths.guest_files(), self.share / "install.tar")
+
+        sockets = paths.socket_directory()
+        self.agent_socket = sockets / f"{self.name}.agent"
+        self.qmp_socket = sockets / f"{self.name}.qmp"
+        self.shell_socket = sockets / f"{self.name}.shell"
+        for path in (self.agent_socket, self.qmp_socket, self.shell_socket):
+            path.unlink(missing_ok=True)
+
+        append = ["console=ttyS0", "root=/dev/vda", "mitigations=off", "quiet",
+                  # After a panic QEMU ends, rather than that the guest hangs.
+                  "panic=-1",
+                  # Nothing the kernel said may be overwritten before it is read.
+                  "log_buf_len=4M",
+                  f"modprobe.blacklist={IDLE_MODULES}",
+                  f"lab.name={self.name}", self.append]
+        arguments = [
+            "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", self.memory,
+            # A vhost-user device reaches the guest's memory by sharing it.
+            "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on",
+            "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
+            "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+            "-kernel", str(boot / "vmlinuz"), "-initrd", str(initrd),
+            "-drive", f"file={boot / 'disk.img'},format=raw,if=virtio,snapshot=on",
+            "-serial", f"file:{self.console_log}",
+            "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
+            "-device", "virtio-serial-pci",
+            "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",
+            "-device", "virtserialport,chardev=agent,name=lab.agent",
+            "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none",
+        ]
+        if self.shell:
+            append.append("lab.shell")
+            arguments += ["-serial", f"unix:{self.shell_socket},server=on,wait=off"]
+        for device in self.devices:
+            arguments += device
+        arguments += ["-append", " ".join(append)]
+
+        # QEMU holds some four descriptors for each queue.
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with open(self.directory / "qemu.log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", str(paths.TOP / "scripts" / "qemu"),
+                 *arguments],
+                # Ctrl-C is for us; QEMU is asked to stop in its turn.
+                start_new_session=True, pass_fds=self.fds,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        living.add(self)
+        self._ready.clear()
+        threading.Thread(target=self._read_agent, daemon=True).start()
+        return self
+
+    def wait_ready(self, timeout=BOOT_TIMEOUT):
+        """Waits until commands can be run."""
+        if not self._ready.wait(timeout) or not self.alive():
+            log = (self.directory / "qemu.log").read_text()
+            raise GuestError(f"{self.name} did not boot\n{log}{self.console_tail()}")
+        return self
+
+    def alive(self):
+        """QEMU runs and the agent is connected."""
+        return self.process is not None and self.process.poll() is None \
+            and self.agent is not None
+
+    def stop(self):
+        """Has the guest power off; kills it if it does not."""
+        if self.process is None:
+            return
+        try:
+            self.send(poweroff=True)
+            self.process.wait(20)
+        except (GuestError, OSError, subprocess.TimeoutExpired):
+            self.kill()
+        self._gone()
+
+    def kill(self):
+        """Ends QEMU at once."""
+        self.process.kill()
+        self.process.wait()
+        self._gone()
+
+    def _gone(self):
+        living.remove(self)
+        self.process = None
+        self._qmp = None
+
+    # The agent
+
+    def _connect(self):
+        """The agent's socket, or None if QEMU ended before it was there."""
+        while self.process and self.process.poll() is None:
+            agent = socket.socket(socket.AF_UNIX)
+            try:
+                agent.connect(str(self.agent_socket))
+                return agent
+            except OSError:
+                agent.close()
+                time.sleep(0.05)
+        return None
+
+    def _read_agent(self):
+        agent = self._connect()
+        if agent:
+            self.agent = agent
+            try:
+                with agent.makefile("r", encoding="utf-8") as lines:
+                    for line in lines:
+                        self._on_message(json.loads(line))
+            except (OSError, ValueError):
+                pass  # it died in the middle of a line
+        self.agent = None
+        self._ready.set()
+        with self._lock:
+            commands, self._commands = self._commands, {}
+        for command in commands.values():
+            command.done.set()
+
+    def _on_message(self, message):
+        if "ready" in message:
+            self._ready.set()
+            return
+        with self._lock:
+            command = self._commands.get(message["id"])
+            if command and "exit" in message:
+                del self._commands[message["id"]]
+        if command:
+            command.on_message(message)
+
+    def send(self, **message):
+        """One message to the agent."""
+        agent = self.agent
+        if agent is None:
+            raise GuestError(f"{self.name} is not there\n{self.console_tail()}")
+        with self._lock:
+            agent.sendall(json.dumps(message).encode() + b"\n")
+
+    # Commands
+
+    _next_ident = iter(range(1, 1 << 62))
+
+    def popen(self, command, *, env=None, stdin=""):
+        """Starts a command: a list of arguments, or a line for bash."""
+        argv = ["bash", "-c", command] if isinstance(command, str) else \
+            [os.fspath(word) for word in command]
+        started = Command(self, next(self._next_ident), command)
+        with self._lock:
+            self._commands[started.ident] = started
+        self.send(id=started.ident, run=argv, env=env or {}, stdin=stdin)
+        return started
+
+    def run(self, command, *, timeout=60, check=True, env=None, stdin=""):
+        """Runs a command to its end.  Raises if it fails, unless check is false."""
+        return self.popen(command, env=env, stdin=stdin).wait(timeout, check)
+
+    def kill_commands(self):
+        """Ends all that popen() started and that still runs."""
+        with self._lock:
+            commands = list(self._commands.values())
+        for command in commands:
+            command.kill()
+        for command in commands:
+            command.done.wait(20)
+
+    # Files.  In the guest the share is /mnt/share.
+
+    def put(self, source, name=None):
+        """Copies a file into the share and returns its path in the guest."""
+        target = self.share / (name or os.path.basename(source))
+        shutil.copy(source, target)
+        return f"/mnt/share/{target.name}"
+
+    def get(self, path):
+        """The bytes of a file of the guest."""
+        self.run(["cp", path, "/mnt/share/.get"])
+        return (self.share / ".get").read_bytes()
+
+    # QEMU
+
+    def qmp(self, command, **arguments):
+        """Executes a QMP command and returns its answer."""
+        if self._qmp is None:
+            self._qmp = Qmp(self.qmp_socket)
+        return self._qmp.command(command, **arguments)
+
+    # The kernel's log
+
+    def dmesg(self):
+        """All of it."""
+        return self.run("dmesg", timeout=30).stdout
+
+    def dmesg_tail(self, lines=40):
+        """The end of it."""
+        return "\n".join(self.dmesg().splitlines()[-lines:])
+
+    def console_tail(self, lines=40):
+        """The end of what came out of the serial console."""
+        try:
+            text = self.console_log.read_text(errors="replace")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def assert_kernel_clean(self):
+        """The kernel has not complained since this was last asked."""
+        assert self.alive(), f"{self.name} died\n{self.console_tail()}"
+        lines = self.dmesg().splitlines()
+        if len(lines) < self._kernel_lines_seen:
+            self._kernel_lines_seen = 0  # somebody cleared it
+        fresh = lines[self._kernel_lines_seen:]
+        self._kernel_lines_seen = len(lines)
+        for number, line in enumerate(fresh):
+            if KERNEL_TROUBLE.search(line):
+                context = "\n".join(fresh[max(0, number - 3):number + 40])
+                raise AssertionError(f"kernel log of {self.name}:\n{context}")
+
+    def assert_healthy(self):
+        """For living.assert_healthy()."""
+        try:
+            self.assert_kernel_clean()
+        except GuestError as error:
+            raise AssertionError(str(error)) from error
+
+    # Network and our modules
+
+    def interface(self, timeout=20):
+        """The name of the interface whose driver is virtio_net.
+
+        Waits for one, under the name that udev gives it.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            self.run("udevadm settle")
+            found = self.run(
+                "for d in /sys/class/net/*/device/driver; do"
+                " [ \"$(basename $(readlink $d))\" = virtio_net ] &&"
+                " basename ${d%/device/driver}; done; true").stdout.split()
+            if found:
+                return found[0]
+            if time.monotonic() > deadline:
+                raise GuestError(f"{self.name}: no virtio_net interface\n{self.dmesg_tail()}")
+            time.sleep(0.2)
+
+    def configure_network(self):
+        """Gives the interface the guest's address; returns its name."""
+        interface = self.interface()
+        self.run(f"ip link set {interface} up &&"
+                 f" ip addr replace {self.address}/24 dev {interface}")
+        return interface
+
+    def load_modules(self):
+        """Loads our modules, and what programs use of the RDMA stack.
+
+        The address of the interface was lost when the driver changed, so
+        this gives it again.
+        """
+        self.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
+        return self.configure_network()
+
+    def unload_modules(self):
+        """The reverse; the interface is the stock driver's again."""
+        self.run("modprobe -r virtio_roce virtio_net_roce")
+        return self.configure_network()
+
+    def rdma_device(self, timeout=20):
+        """The name of the RDMA device that our driver made."""
+        deadline = time.monotonic() + timeout
+        while True:
+            self.run("udevadm settle")
+            found = self.run(
+                "for d in /sys/class/infiniband/*; do"
+                " [ -e $d/device ] && basename $d; done; true").stdout.split()
+            if found:
+                return found[0]
+            if time.monotonic() > deadline:
+                raise GuestError(f"{self.name}: no RDMA device\n{self.dmesg_tail()}")
+            time.sleep(0.2)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""All guests and daemons that run now."""
+
+import atexit
+
+_living = []
+
+
+def add(thing):
+    """From its start on; thing has alive(), kill_commands(), assert_healthy(), stop()."""
+    _living.append(thing)
+
+
+def remove(thing):
+    """It was stopped."""
+    if thing in _living:
+        _living.remove(thing)
+
+
+def assert_healthy():
+    """No daemon has died, no guest's kernel has complained since last asked."""
+    problems = []
+    for thing in list(_living):
+        try:
+            thing.assert_healthy()
+        except AssertionError as error:
+            problems.append(str(error))
+            if not thing.alive():
+                remove(thing)  # a death is news once
+    assert not problems, "\n".join(problems)
+
+
+def kill_commands():
+    """In all guests: what a test that failed left running."""
+    for thing in list(_living):
+        if thing.alive():
+            thing.kill_commands()
+
+
+def stop_all():
+    """Guests before the daemon that they use: the reverse order of starting."""
+    for thing in reversed(list(_living)):
+        thing.stop()
+
+
+atexit.register(stop_all)

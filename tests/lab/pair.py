@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The usual arrangement: one daemon, two guests on its switch."""
+
+from .daemon import Daemon
+from .devices import Limits, roce_device
+from .guest import Guest
+
+
+class Pair:
+    """Guests a and b, and their daemon.  The modules are not loaded."""
+
+    def __init__(self, name="", *, limits=Limits(), pcap=False, daemon_arguments=(), **guest):
+        prefix = f"{name}-" if name else ""
+        self.daemon = Daemon(f"{prefix}daemon", limits=limits, pcap=pcap,
+                             arguments=daemon_arguments)
+        self.limits = limits
+        self.names = (f"{prefix}a", f"{prefix}b")
+        self.guest_arguments = guest
+
+    def start(self):
+        """Starts all, the guests side by side, and waits until they are ready."""
+        self.daemon.start()
+        self.guests = [
+            Guest(name, number, [roce_device(socket, self.limits)], **self.guest_arguments)
+            for number, (name, socket) in enumerate(zip(self.names, self.daemon.sockets), 1)
+        ]
+        self.a, self.b = self.guests
+        for guest in self.guests:
+            guest.start()
+        for guest in self.guests:
+            guest.wait_ready()
+        return self
+
+    def alive(self):
+        """All of it."""
+        return self.daemon.alive() and all(guest.alive() for guest in self.guests)
+
+    def load_modules(self):
+        """In both guests, unless they are."""
+        for guest in self.guests:
+            if guest.run("test -d /sys/module/virtio_roce", check=False).rc != 0:
+                guest.load_modules()
+
+    def stop(self):
+        """Ends all."""
+        for guest in self.guests:
+            guest.stop()
+        self.daemon.stop()

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Where things are, and how to get those made that scripts make."""
+
+import atexit
+import functools
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = TOP / "build"
+
+
+def script(name, *arguments):
+    """Runs a script of scripts/ and returns the lines that it answers."""
+    command = [str(TOP / "scripts" / name), *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def run_directory(name):
+    """An empty build/run/<name>."""
+    path = BUILD / "run" / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
+
+
+@functools.cache
+def socket_directory():
+    """For sockets: their paths are limited to 107 bytes, a checkout's are not."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+@functools.cache
+def guest_image():
+    """Directory with kernel and disk, and the initramfs."""
+    boot, initrd = script("guest-image.sh")
+    return pathlib.Path(boot), pathlib.Path(initrd)
+
+
+@functools.cache
+def guest_files():
+    """The archive of what a guest gets from us: modules and provider."""
+    return pathlib.Path(script("guest-files.sh")[0])

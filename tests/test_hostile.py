@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A process that abuses what is mapped to it harms nobody but itself."""
+
+import pathlib
+import re
+import signal
+
+import pytest
+
+import lab
+from lab import paths
+from lab.pingpong import PingPong, pingpong
+
+PROGRAM = pathlib.Path(__file__).parent / "guest" / "hostile.py"
+
+
+@pytest.fixture(scope="module", name="sanitized_pair")
+def _sanitized_pair():
+    """Guests on a daemon that reports the least misstep of its own."""
+    pair = lab.Pair("sanitized")
+    pair.daemon.binary = paths.BUILD / "device" / "asan" / "vhost-user-roce"
+    pair.start()
+    pair.load_modules()
+    yield pair
+    pair.stop()
+
+
+def test_garbage_in_rings_and_slots(sanitized_pair):
+    """Its QP fails; a ping-pong beside it, Ethernet and the daemon go on."""
+    a, b = sanitized_pair.guests
+    program = a.put(PROGRAM)
+    beside = PingPong(b, a, iterations=3000, events=True, validate=True)
+    for _ in range(3):
+        result = a.run(["python3", program, "garbage", a.rdma_device()], timeout=120)
+        assert "QPs failed" in result.stdout, str(result)
+    beside.wait(300)
+    a.run(["ping", "-c", "2", b.address])
+    pingpong(a, b, iterations=200)
+
+
+def test_only_own_pieces_can_be_mapped(sanitized_pair):
+    """No offset of the device file gives more than the provider maps."""
+    guest = sanitized_pair.a
+    program = guest.put(PROGRAM)
+    result = guest.run(["python3", program, "probe", guest.rdma_device()], timeout=300)
+    match = re.search(r"mapped (\d+) known (\d+) extra (.*) writable (.*) descriptors (.*)",
+                      result.stdout)
+    assert match, str(result)
+    assert int(match[1]) >= int(match[2]) > 8, str(result)
+    assert (match[3], match[4], match[5]) == ("[]", "[]", "[]"), str(result)
+
+
+def test_mappings_kept_after_destruction(sanitized_pair):
+    """Rings that a process can still reach are not given to another one."""
+    a, b = sanitized_pair.guests
+    program = a.put(PROGRAM)
+    before = a.run("rdma resource show").stdout
+    # Three of them in a row: with numbers in turn, some ring would be met again.
+    hostile = [a.popen(["python3", program, "keep", a.rdma_device()]) for _ in range(3)]
+    for command in hostile:
+        command.wait_output(r"kept [1-9]")
+    for number in range(40):
+        pingpong(b, a, iterations=50, validate=True, events=number % 2 == 0)
+    assert all(command.poll() is None for command in hostile), "they ended too early"
+    for command in hostile:
+        command.kill(signal.SIGTERM)
+        assert "done" in command.wait(60, check=True).stdout
+    assert a.run("rdma resource show").stdout == before
+    # All numbers are free again: as many QPs as there are can be made.
+    for _ in range(2):
+        count = a.run(["python3", program, "fill", a.rdma_device()]).stdout
+        assert int(count) == sanitized_pair.limits.qps - 2, count
+
+
+def test_killed_at_any_moment(sanitized_pair):
+    """Processes that die while they write garbage leave the device as it was."""
+    guest = sanitized_pair.a
+    program = guest.put(PROGRAM)
+    before = guest.run("rdma resource show").stdout
+    guest.run("for i in $(seq 10); do"
+              f" timeout -s KILL $((i / 4)).$((i * 7 % 10)) python3 {program} garbage"
+              f" {guest.rdma_device()}; done; true", timeout=120)
+    assert guest.run("rdma resource show").stdout == before
+    pingpong(sanitized_pair.b, guest, iterations=200)

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the kernel does with the device: connection manager, NVMe over RDMA.
+
+One guest is the target, the other one its host.  The kernel's log is looked at
+after each test, see conftest.py.
+"""
+
+import re
+import time
+
+import pytest
+
+import lab
+from lab.pingpong import PingPong
+
+NQN = "lab"
+NVME_PORT = 4420
+DEVICE = "/dev/nvme0n1"
+
+TARGET = f"""
+set -e
+modprobe -a null_blk nvmet-rdma
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+cd /sys/kernel/config
+mkdir nullb/lab
+echo 512 > nullb/lab/size
+echo 4096 > nullb/lab/blocksize
+echo 1 > nullb/lab/memory_backed
+echo 1 > nullb/lab/power
+cd nvmet
+mkdir subsystems/{NQN} subsystems/{NQN}/namespaces/1 ports/1
+echo 1 > subsystems/{NQN}/attr_allow_any_host
+echo /dev/lab > subsystems/{NQN}/namespaces/1/device_path
+echo 1 > subsystems/{NQN}/namespaces/1/enable
+echo rdma > ports/1/addr_trtype
+echo ipv4 > ports/1/addr_adrfam
+echo ADDRESS > ports/1/addr_traddr
+echo {NVME_PORT} > ports/1/addr_trsvcid
+ln -s $PWD/subsystems/{NQN} ports/1/subsystems/{NQN}
+"""
+
+TARGET_END = f"""
+cd /sys/kernel/config/nvmet
+rm -f ports/1/subsystems/{NQN}
+rmdir ports/1 subsystems/{NQN}/namespaces/1 subsystems/{NQN}
+rmdir ../nullb/lab
+modprobe -r nvmet-rdma null_blk
+"""
+
+
+@pytest.fixture(scope="module")
+def consumers():
+    """A pair with QPs enough for 50 connections and more at a time."""
+    pair = lab.Pair("consumers", limits=lab.Limits(qps=128, cqs=192)).start()
+    pair.load_modules()
+    yield pair
+    pair.stop()
+
+
+def resources(guest):
+    """What the kernel counts for our device, without CQs: the core keeps those of NVMe."""
+    return re.sub(r"^\d+: | cq \d+", "", guest.run("rdma resource show").stdout.strip())
+
+
+def settled_resources(guest, wanted, timeout=30):
+    """The same, once what was in use for the last test has gone."""
+    deadline = time.monotonic() + timeout
+    while resources(guest) != wanted and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return resources(guest)
+
+
+def wait_listening(guest):
+    """A server of the connection manager waits for clients."""
+    guest.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
+              " exit; sleep 0.1; done; exit 1")
+
+
+# Connection manager
+
+@pytest.fixture
+def rping_server(consumers):
+    """rping in guest b, serving any number of clients; nothing remains of them."""
+    before = [resources(guest) for guest in consumers.guests]
+    server = consumers.b.popen(["rping", "-s", "-P", "-a", consumers.b.address])
+    wait_listening(consumers.b)
+    yield consumers.b.address
+    server.kill()
+    server.wait(20)
+    for guest, wanted in zip(consumers.guests, before):
+        assert settled_resources(guest, wanted) == wanted
+
+
+def test_rping_contents(consumers, rping_server):
+    """SEND, WRITE and READ by turns, contents compared, up to the size rping has."""
+    for size in (64, 4096, 65535):
+        consumers.a.run(["rping", "-c", "-a", rping_server, "-C", "200", "-S", str(size), "-V"])
+
+
+def test_rping_in_a_row(consumers, rping_server):
+    """1000 connections, each made, used and ended."""
+    for _ in range(10):
+        consumers.a.run(f"for i in $(seq 100); do rping -c -a {rping_server} -C 1 || exit 1; done",
+                        timeout=300)
+
+
+def test_rping_at_once(consumers, rping_server):
+    """50 connections at the same time."""
+    consumers.a.run(
+        f"for i in $(seq 50); do rping -c -a {rping_server} -C 20 -V > /dev/null &"
+        " clients+=($!); done; for i in ${clients[@]}; do wait $i || exit 1; done",
+        timeout=300)
+
+
+@pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
+def test_cm_programs(consumers, program):
+    """Many connections of one program, contents by the program."""
+    arguments = ["-c", "20", "-C", "20", "-S", "1000"]
+    server = consumers.b.popen([program, "-b", consumers.b.address, *arguments])
+    wait_listening(consumers.b)
+    client = consumers.a.run([program, "-s", consumers.b.address, *arguments])
+    result = server.wait(60, check=True)
+    for output in (client.stdout, result.stdout):
+        assert "return status 0" in output
+
+
+def test_multicast_is_refused(consumers):
+    """The device has none: an error, not a program that hangs."""
+    result = consumers.a.run(["mckey", "-m", "239.1.1.1", "-b", consumers.a.address, "-C", "1"],
+                             check=False)
+    assert "RDMA_CM_EVENT_MULTICAST_ERROR" in result.stdout, str(result)
+
+
+# NVMe over RDMA
+
+@pytest.fixture(scope="module")
+def nvme_target(consumers):
+    """A subsystem in guest b, with 512 MB of memory as its namespace."""
+    consumers.b.run(TARGET.replace("ADDRESS", consumers.b.address))
+    consumers.a.run("modprobe nvme-rdma")
+    yield consumers.b
+    consumers.b.run(TARGET_END)
+
+
+def connect(guest, target, *arguments):
+    """Connects, and waits for the block device."""
+    guest.run(["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(NVME_PORT),
+               "-n", NQN, *arguments])
+    guest.run(f"for i in $(seq 100); do [ -b {DEVICE} ] && exit; sleep 0.1; done; exit 1")
+
+
+def disconnect(guest):
+    """Disconnects; the block device is gone."""
+    guest.run(["nvme", "disconnect", "-n", NQN])
+    guest.run(f"for i in $(seq 100); do [ -e {DEVICE} ] || exit 0; sleep 0.1; done; exit 1")
+
+
+@pytest.fixture
+def nvme(consumers, nvme_target):
+    """The guest that is connected to the target for the time of a test."""
+    before = resources(consumers.a)
+    connect(consumers.a, nvme_target)
+    yield consumers.a
+    consumers.a.run("umount /mnt", check=False)
+    disconnect(consumers.a)
+    assert settled_resources(consumers.a, before) == before
+
+
+def test_memory_registration_is_used(nvme):
+    """What nvme-rdma needs: regions that work requests register."""
+    regions = nvme.run("rdma resource show mr").stdout
+    assert "nvme" in regions, regions
+
+
+def test_nvme_file_system(consumers, nvme):
+    """200 MB through a file system, with Ethernet and RDMA traffic beside them."""
+    nvme.run(f"mkfs.ext4 -q {DEVICE} && mount {DEVICE} /mnt")
+    nvme.run("head -c 200M /dev/urandom > /tmp/data", timeout=120)
+    wanted = nvme.run("sha256sum < /tmp/data", timeout=120).stdout
+
+    beside = PingPong(consumers.b, consumers.a, iterations=1000000, events=True, validate=True)
+    server = consumers.b.popen("iperf3 -s -1")
+    consumers.b.run("for i in $(seq 100); do ss -ltn | grep -q :5201 && exit; sleep 0.1; done")
+    ethernet = nvme.popen(f"iperf3 -c {consumers.b.address} -t 20 -b 20M")
+    nvme.run("cp /tmp/data /mnt/data && sync", timeout=300)
+    ethernet.wait(120, check=True)
+    server.wait(60, check=True)
+    assert beside.client.poll() is None, "the ping-pong ended too early"
+    beside.kill()
+
+    nvme.run(f"umount /mnt && echo 3 > /proc/sys/vm/drop_caches && mount {DEVICE} /mnt")
+    assert nvme.run("sha256sum < /mnt/data", timeout=300).stdout == wanted
+    nvme.run(f"umount /mnt && e2fsck -fn {DEVICE} && rm /tmp/data", timeout=120)
+
+
+@pytest.mark.parametrize("size", [4096, 8192, 69632, 1 << 20])
+def test_nvme_direct(nvme, size):
+    """Without the page cache, in requests of one size: written, read, compared."""
+    count = min(64 * (1 << 20) // size, 2000)
+    nvme.run(f"head -c {size * count} /dev/urandom > /tmp/data &&"
+             f" dd if=/tmp/data of={DEVICE} bs={size} oflag=direct status=none &&"
+             f" dd if={DEVICE} bs={size} count={count} iflag=direct status=none |"
+             " cmp - /tmp/data && rm /tmp/data", timeout=300)
+
+
+def test_nvme_again_and_again(consumers, nvme_target):
+    """Connected and disconnected 20 times, half of them with requests under way."""
+    before = resources(consumers.a)
+    for cycle in range(20):
+        connect(consumers.a, nvme_target)
+        reader = None
+        if cycle % 2:
+            reader = consumers.a.popen(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct")
+            time.sleep(0.3)
+        disconnect(consumers.a)
+        if reader:
+            reader.wait(30)
+    assert settled_resources(consumers.a, before) == before
+
+
+def test_nvme_target_goes(consumers, nvme_target):
+    """The target ends all connections under load; the host finds it again."""
+    guest, link = consumers.a, f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"
+    connect(guest, nvme_target, "--reconnect-delay=1")
+    reader = guest.popen(f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct count=3000")
+    time.sleep(0.3)
+    nvme_target.run(f"rm {link}")
+    time.sleep(2)
+    nvme_target.run(f"ln -s /sys/kernel/config/nvmet/subsystems/{NQN} {link}")
+    reader.wait(120, check=True)
+    assert "Successfully reconnected" in guest.dmesg_tail(), guest.dmesg_tail()
+    guest.run(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct count=20 status=none")
+    disconnect(guest)
