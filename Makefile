@@ -21,7 +21,8 @@ help:
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
-	@echo '                 lint unit kunit fresh-build-test guest-tests conformance'
+	@echo '                 lint unit kunit fresh-build-test guest-tests'
+	@echo 'make conformance rdma-core'\''s own tests on our device; not all pass yet'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:

@@ -16,14 +16,14 @@ if make -C "$top" all; then
 else
 	record build 0 1 || true
 fi
-for target in lint unit kunit fresh-build-test guest-tests conformance; do
+for target in lint unit kunit fresh-build-test guest-tests; do
 	make -C "$top" "$target" || true
 done
 
 step_end
 passed=0
 failed=0
-for suite in build lint unit kunit fresh-build guest-tests conformance; do
+for suite in build lint unit kunit fresh-build guest-tests; do
 	if read -r good bad < "$build/results/$suite"; then
 		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"
 	else

@@ -29,11 +29,13 @@ def test_garbage_in_rings_and_slots(sanitized_pair):
     """Its QP fails; a ping-pong beside it, Ethernet and the daemon go on."""
     a, b = sanitized_pair.guests
     program = a.put(PROGRAM)
-    beside = PingPong(b, a, iterations=3000, events=True, validate=True)
+    beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
     for _ in range(3):
         result = a.run(["python3", program, "garbage", a.rdma_device()], timeout=120)
         assert "QPs failed" in result.stdout, str(result)
-    beside.wait(300)
+    for end in (beside.client, beside.server):
+        assert end.poll() is None and "invalid data" not in end.stdout, end.stdout + end.stderr
+    beside.kill()
     a.run(["ping", "-c", "2", b.address])
     pingpong(a, b, iterations=200)
 

@@ -99,7 +99,7 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
     guest, other = rdma_pair.a, rdma_pair.b
     interface = guest.interface()
     old = guest.run(f"cat /sys/class/net/{interface}/address").stdout.strip()
-    run = PingPong(other, guest, iterations=6000, events=True)
+    run = PingPong(other, guest, iterations=100000000, events=True)
 
     guest.run(f"ip link set {interface} address 52:54:00:ab:cd:ef")
     assert "52:54:00:ab:cd:ef" in guest.run(f"ip link show {interface}").stdout
@@ -117,8 +117,16 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
     guest.run(f"ip link set {interface} address {old}")
     other.run(f"ip neigh flush dev {other.interface()}")
     ping(guest, other)
-    assert run.client.poll() is None, "the ping-pong ended before it was disturbed"
-    run.wait()
+
+    assert run.client.poll() is None, run.client.stderr
+    assert run.server.poll() is None, run.server.stderr
+    # It still sends, and does not only wait.
+    counter = f"grep ^voluntary_ctxt_switches /proc/{run.client.pid}/status"
+    before = int(guest.run(counter).stdout.split()[1])
+    time.sleep(1)
+    assert int(guest.run(counter).stdout.split()[1]) > before + 10
+    run.kill()
+    pingpong(other, guest, validate=True)
 
 
 def test_killed_client_leaves_nothing(rdma_pair):
