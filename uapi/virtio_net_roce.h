@@ -114,8 +114,15 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 32 … 39: VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS */
 	VIRTIO_NET_CTRL_ROCE_ALLOC_MR		= 32,
 
+	/* 40 … 47: VIRTIO_IB_DEVICE_COUNTERS */
+	VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS	= 40,
+
+	/* 48 … 55: VIRTIO_IB_DEVICE_MCAST */
+	VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST	= 48,
+	VIRTIO_NET_CTRL_ROCE_DETACH_MCAST	= 49,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 33,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 50,
 };
 
 /**
@@ -127,6 +134,16 @@ enum virtio_net_ctrl_roce_cmd {
  *	&virtio_rdma_ack_query_device.max_fast_reg_pages,
  *	%VIRTIO_IB_QP_FAST_REG, %VIRTIO_IB_WR_LOCAL_INV,
  *	%VIRTIO_IB_WR_SEND_WITH_INV, %VIRTIO_IB_WR_REG_MR
+ * @VIRTIO_IB_DEVICE_COUNTERS: QUERY_COUNTERS
+ * @VIRTIO_IB_DEVICE_GID_VLAN: &virtio_rdma_cmd_add_gid.vlan is looked at
+ * @VIRTIO_IB_DEVICE_CQ_HOLD: a CQ may have fewer slots than completions.  The
+ *	device holds those that find no slot, and puts them into slots, in order
+ *	and without being notified, when there are some again
+ * @VIRTIO_IB_DEVICE_MCAST: datagrams to groups: ATTACH_MCAST, DETACH_MCAST,
+ *	&virtio_rdma_ack_query_device.max_mcast_grp and
+ *	&virtio_rdma_ack_query_device.max_mcast_qp_attach
+ * @VIRTIO_IB_DEVICE_FLUSH: %VIRTIO_IB_WR_FLUSH, %VIRTIO_IB_ACCESS_FLUSH_GLOBAL,
+ *	%VIRTIO_IB_ACCESS_FLUSH_PERSISTENT
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -134,6 +151,11 @@ enum virtio_net_ctrl_roce_cmd {
 enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN		= 1 << 0,
 	VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS	= 1 << 1,
+	VIRTIO_IB_DEVICE_COUNTERS		= 1 << 2,
+	VIRTIO_IB_DEVICE_GID_VLAN		= 1 << 3,
+	VIRTIO_IB_DEVICE_CQ_HOLD		= 1 << 4,
+	VIRTIO_IB_DEVICE_MCAST			= 1 << 5,
+	VIRTIO_IB_DEVICE_FLUSH			= 1 << 6,
 };
 
 /**
@@ -147,7 +169,8 @@ enum virtio_ib_device_cap {
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
  * @max_sge_rd: scatter/gather elements of an RDMA READ request
- * @max_cqe: completions that one CQ holds; never more than its virtqueue's size
+ * @max_cqe: completions that one CQ holds; never more than its virtqueue's size,
+ *	but with %VIRTIO_IB_DEVICE_CQ_HOLD
  * @max_mr: number of memory regions
  * @max_pd: number of protection domains
  * @max_qp_rd_atom: RDMA READs that a QP serves at a time as responder
@@ -157,6 +180,9 @@ enum virtio_ib_device_cap {
  * @padding: zero
  * @max_fast_reg_pages: pages that a memory region of ALLOC_MR takes at most;
  *	zero without %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
+ * @max_mcast_grp: multicast groups that QPs are attached to at a time; zero
+ *	without %VIRTIO_IB_DEVICE_MCAST
+ * @max_mcast_qp_attach: QPs attached to one of them; zero without it
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_device {
@@ -177,14 +203,17 @@ struct virtio_rdma_ack_query_device {
 	__u8 local_ca_ack_delay;
 	__u8 padding[3];
 	__le32 max_fast_reg_pages;
-	__le32 reserved[13];
+	__le32 max_mcast_grp;
+	__le32 max_mcast_qp_attach;
+	__le32 reserved[11];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, hw_ver, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, local_ca_ack_delay, 68);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_fast_reg_pages, 72);
-VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 76);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_mcast_grp, 76);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 84);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -203,6 +232,10 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_port, 32);
 /**
  * struct virtio_rdma_cmd_create_cq - request of CREATE_CQ
  * @cqe: completions that the CQ shall hold
+ *
+ * The driver makes as many slots available, or as many as the virtqueue takes,
+ * before a QP completes to the CQ.  With %VIRTIO_IB_DEVICE_CQ_HOLD any CQ holds
+ * &virtio_rdma_ack_query_device.max_cqe completions, whatever @cqe is.
  */
 struct virtio_rdma_cmd_create_cq {
 	__le32 cqe;
@@ -255,13 +288,19 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_pd, 4);
  * @VIRTIO_IB_ACCESS_LOCAL_WRITE: the device may write to it for its own QPs
  * @VIRTIO_IB_ACCESS_REMOTE_WRITE: a peer may write to it
  * @VIRTIO_IB_ACCESS_REMOTE_READ: a peer may read from it
+ * @VIRTIO_IB_ACCESS_FLUSH_GLOBAL: a peer may have data made visible
+ * @VIRTIO_IB_ACCESS_FLUSH_PERSISTENT: a peer may have data made persistent; a
+ *	device refuses it of a memory region that is not persistent memory
  *
+ * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH.
  * Reading for a QP of the same protection domain is always granted.
  */
 enum virtio_ib_access_flags {
 	VIRTIO_IB_ACCESS_LOCAL_WRITE		= 1 << 0,
 	VIRTIO_IB_ACCESS_REMOTE_WRITE		= 1 << 1,
 	VIRTIO_IB_ACCESS_REMOTE_READ		= 1 << 2,
+	VIRTIO_IB_ACCESS_FLUSH_GLOBAL		= 1 << 3,
+	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT	= 1 << 4,
 };
 
 /**
@@ -705,16 +744,24 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_ah, 8);
 /**
  * struct virtio_rdma_cmd_add_gid - request of ADD_GID (no response)
  * @index: entry of the GID table
+ * @vlan: %VIRTIO_RDMA_GID_TAGGED and the VLAN's number if packets of this GID
+ *	have a tag, else zero; zero, and not looked at, without
+ *	%VIRTIO_IB_DEVICE_GID_VLAN
  * @padding: zero
  * @gid: the GID; an IPv4 address is mapped into IPv6
  */
 struct virtio_rdma_cmd_add_gid {
 	__le16 index;
-	__le16 padding[3];
+	__le16 vlan;
+	__le16 padding[2];
 	__u8 gid[16];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_add_gid, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_add_gid, gid, 8);
+
+#define VIRTIO_RDMA_GID_TAGGED		0x8000
+#define VIRTIO_RDMA_GID_VLAN_MASK	0x0fff
 
 /**
  * struct virtio_rdma_cmd_del_gid - request of DEL_GID (no response)
@@ -752,6 +799,108 @@ struct virtio_rdma_cmd_req_notify {
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_req_notify, 8);
 
+/**
+ * enum virtio_rdma_counter - what is counted, since the device was made
+ * @VIRTIO_RDMA_CNT_SENT_PKTS: packets sent; between guests of one host a packet
+ *	may be longer than the path MTU
+ * @VIRTIO_RDMA_CNT_RCVD_PKTS: packets received, good ones
+ * @VIRTIO_RDMA_CNT_SENT_BYTES: their payload
+ * @VIRTIO_RDMA_CNT_RCVD_BYTES: their payload
+ * @VIRTIO_RDMA_CNT_SENDS: requests SEND that were sent to their end
+ * @VIRTIO_RDMA_CNT_WRITES: the same of RDMA WRITE
+ * @VIRTIO_RDMA_CNT_READS: the same of RDMA READ
+ * @VIRTIO_RDMA_CNT_RECVS: receive requests completed with success
+ * @VIRTIO_RDMA_CNT_DUP_REQUEST: requests that had been carried out before
+ * @VIRTIO_RDMA_CNT_OUT_OF_SEQ: requests ahead of the PSN expected
+ * @VIRTIO_RDMA_CNT_RCVD_RNR: RNR NAKs received
+ * @VIRTIO_RDMA_CNT_SENT_RNR: RNR NAKs sent
+ * @VIRTIO_RDMA_CNT_RCVD_SEQ_NAK: NAKs received that report a sequence error
+ * @VIRTIO_RDMA_CNT_ACK_DEFERRED: requests whose ACK waited for one to come
+ * @VIRTIO_RDMA_CNT_RETRY: times that a requester went back to send again
+ * @VIRTIO_RDMA_CNT_TIMEOUT: times that it did because no ACK had come
+ * @VIRTIO_RDMA_CNT_RETRY_EXCEEDED: requests that failed with RETRY_EXC_ERR
+ * @VIRTIO_RDMA_CNT_RNR_EXCEEDED: requests that failed with RNR_RETRY_EXC_ERR
+ * @VIRTIO_RDMA_CNT_SEND_ERR: send requests completed with another error, a flush
+ *	being none
+ * @VIRTIO_RDMA_CNT_RECV_ERR: the same of receive requests
+ * @VIRTIO_RDMA_CNT_REFUSED: requests of a peer answered with a NAK that ends the
+ *	connection
+ * @VIRTIO_RDMA_CNT_RCVD_DROPPED: packets received that no QP wanted: none of the
+ *	number, in no state to, of another peer, wrong Q_Key, no receive request
+ * @VIRTIO_RDMA_CNT_RCVD_MALFORMED: packets received whose headers are wrong
+ * @VIRTIO_RDMA_CNT_RCVD_ICRC_ERR: packets received whose ICRC is wrong
+ * @VIRTIO_RDMA_CNT_SENT_DROPPED: packets that the network did not take, or that
+ *	had no way to their destination
+ * @VIRTIO_RDMA_CNT_RCVD_ECN: packets received that met congestion
+ * @VIRTIO_RDMA_CNT_SENT_CNP: congestion notification packets sent
+ * @VIRTIO_RDMA_CNT_RCVD_CNP: congestion notification packets received
+ */
+enum virtio_rdma_counter {
+	VIRTIO_RDMA_CNT_SENT_PKTS		= 0,
+	VIRTIO_RDMA_CNT_RCVD_PKTS		= 1,
+	VIRTIO_RDMA_CNT_SENT_BYTES		= 2,
+	VIRTIO_RDMA_CNT_RCVD_BYTES		= 3,
+	VIRTIO_RDMA_CNT_SENDS			= 4,
+	VIRTIO_RDMA_CNT_WRITES			= 5,
+	VIRTIO_RDMA_CNT_READS			= 6,
+	VIRTIO_RDMA_CNT_RECVS			= 7,
+	VIRTIO_RDMA_CNT_DUP_REQUEST		= 8,
+	VIRTIO_RDMA_CNT_OUT_OF_SEQ		= 9,
+	VIRTIO_RDMA_CNT_RCVD_RNR		= 10,
+	VIRTIO_RDMA_CNT_SENT_RNR		= 11,
+	VIRTIO_RDMA_CNT_RCVD_SEQ_NAK		= 12,
+	VIRTIO_RDMA_CNT_ACK_DEFERRED		= 13,
+	VIRTIO_RDMA_CNT_RETRY			= 14,
+	VIRTIO_RDMA_CNT_TIMEOUT			= 15,
+	VIRTIO_RDMA_CNT_RETRY_EXCEEDED		= 16,
+	VIRTIO_RDMA_CNT_RNR_EXCEEDED		= 17,
+	VIRTIO_RDMA_CNT_SEND_ERR		= 18,
+	VIRTIO_RDMA_CNT_RECV_ERR		= 19,
+	VIRTIO_RDMA_CNT_REFUSED			= 20,
+	VIRTIO_RDMA_CNT_RCVD_DROPPED		= 21,
+	VIRTIO_RDMA_CNT_RCVD_MALFORMED		= 22,
+	VIRTIO_RDMA_CNT_RCVD_ICRC_ERR		= 23,
+	VIRTIO_RDMA_CNT_SENT_DROPPED		= 24,
+	VIRTIO_RDMA_CNT_RCVD_ECN		= 25,
+	VIRTIO_RDMA_CNT_SENT_CNP		= 26,
+	VIRTIO_RDMA_CNT_RCVD_CNP		= 27,
+	VIRTIO_RDMA_CNT_NUM			= 28,
+};
+
+#define VIRTIO_RDMA_CNT_MAX			32
+
+/**
+ * struct virtio_rdma_ack_query_counters - response to QUERY_COUNTERS (no request)
+ * @value: by &enum virtio_rdma_counter; zero where the device counts nothing.
+ *	They never go back, nor begin anew with a reset of the function
+ */
+struct virtio_rdma_ack_query_counters {
+	__le64 value[VIRTIO_RDMA_CNT_MAX];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_counters, 256);
+
+/**
+ * struct virtio_rdma_cmd_mcast - request of ATTACH_MCAST and of DETACH_MCAST (no
+ *	response)
+ * @qpn: a UD QP
+ * @padding: zero
+ * @gid: the group: an IPv6 multicast address, or an IPv4 one mapped into IPv6
+ *
+ * Attaching a QP once more changes nothing; DESTROY_QP detaches it.
+ */
+struct virtio_rdma_cmd_mcast {
+	__le32 qpn;
+	__le32 padding;
+	__u8 gid[16];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_mcast, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
+
+/* Destination QPN of a datagram to a group. */
+#define VIRTIO_RDMA_MCAST_QPN			0xffffff
+
 /* ------------------------------------------------------------------------- */
 /* Work requests and completions                                             */
 /* ------------------------------------------------------------------------- */
@@ -768,9 +917,11 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_req_notify, 8);
  *	memory region of his invalid
  * @VIRTIO_IB_WR_REG_MR: RC, UC: give such a memory region, which is invalid,
  *	pages, rights and a key, and make it valid
+ * @VIRTIO_IB_WR_FLUSH: RC: have the peer make what was written to a memory
+ *	region of his visible, or persistent, before this completes
  *
- * 5 and 6 are left to atomic operations.  Those from 7 on are there with
- * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS.
+ * 5 and 6 are left to atomic operations.  Those from 7 to 9 are there with
+ * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH.
  */
 enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_RDMA_WRITE			= 0,
@@ -781,6 +932,27 @@ enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_LOCAL_INV			= 7,
 	VIRTIO_IB_WR_SEND_WITH_INV		= 8,
 	VIRTIO_IB_WR_REG_MR			= 9,
+	VIRTIO_IB_WR_FLUSH			= 10,
+};
+
+/**
+ * enum virtio_ib_flush_type - what FLUSH makes of data, bits
+ * @VIRTIO_IB_FLUSH_GLOBAL: visible to all that access the memory
+ * @VIRTIO_IB_FLUSH_PERSISTENT: persistent
+ */
+enum virtio_ib_flush_type {
+	VIRTIO_IB_FLUSH_GLOBAL			= 1 << 0,
+	VIRTIO_IB_FLUSH_PERSISTENT		= 1 << 1,
+};
+
+/**
+ * enum virtio_ib_flush_level - of which data FLUSH does so
+ * @VIRTIO_IB_FLUSH_RANGE: what was written to a range
+ * @VIRTIO_IB_FLUSH_MR: what was written to the memory region, all of it
+ */
+enum virtio_ib_flush_level {
+	VIRTIO_IB_FLUSH_RANGE			= 0,
+	VIRTIO_IB_FLUSH_MR			= 1,
 };
 
 enum virtio_ib_send_flags {
@@ -833,10 +1005,17 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  *	they are those that ALLOC_MR returned
  * @reg.access: &enum virtio_ib_access_flags
  * @reg.npages: number of pages; they cover [iova, iova + length) exactly
+ * @flush: FLUSH
+ * @flush.remote_addr: as in @rdma, not looked at for %VIRTIO_IB_FLUSH_MR
+ * @flush.rkey: as in @rdma
+ * @flush.length: bytes, not looked at for %VIRTIO_IB_FLUSH_MR
+ * @flush.type: &enum virtio_ib_flush_type, not 0
+ * @flush.level: &enum virtio_ib_flush_level
+ * @flush.padding: zero
  * @reserved: zero where none applies
  * @inline_data: payload if VIRTIO_IB_SEND_INLINE is set
  * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set; 0 for
- *	LOCAL_INV and REG_MR
+ *	LOCAL_INV, REG_MR and FLUSH
  * @inline_len: bytes of @inline_data if it is set
  * @reserved2: zero
  * @sg_list: payload
@@ -868,6 +1047,14 @@ struct virtio_rdma_sq_req {
 			__le32 access;
 			__le32 npages;
 		} reg;
+		struct {
+			__le64 remote_addr;
+			__le32 rkey;
+			__le32 length;
+			__u8 type;
+			__u8 level;
+			__u8 padding[2];
+		} flush;
 		__le64 reserved[4];
 	};
 	__u8 inline_data[VIRTIO_RDMA_INLINE_SIZE];
@@ -883,6 +1070,7 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sq_req, 576);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, invalidate_rkey, 12);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, rdma, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, reg.key, 36);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, flush.type, 32);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, inline_data, 48);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, num_sge, 560);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, sg_list, 576);
@@ -913,6 +1101,7 @@ enum virtio_ib_wc_opcode {
 	VIRTIO_IB_WC_RECV_RDMA_WITH_IMM		= 4,
 	VIRTIO_IB_WC_LOCAL_INV			= 7,
 	VIRTIO_IB_WC_REG_MR			= 8,
+	VIRTIO_IB_WC_FLUSH			= 9,
 };
 
 /*
@@ -943,6 +1132,7 @@ enum virtio_ib_wc_flags {
 	VIRTIO_IB_WC_GRH			= 1 << 0,
 	VIRTIO_IB_WC_WITH_IMM			= 1 << 1,
 	VIRTIO_IB_WC_WITH_INVALIDATE		= 1 << 2,
+	VIRTIO_IB_WC_WITH_VLAN			= 1 << 3,
 };
 
 /**
@@ -951,7 +1141,8 @@ enum virtio_ib_wc_flags {
  * @status: &enum virtio_ib_wc_status; with an error only @wr_id, @status,
  *	@vendor_err and @qp_num are valid
  * @opcode: &enum virtio_ib_wc_opcode
- * @padding: zero
+ * @vlan: number of the VLAN that a datagram came by, if VIRTIO_IB_WC_WITH_VLAN is
+ *	set (UD); else zero, as without %VIRTIO_IB_DEVICE_GID_VLAN
  * @vendor_err: tells the reason of @status to the device's makers
  * @byte_len: bytes received or read
  * @imm_data: immediate data, four bytes in network order, if
@@ -970,7 +1161,7 @@ struct virtio_rdma_cq_req {
 	__le64 wr_id;
 	__u8 status;
 	__u8 opcode;
-	__le16 padding;
+	__le16 vlan;
 	__le32 vendor_err;
 	__le32 byte_len;
 	union {

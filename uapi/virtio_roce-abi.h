@@ -72,17 +72,25 @@ struct virtio_roce_queue {
 };
 
 /**
+ * enum virtio_roce_context_flags - what the device can
+ * @VIRTIO_ROCE_CONTEXT_FLUSH: requests %VIRTIO_IB_WR_FLUSH
+ */
+enum virtio_roce_context_flags {
+	VIRTIO_ROCE_CONTEXT_FLUSH	= 1 << 0,
+};
+
+/**
  * struct virtio_roce_alloc_ucontext_resp - response to alloc_context
  * @max_inline_data: bytes that a send request carries inline
  * @max_send_sge: scatter/gather elements that a send request carries
  * @max_recv_sge: scatter/gather elements that a receive request carries
- * @reserved: zero
+ * @flags: &enum virtio_roce_context_flags
  */
 struct virtio_roce_alloc_ucontext_resp {
 	__u32 max_inline_data;
 	__u32 max_send_sge;
 	__u32 max_recv_sge;
-	__u32 reserved;
+	__u32 flags;
 };
 
 /**
