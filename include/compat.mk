@@ -14,3 +14,4 @@ ccflags-y += $(call vnr-have,VIRTIO_GET_FEATURES,linux/virtio_config.h,virtio_ge
 ccflags-y += $(call vnr-have,VM_FLAGS_MOD,linux/mm.h,void vm_flags_mod)
 ccflags-y += $(call vnr-have,CREATE_CQ_ATTRS,rdma/ib_verbs.h,create_cq.*struct ib_cq.*uverbs_attr_bundle)
 ccflags-y += $(call vnr-have,RDMA_ITER_H,rdma/iter.h,rdma)
+ccflags-y += $(call vnr-have,ACCESS_FLUSH,rdma/ib_verbs.h,IB_ACCESS_FLUSH_GLOBAL =)

@@ -117,6 +117,7 @@ struct virtio_net_roce_ops {
  *	the auxiliary device exists
  * @max_qps: number of QPs (max_rdma_qps)
  * @max_cqs: number of CQs (max_rdma_cqs)
+ * @max_req: bytes of the longest request that @ops->exec takes
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @ops: operations
  */
@@ -127,6 +128,7 @@ struct virtio_net_roce_aux {
 	struct net_device *netdev;
 	u32 max_qps;
 	u32 max_cqs;
+	size_t max_req;
 	bool event_idx;
 	const struct virtio_net_roce_ops *ops;
 };

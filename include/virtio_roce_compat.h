@@ -7,6 +7,7 @@
 #define _VIRTIO_ROCE_COMPAT_H
 
 #include <linux/mm.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "virtio_net_roce_compat.h"
@@ -37,6 +38,13 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 {
 	return udata;
 }
+#endif
+
+/* Bits that nobody sets on a kernel that does not know FLUSH. */
+#ifndef VNR_HAVE_ACCESS_FLUSH
+#define IB_ACCESS_FLUSH_GLOBAL		0
+#define IB_ACCESS_FLUSH_PERSISTENT	0
+#define IB_DEVICE_FLUSH_GLOBAL		0
 #endif
 
 #endif /* _VIRTIO_ROCE_COMPAT_H */

@@ -320,6 +320,23 @@ static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
 }
 
 /**
+ * vnr_ctrl_max_req() - how long the request of a RoCE command may be
+ * @dev: device whose control queue runs
+ *
+ * Return: bytes.
+ */
+size_t vnr_ctrl_max_req(struct vnr_dev *dev)
+{
+	unsigned int num = virtqueue_get_vring_size(dev->ctrl.vq);
+
+	/* One descriptor is for the answer; see vnr_ctrl_submit(). */
+	if (num <= VNR_CTRL_RESERVE + 1)
+		return 0;
+	return (num - VNR_CTRL_RESERVE - 1) * VNR_CTRL_CHUNK -
+	       sizeof(struct virtio_net_ctrl_hdr);
+}
+
+/**
  * vnr_ctrl_exec() - carry out a RoCE command
  * @dev: function
  * @cmd: command; see &virtio_net_roce_ops.exec

@@ -27,10 +27,21 @@
 
 /* ----- interrupts ----- */
 
+/*
+ * May an armed CQ have completions that are news?  One without a free slot may:
+ * the device holds them, and interrupts before it has a slot to put them into.
+ */
+static bool vnr_cq_has_news(const struct vnr_cq *cq, const struct vring *vring)
+{
+	u16 avail = le16_to_cpu((__force __le16)READ_ONCE(vring->avail->idx));
+	u16 used = le16_to_cpu((__force __le16)READ_ONCE(vring->used->idx));
+
+	return used != READ_ONCE(cq->arm_idx) || used == avail;
+}
+
 static bool vnr_cqs_interrupt(struct vnr_vector *v)
 {
 	struct vnr_dev *dev = v->dev;
-	struct virtio_net_roce_vq *pub;
 	bool handled = false;
 	struct vnr_cq *cq;
 	unsigned long n;
@@ -39,12 +50,9 @@ static bool vnr_cqs_interrupt(struct vnr_vector *v)
 		if (n % dev->cq_step != v->cq_first)
 			continue;
 		cq = &dev->cqs[n];
-		pub = &dev->queues[n].pub;
 		/* Pairs with vnr_op_cq_arm(): the index it saw, then the bit. */
 		smp_rmb();
-		if (le16_to_cpu((__force __le16)
-				READ_ONCE(pub->vring.used->idx)) ==
-		    READ_ONCE(cq->arm_idx))
+		if (!vnr_cq_has_news(cq, &dev->queues[n].pub.vring))
 			continue;
 		if (!test_and_clear_bit(n, dev->armed))
 			continue;

@@ -184,11 +184,12 @@ int vnr_takeover_init(struct pci_driver *driver)
 void vnr_takeover_exit(void)
 {
 	struct pci_dev *pdev = NULL;
+	struct xarray ours;
 	unsigned long i;
-	DEFINE_XARRAY_ALLOC(ours);
 	void *entry;
 	u32 id;
 
+	xa_init_flags(&ours, XA_FLAGS_ALLOC);
 	bus_unregister_notifier(&pci_bus_type, &vnr_bus_nb);
 	destroy_workqueue(vnr_takeover_wq);
 

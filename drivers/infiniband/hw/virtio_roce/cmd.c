@@ -46,6 +46,9 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DEL_GID]		= { "DEL_GID", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ]	= { "REQ_NOTIFY_CQ", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR]		= { "ALLOC_MR", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS]	= { "QUERY_COUNTERS", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST]	= { "ATTACH_MCAST", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL },
 };
 
 /* What became of a command, as an errno. */
@@ -146,6 +149,8 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_ah = le32_to_cpu(rsp.max_ah);
 	attr->local_ca_ack_delay = rsp.local_ca_ack_delay;
 	attr->max_fast_reg_pages = le32_to_cpu(rsp.max_fast_reg_pages);
+	attr->max_mcast_grp = le32_to_cpu(rsp.max_mcast_grp);
+	attr->max_mcast_qp_attach = le32_to_cpu(rsp.max_mcast_qp_attach);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
@@ -171,6 +176,29 @@ int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_port);
+
+/**
+ * vroce_cmd_query_counters() - ask for what was counted
+ * @aux: device
+ * @values: result, by &enum virtio_rdma_counter
+ */
+int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
+			     u64 values[VIRTIO_RDMA_CNT_NUM])
+{
+	struct virtio_rdma_ack_query_counters rsp = {};
+	unsigned int i;
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
+		values[i] = le64_to_cpu(rsp.value[i]);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_counters);
 
 /**
  * vroce_cmd_create_cq() - make a completion queue
@@ -537,12 +565,15 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_ah);
  * @aux: device
  * @index: entry
  * @gid: GID
+ * @vlan: number of its VLAN, 0 for none
  */
 int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
-		      const union ib_gid *gid)
+		      const union ib_gid *gid, u16 vlan)
 {
 	struct virtio_rdma_cmd_add_gid req = { .index = cpu_to_le16(index) };
 
+	if (vlan)
+		req.vlan = cpu_to_le16(VIRTIO_RDMA_GID_TAGGED | vlan);
 	memcpy(req.gid, gid->raw, sizeof(req.gid));
 	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_ADD_GID,
 			      &req, sizeof(req), NULL, 0);
@@ -588,3 +619,40 @@ int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
 	return vroce_cmd_run(aux, &cmd);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_req_notify_cq);
+
+static int vroce_cmd_exec_mcast(struct virtio_net_roce_aux *aux, u8 command,
+				u32 qpn, const union ib_gid *gid)
+{
+	struct virtio_rdma_cmd_mcast req = { .qpn = cpu_to_le32(qpn) };
+
+	memcpy(req.gid, gid->raw, sizeof(req.gid));
+	return vroce_cmd_exec(aux, command, &req, sizeof(req), NULL, 0);
+}
+
+/**
+ * vroce_cmd_attach_mcast() - have a QP receive what is sent to a group
+ * @aux: device
+ * @qpn: the QP
+ * @gid: the group
+ */
+int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
+			   const union ib_gid *gid)
+{
+	return vroce_cmd_exec_mcast(aux, VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST,
+				    qpn, gid);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_attach_mcast);
+
+/**
+ * vroce_cmd_detach_mcast() - the reverse
+ * @aux: device
+ * @qpn: the QP
+ * @gid: the group
+ */
+int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
+			   const union ib_gid *gid)
+{
+	return vroce_cmd_exec_mcast(aux, VIRTIO_NET_CTRL_ROCE_DETACH_MCAST,
+				    qpn, gid);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_detach_mcast);

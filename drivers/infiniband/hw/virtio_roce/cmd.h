@@ -9,6 +9,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "virtio_net_roce.h"
 #include "virtio_net_roce_aux.h"
 
 /**
@@ -33,6 +34,8 @@ struct vroce_device_attr {
 	u32 max_ah;
 	u8 local_ca_ack_delay;
 	u32 max_fast_reg_pages;
+	u32 max_mcast_grp;
+	u32 max_mcast_qp_attach;
 };
 
 /**
@@ -101,6 +104,8 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 			   struct vroce_device_attr *attr);
 int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
 			 struct vroce_port_attr *attr);
+int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
+			     u64 values[VIRTIO_RDMA_CNT_NUM]);
 int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
 int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
@@ -125,9 +130,13 @@ int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 			 u32 ahn);
 int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
-		      const union ib_gid *gid);
+		      const union ib_gid *gid, u16 vlan);
 int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index);
 int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
 			    u32 cqn, bool solicited_only);
+int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
+			   const union ib_gid *gid);
+int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
+			   const union ib_gid *gid);
 
 #endif /* _VROCE_CMD_H */

@@ -32,12 +32,13 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
-static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw)
+static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
+			      u32 cqe)
 {
 	int err;
 
 	mutex_lock(&dev->cqns.lock);
-	err = vroce_cmd_create_cq(dev->aux, hw->queue.depth, &hw->cqn);
+	err = vroce_cmd_create_cq(dev->aux, cqe, &hw->cqn);
 	if (!err && __test_and_set_bit(hw->cqn, dev->cqns.taken))
 		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 				       hw->cqn);
@@ -45,7 +46,7 @@ static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw)
 	return err;
 }
 
-static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 depth)
+static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe)
 {
 	struct vroce_hw_cq *hw;
 	int err;
@@ -53,12 +54,13 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 depth)
 	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
-	err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev, depth,
+	err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev,
+				min(cqe, dev->max_cq_slots),
 				sizeof(struct virtio_rdma_cq_req),
 				VROCE_CQ_ALIGN);
 	if (err)
 		goto err_free;
-	err = vroce_hw_cq_number(dev, hw);
+	err = vroce_hw_cq_number(dev, hw, cqe);
 	if (err)
 		goto err_queue;
 
@@ -120,6 +122,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = vroce_create_cq_udata(arg);
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	struct vroce_cq *cq = to_vcq(ibcq);
+	u32 cqe;
 	int err;
 
 	err = vroce_check_udata(udata,
@@ -134,7 +137,8 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	}
 
-	cq->hw = vroce_hw_cq_create(dev, roundup_pow_of_two(attr->cqe));
+	cqe = roundup_pow_of_two(attr->cqe);
+	cq->hw = vroce_hw_cq_create(dev, cqe);
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	if (udata) {
@@ -142,7 +146,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		if (err)
 			goto err_hw;
 	}
-	ibcq->cqe = cq->hw->queue.depth;
+	ibcq->cqe = cqe;
 	dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, vroce_cq_notify, ibcq);
 	return 0;
 
@@ -169,6 +173,36 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	aux->ops->cq_disable(aux, cq->hw->cqn);
 	vroce_maps_remove(&cq->maps);
 	vroce_obj_put(&cq->hw->obj);
+	return 0;
+}
+
+/**
+ * vroce_resize_cq() - verb: have room for more completions, or for fewer
+ * @ibcq: completion queue
+ * @cqe: how many
+ * @udata: of the user
+ *
+ * The slots stay as they are.  A device that holds what finds no slot holds as
+ * much for any CQ, so that there is nothing to tell it.  And room that is there
+ * is not taken away.
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibcq->device);
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (err)
+		return err;
+	if (cqe < 1 || cqe > dev->attr.max_cqe)
+		return -EINVAL;
+	if (cqe <= ibcq->cqe)
+		return 0;
+	if (!vroce_cqs_hold(dev))
+		return -EOPNOTSUPP;
+	ibcq->cqe = roundup_pow_of_two(cqe);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      verbs.c cq.c qp.c mr.c ah.c mmap.c post.c
+ *   verbs      verbs.c cq.c qp.c mr.c ah.c mmap.c post.c counters.c
  *   objects    obj.c queue.c: what the device holds, and its memory
  *   commands   cmd.c: one function for each
  *   wire       wire.c, uapi/virtio_net_roce.h: layout
@@ -51,6 +51,7 @@ static const struct ib_device_ops vroce_ops = {
 	.map_mr_sg = vroce_map_mr_sg,
 	.mmap = vroce_mmap,
 	.mmap_free = vroce_mmap_free,
+	.modify_device = vroce_modify_device,
 	.modify_qp = vroce_modify_qp,
 	.poll_cq = vroce_poll_cq,
 	.post_recv = vroce_post_recv,
@@ -61,12 +62,18 @@ static const struct ib_device_ops vroce_ops = {
 	.query_qp = vroce_query_qp,
 	.reg_user_mr = vroce_reg_user_mr,
 	.req_notify_cq = vroce_req_notify_cq,
+	.resize_cq = vroce_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vroce_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, vroce_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, vroce_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, vroce_ucontext, ibucontext),
+};
+
+static const struct ib_device_ops vroce_mcast_ops = {
+	.attach_mcast = vroce_attach_mcast,
+	.detach_mcast = vroce_detach_mcast,
 };
 
 /* A queue's depth is a power of two, and never more than what its ring holds. */
@@ -88,14 +95,29 @@ static u32 vroce_min_ring(struct virtio_net_roce_aux *aux, u32 count,
 	return least;
 }
 
-static void vroce_limit_device(struct virtio_net_roce_aux *aux,
-			       struct vroce_device_attr *attr)
+/* Largest region that REG_USER_MR carries, wherever in a page it begins. */
+static u64 vroce_mr_limit(const struct virtio_net_roce_aux *aux)
 {
+	size_t fixed = sizeof(struct virtio_rdma_cmd_reg_user_mr);
+	u64 pages;
+
+	if (aux->max_req < fixed)
+		return 0;
+	pages = (aux->max_req - fixed) / sizeof(__le64);
+	return pages ? (pages - 1) << VIRTIO_RDMA_MR_PAGE_SHIFT : 0;
+}
+
+static void vroce_limit_device(struct vroce_dev *dev)
+{
+	struct virtio_net_roce_aux *aux = dev->aux;
+	struct vroce_device_attr *attr = &dev->attr;
 	u32 cq = vroce_min_ring(aux, aux->max_cqs, aux->ops->cq_vq);
 	u32 sq = vroce_min_ring(aux, aux->max_qps, aux->ops->sq_vq);
 	u32 rq = vroce_min_ring(aux, aux->max_qps, aux->ops->rq_vq);
 
-	attr->max_cqe = vroce_depth_limit(attr->max_cqe, cq);
+	dev->max_cq_slots = vroce_depth_limit(cq, cq);
+	attr->max_cqe = vroce_depth_limit(attr->max_cqe, vroce_cqs_hold(dev) ?
+					  INT_MAX : cq);
 	attr->max_qp_wr = vroce_depth_limit(attr->max_qp_wr, min(sq, rq));
 	attr->max_send_sge = min_t(u32, attr->max_send_sge, VROCE_SGE_MAX);
 	attr->max_recv_sge = min_t(u32, attr->max_recv_sge, VROCE_SGE_MAX);
@@ -108,6 +130,8 @@ static void vroce_limit_device(struct virtio_net_roce_aux *aux,
 	attr->max_qp_init_rd_atom = min_t(u32, attr->max_qp_init_rd_atom,
 					  U8_MAX);
 	attr->local_ca_ack_delay = min_t(u8, attr->local_ca_ack_delay, 31);
+	/* The command that registers must list all pages, aligned or not. */
+	attr->max_mr_size = min(attr->max_mr_size, vroce_mr_limit(aux));
 	/* We hand out 4 KiB pages, whatever else there may be. */
 	attr->page_size_cap &= BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT);
 	/* The core counts pages of the kernel. */
@@ -116,6 +140,8 @@ static void vroce_limit_device(struct virtio_net_roce_aux *aux,
 					      VROCE_PAGES_PER_PAGE);
 	if (!attr->max_fast_reg_pages)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
+	if (!attr->max_mcast_grp || !attr->max_mcast_qp_attach)
+		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MCAST;
 }
 
 /* Ask what the device can do, and see whether that is enough for anything. */
@@ -131,7 +157,7 @@ static int vroce_query(struct vroce_dev *dev)
 	if (err)
 		return err;
 
-	vroce_limit_device(aux, attr);
+	vroce_limit_device(dev);
 	dev->port.gid_tbl_len = min_t(u32, dev->port.gid_tbl_len,
 				      VROCE_GID_MAX);
 	if (!attr->max_cqe || !attr->max_qp_wr || !attr->max_send_sge ||
@@ -244,8 +270,12 @@ static int vroce_register(struct vroce_dev *dev)
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, aux->netdev->dev_addr);
-	strscpy(ibdev->node_desc, aux->netdev->name, sizeof(ibdev->node_desc));
+	/* Until rdma-ndd gives it the name of the host; that of eth0 changes. */
+	strscpy(ibdev->node_desc, "virtio-net RoCE", sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &vroce_ops);
+	vroce_set_counter_ops(dev);
+	if (vroce_has_mcast(dev))
+		ib_set_device_ops(ibdev, &vroce_mcast_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);
 	if (err)
 		return err;

@@ -17,9 +17,23 @@
 
 #define VROCE_PAGE_SIZE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
 
-static int vroce_check_access(int access)
+/**
+ * vroce_mr_access_is_ok() - can a memory region have these rights?
+ * @dev: device
+ * @access: IB_ACCESS_* bits
+ *
+ * Memory that a peer could make persistent is none that the device knows.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access)
 {
-	return access & ~(VROCE_ACCESS | IB_ACCESS_OPTIONAL) ? -EOPNOTSUPP : 0;
+	int known = VROCE_ACCESS | IB_ACCESS_OPTIONAL;
+
+	if (vroce_has_flush(dev))
+		known |= IB_ACCESS_FLUSH_GLOBAL;
+	return !(access & ~known);
 }
 
 /**
@@ -35,9 +49,8 @@ struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
 	struct vroce_mr *mr;
 	int err;
 
-	err = vroce_check_access(access);
-	if (err)
-		return ERR_PTR(err);
+	if (!vroce_mr_access_is_ok(to_vdev(ibpd->device), access))
+		return ERR_PTR(-EOPNOTSUPP);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -121,8 +134,8 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	int err;
 
 	err = vroce_check_udata(udata, 0);
-	if (!err)
-		err = vroce_check_access(access);
+	if (!err && !vroce_mr_access_is_ok(dev, access))
+		err = -EOPNOTSUPP;
 	if (!err && length > dev->attr.max_mr_size)
 		err = -EINVAL;
 	if (err)

@@ -122,18 +122,22 @@ static void vroce_put_extra(struct virtio_rdma_sq_req *req,
 	}
 }
 
-/* The opcode on the wire, or -errno. */
+/*
+ * The opcode on the wire, or -errno.  There is no FLUSH: a request of the
+ * kernel's verbs cannot say of what kind it shall be.
+ */
 static int vroce_check_opcode(const struct vroce_qp *qp,
 			      const struct ib_send_wr *wr)
 {
+	const struct vroce_dev *dev = to_vdev(qp->ibqp.device);
 	enum ib_qp_type type = qp->ibqp.qp_type;
 	int opcode = vroce_wr_opcode_to_wire(wr->opcode, type);
 
-	if (opcode != -EOPNOTSUPP || !vroce_has_fast_reg(to_vdev(qp->ibqp.device)))
+	if (opcode != -EOPNOTSUPP || !vroce_has_fast_reg(dev))
 		return opcode;
 	if (wr->opcode == IB_WR_REG_MR &&
 	    (!to_vmr(reg_wr(wr)->mr)->pages ||
-	     reg_wr(wr)->access & ~(VROCE_ACCESS | IB_ACCESS_OPTIONAL)))
+	     !vroce_mr_access_is_ok(dev, reg_wr(wr)->access)))
 		return -EINVAL;
 	return vroce_mem_mgt_opcode_to_wire(wr->opcode, type);
 }

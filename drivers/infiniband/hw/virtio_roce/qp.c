@@ -259,12 +259,26 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return err;
 }
 
+/*
+ * What the device does not know must not be taken for granted.  But connection
+ * managers and many programs let the peer do atomics or flush whatever the device
+ * can, and mean no more than leave to do so: a device that can not refuses such
+ * requests of a peer with and without it.  All other flags are no rights of a peer.
+ */
+static bool vroce_qp_access_is_ok(int access)
+{
+	return !(access & ~(VROCE_ACCESS | IB_ACCESS_REMOTE_ATOMIC |
+			    VROCE_ACCESS_FLUSH | IB_ACCESS_OPTIONAL));
+}
+
 static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 				 const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state cur, new;
 
-	if (mask & ~VROCE_QP_ATTRS)
+	if (mask & ~VROCE_QP_ATTRS ||
+	    (mask & IB_QP_ACCESS_FLAGS &&
+	     !vroce_qp_access_is_ok(attr->qp_access_flags)))
 		return -EOPNOTSUPP;
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask & IB_QP_STATE ? attr->qp_state : cur;
@@ -304,6 +318,10 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	err = vroce_check_udata(udata, 0);
 	if (err)
 		return err;
+
+	/* Not for a device that would not know what it is. */
+	if (!vroce_has_flush(dev))
+		attr->qp_access_flags &= ~VROCE_ACCESS_FLUSH;
 
 	mutex_lock(&qp->mutex);
 	err = vroce_qp_check_modify(dev, qp, attr, mask);

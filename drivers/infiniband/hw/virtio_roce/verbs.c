@@ -3,6 +3,7 @@
  * Verbs that concern the device, its port, contexts and protection domains.
  */
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -84,11 +85,40 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		attr->vendor_part_id = to_pci_dev(parent)->device;
 	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN)
 		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN;
+	if (vroce_has_flush(dev))
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
 	if (vroce_has_fast_reg(dev)) {
 		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
 		attr->max_fast_reg_page_list_len = hw->max_fast_reg_pages /
 						   VROCE_PAGES_PER_PAGE;
 	}
+	if (vroce_has_mcast(dev)) {
+		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
+		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
+						  INT_MAX);
+		attr->max_total_mcast_qp_attach =
+			min_t(u64, INT_MAX, (u64)hw->max_mcast_grp *
+					    hw->max_mcast_qp_attach);
+	}
+	return 0;
+}
+
+/**
+ * vroce_modify_device() - verb: give the node its name, as rdma-ndd does
+ * @ibdev: device
+ * @mask: what to change
+ * @modify: new values
+ *
+ * Return: 0 or -EOPNOTSUPP.
+ */
+int vroce_modify_device(struct ib_device *ibdev, int mask,
+			struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc,
+		       sizeof(ibdev->node_desc));
 	return 0;
 }
 
@@ -214,8 +244,17 @@ int vroce_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
  */
 int vroce_add_gid(const struct ib_gid_attr *attr, void **context)
 {
-	return vroce_cmd_add_gid(to_vdev(attr->device)->aux, attr->index,
-				 &attr->gid);
+	struct vroce_dev *dev = to_vdev(attr->device);
+	u16 vlan = VLAN_N_VID;
+	int err;
+
+	if (vroce_has_gid_vlan(dev)) {
+		err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
+		if (err)
+			return err;
+	}
+	return vroce_cmd_add_gid(dev->aux, attr->index, &attr->gid,
+				 vlan < VLAN_N_VID ? vlan : 0);
 }
 
 /**
@@ -247,6 +286,7 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
 		.max_send_sge = dev->attr.max_send_sge,
 		.max_recv_sge = dev->attr.max_recv_sge,
+		.flags = vroce_has_flush(dev) ? VIRTIO_ROCE_CONTEXT_FLUSH : 0,
 	};
 	int err;
 

@@ -193,6 +193,8 @@ bool vroce_port_is_active(const struct vroce_dev *dev);
 int vroce_check_udata(struct ib_udata *udata, size_t outlen);
 int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
+int vroce_modify_device(struct ib_device *ibdev, int mask,
+			struct ib_device_modify *modify);
 int vroce_query_port(struct ib_device *ibdev, u32 port,
 		     struct ib_port_attr *attr);
 int vroce_get_port_immutable(struct ib_device *ibdev, u32 port,
@@ -207,6 +209,10 @@ void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
 int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+
+/* ----- counters.c: hardware counters ----- */
+
+void vroce_set_counter_ops(struct vroce_dev *dev);
 
 /* ----- ah.c: address handles ----- */
 
@@ -223,6 +229,8 @@ struct vroce_ah {
 int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		    struct ib_udata *udata);
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
+int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
 /* ----- mr.c: memory regions ----- */
 
@@ -256,6 +264,7 @@ struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		    unsigned int *sg_offset);
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
 
 /* ----- cq.c: completion queues ----- */
 
@@ -288,6 +297,7 @@ struct vroce_cq {
 int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    VROCE_CREATE_CQ_ARG *arg);
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int vroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* ----- qp.c: queue pairs ----- */
@@ -366,6 +376,7 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
  * @aux: the lower module's part
  * @attr: what the device can do, within what the driver can
  * @port: likewise
+ * @max_cq_slots: slots that any CQ can have
  * @cqns: CQNs in use
  * @qpns: QPNs in use
  * @qps: &struct vroce_qp of each QPN that the kernel uses
@@ -378,6 +389,7 @@ struct vroce_dev {
 	struct virtio_net_roce_aux *aux;
 	struct vroce_device_attr attr;
 	struct vroce_port_attr port;
+	u32 max_cq_slots;
 	struct vroce_numbers cqns;
 	struct vroce_numbers qpns;
 	struct xarray qps;
@@ -390,6 +402,30 @@ struct vroce_dev {
 static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
+}
+
+/* Do GIDs have a VLAN? */
+static inline bool vroce_has_gid_vlan(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_GID_VLAN;
+}
+
+/* Can a peer flush what it has written? */
+static inline bool vroce_has_flush(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLUSH;
+}
+
+/* Does the device hold completions that find no slot? */
+static inline bool vroce_cqs_hold(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_CQ_HOLD;
+}
+
+/* Can QPs be attached to multicast groups? */
+static inline bool vroce_has_mcast(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MCAST;
 }
 
 static inline struct vroce_dev *to_vdev(struct ib_device *ibdev)

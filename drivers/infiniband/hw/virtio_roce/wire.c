@@ -19,6 +19,8 @@ static const struct vroce_bit vroce_access_bits[] = {
 	{ IB_ACCESS_LOCAL_WRITE,	VIRTIO_IB_ACCESS_LOCAL_WRITE },
 	{ IB_ACCESS_REMOTE_WRITE,	VIRTIO_IB_ACCESS_REMOTE_WRITE },
 	{ IB_ACCESS_REMOTE_READ,	VIRTIO_IB_ACCESS_REMOTE_READ },
+	{ IB_ACCESS_FLUSH_GLOBAL,	VIRTIO_IB_ACCESS_FLUSH_GLOBAL },
+	{ IB_ACCESS_FLUSH_PERSISTENT,	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT },
 };
 
 /* The port and the P_Key are the only ones there are: no bits for them. */
@@ -467,6 +469,10 @@ void vroce_wc_from_wire(const struct virtio_rdma_cq_req *wire,
 	wc->src_qp = le32_to_cpu(wire->src_qp);
 	if (flags & VIRTIO_IB_WC_GRH)
 		wc->wc_flags |= IB_WC_GRH;
+	if (flags & VIRTIO_IB_WC_WITH_VLAN) {
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+		wc->vlan_id = le16_to_cpu(wire->vlan);
+	}
 	if (flags & VIRTIO_IB_WC_WITH_IMM)
 		wc->wc_flags |= IB_WC_WITH_IMM;
 	if (flags & VIRTIO_IB_WC_WITH_INVALIDATE) {

@@ -18,9 +18,13 @@ enum vroce_qp_types {
 	VROCE_UD	= BIT(IB_QPT_UD) | BIT(IB_QPT_GSI),
 };
 
-/* What the device lets a peer do; other flags must have been refused before. */
+/* What any device lets a peer do; other flags must have been refused before. */
 #define VROCE_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ)
+
+/* Those of FLUSH, with VIRTIO_IB_DEVICE_FLUSH. */
+#define VROCE_ACCESS_FLUSH	(IB_ACCESS_FLUSH_GLOBAL | \
+				 IB_ACCESS_FLUSH_PERSISTENT)
 
 /* Attributes of MODIFY_QP that a command can carry or that need no command. */
 #define VROCE_QP_ATTRS	(IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
