@@ -57,6 +57,10 @@ static const struct bit_case access_table[] = {
 	{ "LOCAL_WRITE", IB_ACCESS_LOCAL_WRITE, 1 },
 	{ "REMOTE_WRITE", IB_ACCESS_REMOTE_WRITE, 2 },
 	{ "REMOTE_READ", IB_ACCESS_REMOTE_READ, 4 },
+#ifdef VNR_HAVE_ACCESS_FLUSH
+	{ "FLUSH_GLOBAL", IB_ACCESS_FLUSH_GLOBAL, 8 },
+	{ "FLUSH_PERSISTENT", IB_ACCESS_FLUSH_PERSISTENT, 16 },
+#endif
 	{ "all", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 		 IB_ACCESS_REMOTE_READ, 7 },
 	/* What the communication manager asks for in any case. */
@@ -77,7 +81,7 @@ static void attr_access(struct kunit *test)
 
 static void attr_access_unknown_wire_bits(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vroce_access_from_wire(0xfffffff8), 0);
+	KUNIT_EXPECT_EQ(test, vroce_access_from_wire(0xffffffe0), 0);
 }
 
 static const struct bit_case send_flag_table[] = {
@@ -282,7 +286,9 @@ static void attr_query_hostile(struct kunit *test)
 	ack.qp_state = 6;
 	KUNIT_EXPECT_EQ(test, vroce_qp_attr_from_wire(&ack, &attr), 0);
 	KUNIT_EXPECT_EQ(test, (int)attr.path_mtu, 0);
-	KUNIT_EXPECT_EQ(test, attr.qp_access_flags, 7);
+	KUNIT_EXPECT_EQ(test, attr.qp_access_flags,
+			7 | IB_ACCESS_FLUSH_GLOBAL |
+			IB_ACCESS_FLUSH_PERSISTENT);
 }
 
 static void attr_qp_types(struct kunit *test)
@@ -416,13 +422,16 @@ static void attr_wc_flags_and_bad_opcode(struct kunit *test)
 {
 	struct virtio_rdma_cq_req req = {
 		.opcode = VIRTIO_IB_WC_RECV,
-		.wc_flags = cpu_to_le32(VIRTIO_IB_WC_GRH | 0xffff0000),
+		.vlan = cpu_to_le16(0x0abc),
+		.wc_flags = cpu_to_le32(VIRTIO_IB_WC_GRH |
+					VIRTIO_IB_WC_WITH_VLAN | 0xffff0000),
 	};
 	struct ib_wc wc;
 
 	vroce_wc_from_wire(&req, &wc);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_GRH);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_GRH | IB_WC_WITH_VLAN);
+	KUNIT_EXPECT_EQ(test, wc.vlan_id, 0x0abc);
 	req.opcode = 100;
 	vroce_wc_from_wire(&req, &wc);
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_GENERAL_ERR);

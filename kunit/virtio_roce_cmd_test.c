@@ -85,7 +85,10 @@ static void cmd_query_device(struct kunit *test)
 		0xa4, 0xa3, 0xa2, 0xa1,
 		0xb4, 0xb3, 0xb2, 0xb1,
 		0xc4, 0xc3, 0xc2, 0xc1,
-		0xd1));
+		0xd1, 0, 0, 0,
+		0xe4, 0xe3, 0xe2, 0xe1,
+		0xf4, 0xf3, 0xf2, 0xf1,
+		0x0c, 0x0b, 0x0a, 0x09));
 	struct vroce_device_attr attr = {};
 
 	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_query_device(&mock->aux, &attr));
@@ -105,6 +108,9 @@ static void cmd_query_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.max_qp_init_rd_atom, 0xb1b2b3b4);
 	KUNIT_EXPECT_EQ(test, attr.max_ah, 0xc1c2c3c4);
 	KUNIT_EXPECT_EQ(test, attr.local_ca_ack_delay, 0xd1);
+	KUNIT_EXPECT_EQ(test, attr.max_fast_reg_pages, 0xe1e2e3e4);
+	KUNIT_EXPECT_EQ(test, attr.max_mcast_grp, 0xf1f2f3f4);
+	KUNIT_EXPECT_EQ(test, attr.max_mcast_qp_attach, 0x090a0b0c);
 	expect_end(mock);
 }
 
@@ -118,6 +124,26 @@ static void cmd_query_port(struct kunit *test)
 	expect_request(mock, 0, CMD(QUERY_PORT), false, NULL, 0, 32);
 	KUNIT_EXPECT_EQ(test, attr.gid_tbl_len, 0x01020304);
 	KUNIT_EXPECT_EQ(test, attr.max_msg_sz, 0x11121314);
+	expect_end(mock);
+}
+
+static void cmd_query_counters(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK_BYTES(QUERY_COUNTERS, 256,
+		0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,
+		[8 * VIRTIO_RDMA_CNT_SENDS] = 0x11,
+		[8 * VIRTIO_RDMA_CNT_RCVD_CNP] = 0x22,
+		[8 * VIRTIO_RDMA_CNT_NUM] = 0x33));
+	u64 values[VIRTIO_RDMA_CNT_NUM + 1] = {};
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_query_counters(&mock->aux, values));
+	expect_request(mock, 0, CMD(QUERY_COUNTERS), false, NULL, 0, 256);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_SENT_PKTS],
+			0x0102030405060708);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_SENDS], 0x11);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_RCVD_CNP], 0x22);
+	/* What a later device counts has no place here. */
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_NUM], 0);
 	expect_end(mock);
 }
 
@@ -388,18 +414,25 @@ static void cmd_ah(struct kunit *test)
 
 static void cmd_gid(struct kunit *test)
 {
-	struct mock *mock = SCRIPT(test, OK(ADD_GID), OK(DEL_GID));
+	struct mock *mock = SCRIPT(test, OK(ADD_GID), OK(ADD_GID),
+				   OK(DEL_GID));
 	static const union ib_gid gid = {
 		.raw = { 0xfe, 0x80, [8] = 0x50, 0x54, 0x00, 0xff, 0xfe, 0x12,
 			 0x34, 0x56 },
 	};
 
-	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_add_gid(&mock->aux, 0x0102, &gid));
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_add_gid(&mock->aux, 0x0102, &gid,
+						   0));
 	EXPECT_REQUEST(mock, 0, ADD_GID, false, 0, 24,
 		       0x02, 0x01, [8] = 0xfe, 0x80,
 		       [16] = 0x50, 0x54, 0x00, 0xff, 0xfe, 0x12, 0x34, 0x56);
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_add_gid(&mock->aux, 0x0102, &gid,
+						   0x0abc));
+	EXPECT_REQUEST(mock, 1, ADD_GID, false, 0, 24,
+		       0x02, 0x01, 0xbc, 0x8a, [8] = 0xfe, 0x80,
+		       [16] = 0x50, 0x54, 0x00, 0xff, 0xfe, 0x12, 0x34, 0x56);
 	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_del_gid(&mock->aux, 0x0102));
-	EXPECT_REQUEST(mock, 1, DEL_GID, false, 0, 2, 0x02, 0x01);
+	EXPECT_REQUEST(mock, 2, DEL_GID, false, 0, 2, 0x02, 0x01);
 	expect_end(mock);
 }
 
@@ -415,6 +448,24 @@ static void cmd_req_notify(struct kunit *test)
 							 0x01020304, true));
 	EXPECT_REQUEST(mock, 1, REQ_NOTIFY_CQ, false, 0, 8,
 		       0x04, 0x03, 0x02, 0x01, 0x01, 0, 0, 0);
+	expect_end(mock);
+}
+
+static void cmd_mcast(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK(ATTACH_MCAST), OK(DETACH_MCAST));
+	static const union ib_gid gid = {
+		.raw = { [10] = 0xff, 0xff, 239, 1, 2, 3 },
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_attach_mcast(&mock->aux, 0x01020304,
+							&gid));
+	EXPECT_REQUEST(mock, 0, ATTACH_MCAST, false, 0, 24,
+		       0x04, 0x03, 0x02, 0x01, [18] = 0xff, 0xff, 239, 1, 2, 3);
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_detach_mcast(&mock->aux, 0x01020304,
+							&gid));
+	EXPECT_REQUEST(mock, 1, DETACH_MCAST, false, 0, 24,
+		       0x04, 0x03, 0x02, 0x01, [18] = 0xff, 0xff, 239, 1, 2, 3);
 	expect_end(mock);
 }
 
@@ -525,7 +576,7 @@ static int run_add_gid(struct mock *mock)
 {
 	static const union ib_gid gid;
 
-	return vroce_cmd_add_gid(&mock->aux, 1, &gid);
+	return vroce_cmd_add_gid(&mock->aux, 1, &gid, 0);
 }
 
 static int run_del_gid(struct mock *mock)
@@ -536,6 +587,27 @@ static int run_del_gid(struct mock *mock)
 static int run_req_notify(struct mock *mock)
 {
 	return vroce_cmd_req_notify_cq(&mock->aux, true, 1, false);
+}
+
+static int run_query_counters(struct mock *mock)
+{
+	u64 values[VIRTIO_RDMA_CNT_NUM];
+
+	return vroce_cmd_query_counters(&mock->aux, values);
+}
+
+static int run_attach_mcast(struct mock *mock)
+{
+	static const union ib_gid gid = { .raw = { 0xff, 0x12, [15] = 1 } };
+
+	return vroce_cmd_attach_mcast(&mock->aux, 2, &gid);
+}
+
+static int run_detach_mcast(struct mock *mock)
+{
+	static const union ib_gid gid = { .raw = { 0xff, 0x12, [15] = 1 } };
+
+	return vroce_cmd_detach_mcast(&mock->aux, 2, &gid);
 }
 
 /**
@@ -573,6 +645,9 @@ static const struct cmd_case cmd_table[] = {
 	{ "ADD_GID", CMD(ADD_GID), run_add_gid, -EINVAL, 0 },
 	{ "DEL_GID", CMD(DEL_GID), run_del_gid, -EIO, 0 },
 	{ "REQ_NOTIFY_CQ", CMD(REQ_NOTIFY_CQ), run_req_notify, -EIO, 0 },
+	{ "QUERY_COUNTERS", CMD(QUERY_COUNTERS), run_query_counters, -EIO, 256 },
+	{ "ATTACH_MCAST", CMD(ATTACH_MCAST), run_attach_mcast, -ENOMEM, 0 },
+	{ "DETACH_MCAST", CMD(DETACH_MCAST), run_detach_mcast, -EINVAL, 0 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(cmd, cmd_table, name);
@@ -683,6 +758,7 @@ static void cmd_query_qp_no_state(struct kunit *test)
 static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_query_device),
 	KUNIT_CASE(cmd_query_port),
+	KUNIT_CASE(cmd_query_counters),
 	KUNIT_CASE(cmd_cq),
 	KUNIT_CASE(cmd_pd),
 	KUNIT_CASE(cmd_get_dma_mr),
@@ -694,6 +770,7 @@ static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_ah),
 	KUNIT_CASE(cmd_gid),
 	KUNIT_CASE(cmd_req_notify),
+	KUNIT_CASE(cmd_mcast),
 	KUNIT_CASE_PARAM(cmd_bad_answers, cmd_gen_params),
 	KUNIT_CASE(cmd_cqn_out_of_range),
 	KUNIT_CASE(cmd_qpn_out_of_range),

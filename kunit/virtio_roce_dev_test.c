@@ -50,6 +50,9 @@ static void dev_query(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr->local_ca_ack_delay, 15);
 	KUNIT_EXPECT_EQ(test, attr->max_pkeys, 1);
 	KUNIT_EXPECT_EQ(test, attr->max_srq, 0);
+	KUNIT_EXPECT_EQ(test, attr->max_mcast_grp, 0);
+	KUNIT_EXPECT_EQ(test, attr->max_mcast_qp_attach, 0);
+	KUNIT_EXPECT_EQ(test, attr->max_total_mcast_qp_attach, 0);
 	KUNIT_EXPECT_EQ(test, attr->atomic_cap, IB_ATOMIC_NONE);
 	KUNIT_EXPECT_EQ(test, attr->device_cap_flags,
 			IB_DEVICE_RC_RNR_NAK_GEN);
@@ -67,6 +70,7 @@ static void dev_limits(struct kunit *test)
 	struct ib_device *ibdev;
 
 	memset(q, 0xff, sizeof(*q));
+	q->device_cap_flags = cpu_to_le64(~VIRTIO_IB_DEVICE_CQ_HOLD);
 	memset(&mock->query_port, 0xff, sizeof(mock->query_port));
 	mock->rq_vqs[5].pub.vring.num = 16;
 	mock->cq_vqs[MOCK_CQS - 1].pub.vring.num = 32;
@@ -84,6 +88,9 @@ static void dev_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr->max_qp_rd_atom, 255);
 	KUNIT_EXPECT_EQ(test, attr->max_qp_init_rd_atom, 255);
 	KUNIT_EXPECT_EQ(test, attr->local_ca_ack_delay, 31);
+	KUNIT_EXPECT_EQ(test, attr->max_mcast_grp, INT_MAX);
+	KUNIT_EXPECT_EQ(test, attr->max_mcast_qp_attach, INT_MAX);
+	KUNIT_EXPECT_EQ(test, attr->max_total_mcast_qp_attach, INT_MAX);
 	KUNIT_EXPECT_EQ(test, attr->page_size_cap, 4096);
 	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
 	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 256);
@@ -102,6 +109,70 @@ static void dev_limits_power_of_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_qp_wr, 32);
 	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_cqe, 32);
 	mock_stop(mock, ibdev);
+}
+
+/* A region's pages, one more if it begins in the middle of one, fit a command. */
+static void dev_limits_mr_size(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+
+	mock->aux.max_req = sizeof(struct virtio_rdma_cmd_reg_user_mr) +
+			    101 * sizeof(u64) + 7;
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, 100 * 4096);
+	mock_stop(mock, ibdev);
+	mock->query_device.max_mr_size = cpu_to_le64(1000);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, 1000);
+	mock_stop(mock, ibdev);
+}
+
+/* ----- counters ----- */
+
+static void dev_counters(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	const int last = VIRTIO_RDMA_CNT_NUM - 1;
+	struct rdma_hw_stats *stats;
+	struct ib_device *ibdev;
+	int i;
+
+	mock->query_device.device_cap_flags |=
+		cpu_to_le64(VIRTIO_IB_DEVICE_COUNTERS);
+	mock->counters.value[0] = cpu_to_le64(0x100000002);
+	mock->counters.value[last] = cpu_to_le64(3);
+	ibdev = mock_start(mock);
+	KUNIT_ASSERT_NOT_NULL(test, ibdev->ops.alloc_hw_port_stats);
+	stats = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	KUNIT_EXPECT_EQ(test, stats->num_counters, VIRTIO_RDMA_CNT_NUM);
+	for (i = 0; i < stats->num_counters; i++)
+		KUNIT_EXPECT_NOT_NULL(test, stats->descs[i].name);
+
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 1, 0),
+			VIRTIO_RDMA_CNT_NUM);
+	KUNIT_EXPECT_EQ(test, stats->value[0], 0x100000002);
+	KUNIT_EXPECT_EQ(test, stats->value[last], 3);
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 0, 0),
+			-EINVAL);
+	mock->fail[CMD(QUERY_COUNTERS)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 1, 0),
+			-EIO);
+	rdma_free_hw_stats_struct(stats);
+	mock_stop(mock, ibdev);
+}
+
+/* A device of the RFC counts nothing, and shows nothing rather than zeroes. */
+static void dev_no_counters(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+
+	KUNIT_EXPECT_NULL(test, ibdev->ops.alloc_hw_port_stats);
+	KUNIT_EXPECT_NULL(test, ibdev->ops.get_hw_stats);
+	mock_stop(mock, ibdev);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(QUERY_COUNTERS)), 0);
 }
 
 static void expect_refused(struct mock *mock)
@@ -131,6 +202,9 @@ static void dev_useless_devices(struct kunit *test)
 	mock->query_device.page_size_cap = cpu_to_le64(1ULL << 21);
 	expect_refused(mock);
 	mock->query_device = good;
+	mock->aux.max_req = sizeof(struct virtio_rdma_cmd_reg_user_mr) + 8;
+	expect_refused(mock);
+	mock->aux.max_req = U32_MAX;
 	mock->query_device.max_recv_sge = 0;
 	expect_refused(mock);
 	mock->query_device = good;
@@ -190,6 +264,117 @@ static void dev_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, ibdev->ops.query_pkey(ibdev, 1, 1, &pkey));
 	mock_stop(mock, ibdev);
 	mock_expect_clean(mock);
+}
+
+/* ----- multicast ----- */
+
+/* A function that says so much of multicast. */
+static struct ib_device *start_mcast(struct mock *mock, u64 caps, u32 groups,
+				     u32 qps)
+{
+	mock->query_device.device_cap_flags = cpu_to_le64(caps);
+	mock->query_device.max_mcast_grp = cpu_to_le32(groups);
+	mock->query_device.max_mcast_qp_attach = cpu_to_le32(qps);
+	return mock_start(mock);
+}
+
+static struct ib_qp *create_ud_qp(struct kunit *test, struct ib_pd *pd,
+				  struct ib_cq *cq)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = 8,
+			.max_recv_wr = 8,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.qp_type = IB_QPT_UD,
+	};
+	struct ib_qp *qp = ib_create_qp(pd, &attr);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	return qp;
+}
+
+static void attach_and_detach(struct mock *mock, struct ib_qp *qp)
+{
+	union ib_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, 3 } };
+	struct kunit *test = mock->test;
+	const struct mock_call *call;
+
+	KUNIT_EXPECT_EQ(test, 0, ib_attach_mcast(qp, &gid, 0));
+	call = mock_last(mock, CMD(ATTACH_MCAST));
+	KUNIT_EXPECT_EQ(test, call->req[0], qp->qp_num);
+	KUNIT_EXPECT_MEMEQ(test, call->req + 8, gid.raw, sizeof(gid.raw));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ib_destroy_qp(qp));
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &gid, 0));
+	call = mock_last(mock, CMD(DETACH_MCAST));
+	KUNIT_EXPECT_EQ(test, call->req[0], qp->qp_num);
+	KUNIT_EXPECT_MEMEQ(test, call->req + 8, gid.raw, sizeof(gid.raw));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_detach_mcast(qp, &gid, 0));
+
+	mock->fail[CMD(ATTACH_MCAST)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ib_attach_mcast(qp, &gid, 0));
+	mock->fail[CMD(ATTACH_MCAST)] = 0;
+	gid.raw[12] = 10;
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_attach_mcast(qp, &gid, 0));
+}
+
+static void dev_mcast(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = start_mcast(mock, VIRTIO_IB_DEVICE_MCAST, 5, 3);
+	const struct ib_cq_init_attr cq_attr = { .cqe = 8 };
+	struct ib_qp *qp;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mcast_grp, 5);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mcast_qp_attach, 3);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_total_mcast_qp_attach, 15);
+
+	pd = ib_alloc_pd(ibdev, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	qp = create_ud_qp(test, pd, cq);
+	attach_and_detach(mock, qp);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	ib_destroy_cq(cq);
+	ib_dealloc_pd(pd);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* One of the RFC, and two whose claim is worth nothing. */
+static void dev_mcast_without(struct kunit *test)
+{
+	static const struct {
+		u64 caps;
+		u32 groups;
+		u32 qps;
+	} cases[] = {
+		{ VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN, 5, 3 },
+		{ VIRTIO_IB_DEVICE_MCAST, 0, 3 },
+		{ VIRTIO_IB_DEVICE_MCAST, 5, 0 },
+	};
+	struct ib_device *ibdev;
+	struct mock *mock;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mock = mock_device(test, NUM);
+		ibdev = start_mcast(mock, cases[i].caps, cases[i].groups,
+				    cases[i].qps);
+		KUNIT_EXPECT_NULL(test, ibdev->ops.attach_mcast);
+		KUNIT_EXPECT_NULL(test, ibdev->ops.detach_mcast);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mcast_grp, 0);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.max_total_mcast_qp_attach, 0);
+		mock_stop(mock, ibdev);
+		mock_expect_clean(mock);
+	}
 }
 
 /* ----- events ----- */
@@ -281,9 +466,14 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_query),
 	KUNIT_CASE(dev_limits),
 	KUNIT_CASE(dev_limits_power_of_two),
+	KUNIT_CASE(dev_limits_mr_size),
+	KUNIT_CASE(dev_counters),
+	KUNIT_CASE(dev_no_counters),
 	KUNIT_CASE(dev_useless_devices),
 	KUNIT_CASE(dev_no_answer_at_probe),
 	KUNIT_CASE(dev_port),
+	KUNIT_CASE(dev_mcast),
+	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),
 	{}

@@ -581,6 +581,12 @@ static void kern_modify_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
 					   IB_QP_PKEY_INDEX | IB_QP_PORT |
 					   IB_QP_ACCESS_FLAGS), -EINVAL);
+	/* A right that the device does not know; to_rts() has one to ignore. */
+	attr.pkey_index = 0;
+	attr.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					   IB_QP_PKEY_INDEX | IB_QP_PORT |
+					   IB_QP_ACCESS_FLAGS), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), 0);
 
 	to_rts(test, ep->qp);
@@ -607,6 +613,47 @@ static void kern_modify_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, init.qp_type, IB_QPT_RC);
 	KUNIT_EXPECT_PTR_EQ(test, init.send_cq, ep->cq);
 	endpoint_done(ep);
+}
+
+static u32 kern_flush_rights(struct kunit *test, u64 caps)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.qp_access_flags = IB_ACCESS_FLUSH_GLOBAL |
+				   IB_ACCESS_FLUSH_PERSISTENT,
+	};
+	const struct virtio_rdma_cmd_modify_qp *req;
+	struct endpoint *ep;
+	struct ib_mr *mr;
+	u32 access;
+
+	mock->query_device.device_cap_flags = cpu_to_le64(caps);
+	ep = endpoint_open(mock, 8, 4);
+	KUNIT_EXPECT_EQ(test, !!(ep->ibdev->attrs.device_cap_flags &
+				 IB_DEVICE_FLUSH_GLOBAL),
+			!!(caps & VIRTIO_IB_DEVICE_FLUSH));
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					      IB_QP_ACCESS_FLAGS));
+	req = (const void *)mock_last(mock, CMD(MODIFY_QP))->req;
+	access = le32_to_cpu(req->qp_access_flags);
+
+	mr = ep->pd->device->ops.get_dma_mr(ep->pd, IB_ACCESS_FLUSH_PERSISTENT);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(mr), -EOPNOTSUPP);
+	endpoint_done(ep);
+	return access;
+}
+
+/* Only a device that can flush is told who may have it done. */
+static void kern_flush(struct kunit *test)
+{
+	if (!IB_ACCESS_FLUSH_GLOBAL)
+		kunit_skip(test, "this kernel does not know FLUSH");
+	KUNIT_EXPECT_EQ(test, kern_flush_rights(test, 0), 0);
+	KUNIT_EXPECT_EQ(test, kern_flush_rights(test, VIRTIO_IB_DEVICE_FLUSH),
+			VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
+			VIRTIO_IB_ACCESS_FLUSH_PERSISTENT);
 }
 
 static void kern_too_many_reads(struct kunit *test)
@@ -687,6 +734,59 @@ static void kern_numbers_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ep->ibdev, NULL, NULL, NULL,
 						   &attr)), -EPROTO);
 	endpoint_done(ep);
+}
+
+/* A device that holds what finds no slot has larger CQs than rings. */
+static void kern_cq_hold(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct virtio_rdma_ack_query_device *q = &mock->query_device;
+	struct ib_cq_init_attr attr = { .cqe = 2 * NUM + 1 };
+	struct ib_device *ibdev;
+	struct ib_cq *cq;
+
+	q->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_CQ_HOLD);
+	q->max_cqe = cpu_to_le32(8 * NUM + 1);
+	mock->cq_vqs[MOCK_CQS - 1].pub.vring.num = NUM / 2;
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_cqe, 8 * NUM);
+
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 4 * NUM);
+	KUNIT_EXPECT_EQ(test, mock->cqs[0].cqe, 4 * NUM);
+	/* All have as many slots as the smallest ring takes. */
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->cq_vqs[0]), NUM / 2);
+
+	KUNIT_EXPECT_EQ(test, 0, ib_resize_cq(cq, 4 * NUM + 1));
+	KUNIT_EXPECT_EQ(test, cq->cqe, 8 * NUM);
+	KUNIT_EXPECT_EQ(test, ib_resize_cq(cq, 8 * NUM + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ib_resize_cq(cq, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, 0, ib_resize_cq(cq, 1));
+	KUNIT_EXPECT_EQ(test, cq->cqe, 8 * NUM);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->cq_vqs[0]), NUM / 2);
+	ib_destroy_cq(cq);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* Without that a CQ has the room that its slots are. */
+static void kern_cq_resize(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_cq_init_attr attr = { .cqe = 5 };
+	struct ib_device *ibdev = mock_start(mock);
+	struct ib_cq *cq;
+
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	KUNIT_EXPECT_EQ(test, 0, ib_resize_cq(cq, 8));
+	KUNIT_EXPECT_EQ(test, ib_resize_cq(cq, 9), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ib_resize_cq(cq, NUM + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 8);
+	ib_destroy_cq(cq);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
 }
 
 static void kern_create_cq_refused(struct kunit *test)
@@ -812,9 +912,12 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_stale_completions),
 	KUNIT_CASE(kern_reset_and_again),
 	KUNIT_CASE(kern_modify_refused),
+	KUNIT_CASE(kern_flush),
 	KUNIT_CASE(kern_too_many_reads),
 	KUNIT_CASE(kern_create_qp_refused),
 	KUNIT_CASE(kern_numbers_twice),
+	KUNIT_CASE(kern_cq_hold),
+	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),
 	KUNIT_CASE(kern_ah),

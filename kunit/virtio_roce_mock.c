@@ -400,6 +400,39 @@ static int mock_req_notify(struct mock *mock, const void *r, void *rsp)
 	return 0;
 }
 
+static int mock_query_counters(struct mock *mock, const void *cmd, void *rsp)
+{
+	memcpy(rsp, &mock->counters, sizeof(mock->counters));
+	return 0;
+}
+
+/* Counts only: which group it is, tests look up in the request. */
+static int mock_mcast(struct mock *mock, const void *r, int change)
+{
+	const struct virtio_rdma_cmd_mcast *req = r;
+	u32 qpn = le32_to_cpu(req->qpn);
+
+	if (!mock_qp_exists(mock, qpn) ||
+	    mock->qps[qpn].type != VIRTIO_IB_QPT_UD) {
+		mock_violation(mock, "no such UD QP to attach or detach", qpn);
+		return -EREMOTEIO;
+	}
+	if (!mock->qps[qpn].groups && change < 0)
+		return -EREMOTEIO;
+	mock->qps[qpn].groups += change;
+	return 0;
+}
+
+static int mock_attach_mcast(struct mock *mock, const void *r, void *rsp)
+{
+	return mock_mcast(mock, r, 1);
+}
+
+static int mock_detach_mcast(struct mock *mock, const void *r, void *rsp)
+{
+	return mock_mcast(mock, r, -1);
+}
+
 /**
  * struct mock_handler - how a command is carried out
  * @req_len: bytes of its request, without the pages of a memory region
@@ -454,6 +487,12 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(req_notify), 0, mock_req_notify },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR] = {
 		MOCK_CMD(alloc_mr), MOCK_ACK(alloc_mr), mock_alloc_mr },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS] = {
+		0, MOCK_ACK(query_counters), mock_query_counters },
+	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST] = {
+		MOCK_CMD(mcast), 0, mock_attach_mcast },
+	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST] = {
+		MOCK_CMD(mcast), 0, mock_detach_mcast },
 };
 
 static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
@@ -608,6 +647,7 @@ static struct mock *mock_new(struct kunit *test)
 	mock->aux.adev.dev.init_name = "mock";
 	mock->aux.max_qps = MOCK_QPS;
 	mock->aux.max_cqs = MOCK_CQS;
+	mock->aux.max_req = U32_MAX;
 	mock->next_cqn = -1;
 	mock->next_qpn = -1;
 	memset(mock->pd_refs, 0xff, sizeof(mock->pd_refs));
@@ -979,9 +1019,16 @@ unsigned int mock_objects(struct mock *mock)
 /**
  * mock_expect_clean() - the driver has done nothing wrong and left nothing
  * @mock: function
+ *
+ * What was mapped is given back by work that may still be under way.
+ * Context: may sleep.
  */
 void mock_expect_clean(struct mock *mock)
 {
+	unsigned int i;
+
+	for (i = 0; i < 250 && mock_objects(mock); i++)
+		msleep(20);
 	KUNIT_EXPECT_STREQ(mock->test, mock->violation, "");
 	KUNIT_EXPECT_EQ(mock->test, mock_objects(mock), 0);
 }

@@ -27,7 +27,7 @@ struct ib_device;
 #define MOCK_GIDS	16
 #define MOCK_CALLS	256
 #define MOCK_REQ_MAX	192
-#define MOCK_RSP_MAX	128
+#define MOCK_RSP_MAX	256
 
 /**
  * struct mock_answer - one line of a script
@@ -90,6 +90,7 @@ struct mock_qp {
 	u32 pdn;
 	u32 scqn;
 	u32 rcqn;
+	unsigned int groups;
 };
 
 struct mock_mr {
@@ -144,6 +145,7 @@ struct mock {
 
 	struct virtio_rdma_ack_query_device query_device;
 	struct virtio_rdma_ack_query_port query_port;
+	struct virtio_rdma_ack_query_counters counters;
 	struct mock_vq cq_vqs[MOCK_CQS];
 	struct mock_vq sq_vqs[MOCK_QPS];
 	struct mock_vq rq_vqs[MOCK_QPS];

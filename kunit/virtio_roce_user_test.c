@@ -83,7 +83,7 @@ static void user_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->context.max_inline_data, 512);
 	KUNIT_EXPECT_EQ(test, p->context.max_send_sge, 4);
 	KUNIT_EXPECT_EQ(test, p->context.max_recv_sge, 3);
-	KUNIT_EXPECT_EQ(test, p->context.reserved, 0);
+	KUNIT_EXPECT_EQ(test, p->context.flags, 0);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
 	process_close_file(p);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
@@ -940,6 +940,9 @@ static void user_mr_refused(struct kunit *test)
 			-EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start,
 				     IB_ACCESS_MW_BIND, &resp), -EOPNOTSUPP);
+	if (IB_ACCESS_FLUSH_GLOBAL)
+		KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 16, start,
+					     IB_ACCESS_FLUSH_GLOBAL, &resp), 0);
 	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, PAGE_SIZE + 1, start, 0,
 				     &resp), -EINVAL);
 	KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 0, start, 0, &resp), 0);
@@ -950,6 +953,35 @@ static void user_mr_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start, 0, &resp),
 			-ENOMEM);
 	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(user_page(test, start))));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+/* Rights to flush: those that the device has, and that its memory is worth. */
+static void user_mr_flush(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_uverbs_reg_mr_resp resp;
+	unsigned long start;
+	struct process *p;
+	u32 pd;
+
+	if (!IB_ACCESS_FLUSH_GLOBAL)
+		kunit_skip(test, "this kernel does not know FLUSH");
+	mock->query_device.device_cap_flags |=
+		cpu_to_le64(VIRTIO_IB_DEVICE_FLUSH);
+	p = process_with_context(mock);
+	KUNIT_EXPECT_EQ(test, p->context.flags, VIRTIO_ROCE_CONTEXT_FLUSH);
+	start = p->mem + PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
+	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
+					IB_ACCESS_FLUSH_GLOBAL, &resp));
+	KUNIT_EXPECT_EQ(test, mock->mrs[0].access,
+			VIRTIO_IB_ACCESS_FLUSH_GLOBAL);
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 16, start,
+				     IB_ACCESS_FLUSH_PERSISTENT, &resp), 0);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(REG_USER_MR)), 1);
 	process_close_file(p);
 	mock_expect_clean(mock);
 }
@@ -1000,6 +1032,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_qp_types),
 	KUNIT_CASE(user_mr),
 	KUNIT_CASE(user_mr_refused),
+	KUNIT_CASE(user_mr_flush),
 	KUNIT_CASE(user_mr_not_deregistered),
 	{}
 };
