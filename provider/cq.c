@@ -2,11 +2,12 @@
 /*
  * Completion queues.
  *
- * The device owns all slots of a new CQ.  It fills one for each completion; the
- * slot is given back when the completion was read.  There may be fewer slots
- * than the CQ holds completions: the device keeps the others meanwhile.  If the
- * application lets the CQ overrun, the device says so by an event: no state here
- * can tell.
+ * The device owns all slots of a new CQ.  It fills one for each completion, which
+ * is copied before it is looked at: a slot is read once, whatever the device may
+ * do to it meanwhile, and given back at once.  There may be fewer slots than the
+ * CQ holds completions: the device keeps the others until it finds slots for
+ * them.  Nothing here can tell that the application let the CQ overrun: no more
+ * completions come, and the device has put the QPs into the error state.
  *
  * A completion names its QP by number only, and the number may soon be that of
  * another QP.  When a QP is destroyed or reset, its unread completions are
@@ -40,20 +41,29 @@ static const enum ibv_wc_status wc_status[] = {
 	[VIRTIO_IB_WC_GENERAL_ERR] = IBV_WC_GENERAL_ERR,
 };
 
-static const enum ibv_wc_opcode wc_opcode[] = {
-	[VIRTIO_IB_WC_SEND] = IBV_WC_SEND,
-	[VIRTIO_IB_WC_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
-	[VIRTIO_IB_WC_RDMA_READ] = IBV_WC_RDMA_READ,
-	[VIRTIO_IB_WC_RECV] = IBV_WC_RECV,
-	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
+static const struct {
+	enum ibv_wc_opcode opcode;
+	bool valid;
+} wc_opcode[] = {
+	[VIRTIO_IB_WC_SEND] = { IBV_WC_SEND, true },
+	[VIRTIO_IB_WC_RDMA_WRITE] = { IBV_WC_RDMA_WRITE, true },
+	[VIRTIO_IB_WC_RDMA_READ] = { IBV_WC_RDMA_READ, true },
+	[VIRTIO_IB_WC_RECV] = { IBV_WC_RECV, true },
+	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = { IBV_WC_RECV_RDMA_WITH_IMM, true },
+	[VIRTIO_IB_WC_FLUSH] = { IBV_WC_FLUSH, true },
 };
+
+static bool cqe_has_opcode(const struct virtio_rdma_cq_req *cqe)
+{
+	return cqe->opcode < ARRAY_SIZE(wc_opcode) &&
+	       wc_opcode[cqe->opcode].valid;
+}
 
 /* A completion that makes no sense is an error, whatever its status. */
 static enum ibv_wc_status cqe_status(const struct virtio_rdma_cq_req *cqe)
 {
 	if (cqe->status >= ARRAY_SIZE(wc_status) ||
-	    (cqe->status == VIRTIO_IB_WC_SUCCESS &&
-	     cqe->opcode >= ARRAY_SIZE(wc_opcode)))
+	    (cqe->status == VIRTIO_IB_WC_SUCCESS && !cqe_has_opcode(cqe)))
 		return IBV_WC_GENERAL_ERR;
 
 	return wc_status[cqe->status];
@@ -62,10 +72,8 @@ static enum ibv_wc_status cqe_status(const struct virtio_rdma_cq_req *cqe)
 /* Applications may not look at the opcode of an error, so any will do there. */
 static enum ibv_wc_opcode cqe_opcode(const struct virtio_rdma_cq_req *cqe)
 {
-	if (cqe->opcode >= ARRAY_SIZE(wc_opcode))
-		return IBV_WC_SEND;
-
-	return wc_opcode[cqe->opcode];
+	return cqe_has_opcode(cqe) ? wc_opcode[cqe->opcode].opcode :
+				     IBV_WC_SEND;
 }
 
 static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
@@ -92,36 +100,31 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 }
 
 /*
- * Go on to the oldest unread completion, past those of QPs that are gone.
+ * Read the oldest completion and give its slot back, and those of QPs that are
+ * gone before it.
  * Context: lock of the CQ held.  Returns as ring_peek().
  */
-static int cq_next(struct virtio_roce_cq *cq)
+static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 {
 	struct ring *ring = &cq->vq.ring;
 	uint32_t slot;
+	bool stale;
 	int err;
 
-	cq->cur = NULL;
-	for (;;) {
+	do {
 		err = ring_peek(ring, &slot);
 		if (err)
 			return err;
-		if (likely(!cq->num_stale) || !cq->stale[slot])
-			break;
-		cq->stale[slot] = false;
-		cq->num_stale--;
+		stale = unlikely(cq->num_stale) && cq->stale[slot];
+		if (stale) {
+			cq->stale[slot] = false;
+			cq->num_stale--;
+		} else {
+			ring_read(ring, slot, cqe, sizeof(*cqe));
+		}
 		ring_recycle(ring, slot);
-	}
-
-	cq->cur = ring_slot(ring, slot);
-	cq->cur_slot = slot;
+	} while (stale);
 	return 0;
-}
-
-/* Context: lock of the CQ held. */
-static void cq_done(struct virtio_roce_cq *cq)
-{
-	ring_recycle(&cq->vq.ring, cq->cur_slot);
 }
 
 /*
@@ -138,16 +141,16 @@ static void cq_unlock(struct virtio_roce_cq *cq)
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct virtio_roce_cq *cq = to_vcq(ibcq);
+	struct virtio_rdma_cq_req cqe;
 	int err = 0;
 	int n;
 
 	pthread_spin_lock(&cq->vq.lock);
 	for (n = 0; n < num_entries; n++) {
-		err = cq_next(cq);
+		err = cq_next(cq, &cqe);
 		if (err)
 			break;
-		cqe_to_wc(cq->cur, &wc[n]);
-		cq_done(cq);
+		cqe_to_wc(&cqe, &wc[n]);
 	}
 	cq_unlock(cq);
 
@@ -177,21 +180,18 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
 	pthread_spin_unlock(&cq->vq.lock);
 }
 
-/*
- * Polling by start_poll, next_poll and end_poll: the completion stays in its
- * slot while it is read.
- */
+/* Polling by start_poll, next_poll and end_poll. */
 
 static int cq_ex_next(struct virtio_roce_cq *cq)
 {
 	int err;
 
-	err = cq_next(cq);
+	err = cq_next(cq, &cq->cqe);
 	if (err)
 		return err;
 
-	cq->vcq.cq_ex.status = cqe_status(cq->cur);
-	cq->vcq.cq_ex.wr_id = le64toh(cq->cur->wr_id);
+	cq->vcq.cq_ex.status = cqe_status(&cq->cqe);
+	cq->vcq.cq_ex.wr_id = le64toh(cq->cqe.wr_id);
 	return 0;
 }
 
@@ -212,55 +212,47 @@ static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 
 static int cq_next_poll(struct ibv_cq_ex *ibcq)
 {
-	struct virtio_roce_cq *cq = to_vcq_ex(ibcq);
-
-	if (cq->cur)
-		cq_done(cq);
-	return cq_ex_next(cq);
+	return cq_ex_next(to_vcq_ex(ibcq));
 }
 
 static void cq_end_poll(struct ibv_cq_ex *ibcq)
 {
-	struct virtio_roce_cq *cq = to_vcq_ex(ibcq);
-
-	if (cq->cur)
-		cq_done(cq);
-	cq_unlock(cq);
+	cq_unlock(to_vcq_ex(ibcq));
 }
 
 static enum ibv_wc_opcode cq_read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return cqe_opcode(to_vcq_ex(ibcq)->cur);
+	return cqe_opcode(&to_vcq_ex(ibcq)->cqe);
 }
 
 static uint32_t cq_read_vendor_err(struct ibv_cq_ex *ibcq)
 {
-	return le32toh(to_vcq_ex(ibcq)->cur->vendor_err);
+	return le32toh(to_vcq_ex(ibcq)->cqe.vendor_err);
 }
 
 static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
 {
-	return le32toh(to_vcq_ex(ibcq)->cur->byte_len);
+	return le32toh(to_vcq_ex(ibcq)->cqe.byte_len);
 }
 
 static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	return to_vcq_ex(ibcq)->cur->imm_data;
+	return to_vcq_ex(ibcq)->cqe.imm_data;
 }
 
 static uint32_t cq_read_qp_num(struct ibv_cq_ex *ibcq)
 {
-	return le32toh(to_vcq_ex(ibcq)->cur->qp_num);
+	return le32toh(to_vcq_ex(ibcq)->cqe.qp_num);
 }
 
 static uint32_t cq_read_src_qp(struct ibv_cq_ex *ibcq)
 {
-	return le32toh(to_vcq_ex(ibcq)->cur->src_qp);
+	return le32toh(to_vcq_ex(ibcq)->cqe.src_qp);
 }
 
 static unsigned int cq_read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return cqe_flags(to_vcq_ex(ibcq)->cur);
+	return cqe_flags(&to_vcq_ex(ibcq)->cqe);
 }
 
 /* InfiniBand only */

@@ -149,6 +149,7 @@ static void virtio_roce_free_context(struct ibv_context *context)
 
 static const struct verbs_context_ops virtio_roce_context_ops = {
 	.alloc_pd = virtio_roce_alloc_pd,
+	.attach_mcast = ibv_cmd_attach_mcast,
 	.create_ah = virtio_roce_create_ah,
 	.create_cq = virtio_roce_create_cq,
 	.create_cq_ex = virtio_roce_create_cq_ex,
@@ -159,6 +160,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.destroy_ah = virtio_roce_destroy_ah,
 	.destroy_cq = virtio_roce_destroy_cq,
 	.destroy_qp = virtio_roce_destroy_qp,
+	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = virtio_roce_free_context,
 	.modify_qp = virtio_roce_modify_qp,
 	.poll_cq = virtio_roce_poll_cq,
@@ -192,6 +194,7 @@ static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 	pthread_mutex_init(&ctx->qp_mutex, NULL);
 	ctx->max_inline_data = min_t(uint32_t, resp.drv_payload.max_inline_data,
 				     VIRTIO_RDMA_INLINE_SIZE);
+	ctx->flags = resp.drv_payload.flags;
 	verbs_set_ops(&ctx->vctx, &virtio_roce_context_ops);
 
 	return &ctx->vctx;

@@ -26,7 +26,8 @@
  * @opcode: on the wire
  * @has_imm: carries immediate data
  * @has_rdma: goes to memory that the request names
- * @has_no_inline: its data comes from the other side
+ * @has_no_inline: its data comes from the other side, or there is none
+ * @wr_only: ibv_post_send() has no such request
  */
 struct send_op {
 	uint32_t types;
@@ -35,6 +36,7 @@ struct send_op {
 	bool has_imm;
 	bool has_rdma;
 	bool has_no_inline;
+	bool wr_only;
 };
 
 static const struct send_op send_ops[] = {
@@ -68,6 +70,13 @@ static const struct send_op send_ops[] = {
 		.opcode = VIRTIO_IB_WR_RDMA_READ,
 		.has_rdma = true,
 		.has_no_inline = true,
+	},
+	[IBV_WR_FLUSH] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_FLUSH,
+		.opcode = VIRTIO_IB_WR_FLUSH,
+		.has_no_inline = true,
+		.wr_only = true,
 	},
 };
 
@@ -108,8 +117,15 @@ static const struct send_op *find_op(const struct virtio_roce_qp *qp,
 	return &send_ops[opcode];
 }
 
-/** virtio_roce_send_ops() - enum ibv_qp_create_send_ops_flags of a type of QP */
-uint64_t virtio_roce_send_ops(enum ibv_qp_type type)
+/**
+ * virtio_roce_send_ops() - what QPs of a type can do
+ * @ctx: device
+ * @type: type of QP
+ *
+ * Return: enum ibv_qp_create_send_ops_flags.
+ */
+uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
+			      enum ibv_qp_type type)
 {
 	uint64_t flags = 0;
 	size_t i;
@@ -117,6 +133,8 @@ uint64_t virtio_roce_send_ops(enum ibv_qp_type type)
 	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
 		if (has_op(type, &send_ops[i]))
 			flags |= send_ops[i].wr_flag;
+	if (!(ctx->flags & VIRTIO_ROCE_CONTEXT_FLUSH))
+		flags &= ~(uint64_t)IBV_QP_EX_WITH_FLUSH;
 	return flags;
 }
 
@@ -280,6 +298,8 @@ static int post_one_send(struct virtio_roce_qp *qp,
 	struct virtio_rdma_sq_req *req;
 	int err;
 
+	if (unlikely(op && op->wr_only))
+		return EINVAL;
 	err = sq_begin(qp, op, wr->wr_id, wr->send_flags, &req);
 	if (unlikely(err))
 		return err;
@@ -464,6 +484,36 @@ static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		set_rdma(req, remote_addr, rkey);
 }
 
+static uint8_t flush_type(uint8_t type)
+{
+	return (type & IBV_FLUSH_GLOBAL ? VIRTIO_IB_FLUSH_GLOBAL : 0) |
+	       (type & IBV_FLUSH_PERSISTENT ? VIRTIO_IB_FLUSH_PERSISTENT : 0);
+}
+
+static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
+		     uint64_t remote_addr, size_t len, uint8_t type,
+		     uint8_t level)
+{
+	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_FLUSH);
+
+	if (!req)
+		return;
+	/* Of a whole memory region the length means nothing. */
+	if (level == IBV_FLUSH_MR)
+		len = 0;
+	if (!type || type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT) ||
+	    level > IBV_FLUSH_MR || len > UINT32_MAX) {
+		to_vqp_ex(ibqp)->wr_err = EINVAL;
+		return;
+	}
+	req->flush.remote_addr = htole64(remote_addr);
+	req->flush.rkey = htole32(rkey);
+	req->flush.length = htole32(len);
+	req->flush.type = flush_type(type);
+	req->flush.level = level == IBV_FLUSH_MR ? VIRTIO_IB_FLUSH_MR :
+						   VIRTIO_IB_FLUSH_RANGE;
+}
+
 static void wr_send(struct ibv_qp_ex *ibqp)
 {
 	wr_begin(ibqp, IBV_WR_SEND);
@@ -541,6 +591,7 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 	ex->wr_rdma_write = wr_rdma_write;
 	ex->wr_rdma_write_imm = wr_rdma_write_imm;
 	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_flush = wr_flush;
 	ex->wr_send = wr_send;
 	ex->wr_send_imm = wr_send_imm;
 	ex->wr_set_ud_addr = wr_set_ud_addr;

@@ -14,7 +14,8 @@
 			 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
-static bool qp_attr_is_supported(const struct ibv_qp_init_attr_ex *attr)
+static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
+				 const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK) || attr->srq)
 		return false;
@@ -24,7 +25,7 @@ static bool qp_attr_is_supported(const struct ibv_qp_init_attr_ex *attr)
 		return false;
 
 	return !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
-	       !(attr->send_ops_flags & ~virtio_roce_send_ops(attr->qp_type));
+	       !(attr->send_ops_flags & ~virtio_roce_send_ops(ctx, attr->qp_type));
 }
 
 /* Map both queues, which hold requests of up to as many SGEs as @cap says. */
@@ -114,7 +115,7 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 	struct virtio_roce_qp *qp;
 	int err;
 
-	if (!qp_attr_is_supported(attr)) {
+	if (!qp_attr_is_supported(ctx, attr)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <linux/virtio_ring.h>
 
@@ -176,6 +177,17 @@ static inline int ring_peek(struct ring *r, uint32_t *slot)
 
 	*slot = le32toh(__atomic_load_n((const uint32_t *)id, __ATOMIC_RELAXED));
 	return *slot < r->depth ? 0 : EIO;
+}
+
+/*
+ * Copy what is in a slot.  The compiler must not look at the slot again for what
+ * it has read before: the device may have written other bytes by then.
+ */
+static inline void ring_read(const struct ring *r, uint32_t slot, void *buf,
+			     size_t len)
+{
+	memcpy(buf, ring_slot(r, slot), len);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Consume that entry and give its slot back, once ring_show() is called. */

@@ -33,11 +33,13 @@
  *	counts of CQs.  A QPN may be given out again as soon as its QP is
  *	destroyed, but not before the completions of the old QP are marked.
  * @max_inline_data: bytes that a send request can carry inline
+ * @flags: enum virtio_roce_context_flags
  */
 struct virtio_roce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;
 	uint32_t max_inline_data;
+	uint32_t flags;
 };
 
 enum {
@@ -74,8 +76,7 @@ struct virtio_roce_vq {
  * @vcq: of libibverbs
  * @users: number of work queues that complete to it
  * @vq: its virtqueue; what follows is protected by its lock, too
- * @cur: completion that is being read, NULL if none
- * @cur_slot: slot of @cur
+ * @cqe: completion that the application reads piece by piece
  * @stale: for each slot: the completion in it is of a QP that is gone
  * @num_stale: number of slots marked so
  */
@@ -83,8 +84,7 @@ struct virtio_roce_cq {
 	struct verbs_cq vcq;
 	unsigned int users;
 	struct virtio_roce_vq vq;
-	const struct virtio_rdma_cq_req *cur;
-	uint32_t cur_slot;
+	struct virtio_rdma_cq_req cqe;
 	bool *stale;
 	unsigned int num_stale;
 };
@@ -197,7 +197,8 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
 
 /* post.c */
 
-uint64_t virtio_roce_send_ops(enum ibv_qp_type type);
+uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
+			      enum ibv_qp_type type);
 void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp);
 int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);

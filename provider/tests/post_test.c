@@ -97,6 +97,7 @@ static const struct {
 	{ .opcode = IBV_WR_BIND_MW },
 	{ .opcode = IBV_WR_SEND_WITH_INV },
 	{ .opcode = IBV_WR_TSO },
+	{ .opcode = IBV_WR_FLUSH },
 	{ .opcode = IBV_WR_DRIVER1 },
 	{ .opcode = (enum ibv_wr_opcode)0x7fffffff },
 	{ .opcode = (enum ibv_wr_opcode)-1 },
@@ -625,6 +626,37 @@ static void builds_each_request(void **state)
 	drop_qp_and_cq(qp);
 }
 
+static void builds_flush(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	struct virtio_rdma_sq_req *req;
+
+	ibv_wr_start(ex);
+	ex->wr_id = 5;
+	ex->wr_flags = IBV_SEND_FENCE;
+	ibv_wr_flush(ex, 10, 20, UINT32_MAX, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_flush(ex, 11, 21, (size_t)UINT32_MAX + 8, IBV_FLUSH_PERSISTENT,
+		     IBV_FLUSH_MR);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+
+	req = fake_take(&fake.sq);
+	assert_int_equal(le64toh(req->wr_id), 5);
+	assert_int_equal(req->opcode, VIRTIO_IB_WR_FLUSH);
+	assert_int_equal(req->send_flags, VIRTIO_IB_SEND_FENCE);
+	assert_int_equal(le32toh(req->flush.rkey), 10);
+	assert_int_equal(le64toh(req->flush.remote_addr), 20);
+	assert_int_equal(le32toh(req->flush.length), UINT32_MAX);
+	assert_int_equal(req->flush.type, VIRTIO_IB_FLUSH_GLOBAL);
+	assert_int_equal(req->flush.level, VIRTIO_IB_FLUSH_RANGE);
+	assert_int_equal(req->num_sge, 0);
+	req = fake_take(&fake.sq);
+	assert_int_equal(le32toh(req->flush.length), 0);
+	assert_int_equal(req->flush.type, VIRTIO_IB_FLUSH_PERSISTENT);
+	assert_int_equal(req->flush.level, VIRTIO_IB_FLUSH_MR);
+	drop_qp_and_cq(qp);
+}
+
 static void builds_inline_and_ud(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
@@ -718,11 +750,40 @@ static void wr_inline_read(struct ibv_qp_ex *ex)
 	ibv_wr_set_inline_data(ex, (void *)"x", 1);
 }
 
+static void wr_flush_of_no_type(struct ibv_qp_ex *ex)
+{
+	ibv_wr_flush(ex, 1, 2, 3, 0, IBV_FLUSH_RANGE);
+}
+
+static void wr_flush_of_bad_type(struct ibv_qp_ex *ex)
+{
+	ibv_wr_flush(ex, 1, 2, 3, 4, IBV_FLUSH_RANGE);
+}
+
+static void wr_flush_of_bad_level(struct ibv_qp_ex *ex)
+{
+	ibv_wr_flush(ex, 1, 2, 3, IBV_FLUSH_GLOBAL, 2);
+}
+
+static void wr_flush_too_long(struct ibv_qp_ex *ex)
+{
+	ibv_wr_flush(ex, 1, 2, (size_t)UINT32_MAX + 1, IBV_FLUSH_GLOBAL,
+		     IBV_FLUSH_RANGE);
+}
+
+static void wr_flush_on_uc(struct ibv_qp_ex *ex)
+{
+	ex->qp_base.qp_type = IBV_QPT_UC;
+	ibv_wr_flush(ex, 1, 2, 3, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ex->qp_base.qp_type = IBV_QPT_RC;
+}
+
 static void takes_all_back_after_an_error(void **state)
 {
 	void (*const bad[])(struct ibv_qp_ex *) = {
 		wr_bad_opcode, wr_bad_flags, wr_many_sges, wr_long_inline,
-		wr_inline_read,
+		wr_inline_read, wr_flush_of_no_type, wr_flush_of_bad_type,
+		wr_flush_of_bad_level, wr_flush_too_long, wr_flush_on_uc,
 	};
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
@@ -841,6 +902,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(rings_by_command),
 	TEST(goes_on_after_reset),
 	TEST(builds_each_request),
+	TEST(builds_flush),
 	TEST(builds_inline_and_ud),
 	TEST(aborts),
 	TEST(takes_all_back_after_an_error),

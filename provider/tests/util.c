@@ -34,6 +34,7 @@ int fake_setup(void **state)
 	fake.ctx.vctx.context.cmd_fd = fd;
 	fake.ctx.vctx.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	fake.ctx.max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+	fake.ctx.flags = VIRTIO_ROCE_CONTEXT_FLUSH;
 	pthread_mutex_init(&fake.ctx.qp_mutex, NULL);
 	fake.pd.context = &fake.ctx.vctx.context;
 	fake.num = 16;

@@ -367,6 +367,10 @@ static void refuses_unknown_qp_attributes(void **state)
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		  .qp_type = IBV_QPT_UD,
 		  .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE },
+		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		  .qp_type = IBV_QPT_UC,
+		  .send_ops_flags = IBV_QP_EX_WITH_FLUSH },
 		{ .comp_mask = IBV_QP_INIT_ATTR_PD, .qp_type = IBV_QPT_RC,
 		  .srq = &srq },
 		{ .comp_mask = IBV_QP_INIT_ATTR_PD |
@@ -419,12 +423,19 @@ static void knows_send_ops(void **state)
 	uint64_t write = IBV_QP_EX_WITH_RDMA_WRITE |
 			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 
-	assert_int_equal(virtio_roce_send_ops(IBV_QPT_RC),
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
+			 send | write | IBV_QP_EX_WITH_RDMA_READ |
+			 IBV_QP_EX_WITH_FLUSH);
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_UC), send | write);
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_UD), send);
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RAW_PACKET),
+			 0);
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_DRIVER), 0);
+
+	/* Not every device can flush. */
+	fake.ctx.flags = 0;
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
 			 send | write | IBV_QP_EX_WITH_RDMA_READ);
-	assert_int_equal(virtio_roce_send_ops(IBV_QPT_UC), send | write);
-	assert_int_equal(virtio_roce_send_ops(IBV_QPT_UD), send);
-	assert_int_equal(virtio_roce_send_ops(IBV_QPT_RAW_PACKET), 0);
-	assert_int_equal(virtio_roce_send_ops(IBV_QPT_DRIVER), 0);
 }
 
 static const struct CMUnitTest tests[] = {
