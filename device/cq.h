@@ -10,20 +10,35 @@
 
 #include "nic_priv.h"
 
+TAILQ_HEAD(cq_held_list, cq_held);
+
 /**
  * struct cq - completion queue
+ * @nic:	NIC that it belongs to
  * @cqn:	its number, also that of its virtqueue
- * @cqe:	completions that it holds
  * @refs:	send and receive queues that complete to it
  * @armed:	&enum virtio_ib_notify_flags asked for since the last interrupt
- * @error:	a completion found no slot; nothing is completed any more
+ *		for a completion in a slot
+ * @told:	an interrupt for a completion that is held, since it was armed
+ * @error:	a completion was lost; nothing is completed any more
+ * @held:	completions that wait for a slot, the oldest one first
+ * @held_n:	number of them
+ * @held_max:	how many may wait
+ * @timer:	looks for slots while completions wait
+ * @wait_ns:	its interval
  */
 struct cq {
+	struct nic *nic;
 	uint32_t cqn;
-	uint32_t cqe;
 	uint32_t refs;
 	uint32_t armed;
+	bool told;
 	bool error;
+	struct cq_held_list held;
+	uint32_t held_n;
+	uint32_t held_max;
+	struct loop_timer timer;
+	uint64_t wait_ns;
 };
 
 /**
@@ -53,9 +68,12 @@ const char *cq_arm(struct nic *nic, uint32_t cqn, uint32_t flags);
  * @solicited:	it is that of a receive request whose sender set the solicited
  *		event
  *
- * If there is no slot for it, the CQ and all its QPs go to the error state.
+ * If the CQ is full, it and all its QPs go to the error state.
  */
 void cq_add(struct nic *nic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
 	    bool solicited);
+
+/** cq_forget_qp() - drop the completions of a QP that wait for a slot */
+void cq_forget_qp(struct cq *cq, uint32_t qpn);
 
 #endif /* DEVICE_CQ_H */

@@ -59,7 +59,12 @@ static const char *ctrl_query_device(struct nic *nic,
 	*ack = (struct virtio_rdma_ack_query_device) {
 		.device_cap_flags =
 			htole64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |
-				VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS),
+				VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
+				VIRTIO_IB_DEVICE_COUNTERS |
+				VIRTIO_IB_DEVICE_GID_VLAN |
+				VIRTIO_IB_DEVICE_CQ_HOLD |
+				VIRTIO_IB_DEVICE_MCAST |
+				VIRTIO_IB_DEVICE_FLUSH),
 		.max_mr_size = htole64((uint64_t)NIC_MR_PAGES_MAX *
 				       NIC_PAGE_SIZE),
 		.page_size_cap = htole64(NIC_PAGE_SIZE),
@@ -68,7 +73,7 @@ static const char *ctrl_query_device(struct nic *nic,
 		.max_send_sge = htole32(NIC_MAX_SGE),
 		.max_recv_sge = htole32(NIC_MAX_SGE),
 		.max_sge_rd = htole32(NIC_MAX_SGE),
-		.max_cqe = htole32(limits->queue_size),
+		.max_cqe = htole32(limits->cqe),
 		.max_mr = htole32(limits->mrs),
 		.max_pd = htole32(limits->pds),
 		.max_qp_rd_atom = htole32(NIC_MAX_RD_ATOMIC),
@@ -76,6 +81,8 @@ static const char *ctrl_query_device(struct nic *nic,
 		.max_ah = htole32(limits->ahs),
 		.local_ca_ack_delay = NIC_ACK_DELAY,
 		.max_fast_reg_pages = htole32(NIC_FAST_REG_PAGES),
+		.max_mcast_grp = htole32(MCAST_GROUPS),
+		.max_mcast_qp_attach = htole32(MCAST_QPS),
 	};
 	return NULL;
 }
@@ -220,7 +227,7 @@ static const char *ctrl_add_gid(struct nic *nic, const struct ctrl_args *args)
 {
 	const struct virtio_rdma_cmd_add_gid *cmd = args->req;
 
-	return gid_add(nic, le16toh(cmd->index), cmd->gid);
+	return gid_add(nic, le16toh(cmd->index), cmd->gid, le16toh(cmd->vlan));
 }
 
 static const char *ctrl_del_gid(struct nic *nic, const struct ctrl_args *args)
@@ -250,6 +257,34 @@ static const char *ctrl_alloc_mr(struct nic *nic, const struct ctrl_args *args)
 	ack->lkey = htole32(key);
 	ack->rkey = htole32(key);
 	return why;
+}
+
+static const char *ctrl_query_counters(struct nic *nic,
+				       const struct ctrl_args *args)
+{
+	struct virtio_rdma_ack_query_counters *ack = args->rsp;
+	unsigned int i;
+
+	*ack = (struct virtio_rdma_ack_query_counters) {};
+	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
+		ack->value[i] = htole64(nic->counter[i]);
+	return NULL;
+}
+
+static const char *ctrl_attach_mcast(struct nic *nic,
+				     const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_mcast *cmd = args->req;
+
+	return mcast_attach(nic, le32toh(cmd->qpn), cmd->gid);
+}
+
+static const char *ctrl_detach_mcast(struct nic *nic,
+				     const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_mcast *cmd = args->req;
+
+	return mcast_detach(nic, le32toh(cmd->qpn), cmd->gid);
 }
 
 #define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
@@ -295,9 +330,17 @@ static const struct ctrl_command ctrl_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			     CMD(req_notify), 0, false },
 	C(ALLOC_MR) = { "ALLOC_MR", ctrl_alloc_mr,
 			CMD(alloc_mr), ACK(alloc_mr), false },
+	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", ctrl_query_counters,
+			      0, ACK(query_counters), false },
+	C(ATTACH_MCAST) = { "ATTACH_MCAST", ctrl_attach_mcast,
+			    CMD(mcast), 0, false },
+	C(DETACH_MCAST) = { "DETACH_MCAST", ctrl_detach_mcast,
+			    CMD(mcast), 0, false },
 };
 
-_Static_assert(ACK(query_device) <= NIC_RSP_MAX && ACK(query_qp) <= NIC_RSP_MAX,
+_Static_assert(ACK(query_device) <= NIC_RSP_MAX &&
+	       ACK(query_qp) <= NIC_RSP_MAX &&
+	       ACK(query_counters) <= NIC_RSP_MAX,
 	       "NIC_RSP_MAX is smaller than a response");
 
 static const char *ctrl_run(struct nic *nic, const struct ctrl_command *command,

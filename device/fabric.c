@@ -3,8 +3,9 @@
  * The fabric: GID tables, routes, the transport between NICs of this process.
  *
  * Entries of all GID tables hang in one hash table, in the order in which they
- * came.  A GID leads to the first entry that holds it; if two guests claim the
- * same one, the second gets it when the first gives it up.
+ * came.  A GID leads to the first entry of its VLAN that holds it; if two guests
+ * claim the same one, the second gets it when the first gives it up.  What has
+ * no entry is beyond the wire.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,17 +22,19 @@ TAILQ_HEAD(gid_list, gid);
  * @bucket:	GIDs by their hash
  * @epoch:	changes with each of them
  * @local:	transport between its NICs
+ * @packets:	they exchange packets all the same
  */
 struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
 	uint32_t epoch;
 	const struct xport *local;
+	bool packets;
 };
 
 static void xport_local_send(struct nic *from, struct nic *to,
 			     const struct pkt *pkt)
 {
-	(void)from;
+	nic_count_sent(from, pkt->len);
 	nic_deliver(to, pkt);
 }
 
@@ -70,6 +73,12 @@ void fabric_set_local(struct fabric *fabric, const struct xport *xport)
 	fabric->epoch++;
 }
 
+void fabric_use_packets(struct fabric *fabric)
+{
+	fabric->packets = true;
+	fabric->epoch++;
+}
+
 uint32_t fabric_epoch(const struct fabric *fabric)
 {
 	return fabric->epoch;
@@ -85,22 +94,29 @@ static struct gid_list *fabric_bucket(struct fabric *fabric, const uint8_t *raw)
 }
 
 /* The first one that holds a GID is the one that packets go to. */
-static struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw)
+static struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,
+			       uint16_t vlan)
 {
 	struct gid *gid;
 
 	TAILQ_FOREACH(gid, fabric_bucket((struct fabric *)fabric, raw), link)
-		if (gid_equal(gid->raw, raw))
+		if (gid->vlan == vlan && gid_equal(gid->raw, raw))
 			return gid;
 	return NULL;
 }
 
-struct route fabric_route(const struct fabric *fabric, const uint8_t *dgid)
+/*
+ * No switch returns a frame to where it came from, so a NIC reaches itself in
+ * memory always.
+ */
+struct route fabric_route(const struct nic *from, const uint8_t *dgid,
+			  uint16_t vlan)
 {
-	const struct gid *gid = fabric_find(fabric, dgid);
+	const struct fabric *fabric = from->fabric;
+	const struct gid *gid = fabric_find(fabric, dgid, vlan);
 
-	if (!gid)
-		return (struct route) {};
+	if (!gid || (fabric->packets && gid->nic != from))
+		return (struct route) { .xport = &xport_wire };
 	return (struct route) { .xport = fabric->local, .nic = gid->nic };
 }
 
@@ -116,16 +132,30 @@ bool gid_is_ipv4(const uint8_t *raw)
 	return !memcmp(raw, prefix, sizeof(prefix));
 }
 
+bool gid_is_multicast(const uint8_t *raw)
+{
+	return gid_is_ipv4(raw) ? (raw[12] & 0xf0) == 0xe0 : raw[0] == 0xff;
+}
+
 static bool gid_is_unicast(const uint8_t *raw)
 {
 	static const uint8_t zero[GID_SIZE];
 
-	if (gid_is_ipv4(raw))
-		return raw[12] && (raw[12] & 0xf0) != 0xe0;
-	return !gid_equal(raw, zero) && raw[0] != 0xff;
+	if (gid_is_multicast(raw))
+		return false;
+	return gid_is_ipv4(raw) ? raw[12] : !gid_equal(raw, zero);
 }
 
-const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw)
+static bool vlan_is_valid(uint16_t vlan)
+{
+	uint16_t number = vlan & VIRTIO_RDMA_GID_VLAN_MASK;
+
+	return !vlan || (vlan == (VIRTIO_RDMA_GID_TAGGED | number) && number &&
+			 number != VIRTIO_RDMA_GID_VLAN_MASK);
+}
+
+const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw,
+		    uint16_t vlan)
 {
 	const struct gid *other;
 	struct gid *gid;
@@ -134,19 +164,22 @@ const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw)
 		return "no such entry";
 	if (!gid_is_unicast(raw))
 		return "not a unicast GID";
+	if (!vlan_is_valid(vlan))
+		return "no such VLAN";
 
 	gid = &nic->gid[index];
-	if (gid->used && gid_equal(gid->raw, raw))
+	if (gid->used && gid->vlan == vlan && gid_equal(gid->raw, raw))
 		return NULL;
 	if (gid->used)
 		gid_del(nic, index);
 
-	other = fabric_find(nic->fabric, raw);
+	other = fabric_find(nic->fabric, raw, vlan);
 	if (other && other->nic != nic)
 		nic_warn(nic, "GID %u belongs to %s already", index,
 			 other->nic->name);
 
 	memcpy(gid->raw, raw, GID_SIZE);
+	gid->vlan = vlan;
 	gid->nic = nic;
 	gid->used = true;
 	TAILQ_INSERT_TAIL(fabric_bucket(nic->fabric, raw), gid, link);
@@ -179,9 +212,30 @@ void gid_del_all(struct nic *nic)
 			gid_del(nic, i);
 }
 
-const uint8_t *gid_get(const struct nic *nic, uint32_t index)
+const struct gid *gid_get(const struct nic *nic, uint32_t index)
 {
 	if (index >= NIC_GIDS || !nic->gid[index].used)
 		return NULL;
-	return nic->gid[index].raw;
+	return &nic->gid[index];
+}
+
+bool gid_is_mine(const struct nic *nic, const uint8_t *raw, uint16_t vlan)
+{
+	const struct gid *gid;
+
+	TAILQ_FOREACH(gid, fabric_bucket(nic->fabric, raw), link)
+		if (gid->nic == nic && gid->vlan == vlan &&
+		    gid_equal(gid->raw, raw))
+			return true;
+	return false;
+}
+
+bool gid_has_vlan(const struct nic *nic, uint16_t vlan)
+{
+	uint32_t i;
+
+	for (i = 0; i < NIC_GIDS; i++)
+		if (nic->gid[i].used && nic->gid[i].vlan == vlan)
+			return true;
+	return false;
 }

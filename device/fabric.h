@@ -19,12 +19,14 @@ struct nic;
 /**
  * struct gid - entry of a NIC's GID table
  * @raw:	the GID
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
  * @used:	the entry holds one
  * @nic:	NIC that it belongs to
  * @link:	of the fabric
  */
 struct gid {
 	uint8_t raw[GID_SIZE];
+	uint16_t vlan;
 	bool used;
 	struct nic *nic;
 	TAILQ_ENTRY(gid) link;
@@ -46,10 +48,13 @@ struct xport {
 /* Between NICs of one process: by reference, at once, without loss. */
 extern const struct xport xport_local;
 
+/* To anyone else: as RoCEv2 packets, by the NIC's Ethernet port. */
+extern const struct xport xport_wire;
+
 /**
  * struct route - where a GID leads
- * @xport:	how; NULL if it leads nowhere
- * @nic:	destination, NULL unless it belongs to this fabric
+ * @xport:	how
+ * @nic:	destination, NULL unless it is reached in memory
  */
 struct route {
 	const struct xport *xport;
@@ -58,10 +63,14 @@ struct route {
 
 /**
  * fabric_route() - look a destination up
- * @fabric:	fabric
+ * @from:	NIC that sends
  * @dgid:	GID of the destination
+ * @vlan:	VLAN of the source GID
+ *
+ * What is not in this fabric, and in the same VLAN, is beyond the wire.
  */
-struct route fabric_route(const struct fabric *fabric, const uint8_t *dgid);
+struct route fabric_route(const struct nic *from, const uint8_t *dgid,
+			  uint16_t vlan);
 
 /** fabric_epoch() - changes whenever fabric_route() may answer differently */
 uint32_t fabric_epoch(const struct fabric *fabric);
@@ -78,10 +87,12 @@ void fabric_set_local(struct fabric *fabric, const struct xport *xport);
  * @nic:	NIC
  * @index:	entry; what it held before is replaced
  * @raw:	the GID
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
  *
  * Return: NULL, or why not.
  */
-const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw);
+const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw,
+		    uint16_t vlan);
 
 /**
  * gid_del() - clear an entry of a NIC's GID table
@@ -100,21 +111,32 @@ void gid_del_all(struct nic *nic);
  * @nic:	NIC
  * @index:	from anywhere
  *
- * Return: its 16 bytes, or NULL if there is none.
+ * Return: the entry, or NULL if it holds none.
  */
-const uint8_t *gid_get(const struct nic *nic, uint32_t index);
+const struct gid *gid_get(const struct nic *nic, uint32_t index);
+
+/** gid_is_mine() - does a NIC have this GID in this VLAN? */
+bool gid_is_mine(const struct nic *nic, const uint8_t *raw, uint16_t vlan);
 
 /** gid_equal() - are two GIDs the same? */
 bool gid_equal(const uint8_t *a, const uint8_t *b);
 
+/** gid_has_vlan() - does a NIC have any GID in this VLAN? */
+bool gid_has_vlan(const struct nic *nic, uint16_t vlan);
+
 /** gid_is_ipv4() - is it an IPv4 address mapped into IPv6? */
 bool gid_is_ipv4(const uint8_t *raw);
+
+/** gid_is_multicast() - is it the address of a group? */
+bool gid_is_multicast(const uint8_t *raw);
 
 /**
  * nic_deliver() - a packet has arrived for a NIC
  * @nic:	NIC
  * @pkt:	packet; what does not fit to the QP that it names is dropped
+ *
+ * Return: how many QPs it was for: more than one only if it is for a group.
  */
-void nic_deliver(struct nic *nic, const struct pkt *pkt);
+unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt);
 
 #endif /* DEVICE_FABRIC_H */

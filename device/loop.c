@@ -140,6 +140,14 @@ int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events)
 	       -errno : 0;
 }
 
+int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = lfd };
+
+	return epoll_ctl(loop->epfd, EPOLL_CTL_MOD, lfd->fd, &event) ?
+	       -errno : 0;
+}
+
 void loop_fd_del(struct loop *loop, struct loop_fd *lfd)
 {
 	int i;

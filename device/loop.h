@@ -89,6 +89,9 @@ uint64_t loop_now(const struct loop *loop);
  */
 int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events);
 
+/** loop_fd_set() - from now on wait for @events instead; 0 or -errno */
+int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events);
+
 /** loop_fd_del() - stop watching; no callback comes after it, even if pending */
 void loop_fd_del(struct loop *loop, struct loop_fd *lfd);
 

@@ -15,46 +15,84 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "log.h"
 #include "loop.h"
 #include "net.h"
 #include "nic.h"
 #include "pcap.h"
+#include "report.h"
 #include "switch.h"
 #include "uapi/virtio_net_roce.h"
+#include "uplink.h"
 #include "vhost_user.h"
 
 #define VERSION		"0.1"
 #define GUESTS_MAX	64
+#define UPLINKS_MAX	16
+
+/**
+ * struct port_options - what the command line says of one port of the switch
+ * @text:	its socket, or its uplink
+ * @pcap:	capture file of its frames, or NULL
+ * @fault:	faults
+ */
+struct port_options {
+	const char *text;
+	const char *pcap;
+	struct fault_config fault;
+};
 
 /**
  * struct options - what the command line says
- * @socket:	socket of each guest
+ * @guest:	of each guest
  * @guests:	number of them
+ * @uplink:	of each uplink
+ * @uplinks:	number of them
+ * @all:	of all ports: faults that they begin with, and capture file
+ * @port:	port that was named last, or @all
  * @limits:	of each guest's RDMA side
  * @poll_us:	poll window
  * @mtu:	of the Ethernet
  * @mac_base:	address of the first guest; the others count on from there
- * @pcap:	capture file, or NULL
+ * @packets:	RDMA between the guests goes by packets, too
+ * @control:	socket for commands, or NULL
  */
 struct options {
-	const char *socket[GUESTS_MAX];
+	struct port_options guest[GUESTS_MAX];
 	unsigned int guests;
+	struct port_options uplink[UPLINKS_MAX];
+	unsigned int uplinks;
+	struct port_options all;
+	struct port_options *port;
 	struct nic_limits limits;
 	uint32_t poll_us;
 	uint32_t mtu;
 	uint64_t mac_base;
-	const char *pcap;
+	bool packets;
+	const char *control;
+};
+
+/**
+ * struct uplink_port - an uplink
+ * @uplink:	itself
+ * @group:	its port, or ports
+ */
+struct uplink_port {
+	struct uplink *uplink;
+	struct port_group group;
 };
 
 /**
  * struct guest - a guest, connected or not
  * @net:	its function
  * @vu:		front-end of that
+ * @group:	its port
  */
 struct guest {
 	struct net *net;
 	struct vhost_user *vu;
+	struct port_group group;
 };
 
 /**
@@ -66,6 +104,11 @@ struct guest {
  * @fabric:	RDMA between the guests
  * @guest:	the guests
  * @guests:	number of them
+ * @uplink:	the uplinks
+ * @uplinks:	number of them
+ * @port:	all of these, for @report
+ * @report:	what commands are about
+ * @control:	socket that they come by, or NULL
  */
 struct daemon {
 	struct loop *loop;
@@ -75,17 +118,30 @@ struct daemon {
 	struct fabric *fabric;
 	struct guest guest[GUESTS_MAX];
 	unsigned int guests;
+	struct uplink_port uplink[UPLINKS_MAX];
+	unsigned int uplinks;
+	struct report_port port[GUESTS_MAX + UPLINKS_MAX];
+	struct report report;
+	struct control *control;
 };
 
 static const char usage[] =
-"Usage: vhost-user-roce --socket PATH [--socket PATH]... [OPTION]...\n"
+"Usage: vhost-user-roce [--socket PATH]... [--uplink UPLINK]... [OPTION]...\n"
 "\n"
 "A virtio-net device with RoCE for each guest that connects to one of the\n"
 "sockets, and a switch between them.\n"
 "\n"
 "  --socket PATH     unix socket to serve one guest on; repeat for more guests\n"
+"  --uplink UPLINK   connect the switch to something else as well; repeat for more:\n"
+"                      unix:PATH     listen; each connection, as of QEMU's\n"
+"                                    -netdev stream,addr.type=unix,addr.path=PATH,\n"
+"                                    is a port of the switch\n"
+"                      connect:PATH  connect to such a socket, as of another daemon\n"
+"                      tap:NAME      a tap interface, made if there is none\n"
+"                      packet:NAME   share an interface of the host\n"
 "  --qps N           queue pairs of each guest (default 32)\n"
 "  --cqs N           completion queues of each guest (default 64)\n"
+"  --cqe N           completions that each of them holds (default 32768)\n"
 "  --mrs N           memory regions of each guest (default 4096)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
@@ -95,7 +151,19 @@ static const char usage[] =
 "                    there (default 52:54:00:00:ce:01)\n"
 "  --poll-us N       look for work so long before sleeping, at most, in\n"
 "                    microseconds (default 50)\n"
-"  --pcap FILE       write all frames to a capture file\n"
+"  --packets         RDMA between guests of this daemon as packets, too, not in\n"
+"                    memory\n"
+"  --pcap FILE       write all frames to a capture file; behind a port, its frames\n"
+"\n"
+"For tests, behind a --socket or --uplink for that port, before all of them for\n"
+"each; both for frames from the port and for frames to it:\n"
+"  --loss P          lose frames with probability P, such as 0.01 or 1%\n"
+"  --dup P           double them\n"
+"  --reorder P       have them overtaken by the next three\n"
+"  --corrupt P       change a bit of them\n"
+"  --seed N          of the random numbers (default 0)\n"
+"\n"
+"  --control PATH    unix socket for vhost-user-roce-ctl\n"
 "  --verbose         tell more\n"
 "  --help            print this and exit\n"
 "  --version         print the version and exit\n"
@@ -113,8 +181,10 @@ static const char usage[] =
 
 enum {
 	OPT_SOCKET = 256,
+	OPT_UPLINK,
 	OPT_QPS,
 	OPT_CQS,
+	OPT_CQE,
 	OPT_MRS,
 	OPT_PDS,
 	OPT_AHS,
@@ -122,7 +192,14 @@ enum {
 	OPT_MTU,
 	OPT_MAC_BASE,
 	OPT_POLL_US,
+	OPT_PACKETS,
 	OPT_PCAP,
+	OPT_CONTROL,
+	OPT_LOSS,
+	OPT_DUP,
+	OPT_REORDER,
+	OPT_CORRUPT,
+	OPT_SEED,
 	OPT_VERBOSE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -130,8 +207,10 @@ enum {
 
 static const struct option long_options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "uplink", required_argument, NULL, OPT_UPLINK },
 	{ "qps", required_argument, NULL, OPT_QPS },
 	{ "cqs", required_argument, NULL, OPT_CQS },
+	{ "cqe", required_argument, NULL, OPT_CQE },
 	{ "mrs", required_argument, NULL, OPT_MRS },
 	{ "pds", required_argument, NULL, OPT_PDS },
 	{ "ahs", required_argument, NULL, OPT_AHS },
@@ -139,7 +218,14 @@ static const struct option long_options[] = {
 	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "mac-base", required_argument, NULL, OPT_MAC_BASE },
 	{ "poll-us", required_argument, NULL, OPT_POLL_US },
+	{ "packets", no_argument, NULL, OPT_PACKETS },
 	{ "pcap", required_argument, NULL, OPT_PCAP },
+	{ "control", required_argument, NULL, OPT_CONTROL },
+	{ "loss", required_argument, NULL, OPT_LOSS },
+	{ "dup", required_argument, NULL, OPT_DUP },
+	{ "reorder", required_argument, NULL, OPT_REORDER },
+	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
+	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -165,6 +251,7 @@ static const struct number_option number_options[] = {
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
 	{ OPT_CQS, offsetof(struct options, limits.cqs), 1,
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
+	{ OPT_CQE, offsetof(struct options, limits.cqe), 2, 1 << 16 },
 	{ OPT_MRS, offsetof(struct options, limits.mrs), 1, 1 << 20 },
 	{ OPT_PDS, offsetof(struct options, limits.pds), 1, 1 << 20 },
 	{ OPT_AHS, offsetof(struct options, limits.ahs), 1, 1 << 20 },
@@ -215,14 +302,48 @@ static int parse_mac(const char *text, uint64_t *mac)
 	return 0;
 }
 
-static int parse_socket(struct options *options, const char *path)
+/* A port, with what all of them are to have. */
+static int parse_port(struct options *options, struct port_options *ports,
+		      unsigned int *n, unsigned int max, const char *what)
 {
-	if (options->guests == GUESTS_MAX) {
-		log_error("--socket: more than %u guests", GUESTS_MAX);
+	if (*n == max) {
+		log_error("--%s: more than %u", what, max);
 		return -EINVAL;
 	}
-	options->socket[options->guests++] = path;
+	/* It stands in lines and fields of what --control tells. */
+	if (strpbrk(optarg, "\t\n")) {
+		log_error("--%s: a name with a tab or a line feed", what);
+		return -EINVAL;
+	}
+	options->port = &ports[(*n)++];
+	options->port->text = optarg;
+	options->port->fault = options->all.fault;
 	return 0;
+}
+
+static int parse_fault(struct fault_config *fault, int opt, const char *name)
+{
+	uint64_t *target = opt == OPT_LOSS ? &fault->loss :
+			   opt == OPT_DUP ? &fault->dup :
+			   opt == OPT_REORDER ? &fault->reorder :
+			   &fault->corrupt;
+
+	if (!fault_parse(optarg, target))
+		return 0;
+	log_error("--%s: \"%s\" is no probability", name, optarg);
+	return -EINVAL;
+}
+
+static int parse_seed(struct fault_config *fault, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	fault->seed = strtoull(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && !errno)
+		return 0;
+	log_error("--seed: \"%s\" is not a number", text);
+	return -EINVAL;
 }
 
 static void print_and_exit(const char *text)
@@ -235,11 +356,28 @@ static int parse_option(struct options *options, int opt, const char *name)
 {
 	switch (opt) {
 	case OPT_SOCKET:
-		return parse_socket(options, optarg);
+		return parse_port(options, options->guest, &options->guests,
+				  GUESTS_MAX, name);
+	case OPT_UPLINK:
+		return parse_port(options, options->uplink, &options->uplinks,
+				  UPLINKS_MAX, name);
+	case OPT_LOSS:
+	case OPT_DUP:
+	case OPT_REORDER:
+	case OPT_CORRUPT:
+		return parse_fault(&options->port->fault, opt, name);
+	case OPT_SEED:
+		return parse_seed(&options->port->fault, optarg);
 	case OPT_MAC_BASE:
 		return parse_mac(optarg, &options->mac_base);
+	case OPT_PACKETS:
+		options->packets = true;
+		return 0;
 	case OPT_PCAP:
-		options->pcap = optarg;
+		options->port->pcap = optarg;
+		return 0;
+	case OPT_CONTROL:
+		options->control = optarg;
 		return 0;
 	case OPT_VERBOSE:
 		log_set_level(LOG_LEVEL_DEBUG);
@@ -261,13 +399,18 @@ static int check_options(const struct options *options)
 	const struct nic_limits *limits = &options->limits;
 	uint32_t queues = net_num_queues(limits);
 
-	if (!options->guests) {
-		log_error("no --socket given; --help tells more");
+	if (!options->guests && !options->uplinks) {
+		log_error("neither --socket nor --uplink given; --help tells more");
 		return -EINVAL;
 	}
 	if (limits->queue_size & (limits->queue_size - 1)) {
 		log_error("--queue-size: %" PRIu32 " is not a power of two",
 			  limits->queue_size);
+		return -EINVAL;
+	}
+	if (limits->cqe < limits->queue_size) {
+		log_error("--cqe: %" PRIu32 " is less than a virtqueue holds",
+			  limits->cqe);
 		return -EINVAL;
 	}
 	if (queues > VHOST_USER_QUEUES_MAX) {
@@ -360,19 +503,49 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static int pcap_start(struct pcap **pcap, const char *path)
+{
+	*pcap = path ? pcap_open(path) : NULL;
+	if (*pcap || !path)
+		return 0;
+	log_error("--pcap: %s: %s", path, strerror(errno));
+	return -EINVAL;
+}
+
+/* Ports with the same seed meet different random numbers all the same. */
+static int group_start(struct port_group *group, const char *name,
+		       const struct port_options *options, unsigned int number)
+{
+	*group = (struct port_group){ .fault = options->fault };
+	group->fault.seed += (uint64_t)number << 32;
+	snprintf(group->name, sizeof(group->name), "%s", name);
+	return pcap_start(&group->pcap, options->pcap);
+}
+
+static void group_stop(struct port_group *group)
+{
+	if (group->pcap)
+		pcap_close(group->pcap);
+}
+
 static int guest_start(struct daemon *d, const struct options *options,
 		       unsigned int i)
 {
 	struct guest *guest = &d->guest[i];
-	const char *path = options->socket[i];
+	const char *path = options->guest[i].text;
 	uint64_t mac = options->mac_base + i;
 	struct net_config config = {
 		.name = base_name(path),
 		.mtu = options->mtu,
 		.limits = options->limits,
+		.group = &guest->group,
 	};
 	unsigned int j;
 	int err;
+
+	err = group_start(&guest->group, config.name, &options->guest[i], i);
+	if (err)
+		return err;
 
 	for (j = 0; j < ETH_ALEN; j++)
 		config.mac[j] = mac >> (8 * (ETH_ALEN - 1 - j));
@@ -380,7 +553,8 @@ static int guest_start(struct daemon *d, const struct options *options,
 	guest->net = net_new(d->loop, d->sw, d->fabric, &config);
 	if (!guest->net) {
 		log_error("%s: %s", path, strerror(errno));
-		return -ENOMEM;
+		err = -ENOMEM;
+		goto err_group;
 	}
 	guest->vu = vhost_user_new(d->loop, config.name, &net_device_ops,
 				   guest->net, net_num_queues(&config.limits));
@@ -401,6 +575,8 @@ err_vu:
 	vhost_user_free(guest->vu);
 err_net:
 	net_free(guest->net);
+err_group:
+	group_stop(&guest->group);
 	return err;
 }
 
@@ -410,6 +586,7 @@ static void daemon_guests_stop(struct daemon *d)
 		d->guests--;
 		vhost_user_free(d->guest[d->guests].vu);
 		net_free(d->guest[d->guests].net);
+		group_stop(&d->guest[d->guests].group);
 	}
 }
 
@@ -427,20 +604,82 @@ static int daemon_guests_start(struct daemon *d, const struct options *options)
 	return 0;
 }
 
-static int daemon_pcap(struct daemon *d, const char *path)
+static int uplink_start(struct daemon *d, const struct port_options *options)
+{
+	struct uplink_port *port = &d->uplink[d->uplinks];
+	const struct uplink_env env = {
+		.loop = d->loop,
+		.sw = d->sw,
+		.group = &port->group,
+	};
+	int err;
+
+	err = group_start(&port->group, options->text, options,
+			  GUESTS_MAX + d->uplinks);
+	if (err)
+		return err;
+	port->uplink = uplink_open(&env, options->text);
+	if (port->uplink)
+		return 0;
+	group_stop(&port->group);
+	return -EINVAL;
+}
+
+static void daemon_uplinks_stop(struct daemon *d)
+{
+	while (d->uplinks) {
+		d->uplinks--;
+		uplink_free(d->uplink[d->uplinks].uplink);
+		group_stop(&d->uplink[d->uplinks].group);
+	}
+}
+
+static int daemon_uplinks_start(struct daemon *d, const struct options *options)
 {
 	int err;
 
-	if (!path)
-		return 0;
-	d->pcap = pcap_open(path);
-	if (!d->pcap) {
-		err = -errno;
-		log_error("--pcap: %s: %s", path, strerror(errno));
-		return err;
+	for (; d->uplinks < options->uplinks; d->uplinks++) {
+		err = uplink_start(d, &options->uplink[d->uplinks]);
+		if (err) {
+			daemon_uplinks_stop(d);
+			return err;
+		}
 	}
-	switch_capture(d->sw, d->pcap);
 	return 0;
+}
+
+static int daemon_control_start(struct daemon *d, const struct options *options)
+{
+	struct report_port *port = d->port;
+	unsigned int i;
+
+	for (i = 0; i < d->guests; i++)
+		*port++ = (struct report_port){
+			.text = options->guest[i].text,
+			.group = &d->guest[i].group,
+			.net = d->guest[i].net,
+			.vu = d->guest[i].vu,
+		};
+	for (i = 0; i < d->uplinks; i++)
+		*port++ = (struct report_port){
+			.text = options->uplink[i].text,
+			.group = &d->uplink[i].group,
+			.uplink = d->uplink[i].uplink,
+		};
+	d->report = (struct report){ d->port, d->guests + d->uplinks };
+	if (!options->control)
+		return 0;
+	d->control = control_new(d->loop, options->control, &d->report);
+	if (d->control)
+		return 0;
+	log_error("--control: %s: %s", options->control, strerror(errno));
+	return -EINVAL;
+}
+
+static void daemon_control_stop(struct daemon *d)
+{
+	if (d->control)
+		control_free(d->control);
 }
 
 /* Whoever fails says why; what has no words of its own fails for memory. */
@@ -457,6 +696,8 @@ static int daemon_init(struct daemon *d, const struct options *options)
 	d->fabric = fabric_new();
 	if (!d->fabric)
 		goto err_switch;
+	if (options->packets)
+		fabric_use_packets(d->fabric);
 	err = daemon_signals(d);
 	if (err)
 		goto err_fabric;
@@ -488,15 +729,25 @@ static int daemon_run(struct daemon *d, const struct options *options)
 {
 	int err;
 
-	err = daemon_guests_start(d, options);
+	err = daemon_uplinks_start(d, options);
 	if (err)
 		return err;
+	err = daemon_guests_start(d, options);
+	if (err)
+		goto err_uplinks;
+	err = daemon_control_start(d, options);
+	if (err)
+		goto err_guests;
 	log_info("%u guest(s), %u virtqueues each (num_vqs)", d->guests,
 		 net_num_queues(&options->limits));
 	err = loop_run(d->loop);
 	if (err)
 		log_error("event loop: %s", strerror(-err));
+	daemon_control_stop(d);
+err_guests:
 	daemon_guests_stop(d);
+err_uplinks:
+	daemon_uplinks_stop(d);
 	return err;
 }
 
@@ -508,6 +759,7 @@ int main(int argc, char **argv)
 			.qps = 32,
 			.cqs = 64,
 			.queue_size = VIRTQ_SIZE_MAX,
+			.cqe = 32768,
 			.mrs = 4096,
 			.pds = 1024,
 			.ahs = 4096,
@@ -519,12 +771,14 @@ int main(int argc, char **argv)
 
 	int err;
 
+	options.port = &options.all;
 	if (parse_options(&options, argc, argv))
 		return EXIT_FAILURE;
 	daemon_fd_limit();
 	if (daemon_init(&d, &options))
 		return EXIT_FAILURE;
-	err = daemon_pcap(&d, options.pcap);
+	err = pcap_start(&d.pcap, options.all.pcap);
+	switch_capture(d.sw, d.pcap);
 	if (!err)
 		err = daemon_run(&d, &options);
 	daemon_fini(&d);

@@ -20,7 +20,8 @@
 
 #define MR_ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
 			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_READ)
+			 VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL)
 
 _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
@@ -99,6 +100,9 @@ static void extents_trim(struct extents *list)
 
 static const char *mr_access_check(uint32_t access)
 {
+	/* What the guest has of persistent memory cannot be told from here. */
+	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
+		return "memory is not persistent";
 	if (access & ~MR_ACCESS_ALL)
 		return "unknown access flags";
 	if (access & VIRTIO_IB_ACCESS_REMOTE_WRITE &&
@@ -483,14 +487,24 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return true;
 }
 
-const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
-			uint32_t key, uint64_t addr, uint64_t len,
-			uint32_t access)
+const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
+			      uint32_t key, uint32_t access)
 {
 	const struct mr *mr = obj_get(&nic->mrs, key);
 
 	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
 	    (mr->access & access) != access)
+		return NULL;
+	return mr;
+}
+
+const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
+			uint32_t key, uint64_t addr, uint64_t len,
+			uint32_t access)
+{
+	const struct mr *mr = mr_get_whole(nic, pd, key, access);
+
+	if (!mr)
 		return NULL;
 	if (addr < mr->addr || len > mr->length ||
 	    addr - mr->addr > mr->length - len)

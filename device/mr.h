@@ -143,6 +143,18 @@ void mr_free_all(struct nic *nic);
 void mr_translate_all(struct nic *nic);
 
 /**
+ * mr_get_whole() - memory region that a key stands for, whatever it covers
+ * @nic:	NIC
+ * @pd:		protection domain of the QP
+ * @key:	rkey
+ * @access:	right that the region must grant
+ *
+ * Return: as of mr_get().
+ */
+const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
+			      uint32_t key, uint32_t access);
+
+/**
  * mr_get() - memory region for an access
  * @nic:	NIC
  * @pd:		protection domain of the QP

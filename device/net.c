@@ -6,7 +6,7 @@
  * the receive buffers of those whom the switch gives it to while the sender's
  * transmit queue is polled, one copy each, and is dropped where there is no room.
  * It travels with its struct virtio_net_hdr, so that checksum and segmentation
- * can be left undone between guests once these are offered.
+ * are left undone on the way to a guest that takes them so.
  *
  * Transmit and control queue are looked after by a poller; their doorbells are
  * asked for only while the loop sleeps, that of the receive queue never.
@@ -34,6 +34,7 @@
 #include "filter.h"
 #include "log.h"
 #include "net.h"
+#include "offload.h"
 #include "uapi/virtio_net_roce.h"
 
 /* One pair of Ethernet queues: the N of virtio_net_roce.h is 1. */
@@ -61,8 +62,17 @@ enum {
 	(BIT(VIRTIO_F_VERSION_1) | \
 	 BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 	 BIT(VIRTIO_RING_F_EVENT_IDX) | \
+	 BIT(VIRTIO_NET_F_CSUM) | \
+	 BIT(VIRTIO_NET_F_GUEST_CSUM) | \
+	 BIT(VIRTIO_NET_F_CTRL_GUEST_OFFLOADS) | \
 	 BIT(VIRTIO_NET_F_MTU) | \
 	 BIT(VIRTIO_NET_F_MAC) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO6) | \
+	 BIT(VIRTIO_NET_F_GUEST_ECN) | \
+	 BIT(VIRTIO_NET_F_HOST_TSO4) | \
+	 BIT(VIRTIO_NET_F_HOST_TSO6) | \
+	 BIT(VIRTIO_NET_F_HOST_ECN) | \
 	 BIT(VIRTIO_NET_F_MRG_RXBUF) | \
 	 BIT(VIRTIO_NET_F_STATUS) | \
 	 BIT(VIRTIO_NET_F_CTRL_VQ) | \
@@ -71,6 +81,13 @@ enum {
 	 BIT(VIRTIO_NET_F_CTRL_RX_EXTRA) | \
 	 BIT(VIRTIO_NET_F_CTRL_MAC_ADDR) | \
 	 BIT(VIRTIO_NET_F_ROCE))
+
+/* Those that a guest may turn off and on again. */
+#define NET_GUEST_OFFLOADS \
+	(BIT(VIRTIO_NET_F_GUEST_CSUM) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO6) | \
+	 BIT(VIRTIO_NET_F_GUEST_ECN))
 
 struct net_config_space {
 	struct virtio_net_config net;
@@ -95,6 +112,7 @@ static const struct guest_mem no_memory;
  * @fe_ops:	front-end, or NULL
  * @fe:		for @fe_ops
  * @features:	negotiated
+ * @tx_offloads: what the guest may leave undone, by &enum offload_bit
  * @link_up:	the cable is plugged in
  * @awake:	the loop is awake
  * @filter:	what the guest wants to receive; has its present address
@@ -116,6 +134,7 @@ struct net {
 	const struct fe_ops *fe_ops;
 	void *fe;
 	uint64_t features;
+	unsigned int tx_offloads;
 	bool link_up;
 	bool awake;
 	struct filter filter;
@@ -159,7 +178,8 @@ static void net_rx_header(struct net *net, const struct frame *frame,
 {
 	const struct virtq_elem *elem = &net->first;
 	struct virtio_net_hdr_v1 hdr = {
-		.flags = frame->hdr.flags,
+		.flags = net->port.offloads & OFFLOAD_CSUM ?
+			 frame->hdr.flags : 0,
 		.gso_type = frame->hdr.gso_type,
 		.hdr_len = frame->hdr.hdr_len,
 		.gso_size = frame->hdr.gso_size,
@@ -214,19 +234,66 @@ err_unpop:
 	return false;
 }
 
+/* A frame that is still to be segmented is no RoCE packet. */
+static bool net_roce_takes(struct net *net, const struct frame *frame)
+{
+	return net_roce_runs(net) && net_has_roce(net) &&
+	       frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
+	       nic_frame(net->nic, frame->iov, frame->iov_n, frame->off,
+			 frame->len);
+}
+
 static void net_deliver(void *arg, const struct frame *frame)
 {
 	struct net *net = arg;
 
+	if (net->link_up && net_roce_takes(net, frame))
+		return;
 	if (!net->vq[NET_RX] || !net->link_up)
 		return;
 	if (!filter_pass(&net->filter, frame))
 		net->stats.rx_filtered++;
-	else if (frame->len <= net_frame_max(net) && net_rx(net, frame))
+	else if (frame->wire_len <= net_frame_max(net) && net_rx(net, frame))
 		net->stats.rx++;
 	else
 		net->stats.rx_dropped++;
 }
+
+/* ------------------------------------------------------------------------- */
+/* RDMA by the port                                                          */
+/* ------------------------------------------------------------------------- */
+
+static bool net_eth_send(void *arg, void *data, size_t len)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = len };
+	struct net *net = arg;
+	struct frame frame;
+
+	if (!net->link_up || frame_init(&frame, &iov, 1, 0, len))
+		return false;
+	switch_send(net->sw, &net->port, &frame);
+	return true;
+}
+
+static const uint8_t *net_eth_mac(void *arg)
+{
+	struct net *net = arg;
+
+	return net->filter.mac;
+}
+
+static uint32_t net_eth_mtu(void *arg)
+{
+	struct net *net = arg;
+
+	return net->config.mtu;
+}
+
+static const struct nic_eth net_eth = {
+	.send = net_eth_send,
+	.mac = net_eth_mac,
+	.mtu = net_eth_mtu,
+};
 
 static void net_flush(void *arg)
 {
@@ -236,6 +303,49 @@ static void net_flush(void *arg)
 		virtq_notify(net->vq[NET_RX]);
 }
 
+/**
+ * struct net_offload - a feature and what it lets be left undone
+ * @guest:	VIRTIO_NET_F_GUEST_…: the guest takes it undone
+ * @host:	the guest may leave it undone
+ * @offload:	&enum offload_bit
+ */
+struct net_offload {
+	unsigned int guest;
+	unsigned int host;
+	unsigned int offload;
+};
+
+static const struct net_offload net_offloads[] = {
+	{ VIRTIO_NET_F_GUEST_CSUM, VIRTIO_NET_F_CSUM, OFFLOAD_CSUM },
+	{ VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_HOST_TSO4, OFFLOAD_TSO4 },
+	{ VIRTIO_NET_F_GUEST_TSO6, VIRTIO_NET_F_HOST_TSO6, OFFLOAD_TSO6 },
+	{ VIRTIO_NET_F_GUEST_ECN, VIRTIO_NET_F_HOST_ECN, OFFLOAD_ECN },
+};
+
+/* What the guest takes undone, if it takes what VIRTIO_NET_F_GUEST_… say. */
+static void net_rx_offloads(struct net *net, uint64_t features)
+{
+	const struct net_offload *row = net_offloads;
+	unsigned int i;
+
+	net->port.offloads = 0;
+	for (i = 0; i < sizeof(net_offloads) / sizeof(*row); i++, row++)
+		if (features & BIT(row->guest))
+			net->port.offloads |= row->offload;
+}
+
+static void net_offloads_negotiated(struct net *net)
+{
+	const struct net_offload *row = net_offloads;
+	unsigned int i;
+
+	net_rx_offloads(net, net->features);
+	net->tx_offloads = 0;
+	for (i = 0; i < sizeof(net_offloads) / sizeof(*row); i++, row++)
+		if (net_has(net, row->host))
+			net->tx_offloads |= row->offload;
+}
+
 /* Sends what stands in @out; false if that is no frame that we can send. */
 static bool net_tx(struct net *net)
 {
@@ -243,15 +353,15 @@ static bool net_tx(struct net *net)
 	struct virtio_net_hdr hdr;
 	struct frame frame;
 
-	if (elem->out_len < NET_HDR_LEN ||
-	    elem->out_len - NET_HDR_LEN > net_frame_max(net))
+	if (elem->out_len < NET_HDR_LEN)
 		return false;
 	iov_to_buf(elem->iov, elem->out_n, 0, &hdr, sizeof(hdr));
-	if ((hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) ||
-	    hdr.gso_type != VIRTIO_NET_HDR_GSO_NONE)
-		return false;
+	hdr.flags &= VIRTIO_NET_HDR_F_NEEDS_CSUM;
 	if (frame_init(&frame, elem->iov, elem->out_n, NET_HDR_LEN,
-		       elem->out_len - NET_HDR_LEN))
+		       elem->out_len - NET_HDR_LEN) ||
+	    offload_init(&frame, &hdr) ||
+	    (offload_needs(&frame) & ~net->tx_offloads) ||
+	    frame.wire_len > net_frame_max(net))
 		return false;
 
 	if (net->link_up)
@@ -331,6 +441,18 @@ static uint8_t ctrl_vlan(struct net *net, struct net_ctrl *ctrl)
 	       VIRTIO_NET_ERR : VIRTIO_NET_OK;
 }
 
+static uint8_t ctrl_guest_offloads(struct net *net, struct net_ctrl *ctrl)
+{
+	uint64_t offloads;
+
+	memcpy(&offloads, ctrl->req, sizeof(offloads));
+	offloads = le64toh(offloads);
+	if (offloads & ~(net->features & NET_GUEST_OFFLOADS))
+		return VIRTIO_NET_ERR;
+	net_rx_offloads(net, offloads);
+	return VIRTIO_NET_OK;
+}
+
 static uint8_t ctrl_roce(struct net *net, struct net_ctrl *ctrl)
 {
 	return nic_command(net->nic, ctrl->hdr.cmd, ctrl->req, ctrl->len,
@@ -397,6 +519,14 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.min = sizeof(uint16_t),
 		.max = sizeof(uint16_t),
 		.fn = ctrl_vlan,
+	}, {
+		.class = VIRTIO_NET_CTRL_GUEST_OFFLOADS,
+		.first = VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET,
+		.last = VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET,
+		.feature = VIRTIO_NET_F_CTRL_GUEST_OFFLOADS,
+		.min = sizeof(uint64_t),
+		.max = sizeof(uint64_t),
+		.fn = ctrl_guest_offloads,
 	}, {
 		.class = VIRTIO_NET_CTRL_ROCE,
 		.first = 0,
@@ -493,8 +623,10 @@ static bool net_poll(void *arg)
 
 	work = net_poll_tx(net);
 	work |= net_poll_ctrl(net);
-	if (net_roce_runs(net))
-		work |= nic_poll(net->nic);
+	if (net_roce_runs(net) && nic_poll(net->nic)) {
+		switch_flush(net->sw);
+		work = true;
+	}
 	return work;
 }
 
@@ -543,6 +675,7 @@ static int net_negotiated(void *dev, uint64_t features)
 	if ((features & ~NET_FEATURES) || !(features & BIT(VIRTIO_F_VERSION_1)))
 		return -EINVAL;
 	net->features = features;
+	net_offloads_negotiated(net);
 	net->filter.vlan_on = net_has(net, VIRTIO_NET_F_CTRL_VLAN);
 	return 0;
 }
@@ -711,6 +844,7 @@ static void net_reset(void *dev)
 	nic_reset(net->nic);
 	filter_init(&net->filter, net->config.mac);
 	net->features = 0;
+	net_offloads_negotiated(net);
 }
 
 const struct fe_device_ops net_device_ops = {
@@ -749,10 +883,12 @@ struct net *net_new(struct loop *loop, struct l2_switch *sw,
 	if (!net->nic)
 		goto err_free;
 	nic_mem_changed(net->nic, &no_memory);
+	nic_set_eth(net->nic, &net_eth, net);
 
 	net->port.deliver = net_deliver;
 	net->port.flush = net_flush;
 	net->port.arg = net;
+	net->port.group = config->group;
 	switch_port_add(sw, &net->port);
 
 	net->poller.poll = net_poll;
@@ -788,6 +924,16 @@ void net_set_link(struct net *net, bool up)
 	net->link_up = up;
 	if (net->fe_ops)
 		net->fe_ops->config_changed(net->fe);
+}
+
+bool net_link(const struct net *net)
+{
+	return net->link_up;
+}
+
+const uint64_t *net_rdma_counters(const struct net *net)
+{
+	return nic_counters(net->nic);
 }
 
 uint32_t net_num_queues(const struct nic_limits *limits)

@@ -26,12 +26,14 @@ struct net;
  * @mac:	address of the function
  * @mtu:	largest payload of an Ethernet frame
  * @limits:	of the RDMA side
+ * @group:	what the operator sees the function's port as, or NULL
  */
 struct net_config {
 	const char *name;
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
 	struct nic_limits limits;
+	struct port_group *group;
 };
 
 /**
@@ -73,6 +75,12 @@ void net_set_frontend(struct net *net, const struct fe_ops *ops, void *fe);
 
 /** net_set_link() - plug the cable in, or pull it out */
 void net_set_link(struct net *net, bool up);
+
+/** net_link() - is the cable plugged in? */
+bool net_link(const struct net *net);
+
+/** net_rdma_counters() - nic_counters() of the function's RDMA side */
+const uint64_t *net_rdma_counters(const struct net *net);
 
 /** net_num_queues() - number of virtqueues that the function has */
 uint32_t net_num_queues(const struct nic_limits *limits);

@@ -11,6 +11,7 @@
 #include "cq.h"
 #include "mr.h"
 #include "qp.h"
+#include "sg.h"
 
 /* What one call of nic_poll() does at most: for a QP, and for all of them. */
 #define NIC_QP_MSGS	16
@@ -33,7 +34,9 @@ static bool nic_limits_ok(const struct nic_limits *limits)
 	       limits->qps <= VIRTIO_NET_ROCE_MAX_OBJECTS &&
 	       limits->cqs >= 1 &&
 	       limits->cqs <= VIRTIO_NET_ROCE_MAX_OBJECTS &&
-	       limits->queue_size >= 1 && limits->queue_size <= VIRTQ_SIZE_MAX;
+	       limits->queue_size >= 1 &&
+	       limits->queue_size <= VIRTQ_SIZE_MAX &&
+	       limits->cqe >= limits->queue_size;
 }
 
 static int nic_alloc_numbers(struct nic *nic)
@@ -79,9 +82,12 @@ struct nic *nic_new(struct loop *loop, struct fabric *fabric,
 	ret = nic_alloc_numbers(nic);
 	if (ret)
 		goto err_numbers;
-	ret = obj_table_init(&nic->pds, limits->pds);
+	ret = wire_init(nic);
 	if (ret)
 		goto err_numbers;
+	ret = obj_table_init(&nic->pds, limits->pds);
+	if (ret)
+		goto err_wire;
 	ret = obj_table_init(&nic->mrs, limits->mrs);
 	if (ret)
 		goto err_pds;
@@ -94,6 +100,8 @@ err_mrs:
 	obj_table_fini(&nic->mrs);
 err_pds:
 	obj_table_fini(&nic->pds);
+err_wire:
+	wire_fini(nic);
 err_numbers:
 	nic_free_numbers(nic);
 	free(nic);
@@ -109,6 +117,7 @@ void nic_reset(struct nic *nic)
 	mr_free_all(nic);
 	pd_ah_free_all(nic);
 	gid_del_all(nic);
+	wire_reset(nic);
 	nic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
 }
 
@@ -118,8 +127,14 @@ void nic_free(struct nic *nic)
 	obj_table_fini(&nic->ahs);
 	obj_table_fini(&nic->mrs);
 	obj_table_fini(&nic->pds);
+	wire_fini(nic);
 	nic_free_numbers(nic);
 	free(nic);
+}
+
+const uint64_t *nic_counters(const struct nic *nic)
+{
+	return nic->counter;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -221,28 +236,77 @@ void nic_rq_kick(struct nic *nic, uint32_t qpn)
 /* Is it from the peer of a connected QP, and for the address that it uses? */
 static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
 {
-	return gid_equal(pkt->dgid, qp->attr.sgid) &&
+	return pkt->vlan == qp->attr.vlan &&
+	       gid_equal(pkt->dgid, qp->attr.sgid) &&
 	       gid_equal(pkt->sgid, qp->attr.av.grh.dgid) &&
 	       (pkt->src_qpn == qp->attr.dest_qpn ||
 		pkt->src_qpn == PKT_QPN_UNKNOWN);
 }
 
-void nic_deliver(struct nic *nic, const struct pkt *pkt)
+/* False if the packet is none for this QP. */
+static bool qp_rx(struct qp *qp, const struct pkt_op *op,
+		  const struct pkt *pkt)
 {
-	const struct pkt_op *op = pkt_op(pkt->opcode);
-	struct qp *qp = nic_qp(nic, pkt->dest_qpn);
-
-	if (!qp || !op || PKT_SERVICE(pkt->opcode) != qp->service ||
-	    !qp_receives(qp) || !qp_usable(qp))
-		return;
-	if (qp->service == PKT_UD)
-		ud_rx(qp, op, pkt);
-	else if (!qp_expects(qp, pkt))
-		return;
+	if (op->kind != PKT_KIND_CNP && PKT_SERVICE(pkt->opcode) != qp->service)
+		return false;
+	if (!qp_receives(qp) || !qp_usable(qp))
+		return false;
+	if (PKT_SERVICE(pkt->opcode) == PKT_UD)
+		return ud_rx(qp, op, pkt);
+	if (qp->service == PKT_UD || !qp_expects(qp, pkt))
+		return false;
+	if (pkt->ecn)
+		flow_ecn_rx(qp);
+	if (op->kind == PKT_KIND_CNP)
+		qp_cnp_rx(qp);
 	else if (op->response)
 		req_rx(qp, op, pkt);
 	else
 		resp_rx(qp, op, pkt);
+	return true;
+}
+
+/* Each QP has its own cursor; false if the packet is for none of them. */
+static bool group_rx(struct nic *nic, const struct mcast_group *group,
+		     const struct pkt_op *op, const struct pkt *pkt)
+{
+	struct pkt copy = *pkt;
+	bool taken = false;
+	struct sg sg;
+	uint32_t i;
+
+	for (i = 0; i < group->n; i++) {
+		if (pkt->len) {
+			sg = *pkt->payload;
+			copy.payload = &sg;
+		}
+		taken |= qp_rx(nic_qp(nic, group->qpn[i]), op, &copy);
+	}
+	return taken;
+}
+
+unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt)
+{
+	const struct mcast_group *group = mcast_find(nic, pkt->dest_qpn,
+						     pkt->dgid);
+	const struct pkt_op *op = pkt_op(pkt->opcode);
+	struct qp *qp = nic_qp(nic, pkt->dest_qpn);
+	bool taken = false;
+
+	if (op && group)
+		taken = group_rx(nic, group, op, pkt);
+	else if (op && qp)
+		taken = qp_rx(qp, op, pkt);
+
+	if (taken) {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_PKTS);
+		nic->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += pkt->len;
+		if (pkt->ecn)
+			nic_count(nic, VIRTIO_RDMA_CNT_RCVD_ECN);
+	} else {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+	}
+	return group ? group->n : 1;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -270,12 +334,13 @@ static bool nic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 bool nic_poll(struct nic *nic)
 {
 	struct budget all = { .msgs = NIC_MSGS, .bytes = NIC_BYTES };
-	struct qp *qp, *last = TAILQ_LAST(&nic->active, qp_list);
+	struct qp *qp, *last;
 	uint64_t now = loop_now(nic->loop);
-	bool worked = false;
+	bool worked = wire_poll(nic);
 
+	last = TAILQ_LAST(&nic->active, qp_list);
 	if (!last)
-		return false;
+		return worked;
 	/* One round; who is reached goes to the end of the line. */
 	do {
 		qp = TAILQ_FIRST(&nic->active);
@@ -289,7 +354,7 @@ bool nic_poll(struct nic *nic)
 bool nic_sleep(struct nic *nic)
 {
 	struct qp *qp;
-	bool more = false;
+	bool more = nic->wire.n;
 
 	TAILQ_FOREACH(qp, &nic->active, entry)
 		more |= qp_want_kicks(qp);

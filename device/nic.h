@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "loop.h"
 #include "mem.h"
@@ -21,7 +22,8 @@ struct fabric;
  *		       target of a migration
  * @qps:	number of QPs, 2 … 16384 (0 and 1 are SMI and GSI)
  * @cqs:	number of CQs, 1 … 16384
- * @queue_size:	largest size of a virtqueue, bounds depths
+ * @queue_size:	largest size of a virtqueue, bounds the depth of a QP
+ * @cqe:	completions that a CQ holds, @queue_size or more
  * @mrs:	number of memory regions
  * @pds:	number of protection domains
  * @ahs:	number of address handles
@@ -30,6 +32,7 @@ struct nic_limits {
 	uint32_t qps;
 	uint32_t cqs;
 	uint32_t queue_size;
+	uint32_t cqe;
 	uint32_t mrs;
 	uint32_t pds;
 	uint32_t ahs;
@@ -37,6 +40,9 @@ struct nic_limits {
 
 /** fabric_new() - make a fabric: NICs of one fabric reach each other in memory */
 struct fabric *fabric_new(void);
+
+/** fabric_use_packets() - NICs of this fabric, too, reach each other by packets */
+void fabric_use_packets(struct fabric *fabric);
 
 /** fabric_free() - free a fabric that has no NIC any more */
 void fabric_free(struct fabric *fabric);
@@ -55,6 +61,43 @@ struct nic *nic_new(struct loop *loop, struct fabric *fabric,
 
 /** nic_free() - drop all objects, leave the fabric, free the NIC */
 void nic_free(struct nic *nic);
+
+/**
+ * struct nic_eth - the Ethernet port of a function, as its RDMA side sees it
+ * @send:	send a frame, which is read before it returns; false if it
+ *		cannot be sent now
+ * @mac:	present address of the function
+ * @mtu:	largest payload of a frame, without tag
+ */
+struct nic_eth {
+	bool (*send)(void *arg, void *frame, size_t len);
+	const uint8_t *(*mac)(void *arg);
+	uint32_t (*mtu)(void *arg);
+};
+
+/**
+ * nic_set_eth() - from now on RoCE packets leave by a port
+ * @nic:	NIC
+ * @eth:	port, called from nic_poll() only
+ * @arg:	for @eth
+ */
+void nic_set_eth(struct nic *nic, const struct nic_eth *eth, void *arg);
+
+/**
+ * nic_frame() - a frame has come by the port
+ * @nic:	NIC
+ * @iov:	pieces that it lies in
+ * @iov_n:	number of them
+ * @off:	where in them it begins
+ * @len:	its bytes
+ *
+ * Takes packets for GIDs and QPs of the NIC, which nic_poll() will look at.
+ *
+ * Return: false if the frame is none of that kind, but Ethernet's; or Ethernet's,
+ *	   too, as is a datagram to a group.
+ */
+bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
+	       size_t off, size_t len);
 
 /** nic_reset() - drop all objects, as after a reset of the function */
 void nic_reset(struct nic *nic);
@@ -107,6 +150,14 @@ void nic_rq_kick(struct nic *nic, uint32_t qpn);
 uint8_t nic_command(struct nic *nic, uint8_t command, const void *req,
 		    size_t req_len, void *rsp, size_t rsp_size,
 		    size_t *rsp_len);
+
+/**
+ * nic_counters() - what was counted since nic_new()
+ * @nic:	NIC
+ *
+ * Return: %VIRTIO_RDMA_CNT_NUM values by &enum virtio_rdma_counter.
+ */
+const uint64_t *nic_counters(const struct nic *nic);
 
 /** NIC_RSP_MAX - no response is longer than this */
 #define NIC_RSP_MAX	256

@@ -7,8 +7,8 @@
  *
  * nic.c is the function: queues come and go, nic_poll() does the work that is
  * due.  ctrl.c decodes control commands by a table and calls what the object
- * files offer: ah.c (protection domains, address handles), mr.c, cq.c, qp.c and
- * qp_state.c (MODIFY_QP).  wqe.c copies work requests out of their slots.
+ * files offer: ah.c (protection domains, address handles), mr.c, cq.c, qp.c,
+ * qp_state.c (MODIFY_QP) and mcast.c.  wqe.c copies work requests out of their slots.
  *
  * A QP has a requester (req.c: RC and UC; ud.c: UD and GSI) that turns its send
  * queue into packets, and a responder (resp.c) that carries out what arrives.
@@ -22,9 +22,15 @@
  *	req_run(A) -> resp_rx(B) -> req_rx(A)
  *
  * Neither resp_rx() nor req_rx() sends a request and req_rx() sends nothing at
- * all, so that this is as deep as it gets.  Whoever sends a packet has brought
- * his state up to date before and looks at it anew after, for the answer may
- * have changed it.
+ * all, so that this is as deep as it gets.  Nor does ud_rx() send anything, so that
+ * a datagram to a group may be delivered in memory to any number of QPs of the
+ * sender's NIC, itself included.  (What a network has marked is answered
+ * by a CNP, but such a network is no nested call.)  Whoever sends a packet has
+ * brought his state up to date before and looks at it anew after, for the answer
+ * may have changed it.
+ *
+ * All other packets leave by the Ethernet port (wire.c, roce.c), and what comes
+ * by that waits for nic_poll(), so that nothing is nested there.
  *
  * Context: all of the engine runs in the event loop's thread.
  */
@@ -37,15 +43,17 @@
 
 #include "fabric.h"
 #include "log.h"
+#include "mcast.h"
 #include "nic.h"
 #include "obj.h"
+#include "wire.h"
 
 struct cq;
 struct qp;
 
 #define NIC_GIDS		128
 #define NIC_MAX_SGE		32
-#define NIC_MAX_RD_ATOMIC	16
+#define NIC_MAX_RD_ATOMIC	128
 #define NIC_MAX_MSG		(1u << 31)
 #define NIC_UD_MTU		4096
 #define NIC_ACK_DELAY		15
@@ -53,6 +61,9 @@ struct qp;
 /* Bounds the memory for extents of memory regions to 96 MiB for each guest. */
 #define NIC_MR_EXTENTS_MAX	(1u << 22)
 #define NIC_MR_PAGES_MAX	(1u << 22)
+
+/* Completions held; bounds the memory for them to 80 MiB for each guest. */
+#define NIC_HELD_MAX		(1u << 20)
 
 #define NIC_PAGE_SIZE		4096u
 
@@ -79,7 +90,11 @@ TAILQ_HEAD(qp_list, qp);
  * @rq_vq:	the same of receive queues, by number of the QP
  * @qpn_next:	where the search for a free QPN begins
  * @mr_extents:	extents of all memory regions together
+ * @held:	completions that all CQs together hold without a slot
  * @gid:	GID table
+ * @mcast:	multicast groups
+ * @counter:	by &enum virtio_rdma_counter
+ * @wire:	packets from and to the Ethernet port
  * @active:	QPs that nic_poll() looks at
  * @elem:	buffer taken from a virtqueue last; nobody keeps it for longer
  *		than he needs to copy it
@@ -102,8 +117,12 @@ struct nic {
 	struct virtq **rq_vq;
 	uint32_t qpn_next;
 	uint32_t mr_extents;
+	uint32_t held;
 	struct gid gid[NIC_GIDS];
+	struct mcast mcast;
+	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 
+	struct wire wire;
 	struct qp_list active;
 	struct virtq_elem elem;
 };
@@ -124,6 +143,19 @@ static inline struct qp *nic_qp(const struct nic *nic, uint32_t qpn)
 static inline struct cq *nic_cq(const struct nic *nic, uint32_t cqn)
 {
 	return cqn < nic->limits.cqs ? nic->cq[cqn] : NULL;
+}
+
+/** nic_count() - one more of what is counted */
+static inline void nic_count(struct nic *nic, enum virtio_rdma_counter counter)
+{
+	nic->counter[counter]++;
+}
+
+/** nic_count_sent() - a packet with @len bytes of payload was sent */
+static inline void nic_count_sent(struct nic *nic, uint32_t len)
+{
+	nic->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
+	nic->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
 }
 
 /* A guest's mistake: one line, and not too many of them. */

@@ -61,12 +61,21 @@ static const struct pkt_op pkt_ops[PKT_CODES] = {
 	[PKT_SEND_ONLY_INV] = { .name = "SEND only with invalidate",
 		.kind = PKT_KIND_SEND, .first = true, .last = true,
 		.inv = true, .services = RC },
+	[PKT_FLUSH] = { .name = "FLUSH", .kind = PKT_KIND_FLUSH,
+		.first = true, .last = true, .services = RC },
+};
+
+static const struct pkt_op pkt_cnp = {
+	.name = "CNP", .kind = PKT_KIND_CNP, .first = true, .last = true,
+	.services = 1 << PKT_CONG,
 };
 
 const struct pkt_op *pkt_op(uint8_t opcode)
 {
 	const struct pkt_op *op;
 
+	if (opcode == PKT_CNP)
+		return &pkt_cnp;
 	if (PKT_CODE(opcode) >= PKT_CODES)
 		return NULL;
 	op = &pkt_ops[PKT_CODE(opcode)];

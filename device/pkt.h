@@ -22,7 +22,11 @@ enum pkt_service {
 	PKT_RC			= 0,
 	PKT_UC			= 1,
 	PKT_UD			= 3,
+	PKT_CONG		= 4,
 };
+
+/* Congestion notification: the opcode, whatever service the QP is of. */
+#define PKT_CNP			0x81
 
 enum pkt_code {
 	PKT_SEND_FIRST		= 0x00,
@@ -45,6 +49,7 @@ enum pkt_code {
 	PKT_ACK			= 0x11,
 	PKT_SEND_LAST_INV	= 0x16,
 	PKT_SEND_ONLY_INV	= 0x17,
+	PKT_FLUSH		= 0x1c,
 	PKT_CODES
 };
 
@@ -55,7 +60,15 @@ enum pkt_kind {
 	PKT_KIND_READ,
 	PKT_KIND_READ_RESPONSE,
 	PKT_KIND_ACK,
+	PKT_KIND_CNP,
+	PKT_KIND_FLUSH,
 };
+
+/** pkt_is_read() - is a request of this kind answered by a READ response? */
+static inline bool pkt_is_read(uint8_t kind)
+{
+	return kind == PKT_KIND_READ || kind == PKT_KIND_FLUSH;
+}
 
 /* What the last segment of a message carries besides payload. */
 enum pkt_extra {
@@ -119,13 +132,22 @@ enum aeth_nak {
  * @va:		RETH: address in the responder's memory region
  * @rkey:	RETH: its key
  * @dmalen:	RETH: bytes
+ * @flush_type:	FETH: placement type, &enum virtio_ib_flush_type
+ * @flush_level: FETH: selectivity level, &enum virtio_ib_flush_level
+ * @icrc_twice:	FLUSH: the ICRC is the one of Soft-RoCE, see roce_icrc_ok()
  * @syndrome:	AETH
  * @msn:	AETH
  * @imm:	immediate data, as in the work request
  * @inv_rkey:	IETH: key to invalidate
  * @sgid:	source GID
  * @dgid:	destination GID
- * @av:		address vector of the sender, for the rest of the headers
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ * @ect:	the network may mark it where it is congested
+ * @ecn:	the network has
+ * @av:		address vector of the sender, for the rest of the headers; NULL
+ *		from a wire
+ * @grh:	network header that it came with, as ROCE_GRH_SIZE bytes; NULL
+ *		unless from a wire
  * @len:	bytes of payload
  * @payload:	cursor at the beginning of the payload, consumed by the
  *		receiver; NULL if @len is 0
@@ -142,13 +164,20 @@ struct pkt {
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t dmalen;
+	uint8_t flush_type;
+	uint8_t flush_level;
+	bool icrc_twice;
 	uint8_t syndrome;
 	uint32_t msn;
 	__be32 imm;
 	uint32_t inv_rkey;
 	const uint8_t *sgid;
 	const uint8_t *dgid;
+	uint16_t vlan;
+	bool ect;
+	bool ecn;
 	const struct virtio_rdma_ah_attr *av;
+	const uint8_t *grh;
 	uint32_t len;
 	struct sg *payload;
 };
@@ -180,6 +209,14 @@ uint8_t pkt_code(enum pkt_kind kind, bool first, bool last,
  * All segments but the last one are full.
  */
 bool pkt_fits(const struct pkt_op *op, const struct pkt *pkt, uint32_t mtu);
+
+/** flush_is_known() - are placement type and selectivity level some that exist? */
+static inline bool flush_is_known(uint8_t type, uint8_t level)
+{
+	return type && !(type & ~(VIRTIO_IB_FLUSH_GLOBAL |
+				  VIRTIO_IB_FLUSH_PERSISTENT)) &&
+	       level <= VIRTIO_IB_FLUSH_MR;
+}
 
 /** psn_count() - number of PSNs that @len bytes take */
 static inline uint32_t psn_count(uint32_t len, uint32_t mtu)

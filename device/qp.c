@@ -158,6 +158,7 @@ const char *qp_create(struct nic *nic,
 	qp->send_cq->refs++;
 	qp->recv_cq->refs++;
 	nic->qp[*qpn] = qp;
+	flow_reset(qp);
 	req_reset(qp, 0);
 	resp_reset(qp, 0);
 	virtq_restart(nic->sq_vq[*qpn]);
@@ -174,7 +175,9 @@ static void qp_free(struct qp *qp)
 	struct nic *nic = qp->nic;
 
 	req_stop(qp);
+	flow_stop(qp);
 	qp_deactivate(qp);
+	mcast_detach_all(nic, qp->qpn);
 	nic->qp[qp->qpn] = NULL;
 	if (nic->sq_vq[qp->qpn])
 		virtq_restart(nic->sq_vq[qp->qpn]);
@@ -187,12 +190,19 @@ static void qp_free(struct qp *qp)
 	free(qp);
 }
 
+static void qp_drop_completions(struct qp *qp)
+{
+	cq_forget_qp(qp->send_cq, qp->qpn);
+	cq_forget_qp(qp->recv_cq, qp->qpn);
+}
+
 const char *qp_destroy(struct nic *nic, uint32_t qpn)
 {
 	struct qp *qp = nic_qp(nic, qpn);
 
 	if (!qp)
 		return "unknown QP";
+	qp_drop_completions(qp);
 	qp_free(qp);
 	return NULL;
 }
@@ -240,12 +250,15 @@ void qp_reset(struct qp *qp)
 {
 	if (qp->state != VIRTIO_IB_QPS_RESET)
 		qp_drop_slots(qp);
+	flow_reset(qp);
+	qp_drop_completions(qp);
 	req_reset(qp, 0);
 	resp_reset(qp, 0);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->mtu = 0;
 	qp->route = (struct route) {};
 	qp->epoch = 0;
+	qp->on_wire = false;
 	qp->state = VIRTIO_IB_QPS_RESET;
 	if (qp->nic->rq_vq[qp->qpn])
 		virtq_want_kick(qp->nic->rq_vq[qp->qpn], false);
@@ -258,7 +271,8 @@ void qp_fail(struct qp *qp)
 		return;
 	qp->state = VIRTIO_IB_QPS_ERR;
 	req_stop(qp);
-	qp->resp.reads = 0;
+	flow_stop(qp);
+	resp_drop_reads(&qp->resp);
 	qp->resp.nak = 0;
 	qp->resp.ack_due = false;
 	qp->resp.dead = true;

@@ -11,6 +11,7 @@
 
 #include "ah.h"
 #include "cq.h"
+#include "flow.h"
 #include "nic_priv.h"
 #include "wqe.h"
 
@@ -44,6 +45,7 @@ static inline void budget_take(struct budget *budget, uint64_t bytes)
  * @timeout:	ACK timeout, 4.096 µs * 2^n, 0 = for ever
  * @retry_cnt:	retries
  * @rnr_retry:	RNR retries, 7 = without end
+ * @rate_limit: kbit/s, 0 = none
  * @qkey:	Q_Key
  * @dest_qpn:	QPN of the peer
  * @access:	what the peer may do, &enum virtio_ib_access_flags
@@ -51,6 +53,7 @@ static inline void budget_take(struct budget *budget, uint64_t bytes)
  * @sgid:	source GID, as it was when @av was set: the connection outlives
  *		a move of the GID to another index, as when the guest changes
  *		the MAC address of its interface
+ * @vlan:	VLAN of that
  */
 struct qp_attr {
 	uint8_t path_mtu;
@@ -60,11 +63,13 @@ struct qp_attr {
 	uint8_t timeout;
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
+	uint32_t rate_limit;
 	uint32_t qkey;
 	uint32_t dest_qpn;
 	uint32_t access;
 	struct virtio_rdma_ah_attr av;
 	uint8_t sgid[GID_SIZE];
+	uint16_t vlan;
 };
 
 /**
@@ -77,12 +82,14 @@ struct qp_attr {
  * @una_pos:	first position that is not acknowledged
  * @snd_pos:	position that is sent next; behind @max_pos after a step back
  * @max_pos:	first position that was never sent
- * @unasked:	bytes sent since an ACK was asked for last
+ * @ask_pos:	position behind the last packet that asks for an answer
+ * @unasked:	bytes sent since then
  * @reads:	RDMA READs sent and not completed
  * @retry_left:	retries until RETRY_EXC_ERR
  * @rnr_left:	RNR retries until RNR_RETRY_EXC_ERR
  * @went_back:	something got lost and is sent again; until there is progress
  *		only the timer tells that it got lost again
+ * @icrc_twice:	the peer takes FLUSHs with the ICRC of Soft-RoCE
  * @rnr_wait:	the peer was not ready; @timer ends the wait
  * @timer:	ACK timeout or RNR delay
  *
@@ -98,30 +105,53 @@ struct requester {
 	uint32_t una_pos;
 	uint32_t snd_pos;
 	uint32_t max_pos;
+	uint32_t ask_pos;
 	uint32_t unasked;
 	uint32_t reads;
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool went_back;
+	bool icrc_twice;
 	bool rnr_wait;
 	struct loop_timer timer;
 };
 
 /**
- * struct read_job - an RDMA READ that is being answered
+ * enum read_share - what a READ that is to be answered counts for
+ * @READ_SHARE_PEER: the peer's own limit, max_dest_rd_atomic
+ * @READ_SHARE_FLUSH: FLUSHs, which not every requester counts as READs
+ * @READ_SHARE_AGAIN: those asked for once more; an error ends one, not the QP
+ *
+ * Of each share there are never more than NIC_MAX_RD_ATOMIC.
+ */
+enum read_share {
+	READ_SHARE_PEER,
+	READ_SHARE_FLUSH,
+	READ_SHARE_AGAIN,
+	READ_SHARES
+};
+
+/**
+ * struct read_job - an RDMA READ that is being answered, or a FLUSH
  * @va:		address of the next byte
  * @rkey:	its key
  * @left:	bytes still to be sent
  * @psn:	PSN of the next packet of the response
+ * @msn:	messages completed when it was asked for
  * @begun:	part of it was sent
+ * @share:	&enum read_share
  */
 struct read_job {
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t left;
 	uint32_t psn;
+	uint32_t msn;
 	bool begun;
+	uint8_t share;
 };
+
+#define RESP_READS	(READ_SHARES * NIC_MAX_RD_ATOMIC)
 
 /**
  * struct responder - the receiving half of a QP
@@ -137,10 +167,13 @@ struct read_job {
  * @read:	READs to answer, a ring
  * @read_head:	the one being answered
  * @reads:	number of them
+ * @share:	number of them by &enum read_share
  * @nak:	syndrome of the NAK that is due, or 0
  * @nak_psn:	PSN of that
  * @nak_sent:	a sequence error was reported; no second time for the same gap
  * @ack_due:	an ACK is due
+ * @dup_acked:	a repetition was acknowledged; further ones in a row that do
+ *		not ask for it are not
  * @dead:	nothing is accepted any more; the QP goes to ERR when all that
  *		is due has been sent
  */
@@ -154,13 +187,15 @@ struct responder {
 	uint32_t dmalen;
 	bool has_rwqe;
 	struct rwqe rwqe;
-	struct read_job read[NIC_MAX_RD_ATOMIC];
+	struct read_job read[RESP_READS];
 	uint32_t read_head;
 	uint32_t reads;
+	uint32_t share[READ_SHARES];
 	uint8_t nak;
 	uint32_t nak_psn;
 	bool nak_sent;
 	bool ack_due;
+	bool dup_acked;
 	bool dead;
 };
 
@@ -183,8 +218,10 @@ struct responder {
  * @mtu:	path MTU, bytes
  * @req:	sending half
  * @resp:	receiving half
+ * @flow:	how much it may send, and when
  * @route:	where the peer is, as of @epoch
  * @epoch:	of the fabric
+ * @on_wire:	@route leaves memory, so that packets can get lost
  * @active:	on the NIC's active list
  * @busy_at:	when it had work last
  * @sq_kick:	its send queue asks for doorbells
@@ -209,8 +246,10 @@ struct qp {
 	uint32_t mtu;
 	struct requester req;
 	struct responder resp;
+	struct flow flow;
 	struct route route;
 	uint32_t epoch;
+	bool on_wire;
 	bool active;
 	uint64_t busy_at;
 	bool sq_kick;
@@ -331,7 +370,8 @@ enum qp_take qp_take_recv(struct qp *qp);
 /**
  * qp_send() - send a packet to the peer of a connected QP
  * @qp:		QP
- * @pkt:	packet; opcode's service, QPNs and addresses are filled in
+ * @pkt:	packet; opcode's service, unless it is a CNP, QPNs and addresses are
+ *		filled in
  *
  * Without a way to the peer the packet is lost, as it would be on a wire.
  * Context: the answer may be delivered before this returns.
@@ -340,6 +380,12 @@ void qp_send(struct qp *qp, struct pkt *pkt);
 
 /** qp_route() - where the peer of a connected QP is */
 const struct route *qp_route(struct qp *qp);
+
+/** qp_window() - bytes that may be under way; no bound without a wire */
+static inline uint64_t qp_window(const struct qp *qp)
+{
+	return qp->on_wire ? qp->flow.window : UINT64_MAX;
+}
 
 /** qp_seg_max() - largest payload of a packet to the peer */
 uint32_t qp_seg_max(struct qp *qp);
@@ -397,13 +443,19 @@ bool ud_run(struct qp *qp, struct budget *budget);
 /** resp_reset() - forget all, expect @psn */
 void resp_reset(struct qp *qp, uint32_t psn);
 
+/** resp_drop_reads() - answer none of the READs any more */
+void resp_drop_reads(struct responder *resp);
+
 /** resp_run() - answer READs; true if there was any */
 bool resp_run(struct qp *qp, struct budget *budget);
 
 /** resp_rx() - a request has arrived (RC, UC) */
 void resp_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
-/** ud_rx() - a datagram has arrived (UD, GSI) */
-void ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
+/** qp_cnp_rx() - the peer tells of congestion on the way to it (RC, UC) */
+void qp_cnp_rx(struct qp *qp);
+
+/** ud_rx() - a datagram has arrived (UD, GSI); false if it is not wanted */
+bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
 #endif /* DEVICE_QP_H */

@@ -56,29 +56,36 @@ static const struct qp_rule qp_rules[] = {
 	{ S(RTR), S(ERR), T_ALL, 0, 0 },
 	{ S(RTR), S(RTS), T_RC, A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |
 		A(SQ_PSN) | A(MAX_QP_RD_ATOMIC),
-		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
-	{ S(RTR), S(RTS), T_UC, A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS) },
-	{ S(RTR), S(RTS), T_DGRAM, A(SQ_PSN), A(CUR_STATE) | A(QKEY) },
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
+		A(RATE_LIMIT) },
+	{ S(RTR), S(RTS), T_UC, A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS) |
+		A(RATE_LIMIT) },
+	{ S(RTR), S(RTS), T_DGRAM, A(SQ_PSN), A(CUR_STATE) | A(QKEY) |
+		A(RATE_LIMIT) },
 
 	{ S(RTS), S(RESET), T_ALL, 0, 0 },
 	{ S(RTS), S(ERR), T_ALL, 0, 0 },
 	{ S(RTS), S(RTS), T_RC, 0,
-		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
-	{ S(RTS), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) },
-	{ S(RTS), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) },
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
+		A(RATE_LIMIT) },
+	{ S(RTS), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+		A(RATE_LIMIT) },
+	{ S(RTS), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
 	{ S(RTS), S(SQD), T_ALL, 0, 0 },
 
 	{ S(SQD), S(RESET), T_ALL, 0, 0 },
 	{ S(SQD), S(ERR), T_ALL, 0, 0 },
 	{ S(SQD), S(RTS), T_RC, 0,
-		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
-	{ S(SQD), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) },
-	{ S(SQD), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) },
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
+		A(RATE_LIMIT) },
+	{ S(SQD), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+		A(RATE_LIMIT) },
+	{ S(SQD), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
 	{ S(SQD), S(SQD), T_RC, 0, A(AV) | A(TIMEOUT) | A(RETRY_CNT) |
 		A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) | A(MAX_DEST_RD_ATOMIC) |
-		A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
-	{ S(SQD), S(SQD), T_UC, 0, A(AV) | A(ACCESS_FLAGS) },
-	{ S(SQD), S(SQD), T_DGRAM, 0, A(QKEY) },
+		A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | A(RATE_LIMIT) },
+	{ S(SQD), S(SQD), T_UC, 0, A(AV) | A(ACCESS_FLAGS) | A(RATE_LIMIT) },
+	{ S(SQD), S(SQD), T_DGRAM, 0, A(QKEY) | A(RATE_LIMIT) },
 
 	{ S(SQE), S(RESET), T_ALL, 0, 0 },
 	{ S(SQE), S(ERR), T_ALL, 0, 0 },
@@ -144,7 +151,9 @@ struct qp_range {
 
 #define ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
 			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_READ)
+			 VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL | \
+			 VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
 
 static const struct qp_range qp_ranges[] = {
 	RANGE(PATH_MTU, path_mtu, VIRTIO_IB_MTU_256, VIRTIO_IB_MTU_4096,
@@ -195,6 +204,7 @@ static void qp_set_attr(struct qp *qp,
 			uint32_t mask)
 {
 	struct qp_attr *attr = &qp->attr;
+	const struct gid *gid;
 
 	if (mask & VIRTIO_IB_QP_ACCESS_FLAGS)
 		attr->access = le32toh(req->qp_access_flags);
@@ -202,9 +212,9 @@ static void qp_set_attr(struct qp *qp,
 		attr->qkey = le32toh(req->qkey);
 	if (mask & VIRTIO_IB_QP_AV) {
 		attr->av = req->ah_attr;
-		memcpy(attr->sgid,
-		       gid_get(qp->nic, req->ah_attr.grh.sgid_index),
-		       GID_SIZE);
+		gid = gid_get(qp->nic, req->ah_attr.grh.sgid_index);
+		memcpy(attr->sgid, gid->raw, GID_SIZE);
+		attr->vlan = gid->vlan;
 		qp->epoch = 0;	/* look the route up again */
 	}
 	if (mask & VIRTIO_IB_QP_PATH_MTU) {
@@ -223,6 +233,10 @@ static void qp_set_attr(struct qp *qp,
 		attr->max_dest_rd_atomic = req->max_dest_rd_atomic;
 	if (mask & VIRTIO_IB_QP_MIN_RNR_TIMER)
 		attr->min_rnr_timer = req->min_rnr_timer;
+	if (mask & VIRTIO_IB_QP_RATE_LIMIT) {
+		attr->rate_limit = le32toh(req->rate_limit);
+		qp->flow.limit_at = 0;
+	}
 	if (mask & VIRTIO_IB_QP_DEST_QPN)
 		attr->dest_qpn = le32toh(req->dest_qp_num);
 	if (mask & VIRTIO_IB_QP_RQ_PSN)
@@ -300,6 +314,7 @@ const char *qp_query(struct nic *nic, uint32_t qpn,
 		.sq_psn = htole32(qp->req.snd_pos & PSN_MASK),
 		.dest_qp_num = htole32(attr->dest_qpn),
 		.qp_access_flags = htole32(attr->access),
+		.rate_limit = htole32(attr->rate_limit),
 		.cap = qp->cap,
 		.ah_attr = attr->av,
 	};

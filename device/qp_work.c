@@ -100,6 +100,27 @@ void qp_drop_kicks(struct qp *qp)
 /* Completions                                                               */
 /* ------------------------------------------------------------------------- */
 
+static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
+{
+	switch (status) {
+	case VIRTIO_IB_WC_SUCCESS:
+		if (wqe->kind == PKT_KIND_SEND)
+			nic_count(qp->nic, VIRTIO_RDMA_CNT_SENDS);
+		else if (wqe->kind == PKT_KIND_WRITE)
+			nic_count(qp->nic, VIRTIO_RDMA_CNT_WRITES);
+		else if (wqe->kind == PKT_KIND_READ)
+			nic_count(qp->nic, VIRTIO_RDMA_CNT_READS);
+		break;
+	case VIRTIO_IB_WC_WR_FLUSH_ERR:
+	case VIRTIO_IB_WC_RETRY_EXC_ERR:
+	case VIRTIO_IB_WC_RNR_RETRY_EXC_ERR:
+		/* The last two have counters of their own. */
+		break;
+	default:
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_SEND_ERR);
+	}
+}
+
 /*
  * The slot is given back before the completion shows: whoever sees that may
  * post again at once.
@@ -114,6 +135,7 @@ void qp_complete_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 		.qp_num = htole32(qp->qpn),
 	};
 
+	qp_count_send(qp, wqe, status);
 	virtq_push(qp->nic->sq_vq[qp->qpn], wqe->head, 0);
 	if (!status && !wqe->signaled && !qp->sig_all)
 		return;
@@ -127,6 +149,10 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 {
 	struct responder *resp = &qp->resp;
 
+	if (!wc->status)
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_RECVS);
+	else if (wc->status != VIRTIO_IB_WC_WR_FLUSH_ERR)
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_RECV_ERR);
 	resp->has_rwqe = false;
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
@@ -264,8 +290,9 @@ const struct route *qp_route(struct qp *qp)
 	uint32_t epoch = fabric_epoch(qp->nic->fabric);
 
 	if (qp->epoch != epoch) {
-		qp->route = fabric_route(qp->nic->fabric,
-					 qp->attr.av.grh.dgid);
+		qp->route = fabric_route(qp->nic, qp->attr.av.grh.dgid,
+					 qp->attr.vlan);
+		qp->on_wire = !qp->route.xport->seg_max;
 		qp->epoch = epoch;
 	}
 	return &qp->route;
@@ -275,21 +302,22 @@ uint32_t qp_seg_max(struct qp *qp)
 {
 	const struct route *route = qp_route(qp);
 
-	return route->xport && route->xport->seg_max ? route->xport->seg_max :
-						       qp->mtu;
+	return route->xport->seg_max ? route->xport->seg_max : qp->mtu;
 }
 
 void qp_send(struct qp *qp, struct pkt *pkt)
 {
 	const struct route *route = qp_route(qp);
 
-	if (!route->xport)
-		return;
-	pkt->opcode = PKT_OPCODE(qp->service, pkt->opcode);
+	if (pkt->opcode != PKT_CNP)
+		pkt->opcode = PKT_OPCODE(qp->service, pkt->opcode);
+	/* What has payload makes congestion, and can do something about it. */
+	pkt->ect = pkt->len;
 	pkt->dest_qpn = qp->attr.dest_qpn;
 	pkt->src_qpn = qp->qpn;
 	pkt->sgid = qp->attr.sgid;
 	pkt->dgid = qp->attr.av.grh.dgid;
+	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
 	route->xport->send(qp->nic, route->nic, pkt);
 }

@@ -16,6 +16,8 @@
  *
  * UC is the same without responses: a request is complete when it was sent.
  *
+ * A FLUSH is a READ of no bytes that says what else the peer shall do.
+ *
  * Requests that change memory regions send nothing and take no position.  They
  * are carried out when it is their turn to be sent, once, and stay in the ring
  * until all before them are completed.
@@ -55,6 +57,12 @@ static bool pos_after(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
+/* Is an answer on its way, for all that is known? */
+static bool req_asked(const struct requester *req)
+{
+	return pos_after(req->ask_pos, req->una_pos);
+}
+
 static bool req_sends(const struct qp *qp)
 {
 	return qp->state == VIRTIO_IB_QPS_RTS || qp->state == VIRTIO_IB_QPS_SQD;
@@ -89,6 +97,7 @@ void req_reset(struct qp *qp, uint32_t psn)
 		.una_pos = psn,
 		.snd_pos = psn,
 		.max_pos = psn,
+		.ask_pos = psn,
 		.timer = { .fn = req_timer, .arg = qp },
 	};
 	req_refill(qp);
@@ -108,11 +117,6 @@ bool req_draining(const struct qp *qp)
 	const struct requester *req = &qp->req;
 
 	return req->una != req->prod && req_wqe(req, req->una)->begun;
-}
-
-static bool req_outstanding(const struct requester *req)
-{
-	return pos_after(req->max_pos, req->una_pos);
 }
 
 /* Copy the next request out of the send queue. */
@@ -210,22 +214,48 @@ static void req_rewind(struct qp *qp)
 		req_not_reading(req, req_wqe(req, i));
 	req->cur = req->una;
 	req->snd_pos = req->una_pos;
+	req->ask_pos = req->una_pos;
 	req->unasked = 0;
 	loop_timer_cancel(qp->nic->loop, &req->timer);
+	nic_count(qp->nic, VIRTIO_RDMA_CNT_RETRY);
 }
 
-static void req_retry(struct qp *qp)
+/*
+ * A FLUSH that is not answered may have the wrong one of two ICRCs: nothing tells
+ * Soft-RoCE from others before it has sent a FLUSH itself.
+ */
+static void req_try_other_icrc(struct requester *req)
+{
+	if (req->una != req->prod &&
+	    req_wqe(req, req->una)->kind == PKT_KIND_FLUSH)
+		req->icrc_twice = !req->icrc_twice;
+}
+
+static void req_retry(struct qp *qp, enum flow_sign sign)
 {
 	/* It is sent again anyway, and not before the peer is ready. */
 	if (qp->req.rnr_wait)
 		return;
+	flow_congested(qp, sign);
 	if (!qp->req.retry_left) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
 		req_fail(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
 		return;
 	}
 	qp->req.retry_left--;
 	qp->req.went_back = true;
+	req_try_other_icrc(&qp->req);
 	req_rewind(qp);
+}
+
+/*
+ * Something got lost on the way.  All that was under way behind it says so, and
+ * so do repetitions made by the network: once is enough.
+ */
+static void req_lost(struct qp *qp)
+{
+	if (!qp->req.went_back)
+		req_retry(qp, FLOW_LOSS);
 }
 
 /* The peer got further: nothing to wait for, all counters start again. */
@@ -233,6 +263,8 @@ static void req_progress(struct qp *qp, uint32_t una_pos)
 {
 	struct requester *req = &qp->req;
 
+	if (qp->on_wire)
+		flow_arrived(qp, (uint64_t)(una_pos - req->una_pos) * qp->mtu);
 	req->una_pos = una_pos;
 	req->went_back = false;
 	if (pos_after(una_pos, req->snd_pos))
@@ -257,10 +289,8 @@ static bool req_advance(struct qp *qp, uint32_t to)
 
 	while (pos_after(to, req->una_pos)) {
 		wqe = req_wqe(req, req->una);
-		if (wqe->kind == PKT_KIND_READ) {
-			/* All that was under way says so: once is enough. */
-			if (!req->went_back)
-				req_retry(qp);
+		if (pkt_is_read(wqe->kind)) {
+			req_lost(qp);
 			return false;
 		}
 		end = req_end(wqe);
@@ -281,9 +311,11 @@ static void req_rx_rnr(struct qp *qp, uint8_t code)
 {
 	struct requester *req = &qp->req;
 
+	nic_count(qp->nic, VIRTIO_RDMA_CNT_RCVD_RNR);
 	if (req->rnr_wait)
 		return;
 	if (!req->rnr_left) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
 		req_fail(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
@@ -299,7 +331,8 @@ static void req_rx_nak(struct qp *qp, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN:
-		req_retry(qp);
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
+		req_lost(qp);
 		break;
 	case AETH_NAK_INV_REQ:
 		req_fail(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
@@ -340,6 +373,10 @@ static bool req_read_place(struct qp *qp, const struct pkt_op *op,
 {
 	struct sg dst;
 
+	if ((op->first || op->last) && AETH_TYPE(pkt->syndrome) != AETH_ACK) {
+		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		return false;
+	}
 	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > wqe->length - off ||
 	    op->last != (pkt->len == wqe->length - off)) {
 		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
@@ -366,7 +403,7 @@ static void req_rx_read(struct qp *qp, const struct pkt_op *op,
 	if (!req_advance(qp, pos))
 		return;
 	wqe = req_wqe(req, req->una);
-	if (wqe->kind != PKT_KIND_READ) {
+	if (!pkt_is_read(wqe->kind)) {
 		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return;
 	}
@@ -403,6 +440,12 @@ static void req_timer_start(struct qp *qp)
 			       (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
 }
 
+static void req_timeout(struct qp *qp)
+{
+	nic_count(qp->nic, VIRTIO_RDMA_CNT_TIMEOUT);
+	req_retry(qp, FLOW_TIMEOUT);
+}
+
 static void req_timer(void *arg)
 {
 	struct qp *qp = arg;
@@ -413,13 +456,19 @@ static void req_timer(void *arg)
 	else if (!qp_usable(qp))
 		req_timer_start(qp);
 	else
-		req_retry(qp);
+		req_timeout(qp);
 	qp_activate(qp);
 }
 
 /* ------------------------------------------------------------------------- */
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */
+
+/* Requests of RC are acknowledged, those of UC are not. */
+static enum flow_kind req_flow(const struct qp *qp)
+{
+	return qp->service == PKT_RC ? FLOW_ACKED : FLOW_STREAM;
+}
 
 /* A request that cannot be sent: it fails once it is the oldest one. */
 static bool req_local_error(struct qp *qp, const struct wqe *wqe)
@@ -458,14 +507,14 @@ static bool req_begin(struct qp *qp, struct wqe *wqe)
 		req_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return true;
 	}
-	if (wqe->kind == PKT_KIND_READ && !qp->attr.max_rd_atomic) {
+	if (pkt_is_read(wqe->kind) && !qp->attr.max_rd_atomic) {
 		req_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
 			      VENDOR_ERR_NO_READS);
 		return true;
 	}
 	if (wqe->fence && req->reads)
 		return false;
-	if (wqe->kind == PKT_KIND_READ && req->reads >= qp->attr.max_rd_atomic)
+	if (pkt_is_read(wqe->kind) && req->reads >= qp->attr.max_rd_atomic)
 		return false;
 	npsn = psn_count(wqe->length, qp->mtu);
 	if (under_way && under_way + npsn > REQ_WINDOW)
@@ -476,6 +525,32 @@ static bool req_begin(struct qp *qp, struct wqe *wqe)
 	return true;
 }
 
+/* Does so much more, in PSNs, fit into the window? */
+static bool req_fits(struct qp *qp, uint32_t npsn)
+{
+	const struct requester *req = &qp->req;
+	uint64_t under_way = req->snd_pos - req->una_pos;
+
+	return (under_way + npsn) * qp->mtu <= qp_window(qp);
+}
+
+/*
+ * May the next packet of a request be sent now?  A READ counts with all its
+ * data.  Whoever waits for room has asked for an answer, and would else wait for
+ * ever: what asks for one may always be sent.
+ */
+static bool req_clear(struct qp *qp, const struct wqe *wqe)
+{
+	const struct requester *req = &qp->req;
+	uint32_t npsn = wqe->kind == PKT_KIND_READ ?
+			req_end(wqe) - req->snd_pos : 1;
+
+	if (!qp->on_wire && !qp->attr.rate_limit)
+		return true;
+	return (!req_asked(req) || req_fits(qp, npsn)) &&
+	       flow_ready(qp, req_flow(qp));
+}
+
 static void req_sent(struct requester *req, uint32_t npsn)
 {
 	req->snd_pos += npsn;
@@ -483,7 +558,7 @@ static void req_sent(struct requester *req, uint32_t npsn)
 		req->max_pos = req->snd_pos;
 }
 
-/* Ask for a READ, or for the rest of one. */
+/* Ask for a READ, or for the rest of one, or for a FLUSH. */
 static void req_send_read(struct qp *qp, struct wqe *wqe,
 			  struct budget *budget)
 {
@@ -499,20 +574,39 @@ static void req_send_read(struct qp *qp, struct wqe *wqe,
 		.dmalen = wqe->length - off,
 	};
 
+	if (wqe->kind == PKT_KIND_FLUSH) {
+		pkt.opcode = PKT_FLUSH;
+		pkt.dmalen = wqe->flush_len;
+		pkt.flush_type = wqe->flush_type;
+		pkt.flush_level = wqe->flush_level;
+		pkt.icrc_twice = req->icrc_twice;
+	}
 	wqe->reading = true;
 	req->reads++;
 	req->cur++;
+	req->unasked = 0;
+	req->ask_pos = req_end(wqe);
 	req_sent(req, req_end(wqe) - req->snd_pos);
 	budget_take(budget, 0);
+	flow_sent(qp, req_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
-static bool req_asks_ack(struct requester *req, uint32_t len, bool last)
+/*
+ * Shall the next packet ask for an ACK?  The last one of a message does, one in
+ * so many bytes, and one that must be answered before the next can be sent.
+ */
+static bool req_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool last)
 {
+	struct requester *req = &qp->req;
+	uint64_t often = qp_window(qp) / 4;
+
 	req->unasked += len;
-	if (!last && req->unasked < REQ_ACK_BYTES)
+	if (!last && req->unasked < REQ_ACK_BYTES && req->unasked < often &&
+	    (req_asked(req) || req_fits(qp, npsn + 1)))
 		return false;
 	req->unasked = 0;
+	req->ask_pos = req->snd_pos + npsn;
 	return true;
 }
 
@@ -538,7 +632,7 @@ static void req_send_segment(struct qp *qp, struct wqe *wqe,
 	}
 	pkt = (struct pkt) {
 		.opcode = pkt_code(wqe->kind, !off, last, wqe->extra),
-		.ack_req = req_asks_ack(req, len, last),
+		.ack_req = req_asks_ack(qp, len, psn_count(len, qp->mtu), last),
 		.solicited = last && wqe->solicited,
 		.psn = req->snd_pos & PSN_MASK,
 		.npsn = psn_count(len, qp->mtu),
@@ -553,6 +647,7 @@ static void req_send_segment(struct qp *qp, struct wqe *wqe,
 	req->cur += last;
 	req_sent(req, pkt.npsn);
 	budget_take(budget, len);
+	flow_sent(qp, req_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -630,7 +725,9 @@ static bool req_step(struct qp *qp, struct budget *budget)
 		return false;
 	if (wqe->status)
 		return true;
-	if (wqe->kind == PKT_KIND_READ)
+	if (!req_clear(qp, wqe))
+		return false;
+	if (pkt_is_read(wqe->kind))
 		req_send_read(qp, wqe, budget);
 	else
 		req_send_segment(qp, wqe, budget);
@@ -648,7 +745,8 @@ bool req_run(struct qp *qp, struct budget *budget)
 	       req_step(qp, budget))
 		worked = true;
 
-	if (req_sends(qp) && req_outstanding(req) && !req->rnr_wait &&
+	/* Of what does not ask for an answer none will come, nor need it. */
+	if (req_sends(qp) && req_asked(req) && !req->rnr_wait &&
 	    !req->timer.due)
 		req_timer_start(qp);
 	return worked;

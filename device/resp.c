@@ -5,12 +5,15 @@
  * An answer is not sent where its reason is found.  resp_rx() notes that an ACK
  * or a NAK is due, and resp_answer() sends it once all READs before it are
  * answered, for the requester takes answers in the order of PSNs.  READs are
- * answered by resp_run(), slice by slice.
+ * answered by resp_run(), slice by slice; a FLUSH is carried out when it arrives,
+ * and then answered as a READ of no bytes.
  *
  * An error that ends the QP is a NAK that is due and the mark "dead": nothing
  * more is taken, and the QP goes to ERR when the NAK has left.
  */
 #include <endian.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "qp.h"
 
@@ -34,9 +37,15 @@ void resp_reset(struct qp *qp, uint32_t psn)
 	qp->resp = (struct responder) { .epsn = psn };
 }
 
+void resp_drop_reads(struct responder *resp)
+{
+	resp->reads = 0;
+	memset(resp->share, 0, sizeof(resp->share));
+}
+
 static struct read_job *resp_read(struct responder *resp, uint32_t i)
 {
-	return &resp->read[(resp->read_head + i) % NIC_MAX_RD_ATOMIC];
+	return &resp->read[(resp->read_head + i) % RESP_READS];
 }
 
 /* ------------------------------------------------------------------------- */
@@ -86,6 +95,7 @@ static void resp_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
 static void resp_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
 {
 	qp->resp.dead = true;
+	nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
 	resp_nak(qp, resp_naks[result], psn);
 }
 
@@ -136,7 +146,8 @@ static enum resp_result resp_send(struct qp *qp, const struct pkt_op *op,
 			return result;
 		resp->off = 0;
 	}
-	if (pkt->len > resp->rwqe.length - resp->off)
+	if (pkt->len > resp->rwqe.length - resp->off ||
+	    pkt->len > NIC_MAX_MSG - resp->off)
 		return resp_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
 				       VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
 	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
@@ -210,8 +221,47 @@ static enum resp_result resp_write(struct qp *qp, const struct pkt_op *op,
 }
 
 /* ------------------------------------------------------------------------- */
-/* RDMA READ                                                                 */
+/* RDMA READ, FLUSH                                                          */
 /* ------------------------------------------------------------------------- */
+
+static uint32_t resp_flush_access(uint8_t type)
+{
+	return (type & VIRTIO_IB_FLUSH_GLOBAL ?
+		VIRTIO_IB_ACCESS_FLUSH_GLOBAL : 0) |
+	       (type & VIRTIO_IB_FLUSH_PERSISTENT ?
+		VIRTIO_IB_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * No region gives the right to make data persistent: see mr_access_check().  The
+ * key must be right even if there is not a byte, unlike that of a READ.
+ */
+static enum resp_result resp_flush_check(struct qp *qp, const struct pkt *pkt)
+{
+	uint32_t access = resp_flush_access(pkt->flush_type);
+	const struct mr *mr;
+
+	if (!flush_is_known(pkt->flush_type, pkt->flush_level) ||
+	    (qp->attr.access & access) != access || pkt->len)
+		return RESP_INV_REQ;
+	if (pkt->flush_level == VIRTIO_IB_FLUSH_MR)
+		mr = mr_get_whole(qp->nic, qp->pd, pkt->rkey, access);
+	else
+		mr = mr_get(qp->nic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+			    access);
+	return mr ? RESP_OK : RESP_ACCESS;
+}
+
+/*
+ * What this QP has written was copied to memory that the guest shares, before
+ * this request was looked at and by this very thread, and processors keep their
+ * caches coherent: what is left to be done is to let no write be seen later than
+ * the answer.  That does for a range as for all of a region.
+ */
+static void resp_flush(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
 
 static enum resp_result resp_read_check(struct qp *qp, const struct pkt *pkt)
 {
@@ -222,26 +272,146 @@ static enum resp_result resp_read_check(struct qp *qp, const struct pkt *pkt)
 	    !mr_get(qp->nic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 		    VIRTIO_IB_ACCESS_REMOTE_READ))
 		return RESP_ACCESS;
-	if (qp->resp.reads >= qp->attr.max_dest_rd_atomic)
-		return RESP_INV_REQ;
 	return RESP_OK;
 }
 
-static enum resp_result resp_read_request(struct qp *qp, const struct pkt *pkt)
+/* Check a request, carry out what is to be done before it is answered. */
+static enum resp_result resp_read_job(struct qp *qp, const struct pkt_op *op,
+				      const struct pkt *pkt,
+				      struct read_job *job)
+{
+	enum resp_result result;
+
+	*job = (struct read_job) {
+		.psn = pkt->psn,
+		.msn = qp->resp.msn,
+	};
+	if (op->kind == PKT_KIND_FLUSH) {
+		qp->req.icrc_twice = pkt->icrc_twice;
+		result = resp_flush_check(qp, pkt);
+		if (!result)
+			resp_flush();
+		job->share = READ_SHARE_FLUSH;
+		return result;
+	}
+	job->va = pkt->va;
+	job->rkey = pkt->rkey;
+	job->left = pkt->dmalen;
+	job->share = READ_SHARE_PEER;
+	return resp_read_check(qp, pkt);
+}
+
+static uint32_t resp_share_max(const struct qp *qp, uint8_t share)
+{
+	return share == READ_SHARE_PEER ? qp->attr.max_dest_rd_atomic :
+					  NIC_MAX_RD_ATOMIC;
+}
+
+static enum resp_result resp_read_request(struct qp *qp,
+					  const struct pkt_op *op,
+					  const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
-	enum resp_result result = resp_read_check(qp, pkt);
+	enum resp_result result;
+	struct read_job job;
 
+	result = resp_read_job(qp, op, pkt, &job);
 	if (result)
 		return result;
-	*resp_read(resp, resp->reads) = (struct read_job) {
-		.va = pkt->va,
-		.rkey = pkt->rkey,
-		.left = pkt->dmalen,
-		.psn = pkt->psn,
-	};
-	resp->reads++;
+	if (resp->share[job.share] >= resp_share_max(qp, job.share))
+		return RESP_INV_REQ;
+	/* It counts as carried out now. */
+	job.msn = (job.msn + 1) & PSN_MASK;
+	*resp_read(resp, resp->reads++) = job;
+	resp->share[job.share]++;
 	return RESP_OK;
+}
+
+/* Position behind the answer to a READ, or behind the rest of it. */
+static uint32_t resp_read_end(const struct qp *qp, const struct read_job *job)
+{
+	return job->psn + psn_count(job->left, qp->mtu);
+}
+
+/* Put one that was answered before in front of job @at. */
+static void resp_read_insert(struct responder *resp, uint32_t at,
+			     struct read_job job)
+{
+	uint32_t i;
+
+	if (resp->share[READ_SHARE_AGAIN] == NIC_MAX_RD_ATOMIC)
+		return;
+	for (i = resp->reads; i > at; i--)
+		*resp_read(resp, i) = *resp_read(resp, i - 1);
+	job.share = READ_SHARE_AGAIN;
+	*resp_read(resp, at) = job;
+	resp->reads++;
+	resp->share[READ_SHARE_AGAIN]++;
+}
+
+/**
+ * resp_read_again() - a READ is asked for once more, or the rest of one
+ * @qp:		QP
+ * @op:		its opcode; to FLUSH again does no harm
+ * @pkt:	request
+ *
+ * The network may have repeated the request, or the answer got lost.  What was
+ * not answered yet will be, without that.  A refusal goes to the requester, who
+ * looks at it only if he waits for that very READ, but does not end the QP: a
+ * late repetition may name a key that has rightly gone in the meantime.
+ */
+static void resp_read_again(struct qp *qp, const struct pkt_op *op,
+			    const struct pkt *pkt)
+{
+	struct responder *resp = &qp->resp;
+	struct read_job job, *old = NULL;
+	enum resp_result result;
+	uint32_t i;
+
+	result = resp_read_job(qp, op, pkt, &job);
+	if (result) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
+		resp_send_aeth(qp, resp_naks[result], pkt->psn);
+		return;
+	}
+	for (i = 0; i < resp->reads; i++) {
+		old = resp_read(resp, i);
+		if (psn_diff(resp_read_end(qp, old), job.psn) > 0)
+			break;
+	}
+	/* The same one: what is left of it, or more. */
+	if (i < resp->reads &&
+	    !psn_diff(resp_read_end(qp, old), resp_read_end(qp, &job))) {
+		if (!psn_diff(old->psn, job.psn))
+			return;
+		job.share = old->share;
+		*old = job;
+	} else {
+		resp_read_insert(resp, i, job);
+	}
+	flow_congested(qp, FLOW_LOSS);
+}
+
+static void resp_read_done(struct responder *resp)
+{
+	resp->share[resp_read(resp, 0)->share]--;
+	resp->read_head = (resp->read_head + 1) % RESP_READS;
+	resp->reads--;
+}
+
+/* The key has gone while the READ at the head of the line was answered. */
+static void resp_read_fail(struct qp *qp, const struct read_job *job)
+{
+	struct responder *resp = &qp->resp;
+
+	if (job->share == READ_SHARE_AGAIN) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
+		resp_send_aeth(qp, AETH_NAK_ACCESS, job->psn);
+		resp_read_done(resp);
+		return;
+	}
+	resp_drop_reads(resp);
+	resp_refuse(qp, RESP_ACCESS, job->psn);
 }
 
 /* Send one slice of the answer to the READ at the head of the line. */
@@ -261,8 +431,7 @@ static void resp_read_slice(struct qp *qp, struct budget *budget)
 
 	if (!sg_init(&src, qp->nic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
 		     &sge, 1, 0, len)) {
-		resp->reads = 0;
-		resp_refuse(qp, RESP_ACCESS, job->psn);
+		resp_read_fail(qp, job);
 		return;
 	}
 	pkt = (struct pkt) {
@@ -271,7 +440,7 @@ static void resp_read_slice(struct qp *qp, struct budget *budget)
 		.psn = job->psn & PSN_MASK,
 		.npsn = psn_count(len, qp->mtu),
 		.syndrome = AETH_ACK | AETH_UNLIMITED,
-		.msn = resp->msn,
+		.msn = job->msn,
 		.len = len,
 		.payload = len ? &src : NULL,
 	};
@@ -279,11 +448,10 @@ static void resp_read_slice(struct qp *qp, struct budget *budget)
 	job->va += len;
 	job->left -= len;
 	job->psn += pkt.npsn;
-	if (!job->left) {
-		resp->read_head = (resp->read_head + 1) % NIC_MAX_RD_ATOMIC;
-		resp->reads--;
-	}
+	if (!job->left)
+		resp_read_done(resp);
 	budget_take(budget, len);
+	flow_sent(qp, FLOW_STREAM, &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -294,7 +462,8 @@ bool resp_run(struct qp *qp, struct budget *budget)
 
 	if (!resp->reads)
 		return false;
-	while (budget_left(budget) && resp->reads) {
+	while (budget_left(budget) && resp->reads &&
+	       flow_ready(qp, FLOW_STREAM)) {
 		resp_read_slice(qp, budget);
 		worked = true;
 	}
@@ -319,8 +488,8 @@ static enum resp_result resp_execute(struct qp *qp, const struct pkt_op *op,
 {
 	if (!resp_in_sequence(&qp->resp, op))
 		return RESP_INV_REQ;
-	if (op->kind == PKT_KIND_READ)
-		return resp_read_request(qp, pkt);
+	if (pkt_is_read(op->kind))
+		return resp_read_request(qp, op, pkt);
 	if (!pkt_fits(op, pkt, qp->mtu))
 		return RESP_INV_REQ;
 	return op->kind == PKT_KIND_SEND ? resp_send(qp, op, pkt) :
@@ -363,43 +532,37 @@ static void resp_accept(struct qp *qp, const struct pkt_op *op,
 
 	resp->epsn = (pkt->psn + resp_npsn(qp, op, pkt)) & PSN_MASK;
 	resp->nak_sent = false;
+	resp->dup_acked = false;
+	/* What a NAK that has not left yet asks for has come. */
+	resp->nak = 0;
 	if (op->last)
 		resp_finish(qp, op, pkt);
 	else
 		resp->kind = op->kind;
 	/* A READ is answered by its data. */
-	if (pkt->ack_req && op->kind != PKT_KIND_READ)
-		resp->ack_due = true;
+	if (!pkt->ack_req || pkt_is_read(op->kind))
+		return;
+	resp->ack_due = true;
+	if (resp->reads)
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_ACK_DEFERRED);
 }
 
 /*
- * A request that was carried out before: the answer got lost, or was too late.
- * A READ is carried out once more; the requester went back to it, so that READs
- * behind it will be asked for again, too.
+ * A request that was carried out before: the answer got lost, or was too late, or
+ * the network has made two of one.  When much is repeated one ACK tells it all.
  */
 static void resp_duplicate(struct qp *qp, const struct pkt_op *op,
 			   const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
-	enum resp_result result;
-	uint32_t i;
 
-	if (op->kind != PKT_KIND_READ) {
+	nic_count(qp->nic, VIRTIO_RDMA_CNT_DUP_REQUEST);
+	if (pkt_is_read(op->kind)) {
+		resp_read_again(qp, op, pkt);
+	} else if (pkt->ack_req || !resp->dup_acked) {
 		resp->ack_due = true;
-		return;
+		resp->dup_acked = true;
 	}
-	for (i = 0; i < resp->reads; i++)
-		if (psn_diff(resp_read(resp, i)->psn, pkt->psn) >= 0)
-			break;
-	/* One that is half answered and reaches beyond it ends here, too. */
-	if (i && psn_diff(resp_read(resp, i - 1)->psn +
-			  psn_count(resp_read(resp, i - 1)->left, qp->mtu),
-			  pkt->psn) > 0)
-		i--;
-	resp->reads = i;
-	result = resp_read_request(qp, pkt);
-	if (result)
-		resp_refuse(qp, result, pkt->psn);
 }
 
 static void resp_rx_rc(struct qp *qp, const struct pkt_op *op,
@@ -410,6 +573,7 @@ static void resp_rx_rc(struct qp *qp, const struct pkt_op *op,
 	enum resp_result result;
 
 	if (gap > 0) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
 		if (!resp->nak_sent)
 			resp_nak(qp, AETH_NAK_PSN, resp->epsn);
 		resp->nak_sent = true;
@@ -425,6 +589,7 @@ static void resp_rx_rc(struct qp *qp, const struct pkt_op *op,
 	} else if (result == RESP_RNR) {
 		/* What was sent behind it makes no gap to be reported. */
 		resp->nak_sent = true;
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_SENT_RNR);
 		resp_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
 	} else {
 		resp_refuse(qp, result, pkt->psn);

@@ -36,10 +36,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "uds.h"
 #include "vhost_user_priv.h"
 
 /* Messages handled before the loop gets to do something else. */
@@ -165,7 +165,7 @@ static void vu_accept(void *arg, uint32_t events)
 	int fd;
 
 	(void)events;
-	fd = accept4(vu->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = uds_accept(vu->listen.fd);
 	if (fd < 0)
 		return;
 	if (vhost_user_connected(vu) && vu_conn_closed(vu))
@@ -181,63 +181,22 @@ static void vu_accept(void *arg, uint32_t events)
 		log_error("%s: cannot serve a connection", vu->name);
 }
 
-/* Removes a socket that its owner left behind. */
-static int vu_unlink_stale(const struct sockaddr_un *addr)
-{
-	struct stat st;
-	int fd, err;
-
-	if (lstat(addr->sun_path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -EEXIST;
-
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	err = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) ?
-	      errno : EADDRINUSE;
-	close(fd);
-	if (err != ECONNREFUSED)
-		return -err;
-	return unlink(addr->sun_path) ? -errno : 0;
-}
-
 int vhost_user_listen(struct vhost_user *vu, const char *path)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = uds_listen(path, 1);
 	int err;
 
-	if (!*path || strlen(path) >= sizeof(addr.sun_path))
-		return *path ? -ENAMETOOLONG : -EINVAL;
-	strcpy(addr.sun_path, path);
-	err = vu_unlink_stale(&addr);
-	if (err)
-		return err;
-
-	vu->listen.fd = socket(AF_UNIX,
-			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (vu->listen.fd < 0)
-		return -errno;
-	if (bind(vu->listen.fd, (struct sockaddr *)&addr, sizeof(addr))) {
-		err = -errno;
-		goto err_close;
-	}
-	if (listen(vu->listen.fd, 1)) {
-		err = -errno;
-		goto err_unlink;
-	}
+	if (fd < 0)
+		return fd;
+	vu->listen.fd = fd;
 	err = loop_fd_add(vu->loop, &vu->listen, EPOLLIN);
-	if (err)
-		goto err_unlink;
+	if (err) {
+		unlink(path);
+		fd_close(&vu->listen.fd);
+		return err;
+	}
 	strcpy(vu->path, path);
 	return 0;
-
-err_unlink:
-	unlink(path);
-err_close:
-	fd_close(&vu->listen.fd);
-	return err;
 }
 
 static void vu_config_changed(void *fe)

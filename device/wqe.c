@@ -58,6 +58,9 @@ static const struct wr_op wr_ops[] = {
 		VIRTIO_IB_WC_SEND, PKT_EXTRA_INV },
 	[VIRTIO_IB_WR_REG_MR] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_REG_MR, PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_FLUSH] = { RC, PKT_KIND_FLUSH,
+		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_FLUSH,
+		PKT_EXTRA_NONE },
 };
 
 /* The fixed part without the inline data in its middle. */
@@ -147,12 +150,40 @@ static void wqe_target(const struct virtio_rdma_sq_req *slot, uint8_t type,
 	}
 }
 
+static uint8_t wqe_flush(const struct virtio_rdma_sq_req *slot, struct wqe *wqe)
+{
+	wqe->remote_addr = le64toh(slot->flush.remote_addr);
+	wqe->rkey = le32toh(slot->flush.rkey);
+	wqe->flush_len = le32toh(slot->flush.length);
+	wqe->flush_type = slot->flush.type;
+	wqe->flush_level = slot->flush.level;
+	return flush_is_known(wqe->flush_type, wqe->flush_level) ?
+	       VENDOR_ERR_NONE : VENDOR_ERR_FLUSH;
+}
+
+/* What the opcode is about, beside payload. */
+static uint8_t wqe_operand(const struct virtio_rdma_sq_req *slot, uint8_t type,
+			   struct wqe *wqe)
+{
+	switch (slot->opcode) {
+	case VIRTIO_IB_WR_REG_MR:
+		wqe_reg(slot, wqe);
+		return VENDOR_ERR_NONE;
+	case VIRTIO_IB_WR_FLUSH:
+		return wqe_flush(slot, wqe);
+	default:
+		wqe_target(slot, type, wqe);
+		return VENDOR_ERR_NONE;
+	}
+}
+
 static uint8_t wqe_decode(const struct virtq_elem *elem, uint8_t type,
 			  uint32_t max_sge,
 			  const struct virtio_rdma_sq_req *slot,
 			  struct wqe *wqe)
 {
 	const struct wr_op *op;
+	uint8_t err;
 
 	if (slot->opcode >= sizeof(wr_ops) / sizeof(wr_ops[0]))
 		return VENDOR_ERR_OPCODE;
@@ -174,11 +205,10 @@ static uint8_t wqe_decode(const struct virtq_elem *elem, uint8_t type,
 	/* Two names of the same bytes; the opcode tells which is the right one. */
 	wqe->imm = slot->imm_data;
 	wqe->inv_rkey = le32toh(slot->invalidate_rkey);
-	if (slot->opcode == VIRTIO_IB_WR_REG_MR)
-		wqe_reg(slot, wqe);
-	else
-		wqe_target(slot, type, wqe);
-	if (op->kind == PKT_KIND_NONE)
+	err = wqe_operand(slot, type, wqe);
+	if (err)
+		return err;
+	if (op->kind == PKT_KIND_NONE || op->kind == PKT_KIND_FLUSH)
 		max_sge = 0;
 	return wqe_payload(elem, max_sge, slot, wqe);
 }

@@ -29,6 +29,7 @@ enum vendor_err {
 	VENDOR_ERR_NO_FAST_REG,		/* the QP was not created for it */
 	VENDOR_ERR_FAST_REG,		/* a registration is not possible */
 	VENDOR_ERR_INVALIDATE,		/* a key that cannot be made invalid */
+	VENDOR_ERR_FLUSH,		/* unknown placement type or level */
 };
 
 /**
@@ -36,6 +37,9 @@ enum vendor_err {
  * @wr_id:	of the driver
  * @remote_addr: RDMA: address in the peer's memory region
  * @rkey:	RDMA: its key
+ * @flush_len:	FLUSH: bytes from @remote_addr on
+ * @flush_type:	FLUSH: &enum virtio_ib_flush_type
+ * @flush_level: FLUSH: &enum virtio_ib_flush_level
  * @remote_qpn:	UD: receiver
  * @remote_qkey: UD: its Q_Key
  * @ah:		UD: address handle
@@ -55,7 +59,7 @@ enum vendor_err {
  * @solicited:	solicited event
  * @inlined:	payload is @data, not @sge
  * @begun:	its position is known; if nothing is sent, it was carried out
- * @reading:	a READ that is counted as outstanding
+ * @reading:	a READ or FLUSH that is counted as outstanding
  * @status:	error that was found before it was sent, to be completed with
  *		when its turn has come
  * @vendor_err:	&enum vendor_err
@@ -69,6 +73,9 @@ struct wqe {
 		struct {
 			uint64_t remote_addr;
 			uint32_t rkey;
+			uint32_t flush_len;
+			uint8_t flush_type;
+			uint8_t flush_level;
 		};
 		struct {
 			uint32_t remote_qpn;
