@@ -124,12 +124,13 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 }
 
 static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
-			uint8_t number, bool event_idx)
+			uint8_t number, bool event_idx, uint32_t cqe)
 {
-	static const struct nic_limits limits = {
+	const struct nic_limits limits = {
 		.qps = EG_QPS,
 		.cqs = EG_CQS,
 		.queue_size = EG_QUEUE,
+		.cqe = cqe,
 		.mrs = EG_MRS,
 		.pds = EG_PDS,
 		.ahs = EG_AHS,
@@ -168,7 +169,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
 }
 
-static int eg_setup_with(void **state, bool event_idx)
+static int eg_setup_with(void **state, bool event_idx, uint32_t cqe)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 	unsigned int i;
@@ -178,19 +179,24 @@ static int eg_setup_with(void **state, bool event_idx)
 	engine->loop = loop_new(0);
 	engine->fabric = fabric_new();
 	for (i = 0; i < EG_GUESTS; i++)
-		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx);
+		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx, cqe);
 	*state = engine;
 	return 0;
 }
 
 int eg_setup(void **state)
 {
-	return eg_setup_with(state, false);
+	return eg_setup_with(state, false, EG_QUEUE);
 }
 
 int eg_setup_event_idx(void **state)
 {
-	return eg_setup_with(state, true);
+	return eg_setup_with(state, true, EG_QUEUE);
+}
+
+int eg_setup_hold(void **state)
+{
+	return eg_setup_with(state, false, EG_CQE);
 }
 
 int eg_teardown(void **state)
@@ -559,6 +565,11 @@ void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)
 		slot->rdma.remote_addr = htole64(wr->remote_addr);
 		slot->rdma.rkey = htole32(wr->rkey);
 	}
+	if (wr->opcode == VIRTIO_IB_WR_FLUSH) {
+		slot->flush.length = htole32(wr->flush_len);
+		slot->flush.type = wr->flush_type;
+		slot->flush.level = wr->flush_level;
+	}
 	slot->num_sge = htole32(wr->num_sge);
 	if (wr->flags & VIRTIO_IB_SEND_INLINE) {
 		slot->inline_len = htole16(wr->data_len);
@@ -606,6 +617,7 @@ bool eg_poll(const struct eg_end *end, struct eg_wc *wc)
 		.qp_num = le32toh(slot->qp_num),
 		.src_qp = le32toh(slot->src_qp),
 		.flags = le32toh(slot->wc_flags),
+		.vlan = le16toh(slot->vlan),
 	};
 	eg_post_slot(ring);
 	return true;

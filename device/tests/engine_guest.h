@@ -27,6 +27,7 @@
 #define EG_QPS		8
 #define EG_CQS		4
 #define EG_QUEUE	64
+#define EG_CQE		300
 #define EG_MRS		8
 #define EG_PDS		4
 #define EG_AHS		4
@@ -130,7 +131,8 @@ struct eg_pair {
 #define EG_MR_SIZE	(16u << 20)
 #define EG_ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
 			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_READ)
+			 VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL)
 
 /**
  * struct eg_wr - a send request
@@ -144,6 +146,9 @@ struct eg_wr {
 	uint32_t imm;
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint32_t flush_len;
+	uint8_t flush_type;
+	uint8_t flush_level;
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint32_t ah;
@@ -170,11 +175,14 @@ struct eg_wc {
 	uint32_t qp_num;
 	uint32_t src_qp;
 	uint32_t flags;
+	uint16_t vlan;
 };
 
 /* cmocka fixtures: *state is a struct engine with all queues started. */
 int eg_setup(void **state);
 int eg_setup_event_idx(void **state);
+/* The same with CQs that hold EG_CQE completions. */
+int eg_setup_hold(void **state);
 int eg_teardown(void **state);
 
 /** eg_ptr() - pointer to guest memory */

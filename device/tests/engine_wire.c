@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A transport that loses, repeats and reorders packets.
+ * A transport that loses, repeats, reorders, delays and marks packets.
  *
- * Each packet is copied and waits in a line until the test delivers it, so that
- * requester and responder do not meet in one call here.
+ * Each packet is copied and waits in a line until its time has come and the test
+ * delivers it, so that requester and responder do not meet in one call here.
  */
 #include "engine_wire.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
@@ -16,18 +17,24 @@
 #define WIRE_MTU	4096
 
 struct frame {
+	uint64_t due;
 	struct pkt pkt;
 	struct virtio_rdma_ah_attr av;
 	uint8_t sgid[GID_SIZE];
 	uint8_t dgid[GID_SIZE];
-	uint8_t data[WIRE_MTU];
 	struct nic *to;
 	TAILQ_ENTRY(frame) entry;
+	uint8_t data[WIRE_MTU];
 };
 
 TAILQ_HEAD(frames, frame);
 
 static struct frames wire_line = TAILQ_HEAD_INITIALIZER(wire_line);
+static struct engine *wire_engine;
+
+/* When each direction has sent all that waits for it; payload under way. */
+static uint64_t wire_free[EG_GUESTS];
+static uint64_t wire_load;
 
 struct eg_wire_fate eg_wire;
 
@@ -37,37 +44,72 @@ static bool wire_chance(uint32_t thousandths)
 	return (eg_wire.seed >> 12) % 1000 < thousandths;
 }
 
+/* Wait for bandwidth; false if there is no room to. */
+static bool wire_wait(struct frame *frame)
+{
+	uint64_t now = loop_now(wire_engine->loop), bytes;
+	uint64_t *free = &wire_free[frame->to == wire_engine->guest[1].nic];
+
+	if (*free < now)
+		*free = now;
+	if (eg_wire.mbps) {
+		bytes = (*free - now) * eg_wire.mbps / 8000;
+		if (eg_wire.queue && bytes > eg_wire.queue)
+			return false;
+		if (eg_wire.mark && bytes > eg_wire.mark)
+			frame->pkt.ecn = true;
+		bytes = frame->pkt.len + EG_WIRE_OVERHEAD;
+		*free += bytes * 8000 / eg_wire.mbps;
+	}
+	frame->due = *free + eg_wire.latency;
+	return true;
+}
+
 static void wire_put(const struct frame *frame)
 {
+	size_t size = offsetof(struct frame, data) + frame->pkt.len;
 	struct frame *copy = malloc(sizeof(*copy)), *last;
 
 	assert_non_null(copy);
-	*copy = *frame;
+	memcpy(copy, frame, size);
 	last = TAILQ_LAST(&wire_line, frames);
-	if (last && wire_chance(eg_wire.reorder))
+	wire_load += copy->pkt.len;
+	if (wire_load > eg_wire.most)
+		eg_wire.most = wire_load;
+	if (last && wire_chance(eg_wire.reorder)) {
+		copy->due = last->due;
 		TAILQ_INSERT_BEFORE(last, copy, entry);
+		return;
+	}
+	/* The two directions need not be equally busy. */
+	while (last && last->due > copy->due)
+		last = TAILQ_PREV(last, frames, entry);
+	if (last)
+		TAILQ_INSERT_AFTER(&wire_line, last, copy, entry);
 	else
-		TAILQ_INSERT_TAIL(&wire_line, copy, entry);
+		TAILQ_INSERT_HEAD(&wire_line, copy, entry);
 }
 
-static bool wire_cut(const struct pkt *pkt)
+static bool wire_cut(const struct pkt_op *op)
 {
-	const struct pkt_op *op = pkt_op(pkt->opcode);
-
-	assert_non_null(op);
-	return eg_wire.cut == (op->response ? 2 : 1);
+	return eg_wire.cut & (op->response ? 2 : 1);
 }
 
 static void wire_send(struct nic *from, struct nic *to, const struct pkt *pkt)
 {
-	struct frame frame = { .pkt = *pkt, .av = *pkt->av, .to = to };
+	const struct pkt_op *op = pkt_op(pkt->opcode);
+	static struct frame frame;
 	struct sg dst;
 
 	(void)from;
+	assert_non_null(op);
 	assert_true(pkt->len <= WIRE_MTU);
 	assert_int_equal(pkt->npsn, 1);
 	assert_int_equal(pkt->psn >> 24, 0);
-	assert_true(!pkt->solicited || pkt_op(pkt->opcode)->last);
+	assert_true(!pkt->solicited || op->last);
+	frame.pkt = *pkt;
+	frame.av = *pkt->av;
+	frame.to = to;
 	memcpy(frame.sgid, pkt->sgid, GID_SIZE);
 	memcpy(frame.dgid, pkt->dgid, GID_SIZE);
 	if (PKT_SERVICE(pkt->opcode) != PKT_UD)
@@ -77,7 +119,8 @@ static void wire_send(struct nic *from, struct nic *to, const struct pkt *pkt)
 		sg_copy(&dst, pkt->payload, pkt->len);
 	}
 	eg_wire.sent++;
-	if (wire_cut(pkt) || wire_chance(eg_wire.lose)) {
+	eg_wire.bytes[op->response] += pkt->len;
+	if (wire_cut(op) || wire_chance(eg_wire.lose) || !wire_wait(&frame)) {
 		eg_wire.lost++;
 		return;
 	}
@@ -95,7 +138,15 @@ static const struct xport wire = {
 void eg_wire_use(struct engine *engine)
 {
 	eg_wire = (struct eg_wire_fate) { .seed = 1 };
+	memset(wire_free, 0, sizeof(wire_free));
+	wire_engine = engine;
 	fabric_set_local(engine->fabric, &wire);
+}
+
+static void wire_take(struct frame *frame)
+{
+	TAILQ_REMOVE(&wire_line, frame, entry);
+	wire_load -= frame->pkt.len;
 }
 
 bool eg_wire_deliver(void)
@@ -103,9 +154,9 @@ bool eg_wire_deliver(void)
 	struct frame *frame = TAILQ_FIRST(&wire_line);
 	struct sg src;
 
-	if (!frame)
+	if (!frame || frame->due > loop_now(wire_engine->loop))
 		return false;
-	TAILQ_REMOVE(&wire_line, frame, entry);
+	wire_take(frame);
 	sg_init_flat(&src, frame->data);
 	frame->pkt.payload = frame->pkt.len ? &src : NULL;
 	frame->pkt.sgid = frame->sgid;
@@ -121,31 +172,56 @@ void eg_wire_drop(void)
 	struct frame *frame;
 
 	while ((frame = TAILQ_FIRST(&wire_line))) {
-		TAILQ_REMOVE(&wire_line, frame, entry);
+		wire_take(frame);
 		free(frame);
 	}
+}
+
+/* Do what is to be done now; false if there is nothing. */
+static bool wire_round(struct engine *engine)
+{
+	unsigned int i;
+	bool busy = false;
+
+	for (i = 0; i < EG_GUESTS; i++)
+		busy |= nic_poll(engine->guest[i].nic);
+	for (i = 0; i < 50 && eg_wire_deliver(); i++)
+		busy = true;
+	return busy;
+}
+
+/* ns until something happens, at most @max */
+static uint64_t wire_next(const struct engine *engine, uint64_t max)
+{
+	const struct frame *frame = TAILQ_FIRST(&wire_line);
+	uint64_t next = engine_loop_next(engine->loop);
+
+	if (frame && frame->due - loop_now(engine->loop) < next)
+		next = frame->due - loop_now(engine->loop);
+	return next < max ? next : max;
 }
 
 void eg_wire_run(struct engine *engine, uint64_t ns)
 {
 	uint64_t quiet = 0, next;
-	unsigned int i;
-	bool busy;
 
 	while (quiet < ns) {
-		busy = false;
-		for (i = 0; i < EG_GUESTS; i++)
-			busy |= nic_poll(engine->guest[i].nic);
-		for (i = 0; i < 50 && eg_wire_deliver(); i++)
-			busy = true;
-		if (busy) {
+		if (wire_round(engine)) {
 			quiet = 0;
 			continue;
 		}
-		next = engine_loop_next(engine->loop);
-		if (next > ns - quiet)
-			next = ns - quiet;
+		next = wire_next(engine, ns - quiet);
 		engine_loop_advance(engine->loop, next);
 		quiet += next;
 	}
+}
+
+void eg_wire_for(struct engine *engine, uint64_t ns)
+{
+	uint64_t end = loop_now(engine->loop) + ns;
+
+	while (loop_now(engine->loop) < end)
+		if (!wire_round(engine))
+			engine_loop_advance(engine->loop, wire_next(engine,
+				end - loop_now(engine->loop)));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A transport that loses, repeats and reorders packets of one MTU each, as a
- * wire would.
+ * A transport that loses, repeats, reorders, delays and marks packets of one MTU
+ * each, as a wire would.
  */
 #ifndef DEVICE_TESTS_ENGINE_WIRE_H
 #define DEVICE_TESTS_ENGINE_WIRE_H
@@ -10,17 +10,40 @@
 
 #include "engine_guest.h"
 
-/* What happens to a packet, in a thousandth each; and what has happened. */
+/**
+ * struct eg_wire_fate - what happens to packets, and what has happened
+ * @lose:	of a thousand, those that get lost, or arrive with a bad ICRC
+ * @repeat:	of a thousand, those that arrive twice
+ * @reorder:	of a thousand, those that overtake the one before
+ * @seed:	of the dice
+ * @cut:	lose all requests (1), all responses (2), or all (3)
+ * @latency:	ns that a packet is under way
+ * @mbps:	bandwidth of each direction, 0 = without bound
+ * @queue:	bytes that wait for it; what does not fit is lost
+ * @mark:	bytes that wait for it from which on packets are marked
+ * @sent:	packets sent
+ * @lost:	packets lost
+ * @bytes:	payload sent, in requests and in responses
+ * @most:	bytes of payload that were under way at a time, at most
+ */
 struct eg_wire_fate {
 	uint32_t lose;
 	uint32_t repeat;
 	uint32_t reorder;
 	uint32_t seed;
-	/* Lose all requests (1), or all responses (2). */
 	uint32_t cut;
+	uint64_t latency;
+	uint64_t mbps;
+	uint64_t queue;
+	uint64_t mark;
 	unsigned int sent;
 	unsigned int lost;
+	uint64_t bytes[2];
+	uint64_t most;
 };
+
+/* Ethernet, IPv4, UDP, BTH, ICRC. */
+#define EG_WIRE_OVERHEAD	58u
 
 extern struct eg_wire_fate eg_wire;
 
@@ -34,7 +57,10 @@ void eg_wire_use(struct engine *engine);
  */
 void eg_wire_run(struct engine *engine, uint64_t ns);
 
-/** eg_wire_deliver() - deliver one packet; false if there is none */
+/** eg_wire_for() - poll, deliver, for so long */
+void eg_wire_for(struct engine *engine, uint64_t ns);
+
+/** eg_wire_deliver() - deliver one packet; false if none has arrived */
 bool eg_wire_deliver(void);
 
 /** eg_wire_drop() - lose all that is under way */

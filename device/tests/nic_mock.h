@@ -17,6 +17,11 @@
  * @resets:	calls of nic_reset()
  * @polls:	calls of nic_poll()
  * @mem:	of the last nic_mem_changed()
+ * @eth:	of the last nic_set_eth()
+ * @eth_arg:	the same
+ * @frames:	calls of nic_frame()
+ * @frame_len:	of the last one
+ * @take_frames: what nic_frame() shall return
  * @cq:		queues started and not stopped
  * @sq:		queues started and not stopped
  * @rq:		queues started and not stopped
@@ -35,6 +40,11 @@ struct nic_mock {
 	unsigned int resets;
 	unsigned int polls;
 	const struct guest_mem *mem;
+	const struct nic_eth *eth;
+	void *eth_arg;
+	unsigned int frames;
+	size_t frame_len;
+	bool take_frames;
 	struct virtq *cq[NIC_MOCK_QUEUES];
 	struct virtq *sq[NIC_MOCK_QUEUES];
 	struct virtq *rq[NIC_MOCK_QUEUES];

@@ -126,7 +126,7 @@ static void test_query_device(void **state)
 	memset(&ack, 0xff, sizeof(ack));
 	assert_int_equal(eg_command(guest0(state), CMD(QUERY_DEVICE), NULL, 0,
 				    &ack, sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 3);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x7f);
 	assert_int_equal(le64toh(ack.page_size_cap), 4096);
 	assert_int_equal(le64toh(ack.max_mr_size), 16ull << 30);
 	assert_int_equal(le32toh(ack.max_qp_wr), EG_QUEUE);
@@ -137,10 +137,12 @@ static void test_query_device(void **state)
 	assert_int_equal(le32toh(ack.max_mr), EG_MRS);
 	assert_int_equal(le32toh(ack.max_pd), EG_PDS);
 	assert_int_equal(le32toh(ack.max_ah), EG_AHS);
-	assert_int_equal(le32toh(ack.max_qp_rd_atom), 16);
-	assert_int_equal(le32toh(ack.max_qp_init_rd_atom), 16);
+	assert_int_equal(le32toh(ack.max_qp_rd_atom), 128);
+	assert_int_equal(le32toh(ack.max_qp_init_rd_atom), 128);
 	assert_int_equal(le32toh(ack.max_fast_reg_pages), 512);
-	assert_int_equal(ack.reserved[0] | ack.reserved[12], 0);
+	assert_int_equal(le32toh(ack.max_mcast_grp), 128);
+	assert_int_equal(le32toh(ack.max_mcast_qp_attach), 64);
+	assert_int_equal(ack.reserved[0] | ack.reserved[10], 0);
 }
 
 static void test_query_port(void **state)
@@ -444,7 +446,7 @@ static void test_qp_query(void **state)
 	assert_int_equal(le32toh(ack.rq_psn), 0xfffffe);
 	assert_int_equal(le32toh(ack.sq_psn), 0xfffffe);
 	assert_int_equal(le32toh(ack.dest_qp_num), b.qpn);
-	assert_int_equal(le32toh(ack.qp_access_flags), 7);
+	assert_int_equal(le32toh(ack.qp_access_flags), 0xf);
 	assert_int_equal(le32toh(ack.cap.max_send_wr), EG_QUEUE);
 	assert_int_equal(le32toh(ack.cap.max_recv_sge), EG_SGE);
 	assert_int_equal(le32toh(ack.cap.max_inline_data), 512);
@@ -539,7 +541,7 @@ static uint8_t del_gid(struct eg_guest *guest, uint16_t index)
 
 static const struct nic *owner(struct engine *engine, const uint8_t *gid)
 {
-	return fabric_route(engine->fabric, gid).nic;
+	return fabric_route(engine->guest[0].nic, gid, 0).nic;
 }
 
 static void test_gid(void **state)

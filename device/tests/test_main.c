@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon as a process: options, sockets, signals.  $DAEMON is its path.
+ * The daemon as a process: options, sockets, signals.  $DAEMON is its path, and
+ * that of vhost-user-roce-ctl begins with it.
  */
 
 #include <errno.h>
@@ -41,10 +42,11 @@ struct process {
 	int status;
 };
 
-static struct process process_start(const char *const *args)
+static struct process program_start(const char *program,
+				    const char *const *args)
 {
 	struct process p = { 0 };
-	char *argv[ARGS_MAX + 2] = { getenv("DAEMON") };
+	char *argv[ARGS_MAX + 2] = { (char *)program };
 	unsigned int i;
 	int pipefd[2];
 
@@ -65,6 +67,11 @@ static struct process process_start(const char *const *args)
 	}
 	close(pipefd[1]);
 	return p;
+}
+
+static struct process process_start(const char *const *args)
+{
+	return program_start(getenv("DAEMON"), args);
 }
 
 static void process_end(struct process *p)
@@ -163,6 +170,8 @@ static void test_bad_options(void **state)
 	EXPECT_ERROR("--cqs", "--socket", sock[0], "--cqs", "0");
 	EXPECT_ERROR("--cqs", "--socket", sock[0], "--cqs",
 		     "99999999999999999999999");
+	EXPECT_ERROR("--cqe", "--socket", sock[0], "--cqe", "1023");
+	EXPECT_ERROR("--cqe", "--socket", sock[0], "--cqe", "65537");
 	EXPECT_ERROR("--mtu", "--socket", sock[0], "--mtu", "67");
 	EXPECT_ERROR("power of two", "--socket", sock[0], "--queue-size",
 		     "1000");
@@ -172,6 +181,11 @@ static void test_bad_options(void **state)
 		     "53:54:00:00:ce:01");
 	EXPECT_ERROR("virtqueues", "--socket", sock[0], "--qps", "500");
 	EXPECT_ERROR("unexpected", "--socket", sock[0], "file");
+	EXPECT_ERROR("no known kind", "--socket", sock[0], "--uplink", "x:y");
+	EXPECT_ERROR("no known kind", "--socket", sock[0], "--uplink", "unix");
+	EXPECT_ERROR("--loss", "--loss", "2", "--socket", sock[0]);
+	EXPECT_ERROR("--corrupt", "--socket", sock[0], "--corrupt", "x");
+	EXPECT_ERROR("--seed", "--socket", sock[0], "--seed", "-1");
 }
 
 static void test_bad_files(void **state)
@@ -180,7 +194,12 @@ static void test_bad_files(void **state)
 	EXPECT_ERROR("No such file", "--socket", "/nonexistent/socket");
 	EXPECT_ERROR("File exists", "--socket", "/proc/self/exe");
 	EXPECT_ERROR("Is a directory", "--socket", sock[0], "--pcap", dir);
+	EXPECT_ERROR("--control", "--socket", sock[0], "--control",
+		     "/nonexistent/socket");
 	EXPECT_ERROR("in use", "--socket", sock[0], "--socket", sock[0]);
+	EXPECT_ERROR("File exists", "--socket", sock[0],
+		     "--uplink", "unix:/proc/self/exe");
+	EXPECT_ERROR("Is a directory", "--pcap", dir, "--socket", sock[0]);
 }
 
 static void test_help_and_version(void **state)
@@ -312,6 +331,55 @@ static void test_garbage(void **state)
 	assert_int_equal(p.status, 0);
 }
 
+/* Runs vhost-user-roce-ctl to its end. */
+static struct process ctl(const char *const *args)
+{
+	struct process p;
+	char program[256];
+
+	snprintf(program, sizeof(program), "%s-ctl", getenv("DAEMON"));
+	p = program_start(program, args);
+	process_end(&p);
+	return p;
+}
+
+#define CTL(...) ctl((const char *const []){ __VA_ARGS__, NULL })
+
+static void test_ctl(void **state)
+{
+	char control[64];
+	const char *const args[] = {
+		"--socket", sock[0], "--control", control, NULL,
+	};
+	struct process p, q;
+
+	(void)state;
+	snprintf(control, sizeof(control), "%s/control", dir);
+	p = process_start(args);
+	close(connect_wait(control));
+
+	q = CTL(control, "ports");
+	assert_int_equal(q.status, 0);
+	assert_string_equal(q.text, "0\tguest\tabsent\n");
+	q = CTL(control, "stats", "--json");
+	assert_int_equal(q.status, 0);
+	assert_ptr_equal(strstr(q.text, "{\n  \"0\": {\n    \"kind\": \"guest\","),
+			 q.text);
+	q = CTL(control, "cut", "0", "on");
+	assert_int_equal(q.status, 0);
+	assert_string_equal(q.text, "");
+	q = CTL(control, "cut", "1", "on");
+	assert_int_equal(q.status, EXIT_FAILURE);
+	assert_string_equal(q.text, "vhost-user-roce-ctl: no such port\n");
+	assert_int_equal(CTL(control).status, EXIT_FAILURE);
+	assert_int_equal(CTL(sock[1], "ports").status, EXIT_FAILURE);
+
+	kill(p.pid, SIGTERM);
+	process_end(&p);
+	assert_int_equal(p.status, 0);
+	assert_int_equal(access(control, F_OK), -1);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -324,6 +392,7 @@ int main(void)
 		TEST(test_sigint),
 		TEST(test_after_sigkill),
 		TEST(test_garbage),
+		TEST(test_ctl),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

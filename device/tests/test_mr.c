@@ -11,6 +11,7 @@
 #define LOCAL	VIRTIO_IB_ACCESS_LOCAL_WRITE
 #define RWRITE	VIRTIO_IB_ACCESS_REMOTE_WRITE
 #define RREAD	VIRTIO_IB_ACCESS_REMOTE_READ
+#define PERSIST	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT
 
 static struct eg_guest *guest0(void **state)
 {
@@ -95,11 +96,13 @@ static void test_bad_requests(void **state)
 				   page, 1, &ack), VIRTIO_NET_ERR);
 	assert_int_equal(eg_reg_mr(guest, pdn, 0, 0, 1ull << 44, page, 0, &ack),
 			 VIRTIO_NET_ERR);
-	/* Unknown PD, unknown rights, remote write without local write. */
+	/* Unknown PD, unknown rights, persistence, remote write without local write. */
 	assert_int_equal(eg_reg_mr(guest, pdn + 1, 0, 0, 4096, page, 1, &ack),
 			 VIRTIO_NET_ERR);
-	assert_int_equal(eg_reg_mr(guest, pdn, 8, 0, 4096, page, 1, &ack),
+	assert_int_equal(eg_reg_mr(guest, pdn, 32, 0, 4096, page, 1, &ack),
 			 VIRTIO_NET_ERR);
+	assert_int_equal(eg_reg_mr(guest, pdn, PERSIST, 0, 4096, page, 1,
+				   &ack), VIRTIO_NET_ERR);
 	assert_int_equal(eg_reg_mr(guest, pdn, RWRITE, 0, 4096, page, 1, &ack),
 			 VIRTIO_NET_ERR);
 	/* A page that is not aligned or no memory, the second one, too. */

@@ -350,6 +350,146 @@ static void test_bad_frames(void **state)
 	assert_int_equal(st[0].errors, 0);
 }
 
+/* A TCP packet of 2000 bytes, to be segmented at 1000; returns its header. */
+static struct virtio_net_hdr *tx_tso(struct station *s)
+{
+	uint8_t *frame = tx_frame(s, BROADCAST, 54 + 2000, false);
+	struct virtio_net_hdr *hdr = (struct virtio_net_hdr *)(frame - HDR);
+
+	memset(frame + 12, 0, 42);
+	frame[12] = 8;
+	frame[14] = 0x45;
+	frame[23] = 6;
+	frame[46] = 0x50;
+	*hdr = (struct virtio_net_hdr){
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.hdr_len = 0xffff,
+		.gso_size = 1000,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	return hdr;
+}
+
+static void test_segmentation_left_undone(void **state)
+{
+	const struct virtio_net_hdr *hdr;
+	uint64_t addr;
+	uint32_t head, len;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	addr = rx_buffer(&st[1], 4000);
+	tx_tso(&st[0]);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 54 + 2000);
+	hdr = guest_ptr(&st[1].guest, addr);
+	assert_int_equal(hdr->flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
+	assert_int_equal(hdr->gso_type, VIRTIO_NET_HDR_GSO_TCPV4);
+	assert_int_equal(hdr->gso_size, 1000);
+	assert_int_equal(hdr->hdr_len, 54);
+	assert_int_equal(hdr->csum_start, 34);
+	assert_int_equal(hdr->csum_offset, 16);
+}
+
+static void test_segmentation_done(void **state)
+{
+	const struct virtio_net_hdr *hdr;
+	uint64_t addr[2];
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_MIN);
+	for (i = 0; i < 2; i++)
+		addr[i] = rx_buffer(&st[1], 4000);
+	tx_tso(&st[0]);
+	run();
+	for (i = 0; i < 2; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(len, HDR + 54 + 1000);
+		hdr = guest_ptr(&st[1].guest, addr[i]);
+		assert_int_equal(hdr->flags | hdr->gso_type, 0);
+	}
+	assert_false(guest_vq_get(&st[1].gvq[RX], &head, &len));
+}
+
+static uint8_t guest_offloads(struct station *s, uint64_t offloads)
+{
+	uint64_t addr = guest_alloc(&s->guest, 16, 8);
+	struct guest_buf buf[] = {
+		{ .addr = addr, .len = 10 },
+		{ .addr = addr + 10, .len = 1, .write = true },
+	};
+	uint8_t *req = guest_ptr(&s->guest, addr);
+
+	req[0] = VIRTIO_NET_CTRL_GUEST_OFFLOADS;
+	req[1] = VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET;
+	memcpy(req + 2, &offloads, sizeof(offloads));
+	req[10] = 0xee;
+	guest_vq_add(&s->gvq[CTRL], buf, 2);
+	run();
+	return req[10];
+}
+
+/* A guest turns off what it has negotiated, and on again, and nothing else. */
+static void test_guest_offloads(void **state)
+{
+	const uint64_t all = BIT(VIRTIO_NET_F_GUEST_CSUM) |
+			     BIT(VIRTIO_NET_F_GUEST_TSO4);
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_GUEST_TSO6));
+	for (i = 0; i < 3; i++)
+		rx_buffer(&st[1], 4000);
+	assert_int_equal(guest_offloads(&st[1], 0), VIRTIO_NET_OK);
+	tx_tso(&st[0]);
+	run();
+	for (i = 0; i < 2; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(len, HDR + 54 + 1000);
+	}
+	assert_int_equal(guest_offloads(&st[1], all), VIRTIO_NET_OK);
+	tx_tso(&st[0]);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 54 + 2000);
+	assert_int_equal(guest_offloads(&st[1],
+					all | BIT(VIRTIO_NET_F_GUEST_TSO6)),
+			 VIRTIO_NET_ERR);
+	assert_int_equal(guest_offloads(&st[1], all | BIT(VIRTIO_NET_F_CSUM)),
+			 VIRTIO_NET_ERR);
+}
+
+/* Segments longer than the MTU, or what was not negotiated, are not sent. */
+static void test_segmentation_refused(void **state)
+{
+	struct station *s = &st[0];
+
+	(void)state;
+	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_HOST_ECN));
+	tx_tso(s)->gso_size = MTU + 14 + 4 - 54 + 1;
+	tx_tso(s)->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
+	run();
+	assert_int_equal(net_stats(s->net)->tx_dropped, 2);
+	tx_tso(s)->gso_size = MTU + 14 + 4 - 54;
+	run();
+	assert_int_equal(net_stats(s->net)->tx, 1);
+
+	net_device_ops.negotiated(s->net, FEATURES_MIN);
+	tx_tso(s);
+	tx_tso(s)->gso_type = VIRTIO_NET_HDR_GSO_NONE;
+	run();
+	assert_int_equal(net_stats(s->net)->tx_dropped, 4);
+}
+
 static void test_broken_transmit_queue(void **state)
 {
 	(void)state;
@@ -400,6 +540,67 @@ static void test_doorbells(void **state)
 	assert_int_equal(s->gvq[CTRL].used->flags, 0);
 }
 
+/* ------------------------------------------------------------------------- */
+/* RDMA by the port                                                          */
+/* ------------------------------------------------------------------------- */
+
+/* What the RDMA side takes does not reach Ethernet; it need not be asked to. */
+static void test_rdma_takes_frames(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	rx_buffer(&st[1], 2048);
+	nic_mock.take_frames = true;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 1);
+	assert_int_equal(nic_mock.frame_len, 100);
+	assert_int_equal(rx_count(1), 0);
+	nic_mock.take_frames = false;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 2);
+	assert_int_equal(rx_count(1), 1);
+}
+
+/* Without RoCE, or without the cable, no frame is shown to it. */
+static void test_rdma_not_asked(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	station_stop(&st[1]);
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	station_start(&st[1], FEATURES_ALL);
+	net_set_link(st[1].net, false);
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 0);
+}
+
+/* Its port is that of the function made last, the second one. */
+static void test_rdma_sends(void **state)
+{
+	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08 };
+	const struct nic_eth *eth = nic_mock.eth;
+
+	(void)state;
+	assert_int_equal(eth->mtu(nic_mock.eth_arg), MTU);
+	assert_memory_equal(eth->mac(nic_mock.eth_arg), frame + 6, 6);
+	station_start(&st[0], FEATURES_ALL);
+	rx_buffer(&st[0], 2048);
+	assert_true(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_int_equal(rx_count(0), 1);
+	assert_false(eth->send(nic_mock.eth_arg, frame, 13));
+	net_set_link(st[1].net, false);
+	assert_false(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_int_equal(rx_count(0), 1);
+}
+
 #define TEST(fn) \
 	cmocka_unit_test_setup_teardown(fn, station_setup, station_teardown)
 
@@ -419,9 +620,16 @@ int main(void)
 		TEST(test_receiver_not_started),
 		TEST(test_bad_receive_buffer),
 		TEST(test_bad_frames),
+		TEST(test_segmentation_left_undone),
+		TEST(test_segmentation_done),
+		TEST(test_guest_offloads),
+		TEST(test_segmentation_refused),
 		TEST(test_broken_transmit_queue),
 		TEST(test_burst),
 		TEST(test_doorbells),
+		TEST(test_rdma_takes_frames),
+		TEST(test_rdma_not_asked),
+		TEST(test_rdma_sends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@
 #define SQPSN	VIRTIO_IB_QP_SQ_PSN
 #define DESTRD	VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC
 #define DEST	VIRTIO_IB_QP_DEST_QPN
+#define RATE	VIRTIO_IB_QP_RATE_LIMIT
 
 struct expectation {
 	bool legal;
@@ -79,28 +80,34 @@ static const struct expectation table[STATES][STATES] = {
 			  .must = { [RC] = TMO | RETRY | RNR | SQPSN | RD,
 				    [UC] = SQPSN, [UD] = SQPSN,
 				    [GSI] = SQPSN },
-			  .may = { [RC] = CUR | ACC | MINRNR, [UC] = CUR | ACC,
-				   [UD] = CUR | QKEY, [GSI] = CUR | QKEY } },
+			  .may = { [RC] = CUR | ACC | MINRNR | RATE,
+				   [UC] = CUR | ACC | RATE,
+				   [UD] = CUR | QKEY | RATE,
+				   [GSI] = CUR | QKEY | RATE } },
 	},
 	[RTS] = {
 		[RESET] = { true },
 		[ERR] = { true },
 		[RTS] = { true,
-			  .may = { [RC] = CUR | ACC | MINRNR, [UC] = CUR | ACC,
-				   [UD] = CUR | QKEY, [GSI] = CUR | QKEY } },
+			  .may = { [RC] = CUR | ACC | MINRNR | RATE,
+				   [UC] = CUR | ACC | RATE,
+				   [UD] = CUR | QKEY | RATE,
+				   [GSI] = CUR | QKEY | RATE } },
 		[SQD] = { true },
 	},
 	[SQD] = {
 		[RESET] = { true },
 		[ERR] = { true },
 		[RTS] = { true,
-			  .may = { [RC] = CUR | ACC | MINRNR, [UC] = CUR | ACC,
-				   [UD] = CUR | QKEY, [GSI] = CUR | QKEY } },
+			  .may = { [RC] = CUR | ACC | MINRNR | RATE,
+				   [UC] = CUR | ACC | RATE,
+				   [UD] = CUR | QKEY | RATE,
+				   [GSI] = CUR | QKEY | RATE } },
 		[SQD] = { true,
 			  .may = { [RC] = AV | TMO | RETRY | RNR | RD | DESTRD |
-					  ACC | MINRNR,
-				   [UC] = AV | ACC, [UD] = QKEY,
-				   [GSI] = QKEY } },
+					  ACC | MINRNR | RATE,
+				   [UC] = AV | ACC | RATE, [UD] = QKEY | RATE,
+				   [GSI] = QKEY | RATE } },
 	},
 	[SQE] = {
 		[RESET] = { true },
@@ -267,12 +274,12 @@ static void test_ranges(void **state)
 	} cases[] = {
 #define FIELD(f) offsetof(struct virtio_rdma_cmd_modify_qp, f), \
 		 sizeof(((struct virtio_rdma_cmd_modify_qp *)0)->f)
-		{ INIT, FIELD(qp_access_flags), 7, 8 },
+		{ INIT, FIELD(qp_access_flags), 31, 32 },
 		{ RTR, FIELD(path_mtu), 5, 6 },
 		{ RTR, FIELD(path_mtu), 1, 0 },
 		{ RTR, FIELD(rq_psn), 0xffffff, 0x1000000 },
 		{ RTR, FIELD(dest_qp_num), 0xffffff, 0x1000000 },
-		{ RTR, FIELD(max_dest_rd_atomic), 16, 17 },
+		{ RTR, FIELD(max_dest_rd_atomic), 128, 129 },
 		{ RTR, FIELD(min_rnr_timer), 31, 32 },
 		{ RTR, FIELD(ah_attr.grh.sgid_index), 127, 128 },
 		{ RTR, FIELD(ah_attr.grh.sgid_index), 0, 126 },
@@ -280,7 +287,7 @@ static void test_ranges(void **state)
 		{ RTS, FIELD(retry_cnt), 7, 8 },
 		{ RTS, FIELD(rnr_retry), 7, 8 },
 		{ RTS, FIELD(sq_psn), 0xffffff, 0x1000000 },
-		{ RTS, FIELD(max_rd_atomic), 16, 17 },
+		{ RTS, FIELD(max_rd_atomic), 128, 129 },
 	};
 	struct engine *engine = *state;
 	struct eg_end end = eg_open(&engine->guest[0], RC);

@@ -554,6 +554,48 @@ static void test_uc_write(void **state)
 	assert_int_equal(eg_state(p.a.guest, p.a.qpn), VIRTIO_IB_QPS_SQE);
 }
 
+static void expect_counter(struct eg_guest *guest,
+			   enum virtio_rdma_counter counter, uint64_t value)
+{
+	struct virtio_rdma_ack_query_counters ack;
+
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS,
+				    NULL, 0, &ack, sizeof(ack)),
+			 VIRTIO_NET_OK);
+	assert_int_equal(le64toh(ack.value[counter]), value);
+}
+
+/* By operation, each where it was posted; those flushed are nobody's. */
+static void test_counters(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 100);
+
+	eg_recv(&p.b, 1, IN, 100);
+	run_one(&p, &wr, OK);
+	eg_expect(&p.b, 1, OK);
+	wr = rdma(&p, WRITE, 2, 0, IN, 100);
+	wr.flags = 0;
+	eg_post_send(&p.a, &wr);
+	eg_post_send(&p.a, &wr);
+	wr = rdma(&p, READ, 3, IN, 0, 100);
+	run_one(&p, &wr, OK);
+	wr = rdma(&p, WRITE, 4, 0, IN, 100);
+	wr.rkey = 0;
+	eg_post_send(&p.a, &wr);
+	run_one(&p, &wr, VIRTIO_IB_WC_REM_ACCESS_ERR);
+	eg_expect(&p.a, 4, FLUSH);
+
+	expect_counter(p.a.guest, VIRTIO_RDMA_CNT_SENDS, 1);
+	expect_counter(p.a.guest, VIRTIO_RDMA_CNT_WRITES, 2);
+	expect_counter(p.a.guest, VIRTIO_RDMA_CNT_READS, 1);
+	expect_counter(p.a.guest, VIRTIO_RDMA_CNT_RECVS, 0);
+	expect_counter(p.a.guest, VIRTIO_RDMA_CNT_SEND_ERR, 1);
+	expect_counter(p.b.guest, VIRTIO_RDMA_CNT_SENDS, 0);
+	expect_counter(p.b.guest, VIRTIO_RDMA_CNT_RECVS, 1);
+	expect_counter(p.b.guest, VIRTIO_RDMA_CNT_RECV_ERR, 0);
+}
+
 int main(void)
 {
 #define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, eg_teardown)
@@ -583,6 +625,7 @@ int main(void)
 		T(test_uc_send),
 		T(test_uc_not_ready),
 		T(test_uc_write),
+		T(test_counters),
 	};
 
 	return cmocka_run_group_tests_name("rdma", tests, NULL, NULL);

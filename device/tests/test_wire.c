@@ -15,6 +15,7 @@
 #define SEND		VIRTIO_IB_WR_SEND
 #define SEND_IMM	VIRTIO_IB_WR_SEND_WITH_IMM
 #define READ		VIRTIO_IB_WR_RDMA_READ
+#define FLUSH		VIRTIO_IB_WR_FLUSH
 
 #define TIMEOUT_NS	(4096ull << 10)
 #define SECOND		1000000000ull
@@ -54,13 +55,13 @@ static uint32_t mix_len(uint32_t n)
 {
 	uint32_t x = n * 2654435761u >> 7;
 
-	return n % 7 == 0 ? 0 : x % (n % 5 == 0 ? 60000 : 6000);
+	return n % 7 == 0 ? 0 : x % (n % 5 == 0 ? 65536 : 6000);
 }
 
 static uint8_t mix_opcode(uint32_t n)
 {
 	static const uint8_t opcodes[] = {
-		SEND, READ, WRITE, SEND_IMM, READ, READ, WRITE_IMM, SEND,
+		SEND, READ, WRITE, SEND_IMM, READ, FLUSH, WRITE_IMM, SEND,
 	};
 
 	return opcodes[(n * 40503u >> 5) % 8];
@@ -85,7 +86,12 @@ static void mix_post(const struct eg_end *from, const struct eg_end *to,
 	wr.flags |= VIRTIO_IB_SEND_SOLICITED;
 	wr.rkey = to->lkey;
 	wr.remote_addr = EG_VA + IN + i * ROOM;
-	if (opcode == READ) {
+	if (opcode == FLUSH) {
+		wr.num_sge = 0;
+		wr.flush_len = len;
+		wr.flush_type = VIRTIO_IB_FLUSH_GLOBAL;
+		wr.flush_level = seed & 1;
+	} else if (opcode == READ) {
 		wr.sge[0].addr = EG_VA + IN + (BATCH + i) * ROOM;
 		wr.remote_addr = EG_VA + (BATCH + i) * ROOM;
 		eg_fill(to->guest, (BATCH + i) * ROOM, len, seed);
@@ -109,6 +115,8 @@ static void mix_check(const struct eg_end *from, const struct eg_end *to,
 	const struct eg_guest *guest = opcode == READ ? from->guest : to->guest;
 	uint32_t off = IN + (opcode == READ ? BATCH + i : i) * ROOM;
 
+	if (opcode == FLUSH)
+		return;
 	eg_check(guest, off, len, seed, 0);
 	eg_check_zero(guest, off + len, 1);
 }
@@ -118,7 +126,7 @@ static void expect_recv(const struct eg_end *to, uint32_t seed)
 	uint8_t opcode = mix_opcode(seed);
 	struct eg_wc wc;
 
-	if (opcode == WRITE || opcode == READ)
+	if (opcode == WRITE || opcode == READ || opcode == FLUSH)
 		return;
 	wc = eg_expect(to, seed, OK);
 	assert_int_equal(wc.byte_len, mix_len(seed));
@@ -213,6 +221,74 @@ static void test_all_faults(void **state)
 	mix(&p, 200);
 }
 
+static uint64_t counted(const struct eg_end *end,
+			enum virtio_rdma_counter counter)
+{
+	return nic_counters(end->guest->nic)[counter];
+}
+
+/* A path as there are some: 10^5 messages in all. */
+static void mix_on_a_path(void **state, struct eg_wire_fate fate)
+{
+	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);
+
+	fate.latency = 20000;
+	fate.mbps = 100000;
+	eg_wire = fate;
+	mix(&p, 900);
+	if (fate.lose || fate.reorder)
+		assert_true(counted(&p.a, VIRTIO_RDMA_CNT_RETRY));
+	if (fate.lose)
+		assert_true(counted(&p.b, VIRTIO_RDMA_CNT_OUT_OF_SEQ) &&
+			    counted(&p.a, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK) &&
+			    counted(&p.a, VIRTIO_RDMA_CNT_TIMEOUT));
+	if (fate.lose || fate.repeat)
+		assert_true(counted(&p.b, VIRTIO_RDMA_CNT_DUP_REQUEST));
+	assert_int_equal(counted(&p.a, VIRTIO_RDMA_CNT_RETRY_EXCEEDED), 0);
+	assert_int_equal(counted(&p.b, VIRTIO_RDMA_CNT_REFUSED), 0);
+	assert_int_equal(counted(&p.a, VIRTIO_RDMA_CNT_RCVD_DROPPED), 0);
+	assert_int_equal(counted(&p.b, VIRTIO_RDMA_CNT_RCVD_DROPPED), 0);
+}
+
+static void test_path_clean(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 1 });
+	assert_int_equal(eg_wire.lost, 0);
+}
+
+static void test_path_loss_0_1(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 2, .lose = 1 });
+}
+
+static void test_path_loss_1(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 3, .lose = 10 });
+}
+
+static void test_path_loss_5(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 4, .lose = 50 });
+}
+
+static void test_path_repeat_1(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 5, .repeat = 10 });
+}
+
+static void test_path_reorder_1(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) { .seed = 6,
+						     .reorder = 10 });
+}
+
+static void test_path_all_1(void **state)
+{
+	mix_on_a_path(state, (struct eg_wire_fate) {
+		.seed = 7, .lose = 10, .repeat = 10, .reorder = 10,
+	});
+}
+
 /* Both directions at once on the same QPs. */
 static void test_both_ways(void **state)
 {
@@ -240,6 +316,7 @@ static void test_both_ways(void **state)
 			got -= 2;
 			for (uint32_t j = 0; j <= BATCH / 2; j += BATCH / 2)
 				got -= mix_opcode(seed + j) != READ &&
+				       mix_opcode(seed + j) != FLUSH &&
 				       mix_opcode(seed + j) != WRITE;
 		}
 		assert_int_equal(got, 0);
@@ -391,6 +468,13 @@ int main(void)
 		T(test_repetition),
 		T(test_reordering),
 		T(test_all_faults),
+		T(test_path_clean),
+		T(test_path_loss_0_1),
+		T(test_path_loss_1),
+		T(test_path_loss_5),
+		T(test_path_repeat_1),
+		T(test_path_reorder_1),
+		T(test_path_all_1),
 		T(test_both_ways),
 		T(test_requests_cut),
 		T(test_responses_cut),
