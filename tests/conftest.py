@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import lab  # noqa: E402  (found by the line above)
+from lab import paths  # noqa: E402
 
 
 class _Outcomes:
@@ -34,6 +35,8 @@ class _Outcomes:
 def pytest_configure(config):
     """Counts from the start."""
     config.pluginmanager.register(_Outcomes())
+    config.addinivalue_line(
+        "markers", "debug_kernel: also one of those that run on the debug kernel")
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +63,10 @@ class _PairHolder:
                 except AssertionError:
                     pass  # the test that broke it has said so
         if not self.pair:
-            self.pair = lab.Pair().start()
+            self.pair = lab.Pair()
+            if paths.DEBUG:
+                self.pair.daemon.binary = paths.SANITIZED_DAEMON
+            self.pair.start()
         return self.pair
 
 
@@ -70,6 +76,16 @@ def _pair_holder():
     yield holder
     if holder.pair:
         holder.pair.stop()
+
+
+@pytest.fixture(scope="module")
+def pair_on_debug_kernel(_pair_holder):
+    """The same for all tests, for each boot of a debug kernel takes long; else None."""
+    if not paths.DEBUG:
+        return None
+    pair = _pair_holder.get()
+    pair.load_modules()
+    return pair
 
 
 @pytest.fixture

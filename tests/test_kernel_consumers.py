@@ -11,46 +11,17 @@ import time
 import pytest
 
 import lab
+from lab.mckey import COUNT, multicast
+from lab.nvme import DEVICE, NQN, connect, disconnect, target_end, target_start
 from lab.pingpong import PingPong
-
-NQN = "lab"
-NVME_PORT = 4420
-DEVICE = "/dev/nvme0n1"
-
-TARGET = f"""
-set -e
-modprobe -a null_blk nvmet-rdma
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-cd /sys/kernel/config
-mkdir nullb/lab
-echo 512 > nullb/lab/size
-echo 4096 > nullb/lab/blocksize
-echo 1 > nullb/lab/memory_backed
-echo 1 > nullb/lab/power
-cd nvmet
-mkdir subsystems/{NQN} subsystems/{NQN}/namespaces/1 ports/1
-echo 1 > subsystems/{NQN}/attr_allow_any_host
-echo /dev/lab > subsystems/{NQN}/namespaces/1/device_path
-echo 1 > subsystems/{NQN}/namespaces/1/enable
-echo rdma > ports/1/addr_trtype
-echo ipv4 > ports/1/addr_adrfam
-echo ADDRESS > ports/1/addr_traddr
-echo {NVME_PORT} > ports/1/addr_trsvcid
-ln -s $PWD/subsystems/{NQN} ports/1/subsystems/{NQN}
-"""
-
-TARGET_END = f"""
-cd /sys/kernel/config/nvmet
-rm -f ports/1/subsystems/{NQN}
-rmdir ports/1 subsystems/{NQN}/namespaces/1 subsystems/{NQN}
-rmdir ../nullb/lab
-modprobe -r nvmet-rdma null_blk
-"""
 
 
 @pytest.fixture(scope="module")
-def consumers():
+def consumers(pair_on_debug_kernel):
     """A pair with QPs enough for 50 connections and more at a time."""
+    if pair_on_debug_kernel:
+        yield pair_on_debug_kernel
+        return
     pair = lab.Pair("consumers", limits=lab.Limits(qps=128, cqs=192)).start()
     pair.load_modules()
     yield pair
@@ -91,6 +62,7 @@ def rping_server(consumers):
         assert settled_resources(guest, wanted) == wanted
 
 
+@pytest.mark.debug_kernel
 def test_rping_contents(consumers, rping_server):
     """SEND, WRITE and READ by turns, contents compared, up to the size rping has."""
     for size in (64, 4096, 65535):
@@ -112,6 +84,7 @@ def test_rping_at_once(consumers, rping_server):
         timeout=300)
 
 
+@pytest.mark.debug_kernel
 @pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
 def test_cm_programs(consumers, program):
     """Many connections of one program, contents by the program."""
@@ -124,11 +97,16 @@ def test_cm_programs(consumers, program):
         assert "return status 0" in output
 
 
-def test_multicast_is_refused(consumers):
-    """The device has none: an error, not a program that hangs."""
-    result = consumers.a.run(["mckey", "-m", "239.1.1.1", "-b", consumers.a.address, "-C", "1"],
-                             check=False)
-    assert "RDMA_CM_EVENT_MULTICAST_ERROR" in result.stdout, str(result)
+def test_multicast(consumers):
+    """Each gets each datagram once: another guest, and a QP beside the sender."""
+    before = [resources(guest) for guest in consumers.guests]
+    name = consumers.daemon.sockets[1].name
+    packets = consumers.daemon.stats()[name]["rcvd_pkts"]
+    multicast(consumers.a, [consumers.a, consumers.b])
+    assert consumers.daemon.stats()[name]["rcvd_pkts"] == packets + COUNT
+    multicast(consumers.b, [consumers.a])
+    for guest, wanted in zip(consumers.guests, before):
+        assert settled_resources(guest, wanted) == wanted
 
 
 # NVMe over RDMA
@@ -136,23 +114,10 @@ def test_multicast_is_refused(consumers):
 @pytest.fixture(scope="module")
 def nvme_target(consumers):
     """A subsystem in guest b, with 512 MB of memory as its namespace."""
-    consumers.b.run(TARGET.replace("ADDRESS", consumers.b.address))
+    target_start(consumers.b)
     consumers.a.run("modprobe nvme-rdma")
     yield consumers.b
-    consumers.b.run(TARGET_END)
-
-
-def connect(guest, target, *arguments):
-    """Connects, and waits for the block device."""
-    guest.run(["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(NVME_PORT),
-               "-n", NQN, *arguments])
-    guest.run(f"for i in $(seq 100); do [ -b {DEVICE} ] && exit; sleep 0.1; done; exit 1")
-
-
-def disconnect(guest):
-    """Disconnects; the block device is gone."""
-    guest.run(["nvme", "disconnect", "-n", NQN])
-    guest.run(f"for i in $(seq 100); do [ -e {DEVICE} ] || exit 0; sleep 0.1; done; exit 1")
+    target_end(consumers.b)
 
 
 @pytest.fixture
@@ -166,6 +131,7 @@ def nvme(consumers, nvme_target):
     assert settled_resources(consumers.a, before) == before
 
 
+@pytest.mark.debug_kernel
 def test_memory_registration_is_used(nvme):
     """What nvme-rdma needs: regions that work requests register."""
     regions = nvme.run("rdma resource show mr").stdout
@@ -193,7 +159,8 @@ def test_nvme_file_system(consumers, nvme):
     nvme.run(f"umount /mnt && e2fsck -fn {DEVICE} && rm /tmp/data", timeout=120)
 
 
-@pytest.mark.parametrize("size", [4096, 8192, 69632, 1 << 20])
+@pytest.mark.parametrize("size", [4096, 8192, 69632,
+                                  pytest.param(1 << 20, marks=pytest.mark.debug_kernel)])
 def test_nvme_direct(nvme, size):
     """Without the page cache, in requests of one size: written, read, compared."""
     count = min(64 * (1 << 20) // size, 2000)
@@ -218,6 +185,7 @@ def test_nvme_again_and_again(consumers, nvme_target):
     assert settled_resources(consumers.a, before) == before
 
 
+@pytest.mark.debug_kernel
 def test_nvme_target_goes(consumers, nvme_target):
     """The target ends all connections under load; the host finds it again."""
     guest, link = consumers.a, f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"

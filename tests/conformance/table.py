@@ -45,7 +45,7 @@ def _module(outcomes, required):
             all(outcome.result == "skipped" for outcome in outcomes):
         return [(f"{outcomes[0].module}, all {len(outcomes)}", "skipped", outcomes[0].brief)]
     return [(outcome.name.removeprefix("tests."), _result(outcome, required),
-             outcome.brief or "\\") for outcome in outcomes]
+             outcome.brief or "—") for outcome in outcomes]
 
 
 def page(version, outcomes, required):

@@ -7,7 +7,7 @@ whatever a run leaves for reading lies in build/run/<name>/.
 
 from .daemon import Daemon
 from .devices import Limits, root_port, roce_device, stream_device
-from .guest import CommandTimeout, Guest, GuestError, Result
+from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
 from .living import assert_healthy, kill_commands, stop_all
 from .pair import Pair
 
@@ -19,6 +19,7 @@ __all__ = [
     "Limits",
     "Pair",
     "Result",
+    "StockGuest",
     "assert_healthy",
     "kill_commands",
     "roce_device",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The device daemon, vhost-user-roce."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,14 +15,21 @@ SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitize
 
 
 class Daemon:
-    """One daemon, with a socket for each guest in self.sockets."""
+    """One daemon, with a socket for each guest in self.sockets.
 
-    def __init__(self, name="daemon", *, guests=2, limits=Limits(), pcap=False, arguments=(),
-                 binary=None):
+    uplink      with a socket for ordinary guests and other daemons, self.uplink_socket
+    namespace   in a network namespace of its own, in which this shell command was
+                run before it started
+    """
+
+    def __init__(self, name="daemon", *, guests=2, limits=Limits(), pcap=False, uplink=False,
+                 namespace=None, arguments=(), binary=None):
         self.name = name
         self.guests = guests
         self.limits = limits
         self.pcap = pcap
+        self.uplink = uplink
+        self.namespace = namespace
         self.arguments = arguments
         self.binary = binary or paths.BUILD / "device" / "vhost-user-roce"
         self.process = None
@@ -32,13 +40,22 @@ class Daemon:
         self.log = self.directory / "daemon.log"
         self.sockets = [paths.socket_directory() / f"{self.name}.{number}"
                         for number in range(1, self.guests + 1)]
-        command = ["setpriv", "--pdeathsig", "KILL", self.binary,
-                   "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs)]
+        self.uplink_socket = paths.socket_directory() / f"{self.name}.uplink"
+        self.control_socket = paths.socket_directory() / f"{self.name}.control"
+        self.control_socket.unlink(missing_ok=True)
+        command = ["setpriv", "--pdeathsig", "KILL"]
+        if self.namespace:
+            command += ["unshare", "--net", "sh", "-ec", f"{self.namespace}\nexec \"$@\"", "sh"]
+        command += [self.binary, "--control", self.control_socket,
+                    "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs)]
+        if self.pcap:  # before the ports: of all of them
+            command += ["--pcap", self.directory / "wire.pcap"]
         for socket in self.sockets:
             socket.unlink(missing_ok=True)
             command += ["--socket", socket]
-        if self.pcap:
-            command += ["--pcap", self.directory / "wire.pcap"]
+        if self.uplink:
+            self.uplink_socket.unlink(missing_ok=True)
+            command += ["--uplink", f"unix:{self.uplink_socket}"]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [*command, *self.arguments], stdin=subprocess.DEVNULL, stdout=log,
@@ -52,6 +69,21 @@ class Daemon:
             time.sleep(0.02)
         living.add(self)
         return self
+
+    def in_namespace(self, command):
+        """Runs a command in the daemon's network namespace; returns what it wrote."""
+        return subprocess.run(["nsenter", "-t", str(self.pid), "-n", *command], check=True,
+                              stdout=subprocess.PIPE, text=True, timeout=60).stdout
+
+    def control(self, *command):
+        """What vhost-user-roce-ctl says to a command."""
+        return subprocess.run(
+            [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
+            check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
+
+    def stats(self):
+        """Counters by port and name."""
+        return json.loads(self.control("stats", "--json"))
 
     @property
     def pid(self):

@@ -17,15 +17,9 @@ import subprocess
 import threading
 import time
 
-from . import living, paths
+from . import kernellog, living, paths
+from .devices import stream_device
 from .qmp import Qmp
-
-# What a healthy kernel does not say.
-KERNEL_TROUBLE = re.compile(
-    r"WARNING:|BUG:|\bOops\b|Call Trace|UBSAN:|KASAN:|KFENCE:|general protection"
-    r"|Kernel panic|INFO: possible|INFO: task |unreferenced object|refcount_t:"
-    r"|detected stall|DMA-API:|list_(add|del) corruption"
-)
 
 # What udev would load for this machine and no test needs: it takes a third of
 # the time to boot.
@@ -36,6 +30,20 @@ IDLE_MODULES = (
 )
 
 BOOT_TIMEOUT = 120
+
+# The debug kernel takes several times as long for everything, and more memory.
+PATIENCE = 5 if paths.DEBUG else 1
+MEMORY = "2G" if paths.DEBUG else "1G"
+
+# kmemleak reports what two scans found lost, and nothing younger than 5 s.  When
+# lockdep has reported something, or run out of space, it says no more.
+LAST_LOOK = """
+sleep 5.5
+echo scan > /sys/kernel/debug/kmemleak
+echo scan > /sys/kernel/debug/kmemleak
+cat /sys/kernel/debug/kmemleak
+grep -q 'debug_locks: *1' /proc/lockdep_stats || echo 'BUG: lockdep has turned itself off'
+"""
 
 
 class GuestError(Exception):
@@ -100,7 +108,7 @@ class Command:
 
     def wait(self, timeout=60, check=False):
         """Waits for the end.  At the timeout kills the command and raises."""
-        if not self.done.wait(timeout):
+        if not self.done.wait(timeout * PATIENCE):
             self.kill()
             self.done.wait(10)
             raise CommandTimeout(
@@ -116,7 +124,7 @@ class Command:
 
     def wait_output(self, pattern, timeout=60):
         """Waits until standard output matches, and returns the match."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * PATIENCE
         while True:
             ended = self.done.is_set()
             match = re.search(pattern, self.stdout, re.MULTILINE)
@@ -139,7 +147,7 @@ class Guest:
     shell     with a shell on the socket self.shell_socket
     """
 
-    def __init__(self, name, number, devices=(), *, memory="1G", append="",
+    def __init__(self, name, number, devices=(), *, memory=MEMORY, append="",
                  install=True, fds=(), shell=False):
         self.name = name
         self.number = number
@@ -157,12 +165,14 @@ class Guest:
         self._commands = {}
         self._lock = threading.Lock()
         self._kernel_lines_seen = 0
+        self._known_reports = []
+        self._last_look = None
 
     # Start and end
 
     def start(self):
         """Starts QEMU.  From the thread that will outlive it: QEMU dies with that."""
-        boot, initrd = paths.guest_image()
+        kernel, disk, initrd = paths.guest_image()
         self.directory = paths.run_directory(self.name)
         self.share = self.directory / "share"
         self.share.mkdir()
@@ -179,7 +189,7 @@ class Guest:
 
         append = ["console=ttyS0", "root=/dev/vda", "mitigations=off", "quiet",
                   # After a panic QEMU ends, rather than that the guest hangs.
-                  "panic=-1",
+                  "panic=-1", *(["slub_debug=-"] if paths.DEBUG else []),
                   # Nothing the kernel said may be overwritten before it is read.
                   "log_buf_len=4M",
                   f"modprobe.blacklist={IDLE_MODULES}",
@@ -190,8 +200,8 @@ class Guest:
             "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on",
             "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", str(boot / "vmlinuz"), "-initrd", str(initrd),
-            "-drive", f"file={boot / 'disk.img'},format=raw,if=virtio,snapshot=on",
+            "-kernel", str(kernel), "-initrd", str(initrd),
+            "-drive", f"file={disk},format=raw,if=virtio,snapshot=on",
             "-serial", f"file:{self.console_log}",
             "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
             "-device", "virtio-serial-pci",
@@ -223,7 +233,7 @@ class Guest:
 
     def wait_ready(self, timeout=BOOT_TIMEOUT):
         """Waits until commands can be run."""
-        if not self._ready.wait(timeout) or not self.alive():
+        if not self._ready.wait(timeout * PATIENCE) or not self.alive():
             log = (self.directory / "qemu.log").read_text()
             raise GuestError(f"{self.name} did not boot\n{log}{self.console_tail()}")
         return self
@@ -234,9 +244,30 @@ class Guest:
             and self.agent is not None
 
     def stop(self):
-        """Has the guest power off; kills it if it does not."""
+        """Has the guest power off, after a last look at a debug kernel."""
         if self.process is None:
             return
+        try:
+            self._end_last_look()
+        finally:
+            self._power_off()
+
+    def begin_last_look(self):
+        """What stop() does first, and what can be done in several guests at a time."""
+        if paths.DEBUG and self.alive():
+            self._last_look = self.popen(LAST_LOOK)
+
+    def _end_last_look(self):
+        if self._last_look is None:
+            self.begin_last_look()
+        look, self._last_look = self._last_look, None
+        if look:
+            lines = look.wait(60).stdout.splitlines()
+            self.assert_kernel_clean()
+            self._judge(kernellog.reports(lines))
+
+    def _power_off(self):
+        """Kills it if it does not."""
         try:
             self.send(poweroff=True)
             self.process.wait(20)
@@ -379,10 +410,16 @@ class Guest:
             self._kernel_lines_seen = 0  # somebody cleared it
         fresh = lines[self._kernel_lines_seen:]
         self._kernel_lines_seen = len(lines)
-        for number, line in enumerate(fresh):
-            if KERNEL_TROUBLE.search(line):
-                context = "\n".join(fresh[max(0, number - 3):number + 40])
-                raise AssertionError(f"kernel log of {self.name}:\n{context}")
+        self._judge(kernellog.reports(fresh))
+
+    def expect_reports(self, *known):
+        """The kernel may make those known reports (see kernellog.Known)."""
+        self._known_reports += known
+
+    def _judge(self, reports):
+        reports = [report for report in reports
+                   if not any(known.matches(report) for known in self._known_reports)]
+        assert not reports, f"kernel log of {self.name}:\n" + "\n".join(reports)
 
     def assert_healthy(self):
         """For living.assert_healthy()."""
@@ -427,6 +464,13 @@ class Guest:
         self.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
         return self.configure_network()
 
+    def load_rxe(self):
+        """Makes an RDMA device of software on the interface; returns its name."""
+        interface = self.configure_network()
+        self.run("modprobe -a rdma_rxe ib_uverbs rdma_ucm &&"
+                 f" rdma link add rxe0 type rxe netdev {interface}")
+        return "rxe0"
+
     def unload_modules(self):
         """The reverse; the interface is the stock driver's again."""
         self.run("modprobe -r virtio_roce virtio_net_roce")
@@ -445,3 +489,16 @@ class Guest:
             if time.monotonic() > deadline:
                 raise GuestError(f"{self.name}: no RDMA device\n{self.dmesg_tail()}")
             time.sleep(0.2)
+
+
+class StockGuest(Guest):
+    """A guest of stock Debian with QEMU's own virtio-net, nothing of ours.
+
+    socket    unix socket that its network is connected to, such as the
+              uplink_socket of a daemon
+    listen    it waits there for the other end; else it connects
+    """
+
+    def __init__(self, name, number, socket, *, listen=False, **guest):
+        device = stream_device(socket, listen=listen, mac=f"52:54:00:77:00:{number:02x}")
+        super().__init__(name, number, [device], install=False, **guest)

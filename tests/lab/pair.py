@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The usual arrangement: one daemon, two guests on its switch."""
 
+import contextlib
+
 from .daemon import Daemon
 from .devices import Limits, roce_device
 from .guest import Guest
@@ -9,9 +11,10 @@ from .guest import Guest
 class Pair:
     """Guests a and b, and their daemon.  The modules are not loaded."""
 
-    def __init__(self, name="", *, limits=Limits(), pcap=False, daemon_arguments=(), **guest):
+    def __init__(self, name="", *, limits=Limits(), pcap=False, uplink=False,
+                 daemon_arguments=(), **guest):
         prefix = f"{name}-" if name else ""
-        self.daemon = Daemon(f"{prefix}daemon", limits=limits, pcap=pcap,
+        self.daemon = Daemon(f"{prefix}daemon", limits=limits, pcap=pcap, uplink=uplink,
                              arguments=daemon_arguments)
         self.limits = limits
         self.names = (f"{prefix}a", f"{prefix}b")
@@ -44,5 +47,8 @@ class Pair:
     def stop(self):
         """Ends all."""
         for guest in self.guests:
-            guest.stop()
-        self.daemon.stop()
+            guest.begin_last_look()
+        with contextlib.ExitStack() as stack:  # all of them, whatever one says
+            stack.callback(self.daemon.stop)
+            for guest in self.guests:
+                stack.callback(guest.stop)

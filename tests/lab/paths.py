@@ -3,6 +3,7 @@
 
 import atexit
 import functools
+import os
 import pathlib
 import shutil
 import subprocess
@@ -10,6 +11,13 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
+
+# The daemon that reports the least misstep of its own.
+SANITIZED_DAEMON = BUILD / "device" / "asan" / "vhost-user-roce"
+
+# The kernel that guests boot: "guest", which is Debian's, or "debug".
+KERNEL = os.environ.get("LAB_KERNEL", "guest")
+DEBUG = KERNEL == "debug"
 
 
 def script(name, *arguments):
@@ -36,12 +44,11 @@ def socket_directory():
 
 @functools.cache
 def guest_image():
-    """Directory with kernel and disk, and the initramfs."""
-    boot, initrd = script("guest-image.sh")
-    return pathlib.Path(boot), pathlib.Path(initrd)
+    """Kernel, disk and initramfs."""
+    return [pathlib.Path(line) for line in script("guest-image.sh", KERNEL)]
 
 
 @functools.cache
 def guest_files():
     """The archive of what a guest gets from us: modules and provider."""
-    return pathlib.Path(script("guest-files.sh")[0])
+    return pathlib.Path(script("guest-files.sh", KERNEL)[0])

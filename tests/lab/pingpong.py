@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""ibv_rc_pingpong between two guests."""
+"""The ping-pongs of libibverbs between two guests."""
 
+import ipaddress
 import re
 
 _RESULT = re.compile(r"(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter")
@@ -9,10 +10,15 @@ _RESULT = re.compile(r"(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter")
 PORT = 18515
 
 
-def gid_index(guest, device):
-    """Where the GID of the guest's IPv4 address is; 1 until an address changes."""
-    gid = "0000:0000:0000:0000:0000:ffff:" + "{:02x}{:02x}:{:02x}{:02x}".format(
-        *map(int, guest.address.split(".")))
+def gid_text(address):
+    """The GID of an IPv4 or IPv6 address as sysfs shows it."""
+    mapped = address if ":" in address else f"::ffff:{address}"
+    return ipaddress.IPv6Address(mapped).exploded
+
+
+def gid_index(guest, device, address=None):
+    """Where the GID of an address is; by default, of the guest's IPv4 address."""
+    gid = gid_text(address or guest.address)
     found = guest.run("for i in $(seq 50); do"
                       f" grep -l {gid} /sys/class/infiniband/{device}/ports/1/gids/* && exit;"
                       " sleep 0.1; done 2> /dev/null; exit 1").stdout
@@ -22,24 +28,29 @@ def gid_index(guest, device):
 class PingPong:
     """One run, started by its constructor: the server, then the client.
 
+    program    rc, uc or ud
+    devices    names of server's and client's RDMA device; ours if not given
+    addresses  of server and client, whose GIDs are used; IPv4 if not given
     arguments go to both ends.
     """
 
-    def __init__(self, server, client, *, size=4096, iterations=1000, events=False,
-                 validate=False, port=PORT, device=None, arguments=(), prefix=()):
-        def command(guest):
-            name = device or guest.rdma_device()
-            return ["ibv_rc_pingpong", "-d", name, "-g", gid_index(guest, name), "-s", str(size),
+    def __init__(self, server, client, *, program="rc", size=4096, iterations=1000,
+                 events=False, validate=False, port=PORT, devices=(None, None),
+                 addresses=(None, None), arguments=(), prefix=()):
+        def command(guest, end):
+            name = devices[end] or guest.rdma_device()
+            return [f"ibv_{program}_pingpong", "-d", name,
+                    "-g", gid_index(guest, name, addresses[end]), "-s", str(size),
                     "-n", str(iterations), "-p", str(port),
                     *(["-e"] if events else []), *(["-c"] if validate else []),
                     *map(str, arguments)]
 
         self.iterations = iterations
-        self.server = server.popen(command(server))
+        self.server = server.popen(command(server, 0))
         # The client does not try twice.
         server.run(f"for i in $(seq 200); do ss -ltn | grep -q :{port} && exit; sleep 0.05;"
                    " done; exit 1", check=False)
-        self.client = client.popen([*prefix, *command(client), server.address])
+        self.client = client.popen([*prefix, *command(client, 1), server.address])
 
     def wait(self, timeout=120):
         """Waits for both ends and returns the client's microseconds per iteration."""

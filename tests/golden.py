@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Takes the golden packets of device/tests/golden/ from the kernel's rdma_rxe.
+
+usage: golden.py > device/tests/golden/rxe.hex
+
+Boots two stock guests, without our modules, on a daemon that serves them as an
+Ethernet card each, and has Soft-RoCE in one talk to that in the other: all that verbs
+can say (tests/guest/opcodes.py) and the connection manager (rping), by IPv4, IPv6 and
+with a VLAN tag.  Of what goes through the switch, the first packet of each kind is
+kept: opcode, direction, network, syndrome.
+"""
+
+import ipaddress
+import pathlib
+import struct
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOP / "tests"))
+
+import lab  # noqa: E402  (found by the line above)
+
+VLAN = 77
+UDP = 17
+ROCE_PORT = 4791
+AETH_OPCODES = (0x0d, 0x0f, 0x10, 0x11)
+
+
+def frames(path):
+    """The frames of a capture file."""
+    data = path.read_bytes()
+    position = 24
+    while position < len(data):
+        length = struct.unpack_from("<I", data, position + 8)[0]
+        yield data[position + 16:position + 16 + length]
+        position += 16 + length
+
+
+def kind(frame):
+    """What tells a RoCE packet from others, or None if it is none."""
+    tagged = frame[12:14] == b"\x81\0"
+    network = 18 if tagged else 14
+    kind_of_ip = frame[network - 2:network]
+    if kind_of_ip == b"\x08\0" and frame[network + 9] == UDP:
+        bth = network + 28
+    elif kind_of_ip == b"\x86\xdd" and frame[network + 6] == UDP:
+        bth = network + 48
+    else:
+        return None
+    if struct.unpack_from(">H", frame, bth - 6)[0] != ROCE_PORT:
+        return None
+    opcode = frame[bth]
+    syndrome = frame[bth + 12] if opcode in AETH_OPCODES else 0
+    # The upper bits are its kind; the code of a NAK tells the reason.
+    syndrome = syndrome if syndrome & 0x60 == 0x60 else syndrome & 0x60
+    is_gsi = opcode >> 5 == 3 and frame[bth + 5:bth + 8] == b"\0\0\1"
+    # With MADs the attribute: REQ, REP …
+    attribute = frame[bth + 20 + 16:bth + 20 + 18] if is_gsi else b""
+    return tagged, kind_of_ip, opcode, frame[6:12], syndrome, attribute
+
+
+def addresses(number):
+    """Of a guest: as the interface has them, and its VLAN."""
+    return (f"10.77.0.{number}", f"fd77::{number}"), (f"10.78.0.{number}", f"fd78::{number}")
+
+
+def gid(address):
+    """As sysfs shows it."""
+    address = ipaddress.ip_address(address)
+    if address.version == 4:
+        address = ipaddress.IPv6Address(f"::ffff:{address}")
+    return address.exploded
+
+
+def configure(guest):
+    """Addresses and Soft-RoCE."""
+    interface = guest.configure_network()
+    plain, tagged = addresses(guest.number)
+    guest.run(f"ip link add link {interface} name vlan type vlan id {VLAN}"
+              f" && ip link set vlan up && ip addr add {plain[1]}/64 dev {interface} nodad"
+              f" && ip addr add {tagged[0]}/24 dev vlan"
+              f" && ip addr add {tagged[1]}/64 dev vlan nodad"
+              " && modprobe -a rdma_rxe ib_uverbs rdma_ucm"
+              f" && rdma link add rxe0 type rxe netdev {interface}")
+    for address in (*plain, *tagged):
+        guest.run(f"for i in $(seq 100); do grep -q {gid(address)}"
+                  " /sys/class/infiniband/rxe0/ports/1/gids/* 2> /dev/null && exit;"
+                  " sleep 0.1; done; exit 1")
+
+
+def talk(pair, index, kind_of_net):
+    """Everything once, by one network; client is b."""
+    mine = [addresses(guest.number)[kind_of_net][index] for guest in pair.guests]
+    program = pair.a.put(TOP / "tests/guest/opcodes.py"), pair.b.put(
+        TOP / "tests/guest/opcodes.py")
+    server = pair.a.popen(["python3", program[0], "server", "rxe0", gid(mine[0]),
+                           pair.a.address])
+    pair.a.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done; exit 1")
+    pair.b.run(["python3", program[1], "client", "rxe0", gid(mine[1]), pair.a.address],
+               timeout=120)
+    server.wait(check=True)
+
+    server = pair.a.popen(["rping", "-s", "-a", mine[0], "-C", "2"])
+    pair.a.run("for i in $(seq 50); do rdma resource show cm_id | grep -q LISTEN && exit;"
+               " sleep 0.1; done; exit 1")
+    pair.b.run(["rping", "-c", "-a", mine[0], "-C", "2"])
+    server.wait(20)
+
+
+def main():
+    """Prints the packets."""
+    pair = lab.Pair("golden", pcap=True, install=False).start()
+    for guest in pair.guests:
+        configure(guest)
+    for kind_of_net in (0, 1):
+        for index in (0, 1):
+            talk(pair, index, kind_of_net)
+    pair.stop()
+
+    found = {}
+    for frame in frames(pair.daemon.directory / "wire.pcap"):
+        key = kind(frame)
+        if key:
+            found.setdefault(key, frame)
+    for frame in found.values():
+        print(frame.hex())
+
+
+main()

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Memory regions and messages of all sizes, their contents checked.
+
+memory.py sizes DEVICE           regions of 1 byte to 1 GiB, unaligned
+memory.py huge DEVICE            regions over huge pages, 32 of 2 MiB
+memory.py readonly DEVICE        a file that is mapped read-only
+memory.py again DEVICE           one piece of memory registered again and again
+memory.py deregister DEVICE      keys that end while work with them is in flight
+memory.py domains DEVICE         keys of another protection domain
+memory.py large DEVICE LENGTH [SERVER]   messages from one guest to another
+"""
+
+import errno
+import mmap
+import random
+import sys
+import tempfile
+import time
+
+from pyverbs import enums
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+
+from ends import (ACCESS_ALL, MAP_HUGETLB, MIB, PAGE, End, Memory, Peer, check, close,
+                  connected, expect, request)
+
+READ, WRITE, SEND = enums.IBV_WR_RDMA_READ, enums.IBV_WR_RDMA_WRITE, enums.IBV_WR_SEND
+GUARD = 2 * PAGE
+
+
+# Bounds
+
+def check_inside(a, local, mr, memory, offset, length):
+    """WRITE and READ of a piece, its neighbours left alone."""
+    scratch, smr = local
+    data = random.randbytes(length)
+    scratch.write(data)
+    before = memory.read(16, offset - 16), memory.read(16, offset + length)
+    remote = (memory.address + offset, mr.rkey)
+    a.qp.post_send(request(WRITE, smr, scratch.address, length, remote=remote))
+    expect(a, "SUCCESS", "WRITE", offset, length)
+    check(memory.equals(data, offset), "contents of WRITE", offset, length)
+    after = memory.read(16, offset - 16), memory.read(16, offset + length)
+    check(before == after, "neighbours of", offset, length)
+    a.qp.post_send(request(READ, smr, scratch.address + length, length, remote=remote))
+    expect(a, "SUCCESS", "READ", offset, length)
+    check(scratch.equals(data, length), "contents of READ", offset, length)
+
+
+def check_outside(device, of, local, mr, address, length):
+    """Neither WRITE nor READ of a piece that is not all inside."""
+    scratch, smr = local
+    for opcode in (WRITE, READ):
+        a, b = connected(device, of=of)
+        a.qp.post_send(request(opcode, smr, scratch.address, length,
+                               remote=(address, mr.rkey)))
+        expect(a, "REM_ACCESS_ERR", hex(address), length)
+        close(a, b)
+
+
+def pieces(length):
+    """Parts of a region to look at: all of it if it is small."""
+    if length <= MIB:
+        return [(0, length)]
+    return [(0, 4097), (length // 2 - 1, MIB), (length - 4099, 4099)]
+
+
+def check_region(device, ends, local, memory, offset, length):
+    """One region: as large as it says, and no larger."""
+    a, b = ends
+    mr = MR(b.pd, length, ACCESS_ALL, address=memory.address + offset)
+    for start, part in pieces(length):
+        check_inside(a, local, mr, memory, offset + start, part)
+    memory.fill(0x5a, offset + length, 16)
+    first, end = memory.address + offset, memory.address + offset + length
+    check_outside(device, b, local, mr, end - 1, 2)
+    check_outside(device, b, local, mr, first - 1, 1)
+    check(memory.is_filled(0x5a, offset + length, 16), "written beyond the end")
+    mr.close()
+
+
+def scratch_for(pd):
+    """Memory to send from and to read into."""
+    scratch = Memory(2 * MIB + PAGE)
+    return scratch, MR(pd, scratch.length, ACCESS_ALL, address=scratch.address)
+
+
+def sizes(device):
+    """From 1 byte to 1 GiB."""
+    a, b = connected(device)
+    local = scratch_for(a.pd)
+    for length in (1, 2, 7, 4095, 4096, 4097, 8191, 65536, MIB - 1, 64 * MIB + 3, 1 << 30):
+        memory = Memory(length + 2 * GUARD + PAGE)
+        offsets = (GUARD, GUARD + 1, GUARD + 4095) if length <= 65536 else (GUARD + 1234,)
+        for offset in offsets:
+            start = time.monotonic()
+            check_region(device, (a, b), local, memory, offset, length)
+        print(f"region of {length}: {time.monotonic() - start:.3f} s", flush=True)
+        memory.free()
+
+
+def huge(device):
+    """Huge pages, as a whole and a part that begins in one and ends in another."""
+    a, b = connected(device)
+    local = scratch_for(a.pd)
+    memory = Memory(64 * MIB, flags=MAP_HUGETLB)
+    check_region(device, (a, b), local, memory, 2 * MIB + 12345, 40 * MIB + 1)
+    mr = MR(b.pd, memory.length, ACCESS_ALL, address=memory.address)
+    check_inside(a, local, mr, memory, 2 * MIB - 77, 8192)
+    check_outside(device, b, local, mr, memory.address + memory.length - 1, 2)
+    print("huge pages", flush=True)
+
+
+def readonly(device):
+    """The file can be sent and read; the region cannot have the right to write."""
+    a, b = connected(device)
+    data = random.randbytes(300000)
+    with tempfile.TemporaryFile(dir="/root") as file:
+        file.write(data)
+        file.flush()
+        memory = Memory(len(data), protection=mmap.PROT_READ, fd=file.fileno())
+    try:
+        MR(b.pd, len(data), ACCESS_ALL, address=memory.address)
+        check(False, "registered for writing")
+    except PyverbsRDMAError as error:
+        check(error.error_code == errno.EFAULT, error)
+    mr = MR(b.pd, len(data), enums.IBV_ACCESS_REMOTE_READ, address=memory.address)
+    scratch, smr = scratch_for(a.pd)
+    a.qp.post_send(request(READ, smr, scratch.address, len(data),
+                           remote=(memory.address, mr.rkey)))
+    expect(a, "SUCCESS", "READ of a file")
+    check(scratch.equals(data), "contents of the file, read")
+    scratch.fill(0)
+    a.recv(smr, scratch.address, len(data))
+    b.send(mr, memory.address, len(data))
+    expect(b, "SUCCESS", "SEND of a file")
+    expect(a, "SUCCESS", "SEND of a file")
+    check(scratch.equals(data), "contents of the file, sent")
+    for opcode, status in ((WRITE, "REM_ACCESS_ERR"), (SEND, "REM_OP_ERR")):
+        c, d = connected(device, of=a)
+        d.recv(mr, memory.address, 100, wr_id=1)
+        c.qp.post_send(request(opcode, smr, scratch.address, 100,
+                               remote=(memory.address, mr.rkey)))
+        expect(c, status)
+        expect(d, "LOC_PROT_ERR" if opcode == SEND else "WR_FLUSH_ERR")
+        close(c, d)
+    check(memory.equals(data), "the file's pages were changed")
+    print("read-only", flush=True)
+
+
+def again(device):
+    """Old keys of the same memory never work again."""
+    a, b = connected(device)
+    scratch, smr = scratch_for(a.pd)
+    memory = Memory(65536)
+    old = []
+    for number in range(300):
+        mr = MR(b.pd, memory.length, ACCESS_ALL, address=memory.address)
+        check(mr.rkey not in old, "a key came back at once")
+        scratch.write(number.to_bytes(8, "little"))
+        a.qp.post_send(request(WRITE, smr, scratch.address, 8, remote=(memory.address, mr.rkey)))
+        expect(a, "SUCCESS", number)
+        check(memory.equals(number.to_bytes(8, "little")), "contents of", number)
+        old.append(mr.rkey)
+        mr.close()
+    mr = MR(b.pd, memory.length, ACCESS_ALL, address=memory.address)
+    try:
+        mr.rereg(enums.IBV_REREG_MR_CHANGE_ACCESS, access=enums.IBV_ACCESS_LOCAL_WRITE)
+        check(False, "ibv_rereg_mr worked")
+    except PyverbsError:
+        pass
+    memory.fill(0x11)
+    for rkey in old[::15] + old[-3:]:
+        c, d = connected(device, of=a)
+        c.qp.post_send(request(WRITE, smr, scratch.address, 8, remote=(memory.address, rkey)))
+        expect(c, "REM_ACCESS_ERR", hex(rkey))
+        close(c, d)
+    check(memory.is_filled(0x11, 0, memory.length), "written by an old key")
+    print("registered again", flush=True)
+
+
+# Keys that end
+
+ROUNDS = 20
+# Enough of them for a key to end in the middle, whatever it takes to end one.
+WRS = 60
+LENGTH = 4 * MIB
+SLOTS = 4
+
+
+def post_chain(a, b, opcode, source, target):
+    """WRS requests from end a; source and target are (memory, region)."""
+    local, remote = (target, source) if opcode == READ else (source, target)
+    offsets = [number % SLOTS * LENGTH for number in range(WRS)]
+    if opcode == SEND:
+        for offset in offsets:
+            b.recv(target[1], target[0].address + offset, LENGTH)
+    chain = [request(opcode, local[1], local[0].address + offset, LENGTH,
+                     remote=(remote[0].address + offset, remote[1].rkey))
+             for offset in offsets]
+    for wr, following in zip(chain, chain[1:]):
+        wr.next_wr = following
+    a.qp.post_send(chain[0])
+
+
+def deregister_once(ends, memories, opcode, victim, delay):
+    """Ends one key; returns how many requests were done before, and the status then."""
+    a, b = ends
+    memories["source"].fill(0x11)
+    memories["target"].fill(0x22)
+    mrs = {name: MR(a.pd, memory.length, ACCESS_ALL, address=memory.address)
+           for name, memory in memories.items()}
+    post_chain(a, b, opcode, *((memories[name], mrs[name]) for name in ("source", "target")))
+    time.sleep(delay)
+    mrs.pop(victim).close()
+    # Nobody but us may touch it now: nothing is written there, nor read of it.
+    memories[victim].fill(0xee)
+    statuses = [status for _, status, _ in a.completions(WRS)]
+    target = memories["target"]
+    if victim == "target":
+        check(target.is_filled(0xee, 0, target.length), opcode, "written after its end")
+    else:
+        check(b"\xee" not in target.read(target.length), opcode, "read after its end")
+    done = statuses.count("SUCCESS")
+    check(statuses[:done] == ["SUCCESS"] * done and
+          statuses[done + 1:] == ["WR_FLUSH_ERR"] * len(statuses[done + 1:]), statuses)
+    mrs.popitem()[1].close()
+    return done, statuses[done] if done < WRS else None
+
+
+def deregister(device):
+    """WRITE, READ and SEND, the key at either end."""
+    of = End(device)
+    memories = {name: Memory(SLOTS * LENGTH) for name in ("source", "target")}
+    wanted = {(WRITE, "target"): "REM_ACCESS_ERR", (WRITE, "source"): "LOC_PROT_ERR",
+              (READ, "source"): "REM_ACCESS_ERR", (READ, "target"): "LOC_PROT_ERR",
+              (SEND, "target"): "REM_OP_ERR", (SEND, "source"): "LOC_PROT_ERR"}
+    for (opcode, victim), status in wanted.items():
+        between = 0
+        for number in range(ROUNDS):
+            ends = connected(device, of=of)
+            done, found = deregister_once(ends, memories, opcode, victim, number * 0.001)
+            check(found in (None, status), found, "instead of", status)
+            between += 0 < done < WRS
+            close(*ends)
+        check(between, "never in the middle")
+        print(f"opcode {opcode}, {victim}: {between} of {ROUNDS} in the middle", flush=True)
+
+
+def domains(device):
+    """Keys of another PD, local and remote."""
+    a, b = connected(device)
+    other = PD(a.context)
+    memory = Memory(PAGE)
+    memory.fill(0x33)
+    mine = MR(a.pd, PAGE, ACCESS_ALL, address=memory.address)
+    foreign = MR(other, PAGE, ACCESS_ALL, address=memory.address)
+    close(a, b)
+    scratch = Memory(PAGE)
+    smr = MR(a.pd, PAGE, ACCESS_ALL, address=scratch.address)
+    for opcode in (WRITE, READ):
+        for local, remote, status in ((smr, foreign, "REM_ACCESS_ERR"),
+                                      (foreign, mine, "LOC_PROT_ERR")):
+            c, d = connected(device, of=a)
+            address = scratch.address if local is smr else memory.address
+            c.qp.post_send(request(opcode, local, address, 64,
+                                   remote=(memory.address, remote.rkey)))
+            expect(c, status, opcode)
+            close(c, d)
+    c, d = connected(device, of=a)
+    d.recv(foreign, memory.address, 64)
+    c.send(smr, scratch.address, 64)
+    expect(c, "REM_OP_ERR")
+    expect(d, "LOC_PROT_ERR")
+    check(memory.is_filled(0x33, 0, PAGE), "changed by a key of another domain")
+    print("domains", flush=True)
+
+
+# Large messages
+
+class Pattern:
+    """What a message holds: one random MiB over and over, numbered."""
+
+    def __init__(self, seed):
+        self.block = bytearray(random.Random(seed).randbytes(MIB))
+
+    def blocks(self, length):
+        """(offset, bytes) of each block."""
+        for offset in range(0, length, MIB):
+            self.block[:8] = offset.to_bytes(8, "little")
+            yield offset, bytes(self.block[:min(MIB, length - offset)])
+
+    def put(self, memory, start, length):
+        """Writes it."""
+        for offset, data in self.blocks(length):
+            memory.write(data, start + offset)
+
+    def check(self, memory, start, length, text):
+        """Compares all of it."""
+        for offset, data in self.blocks(length):
+            check(memory.equals(data, start + offset), text, "differs at", offset)
+
+
+def large(device, length, server=None):
+    """SEND, WRITE and READ of one message each, from client to server or back."""
+    length, start = int(length), 100
+    memory = Memory(length + 2 * PAGE)
+    end = End(device)
+    mr = MR(end.pd, memory.length, ACCESS_ALL, address=memory.address)
+    peer = Peer(server)
+    there = peer.swap(qpn=end.qp.qp_num, gid=end.gid, rkey=mr.rkey, address=memory.address)
+    end.connect(there["qpn"], there["gid"])
+    remote = (there["address"] + start, there["rkey"])
+    for seed, (name, opcode) in enumerate((("SEND", SEND), ("WRITE", WRITE), ("READ", READ))):
+        pattern = Pattern(seed)
+        sender = bool(server) != (opcode == READ)
+        if sender:
+            pattern.put(memory, start, length)
+        elif opcode == SEND:
+            end.recv(mr, memory.address + start, length)
+        peer.swap(ready=name)
+        if server:
+            began = time.monotonic()
+            end.qp.post_send(request(opcode, mr, memory.address + start, length, remote=remote))
+            expect(end, "SUCCESS", name)
+            seconds = time.monotonic() - began
+            print(f"{name} of {length}: {seconds:.3f} s", flush=True)
+        elif opcode == SEND:
+            _, status, byte_len = end.completions()[0]
+            check((status, byte_len) == ("SUCCESS", length), status, byte_len)
+        peer.swap(done=name)
+        if not sender:
+            pattern.check(memory, start, length, name)
+            check(memory.is_filled(0, start + length, PAGE), "written beyond the end")
+            print(f"{name} of {length}: contents checked", flush=True)
+        peer.swap(checked=name)
+
+
+def main():
+    """Does what the command line says."""
+    mode, *arguments = sys.argv[1:]
+    {"sizes": sizes, "huge": huge, "readonly": readonly, "again": again,
+     "deregister": deregister, "domains": domains, "large": large}[mode](*arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Captures of the wire: read by tshark, and by us for the ICRC, which it does not check."""
+
+import struct
+import subprocess
+import zlib
+
+ROCE_PORT = 4791
+
+_ETHERTYPE_VLAN = 0x8100
+_ETHERTYPE_IPV4 = 0x0800
+_ETHERTYPE_IPV6 = 0x86dd
+_IPPROTO_UDP = 17
+
+
+def tshark(path, *fields, count, display=""):
+    """The values of fields, a list for each packet that the display filter passes.
+
+    count bounds the frames that it reads.
+    """
+    command = ["tshark", "-n", "-r", path, "-c", str(count), "-T", "fields", "-Y", display]
+    for field in fields:
+        command += ["-e", field]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def frames(path, count):
+    """The frames of a capture file of the daemon's, count of them at most."""
+    with open(path, "rb") as file:
+        header = file.read(24)
+        assert header[:4] == struct.pack("<I", 0xa1b23c4d), "not a capture of the daemon's"
+        for _ in range(count):
+            record = file.read(16)
+            if len(record) < 16:
+                break
+            yield file.read(struct.unpack_from("<I", record, 8)[0])
+
+
+def icrc_good(frame):
+    """Of a RoCEv2 frame; None if it is another one.
+
+    Written from the specification (RoCEv2 annex A17.3.3), with nothing of the
+    daemon's, to be able to contradict it.
+    """
+    at, kind = 12, struct.unpack_from("!H", frame, 12)[0]
+    if kind == _ETHERTYPE_VLAN:
+        at, kind = 16, struct.unpack_from("!H", frame, 16)[0]
+    packet = bytearray(frame[at + 2:])
+    if kind == _ETHERTYPE_IPV4:
+        udp, protocol = 4 * (packet[0] & 15), packet[9]
+        end = struct.unpack_from("!H", packet, 2)[0]
+        varying = [1, 8, 10, 11]
+    elif kind == _ETHERTYPE_IPV6:
+        udp, protocol = 40, packet[6]
+        end = 40 + struct.unpack_from("!H", packet, 4)[0]
+        packet[0] |= 0x0f  # the upper half of the traffic class
+        varying = [1, 2, 3, 7]
+    else:
+        return None
+    if protocol != _IPPROTO_UDP or struct.unpack_from("!H", packet, udp + 2)[0] != ROCE_PORT:
+        return None
+    for offset in (*varying, udp + 6, udp + 7, udp + 8 + 4):
+        packet[offset] = 0xff
+    wanted = struct.pack("<I", zlib.crc32(b"\xff" * 8 + packet[:end - 4]))
+    return bytes(packet[end - 4:end]) == wanted

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""mckey of rdma-core: one sends datagrams to a multicast group, others count them."""
+
+GROUP = "239.1.1.1"
+
+# A function of ours takes so many at a time.
+COUNT = 16
+
+
+def _start(guest, count, *arguments):
+    return guest.popen(["stdbuf", "-oL", "mckey", "-m", GROUP, "-b", guest.address,
+                        "-C", str(count), "-S", "1000", *arguments])
+
+
+def multicast(sender, receivers, posted=COUNT):
+    """Each receiver gets COUNT datagrams of those that are posted.
+
+    mckey ends without asking whether all was sent: who sends in a thread of its own,
+    as Soft-RoCE does, must have more posted for so many to leave.
+    """
+    listening = [_start(receiver, COUNT) for receiver in receivers]
+    for command in listening:
+        command.wait_output("joined dgid")
+    sending = _start(sender, posted, "-s")
+    for command in (sending, *listening):
+        output = command.wait(60, check=True).stdout
+        assert "return status 0" in output, output

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""NVMe over RDMA: one guest has a namespace, another one connects to it."""
+
+NQN = "lab"
+DEVICE = "/dev/nvme0n1"
+_PORT = 4420
+
+_TARGET = f"""
+set -e
+modprobe -a null_blk nvmet-rdma
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+cd /sys/kernel/config
+mkdir nullb/lab
+echo SIZE > nullb/lab/size
+echo 4096 > nullb/lab/blocksize
+echo 1 > nullb/lab/memory_backed
+echo 1 > nullb/lab/power
+cd nvmet
+mkdir subsystems/{NQN} subsystems/{NQN}/namespaces/1 ports/1
+echo 1 > subsystems/{NQN}/attr_allow_any_host
+echo /dev/lab > subsystems/{NQN}/namespaces/1/device_path
+echo 1 > subsystems/{NQN}/namespaces/1/enable
+echo rdma > ports/1/addr_trtype
+echo ipv4 > ports/1/addr_adrfam
+echo ADDRESS > ports/1/addr_traddr
+echo {_PORT} > ports/1/addr_trsvcid
+ln -s $PWD/subsystems/{NQN} ports/1/subsystems/{NQN}
+"""
+
+_TARGET_END = f"""
+cd /sys/kernel/config/nvmet
+rm -f ports/1/subsystems/{NQN}
+rmdir ports/1 subsystems/{NQN}/namespaces/1 subsystems/{NQN}
+rmdir ../nullb/lab
+modprobe -r nvmet-rdma null_blk
+"""
+
+
+def target_start(guest, size=512):
+    """A subsystem with that many megabytes of memory as its namespace."""
+    guest.run(_TARGET.replace("ADDRESS", guest.address).replace("SIZE", str(size)))
+
+
+def target_end(guest):
+    """The reverse."""
+    guest.run(_TARGET_END)
+
+
+def connect(guest, target, *arguments):
+    """Connects, and waits for the block device."""
+    guest.run(["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(_PORT),
+               "-n", NQN, *arguments])
+    guest.run(f"for i in $(seq 100); do [ -b {DEVICE} ] && exit; sleep 0.1; done; exit 1")
+
+
+def disconnect(guest):
+    """Disconnects; the block device is gone."""
+    guest.run(["nvme", "disconnect", "-n", NQN])
+    guest.run(f"for i in $(seq 100); do [ -e {DEVICE} ] || exit 0; sleep 0.1; done; exit 1")

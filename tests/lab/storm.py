@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""tests/guest/storm.c between two guests: mixed messages, contents checked."""
+
+import functools
+import pathlib
+import re
+
+from . import paths
+from .pingpong import gid_index
+
+PORT = 18600
+
+_DONE = re.compile(r"storm: (\d+) requests done, (\d+) messages received, (\d+) bytes, ([\d.]+) s")
+_FAILED = re.compile(r"storm: status (\d+) .*, (\d+) ms after the last progress")
+
+
+@functools.cache
+def _programs():
+    return pathlib.Path(paths.script("build-programs.sh")[0])
+
+
+class Storm:
+    """One run, started by its constructor.
+
+    devices   names of the two RDMA devices; ours if not given
+    gids      GID indices; those of the guests' IPv4 addresses if not given
+    """
+
+    def __init__(self, server, client, *, count=10000, devices=(None, None), gids=(None, None),
+                 mtu=1024, timeout=14, retry=7, window=32, max_size=65536, seed=1, port=PORT,
+                 address=None):
+        self.count = count
+        options = {"-n": count, "-m": mtu, "-t": timeout, "-r": retry, "-w": window,
+                   "-s": max_size, "-S": seed, "-p": port}
+        self.ends = []
+        for guest, device, gid, host in zip(
+                (server, client), devices, gids, ([], [address or server.address])):
+            device = device or guest.rdma_device()
+            gid = gid if gid is not None else gid_index(guest, device)
+            program = guest.put(_programs() / "storm")
+            self.ends.append(guest.popen(
+                [program, "-d", device, "-g", str(gid),
+                 *(str(word) for option in options.items() for word in option), *host]))
+            if not host:
+                # The client does not try twice.
+                server.run(f"for i in $(seq 200); do ss -ltn | grep -q :{port} && exit;"
+                           " sleep 0.05; done; exit 1", check=False)
+
+    def wait(self, timeout=120):
+        """Waits for both ends, which must end well; seconds that it took them."""
+        results = [end.wait(timeout, check=True) for end in reversed(self.ends)]
+        matches = [_DONE.search(result.stdout) for result in results]
+        assert all(match and int(match[1]) == self.count for match in matches), results
+        return max(float(match[4]) for match in matches)
+
+    def wait_failure(self, timeout=120):
+        """Waits for both ends, whose connection must fail.
+
+        Returns, for each, the completion's status and the milliseconds that it
+        came after the last completion before it.
+        """
+        results = [end.wait(timeout) for end in self.ends]
+        matches = [_FAILED.search(result.stderr) for result in results]
+        assert all(matches), "\n".join(map(str, results))
+        return [(int(match[1]), int(match[2])) for match in matches]
+
+
+def storm(server, client, **arguments):
+    """A run from start to end; seconds."""
+    timeout = arguments.pop("within", 120)
+    return Storm(server, client, **arguments).wait(timeout)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The Ethernet of our function: offloads, and whether it is as fast as QEMU's own."""
+
+import statistics
+
+import pytest
+
+import lab
+from lab import paths
+from lab.iperf import iperf
+
+ROUNDS = 5
+
+
+@pytest.fixture(name="stock_pair")
+def _stock_pair():
+    """Two ordinary guests, joined as QEMU joins them, without a daemon."""
+    wire = paths.socket_directory() / "stock-wire"
+    guests = [lab.StockGuest(f"stock-{number}", number, wire, listen=number == 1)
+              for number in (1, 2)]
+    for guest in guests:
+        guest.start()
+        # The second one connects to the first at its start.
+        guest.wait_ready()
+        guest.configure_network()
+    yield guests
+    for guest in guests:
+        guest.stop()
+
+
+def test_offloads_are_on(rdma_pair):
+    """The driver takes the features, through our module as through virtio_pci."""
+    guest = rdma_pair.a
+    features = guest.run(["ethtool", "-k", guest.interface()]).stdout
+    for name in ("tx-checksumming", "rx-checksumming", "tcp-segmentation-offload",
+                 "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation"):
+        assert f"{name}: on" in features, features
+
+
+def test_as_fast_as_ordinary_guests(rdma_pair, stock_pair):
+    """TCP from one guest to another, turn by turn with two guests of QEMU's alone."""
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(iperf(rdma_pair.a, rdma_pair.b))
+        theirs.append(iperf(*stock_pair))
+    figures = (f"ours {statistics.median(ours):.0f} Mbit/s {[round(x) for x in ours]},"
+               f" QEMU's {statistics.median(theirs):.0f} {[round(x) for x in theirs]}")
+    print(figures)
+    assert statistics.median(ours) >= statistics.median(theirs), figures

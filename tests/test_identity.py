@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the device says of itself: names, attributes, resources, counters."""
+
+import json
+import re
+
+import pytest
+
+from lab.pingpong import PingPong, pingpong
+
+# The names that rdma_rxe has, and those of what it does not count.
+COUNTERS = {
+    "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "rdma_sends", "rdma_writes",
+    "rdma_reads", "rdma_recvs", "duplicate_request", "out_of_seq_request", "rcvd_rnr_err",
+    "send_rnr_err", "rcvd_seq_err", "ack_deferred", "completer_retry_err",
+    "local_ack_timeout_err", "retry_exceeded_err", "retry_rnr_exceeded_err", "send_err",
+    "recv_err", "resp_refused", "rcvd_dropped", "rcvd_malformed", "rx_icrc_errors",
+    "sent_dropped", "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
+}
+
+
+def counters(guest):
+    """What "rdma statistic" says."""
+    entry, = json.loads(guest.run("rdma -j statistic show").stdout)
+    return {name: value for name, value in entry.items() if name in COUNTERS}
+
+
+def file(guest, name):
+    """A file of the device in sysfs."""
+    return guest.run(f"cat /sys/class/infiniband/{guest.rdma_device()}/{name}").stdout.strip()
+
+
+def devinfo(guest):
+    """What "ibv_devinfo -v" says, by name; the GIDs are left out."""
+    return dict(re.findall(r"^\s*(\w+):\s+(.+)$", guest.run("ibv_devinfo -v").stdout,
+                           re.MULTILINE))
+
+
+def node_guid(guest):
+    """Made of the MAC address, as all Ethernet devices do it."""
+    mac = [int(byte, 16) for byte in
+           guest.run(f"cat /sys/class/net/{guest.interface()}/address").stdout.split(":")]
+    eui = [mac[0] ^ 2, *mac[1:3], 0xff, 0xfe, *mac[3:]]
+    return ":".join(f"{eui[i]:02x}{eui[i + 1]:02x}" for i in range(0, 8, 2))
+
+
+def test_name_and_uevents(rdma_pair):
+    """The name tells the PCI function; udev hears of the device, its port and uverbs."""
+    guest = rdma_pair.a
+    function = guest.run("ls /sys/bus/pci/drivers/virtio_net_roce | grep 0000:").stdout.strip()
+    slot = int(function.split(":")[2].split(".")[0], 16)
+    assert guest.rdma_device() == f"rocep0s{slot}"
+    assert function in file(guest, "device/uevent")
+    guest.run("test -c /dev/infiniband/uverbs0 && test -c /dev/infiniband/rdma_cm")
+    guest.run(f"test -e /dev/infiniband/by-path/pci-{function}")
+
+    monitor = guest.popen("udevadm monitor --kernel --udev")
+    monitor.wait_output("KERNEL")
+    try:
+        guest.unload_modules()
+    finally:
+        guest.load_modules()
+    guest.rdma_device()
+    for event in (r"UDEV .*remove .*infiniband/rocep", r"UDEV .*add .*infiniband_verbs/uverbs0",
+                  r"UDEV .*(add|move) .*infiniband/rocep"):
+        monitor.wait_output(event, timeout=20)
+    monitor.kill()
+
+
+def test_device_attributes(rdma_pair):
+    """ibv_devinfo, rdma dev and sysfs agree, and limits are those of this device."""
+    guest = rdma_pair.a
+    info, guid = devinfo(guest), node_guid(guest)
+    wanted = {
+        "fw_ver": "0.0.1", "node_guid": guid, "sys_image_guid": guid, "vendor_id": "0x1af4",
+        "vendor_part_id": str(0x1041), "hw_ver": "0x1", "phys_port_cnt": "1",
+        "page_size_cap": "0x1000", "max_qp": str(rdma_pair.limits.qps - 2),
+        "max_cq": str(rdma_pair.limits.cqs), "max_qp_wr": "1024", "max_sge": "32",
+        "max_sge_rd": "32", "max_mr": "4096", "max_pd": "1024", "max_ah": "4096",
+        "max_qp_rd_atom": "128", "max_qp_init_rd_atom": "128",
+        "max_res_rd_atom": str(128 * rdma_pair.limits.qps), "max_pkeys": "1",
+        "num_comp_vectors": "1", "max_mtu": "4096 (5)", "link_layer": "Ethernet",
+        "max_msg_sz": "0x80000000", "pkey_tbl_len": "1", "gid_tbl_len": "128",
+        "phys_state": "LINK_UP (5)", "local_ca_ack_delay": "15",
+    }
+    assert {name: info.get(name) for name in wanted} == wanted
+    shown, = json.loads(guest.run("rdma -d -j dev show").stdout)
+    assert (shown["ifname"], shown["protocol"], shown["node_type"], shown["fw"],
+            shown["node_guid"]) == (guest.rdma_device(), "roce", "ca", "0.0.1", guid), shown
+    assert file(guest, "fw_ver") == "0.0.1" and file(guest, "node_guid") == guid
+    assert file(guest, "node_type") == "1: CA"
+
+
+def test_node_description(rdma_pair):
+    """It can be set, as rdma-ndd does."""
+    guest = rdma_pair.a
+    path = f"/sys/class/infiniband/{guest.rdma_device()}/node_desc"
+    guest.run(f"echo 'lab {guest.name}' > {path}")
+    assert file(guest, "node_desc") == f"lab {guest.name}"
+
+
+def test_largest_region(rdma_pair):
+    """max_mr_size is what REG_USER_MR carries: 1015 pieces of 32 KiB, less one page."""
+    pages = (1015 * 32768 - 2 - 32) // 8 - 1
+    assert int(devinfo(rdma_pair.a)["max_mr_size"], 16) == pages * 4096
+
+
+def test_mtu_and_speed_follow_the_interface(rdma_pair):
+    """active_mtu is the largest that fits; speed and width are those set."""
+    guest = rdma_pair.a
+    interface = guest.interface()
+    try:
+        for mtu, active in ((1500, "1024 (3)"), (1000, "512 (2)"), (600, "256 (1)")):
+            guest.run(f"ip link set {interface} mtu {mtu}")
+            assert devinfo(guest)["active_mtu"] == active, mtu
+        guest.run(f"ethtool -s {interface} speed 100000 duplex full")
+        info = devinfo(guest)
+        assert info["active_width"].startswith("4X"), info["active_width"]
+        assert info["active_speed"].startswith("25.0 Gbps"), info["active_speed"]
+        assert "100 Gb/sec" in file(guest, "ports/1/rate")
+    finally:
+        guest.run(f"ip link set {interface} mtu 1500")
+
+
+def shown_resources(guest, kind, pid):
+    """Entries of "rdma resource show" of a process."""
+    return [entry for entry in json.loads(guest.run(f"rdma -d -j resource show {kind}").stdout)
+            if entry.get("pid") == pid]
+
+
+def test_resources_tell_the_truth(rdma_pair):
+    """What one ibv_rc_pingpong has, and that of the kernel."""
+    run = PingPong(rdma_pair.a, rdma_pair.b, iterations=100000000, events=True, size=5000,
+                   prefix=("stdbuf", "-oL"))
+    guest = rdma_pair.b
+    match = run.client.wait_output(r"remote address: .*QPN 0x(\w+)")
+    pid, remote = run.client.pid, int(match[1], 16)
+    local = int(re.search(r"local address: .*QPN 0x(\w+)", run.client.stdout)[1], 16)
+    guest.run("for i in $(seq 100); do rdma resource show qp type RC state RTS |"
+              " grep -q pingpong && exit; sleep 0.1; done; exit 1")
+    shown = guest.run(f"rdma resource show qp pid {pid}").stdout
+    assert f" lqpn {local} rqpn {remote} type RC state RTS " in shown, shown
+    cq, = shown_resources(guest, "cq", pid)
+    assert cq["cqe"] >= 500 and cq["users"] == 2, cq
+    mr, = shown_resources(guest, "mr", pid)
+    assert mr["mrlen"] == 5000 and mr["pdn"] == shown_resources(guest, "pd", pid)[0]["pdn"], mr
+    assert shown_resources(guest, "ctx", pid)
+    kernel = json.loads(guest.run("rdma -j resource show qp").stdout)
+    assert [(entry["type"], entry["lqpn"], entry["comm"]) for entry in kernel
+            if "pid" not in entry] == [("GSI", 1, "ib_core")], kernel
+    run.kill()
+    assert not shown_resources(guest, "qp", pid)
+
+    server = guest.popen(["rping", "-s", "-a", guest.address])
+    guest.run("for i in $(seq 100); do rdma resource show cm_id | grep -q LISTEN && exit;"
+              " sleep 0.1; done; exit 1")
+    listening, = shown_resources(guest, "cm_id", server.pid)
+    assert (listening["state"], listening["src-addr"]) == \
+        ("LISTEN", f"{guest.address}:7174"), listening
+    server.kill()
+
+
+@pytest.mark.parametrize("program, grows", [
+    ("ib_send_bw", {"rdma_sends": 0, "rdma_recvs": 1}), ("ib_write_bw", {"rdma_writes": 0}),
+    ("ib_read_bw", {"rdma_reads": 0})])
+def test_counters_count(rdma_pair, program, grows):
+    """1000 operations more where they were posted, and no errors."""
+    ends = (rdma_pair.a, rdma_pair.b)
+    before = [counters(guest) for guest in ends]
+    assert set(before[0]) == COUNTERS
+    line = [program, "-x", "1", "-F", "-n", "1000", "-s", "4096", "-p", "18790"]
+    server = rdma_pair.b.popen(line)
+    rdma_pair.b.run("for i in $(seq 200); do ss -ltn | grep -q :18790 && exit; sleep 0.05;"
+                    " done; exit 1", check=False)
+    rdma_pair.a.run([*line, rdma_pair.b.address])
+    server.wait(30, check=True)
+    more = [{name: value - old[name] for name, value in counters(guest).items()}
+            for guest, old in zip(ends, before)]
+    for name in ("rdma_sends", "rdma_writes", "rdma_reads", "rdma_recvs"):
+        for place, end in enumerate(more):
+            # The connection's own messages go over TCP.
+            wanted = 1000 if grows.get(name) == place else 0
+            assert end[name] == wanted, (name, place, more)
+    assert more[0]["send_err"] == more[1]["recv_err"] == 0, more
+    files = rdma_pair.a.run("cd /sys/class/infiniband/*/ports/1/hw_counters && ls").stdout
+    assert set(files.split()) == COUNTERS | {"lifespan"}
+    assert int(file(rdma_pair.a, "ports/1/hw_counters/rdma_sends")) == \
+        counters(rdma_pair.a)["rdma_sends"]
+
+
+def test_counters_of_errors_and_reset(rdma_pair):
+    """An error is counted at both ends; nothing is forgotten by a reset of the function."""
+    guest = rdma_pair.a
+    pingpong(rdma_pair.a, rdma_pair.b, iterations=10)
+    before = counters(guest)
+    guest.unload_modules()
+    guest.load_modules()
+    guest.rdma_device()
+    after = counters(guest)
+    assert all(after[name] >= value for name, value in before.items()), (before, after)

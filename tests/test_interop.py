@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A foreign peer: Soft-RoCE of the kernel, in a stock guest on the same switch.
+
+Guest a has our device.  Guest b is a stock Debian with an ordinary virtio-net
+function, wired to the daemon's uplink by QEMU's "-netdev stream", and rdma_rxe on
+it.  Nothing of ours runs in b.
+
+Each test goes both ways: once b serves, once a does.  With LAB_LONG=1 in the
+environment ("make interop") it is all sizes and many more messages.
+"""
+
+import os
+import re
+
+import pytest
+
+import lab
+from lab import nvme
+from lab.capture import ROCE_PORT, frames, icrc_good, tshark
+from lab.pingpong import gid_index, pingpong
+from lab.storm import storm
+
+LONG = "LAB_LONG" in os.environ
+
+# Ethernet MTU by path MTU of RDMA, with room for the headers.
+ETHERNET_MTU = {1024: 1500, 4096: 4200}
+
+# Looked at in the capture: the storm, the ping-pongs, some of perftest.
+FRAMES = 150000
+
+IPV6 = {1: "fd77::1", 2: "fd77::2"}
+
+
+class Lan:
+    """The daemon, guest a on our device and guest b on Soft-RoCE."""
+
+    def __init__(self):
+        self.daemon = lab.Daemon("interop-daemon", guests=1, pcap=True, uplink=True,
+                                 arguments=["--mtu", str(max(ETHERNET_MTU.values()))]).start()
+        self.a = lab.Guest("interop-a", 1, [lab.roce_device(self.daemon.sockets[0])])
+        self.b = lab.StockGuest("interop-b", 2, self.daemon.uplink_socket)
+        self.guests = [self.a, self.b]
+        for guest in self.guests:
+            guest.start()
+        for guest in self.guests:
+            guest.wait_ready()
+        self.a.load_modules()
+        self.device = {self.b: self.b.load_rxe(), self.a: self.a.rdma_device()}
+        self.interface = {guest: guest.interface() for guest in self.guests}
+        for guest in self.guests:
+            guest.run(f"ip addr add {IPV6[guest.number]}/64 dev {self.interface[guest]} nodad")
+        self.mtu = None
+
+    def set_mtu(self, mtu):
+        """Path MTU of RDMA, by the interfaces' MTU."""
+        if mtu == self.mtu:
+            return
+        for guest in self.guests:
+            guest.run(f"ip link set {self.interface[guest]} mtu {ETHERNET_MTU[mtu]}")
+            code = {1024: 3, 4096: 5}[mtu]
+            info = guest.run(f"ibv_devinfo -d {self.device[guest]}").stdout
+            assert re.search(rf"active_mtu:\s+{mtu} \({code}\)", info), info
+        self.mtu = mtu
+
+    def stop(self):
+        """Ends all."""
+        for guest in self.guests:
+            guest.stop()
+        self.daemon.stop()
+
+
+@pytest.fixture(scope="module")
+def lan():
+    """Both guests, with addresses and RDMA devices."""
+    lan = Lan()
+    yield lan
+    lan.stop()
+
+
+@pytest.fixture(params=[1024, 4096], scope="module")
+def mtu(lan, request):
+    """The path MTU of RDMA, set on both sides."""
+    lan.set_mtu(request.param)
+    return request.param
+
+
+@pytest.fixture(params=["rxe-serves", "we-serve"])
+def ends(lan, request):
+    """Server and client."""
+    return (lan.b, lan.a) if request.param == "rxe-serves" else (lan.a, lan.b)
+
+
+@pytest.fixture(params=["ipv4", "ipv6"])
+def addresses(ends, request):
+    """Their addresses."""
+    if request.param == "ipv4":
+        return [guest.address for guest in ends]
+    return [IPV6[guest.number] for guest in ends]
+
+
+def devices(lan, ends):
+    """Names of the RDMA devices."""
+    return [lan.device[guest] for guest in ends]
+
+
+def test_ping(lan, mtu):
+    """Ethernet, with frames of full length."""
+    size = str(ETHERNET_MTU[mtu] - 28)
+    lan.a.run(["ping", "-c", "3", "-i", "0.2", "-M", "do", "-s", size, lan.b.address])
+
+
+def test_storm(lan, mtu, ends, addresses):
+    """Mixed operations and sizes, contents checked on both sides."""
+    storm(*ends, count=100000 if LONG else 1000, mtu=mtu, devices=devices(lan, ends),
+          gids=[gid_index(guest, lan.device[guest], address)
+                for guest, address in zip(ends, addresses)],
+          within=3600 if LONG else 120)
+
+
+@pytest.mark.parametrize("size", ["1", "mtu", "65536"])
+def test_rc_pingpong(lan, mtu, ends, addresses, size):
+    """Of libibverbs, contents checked."""
+    pingpong(*ends, size=mtu if size == "mtu" else int(size), iterations=1000 if LONG else 100,
+             validate=True, devices=devices(lan, ends), addresses=addresses,
+             arguments=["-m", mtu])
+
+
+@pytest.mark.parametrize("program", ["uc", "ud"])
+def test_datagram_pingpong(lan, mtu, ends, addresses, program):
+    """The same where a packet that a slow guest loses is lost, and ends the game.
+
+    One game in three may end so.
+    """
+    arguments = ["-m", mtu] if program == "uc" else []
+    for size in (1, mtu, 2 * mtu) if program == "uc" else (1, mtu):
+        for last in (False, False, True):
+            try:
+                pingpong(*ends, program=program, size=size, iterations=100, validate=True,
+                         devices=devices(lan, ends), addresses=addresses,
+                         arguments=arguments, timeout=20)
+                break
+            except lab.CommandTimeout:
+                lab.kill_commands()
+                if last:
+                    raise
+
+
+def test_rping(ends, lan):
+    """The connection manager's MADs go both ways, then contents are compared."""
+    server, client = ends
+    serving = server.popen(["rping", "-s", "-P", "-a", server.address])
+    server.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
+               " exit; sleep 0.1; done; exit 1")
+    for size in (64, 4096, 65535):
+        client.run(["rping", "-c", "-a", server.address, "-C", "100" if LONG else "10",
+                    "-S", str(size), "-V"])
+    for _ in range(100 if LONG else 5):
+        client.run(["rping", "-c", "-a", server.address, "-C", "1"])
+    serving.kill()
+    serving.wait(20)
+
+
+@pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
+def test_cm_programs(ends, program):
+    """Several connections, or datagrams, of one program."""
+    server, client = ends
+    arguments = ["-c", "5", "-C", "10", "-S", "1000"]
+    serving = server.popen([program, "-b", server.address, *arguments])
+    server.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
+               " exit; sleep 0.1; done; exit 1")
+    results = [client.run([program, "-s", server.address, *arguments]), serving.wait(60, True)]
+    for result in results:
+        assert "return status 0" in result.stdout, str(result)
+
+
+@pytest.mark.parametrize("operation", ["send", "write", "read"])
+@pytest.mark.parametrize("what", ["lat", "bw"])
+def test_perftest(lan, mtu, ends, operation, what):
+    """perftest, RC; also UC and UD where it knows them."""
+    server, client = ends
+    services = {"send": ["RC", "UC", "UD"], "write": ["RC", "UC"], "read": ["RC"]}[operation]
+    sizes = [1 << n for n in range(0, 21)] if LONG else [2, 4096, 1 << 20]
+    for service in services:
+        # Without ACKs there is no end to what a slow receiver loses.
+        if service != "RC" and what == "bw":
+            continue
+        for size in sizes if service == "RC" else [2, 1024]:
+            command = [f"ib_{operation}_{what}", "-F", "-c", service, "-s", str(size),
+                       "-n", "100" if LONG else "20", "-m", str(mtu)]
+            command = {guest: [*command, "-d", lan.device[guest],
+                               "-x", gid_index(guest, lan.device[guest])] for guest in ends}
+            serving = server.popen(command[server])
+            server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
+                       " done; exit 1", check=False)
+            client.run([*command[client], server.address], timeout=120)
+            serving.wait(60, check=True)
+
+
+def test_nvme(lan, ends):
+    """One is NVMe target, the other its host: written, read again, compared."""
+    target, host = ends
+    lan.set_mtu(4096)
+    megabytes = 64 if LONG else 8
+    nvme.target_start(target)
+    host.run("modprobe nvme-rdma")
+    nvme.connect(host, target)
+    host.run(f"head -c {megabytes}M /dev/urandom > /tmp/data &&"
+             f" dd if=/tmp/data of={nvme.DEVICE} bs=256k oflag=direct status=none &&"
+             f" dd if={nvme.DEVICE} bs=256k count={megabytes * 4} iflag=direct status=none |"
+             " cmp - /tmp/data && rm /tmp/data", timeout=900)
+    nvme.disconnect(host)
+    nvme.target_end(target)
+
+
+def test_capture(lan):
+    """tshark reads what was on the wire: no malformed packet; and each ICRC is good."""
+    capture = lan.daemon.directory / "wire.pcap"
+    packets = tshark(capture, "infiniband.bth.opcode", "_ws.malformed", "frame.protocols",
+                     display=f"udp.dstport == {ROCE_PORT}", count=FRAMES)
+    assert len(packets) > 1000
+    # Behind "infiniband" stands what tshark guesses a payload of noise to be.
+    malformed = [packet for packet in packets
+                 if packet[1] and re.search(r":infiniband(:data)?$", packet[2])]
+    assert not malformed, malformed[:10]
+    opcodes = {int(packet[0]) for packet in packets}
+    # RC: SEND, WRITE, READ and its response, ACK; SEND of UC and of UD.
+    assert opcodes >= {0x00, 0x04, 0x06, 0x0a, 0x0c, 0x0d, 0x11, 0x24, 0x64}, opcodes
+
+    verdicts = [icrc_good(frame) for frame in frames(capture, FRAMES)]
+    assert verdicts.count(True) == len(packets)
+    assert verdicts.count(False) == 0
+    capture.unlink()  # it is large

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The search for reports in a kernel's log can find them, and nothing else."""
+
+import pytest
+
+from lab import kernellog
+
+BOOT = """\
+[    0.000000] kmemleak: Kernel memory leak detector initialized (mem pool available: 29877)
+[    0.000000] Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo Molnar
+[    0.231001] ODEBUG: 29 of 29 active objects replaced
+[    0.410021] rcu: RCU lockdep checking is enabled.
+[    1.120011] DMA-API: preallocated 65536 debug entries
+[    1.120015] DMA-API: debugging enabled by kernel config
+[    9.497900] mount (41) used greatest stack depth: 26264 bytes left
+[   12.000001] virtio_net_roce 0000:00:03.0: RoCE device: taking it over from virtio-pci""".splitlines()
+
+REPORTS = [
+    "BUG: KASAN: slab-use-after-free in vroce_cq_poll+0x12/0x340 [virtio_roce]",
+    "WARNING: possible circular locking dependency detected",
+    "WARNING: CPU: 0 PID: 12 at mm/rmap.c:12 folio_add_file_rmap_ptes+0x1/0x2",
+    "INFO: possible recursive locking detected",
+    "INFO: trying to register non-static key.",
+    "INFO: task modprobe:123 blocked for more than 120 seconds.",
+    "BUG: sleeping function called from invalid context at mm/slab.h:1",
+    "BUG: scheduling while atomic: swapper/0/0/0x00000002",
+    "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 30s!",
+    "BUG kmalloc-64 (Not tainted): Right Redzone overwritten",
+    "WARNING: suspicious RCU usage",
+    "UBSAN: array-index-out-of-bounds in drivers/infiniband/hw/virtio_roce/qp.c:1:2",
+    "unreferenced object 0xffff888004e1a000 (size 64):",
+    "kmemleak: 2 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "kmemleak: Cannot allocate a kmemleak_object structure",
+    "DMA-API: virtio_net_roce 0000:00:03.0: device driver frees DMA memory it has not allocated",
+    "ODEBUG: free active (active state 0) object: 0 object type: timer_list hint: 0x0",
+    "refcount_t: underflow; use-after-free.",
+    "list_del corruption, 0->next is NULL",
+    "Oops: general protection fault, probably for non-canonical address 0xdffffc0000000000",
+    "Kernel panic - not syncing: Fatal exception",
+]
+
+
+def test_boot_is_no_trouble():
+    """What the debug kernel says of its own tools."""
+    assert not kernellog.reports(BOOT)
+
+
+@pytest.mark.parametrize("line", REPORTS)
+def test_report_is_found(line):
+    """Once, with what is before it and its stack trace, wherever it is."""
+    trace = ["Call Trace:", " <TASK>", " vroce_cq_poll+0x12/0x340", " </TASK>"]
+    fresh = [f"[   20.000001] {text}" for text in ("one", line, *trace, "after")]
+    found = kernellog.reports(BOOT + fresh)
+    assert len(found) == 1
+    assert line in found[0] and "</TASK>" in found[0] and "behind" not in found[0]
+
+
+def test_known_report_is_matched_narrowly():
+    """All that it is told by must be in one report."""
+    known = kernellog.Known("&mm->mmap_lock", "&file->lock")
+    assert known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &file->lock")
+    assert not known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &other->lock")

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""CQs that hold more completions than a virtqueue has entries."""
+
+import pathlib
+
+import pytest
+
+from lab.pingpong import gid_index
+
+PROGRAM = pathlib.Path(__file__).parent / "guest" / "large_cq.py"
+
+
+@pytest.mark.parametrize("mode", ["late", "resize", "events", "solicited", "destroy",
+                                  "overrun"])
+def test_more_completions_than_slots(rdma_pair, mode):
+    """All arrive, in order; see the program."""
+    guest = rdma_pair.a
+    device = guest.rdma_device()
+    result = guest.run(["python3", guest.put(PROGRAM), mode, device, gid_index(guest, device)],
+                       timeout=90)
+    assert result.stdout.splitlines()[-1:] == ["good"], str(result)
+
+
+def test_perftest(rdma_pair):
+    """ib_write_bw asks for a CQ that holds all requests of its QPs."""
+    server, client = rdma_pair.guests
+    device = client.rdma_device()
+    command = ["ib_write_bw", "-d", device, "-x", gid_index(client, device), "-q", "8",
+               "-t", "512", "-n", "1000", "-s", "1024", "-F"]
+    serving = server.popen(command)
+    server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
+               " done; exit 1")
+    result = client.run([*command, server.address], timeout=120)
+    assert " 8000 " in result.stdout, str(result)
+    serving.wait(60, check=True)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""RDMA as RoCEv2 packets: with another guest of ours, and with Soft-RoCE."""
+
+import ipaddress
+import pathlib
+import struct
+
+import pytest
+
+import lab
+from lab.pingpong import gid_index, pingpong
+
+PROGRAMS = pathlib.Path(__file__).parent / "guest"
+OPCODES = PROGRAMS / "opcodes.py"
+VLAN = 77
+TAG = struct.pack(">HH", 0x8100, VLAN)
+SEND_WITH_INV = 9
+FLUSH = 14
+
+# Of enum ibv_wc_status: what becomes of messages that something is wrong with.
+SUCCESS = "0"
+REFUSED = {
+    "no receive request": ("13",),  # IBV_WC_RNR_RETRY_EXC_ERR
+    "PSN": ("12",),  # IBV_WC_RETRY_EXC_ERR
+    "key": ("10",),  # IBV_WC_REM_ACCESS_ERR
+    "too long": ("9", "11"),  # IBV_WC_REM_INV_REQ_ERR; of rdma_rxe IBV_WC_REM_OP_ERR
+}
+
+
+@pytest.fixture(scope="module")
+def packets():
+    """Guests whose RDMA goes by packets though they are of one daemon."""
+    pair = lab.Pair("packets", pcap=True, daemon_arguments=("--packets",)).start()
+    pair.load_modules()
+    for guest in pair.guests:
+        interface = guest.interface()
+        guest.run(f"ip link add link {interface} name vlan type vlan id {VLAN}"
+                  " && ip link set vlan up"
+                  f" && ip addr add {address(guest, 'IPv6')}/64 dev {interface} nodad"
+                  f" && ip addr add {address(guest, 'VLAN')}/24 dev vlan")
+    yield pair
+    pair.stop()
+
+
+def address(guest, network):
+    """Of a guest."""
+    return {"IPv4": guest.address, "IPv6": f"fd77::{guest.number}",
+            "VLAN": f"10.78.0.{guest.number}"}[network]
+
+
+def gid(guest, network, device):
+    """The same as GID, when the device has it."""
+    parsed = ipaddress.ip_address(address(guest, network))
+    if parsed.version == 4:
+        parsed = ipaddress.IPv6Address(f"::ffff:{parsed}")
+    guest.run(f"for i in $(seq 100); do grep -q {parsed.exploded}"
+              f" /sys/class/infiniband/{device}/ports/1/gids/* 2> /dev/null && exit;"
+              " sleep 0.1; done; exit 1")
+    return parsed.exploded
+
+
+def opcodes(server, client, network, devices):
+    """Runs opcodes.py; the lines that it prints."""
+    program = [guest.put(OPCODES) for guest in (server, client)]
+    serving = server.popen(["python3", program[0], "server", devices[0],
+                            gid(server, network, devices[0]), server.address])
+    server.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done;"
+               " exit 1")
+    result = client.run(["python3", program[1], "client", devices[1],
+                         gid(client, network, devices[1]), server.address], timeout=120)
+    serving.wait(check=True)
+    return [line.split(",") for line in result.stdout.splitlines()]
+
+
+def assert_as_expected(lines):
+    """Good messages arrive whole, bad ones are refused for the right reason."""
+    assert len(lines) > 20
+    for kind, opcode, _, wrong, status, outcome in lines:
+        if opcode == str(SEND_WITH_INV):
+            continue
+        if opcode == str(FLUSH):  # which moves nothing
+            assert status == SUCCESS, lines
+        elif wrong == "None":
+            assert (status, outcome) == (SUCCESS, "intact"), lines
+        else:
+            assert kind == "RC" and status in REFUSED[wrong], lines
+
+
+def packets_seen(pair, tag=b""):
+    """RoCE packets by IPv4, with this tag, that have gone through the daemon's switch."""
+    capture = (pair.daemon.directory / "wire.pcap").read_bytes()
+    position, found = 24, 0
+    while position < len(capture):
+        length = struct.unpack_from("<I", capture, position + 8)[0]
+        frame = capture[position + 16:position + 16 + length]
+        ip = 14 + len(tag)
+        found += frame[12:ip] == tag + b"\x08\0" and \
+            frame[ip + 22:ip + 24] == struct.pack(">H", 4791)
+        position += 16 + length
+    return found
+
+
+def soft_roce(guest):
+    """The name of a Soft-RoCE device on the guest's interface."""
+    guest.run("modprobe rdma_rxe; rdma link show rxe0/1 ||"
+              f" rdma link add rxe0 type rxe netdev {guest.interface()}")
+    return "rxe0"
+
+
+def test_pingpong(packets):
+    """Ours at both ends; the packets are there, four and an ACK for each message."""
+    before = packets_seen(packets)
+    pingpong(packets.a, packets.b, validate=True, iterations=200)
+    pingpong(packets.b, packets.a, validate=True, iterations=50, size=100000)
+    assert packets_seen(packets) - before >= 2 * (200 * 5 + 50 * 99)
+
+
+@pytest.mark.parametrize("ours", ["server", "client"])
+def test_pingpong_with_soft_roce(packets, ours):
+    """Ours at one end, the kernel's rdma_rxe at the other."""
+    devices = {True: packets.a.rdma_device(), False: soft_roce(packets.b)}
+    server, client = (packets.a, packets.b) if ours == "server" else (packets.b, packets.a)
+    device = (devices[ours == "server"], devices[ours == "client"])
+    pingpong(server, client, devices=device, validate=True, iterations=200)
+    pingpong(server, client, devices=device, validate=True, iterations=50, size=100000)
+
+
+def test_opcodes(packets):
+    """Each kind of packet, and each kind of answer."""
+    devices = [guest.rdma_device() for guest in packets.guests]
+    assert_as_expected(opcodes(packets.a, packets.b, "IPv6", devices))
+
+
+@pytest.mark.parametrize("ours, network", [("server", "IPv4"), ("client", "IPv6"),
+                                           ("server", "VLAN"), ("client", "VLAN")])
+def test_opcodes_with_soft_roce(packets, ours, network):
+    """The same with rdma_rxe at one end."""
+    before = packets_seen(packets), packets_seen(packets, TAG)
+    ends = [(packets.a, packets.a.rdma_device()), (packets.b, soft_roce(packets.b))]
+    if ours == "client":
+        ends.reverse()
+    assert_as_expected(opcodes(ends[0][0], ends[1][0], network, [end[1] for end in ends]))
+    after = packets_seen(packets), packets_seen(packets, TAG)
+    grown = [new - old > 50 for old, new in zip(before, after)]
+    assert grown == [network == "IPv4", network == "VLAN"]
+
+
+@pytest.mark.parametrize("network", ["IPv4", "IPv6", "VLAN"])
+def test_connection_manager(packets, network):
+    """rping: requests by MAD on QP 1, in the VLAN that they came by."""
+    target = address(packets.a, network)
+    server = packets.a.popen(["rping", "-s", "-a", target, "-C", "5", "-V"])
+    packets.a.run("for i in $(seq 50); do rdma resource show cm_id | grep -q LISTEN && exit;"
+                  " sleep 0.1; done; exit 1")
+    packets.b.run(["rping", "-c", "-a", target, "-C", "5", "-V"])
+    server.wait(20)
+
+
+def ipv4_gid(guest, device):
+    """That of the guest's address, as sysfs shows it, when the device has it."""
+    gid_index(guest, device)
+    return ipaddress.IPv6Address(f"::ffff:{guest.address}").exploded
+
+
+@pytest.mark.parametrize("ours", ["both", "server", "client"])
+def test_flush(packets, ours):
+    """Ours at both ends, or Soft-RoCE at one, which has an ICRC of its own for FLUSH."""
+    server, client = (packets.b, packets.a) if ours == "client" else (packets.a, packets.b)
+    command = {}
+    for guest, role in (server, "server"), (client, "client"):
+        device = guest.rdma_device() if ours in ("both", role) else soft_roce(guest)
+        guest.put(OPCODES)
+        command[role] = ["python3", guest.put(PROGRAMS / "flush.py"), role, device,
+                         ipv4_gid(guest, device), server.address]
+    process = server.popen(command["server"])
+    server.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done; exit 1")
+    assert "all flushed" in client.run(command["client"], timeout=120).stdout
+    process.wait(check=True)

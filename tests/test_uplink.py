@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The switch reaches beyond the daemon's own guests.
+
+One daemon, in a network namespace of its own, has all uplinks: a tap, one end of
+a veth pair, and a socket where an ordinary guest and a second daemon are.
+"""
+
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+
+import lab
+from lab import paths
+from lab.iperf import iperf
+from lab.mckey import multicast
+
+PROGRAM = pathlib.Path(__file__).parent / "guest" / "transfer.py"
+PORT = 7777
+
+# The host's side of each, in subnets of their own.
+HOST_SIDES = {"tap": ("lab0", "10.78.0"), "packet": ("lab1peer", "10.79.0")}
+
+
+def _near(captures):
+    """The daemon with the uplinks, and its guest."""
+    daemon = lab.Daemon(
+        "uplink-near", guests=1, uplink=True,
+        binary=paths.BUILD / "device" / "asan" / "vhost-user-roce",
+        # Each interface answers for its own address only.
+        namespace="echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore;"
+                  " ip link add lab1 type veth peer lab1peer; ip link set lab1 up",
+        arguments=["--uplink", "tap:lab0", "--pcap", captures / "tap",
+                   "--uplink", "packet:lab1", "--pcap", captures / "packet"]).start()
+    for interface, subnet in HOST_SIDES.values():
+        daemon.in_namespace(["ip", "address", "add", f"{subnet}.254/24", "dev", interface])
+        daemon.in_namespace(["ip", "link", "set", interface, "up"])
+    return daemon
+
+
+def _far(near):
+    """A daemon that is joined to another by a bad wire."""
+    return lab.Daemon(
+        "uplink-far", guests=1, binary=near.binary,
+        arguments=["--mac-base", "52:54:00:00:cf:01", "--uplink",
+                   f"connect:{near.uplink_socket}", "--loss", "5%", "--dup", "5%",
+                   "--reorder", "5%", "--corrupt", "2%", "--seed", "7"]).start()
+
+
+@pytest.fixture(scope="module", name="world")
+def _world():
+    """Guests ours, stock and far, daemons near and far_daemon."""
+    captures = paths.run_directory("uplink-captures")
+    near = _near(captures)
+    far_daemon = _far(near)
+    ours = lab.Guest("uplink-ours", 1, [lab.roce_device(near.sockets[0])])
+    stock = lab.StockGuest("uplink-stock", 2, near.uplink_socket)
+    far = lab.Guest("uplink-far-guest", 3, [lab.roce_device(far_daemon.sockets[0])])
+    guests = (ours, stock, far)
+    for guest in guests:
+        guest.start()
+    for guest in guests:
+        guest.wait_ready()
+    ours.load_modules()
+    far.load_modules()
+    stock.configure_network()
+    for _, subnet in HOST_SIDES.values():
+        ours.run(f"ip address add {subnet}.1/24 dev {ours.interface()}")
+    world = types.SimpleNamespace(near=near, far_daemon=far_daemon, ours=ours, stock=stock,
+                                  far=far, captures=captures)
+    yield world
+    # The last test has another one in the place of near.
+    for part in (*guests, far_daemon, world.near):
+        part.stop()
+
+
+def test_stock_guest_pings(world):
+    """Both ways, up to the largest frame."""
+    for one, other in ((world.ours, world.stock), (world.stock, world.ours)):
+        one.run(["ping", "-c", "5", "-i", "0.2", "-s", "1472", "-M", "do", other.address])
+
+
+def test_stock_guest_tcp(world):
+    """QEMU's sockets take no offloads: our guest's are finished for it."""
+    for server, client in ((world.ours, world.stock), (world.stock, world.ours)):
+        assert iperf(server, client, seconds=2) > 10
+
+
+def test_stock_guest_soft_roce(world):
+    """It can have an RDMA device of its own, which other tests use."""
+    assert world.stock.load_rxe() == "rxe0"
+    assert "rxe0/1 state ACTIVE" in world.stock.run("rdma link").stdout
+    world.stock.run("rdma link del rxe0")
+
+
+def test_soft_roce_multicast(world):
+    """A group that has a member of ours and one with Soft-RoCE."""
+    world.stock.load_rxe()
+    multicast(world.ours, [world.stock])
+    multicast(world.stock, [world.ours], posted=2000)
+    world.stock.run("rdma link del rxe0")
+
+
+def test_stock_guest_ipv6(world):
+    """The same over IPv6, with the contents checked."""
+    guests = (world.ours, world.stock)
+    for guest in guests:
+        guest.run(f"ip address add fd77::{guest.number}/64 dev {guest.interface()} nodad")
+    for receiver, sender in (guests, guests[::-1]):
+        address = f"fd77::{receiver.number}"
+        receiving = receiver.popen(["python3", receiver.put(PROGRAM), "receive", address,
+                                    str(PORT)])
+        receiving.wait_output("listening")
+        sent = sender.run(["python3", sender.put(PROGRAM), "send", address, str(PORT), "5"])
+        assert sent.stdout.split()[1] in receiving.wait(60, check=True).stdout
+
+
+def _lengths(capture, mac):
+    """The longest frame from an address, and the longest from others."""
+    data = capture.read_bytes()
+    longest = {True: 0, False: 0}
+    offset = 24
+    while offset + 16 <= len(data):
+        caplen, length = struct.unpack_from("<II", data, offset + 8)
+        source = data[offset + 22:offset + 28] == mac
+        longest[source] = max(longest[source], length)
+        offset += 16 + caplen
+    return longest[True], longest[False]
+
+
+def _transfer_to_guest(world, subnet, program):
+    receiver = world.ours.popen(["python3", program, "receive", f"{subnet}.1", str(PORT)])
+    receiver.wait_output("listening")
+    sent = world.near.in_namespace([sys.executable, PROGRAM, "send", f"{subnet}.1",
+                                    str(PORT), "20"])
+    assert sent.split()[1] in receiver.wait(60, check=True).stdout
+
+
+def _transfer_from_guest(world, subnet, program):
+    command = ["nsenter", "-t", str(world.near.pid), "-n", sys.executable, PROGRAM,
+               "receive", f"{subnet}.254", str(PORT)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
+        try:
+            assert receiver.stdout.readline() == "listening\n"
+            sent = world.ours.run(["python3", program, "send", f"{subnet}.254", str(PORT), "20"])
+            assert sent.stdout.split()[1] in receiver.communicate(timeout=60)[0]
+        finally:
+            receiver.kill()
+
+
+@pytest.mark.parametrize("kind", HOST_SIDES)
+def test_host(world, kind):
+    """Ping, and TCP in both directions, whose segmentation is left undone."""
+    _, subnet = HOST_SIDES[kind]
+    program = world.ours.put(PROGRAM)
+    world.ours.run(["ping", "-c", "3", "-i", "0.2", "-s", "1472", "-M", "do", f"{subnet}.254"])
+    _transfer_to_guest(world, subnet, program)
+    _transfer_from_guest(world, subnet, program)
+    mac = bytes.fromhex(world.ours.run(
+        f"cat /sys/class/net/{world.ours.interface()}/address").stdout.replace(":", ""))
+    lengths = _lengths(world.captures / kind, mac)
+    assert min(lengths) > 4000, lengths
+
+
+@pytest.mark.parametrize("kind", HOST_SIDES)
+def test_host_vlan(world, kind):
+    """A frame keeps its VLAN tag, also where the kernel tells it beside the frame."""
+    frame = b"\xff" * 6 + b"\x02\0\0\0\0\x05" + b"\x81\0\0\x05" + b"\x88\xb5" + b"tagged" * 8
+    send = ("import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW);"
+            f" s.bind(({HOST_SIDES[kind][0]!r}, 0)); s.send(bytes.fromhex({frame.hex()!r}))")
+    world.near.in_namespace([sys.executable, "-c", send])
+    capture = world.captures / kind
+    deadline = time.monotonic() + 10
+    while frame[14:] not in capture.read_bytes():
+        assert time.monotonic() < deadline, "the frame did not come"
+        time.sleep(0.1)
+    assert frame in capture.read_bytes()
+
+
+def test_two_daemons(world):
+    """TCP over a wire that loses, doubles, delays and damages frames is right."""
+    program = world.ours.put(PROGRAM)
+    before = world.far_daemon.stats()
+    receiver = world.ours.popen(["python3", program, "receive", world.ours.address, str(PORT)])
+    receiver.wait_output("listening")
+    sent = world.far.run(["python3", world.far.put(PROGRAM), "send", world.ours.address,
+                          str(PORT), "1"], timeout=120)
+    assert sent.stdout.split()[1] in receiver.wait(60, check=True).stdout
+    after = world.far_daemon.stats()
+    name = f"connect:{world.near.uplink_socket}"
+    assert after[name]["port_in"] > before[name]["port_in"] + 100
+
+
+def test_faults(world):
+    """As many pings are lost, and come twice, as was asked for."""
+    name = f"connect:{world.near.uplink_socket}"
+    before = world.far_daemon.stats()[name]
+    result = world.far.run(["ping", "-c", "400", "-i", "0.02", "-W", "1", world.ours.address],
+                           timeout=120, check=False)
+    match = re.search(r"400 packets transmitted, (\d+) received(?:, \+(\d+) duplicates)?",
+                      result.stdout)
+    assert match, str(result)
+    # Each has two chances of 5 % to get lost, and of 2 % to be damaged.
+    assert 290 <= int(match[1]) <= 385, match[0]
+    assert 10 <= int(match[2] or 0) <= 90, match[0]
+    after = world.far_daemon.stats()[name]
+    happened = {what: after[what] - before[what] for what in after if what.startswith("fault_")}
+    for what in ("fault_lost", "fault_duplicated", "fault_reordered"):
+        assert 15 <= happened[what] <= 80, happened
+    assert 4 <= happened["fault_corrupted"] <= 40, happened
+
+
+def test_cut_and_link(world):
+    """A port that is cut off is silent; a link that is down is seen."""
+    near, ours, stock = world.near, world.ours, world.stock
+    uplink = f"unix:{near.uplink_socket}"
+    guest = near.sockets[0].name
+    ping = ["ping", "-c", "2", "-i", "0.2", "-W", "1", stock.address]
+    ours.run(ping)
+    near.control("cut", uplink, "on")
+    assert "cut" in near.control("ports")
+    assert ours.run(ping, check=False).rc == 1
+    assert near.stats()[uplink]["port_cut"] > 0
+    near.control("cut", uplink, "off")
+    ours.run(ping)
+
+    near.control("link", guest, "down")
+    carrier = f"cat /sys/class/net/{ours.interface()}/carrier"
+    _wait_for(ours, carrier, "0")
+    assert "state DOWN" in ours.run("rdma link").stdout
+    assert ours.run(ping, check=False).rc != 0
+    near.control("link", guest, "up")
+    _wait_for(ours, carrier, "1")
+    ours.run(ping)
+    assert near.stats()[guest]["kind"] == "guest"
+    assert near.stats()[guest]["eth_tx"] > 0
+
+
+def _wait_for(guest, command, text):
+    deadline = time.monotonic() + 10
+    while guest.run(command, check=False).stdout.strip() != text:
+        assert time.monotonic() < deadline, f"{command}: not {text}"
+        time.sleep(0.1)
+
+
+def test_stock_guest_comes_back(world):
+    """Its QEMU ends and another one connects."""
+    world.stock.stop()
+    assert world.near.stats()[f"unix:{world.near.uplink_socket}"]["peers"] == 1
+    world.stock.start().wait_ready()
+    world.stock.configure_network()
+    world.ours.run(["ping", "-c", "2", "-i", "0.2", world.stock.address])
+
+
+def test_daemon_comes_back(world):
+    """The one that connects finds the other again."""
+    far = world.far_daemon
+    name = f"connect:{world.near.uplink_socket}"
+    assert far.stats()[name]["peers"] == 1
+    for part in (world.ours, world.stock, world.near):
+        part.stop()
+    _wait_peers(far, name, 0)
+    world.near = _near(world.captures)
+    _wait_peers(far, name, 1)
+
+
+def _wait_peers(daemon, name, peers):
+    deadline = time.monotonic() + 10
+    while daemon.stats()[name]["peers"] != peers:
+        assert time.monotonic() < deadline, daemon.control("ports")
+        time.sleep(0.1)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Verbs as programs use and misuse them: memory, keys, faults, events, ends.
+
+The programs are in tests/guest/; what they compare, and what they expect, is there.
+"""
+
+import pathlib
+import re
+
+import pytest
+
+import lab
+from lab.pingpong import pingpong
+
+PROGRAMS = pathlib.Path(__file__).parent / "guest"
+
+
+def command(guest, program, mode, *arguments):
+    """A command line for popen(); the program and what it needs are in the guest then."""
+    guest.put(PROGRAMS / "ends.py")
+    return ["python3", guest.put(PROGRAMS / f"{program}.py"), mode, guest.rdma_device(),
+            *map(str, arguments)]
+
+
+def run(guest, program, mode, *arguments, timeout=120):
+    """Runs a program to its end and returns what it said."""
+    return guest.run(command(guest, program, mode, *arguments), timeout=timeout).stdout
+
+
+def run_both(pair, program, mode, *arguments, timeout=300):
+    """The same program in both guests, that of b first; what each said."""
+    server = pair.b.popen(command(pair.b, program, mode, *arguments))
+    client = pair.a.popen(command(pair.a, program, mode, *arguments, pair.b.address))
+    return [end.wait(timeout, check=True).stdout for end in (client, server)]
+
+
+# Memory
+
+@pytest.fixture(scope="module", name="roomy_pair")
+def _roomy_pair():
+    """Guests with room for regions and messages of 1 GiB."""
+    pair = lab.Pair("roomy", memory="3G").start()
+    pair.load_modules()
+    yield pair
+    pair.stop()
+
+
+def test_messages_of_a_gigabyte(roomy_pair):
+    """SEND, WRITE and READ, one message each, every byte compared."""
+    client, server = run_both(roomy_pair, "memory", "large", 1 << 30)
+    assert client.count("contents checked") == 1 and server.count("contents checked") == 2
+
+
+def test_region_sizes(roomy_pair):
+    """1 byte to 1 GiB at odd addresses; not a byte before or behind."""
+    assert f"region of {1 << 30}" in run(roomy_pair.a, "memory", "sizes", timeout=300)
+
+
+def test_huge_pages(roomy_pair):
+    """Regions over pages of 2 MiB."""
+    guest = roomy_pair.a
+    try:
+        guest.run("sysctl -w vm.nr_hugepages=34")
+        assert "huge pages" in run(guest, "memory", "huge")
+    finally:
+        guest.run("sysctl -w vm.nr_hugepages=0")
+
+
+@pytest.mark.parametrize("mode, said", [
+    ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains")])
+def test_regions(rdma_pair, mode, said):
+    """Read-only mappings; registered again and again; keys of another PD."""
+    assert said in run(rdma_pair.a, "memory", mode)
+
+
+def test_deregistered_under_way(rdma_pair):
+    """A key ends for the work in flight, too: from then on memory is the process's."""
+    assert run(rdma_pair.a, "memory", "deregister").count("in the middle") == 6
+
+
+# Faults
+
+def test_statuses(rdma_pair):
+    """Each status that a program can bring about, and what follows is flushed."""
+    said = run(rdma_pair.a, "faults", "statuses")
+    assert set(said.split()) == {
+        "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR",
+        "REM_OP_ERR", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR"}, said
+
+
+def test_states(rdma_pair):
+    """SQD holds back, SQE and ERR flush, and all of them end."""
+    assert run(rdma_pair.a, "faults", "states").split() == ["SQD", "SQE", "ERR"]
+
+
+# Events
+
+def counts(said):
+    """The line that events.py ends with."""
+    return {name: int(value) for name, value in re.findall(r"(\w+) (\d+)", said)}
+
+
+def test_no_event_is_lost(rdma_pair):
+    """10^5 armings, by turns in two guests that mostly sleep."""
+    rounds = 50000
+    ends = [counts(said) for said in run_both(rdma_pair, "events", "next", rounds,
+                                             timeout=500)]
+    assert sum(end["armed"] for end in ends) >= 100000, ends
+    for end in ends:
+        # One for each arming at most: where it was not needed, it is spurious.
+        assert end["spurious"] <= rounds // 2, ends
+        # An interrupt for each answer to a command, and one for each event.
+        assert end["interrupts"] <= 1.1 * (end["armed"] + end["events"]) + 1000, ends
+
+
+def test_solicited_events(rdma_pair):
+    """Others do not wake, but for few; these always do, and so does an error."""
+    end = counts(run(rdma_pair.a, "events", "solicited", 10000, timeout=200))
+    assert end["events"] > 10000 and end["spurious"] <= 500, end
+
+
+# Ends
+
+def objects(guest):
+    """How many of each kind can be made, once all are free."""
+    return run(guest, "faults", "fill")
+
+
+def test_killed_at_random(rdma_pair):
+    """200 programs killed at any moment: all that they had is free again."""
+    guest = rdma_pair.a
+    shown, free = guest.run("rdma resource show").stdout, objects(guest)
+    device = guest.rdma_device()
+    guest.run(
+        "RANDOM=1; for i in $(seq 100); do"
+        "  case $((i % 4)) in"
+        "  0) program=ibv_rc_pingpong;; 1) program='ibv_rc_pingpong -e';;"
+        "  2) program=ibv_uc_pingpong;; 3) program=ibv_ud_pingpong;; esac;"
+        f" program=\"$program -d {device} -g 1 -n 100000000 -s 1024 -p $((20000 + i))\";"
+        "  $program > /dev/null 2>&1 & server=$!;"
+        "  sleep 0.$((RANDOM % 3))$((RANDOM % 10));"
+        "  $program localhost > /dev/null 2>&1 & client=$!;"
+        "  sleep 0.$((RANDOM % 4))$((RANDOM % 10));"
+        "  kill -9 $client; [ $((i % 3)) = 0 ] && sleep 0.05; kill -9 $server;"
+        "  wait $client $server 2> /dev/null; done; true", timeout=400)
+    guest.run("for i in $(seq 50); do"
+              f" [ \"$(rdma resource show)\" = '{shown.strip()}' ] && exit; sleep 0.1; done;"
+              " exit 1", check=False)
+    assert guest.run("rdma resource show").stdout == shown
+    assert objects(guest) == free
+    pingpong(rdma_pair.b, guest, iterations=200, validate=True)
