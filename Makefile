@@ -7,8 +7,9 @@
 
 O := $(CURDIR)/build
 
-.PHONY: all packages modules provider device lint unit kunit guest-tests \
-	conformance fresh-build-test demo shell check clean distclean help
+.PHONY: all packages modules provider device lint unit fuzz fuzz-short kunit \
+	kunit-debug guest-tests check-debug conformance interop fresh-build-test demo \
+	shell check clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
 # parallel does so inside the scripts.
@@ -21,8 +22,12 @@ help:
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
-	@echo '                 lint unit kunit fresh-build-test guest-tests'
-	@echo 'make conformance rdma-core'\''s own tests on our device; not all pass yet'
+	@echo '                 lint unit fuzz-short kunit fresh-build-test'
+	@echo '                 guest-tests conformance kunit-debug'
+	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
+	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
+	@echo 'make conformance rdma-core'\''s own tests on our device'
+	@echo 'make fuzz        ten million bad packets for the daemon'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:
@@ -44,11 +49,29 @@ lint:
 unit:
 	@scripts/unit.sh
 
+# Ten million inputs take hours; "make check" has two minutes of it.
+fuzz:
+	@scripts/fuzz.sh -runs=10000000
+
+fuzz-short:
+	@scripts/fuzz.sh
+
 kunit:
 	@scripts/kunit.sh plain
 
 guest-tests: all
 	@scripts/guest-tests.sh
+
+kunit-debug:
+	@scripts/kunit.sh debug
+
+# Both, whatever becomes of the first.
+check-debug: all
+	@rc=0; scripts/kunit.sh debug || rc=1; \
+	scripts/guest-tests.sh --debug || rc=1; exit $$rc
+
+interop: all
+	@LAB_LONG=1 scripts/guest-tests.sh tests/test_interop.py tests/test_lossy.py
 
 conformance: all
 	@scripts/conformance.sh

@@ -16,14 +16,16 @@ if make -C "$top" all; then
 else
 	record build 0 1 || true
 fi
-for target in lint unit kunit fresh-build-test guest-tests; do
+for target in lint unit fuzz-short kunit fresh-build-test guest-tests conformance \
+	kunit-debug; do
 	make -C "$top" "$target" || true
 done
 
 step_end
 passed=0
 failed=0
-for suite in build lint unit kunit fresh-build guest-tests; do
+for suite in build lint unit fuzz kunit fresh-build guest-tests conformance \
+	kunit-debug; do
 	if read -r good bad < "$build/results/$suite"; then
 		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"
 	else

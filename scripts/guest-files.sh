@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# guest-files.sh
+# guest-files.sh [guest|debug]
 #
 # Packs what a guest gets from us, the modules and the provider, into an archive
 # for its root directory, and prints the archive's path.  The module index is in
-# it: made here in a second, it would take a guest without KVM ten.
+# it: made here in a second, it would take a guest without KVM ten.  With the debug
+# kernel come that one's own modules, which are not on the disk.
 
 . "$(dirname "$0")/lib.sh"
 
-version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
+own=
+if [ "${1-guest}" = debug ]; then
+	kernel=$("$top/scripts/kunit-kernel.sh" debug)
+	version=$(cat "$kernel/tree/include/config/kernel.release")
+	own=$kernel/modules/lib/modules/$version
+else
+	version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
+fi
 archive=$build/guest-files-$version.tar
 exclusive guest-files
 if [ ! -e "$archive" ] || [ "$0" -nt "$archive" ] ||
@@ -17,18 +25,21 @@ if [ ! -e "$archive" ] || [ "$0" -nt "$archive" ] ||
 	\( -name '*.ko' -o -name '*.so' -o -name '*.driver' \))" ]; then
 	step "packing what the guests get"
 	"$top/scripts/in-tree" guest sh -ec '
-		build=$1 version=$2 archive=$3
+		build=$1 version=$2 archive=$3 own=$4
 		modules=lib/modules/$version
 		cd /
+		[ -z "$own" ] || cp -r "$own" lib/modules
 		mkdir -p "$modules/extra"
 		find "$build/modules/$version" -name "*.ko" -exec cp -t "$modules/extra" {} +
 		depmod "$version"
 		cp "$build"/provider/*.so usr/lib/x86_64-linux-gnu/libibverbs/
 		cp "$build"/provider/*.driver etc/libibverbs.d/
-		tar -cf "$archive.new" "$modules/extra" "$modules"/modules.* \
+		packed=$modules
+		[ -n "$own" ] || packed="$modules/extra $(echo "$modules"/modules.*)"
+		tar -cf "$archive.new" --exclude="$modules/build" $packed \
 			usr/lib/x86_64-linux-gnu/libibverbs/libvirtio_roce-* \
 			etc/libibverbs.d/virtio_roce.driver
 		mv "$archive.new" "$archive"
-	' sh "$build" "$version" "$archive"
+	' sh "$build" "$version" "$archive" "$own"
 fi
 echo "$archive"

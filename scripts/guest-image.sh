@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# guest-image.sh
+# guest-image.sh [guest|debug]
 #
-# Makes what a guest boots, unless the cache has it, and prints two paths, a
-# line each: the directory of kernel ("vmlinuz") and disk ("disk.img"), which
+# Makes what a guest boots, with Debian's kernel or the debug kernel, unless the
+# cache has it, and prints three paths, a line each: the kernel, the disk, which
 # guests must open read-only or as a snapshot, and the initramfs.
 
 . "$(dirname "$0")/lib.sh"
@@ -22,15 +22,18 @@ make_disk()
 
 # The modules that reach the disk, those that init wants besides, and all that
 # they depend on, in the order of loading.
+# The debug kernel has all of them built in.
 make_initrd()
 {
-	local tree=$1 version=$2 out=$3 file name
+	local variant=$1 tree=$2 version=$3 out=$4 file name
 	local -a members=()
 
-	step "guest initramfs"
-	"$top/scripts/in-tree" "$tree" modprobe -S "$version" -a --show-depends \
-		virtio_pci virtio_blk ext4 crc32c_generic 9p 9pnet_virtio virtio_console |
-	awk '$1 == "insmod" && !seen[$2]++ { print $2 }' > "$out/list"
+	step "guest initramfs ($variant)"
+	touch "$out/list"
+	[ "$variant" = debug ] ||
+		"$top/scripts/in-tree" "$tree" modprobe -S "$version" -a --show-depends \
+			virtio_pci virtio_blk ext4 crc32c_generic 9p 9pnet_virtio virtio_console |
+		awk '$1 == "insmod" && !seen[$2]++ { print $2 }' > "$out/list"
 	while read -r file; do
 		name=$(basename "${file%.xz}")
 		xz -dc "$tree$file" > "$out/$name"
@@ -41,13 +44,21 @@ make_initrd()
 		"modules/order=$out/order" "${members[@]}" \
 		"init=$top/scripts/guest/init" "lab/start=$top/scripts/guest/start" \
 		"lab/agent.py=$top/scripts/guest/agent.py"
-	rm "$out"/*.ko "$out/list" "$out/order"
+	rm -f "$out"/*.ko "$out/list" "$out/order"
 }
 
+variant=${1-guest}
 tree=$("$top/scripts/trees.sh" guest)
 version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
 cached guest-disk -- make_disk "$tree" "$version"
-echo "$entry"
-cached guest-initrd "$top/scripts/initrd.py" "$top"/scripts/guest/* /bin/busybox -- \
-	make_initrd "$tree" "$version"
+if [ "$variant" = debug ]; then
+	echo "$("$top/scripts/kunit-kernel.sh" debug)/bzImage"
+else
+	echo "$entry/vmlinuz"
+fi
+echo "$entry/disk.img"
+initrd=guest-initrd
+[ "$variant" = guest ] || initrd=$initrd-$variant
+cached "$initrd" "$top/scripts/initrd.py" "$top"/scripts/guest/* /bin/busybox -- \
+	make_initrd "$variant" "$tree" "$version"
 echo "$entry/initrd"

@@ -15,7 +15,8 @@
 # Later lines of the fragments win: drops the earlier ones of each option.
 merge_fragments()
 {
-	tac "$@" | awk '
+	# tac alone turns the lines of each file, and not the files.
+	cat "$@" | tac | awk '
 		match($0, /CONFIG_[A-Za-z0-9_]+/) {
 			option = substr($0, RSTART, RLENGTH)
 			if (!seen[option]++)

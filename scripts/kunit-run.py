@@ -23,14 +23,13 @@ import tempfile
 import initrd
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT = 300
-FINISHED = "kunit-run: finished"
+sys.path.insert(0, str(TOP / "tests"))
 
-# Lockdep, sleeping in atomic context and kmemleak only print.
-TROUBLE = re.compile(
-    r"BUG:|WARNING:|INFO: possible|unreferenced object|UBSAN:|\bOops\b|Kernel panic"
-    r"|kunit-run: cannot load"
-)
+from lab.kernellog import TROUBLE  # noqa: E402  (found by the line above)
+
+TIMEOUT = 900
+FINISHED = "kunit-run: finished"
+UNLOADABLE = "kunit-run: cannot"
 
 INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -162,7 +161,9 @@ def main():
         passed += good
         failed += not good and not skipped
 
-    problems = [f"kernel log: {line}" for line in log.splitlines() if TROUBLE.search(line)]
+    # Lockdep, sleeping in atomic context and kmemleak only print.
+    problems = [f"kernel log: {line}" for line in log.splitlines()
+                if TROUBLE.search(line) or UNLOADABLE in line]
     if passed + failed == 0:
         problems.append("no test ran")
     if FINISHED not in log:

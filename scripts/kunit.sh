@@ -15,7 +15,6 @@ modules=$("$top/scripts/build-modules.sh" "$variant")
 step "KUnit ($variant)"
 shopt -s nullglob
 tests=("$modules"/kunit/*.ko)
-# Only the plain one is part of "make check".
 suite=kunit
 [ "$variant" = plain ] || suite=kunit-$variant
 run_counted "$suite" env KUNIT_LOG="$build/$suite-console.log" \
