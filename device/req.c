@@ -321,6 +321,8 @@ static void req_rx_rnr(struct qp *qp, uint8_t code)
 	}
 	if (qp->attr.rnr_retry != 7)
 		req->rnr_left--;
+	/* It has come all the way: retries are for a path that is silent. */
+	req->retry_left = qp->attr.retry_cnt;
 	req_rewind(qp);
 	req->rnr_wait = true;
 	loop_timer_set(qp->nic->loop, &req->timer,

@@ -357,6 +357,37 @@ static void test_responses_cut(void **state)
 	cut_for_good(state, 2);
 }
 
+/*
+ * The peer is not ready for long, and now and then says so in vain: as long as it
+ * is heard at all between, that uses up no retries.
+ */
+static void test_not_ready_and_loss(void **state)
+{
+	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 100);
+	uint64_t heard = 0;
+	uint32_t i;
+
+	eg_fill(p.a.guest, 0, 100, 1);
+	eg_post_send(&p.a, &wr);
+	for (i = 0; i < 20; i++) {
+		eg_wire.cut = 0;
+		eg_wire_for(p.engine, TIMEOUT_NS);
+		assert_true(counted(&p.a, VIRTIO_RDMA_CNT_RCVD_RNR) > heard);
+		eg_wire.cut = 2;
+		eg_wire_for(p.engine, 6 * TIMEOUT_NS);
+		heard = counted(&p.a, VIRTIO_RDMA_CNT_RCVD_RNR);
+	}
+	assert_in_range(counted(&p.a, VIRTIO_RDMA_CNT_TIMEOUT), 80, 140);
+	eg_expect_none(&p.a);
+	eg_recv(&p.b, 2, IN, 100);
+	eg_wire.cut = 0;
+	eg_wire_run(p.engine, SECOND);
+	eg_expect(&p.a, 1, OK);
+	eg_expect(&p.b, 2, OK);
+	eg_check(p.b.guest, IN, 100, 1, 0);
+}
+
 /* A READ goes on where its answer broke off. */
 static void test_read_goes_on(void **state)
 {
@@ -478,6 +509,7 @@ int main(void)
 		T(test_both_ways),
 		T(test_requests_cut),
 		T(test_responses_cut),
+		T(test_not_ready_and_loss),
 		T(test_read_goes_on),
 		T(test_local_error_in_order),
 		T(test_uc_loss),
