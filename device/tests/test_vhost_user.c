@@ -256,7 +256,9 @@ static void test_messages_in_one(void **state)
 			.flags = VU_FLAGS_VERSION,
 		};
 	qemu_send_raw(hdr, sizeof(hdr), NULL, 0);
-	run();
+	/* A run that is interrupted sees one event, which is good for 32. */
+	for (i = 0; i < 4; i++)
+		run();
 	for (i = 0; i < 100; i++)
 		assert_int_equal(qemu_reply(VU_GET_FEATURES, &features, 8), 8);
 	assert_int_equal(qemu_reply(VU_GET_FEATURES, &features, 8), -1);
