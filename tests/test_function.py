@@ -124,7 +124,8 @@ def test_unplug_under_programs():
     guest.configure_network()
     runs = [PingPong(guest, guest, iterations=100000000, events=events, port=port)
             for events, port in ((True, PORT), (False, PORT + 1))]
-    time.sleep(2)
+    for run in runs:
+        run.wait_connected()
     ends = [end for run in runs for end in (run.client, run.server)]
     assert all(end.poll() is None for end in ends), [end.stderr for end in ends]
 

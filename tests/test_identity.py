@@ -136,8 +136,7 @@ def test_resources_tell_the_truth(rdma_pair):
     match = run.client.wait_output(r"remote address: .*QPN 0x(\w+)")
     pid, remote = run.client.pid, int(match[1], 16)
     local = int(re.search(r"local address: .*QPN 0x(\w+)", run.client.stdout)[1], 16)
-    guest.run("for i in $(seq 100); do rdma resource show qp type RC state RTS |"
-              " grep -q pingpong && exit; sleep 0.1; done; exit 1")
+    run.wait_connected()
     shown = guest.run(f"rdma resource show qp pid {pid}").stdout
     assert f" lqpn {local} rqpn {remote} type RC state RTS " in shown, shown
     cq, = shown_resources(guest, "cq", pid)

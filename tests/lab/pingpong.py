@@ -46,6 +46,7 @@ class PingPong:
                     *map(str, arguments)]
 
         self.iterations = iterations
+        self._client_guest = client
         self.server = server.popen(command(server, 0))
         # The client does not try twice.
         server.run(f"for i in $(seq 200); do ss -ltn | grep -q :{port} && exit; sleep 0.05;"
@@ -60,6 +61,11 @@ class PingPong:
             match = _RESULT.search(result.stdout)
             assert match and int(match[1]) == self.iterations, str(result)
         return float(_RESULT.search(results[0].stdout)[2])
+
+    def wait_connected(self):
+        """Until the client, which is second, has its QP in RTS; it must run without an end."""
+        qp = f"rdma resource show qp | grep -w 'pid {self.client.pid}' | grep -q 'state RTS'"
+        self._client_guest.run(f"for i in $(seq 300); do {qp} && exit; sleep 0.1; done; exit 1")
 
     def kill(self):
         """Ends both with SIGKILL."""
