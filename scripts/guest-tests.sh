@@ -17,9 +17,7 @@ if [ "${1-}" = --debug ]; then
 	set -- -m debug_kernel "${@:-tests}"
 fi
 
-# Over a wire that loses packets a QP stalls now and then (README): not everywhere
-# yet, only where it is asked for.
-[ $# -gt 0 ] || set -- tests --ignore tests/test_lossy.py
+[ $# -gt 0 ] || set -- tests
 
 # Some tests want a daemon that reports the least misstep of its own.
 make -s --no-print-directory -C "$top/device" O="$build/device" \

@@ -9,6 +9,7 @@ With LAB_LONG=1 in the environment ("make interop") it is a million messages for
 each wire.
 """
 
+import contextlib
 import os
 
 import pytest
@@ -52,11 +53,19 @@ class Ends:
         for guest in self.guests:
             guest.wait_ready().load_modules()
 
+    @contextlib.contextmanager
     def wire(self, arguments):
-        """A daemon that connects the two."""
+        """A daemon that connects the two; gone at the end, for two of them make a loop."""
         near, far = (f"connect:{daemon.uplink_socket}" for daemon in self.daemons)
-        return lab.Daemon("lossy-wire", guests=0, arguments=[
+        wire = lab.Daemon("lossy-wire", guests=0, arguments=[
             "--uplink", near, "--uplink", far, *arguments]).start()
+        try:
+            a, b = self.guests
+            # Faults may make this take a while.
+            a.run(f"for i in $(seq 50); do ping -c 1 -W 1 {b.address} && exit; done; exit 1")
+            yield wire
+        finally:
+            wire.stop()
 
     def stop(self):
         """Ends all."""
@@ -72,25 +81,17 @@ def ends():
     ends.stop()
 
 
-def connected(ends, wire):
-    """The guests see each other; faults may make that take a while."""
-    a, b = ends.guests
-    a.run(f"for i in $(seq 50); do ping -c 1 -W 1 {b.address} && exit; done; exit 1")
-    return wire
-
-
 @pytest.mark.parametrize("name", WIRES)
 def test_storm(ends, name):
     """Nothing is lost, nothing arrives twice, nothing is wrong; and the faults happened."""
-    wire = connected(ends, ends.wire(WIRES[name]))
     a, b = ends.guests
-    counters = ends.daemons[0].stats()["lossy-near.1"]
-    # Short, because what gets lost last is waited for; but eight times as long must
-    # outlast any pause of five processes on two cores.
-    storm(b, a, count=1000000 if LONG else 10000, timeout=12, within=7200 if LONG else 240)
-    after = ends.daemons[0].stats()["lossy-near.1"]
-    happened = wire.stats()[f"connect:{ends.daemons[1].uplink_socket}"]
-    wire.stop()
+    with ends.wire(WIRES[name]) as wire:
+        counters = ends.daemons[0].stats()["lossy-near.1"]
+        # Short, because what gets lost last is waited for; but eight times as long must
+        # outlast any pause of five processes on two cores.
+        storm(b, a, count=1000000 if LONG else 10000, timeout=12, within=7200 if LONG else 240)
+        after = ends.daemons[0].stats()["lossy-near.1"]
+        happened = wire.stats()[f"connect:{ends.daemons[1].uplink_socket}"]
     for option, counter in (("--loss", "fault_lost"), ("--dup", "fault_duplicated"),
                             ("--reorder", "fault_reordered"), ("--corrupt", "fault_corrupted")):
         assert (happened[counter] > 0) == (option in WIRES[name]), happened
@@ -106,24 +107,22 @@ def test_cut(ends):
     The ACK timeout is 4.096 us * 2^14; a requester may take up to four times that
     for each of its retries and the first attempt.
     """
-    wire = connected(ends, ends.wire([]))
     a, b = ends.guests
-    run = Storm(b, a, count=10**9, timeout=14, retry=7)
-    for daemon in ends.daemons:
-        wait_traffic(daemon)
-    wire.control("cut", f"connect:{ends.daemons[1].uplink_socket}", "on")
-    promised = 4.096e-3 * 2**14 * (7 + 1) * 4
-    for status, milliseconds in run.wait_failure(30):
-        assert status == RETRY_EXC_ERR
-        assert milliseconds < promised
+    with ends.wire([]) as wire:
+        run = Storm(b, a, count=10**9, timeout=14, retry=7)
+        for daemon in ends.daemons:
+            wait_traffic(daemon)
+        wire.control("cut", f"connect:{ends.daemons[1].uplink_socket}", "on")
+        promised = 4.096e-3 * 2**14 * (7 + 1) * 4
+        for status, milliseconds in run.wait_failure(30):
+            assert status == RETRY_EXC_ERR
+            assert milliseconds < promised
     for daemon in ends.daemons:
         (guest,) = (port for port in daemon.stats().values() if port["kind"] == "guest")
         assert guest["retry_exceeded_err"] > 0
     # The function goes on, over another wire.
-    wire.stop()
-    wire = connected(ends, ends.wire([]))
-    storm(b, a, count=1000)
-    wire.stop()
+    with ends.wire([]):
+        storm(b, a, count=1000)
 
 
 def wait_traffic(daemon, packets=1000):
