@@ -177,6 +177,34 @@ void eg_wire_drop(void)
 	}
 }
 
+int eg_wire_teardown(void **state)
+{
+	eg_wire_drop();
+	return eg_teardown(state);
+}
+
+static void wire_connect_end(struct eg_end *end, const struct eg_end *peer,
+			     uint8_t mtu)
+{
+	struct virtio_rdma_cmd_modify_qp req;
+	uint8_t s;
+
+	for (s = VIRTIO_IB_QPS_INIT; s <= VIRTIO_IB_QPS_RTS; s++) {
+		req = eg_modify_req(end->qpn, VIRTIO_IB_QPT_RC, s, peer->guest,
+				    peer->qpn);
+		req.path_mtu = mtu;
+		req.retry_cnt = 7;
+		req.rnr_retry = 7;
+		assert_int_equal(eg_modify(end->guest, &req), VIRTIO_NET_OK);
+	}
+}
+
+void eg_wire_connect(struct eg_end *a, struct eg_end *b, uint8_t mtu)
+{
+	wire_connect_end(a, b, mtu);
+	wire_connect_end(b, a, mtu);
+}
+
 /* Do what is to be done now; false if there is nothing. */
 static bool wire_round(struct engine *engine)
 {

@@ -66,4 +66,10 @@ bool eg_wire_deliver(void);
 /** eg_wire_drop() - lose all that is under way */
 void eg_wire_drop(void);
 
+/** eg_wire_teardown() - cmocka fixture: lose all that is under way, then eg_teardown() */
+int eg_wire_teardown(void **state);
+
+/** eg_wire_connect() - RC, as eg_connect(), with retries for a path that loses much */
+void eg_wire_connect(struct eg_end *a, struct eg_end *b, uint8_t mtu);
+
 #endif /* DEVICE_TESTS_ENGINE_WIRE_H */

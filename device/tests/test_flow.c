@@ -628,15 +628,10 @@ static void test_drain(void **state)
 	eg_expect(&s.p.a, 1, OK);
 }
 
-static int teardown(void **state)
-{
-	eg_wire_drop();
-	return eg_teardown(state);
-}
-
 int main(void)
 {
-#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, teardown)
+#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, \
+						eg_wire_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_full_rate_write),
 		T(test_full_rate_read),

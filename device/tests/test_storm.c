@@ -199,21 +199,10 @@ static bool program(struct side *side, uint32_t messages)
 	return any;
 }
 
-static void side_up(struct side *side, const struct side *peer, uint8_t mtu)
+static void side_up(struct side *side, const struct side *peer)
 {
-	struct virtio_rdma_cmd_modify_qp req;
-	uint8_t s;
 	uint32_t i;
 
-	for (s = VIRTIO_IB_QPS_INIT; s <= VIRTIO_IB_QPS_RTS; s++) {
-		req = eg_modify_req(side->end.qpn, VIRTIO_IB_QPT_RC, s,
-				    peer->end.guest, peer->end.qpn);
-		req.path_mtu = mtu;
-		req.retry_cnt = 7;
-		req.rnr_retry = 7;
-		assert_int_equal(eg_modify(side->end.guest, &req),
-				 VIRTIO_NET_OK);
-	}
 	side->peer = &peer->end;
 	eg_fill(side->end.guest, 0, NOISE + MAX_SIZE, 1);
 	for (i = 0; i < WINDOW; i++)
@@ -238,7 +227,8 @@ static void storm(void **state, const struct storm *storm)
 	for (i = 0; i < 2; i++)
 		side[i].end = eg_open(&engine->guest[i], VIRTIO_IB_QPT_RC);
 	for (i = 0; i < 2; i++)
-		side_up(&side[i], &side[!i], storm->mtu);
+		side_up(&side[i], &side[!i]);
+	eg_wire_connect(&side[0].end, &side[1].end, storm->mtu);
 	eg_wire_use(engine);
 	eg_wire = storm->fate;
 	while (side[0].done < storm->messages ||
@@ -286,15 +276,10 @@ STORM(test_short_queue, NEAR, .seed = 8, .queue = 65536)
 /* Answers come when the ACK timeout is nearly over. */
 STORM(test_long_path, .latency = 1900000, .seed = 9, .lose = 1)
 
-static int teardown(void **state)
-{
-	eg_wire_drop();
-	return eg_teardown(state);
-}
-
 int main(void)
 {
-#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, teardown)
+#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, \
+						eg_wire_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_clean),
 		T(test_loss_1),

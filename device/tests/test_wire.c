@@ -20,21 +20,6 @@
 #define TIMEOUT_NS	(4096ull << 10)
 #define SECOND		1000000000ull
 
-/* Patient QPs: loss of one packet in twenty must not end them. */
-static void connect_patiently(struct eg_end *a, struct eg_end *b, uint8_t mtu)
-{
-	struct virtio_rdma_cmd_modify_qp req;
-	uint8_t s;
-
-	for (s = VIRTIO_IB_QPS_INIT; s <= VIRTIO_IB_QPS_RTS; s++) {
-		req = eg_modify_req(a->qpn, RC, s, b->guest, b->qpn);
-		req.path_mtu = mtu;
-		req.retry_cnt = 7;
-		req.rnr_retry = 7;
-		assert_int_equal(eg_modify(a->guest, &req), VIRTIO_NET_OK);
-	}
-}
-
 static struct eg_pair pair_up(void **state, uint8_t mtu)
 {
 	struct engine *engine = *state;
@@ -44,8 +29,7 @@ static struct eg_pair pair_up(void **state, uint8_t mtu)
 		.b = eg_open(&engine->guest[1], RC),
 	};
 
-	connect_patiently(&p.a, &p.b, mtu);
-	connect_patiently(&p.b, &p.a, mtu);
+	eg_wire_connect(&p.a, &p.b, mtu);
 	eg_wire_use(engine);
 	return p;
 }
@@ -481,15 +465,10 @@ static void test_uc_loss(void **state)
 	assert_in_range(whole, 750, 950);
 }
 
-static int teardown(void **state)
-{
-	eg_wire_drop();
-	return eg_teardown(state);
-}
-
 int main(void)
 {
-#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, teardown)
+#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, \
+						eg_wire_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_no_fault),
 		T(test_mtu_256),
