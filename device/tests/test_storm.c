@@ -32,14 +32,26 @@
 /* Without progress for so long something hangs. */
 #define HANG_NS		5000000000ull
 
+/**
+ * struct side - an end, and the program that uses it
+ * @end:	end
+ * @peer:	the other one
+ * @number:	0 or 1
+ * @sent:	messages posted
+ * @done:	of these, completed
+ * @with_recv:	of @sent, those that take a receive request
+ * @heard:	message of the peer that is received next, or one before it
+ * @heard_recv:	messages received
+ * @pause:	until when the program does not look
+ */
 struct side {
 	struct eg_end end;
 	const struct eg_end *peer;
 	uint32_t number;
 	uint32_t sent;
 	uint32_t done;
-	uint32_t with_recv;	/* messages sent that take a receive request */
-	uint32_t heard;		/* message of the peer that is received next */
+	uint32_t with_recv;
+	uint32_t heard;
 	uint32_t heard_recv;
 	uint64_t pause;
 };
@@ -180,7 +192,7 @@ static void received(struct side *side, const struct eg_wc *wc)
 	eg_recv(&side->end, wc->wr_id, RECV + wc->wr_id * MAX_SIZE, MAX_SIZE);
 }
 
-/* What a program does between two pauses; true if anything happened. */
+/* What a program does between two pauses; true if anything was completed. */
 static bool program(struct side *side, uint32_t messages)
 {
 	bool any = false;
