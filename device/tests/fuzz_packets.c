@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define RECV_SIZE	2048
 #define CANARY		0xa5
 #define POLLS		8
+#define AIM_LEN_MAX	8192
 
 static const uint8_t types[] = {
 	VIRTIO_IB_QPT_GSI, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPT_RC,
@@ -168,9 +169,15 @@ static void aim_qp(struct roce_rx *rx)
 	eg_gid(&target.engine->guest[1], rx->sgid);
 }
 
-/* Also a little beside it, where it begins and where it ends. */
+/*
+ * Also a little beside it, where it begins and where it ends.  A READ that may be
+ * answered is a short one: to build packets for all of the region, over and over,
+ * would be most of what the fuzzer does.
+ */
 static void aim_memory(struct pkt *pkt)
 {
+	if (pkt->dmalen <= EG_MR_SIZE)
+		pkt->dmalen %= AIM_LEN_MAX;
 	pkt->rkey = target.end[0].lkey;
 	pkt->inv_rkey = target.end[0].lkey;
 	pkt->va = EG_VA - 16 + pkt->va % (EG_MR_SIZE + 32);
@@ -240,7 +247,7 @@ static void receive(uint8_t how, const uint8_t *data, size_t len)
 		assert_true(roce_peek(&peek, out, len));
 		target.stale[peek.dest_qpn] = true;
 	}
-	/* A READ of all the memory would go on for long. */
+	/* READs that are not aimed may go on for long. */
 	for (i = 0; i < POLLS && nic_poll(nic); i++)
 		target_drain();
 	if (how & LET_TIME_PASS) {
