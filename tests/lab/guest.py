@@ -74,10 +74,18 @@ class Command:
         self.guest = guest
         self.ident = ident
         self.command = command
-        self.pid = None
+        self._pid = None
         self.rc = None
         self.output = {"out": "", "err": ""}
+        self._started = threading.Event()
         self.done = threading.Event()
+
+    @property
+    def pid(self):
+        """Its process in the guest; waits until there is one."""
+        if not self._started.wait(20 * PATIENCE):
+            raise GuestError(f"{self.guest.name}: {self.command!r} did not start")
+        return self._pid
 
     @property
     def stdout(self):
@@ -93,7 +101,9 @@ class Command:
         """Called by the guest's reader."""
         for key in self.output:
             self.output[key] += message.get(key, "")
-        self.pid = message.get("pid", self.pid)
+        if "pid" in message:
+            self._pid = message["pid"]
+            self._started.set()
         if "exit" in message:
             self.rc = message["exit"]
             self.done.set()
