@@ -23,7 +23,7 @@ help:
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 lint unit fuzz-short kunit fresh-build-test'
-	@echo '                 guest-tests conformance kunit-debug'
+	@echo '                 guest-tests conformance check-debug'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
@@ -49,7 +49,7 @@ lint:
 unit:
 	@scripts/unit.sh
 
-# Ten million inputs take hours; "make check" has two minutes of it.
+# Ten million inputs take half an hour; "make check" has two minutes of it.
 fuzz:
 	@scripts/fuzz.sh -runs=10000000
 

@@ -17,7 +17,7 @@ else
 	record build 0 1 || true
 fi
 for target in lint unit fuzz-short kunit fresh-build-test guest-tests conformance \
-	kunit-debug; do
+	check-debug; do
 	make -C "$top" "$target" || true
 done
 
@@ -25,7 +25,7 @@ step_end
 passed=0
 failed=0
 for suite in build lint unit fuzz kunit fresh-build guest-tests conformance \
-	kunit-debug; do
+	kunit-debug guest-debug; do
 	if read -r good bad < "$build/results/$suite"; then
 		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"
 	else

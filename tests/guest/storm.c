@@ -99,6 +99,7 @@ static struct {
 	uint64_t count;
 	uint64_t seed;
 	uint32_t window;
+	uint32_t min_size;
 	uint32_t max_size;
 } opt = {
 	.port = "18600",
@@ -185,6 +186,8 @@ static uint32_t script_size(struct script *script)
 	default:
 		size = (r >> 8) % (opt.max_size + 1);
 	}
+	if (size < opt.min_size)
+		return opt.min_size;
 	return size < opt.max_size ? size : opt.max_size;
 }
 
@@ -611,13 +614,16 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:m:n:p:r:s:S:t:w:")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:l:m:n:p:r:s:S:t:w:")) != -1) {
 		switch (c) {
 		case 'd':
 			opt.device = optarg;
 			break;
 		case 'g':
 			opt.gid_index = atoi(optarg);
+			break;
+		case 'l':
+			opt.min_size = atoi(optarg);
 			break;
 		case 'm':
 			opt.mtu = atoi(optarg);

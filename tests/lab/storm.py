@@ -27,11 +27,11 @@ class Storm:
     """
 
     def __init__(self, server, client, *, count=10000, devices=(None, None), gids=(None, None),
-                 mtu=1024, timeout=14, retry=7, window=32, max_size=65536, seed=1, port=PORT,
-                 address=None):
+                 mtu=1024, timeout=14, retry=7, window=32, min_size=0, max_size=65536, seed=1,
+                 port=PORT, address=None):
         self.count = count
         options = {"-n": count, "-m": mtu, "-t": timeout, "-r": retry, "-w": window,
-                   "-s": max_size, "-S": seed, "-p": port}
+                   "-l": min_size, "-s": max_size, "-S": seed, "-p": port}
         self.ends = []
         for guest, device, gid, host in zip(
                 (server, client), devices, gids, ([], [address or server.address])):
