@@ -117,7 +117,7 @@ def test_storm(lan, mtu, ends, addresses):
     and ends the connection.  It may also be silent for half a second where three
     processes share two cores, which 8 times 268 ms outlast.
     """
-    storm(*ends, count=100000 if LONG else 1000, mtu=mtu, min_size=1, timeout=16,
+    storm(*ends, count=20000 if LONG else 1000, mtu=mtu, min_size=1, timeout=16,
           devices=devices(lan, ends),
           gids=[gid_index(guest, lan.device[guest], address)
                 for guest, address in zip(ends, addresses)],

@@ -246,9 +246,6 @@ class Guest:
         if not self._ready.wait(timeout * PATIENCE) or not self.alive():
             log = (self.directory / "qemu.log").read_text()
             raise GuestError(f"{self.name} did not boot\n{log}{self.console_tail()}")
-        if paths.DEBUG:
-            # Else it tells the first of its findings only.
-            self.run("echo 1 > /sys/kernel/debug/dma-api/all_errors")
         return self
 
     def alive(self):
