@@ -300,7 +300,7 @@ static u16 vroce_cq_slot(const struct vroce_queue *q, u16 pos)
 	return __virtio32_to_cpu(true, READ_ONCE(*id)) & (q->depth - 1);
 }
 
-/* The QP of a completion; NULL if there is none any more. */
+/* Take a completion and give its slot back; false if its QP is no more. */
 static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_queue *q,
 			  struct ib_wc *wc)
 {
