@@ -73,11 +73,16 @@ vnr_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* Feature bits that the device offers, asked anew. */
+/* Feature bits that the device offers, the first 64, asked anew. */
 static inline u64 vnr_offered_features(struct virtio_device *vdev)
 {
 #ifdef VNR_HAVE_VIRTIO_GET_FEATURES
-	return virtio_get_features(vdev);
+	struct {
+		VIRTIO_DECLARE_FEATURES(bits);
+	} offered;
+
+	virtio_get_features(vdev, offered.bits_array);
+	return offered.bits;
 #else
 	return vdev->config->get_features(vdev);
 #endif

@@ -7,6 +7,7 @@
 #define _VIRTIO_ROCE_COMPAT_H
 
 #include <linux/mm.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -37,6 +38,44 @@ vroce_create_cq_udata(struct uverbs_attr_bundle *attrs)
 static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 {
 	return udata;
+}
+#endif
+
+/* ib_device_ops.resize_cq: what it is called, and of what type the number is. */
+#ifdef VNR_HAVE_RESIZE_USER_CQ
+#define VROCE_RESIZE_CQ		resize_user_cq
+#define VROCE_RESIZE_CQ_ARG	unsigned int
+#else
+#define VROCE_RESIZE_CQ		resize_cq
+#define VROCE_RESIZE_CQ_ARG	int
+#endif
+
+/* ib_device_ops.reg_user_mr: the device knows nothing of hints where DMA shall go. */
+#ifdef VNR_HAVE_DMAH
+struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				u64 virt_addr, int access,
+				struct ib_udata *udata);
+
+static inline struct ib_mr *
+vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
+		       int access, struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return vroce_reg_user_mr(ibpd, start, length, virt_addr, access, udata);
+}
+
+#define VROCE_REG_USER_MR	vroce_reg_user_mr_dmah
+#else
+#define VROCE_REG_USER_MR	vroce_reg_user_mr
+#endif
+
+#ifndef VNR_HAVE_UMEM_GET_VA
+static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
+					     unsigned long addr, size_t size,
+					     int access)
+{
+	return ib_umem_get(device, addr, size, access);
 }
 #endif
 

@@ -188,7 +188,8 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  *
  * Return: 0 or -errno.
  */
-int vroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
+		    struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	int err;

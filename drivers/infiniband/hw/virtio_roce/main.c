@@ -60,9 +60,9 @@ static const struct ib_device_ops vroce_ops = {
 	.query_pkey = vroce_query_pkey,
 	.query_port = vroce_query_port,
 	.query_qp = vroce_query_qp,
-	.reg_user_mr = vroce_reg_user_mr,
+	.reg_user_mr = VROCE_REG_USER_MR,
 	.req_notify_cq = vroce_req_notify_cq,
-	.resize_cq = vroce_resize_cq,
+	.VROCE_RESIZE_CQ = vroce_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vroce_cq, ibcq),

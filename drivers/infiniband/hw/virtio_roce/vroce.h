@@ -297,7 +297,8 @@ struct vroce_cq {
 int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    VROCE_CREATE_CQ_ARG *arg);
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int vroce_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
+		    struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /* ----- qp.c: queue pairs ----- */
