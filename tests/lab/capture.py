@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Captures of the wire: read by tshark, and by us for the ICRC, which it does not check."""
 
+import itertools
 import struct
 import subprocess
 import zlib
@@ -13,26 +14,31 @@ _ETHERTYPE_IPV6 = 0x86dd
 _IPPROTO_UDP = 17
 
 
-def tshark(path, *fields, count, display=""):
+def tshark(path, *fields, display, count=None):
     """The values of fields, a list for each packet that the display filter passes.
 
-    count bounds the frames that it reads.
+    count bounds the frames that it reads.  Packets come one by one, for a capture may
+    have millions.
     """
-    command = ["tshark", "-n", "-r", path, "-c", str(count), "-T", "fields", "-Y", display]
+    command = ["tshark", "-n", "-r", path, "-T", "fields", "-Y", display]
+    if count:
+        command += ["-c", str(count)]
     for field in fields:
         command += ["-e", field]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return [line.split("\t") for line in done.stdout.splitlines()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            yield line.rstrip("\n").split("\t")
+    assert process.returncode == 0, f"{command}: {process.returncode}"
 
 
-def frames(path, count):
+def frames(path, count=None):
     """The frames of a capture file of the daemon's, count of them at most."""
     with open(path, "rb") as file:
         header = file.read(24)
         assert header[:4] == struct.pack("<I", 0xa1b23c4d), "not a capture of the daemon's"
-        for _ in range(count):
+        for number in itertools.count():
             record = file.read(16)
-            if len(record) < 16:
+            if len(record) < 16 or number == count:
                 break
             yield file.read(struct.unpack_from("<I", record, 8)[0])
 
