@@ -89,7 +89,8 @@ def test_storm(ends, name):
         counters = ends.daemons[0].stats()["lossy-near.1"]
         # Short, because what gets lost last is waited for; but eight times as long must
         # outlast any pause of five processes on two cores.
-        storm(b, a, count=1000000 if LONG else 10000, timeout=12, within=7200 if LONG else 240)
+        storm(b, a, count=1000000 if LONG else 10000, timeout=13 if LONG else 14,
+              within=7200 if LONG else 240)
         after = ends.daemons[0].stats()["lossy-near.1"]
         happened = wire.stats()[f"connect:{ends.daemons[1].uplink_socket}"]
     for option, counter in (("--loss", "fault_lost"), ("--dup", "fault_duplicated"),
