@@ -17,29 +17,62 @@ else
 	record build 0 1 || true
 fi
 
-# Unless the cache has them, the two kernels of the last suites are a quarter of
-# an hour's work: done beside the other suites, which wait a third of their time,
-# with what these leave of the processors.  A session of its own can be ended as
-# a whole, and where sessions share the processors evenly it can say that it wants
-# little.
-setsid sh -c '
+# aside LOG COMMAND...: beside the rest.  In a session of its own, so that it can be
+# ended as a whole.
+aside=()
+aside()
+{
+	local log=$1
+
+	shift
+	setsid "$@" > "$log" 2>&1 &
+	aside+=($!)
+}
+
+end_aside()
+{
+	local session
+
+	for session in "${aside[@]}"; do
+		kill -- "-$session" 2> /dev/null || true
+	done
+}
+trap 'end_aside; at_exit' EXIT
+
+suites()
+{
+	local target
+
+	for target; do
+		make -C "$top" "$target" || true
+	done
+}
+
+# Unless the cache has it, what the last suites need is more than a quarter of an
+# hour's work: done beside the first ones, which wait a third of their time, with
+# what these leave of the processors.  Where sessions share the processors evenly
+# this one says that it wants little.
+aside "$build/kernels.log" sh -c '
 	echo 19 > /proc/self/autogroup
 	chrt --idle --pid 0 $$
-	"$1" debug
-	"$1" plain' sh "$top/scripts/kunit-kernel.sh" > "$build/kernels.log" 2>&1 &
-kernels=$!
-trap 'kill -- "-$kernels" 2> /dev/null || true; at_exit' EXIT
+	"$1/kunit-kernel.sh" debug
+	"$1/trees.sh" fresh
+	"$1/kunit-kernel.sh" plain' sh "$top/scripts"
 
-for target in unit fuzz-short fresh-build-test guest-tests conformance lint kunit \
-	check-debug; do
-	make -C "$top" "$target" || true
-done
+suites unit guest-tests conformance check-debug fresh-build-test
+# Neither of these two minds the other.
+aside "$build/fuzz-short.log" make -C "$top" fuzz-short
+fuzz=$!
+suites lint
+wait "$fuzz" || true
+cat "$build/fuzz-short.log"
+suites kunit
 
 step_end
 passed=0
 failed=0
-for suite in build unit fuzz fresh-build guest-tests conformance lint kunit \
-	kunit-debug guest-debug; do
+for suite in build unit guest-tests conformance kunit-debug guest-debug fresh-build \
+	lint fuzz kunit; do
 	if read -r good bad < "$build/results/$suite"; then
 		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"
 	else

@@ -9,7 +9,7 @@ import lab
 from lab import paths
 from lab.iperf import iperf
 
-ROUNDS = 5
+ROUNDS = 3
 
 
 @pytest.fixture(name="stock_pair")
