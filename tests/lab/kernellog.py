@@ -58,3 +58,10 @@ class Known:
     def matches(self, report):
         """All pieces are in it."""
         return all(piece in report for piece in self.pieces)
+
+
+# Regions of one process, or of several, may share a page, and ib_core's ib_umem_get()
+# maps it for each of them, for any device: DMA_API_DEBUG does not like that, and
+# coherent memory does not mind.
+SHARED_PAGES = (Known("DMA-API:", "overlapping mappings", "ib_umem_get"),
+                Known("DMA-API: Mapped at:", "ib_umem_get"))
