@@ -57,10 +57,6 @@ def map_device(offset, length, protection):
     address = _libc.mmap(None, length, protection, mmap.MAP_SHARED, device_file(), offset)
     return None if address == MAP_FAILED else address
 
-# The largest ring has 1024 descriptors of 16 bytes; slots need no more than this.
-PROBE_PAGES = 512
-PROBE_OFFSETS = 4096
-
 
 def mappings(path="/dev/infiniband/uverbs"):
     """(start, end, writable, readable, file offset) of what is mapped of the device."""
@@ -87,7 +83,7 @@ class Objects:
                      max_inline_data=64)
         self.qps = [QP(self.pd, QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=cq, rcq=cq, cap=caps))
                     for cq in self.cqs]
-        gid = self.context.query_gid(1, 1)
+        gid = self.context.query_gid(1, 0)
         for qp, other in zip(self.qps, reversed(self.qps)):
             attr = QPAttr(port_num=1)
             attr.dest_qp_num = other.qp_num
@@ -96,7 +92,7 @@ class Objects:
             attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 7, 7
             attr.min_rnr_timer = 12
             attr.qp_access_flags = enums.IBV_ACCESS_LOCAL_WRITE
-            attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=GlobalRoute(dgid=gid, sgid_index=1))
+            attr.ah_attr = AHAttr(port_num=1, is_global=1, gr=GlobalRoute(dgid=gid, sgid_index=0))
             qp.to_rts(attr)
 
     def post(self):
@@ -158,15 +154,15 @@ def looks_like_descriptors(data):
     return False
 
 
-def probe(objects):
-    """Maps whatever can be mapped."""
+def probe(objects, most_pages, most_offsets):
+    """Maps whatever can be mapped of so many pages, at so many offsets."""
     objects.post()
     known = {offset: end - start for start, end, _, _, offset in mappings()}
     writable = {offset for _, _, write, _, offset in mappings() if write}
     extra, leaks, wrong, mapped = [], [], [], 0
-    for number in range(PROBE_OFFSETS):
-        offset = number * PAGE
-        lengths = range(1, PROBE_PAGES + 1) if offset in known or number < 64 else (1, 2, 3, 4, 8)
+    for offset in sorted({number * PAGE for number in range(most_offsets)}.union(known)):
+        lengths = range(1, most_pages + 1) if offset in known or offset < 64 * PAGE \
+            else (1, 2, 3, 4, 8)
         for pages in lengths:
             for protection in (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE,
                                mmap.PROT_WRITE):
@@ -229,9 +225,10 @@ def fill(objects):
 
 def main():
     """Does what the command line says."""
-    mode, device = sys.argv[1:]
+    mode, device, *numbers = sys.argv[1:]
     objects = Objects(device)
-    {"garbage": garbage, "probe": probe, "keep": keep, "fill": fill}[mode](objects)
+    {"garbage": garbage, "probe": probe, "keep": keep, "fill": fill}[mode](
+        objects, *map(int, numbers))
     time.sleep(0.1)
     # Not by way of the library, whose rings are garbage now.
     os._exit(0)

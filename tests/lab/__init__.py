@@ -9,7 +9,7 @@ from .daemon import Daemon
 from .devices import Limits, root_port, roce_device, stream_device
 from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
 from .living import assert_healthy, kill_commands, stop_all
-from .pair import Pair
+from .pair import MANY, Pair
 
 __all__ = [
     "CommandTimeout",
@@ -17,6 +17,7 @@ __all__ = [
     "Guest",
     "GuestError",
     "Limits",
+    "MANY",
     "Pair",
     "Result",
     "StockGuest",

@@ -7,6 +7,9 @@ from .daemon import Daemon
 from .devices import Limits, roce_device
 from .guest import Guest
 
+# For 50 connections and more at a time.
+MANY = Limits(qps=128, cqs=192)
+
 
 class Pair:
     """Guests a and b, and their daemon.  The modules are not loaded."""
