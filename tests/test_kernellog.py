@@ -60,3 +60,19 @@ def test_known_report_is_matched_narrowly():
     known = kernellog.Known("&mm->mmap_lock", "&file->lock")
     assert known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &file->lock")
     assert not known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &other->lock")
+
+
+@pytest.mark.parametrize("function,known", [("ib_umem_get", True), ("nvme_rdma_alloc_qe", True),
+                                            ("vnr_dma_is_physical", False)])
+def test_overlaps_are_known_by_who_maps(function, known):
+    """Those of our own driver are not."""
+    log = [f"[   20.000001] {text}" for text in (
+        "DMA-API: virtio_net_roce 0000:00:03.0: cacheline tracking EEXIST, overlapping"
+        " mappings aren't supported",
+        "WARNING: CPU: 0 PID: 22 at kernel/dma/debug.c:601 add_dma_entry+0x3c3/0x500",
+        "Call Trace:", " <TASK>", f" {function}+0x18c/0x480", " </TASK>", "---[ end trace ]---",
+        "DMA-API: Mapped at:", " debug_dma_map_page+0x7c/0x480", f" {function}+0x18c/0x480")]
+    found = kernellog.reports(log)
+    assert len(found) == 2
+    for report in found:
+        assert any(each.matches(report) for each in kernellog.OVERLAPS) == known

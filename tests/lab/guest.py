@@ -175,7 +175,7 @@ class Guest:
         self._commands = {}
         self._lock = threading.Lock()
         self._kernel_lines_seen = 0
-        self._known_reports = list(kernellog.SHARED_PAGES)
+        self._known_reports = list(kernellog.OVERLAPS)
         self._last_look = None
 
     # Start and end

@@ -60,8 +60,10 @@ class Known:
         return all(piece in report for piece in self.pieces)
 
 
-# Regions of one process, or of several, may share a page, and ib_core's ib_umem_get()
-# maps it for each of them, for any device: DMA_API_DEBUG does not like that, and
-# coherent memory does not mind.
-SHARED_PAGES = (Known("DMA-API:", "overlapping mappings", "ib_umem_get"),
-                Known("DMA-API: Mapped at:", "ib_umem_get"))
+# Mappings that share a cache line, of whoever's device: DMA_API_DEBUG does not like that,
+# and coherent memory does not mind.  Regions of one process, or of several, may share a
+# page, and ib_core maps it for each of them; nvme_rdma maps its completions one by one,
+# and they have 16 bytes.
+OVERLAPS = tuple(known for mapped_by in ("ib_umem_get", "nvme_rdma_alloc_qe")
+                 for known in (Known("DMA-API:", "overlapping mappings", mapped_by),
+                               Known("DMA-API: Mapped at:", mapped_by)))
