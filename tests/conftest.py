@@ -63,6 +63,7 @@ class _PairHolder:
                 except AssertionError:
                     pass  # the test that broke it has said so
         if not self.pair:
+            # On the debug kernel it is that of test_kernel_consumers.py, too.
             self.pair = lab.Pair(limits=lab.MANY if paths.DEBUG else lab.Limits())
             if paths.DEBUG:
                 self.pair.daemon.binary = paths.SANITIZED_DAEMON

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A program that misuses the memory that the device let it map.
 
-hostile.py MODE DEVICE
+hostile.py MODE DEVICE [PAGES OFFSETS]
 
 Makes two connected RC QPs and their CQs through the ordinary library, finds what
 it has mapped of the device, and then
   garbage   fills all of it that is writable, available rings and slots, with
             garbage, rings every doorbell, and tells when its QP has failed
-  probe     tries every offset of the device file, and tells which can be mapped,
-            and whether a descriptor table is in any of them
+  probe     tries OFFSETS offsets of the device file with up to PAGES pages, and tells
+            which can be mapped, and whether a descriptor table is in any of them
   keep      maps all of it a second time, destroys QPs and CQs, and goes on to write
             garbage into what it kept, until SIGTERM
   fill      makes QPs until there are no more, and tells how many there were
@@ -155,11 +155,14 @@ def looks_like_descriptors(data):
 
 
 def probe(objects, most_pages, most_offsets):
-    """Maps whatever can be mapped of so many pages, at so many offsets."""
+    """Maps whatever can be mapped of so many pages, at so many offsets.
+
+    And all that is known to be mapped, which shows that mapping works.
+    """
     objects.post()
     known = {offset: end - start for start, end, _, _, offset in mappings()}
     writable = {offset for _, _, write, _, offset in mappings() if write}
-    extra, leaks, wrong, mapped = [], [], [], 0
+    extra, leaks, wrong, mapped = [], [], [], set()
     for offset in sorted({number * PAGE for number in range(most_offsets)}.union(known)):
         lengths = range(1, most_pages + 1) if offset in known or offset < 64 * PAGE \
             else (1, 2, 3, 4, 8)
@@ -169,7 +172,7 @@ def probe(objects, most_pages, most_offsets):
                 address = map_device(offset, pages * PAGE, protection)
                 if address is None:
                     continue
-                mapped += 1
+                mapped.add(offset)
                 if known.get(offset) != pages * PAGE:
                     extra.append((offset, pages))
                 if protection & mmap.PROT_WRITE and offset not in writable:
@@ -183,7 +186,7 @@ def probe(objects, most_pages, most_offsets):
                         looks_like_descriptors(ctypes.string_at(address, pages * PAGE)):
                     leaks.append(offset)
                 _libc.munmap(address, pages * PAGE)
-    print(f"mapped {mapped} known {len(known)} extra {extra} writable {wrong} "
+    print(f"mapped {len(mapped)} known {len(known)} extra {extra} writable {wrong} "
           f"descriptors {leaks}", flush=True)
 
 

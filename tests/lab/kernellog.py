@@ -21,24 +21,33 @@ _STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\] ?")
 
 
 def _end(lines, start):
-    """Where the report that starts in that line ends: after its last stack trace.
+    """Where the report that starts in that line ends: after its stack trace.
 
-    A report of lockdep goes on in several parts, with empty lines between them.
+    What follows it is another one, which must not be taken for a part of one that is known.
     """
-    traces = [number for number in range(start, min(start + 400, len(lines)))
-              if "</TASK>" in lines[number] or "</IRQ>" in lines[number]]
-    return traces[0] + 1 if traces else min(start + _AFTER, len(lines))
+    if "DMA-API: Mapped at:" in lines[start]:
+        # The only trace without a mark at its end.
+        number = start + 1
+        while number < len(lines) and plain(lines[number]).startswith(" "):
+            number += 1
+        return number
+    for number in range(start + 1, min(start + 400, len(lines))):
+        if "[ cut here ]" in lines[number]:
+            return number
+        if "</TASK>" in lines[number] or "</IRQ>" in lines[number]:
+            return number + 1
+    return min(start + _AFTER, len(lines))
 
 
 def reports(lines):
     """The reports in the lines of a log, each as one text."""
     found = []
-    number = 0
+    last = number = 0
     while number < len(lines):
         if TROUBLE.search(lines[number]):
             end = _end(lines, number)
-            found.append("\n".join(lines[max(0, number - _BEFORE):end]))
-            number = end
+            found.append("\n".join(lines[max(last, number - _BEFORE):end]))
+            last = number = end
         else:
             number += 1
     return found
