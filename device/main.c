@@ -15,17 +15,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "control.h"
-#include "log.h"
-#include "loop.h"
-#include "net.h"
-#include "nic.h"
-#include "pcap.h"
-#include "report.h"
-#include "switch.h"
+#include "operator/socket.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "function/function.h"
+#include "rdma/rnic.h"
+#include "ether/pcap.h"
+#include "operator/commands.h"
+#include "ether/switch.h"
 #include "uapi/virtio_net_roce.h"
-#include "uplink.h"
-#include "vhost_user.h"
+#include "uplink/uplink.h"
+#include "vhost_user/vhost_user.h"
 
 #define VERSION		"0.1"
 #define GUESTS_MAX	64

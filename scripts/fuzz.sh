@@ -3,7 +3,7 @@
 #
 # fuzz.sh [LIBFUZZER-OPTION...]
 #
-# Feeds the daemon's packet parser and RDMA engine (device/tests/fuzz_packets.c), for
+# Feeds the daemon's packet parser and RDMA engine (device/tests/fuzz/fuzz_packets.c), for
 # two minutes unless an option says otherwise.  What it finds out about inputs stays in
 # build/fuzz and is the beginning of the next run; an input that breaks something is
 # left there, too.

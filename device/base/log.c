@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/log.h"
+
+#define LOG_LIMIT_WINDOW_S	10
+#define LOG_LIMIT_COUNT		10
+
+static enum log_level log_max = LOG_LEVEL_INFO;
+
+void log_set_level(enum log_level level)
+{
+	log_max = level;
+}
+
+/* One write per line, so that lines of several processes do not mix. */
+static void log_line(enum log_level level, const char *prefix, const char *fmt,
+		     va_list args)
+{
+	char text[512];
+
+	if (level > log_max)
+		return;
+	vsnprintf(text, sizeof(text), fmt, args);
+	fprintf(stderr, "vhost-user-roce: %s%s\n", prefix, text);
+}
+
+void log_error(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line(LOG_LEVEL_ERROR, "", fmt, args);
+	va_end(args);
+}
+
+void log_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line(LOG_LEVEL_WARN, "warning: ", fmt, args);
+	va_end(args);
+}
+
+void log_info(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line(LOG_LEVEL_INFO, "", fmt, args);
+	va_end(args);
+}
+
+void log_debug(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	log_line(LOG_LEVEL_DEBUG, "debug: ", fmt, args);
+	va_end(args);
+}
+
+bool log_limit_ok(struct log_limit *limit)
+{
+	struct timespec now;
+	uint64_t window;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	window = now.tv_sec / LOG_LIMIT_WINDOW_S + 1;
+	if (window != limit->window) {
+		limit->window = window;
+		limit->count = 0;
+	}
+	if (limit->count >= LOG_LIMIT_COUNT)
+		return false;
+	limit->count++;
+	return true;
+}

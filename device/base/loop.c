@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Theory of operation
+ *
+ * The loop is asleep or awake.  Asleep, it blocks in epoll_wait() until an event
+ * or a timer; then it wakes the pollers, which tell their guests not to ring.
+ * Awake, it goes round: events, timers that are due, each poller once.  As long
+ * as a poller finds work this goes on; when none has found any for the poll
+ * window, the pollers ask for doorbells again and look once more, because a
+ * guest that saw them unwanted does not ring for what it queued in between.  If
+ * that turned nothing up the loop sleeps.
+ *
+ * Looking for events costs a system call: while there is work it is done in
+ * every LOOP_EVENTS_ROUNDS-th round only, in an idle round always.
+ *
+ * The poll window adapts itself, up to what the operator allows.  It grows where
+ * waiting a little longer would have met the next work, and is closed where work
+ * came so late that waiting would have been in vain.  It also stays closed for a
+ * while when we lost the CPU while looking for work: somebody else needs it, most
+ * likely a guest, and the scheduler lets run at once who has slept, but makes
+ * wait for milliseconds who has spun.
+ *
+ * Timers stand in a binary heap of pointers, the next one first; a timer knows
+ * its place in it.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+
+#define LOOP_EVENTS		64
+#define LOOP_EVENTS_ROUNDS	16
+#define LOOP_WINDOW_STEPS	8
+#define NS_PER_US		1000ULL
+#define NS_PER_S		1000000000ULL
+
+/* A round without work that takes so long was interrupted by others' work. */
+#define LOOP_PREEMPTED_NS	(500 * NS_PER_US)
+#define LOOP_CONTENDED_NS	(10 * NS_PER_S)
+
+/**
+ * struct loop - the event loop
+ * @epfd:	epoll instance
+ * @stop:	loop_stop() was called
+ * @awake:	pollers are called and doorbells unwanted
+ * @poll_ns:	poll window, at most
+ * @window:	poll window at present
+ * @worked:	when there was work last, or 0
+ * @idle:	there was a round without work since
+ * @contended:	until when the poll window stays closed
+ * @now:	monotonic time of this round
+ * @event:	events of this round
+ * @event_n:	number of them; those at and behind @event_i are to come
+ * @event_i:	see @event_n
+ * @pollers:	all pollers
+ * @next:	poller that the walk along @pollers comes to next
+ * @timer:	heap of timers, [0] the next one due
+ * @timer_n:	number of timers set
+ * @timer_max:	room in @timer
+ */
+struct loop {
+	int epfd;
+	bool stop;
+	bool awake;
+	uint64_t poll_ns;
+	uint64_t window;
+	uint64_t worked;
+	bool idle;
+	uint64_t contended;
+	uint64_t now;
+	struct epoll_event event[LOOP_EVENTS];
+	int event_n;
+	int event_i;
+	LIST_HEAD(, loop_poller) pollers;
+	struct loop_poller *next;
+	struct loop_timer **timer;
+	unsigned int timer_n;
+	unsigned int timer_max;
+};
+
+static uint64_t loop_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+struct loop *loop_new(unsigned int poll_us)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+
+	if (!loop)
+		return NULL;
+	loop->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epfd < 0)
+		goto err_free;
+	loop->poll_ns = poll_us * NS_PER_US;
+	loop->window = loop->poll_ns;
+	loop->now = loop_clock();
+	LIST_INIT(&loop->pollers);
+	return loop;
+
+err_free:
+	free(loop);
+	return NULL;
+}
+
+void loop_free(struct loop *loop)
+{
+	close(loop->epfd);
+	free(loop->timer);
+	free(loop);
+}
+
+void loop_stop(struct loop *loop)
+{
+	loop->stop = true;
+}
+
+uint64_t loop_now(const struct loop *loop)
+{
+	return loop->now;
+}
+
+/* ------------------------------------------------------------------------- */
+/* File descriptors                                                          */
+/* ------------------------------------------------------------------------- */
+
+int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = lfd };
+
+	return epoll_ctl(loop->epfd, EPOLL_CTL_ADD, lfd->fd, &event) ?
+	       -errno : 0;
+}
+
+int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = lfd };
+
+	return epoll_ctl(loop->epfd, EPOLL_CTL_MOD, lfd->fd, &event) ?
+	       -errno : 0;
+}
+
+void loop_fd_del(struct loop *loop, struct loop_fd *lfd)
+{
+	int i;
+
+	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, lfd->fd, NULL);
+	for (i = loop->event_i; i < loop->event_n; i++)
+		if (loop->event[i].data.ptr == lfd)
+			loop->event[i].data.ptr = NULL;
+}
+
+/*
+ * @event_i stands behind the event being handled, so that loop_fd_del() called
+ * by a handler reaches exactly those that are still to come.
+ */
+static void loop_fds_run(struct loop *loop)
+{
+	struct epoll_event *event;
+	struct loop_fd *lfd;
+
+	for (loop->event_i = 0; loop->event_i < loop->event_n;) {
+		event = &loop->event[loop->event_i++];
+		lfd = event->data.ptr;
+		if (lfd)
+			lfd->fn(lfd->arg, event->events);
+	}
+	loop->event_n = 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Timers                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static void timer_place(struct loop *loop, struct loop_timer *timer,
+			unsigned int slot)
+{
+	loop->timer[slot] = timer;
+	timer->slot = slot;
+}
+
+/* Moves @timer from @slot towards the root until its parent is due earlier. */
+static void timer_up(struct loop *loop, struct loop_timer *timer,
+		     unsigned int slot)
+{
+	unsigned int parent;
+
+	while (slot) {
+		parent = (slot - 1) / 2;
+		if (loop->timer[parent]->due <= timer->due)
+			break;
+		timer_place(loop, loop->timer[parent], slot);
+		slot = parent;
+	}
+	timer_place(loop, timer, slot);
+}
+
+/* Moves @timer from @slot towards the leaves until its children are due later. */
+static void timer_down(struct loop *loop, struct loop_timer *timer,
+		       unsigned int slot)
+{
+	unsigned int child;
+
+	while ((child = 2 * slot + 1) < loop->timer_n) {
+		if (child + 1 < loop->timer_n &&
+		    loop->timer[child + 1]->due < loop->timer[child]->due)
+			child++;
+		if (timer->due <= loop->timer[child]->due)
+			break;
+		timer_place(loop, loop->timer[child], slot);
+		slot = child;
+	}
+	timer_place(loop, timer, slot);
+}
+
+/*
+ * The heap never shrinks, and how many timers there are is bounded by what the
+ * operator configured, so this is not in a guest's hands.
+ */
+static void timer_room(struct loop *loop)
+{
+	unsigned int max = loop->timer_max ? 2 * loop->timer_max : 64;
+	struct loop_timer **timer;
+
+	if (loop->timer_n < loop->timer_max)
+		return;
+	timer = reallocarray(loop->timer, max, sizeof(*timer));
+	if (!timer) {
+		log_error("no memory for %u timers", max);
+		exit(EXIT_FAILURE);
+	}
+	loop->timer = timer;
+	loop->timer_max = max;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns)
+{
+	loop_timer_cancel(loop, timer);
+	timer_room(loop);
+	/* Later than now: a timer that sets itself does not run twice a round. */
+	timer->due = loop->now + (ns ? ns : 1);
+	timer_up(loop, timer, loop->timer_n++);
+}
+
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
+{
+	struct loop_timer *last;
+
+	if (!timer->due)
+		return;
+	last = loop->timer[--loop->timer_n];
+	if (last != timer) {
+		if (last->due < timer->due)
+			timer_up(loop, last, timer->slot);
+		else
+			timer_down(loop, last, timer->slot);
+	}
+	timer->due = 0;
+}
+
+static bool loop_timers_run(struct loop *loop)
+{
+	struct loop_timer *timer;
+	bool any = false;
+
+	while (loop->timer_n && loop->timer[0]->due <= loop->now) {
+		timer = loop->timer[0];
+		loop_timer_cancel(loop, timer);
+		timer->fn(timer->arg);
+		any = true;
+	}
+	return any;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Pollers                                                                   */
+/* ------------------------------------------------------------------------- */
+
+void loop_poller_add(struct loop *loop, struct loop_poller *poller)
+{
+	LIST_INSERT_HEAD(&loop->pollers, poller, entry);
+	if (loop->awake)
+		poller->wake(poller->arg);
+}
+
+void loop_poller_del(struct loop *loop, struct loop_poller *poller)
+{
+	if (loop->next == poller)
+		loop->next = LIST_NEXT(poller, entry);
+	LIST_REMOVE(poller, entry);
+}
+
+/* The walk goes by @next, which loop_poller_del() keeps valid. */
+static void loop_poller_first(struct loop *loop)
+{
+	loop->next = LIST_FIRST(&loop->pollers);
+}
+
+static struct loop_poller *loop_poller_next(struct loop *loop)
+{
+	struct loop_poller *poller = loop->next;
+
+	if (poller)
+		loop->next = LIST_NEXT(poller, entry);
+	return poller;
+}
+
+static bool loop_poll(struct loop *loop)
+{
+	struct loop_poller *poller;
+	bool work = false;
+
+	loop_poller_first(loop);
+	while ((poller = loop_poller_next(loop)))
+		work |= poller->poll(poller->arg);
+	return work;
+}
+
+static void loop_wake(struct loop *loop)
+{
+	struct loop_poller *poller;
+
+	loop->awake = true;
+	loop_poller_first(loop);
+	while ((poller = loop_poller_next(loop)))
+		poller->wake(poller->arg);
+}
+
+/* Goes to sleep unless there is work after all. */
+static void loop_sleep(struct loop *loop)
+{
+	struct loop_poller *poller;
+	bool work = false;
+
+	loop->awake = false;
+	loop_poller_first(loop);
+	while ((poller = loop_poller_next(loop)))
+		work |= poller->sleep(poller->arg);
+	if (work)
+		loop_wake(loop);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The loop                                                                  */
+/* ------------------------------------------------------------------------- */
+
+/* Waits for events: not at all while awake, else until the next timer is due. */
+static int loop_wait(struct loop *loop)
+{
+	struct timespec ts = { 0 };
+	uint64_t ns = 0;
+	int n;
+
+	if (!loop->awake && loop->timer_n &&
+	    loop->timer[0]->due > loop->now)
+		ns = loop->timer[0]->due - loop->now;
+	ts.tv_sec = ns / NS_PER_S;
+	ts.tv_nsec = ns % NS_PER_S;
+
+	n = epoll_pwait2(loop->epfd, loop->event, LOOP_EVENTS,
+			 loop->awake || loop->timer_n ? &ts : NULL, NULL);
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	loop->event_n = n;
+	return n;
+}
+
+static uint64_t window_grown(const struct loop *loop)
+{
+	uint64_t window = loop->window ? 2 * loop->window :
+			  loop->poll_ns / LOOP_WINDOW_STEPS;
+
+	return window < loop->poll_ns ? window : loop->poll_ns;
+}
+
+/* There is work: how long had we to wait for it? */
+static void loop_worked(struct loop *loop)
+{
+	uint64_t gap = loop->now - loop->worked;
+
+	if (loop->idle && loop->worked) {
+		if (gap > loop->poll_ns || loop->now < loop->contended)
+			loop->window = 0;
+		else if (gap > loop->window)
+			loop->window = window_grown(loop);
+	}
+	loop->idle = false;
+	loop->worked = loop->now;
+}
+
+/* A new round begins. */
+static void loop_tick(struct loop *loop)
+{
+	uint64_t last = loop->now;
+
+	loop->now = loop_clock();
+	if (loop->awake && loop->idle &&
+	    loop->now - last > LOOP_PREEMPTED_NS) {
+		loop->contended = loop->now + LOOP_CONTENDED_NS;
+		loop->window = 0;
+	}
+}
+
+int loop_run(struct loop *loop)
+{
+	unsigned int busy = 0;
+	int n;
+
+	loop->stop = false;
+	while (!loop->stop) {
+		n = 0;
+		if (busy % LOOP_EVENTS_ROUNDS == 0)
+			n = loop_wait(loop);
+		if (n < 0)
+			return n;
+		loop_tick(loop);
+
+		if (n && !loop->awake)
+			loop_wake(loop);
+		if (n)
+			loop_worked(loop);
+		loop_fds_run(loop);
+		if (loop_timers_run(loop) && !loop->awake)
+			loop_wake(loop);
+		if (!loop->awake)
+			continue;
+
+		if (loop_poll(loop)) {
+			busy++;
+			loop_worked(loop);
+			continue;
+		}
+		busy = 0;
+		loop->idle = true;
+		if (!n && loop->now - loop->worked >= loop->window)
+			loop_sleep(loop);
+	}
+	return 0;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/uds.h"
+
+static int uds_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int uds_addr(struct sockaddr_un *addr, const char *path)
+{
+	if (!*path)
+		return -EINVAL;
+	if (strlen(path) >= sizeof(addr->sun_path))
+		return -ENAMETOOLONG;
+	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	strcpy(addr->sun_path, path);
+	return 0;
+}
+
+static int uds_connect_addr(const struct sockaddr_un *addr)
+{
+	int fd = uds_socket();
+	int err;
+
+	if (fd < 0)
+		return fd;
+	if (!connect(fd, (const struct sockaddr *)addr, sizeof(*addr)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Removes a socket that its owner left behind. */
+static int uds_unlink_stale(const struct sockaddr_un *addr)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(addr->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+
+	fd = uds_connect_addr(addr);
+	/* One whose queue is full has an owner too. */
+	if (fd >= 0 || fd == -EAGAIN) {
+		if (fd >= 0)
+			close(fd);
+		return -EADDRINUSE;
+	}
+	if (fd != -ECONNREFUSED)
+		return fd;
+	return unlink(addr->sun_path) ? -errno : 0;
+}
+
+int uds_listen(const char *path, int backlog)
+{
+	struct sockaddr_un addr;
+	int fd, err;
+
+	err = uds_addr(&addr, path);
+	if (!err)
+		err = uds_unlink_stale(&addr);
+	if (err)
+		return err;
+	fd = uds_socket();
+	if (fd < 0)
+		return fd;
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		err = -errno;
+		goto err_close;
+	}
+	if (listen(fd, backlog)) {
+		err = -errno;
+		goto err_unlink;
+	}
+	return fd;
+
+err_unlink:
+	unlink(path);
+err_close:
+	close(fd);
+	return err;
+}
+
+int uds_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int uds_connect(const char *path)
+{
+	struct sockaddr_un addr;
+	int err = uds_addr(&addr, path);
+
+	return err ? err : uds_connect_addr(&addr);
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Theory of operation
+ *
+ * struct virtio_net_hdr says where a checksum is missing, and how long the
+ * segments of a TCP packet are to be that is longer than the MTU.  It comes from
+ * a guest or a tap, and nothing in it is believed before it was compared with the
+ * frame: the headers are parsed here, and the length of them is the one found.
+ *
+ * A sum is taken in the order that bytes have in memory; the sum of ones'
+ * complement does not care.
+ */
+
+#include <endian.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "virtio/mem.h"
+#include "ether/offload.h"
+#include "ether/switch.h"
+
+#define IPV4_LEN	2
+#define IPV4_ID		4
+#define IPV4_FRAGMENT	6
+#define IPV4_PROTOCOL	9
+#define IPV4_CSUM	10
+#define IPV4_ADDRS	12
+#define IPV4_HLEN	20
+#define IPV6_LEN	4
+#define IPV6_ADDRS	8
+#define IPV6_HLEN	40
+#define TCP_SEQ		4
+#define TCP_DOFF	12
+#define TCP_FLAGS	13
+#define TCP_CSUM	16
+#define TCP_HLEN	20
+
+#define TCP_FIN		0x01
+#define TCP_PSH		0x08
+#define TCP_CWR		0x80
+
+#define IPV4_NO_FRAGMENT	0x3fff	/* offset and "more fragments" */
+
+/**
+ * struct layout - where headers are in a frame
+ * @ip:		offset of the IP header
+ * @l4:		offset of the TCP header
+ * @payload:	offset of what TCP carries
+ * @v6:		IPv6, not IPv4
+ */
+struct layout {
+	size_t ip;
+	size_t l4;
+	size_t payload;
+	bool v6;
+};
+
+static uint16_t get16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static void put16(uint8_t *p, uint16_t value)
+{
+	p[0] = value >> 8;
+	p[1] = value;
+}
+
+static uint8_t gso_type(const struct virtio_net_hdr *hdr)
+{
+	return hdr->gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Checksum                                                                  */
+/* ------------------------------------------------------------------------- */
+
+/* All but the last piece of a sum have an even length. */
+static uint64_t sum_add(uint64_t sum, const uint8_t *p, size_t len)
+{
+	uint32_t word;
+	uint16_t half;
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		sum += word;
+	}
+	if (len >= sizeof(half)) {
+		memcpy(&half, p, sizeof(half));
+		sum += half;
+		p += sizeof(half);
+		len -= sizeof(half);
+	}
+	if (len)
+		sum += htobe16(*p << 8);
+	return sum;
+}
+
+/* The checksum that belongs to a sum; where 0 would mean none, its other form. */
+static uint16_t sum_csum(uint64_t sum)
+{
+	while (sum >> 16)
+		sum = (sum >> 16) + (sum & 0xffff);
+	return sum == 0xffff ? sum : ~sum;
+}
+
+static void csum_put(uint8_t *p, uint64_t sum)
+{
+	const uint16_t csum = sum_csum(sum);
+
+	memcpy(p, &csum, sizeof(csum));
+}
+
+/* ------------------------------------------------------------------------- */
+/* What is to be done                                                        */
+/* ------------------------------------------------------------------------- */
+
+static bool layout_ip(struct layout *at, const uint8_t *head, size_t n,
+		      size_t l4)
+{
+	const uint8_t *ip = head + at->ip;
+
+	if (at->v6)
+		return l4 >= at->ip + IPV6_HLEN && ip[0] >> 4 == 6;
+	return n >= at->ip + IPV4_HLEN && ip[0] >> 4 == 4 &&
+	       (ip[0] & 15) * 4 >= IPV4_HLEN &&
+	       l4 == at->ip + (ip[0] & 15) * 4 &&
+	       ip[IPV4_PROTOCOL] == IPPROTO_TCP &&
+	       !(get16(ip + IPV4_FRAGMENT) & IPV4_NO_FRAGMENT);
+}
+
+/* Finds the headers of a packet that is to be segmented in its first @n bytes. */
+static int layout_parse(struct layout *at, const struct virtio_net_hdr *hdr,
+			const uint8_t *head, size_t n)
+{
+	const size_t l4 = le16toh(hdr->csum_start);
+	const uint16_t type = gso_type(hdr) == VIRTIO_NET_HDR_GSO_TCPV6 ?
+			      ETHERTYPE_IPV6 : ETHERTYPE_IP;
+	size_t doff;
+
+	at->v6 = type == ETHERTYPE_IPV6;
+	at->ip = ETH_HLEN;
+	if (n < ETH_HLEN + OFFLOAD_TAG_LEN)
+		return -EINVAL;
+	if (get16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
+		at->ip += OFFLOAD_TAG_LEN;
+	if (get16(head + at->ip - 2) != type || l4 <= at->ip ||
+	    n < l4 + TCP_HLEN || !layout_ip(at, head, n, l4))
+		return -EINVAL;
+	doff = (head[l4 + TCP_DOFF] >> 4) * 4;
+	if (doff < TCP_HLEN || n < l4 + doff)
+		return -EINVAL;
+	at->l4 = l4;
+	at->payload = l4 + doff;
+	return 0;
+}
+
+static int gso_init(struct frame *frame)
+{
+	struct virtio_net_hdr *hdr = &frame->hdr;
+	uint8_t head[OFFLOAD_HEAD_MAX];
+	struct layout at;
+	size_t n;
+
+	if (!(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || !hdr->gso_size ||
+	    le16toh(hdr->csum_offset) != TCP_CSUM ||
+	    frame->len > OFFLOAD_FRAME_MAX)
+		return -EINVAL;
+	n = iov_to_buf(frame->iov, frame->iov_n, frame->off, head,
+		       frame->len < sizeof(head) ? frame->len : sizeof(head));
+	if (layout_parse(&at, hdr, head, n) || at.payload >= frame->len)
+		return -EINVAL;
+	hdr->hdr_len = htole16(at.payload);
+	frame->wire_len = at.payload + le16toh(hdr->gso_size);
+	if (frame->wire_len > frame->len)
+		frame->wire_len = frame->len;
+	return 0;
+}
+
+int offload_init(struct frame *frame, const struct virtio_net_hdr *hdr)
+{
+	size_t start = le16toh(hdr->csum_start);
+
+	frame->hdr = (struct virtio_net_hdr){
+		.flags = hdr->flags & (VIRTIO_NET_HDR_F_NEEDS_CSUM |
+				       VIRTIO_NET_HDR_F_DATA_VALID),
+	};
+	if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
+		if (start < ETH_HLEN || start + le16toh(hdr->csum_offset) +
+					sizeof(uint16_t) > frame->len)
+			return -EINVAL;
+		frame->hdr.csum_start = hdr->csum_start;
+		frame->hdr.csum_offset = hdr->csum_offset;
+	}
+	switch (gso_type(hdr)) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		return hdr->gso_type ? -EINVAL : 0;
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		frame->hdr.gso_type = hdr->gso_type;
+		frame->hdr.gso_size = hdr->gso_size;
+		return gso_init(frame);
+	default:
+		return -EINVAL;
+	}
+}
+
+unsigned int offload_needs(const struct frame *frame)
+{
+	unsigned int needs = 0;
+
+	if (frame->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+		needs |= OFFLOAD_CSUM;
+	if (gso_type(&frame->hdr) == VIRTIO_NET_HDR_GSO_TCPV4)
+		needs |= OFFLOAD_TSO4;
+	if (gso_type(&frame->hdr) == VIRTIO_NET_HDR_GSO_TCPV6)
+		needs |= OFFLOAD_TSO6;
+	if (frame->hdr.gso_type & VIRTIO_NET_HDR_GSO_ECN)
+		needs |= OFFLOAD_ECN;
+	return needs;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Doing it                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void finish_csum(struct offload *offload, const struct frame *frame)
+{
+	const size_t start = le16toh(frame->hdr.csum_start);
+	uint8_t *data = offload->data;
+
+	csum_put(data + start + le16toh(frame->hdr.csum_offset),
+		 sum_add(0, data + start, frame->len - start));
+}
+
+/* Sum of the pseudo header of a segment of @l4_len bytes of TCP. */
+static uint64_t pseudo_sum(const uint8_t *head, const struct layout *at,
+			   size_t l4_len)
+{
+	const uint8_t *ip = head + at->ip;
+	uint64_t sum = htobe32(l4_len) + (uint64_t)htobe32(IPPROTO_TCP);
+
+	return at->v6 ? sum_add(sum, ip + IPV6_ADDRS, 32) :
+			sum_add(sum, ip + IPV4_ADDRS, 8);
+}
+
+static void segment_ip(uint8_t *head, const struct layout *at, unsigned int i,
+		       size_t l4_len)
+{
+	uint8_t *ip = head + at->ip;
+
+	if (at->v6) {
+		put16(ip + IPV6_LEN, at->l4 - at->ip - IPV6_HLEN + l4_len);
+		return;
+	}
+	put16(ip + IPV4_LEN, at->l4 - at->ip + l4_len);
+	put16(ip + IPV4_ID, get16(ip + IPV4_ID) + i);
+	put16(ip + IPV4_CSUM, 0);
+	csum_put(ip + IPV4_CSUM, sum_add(0, ip, at->l4 - at->ip));
+}
+
+static void segment_tcp(uint8_t *tcp, size_t off, bool last)
+{
+	uint32_t seq;
+
+	memcpy(&seq, tcp + TCP_SEQ, sizeof(seq));
+	seq = htobe32(be32toh(seq) + off);
+	memcpy(tcp + TCP_SEQ, &seq, sizeof(seq));
+	if (off)
+		tcp[TCP_FLAGS] &= ~TCP_CWR;
+	if (!last)
+		tcp[TCP_FLAGS] &= ~(TCP_FIN | TCP_PSH);
+	put16(tcp + TCP_CSUM, 0);
+}
+
+/* Makes the headers of segment @i, which carries @len bytes from @off on. */
+static void segment_head(struct offload *offload, const struct layout *at,
+			 unsigned int i, size_t off, size_t len, bool last)
+{
+	const size_t l4_len = at->payload - at->l4 + len;
+	uint8_t *head = offload->head;
+	uint64_t sum;
+
+	memcpy(head, offload->data, at->payload);
+	segment_ip(head, at, i, l4_len);
+	segment_tcp(head + at->l4, off, last);
+	sum = pseudo_sum(head, at, l4_len);
+	sum = sum_add(sum, head + at->l4, at->payload - at->l4);
+	sum = sum_add(sum, offload->data + at->payload + off, len);
+	csum_put(head + at->l4 + TCP_CSUM, sum);
+}
+
+int offload_finish(struct offload *offload, const struct frame *frame,
+		   void (*emit)(void *arg, const struct frame *frame),
+		   void *arg)
+{
+	const size_t size = le16toh(frame->hdr.gso_size);
+	struct iovec iov[2] = { { offload->data, frame->len } };
+	struct frame out = *frame;
+	struct layout at;
+	size_t off, len;
+	unsigned int i;
+
+	if (frame->len > sizeof(offload->data) ||
+	    iov_to_buf(frame->iov, frame->iov_n, frame->off, offload->data,
+		       frame->len) < frame->len)
+		return -EINVAL;
+	memset(&out.hdr, 0, sizeof(out.hdr));
+	out.iov = iov;
+	out.iov_n = 1;
+	out.off = 0;
+	if (!frame->hdr.gso_type) {
+		if (frame->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+			finish_csum(offload, frame);
+		emit(arg, &out);
+		return 0;
+	}
+
+	len = frame->len < OFFLOAD_HEAD_MAX ? frame->len : OFFLOAD_HEAD_MAX;
+	if (layout_parse(&at, &frame->hdr, offload->data, len))
+		return -EINVAL;
+	out.iov_n = 2;
+	for (i = 0, off = 0; at.payload + off < frame->len; i++, off += len) {
+		len = frame->len - at.payload - off;
+		if (len > size)
+			len = size;
+		segment_head(offload, &at, i, off, len,
+			     at.payload + off + len == frame->len);
+		iov[0] = (struct iovec){ offload->head, at.payload };
+		iov[1] = (struct iovec){ offload->data + at.payload + off, len };
+		out.len = at.payload + len;
+		out.wire_len = out.len;
+		emit(arg, &out);
+	}
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The learning Ethernet switch that a daemon's guests are connected to.
+ */
+#ifndef DEVICE_SWITCH_H
+#define DEVICE_SWITCH_H
+
+#include <net/ethernet.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include <linux/virtio_net.h>
+
+#include "ether/fault.h"
+#include "base/loop.h"
+
+struct l2_switch;
+struct pcap;
+
+#define PORT_NAME_MAX	108
+
+/**
+ * struct frame - an Ethernet frame on its way
+ * @iov:	pieces that it lies in, the sender's
+ * @iov_n:	number of them
+ * @off:	where in them it begins
+ * @len:	its bytes, ETH_HLEN at least
+ * @wire_len:	bytes of the longest frame that it is after segmentation
+ * @hdr:	what is left to be done to it: checksum, segmentation
+ * @eth:	copy of its header, the one to decide by
+ * @vlan:	VLAN that its tag names, or -1 without a tag
+ */
+struct frame {
+	const struct iovec *iov;
+	unsigned int iov_n;
+	size_t off;
+	size_t len;
+	size_t wire_len;
+	struct virtio_net_hdr hdr;
+	struct ether_header eth;
+	int vlan;
+};
+
+/**
+ * frame_init() - look at a frame that is to be sent
+ * @frame:	filled in, with a @hdr of zeroes
+ * @iov:	pieces that the frame ends with
+ * @iov_n:	number of them
+ * @off:	bytes of them before the frame
+ * @len:	its bytes
+ *
+ * Return: 0, or -EINVAL if it is shorter than an Ethernet header or than @len.
+ */
+int frame_init(struct frame *frame, const struct iovec *iov,
+	       unsigned int iov_n, size_t off, size_t len);
+
+/**
+ * struct port_stats - what went through a port
+ * @in:		frames that came from it
+ * @in_bytes:	their bytes
+ * @out:	frames that it was given
+ * @out_bytes:	their bytes
+ * @cut:	frames that were dropped because the port is cut off
+ * @unfinished:	frames whose checksum or segmentation could not be finished
+ * @fault:	what the faults did, both directions together
+ */
+struct port_stats {
+	uint64_t in;
+	uint64_t in_bytes;
+	uint64_t out;
+	uint64_t out_bytes;
+	uint64_t cut;
+	uint64_t unfinished;
+	struct fault_stats fault;
+};
+
+/**
+ * struct port_group - what the operator sees as one port
+ * @name:	what it is called; one of guests' and uplinks' each
+ * @pcap:	capture file of its frames, or NULL
+ * @cut:	all frames from it and to it are dropped
+ * @fault:	faults of each direction
+ * @stats:	counters
+ *
+ * Each guest is one, and each uplink, however many connections it has.
+ */
+struct port_group {
+	char name[PORT_NAME_MAX];
+	struct pcap *pcap;
+	bool cut;
+	struct fault_config fault;
+	struct port_stats stats;
+};
+
+/**
+ * struct switch_port - what is connected to the switch
+ * @deliver:	here is a frame, valid during the call.  Must not send
+ * @flush:	no more frames for now
+ * @arg:	for the two
+ * @offloads:	what it takes undone, by &enum offload_bit; may change at any time.
+ *		The rest is done before @deliver
+ * @group:	what the operator sees it as, or NULL
+ * @sw:		of the switch: itself
+ * @entry:	of the switch
+ * @fresh:	of the switch: @deliver was called since the last @flush
+ * @faults:	of the switch: there are any
+ * @fault_in:	of the switch: faults of frames from the port
+ * @fault_out:	of the switch: faults of frames to the port
+ */
+struct switch_port {
+	void (*deliver)(void *arg, const struct frame *frame);
+	void (*flush)(void *arg);
+	void *arg;
+	unsigned int offloads;
+	struct port_group *group;
+	struct l2_switch *sw;
+	LIST_ENTRY(switch_port) entry;
+	bool fresh;
+	bool faults;
+	struct fault fault_in;
+	struct fault fault_out;
+};
+
+/**
+ * switch_new() - make a switch without ports
+ * @loop:	event loop, for its time
+ *
+ * Return: the switch, or NULL with errno set.
+ */
+struct l2_switch *switch_new(struct loop *loop);
+
+/** switch_free() - free a switch that has no port any more */
+void switch_free(struct l2_switch *sw);
+
+/** switch_capture() - write each frame to @pcap, or to nothing if it is NULL */
+void switch_capture(struct l2_switch *sw, struct pcap *pcap);
+
+/** switch_port_add() - connect a port, with its callbacks filled in */
+void switch_port_add(struct l2_switch *sw, struct switch_port *port);
+
+/** switch_port_del() - disconnect a port and forget who is behind it */
+void switch_port_del(struct l2_switch *sw, struct switch_port *port);
+
+/**
+ * switch_send() - send a frame
+ * @sw:		switch
+ * @from:	port that it comes from
+ * @frame:	frame
+ *
+ * It goes to the port behind which its destination was seen; if that is not
+ * known, or several are meant, to all ports but @from.  Nothing is allocated.
+ */
+void switch_send(struct l2_switch *sw, struct switch_port *from,
+		 const struct frame *frame);
+
+/** switch_flush() - no more frames for now: flush the ports that got any */
+void switch_flush(struct l2_switch *sw);
+
+#endif /* DEVICE_SWITCH_H */

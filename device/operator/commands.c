@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "rdma/counter_names.h"
+#include "operator/commands.h"
+
+/**
+ * struct counter - a counter of a port
+ * @name:	its name
+ * @offset:	of it in the structure that has it
+ */
+struct counter {
+	const char *name;
+	size_t offset;
+};
+
+#define COUNTER(what, field, title) { title, offsetof(struct what, field) }
+
+static const struct counter port_counters[] = {
+	COUNTER(port_stats, in, "port_in"),
+	COUNTER(port_stats, in_bytes, "port_in_bytes"),
+	COUNTER(port_stats, out, "port_out"),
+	COUNTER(port_stats, out_bytes, "port_out_bytes"),
+	COUNTER(port_stats, cut, "port_cut"),
+	COUNTER(port_stats, unfinished, "port_unfinished"),
+	COUNTER(port_stats, fault.lost, "fault_lost"),
+	COUNTER(port_stats, fault.duplicated, "fault_duplicated"),
+	COUNTER(port_stats, fault.reordered, "fault_reordered"),
+	COUNTER(port_stats, fault.corrupted, "fault_corrupted"),
+	{ 0 },
+};
+
+static const struct counter net_counters[] = {
+	COUNTER(net_stats, tx, "eth_tx"),
+	COUNTER(net_stats, tx_dropped, "eth_tx_dropped"),
+	COUNTER(net_stats, rx, "eth_rx"),
+	COUNTER(net_stats, rx_dropped, "eth_rx_dropped"),
+	COUNTER(net_stats, rx_filtered, "eth_rx_filtered"),
+	{ 0 },
+};
+
+static const struct counter uplink_counters[] = {
+	COUNTER(uplink_stats, peers, "peers"),
+	COUNTER(uplink_stats, tx_dropped, "tx_dropped"),
+	COUNTER(uplink_stats, rx_dropped, "rx_dropped"),
+	{ 0 },
+};
+
+#define RDMA_COUNTER(counter, title) \
+	{ title, VIRTIO_RDMA_CNT_##counter * sizeof(uint64_t) },
+
+static const struct counter rdma_counters[] = {
+	COUNTER_NAMES(RDMA_COUNTER)
+	{ 0 },
+};
+
+_Static_assert(sizeof(rdma_counters) / sizeof(rdma_counters[0]) ==
+	       VIRTIO_RDMA_CNT_NUM + 1, "a counter has no name");
+
+/* ------------------------------------------------------------------------- */
+/* Names                                                                     */
+/* ------------------------------------------------------------------------- */
+
+/* The short name of a port, or the whole one if another has the same. */
+static const char *port_name(const struct report *report,
+			     const struct report_port *port)
+{
+	const struct report_port *other;
+	unsigned int i;
+
+	for (i = 0; i < report->ports; i++) {
+		other = &report->port[i];
+		if (other != port &&
+		    !strcmp(other->group->name, port->group->name))
+			return port->text;
+	}
+	return port->group->name;
+}
+
+static const struct report_port *port_find(const struct report *report,
+					   const char *name)
+{
+	const struct report_port *port;
+	unsigned int i;
+
+	for (i = 0; i < report->ports; i++) {
+		port = &report->port[i];
+		if (!strcmp(name, port_name(report, port)) ||
+		    !strcmp(name, port->text))
+			return port;
+	}
+	return NULL;
+}
+
+static const char *port_kind(const struct report_port *port)
+{
+	return port->net ? "guest" : "uplink";
+}
+
+/* ------------------------------------------------------------------------- */
+/* Commands                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void stats_print(const struct report *report,
+			const struct report_port *port,
+			const struct counter *counter, const void *values,
+			FILE *out)
+{
+	uint64_t value;
+
+	for (; counter->name; counter++) {
+		memcpy(&value, (const char *)values + counter->offset,
+		       sizeof(value));
+		fprintf(out, "%s\t%s\t%s\t%" PRIu64 "\n",
+			port_name(report, port), port_kind(port),
+			counter->name, value);
+	}
+}
+
+static void command_stats(const struct report *report, FILE *out)
+{
+	const struct report_port *port = report->port;
+	unsigned int i;
+
+	fprintf(out, "ok\n");
+	for (i = 0; i < report->ports; i++, port++) {
+		stats_print(report, port, port_counters, &port->group->stats,
+			    out);
+		if (port->uplink)
+			stats_print(report, port, uplink_counters,
+				    &port->uplink->stats, out);
+		if (!port->net)
+			continue;
+		stats_print(report, port, net_counters, net_stats(port->net),
+			    out);
+		stats_print(report, port, rdma_counters,
+			    net_rdma_counters(port->net), out);
+	}
+}
+
+static const char *guest_state(const struct report_port *port)
+{
+	if (!vhost_user_connected(port->vu))
+		return "absent";
+	return net_link(port->net) ? "up" : "down";
+}
+
+static void command_ports(const struct report *report, FILE *out)
+{
+	const struct report_port *port = report->port;
+	unsigned int i;
+
+	fprintf(out, "ok\n");
+	for (i = 0; i < report->ports; i++, port++) {
+		fprintf(out, "%s\t%s\t", port_name(report, port),
+			port_kind(port));
+		if (port->net)
+			fprintf(out, "%s", guest_state(port));
+		else
+			fprintf(out, "%" PRIu64 " peers",
+				port->uplink->stats.peers);
+		fprintf(out, "%s\n", port->group->cut ? ", cut" : "");
+	}
+}
+
+static void command_link(const struct report_port *port, bool up, FILE *out)
+{
+	if (!port->net) {
+		fprintf(out, "error %s is no guest\n", port->text);
+		return;
+	}
+	net_set_link(port->net, up);
+	fprintf(out, "ok\n");
+}
+
+static void command_cut(const struct report_port *port, bool on, FILE *out)
+{
+	port->group->cut = on;
+	fprintf(out, "ok\n");
+}
+
+/**
+ * struct command - a command that switches something of a port
+ * @verb:	its first word
+ * @on:		its last word to switch it on
+ * @off:	its last word to switch it off
+ * @fn:		carries it out
+ */
+struct command {
+	const char *verb;
+	const char *on;
+	const char *off;
+	void (*fn)(const struct report_port *port, bool on, FILE *out);
+};
+
+static const struct command commands[] = {
+	{ "link", "up", "down", command_link },
+	{ "cut", "on", "off", command_cut },
+};
+
+/* Between the first word and the last one stands the name, with its spaces. */
+static void command_switch(const struct report *report,
+			   const struct command *command, char *name, FILE *out)
+{
+	char *value = strrchr(name, ' ');
+	const struct report_port *port;
+
+	if (!value || (strcmp(value + 1, command->on) &&
+		       strcmp(value + 1, command->off))) {
+		fprintf(out, "error %s wants a port, and %s or %s\n",
+			command->verb, command->on, command->off);
+		return;
+	}
+	*value++ = 0;
+	port = port_find(report, name);
+	if (port)
+		command->fn(port, !strcmp(value, command->on), out);
+	else
+		fprintf(out, "error no such port\n");
+}
+
+void report_command(const struct report *report, char *line, FILE *out)
+{
+	const struct command *command = commands;
+	unsigned int i;
+	size_t len;
+
+	if (!strcmp(line, "stats")) {
+		command_stats(report, out);
+		return;
+	}
+	if (!strcmp(line, "ports")) {
+		command_ports(report, out);
+		return;
+	}
+	for (i = 0; i < sizeof(commands) / sizeof(*command); i++, command++) {
+		len = strlen(command->verb);
+		if (!strncmp(line, command->verb, len) && line[len] == ' ') {
+			command_switch(report, command, line + len + 1, out);
+			return;
+		}
+	}
+	fprintf(out, "error unknown command\n");
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Theory of operation
+ *
+ * A client sends one command, a line, and gets one answer, after which the
+ * connection is closed.  The answer is made at once and written as the client
+ * takes it.  There are few clients at a time, their lines are short, and they
+ * have CONTROL_PATIENCE_NS for all of it, so that one that does nothing blocks
+ * the others for so long at most.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "operator/socket.h"
+#include "base/uds.h"
+
+#define CONTROL_CLIENTS		8
+#define CONTROL_LINE_MAX	512
+#define CONTROL_PATIENCE_NS	(5 * 1000000000ULL)
+
+/**
+ * struct client - a connection
+ * @control:	socket that it came by
+ * @lfd:	its own; fd -1 if there is none
+ * @patience:	ends it
+ * @len:	bytes in @line
+ * @line:	command, as far as it has come
+ * @answer:	answer, or NULL as long as there is none
+ * @size:	bytes of it
+ * @done:	bytes of it that were written
+ */
+struct client {
+	struct control *control;
+	struct loop_fd lfd;
+	struct loop_timer patience;
+	size_t len;
+	char line[CONTROL_LINE_MAX];
+	char *answer;
+	size_t size;
+	size_t done;
+};
+
+/**
+ * struct control - the socket
+ * @loop:	event loop
+ * @report:	what the commands are about
+ * @lfd:	listening socket
+ * @path:	its name
+ * @client:	connections
+ */
+struct control {
+	struct loop *loop;
+	const struct report *report;
+	struct loop_fd lfd;
+	char *path;
+	struct client client[CONTROL_CLIENTS];
+};
+
+static void client_end(void *arg)
+{
+	struct client *client = arg;
+	struct loop *loop = client->control->loop;
+
+	loop_timer_cancel(loop, &client->patience);
+	loop_fd_del(loop, &client->lfd);
+	close(client->lfd.fd);
+	client->lfd.fd = -1;
+	free(client->answer);
+	client->answer = NULL;
+}
+
+/* Returns true when there is nothing more to be written. */
+static bool client_write(struct client *client)
+{
+	ssize_t n = send(client->lfd.fd, client->answer + client->done,
+			 client->size - client->done,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno != EAGAIN && errno != EINTR;
+	client->done += n;
+	return client->done == client->size;
+}
+
+static bool client_answer(struct client *client)
+{
+	FILE *out = open_memstream(&client->answer, &client->size);
+
+	if (!out)
+		return true;
+	report_command(client->control->report, client->line, out);
+	if (fclose(out))
+		return true;
+	client->done = 0;
+	loop_fd_set(client->control->loop, &client->lfd, EPOLLOUT);
+	return client_write(client);
+}
+
+/* Returns true when the connection is to be ended. */
+static bool client_read(struct client *client)
+{
+	char *end;
+	ssize_t n = recv(client->lfd.fd, client->line + client->len,
+			 sizeof(client->line) - client->len, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return !n || (errno != EAGAIN && errno != EINTR);
+	client->len += n;
+	end = memchr(client->line, '\n', client->len);
+	if (!end)
+		return client->len == sizeof(client->line);
+	*end = 0;
+	return client_answer(client);
+}
+
+static void client_event(void *arg, uint32_t events)
+{
+	struct client *client = arg;
+
+	(void)events;
+	if (client->answer ? client_write(client) : client_read(client))
+		client_end(client);
+}
+
+static struct client *client_unused(struct control *control)
+{
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		if (control->client[i].lfd.fd < 0)
+			return &control->client[i];
+	return NULL;
+}
+
+static void control_accept(void *arg, uint32_t events)
+{
+	struct control *control = arg;
+	struct client *client;
+	int fd = uds_accept(control->lfd.fd);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	client = client_unused(control);
+	if (!client) {
+		close(fd);
+		return;
+	}
+	client->len = 0;
+	client->lfd.fd = fd;
+	if (loop_fd_add(control->loop, &client->lfd, EPOLLIN)) {
+		close(fd);
+		client->lfd.fd = -1;
+		return;
+	}
+	loop_timer_set(control->loop, &client->patience, CONTROL_PATIENCE_NS);
+}
+
+static void client_init(struct client *client, struct control *control)
+{
+	client->control = control;
+	client->lfd.fd = -1;
+	client->lfd.fn = client_event;
+	client->lfd.arg = client;
+	client->patience.fn = client_end;
+	client->patience.arg = client;
+}
+
+struct control *control_new(struct loop *loop, const char *path,
+			    const struct report *report)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	unsigned int i;
+	mode_t mask;
+	int err;
+
+	if (!control)
+		return NULL;
+	control->loop = loop;
+	control->report = report;
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		client_init(&control->client[i], control);
+	err = ENOMEM;
+	control->path = strdup(path);
+	if (!control->path)
+		goto err_free;
+	/* Nobody else may connect, not even before a chmod(). */
+	mask = umask(0177);
+	control->lfd.fd = uds_listen(path, CONTROL_CLIENTS);
+	umask(mask);
+	err = -control->lfd.fd;
+	if (control->lfd.fd < 0)
+		goto err_path;
+	control->lfd.fn = control_accept;
+	control->lfd.arg = control;
+	err = -loop_fd_add(loop, &control->lfd, EPOLLIN);
+	if (err)
+		goto err_unlink;
+	return control;
+
+err_unlink:
+	unlink(path);
+	close(control->lfd.fd);
+err_path:
+	free(control->path);
+err_free:
+	free(control);
+	errno = err;
+	return NULL;
+}
+
+void control_free(struct control *control)
+{
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		if (control->client[i].lfd.fd >= 0)
+			client_end(&control->client[i]);
+	loop_fd_del(control->loop, &control->lfd);
+	close(control->lfd.fd);
+	unlink(control->path);
+	free(control->path);
+	free(control);
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Control commands of class VIRTIO_NET_CTRL_ROCE, by table.
+ *
+ * The table says how long request and response are, so that a handler finds
+ * what it reads and writes.  A handler that fails has changed nothing and tells
+ * why; the guest gets VIRTIO_NET_ERR, the log one line.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include <linux/virtio_net.h>
+
+#include "rdma/object/ah.h"
+#include "rdma/object/cq.h"
+#include "rdma/object/mr.h"
+#include "rdma/rnic_priv.h"
+#include "rdma/qp/qp.h"
+
+#define CTRL_HW_VER	1
+
+/**
+ * struct ctrl_args - what a handler is given
+ * @req:	request
+ * @req_len:	its bytes
+ * @rsp:	where the response goes
+ */
+struct ctrl_args {
+	const void *req;
+	size_t req_len;
+	void *rsp;
+};
+
+/* Each handler returns NULL, or why it failed. */
+typedef const char *ctrl_fn(struct nic *nic, const struct ctrl_args *args);
+
+/**
+ * struct ctrl_command - a control command
+ * @name:	for messages
+ * @fn:		carries it out
+ * @req_len:	bytes of its request
+ * @rsp_len:	bytes of its response
+ * @more:	more may follow the @req_len bytes
+ */
+struct ctrl_command {
+	const char *name;
+	ctrl_fn *fn;
+	size_t req_len;
+	size_t rsp_len;
+	bool more;
+};
+
+static const char *ctrl_query_device(struct nic *nic,
+				     const struct ctrl_args *args)
+{
+	const struct nic_limits *limits = &nic->limits;
+	struct virtio_rdma_ack_query_device *ack = args->rsp;
+
+	*ack = (struct virtio_rdma_ack_query_device) {
+		.device_cap_flags =
+			htole64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |
+				VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
+				VIRTIO_IB_DEVICE_COUNTERS |
+				VIRTIO_IB_DEVICE_GID_VLAN |
+				VIRTIO_IB_DEVICE_CQ_HOLD |
+				VIRTIO_IB_DEVICE_MCAST |
+				VIRTIO_IB_DEVICE_FLUSH),
+		.max_mr_size = htole64((uint64_t)NIC_MR_PAGES_MAX *
+				       NIC_PAGE_SIZE),
+		.page_size_cap = htole64(NIC_PAGE_SIZE),
+		.hw_ver = htole32(CTRL_HW_VER),
+		.max_qp_wr = htole32(limits->queue_size),
+		.max_send_sge = htole32(NIC_MAX_SGE),
+		.max_recv_sge = htole32(NIC_MAX_SGE),
+		.max_sge_rd = htole32(NIC_MAX_SGE),
+		.max_cqe = htole32(limits->cqe),
+		.max_mr = htole32(limits->mrs),
+		.max_pd = htole32(limits->pds),
+		.max_qp_rd_atom = htole32(NIC_MAX_RD_ATOMIC),
+		.max_qp_init_rd_atom = htole32(NIC_MAX_RD_ATOMIC),
+		.max_ah = htole32(limits->ahs),
+		.local_ca_ack_delay = NIC_ACK_DELAY,
+		.max_fast_reg_pages = htole32(NIC_FAST_REG_PAGES),
+		.max_mcast_grp = htole32(MCAST_GROUPS),
+		.max_mcast_qp_attach = htole32(MCAST_QPS),
+	};
+	return NULL;
+}
+
+static const char *ctrl_query_port(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	struct virtio_rdma_ack_query_port *ack = args->rsp;
+
+	(void)nic;
+	*ack = (struct virtio_rdma_ack_query_port) {
+		.gid_tbl_len = htole32(NIC_GIDS),
+		.max_msg_sz = htole32(NIC_MAX_MSG),
+	};
+	return NULL;
+}
+
+static const char *ctrl_create_cq(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_create_cq *cmd = args->req;
+	struct virtio_rdma_ack_create_cq *ack = args->rsp;
+	uint32_t cqn = 0;
+	const char *why = cq_create(nic, le32toh(cmd->cqe), &cqn);
+
+	ack->cqn = htole32(cqn);
+	return why;
+}
+
+static const char *ctrl_destroy_cq(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_cq *cmd = args->req;
+
+	return cq_destroy(nic, le32toh(cmd->cqn));
+}
+
+static const char *ctrl_create_pd(struct nic *nic, const struct ctrl_args *args)
+{
+	struct virtio_rdma_ack_create_pd *ack = args->rsp;
+	uint32_t pdn = 0;
+	const char *why = pd_create(nic, &pdn);
+
+	ack->pdn = htole32(pdn);
+	return why;
+}
+
+static const char *ctrl_destroy_pd(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_pd *cmd = args->req;
+
+	return pd_destroy(nic, le32toh(cmd->pdn));
+}
+
+static const char *ctrl_get_dma_mr(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_get_dma_mr *cmd = args->req;
+	struct virtio_rdma_ack_get_dma_mr *ack = args->rsp;
+	uint32_t key = 0;
+	const char *why = mr_get_dma(nic, le32toh(cmd->pdn),
+				     le32toh(cmd->access_flags), &key);
+
+	ack->mrn = htole32(obj_index(key));
+	ack->lkey = htole32(key);
+	ack->rkey = htole32(key);
+	return why;
+}
+
+static const char *ctrl_reg_user_mr(struct nic *nic,
+				    const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_reg_user_mr *cmd = args->req;
+	struct virtio_rdma_ack_reg_user_mr *ack = args->rsp;
+	uint32_t key = 0;
+	const char *why = mr_reg_user(nic, cmd, args->req_len - sizeof(*cmd),
+				      &key);
+
+	ack->mrn = htole32(obj_index(key));
+	ack->lkey = htole32(key);
+	ack->rkey = htole32(key);
+	return why;
+}
+
+static const char *ctrl_dereg_mr(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_dereg_mr *cmd = args->req;
+
+	return mr_dereg(nic, le32toh(cmd->mrn));
+}
+
+static const char *ctrl_create_qp(struct nic *nic, const struct ctrl_args *args)
+{
+	struct virtio_rdma_ack_create_qp *ack = args->rsp;
+	uint32_t qpn = 0;
+	const char *why = qp_create(nic, args->req, &qpn);
+
+	ack->qpn = htole32(qpn);
+	return why;
+}
+
+static const char *ctrl_modify_qp(struct nic *nic, const struct ctrl_args *args)
+{
+	return qp_modify(nic, args->req);
+}
+
+static const char *ctrl_query_qp(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_query_qp *cmd = args->req;
+
+	return qp_query(nic, le32toh(cmd->qpn), args->rsp);
+}
+
+static const char *ctrl_destroy_qp(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_qp *cmd = args->req;
+
+	return qp_destroy(nic, le32toh(cmd->qpn));
+}
+
+static const char *ctrl_create_ah(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_create_ah *cmd = args->req;
+	struct virtio_rdma_ack_create_ah *ack = args->rsp;
+	uint32_t ah = 0;
+	const char *why = ah_create(nic, le32toh(cmd->pdn), &cmd->ah_attr, &ah);
+
+	ack->ah = htole32(ah);
+	return why;
+}
+
+static const char *ctrl_destroy_ah(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_ah *cmd = args->req;
+
+	return ah_destroy(nic, le32toh(cmd->pdn), le32toh(cmd->ah));
+}
+
+static const char *ctrl_add_gid(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_add_gid *cmd = args->req;
+
+	return gid_add(nic, le16toh(cmd->index), cmd->gid, le16toh(cmd->vlan));
+}
+
+static const char *ctrl_del_gid(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_del_gid *cmd = args->req;
+
+	return gid_del(nic, le16toh(cmd->index));
+}
+
+static const char *ctrl_req_notify(struct nic *nic,
+				   const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_req_notify *cmd = args->req;
+
+	return cq_arm(nic, le32toh(cmd->cqn), le32toh(cmd->flags));
+}
+
+static const char *ctrl_alloc_mr(struct nic *nic, const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_alloc_mr *cmd = args->req;
+	struct virtio_rdma_ack_alloc_mr *ack = args->rsp;
+	uint32_t key = 0;
+	const char *why = mr_alloc(nic, le32toh(cmd->pdn),
+				   le32toh(cmd->max_pages), &key);
+
+	ack->mrn = htole32(obj_index(key));
+	ack->lkey = htole32(key);
+	ack->rkey = htole32(key);
+	return why;
+}
+
+static const char *ctrl_query_counters(struct nic *nic,
+				       const struct ctrl_args *args)
+{
+	struct virtio_rdma_ack_query_counters *ack = args->rsp;
+	unsigned int i;
+
+	*ack = (struct virtio_rdma_ack_query_counters) {};
+	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
+		ack->value[i] = htole64(nic->counter[i]);
+	return NULL;
+}
+
+static const char *ctrl_attach_mcast(struct nic *nic,
+				     const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_mcast *cmd = args->req;
+
+	return mcast_attach(nic, le32toh(cmd->qpn), cmd->gid);
+}
+
+static const char *ctrl_detach_mcast(struct nic *nic,
+				     const struct ctrl_args *args)
+{
+	const struct virtio_rdma_cmd_mcast *cmd = args->req;
+
+	return mcast_detach(nic, le32toh(cmd->qpn), cmd->gid);
+}
+
+#define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
+#define ACK(name)	sizeof(struct virtio_rdma_ack_ ## name)
+#define C(name)		[VIRTIO_NET_CTRL_ROCE_ ## name]
+
+static const struct ctrl_command ctrl_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
+	C(QUERY_DEVICE) = { "QUERY_DEVICE", ctrl_query_device,
+			    0, ACK(query_device), false },
+	C(QUERY_PORT) = { "QUERY_PORT", ctrl_query_port,
+			  0, ACK(query_port), false },
+	C(CREATE_CQ) = { "CREATE_CQ", ctrl_create_cq,
+			 CMD(create_cq), ACK(create_cq), false },
+	C(DESTROY_CQ) = { "DESTROY_CQ", ctrl_destroy_cq,
+			  CMD(destroy_cq), 0, false },
+	C(CREATE_PD) = { "CREATE_PD", ctrl_create_pd,
+			 0, ACK(create_pd), false },
+	C(DESTROY_PD) = { "DESTROY_PD", ctrl_destroy_pd,
+			  CMD(destroy_pd), 0, false },
+	C(GET_DMA_MR) = { "GET_DMA_MR", ctrl_get_dma_mr,
+			  CMD(get_dma_mr), ACK(get_dma_mr), false },
+	C(REG_USER_MR) = { "REG_USER_MR", ctrl_reg_user_mr,
+			   CMD(reg_user_mr), ACK(reg_user_mr), true },
+	C(DEREG_MR) = { "DEREG_MR", ctrl_dereg_mr,
+			CMD(dereg_mr), 0, false },
+	C(CREATE_QP) = { "CREATE_QP", ctrl_create_qp,
+			 CMD(create_qp), ACK(create_qp), false },
+	C(MODIFY_QP) = { "MODIFY_QP", ctrl_modify_qp,
+			 CMD(modify_qp), 0, false },
+	C(QUERY_QP) = { "QUERY_QP", ctrl_query_qp,
+			CMD(query_qp), ACK(query_qp), false },
+	C(DESTROY_QP) = { "DESTROY_QP", ctrl_destroy_qp,
+			  CMD(destroy_qp), 0, false },
+	C(CREATE_AH) = { "CREATE_AH", ctrl_create_ah,
+			 CMD(create_ah), ACK(create_ah), false },
+	C(DESTROY_AH) = { "DESTROY_AH", ctrl_destroy_ah,
+			  CMD(destroy_ah), 0, false },
+	C(ADD_GID) = { "ADD_GID", ctrl_add_gid,
+		       CMD(add_gid), 0, false },
+	C(DEL_GID) = { "DEL_GID", ctrl_del_gid,
+		       CMD(del_gid), 0, false },
+	C(REQ_NOTIFY_CQ) = { "REQ_NOTIFY_CQ", ctrl_req_notify,
+			     CMD(req_notify), 0, false },
+	C(ALLOC_MR) = { "ALLOC_MR", ctrl_alloc_mr,
+			CMD(alloc_mr), ACK(alloc_mr), false },
+	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", ctrl_query_counters,
+			      0, ACK(query_counters), false },
+	C(ATTACH_MCAST) = { "ATTACH_MCAST", ctrl_attach_mcast,
+			    CMD(mcast), 0, false },
+	C(DETACH_MCAST) = { "DETACH_MCAST", ctrl_detach_mcast,
+			    CMD(mcast), 0, false },
+};
+
+_Static_assert(ACK(query_device) <= NIC_RSP_MAX &&
+	       ACK(query_qp) <= NIC_RSP_MAX &&
+	       ACK(query_counters) <= NIC_RSP_MAX,
+	       "NIC_RSP_MAX is smaller than a response");
+
+static const char *ctrl_run(struct nic *nic, const struct ctrl_command *command,
+			    const struct ctrl_args *args, size_t rsp_size)
+{
+	if (args->req_len < command->req_len)
+		return "request too short";
+	if (args->req_len > command->req_len && !command->more)
+		return "request too long";
+	if (rsp_size < command->rsp_len)
+		return "no room for the response";
+	return command->fn(nic, args);
+}
+
+uint8_t nic_command(struct nic *nic, uint8_t command, const void *req,
+		    size_t req_len, void *rsp, size_t rsp_size, size_t *rsp_len)
+{
+	const struct ctrl_args args = {
+		.req = req,
+		.req_len = req_len,
+		.rsp = rsp,
+	};
+	const struct ctrl_command *entry;
+	const char *why;
+
+	*rsp_len = 0;
+	if (command >= VIRTIO_NET_CTRL_ROCE_NUM || !ctrl_commands[command].fn) {
+		nic_warn(nic, "unknown RoCE command %u", command);
+		return VIRTIO_NET_ERR;
+	}
+	entry = &ctrl_commands[command];
+	why = ctrl_run(nic, entry, &args, rsp_size);
+	if (why) {
+		nic_warn(nic, "%s: %s", entry->name, why);
+		return VIRTIO_NET_ERR;
+	}
+	*rsp_len = entry->rsp_len;
+	return VIRTIO_NET_OK;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The wire: RoCE packets by the function's Ethernet port.
+ *
+ * A packet that is sent becomes a frame on the stack, and the port reads it
+ * before the call returns.
+ *
+ * A frame that is received comes while its sender sends, and what it is answered
+ * with would be sent in that call, and so on.  So it is only copied, once, to a
+ * ring, and nic_poll() looks at it later.  The copy is needed anyway: a frame may
+ * lie in memory of another guest, who must not change it between the check of
+ * the ICRC and the use of what was checked.  A frame for which the ring has no
+ * room is lost, as in any network.
+ *
+ * What is taken from Ethernet is what another one could not want: UDP to port
+ * 4791 for the function's own MAC address, for a GID that the guest has given to
+ * it, in that GID's VLAN, for a QP that there is.  With all else a guest may do
+ * what it likes, such as running Soft-RoCE at the same addresses.  A datagram to a
+ * group may be wanted by both, and both get it.  It is looked at before Ethernet's
+ * filter, so that a QP needs no more than to be attached.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "virtio/mem.h"
+#include "rdma/qp/qp.h"
+#include "packet/roce.h"
+#include "rdma/object/sg.h"
+
+/* As much as several QPs send in one call of nic_poll(), with an MTU of 1024. */
+#define WIRE_RING	1024
+
+/* What one call of nic_poll() takes at most; a frame for n QPs counts as n. */
+#define WIRE_BURST	256
+
+/**
+ * struct wire_slot - a frame received
+ * @len:	its bytes
+ * @frame:	them
+ */
+struct wire_slot {
+	uint32_t len;
+	uint8_t frame[ROCE_FRAME_MAX];
+};
+
+/* Pages of the ring are there when they are needed first. */
+int wire_init(struct nic *nic)
+{
+	nic->wire.ring = calloc(WIRE_RING, sizeof(*nic->wire.ring));
+	return nic->wire.ring ? 0 : -ENOMEM;
+}
+
+void wire_reset(struct nic *nic)
+{
+	nic->wire.n = 0;
+}
+
+void wire_fini(struct nic *nic)
+{
+	free(nic->wire.ring);
+}
+
+void nic_set_eth(struct nic *nic, const struct nic_eth *eth, void *arg)
+{
+	nic->wire.eth = eth;
+	nic->wire.arg = arg;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Sending                                                                   */
+/* ------------------------------------------------------------------------- */
+
+static const char *wire_transmit(struct nic *nic, const struct pkt *pkt)
+{
+	const struct wire *wire = &nic->wire;
+	uint8_t frame[ROCE_FRAME_MAX];
+	struct roce_path path;
+	size_t len;
+
+	if (!wire->eth)
+		return "no port";
+	if (roce_ip_size(pkt) > wire->eth->mtu(wire->arg))
+		return "packet longer than the MTU of the port";
+	roce_path_init(&path, pkt, wire->eth->mac(wire->arg));
+	len = roce_build(frame, &path, pkt);
+	if (!len)
+		return "no packet for these GIDs";
+	if (!wire->eth->send(wire->arg, frame, len))
+		return "port is down";
+	return NULL;
+}
+
+static void xport_wire_send(struct nic *from, struct nic *to,
+			    const struct pkt *pkt)
+{
+	const char *why;
+
+	(void)to;
+	why = wire_transmit(from, pkt);
+	if (!why) {
+		nic_count_sent(from, pkt->len);
+		return;
+	}
+	nic_count(from, VIRTIO_RDMA_CNT_SENT_DROPPED);
+	nic_warn(from, "packet for QP %u of a peer not sent: %s",
+		 pkt->dest_qpn, why);
+}
+
+const struct xport xport_wire = {
+	.name = "wire",
+	.seg_max = 0,
+	.send = xport_wire_send,
+};
+
+/* ------------------------------------------------------------------------- */
+/* Receiving                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static bool wire_wants(const struct nic *nic, const struct roce_peek *peek)
+{
+	const struct wire *wire = &nic->wire;
+	const struct qp *qp = nic_qp(nic, peek->dest_qpn);
+
+	return wire->eth && qp && qp->state != VIRTIO_IB_QPS_RESET &&
+	       !memcmp(peek->dmac, wire->eth->mac(wire->arg), ETH_ALEN) &&
+	       gid_is_mine(nic, peek->dgid, peek->vlan);
+}
+
+/* A group has no VLAN of its own: those where the NIC has an address will do. */
+static bool wire_wants_group(const struct nic *nic,
+			     const struct roce_peek *peek)
+{
+	return nic->wire.eth && peek->dmac[0] & 1 &&
+	       mcast_find(nic, peek->dest_qpn, peek->dgid) &&
+	       gid_has_vlan(nic, peek->vlan);
+}
+
+static void wire_keep(struct nic *nic, const struct iovec *iov,
+		      unsigned int iov_n, size_t off, size_t len)
+{
+	struct wire *wire = &nic->wire;
+	struct wire_slot *slot;
+
+	if (len > ROCE_FRAME_MAX) {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
+		return;
+	}
+	if (wire->n == WIRE_RING) {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+		return;
+	}
+	slot = &wire->ring[(wire->head + wire->n) % WIRE_RING];
+	slot->len = iov_to_buf(iov, iov_n, off, slot->frame, len);
+	wire->n++;
+}
+
+bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
+	       size_t off, size_t len)
+{
+	uint8_t head[ROCE_PEEK_SIZE];
+	struct roce_peek peek;
+	bool mine;
+
+	if (!roce_peek(&peek, head, iov_to_buf(iov, iov_n, off, head,
+					       len < sizeof(head) ?
+					       len : sizeof(head))))
+		return false;
+	mine = wire_wants(nic, &peek);
+	if (mine || wire_wants_group(nic, &peek))
+		wire_keep(nic, iov, iov_n, off, len);
+	return mine;
+}
+
+/* Returns how many QPs the frame was for, and no less than 1. */
+static unsigned int wire_receive(struct nic *nic, struct wire_slot *slot)
+{
+	struct roce_rx rx;
+	const char *why;
+	struct sg src;
+
+	why = roce_parse(&rx, slot->frame, slot->len);
+	if (why) {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
+		log_debug("%s: malformed packet: %s", nic->name, why);
+		return 1;
+	}
+	if (!roce_icrc_ok(&rx, slot->frame)) {
+		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_ICRC_ERR);
+		return 1;
+	}
+	if (rx.pkt.len) {
+		sg_init_flat(&src, slot->frame + rx.payload);
+		rx.pkt.payload = &src;
+	}
+	return nic_deliver(nic, &rx.pkt);
+}
+
+bool wire_poll(struct nic *nic)
+{
+	struct wire *wire = &nic->wire;
+	unsigned int done = 0;
+
+	while (done < WIRE_BURST && wire->n) {
+		done += wire_receive(nic, &wire->ring[wire->head]);
+		wire->head = (wire->head + 1) % WIRE_RING;
+		wire->n--;
+	}
+	/* Memory used a moment ago is the best to use again. */
+	if (!wire->n)
+		wire->head = 0;
+	return done;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The fabric: who owns which GID, and how a packet gets there.
+ */
+#ifndef DEVICE_FABRIC_H
+#define DEVICE_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "packet/pkt.h"
+
+struct fabric;
+struct nic;
+
+#define GID_SIZE	16
+
+/**
+ * struct gid - entry of a NIC's GID table
+ * @raw:	the GID
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ * @used:	the entry holds one
+ * @nic:	NIC that it belongs to
+ * @link:	of the fabric
+ */
+struct gid {
+	uint8_t raw[GID_SIZE];
+	uint16_t vlan;
+	bool used;
+	struct nic *nic;
+	TAILQ_ENTRY(gid) link;
+};
+
+/**
+ * struct xport - a way to bring packets to their destination
+ * @name:	for messages
+ * @seg_max:	largest payload of a packet, a multiple of 4096; 0 = path MTU
+ * @send:	send a packet from one NIC to the one that @pkt is addressed to;
+ *		the payload is read before it returns.  May deliver at once
+ */
+struct xport {
+	const char *name;
+	uint32_t seg_max;
+	void (*send)(struct nic *from, struct nic *to, const struct pkt *pkt);
+};
+
+/* Between NICs of one process: by reference, at once, without loss. */
+extern const struct xport xport_local;
+
+/* To anyone else: as RoCEv2 packets, by the NIC's Ethernet port. */
+extern const struct xport xport_wire;
+
+/**
+ * struct route - where a GID leads
+ * @xport:	how
+ * @nic:	destination, NULL unless it is reached in memory
+ */
+struct route {
+	const struct xport *xport;
+	struct nic *nic;
+};
+
+/**
+ * fabric_route() - look a destination up
+ * @from:	NIC that sends
+ * @dgid:	GID of the destination
+ * @vlan:	VLAN of the source GID
+ *
+ * What is not in this fabric, and in the same VLAN, is beyond the wire.
+ */
+struct route fabric_route(const struct nic *from, const uint8_t *dgid,
+			  uint16_t vlan);
+
+/** fabric_epoch() - changes whenever fabric_route() may answer differently */
+uint32_t fabric_epoch(const struct fabric *fabric);
+
+/**
+ * fabric_set_local() - take another transport between the fabric's own NICs
+ * @fabric:	fabric
+ * @xport:	transport that ends in nic_deliver() (a lossy one for tests)
+ */
+void fabric_set_local(struct fabric *fabric, const struct xport *xport);
+
+/**
+ * gid_add() - set an entry of a NIC's GID table
+ * @nic:	NIC
+ * @index:	entry; what it held before is replaced
+ * @raw:	the GID
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ *
+ * Return: NULL, or why not.
+ */
+const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw,
+		    uint16_t vlan);
+
+/**
+ * gid_del() - clear an entry of a NIC's GID table
+ * @nic:	NIC
+ * @index:	entry
+ *
+ * Return: NULL, or why not.
+ */
+const char *gid_del(struct nic *nic, uint32_t index);
+
+/** gid_del_all() - clear a NIC's GID table */
+void gid_del_all(struct nic *nic);
+
+/**
+ * gid_get() - GID at an index
+ * @nic:	NIC
+ * @index:	from anywhere
+ *
+ * Return: the entry, or NULL if it holds none.
+ */
+const struct gid *gid_get(const struct nic *nic, uint32_t index);
+
+/** gid_is_mine() - does a NIC have this GID in this VLAN? */
+bool gid_is_mine(const struct nic *nic, const uint8_t *raw, uint16_t vlan);
+
+/** gid_equal() - are two GIDs the same? */
+bool gid_equal(const uint8_t *a, const uint8_t *b);
+
+/** gid_has_vlan() - does a NIC have any GID in this VLAN? */
+bool gid_has_vlan(const struct nic *nic, uint16_t vlan);
+
+/** gid_is_ipv4() - is it an IPv4 address mapped into IPv6? */
+bool gid_is_ipv4(const uint8_t *raw);
+
+/** gid_is_multicast() - is it the address of a group? */
+bool gid_is_multicast(const uint8_t *raw);
+
+/**
+ * nic_deliver() - a packet has arrived for a NIC
+ * @nic:	NIC
+ * @pkt:	packet; what does not fit to the QP that it names is dropped
+ *
+ * Return: how many QPs it was for: more than one only if it is for a group.
+ */
+unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt);
+
+#endif /* DEVICE_FABRIC_H */

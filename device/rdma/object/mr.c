@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory regions.
+ *
+ * A region keeps its pages as extents: runs of pages that are adjacent both for
+ * the guest and here, so that a huge page or a lucky allocation is one of them.
+ * The extent of an address is found by a binary search, and not even that while
+ * one walks on.  Device addresses are kept beside the pointers, for when the
+ * memory map changes.
+ *
+ * A region of mr_alloc() has room for the extents of all its pages from the
+ * beginning, so that a registration by work request needs no memory, and counts
+ * as that many.
+ */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdma/object/mr.h"
+
+#define MR_ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
+			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
+			 VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL)
+
+_Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
+	       "keys of memory regions are not handles");
+
+static const char mr_no_memory[] = "out of memory";
+
+/**
+ * struct extents - a list of extents that grows
+ * @extent:	the extents
+ * @n:		number of them
+ * @max:	how many there is room for
+ * @pages:	pages in them
+ */
+struct extents {
+	struct mr_extent *extent;
+	uint32_t n;
+	uint32_t max;
+	uint32_t pages;
+};
+
+static bool extents_grow(struct extents *list)
+{
+	uint32_t max = list->max ? 2 * list->max : 8;
+	struct mr_extent *extent;
+
+	extent = realloc(list->extent, max * sizeof(*extent));
+	if (!extent)
+		return false;
+	list->extent = extent;
+	list->max = max;
+	return true;
+}
+
+static bool extent_joins(const struct mr_extent *extent, uint64_t addr,
+			 const uint8_t *host)
+{
+	uint64_t size = (uint64_t)extent->npages * NIC_PAGE_SIZE;
+
+	if (extent->addr + size != addr)
+		return false;
+	return host ? extent->host && extent->host + size == host :
+		      !extent->host;
+}
+
+static bool extents_add(struct extents *list, uint64_t addr, uint32_t npages,
+			uint8_t *host)
+{
+	struct mr_extent *last = list->n ? &list->extent[list->n - 1] : NULL;
+
+	if (last && extent_joins(last, addr, host)) {
+		last->npages += npages;
+		list->pages += npages;
+		return true;
+	}
+	if (list->n == list->max && !extents_grow(list))
+		return false;
+	list->extent[list->n++] = (struct mr_extent) {
+		.page = list->pages,
+		.npages = npages,
+		.addr = addr,
+		.host = host,
+	};
+	list->pages += npages;
+	return true;
+}
+
+/* Give back what growing by doubling took too much. */
+static void extents_trim(struct extents *list)
+{
+	struct mr_extent *extent;
+
+	extent = realloc(list->extent, list->n * sizeof(*extent));
+	if (extent)
+		list->extent = extent;
+}
+
+static const char *mr_access_check(uint32_t access)
+{
+	/* What the guest has of persistent memory cannot be told from here. */
+	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
+		return "memory is not persistent";
+	if (access & ~MR_ACCESS_ALL)
+		return "unknown access flags";
+	if (access & VIRTIO_IB_ACCESS_REMOTE_WRITE &&
+	    !(access & VIRTIO_IB_ACCESS_LOCAL_WRITE))
+		return "remote write access without local write access";
+	return NULL;
+}
+
+/* What a region counts for NIC_MR_EXTENTS_MAX. */
+static uint32_t mr_cost(const struct mr *mr)
+{
+	return mr->max_pages ? mr->max_pages : mr->n;
+}
+
+/* Takes over the extents of @tmpl if it succeeds. */
+static const char *mr_enter(struct nic *nic, uint32_t pdn,
+			    const struct mr *tmpl, uint32_t *key)
+{
+	struct pd *pd = pd_get(nic, pdn);
+	struct mr *mr;
+
+	if (!pd)
+		return "unknown protection domain";
+	if (nic->mr_extents + mr_cost(tmpl) > NIC_MR_EXTENTS_MAX)
+		return "too many scattered pages in memory regions";
+
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return mr_no_memory;
+	*mr = *tmpl;
+	if (obj_add(&nic->mrs, mr, &mr->key)) {
+		free(mr);
+		return "no free memory region";
+	}
+	mr->pd = pd;
+	pd->refs++;
+	nic->mr_extents += mr_cost(mr);
+	*key = mr->key;
+	return NULL;
+}
+
+const char *mr_get_dma(struct nic *nic, uint32_t pdn, uint32_t access,
+		       uint32_t *key)
+{
+	const struct mr tmpl = {
+		.access = access,
+		.dma = true,
+		.length = UINT64_MAX,
+	};
+	const char *why = mr_access_check(access);
+
+	return why ? why : mr_enter(nic, pdn, &tmpl, key);
+}
+
+/* How the numbers of a request hang together, before any page is looked at. */
+static const char *mr_check(const struct mr *mr, uint32_t npages)
+{
+	uint64_t first = mr->addr % NIC_PAGE_SIZE;
+
+	if (!mr->length)
+		return "memory region without a byte";
+	if (mr->length > (uint64_t)NIC_MR_PAGES_MAX * NIC_PAGE_SIZE)
+		return "memory region too long";
+	if (mr->addr > UINT64_MAX - mr->length)
+		return "memory region beyond the address space";
+	if (npages != (first + mr->length + NIC_PAGE_SIZE - 1) / NIC_PAGE_SIZE)
+		return "number of pages does not cover the memory region";
+	return mr_access_check(mr->access);
+}
+
+static const char *mr_add_pages(const struct nic *nic, const __le64 *pages,
+				uint32_t npages, struct extents *list)
+{
+	uint64_t addr;
+	uint8_t *host;
+	uint32_t i;
+
+	for (i = 0; i < npages; i++) {
+		addr = le64toh(pages[i]);
+		if (addr % NIC_PAGE_SIZE)
+			return "page address is not aligned";
+		host = guest_mem_ptr(nic->mem, addr, NIC_PAGE_SIZE);
+		if (!host)
+			return "page outside of guest memory";
+		if (!extents_add(list, addr, 1, host))
+			return mr_no_memory;
+	}
+	return NULL;
+}
+
+const char *mr_reg_user(struct nic *nic,
+			const struct virtio_rdma_cmd_reg_user_mr *req,
+			size_t room, uint32_t *key)
+{
+	struct mr tmpl = {
+		.access = le32toh(req->access_flags),
+		.addr = le64toh(req->virt_addr),
+		.length = le64toh(req->length),
+	};
+	uint32_t npages = le32toh(req->npages);
+	struct extents list = {};
+	const char *why;
+
+	why = mr_check(&tmpl, npages);
+	if (why)
+		return why;
+	if (room != (uint64_t)npages * sizeof(__le64))
+		return "request is not as long as its page list";
+	why = mr_add_pages(nic, req->pages, npages, &list);
+	if (why)
+		goto err_free;
+	extents_trim(&list);
+	tmpl.n = list.n;
+	tmpl.extent = list.extent;
+	why = mr_enter(nic, le32toh(req->pdn), &tmpl, key);
+	if (why)
+		goto err_free;
+	return NULL;
+
+err_free:
+	free(list.extent);
+	return why;
+}
+
+const char *mr_alloc(struct nic *nic, uint32_t pdn, uint32_t max_pages,
+		     uint32_t *key)
+{
+	struct mr tmpl = {
+		.invalid = true,
+		.max_pages = max_pages,
+	};
+	const char *why;
+
+	if (!max_pages || max_pages > NIC_FAST_REG_PAGES)
+		return "number of pages out of range";
+	tmpl.extent = calloc(max_pages, sizeof(*tmpl.extent));
+	if (!tmpl.extent)
+		return mr_no_memory;
+	why = mr_enter(nic, pdn, &tmpl, key);
+	if (why)
+		free(tmpl.extent);
+	return why;
+}
+
+/* The region that a key of any tag belongs to, if requests may change it. */
+static struct mr *mr_get_fast(const struct nic *nic, const struct pd *pd,
+			      uint32_t key)
+{
+	struct mr *mr = obj_at(&nic->mrs, obj_index(key));
+
+	return mr && mr->max_pages && mr->pd == pd ? mr : NULL;
+}
+
+/* Copy a page list; what lies behind a page's end may be elsewhere. */
+static bool mr_read_pages(const struct nic *nic, const struct mr_fast *fast,
+			  __le64 *pages)
+{
+	size_t len = fast->npages * sizeof(*pages);
+	struct iovec iov[GUEST_MEM_REGIONS_MAX];
+	int n = guest_mem_iov(nic->mem, fast->pages, len, iov,
+			      GUEST_MEM_REGIONS_MAX);
+
+	if (n < 0)
+		return false;
+	iov_to_buf(iov, n, 0, pages, len);
+	return true;
+}
+
+const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
+			const struct mr_fast *fast)
+{
+	struct mr *mr = mr_get_fast(nic, pd, fast->key);
+	struct mr new = {
+		.access = fast->access,
+		.addr = fast->addr,
+		.length = fast->length,
+	};
+	__le64 pages[NIC_FAST_REG_PAGES];
+	struct extents list = {};
+	const char *why;
+
+	if (!mr)
+		return "no memory region for registration by request";
+	if (!mr->invalid)
+		return "memory region is valid";
+	if (fast->npages > mr->max_pages)
+		return "more pages than the memory region takes";
+	why = mr_check(&new, fast->npages);
+	if (why)
+		return why;
+	if (!mr_read_pages(nic, fast, pages))
+		return "page list outside of guest memory";
+
+	/* There is room for all of them, so that the list does not move. */
+	list.extent = mr->extent;
+	list.max = mr->max_pages;
+	why = mr_add_pages(nic, pages, fast->npages, &list);
+	if (why)
+		return why;
+
+	mr->n = list.n;
+	mr->access = new.access;
+	mr->addr = new.addr;
+	mr->length = new.length;
+	mr->key = fast->key;
+	mr->lost = false;
+	mr->invalid = false;
+	obj_retag(&nic->mrs, mr->key);
+	return NULL;
+}
+
+bool mr_invalidate(struct nic *nic, const struct pd *pd, uint32_t key)
+{
+	struct mr *mr = mr_get_fast(nic, pd, key);
+
+	if (!mr || mr->key != key)
+		return false;
+	mr->invalid = true;
+	mr->n = 0;
+	return true;
+}
+
+static void mr_free(struct nic *nic, struct mr *mr)
+{
+	nic->mr_extents -= mr_cost(mr);
+	mr->pd->refs--;
+	obj_del(&nic->mrs, mr->key);
+	free(mr->extent);
+	free(mr);
+}
+
+const char *mr_dereg(struct nic *nic, uint32_t mrn)
+{
+	struct mr *mr = obj_at(&nic->mrs, mrn);
+
+	if (!mr)
+		return "unknown memory region";
+	mr_free(nic, mr);
+	return NULL;
+}
+
+void mr_free_all(struct nic *nic)
+{
+	struct mr *mr;
+	uint32_t i;
+
+	for (i = 0; nic->mrs.used && i < nic->mrs.max; i++) {
+		mr = obj_at(&nic->mrs, i);
+		if (mr)
+			mr_free(nic, mr);
+	}
+}
+
+static uint8_t *page_host(const struct nic *nic, uint64_t addr, uint32_t npages)
+{
+	return guest_mem_ptr(nic->mem, addr, (uint64_t)npages * NIC_PAGE_SIZE);
+}
+
+/* An extent may now be spread over several pieces of memory, or have holes. */
+static bool extent_split(const struct nic *nic, const struct mr_extent *extent,
+			 struct extents *list)
+{
+	uint64_t addr = extent->addr;
+	uint32_t i;
+
+	for (i = 0; i < extent->npages; i++, addr += NIC_PAGE_SIZE)
+		if (!extents_add(list, addr, 1, page_host(nic, addr, 1)))
+			return false;
+	return true;
+}
+
+static bool mr_retranslate(const struct nic *nic, const struct mr *mr,
+			   struct extents *list)
+{
+	const struct mr_extent *extent;
+	uint8_t *host;
+	uint32_t i;
+
+	for (i = 0; i < mr->n; i++) {
+		extent = &mr->extent[i];
+		host = page_host(nic, extent->addr, extent->npages);
+		if (!(host ? extents_add(list, extent->addr, extent->npages,
+					 host) :
+			     extent_split(nic, extent, list)))
+			return false;
+	}
+	return true;
+}
+
+static bool mr_has_holes(const struct mr *mr)
+{
+	uint32_t i;
+
+	for (i = 0; i < mr->n; i++)
+		if (!mr->extent[i].host)
+			return true;
+	return false;
+}
+
+/* Takes the list over. */
+static void mr_replace(struct nic *nic, struct mr *mr, struct extents *list)
+{
+	if (mr->max_pages) {
+		/* As many as pages at most, which there is room for. */
+		memcpy(mr->extent, list->extent,
+		       list->n * sizeof(*mr->extent));
+		free(list->extent);
+	} else {
+		nic->mr_extents += list->n - mr->n;
+		free(mr->extent);
+		mr->extent = list->extent;
+	}
+	mr->n = list->n;
+}
+
+static void mr_translate(struct nic *nic, struct mr *mr)
+{
+	struct extents list = {};
+	bool was_lost = mr->lost;
+
+	if (!mr_retranslate(nic, mr, &list)) {
+		free(list.extent);
+		mr->lost = true;
+		nic_warn(nic, "memory region %u lost: %s", obj_index(mr->key),
+			 mr_no_memory);
+		return;
+	}
+	mr_replace(nic, mr, &list);
+	mr->lost = mr_has_holes(mr);
+	/* With all of the memory gone it is the guest that stands still. */
+	if (mr->lost && !was_lost && nic->mem->n)
+		nic_warn(nic, "memory region %u lost: pages are gone",
+			 obj_index(mr->key));
+}
+
+void mr_translate_all(struct nic *nic)
+{
+	struct mr *mr;
+	uint32_t i, left = nic->mrs.used;
+
+	for (i = 0; left && i < nic->mrs.max; i++) {
+		mr = obj_at(&nic->mrs, i);
+		if (!mr)
+			continue;
+		left--;
+		if (!mr->dma && !mr->invalid)
+			mr_translate(nic, mr);
+	}
+}
+
+/* Guest memory from @addr on: how much of it lies in one region, up to @len. */
+static size_t mem_run(const struct guest_mem *mem, uint64_t addr, size_t len,
+		      uint8_t **p)
+{
+	const struct guest_region *region;
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++) {
+		region = &mem->region[i];
+		if (addr < region->addr || addr - region->addr >= region->size)
+			continue;
+		if (len > region->size - (addr - region->addr))
+			len = region->size - (addr - region->addr);
+		*p = guest_mem_ptr(mem, addr, len);
+		return len;
+	}
+	return 0;
+}
+
+static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
+{
+	uint8_t *p;
+	size_t run;
+
+	while (len) {
+		run = mem_run(mem, addr, len, &p);
+		if (!run)
+			return false;
+		addr += run;
+		len -= run;
+	}
+	return true;
+}
+
+const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
+			      uint32_t key, uint32_t access)
+{
+	const struct mr *mr = obj_get(&nic->mrs, key);
+
+	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
+	    (mr->access & access) != access)
+		return NULL;
+	return mr;
+}
+
+const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
+			uint32_t key, uint64_t addr, uint64_t len,
+			uint32_t access)
+{
+	const struct mr *mr = mr_get_whole(nic, pd, key, access);
+
+	if (!mr)
+		return NULL;
+	if (addr < mr->addr || len > mr->length ||
+	    addr - mr->addr > mr->length - len)
+		return NULL;
+	if (mr->dma && !mem_covers(nic->mem, addr, len))
+		return NULL;
+	return mr;
+}
+
+static bool extent_has(const struct mr *mr, uint32_t i, uint32_t page)
+{
+	const struct mr_extent *extent = &mr->extent[i];
+
+	return page >= extent->page && page - extent->page < extent->npages;
+}
+
+static uint32_t mr_find(const struct mr *mr, uint32_t page, uint32_t hint)
+{
+	uint32_t low = 0, high = mr->n - 1, mid;
+
+	if (hint < mr->n && extent_has(mr, hint, page))
+		return hint;
+	if (hint + 1 < mr->n && extent_has(mr, hint + 1, page))
+		return hint + 1;
+
+	while (low < high) {
+		mid = low + (high - low + 1) / 2;
+		if (mr->extent[mid].page <= page)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+size_t mr_run(const struct nic *nic, const struct mr *mr, uint64_t addr,
+	      size_t len, uint32_t *hint, uint8_t **p)
+{
+	const struct mr_extent *extent;
+	uint64_t off, size;
+
+	if (mr->dma)
+		return mem_run(nic->mem, addr, len, p);
+
+	/* Offset from the beginning of the first page. */
+	off = addr - (mr->addr - mr->addr % NIC_PAGE_SIZE);
+	*hint = mr_find(mr, off / NIC_PAGE_SIZE, *hint);
+	extent = &mr->extent[*hint];
+	off -= (uint64_t)extent->page * NIC_PAGE_SIZE;
+	size = (uint64_t)extent->npages * NIC_PAGE_SIZE - off;
+	*p = extent->host + off;
+	return len < size ? len : size;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Scatter lists of work requests.
+ */
+#include <string.h>
+
+#include "rdma/object/sg.h"
+
+uint64_t sg_length(const struct sge *sge, unsigned int n)
+{
+	uint64_t len = 0;
+
+	while (n--)
+		len += (sge++)->length;
+	return len;
+}
+
+/* An element without bytes is legal whatever its key. */
+static bool sge_ok(const struct sg *sg, const struct sge *sge, uint64_t off,
+		   uint64_t len)
+{
+	return !len || mr_get(sg->nic, sg->pd, sge->key, sge->addr + off, len,
+			      sg->access);
+}
+
+bool sg_init(struct sg *sg, const struct nic *nic, const struct pd *pd,
+	     uint32_t access, const struct sge *sge, unsigned int n,
+	     uint64_t off, uint64_t len)
+{
+	uint64_t part;
+
+	while (n && off >= sge->length) {
+		off -= sge->length;
+		sge++;
+		n--;
+	}
+	*sg = (struct sg) {
+		.nic = nic,
+		.pd = pd,
+		.access = access,
+		.sge = sge,
+		.n = n,
+		.off = off,
+	};
+	for (; n && len; n--, sge++, off = 0) {
+		part = sge->length - off;
+		if (part > len)
+			part = len;
+		if (!sge_ok(sg, sge, off, part))
+			return false;
+		len -= part;
+	}
+	return !len;
+}
+
+void sg_init_flat(struct sg *sg, void *p)
+{
+	*sg = (struct sg) { .flat = p };
+}
+
+/* The next piece in one go, up to @max bytes, which are not 0. */
+static size_t sg_run(struct sg *sg, size_t max, uint8_t **p)
+{
+	const struct sge *sge;
+
+	if (sg->flat) {
+		*p = sg->flat;
+		return max;
+	}
+	while (sg->off == sg->sge->length) {
+		sg->sge++;
+		sg->off = 0;
+		sg->mr = NULL;
+	}
+	sge = sg->sge;
+	if (max > sge->length - sg->off)
+		max = sge->length - sg->off;
+	if (!sg->mr) {
+		sg->mr = mr_get(sg->nic, sg->pd, sge->key, sge->addr + sg->off,
+				max, sg->access);
+		sg->hint = 0;
+	}
+	return mr_run(sg->nic, sg->mr, sge->addr + sg->off, max, &sg->hint, p);
+}
+
+static void sg_advance(struct sg *sg, size_t len)
+{
+	if (sg->flat)
+		sg->flat += len;
+	else
+		sg->off += len;
+}
+
+void sg_copy(struct sg *dst, struct sg *src, uint64_t len)
+{
+	uint8_t *to, *from;
+	size_t part;
+
+	while (len) {
+		part = sg_run(src, len, &from);
+		part = sg_run(dst, part, &to);
+		/* In a loop-back both may be the same memory. */
+		memmove(to, from, part);
+		sg_advance(src, part);
+		sg_advance(dst, part);
+		len -= part;
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Scatter lists of work requests, and a cursor that walks over one.
+ */
+#ifndef DEVICE_SG_H
+#define DEVICE_SG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rdma/object/mr.h"
+
+/**
+ * struct sge - scatter/gather element, copied out of its slot
+ * @addr:	address in the memory region
+ * @length:	bytes
+ * @key:	its lkey (or the rkey, for the range of an RDMA operation)
+ */
+struct sge {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t key;
+};
+
+/**
+ * struct sg - a cursor on memory that was checked
+ * @nic:	whose memory it is
+ * @pd:		protection domain of the QP
+ * @access:	right that the memory regions must grant
+ * @sge:	element that the cursor is in
+ * @n:		number of elements from it on
+ * @off:	bytes of it that lie behind the cursor
+ * @mr:		its memory region, or NULL if it was not looked up yet
+ * @hint:	of mr_run()
+ * @flat:	without elements: plain memory
+ *
+ * Valid until the next control command.
+ */
+struct sg {
+	const struct nic *nic;
+	const struct pd *pd;
+	uint32_t access;
+	const struct sge *sge;
+	unsigned int n;
+	uint32_t off;
+	const struct mr *mr;
+	uint32_t hint;
+	uint8_t *flat;
+};
+
+/** sg_length() - bytes in a list of elements; does not overflow */
+uint64_t sg_length(const struct sge *sge, unsigned int n);
+
+/**
+ * sg_init() - point a cursor into a list of elements
+ * @sg:		cursor
+ * @nic:	whose memory it is
+ * @pd:		protection domain of the QP
+ * @access:	right that the memory regions must grant, 0 for local reading
+ * @sge:	elements; stay the caller's and where they are
+ * @n:		number of them
+ * @off:	bytes to skip
+ * @len:	bytes that will be used from there on
+ *
+ * Return: true; false if the list is shorter or if any of its keys, bounds or
+ *	   rights that matter for these bytes is not as it must be.
+ */
+bool sg_init(struct sg *sg, const struct nic *nic, const struct pd *pd,
+	     uint32_t access, const struct sge *sge, unsigned int n,
+	     uint64_t off, uint64_t len);
+
+/** sg_init_flat() - point a cursor at plain memory */
+void sg_init_flat(struct sg *sg, void *p);
+
+/**
+ * sg_copy() - copy from cursor to cursor, and move both on
+ * @dst:	destination
+ * @src:	source; may overlap the destination
+ * @len:	bytes, no more than both were made for
+ */
+void sg_copy(struct sg *dst, struct sg *src, uint64_t len);
+
+#endif /* DEVICE_SG_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Datagrams: both halves of UD and GSI QPs.
+ *
+ * A datagram is complete when it was sent, and lost if nobody wants it.  The
+ * receiver finds the sender's network header in the first 40 bytes of its
+ * buffer: an IPv6 header, or 20 unused bytes and an IPv4 header.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "rdma/qp/qp.h"
+#include "packet/roce.h"
+
+/* A request with this bit in its Q_Key means the QP's own. */
+#define UD_QKEY_OWN	0x80000000u
+
+/* ------------------------------------------------------------------------- */
+/* Sending                                                                   */
+/* ------------------------------------------------------------------------- */
+
+static uint8_t ud_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
+{
+	wqe->vendor_err = vendor_err;
+	return status;
+}
+
+/*
+ * From here on a datagram gets lost rather than fails.  A group has no entry in
+ * any GID table, so that its route is the wire; that leads to everyone but QPs of
+ * this NIC, to which the datagram goes at the sender's expense.
+ */
+static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
+			struct budget *budget)
+{
+	const struct gid *gid = gid_get(qp->nic, ah->av.grh.sgid_index);
+	struct route route;
+	unsigned int i;
+
+	if (!gid) {
+		nic_count(qp->nic, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		return;
+	}
+	pkt->av = &ah->av;
+	pkt->dgid = ah->av.grh.dgid;
+	pkt->sgid = gid->raw;
+	pkt->vlan = gid->vlan;
+	route = fabric_route(qp->nic, pkt->dgid, pkt->vlan);
+	flow_sent(qp, FLOW_ACKED, pkt);
+	if (mcast_find(qp->nic, pkt->dest_qpn, pkt->dgid))
+		for (i = nic_deliver(qp->nic, pkt); i; i--)
+			budget_take(budget, pkt->len);
+	route.xport->send(qp->nic, route.nic, pkt);
+}
+
+/* Returns &enum virtio_ib_wc_status. */
+static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
+{
+	const struct ah *ah = ah_get(qp->nic, qp->pd, wqe->ah);
+	struct pkt pkt = {
+		.opcode = PKT_OPCODE(PKT_UD, pkt_code(PKT_KIND_SEND, true, true,
+						      wqe->extra)),
+		.solicited = wqe->solicited,
+		.psn = qp->req.snd_pos++ & PSN_MASK,
+		.npsn = 1,
+		.dest_qpn = wqe->remote_qpn & PSN_MASK,
+		.src_qpn = qp->qpn,
+		.qkey = wqe->remote_qkey & UD_QKEY_OWN ? qp->attr.qkey :
+							 wqe->remote_qkey,
+		.imm = wqe->imm,
+		.len = wqe->length,
+	};
+	struct sg sg;
+
+	if (!ah)
+		return ud_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_AH);
+	if (wqe->length > NIC_UD_MTU)
+		return ud_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR,
+				VENDOR_ERR_LENGTH);
+	if (wqe->inlined)
+		sg_init_flat(&sg, wqe->data);
+	else if (!sg_init(&sg, qp->nic, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
+			  wqe->length))
+		return ud_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+
+	pkt.payload = wqe->length ? &sg : NULL;
+	ud_transmit(qp, ah, &pkt, budget);
+	return VIRTIO_IB_WC_SUCCESS;
+}
+
+bool ud_run(struct qp *qp, struct budget *budget)
+{
+	struct wqe *wqe;
+	uint8_t status;
+	bool worked = false;
+
+	while (budget_left(budget) && qp->state == VIRTIO_IB_QPS_RTS &&
+	       flow_ready(qp, FLOW_ACKED)) {
+		wqe = req_current(qp);
+		if (!wqe)
+			break;
+		budget_take(budget, wqe->length);
+		status = wqe->status;
+		if (!status)
+			status = ud_send(qp, wqe, budget);
+		if (status)
+			req_fail(qp, status);
+		else
+			req_done(qp, status);
+		worked = true;
+	}
+	return worked;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Receiving                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* Put a datagram where it goes; returns &enum virtio_ib_wc_status. */
+static uint8_t ud_place(struct qp *qp, const struct pkt *pkt)
+{
+	const struct rwqe *rwqe = &qp->resp.rwqe;
+	uint8_t grh[ROCE_GRH_SIZE];
+	struct sg dst, src;
+
+	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+		     rwqe->sge, rwqe->num_sge, 0, ROCE_GRH_SIZE + pkt->len))
+		return VIRTIO_IB_WC_LOC_PROT_ERR;
+	if (pkt->grh)
+		memcpy(grh, pkt->grh, sizeof(grh));
+	else
+		roce_grh(pkt, grh);
+	sg_init_flat(&src, grh);
+	sg_copy(&dst, &src, ROCE_GRH_SIZE);
+	sg_copy(&dst, pkt->payload, pkt->len);
+	return VIRTIO_IB_WC_SUCCESS;
+}
+
+bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
+{
+	struct virtio_rdma_cq_req wc = {
+		.opcode = VIRTIO_IB_WC_RECV,
+		.byte_len = htole32(ROCE_GRH_SIZE + pkt->len),
+		.imm_data = op->imm ? pkt->imm : 0,
+		.src_qp = htole32(pkt->src_qpn),
+		.wc_flags = htole32(VIRTIO_IB_WC_GRH |
+				    (op->imm ? VIRTIO_IB_WC_WITH_IMM : 0)),
+	};
+
+	if (pkt->vlan) {
+		wc.vlan = htole16(pkt->vlan & VIRTIO_RDMA_GID_VLAN_MASK);
+		wc.wc_flags |= htole32(VIRTIO_IB_WC_WITH_VLAN);
+	}
+	if (pkt->qkey != qp->attr.qkey || !pkt_fits(op, pkt, NIC_UD_MTU))
+		return false;
+	switch (qp_take_recv(qp)) {
+	case QP_TAKE_EMPTY:
+		return false;
+	case QP_TAKE_BAD:
+		qp_fail(qp);
+		return false;
+	case QP_TAKE_OK:
+		break;
+	}
+	/*
+	 * Dropped, and the receive request waits for the next one: whoever knows
+	 * the Q_Key could else fail the QP, and that of GSI is known to all.
+	 */
+	if (qp->resp.rwqe.length < ROCE_GRH_SIZE + pkt->len)
+		return false;
+	wc.status = ud_place(qp, pkt);
+	qp_complete_recv(qp, &wc, pkt->solicited);
+	if (wc.status)
+		qp_fail(qp);
+	return true;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work requests, copied out of their slots.
+ */
+#ifndef DEVICE_WQE_H
+#define DEVICE_WQE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "packet/pkt.h"
+#include "rdma/object/sg.h"
+
+/**
+ * enum vendor_err - why a work request failed, for the completion's vendor_err
+ */
+enum vendor_err {
+	VENDOR_ERR_NONE,
+	VENDOR_ERR_SLOT_SHORT,		/* the slot ends before the request */
+	VENDOR_ERR_OPCODE,		/* unknown, or not for this QP type */
+	VENDOR_ERR_FLAGS,		/* unknown, or not for this opcode */
+	VENDOR_ERR_NUM_SGE,		/* more elements than the QP takes */
+	VENDOR_ERR_INLINE_LEN,		/* more inline data than fits */
+	VENDOR_ERR_LENGTH,		/* longer than a message may be */
+	VENDOR_ERR_SGE,			/* key, bounds, rights of an element */
+	VENDOR_ERR_NO_READS,		/* READ on a QP without resources */
+	VENDOR_ERR_AH,			/* unknown address handle */
+	VENDOR_ERR_RQ_SHORT,		/* message longer than the request */
+	VENDOR_ERR_NO_FAST_REG,		/* the QP was not created for it */
+	VENDOR_ERR_FAST_REG,		/* a registration is not possible */
+	VENDOR_ERR_INVALIDATE,		/* a key that cannot be made invalid */
+	VENDOR_ERR_FLUSH,		/* unknown placement type or level */
+};
+
+/**
+ * struct wqe - a send request
+ * @wr_id:	of the driver
+ * @remote_addr: RDMA: address in the peer's memory region
+ * @rkey:	RDMA: its key
+ * @flush_len:	FLUSH: bytes from @remote_addr on
+ * @flush_type:	FLUSH: &enum virtio_ib_flush_type
+ * @flush_level: FLUSH: &enum virtio_ib_flush_level
+ * @remote_qpn:	UD: receiver
+ * @remote_qkey: UD: its Q_Key
+ * @ah:		UD: address handle
+ * @reg:	REG_MR
+ * @imm:	immediate data
+ * @inv_rkey:	SEND_WITH_INV, LOCAL_INV: key
+ * @length:	bytes of payload
+ * @pos:	position of its first packet, once begun
+ * @npsn:	number of PSNs that it takes, once begun
+ * @head:	of its buffer
+ * @kind:	&enum pkt_kind; none if nothing is sent
+ * @opcode:	&enum virtio_ib_wr_opcode
+ * @wc_opcode:	opcode of its completion
+ * @extra:	&enum pkt_extra
+ * @fence:	wait for READs before it
+ * @signaled:	leaves a completion
+ * @solicited:	solicited event
+ * @inlined:	payload is @data, not @sge
+ * @begun:	its position is known; if nothing is sent, it was carried out
+ * @reading:	a READ or FLUSH that is counted as outstanding
+ * @status:	error that was found before it was sent, to be completed with
+ *		when its turn has come
+ * @vendor_err:	&enum vendor_err
+ * @num_sge:	number of @sge
+ * @sge:	payload
+ * @data:	payload
+ */
+struct wqe {
+	uint64_t wr_id;
+	union {
+		struct {
+			uint64_t remote_addr;
+			uint32_t rkey;
+			uint32_t flush_len;
+			uint8_t flush_type;
+			uint8_t flush_level;
+		};
+		struct {
+			uint32_t remote_qpn;
+			uint32_t remote_qkey;
+			uint32_t ah;
+		};
+		struct mr_fast reg;
+	};
+	__be32 imm;
+	uint32_t inv_rkey;
+	uint32_t length;
+	uint32_t pos;
+	uint32_t npsn;
+	uint16_t head;
+	uint8_t kind;
+	uint8_t opcode;
+	uint8_t wc_opcode;
+	uint8_t extra;
+	bool fence;
+	bool signaled;
+	bool solicited;
+	bool inlined;
+	bool begun;
+	bool reading;
+	uint8_t status;
+	uint8_t vendor_err;
+	uint8_t num_sge;
+	union {
+		struct sge sge[NIC_MAX_SGE];
+		uint8_t data[VIRTIO_RDMA_INLINE_SIZE];
+	};
+};
+
+/**
+ * struct rwqe - a receive request
+ * @wr_id:	of the driver
+ * @length:	bytes that it has room for
+ * @head:	of its buffer
+ * @vendor_err:	&enum vendor_err; not 0 if it is malformed
+ * @num_sge:	number of @sge
+ * @sge:	where the message goes
+ */
+struct rwqe {
+	uint64_t wr_id;
+	uint64_t length;
+	uint16_t head;
+	uint8_t vendor_err;
+	uint8_t num_sge;
+	struct sge sge[NIC_MAX_SGE];
+};
+
+/**
+ * wqe_parse() - copy a send request out of its slot and check it
+ * @elem:	buffer
+ * @type:	&enum virtio_ib_qp_type
+ * @max_sge:	elements that the QP takes
+ * @wqe:	filled in; if it is malformed, with @status and @vendor_err, and
+ *		with @wr_id if that much is there
+ */
+void wqe_parse(const struct virtq_elem *elem, uint8_t type, uint32_t max_sge,
+	       struct wqe *wqe);
+
+/**
+ * rwqe_parse() - copy a receive request out of its slot and check it
+ * @elem:	buffer
+ * @max_sge:	elements that the QP takes
+ * @rwqe:	filled in
+ */
+void rwqe_parse(const struct virtq_elem *elem, uint32_t max_sge,
+		struct rwqe *rwqe);
+
+#endif /* DEVICE_WQE_H */

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/loop.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+
+static struct loop *loop;
+
+/*
+ * Time is the tests' own: it goes on by a microsecond whenever the loop looks at
+ * the clock, and by as much as the loop would sleep for.
+ */
+static uint64_t now = 1000000000;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	(void)id;
+	now += US;
+	ts->tv_sec = now / 1000000000ULL;
+	ts->tv_nsec = now % 1000000000ULL;
+	return 0;
+}
+
+int epoll_pwait2(int epfd, struct epoll_event *events, int max,
+		 const struct timespec *timeout, const sigset_t *set)
+{
+	int n = epoll_pwait(epfd, events, max, 0, set);
+
+	/* No test waits for ever. */
+	if (!timeout)
+		abort();
+	if (!n)
+		now += timeout->tv_sec * 1000000000ULL + timeout->tv_nsec;
+	return n;
+}
+
+static void stop(void *arg)
+{
+	(void)arg;
+	loop_stop(loop);
+}
+
+/* A loop that cannot hang: it is stopped after a minute at the latest. */
+static struct loop_timer watchdog = { .fn = stop };
+
+static int setup_us(unsigned int poll_us)
+{
+	loop = loop_new(poll_us);
+	if (!loop)
+		return -1;
+	watchdog.due = 0;
+	loop_timer_set(loop, &watchdog, 60000 * MS);
+	return 0;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return setup_us(100);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	loop_free(loop);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+
+static char trace[64];
+
+static void note(void *arg)
+{
+	strcat(trace, arg);
+}
+
+static void test_timers_in_order(void **state)
+{
+	struct loop_timer t[] = {
+		{ .fn = note, .arg = (void *)"c" },
+		{ .fn = note, .arg = (void *)"a" },
+		{ .fn = stop },
+		{ .fn = note, .arg = (void *)"b" },
+		{ .fn = note, .arg = (void *)"x" },
+		{ .fn = note, .arg = (void *)"y" },
+	};
+	uint64_t start = now;
+
+	(void)state;
+	trace[0] = 0;
+	loop_timer_set(loop, &t[0], 3 * MS);
+	loop_timer_set(loop, &t[1], 1 * MS);
+	loop_timer_set(loop, &t[2], 4 * MS);
+	loop_timer_set(loop, &t[3], 2 * MS);
+	loop_timer_set(loop, &t[4], 500 * US);
+	loop_timer_set(loop, &t[5], 600 * MS);
+	loop_timer_cancel(loop, &t[4]);
+	loop_timer_cancel(loop, &t[4]);
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(trace, "abc");
+	assert_in_range(now - start, 4 * MS, 5 * MS);
+	assert_int_equal(t[1].due, 0);
+	assert_int_not_equal(t[5].due, 0);
+}
+
+/* Against a plain model: many timers, set, set anew and cancelled. */
+#define MANY	500
+static uint64_t last_due;
+static unsigned int fired;
+static struct loop_timer many[MANY];
+static uint64_t many_due[MANY];
+
+static void many_fire(void *arg)
+{
+	unsigned int i = (struct loop_timer *)arg - many;
+
+	assert_true(many_due[i] >= last_due);
+	last_due = many_due[i];
+	fired++;
+}
+
+static void test_many_timers(void **state)
+{
+	struct loop_timer end = { .fn = stop };
+	unsigned int i, expected = 0;
+
+	(void)state;
+	srand(1);
+	fired = 0;
+	last_due = 0;
+	for (i = 0; i < MANY; i++) {
+		many[i] = (struct loop_timer){
+			.fn = many_fire,
+			.arg = &many[i],
+		};
+		loop_timer_set(loop, &many[i], 1 + rand() % (5 * MS));
+	}
+	for (i = 0; i < MANY; i += 3)
+		loop_timer_set(loop, &many[i], 1 + rand() % (5 * MS));
+	for (i = 0; i < MANY; i += 7)
+		loop_timer_cancel(loop, &many[i]);
+	for (i = 0; i < MANY; i++) {
+		many_due[i] = many[i].due;
+		expected += many[i].due != 0;
+	}
+	loop_timer_set(loop, &end, 10 * MS);
+	loop_run(loop);
+	assert_int_equal(fired, expected);
+	assert_int_equal(expected, MANY - (MANY + 6) / 7);
+}
+
+static void test_timer_cancels_other(void **state)
+{
+	struct loop_timer t[] = {
+		{ .fn = stop },
+		{ .fn = note, .arg = (void *)"never" },
+	};
+
+	(void)state;
+	trace[0] = 0;
+	loop_timer_set(loop, &t[0], MS);
+	loop_timer_set(loop, &t[1], MS);
+	loop_timer_cancel(loop, &t[0]);
+	loop_timer_cancel(loop, &t[1]);
+	loop_timer_set(loop, &t[0], 2 * MS);
+	loop_run(loop);
+	assert_string_equal(trace, "");
+}
+
+/* ------------------------------------------------------------------------- */
+
+static struct loop_fd ev[2];
+static unsigned int ev_calls[2];
+
+static void ev_fn(void *arg, uint32_t events)
+{
+	unsigned int i = (struct loop_fd *)arg - ev;
+	uint64_t count;
+
+	assert_true(events & EPOLLIN);
+	assert_int_equal(read(ev[i].fd, &count, sizeof(count)), sizeof(count));
+	ev_calls[i]++;
+}
+
+static void ev_open(void (*fn)(void *, uint32_t))
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ev_calls[i] = 0;
+		ev[i].fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		ev[i].fn = fn;
+		ev[i].arg = &ev[i];
+		assert_int_equal(loop_fd_add(loop, &ev[i], EPOLLIN), 0);
+	}
+}
+
+static void ev_close(void)
+{
+	close(ev[0].fd);
+	close(ev[1].fd);
+}
+
+static void ev_ring(unsigned int i)
+{
+	assert_int_equal(eventfd_write(ev[i].fd, 1), 0);
+}
+
+static void test_fd(void **state)
+{
+	struct loop_timer end = { .fn = stop };
+
+	(void)state;
+	ev_open(ev_fn);
+	ev_ring(1);
+	loop_timer_set(loop, &end, 2 * MS);
+	loop_run(loop);
+	assert_int_equal(ev_calls[0], 0);
+	assert_int_equal(ev_calls[1], 1);
+	ev_close();
+}
+
+static void ev_del_other(void *arg, uint32_t events)
+{
+	unsigned int i = (struct loop_fd *)arg - ev;
+
+	ev_fn(arg, events);
+	loop_fd_del(loop, &ev[!i]);
+	loop_stop(loop);
+}
+
+/* Both are ready in the same round; whoever comes first removes the other. */
+static void test_fd_del_while_pending(void **state)
+{
+	(void)state;
+	ev_open(ev_del_other);
+	ev_ring(0);
+	ev_ring(1);
+	loop_run(loop);
+	assert_int_equal(ev_calls[0] + ev_calls[1], 1);
+	ev_close();
+}
+
+static void test_fd_bad(void **state)
+{
+	struct loop_fd file = { .fd = open("/proc/self/exe", O_RDONLY) };
+	struct loop_fd none = { .fd = -1 };
+
+	(void)state;
+	assert_int_equal(loop_fd_add(loop, &none, EPOLLIN), -EBADF);
+	assert_int_equal(loop_fd_add(loop, &file, EPOLLIN), -EPERM);
+	close(file.fd);
+}
+
+/* ------------------------------------------------------------------------- */
+
+/**
+ * struct worker - a poller of the test's
+ * @poller:	poller
+ * @work:	rounds of work that it still has
+ * @late:	rounds of work that turn up when it asks for doorbells
+ * @polls:	calls of poll
+ * @sleeps:	calls of sleep
+ * @wakes:	calls of wake
+ * @awake:	what was called last
+ * @stall:	it loses the CPU for so long when polled next, ns
+ * @leaver:	workers that it removes when polled, or NULL
+ */
+struct worker {
+	struct loop_poller poller;
+	unsigned int work;
+	unsigned int late;
+	unsigned int polls;
+	unsigned int sleeps;
+	unsigned int wakes;
+	bool awake;
+	uint64_t stall;
+	struct worker *leaver[2];
+};
+
+static bool worker_poll(void *arg)
+{
+	struct worker *worker = arg;
+	unsigned int i;
+
+	now += worker->stall;
+	worker->stall = 0;
+	assert_true(worker->awake);
+	worker->polls++;
+	for (i = 0; i < 2; i++) {
+		if (worker->leaver[i])
+			loop_poller_del(loop, &worker->leaver[i]->poller);
+		worker->leaver[i] = NULL;
+	}
+	if (!worker->work)
+		return false;
+	worker->work--;
+	return true;
+}
+
+static bool worker_sleep(void *arg)
+{
+	struct worker *worker = arg;
+
+	worker->sleeps++;
+	worker->awake = false;
+	if (!worker->late)
+		return false;
+	worker->work = worker->late;
+	worker->late = 0;
+	return true;
+}
+
+static void worker_wake(void *arg)
+{
+	struct worker *worker = arg;
+
+	worker->wakes++;
+	worker->awake = true;
+}
+
+static void worker_add(struct worker *worker)
+{
+	worker->poller = (struct loop_poller){
+		.poll = worker_poll,
+		.sleep = worker_sleep,
+		.wake = worker_wake,
+		.arg = worker,
+	};
+	loop_poller_add(loop, &worker->poller);
+}
+
+/* Runs the loop for @ns with one event at the beginning. */
+static void run_after_event(uint64_t ns)
+{
+	struct loop_timer end = { .fn = stop };
+
+	ev_open(ev_fn);
+	ev_ring(0);
+	loop_timer_set(loop, &end, ns);
+	loop_run(loop);
+	ev_close();
+}
+
+static void test_poller_without_event(void **state)
+{
+	struct worker worker = { .work = 3 };
+	struct loop_timer end = { .fn = stop };
+
+	(void)state;
+	worker_add(&worker);
+	loop_timer_set(loop, &end, 2 * MS);
+	loop_run(loop);
+	/* Only the timer at the end woke it. */
+	assert_in_range(worker.wakes, 0, 1);
+	assert_in_range(worker.polls, 0, 1);
+}
+
+static void test_poller_works_then_sleeps(void **state)
+{
+	struct worker worker = { .work = 100 };
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_int_equal(worker.work, 0);
+	assert_true(worker.polls > 101);
+	/* The second time after the timer that ends it all. */
+	assert_int_equal(worker.sleeps, 2);
+	assert_int_equal(ev_calls[0], 1);
+}
+
+static void test_poller_late_work(void **state)
+{
+	struct worker worker = { .work = 1, .late = 4 };
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_int_equal(worker.work, 0);
+	assert_int_equal(worker.late, 0);
+	assert_int_equal(worker.sleeps, 3);
+}
+
+static int setup_no_window(void **state)
+{
+	(void)state;
+	return setup_us(0);
+}
+
+static void test_poll_window_of_zero(void **state)
+{
+	struct worker worker = { .work = 5 };
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_int_equal(worker.work, 0);
+	/*
+	 * The event, five rounds of work and two without; one for the timer that
+	 * ends it all.
+	 */
+	assert_in_range(worker.polls, 6, 9);
+	assert_int_equal(worker.sleeps, 2);
+}
+
+static int setup_long_window(void **state)
+{
+	(void)state;
+	return setup_us(200000);
+}
+
+static void test_poll_window_is_kept(void **state)
+{
+	struct worker worker = { .work = 1 };
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_int_equal(worker.sleeps, 0);
+	assert_true(worker.polls > 10);
+	loop_poller_del(loop, &worker.poller);
+}
+
+/* An event a @gap after the last one; returns the polls that followed it. */
+static unsigned int polls_after(struct worker *worker, uint64_t gap)
+{
+	struct loop_timer end = { .fn = stop };
+	unsigned int polls;
+
+	loop_timer_set(loop, &end, gap);
+	loop_run(loop);
+	polls = worker->polls;
+	run_after_event(20 * MS);
+	return worker->polls - polls;
+}
+
+/* Where work comes far apart one does not wait for it; where not, one does. */
+static void test_poll_window_adapts(void **state)
+{
+	struct worker worker = { 0 };
+
+	(void)state;
+	worker_add(&worker);
+	assert_true(polls_after(&worker, 0) > 10);
+	/* That was within 200 ms. */
+	assert_true(polls_after(&worker, 0) > 10);
+	assert_in_range(polls_after(&worker, 300 * MS), 1, 4);
+	/* Now it grows again. */
+	assert_true(polls_after(&worker, 0) > 10);
+	loop_poller_del(loop, &worker.poller);
+}
+
+/* Where others need the CPU one does not wait for work on it. */
+static void test_poll_window_closes_if_preempted(void **state)
+{
+	struct worker worker = { .stall = 2 * MS };
+	unsigned int i;
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_in_range(worker.polls, 1, 5);
+	for (i = 0; i < 5; i++)
+		assert_in_range(polls_after(&worker, MS), 1, 4);
+	/* Until it is worth another try. */
+	polls_after(&worker, 10000 * MS);
+	polls_after(&worker, 50 * MS);
+	assert_true(polls_after(&worker, 50 * MS) > 10);
+	loop_poller_del(loop, &worker.poller);
+}
+
+static void test_poller_leaves(void **state)
+{
+	struct worker a = { .work = 3 }, b = { 0 }, c = { .work = 3 };
+
+	(void)state;
+	b.leaver[0] = &b;
+	worker_add(&a);
+	worker_add(&b);
+	worker_add(&c);
+	run_after_event(20 * MS);
+	assert_int_equal(b.polls, 1);
+	assert_int_equal(b.sleeps, 0);
+	assert_int_equal(a.work, 0);
+	assert_int_equal(c.work, 0);
+}
+
+/* One of them was polled before that, the other would have been next. */
+static void test_poller_removes_neighbours(void **state)
+{
+	struct worker a = { 0 }, b = { 0 }, c = { 0 };
+
+	(void)state;
+	worker_add(&a);
+	worker_add(&b);
+	worker_add(&c);
+	b.leaver[0] = &a;
+	b.leaver[1] = &c;
+	run_after_event(2 * MS);
+	assert_int_equal(a.polls + c.polls, 1);
+	assert_true(b.polls > 1);
+}
+
+static struct loop_timer again;
+static unsigned int agains;
+
+static void again_fn(void *arg)
+{
+	(void)arg;
+	if (++agains == 5)
+		loop_stop(loop);
+	else
+		loop_timer_set(loop, &again, 0);
+}
+
+/* Once a round, so that it does not keep the loop from anything else. */
+static void test_timer_sets_itself(void **state)
+{
+	struct worker worker = { 0 };
+
+	(void)state;
+	worker_add(&worker);
+	agains = 0;
+	again = (struct loop_timer){ .fn = again_fn };
+	loop_timer_set(loop, &again, 0);
+	loop_run(loop);
+	assert_int_equal(agains, 5);
+	assert_true(worker.polls >= 5);
+}
+
+/* Events are seen although a poller always has work. */
+static void test_busy_poller_starves_nobody(void **state)
+{
+	struct worker worker = { .work = UINT32_MAX };
+
+	(void)state;
+	worker_add(&worker);
+	run_after_event(20 * MS);
+	assert_int_equal(ev_calls[0], 1);
+	assert_true(worker.polls > 100);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_timers_in_order),
+		TEST(test_many_timers),
+		TEST(test_timer_sets_itself),
+		TEST(test_timer_cancels_other),
+		TEST(test_fd),
+		TEST(test_fd_del_while_pending),
+		TEST(test_fd_bad),
+		TEST(test_poller_without_event),
+		TEST(test_poller_works_then_sleeps),
+		TEST(test_poller_late_work),
+		cmocka_unit_test_setup_teardown(test_poll_window_of_zero,
+						setup_no_window, teardown),
+		cmocka_unit_test_setup_teardown(test_poll_window_is_kept,
+						setup_long_window, teardown),
+		cmocka_unit_test_setup_teardown(test_poll_window_adapts,
+						setup_long_window, teardown),
+		cmocka_unit_test_setup_teardown(
+				test_poll_window_closes_if_preempted,
+				setup_long_window, teardown),
+		TEST(test_poller_leaves),
+		TEST(test_poller_removes_neighbours),
+		TEST(test_busy_poller_starves_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "virtio/mem.h"
+#include "ether/offload.h"
+#include "ether/pcap.h"
+#include "ether/switch.h"
+
+#define PORTS	3
+
+/**
+ * struct tap - a port of the test's
+ * @port:	port
+ * @frames:	frames delivered
+ * @flushes:	calls of flush
+ * @last:	last byte of the last frame
+ * @len:	bytes of all frames
+ * @hdr:	of the last frame
+ * @order:	last bytes of the first frames
+ * @bits:	bits of the frames that are not as they were sent
+ * @group:	group, for the tests that want one
+ */
+struct tap {
+	struct switch_port port;
+	unsigned int frames;
+	unsigned int flushes;
+	uint8_t last;
+	size_t len;
+	struct virtio_net_hdr hdr;
+	uint8_t order[1000];
+	unsigned int bits;
+	struct port_group group;
+};
+
+static struct l2_switch *sw;
+static struct tap tap[PORTS];
+static uint64_t now = 1000000000;
+
+/* The switch takes the time from here. */
+uint64_t loop_now(const struct loop *loop)
+{
+	(void)loop;
+	return now;
+}
+
+/* And its timers are run from here. */
+static struct loop_timer *timer;
+
+void loop_timer_set(struct loop *loop, struct loop_timer *t, uint64_t ns)
+{
+	(void)loop;
+	assert_true(!timer || timer == t);
+	timer = t;
+	timer->due = now + ns;
+}
+
+void loop_timer_cancel(struct loop *loop, struct loop_timer *t)
+{
+	(void)loop;
+	if (timer == t)
+		timer = NULL;
+	t->due = 0;
+}
+
+static void tap_deliver(void *arg, const struct frame *frame)
+{
+	struct tap *t = arg;
+	uint8_t data[60];
+	unsigned int i;
+
+	t->len += frame->len;
+	t->hdr = frame->hdr;
+	iov_to_buf(frame->iov, frame->iov_n, frame->off, data, sizeof(data));
+	t->order[t->frames % sizeof(t->order)] = data[59];
+	for (i = ETH_HLEN; i < 59; i++)
+		t->bits += __builtin_popcount(data[i]);
+	t->frames++;
+	assert_int_equal(iov_to_buf(frame->iov, frame->iov_n,
+				    frame->off + frame->len - 1, &t->last, 1),
+			 1);
+}
+
+static void tap_flush(void *arg)
+{
+	struct tap *t = arg;
+
+	t->flushes++;
+}
+
+static int setup(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	sw = switch_new(NULL);
+	memset(tap, 0, sizeof(tap));
+	for (i = 0; i < PORTS; i++) {
+		tap[i].port.deliver = tap_deliver;
+		tap[i].port.flush = tap_flush;
+		tap[i].port.arg = &tap[i];
+		switch_port_add(sw, &tap[i].port);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < PORTS; i++) {
+		fault_fini(&tap[i].port.fault_in);
+		fault_fini(&tap[i].port.fault_out);
+	}
+	timer = NULL;
+	switch_free(sw);
+	return 0;
+}
+
+/* Sends a frame of 60 bytes between two stations; addresses are 02:00:…:n. */
+static void send_mac(unsigned int port, uint64_t src, uint64_t dst)
+{
+	uint8_t data[60] = { 0 };
+	struct iovec iov = { .iov_base = data, .iov_len = sizeof(data) };
+	struct frame frame;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		data[i] = dst >> (40 - 8 * i);
+		data[6 + i] = src >> (40 - 8 * i);
+	}
+	data[59] = src;
+	assert_int_equal(frame_init(&frame, &iov, 1, 0, sizeof(data)), 0);
+	switch_send(sw, &tap[port].port, &frame);
+}
+
+#define STATION(n)	(0x020000000000ULL + (n))
+#define BROADCAST	0xffffffffffffULL
+#define MULTICAST	0x01005e000001ULL
+
+static void assert_frames(unsigned int a, unsigned int b, unsigned int c)
+{
+	assert_int_equal(tap[0].frames, a);
+	assert_int_equal(tap[1].frames, b);
+	assert_int_equal(tap[2].frames, c);
+}
+
+static void test_unknown_is_flooded(void **state)
+{
+	(void)state;
+	send_mac(0, STATION(1), STATION(2));
+	assert_frames(0, 1, 1);
+	assert_int_equal(tap[1].last, 1);
+}
+
+static void test_known_is_not(void **state)
+{
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	assert_frames(1, 0, 1);
+	send_mac(0, STATION(1), STATION(2));
+	assert_frames(1, 1, 1);
+	send_mac(1, STATION(2), STATION(1));
+	assert_frames(2, 1, 1);
+}
+
+static void test_broadcast_and_multicast(void **state)
+{
+	(void)state;
+	send_mac(0, STATION(1), BROADCAST);
+	send_mac(0, STATION(1), MULTICAST);
+	assert_frames(0, 2, 2);
+	send_mac(2, MULTICAST, BROADCAST);
+	send_mac(0, STATION(1), MULTICAST);
+	assert_frames(1, 4, 3);
+}
+
+static void test_own_port(void **state)
+{
+	(void)state;
+	send_mac(0, STATION(1), BROADCAST);
+	send_mac(0, STATION(2), STATION(1));
+	assert_frames(0, 1, 1);
+}
+
+static void test_station_moves(void **state)
+{
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	send_mac(2, STATION(2), BROADCAST);
+	send_mac(0, STATION(1), STATION(2));
+	assert_frames(2, 1, 2);
+}
+
+static void test_ageing(void **state)
+{
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	now += 299 * 1000000000ULL;
+	send_mac(0, STATION(1), STATION(2));
+	assert_frames(1, 1, 1);
+	now += 2 * 1000000000ULL;
+	send_mac(0, STATION(1), STATION(2));
+	assert_frames(1, 2, 2);
+}
+
+static void test_port_removed(void **state)
+{
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	switch_port_del(sw, &tap[1].port);
+	send_mac(0, STATION(1), STATION(2));
+	send_mac(0, STATION(1), BROADCAST);
+	assert_frames(1, 0, 3);
+}
+
+/* More stations than the table holds: those heard last are known all the same. */
+static void test_table_full(void **state)
+{
+	unsigned int i, flooded;
+
+	(void)state;
+	for (i = 0; i < 20000; i++) {
+		now++;
+		send_mac(1, STATION(1000 + i), STATION(1000));
+	}
+	flooded = tap[2].frames;
+	for (i = 19000; i < 20000; i++)
+		send_mac(0, STATION(1), STATION(1000 + i));
+	flooded = tap[2].frames - flooded;
+	assert_in_range(flooded, 0, 50);
+	assert_true(tap[1].frames >= 1000);
+}
+
+static void test_group_addresses_are_not_learned(void **state)
+{
+	unsigned int i, flooded;
+
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	for (i = 0; i < 20000; i++) {
+		now++;
+		send_mac(1, MULTICAST + i, STATION(2));
+	}
+	flooded = tap[2].frames;
+	send_mac(0, STATION(1), STATION(2));
+	assert_int_equal(tap[2].frames, flooded);
+}
+
+static void test_flush(void **state)
+{
+	(void)state;
+	send_mac(1, STATION(2), BROADCAST);
+	switch_flush(sw);
+	send_mac(0, STATION(1), STATION(2));
+	send_mac(0, STATION(1), STATION(2));
+	switch_flush(sw);
+	switch_flush(sw);
+	assert_int_equal(tap[0].flushes, 1);
+	assert_int_equal(tap[1].flushes, 1);
+	assert_int_equal(tap[2].flushes, 1);
+}
+
+static void test_frame_init(void **state)
+{
+	static const uint8_t head[18] = {
+		[12] = 0x81, [13] = 0x00, [14] = 0xe1, [15] = 0x23,
+	};
+	uint8_t data[100] = { 0 };
+	struct iovec iov[] = {
+		{ .iov_base = data, .iov_len = 20 },
+		{ .iov_base = data + 20, .iov_len = 80 },
+	};
+	struct frame frame;
+
+	(void)state;
+	assert_int_equal(frame_init(&frame, iov, 2, 12, 13), -EINVAL);
+	assert_int_equal(frame_init(&frame, iov, 2, 90, 14), -EINVAL);
+	assert_int_equal(frame_init(&frame, iov, 2, 12, 14), 0);
+	assert_int_equal(frame.vlan, -1);
+
+	memcpy(data + 12, head, sizeof(head));
+	assert_int_equal(frame_init(&frame, iov, 2, 12, 88), 0);
+	assert_int_equal(frame.vlan, 0x123);
+	/* The tag is cut off. */
+	assert_int_equal(frame_init(&frame, iov, 2, 12, 15), 0);
+	assert_int_equal(frame.vlan, -1);
+}
+
+static void test_capture(void **state)
+{
+	char path[] = "/tmp/test_switch.XXXXXX";
+	uint32_t word[6], record[4];
+	uint8_t data[60];
+	struct pcap *pcap;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	pcap = pcap_open(path);
+	assert_non_null(pcap);
+	switch_capture(sw, pcap);
+	send_mac(0, STATION(7), BROADCAST);
+	send_mac(1, STATION(8), STATION(7));
+
+	assert_int_equal(read(fd, word, sizeof(word)), sizeof(word));
+	assert_int_equal(word[0], 0xa1b23c4d);
+	assert_int_equal(word[5], 1);
+	assert_int_equal(read(fd, record, sizeof(record)), sizeof(record));
+	assert_int_equal(record[2], 60);
+	assert_int_equal(record[3], 60);
+	assert_int_equal(read(fd, data, sizeof(data)), sizeof(data));
+	assert_int_equal(data[0], 0xff);
+	assert_int_equal(data[59], 7);
+	assert_int_equal(read(fd, record, sizeof(record)), sizeof(record));
+	assert_int_equal(read(fd, data, sizeof(data)), sizeof(data));
+	assert_int_equal(data[59], 8);
+	assert_int_equal(read(fd, data, sizeof(data)), 0);
+
+	switch_capture(sw, NULL);
+	pcap_close(pcap);
+	close(fd);
+	unlink(path);
+	assert_null(pcap_open("/nonexistent/file"));
+	assert_int_equal(errno, ENOENT);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Faults, cutting off, capture of one port                                  */
+/* ------------------------------------------------------------------------- */
+
+static void use_group(unsigned int i, const struct fault_config *config)
+{
+	switch_port_del(sw, &tap[i].port);
+	tap[i].group.fault = *config;
+	tap[i].port.group = &tap[i].group;
+	switch_port_add(sw, &tap[i].port);
+}
+
+#define FRAMES	1000
+
+static void send_numbered(unsigned int port)
+{
+	unsigned int i;
+
+	for (i = 0; i < FRAMES; i++)
+		send_mac(port, STATION(0x100 + i % 200), BROADCAST);
+}
+
+static const struct fault_config one_percent = {
+	.loss = FAULT_ALWAYS / 100,
+	.dup = FAULT_ALWAYS / 50,
+	.reorder = FAULT_ALWAYS / 20,
+	.corrupt = FAULT_ALWAYS / 25,
+	.seed = 4711,
+};
+
+static void test_faults_from_a_port(void **state)
+{
+	struct fault_stats *stats = &tap[0].group.stats.fault;
+
+	(void)state;
+	use_group(0, &one_percent);
+	send_numbered(0);
+	if (timer)
+		timer->fn(timer->arg);
+	assert_int_equal(tap[0].group.stats.in, FRAMES);
+	assert_in_range(stats->lost, 2, 25);
+	assert_in_range(stats->duplicated, 5, 40);
+	assert_in_range(stats->reordered, 15, 100);
+	assert_in_range(stats->corrupted, 15, 80);
+	assert_int_equal(tap[1].frames,
+			 FRAMES - stats->lost + stats->duplicated);
+	/* Everybody gets the same. */
+	assert_int_equal(tap[2].frames, tap[1].frames);
+	assert_memory_equal(tap[2].order, tap[1].order, sizeof(tap[1].order));
+	/* One of the bits of the last byte is not looked at. */
+	assert_in_range(tap[1].bits, stats->corrupted / 2, stats->corrupted);
+}
+
+static void test_faults_to_a_port(void **state)
+{
+	struct fault_stats *stats = &tap[1].group.stats.fault;
+
+	(void)state;
+	use_group(1, &one_percent);
+	send_numbered(0);
+	if (timer)
+		timer->fn(timer->arg);
+	assert_int_equal(tap[1].frames,
+			 FRAMES - stats->lost + stats->duplicated);
+	assert_int_equal(tap[1].group.stats.out, tap[1].frames);
+	assert_true(stats->lost);
+	/* The others do not notice. */
+	assert_int_equal(tap[2].frames, FRAMES);
+	assert_int_equal(tap[2].bits, 0);
+}
+
+/* With one seed the same happens again, with another something else. */
+static void test_faults_are_repeatable(void **state)
+{
+	struct fault_config config = one_percent;
+	uint8_t first[sizeof(tap[1].order)];
+
+	(void)state;
+	use_group(0, &config);
+	send_numbered(0);
+	memcpy(first, tap[1].order, sizeof(first));
+	tap[1].frames = 0;
+	use_group(0, &config);
+	send_numbered(0);
+	assert_memory_equal(first, tap[1].order, sizeof(first));
+	tap[1].frames = 0;
+	config.seed++;
+	use_group(0, &config);
+	send_numbered(0);
+	assert_memory_not_equal(first, tap[1].order, sizeof(first));
+}
+
+static void test_everything_is_lost(void **state)
+{
+	const struct fault_config config = { .loss = FAULT_ALWAYS };
+
+	(void)state;
+	use_group(0, &config);
+	send_numbered(0);
+	send_numbered(1);
+	assert_frames(0, 0, FRAMES);
+	assert_int_equal(tap[0].group.stats.fault.lost, 2 * FRAMES);
+}
+
+/* One frame is held back until three have passed, or some time has. */
+static void test_reorder(void **state)
+{
+	const struct fault_config config = { .reorder = FAULT_ALWAYS };
+	static const uint8_t order[] = { 2, 3, 4, 1, 6, 5 };
+	unsigned int i;
+
+	(void)state;
+	use_group(0, &config);
+	for (i = 1; i <= 6; i++)
+		send_mac(0, STATION(i), BROADCAST);
+	assert_int_equal(tap[1].frames, 5);
+	assert_non_null(timer);
+	timer->fn(timer->arg);
+	assert_null(timer);
+	assert_int_equal(tap[1].frames, 6);
+	assert_int_equal(tap[1].flushes, 1);
+	assert_memory_equal(tap[1].order, order, sizeof(order));
+	/* One that is held back goes with its port. */
+	send_mac(0, STATION(1), BROADCAST);
+	assert_non_null(timer);
+	switch_port_del(sw, &tap[0].port);
+	assert_null(timer);
+}
+
+static void test_cut(void **state)
+{
+	static const struct fault_config none;
+
+	(void)state;
+	use_group(0, &none);
+	tap[0].group.cut = true;
+	send_mac(0, STATION(1), BROADCAST);
+	send_mac(1, STATION(2), BROADCAST);
+	assert_frames(0, 0, 1);
+	assert_int_equal(tap[0].group.stats.cut, 2);
+	tap[0].group.cut = false;
+	send_mac(0, STATION(1), BROADCAST);
+	send_mac(1, STATION(2), BROADCAST);
+	assert_frames(1, 1, 3);
+	assert_int_equal(tap[0].group.stats.cut, 2);
+	assert_int_equal(tap[0].group.stats.in_bytes, 60);
+	assert_int_equal(tap[0].group.stats.out_bytes, 60);
+}
+
+static void test_capture_of_a_port(void **state)
+{
+	static const struct fault_config none;
+	char path[] = "/tmp/test_switch.XXXXXX";
+	int fd = mkstemp(path);
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	use_group(0, &none);
+	tap[0].group.pcap = pcap_open(path);
+	assert_non_null(tap[0].group.pcap);
+	send_mac(0, STATION(1), STATION(2));	/* from it */
+	send_mac(1, STATION(2), STATION(1));	/* to it */
+	send_mac(1, STATION(2), BROADCAST);	/* to it as well */
+	send_mac(2, STATION(3), STATION(2));	/* neither */
+	pcap_close(tap[0].group.pcap);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 24 + 3 * (16 + 60));
+	close(fd);
+	unlink(path);
+}
+
+/* Sends a TCP packet of 3000 bytes, to be segmented at 1000. */
+static void send_tso(unsigned int port)
+{
+	static uint8_t data[54 + 3000] = {
+		255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 9, 8, 0, 0x45,
+		[23] = 6,
+		[46] = 0x50,
+	};
+	const struct virtio_net_hdr hdr = {
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.gso_size = 1000,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	struct iovec iov = { .iov_base = data, .iov_len = sizeof(data) };
+	struct frame frame;
+
+	assert_int_equal(frame_init(&frame, &iov, 1, 0, sizeof(data)), 0);
+	assert_int_equal(offload_init(&frame, &hdr), 0);
+	switch_send(sw, &tap[port].port, &frame);
+}
+
+/* Who takes it undone gets it so, the others what came of it. */
+static void test_offloads(void **state)
+{
+	static const struct fault_config none;
+
+	(void)state;
+	use_group(2, &none);
+	tap[1].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4;
+	tap[2].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO6;
+	send_tso(0);
+	assert_frames(0, 1, 3);
+	assert_int_equal(tap[1].len, 54 + 3000);
+	assert_int_equal(tap[1].hdr.gso_size, 1000);
+	assert_int_equal(tap[2].len, 3 * 54 + 3000);
+	assert_int_equal(tap[2].hdr.flags, 0);
+	assert_int_equal(tap[2].group.stats.out, 3);
+}
+
+/* Faults act on frames of the wire, whoever would take more. */
+static void test_offloads_with_faults(void **state)
+{
+	const struct fault_config config = { .dup = FAULT_ALWAYS };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < PORTS; i++)
+		tap[i].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4;
+	use_group(1, &config);
+	send_tso(0);
+	assert_frames(0, 6, 1);
+	send_tso(1);
+	assert_frames(6, 6, 7);
+	assert_int_equal(tap[0].hdr.gso_type, 0);
+}
+
+static void test_probability(void **state)
+{
+	static const char *const bad[] = {
+		"", "x", "-0.1", "1.01", "101%", "1%%", "0.1x", "nan", "inf",
+		" 1", "1 %", "0x1",
+	};
+	uint64_t value;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(fault_parse("0.01", &value), 0);
+	assert_int_equal(value, FAULT_ALWAYS / 100);
+	assert_int_equal(fault_parse("1%", &value), 0);
+	assert_int_equal(value, FAULT_ALWAYS / 100);
+	assert_int_equal(fault_parse("100%", &value), 0);
+	assert_int_equal(value, FAULT_ALWAYS);
+	assert_int_equal(fault_parse("1", &value), 0);
+	assert_int_equal(value, FAULT_ALWAYS);
+	assert_int_equal(fault_parse("0", &value), 0);
+	assert_int_equal(value, 0);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(fault_parse(bad[i], &value), -EINVAL);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_unknown_is_flooded),
+		TEST(test_known_is_not),
+		TEST(test_broadcast_and_multicast),
+		TEST(test_own_port),
+		TEST(test_station_moves),
+		TEST(test_ageing),
+		TEST(test_port_removed),
+		TEST(test_table_full),
+		TEST(test_group_addresses_are_not_learned),
+		TEST(test_flush),
+		TEST(test_frame_init),
+		TEST(test_capture),
+		TEST(test_faults_from_a_port),
+		TEST(test_faults_to_a_port),
+		TEST(test_faults_are_repeatable),
+		TEST(test_everything_is_lost),
+		TEST(test_reorder),
+		TEST(test_cut),
+		TEST(test_capture_of_a_port),
+		TEST(test_offloads),
+		TEST(test_offloads_with_faults),
+		TEST(test_probability),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

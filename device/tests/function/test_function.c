@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A function: features, configuration space, Ethernet frames.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/lib/station.h"
+
+static uint16_t num_buffers(const struct station *s, uint64_t addr)
+{
+	const struct virtio_net_hdr_v1 *hdr = guest_ptr(&s->guest, addr);
+	uint16_t n;
+
+	memcpy(&n, &hdr->num_buffers, sizeof(n));
+	return n;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Features, configuration                                                   */
+/* ------------------------------------------------------------------------- */
+
+static void test_features(void **state)
+{
+	struct net *net = st[0].net;
+	uint64_t features = net_device_ops.features(net);
+
+	(void)state;
+	assert_true(features & BIT(VIRTIO_F_VERSION_1));
+	assert_true(features & BIT(VIRTIO_NET_F_ROCE));
+	assert_true(features & BIT(VIRTIO_NET_F_CTRL_VQ));
+	/* What a driver would take for something that we have not. */
+	assert_false(features & BIT(VIRTIO_F_RING_RESET));
+	assert_false(features & BIT(VIRTIO_F_RING_PACKED));
+	assert_false(features & BIT(VIRTIO_F_ACCESS_PLATFORM));
+	assert_false(features & BIT(VIRTIO_NET_F_NOTF_COAL));
+
+	assert_int_equal(net_device_ops.negotiated(net, features), 0);
+	assert_int_equal(net_device_ops.negotiated(net, FEATURES_MIN), 0);
+	assert_int_equal(net_device_ops.negotiated(net, features |
+						   BIT(VIRTIO_NET_F_MQ)),
+			 -EINVAL);
+	assert_int_equal(net_device_ops.negotiated(net,
+						   BIT(VIRTIO_NET_F_MAC)),
+			 -EINVAL);
+}
+
+static void test_config_space(void **state)
+{
+	static const uint8_t expected[32] = {
+		2, 0, 0, 0, 0, 1,
+		1, 0,			/* link is up */
+		1, 0,			/* one pair of queues */
+		MTU & 0xff, MTU >> 8,
+		0xff, 0xff, 0xff, 0xff,	/* speed is not known */
+		0xff,			/* nor is duplex */
+		0, 0, 0, 0, 0, 0, 0,
+		QPS, 0, 0, 0,
+		CQS, 0, 0, 0,
+	};
+	struct net *net = st[0].net;
+	uint8_t buf[33];
+
+	(void)state;
+	assert_int_equal(net_device_ops.config_read(net, 0, buf, 32), 0);
+	assert_memory_equal(buf, expected, 32);
+	assert_int_equal(net_device_ops.config_read(net, 24, buf, 8), 0);
+	assert_memory_equal(buf, expected + 24, 8);
+	assert_int_equal(net_device_ops.config_read(net, 32, buf, 0), 0);
+	assert_int_equal(net_device_ops.config_read(net, 0, buf, 33), -EINVAL);
+	assert_int_equal(net_device_ops.config_read(net, 25, buf, 8), -EINVAL);
+	assert_int_equal(net_device_ops.config_read(net, UINT32_MAX, buf, 8),
+			 -EINVAL);
+	assert_int_equal(net_device_ops.config_write(net, 0, buf, 6), -EINVAL);
+	assert_int_equal(net_num_queues(&(struct nic_limits){
+				.qps = 32, .cqs = 64 }), 131);
+}
+
+static void test_link(void **state)
+{
+	uint8_t status;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	net_set_link(st[1].net, true);
+	assert_int_equal(config_changes, 0);
+	net_set_link(st[1].net, false);
+	assert_int_equal(config_changes, 1);
+	net_device_ops.config_read(st[1].net, 6, &status, 1);
+	assert_int_equal(status, 0);
+
+	rx_buffer(&st[0], 2000);
+	rx_buffer(&st[1], 2000);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	tx_frame(&st[1], BROADCAST, 60, false);
+	run();
+	assert_int_equal(rx_count(0), 0);
+	assert_int_equal(rx_count(1), 0);
+	/* The frame was taken, it only went nowhere. */
+	assert_int_equal(st[1].gvq[TX].used->idx, 1);
+
+	net_set_link(st[1].net, true);
+	assert_int_equal(config_changes, 2);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_int_equal(rx_count(1), 1);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Frames                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static void test_frame(void **state)
+{
+	uint8_t *sent;
+	uint64_t addr;
+	uint32_t head, len;
+
+	(void)state;
+	station_start(&st[0], FEATURES_MIN);
+	station_start(&st[1], FEATURES_MIN);
+	addr = rx_buffer(&st[1], 2000);
+	sent = tx_frame(&st[0], MAC(2), 1000, false);
+	run();
+
+	assert_true(guest_vq_get(&st[0].gvq[TX], &head, &len));
+	assert_int_equal(len, 0);
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 1000);
+	assert_int_equal(num_buffers(&st[1], addr), 1);
+	assert_memory_equal((uint8_t *)guest_ptr(&st[1].guest, addr) + HDR,
+			    sent, 1000);
+	/* Not a byte more. */
+	assert_int_equal(*((uint8_t *)guest_ptr(&st[1].guest, addr) + HDR +
+			   1000), 0xee);
+	assert_int_equal(st[0].calls[TX], 1);
+	assert_int_equal(st[1].calls[RX], 1);
+	assert_int_equal(net_stats(st[0].net)->tx, 1);
+	assert_int_equal(rx_count(1), 1);
+	assert_false(guest_vq_get(&st[0].gvq[RX], &head, &len));
+}
+
+static void test_frame_in_pieces(void **state)
+{
+	struct guest_buf buf[4];
+	uint8_t *sent, got[200] = { 0 };
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_MIN);
+	station_start(&st[1], FEATURES_MIN);
+	/* Even the header is in two pieces. */
+	for (i = 0; i < 4; i++) {
+		buf[i].len = i ? 60 : 5;
+		buf[i].addr = guest_alloc(&st[1].guest, buf[i].len + 3, 1);
+		buf[i].write = true;
+	}
+	guest_vq_add(&st[1].gvq[RX], buf, 4);
+	sent = tx_frame(&st[0], MAC(2), 170, true);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 170);
+	for (i = 0, len = 0; i < 4; i++) {
+		memcpy(got + len, guest_ptr(&st[1].guest, buf[i].addr),
+		       buf[i].len);
+		len += buf[i].len;
+	}
+	assert_int_equal(got[10], 1);
+	assert_memory_equal(got + HDR, sent, 170);
+}
+
+static void test_merged(void **state)
+{
+	uint8_t *sent, got[1500];
+	uint64_t addr[4];
+	uint32_t head, len;
+	unsigned int i, done = 0;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	for (i = 0; i < 4; i++)
+		addr[i] = rx_buffer(&st[1], 400);
+	sent = tx_frame(&st[0], BROADCAST, 1000, false);
+	run();
+
+	for (i = 0; i < 3; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(head, i);
+		assert_int_equal(len, i < 2 ? 400 : HDR + 1000 - 800);
+		memcpy(got + done, guest_ptr(&st[1].guest, addr[i]), len);
+		done += len;
+	}
+	assert_false(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(num_buffers(&st[1], addr[0]), 3);
+	assert_memory_equal(got + HDR, sent, 1000);
+
+	/* The fourth is still there, for the next one. */
+	tx_frame(&st[0], BROADCAST, 100, false);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(head, 3);
+	assert_int_equal(num_buffers(&st[1], addr[3]), 1);
+}
+
+static void test_merged_no_room(void **state)
+{
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	for (i = 0; i < 2; i++)
+		rx_buffer(&st[1], 400);
+	tx_frame(&st[0], BROADCAST, 1000, false);
+	run();
+	assert_false(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(st[1].calls[RX], 0);
+
+	/* With one more, the same ones serve. */
+	rx_buffer(&st[1], 400);
+	tx_frame(&st[0], BROADCAST, 1000, false);
+	run();
+	for (i = 0; i < 3; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(head, i);
+	}
+}
+
+/* However small the buffers, the number that a frame takes is bounded. */
+static void test_merged_tiny_buffers(void **state)
+{
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	for (i = 0; i < NUM; i++)
+		rx_buffer(&st[1], HDR);
+	tx_frame(&st[0], BROADCAST, 1500, false);
+	tx_frame(&st[0], BROADCAST, HDR * 63, false);
+	run();
+	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(rx_count(1), 1);
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(head, 0);
+	assert_int_equal(st[1].gvq[RX].used->idx, 64);
+}
+
+static void test_not_merged_too_small(void **state)
+{
+	uint32_t head, len;
+
+	(void)state;
+	station_start(&st[0], FEATURES_MIN);
+	station_start(&st[1], FEATURES_MIN);
+	rx_buffer(&st[1], 400);
+	rx_buffer(&st[1], 400);
+	tx_frame(&st[0], BROADCAST, 600, false);
+	tx_frame(&st[0], BROADCAST, 400 - HDR, false);
+	run();
+	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(head, 0);
+	assert_int_equal(len, 400);
+	assert_int_equal(st[1].gvq[RX].used->idx, 1);
+	assert_int_equal(st[1].errors, 0);
+}
+
+static void test_no_buffers(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(net_stats(st[0].net)->tx, 1);
+}
+
+static void test_receiver_not_started(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_int_equal(net_stats(st[0].net)->tx, 1);
+	assert_int_equal(rx_count(1), 0);
+}
+
+static void test_bad_receive_buffer(void **state)
+{
+	struct guest_buf readable = { .addr = GUEST_BASE, .len = 2000 };
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	guest_vq_add(&st[1].gvq[RX], &readable, 1);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_true(st[1].vq[RX].broken);
+	assert_int_equal(st[1].errors, 1);
+	/* It hurts nobody else. */
+	rx_buffer(&st[0], 2000);
+	tx_frame(&st[1], BROADCAST, 60, false);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_int_equal(rx_count(0), 1);
+	assert_int_equal(st[1].errors, 1);
+}
+
+static void test_bad_frames(void **state)
+{
+	struct guest_buf writable = {
+		.addr = GUEST_BASE,
+		.len = 100,
+		.write = true,
+	};
+	uint8_t *frame;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	while (st[1].gvq[RX].avail_idx < 8)
+		rx_buffer(&st[1], 4000);
+
+	tx_frame(&st[0], BROADCAST, 13, false);			/* too short */
+	tx_frame(&st[0], BROADCAST, MTU + 14 + 4 + 1, false);	/* too long */
+	guest_vq_add(&st[0].gvq[TX], &writable, 1);		/* none at all */
+	frame = tx_frame(&st[0], BROADCAST, 60, false);
+	frame[-HDR] = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	frame = tx_frame(&st[0], BROADCAST, 60, false);
+	frame[1 - HDR] = VIRTIO_NET_HDR_GSO_TCPV4;
+	run();
+	assert_int_equal(net_stats(st[0].net)->tx_dropped, 5);
+	assert_int_equal(net_stats(st[0].net)->tx, 0);
+	assert_int_equal(st[0].gvq[TX].used->idx, 5);
+	assert_int_equal(rx_count(1), 0);
+
+	tx_frame(&st[0], BROADCAST, 14, false);
+	tx_frame(&st[0], BROADCAST, MTU + 14 + 4, true);
+	run();
+	assert_int_equal(rx_count(1), 2);
+	assert_int_equal(st[0].errors, 0);
+}
+
+/* A TCP packet of 2000 bytes, to be segmented at 1000; returns its header. */
+static struct virtio_net_hdr *tx_tso(struct station *s)
+{
+	uint8_t *frame = tx_frame(s, BROADCAST, 54 + 2000, false);
+	struct virtio_net_hdr *hdr = (struct virtio_net_hdr *)(frame - HDR);
+
+	memset(frame + 12, 0, 42);
+	frame[12] = 8;
+	frame[14] = 0x45;
+	frame[23] = 6;
+	frame[46] = 0x50;
+	*hdr = (struct virtio_net_hdr){
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.hdr_len = 0xffff,
+		.gso_size = 1000,
+		.csum_start = 34,
+		.csum_offset = 16,
+	};
+	return hdr;
+}
+
+static void test_segmentation_left_undone(void **state)
+{
+	const struct virtio_net_hdr *hdr;
+	uint64_t addr;
+	uint32_t head, len;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	addr = rx_buffer(&st[1], 4000);
+	tx_tso(&st[0]);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 54 + 2000);
+	hdr = guest_ptr(&st[1].guest, addr);
+	assert_int_equal(hdr->flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
+	assert_int_equal(hdr->gso_type, VIRTIO_NET_HDR_GSO_TCPV4);
+	assert_int_equal(hdr->gso_size, 1000);
+	assert_int_equal(hdr->hdr_len, 54);
+	assert_int_equal(hdr->csum_start, 34);
+	assert_int_equal(hdr->csum_offset, 16);
+}
+
+static void test_segmentation_done(void **state)
+{
+	const struct virtio_net_hdr *hdr;
+	uint64_t addr[2];
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_MIN);
+	for (i = 0; i < 2; i++)
+		addr[i] = rx_buffer(&st[1], 4000);
+	tx_tso(&st[0]);
+	run();
+	for (i = 0; i < 2; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(len, HDR + 54 + 1000);
+		hdr = guest_ptr(&st[1].guest, addr[i]);
+		assert_int_equal(hdr->flags | hdr->gso_type, 0);
+	}
+	assert_false(guest_vq_get(&st[1].gvq[RX], &head, &len));
+}
+
+static uint8_t guest_offloads(struct station *s, uint64_t offloads)
+{
+	uint64_t addr = guest_alloc(&s->guest, 16, 8);
+	struct guest_buf buf[] = {
+		{ .addr = addr, .len = 10 },
+		{ .addr = addr + 10, .len = 1, .write = true },
+	};
+	uint8_t *req = guest_ptr(&s->guest, addr);
+
+	req[0] = VIRTIO_NET_CTRL_GUEST_OFFLOADS;
+	req[1] = VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET;
+	memcpy(req + 2, &offloads, sizeof(offloads));
+	req[10] = 0xee;
+	guest_vq_add(&s->gvq[CTRL], buf, 2);
+	run();
+	return req[10];
+}
+
+/* A guest turns off what it has negotiated, and on again, and nothing else. */
+static void test_guest_offloads(void **state)
+{
+	const uint64_t all = BIT(VIRTIO_NET_F_GUEST_CSUM) |
+			     BIT(VIRTIO_NET_F_GUEST_TSO4);
+	uint32_t head, len;
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_GUEST_TSO6));
+	for (i = 0; i < 3; i++)
+		rx_buffer(&st[1], 4000);
+	assert_int_equal(guest_offloads(&st[1], 0), VIRTIO_NET_OK);
+	tx_tso(&st[0]);
+	run();
+	for (i = 0; i < 2; i++) {
+		assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+		assert_int_equal(len, HDR + 54 + 1000);
+	}
+	assert_int_equal(guest_offloads(&st[1], all), VIRTIO_NET_OK);
+	tx_tso(&st[0]);
+	run();
+	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
+	assert_int_equal(len, HDR + 54 + 2000);
+	assert_int_equal(guest_offloads(&st[1],
+					all | BIT(VIRTIO_NET_F_GUEST_TSO6)),
+			 VIRTIO_NET_ERR);
+	assert_int_equal(guest_offloads(&st[1], all | BIT(VIRTIO_NET_F_CSUM)),
+			 VIRTIO_NET_ERR);
+}
+
+/* Segments longer than the MTU, or what was not negotiated, are not sent. */
+static void test_segmentation_refused(void **state)
+{
+	struct station *s = &st[0];
+
+	(void)state;
+	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_HOST_ECN));
+	tx_tso(s)->gso_size = MTU + 14 + 4 - 54 + 1;
+	tx_tso(s)->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
+	run();
+	assert_int_equal(net_stats(s->net)->tx_dropped, 2);
+	tx_tso(s)->gso_size = MTU + 14 + 4 - 54;
+	run();
+	assert_int_equal(net_stats(s->net)->tx, 1);
+
+	net_device_ops.negotiated(s->net, FEATURES_MIN);
+	tx_tso(s);
+	tx_tso(s)->gso_type = VIRTIO_NET_HDR_GSO_NONE;
+	run();
+	assert_int_equal(net_stats(s->net)->tx_dropped, 4);
+}
+
+static void test_broken_transmit_queue(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	rx_buffer(&st[1], 2000);
+	rx_buffer(&st[0], 2000);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	guest_vq_add_head(&st[0].gvq[TX], NUM);
+	tx_frame(&st[0], BROADCAST, 60, false);
+	run();
+	assert_int_equal(st[0].errors, 1);
+	assert_int_equal(rx_count(1), 1);
+	tx_frame(&st[1], BROADCAST, 60, false);
+	run();
+	assert_int_equal(rx_count(0), 1);
+}
+
+/* More than one round of the poller: all arrive, with few interrupts. */
+static void test_burst(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	for (i = 0; i < NUM; i++) {
+		rx_buffer(&st[1], 200);
+		tx_frame(&st[0], BROADCAST, 60 + i, false);
+	}
+	run();
+	assert_int_equal(rx_count(1), NUM);
+	assert_in_range(st[1].calls[RX], 1, 2);
+	assert_in_range(st[0].calls[TX], 1, 2);
+}
+
+/* Doorbells are off while the loop polls, on while it sleeps, never for receive. */
+static void test_doorbells(void **state)
+{
+	struct station *s = &st[0];
+
+	(void)state;
+	station_start(s, FEATURES_ALL);
+	assert_int_equal(s->gvq[RX].used->flags, VRING_USED_F_NO_NOTIFY);
+	run();
+	assert_int_equal(s->gvq[RX].used->flags, VRING_USED_F_NO_NOTIFY);
+	assert_int_equal(s->gvq[TX].used->flags, 0);
+	assert_int_equal(s->gvq[CTRL].used->flags, 0);
+}
+
+/* ------------------------------------------------------------------------- */
+/* RDMA by the port                                                          */
+/* ------------------------------------------------------------------------- */
+
+/* What the RDMA side takes does not reach Ethernet; it need not be asked to. */
+static void test_rdma_takes_frames(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	rx_buffer(&st[1], 2048);
+	nic_mock.take_frames = true;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 1);
+	assert_int_equal(nic_mock.frame_len, 100);
+	assert_int_equal(rx_count(1), 0);
+	nic_mock.take_frames = false;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 2);
+	assert_int_equal(rx_count(1), 1);
+}
+
+/* Without RoCE, or without the cable, no frame is shown to it. */
+static void test_rdma_not_asked(void **state)
+{
+	(void)state;
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	station_stop(&st[1]);
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	station_start(&st[1], FEATURES_ALL);
+	net_set_link(st[1].net, false);
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(nic_mock.frames, 0);
+}
+
+/* Its port is that of the function made last, the second one. */
+static void test_rdma_sends(void **state)
+{
+	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08 };
+	const struct nic_eth *eth = nic_mock.eth;
+
+	(void)state;
+	assert_int_equal(eth->mtu(nic_mock.eth_arg), MTU);
+	assert_memory_equal(eth->mac(nic_mock.eth_arg), frame + 6, 6);
+	station_start(&st[0], FEATURES_ALL);
+	rx_buffer(&st[0], 2048);
+	assert_true(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_int_equal(rx_count(0), 1);
+	assert_false(eth->send(nic_mock.eth_arg, frame, 13));
+	net_set_link(st[1].net, false);
+	assert_false(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_int_equal(rx_count(0), 1);
+}
+
+#define TEST(fn) \
+	cmocka_unit_test_setup_teardown(fn, station_setup, station_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_features),
+		TEST(test_config_space),
+		TEST(test_link),
+		TEST(test_frame),
+		TEST(test_frame_in_pieces),
+		TEST(test_merged),
+		TEST(test_merged_no_room),
+		TEST(test_merged_tiny_buffers),
+		TEST(test_not_merged_too_small),
+		TEST(test_no_buffers),
+		TEST(test_receiver_not_started),
+		TEST(test_bad_receive_buffer),
+		TEST(test_bad_frames),
+		TEST(test_segmentation_left_undone),
+		TEST(test_segmentation_done),
+		TEST(test_guest_offloads),
+		TEST(test_segmentation_refused),
+		TEST(test_broken_transmit_queue),
+		TEST(test_burst),
+		TEST(test_doorbells),
+		TEST(test_rdma_takes_frames),
+		TEST(test_rdma_not_asked),
+		TEST(test_rdma_sends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

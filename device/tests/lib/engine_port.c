@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Ethernet ports for the guests of an engine.
+ */
+#include "tests/lib/engine_port.h"
+
+#include <stdlib.h>
+
+struct eg_port eg_port[EG_GUESTS];
+
+bool eg_frame(struct eg_port *port, const void *frame, size_t len)
+{
+	uint8_t before[] = "xyz";
+	struct iovec iov[2];
+	uint8_t *copy = malloc(len);
+	bool taken;
+
+	assert_non_null(copy);
+	memcpy(copy, frame, len);
+	/* In two pieces, with something before the frame. */
+	iov[0] = (struct iovec) { .iov_base = before, .iov_len = 3 };
+	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = len };
+	taken = nic_frame(port->nic, iov, 2, 3, len);
+	port->taken += taken;
+	free(copy);
+	return taken;
+}
+
+static bool port_send(void *arg, void *frame, size_t len)
+{
+	struct eg_port *port = arg;
+
+	if (port->down)
+		return false;
+	port->sent++;
+	port->len = len;
+	memcpy(port->frame, frame, len);
+	if (!port->lose)
+		eg_frame(port->peer, frame, len);
+	return true;
+}
+
+static const uint8_t *port_mac(void *arg)
+{
+	struct eg_port *port = arg;
+
+	return port->mac;
+}
+
+static uint32_t port_mtu(void *arg)
+{
+	struct eg_port *port = arg;
+
+	return port->mtu;
+}
+
+static const struct nic_eth port_eth = {
+	.send = port_send,
+	.mac = port_mac,
+	.mtu = port_mtu,
+};
+
+void eg_plug(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < EG_GUESTS; i++) {
+		eg_port[i] = (struct eg_port) {
+			.nic = engine->guest[i].nic,
+			.peer = &eg_port[EG_GUESTS - 1 - i],
+			.mac = EG_MAC,
+			.mtu = EG_MTU,
+		};
+		nic_set_eth(eg_port[i].nic, &port_eth, &eg_port[i]);
+	}
+}
+
+void eg_ports(struct engine *engine)
+{
+	fabric_use_packets(engine->fabric);
+	eg_plug(engine);
+}
+
+uint64_t eg_count(const struct eg_guest *guest, enum virtio_rdma_counter counter)
+{
+	return nic_counters(guest->nic)[counter];
+}

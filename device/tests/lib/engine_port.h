@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Ethernet ports for the guests of an engine, connected with each other.
+ */
+#ifndef DEVICE_TESTS_ENGINE_PORT_H
+#define DEVICE_TESTS_ENGINE_PORT_H
+
+#include "tests/lib/engine_guest.h"
+#include "packet/roce.h"
+
+#define EG_MTU		1500
+
+/* Of both guests, as address vectors of theirs have it. */
+#define EG_MAC		{ 0x52, 0x54, 0, 0x12, 0x34, 0x56 }
+
+/**
+ * struct eg_port - a guest's port
+ * @nic:	of the guest
+ * @peer:	port at the other end of the cable
+ * @mac:	address
+ * @mtu:	largest payload of a frame
+ * @down:	nothing can be sent
+ * @lose:	what is sent gets lost, but is counted and kept
+ * @sent:	frames sent
+ * @taken:	frames received that the NIC took
+ * @len:	bytes of the last frame sent
+ * @frame:	that frame
+ */
+struct eg_port {
+	struct nic *nic;
+	struct eg_port *peer;
+	uint8_t mac[ETH_ALEN];
+	uint32_t mtu;
+	bool down;
+	bool lose;
+	unsigned int sent;
+	unsigned int taken;
+	size_t len;
+	uint8_t frame[ROCE_FRAME_MAX];
+};
+
+extern struct eg_port eg_port[EG_GUESTS];
+
+/** eg_plug() - give the guests ports */
+void eg_plug(struct engine *engine);
+
+/** eg_ports() - give the guests ports, by which RDMA between them goes from now on */
+void eg_ports(struct engine *engine);
+
+/** eg_frame() - a frame comes to a port, from a heap block of its size */
+bool eg_frame(struct eg_port *port, const void *frame, size_t len);
+
+/** eg_count() - a counter of a guest */
+uint64_t eg_count(const struct eg_guest *guest, enum virtio_rdma_counter counter);
+
+#endif /* DEVICE_TESTS_ENGINE_PORT_H */

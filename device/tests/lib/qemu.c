@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/lib/qemu.h"
+
+struct loop *loop;
+struct device dev;
+struct vhost_user *vu;
+struct guest guest;
+struct guest_vq gvq;
+struct qemu qemu;
+
+static unsigned int fds_before;
+
+static uint64_t dev_features(void *arg)
+{
+	(void)arg;
+	return FEATURES;
+}
+
+static int dev_negotiated(void *arg, uint64_t features)
+{
+	struct device *d = arg;
+
+	if (features & ~FEATURES)
+		return -EINVAL;
+	d->features = features;
+	return 0;
+}
+
+static int dev_config_read(void *arg, uint32_t off, void *buf, uint32_t len)
+{
+	uint8_t *p = buf;
+	uint32_t i;
+
+	(void)arg;
+	if (off > 32 || len > 32 - off)
+		return -EINVAL;
+	for (i = 0; i < len; i++)
+		p[i] = 0x40 + off + i;
+	return 0;
+}
+
+static int dev_config_write(void *arg, uint32_t off, const void *buf,
+			    uint32_t len)
+{
+	struct device *d = arg;
+
+	(void)buf;
+	if (off)
+		return -EINVAL;
+	d->written += len;
+	return 0;
+}
+
+static void dev_queue_start(void *arg, struct virtq *vq)
+{
+	struct device *d = arg;
+
+	assert_null(d->vq[vq->index]);
+	assert_true(vq->ready);
+	assert_ptr_equal(vq->mem, d->mem);
+	d->vq[vq->index] = vq;
+	d->starts++;
+}
+
+static void dev_queue_stop(void *arg, struct virtq *vq)
+{
+	struct device *d = arg;
+	uint16_t flags;
+
+	assert_ptr_equal(d->vq[vq->index], vq);
+	/* The rings are still there: this does not crash. */
+	assert_true(vq->ready);
+	memcpy(&flags, vq->avail, sizeof(flags));
+	memcpy(vq->avail, &flags, sizeof(flags));
+	d->vq[vq->index] = NULL;
+	d->stops++;
+}
+
+static void dev_kick(void *arg, struct virtq *vq)
+{
+	struct device *d = arg;
+
+	assert_ptr_equal(d->vq[vq->index], vq);
+	d->kicks[vq->index]++;
+}
+
+static void dev_mem_changed(void *arg, const struct guest_mem *mem)
+{
+	struct device *d = arg;
+
+	d->mem_changes++;
+	d->mem = mem;
+}
+
+static void dev_reset(void *arg)
+{
+	struct device *d = arg;
+	unsigned int i;
+
+	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++)
+		assert_null(d->vq[i]);
+	d->resets++;
+	d->features = 0;
+}
+
+static const struct fe_device_ops device_ops = {
+	.features = dev_features,
+	.negotiated = dev_negotiated,
+	.config_read = dev_config_read,
+	.config_write = dev_config_write,
+	.queue_start = dev_queue_start,
+	.queue_stop = dev_queue_stop,
+	.kick = dev_kick,
+	.mem_changed = dev_mem_changed,
+	.reset = dev_reset,
+};
+
+static void stop(void *arg)
+{
+	(void)arg;
+	loop_stop(loop);
+}
+
+void run(void)
+{
+	struct loop_timer end = { .fn = stop };
+
+	loop_timer_set(loop, &end, 200000);
+	assert_int_equal(loop_run(loop), 0);
+}
+
+void qemu_send_raw(const void *data, size_t len, const int *fd,
+		   unsigned int fds)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(64 * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *cmsg;
+
+	if (fds) {
+		mh.msg_control = &control;
+		mh.msg_controllen = CMSG_SPACE(fds * sizeof(int));
+		cmsg = CMSG_FIRSTHDR(&mh);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(fds * sizeof(int));
+		memcpy(CMSG_DATA(cmsg), fd, fds * sizeof(int));
+	}
+	assert_int_equal(sendmsg(qemu.fd, &mh, MSG_NOSIGNAL), len);
+}
+
+void qemu_send(uint32_t request, uint32_t flags, const void *payload,
+	       uint32_t len, const int *fd, unsigned int fds)
+{
+	struct wire_msg msg = {
+		.hdr = {
+			.request = request,
+			.flags = VU_FLAGS_VERSION | flags,
+			.size = len,
+		},
+	};
+
+	memcpy(msg.payload, payload, len);
+	qemu_send_raw(&msg, sizeof(msg.hdr) + len, fd, fds);
+	run();
+}
+
+int qemu_reply(uint32_t request, void *payload, size_t len)
+{
+	struct vu_header hdr;
+	ssize_t n;
+
+	n = recv(qemu.fd, &hdr, sizeof(hdr), MSG_DONTWAIT);
+	if (n <= 0)
+		return -1;
+	assert_int_equal(n, sizeof(hdr));
+	assert_int_equal(hdr.request, request);
+	assert_int_equal(hdr.flags, VU_FLAGS_VERSION | VU_FLAGS_REPLY);
+	assert_true(hdr.size <= len);
+	if (hdr.size)
+		assert_int_equal(recv(qemu.fd, payload, hdr.size, MSG_DONTWAIT),
+				 hdr.size);
+	return hdr.size;
+}
+
+uint64_t qemu_ask(uint32_t request, const void *payload, uint32_t len,
+		  const int *fd, unsigned int fds)
+{
+	uint64_t result;
+
+	qemu_send(request, VU_FLAGS_NEED_REPLY, payload, len, fd, fds);
+	assert_int_equal(qemu_reply(request, &result, sizeof(result)),
+			 sizeof(result));
+	return result;
+}
+
+uint64_t qemu_ask_u64(uint32_t request, uint64_t value)
+{
+	return qemu_ask(request, &value, sizeof(value), NULL, 0);
+}
+
+uint64_t qemu_ask_state(uint32_t request, uint32_t index, uint32_t num)
+{
+	struct vu_vring_state state = { .index = index, .num = num };
+
+	return qemu_ask(request, &state, sizeof(state), NULL, 0);
+}
+
+uint64_t qemu_ask_fd(uint32_t request, uint64_t value, int fd)
+{
+	return qemu_ask(request, &value, sizeof(value), &fd, fd >= 0);
+}
+
+uint64_t qemu_get_u64(uint32_t request)
+{
+	uint64_t value;
+
+	qemu_send(request, 0, "", 0, NULL, 0);
+	assert_int_equal(qemu_reply(request, &value, sizeof(value)),
+			 sizeof(value));
+	return value;
+}
+
+int qemu_get_base(uint32_t index)
+{
+	struct vu_vring_state state = { .index = index };
+
+	qemu_send(VU_GET_VRING_BASE, 0, &state, sizeof(state), NULL, 0);
+	if (qemu_reply(VU_GET_VRING_BASE, &state, sizeof(state)) !=
+	    sizeof(state))
+		return -1;
+	assert_int_equal(state.index, index);
+	return state.num;
+}
+
+struct vu_memory qemu_memory(void)
+{
+	return (struct vu_memory){
+		.n = 1,
+		.region[0] = {
+			.guest_addr = GUEST_BASE,
+			.size = MEM_SIZE,
+			.user_addr = USER_BASE,
+		},
+	};
+}
+
+uint64_t qemu_ask_memory(const struct vu_memory *memory, const int *fd,
+			 unsigned int fds)
+{
+	return qemu_ask(VU_SET_MEM_TABLE, memory,
+			offsetof(struct vu_memory, region[memory->n]), fd, fds);
+}
+
+void qemu_set_memory(void)
+{
+	struct vu_memory memory = qemu_memory();
+
+	assert_int_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
+}
+
+struct vu_vring_addr qemu_addr(uint32_t index)
+{
+	return (struct vu_vring_addr){
+		.index = index,
+		.desc = gvq.desc_addr - GUEST_BASE + USER_BASE,
+		.avail = gvq.avail_addr - GUEST_BASE + USER_BASE,
+		.used = gvq.used_addr - GUEST_BASE + USER_BASE,
+	};
+}
+
+uint64_t qemu_ask_addr(const struct vu_vring_addr *addr)
+{
+	return qemu_ask(VU_SET_VRING_ADDR, addr, sizeof(*addr), NULL, 0);
+}
+
+void qemu_handshake(void)
+{
+	assert_true(qemu_get_u64(VU_GET_FEATURES) & VU_F_PROTOCOL_FEATURES);
+	assert_int_equal(qemu_get_u64(VU_GET_PROTOCOL_FEATURES),
+			 BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13));
+	qemu_send(VU_SET_PROTOCOL_FEATURES, 0,
+		  &(uint64_t){ BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13) }, 8,
+		  NULL, 0);
+	qemu_send(VU_SET_OWNER, 0, "", 0, NULL, 0);
+}
+
+void qemu_set_features(void)
+{
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES,
+				      FEATURES | VU_F_PROTOCOL_FEATURES), 0);
+}
+
+void qemu_queue(uint32_t index, uint16_t base)
+{
+	struct vu_vring_addr addr = qemu_addr(index);
+
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, index, NUM), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_BASE, index, base), 0);
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_KICK, index & 0xff,
+				     qemu.kick), 0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, index & 0xff,
+				     qemu.call), 0);
+}
+
+void qemu_enable(uint32_t index, bool on)
+{
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_ENABLE, index, on), 0);
+}
+
+void qemu_start(uint32_t index)
+{
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(index, 0);
+	qemu_enable(index, true);
+	assert_non_null(dev.vq[index]);
+}
+
+void qemu_connect(void)
+{
+	int sv[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv),
+			 0);
+	qemu.fd = sv[0];
+	assert_int_equal(vhost_user_connect(vu, sv[1]), 0);
+}
+
+void qemu_disconnect(void)
+{
+	close(qemu.fd);
+	run();
+	assert_false(vhost_user_connected(vu));
+}
+
+int qemu_setup(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	fds_before = guest_fds();
+	memset(&dev, 0, sizeof(dev));
+	loop = loop_new(0);
+	vu = vhost_user_new(loop, "test", &device_ops, &dev, QUEUES);
+	log_set_level(LOG_LEVEL_ERROR);
+	guest_init(&guest, MEM_SIZE);
+	guest_vq_init(&gvq, &guest, NUM);
+	qemu.kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	qemu.call = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	qemu_connect();
+	return 0;
+}
+
+int qemu_teardown(void **state)
+{
+	(void)state;
+	vhost_user_free(vu);
+	loop_free(loop);
+	guest_fini(&guest);
+	close(qemu.kick);
+	close(qemu.call);
+	if (qemu.fd >= 0)
+		close(qemu.fd);
+	assert_int_equal(guest_fds(), fds_before);
+	assert_int_equal(dev.starts, dev.stops);
+	return 0;
+}
+
+uint64_t event_count(int fd)
+{
+	eventfd_t value;
+
+	return eventfd_read(fd, &value) ? 0 : value;
+}
+
+void assert_still_serving(void)
+{
+	assert_true(vhost_user_connected(vu));
+	assert_true(qemu_get_u64(VU_GET_FEATURES) & BIT(32));
+}

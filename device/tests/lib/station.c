@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <string.h>
+
+#include "tests/lib/station.h"
+
+struct loop *loop;
+struct station st[2];
+unsigned int config_changes;
+
+static struct l2_switch *sw;
+static struct fabric *fabric;
+
+static void on_call(struct virtq *vq)
+{
+	((struct station *)vq->priv)->calls[vq->index]++;
+}
+
+static void on_error(struct virtq *vq, const char *why)
+{
+	(void)why;
+	((struct station *)vq->priv)->errors++;
+}
+
+static void on_config_changed(void *fe)
+{
+	assert_ptr_equal(fe, st);
+	config_changes++;
+}
+
+static const struct fe_ops fe_ops = { .config_changed = on_config_changed };
+
+void station_start(struct station *s, uint64_t features)
+{
+	unsigned int i;
+
+	assert_int_equal(net_device_ops.negotiated(s->net, features), 0);
+	net_device_ops.mem_changed(s->net, &s->guest.mem);
+	for (i = 0; i < 3; i++) {
+		s->vq[i].index = i;
+		s->vq[i].indirect = true;
+		s->vq[i].call = on_call;
+		s->vq[i].error = on_error;
+		s->vq[i].priv = s;
+		guest_vq_init(&s->gvq[i], &s->guest, NUM);
+		guest_vq_start(&s->gvq[i], &s->vq[i]);
+		net_device_ops.queue_start(s->net, &s->vq[i]);
+	}
+}
+
+void station_stop(struct station *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (s->vq[i].ready)
+			net_device_ops.queue_stop(s->net, &s->vq[i]);
+}
+
+int station_setup(void **state)
+{
+	struct net_config config = {
+		.mac = { 2, 0, 0, 0, 0, 0 },
+		.mtu = MTU,
+		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM },
+	};
+	unsigned int i;
+
+	(void)state;
+	memset(st, 0, sizeof(st));
+	config_changes = 0;
+	loop = loop_new(0);
+	sw = switch_new(loop);
+	fabric = fabric_new();
+	for (i = 0; i < 2; i++) {
+		config.name = i ? "b" : "a";
+		config.mac[5] = i + 1;
+		st[i].net = net_new(loop, sw, fabric, &config);
+		net_set_frontend(st[i].net, &fe_ops, st);
+		guest_init(&st[i].guest, 4 << 20);
+	}
+	return 0;
+}
+
+int station_teardown(void **state)
+{
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		station_stop(&st[i]);
+		net_free(st[i].net);
+		guest_fini(&st[i].guest);
+	}
+	fabric_free(fabric);
+	switch_free(sw);
+	loop_free(loop);
+	return 0;
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void stop(void *arg)
+{
+	(void)arg;
+	loop_stop(loop);
+}
+
+void run(void)
+{
+	struct loop_timer begin = { .fn = nothing }, end = { .fn = stop };
+
+	loop_timer_set(loop, &begin, 1);
+	loop_timer_set(loop, &end, 1000000);
+	loop_run(loop);
+}
+
+uint64_t rx_buffer(struct station *s, uint32_t len)
+{
+	struct guest_buf buf = {
+		.addr = guest_alloc(&s->guest, len, 1),
+		.len = len,
+		.write = true,
+	};
+
+	memset(guest_ptr(&s->guest, buf.addr), 0xee, len);
+	guest_vq_add(&s->gvq[RX], &buf, 1);
+	return buf.addr;
+}
+
+uint8_t *tx_frame(struct station *s, uint64_t dst, uint32_t len,
+		  bool split)
+{
+	uint64_t addr = guest_alloc(&s->guest, HDR + len, 1);
+	uint8_t *frame = (uint8_t *)guest_ptr(&s->guest, addr) + HDR;
+	struct guest_buf buf[] = {
+		{ .addr = addr, .len = split ? HDR : HDR + len },
+		{ .addr = addr + HDR, .len = len },
+	};
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		frame[i] = 7 * i + 1;
+	for (i = 0; i < 6 && i + 6 < len; i++) {
+		frame[i] = dst >> (40 - 8 * i);
+		frame[6 + i] = i ? 0 : 2;
+	}
+	if (len > 11)
+		frame[11] = s - st + 1;
+	guest_vq_add(&s->gvq[TX], buf, split ? 2 : 1);
+	return frame;
+}
+
+uint64_t rx_count(unsigned int i)
+{
+	return net_stats(st[i].net)->rx;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Two guests with a function each, on one switch.
+ */
+#ifndef DEVICE_TESTS_STATION_H
+#define DEVICE_TESTS_STATION_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "function/function.h"
+#include "tests/lib/guest.h"
+#include "tests/lib/rnic_mock.h"
+#include "uapi/virtio_net_roce.h"
+
+#define BIT(n)		(1ULL << (n))
+#define NUM		128
+#define HDR		12
+#define QPS		4
+#define CQS		3
+#define MTU		1500
+
+#define FEATURES_MIN	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_NET_F_CTRL_VQ))
+#define FEATURES_ALL	(net_device_ops.features(NULL))
+
+#define MAC(n)		(0x020000000000ULL + (n))
+#define BROADCAST	0xffffffffffffULL
+#define MULTICAST	0x01005e000001ULL
+
+enum { RX, TX, CTRL };
+
+/**
+ * struct station - a guest with a function
+ * @net:	function
+ * @guest:	guest
+ * @gvq:	receive, transmit, control: the driver's side
+ * @vq:		the device's side
+ * @calls:	interrupts of each
+ * @errors:	times that a queue broke
+ */
+struct station {
+	struct net *net;
+	struct guest guest;
+	struct guest_vq gvq[3];
+	struct virtq vq[3];
+	unsigned int calls[3];
+	unsigned int errors;
+};
+
+extern struct loop *loop;
+extern struct station st[2];
+extern unsigned int config_changes;
+
+/** station_start() - negotiate @features, start the Ethernet and control queues */
+void station_start(struct station *s, uint64_t features);
+
+/** station_stop() - stop them */
+void station_stop(struct station *s);
+
+/** station_setup() - for cmocka: two guests on a switch, nothing started */
+int station_setup(void **state);
+
+/** station_teardown() - for cmocka: the end of them */
+int station_teardown(void **state);
+
+/** run() - let the functions do all that they have to do */
+void run(void);
+
+/**
+ * rx_buffer() - give a station a receive buffer of @len bytes, filled with 0xee
+ *
+ * Return: its device address.
+ */
+uint64_t rx_buffer(struct station *s, uint32_t len);
+
+/**
+ * tx_frame() - have a station send a frame
+ * @s:		station
+ * @dst:	destination address
+ * @len:	bytes, behind the addresses a pattern
+ * @split:	the header is in a piece of its own
+ *
+ * Return: the frame, to be changed if need be.
+ */
+uint8_t *tx_frame(struct station *s, uint64_t dst, uint32_t len,
+		  bool split);
+
+/** rx_count() - frames that station @i has received */
+uint64_t rx_count(unsigned int i);
+
+#endif /* DEVICE_TESTS_STATION_H */

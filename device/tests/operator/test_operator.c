@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Commands of an operator, and clients that misbehave.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "operator/socket.h"
+#include "tests/lib/station.h"
+#include "base/uds.h"
+
+#define PORTS	3
+
+static struct port_group group[PORTS] = {
+	{ .name = "a.sock" }, { .name = "same" }, { .name = "same" },
+};
+static struct uplink uplink = { .stats = { .peers = 3, .tx_dropped = 7 } };
+static struct report_port port[PORTS] = {
+	{ .text = "/run/a.sock", .group = &group[0] },
+	{ .text = "/run/x y/same", .group = &group[1] },
+	{ .text = "tap:same", .group = &group[2], .uplink = &uplink },
+};
+static const struct report report = { port, PORTS };
+static struct control *control;
+static char path[64];
+
+static int setup(void **state)
+{
+	unsigned int i;
+
+	station_setup(state);
+	for (i = 0; i < 2; i++) {
+		port[i].net = st[i].net;
+		port[i].vu = vhost_user_new(loop, "guest", &net_device_ops,
+					    st[i].net, 3);
+	}
+	for (i = 0; i < PORTS; i++)
+		group[i].cut = false;
+	snprintf(path, sizeof(path), "/tmp/test_control.%d", getpid());
+	control = control_new(loop, path, &report);
+	assert_non_null(control);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unsigned int i;
+
+	control_free(control);
+	assert_int_equal(access(path, F_OK), -1);
+	for (i = 0; i < 2; i++)
+		vhost_user_free(port[i].vu);
+	return station_teardown(state);
+}
+
+static int client(void)
+{
+	int fd = uds_connect(path);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* Sends @text and returns all that comes until the connection is closed. */
+static const char *ask(const char *text)
+{
+	static char answer[65536];
+	int fd = client(), i;
+	size_t len = 0;
+	ssize_t n;
+
+	assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+	for (i = 0; i < 100; i++) {
+		run();
+		n = recv(fd, answer + len, sizeof(answer) - 1 - len,
+			 MSG_DONTWAIT);
+		if (!n)
+			break;
+		if (n > 0)
+			len += n;
+	}
+	assert_true(i < 100);
+	close(fd);
+	answer[len] = 0;
+	return answer;
+}
+
+static void test_ports(void **state)
+{
+	(void)state;
+	assert_string_equal(ask("ports\n"),
+			    "ok\n"
+			    "a.sock\tguest\tabsent\n"
+			    "/run/x y/same\tguest\tabsent\n"
+			    "tap:same\tuplink\t3 peers\n");
+}
+
+static void test_stats(void **state)
+{
+	const char *answer;
+
+	(void)state;
+	group[2].stats.fault.lost = 12345678901;
+	answer = ask("stats\n");
+	assert_memory_equal(answer, "ok\n", 3);
+	assert_non_null(strstr(answer, "\na.sock\tguest\trp_cnp_handled\t0\n"));
+	assert_non_null(strstr(answer, "\na.sock\tguest\teth_tx\t0\n"));
+	assert_non_null(strstr(answer, "\ntap:same\tuplink\ttx_dropped\t7\n"));
+	assert_non_null(strstr(answer,
+			       "\ntap:same\tuplink\tfault_lost\t12345678901\n"));
+	assert_null(strstr(answer, "\ntap:same\tuplink\tsent_pkts"));
+}
+
+static void test_cut(void **state)
+{
+	(void)state;
+	assert_string_equal(ask("cut a.sock on\n"), "ok\n");
+	assert_true(group[0].cut);
+	assert_string_equal(ask("cut /run/a.sock off\n"), "ok\n");
+	assert_false(group[0].cut);
+	assert_string_equal(ask("cut /run/x y/same on\n"), "ok\n");
+	assert_true(group[1].cut);
+	assert_false(group[2].cut);
+	assert_non_null(strstr(ask("ports\n"), "same\tguest\tabsent, cut\n"));
+}
+
+static void test_link(void **state)
+{
+	(void)state;
+	assert_true(net_link(st[0].net));
+	assert_string_equal(ask("link a.sock down\n"), "ok\n");
+	assert_false(net_link(st[0].net));
+	assert_int_equal(config_changes, 1);
+	assert_string_equal(ask("link a.sock up\n"), "ok\n");
+	assert_true(net_link(st[0].net));
+}
+
+static void test_errors(void **state)
+{
+	static const char *const bad[] = {
+		"\n", "bogus\n", "stats \n", "link\n", "link \n", "cut a.sock\n",
+		"cut a.sock maybe\n", "cut nobody on\n", "cut same on\n",
+		"link tap:same up\n", "link a.sock on\n", "cut  on\n",
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_memory_equal(ask(bad[i]), "error ", 6);
+}
+
+static void test_long_line(void **state)
+{
+	char line[600];
+
+	(void)state;
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = 0;
+	assert_string_equal(ask(line), "");
+	memcpy(line, "cut ", 4);
+	strcpy(line + 507, " on\n");
+	assert_memory_equal(ask(line), "error ", 6);
+}
+
+static void test_too_many_clients(void **state)
+{
+	int fd[9], i;
+	char c;
+
+	(void)state;
+	for (i = 0; i < 9; i++) {
+		fd[i] = client();
+		run();
+	}
+	assert_int_equal(recv(fd[8], &c, 1, MSG_DONTWAIT), 0);
+	assert_int_equal(recv(fd[7], &c, 1, MSG_DONTWAIT), -1);
+	close(fd[0]);
+	run();
+	assert_memory_equal(ask("ports\n"), "ok\n", 3);
+	for (i = 1; i < 9; i++)
+		close(fd[i]);
+	run();
+}
+
+static void test_mode(void **state)
+{
+	struct stat st_path;
+
+	(void)state;
+	assert_int_equal(stat(path, &st_path), 0);
+	assert_int_equal(st_path.st_mode & 0777, 0600);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_ports),
+		TEST(test_stats),
+		TEST(test_cut),
+		TEST(test_link),
+		TEST(test_errors),
+		TEST(test_long_line),
+		TEST(test_too_many_clients),
+		TEST(test_mode),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

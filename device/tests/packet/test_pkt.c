@@ -1,0 +1,1203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets as somebody foreign might send them: one end is a QP, the other one
+ * is this test.
+ */
+#include <stdlib.h>
+
+#include "tests/lib/engine_guest.h"
+#include "rdma/rnic_priv.h"
+#include "packet/pkt.h"
+#include "rdma/object/sg.h"
+
+#define RC	VIRTIO_IB_QPT_RC
+#define OK	VIRTIO_IB_WC_SUCCESS
+#define IN	EG_IN
+
+#define MTU	1024
+#define PSN	0xfffffeu	/* of eg_modify_req() */
+#define PEER	77
+
+#define ACK	(AETH_ACK | AETH_UNLIMITED)
+#define RNR	(AETH_RNR | 12)
+
+/* What the QP has sent. */
+#define SENT_MAX	(4 * NIC_MAX_RD_ATOMIC)
+
+static struct pkt sent[SENT_MAX];
+static unsigned int sent_n;
+
+static void capture_send(struct nic *from, struct nic *to,
+			 const struct pkt *pkt)
+{
+	(void)from;
+	(void)to;
+	assert_true(sent_n < SENT_MAX);
+	sent[sent_n++] = *pkt;
+}
+
+static const struct xport capture = {
+	.name = "capture",
+	.send = capture_send,
+};
+
+static const struct xport capture_memory = {
+	.name = "capture",
+	.seg_max = 4096,
+	.send = capture_send,
+};
+
+struct lone {
+	struct engine *engine;
+	struct eg_end qp;
+	uint8_t sgid[GID_SIZE];
+	uint8_t dgid[GID_SIZE];
+	uint8_t data[8 * MTU];
+	struct sg sg;
+};
+
+static struct lone lone_up(void **state, uint8_t type)
+{
+	struct engine *engine = *state;
+	struct lone l = {
+		.engine = engine,
+		.qp = eg_open(&engine->guest[0], type),
+	};
+	struct eg_end peer = { .guest = &engine->guest[1], .qpn = PEER };
+	unsigned int i;
+
+	fabric_set_local(engine->fabric, &capture);
+	sent_n = 0;
+	eg_gid(&engine->guest[1], l.sgid);
+	eg_gid(&engine->guest[0], l.dgid);
+	for (i = 0; i < sizeof(l.data); i++)
+		l.data[i] = i * 31 + 7;
+	eg_to(&l.qp, type, VIRTIO_IB_QPS_INIT, &peer);
+	eg_to(&l.qp, type, VIRTIO_IB_QPS_RTR, &peer);
+	eg_to(&l.qp, type, VIRTIO_IB_QPS_RTS, &peer);
+	return l;
+}
+
+/* Hand the QP a packet: @n is its PSN's distance from the first one. */
+static void give(struct lone *l, struct pkt pkt, uint32_t n)
+{
+	pkt.psn = (PSN + n) & PSN_MASK;
+	if (!pkt.npsn)
+		pkt.npsn = 1;
+	if (!pkt.dest_qpn)
+		pkt.dest_qpn = l->qp.qpn;
+	if (!pkt.src_qpn)
+		pkt.src_qpn = PKT_QPN_UNKNOWN;
+	if (!pkt.sgid)
+		pkt.sgid = l->sgid;
+	if (!pkt.dgid)
+		pkt.dgid = l->dgid;
+	sg_init_flat(&l->sg, l->data + n * MTU % sizeof(l->data));
+	pkt.payload = pkt.len ? &l->sg : NULL;
+	nic_deliver(l->qp.guest->nic, &pkt);
+}
+
+static void request(struct lone *l, uint8_t code, uint32_t n, uint32_t len)
+{
+	give(l, (struct pkt) { .opcode = code, .len = len, .ack_req = true },
+	     n);
+}
+
+static void answer(struct lone *l, uint8_t syndrome, uint32_t n)
+{
+	give(l, (struct pkt) { .opcode = PKT_ACK, .syndrome = syndrome }, n);
+}
+
+/* The next packet that the QP has sent is an ACK or NAK. */
+static unsigned int seen;
+
+static void expect_aeth(uint8_t syndrome, uint32_t n)
+{
+	assert_true(seen < sent_n);
+	assert_int_equal(sent[seen].opcode, PKT_ACK);
+	assert_int_equal(sent[seen].syndrome, syndrome);
+	assert_int_equal(sent[seen].psn, (PSN + n) & PSN_MASK);
+	assert_int_equal(sent[seen].dest_qpn, PEER);
+	seen++;
+}
+
+static void expect_quiet(void)
+{
+	assert_int_equal(seen, sent_n);
+}
+
+static uint64_t counted(const struct lone *l, enum virtio_rdma_counter counter)
+{
+	return nic_counters(l->qp.guest->nic)[counter];
+}
+
+static int setup(void **state)
+{
+	seen = 0;
+	return eg_setup(state);
+}
+
+static uint8_t state_of(const struct lone *l)
+{
+	return eg_state(l->qp.guest, l->qp.qpn);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The tables                                                                */
+/* ------------------------------------------------------------------------- */
+
+static void test_opcodes(void **state)
+{
+	unsigned int i, known = 0;
+	const struct pkt_op *op;
+
+	(void)state;
+	for (i = 0; i < 256; i++) {
+		op = pkt_op(i);
+		known += !!op;
+		if (!op)
+			continue;
+		assert_non_null(op->name);
+		assert_int_not_equal(op->kind, PKT_KIND_NONE);
+	}
+	/* RC 0x00-0x11, 0x16, 0x17, 0x1c, UC 0x20-0x2b, UD 0x64, 0x65, CNP 0x81. */
+	assert_int_equal(known, 21 + 12 + 2 + 1);
+	assert_non_null(pkt_op(0x81));
+	assert_null(pkt_op(0x80));
+	assert_non_null(pkt_op(0x11));
+	assert_null(pkt_op(0x12));
+	assert_null(pkt_op(0x15));
+	assert_null(pkt_op(0x1d));
+	assert_null(pkt_op(0x3c));
+	assert_non_null(pkt_op(0x16));
+	assert_non_null(pkt_op(0x17));
+	assert_null(pkt_op(0x18));
+	assert_non_null(pkt_op(0x2b));
+	assert_null(pkt_op(0x2c));
+	assert_null(pkt_op(0x44));
+	assert_non_null(pkt_op(0x65));
+	assert_null(pkt_op(0x66));
+	assert_int_equal(pkt_code(PKT_KIND_SEND, true, true, PKT_EXTRA_IMM),
+			 0x05);
+	assert_int_equal(pkt_code(PKT_KIND_SEND, true, true, PKT_EXTRA_INV),
+			 0x17);
+	assert_int_equal(pkt_code(PKT_KIND_SEND, false, true, PKT_EXTRA_INV),
+			 0x16);
+	assert_int_equal(pkt_code(PKT_KIND_SEND, true, false, PKT_EXTRA_INV),
+			 0x00);
+	assert_int_equal(pkt_code(PKT_KIND_WRITE, false, true, PKT_EXTRA_NONE),
+			 0x08);
+	assert_int_equal(pkt_code(PKT_KIND_WRITE, true, false, PKT_EXTRA_IMM),
+			 0x06);
+	assert_int_equal(pkt_code(PKT_KIND_READ_RESPONSE, true, true,
+				  PKT_EXTRA_NONE), 0x10);
+}
+
+static void test_psn(void **state)
+{
+	(void)state;
+	assert_int_equal(psn_diff(0, 0), 0);
+	assert_int_equal(psn_diff(1, 0xffffff), 2);
+	assert_int_equal(psn_diff(0xffffff, 1), -2);
+	assert_int_equal(psn_diff(0x7fffff, 0), 0x7fffff);
+	assert_int_equal(psn_diff(0x800000, 0), -0x800000);
+	assert_int_equal(psn_count(0, 1024), 1);
+	assert_int_equal(psn_count(1024, 1024), 1);
+	assert_int_equal(psn_count(1025, 1024), 2);
+	assert_int_equal(psn_count(UINT32_MAX, 256), 1u << 24);
+	assert_int_equal(psn_count(1u << 31, 256), 1u << 23);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Responder                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static void test_send_in_packets(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	eg_recv(&l.qp, 1, IN, 5000);
+	request(&l, PKT_SEND_FIRST, 0, MTU);
+	request(&l, PKT_SEND_MIDDLE, 1, MTU);
+	eg_expect_none(&l.qp);
+	request(&l, PKT_SEND_LAST, 2, 10);
+	assert_int_equal(eg_expect(&l.qp, 1, OK).byte_len, 2 * MTU + 10);
+	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data,
+			    2 * MTU + 10);
+	expect_aeth(ACK, 0);
+	expect_aeth(ACK, 1);
+	expect_aeth(ACK, 2);
+	expect_quiet();
+}
+
+/* Packets that belong to another connection, or to none. */
+static void test_not_for_this_qp(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	uint8_t other[GID_SIZE] = { 0xfd, [15] = 1 };
+	const struct pkt good = { .opcode = PKT_SEND_ONLY, .ack_req = true };
+	struct pkt bad[6] = { good, good, good, good, good, good };
+	unsigned int i;
+
+	eg_post_recv(&l.qp, 1, NULL, 0);
+	bad[0].sgid = other;
+	bad[1].dgid = other;
+	bad[2].src_qpn = PEER + 1;
+	bad[3].dest_qpn = l.qp.qpn + 1;
+	bad[4].opcode = PKT_OPCODE(PKT_UC, PKT_SEND_ONLY);
+	bad[5].opcode = 0x1f;
+	for (i = 0; i < 6; i++)
+		give(&l, bad[i], 0);
+	eg_expect_none(&l.qp);
+	expect_quiet();
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_DROPPED), 6);
+	give(&l, good, 0);
+	eg_expect(&l.qp, 1, OK);
+	expect_aeth(ACK, 0);
+}
+
+/* A gap is reported once, the next one again. */
+static void test_gaps(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		eg_post_recv(&l.qp, i, NULL, 0);
+	request(&l, PKT_SEND_ONLY, 1, 0);
+	expect_aeth(AETH_NAK_PSN, 0);
+	request(&l, PKT_SEND_ONLY, 2, 0);
+	request(&l, PKT_SEND_ONLY, 3, 0);
+	expect_quiet();
+	eg_expect_none(&l.qp);
+	request(&l, PKT_SEND_ONLY, 0, 0);
+	expect_aeth(ACK, 0);
+	eg_expect(&l.qp, 0, OK);
+	request(&l, PKT_SEND_ONLY, 3, 0);
+	expect_aeth(AETH_NAK_PSN, 1);
+	expect_quiet();
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_OUT_OF_SEQ), 4);
+}
+
+/* What was sent behind a message that was not taken is no gap. */
+static void test_rnr_and_what_follows(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	request(&l, PKT_SEND_ONLY, 0, 0);
+	expect_aeth(RNR, 0);
+	request(&l, PKT_SEND_ONLY, 1, 0);
+	expect_quiet();
+	request(&l, PKT_SEND_ONLY, 0, 0);
+	expect_aeth(RNR, 0);
+	eg_post_recv(&l.qp, 1, NULL, 0);
+	request(&l, PKT_SEND_ONLY, 0, 0);
+	expect_aeth(ACK, 0);
+	eg_expect(&l.qp, 1, OK);
+}
+
+/* A repetition is answered, and not carried out. */
+static void test_duplicates(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	eg_recv(&l.qp, 1, IN, 100);
+	eg_recv(&l.qp, 2, IN + 100, 100);
+	request(&l, PKT_SEND_ONLY, 0, 50);
+	expect_aeth(ACK, 0);
+	eg_expect(&l.qp, 1, OK);
+	request(&l, PKT_SEND_ONLY, 0, 50);
+	expect_aeth(ACK, 0);
+	eg_expect_none(&l.qp);
+	request(&l, PKT_SEND_ONLY, (uint32_t)-5, 50);
+	expect_aeth(ACK, 0);
+	request(&l, PKT_SEND_ONLY, 1, 50);
+	expect_aeth(ACK, 1);
+	eg_expect(&l.qp, 2, OK);
+}
+
+/* Of many repetitions the first is acknowledged, and those that ask for it. */
+static void test_duplicates_in_a_row(void **state)
+{
+	const struct pkt quiet = { .opcode = PKT_SEND_ONLY };
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		eg_post_recv(&l.qp, i, NULL, 0);
+		give(&l, quiet, i);
+	}
+	expect_quiet();
+	for (i = 0; i < 5; i++)
+		give(&l, quiet, i);
+	expect_aeth(ACK, 4);
+	expect_quiet();
+	request(&l, PKT_SEND_ONLY, 2, 0);
+	expect_aeth(ACK, 4);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_DUP_REQUEST), 6);
+	/* After some progress one is lost again. */
+	eg_post_recv(&l.qp, 5, NULL, 0);
+	give(&l, quiet, 5);
+	give(&l, quiet, 5);
+	expect_aeth(ACK, 5);
+	expect_quiet();
+}
+
+/* Messages of more than 2 GiB do not exist, whatever room there is for them. */
+static void test_send_without_end(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct virtio_rdma_ack_reg_user_mr ack;
+	enum { PAGES = (4ull << 30) / EG_PAGE };
+	uint64_t *page = calloc(PAGES, sizeof(*page));
+	struct eg_sge sge[EG_SGE];
+	uint32_t i, n = (1u << 31) / MTU;
+
+	assert_non_null(page);
+	for (i = 0; i < PAGES; i++)
+		page[i] = EG_DATA;
+	assert_int_equal(eg_reg_mr(l.qp.guest, l.qp.pdn, 1, 0, 4ull << 30, page,
+				   PAGES, &ack), VIRTIO_NET_OK);
+	free(page);
+	for (i = 0; i < EG_SGE; i++)
+		sge[i] = (struct eg_sge) { 0, UINT32_MAX, le32toh(ack.lkey) };
+	eg_post_recv(&l.qp, 1, sge, EG_SGE);
+	give(&l, (struct pkt) { .opcode = PKT_SEND_FIRST, .len = MTU }, 0);
+	for (i = 1; i < n; i++)
+		give(&l, (struct pkt) { .opcode = PKT_SEND_MIDDLE,
+					.len = MTU }, i);
+	eg_expect_none(&l.qp);
+	expect_quiet();
+	give(&l, (struct pkt) { .opcode = PKT_SEND_LAST, .len = 1 }, n);
+	eg_expect(&l.qp, 1, VIRTIO_IB_WC_LOC_LEN_ERR);
+	expect_aeth(AETH_NAK_INV_REQ, n);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_REFUSED), 1);
+}
+
+/* Each pair of packets that cannot follow one another, and bad lengths. */
+static void test_bad_sequence(void **state)
+{
+	static const struct {
+		uint8_t first, second;
+		uint32_t len1, len2;
+	} cases[] = {
+		{ PKT_SEND_FIRST, PKT_SEND_FIRST, MTU, MTU },
+		{ PKT_SEND_FIRST, PKT_SEND_ONLY, MTU, 4 },
+		{ PKT_SEND_FIRST, PKT_WRITE_MIDDLE, MTU, MTU },
+		{ PKT_SEND_FIRST, PKT_WRITE_LAST, MTU, 4 },
+		{ PKT_SEND_FIRST, PKT_WRITE_ONLY, MTU, 0 },
+		{ PKT_SEND_FIRST, PKT_READ_REQUEST, MTU, 0 },
+		{ PKT_SEND_ONLY, PKT_SEND_MIDDLE, 4, MTU },
+		{ PKT_SEND_ONLY, PKT_SEND_LAST, 4, 4 },
+		{ PKT_SEND_ONLY, PKT_WRITE_MIDDLE, 4, MTU },
+		{ PKT_SEND_ONLY, PKT_WRITE_LAST_IMM, 4, 4 },
+		{ PKT_SEND_ONLY, PKT_SEND_FIRST, 4, MTU - 1 },
+		{ PKT_SEND_ONLY, PKT_SEND_FIRST, 4, MTU + 1 },
+		{ PKT_SEND_ONLY, PKT_SEND_FIRST, 4, 0 },
+		{ PKT_SEND_ONLY, PKT_SEND_ONLY, 4, MTU + 1 },
+		{ PKT_SEND_FIRST, PKT_SEND_MIDDLE, MTU, 4 },
+		{ PKT_SEND_FIRST, PKT_SEND_LAST, MTU, 0 },
+		{ PKT_SEND_FIRST, PKT_SEND_LAST, MTU, MTU + 1 },
+	};
+	struct eg_end peer = {};
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	peer.guest = &l.engine->guest[1];
+	peer.qpn = PEER;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		eg_recv(&l.qp, 1, IN, 8000);
+		eg_recv(&l.qp, 2, IN, 8000);
+		request(&l, cases[i].first, 0, cases[i].len1);
+		expect_aeth(ACK, 0);
+		request(&l, cases[i].second, 1, cases[i].len2);
+		if (sent[seen].syndrome != AETH_NAK_INV_REQ)
+			fail_msg("case %u", i);
+		expect_aeth(AETH_NAK_INV_REQ, 1);
+		assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+		/* Nothing more is taken, and nothing more is said. */
+		request(&l, PKT_SEND_ONLY, 1, 4);
+		expect_quiet();
+		eg_destroy_qp(l.qp.guest, l.qp.qpn);
+		l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
+	}
+}
+
+/* The length of a WRITE is that of its header, no less and no more. */
+static void test_write_length(void **state)
+{
+	static const struct {
+		uint32_t dmalen, len1, len2;
+		uint8_t second;
+		bool ok;
+	} cases[] = {
+		{ 2 * MTU, MTU, MTU, PKT_WRITE_LAST, true },
+		{ 2 * MTU - 1, MTU, MTU, PKT_WRITE_LAST, false },
+		{ 2 * MTU + 1, MTU, MTU, PKT_WRITE_LAST, false },
+		{ 2 * MTU, MTU, MTU, PKT_WRITE_MIDDLE, false },
+		{ MTU, MTU, MTU, PKT_WRITE_LAST, false },
+		{ MTU + 4, MTU, MTU, PKT_WRITE_MIDDLE, false },
+		{ UINT32_MAX, MTU, MTU, PKT_WRITE_MIDDLE, false },
+	};
+	struct eg_end peer = {};
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	peer.guest = &l.engine->guest[1];
+	peer.qpn = PEER;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		eg_zero(l.qp.guest, 0, 3 * MTU);
+		give(&l, (struct pkt) { .opcode = PKT_WRITE_FIRST,
+			.len = cases[i].len1, .dmalen = cases[i].dmalen,
+			.va = EG_VA, .rkey = l.qp.lkey }, 0);
+		give(&l, (struct pkt) { .opcode = cases[i].second,
+			.len = cases[i].len2 }, 1);
+		if (state_of(&l) != (cases[i].ok ? VIRTIO_IB_QPS_RTS :
+						   VIRTIO_IB_QPS_ERR))
+			fail_msg("case %u", i);
+		eg_check_zero(l.qp.guest, cases[i].dmalen < 2 * MTU ?
+			      cases[i].dmalen : 2 * MTU, MTU);
+		eg_destroy_qp(l.qp.guest, l.qp.qpn);
+		l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
+	}
+}
+
+/* Repetitions are taken for a sign of loss, so that answers are paced. */
+static void run_for(struct lone *l, uint64_t ns)
+{
+	uint64_t end = loop_now(l->engine->loop) + ns;
+
+	while (loop_now(l->engine->loop) < end) {
+		eg_run(l->engine);
+		engine_loop_advance(l->engine->loop, 1000);
+	}
+}
+
+static void read_request(struct lone *l, uint32_t n, uint32_t off, uint32_t len)
+{
+	give(l, (struct pkt) { .opcode = PKT_READ_REQUEST, .ack_req = true,
+		.va = EG_VA + off, .rkey = l->qp.lkey, .dmalen = len }, n);
+}
+
+static void expect_read(uint8_t code, uint32_t n, uint32_t len)
+{
+	assert_true(seen < sent_n);
+	assert_int_equal(sent[seen].opcode, code);
+	assert_int_equal(sent[seen].psn, (PSN + n) & PSN_MASK);
+	assert_int_equal(sent[seen].len, len);
+	seen++;
+}
+
+/* Answers come in the order of the requests: READs first, then the ACK. */
+static void test_read_answers(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	eg_recv(&l.qp, 1, IN, 100);
+	read_request(&l, 0, 0, 2 * MTU + 1);
+	read_request(&l, 3, 100, 5);
+	request(&l, PKT_SEND_ONLY, 4, 50);
+	eg_expect(&l.qp, 1, OK);	/* carried out at once */
+	expect_quiet();
+	eg_run(l.engine);
+	expect_read(PKT_READ_FIRST, 0, MTU);
+	expect_read(PKT_READ_MIDDLE, 1, MTU);
+	expect_read(PKT_READ_LAST, 2, 1);
+	expect_read(PKT_READ_ONLY, 3, 5);
+	expect_aeth(ACK, 4);
+	expect_quiet();
+	/* Messages are counted as they are asked for. */
+	assert_int_equal(sent[0].msn, 1);
+	assert_int_equal(sent[2].msn, 1);
+	assert_int_equal(sent[3].msn, 2);
+	assert_int_equal(sent[4].msn, 3);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_ACK_DEFERRED), 1);
+}
+
+/* Not ready, told behind the answer to a READ; by then it may be ready. */
+static void test_rnr_behind_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	read_request(&l, 0, 0, 10);
+	request(&l, PKT_SEND_ONLY, 1, 0);
+	expect_quiet();
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 0, 10);
+	expect_aeth(RNR, 1);
+	read_request(&l, 1, 0, 10);	/* somebody else's idea of PSN 1 */
+	request(&l, PKT_SEND_ONLY, 2, 0);
+	eg_post_recv(&l.qp, 1, NULL, 0);
+	request(&l, PKT_SEND_ONLY, 2, 0);
+	eg_expect(&l.qp, 1, OK);
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 1, 10);
+	expect_aeth(ACK, 2);
+	expect_quiet();
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_SENT_RNR), 2);
+}
+
+/* A packet that met congestion is told of, not more often than in 50 µs. */
+static void test_cnp_sent(void **state)
+{
+	const struct pkt marked = { .opcode = PKT_SEND_ONLY, .ecn = true };
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		eg_post_recv(&l.qp, i, NULL, 0);
+		give(&l, marked, i);
+		engine_loop_advance(l.engine->loop, 20000);
+	}
+	/* At 0, 60 µs. */
+	assert_int_equal(sent_n, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(sent[i].opcode, 0x81);
+		assert_int_equal(sent[i].dest_qpn, PEER);
+	}
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_ECN), 6);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_SENT_CNP), 2);
+}
+
+static void test_cnp_received(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	uint8_t other[GID_SIZE] = { 0xfd, [15] = 1 };
+
+	give(&l, (struct pkt) { .opcode = PKT_CNP, .sgid = other }, 0);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_CNP), 0);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_DROPPED), 1);
+	give(&l, (struct pkt) { .opcode = PKT_CNP }, 0x1234);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_CNP), 1);
+	expect_quiet();
+}
+
+/* A READ that is asked for again, whole or in part, before and after its time. */
+static void test_read_duplicate(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	read_request(&l, 0, 0, 2 * MTU);
+	read_request(&l, 2, 0, MTU);
+	/* Made two of by the network. */
+	read_request(&l, 0, 0, 2 * MTU);
+	read_request(&l, 2, 0, MTU);
+	/* From its second packet on. */
+	read_request(&l, 1, MTU, MTU);
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 1, MTU);
+	expect_read(PKT_READ_ONLY, 2, MTU);
+	expect_quiet();
+	/* Long done: carried out again, in order. */
+	read_request(&l, 2, 0, MTU);
+	read_request(&l, 0, 0, 2 * MTU);
+	eg_run(l.engine);
+	expect_read(PKT_READ_FIRST, 0, MTU);
+	expect_read(PKT_READ_LAST, 1, MTU);
+	expect_read(PKT_READ_ONLY, 2, MTU);
+	expect_quiet();
+	assert_int_equal(le32toh(eg_query(l.qp.guest, l.qp.qpn).rq_psn), 1);
+}
+
+/* Repetitions take nothing away from what the peer may have under way. */
+static void test_read_duplicate_flood(void **state)
+{
+	const unsigned int again = NIC_MAX_RD_ATOMIC, n = again + 4;
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		read_request(&l, i, 0, 1);
+		eg_run(l.engine);
+		expect_read(PKT_READ_ONLY, i, 1);
+	}
+	/* The first four of them are too many for memory. */
+	for (i = n; i--;)
+		read_request(&l, i, 0, 1);
+	for (i = n; i < n + 4; i++)
+		read_request(&l, i, 0, 1);
+	run_for(&l, 10000000);
+	for (i = 4; i < n + 4; i++)
+		expect_read(PKT_READ_ONLY, i, 1);
+	expect_quiet();
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+}
+
+static void flush_request(struct lone *l, uint32_t n, uint8_t type,
+			  uint8_t level, uint32_t len)
+{
+	give(l, (struct pkt) { .opcode = PKT_FLUSH, .ack_req = true,
+		.va = EG_VA + 100, .rkey = l->qp.lkey, .dmalen = len,
+		.flush_type = type, .flush_level = level }, n);
+}
+
+#define GLOBAL	VIRTIO_IB_FLUSH_GLOBAL
+#define RANGE	VIRTIO_IB_FLUSH_RANGE
+
+/* One PSN and one answer, however long the range, in its turn among READs. */
+static void test_flush_answers(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	read_request(&l, 0, 0, MTU + 1);
+	flush_request(&l, 2, GLOBAL, RANGE, 10 * MTU);
+	request(&l, PKT_SEND_LAST, 3, 4);	/* an error */
+	flush_request(&l, 4, GLOBAL, RANGE, 0);
+	expect_quiet();
+	eg_run(l.engine);
+	expect_read(PKT_READ_FIRST, 0, MTU);
+	expect_read(PKT_READ_LAST, 1, 1);
+	expect_read(PKT_READ_ONLY, 2, 0);
+	assert_int_equal(sent[2].syndrome, ACK);
+	assert_int_equal(sent[2].msn, 2);
+	expect_aeth(AETH_NAK_INV_REQ, 3);
+	expect_quiet();
+}
+
+/* The answer got lost, or the network has made two of one. */
+static void test_flush_duplicate(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	flush_request(&l, 0, GLOBAL, RANGE, 3 * MTU);
+	flush_request(&l, 0, GLOBAL, RANGE, 3 * MTU);
+	read_request(&l, 1, 0, 1);
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 0, 0);
+	expect_read(PKT_READ_ONLY, 1, 1);
+	expect_quiet();
+	read_request(&l, 1, 0, 1);
+	flush_request(&l, 0, GLOBAL, RANGE, 3 * MTU);
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 0, 0);
+	expect_read(PKT_READ_ONLY, 1, 1);
+	expect_quiet();
+	/* One that would not have been carried out the first time. */
+	flush_request(&l, 0, VIRTIO_IB_FLUSH_PERSISTENT, RANGE, 3 * MTU);
+	expect_aeth(AETH_NAK_INV_REQ, 0);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_DUP_REQUEST), 4);
+}
+
+/* Soft-RoCE does not count them as READs: they take none of their places. */
+static void test_flushes_beside_reads(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NIC_MAX_RD_ATOMIC; i++)
+		flush_request(&l, n++, GLOBAL, RANGE, 1);
+	for (i = 0; i < 4; i++)
+		read_request(&l, n++, 0, 1);
+	flush_request(&l, n, GLOBAL, RANGE, 1);
+	run_for(&l, 10000000);
+	for (i = 0; i < n; i++)
+		expect_read(PKT_READ_ONLY, i, i >= NIC_MAX_RD_ATOMIC);
+	expect_aeth(AETH_NAK_INV_REQ, n);
+	expect_quiet();
+}
+
+/*
+ * Soft-RoCE answers only a FLUSH with its own kind of ICRC: what is not answered
+ * is sent with the other one, and what was answered is remembered.
+ */
+static void test_flush_icrc(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct eg_wr wr = {
+		.wr_id = 1, .opcode = VIRTIO_IB_WR_FLUSH,
+		.flags = VIRTIO_IB_SEND_SIGNALED,
+		.flush_type = GLOBAL, .flush_level = VIRTIO_IB_FLUSH_MR,
+	};
+
+	eg_post_send(&l.qp, &wr);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 1);
+	assert_int_equal(sent[0].opcode, PKT_FLUSH);
+	assert_false(sent[0].icrc_twice);
+	engine_loop_advance(l.engine->loop, 4096ull << 10);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	assert_true(sent[1].icrc_twice);
+	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .syndrome = ACK }, 0);
+	eg_expect(&l.qp, 1, OK);
+	eg_post_send(&l.qp, &wr);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 3);
+	assert_true(sent[2].icrc_twice);
+	/* A FLUSH of the peer tells it at once. */
+	flush_request(&l, 0, GLOBAL, RANGE, 4);
+	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .syndrome = ACK }, 1);
+	eg_expect(&l.qp, 1, OK);
+	eg_post_send(&l.qp, &wr);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 5);
+	assert_int_equal(sent[4].opcode, PKT_FLUSH);
+	assert_false(sent[4].icrc_twice);
+	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .syndrome = ACK }, 2);
+	eg_expect(&l.qp, 1, OK);
+	seen = sent_n;
+}
+
+/* Of what there is not, or not here. */
+static void test_flush_unknown(void **state)
+{
+	static const uint8_t bad[][2] = {
+		{ 0, RANGE }, { 4, RANGE }, { GLOBAL | 8, RANGE },
+		{ GLOBAL, 2 }, { GLOBAL, 3 },
+	};
+	struct lone l;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		l = lone_up(state, RC);
+		flush_request(&l, 0, bad[i][0], bad[i][1], 4);
+		expect_aeth(AETH_NAK_INV_REQ, 0);
+		assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+		eg_teardown(state);
+		setup(state);
+	}
+}
+
+/* More READs than the QP has resources for. */
+static void test_too_many_reads(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		read_request(&l, i, 0, MTU);
+	eg_run(l.engine);
+	for (i = 0; i < 4; i++)
+		expect_read(PKT_READ_ONLY, i, MTU);
+	expect_aeth(AETH_NAK_INV_REQ, 4);
+	expect_quiet();
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+}
+
+/* A late repetition whose key has gone is refused, and the QP goes on. */
+static void test_read_duplicate_bad_key(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct virtio_rdma_cmd_dereg_mr dereg = {
+		.mrn = htole32(l.qp.mrn),
+	};
+
+	read_request(&l, 0, 0, MTU);
+	read_request(&l, 1, 0, MTU);
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 0, MTU);
+	expect_read(PKT_READ_ONLY, 1, MTU);
+	read_request(&l, 0, 0, MTU);
+	assert_int_equal(eg_command(l.qp.guest, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
+				    &dereg, sizeof(dereg), NULL, 0),
+			 VIRTIO_NET_OK);
+	read_request(&l, 1, 0, MTU);
+	expect_aeth(AETH_NAK_ACCESS, 1);
+	eg_run(l.engine);
+	expect_aeth(AETH_NAK_ACCESS, 0);
+	expect_quiet();
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+	/* Nobody may read who could not before. */
+	read_request(&l, 2, 0, MTU);
+	expect_aeth(AETH_NAK_ACCESS, 2);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+}
+
+/* An error behind a READ is told behind its answer. */
+static void test_error_behind_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	read_request(&l, 0, 0, 10);
+	request(&l, PKT_SEND_LAST, 1, 10);
+	/* Nothing is taken behind the error. */
+	request(&l, PKT_SEND_ONLY, 1, 10);
+	read_request(&l, 0, 0, 10);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+	expect_quiet();
+	eg_run(l.engine);
+	expect_read(PKT_READ_ONLY, 0, 10);
+	expect_aeth(AETH_NAK_INV_REQ, 1);
+	expect_quiet();
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+}
+
+static void test_uc_rules(void **state)
+{
+	struct lone l = lone_up(state, VIRTIO_IB_QPT_UC);
+
+#define UC(code) PKT_OPCODE(PKT_UC, code)
+	eg_recv(&l.qp, 1, IN, 3 * MTU);
+	/* A message without its middle is dropped, and so is a lone end. */
+	request(&l, UC(PKT_SEND_FIRST), 0, MTU);
+	request(&l, UC(PKT_SEND_LAST), 2, MTU);
+	request(&l, UC(PKT_SEND_LAST), 3, MTU);
+	eg_expect_none(&l.qp);
+	/* A new one takes its place, whatever its PSN. */
+	request(&l, UC(PKT_SEND_FIRST), 8, MTU);
+	request(&l, UC(PKT_SEND_FIRST), 16, MTU);
+	request(&l, UC(PKT_SEND_LAST), 17, 5);
+	assert_int_equal(eg_expect(&l.qp, 1, OK).byte_len, MTU + 5);
+	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, MTU + 5);
+	expect_quiet();		/* and nothing is ever answered */
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Requester                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static void post(struct lone *l, uint64_t wr_id, uint8_t opcode, uint32_t len)
+{
+	struct eg_wr wr = eg_send(&l->qp, wr_id, IN, len);
+
+	wr.opcode = opcode;
+	wr.remote_addr = 0x1000;
+	wr.rkey = 5;
+	eg_post_send(&l->qp, &wr);
+}
+
+/* One ACK for several messages; those of the past and of the future. */
+static void test_acks(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		post(&l, i, VIRTIO_IB_WR_SEND, 2 * MTU);	/* 0-1, 2-3 … */
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 8);
+	answer(&l, ACK, 8);			/* never sent */
+	answer(&l, ACK, (uint32_t)-1);		/* before the first */
+	answer(&l, ACK, 0x7fffff);
+	answer(&l, ACK, 0);			/* half of the first */
+	eg_expect_none(&l.qp);
+	answer(&l, ACK, 4);
+	eg_expect(&l.qp, 0, OK);
+	eg_expect(&l.qp, 1, OK);
+	eg_expect_none(&l.qp);
+	answer(&l, ACK, 3);			/* late */
+	eg_expect_none(&l.qp);
+	answer(&l, ACK, 7);
+	eg_expect(&l.qp, 2, OK);
+	eg_expect(&l.qp, 3, OK);
+	answer(&l, ACK, 7);
+	answer(&l, AETH_NAK_INV_REQ, 7);
+	eg_run(l.engine);
+	eg_expect_none(&l.qp);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+	assert_int_equal(engine_loop_timers(l.engine->loop), 0);
+}
+
+/* A sequence error acknowledges what is before it; the rest is sent again. */
+static void test_nak_sequence(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	post(&l, 1, VIRTIO_IB_WR_SEND, 2 * MTU);
+	post(&l, 2, VIRTIO_IB_WR_SEND, 2 * MTU);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 4);
+	answer(&l, AETH_NAK_PSN, 3);
+	eg_expect(&l.qp, 1, OK);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 5);
+	assert_int_equal(sent[4].opcode, PKT_SEND_LAST);
+	assert_int_equal(sent[4].psn, (PSN + 3) & PSN_MASK);
+	answer(&l, ACK, 3);
+	eg_expect(&l.qp, 2, OK);
+}
+
+/* The network makes two of a NAK, and a third one is late: that is no loss. */
+static void test_nak_repeated(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	post(&l, 1, VIRTIO_IB_WR_SEND, MTU);
+	eg_run(l.engine);
+	for (i = 0; i < 10; i++) {
+		answer(&l, AETH_NAK_PSN, 0);
+		eg_run(l.engine);
+	}
+	assert_int_equal(sent_n, 2);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK), 10);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_RETRY), 1);
+	eg_expect_none(&l.qp);
+	answer(&l, ACK, 0);
+	eg_expect(&l.qp, 1, OK);
+}
+
+static void test_nak_statuses(void **state)
+{
+	static const struct {
+		uint8_t syndrome, status;
+	} cases[] = {
+		{ AETH_NAK_INV_REQ, VIRTIO_IB_WC_REM_INV_REQ_ERR },
+		{ AETH_NAK_ACCESS, VIRTIO_IB_WC_REM_ACCESS_ERR },
+		{ AETH_NAK_OP_ERR, VIRTIO_IB_WC_REM_OP_ERR },
+		{ AETH_NAK | 4, VIRTIO_IB_WC_BAD_RESP_ERR },
+		{ AETH_NAK | 31, VIRTIO_IB_WC_BAD_RESP_ERR },
+	};
+	struct eg_end peer = {};
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	peer.guest = &l.engine->guest[1];
+	peer.qpn = PEER;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		post(&l, 1, VIRTIO_IB_WR_SEND, 4);
+		post(&l, 2, VIRTIO_IB_WR_SEND, 4);
+		post(&l, 3, VIRTIO_IB_WR_SEND, 4);
+		eg_run(l.engine);
+		answer(&l, cases[i].syndrome, 1);
+		eg_run(l.engine);
+		eg_expect(&l.qp, 1, OK);
+		eg_expect(&l.qp, 2, cases[i].status);
+		eg_expect(&l.qp, 3, VIRTIO_IB_WC_WR_FLUSH_ERR);
+		eg_expect_none(&l.qp);
+		eg_destroy_qp(l.qp.guest, l.qp.qpn);
+		l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
+	}
+	/* A type that does not exist says nothing. */
+	post(&l, 1, VIRTIO_IB_WR_SEND, 4);
+	eg_run(l.engine);
+	answer(&l, 0x40, 0);
+	answer(&l, 0x80, 0);
+	eg_expect_none(&l.qp);
+	answer(&l, ACK, 0);
+	eg_expect(&l.qp, 1, OK);
+}
+
+/* Answers to a READ that are not what was asked for. */
+static void test_bad_read_answers(void **state)
+{
+	static const struct {
+		uint8_t code;
+		uint32_t len;
+	} cases[] = {
+		{ PKT_READ_FIRST, MTU - 1 }, { PKT_READ_FIRST, 0 },
+		{ PKT_READ_ONLY, MTU }, { PKT_READ_ONLY, 2 * MTU },
+		{ PKT_READ_LAST, 0 }, { PKT_READ_FIRST, MTU + 1 },
+	};
+	struct eg_end peer = {};
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	peer.guest = &l.engine->guest[1];
+	peer.qpn = PEER;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		eg_zero(l.qp.guest, IN, 4 * MTU);
+		post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 2 * MTU);
+		eg_run(l.engine);
+		give(&l, (struct pkt) { .opcode = cases[i].code,
+			.len = cases[i].len }, 0);
+		eg_run(l.engine);
+		eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
+		eg_check_zero(l.qp.guest, IN, 4 * MTU);
+		eg_destroy_qp(l.qp.guest, l.qp.qpn);
+		l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
+		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
+	}
+	/* Data that is no data. */
+	post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 4);
+	eg_run(l.engine);
+	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .len = 4,
+				.syndrome = AETH_NAK_ACCESS }, 0);
+	eg_run(l.engine);
+	eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
+	eg_destroy_qp(l.qp.guest, l.qp.qpn);
+	l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+	eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);
+	eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
+	eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
+	/* Data in answer to a SEND. */
+	post(&l, 1, VIRTIO_IB_WR_SEND, 4);
+	eg_run(l.engine);
+	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .len = 4 }, 0);
+	eg_run(l.engine);
+	eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
+}
+
+/* The rest of a READ may be called middle and last, as rdma_rxe does. */
+static void test_read_rest_without_first(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 4 * MTU);
+	eg_run(l.engine);
+	give(&l, (struct pkt) { .opcode = PKT_READ_FIRST, .len = MTU }, 0);
+	give(&l, (struct pkt) { .opcode = PKT_READ_MIDDLE, .len = MTU }, 2);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	assert_int_equal(sent[1].psn, (PSN + 1) & PSN_MASK);
+	assert_int_equal(sent[1].va, 0x1000 + MTU);
+	assert_int_equal(sent[1].dmalen, 3 * MTU);
+	give(&l, (struct pkt) { .opcode = PKT_READ_MIDDLE, .len = MTU }, 1);
+	give(&l, (struct pkt) { .opcode = PKT_READ_MIDDLE, .len = MTU }, 2);
+	give(&l, (struct pkt) { .opcode = PKT_READ_LAST, .len = MTU }, 3);
+	eg_expect(&l.qp, 1, OK);
+	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, 4 * MTU);
+}
+
+/* An ACK for what is behind a READ means that the READ's answer got lost. */
+static void test_ack_behind_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 2 * MTU);	/* 0-1 */
+	for (i = 2; i < 4; i++)
+		post(&l, i, VIRTIO_IB_WR_SEND, 4);	/* 2, 3 */
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 3);
+	/* However many say so, it is asked for once more only. */
+	answer(&l, ACK, 2);
+	answer(&l, ACK, 3);
+	answer(&l, ACK, 2);
+	eg_expect_none(&l.qp);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 6);
+	assert_int_equal(sent[3].opcode, PKT_READ_REQUEST);
+	give(&l, (struct pkt) { .opcode = PKT_READ_FIRST, .len = MTU }, 0);
+	give(&l, (struct pkt) { .opcode = PKT_READ_LAST, .len = MTU }, 1);
+	eg_expect(&l.qp, 1, OK);
+	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, 2 * MTU);
+	answer(&l, ACK, 3);
+	for (i = 2; i < 4; i++)
+		eg_expect(&l.qp, i, OK);
+}
+
+/* What else arrives while the QP waits for the peer to be ready. */
+static void test_while_waiting_for_rnr(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	const uint64_t wait = 640000;
+	unsigned int i;
+
+	post(&l, 1, VIRTIO_IB_WR_SEND, 4);
+	post(&l, 2, VIRTIO_IB_WR_SEND, 4);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	answer(&l, RNR, 0);
+	/* The network repeats it: neither counted nor waited for again. */
+	engine_loop_advance(l.engine->loop, wait / 2);
+	for (i = 0; i < 10; i++) {
+		answer(&l, RNR, 0);
+		answer(&l, AETH_NAK_PSN, 0);
+	}
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	assert_int_equal(engine_loop_next(l.engine->loop), wait / 2);
+	engine_loop_advance(l.engine->loop, wait / 2);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 4);
+
+	/* It was ready after all: the wait is over. */
+	answer(&l, RNR, 0);
+	answer(&l, ACK, 0);
+	eg_expect(&l.qp, 1, OK);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 5);
+	assert_int_equal(sent[4].psn, (PSN + 1) & PSN_MASK);
+	answer(&l, ACK, 1);
+	eg_expect(&l.qp, 2, OK);
+	assert_int_equal(engine_loop_timers(l.engine->loop), 0);
+}
+
+/* Half of all PSNs under way at most: the rest could be a repetition. */
+static void test_window(void **state)
+{
+	enum { PAGES = (2u << 30) / EG_PAGE };
+	struct lone l = lone_up(state, RC);
+	struct virtio_rdma_cmd_modify_qp req;
+	struct virtio_rdma_ack_reg_user_mr ack;
+	uint64_t *page = calloc(PAGES, sizeof(*page));
+	struct eg_wr wr;
+	uint8_t s;
+	uint32_t i;
+
+	assert_non_null(page);
+	for (i = 0; i < PAGES; i++)
+		page[i] = EG_DATA + i % 4096 * EG_PAGE;
+	assert_int_equal(eg_reg_mr(l.qp.guest, l.qp.pdn, 1, 0, 2ull << 30, page,
+				   PAGES, &ack), VIRTIO_NET_OK);
+	free(page);
+	l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
+	for (s = VIRTIO_IB_QPS_INIT; s <= VIRTIO_IB_QPS_RTS; s++) {
+		req = eg_modify_req(l.qp.qpn, RC, s, &l.engine->guest[1], PEER);
+		req.path_mtu = VIRTIO_IB_MTU_256;
+		assert_int_equal(eg_modify(l.qp.guest, &req), VIRTIO_NET_OK);
+	}
+	fabric_set_local(l.engine->fabric, &capture_memory);
+	wr = eg_send(&l.qp, 1, 0, 0);
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	wr.sge[0] = (struct eg_sge) { 0, 2u << 30, le32toh(ack.lkey) };
+	eg_post_send(&l.qp, &wr);
+	post(&l, 2, VIRTIO_IB_WR_SEND, 0);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 1);
+	assert_int_equal(sent[0].dmalen, 2u << 30);
+	/* A packet of the answer makes room for one. */
+	give(&l, (struct pkt) { .opcode = PKT_READ_FIRST, .len = 256 }, 0);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	assert_int_equal(sent[1].psn, (PSN + (1u << 23)) & PSN_MASK);
+	eg_expect_none(&l.qp);
+}
+
+int main(void)
+{
+#define T(name)	cmocka_unit_test_setup_teardown(name, setup, eg_teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_opcodes),
+		T(test_psn),
+		T(test_send_in_packets),
+		T(test_not_for_this_qp),
+		T(test_gaps),
+		T(test_rnr_and_what_follows),
+		T(test_duplicates),
+		T(test_duplicates_in_a_row),
+		T(test_send_without_end),
+		T(test_bad_sequence),
+		T(test_write_length),
+		T(test_read_answers),
+		T(test_rnr_behind_read),
+		T(test_flush_answers),
+		T(test_flush_duplicate),
+		T(test_flushes_beside_reads),
+		T(test_flush_unknown),
+		T(test_flush_icrc),
+		T(test_read_duplicate),
+		T(test_read_duplicate_flood),
+		T(test_read_duplicate_bad_key),
+		T(test_too_many_reads),
+		T(test_error_behind_read),
+		T(test_uc_rules),
+		T(test_cnp_sent),
+		T(test_cnp_received),
+		T(test_acks),
+		T(test_nak_sequence),
+		T(test_nak_repeated),
+		T(test_nak_statuses),
+		T(test_bad_read_answers),
+		T(test_read_rest_without_first),
+		T(test_ack_behind_read),
+		T(test_while_waiting_for_rnr),
+		T(test_window),
+	};
+
+	return cmocka_run_group_tests_name("pkt", tests, NULL, NULL);
+}

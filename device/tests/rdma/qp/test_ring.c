@@ -1,0 +1,867 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a hostile guest writes into slots and rings, doorbells, and queues that
+ * come and go.
+ */
+#include <stdlib.h>
+
+#include "tests/lib/engine_guest.h"
+#include "rdma/qp/wqe.h"
+
+#define RC	VIRTIO_IB_QPT_RC
+#define OK	VIRTIO_IB_WC_SUCCESS
+#define FLUSH	VIRTIO_IB_WC_WR_FLUSH_ERR
+#define OP_ERR	VIRTIO_IB_WC_LOC_QP_OP_ERR
+#define IN	EG_IN
+
+#define RNR_NS	640000ull
+#define MS	1000000ull
+
+/* Two QPs in guest 1, each with a peer in guest 2: one to break, one beside. */
+struct two {
+	struct engine *engine;
+	struct eg_end a, b;
+	struct eg_end c, d;
+};
+
+static struct two two_up(void **state)
+{
+	struct two t = { .engine = *state };
+
+	eg_pair(t.engine, RC, &t.a, &t.b);
+	t.c = t.a;
+	t.d = t.b;
+	t.c.cqn = eg_create_cq(t.c.guest);
+	t.d.cqn = eg_create_cq(t.d.guest);
+	t.c.qpn = eg_create_qp(t.c.guest, RC, t.c.pdn, t.c.cqn);
+	t.d.qpn = eg_create_qp(t.d.guest, RC, t.d.pdn, t.d.cqn);
+	eg_connect(&t.c, &t.d, RC);
+	return t;
+}
+
+/* The pair beside has noticed nothing. */
+static void expect_beside(const struct two *t)
+{
+	struct eg_wr wr = eg_send(&t->c, 7, 0, 3000);
+
+	eg_fill(t->c.guest, 0, 3000, 9);
+	eg_zero(t->d.guest, IN, 3000);
+	eg_recv(&t->d, 8, IN, 3000);
+	eg_post_send(&t->c, &wr);
+	eg_run(t->engine);
+	eg_expect(&t->c, 7, OK);
+	assert_int_equal(eg_expect(&t->d, 8, OK).byte_len, 3000);
+	eg_check(t->d.guest, IN, 3000, 9, 0);
+}
+
+static void kick(const struct eg_end *end)
+{
+	nic_sq_kick(end->guest->nic, end->qpn);
+	nic_rq_kick(end->guest->nic, end->qpn);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Slots                                                                     */
+/* ------------------------------------------------------------------------- */
+
+static void expect_malformed(void **state, const struct eg_wr *bad,
+			     uint8_t status, uint32_t vendor_err)
+{
+	struct two t = two_up(state);
+	struct eg_wr good = eg_send(&t.a, 1, 0, 4);
+	struct eg_wr wr = *bad;
+	struct eg_wc wc;
+
+	wr.wr_id = 2;
+	if (wr.num_sge && !wr.sge[0].lkey)
+		wr.sge[0].lkey = t.a.lkey;
+	eg_recv(&t.b, 1, IN, 4);
+	eg_recv(&t.b, 2, IN, 4);
+	eg_post_send(&t.a, &good);
+	eg_post_send(&t.a, &wr);
+	good.wr_id = 3;
+	eg_post_send(&t.a, &good);
+	eg_run(t.engine);
+	eg_expect(&t.a, 1, OK);
+	wc = eg_expect(&t.a, 2, status);
+	assert_int_equal(wc.vendor_err, vendor_err);
+	eg_expect(&t.a, 3, FLUSH);
+	eg_expect_none(&t.a);
+	eg_expect(&t.b, 1, OK);
+	eg_expect_none(&t.b);
+	assert_int_equal(eg_state(t.a.guest, t.a.qpn), VIRTIO_IB_QPS_ERR);
+	assert_int_equal(eg_state(t.b.guest, t.b.qpn), VIRTIO_IB_QPS_RTS);
+	expect_beside(&t);
+}
+
+static void test_bad_opcode(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) { .opcode = 5 }, OP_ERR,
+			 VENDOR_ERR_OPCODE);
+}
+
+static void test_worst_opcode(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) { .opcode = 255 }, OP_ERR,
+			 VENDOR_ERR_OPCODE);
+}
+
+static void test_bad_flags(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND, .flags = 0x10 }, OP_ERR,
+		VENDOR_ERR_FLAGS);
+}
+
+static void test_inline_read(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_RDMA_READ,
+		.flags = VIRTIO_IB_SEND_INLINE, .data = "", .data_len = 1 },
+		OP_ERR, VENDOR_ERR_FLAGS);
+}
+
+static void test_too_many_sge(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND, .num_sge = EG_SGE + 1 }, OP_ERR,
+		VENDOR_ERR_NUM_SGE);
+}
+
+static void test_absurd_num_sge(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND, .num_sge = UINT32_MAX }, OP_ERR,
+		VENDOR_ERR_NUM_SGE);
+}
+
+static void test_too_much_inline(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND,
+		.flags = VIRTIO_IB_SEND_INLINE, .data_len = 513 }, OP_ERR,
+		VENDOR_ERR_INLINE_LEN);
+}
+
+static void test_too_long_message(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND, .num_sge = 2,
+		.sge = { { EG_VA, 1u << 31, 0 }, { EG_VA, 1, 0 } } },
+		VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+}
+
+/* Lengths that add up to a small number in 32 bits. */
+static void test_lengths_overflow(void **state)
+{
+	expect_malformed(state, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND, .num_sge = 2,
+		.sge = { { EG_VA, UINT32_MAX, 0 }, { EG_VA, 5, 0 } } },
+		VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+}
+
+/* A QP takes no more elements than it was created for. */
+static void test_sge_limit_of_qp(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a = eg_open(&engine->guest[0], RC);
+	struct eg_end b = eg_open(&engine->guest[1], RC);
+	struct virtio_rdma_cmd_create_qp req =
+		eg_create_qp_req(RC, a.pdn, a.cqn);
+	struct virtio_rdma_ack_create_qp ack;
+	struct eg_wr wr;
+	uint32_t i;
+
+	req.cap.max_send_sge = htole32(2);
+	assert_int_equal(eg_command(a.guest, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+				    &req, sizeof(req), &ack, sizeof(ack)),
+			 VIRTIO_NET_OK);
+	a.qpn = le32toh(ack.qpn);
+	eg_connect(&a, &b, RC);
+	wr = eg_send(&a, 1, 0, 4);
+	for (i = 1; i < 3; i++)
+		wr.sge[i] = wr.sge[0];
+	wr.num_sge = 2;
+	eg_recv(&b, 1, IN, 100);
+	eg_post_send(&a, &wr);
+	wr.wr_id = 2;
+	wr.num_sge = 3;
+	eg_post_send(&a, &wr);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	eg_expect(&a, 2, OP_ERR);
+}
+
+/* Slots that end anywhere before the request does. */
+static void test_short_send_slot(void **state)
+{
+	static const uint32_t lens[] = { 1, 7, 8, 47, 560, 575, 576, 591 };
+	struct engine *engine = *state;
+	struct eg_end a = eg_open(&engine->guest[0], RC);
+	struct eg_end b = eg_open(&engine->guest[1], RC);
+	struct eg_ring *sq;
+	struct eg_wr wr;
+	struct eg_wc wc;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		eg_connect(&a, &b, RC);
+		sq = &a.guest->sq[a.qpn];
+		sq->vq.desc[0].len = htole32(lens[i]);
+		wr = eg_send(&a, 0x77, 0, 4);
+		eg_post_send(&a, &wr);
+		eg_run(engine);
+		assert_true(eg_poll(&a, &wc));
+		assert_int_equal(wc.status, OP_ERR);
+		assert_int_equal(wc.vendor_err, VENDOR_ERR_SLOT_SHORT);
+		assert_int_equal(wc.wr_id, 0x77);	/* fits into a byte */
+		sq->vq.desc[0].len = htole32(sq->slot_size);
+		eg_destroy_qp(a.guest, a.qpn);
+		eg_destroy_qp(b.guest, b.qpn);
+		a.qpn = eg_create_qp(a.guest, RC, a.pdn, a.cqn);
+		b.qpn = eg_create_qp(b.guest, RC, b.pdn, b.cqn);
+	}
+}
+
+/* A slot in many pieces is one slot. */
+static void test_slot_in_pieces(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+	struct vring_desc *desc = sq->vq.desc;
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 100);
+	uint32_t i;
+
+	for (i = 0; i < 60; i++) {
+		desc[i].addr = htole64(sq->slots + i * 10);
+		desc[i].len = htole32(10);
+		desc[i].flags = htole16(VRING_DESC_F_NEXT);
+		desc[i].next = htole16(i + 1);
+	}
+	desc[60].addr = htole64(sq->slots + 600);
+	eg_fill(t.a.guest, 0, 100, 1);
+	eg_recv(&t.b, 2, IN, 100);
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	eg_expect(&t.a, 1, OK);
+	eg_expect(&t.b, 2, OK);
+	eg_check(t.b.guest, IN, 100, 1, 0);
+}
+
+static void receive_malformed(void **state, uint32_t num_sge, uint32_t slot_len,
+			      uint32_t vendor_err)
+{
+	struct two t = two_up(state);
+	struct eg_ring *rq = &t.b.guest->rq[t.b.qpn];
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 4);
+	struct eg_wc wc;
+
+	rq->vq.desc[0].len = htole32(slot_len);
+	eg_post_recv(&t.b, 0x22, &(struct eg_sge) { EG_VA, 4, t.b.lkey },
+		     num_sge);
+	eg_recv(&t.b, 3, IN, 4);
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	assert_true(eg_poll(&t.b, &wc));
+	assert_int_equal(wc.status, OP_ERR);
+	assert_int_equal(wc.vendor_err, vendor_err);
+	assert_int_equal(wc.wr_id, 0x22);
+	eg_expect(&t.b, 3, FLUSH);
+	eg_expect(&t.a, 1, VIRTIO_IB_WC_REM_OP_ERR);
+	expect_beside(&t);
+}
+
+static void test_receive_short_slot(void **state)
+{
+	receive_malformed(state, 1, 39, VENDOR_ERR_SLOT_SHORT);
+}
+
+static void test_receive_tiny_slot(void **state)
+{
+	receive_malformed(state, 1, 1, VENDOR_ERR_SLOT_SHORT);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Rings                                                                     */
+/* ------------------------------------------------------------------------- */
+
+/* Nothing can be completed of a broken ring, and nobody else notices. */
+static void expect_broken(const struct two *t, const struct eg_end *end)
+{
+	kick(end);
+	eg_run(t->engine);
+	assert_int_equal(eg_state(end->guest, end->qpn), VIRTIO_IB_QPS_ERR);
+	assert_false(nic_poll(end->guest->nic));
+	/* It does not keep the loop awake either. */
+	assert_false(nic_sleep(end->guest->nic));
+	nic_wake(end->guest->nic);
+	expect_beside(t);
+	eg_destroy_qp(end->guest, end->qpn);
+}
+
+static void test_sq_index_far_ahead(void **state)
+{
+	struct two t = two_up(state);
+
+	t.a.guest->sq[t.a.qpn].vq.avail->idx = htole16(EG_QUEUE + 1);
+	expect_broken(&t, &t.a);
+	eg_expect_none(&t.a);
+}
+
+static void test_sq_index_behind(void **state)
+{
+	struct two t = two_up(state);
+
+	t.a.guest->sq[t.a.qpn].vq.avail->idx = htole16(0xffff);
+	expect_broken(&t, &t.a);
+	eg_expect_none(&t.a);
+}
+
+static void test_sq_head_out_of_range(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+
+	sq->vq.avail->ring[0] = htole16(EG_QUEUE);
+	sq->vq.avail->idx = htole16(1);
+	expect_broken(&t, &t.a);
+	eg_expect_none(&t.a);
+}
+
+static void test_sq_loop(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+
+	sq->vq.desc[0].flags = htole16(VRING_DESC_F_NEXT);
+	sq->vq.desc[0].next = 0;
+	sq->vq.avail->idx = htole16(1);
+	expect_broken(&t, &t.a);
+	eg_expect_none(&t.a);
+}
+
+static void test_sq_buffer_outside_memory(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+
+	sq->vq.desc[0].addr = htole64(EG_BASE - 8);
+	sq->vq.avail->idx = htole16(1);
+	expect_broken(&t, &t.a);
+	eg_expect_none(&t.a);
+}
+
+/* Requests that were taken before the ring broke are flushed. */
+static void test_sq_breaks_with_work_under_way(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 4);
+
+	eg_destroy_qp(t.b.guest, t.b.qpn);	/* no answer */
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	assert_int_equal(eg_used(sq), 0);
+	wr.wr_id = 2;
+	eg_post_send(&t.a, &wr);
+	sq->vq.avail->ring[1] = htole16(0xffff);
+	expect_broken(&t, &t.a);
+	eg_expect(&t.a, 1, FLUSH);
+	eg_expect_none(&t.a);
+}
+
+/* More requests than the queue has slots, none of them given back. */
+static void test_sq_overfilled(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_wr wr = eg_send(&t.a, 0, 0, 4);
+	struct eg_wc wc;
+	uint32_t i;
+
+	eg_destroy_qp(t.b.guest, t.b.qpn);	/* no answer */
+	for (i = 0; i < EG_QUEUE; i++) {
+		wr.wr_id = i;
+		eg_post_send(&t.a, &wr);
+	}
+	eg_run(t.engine);
+	for (; i < 2 * EG_QUEUE; i++) {
+		wr.wr_id = i;
+		eg_post_send(&t.a, &wr);
+	}
+	eg_run(t.engine);
+	assert_int_equal(eg_used(&t.a.guest->sq[t.a.qpn]), 0);
+	for (i = 0; i < 3; i++) {
+		engine_loop_advance(t.engine->loop, 4096 << 10);
+		eg_run(t.engine);
+	}
+	/* The slots hold the later requests; the first ones were copied. */
+	for (i = 0; eg_poll(&t.a, &wc); i++) {
+		assert_int_equal(wc.wr_id, i);
+		assert_int_equal(wc.status, i ? FLUSH :
+				 VIRTIO_IB_WC_RETRY_EXC_ERR);
+	}
+	assert_int_equal(i, EG_QUEUE);
+	expect_beside(&t);
+}
+
+static void test_rq_broken(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *rq = &t.b.guest->rq[t.b.qpn];
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 4);
+
+	rq->vq.avail->ring[0] = htole16(EG_QUEUE + 3);
+	rq->vq.avail->idx = htole16(1);
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	eg_expect(&t.a, 1, VIRTIO_IB_WC_REM_OP_ERR);
+	expect_broken(&t, &t.b);
+	eg_expect_none(&t.b);
+}
+
+/* The same slot twice under way is the guest's own business. */
+static void test_slot_posted_twice(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 4);
+	uint32_t i;
+
+	eg_post_send(&t.a, &wr);
+	for (i = 1; i < 5; i++)
+		sq->vq.avail->ring[i] = 0;
+	sq->avail = 5;
+	sq->vq.avail->idx = htole16(5);
+	for (i = 0; i < 5; i++)
+		eg_recv(&t.b, i, IN, 4);
+	eg_run(t.engine);
+	for (i = 0; i < 5; i++) {
+		eg_expect(&t.a, 1, OK);
+		eg_expect(&t.b, i, OK);
+	}
+	expect_beside(&t);
+}
+
+/* Random words all over rings and slots; the neighbour goes on working. */
+static void test_garbage(void **state)
+{
+	struct two t = two_up(state);
+	uint32_t round, i, x = 12345, *word;
+	struct eg_ring *ring;
+	struct eg_wc wc;
+
+	for (round = 0; round < 300; round++) {
+		for (i = 0; i < 2; i++) {
+			ring = i ? &t.a.guest->rq[t.a.qpn] :
+				   &t.a.guest->sq[t.a.qpn];
+			word = eg_ptr(t.a.guest, ring->slots);
+			for (uint32_t n = 0; n < 2000; n++) {
+				x = x * 1664525 + 1013904223;
+				word[x % (ring->slot_size * EG_QUEUE / 4)] =
+					x >> (x % 24);
+			}
+			x = x * 1664525 + 1013904223;
+			ring->vq.avail->ring[x % EG_QUEUE] =
+				htole16(x >> 8 & (round & 1 ? 0x3f : 0xffff));
+			ring->avail += x >> 24 & 7;
+			ring->vq.avail->idx = htole16(ring->avail);
+		}
+		kick(&t.a);
+		engine_loop_advance(t.engine->loop, 10 * MS);
+		eg_run(t.engine);
+		while (eg_poll(&t.a, &wc))
+			;
+		expect_beside(&t);
+		if (eg_state(t.a.guest, t.a.qpn) == VIRTIO_IB_QPS_RTS)
+			continue;
+		eg_destroy_qp(t.a.guest, t.a.qpn);
+		eg_destroy_qp(t.b.guest, t.b.qpn);
+		t.a.qpn = eg_create_qp(t.a.guest, RC, t.a.pdn, t.a.cqn);
+		t.b.qpn = eg_create_qp(t.b.guest, RC, t.b.pdn, t.b.cqn);
+		eg_connect(&t.a, &t.b, RC);
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Doorbells                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* What eg_post_send() does, without the doorbell. */
+static void post_quietly(const struct eg_end *end, uint64_t wr_id)
+{
+	struct eg_ring *sq = &end->guest->sq[end->qpn];
+	struct virtio_rdma_sq_req *slot = eg_slot(sq);
+
+	memset(slot, 0, sizeof(*slot));
+	slot->wr_id = htole64(wr_id);
+	slot->opcode = VIRTIO_IB_WR_SEND;
+	slot->send_flags = VIRTIO_IB_SEND_SIGNALED;
+	eg_post_slot(sq);
+}
+
+static void test_doorbells(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_ring *sq;
+
+	eg_pair(engine, RC, &a, &b);
+	sq = &a.guest->sq[a.qpn];
+	eg_recv(&b, 1, IN, 4);
+	eg_recv(&b, 2, IN, 4);
+	eg_recv(&b, 3, IN, 4);
+
+	/* A QP that has just been made asks for one; receives need none. */
+	assert_true(eg_wants_kick(sq));
+	assert_false(eg_wants_kick(&b.guest->rq[b.qpn]));
+	post_quietly(&a, 1);
+	kick(&a);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+
+	/* Busy: no doorbell, and none is needed. */
+	assert_false(eg_wants_kick(sq));
+	post_quietly(&a, 2);
+	eg_run(engine);
+	eg_expect(&a, 2, OK);
+
+	/* Asleep: a doorbell is asked for, unless something is there. */
+	assert_false(nic_sleep(a.guest->nic));
+	assert_true(eg_wants_kick(sq));
+	nic_wake(a.guest->nic);
+	assert_false(eg_wants_kick(sq));
+	post_quietly(&a, 3);
+	assert_true(nic_sleep(a.guest->nic));
+	eg_run(engine);
+	eg_expect(&a, 3, OK);
+}
+
+/* A QP without work is looked at no more, and asks for a doorbell before. */
+static void test_idle(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_ring *sq;
+
+	eg_pair(engine, RC, &a, &b);
+	sq = &a.guest->sq[a.qpn];
+	eg_recv(&b, 1, IN, 4);
+	eg_recv(&b, 2, IN, 4);
+	post_quietly(&a, 1);
+	kick(&a);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	assert_false(eg_wants_kick(sq));
+	engine_loop_advance(engine->loop, 2 * MS);
+	assert_false(nic_poll(a.guest->nic));
+	assert_true(eg_wants_kick(sq));
+	/* Not seen without one. */
+	post_quietly(&a, 2);
+	assert_false(nic_poll(a.guest->nic));
+	eg_expect_none(&a);
+	nic_wake(a.guest->nic);
+	assert_false(nic_sleep(a.guest->nic));
+	kick(&a);
+	eg_run(engine);
+	eg_expect(&a, 2, OK);
+	assert_false(eg_wants_kick(sq));
+}
+
+/* Something posted in the moment of leaving keeps the QP on the list. */
+static void test_idle_race(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+
+	eg_pair(engine, RC, &a, &b);
+	eg_run(engine);
+	engine_loop_advance(engine->loop, 2 * MS);
+	eg_recv(&b, 1, IN, 4);
+	post_quietly(&a, 1);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+}
+
+/* A request that cannot go on yet does not keep the loop awake. */
+static void test_sleep_while_waiting(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+
+	eg_pair(engine, RC, &a, &b);
+	post_quietly(&a, 1);
+	kick(&a);
+	eg_run(engine);
+	post_quietly(&a, 2);
+	eg_run(engine);
+	assert_false(nic_sleep(a.guest->nic));
+	assert_int_equal(engine_loop_next(engine->loop), RNR_NS);
+	eg_recv(&b, 1, IN, 4);
+	eg_recv(&b, 2, IN, 4);
+	nic_wake(a.guest->nic);
+	engine_loop_advance(engine->loop, RNR_NS);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	eg_expect(&a, 2, OK);
+}
+
+/* In ERR both queues are flushed on their doorbells. */
+static void test_doorbells_in_error(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_ring *rq;
+
+	eg_pair(engine, RC, &a, &b);
+	rq = &a.guest->rq[a.qpn];
+	eg_to(&a, RC, VIRTIO_IB_QPS_ERR, &b);
+	eg_run(engine);
+	assert_false(nic_sleep(a.guest->nic));
+	assert_true(eg_wants_kick(rq));
+	assert_true(eg_wants_kick(&a.guest->sq[a.qpn]));
+	eg_recv(&a, 1, IN, 4);
+	assert_true(nic_sleep(a.guest->nic));
+	eg_run(engine);
+	eg_expect(&a, 1, FLUSH);
+}
+
+static void test_spurious_kicks(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	uint32_t i;
+
+	for (i = 0; i < EG_QPS + 3; i++) {
+		nic_sq_kick(guest->nic, i);
+		nic_rq_kick(guest->nic, i);
+	}
+	nic_sq_kick(guest->nic, UINT32_MAX);
+	nic_rq_kick(guest->nic, UINT32_MAX);
+	assert_false(nic_poll(guest->nic));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Queues come and go                                                        */
+/* ------------------------------------------------------------------------- */
+
+/* While the guest is paused its QPs stand still; then they go on. */
+static void test_pause(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_wr wr;
+	uint32_t i;
+
+	eg_pair(engine, RC, &a, &b);
+	wr = eg_send(&a, 1, 0, 1 << 20);
+	eg_fill(a.guest, 0, 1 << 20, 1);
+	eg_recv(&b, 1, IN, 1 << 20);
+	eg_post_send(&a, &wr);
+	assert_true(nic_poll(a.guest->nic));
+	wr = eg_send(&a, 2, 0, 4);
+	eg_post_send(&a, &wr);
+	for (i = 0; i < EG_CQS; i++)
+		nic_cq_stop(a.guest->nic, i);
+	for (i = 0; i < EG_QPS; i++) {
+		nic_sq_stop(a.guest->nic, i);
+		nic_rq_stop(a.guest->nic, i);
+	}
+	kick(&a);
+	assert_false(nic_poll(a.guest->nic));
+	assert_false(nic_sleep(a.guest->nic));
+	nic_wake(a.guest->nic);
+	engine_loop_advance(engine->loop, 1000 * MS);
+	assert_false(nic_poll(a.guest->nic));
+
+	for (i = 0; i < EG_CQS; i++)
+		nic_cq_start(a.guest->nic, i, &a.guest->cq[i].vq);
+	for (i = 0; i < EG_QPS; i++) {
+		nic_sq_start(a.guest->nic, i, &a.guest->sq[i].vq);
+		nic_rq_start(a.guest->nic, i, &a.guest->rq[i].vq);
+	}
+	eg_recv(&b, 2, IN + (1 << 20), 4);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	eg_expect(&a, 2, OK);
+	eg_expect(&b, 1, OK);
+	eg_expect(&b, 2, OK);
+	eg_check(b.guest, IN, 1 << 20, 1, 0);
+}
+
+/* A front-end that takes the memory away first breaks nothing. */
+static void test_pause_of_memory(void **state)
+{
+	const struct guest_mem none = {};
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_wr wr;
+
+	eg_pair(engine, RC, &a, &b);
+	wr = eg_send(&a, 1, 0, 5000);
+	eg_fill(a.guest, 0, 5000, 1);
+	eg_recv(&b, 1, IN, 5000);
+	eg_post_send(&a, &wr);
+	nic_mem_changed(a.guest->nic, &none);
+	eg_run(engine);
+	nic_mem_changed(b.guest->nic, &none);
+	nic_mem_changed(a.guest->nic, &a.guest->map);
+	eg_run(engine);
+	eg_expect_none(&a);
+	eg_expect_none(&b);
+	nic_mem_changed(b.guest->nic, &b.guest->map);
+	engine_loop_advance(engine->loop, 4096 << 10);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	eg_expect(&b, 1, OK);
+	eg_check(b.guest, IN, 5000, 1, 0);
+}
+
+/* A message to nobody, and then a pause that outlasts all timeouts. */
+static void pause_with_retries(void **state, uint8_t retry_cnt, uint8_t status)
+{
+	struct engine *engine = *state;
+	struct eg_end a = eg_open(&engine->guest[0], RC);
+	struct eg_end b = eg_open(&engine->guest[1], RC);
+	struct virtio_rdma_cmd_modify_qp req;
+	struct eg_wr wr = eg_send(&a, 1, 0, 4);
+	uint32_t i;
+
+	eg_to(&a, RC, VIRTIO_IB_QPS_INIT, &b);
+	eg_to(&b, RC, VIRTIO_IB_QPS_INIT, &a);
+	eg_to(&a, RC, VIRTIO_IB_QPS_RTR, &b);
+	req = eg_modify_req(a.qpn, RC, VIRTIO_IB_QPS_RTS, b.guest, b.qpn);
+	req.retry_cnt = retry_cnt;
+	assert_int_equal(eg_modify(a.guest, &req), VIRTIO_NET_OK);
+	eg_recv(&b, 1, IN, 4);
+	eg_post_send(&a, &wr);
+	eg_run(engine);
+	nic_sq_stop(a.guest->nic, a.qpn);
+	for (i = 0; i < 20; i++) {
+		engine_loop_advance(engine->loop, 4096 << 10);
+		eg_run(engine);
+	}
+	eg_expect_none(&a);
+	eg_to(&b, RC, VIRTIO_IB_QPS_RTR, &a);
+	nic_sq_start(a.guest->nic, a.qpn, &a.guest->sq[a.qpn].vq);
+	engine_loop_advance(engine->loop, 4096 << 10);
+	eg_run(engine);
+	eg_expect(&a, 1, status);
+}
+
+/* Retries do not run out while the guest stands still. */
+static void test_pause_stops_the_clock(void **state)
+{
+	pause_with_retries(state, 1, OK);
+}
+
+static void test_pause_without_retries(void **state)
+{
+	pause_with_retries(state, 0, VIRTIO_IB_WC_RETRY_EXC_ERR);
+}
+
+/* A QP that goes while its queues are stopped leaves nothing in them. */
+static void test_destroy_while_paused(void **state)
+{
+	struct two t = two_up(state);
+	struct eg_ring *sq = &t.a.guest->sq[t.a.qpn];
+	struct eg_ring *rq = &t.a.guest->rq[t.a.qpn];
+	struct eg_wr wr = eg_send(&t.a, 1, 0, 4);
+	uint32_t old = t.a.qpn;
+
+	eg_recv(&t.b, 1, IN, 4);
+	eg_recv(&t.b, 2, IN, 4);
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	eg_expect(&t.a, 1, OK);
+	nic_sq_stop(t.a.guest->nic, old);
+	nic_rq_stop(t.a.guest->nic, old);
+	eg_destroy_qp(t.a.guest, old);
+	nic_sq_start(t.a.guest->nic, old, &sq->vq);
+	nic_rq_start(t.a.guest->nic, old, &rq->vq);
+	/* The number comes round. */
+	do {
+		t.a.qpn = eg_create_qp(t.a.guest, RC, t.a.pdn, t.a.cqn);
+		if (t.a.qpn != old)
+			eg_destroy_qp(t.a.guest, t.a.qpn);
+	} while (t.a.qpn != old);
+	eg_destroy_qp(t.b.guest, t.b.qpn);
+	t.b.qpn = eg_create_qp(t.b.guest, RC, t.b.pdn, t.b.cqn);
+	eg_connect(&t.a, &t.b, RC);
+	eg_recv(&t.b, 3, IN, 4);
+	wr.wr_id = 4;
+	eg_post_send(&t.a, &wr);
+	eg_run(t.engine);
+	eg_expect(&t.a, 4, OK);
+}
+
+/* A peer that is paused does not answer: as if it were gone for so long. */
+static void test_pause_of_peer(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_end a, b;
+	struct eg_wr wr;
+
+	eg_pair(engine, RC, &a, &b);
+	nic_rq_stop(b.guest->nic, b.qpn);
+	wr = eg_send(&a, 1, 0, 4);
+	eg_recv(&b, 1, IN, 4);
+	eg_post_send(&a, &wr);
+	eg_run(engine);
+	eg_expect_none(&a);
+	nic_rq_start(b.guest->nic, b.qpn, &b.guest->rq[b.qpn].vq);
+	engine_loop_advance(engine->loop, 4096 << 10);
+	eg_run(engine);
+	eg_expect(&a, 1, OK);
+	eg_expect(&b, 1, OK);
+}
+
+int main(void)
+{
+#define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, eg_teardown)
+#define E(name)	cmocka_unit_test_setup_teardown(name, eg_setup_event_idx, \
+						eg_teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_bad_opcode),
+		T(test_worst_opcode),
+		T(test_bad_flags),
+		T(test_inline_read),
+		T(test_too_many_sge),
+		T(test_absurd_num_sge),
+		T(test_too_much_inline),
+		T(test_too_long_message),
+		T(test_lengths_overflow),
+		T(test_sge_limit_of_qp),
+		T(test_short_send_slot),
+		T(test_slot_in_pieces),
+		T(test_receive_short_slot),
+		T(test_receive_tiny_slot),
+		T(test_sq_index_far_ahead),
+		T(test_sq_index_behind),
+		T(test_sq_head_out_of_range),
+		T(test_sq_loop),
+		T(test_sq_buffer_outside_memory),
+		T(test_sq_breaks_with_work_under_way),
+		T(test_sq_overfilled),
+		T(test_rq_broken),
+		T(test_slot_posted_twice),
+		T(test_garbage),
+		T(test_doorbells),
+		E(test_doorbells),
+		T(test_idle),
+		E(test_idle),
+		T(test_idle_race),
+		E(test_idle_race),
+		T(test_sleep_while_waiting),
+		T(test_doorbells_in_error),
+		E(test_doorbells_in_error),
+		T(test_spurious_kicks),
+		T(test_pause),
+		T(test_pause_of_memory),
+		T(test_pause_stops_the_clock),
+		T(test_pause_without_retries),
+		T(test_destroy_while_paused),
+		T(test_pause_of_peer),
+	};
+
+	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
+}

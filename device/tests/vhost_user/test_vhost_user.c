@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The vhost-user front-end: requests, messages, connections.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/lib/qemu.h"
+
+/* ------------------------------------------------------------------------- */
+/* The way it should be                                                      */
+/* ------------------------------------------------------------------------- */
+
+static void test_handshake_to_running_queue(void **state)
+{
+	const struct virtq *vq;
+
+	(void)state;
+	qemu_handshake();
+	assert_int_equal(qemu_get_u64(VU_GET_QUEUE_NUM), QUEUES);
+	qemu_set_features();
+	assert_int_equal(dev.features, FEATURES);
+	qemu_set_memory();
+	assert_int_equal(dev.mem->n, 1);
+	assert_int_equal(dev.mem->region[0].addr, GUEST_BASE);
+	assert_int_equal(dev.mem->region[0].size, MEM_SIZE);
+
+	qemu_queue(1, 0x1234);
+	assert_null(dev.vq[1]);
+	qemu_enable(1, true);
+	vq = dev.vq[1];
+	assert_non_null(vq);
+	assert_int_equal(vq->index, 1);
+	assert_int_equal(vq->num, NUM);
+	assert_int_equal(vq->last_avail, 0x1234);
+	assert_int_equal(dev.resets, 0);
+	assert_true(vq->event_idx);
+	assert_true(vq->indirect);
+	/* It is the same memory, elsewhere. */
+	assert_ptr_not_equal(vq->desc, gvq.desc);
+	gvq.desc[3].addr = 0x1122334455;
+	assert_int_equal(vq->desc[3].addr, 0x1122334455);
+	vq->used->ring[5].id = 77;
+	assert_int_equal(gvq.used->ring[5].id, 77);
+}
+
+static void test_kick_and_call(void **state)
+{
+	(void)state;
+	qemu_start(2);
+	assert_int_equal(dev.kicks[2], 0);
+	eventfd_write(qemu.kick, 1);
+	run();
+	eventfd_write(qemu.kick, 5);
+	run();
+	run();
+	assert_int_equal(dev.kicks[2], 2);
+	assert_int_equal(event_count(qemu.call), 0);
+	dev.vq[2]->call(dev.vq[2]);
+	dev.vq[2]->call(dev.vq[2]);
+	assert_int_equal(event_count(qemu.call), 2);
+}
+
+static void test_without_call(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, VU_VRING_NOFD, -1), 0);
+	dev.vq[0]->call(dev.vq[0]);
+	assert_int_equal(event_count(qemu.call), 0);
+}
+
+static void test_enable(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	qemu_enable(0, false);
+	assert_null(dev.vq[0]);
+	/* A kick is not lost on it, it is just not there. */
+	eventfd_write(qemu.kick, 1);
+	run();
+	assert_int_equal(dev.kicks[0], 0);
+	qemu_enable(0, true);
+	assert_non_null(dev.vq[0]);
+	qemu_enable(0, true);
+	assert_int_equal(dev.starts, 2);
+	/* Queues that were never set up get enabled, too. */
+	qemu_enable(500, true);
+	assert_int_equal(dev.starts, 2);
+	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_ENABLE, 0, 2), 0);
+}
+
+static void test_without_protocol_features(void **state)
+{
+	struct vu_vring_addr addr = qemu_addr(0);
+	struct vu_vring_state num = { .num = NUM };
+	struct vu_memory memory = qemu_memory();
+
+	(void)state;
+	qemu_send(VU_SET_FEATURES, 0, &(uint64_t){ FEATURES }, 8, NULL, 0);
+	qemu_send(VU_SET_MEM_TABLE, 0, &memory,
+		  offsetof(struct vu_memory, region[1]), &guest.fd, 1);
+	qemu_send(VU_SET_VRING_NUM, 0, &num, sizeof(num), NULL, 0);
+	qemu_send(VU_SET_VRING_ADDR, 0, &addr, sizeof(addr), NULL, 0);
+	assert_null(dev.vq[0]);
+	qemu_send(VU_SET_VRING_KICK, 0, &(uint64_t){ 0 }, 8, &qemu.kick, 1);
+	assert_non_null(dev.vq[0]);
+}
+
+/* Who did not agree to answers does not get any. */
+static void test_no_answer_without_reply_ack(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	qemu_send(VU_SET_OWNER, VU_FLAGS_NEED_REPLY, "", 0, NULL, 0);
+	qemu_send(99, VU_FLAGS_NEED_REPLY, "", 0, NULL, 0);
+	assert_int_equal(qemu_reply(VU_SET_OWNER, &value, 8), -1);
+	assert_still_serving();
+}
+
+static void test_config(void **state)
+{
+	struct vu_config config = { .size = 32 };
+	uint32_t head = offsetof(struct vu_config, data);
+
+	(void)state;
+	qemu_handshake();
+	qemu_send(VU_GET_CONFIG, 0, &config, head + 32, NULL, 0);
+	assert_int_equal(qemu_reply(VU_GET_CONFIG, &config, sizeof(config)),
+			 head + 32);
+	assert_int_equal(config.size, 32);
+	assert_int_equal(config.data[0], 0x40);
+	assert_int_equal(config.data[31], 0x5f);
+	config.offset = 24;
+	config.size = 8;
+	qemu_send(VU_GET_CONFIG, 0, &config, head + 8, NULL, 0);
+	assert_int_equal(qemu_reply(VU_GET_CONFIG, &config, sizeof(config)),
+			 head + 8);
+	assert_int_equal(config.data[0], 0x40 + 24);
+
+	config.offset = 0;
+	config.size = 6;
+	assert_int_equal(qemu_ask(VU_SET_CONFIG, &config, head + 6, NULL, 0),
+			 0);
+	assert_int_equal(dev.written, 6);
+	config.offset = 1;
+	assert_int_not_equal(qemu_ask(VU_SET_CONFIG, &config, head + 6, NULL,
+				      0), 0);
+}
+
+static void test_config_bad(void **state)
+{
+	uint32_t head = offsetof(struct vu_config, data);
+	const struct {
+		struct vu_config config;
+		uint32_t len;
+	} bad[] = {
+		{ { .size = 33 }, head + 33 },
+		{ { .offset = 30, .size = 8 }, head + 8 },
+		{ { .offset = UINT32_MAX, .size = 2 }, head + 2 },
+		{ { .size = 32 }, head + 31 },
+		{ { .size = 32 }, head + 33 },
+		{ { .size = UINT32_MAX }, head + 8 },
+		{ { .size = 0 }, head - 4 },
+	};
+	struct vu_config config;
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		qemu_send(VU_GET_CONFIG, 0, &bad[i].config, bad[i].len, NULL,
+			  0);
+		/* An empty reply is how this request says that it failed. */
+		assert_int_equal(qemu_reply(VU_GET_CONFIG, &config,
+					    sizeof(config)), 0);
+	}
+	assert_still_serving();
+}
+
+static void test_config_changed(void **state)
+{
+	struct vu_header hdr;
+	int sv[2];
+
+	(void)state;
+	/* Without the channel nothing happens. */
+	vhost_user_fe_ops.config_changed(vu);
+	qemu_handshake();
+	vhost_user_fe_ops.config_changed(vu);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	assert_int_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, &sv[1], 1), 0);
+	close(sv[1]);
+	vhost_user_fe_ops.config_changed(vu);
+	assert_int_equal(recv(sv[0], &hdr, sizeof(hdr), MSG_DONTWAIT),
+			 sizeof(hdr));
+	assert_int_equal(hdr.request, 2);
+	assert_int_equal(hdr.flags, VU_FLAGS_VERSION);
+	assert_int_equal(hdr.size, 0);
+	/* QEMU closed its end. */
+	close(sv[0]);
+	vhost_user_fe_ops.config_changed(vu);
+	assert_still_serving();
+}
+
+/* ------------------------------------------------------------------------- */
+/* Messages                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void test_message_in_pieces(void **state)
+{
+	struct wire_msg msg = {
+		.hdr = {
+			.request = VU_SET_VRING_CALL,
+			.flags = VU_FLAGS_VERSION | VU_FLAGS_NEED_REPLY,
+			.size = 8,
+		},
+		.payload = { 3 },
+	};
+	size_t len = sizeof(msg.hdr) + 8, i;
+	uint64_t result;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < len; i++) {
+		assert_int_equal(qemu_reply(VU_SET_VRING_CALL, &result, 8),
+				 -1);
+		qemu_send_raw((uint8_t *)&msg + i, 1, &qemu.call, i == 5);
+		run();
+	}
+	assert_int_equal(qemu_reply(VU_SET_VRING_CALL, &result, 8), 8);
+	assert_int_equal(result, 0);
+	assert_true(vu->vring[3].call >= 0);
+}
+
+static void test_messages_in_one(void **state)
+{
+	struct vu_header hdr[100];
+	uint64_t features;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		hdr[i] = (struct vu_header){
+			.request = VU_GET_FEATURES,
+			.flags = VU_FLAGS_VERSION,
+		};
+	qemu_send_raw(hdr, sizeof(hdr), NULL, 0);
+	/* A run that is interrupted sees one event, which is good for 32. */
+	for (i = 0; i < 4; i++)
+		run();
+	for (i = 0; i < 100; i++)
+		assert_int_equal(qemu_reply(VU_GET_FEATURES, &features, 8), 8);
+	assert_int_equal(qemu_reply(VU_GET_FEATURES, &features, 8), -1);
+}
+
+static void test_unknown_request(void **state)
+{
+	static const uint32_t unknown[] = {
+		0, 6, 7, 19, 20, 22, 23, 26, 35, 37, 42, 43, 1000, UINT32_MAX,
+	};
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		assert_int_not_equal(qemu_ask(unknown[i], "12345678", 8,
+					      &qemu.kick, 1), 0);
+	assert_still_serving();
+}
+
+static void test_wrong_lengths(void **state)
+{
+	static const uint8_t zero[600];
+	static const uint32_t with_reply[] = {
+		VU_GET_FEATURES, VU_GET_PROTOCOL_FEATURES, VU_GET_QUEUE_NUM,
+		VU_GET_VRING_BASE,
+	};
+	static const struct {
+		uint32_t request;
+		uint32_t len;
+	} wrong[] = {
+		{ VU_SET_FEATURES, 7 },
+		{ VU_SET_FEATURES, 9 },
+		{ VU_SET_FEATURES, 0 },
+		{ VU_SET_OWNER, 1 },
+		{ VU_RESET_OWNER, 8 },
+		{ VU_SET_MEM_TABLE, 0 },
+		{ VU_SET_MEM_TABLE, 7 },
+		{ VU_SET_MEM_TABLE, 9 },
+		{ VU_SET_MEM_TABLE, 8 + 8 * 32 + 1 },
+		{ VU_SET_MEM_TABLE, 600 },
+		{ VU_SET_VRING_NUM, 7 },
+		{ VU_SET_VRING_NUM, 9 },
+		{ VU_SET_VRING_ADDR, 39 },
+		{ VU_SET_VRING_ADDR, 41 },
+		{ VU_SET_VRING_BASE, 4 },
+		{ VU_SET_VRING_BASE, 12 },
+		{ VU_SET_VRING_KICK, 4 },
+		{ VU_SET_VRING_KICK, 16 },
+		{ VU_SET_VRING_CALL, 7 },
+		{ VU_SET_VRING_ERR, 9 },
+		{ VU_SET_PROTOCOL_FEATURES, 4 },
+		{ VU_SET_VRING_ENABLE, 4 },
+		{ VU_SET_VRING_ENABLE, 9 },
+		{ VU_SET_BACKEND_REQ_FD, 8 },
+		{ VU_SET_CONFIG, 11 },
+		{ VU_SET_CONFIG, 12 + 257 },
+		{ VU_RESET_DEVICE, 1 },
+	};
+	uint64_t value;
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_not_equal(qemu_ask(wrong[i].request, zero,
+					      wrong[i].len, NULL, 0), 0);
+	for (i = 0; i < sizeof(with_reply) / sizeof(*with_reply); i++) {
+		qemu_send(with_reply[i], 0, zero, 5, NULL, 0);
+		assert_int_equal(qemu_reply(with_reply[i], &value, 8), 0);
+	}
+	assert_int_equal(dev.mem_changes, 0);
+	assert_int_equal(dev.resets, 0);
+	assert_still_serving();
+}
+
+static void test_wrong_number_of_fds(void **state)
+{
+	int fd[] = { qemu.kick, qemu.call, qemu.kick };
+	struct vu_memory memory = qemu_memory();
+	uint64_t zero = 0, nofd = VU_VRING_NOFD;
+	unsigned int before;
+
+	(void)state;
+	qemu_handshake();
+	before = guest_fds();
+	assert_int_not_equal(qemu_ask(VU_SET_OWNER, "", 0, fd, 1), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_FEATURES, &zero, 8, fd, 1), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, fd, 0), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, fd, 2), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_VRING_CALL, &zero, 8, fd, 0), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_VRING_CALL, &zero, 8, fd, 2), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_VRING_CALL, &nofd, 8, fd, 1), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_VRING_ERR, &nofd, 8, fd, 1), 0);
+	assert_int_not_equal(qemu_ask_memory(&memory, NULL, 0), 0);
+	fd[0] = guest.fd;
+	fd[1] = guest.fd;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 2), 0);
+	assert_int_equal(guest_fds(), before);
+	assert_still_serving();
+}
+
+static void test_too_many_fds(void **state)
+{
+	struct vu_memory memory = { .n = 8 };
+	unsigned int before, i;
+	int fd[20];
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < 20; i++)
+		fd[i] = qemu.kick;
+	before = guest_fds();
+	for (i = 8; i <= 20; i++)
+		assert_int_not_equal(qemu_ask(VU_SET_OWNER, "", 0, fd, i), 0);
+
+	/* One more than a request that may have eight. */
+	for (i = 0; i < 9; i++) {
+		fd[i] = guest.fd;
+		memory.region[i % 8] = qemu_memory().region[0];
+		memory.region[i % 8].guest_addr += (i % 8) * MEM_SIZE;
+		memory.region[i % 8].user_addr += (i % 8) * MEM_SIZE;
+	}
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 9), 0);
+	assert_int_equal(qemu_ask_memory(&memory, fd, 8), 0);
+	assert_int_equal(dev.mem->n, 8);
+	assert_int_equal(guest_fds(), before);
+	assert_still_serving();
+}
+
+/* Eight with the header, eight with the payload. */
+static void test_too_many_fds_in_pieces(void **state)
+{
+	struct wire_msg msg = {
+		.hdr = {
+			.request = VU_SET_VRING_CALL,
+			.flags = VU_FLAGS_VERSION | VU_FLAGS_NEED_REPLY,
+			.size = 8,
+		},
+	};
+	unsigned int before, i;
+	uint64_t result;
+	int fd[8];
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < 8; i++)
+		fd[i] = qemu.kick;
+	before = guest_fds();
+	qemu_send_raw(&msg, sizeof(msg.hdr), fd, 8);
+	run();
+	qemu_send_raw(msg.payload, 8, fd, 8);
+	run();
+	assert_int_equal(qemu_reply(VU_SET_VRING_CALL, &result, 8), 8);
+	assert_int_not_equal(result, 0);
+	assert_int_equal(guest_fds(), before);
+	assert_still_serving();
+}
+
+static void test_reply_as_request(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	qemu_handshake();
+	qemu_send(VU_SET_OWNER, VU_FLAGS_REPLY | VU_FLAGS_NEED_REPLY, "", 0,
+		  NULL, 0);
+	assert_int_equal(qemu_reply(VU_SET_OWNER, &value, 8), 8);
+	assert_int_not_equal(value, 0);
+	assert_still_serving();
+}
+
+/* Requests of protocol features that were not acknowledged. */
+static void test_protocol_feature_missing(void **state)
+{
+	struct vu_config config = { .size = 32 };
+	uint64_t value;
+
+	(void)state;
+	qemu_send(VU_GET_QUEUE_NUM, 0, "", 0, NULL, 0);
+	assert_int_equal(qemu_reply(VU_GET_QUEUE_NUM, &value, 8), 0);
+	qemu_send(VU_GET_CONFIG, 0, &config,
+		  offsetof(struct vu_config, data) + 32, NULL, 0);
+	assert_int_equal(qemu_reply(VU_GET_CONFIG, &config, sizeof(config)),
+			 0);
+	qemu_send(VU_SET_BACKEND_REQ_FD, 0, "", 0, &qemu.kick, 1);
+	assert_int_equal(vu->backend, -1);
+	qemu_handshake();
+	assert_int_not_equal(qemu_ask_u64(VU_SET_PROTOCOL_FEATURES, BIT(1)),
+			     0);
+	assert_still_serving();
+}
+
+/* Afterwards nobody knows where a message begins: this connection ends. */
+static void bad_header(const struct vu_header *hdr)
+{
+	char c;
+
+	qemu_start(0);
+	qemu_send_raw(hdr, sizeof(*hdr), &qemu.kick, 1);
+	run();
+	assert_false(vhost_user_connected(vu));
+	assert_int_equal(recv(qemu.fd, &c, 1, MSG_DONTWAIT), 0);
+	assert_null(dev.vq[0]);
+	assert_int_equal(dev.resets, 1);
+	assert_int_equal(dev.mem->n, 0);
+
+	close(qemu.fd);
+	qemu_connect();
+	qemu_start(0);
+}
+
+static void test_bad_version(void **state)
+{
+	const struct vu_header hdr = {
+		.request = VU_SET_OWNER,
+		.flags = 2,
+	};
+
+	(void)state;
+	bad_header(&hdr);
+}
+
+static void test_bad_size(void **state)
+{
+	const struct vu_header hdr = {
+		.request = VU_SET_OWNER,
+		.flags = VU_FLAGS_VERSION,
+		.size = UINT32_MAX,
+	};
+
+	(void)state;
+	bad_header(&hdr);
+}
+
+static void test_disconnect(void **state)
+{
+	unsigned int before = guest_fds();
+
+	(void)state;
+	qemu_start(0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, qemu.call), 0);
+	assert_int_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, &qemu.fd, 1),
+			 0);
+	assert_true(guest_fds() > before);
+	/* The channel that we passed is the connection: hang up for good. */
+	shutdown(qemu.fd, SHUT_RDWR);
+	qemu_disconnect();
+	assert_int_equal(dev.resets, 1);
+	assert_int_equal(dev.stops, 1);
+	assert_int_equal(dev.mem->n, 0);
+	assert_int_equal(guest_fds(), before - 2);
+
+	/* A message that never became whole takes its descriptors along. */
+	qemu_connect();
+	qemu_send_raw("\1\0\0", 3, &qemu.kick, 1);
+	run();
+	qemu_disconnect();
+	assert_int_equal(guest_fds(), before - 2);
+	qemu.fd = -1;
+}
+
+/* QEMU that does not read replies does not make us wait. */
+static void test_replies_not_read(void **state)
+{
+	struct vu_header hdr = {
+		.request = VU_GET_FEATURES,
+		.flags = VU_FLAGS_VERSION,
+	};
+	unsigned int i;
+
+	(void)state;
+	fcntl(qemu.fd, F_SETFL, O_NONBLOCK);
+	for (i = 0; i < 100000 && vhost_user_connected(vu); i++) {
+		if (send(qemu.fd, &hdr, sizeof(hdr), MSG_NOSIGNAL) < 0)
+			run();
+	}
+	run();
+	assert_false(vhost_user_connected(vu));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Sockets                                                                   */
+/* ------------------------------------------------------------------------- */
+
+static char dir[] = "/tmp/test_vhost_user.XXXXXX";
+static char path[64];
+
+static int client(const char *name)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(addr.sun_path, name);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int setup_listen(void **state)
+{
+	qemu_setup(state);
+	qemu_disconnect();
+	qemu.fd = -1;
+	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	return 0;
+}
+
+static int teardown_listen(void **state)
+{
+	qemu_teardown(state);
+	/* Empty again, so that this succeeds. */
+	assert_int_equal(rmdir(dir), 0);
+	return 0;
+}
+
+static void test_listen(void **state)
+{
+	int other;
+	char c;
+
+	(void)state;
+	assert_int_equal(vhost_user_listen(vu, path), 0);
+	qemu.fd = client(path);
+	run();
+	qemu_start(0);
+	/* One guest per socket. */
+	other = client(path);
+	run();
+	assert_int_equal(recv(other, &c, 1, MSG_DONTWAIT), 0);
+	close(other);
+	assert_still_serving();
+
+	/* The next one comes before we have seen the last one go. */
+	other = client(path);
+	close(qemu.fd);
+	qemu.fd = other;
+	run();
+	assert_int_equal(dev.resets, 2);
+	qemu_start(0);
+}
+
+static void test_listen_stale(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)state;
+	strcpy(addr.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	/* Somebody listens: hands off. */
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(vhost_user_listen(vu, path), -EADDRINUSE);
+	close(fd);
+	/* It is gone without cleaning up. */
+	assert_int_equal(vhost_user_listen(vu, path), 0);
+	fd = client(path);
+	assert_true(fd >= 0);
+	close(fd);
+	run();
+}
+
+static void test_listen_bad(void **state)
+{
+	char text[200];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	assert_int_equal(vhost_user_listen(vu, path), -EEXIST);
+	assert_int_equal(stat(path, &st), 0);
+	unlink(path);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	assert_int_equal(vhost_user_listen(vu, text), -ENAMETOOLONG);
+	assert_int_equal(vhost_user_listen(vu, ""), -EINVAL);
+	assert_int_equal(vhost_user_listen(vu, "/nonexistent/socket"),
+			 -ENOENT);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, qemu_setup, qemu_teardown)
+#define TEST_LISTEN(fn) \
+	cmocka_unit_test_setup_teardown(fn, setup_listen, teardown_listen)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_handshake_to_running_queue),
+		TEST(test_kick_and_call),
+		TEST(test_without_call),
+		TEST(test_enable),
+		TEST(test_without_protocol_features),
+		TEST(test_no_answer_without_reply_ack),
+		TEST(test_config),
+		TEST(test_config_bad),
+		TEST(test_config_changed),
+		TEST(test_message_in_pieces),
+		TEST(test_messages_in_one),
+		TEST(test_unknown_request),
+		TEST(test_wrong_lengths),
+		TEST(test_wrong_number_of_fds),
+		TEST(test_too_many_fds),
+		TEST(test_too_many_fds_in_pieces),
+		TEST(test_reply_as_request),
+		TEST(test_protocol_feature_missing),
+		TEST(test_bad_version),
+		TEST(test_bad_size),
+		TEST(test_disconnect),
+		TEST(test_replies_not_read),
+		TEST_LISTEN(test_listen),
+		TEST_LISTEN(test_listen_stale),
+		TEST_LISTEN(test_listen_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

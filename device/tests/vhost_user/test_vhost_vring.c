@@ -1,0 +1,715 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The vhost-user front-end: queues, memory, reset.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/lib/qemu.h"
+
+/* ------------------------------------------------------------------------- */
+/* Queues                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static void test_queue_out_of_range(void **state)
+{
+	static const uint32_t bad[] = { 1024, 0x10000, UINT32_MAX };
+	struct vu_vring_addr addr;
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	for (i = 0; i < 3; i++) {
+		addr = qemu_addr(bad[i]);
+		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, bad[i],
+						    NUM), 0);
+		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_BASE, bad[i],
+						    0), 0);
+		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_ENABLE, bad[i],
+						    1), 0);
+		assert_int_not_equal(qemu_ask_addr(&addr), 0);
+		assert_int_equal(qemu_get_base(bad[i]), -1);
+	}
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_CALL, 0x200, qemu.call),
+			     0);
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_CALL, 1ULL << 32,
+					 qemu.call), 0);
+	assert_still_serving();
+}
+
+static void test_out_of_order(void **state)
+{
+	struct vu_vring_addr addr = qemu_addr(0);
+
+	(void)state;
+	qemu_handshake();
+	/* A kick before the addresses. */
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
+	/* Addresses before the size. */
+	qemu_set_memory();
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	/* Another size: whether the rings still are in memory is not known. */
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 2 * NUM), 0);
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
+	/* No features yet. */
+	qemu_enable(0, true);
+	assert_int_equal(dev.starts, 0);
+}
+
+static void test_addr_before_memory(void **state)
+{
+	struct vu_vring_addr addr = qemu_addr(0);
+
+	(void)state;
+	qemu_handshake();
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	assert_still_serving();
+}
+
+static void test_while_started(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 2), 0);
+	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_BASE, 0, 5), 0);
+	assert_int_not_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(32)), 0);
+	/* The same features again are none of our business. */
+	qemu_set_features();
+	assert_non_null(dev.vq[0]);
+	assert_int_equal(dev.features, FEATURES);
+	assert_int_equal(dev.stops, 0);
+}
+
+static void test_features_refused(void **state)
+{
+	(void)state;
+	qemu_handshake();
+	assert_int_not_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(40)), 0);
+	qemu_set_memory();
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_int_equal(dev.starts, 0);
+}
+
+static void test_num_bad(void **state)
+{
+	static const uint32_t bad[] = { 0, 3, 1023, 2048, 65536, UINT32_MAX };
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0,
+						    bad[i]), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 1), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 1024), 0);
+	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_BASE, 0, 65536), 0);
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_BASE, 0, 65535), 0);
+}
+
+static void test_addr_bad(void **state)
+{
+	const uint64_t end = USER_BASE + MEM_SIZE;
+	struct vu_vring_addr addr;
+
+	(void)state;
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
+
+	/* Each part up to the end of memory, then one step further. */
+	addr = qemu_addr(0);
+	addr.desc = end - 16 * NUM;
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	addr.desc += 16;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	addr = qemu_addr(0);
+	addr.avail = end - (6 + 2 * NUM);
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	addr.avail += 2;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	addr = qemu_addr(0);
+	addr.used = end - (8 + 8 * NUM);
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	addr.used += 4;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+
+	addr = qemu_addr(0);
+	addr.desc = USER_BASE - 16;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	addr.desc = UINT64_MAX - 15;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	/* The guest's own addresses mean nothing here. */
+	addr.desc = gvq.desc_addr;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	/* Logging was not offered. */
+	addr = qemu_addr(0);
+	addr.flags = 1;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+}
+
+static void test_addr_misaligned(void **state)
+{
+	struct vu_vring_addr addr = qemu_addr(0);
+
+	(void)state;
+	qemu_start(0);
+	addr.used += 2;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	addr.used -= 2;
+	addr.avail += 1;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	addr.avail -= 1;
+	addr.desc += 8;
+	assert_int_not_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(dev.stops, 0);
+	addr.desc -= 8;
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(dev.starts, 2);
+}
+
+static void test_new_addr_while_started(void **state)
+{
+	struct vu_vring_addr addr = qemu_addr(0);
+
+	(void)state;
+	qemu_start(0);
+	dev.vq[0]->last_avail = 9;
+	addr.desc = USER_BASE + MEM_SIZE / 2;
+	assert_int_equal(qemu_ask_addr(&addr), 0);
+	assert_int_equal(dev.starts, 2);
+	assert_int_equal(dev.vq[0]->last_avail, 9);
+	assert_ptr_equal(dev.vq[0]->desc,
+			 dev.mem->region[0].host + MEM_SIZE / 2);
+}
+
+static void test_kick_bad(void **state)
+{
+	int file = open("/proc/self/exe", O_RDONLY);
+
+	(void)state;
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 0);
+	/* Nothing that one could wait for. */
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, file), 0);
+	/* A queue that must be polled for ever. */
+	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, VU_VRING_NOFD, -1),
+			     0);
+	close(file);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
+	qemu_enable(0, true);
+	eventfd_write(qemu.kick, 1);
+	run();
+	assert_int_equal(dev.kicks[0], 1);
+}
+
+/* A doorbell whose other end is gone must not keep us busy. */
+static void test_kick_hangs_up(void **state)
+{
+	int pipefd[2];
+
+	(void)state;
+	assert_int_equal(pipe(pipefd), 0);
+	qemu_start(0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, pipefd[0]), 0);
+	assert_int_equal(write(pipefd[1], "12345678", 8), 8);
+	run();
+	assert_int_equal(dev.kicks[0], 1);
+	close(pipefd[1]);
+	run();
+	assert_null(dev.vq[0]);
+	assert_int_equal(vu->vring[0].kick.fd, -1);
+	close(pipefd[0]);
+	assert_still_serving();
+}
+
+static void test_broken_queue_signals_error(void **state)
+{
+	int err = eventfd(0, EFD_NONBLOCK);
+	static struct virtq_elem elem;
+
+	(void)state;
+	qemu_start(0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, err), 0);
+	gvq.avail->idx = NUM + 1;
+	assert_int_equal(virtq_pop(dev.vq[0], &elem), -EPROTO);
+	assert_int_equal(event_count(err), 1);
+	virtq_pop(dev.vq[0], &elem);
+	assert_int_equal(event_count(err), 0);
+	close(err);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Stopping, pausing, reset                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void test_get_base(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	dev.vq[0]->last_avail = 0xfff0;
+	assert_int_equal(qemu_get_base(0), 0xfff0);
+	assert_null(dev.vq[0]);
+	/* It stays stopped until there is a new doorbell. */
+	qemu_enable(0, false);
+	qemu_enable(0, true);
+	assert_null(dev.vq[0]);
+	assert_int_equal(qemu_get_base(0), 0xfff0);
+	assert_int_equal(qemu_get_base(77), 0);
+}
+
+/* As QEMU stops the device: all queues disabled, then each one's base. */
+static void qemu_stop(uint32_t index, int base)
+{
+	qemu_enable(index, false);
+	assert_int_equal(qemu_get_base(index), base);
+}
+
+static void test_pause_is_no_reset(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	dev.vq[0]->last_avail = 5;
+	qemu_stop(0, 5);
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 5);
+	qemu_enable(0, true);
+	assert_int_equal(dev.resets, 0);
+	assert_int_equal(dev.vq[0]->last_avail, 5);
+}
+
+static void test_other_base_is_reset(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	dev.vq[0]->last_avail = 5;
+	qemu_stop(0, 5);
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 0);
+	assert_int_equal(dev.resets, 1);
+	qemu_enable(0, true);
+	assert_int_equal(dev.resets, 1);
+	assert_int_equal(dev.features, FEATURES);
+	assert_int_equal(dev.vq[0]->last_avail, 0);
+	/* And the same once more. */
+	qemu_stop(0, 0);
+	qemu_set_features();
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_int_equal(dev.resets, 1);
+}
+
+/* Two queues tell, and it was one reset. */
+static void test_other_bases_are_one_reset(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	qemu_queue(1, 0);
+	qemu_enable(1, true);
+	dev.vq[0]->last_avail = 4;
+	dev.vq[1]->last_avail = 5;
+	qemu_stop(0, 4);
+	qemu_stop(1, 5);
+	qemu_queue(0, 0);
+	qemu_queue(1, 0);
+	qemu_enable(0, true);
+	qemu_enable(1, true);
+	assert_int_equal(dev.resets, 1);
+}
+
+/* The second queue tells that it was a reset when the first one runs again. */
+static void test_reset_noticed_late(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	qemu_queue(1, 0);
+	qemu_enable(1, true);
+	dev.vq[1]->last_avail = 5;
+	qemu_enable(0, false);
+	qemu_enable(1, false);
+	qemu_get_base(0);
+	qemu_get_base(1);
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_int_equal(dev.resets, 0);
+	qemu_queue(1, 0);
+	assert_int_equal(dev.resets, 1);
+	assert_non_null(dev.vq[0]);
+	assert_int_equal(dev.features, FEATURES);
+}
+
+static void test_other_features_is_reset(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	qemu_stop(0, 0);
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(32) |
+				      VU_F_PROTOCOL_FEATURES), 0);
+	assert_int_equal(dev.resets, 1);
+	assert_int_equal(dev.features, BIT(32));
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_false(dev.vq[0]->event_idx);
+}
+
+static void test_reset_requests(void **state)
+{
+	(void)state;
+	qemu_start(0);
+	assert_int_equal(qemu_ask(VU_RESET_OWNER, "", 0, NULL, 0), 0);
+	assert_non_null(dev.vq[0]);
+	assert_int_equal(dev.resets, 0);
+
+	dev.vq[0]->last_avail = 3;
+	assert_int_equal(qemu_ask(VU_RESET_DEVICE, "", 0, NULL, 0), 0);
+	assert_null(dev.vq[0]);
+	assert_int_equal(dev.resets, 1);
+	qemu_set_features();
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_non_null(dev.vq[0]);
+	assert_int_equal(dev.resets, 1);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Memory                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static void test_memory_bad(void **state)
+{
+	const struct vu_memory_region good = qemu_memory().region[0];
+	struct vu_memory memory = { .n = 1 };
+	int fd[2] = { guest.fd, guest.fd }, pipefd[2];
+
+	(void)state;
+	qemu_handshake();
+	memory.region[0] = good;
+	memory.region[0].size = 0;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+	memory.region[0].size = MEM_SIZE + 1;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+	memory.region[0] = good;
+	memory.region[0].offset = 4096;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+	memory.region[0].offset = UINT64_MAX - 4095;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+	memory.region[0] = good;
+	memory.region[0].guest_addr = UINT64_MAX - 4095;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+	memory.region[0] = good;
+	memory.region[0].user_addr = UINT64_MAX - 4095;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 1), 0);
+
+	/* Not a file of memory. */
+	memory.region[0] = good;
+	assert_int_equal(pipe(pipefd), 0);
+	assert_int_not_equal(qemu_ask_memory(&memory, pipefd, 1), 0);
+	close(pipefd[0]);
+	close(pipefd[1]);
+
+	/* Overlaps in the guest, then in QEMU. */
+	memory.n = 2;
+	memory.region[1] = good;
+	memory.region[1].user_addr += MEM_SIZE;
+	memory.region[1].guest_addr += MEM_SIZE - 1;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 2), 0);
+	memory.region[1] = good;
+	memory.region[1].user_addr -= MEM_SIZE - 1;
+	memory.region[1].guest_addr -= MEM_SIZE;
+	assert_int_not_equal(qemu_ask_memory(&memory, fd, 2), 0);
+	assert_int_equal(dev.mem_changes, 0);
+
+	memory.region[1].user_addr -= 1;
+	assert_int_equal(qemu_ask_memory(&memory, fd, 2), 0);
+	assert_int_equal(dev.mem->n, 2);
+	assert_int_equal(dev.mem->region[0].addr, GUEST_BASE - MEM_SIZE);
+	assert_int_equal(dev.mem->region[1].addr, GUEST_BASE);
+}
+
+static void test_memory_number_bad(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+	int fd[8] = { guest.fd };
+	unsigned int i;
+
+	(void)state;
+	qemu_handshake();
+	for (i = 1; i < 8; i++)
+		fd[i] = guest.fd;
+	memory.n = 9;
+	assert_int_not_equal(qemu_ask(VU_SET_MEM_TABLE, &memory,
+				      sizeof(memory), fd, 8), 0);
+	memory.n = UINT32_MAX;
+	assert_int_not_equal(qemu_ask(VU_SET_MEM_TABLE, &memory,
+				      sizeof(memory), fd, 8), 0);
+	memory.n = 2;
+	assert_int_not_equal(qemu_ask(VU_SET_MEM_TABLE, &memory,
+				      offsetof(struct vu_memory, region[1]),
+				      fd, 2), 0);
+	assert_int_not_equal(qemu_ask(VU_SET_MEM_TABLE, &memory,
+				      offsetof(struct vu_memory, region[3]),
+				      fd, 2), 0);
+	assert_int_equal(dev.mem_changes, 0);
+	assert_still_serving();
+}
+
+/* An offset in the middle of a page, as nobody sends it but might. */
+static void test_memory_offset(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+
+	(void)state;
+	qemu_handshake();
+	memory.region[0].offset = 0x12345;
+	memory.region[0].size = 0x1000;
+	assert_int_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
+	guest.host[0x12345] = 0x99;
+	guest.host[0x12345 + 0xfff] = 0x98;
+	assert_int_equal(dev.mem->region[0].host[0], 0x99);
+	assert_int_equal(dev.mem->region[0].host[0xfff], 0x98);
+}
+
+static unsigned int count_maps(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	while (fgets(line, sizeof(line), maps))
+		n += strstr(line, "memfd:guest") != NULL;
+	fclose(maps);
+	return n;
+}
+
+static void test_memory_replaced(void **state)
+{
+	unsigned int maps = count_maps();
+	const void *desc;
+
+	(void)state;
+	qemu_start(0);
+	dev.vq[0]->last_avail = 2;
+	desc = dev.vq[0]->desc;
+	qemu_set_memory();
+	assert_int_equal(dev.mem_changes, 2);
+	assert_int_equal(dev.stops, 0);
+	assert_int_equal(dev.vq[0]->last_avail, 2);
+	assert_ptr_equal(dev.vq[0]->mem, dev.mem);
+	assert_ptr_not_equal(dev.vq[0]->desc, desc);
+	gvq.desc[1].addr = 0x4711;
+	assert_int_equal(dev.vq[0]->desc[1].addr, 0x4711);
+	gvq.avail->idx = 12;
+	assert_int_equal(dev.vq[0]->avail->idx, 12);
+	dev.vq[0]->used->idx = 13;
+	assert_int_equal(gvq.used->idx, 13);
+	assert_int_equal(count_maps(), maps + 1);
+}
+
+static void test_memory_replaced_without_the_rings(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+	int err = eventfd(0, EFD_NONBLOCK);
+	unsigned int maps = count_maps();
+
+	(void)state;
+	qemu_start(0);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, err), 0);
+	memory.region[0].user_addr += MEM_SIZE;
+	assert_int_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
+	assert_null(dev.vq[0]);
+	assert_int_equal(event_count(err), 1);
+	assert_int_equal(count_maps(), maps + 1);
+	/* Its doorbell is nobody's. */
+	eventfd_write(qemu.kick, 1);
+	run();
+	assert_int_equal(dev.kicks[0], 0);
+
+	/* No memory at all. */
+	memory.n = 0;
+	assert_int_equal(qemu_ask_memory(&memory, NULL, 0), 0);
+	assert_int_equal(dev.mem->n, 0);
+	assert_int_equal(count_maps(), maps);
+	close(err);
+}
+
+/* The rings are there, but where nobody could use them. */
+static void test_memory_replaced_misaligned(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+
+	(void)state;
+	qemu_start(0);
+	memory.region[0].offset = 1;
+	memory.region[0].size = MEM_SIZE - 1;
+	assert_int_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
+	assert_null(dev.vq[0]);
+	assert_still_serving();
+}
+
+static void test_bad_memory_keeps_the_old(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+	const void *desc;
+
+	(void)state;
+	qemu_start(0);
+	desc = dev.vq[0]->desc;
+	memory.region[0].size++;
+	assert_int_not_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
+	assert_ptr_equal(dev.vq[0]->desc, desc);
+	assert_int_equal(dev.mem_changes, 1);
+	gvq.avail->idx = 1;
+	assert_int_equal(dev.vq[0]->avail->idx, 1);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Many queues                                                               */
+/* ------------------------------------------------------------------------- */
+
+/*
+ * What QEMU sends for @n queues, of which every @step-th is set up: CALL and ERR
+ * for all of them when it connects; NUM, BASE, ADDR, KICK and CALL when the
+ * driver is ready; CALL for all of them once more.
+ */
+static void numbers(unsigned int n, unsigned int step)
+{
+	struct vhost_user *v = calloc(1, sizeof(*v));
+	static unsigned int call[VHOST_USER_QUEUES_MAX];
+	unsigned int i;
+
+	v->cursor = -1;
+	v->run = true;
+	for (i = 0; i < n; i++) {
+		assert_ptr_equal(vu_vring_u8(v, i), &v->vring[i]);
+		assert_ptr_equal(vu_vring_u8(v, i), &v->vring[i]);
+	}
+	for (i = 0; i < n; i += step) {
+		assert_ptr_equal(vu_vring_u32(v, i), &v->vring[i]);
+		assert_ptr_equal(vu_vring_u8(v, i), &v->vring[i]);
+		call[i] = vu_vring_u8(v, i) - v->vring;
+	}
+	for (i = 0; i < n; i++)
+		call[vu_vring_u8(v, i) - v->vring] = i;
+	for (i = 0; i < n; i++)
+		assert_int_equal(call[i], i);
+	free(v);
+}
+
+static void test_queue_numbers(void **state)
+{
+	static const unsigned int n[] = {
+		1, 3, 131, 255, 256, 257, 258, 300, 511, 512, 513, 1000, 1023,
+		1024,
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(n) / sizeof(*n); i++) {
+		numbers(n[i], 1);
+		numbers(n[i], 3);
+		numbers(n[i], 1000);
+	}
+}
+
+/* The same with descriptors: each doorbell and interrupt is the right one's. */
+static void test_300_queues(void **state)
+{
+	enum { N = 300 };
+	struct rlimit limit;
+	int kick[N], call[N];
+	unsigned int i;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+
+	close(qemu.kick);
+	close(qemu.call);
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	for (i = 0; i < N; i++) {
+		kick[i] = qemu.kick = eventfd(0, EFD_NONBLOCK);
+		call[i] = qemu.call = eventfd(0, EFD_NONBLOCK);
+		assert_true(call[i] >= 0);
+		qemu_queue(i, 0);
+	}
+	for (i = 0; i < N; i++)
+		qemu_enable(i, true);
+	for (i = 0; i < N; i++)
+		assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, i & 0xff,
+					     call[i]), 0);
+	for (i = 0; i < N; i++)
+		eventfd_write(kick[i], 1);
+	for (i = 0; i < 50; i++)
+		run();
+	for (i = 0; i < N; i++) {
+		assert_int_equal(dev.kicks[i], 1);
+		dev.vq[i]->call(dev.vq[i]);
+		assert_int_equal(event_count(call[i]), 1);
+	}
+	/* The last pair is closed by teardown. */
+	for (i = 0; i < N - 1; i++) {
+		close(kick[i]);
+		close(call[i]);
+	}
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, qemu_setup, qemu_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_queue_out_of_range),
+		TEST(test_out_of_order),
+		TEST(test_addr_before_memory),
+		TEST(test_while_started),
+		TEST(test_features_refused),
+		TEST(test_num_bad),
+		TEST(test_addr_bad),
+		TEST(test_addr_misaligned),
+		TEST(test_new_addr_while_started),
+		TEST(test_kick_bad),
+		TEST(test_kick_hangs_up),
+		TEST(test_broken_queue_signals_error),
+		TEST(test_get_base),
+		TEST(test_pause_is_no_reset),
+		TEST(test_other_base_is_reset),
+		TEST(test_other_bases_are_one_reset),
+		TEST(test_reset_noticed_late),
+		TEST(test_other_features_is_reset),
+		TEST(test_reset_requests),
+		TEST(test_memory_bad),
+		TEST(test_memory_number_bad),
+		TEST(test_memory_offset),
+		TEST(test_memory_replaced),
+		TEST(test_memory_replaced_without_the_rings),
+		TEST(test_memory_replaced_misaligned),
+		TEST(test_bad_memory_keeps_the_old),
+		TEST(test_queue_numbers),
+		TEST(test_300_queues),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

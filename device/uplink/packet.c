@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A packet socket: the switch shares an interface that the host has.  The host's
+ * own stack goes on to see the frames that come in there.
+ *
+ * The kernel takes the VLAN tag out of a frame before the socket gets it, and
+ * tells it beside; it is put back, lest a frame changed its VLAN.
+ */
+
+#include <errno.h>
+#include <net/ethernet.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_packet.h>
+
+#include "uplink/vnet.h"
+
+/* A tag goes behind the two addresses. */
+#define TAG_OFF		(VNET_HDR_LEN + 2 * ETH_ALEN)
+
+static const struct tpacket_auxdata *packet_auxdata(struct msghdr *msg)
+{
+	struct cmsghdr *cmsg;
+
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg))
+		if (cmsg->cmsg_level == SOL_PACKET &&
+		    cmsg->cmsg_type == PACKET_AUXDATA)
+			return (const void *)CMSG_DATA(cmsg);
+	return NULL;
+}
+
+/* Makes room for a tag in a frame of @n bytes with its header; its new length. */
+static size_t packet_tag(struct vnet *vnet, size_t n,
+			 const struct tpacket_auxdata *aux)
+{
+	const uint16_t tpid = aux->tp_status & TP_STATUS_VLAN_TPID_VALID ?
+			      aux->tp_vlan_tpid : ETHERTYPE_VLAN;
+	const uint16_t tag[] = { htobe16(tpid), htobe16(aux->tp_vlan_tci) };
+	struct virtio_net_hdr *hdr = (struct virtio_net_hdr *)vnet->rx;
+
+	if (n < TAG_OFF)
+		return n;
+	memmove(vnet->rx + TAG_OFF + sizeof(tag), vnet->rx + TAG_OFF,
+		n - TAG_OFF);
+	memcpy(vnet->rx + TAG_OFF, tag, sizeof(tag));
+	if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+		hdr->csum_start = htole16(le16toh(hdr->csum_start) +
+					  sizeof(tag));
+	return n + sizeof(tag);
+}
+
+static ssize_t packet_recv(struct vnet *vnet)
+{
+	union {
+		struct cmsghdr cmsg;
+		uint8_t room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+	} control;
+	struct iovec iov = {
+		.iov_base = vnet->rx,
+		.iov_len = sizeof(vnet->rx) - OFFLOAD_TAG_LEN,
+	};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	const struct tpacket_auxdata *aux;
+	ssize_t n = recvmsg(vnet->lfd.fd, &msg, MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	if (msg.msg_flags & MSG_TRUNC)
+		return 0;
+	aux = packet_auxdata(&msg);
+	if (aux && (aux->tp_status & TP_STATUS_VLAN_VALID))
+		n = packet_tag(vnet, n, aux);
+	return n;
+}
+
+/* What could not be done, or NULL. */
+static const char *packet_setup(int fd, unsigned int ifindex)
+{
+	const struct sockaddr_ll addr = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htobe16(ETH_P_ALL),
+		.sll_ifindex = ifindex,
+	};
+	const struct packet_mreq promisc = {
+		.mr_ifindex = ifindex,
+		.mr_type = PACKET_MR_PROMISC,
+	};
+	const int on = 1;
+
+	if (setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)))
+		return "packet sockets have no offloads";
+	if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)))
+		return "packet sockets do not tell VLANs";
+	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)))
+		return "packet sockets cannot ignore what goes out";
+	if (bind(fd, (const struct sockaddr *)&addr, sizeof(addr)))
+		return "cannot bind a packet socket";
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc,
+		       sizeof(promisc)))
+		return "cannot become promiscuous";
+	return NULL;
+}
+
+static struct uplink *packet_open(const struct uplink_env *env,
+				  const char *name)
+{
+	struct vnet *vnet = vnet_new(env, name);
+	unsigned int ifindex;
+	const char *what;
+
+	if (!vnet)
+		return NULL;
+	ifindex = if_nametoindex(name);
+	if (!ifindex)
+		return vnet_fail(vnet, "no such interface");
+	/* With a protocol it would get frames of all interfaces before bind(). */
+	vnet->lfd.fd = socket(AF_PACKET,
+			      SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (vnet->lfd.fd < 0)
+		return vnet_fail(vnet, "cannot have a packet socket");
+	what = packet_setup(vnet->lfd.fd, ifindex);
+	if (what)
+		return vnet_fail(vnet, what);
+	vnet->recv = packet_recv;
+	return vnet_start(vnet);
+}
+
+const struct uplink_ops uplink_packet_ops = {
+	.scheme = "packet",
+	.open = packet_open,
+	.free = vnet_free,
+};

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Theory of operation
+ *
+ * Frames over a unix stream socket, each with its length before it, 32 bits in
+ * network order: what QEMU's "-netdev stream" and "-netdev socket" speak.  An
+ * uplink of this kind either listens, and each connection that it accepts is a
+ * port of the switch, or connects, and does so again some time after the
+ * connection ended.
+ *
+ * Bytes are read into a buffer; frames that are complete in it are sent to the
+ * switch from there, and what is left is moved to its beginning.  A peer that
+ * announces a frame longer than any can be has lost its place in the stream, or
+ * never had one, and is disconnected.
+ *
+ * What the switch delivers is copied into a ring, and written once per burst.
+ * EPOLLOUT is asked for only while the socket takes no more.  A frame that does
+ * not fit into the ring is dropped: a peer that does not read hurts nobody else.
+ *
+ * A connection is ended from its own event only, because the callbacks of a port
+ * must not remove it.  An error that these meet shuts the socket down, which
+ * makes an event.
+ */
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "virtio/mem.h"
+#include "base/uds.h"
+#include "uplink/uplink.h"
+
+#define STREAM_PEERS_MAX	64
+#define STREAM_BACKLOG		16
+#define STREAM_RETRY_NS		(500 * 1000000ULL)
+
+/* QEMU sends no longer ones. */
+#define STREAM_FRAME_MAX	(4096 + 65536)
+#define STREAM_RX_SIZE		(256u << 10)
+#define STREAM_TX_SIZE		(2u << 20)
+
+/* Reads of one event, before others get their turn. */
+#define STREAM_READS		4
+
+struct stream;
+
+/**
+ * struct stream_peer - a connection
+ * @stream:	uplink that it belongs to
+ * @entry:	of the uplink
+ * @lfd:	socket
+ * @port:	port of the switch
+ * @blocked:	the socket takes no more, EPOLLOUT is asked for
+ * @rx_len:	bytes in @rx
+ * @tx_head:	first byte of @tx that is to be written
+ * @tx_len:	bytes to be written; they may go round the end of @tx
+ * @rx:		what was read and is no complete frame yet
+ * @tx:		what is to be written
+ */
+struct stream_peer {
+	struct stream *stream;
+	LIST_ENTRY(stream_peer) entry;
+	struct loop_fd lfd;
+	struct switch_port port;
+	bool blocked;
+	size_t rx_len;
+	size_t tx_head;
+	size_t tx_len;
+	uint8_t rx[STREAM_RX_SIZE];
+	uint8_t tx[STREAM_TX_SIZE];
+};
+
+/**
+ * struct stream - an uplink over a unix socket
+ * @uplink:	what all kinds have
+ * @listener:	listening socket, or fd -1
+ * @retry:	connects again, if we are to connect
+ * @failing:	that did not work, and was reported
+ * @limit:	of messages
+ * @peers:	connections
+ * @path:	name of the socket
+ */
+struct stream {
+	struct uplink uplink;
+	struct loop_fd listener;
+	struct loop_timer retry;
+	bool failing;
+	struct log_limit limit;
+	LIST_HEAD(, stream_peer) peers;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+};
+
+/* ------------------------------------------------------------------------- */
+/* Towards the peer                                                          */
+/* ------------------------------------------------------------------------- */
+
+/* Pieces of the ring from @off bytes behind its first one on, @len bytes. */
+static unsigned int peer_tx_iov(struct stream_peer *peer, size_t off,
+				size_t len, struct iovec iov[2])
+{
+	size_t first = (peer->tx_head + off) % STREAM_TX_SIZE;
+	size_t n = STREAM_TX_SIZE - first;
+
+	iov[0] = (struct iovec){ &peer->tx[first], len < n ? len : n };
+	iov[1] = (struct iovec){ peer->tx, len < n ? 0 : len - n };
+	return iov[1].iov_len ? 2 : 1;
+}
+
+static void peer_deliver(void *arg, const struct frame *frame)
+{
+	struct stream_peer *peer = arg;
+	const uint32_t len = htobe32(frame->len);
+	const size_t total = sizeof(len) + frame->len;
+	struct iovec iov[2];
+	unsigned int n;
+
+	if (frame->len > STREAM_FRAME_MAX ||
+	    total > STREAM_TX_SIZE - peer->tx_len) {
+		peer->stream->uplink.stats.tx_dropped++;
+		return;
+	}
+	n = peer_tx_iov(peer, peer->tx_len, total, iov);
+	iov_from_buf(iov, n, 0, &len, sizeof(len));
+	iov_copy(iov, n, sizeof(len), frame->iov, frame->iov_n, frame->off,
+		 frame->len);
+	peer->tx_len += total;
+}
+
+/* Asks for EPOLLOUT where that is needed, and only there. */
+static void peer_set_blocked(struct stream_peer *peer, bool blocked)
+{
+	if (peer->blocked == blocked)
+		return;
+	peer->blocked = blocked;
+	loop_fd_set(peer->stream->uplink.env.loop, &peer->lfd,
+		    EPOLLIN | (blocked ? EPOLLOUT : 0));
+}
+
+static void peer_flush(void *arg)
+{
+	struct stream_peer *peer = arg;
+	struct iovec iov[2];
+	struct msghdr msg = { .msg_iov = iov };
+	ssize_t n;
+
+	while (peer->tx_len) {
+		msg.msg_iovlen = peer_tx_iov(peer, 0, peer->tx_len, iov);
+		n = sendmsg(peer->lfd.fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			peer_set_blocked(peer, true);
+			return;
+		}
+		if (n < 0) {
+			peer->tx_len = 0;
+			shutdown(peer->lfd.fd, SHUT_RDWR);
+			break;
+		}
+		peer->tx_head = (peer->tx_head + n) % STREAM_TX_SIZE;
+		peer->tx_len -= n;
+	}
+	peer_set_blocked(peer, false);
+}
+
+/* ------------------------------------------------------------------------- */
+/* From the peer                                                             */
+/* ------------------------------------------------------------------------- */
+
+static void peer_frame(struct stream_peer *peer, uint8_t *data, size_t len)
+{
+	const struct iovec iov = { .iov_base = data, .iov_len = len };
+	struct uplink *uplink = &peer->stream->uplink;
+	struct frame frame;
+
+	if (frame_init(&frame, &iov, 1, 0, len))
+		uplink->stats.rx_dropped++;
+	else
+		switch_send(uplink->env.sw, &peer->port, &frame);
+}
+
+/* Sends on the frames that are complete; -EPROTO if there is no telling them. */
+static int peer_frames(struct stream_peer *peer)
+{
+	size_t done = 0;
+	uint32_t len;
+
+	while (peer->rx_len - done >= sizeof(len)) {
+		memcpy(&len, &peer->rx[done], sizeof(len));
+		len = be32toh(len);
+		if (len > STREAM_FRAME_MAX)
+			return -EPROTO;
+		if (peer->rx_len - done - sizeof(len) < len)
+			break;
+		peer_frame(peer, &peer->rx[done + sizeof(len)], len);
+		done += sizeof(len) + len;
+	}
+	peer->rx_len -= done;
+	memmove(peer->rx, &peer->rx[done], peer->rx_len);
+	return 0;
+}
+
+/* There is room always: an incomplete frame is shorter than the buffer. */
+static int peer_read(struct stream_peer *peer)
+{
+	unsigned int i;
+	size_t room;
+	ssize_t n;
+	int err;
+
+	for (i = 0; i < STREAM_READS; i++) {
+		room = STREAM_RX_SIZE - peer->rx_len;
+		n = recv(peer->lfd.fd, &peer->rx[peer->rx_len], room,
+			 MSG_DONTWAIT);
+		if (!n)
+			return -ECONNRESET;
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		peer->rx_len += n;
+		err = peer_frames(peer);
+		if (err)
+			return err;
+		if ((size_t)n < room)
+			break;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Connections                                                               */
+/* ------------------------------------------------------------------------- */
+
+static void peer_free(struct stream_peer *peer)
+{
+	struct uplink *uplink = &peer->stream->uplink;
+
+	switch_port_del(uplink->env.sw, &peer->port);
+	loop_fd_del(uplink->env.loop, &peer->lfd);
+	close(peer->lfd.fd);
+	LIST_REMOVE(peer, entry);
+	uplink->stats.peers--;
+	free(peer);
+}
+
+static void peer_event(void *arg, uint32_t events)
+{
+	struct stream_peer *peer = arg;
+	struct stream *stream = peer->stream;
+	int err = 0;
+
+	if (events & EPOLLOUT)
+		peer_flush(peer);
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		err = peer_read(peer);
+	switch_flush(stream->uplink.env.sw);
+	if (!err)
+		return;
+	if (log_limit_ok(&stream->limit))
+		log_info("%s: peer disconnected: %s", stream->path,
+			 err == -ECONNRESET ? "closed" : strerror(-err));
+	peer_free(peer);
+	if (stream->listener.fd < 0)
+		loop_timer_set(stream->uplink.env.loop, &stream->retry,
+			       STREAM_RETRY_NS);
+}
+
+/* Takes a connected socket over; closes it on failure. */
+static int peer_new(struct stream *stream, int fd)
+{
+	struct uplink *uplink = &stream->uplink;
+	struct stream_peer *peer = NULL;
+	int err = -EUSERS;
+
+	if (uplink->stats.peers >= STREAM_PEERS_MAX)
+		goto err_close;
+	err = -ENOMEM;
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		goto err_close;
+	peer->stream = stream;
+	peer->lfd = (struct loop_fd){ .fd = fd, .fn = peer_event, .arg = peer };
+	err = loop_fd_add(uplink->env.loop, &peer->lfd, EPOLLIN);
+	if (err)
+		goto err_free;
+
+	peer->port.deliver = peer_deliver;
+	peer->port.flush = peer_flush;
+	peer->port.arg = peer;
+	peer->port.group = uplink->env.group;
+	switch_port_add(uplink->env.sw, &peer->port);
+	LIST_INSERT_HEAD(&stream->peers, peer, entry);
+	uplink->stats.peers++;
+	if (log_limit_ok(&stream->limit))
+		log_info("%s: peer connected", stream->path);
+	return 0;
+
+err_free:
+	free(peer);
+err_close:
+	close(fd);
+	if (log_limit_ok(&stream->limit))
+		log_warn("%s: peer refused: %s", stream->path, strerror(-err));
+	return err;
+}
+
+static void stream_accept(void *arg, uint32_t events)
+{
+	struct stream *stream = arg;
+	int fd = uds_accept(stream->listener.fd);
+
+	(void)events;
+	if (fd >= 0)
+		peer_new(stream, fd);
+}
+
+/* Tries to connect; if that fails, again after a while. */
+static void stream_connect(void *arg)
+{
+	struct stream *stream = arg;
+	int fd = uds_connect(stream->path);
+
+	if (fd < 0 && !stream->failing)
+		log_info("%s: %s; trying again until it works", stream->path,
+			 strerror(-fd));
+	stream->failing = fd < 0;
+	if (fd >= 0 && !peer_new(stream, fd))
+		return;
+	loop_timer_set(stream->uplink.env.loop, &stream->retry,
+		       STREAM_RETRY_NS);
+}
+
+static struct stream *stream_new(const struct uplink_env *env, const char *path)
+{
+	struct stream *stream;
+
+	if (!*path || strlen(path) >= sizeof(stream->path)) {
+		log_error("--uplink: \"%s\" is no name of a unix socket", path);
+		errno = EINVAL;
+		return NULL;
+	}
+	stream = calloc(1, sizeof(*stream));
+	if (!stream) {
+		log_error("--uplink: %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	stream->uplink.env = *env;
+	stream->listener.fd = -1;
+	stream->retry.fn = stream_connect;
+	stream->retry.arg = stream;
+	LIST_INIT(&stream->peers);
+	strcpy(stream->path, path);
+	return stream;
+}
+
+static struct uplink *stream_open_listen(const struct uplink_env *env,
+					 const char *path)
+{
+	struct stream *stream = stream_new(env, path);
+	int err;
+
+	if (!stream)
+		return NULL;
+	stream->listener.fn = stream_accept;
+	stream->listener.arg = stream;
+	stream->listener.fd = uds_listen(path, STREAM_BACKLOG);
+	if (stream->listener.fd < 0) {
+		err = stream->listener.fd;
+		goto err_free;
+	}
+	err = loop_fd_add(env->loop, &stream->listener, EPOLLIN);
+	if (err)
+		goto err_unlink;
+	return &stream->uplink;
+
+err_unlink:
+	unlink(path);
+	close(stream->listener.fd);
+err_free:
+	log_error("--uplink: cannot listen on %s: %s", path, strerror(-err));
+	free(stream);
+	errno = -err;
+	return NULL;
+}
+
+static struct uplink *stream_open_connect(const struct uplink_env *env,
+					  const char *path)
+{
+	struct stream *stream = stream_new(env, path);
+
+	if (!stream)
+		return NULL;
+	stream_connect(stream);
+	return &stream->uplink;
+}
+
+static void stream_free(struct uplink *uplink)
+{
+	struct stream *stream = (struct stream *)uplink;
+
+	while (!LIST_EMPTY(&stream->peers))
+		peer_free(LIST_FIRST(&stream->peers));
+	loop_timer_cancel(uplink->env.loop, &stream->retry);
+	if (stream->listener.fd >= 0) {
+		loop_fd_del(uplink->env.loop, &stream->listener);
+		close(stream->listener.fd);
+		unlink(stream->path);
+	}
+	free(stream);
+}
+
+const struct uplink_ops uplink_listen_ops = {
+	.scheme = "unix",
+	.open = stream_open_listen,
+	.free = stream_free,
+};
+
+const struct uplink_ops uplink_connect_ops = {
+	.scheme = "connect",
+	.open = stream_open_connect,
+	.free = stream_free,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What connects the switch to something that is no guest of the daemon's own.
+ */
+#ifndef DEVICE_UPLINK_H
+#define DEVICE_UPLINK_H
+
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "ether/switch.h"
+
+struct uplink;
+struct uplink_ops;
+
+/**
+ * struct uplink_env - what an uplink is connected to
+ * @loop:	event loop
+ * @sw:		switch
+ * @group:	what the operator sees its ports as, or NULL
+ */
+struct uplink_env {
+	struct loop *loop;
+	struct l2_switch *sw;
+	struct port_group *group;
+};
+
+/**
+ * struct uplink_stats - what became of frames that did not get through
+ * @peers:	connections that there are now; 1 for an interface
+ * @tx_dropped:	frames for which the other side had no room
+ * @rx_dropped:	what came from the other side and is no frame
+ */
+struct uplink_stats {
+	uint64_t peers;
+	uint64_t tx_dropped;
+	uint64_t rx_dropped;
+};
+
+/**
+ * struct uplink - an uplink; the kinds embed it
+ * @ops:	its kind
+ * @env:	what it is connected to
+ * @stats:	counters
+ */
+struct uplink {
+	const struct uplink_ops *ops;
+	struct uplink_env env;
+	struct uplink_stats stats;
+};
+
+/**
+ * struct uplink_ops - a kind of uplink
+ * @scheme:	what stands before the colon of its text
+ * @open:	make one, by what stands behind the colon.  Returns NULL with errno
+ *		set after it has said why
+ * @free:	end it
+ */
+struct uplink_ops {
+	const char *scheme;
+	struct uplink *(*open)(const struct uplink_env *env, const char *arg);
+	void (*free)(struct uplink *uplink);
+};
+
+extern const struct uplink_ops uplink_listen_ops;
+extern const struct uplink_ops uplink_connect_ops;
+extern const struct uplink_ops uplink_tap_ops;
+extern const struct uplink_ops uplink_packet_ops;
+
+/**
+ * uplink_open() - make an uplink
+ * @env:	copied
+ * @text:	SCHEME:ARGUMENT, as on the command line
+ *
+ * Return: the uplink, or NULL with errno set after an error was printed.
+ */
+struct uplink *uplink_open(const struct uplink_env *env, const char *text);
+
+/** uplink_free() - disconnect an uplink from the switch and end it */
+void uplink_free(struct uplink *uplink);
+
+#endif /* DEVICE_UPLINK_H */

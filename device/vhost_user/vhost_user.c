@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Theory of operation
+ *
+ * QEMU connects to our socket and sends requests.  Each is received whole, which
+ * may take several wake-ups, then checked against its row in vu_requests[]
+ * (length, descriptors, protocol feature) and handed to its handler.  A handler
+ * that wants to keep a descriptor takes it out of the message; whatever is left
+ * is closed.  A request that fails is reported, and answered with an error if it
+ * asked for an answer; the connection goes on.  Only when we cannot tell where
+ * the next message begins is it ended.
+ *
+ * A queue is started, which means that the device may use it, as soon as it has
+ * addresses and a kick descriptor and is enabled, and the features are known.
+ * Where VHOST_USER_F_PROTOCOL_FEATURES was not acknowledged, queues count as
+ * enabled.  A queue that is not enabled is not processed at all.
+ *
+ * Ring addresses are of QEMU's address space.  They are kept as they came and
+ * translated when the queue is started and, while it is, whenever the memory
+ * table is replaced; a queue whose rings are gone then is stopped.
+ *
+ * Queue numbers: SET_VRING_KICK, _CALL and _ERR carry only the low 8 bits of the
+ * number.  QEMU sends them in two ways: right behind SET_VRING_NUM, _BASE and
+ * _ADDR of the same queue, or for all queues one after the other.  vu_vring_u8()
+ * follows both.
+ *
+ * Reset: QEMU stops all queues both when the guest resets the function and when
+ * the machine is paused, and does not say which.  A paused queue is continued
+ * where it had stopped and with the same features; when anything else is asked
+ * for, the function had been reset, and the device learns of it then.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/uds.h"
+#include "vhost_user/vhost_user_priv.h"
+
+/* Messages handled before the loop gets to do something else. */
+#define VU_BURST			32
+
+static const struct guest_mem no_memory;
+
+/* Carries out the message received, answers it, and gets ready for the next. */
+static int vu_dispatch(struct vhost_user *vu)
+{
+	struct vu_msg *msg = &vu->msg;
+	const struct vu_request *req = vu_request_find(msg->hdr.request);
+	bool reply = req && req->reply;
+	int err;
+
+	log_debug("%s: request %u (%s), %u bytes, %u descriptors", vu->name,
+		  msg->hdr.request, req ? req->name : "unknown", msg->hdr.size,
+		  msg->fd_n);
+	err = vu_request_run(vu, req, msg);
+	if (err && log_limit_ok(&vu->limit))
+		log_warn("%s: vhost-user request %u (%s): %s", vu->name,
+			 msg->hdr.request, req ? req->name : "unknown",
+			 strerror(-err));
+	if (err)
+		msg->reply_len = 0;
+	if (!reply && (msg->hdr.flags & VU_FLAGS_NEED_REPLY) &&
+	    (vu->protocol & VU_PROTOCOL_F_REPLY_ACK)) {
+		vu_msg_reply_u64(msg, err ? -err : 0);
+		reply = true;
+	}
+
+	err = 0;
+	if (reply) {
+		msg->hdr.flags = VU_FLAGS_VERSION | VU_FLAGS_REPLY;
+		msg->hdr.size = msg->reply_len;
+		err = vu_send(vu->conn.fd, &msg->hdr, &msg->u);
+	}
+	vu_msg_done(&vu->msg);
+	return err;
+}
+
+static void vu_disconnect(struct vhost_user *vu, int err)
+{
+	struct vu_vring *vr;
+
+	if (err == -ECONNRESET || !err)
+		log_info("%s: disconnected", vu->name);
+	else
+		log_warn("%s: connection ended: %s", vu->name, strerror(-err));
+
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
+		if (vr->started)
+			vu_vring_stop(vr);
+		vu_kick_close(vr);
+		fd_close(&vr->call);
+		fd_close(&vr->err);
+		vu_vring_init(vu, vr->vq.index);
+	}
+	vu->ops->reset(vu->dev);
+	vu->ops->mem_changed(vu->dev, &no_memory);
+	vu_mem_free(vu->mem);
+	vu->mem = NULL;
+	vu->negotiated = false;
+	vu->features = 0;
+	vu->protocol = 0;
+	vu->cursor = -1;
+	vu->run = true;
+	vu_msg_done(&vu->msg);
+	fd_close(&vu->backend);
+	loop_fd_del(vu->loop, &vu->conn);
+	fd_close(&vu->conn.fd);
+}
+
+static void vu_readable(void *arg, uint32_t events)
+{
+	struct vhost_user *vu = arg;
+	unsigned int i;
+	int err = 0;
+
+	(void)events;
+	for (i = 0; i < VU_BURST; i++) {
+		err = vu_receive(vu->conn.fd, &vu->msg);
+		if (err <= 0)
+			break;
+		err = vu_dispatch(vu);
+		if (err)
+			break;
+	}
+	if (err < 0)
+		vu_disconnect(vu, err);
+}
+
+int vhost_user_connect(struct vhost_user *vu, int fd)
+{
+	int err;
+
+	vu->conn.fd = fd;
+	err = loop_fd_add(vu->loop, &vu->conn, EPOLLIN);
+	if (err) {
+		fd_close(&vu->conn.fd);
+		return err;
+	}
+	log_info("%s: connected", vu->name);
+	return 0;
+}
+
+bool vhost_user_connected(const struct vhost_user *vu)
+{
+	return vu->conn.fd >= 0;
+}
+
+/* Has QEMU closed the connection, and we did not come to see it yet? */
+static bool vu_conn_closed(const struct vhost_user *vu)
+{
+	char c;
+
+	return recv(vu->conn.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void vu_accept(void *arg, uint32_t events)
+{
+	struct vhost_user *vu = arg;
+	int fd;
+
+	(void)events;
+	fd = uds_accept(vu->listen.fd);
+	if (fd < 0)
+		return;
+	if (vhost_user_connected(vu) && vu_conn_closed(vu))
+		vu_disconnect(vu, 0);
+	if (vhost_user_connected(vu)) {
+		if (log_limit_ok(&vu->limit))
+			log_warn("%s: connected already, refused another",
+				 vu->name);
+		close(fd);
+		return;
+	}
+	if (vhost_user_connect(vu, fd))
+		log_error("%s: cannot serve a connection", vu->name);
+}
+
+int vhost_user_listen(struct vhost_user *vu, const char *path)
+{
+	int fd = uds_listen(path, 1);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	vu->listen.fd = fd;
+	err = loop_fd_add(vu->loop, &vu->listen, EPOLLIN);
+	if (err) {
+		unlink(path);
+		fd_close(&vu->listen.fd);
+		return err;
+	}
+	strcpy(vu->path, path);
+	return 0;
+}
+
+static void vu_config_changed(void *fe)
+{
+	struct vhost_user *vu = fe;
+	struct vu_header hdr = {
+		.request = VU_BACKEND_CONFIG_CHANGE,
+		.flags = VU_FLAGS_VERSION,
+	};
+
+	if (vu->backend >= 0 && (vu->protocol & VU_PROTOCOL_F_CONFIG))
+		vu_send(vu->backend, &hdr, NULL);
+}
+
+const struct fe_ops vhost_user_fe_ops = {
+	.config_changed = vu_config_changed,
+};
+
+struct vhost_user *vhost_user_new(struct loop *loop, const char *name,
+				  const struct fe_device_ops *ops, void *dev,
+				  unsigned int queues)
+{
+	struct vhost_user *vu = calloc(1, sizeof(*vu));
+	unsigned int i;
+
+	if (!vu)
+		return NULL;
+	vu->loop = loop;
+	snprintf(vu->name, sizeof(vu->name), "%s", name);
+	vu->ops = ops;
+	vu->dev = dev;
+	vu->queues = queues;
+	vu->listen = (struct loop_fd){ .fd = -1, .fn = vu_accept, .arg = vu };
+	vu->conn = (struct loop_fd){ .fd = -1, .fn = vu_readable, .arg = vu };
+	vu->backend = -1;
+	vu->cursor = -1;
+	vu->run = true;
+	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++)
+		vu_vring_init(vu, i);
+	return vu;
+}
+
+void vhost_user_free(struct vhost_user *vu)
+{
+	if (vhost_user_connected(vu))
+		vu_disconnect(vu, 0);
+	if (vu->listen.fd >= 0) {
+		loop_fd_del(vu->loop, &vu->listen);
+		fd_close(&vu->listen.fd);
+		unlink(vu->path);
+	}
+	free(vu);
+}

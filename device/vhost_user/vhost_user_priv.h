@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of the vhost-user front-end share: connections (vhost_user.c),
+ * requests (vhost_user_req.c) and queues (vhost_user_vring.c).
+ */
+#ifndef DEVICE_VHOST_USER_PRIV_H
+#define DEVICE_VHOST_USER_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "vhost_user/vhost_user.h"
+#include "vhost_user/vhost_user_mem.h"
+#include "vhost_user/vhost_user_msg.h"
+
+/**
+ * struct vu_vring - a queue
+ * @vq:		as the device sees it
+ * @vu:		front-end
+ * @kick:	doorbell; its fd is -1 while there is none
+ * @call:	interrupt, or -1
+ * @err:	where errors are signalled, or -1
+ * @num:	size, or 0 while not known
+ * @base:	next entry of the available ring, while not started
+ * @addr_set:	@addr is known
+ * @enabled:	by SET_VRING_ENABLE
+ * @started:	the device has it
+ * @stopped:	it was started and stopped since the last reset
+ * @addr:	addresses as they came
+ */
+struct vu_vring {
+	struct virtq vq;
+	struct vhost_user *vu;
+	struct loop_fd kick;
+	int call;
+	int err;
+	uint16_t num;
+	uint16_t base;
+	bool addr_set;
+	bool enabled;
+	bool started;
+	bool stopped;
+	struct vu_vring_addr addr;
+};
+
+/**
+ * struct vhost_user - the front-end of one guest
+ * @loop:	event loop
+ * @name:	for messages
+ * @ops:	device
+ * @dev:	for @ops
+ * @queues:	number of queues that the device has
+ * @listen:	listening socket; its fd is -1 while there is none
+ * @path:	name of that
+ * @conn:	connection; its fd is -1 while there is none
+ * @backend:	channel for our requests, or -1
+ * @features:	acknowledged
+ * @negotiated:	@features are known and the device agrees
+ * @protocol:	protocol features acknowledged
+ * @mem:	memory table, NULL while there is none
+ * @cursor:	queue that the last request was about
+ * @run:	that was a request with 8 bits of queue number, as part of a run
+ * @vring:	queues
+ * @msg:	message being received or handled
+ * @limit:	for messages that the guest or QEMU can cause
+ */
+struct vhost_user {
+	struct loop *loop;
+	char name[64];
+	const struct fe_device_ops *ops;
+	void *dev;
+	unsigned int queues;
+	struct loop_fd listen;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct loop_fd conn;
+	int backend;
+	uint64_t features;
+	bool negotiated;
+	uint64_t protocol;
+	struct vu_mem *mem;
+	int cursor;
+	bool run;
+	struct vu_vring vring[VHOST_USER_QUEUES_MAX];
+	struct vu_msg msg;
+	struct log_limit limit;
+};
+
+static inline void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static inline struct vu_vring *vu_vring_first(struct vhost_user *vu)
+{
+	return &vu->vring[0];
+}
+
+static inline struct vu_vring *vu_vring_end(struct vhost_user *vu)
+{
+	return &vu->vring[VHOST_USER_QUEUES_MAX];
+}
+
+/**
+ * struct vu_rings - the parts of a queue, translated
+ * @desc:	descriptor table
+ * @avail:	available ring
+ * @used:	used ring
+ */
+struct vu_rings {
+	void *desc;
+	void *avail;
+	void *used;
+};
+
+/**
+ * vu_rings_find() - translate the addresses of a queue
+ * @mem:	memory table, may be NULL
+ * @addr:	addresses in QEMU
+ * @num:	size of the queue
+ * @rings:	filled in
+ *
+ * Return: 0, -EFAULT unless all of each part is in memory, or -EINVAL if a part
+ *	   is not aligned as virtio demands.
+ */
+int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
+		  uint16_t num, struct vu_rings *rings);
+
+/** vu_vring_init() - make queue @index as it is without a connection */
+void vu_vring_init(struct vhost_user *vu, unsigned int index);
+
+/** vu_vring_stop() - take a started queue away from the device */
+void vu_vring_stop(struct vu_vring *vr);
+
+/**
+ * vu_vring_update() - start or stop a queue if it has become time for it
+ * @vr:		queue
+ *
+ * Return: 0, or -errno if it cannot be started.
+ */
+int vu_vring_update(struct vu_vring *vr);
+
+/** vu_kick_close() - close the kick descriptor, if there is one */
+void vu_kick_close(struct vu_vring *vr);
+
+/** vu_any_started() - has the device any queue? */
+bool vu_any_started(struct vhost_user *vu);
+
+/**
+ * vu_function_reset() - the function was, or shall be, reset
+ * @vu:		front-end
+ *
+ * Queues that were started anew before we could know of it go on.
+ */
+void vu_function_reset(struct vhost_user *vu);
+
+/** vu_vring_u32() - queue of a request that has the whole number, or NULL */
+struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index);
+
+/**
+ * vu_vring_u8() - queue of a request that has only the low 8 bits of the number
+ * @vu:		front-end
+ * @low:	these
+ *
+ * It is the queue of the last request if they agree; else, in a run through all
+ * queues, the next one; else a run begins here.  Where this goes wrong, at the
+ * first step of a run that follows the setting-up of a queue of the same low
+ * bits, the run itself sets it right later.
+ */
+struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low);
+
+/**
+ * struct vu_request - a request that we know
+ * @name:	for messages
+ * @fn:		handler: returns 0 or -errno
+ * @min:	bytes of payload, at least
+ * @max:	bytes of payload, at most
+ * @fds:	descriptors, at most
+ * @protocol:	protocol feature that must have been acknowledged
+ * @reply:	it has a reply of its own, which is empty if it failed
+ */
+struct vu_request {
+	const char *name;
+	int (*fn)(struct vhost_user *vu, struct vu_msg *msg);
+	uint32_t min;
+	uint32_t max;
+	unsigned int fds;
+	uint64_t protocol;
+	bool reply;
+};
+
+/** vu_request_find() - the request of number @request, or NULL */
+const struct vu_request *vu_request_find(uint32_t request);
+
+/**
+ * vu_request_run() - check a request and carry it out
+ * @vu:		front-end
+ * @req:	request, or NULL if it is not known
+ * @msg:	message
+ *
+ * Return: 0 or -errno.
+ */
+int vu_request_run(struct vhost_user *vu, const struct vu_request *req,
+		   struct vu_msg *msg);
+
+#endif /* DEVICE_VHOST_USER_PRIV_H */

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include "vhost_user/vhost_user_priv.h"
+
+#define VU_PROTOCOL_FEATURES \
+	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
+	 VU_PROTOCOL_F_BACKEND_REQ | VU_PROTOCOL_F_CONFIG | \
+	 VU_PROTOCOL_F_RESET_DEVICE)
+
+static int vu_get_features(struct vhost_user *vu, struct vu_msg *msg)
+{
+	vu_msg_reply_u64(msg, vu->ops->features(vu->dev) |
+			      VU_F_PROTOCOL_FEATURES);
+	return 0;
+}
+
+static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
+{
+	uint64_t features = msg->u.u64;
+	bool change = vu->negotiated && features != vu->features;
+	int err;
+
+	if (change && vu_any_started(vu))
+		return -EBUSY;
+	if (change) {
+		vu->negotiated = false;
+		vu_function_reset(vu);
+	}
+	err = vu->ops->negotiated(vu->dev, features & ~VU_F_PROTOCOL_FEATURES);
+	if (err)
+		return err;
+	vu->features = features;
+	vu->negotiated = true;
+	return 0;
+}
+
+static int vu_set_owner(struct vhost_user *vu, struct vu_msg *msg)
+{
+	(void)vu;
+	(void)msg;
+	return 0;
+}
+
+static int vu_reset_device(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr;
+
+	(void)msg;
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
+		vr->enabled = false;
+		vu_kick_close(vr);
+		vu_vring_update(vr);
+		vr->base = 0;
+	}
+	vu->negotiated = false;
+	vu_function_reset(vu);
+	return 0;
+}
+
+/* The device learns of the new map before the old one goes. */
+static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
+{
+	const struct vu_memory *from = &msg->u.memory;
+	struct vu_mem *mem, *old = vu->mem;
+	struct vu_rings rings;
+	struct vu_vring *vr;
+	int err;
+
+	if (from->n > VU_REGIONS_MAX || from->n != msg->fd_n ||
+	    msg->hdr.size != offsetof(struct vu_memory, region[from->n]))
+		return -EINVAL;
+	err = vu_mem_new(&mem, from, msg->fd);
+	if (err)
+		return err;
+
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
+		if (!vr->started)
+			continue;
+		if (vu_rings_find(mem, &vr->addr, vr->num, &rings)) {
+			virtq_break(&vr->vq, "its memory is gone");
+			vu_vring_stop(vr);
+			vr->addr_set = false;
+			continue;
+		}
+		vr->vq.desc = rings.desc;
+		vr->vq.avail = rings.avail;
+		vr->vq.used = rings.used;
+		vr->vq.mem = &mem->map;
+	}
+	vu->mem = mem;
+	vu->ops->mem_changed(vu->dev, &mem->map);
+	vu_mem_free(old);
+	return 0;
+}
+
+static int vu_set_vring_num(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr = vu_vring_u32(vu, msg->u.state.index);
+	uint32_t num = msg->u.state.num;
+
+	if (!vr)
+		return -ERANGE;
+	if (vr->started)
+		return -EBUSY;
+	if (!num || num > VIRTQ_SIZE_MAX || (num & (num - 1)))
+		return -EINVAL;
+	vr->num = num;
+	/* Whether the rings are in memory depends on it. */
+	vr->addr_set = false;
+	return 0;
+}
+
+static int vu_set_vring_addr(struct vhost_user *vu, struct vu_msg *msg)
+{
+	const struct vu_vring_addr *addr = &msg->u.addr;
+	struct vu_vring *vr = vu_vring_u32(vu, addr->index);
+	struct vu_rings rings;
+	int err;
+
+	if (!vr)
+		return -ERANGE;
+	if (!vr->num)
+		return -EPROTO;
+	if (addr->flags)
+		return -EINVAL;
+	err = vu_rings_find(vu->mem, addr, vr->num, &rings);
+	if (err)
+		return err;
+	if (vr->started)
+		vu_vring_stop(vr);
+	vr->addr = *addr;
+	vr->addr_set = true;
+	return vu_vring_update(vr);
+}
+
+static int vu_set_vring_base(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr = vu_vring_u32(vu, msg->u.state.index);
+	uint32_t base = msg->u.state.num;
+
+	if (!vr)
+		return -ERANGE;
+	if (vr->started)
+		return -EBUSY;
+	if (base > UINT16_MAX)
+		return -EINVAL;
+	if (vr->stopped && vr->base != base)
+		vu_function_reset(vu);
+	vr->base = base;
+	return 0;
+}
+
+static int vu_get_vring_base(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr = vu_vring_u32(vu, msg->u.state.index);
+
+	if (!vr)
+		return -ERANGE;
+	vu_kick_close(vr);
+	vu_vring_update(vr);
+	msg->u.state.num = vr->base;
+	msg->reply_len = sizeof(msg->u.state);
+	return 0;
+}
+
+static int vu_set_vring_enable(struct vhost_user *vu, struct vu_msg *msg)
+{
+	uint32_t index = msg->u.state.index;
+	struct vu_vring *vr;
+	int err;
+
+	if (index >= VHOST_USER_QUEUES_MAX)
+		return -ERANGE;
+	if (msg->u.state.num > 1)
+		return -EINVAL;
+	vr = &vu->vring[index];
+	vr->enabled = msg->u.state.num;
+	err = vu_vring_update(vr);
+	if (err)
+		vr->enabled = false;
+	return err;
+}
+
+/*
+ * Queue and descriptor of SET_VRING_KICK, _CALL and _ERR; *@fd is -1 if none
+ * came.  Neither side shall have to wait when it is used.
+ */
+static int vu_vring_fd(struct vhost_user *vu, struct vu_msg *msg,
+		       struct vu_vring **vrp, int *fd)
+{
+	uint64_t value = msg->u.u64;
+	bool nofd = value & VU_VRING_NOFD;
+	int flags;
+
+	if (value & ~(VU_VRING_NOFD | VU_VRING_INDEX_MASK))
+		return -ERANGE;
+	*vrp = vu_vring_u8(vu, value);
+	if (nofd != !msg->fd_n)
+		return -EINVAL;
+	*fd = -1;
+	if (nofd)
+		return 0;
+
+	flags = fcntl(msg->fd[0], F_GETFL);
+	if (flags < 0 || fcntl(msg->fd[0], F_SETFL, flags | O_NONBLOCK))
+		return -errno;
+	*fd = vu_msg_fd(msg, 0);
+	return 0;
+}
+
+static int vu_set_vring_kick(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr;
+	int fd, err;
+
+	err = vu_vring_fd(vu, msg, &vr, &fd);
+	if (err)
+		return err;
+	/* A queue that has to be polled for ever is not for us. */
+	err = -EOPNOTSUPP;
+	if (fd < 0)
+		return err;
+	err = -EPROTO;
+	if (!vr->addr_set)
+		goto err_close;
+
+	vu_kick_close(vr);
+	vr->kick.fd = fd;
+	err = loop_fd_add(vu->loop, &vr->kick, EPOLLIN);
+	if (err)
+		goto err_forget;
+	return vu_vring_update(vr);
+
+err_forget:
+	vr->kick.fd = -1;
+	vu_vring_update(vr);
+err_close:
+	close(fd);
+	return err;
+}
+
+static int vu_set_vring_call(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr;
+	int fd, err;
+
+	err = vu_vring_fd(vu, msg, &vr, &fd);
+	if (err)
+		return err;
+	fd_close(&vr->call);
+	vr->call = fd;
+	return 0;
+}
+
+static int vu_set_vring_err(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr;
+	int fd, err;
+
+	err = vu_vring_fd(vu, msg, &vr, &fd);
+	if (err)
+		return err;
+	fd_close(&vr->err);
+	vr->err = fd;
+	return 0;
+}
+
+static int vu_get_protocol_features(struct vhost_user *vu, struct vu_msg *msg)
+{
+	(void)vu;
+	vu_msg_reply_u64(msg, VU_PROTOCOL_FEATURES);
+	return 0;
+}
+
+static int vu_set_protocol_features(struct vhost_user *vu, struct vu_msg *msg)
+{
+	if (msg->u.u64 & ~VU_PROTOCOL_FEATURES)
+		return -EINVAL;
+	vu->protocol = msg->u.u64;
+	return 0;
+}
+
+static int vu_get_queue_num(struct vhost_user *vu, struct vu_msg *msg)
+{
+	vu_msg_reply_u64(msg, vu->queues);
+	return 0;
+}
+
+static int vu_set_backend_req_fd(struct vhost_user *vu, struct vu_msg *msg)
+{
+	if (!msg->fd_n)
+		return -EINVAL;
+	fd_close(&vu->backend);
+	vu->backend = vu_msg_fd(msg, 0);
+	return 0;
+}
+
+/* The size of the configuration that a request carries or asks for. */
+static int vu_config_check(const struct vu_msg *msg)
+{
+	const struct vu_config *config = &msg->u.config;
+
+	if (config->size > VU_CONFIG_MAX ||
+	    msg->hdr.size != offsetof(struct vu_config, data) + config->size)
+		return -EINVAL;
+	return 0;
+}
+
+static int vu_get_config(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_config *config = &msg->u.config;
+	int err;
+
+	err = vu_config_check(msg);
+	if (err)
+		return err;
+	err = vu->ops->config_read(vu->dev, config->offset, config->data,
+				   config->size);
+	if (err)
+		return err;
+	msg->reply_len = msg->hdr.size;
+	return 0;
+}
+
+static int vu_set_config(struct vhost_user *vu, struct vu_msg *msg)
+{
+	const struct vu_config *config = &msg->u.config;
+	int err;
+
+	err = vu_config_check(msg);
+	if (err)
+		return err;
+	return vu->ops->config_write(vu->dev, config->offset, config->data,
+				     config->size);
+}
+
+#define VU_EXACT(type)	.min = sizeof(type), .max = sizeof(type)
+
+static const struct vu_request vu_requests[] = {
+	[VU_GET_FEATURES] = {
+		.name = "GET_FEATURES",
+		.fn = vu_get_features,
+		.reply = true,
+	},
+	[VU_SET_FEATURES] = {
+		.name = "SET_FEATURES",
+		.fn = vu_set_features,
+		VU_EXACT(uint64_t),
+	},
+	[VU_SET_OWNER] = {
+		.name = "SET_OWNER",
+		.fn = vu_set_owner,
+	},
+	[VU_RESET_OWNER] = {
+		.name = "RESET_OWNER",
+		.fn = vu_set_owner,
+	},
+	[VU_SET_MEM_TABLE] = {
+		.name = "SET_MEM_TABLE",
+		.fn = vu_set_mem_table,
+		.min = offsetof(struct vu_memory, region),
+		.max = sizeof(struct vu_memory),
+		.fds = VU_REGIONS_MAX,
+	},
+	[VU_SET_VRING_NUM] = {
+		.name = "SET_VRING_NUM",
+		.fn = vu_set_vring_num,
+		VU_EXACT(struct vu_vring_state),
+	},
+	[VU_SET_VRING_ADDR] = {
+		.name = "SET_VRING_ADDR",
+		.fn = vu_set_vring_addr,
+		VU_EXACT(struct vu_vring_addr),
+	},
+	[VU_SET_VRING_BASE] = {
+		.name = "SET_VRING_BASE",
+		.fn = vu_set_vring_base,
+		VU_EXACT(struct vu_vring_state),
+	},
+	[VU_GET_VRING_BASE] = {
+		.name = "GET_VRING_BASE",
+		.fn = vu_get_vring_base,
+		VU_EXACT(struct vu_vring_state),
+		.reply = true,
+	},
+	[VU_SET_VRING_KICK] = {
+		.name = "SET_VRING_KICK",
+		.fn = vu_set_vring_kick,
+		VU_EXACT(uint64_t),
+		.fds = 1,
+	},
+	[VU_SET_VRING_CALL] = {
+		.name = "SET_VRING_CALL",
+		.fn = vu_set_vring_call,
+		VU_EXACT(uint64_t),
+		.fds = 1,
+	},
+	[VU_SET_VRING_ERR] = {
+		.name = "SET_VRING_ERR",
+		.fn = vu_set_vring_err,
+		VU_EXACT(uint64_t),
+		.fds = 1,
+	},
+	[VU_GET_PROTOCOL_FEATURES] = {
+		.name = "GET_PROTOCOL_FEATURES",
+		.fn = vu_get_protocol_features,
+		.reply = true,
+	},
+	[VU_SET_PROTOCOL_FEATURES] = {
+		.name = "SET_PROTOCOL_FEATURES",
+		.fn = vu_set_protocol_features,
+		VU_EXACT(uint64_t),
+	},
+	[VU_GET_QUEUE_NUM] = {
+		.name = "GET_QUEUE_NUM",
+		.fn = vu_get_queue_num,
+		.protocol = VU_PROTOCOL_F_MQ,
+		.reply = true,
+	},
+	[VU_SET_VRING_ENABLE] = {
+		.name = "SET_VRING_ENABLE",
+		.fn = vu_set_vring_enable,
+		VU_EXACT(struct vu_vring_state),
+	},
+	[VU_SET_BACKEND_REQ_FD] = {
+		.name = "SET_BACKEND_REQ_FD",
+		.fn = vu_set_backend_req_fd,
+		.fds = 1,
+		.protocol = VU_PROTOCOL_F_BACKEND_REQ,
+	},
+	[VU_GET_CONFIG] = {
+		.name = "GET_CONFIG",
+		.fn = vu_get_config,
+		.min = offsetof(struct vu_config, data),
+		.max = sizeof(struct vu_config),
+		.protocol = VU_PROTOCOL_F_CONFIG,
+		.reply = true,
+	},
+	[VU_SET_CONFIG] = {
+		.name = "SET_CONFIG",
+		.fn = vu_set_config,
+		.min = offsetof(struct vu_config, data),
+		.max = sizeof(struct vu_config),
+		.protocol = VU_PROTOCOL_F_CONFIG,
+	},
+	[VU_RESET_DEVICE] = {
+		.name = "RESET_DEVICE",
+		.fn = vu_reset_device,
+		.protocol = VU_PROTOCOL_F_RESET_DEVICE,
+	},
+};
+
+const struct vu_request *vu_request_find(uint32_t request)
+{
+	if (request >= sizeof(vu_requests) / sizeof(*vu_requests) ||
+	    !vu_requests[request].fn)
+		return NULL;
+	return &vu_requests[request];
+}
+
+int vu_request_run(struct vhost_user *vu, const struct vu_request *req,
+		   struct vu_msg *msg)
+{
+	if (!req)
+		return -ENOSYS;
+	if (msg->hdr.flags & VU_FLAGS_REPLY)
+		return -EPROTO;
+	if (msg->hdr.size < req->min || msg->hdr.size > req->max)
+		return -EMSGSIZE;
+	if (msg->fd_lost || msg->fd_n > req->fds)
+		return -EINVAL;
+	if ((vu->protocol & req->protocol) != req->protocol)
+		return -EPROTO;
+	return req->fn(vu, msg);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "vhost_user/vhost_user_priv.h"
+
+/* An eventfd, or whatever QEMU uses for one.  It need not be possible. */
+static void fd_signal(int fd)
+{
+	const uint64_t one = 1;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = write(fd, &one, sizeof(one));
+	(void)n;
+}
+
+int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
+		  uint16_t num, struct vu_rings *rings)
+{
+	/* Each ring ends with an event field, used or not. */
+	uint64_t avail_len = sizeof(struct vring_avail) +
+			     num * sizeof(uint16_t) + sizeof(uint16_t);
+	uint64_t used_len = sizeof(struct vring_used) +
+			    num * sizeof(struct vring_used_elem) +
+			    sizeof(uint16_t);
+
+	rings->desc = vu_mem_user(mem, addr->desc,
+				  num * sizeof(struct vring_desc));
+	rings->avail = vu_mem_user(mem, addr->avail, avail_len);
+	rings->used = vu_mem_user(mem, addr->used, used_len);
+	if (!rings->desc || !rings->avail || !rings->used)
+		return -EFAULT;
+	if ((uintptr_t)rings->desc % VRING_DESC_ALIGN_SIZE ||
+	    (uintptr_t)rings->avail % VRING_AVAIL_ALIGN_SIZE ||
+	    (uintptr_t)rings->used % VRING_USED_ALIGN_SIZE)
+		return -EINVAL;
+	return 0;
+}
+
+static void vu_vring_call(struct virtq *vq)
+{
+	const struct vu_vring *vr = vq->priv;
+
+	fd_signal(vr->call);
+}
+
+static void vu_vring_error(struct virtq *vq, const char *why)
+{
+	struct vu_vring *vr = vq->priv;
+
+	if (log_limit_ok(&vr->vu->limit))
+		log_warn("%s: queue %u is broken: %s", vr->vu->name, vq->index,
+			 why);
+	fd_signal(vr->err);
+}
+
+static int vu_vring_start(struct vu_vring *vr)
+{
+	struct vhost_user *vu = vr->vu;
+	struct vu_rings rings;
+	int err;
+
+	err = vu_rings_find(vu->mem, &vr->addr, vr->num, &rings);
+	if (err)
+		return err;
+	vr->vq.event_idx = vu->features & BIT(VIRTIO_RING_F_EVENT_IDX);
+	vr->vq.indirect = vu->features & BIT(VIRTIO_RING_F_INDIRECT_DESC);
+	vr->vq.mem = &vu->mem->map;
+	err = virtq_start(&vr->vq, vr->num, vr->base, rings.desc, rings.avail,
+			  rings.used);
+	if (err)
+		return err;
+	vr->started = true;
+	vu->ops->queue_start(vu->dev, &vr->vq);
+	return 0;
+}
+
+void vu_vring_stop(struct vu_vring *vr)
+{
+	vr->vu->ops->queue_stop(vr->vu->dev, &vr->vq);
+	virtq_stop(&vr->vq);
+	vr->base = vr->vq.last_avail;
+	vr->started = false;
+	vr->stopped = true;
+}
+
+int vu_vring_update(struct vu_vring *vr)
+{
+	const struct vhost_user *vu = vr->vu;
+	bool want = vu->negotiated && vr->addr_set && vr->kick.fd >= 0 &&
+		    (vr->enabled || !(vu->features & VU_F_PROTOCOL_FEATURES));
+
+	if (want == vr->started)
+		return 0;
+	if (want)
+		return vu_vring_start(vr);
+	vu_vring_stop(vr);
+	return 0;
+}
+
+void vu_kick_close(struct vu_vring *vr)
+{
+	if (vr->kick.fd < 0)
+		return;
+	loop_fd_del(vr->vu->loop, &vr->kick);
+	fd_close(&vr->kick.fd);
+}
+
+static void vu_kicked(void *arg, uint32_t events)
+{
+	struct vu_vring *vr = arg;
+	uint64_t count;
+	ssize_t n;
+
+	(void)events;
+	n = read(vr->kick.fd, &count, sizeof(count));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		vu_kick_close(vr);
+		vu_vring_update(vr);
+		return;
+	}
+	if (vr->started)
+		vr->vu->ops->kick(vr->vu->dev, &vr->vq);
+}
+
+void vu_vring_init(struct vhost_user *vu, unsigned int index)
+{
+	struct vu_vring *vr = &vu->vring[index];
+
+	*vr = (struct vu_vring){
+		.vq = {
+			.index = index,
+			.call = vu_vring_call,
+			.error = vu_vring_error,
+			.priv = vr,
+		},
+		.vu = vu,
+		.kick = {
+			.fd = -1,
+			.fn = vu_kicked,
+			.arg = vr,
+		},
+		.call = -1,
+		.err = -1,
+	};
+}
+
+bool vu_any_started(struct vhost_user *vu)
+{
+	const struct vu_vring *vr;
+
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		if (vr->started)
+			return true;
+	return false;
+}
+
+void vu_function_reset(struct vhost_user *vu)
+{
+	struct vu_vring *vr;
+
+	log_debug("%s: the function was reset", vu->name);
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		if (vr->started)
+			vu_vring_stop(vr);
+	vu->ops->reset(vu->dev);
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		vr->stopped = false;
+
+	if (vu->negotiated)
+		vu->negotiated = !vu->ops->negotiated(vu->dev, vu->features &
+						      ~VU_F_PROTOCOL_FEATURES);
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		vu_vring_update(vr);
+}
+
+struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index)
+{
+	if (index >= VHOST_USER_QUEUES_MAX)
+		return NULL;
+	vu->cursor = index;
+	vu->run = false;
+	return &vu->vring[index];
+}
+
+struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low)
+{
+	int next = vu->cursor + 1;
+
+	if (vu->cursor < 0 || (vu->cursor & VU_VRING_INDEX_MASK) != low) {
+		if (vu->run && next < VHOST_USER_QUEUES_MAX &&
+		    (next & VU_VRING_INDEX_MASK) == low)
+			vu->cursor = next;
+		else
+			vu->cursor = low;
+		vu->run = true;
+	}
+	return &vu->vring[vu->cursor];
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <errno.h>
+
+#include "virtio/mem.h"
+
+/* Regions are few and sorted: the first one that ends behind @addr is it. */
+static const struct guest_region *guest_mem_find(const struct guest_mem *mem,
+						 uint64_t addr)
+{
+	const struct guest_region *region;
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++) {
+		region = &mem->region[i];
+		if (addr < region->addr)
+			return NULL;
+		if (addr - region->addr < region->size)
+			return region;
+	}
+	return NULL;
+}
+
+void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len)
+{
+	const struct guest_region *region = guest_mem_find(mem, addr);
+
+	if (!region || len > region->size - (addr - region->addr))
+		return NULL;
+	return region->host + (addr - region->addr);
+}
+
+int guest_mem_iov(const struct guest_mem *mem, uint64_t addr, uint64_t len,
+		  struct iovec *iov, unsigned int max)
+{
+	const struct guest_region *region;
+	unsigned int n = 0;
+	uint64_t part;
+
+	if (!len || addr + len - 1 < addr)
+		return -EFAULT;
+	while (len) {
+		region = guest_mem_find(mem, addr);
+		if (!region)
+			return -EFAULT;
+		if (n == max)
+			return -E2BIG;
+		part = region->size - (addr - region->addr);
+		if (part > len)
+			part = len;
+		iov[n].iov_base = region->host + (addr - region->addr);
+		iov[n].iov_len = part;
+		n++;
+		addr += part;
+		len -= part;
+	}
+	return n;
+}
+
+/* Where in a scatter list a walk is: at @off of the first of @n pieces. */
+struct iov_iter {
+	const struct iovec *iov;
+	unsigned int n;
+	size_t off;
+};
+
+static struct iov_iter iov_at(const struct iovec *iov, unsigned int n,
+			      size_t off)
+{
+	while (n && off >= iov->iov_len) {
+		off -= iov->iov_len;
+		iov++;
+		n--;
+	}
+	return (struct iov_iter){ .iov = iov, .n = n, .off = off };
+}
+
+static size_t iov_room(const struct iov_iter *it, size_t max)
+{
+	size_t room;
+
+	if (!it->n)
+		return 0;
+	room = it->iov->iov_len - it->off;
+	return room < max ? room : max;
+}
+
+static uint8_t *iov_ptr(const struct iov_iter *it)
+{
+	return (uint8_t *)it->iov->iov_base + it->off;
+}
+
+/* Empty pieces are passed over, so that room is 0 at the end only. */
+static void iov_advance(struct iov_iter *it, size_t len)
+{
+	*it = iov_at(it->iov, it->n, it->off + len);
+}
+
+size_t iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
+		  void *buf, size_t len)
+{
+	struct iov_iter it = iov_at(iov, n, off);
+	size_t done = 0, part;
+
+	while ((part = iov_room(&it, len - done))) {
+		guest_mem_read_once((uint8_t *)buf + done, iov_ptr(&it), part);
+		iov_advance(&it, part);
+		done += part;
+	}
+	return done;
+}
+
+size_t iov_from_buf(const struct iovec *iov, unsigned int n, size_t off,
+		    const void *buf, size_t len)
+{
+	struct iov_iter it = iov_at(iov, n, off);
+	size_t done = 0, part;
+
+	while ((part = iov_room(&it, len - done))) {
+		memcpy(iov_ptr(&it), (const uint8_t *)buf + done, part);
+		iov_advance(&it, part);
+		done += part;
+	}
+	return done;
+}
+
+size_t iov_copy(const struct iovec *dst, unsigned int dst_n, size_t dst_off,
+		const struct iovec *src, unsigned int src_n, size_t src_off,
+		size_t len)
+{
+	struct iov_iter to = iov_at(dst, dst_n, dst_off);
+	struct iov_iter from = iov_at(src, src_n, src_off);
+	size_t done = 0, part;
+
+	while ((part = iov_room(&to, iov_room(&from, len - done)))) {
+		/* Both may lie in one guest's memory, and overlap. */
+		memmove(iov_ptr(&to), iov_ptr(&from), part);
+		iov_advance(&to, part);
+		iov_advance(&from, part);
+		done += part;
+	}
+	return done;
+}
