@@ -65,7 +65,7 @@ struct options {
 	unsigned int uplinks;
 	struct port_options all;
 	struct port_options *port;
-	struct nic_limits limits;
+	struct rnic_limits limits;
 	uint32_t poll_us;
 	uint32_t mtu;
 	uint64_t mac_base;
@@ -85,12 +85,12 @@ struct uplink_port {
 
 /**
  * struct guest - a guest, connected or not
- * @net:	its function
+ * @fn:	its function
  * @vu:		front-end of that
  * @group:	its port
  */
 struct guest {
-	struct net *net;
+	struct function *fn;
 	struct vhost_user *vu;
 	struct port_group group;
 };
@@ -120,9 +120,9 @@ struct daemon {
 	unsigned int guests;
 	struct uplink_port uplink[UPLINKS_MAX];
 	unsigned int uplinks;
-	struct report_port port[GUESTS_MAX + UPLINKS_MAX];
-	struct report report;
-	struct control *control;
+	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
+	struct operator op;
+	struct operator_socket *control;
 };
 
 static const char usage[] =
@@ -257,7 +257,7 @@ static const struct number_option number_options[] = {
 	{ OPT_AHS, offsetof(struct options, limits.ahs), 1, 1 << 20 },
 	{ OPT_QUEUE_SIZE, offsetof(struct options, limits.queue_size), 2,
 	  VIRTQ_SIZE_MAX },
-	{ OPT_MTU, offsetof(struct options, mtu), NET_MTU_MIN, NET_MTU_MAX },
+	{ OPT_MTU, offsetof(struct options, mtu), FUNCTION_MTU_MIN, FUNCTION_MTU_MAX },
 	{ OPT_POLL_US, offsetof(struct options, poll_us), 0, 1000000 },
 };
 
@@ -396,8 +396,8 @@ static int parse_option(struct options *options, int opt, const char *name)
 /* What the options say together. */
 static int check_options(const struct options *options)
 {
-	const struct nic_limits *limits = &options->limits;
-	uint32_t queues = net_num_queues(limits);
+	const struct rnic_limits *limits = &options->limits;
+	uint32_t queues = function_num_queues(limits);
 
 	if (!options->guests && !options->uplinks) {
 		log_error("neither --socket nor --uplink given; --help tells more");
@@ -534,7 +534,7 @@ static int guest_start(struct daemon *d, const struct options *options,
 	struct guest *guest = &d->guest[i];
 	const char *path = options->guest[i].text;
 	uint64_t mac = options->mac_base + i;
-	struct net_config config = {
+	struct function_config config = {
 		.name = base_name(path),
 		.mtu = options->mtu,
 		.limits = options->limits,
@@ -550,14 +550,14 @@ static int guest_start(struct daemon *d, const struct options *options,
 	for (j = 0; j < ETH_ALEN; j++)
 		config.mac[j] = mac >> (8 * (ETH_ALEN - 1 - j));
 
-	guest->net = net_new(d->loop, d->sw, d->fabric, &config);
-	if (!guest->net) {
+	guest->fn = function_new(d->loop, d->sw, d->fabric, &config);
+	if (!guest->fn) {
 		log_error("%s: %s", path, strerror(errno));
 		err = -ENOMEM;
 		goto err_group;
 	}
-	guest->vu = vhost_user_new(d->loop, config.name, &net_device_ops,
-				   guest->net, net_num_queues(&config.limits));
+	guest->vu = vhost_user_new(d->loop, config.name, &function_device_ops,
+				   guest->fn, function_num_queues(&config.limits));
 	if (!guest->vu) {
 		err = -errno;
 		log_error("%s: %s", path, strerror(errno));
@@ -568,13 +568,13 @@ static int guest_start(struct daemon *d, const struct options *options,
 		log_error("cannot listen on %s: %s", path, strerror(-err));
 		goto err_vu;
 	}
-	net_set_frontend(guest->net, &vhost_user_fe_ops, guest->vu);
+	function_set_frontend(guest->fn, &vhost_user_fe_ops, guest->vu);
 	return 0;
 
 err_vu:
 	vhost_user_free(guest->vu);
 err_net:
-	net_free(guest->net);
+	function_free(guest->fn);
 err_group:
 	group_stop(&guest->group);
 	return err;
@@ -585,7 +585,7 @@ static void daemon_guests_stop(struct daemon *d)
 	while (d->guests) {
 		d->guests--;
 		vhost_user_free(d->guest[d->guests].vu);
-		net_free(d->guest[d->guests].net);
+		function_free(d->guest[d->guests].fn);
 		group_stop(&d->guest[d->guests].group);
 	}
 }
@@ -650,26 +650,26 @@ static int daemon_uplinks_start(struct daemon *d, const struct options *options)
 
 static int daemon_control_start(struct daemon *d, const struct options *options)
 {
-	struct report_port *port = d->port;
+	struct operator_port *port = d->port;
 	unsigned int i;
 
 	for (i = 0; i < d->guests; i++)
-		*port++ = (struct report_port){
+		*port++ = (struct operator_port){
 			.text = options->guest[i].text,
 			.group = &d->guest[i].group,
-			.net = d->guest[i].net,
+			.fn = d->guest[i].fn,
 			.vu = d->guest[i].vu,
 		};
 	for (i = 0; i < d->uplinks; i++)
-		*port++ = (struct report_port){
+		*port++ = (struct operator_port){
 			.text = options->uplink[i].text,
 			.group = &d->uplink[i].group,
 			.uplink = d->uplink[i].uplink,
 		};
-	d->report = (struct report){ d->port, d->guests + d->uplinks };
+	d->op = (struct operator){ d->port, d->guests + d->uplinks };
 	if (!options->control)
 		return 0;
-	d->control = control_new(d->loop, options->control, &d->report);
+	d->control = operator_socket_new(d->loop, options->control, &d->op);
 	if (d->control)
 		return 0;
 	log_error("--control: %s: %s", options->control, strerror(errno));
@@ -679,7 +679,7 @@ static int daemon_control_start(struct daemon *d, const struct options *options)
 static void daemon_control_stop(struct daemon *d)
 {
 	if (d->control)
-		control_free(d->control);
+		operator_socket_free(d->control);
 }
 
 /* Whoever fails says why; what has no words of its own fails for memory. */
@@ -739,7 +739,7 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	if (err)
 		goto err_guests;
 	log_info("%u guest(s), %u virtqueues each (num_vqs)", d->guests,
-		 net_num_queues(&options->limits));
+		 function_num_queues(&options->limits));
 	err = loop_run(d->loop);
 	if (err)
 		log_error("event loop: %s", strerror(-err));

@@ -258,14 +258,14 @@ static void switch_give(void *arg, const struct frame *frame)
 	port->deliver(port->arg, frame);
 }
 
-static void switch_spoil_out(void *arg, const struct frame *frame)
+static void switch_inject_out(void *arg, const struct frame *frame)
 {
 	struct switch_port *port = arg;
 
 	fault_frame(&port->fault_out, frame);
 }
 
-static void switch_spoil_in(void *arg, const struct frame *frame)
+static void switch_inject_in(void *arg, const struct frame *frame)
 {
 	struct switch_port *port = arg;
 
@@ -277,7 +277,7 @@ static void switch_deliver(struct switch_port *port, const struct frame *frame)
 	if (port->group->cut)
 		port->group->stats.cut++;
 	else if (port->faults)
-		switch_finish(port, frame, 0, switch_spoil_out);
+		switch_finish(port, frame, 0, switch_inject_out);
 	else
 		switch_finish(port, frame, port->offloads, switch_give);
 }
@@ -320,7 +320,7 @@ void switch_send(struct l2_switch *sw, struct switch_port *from,
 	group->stats.in++;
 	group->stats.in_bytes += frame->len;
 	if (from->faults)
-		switch_finish(from, frame, 0, switch_spoil_in);
+		switch_finish(from, frame, 0, switch_inject_in);
 	else
 		switch_forward(from, frame);
 }

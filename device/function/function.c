@@ -39,26 +39,26 @@
 
 /* One pair of Ethernet queues: the N of virtio_net_roce.h is 1. */
 enum {
-	NET_RX,
-	NET_TX,
-	NET_CTRL,
-	NET_QUEUES,
+	FUNCTION_RX,
+	FUNCTION_TX,
+	FUNCTION_CTRL,
+	FUNCTION_QUEUES,
 };
 
 /* With VIRTIO_F_VERSION_1, which we insist on, the long header is used always. */
-#define NET_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
-#define NET_TAG_LEN		4
+#define FUNCTION_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
+#define FUNCTION_TAG_LEN		4
 
-#define NET_TX_BURST		64
-#define NET_CTRL_BURST		16
-#define NET_RX_MERGE_MAX	64
+#define FUNCTION_TX_BURST		64
+#define FUNCTION_CTRL_BURST		16
+#define FUNCTION_RX_MERGE_MAX	64
 
 /* REG_USER_MR of 16 GiB has 32 MiB of addresses. */
-#define NET_CTRL_MAX		(64u << 20)
+#define FUNCTION_CTRL_MAX		(64u << 20)
 
 #define BIT(n)			(1ULL << (n))
 
-#define NET_FEATURES \
+#define FUNCTION_FEATURES \
 	(BIT(VIRTIO_F_VERSION_1) | \
 	 BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 	 BIT(VIRTIO_RING_F_EVENT_IDX) | \
@@ -83,30 +83,30 @@ enum {
 	 BIT(VIRTIO_NET_F_ROCE))
 
 /* Those that a guest may turn off and on again. */
-#define NET_GUEST_OFFLOADS \
+#define FUNCTION_GUEST_OFFLOADS \
 	(BIT(VIRTIO_NET_F_GUEST_CSUM) | \
 	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \
 	 BIT(VIRTIO_NET_F_GUEST_TSO6) | \
 	 BIT(VIRTIO_NET_F_GUEST_ECN))
 
-struct net_config_space {
+struct function_config_space {
 	struct virtio_net_config net;
 	struct virtio_net_roce_config roce;
 } __attribute__((packed));
-_Static_assert(offsetof(struct net_config_space, roce) ==
+_Static_assert(offsetof(struct function_config_space, roce) ==
 	       VIRTIO_NET_ROCE_CONFIG_OFFSET, "RoCE configuration is misplaced");
-_Static_assert(sizeof(struct net_config_space) == VIRTIO_NET_ROCE_CONFIG_SIZE,
+_Static_assert(sizeof(struct function_config_space) == VIRTIO_NET_ROCE_CONFIG_SIZE,
 	       "configuration space has a wrong size");
 
 static const struct guest_mem no_memory;
 
 /**
- * struct net - one guest's function
+ * struct function - one guest's function
  * @loop:	event loop
  * @sw:		switch
  * @port:	our port of it
  * @poller:	looks after the transmit, control and RDMA queues
- * @nic:	RDMA side
+ * @rnic:	RDMA side
  * @name:	for messages
  * @config:	what the operator configured; its name is not used
  * @fe_ops:	front-end, or NULL
@@ -123,14 +123,14 @@ static const struct guest_mem no_memory;
  * @first:	first buffer of a frame being received
  * @more:	another one of it
  */
-struct net {
+struct function {
 	struct loop *loop;
 	struct l2_switch *sw;
 	struct switch_port port;
 	struct loop_poller poller;
-	struct nic *nic;
+	struct rnic *rnic;
 	char name[64];
-	struct net_config config;
+	struct function_config config;
 	const struct fe_ops *fe_ops;
 	void *fe;
 	uint64_t features;
@@ -138,34 +138,34 @@ struct net {
 	bool link_up;
 	bool awake;
 	struct filter filter;
-	struct virtq *vq[NET_QUEUES];
+	struct virtq *vq[FUNCTION_QUEUES];
 	const struct guest_mem *mem;
-	struct net_stats stats;
+	struct function_stats stats;
 	struct virtq_elem out;
 	struct virtq_elem first;
 	struct virtq_elem more;
 };
 
-static bool net_has(const struct net *net, unsigned int feature)
+static bool function_has(const struct function *fn, unsigned int feature)
 {
-	return net->features & BIT(feature);
+	return fn->features & BIT(feature);
 }
 
 /* A driver that knows nothing of RoCE may acknowledge it as GUEST_USO6. */
-static bool net_has_roce(const struct net *net)
+static bool function_has_roce(const struct function *fn)
 {
-	return net_has(net, VIRTIO_NET_F_ROCE) &&
-	       net_has(net, VIRTIO_NET_F_CTRL_VQ);
+	return function_has(fn, VIRTIO_NET_F_ROCE) &&
+	       function_has(fn, VIRTIO_NET_F_CTRL_VQ);
 }
 
-static bool net_roce_runs(const struct net *net)
+static bool function_roce_runs(const struct function *fn)
 {
-	return net->vq[NET_CTRL];
+	return fn->vq[FUNCTION_CTRL];
 }
 
-static size_t net_frame_max(const struct net *net)
+static size_t function_frame_max(const struct function *fn)
 {
-	return (size_t)net->config.mtu + ETH_HLEN + NET_TAG_LEN;
+	return (size_t)fn->config.mtu + ETH_HLEN + FUNCTION_TAG_LEN;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -173,12 +173,12 @@ static size_t net_frame_max(const struct net *net)
 /* ------------------------------------------------------------------------- */
 
 /* Writes the header of a frame that fills @n buffers into the first of them. */
-static void net_rx_header(struct net *net, const struct frame *frame,
-			  unsigned int n)
+static void function_rx_header(struct function *fn, const struct frame *frame,
+			       unsigned int n)
 {
-	const struct virtq_elem *elem = &net->first;
+	const struct virtq_elem *elem = &fn->first;
 	struct virtio_net_hdr_v1 hdr = {
-		.flags = net->port.offloads & OFFLOAD_CSUM ?
+		.flags = fn->port.offloads & OFFLOAD_CSUM ?
 			 frame->hdr.flags : 0,
 		.gso_type = frame->hdr.gso_type,
 		.hdr_len = frame->hdr.hdr_len,
@@ -195,36 +195,36 @@ static void net_rx_header(struct net *net, const struct frame *frame,
  * Puts a frame into as many buffers as it needs.  The guest sees none of them
  * before all are filled; if they do not suffice, all are put back.
  */
-static bool net_rx(struct net *net, const struct frame *frame)
+static bool function_rx(struct function *fn, const struct frame *frame)
 {
-	unsigned int max = net_has(net, VIRTIO_NET_F_MRG_RXBUF) ?
-			   NET_RX_MERGE_MAX : 1;
-	const size_t total = NET_HDR_LEN + frame->len;
-	struct virtq_used used[NET_RX_MERGE_MAX];
-	struct virtq *vq = net->vq[NET_RX];
+	unsigned int max = function_has(fn, VIRTIO_NET_F_MRG_RXBUF) ?
+			   FUNCTION_RX_MERGE_MAX : 1;
+	const size_t total = FUNCTION_HDR_LEN + frame->len;
+	struct virtq_used used[FUNCTION_RX_MERGE_MAX];
+	struct virtq *vq = fn->vq[FUNCTION_RX];
 	struct virtq_elem *elem;
 	size_t done = 0, part, skip;
 	unsigned int n = 0;
 
 	while (done < total) {
-		elem = n ? &net->more : &net->first;
+		elem = n ? &fn->more : &fn->first;
 		if (n == max || virtq_pop(vq, elem) <= 0)
 			goto err_unpop;
-		if (elem->in_len < NET_HDR_LEN) {
+		if (elem->in_len < FUNCTION_HDR_LEN) {
 			virtq_break(vq, "receive buffer without room for a header");
 			return false;
 		}
 		part = elem->in_len < total - done ? elem->in_len : total - done;
-		skip = n ? 0 : NET_HDR_LEN;
+		skip = n ? 0 : FUNCTION_HDR_LEN;
 		iov_copy(&elem->iov[elem->out_n], elem->in_n, skip,
 			 frame->iov, frame->iov_n,
-			 frame->off + done + skip - NET_HDR_LEN, part - skip);
+			 frame->off + done + skip - FUNCTION_HDR_LEN, part - skip);
 		used[n].head = elem->head;
 		used[n].len = part;
 		done += part;
 		n++;
 	}
-	net_rx_header(net, frame, n);
+	function_rx_header(fn, frame, n);
 	virtq_push_many(vq, used, n);
 	return true;
 
@@ -235,87 +235,87 @@ err_unpop:
 }
 
 /* A frame that is still to be segmented is no RoCE packet. */
-static bool net_roce_takes(struct net *net, const struct frame *frame)
+static bool function_roce_takes(struct function *fn, const struct frame *frame)
 {
-	return net_roce_runs(net) && net_has_roce(net) &&
+	return function_roce_runs(fn) && function_has_roce(fn) &&
 	       frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
-	       nic_frame(net->nic, frame->iov, frame->iov_n, frame->off,
-			 frame->len);
+	       rnic_frame(fn->rnic, frame->iov, frame->iov_n, frame->off,
+			  frame->len);
 }
 
-static void net_deliver(void *arg, const struct frame *frame)
+static void function_deliver(void *arg, const struct frame *frame)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 
-	if (net->link_up && net_roce_takes(net, frame))
+	if (fn->link_up && function_roce_takes(fn, frame))
 		return;
-	if (!net->vq[NET_RX] || !net->link_up)
+	if (!fn->vq[FUNCTION_RX] || !fn->link_up)
 		return;
-	if (!filter_pass(&net->filter, frame))
-		net->stats.rx_filtered++;
-	else if (frame->wire_len <= net_frame_max(net) && net_rx(net, frame))
-		net->stats.rx++;
+	if (!filter_pass(&fn->filter, frame))
+		fn->stats.rx_filtered++;
+	else if (frame->wire_len <= function_frame_max(fn) && function_rx(fn, frame))
+		fn->stats.rx++;
 	else
-		net->stats.rx_dropped++;
+		fn->stats.rx_dropped++;
 }
 
 /* ------------------------------------------------------------------------- */
 /* RDMA by the port                                                          */
 /* ------------------------------------------------------------------------- */
 
-static bool net_eth_send(void *arg, void *data, size_t len)
+static bool function_eth_send(void *arg, void *data, size_t len)
 {
 	struct iovec iov = { .iov_base = data, .iov_len = len };
-	struct net *net = arg;
+	struct function *fn = arg;
 	struct frame frame;
 
-	if (!net->link_up || frame_init(&frame, &iov, 1, 0, len))
+	if (!fn->link_up || frame_init(&frame, &iov, 1, 0, len))
 		return false;
-	switch_send(net->sw, &net->port, &frame);
+	switch_send(fn->sw, &fn->port, &frame);
 	return true;
 }
 
-static const uint8_t *net_eth_mac(void *arg)
+static const uint8_t *function_eth_mac(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 
-	return net->filter.mac;
+	return fn->filter.mac;
 }
 
-static uint32_t net_eth_mtu(void *arg)
+static uint32_t function_eth_mtu(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 
-	return net->config.mtu;
+	return fn->config.mtu;
 }
 
-static const struct nic_eth net_eth = {
-	.send = net_eth_send,
-	.mac = net_eth_mac,
-	.mtu = net_eth_mtu,
+static const struct rnic_eth function_eth = {
+	.send = function_eth_send,
+	.mac = function_eth_mac,
+	.mtu = function_eth_mtu,
 };
 
-static void net_flush(void *arg)
+static void function_flush(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 
-	if (net->vq[NET_RX])
-		virtq_notify(net->vq[NET_RX]);
+	if (fn->vq[FUNCTION_RX])
+		virtq_notify(fn->vq[FUNCTION_RX]);
 }
 
 /**
- * struct net_offload - a feature and what it lets be left undone
+ * struct function_offload - a feature and what it lets be left undone
  * @guest:	VIRTIO_NET_F_GUEST_…: the guest takes it undone
  * @host:	the guest may leave it undone
  * @offload:	&enum offload_bit
  */
-struct net_offload {
+struct function_offload {
 	unsigned int guest;
 	unsigned int host;
 	unsigned int offload;
 };
 
-static const struct net_offload net_offloads[] = {
+static const struct function_offload function_offloads[] = {
 	{ VIRTIO_NET_F_GUEST_CSUM, VIRTIO_NET_F_CSUM, OFFLOAD_CSUM },
 	{ VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_HOST_TSO4, OFFLOAD_TSO4 },
 	{ VIRTIO_NET_F_GUEST_TSO6, VIRTIO_NET_F_HOST_TSO6, OFFLOAD_TSO6 },
@@ -323,68 +323,68 @@ static const struct net_offload net_offloads[] = {
 };
 
 /* What the guest takes undone, if it takes what VIRTIO_NET_F_GUEST_… say. */
-static void net_rx_offloads(struct net *net, uint64_t features)
+static void function_rx_offloads(struct function *fn, uint64_t features)
 {
-	const struct net_offload *row = net_offloads;
+	const struct function_offload *row = function_offloads;
 	unsigned int i;
 
-	net->port.offloads = 0;
-	for (i = 0; i < sizeof(net_offloads) / sizeof(*row); i++, row++)
+	fn->port.offloads = 0;
+	for (i = 0; i < sizeof(function_offloads) / sizeof(*row); i++, row++)
 		if (features & BIT(row->guest))
-			net->port.offloads |= row->offload;
+			fn->port.offloads |= row->offload;
 }
 
-static void net_offloads_negotiated(struct net *net)
+static void function_offloads_negotiated(struct function *fn)
 {
-	const struct net_offload *row = net_offloads;
+	const struct function_offload *row = function_offloads;
 	unsigned int i;
 
-	net_rx_offloads(net, net->features);
-	net->tx_offloads = 0;
-	for (i = 0; i < sizeof(net_offloads) / sizeof(*row); i++, row++)
-		if (net_has(net, row->host))
-			net->tx_offloads |= row->offload;
+	function_rx_offloads(fn, fn->features);
+	fn->tx_offloads = 0;
+	for (i = 0; i < sizeof(function_offloads) / sizeof(*row); i++, row++)
+		if (function_has(fn, row->host))
+			fn->tx_offloads |= row->offload;
 }
 
 /* Sends what stands in @out; false if that is no frame that we can send. */
-static bool net_tx(struct net *net)
+static bool function_tx(struct function *fn)
 {
-	const struct virtq_elem *elem = &net->out;
+	const struct virtq_elem *elem = &fn->out;
 	struct virtio_net_hdr hdr;
 	struct frame frame;
 
-	if (elem->out_len < NET_HDR_LEN)
+	if (elem->out_len < FUNCTION_HDR_LEN)
 		return false;
 	iov_to_buf(elem->iov, elem->out_n, 0, &hdr, sizeof(hdr));
 	hdr.flags &= VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	if (frame_init(&frame, elem->iov, elem->out_n, NET_HDR_LEN,
-		       elem->out_len - NET_HDR_LEN) ||
+	if (frame_init(&frame, elem->iov, elem->out_n, FUNCTION_HDR_LEN,
+		       elem->out_len - FUNCTION_HDR_LEN) ||
 	    offload_init(&frame, &hdr) ||
-	    (offload_needs(&frame) & ~net->tx_offloads) ||
-	    frame.wire_len > net_frame_max(net))
+	    (offload_needs(&frame) & ~fn->tx_offloads) ||
+	    frame.wire_len > function_frame_max(fn))
 		return false;
 
-	if (net->link_up)
-		switch_send(net->sw, &net->port, &frame);
+	if (fn->link_up)
+		switch_send(fn->sw, &fn->port, &frame);
 	return true;
 }
 
-static bool net_poll_tx(struct net *net)
+static bool function_poll_tx(struct function *fn)
 {
-	struct virtq *vq = net->vq[NET_TX];
+	struct virtq *vq = fn->vq[FUNCTION_TX];
 	unsigned int n = 0;
 
-	while (vq && n < NET_TX_BURST && virtq_pop(vq, &net->out) > 0) {
-		if (net_tx(net))
-			net->stats.tx++;
+	while (vq && n < FUNCTION_TX_BURST && virtq_pop(vq, &fn->out) > 0) {
+		if (function_tx(fn))
+			fn->stats.tx++;
 		else
-			net->stats.tx_dropped++;
-		virtq_push(vq, net->out.head, 0);
+			fn->stats.tx_dropped++;
+		virtq_push(vq, fn->out.head, 0);
 		n++;
 	}
 	if (!n)
 		return false;
-	switch_flush(net->sw);
+	switch_flush(fn->sw);
 	virtq_notify(vq);
 	return true;
 }
@@ -394,7 +394,7 @@ static bool net_poll_tx(struct net *net)
 /* ------------------------------------------------------------------------- */
 
 /**
- * struct net_ctrl - a control command being carried out
+ * struct ctrlq_command - a control command being carried out
  * @hdr:	class and command
  * @req:	copy of the request
  * @len:	its bytes
@@ -402,65 +402,65 @@ static bool net_poll_tx(struct net *net)
  * @rsp_len:	bytes of it
  * @rsp:	response
  */
-struct net_ctrl {
+struct ctrlq_command {
 	struct virtio_net_ctrl_hdr hdr;
 	const uint8_t *req;
 	size_t len;
 	size_t rsp_size;
 	size_t rsp_len;
-	uint8_t rsp[NIC_RSP_MAX] __attribute__((aligned(8)));
+	uint8_t rsp[RNIC_RSP_MAX] __attribute__((aligned(8)));
 };
 
-static uint8_t ctrl_rx_mode(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_rx_mode(struct function *fn, struct ctrlq_command *ctrl)
 {
-	filter_set_mode(&net->filter, ctrl->hdr.cmd, ctrl->req[0]);
+	filter_set_mode(&fn->filter, ctrl->hdr.cmd, ctrl->req[0]);
 	return VIRTIO_NET_OK;
 }
 
-static uint8_t ctrl_mac_table(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_mac_table(struct function *fn, struct ctrlq_command *ctrl)
 {
-	return filter_set_macs(&net->filter, ctrl->req, ctrl->len) ?
+	return filter_set_macs(&fn->filter, ctrl->req, ctrl->len) ?
 	       VIRTIO_NET_ERR : VIRTIO_NET_OK;
 }
 
-static uint8_t ctrl_mac_addr(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_mac_addr(struct function *fn, struct ctrlq_command *ctrl)
 {
 	if (ctrl->req[0] & 1)
 		return VIRTIO_NET_ERR;
-	memcpy(net->filter.mac, ctrl->req, ETH_ALEN);
+	memcpy(fn->filter.mac, ctrl->req, ETH_ALEN);
 	return VIRTIO_NET_OK;
 }
 
-static uint8_t ctrl_vlan(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_vlan(struct function *fn, struct ctrlq_command *ctrl)
 {
 	uint16_t vid;
 
 	memcpy(&vid, ctrl->req, sizeof(vid));
-	return filter_set_vlan(&net->filter, le16toh(vid),
+	return filter_set_vlan(&fn->filter, le16toh(vid),
 			       ctrl->hdr.cmd == VIRTIO_NET_CTRL_VLAN_ADD) ?
 	       VIRTIO_NET_ERR : VIRTIO_NET_OK;
 }
 
-static uint8_t ctrl_guest_offloads(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_guest_offloads(struct function *fn, struct ctrlq_command *ctrl)
 {
 	uint64_t offloads;
 
 	memcpy(&offloads, ctrl->req, sizeof(offloads));
 	offloads = le64toh(offloads);
-	if (offloads & ~(net->features & NET_GUEST_OFFLOADS))
+	if (offloads & ~(fn->features & FUNCTION_GUEST_OFFLOADS))
 		return VIRTIO_NET_ERR;
-	net_rx_offloads(net, offloads);
+	function_rx_offloads(fn, offloads);
 	return VIRTIO_NET_OK;
 }
 
-static uint8_t ctrl_roce(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_roce(struct function *fn, struct ctrlq_command *ctrl)
 {
-	return nic_command(net->nic, ctrl->hdr.cmd, ctrl->req, ctrl->len,
-			   ctrl->rsp, ctrl->rsp_size, &ctrl->rsp_len);
+	return rnic_command(fn->rnic, ctrl->hdr.cmd, ctrl->req, ctrl->len,
+			    ctrl->rsp, ctrl->rsp_size, &ctrl->rsp_len);
 }
 
 /**
- * struct net_ctrl_row - a control command, or a run of them
+ * struct ctrlq_row - a control command, or a run of them
  * @class:	its class
  * @first:	first command of the run
  * @last:	last one
@@ -469,17 +469,17 @@ static uint8_t ctrl_roce(struct net *net, struct net_ctrl *ctrl)
  * @max:	bytes of a request, at most
  * @fn:		carries it out and returns the ack
  */
-struct net_ctrl_row {
+struct ctrlq_row {
 	uint8_t class;
 	uint8_t first;
 	uint8_t last;
 	uint8_t feature;
 	size_t min;
 	size_t max;
-	uint8_t (*fn)(struct net *net, struct net_ctrl *ctrl);
+	uint8_t (*fn)(struct function *fn, struct ctrlq_command *ctrl);
 };
 
-static const struct net_ctrl_row net_ctrl_table[] = {
+static const struct ctrlq_row ctrlq_table[] = {
 	{
 		.class = VIRTIO_NET_CTRL_RX,
 		.first = VIRTIO_NET_CTRL_RX_PROMISC,
@@ -487,7 +487,7 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.feature = VIRTIO_NET_F_CTRL_RX,
 		.min = 1,
 		.max = 1,
-		.fn = ctrl_rx_mode,
+		.fn = ctrlq_rx_mode,
 	}, {
 		.class = VIRTIO_NET_CTRL_RX,
 		.first = VIRTIO_NET_CTRL_RX_ALLUNI,
@@ -495,14 +495,14 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.feature = VIRTIO_NET_F_CTRL_RX_EXTRA,
 		.min = 1,
 		.max = 1,
-		.fn = ctrl_rx_mode,
+		.fn = ctrlq_rx_mode,
 	}, {
 		.class = VIRTIO_NET_CTRL_MAC,
 		.first = VIRTIO_NET_CTRL_MAC_TABLE_SET,
 		.last = VIRTIO_NET_CTRL_MAC_TABLE_SET,
 		.feature = VIRTIO_NET_F_CTRL_RX,
 		.max = SIZE_MAX,
-		.fn = ctrl_mac_table,
+		.fn = ctrlq_mac_table,
 	}, {
 		.class = VIRTIO_NET_CTRL_MAC,
 		.first = VIRTIO_NET_CTRL_MAC_ADDR_SET,
@@ -510,7 +510,7 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.feature = VIRTIO_NET_F_CTRL_MAC_ADDR,
 		.min = ETH_ALEN,
 		.max = ETH_ALEN,
-		.fn = ctrl_mac_addr,
+		.fn = ctrlq_mac_addr,
 	}, {
 		.class = VIRTIO_NET_CTRL_VLAN,
 		.first = VIRTIO_NET_CTRL_VLAN_ADD,
@@ -518,7 +518,7 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.feature = VIRTIO_NET_F_CTRL_VLAN,
 		.min = sizeof(uint16_t),
 		.max = sizeof(uint16_t),
-		.fn = ctrl_vlan,
+		.fn = ctrlq_vlan,
 	}, {
 		.class = VIRTIO_NET_CTRL_GUEST_OFFLOADS,
 		.first = VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET,
@@ -526,41 +526,41 @@ static const struct net_ctrl_row net_ctrl_table[] = {
 		.feature = VIRTIO_NET_F_CTRL_GUEST_OFFLOADS,
 		.min = sizeof(uint64_t),
 		.max = sizeof(uint64_t),
-		.fn = ctrl_guest_offloads,
+		.fn = ctrlq_guest_offloads,
 	}, {
 		.class = VIRTIO_NET_CTRL_ROCE,
 		.first = 0,
 		.last = UINT8_MAX,
 		.feature = VIRTIO_NET_F_ROCE,
 		.max = SIZE_MAX,
-		.fn = ctrl_roce,
+		.fn = ctrlq_roce,
 	},
 };
 
-static uint8_t net_ctrl_dispatch(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_dispatch(struct function *fn, struct ctrlq_command *ctrl)
 {
-	const struct net_ctrl_row *row;
+	const struct ctrlq_row *row;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(net_ctrl_table) / sizeof(*row); i++) {
-		row = &net_ctrl_table[i];
+	for (i = 0; i < sizeof(ctrlq_table) / sizeof(*row); i++) {
+		row = &ctrlq_table[i];
 		if (row->class == ctrl->hdr.class &&
 		    row->first <= ctrl->hdr.cmd && ctrl->hdr.cmd <= row->last &&
-		    net_has(net, row->feature) &&
+		    function_has(fn, row->feature) &&
 		    row->min <= ctrl->len && ctrl->len <= row->max)
-			return row->fn(net, ctrl);
+			return row->fn(fn, ctrl);
 	}
 	return VIRTIO_NET_ERR;
 }
 
 /* Carries out the command in @out; returns the ack. */
-static uint8_t net_ctrl_run(struct net *net, struct net_ctrl *ctrl)
+static uint8_t ctrlq_run(struct function *fn, struct ctrlq_command *ctrl)
 {
-	const struct virtq_elem *elem = &net->out;
+	const struct virtq_elem *elem = &fn->out;
 	uint8_t ack, *req;
 
 	if (elem->out_len < sizeof(ctrl->hdr) ||
-	    elem->out_len - sizeof(ctrl->hdr) > NET_CTRL_MAX)
+	    elem->out_len - sizeof(ctrl->hdr) > FUNCTION_CTRL_MAX)
 		return VIRTIO_NET_ERR;
 	ctrl->len = elem->out_len - sizeof(ctrl->hdr);
 	req = malloc(ctrl->len ? ctrl->len : 1);
@@ -570,17 +570,17 @@ static uint8_t net_ctrl_run(struct net *net, struct net_ctrl *ctrl)
 	iov_to_buf(elem->iov, elem->out_n, 0, &ctrl->hdr, sizeof(ctrl->hdr));
 	iov_to_buf(elem->iov, elem->out_n, sizeof(ctrl->hdr), req, ctrl->len);
 	ctrl->req = req;
-	ack = net_ctrl_dispatch(net, ctrl);
+	ack = ctrlq_dispatch(fn, ctrl);
 	free(req);
 	return ack;
 }
 
 /* Answers the command in @out: ack, response.  Returns the bytes written. */
-static uint32_t net_ctrl(struct net *net)
+static uint32_t function_ctrl(struct function *fn)
 {
-	const struct virtq_elem *elem = &net->out;
+	const struct virtq_elem *elem = &fn->out;
 	const struct iovec *in = &elem->iov[elem->out_n];
-	struct net_ctrl ctrl = { 0 };
+	struct ctrlq_command ctrl = { 0 };
 	uint8_t ack;
 
 	if (!elem->in_len)
@@ -589,21 +589,21 @@ static uint32_t net_ctrl(struct net *net)
 	if (ctrl.rsp_size > sizeof(ctrl.rsp))
 		ctrl.rsp_size = sizeof(ctrl.rsp);
 
-	ack = net_ctrl_run(net, &ctrl);
+	ack = ctrlq_run(fn, &ctrl);
 	iov_from_buf(in, elem->in_n, 0, &ack, sizeof(ack));
 	iov_from_buf(in, elem->in_n, sizeof(ack), ctrl.rsp, ctrl.rsp_len);
 	return sizeof(ack) + ctrl.rsp_len;
 }
 
-static bool net_poll_ctrl(struct net *net)
+static bool ctrlq_poll(struct function *fn)
 {
-	struct virtq *vq = net->vq[NET_CTRL];
+	struct virtq *vq = fn->vq[FUNCTION_CTRL];
 	unsigned int n = 0;
 	uint32_t len;
 
-	while (vq && n < NET_CTRL_BURST && virtq_pop(vq, &net->out) > 0) {
-		len = net_ctrl(net);
-		virtq_push(vq, net->out.head, len);
+	while (vq && n < FUNCTION_CTRL_BURST && virtq_pop(vq, &fn->out) > 0) {
+		len = function_ctrl(fn);
+		virtq_push(vq, fn->out.head, len);
 		n++;
 	}
 	if (!n)
@@ -616,98 +616,98 @@ static bool net_poll_ctrl(struct net *net)
 /* Poller                                                                    */
 /* ------------------------------------------------------------------------- */
 
-static bool net_poll(void *arg)
+static bool function_poll(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 	bool work;
 
-	work = net_poll_tx(net);
-	work |= net_poll_ctrl(net);
-	if (net_roce_runs(net) && nic_poll(net->nic)) {
-		switch_flush(net->sw);
+	work = function_poll_tx(fn);
+	work |= ctrlq_poll(fn);
+	if (function_roce_runs(fn) && rnic_poll(fn->rnic)) {
+		switch_flush(fn->sw);
 		work = true;
 	}
 	return work;
 }
 
-static bool net_sleep(void *arg)
+static bool function_sleep(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 	bool work = false;
 
-	net->awake = false;
-	if (net->vq[NET_TX])
-		work |= virtq_want_kick(net->vq[NET_TX], true);
-	if (net->vq[NET_CTRL])
-		work |= virtq_want_kick(net->vq[NET_CTRL], true);
-	if (net_roce_runs(net))
-		work |= nic_sleep(net->nic);
+	fn->awake = false;
+	if (fn->vq[FUNCTION_TX])
+		work |= virtq_want_kick(fn->vq[FUNCTION_TX], true);
+	if (fn->vq[FUNCTION_CTRL])
+		work |= virtq_want_kick(fn->vq[FUNCTION_CTRL], true);
+	if (function_roce_runs(fn))
+		work |= rnic_sleep(fn->rnic);
 	return work;
 }
 
-static void net_wake(void *arg)
+static void function_wake(void *arg)
 {
-	struct net *net = arg;
+	struct function *fn = arg;
 
-	net->awake = true;
-	if (net->vq[NET_TX])
-		virtq_want_kick(net->vq[NET_TX], false);
-	if (net->vq[NET_CTRL])
-		virtq_want_kick(net->vq[NET_CTRL], false);
-	if (net_roce_runs(net))
-		nic_wake(net->nic);
+	fn->awake = true;
+	if (fn->vq[FUNCTION_TX])
+		virtq_want_kick(fn->vq[FUNCTION_TX], false);
+	if (fn->vq[FUNCTION_CTRL])
+		virtq_want_kick(fn->vq[FUNCTION_CTRL], false);
+	if (function_roce_runs(fn))
+		rnic_wake(fn->rnic);
 }
 
 /* ------------------------------------------------------------------------- */
 /* What the front-end calls                                                  */
 /* ------------------------------------------------------------------------- */
 
-static uint64_t net_features(void *dev)
+static uint64_t function_features(void *dev)
 {
 	(void)dev;
-	return NET_FEATURES;
+	return FUNCTION_FEATURES;
 }
 
-static int net_negotiated(void *dev, uint64_t features)
+static int function_negotiated(void *dev, uint64_t features)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 
-	if ((features & ~NET_FEATURES) || !(features & BIT(VIRTIO_F_VERSION_1)))
+	if ((features & ~FUNCTION_FEATURES) || !(features & BIT(VIRTIO_F_VERSION_1)))
 		return -EINVAL;
-	net->features = features;
-	net_offloads_negotiated(net);
-	net->filter.vlan_on = net_has(net, VIRTIO_NET_F_CTRL_VLAN);
+	fn->features = features;
+	function_offloads_negotiated(fn);
+	fn->filter.vlan_on = function_has(fn, VIRTIO_NET_F_CTRL_VLAN);
 	return 0;
 }
 
-static int net_config_read(void *dev, uint32_t off, void *buf, uint32_t len)
+static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len)
 {
-	const struct net *net = dev;
-	struct net_config_space space = {
+	const struct function *fn = dev;
+	struct function_config_space space = {
 		.net = {
-			.status = htole16(net->link_up ?
+			.status = htole16(fn->link_up ?
 					  VIRTIO_NET_S_LINK_UP : 0),
 			.max_virtqueue_pairs = htole16(1),
-			.mtu = htole16(net->config.mtu),
+			.mtu = htole16(fn->config.mtu),
 			.speed = htole32(UINT32_MAX),
 			.duplex = UINT8_MAX,
 		},
 		.roce = {
-			.max_rdma_qps = htole32(net->config.limits.qps),
-			.max_rdma_cqs = htole32(net->config.limits.cqs),
+			.max_rdma_qps = htole32(fn->config.limits.qps),
+			.max_rdma_cqs = htole32(fn->config.limits.cqs),
 		},
 	};
 
 	if (off > sizeof(space) || len > sizeof(space) - off)
 		return -EINVAL;
-	memcpy(space.net.mac, net->filter.mac, ETH_ALEN);
+	memcpy(space.net.mac, fn->filter.mac, ETH_ALEN);
 	memcpy(buf, (const uint8_t *)&space + off, len);
 	return 0;
 }
 
 /* Nothing in it is for a driver of VIRTIO_F_VERSION_1 to write. */
-static int net_config_write(void *dev, uint32_t off, const void *buf,
-			    uint32_t len)
+static int function_config_write(void *dev, uint32_t off, const void *buf,
+				 uint32_t len)
 {
 	(void)dev;
 	(void)off;
@@ -716,232 +716,232 @@ static int net_config_write(void *dev, uint32_t off, const void *buf,
 	return -EINVAL;
 }
 
-enum net_roce_queue {
-	NET_ROCE_NONE,
-	NET_ROCE_CQ,
-	NET_ROCE_SQ,
-	NET_ROCE_RQ,
+enum function_roce_queue {
+	FUNCTION_ROCE_NONE,
+	FUNCTION_ROCE_CQ,
+	FUNCTION_ROCE_SQ,
+	FUNCTION_ROCE_RQ,
 };
 
 /* Which RoCE queue a virtqueue is, and the number of its CQ or QP. */
-static enum net_roce_queue net_roce_queue(const struct net *net,
-					  uint16_t index, uint32_t *number)
+static enum function_roce_queue function_roce_queue(const struct function *fn,
+						    uint16_t index, uint32_t *number)
 {
 	uint32_t i = index;
 
-	if (!net_has_roce(net) || i < NET_QUEUES)
-		return NET_ROCE_NONE;
-	i -= NET_QUEUES;
-	if (i < net->config.limits.cqs) {
+	if (!function_has_roce(fn) || i < FUNCTION_QUEUES)
+		return FUNCTION_ROCE_NONE;
+	i -= FUNCTION_QUEUES;
+	if (i < fn->config.limits.cqs) {
 		*number = i;
-		return NET_ROCE_CQ;
+		return FUNCTION_ROCE_CQ;
 	}
-	i -= net->config.limits.cqs;
+	i -= fn->config.limits.cqs;
 	*number = i / 2;
-	if (*number >= net->config.limits.qps)
-		return NET_ROCE_NONE;
-	return i % 2 ? NET_ROCE_RQ : NET_ROCE_SQ;
+	if (*number >= fn->config.limits.qps)
+		return FUNCTION_ROCE_NONE;
+	return i % 2 ? FUNCTION_ROCE_RQ : FUNCTION_ROCE_SQ;
 }
 
-static void net_ethernet_start(struct net *net, struct virtq *vq)
+static void function_ethernet_start(struct function *fn, struct virtq *vq)
 {
-	net->vq[vq->index] = vq;
-	virtq_want_kick(vq, vq->index != NET_RX && !net->awake);
-	if (vq->index != NET_CTRL)
+	fn->vq[vq->index] = vq;
+	virtq_want_kick(vq, vq->index != FUNCTION_RX && !fn->awake);
+	if (vq->index != FUNCTION_CTRL)
 		return;
-	nic_mem_changed(net->nic, net->mem);
-	if (net->awake)
-		nic_wake(net->nic);
+	rnic_mem_changed(fn->rnic, fn->mem);
+	if (fn->awake)
+		rnic_wake(fn->rnic);
 }
 
-static void net_ethernet_stop(struct net *net, struct virtq *vq)
+static void function_ethernet_stop(struct function *fn, struct virtq *vq)
 {
-	net->vq[vq->index] = NULL;
-	if (vq->index == NET_CTRL)
-		nic_mem_changed(net->nic, &no_memory);
+	fn->vq[vq->index] = NULL;
+	if (vq->index == FUNCTION_CTRL)
+		rnic_mem_changed(fn->rnic, &no_memory);
 }
 
-static void net_queue_start(void *dev, struct virtq *vq)
+static void function_queue_start(void *dev, struct virtq *vq)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 	uint32_t number = 0;
 
-	if (vq->index < NET_QUEUES) {
-		net_ethernet_start(net, vq);
+	if (vq->index < FUNCTION_QUEUES) {
+		function_ethernet_start(fn, vq);
 		return;
 	}
-	switch (net_roce_queue(net, vq->index, &number)) {
-	case NET_ROCE_CQ:
-		nic_cq_start(net->nic, number, vq);
+	switch (function_roce_queue(fn, vq->index, &number)) {
+	case FUNCTION_ROCE_CQ:
+		rnic_cq_start(fn->rnic, number, vq);
 		break;
-	case NET_ROCE_SQ:
-		nic_sq_start(net->nic, number, vq);
+	case FUNCTION_ROCE_SQ:
+		rnic_sq_start(fn->rnic, number, vq);
 		break;
-	case NET_ROCE_RQ:
-		nic_rq_start(net->nic, number, vq);
+	case FUNCTION_ROCE_RQ:
+		rnic_rq_start(fn->rnic, number, vq);
 		break;
-	case NET_ROCE_NONE:
+	case FUNCTION_ROCE_NONE:
 		break;
 	}
 }
 
-static void net_queue_stop(void *dev, struct virtq *vq)
+static void function_queue_stop(void *dev, struct virtq *vq)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 	uint32_t number = 0;
 
-	if (vq->index < NET_QUEUES) {
-		net_ethernet_stop(net, vq);
+	if (vq->index < FUNCTION_QUEUES) {
+		function_ethernet_stop(fn, vq);
 		return;
 	}
-	switch (net_roce_queue(net, vq->index, &number)) {
-	case NET_ROCE_CQ:
-		nic_cq_stop(net->nic, number);
+	switch (function_roce_queue(fn, vq->index, &number)) {
+	case FUNCTION_ROCE_CQ:
+		rnic_cq_stop(fn->rnic, number);
 		break;
-	case NET_ROCE_SQ:
-		nic_sq_stop(net->nic, number);
+	case FUNCTION_ROCE_SQ:
+		rnic_sq_stop(fn->rnic, number);
 		break;
-	case NET_ROCE_RQ:
-		nic_rq_stop(net->nic, number);
+	case FUNCTION_ROCE_RQ:
+		rnic_rq_stop(fn->rnic, number);
 		break;
-	case NET_ROCE_NONE:
+	case FUNCTION_ROCE_NONE:
 		break;
 	}
 }
 
 /* The poller looks at the Ethernet and control queues whoever rang. */
-static void net_kick(void *dev, struct virtq *vq)
+static void function_kick(void *dev, struct virtq *vq)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 	uint32_t number = 0;
 
-	switch (net_roce_queue(net, vq->index, &number)) {
-	case NET_ROCE_SQ:
-		nic_sq_kick(net->nic, number);
+	switch (function_roce_queue(fn, vq->index, &number)) {
+	case FUNCTION_ROCE_SQ:
+		rnic_sq_kick(fn->rnic, number);
 		break;
-	case NET_ROCE_RQ:
-		nic_rq_kick(net->nic, number);
+	case FUNCTION_ROCE_RQ:
+		rnic_rq_kick(fn->rnic, number);
 		break;
-	case NET_ROCE_CQ:
-	case NET_ROCE_NONE:
+	case FUNCTION_ROCE_CQ:
+	case FUNCTION_ROCE_NONE:
 		break;
 	}
 }
 
-static void net_mem_changed(void *dev, const struct guest_mem *mem)
+static void function_mem_changed(void *dev, const struct guest_mem *mem)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 
-	net->mem = mem;
-	if (net_roce_runs(net))
-		nic_mem_changed(net->nic, mem);
+	fn->mem = mem;
+	if (function_roce_runs(fn))
+		rnic_mem_changed(fn->rnic, mem);
 }
 
-static void net_reset(void *dev)
+static void function_reset(void *dev)
 {
-	struct net *net = dev;
+	struct function *fn = dev;
 
-	nic_reset(net->nic);
-	filter_init(&net->filter, net->config.mac);
-	net->features = 0;
-	net_offloads_negotiated(net);
+	rnic_reset(fn->rnic);
+	filter_init(&fn->filter, fn->config.mac);
+	fn->features = 0;
+	function_offloads_negotiated(fn);
 }
 
-const struct fe_device_ops net_device_ops = {
-	.features = net_features,
-	.negotiated = net_negotiated,
-	.config_read = net_config_read,
-	.config_write = net_config_write,
-	.queue_start = net_queue_start,
-	.queue_stop = net_queue_stop,
-	.kick = net_kick,
-	.mem_changed = net_mem_changed,
-	.reset = net_reset,
+const struct fe_device_ops function_device_ops = {
+	.features = function_features,
+	.negotiated = function_negotiated,
+	.config_read = function_config_read,
+	.config_write = function_config_write,
+	.queue_start = function_queue_start,
+	.queue_stop = function_queue_stop,
+	.kick = function_kick,
+	.mem_changed = function_mem_changed,
+	.reset = function_reset,
 };
 
 /* ------------------------------------------------------------------------- */
 /* What the daemon calls                                                     */
 /* ------------------------------------------------------------------------- */
 
-struct net *net_new(struct loop *loop, struct l2_switch *sw,
-		    struct fabric *fabric, const struct net_config *config)
+struct function *function_new(struct loop *loop, struct l2_switch *sw,
+			      struct fabric *fabric, const struct function_config *config)
 {
-	struct net *net = calloc(1, sizeof(*net));
+	struct function *fn = calloc(1, sizeof(*fn));
 
-	if (!net)
+	if (!fn)
 		return NULL;
-	net->loop = loop;
-	net->sw = sw;
-	net->config = *config;
-	net->config.name = NULL;
-	snprintf(net->name, sizeof(net->name), "%s", config->name);
-	net->link_up = true;
-	net->mem = &no_memory;
-	filter_init(&net->filter, config->mac);
+	fn->loop = loop;
+	fn->sw = sw;
+	fn->config = *config;
+	fn->config.name = NULL;
+	snprintf(fn->name, sizeof(fn->name), "%s", config->name);
+	fn->link_up = true;
+	fn->mem = &no_memory;
+	filter_init(&fn->filter, config->mac);
 
-	net->nic = nic_new(loop, fabric, &config->limits, net->name);
-	if (!net->nic)
+	fn->rnic = rnic_new(loop, fabric, &config->limits, fn->name);
+	if (!fn->rnic)
 		goto err_free;
-	nic_mem_changed(net->nic, &no_memory);
-	nic_set_eth(net->nic, &net_eth, net);
+	rnic_mem_changed(fn->rnic, &no_memory);
+	rnic_set_eth(fn->rnic, &function_eth, fn);
 
-	net->port.deliver = net_deliver;
-	net->port.flush = net_flush;
-	net->port.arg = net;
-	net->port.group = config->group;
-	switch_port_add(sw, &net->port);
+	fn->port.deliver = function_deliver;
+	fn->port.flush = function_flush;
+	fn->port.arg = fn;
+	fn->port.group = config->group;
+	switch_port_add(sw, &fn->port);
 
-	net->poller.poll = net_poll;
-	net->poller.sleep = net_sleep;
-	net->poller.wake = net_wake;
-	net->poller.arg = net;
-	loop_poller_add(loop, &net->poller);
-	return net;
+	fn->poller.poll = function_poll;
+	fn->poller.sleep = function_sleep;
+	fn->poller.wake = function_wake;
+	fn->poller.arg = fn;
+	loop_poller_add(loop, &fn->poller);
+	return fn;
 
 err_free:
-	free(net);
+	free(fn);
 	return NULL;
 }
 
-void net_free(struct net *net)
+void function_free(struct function *fn)
 {
-	loop_poller_del(net->loop, &net->poller);
-	switch_port_del(net->sw, &net->port);
-	nic_free(net->nic);
-	free(net);
+	loop_poller_del(fn->loop, &fn->poller);
+	switch_port_del(fn->sw, &fn->port);
+	rnic_free(fn->rnic);
+	free(fn);
 }
 
-void net_set_frontend(struct net *net, const struct fe_ops *ops, void *fe)
+void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *fe)
 {
-	net->fe_ops = ops;
-	net->fe = fe;
+	fn->fe_ops = ops;
+	fn->fe = fe;
 }
 
-void net_set_link(struct net *net, bool up)
+void function_set_link(struct function *fn, bool up)
 {
-	if (net->link_up == up)
+	if (fn->link_up == up)
 		return;
-	net->link_up = up;
-	if (net->fe_ops)
-		net->fe_ops->config_changed(net->fe);
+	fn->link_up = up;
+	if (fn->fe_ops)
+		fn->fe_ops->config_changed(fn->fe);
 }
 
-bool net_link(const struct net *net)
+bool function_link(const struct function *fn)
 {
-	return net->link_up;
+	return fn->link_up;
 }
 
-const uint64_t *net_rdma_counters(const struct net *net)
+const uint64_t *function_rdma_counters(const struct function *fn)
 {
-	return nic_counters(net->nic);
+	return rnic_counters(fn->rnic);
 }
 
-uint32_t net_num_queues(const struct nic_limits *limits)
+uint32_t function_num_queues(const struct rnic_limits *limits)
 {
-	return NET_QUEUES + limits->cqs + 2 * limits->qps;
+	return FUNCTION_QUEUES + limits->cqs + 2 * limits->qps;
 }
 
-const struct net_stats *net_stats(const struct net *net)
+const struct function_stats *function_stats(const struct function *fn)
 {
-	return &net->stats;
+	return &fn->stats;
 }

@@ -3,8 +3,8 @@
  * One guest's virtio-net function: Ethernet and control queues.  The RDMA side
  * is behind rnic.h.
  */
-#ifndef DEVICE_NET_H
-#define DEVICE_NET_H
+#ifndef DEVICE_FUNCTION_H
+#define DEVICE_FUNCTION_H
 
 #include <net/ethernet.h>
 #include <stdbool.h>
@@ -15,36 +15,36 @@
 #include "rdma/rnic.h"
 #include "ether/switch.h"
 
-#define NET_MTU_MIN	68
-#define NET_MTU_MAX	65535
+#define FUNCTION_MTU_MIN	68
+#define FUNCTION_MTU_MAX	65535
 
-struct net;
+struct function;
 
 /**
- * struct net_config - what the operator configured
+ * struct function_config - what the operator configured
  * @name:	for messages
  * @mac:	address of the function
  * @mtu:	largest payload of an Ethernet frame
  * @limits:	of the RDMA side
  * @group:	what the operator sees the function's port as, or NULL
  */
-struct net_config {
+struct function_config {
 	const char *name;
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
-	struct nic_limits limits;
+	struct rnic_limits limits;
 	struct port_group *group;
 };
 
 /**
- * struct net_stats - what became of the frames
+ * struct function_stats - what became of the frames
  * @tx:		frames sent
  * @tx_dropped:	frames of the guest's that are none, or too long
  * @rx:		frames received
  * @rx_dropped:	frames for which the guest had no room
  * @rx_filtered: frames that it had not asked for
  */
-struct net_stats {
+struct function_stats {
 	uint64_t tx;
 	uint64_t tx_dropped;
 	uint64_t rx;
@@ -52,11 +52,11 @@ struct net_stats {
 	uint64_t rx_filtered;
 };
 
-/** net_device_ops - what a front-end calls, with the function as device */
-extern const struct fe_device_ops net_device_ops;
+/** function_device_ops - what a front-end calls, with the function as device */
+extern const struct fe_device_ops function_device_ops;
 
 /**
- * net_new() - make a function
+ * function_new() - make a function
  * @loop:	event loop
  * @sw:		switch to connect to
  * @fabric:	fabric of the RDMA side
@@ -64,28 +64,28 @@ extern const struct fe_device_ops net_device_ops;
  *
  * Return: the function, or NULL with errno set.
  */
-struct net *net_new(struct loop *loop, struct l2_switch *sw,
-		    struct fabric *fabric, const struct net_config *config);
+struct function *function_new(struct loop *loop, struct l2_switch *sw,
+			      struct fabric *fabric, const struct function_config *config);
 
-/** net_free() - free a function that no front-end uses any more */
-void net_free(struct net *net);
+/** function_free() - free a function that no front-end uses any more */
+void function_free(struct function *fn);
 
-/** net_set_frontend() - from now on @ops, called with @fe, reach the guest */
-void net_set_frontend(struct net *net, const struct fe_ops *ops, void *fe);
+/** function_set_frontend() - from now on @ops, called with @fe, reach the guest */
+void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *fe);
 
-/** net_set_link() - plug the cable in, or pull it out */
-void net_set_link(struct net *net, bool up);
+/** function_set_link() - plug the cable in, or pull it out */
+void function_set_link(struct function *fn, bool up);
 
-/** net_link() - is the cable plugged in? */
-bool net_link(const struct net *net);
+/** function_link() - is the cable plugged in? */
+bool function_link(const struct function *fn);
 
-/** net_rdma_counters() - nic_counters() of the function's RDMA side */
-const uint64_t *net_rdma_counters(const struct net *net);
+/** function_rdma_counters() - rnic_counters() of the function's RDMA side */
+const uint64_t *function_rdma_counters(const struct function *fn);
 
-/** net_num_queues() - number of virtqueues that the function has */
-uint32_t net_num_queues(const struct nic_limits *limits);
+/** function_num_queues() - number of virtqueues that the function has */
+uint32_t function_num_queues(const struct rnic_limits *limits);
 
-/** net_stats() - what became of the frames since net_new() */
-const struct net_stats *net_stats(const struct net *net);
+/** function_stats() - what became of the frames since function_new() */
+const struct function_stats *function_stats(const struct function *fn);
 
-#endif /* DEVICE_NET_H */
+#endif /* DEVICE_FUNCTION_H */

@@ -29,7 +29,7 @@ static int fail(const char *what)
 	return EXIT_FAILURE;
 }
 
-static int ctl_connect(const char *path)
+static int client_connect(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd;
@@ -47,7 +47,7 @@ static int ctl_connect(const char *path)
 }
 
 /* Makes the line that goes to the daemon; false if it gets too long. */
-static bool ctl_line(char *line, char **words)
+static bool client_line(char *line, char **words)
 {
 	size_t len = 0, n;
 
@@ -116,7 +116,7 @@ static void text_print(FILE *answer)
 	free(line);
 }
 
-static int ctl_answer(int fd, bool json)
+static int client_answer(int fd, bool json)
 {
 	FILE *answer = fdopen(fd, "r");
 	char *line = NULL;
@@ -156,14 +156,14 @@ int main(int argc, char **argv)
 	       !strcmp(argv[3], "--json");
 	if (json)
 		argv[3] = NULL;
-	if (argc < 3 || !ctl_line(line, argv + 2)) {
+	if (argc < 3 || !client_line(line, argv + 2)) {
 		fputs(usage, stderr);
 		return EXIT_FAILURE;
 	}
-	fd = ctl_connect(argv[1]);
+	fd = client_connect(argv[1]);
 	if (fd < 0)
 		return fail(argv[1]);
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
 		return fail(argv[1]);
-	return ctl_answer(fd, json);
+	return client_answer(fd, json);
 }

@@ -32,12 +32,12 @@ static const struct counter port_counters[] = {
 	{ 0 },
 };
 
-static const struct counter net_counters[] = {
-	COUNTER(net_stats, tx, "eth_tx"),
-	COUNTER(net_stats, tx_dropped, "eth_tx_dropped"),
-	COUNTER(net_stats, rx, "eth_rx"),
-	COUNTER(net_stats, rx_dropped, "eth_rx_dropped"),
-	COUNTER(net_stats, rx_filtered, "eth_rx_filtered"),
+static const struct counter function_counters[] = {
+	COUNTER(function_stats, tx, "eth_tx"),
+	COUNTER(function_stats, tx_dropped, "eth_tx_dropped"),
+	COUNTER(function_stats, rx, "eth_rx"),
+	COUNTER(function_stats, rx_dropped, "eth_rx_dropped"),
+	COUNTER(function_stats, rx_filtered, "eth_rx_filtered"),
 	{ 0 },
 };
 
@@ -64,14 +64,14 @@ _Static_assert(sizeof(rdma_counters) / sizeof(rdma_counters[0]) ==
 /* ------------------------------------------------------------------------- */
 
 /* The short name of a port, or the whole one if another has the same. */
-static const char *port_name(const struct report *report,
-			     const struct report_port *port)
+static const char *port_name(const struct operator *op,
+			     const struct operator_port *port)
 {
-	const struct report_port *other;
+	const struct operator_port *other;
 	unsigned int i;
 
-	for (i = 0; i < report->ports; i++) {
-		other = &report->port[i];
+	for (i = 0; i < op->ports; i++) {
+		other = &op->port[i];
 		if (other != port &&
 		    !strcmp(other->group->name, port->group->name))
 			return port->text;
@@ -79,32 +79,32 @@ static const char *port_name(const struct report *report,
 	return port->group->name;
 }
 
-static const struct report_port *port_find(const struct report *report,
-					   const char *name)
+static const struct operator_port *port_find(const struct operator *op,
+					     const char *name)
 {
-	const struct report_port *port;
+	const struct operator_port *port;
 	unsigned int i;
 
-	for (i = 0; i < report->ports; i++) {
-		port = &report->port[i];
-		if (!strcmp(name, port_name(report, port)) ||
+	for (i = 0; i < op->ports; i++) {
+		port = &op->port[i];
+		if (!strcmp(name, port_name(op, port)) ||
 		    !strcmp(name, port->text))
 			return port;
 	}
 	return NULL;
 }
 
-static const char *port_kind(const struct report_port *port)
+static const char *port_kind(const struct operator_port *port)
 {
-	return port->net ? "guest" : "uplink";
+	return port->fn ? "guest" : "uplink";
 }
 
 /* ------------------------------------------------------------------------- */
 /* Commands                                                                  */
 /* ------------------------------------------------------------------------- */
 
-static void stats_print(const struct report *report,
-			const struct report_port *port,
+static void stats_print(const struct operator *op,
+			const struct operator_port *port,
 			const struct counter *counter, const void *values,
 			FILE *out)
 {
@@ -114,49 +114,49 @@ static void stats_print(const struct report *report,
 		memcpy(&value, (const char *)values + counter->offset,
 		       sizeof(value));
 		fprintf(out, "%s\t%s\t%s\t%" PRIu64 "\n",
-			port_name(report, port), port_kind(port),
+			port_name(op, port), port_kind(port),
 			counter->name, value);
 	}
 }
 
-static void command_stats(const struct report *report, FILE *out)
+static void command_stats(const struct operator *op, FILE *out)
 {
-	const struct report_port *port = report->port;
+	const struct operator_port *port = op->port;
 	unsigned int i;
 
 	fprintf(out, "ok\n");
-	for (i = 0; i < report->ports; i++, port++) {
-		stats_print(report, port, port_counters, &port->group->stats,
+	for (i = 0; i < op->ports; i++, port++) {
+		stats_print(op, port, port_counters, &port->group->stats,
 			    out);
 		if (port->uplink)
-			stats_print(report, port, uplink_counters,
+			stats_print(op, port, uplink_counters,
 				    &port->uplink->stats, out);
-		if (!port->net)
+		if (!port->fn)
 			continue;
-		stats_print(report, port, net_counters, net_stats(port->net),
+		stats_print(op, port, function_counters, function_stats(port->fn),
 			    out);
-		stats_print(report, port, rdma_counters,
-			    net_rdma_counters(port->net), out);
+		stats_print(op, port, rdma_counters,
+			    function_rdma_counters(port->fn), out);
 	}
 }
 
-static const char *guest_state(const struct report_port *port)
+static const char *guest_state(const struct operator_port *port)
 {
 	if (!vhost_user_connected(port->vu))
 		return "absent";
-	return net_link(port->net) ? "up" : "down";
+	return function_link(port->fn) ? "up" : "down";
 }
 
-static void command_ports(const struct report *report, FILE *out)
+static void command_ports(const struct operator *op, FILE *out)
 {
-	const struct report_port *port = report->port;
+	const struct operator_port *port = op->port;
 	unsigned int i;
 
 	fprintf(out, "ok\n");
-	for (i = 0; i < report->ports; i++, port++) {
-		fprintf(out, "%s\t%s\t", port_name(report, port),
+	for (i = 0; i < op->ports; i++, port++) {
+		fprintf(out, "%s\t%s\t", port_name(op, port),
 			port_kind(port));
-		if (port->net)
+		if (port->fn)
 			fprintf(out, "%s", guest_state(port));
 		else
 			fprintf(out, "%" PRIu64 " peers",
@@ -165,17 +165,17 @@ static void command_ports(const struct report *report, FILE *out)
 	}
 }
 
-static void command_link(const struct report_port *port, bool up, FILE *out)
+static void command_link(const struct operator_port *port, bool up, FILE *out)
 {
-	if (!port->net) {
+	if (!port->fn) {
 		fprintf(out, "error %s is no guest\n", port->text);
 		return;
 	}
-	net_set_link(port->net, up);
+	function_set_link(port->fn, up);
 	fprintf(out, "ok\n");
 }
 
-static void command_cut(const struct report_port *port, bool on, FILE *out)
+static void command_cut(const struct operator_port *port, bool on, FILE *out)
 {
 	port->group->cut = on;
 	fprintf(out, "ok\n");
@@ -192,7 +192,7 @@ struct command {
 	const char *verb;
 	const char *on;
 	const char *off;
-	void (*fn)(const struct report_port *port, bool on, FILE *out);
+	void (*fn)(const struct operator_port *port, bool on, FILE *out);
 };
 
 static const struct command commands[] = {
@@ -201,11 +201,11 @@ static const struct command commands[] = {
 };
 
 /* Between the first word and the last one stands the name, with its spaces. */
-static void command_switch(const struct report *report,
+static void command_switch(const struct operator *op,
 			   const struct command *command, char *name, FILE *out)
 {
 	char *value = strrchr(name, ' ');
-	const struct report_port *port;
+	const struct operator_port *port;
 
 	if (!value || (strcmp(value + 1, command->on) &&
 		       strcmp(value + 1, command->off))) {
@@ -214,31 +214,31 @@ static void command_switch(const struct report *report,
 		return;
 	}
 	*value++ = 0;
-	port = port_find(report, name);
+	port = port_find(op, name);
 	if (port)
 		command->fn(port, !strcmp(value, command->on), out);
 	else
 		fprintf(out, "error no such port\n");
 }
 
-void report_command(const struct report *report, char *line, FILE *out)
+void operator_command(const struct operator *op, char *line, FILE *out)
 {
 	const struct command *command = commands;
 	unsigned int i;
 	size_t len;
 
 	if (!strcmp(line, "stats")) {
-		command_stats(report, out);
+		command_stats(op, out);
 		return;
 	}
 	if (!strcmp(line, "ports")) {
-		command_ports(report, out);
+		command_ports(op, out);
 		return;
 	}
 	for (i = 0; i < sizeof(commands) / sizeof(*command); i++, command++) {
 		len = strlen(command->verb);
 		if (!strncmp(line, command->verb, len) && line[len] == ' ') {
-			command_switch(report, command, line + len + 1, out);
+			command_switch(op, command, line + len + 1, out);
 			return;
 		}
 	}

@@ -2,8 +2,8 @@
 /*
  * What an operator can ask a running daemon, and tell it.
  */
-#ifndef DEVICE_REPORT_H
-#define DEVICE_REPORT_H
+#ifndef DEVICE_OPERATOR_COMMANDS_H
+#define DEVICE_OPERATOR_COMMANDS_H
 
 #include <stdio.h>
 
@@ -13,33 +13,33 @@
 #include "vhost_user/vhost_user.h"
 
 /**
- * struct report_port - a port of the switch
+ * struct operator_port - a port of the switch
  * @text:	its socket, or its uplink, as on the command line
  * @group:	name, counters, whether it is cut off
- * @net:	function of a guest, or NULL
+ * @fn:	function of a guest, or NULL
  * @vu:		front-end of that
  * @uplink:	uplink, or NULL
  */
-struct report_port {
+struct operator_port {
 	const char *text;
 	struct port_group *group;
-	struct net *net;
+	struct function *fn;
 	struct vhost_user *vu;
 	struct uplink *uplink;
 };
 
 /**
- * struct report - all ports
+ * struct operator - all ports
  * @port:	they
  * @ports:	number of them
  */
-struct report {
-	const struct report_port *port;
+struct operator {
+	const struct operator_port *port;
 	unsigned int ports;
 };
 
 /**
- * report_command() - carry out a command
+ * operator_command() - carry out a command
  * @report:	what there is
  * @line:	command, not checked yet; changed
  * @out:	where the answer goes: "ok" or "error REASON" in the first line,
@@ -50,6 +50,6 @@ struct report {
  *   link NAME up|down
  *   cut NAME on|off
  */
-void report_command(const struct report *report, char *line, FILE *out);
+void operator_command(const struct operator *op, char *line, FILE *out);
 
-#endif /* DEVICE_REPORT_H */
+#endif /* DEVICE_OPERATOR_COMMANDS_H */

@@ -36,7 +36,7 @@
  * @done:	bytes of it that were written
  */
 struct client {
-	struct control *control;
+	struct operator_socket *control;
 	struct loop_fd lfd;
 	struct loop_timer patience;
 	size_t len;
@@ -47,16 +47,16 @@ struct client {
 };
 
 /**
- * struct control - the socket
+ * struct operator_socket - the socket
  * @loop:	event loop
  * @report:	what the commands are about
  * @lfd:	listening socket
  * @path:	its name
  * @client:	connections
  */
-struct control {
+struct operator_socket {
 	struct loop *loop;
-	const struct report *report;
+	const struct operator *op;
 	struct loop_fd lfd;
 	char *path;
 	struct client client[CONTROL_CLIENTS];
@@ -94,7 +94,7 @@ static bool client_answer(struct client *client)
 
 	if (!out)
 		return true;
-	report_command(client->control->report, client->line, out);
+	operator_command(client->control->op, client->line, out);
 	if (fclose(out))
 		return true;
 	client->done = 0;
@@ -128,7 +128,7 @@ static void client_event(void *arg, uint32_t events)
 		client_end(client);
 }
 
-static struct client *client_unused(struct control *control)
+static struct client *client_unused(struct operator_socket *control)
 {
 	unsigned int i;
 
@@ -138,9 +138,9 @@ static struct client *client_unused(struct control *control)
 	return NULL;
 }
 
-static void control_accept(void *arg, uint32_t events)
+static void operator_socket_accept(void *arg, uint32_t events)
 {
-	struct control *control = arg;
+	struct operator_socket *control = arg;
 	struct client *client;
 	int fd = uds_accept(control->lfd.fd);
 
@@ -162,7 +162,7 @@ static void control_accept(void *arg, uint32_t events)
 	loop_timer_set(control->loop, &client->patience, CONTROL_PATIENCE_NS);
 }
 
-static void client_init(struct client *client, struct control *control)
+static void client_init(struct client *client, struct operator_socket *control)
 {
 	client->control = control;
 	client->lfd.fd = -1;
@@ -172,10 +172,10 @@ static void client_init(struct client *client, struct control *control)
 	client->patience.arg = client;
 }
 
-struct control *control_new(struct loop *loop, const char *path,
-			    const struct report *report)
+struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
+					    const struct operator *op)
 {
-	struct control *control = calloc(1, sizeof(*control));
+	struct operator_socket *control = calloc(1, sizeof(*control));
 	unsigned int i;
 	mode_t mask;
 	int err;
@@ -183,7 +183,7 @@ struct control *control_new(struct loop *loop, const char *path,
 	if (!control)
 		return NULL;
 	control->loop = loop;
-	control->report = report;
+	control->op = op;
 	for (i = 0; i < CONTROL_CLIENTS; i++)
 		client_init(&control->client[i], control);
 	err = ENOMEM;
@@ -197,7 +197,7 @@ struct control *control_new(struct loop *loop, const char *path,
 	err = -control->lfd.fd;
 	if (control->lfd.fd < 0)
 		goto err_path;
-	control->lfd.fn = control_accept;
+	control->lfd.fn = operator_socket_accept;
 	control->lfd.arg = control;
 	err = -loop_fd_add(loop, &control->lfd, EPOLLIN);
 	if (err)
@@ -215,7 +215,7 @@ err_free:
 	return NULL;
 }
 
-void control_free(struct control *control)
+void operator_socket_free(struct operator_socket *control)
 {
 	unsigned int i;
 

@@ -2,26 +2,26 @@
 /*
  * The socket that an operator's commands come by.
  */
-#ifndef DEVICE_CONTROL_H
-#define DEVICE_CONTROL_H
+#ifndef DEVICE_OPERATOR_SOCKET_H
+#define DEVICE_OPERATOR_SOCKET_H
 
 #include "base/loop.h"
 #include "operator/commands.h"
 
-struct control;
+struct operator_socket;
 
 /**
- * control_new() - listen for commands
+ * operator_socket_new() - listen for commands
  * @loop:	event loop
  * @path:	unix socket, for its owner only
  * @report:	what the commands are about; lives as long as the socket
  *
  * Return: the socket, or NULL with errno set.
  */
-struct control *control_new(struct loop *loop, const char *path,
-			    const struct report *report);
+struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
+					    const struct operator *op);
 
-/** control_free() - end all connections and remove the socket */
-void control_free(struct control *control);
+/** operator_socket_free() - end all connections and remove the socket */
+void operator_socket_free(struct operator_socket *control);
 
-#endif /* DEVICE_CONTROL_H */
+#endif /* DEVICE_OPERATOR_SOCKET_H */

@@ -17,43 +17,43 @@
 #include "rdma/rnic_priv.h"
 #include "rdma/qp/qp.h"
 
-#define CTRL_HW_VER	1
+#define COMMAND_HW_VER	1
 
 /**
- * struct ctrl_args - what a handler is given
+ * struct command_args - what a handler is given
  * @req:	request
  * @req_len:	its bytes
  * @rsp:	where the response goes
  */
-struct ctrl_args {
+struct command_args {
 	const void *req;
 	size_t req_len;
 	void *rsp;
 };
 
 /* Each handler returns NULL, or why it failed. */
-typedef const char *ctrl_fn(struct nic *nic, const struct ctrl_args *args);
+typedef const char *command_fn(struct rnic *rnic, const struct command_args *args);
 
 /**
- * struct ctrl_command - a control command
+ * struct command_row - a control command
  * @name:	for messages
  * @fn:		carries it out
  * @req_len:	bytes of its request
  * @rsp_len:	bytes of its response
  * @more:	more may follow the @req_len bytes
  */
-struct ctrl_command {
+struct command_row {
 	const char *name;
-	ctrl_fn *fn;
+	command_fn *fn;
 	size_t req_len;
 	size_t rsp_len;
 	bool more;
 };
 
-static const char *ctrl_query_device(struct nic *nic,
-				     const struct ctrl_args *args)
+static const char *command_query_device(struct rnic *rnic,
+					const struct command_args *args)
 {
-	const struct nic_limits *limits = &nic->limits;
+	const struct rnic_limits *limits = &rnic->limits;
 	struct virtio_rdma_ack_query_device *ack = args->rsp;
 
 	*ack = (struct virtio_rdma_ack_query_device) {
@@ -65,85 +65,85 @@ static const char *ctrl_query_device(struct nic *nic,
 				VIRTIO_IB_DEVICE_CQ_HOLD |
 				VIRTIO_IB_DEVICE_MCAST |
 				VIRTIO_IB_DEVICE_FLUSH),
-		.max_mr_size = htole64((uint64_t)NIC_MR_PAGES_MAX *
-				       NIC_PAGE_SIZE),
-		.page_size_cap = htole64(NIC_PAGE_SIZE),
-		.hw_ver = htole32(CTRL_HW_VER),
+		.max_mr_size = htole64((uint64_t)RNIC_MR_PAGES_MAX *
+				       RNIC_PAGE_SIZE),
+		.page_size_cap = htole64(RNIC_PAGE_SIZE),
+		.hw_ver = htole32(COMMAND_HW_VER),
 		.max_qp_wr = htole32(limits->queue_size),
-		.max_send_sge = htole32(NIC_MAX_SGE),
-		.max_recv_sge = htole32(NIC_MAX_SGE),
-		.max_sge_rd = htole32(NIC_MAX_SGE),
+		.max_send_sge = htole32(RNIC_MAX_SGE),
+		.max_recv_sge = htole32(RNIC_MAX_SGE),
+		.max_sge_rd = htole32(RNIC_MAX_SGE),
 		.max_cqe = htole32(limits->cqe),
 		.max_mr = htole32(limits->mrs),
 		.max_pd = htole32(limits->pds),
-		.max_qp_rd_atom = htole32(NIC_MAX_RD_ATOMIC),
-		.max_qp_init_rd_atom = htole32(NIC_MAX_RD_ATOMIC),
+		.max_qp_rd_atom = htole32(RNIC_MAX_RD_ATOMIC),
+		.max_qp_init_rd_atom = htole32(RNIC_MAX_RD_ATOMIC),
 		.max_ah = htole32(limits->ahs),
-		.local_ca_ack_delay = NIC_ACK_DELAY,
-		.max_fast_reg_pages = htole32(NIC_FAST_REG_PAGES),
+		.local_ca_ack_delay = RNIC_ACK_DELAY,
+		.max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES),
 		.max_mcast_grp = htole32(MCAST_GROUPS),
 		.max_mcast_qp_attach = htole32(MCAST_QPS),
 	};
 	return NULL;
 }
 
-static const char *ctrl_query_port(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_query_port(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	struct virtio_rdma_ack_query_port *ack = args->rsp;
 
-	(void)nic;
+	(void)rnic;
 	*ack = (struct virtio_rdma_ack_query_port) {
-		.gid_tbl_len = htole32(NIC_GIDS),
-		.max_msg_sz = htole32(NIC_MAX_MSG),
+		.gid_tbl_len = htole32(RNIC_GIDS),
+		.max_msg_sz = htole32(RNIC_MAX_MSG),
 	};
 	return NULL;
 }
 
-static const char *ctrl_create_cq(struct nic *nic, const struct ctrl_args *args)
+static const char *command_create_cq(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_create_cq *cmd = args->req;
 	struct virtio_rdma_ack_create_cq *ack = args->rsp;
 	uint32_t cqn = 0;
-	const char *why = cq_create(nic, le32toh(cmd->cqe), &cqn);
+	const char *why = cq_create(rnic, le32toh(cmd->cqe), &cqn);
 
 	ack->cqn = htole32(cqn);
 	return why;
 }
 
-static const char *ctrl_destroy_cq(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_destroy_cq(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_destroy_cq *cmd = args->req;
 
-	return cq_destroy(nic, le32toh(cmd->cqn));
+	return cq_destroy(rnic, le32toh(cmd->cqn));
 }
 
-static const char *ctrl_create_pd(struct nic *nic, const struct ctrl_args *args)
+static const char *command_create_pd(struct rnic *rnic, const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_pd *ack = args->rsp;
 	uint32_t pdn = 0;
-	const char *why = pd_create(nic, &pdn);
+	const char *why = pd_create(rnic, &pdn);
 
 	ack->pdn = htole32(pdn);
 	return why;
 }
 
-static const char *ctrl_destroy_pd(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_destroy_pd(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_destroy_pd *cmd = args->req;
 
-	return pd_destroy(nic, le32toh(cmd->pdn));
+	return pd_destroy(rnic, le32toh(cmd->pdn));
 }
 
-static const char *ctrl_get_dma_mr(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_get_dma_mr(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_get_dma_mr *cmd = args->req;
 	struct virtio_rdma_ack_get_dma_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_get_dma(nic, le32toh(cmd->pdn),
+	const char *why = mr_get_dma(rnic, le32toh(cmd->pdn),
 				     le32toh(cmd->access_flags), &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -152,13 +152,13 @@ static const char *ctrl_get_dma_mr(struct nic *nic,
 	return why;
 }
 
-static const char *ctrl_reg_user_mr(struct nic *nic,
-				    const struct ctrl_args *args)
+static const char *command_reg_user_mr(struct rnic *rnic,
+				       const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_reg_user_mr *cmd = args->req;
 	struct virtio_rdma_ack_reg_user_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_reg_user(nic, cmd, args->req_len - sizeof(*cmd),
+	const char *why = mr_reg_user(rnic, cmd, args->req_len - sizeof(*cmd),
 				      &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -167,90 +167,90 @@ static const char *ctrl_reg_user_mr(struct nic *nic,
 	return why;
 }
 
-static const char *ctrl_dereg_mr(struct nic *nic, const struct ctrl_args *args)
+static const char *command_dereg_mr(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_dereg_mr *cmd = args->req;
 
-	return mr_dereg(nic, le32toh(cmd->mrn));
+	return mr_dereg(rnic, le32toh(cmd->mrn));
 }
 
-static const char *ctrl_create_qp(struct nic *nic, const struct ctrl_args *args)
+static const char *command_create_qp(struct rnic *rnic, const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_qp *ack = args->rsp;
 	uint32_t qpn = 0;
-	const char *why = qp_create(nic, args->req, &qpn);
+	const char *why = qp_create(rnic, args->req, &qpn);
 
 	ack->qpn = htole32(qpn);
 	return why;
 }
 
-static const char *ctrl_modify_qp(struct nic *nic, const struct ctrl_args *args)
+static const char *command_modify_qp(struct rnic *rnic, const struct command_args *args)
 {
-	return qp_modify(nic, args->req);
+	return qp_modify(rnic, args->req);
 }
 
-static const char *ctrl_query_qp(struct nic *nic, const struct ctrl_args *args)
+static const char *command_query_qp(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_query_qp *cmd = args->req;
 
-	return qp_query(nic, le32toh(cmd->qpn), args->rsp);
+	return qp_query(rnic, le32toh(cmd->qpn), args->rsp);
 }
 
-static const char *ctrl_destroy_qp(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_destroy_qp(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_destroy_qp *cmd = args->req;
 
-	return qp_destroy(nic, le32toh(cmd->qpn));
+	return qp_destroy(rnic, le32toh(cmd->qpn));
 }
 
-static const char *ctrl_create_ah(struct nic *nic, const struct ctrl_args *args)
+static const char *command_create_ah(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_create_ah *cmd = args->req;
 	struct virtio_rdma_ack_create_ah *ack = args->rsp;
 	uint32_t ah = 0;
-	const char *why = ah_create(nic, le32toh(cmd->pdn), &cmd->ah_attr, &ah);
+	const char *why = ah_create(rnic, le32toh(cmd->pdn), &cmd->ah_attr, &ah);
 
 	ack->ah = htole32(ah);
 	return why;
 }
 
-static const char *ctrl_destroy_ah(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_destroy_ah(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_destroy_ah *cmd = args->req;
 
-	return ah_destroy(nic, le32toh(cmd->pdn), le32toh(cmd->ah));
+	return ah_destroy(rnic, le32toh(cmd->pdn), le32toh(cmd->ah));
 }
 
-static const char *ctrl_add_gid(struct nic *nic, const struct ctrl_args *args)
+static const char *command_add_gid(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_add_gid *cmd = args->req;
 
-	return gid_add(nic, le16toh(cmd->index), cmd->gid, le16toh(cmd->vlan));
+	return gid_add(rnic, le16toh(cmd->index), cmd->gid, le16toh(cmd->vlan));
 }
 
-static const char *ctrl_del_gid(struct nic *nic, const struct ctrl_args *args)
+static const char *command_del_gid(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_del_gid *cmd = args->req;
 
-	return gid_del(nic, le16toh(cmd->index));
+	return gid_del(rnic, le16toh(cmd->index));
 }
 
-static const char *ctrl_req_notify(struct nic *nic,
-				   const struct ctrl_args *args)
+static const char *command_req_notify(struct rnic *rnic,
+				      const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_req_notify *cmd = args->req;
 
-	return cq_arm(nic, le32toh(cmd->cqn), le32toh(cmd->flags));
+	return cq_arm(rnic, le32toh(cmd->cqn), le32toh(cmd->flags));
 }
 
-static const char *ctrl_alloc_mr(struct nic *nic, const struct ctrl_args *args)
+static const char *command_alloc_mr(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_alloc_mr *cmd = args->req;
 	struct virtio_rdma_ack_alloc_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_alloc(nic, le32toh(cmd->pdn),
+	const char *why = mr_alloc(rnic, le32toh(cmd->pdn),
 				   le32toh(cmd->max_pages), &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -259,92 +259,92 @@ static const char *ctrl_alloc_mr(struct nic *nic, const struct ctrl_args *args)
 	return why;
 }
 
-static const char *ctrl_query_counters(struct nic *nic,
-				       const struct ctrl_args *args)
+static const char *command_query_counters(struct rnic *rnic,
+					  const struct command_args *args)
 {
 	struct virtio_rdma_ack_query_counters *ack = args->rsp;
 	unsigned int i;
 
 	*ack = (struct virtio_rdma_ack_query_counters) {};
 	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
-		ack->value[i] = htole64(nic->counter[i]);
+		ack->value[i] = htole64(rnic->counter[i]);
 	return NULL;
 }
 
-static const char *ctrl_attach_mcast(struct nic *nic,
-				     const struct ctrl_args *args)
+static const char *command_attach_mcast(struct rnic *rnic,
+					const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_mcast *cmd = args->req;
 
-	return mcast_attach(nic, le32toh(cmd->qpn), cmd->gid);
+	return mcast_attach(rnic, le32toh(cmd->qpn), cmd->gid);
 }
 
-static const char *ctrl_detach_mcast(struct nic *nic,
-				     const struct ctrl_args *args)
+static const char *command_detach_mcast(struct rnic *rnic,
+					const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_mcast *cmd = args->req;
 
-	return mcast_detach(nic, le32toh(cmd->qpn), cmd->gid);
+	return mcast_detach(rnic, le32toh(cmd->qpn), cmd->gid);
 }
 
 #define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
 #define ACK(name)	sizeof(struct virtio_rdma_ack_ ## name)
 #define C(name)		[VIRTIO_NET_CTRL_ROCE_ ## name]
 
-static const struct ctrl_command ctrl_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
-	C(QUERY_DEVICE) = { "QUERY_DEVICE", ctrl_query_device,
+static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
+	C(QUERY_DEVICE) = { "QUERY_DEVICE", command_query_device,
 			    0, ACK(query_device), false },
-	C(QUERY_PORT) = { "QUERY_PORT", ctrl_query_port,
+	C(QUERY_PORT) = { "QUERY_PORT", command_query_port,
 			  0, ACK(query_port), false },
-	C(CREATE_CQ) = { "CREATE_CQ", ctrl_create_cq,
+	C(CREATE_CQ) = { "CREATE_CQ", command_create_cq,
 			 CMD(create_cq), ACK(create_cq), false },
-	C(DESTROY_CQ) = { "DESTROY_CQ", ctrl_destroy_cq,
+	C(DESTROY_CQ) = { "DESTROY_CQ", command_destroy_cq,
 			  CMD(destroy_cq), 0, false },
-	C(CREATE_PD) = { "CREATE_PD", ctrl_create_pd,
+	C(CREATE_PD) = { "CREATE_PD", command_create_pd,
 			 0, ACK(create_pd), false },
-	C(DESTROY_PD) = { "DESTROY_PD", ctrl_destroy_pd,
+	C(DESTROY_PD) = { "DESTROY_PD", command_destroy_pd,
 			  CMD(destroy_pd), 0, false },
-	C(GET_DMA_MR) = { "GET_DMA_MR", ctrl_get_dma_mr,
+	C(GET_DMA_MR) = { "GET_DMA_MR", command_get_dma_mr,
 			  CMD(get_dma_mr), ACK(get_dma_mr), false },
-	C(REG_USER_MR) = { "REG_USER_MR", ctrl_reg_user_mr,
+	C(REG_USER_MR) = { "REG_USER_MR", command_reg_user_mr,
 			   CMD(reg_user_mr), ACK(reg_user_mr), true },
-	C(DEREG_MR) = { "DEREG_MR", ctrl_dereg_mr,
+	C(DEREG_MR) = { "DEREG_MR", command_dereg_mr,
 			CMD(dereg_mr), 0, false },
-	C(CREATE_QP) = { "CREATE_QP", ctrl_create_qp,
+	C(CREATE_QP) = { "CREATE_QP", command_create_qp,
 			 CMD(create_qp), ACK(create_qp), false },
-	C(MODIFY_QP) = { "MODIFY_QP", ctrl_modify_qp,
+	C(MODIFY_QP) = { "MODIFY_QP", command_modify_qp,
 			 CMD(modify_qp), 0, false },
-	C(QUERY_QP) = { "QUERY_QP", ctrl_query_qp,
+	C(QUERY_QP) = { "QUERY_QP", command_query_qp,
 			CMD(query_qp), ACK(query_qp), false },
-	C(DESTROY_QP) = { "DESTROY_QP", ctrl_destroy_qp,
+	C(DESTROY_QP) = { "DESTROY_QP", command_destroy_qp,
 			  CMD(destroy_qp), 0, false },
-	C(CREATE_AH) = { "CREATE_AH", ctrl_create_ah,
+	C(CREATE_AH) = { "CREATE_AH", command_create_ah,
 			 CMD(create_ah), ACK(create_ah), false },
-	C(DESTROY_AH) = { "DESTROY_AH", ctrl_destroy_ah,
+	C(DESTROY_AH) = { "DESTROY_AH", command_destroy_ah,
 			  CMD(destroy_ah), 0, false },
-	C(ADD_GID) = { "ADD_GID", ctrl_add_gid,
+	C(ADD_GID) = { "ADD_GID", command_add_gid,
 		       CMD(add_gid), 0, false },
-	C(DEL_GID) = { "DEL_GID", ctrl_del_gid,
+	C(DEL_GID) = { "DEL_GID", command_del_gid,
 		       CMD(del_gid), 0, false },
-	C(REQ_NOTIFY_CQ) = { "REQ_NOTIFY_CQ", ctrl_req_notify,
+	C(REQ_NOTIFY_CQ) = { "REQ_NOTIFY_CQ", command_req_notify,
 			     CMD(req_notify), 0, false },
-	C(ALLOC_MR) = { "ALLOC_MR", ctrl_alloc_mr,
+	C(ALLOC_MR) = { "ALLOC_MR", command_alloc_mr,
 			CMD(alloc_mr), ACK(alloc_mr), false },
-	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", ctrl_query_counters,
+	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", command_query_counters,
 			      0, ACK(query_counters), false },
-	C(ATTACH_MCAST) = { "ATTACH_MCAST", ctrl_attach_mcast,
+	C(ATTACH_MCAST) = { "ATTACH_MCAST", command_attach_mcast,
 			    CMD(mcast), 0, false },
-	C(DETACH_MCAST) = { "DETACH_MCAST", ctrl_detach_mcast,
+	C(DETACH_MCAST) = { "DETACH_MCAST", command_detach_mcast,
 			    CMD(mcast), 0, false },
 };
 
-_Static_assert(ACK(query_device) <= NIC_RSP_MAX &&
-	       ACK(query_qp) <= NIC_RSP_MAX &&
-	       ACK(query_counters) <= NIC_RSP_MAX,
-	       "NIC_RSP_MAX is smaller than a response");
+_Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
+	       ACK(query_qp) <= RNIC_RSP_MAX &&
+	       ACK(query_counters) <= RNIC_RSP_MAX,
+	       "RNIC_RSP_MAX is smaller than a response");
 
-static const char *ctrl_run(struct nic *nic, const struct ctrl_command *command,
-			    const struct ctrl_args *args, size_t rsp_size)
+static const char *command_run(struct rnic *rnic, const struct command_row *command,
+			       const struct command_args *args, size_t rsp_size)
 {
 	if (args->req_len < command->req_len)
 		return "request too short";
@@ -352,29 +352,29 @@ static const char *ctrl_run(struct nic *nic, const struct ctrl_command *command,
 		return "request too long";
 	if (rsp_size < command->rsp_len)
 		return "no room for the response";
-	return command->fn(nic, args);
+	return command->fn(rnic, args);
 }
 
-uint8_t nic_command(struct nic *nic, uint8_t command, const void *req,
-		    size_t req_len, void *rsp, size_t rsp_size, size_t *rsp_len)
+uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
+		     size_t req_len, void *rsp, size_t rsp_size, size_t *rsp_len)
 {
-	const struct ctrl_args args = {
+	const struct command_args args = {
 		.req = req,
 		.req_len = req_len,
 		.rsp = rsp,
 	};
-	const struct ctrl_command *entry;
+	const struct command_row *entry;
 	const char *why;
 
 	*rsp_len = 0;
-	if (command >= VIRTIO_NET_CTRL_ROCE_NUM || !ctrl_commands[command].fn) {
-		nic_warn(nic, "unknown RoCE command %u", command);
+	if (command >= VIRTIO_NET_CTRL_ROCE_NUM || !command_table[command].fn) {
+		rnic_warn(rnic, "unknown RoCE command %u", command);
 		return VIRTIO_NET_ERR;
 	}
-	entry = &ctrl_commands[command];
-	why = ctrl_run(nic, entry, &args, rsp_size);
+	entry = &command_table[command];
+	why = command_run(rnic, entry, &args, rsp_size);
 	if (why) {
-		nic_warn(nic, "%s: %s", entry->name, why);
+		rnic_warn(rnic, "%s: %s", entry->name, why);
 		return VIRTIO_NET_ERR;
 	}
 	*rsp_len = entry->rsp_len;

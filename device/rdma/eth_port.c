@@ -7,7 +7,7 @@
  *
  * A frame that is received comes while its sender sends, and what it is answered
  * with would be sent in that call, and so on.  So it is only copied, once, to a
- * ring, and nic_poll() looks at it later.  The copy is needed anyway: a frame may
+ * ring, and rnic_poll() looks at it later.  The copy is needed anyway: a frame may
  * lie in memory of another guest, who must not change it between the check of
  * the ICRC and the use of what was checked.  A frame for which the ring has no
  * room is lost, as in any network.
@@ -28,52 +28,52 @@
 #include "packet/roce.h"
 #include "rdma/object/sg.h"
 
-/* As much as several QPs send in one call of nic_poll(), with an MTU of 1024. */
-#define WIRE_RING	1024
+/* As much as several QPs send in one call of rnic_poll(), with an MTU of 1024. */
+#define ETH_PORT_RING	1024
 
-/* What one call of nic_poll() takes at most; a frame for n QPs counts as n. */
-#define WIRE_BURST	256
+/* What one call of rnic_poll() takes at most; a frame for n QPs counts as n. */
+#define ETH_PORT_BURST	256
 
 /**
- * struct wire_slot - a frame received
+ * struct eth_port_slot - a frame received
  * @len:	its bytes
  * @frame:	them
  */
-struct wire_slot {
+struct eth_port_slot {
 	uint32_t len;
 	uint8_t frame[ROCE_FRAME_MAX];
 };
 
 /* Pages of the ring are there when they are needed first. */
-int wire_init(struct nic *nic)
+int eth_port_init(struct rnic *rnic)
 {
-	nic->wire.ring = calloc(WIRE_RING, sizeof(*nic->wire.ring));
-	return nic->wire.ring ? 0 : -ENOMEM;
+	rnic->port.ring = calloc(ETH_PORT_RING, sizeof(*rnic->port.ring));
+	return rnic->port.ring ? 0 : -ENOMEM;
 }
 
-void wire_reset(struct nic *nic)
+void eth_port_reset(struct rnic *rnic)
 {
-	nic->wire.n = 0;
+	rnic->port.n = 0;
 }
 
-void wire_fini(struct nic *nic)
+void eth_port_fini(struct rnic *rnic)
 {
-	free(nic->wire.ring);
+	free(rnic->port.ring);
 }
 
-void nic_set_eth(struct nic *nic, const struct nic_eth *eth, void *arg)
+void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
-	nic->wire.eth = eth;
-	nic->wire.arg = arg;
+	rnic->port.eth = eth;
+	rnic->port.arg = arg;
 }
 
 /* ------------------------------------------------------------------------- */
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */
 
-static const char *wire_transmit(struct nic *nic, const struct pkt *pkt)
+static const char *eth_port_transmit(struct rnic *rnic, const struct pkt *pkt)
 {
-	const struct wire *wire = &nic->wire;
+	const struct eth_port *wire = &rnic->port;
 	uint8_t frame[ROCE_FRAME_MAX];
 	struct roce_path path;
 	size_t len;
@@ -91,72 +91,72 @@ static const char *wire_transmit(struct nic *nic, const struct pkt *pkt)
 	return NULL;
 }
 
-static void xport_wire_send(struct nic *from, struct nic *to,
-			    const struct pkt *pkt)
+static void transport_wire_send(struct rnic *from, struct rnic *to,
+				const struct pkt *pkt)
 {
 	const char *why;
 
 	(void)to;
-	why = wire_transmit(from, pkt);
+	why = eth_port_transmit(from, pkt);
 	if (!why) {
-		nic_count_sent(from, pkt->len);
+		rnic_count_sent(from, pkt->len);
 		return;
 	}
-	nic_count(from, VIRTIO_RDMA_CNT_SENT_DROPPED);
-	nic_warn(from, "packet for QP %u of a peer not sent: %s",
-		 pkt->dest_qpn, why);
+	rnic_count(from, VIRTIO_RDMA_CNT_SENT_DROPPED);
+	rnic_warn(from, "packet for QP %u of a peer not sent: %s",
+		  pkt->dest_qpn, why);
 }
 
-const struct xport xport_wire = {
+const struct transport transport_wire = {
 	.name = "wire",
 	.seg_max = 0,
-	.send = xport_wire_send,
+	.send = transport_wire_send,
 };
 
 /* ------------------------------------------------------------------------- */
 /* Receiving                                                                 */
 /* ------------------------------------------------------------------------- */
 
-static bool wire_wants(const struct nic *nic, const struct roce_peek *peek)
+static bool eth_port_wants(const struct rnic *rnic, const struct roce_peek *peek)
 {
-	const struct wire *wire = &nic->wire;
-	const struct qp *qp = nic_qp(nic, peek->dest_qpn);
+	const struct eth_port *wire = &rnic->port;
+	const struct qp *qp = rnic_qp(rnic, peek->dest_qpn);
 
 	return wire->eth && qp && qp->state != VIRTIO_IB_QPS_RESET &&
 	       !memcmp(peek->dmac, wire->eth->mac(wire->arg), ETH_ALEN) &&
-	       gid_is_mine(nic, peek->dgid, peek->vlan);
+	       gid_is_mine(rnic, peek->dgid, peek->vlan);
 }
 
 /* A group has no VLAN of its own: those where the NIC has an address will do. */
-static bool wire_wants_group(const struct nic *nic,
-			     const struct roce_peek *peek)
+static bool eth_port_wants_group(const struct rnic *rnic,
+				 const struct roce_peek *peek)
 {
-	return nic->wire.eth && peek->dmac[0] & 1 &&
-	       mcast_find(nic, peek->dest_qpn, peek->dgid) &&
-	       gid_has_vlan(nic, peek->vlan);
+	return rnic->port.eth && peek->dmac[0] & 1 &&
+	       mcast_find(rnic, peek->dest_qpn, peek->dgid) &&
+	       gid_has_vlan(rnic, peek->vlan);
 }
 
-static void wire_keep(struct nic *nic, const struct iovec *iov,
-		      unsigned int iov_n, size_t off, size_t len)
+static void eth_port_keep(struct rnic *rnic, const struct iovec *iov,
+			  unsigned int iov_n, size_t off, size_t len)
 {
-	struct wire *wire = &nic->wire;
-	struct wire_slot *slot;
+	struct eth_port *wire = &rnic->port;
+	struct eth_port_slot *slot;
 
 	if (len > ROCE_FRAME_MAX) {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
 		return;
 	}
-	if (wire->n == WIRE_RING) {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+	if (wire->n == ETH_PORT_RING) {
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
 		return;
 	}
-	slot = &wire->ring[(wire->head + wire->n) % WIRE_RING];
+	slot = &wire->ring[(wire->head + wire->n) % ETH_PORT_RING];
 	slot->len = iov_to_buf(iov, iov_n, off, slot->frame, len);
 	wire->n++;
 }
 
-bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
-	       size_t off, size_t len)
+bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
+		size_t off, size_t len)
 {
 	uint8_t head[ROCE_PEEK_SIZE];
 	struct roce_peek peek;
@@ -166,14 +166,14 @@ bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
 					       len < sizeof(head) ?
 					       len : sizeof(head))))
 		return false;
-	mine = wire_wants(nic, &peek);
-	if (mine || wire_wants_group(nic, &peek))
-		wire_keep(nic, iov, iov_n, off, len);
+	mine = eth_port_wants(rnic, &peek);
+	if (mine || eth_port_wants_group(rnic, &peek))
+		eth_port_keep(rnic, iov, iov_n, off, len);
 	return mine;
 }
 
 /* Returns how many QPs the frame was for, and no less than 1. */
-static unsigned int wire_receive(struct nic *nic, struct wire_slot *slot)
+static unsigned int eth_port_receive(struct rnic *rnic, struct eth_port_slot *slot)
 {
 	struct roce_rx rx;
 	const char *why;
@@ -181,29 +181,29 @@ static unsigned int wire_receive(struct nic *nic, struct wire_slot *slot)
 
 	why = roce_parse(&rx, slot->frame, slot->len);
 	if (why) {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
-		log_debug("%s: malformed packet: %s", nic->name, why);
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
+		log_debug("%s: malformed packet: %s", rnic->name, why);
 		return 1;
 	}
 	if (!roce_icrc_ok(&rx, slot->frame)) {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_ICRC_ERR);
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_ICRC_ERR);
 		return 1;
 	}
 	if (rx.pkt.len) {
 		sg_init_flat(&src, slot->frame + rx.payload);
 		rx.pkt.payload = &src;
 	}
-	return nic_deliver(nic, &rx.pkt);
+	return rnic_deliver(rnic, &rx.pkt);
 }
 
-bool wire_poll(struct nic *nic)
+bool eth_port_poll(struct rnic *rnic)
 {
-	struct wire *wire = &nic->wire;
+	struct eth_port *wire = &rnic->port;
 	unsigned int done = 0;
 
-	while (done < WIRE_BURST && wire->n) {
-		done += wire_receive(nic, &wire->ring[wire->head]);
-		wire->head = (wire->head + 1) % WIRE_RING;
+	while (done < ETH_PORT_BURST && wire->n) {
+		done += eth_port_receive(rnic, &wire->ring[wire->head]);
+		wire->head = (wire->head + 1) % ETH_PORT_RING;
 		wire->n--;
 	}
 	/* Memory used a moment ago is the best to use again. */

@@ -2,42 +2,42 @@
 /*
  * The wire: RoCE packets by the function's Ethernet port.
  */
-#ifndef DEVICE_WIRE_H
-#define DEVICE_WIRE_H
+#ifndef DEVICE_ETH_PORT_H
+#define DEVICE_ETH_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct nic;
-struct nic_eth;
-struct wire_slot;
+struct rnic;
+struct rnic_eth;
+struct eth_port_slot;
 
 /**
- * struct wire - a NIC's end of the wire
+ * struct eth_port - a NIC's end of the wire
  * @eth:	port, or NULL
  * @arg:	for @eth
  * @ring:	frames received and not looked at yet
  * @head:	the oldest one
  * @n:		number of them
  */
-struct wire {
-	const struct nic_eth *eth;
+struct eth_port {
+	const struct rnic_eth *eth;
 	void *arg;
-	struct wire_slot *ring;
+	struct eth_port_slot *ring;
 	uint32_t head;
 	uint32_t n;
 };
 
-/** wire_init() - make a NIC's end; returns 0 or -ENOMEM */
-int wire_init(struct nic *nic);
+/** eth_port_init() - make a NIC's end; returns 0 or -ENOMEM */
+int eth_port_init(struct rnic *rnic);
 
-/** wire_reset() - drop what was received */
-void wire_reset(struct nic *nic);
+/** eth_port_reset() - drop what was received */
+void eth_port_reset(struct rnic *rnic);
 
-/** wire_fini() - free it */
-void wire_fini(struct nic *nic);
+/** eth_port_fini() - free it */
+void eth_port_fini(struct rnic *rnic);
 
-/** wire_poll() - look at frames received, not at all of many; true if any */
-bool wire_poll(struct nic *nic);
+/** eth_port_poll() - look at frames received, not at all of many; true if any */
+bool eth_port_poll(struct rnic *rnic);
 
-#endif /* DEVICE_WIRE_H */
+#endif /* DEVICE_ETH_PORT_H */

@@ -27,25 +27,25 @@ TAILQ_HEAD(gid_list, gid);
 struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
 	uint32_t epoch;
-	const struct xport *local;
+	const struct transport *local;
 	bool packets;
 };
 
-static void xport_local_send(struct nic *from, struct nic *to,
-			     const struct pkt *pkt)
+static void transport_local_send(struct rnic *from, struct rnic *to,
+				 const struct pkt *pkt)
 {
-	nic_count_sent(from, pkt->len);
-	nic_deliver(to, pkt);
+	rnic_count_sent(from, pkt->len);
+	rnic_deliver(to, pkt);
 }
 
 /*
  * Slices bound how long one QP keeps the others waiting; the cost of a packet
  * vanishes beside that of copying one.
  */
-const struct xport xport_local = {
+const struct transport transport_local = {
 	.name = "local",
 	.seg_max = 256 * 1024,
-	.send = xport_local_send,
+	.send = transport_local_send,
 };
 
 struct fabric *fabric_new(void)
@@ -58,7 +58,7 @@ struct fabric *fabric_new(void)
 	for (i = 0; i < FABRIC_BUCKETS; i++)
 		TAILQ_INIT(&fabric->bucket[i]);
 	fabric->epoch = 1;
-	fabric->local = &xport_local;
+	fabric->local = &transport_local;
 	return fabric;
 }
 
@@ -67,9 +67,9 @@ void fabric_free(struct fabric *fabric)
 	free(fabric);
 }
 
-void fabric_set_local(struct fabric *fabric, const struct xport *xport)
+void fabric_set_local(struct fabric *fabric, const struct transport *transport)
 {
-	fabric->local = xport;
+	fabric->local = transport;
 	fabric->epoch++;
 }
 
@@ -109,15 +109,15 @@ static struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,
  * No switch returns a frame to where it came from, so a NIC reaches itself in
  * memory always.
  */
-struct route fabric_route(const struct nic *from, const uint8_t *dgid,
+struct route fabric_route(const struct rnic *from, const uint8_t *dgid,
 			  uint16_t vlan)
 {
 	const struct fabric *fabric = from->fabric;
 	const struct gid *gid = fabric_find(fabric, dgid, vlan);
 
-	if (!gid || (fabric->packets && gid->nic != from))
-		return (struct route) { .xport = &xport_wire };
-	return (struct route) { .xport = fabric->local, .nic = gid->nic };
+	if (!gid || (fabric->packets && gid->rnic != from))
+		return (struct route) { .transport = &transport_wire };
+	return (struct route) { .transport = fabric->local, .rnic = gid->rnic };
 }
 
 bool gid_equal(const uint8_t *a, const uint8_t *b)
@@ -154,88 +154,88 @@ static bool vlan_is_valid(uint16_t vlan)
 			 number != VIRTIO_RDMA_GID_VLAN_MASK);
 }
 
-const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw,
+const char *gid_add(struct rnic *rnic, uint32_t index, const uint8_t *raw,
 		    uint16_t vlan)
 {
 	const struct gid *other;
 	struct gid *gid;
 
-	if (index >= NIC_GIDS)
+	if (index >= RNIC_GIDS)
 		return "no such entry";
 	if (!gid_is_unicast(raw))
 		return "not a unicast GID";
 	if (!vlan_is_valid(vlan))
 		return "no such VLAN";
 
-	gid = &nic->gid[index];
+	gid = &rnic->gid[index];
 	if (gid->used && gid->vlan == vlan && gid_equal(gid->raw, raw))
 		return NULL;
 	if (gid->used)
-		gid_del(nic, index);
+		gid_del(rnic, index);
 
-	other = fabric_find(nic->fabric, raw, vlan);
-	if (other && other->nic != nic)
-		nic_warn(nic, "GID %u belongs to %s already", index,
-			 other->nic->name);
+	other = fabric_find(rnic->fabric, raw, vlan);
+	if (other && other->rnic != rnic)
+		rnic_warn(rnic, "GID %u belongs to %s already", index,
+			  other->rnic->name);
 
 	memcpy(gid->raw, raw, GID_SIZE);
 	gid->vlan = vlan;
-	gid->nic = nic;
+	gid->rnic = rnic;
 	gid->used = true;
-	TAILQ_INSERT_TAIL(fabric_bucket(nic->fabric, raw), gid, link);
-	nic->fabric->epoch++;
+	TAILQ_INSERT_TAIL(fabric_bucket(rnic->fabric, raw), gid, link);
+	rnic->fabric->epoch++;
 	return NULL;
 }
 
-const char *gid_del(struct nic *nic, uint32_t index)
+const char *gid_del(struct rnic *rnic, uint32_t index)
 {
 	struct gid *gid;
 
-	if (index >= NIC_GIDS)
+	if (index >= RNIC_GIDS)
 		return "no such entry";
-	gid = &nic->gid[index];
+	gid = &rnic->gid[index];
 	if (!gid->used)
 		return "entry holds no GID";
 
-	TAILQ_REMOVE(fabric_bucket(nic->fabric, gid->raw), gid, link);
+	TAILQ_REMOVE(fabric_bucket(rnic->fabric, gid->raw), gid, link);
 	*gid = (struct gid) {};
-	nic->fabric->epoch++;
+	rnic->fabric->epoch++;
 	return NULL;
 }
 
-void gid_del_all(struct nic *nic)
+void gid_del_all(struct rnic *rnic)
 {
 	uint32_t i;
 
-	for (i = 0; i < NIC_GIDS; i++)
-		if (nic->gid[i].used)
-			gid_del(nic, i);
+	for (i = 0; i < RNIC_GIDS; i++)
+		if (rnic->gid[i].used)
+			gid_del(rnic, i);
 }
 
-const struct gid *gid_get(const struct nic *nic, uint32_t index)
+const struct gid *gid_get(const struct rnic *rnic, uint32_t index)
 {
-	if (index >= NIC_GIDS || !nic->gid[index].used)
+	if (index >= RNIC_GIDS || !rnic->gid[index].used)
 		return NULL;
-	return &nic->gid[index];
+	return &rnic->gid[index];
 }
 
-bool gid_is_mine(const struct nic *nic, const uint8_t *raw, uint16_t vlan)
+bool gid_is_mine(const struct rnic *rnic, const uint8_t *raw, uint16_t vlan)
 {
 	const struct gid *gid;
 
-	TAILQ_FOREACH(gid, fabric_bucket(nic->fabric, raw), link)
-		if (gid->nic == nic && gid->vlan == vlan &&
+	TAILQ_FOREACH(gid, fabric_bucket(rnic->fabric, raw), link)
+		if (gid->rnic == rnic && gid->vlan == vlan &&
 		    gid_equal(gid->raw, raw))
 			return true;
 	return false;
 }
 
-bool gid_has_vlan(const struct nic *nic, uint16_t vlan)
+bool gid_has_vlan(const struct rnic *rnic, uint16_t vlan)
 {
 	uint32_t i;
 
-	for (i = 0; i < NIC_GIDS; i++)
-		if (nic->gid[i].used && nic->gid[i].vlan == vlan)
+	for (i = 0; i < RNIC_GIDS; i++)
+		if (rnic->gid[i].used && rnic->gid[i].vlan == vlan)
 			return true;
 	return false;
 }

@@ -12,7 +12,7 @@
 #include "packet/pkt.h"
 
 struct fabric;
-struct nic;
+struct rnic;
 
 #define GID_SIZE	16
 
@@ -21,44 +21,44 @@ struct nic;
  * @raw:	the GID
  * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
  * @used:	the entry holds one
- * @nic:	NIC that it belongs to
+ * @rnic:	NIC that it belongs to
  * @link:	of the fabric
  */
 struct gid {
 	uint8_t raw[GID_SIZE];
 	uint16_t vlan;
 	bool used;
-	struct nic *nic;
+	struct rnic *rnic;
 	TAILQ_ENTRY(gid) link;
 };
 
 /**
- * struct xport - a way to bring packets to their destination
+ * struct transport - a way to bring packets to their destination
  * @name:	for messages
  * @seg_max:	largest payload of a packet, a multiple of 4096; 0 = path MTU
  * @send:	send a packet from one NIC to the one that @pkt is addressed to;
  *		the payload is read before it returns.  May deliver at once
  */
-struct xport {
+struct transport {
 	const char *name;
 	uint32_t seg_max;
-	void (*send)(struct nic *from, struct nic *to, const struct pkt *pkt);
+	void (*send)(struct rnic *from, struct rnic *to, const struct pkt *pkt);
 };
 
 /* Between NICs of one process: by reference, at once, without loss. */
-extern const struct xport xport_local;
+extern const struct transport transport_local;
 
 /* To anyone else: as RoCEv2 packets, by the NIC's Ethernet port. */
-extern const struct xport xport_wire;
+extern const struct transport transport_wire;
 
 /**
  * struct route - where a GID leads
- * @xport:	how
- * @nic:	destination, NULL unless it is reached in memory
+ * @transport:	how
+ * @rnic:	destination, NULL unless it is reached in memory
  */
 struct route {
-	const struct xport *xport;
-	struct nic *nic;
+	const struct transport *transport;
+	struct rnic *rnic;
 };
 
 /**
@@ -69,7 +69,7 @@ struct route {
  *
  * What is not in this fabric, and in the same VLAN, is beyond the wire.
  */
-struct route fabric_route(const struct nic *from, const uint8_t *dgid,
+struct route fabric_route(const struct rnic *from, const uint8_t *dgid,
 			  uint16_t vlan);
 
 /** fabric_epoch() - changes whenever fabric_route() may answer differently */
@@ -78,51 +78,51 @@ uint32_t fabric_epoch(const struct fabric *fabric);
 /**
  * fabric_set_local() - take another transport between the fabric's own NICs
  * @fabric:	fabric
- * @xport:	transport that ends in nic_deliver() (a lossy one for tests)
+ * @transport:	transport that ends in rnic_deliver() (a lossy one for tests)
  */
-void fabric_set_local(struct fabric *fabric, const struct xport *xport);
+void fabric_set_local(struct fabric *fabric, const struct transport *transport);
 
 /**
  * gid_add() - set an entry of a NIC's GID table
- * @nic:	NIC
+ * @rnic:	NIC
  * @index:	entry; what it held before is replaced
  * @raw:	the GID
  * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
  *
  * Return: NULL, or why not.
  */
-const char *gid_add(struct nic *nic, uint32_t index, const uint8_t *raw,
+const char *gid_add(struct rnic *rnic, uint32_t index, const uint8_t *raw,
 		    uint16_t vlan);
 
 /**
  * gid_del() - clear an entry of a NIC's GID table
- * @nic:	NIC
+ * @rnic:	NIC
  * @index:	entry
  *
  * Return: NULL, or why not.
  */
-const char *gid_del(struct nic *nic, uint32_t index);
+const char *gid_del(struct rnic *rnic, uint32_t index);
 
 /** gid_del_all() - clear a NIC's GID table */
-void gid_del_all(struct nic *nic);
+void gid_del_all(struct rnic *rnic);
 
 /**
  * gid_get() - GID at an index
- * @nic:	NIC
+ * @rnic:	NIC
  * @index:	from anywhere
  *
  * Return: the entry, or NULL if it holds none.
  */
-const struct gid *gid_get(const struct nic *nic, uint32_t index);
+const struct gid *gid_get(const struct rnic *rnic, uint32_t index);
 
 /** gid_is_mine() - does a NIC have this GID in this VLAN? */
-bool gid_is_mine(const struct nic *nic, const uint8_t *raw, uint16_t vlan);
+bool gid_is_mine(const struct rnic *rnic, const uint8_t *raw, uint16_t vlan);
 
 /** gid_equal() - are two GIDs the same? */
 bool gid_equal(const uint8_t *a, const uint8_t *b);
 
 /** gid_has_vlan() - does a NIC have any GID in this VLAN? */
-bool gid_has_vlan(const struct nic *nic, uint16_t vlan);
+bool gid_has_vlan(const struct rnic *rnic, uint16_t vlan);
 
 /** gid_is_ipv4() - is it an IPv4 address mapped into IPv6? */
 bool gid_is_ipv4(const uint8_t *raw);
@@ -131,12 +131,12 @@ bool gid_is_ipv4(const uint8_t *raw);
 bool gid_is_multicast(const uint8_t *raw);
 
 /**
- * nic_deliver() - a packet has arrived for a NIC
- * @nic:	NIC
+ * rnic_deliver() - a packet has arrived for a NIC
+ * @rnic:	NIC
  * @pkt:	packet; what does not fit to the QP that it names is dropped
  *
  * Return: how many QPs it was for: more than one only if it is for a group.
  */
-unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt);
+unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt);
 
 #endif /* DEVICE_FABRIC_H */

@@ -13,22 +13,22 @@
 #include "rdma/qp/qp.h"
 #include "rdma/object/sg.h"
 
-/* What one call of nic_poll() does at most: for a QP, and for all of them. */
-#define NIC_QP_MSGS	16
-#define NIC_QP_BYTES	(256 * 1024)
-#define NIC_MSGS	256
-#define NIC_BYTES	(1024 * 1024)
+/* What one call of rnic_poll() does at most: for a QP, and for all of them. */
+#define RNIC_QP_MSGS	16
+#define RNIC_QP_BYTES	(256 * 1024)
+#define RNIC_MSGS	256
+#define RNIC_BYTES	(1024 * 1024)
 
 /* A QP that had nothing to do for so long is looked at no more. */
-#define NIC_IDLE_NS	(1000 * 1000)
+#define RNIC_IDLE_NS	(1000 * 1000)
 
-static const struct guest_mem nic_no_mem;
+static const struct guest_mem rnic_no_mem;
 
 /* ------------------------------------------------------------------------- */
 /* Life cycle                                                                */
 /* ------------------------------------------------------------------------- */
 
-static bool nic_limits_ok(const struct nic_limits *limits)
+static bool rnic_limits_ok(const struct rnic_limits *limits)
 {
 	return limits->qps >= 2 &&
 	       limits->qps <= VIRTIO_NET_ROCE_MAX_OBJECTS &&
@@ -39,102 +39,102 @@ static bool nic_limits_ok(const struct nic_limits *limits)
 	       limits->cqe >= limits->queue_size;
 }
 
-static int nic_alloc_numbers(struct nic *nic)
+static int rnic_alloc_numbers(struct rnic *rnic)
 {
-	nic->cq = calloc(nic->limits.cqs, sizeof(*nic->cq));
-	nic->cq_vq = calloc(nic->limits.cqs, sizeof(*nic->cq_vq));
-	nic->qp = calloc(nic->limits.qps, sizeof(*nic->qp));
-	nic->sq_vq = calloc(nic->limits.qps, sizeof(*nic->sq_vq));
-	nic->rq_vq = calloc(nic->limits.qps, sizeof(*nic->rq_vq));
-	return nic->cq && nic->cq_vq && nic->qp && nic->sq_vq && nic->rq_vq ?
+	rnic->cq = calloc(rnic->limits.cqs, sizeof(*rnic->cq));
+	rnic->cq_vq = calloc(rnic->limits.cqs, sizeof(*rnic->cq_vq));
+	rnic->qp = calloc(rnic->limits.qps, sizeof(*rnic->qp));
+	rnic->sq_vq = calloc(rnic->limits.qps, sizeof(*rnic->sq_vq));
+	rnic->rq_vq = calloc(rnic->limits.qps, sizeof(*rnic->rq_vq));
+	return rnic->cq && rnic->cq_vq && rnic->qp && rnic->sq_vq && rnic->rq_vq ?
 	       0 : -ENOMEM;
 }
 
-static void nic_free_numbers(struct nic *nic)
+static void rnic_free_numbers(struct rnic *rnic)
 {
-	free(nic->rq_vq);
-	free(nic->sq_vq);
-	free(nic->qp);
-	free(nic->cq_vq);
-	free(nic->cq);
+	free(rnic->rq_vq);
+	free(rnic->sq_vq);
+	free(rnic->qp);
+	free(rnic->cq_vq);
+	free(rnic->cq);
 }
 
-struct nic *nic_new(struct loop *loop, struct fabric *fabric,
-		    const struct nic_limits *limits, const char *name)
+struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
+		      const struct rnic_limits *limits, const char *name)
 {
-	struct nic *nic;
+	struct rnic *rnic;
 	int ret = -EINVAL;
 
-	if (!nic_limits_ok(limits))
+	if (!rnic_limits_ok(limits))
 		goto err;
 	ret = -ENOMEM;
-	nic = calloc(1, sizeof(*nic));
-	if (!nic)
+	rnic = calloc(1, sizeof(*rnic));
+	if (!rnic)
 		goto err;
-	nic->loop = loop;
-	nic->fabric = fabric;
-	nic->limits = *limits;
-	nic->mem = &nic_no_mem;
-	nic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
-	TAILQ_INIT(&nic->active);
-	snprintf(nic->name, sizeof(nic->name), "%s", name);
+	rnic->loop = loop;
+	rnic->fabric = fabric;
+	rnic->limits = *limits;
+	rnic->mem = &rnic_no_mem;
+	rnic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
+	TAILQ_INIT(&rnic->active);
+	snprintf(rnic->name, sizeof(rnic->name), "%s", name);
 
-	ret = nic_alloc_numbers(nic);
+	ret = rnic_alloc_numbers(rnic);
 	if (ret)
 		goto err_numbers;
-	ret = wire_init(nic);
+	ret = eth_port_init(rnic);
 	if (ret)
 		goto err_numbers;
-	ret = obj_table_init(&nic->pds, limits->pds);
+	ret = obj_table_init(&rnic->pds, limits->pds);
 	if (ret)
 		goto err_wire;
-	ret = obj_table_init(&nic->mrs, limits->mrs);
+	ret = obj_table_init(&rnic->mrs, limits->mrs);
 	if (ret)
 		goto err_pds;
-	ret = obj_table_init(&nic->ahs, limits->ahs);
+	ret = obj_table_init(&rnic->ahs, limits->ahs);
 	if (ret)
 		goto err_mrs;
-	return nic;
+	return rnic;
 
 err_mrs:
-	obj_table_fini(&nic->mrs);
+	obj_table_fini(&rnic->mrs);
 err_pds:
-	obj_table_fini(&nic->pds);
+	obj_table_fini(&rnic->pds);
 err_wire:
-	wire_fini(nic);
+	eth_port_fini(rnic);
 err_numbers:
-	nic_free_numbers(nic);
-	free(nic);
+	rnic_free_numbers(rnic);
+	free(rnic);
 err:
 	errno = -ret;
 	return NULL;
 }
 
-void nic_reset(struct nic *nic)
+void rnic_reset(struct rnic *rnic)
 {
-	qp_free_all(nic);
-	cq_free_all(nic);
-	mr_free_all(nic);
-	pd_ah_free_all(nic);
-	gid_del_all(nic);
-	wire_reset(nic);
-	nic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
+	qp_free_all(rnic);
+	cq_free_all(rnic);
+	mr_free_all(rnic);
+	pd_ah_free_all(rnic);
+	gid_del_all(rnic);
+	eth_port_reset(rnic);
+	rnic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
 }
 
-void nic_free(struct nic *nic)
+void rnic_free(struct rnic *rnic)
 {
-	nic_reset(nic);
-	obj_table_fini(&nic->ahs);
-	obj_table_fini(&nic->mrs);
-	obj_table_fini(&nic->pds);
-	wire_fini(nic);
-	nic_free_numbers(nic);
-	free(nic);
+	rnic_reset(rnic);
+	obj_table_fini(&rnic->ahs);
+	obj_table_fini(&rnic->mrs);
+	obj_table_fini(&rnic->pds);
+	eth_port_fini(rnic);
+	rnic_free_numbers(rnic);
+	free(rnic);
 }
 
-const uint64_t *nic_counters(const struct nic *nic)
+const uint64_t *rnic_counters(const struct rnic *rnic)
 {
-	return nic->counter;
+	return rnic->counter;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -145,88 +145,88 @@ const uint64_t *nic_counters(const struct nic *nic)
  * A queue that stops, as all do while the guest is paused, leaves its QP where
  * it is.  The QP stands still until the queue is back.
  */
-static void nic_resume(struct nic *nic, uint32_t qpn)
+static void rnic_resume(struct rnic *rnic, uint32_t qpn)
 {
-	struct qp *qp = nic_qp(nic, qpn);
+	struct qp *qp = rnic_qp(rnic, qpn);
 
 	if (qp && qp_usable(qp))
 		qp_activate(qp);
 }
 
-static void nic_resume_all(struct nic *nic)
+static void rnic_resume_all(struct rnic *rnic)
 {
 	uint32_t i;
 
-	for (i = 0; i < nic->limits.qps; i++)
-		nic_resume(nic, i);
+	for (i = 0; i < rnic->limits.qps; i++)
+		rnic_resume(rnic, i);
 }
 
 /*
  * Nor do QPs do anything in a guest without any memory: a front-end may take it
  * away before it stops the queues.
  */
-void nic_mem_changed(struct nic *nic, const struct guest_mem *mem)
+void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
-	nic->mem = mem;
-	mr_translate_all(nic);
+	rnic->mem = mem;
+	mr_translate_all(rnic);
 	if (mem->n)
-		nic_resume_all(nic);
+		rnic_resume_all(rnic);
 }
 
-void nic_cq_start(struct nic *nic, uint32_t cqn, struct virtq *vq)
+void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq)
 {
-	if (cqn >= nic->limits.cqs)
+	if (cqn >= rnic->limits.cqs)
 		return;
-	nic->cq_vq[cqn] = vq;
-	if (nic->cq[cqn])
-		nic_resume_all(nic);
+	rnic->cq_vq[cqn] = vq;
+	if (rnic->cq[cqn])
+		rnic_resume_all(rnic);
 }
 
-void nic_cq_stop(struct nic *nic, uint32_t cqn)
+void rnic_cq_stop(struct rnic *rnic, uint32_t cqn)
 {
-	if (cqn < nic->limits.cqs)
-		nic->cq_vq[cqn] = NULL;
+	if (cqn < rnic->limits.cqs)
+		rnic->cq_vq[cqn] = NULL;
 }
 
-void nic_sq_start(struct nic *nic, uint32_t qpn, struct virtq *vq)
+void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
 {
-	if (qpn >= nic->limits.qps)
+	if (qpn >= rnic->limits.qps)
 		return;
-	nic->sq_vq[qpn] = vq;
-	nic_resume(nic, qpn);
+	rnic->sq_vq[qpn] = vq;
+	rnic_resume(rnic, qpn);
 }
 
-void nic_sq_stop(struct nic *nic, uint32_t qpn)
+void rnic_sq_stop(struct rnic *rnic, uint32_t qpn)
 {
-	if (qpn < nic->limits.qps)
-		nic->sq_vq[qpn] = NULL;
+	if (qpn < rnic->limits.qps)
+		rnic->sq_vq[qpn] = NULL;
 }
 
-void nic_rq_start(struct nic *nic, uint32_t qpn, struct virtq *vq)
+void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
 {
-	if (qpn >= nic->limits.qps)
+	if (qpn >= rnic->limits.qps)
 		return;
-	nic->rq_vq[qpn] = vq;
-	nic_resume(nic, qpn);
+	rnic->rq_vq[qpn] = vq;
+	rnic_resume(rnic, qpn);
 }
 
-void nic_rq_stop(struct nic *nic, uint32_t qpn)
+void rnic_rq_stop(struct rnic *rnic, uint32_t qpn)
 {
-	if (qpn < nic->limits.qps)
-		nic->rq_vq[qpn] = NULL;
+	if (qpn < rnic->limits.qps)
+		rnic->rq_vq[qpn] = NULL;
 }
 
-void nic_sq_kick(struct nic *nic, uint32_t qpn)
+void rnic_sq_kick(struct rnic *rnic, uint32_t qpn)
 {
-	struct qp *qp = nic_qp(nic, qpn);
+	struct qp *qp = rnic_qp(rnic, qpn);
 
 	if (qp)
 		qp_activate(qp);
 }
 
-void nic_rq_kick(struct nic *nic, uint32_t qpn)
+void rnic_rq_kick(struct rnic *rnic, uint32_t qpn)
 {
-	nic_sq_kick(nic, qpn);
+	rnic_sq_kick(rnic, qpn);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -260,14 +260,14 @@ static bool qp_rx(struct qp *qp, const struct pkt_op *op,
 	if (op->kind == PKT_KIND_CNP)
 		qp_cnp_rx(qp);
 	else if (op->response)
-		req_rx(qp, op, pkt);
+		requester_rx(qp, op, pkt);
 	else
-		resp_rx(qp, op, pkt);
+		responder_rx(qp, op, pkt);
 	return true;
 }
 
 /* Each QP has its own cursor; false if the packet is for none of them. */
-static bool group_rx(struct nic *nic, const struct mcast_group *group,
+static bool group_rx(struct rnic *rnic, const struct mcast_group *group,
 		     const struct pkt_op *op, const struct pkt *pkt)
 {
 	struct pkt copy = *pkt;
@@ -280,31 +280,31 @@ static bool group_rx(struct nic *nic, const struct mcast_group *group,
 			sg = *pkt->payload;
 			copy.payload = &sg;
 		}
-		taken |= qp_rx(nic_qp(nic, group->qpn[i]), op, &copy);
+		taken |= qp_rx(rnic_qp(rnic, group->qpn[i]), op, &copy);
 	}
 	return taken;
 }
 
-unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt)
+unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
 {
-	const struct mcast_group *group = mcast_find(nic, pkt->dest_qpn,
+	const struct mcast_group *group = mcast_find(rnic, pkt->dest_qpn,
 						     pkt->dgid);
 	const struct pkt_op *op = pkt_op(pkt->opcode);
-	struct qp *qp = nic_qp(nic, pkt->dest_qpn);
+	struct qp *qp = rnic_qp(rnic, pkt->dest_qpn);
 	bool taken = false;
 
 	if (op && group)
-		taken = group_rx(nic, group, op, pkt);
+		taken = group_rx(rnic, group, op, pkt);
 	else if (op && qp)
 		taken = qp_rx(qp, op, pkt);
 
 	if (taken) {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_PKTS);
-		nic->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += pkt->len;
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_PKTS);
+		rnic->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += pkt->len;
 		if (pkt->ecn)
-			nic_count(nic, VIRTIO_RDMA_CNT_RCVD_ECN);
+			rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_ECN);
 	} else {
-		nic_count(nic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
 	}
 	return group ? group->n : 1;
 }
@@ -313,58 +313,58 @@ unsigned int nic_deliver(struct nic *nic, const struct pkt *pkt)
 /* Work                                                                      */
 /* ------------------------------------------------------------------------- */
 
-static bool nic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
+static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 {
 	struct budget budget = {
-		.msgs = NIC_QP_MSGS,
-		.bytes = NIC_QP_BYTES,
+		.msgs = RNIC_QP_MSGS,
+		.bytes = RNIC_QP_BYTES,
 	};
 
 	if (qp_poll(qp, &budget)) {
 		qp->busy_at = now;
-		all->msgs -= NIC_QP_MSGS - budget.msgs;
-		all->bytes -= NIC_QP_BYTES - budget.bytes;
+		all->msgs -= RNIC_QP_MSGS - budget.msgs;
+		all->bytes -= RNIC_QP_BYTES - budget.bytes;
 		return true;
 	}
-	if (now - qp->busy_at > NIC_IDLE_NS && !qp_want_kicks(qp))
+	if (now - qp->busy_at > RNIC_IDLE_NS && !qp_doorbells_on(qp))
 		qp_deactivate(qp);
 	return false;
 }
 
-bool nic_poll(struct nic *nic)
+bool rnic_poll(struct rnic *rnic)
 {
-	struct budget all = { .msgs = NIC_MSGS, .bytes = NIC_BYTES };
+	struct budget all = { .msgs = RNIC_MSGS, .bytes = RNIC_BYTES };
 	struct qp *qp, *last;
-	uint64_t now = loop_now(nic->loop);
-	bool worked = wire_poll(nic);
+	uint64_t now = loop_now(rnic->loop);
+	bool worked = eth_port_poll(rnic);
 
-	last = TAILQ_LAST(&nic->active, qp_list);
+	last = TAILQ_LAST(&rnic->active, qp_list);
 	if (!last)
 		return worked;
 	/* One round; who is reached goes to the end of the line. */
 	do {
-		qp = TAILQ_FIRST(&nic->active);
-		TAILQ_REMOVE(&nic->active, qp, entry);
-		TAILQ_INSERT_TAIL(&nic->active, qp, entry);
-		worked |= nic_poll_qp(qp, &all, now);
+		qp = TAILQ_FIRST(&rnic->active);
+		TAILQ_REMOVE(&rnic->active, qp, entry);
+		TAILQ_INSERT_TAIL(&rnic->active, qp, entry);
+		worked |= rnic_poll_qp(qp, &all, now);
 	} while (qp != last && budget_left(&all));
 	return worked;
 }
 
-bool nic_sleep(struct nic *nic)
+bool rnic_sleep(struct rnic *rnic)
 {
 	struct qp *qp;
-	bool more = nic->wire.n;
+	bool more = rnic->port.n;
 
-	TAILQ_FOREACH(qp, &nic->active, entry)
-		more |= qp_want_kicks(qp);
+	TAILQ_FOREACH(qp, &rnic->active, entry)
+		more |= qp_doorbells_on(qp);
 	return more;
 }
 
-void nic_wake(struct nic *nic)
+void rnic_wake(struct rnic *rnic)
 {
 	struct qp *qp;
 
-	TAILQ_FOREACH(qp, &nic->active, entry)
-		qp_drop_kicks(qp);
+	TAILQ_FOREACH(qp, &rnic->active, entry)
+		qp_doorbells_off(qp);
 }

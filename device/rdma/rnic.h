@@ -2,8 +2,8 @@
 /*
  * The RDMA side of one guest's function: what the Ethernet side calls.
  */
-#ifndef DEVICE_NIC_H
-#define DEVICE_NIC_H
+#ifndef DEVICE_RNIC_H
+#define DEVICE_RNIC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 #include "virtio/mem.h"
 #include "virtio/virtq.h"
 
-struct nic;
+struct rnic;
 struct fabric;
 
 /**
- * struct nic_limits - what the operator configured; the same on source and
+ * struct rnic_limits - what the operator configured; the same on source and
  *		       target of a migration
  * @qps:	number of QPs, 2 … 16384 (0 and 1 are SMI and GSI)
  * @cqs:	number of CQs, 1 … 16384
@@ -28,7 +28,7 @@ struct fabric;
  * @pds:	number of protection domains
  * @ahs:	number of address handles
  */
-struct nic_limits {
+struct rnic_limits {
 	uint32_t qps;
 	uint32_t cqs;
 	uint32_t queue_size;
@@ -48,7 +48,7 @@ void fabric_use_packets(struct fabric *fabric);
 void fabric_free(struct fabric *fabric);
 
 /**
- * nic_new() - make the RDMA side of a function
+ * rnic_new() - make the RDMA side of a function
  * @loop:	event loop, for timers
  * @fabric:	fabric to join
  * @limits:	copied
@@ -56,88 +56,88 @@ void fabric_free(struct fabric *fabric);
  *
  * Return: the NIC, or NULL with errno set.
  */
-struct nic *nic_new(struct loop *loop, struct fabric *fabric,
-		    const struct nic_limits *limits, const char *name);
+struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
+		      const struct rnic_limits *limits, const char *name);
 
-/** nic_free() - drop all objects, leave the fabric, free the NIC */
-void nic_free(struct nic *nic);
+/** rnic_free() - drop all objects, leave the fabric, free the NIC */
+void rnic_free(struct rnic *rnic);
 
 /**
- * struct nic_eth - the Ethernet port of a function, as its RDMA side sees it
+ * struct rnic_eth - the Ethernet port of a function, as its RDMA side sees it
  * @send:	send a frame, which is read before it returns; false if it
  *		cannot be sent now
  * @mac:	present address of the function
  * @mtu:	largest payload of a frame, without tag
  */
-struct nic_eth {
+struct rnic_eth {
 	bool (*send)(void *arg, void *frame, size_t len);
 	const uint8_t *(*mac)(void *arg);
 	uint32_t (*mtu)(void *arg);
 };
 
 /**
- * nic_set_eth() - from now on RoCE packets leave by a port
- * @nic:	NIC
- * @eth:	port, called from nic_poll() only
+ * rnic_set_eth() - from now on RoCE packets leave by a port
+ * @rnic:	NIC
+ * @eth:	port, called from rnic_poll() only
  * @arg:	for @eth
  */
-void nic_set_eth(struct nic *nic, const struct nic_eth *eth, void *arg);
+void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
 
 /**
- * nic_frame() - a frame has come by the port
- * @nic:	NIC
+ * rnic_frame() - a frame has come by the port
+ * @rnic:	NIC
  * @iov:	pieces that it lies in
  * @iov_n:	number of them
  * @off:	where in them it begins
  * @len:	its bytes
  *
- * Takes packets for GIDs and QPs of the NIC, which nic_poll() will look at.
+ * Takes packets for GIDs and QPs of the NIC, which rnic_poll() will look at.
  *
  * Return: false if the frame is none of that kind, but Ethernet's; or Ethernet's,
  *	   too, as is a datagram to a group.
  */
-bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
-	       size_t off, size_t len);
+bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
+		size_t off, size_t len);
 
-/** nic_reset() - drop all objects, as after a reset of the function */
-void nic_reset(struct nic *nic);
+/** rnic_reset() - drop all objects, as after a reset of the function */
+void rnic_reset(struct rnic *rnic);
 
 /**
- * nic_mem_changed() - the guest's memory map is another one
- * @nic:	NIC
- * @mem:	the map, which lives until the next call or nic_free()
+ * rnic_mem_changed() - the guest's memory map is another one
+ * @rnic:	NIC
+ * @mem:	the map, which lives until the next call or rnic_free()
  *
  * Memory regions whose pages are not in it any more fail from now on.
  */
-void nic_mem_changed(struct nic *nic, const struct guest_mem *mem);
+void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem);
 
-/** nic_cq_start() - completion virtqueue of CQN @cqn may be used */
-void nic_cq_start(struct nic *nic, uint32_t cqn, struct virtq *vq);
+/** rnic_cq_start() - completion virtqueue of CQN @cqn may be used */
+void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq);
 
-/** nic_cq_stop() - completion virtqueue of CQN @cqn may not be used any more */
-void nic_cq_stop(struct nic *nic, uint32_t cqn);
+/** rnic_cq_stop() - completion virtqueue of CQN @cqn may not be used any more */
+void rnic_cq_stop(struct rnic *rnic, uint32_t cqn);
 
-/** nic_sq_start() - send virtqueue of QPN @qpn may be used */
-void nic_sq_start(struct nic *nic, uint32_t qpn, struct virtq *vq);
+/** rnic_sq_start() - send virtqueue of QPN @qpn may be used */
+void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq);
 
-/** nic_sq_stop() - send virtqueue of QPN @qpn may not be used any more */
-void nic_sq_stop(struct nic *nic, uint32_t qpn);
+/** rnic_sq_stop() - send virtqueue of QPN @qpn may not be used any more */
+void rnic_sq_stop(struct rnic *rnic, uint32_t qpn);
 
-/** nic_rq_start() - receive virtqueue of QPN @qpn may be used */
-void nic_rq_start(struct nic *nic, uint32_t qpn, struct virtq *vq);
+/** rnic_rq_start() - receive virtqueue of QPN @qpn may be used */
+void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq);
 
-/** nic_rq_stop() - receive virtqueue of QPN @qpn may not be used any more */
-void nic_rq_stop(struct nic *nic, uint32_t qpn);
+/** rnic_rq_stop() - receive virtqueue of QPN @qpn may not be used any more */
+void rnic_rq_stop(struct rnic *rnic, uint32_t qpn);
 
-/** nic_sq_kick() - the doorbell of QPN @qpn's send queue was rung */
-void nic_sq_kick(struct nic *nic, uint32_t qpn);
+/** rnic_sq_kick() - the doorbell of QPN @qpn's send queue was rung */
+void rnic_sq_kick(struct rnic *rnic, uint32_t qpn);
 
-/** nic_rq_kick() - the doorbell of QPN @qpn's receive queue was rung */
-void nic_rq_kick(struct nic *nic, uint32_t qpn);
+/** rnic_rq_kick() - the doorbell of QPN @qpn's receive queue was rung */
+void rnic_rq_kick(struct rnic *rnic, uint32_t qpn);
 
 /**
- * nic_command() - carry out a control command of class VIRTIO_NET_CTRL_ROCE
- * @nic:	NIC
+ * rnic_command() - carry out a control command of class VIRTIO_NET_CTRL_ROCE
+ * @rnic:	NIC
  * @command:	&enum virtio_net_ctrl_roce_cmd, not checked yet
  * @req:	copy of the request, aligned to 8
  * @req_len:	its bytes, not checked yet
@@ -147,39 +147,39 @@ void nic_rq_kick(struct nic *nic, uint32_t qpn);
  *
  * Return: VIRTIO_NET_OK or VIRTIO_NET_ERR.
  */
-uint8_t nic_command(struct nic *nic, uint8_t command, const void *req,
-		    size_t req_len, void *rsp, size_t rsp_size,
-		    size_t *rsp_len);
+uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
+		     size_t req_len, void *rsp, size_t rsp_size,
+		     size_t *rsp_len);
 
 /**
- * nic_counters() - what was counted since nic_new()
- * @nic:	NIC
+ * rnic_counters() - what was counted since rnic_new()
+ * @rnic:	NIC
  *
  * Return: %VIRTIO_RDMA_CNT_NUM values by &enum virtio_rdma_counter.
  */
-const uint64_t *nic_counters(const struct nic *nic);
+const uint64_t *rnic_counters(const struct rnic *rnic);
 
-/** NIC_RSP_MAX - no response is longer than this */
-#define NIC_RSP_MAX	256
+/** RNIC_RSP_MAX - no response is longer than this */
+#define RNIC_RSP_MAX	256
 
 /**
- * nic_poll() - do work that is due: requests, responses
- * @nic:	NIC
+ * rnic_poll() - do work that is due: requests, responses
+ * @rnic:	NIC
  *
  * Return: true if there was any.  Bounded per call, so that no guest starves
  *	   another.
  */
-bool nic_poll(struct nic *nic);
+bool rnic_poll(struct rnic *rnic);
 
 /**
- * nic_sleep() - ask for the doorbells of all queues in use
- * @nic:	NIC
+ * rnic_sleep() - ask for the doorbells of all queues in use
+ * @rnic:	NIC
  *
  * Return: true if requests turned up meanwhile.
  */
-bool nic_sleep(struct nic *nic);
+bool rnic_sleep(struct rnic *rnic);
 
-/** nic_wake() - doorbells are not needed while the loop polls */
-void nic_wake(struct nic *nic);
+/** rnic_wake() - doorbells are not needed while the loop polls */
+void rnic_wake(struct rnic *rnic);
 
-#endif /* DEVICE_NIC_H */
+#endif /* DEVICE_RNIC_H */

@@ -5,7 +5,7 @@
  * Theory of operation
  * ===================
  *
- * rnic.c is the function: queues come and go, nic_poll() does the work that is
+ * rnic.c is the function: queues come and go, rnic_poll() does the work that is
  * due.  command.c decodes control commands by a table and calls what the object
  * files offer: ah.c (protection domains, address handles), mr.c, cq.c, qp.c,
  * qp_state.c (MODIFY_QP) and mcast.c.  wqe.c copies work requests out of their slots.
@@ -19,9 +19,9 @@
  * A packet between two NICs of this process carries its payload by reference
  * and is delivered at once, in a nested call:
  *
- *	req_run(A) -> resp_rx(B) -> req_rx(A)
+ *	requester_run(A) -> responder_rx(B) -> requester_rx(A)
  *
- * Neither resp_rx() nor req_rx() sends a request and req_rx() sends nothing at
+ * Neither responder_rx() nor requester_rx() sends a request and requester_rx() sends nothing at
  * all, so that this is as deep as it gets.  Nor does ud_rx() send anything, so that
  * a datagram to a group may be delivered in memory to any number of QPs of the
  * sender's NIC, itself included.  (What a network has marked is answered
@@ -30,12 +30,12 @@
  * may have changed it.
  *
  * All other packets leave by the Ethernet port (eth_port.c, roce.c), and what comes
- * by that waits for nic_poll(), so that nothing is nested there.
+ * by that waits for rnic_poll(), so that nothing is nested there.
  *
  * Context: all of the engine runs in the event loop's thread.
  */
-#ifndef DEVICE_NIC_PRIV_H
-#define DEVICE_NIC_PRIV_H
+#ifndef DEVICE_RNIC_PRIV_H
+#define DEVICE_RNIC_PRIV_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,29 +51,29 @@
 struct cq;
 struct qp;
 
-#define NIC_GIDS		128
-#define NIC_MAX_SGE		32
-#define NIC_MAX_RD_ATOMIC	128
-#define NIC_MAX_MSG		(1u << 31)
-#define NIC_UD_MTU		4096
-#define NIC_ACK_DELAY		15
+#define RNIC_GIDS		128
+#define RNIC_MAX_SGE		32
+#define RNIC_MAX_RD_ATOMIC	128
+#define RNIC_MAX_MSG		(1u << 31)
+#define RNIC_UD_MTU		4096
+#define RNIC_ACK_DELAY		15
 
 /* Bounds the memory for extents of memory regions to 96 MiB for each guest. */
-#define NIC_MR_EXTENTS_MAX	(1u << 22)
-#define NIC_MR_PAGES_MAX	(1u << 22)
+#define RNIC_MR_EXTENTS_MAX	(1u << 22)
+#define RNIC_MR_PAGES_MAX	(1u << 22)
 
 /* Completions held; bounds the memory for them to 80 MiB for each guest. */
-#define NIC_HELD_MAX		(1u << 20)
+#define RNIC_HELD_MAX		(1u << 20)
 
-#define NIC_PAGE_SIZE		4096u
+#define RNIC_PAGE_SIZE		4096u
 
 /* A page list is copied to the stack: one page of it, for 2 MiB. */
-#define NIC_FAST_REG_PAGES	512u
+#define RNIC_FAST_REG_PAGES	512u
 
 TAILQ_HEAD(qp_list, qp);
 
 /**
- * struct nic - the RDMA side of one guest's function
+ * struct rnic - the RDMA side of one guest's function
  * @loop:	event loop, for timers
  * @fabric:	fabric that it belongs to
  * @limits:	what the operator configured
@@ -94,15 +94,15 @@ TAILQ_HEAD(qp_list, qp);
  * @gid:	GID table
  * @mcast:	multicast groups
  * @counter:	by &enum virtio_rdma_counter
- * @wire:	packets from and to the Ethernet port
- * @active:	QPs that nic_poll() looks at
+ * @port:	packets from and to the Ethernet port
+ * @active:	QPs that rnic_poll() looks at
  * @elem:	buffer taken from a virtqueue last; nobody keeps it for longer
  *		than he needs to copy it
  */
-struct nic {
+struct rnic {
 	struct loop *loop;
 	struct fabric *fabric;
-	struct nic_limits limits;
+	struct rnic_limits limits;
 	char name[64];
 	struct log_limit log;
 	const struct guest_mem *mem;
@@ -118,51 +118,51 @@ struct nic {
 	uint32_t qpn_next;
 	uint32_t mr_extents;
 	uint32_t held;
-	struct gid gid[NIC_GIDS];
+	struct gid gid[RNIC_GIDS];
 	struct mcast mcast;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 
-	struct wire wire;
+	struct eth_port port;
 	struct qp_list active;
 	struct virtq_elem elem;
 };
 
 /**
- * nic_qp() - QP by number
- * @nic:	NIC
+ * rnic_qp() - QP by number
+ * @rnic:	NIC
  * @qpn:	number, from anywhere
  *
  * Return: the QP or NULL.
  */
-static inline struct qp *nic_qp(const struct nic *nic, uint32_t qpn)
+static inline struct qp *rnic_qp(const struct rnic *rnic, uint32_t qpn)
 {
-	return qpn < nic->limits.qps ? nic->qp[qpn] : NULL;
+	return qpn < rnic->limits.qps ? rnic->qp[qpn] : NULL;
 }
 
-/** nic_cq() - CQ by number, or NULL */
-static inline struct cq *nic_cq(const struct nic *nic, uint32_t cqn)
+/** rnic_cq() - CQ by number, or NULL */
+static inline struct cq *rnic_cq(const struct rnic *rnic, uint32_t cqn)
 {
-	return cqn < nic->limits.cqs ? nic->cq[cqn] : NULL;
+	return cqn < rnic->limits.cqs ? rnic->cq[cqn] : NULL;
 }
 
-/** nic_count() - one more of what is counted */
-static inline void nic_count(struct nic *nic, enum virtio_rdma_counter counter)
+/** rnic_count() - one more of what is counted */
+static inline void rnic_count(struct rnic *rnic, enum virtio_rdma_counter counter)
 {
-	nic->counter[counter]++;
+	rnic->counter[counter]++;
 }
 
-/** nic_count_sent() - a packet with @len bytes of payload was sent */
-static inline void nic_count_sent(struct nic *nic, uint32_t len)
+/** rnic_count_sent() - a packet with @len bytes of payload was sent */
+static inline void rnic_count_sent(struct rnic *rnic, uint32_t len)
 {
-	nic->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
-	nic->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
+	rnic->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
+	rnic->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
 }
 
 /* A guest's mistake: one line, and not too many of them. */
-#define nic_warn(nic, fmt, ...)						\
+#define rnic_warn(rnic, fmt, ...)						\
 	do {								\
-		if (log_limit_ok(&(nic)->log))				\
-			log_warn("%s: " fmt, (nic)->name, ##__VA_ARGS__); \
+		if (log_limit_ok(&(rnic)->log))				\
+			log_warn("%s: " fmt, (rnic)->name, ##__VA_ARGS__); \
 	} while (0)
 
-#endif /* DEVICE_NIC_PRIV_H */
+#endif /* DEVICE_RNIC_PRIV_H */

@@ -7,13 +7,13 @@
 
 #include "rdma/object/ah.h"
 
-const char *pd_create(struct nic *nic, uint32_t *pdn)
+const char *pd_create(struct rnic *rnic, uint32_t *pdn)
 {
 	struct pd *pd = calloc(1, sizeof(*pd));
 
 	if (!pd)
 		return "out of memory";
-	if (obj_add(&nic->pds, pd, &pd->pdn)) {
+	if (obj_add(&rnic->pds, pd, &pd->pdn)) {
 		free(pd);
 		return "no free protection domain";
 	}
@@ -21,52 +21,52 @@ const char *pd_create(struct nic *nic, uint32_t *pdn)
 	return NULL;
 }
 
-const char *pd_destroy(struct nic *nic, uint32_t pdn)
+const char *pd_destroy(struct rnic *rnic, uint32_t pdn)
 {
-	struct pd *pd = pd_get(nic, pdn);
+	struct pd *pd = pd_get(rnic, pdn);
 
 	if (!pd)
 		return "unknown protection domain";
 	if (pd->refs)
 		return "protection domain in use";
-	obj_del(&nic->pds, pdn);
+	obj_del(&rnic->pds, pdn);
 	free(pd);
 	return NULL;
 }
 
-const char *av_check(struct nic *nic, const struct virtio_rdma_ah_attr *av)
+const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av)
 {
 	static const uint8_t zero[GID_SIZE];
 	static const uint8_t no_mac[sizeof(av->dmac)];
 
 	if (gid_equal(av->grh.dgid, zero))
 		return "address vector without a destination GID";
-	if (av->grh.sgid_index >= NIC_GIDS)
+	if (av->grh.sgid_index >= RNIC_GIDS)
 		return "source GID index out of range";
 	/* Inside this process nobody needs it, so it is worth a hint only. */
 	if (!memcmp(av->dmac, no_mac, sizeof(no_mac)))
 		log_debug("%s: address vector without a MAC address",
-			  nic->name);
+			  rnic->name);
 	return NULL;
 }
 
-const char *ah_create(struct nic *nic, uint32_t pdn,
+const char *ah_create(struct rnic *rnic, uint32_t pdn,
 		      const struct virtio_rdma_ah_attr *av, uint32_t *handle)
 {
-	struct pd *pd = pd_get(nic, pdn);
+	struct pd *pd = pd_get(rnic, pdn);
 	const char *why;
 	struct ah *ah;
 
 	if (!pd)
 		return "unknown protection domain";
-	why = av_check(nic, av);
+	why = av_check(rnic, av);
 	if (why)
 		return why;
 
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return "out of memory";
-	if (obj_add(&nic->ahs, ah, &ah->handle)) {
+	if (obj_add(&rnic->ahs, ah, &ah->handle)) {
 		free(ah);
 		return "no free address handle";
 	}
@@ -77,47 +77,47 @@ const char *ah_create(struct nic *nic, uint32_t pdn,
 	return NULL;
 }
 
-static void ah_free(struct nic *nic, struct ah *ah)
+static void ah_free(struct rnic *rnic, struct ah *ah)
 {
 	ah->pd->refs--;
-	obj_del(&nic->ahs, ah->handle);
+	obj_del(&rnic->ahs, ah->handle);
 	free(ah);
 }
 
-const char *ah_destroy(struct nic *nic, uint32_t pdn, uint32_t handle)
+const char *ah_destroy(struct rnic *rnic, uint32_t pdn, uint32_t handle)
 {
-	struct ah *ah = obj_get(&nic->ahs, handle);
+	struct ah *ah = obj_get(&rnic->ahs, handle);
 
 	if (!ah)
 		return "unknown address handle";
 	if (ah->pd->pdn != pdn)
 		return "address handle of another protection domain";
-	ah_free(nic, ah);
+	ah_free(rnic, ah);
 	return NULL;
 }
 
-const struct ah *ah_get(const struct nic *nic, const struct pd *pd,
+const struct ah *ah_get(const struct rnic *rnic, const struct pd *pd,
 			uint32_t handle)
 {
-	const struct ah *ah = obj_get(&nic->ahs, handle);
+	const struct ah *ah = obj_get(&rnic->ahs, handle);
 
 	return ah && ah->pd == pd ? ah : NULL;
 }
 
-void pd_ah_free_all(struct nic *nic)
+void pd_ah_free_all(struct rnic *rnic)
 {
 	struct ah *ah;
 	struct pd *pd;
 	uint32_t i;
 
-	for (i = 0; nic->ahs.used && i < nic->ahs.max; i++) {
-		ah = obj_at(&nic->ahs, i);
+	for (i = 0; rnic->ahs.used && i < rnic->ahs.max; i++) {
+		ah = obj_at(&rnic->ahs, i);
 		if (ah)
-			ah_free(nic, ah);
+			ah_free(rnic, ah);
 	}
-	for (i = 0; nic->pds.used && i < nic->pds.max; i++) {
-		pd = obj_at(&nic->pds, i);
+	for (i = 0; rnic->pds.used && i < rnic->pds.max; i++) {
+		pd = obj_at(&rnic->pds, i);
 		if (pd)
-			pd_destroy(nic, pd->pdn);
+			pd_destroy(rnic, pd->pdn);
 	}
 }

@@ -34,32 +34,32 @@ struct ah {
 /* Each of the following returns NULL, or why it failed. */
 
 /** pd_create() - make a protection domain */
-const char *pd_create(struct nic *nic, uint32_t *pdn);
+const char *pd_create(struct rnic *rnic, uint32_t *pdn);
 
 /** pd_destroy() - destroy a protection domain that nothing belongs to */
-const char *pd_destroy(struct nic *nic, uint32_t pdn);
+const char *pd_destroy(struct rnic *rnic, uint32_t pdn);
 
 /** ah_create() - make an address handle */
-const char *ah_create(struct nic *nic, uint32_t pdn,
+const char *ah_create(struct rnic *rnic, uint32_t pdn,
 		      const struct virtio_rdma_ah_attr *av, uint32_t *handle);
 
 /** ah_destroy() - destroy an address handle of a protection domain */
-const char *ah_destroy(struct nic *nic, uint32_t pdn, uint32_t handle);
+const char *ah_destroy(struct rnic *rnic, uint32_t pdn, uint32_t handle);
 
 /** av_check() - can an address vector lead anywhere? */
-const char *av_check(struct nic *nic, const struct virtio_rdma_ah_attr *av);
+const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av);
 
 /** pd_ah_free_all() - drop all of a NIC, after all that refers to them */
-void pd_ah_free_all(struct nic *nic);
+void pd_ah_free_all(struct rnic *rnic);
 
 /** pd_get() - protection domain by handle, or NULL */
-static inline struct pd *pd_get(const struct nic *nic, uint32_t pdn)
+static inline struct pd *pd_get(const struct rnic *rnic, uint32_t pdn)
 {
-	return obj_get(&nic->pds, pdn);
+	return obj_get(&rnic->pds, pdn);
 }
 
 /** ah_get() - address handle by handle, or NULL unless it belongs to @pd */
-const struct ah *ah_get(const struct nic *nic, const struct pd *pd,
+const struct ah *ah_get(const struct rnic *rnic, const struct pd *pd,
 			uint32_t handle);
 
 #endif /* DEVICE_AH_H */

@@ -39,32 +39,32 @@ struct cq_held {
 
 static void cq_timer(void *arg);
 
-const char *cq_create(struct nic *nic, uint32_t cqe, uint32_t *cqn)
+const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn)
 {
 	uint32_t i, slots;
 	struct cq *cq;
 
-	if (!cqe || cqe > nic->limits.cqe)
+	if (!cqe || cqe > rnic->limits.cqe)
 		return "depth out of range";
-	for (i = 0; i < nic->limits.cqs; i++)
-		if (!nic->cq[i] && nic->cq_vq[i])
+	for (i = 0; i < rnic->limits.cqs; i++)
+		if (!rnic->cq[i] && rnic->cq_vq[i])
 			break;
-	if (i == nic->limits.cqs)
+	if (i == rnic->limits.cqs)
 		return "no free completion queue with a virtqueue for it";
 
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return "out of memory";
-	slots = cqe < nic->cq_vq[i]->num ? cqe : nic->cq_vq[i]->num;
-	cq->nic = nic;
+	slots = cqe < rnic->cq_vq[i]->num ? cqe : rnic->cq_vq[i]->num;
+	cq->rnic = rnic;
 	cq->cqn = i;
 	TAILQ_INIT(&cq->held);
-	cq->held_max = nic->limits.cqe - slots;
+	cq->held_max = rnic->limits.cqe - slots;
 	cq->timer.fn = cq_timer;
 	cq->timer.arg = cq;
-	nic->cq[i] = cq;
-	virtq_restart(nic->cq_vq[i]);
-	virtq_want_kick(nic->cq_vq[i], false);
+	rnic->cq[i] = cq;
+	virtq_restart(rnic->cq_vq[i]);
+	virtq_want_kick(rnic->cq_vq[i], false);
 	*cqn = i;
 	return NULL;
 }
@@ -73,9 +73,9 @@ static void cq_drop_held(struct cq *cq, struct cq_held *held)
 {
 	TAILQ_REMOVE(&cq->held, held, entry);
 	free(held);
-	cq->nic->held--;
+	cq->rnic->held--;
 	if (!--cq->held_n)
-		loop_timer_cancel(cq->nic->loop, &cq->timer);
+		loop_timer_cancel(cq->rnic->loop, &cq->timer);
 }
 
 static void cq_drop_all_held(struct cq *cq)
@@ -84,34 +84,34 @@ static void cq_drop_all_held(struct cq *cq)
 		cq_drop_held(cq, TAILQ_FIRST(&cq->held));
 }
 
-static void cq_free(struct nic *nic, struct cq *cq)
+static void cq_free(struct rnic *rnic, struct cq *cq)
 {
 	cq_drop_all_held(cq);
-	nic->cq[cq->cqn] = NULL;
-	if (nic->cq_vq[cq->cqn])
-		virtq_restart(nic->cq_vq[cq->cqn]);
+	rnic->cq[cq->cqn] = NULL;
+	if (rnic->cq_vq[cq->cqn])
+		virtq_restart(rnic->cq_vq[cq->cqn]);
 	free(cq);
 }
 
-const char *cq_destroy(struct nic *nic, uint32_t cqn)
+const char *cq_destroy(struct rnic *rnic, uint32_t cqn)
 {
-	struct cq *cq = nic_cq(nic, cqn);
+	struct cq *cq = rnic_cq(rnic, cqn);
 
 	if (!cq)
 		return "unknown completion queue";
 	if (cq->refs)
 		return "completion queue in use";
-	cq_free(nic, cq);
+	cq_free(rnic, cq);
 	return NULL;
 }
 
-void cq_free_all(struct nic *nic)
+void cq_free_all(struct rnic *rnic)
 {
 	uint32_t i;
 
-	for (i = 0; i < nic->limits.cqs; i++)
-		if (nic->cq[i])
-			cq_free(nic, nic->cq[i]);
+	for (i = 0; i < rnic->limits.cqs; i++)
+		if (rnic->cq[i])
+			cq_free(rnic, rnic->cq[i]);
 }
 
 static bool cq_raises(const struct cq *cq, const struct virtio_rdma_cq_req *wc,
@@ -148,22 +148,22 @@ static void cq_notify_held(struct cq *cq, struct virtq *vq,
 	vq->call(vq);
 }
 
-static void cq_fail(struct nic *nic, struct cq *cq, const char *why)
+static void cq_fail(struct rnic *rnic, struct cq *cq, const char *why)
 {
-	nic_warn(nic, "CQ %u in error: %s", cq->cqn, why);
+	rnic_warn(rnic, "CQ %u in error: %s", cq->cqn, why);
 	cq->error = true;
 	cq_drop_all_held(cq);
-	qp_fail_cq(nic, cq);
+	qp_fail_cq(rnic, cq);
 }
 
 /*
  * Put a completion into a slot.  Returns 1, 0 if there is none now, -1 if there
  * can be none; @why says why.
  */
-static int cq_put(struct nic *nic, struct virtq *vq,
+static int cq_put(struct rnic *rnic, struct virtq *vq,
 		  const struct virtio_rdma_cq_req *wc, const char **why)
 {
-	struct virtq_elem *elem = &nic->elem;
+	struct virtq_elem *elem = &rnic->elem;
 	int ret = virtq_pop(vq, elem);
 
 	if (ret < 0)
@@ -187,18 +187,18 @@ static int cq_put(struct nic *nic, struct virtq *vq,
 static void cq_wait(struct cq *cq, uint64_t ns)
 {
 	cq->wait_ns = ns < HELD_WAIT_MAX ? ns : HELD_WAIT_MAX;
-	loop_timer_set(cq->nic->loop, &cq->timer, cq->wait_ns);
+	loop_timer_set(cq->rnic->loop, &cq->timer, cq->wait_ns);
 }
 
 /* Returns why not, or NULL. */
-static const char *cq_hold(struct nic *nic, struct cq *cq,
+static const char *cq_hold(struct rnic *rnic, struct cq *cq,
 			   const struct virtio_rdma_cq_req *wc, bool solicited)
 {
 	struct cq_held *held;
 
 	if (cq->held_n == cq->held_max)
 		return "overrun";
-	if (nic->held == NIC_HELD_MAX)
+	if (rnic->held == RNIC_HELD_MAX)
 		return "too many completions unread in all CQs";
 	held = malloc(sizeof(*held));
 	if (!held)
@@ -206,7 +206,7 @@ static const char *cq_hold(struct nic *nic, struct cq *cq,
 	held->wc = *wc;
 	held->solicited = solicited;
 	TAILQ_INSERT_TAIL(&cq->held, held, entry);
-	nic->held++;
+	rnic->held++;
 	if (!cq->held_n++)
 		cq_wait(cq, HELD_WAIT_MIN);
 	return NULL;
@@ -216,9 +216,9 @@ static const char *cq_hold(struct nic *nic, struct cq *cq,
  * Put as many into slots as there are slots; returns how many.  A guest that
  * makes slots available all the while keeps nobody waiting.
  */
-static uint32_t cq_deliver(struct nic *nic, struct cq *cq)
+static uint32_t cq_deliver(struct rnic *rnic, struct cq *cq)
 {
-	struct virtq *vq = nic->cq_vq[cq->cqn];
+	struct virtq *vq = rnic->cq_vq[cq->cqn];
 	struct cq_held *held;
 	const char *why;
 	uint32_t n;
@@ -229,14 +229,14 @@ static uint32_t cq_deliver(struct nic *nic, struct cq *cq)
 		return 0;
 	for (n = 0; cq->held_n && n < vq->num; n++) {
 		held = TAILQ_FIRST(&cq->held);
-		ret = cq_put(nic, vq, &held->wc, &why);
+		ret = cq_put(rnic, vq, &held->wc, &why);
 		if (ret <= 0)
 			break;
 		cq_notify(cq, vq, &held->wc, held->solicited);
 		cq_drop_held(cq, held);
 	}
 	if (ret < 0)
-		cq_fail(nic, cq, why);
+		cq_fail(rnic, cq, why);
 	return n;
 }
 
@@ -244,7 +244,7 @@ static uint32_t cq_deliver(struct nic *nic, struct cq *cq)
 static void cq_timer(void *arg)
 {
 	struct cq *cq = arg;
-	bool some = cq_deliver(cq->nic, cq);
+	bool some = cq_deliver(cq->rnic, cq);
 
 	if (cq->held_n)
 		cq_wait(cq, some ? HELD_WAIT_MIN : 2 * cq->wait_ns);
@@ -265,24 +265,24 @@ void cq_forget_qp(struct cq *cq, uint32_t qpn)
 /* Completions                                                               */
 /* ------------------------------------------------------------------------- */
 
-void cq_add(struct nic *nic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
+void cq_add(struct rnic *rnic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
 	    bool solicited)
 {
-	struct virtq *vq = nic->cq_vq[cq->cqn];
+	struct virtq *vq = rnic->cq_vq[cq->cqn];
 	const char *why = NULL;
 	int ret = -1;
 
-	cq_deliver(nic, cq);
+	cq_deliver(rnic, cq);
 	if (cq->error)
 		return;
 	if (!vq)
 		why = "its virtqueue was stopped";
 	else
-		ret = cq->held_n ? 0 : cq_put(nic, vq, wc, &why);
+		ret = cq->held_n ? 0 : cq_put(rnic, vq, wc, &why);
 	if (!ret)
-		why = cq_hold(nic, cq, wc, solicited);
+		why = cq_hold(rnic, cq, wc, solicited);
 	if (why)
-		cq_fail(nic, cq, why);
+		cq_fail(rnic, cq, why);
 	else if (ret)
 		cq_notify(cq, vq, wc, solicited);
 	else
@@ -293,9 +293,9 @@ void cq_add(struct nic *nic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
  * The guest has read what it found, as a rule.  If completions were waiting for
  * that they come at once, for nothing else may come that it could be told of.
  */
-const char *cq_arm(struct nic *nic, uint32_t cqn, uint32_t flags)
+const char *cq_arm(struct rnic *rnic, uint32_t cqn, uint32_t flags)
 {
-	struct cq *cq = nic_cq(nic, cqn);
+	struct cq *cq = rnic_cq(rnic, cqn);
 
 	if (!cq)
 		return "unknown completion queue";
@@ -303,6 +303,6 @@ const char *cq_arm(struct nic *nic, uint32_t cqn, uint32_t flags)
 		return "unknown notification flags";
 	cq->armed |= flags;
 	cq->told = false;
-	cq_deliver(nic, cq);
+	cq_deliver(rnic, cq);
 	return NULL;
 }

@@ -14,7 +14,7 @@ TAILQ_HEAD(cq_held_list, cq_held);
 
 /**
  * struct cq - completion queue
- * @nic:	NIC that it belongs to
+ * @rnic:	NIC that it belongs to
  * @cqn:	its number, also that of its virtqueue
  * @refs:	send and receive queues that complete to it
  * @armed:	&enum virtio_ib_notify_flags asked for since the last interrupt
@@ -28,7 +28,7 @@ TAILQ_HEAD(cq_held_list, cq_held);
  * @wait_ns:	its interval
  */
 struct cq {
-	struct nic *nic;
+	struct rnic *rnic;
 	uint32_t cqn;
 	uint32_t refs;
 	uint32_t armed;
@@ -43,26 +43,26 @@ struct cq {
 
 /**
  * cq_create() - make a completion queue
- * @nic:	NIC
+ * @rnic:	NIC
  * @cqe:	completions that it shall hold
  * @cqn:	set to its number
  *
  * Return: NULL, or why it failed.
  */
-const char *cq_create(struct nic *nic, uint32_t cqe, uint32_t *cqn);
+const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn);
 
 /** cq_destroy() - destroy a CQ without QPs; returns NULL, or why not */
-const char *cq_destroy(struct nic *nic, uint32_t cqn);
+const char *cq_destroy(struct rnic *rnic, uint32_t cqn);
 
 /** cq_free_all() - destroy all CQs of a NIC, after its QPs */
-void cq_free_all(struct nic *nic);
+void cq_free_all(struct rnic *rnic);
 
 /** cq_arm() - carry out REQ_NOTIFY_CQ; returns NULL, or why not */
-const char *cq_arm(struct nic *nic, uint32_t cqn, uint32_t flags);
+const char *cq_arm(struct rnic *rnic, uint32_t cqn, uint32_t flags);
 
 /**
  * cq_add() - add a completion, and interrupt if it was asked for
- * @nic:	NIC
+ * @rnic:	NIC
  * @cq:		CQ
  * @wc:		completion
  * @solicited:	it is that of a receive request whose sender set the solicited
@@ -70,7 +70,7 @@ const char *cq_arm(struct nic *nic, uint32_t cqn, uint32_t flags);
  *
  * If the CQ is full, it and all its QPs go to the error state.
  */
-void cq_add(struct nic *nic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
+void cq_add(struct rnic *rnic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
 	    bool solicited);
 
 /** cq_forget_qp() - drop the completions of a QP that wait for a slot */

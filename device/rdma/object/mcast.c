@@ -55,18 +55,18 @@ static void mcast_remove(struct mcast *mcast, struct mcast_group *group,
 		*group = mcast->group[--mcast->n];
 }
 
-const char *mcast_attach(struct nic *nic, uint32_t qpn, const uint8_t *gid)
+const char *mcast_attach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
 {
-	const struct qp *qp = nic_qp(nic, qpn);
+	const struct qp *qp = rnic_qp(rnic, qpn);
 	struct mcast_group *group;
 
 	if (!qp || qp->type != VIRTIO_IB_QPT_UD)
 		return "no such UD QP";
 	if (!gid_is_multicast(gid))
 		return "not a multicast GID";
-	group = mcast_group(&nic->mcast, gid);
+	group = mcast_group(&rnic->mcast, gid);
 	if (!group)
-		group = mcast_group_new(&nic->mcast, gid);
+		group = mcast_group_new(&rnic->mcast, gid);
 	if (!group)
 		return "no free multicast group";
 	if (mcast_place(group, qpn) < group->n)
@@ -77,9 +77,9 @@ const char *mcast_attach(struct nic *nic, uint32_t qpn, const uint8_t *gid)
 	return NULL;
 }
 
-const char *mcast_detach(struct nic *nic, uint32_t qpn, const uint8_t *gid)
+const char *mcast_detach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
 {
-	struct mcast_group *group = mcast_group(&nic->mcast, gid);
+	struct mcast_group *group = mcast_group(&rnic->mcast, gid);
 	uint32_t place;
 
 	if (!group)
@@ -87,13 +87,13 @@ const char *mcast_detach(struct nic *nic, uint32_t qpn, const uint8_t *gid)
 	place = mcast_place(group, qpn);
 	if (place == group->n)
 		return "QP not attached to this GID";
-	mcast_remove(&nic->mcast, group, place);
+	mcast_remove(&rnic->mcast, group, place);
 	return NULL;
 }
 
-void mcast_detach_all(struct nic *nic, uint32_t qpn)
+void mcast_detach_all(struct rnic *rnic, uint32_t qpn)
 {
-	struct mcast *mcast = &nic->mcast;
+	struct mcast *mcast = &rnic->mcast;
 	struct mcast_group *group;
 	uint32_t i, place;
 
@@ -106,10 +106,10 @@ void mcast_detach_all(struct nic *nic, uint32_t qpn)
 	}
 }
 
-const struct mcast_group *mcast_find(const struct nic *nic, uint32_t dest_qpn,
+const struct mcast_group *mcast_find(const struct rnic *rnic, uint32_t dest_qpn,
 				     const uint8_t *dgid)
 {
 	if (dest_qpn != VIRTIO_RDMA_MCAST_QPN)
 		return NULL;
-	return mcast_group(&nic->mcast, dgid);
+	return mcast_group(&rnic->mcast, dgid);
 }

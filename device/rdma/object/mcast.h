@@ -9,7 +9,7 @@
 
 #include "rdma/fabric.h"
 
-struct nic;
+struct rnic;
 
 /* Bounds the memory for them to 36 KiB for each guest. */
 #define MCAST_GROUPS	128
@@ -39,36 +39,36 @@ struct mcast {
 
 /**
  * mcast_attach() - a QP wants the datagrams of a group
- * @nic:	NIC
+ * @rnic:	NIC
  * @qpn:	QP; may be attached already
  * @gid:	group
  *
  * Return: NULL, or why not.
  */
-const char *mcast_attach(struct nic *nic, uint32_t qpn, const uint8_t *gid);
+const char *mcast_attach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid);
 
 /**
  * mcast_detach() - it does not any more
- * @nic:	NIC
+ * @rnic:	NIC
  * @qpn:	QP
  * @gid:	group
  *
  * Return: NULL, or why not.
  */
-const char *mcast_detach(struct nic *nic, uint32_t qpn, const uint8_t *gid);
+const char *mcast_detach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid);
 
 /** mcast_detach_all() - nor those of any other */
-void mcast_detach_all(struct nic *nic, uint32_t qpn);
+void mcast_detach_all(struct rnic *rnic, uint32_t qpn);
 
 /**
  * mcast_find() - who wants a packet
- * @nic:	NIC that it came to
+ * @rnic:	NIC that it came to
  * @dest_qpn:	QPN that it is for
  * @dgid:	GID that it is for
  *
  * Return: a group, or NULL if it is not for one that a QP is attached to.
  */
-const struct mcast_group *mcast_find(const struct nic *nic, uint32_t dest_qpn,
+const struct mcast_group *mcast_find(const struct rnic *rnic, uint32_t dest_qpn,
 				     const uint8_t *dgid);
 
 #endif /* DEVICE_MCAST_H */

@@ -58,7 +58,7 @@ static bool extents_grow(struct extents *list)
 static bool extent_joins(const struct mr_extent *extent, uint64_t addr,
 			 const uint8_t *host)
 {
-	uint64_t size = (uint64_t)extent->npages * NIC_PAGE_SIZE;
+	uint64_t size = (uint64_t)extent->npages * RNIC_PAGE_SIZE;
 
 	if (extent->addr + size != addr)
 		return false;
@@ -111,40 +111,40 @@ static const char *mr_access_check(uint32_t access)
 	return NULL;
 }
 
-/* What a region counts for NIC_MR_EXTENTS_MAX. */
+/* What a region counts for RNIC_MR_EXTENTS_MAX. */
 static uint32_t mr_cost(const struct mr *mr)
 {
 	return mr->max_pages ? mr->max_pages : mr->n;
 }
 
 /* Takes over the extents of @tmpl if it succeeds. */
-static const char *mr_enter(struct nic *nic, uint32_t pdn,
+static const char *mr_enter(struct rnic *rnic, uint32_t pdn,
 			    const struct mr *tmpl, uint32_t *key)
 {
-	struct pd *pd = pd_get(nic, pdn);
+	struct pd *pd = pd_get(rnic, pdn);
 	struct mr *mr;
 
 	if (!pd)
 		return "unknown protection domain";
-	if (nic->mr_extents + mr_cost(tmpl) > NIC_MR_EXTENTS_MAX)
+	if (rnic->mr_extents + mr_cost(tmpl) > RNIC_MR_EXTENTS_MAX)
 		return "too many scattered pages in memory regions";
 
 	mr = malloc(sizeof(*mr));
 	if (!mr)
 		return mr_no_memory;
 	*mr = *tmpl;
-	if (obj_add(&nic->mrs, mr, &mr->key)) {
+	if (obj_add(&rnic->mrs, mr, &mr->key)) {
 		free(mr);
 		return "no free memory region";
 	}
 	mr->pd = pd;
 	pd->refs++;
-	nic->mr_extents += mr_cost(mr);
+	rnic->mr_extents += mr_cost(mr);
 	*key = mr->key;
 	return NULL;
 }
 
-const char *mr_get_dma(struct nic *nic, uint32_t pdn, uint32_t access,
+const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
 		       uint32_t *key)
 {
 	const struct mr tmpl = {
@@ -154,26 +154,26 @@ const char *mr_get_dma(struct nic *nic, uint32_t pdn, uint32_t access,
 	};
 	const char *why = mr_access_check(access);
 
-	return why ? why : mr_enter(nic, pdn, &tmpl, key);
+	return why ? why : mr_enter(rnic, pdn, &tmpl, key);
 }
 
 /* How the numbers of a request hang together, before any page is looked at. */
 static const char *mr_check(const struct mr *mr, uint32_t npages)
 {
-	uint64_t first = mr->addr % NIC_PAGE_SIZE;
+	uint64_t first = mr->addr % RNIC_PAGE_SIZE;
 
 	if (!mr->length)
 		return "memory region without a byte";
-	if (mr->length > (uint64_t)NIC_MR_PAGES_MAX * NIC_PAGE_SIZE)
+	if (mr->length > (uint64_t)RNIC_MR_PAGES_MAX * RNIC_PAGE_SIZE)
 		return "memory region too long";
 	if (mr->addr > UINT64_MAX - mr->length)
 		return "memory region beyond the address space";
-	if (npages != (first + mr->length + NIC_PAGE_SIZE - 1) / NIC_PAGE_SIZE)
+	if (npages != (first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the memory region";
 	return mr_access_check(mr->access);
 }
 
-static const char *mr_add_pages(const struct nic *nic, const __le64 *pages,
+static const char *mr_add_pages(const struct rnic *rnic, const __le64 *pages,
 				uint32_t npages, struct extents *list)
 {
 	uint64_t addr;
@@ -182,9 +182,9 @@ static const char *mr_add_pages(const struct nic *nic, const __le64 *pages,
 
 	for (i = 0; i < npages; i++) {
 		addr = le64toh(pages[i]);
-		if (addr % NIC_PAGE_SIZE)
+		if (addr % RNIC_PAGE_SIZE)
 			return "page address is not aligned";
-		host = guest_mem_ptr(nic->mem, addr, NIC_PAGE_SIZE);
+		host = guest_mem_ptr(rnic->mem, addr, RNIC_PAGE_SIZE);
 		if (!host)
 			return "page outside of guest memory";
 		if (!extents_add(list, addr, 1, host))
@@ -193,7 +193,7 @@ static const char *mr_add_pages(const struct nic *nic, const __le64 *pages,
 	return NULL;
 }
 
-const char *mr_reg_user(struct nic *nic,
+const char *mr_reg_user(struct rnic *rnic,
 			const struct virtio_rdma_cmd_reg_user_mr *req,
 			size_t room, uint32_t *key)
 {
@@ -211,13 +211,13 @@ const char *mr_reg_user(struct nic *nic,
 		return why;
 	if (room != (uint64_t)npages * sizeof(__le64))
 		return "request is not as long as its page list";
-	why = mr_add_pages(nic, req->pages, npages, &list);
+	why = mr_add_pages(rnic, req->pages, npages, &list);
 	if (why)
 		goto err_free;
 	extents_trim(&list);
 	tmpl.n = list.n;
 	tmpl.extent = list.extent;
-	why = mr_enter(nic, le32toh(req->pdn), &tmpl, key);
+	why = mr_enter(rnic, le32toh(req->pdn), &tmpl, key);
 	if (why)
 		goto err_free;
 	return NULL;
@@ -227,7 +227,7 @@ err_free:
 	return why;
 }
 
-const char *mr_alloc(struct nic *nic, uint32_t pdn, uint32_t max_pages,
+const char *mr_alloc(struct rnic *rnic, uint32_t pdn, uint32_t max_pages,
 		     uint32_t *key)
 {
 	struct mr tmpl = {
@@ -236,33 +236,33 @@ const char *mr_alloc(struct nic *nic, uint32_t pdn, uint32_t max_pages,
 	};
 	const char *why;
 
-	if (!max_pages || max_pages > NIC_FAST_REG_PAGES)
+	if (!max_pages || max_pages > RNIC_FAST_REG_PAGES)
 		return "number of pages out of range";
 	tmpl.extent = calloc(max_pages, sizeof(*tmpl.extent));
 	if (!tmpl.extent)
 		return mr_no_memory;
-	why = mr_enter(nic, pdn, &tmpl, key);
+	why = mr_enter(rnic, pdn, &tmpl, key);
 	if (why)
 		free(tmpl.extent);
 	return why;
 }
 
 /* The region that a key of any tag belongs to, if requests may change it. */
-static struct mr *mr_get_fast(const struct nic *nic, const struct pd *pd,
+static struct mr *mr_get_fast(const struct rnic *rnic, const struct pd *pd,
 			      uint32_t key)
 {
-	struct mr *mr = obj_at(&nic->mrs, obj_index(key));
+	struct mr *mr = obj_at(&rnic->mrs, obj_index(key));
 
 	return mr && mr->max_pages && mr->pd == pd ? mr : NULL;
 }
 
 /* Copy a page list; what lies behind a page's end may be elsewhere. */
-static bool mr_read_pages(const struct nic *nic, const struct mr_fast *fast,
+static bool mr_read_pages(const struct rnic *rnic, const struct mr_fast *fast,
 			  __le64 *pages)
 {
 	size_t len = fast->npages * sizeof(*pages);
 	struct iovec iov[GUEST_MEM_REGIONS_MAX];
-	int n = guest_mem_iov(nic->mem, fast->pages, len, iov,
+	int n = guest_mem_iov(rnic->mem, fast->pages, len, iov,
 			      GUEST_MEM_REGIONS_MAX);
 
 	if (n < 0)
@@ -271,16 +271,16 @@ static bool mr_read_pages(const struct nic *nic, const struct mr_fast *fast,
 	return true;
 }
 
-const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
+const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
 			const struct mr_fast *fast)
 {
-	struct mr *mr = mr_get_fast(nic, pd, fast->key);
+	struct mr *mr = mr_get_fast(rnic, pd, fast->key);
 	struct mr new = {
 		.access = fast->access,
 		.addr = fast->addr,
 		.length = fast->length,
 	};
-	__le64 pages[NIC_FAST_REG_PAGES];
+	__le64 pages[RNIC_FAST_REG_PAGES];
 	struct extents list = {};
 	const char *why;
 
@@ -293,13 +293,13 @@ const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
 	why = mr_check(&new, fast->npages);
 	if (why)
 		return why;
-	if (!mr_read_pages(nic, fast, pages))
+	if (!mr_read_pages(rnic, fast, pages))
 		return "page list outside of guest memory";
 
 	/* There is room for all of them, so that the list does not move. */
 	list.extent = mr->extent;
 	list.max = mr->max_pages;
-	why = mr_add_pages(nic, pages, fast->npages, &list);
+	why = mr_add_pages(rnic, pages, fast->npages, &list);
 	if (why)
 		return why;
 
@@ -310,13 +310,13 @@ const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
 	mr->key = fast->key;
 	mr->lost = false;
 	mr->invalid = false;
-	obj_retag(&nic->mrs, mr->key);
+	obj_retag(&rnic->mrs, mr->key);
 	return NULL;
 }
 
-bool mr_invalidate(struct nic *nic, const struct pd *pd, uint32_t key)
+bool mr_invalidate(struct rnic *rnic, const struct pd *pd, uint32_t key)
 {
-	struct mr *mr = mr_get_fast(nic, pd, key);
+	struct mr *mr = mr_get_fast(rnic, pd, key);
 
 	if (!mr || mr->key != key)
 		return false;
@@ -325,56 +325,56 @@ bool mr_invalidate(struct nic *nic, const struct pd *pd, uint32_t key)
 	return true;
 }
 
-static void mr_free(struct nic *nic, struct mr *mr)
+static void mr_free(struct rnic *rnic, struct mr *mr)
 {
-	nic->mr_extents -= mr_cost(mr);
+	rnic->mr_extents -= mr_cost(mr);
 	mr->pd->refs--;
-	obj_del(&nic->mrs, mr->key);
+	obj_del(&rnic->mrs, mr->key);
 	free(mr->extent);
 	free(mr);
 }
 
-const char *mr_dereg(struct nic *nic, uint32_t mrn)
+const char *mr_dereg(struct rnic *rnic, uint32_t mrn)
 {
-	struct mr *mr = obj_at(&nic->mrs, mrn);
+	struct mr *mr = obj_at(&rnic->mrs, mrn);
 
 	if (!mr)
 		return "unknown memory region";
-	mr_free(nic, mr);
+	mr_free(rnic, mr);
 	return NULL;
 }
 
-void mr_free_all(struct nic *nic)
+void mr_free_all(struct rnic *rnic)
 {
 	struct mr *mr;
 	uint32_t i;
 
-	for (i = 0; nic->mrs.used && i < nic->mrs.max; i++) {
-		mr = obj_at(&nic->mrs, i);
+	for (i = 0; rnic->mrs.used && i < rnic->mrs.max; i++) {
+		mr = obj_at(&rnic->mrs, i);
 		if (mr)
-			mr_free(nic, mr);
+			mr_free(rnic, mr);
 	}
 }
 
-static uint8_t *page_host(const struct nic *nic, uint64_t addr, uint32_t npages)
+static uint8_t *page_host(const struct rnic *rnic, uint64_t addr, uint32_t npages)
 {
-	return guest_mem_ptr(nic->mem, addr, (uint64_t)npages * NIC_PAGE_SIZE);
+	return guest_mem_ptr(rnic->mem, addr, (uint64_t)npages * RNIC_PAGE_SIZE);
 }
 
 /* An extent may now be spread over several pieces of memory, or have holes. */
-static bool extent_split(const struct nic *nic, const struct mr_extent *extent,
+static bool extent_split(const struct rnic *rnic, const struct mr_extent *extent,
 			 struct extents *list)
 {
 	uint64_t addr = extent->addr;
 	uint32_t i;
 
-	for (i = 0; i < extent->npages; i++, addr += NIC_PAGE_SIZE)
-		if (!extents_add(list, addr, 1, page_host(nic, addr, 1)))
+	for (i = 0; i < extent->npages; i++, addr += RNIC_PAGE_SIZE)
+		if (!extents_add(list, addr, 1, page_host(rnic, addr, 1)))
 			return false;
 	return true;
 }
 
-static bool mr_retranslate(const struct nic *nic, const struct mr *mr,
+static bool mr_retranslate(const struct rnic *rnic, const struct mr *mr,
 			   struct extents *list)
 {
 	const struct mr_extent *extent;
@@ -383,10 +383,10 @@ static bool mr_retranslate(const struct nic *nic, const struct mr *mr,
 
 	for (i = 0; i < mr->n; i++) {
 		extent = &mr->extent[i];
-		host = page_host(nic, extent->addr, extent->npages);
+		host = page_host(rnic, extent->addr, extent->npages);
 		if (!(host ? extents_add(list, extent->addr, extent->npages,
 					 host) :
-			     extent_split(nic, extent, list)))
+			     extent_split(rnic, extent, list)))
 			return false;
 	}
 	return true;
@@ -403,7 +403,7 @@ static bool mr_has_holes(const struct mr *mr)
 }
 
 /* Takes the list over. */
-static void mr_replace(struct nic *nic, struct mr *mr, struct extents *list)
+static void mr_replace(struct rnic *rnic, struct mr *mr, struct extents *list)
 {
 	if (mr->max_pages) {
 		/* As many as pages at most, which there is room for. */
@@ -411,51 +411,51 @@ static void mr_replace(struct nic *nic, struct mr *mr, struct extents *list)
 		       list->n * sizeof(*mr->extent));
 		free(list->extent);
 	} else {
-		nic->mr_extents += list->n - mr->n;
+		rnic->mr_extents += list->n - mr->n;
 		free(mr->extent);
 		mr->extent = list->extent;
 	}
 	mr->n = list->n;
 }
 
-static void mr_translate(struct nic *nic, struct mr *mr)
+static void mr_translate(struct rnic *rnic, struct mr *mr)
 {
 	struct extents list = {};
 	bool was_lost = mr->lost;
 
-	if (!mr_retranslate(nic, mr, &list)) {
+	if (!mr_retranslate(rnic, mr, &list)) {
 		free(list.extent);
 		mr->lost = true;
-		nic_warn(nic, "memory region %u lost: %s", obj_index(mr->key),
-			 mr_no_memory);
+		rnic_warn(rnic, "memory region %u lost: %s", obj_index(mr->key),
+			  mr_no_memory);
 		return;
 	}
-	mr_replace(nic, mr, &list);
+	mr_replace(rnic, mr, &list);
 	mr->lost = mr_has_holes(mr);
 	/* With all of the memory gone it is the guest that stands still. */
-	if (mr->lost && !was_lost && nic->mem->n)
-		nic_warn(nic, "memory region %u lost: pages are gone",
-			 obj_index(mr->key));
+	if (mr->lost && !was_lost && rnic->mem->n)
+		rnic_warn(rnic, "memory region %u lost: pages are gone",
+			  obj_index(mr->key));
 }
 
-void mr_translate_all(struct nic *nic)
+void mr_translate_all(struct rnic *rnic)
 {
 	struct mr *mr;
-	uint32_t i, left = nic->mrs.used;
+	uint32_t i, left = rnic->mrs.used;
 
-	for (i = 0; left && i < nic->mrs.max; i++) {
-		mr = obj_at(&nic->mrs, i);
+	for (i = 0; left && i < rnic->mrs.max; i++) {
+		mr = obj_at(&rnic->mrs, i);
 		if (!mr)
 			continue;
 		left--;
 		if (!mr->dma && !mr->invalid)
-			mr_translate(nic, mr);
+			mr_translate(rnic, mr);
 	}
 }
 
 /* Guest memory from @addr on: how much of it lies in one region, up to @len. */
-static size_t mem_run(const struct guest_mem *mem, uint64_t addr, size_t len,
-		      uint8_t **p)
+static size_t mem_contig(const struct guest_mem *mem, uint64_t addr, size_t len,
+			 uint8_t **p)
 {
 	const struct guest_region *region;
 	unsigned int i;
@@ -478,7 +478,7 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	size_t run;
 
 	while (len) {
-		run = mem_run(mem, addr, len, &p);
+		run = mem_contig(mem, addr, len, &p);
 		if (!run)
 			return false;
 		addr += run;
@@ -487,10 +487,10 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return true;
 }
 
-const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
+const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
 			      uint32_t key, uint32_t access)
 {
-	const struct mr *mr = obj_get(&nic->mrs, key);
+	const struct mr *mr = obj_get(&rnic->mrs, key);
 
 	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
 	    (mr->access & access) != access)
@@ -498,18 +498,18 @@ const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
 	return mr;
 }
 
-const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
+const struct mr *mr_get(const struct rnic *rnic, const struct pd *pd,
 			uint32_t key, uint64_t addr, uint64_t len,
 			uint32_t access)
 {
-	const struct mr *mr = mr_get_whole(nic, pd, key, access);
+	const struct mr *mr = mr_get_whole(rnic, pd, key, access);
 
 	if (!mr)
 		return NULL;
 	if (addr < mr->addr || len > mr->length ||
 	    addr - mr->addr > mr->length - len)
 		return NULL;
-	if (mr->dma && !mem_covers(nic->mem, addr, len))
+	if (mr->dma && !mem_covers(rnic->mem, addr, len))
 		return NULL;
 	return mr;
 }
@@ -540,21 +540,21 @@ static uint32_t mr_find(const struct mr *mr, uint32_t page, uint32_t hint)
 	return low;
 }
 
-size_t mr_run(const struct nic *nic, const struct mr *mr, uint64_t addr,
-	      size_t len, uint32_t *hint, uint8_t **p)
+size_t mr_contig(const struct rnic *rnic, const struct mr *mr, uint64_t addr,
+		 size_t len, uint32_t *hint, uint8_t **p)
 {
 	const struct mr_extent *extent;
 	uint64_t off, size;
 
 	if (mr->dma)
-		return mem_run(nic->mem, addr, len, p);
+		return mem_contig(rnic->mem, addr, len, p);
 
 	/* Offset from the beginning of the first page. */
-	off = addr - (mr->addr - mr->addr % NIC_PAGE_SIZE);
-	*hint = mr_find(mr, off / NIC_PAGE_SIZE, *hint);
+	off = addr - (mr->addr - mr->addr % RNIC_PAGE_SIZE);
+	*hint = mr_find(mr, off / RNIC_PAGE_SIZE, *hint);
 	extent = &mr->extent[*hint];
-	off -= (uint64_t)extent->page * NIC_PAGE_SIZE;
-	size = (uint64_t)extent->npages * NIC_PAGE_SIZE - off;
+	off -= (uint64_t)extent->page * RNIC_PAGE_SIZE;
+	size = (uint64_t)extent->npages * RNIC_PAGE_SIZE - off;
 	*p = extent->host + off;
 	return len < size ? len : size;
 }

@@ -56,26 +56,26 @@ struct mr {
 
 /**
  * mr_get_dma() - make a memory region of all memory that the device reaches
- * @nic:	NIC
+ * @rnic:	NIC
  * @pdn:	protection domain
  * @access:	&enum virtio_ib_access_flags
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_get_dma(struct nic *nic, uint32_t pdn, uint32_t access,
+const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
 		       uint32_t *key);
 
 /**
  * mr_reg_user() - make a memory region of pages
- * @nic:	NIC
+ * @rnic:	NIC
  * @req:	request
  * @room:	bytes behind the fixed part of it
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_reg_user(struct nic *nic,
+const char *mr_reg_user(struct rnic *rnic,
 			const struct virtio_rdma_cmd_reg_user_mr *req,
 			size_t room, uint32_t *key);
 
@@ -99,30 +99,30 @@ struct mr_fast {
 
 /**
  * mr_alloc() - make a memory region for registrations by work request
- * @nic:	NIC
+ * @rnic:	NIC
  * @pdn:	protection domain
  * @max_pages:	pages that it takes
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_alloc(struct nic *nic, uint32_t pdn, uint32_t max_pages,
+const char *mr_alloc(struct rnic *rnic, uint32_t pdn, uint32_t max_pages,
 		     uint32_t *key);
 
 /**
  * mr_fast_reg() - carry out a registration
- * @nic:	NIC
+ * @rnic:	NIC
  * @pd:		protection domain of the QP
  * @fast:	copy of the request
  *
  * Return: NULL, or why it failed; then the region is as it was before.
  */
-const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
+const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
 			const struct mr_fast *fast);
 
 /**
  * mr_invalidate() - make a memory region of mr_alloc() invalid
- * @nic:	NIC
+ * @rnic:	NIC
  * @pd:		protection domain of the QP
  * @key:	its key
  *
@@ -131,32 +131,32 @@ const char *mr_fast_reg(struct nic *nic, const struct pd *pd,
  * Return: false if the key is not that of such a region.  No cursor on the
  *	   region may be used any more.
  */
-bool mr_invalidate(struct nic *nic, const struct pd *pd, uint32_t key);
+bool mr_invalidate(struct rnic *rnic, const struct pd *pd, uint32_t key);
 
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
-const char *mr_dereg(struct nic *nic, uint32_t mrn);
+const char *mr_dereg(struct rnic *rnic, uint32_t mrn);
 
 /** mr_free_all() - destroy all memory regions of a NIC */
-void mr_free_all(struct nic *nic);
+void mr_free_all(struct rnic *rnic);
 
 /** mr_translate_all() - the memory map is another one: translate all again */
-void mr_translate_all(struct nic *nic);
+void mr_translate_all(struct rnic *rnic);
 
 /**
  * mr_get_whole() - memory region that a key stands for, whatever it covers
- * @nic:	NIC
+ * @rnic:	NIC
  * @pd:		protection domain of the QP
  * @key:	rkey
  * @access:	right that the region must grant
  *
  * Return: as of mr_get().
  */
-const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
+const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
 			      uint32_t key, uint32_t access);
 
 /**
  * mr_get() - memory region for an access
- * @nic:	NIC
+ * @rnic:	NIC
  * @pd:		protection domain of the QP
  * @key:	lkey or rkey
  * @addr:	first byte
@@ -166,13 +166,13 @@ const struct mr *mr_get_whole(const struct nic *nic, const struct pd *pd,
  * Return: the region if all of [@addr, @addr + @len) may be accessed, else
  *	   NULL.  Valid until the next control command.
  */
-const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
+const struct mr *mr_get(const struct rnic *rnic, const struct pd *pd,
 			uint32_t key, uint64_t addr, uint64_t len,
 			uint32_t access);
 
 /**
- * mr_run() - pointer to a part of a memory region
- * @nic:	NIC
+ * mr_contig() - pointer to a part of a memory region
+ * @rnic:	NIC
  * @mr:		from mr_get() for a range that contains the following
  * @addr:	first byte
  * @len:	bytes
@@ -181,7 +181,7 @@ const struct mr *mr_get(const struct nic *nic, const struct pd *pd,
  *
  * Return: how many bytes, up to @len and not 0, lie at @p.
  */
-size_t mr_run(const struct nic *nic, const struct mr *mr, uint64_t addr,
-	      size_t len, uint32_t *hint, uint8_t **p);
+size_t mr_contig(const struct rnic *rnic, const struct mr *mr, uint64_t addr,
+		 size_t len, uint32_t *hint, uint8_t **p);
 
 #endif /* DEVICE_MR_H */

@@ -25,20 +25,20 @@ struct sge {
 
 /**
  * struct sg - a cursor on memory that was checked
- * @nic:	whose memory it is
+ * @rnic:	whose memory it is
  * @pd:		protection domain of the QP
  * @access:	right that the memory regions must grant
  * @sge:	element that the cursor is in
  * @n:		number of elements from it on
  * @off:	bytes of it that lie behind the cursor
  * @mr:		its memory region, or NULL if it was not looked up yet
- * @hint:	of mr_run()
+ * @hint:	of mr_contig()
  * @flat:	without elements: plain memory
  *
  * Valid until the next control command.
  */
 struct sg {
-	const struct nic *nic;
+	const struct rnic *rnic;
 	const struct pd *pd;
 	uint32_t access;
 	const struct sge *sge;
@@ -55,7 +55,7 @@ uint64_t sg_length(const struct sge *sge, unsigned int n);
 /**
  * sg_init() - point a cursor into a list of elements
  * @sg:		cursor
- * @nic:	whose memory it is
+ * @rnic:	whose memory it is
  * @pd:		protection domain of the QP
  * @access:	right that the memory regions must grant, 0 for local reading
  * @sge:	elements; stay the caller's and where they are
@@ -66,7 +66,7 @@ uint64_t sg_length(const struct sge *sge, unsigned int n);
  * Return: true; false if the list is shorter or if any of its keys, bounds or
  *	   rights that matter for these bytes is not as it must be.
  */
-bool sg_init(struct sg *sg, const struct nic *nic, const struct pd *pd,
+bool sg_init(struct sg *sg, const struct rnic *rnic, const struct pd *pd,
 	     uint32_t access, const struct sge *sge, unsigned int n,
 	     uint64_t off, uint64_t len);
 

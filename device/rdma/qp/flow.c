@@ -55,7 +55,7 @@ static void flow_timer(void *arg)
 
 void flow_stop(struct qp *qp)
 {
-	loop_timer_cancel(qp->nic->loop, &qp->flow.timer);
+	loop_timer_cancel(qp->rnic->loop, &qp->flow.timer);
 }
 
 void flow_reset(struct qp *qp)
@@ -84,7 +84,7 @@ static uint64_t flow_after(uint64_t at, uint64_t now, uint64_t burst,
 bool flow_ready(struct qp *qp, enum flow_kind kind)
 {
 	struct flow *flow = &qp->flow;
-	struct loop *loop = qp->nic->loop;
+	struct loop *loop = qp->rnic->loop;
 	uint64_t now, at = qp->attr.rate_limit ? flow->limit_at : 0;
 
 	if (kind == FLOW_STREAM && flow->stream_at > at && qp->on_wire)
@@ -108,7 +108,7 @@ void flow_sent(struct qp *qp, enum flow_kind kind, const struct pkt *pkt)
 
 	if (!stream && !qp->attr.rate_limit)
 		return;
-	now = loop_now(qp->nic->loop);
+	now = loop_now(qp->rnic->loop);
 	bytes = pkt->len + (uint64_t)pkt->npsn * FLOW_OVERHEAD;
 	if (qp->attr.rate_limit)
 		flow->limit_at = flow_after(flow->limit_at, now,
@@ -150,7 +150,7 @@ void flow_arrived(struct qp *qp, uint64_t bytes)
 void flow_congested(struct qp *qp, enum flow_sign sign)
 {
 	struct flow *flow = &qp->flow;
-	uint64_t now = loop_now(qp->nic->loop);
+	uint64_t now = loop_now(qp->rnic->loop);
 	uint32_t window = flow->window;
 	uint32_t restart = sign == FLOW_TIMEOUT ? qp->mtu :
 						  FLOW_RESTART * qp->mtu;
@@ -178,18 +178,18 @@ void flow_congested(struct qp *qp, enum flow_sign sign)
 
 void flow_ecn_rx(struct qp *qp)
 {
-	uint64_t now = loop_now(qp->nic->loop);
+	uint64_t now = loop_now(qp->rnic->loop);
 	struct pkt pkt = { .opcode = PKT_CNP, .npsn = 1 };
 
 	if (now < qp->flow.cnp_at)
 		return;
 	qp->flow.cnp_at = now + FLOW_CNP_NS;
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_SENT_CNP);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_CNP);
 	qp_send(qp, &pkt);
 }
 
 void qp_cnp_rx(struct qp *qp)
 {
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_RCVD_CNP);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_CNP);
 	flow_congested(qp, FLOW_CNP);
 }

@@ -34,21 +34,21 @@ static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_UD] = PKT_UD,
 };
 
-static const char *qp_check_cap(const struct nic *nic,
+static const char *qp_check_cap(const struct rnic *rnic,
 				const struct virtio_rdma_qp_cap *cap)
 {
-	if (le32toh(cap->max_send_wr) > nic->limits.queue_size ||
-	    le32toh(cap->max_recv_wr) > nic->limits.queue_size)
+	if (le32toh(cap->max_send_wr) > rnic->limits.queue_size ||
+	    le32toh(cap->max_recv_wr) > rnic->limits.queue_size)
 		return "more work requests than a virtqueue holds";
-	if (le32toh(cap->max_send_sge) > NIC_MAX_SGE ||
-	    le32toh(cap->max_recv_sge) > NIC_MAX_SGE)
+	if (le32toh(cap->max_send_sge) > RNIC_MAX_SGE ||
+	    le32toh(cap->max_recv_sge) > RNIC_MAX_SGE)
 		return "too many scatter/gather elements";
 	if (le32toh(cap->max_inline_data) > VIRTIO_RDMA_INLINE_SIZE)
 		return "too much inline data";
 	return NULL;
 }
 
-static const char *qp_check(const struct nic *nic,
+static const char *qp_check(const struct rnic *rnic,
 			    const struct virtio_rdma_cmd_create_qp *req,
 			    struct qp_plan *plan)
 {
@@ -56,9 +56,9 @@ static const char *qp_check(const struct nic *nic,
 	    req->qp_type >= sizeof(qp_services))
 		return "QP type not supported";
 	*plan = (struct qp_plan) {
-		.pd = pd_get(nic, le32toh(req->pdn)),
-		.send_cq = nic_cq(nic, le32toh(req->send_cqn)),
-		.recv_cq = nic_cq(nic, le32toh(req->recv_cqn)),
+		.pd = pd_get(rnic, le32toh(req->pdn)),
+		.send_cq = rnic_cq(rnic, le32toh(req->send_cqn)),
+		.recv_cq = rnic_cq(rnic, le32toh(req->recv_cqn)),
 		.send_wr = le32toh(req->cap.max_send_wr),
 		.recv_wr = le32toh(req->cap.max_recv_wr),
 	};
@@ -70,15 +70,15 @@ static const char *qp_check(const struct nic *nic,
 		return "unknown completion queue";
 	if (plan->send_cq->error || plan->recv_cq->error)
 		return "completion queue in error";
-	return qp_check_cap(nic, &req->cap);
+	return qp_check_cap(rnic, &req->cap);
 }
 
-static bool qp_number_fits(const struct nic *nic, uint32_t qpn,
+static bool qp_number_fits(const struct rnic *rnic, uint32_t qpn,
 			   const struct qp_plan *plan)
 {
-	const struct virtq *sq = nic->sq_vq[qpn], *rq = nic->rq_vq[qpn];
+	const struct virtq *sq = rnic->sq_vq[qpn], *rq = rnic->rq_vq[qpn];
 
-	return !nic->qp[qpn] && sq && rq && sq->num >= plan->send_wr &&
+	return !rnic->qp[qpn] && sq && rq && sq->num >= plan->send_wr &&
 	       rq->num >= plan->recv_wr;
 }
 
@@ -86,40 +86,40 @@ static bool qp_number_fits(const struct nic *nic, uint32_t qpn,
  * Ordinary numbers go round, so that a packet for a QP that is gone does not
  * meet one that has just come.
  */
-static const char *qp_number(struct nic *nic, uint8_t type,
-			     const struct qp_plan *plan, uint32_t *qpn)
+static const char *qp_take_number(struct rnic *rnic, uint8_t type,
+				  const struct qp_plan *plan, uint32_t *qpn)
 {
-	uint32_t i, n = nic->limits.qps - QPN_FIRST;
+	uint32_t i, n = rnic->limits.qps - QPN_FIRST;
 
 	if (type == VIRTIO_IB_QPT_GSI) {
 		*qpn = VIRTIO_NET_ROCE_QPN_GSI;
-		return qp_number_fits(nic, *qpn, plan) ? NULL :
+		return qp_number_fits(rnic, *qpn, plan) ? NULL :
 		       "GSI exists, or has no virtqueues for it";
 	}
 	for (i = 0; i < n; i++) {
-		*qpn = QPN_FIRST + (nic->qpn_next - QPN_FIRST + i) % n;
-		if (!qp_number_fits(nic, *qpn, plan))
+		*qpn = QPN_FIRST + (rnic->qpn_next - QPN_FIRST + i) % n;
+		if (!qp_number_fits(rnic, *qpn, plan))
 			continue;
-		nic->qpn_next = QPN_FIRST + (*qpn - QPN_FIRST + 1) % n;
+		rnic->qpn_next = QPN_FIRST + (*qpn - QPN_FIRST + 1) % n;
 		return NULL;
 	}
 	return "no free QP with virtqueues for it";
 }
 
-static struct qp *qp_alloc(struct nic *nic, uint32_t qpn,
+static struct qp *qp_alloc(struct rnic *rnic, uint32_t qpn,
 			   const struct virtio_rdma_cmd_create_qp *req)
 {
 	struct qp *qp = calloc(1, sizeof(*qp));
 
 	if (!qp)
 		return NULL;
-	qp->req.size = nic->sq_vq[qpn]->num;
+	qp->req.size = rnic->sq_vq[qpn]->num;
 	qp->req.ring = calloc(qp->req.size, sizeof(*qp->req.ring));
 	if (!qp->req.ring) {
 		free(qp);
 		return NULL;
 	}
-	qp->nic = nic;
+	qp->rnic = rnic;
 	qp->qpn = qpn;
 	qp->type = req->qp_type;
 	qp->service = qp_services[req->qp_type];
@@ -133,7 +133,7 @@ static struct qp *qp_alloc(struct nic *nic, uint32_t qpn,
 	return qp;
 }
 
-const char *qp_create(struct nic *nic,
+const char *qp_create(struct rnic *rnic,
 		      const struct virtio_rdma_cmd_create_qp *req,
 		      uint32_t *qpn)
 {
@@ -141,13 +141,13 @@ const char *qp_create(struct nic *nic,
 	const char *why;
 	struct qp *qp;
 
-	why = qp_check(nic, req, &plan);
+	why = qp_check(rnic, req, &plan);
 	if (why)
 		return why;
-	why = qp_number(nic, req->qp_type, &plan, qpn);
+	why = qp_take_number(rnic, req->qp_type, &plan, qpn);
 	if (why)
 		return why;
-	qp = qp_alloc(nic, *qpn, req);
+	qp = qp_alloc(rnic, *qpn, req);
 	if (!qp)
 		return "out of memory";
 
@@ -157,32 +157,32 @@ const char *qp_create(struct nic *nic,
 	qp->pd->refs++;
 	qp->send_cq->refs++;
 	qp->recv_cq->refs++;
-	nic->qp[*qpn] = qp;
+	rnic->qp[*qpn] = qp;
 	flow_reset(qp);
-	req_reset(qp, 0);
-	resp_reset(qp, 0);
-	virtq_restart(nic->sq_vq[*qpn]);
-	virtq_restart(nic->rq_vq[*qpn]);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
+	virtq_restart(rnic->sq_vq[*qpn]);
+	virtq_restart(rnic->rq_vq[*qpn]);
 	/* Receive requests are taken when a message comes, not before. */
-	virtq_want_kick(nic->rq_vq[*qpn], false);
-	virtq_want_kick(nic->sq_vq[*qpn], true);
+	virtq_want_kick(rnic->rq_vq[*qpn], false);
+	virtq_want_kick(rnic->sq_vq[*qpn], true);
 	qp->sq_kick = true;
 	return NULL;
 }
 
 static void qp_free(struct qp *qp)
 {
-	struct nic *nic = qp->nic;
+	struct rnic *rnic = qp->rnic;
 
-	req_stop(qp);
+	requester_stop(qp);
 	flow_stop(qp);
 	qp_deactivate(qp);
-	mcast_detach_all(nic, qp->qpn);
-	nic->qp[qp->qpn] = NULL;
-	if (nic->sq_vq[qp->qpn])
-		virtq_restart(nic->sq_vq[qp->qpn]);
-	if (nic->rq_vq[qp->qpn])
-		virtq_restart(nic->rq_vq[qp->qpn]);
+	mcast_detach_all(rnic, qp->qpn);
+	rnic->qp[qp->qpn] = NULL;
+	if (rnic->sq_vq[qp->qpn])
+		virtq_restart(rnic->sq_vq[qp->qpn]);
+	if (rnic->rq_vq[qp->qpn])
+		virtq_restart(rnic->rq_vq[qp->qpn]);
 	qp->recv_cq->refs--;
 	qp->send_cq->refs--;
 	qp->pd->refs--;
@@ -196,9 +196,9 @@ static void qp_drop_completions(struct qp *qp)
 	cq_forget_qp(qp->recv_cq, qp->qpn);
 }
 
-const char *qp_destroy(struct nic *nic, uint32_t qpn)
+const char *qp_destroy(struct rnic *rnic, uint32_t qpn)
 {
-	struct qp *qp = nic_qp(nic, qpn);
+	struct qp *qp = rnic_qp(rnic, qpn);
 
 	if (!qp)
 		return "unknown QP";
@@ -207,13 +207,13 @@ const char *qp_destroy(struct nic *nic, uint32_t qpn)
 	return NULL;
 }
 
-void qp_free_all(struct nic *nic)
+void qp_free_all(struct rnic *rnic)
 {
 	uint32_t i;
 
-	for (i = 0; i < nic->limits.qps; i++)
-		if (nic->qp[i])
-			qp_free(nic->qp[i]);
+	for (i = 0; i < rnic->limits.qps; i++)
+		if (rnic->qp[i])
+			qp_free(rnic->qp[i]);
 }
 
 /* Give all that is in a virtqueue back; a guest that goes on posting waits. */
@@ -227,8 +227,8 @@ static void virtq_drain(struct virtq *vq, struct virtq_elem *elem)
 
 static void qp_drop_slots(struct qp *qp)
 {
-	struct virtq *sq = qp->nic->sq_vq[qp->qpn];
-	struct virtq *rq = qp->nic->rq_vq[qp->qpn];
+	struct virtq *sq = qp->rnic->sq_vq[qp->qpn];
+	struct virtq *rq = qp->rnic->rq_vq[qp->qpn];
 	struct requester *req = &qp->req;
 	const struct wqe *wqe;
 
@@ -237,12 +237,12 @@ static void qp_drop_slots(struct qp *qp)
 			wqe = &req->ring[req->una & (req->size - 1)];
 			virtq_push(sq, wqe->head, 0);
 		}
-		virtq_drain(sq, &qp->nic->elem);
+		virtq_drain(sq, &qp->rnic->elem);
 	}
 	if (rq) {
 		if (qp->resp.has_rwqe)
 			virtq_push(rq, qp->resp.rwqe.head, 0);
-		virtq_drain(rq, &qp->nic->elem);
+		virtq_drain(rq, &qp->rnic->elem);
 	}
 }
 
@@ -252,16 +252,16 @@ void qp_reset(struct qp *qp)
 		qp_drop_slots(qp);
 	flow_reset(qp);
 	qp_drop_completions(qp);
-	req_reset(qp, 0);
-	resp_reset(qp, 0);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->mtu = 0;
 	qp->route = (struct route) {};
 	qp->epoch = 0;
 	qp->on_wire = false;
 	qp->state = VIRTIO_IB_QPS_RESET;
-	if (qp->nic->rq_vq[qp->qpn])
-		virtq_want_kick(qp->nic->rq_vq[qp->qpn], false);
+	if (qp->rnic->rq_vq[qp->qpn])
+		virtq_want_kick(qp->rnic->rq_vq[qp->qpn], false);
 	qp->rq_kick = false;
 }
 
@@ -270,32 +270,32 @@ void qp_fail(struct qp *qp)
 	if (qp->state == VIRTIO_IB_QPS_ERR)
 		return;
 	qp->state = VIRTIO_IB_QPS_ERR;
-	req_stop(qp);
+	requester_stop(qp);
 	flow_stop(qp);
-	resp_drop_reads(&qp->resp);
+	responder_drop_reads(&qp->resp);
 	qp->resp.nak = 0;
 	qp->resp.ack_due = false;
 	qp->resp.dead = true;
 	qp_activate(qp);
 }
 
-void qp_fail_cq(struct nic *nic, const struct cq *cq)
+void qp_fail_cq(struct rnic *rnic, const struct cq *cq)
 {
 	struct qp *qp;
 	uint32_t i;
 
-	for (i = 0; i < nic->limits.qps; i++) {
-		qp = nic->qp[i];
+	for (i = 0; i < rnic->limits.qps; i++) {
+		qp = rnic->qp[i];
 		if (qp && (qp->send_cq == cq || qp->recv_cq == cq))
 			qp_fail(qp);
 	}
 }
 
-void qp_broken(struct qp *qp, const char *queue)
+void qp_fail_queue(struct qp *qp, const char *queue)
 {
 	/* Another attempt to flush finds the same again, and is not news. */
 	if (qp->state != VIRTIO_IB_QPS_ERR)
-		nic_warn(qp->nic, "QP %u in error: its %s queue is broken",
-			 qp->qpn, queue);
+		rnic_warn(qp->rnic, "QP %u in error: its %s queue is broken",
+			  qp->qpn, queue);
 	qp_fail(qp);
 }

@@ -122,7 +122,7 @@ struct requester {
  * @READ_SHARE_FLUSH: FLUSHs, which not every requester counts as READs
  * @READ_SHARE_AGAIN: those asked for once more; an error ends one, not the QP
  *
- * Of each share there are never more than NIC_MAX_RD_ATOMIC.
+ * Of each share there are never more than RNIC_MAX_RD_ATOMIC.
  */
 enum read_share {
 	READ_SHARE_PEER,
@@ -151,7 +151,7 @@ struct read_job {
 	uint8_t share;
 };
 
-#define RESP_READS	(READ_SHARES * NIC_MAX_RD_ATOMIC)
+#define RESP_READS	(READ_SHARES * RNIC_MAX_RD_ATOMIC)
 
 /**
  * struct responder - the receiving half of a QP
@@ -201,7 +201,7 @@ struct responder {
 
 /**
  * struct qp - queue pair
- * @nic:	NIC that it belongs to
+ * @rnic:	NIC that it belongs to
  * @qpn:	its number
  * @type:	&enum virtio_ib_qp_type
  * @service:	&enum pkt_service
@@ -229,7 +229,7 @@ struct responder {
  * @entry:	of the NIC's active list
  */
 struct qp {
-	struct nic *nic;
+	struct rnic *rnic;
 	uint32_t qpn;
 	uint8_t type;
 	uint8_t service;
@@ -263,21 +263,21 @@ struct qp {
 
 /**
  * qp_create() - make a QP
- * @nic:	NIC
+ * @rnic:	NIC
  * @req:	request
  * @qpn:	set to its number
  *
  * Return: NULL, or why it failed.
  */
-const char *qp_create(struct nic *nic,
+const char *qp_create(struct rnic *rnic,
 		      const struct virtio_rdma_cmd_create_qp *req,
 		      uint32_t *qpn);
 
 /** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */
-const char *qp_destroy(struct nic *nic, uint32_t qpn);
+const char *qp_destroy(struct rnic *rnic, uint32_t qpn);
 
 /** qp_free_all() - destroy all QPs of a NIC */
-void qp_free_all(struct nic *nic);
+void qp_free_all(struct rnic *rnic);
 
 /**
  * qp_reset() - go to RESET
@@ -297,10 +297,10 @@ void qp_reset(struct qp *qp);
 void qp_fail(struct qp *qp);
 
 /** qp_fail_cq() - all QPs that complete to a CQ go to ERR */
-void qp_fail_cq(struct nic *nic, const struct cq *cq);
+void qp_fail_cq(struct rnic *rnic, const struct cq *cq);
 
-/** qp_broken() - a virtqueue of the QP is broken: say so, and go to ERR */
-void qp_broken(struct qp *qp, const char *queue);
+/** qp_fail_queue() - a virtqueue of the QP is broken: say so, and go to ERR */
+void qp_fail_queue(struct qp *qp, const char *queue);
 
 /* ------------------------------------------------------------------------- */
 /* qp_work.c: scheduling, completions, flushing                              */
@@ -312,10 +312,10 @@ bool qp_usable(const struct qp *qp);
 /** qp_receives() - is it in a state in which it takes packets from its peer? */
 bool qp_receives(const struct qp *qp);
 
-/** qp_activate() - have nic_poll() look at it */
+/** qp_activate() - have rnic_poll() look at it */
 void qp_activate(struct qp *qp);
 
-/** qp_deactivate() - have nic_poll() not look at it any more */
+/** qp_deactivate() - have rnic_poll() not look at it any more */
 void qp_deactivate(struct qp *qp);
 
 /**
@@ -328,15 +328,15 @@ void qp_deactivate(struct qp *qp);
 bool qp_poll(struct qp *qp, struct budget *budget);
 
 /**
- * qp_want_kicks() - ask for the doorbells of the queues that have a use for one
+ * qp_doorbells_on() - ask for the doorbells of the queues that have a use for one
  * @qp:		QP
  *
  * Return: true if there is work for which no doorbell will come.
  */
-bool qp_want_kicks(struct qp *qp);
+bool qp_doorbells_on(struct qp *qp);
 
-/** qp_drop_kicks() - ask not to ring while the QP is being polled */
-void qp_drop_kicks(struct qp *qp);
+/** qp_doorbells_off() - ask not to ring while the QP is being polled */
+void qp_doorbells_off(struct qp *qp);
 
 /** qp_complete_send() - give a slot of the send queue back, and complete it */
 void qp_complete_send(struct qp *qp, const struct wqe *wqe, uint8_t status);
@@ -395,43 +395,43 @@ uint32_t qp_seg_max(struct qp *qp);
 /* ------------------------------------------------------------------------- */
 
 /** qp_modify() - carry out MODIFY_QP; returns NULL, or why not */
-const char *qp_modify(struct nic *nic,
+const char *qp_modify(struct rnic *rnic,
 		      const struct virtio_rdma_cmd_modify_qp *req);
 
 /** qp_query() - carry out QUERY_QP; returns NULL, or why not */
-const char *qp_query(struct nic *nic, uint32_t qpn,
+const char *qp_query(struct rnic *rnic, uint32_t qpn,
 		     struct virtio_rdma_ack_query_qp *rsp);
 
 /* ------------------------------------------------------------------------- */
 /* requester.c, ud.c: the sending half                                       */
 /* ------------------------------------------------------------------------- */
 
-/** req_reset() - forget all, begin at @psn */
-void req_reset(struct qp *qp, uint32_t psn);
+/** requester_reset() - forget all, begin at @psn */
+void requester_reset(struct qp *qp, uint32_t psn);
 
-/** req_stop() - no timer, no waiting */
-void req_stop(struct qp *qp);
+/** requester_stop() - no timer, no waiting */
+void requester_stop(struct qp *qp);
 
-/** req_run() - send what may be sent (RC, UC); true if there was any */
-bool req_run(struct qp *qp, struct budget *budget);
+/** requester_run() - send what may be sent (RC, UC); true if there was any */
+bool requester_run(struct qp *qp, struct budget *budget);
 
-/** req_rx() - a response has arrived (RC) */
-void req_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
+/** requester_rx() - a response has arrived (RC) */
+void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
-/** req_hungry() - would it take another request from the send queue? */
-bool req_hungry(const struct qp *qp);
+/** requester_can_fetch() - would it take another request from the send queue? */
+bool requester_can_fetch(const struct qp *qp);
 
-/** req_draining() - is a request under way that was begun? */
-bool req_draining(const struct qp *qp);
+/** requester_draining() - is a request under way that was begun? */
+bool requester_draining(const struct qp *qp);
 
-/** req_current() - request to send from, taken from the send queue, or NULL */
-struct wqe *req_current(struct qp *qp);
+/** requester_current() - request to send from, taken from the send queue, or NULL */
+struct wqe *requester_current(struct qp *qp);
 
-/** req_done() - the oldest request is completed */
-void req_done(struct qp *qp, uint8_t status);
+/** requester_done() - the oldest request is completed */
+void requester_done(struct qp *qp, uint8_t status);
 
-/** req_fail() - the oldest request has failed, and the QP with it */
-void req_fail(struct qp *qp, uint8_t status);
+/** requester_fail() - the oldest request has failed, and the QP with it */
+void requester_fail(struct qp *qp, uint8_t status);
 
 /** ud_run() - send what may be sent (UD, GSI); true if there was any */
 bool ud_run(struct qp *qp, struct budget *budget);
@@ -440,17 +440,17 @@ bool ud_run(struct qp *qp, struct budget *budget);
 /* responder.c, ud.c: the receiving half                                     */
 /* ------------------------------------------------------------------------- */
 
-/** resp_reset() - forget all, expect @psn */
-void resp_reset(struct qp *qp, uint32_t psn);
+/** responder_reset() - forget all, expect @psn */
+void responder_reset(struct qp *qp, uint32_t psn);
 
-/** resp_drop_reads() - answer none of the READs any more */
-void resp_drop_reads(struct responder *resp);
+/** responder_drop_reads() - answer none of the READs any more */
+void responder_drop_reads(struct responder *resp);
 
-/** resp_run() - answer READs; true if there was any */
-bool resp_run(struct qp *qp, struct budget *budget);
+/** responder_run() - answer READs; true if there was any */
+bool responder_run(struct qp *qp, struct budget *budget);
 
-/** resp_rx() - a request has arrived (RC, UC) */
-void resp_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
+/** responder_rx() - a request has arrived (RC, UC) */
+void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
 /** qp_cnp_rx() - the peer tells of congestion on the way to it (RC, UC) */
 void qp_cnp_rx(struct qp *qp);

@@ -158,9 +158,9 @@ struct qp_range {
 static const struct qp_range qp_ranges[] = {
 	RANGE(PATH_MTU, path_mtu, VIRTIO_IB_MTU_256, VIRTIO_IB_MTU_4096,
 	      "path MTU out of range"),
-	RANGE(MAX_QP_RD_ATOMIC, max_rd_atomic, 0, NIC_MAX_RD_ATOMIC,
+	RANGE(MAX_QP_RD_ATOMIC, max_rd_atomic, 0, RNIC_MAX_RD_ATOMIC,
 	      "too many outstanding READs"),
-	RANGE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, NIC_MAX_RD_ATOMIC,
+	RANGE(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic, 0, RNIC_MAX_RD_ATOMIC,
 	      "too many READs to serve"),
 	RANGE(MIN_RNR_TIMER, min_rnr_timer, 0, 31, "RNR timer out of range"),
 	RANGE(TIMEOUT, timeout, 0, 31, "ACK timeout out of range"),
@@ -212,7 +212,7 @@ static void qp_set_attr(struct qp *qp,
 		attr->qkey = le32toh(req->qkey);
 	if (mask & VIRTIO_IB_QP_AV) {
 		attr->av = req->ah_attr;
-		gid = gid_get(qp->nic, req->ah_attr.grh.sgid_index);
+		gid = gid_get(qp->rnic, req->ah_attr.grh.sgid_index);
 		memcpy(attr->sgid, gid->raw, GID_SIZE);
 		attr->vlan = gid->vlan;
 		qp->epoch = 0;	/* look the route up again */
@@ -240,9 +240,9 @@ static void qp_set_attr(struct qp *qp,
 	if (mask & VIRTIO_IB_QP_DEST_QPN)
 		attr->dest_qpn = le32toh(req->dest_qp_num);
 	if (mask & VIRTIO_IB_QP_RQ_PSN)
-		resp_reset(qp, le32toh(req->rq_psn));
+		responder_reset(qp, le32toh(req->rq_psn));
 	if (mask & VIRTIO_IB_QP_SQ_PSN)
-		req_reset(qp, le32toh(req->sq_psn));
+		requester_reset(qp, le32toh(req->sq_psn));
 }
 
 static void qp_enter(struct qp *qp, uint8_t to)
@@ -260,10 +260,10 @@ static void qp_enter(struct qp *qp, uint8_t to)
 	qp_activate(qp);
 }
 
-const char *qp_modify(struct nic *nic,
+const char *qp_modify(struct rnic *rnic,
 		      const struct virtio_rdma_cmd_modify_qp *req)
 {
-	struct qp *qp = nic_qp(nic, le32toh(req->qpn));
+	struct qp *qp = rnic_qp(rnic, le32toh(req->qpn));
 	uint32_t mask = le32toh(req->attr_mask);
 	const char *why;
 	uint8_t to;
@@ -277,9 +277,9 @@ const char *qp_modify(struct nic *nic,
 	if (!why)
 		why = qp_check_ranges(req, mask);
 	if (!why && mask & VIRTIO_IB_QP_AV)
-		why = av_check(nic, &req->ah_attr);
+		why = av_check(rnic, &req->ah_attr);
 	if (!why && mask & VIRTIO_IB_QP_AV &&
-	    !gid_get(nic, req->ah_attr.grh.sgid_index))
+	    !gid_get(rnic, req->ah_attr.grh.sgid_index))
 		why = "source GID index holds no GID";
 	if (why)
 		return why;
@@ -289,10 +289,10 @@ const char *qp_modify(struct nic *nic,
 	return NULL;
 }
 
-const char *qp_query(struct nic *nic, uint32_t qpn,
+const char *qp_query(struct rnic *rnic, uint32_t qpn,
 		     struct virtio_rdma_ack_query_qp *rsp)
 {
-	const struct qp *qp = nic_qp(nic, qpn);
+	const struct qp *qp = rnic_qp(rnic, qpn);
 	const struct qp_attr *attr;
 
 	if (!qp)
@@ -302,7 +302,7 @@ const char *qp_query(struct nic *nic, uint32_t qpn,
 		.qp_state = qp->state,
 		.path_mtu = attr->path_mtu,
 		.sq_draining = qp->state == VIRTIO_IB_QPS_SQD &&
-			       req_draining(qp),
+			       requester_draining(qp),
 		.max_rd_atomic = attr->max_rd_atomic,
 		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
 		.min_rnr_timer = attr->min_rnr_timer,

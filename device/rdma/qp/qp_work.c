@@ -3,7 +3,7 @@
  * Queue pairs at work: the active list, doorbells, completions, flushing, the
  * way to the peer.
  *
- * nic_poll() looks at the QPs on the active list only.  One gets there by a
+ * rnic_poll() looks at the QPs on the active list only.  One gets there by a
  * doorbell, a packet, a timer or a command, and goes when it had nothing to do
  * for a while.  While it is there its queues need no doorbells.
  */
@@ -13,10 +13,10 @@
 
 bool qp_usable(const struct qp *qp)
 {
-	const struct nic *nic = qp->nic;
+	const struct rnic *rnic = qp->rnic;
 
-	return nic->mem->n && nic->sq_vq[qp->qpn] && nic->rq_vq[qp->qpn] &&
-	       nic->cq_vq[qp->send_cq->cqn] && nic->cq_vq[qp->recv_cq->cqn];
+	return rnic->mem->n && rnic->sq_vq[qp->qpn] && rnic->rq_vq[qp->qpn] &&
+	       rnic->cq_vq[qp->send_cq->cqn] && rnic->cq_vq[qp->recv_cq->cqn];
 }
 
 bool qp_receives(const struct qp *qp)
@@ -37,11 +37,11 @@ bool qp_receives(const struct qp *qp)
 
 void qp_activate(struct qp *qp)
 {
-	qp->busy_at = loop_now(qp->nic->loop);
+	qp->busy_at = loop_now(qp->rnic->loop);
 	if (qp->active)
 		return;
 	qp->active = true;
-	TAILQ_INSERT_TAIL(&qp->nic->active, qp, entry);
+	TAILQ_INSERT_TAIL(&qp->rnic->active, qp, entry);
 }
 
 void qp_deactivate(struct qp *qp)
@@ -49,7 +49,7 @@ void qp_deactivate(struct qp *qp)
 	if (!qp->active)
 		return;
 	qp->active = false;
-	TAILQ_REMOVE(&qp->nic->active, qp, entry);
+	TAILQ_REMOVE(&qp->rnic->active, qp, entry);
 }
 
 /* A request that cannot be taken yet is no reason to be woken for it. */
@@ -57,7 +57,7 @@ static bool qp_sq_hungry(const struct qp *qp)
 {
 	switch (qp->state) {
 	case VIRTIO_IB_QPS_RTS:
-		return req_hungry(qp);
+		return requester_can_fetch(qp);
 	case VIRTIO_IB_QPS_SQE:
 	case VIRTIO_IB_QPS_ERR:
 		return true;
@@ -65,10 +65,10 @@ static bool qp_sq_hungry(const struct qp *qp)
 	return false;
 }
 
-bool qp_want_kicks(struct qp *qp)
+bool qp_doorbells_on(struct qp *qp)
 {
-	struct virtq *sq = qp->nic->sq_vq[qp->qpn];
-	struct virtq *rq = qp->nic->rq_vq[qp->qpn];
+	struct virtq *sq = qp->rnic->sq_vq[qp->qpn];
+	struct virtq *rq = qp->rnic->rq_vq[qp->qpn];
 	bool more = false;
 
 	if (!qp_usable(qp))
@@ -84,14 +84,14 @@ bool qp_want_kicks(struct qp *qp)
 	return more;
 }
 
-void qp_drop_kicks(struct qp *qp)
+void qp_doorbells_off(struct qp *qp)
 {
 	if (!qp_usable(qp))
 		return;
 	if (qp->sq_kick)
-		virtq_want_kick(qp->nic->sq_vq[qp->qpn], false);
+		virtq_want_kick(qp->rnic->sq_vq[qp->qpn], false);
 	if (qp->rq_kick)
-		virtq_want_kick(qp->nic->rq_vq[qp->qpn], false);
+		virtq_want_kick(qp->rnic->rq_vq[qp->qpn], false);
 	qp->sq_kick = false;
 	qp->rq_kick = false;
 }
@@ -105,11 +105,11 @@ static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 	switch (status) {
 	case VIRTIO_IB_WC_SUCCESS:
 		if (wqe->kind == PKT_KIND_SEND)
-			nic_count(qp->nic, VIRTIO_RDMA_CNT_SENDS);
+			rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENDS);
 		else if (wqe->kind == PKT_KIND_WRITE)
-			nic_count(qp->nic, VIRTIO_RDMA_CNT_WRITES);
+			rnic_count(qp->rnic, VIRTIO_RDMA_CNT_WRITES);
 		else if (wqe->kind == PKT_KIND_READ)
-			nic_count(qp->nic, VIRTIO_RDMA_CNT_READS);
+			rnic_count(qp->rnic, VIRTIO_RDMA_CNT_READS);
 		break;
 	case VIRTIO_IB_WC_WR_FLUSH_ERR:
 	case VIRTIO_IB_WC_RETRY_EXC_ERR:
@@ -117,7 +117,7 @@ static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 		/* The last two have counters of their own. */
 		break;
 	default:
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_SEND_ERR);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SEND_ERR);
 	}
 }
 
@@ -136,12 +136,12 @@ void qp_complete_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 	};
 
 	qp_count_send(qp, wqe, status);
-	virtq_push(qp->nic->sq_vq[qp->qpn], wqe->head, 0);
+	virtq_push(qp->rnic->sq_vq[qp->qpn], wqe->head, 0);
 	if (!status && !wqe->signaled && !qp->sig_all)
 		return;
 	if (!status && wqe->kind == PKT_KIND_READ)
 		wc.byte_len = htole32(wqe->length);
-	cq_add(qp->nic, qp->send_cq, &wc, false);
+	cq_add(qp->rnic, qp->send_cq, &wc, false);
 }
 
 void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
@@ -150,24 +150,24 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	struct responder *resp = &qp->resp;
 
 	if (!wc->status)
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_RECVS);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RECVS);
 	else if (wc->status != VIRTIO_IB_WC_WR_FLUSH_ERR)
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_RECV_ERR);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RECV_ERR);
 	resp->has_rwqe = false;
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
-	virtq_push(qp->nic->rq_vq[qp->qpn], resp->rwqe.head, 0);
-	cq_add(qp->nic, qp->recv_cq, wc, solicited);
+	virtq_push(qp->rnic->rq_vq[qp->qpn], resp->rwqe.head, 0);
+	cq_add(qp->rnic, qp->recv_cq, wc, solicited);
 }
 
 /* Take the next receive request; as virtq_pop(). */
 static int qp_pop_recv(struct qp *qp)
 {
-	struct virtq_elem *elem = &qp->nic->elem;
-	int ret = virtq_pop(qp->nic->rq_vq[qp->qpn], elem);
+	struct virtq_elem *elem = &qp->rnic->elem;
+	int ret = virtq_pop(qp->rnic->rq_vq[qp->qpn], elem);
 
 	if (ret < 0)
-		qp_broken(qp, "receive");
+		qp_fail_queue(qp, "receive");
 	if (ret > 0) {
 		rwqe_parse(elem, qp->max_recv_sge, &qp->resp.rwqe);
 		qp->resp.has_rwqe = true;
@@ -210,9 +210,9 @@ static bool qp_flush_send(struct qp *qp, struct budget *budget)
 	while (budget_left(budget)) {
 		/* Past those that were begun is the same as to be begun. */
 		req->cur = req->una;
-		if (!req_current(qp))
+		if (!requester_current(qp))
 			break;
-		req_done(qp, VIRTIO_IB_WC_WR_FLUSH_ERR);
+		requester_done(qp, VIRTIO_IB_WC_WR_FLUSH_ERR);
 		budget_take(budget, 0);
 		worked = true;
 	}
@@ -241,7 +241,7 @@ static bool qp_flush_recv(struct qp *qp, struct budget *budget)
 static bool qp_send_half(struct qp *qp, struct budget *budget)
 {
 	return qp->service == PKT_UD ? ud_run(qp, budget) :
-				       req_run(qp, budget);
+				       requester_run(qp, budget);
 }
 
 static bool qp_work(struct qp *qp, struct budget *budget)
@@ -249,7 +249,7 @@ static bool qp_work(struct qp *qp, struct budget *budget)
 	bool worked = false;
 
 	if (qp_receives(qp))
-		worked |= resp_run(qp, budget);
+		worked |= responder_run(qp, budget);
 
 	switch (qp->state) {
 	case VIRTIO_IB_QPS_RTS:
@@ -277,7 +277,7 @@ bool qp_poll(struct qp *qp, struct budget *budget)
 	if (!qp_work(qp, budget) && qp->state == state)
 		return false;
 	if (qp->sq_kick || qp->rq_kick)
-		qp_drop_kicks(qp);
+		qp_doorbells_off(qp);
 	return true;
 }
 
@@ -287,12 +287,12 @@ bool qp_poll(struct qp *qp, struct budget *budget)
 
 const struct route *qp_route(struct qp *qp)
 {
-	uint32_t epoch = fabric_epoch(qp->nic->fabric);
+	uint32_t epoch = fabric_epoch(qp->rnic->fabric);
 
 	if (qp->epoch != epoch) {
-		qp->route = fabric_route(qp->nic, qp->attr.av.grh.dgid,
+		qp->route = fabric_route(qp->rnic, qp->attr.av.grh.dgid,
 					 qp->attr.vlan);
-		qp->on_wire = !qp->route.xport->seg_max;
+		qp->on_wire = !qp->route.transport->seg_max;
 		qp->epoch = epoch;
 	}
 	return &qp->route;
@@ -302,7 +302,7 @@ uint32_t qp_seg_max(struct qp *qp)
 {
 	const struct route *route = qp_route(qp);
 
-	return route->xport->seg_max ? route->xport->seg_max : qp->mtu;
+	return route->transport->seg_max ? route->transport->seg_max : qp->mtu;
 }
 
 void qp_send(struct qp *qp, struct pkt *pkt)
@@ -319,5 +319,5 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 	pkt->dgid = qp->attr.av.grh.dgid;
 	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
-	route->xport->send(qp->nic, route->nic, pkt);
+	route->transport->send(qp->rnic, route->rnic, pkt);
 }

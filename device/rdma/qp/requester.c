@@ -41,12 +41,12 @@ static const uint32_t rnr_delays[] = {
 
 #define RNR_UNIT_NS	10000ull
 
-static struct wqe *req_wqe(const struct requester *req, uint32_t i)
+static struct wqe *requester_wqe(const struct requester *req, uint32_t i)
 {
 	return &req->ring[i & (req->size - 1)];
 }
 
-static uint32_t req_end(const struct wqe *wqe)
+static uint32_t requester_end(const struct wqe *wqe)
 {
 	return wqe->pos + wqe->npsn;
 }
@@ -58,12 +58,12 @@ static bool pos_after(uint32_t a, uint32_t b)
 }
 
 /* Is an answer on its way, for all that is known? */
-static bool req_asked(const struct requester *req)
+static bool requester_asked(const struct requester *req)
 {
 	return pos_after(req->ask_pos, req->una_pos);
 }
 
-static bool req_sends(const struct qp *qp)
+static bool requester_sends(const struct qp *qp)
 {
 	return qp->state == VIRTIO_IB_QPS_RTS || qp->state == VIRTIO_IB_QPS_SQD;
 }
@@ -72,25 +72,25 @@ static bool req_sends(const struct qp *qp)
 /* State                                                                     */
 /* ------------------------------------------------------------------------- */
 
-static void req_timer(void *arg);
+static void requester_timer(void *arg);
 
-static void req_refill(struct qp *qp)
+static void requester_refill(struct qp *qp)
 {
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
 }
 
-void req_stop(struct qp *qp)
+void requester_stop(struct qp *qp)
 {
-	loop_timer_cancel(qp->nic->loop, &qp->req.timer);
+	loop_timer_cancel(qp->rnic->loop, &qp->req.timer);
 	qp->req.rnr_wait = false;
 }
 
-void req_reset(struct qp *qp, uint32_t psn)
+void requester_reset(struct qp *qp, uint32_t psn)
 {
 	struct requester *req = &qp->req;
 
-	req_stop(qp);
+	requester_stop(qp);
 	*req = (struct requester) {
 		.ring = req->ring,
 		.size = req->size,
@@ -98,12 +98,12 @@ void req_reset(struct qp *qp, uint32_t psn)
 		.snd_pos = psn,
 		.max_pos = psn,
 		.ask_pos = psn,
-		.timer = { .fn = req_timer, .arg = qp },
+		.timer = { .fn = requester_timer, .arg = qp },
 	};
-	req_refill(qp);
+	requester_refill(qp);
 }
 
-bool req_hungry(const struct qp *qp)
+bool requester_can_fetch(const struct qp *qp)
 {
 	const struct requester *req = &qp->req;
 
@@ -112,27 +112,27 @@ bool req_hungry(const struct qp *qp)
 }
 
 /* Those that were begun stand before those that were not. */
-bool req_draining(const struct qp *qp)
+bool requester_draining(const struct qp *qp)
 {
 	const struct requester *req = &qp->req;
 
-	return req->una != req->prod && req_wqe(req, req->una)->begun;
+	return req->una != req->prod && requester_wqe(req, req->una)->begun;
 }
 
 /* Copy the next request out of the send queue. */
-static struct wqe *req_fetch(struct qp *qp)
+static struct wqe *requester_fetch(struct qp *qp)
 {
-	struct virtq *vq = qp->nic->sq_vq[qp->qpn];
-	struct virtq_elem *elem = &qp->nic->elem;
+	struct virtq *vq = qp->rnic->sq_vq[qp->qpn];
+	struct virtq_elem *elem = &qp->rnic->elem;
 	struct requester *req = &qp->req;
-	struct wqe *wqe = req_wqe(req, req->prod);
+	struct wqe *wqe = requester_wqe(req, req->prod);
 	int ret;
 
 	if (req->prod - req->una == req->size)
 		return NULL;
 	ret = virtq_pop(vq, elem);
 	if (ret < 0)
-		qp_broken(qp, "send");
+		qp_fail_queue(qp, "send");
 	if (ret <= 0)
 		return NULL;
 	wqe_parse(elem, qp->type, qp->max_send_sge, wqe);
@@ -140,126 +140,126 @@ static struct wqe *req_fetch(struct qp *qp)
 	return wqe;
 }
 
-struct wqe *req_current(struct qp *qp)
+struct wqe *requester_current(struct qp *qp)
 {
 	struct requester *req = &qp->req;
 
-	return req->cur == req->prod ? req_fetch(qp) : req_wqe(req, req->cur);
+	return req->cur == req->prod ? requester_fetch(qp) : requester_wqe(req, req->cur);
 }
 
 /* ------------------------------------------------------------------------- */
 /* Completing                                                                */
 /* ------------------------------------------------------------------------- */
 
-static void req_not_reading(struct requester *req, struct wqe *wqe)
+static void requester_not_reading(struct requester *req, struct wqe *wqe)
 {
 	req->reads -= wqe->reading;
 	wqe->reading = false;
 }
 
-void req_done(struct qp *qp, uint8_t status)
+void requester_done(struct qp *qp, uint8_t status)
 {
 	struct requester *req = &qp->req;
-	struct wqe *wqe = req_wqe(req, req->una);
+	struct wqe *wqe = requester_wqe(req, req->una);
 
-	req_not_reading(req, wqe);
+	requester_not_reading(req, wqe);
 	if (req->cur == req->una)
 		req->cur++;
 	req->una++;
 	qp_complete_send(qp, wqe, status);
 }
 
-static bool req_is_local(const struct wqe *wqe)
+static bool requester_is_local(const struct wqe *wqe)
 {
 	return wqe->kind == PKT_KIND_NONE;
 }
 
 /* Complete requests that were carried out here and are the oldest ones now. */
-static void req_reap(struct qp *qp)
+static void requester_reap(struct qp *qp)
 {
 	struct requester *req = &qp->req;
 	const struct wqe *wqe;
 
-	while (req->una != req->prod && req_sends(qp)) {
-		wqe = req_wqe(req, req->una);
-		if (!req_is_local(wqe) || !wqe->begun)
+	while (req->una != req->prod && requester_sends(qp)) {
+		wqe = requester_wqe(req, req->una);
+		if (!requester_is_local(wqe) || !wqe->begun)
 			break;
-		req_done(qp, VIRTIO_IB_WC_SUCCESS);
+		requester_done(qp, VIRTIO_IB_WC_SUCCESS);
 	}
 }
 
 /* The oldest request has arrived, all of it. */
-static void req_arrived(struct qp *qp)
+static void requester_arrived(struct qp *qp)
 {
-	req_done(qp, VIRTIO_IB_WC_SUCCESS);
-	req_reap(qp);
+	requester_done(qp, VIRTIO_IB_WC_SUCCESS);
+	requester_reap(qp);
 }
 
-void req_fail(struct qp *qp, uint8_t status)
+void requester_fail(struct qp *qp, uint8_t status)
 {
-	req_done(qp, status);
+	requester_done(qp, status);
 	if (qp->type == VIRTIO_IB_QPT_RC)
 		qp_fail(qp);
-	else if (req_sends(qp))
+	else if (requester_sends(qp))
 		qp->state = VIRTIO_IB_QPS_SQE;
 }
 
 /* Step back to what is not acknowledged. */
-static void req_rewind(struct qp *qp)
+static void requester_rewind(struct qp *qp)
 {
 	struct requester *req = &qp->req;
 	uint32_t i;
 
 	for (i = req->una; i != req->prod; i++)
-		req_not_reading(req, req_wqe(req, i));
+		requester_not_reading(req, requester_wqe(req, i));
 	req->cur = req->una;
 	req->snd_pos = req->una_pos;
 	req->ask_pos = req->una_pos;
 	req->unasked = 0;
-	loop_timer_cancel(qp->nic->loop, &req->timer);
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_RETRY);
+	loop_timer_cancel(qp->rnic->loop, &req->timer);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RETRY);
 }
 
 /*
  * A FLUSH that is not answered may have the wrong one of two ICRCs: nothing tells
  * Soft-RoCE from others before it has sent a FLUSH itself.
  */
-static void req_try_other_icrc(struct requester *req)
+static void requester_try_other_icrc(struct requester *req)
 {
 	if (req->una != req->prod &&
-	    req_wqe(req, req->una)->kind == PKT_KIND_FLUSH)
+	    requester_wqe(req, req->una)->kind == PKT_KIND_FLUSH)
 		req->icrc_twice = !req->icrc_twice;
 }
 
-static void req_retry(struct qp *qp, enum flow_sign sign)
+static void requester_retry(struct qp *qp, enum flow_sign sign)
 {
 	/* It is sent again anyway, and not before the peer is ready. */
 	if (qp->req.rnr_wait)
 		return;
 	flow_congested(qp, sign);
 	if (!qp->req.retry_left) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
-		req_fail(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
+		requester_fail(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
 		return;
 	}
 	qp->req.retry_left--;
 	qp->req.went_back = true;
-	req_try_other_icrc(&qp->req);
-	req_rewind(qp);
+	requester_try_other_icrc(&qp->req);
+	requester_rewind(qp);
 }
 
 /*
  * Something got lost on the way.  All that was under way behind it says so, and
  * so do repetitions made by the network: once is enough.
  */
-static void req_lost(struct qp *qp)
+static void requester_lost(struct qp *qp)
 {
 	if (!qp->req.went_back)
-		req_retry(qp, FLOW_LOSS);
+		requester_retry(qp, FLOW_LOSS);
 }
 
 /* The peer got further: nothing to wait for, all counters start again. */
-static void req_progress(struct qp *qp, uint32_t una_pos)
+static void requester_progress(struct qp *qp, uint32_t una_pos)
 {
 	struct requester *req = &qp->req;
 
@@ -269,35 +269,35 @@ static void req_progress(struct qp *qp, uint32_t una_pos)
 	req->went_back = false;
 	if (pos_after(una_pos, req->snd_pos))
 		req->snd_pos = una_pos;
-	req_refill(qp);
-	req_stop(qp);
+	requester_refill(qp);
+	requester_stop(qp);
 }
 
 /**
- * req_advance() - all before a position has arrived
+ * requester_advance() - all before a position has arrived
  * @qp:		QP
  * @to:		position, not ahead of what was sent
  *
  * Return: false if there is nothing more to be made of the response: a READ
  *	   before @to was not answered, or the QP failed.
  */
-static bool req_advance(struct qp *qp, uint32_t to)
+static bool requester_advance(struct qp *qp, uint32_t to)
 {
 	struct requester *req = &qp->req;
 	struct wqe *wqe;
 	uint32_t end;
 
 	while (pos_after(to, req->una_pos)) {
-		wqe = req_wqe(req, req->una);
+		wqe = requester_wqe(req, req->una);
 		if (pkt_is_read(wqe->kind)) {
-			req_lost(qp);
+			requester_lost(qp);
 			return false;
 		}
-		end = req_end(wqe);
-		req_progress(qp, pos_after(end, to) ? to : end);
+		end = requester_end(wqe);
+		requester_progress(qp, pos_after(end, to) ? to : end);
 		if (req->una_pos == end)
-			req_arrived(qp);
-		if (!req_sends(qp))
+			requester_arrived(qp);
+		if (!requester_sends(qp))
 			return false;
 	}
 	return true;
@@ -307,116 +307,116 @@ static bool req_advance(struct qp *qp, uint32_t to)
 /* Responses                                                                 */
 /* ------------------------------------------------------------------------- */
 
-static void req_rx_rnr(struct qp *qp, uint8_t code)
+static void requester_rx_rnr(struct qp *qp, uint8_t code)
 {
 	struct requester *req = &qp->req;
 
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_RCVD_RNR);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_RNR);
 	if (req->rnr_wait)
 		return;
 	if (!req->rnr_left) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
-		req_fail(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
+		requester_fail(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	if (qp->attr.rnr_retry != 7)
 		req->rnr_left--;
 	/* It has come all the way: retries are for a path that is silent. */
 	req->retry_left = qp->attr.retry_cnt;
-	req_rewind(qp);
+	requester_rewind(qp);
 	req->rnr_wait = true;
-	loop_timer_set(qp->nic->loop, &req->timer,
+	loop_timer_set(qp->rnic->loop, &req->timer,
 		       rnr_delays[code] * RNR_UNIT_NS);
 }
 
-static void req_rx_nak(struct qp *qp, uint8_t syndrome)
+static void requester_rx_nak(struct qp *qp, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN:
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
-		req_lost(qp);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
+		requester_lost(qp);
 		break;
 	case AETH_NAK_INV_REQ:
-		req_fail(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
 		break;
 	case AETH_NAK_ACCESS:
-		req_fail(qp, VIRTIO_IB_WC_REM_ACCESS_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_REM_ACCESS_ERR);
 		break;
 	case AETH_NAK_OP_ERR:
-		req_fail(qp, VIRTIO_IB_WC_REM_OP_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_REM_OP_ERR);
 		break;
 	default:
-		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		break;
 	}
 }
 
-static void req_rx_ack(struct qp *qp, const struct pkt *pkt, uint32_t pos)
+static void requester_rx_ack(struct qp *qp, const struct pkt *pkt, uint32_t pos)
 {
 	switch (AETH_TYPE(pkt->syndrome)) {
 	case AETH_ACK:
-		req_advance(qp, pos + 1);
+		requester_advance(qp, pos + 1);
 		break;
 	case AETH_RNR:
-		if (req_advance(qp, pos))
-			req_rx_rnr(qp, AETH_VALUE(pkt->syndrome));
+		if (requester_advance(qp, pos))
+			requester_rx_rnr(qp, AETH_VALUE(pkt->syndrome));
 		break;
 	case AETH_NAK:
-		if (req_advance(qp, pos))
-			req_rx_nak(qp, pkt->syndrome);
+		if (requester_advance(qp, pos))
+			requester_rx_nak(qp, pkt->syndrome);
 		break;
 	}
 }
 
 /* Put a part of a READ response where it goes; false if the request failed. */
-static bool req_read_place(struct qp *qp, const struct pkt_op *op,
-			   const struct pkt *pkt, struct wqe *wqe,
-			   uint32_t off)
+static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
+				 const struct pkt *pkt, struct wqe *wqe,
+				 uint32_t off)
 {
 	struct sg dst;
 
 	if ((op->first || op->last) && AETH_TYPE(pkt->syndrome) != AETH_ACK) {
-		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
 	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > wqe->length - off ||
 	    op->last != (pkt->len == wqe->length - off)) {
-		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
 	/* Looked up again: the key may be gone since the request was sent. */
-	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     wqe->sge, wqe->num_sge, off, pkt->len)) {
 		wqe->vendor_err = VENDOR_ERR_SGE;
-		req_fail(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	sg_copy(&dst, pkt->payload, pkt->len);
 	return true;
 }
 
-static void req_rx_read(struct qp *qp, const struct pkt_op *op,
-			const struct pkt *pkt, uint32_t pos)
+static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
+			      const struct pkt *pkt, uint32_t pos)
 {
 	struct requester *req = &qp->req;
 	struct wqe *wqe;
 
 	/* It acknowledges all before, and must then be what comes next. */
-	if (!req_advance(qp, pos))
+	if (!requester_advance(qp, pos))
 		return;
-	wqe = req_wqe(req, req->una);
+	wqe = requester_wqe(req, req->una);
 	if (!pkt_is_read(wqe->kind)) {
-		req_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (!req_read_place(qp, op, pkt, wqe, (pos - wqe->pos) * qp->mtu))
+	if (!requester_read_place(qp, op, pkt, wqe, (pos - wqe->pos) * qp->mtu))
 		return;
-	req_progress(qp, pos + pkt->npsn);
+	requester_progress(qp, pos + pkt->npsn);
 	if (op->last)
-		req_arrived(qp);
+		requester_arrived(qp);
 }
 
-void req_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
+void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	struct requester *req = &qp->req;
 	uint32_t pos = req->una_pos + ((pkt->psn - req->una_pos) & PSN_MASK);
@@ -426,29 +426,29 @@ void req_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		return;
 	qp_activate(qp);
 	if (op->kind == PKT_KIND_READ_RESPONSE)
-		req_rx_read(qp, op, pkt, pos);
+		requester_rx_read(qp, op, pkt, pos);
 	else
-		req_rx_ack(qp, pkt, pos);
+		requester_rx_ack(qp, pkt, pos);
 }
 
 /* ------------------------------------------------------------------------- */
 /* Timers                                                                    */
 /* ------------------------------------------------------------------------- */
 
-static void req_timer_start(struct qp *qp)
+static void requester_timer_start(struct qp *qp)
 {
 	if (qp->attr.timeout)
-		loop_timer_set(qp->nic->loop, &qp->req.timer,
+		loop_timer_set(qp->rnic->loop, &qp->req.timer,
 			       (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
 }
 
-static void req_timeout(struct qp *qp)
+static void requester_timeout(struct qp *qp)
 {
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_TIMEOUT);
-	req_retry(qp, FLOW_TIMEOUT);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_TIMEOUT);
+	requester_retry(qp, FLOW_TIMEOUT);
 }
 
-static void req_timer(void *arg)
+static void requester_timer(void *arg)
 {
 	struct qp *qp = arg;
 
@@ -456,9 +456,9 @@ static void req_timer(void *arg)
 	if (qp->req.rnr_wait)
 		qp->req.rnr_wait = false;
 	else if (!qp_usable(qp))
-		req_timer_start(qp);
+		requester_timer_start(qp);
 	else
-		req_timeout(qp);
+		requester_timeout(qp);
 	qp_activate(qp);
 }
 
@@ -467,51 +467,51 @@ static void req_timer(void *arg)
 /* ------------------------------------------------------------------------- */
 
 /* Requests of RC are acknowledged, those of UC are not. */
-static enum flow_kind req_flow(const struct qp *qp)
+static enum flow_kind requester_flow(const struct qp *qp)
 {
 	return qp->service == PKT_RC ? FLOW_ACKED : FLOW_STREAM;
 }
 
 /* A request that cannot be sent: it fails once it is the oldest one. */
-static bool req_local_error(struct qp *qp, const struct wqe *wqe)
+static bool requester_local_error(struct qp *qp, const struct wqe *wqe)
 {
 	if (qp->req.cur != qp->req.una)
 		return false;
-	req_fail(qp, wqe->status);
+	requester_fail(qp, wqe->status);
 	return true;
 }
 
-static bool req_sge_ok(struct qp *qp, const struct wqe *wqe)
+static bool requester_sge_ok(struct qp *qp, const struct wqe *wqe)
 {
 	uint32_t access = wqe->kind == PKT_KIND_READ ?
 			  VIRTIO_IB_ACCESS_LOCAL_WRITE : 0;
 	struct sg sg;
 
-	return wqe->inlined || sg_init(&sg, qp->nic, qp->pd, access, wqe->sge,
+	return wqe->inlined || sg_init(&sg, qp->rnic, qp->pd, access, wqe->sge,
 				       wqe->num_sge, 0, wqe->length);
 }
 
-static void req_set_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
+static void requester_set_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
 {
 	wqe->status = status;
 	wqe->vendor_err = vendor_err;
 }
 
 /* Begin a request.  False if it has to wait; it may also be found wrong. */
-static bool req_begin(struct qp *qp, struct wqe *wqe)
+static bool requester_begin(struct qp *qp, struct wqe *wqe)
 {
 	struct requester *req = &qp->req;
 	uint32_t npsn, under_way = req->max_pos - req->una_pos;
 
 	if (qp->state == VIRTIO_IB_QPS_SQD)
 		return false;
-	if (!req_sge_ok(qp, wqe)) {
-		req_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+	if (!requester_sge_ok(qp, wqe)) {
+		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return true;
 	}
 	if (pkt_is_read(wqe->kind) && !qp->attr.max_rd_atomic) {
-		req_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
-			      VENDOR_ERR_NO_READS);
+		requester_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
+				    VENDOR_ERR_NO_READS);
 		return true;
 	}
 	if (wqe->fence && req->reads)
@@ -528,7 +528,7 @@ static bool req_begin(struct qp *qp, struct wqe *wqe)
 }
 
 /* Does so much more, in PSNs, fit into the window? */
-static bool req_fits(struct qp *qp, uint32_t npsn)
+static bool requester_fits(struct qp *qp, uint32_t npsn)
 {
 	const struct requester *req = &qp->req;
 	uint64_t under_way = req->snd_pos - req->una_pos;
@@ -541,19 +541,19 @@ static bool req_fits(struct qp *qp, uint32_t npsn)
  * data.  Whoever waits for room has asked for an answer, and would else wait for
  * ever: what asks for one may always be sent.
  */
-static bool req_clear(struct qp *qp, const struct wqe *wqe)
+static bool requester_may_send(struct qp *qp, const struct wqe *wqe)
 {
 	const struct requester *req = &qp->req;
 	uint32_t npsn = wqe->kind == PKT_KIND_READ ?
-			req_end(wqe) - req->snd_pos : 1;
+			requester_end(wqe) - req->snd_pos : 1;
 
 	if (!qp->on_wire && !qp->attr.rate_limit)
 		return true;
-	return (!req_asked(req) || req_fits(qp, npsn)) &&
-	       flow_ready(qp, req_flow(qp));
+	return (!requester_asked(req) || requester_fits(qp, npsn)) &&
+	       flow_ready(qp, requester_flow(qp));
 }
 
-static void req_sent(struct requester *req, uint32_t npsn)
+static void requester_sent(struct requester *req, uint32_t npsn)
 {
 	req->snd_pos += npsn;
 	if (pos_after(req->snd_pos, req->max_pos))
@@ -561,8 +561,8 @@ static void req_sent(struct requester *req, uint32_t npsn)
 }
 
 /* Ask for a READ, or for the rest of one, or for a FLUSH. */
-static void req_send_read(struct qp *qp, struct wqe *wqe,
-			  struct budget *budget)
+static void requester_send_read(struct qp *qp, struct wqe *wqe,
+				struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	uint32_t off = (req->snd_pos - wqe->pos) * qp->mtu;
@@ -587,10 +587,10 @@ static void req_send_read(struct qp *qp, struct wqe *wqe,
 	req->reads++;
 	req->cur++;
 	req->unasked = 0;
-	req->ask_pos = req_end(wqe);
-	req_sent(req, req_end(wqe) - req->snd_pos);
+	req->ask_pos = requester_end(wqe);
+	requester_sent(req, requester_end(wqe) - req->snd_pos);
 	budget_take(budget, 0);
-	flow_sent(qp, req_flow(qp), &pkt);
+	flow_sent(qp, requester_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -598,14 +598,14 @@ static void req_send_read(struct qp *qp, struct wqe *wqe,
  * Shall the next packet ask for an ACK?  The last one of a message does, one in
  * so many bytes, and one that must be answered before the next can be sent.
  */
-static bool req_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool last)
+static bool requester_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool last)
 {
 	struct requester *req = &qp->req;
 	uint64_t often = qp_window(qp) / 4;
 
 	req->unasked += len;
 	if (!last && req->unasked < REQ_ACK_BYTES && req->unasked < often &&
-	    (req_asked(req) || req_fits(qp, npsn + 1)))
+	    (requester_asked(req) || requester_fits(qp, npsn + 1)))
 		return false;
 	req->unasked = 0;
 	req->ask_pos = req->snd_pos + npsn;
@@ -613,8 +613,8 @@ static bool req_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool last)
 }
 
 /* Send the next segment of a SEND or a WRITE. */
-static void req_send_segment(struct qp *qp, struct wqe *wqe,
-			     struct budget *budget)
+static void requester_send_segment(struct qp *qp, struct wqe *wqe,
+				   struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	uint32_t off = (req->snd_pos - wqe->pos) * qp->mtu;
@@ -627,14 +627,14 @@ static void req_send_segment(struct qp *qp, struct wqe *wqe,
 		len = max;
 	if (wqe->inlined) {
 		sg_init_flat(&sg, wqe->data + off);
-	} else if (!sg_init(&sg, qp->nic, qp->pd, 0, wqe->sge, wqe->num_sge,
+	} else if (!sg_init(&sg, qp->rnic, qp->pd, 0, wqe->sge, wqe->num_sge,
 			    off, len)) {
-		req_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return;
 	}
 	pkt = (struct pkt) {
 		.opcode = pkt_code(wqe->kind, !off, last, wqe->extra),
-		.ack_req = req_asks_ack(qp, len, psn_count(len, qp->mtu), last),
+		.ack_req = requester_asks_ack(qp, len, psn_count(len, qp->mtu), last),
 		.solicited = last && wqe->solicited,
 		.psn = req->snd_pos & PSN_MASK,
 		.npsn = psn_count(len, qp->mtu),
@@ -647,45 +647,45 @@ static void req_send_segment(struct qp *qp, struct wqe *wqe,
 		.payload = len ? &sg : NULL,
 	};
 	req->cur += last;
-	req_sent(req, pkt.npsn);
+	requester_sent(req, pkt.npsn);
 	budget_take(budget, len);
-	flow_sent(qp, req_flow(qp), &pkt);
+	flow_sent(qp, requester_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
 /* What was sent on a UC QP is done with. */
-static void req_forget(struct qp *qp)
+static void requester_forget(struct qp *qp)
 {
 	struct requester *req = &qp->req;
 
 	req->una_pos = req->snd_pos;
-	while (req->una != req->cur && req_sends(qp))
-		req_done(qp, VIRTIO_IB_WC_SUCCESS);
+	while (req->una != req->cur && requester_sends(qp))
+		requester_done(qp, VIRTIO_IB_WC_SUCCESS);
 }
 
 /* Register or invalidate; false if that has to wait. */
-static bool req_change_mr(struct qp *qp, struct wqe *wqe)
+static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 {
 	const struct requester *req = &qp->req;
 
 	if (wqe->opcode == VIRTIO_IB_WR_REG_MR) {
-		if (mr_fast_reg(qp->nic, qp->pd, &wqe->reg))
-			req_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
-				      VENDOR_ERR_FAST_REG);
+		if (mr_fast_reg(qp->rnic, qp->pd, &wqe->reg))
+			requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
+					    VENDOR_ERR_FAST_REG);
 		return true;
 	}
 	/* What was sent may have to be sent again, out of that region. */
 	if (req->una != req->cur)
 		return false;
-	if (!mr_invalidate(qp->nic, qp->pd, wqe->inv_rkey))
-		req_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
-			      VENDOR_ERR_INVALIDATE);
+	if (!mr_invalidate(qp->rnic, qp->pd, wqe->inv_rkey))
+		requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
+				    VENDOR_ERR_INVALIDATE);
 	return true;
 }
 
 /* Carry out a request that sends nothing, unless that was done before. */
-static bool req_local_step(struct qp *qp, struct wqe *wqe,
-			   struct budget *budget)
+static bool requester_local_step(struct qp *qp, struct wqe *wqe,
+				 struct budget *budget)
 {
 	struct requester *req = &qp->req;
 
@@ -694,9 +694,9 @@ static bool req_local_step(struct qp *qp, struct wqe *wqe,
 		    (wqe->fence && req->reads))
 			return false;
 		if (!qp->fast_reg)
-			req_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
-				      VENDOR_ERR_NO_FAST_REG);
-		else if (!req_change_mr(qp, wqe))
+			requester_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
+					    VENDOR_ERR_NO_FAST_REG);
+		else if (!requester_change_mr(qp, wqe))
 			return false;
 		if (wqe->status)
 			return true;
@@ -704,52 +704,52 @@ static bool req_local_step(struct qp *qp, struct wqe *wqe,
 	}
 	req->cur++;
 	budget_take(budget, 0);
-	req_reap(qp);
+	requester_reap(qp);
 	return true;
 }
 
 /* One step; false if nothing can be done now. */
-static bool req_step(struct qp *qp, struct budget *budget)
+static bool requester_step(struct qp *qp, struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	struct wqe *wqe;
 
 	if (qp->state == VIRTIO_IB_QPS_SQD && req->cur == req->prod)
 		return false;
-	wqe = req_current(qp);
+	wqe = requester_current(qp);
 	if (!wqe)
 		return false;
 	if (wqe->status)
-		return req_local_error(qp, wqe);
-	if (req_is_local(wqe))
-		return req_local_step(qp, wqe, budget);
-	if (!wqe->begun && !req_begin(qp, wqe))
+		return requester_local_error(qp, wqe);
+	if (requester_is_local(wqe))
+		return requester_local_step(qp, wqe, budget);
+	if (!wqe->begun && !requester_begin(qp, wqe))
 		return false;
 	if (wqe->status)
 		return true;
-	if (!req_clear(qp, wqe))
+	if (!requester_may_send(qp, wqe))
 		return false;
 	if (pkt_is_read(wqe->kind))
-		req_send_read(qp, wqe, budget);
+		requester_send_read(qp, wqe, budget);
 	else
-		req_send_segment(qp, wqe, budget);
+		requester_send_segment(qp, wqe, budget);
 	if (qp->service == PKT_UC)
-		req_forget(qp);
+		requester_forget(qp);
 	return true;
 }
 
-bool req_run(struct qp *qp, struct budget *budget)
+bool requester_run(struct qp *qp, struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	bool worked = false;
 
-	while (budget_left(budget) && req_sends(qp) && !req->rnr_wait &&
-	       req_step(qp, budget))
+	while (budget_left(budget) && requester_sends(qp) && !req->rnr_wait &&
+	       requester_step(qp, budget))
 		worked = true;
 
 	/* Of what does not ask for an answer none will come, nor need it. */
-	if (req_sends(qp) && req_asked(req) && !req->rnr_wait &&
+	if (requester_sends(qp) && requester_asked(req) && !req->rnr_wait &&
 	    !req->timer.due)
-		req_timer_start(qp);
+		requester_timer_start(qp);
 	return worked;
 }

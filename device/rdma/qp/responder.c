@@ -2,10 +2,10 @@
 /*
  * The responder of connected QPs: carries out what arrives, and answers.
  *
- * An answer is not sent where its reason is found.  resp_rx() notes that an ACK
- * or a NAK is due, and resp_answer() sends it once all READs before it are
+ * An answer is not sent where its reason is found.  responder_rx() notes that an ACK
+ * or a NAK is due, and responder_answer() sends it once all READs before it are
  * answered, for the requester takes answers in the order of PSNs.  READs are
- * answered by resp_run(), slice by slice; a FLUSH is carried out when it arrives,
+ * answered by responder_run(), slice by slice; a FLUSH is carried out when it arrives,
  * and then answered as a READ of no bytes.
  *
  * An error that ends the QP is a NAK that is due and the mark "dead": nothing
@@ -32,18 +32,18 @@ static const uint8_t resp_naks[] = {
 	[RESP_OP_ERR] = AETH_NAK_OP_ERR,
 };
 
-void resp_reset(struct qp *qp, uint32_t psn)
+void responder_reset(struct qp *qp, uint32_t psn)
 {
 	qp->resp = (struct responder) { .epsn = psn };
 }
 
-void resp_drop_reads(struct responder *resp)
+void responder_drop_reads(struct responder *resp)
 {
 	resp->reads = 0;
 	memset(resp->share, 0, sizeof(resp->share));
 }
 
-static struct read_job *resp_read(struct responder *resp, uint32_t i)
+static struct read_job *responder_read(struct responder *resp, uint32_t i)
 {
 	return &resp->read[(resp->read_head + i) % RESP_READS];
 }
@@ -52,7 +52,7 @@ static struct read_job *resp_read(struct responder *resp, uint32_t i)
 /* Answers                                                                   */
 /* ------------------------------------------------------------------------- */
 
-static void resp_send_aeth(struct qp *qp, uint8_t syndrome, uint32_t psn)
+static void responder_send_aeth(struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	struct pkt pkt = {
 		.opcode = PKT_ACK,
@@ -66,7 +66,7 @@ static void resp_send_aeth(struct qp *qp, uint8_t syndrome, uint32_t psn)
 }
 
 /* Send what is due, unless READs come before it. */
-static void resp_answer(struct qp *qp)
+static void responder_answer(struct qp *qp)
 {
 	struct responder *resp = &qp->resp;
 	uint8_t nak = resp->nak;
@@ -78,32 +78,32 @@ static void resp_answer(struct qp *qp)
 	resp->ack_due = false;
 	/* A NAK acknowledges all before it, too. */
 	if (nak)
-		resp_send_aeth(qp, nak, resp->nak_psn);
+		responder_send_aeth(qp, nak, resp->nak_psn);
 	else if (ack)
-		resp_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, resp->epsn - 1);
+		responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, resp->epsn - 1);
 	if (resp->dead)
 		qp_fail(qp);
 }
 
-static void resp_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
+static void responder_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
 {
 	qp->resp.nak = syndrome;
 	qp->resp.nak_psn = psn;
 }
 
 /* The request at @psn is the last one that this QP has looked at. */
-static void resp_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
+static void responder_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
 {
 	qp->resp.dead = true;
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
-	resp_nak(qp, resp_naks[result], psn);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+	responder_nak(qp, resp_naks[result], psn);
 }
 
 /* ------------------------------------------------------------------------- */
 /* SEND                                                                      */
 /* ------------------------------------------------------------------------- */
 
-static enum resp_result resp_take_recv(struct qp *qp)
+static enum resp_result responder_take_recv(struct qp *qp)
 {
 	switch (qp_take_recv(qp)) {
 	case QP_TAKE_OK:
@@ -118,9 +118,9 @@ static enum resp_result resp_take_recv(struct qp *qp)
 }
 
 /* The receive request fails, and the QP with it. */
-static enum resp_result resp_recv_error(struct qp *qp, uint8_t status,
-					uint8_t vendor_err,
-					enum resp_result result)
+static enum resp_result responder_recv_error(struct qp *qp, uint8_t status,
+					     uint8_t vendor_err,
+					     enum resp_result result)
 {
 	struct virtio_rdma_cq_req wc = {
 		.status = status,
@@ -133,33 +133,33 @@ static enum resp_result resp_recv_error(struct qp *qp, uint8_t status,
 	return result;
 }
 
-static enum resp_result resp_send(struct qp *qp, const struct pkt_op *op,
-				  const struct pkt *pkt)
+static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
+				       const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	enum resp_result result;
 	struct sg dst;
 
 	if (op->first) {
-		result = resp_take_recv(qp);
+		result = responder_take_recv(qp);
 		if (result)
 			return result;
 		resp->off = 0;
 	}
 	if (pkt->len > resp->rwqe.length - resp->off ||
-	    pkt->len > NIC_MAX_MSG - resp->off)
-		return resp_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
-				       VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
-	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	    pkt->len > RNIC_MAX_MSG - resp->off)
+		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
+					    VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
+	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     resp->rwqe.sge, resp->rwqe.num_sge, resp->off, pkt->len))
-		return resp_recv_error(qp, VIRTIO_IB_WC_LOC_PROT_ERR,
-				       VENDOR_ERR_SGE, RESP_OP_ERR);
+		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_PROT_ERR,
+					    VENDOR_ERR_SGE, RESP_OP_ERR);
 	sg_copy(&dst, pkt->payload, pkt->len);
 	resp->off += pkt->len;
 	/* Payload first: it may go to, or come from, that very region. */
-	if (op->inv && !mr_invalidate(qp->nic, qp->pd, pkt->inv_rkey))
-		return resp_recv_error(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR,
-				       VENDOR_ERR_INVALIDATE, RESP_ACCESS);
+	if (op->inv && !mr_invalidate(qp->rnic, qp->pd, pkt->inv_rkey))
+		return responder_recv_error(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR,
+					    VENDOR_ERR_INVALIDATE, RESP_ACCESS);
 	return RESP_OK;
 }
 
@@ -167,15 +167,15 @@ static enum resp_result resp_send(struct qp *qp, const struct pkt_op *op,
 /* RDMA WRITE                                                                */
 /* ------------------------------------------------------------------------- */
 
-static enum resp_result resp_write_begin(struct qp *qp, const struct pkt *pkt)
+static enum resp_result responder_write_begin(struct qp *qp, const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 
 	if (!(qp->attr.access & VIRTIO_IB_ACCESS_REMOTE_WRITE) ||
-	    pkt->dmalen > NIC_MAX_MSG)
+	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->nic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+	    !mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 		    VIRTIO_IB_ACCESS_REMOTE_WRITE))
 		return RESP_ACCESS;
 	resp->va = pkt->va;
@@ -185,8 +185,8 @@ static enum resp_result resp_write_begin(struct qp *qp, const struct pkt *pkt)
 	return RESP_OK;
 }
 
-static enum resp_result resp_write(struct qp *qp, const struct pkt_op *op,
-				   const struct pkt *pkt)
+static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
+					const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	enum resp_result result = RESP_OK;
@@ -194,7 +194,7 @@ static enum resp_result resp_write(struct qp *qp, const struct pkt_op *op,
 	struct sg dst;
 
 	if (op->first)
-		result = resp_write_begin(qp, pkt);
+		result = responder_write_begin(qp, pkt);
 	if (result)
 		return result;
 	if (pkt->len > resp->dmalen - resp->off ||
@@ -207,12 +207,12 @@ static enum resp_result resp_write(struct qp *qp, const struct pkt_op *op,
 		.length = pkt->len,
 		.key = resp->rkey,
 	};
-	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
+	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
 		     &sge, 1, 0, pkt->len))
 		return RESP_ACCESS;
 	/* Not ready is said before anything is written. */
 	if (op->imm)
-		result = resp_take_recv(qp);
+		result = responder_take_recv(qp);
 	if (result)
 		return result;
 	sg_copy(&dst, pkt->payload, pkt->len);
@@ -224,7 +224,7 @@ static enum resp_result resp_write(struct qp *qp, const struct pkt_op *op,
 /* RDMA READ, FLUSH                                                          */
 /* ------------------------------------------------------------------------- */
 
-static uint32_t resp_flush_access(uint8_t type)
+static uint32_t responder_flush_access(uint8_t type)
 {
 	return (type & VIRTIO_IB_FLUSH_GLOBAL ?
 		VIRTIO_IB_ACCESS_FLUSH_GLOBAL : 0) |
@@ -236,18 +236,18 @@ static uint32_t resp_flush_access(uint8_t type)
  * No region gives the right to make data persistent: see mr_access_check().  The
  * key must be right even if there is not a byte, unlike that of a READ.
  */
-static enum resp_result resp_flush_check(struct qp *qp, const struct pkt *pkt)
+static enum resp_result responder_flush_check(struct qp *qp, const struct pkt *pkt)
 {
-	uint32_t access = resp_flush_access(pkt->flush_type);
+	uint32_t access = responder_flush_access(pkt->flush_type);
 	const struct mr *mr;
 
 	if (!flush_is_known(pkt->flush_type, pkt->flush_level) ||
 	    (qp->attr.access & access) != access || pkt->len)
 		return RESP_INV_REQ;
 	if (pkt->flush_level == VIRTIO_IB_FLUSH_MR)
-		mr = mr_get_whole(qp->nic, qp->pd, pkt->rkey, access);
+		mr = mr_get_whole(qp->rnic, qp->pd, pkt->rkey, access);
 	else
-		mr = mr_get(qp->nic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+		mr = mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 			    access);
 	return mr ? RESP_OK : RESP_ACCESS;
 }
@@ -258,27 +258,27 @@ static enum resp_result resp_flush_check(struct qp *qp, const struct pkt *pkt)
  * caches coherent: what is left to be done is to let no write be seen later than
  * the answer.  That does for a range as for all of a region.
  */
-static void resp_flush(void)
+static void responder_flush(void)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-static enum resp_result resp_read_check(struct qp *qp, const struct pkt *pkt)
+static enum resp_result responder_read_check(struct qp *qp, const struct pkt *pkt)
 {
 	if (!(qp->attr.access & VIRTIO_IB_ACCESS_REMOTE_READ) ||
-	    pkt->dmalen > NIC_MAX_MSG)
+	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->nic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+	    !mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 		    VIRTIO_IB_ACCESS_REMOTE_READ))
 		return RESP_ACCESS;
 	return RESP_OK;
 }
 
 /* Check a request, carry out what is to be done before it is answered. */
-static enum resp_result resp_read_job(struct qp *qp, const struct pkt_op *op,
-				      const struct pkt *pkt,
-				      struct read_job *job)
+static enum resp_result responder_read_job(struct qp *qp, const struct pkt_op *op,
+					   const struct pkt *pkt,
+					   struct read_job *job)
 {
 	enum resp_result result;
 
@@ -288,9 +288,9 @@ static enum resp_result resp_read_job(struct qp *qp, const struct pkt_op *op,
 	};
 	if (op->kind == PKT_KIND_FLUSH) {
 		qp->req.icrc_twice = pkt->icrc_twice;
-		result = resp_flush_check(qp, pkt);
+		result = responder_flush_check(qp, pkt);
 		if (!result)
-			resp_flush();
+			responder_flush();
 		job->share = READ_SHARE_FLUSH;
 		return result;
 	}
@@ -298,59 +298,59 @@ static enum resp_result resp_read_job(struct qp *qp, const struct pkt_op *op,
 	job->rkey = pkt->rkey;
 	job->left = pkt->dmalen;
 	job->share = READ_SHARE_PEER;
-	return resp_read_check(qp, pkt);
+	return responder_read_check(qp, pkt);
 }
 
-static uint32_t resp_share_max(const struct qp *qp, uint8_t share)
+static uint32_t responder_share_max(const struct qp *qp, uint8_t share)
 {
 	return share == READ_SHARE_PEER ? qp->attr.max_dest_rd_atomic :
-					  NIC_MAX_RD_ATOMIC;
+					  RNIC_MAX_RD_ATOMIC;
 }
 
-static enum resp_result resp_read_request(struct qp *qp,
-					  const struct pkt_op *op,
-					  const struct pkt *pkt)
+static enum resp_result responder_read_request(struct qp *qp,
+					       const struct pkt_op *op,
+					       const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	enum resp_result result;
 	struct read_job job;
 
-	result = resp_read_job(qp, op, pkt, &job);
+	result = responder_read_job(qp, op, pkt, &job);
 	if (result)
 		return result;
-	if (resp->share[job.share] >= resp_share_max(qp, job.share))
+	if (resp->share[job.share] >= responder_share_max(qp, job.share))
 		return RESP_INV_REQ;
 	/* It counts as carried out now. */
 	job.msn = (job.msn + 1) & PSN_MASK;
-	*resp_read(resp, resp->reads++) = job;
+	*responder_read(resp, resp->reads++) = job;
 	resp->share[job.share]++;
 	return RESP_OK;
 }
 
 /* Position behind the answer to a READ, or behind the rest of it. */
-static uint32_t resp_read_end(const struct qp *qp, const struct read_job *job)
+static uint32_t responder_read_end(const struct qp *qp, const struct read_job *job)
 {
 	return job->psn + psn_count(job->left, qp->mtu);
 }
 
 /* Put one that was answered before in front of job @at. */
-static void resp_read_insert(struct responder *resp, uint32_t at,
-			     struct read_job job)
+static void responder_read_insert(struct responder *resp, uint32_t at,
+				  struct read_job job)
 {
 	uint32_t i;
 
-	if (resp->share[READ_SHARE_AGAIN] == NIC_MAX_RD_ATOMIC)
+	if (resp->share[READ_SHARE_AGAIN] == RNIC_MAX_RD_ATOMIC)
 		return;
 	for (i = resp->reads; i > at; i--)
-		*resp_read(resp, i) = *resp_read(resp, i - 1);
+		*responder_read(resp, i) = *responder_read(resp, i - 1);
 	job.share = READ_SHARE_AGAIN;
-	*resp_read(resp, at) = job;
+	*responder_read(resp, at) = job;
 	resp->reads++;
 	resp->share[READ_SHARE_AGAIN]++;
 }
 
 /**
- * resp_read_again() - a READ is asked for once more, or the rest of one
+ * responder_read_again() - a READ is asked for once more, or the rest of one
  * @qp:		QP
  * @op:		its opcode; to FLUSH again does no harm
  * @pkt:	request
@@ -360,65 +360,65 @@ static void resp_read_insert(struct responder *resp, uint32_t at,
  * looks at it only if he waits for that very READ, but does not end the QP: a
  * late repetition may name a key that has rightly gone in the meantime.
  */
-static void resp_read_again(struct qp *qp, const struct pkt_op *op,
-			    const struct pkt *pkt)
+static void responder_read_again(struct qp *qp, const struct pkt_op *op,
+				 const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	struct read_job job, *old = NULL;
 	enum resp_result result;
 	uint32_t i;
 
-	result = resp_read_job(qp, op, pkt, &job);
+	result = responder_read_job(qp, op, pkt, &job);
 	if (result) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
-		resp_send_aeth(qp, resp_naks[result], pkt->psn);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+		responder_send_aeth(qp, resp_naks[result], pkt->psn);
 		return;
 	}
 	for (i = 0; i < resp->reads; i++) {
-		old = resp_read(resp, i);
-		if (psn_diff(resp_read_end(qp, old), job.psn) > 0)
+		old = responder_read(resp, i);
+		if (psn_diff(responder_read_end(qp, old), job.psn) > 0)
 			break;
 	}
 	/* The same one: what is left of it, or more. */
 	if (i < resp->reads &&
-	    !psn_diff(resp_read_end(qp, old), resp_read_end(qp, &job))) {
+	    !psn_diff(responder_read_end(qp, old), responder_read_end(qp, &job))) {
 		if (!psn_diff(old->psn, job.psn))
 			return;
 		job.share = old->share;
 		*old = job;
 	} else {
-		resp_read_insert(resp, i, job);
+		responder_read_insert(resp, i, job);
 	}
 	flow_congested(qp, FLOW_LOSS);
 }
 
-static void resp_read_done(struct responder *resp)
+static void responder_read_done(struct responder *resp)
 {
-	resp->share[resp_read(resp, 0)->share]--;
+	resp->share[responder_read(resp, 0)->share]--;
 	resp->read_head = (resp->read_head + 1) % RESP_READS;
 	resp->reads--;
 }
 
 /* The key has gone while the READ at the head of the line was answered. */
-static void resp_read_fail(struct qp *qp, const struct read_job *job)
+static void responder_read_fail(struct qp *qp, const struct read_job *job)
 {
 	struct responder *resp = &qp->resp;
 
 	if (job->share == READ_SHARE_AGAIN) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_REFUSED);
-		resp_send_aeth(qp, AETH_NAK_ACCESS, job->psn);
-		resp_read_done(resp);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+		responder_send_aeth(qp, AETH_NAK_ACCESS, job->psn);
+		responder_read_done(resp);
 		return;
 	}
-	resp_drop_reads(resp);
-	resp_refuse(qp, RESP_ACCESS, job->psn);
+	responder_drop_reads(resp);
+	responder_refuse(qp, RESP_ACCESS, job->psn);
 }
 
 /* Send one slice of the answer to the READ at the head of the line. */
-static void resp_read_slice(struct qp *qp, struct budget *budget)
+static void responder_read_slice(struct qp *qp, struct budget *budget)
 {
 	struct responder *resp = &qp->resp;
-	struct read_job *job = resp_read(resp, 0);
+	struct read_job *job = responder_read(resp, 0);
 	uint32_t max = qp_seg_max(qp);
 	uint32_t len = job->left < max ? job->left : max;
 	struct sge sge = {
@@ -429,9 +429,9 @@ static void resp_read_slice(struct qp *qp, struct budget *budget)
 	struct pkt pkt;
 	struct sg src;
 
-	if (!sg_init(&src, qp->nic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
+	if (!sg_init(&src, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
 		     &sge, 1, 0, len)) {
-		resp_read_fail(qp, job);
+		responder_read_fail(qp, job);
 		return;
 	}
 	pkt = (struct pkt) {
@@ -449,13 +449,13 @@ static void resp_read_slice(struct qp *qp, struct budget *budget)
 	job->left -= len;
 	job->psn += pkt.npsn;
 	if (!job->left)
-		resp_read_done(resp);
+		responder_read_done(resp);
 	budget_take(budget, len);
 	flow_sent(qp, FLOW_STREAM, &pkt);
 	qp_send(qp, &pkt);
 }
 
-bool resp_run(struct qp *qp, struct budget *budget)
+bool responder_run(struct qp *qp, struct budget *budget)
 {
 	struct responder *resp = &qp->resp;
 	bool worked = false;
@@ -464,11 +464,11 @@ bool resp_run(struct qp *qp, struct budget *budget)
 		return false;
 	while (budget_left(budget) && resp->reads &&
 	       flow_ready(qp, FLOW_STREAM)) {
-		resp_read_slice(qp, budget);
+		responder_read_slice(qp, budget);
 		worked = true;
 	}
 	if (qp_receives(qp))
-		resp_answer(qp);
+		responder_answer(qp);
 	return worked;
 }
 
@@ -477,28 +477,28 @@ bool resp_run(struct qp *qp, struct budget *budget)
 /* ------------------------------------------------------------------------- */
 
 /* Does it continue what is under way, or begin something if nothing is? */
-static bool resp_in_sequence(const struct responder *resp,
-			     const struct pkt_op *op)
+static bool responder_in_sequence(const struct responder *resp,
+				  const struct pkt_op *op)
 {
 	return resp->kind == (op->first ? PKT_KIND_NONE : op->kind);
 }
 
-static enum resp_result resp_execute(struct qp *qp, const struct pkt_op *op,
-				     const struct pkt *pkt)
+static enum resp_result responder_execute(struct qp *qp, const struct pkt_op *op,
+					  const struct pkt *pkt)
 {
-	if (!resp_in_sequence(&qp->resp, op))
+	if (!responder_in_sequence(&qp->resp, op))
 		return RESP_INV_REQ;
 	if (pkt_is_read(op->kind))
-		return resp_read_request(qp, op, pkt);
+		return responder_read_request(qp, op, pkt);
 	if (!pkt_fits(op, pkt, qp->mtu))
 		return RESP_INV_REQ;
-	return op->kind == PKT_KIND_SEND ? resp_send(qp, op, pkt) :
-					   resp_write(qp, op, pkt);
+	return op->kind == PKT_KIND_SEND ? responder_send(qp, op, pkt) :
+					   responder_write(qp, op, pkt);
 }
 
 /* A message has ended: complete the receive request that it used, if any. */
-static void resp_finish(struct qp *qp, const struct pkt_op *op,
-			const struct pkt *pkt)
+static void responder_finish(struct qp *qp, const struct pkt_op *op,
+			     const struct pkt *pkt)
 {
 	struct virtio_rdma_cq_req wc = {
 		.opcode = op->kind == PKT_KIND_SEND ?
@@ -518,25 +518,25 @@ static void resp_finish(struct qp *qp, const struct pkt_op *op,
 		qp_complete_recv(qp, &wc, pkt->solicited);
 }
 
-static uint32_t resp_npsn(const struct qp *qp, const struct pkt_op *op,
-			  const struct pkt *pkt)
+static uint32_t responder_npsn(const struct qp *qp, const struct pkt_op *op,
+			       const struct pkt *pkt)
 {
 	return op->kind == PKT_KIND_READ ? psn_count(pkt->dmalen, qp->mtu) :
 					   pkt->npsn;
 }
 
-static void resp_accept(struct qp *qp, const struct pkt_op *op,
-			const struct pkt *pkt)
+static void responder_accept(struct qp *qp, const struct pkt_op *op,
+			     const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 
-	resp->epsn = (pkt->psn + resp_npsn(qp, op, pkt)) & PSN_MASK;
+	resp->epsn = (pkt->psn + responder_npsn(qp, op, pkt)) & PSN_MASK;
 	resp->nak_sent = false;
 	resp->dup_acked = false;
 	/* What a NAK that has not left yet asks for has come. */
 	resp->nak = 0;
 	if (op->last)
-		resp_finish(qp, op, pkt);
+		responder_finish(qp, op, pkt);
 	else
 		resp->kind = op->kind;
 	/* A READ is answered by its data. */
@@ -544,55 +544,55 @@ static void resp_accept(struct qp *qp, const struct pkt_op *op,
 		return;
 	resp->ack_due = true;
 	if (resp->reads)
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_ACK_DEFERRED);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_ACK_DEFERRED);
 }
 
 /*
  * A request that was carried out before: the answer got lost, or was too late, or
  * the network has made two of one.  When much is repeated one ACK tells it all.
  */
-static void resp_duplicate(struct qp *qp, const struct pkt_op *op,
-			   const struct pkt *pkt)
+static void responder_duplicate(struct qp *qp, const struct pkt_op *op,
+				const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 
-	nic_count(qp->nic, VIRTIO_RDMA_CNT_DUP_REQUEST);
+	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_DUP_REQUEST);
 	if (pkt_is_read(op->kind)) {
-		resp_read_again(qp, op, pkt);
+		responder_read_again(qp, op, pkt);
 	} else if (pkt->ack_req || !resp->dup_acked) {
 		resp->ack_due = true;
 		resp->dup_acked = true;
 	}
 }
 
-static void resp_rx_rc(struct qp *qp, const struct pkt_op *op,
-		       const struct pkt *pkt)
+static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
+			    const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	int32_t gap = psn_diff(pkt->psn, resp->epsn);
 	enum resp_result result;
 
 	if (gap > 0) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
 		if (!resp->nak_sent)
-			resp_nak(qp, AETH_NAK_PSN, resp->epsn);
+			responder_nak(qp, AETH_NAK_PSN, resp->epsn);
 		resp->nak_sent = true;
 		return;
 	}
 	if (gap < 0) {
-		resp_duplicate(qp, op, pkt);
+		responder_duplicate(qp, op, pkt);
 		return;
 	}
-	result = resp_execute(qp, op, pkt);
+	result = responder_execute(qp, op, pkt);
 	if (result == RESP_OK) {
-		resp_accept(qp, op, pkt);
+		responder_accept(qp, op, pkt);
 	} else if (result == RESP_RNR) {
 		/* What was sent behind it makes no gap to be reported. */
 		resp->nak_sent = true;
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_SENT_RNR);
-		resp_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_RNR);
+		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
 	} else {
-		resp_refuse(qp, result, pkt->psn);
+		responder_refuse(qp, result, pkt->psn);
 	}
 }
 
@@ -600,30 +600,30 @@ static void resp_rx_rc(struct qp *qp, const struct pkt_op *op,
  * UC knows no answers: a message that does not arrive whole is dropped, and its
  * receive request is used for the next one.
  */
-static void resp_rx_uc(struct qp *qp, const struct pkt_op *op,
-		       const struct pkt *pkt)
+static void responder_rx_uc(struct qp *qp, const struct pkt_op *op,
+			    const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 
 	if (psn_diff(pkt->psn, resp->epsn) || op->first)
 		resp->kind = PKT_KIND_NONE;
 	resp->epsn = (pkt->psn + pkt->npsn) & PSN_MASK;
-	if (resp_execute(qp, op, pkt) == RESP_OK)
-		resp_accept(qp, op, pkt);
+	if (responder_execute(qp, op, pkt) == RESP_OK)
+		responder_accept(qp, op, pkt);
 	else
 		resp->kind = PKT_KIND_NONE;
 	resp->ack_due = false;
 }
 
-void resp_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
+void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	if (qp->resp.dead)
 		return;
 	if (qp->service == PKT_RC)
-		resp_rx_rc(qp, op, pkt);
+		responder_rx_rc(qp, op, pkt);
 	else
-		resp_rx_uc(qp, op, pkt);
-	resp_answer(qp);
+		responder_rx_uc(qp, op, pkt);
+	responder_answer(qp);
 	if (qp->resp.reads)
 		qp_activate(qp);
 }

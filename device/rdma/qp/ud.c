@@ -33,30 +33,30 @@ static uint8_t ud_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
 static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 			struct budget *budget)
 {
-	const struct gid *gid = gid_get(qp->nic, ah->av.grh.sgid_index);
+	const struct gid *gid = gid_get(qp->rnic, ah->av.grh.sgid_index);
 	struct route route;
 	unsigned int i;
 
 	if (!gid) {
-		nic_count(qp->nic, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_DROPPED);
 		return;
 	}
 	pkt->av = &ah->av;
 	pkt->dgid = ah->av.grh.dgid;
 	pkt->sgid = gid->raw;
 	pkt->vlan = gid->vlan;
-	route = fabric_route(qp->nic, pkt->dgid, pkt->vlan);
+	route = fabric_route(qp->rnic, pkt->dgid, pkt->vlan);
 	flow_sent(qp, FLOW_ACKED, pkt);
-	if (mcast_find(qp->nic, pkt->dest_qpn, pkt->dgid))
-		for (i = nic_deliver(qp->nic, pkt); i; i--)
+	if (mcast_find(qp->rnic, pkt->dest_qpn, pkt->dgid))
+		for (i = rnic_deliver(qp->rnic, pkt); i; i--)
 			budget_take(budget, pkt->len);
-	route.xport->send(qp->nic, route.nic, pkt);
+	route.transport->send(qp->rnic, route.rnic, pkt);
 }
 
 /* Returns &enum virtio_ib_wc_status. */
 static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 {
-	const struct ah *ah = ah_get(qp->nic, qp->pd, wqe->ah);
+	const struct ah *ah = ah_get(qp->rnic, qp->pd, wqe->ah);
 	struct pkt pkt = {
 		.opcode = PKT_OPCODE(PKT_UD, pkt_code(PKT_KIND_SEND, true, true,
 						      wqe->extra)),
@@ -74,12 +74,12 @@ static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 
 	if (!ah)
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_AH);
-	if (wqe->length > NIC_UD_MTU)
+	if (wqe->length > RNIC_UD_MTU)
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR,
 				VENDOR_ERR_LENGTH);
 	if (wqe->inlined)
 		sg_init_flat(&sg, wqe->data);
-	else if (!sg_init(&sg, qp->nic, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
+	else if (!sg_init(&sg, qp->rnic, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
 			  wqe->length))
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 
@@ -96,7 +96,7 @@ bool ud_run(struct qp *qp, struct budget *budget)
 
 	while (budget_left(budget) && qp->state == VIRTIO_IB_QPS_RTS &&
 	       flow_ready(qp, FLOW_ACKED)) {
-		wqe = req_current(qp);
+		wqe = requester_current(qp);
 		if (!wqe)
 			break;
 		budget_take(budget, wqe->length);
@@ -104,9 +104,9 @@ bool ud_run(struct qp *qp, struct budget *budget)
 		if (!status)
 			status = ud_send(qp, wqe, budget);
 		if (status)
-			req_fail(qp, status);
+			requester_fail(qp, status);
 		else
-			req_done(qp, status);
+			requester_done(qp, status);
 		worked = true;
 	}
 	return worked;
@@ -123,7 +123,7 @@ static uint8_t ud_place(struct qp *qp, const struct pkt *pkt)
 	uint8_t grh[ROCE_GRH_SIZE];
 	struct sg dst, src;
 
-	if (!sg_init(&dst, qp->nic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     rwqe->sge, rwqe->num_sge, 0, ROCE_GRH_SIZE + pkt->len))
 		return VIRTIO_IB_WC_LOC_PROT_ERR;
 	if (pkt->grh)
@@ -151,7 +151,7 @@ bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		wc.vlan = htole16(pkt->vlan & VIRTIO_RDMA_GID_VLAN_MASK);
 		wc.wc_flags |= htole32(VIRTIO_IB_WC_WITH_VLAN);
 	}
-	if (pkt->qkey != qp->attr.qkey || !pkt_fits(op, pkt, NIC_UD_MTU))
+	if (pkt->qkey != qp->attr.qkey || !pkt_fits(op, pkt, RNIC_UD_MTU))
 		return false;
 	switch (qp_take_recv(qp)) {
 	case QP_TAKE_EMPTY:

@@ -84,7 +84,7 @@ static uint8_t sge_read(const struct virtq_elem *elem, size_t off, uint32_t num,
 	struct virtio_rdma_sge wire;
 	uint32_t i;
 
-	if (num > max || num > NIC_MAX_SGE)
+	if (num > max || num > RNIC_MAX_SGE)
 		return VENDOR_ERR_NUM_SGE;
 	if (elem->out_len < off + num * sizeof(wire))
 		return VENDOR_ERR_SLOT_SHORT;
@@ -119,7 +119,7 @@ static uint8_t wqe_payload(const struct virtq_elem *elem, uint32_t max_sge,
 	if (err)
 		return err;
 	length = sg_length(wqe->sge, wqe->num_sge);
-	if (length > NIC_MAX_MSG)
+	if (length > RNIC_MAX_MSG)
 		return VENDOR_ERR_LENGTH;
 	wqe->length = length;
 	return VENDOR_ERR_NONE;

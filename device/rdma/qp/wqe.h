@@ -104,7 +104,7 @@ struct wqe {
 	uint8_t vendor_err;
 	uint8_t num_sge;
 	union {
-		struct sge sge[NIC_MAX_SGE];
+		struct sge sge[RNIC_MAX_SGE];
 		uint8_t data[VIRTIO_RDMA_INLINE_SIZE];
 	};
 };
@@ -124,7 +124,7 @@ struct rwqe {
 	uint16_t head;
 	uint8_t vendor_err;
 	uint8_t num_sge;
-	struct sge sge[NIC_MAX_SGE];
+	struct sge sge[RNIC_MAX_SGE];
 };
 
 /**

@@ -93,7 +93,7 @@ static void test_filter_modes(void **state)
 	assert_false(passes(MULTICAST));
 	assert_true(passes(MAC(2)));
 	assert_true(passes(BROADCAST));
-	assert_int_equal(net_stats(s->net)->rx_filtered, 2);
+	assert_int_equal(function_stats(s->fn)->rx_filtered, 2);
 
 	assert_int_equal(rx_mode(s, VIRTIO_NET_CTRL_RX_ALLMULTI, 1), 0);
 	assert_true(passes(MULTICAST));
@@ -205,12 +205,12 @@ static void test_mac_addr(void **state)
 	assert_int_equal(ctrl(s, class, cmd, mac, 6), VIRTIO_NET_OK);
 	assert_true(passes(MAC(0x77)));
 	assert_false(passes(MAC(2)));
-	net_device_ops.config_read(s->net, 0, got, 6);
+	function_device_ops.config_read(s->fn, 0, got, 6);
 	assert_memory_equal(got, mac, 6);
 
 	station_stop(s);
-	net_device_ops.reset(s->net);
-	net_device_ops.config_read(s->net, 0, got, 6);
+	function_device_ops.reset(s->fn);
+	function_device_ops.config_read(s->fn, 0, got, 6);
 	assert_memory_equal(got, own, 6);
 }
 
@@ -345,23 +345,23 @@ static void test_roce_command(void **state)
 
 	(void)state;
 	station_start(s, FEATURES_ALL);
-	nic_mock.ack = VIRTIO_NET_OK;
-	nic_mock.rsp_len = 10;
-	memset(nic_mock.rsp, 0x5a, 10);
+	rnic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.rsp_len = 10;
+	memset(rnic_mock.rsp, 0x5a, 10);
 
 	answer = ctrl_raw(s, req, 5, 1 + 12);
-	assert_int_equal(nic_mock.command, 0x11);
-	assert_int_equal(nic_mock.req_len, 3);
-	assert_int_equal(nic_mock.req_sum, 6);
-	assert_int_equal(nic_mock.rsp_size, 12);
+	assert_int_equal(rnic_mock.command, 0x11);
+	assert_int_equal(rnic_mock.req_len, 3);
+	assert_int_equal(rnic_mock.req_sum, 6);
+	assert_int_equal(rnic_mock.rsp_size, 12);
 	assert_int_equal(answer.ack, VIRTIO_NET_OK);
 	assert_int_equal(answer.len, 1 + 10);
-	assert_memory_equal(answer.rsp, nic_mock.rsp, 10);
+	assert_memory_equal(answer.rsp, rnic_mock.rsp, 10);
 	assert_int_equal(answer.rsp[10], 0xee);
 
 	/* Room for more than any response. */
 	answer = ctrl_raw(s, req, 5, 5000);
-	assert_int_equal(nic_mock.rsp_size, NIC_RSP_MAX);
+	assert_int_equal(rnic_mock.rsp_size, RNIC_RSP_MAX);
 	assert_int_equal(answer.len, 1 + 10);
 
 	/* Exactly enough, and one too few. */
@@ -381,9 +381,9 @@ static void test_roce_command_fails(void **state)
 	(void)state;
 	station_start(&st[1], FEATURES_ALL);
 	answer = ctrl_raw(&st[1], req, 2, 100);
-	assert_int_equal(nic_mock.commands, 1);
-	assert_int_equal(nic_mock.command, 0xff);
-	assert_int_equal(nic_mock.req_len, 0);
+	assert_int_equal(rnic_mock.commands, 1);
+	assert_int_equal(rnic_mock.command, 0xff);
+	assert_int_equal(rnic_mock.req_len, 0);
 	assert_int_equal(answer.ack, VIRTIO_NET_ERR);
 	assert_int_equal(answer.len, 1);
 }
@@ -404,7 +404,7 @@ static void test_roce_large_command(void **state)
 
 	(void)state;
 	station_start(s, FEATURES_ALL);
-	nic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.ack = VIRTIO_NET_OK;
 	p[0] = VIRTIO_NET_CTRL_ROCE;
 	p[1] = VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
 	memset(p + 2, 1, PAGES * 4096);
@@ -423,8 +423,8 @@ static void test_roce_large_command(void **state)
 	head = guest_vq_add(&s->gvq[CTRL], &buf, 1);
 	s->gvq[CTRL].desc[head].flags = VRING_DESC_F_INDIRECT;
 	run();
-	assert_int_equal(nic_mock.req_len, PAGES * 4096);
-	assert_int_equal(nic_mock.req_sum, PAGES * 4096);
+	assert_int_equal(rnic_mock.req_len, PAGES * 4096);
+	assert_int_equal(rnic_mock.req_sum, PAGES * 4096);
 	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, ack), VIRTIO_NET_OK);
 }
 
@@ -440,7 +440,7 @@ static void test_roce_excessive_command(void **state)
 
 	(void)state;
 	station_start(s, FEATURES_ALL);
-	nic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.ack = VIRTIO_NET_OK;
 	*(uint8_t *)guest_ptr(&s->guest, data) = VIRTIO_NET_CTRL_ROCE;
 	for (i = 0; i < PIECES; i++)
 		buf[i] = (struct guest_buf){ .addr = data, .len = 2 << 20 };
@@ -451,7 +451,7 @@ static void test_roce_excessive_command(void **state)
 	};
 	guest_vq_add(&s->gvq[CTRL], buf, PIECES + 1);
 	run();
-	assert_int_equal(nic_mock.commands, 0);
+	assert_int_equal(rnic_mock.commands, 0);
 	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, ack),
 			 VIRTIO_NET_ERR);
 }
@@ -464,18 +464,18 @@ static void test_roce_not_negotiated(void **state)
 
 	(void)state;
 	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
-	nic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.ack = VIRTIO_NET_OK;
 	assert_int_equal(ctrl_raw(s, req, 2, 1).ack, VIRTIO_NET_ERR);
-	assert_int_equal(nic_mock.commands, 0);
+	assert_int_equal(rnic_mock.commands, 0);
 
-	net_device_ops.queue_start(s->net, &cq);
-	net_device_ops.queue_start(s->net, &sq);
-	net_device_ops.kick(s->net, &sq);
-	assert_null(nic_mock.cq[0]);
-	assert_null(nic_mock.sq[0]);
-	assert_int_equal(nic_mock.sq_kicks[0], 0);
-	net_device_ops.queue_stop(s->net, &sq);
-	net_device_ops.queue_stop(s->net, &cq);
+	function_device_ops.queue_start(s->fn, &cq);
+	function_device_ops.queue_start(s->fn, &sq);
+	function_device_ops.kick(s->fn, &sq);
+	assert_null(rnic_mock.cq[0]);
+	assert_null(rnic_mock.sq[0]);
+	assert_int_equal(rnic_mock.sq_kicks[0], 0);
+	function_device_ops.queue_stop(s->fn, &sq);
+	function_device_ops.queue_stop(s->fn, &cq);
 }
 
 static void test_roce_queues(void **state)
@@ -489,34 +489,34 @@ static void test_roce_queues(void **state)
 	station_start(s, FEATURES_ALL);
 	for (i = 3; i < END + 2; i++) {
 		vq[i] = (struct virtq){ .index = i };
-		net_device_ops.queue_start(s->net, &vq[i]);
+		function_device_ops.queue_start(s->fn, &vq[i]);
 	}
 	for (i = 0; i < CQS; i++)
-		assert_ptr_equal(nic_mock.cq[i], &vq[3 + i]);
-	assert_null(nic_mock.cq[CQS]);
+		assert_ptr_equal(rnic_mock.cq[i], &vq[3 + i]);
+	assert_null(rnic_mock.cq[CQS]);
 	for (i = 0; i < QPS; i++) {
-		assert_ptr_equal(nic_mock.sq[i], &vq[3 + CQS + 2 * i]);
-		assert_ptr_equal(nic_mock.rq[i], &vq[3 + CQS + 2 * i + 1]);
+		assert_ptr_equal(rnic_mock.sq[i], &vq[3 + CQS + 2 * i]);
+		assert_ptr_equal(rnic_mock.rq[i], &vq[3 + CQS + 2 * i + 1]);
 	}
 	/* Queues beyond the last one belong to nothing. */
-	assert_null(nic_mock.sq[QPS]);
-	assert_null(nic_mock.rq[QPS]);
+	assert_null(rnic_mock.sq[QPS]);
+	assert_null(rnic_mock.rq[QPS]);
 
-	net_device_ops.kick(s->net, &vq[3]);
-	net_device_ops.kick(s->net, &vq[3 + CQS + 4]);
-	net_device_ops.kick(s->net, &vq[3 + CQS + 3]);
-	net_device_ops.kick(s->net, &vq[END]);
-	assert_int_equal(nic_mock.sq_kicks[2], 1);
-	assert_int_equal(nic_mock.rq_kicks[1], 1);
-	assert_int_equal(nic_mock.sq_kicks[0] + nic_mock.sq_kicks[1] +
-			 nic_mock.rq_kicks[0] + nic_mock.rq_kicks[2], 0);
+	function_device_ops.kick(s->fn, &vq[3]);
+	function_device_ops.kick(s->fn, &vq[3 + CQS + 4]);
+	function_device_ops.kick(s->fn, &vq[3 + CQS + 3]);
+	function_device_ops.kick(s->fn, &vq[END]);
+	assert_int_equal(rnic_mock.sq_kicks[2], 1);
+	assert_int_equal(rnic_mock.rq_kicks[1], 1);
+	assert_int_equal(rnic_mock.sq_kicks[0] + rnic_mock.sq_kicks[1] +
+			 rnic_mock.rq_kicks[0] + rnic_mock.rq_kicks[2], 0);
 
 	for (i = 3; i < END + 2; i++)
-		net_device_ops.queue_stop(s->net, &vq[i]);
-	for (i = 0; i < NIC_MOCK_QUEUES; i++) {
-		assert_null(nic_mock.cq[i]);
-		assert_null(nic_mock.sq[i]);
-		assert_null(nic_mock.rq[i]);
+		function_device_ops.queue_stop(s->fn, &vq[i]);
+	for (i = 0; i < RNIC_MOCK_QUEUES; i++) {
+		assert_null(rnic_mock.cq[i]);
+		assert_null(rnic_mock.sq[i]);
+		assert_null(rnic_mock.rq[i]);
 	}
 }
 
@@ -528,26 +528,26 @@ static void test_roce_memory(void **state)
 	unsigned int polls;
 
 	(void)state;
-	assert_int_equal(nic_mock.mem->n, 0);
-	net_device_ops.mem_changed(s->net, &s->guest.mem);
-	assert_int_equal(nic_mock.mem->n, 0);
+	assert_int_equal(rnic_mock.mem->n, 0);
+	function_device_ops.mem_changed(s->fn, &s->guest.mem);
+	assert_int_equal(rnic_mock.mem->n, 0);
 	station_start(s, FEATURES_ALL);
-	assert_ptr_equal(nic_mock.mem, &s->guest.mem);
+	assert_ptr_equal(rnic_mock.mem, &s->guest.mem);
 	run();
-	polls = nic_mock.polls;
+	polls = rnic_mock.polls;
 	assert_true(polls > 0);
-	net_device_ops.mem_changed(s->net, &other);
-	assert_ptr_equal(nic_mock.mem, &other);
-	net_device_ops.queue_stop(s->net, &s->vq[CTRL]);
-	assert_int_equal(nic_mock.mem->n, 0);
-	net_device_ops.mem_changed(s->net, &s->guest.mem);
-	assert_int_equal(nic_mock.mem->n, 0);
+	function_device_ops.mem_changed(s->fn, &other);
+	assert_ptr_equal(rnic_mock.mem, &other);
+	function_device_ops.queue_stop(s->fn, &s->vq[CTRL]);
+	assert_int_equal(rnic_mock.mem->n, 0);
+	function_device_ops.mem_changed(s->fn, &s->guest.mem);
+	assert_int_equal(rnic_mock.mem->n, 0);
 	run();
-	assert_int_equal(nic_mock.polls, polls);
-	net_device_ops.queue_start(s->net, &s->vq[CTRL]);
-	assert_ptr_equal(nic_mock.mem, &s->guest.mem);
+	assert_int_equal(rnic_mock.polls, polls);
+	function_device_ops.queue_start(s->fn, &s->vq[CTRL]);
+	assert_ptr_equal(rnic_mock.mem, &s->guest.mem);
 	run();
-	assert_true(nic_mock.polls > polls);
+	assert_true(rnic_mock.polls > polls);
 }
 
 static void test_reset(void **state)
@@ -558,8 +558,8 @@ static void test_reset(void **state)
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	station_stop(s);
-	net_device_ops.reset(s->net);
-	assert_int_equal(nic_mock.resets, 1);
+	function_device_ops.reset(s->fn);
+	assert_int_equal(rnic_mock.resets, 1);
 	station_start(s, FEATURES_MIN);
 	assert_true(passes(MAC(9)));
 }

@@ -23,8 +23,8 @@ static uint16_t num_buffers(const struct station *s, uint64_t addr)
 
 static void test_features(void **state)
 {
-	struct net *net = st[0].net;
-	uint64_t features = net_device_ops.features(net);
+	struct function *fn = st[0].fn;
+	uint64_t features = function_device_ops.features(fn);
 
 	(void)state;
 	assert_true(features & BIT(VIRTIO_F_VERSION_1));
@@ -36,13 +36,13 @@ static void test_features(void **state)
 	assert_false(features & BIT(VIRTIO_F_ACCESS_PLATFORM));
 	assert_false(features & BIT(VIRTIO_NET_F_NOTF_COAL));
 
-	assert_int_equal(net_device_ops.negotiated(net, features), 0);
-	assert_int_equal(net_device_ops.negotiated(net, FEATURES_MIN), 0);
-	assert_int_equal(net_device_ops.negotiated(net, features |
-						   BIT(VIRTIO_NET_F_MQ)),
+	assert_int_equal(function_device_ops.negotiated(fn, features), 0);
+	assert_int_equal(function_device_ops.negotiated(fn, FEATURES_MIN), 0);
+	assert_int_equal(function_device_ops.negotiated(fn, features |
+							BIT(VIRTIO_NET_F_MQ)),
 			 -EINVAL);
-	assert_int_equal(net_device_ops.negotiated(net,
-						   BIT(VIRTIO_NET_F_MAC)),
+	assert_int_equal(function_device_ops.negotiated(fn,
+							BIT(VIRTIO_NET_F_MAC)),
 			 -EINVAL);
 }
 
@@ -59,21 +59,21 @@ static void test_config_space(void **state)
 		QPS, 0, 0, 0,
 		CQS, 0, 0, 0,
 	};
-	struct net *net = st[0].net;
+	struct function *fn = st[0].fn;
 	uint8_t buf[33];
 
 	(void)state;
-	assert_int_equal(net_device_ops.config_read(net, 0, buf, 32), 0);
+	assert_int_equal(function_device_ops.config_read(fn, 0, buf, 32), 0);
 	assert_memory_equal(buf, expected, 32);
-	assert_int_equal(net_device_ops.config_read(net, 24, buf, 8), 0);
+	assert_int_equal(function_device_ops.config_read(fn, 24, buf, 8), 0);
 	assert_memory_equal(buf, expected + 24, 8);
-	assert_int_equal(net_device_ops.config_read(net, 32, buf, 0), 0);
-	assert_int_equal(net_device_ops.config_read(net, 0, buf, 33), -EINVAL);
-	assert_int_equal(net_device_ops.config_read(net, 25, buf, 8), -EINVAL);
-	assert_int_equal(net_device_ops.config_read(net, UINT32_MAX, buf, 8),
+	assert_int_equal(function_device_ops.config_read(fn, 32, buf, 0), 0);
+	assert_int_equal(function_device_ops.config_read(fn, 0, buf, 33), -EINVAL);
+	assert_int_equal(function_device_ops.config_read(fn, 25, buf, 8), -EINVAL);
+	assert_int_equal(function_device_ops.config_read(fn, UINT32_MAX, buf, 8),
 			 -EINVAL);
-	assert_int_equal(net_device_ops.config_write(net, 0, buf, 6), -EINVAL);
-	assert_int_equal(net_num_queues(&(struct nic_limits){
+	assert_int_equal(function_device_ops.config_write(fn, 0, buf, 6), -EINVAL);
+	assert_int_equal(function_num_queues(&(struct rnic_limits){
 				.qps = 32, .cqs = 64 }), 131);
 }
 
@@ -84,11 +84,11 @@ static void test_link(void **state)
 	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
-	net_set_link(st[1].net, true);
+	function_set_link(st[1].fn, true);
 	assert_int_equal(config_changes, 0);
-	net_set_link(st[1].net, false);
+	function_set_link(st[1].fn, false);
 	assert_int_equal(config_changes, 1);
-	net_device_ops.config_read(st[1].net, 6, &status, 1);
+	function_device_ops.config_read(st[1].fn, 6, &status, 1);
 	assert_int_equal(status, 0);
 
 	rx_buffer(&st[0], 2000);
@@ -101,7 +101,7 @@ static void test_link(void **state)
 	/* The frame was taken, it only went nowhere. */
 	assert_int_equal(st[1].gvq[TX].used->idx, 1);
 
-	net_set_link(st[1].net, true);
+	function_set_link(st[1].fn, true);
 	assert_int_equal(config_changes, 2);
 	tx_frame(&st[0], BROADCAST, 60, false);
 	run();
@@ -137,7 +137,7 @@ static void test_frame(void **state)
 			   1000), 0xee);
 	assert_int_equal(st[0].calls[TX], 1);
 	assert_int_equal(st[1].calls[RX], 1);
-	assert_int_equal(net_stats(st[0].net)->tx, 1);
+	assert_int_equal(function_stats(st[0].fn)->tx, 1);
 	assert_int_equal(rx_count(1), 1);
 	assert_false(guest_vq_get(&st[0].gvq[RX], &head, &len));
 }
@@ -219,7 +219,7 @@ static void test_merged_no_room(void **state)
 	tx_frame(&st[0], BROADCAST, 1000, false);
 	run();
 	assert_false(guest_vq_get(&st[1].gvq[RX], &head, &len));
-	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(function_stats(st[1].fn)->rx_dropped, 1);
 	assert_int_equal(st[1].calls[RX], 0);
 
 	/* With one more, the same ones serve. */
@@ -246,7 +246,7 @@ static void test_merged_tiny_buffers(void **state)
 	tx_frame(&st[0], BROADCAST, 1500, false);
 	tx_frame(&st[0], BROADCAST, HDR * 63, false);
 	run();
-	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(function_stats(st[1].fn)->rx_dropped, 1);
 	assert_int_equal(rx_count(1), 1);
 	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
 	assert_int_equal(head, 0);
@@ -265,7 +265,7 @@ static void test_not_merged_too_small(void **state)
 	tx_frame(&st[0], BROADCAST, 600, false);
 	tx_frame(&st[0], BROADCAST, 400 - HDR, false);
 	run();
-	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
+	assert_int_equal(function_stats(st[1].fn)->rx_dropped, 1);
 	assert_true(guest_vq_get(&st[1].gvq[RX], &head, &len));
 	assert_int_equal(head, 0);
 	assert_int_equal(len, 400);
@@ -280,8 +280,8 @@ static void test_no_buffers(void **state)
 	station_start(&st[1], FEATURES_ALL);
 	tx_frame(&st[0], BROADCAST, 60, false);
 	run();
-	assert_int_equal(net_stats(st[1].net)->rx_dropped, 1);
-	assert_int_equal(net_stats(st[0].net)->tx, 1);
+	assert_int_equal(function_stats(st[1].fn)->rx_dropped, 1);
+	assert_int_equal(function_stats(st[0].fn)->tx, 1);
 }
 
 static void test_receiver_not_started(void **state)
@@ -290,7 +290,7 @@ static void test_receiver_not_started(void **state)
 	station_start(&st[0], FEATURES_ALL);
 	tx_frame(&st[0], BROADCAST, 60, false);
 	run();
-	assert_int_equal(net_stats(st[0].net)->tx, 1);
+	assert_int_equal(function_stats(st[0].fn)->tx, 1);
 	assert_int_equal(rx_count(1), 0);
 }
 
@@ -338,8 +338,8 @@ static void test_bad_frames(void **state)
 	frame = tx_frame(&st[0], BROADCAST, 60, false);
 	frame[1 - HDR] = VIRTIO_NET_HDR_GSO_TCPV4;
 	run();
-	assert_int_equal(net_stats(st[0].net)->tx_dropped, 5);
-	assert_int_equal(net_stats(st[0].net)->tx, 0);
+	assert_int_equal(function_stats(st[0].fn)->tx_dropped, 5);
+	assert_int_equal(function_stats(st[0].fn)->tx, 0);
 	assert_int_equal(st[0].gvq[TX].used->idx, 5);
 	assert_int_equal(rx_count(1), 0);
 
@@ -478,16 +478,16 @@ static void test_segmentation_refused(void **state)
 	tx_tso(s)->gso_size = MTU + 14 + 4 - 54 + 1;
 	tx_tso(s)->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
 	run();
-	assert_int_equal(net_stats(s->net)->tx_dropped, 2);
+	assert_int_equal(function_stats(s->fn)->tx_dropped, 2);
 	tx_tso(s)->gso_size = MTU + 14 + 4 - 54;
 	run();
-	assert_int_equal(net_stats(s->net)->tx, 1);
+	assert_int_equal(function_stats(s->fn)->tx, 1);
 
-	net_device_ops.negotiated(s->net, FEATURES_MIN);
+	function_device_ops.negotiated(s->fn, FEATURES_MIN);
 	tx_tso(s);
 	tx_tso(s)->gso_type = VIRTIO_NET_HDR_GSO_NONE;
 	run();
-	assert_int_equal(net_stats(s->net)->tx_dropped, 4);
+	assert_int_equal(function_stats(s->fn)->tx_dropped, 4);
 }
 
 static void test_broken_transmit_queue(void **state)
@@ -551,16 +551,16 @@ static void test_rdma_takes_frames(void **state)
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	rx_buffer(&st[1], 2048);
-	nic_mock.take_frames = true;
+	rnic_mock.take_frames = true;
 	tx_frame(&st[0], MAC(2), 100, false);
 	run();
-	assert_int_equal(nic_mock.frames, 1);
-	assert_int_equal(nic_mock.frame_len, 100);
+	assert_int_equal(rnic_mock.frames, 1);
+	assert_int_equal(rnic_mock.frame_len, 100);
 	assert_int_equal(rx_count(1), 0);
-	nic_mock.take_frames = false;
+	rnic_mock.take_frames = false;
 	tx_frame(&st[0], MAC(2), 100, false);
 	run();
-	assert_int_equal(nic_mock.frames, 2);
+	assert_int_equal(rnic_mock.frames, 2);
 	assert_int_equal(rx_count(1), 1);
 }
 
@@ -576,28 +576,28 @@ static void test_rdma_not_asked(void **state)
 	tx_frame(&st[0], MAC(2), 100, false);
 	run();
 	station_start(&st[1], FEATURES_ALL);
-	net_set_link(st[1].net, false);
+	function_set_link(st[1].fn, false);
 	tx_frame(&st[0], MAC(2), 100, false);
 	run();
-	assert_int_equal(nic_mock.frames, 0);
+	assert_int_equal(rnic_mock.frames, 0);
 }
 
 /* Its port is that of the function made last, the second one. */
 static void test_rdma_sends(void **state)
 {
 	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08 };
-	const struct nic_eth *eth = nic_mock.eth;
+	const struct rnic_eth *eth = rnic_mock.eth;
 
 	(void)state;
-	assert_int_equal(eth->mtu(nic_mock.eth_arg), MTU);
-	assert_memory_equal(eth->mac(nic_mock.eth_arg), frame + 6, 6);
+	assert_int_equal(eth->mtu(rnic_mock.eth_arg), MTU);
+	assert_memory_equal(eth->mac(rnic_mock.eth_arg), frame + 6, 6);
 	station_start(&st[0], FEATURES_ALL);
 	rx_buffer(&st[0], 2048);
-	assert_true(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_true(eth->send(rnic_mock.eth_arg, frame, sizeof(frame)));
 	assert_int_equal(rx_count(0), 1);
-	assert_false(eth->send(nic_mock.eth_arg, frame, 13));
-	net_set_link(st[1].net, false);
-	assert_false(eth->send(nic_mock.eth_arg, frame, sizeof(frame)));
+	assert_false(eth->send(rnic_mock.eth_arg, frame, 13));
+	function_set_link(st[1].fn, false);
+	assert_false(eth->send(rnic_mock.eth_arg, frame, sizeof(frame)));
 	assert_int_equal(rx_count(0), 1);
 }
 

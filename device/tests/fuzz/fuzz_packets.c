@@ -153,7 +153,7 @@ static void target_restart(void)
 			end_to(&target.end[i], types[i], state);
 		end_post(&target.end[i], types[i]);
 	}
-	nic_poll(target.engine->guest[0].nic);
+	rnic_poll(target.engine->guest[0].rnic);
 }
 
 static void aim_qp(struct roce_rx *rx)
@@ -234,7 +234,7 @@ static size_t prepare(uint8_t how, uint8_t *frame, size_t len, uint8_t *out)
 static void receive(uint8_t how, const uint8_t *data, size_t len)
 {
 	static uint8_t out[ROCE_FRAME_MAX + UINT16_MAX];
-	struct nic *nic = target.engine->guest[0].nic;
+	struct rnic *rnic = target.engine->guest[0].rnic;
 	uint8_t *frame = malloc(len ? len : 1);
 	struct roce_peek peek;
 	unsigned int i;
@@ -248,7 +248,7 @@ static void receive(uint8_t how, const uint8_t *data, size_t len)
 		target.stale[peek.dest_qpn] = true;
 	}
 	/* READs that are not aimed may go on for long. */
-	for (i = 0; i < POLLS && nic_poll(nic); i++)
+	for (i = 0; i < POLLS && rnic_poll(rnic); i++)
 		target_drain();
 	if (how & LET_TIME_PASS) {
 		engine_loop_advance(target.engine->loop, 5000000);

@@ -126,7 +126,7 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 			uint8_t number, bool event_idx, uint32_t cqe)
 {
-	const struct nic_limits limits = {
+	const struct rnic_limits limits = {
 		.qps = EG_QPS,
 		.cqs = EG_CQS,
 		.queue_size = EG_QUEUE,
@@ -149,20 +149,20 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 		.size = EG_SIZE,
 		.host = guest->mem,
 	};
-	guest->nic = nic_new(engine->loop, engine->fabric, &limits,
-			     number == 1 ? "guest1" : "guest2");
-	assert_non_null(guest->nic);
-	nic_mem_changed(guest->nic, &guest->map);
+	guest->rnic = rnic_new(engine->loop, engine->fabric, &limits,
+			       number == 1 ? "guest1" : "guest2");
+	assert_non_null(guest->rnic);
+	rnic_mem_changed(guest->rnic, &guest->map);
 
 	for (i = 0; i < EG_CQS; i++) {
 		eg_ring_start(guest, &guest->cq[i], CQ_SLOT, true, event_idx);
-		nic_cq_start(guest->nic, i, &guest->cq[i].vq);
+		rnic_cq_start(guest->rnic, i, &guest->cq[i].vq);
 	}
 	for (i = 0; i < EG_QPS; i++) {
 		eg_ring_start(guest, &guest->sq[i], SQ_SLOT, false, event_idx);
 		eg_ring_start(guest, &guest->rq[i], RQ_SLOT, false, event_idx);
-		nic_sq_start(guest->nic, i, &guest->sq[i].vq);
-		nic_rq_start(guest->nic, i, &guest->rq[i].vq);
+		rnic_sq_start(guest->rnic, i, &guest->sq[i].vq);
+		rnic_rq_start(guest->rnic, i, &guest->rq[i].vq);
 	}
 	eg_gid(guest, gid.gid);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid,
@@ -205,7 +205,7 @@ int eg_teardown(void **state)
 	unsigned int i;
 
 	for (i = 0; i < EG_GUESTS; i++) {
-		nic_free(engine->guest[i].nic);
+		rnic_free(engine->guest[i].rnic);
 		munmap(engine->guest[i].mem, EG_SIZE);
 	}
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
@@ -223,7 +223,7 @@ void eg_run(struct engine *engine)
 	for (round = 0; round < 100000; round++) {
 		work = false;
 		for (i = 0; i < EG_GUESTS; i++)
-			work |= nic_poll(engine->guest[i].nic);
+			work |= rnic_poll(engine->guest[i].rnic);
 		if (!work)
 			return;
 	}
@@ -237,7 +237,7 @@ void eg_run(struct engine *engine)
 uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		   size_t req_len, void *rsp, size_t rsp_len)
 {
-	uint64_t buf[NIC_RSP_MAX / 8];
+	uint64_t buf[RNIC_RSP_MAX / 8];
 	size_t len = 12345;
 	void *copy;
 	uint8_t ack;
@@ -247,8 +247,8 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 	assert_non_null(copy);
 	if (req_len)
 		memcpy(copy, req, req_len);
-	ack = nic_command(guest->nic, command, copy, req_len, buf,
-			  rsp ? rsp_len : 0, &len);
+	ack = rnic_command(guest->rnic, command, copy, req_len, buf,
+			   rsp ? rsp_len : 0, &len);
 	free(copy);
 	if (ack == VIRTIO_NET_OK) {
 		assert_int_equal(len, rsp ? rsp_len : 0);
@@ -579,7 +579,7 @@ void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)
 		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge);
 	}
 	eg_post_slot(ring);
-	nic_sq_kick(end->guest->nic, end->qpn);
+	rnic_sq_kick(end->guest->rnic, end->qpn);
 }
 
 void eg_post_recv(const struct eg_end *end, uint64_t wr_id,

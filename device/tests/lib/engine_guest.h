@@ -61,7 +61,7 @@ struct eg_ring {
 
 /**
  * struct eg_guest - a guest
- * @nic:	its function
+ * @rnic:	its function
  * @number:	1, 2 …, the last byte of its GID
  * @mem:	its memory
  * @map:	memory map
@@ -71,7 +71,7 @@ struct eg_ring {
  * @rq:		receive rings
  */
 struct eg_guest {
-	struct nic *nic;
+	struct rnic *rnic;
 	uint8_t number;
 	uint8_t *mem;
 	struct guest_mem map;

@@ -20,7 +20,7 @@ bool eg_frame(struct eg_port *port, const void *frame, size_t len)
 	/* In two pieces, with something before the frame. */
 	iov[0] = (struct iovec) { .iov_base = before, .iov_len = 3 };
 	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = len };
-	taken = nic_frame(port->nic, iov, 2, 3, len);
+	taken = rnic_frame(port->rnic, iov, 2, 3, len);
 	port->taken += taken;
 	free(copy);
 	return taken;
@@ -54,7 +54,7 @@ static uint32_t port_mtu(void *arg)
 	return port->mtu;
 }
 
-static const struct nic_eth port_eth = {
+static const struct rnic_eth port_eth = {
 	.send = port_send,
 	.mac = port_mac,
 	.mtu = port_mtu,
@@ -66,12 +66,12 @@ void eg_plug(struct engine *engine)
 
 	for (i = 0; i < EG_GUESTS; i++) {
 		eg_port[i] = (struct eg_port) {
-			.nic = engine->guest[i].nic,
+			.rnic = engine->guest[i].rnic,
 			.peer = &eg_port[EG_GUESTS - 1 - i],
 			.mac = EG_MAC,
 			.mtu = EG_MTU,
 		};
-		nic_set_eth(eg_port[i].nic, &port_eth, &eg_port[i]);
+		rnic_set_eth(eg_port[i].rnic, &port_eth, &eg_port[i]);
 	}
 }
 
@@ -83,5 +83,5 @@ void eg_ports(struct engine *engine)
 
 uint64_t eg_count(const struct eg_guest *guest, enum virtio_rdma_counter counter)
 {
-	return nic_counters(guest->nic)[counter];
+	return rnic_counters(guest->rnic)[counter];
 }

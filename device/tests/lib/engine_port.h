@@ -15,7 +15,7 @@
 
 /**
  * struct eg_port - a guest's port
- * @nic:	of the guest
+ * @rnic:	of the guest
  * @peer:	port at the other end of the cable
  * @mac:	address
  * @mtu:	largest payload of a frame
@@ -27,7 +27,7 @@
  * @frame:	that frame
  */
 struct eg_port {
-	struct nic *nic;
+	struct rnic *rnic;
 	struct eg_port *peer;
 	uint8_t mac[ETH_ALEN];
 	uint32_t mtu;

@@ -14,7 +14,7 @@
 #include "packet/pkt.h"
 #include "rdma/object/sg.h"
 
-#define WIRE_MTU	4096
+#define ETH_PORT_MTU	4096
 
 struct frame {
 	uint64_t due;
@@ -22,9 +22,9 @@ struct frame {
 	struct virtio_rdma_ah_attr av;
 	uint8_t sgid[GID_SIZE];
 	uint8_t dgid[GID_SIZE];
-	struct nic *to;
+	struct rnic *to;
 	TAILQ_ENTRY(frame) entry;
-	uint8_t data[WIRE_MTU];
+	uint8_t data[ETH_PORT_MTU];
 };
 
 TAILQ_HEAD(frames, frame);
@@ -48,7 +48,7 @@ static bool wire_chance(uint32_t thousandths)
 static bool wire_wait(struct frame *frame)
 {
 	uint64_t now = loop_now(wire_engine->loop), bytes;
-	uint64_t *free = &wire_free[frame->to == wire_engine->guest[1].nic];
+	uint64_t *free = &wire_free[frame->to == wire_engine->guest[1].rnic];
 
 	if (*free < now)
 		*free = now;
@@ -95,7 +95,7 @@ static bool wire_cut(const struct pkt_op *op)
 	return eg_wire.cut & (op->response ? 2 : 1);
 }
 
-static void wire_send(struct nic *from, struct nic *to, const struct pkt *pkt)
+static void wire_send(struct rnic *from, struct rnic *to, const struct pkt *pkt)
 {
 	const struct pkt_op *op = pkt_op(pkt->opcode);
 	static struct frame frame;
@@ -103,7 +103,7 @@ static void wire_send(struct nic *from, struct nic *to, const struct pkt *pkt)
 
 	(void)from;
 	assert_non_null(op);
-	assert_true(pkt->len <= WIRE_MTU);
+	assert_true(pkt->len <= ETH_PORT_MTU);
 	assert_int_equal(pkt->npsn, 1);
 	assert_int_equal(pkt->psn >> 24, 0);
 	assert_true(!pkt->solicited || op->last);
@@ -129,7 +129,7 @@ static void wire_send(struct nic *from, struct nic *to, const struct pkt *pkt)
 		wire_put(&frame);
 }
 
-static const struct xport wire = {
+static const struct transport wire = {
 	.name = "wire",
 	.seg_max = 0,
 	.send = wire_send,
@@ -162,7 +162,7 @@ bool eg_wire_deliver(void)
 	frame->pkt.sgid = frame->sgid;
 	frame->pkt.dgid = frame->dgid;
 	frame->pkt.av = &frame->av;
-	nic_deliver(frame->to, &frame->pkt);
+	rnic_deliver(frame->to, &frame->pkt);
 	free(frame);
 	return true;
 }
@@ -212,7 +212,7 @@ static bool wire_round(struct engine *engine)
 	bool busy = false;
 
 	for (i = 0; i < EG_GUESTS; i++)
-		busy |= nic_poll(engine->guest[i].nic);
+		busy |= rnic_poll(engine->guest[i].rnic);
 	for (i = 0; i < 50 && eg_wire_deliver(); i++)
 		busy = true;
 	return busy;

@@ -8,7 +8,7 @@
 #include "tests/lib/rnic_mock.h"
 #include "uapi/virtio_net_roce.h"
 
-struct nic {
+struct rnic {
 	int unused;
 };
 
@@ -16,7 +16,7 @@ struct fabric {
 	int unused;
 };
 
-struct nic_mock nic_mock = { .ack = VIRTIO_NET_ERR };
+struct rnic_mock rnic_mock = { .ack = VIRTIO_NET_ERR };
 
 struct fabric *fabric_new(void)
 {
@@ -28,16 +28,16 @@ void fabric_free(struct fabric *fabric)
 	free(fabric);
 }
 
-struct nic *nic_new(struct loop *loop, struct fabric *fabric,
-		    const struct nic_limits *limits, const char *name)
+struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
+		      const struct rnic_limits *limits, const char *name)
 {
 	(void)loop;
 	(void)fabric;
 	(void)limits;
 	(void)name;
-	memset(&nic_mock, 0, sizeof(nic_mock));
-	nic_mock.ack = VIRTIO_NET_ERR;
-	return calloc(1, sizeof(struct nic));
+	memset(&rnic_mock, 0, sizeof(rnic_mock));
+	rnic_mock.ack = VIRTIO_NET_ERR;
+	return calloc(1, sizeof(struct rnic));
 }
 
 void fabric_use_packets(struct fabric *fabric)
@@ -45,144 +45,144 @@ void fabric_use_packets(struct fabric *fabric)
 	(void)fabric;
 }
 
-void nic_set_eth(struct nic *nic, const struct nic_eth *eth, void *arg)
+void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
-	(void)nic;
-	nic_mock.eth = eth;
-	nic_mock.eth_arg = arg;
+	(void)rnic;
+	rnic_mock.eth = eth;
+	rnic_mock.eth_arg = arg;
 }
 
-bool nic_frame(struct nic *nic, const struct iovec *iov, unsigned int iov_n,
-	       size_t off, size_t len)
+bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
+		size_t off, size_t len)
 {
-	(void)nic;
+	(void)rnic;
 	(void)iov;
 	(void)iov_n;
 	(void)off;
-	nic_mock.frames++;
-	nic_mock.frame_len = len;
-	return nic_mock.take_frames;
+	rnic_mock.frames++;
+	rnic_mock.frame_len = len;
+	return rnic_mock.take_frames;
 }
 
-const uint64_t *nic_counters(const struct nic *nic)
+const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	static const uint64_t counters[VIRTIO_RDMA_CNT_NUM];
 
-	(void)nic;
+	(void)rnic;
 	return counters;
 }
 
-void nic_free(struct nic *nic)
+void rnic_free(struct rnic *rnic)
 {
-	free(nic);
+	free(rnic);
 }
 
-void nic_reset(struct nic *nic)
+void rnic_reset(struct rnic *rnic)
 {
-	(void)nic;
-	nic_mock.resets++;
+	(void)rnic;
+	rnic_mock.resets++;
 }
 
-void nic_mem_changed(struct nic *nic, const struct guest_mem *mem)
+void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
-	(void)nic;
-	nic_mock.mem = mem;
+	(void)rnic;
+	rnic_mock.mem = mem;
 }
 
 static void mock_set(struct virtq **queue, uint32_t n, struct virtq *vq)
 {
-	if (n < NIC_MOCK_QUEUES)
+	if (n < RNIC_MOCK_QUEUES)
 		queue[n] = vq;
 }
 
-void nic_cq_start(struct nic *nic, uint32_t cqn, struct virtq *vq)
+void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq)
 {
-	(void)nic;
-	mock_set(nic_mock.cq, cqn, vq);
+	(void)rnic;
+	mock_set(rnic_mock.cq, cqn, vq);
 }
 
-void nic_cq_stop(struct nic *nic, uint32_t cqn)
+void rnic_cq_stop(struct rnic *rnic, uint32_t cqn)
 {
-	(void)nic;
-	mock_set(nic_mock.cq, cqn, NULL);
+	(void)rnic;
+	mock_set(rnic_mock.cq, cqn, NULL);
 }
 
-void nic_sq_start(struct nic *nic, uint32_t qpn, struct virtq *vq)
+void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
 {
-	(void)nic;
-	mock_set(nic_mock.sq, qpn, vq);
+	(void)rnic;
+	mock_set(rnic_mock.sq, qpn, vq);
 }
 
-void nic_sq_stop(struct nic *nic, uint32_t qpn)
+void rnic_sq_stop(struct rnic *rnic, uint32_t qpn)
 {
-	(void)nic;
-	mock_set(nic_mock.sq, qpn, NULL);
+	(void)rnic;
+	mock_set(rnic_mock.sq, qpn, NULL);
 }
 
-void nic_rq_start(struct nic *nic, uint32_t qpn, struct virtq *vq)
+void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
 {
-	(void)nic;
-	mock_set(nic_mock.rq, qpn, vq);
+	(void)rnic;
+	mock_set(rnic_mock.rq, qpn, vq);
 }
 
-void nic_rq_stop(struct nic *nic, uint32_t qpn)
+void rnic_rq_stop(struct rnic *rnic, uint32_t qpn)
 {
-	(void)nic;
-	mock_set(nic_mock.rq, qpn, NULL);
+	(void)rnic;
+	mock_set(rnic_mock.rq, qpn, NULL);
 }
 
-void nic_sq_kick(struct nic *nic, uint32_t qpn)
+void rnic_sq_kick(struct rnic *rnic, uint32_t qpn)
 {
-	(void)nic;
-	if (qpn < NIC_MOCK_QUEUES)
-		nic_mock.sq_kicks[qpn]++;
+	(void)rnic;
+	if (qpn < RNIC_MOCK_QUEUES)
+		rnic_mock.sq_kicks[qpn]++;
 }
 
-void nic_rq_kick(struct nic *nic, uint32_t qpn)
+void rnic_rq_kick(struct rnic *rnic, uint32_t qpn)
 {
-	(void)nic;
-	if (qpn < NIC_MOCK_QUEUES)
-		nic_mock.rq_kicks[qpn]++;
+	(void)rnic;
+	if (qpn < RNIC_MOCK_QUEUES)
+		rnic_mock.rq_kicks[qpn]++;
 }
 
-uint8_t nic_command(struct nic *nic, uint8_t command, const void *req,
-		    size_t req_len, void *rsp, size_t rsp_size,
-		    size_t *rsp_len)
+uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
+		     size_t req_len, void *rsp, size_t rsp_size,
+		     size_t *rsp_len)
 {
 	const uint8_t *byte = req;
 	size_t i;
 
-	(void)nic;
-	nic_mock.commands++;
-	nic_mock.command = command;
-	nic_mock.req_len = req_len;
-	nic_mock.req_sum = 0;
+	(void)rnic;
+	rnic_mock.commands++;
+	rnic_mock.command = command;
+	rnic_mock.req_len = req_len;
+	rnic_mock.req_sum = 0;
 	for (i = 0; i < req_len; i++)
-		nic_mock.req_sum += byte[i];
-	nic_mock.rsp_size = rsp_size;
+		rnic_mock.req_sum += byte[i];
+	rnic_mock.rsp_size = rsp_size;
 
 	*rsp_len = 0;
-	if (nic_mock.ack != VIRTIO_NET_OK || nic_mock.rsp_len > rsp_size)
+	if (rnic_mock.ack != VIRTIO_NET_OK || rnic_mock.rsp_len > rsp_size)
 		return VIRTIO_NET_ERR;
-	memcpy(rsp, nic_mock.rsp, nic_mock.rsp_len);
-	*rsp_len = nic_mock.rsp_len;
+	memcpy(rsp, rnic_mock.rsp, rnic_mock.rsp_len);
+	*rsp_len = rnic_mock.rsp_len;
 	return VIRTIO_NET_OK;
 }
 
-bool nic_poll(struct nic *nic)
+bool rnic_poll(struct rnic *rnic)
 {
-	(void)nic;
-	nic_mock.polls++;
+	(void)rnic;
+	rnic_mock.polls++;
 	return false;
 }
 
-bool nic_sleep(struct nic *nic)
+bool rnic_sleep(struct rnic *rnic)
 {
-	(void)nic;
+	(void)rnic;
 	return false;
 }
 
-void nic_wake(struct nic *nic)
+void rnic_wake(struct rnic *rnic)
 {
-	(void)nic;
+	(void)rnic;
 }

@@ -10,56 +10,56 @@
 
 #include "rdma/rnic.h"
 
-#define NIC_MOCK_QUEUES	64
+#define RNIC_MOCK_QUEUES	64
 
 /**
- * struct nic_mock - what the last NIC made was told
- * @resets:	calls of nic_reset()
- * @polls:	calls of nic_poll()
- * @mem:	of the last nic_mem_changed()
- * @eth:	of the last nic_set_eth()
+ * struct rnic_mock - what the last NIC made was told
+ * @resets:	calls of rnic_reset()
+ * @polls:	calls of rnic_poll()
+ * @mem:	of the last rnic_mem_changed()
+ * @eth:	of the last rnic_set_eth()
  * @eth_arg:	the same
- * @frames:	calls of nic_frame()
+ * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
- * @take_frames: what nic_frame() shall return
+ * @take_frames: what rnic_frame() shall return
  * @cq:		queues started and not stopped
  * @sq:		queues started and not stopped
  * @rq:		queues started and not stopped
- * @sq_kicks:	calls of nic_sq_kick()
- * @rq_kicks:	calls of nic_rq_kick()
- * @commands:	calls of nic_command()
+ * @sq_kicks:	calls of rnic_sq_kick()
+ * @rq_kicks:	calls of rnic_rq_kick()
+ * @commands:	calls of rnic_command()
  * @command:	of the last one
  * @req_len:	of the last one
  * @req_sum:	sum of the bytes of its request
  * @rsp_size:	of the last one
- * @ack:	what nic_command() shall return
+ * @ack:	what rnic_command() shall return
  * @rsp:	response that it shall give, if there is room
  * @rsp_len:	bytes of that
  */
-struct nic_mock {
+struct rnic_mock {
 	unsigned int resets;
 	unsigned int polls;
 	const struct guest_mem *mem;
-	const struct nic_eth *eth;
+	const struct rnic_eth *eth;
 	void *eth_arg;
 	unsigned int frames;
 	size_t frame_len;
 	bool take_frames;
-	struct virtq *cq[NIC_MOCK_QUEUES];
-	struct virtq *sq[NIC_MOCK_QUEUES];
-	struct virtq *rq[NIC_MOCK_QUEUES];
-	unsigned int sq_kicks[NIC_MOCK_QUEUES];
-	unsigned int rq_kicks[NIC_MOCK_QUEUES];
+	struct virtq *cq[RNIC_MOCK_QUEUES];
+	struct virtq *sq[RNIC_MOCK_QUEUES];
+	struct virtq *rq[RNIC_MOCK_QUEUES];
+	unsigned int sq_kicks[RNIC_MOCK_QUEUES];
+	unsigned int rq_kicks[RNIC_MOCK_QUEUES];
 	unsigned int commands;
 	uint8_t command;
 	size_t req_len;
 	uint64_t req_sum;
 	size_t rsp_size;
 	uint8_t ack;
-	uint8_t rsp[NIC_RSP_MAX];
+	uint8_t rsp[RNIC_RSP_MAX];
 	size_t rsp_len;
 };
 
-extern struct nic_mock nic_mock;
+extern struct rnic_mock rnic_mock;
 
 #endif /* DEVICE_TESTS_NIC_MOCK_H */

@@ -34,8 +34,8 @@ void station_start(struct station *s, uint64_t features)
 {
 	unsigned int i;
 
-	assert_int_equal(net_device_ops.negotiated(s->net, features), 0);
-	net_device_ops.mem_changed(s->net, &s->guest.mem);
+	assert_int_equal(function_device_ops.negotiated(s->fn, features), 0);
+	function_device_ops.mem_changed(s->fn, &s->guest.mem);
 	for (i = 0; i < 3; i++) {
 		s->vq[i].index = i;
 		s->vq[i].indirect = true;
@@ -44,7 +44,7 @@ void station_start(struct station *s, uint64_t features)
 		s->vq[i].priv = s;
 		guest_vq_init(&s->gvq[i], &s->guest, NUM);
 		guest_vq_start(&s->gvq[i], &s->vq[i]);
-		net_device_ops.queue_start(s->net, &s->vq[i]);
+		function_device_ops.queue_start(s->fn, &s->vq[i]);
 	}
 }
 
@@ -54,12 +54,12 @@ void station_stop(struct station *s)
 
 	for (i = 0; i < 3; i++)
 		if (s->vq[i].ready)
-			net_device_ops.queue_stop(s->net, &s->vq[i]);
+			function_device_ops.queue_stop(s->fn, &s->vq[i]);
 }
 
 int station_setup(void **state)
 {
-	struct net_config config = {
+	struct function_config config = {
 		.mac = { 2, 0, 0, 0, 0, 0 },
 		.mtu = MTU,
 		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM },
@@ -75,8 +75,8 @@ int station_setup(void **state)
 	for (i = 0; i < 2; i++) {
 		config.name = i ? "b" : "a";
 		config.mac[5] = i + 1;
-		st[i].net = net_new(loop, sw, fabric, &config);
-		net_set_frontend(st[i].net, &fe_ops, st);
+		st[i].fn = function_new(loop, sw, fabric, &config);
+		function_set_frontend(st[i].fn, &fe_ops, st);
 		guest_init(&st[i].guest, 4 << 20);
 	}
 	return 0;
@@ -89,7 +89,7 @@ int station_teardown(void **state)
 	(void)state;
 	for (i = 0; i < 2; i++) {
 		station_stop(&st[i]);
-		net_free(st[i].net);
+		function_free(st[i].fn);
 		guest_fini(&st[i].guest);
 	}
 	fabric_free(fabric);
@@ -156,5 +156,5 @@ uint8_t *tx_frame(struct station *s, uint64_t dst, uint32_t len,
 
 uint64_t rx_count(unsigned int i)
 {
-	return net_stats(st[i].net)->rx;
+	return function_stats(st[i].fn)->rx;
 }

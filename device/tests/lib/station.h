@@ -28,7 +28,7 @@
 #define MTU		1500
 
 #define FEATURES_MIN	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_NET_F_CTRL_VQ))
-#define FEATURES_ALL	(net_device_ops.features(NULL))
+#define FEATURES_ALL	(function_device_ops.features(NULL))
 
 #define MAC(n)		(0x020000000000ULL + (n))
 #define BROADCAST	0xffffffffffffULL
@@ -38,7 +38,7 @@ enum { RX, TX, CTRL };
 
 /**
  * struct station - a guest with a function
- * @net:	function
+ * @fn:	function
  * @guest:	guest
  * @gvq:	receive, transmit, control: the driver's side
  * @vq:		the device's side
@@ -46,7 +46,7 @@ enum { RX, TX, CTRL };
  * @errors:	times that a queue broke
  */
 struct station {
-	struct net *net;
+	struct function *fn;
 	struct guest guest;
 	struct guest_vq gvq[3];
 	struct virtq vq[3];

@@ -21,13 +21,13 @@ static struct port_group group[PORTS] = {
 	{ .name = "a.sock" }, { .name = "same" }, { .name = "same" },
 };
 static struct uplink uplink = { .stats = { .peers = 3, .tx_dropped = 7 } };
-static struct report_port port[PORTS] = {
+static struct operator_port port[PORTS] = {
 	{ .text = "/run/a.sock", .group = &group[0] },
 	{ .text = "/run/x y/same", .group = &group[1] },
 	{ .text = "tap:same", .group = &group[2], .uplink = &uplink },
 };
-static const struct report report = { port, PORTS };
-static struct control *control;
+static const struct operator op = { port, PORTS };
+static struct operator_socket *control;
 static char path[64];
 
 static int setup(void **state)
@@ -36,14 +36,14 @@ static int setup(void **state)
 
 	station_setup(state);
 	for (i = 0; i < 2; i++) {
-		port[i].net = st[i].net;
-		port[i].vu = vhost_user_new(loop, "guest", &net_device_ops,
-					    st[i].net, 3);
+		port[i].fn = st[i].fn;
+		port[i].vu = vhost_user_new(loop, "guest", &function_device_ops,
+					    st[i].fn, 3);
 	}
 	for (i = 0; i < PORTS; i++)
 		group[i].cut = false;
 	snprintf(path, sizeof(path), "/tmp/test_control.%d", getpid());
-	control = control_new(loop, path, &report);
+	control = operator_socket_new(loop, path, &op);
 	assert_non_null(control);
 	return 0;
 }
@@ -52,7 +52,7 @@ static int teardown(void **state)
 {
 	unsigned int i;
 
-	control_free(control);
+	operator_socket_free(control);
 	assert_int_equal(access(path, F_OK), -1);
 	for (i = 0; i < 2; i++)
 		vhost_user_free(port[i].vu);
@@ -133,12 +133,12 @@ static void test_cut(void **state)
 static void test_link(void **state)
 {
 	(void)state;
-	assert_true(net_link(st[0].net));
+	assert_true(function_link(st[0].fn));
 	assert_string_equal(ask("link a.sock down\n"), "ok\n");
-	assert_false(net_link(st[0].net));
+	assert_false(function_link(st[0].fn));
 	assert_int_equal(config_changes, 1);
 	assert_string_equal(ask("link a.sock up\n"), "ok\n");
-	assert_true(net_link(st[0].net));
+	assert_true(function_link(st[0].fn));
 }
 
 static void test_errors(void **state)

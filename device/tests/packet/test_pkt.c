@@ -22,12 +22,12 @@
 #define RNR	(AETH_RNR | 12)
 
 /* What the QP has sent. */
-#define SENT_MAX	(4 * NIC_MAX_RD_ATOMIC)
+#define SENT_MAX	(4 * RNIC_MAX_RD_ATOMIC)
 
 static struct pkt sent[SENT_MAX];
 static unsigned int sent_n;
 
-static void capture_send(struct nic *from, struct nic *to,
+static void capture_send(struct rnic *from, struct rnic *to,
 			 const struct pkt *pkt)
 {
 	(void)from;
@@ -36,12 +36,12 @@ static void capture_send(struct nic *from, struct nic *to,
 	sent[sent_n++] = *pkt;
 }
 
-static const struct xport capture = {
+static const struct transport capture = {
 	.name = "capture",
 	.send = capture_send,
 };
 
-static const struct xport capture_memory = {
+static const struct transport capture_memory = {
 	.name = "capture",
 	.seg_max = 4096,
 	.send = capture_send,
@@ -94,7 +94,7 @@ static void give(struct lone *l, struct pkt pkt, uint32_t n)
 		pkt.dgid = l->dgid;
 	sg_init_flat(&l->sg, l->data + n * MTU % sizeof(l->data));
 	pkt.payload = pkt.len ? &l->sg : NULL;
-	nic_deliver(l->qp.guest->nic, &pkt);
+	rnic_deliver(l->qp.guest->rnic, &pkt);
 }
 
 static void request(struct lone *l, uint8_t code, uint32_t n, uint32_t len)
@@ -128,7 +128,7 @@ static void expect_quiet(void)
 
 static uint64_t counted(const struct lone *l, enum virtio_rdma_counter counter)
 {
-	return nic_counters(l->qp.guest->nic)[counter];
+	return rnic_counters(l->qp.guest->rnic)[counter];
 }
 
 static int setup(void **state)
@@ -608,7 +608,7 @@ static void test_read_duplicate(void **state)
 /* Repetitions take nothing away from what the peer may have under way. */
 static void test_read_duplicate_flood(void **state)
 {
-	const unsigned int again = NIC_MAX_RD_ATOMIC, n = again + 4;
+	const unsigned int again = RNIC_MAX_RD_ATOMIC, n = again + 4;
 	struct lone l = lone_up(state, RC);
 	unsigned int i;
 
@@ -691,14 +691,14 @@ static void test_flushes_beside_reads(void **state)
 	struct lone l = lone_up(state, RC);
 	unsigned int i, n = 0;
 
-	for (i = 0; i < NIC_MAX_RD_ATOMIC; i++)
+	for (i = 0; i < RNIC_MAX_RD_ATOMIC; i++)
 		flush_request(&l, n++, GLOBAL, RANGE, 1);
 	for (i = 0; i < 4; i++)
 		read_request(&l, n++, 0, 1);
 	flush_request(&l, n, GLOBAL, RANGE, 1);
 	run_for(&l, 10000000);
 	for (i = 0; i < n; i++)
-		expect_read(PKT_READ_ONLY, i, i >= NIC_MAX_RD_ATOMIC);
+		expect_read(PKT_READ_ONLY, i, i >= RNIC_MAX_RD_ATOMIC);
 	expect_aeth(AETH_NAK_INV_REQ, n);
 	expect_quiet();
 }

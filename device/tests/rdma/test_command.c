@@ -65,7 +65,7 @@ static void expect_empty(struct eg_guest *guest)
 static void test_short_request(void **state)
 {
 	struct eg_guest *guest = guest0(state);
-	uint8_t req[128] = {}, rsp[NIC_RSP_MAX];
+	uint8_t req[128] = {}, rsp[RNIC_RSP_MAX];
 	size_t i, len;
 
 	for (i = 0; i < SHAPES; i++)
@@ -80,7 +80,7 @@ static void test_short_request(void **state)
 static void test_long_request(void **state)
 {
 	struct eg_guest *guest = guest0(state);
-	uint8_t req[136] = {}, rsp[NIC_RSP_MAX];
+	uint8_t req[136] = {}, rsp[RNIC_RSP_MAX];
 	size_t i;
 
 	for (i = 0; i < SHAPES; i++)
@@ -111,7 +111,7 @@ static void test_no_room_for_response(void **state)
 static void test_unknown_command(void **state)
 {
 	struct eg_guest *guest = guest0(state);
-	uint8_t req[128] = {}, rsp[NIC_RSP_MAX];
+	uint8_t req[128] = {}, rsp[RNIC_RSP_MAX];
 	unsigned int i;
 
 	for (i = VIRTIO_NET_CTRL_ROCE_NUM; i < 256; i++)
@@ -268,13 +268,13 @@ static void test_cq_needs_virtqueue(void **state)
 	struct eg_guest *guest = guest0(state);
 	uint32_t cqn;
 
-	nic_cq_stop(guest->nic, 0);
-	nic_cq_stop(guest->nic, 2);
-	nic_cq_stop(guest->nic, 3);
+	rnic_cq_stop(guest->rnic, 0);
+	rnic_cq_stop(guest->rnic, 2);
+	rnic_cq_stop(guest->rnic, 3);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_OK);
 	assert_int_equal(cqn, 1);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_ERR);
-	nic_cq_start(guest->nic, 2, &guest->cq[2].vq);
+	rnic_cq_start(guest->rnic, 2, &guest->cq[2].vq);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_OK);
 	assert_int_equal(cqn, 2);
 }
@@ -410,14 +410,14 @@ static void test_qp_needs_virtqueues(void **state)
 	struct virtio_rdma_cmd_create_qp req =
 		eg_create_qp_req(VIRTIO_IB_QPT_RC, pdn, cqn);
 
-	nic_sq_stop(guest->nic, 2);
-	nic_rq_stop(guest->nic, 3);
+	rnic_sq_stop(guest->rnic, 2);
+	rnic_rq_stop(guest->rnic, 3);
 	for (i = 5; i < EG_QPS; i++)
-		nic_sq_stop(guest->nic, i);
+		rnic_sq_stop(guest->rnic, i);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_OK);
 	assert_int_equal(qpn, 4);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_ERR);
-	nic_rq_start(guest->nic, 3, &guest->rq[3].vq);
+	rnic_rq_start(guest->rnic, 3, &guest->rq[3].vq);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_OK);
 	assert_int_equal(qpn, 3);
 }
@@ -539,9 +539,9 @@ static uint8_t del_gid(struct eg_guest *guest, uint16_t index)
 	return eg_command(guest, CMD(DEL_GID), &req, sizeof(req), NULL, 0);
 }
 
-static const struct nic *owner(struct engine *engine, const uint8_t *gid)
+static const struct rnic *owner(struct engine *engine, const uint8_t *gid)
 {
-	return fabric_route(engine->guest[0].nic, gid, 0).nic;
+	return fabric_route(engine->guest[0].rnic, gid, 0).rnic;
 }
 
 static void test_gid(void **state)
@@ -558,7 +558,7 @@ static void test_gid(void **state)
 	assert_int_equal(add_gid(guest, 127, multicast), VIRTIO_NET_ERR);
 	assert_null(owner(engine, link));
 	assert_int_equal(add_gid(guest, 127, link), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, link), guest->nic);
+	assert_ptr_equal(owner(engine, link), guest->rnic);
 	assert_int_equal(del_gid(guest, 127), VIRTIO_NET_OK);
 	assert_null(owner(engine, link));
 	assert_int_equal(del_gid(guest, 127), VIRTIO_NET_ERR);
@@ -567,10 +567,10 @@ static void test_gid(void **state)
 
 	/* An entry that is set again is replaced. */
 	eg_gid(guest, old);
-	assert_ptr_equal(owner(engine, old), guest->nic);
+	assert_ptr_equal(owner(engine, old), guest->rnic);
 	assert_int_equal(add_gid(guest, 0, link), VIRTIO_NET_OK);
 	assert_null(owner(engine, old));
-	assert_ptr_equal(owner(engine, link), guest->nic);
+	assert_ptr_equal(owner(engine, link), guest->rnic);
 }
 
 static void test_gid_of_two_guests(void **state)
@@ -580,13 +580,13 @@ static void test_gid_of_two_guests(void **state)
 
 	assert_int_equal(add_gid(&engine->guest[1], 3, gid), VIRTIO_NET_OK);
 	assert_int_equal(add_gid(&engine->guest[0], 4, gid), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[1].nic);
+	assert_ptr_equal(owner(engine, gid), engine->guest[1].rnic);
 	assert_int_equal(del_gid(&engine->guest[1], 3), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[0].nic);
+	assert_ptr_equal(owner(engine, gid), engine->guest[0].rnic);
 	assert_int_equal(add_gid(&engine->guest[1], 3, gid), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[0].nic);
-	nic_reset(engine->guest[0].nic);
-	assert_ptr_equal(owner(engine, gid), engine->guest[1].nic);
+	assert_ptr_equal(owner(engine, gid), engine->guest[0].rnic);
+	rnic_reset(engine->guest[0].rnic);
+	assert_ptr_equal(owner(engine, gid), engine->guest[1].rnic);
 }
 
 static void test_reset_drops_all(void **state)
@@ -602,7 +602,7 @@ static void test_reset_drops_all(void **state)
 		eg_post_send(&a, &(struct eg_wr) {
 			.opcode = VIRTIO_IB_WR_SEND });
 	eg_run(engine);
-	nic_reset(guest->nic);
+	rnic_reset(guest->rnic);
 	for (i = 0; i < EG_CQS; i++)
 		eg_ring_reset(&guest->cq[i]);
 	for (i = 0; i < EG_QPS; i++) {

@@ -162,7 +162,7 @@ static void test_port_down(void **state)
 
 	eg_port[0].down = true;
 	expect_unsent(&p, 1);
-	nic_set_eth(p.a.guest->nic, NULL, NULL);
+	rnic_set_eth(p.a.guest->rnic, NULL, NULL);
 	expect_unsent(&p, 2);
 }
 
@@ -274,7 +274,7 @@ static void test_ring_full(void **state)
 
 	for (i = 0; i < 5000; i++)
 		assert_true(arrives(from));
-	assert_true(nic_sleep(p.b.guest->nic));
+	assert_true(rnic_sleep(p.b.guest->rnic));
 	assert_in_range(B(RCVD_DROPPED), 1000, 4999);
 	eg_recv(&p.b, 5, IN, 64);
 	eg_run(p.engine);
@@ -288,9 +288,9 @@ static void test_reset_drops(void **state)
 	struct eg_port *from = frame_in_hand(&p);
 
 	assert_true(arrives(from));
-	nic_reset(p.b.guest->nic);
-	assert_false(nic_sleep(p.b.guest->nic));
-	assert_false(nic_poll(p.b.guest->nic));
+	rnic_reset(p.b.guest->rnic);
+	assert_false(rnic_sleep(p.b.guest->rnic));
+	assert_false(rnic_poll(p.b.guest->rnic));
 }
 
 /* From an address that is not the peer's. */
@@ -364,17 +364,17 @@ static void test_vlan_same_gid(void **state)
 		.index = htole16(3),
 		.vlan = htole16(VLAN_7),
 	};
-	struct nic *a = engine->guest[0].nic, *b = engine->guest[1].nic;
+	struct rnic *a = engine->guest[0].rnic, *b = engine->guest[1].rnic;
 
 	eg_gid(&engine->guest[0], req.gid);
-	assert_ptr_equal(fabric_route(b, req.gid, 0).nic, a);
-	assert_null(fabric_route(b, req.gid, VLAN_7).nic);
-	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).xport, &xport_wire);
+	assert_ptr_equal(fabric_route(b, req.gid, 0).rnic, a);
+	assert_null(fabric_route(b, req.gid, VLAN_7).rnic);
+	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).transport, &transport_wire);
 	assert_int_equal(eg_command(&engine->guest[0],
 				    VIRTIO_NET_CTRL_ROCE_ADD_GID, &req,
 				    sizeof(req), NULL, 0), VIRTIO_NET_OK);
-	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).nic, a);
-	assert_ptr_equal(fabric_route(b, req.gid, 0).nic, a);
+	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).rnic, a);
+	assert_ptr_equal(fabric_route(b, req.gid, 0).rnic, a);
 	assert_true(gid_is_mine(a, req.gid, VLAN_7));
 	assert_false(gid_is_mine(b, req.gid, VLAN_7));
 	assert_false(gid_is_mine(a, req.gid, VLAN_7 + 1));
@@ -472,7 +472,7 @@ static void test_cnp(void **state)
 	for (i = 0; i < 2; i++) {
 		eg_pair(p.engine, types[i], &conn.a, &conn.b);
 		pkt.opcode = PKT_CNP;
-		qp_send(nic_qp(conn.a.guest->nic, conn.a.qpn), &pkt);
+		qp_send(rnic_qp(conn.a.guest->rnic, conn.a.qpn), &pkt);
 		assert_int_equal(eg_port[0].frame[BTH], PKT_CNP);
 		eg_run(p.engine);
 		assert_int_equal(B(RCVD_CNP), i + 1);

@@ -212,7 +212,7 @@ static void fence(void **state, uint8_t flag)
 	wr.flags |= flag;
 	eg_post_send(&p.a, &wr);
 	/* The READ goes out; its answer waits for the peer to be polled. */
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	eg_expect_none(&p.a);
 	if (flag)
 		eg_expect_none(&p.b);
@@ -382,8 +382,8 @@ static void dereg_under_way(void **state, uint8_t opcode)
 	__le32 mrn = htole32(p.b.mrn);
 
 	eg_post_send(&p.a, &wr);
-	nic_poll(p.a.guest->nic);
-	nic_poll(p.b.guest->nic);
+	rnic_poll(p.a.guest->rnic);
+	rnic_poll(p.b.guest->rnic);
 	eg_expect_none(&p.a);
 	assert_int_equal(eg_command(p.b.guest, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
 				    &mrn, 4, NULL, 0), VIRTIO_NET_OK);
@@ -412,7 +412,7 @@ static void test_read_local_dereg_under_way(void **state)
 	eg_fill(p.b.guest, 0, 5000, 1);
 	eg_zero(p.a.guest, IN, 5000);
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	assert_int_equal(eg_command(p.a.guest, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
 				    &mrn, 4, NULL, 0), VIRTIO_NET_OK);
 	eg_run(p.engine);
@@ -434,8 +434,8 @@ static void test_read_destroy_under_way(void **state)
 		eg_connect(&p.a, &p.b, RC);
 		wr = rdma(&p, READ, 1, IN, 0, 1 << 20);
 		eg_post_send(&p.a, &wr);
-		nic_poll(p.a.guest->nic);
-		nic_poll(p.b.guest->nic);
+		rnic_poll(p.a.guest->rnic);
+		rnic_poll(p.b.guest->rnic);
 		eg_destroy_qp(i ? p.a.guest : p.b.guest,
 			      i ? p.a.qpn : p.b.qpn);
 		eg_run(engine);

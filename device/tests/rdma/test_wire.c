@@ -208,7 +208,7 @@ static void test_all_faults(void **state)
 static uint64_t counted(const struct eg_end *end,
 			enum virtio_rdma_counter counter)
 {
-	return nic_counters(end->guest->nic)[counter];
+	return rnic_counters(end->guest->rnic)[counter];
 }
 
 /* A path as there are some: 10^5 messages in all. */
@@ -385,15 +385,15 @@ static void test_read_goes_on(void **state)
 	eg_fill(p.b.guest, 0, 100 * 1024, 1);
 	eg_zero(p.a.guest, IN, 100 * 1024);
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	assert_true(eg_wire_deliver());
-	assert_true(nic_poll(p.b.guest->nic));
+	assert_true(rnic_poll(p.b.guest->rnic));
 	while (eg_wire_deliver())
 		;
 	/* What has arrived, the request included; the rest gets lost. */
 	sent = eg_wire.sent;
 	assert_in_range(sent, 2, 50);
-	while (nic_poll(p.b.guest->nic))
+	while (rnic_poll(p.b.guest->rnic))
 		eg_wire_drop();
 	assert_int_equal(eg_wire.sent, 101);
 	eg_wire.sent = 0;

@@ -137,7 +137,7 @@ static void test_solicited_long_message(void **state)
 	wr.flags |= VIRTIO_IB_SEND_SOLICITED;
 	eg_recv(&p.b, 1, IN, 1 << 20);
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	assert_int_equal(calls(&p.b), 0);
 	eg_run(p.engine);
 	assert_int_equal(calls(&p.b), 1);
@@ -253,7 +253,7 @@ static void test_overrun(void **state)
 	for (i = 0; i < EG_QUEUE; i++)
 		eg_expect(&p.b, i, OK);
 	eg_recv(&p.b, 99, IN, 4);
-	nic_rq_kick(p.b.guest->nic, p.b.qpn);
+	rnic_rq_kick(p.b.guest->rnic, p.b.qpn);
 	wr = eg_send(&p.b, 98, 0, 4);
 	eg_post_send(&p.b, &wr);
 	eg_run(p.engine);

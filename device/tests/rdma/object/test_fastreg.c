@@ -182,7 +182,7 @@ static void post_local(const struct eg_end *end, uint64_t wr_id, uint8_t flags,
 		slot->invalidate_rkey = htole32(key);
 	}
 	eg_post_slot(ring);
-	nic_sq_kick(end->guest->nic, end->qpn);
+	rnic_sq_kick(end->guest->rnic, end->qpn);
 }
 
 static void post_reg(const struct eg_end *end, uint64_t wr_id,
@@ -234,9 +234,9 @@ static void do_reg(const struct pair *p, const struct eg_end *end,
 
 static bool valid(const struct eg_end *end, uint32_t key)
 {
-	const struct nic *nic = end->guest->nic;
+	const struct rnic *rnic = end->guest->rnic;
 
-	return mr_get(nic, pd_get(nic, end->pdn), key, IOVA, 1, 0);
+	return mr_get(rnic, pd_get(rnic, end->pdn), key, IOVA, 1, 0);
 }
 
 static void expect_states(const struct pair *p, uint8_t a, uint8_t b)
@@ -267,21 +267,21 @@ static void test_alloc(void **state)
 		assert_int_equal(alloc_mr(guest, end.pdn, 512, &keys[i]),
 				 VIRTIO_NET_OK);
 		assert_false(valid(&end, keys[i]));
-		assert_null(mr_get(guest->nic, pd_get(guest->nic, end.pdn),
+		assert_null(mr_get(guest->rnic, pd_get(guest->rnic, end.pdn),
 				   keys[i], 0, 0, 0));
 	}
 	assert_int_equal(alloc_mr(guest, end.pdn, 1, &key), VIRTIO_NET_ERR);
-	assert_int_equal(guest->nic->mr_extents, 1 + 512 * (EG_MRS - 1));
+	assert_int_equal(guest->rnic->mr_extents, 1 + 512 * (EG_MRS - 1));
 	for (i = 1; i < EG_MRS; i++)
 		assert_int_equal(dereg(guest, keys[i]), VIRTIO_NET_OK);
-	assert_int_equal(guest->nic->mr_extents, 1);
+	assert_int_equal(guest->rnic->mr_extents, 1);
 	assert_int_equal(dereg(guest, keys[1]), VIRTIO_NET_ERR);
 }
 
 static void test_unknown_commands(void **state)
 {
 	struct engine *engine = *state;
-	uint8_t req[8] = {}, rsp[NIC_RSP_MAX];
+	uint8_t req[8] = {}, rsp[RNIC_RSP_MAX];
 	unsigned int i;
 
 	for (i = 18; i < 32; i++)
@@ -345,7 +345,7 @@ static void test_local_use(void **state)
 		assert_false(valid(&p.a, reg.key));
 	}
 	eg_expect_none(&p.a);
-	assert_int_equal(p.a.guest->nic->mr_extents, 1 + PAGES);
+	assert_int_equal(p.a.guest->rnic->mr_extents, 1 + PAGES);
 }
 
 static void test_remote_use(void **state)
@@ -388,21 +388,21 @@ static void test_rights_and_bounds(void **state)
 	struct pair p = pair_up(state);
 	uint32_t key = alloc(&p.a);
 	struct reg reg = reg_of(p.a.guest, key);
-	const struct nic *nic = p.a.guest->nic;
-	const struct pd *pd = pd_get(nic, p.a.pdn);
+	const struct rnic *rnic = p.a.guest->rnic;
+	const struct pd *pd = pd_get(rnic, p.a.pdn);
 	uint64_t end;
 
 	reg.access = RREAD;
 	reg.length -= 9;
 	do_reg(&p, &p.a, &reg);
 	end = IOVA + reg.length;
-	assert_non_null(mr_get(nic, pd, key, IOVA, reg.length, RREAD));
-	assert_non_null(mr_get(nic, pd, key, end - 1, 1, 0));
-	assert_null(mr_get(nic, pd, key, end - 1, 2, 0));
-	assert_null(mr_get(nic, pd, key, end, 1, 0));
-	assert_null(mr_get(nic, pd, key, IOVA - 1, 1, 0));
-	assert_null(mr_get(nic, pd, key, IOVA, 1, LOCAL));
-	assert_null(mr_get(nic, pd, key, IOVA, 1, RWRITE));
+	assert_non_null(mr_get(rnic, pd, key, IOVA, reg.length, RREAD));
+	assert_non_null(mr_get(rnic, pd, key, end - 1, 1, 0));
+	assert_null(mr_get(rnic, pd, key, end - 1, 2, 0));
+	assert_null(mr_get(rnic, pd, key, end, 1, 0));
+	assert_null(mr_get(rnic, pd, key, IOVA - 1, 1, 0));
+	assert_null(mr_get(rnic, pd, key, IOVA, 1, LOCAL));
+	assert_null(mr_get(rnic, pd, key, IOVA, 1, RWRITE));
 }
 
 /* The old key is nobody's, whatever the new one is, even one with tag 0. */
@@ -901,8 +901,8 @@ static void test_remote_invalidate_refused(void **state)
 		eg_expect(&p.b, 3, FLUSH);
 		expect_states(&p, VIRTIO_IB_QPS_ERR, VIRTIO_IB_QPS_ERR);
 		assert_true(valid(&p.b, key));
-		assert_non_null(mr_get(p.b.guest->nic,
-				       pd_get(p.b.guest->nic, p.b.pdn),
+		assert_non_null(mr_get(p.b.guest->rnic,
+				       pd_get(p.b.guest->rnic, p.b.pdn),
 				       p.b.lkey, EG_VA, 1, 0));
 		eg_to(&p.a, RC, VIRTIO_IB_QPS_RESET, &p.b);
 		eg_to(&p.b, RC, VIRTIO_IB_QPS_RESET, &p.a);
@@ -931,27 +931,27 @@ static void test_memory_map(void **state)
 		.size = EG_SIZE - map.region[0].size,
 		.host = guest->mem + map.region[0].size,
 	};
-	nic_mem_changed(guest->nic, &map);
+	rnic_mem_changed(guest->rnic, &map);
 	assert_true(valid(&p.a, key));
 	map.n = 1;
-	nic_mem_changed(guest->nic, &map);
+	rnic_mem_changed(guest->rnic, &map);
 	assert_false(valid(&p.a, key));
 	assert_false(valid(&p.a, idle));
-	nic_mem_changed(guest->nic, &guest->map);
+	rnic_mem_changed(guest->rnic, &guest->map);
 	assert_true(valid(&p.a, key));
 	assert_false(valid(&p.a, idle));
 
 	/* A region that was lost is as good as new after a registration. */
-	nic_mem_changed(guest->nic, &map);
+	rnic_mem_changed(guest->rnic, &map);
 	post_inv(&p.a, 1, key);
-	nic_mem_changed(guest->nic, &guest->map);
+	rnic_mem_changed(guest->rnic, &guest->map);
 	eg_run(p.engine);
 	eg_expect(&p.a, 1, OK);
 	reg.npages = PAGES;
 	reg.length = PAGES * EG_PAGE - IOVA % EG_PAGE;
 	do_reg(&p, &p.a, &reg);
 	assert_true(valid(&p.a, key));
-	assert_int_equal(guest->nic->mr_extents, 1 + 2 * PAGES);
+	assert_int_equal(guest->rnic->mr_extents, 1 + 2 * PAGES);
 }
 
 /* The page list may lie across two pieces of memory. */
@@ -970,10 +970,10 @@ static void test_split_list(void **state)
 		.size = EG_SIZE - map.region[0].size,
 		.host = guest->mem + map.region[0].size,
 	};
-	nic_mem_changed(guest->nic, &map);
+	rnic_mem_changed(guest->rnic, &map);
 	do_reg(&p, &p.a, &reg);
 	assert_true(valid(&p.a, key));
-	nic_mem_changed(guest->nic, &guest->map);
+	rnic_mem_changed(guest->rnic, &guest->map);
 }
 
 int main(void)

@@ -164,7 +164,7 @@ static void test_bad_commands(void **state)
 	memcpy(req.gid, group_gid, GID_SIZE);
 	assert_int_equal(eg_command(guest, ATTACH, &req, sizeof(req) - 1, NULL,
 				    0), VIRTIO_NET_ERR);
-	assert_int_equal(guest->nic->mcast.n, 0);
+	assert_int_equal(guest->rnic->mcast.n, 0);
 }
 
 static void test_detach(void **state)
@@ -177,7 +177,7 @@ static void test_detach(void **state)
 			 VIRTIO_NET_ERR);
 	attach(&p.a);
 	attach(&p.a);
-	assert_int_equal(guest->nic->mcast.group[0].n, 1);
+	assert_int_equal(guest->rnic->mcast.group[0].n, 1);
 	assert_int_equal(command(guest, DETACH, p.beside.qpn, group_gid),
 			 VIRTIO_NET_ERR);
 	assert_int_equal(command(guest, DETACH, p.a.qpn, other),
@@ -185,7 +185,7 @@ static void test_detach(void **state)
 	detach(&p.a);
 	assert_int_equal(command(guest, DETACH, p.a.qpn, group_gid),
 			 VIRTIO_NET_ERR);
-	assert_int_equal(guest->nic->mcast.n, 0);
+	assert_int_equal(guest->rnic->mcast.n, 0);
 }
 
 static void test_groups_full(void **state)
@@ -206,17 +206,17 @@ static void test_groups_full(void **state)
 	assert_int_equal(command(guest, ATTACH, p.beside.qpn, gid),
 			 VIRTIO_NET_OK);
 	eg_destroy_qp(guest, p.a.qpn);
-	assert_int_equal(guest->nic->mcast.n, (MCAST_GROUPS + 2) / 3 + 1);
+	assert_int_equal(guest->rnic->mcast.n, (MCAST_GROUPS + 2) / 3 + 1);
 	assert_int_equal(command(guest, ATTACH, p.beside.qpn, group_gid),
 			 VIRTIO_NET_OK);
 	eg_destroy_qp(guest, p.beside.qpn);
-	assert_int_equal(guest->nic->mcast.n, 0);
+	assert_int_equal(guest->rnic->mcast.n, 0);
 }
 
 static void test_group_full(void **state)
 {
 	struct party p = party_of(state);
-	struct mcast_group *group = &p.a.guest->nic->mcast.group[0];
+	struct mcast_group *group = &p.a.guest->rnic->mcast.group[0];
 
 	attach(&p.a);
 	group->n = MCAST_QPS;
@@ -236,8 +236,8 @@ static void test_reset(void **state)
 
 	attach(&p.a);
 	attach(&p.beside);
-	nic_reset(p.a.guest->nic);
-	assert_int_equal(p.a.guest->nic->mcast.n, 0);
+	rnic_reset(p.a.guest->rnic);
+	assert_int_equal(p.a.guest->rnic->mcast.n, 0);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -336,8 +336,8 @@ static void test_gone_meanwhile(void **state)
 	attach(&p.b);
 	eg_recv(&p.b, 1, IN, 100);
 	eg_post_send(&p.a, &wr);
-	nic_sq_kick(p.a.guest->nic, p.a.qpn);
-	while (nic_poll(p.a.guest->nic))
+	rnic_sq_kick(p.a.guest->rnic, p.a.qpn);
+	while (rnic_poll(p.a.guest->rnic))
 		;
 	eg_expect(&p.a, 1, OK);
 	eg_destroy_qp(p.b.guest, p.b.qpn);

@@ -88,7 +88,7 @@ static struct eg_pair pair_up(void **state, uint8_t type, struct conn a,
 static uint64_t counted(const struct eg_end *end,
 			enum virtio_rdma_counter counter)
 {
-	return nic_counters(end->guest->nic)[counter];
+	return rnic_counters(end->guest->rnic)[counter];
 }
 
 static void post(struct stream *s)
@@ -206,12 +206,12 @@ static void test_window_of_one(void **state)
 	eg_wire.latency = 200 * US;
 	post(&s);
 	for (i = 0; i < 60; i++) {
-		nic_deliver(s.p.a.guest->nic, &cnp);
+		rnic_deliver(s.p.a.guest->rnic, &cnp);
 		eg_wire_for(s.p.engine, 100 * US);
 	}
 	eg_wire.most = 0;
 	for (i = 0; i < 100; i++) {
-		nic_deliver(s.p.a.guest->nic, &cnp);
+		rnic_deliver(s.p.a.guest->rnic, &cnp);
 		eg_wire_for(s.p.engine, 100 * US);
 	}
 	assert_in_range(eg_wire.most, 1, 2 * 4096);
@@ -391,7 +391,7 @@ static void test_rate_in_memory(void **state)
 		.len = MSG,
 	};
 
-	fabric_set_local(s.p.engine->fabric, &xport_local);
+	fabric_set_local(s.p.engine->fabric, &transport_local);
 	expect_rate(&s, 1000000, 100 * MS);
 }
 

@@ -155,7 +155,7 @@ static void test_fence(void **state)
 	wr = eg_send(&p.a, 2, 0, 10);
 	wr.flags |= VIRTIO_IB_SEND_FENCE;
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	eg_expect_none(&p.a);
 	eg_expect_none(&p.b);
 	eg_run(p.engine);

@@ -385,7 +385,7 @@ static void test_send_before_rts(void **state)
 	eg_to(&b, RC, RTR, &a);
 	eg_to(&a, RC, RTR, &b);
 	eg_run(engine);
-	assert_false(nic_sleep(a.guest->nic));
+	assert_false(rnic_sleep(a.guest->rnic));
 	eg_expect_none(&a);
 	eg_expect_none(&b);
 	eg_to(&a, RC, RTS, &b);
@@ -422,7 +422,7 @@ static void test_err_flushes_both_queues(void **state)
 	/* What is posted from now on is flushed, too. */
 	post(&a, NULL, 20);
 	eg_recv(&a, 21, IN, 4);
-	nic_rq_kick(a.guest->nic, a.qpn);
+	rnic_rq_kick(a.guest->rnic, a.qpn);
 	eg_run(engine);
 	eg_expect(&a, 20, FLUSH);
 	eg_expect(&a, 21, FLUSH);
@@ -475,7 +475,7 @@ static void test_sqd_drains(void **state)
 	eg_fill(a.guest, 0, 600000, 1);
 	eg_post_send(&a, &wr);
 	eg_recv(&b, 1, IN, 600000);
-	assert_true(nic_poll(a.guest->nic));
+	assert_true(rnic_poll(a.guest->rnic));
 	post(&a, &b, 2);
 	assert_int_equal(eg_query(a.guest, a.qpn).sq_draining, 0);
 	eg_to(&a, RC, SQD, &b);
@@ -518,7 +518,7 @@ static void test_sqd_holds_reads_back(void **state)
 		wr.wr_id = i;
 		eg_post_send(&a, &wr);
 	}
-	assert_true(nic_poll(a.guest->nic));	/* four go out */
+	assert_true(rnic_poll(a.guest->rnic));	/* four go out */
 	eg_to(&a, RC, SQD, &b);
 	eg_run(engine);
 	for (i = 0; i < 4; i++)
@@ -675,7 +675,7 @@ static void test_destroy_under_way(void **state)
 		wr = eg_send(&a, 1, 0, 1 << 20);
 		eg_post_send(&a, &wr);
 		eg_recv(&b, 2, IN, 1 << 20);
-		assert_true(nic_poll(a.guest->nic));
+		assert_true(rnic_poll(a.guest->rnic));
 		eg_destroy_qp(i ? a.guest : b.guest, i ? a.qpn : b.qpn);
 		eg_run(engine);
 		if (!i) {

@@ -385,7 +385,7 @@ static void test_long_message_is_acknowledged(void **state)
 	eg_recv(&p.b, 1, IN, 1 << 20);
 	eg_post_send(&p.a, &wr);
 	for (i = 0; i < 3; i++) {
-		assert_true(nic_poll(p.a.guest->nic));
+		assert_true(rnic_poll(p.a.guest->rnic));
 		eg_expect_none(&p.a);
 		assert_int_equal(engine_loop_timers(p.engine->loop), 0);
 		engine_loop_advance(p.engine->loop, 100 * TIMEOUT_NS);
@@ -674,7 +674,7 @@ static void test_dereg_under_way(void **state)
 
 	eg_recv(&p.b, 2, IN, 1 << 20);
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	eg_expect_none(&p.a);
 	assert_int_equal(eg_command(p.a.guest, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
 				    &mrn, 4, NULL, 0), VIRTIO_NET_OK);
@@ -696,7 +696,7 @@ static void test_peer_dereg_under_way(void **state)
 	eg_zero(p.b.guest, IN, 1 << 20);
 	eg_fill(p.a.guest, 0, 1 << 20, 1);
 	eg_post_send(&p.a, &wr);
-	assert_true(nic_poll(p.a.guest->nic));
+	assert_true(rnic_poll(p.a.guest->rnic));
 	eg_check(p.b.guest, IN, 256 * 1024, 1, 0);
 	assert_int_equal(eg_command(p.b.guest, VIRTIO_NET_CTRL_ROCE_DEREG_MR,
 				    &mrn, 4, NULL, 0), VIRTIO_NET_OK);

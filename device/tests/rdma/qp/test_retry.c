@@ -34,7 +34,7 @@ static void test_rnr_then_success(void **state)
 
 	/* A receive request does not cut the wait short. */
 	eg_recv(&p.b, 2, IN, 5000);
-	nic_rq_kick(p.b.guest->nic, p.b.qpn);
+	rnic_rq_kick(p.b.guest->rnic, p.b.qpn);
 	engine_loop_advance(p.engine->loop, RNR_NS - 1);
 	eg_run(p.engine);
 	eg_expect_none(&p.a);
@@ -226,7 +226,7 @@ static void test_peer_guest_gone(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
 
-	nic_reset(p.b.guest->nic);
+	rnic_reset(p.b.guest->rnic);
 	expect_retry_exceeded(&p);
 }
 

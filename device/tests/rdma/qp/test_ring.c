@@ -56,8 +56,8 @@ static void expect_beside(const struct two *t)
 
 static void kick(const struct eg_end *end)
 {
-	nic_sq_kick(end->guest->nic, end->qpn);
-	nic_rq_kick(end->guest->nic, end->qpn);
+	rnic_sq_kick(end->guest->rnic, end->qpn);
+	rnic_rq_kick(end->guest->rnic, end->qpn);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -291,10 +291,10 @@ static void expect_broken(const struct two *t, const struct eg_end *end)
 	kick(end);
 	eg_run(t->engine);
 	assert_int_equal(eg_state(end->guest, end->qpn), VIRTIO_IB_QPS_ERR);
-	assert_false(nic_poll(end->guest->nic));
+	assert_false(rnic_poll(end->guest->rnic));
 	/* It does not keep the loop awake either. */
-	assert_false(nic_sleep(end->guest->nic));
-	nic_wake(end->guest->nic);
+	assert_false(rnic_sleep(end->guest->rnic));
+	rnic_wake(end->guest->rnic);
 	expect_beside(t);
 	eg_destroy_qp(end->guest, end->qpn);
 }
@@ -526,12 +526,12 @@ static void test_doorbells(void **state)
 	eg_expect(&a, 2, OK);
 
 	/* Asleep: a doorbell is asked for, unless something is there. */
-	assert_false(nic_sleep(a.guest->nic));
+	assert_false(rnic_sleep(a.guest->rnic));
 	assert_true(eg_wants_kick(sq));
-	nic_wake(a.guest->nic);
+	rnic_wake(a.guest->rnic);
 	assert_false(eg_wants_kick(sq));
 	post_quietly(&a, 3);
-	assert_true(nic_sleep(a.guest->nic));
+	assert_true(rnic_sleep(a.guest->rnic));
 	eg_run(engine);
 	eg_expect(&a, 3, OK);
 }
@@ -553,14 +553,14 @@ static void test_idle(void **state)
 	eg_expect(&a, 1, OK);
 	assert_false(eg_wants_kick(sq));
 	engine_loop_advance(engine->loop, 2 * MS);
-	assert_false(nic_poll(a.guest->nic));
+	assert_false(rnic_poll(a.guest->rnic));
 	assert_true(eg_wants_kick(sq));
 	/* Not seen without one. */
 	post_quietly(&a, 2);
-	assert_false(nic_poll(a.guest->nic));
+	assert_false(rnic_poll(a.guest->rnic));
 	eg_expect_none(&a);
-	nic_wake(a.guest->nic);
-	assert_false(nic_sleep(a.guest->nic));
+	rnic_wake(a.guest->rnic);
+	assert_false(rnic_sleep(a.guest->rnic));
 	kick(&a);
 	eg_run(engine);
 	eg_expect(&a, 2, OK);
@@ -594,11 +594,11 @@ static void test_sleep_while_waiting(void **state)
 	eg_run(engine);
 	post_quietly(&a, 2);
 	eg_run(engine);
-	assert_false(nic_sleep(a.guest->nic));
+	assert_false(rnic_sleep(a.guest->rnic));
 	assert_int_equal(engine_loop_next(engine->loop), RNR_NS);
 	eg_recv(&b, 1, IN, 4);
 	eg_recv(&b, 2, IN, 4);
-	nic_wake(a.guest->nic);
+	rnic_wake(a.guest->rnic);
 	engine_loop_advance(engine->loop, RNR_NS);
 	eg_run(engine);
 	eg_expect(&a, 1, OK);
@@ -616,11 +616,11 @@ static void test_doorbells_in_error(void **state)
 	rq = &a.guest->rq[a.qpn];
 	eg_to(&a, RC, VIRTIO_IB_QPS_ERR, &b);
 	eg_run(engine);
-	assert_false(nic_sleep(a.guest->nic));
+	assert_false(rnic_sleep(a.guest->rnic));
 	assert_true(eg_wants_kick(rq));
 	assert_true(eg_wants_kick(&a.guest->sq[a.qpn]));
 	eg_recv(&a, 1, IN, 4);
-	assert_true(nic_sleep(a.guest->nic));
+	assert_true(rnic_sleep(a.guest->rnic));
 	eg_run(engine);
 	eg_expect(&a, 1, FLUSH);
 }
@@ -632,12 +632,12 @@ static void test_spurious_kicks(void **state)
 	uint32_t i;
 
 	for (i = 0; i < EG_QPS + 3; i++) {
-		nic_sq_kick(guest->nic, i);
-		nic_rq_kick(guest->nic, i);
+		rnic_sq_kick(guest->rnic, i);
+		rnic_rq_kick(guest->rnic, i);
 	}
-	nic_sq_kick(guest->nic, UINT32_MAX);
-	nic_rq_kick(guest->nic, UINT32_MAX);
-	assert_false(nic_poll(guest->nic));
+	rnic_sq_kick(guest->rnic, UINT32_MAX);
+	rnic_rq_kick(guest->rnic, UINT32_MAX);
+	assert_false(rnic_poll(guest->rnic));
 }
 
 /* ------------------------------------------------------------------------- */
@@ -657,27 +657,27 @@ static void test_pause(void **state)
 	eg_fill(a.guest, 0, 1 << 20, 1);
 	eg_recv(&b, 1, IN, 1 << 20);
 	eg_post_send(&a, &wr);
-	assert_true(nic_poll(a.guest->nic));
+	assert_true(rnic_poll(a.guest->rnic));
 	wr = eg_send(&a, 2, 0, 4);
 	eg_post_send(&a, &wr);
 	for (i = 0; i < EG_CQS; i++)
-		nic_cq_stop(a.guest->nic, i);
+		rnic_cq_stop(a.guest->rnic, i);
 	for (i = 0; i < EG_QPS; i++) {
-		nic_sq_stop(a.guest->nic, i);
-		nic_rq_stop(a.guest->nic, i);
+		rnic_sq_stop(a.guest->rnic, i);
+		rnic_rq_stop(a.guest->rnic, i);
 	}
 	kick(&a);
-	assert_false(nic_poll(a.guest->nic));
-	assert_false(nic_sleep(a.guest->nic));
-	nic_wake(a.guest->nic);
+	assert_false(rnic_poll(a.guest->rnic));
+	assert_false(rnic_sleep(a.guest->rnic));
+	rnic_wake(a.guest->rnic);
 	engine_loop_advance(engine->loop, 1000 * MS);
-	assert_false(nic_poll(a.guest->nic));
+	assert_false(rnic_poll(a.guest->rnic));
 
 	for (i = 0; i < EG_CQS; i++)
-		nic_cq_start(a.guest->nic, i, &a.guest->cq[i].vq);
+		rnic_cq_start(a.guest->rnic, i, &a.guest->cq[i].vq);
 	for (i = 0; i < EG_QPS; i++) {
-		nic_sq_start(a.guest->nic, i, &a.guest->sq[i].vq);
-		nic_rq_start(a.guest->nic, i, &a.guest->rq[i].vq);
+		rnic_sq_start(a.guest->rnic, i, &a.guest->sq[i].vq);
+		rnic_rq_start(a.guest->rnic, i, &a.guest->rq[i].vq);
 	}
 	eg_recv(&b, 2, IN + (1 << 20), 4);
 	eg_run(engine);
@@ -701,14 +701,14 @@ static void test_pause_of_memory(void **state)
 	eg_fill(a.guest, 0, 5000, 1);
 	eg_recv(&b, 1, IN, 5000);
 	eg_post_send(&a, &wr);
-	nic_mem_changed(a.guest->nic, &none);
+	rnic_mem_changed(a.guest->rnic, &none);
 	eg_run(engine);
-	nic_mem_changed(b.guest->nic, &none);
-	nic_mem_changed(a.guest->nic, &a.guest->map);
+	rnic_mem_changed(b.guest->rnic, &none);
+	rnic_mem_changed(a.guest->rnic, &a.guest->map);
 	eg_run(engine);
 	eg_expect_none(&a);
 	eg_expect_none(&b);
-	nic_mem_changed(b.guest->nic, &b.guest->map);
+	rnic_mem_changed(b.guest->rnic, &b.guest->map);
 	engine_loop_advance(engine->loop, 4096 << 10);
 	eg_run(engine);
 	eg_expect(&a, 1, OK);
@@ -735,14 +735,14 @@ static void pause_with_retries(void **state, uint8_t retry_cnt, uint8_t status)
 	eg_recv(&b, 1, IN, 4);
 	eg_post_send(&a, &wr);
 	eg_run(engine);
-	nic_sq_stop(a.guest->nic, a.qpn);
+	rnic_sq_stop(a.guest->rnic, a.qpn);
 	for (i = 0; i < 20; i++) {
 		engine_loop_advance(engine->loop, 4096 << 10);
 		eg_run(engine);
 	}
 	eg_expect_none(&a);
 	eg_to(&b, RC, VIRTIO_IB_QPS_RTR, &a);
-	nic_sq_start(a.guest->nic, a.qpn, &a.guest->sq[a.qpn].vq);
+	rnic_sq_start(a.guest->rnic, a.qpn, &a.guest->sq[a.qpn].vq);
 	engine_loop_advance(engine->loop, 4096 << 10);
 	eg_run(engine);
 	eg_expect(&a, 1, status);
@@ -773,11 +773,11 @@ static void test_destroy_while_paused(void **state)
 	eg_post_send(&t.a, &wr);
 	eg_run(t.engine);
 	eg_expect(&t.a, 1, OK);
-	nic_sq_stop(t.a.guest->nic, old);
-	nic_rq_stop(t.a.guest->nic, old);
+	rnic_sq_stop(t.a.guest->rnic, old);
+	rnic_rq_stop(t.a.guest->rnic, old);
 	eg_destroy_qp(t.a.guest, old);
-	nic_sq_start(t.a.guest->nic, old, &sq->vq);
-	nic_rq_start(t.a.guest->nic, old, &rq->vq);
+	rnic_sq_start(t.a.guest->rnic, old, &sq->vq);
+	rnic_rq_start(t.a.guest->rnic, old, &rq->vq);
 	/* The number comes round. */
 	do {
 		t.a.qpn = eg_create_qp(t.a.guest, RC, t.a.pdn, t.a.cqn);
@@ -802,13 +802,13 @@ static void test_pause_of_peer(void **state)
 	struct eg_wr wr;
 
 	eg_pair(engine, RC, &a, &b);
-	nic_rq_stop(b.guest->nic, b.qpn);
+	rnic_rq_stop(b.guest->rnic, b.qpn);
 	wr = eg_send(&a, 1, 0, 4);
 	eg_recv(&b, 1, IN, 4);
 	eg_post_send(&a, &wr);
 	eg_run(engine);
 	eg_expect_none(&a);
-	nic_rq_start(b.guest->nic, b.qpn, &b.guest->rq[b.qpn].vq);
+	rnic_rq_start(b.guest->rnic, b.qpn, &b.guest->rq[b.qpn].vq);
 	engine_loop_advance(engine->loop, 4096 << 10);
 	eg_run(engine);
 	eg_expect(&a, 1, OK);
