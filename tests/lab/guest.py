@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A guest: a QEMU process with Debian 13 in it, and commands run there.
 
-Guests run without KVM, one virtual CPU each.  The disk is the cached image
-opened as a snapshot: every guest starts from the same state and leaves none.
+Guests run without KVM, one virtual CPU each (but see PROCESSORS).  The disk is
+the cached image opened as a snapshot: every guest starts from the same state
+and leaves none.
 """
 
 import dataclasses
@@ -30,6 +31,11 @@ IDLE_MODULES = (
 )
 
 BOOT_TIMEOUT = 120
+
+# One virtual CPU, and the possibility of a second.  Where there can be only one,
+# TCG leaves out the guest's memory barriers.  The daemon is another processor to
+# the guest all the same, and without them wake-ups get lost between the two.
+PROCESSORS = "1,maxcpus=2"
 
 # The debug kernel takes several times as long for everything, and more memory.
 PATIENCE = 5 if paths.DEBUG else 1
@@ -205,7 +211,7 @@ class Guest:
                   f"modprobe.blacklist={IDLE_MODULES}",
                   f"lab.name={self.name}", self.append]
         arguments = [
-            "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", self.memory,
+            "-accel", "tcg", "-cpu", "max", "-smp", PROCESSORS, "-m", self.memory,
             # A vhost-user device reaches the guest's memory by sharing it.
             "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on",
             "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
