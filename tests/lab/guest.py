@@ -32,9 +32,10 @@ IDLE_MODULES = (
 
 BOOT_TIMEOUT = 120
 
-# One virtual CPU, and the possibility of a second.  Where there can be only one,
-# TCG leaves out the guest's memory barriers.  The daemon is another processor to
-# the guest all the same, and without them wake-ups get lost between the two.
+# One virtual CPU, and the possibility of a second.  Where there can be only one, TCG
+# translates instructions with a lock prefix, which is what programs have for a full
+# barrier, into plain loads and stores.  The daemon is another processor to the guest
+# all the same, and without the barriers wake-ups get lost between the two.
 PROCESSORS = "1,maxcpus=2"
 
 # The debug kernel takes several times as long for everything, and more memory.
