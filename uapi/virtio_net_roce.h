@@ -449,8 +449,8 @@ enum virtio_ib_qp_type {
  * @VIRTIO_IB_QP_FAST_REG: send requests may be %VIRTIO_IB_WR_REG_MR and
  *	%VIRTIO_IB_WR_LOCAL_INV
  *
- * Whoever writes a request %VIRTIO_IB_WR_REG_MR makes any memory of the guest
- * accessible that he names.  So a driver does not set the bit for a QP whose
+ * A request %VIRTIO_IB_WR_REG_MR makes any memory of the guest accessible that
+ * it names.  So a driver does not set the bit for a QP whose
  * send queue a process can write to.
  */
 enum virtio_ib_qp_create_flags {
@@ -577,7 +577,7 @@ enum virtio_ib_mtu {
  * @qpn: the QP
  * @attr_mask: which of the following are given, &enum virtio_ib_qp_attr_mask
  * @qp_state: state to go to, &enum virtio_ib_qp_state
- * @cur_qp_state: state that the driver believes the QP to be in
+ * @cur_qp_state: state that the driver expects the QP to be in
  * @path_mtu: &enum virtio_ib_mtu
  * @max_rd_atomic: RDMA READs outstanding as requester
  * @max_dest_rd_atomic: RDMA READs served at a time as responder
@@ -913,12 +913,12 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  * @VIRTIO_IB_WR_SEND_WITH_IMM: all
  * @VIRTIO_IB_WR_RDMA_READ: RC
  * @VIRTIO_IB_WR_LOCAL_INV: RC, UC: make a memory region of ALLOC_MR invalid
- * @VIRTIO_IB_WR_SEND_WITH_INV: RC: SEND, after which the receiver makes such a
- *	memory region of his invalid
+ * @VIRTIO_IB_WR_SEND_WITH_INV: RC: SEND, after which the receiver makes one of its
+ *	memory regions of that kind invalid
  * @VIRTIO_IB_WR_REG_MR: RC, UC: give such a memory region, which is invalid,
  *	pages, rights and a key, and make it valid
- * @VIRTIO_IB_WR_FLUSH: RC: have the peer make what was written to a memory
- *	region of his visible, or persistent, before this completes
+ * @VIRTIO_IB_WR_FLUSH: RC: the peer makes what was written to one of its memory
+ *	regions visible, or persistent, before this completes
  *
  * 5 and 6 are left to atomic operations.  Those from 7 to 9 are there with
  * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH.
