@@ -31,10 +31,11 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
 
-#include "ether/filter.h"
 #include "base/log.h"
-#include "function/function.h"
+#include "base/util.h"
+#include "ether/filter.h"
 #include "ether/offload.h"
+#include "function/function.h"
 #include "uapi/virtio_net_roce.h"
 
 /* One pair of Ethernet queues: the N of virtio_net_roce.h is 1. */
@@ -55,8 +56,6 @@ enum {
 
 /* REG_USER_MR of 16 GiB has 32 MiB of addresses. */
 #define FUNCTION_CTRL_MAX		(64u << 20)
-
-#define BIT(n)			(1ULL << (n))
 
 #define FUNCTION_FEATURES \
 	(BIT(VIRTIO_F_VERSION_1) | \
@@ -97,8 +96,6 @@ _Static_assert(offsetof(struct function_config_space, roce) ==
 	       VIRTIO_NET_ROCE_CONFIG_OFFSET, "RoCE configuration is misplaced");
 _Static_assert(sizeof(struct function_config_space) == VIRTIO_NET_ROCE_CONFIG_SIZE,
 	       "configuration space has a wrong size");
-
-static const struct guest_mem no_memory;
 
 /**
  * struct function - one guest's function
@@ -329,7 +326,7 @@ static void function_rx_offloads(struct function *fn, uint64_t features)
 	unsigned int i;
 
 	fn->port.offloads = 0;
-	for (i = 0; i < sizeof(function_offloads) / sizeof(*row); i++, row++)
+	for (i = 0; i < ARRAY_SIZE(function_offloads); i++, row++)
 		if (features & BIT(row->guest))
 			fn->port.offloads |= row->offload;
 }
@@ -341,7 +338,7 @@ static void function_offloads_negotiated(struct function *fn)
 
 	function_rx_offloads(fn, fn->features);
 	fn->tx_offloads = 0;
-	for (i = 0; i < sizeof(function_offloads) / sizeof(*row); i++, row++)
+	for (i = 0; i < ARRAY_SIZE(function_offloads); i++, row++)
 		if (function_has(fn, row->host))
 			fn->tx_offloads |= row->offload;
 }
@@ -542,7 +539,7 @@ static uint8_t ctrlq_dispatch(struct function *fn, struct ctrlq_command *ctrl)
 	const struct ctrlq_row *row;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(ctrlq_table) / sizeof(*row); i++) {
+	for (i = 0; i < ARRAY_SIZE(ctrlq_table); i++) {
 		row = &ctrlq_table[i];
 		if (row->class == ctrl->hdr.class &&
 		    row->first <= ctrl->hdr.cmd && ctrl->hdr.cmd <= row->last &&
@@ -758,7 +755,7 @@ static void function_ethernet_stop(struct function *fn, struct virtq *vq)
 {
 	fn->vq[vq->index] = NULL;
 	if (vq->index == FUNCTION_CTRL)
-		rnic_mem_changed(fn->rnic, &no_memory);
+		rnic_mem_changed(fn->rnic, &guest_mem_none);
 }
 
 static void function_queue_start(void *dev, struct virtq *vq)
@@ -876,13 +873,13 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	fn->config.name = NULL;
 	snprintf(fn->name, sizeof(fn->name), "%s", config->name);
 	fn->link_up = true;
-	fn->mem = &no_memory;
+	fn->mem = &guest_mem_none;
 	filter_init(&fn->filter, config->mac);
 
 	fn->rnic = rnic_new(loop, fabric, &config->limits, fn->name);
 	if (!fn->rnic)
 		goto err_free;
-	rnic_mem_changed(fn->rnic, &no_memory);
+	rnic_mem_changed(fn->rnic, &guest_mem_none);
 	rnic_set_eth(fn->rnic, &function_eth, fn);
 
 	fn->port.deliver = function_deliver;

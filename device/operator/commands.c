@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "rdma/counter_names.h"
+#include "base/util.h"
 #include "operator/commands.h"
+#include "rdma/counter_names.h"
 
 /**
  * struct counter - a counter of a port
@@ -56,7 +57,7 @@ static const struct counter rdma_counters[] = {
 	{ 0 },
 };
 
-_Static_assert(sizeof(rdma_counters) / sizeof(rdma_counters[0]) ==
+_Static_assert(ARRAY_SIZE(rdma_counters) ==
 	       VIRTIO_RDMA_CNT_NUM + 1, "a counter has no name");
 
 /* ------------------------------------------------------------------------- */
@@ -235,7 +236,7 @@ void operator_command(const struct operator *op, char *line, FILE *out)
 		command_ports(op, out);
 		return;
 	}
-	for (i = 0; i < sizeof(commands) / sizeof(*command); i++, command++) {
+	for (i = 0; i < ARRAY_SIZE(commands); i++, command++) {
 		len = strlen(command->verb);
 		if (!strncmp(line, command->verb, len) && line[len] == ' ') {
 			command_switch(op, command, line + len + 1, out);

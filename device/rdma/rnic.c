@@ -22,8 +22,6 @@
 /* A QP that had nothing to do for so long is looked at no more. */
 #define RNIC_IDLE_NS	(1000 * 1000)
 
-static const struct guest_mem rnic_no_mem;
-
 /* ------------------------------------------------------------------------- */
 /* Life cycle                                                                */
 /* ------------------------------------------------------------------------- */
@@ -74,7 +72,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 	rnic->loop = loop;
 	rnic->fabric = fabric;
 	rnic->limits = *limits;
-	rnic->mem = &rnic_no_mem;
+	rnic->mem = &guest_mem_none;
 	rnic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
 	TAILQ_INIT(&rnic->active);
 	snprintf(rnic->name, sizeof(rnic->name), "%s", name);

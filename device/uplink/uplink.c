@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "uplink/uplink.h"
 
 static const struct uplink_ops *const uplink_kinds[] = {
@@ -20,7 +21,7 @@ struct uplink *uplink_open(const struct uplink_env *env, const char *text)
 	unsigned int i;
 	size_t len;
 
-	for (i = 0; i < sizeof(uplink_kinds) / sizeof(uplink_kinds[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(uplink_kinds); i++) {
 		ops = uplink_kinds[i];
 		len = strlen(ops->scheme);
 		if (strncmp(text, ops->scheme, len) || text[len] != ':')

@@ -45,8 +45,6 @@
 /* Messages handled before the loop gets to do something else. */
 #define VU_BURST			32
 
-static const struct guest_mem no_memory;
-
 /* Carries out the message received, answers it, and gets ready for the next. */
 static int vu_dispatch(struct vhost_user *vu)
 {
@@ -99,7 +97,7 @@ static void vu_disconnect(struct vhost_user *vu, int err)
 		vu_vring_init(vu, vr->vq.index);
 	}
 	vu->ops->reset(vu->dev);
-	vu->ops->mem_changed(vu->dev, &no_memory);
+	vu->ops->mem_changed(vu->dev, &guest_mem_none);
 	vu_mem_free(vu->mem);
 	vu->mem = NULL;
 	vu->negotiated = false;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BIT(n)				(1ULL << (n))
+#include "base/util.h"
 
 #define VU_F_PROTOCOL_FEATURES		BIT(30)
 

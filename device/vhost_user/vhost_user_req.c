@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 
+#include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
 #define VU_PROTOCOL_FEATURES \
@@ -456,7 +457,7 @@ static const struct vu_request vu_requests[] = {
 
 const struct vu_request *vu_request_find(uint32_t request)
 {
-	if (request >= sizeof(vu_requests) / sizeof(*vu_requests) ||
+	if (request >= ARRAY_SIZE(vu_requests) ||
 	    !vu_requests[request].fn)
 		return NULL;
 	return &vu_requests[request];

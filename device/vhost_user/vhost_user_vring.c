@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
+#include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
 /* An eventfd, or whatever QEMU uses for one.  It need not be possible. */

@@ -4,6 +4,8 @@
 
 #include "virtio/mem.h"
 
+const struct guest_mem guest_mem_none;
+
 /* Regions are few and sorted: the first one that ends behind @addr is it. */
 static const struct guest_region *guest_mem_find(const struct guest_mem *mem,
 						 uint64_t addr)

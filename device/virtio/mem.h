@@ -37,6 +37,9 @@ struct guest_mem {
 	struct guest_region region[GUEST_MEM_REGIONS_MAX];
 };
 
+/** guest_mem_none - a map without memory */
+extern const struct guest_mem guest_mem_none;
+
 /**
  * guest_mem_ptr() - pointer to a piece of guest memory
  * @mem:	memory map

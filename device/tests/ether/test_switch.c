@@ -12,10 +12,11 @@
 
 #include <cmocka.h>
 
-#include "virtio/mem.h"
+#include "base/util.h"
 #include "ether/offload.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
+#include "virtio/mem.h"
 
 #define PORTS	3
 
@@ -586,7 +587,7 @@ static void test_probability(void **state)
 	assert_int_equal(value, FAULT_ALWAYS);
 	assert_int_equal(fault_parse("0", &value), 0);
 	assert_int_equal(value, 0);
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(fault_parse(bad[i], &value), -EINVAL);
 }
 

@@ -14,9 +14,10 @@
  */
 #include <stdlib.h>
 
-#include "tests/lib/engine_port.h"
+#include "base/util.h"
 #include "rdma/fabric.h"
 #include "rdma/qp/qp.h"
+#include "tests/lib/engine_port.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,7 +44,7 @@ static const uint8_t types[] = {
 	VIRTIO_IB_QPT_UC, VIRTIO_IB_QPT_UD,
 };
 
-#define QPS	(sizeof(types) / sizeof(types[0]))
+#define QPS	ARRAY_SIZE(types)
 
 /**
  * struct target - what is fuzzed

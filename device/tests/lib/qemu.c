@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "tests/lib/qemu.h"
 
 struct loop *loop;

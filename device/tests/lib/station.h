@@ -15,12 +15,12 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
 
+#include "base/util.h"
 #include "function/function.h"
 #include "tests/lib/guest.h"
 #include "tests/lib/rnic_mock.h"
 #include "uapi/virtio_net_roce.h"
 
-#define BIT(n)		(1ULL << (n))
 #define NUM		128
 #define HDR		12
 #define QPS		4

@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/uds.h"
+#include "base/util.h"
 #include "operator/socket.h"
 #include "tests/lib/station.h"
-#include "base/uds.h"
 
 #define PORTS	3
 
@@ -151,7 +152,7 @@ static void test_errors(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_memory_equal(ask(bad[i]), "error ", 6);
 }
 

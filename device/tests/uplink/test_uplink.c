@@ -18,9 +18,10 @@
 
 #include <cmocka.h>
 
-#include "virtio/mem.h"
 #include "base/uds.h"
+#include "base/util.h"
 #include "uplink/uplink.h"
+#include "virtio/mem.h"
 
 #define LEN_MAX	(4096 + 65536)
 
@@ -375,7 +376,7 @@ static void test_bad_texts(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_null(uplink_open(&env, bad[i]));
 	memset(too_long + 8, 'x', sizeof(too_long) - 9);
 	assert_null(uplink_open(&env, too_long));

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "tests/lib/qemu.h"
 
 /* ------------------------------------------------------------------------- */
@@ -178,7 +179,7 @@ static void test_config_bad(void **state)
 
 	(void)state;
 	qemu_handshake();
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		qemu_send(VU_GET_CONFIG, 0, &bad[i].config, bad[i].len, NULL,
 			  0);
 		/* An empty reply is how this request says that it failed. */
@@ -273,7 +274,7 @@ static void test_unknown_request(void **state)
 
 	(void)state;
 	qemu_handshake();
-	for (i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
 		assert_int_not_equal(qemu_ask(unknown[i], "12345678", 8,
 					      &qemu.kick, 1), 0);
 	assert_still_serving();
@@ -323,10 +324,10 @@ static void test_wrong_lengths(void **state)
 
 	(void)state;
 	qemu_handshake();
-	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_not_equal(qemu_ask(wrong[i].request, zero,
 					      wrong[i].len, NULL, 0), 0);
-	for (i = 0; i < sizeof(with_reply) / sizeof(*with_reply); i++) {
+	for (i = 0; i < ARRAY_SIZE(with_reply); i++) {
 		qemu_send(with_reply[i], 0, zero, 5, NULL, 0);
 		assert_int_equal(qemu_reply(with_reply[i], &value, 8), 0);
 	}

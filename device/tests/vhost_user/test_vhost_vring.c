@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "tests/lib/qemu.h"
 
 /* ------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ static void test_num_bad(void **state)
 
 	(void)state;
 	qemu_handshake();
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0,
 						    bad[i]), 0);
 	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 1), 0);
@@ -624,7 +625,7 @@ static void test_queue_numbers(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < sizeof(n) / sizeof(*n); i++) {
+	for (i = 0; i < ARRAY_SIZE(n); i++) {
 		numbers(n[i], 1);
 		numbers(n[i], 3);
 		numbers(n[i], 1000);
