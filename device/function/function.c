@@ -713,31 +713,28 @@ static int function_config_write(void *dev, uint32_t off, const void *buf,
 	return -EINVAL;
 }
 
-enum function_roce_queue {
-	FUNCTION_ROCE_NONE,
-	FUNCTION_ROCE_CQ,
-	FUNCTION_ROCE_SQ,
-	FUNCTION_ROCE_RQ,
-};
-
-/* Which RoCE queue a virtqueue is, and the number of its CQ or QP. */
-static enum function_roce_queue function_roce_queue(const struct function *fn,
-						    uint16_t index, uint32_t *number)
+/*
+ * Which queue of the RDMA side a virtqueue is, and its number there.  False if it
+ * is none.
+ */
+static bool function_rdma_queue(const struct function *fn, uint16_t index,
+				enum rnic_queue *kind, uint32_t *number)
 {
+	const struct rnic_limits *limits = &fn->config.limits;
 	uint32_t i = index;
 
 	if (!function_has_roce(fn) || i < FUNCTION_QUEUES)
-		return FUNCTION_ROCE_NONE;
+		return false;
 	i -= FUNCTION_QUEUES;
-	if (i < fn->config.limits.cqs) {
+	if (i < limits->cqs) {
+		*kind = RNIC_CQ;
 		*number = i;
-		return FUNCTION_ROCE_CQ;
+		return true;
 	}
-	i -= fn->config.limits.cqs;
+	i -= limits->cqs;
+	*kind = i % 2 ? RNIC_RQ : RNIC_SQ;
 	*number = i / 2;
-	if (*number >= fn->config.limits.qps)
-		return FUNCTION_ROCE_NONE;
-	return i % 2 ? FUNCTION_ROCE_RQ : FUNCTION_ROCE_SQ;
+	return *number < limits->qps;
 }
 
 static void function_ethernet_start(struct function *fn, struct virtq *vq)
@@ -761,68 +758,36 @@ static void function_ethernet_stop(struct function *fn, struct virtq *vq)
 static void function_queue_start(void *dev, struct virtq *vq)
 {
 	struct function *fn = dev;
-	uint32_t number = 0;
+	enum rnic_queue kind;
+	uint32_t number;
 
-	if (vq->index < FUNCTION_QUEUES) {
+	if (vq->index < FUNCTION_QUEUES)
 		function_ethernet_start(fn, vq);
-		return;
-	}
-	switch (function_roce_queue(fn, vq->index, &number)) {
-	case FUNCTION_ROCE_CQ:
-		rnic_cq_start(fn->rnic, number, vq);
-		break;
-	case FUNCTION_ROCE_SQ:
-		rnic_sq_start(fn->rnic, number, vq);
-		break;
-	case FUNCTION_ROCE_RQ:
-		rnic_rq_start(fn->rnic, number, vq);
-		break;
-	case FUNCTION_ROCE_NONE:
-		break;
-	}
+	else if (function_rdma_queue(fn, vq->index, &kind, &number))
+		rnic_queue_start(fn->rnic, kind, number, vq);
 }
 
 static void function_queue_stop(void *dev, struct virtq *vq)
 {
 	struct function *fn = dev;
-	uint32_t number = 0;
+	enum rnic_queue kind;
+	uint32_t number;
 
-	if (vq->index < FUNCTION_QUEUES) {
+	if (vq->index < FUNCTION_QUEUES)
 		function_ethernet_stop(fn, vq);
-		return;
-	}
-	switch (function_roce_queue(fn, vq->index, &number)) {
-	case FUNCTION_ROCE_CQ:
-		rnic_cq_stop(fn->rnic, number);
-		break;
-	case FUNCTION_ROCE_SQ:
-		rnic_sq_stop(fn->rnic, number);
-		break;
-	case FUNCTION_ROCE_RQ:
-		rnic_rq_stop(fn->rnic, number);
-		break;
-	case FUNCTION_ROCE_NONE:
-		break;
-	}
+	else if (function_rdma_queue(fn, vq->index, &kind, &number))
+		rnic_queue_stop(fn->rnic, kind, number);
 }
 
 /* The poller looks at the Ethernet and control queues whoever rang. */
 static void function_kick(void *dev, struct virtq *vq)
 {
 	struct function *fn = dev;
-	uint32_t number = 0;
+	enum rnic_queue kind;
+	uint32_t number;
 
-	switch (function_roce_queue(fn, vq->index, &number)) {
-	case FUNCTION_ROCE_SQ:
-		rnic_sq_kick(fn->rnic, number);
-		break;
-	case FUNCTION_ROCE_RQ:
-		rnic_rq_kick(fn->rnic, number);
-		break;
-	case FUNCTION_ROCE_CQ:
-	case FUNCTION_ROCE_NONE:
-		break;
-	}
+	if (function_rdma_queue(fn, vq->index, &kind, &number))
+		rnic_queue_kick(fn->rnic, kind, number);
 }
 
 static void function_mem_changed(void *dev, const struct guest_mem *mem)

@@ -171,60 +171,46 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 		rnic_resume_all(rnic);
 }
 
-void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq)
+/* Where the virtqueue of a number is kept; NULL if the number is too large. */
+static struct virtq **rnic_queue(const struct rnic *rnic, enum rnic_queue kind,
+				 uint32_t number)
 {
-	if (cqn >= rnic->limits.cqs)
+	struct virtq **queue = kind == RNIC_CQ ? rnic->cq_vq :
+			       kind == RNIC_SQ ? rnic->sq_vq : rnic->rq_vq;
+	uint32_t max = kind == RNIC_CQ ? rnic->limits.cqs : rnic->limits.qps;
+
+	return number < max ? &queue[number] : NULL;
+}
+
+void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
+		      struct virtq *vq)
+{
+	struct virtq **queue = rnic_queue(rnic, kind, number);
+
+	if (!queue)
 		return;
-	rnic->cq_vq[cqn] = vq;
-	if (rnic->cq[cqn])
+	*queue = vq;
+	if (kind != RNIC_CQ)
+		rnic_resume(rnic, number);
+	else if (rnic->cq[number])
 		rnic_resume_all(rnic);
 }
 
-void rnic_cq_stop(struct rnic *rnic, uint32_t cqn)
+void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	if (cqn < rnic->limits.cqs)
-		rnic->cq_vq[cqn] = NULL;
+	struct virtq **queue = rnic_queue(rnic, kind, number);
+
+	if (queue)
+		*queue = NULL;
 }
 
-void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
+/* A completion queue has nothing to be rung for: the loop polls its QPs. */
+void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	if (qpn >= rnic->limits.qps)
-		return;
-	rnic->sq_vq[qpn] = vq;
-	rnic_resume(rnic, qpn);
-}
-
-void rnic_sq_stop(struct rnic *rnic, uint32_t qpn)
-{
-	if (qpn < rnic->limits.qps)
-		rnic->sq_vq[qpn] = NULL;
-}
-
-void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
-{
-	if (qpn >= rnic->limits.qps)
-		return;
-	rnic->rq_vq[qpn] = vq;
-	rnic_resume(rnic, qpn);
-}
-
-void rnic_rq_stop(struct rnic *rnic, uint32_t qpn)
-{
-	if (qpn < rnic->limits.qps)
-		rnic->rq_vq[qpn] = NULL;
-}
-
-void rnic_sq_kick(struct rnic *rnic, uint32_t qpn)
-{
-	struct qp *qp = rnic_qp(rnic, qpn);
+	struct qp *qp = kind == RNIC_CQ ? NULL : rnic_qp(rnic, number);
 
 	if (qp)
 		qp_activate(qp);
-}
-
-void rnic_rq_kick(struct rnic *rnic, uint32_t qpn)
-{
-	rnic_sq_kick(rnic, qpn);
 }
 
 /* ------------------------------------------------------------------------- */

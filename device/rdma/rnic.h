@@ -111,29 +111,28 @@ void rnic_reset(struct rnic *rnic);
  */
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem);
 
-/** rnic_cq_start() - completion virtqueue of CQN @cqn may be used */
-void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq);
+/**
+ * enum rnic_queue - what a virtqueue of the RDMA side is
+ * @RNIC_CQ:	completion queue; its number is the CQN
+ * @RNIC_SQ:	send queue; its number is the QPN
+ * @RNIC_RQ:	receive queue; its number is the QPN
+ */
+enum rnic_queue {
+	RNIC_CQ,
+	RNIC_SQ,
+	RNIC_RQ,
+	RNIC_QUEUES,
+};
 
-/** rnic_cq_stop() - completion virtqueue of CQN @cqn may not be used any more */
-void rnic_cq_stop(struct rnic *rnic, uint32_t cqn);
+/** rnic_queue_start() - @vq, queue @number of its kind, may be used */
+void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
+		      struct virtq *vq);
 
-/** rnic_sq_start() - send virtqueue of QPN @qpn may be used */
-void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq);
+/** rnic_queue_stop() - queue @number of its kind may not be used any more */
+void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 
-/** rnic_sq_stop() - send virtqueue of QPN @qpn may not be used any more */
-void rnic_sq_stop(struct rnic *rnic, uint32_t qpn);
-
-/** rnic_rq_start() - receive virtqueue of QPN @qpn may be used */
-void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq);
-
-/** rnic_rq_stop() - receive virtqueue of QPN @qpn may not be used any more */
-void rnic_rq_stop(struct rnic *rnic, uint32_t qpn);
-
-/** rnic_sq_kick() - the doorbell of QPN @qpn's send queue was rung */
-void rnic_sq_kick(struct rnic *rnic, uint32_t qpn);
-
-/** rnic_rq_kick() - the doorbell of QPN @qpn's receive queue was rung */
-void rnic_rq_kick(struct rnic *rnic, uint32_t qpn);
+/** rnic_queue_kick() - the doorbell of queue @number of its kind was rung */
+void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 
 /**
  * rnic_command() - carry out a control command of class VIRTIO_NET_CTRL_ROCE

@@ -471,9 +471,9 @@ static void test_roce_not_negotiated(void **state)
 	function_device_ops.queue_start(s->fn, &cq);
 	function_device_ops.queue_start(s->fn, &sq);
 	function_device_ops.kick(s->fn, &sq);
-	assert_null(rnic_mock.cq[0]);
-	assert_null(rnic_mock.sq[0]);
-	assert_int_equal(rnic_mock.sq_kicks[0], 0);
+	assert_null(rnic_mock.queue[RNIC_CQ][0]);
+	assert_null(rnic_mock.queue[RNIC_SQ][0]);
+	assert_int_equal(rnic_mock.kicks[RNIC_SQ][0], 0);
 	function_device_ops.queue_stop(s->fn, &sq);
 	function_device_ops.queue_stop(s->fn, &cq);
 }
@@ -492,31 +492,35 @@ static void test_roce_queues(void **state)
 		function_device_ops.queue_start(s->fn, &vq[i]);
 	}
 	for (i = 0; i < CQS; i++)
-		assert_ptr_equal(rnic_mock.cq[i], &vq[3 + i]);
-	assert_null(rnic_mock.cq[CQS]);
+		assert_ptr_equal(rnic_mock.queue[RNIC_CQ][i], &vq[3 + i]);
+	assert_null(rnic_mock.queue[RNIC_CQ][CQS]);
 	for (i = 0; i < QPS; i++) {
-		assert_ptr_equal(rnic_mock.sq[i], &vq[3 + CQS + 2 * i]);
-		assert_ptr_equal(rnic_mock.rq[i], &vq[3 + CQS + 2 * i + 1]);
+		assert_ptr_equal(rnic_mock.queue[RNIC_SQ][i],
+				 &vq[3 + CQS + 2 * i]);
+		assert_ptr_equal(rnic_mock.queue[RNIC_RQ][i],
+				 &vq[3 + CQS + 2 * i + 1]);
 	}
 	/* Queues beyond the last one belong to nothing. */
-	assert_null(rnic_mock.sq[QPS]);
-	assert_null(rnic_mock.rq[QPS]);
+	assert_null(rnic_mock.queue[RNIC_SQ][QPS]);
+	assert_null(rnic_mock.queue[RNIC_RQ][QPS]);
 
 	function_device_ops.kick(s->fn, &vq[3]);
 	function_device_ops.kick(s->fn, &vq[3 + CQS + 4]);
 	function_device_ops.kick(s->fn, &vq[3 + CQS + 3]);
 	function_device_ops.kick(s->fn, &vq[END]);
-	assert_int_equal(rnic_mock.sq_kicks[2], 1);
-	assert_int_equal(rnic_mock.rq_kicks[1], 1);
-	assert_int_equal(rnic_mock.sq_kicks[0] + rnic_mock.sq_kicks[1] +
-			 rnic_mock.rq_kicks[0] + rnic_mock.rq_kicks[2], 0);
+	assert_int_equal(rnic_mock.kicks[RNIC_SQ][2], 1);
+	assert_int_equal(rnic_mock.kicks[RNIC_RQ][1], 1);
+	assert_int_equal(rnic_mock.kicks[RNIC_SQ][0] +
+			 rnic_mock.kicks[RNIC_SQ][1] +
+			 rnic_mock.kicks[RNIC_RQ][0] +
+			 rnic_mock.kicks[RNIC_RQ][2], 0);
 
 	for (i = 3; i < END + 2; i++)
 		function_device_ops.queue_stop(s->fn, &vq[i]);
 	for (i = 0; i < RNIC_MOCK_QUEUES; i++) {
-		assert_null(rnic_mock.cq[i]);
-		assert_null(rnic_mock.sq[i]);
-		assert_null(rnic_mock.rq[i]);
+		assert_null(rnic_mock.queue[RNIC_CQ][i]);
+		assert_null(rnic_mock.queue[RNIC_SQ][i]);
+		assert_null(rnic_mock.queue[RNIC_RQ][i]);
 	}
 }
 

@@ -156,13 +156,13 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 
 	for (i = 0; i < EG_CQS; i++) {
 		eg_ring_start(guest, &guest->cq[i], CQ_SLOT, true, event_idx);
-		rnic_cq_start(guest->rnic, i, &guest->cq[i].vq);
+		rnic_queue_start(guest->rnic, RNIC_CQ, i, &guest->cq[i].vq);
 	}
 	for (i = 0; i < EG_QPS; i++) {
 		eg_ring_start(guest, &guest->sq[i], SQ_SLOT, false, event_idx);
 		eg_ring_start(guest, &guest->rq[i], RQ_SLOT, false, event_idx);
-		rnic_sq_start(guest->rnic, i, &guest->sq[i].vq);
-		rnic_rq_start(guest->rnic, i, &guest->rq[i].vq);
+		rnic_queue_start(guest->rnic, RNIC_SQ, i, &guest->sq[i].vq);
+		rnic_queue_start(guest->rnic, RNIC_RQ, i, &guest->rq[i].vq);
 	}
 	eg_gid(guest, gid.gid);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid,
@@ -579,7 +579,7 @@ void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)
 		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge);
 	}
 	eg_post_slot(ring);
-	rnic_sq_kick(end->guest->rnic, end->qpn);
+	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
 }
 
 void eg_post_recv(const struct eg_end *end, uint64_t wr_id,

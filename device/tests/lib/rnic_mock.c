@@ -89,60 +89,24 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 	rnic_mock.mem = mem;
 }
 
-static void mock_set(struct virtq **queue, uint32_t n, struct virtq *vq)
-{
-	if (n < RNIC_MOCK_QUEUES)
-		queue[n] = vq;
-}
-
-void rnic_cq_start(struct rnic *rnic, uint32_t cqn, struct virtq *vq)
+void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
+		      struct virtq *vq)
 {
 	(void)rnic;
-	mock_set(rnic_mock.cq, cqn, vq);
+	if (number < RNIC_MOCK_QUEUES)
+		rnic_mock.queue[kind][number] = vq;
 }
 
-void rnic_cq_stop(struct rnic *rnic, uint32_t cqn)
+void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	(void)rnic;
-	mock_set(rnic_mock.cq, cqn, NULL);
+	rnic_queue_start(rnic, kind, number, NULL);
 }
 
-void rnic_sq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
+void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
 	(void)rnic;
-	mock_set(rnic_mock.sq, qpn, vq);
-}
-
-void rnic_sq_stop(struct rnic *rnic, uint32_t qpn)
-{
-	(void)rnic;
-	mock_set(rnic_mock.sq, qpn, NULL);
-}
-
-void rnic_rq_start(struct rnic *rnic, uint32_t qpn, struct virtq *vq)
-{
-	(void)rnic;
-	mock_set(rnic_mock.rq, qpn, vq);
-}
-
-void rnic_rq_stop(struct rnic *rnic, uint32_t qpn)
-{
-	(void)rnic;
-	mock_set(rnic_mock.rq, qpn, NULL);
-}
-
-void rnic_sq_kick(struct rnic *rnic, uint32_t qpn)
-{
-	(void)rnic;
-	if (qpn < RNIC_MOCK_QUEUES)
-		rnic_mock.sq_kicks[qpn]++;
-}
-
-void rnic_rq_kick(struct rnic *rnic, uint32_t qpn)
-{
-	(void)rnic;
-	if (qpn < RNIC_MOCK_QUEUES)
-		rnic_mock.rq_kicks[qpn]++;
+	if (number < RNIC_MOCK_QUEUES)
+		rnic_mock.kicks[kind][number]++;
 }
 
 uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,

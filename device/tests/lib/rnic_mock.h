@@ -22,11 +22,8 @@
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
  * @take_frames: what rnic_frame() shall return
- * @cq:		queues started and not stopped
- * @sq:		queues started and not stopped
- * @rq:		queues started and not stopped
- * @sq_kicks:	calls of rnic_sq_kick()
- * @rq_kicks:	calls of rnic_rq_kick()
+ * @queue:	queues started and not stopped, by kind and number
+ * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
  * @command:	of the last one
  * @req_len:	of the last one
@@ -45,11 +42,8 @@ struct rnic_mock {
 	unsigned int frames;
 	size_t frame_len;
 	bool take_frames;
-	struct virtq *cq[RNIC_MOCK_QUEUES];
-	struct virtq *sq[RNIC_MOCK_QUEUES];
-	struct virtq *rq[RNIC_MOCK_QUEUES];
-	unsigned int sq_kicks[RNIC_MOCK_QUEUES];
-	unsigned int rq_kicks[RNIC_MOCK_QUEUES];
+	struct virtq *queue[RNIC_QUEUES][RNIC_MOCK_QUEUES];
+	unsigned int kicks[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int commands;
 	uint8_t command;
 	size_t req_len;

@@ -268,13 +268,13 @@ static void test_cq_needs_virtqueue(void **state)
 	struct eg_guest *guest = guest0(state);
 	uint32_t cqn;
 
-	rnic_cq_stop(guest->rnic, 0);
-	rnic_cq_stop(guest->rnic, 2);
-	rnic_cq_stop(guest->rnic, 3);
+	rnic_queue_stop(guest->rnic, RNIC_CQ, 0);
+	rnic_queue_stop(guest->rnic, RNIC_CQ, 2);
+	rnic_queue_stop(guest->rnic, RNIC_CQ, 3);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_OK);
 	assert_int_equal(cqn, 1);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_ERR);
-	rnic_cq_start(guest->rnic, 2, &guest->cq[2].vq);
+	rnic_queue_start(guest->rnic, RNIC_CQ, 2, &guest->cq[2].vq);
 	assert_int_equal(create_cq(guest, 1, &cqn), VIRTIO_NET_OK);
 	assert_int_equal(cqn, 2);
 }
@@ -410,14 +410,14 @@ static void test_qp_needs_virtqueues(void **state)
 	struct virtio_rdma_cmd_create_qp req =
 		eg_create_qp_req(VIRTIO_IB_QPT_RC, pdn, cqn);
 
-	rnic_sq_stop(guest->rnic, 2);
-	rnic_rq_stop(guest->rnic, 3);
+	rnic_queue_stop(guest->rnic, RNIC_SQ, 2);
+	rnic_queue_stop(guest->rnic, RNIC_RQ, 3);
 	for (i = 5; i < EG_QPS; i++)
-		rnic_sq_stop(guest->rnic, i);
+		rnic_queue_stop(guest->rnic, RNIC_SQ, i);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_OK);
 	assert_int_equal(qpn, 4);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_ERR);
-	rnic_rq_start(guest->rnic, 3, &guest->rq[3].vq);
+	rnic_queue_start(guest->rnic, RNIC_RQ, 3, &guest->rq[3].vq);
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_OK);
 	assert_int_equal(qpn, 3);
 }

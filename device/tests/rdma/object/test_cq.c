@@ -253,7 +253,7 @@ static void test_overrun(void **state)
 	for (i = 0; i < EG_QUEUE; i++)
 		eg_expect(&p.b, i, OK);
 	eg_recv(&p.b, 99, IN, 4);
-	rnic_rq_kick(p.b.guest->rnic, p.b.qpn);
+	rnic_queue_kick(p.b.guest->rnic, RNIC_RQ, p.b.qpn);
 	wr = eg_send(&p.b, 98, 0, 4);
 	eg_post_send(&p.b, &wr);
 	eg_run(p.engine);

@@ -401,12 +401,12 @@ static void test_stopped_queue(void **state)
 	struct eg_ring *ring = &p.b.guest->cq[p.b.cqn];
 
 	fill(&p, 0, EG_QUEUE + 20);
-	rnic_cq_stop(p.b.guest->rnic, p.b.cqn);
+	rnic_queue_stop(p.b.guest->rnic, RNIC_CQ, p.b.cqn);
 	expect(&p, 0, EG_QUEUE);
 	engine_loop_advance(p.engine->loop, 50 * MS);
 	arm(&p.b, NEXT);
 	eg_expect_none(&p.b);
-	rnic_cq_start(p.b.guest->rnic, p.b.cqn, &ring->vq);
+	rnic_queue_start(p.b.guest->rnic, RNIC_CQ, p.b.cqn, &ring->vq);
 	expect_later(&p, EG_QUEUE, EG_QUEUE + 20);
 	assert_int_equal(calls(&p.b), 1);
 }

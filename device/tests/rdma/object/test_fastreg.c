@@ -182,7 +182,7 @@ static void post_local(const struct eg_end *end, uint64_t wr_id, uint8_t flags,
 		slot->invalidate_rkey = htole32(key);
 	}
 	eg_post_slot(ring);
-	rnic_sq_kick(end->guest->rnic, end->qpn);
+	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
 }
 
 static void post_reg(const struct eg_end *end, uint64_t wr_id,

@@ -336,7 +336,7 @@ static void test_gone_meanwhile(void **state)
 	attach(&p.b);
 	eg_recv(&p.b, 1, IN, 100);
 	eg_post_send(&p.a, &wr);
-	rnic_sq_kick(p.a.guest->rnic, p.a.qpn);
+	rnic_queue_kick(p.a.guest->rnic, RNIC_SQ, p.a.qpn);
 	while (rnic_poll(p.a.guest->rnic))
 		;
 	eg_expect(&p.a, 1, OK);

@@ -422,7 +422,7 @@ static void test_err_flushes_both_queues(void **state)
 	/* What is posted from now on is flushed, too. */
 	post(&a, NULL, 20);
 	eg_recv(&a, 21, IN, 4);
-	rnic_rq_kick(a.guest->rnic, a.qpn);
+	rnic_queue_kick(a.guest->rnic, RNIC_RQ, a.qpn);
 	eg_run(engine);
 	eg_expect(&a, 20, FLUSH);
 	eg_expect(&a, 21, FLUSH);

@@ -34,7 +34,7 @@ static void test_rnr_then_success(void **state)
 
 	/* A receive request does not cut the wait short. */
 	eg_recv(&p.b, 2, IN, 5000);
-	rnic_rq_kick(p.b.guest->rnic, p.b.qpn);
+	rnic_queue_kick(p.b.guest->rnic, RNIC_RQ, p.b.qpn);
 	engine_loop_advance(p.engine->loop, RNR_NS - 1);
 	eg_run(p.engine);
 	eg_expect_none(&p.a);

@@ -56,8 +56,8 @@ static void expect_beside(const struct two *t)
 
 static void kick(const struct eg_end *end)
 {
-	rnic_sq_kick(end->guest->rnic, end->qpn);
-	rnic_rq_kick(end->guest->rnic, end->qpn);
+	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
+	rnic_queue_kick(end->guest->rnic, RNIC_RQ, end->qpn);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -632,11 +632,11 @@ static void test_spurious_kicks(void **state)
 	uint32_t i;
 
 	for (i = 0; i < EG_QPS + 3; i++) {
-		rnic_sq_kick(guest->rnic, i);
-		rnic_rq_kick(guest->rnic, i);
+		rnic_queue_kick(guest->rnic, RNIC_SQ, i);
+		rnic_queue_kick(guest->rnic, RNIC_RQ, i);
 	}
-	rnic_sq_kick(guest->rnic, UINT32_MAX);
-	rnic_rq_kick(guest->rnic, UINT32_MAX);
+	rnic_queue_kick(guest->rnic, RNIC_SQ, UINT32_MAX);
+	rnic_queue_kick(guest->rnic, RNIC_RQ, UINT32_MAX);
 	assert_false(rnic_poll(guest->rnic));
 }
 
@@ -661,10 +661,10 @@ static void test_pause(void **state)
 	wr = eg_send(&a, 2, 0, 4);
 	eg_post_send(&a, &wr);
 	for (i = 0; i < EG_CQS; i++)
-		rnic_cq_stop(a.guest->rnic, i);
+		rnic_queue_stop(a.guest->rnic, RNIC_CQ, i);
 	for (i = 0; i < EG_QPS; i++) {
-		rnic_sq_stop(a.guest->rnic, i);
-		rnic_rq_stop(a.guest->rnic, i);
+		rnic_queue_stop(a.guest->rnic, RNIC_SQ, i);
+		rnic_queue_stop(a.guest->rnic, RNIC_RQ, i);
 	}
 	kick(&a);
 	assert_false(rnic_poll(a.guest->rnic));
@@ -674,10 +674,10 @@ static void test_pause(void **state)
 	assert_false(rnic_poll(a.guest->rnic));
 
 	for (i = 0; i < EG_CQS; i++)
-		rnic_cq_start(a.guest->rnic, i, &a.guest->cq[i].vq);
+		rnic_queue_start(a.guest->rnic, RNIC_CQ, i, &a.guest->cq[i].vq);
 	for (i = 0; i < EG_QPS; i++) {
-		rnic_sq_start(a.guest->rnic, i, &a.guest->sq[i].vq);
-		rnic_rq_start(a.guest->rnic, i, &a.guest->rq[i].vq);
+		rnic_queue_start(a.guest->rnic, RNIC_SQ, i, &a.guest->sq[i].vq);
+		rnic_queue_start(a.guest->rnic, RNIC_RQ, i, &a.guest->rq[i].vq);
 	}
 	eg_recv(&b, 2, IN + (1 << 20), 4);
 	eg_run(engine);
@@ -735,14 +735,14 @@ static void pause_with_retries(void **state, uint8_t retry_cnt, uint8_t status)
 	eg_recv(&b, 1, IN, 4);
 	eg_post_send(&a, &wr);
 	eg_run(engine);
-	rnic_sq_stop(a.guest->rnic, a.qpn);
+	rnic_queue_stop(a.guest->rnic, RNIC_SQ, a.qpn);
 	for (i = 0; i < 20; i++) {
 		engine_loop_advance(engine->loop, 4096 << 10);
 		eg_run(engine);
 	}
 	eg_expect_none(&a);
 	eg_to(&b, RC, VIRTIO_IB_QPS_RTR, &a);
-	rnic_sq_start(a.guest->rnic, a.qpn, &a.guest->sq[a.qpn].vq);
+	rnic_queue_start(a.guest->rnic, RNIC_SQ, a.qpn, &a.guest->sq[a.qpn].vq);
 	engine_loop_advance(engine->loop, 4096 << 10);
 	eg_run(engine);
 	eg_expect(&a, 1, status);
@@ -773,11 +773,11 @@ static void test_destroy_while_paused(void **state)
 	eg_post_send(&t.a, &wr);
 	eg_run(t.engine);
 	eg_expect(&t.a, 1, OK);
-	rnic_sq_stop(t.a.guest->rnic, old);
-	rnic_rq_stop(t.a.guest->rnic, old);
+	rnic_queue_stop(t.a.guest->rnic, RNIC_SQ, old);
+	rnic_queue_stop(t.a.guest->rnic, RNIC_RQ, old);
 	eg_destroy_qp(t.a.guest, old);
-	rnic_sq_start(t.a.guest->rnic, old, &sq->vq);
-	rnic_rq_start(t.a.guest->rnic, old, &rq->vq);
+	rnic_queue_start(t.a.guest->rnic, RNIC_SQ, old, &sq->vq);
+	rnic_queue_start(t.a.guest->rnic, RNIC_RQ, old, &rq->vq);
 	/* The number comes round. */
 	do {
 		t.a.qpn = eg_create_qp(t.a.guest, RC, t.a.pdn, t.a.cqn);
@@ -802,13 +802,13 @@ static void test_pause_of_peer(void **state)
 	struct eg_wr wr;
 
 	eg_pair(engine, RC, &a, &b);
-	rnic_rq_stop(b.guest->rnic, b.qpn);
+	rnic_queue_stop(b.guest->rnic, RNIC_RQ, b.qpn);
 	wr = eg_send(&a, 1, 0, 4);
 	eg_recv(&b, 1, IN, 4);
 	eg_post_send(&a, &wr);
 	eg_run(engine);
 	eg_expect_none(&a);
-	rnic_rq_start(b.guest->rnic, b.qpn, &b.guest->rq[b.qpn].vq);
+	rnic_queue_start(b.guest->rnic, RNIC_RQ, b.qpn, &b.guest->rq[b.qpn].vq);
 	engine_loop_advance(engine->loop, 4096 << 10);
 	eg_run(engine);
 	eg_expect(&a, 1, OK);
