@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Fixtures for the tests that boot guests, and their counts for "make check"."""
+"""Fixtures for the tests that boot guests."""
 
 import pathlib
 import sys
@@ -9,34 +9,20 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import lab  # noqa: E402  (found by the line above)
+import shards  # noqa: E402
 from lab import paths  # noqa: E402
-
-
-class _Outcomes:
-    """The outcome of each test: failed if any phase of it failed."""
-
-    def __init__(self):
-        self.of = {}
-
-    def pytest_runtest_logreport(self, report):
-        """Called for setup, call and teardown of each test."""
-        if report.failed:
-            self.of[report.nodeid] = "failed"
-        elif report.when == "call" and report.passed:
-            self.of.setdefault(report.nodeid, "passed")
-
-    def pytest_terminal_summary(self, terminalreporter):
-        """Prints the counts in the form that scripts/lib.sh looks for."""
-        outcomes = list(self.of.values())
-        terminalreporter.write_line(
-            f"{outcomes.count('passed')} passed, {outcomes.count('failed')} failed")
+from lab.report import Report  # noqa: E402
 
 
 def pytest_configure(config):
-    """Counts from the start."""
-    config.pluginmanager.register(_Outcomes())
-    config.addinivalue_line(
-        "markers", "debug_kernel: also one of those that run on the debug kernel")
+    """Keeps account from the start."""
+    config.pluginmanager.register(Report())
+    queue = shards.Queue.of_environment()
+    if queue:
+        config.pluginmanager.register(queue)
+    for marker in ("debug_kernel: also one of those that run on the debug kernel",
+                   "alone: compares times, and runs when no other test does"):
+        config.addinivalue_line("markers", marker)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,8 @@ _living = []
 
 
 def add(thing):
-    """From its start on; thing has alive(), kill_commands(), assert_healthy(), stop()."""
+    """From its start on; thing has process, alive(), kill_commands(), assert_healthy(),
+    stop()."""
     _living.append(thing)
 
 
@@ -35,6 +36,11 @@ def kill_commands():
     for thing in list(_living):
         if thing.alive():
             thing.kill_commands()
+
+
+def pids():
+    """Their processes."""
+    return [thing.process.pid for thing in _living if thing.process]
 
 
 def stop_all():

@@ -12,6 +12,9 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 
+# What a process leaves for reading; of several (tests/shards.py) each has its own.
+RUN = BUILD / "run" / os.environ.get("LAB_RUN", "")
+
 # The daemon that reports the least misstep of its own.
 SANITIZED_DAEMON = BUILD / "device" / "asan" / "vhost-user-roce"
 
@@ -27,8 +30,8 @@ def script(name, *arguments):
 
 
 def run_directory(name):
-    """An empty build/run/<name>."""
-    path = BUILD / "run" / name
+    """An empty RUN/<name>."""
+    path = RUN / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     return path

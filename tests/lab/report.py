@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The outcome and the cost of each test, as a pytest plugin.
+
+With LAB_REPORT in the environment all of it goes to that file as JSON, for
+tests/shards.py.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import time
+
+from . import living
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def _process_seconds(pid):
+    """User and system time of a process that runs."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    user, system = stat.rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / _TICKS
+
+
+def processor_seconds():
+    """Of this process, of those that it ran, and of all guests and daemons that run."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return (ended.ru_utime + ended.ru_stime + own.ru_utime + own.ru_stime
+            + sum(_process_seconds(pid) for pid in living.pids()))
+
+
+class Report:
+    """Counts each test as failed if any phase of it failed.
+
+    A test's cost is that of its fixtures, too: those of a module are its first test's,
+    and their end its last one's.
+    """
+
+    def __init__(self):
+        self.collected = []
+        self.outcomes = {}
+        self.costs = {}
+        self._begin = (0, 0)
+
+    def pytest_collection_finish(self, session):
+        """What there is to run."""
+        self.collected = [item.nodeid for item in session.items]
+
+    def pytest_runtest_logstart(self):
+        """Before each test."""
+        self._begin = (time.monotonic(), processor_seconds())
+
+    def pytest_runtest_logreport(self, report):
+        """Called for setup, call and teardown of each test."""
+        if report.failed:
+            self.outcomes[report.nodeid] = "failed"
+        elif report.skipped:
+            self.outcomes.setdefault(report.nodeid, "skipped")
+        elif report.when == "call":
+            self.outcomes.setdefault(report.nodeid, "passed")
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """After each test."""
+        wall, processor = self._begin
+        self.costs[nodeid] = (round(time.monotonic() - wall, 1),
+                              round(processor_seconds() - processor, 1))
+
+    def pytest_sessionfinish(self):
+        """Leaves it all for the process that started this one."""
+        if "LAB_REPORT" in os.environ:
+            path = pathlib.Path(os.environ["LAB_REPORT"])
+            path.write_text(json.dumps({
+                "collected": self.collected, "outcomes": self.outcomes, "costs": self.costs,
+            }), encoding="utf-8")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs the tests that boot guests in several processes.
+
+shards.py SUITE COUNT PYTEST-ARGUMENT...
+
+A guest waits a third of its time, so two processes need less time than one.  Each
+process collects all tests and takes one file of them after the other from a queue.
+Tests marked "alone" run at the end, in one process, when the others have ended.
+
+The last line is "N passed, N failed"; a test that was collected and has no outcome
+is a failure, and so is a process that ended early.  What each test cost is in
+build/SUITE.times: seconds, seconds of all processors, name.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+
+# The files that take longest: at the end of the queue they would keep one process
+# busy while the others have nothing left.
+LONGEST = ("interop", "skeleton", "kernel_consumers", "verbs", "packets", "perftest",
+           "function", "hostile", "lossy", "uplink")
+
+
+def _place(path):
+    """Where a file is in the queue."""
+    name = path.stem.removeprefix("test_")
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST), name
+
+
+class Queue:
+    """The queue as one process sees it, a pytest plugin.
+
+    A file of tests belongs to the process that creates its claim in the directory.
+    """
+
+    def __init__(self, directory, number, count):
+        self.directory = pathlib.Path(directory)
+        self.number = number
+        self.count = count
+
+    @classmethod
+    def of_environment(cls):
+        """That of LAB_QUEUE, None without."""
+        if "LAB_QUEUE" not in os.environ:
+            return None
+        directory, number, count = os.environ["LAB_QUEUE"].split(",")
+        return cls(directory, int(number), int(count))
+
+    def _claim(self, path):
+        try:
+            os.close(os.open(self.directory / path.name, os.O_CREAT | os.O_EXCL))
+            return True
+        except FileExistsError:
+            return False
+
+    def _claimed(self, items):
+        """The tests of one file after the other."""
+        for path in sorted({item.path for item in items}, key=_place):
+            if self._claim(path):
+                yield from (item for item in items if item.path == path)
+
+    def _wait_alone(self):
+        """Until the other processes have ended."""
+        while len(list(self.directory.glob("ended-*"))) < self.count - 1:
+            time.sleep(0.5)
+
+    def ended(self):
+        """Another process need not wait for this one."""
+        (self.directory / f"ended-{self.number}").touch()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        """In the place of pytest's own."""
+        if session.testsfailed:
+            raise session.Interrupted(f"{session.testsfailed} errors during collection")
+        alone = [item for item in session.items if item.get_closest_marker("alone")]
+        items = self._claimed([item for item in session.items if item not in alone])
+        last = alone if self.number == 0 else []
+
+        def run(item, following):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+
+        item = next(items, None)
+        while item:
+            # pytest must know it, to keep the fixtures that both tests need.
+            following = next(items, None)
+            run(item, following or next(iter(last), None))
+            item = following
+        if last:
+            self._wait_alone()
+        for item, following in zip(last, [*last[1:], None]):
+            run(item, following)
+        return True
+
+
+class Shard:
+    """One process."""
+
+    def __init__(self, suite, directory, number, count, arguments):
+        self.queue = Queue(directory, number, count)
+        self.report_path = pathlib.Path(directory) / f"report-{number}"
+        self.prefix = f"{number + 1}| " if count > 1 else ""
+        environment = {"LAB_RUN": f"{suite}-{number + 1}", "LAB_REPORT": str(self.report_path)}
+        if count > 1:
+            environment["LAB_QUEUE"] = f"{directory},{number},{count}"
+        self.process = subprocess.Popen(
+            # As if by Ctrl-C, so that the guests end, too.
+            ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "pytest", *arguments],
+            env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        self.reader = threading.Thread(target=self._relay)
+        self.reader.start()
+
+    def _relay(self):
+        for line in self.process.stdout:
+            print(f"{self.prefix}{line}", end="", flush=True)
+        self.process.wait()
+        self.queue.ended()
+
+    def report(self):
+        """Waits for the end; what lab/report.py left."""
+        self.reader.join()
+        try:
+            return json.loads(self.report_path.read_text(encoding="utf-8"))
+        except OSError:
+            return {"collected": [], "outcomes": {}, "costs": {}}
+
+
+def merge(reports, statuses):
+    """Counts of what passed and what failed, with a line for each that is missing."""
+    outcomes, collected = {}, set()
+    for report in reports:
+        outcomes |= report["outcomes"]
+        collected |= set(report["collected"])
+    results = list(outcomes.values())
+    failed = results.count("failed")
+    missing = sorted(collected - outcomes.keys())
+    for name in missing:
+        print(f"did not run: {name}")
+    failed += len(missing)
+    # Status 1 says that a test failed, which was counted.
+    for number, status in enumerate(statuses, 1):
+        if status not in (0, 1) or (status == 1 and not failed):
+            print(f"process {number} ended with status {status}")
+            failed += 1
+    if not results:
+        print("no test ran")
+        failed += 1
+    return results.count("passed"), failed
+
+
+def show_costs(suite, reports):
+    """Writes all of them, and prints the highest."""
+    costs = [(*cost, name) for report in reports for name, cost in report["costs"].items()]
+    lines = [f"{wall:7.1f} {processor:7.1f} {name}" for wall, processor, name in
+             sorted(costs, reverse=True)]
+    (TOP / "build" / f"{suite}.times").write_text("".join(f"{line}\n" for line in lines),
+                                                  encoding="utf-8")
+    print("   time     cpu test", *lines[:15], sep="\n")
+    print(f"{sum(cost[1] for cost in costs):.0f} s of the processors in all")
+
+
+def main():
+    """Returns the exit status."""
+    suite, count, *arguments = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="lab-queue-") as directory:
+        shards = [Shard(suite, directory, number, int(count), arguments)
+                  for number in range(int(count))]
+        try:
+            reports = [shard.report() for shard in shards]
+        except KeyboardInterrupt:
+            for shard in shards:
+                shard.reader.join()
+            raise
+    passed, failed = merge(reports, [shard.process.returncode for shard in shards])
+    show_costs(suite, reports)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
