@@ -7,6 +7,7 @@
 vnr-have = $(if $(shell sed -n 'N;s/\n//;/$(3)/p;D' $(srctree)/include/$(2) 2>/dev/null),-DVNR_HAVE_$(1))
 
 ccflags-y += $(call vnr-have,KUNIT_VISIBILITY,kunit/visibility.h,EXPORT_SYMBOL_IF_KUNIT)
+ccflags-y += $(call vnr-have,KUNIT_STATIC_STUB,kunit/static_stub.h,define KUNIT_STATIC_STUB_REDIRECT)
 ccflags-y += $(call vnr-have,VIRTQUEUE_INFO,linux/virtio_config.h,^struct virtqueue_info {)
 ccflags-y += $(call vnr-have,CONST_FIND_CHILD,linux/device.h,device_find_child.*const void)
 ccflags-y += $(call vnr-have,HRTIMER_SETUP,linux/hrtimer.h,extern void hrtimer_setup)

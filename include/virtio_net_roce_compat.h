@@ -14,7 +14,14 @@
 #ifdef VNR_HAVE_KUNIT_VISIBILITY
 #include <kunit/visibility.h>
 #else
+#define VISIBLE_IF_KUNIT static
 #define EXPORT_SYMBOL_IF_KUNIT(symbol) struct vnr_not_exported_##symbol
+#endif
+
+#ifdef VNR_HAVE_KUNIT_STATIC_STUB
+#include <kunit/static_stub.h>
+#else
+#define KUNIT_STATIC_STUB_REDIRECT(fn, args...) do { } while (0)
 #endif
 
 /*

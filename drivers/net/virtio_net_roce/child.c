@@ -89,9 +89,23 @@ static u32 vnr_child_generation(struct virtio_device *vdev)
 	return vp_modern_generation(&vnr_from_vdev(vdev)->mdev);
 }
 
+/**
+ * vnr_status() - read the device status
+ * @dev: function
+ *
+ * Context: any.
+ * Return: VIRTIO_CONFIG_S_... bits, 0 once a reset is complete.
+ */
+u8 vnr_status(struct vnr_dev *dev)
+{
+	KUNIT_STATIC_STUB_REDIRECT(vnr_status, dev);
+	return vp_modern_get_status(&dev->mdev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_status);
+
 static u8 vnr_child_get_status(struct virtio_device *vdev)
 {
-	return vp_modern_get_status(&vnr_from_vdev(vdev)->mdev);
+	return vnr_status(vnr_from_vdev(vdev));
 }
 
 static void vnr_child_set_status(struct virtio_device *vdev, u8 status)
@@ -112,8 +126,8 @@ static void vnr_child_reset(struct virtio_device *vdev)
 	vnr_rdma_stop(dev);
 
 	vp_modern_set_status(&dev->mdev, 0);
-	for (ms = 0; vp_modern_get_status(&dev->mdev); ms++) {
-		if (ms >= VNR_RESET_MS ||
+	for (ms = 0; vnr_status(dev); ms++) {
+		if (ms >= dev->reset_ms ||
 		    !pci_device_is_present(dev->mdev.pci_dev)) {
 			dev_err(vnr_device(dev), "reset does not end\n");
 			break;
@@ -350,6 +364,7 @@ int vnr_child_add(struct vnr_dev *dev)
 	child->vdev.id.device = VIRTIO_ID_NET;
 	child->vdev.id.vendor = dev->mdev.id.vendor;
 	dev->child = child;
+	dev->reset_ms = VNR_RESET_MS;
 
 	ret = register_virtio_device(&child->vdev);
 	if (ret) {
@@ -358,6 +373,7 @@ int vnr_child_add(struct vnr_dev *dev)
 	}
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_child_add);
 
 /**
  * vnr_child_del() - unregister the child device
@@ -373,3 +389,4 @@ void vnr_child_del(struct vnr_dev *dev)
 	unregister_virtio_device(&dev->child->vdev);
 	dev->child = NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_child_del);

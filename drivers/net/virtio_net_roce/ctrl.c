@@ -256,6 +256,7 @@ void vnr_ctrl_abandon(struct vnr_dev *dev)
 	spin_unlock_irqrestore(&dev->ctrl.lock, flags);
 	wake_up_all(&dev->ctrl.space);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_abandon);
 
 /* ----- RoCE commands ----- */
 
@@ -268,7 +269,7 @@ static int vnr_ctrl_wait_atomic(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 {
 	unsigned int us;
 
-	for (us = 0; us < VNR_CTRL_ATOMIC_US; us++) {
+	for (us = 0; us < ctrl->atomic_us; us++) {
 		vnr_ctrl_reap(ctrl);
 		if (completion_done(&cmd->done))
 			return 0;
@@ -291,7 +292,7 @@ static int vnr_ctrl_submit_wait(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 
 	if (!wait_event_timeout(ctrl->space,
 				vnr_ctrl_try_submit(ctrl, cmd, &ret),
-				VNR_CTRL_TIMEOUT))
+				ctrl->timeout))
 		return -ETIMEDOUT;
 	return ret;
 }
@@ -311,7 +312,7 @@ static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
 	} else {
 		ret = vnr_ctrl_submit_wait(ctrl, cmd);
 		if (!ret && !wait_for_completion_timeout(&cmd->done,
-							 VNR_CTRL_TIMEOUT))
+							 ctrl->timeout))
 			ret = -ETIMEDOUT;
 	}
 	if (ret == -ETIMEDOUT)
@@ -335,6 +336,7 @@ size_t vnr_ctrl_max_req(struct vnr_dev *dev)
 	return (num - VNR_CTRL_RESERVE - 1) * VNR_CTRL_CHUNK -
 	       sizeof(struct virtio_net_ctrl_hdr);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_max_req);
 
 /**
  * vnr_ctrl_exec() - carry out a RoCE command
@@ -367,7 +369,7 @@ int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 				cmd->req[0].iov_len);
 	vnr_ctrl_cmd_fill(c, pos, cmd->req[1].iov_base, cmd->req[1].iov_len);
 
-	if (big && down_timeout(&ctrl->big, VNR_CTRL_TIMEOUT)) {
+	if (big && down_timeout(&ctrl->big, ctrl->timeout)) {
 		ret = -EBUSY;
 		goto out_put;
 	}
@@ -390,6 +392,7 @@ out_put:
 	vnr_ctrl_cmd_put(c);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_exec);
 
 /* ----- the proxy ----- */
 
@@ -607,8 +610,7 @@ static bool vnr_ctrl_proxy(struct virtqueue *shadow)
 		if (!cmd)
 			return true;
 
-		hrtimer_start(&ctrl->stall,
-			      ktime_set(VNR_CTRL_STALL_SEC, 0),
+		hrtimer_start(&ctrl->stall, ns_to_ktime(ctrl->stall_ns),
 			      HRTIMER_MODE_REL_HARD);
 		if (vnr_ctrl_submit(ctrl, cmd, 0)) {
 			cmd->got = 0;
@@ -630,6 +632,9 @@ void vnr_ctrl_init(struct vnr_dev *dev)
 
 	spin_lock_init(&ctrl->lock);
 	spin_lock_init(&ctrl->shadow_lock);
+	ctrl->timeout = VNR_CTRL_TIMEOUT;
+	ctrl->atomic_us = VNR_CTRL_ATOMIC_US;
+	ctrl->stall_ns = VNR_CTRL_STALL_SEC * NSEC_PER_SEC;
 	init_waitqueue_head(&ctrl->space);
 	sema_init(&ctrl->big, VNR_CTRL_BIG_MAX);
 	INIT_LIST_HEAD(&ctrl->proxied);
@@ -646,6 +651,7 @@ void vnr_ctrl_init(struct vnr_dev *dev)
 	INIT_LIST_HEAD(&ctrl->shadow_vdev.vqs);
 	spin_lock_init(&ctrl->shadow_vdev.vqs_list_lock);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_init);
 
 /**
  * vnr_ctrl_setup() - make the real control queue and its shadow

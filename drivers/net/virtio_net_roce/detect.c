@@ -121,6 +121,7 @@ void vnr_offer_read(struct virtio_pci_modern_device *mdev,
 	};
 	vnr_offer_read_config(offer, mdev->device);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_offer_read);
 
 /*
  * Map one structure of a function that another driver owns, for reading.

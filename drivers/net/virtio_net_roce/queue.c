@@ -110,6 +110,7 @@ void vnr_config_work(struct work_struct *work)
 	dev->config_generation = generation;
 	virtio_config_changed(&dev->child->vdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_config_work);
 
 /**
  * vnr_vectors_plan() - decide which vector serves what
@@ -288,6 +289,21 @@ void vnr_vectors_synchronize(struct vnr_dev *dev)
 		synchronize_irq(dev->vectors[i].irq);
 }
 
+/**
+ * vnr_queue_size() - how many descriptors the device gives a virtqueue
+ * @dev: function
+ * @index: virtqueue number
+ *
+ * Context: any.
+ * Return: descriptors, 0 if there is no such virtqueue.
+ */
+u16 vnr_queue_size(struct vnr_dev *dev, u16 index)
+{
+	KUNIT_STATIC_STUB_REDIRECT(vnr_queue_size, dev, index);
+	return vp_modern_get_queue_size(&dev->mdev, index);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_queue_size);
+
 /* ----- virtqueues of virtio_ring ----- */
 
 static bool vnr_notify(struct virtqueue *vq)
@@ -325,7 +341,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				bool ctx)
 {
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
-	u16 num = vp_modern_get_queue_size(mdev, index);
+	u16 num = vnr_queue_size(dev, index);
 	struct virtqueue *vq;
 	int ret = -ENOMEM;
 	int vector;
@@ -417,7 +433,7 @@ static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
 				u16 index, u16 vector)
 {
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
-	u16 num = vp_modern_get_queue_size(mdev, index);
+	u16 num = vnr_queue_size(dev, index);
 	struct vring *vring = &q->pub.vring;
 	resource_size_t phys;
 

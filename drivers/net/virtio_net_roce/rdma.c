@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/virtio_ring.h>
 
+#include "virtio_net_roce_compat.h"
 #include "vnr.h"
 
 static DEFINE_IDA(vnr_rdma_ida);
@@ -235,6 +236,7 @@ void vnr_rdma_start(struct vnr_dev *dev)
 	vnr_set_wanted(dev, true);
 	queue_work(system_freezable_wq, &dev->start_work);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_start);
 
 /**
  * vnr_rdma_stop() - take the RDMA side down
@@ -248,6 +250,7 @@ void vnr_rdma_stop(struct vnr_dev *dev)
 	cancel_work_sync(&dev->start_work);
 	vnr_aux_stop(dev);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_stop);
 
 static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
 			    void *ptr)
@@ -292,6 +295,7 @@ int vnr_rdma_init(struct vnr_dev *dev)
 	dev->netdev_nb.notifier_call = vnr_netdev_event;
 	return register_netdevice_notifier(&dev->netdev_nb);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_init);
 
 /**
  * vnr_rdma_exit() - undo vnr_rdma_init(), after the child is gone
@@ -306,3 +310,4 @@ void vnr_rdma_exit(struct vnr_dev *dev)
 	cancel_work_sync(&dev->stop_work);
 	cancel_work_sync(&dev->start_work);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_exit);

@@ -36,16 +36,18 @@ static struct workqueue_struct *vnr_takeover_wq;
 static DEFINE_MUTEX(vnr_failed_lock);
 static DEFINE_XARRAY(vnr_failed);
 
-static bool vnr_failed_before(struct pci_dev *pdev)
+VISIBLE_IF_KUNIT bool vnr_failed_before(struct pci_dev *pdev)
 {
 	return xa_load(&vnr_failed, (unsigned long)pdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_failed_before);
 
-static bool vnr_is_candidate(struct pci_dev *pdev)
+VISIBLE_IF_KUNIT bool vnr_is_candidate(struct pci_dev *pdev)
 {
 	return pdev->vendor == PCI_VENDOR_ID_REDHAT_QUMRANET &&
 	       pdev->device == 0x1040 + VIRTIO_ID_NET;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_is_candidate);
 
 static bool vnr_has_virtio_pci(struct pci_dev *pdev)
 {
@@ -60,7 +62,7 @@ static int vnr_match_virtio(struct device *d, VNR_FIND_CHILD_DATA data)
 }
 
 /* Does the function that virtio_pci has offer RoCE? */
-static bool vnr_wants_takeover(struct pci_dev *pdev)
+VISIBLE_IF_KUNIT bool vnr_wants_takeover(struct pci_dev *pdev)
 {
 	struct vnr_offer offer;
 	const char *refused;
@@ -84,6 +86,7 @@ static bool vnr_wants_takeover(struct pci_dev *pdev)
 			refused);
 	return !refused;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_wants_takeover);
 
 static void vnr_take_over(struct pci_dev *pdev)
 {

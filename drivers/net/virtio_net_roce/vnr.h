@@ -59,6 +59,9 @@ bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
  * @lock: serialises @vq and guards @dead
  * @dead: a command was not answered; its memory is the device's until reset
  * @indirect: VIRTIO_F_INDIRECT_DESC was negotiated
+ * @timeout: jiffies that a RoCE command may take
+ * @atomic_us: microseconds, if its caller must not sleep
+ * @stall_ns: nanoseconds that an Ethernet command may take
  * @space: woken when descriptors became free
  * @big: bounds the long commands in flight
  * @shadow_vdev: stands for the device behind @shadow; never registered
@@ -75,6 +78,9 @@ struct vnr_ctrl {
 	spinlock_t lock; /* vq, dead */
 	bool dead;
 	bool indirect;
+	unsigned long timeout;
+	unsigned int atomic_us;
+	u64 stall_ns;
 	wait_queue_head_t space;
 	struct semaphore big;
 
@@ -152,6 +158,7 @@ void vnr_vectors_synchronize(struct vnr_dev *dev);
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n);
 int vnr_vq_vector(struct vnr_dev *dev, unsigned int i);
 int vnr_cq_vector(struct vnr_dev *dev, u32 cqn);
+u16 vnr_queue_size(struct vnr_dev *dev, u16 index);
 struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				vq_callback_t *callback, const char *name,
 				bool ctx);
@@ -172,6 +179,7 @@ struct vnr_child {
 	struct vnr_dev *dev;
 };
 
+u8 vnr_status(struct vnr_dev *dev);
 int vnr_child_add(struct vnr_dev *dev);
 void vnr_child_del(struct vnr_dev *dev);
 
@@ -186,6 +194,11 @@ void vnr_rdma_stop(struct vnr_dev *dev);
 
 int vnr_takeover_init(struct pci_driver *driver);
 void vnr_takeover_exit(void);
+#if IS_ENABLED(CONFIG_KUNIT)
+bool vnr_is_candidate(struct pci_dev *pdev);
+bool vnr_failed_before(struct pci_dev *pdev);
+bool vnr_wants_takeover(struct pci_dev *pdev);
+#endif
 
 /* ----- main.c ----- */
 
@@ -194,6 +207,7 @@ void vnr_takeover_exit(void);
  * @mdev: the modern virtio PCI device
  * @offer: what it offered at probe
  * @child: child device
+ * @reset_ms: how long the function may take to report that it was reset
  * @ctrl: control queue
  *
  * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's present driver
@@ -225,6 +239,7 @@ struct vnr_dev {
 	struct virtio_pci_modern_device mdev;
 	struct vnr_offer offer;
 	struct vnr_child *child;
+	unsigned int reset_ms;
 	struct vnr_ctrl ctrl;
 
 	bool roce;
