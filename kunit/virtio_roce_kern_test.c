@@ -335,6 +335,40 @@ static void kern_send_list(struct kunit *test)
 	endpoint_done(ep);
 }
 
+/*
+ * On success the bad request is not written to: RDS looks at it after each post,
+ * and has initialised it to the first one.
+ */
+static void kern_bad_wr(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 2);
+	struct ib_send_wr swr = { .opcode = IB_WR_SEND };
+	struct ib_recv_wr rwr = {};
+	const struct ib_send_wr *bad_send = &swr;
+	const struct ib_recv_wr *bad_recv = &rwr;
+
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(ep->qp, &swr, &bad_send));
+	KUNIT_EXPECT_EQ(test, 0, ib_post_recv(ep->qp, &rwr, &bad_recv));
+	KUNIT_EXPECT_PTR_EQ(test, bad_send, &swr);
+	KUNIT_EXPECT_PTR_EQ(test, bad_recv, &rwr);
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(ep->qp, NULL, &bad_send));
+	KUNIT_EXPECT_EQ(test, 0, ib_post_recv(ep->qp, NULL, &bad_recv));
+	KUNIT_EXPECT_PTR_EQ(test, bad_send, &swr);
+	KUNIT_EXPECT_PTR_EQ(test, bad_recv, &rwr);
+
+	bad_send = NULL;
+	bad_recv = NULL;
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(ep->qp, &swr, &bad_send));
+	KUNIT_EXPECT_EQ(test, 0, ib_post_recv(ep->qp, &rwr, &bad_recv));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ib_post_send(ep->qp, &swr, &bad_send));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ib_post_recv(ep->qp, &rwr, &bad_recv));
+	KUNIT_EXPECT_PTR_EQ(test, bad_send, &swr);
+	KUNIT_EXPECT_PTR_EQ(test, bad_recv, &rwr);
+	endpoint_done(ep);
+}
+
 static void kern_kick_by_flags(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -770,6 +804,36 @@ static void kern_cq_hold(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* As much as the reference device is asked for at most. */
+static void kern_cq_large(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct virtio_rdma_ack_query_device *q = &mock->query_device;
+	struct ib_cq_init_attr attr = { .cqe = 131072 };
+	struct ib_device *ibdev;
+	struct ib_cq *cq;
+
+	q->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_CQ_HOLD);
+	q->max_cqe = cpu_to_le32(131072);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_cqe, 131072);
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 131072);
+	KUNIT_EXPECT_EQ(test, mock->cqs[0].cqe, 131072);
+	ib_destroy_cq(cq);
+
+	attr.cqe = 1;
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	KUNIT_EXPECT_EQ(test, 0, ib_resize_cq(cq, 131072));
+	KUNIT_EXPECT_EQ(test, cq->cqe, 131072);
+	KUNIT_EXPECT_EQ(test, ib_resize_cq(cq, 131073), -EINVAL);
+	ib_destroy_cq(cq);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* Without that a CQ has the room that its slots are. */
 static void kern_cq_resize(struct kunit *test)
 {
@@ -903,6 +967,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_send_inline),
 	KUNIT_CASE(kern_send_wraps),
 	KUNIT_CASE(kern_send_list),
+	KUNIT_CASE(kern_bad_wr),
 	KUNIT_CASE(kern_kick_by_flags),
 	KUNIT_CASE(kern_kick_by_event),
 	KUNIT_CASE(kern_recv),
@@ -917,6 +982,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_create_qp_refused),
 	KUNIT_CASE(kern_numbers_twice),
 	KUNIT_CASE(kern_cq_hold),
+	KUNIT_CASE(kern_cq_large),
 	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),

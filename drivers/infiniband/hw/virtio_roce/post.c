@@ -185,7 +185,8 @@ static int vroce_post_user(struct vroce_qp *qp, struct vroce_queue *q,
  * vroce_post_send() - verb
  * @ibqp: queue pair
  * @wr: list of requests
- * @bad_wr: on error the first request that was not posted
+ * @bad_wr: on error the first request that was not posted; else left alone, as
+ *	callers look at it after success, too
  *
  * Context: any.
  * Return: 0 or -errno.
@@ -199,11 +200,14 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int err = 0;
 	u16 pos;
 
-	*bad_wr = wr;
-	if (!qp->hw->kernel)
-		return vroce_post_user(qp, q, !wr);
-	if (READ_ONCE(qp->state) < IB_QPS_RTS)
-		return -EINVAL;
+	if (!qp->hw->kernel) {
+		err = vroce_post_user(qp, q, !wr);
+		goto out;
+	}
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
+		err = -EINVAL;
+		goto out;
+	}
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	for (pos = q->next; wr; wr = wr->next, pos++) {
@@ -219,7 +223,9 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	/* Those before the bad one are on their way. */
 	vroce_wq_show(to_vdev(ibqp->device)->aux, q, pos);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
-	*bad_wr = wr;
+out:
+	if (err)
+		*bad_wr = wr;
 	return err;
 }
 
@@ -239,7 +245,8 @@ static int vroce_put_recv(struct vroce_qp *qp, struct virtio_rdma_rq_req *req,
  * vroce_post_recv() - verb
  * @ibqp: queue pair
  * @wr: list of requests
- * @bad_wr: on error the first request that was not posted
+ * @bad_wr: on error the first request that was not posted; else left alone, as
+ *	callers look at it after success, too
  *
  * Context: any.
  * Return: 0 or -errno.
@@ -253,11 +260,14 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	int err = 0;
 	u16 pos;
 
-	*bad_wr = wr;
-	if (!qp->hw->kernel)
-		return vroce_post_user(qp, q, !wr);
-	if (READ_ONCE(qp->state) == IB_QPS_RESET)
-		return -EINVAL;
+	if (!qp->hw->kernel) {
+		err = vroce_post_user(qp, q, !wr);
+		goto out;
+	}
+	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
+		err = -EINVAL;
+		goto out;
+	}
 
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	for (pos = q->next; wr; wr = wr->next, pos++) {
@@ -272,7 +282,9 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 	vroce_wq_show(to_vdev(ibqp->device)->aux, q, pos);
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	*bad_wr = wr;
+out:
+	if (err)
+		*bad_wr = wr;
 	return err;
 }
 
