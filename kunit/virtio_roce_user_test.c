@@ -935,10 +935,6 @@ static void user_mr_refused(struct kunit *test)
 	start = p->mem + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start,
-				     IB_ACCESS_LOCAL_WRITE |
-				     IB_ACCESS_REMOTE_ATOMIC, &resp),
-			-EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start,
 				     IB_ACCESS_MW_BIND, &resp), -EOPNOTSUPP);
 	if (IB_ACCESS_FLUSH_GLOBAL)
 		KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 16, start,
@@ -953,6 +949,30 @@ static void user_mr_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start, 0, &resp),
 			-ENOMEM);
 	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(user_page(test, start))));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+/* Libraries ask for atomics whatever the device can; it does not hear of that. */
+static void user_mr_atomic(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct process *p = process_with_context(mock);
+	unsigned long start = p->mem + PAGE_SIZE;
+	struct ib_uverbs_reg_mr_resp resp;
+	u32 pd;
+
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
+	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
+					IB_ACCESS_LOCAL_WRITE |
+					IB_ACCESS_REMOTE_WRITE |
+					IB_ACCESS_REMOTE_READ |
+					IB_ACCESS_REMOTE_ATOMIC, &resp));
+	KUNIT_EXPECT_EQ(test, mock->mrs[0].access,
+			VIRTIO_IB_ACCESS_LOCAL_WRITE |
+			VIRTIO_IB_ACCESS_REMOTE_WRITE |
+			VIRTIO_IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
 	process_close_file(p);
 	mock_expect_clean(mock);
 }
@@ -1032,6 +1052,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_qp_types),
 	KUNIT_CASE(user_mr),
 	KUNIT_CASE(user_mr_refused),
+	KUNIT_CASE(user_mr_atomic),
 	KUNIT_CASE(user_mr_flush),
 	KUNIT_CASE(user_mr_not_deregistered),
 	{}

@@ -108,6 +108,17 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	return err;
 }
 
+/* A negative number of old kernels is a large one here. */
+static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe)
+{
+	if (cqe && cqe <= dev->attr.max_cqe)
+		return 0;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "CQ of %u entries refused: 1 to %u (max_cqe)\n",
+				 cqe, dev->attr.max_cqe);
+	return -EINVAL;
+}
+
 /**
  * vroce_create_cq() - verb
  * @ibcq: completion queue
@@ -129,13 +140,15 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 				sizeof(struct virtio_roce_create_cq_resp));
 	if (err)
 		return err;
-	if (attr->flags)
+	if (attr->flags) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "CQ refused: flags %#x are not supported\n",
+					 attr->flags);
 		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > dev->attr.max_cqe) {
-		ibdev_dbg(&dev->ibdev, "CQ of %u entries, at most %u\n",
-			  attr->cqe, dev->attr.max_cqe);
-		return -EINVAL;
 	}
+	err = vroce_cq_check_size(dev, attr->cqe);
+	if (err)
+		return err;
 
 	cqe = roundup_pow_of_two(attr->cqe);
 	cq->hw = vroce_hw_cq_create(dev, cqe);
@@ -197,12 +210,16 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 	err = vroce_check_udata(udata, 0);
 	if (err)
 		return err;
-	if (cqe < 1 || cqe > dev->attr.max_cqe)
-		return -EINVAL;
+	err = vroce_cq_check_size(dev, cqe);
+	if (err)
+		return err;
 	if (cqe <= ibcq->cqe)
 		return 0;
-	if (!vroce_cqs_hold(dev))
+	if (!vroce_cqs_hold(dev)) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "CQ not resized: the device has no capability CQ_HOLD\n");
 		return -EOPNOTSUPP;
+	}
 	ibcq->cqe = roundup_pow_of_two(cqe);
 	return 0;
 }

@@ -22,14 +22,17 @@
  * @dev: device
  * @access: IB_ACCESS_* bits
  *
- * Memory that a peer could make persistent is none that the device knows.
+ * Memory that a peer could make persistent is none that the device knows.  Leave to
+ * do atomics is taken of all devices, as libraries register all memory with it,
+ * whatever the device can: it grants nothing where there are no atomics, and is not
+ * told to the device.
  *
  * Context: any.
  * Return: true if so.
  */
 bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access)
 {
-	int known = VROCE_ACCESS | IB_ACCESS_OPTIONAL;
+	int known = VROCE_ACCESS | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_OPTIONAL;
 
 	if (vroce_has_flush(dev))
 		known |= IB_ACCESS_FLUSH_GLOBAL;
@@ -134,12 +137,20 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	int err;
 
 	err = vroce_check_udata(udata, 0);
-	if (!err && !vroce_mr_access_is_ok(dev, access))
-		err = -EOPNOTSUPP;
-	if (!err && length > dev->attr.max_mr_size)
-		err = -EINVAL;
 	if (err)
 		return ERR_PTR(err);
+	if (!vroce_mr_access_is_ok(dev, access)) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "memory region refused: access flags %#x are not all supported\n",
+					 access);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	if (length > dev->attr.max_mr_size) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "memory region of %llu bytes refused: at most %llu (max_mr_size)\n",
+					 length, dev->attr.max_mr_size);
+		return ERR_PTR(-EINVAL);
+	}
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)

@@ -150,30 +150,69 @@ err_free:
 	return ERR_PTR(err);
 }
 
+/* All limits have one errno, so that which one it was has to be said. */
+static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
+			     u32 limit)
+{
+	if (asked <= limit)
+		return false;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "QP with %u %s refused: at most %u\n", asked,
+				 what, limit);
+	return true;
+}
+
+static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap)
+{
+	const struct vroce_device_attr *hw = &dev->attr;
+
+	if (vroce_qp_exceeds(dev, "send requests (max_send_wr)",
+			     cap->max_send_wr, hw->max_qp_wr) ||
+	    vroce_qp_exceeds(dev, "receive requests (max_recv_wr)",
+			     cap->max_recv_wr, hw->max_qp_wr) ||
+	    vroce_qp_exceeds(dev, "elements in a send request (max_send_sge)",
+			     cap->max_send_sge, hw->max_send_sge) ||
+	    vroce_qp_exceeds(dev, "elements in a receive request (max_recv_sge)",
+			     cap->max_recv_sge, hw->max_recv_sge) ||
+	    vroce_qp_exceeds(dev, "bytes of inline data (max_inline_data)",
+			     cap->max_inline_data, VIRTIO_RDMA_INLINE_SIZE))
+		return -EINVAL;
+	return 0;
+}
+
+/* What this driver does not have, in words; NULL if there is nothing. */
+static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
+					bool user)
+{
+	/* The user's QP1 is the kernel's. */
+	if (vroce_qp_type_to_wire(attr->qp_type) < 0 ||
+	    (user && attr->qp_type == IB_QPT_GSI))
+		return "this type";
+	if (attr->create_flags)
+		return "these creation flags";
+	if (attr->srq)
+		return "a shared receive queue";
+	if (attr->rwq_ind_tbl)
+		return "an indirection table";
+	return NULL;
+}
+
 static int vroce_qp_check_attr(struct vroce_dev *dev,
 			       const struct ib_qp_init_attr *attr,
 			       struct ib_udata *udata)
 {
-	const struct ib_qp_cap *cap = &attr->cap;
-	int type = vroce_qp_type_to_wire(attr->qp_type);
+	const char *unsupported = vroce_qp_unsupported(attr, udata);
 
-	if (type < 0)
-		return type;
-	/* The user's QP1 is the kernel's. */
-	if (attr->create_flags || attr->srq || attr->rwq_ind_tbl ||
-	    (udata && attr->qp_type == IB_QPT_GSI))
+	if (unsupported) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "QP refused (type %d, flags %#x): %s is not supported\n",
+					 attr->qp_type, attr->create_flags,
+					 unsupported);
 		return -EOPNOTSUPP;
+	}
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
-	if (cap->max_send_wr > dev->attr.max_qp_wr ||
-	    cap->max_recv_wr > dev->attr.max_qp_wr ||
-	    cap->max_send_sge > dev->attr.max_send_sge ||
-	    cap->max_recv_sge > dev->attr.max_recv_sge ||
-	    cap->max_inline_data > VIRTIO_RDMA_INLINE_SIZE) {
-		ibdev_dbg(&dev->ibdev, "QP larger than the device has them\n");
-		return -EINVAL;
-	}
-	return 0;
+	return vroce_qp_check_cap(dev, &attr->cap);
 }
 
 /* What the QP really has, never less than what was asked for. */
@@ -278,8 +317,13 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 
 	if (mask & ~VROCE_QP_ATTRS ||
 	    (mask & IB_QP_ACCESS_FLAGS &&
-	     !vroce_qp_access_is_ok(attr->qp_access_flags)))
+	     !vroce_qp_access_is_ok(attr->qp_access_flags))) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "QP %u: attributes %#x with access flags %#x are not supported\n",
+					 qp->ibqp.qp_num, mask,
+					 attr->qp_access_flags);
 		return -EOPNOTSUPP;
+	}
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask & IB_QP_STATE ? attr->qp_state : cur;
 	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask)) {
@@ -290,11 +334,16 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
 	    (mask & IB_QP_PORT && attr->port_num != 1) ||
 	    (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
-				       attr->path_mtu > IB_MTU_4096)) ||
-	    (mask & IB_QP_MAX_QP_RD_ATOMIC &&
-	     attr->max_rd_atomic > dev->attr.max_qp_init_rd_atom) ||
+				       attr->path_mtu > IB_MTU_4096)))
+		return -EINVAL;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	     vroce_qp_exceeds(dev, "RDMA READs outstanding (max_rd_atomic)",
+			      attr->max_rd_atomic,
+			      dev->attr.max_qp_init_rd_atom)) ||
 	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-	     attr->max_dest_rd_atomic > dev->attr.max_qp_rd_atom))
+	     vroce_qp_exceeds(dev, "RDMA READs to serve (max_dest_rd_atomic)",
+			      attr->max_dest_rd_atomic,
+			      dev->attr.max_qp_rd_atom)))
 		return -EINVAL;
 	return 0;
 }
