@@ -11,63 +11,114 @@
 #define ANY	(1 << PKT_RC | 1 << PKT_UC | 1 << PKT_UD)
 
 static const struct pkt_op pkt_ops[PKT_CODES] = {
-	[PKT_SEND_FIRST] = { .name = "SEND first", .kind = PKT_KIND_SEND,
-		.first = true, .services = RC_UC },
-	[PKT_SEND_MIDDLE] = { .name = "SEND middle", .kind = PKT_KIND_SEND,
-		.services = RC_UC },
-	[PKT_SEND_LAST] = { .name = "SEND last", .kind = PKT_KIND_SEND,
-		.last = true, .services = RC_UC },
-	[PKT_SEND_LAST_IMM] = { .name = "SEND last with immediate",
-		.kind = PKT_KIND_SEND, .last = true, .imm = true,
-		.services = RC_UC },
-	[PKT_SEND_ONLY] = { .name = "SEND only", .kind = PKT_KIND_SEND,
-		.first = true, .last = true, .services = ANY },
-	[PKT_SEND_ONLY_IMM] = { .name = "SEND only with immediate",
-		.kind = PKT_KIND_SEND, .first = true, .last = true,
-		.imm = true, .services = ANY },
-	[PKT_WRITE_FIRST] = { .name = "WRITE first", .kind = PKT_KIND_WRITE,
-		.first = true, .services = RC_UC },
-	[PKT_WRITE_MIDDLE] = { .name = "WRITE middle", .kind = PKT_KIND_WRITE,
-		.services = RC_UC },
-	[PKT_WRITE_LAST] = { .name = "WRITE last", .kind = PKT_KIND_WRITE,
-		.last = true, .services = RC_UC },
-	[PKT_WRITE_LAST_IMM] = { .name = "WRITE last with immediate",
-		.kind = PKT_KIND_WRITE, .last = true, .imm = true,
-		.services = RC_UC },
-	[PKT_WRITE_ONLY] = { .name = "WRITE only", .kind = PKT_KIND_WRITE,
-		.first = true, .last = true, .services = RC_UC },
-	[PKT_WRITE_ONLY_IMM] = { .name = "WRITE only with immediate",
-		.kind = PKT_KIND_WRITE, .first = true, .last = true,
-		.imm = true, .services = RC_UC },
-	[PKT_READ_REQUEST] = { .name = "READ request", .kind = PKT_KIND_READ,
-		.first = true, .last = true, .services = RC },
-	[PKT_READ_FIRST] = { .name = "READ response first",
-		.kind = PKT_KIND_READ_RESPONSE, .first = true,
-		.response = true, .services = RC },
-	[PKT_READ_MIDDLE] = { .name = "READ response middle",
-		.kind = PKT_KIND_READ_RESPONSE, .response = true,
-		.services = RC },
-	[PKT_READ_LAST] = { .name = "READ response last",
-		.kind = PKT_KIND_READ_RESPONSE, .last = true,
-		.response = true, .services = RC },
-	[PKT_READ_ONLY] = { .name = "READ response only",
-		.kind = PKT_KIND_READ_RESPONSE, .first = true, .last = true,
-		.response = true, .services = RC },
-	[PKT_ACK] = { .name = "ACK", .kind = PKT_KIND_ACK, .first = true,
-		.last = true, .response = true, .services = RC },
-	[PKT_SEND_LAST_INV] = { .name = "SEND last with invalidate",
-		.kind = PKT_KIND_SEND, .last = true, .inv = true,
-		.services = RC },
-	[PKT_SEND_ONLY_INV] = { .name = "SEND only with invalidate",
-		.kind = PKT_KIND_SEND, .first = true, .last = true,
-		.inv = true, .services = RC },
-	[PKT_FLUSH] = { .name = "FLUSH", .kind = PKT_KIND_FLUSH,
-		.first = true, .last = true, .services = RC },
+	[PKT_SEND_FIRST] = {
+		.name = "SEND first", .kind = PKT_KIND_SEND,
+		.first = true, .payload = true, .services = RC_UC,
+	},
+	[PKT_SEND_MIDDLE] = {
+		.name = "SEND middle", .kind = PKT_KIND_SEND,
+		.payload = true, .services = RC_UC,
+	},
+	[PKT_SEND_LAST] = {
+		.name = "SEND last", .kind = PKT_KIND_SEND,
+		.last = true, .payload = true, .services = RC_UC,
+	},
+	[PKT_SEND_LAST_IMM] = {
+		.name = "SEND last with immediate", .kind = PKT_KIND_SEND,
+		.last = true, .imm = true, .payload = true,
+		.headers = PKT_IMMDT, .services = RC_UC,
+	},
+	[PKT_SEND_ONLY] = {
+		.name = "SEND only", .kind = PKT_KIND_SEND,
+		.first = true, .last = true, .payload = true, .services = ANY,
+	},
+	[PKT_SEND_ONLY_IMM] = {
+		.name = "SEND only with immediate", .kind = PKT_KIND_SEND,
+		.first = true, .last = true, .imm = true, .payload = true,
+		.headers = PKT_IMMDT, .services = ANY,
+	},
+	[PKT_WRITE_FIRST] = {
+		.name = "WRITE first", .kind = PKT_KIND_WRITE,
+		.first = true, .payload = true, .headers = PKT_RETH,
+		.services = RC_UC,
+	},
+	[PKT_WRITE_MIDDLE] = {
+		.name = "WRITE middle", .kind = PKT_KIND_WRITE,
+		.payload = true, .services = RC_UC,
+	},
+	[PKT_WRITE_LAST] = {
+		.name = "WRITE last", .kind = PKT_KIND_WRITE,
+		.last = true, .payload = true, .services = RC_UC,
+	},
+	[PKT_WRITE_LAST_IMM] = {
+		.name = "WRITE last with immediate", .kind = PKT_KIND_WRITE,
+		.last = true, .imm = true, .payload = true,
+		.headers = PKT_IMMDT, .services = RC_UC,
+	},
+	[PKT_WRITE_ONLY] = {
+		.name = "WRITE only", .kind = PKT_KIND_WRITE,
+		.first = true, .last = true, .payload = true,
+		.headers = PKT_RETH, .services = RC_UC,
+	},
+	[PKT_WRITE_ONLY_IMM] = {
+		.name = "WRITE only with immediate", .kind = PKT_KIND_WRITE,
+		.first = true, .last = true, .imm = true, .payload = true,
+		.headers = PKT_RETH | PKT_IMMDT, .services = RC_UC,
+	},
+	[PKT_READ_REQUEST] = {
+		.name = "READ request", .kind = PKT_KIND_READ,
+		.first = true, .last = true, .headers = PKT_RETH,
+		.services = RC,
+	},
+	[PKT_READ_FIRST] = {
+		.name = "READ response first", .kind = PKT_KIND_READ_RESPONSE,
+		.first = true, .response = true, .payload = true,
+		.headers = PKT_AETH, .services = RC,
+	},
+	[PKT_READ_MIDDLE] = {
+		.name = "READ response middle", .kind = PKT_KIND_READ_RESPONSE,
+		.response = true, .payload = true, .services = RC,
+	},
+	[PKT_READ_LAST] = {
+		.name = "READ response last", .kind = PKT_KIND_READ_RESPONSE,
+		.last = true, .response = true, .payload = true,
+		.headers = PKT_AETH, .services = RC,
+	},
+	[PKT_READ_ONLY] = {
+		.name = "READ response only", .kind = PKT_KIND_READ_RESPONSE,
+		.first = true, .last = true, .response = true, .payload = true,
+		.headers = PKT_AETH, .services = RC,
+	},
+	[PKT_ACK] = {
+		.name = "ACK", .kind = PKT_KIND_ACK,
+		.first = true, .last = true, .response = true,
+		.headers = PKT_AETH, .services = RC,
+	},
+	[PKT_SEND_LAST_INV] = {
+		.name = "SEND last with invalidate", .kind = PKT_KIND_SEND,
+		.last = true, .inv = true, .payload = true, .headers = PKT_IETH,
+		.services = RC,
+	},
+	[PKT_SEND_ONLY_INV] = {
+		.name = "SEND only with invalidate", .kind = PKT_KIND_SEND,
+		.first = true, .last = true, .inv = true, .payload = true,
+		.headers = PKT_IETH, .services = RC,
+	},
+	[PKT_FLUSH] = {
+		.name = "FLUSH", .kind = PKT_KIND_FLUSH,
+		.first = true, .last = true, .headers = PKT_FETH | PKT_RETH,
+		.services = RC,
+	},
 };
 
 static const struct pkt_op pkt_cnp = {
 	.name = "CNP", .kind = PKT_KIND_CNP, .first = true, .last = true,
-	.services = 1 << PKT_CONG,
+	.headers = PKT_CNP_RESERVED, .services = 1 << PKT_CONG,
+};
+
+/* By service: what all of its packets have. */
+static const uint8_t pkt_service_headers[8] = {
+	[PKT_UD] = PKT_DETH,
 };
 
 const struct pkt_op *pkt_op(uint8_t opcode)
@@ -80,6 +131,11 @@ const struct pkt_op *pkt_op(uint8_t opcode)
 		return NULL;
 	op = &pkt_ops[PKT_CODE(opcode)];
 	return op->services & 1 << PKT_SERVICE(opcode) ? op : NULL;
+}
+
+uint8_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
+{
+	return op->headers | pkt_service_headers[PKT_SERVICE(opcode)];
 }
 
 /* By place, [first][last][extra]; only a last segment has extras. */

@@ -3,14 +3,15 @@
  * What requester and responder say to each other: transport headers plus a
  * scatter list, whether or not it ever becomes bytes on a wire.
  */
-#ifndef DEVICE_PKT_H
-#define DEVICE_PKT_H
+#ifndef DEVICE_PACKET_PKT_H
+#define DEVICE_PACKET_PKT_H
 
+#include <linux/types.h>
+#include <net/ethernet.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "uapi/virtio_net_roce.h"
-
+/* A cursor of whoever sends and receives: here it is only handed on. */
 struct sg;
 
 /* The upper three bits of an opcode are the service, the others the rest. */
@@ -78,6 +79,17 @@ enum pkt_extra {
 	PKT_EXTRAS
 };
 
+/* Extension headers, in the order in which they stand in a packet. */
+enum pkt_header {
+	PKT_DETH	= 1 << 0,	/* datagram */
+	PKT_FETH	= 1 << 1,	/* FLUSH */
+	PKT_RETH	= 1 << 2,	/* RDMA */
+	PKT_AETH	= 1 << 3,	/* acknowledgment */
+	PKT_IMMDT	= 1 << 4,	/* immediate data */
+	PKT_IETH	= 1 << 5,	/* key to invalidate */
+	PKT_CNP_RESERVED = 1 << 6,	/* the reserved bytes that end a CNP */
+};
+
 /**
  * struct pkt_op - what an opcode means, without its service
  * @name:	for messages
@@ -87,6 +99,9 @@ enum pkt_extra {
  * @imm:	carries immediate data
  * @inv:	carries a key to invalidate
  * @response:	goes to the requester
+ * @payload:	may carry payload
+ * @headers:	extension headers, bit mask of &enum pkt_header; those that
+ *		all opcodes of a service have come on top, see pkt_headers()
  * @services:	bit mask of &enum pkt_service that know it
  */
 struct pkt_op {
@@ -97,6 +112,8 @@ struct pkt_op {
 	bool imm;
 	bool inv;
 	bool response;
+	bool payload;
+	uint8_t headers;
 	uint8_t services;
 };
 
@@ -119,6 +136,23 @@ enum aeth_nak {
 /* A wire packet of a connected QP does not tell its sender's QPN. */
 #define PKT_QPN_UNKNOWN		UINT32_MAX
 
+/* Of a VLAN: there is a tag. */
+#define PKT_VLAN_TAGGED		0x8000
+
+/**
+ * struct pkt_av - what an address vector says for the network's headers
+ * @dmac:	destination MAC address
+ * @tclass:	traffic class: DSCP and ECN
+ * @hops:	hop limit, 0 = the usual one
+ * @flow:	flow label, 20 bits
+ */
+struct pkt_av {
+	uint8_t dmac[ETH_ALEN];
+	uint8_t tclass;
+	uint8_t hops;
+	uint32_t flow;
+};
+
 /**
  * struct pkt - a packet
  * @opcode:	BTH: service and &enum pkt_code
@@ -132,8 +166,8 @@ enum aeth_nak {
  * @va:		RETH: address in the responder's memory region
  * @rkey:	RETH: its key
  * @dmalen:	RETH: bytes
- * @flush_type:	FETH: placement type, &enum virtio_ib_flush_type
- * @flush_level: FETH: selectivity level, &enum virtio_ib_flush_level
+ * @flush_type:	FETH: placement type
+ * @flush_level: FETH: selectivity level
  * @icrc_twice:	FLUSH: the ICRC is the one of Soft-RoCE, see roce_icrc_ok()
  * @syndrome:	AETH
  * @msn:	AETH
@@ -141,7 +175,7 @@ enum aeth_nak {
  * @inv_rkey:	IETH: key to invalidate
  * @sgid:	source GID
  * @dgid:	destination GID
- * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ * @vlan:	%PKT_VLAN_TAGGED and the VLAN's number, or 0
  * @ect:	the network may mark it where it is congested
  * @ecn:	the network has
  * @av:		address vector of the sender, for the rest of the headers; NULL
@@ -176,7 +210,7 @@ struct pkt {
 	uint16_t vlan;
 	bool ect;
 	bool ecn;
-	const struct virtio_rdma_ah_attr *av;
+	const struct pkt_av *av;
 	const uint8_t *grh;
 	uint32_t len;
 	struct sg *payload;
@@ -189,6 +223,15 @@ struct pkt {
  * Return: what it means, or NULL if its service does not know it.
  */
 const struct pkt_op *pkt_op(uint8_t opcode);
+
+/**
+ * pkt_headers() - the extension headers of an opcode
+ * @op:		what pkt_op() says of it
+ * @opcode:	the opcode
+ *
+ * Return: bit mask of &enum pkt_header.
+ */
+uint8_t pkt_headers(const struct pkt_op *op, uint8_t opcode);
 
 /**
  * pkt_code() - the code of a segment of a SEND or WRITE, or of a READ response
@@ -210,14 +253,6 @@ uint8_t pkt_code(enum pkt_kind kind, bool first, bool last,
  */
 bool pkt_fits(const struct pkt_op *op, const struct pkt *pkt, uint32_t mtu);
 
-/** flush_is_known() - are placement type and selectivity level some that exist? */
-static inline bool flush_is_known(uint8_t type, uint8_t level)
-{
-	return type && !(type & ~(VIRTIO_IB_FLUSH_GLOBAL |
-				  VIRTIO_IB_FLUSH_PERSISTENT)) &&
-	       level <= VIRTIO_IB_FLUSH_MR;
-}
-
 /** psn_count() - number of PSNs that @len bytes take */
 static inline uint32_t psn_count(uint32_t len, uint32_t mtu)
 {
@@ -234,4 +269,4 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 	return diff & 0x800000 ? (int32_t)diff - 0x1000000 : (int32_t)diff;
 }
 
-#endif /* DEVICE_PKT_H */
+#endif /* DEVICE_PACKET_PKT_H */

@@ -2,15 +2,15 @@
 /*
  * RoCEv2: packets as bytes of an Ethernet frame, and back.
  *
- *	Ethernet [VLAN tag] IPv4|IPv6 UDP BTH [extended headers] payload pad ICRC
+ *	Ethernet [VLAN tag] IPv4|IPv6 UDP BTH [extension headers] payload pad ICRC
  *
- * Which extended headers a packet has follows from its opcode.  Each is a row of
+ * pkt_headers() says which extension headers a packet has.  Each is a row of
  * roce_headers[], in the order in which they stand in the packet, with a
  * function for each direction.
  *
  * What is received is checked front to back, each length before what it covers
- * is read, and the whole frame is accounted for: nothing stands between the last
- * byte of payload and the end of the IP packet but padding and ICRC.
+ * is read.  All of the frame must be accounted for: between the last byte of
+ * payload and the end of the IP packet there are only padding and ICRC.
  */
 #include <endian.h>
 #include <netinet/in.h>
@@ -21,9 +21,8 @@
 
 #include <zlib.h>
 
-#include "rdma/fabric.h"
+#include "base/util.h"
 #include "packet/roce.h"
-#include "rdma/object/sg.h"
 
 #define ROCE_TAG_SIZE		4
 #define ROCE_VID_MASK		0x0fff
@@ -32,8 +31,7 @@
 #define ROCE_UDP_SIZE		sizeof(struct udphdr)
 #define ROCE_BTH_SIZE		12
 
-/* Where an IPv4 address stands in a GID, and in a network header of 40 bytes. */
-#define ROCE_GID_IPV4		12
+/* Where the IPv4 header stands in a network header of 40 bytes. */
 #define ROCE_GRH_IPV4		(ROCE_GRH_SIZE - ROCE_IPV4_SIZE)
 
 #define ROCE_HOPS		64
@@ -112,7 +110,7 @@ static uint64_t get_be64(const uint8_t *p)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Extended headers                                                          */
+/* Extension headers                                                         */
 /* ------------------------------------------------------------------------- */
 
 static void deth_put(uint8_t *p, const struct pkt *pkt)
@@ -188,31 +186,19 @@ static void ieth_get(const uint8_t *p, struct pkt *pkt)
 }
 
 /* A CNP ends with 16 reserved bytes. */
-static void cnp_put(uint8_t *p, const struct pkt *pkt)
+static void cnp_put(uint8_t *p, const struct pkt *pkt __always_unused)
 {
-	(void)pkt;
 	memset(p, 0, 16);
 }
 
-static void cnp_get(const uint8_t *p, struct pkt *pkt)
+static void cnp_get(const uint8_t *p __always_unused,
+		    struct pkt *pkt __always_unused)
 {
-	(void)p;
-	(void)pkt;
 }
 
-enum roce_header_bit {
-	HDR_DETH	= 1 << 0,
-	HDR_RETH	= 1 << 1,
-	HDR_AETH	= 1 << 2,
-	HDR_IMMDT	= 1 << 3,
-	HDR_IETH	= 1 << 4,
-	HDR_CNP		= 1 << 5,
-	HDR_FETH	= 1 << 6,
-};
-
 /**
- * struct roce_header - an extended header
- * @bit:	&enum roce_header_bit
+ * struct roce_header - an extension header
+ * @bit:	&enum pkt_header
  * @size:	its bytes
  * @put:	writes it
  * @get:	reads it
@@ -225,47 +211,21 @@ struct roce_header {
 };
 
 static const struct roce_header roce_headers[] = {
-	{ HDR_DETH, 8, deth_put, deth_get },
-	{ HDR_FETH, 4, feth_put, feth_get },
-	{ HDR_RETH, 16, reth_put, reth_get },
-	{ HDR_AETH, 4, aeth_put, aeth_get },
-	{ HDR_IMMDT, 4, immdt_put, immdt_get },
-	{ HDR_IETH, 4, ieth_put, ieth_get },
-	{ HDR_CNP, 16, cnp_put, cnp_get },
+	{ PKT_DETH, 8, deth_put, deth_get },
+	{ PKT_FETH, 4, feth_put, feth_get },
+	{ PKT_RETH, 16, reth_put, reth_get },
+	{ PKT_AETH, 4, aeth_put, aeth_get },
+	{ PKT_IMMDT, 4, immdt_put, immdt_get },
+	{ PKT_IETH, 4, ieth_put, ieth_get },
+	{ PKT_CNP_RESERVED, 16, cnp_put, cnp_get },
 };
-
-#define ROCE_HEADERS	(sizeof(roce_headers) / sizeof(roce_headers[0]))
-
-/* Bit mask of the extended headers of a packet. */
-static unsigned int roce_header_bits(const struct pkt_op *op, uint8_t opcode)
-{
-	unsigned int bits = 0;
-
-	if (PKT_SERVICE(opcode) == PKT_UD)
-		bits |= HDR_DETH;
-	if (pkt_is_read(op->kind) ||
-	    (op->kind == PKT_KIND_WRITE && op->first))
-		bits |= HDR_RETH;
-	if (op->kind == PKT_KIND_ACK ||
-	    (op->kind == PKT_KIND_READ_RESPONSE && (op->first || op->last)))
-		bits |= HDR_AETH;
-	if (op->kind == PKT_KIND_FLUSH)
-		bits |= HDR_FETH;
-	if (op->kind == PKT_KIND_CNP)
-		bits |= HDR_CNP;
-	if (op->imm)
-		bits |= HDR_IMMDT;
-	if (op->inv)
-		bits |= HDR_IETH;
-	return bits;
-}
 
 static size_t roce_header_size(unsigned int bits)
 {
 	size_t size = 0;
 	unsigned int i;
 
-	for (i = 0; i < ROCE_HEADERS; i++)
+	for (i = 0; i < ARRAY_SIZE(roce_headers); i++)
 		if (bits & roce_headers[i].bit)
 			size += roce_headers[i].size;
 	return size;
@@ -276,7 +236,7 @@ static uint8_t *roce_put_headers(uint8_t *p, unsigned int bits,
 {
 	unsigned int i;
 
-	for (i = 0; i < ROCE_HEADERS; i++) {
+	for (i = 0; i < ARRAY_SIZE(roce_headers); i++) {
 		if (!(bits & roce_headers[i].bit))
 			continue;
 		roce_headers[i].put(p, pkt);
@@ -290,20 +250,13 @@ static const uint8_t *roce_get_headers(const uint8_t *p, unsigned int bits,
 {
 	unsigned int i;
 
-	for (i = 0; i < ROCE_HEADERS; i++) {
+	for (i = 0; i < ARRAY_SIZE(roce_headers); i++) {
 		if (!(bits & roce_headers[i].bit))
 			continue;
 		roce_headers[i].get(p, pkt);
 		p += roce_headers[i].size;
 	}
 	return p;
-}
-
-/* Kinds that say all in their headers. */
-static bool roce_has_payload(const struct pkt_op *op)
-{
-	return op->kind == PKT_KIND_SEND || op->kind == PKT_KIND_WRITE ||
-	       op->kind == PKT_KIND_READ_RESPONSE;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -412,17 +365,17 @@ static uint16_t roce_sport(uint32_t flow, uint32_t src_qpn, uint32_t dest_qpn)
 void roce_path_init(struct roce_path *path, const struct pkt *pkt,
 		    const uint8_t *smac)
 {
-	const struct virtio_rdma_global_route *gr = &pkt->av->grh;
+	const struct pkt_av *av = pkt->av;
 
 	*path = (struct roce_path) {
 		.vlan = pkt->vlan,
-		.tclass = gr->traffic_class,
-		.hops = gr->hop_limit ? gr->hop_limit : ROCE_HOPS,
-		.flow = le32toh(gr->flow_label) & ROCE_FLOW_MASK,
+		.tclass = av->tclass,
+		.hops = av->hops ? av->hops : ROCE_HOPS,
+		.flow = av->flow & ROCE_FLOW_MASK,
 		.migrated = true,
 		.becn = pkt->opcode == PKT_CNP,
 	};
-	memcpy(path->dmac, pkt->av->dmac, ETH_ALEN);
+	memcpy(path->dmac, av->dmac, ETH_ALEN);
 	memcpy(path->smac, smac, ETH_ALEN);
 	if (pkt->ect && !(path->tclass & ECN_MASK))
 		path->tclass |= ECN_ECT0;
@@ -440,7 +393,7 @@ static size_t roce_udp_size(const struct pkt *pkt)
 	const struct pkt_op *op = pkt_op(pkt->opcode);
 
 	return ROCE_UDP_SIZE + ROCE_BTH_SIZE +
-	       roce_header_size(roce_header_bits(op, pkt->opcode)) +
+	       roce_header_size(pkt_headers(op, pkt->opcode)) +
 	       pkt->len + roce_pad(pkt->len) + ROCE_ICRC_SIZE;
 }
 
@@ -458,7 +411,7 @@ static uint16_t ipv4_sum(const struct iphdr *ip)
 	unsigned int i;
 
 	memcpy(word, ip, sizeof(word));
-	for (i = 0; i < sizeof(word) / sizeof(word[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(word); i++)
 		sum += word[i];
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum + (sum >> 16);
@@ -478,8 +431,8 @@ static uint8_t *roce_put_ipv4(uint8_t *p, const struct roce_path *path,
 		.protocol = IPPROTO_UDP,
 	};
 
-	memcpy(&ip.saddr, pkt->sgid + ROCE_GID_IPV4, sizeof(ip.saddr));
-	memcpy(&ip.daddr, pkt->dgid + ROCE_GID_IPV4, sizeof(ip.daddr));
+	memcpy(&ip.saddr, pkt->sgid + GID_IPV4, sizeof(ip.saddr));
+	memcpy(&ip.daddr, pkt->dgid + GID_IPV4, sizeof(ip.daddr));
 	ip.check = ~ipv4_sum(&ip);
 	memcpy(p, &ip, sizeof(ip));
 	return p + sizeof(ip);
@@ -544,31 +497,31 @@ static uint8_t *roce_put_bth(uint8_t *p, const struct roce_path *path,
 	return p + ROCE_BTH_SIZE;
 }
 
-size_t roce_build(uint8_t *frame, const struct roce_path *path,
-		  const struct pkt *pkt)
+uint8_t *roce_build(uint8_t *frame, const struct roce_path *path,
+		    const struct pkt *pkt)
 {
 	const struct pkt_op *op = pkt_op(pkt->opcode);
 	bool ipv4 = gid_is_ipv4(pkt->dgid);
 	uint8_t *p = frame;
-	uint32_t icrc;
-	struct sg dst;
 	size_t len;
 
 	if (!op || pkt->len > ROCE_PAYLOAD_MAX ||
 	    gid_is_ipv4(pkt->sgid) != ipv4)
-		return 0;
+		return NULL;
 	len = roce_udp_size(pkt);
 	p = roce_put_ethernet(p, path, ipv4);
 	p = ipv4 ? roce_put_ipv4(p, path, pkt, len) :
 		   roce_put_ipv6(p, path, pkt, len);
 	p = roce_put_udp(p, path, len);
 	p = roce_put_bth(p, path, pkt);
-	p = roce_put_headers(p, roce_header_bits(op, pkt->opcode), pkt);
-	if (pkt->len) {
-		sg_init_flat(&dst, p);
-		sg_copy(&dst, pkt->payload, pkt->len);
-		p += pkt->len;
-	}
+	return roce_put_headers(p, pkt_headers(op, pkt->opcode), pkt);
+}
+
+size_t roce_finish(uint8_t *frame, uint8_t *payload, const struct pkt *pkt)
+{
+	uint8_t *p = payload + pkt->len;
+	uint32_t icrc;
+
 	memset(p, 0, roce_pad(pkt->len));
 	p += roce_pad(pkt->len);
 	icrc = roce_icrc(frame, p - frame);
@@ -638,15 +591,8 @@ static uint16_t roce_get_ethernet(struct roce_cursor *c, struct roce_path *path)
 	/* A tag of VLAN 0 tells a priority only. */
 	path->vlan = get_be16(p) & ROCE_VID_MASK;
 	if (path->vlan)
-		path->vlan |= VIRTIO_RDMA_GID_TAGGED;
+		path->vlan |= PKT_VLAN_TAGGED;
 	return get_be16(p + 2);
-}
-
-static void gid_from_ipv4(uint8_t *gid, const void *addr)
-{
-	memset(gid, 0, GID_SIZE);
-	memset(gid + 10, 0xff, 2);
-	memcpy(gid + ROCE_GID_IPV4, addr, 4);
 }
 
 /* Leaves in the cursor what the IP packet holds, without Ethernet's padding. */
@@ -761,7 +707,7 @@ static const char *roce_get_bth(struct roce_cursor *c, struct roce_rx *rx,
 	return NULL;
 }
 
-/* From the extended headers to the end. */
+/* From the extension headers to the end. */
 static const char *roce_get_rest(struct roce_cursor *c, struct roce_rx *rx,
 				 const uint8_t *frame, size_t pad)
 {
@@ -771,7 +717,7 @@ static const char *roce_get_rest(struct roce_cursor *c, struct roce_rx *rx,
 
 	if (!op)
 		return "unknown opcode";
-	bits = roce_header_bits(op, rx->pkt.opcode);
+	bits = pkt_headers(op, rx->pkt.opcode);
 	size = roce_header_size(bits);
 	if (c->left < size + pad + ROCE_ICRC_SIZE)
 		return "shorter than its headers";
@@ -780,7 +726,7 @@ static const char *roce_get_rest(struct roce_cursor *c, struct roce_rx *rx,
 	rx->pkt.len = c->left - size - pad - ROCE_ICRC_SIZE;
 	if (rx->pkt.len > ROCE_PAYLOAD_MAX)
 		return "longer than any path MTU";
-	if (rx->pkt.len && !roce_has_payload(op))
+	if (rx->pkt.len && !op->payload)
 		return "payload where there is none";
 	rx->payload = roce_get_headers(c->p, bits, &rx->pkt) - frame;
 	rx->icrc = rx->payload + rx->pkt.len + pad;

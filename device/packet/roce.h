@@ -5,14 +5,15 @@
  * Nothing here knows of queues, guests or ports; the only state is what the
  * caller hands over.
  */
-#ifndef DEVICE_ROCE_H
-#define DEVICE_ROCE_H
+#ifndef DEVICE_PACKET_ROCE_H
+#define DEVICE_PACKET_ROCE_H
 
 #include <net/ethernet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packet/gid.h"
 #include "packet/pkt.h"
 
 #define ROCE_UDP_PORT		4791
@@ -34,7 +35,7 @@
  * struct roce_path - what the headers say besides struct pkt
  * @dmac:	destination MAC address
  * @smac:	source MAC address
- * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ * @vlan:	%PKT_VLAN_TAGGED and the VLAN's number, or 0
  * @tclass:	traffic class: DSCP and ECN
  * @hops:	hop limit
  * @flow:	flow label (IPv6)
@@ -68,7 +69,7 @@ struct roce_path {
 struct roce_peek {
 	uint8_t dmac[ETH_ALEN];
 	uint16_t vlan;
-	uint8_t dgid[16];
+	uint8_t dgid[GID_SIZE];
 	uint32_t dest_qpn;
 };
 
@@ -90,8 +91,8 @@ struct roce_rx {
 	struct pkt pkt;
 	size_t payload;
 	size_t icrc;
-	uint8_t sgid[16];
-	uint8_t dgid[16];
+	uint8_t sgid[GID_SIZE];
+	uint8_t dgid[GID_SIZE];
 	uint8_t grh[ROCE_GRH_SIZE];
 };
 
@@ -111,16 +112,27 @@ void roce_path_init(struct roce_path *path, const struct pkt *pkt,
 size_t roce_ip_size(const struct pkt *pkt);
 
 /**
- * roce_build() - a packet as a frame
+ * roce_build() - begin a frame: all headers of a packet
  * @frame:	room for ROCE_FRAME_MAX bytes
  * @path:	headers besides @pkt
- * @pkt:	packet, whose @npsn is 1; its cursor is consumed
+ * @pkt:	packet, whose @npsn is 1
  *
- * Return: bytes of the frame; 0 if there is none for this packet: an unknown
- *	   opcode, more than ROCE_PAYLOAD_MAX bytes, GIDs of different kinds.
+ * Return: where its payload goes, which the caller copies; NULL if there is no
+ *	   frame for this packet: an unknown opcode, more than ROCE_PAYLOAD_MAX
+ *	   bytes, GIDs of different kinds.
  */
-size_t roce_build(uint8_t *frame, const struct roce_path *path,
-		  const struct pkt *pkt);
+uint8_t *roce_build(uint8_t *frame, const struct roce_path *path,
+		    const struct pkt *pkt);
+
+/**
+ * roce_finish() - end a frame whose payload is in place: padding, ICRC
+ * @frame:	frame that roce_build() has begun
+ * @payload:	what it returned
+ * @pkt:	the packet
+ *
+ * Return: bytes of the frame.
+ */
+size_t roce_finish(uint8_t *frame, uint8_t *payload, const struct pkt *pkt);
 
 /**
  * roce_grh() - the network header that a packet would have
@@ -171,4 +183,4 @@ uint32_t roce_icrc(const uint8_t *frame, size_t end);
  */
 bool roce_icrc_ok(struct roce_rx *rx, const uint8_t *frame);
 
-#endif /* DEVICE_ROCE_H */
+#endif /* DEVICE_PACKET_ROCE_H */

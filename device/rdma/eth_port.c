@@ -76,6 +76,8 @@ static const char *eth_port_transmit(struct rnic *rnic, const struct pkt *pkt)
 	const struct eth_port *wire = &rnic->port;
 	uint8_t frame[ROCE_FRAME_MAX];
 	struct roce_path path;
+	uint8_t *payload;
+	struct sg dst;
 	size_t len;
 
 	if (!wire->eth)
@@ -83,9 +85,14 @@ static const char *eth_port_transmit(struct rnic *rnic, const struct pkt *pkt)
 	if (roce_ip_size(pkt) > wire->eth->mtu(wire->arg))
 		return "packet longer than the MTU of the port";
 	roce_path_init(&path, pkt, wire->eth->mac(wire->arg));
-	len = roce_build(frame, &path, pkt);
-	if (!len)
+	payload = roce_build(frame, &path, pkt);
+	if (!payload)
 		return "no packet for these GIDs";
+	if (pkt->len) {
+		sg_init_flat(&dst, payload);
+		sg_copy(&dst, pkt->payload, pkt->len);
+	}
+	len = roce_finish(frame, payload, pkt);
 	if (!wire->eth->send(wire->arg, frame, len))
 		return "port is down";
 	return NULL;

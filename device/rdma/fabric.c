@@ -120,31 +120,8 @@ struct route fabric_route(const struct rnic *from, const uint8_t *dgid,
 	return (struct route) { .transport = fabric->local, .rnic = gid->rnic };
 }
 
-bool gid_equal(const uint8_t *a, const uint8_t *b)
-{
-	return !memcmp(a, b, GID_SIZE);
-}
-
-bool gid_is_ipv4(const uint8_t *raw)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(raw, prefix, sizeof(prefix));
-}
-
-bool gid_is_multicast(const uint8_t *raw)
-{
-	return gid_is_ipv4(raw) ? (raw[12] & 0xf0) == 0xe0 : raw[0] == 0xff;
-}
-
-static bool gid_is_unicast(const uint8_t *raw)
-{
-	static const uint8_t zero[GID_SIZE];
-
-	if (gid_is_multicast(raw))
-		return false;
-	return gid_is_ipv4(raw) ? raw[12] : !gid_equal(raw, zero);
-}
+_Static_assert(PKT_VLAN_TAGGED == VIRTIO_RDMA_GID_TAGGED,
+	       "VLANs of packets are not those of the GID table");
 
 static bool vlan_is_valid(uint16_t vlan)
 {

@@ -9,12 +9,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "packet/gid.h"
 #include "packet/pkt.h"
 
 struct fabric;
 struct rnic;
-
-#define GID_SIZE	16
 
 /**
  * struct gid - entry of a NIC's GID table
@@ -118,17 +117,8 @@ const struct gid *gid_get(const struct rnic *rnic, uint32_t index);
 /** gid_is_mine() - does a NIC have this GID in this VLAN? */
 bool gid_is_mine(const struct rnic *rnic, const uint8_t *raw, uint16_t vlan);
 
-/** gid_equal() - are two GIDs the same? */
-bool gid_equal(const uint8_t *a, const uint8_t *b);
-
 /** gid_has_vlan() - does a NIC have any GID in this VLAN? */
 bool gid_has_vlan(const struct rnic *rnic, uint16_t vlan);
-
-/** gid_is_ipv4() - is it an IPv4 address mapped into IPv6? */
-bool gid_is_ipv4(const uint8_t *raw);
-
-/** gid_is_multicast() - is it the address of a group? */
-bool gid_is_multicast(const uint8_t *raw);
 
 /**
  * rnic_deliver() - a packet has arrived for a NIC

@@ -222,7 +222,7 @@ static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
 {
 	return pkt->vlan == qp->attr.vlan &&
 	       gid_equal(pkt->dgid, qp->attr.sgid) &&
-	       gid_equal(pkt->sgid, qp->attr.av.grh.dgid) &&
+	       gid_equal(pkt->sgid, qp->attr.ah_attr.grh.dgid) &&
 	       (pkt->src_qpn == qp->attr.dest_qpn ||
 		pkt->src_qpn == PKT_QPN_UNKNOWN);
 }

@@ -41,8 +41,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "rdma/fabric.h"
 #include "base/log.h"
+#include "rdma/fabric.h"
+#include "uapi/virtio_net_roce.h"
 #include "rdma/object/mcast.h"
 #include "rdma/rnic.h"
 #include "rdma/object/obj.h"

@@ -2,8 +2,9 @@
 /*
  * Protection domains and address handles.
  */
-#include <string.h>
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rdma/object/ah.h"
 
@@ -36,10 +37,9 @@ const char *pd_destroy(struct rnic *rnic, uint32_t pdn)
 
 const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av)
 {
-	static const uint8_t zero[GID_SIZE];
 	static const uint8_t no_mac[sizeof(av->dmac)];
 
-	if (gid_equal(av->grh.dgid, zero))
+	if (gid_is_zero(av->grh.dgid))
 		return "address vector without a destination GID";
 	if (av->grh.sgid_index >= RNIC_GIDS)
 		return "source GID index out of range";
@@ -48,6 +48,16 @@ const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av)
 		log_debug("%s: address vector without a MAC address",
 			  rnic->name);
 	return NULL;
+}
+
+void av_decode(const struct virtio_rdma_ah_attr *av, struct pkt_av *to)
+{
+	*to = (struct pkt_av) {
+		.tclass = av->grh.traffic_class,
+		.hops = av->grh.hop_limit,
+		.flow = le32toh(av->grh.flow_label),
+	};
+	memcpy(to->dmac, av->dmac, sizeof(to->dmac));
 }
 
 const char *ah_create(struct rnic *rnic, uint32_t pdn,
@@ -71,7 +81,9 @@ const char *ah_create(struct rnic *rnic, uint32_t pdn,
 		return "no free address handle";
 	}
 	ah->pd = pd;
-	ah->av = *av;
+	ah->sgid_index = av->grh.sgid_index;
+	memcpy(ah->dgid, av->grh.dgid, GID_SIZE);
+	av_decode(av, &ah->av);
 	pd->refs++;
 	*handle = ah->handle;
 	return NULL;

@@ -23,12 +23,16 @@ struct pd {
  * struct ah - address handle
  * @handle:	its handle
  * @pd:		protection domain
- * @av:		address vector
+ * @sgid_index:	source GID, an index of the GID table
+ * @dgid:	destination GID
+ * @av:		the rest of its address vector
  */
 struct ah {
 	uint32_t handle;
 	struct pd *pd;
-	struct virtio_rdma_ah_attr av;
+	uint8_t sgid_index;
+	uint8_t dgid[GID_SIZE];
+	struct pkt_av av;
 };
 
 /* Each of the following returns NULL, or why it failed. */
@@ -48,6 +52,9 @@ const char *ah_destroy(struct rnic *rnic, uint32_t pdn, uint32_t handle);
 
 /** av_check() - can an address vector lead anywhere? */
 const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av);
+
+/** av_decode() - what an address vector says for the headers of packets */
+void av_decode(const struct virtio_rdma_ah_attr *av, struct pkt_av *to);
 
 /** pd_ah_free_all() - drop all of a NIC, after all that refers to them */
 void pd_ah_free_all(struct rnic *rnic);

@@ -49,7 +49,8 @@ static inline void budget_take(struct budget *budget, uint64_t bytes)
  * @qkey:	Q_Key
  * @dest_qpn:	QPN of the peer
  * @access:	what the peer may do, &enum virtio_ib_access_flags
- * @av:		address vector of the peer
+ * @ah_attr:	address vector of the peer, as given
+ * @av:		what it says for the headers of packets
  * @sgid:	source GID, as it was when @av was set: the connection outlives
  *		a move of the GID to another index, as when the guest changes
  *		the MAC address of its interface
@@ -67,7 +68,8 @@ struct qp_attr {
 	uint32_t qkey;
 	uint32_t dest_qpn;
 	uint32_t access;
-	struct virtio_rdma_ah_attr av;
+	struct virtio_rdma_ah_attr ah_attr;
+	struct pkt_av av;
 	uint8_t sgid[GID_SIZE];
 	uint16_t vlan;
 };

@@ -211,7 +211,8 @@ static void qp_set_attr(struct qp *qp,
 	if (mask & VIRTIO_IB_QP_QKEY)
 		attr->qkey = le32toh(req->qkey);
 	if (mask & VIRTIO_IB_QP_AV) {
-		attr->av = req->ah_attr;
+		attr->ah_attr = req->ah_attr;
+		av_decode(&req->ah_attr, &attr->av);
 		gid = gid_get(qp->rnic, req->ah_attr.grh.sgid_index);
 		memcpy(attr->sgid, gid->raw, GID_SIZE);
 		attr->vlan = gid->vlan;
@@ -316,7 +317,7 @@ const char *qp_query(struct rnic *rnic, uint32_t qpn,
 		.qp_access_flags = htole32(attr->access),
 		.rate_limit = htole32(attr->rate_limit),
 		.cap = qp->cap,
-		.ah_attr = attr->av,
+		.ah_attr = attr->ah_attr,
 	};
 	return NULL;
 }

@@ -290,7 +290,7 @@ const struct route *qp_route(struct qp *qp)
 	uint32_t epoch = fabric_epoch(qp->rnic->fabric);
 
 	if (qp->epoch != epoch) {
-		qp->route = fabric_route(qp->rnic, qp->attr.av.grh.dgid,
+		qp->route = fabric_route(qp->rnic, qp->attr.ah_attr.grh.dgid,
 					 qp->attr.vlan);
 		qp->on_wire = !qp->route.transport->seg_max;
 		qp->epoch = epoch;
@@ -316,7 +316,7 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 	pkt->dest_qpn = qp->attr.dest_qpn;
 	pkt->src_qpn = qp->qpn;
 	pkt->sgid = qp->attr.sgid;
-	pkt->dgid = qp->attr.av.grh.dgid;
+	pkt->dgid = qp->attr.ah_attr.grh.dgid;
 	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
 	route->transport->send(qp->rnic, route->rnic, pkt);

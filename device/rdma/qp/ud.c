@@ -33,7 +33,7 @@ static uint8_t ud_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
 static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 			struct budget *budget)
 {
-	const struct gid *gid = gid_get(qp->rnic, ah->av.grh.sgid_index);
+	const struct gid *gid = gid_get(qp->rnic, ah->sgid_index);
 	struct route route;
 	unsigned int i;
 
@@ -42,7 +42,7 @@ static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 		return;
 	}
 	pkt->av = &ah->av;
-	pkt->dgid = ah->av.grh.dgid;
+	pkt->dgid = ah->dgid;
 	pkt->sgid = gid->raw;
 	pkt->vlan = gid->vlan;
 	route = fabric_route(qp->rnic, pkt->dgid, pkt->vlan);

@@ -10,6 +10,7 @@
 
 #include "packet/pkt.h"
 #include "rdma/object/sg.h"
+#include "uapi/virtio_net_roce.h"
 
 /**
  * enum vendor_err - why a work request failed, for the completion's vendor_err
@@ -126,6 +127,14 @@ struct rwqe {
 	uint8_t num_sge;
 	struct sge sge[RNIC_MAX_SGE];
 };
+
+/** flush_is_known() - are placement type and selectivity level some that exist? */
+static inline bool flush_is_known(uint8_t type, uint8_t level)
+{
+	return type && !(type & ~(VIRTIO_IB_FLUSH_GLOBAL |
+				  VIRTIO_IB_FLUSH_PERSISTENT)) &&
+	       level <= VIRTIO_IB_FLUSH_MR;
+}
 
 /**
  * wqe_parse() - copy a send request out of its slot and check it

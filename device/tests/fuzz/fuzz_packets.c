@@ -211,7 +211,6 @@ static size_t prepare(uint8_t how, uint8_t *frame, size_t len, uint8_t *out)
 {
 	struct roce_rx rx;
 	uint32_t icrc;
-	struct sg src;
 
 	if (how & FIX_CHECKSUMS)
 		fix_checksums(frame, len);
@@ -227,9 +226,7 @@ static size_t prepare(uint8_t how, uint8_t *frame, size_t len, uint8_t *out)
 		aim_qp(&rx);
 	if (how & AIM_MEMORY)
 		aim_memory(&rx.pkt);
-	sg_init_flat(&src, frame + rx.payload);
-	rx.pkt.payload = &src;
-	return roce_build(out, &rx.path, &rx.pkt);
+	return eg_build(out, &rx.path, &rx.pkt, frame + rx.payload);
 }
 
 static void receive(uint8_t how, const uint8_t *data, size_t len)

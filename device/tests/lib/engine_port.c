@@ -81,6 +81,18 @@ void eg_ports(struct engine *engine)
 	eg_plug(engine);
 }
 
+size_t eg_build(uint8_t *frame, const struct roce_path *path,
+		const struct pkt *pkt, const uint8_t *data)
+{
+	uint8_t *payload = roce_build(frame, path, pkt);
+
+	if (!payload)
+		return 0;
+	if (pkt->len)
+		memcpy(payload, data, pkt->len);
+	return roce_finish(frame, payload, pkt);
+}
+
 uint64_t eg_count(const struct eg_guest *guest, enum virtio_rdma_counter counter)
 {
 	return rnic_counters(guest->rnic)[counter];

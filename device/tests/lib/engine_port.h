@@ -50,6 +50,13 @@ void eg_ports(struct engine *engine);
 /** eg_frame() - a frame comes to a port, from a heap block of its size */
 bool eg_frame(struct eg_port *port, const void *frame, size_t len);
 
+/**
+ * eg_build() - a whole frame; returns its bytes, or 0 if there is none for @pkt
+ * @data: its payload
+ */
+size_t eg_build(uint8_t *frame, const struct roce_path *path,
+		const struct pkt *pkt, const uint8_t *data);
+
 /** eg_count() - a counter of a guest */
 uint64_t eg_count(const struct eg_guest *guest, enum virtio_rdma_counter counter);
 

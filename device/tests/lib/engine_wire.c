@@ -19,7 +19,7 @@
 struct frame {
 	uint64_t due;
 	struct pkt pkt;
-	struct virtio_rdma_ah_attr av;
+	struct pkt_av av;
 	uint8_t sgid[GID_SIZE];
 	uint8_t dgid[GID_SIZE];
 	struct rnic *to;

@@ -2,6 +2,7 @@
 /*
  * Packets as bytes: those of the kernel's rdma_rxe, our own, and bad ones.
  */
+#include "tests/lib/engine_port.h"
 #include "tests/lib/golden.h"
 
 #include <endian.h>
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rdma/fabric.h"
-#include "rdma/object/sg.h"
+#include "packet/gid.h"
+#include "uapi/virtio_net_roce.h"
 
 #define VLAN_77	(VIRTIO_RDMA_GID_TAGGED | 77)
 
@@ -22,10 +23,9 @@ static const uint8_t smac[] = { 0x52, 0x54, 0, 0, 0xce, 1 };
 
 static void expect_rebuilt(const struct golden *g)
 {
-	uint8_t frame[ROCE_FRAME_MAX], copy[ROCE_FRAME_MAX];
+	uint8_t frame[ROCE_FRAME_MAX];
 	struct roce_peek peek;
 	struct roce_rx rx;
-	struct sg src;
 
 	assert_null(roce_parse(&rx, g->frame, g->len));
 	assert_true(roce_icrc_ok(&rx, g->frame));
@@ -36,10 +36,8 @@ static void expect_rebuilt(const struct golden *g)
 	assert_memory_equal(peek.dgid, rx.dgid, GID_SIZE);
 	assert_memory_equal(peek.dmac, rx.path.dmac, ETH_ALEN);
 
-	memcpy(copy, g->frame, g->len);
-	sg_init_flat(&src, copy + rx.payload);
-	rx.pkt.payload = &src;
-	assert_int_equal(roce_build(frame, &rx.path, &rx.pkt), g->len);
+	assert_int_equal(eg_build(frame, &rx.path, &rx.pkt,
+				  g->frame + rx.payload), g->len);
 	assert_memory_equal(frame, g->frame, g->len);
 	assert_int_equal(roce_ip_size(&rx.pkt),
 			 g->len - ETH_HLEN - (rx.pkt.vlan ? 4 : 0));
@@ -142,8 +140,9 @@ static const uint8_t gid6[2][GID_SIZE] = {
 	{ 0xfd, [15] = 2 },
 };
 
-static const struct virtio_rdma_ah_attr some_av = {
-	.grh = { .hop_limit = 3, .traffic_class = 0x68 },
+static const struct pkt_av some_av = {
+	.hops = 3,
+	.tclass = 0x68,
 	.dmac = { 0x52, 0x54, 0, 0, 0xce, 2 },
 };
 
@@ -195,15 +194,12 @@ struct built {
 static void build(struct built *b)
 {
 	struct roce_path path;
-	struct sg src;
 	uint32_t i;
 
 	for (i = 0; i < b->pkt.len; i++)
 		b->data[i] = i * 7 + 1;
-	sg_init_flat(&src, b->data);
-	b->pkt.payload = b->pkt.len ? &src : NULL;
 	roce_path_init(&path, &b->pkt, smac);
-	b->len = roce_build(b->frame, &path, &b->pkt);
+	b->len = eg_build(b->frame, &path, &b->pkt, b->data);
 }
 
 static void expect_same(const struct built *b)
@@ -320,7 +316,7 @@ static void test_grh(void **state)
 /* The source port: by flow label, by QPNs, and the same for the same. */
 static void test_source_port(void **state)
 {
-	struct virtio_rdma_ah_attr av = some_av;
+	struct pkt_av av = some_av;
 	struct pkt pkt = some_pkt(PKT_ACK, false, 0, 0);
 	struct roce_path path, other;
 
@@ -334,7 +330,7 @@ static void test_source_port(void **state)
 	roce_path_init(&other, &pkt, smac);
 	assert_int_not_equal(path.sport, other.sport);
 	/* As rdma_flow_label_to_udp_sport(). */
-	av.grh.flow_label = htole32(0xf12345);
+	av.flow = 0xf12345;
 	roce_path_init(&path, &pkt, smac);
 	assert_int_equal(path.flow, 0x12345);
 	assert_int_equal(path.sport, 0xc000 | (0x2345 ^ 0x4));
@@ -343,18 +339,18 @@ static void test_source_port(void **state)
 /* A sender that does not say how far is not to be stopped at once. */
 static void test_traffic_class(void **state)
 {
-	struct virtio_rdma_ah_attr av = some_av;
+	struct pkt_av av = some_av;
 	struct pkt pkt = some_pkt(PKT_SEND_ONLY, true, 0, 0);
 	struct roce_path path;
 
 	(void)state;
 	pkt.av = &av;
 	pkt.ect = true;
-	av.grh.hop_limit = 0;
+	av.hops = 0;
 	roce_path_init(&path, &pkt, smac);
 	assert_int_equal(path.tclass, 0x6a);
 	assert_int_equal(path.hops, 64);
-	av.grh.traffic_class = 0x69;
+	av.tclass = 0x69;
 	roce_path_init(&path, &pkt, smac);
 	assert_int_equal(path.tclass, 0x69);
 }
@@ -371,9 +367,7 @@ static void test_cannot_build(void **state)
 	build(&b);
 	assert_int_equal(b.len, ETH_HLEN + 20 + 8 + 12 + 4096 + 4);
 	b.pkt.len = ROCE_PAYLOAD_MAX + 1;
-	b.pkt.payload = NULL;
-	assert_int_equal(roce_build(b.frame, &(struct roce_path) {}, &b.pkt),
-			 0);
+	assert_null(roce_build(b.frame, &(struct roce_path) {}, &b.pkt));
 }
 
 /* ------------------------------------------------------------------------- */

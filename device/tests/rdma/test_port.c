@@ -299,14 +299,11 @@ static void test_another_peer(void **state)
 	struct eg_pair p = pair_by_port(state, UC);
 	struct eg_port *from = frame_in_hand(&p);
 	struct roce_rx rx;
-	struct sg src;
 	uint8_t data[4] = {};
 
 	assert_null(roce_parse(&rx, from->frame, from->len));
 	rx.sgid[15]++;
-	sg_init_flat(&src, data);
-	rx.pkt.payload = &src;
-	from->len = roce_build(from->frame, &rx.path, &rx.pkt);
+	from->len = eg_build(from->frame, &rx.path, &rx.pkt, data);
 	assert_true(arrives(from));
 	eg_run(p.engine);
 	assert_int_equal(B(RCVD_DROPPED), 1);
@@ -445,14 +442,11 @@ static void test_congestion_met(void **state)
 	struct eg_pair p = pair_by_port(state, UC);
 	struct eg_port *from = frame_in_hand(&p);
 	struct roce_rx rx;
-	struct sg src;
 	uint8_t data[4] = {};
 
 	assert_null(roce_parse(&rx, from->frame, from->len));
 	rx.path.tclass |= 3;
-	sg_init_flat(&src, data);
-	rx.pkt.payload = &src;
-	from->len = roce_build(from->frame, &rx.path, &rx.pkt);
+	from->len = eg_build(from->frame, &rx.path, &rx.pkt, data);
 	eg_recv(&p.b, 1, IN, 64);
 	assert_true(arrives(from));
 	eg_run(p.engine);

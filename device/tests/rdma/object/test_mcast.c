@@ -499,6 +499,7 @@ static void test_vlan(void **state)
 /* Other services have no groups. */
 static void test_not_a_datagram(void **state)
 {
+	static const uint8_t data[ROCE_PAYLOAD_MAX];
 	struct party p = party_of(state);
 	struct roce_rx rx;
 	struct eg_port *from;
@@ -509,10 +510,10 @@ static void test_not_a_datagram(void **state)
 	assert_null(roce_parse(&rx, from->frame, from->len));
 	rx.pkt.opcode = PKT_CNP;
 	rx.pkt.len = 0;
-	from->len = roce_build(from->frame, &rx.path, &rx.pkt);
+	from->len = eg_build(from->frame, &rx.path, &rx.pkt, data);
 	arrives_with(&p, 0, from->frame[0]);
 	rx.pkt.opcode = PKT_OPCODE(PKT_RC, PKT_SEND_ONLY);
-	from->len = roce_build(from->frame, &rx.path, &rx.pkt);
+	from->len = eg_build(from->frame, &rx.path, &rx.pkt, data);
 	arrives_with(&p, 0, from->frame[0]);
 	assert_int_equal(eg_count(p.b.guest, VIRTIO_RDMA_CNT_RCVD_DROPPED), 2);
 	eg_expect_none(&p.b);
