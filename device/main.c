@@ -30,6 +30,8 @@
 #define VERSION		"0.1"
 #define GUESTS_MAX	64
 #define UPLINKS_MAX	16
+/* The configuration space has 31 bits for it, of Mbit/s. */
+#define SPEED_MAX	2147483
 
 /**
  * struct port_options - what the command line says of one port of the switch
@@ -53,7 +55,8 @@ struct port_options {
  * @port:	port that was named last, or @all
  * @limits:	of each guest's RDMA side
  * @poll_us:	poll window
- * @mtu:	of the Ethernet
+ * @mtu:	of the Ethernet, 0 if the guests decide
+ * @speed:	of the Ethernet, in Gbit/s, 0 if none is told
  * @mac_base:	address of the first guest; the others count on from there
  * @packets:	RDMA between the guests goes by packets, too
  * @control:	socket for commands, or NULL
@@ -68,6 +71,7 @@ struct options {
 	struct rnic_limits limits;
 	uint32_t poll_us;
 	uint32_t mtu;
+	uint32_t speed;
 	uint64_t mac_base;
 	bool packets;
 	const char *control;
@@ -146,7 +150,10 @@ static const char usage[] =
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
 "  --queue-size N    largest virtqueue, QEMU's vq_size (default 1024)\n"
-"  --mtu N           MTU of the Ethernet (default 1500)\n"
+"  --mtu N           MTU that the interface gets in the guest, and that it cannot\n"
+"                    exceed; without it the guest decides\n"
+"  --speed GBITS     speed of the link that the guest is told, 0 for none\n"
+"                    (default 100)\n"
 "  --mac-base MAC    address of the first guest; the next ones count on from\n"
 "                    there (default 52:54:00:00:ce:01)\n"
 "  --poll-us N       look for work so long before sleeping, at most, in\n"
@@ -190,6 +197,7 @@ enum {
 	OPT_AHS,
 	OPT_QUEUE_SIZE,
 	OPT_MTU,
+	OPT_SPEED,
 	OPT_MAC_BASE,
 	OPT_POLL_US,
 	OPT_PACKETS,
@@ -216,6 +224,7 @@ static const struct option long_options[] = {
 	{ "ahs", required_argument, NULL, OPT_AHS },
 	{ "queue-size", required_argument, NULL, OPT_QUEUE_SIZE },
 	{ "mtu", required_argument, NULL, OPT_MTU },
+	{ "speed", required_argument, NULL, OPT_SPEED },
 	{ "mac-base", required_argument, NULL, OPT_MAC_BASE },
 	{ "poll-us", required_argument, NULL, OPT_POLL_US },
 	{ "packets", no_argument, NULL, OPT_PACKETS },
@@ -258,6 +267,7 @@ static const struct number_option number_options[] = {
 	{ OPT_QUEUE_SIZE, offsetof(struct options, limits.queue_size), 2,
 	  VIRTQ_SIZE_MAX },
 	{ OPT_MTU, offsetof(struct options, mtu), FUNCTION_MTU_MIN, FUNCTION_MTU_MAX },
+	{ OPT_SPEED, offsetof(struct options, speed), 0, SPEED_MAX },
 	{ OPT_POLL_US, offsetof(struct options, poll_us), 0, 1000000 },
 };
 
@@ -536,7 +546,9 @@ static int guest_start(struct daemon *d, const struct options *options,
 	uint64_t mac = options->mac_base + i;
 	struct function_config config = {
 		.name = base_name(path),
-		.mtu = options->mtu,
+		.mtu = options->mtu ? options->mtu : FUNCTION_MTU_MAX,
+		.offer_mtu = options->mtu,
+		.speed = options->speed * 1000,
 		.limits = options->limits,
 		.group = &guest->group,
 	};
@@ -765,7 +777,7 @@ int main(int argc, char **argv)
 			.ahs = 4096,
 		},
 		.poll_us = 50,
-		.mtu = 1500,
+		.speed = 100,
 		.mac_base = 0x52540000ce01,
 	};
 

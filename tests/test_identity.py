@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from lab import Daemon, Guest, Pair, roce_device
+from lab.capture import frames
+from lab.iperf import iperf
 from lab.pingpong import PingPong, pingpong
 
 # The names that rdma_rxe has, and those of what it does not count.
@@ -105,21 +108,85 @@ def test_largest_region(rdma_pair):
     assert int(devinfo(rdma_pair.a)["max_mr_size"], 16) == pages * 4096
 
 
-def test_mtu_and_speed_follow_the_interface(rdma_pair):
-    """active_mtu is the largest that fits; speed and width are those set."""
+def port_speed(guest):
+    """Width and speed as ibv_devinfo has them, and the rate in sysfs."""
+    info = devinfo(guest)
+    return (info["active_width"], info["active_speed"], file(guest, "ports/1/rate"))
+
+
+def test_speed(rdma_pair):
+    """The daemon tells 100 Gb/s to Ethernet, and RDMA follows what is set later."""
     guest = rdma_pair.a
     interface = guest.interface()
+    shown = guest.run(f"ethtool {interface}").stdout
+    assert re.search(r"Speed: 100000Mb/s\s+Duplex: Full", shown), shown
+    assert port_speed(guest) == ("4X (2)", "25.0 Gbps (32)", "100 Gb/sec (4X EDR)")
+    guest.run(f"ethtool -s {interface} speed 40000 duplex full")
     try:
-        for mtu, active in ((1500, "1024 (3)"), (1000, "512 (2)"), (600, "256 (1)")):
-            guest.run(f"ip link set {interface} mtu {mtu}")
-            assert devinfo(guest)["active_mtu"] == active, mtu
-        guest.run(f"ethtool -s {interface} speed 100000 duplex full")
-        info = devinfo(guest)
-        assert info["active_width"].startswith("4X"), info["active_width"]
-        assert info["active_speed"].startswith("25.0 Gbps"), info["active_speed"]
-        assert "100 Gb/sec" in file(guest, "ports/1/rate")
+        assert port_speed(guest) == ("4X (2)", "10.0 Gbps (8)", "40 Gb/sec (4X FDR10)")
     finally:
-        guest.run(f"ip link set {interface} mtu 1500")
+        guest.run(f"ethtool -s {interface} speed 100000 duplex full")
+
+
+def interface_mtu(guest):
+    """Of Ethernet."""
+    return int(guest.run(f"cat /sys/class/net/{guest.interface()}/mtu").stdout)
+
+
+def set_mtu(guests, mtu, active):
+    """Of the interfaces; that of RDMA is active then."""
+    for guest in guests:
+        guest.run(f"ip link set {guest.interface()} mtu {mtu}")
+        assert devinfo(guest)["active_mtu"] == active, mtu
+
+
+def test_mtu_follows_the_interface(rdma_pair):
+    """active_mtu is the largest that fits.  The interface has 1500 until it is told."""
+    guest = rdma_pair.a
+    assert interface_mtu(guest) == 1500
+    try:
+        for mtu, active in ((1500, "1024 (3)"), (1000, "512 (2)"), (600, "256 (1)"),
+                            (2200, "2048 (4)"), (4200, "4096 (5)"), (9000, "4096 (5)"),
+                            (65535, "4096 (5)")):
+            set_mtu([guest], mtu, active)
+    finally:
+        set_mtu([guest], 1500, "1024 (3)")
+
+
+def test_large_mtu_by_packets():
+    """Raised in the guests while the daemon runs; both kinds of traffic use it."""
+    pair = Pair("mtu", daemon_arguments=["--packets"], pcap=True).start()
+    pair.load_modules()
+    a, b = pair.guests
+    set_mtu(pair.guests, 4200, "4096 (5)")
+    for program in ("rc", "uc"):
+        pingpong(b, a, program=program, size=65536, iterations=20, validate=True,
+                 arguments=["-m", 4096])
+    pingpong(b, a, program="ud", size=4096, iterations=20, validate=True)
+    lengths = [len(frame) for frame in frames(pair.daemon.directory / "wire.pcap")]
+    assert 4096 < max(lengths) <= 4200 + 18, max(lengths)
+
+    set_mtu(pair.guests, 9000, "4096 (5)")
+    a.run(["ping", "-c", "3", "-M", "do", "-s", "8000", b.address])
+    a.run(["ping", "-c", "3", "-M", "do", "-s", "8972", b.address])
+    set_mtu(pair.guests, 65535, "4096 (5)")
+    a.run(["ping", "-c", "3", "-M", "do", "-s", "65507", b.address])
+    assert iperf(a, b, seconds=1) > 0
+    pair.stop()
+
+
+def test_mtu_of_the_operator():
+    """--mtu is what the interface has and cannot exceed; --speed 0 tells nothing."""
+    daemon = Daemon("told-daemon", guests=1, arguments=["--mtu", "4200", "--speed", "0"]).start()
+    guest = Guest("told", 8, [roce_device(daemon.sockets[0])]).start().wait_ready()
+    guest.load_modules()
+    interface = guest.interface()
+    assert interface_mtu(guest) == 4200
+    assert devinfo(guest)["active_mtu"] == "4096 (5)"
+    assert guest.run(f"ip link set {interface} mtu 4201", check=False).rc != 0
+    assert "Speed: Unknown!" in guest.run(f"ethtool {interface}").stdout
+    guest.stop()
+    daemon.stop()
 
 
 def shown_resources(guest, kind, pid):

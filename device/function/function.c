@@ -50,6 +50,11 @@ enum {
 #define FUNCTION_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
 #define FUNCTION_TAG_LEN		4
 
+/* As struct virtio_net_config has them. */
+#define FUNCTION_SPEED_UNKNOWN	UINT32_MAX
+#define FUNCTION_DUPLEX_FULL	1
+#define FUNCTION_DUPLEX_UNKNOWN	UINT8_MAX
+
 #define FUNCTION_TX_BURST		64
 #define FUNCTION_CTRL_BURST		16
 #define FUNCTION_RX_MERGE_MAX	64
@@ -57,6 +62,7 @@ enum {
 /* REG_USER_MR of 16 GiB has 32 MiB of addresses. */
 #define FUNCTION_CTRL_MAX		(64u << 20)
 
+/* Those that no option takes away. */
 #define FUNCTION_FEATURES \
 	(BIT(VIRTIO_F_VERSION_1) | \
 	 BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
@@ -64,7 +70,6 @@ enum {
 	 BIT(VIRTIO_NET_F_CSUM) | \
 	 BIT(VIRTIO_NET_F_GUEST_CSUM) | \
 	 BIT(VIRTIO_NET_F_CTRL_GUEST_OFFLOADS) | \
-	 BIT(VIRTIO_NET_F_MTU) | \
 	 BIT(VIRTIO_NET_F_MAC) | \
 	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \
 	 BIT(VIRTIO_NET_F_GUEST_TSO6) | \
@@ -661,15 +666,19 @@ static void function_wake(void *arg)
 
 static uint64_t function_features(void *dev)
 {
-	(void)dev;
-	return FUNCTION_FEATURES;
+	const struct function *fn = dev;
+
+	return FUNCTION_FEATURES |
+	       (fn->config.offer_mtu ? BIT(VIRTIO_NET_F_MTU) : 0) |
+	       (fn->config.speed ? BIT(VIRTIO_NET_F_SPEED_DUPLEX) : 0);
 }
 
 static int function_negotiated(void *dev, uint64_t features)
 {
 	struct function *fn = dev;
 
-	if ((features & ~FUNCTION_FEATURES) || !(features & BIT(VIRTIO_F_VERSION_1)))
+	if ((features & ~function_features(dev)) ||
+	    !(features & BIT(VIRTIO_F_VERSION_1)))
 		return -EINVAL;
 	fn->features = features;
 	function_offloads_negotiated(fn);
@@ -686,8 +695,10 @@ static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len
 					  VIRTIO_NET_S_LINK_UP : 0),
 			.max_virtqueue_pairs = htole16(1),
 			.mtu = htole16(fn->config.mtu),
-			.speed = htole32(UINT32_MAX),
-			.duplex = UINT8_MAX,
+			.speed = htole32(fn->config.speed ? fn->config.speed :
+					 FUNCTION_SPEED_UNKNOWN),
+			.duplex = fn->config.speed ? FUNCTION_DUPLEX_FULL :
+				  FUNCTION_DUPLEX_UNKNOWN,
 		},
 		.roce = {
 			.max_rdma_qps = htole32(fn->config.limits.qps),

@@ -25,6 +25,9 @@ struct function;
  * @name:	for messages
  * @mac:	address of the function
  * @mtu:	largest payload of an Ethernet frame
+ * @offer_mtu:	tell the guest, whose interface then has @mtu.  Else the guest
+ *		decides: Linux begins with 1500, and may raise that
+ * @speed:	of the link, in Mbit/s; 0 to tell none
  * @limits:	of the RDMA side
  * @group:	what the operator sees the function's port as, or NULL
  */
@@ -32,6 +35,8 @@ struct function_config {
 	const char *name;
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
+	bool offer_mtu;
+	uint32_t speed;
 	struct rnic_limits limits;
 	struct port_group *group;
 };

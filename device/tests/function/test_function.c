@@ -53,8 +53,8 @@ static void test_config_space(void **state)
 		1, 0,			/* link is up */
 		1, 0,			/* one pair of queues */
 		MTU & 0xff, MTU >> 8,
-		0xff, 0xff, 0xff, 0xff,	/* speed is not known */
-		0xff,			/* nor is duplex */
+		SPEED & 0xff, SPEED >> 8, 0, 0,
+		1,			/* both ways at a time */
 		0, 0, 0, 0, 0, 0, 0,
 		QPS, 0, 0, 0,
 		CQS, 0, 0, 0,
@@ -75,6 +75,40 @@ static void test_config_space(void **state)
 	assert_int_equal(function_device_ops.config_write(fn, 0, buf, 6), -EINVAL);
 	assert_int_equal(function_num_queues(&(struct rnic_limits){
 				.qps = 32, .cqs = 64 }), 131);
+}
+
+/* What the operator did not ask for is not offered. */
+static void test_optional_features(void **state)
+{
+	static const uint8_t unknown[] = { 0xff, 0xff, 0xff, 0xff, 0xff };
+	const uint64_t optional = BIT(VIRTIO_NET_F_MTU) |
+				  BIT(VIRTIO_NET_F_SPEED_DUPLEX);
+	struct function_config config = {
+		.name = "c",
+		.mtu = FUNCTION_MTU_MAX,
+		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM },
+	};
+	struct l2_switch *own_switch = switch_new(loop);
+	struct fabric *own_fabric = fabric_new();
+	struct function *fn;
+	uint64_t features;
+	uint8_t buf[5];
+
+	(void)state;
+	assert_int_equal(FEATURES_ALL & optional, optional);
+	fn = function_new(loop, own_switch, own_fabric, &config);
+	features = function_device_ops.features(fn);
+	assert_int_equal(features, FEATURES_ALL & ~optional);
+	assert_int_equal(function_device_ops.negotiated(fn, features), 0);
+	assert_int_equal(function_device_ops.negotiated(fn, features |
+					BIT(VIRTIO_NET_F_MTU)), -EINVAL);
+	assert_int_equal(function_device_ops.negotiated(fn, features |
+					BIT(VIRTIO_NET_F_SPEED_DUPLEX)), -EINVAL);
+	assert_int_equal(function_device_ops.config_read(fn, 12, buf, 5), 0);
+	assert_memory_equal(buf, unknown, 5);
+	function_free(fn);
+	fabric_free(own_fabric);
+	switch_free(own_switch);
 }
 
 static void test_link(void **state)
@@ -609,6 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_features),
 		TEST(test_config_space),
+		TEST(test_optional_features),
 		TEST(test_link),
 		TEST(test_frame),
 		TEST(test_frame_in_pieces),

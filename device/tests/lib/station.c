@@ -62,6 +62,8 @@ int station_setup(void **state)
 	struct function_config config = {
 		.mac = { 2, 0, 0, 0, 0, 0 },
 		.mtu = MTU,
+		.offer_mtu = true,
+		.speed = SPEED,
 		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM },
 	};
 	unsigned int i;

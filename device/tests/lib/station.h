@@ -26,9 +26,10 @@
 #define QPS		4
 #define CQS		3
 #define MTU		1500
+#define SPEED		25000
 
 #define FEATURES_MIN	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_NET_F_CTRL_VQ))
-#define FEATURES_ALL	(function_device_ops.features(NULL))
+#define FEATURES_ALL	(function_device_ops.features(st[0].fn))
 
 #define MAC(n)		(0x020000000000ULL + (n))
 #define BROADCAST	0xffffffffffffULL
