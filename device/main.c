@@ -30,6 +30,7 @@
 #define VERSION		"0.1"
 #define GUESTS_MAX	64
 #define UPLINKS_MAX	16
+#define CQE_MAX		(1 << 20)
 /* The configuration space has 31 bits for it, of Mbit/s. */
 #define SPEED_MAX	2147483
 
@@ -145,7 +146,7 @@ static const char usage[] =
 "                      packet:NAME   share an interface of the host\n"
 "  --qps N           queue pairs of each guest (default 32)\n"
 "  --cqs N           completion queues of each guest (default 64)\n"
-"  --cqe N           completions that each of them holds (default 32768)\n"
+"  --cqe N           completions that each of them holds (default 131072)\n"
 "  --mrs N           memory regions of each guest (default 4096)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
@@ -260,7 +261,7 @@ static const struct number_option number_options[] = {
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
 	{ OPT_CQS, offsetof(struct options, limits.cqs), 1,
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
-	{ OPT_CQE, offsetof(struct options, limits.cqe), 2, 1 << 16 },
+	{ OPT_CQE, offsetof(struct options, limits.cqe), 2, CQE_MAX },
 	{ OPT_MRS, offsetof(struct options, limits.mrs), 1, 1 << 20 },
 	{ OPT_PDS, offsetof(struct options, limits.pds), 1, 1 << 20 },
 	{ OPT_AHS, offsetof(struct options, limits.ahs), 1, 1 << 20 },
@@ -771,7 +772,7 @@ int main(int argc, char **argv)
 			.qps = 32,
 			.cqs = 64,
 			.queue_size = VIRTQ_SIZE_MAX,
-			.cqe = 32768,
+			.cqe = 131072,
 			.mrs = 4096,
 			.pds = 1024,
 			.ahs = 4096,

@@ -171,7 +171,7 @@ static void test_bad_options(void **state)
 	EXPECT_ERROR("--cqs", "--socket", sock[0], "--cqs",
 		     "99999999999999999999999");
 	EXPECT_ERROR("--cqe", "--socket", sock[0], "--cqe", "1023");
-	EXPECT_ERROR("--cqe", "--socket", sock[0], "--cqe", "65537");
+	EXPECT_ERROR("--cqe", "--socket", sock[0], "--cqe", "1048577");
 	EXPECT_ERROR("--mtu", "--socket", sock[0], "--mtu", "67");
 	EXPECT_ERROR("--speed", "--socket", sock[0], "--speed", "2147484");
 	EXPECT_ERROR("power of two", "--socket", sock[0], "--queue-size",
