@@ -150,6 +150,8 @@ static const char usage[] =
 "  --mrs N           memory regions of each guest (default 4096)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
+"  --rfc             offer what the RFC of RoCE for virtio-net has, without extensions:\n"
+"                    a CQ holds as many completions as a virtqueue\n"
 "  --queue-size N    largest virtqueue, QEMU's vq_size (default 1024)\n"
 "  --mtu N           MTU that the interface gets in the guest, and that it cannot\n"
 "                    exceed; without it the guest decides\n"
@@ -197,6 +199,7 @@ enum {
 	OPT_PDS,
 	OPT_AHS,
 	OPT_QUEUE_SIZE,
+	OPT_RFC,
 	OPT_MTU,
 	OPT_SPEED,
 	OPT_MAC_BASE,
@@ -224,6 +227,7 @@ static const struct option long_options[] = {
 	{ "pds", required_argument, NULL, OPT_PDS },
 	{ "ahs", required_argument, NULL, OPT_AHS },
 	{ "queue-size", required_argument, NULL, OPT_QUEUE_SIZE },
+	{ "rfc", no_argument, NULL, OPT_RFC },
 	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "speed", required_argument, NULL, OPT_SPEED },
 	{ "mac-base", required_argument, NULL, OPT_MAC_BASE },
@@ -381,6 +385,9 @@ static int parse_option(struct options *options, int opt, const char *name)
 		return parse_seed(&options->port->fault, optarg);
 	case OPT_MAC_BASE:
 		return parse_mac(optarg, &options->mac_base);
+	case OPT_RFC:
+		options->limits.rfc = true;
+		return 0;
 	case OPT_PACKETS:
 		options->packets = true;
 		return 0;
@@ -458,6 +465,8 @@ static int parse_options(struct options *options, int argc, char **argv)
 		log_error("unexpected argument \"%s\"", argv[optind]);
 		return -EINVAL;
 	}
+	if (options->limits.rfc)
+		options->limits.cqe = options->limits.queue_size;
 	return check_options(options);
 }
 

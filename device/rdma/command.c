@@ -7,6 +7,8 @@
  * why; the guest gets VIRTIO_NET_ERR, the log one line.
  */
 #include <endian.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <linux/virtio_net.h>
@@ -57,14 +59,7 @@ static const char *command_query_device(struct rnic *rnic,
 	struct virtio_rdma_ack_query_device *ack = args->rsp;
 
 	*ack = (struct virtio_rdma_ack_query_device) {
-		.device_cap_flags =
-			htole64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |
-				VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
-				VIRTIO_IB_DEVICE_COUNTERS |
-				VIRTIO_IB_DEVICE_GID_VLAN |
-				VIRTIO_IB_DEVICE_CQ_HOLD |
-				VIRTIO_IB_DEVICE_MCAST |
-				VIRTIO_IB_DEVICE_FLUSH),
+		.device_cap_flags = htole64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN),
 		.max_mr_size = htole64((uint64_t)RNIC_MR_PAGES_MAX *
 				       RNIC_PAGE_SIZE),
 		.page_size_cap = htole64(RNIC_PAGE_SIZE),
@@ -80,10 +75,18 @@ static const char *command_query_device(struct rnic *rnic,
 		.max_qp_init_rd_atom = htole32(RNIC_MAX_RD_ATOMIC),
 		.max_ah = htole32(limits->ahs),
 		.local_ca_ack_delay = RNIC_ACK_DELAY,
-		.max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES),
-		.max_mcast_grp = htole32(MCAST_GROUPS),
-		.max_mcast_qp_attach = htole32(MCAST_QPS),
 	};
+	if (limits->rfc)
+		return NULL;
+	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
+					 VIRTIO_IB_DEVICE_COUNTERS |
+					 VIRTIO_IB_DEVICE_GID_VLAN |
+					 VIRTIO_IB_DEVICE_CQ_HOLD |
+					 VIRTIO_IB_DEVICE_MCAST |
+					 VIRTIO_IB_DEVICE_FLUSH);
+	ack->max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES);
+	ack->max_mcast_grp = htole32(MCAST_GROUPS);
+	ack->max_mcast_qp_attach = htole32(MCAST_QPS);
 	return NULL;
 }
 
@@ -227,7 +230,9 @@ static const char *command_add_gid(struct rnic *rnic, const struct command_args 
 {
 	const struct virtio_rdma_cmd_add_gid *cmd = args->req;
 
-	return gid_add(rnic, le16toh(cmd->index), cmd->gid, le16toh(cmd->vlan));
+	/* It is padding in the RFC. */
+	return gid_add(rnic, le16toh(cmd->index), cmd->gid,
+		       rnic->limits.rfc ? 0 : le16toh(cmd->vlan));
 }
 
 static const char *command_del_gid(struct rnic *rnic, const struct command_args *args)
@@ -355,6 +360,24 @@ static const char *command_run(struct rnic *rnic, const struct command_row *comm
 	return command->fn(rnic, args);
 }
 
+const char *rnic_why(struct rnic *rnic, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(rnic->why, sizeof(rnic->why), fmt, args);
+	va_end(args);
+	return rnic->why;
+}
+
+static bool command_is_known(const struct rnic *rnic, uint8_t command)
+{
+	uint8_t num = rnic->limits.rfc ? VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ + 1 :
+					 VIRTIO_NET_CTRL_ROCE_NUM;
+
+	return command < num && command_table[command].fn;
+}
+
 uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 		     size_t req_len, void *rsp, size_t rsp_size, size_t *rsp_len)
 {
@@ -367,7 +390,7 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 	const char *why;
 
 	*rsp_len = 0;
-	if (command >= VIRTIO_NET_CTRL_ROCE_NUM || !command_table[command].fn) {
+	if (!command_is_known(rnic, command)) {
 		rnic_warn(rnic, "unknown RoCE command %u", command);
 		return VIRTIO_NET_ERR;
 	}

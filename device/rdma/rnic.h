@@ -27,6 +27,9 @@ struct fabric;
  * @mrs:	number of memory regions
  * @pds:	number of protection domains
  * @ahs:	number of address handles
+ * @rfc:	offer what the RFC has and nothing else: no bit but
+ *		%VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN.  A CQ holds what its virtqueue
+ *		holds, and a QP that goes to RESET gives no slots back
  */
 struct rnic_limits {
 	uint32_t qps;
@@ -36,6 +39,7 @@ struct rnic_limits {
 	uint32_t mrs;
 	uint32_t pds;
 	uint32_t ahs;
+	bool rfc;
 };
 
 /** fabric_new() - make a fabric: NICs of one fabric reach each other in memory */

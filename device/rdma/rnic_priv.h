@@ -95,6 +95,7 @@ TAILQ_HEAD(qp_list, qp);
  * @gid:	GID table
  * @mcast:	multicast groups
  * @counter:	by &enum virtio_rdma_counter
+ * @why:	for rnic_why()
  * @port:	packets from and to the Ethernet port
  * @active:	QPs that rnic_poll() looks at
  * @elem:	buffer taken from a virtqueue last; nobody keeps it for longer
@@ -123,6 +124,7 @@ struct rnic {
 	struct mcast mcast;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 
+	char why[96];
 	struct eth_port port;
 	struct qp_list active;
 	struct virtq_elem elem;
@@ -146,6 +148,15 @@ static inline struct cq *rnic_cq(const struct rnic *rnic, uint32_t cqn)
 	return cqn < rnic->limits.cqs ? rnic->cq[cqn] : NULL;
 }
 
+/** rnic_access_flags() - &enum virtio_ib_access_flags that it knows */
+static inline uint32_t rnic_access_flags(const struct rnic *rnic)
+{
+	return VIRTIO_IB_ACCESS_LOCAL_WRITE | VIRTIO_IB_ACCESS_REMOTE_WRITE |
+	       VIRTIO_IB_ACCESS_REMOTE_READ |
+	       (rnic->limits.rfc ? 0 : VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
+				       VIRTIO_IB_ACCESS_FLUSH_PERSISTENT);
+}
+
 /** rnic_count() - one more of what is counted */
 static inline void rnic_count(struct rnic *rnic, enum virtio_rdma_counter counter)
 {
@@ -158,6 +169,16 @@ static inline void rnic_count_sent(struct rnic *rnic, uint32_t len)
 	rnic->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
 	rnic->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
 }
+
+/**
+ * rnic_why() - why a command fails, for reasons that name a number
+ * @rnic:	NIC
+ * @fmt:	as for printf()
+ *
+ * Return: the text, good until the next call.
+ */
+const char *rnic_why(struct rnic *rnic, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A guest's mistake: one line, and not too many of them. */
 #define rnic_warn(rnic, fmt, ...)						\

@@ -16,7 +16,8 @@ const char *pd_create(struct rnic *rnic, uint32_t *pdn)
 		return "out of memory";
 	if (obj_add(&rnic->pds, pd, &pd->pdn)) {
 		free(pd);
-		return "no free protection domain";
+		return rnic_why(rnic, "all %u protection domains are in use (--pds)",
+				rnic->limits.pds);
 	}
 	*pdn = pd->pdn;
 	return NULL;
@@ -78,7 +79,8 @@ const char *ah_create(struct rnic *rnic, uint32_t pdn,
 		return "out of memory";
 	if (obj_add(&rnic->ahs, ah, &ah->handle)) {
 		free(ah);
-		return "no free address handle";
+		return rnic_why(rnic, "all %u address handles are in use (--ahs)",
+				rnic->limits.ahs);
 	}
 	ah->pd = pd;
 	ah->sgid_index = av->grh.sgid_index;

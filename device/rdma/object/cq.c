@@ -39,18 +39,35 @@ struct cq_held {
 
 static void cq_timer(void *arg);
 
+static uint32_t cqs_started(const struct rnic *rnic)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < rnic->limits.cqs; i++)
+		n += rnic->cq_vq[i] != NULL;
+	return n;
+}
+
 const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn)
 {
 	uint32_t i, slots;
 	struct cq *cq;
 
-	if (!cqe || cqe > rnic->limits.cqe)
-		return "depth out of range";
+	if (!cqe)
+		return "no depth";
+	if (cqe > rnic->limits.cqe)
+		return rnic_why(rnic, "%u completions are more than the %u that a CQ holds",
+				cqe, rnic->limits.cqe);
 	for (i = 0; i < rnic->limits.cqs; i++)
 		if (!rnic->cq[i] && rnic->cq_vq[i])
 			break;
 	if (i == rnic->limits.cqs)
-		return "no free completion queue with a virtqueue for it";
+		return rnic_why(rnic, "all %u CQs that have a virtqueue are in use",
+				cqs_started(rnic));
+
+	if (rnic->limits.rfc && cqe > rnic->cq_vq[i]->num)
+		return rnic_why(rnic, "%u completions are more than its virtqueue holds, %u",
+				cqe, rnic->cq_vq[i]->num);
 
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
@@ -59,7 +76,7 @@ const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn)
 	cq->rnic = rnic;
 	cq->cqn = i;
 	TAILQ_INIT(&cq->held);
-	cq->held_max = rnic->limits.cqe - slots;
+	cq->held_max = rnic->limits.rfc ? 0 : rnic->limits.cqe - slots;
 	cq->timer.fn = cq_timer;
 	cq->timer.arg = cq;
 	rnic->cq[i] = cq;

@@ -18,10 +18,6 @@
 
 #include "rdma/object/mr.h"
 
-#define MR_ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_READ | \
-			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL)
 
 _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
@@ -98,13 +94,13 @@ static void extents_trim(struct extents *list)
 		list->extent = extent;
 }
 
-static const char *mr_access_check(uint32_t access)
+static const char *mr_access_check(const struct rnic *rnic, uint32_t access)
 {
+	if (access & ~rnic_access_flags(rnic))
+		return "unknown access flags";
 	/* What the guest has of persistent memory cannot be told from here. */
 	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
 		return "memory is not persistent";
-	if (access & ~MR_ACCESS_ALL)
-		return "unknown access flags";
 	if (access & VIRTIO_IB_ACCESS_REMOTE_WRITE &&
 	    !(access & VIRTIO_IB_ACCESS_LOCAL_WRITE))
 		return "remote write access without local write access";
@@ -135,7 +131,8 @@ static const char *mr_enter(struct rnic *rnic, uint32_t pdn,
 	*mr = *tmpl;
 	if (obj_add(&rnic->mrs, mr, &mr->key)) {
 		free(mr);
-		return "no free memory region";
+		return rnic_why(rnic, "all %u memory regions are in use (--mrs)",
+				rnic->limits.mrs);
 	}
 	mr->pd = pd;
 	pd->refs++;
@@ -152,13 +149,14 @@ const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
 		.dma = true,
 		.length = UINT64_MAX,
 	};
-	const char *why = mr_access_check(access);
+	const char *why = mr_access_check(rnic, access);
 
 	return why ? why : mr_enter(rnic, pdn, &tmpl, key);
 }
 
 /* How the numbers of a request hang together, before any page is looked at. */
-static const char *mr_check(const struct mr *mr, uint32_t npages)
+static const char *mr_check(const struct rnic *rnic, const struct mr *mr,
+			    uint32_t npages)
 {
 	uint64_t first = mr->addr % RNIC_PAGE_SIZE;
 
@@ -170,7 +168,7 @@ static const char *mr_check(const struct mr *mr, uint32_t npages)
 		return "memory region beyond the address space";
 	if (npages != (first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the memory region";
-	return mr_access_check(mr->access);
+	return mr_access_check(rnic, mr->access);
 }
 
 static const char *mr_add_pages(const struct rnic *rnic, const __le64 *pages,
@@ -206,7 +204,7 @@ const char *mr_reg_user(struct rnic *rnic,
 	struct extents list = {};
 	const char *why;
 
-	why = mr_check(&tmpl, npages);
+	why = mr_check(rnic, &tmpl, npages);
 	if (why)
 		return why;
 	if (room != (uint64_t)npages * sizeof(__le64))
@@ -290,7 +288,7 @@ const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
 		return "memory region is valid";
 	if (fast->npages > mr->max_pages)
 		return "more pages than the memory region takes";
-	why = mr_check(&new, fast->npages);
+	why = mr_check(rnic, &new, fast->npages);
 	if (why)
 		return why;
 	if (!mr_read_pages(rnic, fast, pages))

@@ -34,21 +34,27 @@ static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_UD] = PKT_UD,
 };
 
-static const char *qp_check_cap(const struct rnic *rnic,
+static const char *qp_check_cap(struct rnic *rnic,
 				const struct virtio_rdma_qp_cap *cap)
 {
 	if (le32toh(cap->max_send_wr) > rnic->limits.queue_size ||
 	    le32toh(cap->max_recv_wr) > rnic->limits.queue_size)
-		return "more work requests than a virtqueue holds";
+		return rnic_why(rnic, "%u send and %u receive requests: %u is the limit",
+				le32toh(cap->max_send_wr), le32toh(cap->max_recv_wr),
+				rnic->limits.queue_size);
 	if (le32toh(cap->max_send_sge) > RNIC_MAX_SGE ||
 	    le32toh(cap->max_recv_sge) > RNIC_MAX_SGE)
-		return "too many scatter/gather elements";
+		return rnic_why(rnic, "%u and %u scatter/gather elements: %u is the limit",
+				le32toh(cap->max_send_sge),
+				le32toh(cap->max_recv_sge), RNIC_MAX_SGE);
 	if (le32toh(cap->max_inline_data) > VIRTIO_RDMA_INLINE_SIZE)
-		return "too much inline data";
+		return rnic_why(rnic, "%u bytes of inline data: %u is the limit",
+				le32toh(cap->max_inline_data),
+				VIRTIO_RDMA_INLINE_SIZE);
 	return NULL;
 }
 
-static const char *qp_check(const struct rnic *rnic,
+static const char *qp_check(struct rnic *rnic,
 			    const struct virtio_rdma_cmd_create_qp *req,
 			    struct qp_plan *plan)
 {
@@ -62,7 +68,7 @@ static const char *qp_check(const struct rnic *rnic,
 		.send_wr = le32toh(req->cap.max_send_wr),
 		.recv_wr = le32toh(req->cap.max_recv_wr),
 	};
-	if (req->flags & ~VIRTIO_IB_QP_FAST_REG)
+	if (!rnic->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
 		return "unknown flags";
 	if (!plan->pd)
 		return "unknown protection domain";
@@ -73,13 +79,27 @@ static const char *qp_check(const struct rnic *rnic,
 	return qp_check_cap(rnic, &req->cap);
 }
 
-static bool qp_number_fits(const struct rnic *rnic, uint32_t qpn,
-			   const struct qp_plan *plan)
+static bool qp_queues_fit(const struct rnic *rnic, uint32_t qpn,
+			  const struct qp_plan *plan)
 {
 	const struct virtq *sq = rnic->sq_vq[qpn], *rq = rnic->rq_vq[qpn];
 
-	return !rnic->qp[qpn] && sq && rq && sq->num >= plan->send_wr &&
-	       rq->num >= plan->recv_wr;
+	return sq && rq && sq->num >= plan->send_wr && rq->num >= plan->recv_wr;
+}
+
+static bool qp_number_fits(const struct rnic *rnic, uint32_t qpn,
+			   const struct qp_plan *plan)
+{
+	return !rnic->qp[qpn] && qp_queues_fit(rnic, qpn, plan);
+}
+
+static uint32_t qps_that_fit(const struct rnic *rnic, const struct qp_plan *plan)
+{
+	uint32_t i, n = 0;
+
+	for (i = QPN_FIRST; i < rnic->limits.qps; i++)
+		n += qp_queues_fit(rnic, i, plan);
+	return n;
 }
 
 /*
@@ -103,7 +123,8 @@ static const char *qp_take_number(struct rnic *rnic, uint8_t type,
 		rnic->qpn_next = QPN_FIRST + (*qpn - QPN_FIRST + 1) % n;
 		return NULL;
 	}
-	return "no free QP with virtqueues for it";
+	return rnic_why(rnic, "all %u QPs with virtqueues of %u and %u entries are in use",
+			qps_that_fit(rnic, plan), plan->send_wr, plan->recv_wr);
 }
 
 static struct qp *qp_alloc(struct rnic *rnic, uint32_t qpn,
@@ -125,7 +146,7 @@ static struct qp *qp_alloc(struct rnic *rnic, uint32_t qpn,
 	qp->service = qp_services[req->qp_type];
 	qp->state = VIRTIO_IB_QPS_RESET;
 	qp->sig_all = req->sq_sig_all;
-	qp->fast_reg = req->flags & VIRTIO_IB_QP_FAST_REG;
+	qp->fast_reg = !rnic->limits.rfc && req->flags & VIRTIO_IB_QP_FAST_REG;
 	qp->cap = req->cap;
 	qp->cap.padding = 0;
 	qp->max_send_sge = le32toh(req->cap.max_send_sge);
@@ -216,33 +237,39 @@ void qp_free_all(struct rnic *rnic)
 			qp_free(rnic->qp[i]);
 }
 
-/* Give all that is in a virtqueue back; a guest that goes on posting waits. */
-static void virtq_drain(struct virtq *vq, struct virtq_elem *elem)
+/*
+ * Give all that is in a virtqueue back, or forget it; a guest that goes on posting
+ * waits.
+ */
+static void virtq_drain(struct virtq *vq, struct virtq_elem *elem, bool back)
 {
 	unsigned int i;
 
 	for (i = 0; i < vq->num && virtq_pop(vq, elem) > 0; i++)
-		virtq_push(vq, elem->head, 0);
+		if (back)
+			virtq_push(vq, elem->head, 0);
 }
 
+/* That they are given back is a rule of ours, which the RFC does not have. */
 static void qp_drop_slots(struct qp *qp)
 {
 	struct virtq *sq = qp->rnic->sq_vq[qp->qpn];
 	struct virtq *rq = qp->rnic->rq_vq[qp->qpn];
 	struct requester *req = &qp->req;
+	bool back = !qp->rnic->limits.rfc;
 	const struct wqe *wqe;
 
 	if (sq) {
-		for (; req->una != req->prod; req->una++) {
+		for (; back && req->una != req->prod; req->una++) {
 			wqe = &req->ring[req->una & (req->size - 1)];
 			virtq_push(sq, wqe->head, 0);
 		}
-		virtq_drain(sq, &qp->rnic->elem);
+		virtq_drain(sq, &qp->rnic->elem, back);
 	}
 	if (rq) {
-		if (qp->resp.has_rwqe)
+		if (back && qp->resp.has_rwqe)
 			virtq_push(rq, qp->resp.rwqe.head, 0);
-		virtq_drain(rq, &qp->rnic->elem);
+		virtq_drain(rq, &qp->rnic->elem, back);
 	}
 }
 

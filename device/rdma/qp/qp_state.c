@@ -149,12 +149,6 @@ struct qp_range {
 	  sizeof(((struct virtio_rdma_cmd_modify_qp *)0)->field),	\
 	  min, max, why }
 
-#define ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
-			 VIRTIO_IB_ACCESS_REMOTE_READ | \
-			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL | \
-			 VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
-
 static const struct qp_range qp_ranges[] = {
 	RANGE(PATH_MTU, path_mtu, VIRTIO_IB_MTU_256, VIRTIO_IB_MTU_4096,
 	      "path MTU out of range"),
@@ -169,8 +163,6 @@ static const struct qp_range qp_ranges[] = {
 	RANGE(RQ_PSN, rq_psn, 0, PSN_MASK, "PSN out of range"),
 	RANGE(SQ_PSN, sq_psn, 0, PSN_MASK, "PSN out of range"),
 	RANGE(DEST_QPN, dest_qp_num, 0, PSN_MASK, "QPN out of range"),
-	RANGE(ACCESS_FLAGS, qp_access_flags, 0, ACCESS_ALL,
-	      "unknown access flags"),
 };
 
 static uint32_t qp_field(const struct virtio_rdma_cmd_modify_qp *req,
@@ -277,6 +269,9 @@ const char *qp_modify(struct rnic *rnic,
 	why = qp_check_rule(qp, to, mask);
 	if (!why)
 		why = qp_check_ranges(req, mask);
+	if (!why && mask & VIRTIO_IB_QP_ACCESS_FLAGS &&
+	    le32toh(req->qp_access_flags) & ~rnic_access_flags(rnic))
+		why = "unknown access flags";
 	if (!why && mask & VIRTIO_IB_QP_AV)
 		why = av_check(rnic, &req->ah_attr);
 	if (!why && mask & VIRTIO_IB_QP_AV &&

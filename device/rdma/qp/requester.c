@@ -136,6 +136,8 @@ static struct wqe *requester_fetch(struct qp *qp)
 	if (ret <= 0)
 		return NULL;
 	wqe_parse(elem, qp->type, qp->max_send_sge, wqe);
+	if (qp->rnic->limits.rfc)
+		wqe_refuse_extension(wqe);
 	req->prod++;
 	return wqe;
 }

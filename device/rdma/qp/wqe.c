@@ -238,6 +238,14 @@ void wqe_parse(const struct virtq_elem *elem, uint8_t type, uint32_t max_sge,
 		wqe->status = VIRTIO_IB_WC_LOC_QP_OP_ERR;
 }
 
+void wqe_refuse_extension(struct wqe *wqe)
+{
+	if (wqe->status || wqe->opcode <= VIRTIO_IB_WR_RDMA_READ)
+		return;
+	wqe->vendor_err = VENDOR_ERR_OPCODE;
+	wqe->status = VIRTIO_IB_WC_LOC_QP_OP_ERR;
+}
+
 void rwqe_parse(const struct virtq_elem *elem, uint32_t max_sge,
 		struct rwqe *rwqe)
 {

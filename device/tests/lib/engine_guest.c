@@ -124,7 +124,8 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 }
 
 static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
-			uint8_t number, bool event_idx, uint32_t cqe)
+			uint8_t number, bool event_idx, uint32_t cqe,
+			bool rfc)
 {
 	const struct rnic_limits limits = {
 		.qps = EG_QPS,
@@ -134,6 +135,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 		.mrs = EG_MRS,
 		.pds = EG_PDS,
 		.ahs = EG_AHS,
+		.rfc = rfc,
 	};
 	struct virtio_rdma_cmd_add_gid gid = {};
 	uint32_t i;
@@ -169,7 +171,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
 }
 
-static int eg_setup_with(void **state, bool event_idx, uint32_t cqe)
+static int eg_setup_with(void **state, bool event_idx, uint32_t cqe, bool rfc)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 	unsigned int i;
@@ -179,24 +181,30 @@ static int eg_setup_with(void **state, bool event_idx, uint32_t cqe)
 	engine->loop = loop_new(0);
 	engine->fabric = fabric_new();
 	for (i = 0; i < EG_GUESTS; i++)
-		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx, cqe);
+		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx, cqe,
+			    rfc);
 	*state = engine;
 	return 0;
 }
 
 int eg_setup(void **state)
 {
-	return eg_setup_with(state, false, EG_QUEUE);
+	return eg_setup_with(state, false, EG_QUEUE, false);
 }
 
 int eg_setup_event_idx(void **state)
 {
-	return eg_setup_with(state, true, EG_QUEUE);
+	return eg_setup_with(state, true, EG_QUEUE, false);
 }
 
 int eg_setup_hold(void **state)
 {
-	return eg_setup_with(state, false, EG_CQE);
+	return eg_setup_with(state, false, EG_CQE, false);
+}
+
+int eg_setup_rfc(void **state)
+{
+	return eg_setup_with(state, false, EG_QUEUE, true);
 }
 
 int eg_teardown(void **state)

@@ -183,6 +183,8 @@ int eg_setup(void **state);
 int eg_setup_event_idx(void **state);
 /* The same with CQs that hold EG_CQE completions. */
 int eg_setup_hold(void **state);
+/* Devices that offer nothing but the RFC. */
+int eg_setup_rfc(void **state);
 int eg_teardown(void **state);
 
 /** eg_ptr() - pointer to guest memory */
