@@ -84,6 +84,24 @@ static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
 	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0);
 }
 
+/*
+ * What RoCE devices tell in the service level of a datagram, which has none: which
+ * network header it came with.  UCX finds the destination address by this.  Zero
+ * stands for RoCE v1, or for a device that does not say it.
+ */
+enum {
+	PACKET_IPV6 = 1,
+	PACKET_IPV4 = 2,
+};
+
+static uint8_t cqe_sl(const struct virtio_rdma_cq_req *cqe)
+{
+	uint32_t flags = le32toh(cqe->wc_flags);
+
+	return flags & VIRTIO_IB_WC_IPV4 ? PACKET_IPV4 :
+	       flags & VIRTIO_IB_WC_IPV6 ? PACKET_IPV6 : 0;
+}
+
 static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
@@ -96,6 +114,7 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 		.qp_num = le32toh(cqe->qp_num),
 		.src_qp = le32toh(cqe->src_qp),
 		.wc_flags = cqe_flags(cqe),
+		.sl = cqe_sl(cqe),
 	};
 }
 
@@ -255,13 +274,13 @@ static unsigned int cq_read_wc_flags(struct ibv_cq_ex *ibcq)
 	return cqe_flags(&to_vcq_ex(ibcq)->cqe);
 }
 
-/* InfiniBand only */
-static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
+static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
 {
-	return 0;
+	return cqe_sl(&to_vcq_ex(ibcq)->cqe);
 }
 
-static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
+/* InfiniBand only */
+static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
 {
 	return 0;
 }

@@ -119,6 +119,15 @@ def test_solicited_events(rdma_pair):
     assert end["events"] > 10000 and end["spurious"] <= 500, end
 
 
+# Datagrams
+
+def test_datagrams_tell_their_kind(rdma_pair):
+    """IPv4 or IPv6, in the completion and in the network header."""
+    for said in run_both(rdma_pair, "datagrams", "ping"):
+        assert said.splitlines() == ["IPv4 Plain", "IPv4 Extended", "IPv6 Plain",
+                                     "IPv6 Extended"], said
+
+
 # Ends
 
 def objects(guest):

@@ -1128,11 +1128,18 @@ enum virtio_ib_wc_status {
 	VIRTIO_IB_WC_MEM_MGT_ERR		= 16,
 };
 
+/*
+ * IPV4, IPV6: which header a datagram came with, in the last 20 or in all 40 of the
+ * bytes that GRH is about.  A device that does not say it, as those of the RFC, sets
+ * neither.
+ */
 enum virtio_ib_wc_flags {
 	VIRTIO_IB_WC_GRH			= 1 << 0,
 	VIRTIO_IB_WC_WITH_IMM			= 1 << 1,
 	VIRTIO_IB_WC_WITH_INVALIDATE		= 1 << 2,
 	VIRTIO_IB_WC_WITH_VLAN			= 1 << 3,
+	VIRTIO_IB_WC_IPV4			= 1 << 4,
+	VIRTIO_IB_WC_IPV6			= 1 << 5,
 };
 
 /**

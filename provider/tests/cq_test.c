@@ -131,13 +131,17 @@ static void translates_flags(void **state)
 	struct virtio_roce_cq *cq = make_cq();
 	struct virtio_rdma_cq_req *cqe;
 	unsigned int i, expect;
+	struct ibv_wc wc;
 
 	for (i = 0; i < 32; i++) {
 		cqe = fake_complete_begin();
 		cqe->wc_flags = htole32(1U << i);
 		fake_complete_end();
 		expect = i == 0 ? IBV_WC_GRH : i == 1 ? IBV_WC_WITH_IMM : 0;
-		assert_int_equal(poll_one(cq).wc_flags, expect);
+		wc = poll_one(cq);
+		assert_int_equal(wc.wc_flags, expect);
+		/* Of what kind a datagram was: 2 is IPv4, 1 is IPv6. */
+		assert_int_equal(wc.sl, i == 4 ? 2 : i == 5 ? 1 : 0);
 	}
 	drop_cq(cq);
 }
@@ -351,7 +355,8 @@ static void polls_step_by_step(void **state)
 	cqe->imm_data = 4;
 	cqe->qp_num = htole32(5);
 	cqe->src_qp = htole32(6);
-	cqe->wc_flags = htole32(VIRTIO_IB_WC_WITH_IMM | VIRTIO_IB_WC_GRH);
+	cqe->wc_flags = htole32(VIRTIO_IB_WC_WITH_IMM | VIRTIO_IB_WC_GRH |
+				VIRTIO_IB_WC_IPV4);
 	fake_complete_end();
 	fake_complete(2, TEST_QPN);
 
@@ -367,7 +372,7 @@ static void polls_step_by_step(void **state)
 	assert_int_equal(ibv_wc_read_wc_flags(ex),
 			 IBV_WC_WITH_IMM | IBV_WC_GRH);
 	assert_int_equal(ibv_wc_read_slid(ex), 0);
-	assert_int_equal(ibv_wc_read_sl(ex), 0);
+	assert_int_equal(ibv_wc_read_sl(ex), 2);
 	assert_int_equal(ibv_wc_read_dlid_path_bits(ex), 0);
 
 	/* Slots are given back together, when all is read. */

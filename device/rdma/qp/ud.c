@@ -144,6 +144,9 @@ bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		.imm_data = op->imm ? pkt->imm : 0,
 		.src_qp = htole32(pkt->src_qpn),
 		.wc_flags = htole32(VIRTIO_IB_WC_GRH |
+				    (gid_is_ipv4(pkt->dgid) ?
+					     VIRTIO_IB_WC_IPV4 :
+					     VIRTIO_IB_WC_IPV6) |
 				    (op->imm ? VIRTIO_IB_WC_WITH_IMM : 0)),
 	};
 

@@ -420,7 +420,8 @@ static void test_datagram(void **state)
 	wc = eg_expect(&p.b, 2, OK);
 	assert_int_equal(wc.byte_len, 140);
 	assert_int_equal(wc.src_qp, p.a.qpn);
-	assert_int_equal(wc.flags, VIRTIO_IB_WC_GRH | VIRTIO_IB_WC_WITH_VLAN);
+	assert_int_equal(wc.flags, VIRTIO_IB_WC_GRH | VIRTIO_IB_WC_IPV4 |
+			 VIRTIO_IB_WC_WITH_VLAN);
 	assert_int_equal(wc.vlan, 7);
 	buf = eg_ptr(p.b.guest, EG_DATA + IN);
 	assert_memory_equal(buf + 20, eg_port[0].frame + ETH + 4, 20);

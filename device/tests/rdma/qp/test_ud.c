@@ -79,6 +79,7 @@ static void test_datagrams(void **state)
 		assert_int_equal(wc.byte_len, GRH + sizes[i]);
 		assert_int_equal(wc.src_qp, p.a.qpn);
 		assert_int_equal(wc.flags, VIRTIO_IB_WC_GRH |
+				 VIRTIO_IB_WC_IPV4 |
 				 (i & 1 ? VIRTIO_IB_WC_WITH_IMM : 0));
 		assert_int_equal(wc.imm, i & 1 ? 0xabc0 + i : 0);
 		eg_check(p.b.guest, IN + 3 + GRH, sizes[i], i, 0);
@@ -132,6 +133,7 @@ static void test_grh_ipv6(void **state)
 	struct virtio_rdma_cmd_add_gid add = { .index = htole16(1) };
 	struct eg_wr wr = datagram(&p, 1, 0, 8);
 	uint8_t *grh = eg_ptr(p.b.guest, EG_DATA + IN);
+	struct eg_wc wc;
 	uint32_t i;
 
 	for (i = 0; i < 2; i++) {
@@ -150,7 +152,9 @@ static void test_grh_ipv6(void **state)
 	eg_recv(&p.b, 1, IN, 200);
 	eg_post_send(&p.a, &wr);
 	eg_run(p.engine);
-	eg_expect(&p.b, 1, OK);
+	wc = eg_expect(&p.b, 1, OK);
+	assert_int_equal(wc.flags, VIRTIO_IB_WC_GRH | VIRTIO_IB_WC_IPV6 |
+			 VIRTIO_IB_WC_WITH_IMM);
 	assert_memory_equal(grh, want, 8);
 	assert_memory_equal(grh + 8, gid[0], 16);
 	assert_memory_equal(grh + 24, gid[1], 16);
