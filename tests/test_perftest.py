@@ -5,7 +5,9 @@ perftest compares no contents; tests/guest/memory.py does so for the same operat
 and sizes.  Here counts, sizes and ends must be right.
 """
 
+import os
 import re
+import statistics
 
 import pytest
 
@@ -120,3 +122,20 @@ def test_both_directions_of_all(perf_pair, connection):
     table = perftest(perf_pair, "ib_send_bw", "-c", connection, "-b", "-e", "-q", 8, "-s", size,
                      "-n", 20)
     check(table, [size], 160)
+
+
+def test_no_stream_stands_still(perf_pair):
+    """Lost wake-ups: nothing but a doorbell tells the daemon that there is more to send.
+
+    A stream that missed one stands still for seconds.  It is the sender's own clock that
+    is looked at, and what the others took in the same guests.
+    """
+    runs = 100 if "LAB_LONG" in os.environ else 6
+    seconds = []
+    for _ in range(runs):
+        table = perftest(perf_pair, "ib_send_bw", "-s", 4 * KIBI, "-n", 10000)
+        check(table, [4 * KIBI], 10000)
+        size, iterations, _, mebibytes = table[0][:4]
+        seconds.append(size * iterations / (1 << 20) / mebibytes)
+    usual = statistics.median(seconds)
+    assert max(seconds) < max(3, 10 * usual), [f"{value:.2f}" for value in seconds]
