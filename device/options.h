@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The command line of vhost-user-roce.
+ */
+#ifndef DEVICE_OPTIONS_H
+#define DEVICE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ether/fault.h"
+#include "function/function.h"
+#include "rdma/rnic.h"
+
+#define GUESTS_MAX	64
+#define UPLINKS_MAX	16
+
+/**
+ * enum options_action - what the command line asks for
+ * @OPTIONS_RUN:	serve guests
+ * @OPTIONS_HELP:	print &options_usage and exit
+ * @OPTIONS_VERSION:	print the version and exit
+ */
+enum options_action {
+	OPTIONS_RUN,
+	OPTIONS_HELP,
+	OPTIONS_VERSION,
+};
+
+/**
+ * struct port_options - what the command line says about a port of the switch
+ * @text:	its socket, or its uplink
+ * @pcap:	capture file of its frames, or NULL
+ * @fault:	faults
+ */
+struct port_options {
+	const char *text;
+	const char *pcap;
+	struct fault_config fault;
+};
+
+/**
+ * struct options - what the command line says
+ * @action:	what to do; unless it is %OPTIONS_RUN, the rest does not count
+ * @guest:	the guests
+ * @guests:	number of them
+ * @uplink:	the uplinks
+ * @uplinks:	number of them
+ * @all:	faults that each port begins with, and the switch's capture file
+ * @limits:	of each guest's RDMA side
+ * @poll_us:	poll window
+ * @mtu:	of the Ethernet, 0 if the guests decide
+ * @speed:	of the Ethernet, in Gbit/s, 0 if none is told
+ * @mac_base:	address of the first guest; the others count on from there
+ * @packets:	RDMA between the guests goes by packets, too
+ * @verbose:	tell more
+ * @control:	socket for commands, or NULL
+ *
+ * Strings are those of the argument vector.
+ */
+struct options {
+	enum options_action action;
+	struct port_options guest[GUESTS_MAX];
+	unsigned int guests;
+	struct port_options uplink[UPLINKS_MAX];
+	unsigned int uplinks;
+	struct port_options all;
+	struct rnic_limits limits;
+	uint32_t poll_us;
+	uint32_t mtu;
+	uint32_t speed;
+	uint64_t mac_base;
+	bool packets;
+	bool verbose;
+	const char *control;
+};
+
+/** options_usage - what --help prints */
+extern const char options_usage[];
+
+/**
+ * options_parse() - read a command line
+ * @options:	filled in; defaults for what the command line does not name
+ * @argc:	number of arguments
+ * @argv:	the arguments, of which the first one is not read; may be reordered
+ *
+ * Return: 0, or -EINVAL after an error was printed.
+ */
+int options_parse(struct options *options, int argc, char **argv);
+
+#endif /* DEVICE_OPTIONS_H */

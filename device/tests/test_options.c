@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What the command line becomes.  What it says of mistakes is in test_main.c.
+ */
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "options.h"
+
+#define ARGS_MAX	16
+
+/* What is not set by options_parse() itself must not shine through. */
+static struct options options;
+
+static int parse(const char *const *args)
+{
+	char *argv[ARGS_MAX + 2] = { (char *)"vhost-user-roce" };
+	int argc;
+
+	memset(&options, 0xa5, sizeof(options));
+	for (argc = 1; args[argc - 1]; argc++) {
+		assert_true(argc <= ARGS_MAX);
+		argv[argc] = (char *)args[argc - 1];
+	}
+	return options_parse(&options, argc, argv);
+}
+
+#define PARSE(...)	parse((const char *const []){ __VA_ARGS__, NULL })
+
+static void test_defaults(void **state)
+{
+	assert_int_equal(PARSE("--socket", "a"), 0);
+	assert_int_equal(options.action, OPTIONS_RUN);
+	assert_int_equal(options.guests, 1);
+	assert_string_equal(options.guest[0].text, "a");
+	assert_null(options.guest[0].pcap);
+	assert_int_equal(options.uplinks, 0);
+	assert_null(options.all.pcap);
+	assert_false(fault_any(&options.all.fault));
+	assert_int_equal(options.limits.qps, 32);
+	assert_int_equal(options.limits.cqs, 64);
+	assert_int_equal(options.limits.queue_size, 1024);
+	assert_int_equal(options.limits.cqe, 32768);
+	assert_int_equal(options.limits.mrs, 4096);
+	assert_int_equal(options.limits.pds, 1024);
+	assert_int_equal(options.limits.ahs, 4096);
+	assert_int_equal(options.poll_us, 50);
+	assert_int_equal(options.mtu, 1500);
+	assert_int_equal(options.mac_base, 0x52540000ce01);
+	assert_false(options.packets);
+	assert_false(options.verbose);
+	assert_null(options.control);
+}
+
+static void test_values(void **state)
+{
+	assert_int_equal(PARSE("--socket", "a", "--qps", "2", "--cqs=1",
+			       "--mtu", "65535", "--poll-us", "0",
+			       "--mac-base", "02:00:00:00:FF:10", "--packets",
+			       "--control", "c", "--verbose"), 0);
+	assert_int_equal(options.limits.qps, 2);
+	assert_int_equal(options.limits.cqs, 1);
+	assert_int_equal(options.mtu, 65535);
+	assert_int_equal(options.poll_us, 0);
+	assert_int_equal(options.mac_base, 0x02000000ff10);
+	assert_true(options.packets);
+	assert_true(options.verbose);
+	assert_string_equal(options.control, "c");
+}
+
+/* Faults before all ports are each port's, later ones are that port's alone. */
+static void test_faults_of_ports(void **state)
+{
+	assert_int_equal(PARSE("--loss", "50%", "--pcap", "all",
+			       "--socket", "a", "--dup", "1",
+			       "--uplink", "tap:b", "--loss", "0",
+			       "--pcap", "one"), 0);
+	assert_int_equal(options.guest[0].fault.loss, FAULT_ALWAYS / 2);
+	assert_int_equal(options.guest[0].fault.dup, FAULT_ALWAYS);
+	assert_null(options.guest[0].pcap);
+	assert_int_equal(options.uplinks, 1);
+	assert_string_equal(options.uplink[0].text, "tap:b");
+	assert_false(fault_any(&options.uplink[0].fault));
+	assert_string_equal(options.uplink[0].pcap, "one");
+	assert_int_equal(options.all.fault.loss, FAULT_ALWAYS / 2);
+	assert_int_equal(options.all.fault.dup, 0);
+	assert_string_equal(options.all.pcap, "all");
+}
+
+/* Each fault has its own place. */
+static void test_kinds_of_faults(void **state)
+{
+	const struct fault_config *fault = &options.guest[0].fault;
+
+	assert_int_equal(PARSE("--socket", "a", "--loss", "1", "--seed", "9"),
+			 0);
+	assert_true(fault->loss && !fault->dup && !fault->reorder &&
+		    !fault->corrupt);
+	assert_int_equal(fault->seed, 9);
+	assert_int_equal(PARSE("--socket", "a", "--reorder", "1"), 0);
+	assert_true(!fault->loss && !fault->dup && fault->reorder &&
+		    !fault->corrupt);
+	assert_int_equal(PARSE("--socket", "a", "--corrupt", "1"), 0);
+	assert_true(!fault->loss && !fault->dup && !fault->reorder &&
+		    fault->corrupt);
+}
+
+static void test_help_and_version(void **state)
+{
+	/* They need no ports, and what comes after them is not read. */
+	assert_int_equal(PARSE("--help", "--bogus"), 0);
+	assert_int_equal(options.action, OPTIONS_HELP);
+	assert_int_equal(PARSE("--version"), 0);
+	assert_int_equal(options.action, OPTIONS_VERSION);
+	assert_int_equal(PARSE("--bogus", "--help"), -EINVAL);
+}
+
+static void test_bad_names(void **state)
+{
+	assert_int_equal(PARSE("--socket", "a\tb"), -EINVAL);
+	assert_int_equal(PARSE("--uplink", "tap:a\nb"), -EINVAL);
+}
+
+/* Several options that are each in their range do not fit together. */
+static void test_contradictions(void **state)
+{
+	assert_int_equal(PARSE("--verbose"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--queue-size", "512",
+			       "--cqe", "511"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--queue-size", "512",
+			       "--cqe", "512"), 0);
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "1001", "--qps", "10"),
+			 0);
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "1002", "--qps", "10"),
+			 -EINVAL);
+}
+
+static void test_too_many_ports(void **state)
+{
+	char *argv[1 + 2 * (GUESTS_MAX + 1)] = { (char *)"vhost-user-roce" };
+	int i;
+
+	for (i = 0; i <= GUESTS_MAX; i++) {
+		argv[1 + 2 * i] = (char *)"--socket";
+		argv[2 + 2 * i] = (char *)"a";
+	}
+	assert_int_equal(options_parse(&options, 1 + 2 * GUESTS_MAX, argv), 0);
+	assert_int_equal(options.guests, GUESTS_MAX);
+	assert_int_equal(options_parse(&options, 3 + 2 * GUESTS_MAX, argv),
+			 -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_faults_of_ports),
+		cmocka_unit_test(test_kinds_of_faults),
+		cmocka_unit_test(test_help_and_version),
+		cmocka_unit_test(test_bad_names),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_too_many_ports),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
