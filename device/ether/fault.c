@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "ether/fault.h"
+#include "ether/frame.h"
 #include "virtio/mem.h"
-#include "ether/switch.h"
 
 #define FAULT_OVERTAKE	3
 #define FAULT_HOLD_NS	2000000ULL

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ether/switch.h"
+#include "ether/frame.h"
 
 #define FILTER_MACS_MAX		64
 #define FILTER_VLANS		4096

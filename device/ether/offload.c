@@ -14,11 +14,12 @@
 #include <endian.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "virtio/mem.h"
+#include "ether/frame.h"
 #include "ether/offload.h"
-#include "ether/switch.h"
+#include "virtio/mem.h"
 
 #define IPV4_LEN	2
 #define IPV4_ID		4

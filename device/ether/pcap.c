@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "virtio/mem.h"
+#include "ether/frame.h"
 #include "ether/pcap.h"
-#include "ether/switch.h"
+#include "virtio/mem.h"
 
 #define PCAP_MAGIC_NS		0xa1b23c4d
 #define PCAP_LINKTYPE_ETHERNET	1

@@ -23,11 +23,9 @@
  * by whoever checks the sum.
  */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "virtio/mem.h"
 #include "ether/offload.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -36,8 +34,6 @@
 #define SWITCH_BUCKETS		(1 << SWITCH_BUCKET_BITS)
 #define SWITCH_BUCKET_SIZE	4
 #define SWITCH_AGE_NS		(300 * 1000000000ULL)
-
-#define VLAN_VID_MASK		0x0fff
 
 /**
  * struct station - a station that was heard
@@ -73,31 +69,6 @@ struct l2_switch {
 static bool mac_is_multicast(const uint8_t *mac)
 {
 	return mac[0] & 1;
-}
-
-int frame_init(struct frame *frame, const struct iovec *iov,
-	       unsigned int iov_n, size_t off, size_t len)
-{
-	struct {
-		struct ether_header eth;
-		uint16_t tci;
-	} __attribute__((packed)) head;
-	size_t n = len < sizeof(head) ? len : sizeof(head);
-
-	if (len < ETH_HLEN || iov_to_buf(iov, iov_n, off, &head, n) < n)
-		return -EINVAL;
-
-	memset(frame, 0, sizeof(*frame));
-	frame->iov = iov;
-	frame->iov_n = iov_n;
-	frame->off = off;
-	frame->len = len;
-	frame->wire_len = len;
-	frame->eth = head.eth;
-	frame->vlan = -1;
-	if (n == sizeof(head) && head.eth.ether_type == htobe16(ETHERTYPE_VLAN))
-		frame->vlan = be16toh(head.tci) & VLAN_VID_MASK;
-	return 0;
 }
 
 struct l2_switch *switch_new(struct loop *loop)

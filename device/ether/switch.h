@@ -5,57 +5,18 @@
 #ifndef DEVICE_SWITCH_H
 #define DEVICE_SWITCH_H
 
-#include <net/ethernet.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/uio.h>
 
-#include <linux/virtio_net.h>
-
-#include "ether/fault.h"
 #include "base/loop.h"
+#include "ether/fault.h"
+#include "ether/frame.h"
 
 struct l2_switch;
 struct pcap;
 
 #define PORT_NAME_MAX	108
-
-/**
- * struct frame - an Ethernet frame on its way
- * @iov:	pieces that it lies in, the sender's
- * @iov_n:	number of them
- * @off:	where in them it begins
- * @len:	its bytes, ETH_HLEN at least
- * @wire_len:	bytes of the longest frame that it is after segmentation
- * @hdr:	what is left to be done to it: checksum, segmentation
- * @eth:	copy of its header, the one to decide by
- * @vlan:	VLAN that its tag names, or -1 without a tag
- */
-struct frame {
-	const struct iovec *iov;
-	unsigned int iov_n;
-	size_t off;
-	size_t len;
-	size_t wire_len;
-	struct virtio_net_hdr hdr;
-	struct ether_header eth;
-	int vlan;
-};
-
-/**
- * frame_init() - look at a frame that is to be sent
- * @frame:	filled in, with a @hdr of zeroes
- * @iov:	pieces that the frame ends with
- * @iov_n:	number of them
- * @off:	bytes of them before the frame
- * @len:	its bytes
- *
- * Return: 0, or -EINVAL if it is shorter than an Ethernet header or than @len.
- */
-int frame_init(struct frame *frame, const struct iovec *iov,
-	       unsigned int iov_n, size_t off, size_t len);
 
 /**
  * struct port_stats - what went through a port

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "virtio/frontend.h"
 #include "base/loop.h"
-#include "rdma/rnic.h"
 #include "ether/switch.h"
+#include "rdma/rnic.h"
+#include "virtio/frontend.h"
 
 #define FUNCTION_MTU_MIN	68
 #define FUNCTION_MTU_MAX	65535

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "function/function.h"
 #include "ether/switch.h"
+#include "function/function.h"
 #include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
 

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "operator/socket.h"
 #include "base/uds.h"
+#include "operator/socket.h"
 
 #define CONTROL_CLIENTS		8
 #define CONTROL_LINE_MAX	512

@@ -33,9 +33,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "virtio/mem.h"
 #include "base/uds.h"
 #include "uplink/uplink.h"
+#include "virtio/mem.h"
 
 #define STREAM_PEERS_MAX	64
 #define STREAM_BACKLOG		16

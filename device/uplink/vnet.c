@@ -6,8 +6,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "virtio/mem.h"
 #include "uplink/vnet.h"
+#include "virtio/mem.h"
 
 /* Frames of one event, before others get their turn. */
 #define VNET_BURST	64

@@ -6,8 +6,8 @@
 #ifndef DEVICE_VHOST_USER_H
 #define DEVICE_VHOST_USER_H
 
-#include "virtio/frontend.h"
 #include "base/loop.h"
+#include "virtio/frontend.h"
 
 /** VHOST_USER_QUEUES_MAX - as many virtqueues as a virtio device of QEMU's has */
 #define VHOST_USER_QUEUES_MAX	1024

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "virtio/mem.h"
 #include "vhost_user/vhost_user_msg.h"
+#include "virtio/mem.h"
 
 /**
  * struct vu_region - a region of guest memory

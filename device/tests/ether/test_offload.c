@@ -7,15 +7,16 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "virtio/mem.h"
+#include "ether/frame.h"
 #include "ether/offload.h"
-#include "ether/switch.h"
+#include "virtio/mem.h"
 
 #define GSO	1000
 #define PAYLOAD	2500
