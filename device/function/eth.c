@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The Ethernet queues of a function, and its port of the switch.
+ *
+ * Theory of operation
+ *
+ * A frame is never stored.  While the sender's transmit queue is polled, the
+ * frame goes from the transmit buffers to the receive buffers of each function
+ * that the switch gives it to, with one copy for each.  It is dropped where
+ * there is no room.  It travels with its struct virtio_net_hdr, so a checksum or
+ * segmentation that was left undone stays undone on the way to a guest that
+ * accepts it so.
+ *
+ * The doorbell of the transmit queue is needed only while the loop sleeps, that
+ * of the receive queue never.
+ */
+
+#include <endian.h>
+#include <errno.h>
+
+#include "ether/offload.h"
+#include "function/eth.h"
+#include "function/function_priv.h"
+
+/* With VIRTIO_F_VERSION_1, on which we insist, the header is always this long. */
+#define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
+
+#define ETH_TX_BURST		64
+#define ETH_RX_MERGE_MAX	64
+
+/* Those that a guest may turn off and on again. */
+#define ETH_GUEST_OFFLOADS \
+	(BIT(VIRTIO_NET_F_GUEST_CSUM) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \
+	 BIT(VIRTIO_NET_F_GUEST_TSO6) | \
+	 BIT(VIRTIO_NET_F_GUEST_ECN))
+
+static size_t eth_frame_max(const struct function *fn)
+{
+	return (size_t)fn->config.mtu + ETH_HLEN + OFFLOAD_TAG_LEN;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Receive                                                                   */
+/* ------------------------------------------------------------------------- */
+
+/* Writes the header of a frame that fills @n buffers into the first of them. */
+static void eth_rx_header(struct function *fn, const struct frame *frame,
+			       unsigned int n)
+{
+	const struct virtq_elem *elem = &fn->first;
+	struct virtio_net_hdr_v1 hdr = {
+		.flags = fn->port.offloads & OFFLOAD_CSUM ?
+			 frame->hdr.flags : 0,
+		.gso_type = frame->hdr.gso_type,
+		.hdr_len = frame->hdr.hdr_len,
+		.gso_size = frame->hdr.gso_size,
+		.csum_start = frame->hdr.csum_start,
+		.csum_offset = frame->hdr.csum_offset,
+		.num_buffers = htole16(n),
+	};
+
+	iov_from_buf(&elem->iov[elem->out_n], elem->in_n, 0, &hdr, sizeof(hdr));
+}
+
+/*
+ * Puts a frame into as many buffers as it needs.  The guest sees none of them
+ * before all are filled; if they do not suffice, all are put back.
+ */
+static bool eth_rx(struct function *fn, const struct frame *frame)
+{
+	unsigned int max = function_has(fn, VIRTIO_NET_F_MRG_RXBUF) ?
+			   ETH_RX_MERGE_MAX : 1;
+	const size_t total = ETH_HDR_LEN + frame->len;
+	struct virtq_used used[ETH_RX_MERGE_MAX];
+	struct virtq *vq = fn->vq[FUNCTION_RX];
+	struct virtq_elem *elem;
+	size_t done = 0, part, skip;
+	unsigned int n = 0;
+
+	while (done < total) {
+		elem = n ? &fn->more : &fn->first;
+		if (n == max || virtq_pop(vq, elem) <= 0)
+			goto err_unpop;
+		if (elem->in_len < ETH_HDR_LEN) {
+			virtq_break(vq, "receive buffer without room for a header");
+			return false;
+		}
+		part = elem->in_len < total - done ? elem->in_len : total - done;
+		skip = n ? 0 : ETH_HDR_LEN;
+		iov_copy(&elem->iov[elem->out_n], elem->in_n, skip,
+			 frame->iov, frame->iov_n,
+			 frame->off + done + skip - ETH_HDR_LEN, part - skip);
+		used[n].head = elem->head;
+		used[n].len = part;
+		done += part;
+		n++;
+	}
+	eth_rx_header(fn, frame, n);
+	virtq_push_many(vq, used, n);
+	return true;
+
+err_unpop:
+	while (n--)
+		virtq_unpop(vq);
+	return false;
+}
+
+/* A frame that is still to be segmented is no RoCE packet. */
+static bool eth_rdma_takes(struct function *fn, const struct frame *frame)
+{
+	return function_rdma_runs(fn) && function_has_roce(fn) &&
+	       frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
+	       rnic_frame(fn->rnic, frame->iov, frame->iov_n, frame->off,
+			  frame->len);
+}
+
+static void eth_deliver(void *arg, const struct frame *frame)
+{
+	struct function *fn = arg;
+
+	if (fn->link_up && eth_rdma_takes(fn, frame))
+		return;
+	if (!fn->vq[FUNCTION_RX] || !fn->link_up)
+		return;
+	if (!filter_pass(&fn->filter, frame))
+		fn->stats.rx_filtered++;
+	else if (frame->wire_len <= eth_frame_max(fn) && eth_rx(fn, frame))
+		fn->stats.rx++;
+	else
+		fn->stats.rx_dropped++;
+}
+
+static void eth_flush(void *arg)
+{
+	struct function *fn = arg;
+
+	if (fn->vq[FUNCTION_RX])
+		virtq_notify(fn->vq[FUNCTION_RX]);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Offloads                                                                  */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * struct eth_offload - a feature and what it lets be left undone
+ * @guest:	VIRTIO_NET_F_GUEST_…: the guest takes it undone
+ * @host:	the guest may leave it undone
+ * @offload:	&enum offload_bit
+ */
+struct eth_offload {
+	unsigned int guest;
+	unsigned int host;
+	unsigned int offload;
+};
+
+static const struct eth_offload eth_offloads[] = {
+	{ VIRTIO_NET_F_GUEST_CSUM, VIRTIO_NET_F_CSUM, OFFLOAD_CSUM },
+	{ VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_HOST_TSO4, OFFLOAD_TSO4 },
+	{ VIRTIO_NET_F_GUEST_TSO6, VIRTIO_NET_F_HOST_TSO6, OFFLOAD_TSO6 },
+	{ VIRTIO_NET_F_GUEST_ECN, VIRTIO_NET_F_HOST_ECN, OFFLOAD_ECN },
+};
+
+/* What the guest takes undone, if it takes what VIRTIO_NET_F_GUEST_… say. */
+static void eth_rx_offloads(struct function *fn, uint64_t features)
+{
+	const struct eth_offload *row = eth_offloads;
+	unsigned int i;
+
+	fn->port.offloads = 0;
+	for (i = 0; i < ARRAY_SIZE(eth_offloads); i++, row++)
+		if (features & BIT(row->guest))
+			fn->port.offloads |= row->offload;
+}
+
+void eth_negotiated(struct function *fn)
+{
+	const struct eth_offload *row = eth_offloads;
+	unsigned int i;
+
+	eth_rx_offloads(fn, fn->features);
+	fn->tx_offloads = 0;
+	for (i = 0; i < ARRAY_SIZE(eth_offloads); i++, row++)
+		if (function_has(fn, row->host))
+			fn->tx_offloads |= row->offload;
+	fn->filter.vlan_on = function_has(fn, VIRTIO_NET_F_CTRL_VLAN);
+}
+
+int eth_set_guest_offloads(struct function *fn, uint64_t offloads)
+{
+	if (offloads & ~(fn->features & ETH_GUEST_OFFLOADS))
+		return -EINVAL;
+	eth_rx_offloads(fn, offloads);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Transmit                                                                  */
+/* ------------------------------------------------------------------------- */
+
+/* Sends what stands in @out; false if that is no frame that we can send. */
+static bool eth_tx(struct function *fn)
+{
+	const struct virtq_elem *elem = &fn->out;
+	struct virtio_net_hdr hdr;
+	struct frame frame;
+
+	if (elem->out_len < ETH_HDR_LEN)
+		return false;
+	iov_to_buf(elem->iov, elem->out_n, 0, &hdr, sizeof(hdr));
+	hdr.flags &= VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	if (frame_init(&frame, elem->iov, elem->out_n, ETH_HDR_LEN,
+		       elem->out_len - ETH_HDR_LEN) ||
+	    offload_init(&frame, &hdr) ||
+	    (offload_needs(&frame) & ~fn->tx_offloads) ||
+	    frame.wire_len > eth_frame_max(fn))
+		return false;
+
+	if (fn->link_up)
+		switch_send(fn->sw, &fn->port, &frame);
+	return true;
+}
+
+bool eth_poll(struct function *fn)
+{
+	struct virtq *vq = fn->vq[FUNCTION_TX];
+	unsigned int n = 0;
+
+	while (vq && n < ETH_TX_BURST && virtq_pop(vq, &fn->out) > 0) {
+		if (eth_tx(fn))
+			fn->stats.tx++;
+		else
+			fn->stats.tx_dropped++;
+		virtq_push(vq, fn->out.head, 0);
+		n++;
+	}
+	if (!n)
+		return false;
+	switch_flush(fn->sw);
+	virtq_notify(vq);
+	return true;
+}
+
+/* ------------------------------------------------------------------------- */
+/* What the RDMA side has of the port                                        */
+/* ------------------------------------------------------------------------- */
+
+static bool eth_rnic_send(void *arg, void *data, size_t len)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = len };
+	struct function *fn = arg;
+	struct frame frame;
+
+	if (!fn->link_up || frame_init(&frame, &iov, 1, 0, len))
+		return false;
+	switch_send(fn->sw, &fn->port, &frame);
+	return true;
+}
+
+static const uint8_t *eth_rnic_mac(void *arg)
+{
+	struct function *fn = arg;
+
+	return fn->filter.mac;
+}
+
+static uint32_t eth_rnic_mtu(void *arg)
+{
+	struct function *fn = arg;
+
+	return fn->config.mtu;
+}
+
+const struct rnic_eth eth_rnic_ops = {
+	.send = eth_rnic_send,
+	.mac = eth_rnic_mac,
+	.mtu = eth_rnic_mtu,
+};
+
+/* ------------------------------------------------------------------------- */
+/* Port of the switch                                                        */
+/* ------------------------------------------------------------------------- */
+
+void eth_init(struct function *fn, struct l2_switch *sw,
+	      struct port_group *group)
+{
+	fn->sw = sw;
+	fn->port.deliver = eth_deliver;
+	fn->port.flush = eth_flush;
+	fn->port.arg = fn;
+	fn->port.group = group;
+	switch_port_add(sw, &fn->port);
+}
+
+void eth_fini(struct function *fn)
+{
+	switch_port_del(fn->sw, &fn->port);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the parts of a function share: its life (function.c), the Ethernet queues
+ * (eth.c) and the control queue (ctrlq.c).
+ */
+#ifndef DEVICE_FUNCTION_PRIV_H
+#define DEVICE_FUNCTION_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "base/loop.h"
+#include "base/util.h"
+#include "ether/filter.h"
+#include "ether/switch.h"
+#include "function/function.h"
+#include "uapi/virtio_net_roce.h"
+#include "virtio/virtq.h"
+
+/* One pair of Ethernet queues: the N of virtio_net_roce.h is 1. */
+enum {
+	FUNCTION_RX,
+	FUNCTION_TX,
+	FUNCTION_CTRL,
+	FUNCTION_QUEUES,
+};
+
+/**
+ * struct function - one guest's function
+ * @loop:	event loop
+ * @sw:		switch
+ * @port:	our port of it
+ * @poller:	looks after the transmit, control and RDMA queues
+ * @rnic:	RDMA side
+ * @name:	for messages
+ * @config:	what the operator configured; its name is not used
+ * @fe_ops:	front-end, or NULL
+ * @fe:		for @fe_ops
+ * @features:	negotiated
+ * @tx_offloads: what the guest may leave undone, by &enum offload_bit
+ * @link_up:	the cable is plugged in
+ * @awake:	the loop is awake
+ * @filter:	what the guest wants to receive; has its present address
+ * @vq:		Ethernet and control queues; NULL while not started
+ * @mem:	memory map
+ * @stats:	counters
+ * @out:	buffer being read: frame or control command
+ * @first:	first buffer of a frame being received
+ * @more:	another one of it
+ */
+struct function {
+	struct loop *loop;
+	struct l2_switch *sw;
+	struct switch_port port;
+	struct loop_poller poller;
+	struct rnic *rnic;
+	char name[64];
+	struct function_config config;
+	const struct fe_ops *fe_ops;
+	void *fe;
+	uint64_t features;
+	unsigned int tx_offloads;
+	bool link_up;
+	bool awake;
+	struct filter filter;
+	struct virtq *vq[FUNCTION_QUEUES];
+	const struct guest_mem *mem;
+	struct function_stats stats;
+	struct virtq_elem out;
+	struct virtq_elem first;
+	struct virtq_elem more;
+};
+
+/** function_has() - was feature VIRTIO_…_F_… negotiated? */
+static inline bool function_has(const struct function *fn, unsigned int feature)
+{
+	return fn->features & BIT(feature);
+}
+
+/**
+ * function_has_roce() - was RoCE negotiated?
+ * @fn:	function
+ *
+ * A driver that knows nothing of RoCE may acknowledge its bit as GUEST_USO6.
+ */
+static inline bool function_has_roce(const struct function *fn)
+{
+	return function_has(fn, VIRTIO_NET_F_ROCE) &&
+	       function_has(fn, VIRTIO_NET_F_CTRL_VQ);
+}
+
+/** function_rdma_runs() - may the RDMA side work? */
+static inline bool function_rdma_runs(const struct function *fn)
+{
+	return fn->vq[FUNCTION_CTRL];
+}
+
+#endif /* DEVICE_FUNCTION_PRIV_H */
