@@ -47,12 +47,13 @@ static void test_defaults(void **state)
 	assert_int_equal(options.limits.qps, 32);
 	assert_int_equal(options.limits.cqs, 64);
 	assert_int_equal(options.limits.queue_size, 1024);
-	assert_int_equal(options.limits.cqe, 32768);
+	assert_int_equal(options.limits.cqe, 131072);
 	assert_int_equal(options.limits.mrs, 4096);
 	assert_int_equal(options.limits.pds, 1024);
 	assert_int_equal(options.limits.ahs, 4096);
 	assert_int_equal(options.poll_us, 50);
-	assert_int_equal(options.mtu, 1500);
+	assert_int_equal(options.mtu, 0);
+	assert_int_equal(options.speed, 100);
 	assert_int_equal(options.mac_base, 0x52540000ce01);
 	assert_false(options.packets);
 	assert_false(options.verbose);
