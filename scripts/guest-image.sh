@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# guest-image.sh [guest|debug]
+# guest-image.sh [guest|debug] [guest|apps]
 #
 # Makes what a guest boots, with Debian's kernel or the debug kernel, unless the
 # cache has it, and prints three paths, a line each: the kernel, the disk, which
-# guests must open read-only or as a snapshot, and the initramfs.
+# guests must open read-only or as a snapshot, and the initramfs.  The disk is
+# that of the usual guest, or the one with applications (scripts/trees.sh).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -48,9 +49,14 @@ make_initrd()
 }
 
 variant=${1-guest}
+contents=${2-guest}
 tree=$("$top/scripts/trees.sh" guest)
 version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
-cached guest-disk -- make_disk "$tree" "$version"
+if [ "$contents" = guest ]; then
+	cached guest-disk -- make_disk "$tree" "$version"
+else
+	cached "$contents-disk" -- make_disk "$("$top/scripts/trees.sh" "$contents")" "$version"
+fi
 if [ "$variant" = debug ]; then
 	echo "$("$top/scripts/kunit-kernel.sh" debug)/bzImage"
 else

@@ -8,6 +8,7 @@
 #   kernel  the Debian packages of one kernel version: image, headers, source
 #   qemu    QEMU 11.1 from trixie-backports, for the host (see scripts/qemu)
 #   guest   what a guest has on its disk
+#   apps    the same and the programs of "make apps"
 #   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
 #           checkpatch.pl, and what building a kernel needs
 #   fresh   Debian 12 with the packages of packages.list and nothing else
@@ -111,6 +112,17 @@ make_guest()
 	rm -r "$tree/kernel" "$tree"/var/lib/apt/lists/*
 }
 
+make_apps()
+{
+	local guest=$1 packages=$2 tree=$3
+
+	step "tree with applications"
+	cp -aT "$guest" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	install "$tree" $packages
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
 make_build()
 {
 	local base=$1 kernel=$2 packages=$3 tree=$4
@@ -171,6 +183,14 @@ kernel()
 	kernel=$entry
 }
 
+guest()
+{
+	kernel
+	cached tree-guest "$common" "$kernel/version" -- make_guest "$base" "$kernel" \
+		"$(package_names "$lists/guest.list")"
+	guest=$entry
+}
+
 case ${1-} in
 base)
 	base
@@ -184,9 +204,12 @@ qemu)
 		"$(package_names "$lists/qemu.list")"
 	;;
 guest)
-	kernel
-	cached tree-guest "$common" "$kernel/version" -- make_guest "$base" "$kernel" \
-		"$(package_names "$lists/guest.list")"
+	guest
+	;;
+apps)
+	guest
+	cached tree-apps "$common" -- make_apps "$guest" \
+		"$(package_names "$lists/apps.list")"
 	;;
 build)
 	kernel

@@ -162,10 +162,11 @@ class Guest:
     install   with our modules and provider; else a stock Debian
     fds       descriptors that the arguments refer to; QEMU inherits them
     shell     with a shell on the socket self.shell_socket
+    disk      "guest", or "apps" for the one with applications
     """
 
     def __init__(self, name, number, devices=(), *, memory=MEMORY, append="",
-                 install=True, fds=(), shell=False):
+                 install=True, fds=(), shell=False, disk="guest"):
         self.name = name
         self.number = number
         self.address = f"10.77.0.{number}"
@@ -175,6 +176,7 @@ class Guest:
         self.install = install
         self.fds = fds
         self.shell = shell
+        self.disk = disk
         self.process = None
         self.agent = None
         self._qmp = None
@@ -189,7 +191,7 @@ class Guest:
 
     def start(self):
         """Starts QEMU.  From the thread that will outlive it: QEMU dies with that."""
-        kernel, disk, initrd = paths.guest_image()
+        kernel, disk, initrd = paths.guest_image(self.disk)
         self.directory = paths.run_directory(self.name)
         self.share = self.directory / "share"
         self.share.mkdir()

@@ -46,9 +46,9 @@ def socket_directory():
 
 
 @functools.cache
-def guest_image():
-    """Kernel, disk and initramfs."""
-    return [pathlib.Path(line) for line in script("guest-image.sh", KERNEL)]
+def guest_image(disk="guest"):
+    """Kernel, disk and initramfs; the disk "apps" has more programs."""
+    return [pathlib.Path(line) for line in script("guest-image.sh", KERNEL, disk)]
 
 
 @functools.cache
