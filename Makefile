@@ -8,8 +8,8 @@
 O := $(CURDIR)/build
 
 .PHONY: all packages modules provider device lint unit fuzz fuzz-short kunit \
-	kunit-debug guest-tests check-debug conformance interop fresh-build-test demo \
-	shell check clean distclean help
+	kunit-debug guest-tests check-debug conformance interop apps apps-short \
+	fresh-build-test demo shell check clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
 # parallel does so inside the scripts.
@@ -23,9 +23,10 @@ help:
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
-	@echo '                 fresh-build-test lint fuzz-short kunit'
+	@echo '                 apps-short fresh-build-test lint fuzz-short kunit'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
+	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
 	@echo 'make fuzz        ten million bad packets for the daemon'
 	@echo 'make clean       deletes build/; distclean: the cache too'
@@ -72,6 +73,13 @@ check-debug: all
 
 interop: all
 	@LAB_LONG=1 scripts/guest-tests.sh tests/test_interop.py tests/test_lossy.py
+
+# "make check" has the short form.
+apps: all
+	@LAB_LONG=1 scripts/apps.sh
+
+apps-short: all
+	@scripts/apps.sh
 
 conformance: all
 	@scripts/conformance.sh

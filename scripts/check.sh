@@ -55,11 +55,12 @@ suites()
 aside "$build/kernels.log" sh -c '
 	echo 19 > /proc/self/autogroup
 	chrt --idle --pid 0 $$
+	"$1/guest-image.sh" guest apps
 	"$1/kunit-kernel.sh" debug
 	"$1/trees.sh" fresh
 	"$1/kunit-kernel.sh" plain' sh "$top/scripts"
 
-suites unit guest-tests conformance check-debug fresh-build-test
+suites unit guest-tests conformance apps-short check-debug fresh-build-test
 # Neither of these two minds the other.
 aside "$build/fuzz-short.log" make -C "$top" fuzz-short
 fuzz=$!
@@ -71,7 +72,7 @@ suites kunit
 step_end
 passed=0
 failed=0
-for suite in build unit guest-tests conformance kunit-debug guest-debug fresh-build \
+for suite in build unit guest-tests conformance apps kunit-debug guest-debug fresh-build \
 	lint fuzz kunit; do
 	if read -r good bad < "$build/results/$suite"; then
 		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"

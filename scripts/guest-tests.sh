@@ -23,7 +23,8 @@ if [ "${1-}" = --shards ]; then
 	shift 2
 fi
 : "${shards:=$(($# > 0 ? 1 : 2))}"
-[ $# -gt 0 ] || set -- tests
+# Those of tests/apps have guests of their own, and scripts/apps.sh.
+[ $# -gt 0 ] || set -- tests --ignore tests/apps
 if [ "$suite" = guest-debug ]; then
 	if [ -z "${LAB_LONG-}" ]; then
 		set -- -m debug_kernel "$@"

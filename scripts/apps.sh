@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# apps.sh [PYTEST-ARGUMENT...]
+#
+# Programs as Debian packages them, between two guests (tests/apps): the short form, and
+# with LAB_LONG=1 in the environment all of it.  Builds nothing of the device: "make apps"
+# does.
+
+. "$(dirname "$0")/lib.sh"
+
+[ -n "${LAB_LONG-}" ] || set -- -m "not long" "$@"
+
+"$top/scripts/guest-image.sh" guest apps > /dev/null
+"$top/scripts/build-programs.sh" apps > /dev/null
+
+step "applications"
+cd "$top"
+rc=0
+run_counted apps /usr/bin/python3 tests/shards.py apps 1 \
+	-v --tb=short -p no:cacheprovider tests/apps "$@" || rc=$?
+sed 's/\(.*\) \(.*\)/\1 passed, \2 failed/' "$build/results/apps"
+exit "$rc"

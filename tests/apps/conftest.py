@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the tests of applications share."""
+
+import pytest
+
+from lab.apps import Apps
+
+
+def pytest_configure(config):
+    """Marks of these tests."""
+    config.addinivalue_line("markers", 'long: in "make apps", not in "make check"')
+
+
+@pytest.fixture(scope="session")
+def apps():
+    """Two guests with applications, the same for all tests."""
+    guests = Apps().start()
+    yield guests
+    guests.stop()

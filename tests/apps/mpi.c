@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What MPI programs do, with results that are known: a ring, an exchange of all with
+ * all, a sum, and puts into each other's memory.
+ *
+ * mpi [--one-sided] SIZE...
+ *
+ * The sizes are those of messages in bytes.  With --one-sided there are puts and gets,
+ * else messages.  The first rank's last line is "good" if each rank got what it had to;
+ * a rank that did not says what was wrong and aborts all.
+ */
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, ranks;
+
+/* What rank "from" sends to rank "to" in a round, at an offset. */
+static unsigned char content(int from, int to, int round, size_t offset)
+{
+	return 31 * from + 17 * to + 7 * round + offset + (offset >> 8);
+}
+
+static void fill(unsigned char *data, size_t size, int from, int to, int round)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		data[i] = content(from, to, round, i);
+}
+
+static void compare(const char *what, const unsigned char *data, size_t size, int from,
+		    int to, int round)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (data[i] == content(from, to, round, i))
+			continue;
+		printf("rank %d: %s: size %zu, from %d: byte %zu is wrong\n", rank, what,
+		       size, from, i);
+		fflush(stdout);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
+static void *allocate(size_t size)
+{
+	void *memory = calloc(1, size);
+
+	if (!memory)
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	return memory;
+}
+
+/* A message that each rank passes on goes all the way round. */
+static void ring(size_t size)
+{
+	int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks, round;
+	unsigned char *out = allocate(size), *in = allocate(size);
+
+	fill(out, size, rank, 0, 0);
+	for (round = 1; round <= ranks; round++) {
+		MPI_Sendrecv(out, size, MPI_BYTE, next, round, in, size, MPI_BYTE, previous,
+			     round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		compare("ring", in, size, (rank + ranks - round) % ranks, 0, 0);
+		memcpy(out, in, size);
+	}
+	free(out);
+	free(in);
+}
+
+static void all_to_all(size_t size)
+{
+	unsigned char *out = allocate(size * ranks), *in = allocate(size * ranks);
+	int round, peer;
+
+	for (round = 0; round < 3; round++) {
+		for (peer = 0; peer < ranks; peer++)
+			fill(out + peer * size, size, rank, peer, round);
+		memset(in, 0, size * ranks);
+		MPI_Alltoall(out, size, MPI_BYTE, in, size, MPI_BYTE, MPI_COMM_WORLD);
+		for (peer = 0; peer < ranks; peer++)
+			compare("alltoall", in + peer * size, size, peer, rank, round);
+	}
+	free(out);
+	free(in);
+}
+
+static void sum(void)
+{
+	long mine = rank + 1, total = 0;
+
+	MPI_Allreduce(&mine, &total, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+	if (total != (long)ranks * (ranks + 1) / 2) {
+		printf("rank %d: sum: %ld is wrong\n", rank, total);
+		fflush(stdout);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
+/* Each rank puts a part into the memory of every one, and gets it back from there. */
+static void one_sided(size_t size)
+{
+	unsigned char *out = allocate(size), *in = allocate(size), *window;
+	MPI_Win win;
+	int peer;
+
+	MPI_Win_allocate(size * ranks, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (peer = 0; peer < ranks; peer++) {
+		fill(out, size, rank, peer, 1);
+		MPI_Win_lock(MPI_LOCK_SHARED, peer, 0, win);
+		MPI_Put(out, size, MPI_BYTE, peer, rank * size, size, MPI_BYTE, win);
+		MPI_Win_flush(peer, win);
+		MPI_Get(in, size, MPI_BYTE, peer, rank * size, size, MPI_BYTE, win);
+		MPI_Win_unlock(peer, win);
+		compare("get", in, size, rank, peer, 1);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+	for (peer = 0; peer < ranks; peer++)
+		compare("put", window + peer * size, size, peer, rank, 1);
+	MPI_Win_unlock(rank, win);
+	MPI_Win_free(&win);
+	free(out);
+	free(in);
+}
+
+int main(int argc, char **argv)
+{
+	char host[MPI_MAX_PROCESSOR_NAME];
+	int length, puts_only, i;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	MPI_Get_processor_name(host, &length);
+	printf("rank %d of %d on %s\n", rank, ranks, host);
+	fflush(stdout);
+
+	puts_only = argc > 1 && !strcmp(argv[1], "--one-sided");
+	for (i = 1 + puts_only; i < argc; i++) {
+		size_t size = strtoul(argv[i], NULL, 0);
+
+		if (puts_only) {
+			one_sided(size);
+			continue;
+		}
+		ring(size);
+		all_to_all(size);
+	}
+	sum();
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!rank)
+		printf("good\n");
+	MPI_Finalize();
+	return 0;
+}

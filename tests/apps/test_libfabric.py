@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""fi_pingpong over libfabric's provider for verbs."""
+
+import re
+
+import pytest
+
+PORT = 47592
+
+# Of one datagram at most, of which the RDMA MTU leaves 1024 bytes.
+DATAGRAMS = ["64", "256", "1k"]
+MESSAGES = [*DATAGRAMS, "4k", "64k", "1m"]
+
+
+@pytest.mark.parametrize("endpoint, sizes", [("msg", MESSAGES), ("dgram", DATAGRAMS)])
+def test_pingpong(apps, endpoint, sizes):
+    """Connected and not; -c compares contents."""
+    line = f"exec fi_pingpong -p verbs -e {endpoint} -c -I 100"
+    with apps.traffic(100 * len(sizes)):
+        output = apps.both(line, f"{line} {apps.b.address}", listens=PORT)
+    assert re.findall(r"^(\w+) +100 +=100 ", output, re.MULTILINE) == sizes, output

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A program of eight ranks, four in each guest (mpi.c), with the MPIs of Debian."""
+
+import pytest
+
+# A receive queue is 1024 deep at most, and UCX asks for 4096.
+DEPTH = {"UCX_UD_VERBS_RX_QUEUE_LEN": "1024"}
+# Nothing but our device from one guest to the other.
+RDMA = {**DEPTH, "UCX_TLS": "ud_verbs,sm,self"}
+
+
+def mpich(apps, environment):
+    """Its command line up to the program."""
+    variables = " ".join(f"-genv {name} {value}" for name, value in environment.items())
+    return f"mpirun.mpich -n 8 -ppn 4 -hosts {apps.a.name},{apps.b.name} {variables}"
+
+
+def openmpi(apps, environment):
+    """The same; it takes UCX by itself only where it knows the device."""
+    variables = " ".join(f"-x {name}={value}" for name, value in environment.items())
+    return ("mpirun.openmpi --allow-run-as-root --bind-to none --mca pml ucx"
+            f" -n 8 --host {apps.a.name}:4,{apps.b.name}:4 {variables}")
+
+
+LAUNCHERS = {"mpich": mpich, "openmpi": openmpi}
+
+
+def run(apps, name, environment, arguments):
+    """Runs the program and looks at what all ranks say."""
+    program = apps.install(f"mpi-{name}")
+    line = f"{LAUNCHERS[name](apps, environment)} {program} {arguments}"
+    result = apps.a.run(f"{line} 2>&1", timeout=120)
+    lines = result.stdout.splitlines()
+    assert "good" in lines, str(result)
+    for guest, ranks in zip(apps.pair.guests, (range(4), range(4, 8))):
+        for rank in ranks:
+            assert f"rank {rank} of 8 on {guest.name}" in lines, str(result)
+    return result
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_messages(apps, name):
+    """Ring and alltoall over RDMA, in messages of a packet and of several."""
+    with apps.traffic(100):
+        run(apps, name, RDMA, "8 4096")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_long_messages(apps, name):
+    """Those that an MPI announces before it sends them."""
+    with apps.traffic(1000):
+        run(apps, name, RDMA, "65536 300000")
+
+
+@pytest.mark.long
+def test_one_sided(apps):
+    """Puts and gets, by MPICH."""
+    with apps.traffic(100):
+        run(apps, "mpich", RDMA, "--one-sided 8 4096")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_beside_tcp(apps, name):
+    """UCX chooses; the receive depth is all that the user sets."""
+    with apps.traffic(100):
+        run(apps, name, DEPTH, "8 4096")
+
+
+@pytest.mark.long
+def test_as_before(apps):
+    """A job that shall go over TCP as it did before the modules were loaded."""
+    run(apps, "mpich", {"UCX_NET_DEVICES": apps.interface}, "8 4096")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""fio's engine for RDMA, and NFS over RDMA."""
+
+import pytest
+
+FIO_PORT = 18600
+NFS_PORT = 20049
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("verb", ["write", "read", "send"])
+def test_fio(apps, verb):
+    """64 MiB from one guest to the other; the receiver compares contents of sends."""
+    common = (f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size=64m"
+              " --iodepth=8")
+    server = f"{common} --rw=read"
+    if verb == "send":
+        server = f"{common} --rw=read --verb=recv"
+    with apps.traffic(size=64 << 20):
+        apps.both(server, f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
+
+
+@pytest.fixture
+def nfs_server(apps):
+    """Guest b exports its /srv, without the daemons that NFS 4 has no use for."""
+    apps.b.run("mkdir -p /run/rpc_pipefs && mount -t tmpfs srv /srv &&"
+               " modprobe -a nfsd rpcrdma && mount -t nfsd nfsd /proc/fs/nfsd &&"
+               " mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs &&"
+               " echo '/srv *(rw,no_root_squash,insecure,fsid=0)' > /etc/exports &&"
+               " nfsdcld && exportfs -ra && rpc.mountd --no-nfs-version 3 &&"
+               " rpc.nfsd --no-nfs-version 3 --rdma 4")
+    yield apps.b
+    apps.b.run("rpc.nfsd 0; pkill -x rpc.mountd; pkill -x nfsdcld; exportfs -ua;"
+               " umount /srv /run/rpc_pipefs /proc/fs/nfsd")
+
+
+@pytest.mark.long
+def test_nfs(apps, nfs_server):
+    """100 MB written, read back after the client has forgotten them."""
+    mount = f"mount -t nfs4 -o rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
+    apps.a.run(f"modprobe rpcrdma && {mount}", timeout=60)
+    try:
+        apps.a.run("head -c 100M /dev/urandom > /tmp/data", timeout=120)
+        with apps.traffic(100):
+            apps.a.run("cp /tmp/data /mnt/data && sync", timeout=120)
+        apps.a.run(f"umount /mnt && {mount} && cmp /tmp/data /mnt/data", timeout=120)
+        nfs_server.run("test $(stat -c %s /srv/data) = 104857600")
+    finally:
+        apps.a.run("umount /mnt; rm -f /tmp/data", check=False)
