@@ -60,8 +60,8 @@ struct guest {
  * @guests:	number of them
  * @uplink:	the uplinks
  * @uplinks:	number of them
- * @port:	all of these, for @report
- * @report:	what commands are about
+ * @port:	all of these, for @op
+ * @op:		what commands are about
  * @control:	socket that they come by, or NULL
  */
 struct daemon {
@@ -285,7 +285,6 @@ static int daemon_control_start(struct daemon *d, const struct options *options)
 			.text = options->guest[i].text,
 			.group = &d->guest[i].group,
 			.fn = d->guest[i].fn,
-			.vu = d->guest[i].vu,
 		};
 	for (i = 0; i < d->uplinks; i++)
 		*port++ = (struct operator_port){

@@ -347,6 +347,11 @@ bool function_link(const struct function *fn)
 	return fn->link_up;
 }
 
+bool function_connected(const struct function *fn)
+{
+	return fn->fe_ops && fn->fe_ops->connected(fn->fe);
+}
+
 const uint64_t *function_rdma_counters(const struct function *fn)
 {
 	return rnic_counters(fn->rnic);

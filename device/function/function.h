@@ -84,6 +84,9 @@ void function_set_link(struct function *fn, bool up);
 /** function_link() - is the cable plugged in? */
 bool function_link(const struct function *fn);
 
+/** function_connected() - does the front-end have a guest for it? */
+bool function_connected(const struct function *fn);
+
 /** function_rdma_counters() - rnic_counters() of the function's RDMA side */
 const uint64_t *function_rdma_counters(const struct function *fn);
 

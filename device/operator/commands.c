@@ -143,7 +143,7 @@ static void command_stats(const struct operator *op, FILE *out)
 
 static const char *guest_state(const struct operator_port *port)
 {
-	if (!vhost_user_connected(port->vu))
+	if (!function_connected(port->fn))
 		return "absent";
 	return function_link(port->fn) ? "up" : "down";
 }

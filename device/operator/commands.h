@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What an operator can ask a running daemon, and tell it.
+ * What an operator can ask a running daemon, and tell it to do.
  */
 #ifndef DEVICE_OPERATOR_COMMANDS_H
 #define DEVICE_OPERATOR_COMMANDS_H
@@ -10,21 +10,18 @@
 #include "ether/switch.h"
 #include "function/function.h"
 #include "uplink/uplink.h"
-#include "vhost_user/vhost_user.h"
 
 /**
  * struct operator_port - a port of the switch
  * @text:	its socket, or its uplink, as on the command line
  * @group:	name, counters, whether it is cut off
  * @fn:	function of a guest, or NULL
- * @vu:		front-end of that
  * @uplink:	uplink, or NULL
  */
 struct operator_port {
 	const char *text;
 	struct port_group *group;
 	struct function *fn;
-	struct vhost_user *vu;
 	struct uplink *uplink;
 };
 
@@ -40,7 +37,7 @@ struct operator {
 
 /**
  * operator_command() - carry out a command
- * @report:	what there is
+ * @op:		the ports that there are
  * @line:	command, not checked yet; changed
  * @out:	where the answer goes: "ok" or "error REASON" in the first line,
  *		then fields that tabs separate, a line for each

@@ -49,7 +49,7 @@ struct client {
 /**
  * struct operator_socket - the socket
  * @loop:	event loop
- * @report:	what the commands are about
+ * @op:		what the commands are about
  * @lfd:	listening socket
  * @path:	its name
  * @client:	connections

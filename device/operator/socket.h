@@ -14,7 +14,7 @@ struct operator_socket;
  * operator_socket_new() - listen for commands
  * @loop:	event loop
  * @path:	unix socket, for its owner only
- * @report:	what the commands are about; lives as long as the socket
+ * @op:		what the commands are about; lives as long as the socket
  *
  * Return: the socket, or NULL with errno set.
  */

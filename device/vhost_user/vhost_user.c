@@ -209,8 +209,14 @@ static void vu_config_changed(void *fe)
 		vu_send(vu->backend, &hdr, NULL);
 }
 
+static bool vu_connected(const void *fe)
+{
+	return vhost_user_connected(fe);
+}
+
 const struct fe_ops vhost_user_fe_ops = {
 	.config_changed = vu_config_changed,
+	.connected = vu_connected,
 };
 
 struct vhost_user *vhost_user_new(struct loop *loop, const char *name,

@@ -52,9 +52,11 @@ struct fe_device_ops {
 /**
  * struct fe_ops - what a front-end does for its device
  * @config_changed: tell the guest that the configuration space has changed
+ * @connected:	is there a guest, or what runs one, at the other end?
  */
 struct fe_ops {
 	void (*config_changed)(void *fe);
+	bool (*connected)(const void *fe);
 };
 
 #endif /* DEVICE_FRONTEND_H */

@@ -7,6 +7,7 @@
 struct loop *loop;
 struct station st[2];
 unsigned int config_changes;
+bool connected;
 
 static struct l2_switch *sw;
 static struct fabric *fabric;
@@ -28,7 +29,16 @@ static void on_config_changed(void *fe)
 	config_changes++;
 }
 
-static const struct fe_ops fe_ops = { .config_changed = on_config_changed };
+static bool is_connected(const void *fe)
+{
+	assert_ptr_equal(fe, st);
+	return connected;
+}
+
+static const struct fe_ops fe_ops = {
+	.config_changed = on_config_changed,
+	.connected = is_connected,
+};
 
 void station_start(struct station *s, uint64_t features)
 {
@@ -71,6 +81,7 @@ int station_setup(void **state)
 	(void)state;
 	memset(st, 0, sizeof(st));
 	config_changes = 0;
+	connected = false;
 	loop = loop_new(0);
 	sw = switch_new(loop);
 	fabric = fabric_new();

@@ -58,6 +58,7 @@ struct station {
 extern struct loop *loop;
 extern struct station st[2];
 extern unsigned int config_changes;
+extern bool connected;
 
 /** station_start() - negotiate @features, start the Ethernet and control queues */
 void station_start(struct station *s, uint64_t features);

@@ -36,11 +36,8 @@ static int setup(void **state)
 	unsigned int i;
 
 	station_setup(state);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		port[i].fn = st[i].fn;
-		port[i].vu = vhost_user_new(loop, "guest", &function_device_ops,
-					    st[i].fn, 3);
-	}
 	for (i = 0; i < PORTS; i++)
 		group[i].cut = false;
 	snprintf(path, sizeof(path), "/tmp/test_control.%d", getpid());
@@ -51,12 +48,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	unsigned int i;
-
 	operator_socket_free(control);
 	assert_int_equal(access(path, F_OK), -1);
-	for (i = 0; i < 2; i++)
-		vhost_user_free(port[i].vu);
 	return station_teardown(state);
 }
 
@@ -99,6 +92,13 @@ static void test_ports(void **state)
 			    "ok\n"
 			    "a.sock\tguest\tabsent\n"
 			    "/run/x y/same\tguest\tabsent\n"
+			    "tap:same\tuplink\t3 peers\n");
+	connected = true;
+	function_set_link(st[1].fn, false);
+	assert_string_equal(ask("ports\n"),
+			    "ok\n"
+			    "a.sock\tguest\tup\n"
+			    "/run/x y/same\tguest\tdown\n"
 			    "tap:same\tuplink\t3 peers\n");
 }
 

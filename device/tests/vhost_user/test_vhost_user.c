@@ -208,6 +208,7 @@ static void test_config_changed(void **state)
 	assert_int_equal(hdr.request, 2);
 	assert_int_equal(hdr.flags, VU_FLAGS_VERSION);
 	assert_int_equal(hdr.size, 0);
+	assert_true(vhost_user_fe_ops.connected(vu));
 	/* QEMU closed its end. */
 	close(sv[0]);
 	vhost_user_fe_ops.config_changed(vu);
