@@ -7,17 +7,15 @@
  * why; the guest gets VIRTIO_NET_ERR, the log one line.
  */
 #include <endian.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <linux/virtio_net.h>
 
-#include "rdma/object/ah.h"
-#include "rdma/object/cq.h"
-#include "rdma/object/mr.h"
+#include "base/util.h"
+#include "rdma/command.h"
+#include "rdma/qp/qp_life.h"
+#include "rdma/qp/qp_state.h"
 #include "rdma/rnic_priv.h"
-#include "rdma/qp/qp.h"
 
 #define COMMAND_HW_VER	1
 
@@ -55,7 +53,7 @@ struct command_row {
 static const char *command_query_device(struct rnic *rnic,
 					const struct command_args *args)
 {
-	const struct rnic_limits *limits = &rnic->limits;
+	const struct rnic_limits *limits = &rnic->ctx.limits;
 	struct virtio_rdma_ack_query_device *ack = args->rsp;
 
 	*ack = (struct virtio_rdma_ack_query_device) {
@@ -90,12 +88,11 @@ static const char *command_query_device(struct rnic *rnic,
 	return NULL;
 }
 
-static const char *command_query_port(struct rnic *rnic,
+static const char *command_query_port(struct rnic *rnic __always_unused,
 				      const struct command_args *args)
 {
 	struct virtio_rdma_ack_query_port *ack = args->rsp;
 
-	(void)rnic;
 	*ack = (struct virtio_rdma_ack_query_port) {
 		.gid_tbl_len = htole32(RNIC_GIDS),
 		.max_msg_sz = htole32(RNIC_MAX_MSG),
@@ -108,7 +105,7 @@ static const char *command_create_cq(struct rnic *rnic, const struct command_arg
 	const struct virtio_rdma_cmd_create_cq *cmd = args->req;
 	struct virtio_rdma_ack_create_cq *ack = args->rsp;
 	uint32_t cqn = 0;
-	const char *why = cq_create(rnic, le32toh(cmd->cqe), &cqn);
+	const char *why = cq_create(&rnic->cqs, le32toh(cmd->cqe), &cqn);
 
 	ack->cqn = htole32(cqn);
 	return why;
@@ -119,14 +116,14 @@ static const char *command_destroy_cq(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_cq *cmd = args->req;
 
-	return cq_destroy(rnic, le32toh(cmd->cqn));
+	return cq_destroy(&rnic->cqs, le32toh(cmd->cqn));
 }
 
 static const char *command_create_pd(struct rnic *rnic, const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_pd *ack = args->rsp;
 	uint32_t pdn = 0;
-	const char *why = pd_create(rnic, &pdn);
+	const char *why = pd_create(&rnic->pds, &pdn);
 
 	ack->pdn = htole32(pdn);
 	return why;
@@ -137,7 +134,7 @@ static const char *command_destroy_pd(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_pd *cmd = args->req;
 
-	return pd_destroy(rnic, le32toh(cmd->pdn));
+	return pd_destroy(&rnic->pds, le32toh(cmd->pdn));
 }
 
 static const char *command_get_dma_mr(struct rnic *rnic,
@@ -146,7 +143,7 @@ static const char *command_get_dma_mr(struct rnic *rnic,
 	const struct virtio_rdma_cmd_get_dma_mr *cmd = args->req;
 	struct virtio_rdma_ack_get_dma_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_get_dma(rnic, le32toh(cmd->pdn),
+	const char *why = mr_get_dma(&rnic->mrs, le32toh(cmd->pdn),
 				     le32toh(cmd->access_flags), &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -161,7 +158,7 @@ static const char *command_reg_user_mr(struct rnic *rnic,
 	const struct virtio_rdma_cmd_reg_user_mr *cmd = args->req;
 	struct virtio_rdma_ack_reg_user_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_reg_user(rnic, cmd, args->req_len - sizeof(*cmd),
+	const char *why = mr_reg_user(&rnic->mrs, cmd, args->req_len - sizeof(*cmd),
 				      &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -174,14 +171,14 @@ static const char *command_dereg_mr(struct rnic *rnic, const struct command_args
 {
 	const struct virtio_rdma_cmd_dereg_mr *cmd = args->req;
 
-	return mr_dereg(rnic, le32toh(cmd->mrn));
+	return mr_dereg(&rnic->mrs, le32toh(cmd->mrn));
 }
 
 static const char *command_create_qp(struct rnic *rnic, const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_qp *ack = args->rsp;
 	uint32_t qpn = 0;
-	const char *why = qp_create(rnic, args->req, &qpn);
+	const char *why = qp_create(&rnic->qps, args->req, &qpn);
 
 	ack->qpn = htole32(qpn);
 	return why;
@@ -189,14 +186,14 @@ static const char *command_create_qp(struct rnic *rnic, const struct command_arg
 
 static const char *command_modify_qp(struct rnic *rnic, const struct command_args *args)
 {
-	return qp_modify(rnic, args->req);
+	return qp_modify(&rnic->qps, args->req);
 }
 
 static const char *command_query_qp(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_query_qp *cmd = args->req;
 
-	return qp_query(rnic, le32toh(cmd->qpn), args->rsp);
+	return qp_query(&rnic->qps, le32toh(cmd->qpn), args->rsp);
 }
 
 static const char *command_destroy_qp(struct rnic *rnic,
@@ -204,7 +201,7 @@ static const char *command_destroy_qp(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_qp *cmd = args->req;
 
-	return qp_destroy(rnic, le32toh(cmd->qpn));
+	return qp_destroy(&rnic->qps, le32toh(cmd->qpn));
 }
 
 static const char *command_create_ah(struct rnic *rnic, const struct command_args *args)
@@ -212,7 +209,7 @@ static const char *command_create_ah(struct rnic *rnic, const struct command_arg
 	const struct virtio_rdma_cmd_create_ah *cmd = args->req;
 	struct virtio_rdma_ack_create_ah *ack = args->rsp;
 	uint32_t ah = 0;
-	const char *why = ah_create(rnic, le32toh(cmd->pdn), &cmd->ah_attr, &ah);
+	const char *why = ah_create(&rnic->ahs, le32toh(cmd->pdn), &cmd->ah_attr, &ah);
 
 	ack->ah = htole32(ah);
 	return why;
@@ -223,7 +220,7 @@ static const char *command_destroy_ah(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_ah *cmd = args->req;
 
-	return ah_destroy(rnic, le32toh(cmd->pdn), le32toh(cmd->ah));
+	return ah_destroy(&rnic->ahs, le32toh(cmd->pdn), le32toh(cmd->ah));
 }
 
 static const char *command_add_gid(struct rnic *rnic, const struct command_args *args)
@@ -231,15 +228,15 @@ static const char *command_add_gid(struct rnic *rnic, const struct command_args 
 	const struct virtio_rdma_cmd_add_gid *cmd = args->req;
 
 	/* It is padding in the RFC. */
-	return gid_add(rnic, le16toh(cmd->index), cmd->gid,
-		       rnic->limits.rfc ? 0 : le16toh(cmd->vlan));
+	return gid_add(&rnic->gids, le16toh(cmd->index), cmd->gid,
+		       rnic->ctx.limits.rfc ? 0 : le16toh(cmd->vlan));
 }
 
 static const char *command_del_gid(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_del_gid *cmd = args->req;
 
-	return gid_del(rnic, le16toh(cmd->index));
+	return gid_del(&rnic->gids, le16toh(cmd->index));
 }
 
 static const char *command_req_notify(struct rnic *rnic,
@@ -247,7 +244,7 @@ static const char *command_req_notify(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_req_notify *cmd = args->req;
 
-	return cq_arm(rnic, le32toh(cmd->cqn), le32toh(cmd->flags));
+	return cq_arm(&rnic->cqs, le32toh(cmd->cqn), le32toh(cmd->flags));
 }
 
 static const char *command_alloc_mr(struct rnic *rnic, const struct command_args *args)
@@ -255,7 +252,7 @@ static const char *command_alloc_mr(struct rnic *rnic, const struct command_args
 	const struct virtio_rdma_cmd_alloc_mr *cmd = args->req;
 	struct virtio_rdma_ack_alloc_mr *ack = args->rsp;
 	uint32_t key = 0;
-	const char *why = mr_alloc(rnic, le32toh(cmd->pdn),
+	const char *why = mr_alloc(&rnic->mrs, le32toh(cmd->pdn),
 				   le32toh(cmd->max_pages), &key);
 
 	ack->mrn = htole32(obj_index(key));
@@ -272,7 +269,7 @@ static const char *command_query_counters(struct rnic *rnic,
 
 	*ack = (struct virtio_rdma_ack_query_counters) {};
 	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
-		ack->value[i] = htole64(rnic->counter[i]);
+		ack->value[i] = htole64(rnic->ctx.counter[i]);
 	return NULL;
 }
 
@@ -281,7 +278,7 @@ static const char *command_attach_mcast(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_mcast *cmd = args->req;
 
-	return mcast_attach(rnic, le32toh(cmd->qpn), cmd->gid);
+	return qp_attach_mcast(&rnic->qps, le32toh(cmd->qpn), cmd->gid);
 }
 
 static const char *command_detach_mcast(struct rnic *rnic,
@@ -289,7 +286,7 @@ static const char *command_detach_mcast(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_mcast *cmd = args->req;
 
-	return mcast_detach(rnic, le32toh(cmd->qpn), cmd->gid);
+	return mcast_detach(&rnic->mcast, le32toh(cmd->qpn), cmd->gid);
 }
 
 #define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
@@ -360,20 +357,11 @@ static const char *command_run(struct rnic *rnic, const struct command_row *comm
 	return command->fn(rnic, args);
 }
 
-const char *rnic_why(struct rnic *rnic, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(rnic->why, sizeof(rnic->why), fmt, args);
-	va_end(args);
-	return rnic->why;
-}
-
 static bool command_is_known(const struct rnic *rnic, uint8_t command)
 {
-	uint8_t num = rnic->limits.rfc ? VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ + 1 :
-					 VIRTIO_NET_CTRL_ROCE_NUM;
+	uint8_t num = rnic->ctx.limits.rfc ?
+		      VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ + 1 :
+		      VIRTIO_NET_CTRL_ROCE_NUM;
 
 	return command < num && command_table[command].fn;
 }
@@ -391,13 +379,13 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 
 	*rsp_len = 0;
 	if (!command_is_known(rnic, command)) {
-		rnic_warn(rnic, "unknown RoCE command %u", command);
+		rnic_warn(&rnic->ctx, "unknown RoCE command %u", command);
 		return VIRTIO_NET_ERR;
 	}
 	entry = &command_table[command];
 	why = command_run(rnic, entry, &args, rsp_size);
 	if (why) {
-		rnic_warn(rnic, "%s: %s", entry->name, why);
+		rnic_warn(&rnic->ctx, "%s: %s", entry->name, why);
 		return VIRTIO_NET_ERR;
 	}
 	*rsp_len = entry->rsp_len;

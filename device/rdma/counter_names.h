@@ -2,8 +2,8 @@
 /*
  * Names of the RDMA counters, those that a guest has in hw_counters.
  */
-#ifndef DEVICE_COUNTER_NAMES_H
-#define DEVICE_COUNTER_NAMES_H
+#ifndef DEVICE_RDMA_COUNTER_NAMES_H
+#define DEVICE_RDMA_COUNTER_NAMES_H
 
 #include "uapi/virtio_net_roce.h"
 
@@ -41,4 +41,4 @@
 	X(SENT_CNP, "np_cnp_sent") \
 	X(RCVD_CNP, "rp_cnp_handled")
 
-#endif /* DEVICE_COUNTER_NAMES_H */
+#endif /* DEVICE_RDMA_COUNTER_NAMES_H */

@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The wire: RoCE packets by the function's Ethernet port.
+ * The port to the switch: RoCE packets by the function's Ethernet port.
  */
-#ifndef DEVICE_ETH_PORT_H
-#define DEVICE_ETH_PORT_H
+#ifndef DEVICE_RDMA_ETH_PORT_H
+#define DEVICE_RDMA_ETH_PORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
-struct rnic;
-struct rnic_eth;
+#include "packet/roce.h"
+#include "rdma/object/ctx.h"
+#include "rdma/object/sg.h"
+
 struct eth_port_slot;
 
 /**
+ * struct rnic_eth - the Ethernet port of a function, as its RDMA side sees it
+ * @send:	send a frame, which is read before it returns; false if it
+ *		cannot be sent now
+ * @mac:	present address of the function
+ * @mtu:	largest payload of a frame, without tag
+ */
+struct rnic_eth {
+	bool (*send)(void *arg, void *frame, size_t len);
+	const uint8_t *(*mac)(void *arg);
+	uint32_t (*mtu)(void *arg);
+};
+
+/**
  * struct eth_port - a NIC's end of the wire
- * @eth:	port, or NULL
+ * @ctx:	the NIC's context
+ * @eth:	the function's port, or NULL
  * @arg:	for @eth
  * @ring:	frames received and not looked at yet
  * @head:	the oldest one
  * @n:		number of them
  */
 struct eth_port {
+	struct rnic_ctx *ctx;
 	const struct rnic_eth *eth;
 	void *arg;
 	struct eth_port_slot *ring;
@@ -28,16 +47,41 @@ struct eth_port {
 	uint32_t n;
 };
 
-/** eth_port_init() - make a NIC's end; returns 0 or -ENOMEM */
-int eth_port_init(struct rnic *rnic);
+/** eth_port_init() - make a port that leads nowhere; returns 0 or -ENOMEM */
+int eth_port_init(struct eth_port *port, struct rnic_ctx *ctx);
 
 /** eth_port_reset() - drop what was received */
-void eth_port_reset(struct rnic *rnic);
+void eth_port_reset(struct eth_port *port);
 
-/** eth_port_fini() - free it */
-void eth_port_fini(struct rnic *rnic);
+/** eth_port_fini() - free it, even if eth_port_init() failed */
+void eth_port_fini(struct eth_port *port);
 
-/** eth_port_poll() - look at frames received, not at all of many; true if any */
-bool eth_port_poll(struct rnic *rnic);
+/** eth_port_attach() - from now on it is this port of a function */
+void eth_port_attach(struct eth_port *port, const struct rnic_eth *eth,
+		     void *arg);
 
-#endif /* DEVICE_ETH_PORT_H */
+/** eth_port_is_mine() - is this the MAC address of the function? */
+bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac);
+
+/** eth_port_send() - send a packet; it is lost if there is no way to */
+void eth_port_send(struct eth_port *port, const struct pkt *pkt);
+
+/** eth_port_keep() - copy a frame, for eth_port_next() */
+void eth_port_keep(struct eth_port *port, const struct iovec *iov,
+		   unsigned int iov_n, size_t off, size_t len);
+
+/**
+ * eth_port_next() - look at the oldest frame that was kept
+ * @port:	port
+ * @rx:		filled in; valid until eth_port_done()
+ * @payload:	cursor for its payload
+ *
+ * Return: the packet, or NULL if the frame is not a good one.
+ */
+const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,
+				struct sg *payload);
+
+/** eth_port_done() - the oldest frame is done with */
+void eth_port_done(struct eth_port *port);
+
+#endif /* DEVICE_RDMA_ETH_PORT_H */

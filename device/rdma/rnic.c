@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One guest's RDMA function: life cycle, queues, the work loop.
+ * One guest's RDMA function: composition, delivery, polling.
+ *
+ * From the frames that come to the port the NIC takes RoCE packets for a QP of
+ * its own: UDP to port 4791, to the function's MAC address, to a GID that the
+ * guest has given to the NIC, in that GID's VLAN.  Nobody else can want those.
+ * With all other frames the guest may do what it likes, such as running Soft-RoCE
+ * at the same addresses.  A datagram to a group goes to both.  The NIC looks at
+ * frames before Ethernet's filter does, so that it is enough for a QP to be
+ * attached to a group.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/util.h"
+#include "rdma/qp/qp_life.h"
+#include "rdma/qp/qp_run.h"
 #include "rdma/rnic_priv.h"
-#include "rdma/object/ah.h"
-#include "rdma/object/cq.h"
-#include "rdma/object/mr.h"
-#include "rdma/qp/qp.h"
-#include "rdma/object/sg.h"
 
 /* What one call of rnic_poll() does at most: for a QP, and for all of them. */
 #define RNIC_QP_MSGS	16
@@ -19,8 +25,126 @@
 #define RNIC_MSGS	256
 #define RNIC_BYTES	(1024 * 1024)
 
+/* And for the port; a frame for n QPs counts as n. */
+#define RNIC_PORT_BURST	256
+
 /* A QP that had nothing to do for so long is looked at no more. */
 #define RNIC_IDLE_NS	(1000 * 1000)
+
+/* The NIC that an end of the fabric belongs to. */
+static struct rnic *rnic_of(struct fabric_end *end)
+{
+	return (struct rnic *)((char *)end - offsetof(struct rnic, end));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Packets                                                                   */
+/* ------------------------------------------------------------------------- */
+
+/* To all who are not in the fabric: as frames, by the NIC's port. */
+static void transport_wire_send(struct fabric_end *from,
+				struct fabric_end *to __always_unused,
+				const struct pkt *pkt)
+{
+	eth_port_send(&rnic_of(from)->port, pkt);
+}
+
+static const struct transport transport_wire = {
+	.name = "wire",
+	.seg_max = 0,
+	.send = transport_wire_send,
+};
+
+/* Each QP has its own cursor; false if the packet is for none of them. */
+static bool rnic_deliver_group(struct rnic *rnic,
+			       const struct mcast_group *group,
+			       const struct pkt_op *op, const struct pkt *pkt)
+{
+	struct pkt copy = *pkt;
+	bool taken = false;
+	struct sg sg;
+	uint32_t i;
+
+	for (i = 0; i < group->n; i++) {
+		if (pkt->len) {
+			sg = *pkt->payload;
+			copy.payload = &sg;
+		}
+		taken |= qp_receive(qp_get(&rnic->qps, group->qpn[i]), op,
+				    &copy);
+	}
+	return taken;
+}
+
+/* As @deliver of &struct fabric_end. */
+static unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
+{
+	const struct mcast_group *group = mcast_find(&rnic->mcast,
+						     pkt->dest_qpn, pkt->dgid);
+	const struct pkt_op *op = pkt_op(pkt->opcode);
+	struct qp *qp = qp_get(&rnic->qps, pkt->dest_qpn);
+	bool taken = false;
+
+	if (op && group)
+		taken = rnic_deliver_group(rnic, group, op, pkt);
+	else if (op && qp)
+		taken = qp_receive(qp, op, pkt);
+
+	if (taken) {
+		rnic_count_received(&rnic->ctx, pkt->len);
+		if (pkt->ecn)
+			rnic_count(&rnic->ctx, VIRTIO_RDMA_CNT_RCVD_ECN);
+	} else {
+		rnic_count(&rnic->ctx, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+	}
+	return group ? group->n : 1;
+}
+
+static unsigned int rnic_deliver_end(struct fabric_end *end,
+				     const struct pkt *pkt)
+{
+	return rnic_deliver(rnic_of(end), pkt);
+}
+
+void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
+{
+	eth_port_attach(&rnic->port, eth, arg);
+}
+
+static bool rnic_wants(const struct rnic *rnic, const struct roce_peek *peek)
+{
+	const struct qp *qp = qp_get(&rnic->qps, peek->dest_qpn);
+
+	return qp && qp->state != VIRTIO_IB_QPS_RESET &&
+	       eth_port_is_mine(&rnic->port, peek->dmac) &&
+	       fabric_has(&rnic->end, peek->dgid, peek->vlan);
+}
+
+/* A group has no VLAN of its own: those where the NIC has an address will do. */
+static bool rnic_wants_group(const struct rnic *rnic,
+			     const struct roce_peek *peek)
+{
+	return rnic->port.eth && peek->dmac[0] & 1 &&
+	       mcast_find(&rnic->mcast, peek->dest_qpn, peek->dgid) &&
+	       gid_has_vlan(&rnic->gids, peek->vlan);
+}
+
+bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
+		size_t off, size_t len)
+{
+	uint8_t head[ROCE_PEEK_SIZE];
+	struct roce_peek peek;
+	bool mine;
+
+	if (!roce_peek(&peek, head, iov_to_buf(iov, iov_n, off, head,
+					       len < sizeof(head) ?
+					       len : sizeof(head))))
+		return false;
+	mine = rnic_wants(rnic, &peek);
+	if (mine || rnic_wants_group(rnic, &peek))
+		eth_port_keep(&rnic->port, iov, iov_n, off, len);
+	return mine;
+}
 
 /* ------------------------------------------------------------------------- */
 /* Life cycle                                                                */
@@ -37,102 +161,100 @@ static bool rnic_limits_ok(const struct rnic_limits *limits)
 	       limits->cqe >= limits->queue_size;
 }
 
-static int rnic_alloc_numbers(struct rnic *rnic)
+/* Tables that were not made are as empty as those of calloc(). */
+static void rnic_fini(struct rnic *rnic)
 {
-	rnic->cq = calloc(rnic->limits.cqs, sizeof(*rnic->cq));
-	rnic->cq_vq = calloc(rnic->limits.cqs, sizeof(*rnic->cq_vq));
-	rnic->qp = calloc(rnic->limits.qps, sizeof(*rnic->qp));
-	rnic->sq_vq = calloc(rnic->limits.qps, sizeof(*rnic->sq_vq));
-	rnic->rq_vq = calloc(rnic->limits.qps, sizeof(*rnic->rq_vq));
-	return rnic->cq && rnic->cq_vq && rnic->qp && rnic->sq_vq && rnic->rq_vq ?
-	       0 : -ENOMEM;
+	eth_port_fini(&rnic->port);
+	qp_table_fini(&rnic->qps);
+	cq_table_fini(&rnic->cqs);
+	ah_table_fini(&rnic->ahs);
+	mr_table_fini(&rnic->mrs);
+	pd_table_fini(&rnic->pds);
+	free(rnic);
 }
 
-static void rnic_free_numbers(struct rnic *rnic)
+static int rnic_init(struct rnic *rnic)
 {
-	free(rnic->rq_vq);
-	free(rnic->sq_vq);
-	free(rnic->qp);
-	free(rnic->cq_vq);
-	free(rnic->cq);
+	struct rnic_ctx *ctx = &rnic->ctx;
+	int ret;
+
+	gid_table_init(&rnic->gids, &rnic->end);
+	rnic->qps = (struct qp_table) {
+		.ctx = ctx,
+		.end = &rnic->end,
+		.pds = &rnic->pds,
+		.mrs = &rnic->mrs,
+		.ahs = &rnic->ahs,
+		.cqs = &rnic->cqs,
+		.gids = &rnic->gids,
+		.mcast = &rnic->mcast,
+	};
+	ret = pd_table_init(&rnic->pds, ctx);
+	if (!ret)
+		ret = mr_table_init(&rnic->mrs, ctx, &rnic->pds);
+	if (!ret)
+		ret = ah_table_init(&rnic->ahs, ctx, &rnic->pds);
+	if (!ret)
+		ret = cq_table_init(&rnic->cqs, ctx);
+	if (!ret)
+		ret = qp_table_init(&rnic->qps);
+	if (!ret)
+		ret = eth_port_init(&rnic->port, ctx);
+	return ret;
 }
 
 struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		      const struct rnic_limits *limits, const char *name)
 {
 	struct rnic *rnic;
-	int ret = -EINVAL;
+	int ret;
 
-	if (!rnic_limits_ok(limits))
-		goto err;
-	ret = -ENOMEM;
+	if (!rnic_limits_ok(limits)) {
+		errno = EINVAL;
+		return NULL;
+	}
 	rnic = calloc(1, sizeof(*rnic));
 	if (!rnic)
-		goto err;
-	rnic->loop = loop;
-	rnic->fabric = fabric;
-	rnic->limits = *limits;
-	rnic->mem = &guest_mem_none;
-	rnic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
-	TAILQ_INIT(&rnic->active);
-	snprintf(rnic->name, sizeof(rnic->name), "%s", name);
-
-	ret = rnic_alloc_numbers(rnic);
-	if (ret)
-		goto err_numbers;
-	ret = eth_port_init(rnic);
-	if (ret)
-		goto err_numbers;
-	ret = obj_table_init(&rnic->pds, limits->pds);
-	if (ret)
-		goto err_wire;
-	ret = obj_table_init(&rnic->mrs, limits->mrs);
-	if (ret)
-		goto err_pds;
-	ret = obj_table_init(&rnic->ahs, limits->ahs);
-	if (ret)
-		goto err_mrs;
+		return NULL;
+	rnic->ctx.loop = loop;
+	rnic->ctx.limits = *limits;
+	rnic->ctx.mem = &guest_mem_none;
+	snprintf(rnic->ctx.name, sizeof(rnic->ctx.name), "%s", name);
+	rnic->end = (struct fabric_end) {
+		.fabric = fabric,
+		.ctx = &rnic->ctx,
+		.beyond = &transport_wire,
+		.deliver = rnic_deliver_end,
+	};
+	ret = rnic_init(rnic);
+	if (ret) {
+		rnic_fini(rnic);
+		errno = -ret;
+		return NULL;
+	}
 	return rnic;
-
-err_mrs:
-	obj_table_fini(&rnic->mrs);
-err_pds:
-	obj_table_fini(&rnic->pds);
-err_wire:
-	eth_port_fini(rnic);
-err_numbers:
-	rnic_free_numbers(rnic);
-	free(rnic);
-err:
-	errno = -ret;
-	return NULL;
 }
 
 void rnic_reset(struct rnic *rnic)
 {
-	qp_free_all(rnic);
-	cq_free_all(rnic);
-	mr_free_all(rnic);
-	pd_ah_free_all(rnic);
-	gid_del_all(rnic);
-	eth_port_reset(rnic);
-	rnic->qpn_next = VIRTIO_NET_ROCE_QPN_GSI + 1;
+	qp_table_reset(&rnic->qps);
+	cq_table_reset(&rnic->cqs);
+	mr_table_reset(&rnic->mrs);
+	ah_table_reset(&rnic->ahs);
+	pd_table_reset(&rnic->pds);
+	gid_table_reset(&rnic->gids);
+	eth_port_reset(&rnic->port);
 }
 
 void rnic_free(struct rnic *rnic)
 {
 	rnic_reset(rnic);
-	obj_table_fini(&rnic->ahs);
-	obj_table_fini(&rnic->mrs);
-	obj_table_fini(&rnic->pds);
-	eth_port_fini(rnic);
-	rnic_free_numbers(rnic);
-	free(rnic);
+	rnic_fini(rnic);
 }
 
 const uint64_t *rnic_counters(const struct rnic *rnic)
 {
-	return rnic->counter;
+	return rnic->ctx.counter;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -140,157 +262,40 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
 /* ------------------------------------------------------------------------- */
 
 /*
- * A queue that stops, as all do while the guest is paused, leaves its QP where
- * it is.  The QP stands still until the queue is back.
- */
-static void rnic_resume(struct rnic *rnic, uint32_t qpn)
-{
-	struct qp *qp = rnic_qp(rnic, qpn);
-
-	if (qp && qp_usable(qp))
-		qp_activate(qp);
-}
-
-static void rnic_resume_all(struct rnic *rnic)
-{
-	uint32_t i;
-
-	for (i = 0; i < rnic->limits.qps; i++)
-		rnic_resume(rnic, i);
-}
-
-/*
- * Nor do QPs do anything in a guest without any memory: a front-end may take it
- * away before it stops the queues.
+ * QPs do nothing in a guest without any memory: a front-end may take it away
+ * before it stops the queues.
  */
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
-	rnic->mem = mem;
-	mr_translate_all(rnic);
+	rnic->ctx.mem = mem;
+	mr_translate_all(&rnic->mrs);
 	if (mem->n)
-		rnic_resume_all(rnic);
-}
-
-/* Where the virtqueue of a number is kept; NULL if the number is too large. */
-static struct virtq **rnic_queue(const struct rnic *rnic, enum rnic_queue kind,
-				 uint32_t number)
-{
-	struct virtq **queue = kind == RNIC_CQ ? rnic->cq_vq :
-			       kind == RNIC_SQ ? rnic->sq_vq : rnic->rq_vq;
-	uint32_t max = kind == RNIC_CQ ? rnic->limits.cqs : rnic->limits.qps;
-
-	return number < max ? &queue[number] : NULL;
+		qp_resume_all(&rnic->qps);
 }
 
 void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		      struct virtq *vq)
 {
-	struct virtq **queue = rnic_queue(rnic, kind, number);
-
-	if (!queue)
-		return;
-	*queue = vq;
-	if (kind != RNIC_CQ)
-		rnic_resume(rnic, number);
-	else if (rnic->cq[number])
-		rnic_resume_all(rnic);
+	if (kind == RNIC_CQ)
+		cq_set_queue(&rnic->cqs, number, vq);
+	else if (kind == RNIC_SQ)
+		qp_set_queue(&rnic->qps, rnic->qps.sq_vq, number, vq);
+	else
+		qp_set_queue(&rnic->qps, rnic->qps.rq_vq, number, vq);
 }
 
 void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	struct virtq **queue = rnic_queue(rnic, kind, number);
-
-	if (queue)
-		*queue = NULL;
+	rnic_queue_start(rnic, kind, number, NULL);
 }
 
-/* A completion queue has nothing to be rung for: the loop polls its QPs. */
+/* A completion queue has no use for a doorbell: the loop polls its QPs. */
 void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	struct qp *qp = kind == RNIC_CQ ? NULL : rnic_qp(rnic, number);
+	struct qp *qp = kind == RNIC_CQ ? NULL : qp_get(&rnic->qps, number);
 
 	if (qp)
 		qp_activate(qp);
-}
-
-/* ------------------------------------------------------------------------- */
-/* Packets                                                                   */
-/* ------------------------------------------------------------------------- */
-
-/* Is it from the peer of a connected QP, and for the address that it uses? */
-static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
-{
-	return pkt->vlan == qp->attr.vlan &&
-	       gid_equal(pkt->dgid, qp->attr.sgid) &&
-	       gid_equal(pkt->sgid, qp->attr.ah_attr.grh.dgid) &&
-	       (pkt->src_qpn == qp->attr.dest_qpn ||
-		pkt->src_qpn == PKT_QPN_UNKNOWN);
-}
-
-/* False if the packet is none for this QP. */
-static bool qp_rx(struct qp *qp, const struct pkt_op *op,
-		  const struct pkt *pkt)
-{
-	if (op->kind != PKT_KIND_CNP && PKT_SERVICE(pkt->opcode) != qp->service)
-		return false;
-	if (!qp_receives(qp) || !qp_usable(qp))
-		return false;
-	if (PKT_SERVICE(pkt->opcode) == PKT_UD)
-		return ud_rx(qp, op, pkt);
-	if (qp->service == PKT_UD || !qp_expects(qp, pkt))
-		return false;
-	if (pkt->ecn)
-		flow_ecn_rx(qp);
-	if (op->kind == PKT_KIND_CNP)
-		qp_cnp_rx(qp);
-	else if (op->response)
-		requester_rx(qp, op, pkt);
-	else
-		responder_rx(qp, op, pkt);
-	return true;
-}
-
-/* Each QP has its own cursor; false if the packet is for none of them. */
-static bool group_rx(struct rnic *rnic, const struct mcast_group *group,
-		     const struct pkt_op *op, const struct pkt *pkt)
-{
-	struct pkt copy = *pkt;
-	bool taken = false;
-	struct sg sg;
-	uint32_t i;
-
-	for (i = 0; i < group->n; i++) {
-		if (pkt->len) {
-			sg = *pkt->payload;
-			copy.payload = &sg;
-		}
-		taken |= qp_rx(rnic_qp(rnic, group->qpn[i]), op, &copy);
-	}
-	return taken;
-}
-
-unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
-{
-	const struct mcast_group *group = mcast_find(rnic, pkt->dest_qpn,
-						     pkt->dgid);
-	const struct pkt_op *op = pkt_op(pkt->opcode);
-	struct qp *qp = rnic_qp(rnic, pkt->dest_qpn);
-	bool taken = false;
-
-	if (op && group)
-		taken = group_rx(rnic, group, op, pkt);
-	else if (op && qp)
-		taken = qp_rx(qp, op, pkt);
-
-	if (taken) {
-		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_PKTS);
-		rnic->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += pkt->len;
-		if (pkt->ecn)
-			rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_ECN);
-	} else {
-		rnic_count(rnic, VIRTIO_RDMA_CNT_RCVD_DROPPED);
-	}
-	return group ? group->n : 1;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -315,21 +320,37 @@ static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 	return false;
 }
 
+/* Look at frames received, though not at all of many; true if there were any. */
+static bool rnic_poll_port(struct rnic *rnic)
+{
+	const struct pkt *pkt;
+	unsigned int done = 0;
+	struct roce_rx rx;
+	struct sg payload;
+
+	while (done < RNIC_PORT_BURST && rnic->port.n) {
+		pkt = eth_port_next(&rnic->port, &rx, &payload);
+		done += pkt ? rnic_deliver(rnic, pkt) : 1;
+		eth_port_done(&rnic->port);
+	}
+	return done;
+}
+
 bool rnic_poll(struct rnic *rnic)
 {
 	struct budget all = { .msgs = RNIC_MSGS, .bytes = RNIC_BYTES };
 	struct qp *qp, *last;
-	uint64_t now = loop_now(rnic->loop);
-	bool worked = eth_port_poll(rnic);
+	uint64_t now = loop_now(rnic->ctx.loop);
+	bool worked = rnic_poll_port(rnic);
 
-	last = TAILQ_LAST(&rnic->active, qp_list);
+	last = TAILQ_LAST(&rnic->qps.active, qp_list);
 	if (!last)
 		return worked;
-	/* One round; who is reached goes to the end of the line. */
+	/* One round; a QP that was polled goes to the end of the list. */
 	do {
-		qp = TAILQ_FIRST(&rnic->active);
-		TAILQ_REMOVE(&rnic->active, qp, entry);
-		TAILQ_INSERT_TAIL(&rnic->active, qp, entry);
+		qp = TAILQ_FIRST(&rnic->qps.active);
+		TAILQ_REMOVE(&rnic->qps.active, qp, entry);
+		TAILQ_INSERT_TAIL(&rnic->qps.active, qp, entry);
 		worked |= rnic_poll_qp(qp, &all, now);
 	} while (qp != last && budget_left(&all));
 	return worked;
@@ -340,7 +361,7 @@ bool rnic_sleep(struct rnic *rnic)
 	struct qp *qp;
 	bool more = rnic->port.n;
 
-	TAILQ_FOREACH(qp, &rnic->active, entry)
+	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		more |= qp_doorbells_on(qp);
 	return more;
 }
@@ -349,6 +370,6 @@ void rnic_wake(struct rnic *rnic)
 {
 	struct qp *qp;
 
-	TAILQ_FOREACH(qp, &rnic->active, entry)
+	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		qp_doorbells_off(qp);
 }

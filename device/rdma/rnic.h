@@ -2,54 +2,20 @@
 /*
  * The RDMA side of one guest's function: what the Ethernet side calls.
  */
-#ifndef DEVICE_RNIC_H
-#define DEVICE_RNIC_H
+#ifndef DEVICE_RDMA_RNIC_H
+#define DEVICE_RDMA_RNIC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "base/loop.h"
-#include "virtio/mem.h"
-#include "virtio/virtq.h"
+#include "rdma/command.h"
+#include "rdma/eth_port.h"
+#include "rdma/object/ctx.h"
+#include "rdma/object/fabric.h"
 
 struct rnic;
-struct fabric;
-
-/**
- * struct rnic_limits - what the operator configured; the same on source and
- *		       target of a migration
- * @qps:	number of QPs, 2 … 16384 (0 and 1 are SMI and GSI)
- * @cqs:	number of CQs, 1 … 16384
- * @queue_size:	largest size of a virtqueue, bounds the depth of a QP
- * @cqe:	completions that a CQ holds, @queue_size or more
- * @mrs:	number of memory regions
- * @pds:	number of protection domains
- * @ahs:	number of address handles
- * @rfc:	offer what the RFC has and nothing else: no bit but
- *		%VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN.  A CQ holds what its virtqueue
- *		holds, and a QP that goes to RESET gives no slots back
- */
-struct rnic_limits {
-	uint32_t qps;
-	uint32_t cqs;
-	uint32_t queue_size;
-	uint32_t cqe;
-	uint32_t mrs;
-	uint32_t pds;
-	uint32_t ahs;
-	bool rfc;
-};
-
-/** fabric_new() - make a fabric: NICs of one fabric reach each other in memory */
-struct fabric *fabric_new(void);
-
-/** fabric_use_packets() - NICs of this fabric, too, reach each other by packets */
-void fabric_use_packets(struct fabric *fabric);
-
-/** fabric_free() - free a fabric that has no NIC any more */
-void fabric_free(struct fabric *fabric);
 
 /**
  * rnic_new() - make the RDMA side of a function
@@ -65,19 +31,6 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 
 /** rnic_free() - drop all objects, leave the fabric, free the NIC */
 void rnic_free(struct rnic *rnic);
-
-/**
- * struct rnic_eth - the Ethernet port of a function, as its RDMA side sees it
- * @send:	send a frame, which is read before it returns; false if it
- *		cannot be sent now
- * @mac:	present address of the function
- * @mtu:	largest payload of a frame, without tag
- */
-struct rnic_eth {
-	bool (*send)(void *arg, void *frame, size_t len);
-	const uint8_t *(*mac)(void *arg);
-	uint32_t (*mtu)(void *arg);
-};
 
 /**
  * rnic_set_eth() - from now on RoCE packets leave by a port
@@ -97,8 +50,8 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
  *
  * Takes packets for GIDs and QPs of the NIC, which rnic_poll() will look at.
  *
- * Return: false if the frame is none of that kind, but Ethernet's; or Ethernet's,
- *	   too, as is a datagram to a group.
+ * Return: false if Ethernet shall have the frame: it is of another kind, or it
+ *	   is a datagram to a group, which both get.
  */
 bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
 		size_t off, size_t len);
@@ -139,31 +92,12 @@ void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 
 /**
- * rnic_command() - carry out a control command of class VIRTIO_NET_CTRL_ROCE
- * @rnic:	NIC
- * @command:	&enum virtio_net_ctrl_roce_cmd, not checked yet
- * @req:	copy of the request, aligned to 8
- * @req_len:	its bytes, not checked yet
- * @rsp:	buffer for the response, aligned to 8
- * @rsp_size:	room that the guest gave for it
- * @rsp_len:	set to the bytes of the response; 0 unless it succeeds
- *
- * Return: VIRTIO_NET_OK or VIRTIO_NET_ERR.
- */
-uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-		     size_t req_len, void *rsp, size_t rsp_size,
-		     size_t *rsp_len);
-
-/**
  * rnic_counters() - what was counted since rnic_new()
  * @rnic:	NIC
  *
  * Return: %VIRTIO_RDMA_CNT_NUM values by &enum virtio_rdma_counter.
  */
 const uint64_t *rnic_counters(const struct rnic *rnic);
-
-/** RNIC_RSP_MAX - no response is longer than this */
-#define RNIC_RSP_MAX	256
 
 /**
  * rnic_poll() - do work that is due: requests, responses
@@ -185,4 +119,4 @@ bool rnic_sleep(struct rnic *rnic);
 /** rnic_wake() - doorbells are not needed while the loop polls */
 void rnic_wake(struct rnic *rnic);
 
-#endif /* DEVICE_RNIC_H */
+#endif /* DEVICE_RDMA_RNIC_H */

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Protection domains and address handles.
+ * Address vectors, and address handles.
  */
-#ifndef DEVICE_AH_H
-#define DEVICE_AH_H
+#ifndef DEVICE_RDMA_OBJECT_AH_H
+#define DEVICE_RDMA_OBJECT_AH_H
 
 #include <stdint.h>
 
-#include "rdma/rnic_priv.h"
-
-/**
- * struct pd - protection domain
- * @pdn:	its handle
- * @refs:	QPs, memory regions and address handles in it
- */
-struct pd {
-	uint32_t pdn;
-	uint32_t refs;
-};
+#include "packet/gid.h"
+#include "packet/pkt.h"
+#include "rdma/object/ctx.h"
+#include "rdma/object/pd.h"
 
 /**
  * struct ah - address handle
@@ -35,38 +28,44 @@ struct ah {
 	struct pkt_av av;
 };
 
-/* Each of the following returns NULL, or why it failed. */
+/**
+ * struct ah_table - the address handles of a NIC
+ * @ctx:	the NIC's context
+ * @pds:	its protection domains
+ * @objs:	&struct ah by handle
+ */
+struct ah_table {
+	struct rnic_ctx *ctx;
+	struct pd_table *pds;
+	struct obj_table objs;
+};
 
-/** pd_create() - make a protection domain */
-const char *pd_create(struct rnic *rnic, uint32_t *pdn);
+/** ah_table_init() - make an empty table; returns 0 or a negative error */
+int ah_table_init(struct ah_table *ahs, struct rnic_ctx *ctx,
+		  struct pd_table *pds);
 
-/** pd_destroy() - destroy a protection domain that nothing belongs to */
-const char *pd_destroy(struct rnic *rnic, uint32_t pdn);
+/** ah_table_reset() - drop all address handles */
+void ah_table_reset(struct ah_table *ahs);
 
-/** ah_create() - make an address handle */
-const char *ah_create(struct rnic *rnic, uint32_t pdn,
+/** ah_table_fini() - free a table without address handles */
+void ah_table_fini(struct ah_table *ahs);
+
+/** ah_create() - make an address handle; returns NULL, or why it failed */
+const char *ah_create(struct ah_table *ahs, uint32_t pdn,
 		      const struct virtio_rdma_ah_attr *av, uint32_t *handle);
 
-/** ah_destroy() - destroy an address handle of a protection domain */
-const char *ah_destroy(struct rnic *rnic, uint32_t pdn, uint32_t handle);
+/** ah_destroy() - destroy one of a protection domain; returns NULL, or why not */
+const char *ah_destroy(struct ah_table *ahs, uint32_t pdn, uint32_t handle);
 
-/** av_check() - can an address vector lead anywhere? */
-const char *av_check(struct rnic *rnic, const struct virtio_rdma_ah_attr *av);
+/** ah_get() - address handle by handle, or NULL unless it belongs to @pd */
+const struct ah *ah_get(const struct ah_table *ahs, const struct pd *pd,
+			uint32_t handle);
+
+/** av_check() - can an address vector lead anywhere?  NULL, or why not */
+const char *av_check(const struct rnic_ctx *ctx,
+		     const struct virtio_rdma_ah_attr *av);
 
 /** av_decode() - what an address vector says for the headers of packets */
 void av_decode(const struct virtio_rdma_ah_attr *av, struct pkt_av *to);
 
-/** pd_ah_free_all() - drop all of a NIC, after all that refers to them */
-void pd_ah_free_all(struct rnic *rnic);
-
-/** pd_get() - protection domain by handle, or NULL */
-static inline struct pd *pd_get(const struct rnic *rnic, uint32_t pdn)
-{
-	return obj_get(&rnic->pds, pdn);
-}
-
-/** ah_get() - address handle by handle, or NULL unless it belongs to @pd */
-const struct ah *ah_get(const struct rnic *rnic, const struct pd *pd,
-			uint32_t handle);
-
-#endif /* DEVICE_AH_H */
+#endif /* DEVICE_RDMA_OBJECT_AH_H */

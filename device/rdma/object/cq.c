@@ -8,15 +8,15 @@
  * driver rings no doorbell for a CQ, so a timer looks for slots meanwhile, and
  * so does each completion added and each arming.
  *
- * A CQ that cannot hold one more has lost a completion and with it the trust in
- * all that are to come: it stays in error until it is destroyed, and its QPs go
- * to ERR.
+ * A CQ that cannot hold one more has lost a completion.  The guest can then rely
+ * on none of those that follow, so the CQ stays in error until it is destroyed,
+ * and the QPs that complete to it fail.
  */
 #include <endian.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "rdma/object/cq.h"
-#include "rdma/qp/qp.h"
 
 #define NOTIFY_ALL	(VIRTIO_IB_NOTIFY_SOLICITED | \
 			 VIRTIO_IB_NOTIFY_NEXT_COMPLETION)
@@ -39,49 +39,92 @@ struct cq_held {
 
 static void cq_timer(void *arg);
 
-static uint32_t cqs_started(const struct rnic *rnic)
+/* ------------------------------------------------------------------------- */
+/* The table                                                                 */
+/* ------------------------------------------------------------------------- */
+
+int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx)
+{
+	cqs->ctx = ctx;
+	cqs->cq = calloc(ctx->limits.cqs, sizeof(*cqs->cq));
+	cqs->vq = calloc(ctx->limits.cqs, sizeof(*cqs->vq));
+	return cqs->cq && cqs->vq ? 0 : -ENOMEM;
+}
+
+void cq_table_fini(struct cq_table *cqs)
+{
+	free(cqs->vq);
+	free(cqs->cq);
+}
+
+/* While the virtqueue of a CQ is stopped, all its users stand still. */
+void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq)
+{
+	struct cq *cq = cq_get(cqs, cqn);
+	struct cq_user *user;
+
+	if (cqn >= cqs->ctx->limits.cqs)
+		return;
+	cqs->vq[cqn] = vq;
+	if (!cq)
+		return;
+	cq->vq = vq;
+	TAILQ_FOREACH(user, &cq->users, entry)
+		user->resume(user->arg);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Creation and destruction                                                  */
+/* ------------------------------------------------------------------------- */
+
+static uint32_t cqs_started(const struct cq_table *cqs)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < rnic->limits.cqs; i++)
-		n += rnic->cq_vq[i] != NULL;
+	for (i = 0; i < cqs->ctx->limits.cqs; i++)
+		n += cqs->vq[i] != NULL;
 	return n;
 }
 
-const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn)
+const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn)
 {
+	const struct rnic_limits *limits = &cqs->ctx->limits;
 	uint32_t i, slots;
 	struct cq *cq;
 
 	if (!cqe)
 		return "no depth";
-	if (cqe > rnic->limits.cqe)
-		return rnic_why(rnic, "%u completions are more than the %u that a CQ holds",
-				cqe, rnic->limits.cqe);
-	for (i = 0; i < rnic->limits.cqs; i++)
-		if (!rnic->cq[i] && rnic->cq_vq[i])
+	if (cqe > limits->cqe)
+		return rnic_why(cqs->ctx,
+				"%u completions are more than the %u that a CQ holds",
+				cqe, limits->cqe);
+	for (i = 0; i < limits->cqs; i++)
+		if (!cqs->cq[i] && cqs->vq[i])
 			break;
-	if (i == rnic->limits.cqs)
-		return rnic_why(rnic, "all %u CQs that have a virtqueue are in use",
-				cqs_started(rnic));
-
-	if (rnic->limits.rfc && cqe > rnic->cq_vq[i]->num)
-		return rnic_why(rnic, "%u completions are more than its virtqueue holds, %u",
-				cqe, rnic->cq_vq[i]->num);
+	if (i == limits->cqs)
+		return rnic_why(cqs->ctx,
+				"all %u CQs that have a virtqueue are in use",
+				cqs_started(cqs));
+	if (limits->rfc && cqe > cqs->vq[i]->num)
+		return rnic_why(cqs->ctx,
+				"%u completions are more than its virtqueue holds, %u",
+				cqe, cqs->vq[i]->num);
 
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return "out of memory";
-	slots = cqe < rnic->cq_vq[i]->num ? cqe : rnic->cq_vq[i]->num;
-	cq->rnic = rnic;
+	slots = cqe < cqs->vq[i]->num ? cqe : cqs->vq[i]->num;
+	cq->table = cqs;
 	cq->cqn = i;
+	cq->vq = cqs->vq[i];
+	TAILQ_INIT(&cq->users);
 	TAILQ_INIT(&cq->held);
-	cq->held_max = rnic->limits.rfc ? 0 : rnic->limits.cqe - slots;
+	cq->held_max = limits->rfc ? 0 : limits->cqe - slots;
 	cq->timer.fn = cq_timer;
 	cq->timer.arg = cq;
-	rnic->cq[i] = cq;
-	virtq_restart(rnic->cq_vq[i]);
-	virtq_want_kick(rnic->cq_vq[i], false);
+	cqs->cq[i] = cq;
+	virtq_restart(cqs->vq[i]);
+	virtq_want_kick(cqs->vq[i], false);
 	*cqn = i;
 	return NULL;
 }
@@ -90,9 +133,9 @@ static void cq_drop_held(struct cq *cq, struct cq_held *held)
 {
 	TAILQ_REMOVE(&cq->held, held, entry);
 	free(held);
-	cq->rnic->held--;
+	cq->table->held--;
 	if (!--cq->held_n)
-		loop_timer_cancel(cq->rnic->loop, &cq->timer);
+		loop_timer_cancel(cq->table->ctx->loop, &cq->timer);
 }
 
 static void cq_drop_all_held(struct cq *cq)
@@ -101,34 +144,44 @@ static void cq_drop_all_held(struct cq *cq)
 		cq_drop_held(cq, TAILQ_FIRST(&cq->held));
 }
 
-static void cq_free(struct rnic *rnic, struct cq *cq)
+static void cq_free(struct cq *cq)
 {
 	cq_drop_all_held(cq);
-	rnic->cq[cq->cqn] = NULL;
-	if (rnic->cq_vq[cq->cqn])
-		virtq_restart(rnic->cq_vq[cq->cqn]);
+	cq->table->cq[cq->cqn] = NULL;
+	if (cq->vq)
+		virtq_restart(cq->vq);
 	free(cq);
 }
 
-const char *cq_destroy(struct rnic *rnic, uint32_t cqn)
-{
-	struct cq *cq = rnic_cq(rnic, cqn);
-
-	if (!cq)
-		return "unknown completion queue";
-	if (cq->refs)
-		return "completion queue in use";
-	cq_free(rnic, cq);
-	return NULL;
-}
-
-void cq_free_all(struct rnic *rnic)
+void cq_table_reset(struct cq_table *cqs)
 {
 	uint32_t i;
 
-	for (i = 0; i < rnic->limits.cqs; i++)
-		if (rnic->cq[i])
-			cq_free(rnic, rnic->cq[i]);
+	for (i = 0; i < cqs->ctx->limits.cqs; i++)
+		if (cqs->cq[i])
+			cq_free(cqs->cq[i]);
+}
+
+const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
+{
+	struct cq *cq = cq_get(cqs, cqn);
+
+	if (!cq)
+		return "unknown completion queue";
+	if (!TAILQ_EMPTY(&cq->users))
+		return "completion queue in use";
+	cq_free(cq);
+	return NULL;
+}
+
+void cq_attach(struct cq *cq, struct cq_user *user)
+{
+	TAILQ_INSERT_TAIL(&cq->users, user, entry);
+}
+
+void cq_detach(struct cq *cq, struct cq_user *user)
+{
+	TAILQ_REMOVE(&cq->users, user, entry);
 }
 
 static bool cq_raises(const struct cq *cq, const struct virtio_rdma_cq_req *wc,
@@ -152,9 +205,9 @@ static void cq_notify(struct cq *cq, struct virtq *vq,
 
 /*
  * A completion is held.  The guest may wait for the interrupt before it reads
- * any, so there is one now.  But it may also have read all that it saw meanwhile,
- * and make nothing of an interrupt without a completion: the CQ stays armed until
- * this one is in a slot.
+ * any, so there is one now.  But it may also have read all that it saw meanwhile
+ * and ignore an interrupt without a completion: the CQ stays armed until this one
+ * is in a slot.
  */
 static void cq_notify_held(struct cq *cq, struct virtq *vq,
 			   const struct virtio_rdma_cq_req *wc, bool solicited)
@@ -165,22 +218,25 @@ static void cq_notify_held(struct cq *cq, struct virtq *vq,
 	vq->call(vq);
 }
 
-static void cq_fail(struct rnic *rnic, struct cq *cq, const char *why)
+static void cq_fail(struct cq *cq, const char *why)
 {
-	rnic_warn(rnic, "CQ %u in error: %s", cq->cqn, why);
+	struct cq_user *user;
+
+	rnic_warn(cq->table->ctx, "CQ %u in error: %s", cq->cqn, why);
 	cq->error = true;
 	cq_drop_all_held(cq);
-	qp_fail_cq(rnic, cq);
+	TAILQ_FOREACH(user, &cq->users, entry)
+		user->fail(user->arg);
 }
 
 /*
  * Put a completion into a slot.  Returns 1, 0 if there is none now, -1 if there
  * can be none; @why says why.
  */
-static int cq_put(struct rnic *rnic, struct virtq *vq,
+static int cq_put(struct rnic_ctx *ctx, struct virtq *vq,
 		  const struct virtio_rdma_cq_req *wc, const char **why)
 {
-	struct virtq_elem *elem = &rnic->elem;
+	struct virtq_elem *elem = &ctx->elem;
 	int ret = virtq_pop(vq, elem);
 
 	if (ret < 0)
@@ -204,18 +260,19 @@ static int cq_put(struct rnic *rnic, struct virtq *vq,
 static void cq_wait(struct cq *cq, uint64_t ns)
 {
 	cq->wait_ns = ns < HELD_WAIT_MAX ? ns : HELD_WAIT_MAX;
-	loop_timer_set(cq->rnic->loop, &cq->timer, cq->wait_ns);
+	loop_timer_set(cq->table->ctx->loop, &cq->timer, cq->wait_ns);
 }
 
 /* Returns why not, or NULL. */
-static const char *cq_hold(struct rnic *rnic, struct cq *cq,
-			   const struct virtio_rdma_cq_req *wc, bool solicited)
+static const char *cq_hold(struct cq *cq, const struct virtio_rdma_cq_req *wc,
+			   bool solicited)
 {
+	struct cq_table *cqs = cq->table;
 	struct cq_held *held;
 
 	if (cq->held_n == cq->held_max)
 		return "overrun";
-	if (rnic->held == RNIC_HELD_MAX)
+	if (cqs->held == RNIC_HELD_MAX)
 		return "too many completions unread in all CQs";
 	held = malloc(sizeof(*held));
 	if (!held)
@@ -223,7 +280,7 @@ static const char *cq_hold(struct rnic *rnic, struct cq *cq,
 	held->wc = *wc;
 	held->solicited = solicited;
 	TAILQ_INSERT_TAIL(&cq->held, held, entry);
-	rnic->held++;
+	cqs->held++;
 	if (!cq->held_n++)
 		cq_wait(cq, HELD_WAIT_MIN);
 	return NULL;
@@ -233,27 +290,27 @@ static const char *cq_hold(struct rnic *rnic, struct cq *cq,
  * Put as many into slots as there are slots; returns how many.  A guest that
  * makes slots available all the while keeps nobody waiting.
  */
-static uint32_t cq_deliver(struct rnic *rnic, struct cq *cq)
+static uint32_t cq_fill_slots(struct cq *cq)
 {
-	struct virtq *vq = rnic->cq_vq[cq->cqn];
+	struct virtq *vq = cq->vq;
 	struct cq_held *held;
 	const char *why;
 	uint32_t n;
 	int ret = 1;
 
-	/* As qp_usable() has it: without its queue a CQ stands still. */
+	/* Without its queue a CQ stands still, as its users do. */
 	if (!vq)
 		return 0;
 	for (n = 0; cq->held_n && n < vq->num; n++) {
 		held = TAILQ_FIRST(&cq->held);
-		ret = cq_put(rnic, vq, &held->wc, &why);
+		ret = cq_put(cq->table->ctx, vq, &held->wc, &why);
 		if (ret <= 0)
 			break;
 		cq_notify(cq, vq, &held->wc, held->solicited);
 		cq_drop_held(cq, held);
 	}
 	if (ret < 0)
-		cq_fail(rnic, cq, why);
+		cq_fail(cq, why);
 	return n;
 }
 
@@ -261,7 +318,7 @@ static uint32_t cq_deliver(struct rnic *rnic, struct cq *cq)
 static void cq_timer(void *arg)
 {
 	struct cq *cq = arg;
-	bool some = cq_deliver(cq->rnic, cq);
+	bool some = cq_fill_slots(cq);
 
 	if (cq->held_n)
 		cq_wait(cq, some ? HELD_WAIT_MIN : 2 * cq->wait_ns);
@@ -282,24 +339,23 @@ void cq_forget_qp(struct cq *cq, uint32_t qpn)
 /* Completions                                                               */
 /* ------------------------------------------------------------------------- */
 
-void cq_add(struct rnic *rnic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
-	    bool solicited)
+void cq_add(struct cq *cq, const struct virtio_rdma_cq_req *wc, bool solicited)
 {
-	struct virtq *vq = rnic->cq_vq[cq->cqn];
+	struct virtq *vq = cq->vq;
 	const char *why = NULL;
 	int ret = -1;
 
-	cq_deliver(rnic, cq);
+	cq_fill_slots(cq);
 	if (cq->error)
 		return;
 	if (!vq)
 		why = "its virtqueue was stopped";
 	else
-		ret = cq->held_n ? 0 : cq_put(rnic, vq, wc, &why);
+		ret = cq->held_n ? 0 : cq_put(cq->table->ctx, vq, wc, &why);
 	if (!ret)
-		why = cq_hold(rnic, cq, wc, solicited);
+		why = cq_hold(cq, wc, solicited);
 	if (why)
-		cq_fail(rnic, cq, why);
+		cq_fail(cq, why);
 	else if (ret)
 		cq_notify(cq, vq, wc, solicited);
 	else
@@ -307,12 +363,12 @@ void cq_add(struct rnic *rnic, struct cq *cq, const struct virtio_rdma_cq_req *w
 }
 
 /*
- * The guest has read what it found, as a rule.  If completions were waiting for
- * that they come at once, for nothing else may come that it could be told of.
+ * As a rule the guest has read what it found.  Completions that waited for that
+ * go to their slots at once: there may be no later event to tell the guest of.
  */
-const char *cq_arm(struct rnic *rnic, uint32_t cqn, uint32_t flags)
+const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags)
 {
-	struct cq *cq = rnic_cq(rnic, cqn);
+	struct cq *cq = cq_get(cqs, cqn);
 
 	if (!cq)
 		return "unknown completion queue";
@@ -320,6 +376,6 @@ const char *cq_arm(struct rnic *rnic, uint32_t cqn, uint32_t flags)
 		return "unknown notification flags";
 	cq->armed |= flags;
 	cq->told = false;
-	cq_deliver(rnic, cq);
+	cq_fill_slots(cq);
 	return NULL;
 }

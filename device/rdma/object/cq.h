@@ -2,21 +2,38 @@
 /*
  * Completion queues.
  */
-#ifndef DEVICE_CQ_H
-#define DEVICE_CQ_H
+#ifndef DEVICE_RDMA_OBJECT_CQ_H
+#define DEVICE_RDMA_OBJECT_CQ_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-#include "rdma/rnic_priv.h"
+#include "rdma/object/ctx.h"
 
 TAILQ_HEAD(cq_held_list, cq_held);
+TAILQ_HEAD(cq_user_list, cq_user);
+
+/**
+ * struct cq_user - a queue that completes to a CQ
+ * @fail:	the CQ has lost a completion: nothing of the queue can complete
+ * @resume:	the CQ's virtqueue is there again
+ * @arg:	for both
+ * @entry:	of the CQ
+ */
+struct cq_user {
+	void (*fail)(void *arg);
+	void (*resume)(void *arg);
+	void *arg;
+	TAILQ_ENTRY(cq_user) entry;
+};
 
 /**
  * struct cq - completion queue
- * @rnic:	NIC that it belongs to
+ * @table:	that it is in
  * @cqn:	its number, also that of its virtqueue
- * @refs:	send and receive queues that complete to it
+ * @vq:		its virtqueue, or NULL while that is stopped
+ * @users:	send and receive queues that complete to it
  * @armed:	&enum virtio_ib_notify_flags asked for since the last interrupt
  *		for a completion in a slot
  * @told:	an interrupt for a completion that is held, since it was armed
@@ -28,9 +45,10 @@ TAILQ_HEAD(cq_held_list, cq_held);
  * @wait_ns:	its interval
  */
 struct cq {
-	struct rnic *rnic;
+	struct cq_table *table;
 	uint32_t cqn;
-	uint32_t refs;
+	struct virtq *vq;
+	struct cq_user_list users;
 	uint32_t armed;
 	bool told;
 	bool error;
@@ -42,38 +60,71 @@ struct cq {
 };
 
 /**
+ * struct cq_table - the CQs of a NIC
+ * @ctx:	the NIC's context
+ * @cq:		CQs by number
+ * @vq:		virtqueues that are started, by number of the CQ
+ * @held:	completions that all CQs together hold without a slot
+ */
+struct cq_table {
+	struct rnic_ctx *ctx;
+	struct cq **cq;
+	struct virtq **vq;
+	uint32_t held;
+};
+
+/** cq_table_init() - make an empty table; returns 0 or -ENOMEM */
+int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx);
+
+/** cq_table_reset() - destroy all CQs, after all that complete to them */
+void cq_table_reset(struct cq_table *cqs);
+
+/** cq_table_fini() - free a table without CQs, even if cq_table_init() failed */
+void cq_table_fini(struct cq_table *cqs);
+
+/** cq_set_queue() - the virtqueue of CQN @cqn may be used; NULL: not any more */
+void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq);
+
+/** cq_get() - CQ by number, or NULL */
+static inline struct cq *cq_get(const struct cq_table *cqs, uint32_t cqn)
+{
+	return cqn < cqs->ctx->limits.cqs ? cqs->cq[cqn] : NULL;
+}
+
+/**
  * cq_create() - make a completion queue
- * @rnic:	NIC
+ * @cqs:	CQs of the NIC
  * @cqe:	completions that it shall hold
  * @cqn:	set to its number
  *
  * Return: NULL, or why it failed.
  */
-const char *cq_create(struct rnic *rnic, uint32_t cqe, uint32_t *cqn);
+const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn);
 
-/** cq_destroy() - destroy a CQ without QPs; returns NULL, or why not */
-const char *cq_destroy(struct rnic *rnic, uint32_t cqn);
+/** cq_destroy() - destroy a CQ without users; returns NULL, or why not */
+const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);
 
-/** cq_free_all() - destroy all CQs of a NIC, after its QPs */
-void cq_free_all(struct rnic *rnic);
+/** cq_attach() - a queue completes to a CQ */
+void cq_attach(struct cq *cq, struct cq_user *user);
+
+/** cq_detach() - it does not any more */
+void cq_detach(struct cq *cq, struct cq_user *user);
 
 /** cq_arm() - carry out REQ_NOTIFY_CQ; returns NULL, or why not */
-const char *cq_arm(struct rnic *rnic, uint32_t cqn, uint32_t flags);
+const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
 
 /**
  * cq_add() - add a completion, and interrupt if it was asked for
- * @rnic:	NIC
  * @cq:		CQ
  * @wc:		completion
  * @solicited:	it is that of a receive request whose sender set the solicited
  *		event
  *
- * If the CQ is full, it and all its QPs go to the error state.
+ * If the CQ is full, it and all its users fail.
  */
-void cq_add(struct rnic *rnic, struct cq *cq, const struct virtio_rdma_cq_req *wc,
-	    bool solicited);
+void cq_add(struct cq *cq, const struct virtio_rdma_cq_req *wc, bool solicited);
 
 /** cq_forget_qp() - drop the completions of a QP that wait for a slot */
 void cq_forget_qp(struct cq *cq, uint32_t qpn);
 
-#endif /* DEVICE_CQ_H */
+#endif /* DEVICE_RDMA_OBJECT_CQ_H */

@@ -2,15 +2,15 @@
 /*
  * Multicast groups: which QPs of a NIC want the datagrams sent to one.
  *
- * A NIC knows its own QPs only.  A datagram to a group leaves by the Ethernet
- * port, always, and the switch brings it to all others, of this process or not,
- * once each.  Those of the sender's own NIC, which no switch would bring it to,
- * get it in memory.
+ * A NIC knows only its own QPs.  A datagram to a group always leaves by the
+ * Ethernet port, and the switch brings it to all other NICs, of this process or
+ * not, once each.  No switch would bring it back to the sender's own NIC: QPs
+ * there get it in memory.
  */
 #include <string.h>
 
 #include "rdma/object/mcast.h"
-#include "rdma/qp/qp.h"
+#include "uapi/virtio_net_roce.h"
 
 static struct mcast_group *mcast_group(const struct mcast *mcast,
 				       const uint8_t *gid)
@@ -55,18 +55,15 @@ static void mcast_remove(struct mcast *mcast, struct mcast_group *group,
 		*group = mcast->group[--mcast->n];
 }
 
-const char *mcast_attach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
+const char *mcast_attach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid)
 {
-	const struct qp *qp = rnic_qp(rnic, qpn);
 	struct mcast_group *group;
 
-	if (!qp || qp->type != VIRTIO_IB_QPT_UD)
-		return "no such UD QP";
 	if (!gid_is_multicast(gid))
 		return "not a multicast GID";
-	group = mcast_group(&rnic->mcast, gid);
+	group = mcast_group(mcast, gid);
 	if (!group)
-		group = mcast_group_new(&rnic->mcast, gid);
+		group = mcast_group_new(mcast, gid);
 	if (!group)
 		return "no free multicast group";
 	if (mcast_place(group, qpn) < group->n)
@@ -77,9 +74,9 @@ const char *mcast_attach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
 	return NULL;
 }
 
-const char *mcast_detach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
+const char *mcast_detach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid)
 {
-	struct mcast_group *group = mcast_group(&rnic->mcast, gid);
+	struct mcast_group *group = mcast_group(mcast, gid);
 	uint32_t place;
 
 	if (!group)
@@ -87,13 +84,12 @@ const char *mcast_detach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid)
 	place = mcast_place(group, qpn);
 	if (place == group->n)
 		return "QP not attached to this GID";
-	mcast_remove(&rnic->mcast, group, place);
+	mcast_remove(mcast, group, place);
 	return NULL;
 }
 
-void mcast_detach_all(struct rnic *rnic, uint32_t qpn)
+void mcast_detach_all(struct mcast *mcast, uint32_t qpn)
 {
-	struct mcast *mcast = &rnic->mcast;
 	struct mcast_group *group;
 	uint32_t i, place;
 
@@ -106,10 +102,10 @@ void mcast_detach_all(struct rnic *rnic, uint32_t qpn)
 	}
 }
 
-const struct mcast_group *mcast_find(const struct rnic *rnic, uint32_t dest_qpn,
-				     const uint8_t *dgid)
+const struct mcast_group *mcast_find(const struct mcast *mcast,
+				     uint32_t dest_qpn, const uint8_t *dgid)
 {
 	if (dest_qpn != VIRTIO_RDMA_MCAST_QPN)
 		return NULL;
-	return mcast_group(&rnic->mcast, dgid);
+	return mcast_group(mcast, dgid);
 }

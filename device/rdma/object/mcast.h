@@ -2,14 +2,12 @@
 /*
  * Multicast groups: which QPs of a NIC want the datagrams sent to one.
  */
-#ifndef DEVICE_MCAST_H
-#define DEVICE_MCAST_H
+#ifndef DEVICE_RDMA_OBJECT_MCAST_H
+#define DEVICE_RDMA_OBJECT_MCAST_H
 
 #include <stdint.h>
 
-#include "rdma/fabric.h"
-
-struct rnic;
+#include "packet/gid.h"
 
 /* Bounds the memory for them to 36 KiB for each guest. */
 #define MCAST_GROUPS	128
@@ -39,36 +37,36 @@ struct mcast {
 
 /**
  * mcast_attach() - a QP wants the datagrams of a group
- * @rnic:	NIC
- * @qpn:	QP; may be attached already
+ * @mcast:	the NIC's groups
+ * @qpn:	UD QP that there is; may be attached already
  * @gid:	group
  *
  * Return: NULL, or why not.
  */
-const char *mcast_attach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid);
+const char *mcast_attach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
 
 /**
  * mcast_detach() - it does not any more
- * @rnic:	NIC
+ * @mcast:	the NIC's groups
  * @qpn:	QP
  * @gid:	group
  *
  * Return: NULL, or why not.
  */
-const char *mcast_detach(struct rnic *rnic, uint32_t qpn, const uint8_t *gid);
+const char *mcast_detach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
 
 /** mcast_detach_all() - nor those of any other */
-void mcast_detach_all(struct rnic *rnic, uint32_t qpn);
+void mcast_detach_all(struct mcast *mcast, uint32_t qpn);
 
 /**
  * mcast_find() - who wants a packet
- * @rnic:	NIC that it came to
+ * @mcast:	groups of the NIC that it came to
  * @dest_qpn:	QPN that it is for
  * @dgid:	GID that it is for
  *
  * Return: a group, or NULL if it is not for one that a QP is attached to.
  */
-const struct mcast_group *mcast_find(const struct rnic *rnic, uint32_t dest_qpn,
-				     const uint8_t *dgid);
+const struct mcast_group *mcast_find(const struct mcast *mcast,
+				     uint32_t dest_qpn, const uint8_t *dgid);
 
-#endif /* DEVICE_MCAST_H */
+#endif /* DEVICE_RDMA_OBJECT_MCAST_H */

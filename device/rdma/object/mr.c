@@ -18,7 +18,6 @@
 
 #include "rdma/object/mr.h"
 
-
 _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
 
@@ -94,9 +93,22 @@ static void extents_trim(struct extents *list)
 		list->extent = extent;
 }
 
-static const char *mr_access_check(const struct rnic *rnic, uint32_t access)
+int mr_table_init(struct mr_table *mrs, struct rnic_ctx *ctx,
+		  struct pd_table *pds)
 {
-	if (access & ~rnic_access_flags(rnic))
+	mrs->ctx = ctx;
+	mrs->pds = pds;
+	return obj_table_init(&mrs->objs, ctx->limits.mrs);
+}
+
+void mr_table_fini(struct mr_table *mrs)
+{
+	obj_table_fini(&mrs->objs);
+}
+
+static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access)
+{
+	if (access & ~rnic_access_flags(ctx))
 		return "unknown access flags";
 	/* What the guest has of persistent memory cannot be told from here. */
 	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
@@ -114,34 +126,35 @@ static uint32_t mr_cost(const struct mr *mr)
 }
 
 /* Takes over the extents of @tmpl if it succeeds. */
-static const char *mr_enter(struct rnic *rnic, uint32_t pdn,
+static const char *mr_enter(struct mr_table *mrs, uint32_t pdn,
 			    const struct mr *tmpl, uint32_t *key)
 {
-	struct pd *pd = pd_get(rnic, pdn);
+	struct pd *pd = pd_get(mrs->pds, pdn);
 	struct mr *mr;
 
 	if (!pd)
 		return "unknown protection domain";
-	if (rnic->mr_extents + mr_cost(tmpl) > RNIC_MR_EXTENTS_MAX)
+	if (mrs->extents + mr_cost(tmpl) > RNIC_MR_EXTENTS_MAX)
 		return "too many scattered pages in memory regions";
 
 	mr = malloc(sizeof(*mr));
 	if (!mr)
 		return mr_no_memory;
 	*mr = *tmpl;
-	if (obj_add(&rnic->mrs, mr, &mr->key)) {
+	if (obj_add(&mrs->objs, mr, &mr->key)) {
 		free(mr);
-		return rnic_why(rnic, "all %u memory regions are in use (--mrs)",
-				rnic->limits.mrs);
+		return rnic_why(mrs->ctx,
+				"all %u memory regions are in use (--mrs)",
+				mrs->ctx->limits.mrs);
 	}
 	mr->pd = pd;
 	pd->refs++;
-	rnic->mr_extents += mr_cost(mr);
+	mrs->extents += mr_cost(mr);
 	*key = mr->key;
 	return NULL;
 }
 
-const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
+const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 		       uint32_t *key)
 {
 	const struct mr tmpl = {
@@ -149,13 +162,13 @@ const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
 		.dma = true,
 		.length = UINT64_MAX,
 	};
-	const char *why = mr_access_check(rnic, access);
+	const char *why = mr_access_check(mrs->ctx, access);
 
-	return why ? why : mr_enter(rnic, pdn, &tmpl, key);
+	return why ? why : mr_enter(mrs, pdn, &tmpl, key);
 }
 
 /* How the numbers of a request hang together, before any page is looked at. */
-static const char *mr_check(const struct rnic *rnic, const struct mr *mr,
+static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
 			    uint32_t npages)
 {
 	uint64_t first = mr->addr % RNIC_PAGE_SIZE;
@@ -168,10 +181,10 @@ static const char *mr_check(const struct rnic *rnic, const struct mr *mr,
 		return "memory region beyond the address space";
 	if (npages != (first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the memory region";
-	return mr_access_check(rnic, mr->access);
+	return mr_access_check(mrs->ctx, mr->access);
 }
 
-static const char *mr_add_pages(const struct rnic *rnic, const __le64 *pages,
+static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
 				uint32_t npages, struct extents *list)
 {
 	uint64_t addr;
@@ -182,7 +195,7 @@ static const char *mr_add_pages(const struct rnic *rnic, const __le64 *pages,
 		addr = le64toh(pages[i]);
 		if (addr % RNIC_PAGE_SIZE)
 			return "page address is not aligned";
-		host = guest_mem_ptr(rnic->mem, addr, RNIC_PAGE_SIZE);
+		host = guest_mem_ptr(mrs->ctx->mem, addr, RNIC_PAGE_SIZE);
 		if (!host)
 			return "page outside of guest memory";
 		if (!extents_add(list, addr, 1, host))
@@ -191,7 +204,7 @@ static const char *mr_add_pages(const struct rnic *rnic, const __le64 *pages,
 	return NULL;
 }
 
-const char *mr_reg_user(struct rnic *rnic,
+const char *mr_reg_user(struct mr_table *mrs,
 			const struct virtio_rdma_cmd_reg_user_mr *req,
 			size_t room, uint32_t *key)
 {
@@ -204,18 +217,18 @@ const char *mr_reg_user(struct rnic *rnic,
 	struct extents list = {};
 	const char *why;
 
-	why = mr_check(rnic, &tmpl, npages);
+	why = mr_check(mrs, &tmpl, npages);
 	if (why)
 		return why;
 	if (room != (uint64_t)npages * sizeof(__le64))
 		return "request is not as long as its page list";
-	why = mr_add_pages(rnic, req->pages, npages, &list);
+	why = mr_add_pages(mrs, req->pages, npages, &list);
 	if (why)
 		goto err_free;
 	extents_trim(&list);
 	tmpl.n = list.n;
 	tmpl.extent = list.extent;
-	why = mr_enter(rnic, le32toh(req->pdn), &tmpl, key);
+	why = mr_enter(mrs, le32toh(req->pdn), &tmpl, key);
 	if (why)
 		goto err_free;
 	return NULL;
@@ -225,7 +238,7 @@ err_free:
 	return why;
 }
 
-const char *mr_alloc(struct rnic *rnic, uint32_t pdn, uint32_t max_pages,
+const char *mr_alloc(struct mr_table *mrs, uint32_t pdn, uint32_t max_pages,
 		     uint32_t *key)
 {
 	struct mr tmpl = {
@@ -239,28 +252,28 @@ const char *mr_alloc(struct rnic *rnic, uint32_t pdn, uint32_t max_pages,
 	tmpl.extent = calloc(max_pages, sizeof(*tmpl.extent));
 	if (!tmpl.extent)
 		return mr_no_memory;
-	why = mr_enter(rnic, pdn, &tmpl, key);
+	why = mr_enter(mrs, pdn, &tmpl, key);
 	if (why)
 		free(tmpl.extent);
 	return why;
 }
 
 /* The region that a key of any tag belongs to, if requests may change it. */
-static struct mr *mr_get_fast(const struct rnic *rnic, const struct pd *pd,
+static struct mr *mr_get_fast(const struct mr_table *mrs, const struct pd *pd,
 			      uint32_t key)
 {
-	struct mr *mr = obj_at(&rnic->mrs, obj_index(key));
+	struct mr *mr = obj_at(&mrs->objs, obj_index(key));
 
 	return mr && mr->max_pages && mr->pd == pd ? mr : NULL;
 }
 
 /* Copy a page list; what lies behind a page's end may be elsewhere. */
-static bool mr_read_pages(const struct rnic *rnic, const struct mr_fast *fast,
+static bool mr_read_pages(const struct mr_table *mrs, const struct mr_fast *fast,
 			  __le64 *pages)
 {
 	size_t len = fast->npages * sizeof(*pages);
 	struct iovec iov[GUEST_MEM_REGIONS_MAX];
-	int n = guest_mem_iov(rnic->mem, fast->pages, len, iov,
+	int n = guest_mem_iov(mrs->ctx->mem, fast->pages, len, iov,
 			      GUEST_MEM_REGIONS_MAX);
 
 	if (n < 0)
@@ -269,10 +282,10 @@ static bool mr_read_pages(const struct rnic *rnic, const struct mr_fast *fast,
 	return true;
 }
 
-const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
+const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 			const struct mr_fast *fast)
 {
-	struct mr *mr = mr_get_fast(rnic, pd, fast->key);
+	struct mr *mr = mr_get_fast(mrs, pd, fast->key);
 	struct mr new = {
 		.access = fast->access,
 		.addr = fast->addr,
@@ -288,16 +301,16 @@ const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
 		return "memory region is valid";
 	if (fast->npages > mr->max_pages)
 		return "more pages than the memory region takes";
-	why = mr_check(rnic, &new, fast->npages);
+	why = mr_check(mrs, &new, fast->npages);
 	if (why)
 		return why;
-	if (!mr_read_pages(rnic, fast, pages))
+	if (!mr_read_pages(mrs, fast, pages))
 		return "page list outside of guest memory";
 
 	/* There is room for all of them, so that the list does not move. */
 	list.extent = mr->extent;
 	list.max = mr->max_pages;
-	why = mr_add_pages(rnic, pages, fast->npages, &list);
+	why = mr_add_pages(mrs, pages, fast->npages, &list);
 	if (why)
 		return why;
 
@@ -308,13 +321,13 @@ const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
 	mr->key = fast->key;
 	mr->lost = false;
 	mr->invalid = false;
-	obj_retag(&rnic->mrs, mr->key);
+	obj_retag(&mrs->objs, mr->key);
 	return NULL;
 }
 
-bool mr_invalidate(struct rnic *rnic, const struct pd *pd, uint32_t key)
+bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key)
 {
-	struct mr *mr = mr_get_fast(rnic, pd, key);
+	struct mr *mr = mr_get_fast(mrs, pd, key);
 
 	if (!mr || mr->key != key)
 		return false;
@@ -323,56 +336,56 @@ bool mr_invalidate(struct rnic *rnic, const struct pd *pd, uint32_t key)
 	return true;
 }
 
-static void mr_free(struct rnic *rnic, struct mr *mr)
+static void mr_free(struct mr_table *mrs, struct mr *mr)
 {
-	rnic->mr_extents -= mr_cost(mr);
+	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
-	obj_del(&rnic->mrs, mr->key);
+	obj_del(&mrs->objs, mr->key);
 	free(mr->extent);
 	free(mr);
 }
 
-const char *mr_dereg(struct rnic *rnic, uint32_t mrn)
+const char *mr_dereg(struct mr_table *mrs, uint32_t mrn)
 {
-	struct mr *mr = obj_at(&rnic->mrs, mrn);
+	struct mr *mr = obj_at(&mrs->objs, mrn);
 
 	if (!mr)
 		return "unknown memory region";
-	mr_free(rnic, mr);
+	mr_free(mrs, mr);
 	return NULL;
 }
 
-void mr_free_all(struct rnic *rnic)
+void mr_table_reset(struct mr_table *mrs)
 {
 	struct mr *mr;
 	uint32_t i;
 
-	for (i = 0; rnic->mrs.used && i < rnic->mrs.max; i++) {
-		mr = obj_at(&rnic->mrs, i);
+	for (i = 0; mrs->objs.used && i < mrs->objs.max; i++) {
+		mr = obj_at(&mrs->objs, i);
 		if (mr)
-			mr_free(rnic, mr);
+			mr_free(mrs, mr);
 	}
 }
 
-static uint8_t *page_host(const struct rnic *rnic, uint64_t addr, uint32_t npages)
+static uint8_t *page_host(const struct mr_table *mrs, uint64_t addr, uint32_t npages)
 {
-	return guest_mem_ptr(rnic->mem, addr, (uint64_t)npages * RNIC_PAGE_SIZE);
+	return guest_mem_ptr(mrs->ctx->mem, addr, (uint64_t)npages * RNIC_PAGE_SIZE);
 }
 
 /* An extent may now be spread over several pieces of memory, or have holes. */
-static bool extent_split(const struct rnic *rnic, const struct mr_extent *extent,
+static bool extent_split(const struct mr_table *mrs, const struct mr_extent *extent,
 			 struct extents *list)
 {
 	uint64_t addr = extent->addr;
 	uint32_t i;
 
 	for (i = 0; i < extent->npages; i++, addr += RNIC_PAGE_SIZE)
-		if (!extents_add(list, addr, 1, page_host(rnic, addr, 1)))
+		if (!extents_add(list, addr, 1, page_host(mrs, addr, 1)))
 			return false;
 	return true;
 }
 
-static bool mr_retranslate(const struct rnic *rnic, const struct mr *mr,
+static bool mr_retranslate(const struct mr_table *mrs, const struct mr *mr,
 			   struct extents *list)
 {
 	const struct mr_extent *extent;
@@ -381,10 +394,10 @@ static bool mr_retranslate(const struct rnic *rnic, const struct mr *mr,
 
 	for (i = 0; i < mr->n; i++) {
 		extent = &mr->extent[i];
-		host = page_host(rnic, extent->addr, extent->npages);
+		host = page_host(mrs, extent->addr, extent->npages);
 		if (!(host ? extents_add(list, extent->addr, extent->npages,
 					 host) :
-			     extent_split(rnic, extent, list)))
+			     extent_split(mrs, extent, list)))
 			return false;
 	}
 	return true;
@@ -401,7 +414,7 @@ static bool mr_has_holes(const struct mr *mr)
 }
 
 /* Takes the list over. */
-static void mr_replace(struct rnic *rnic, struct mr *mr, struct extents *list)
+static void mr_replace(struct mr_table *mrs, struct mr *mr, struct extents *list)
 {
 	if (mr->max_pages) {
 		/* As many as pages at most, which there is room for. */
@@ -409,45 +422,45 @@ static void mr_replace(struct rnic *rnic, struct mr *mr, struct extents *list)
 		       list->n * sizeof(*mr->extent));
 		free(list->extent);
 	} else {
-		rnic->mr_extents += list->n - mr->n;
+		mrs->extents += list->n - mr->n;
 		free(mr->extent);
 		mr->extent = list->extent;
 	}
 	mr->n = list->n;
 }
 
-static void mr_translate(struct rnic *rnic, struct mr *mr)
+static void mr_translate(struct mr_table *mrs, struct mr *mr)
 {
 	struct extents list = {};
 	bool was_lost = mr->lost;
 
-	if (!mr_retranslate(rnic, mr, &list)) {
+	if (!mr_retranslate(mrs, mr, &list)) {
 		free(list.extent);
 		mr->lost = true;
-		rnic_warn(rnic, "memory region %u lost: %s", obj_index(mr->key),
+		rnic_warn(mrs->ctx, "memory region %u lost: %s", obj_index(mr->key),
 			  mr_no_memory);
 		return;
 	}
-	mr_replace(rnic, mr, &list);
+	mr_replace(mrs, mr, &list);
 	mr->lost = mr_has_holes(mr);
 	/* With all of the memory gone it is the guest that stands still. */
-	if (mr->lost && !was_lost && rnic->mem->n)
-		rnic_warn(rnic, "memory region %u lost: pages are gone",
+	if (mr->lost && !was_lost && mrs->ctx->mem->n)
+		rnic_warn(mrs->ctx, "memory region %u lost: pages are gone",
 			  obj_index(mr->key));
 }
 
-void mr_translate_all(struct rnic *rnic)
+void mr_translate_all(struct mr_table *mrs)
 {
 	struct mr *mr;
-	uint32_t i, left = rnic->mrs.used;
+	uint32_t i, left = mrs->objs.used;
 
-	for (i = 0; left && i < rnic->mrs.max; i++) {
-		mr = obj_at(&rnic->mrs, i);
+	for (i = 0; left && i < mrs->objs.max; i++) {
+		mr = obj_at(&mrs->objs, i);
 		if (!mr)
 			continue;
 		left--;
 		if (!mr->dma && !mr->invalid)
-			mr_translate(rnic, mr);
+			mr_translate(mrs, mr);
 	}
 }
 
@@ -485,10 +498,10 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return true;
 }
 
-const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
+const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
 			      uint32_t key, uint32_t access)
 {
-	const struct mr *mr = obj_get(&rnic->mrs, key);
+	const struct mr *mr = obj_get(&mrs->objs, key);
 
 	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
 	    (mr->access & access) != access)
@@ -496,18 +509,18 @@ const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
 	return mr;
 }
 
-const struct mr *mr_get(const struct rnic *rnic, const struct pd *pd,
+const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
 			uint32_t key, uint64_t addr, uint64_t len,
 			uint32_t access)
 {
-	const struct mr *mr = mr_get_whole(rnic, pd, key, access);
+	const struct mr *mr = mr_get_whole(mrs, pd, key, access);
 
 	if (!mr)
 		return NULL;
 	if (addr < mr->addr || len > mr->length ||
 	    addr - mr->addr > mr->length - len)
 		return NULL;
-	if (mr->dma && !mem_covers(rnic->mem, addr, len))
+	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
 		return NULL;
 	return mr;
 }
@@ -538,14 +551,14 @@ static uint32_t mr_find(const struct mr *mr, uint32_t page, uint32_t hint)
 	return low;
 }
 
-size_t mr_contig(const struct rnic *rnic, const struct mr *mr, uint64_t addr,
+size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p)
 {
 	const struct mr_extent *extent;
 	uint64_t off, size;
 
 	if (mr->dma)
-		return mem_contig(rnic->mem, addr, len, p);
+		return mem_contig(mrs->ctx->mem, addr, len, p);
 
 	/* Offset from the beginning of the first page. */
 	off = addr - (mr->addr - mr->addr % RNIC_PAGE_SIZE);

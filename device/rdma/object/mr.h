@@ -2,14 +2,16 @@
 /*
  * Memory regions: from key and address to a pointer, never without a check.
  */
-#ifndef DEVICE_MR_H
-#define DEVICE_MR_H
+#ifndef DEVICE_RDMA_OBJECT_MR_H
+#define DEVICE_RDMA_OBJECT_MR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rdma/object/ah.h"
+#include "rdma/object/ctx.h"
+#include "rdma/object/obj.h"
+#include "rdma/object/pd.h"
 
 /**
  * struct mr_extent - pages of a memory region that lie side by side
@@ -55,27 +57,51 @@ struct mr {
 };
 
 /**
+ * struct mr_table - the memory regions of a NIC
+ * @ctx:	the NIC's context
+ * @pds:	its protection domains
+ * @objs:	&struct mr by key
+ * @extents:	extents of all of them together
+ */
+struct mr_table {
+	struct rnic_ctx *ctx;
+	struct pd_table *pds;
+	struct obj_table objs;
+	uint32_t extents;
+};
+
+/** mr_table_init() - make an empty table; returns 0 or a negative error */
+int mr_table_init(struct mr_table *mrs, struct rnic_ctx *ctx,
+		  struct pd_table *pds);
+
+/** mr_table_reset() - destroy all memory regions */
+void mr_table_reset(struct mr_table *mrs);
+
+/** mr_table_fini() - free a table without memory regions */
+void mr_table_fini(struct mr_table *mrs);
+
+/**
  * mr_get_dma() - make a memory region of all memory that the device reaches
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pdn:	protection domain
  * @access:	&enum virtio_ib_access_flags
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_get_dma(struct rnic *rnic, uint32_t pdn, uint32_t access,
+const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 		       uint32_t *key);
 
 /**
  * mr_reg_user() - make a memory region of pages
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @req:	request
  * @room:	bytes behind the fixed part of it
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_reg_user(struct rnic *rnic,
+const char *mr_reg_user(struct mr_table *mrs,
 			const struct virtio_rdma_cmd_reg_user_mr *req,
 			size_t room, uint32_t *key);
 
@@ -99,30 +125,30 @@ struct mr_fast {
 
 /**
  * mr_alloc() - make a memory region for registrations by work request
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pdn:	protection domain
  * @max_pages:	pages that it takes
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_alloc(struct rnic *rnic, uint32_t pdn, uint32_t max_pages,
+const char *mr_alloc(struct mr_table *mrs, uint32_t pdn, uint32_t max_pages,
 		     uint32_t *key);
 
 /**
  * mr_fast_reg() - carry out a registration
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
  * @fast:	copy of the request
  *
  * Return: NULL, or why it failed; then the region is as it was before.
  */
-const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
+const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 			const struct mr_fast *fast);
 
 /**
  * mr_invalidate() - make a memory region of mr_alloc() invalid
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
  * @key:	its key
  *
@@ -131,32 +157,29 @@ const char *mr_fast_reg(struct rnic *rnic, const struct pd *pd,
  * Return: false if the key is not that of such a region.  No cursor on the
  *	   region may be used any more.
  */
-bool mr_invalidate(struct rnic *rnic, const struct pd *pd, uint32_t key);
+bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key);
 
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
-const char *mr_dereg(struct rnic *rnic, uint32_t mrn);
-
-/** mr_free_all() - destroy all memory regions of a NIC */
-void mr_free_all(struct rnic *rnic);
+const char *mr_dereg(struct mr_table *mrs, uint32_t mrn);
 
 /** mr_translate_all() - the memory map is another one: translate all again */
-void mr_translate_all(struct rnic *rnic);
+void mr_translate_all(struct mr_table *mrs);
 
 /**
  * mr_get_whole() - memory region that a key stands for, whatever it covers
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
  * @key:	rkey
  * @access:	right that the region must grant
  *
  * Return: as of mr_get().
  */
-const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
+const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
 			      uint32_t key, uint32_t access);
 
 /**
  * mr_get() - memory region for an access
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
  * @key:	lkey or rkey
  * @addr:	first byte
@@ -166,13 +189,13 @@ const struct mr *mr_get_whole(const struct rnic *rnic, const struct pd *pd,
  * Return: the region if all of [@addr, @addr + @len) may be accessed, else
  *	   NULL.  Valid until the next control command.
  */
-const struct mr *mr_get(const struct rnic *rnic, const struct pd *pd,
+const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
 			uint32_t key, uint64_t addr, uint64_t len,
 			uint32_t access);
 
 /**
  * mr_contig() - pointer to a part of a memory region
- * @rnic:	NIC
+ * @mrs:	memory regions of the NIC
  * @mr:		from mr_get() for a range that contains the following
  * @addr:	first byte
  * @len:	bytes
@@ -181,7 +204,7 @@ const struct mr *mr_get(const struct rnic *rnic, const struct pd *pd,
  *
  * Return: how many bytes, up to @len and not 0, lie at @p.
  */
-size_t mr_contig(const struct rnic *rnic, const struct mr *mr, uint64_t addr,
+size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p);
 
-#endif /* DEVICE_MR_H */
+#endif /* DEVICE_RDMA_OBJECT_MR_H */

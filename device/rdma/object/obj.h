@@ -7,8 +7,8 @@
  * free, so that a stale handle fails and a key of a memory region does not come
  * back for a long time.
  */
-#ifndef DEVICE_OBJ_H
-#define DEVICE_OBJ_H
+#ifndef DEVICE_RDMA_OBJECT_OBJ_H
+#define DEVICE_RDMA_OBJECT_OBJ_H
 
 #include <stdint.h>
 
@@ -73,4 +73,4 @@ static inline uint32_t obj_index(uint32_t handle)
 	return handle >> OBJ_TAG_BITS;
 }
 
-#endif /* DEVICE_OBJ_H */
+#endif /* DEVICE_RDMA_OBJECT_OBJ_H */

@@ -19,11 +19,11 @@ uint64_t sg_length(const struct sge *sge, unsigned int n)
 static bool sge_ok(const struct sg *sg, const struct sge *sge, uint64_t off,
 		   uint64_t len)
 {
-	return !len || mr_get(sg->rnic, sg->pd, sge->key, sge->addr + off, len,
+	return !len || mr_get(sg->mrs, sg->pd, sge->key, sge->addr + off, len,
 			      sg->access);
 }
 
-bool sg_init(struct sg *sg, const struct rnic *rnic, const struct pd *pd,
+bool sg_init(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
 	     uint32_t access, const struct sge *sge, unsigned int n,
 	     uint64_t off, uint64_t len)
 {
@@ -35,7 +35,7 @@ bool sg_init(struct sg *sg, const struct rnic *rnic, const struct pd *pd,
 		n--;
 	}
 	*sg = (struct sg) {
-		.rnic = rnic,
+		.mrs = mrs,
 		.pd = pd,
 		.access = access,
 		.sge = sge,
@@ -76,11 +76,11 @@ static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 	if (max > sge->length - sg->off)
 		max = sge->length - sg->off;
 	if (!sg->mr) {
-		sg->mr = mr_get(sg->rnic, sg->pd, sge->key, sge->addr + sg->off,
+		sg->mr = mr_get(sg->mrs, sg->pd, sge->key, sge->addr + sg->off,
 				max, sg->access);
 		sg->hint = 0;
 	}
-	return mr_contig(sg->rnic, sg->mr, sge->addr + sg->off, max, &sg->hint, p);
+	return mr_contig(sg->mrs, sg->mr, sge->addr + sg->off, max, &sg->hint, p);
 }
 
 static void sg_advance(struct sg *sg, size_t len)

@@ -2,8 +2,8 @@
 /*
  * Scatter lists of work requests, and a cursor that walks over one.
  */
-#ifndef DEVICE_SG_H
-#define DEVICE_SG_H
+#ifndef DEVICE_RDMA_OBJECT_SG_H
+#define DEVICE_RDMA_OBJECT_SG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct sge {
 
 /**
  * struct sg - a cursor on memory that was checked
- * @rnic:	whose memory it is
+ * @mrs:	memory regions that the keys are of
  * @pd:		protection domain of the QP
  * @access:	right that the memory regions must grant
  * @sge:	element that the cursor is in
@@ -38,7 +38,7 @@ struct sge {
  * Valid until the next control command.
  */
 struct sg {
-	const struct rnic *rnic;
+	const struct mr_table *mrs;
 	const struct pd *pd;
 	uint32_t access;
 	const struct sge *sge;
@@ -55,7 +55,7 @@ uint64_t sg_length(const struct sge *sge, unsigned int n);
 /**
  * sg_init() - point a cursor into a list of elements
  * @sg:		cursor
- * @rnic:	whose memory it is
+ * @mrs:	memory regions that the keys are of
  * @pd:		protection domain of the QP
  * @access:	right that the memory regions must grant, 0 for local reading
  * @sge:	elements; stay the caller's and where they are
@@ -66,7 +66,7 @@ uint64_t sg_length(const struct sge *sge, unsigned int n);
  * Return: true; false if the list is shorter or if any of its keys, bounds or
  *	   rights that matter for these bytes is not as it must be.
  */
-bool sg_init(struct sg *sg, const struct rnic *rnic, const struct pd *pd,
+bool sg_init(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
 	     uint32_t access, const struct sge *sge, unsigned int n,
 	     uint64_t off, uint64_t len);
 
@@ -81,4 +81,4 @@ void sg_init_flat(struct sg *sg, void *p);
  */
 void sg_copy(struct sg *dst, struct sg *src, uint64_t len);
 
-#endif /* DEVICE_SG_H */
+#endif /* DEVICE_RDMA_OBJECT_SG_H */

@@ -5,28 +5,28 @@
  * Theory of operation
  * ===================
  *
- * In memory nothing gets lost and nobody waits in line: there the rate limit is
- * all that holds a QP back.  On a wire each QP has a window, in bytes:
+ * In memory nothing gets lost and there is no line to wait in: only the rate
+ * limit holds a QP back.  On a wire each QP has a window, in bytes:
  *
  *  - A requester of RC has no more than that under way.  RDMA READs that it
- *    asked for count, for the data is to come.
- *  - READ responses, and UC, are acknowledged by nobody.  Of them no more than
- *    the window is sent in FLOW_PERIOD_NS, the round trip of a long path.
+ *    asked for count, because their data will come.
+ *  - READ responses and UC are not acknowledged.  Of these no more than the
+ *    window is sent in FLOW_PERIOD_NS, the round trip of a long path.
  *
- * The window follows the network.  It grows by what has arrived until the first
- * sign of congestion, so that it doubles in a round trip, and by one packet in a
- * round trip from then on.  A CNP takes an eighth of it, or half while it still
- * doubles.  After a loss it is a few packets, for those that were sent in vain
- * may still stand in the line where the loss was; after a timeout it is one,
- * which it never falls below.  From there it doubles up to half of what it was.
- * All but timeouts are heard once in FLOW_PERIOD_NS, for one event shows many
- * signs.
+ * The window follows the network.  Until the first sign of congestion it grows by
+ * what has arrived, so that it doubles in a round trip; from then on it grows by
+ * one packet in a round trip.  A CNP takes an eighth of it, or half while it
+ * still doubles.  After a loss the window is a few packets, because packets that
+ * were sent in vain may still stand in the queue that overflowed.  After a
+ * timeout it is one packet, and it is never smaller.  From there it doubles up to
+ * half of what it was.  One event shows many signs: all but timeouts count once
+ * in FLOW_PERIOD_NS.
  *
  * Rates are kept as the time at which the next packet may leave.  A packet moves
- * it on by the time that it takes at the rate; time that was not used is good
- * for a burst, up to a bound.
+ * that time on by what it takes at the rate.  Time that was not used allows a
+ * burst, up to a bound.
  */
-#include "rdma/qp/qp.h"
+#include "rdma/qp/flow.h"
 
 #define FLOW_WINDOW_FIRST	(128u * 1024)
 #define FLOW_PERIOD_NS		100000u
@@ -48,24 +48,42 @@
 /* kbit/s as bytes in a second */
 #define FLOW_KBIT		125u
 
-static void flow_timer(void *arg)
+void flow_init(struct flow *flow, struct loop *loop, void (*wake)(void *arg),
+	       void *arg)
 {
-	qp_activate(arg);
-}
-
-void flow_stop(struct qp *qp)
-{
-	loop_timer_cancel(qp->rnic->loop, &qp->flow.timer);
-}
-
-void flow_reset(struct qp *qp)
-{
-	flow_stop(qp);
-	qp->flow = (struct flow) {
+	*flow = (struct flow) {
+		.loop = loop,
 		.window = FLOW_WINDOW_FIRST,
 		.threshold = FLOW_WINDOW_MAX,
-		.timer = { .fn = flow_timer, .arg = qp },
+		.timer = { .fn = wake, .arg = arg },
 	};
+}
+
+void flow_stop(struct flow *flow)
+{
+	loop_timer_cancel(flow->loop, &flow->timer);
+}
+
+void flow_reset(struct flow *flow)
+{
+	flow_stop(flow);
+	flow_init(flow, flow->loop, flow->timer.fn, flow->timer.arg);
+}
+
+void flow_set_mtu(struct flow *flow, uint32_t mtu)
+{
+	flow->mtu = mtu;
+}
+
+void flow_set_rate(struct flow *flow, uint32_t rate)
+{
+	flow->rate = rate;
+	flow->limit_at = 0;
+}
+
+void flow_set_wire(struct flow *flow, bool on_wire)
+{
+	flow->on_wire = on_wire;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -81,54 +99,50 @@ static uint64_t flow_after(uint64_t at, uint64_t now, uint64_t burst,
 	return at + ns;
 }
 
-bool flow_ready(struct qp *qp, enum flow_kind kind)
+bool flow_ready(struct flow *flow, enum flow_kind kind)
 {
-	struct flow *flow = &qp->flow;
-	struct loop *loop = qp->rnic->loop;
-	uint64_t now, at = qp->attr.rate_limit ? flow->limit_at : 0;
+	uint64_t now, at = flow->rate ? flow->limit_at : 0;
 
-	if (kind == FLOW_STREAM && flow->stream_at > at && qp->on_wire)
+	if (kind == FLOW_STREAM && flow->stream_at > at && flow->on_wire)
 		at = flow->stream_at;
 	if (!at)
 		return true;
-	now = loop_now(loop);
+	now = loop_now(flow->loop);
 	if (at <= now)
 		return true;
 	/* The two halves may wait for different times: wake at the first. */
 	if (!flow->timer.due || flow->timer.due > at)
-		loop_timer_set(loop, &flow->timer, at - now);
+		loop_timer_set(flow->loop, &flow->timer, at - now);
 	return false;
 }
 
-void flow_sent(struct qp *qp, enum flow_kind kind, const struct pkt *pkt)
+void flow_sent(struct flow *flow, enum flow_kind kind, const struct pkt *pkt)
 {
-	bool stream = kind == FLOW_STREAM && qp->on_wire;
-	struct flow *flow = &qp->flow;
+	bool stream = kind == FLOW_STREAM && flow->on_wire;
 	uint64_t now, bytes;
 
-	if (!stream && !qp->attr.rate_limit)
+	if (!stream && !flow->rate)
 		return;
-	now = loop_now(qp->rnic->loop);
+	now = loop_now(flow->loop);
 	bytes = pkt->len + (uint64_t)pkt->npsn * FLOW_OVERHEAD;
-	if (qp->attr.rate_limit)
+	if (flow->rate)
 		flow->limit_at = flow_after(flow->limit_at, now,
 			FLOW_LIMIT_BURST_NS, bytes * NS_PER_S /
-			((uint64_t)qp->attr.rate_limit * FLOW_KBIT));
+			((uint64_t)flow->rate * FLOW_KBIT));
 	if (!stream)
 		return;
 	flow->stream_at = flow_after(flow->stream_at, now, FLOW_PERIOD_NS,
 				     bytes * FLOW_PERIOD_NS / flow->window);
-	/* As long as nobody complains it is taken for arrived. */
-	flow_arrived(qp, pkt->len);
+	/* It counts as arrived unless there is a sign of congestion. */
+	flow_arrived(flow, pkt->len);
 }
 
 /* ------------------------------------------------------------------------- */
 /* Window                                                                    */
 /* ------------------------------------------------------------------------- */
 
-void flow_arrived(struct qp *qp, uint64_t bytes)
+void flow_arrived(struct flow *flow, uint64_t bytes)
 {
-	struct flow *flow = &qp->flow;
 	uint64_t window = flow->window;
 
 	if (window == FLOW_WINDOW_MAX)
@@ -142,29 +156,28 @@ void flow_arrived(struct qp *qp, uint64_t bytes)
 		if (flow->arrived < window)
 			return;
 		flow->arrived = 0;
-		window += qp->mtu;
+		window += flow->mtu;
 	}
 	flow->window = window < FLOW_WINDOW_MAX ? window : FLOW_WINDOW_MAX;
 }
 
-void flow_congested(struct qp *qp, enum flow_sign sign)
+void flow_congested(struct flow *flow, enum flow_sign sign)
 {
-	struct flow *flow = &qp->flow;
-	uint64_t now = loop_now(qp->rnic->loop);
+	uint64_t now = loop_now(flow->loop);
 	uint32_t window = flow->window;
-	uint32_t restart = sign == FLOW_TIMEOUT ? qp->mtu :
-						  FLOW_RESTART * qp->mtu;
+	uint32_t restart = sign == FLOW_TIMEOUT ? flow->mtu :
+						  FLOW_RESTART * flow->mtu;
 
-	if (!qp->on_wire ||
+	if (!flow->on_wire ||
 	    (sign != FLOW_TIMEOUT && now < flow->cut_at + FLOW_PERIOD_NS))
 		return;
 	if (sign == FLOW_CNP && window >= flow->threshold)
 		window -= window / 8;
 	else
 		window /= 2;
-	if (window < qp->mtu)
-		window = qp->mtu;
-	/* What gets lost while it is that small tells nothing new. */
+	if (window < flow->mtu)
+		window = flow->mtu;
+	/* Losses of a window that small tell nothing new. */
 	if (sign == FLOW_CNP || flow->window > restart)
 		flow->threshold = window;
 	flow->window = sign == FLOW_CNP || window < restart ? window : restart;
@@ -176,20 +189,12 @@ void flow_congested(struct qp *qp, enum flow_sign sign)
 /* Congestion notification                                                   */
 /* ------------------------------------------------------------------------- */
 
-void flow_ecn_rx(struct qp *qp)
+bool flow_cnp_due(struct flow *flow)
 {
-	uint64_t now = loop_now(qp->rnic->loop);
-	struct pkt pkt = { .opcode = PKT_CNP, .npsn = 1 };
+	uint64_t now = loop_now(flow->loop);
 
-	if (now < qp->flow.cnp_at)
-		return;
-	qp->flow.cnp_at = now + FLOW_CNP_NS;
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_CNP);
-	qp_send(qp, &pkt);
-}
-
-void qp_cnp_rx(struct qp *qp)
-{
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_CNP);
-	flow_congested(qp, FLOW_CNP);
+	if (now < flow->cnp_at)
+		return false;
+	flow->cnp_at = now + FLOW_CNP_NS;
+	return true;
 }

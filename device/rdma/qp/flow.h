@@ -2,22 +2,24 @@
 /*
  * How much a QP may send, and when: window, congestion, rate limit.
  */
-#ifndef DEVICE_FLOW_H
-#define DEVICE_FLOW_H
+#ifndef DEVICE_RDMA_QP_FLOW_H
+#define DEVICE_RDMA_QP_FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/loop.h"
-
-struct pkt;
-struct qp;
+#include "packet/pkt.h"
 
 /* 100 Gb/s for 100 µs is 1.25 MB; somewhat more, so that ACKs may be late. */
 #define FLOW_WINDOW_MAX		(2u << 20)
 
 /**
- * struct flow - state of a QP
+ * struct flow - how much a QP may send, and when
+ * @loop:	event loop
+ * @mtu:	path MTU, bytes
+ * @rate:	rate limit, kbit/s, 0 = none
+ * @on_wire:	packets leave memory and can get lost
  * @window:	bytes that it may have under way on a wire
  * @threshold:	up to there @window grows by what has arrived, then slowly
  * @arrived:	bytes that have arrived since @window grew slowly last
@@ -25,9 +27,13 @@ struct qp;
  * @stream_at:	when packets that nobody acknowledges may be sent next
  * @limit_at:	when the rate limit allows the next packet
  * @cnp_at:	when the next CNP may be sent
- * @timer:	wakes the QP that waits for one of these times
+ * @timer:	wakes whoever waits for one of these times
  */
 struct flow {
+	struct loop *loop;
+	uint32_t mtu;
+	uint32_t rate;
+	bool on_wire;
 	uint32_t window;
 	uint32_t threshold;
 	uint32_t arrived;
@@ -51,36 +57,72 @@ enum flow_kind {
 	FLOW_STREAM,	/* nobody acknowledges it: by time */
 };
 
-/** flow_reset() - begin anew, nothing known of the network */
-void flow_reset(struct qp *qp);
+/**
+ * flow_init() - before anything else
+ * @flow:	state
+ * @loop:	event loop
+ * @wake:	called when flow_ready() may say yes again
+ * @arg:	for @wake
+ */
+void flow_init(struct flow *flow, struct loop *loop, void (*wake)(void *arg),
+	       void *arg);
+
+/** flow_reset() - begin anew, nothing known of the network nor of the path */
+void flow_reset(struct flow *flow);
+
+/** flow_set_mtu() - the path MTU, bytes */
+void flow_set_mtu(struct flow *flow, uint32_t mtu);
+
+/** flow_set_rate() - the rate limit, kbit/s, 0 = none */
+void flow_set_rate(struct flow *flow, uint32_t rate);
+
+/** flow_set_wire() - do packets leave memory? */
+void flow_set_wire(struct flow *flow, bool on_wire);
+
+/** flow_is_free() - is nothing ever held back? */
+static inline bool flow_is_free(const struct flow *flow)
+{
+	return !flow->on_wire && !flow->rate;
+}
+
+/** flow_window() - bytes that may be under way; no bound without a wire */
+static inline uint64_t flow_window(const struct flow *flow)
+{
+	return flow->on_wire ? flow->window : UINT64_MAX;
+}
 
 /** flow_stop() - no timer */
-void flow_stop(struct qp *qp);
+void flow_stop(struct flow *flow);
 
 /**
  * flow_ready() - may a packet be sent now?
- * @qp:		QP
+ * @flow:	state
  * @kind:	what for
  *
- * Return: false if not; the QP is activated when it may.
+ * Return: false if not; there is a call of @wake when it may.
  */
-bool flow_ready(struct qp *qp, enum flow_kind kind);
+bool flow_ready(struct flow *flow, enum flow_kind kind);
 
 /**
  * flow_sent() - a packet with payload was sent
- * @qp:		QP
+ * @flow:	state
  * @kind:	as asked for
  * @pkt:	the packet
  */
-void flow_sent(struct qp *qp, enum flow_kind kind, const struct pkt *pkt);
+void flow_sent(struct flow *flow, enum flow_kind kind, const struct pkt *pkt);
 
-/** flow_arrived() - @bytes of what was under way on a wire have arrived */
-void flow_arrived(struct qp *qp, uint64_t bytes);
+/** flow_arrived() - @bytes that were under way on a wire have arrived */
+void flow_arrived(struct flow *flow, uint64_t bytes);
 
 /** flow_congested() - the network has shown a sign of congestion */
-void flow_congested(struct qp *qp, enum flow_sign sign);
+void flow_congested(struct flow *flow, enum flow_sign sign);
 
-/** flow_ecn_rx() - a packet has come whose header tells of congestion */
-void flow_ecn_rx(struct qp *qp);
+/**
+ * flow_cnp_due() - a packet has come whose header tells of congestion
+ * @flow:	state
+ *
+ * Return: true if the sender shall be told now: a CNP is to be sent.
+ */
+bool flow_cnp_due(struct flow *flow);
 
-#endif /* DEVICE_FLOW_H */
+#endif /* DEVICE_RDMA_QP_FLOW_H */

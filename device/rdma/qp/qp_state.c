@@ -4,12 +4,17 @@
  *
  * Which transitions there are, and which attributes each must or may bring, is
  * the state table of the InfiniBand specification (chapter 10.3.1 and the
- * modify verb of 11.2.5.2), without alternate paths, path migration, P_Key
- * index and port, which this device has nothing to do with.
+ * modify verb of 11.2.5.2).  Alternate paths, path migration, P_Key index and port
+ * are left out, because this device does not have them.
  */
 #include <endian.h>
 
-#include "rdma/qp/qp.h"
+#include "base/util.h"
+#include "rdma/qp/qp_life.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/qp_state.h"
+#include "rdma/qp/requester.h"
+#include "rdma/qp/responder.h"
 
 #define T(type)		(1 << VIRTIO_IB_QPT_ ## type)
 #define T_RC		T(RC)
@@ -102,7 +107,7 @@ static const struct qp_rule *qp_rule(uint8_t from, uint8_t to, uint8_t type)
 	const struct qp_rule *rule;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(qp_rules) / sizeof(qp_rules[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(qp_rules); i++) {
 		rule = &qp_rules[i];
 		if (rule->from == from && rule->to == to &&
 		    rule->types & 1 << type)
@@ -180,7 +185,7 @@ static const char *qp_check_ranges(const struct virtio_rdma_cmd_modify_qp *req,
 	uint32_t value;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(qp_ranges) / sizeof(qp_ranges[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(qp_ranges); i++) {
 		range = &qp_ranges[i];
 		if (!(mask & range->attr))
 			continue;
@@ -205,7 +210,7 @@ static void qp_set_attr(struct qp *qp,
 	if (mask & VIRTIO_IB_QP_AV) {
 		attr->ah_attr = req->ah_attr;
 		av_decode(&req->ah_attr, &attr->av);
-		gid = gid_get(qp->rnic, req->ah_attr.grh.sgid_index);
+		gid = gid_get(qp->table->gids, req->ah_attr.grh.sgid_index);
 		memcpy(attr->sgid, gid->raw, GID_SIZE);
 		attr->vlan = gid->vlan;
 		qp->epoch = 0;	/* look the route up again */
@@ -213,6 +218,7 @@ static void qp_set_attr(struct qp *qp,
 	if (mask & VIRTIO_IB_QP_PATH_MTU) {
 		attr->path_mtu = req->path_mtu;
 		qp->mtu = 128u << req->path_mtu;
+		flow_set_mtu(&qp->flow, qp->mtu);
 	}
 	if (mask & VIRTIO_IB_QP_TIMEOUT)
 		attr->timeout = req->timeout;
@@ -228,7 +234,7 @@ static void qp_set_attr(struct qp *qp,
 		attr->min_rnr_timer = req->min_rnr_timer;
 	if (mask & VIRTIO_IB_QP_RATE_LIMIT) {
 		attr->rate_limit = le32toh(req->rate_limit);
-		qp->flow.limit_at = 0;
+		flow_set_rate(&qp->flow, attr->rate_limit);
 	}
 	if (mask & VIRTIO_IB_QP_DEST_QPN)
 		attr->dest_qpn = le32toh(req->dest_qp_num);
@@ -253,10 +259,10 @@ static void qp_enter(struct qp *qp, uint8_t to)
 	qp_activate(qp);
 }
 
-const char *qp_modify(struct rnic *rnic,
+const char *qp_modify(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_modify_qp *req)
 {
-	struct qp *qp = rnic_qp(rnic, le32toh(req->qpn));
+	struct qp *qp = qp_get(qps, le32toh(req->qpn));
 	uint32_t mask = le32toh(req->attr_mask);
 	const char *why;
 	uint8_t to;
@@ -270,12 +276,12 @@ const char *qp_modify(struct rnic *rnic,
 	if (!why)
 		why = qp_check_ranges(req, mask);
 	if (!why && mask & VIRTIO_IB_QP_ACCESS_FLAGS &&
-	    le32toh(req->qp_access_flags) & ~rnic_access_flags(rnic))
+	    le32toh(req->qp_access_flags) & ~rnic_access_flags(qps->ctx))
 		why = "unknown access flags";
 	if (!why && mask & VIRTIO_IB_QP_AV)
-		why = av_check(rnic, &req->ah_attr);
+		why = av_check(qps->ctx, &req->ah_attr);
 	if (!why && mask & VIRTIO_IB_QP_AV &&
-	    !gid_get(rnic, req->ah_attr.grh.sgid_index))
+	    !gid_get(qps->gids, req->ah_attr.grh.sgid_index))
 		why = "source GID index holds no GID";
 	if (why)
 		return why;
@@ -285,10 +291,10 @@ const char *qp_modify(struct rnic *rnic,
 	return NULL;
 }
 
-const char *qp_query(struct rnic *rnic, uint32_t qpn,
+const char *qp_query(const struct qp_table *qps, uint32_t qpn,
 		     struct virtio_rdma_ack_query_qp *rsp)
 {
-	const struct qp *qp = rnic_qp(rnic, qpn);
+	const struct qp *qp = qp_get(qps, qpn);
 	const struct qp_attr *attr;
 
 	if (!qp)

@@ -4,9 +4,9 @@
  * responses to completions.
  *
  * Requests taken from the send queue stand in a ring until they are completed,
- * in order.  A request gets its position, a PSN that counts without end, when
- * it is begun, and keeps it; @snd_pos tells what is sent next.  To send again
- * means to set it back to the first position that is not acknowledged.
+ * in order.  A request gets its position, a PSN that counts without end, when it
+ * is begun, and keeps it.  @snd_pos tells what is sent next.  To send again is to
+ * set @snd_pos back to the first position that is not acknowledged.
  *
  *	una ........... cur ........... prod	requests
  *	una_pos ..... snd_pos ... max_pos	positions
@@ -14,15 +14,16 @@
  * A request that is found to be wrong here (keys, malformed) stops the sending
  * where it stands, and fails when all before it are completed.
  *
- * UC is the same without responses: a request is complete when it was sent.
+ * UC has no responses: a request is complete when it was sent.
  *
- * A FLUSH is a READ of no bytes that says what else the peer shall do.
+ * A FLUSH is a READ of no bytes that also says what the peer shall flush.
  *
  * Requests that change memory regions send nothing and take no position.  They
- * are carried out when it is their turn to be sent, once, and stay in the ring
+ * are carried out once, when it is their turn to be sent, and stay in the ring
  * until all before them are completed.
  */
-#include "rdma/qp/qp.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/requester.h"
 
 /* No more PSNs under way than can be told from repetitions. */
 #define REQ_WINDOW	(1u << 23)
@@ -41,11 +42,6 @@ static const uint32_t rnr_delays[] = {
 
 #define RNR_UNIT_NS	10000ull
 
-static struct wqe *requester_wqe(const struct requester *req, uint32_t i)
-{
-	return &req->ring[i & (req->size - 1)];
-}
-
 static uint32_t requester_end(const struct wqe *wqe)
 {
 	return wqe->pos + wqe->npsn;
@@ -63,11 +59,6 @@ static bool requester_asked(const struct requester *req)
 	return pos_after(req->ask_pos, req->una_pos);
 }
 
-static bool requester_sends(const struct qp *qp)
-{
-	return qp->state == VIRTIO_IB_QPS_RTS || qp->state == VIRTIO_IB_QPS_SQD;
-}
-
 /* ------------------------------------------------------------------------- */
 /* State                                                                     */
 /* ------------------------------------------------------------------------- */
@@ -80,17 +71,11 @@ static void requester_refill(struct qp *qp)
 	qp->req.rnr_left = qp->attr.rnr_retry;
 }
 
-void requester_stop(struct qp *qp)
-{
-	loop_timer_cancel(qp->rnic->loop, &qp->req.timer);
-	qp->req.rnr_wait = false;
-}
-
 void requester_reset(struct qp *qp, uint32_t psn)
 {
 	struct requester *req = &qp->req;
 
-	requester_stop(qp);
+	requester_stop(&qp->req, qp->ctx->loop);
 	*req = (struct requester) {
 		.ring = req->ring,
 		.size = req->size,
@@ -119,57 +104,9 @@ bool requester_draining(const struct qp *qp)
 	return req->una != req->prod && requester_wqe(req, req->una)->begun;
 }
 
-/* Copy the next request out of the send queue. */
-static struct wqe *requester_fetch(struct qp *qp)
-{
-	struct virtq *vq = qp->rnic->sq_vq[qp->qpn];
-	struct virtq_elem *elem = &qp->rnic->elem;
-	struct requester *req = &qp->req;
-	struct wqe *wqe = requester_wqe(req, req->prod);
-	int ret;
-
-	if (req->prod - req->una == req->size)
-		return NULL;
-	ret = virtq_pop(vq, elem);
-	if (ret < 0)
-		qp_fail_queue(qp, "send");
-	if (ret <= 0)
-		return NULL;
-	wqe_parse(elem, qp->type, qp->max_send_sge, wqe);
-	if (qp->rnic->limits.rfc)
-		wqe_refuse_extension(wqe);
-	req->prod++;
-	return wqe;
-}
-
-struct wqe *requester_current(struct qp *qp)
-{
-	struct requester *req = &qp->req;
-
-	return req->cur == req->prod ? requester_fetch(qp) : requester_wqe(req, req->cur);
-}
-
 /* ------------------------------------------------------------------------- */
 /* Completing                                                                */
 /* ------------------------------------------------------------------------- */
-
-static void requester_not_reading(struct requester *req, struct wqe *wqe)
-{
-	req->reads -= wqe->reading;
-	wqe->reading = false;
-}
-
-void requester_done(struct qp *qp, uint8_t status)
-{
-	struct requester *req = &qp->req;
-	struct wqe *wqe = requester_wqe(req, req->una);
-
-	requester_not_reading(req, wqe);
-	if (req->cur == req->una)
-		req->cur++;
-	req->una++;
-	qp_complete_send(qp, wqe, status);
-}
 
 static bool requester_is_local(const struct wqe *wqe)
 {
@@ -182,28 +119,19 @@ static void requester_reap(struct qp *qp)
 	struct requester *req = &qp->req;
 	const struct wqe *wqe;
 
-	while (req->una != req->prod && requester_sends(qp)) {
+	while (req->una != req->prod && qp_sends(qp)) {
 		wqe = requester_wqe(req, req->una);
 		if (!requester_is_local(wqe) || !wqe->begun)
 			break;
-		requester_done(qp, VIRTIO_IB_WC_SUCCESS);
+		qp_complete_send(qp, VIRTIO_IB_WC_SUCCESS);
 	}
 }
 
 /* The oldest request has arrived, all of it. */
 static void requester_arrived(struct qp *qp)
 {
-	requester_done(qp, VIRTIO_IB_WC_SUCCESS);
+	qp_complete_send(qp, VIRTIO_IB_WC_SUCCESS);
 	requester_reap(qp);
-}
-
-void requester_fail(struct qp *qp, uint8_t status)
-{
-	requester_done(qp, status);
-	if (qp->type == VIRTIO_IB_QPT_RC)
-		qp_fail(qp);
-	else if (requester_sends(qp))
-		qp->state = VIRTIO_IB_QPS_SQE;
 }
 
 /* Step back to what is not acknowledged. */
@@ -218,13 +146,13 @@ static void requester_rewind(struct qp *qp)
 	req->snd_pos = req->una_pos;
 	req->ask_pos = req->una_pos;
 	req->unasked = 0;
-	loop_timer_cancel(qp->rnic->loop, &req->timer);
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RETRY);
+	loop_timer_cancel(qp->ctx->loop, &req->timer);
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RETRY);
 }
 
 /*
- * A FLUSH that is not answered may have the wrong one of two ICRCs: nothing tells
- * Soft-RoCE from others before it has sent a FLUSH itself.
+ * A FLUSH that is not answered may have the wrong one of two ICRCs: a peer that
+ * has not sent a FLUSH itself does not show whether it is Soft-RoCE.
  */
 static void requester_try_other_icrc(struct requester *req)
 {
@@ -238,10 +166,10 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 	/* It is sent again anyway, and not before the peer is ready. */
 	if (qp->req.rnr_wait)
 		return;
-	flow_congested(qp, sign);
+	flow_congested(&qp->flow, sign);
 	if (!qp->req.retry_left) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
-		requester_fail(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
+		qp_fail_send(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
 		return;
 	}
 	qp->req.retry_left--;
@@ -251,8 +179,8 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 }
 
 /*
- * Something got lost on the way.  All that was under way behind it says so, and
- * so do repetitions made by the network: once is enough.
+ * Something got lost on the way.  Every packet behind it reports that, and so do
+ * copies made by the network: going back once is enough.
  */
 static void requester_lost(struct qp *qp)
 {
@@ -260,19 +188,19 @@ static void requester_lost(struct qp *qp)
 		requester_retry(qp, FLOW_LOSS);
 }
 
-/* The peer got further: nothing to wait for, all counters start again. */
+/* The peer got further: stop waiting, and start all counters again. */
 static void requester_progress(struct qp *qp, uint32_t una_pos)
 {
 	struct requester *req = &qp->req;
 
-	if (qp->on_wire)
-		flow_arrived(qp, (uint64_t)(una_pos - req->una_pos) * qp->mtu);
+	if (qp->flow.on_wire)
+		flow_arrived(&qp->flow, (uint64_t)(una_pos - req->una_pos) * qp->mtu);
 	req->una_pos = una_pos;
 	req->went_back = false;
 	if (pos_after(una_pos, req->snd_pos))
 		req->snd_pos = una_pos;
 	requester_refill(qp);
-	requester_stop(qp);
+	requester_stop(&qp->req, qp->ctx->loop);
 }
 
 /**
@@ -299,7 +227,7 @@ static bool requester_advance(struct qp *qp, uint32_t to)
 		requester_progress(qp, pos_after(end, to) ? to : end);
 		if (req->una_pos == end)
 			requester_arrived(qp);
-		if (!requester_sends(qp))
+		if (!qp_sends(qp))
 			return false;
 	}
 	return true;
@@ -313,21 +241,21 @@ static void requester_rx_rnr(struct qp *qp, uint8_t code)
 {
 	struct requester *req = &qp->req;
 
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_RNR);
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_RNR);
 	if (req->rnr_wait)
 		return;
 	if (!req->rnr_left) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
-		requester_fail(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
+		qp_fail_send(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
 	if (qp->attr.rnr_retry != 7)
 		req->rnr_left--;
-	/* It has come all the way: retries are for a path that is silent. */
+	/* The path works: retries count only while nothing comes back. */
 	req->retry_left = qp->attr.retry_cnt;
 	requester_rewind(qp);
 	req->rnr_wait = true;
-	loop_timer_set(qp->rnic->loop, &req->timer,
+	loop_timer_set(qp->ctx->loop, &req->timer,
 		       rnr_delays[code] * RNR_UNIT_NS);
 }
 
@@ -335,20 +263,20 @@ static void requester_rx_nak(struct qp *qp, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN:
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
 		requester_lost(qp);
 		break;
 	case AETH_NAK_INV_REQ:
-		requester_fail(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
 		break;
 	case AETH_NAK_ACCESS:
-		requester_fail(qp, VIRTIO_IB_WC_REM_ACCESS_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_REM_ACCESS_ERR);
 		break;
 	case AETH_NAK_OP_ERR:
-		requester_fail(qp, VIRTIO_IB_WC_REM_OP_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_REM_OP_ERR);
 		break;
 	default:
-		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		break;
 	}
 }
@@ -378,19 +306,19 @@ static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 	struct sg dst;
 
 	if ((op->first || op->last) && AETH_TYPE(pkt->syndrome) != AETH_ACK) {
-		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
 	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > wqe->length - off ||
 	    op->last != (pkt->len == wqe->length - off)) {
-		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
 	/* Looked up again: the key may be gone since the request was sent. */
-	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     wqe->sge, wqe->num_sge, off, pkt->len)) {
 		wqe->vendor_err = VENDOR_ERR_SGE;
-		requester_fail(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
 		return false;
 	}
 	sg_copy(&dst, pkt->payload, pkt->len);
@@ -408,7 +336,7 @@ static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
 		return;
 	wqe = requester_wqe(req, req->una);
 	if (!pkt_is_read(wqe->kind)) {
-		requester_fail(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return;
 	}
 	if (!requester_read_place(qp, op, pkt, wqe, (pos - wqe->pos) * qp->mtu))
@@ -423,7 +351,7 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 	struct requester *req = &qp->req;
 	uint32_t pos = req->una_pos + ((pkt->psn - req->una_pos) & PSN_MASK);
 
-	/* A response to nothing that is outstanding is a ghost of the past. */
+	/* Nothing outstanding has this PSN: a late copy of a response. */
 	if (!pos_after(req->max_pos, pos))
 		return;
 	qp_activate(qp);
@@ -440,13 +368,13 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 static void requester_timer_start(struct qp *qp)
 {
 	if (qp->attr.timeout)
-		loop_timer_set(qp->rnic->loop, &qp->req.timer,
+		loop_timer_set(qp->ctx->loop, &qp->req.timer,
 			       (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
 }
 
 static void requester_timeout(struct qp *qp)
 {
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_TIMEOUT);
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_TIMEOUT);
 	requester_retry(qp, FLOW_TIMEOUT);
 }
 
@@ -479,7 +407,7 @@ static bool requester_local_error(struct qp *qp, const struct wqe *wqe)
 {
 	if (qp->req.cur != qp->req.una)
 		return false;
-	requester_fail(qp, wqe->status);
+	qp_fail_send(qp, wqe->status);
 	return true;
 }
 
@@ -489,7 +417,7 @@ static bool requester_sge_ok(struct qp *qp, const struct wqe *wqe)
 			  VIRTIO_IB_ACCESS_LOCAL_WRITE : 0;
 	struct sg sg;
 
-	return wqe->inlined || sg_init(&sg, qp->rnic, qp->pd, access, wqe->sge,
+	return wqe->inlined || sg_init(&sg, qp->mrs, qp->pd, access, wqe->sge,
 				       wqe->num_sge, 0, wqe->length);
 }
 
@@ -535,13 +463,13 @@ static bool requester_fits(struct qp *qp, uint32_t npsn)
 	const struct requester *req = &qp->req;
 	uint64_t under_way = req->snd_pos - req->una_pos;
 
-	return (under_way + npsn) * qp->mtu <= qp_window(qp);
+	return (under_way + npsn) * qp->mtu <= flow_window(&qp->flow);
 }
 
 /*
  * May the next packet of a request be sent now?  A READ counts with all its
- * data.  Whoever waits for room has asked for an answer, and would else wait for
- * ever: what asks for one may always be sent.
+ * data.  To wait for room makes sense only if an answer is on its way, so that a
+ * packet may always be sent if none was asked for.
  */
 static bool requester_may_send(struct qp *qp, const struct wqe *wqe)
 {
@@ -549,10 +477,10 @@ static bool requester_may_send(struct qp *qp, const struct wqe *wqe)
 	uint32_t npsn = wqe->kind == PKT_KIND_READ ?
 			requester_end(wqe) - req->snd_pos : 1;
 
-	if (!qp->on_wire && !qp->attr.rate_limit)
+	if (flow_is_free(&qp->flow))
 		return true;
 	return (!requester_asked(req) || requester_fits(qp, npsn)) &&
-	       flow_ready(qp, requester_flow(qp));
+	       flow_ready(&qp->flow, requester_flow(qp));
 }
 
 static void requester_sent(struct requester *req, uint32_t npsn)
@@ -592,7 +520,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 	req->ask_pos = requester_end(wqe);
 	requester_sent(req, requester_end(wqe) - req->snd_pos);
 	budget_take(budget, 0);
-	flow_sent(qp, requester_flow(qp), &pkt);
+	flow_sent(&qp->flow, requester_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -603,7 +531,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 static bool requester_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool last)
 {
 	struct requester *req = &qp->req;
-	uint64_t often = qp_window(qp) / 4;
+	uint64_t often = flow_window(&qp->flow) / 4;
 
 	req->unasked += len;
 	if (!last && req->unasked < REQ_ACK_BYTES && req->unasked < often &&
@@ -629,7 +557,7 @@ static void requester_send_segment(struct qp *qp, struct wqe *wqe,
 		len = max;
 	if (wqe->inlined) {
 		sg_init_flat(&sg, wqe->data + off);
-	} else if (!sg_init(&sg, qp->rnic, qp->pd, 0, wqe->sge, wqe->num_sge,
+	} else if (!sg_init(&sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge,
 			    off, len)) {
 		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return;
@@ -651,7 +579,7 @@ static void requester_send_segment(struct qp *qp, struct wqe *wqe,
 	req->cur += last;
 	requester_sent(req, pkt.npsn);
 	budget_take(budget, len);
-	flow_sent(qp, requester_flow(qp), &pkt);
+	flow_sent(&qp->flow, requester_flow(qp), &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -661,8 +589,8 @@ static void requester_forget(struct qp *qp)
 	struct requester *req = &qp->req;
 
 	req->una_pos = req->snd_pos;
-	while (req->una != req->cur && requester_sends(qp))
-		requester_done(qp, VIRTIO_IB_WC_SUCCESS);
+	while (req->una != req->cur && qp_sends(qp))
+		qp_complete_send(qp, VIRTIO_IB_WC_SUCCESS);
 }
 
 /* Register or invalidate; false if that has to wait. */
@@ -671,7 +599,7 @@ static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 	const struct requester *req = &qp->req;
 
 	if (wqe->opcode == VIRTIO_IB_WR_REG_MR) {
-		if (mr_fast_reg(qp->rnic, qp->pd, &wqe->reg))
+		if (mr_fast_reg(qp->mrs, qp->pd, &wqe->reg))
 			requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
 					    VENDOR_ERR_FAST_REG);
 		return true;
@@ -679,7 +607,7 @@ static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 	/* What was sent may have to be sent again, out of that region. */
 	if (req->una != req->cur)
 		return false;
-	if (!mr_invalidate(qp->rnic, qp->pd, wqe->inv_rkey))
+	if (!mr_invalidate(qp->mrs, qp->pd, wqe->inv_rkey))
 		requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
 				    VENDOR_ERR_INVALIDATE);
 	return true;
@@ -718,7 +646,7 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 
 	if (qp->state == VIRTIO_IB_QPS_SQD && req->cur == req->prod)
 		return false;
-	wqe = requester_current(qp);
+	wqe = qp_take_send(qp);
 	if (!wqe)
 		return false;
 	if (wqe->status)
@@ -745,12 +673,12 @@ bool requester_run(struct qp *qp, struct budget *budget)
 	struct requester *req = &qp->req;
 	bool worked = false;
 
-	while (budget_left(budget) && requester_sends(qp) && !req->rnr_wait &&
+	while (budget_left(budget) && qp_sends(qp) && !req->rnr_wait &&
 	       requester_step(qp, budget))
 		worked = true;
 
-	/* Of what does not ask for an answer none will come, nor need it. */
-	if (requester_sends(qp) && requester_asked(req) && !req->rnr_wait &&
+	/* The timer waits for an answer, so only if one was asked for. */
+	if (qp_sends(qp) && requester_asked(req) && !req->rnr_wait &&
 	    !req->timer.due)
 		requester_timer_start(qp);
 	return worked;

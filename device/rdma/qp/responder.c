@@ -2,20 +2,20 @@
 /*
  * The responder of connected QPs: carries out what arrives, and answers.
  *
- * An answer is not sent where its reason is found.  responder_rx() notes that an ACK
- * or a NAK is due, and responder_answer() sends it once all READs before it are
- * answered, for the requester takes answers in the order of PSNs.  READs are
- * answered by responder_run(), slice by slice; a FLUSH is carried out when it arrives,
- * and then answered as a READ of no bytes.
+ * An answer is not sent where its reason is found.  responder_rx() notes that an
+ * ACK or a NAK is due.  responder_answer() sends it once all READs before it are
+ * answered, because the requester takes answers in the order of PSNs.
+ * responder_run() answers READs, slice by slice.  A FLUSH is carried out when it
+ * arrives and then answered as a READ of no bytes.
  *
- * An error that ends the QP is a NAK that is due and the mark "dead": nothing
- * more is taken, and the QP goes to ERR when the NAK has left.
+ * An error that ends the QP makes a NAK due and sets "dead": nothing more is
+ * taken, and the QP goes to ERR when the NAK has left.
  */
 #include <endian.h>
 #include <stdatomic.h>
-#include <string.h>
 
-#include "rdma/qp/qp.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/responder.h"
 
 /* What a request came to; also says how an RC responder answers. */
 enum resp_result {
@@ -35,12 +35,6 @@ static const uint8_t resp_naks[] = {
 void responder_reset(struct qp *qp, uint32_t psn)
 {
 	qp->resp = (struct responder) { .epsn = psn };
-}
-
-void responder_drop_reads(struct responder *resp)
-{
-	resp->reads = 0;
-	memset(resp->share, 0, sizeof(resp->share));
 }
 
 static struct read_job *responder_read(struct responder *resp, uint32_t i)
@@ -95,7 +89,7 @@ static void responder_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
 static void responder_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
 {
 	qp->resp.dead = true;
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
 	responder_nak(qp, resp_naks[result], psn);
 }
 
@@ -150,14 +144,14 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	    pkt->len > RNIC_MAX_MSG - resp->off)
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
 					    VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
-	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     resp->rwqe.sge, resp->rwqe.num_sge, resp->off, pkt->len))
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_PROT_ERR,
 					    VENDOR_ERR_SGE, RESP_OP_ERR);
 	sg_copy(&dst, pkt->payload, pkt->len);
 	resp->off += pkt->len;
 	/* Payload first: it may go to, or come from, that very region. */
-	if (op->inv && !mr_invalidate(qp->rnic, qp->pd, pkt->inv_rkey))
+	if (op->inv && !mr_invalidate(qp->mrs, qp->pd, pkt->inv_rkey))
 		return responder_recv_error(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR,
 					    VENDOR_ERR_INVALIDATE, RESP_ACCESS);
 	return RESP_OK;
@@ -175,7 +169,7 @@ static enum resp_result responder_write_begin(struct qp *qp, const struct pkt *p
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+	    !mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 		    VIRTIO_IB_ACCESS_REMOTE_WRITE))
 		return RESP_ACCESS;
 	resp->va = pkt->va;
@@ -207,7 +201,7 @@ static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
 		.length = pkt->len,
 		.key = resp->rkey,
 	};
-	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
 		     &sge, 1, 0, pkt->len))
 		return RESP_ACCESS;
 	/* Not ready is said before anything is written. */
@@ -245,18 +239,18 @@ static enum resp_result responder_flush_check(struct qp *qp, const struct pkt *p
 	    (qp->attr.access & access) != access || pkt->len)
 		return RESP_INV_REQ;
 	if (pkt->flush_level == VIRTIO_IB_FLUSH_MR)
-		mr = mr_get_whole(qp->rnic, qp->pd, pkt->rkey, access);
+		mr = mr_get_whole(qp->mrs, qp->pd, pkt->rkey, access);
 	else
-		mr = mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+		mr = mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 			    access);
 	return mr ? RESP_OK : RESP_ACCESS;
 }
 
 /*
- * What this QP has written was copied to memory that the guest shares, before
- * this request was looked at and by this very thread, and processors keep their
- * caches coherent: what is left to be done is to let no write be seen later than
- * the answer.  That does for a range as for all of a region.
+ * This very thread has copied what the QP wrote to memory that the guest shares,
+ * before it looked at this request, and processors keep their caches coherent.
+ * What is left to do: no write may be seen later than the answer.  A fence does
+ * that for a range as for a whole region.
  */
 static void responder_flush(void)
 {
@@ -269,7 +263,7 @@ static enum resp_result responder_read_check(struct qp *qp, const struct pkt *pk
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->rnic, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
+	    !mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
 		    VIRTIO_IB_ACCESS_REMOTE_READ))
 		return RESP_ACCESS;
 	return RESP_OK;
@@ -355,10 +349,10 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
  * @op:		its opcode; to FLUSH again does no harm
  * @pkt:	request
  *
- * The network may have repeated the request, or the answer got lost.  What was
- * not answered yet will be, without that.  A refusal goes to the requester, who
- * looks at it only if he waits for that very READ, but does not end the QP: a
- * late repetition may name a key that has rightly gone in the meantime.
+ * The network may have repeated the request, or the answer got lost.  A READ that
+ * was not answered yet needs nothing more.  A refusal goes to the requester, which
+ * looks at it only if it waits for that very READ.  It does not end the QP: a late
+ * repetition may name a key that has rightly gone in the meantime.
  */
 static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 				 const struct pkt *pkt)
@@ -370,7 +364,7 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 
 	result = responder_read_job(qp, op, pkt, &job);
 	if (result) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
 		responder_send_aeth(qp, resp_naks[result], pkt->psn);
 		return;
 	}
@@ -389,7 +383,7 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 	} else {
 		responder_read_insert(resp, i, job);
 	}
-	flow_congested(qp, FLOW_LOSS);
+	flow_congested(&qp->flow, FLOW_LOSS);
 }
 
 static void responder_read_done(struct responder *resp)
@@ -405,7 +399,7 @@ static void responder_read_fail(struct qp *qp, const struct read_job *job)
 	struct responder *resp = &qp->resp;
 
 	if (job->share == READ_SHARE_AGAIN) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_REFUSED);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
 		responder_send_aeth(qp, AETH_NAK_ACCESS, job->psn);
 		responder_read_done(resp);
 		return;
@@ -429,7 +423,7 @@ static void responder_read_slice(struct qp *qp, struct budget *budget)
 	struct pkt pkt;
 	struct sg src;
 
-	if (!sg_init(&src, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
+	if (!sg_init(&src, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
 		     &sge, 1, 0, len)) {
 		responder_read_fail(qp, job);
 		return;
@@ -451,7 +445,7 @@ static void responder_read_slice(struct qp *qp, struct budget *budget)
 	if (!job->left)
 		responder_read_done(resp);
 	budget_take(budget, len);
-	flow_sent(qp, FLOW_STREAM, &pkt);
+	flow_sent(&qp->flow, FLOW_STREAM, &pkt);
 	qp_send(qp, &pkt);
 }
 
@@ -463,7 +457,7 @@ bool responder_run(struct qp *qp, struct budget *budget)
 	if (!resp->reads)
 		return false;
 	while (budget_left(budget) && resp->reads &&
-	       flow_ready(qp, FLOW_STREAM)) {
+	       flow_ready(&qp->flow, FLOW_STREAM)) {
 		responder_read_slice(qp, budget);
 		worked = true;
 	}
@@ -533,7 +527,7 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 	resp->epsn = (pkt->psn + responder_npsn(qp, op, pkt)) & PSN_MASK;
 	resp->nak_sent = false;
 	resp->dup_acked = false;
-	/* What a NAK that has not left yet asks for has come. */
+	/* A NAK that has not left yet asks for what has come now. */
 	resp->nak = 0;
 	if (op->last)
 		responder_finish(qp, op, pkt);
@@ -544,19 +538,19 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 		return;
 	resp->ack_due = true;
 	if (resp->reads)
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_ACK_DEFERRED);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_ACK_DEFERRED);
 }
 
 /*
- * A request that was carried out before: the answer got lost, or was too late, or
- * the network has made two of one.  When much is repeated one ACK tells it all.
+ * A request that was carried out before: the answer got lost or was too late, or
+ * the network has made a copy.  One ACK is enough for many repetitions in a row.
  */
 static void responder_duplicate(struct qp *qp, const struct pkt_op *op,
 				const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 
-	rnic_count(qp->rnic, VIRTIO_RDMA_CNT_DUP_REQUEST);
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_DUP_REQUEST);
 	if (pkt_is_read(op->kind)) {
 		responder_read_again(qp, op, pkt);
 	} else if (pkt->ack_req || !resp->dup_acked) {
@@ -573,7 +567,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	enum resp_result result;
 
 	if (gap > 0) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
 		if (!resp->nak_sent)
 			responder_nak(qp, AETH_NAK_PSN, resp->epsn);
 		resp->nak_sent = true;
@@ -589,7 +583,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	} else if (result == RESP_RNR) {
 		/* What was sent behind it makes no gap to be reported. */
 		resp->nak_sent = true;
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_RNR);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_RNR);
 		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
 	} else {
 		responder_refuse(qp, result, pkt->psn);
@@ -597,7 +591,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 }
 
 /*
- * UC knows no answers: a message that does not arrive whole is dropped, and its
+ * UC has no answers: a message that does not arrive whole is dropped, and its
  * receive request is used for the next one.
  */
 static void responder_rx_uc(struct qp *qp, const struct pkt_op *op,

@@ -2,15 +2,16 @@
 /*
  * Datagrams: both halves of UD and GSI QPs.
  *
- * A datagram is complete when it was sent, and lost if nobody wants it.  The
+ * A datagram is complete when it was sent; if no QP wants it, it is lost.  The
  * receiver finds the sender's network header in the first 40 bytes of its
  * buffer: an IPv6 header, or 20 unused bytes and an IPv4 header.
  */
 #include <endian.h>
 #include <string.h>
 
-#include "rdma/qp/qp.h"
 #include "packet/roce.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/ud.h"
 
 /* A request with this bit in its Q_Key means the QP's own. */
 #define UD_QKEY_OWN	0x80000000u
@@ -27,36 +28,38 @@ static uint8_t ud_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
 
 /*
  * From here on a datagram gets lost rather than fails.  A group has no entry in
- * any GID table, so that its route is the wire; that leads to everyone but QPs of
- * this NIC, to which the datagram goes at the sender's expense.
+ * any GID table, so that its route is the wire.  The wire leads to everyone but
+ * the QPs of this NIC: they get the datagram here, and it counts against the
+ * budget of the sender.
  */
 static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 			struct budget *budget)
 {
-	const struct gid *gid = gid_get(qp->rnic, ah->sgid_index);
+	struct fabric_end *end = qp->end;
+	const struct gid *gid = gid_get(qp->table->gids, ah->sgid_index);
 	struct route route;
 	unsigned int i;
 
 	if (!gid) {
-		rnic_count(qp->rnic, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
 		return;
 	}
 	pkt->av = &ah->av;
 	pkt->dgid = ah->dgid;
 	pkt->sgid = gid->raw;
 	pkt->vlan = gid->vlan;
-	route = fabric_route(qp->rnic, pkt->dgid, pkt->vlan);
-	flow_sent(qp, FLOW_ACKED, pkt);
-	if (mcast_find(qp->rnic, pkt->dest_qpn, pkt->dgid))
-		for (i = rnic_deliver(qp->rnic, pkt); i; i--)
+	route = fabric_route(end, pkt->dgid, pkt->vlan);
+	flow_sent(&qp->flow, FLOW_ACKED, pkt);
+	if (mcast_find(qp->table->mcast, pkt->dest_qpn, pkt->dgid))
+		for (i = end->deliver(end, pkt); i; i--)
 			budget_take(budget, pkt->len);
-	route.transport->send(qp->rnic, route.rnic, pkt);
+	route.transport->send(end, route.to, pkt);
 }
 
 /* Returns &enum virtio_ib_wc_status. */
 static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 {
-	const struct ah *ah = ah_get(qp->rnic, qp->pd, wqe->ah);
+	const struct ah *ah = ah_get(qp->table->ahs, qp->pd, wqe->ah);
 	struct pkt pkt = {
 		.opcode = PKT_OPCODE(PKT_UD, pkt_code(PKT_KIND_SEND, true, true,
 						      wqe->extra)),
@@ -79,7 +82,7 @@ static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 				VENDOR_ERR_LENGTH);
 	if (wqe->inlined)
 		sg_init_flat(&sg, wqe->data);
-	else if (!sg_init(&sg, qp->rnic, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
+	else if (!sg_init(&sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
 			  wqe->length))
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 
@@ -95,8 +98,8 @@ bool ud_run(struct qp *qp, struct budget *budget)
 	bool worked = false;
 
 	while (budget_left(budget) && qp->state == VIRTIO_IB_QPS_RTS &&
-	       flow_ready(qp, FLOW_ACKED)) {
-		wqe = requester_current(qp);
+	       flow_ready(&qp->flow, FLOW_ACKED)) {
+		wqe = qp_take_send(qp);
 		if (!wqe)
 			break;
 		budget_take(budget, wqe->length);
@@ -104,9 +107,9 @@ bool ud_run(struct qp *qp, struct budget *budget)
 		if (!status)
 			status = ud_send(qp, wqe, budget);
 		if (status)
-			requester_fail(qp, status);
+			qp_fail_send(qp, status);
 		else
-			requester_done(qp, status);
+			qp_complete_send(qp, status);
 		worked = true;
 	}
 	return worked;
@@ -123,7 +126,7 @@ static uint8_t ud_place(struct qp *qp, const struct pkt *pkt)
 	uint8_t grh[ROCE_GRH_SIZE];
 	struct sg dst, src;
 
-	if (!sg_init(&dst, qp->rnic, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     rwqe->sge, rwqe->num_sge, 0, ROCE_GRH_SIZE + pkt->len))
 		return VIRTIO_IB_WC_LOC_PROT_ERR;
 	if (pkt->grh)

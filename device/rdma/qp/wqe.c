@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "rdma/rnic_priv.h"
+#include "base/util.h"
 #include "rdma/qp/wqe.h"
 
 #define RC	(1 << VIRTIO_IB_QPT_RC)
@@ -185,7 +185,7 @@ static uint8_t wqe_decode(const struct virtq_elem *elem, uint8_t type,
 	const struct wr_op *op;
 	uint8_t err;
 
-	if (slot->opcode >= sizeof(wr_ops) / sizeof(wr_ops[0]))
+	if (slot->opcode >= ARRAY_SIZE(wr_ops))
 		return VENDOR_ERR_OPCODE;
 	op = &wr_ops[slot->opcode];
 	if (!(op->types & 1 << type))

@@ -2,8 +2,8 @@
 /*
  * Work requests, copied out of their slots.
  */
-#ifndef DEVICE_WQE_H
-#define DEVICE_WQE_H
+#ifndef DEVICE_RDMA_QP_WQE_H
+#define DEVICE_RDMA_QP_WQE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -159,4 +159,4 @@ void wqe_refuse_extension(struct wqe *wqe);
 void rwqe_parse(const struct virtq_elem *elem, uint32_t max_sge,
 		struct rwqe *rwqe);
 
-#endif /* DEVICE_WQE_H */
+#endif /* DEVICE_RDMA_QP_WQE_H */

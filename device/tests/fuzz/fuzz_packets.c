@@ -15,8 +15,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "rdma/fabric.h"
-#include "rdma/qp/qp.h"
+#include "rdma/rnic_priv.h"
 #include "tests/lib/engine_port.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#include "rdma/rnic_priv.h"
 
 #define SQ_SLOT	(sizeof(struct virtio_rdma_sq_req) + \
 		 EG_SGE * sizeof(struct virtio_rdma_sge))
@@ -221,6 +222,13 @@ int eg_teardown(void **state)
 	loop_free(engine->loop);
 	free(engine);
 	return 0;
+}
+
+void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt)
+{
+	struct fabric_end *end = &guest->rnic->end;
+
+	end->deliver(end, pkt);
 }
 
 void eg_run(struct engine *engine)

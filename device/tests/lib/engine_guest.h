@@ -19,7 +19,7 @@
 #include <linux/virtio_net.h>
 
 #include "tests/lib/engine_loop.h"
-#include "rdma/fabric.h"
+#include "rdma/object/fabric.h"
 #include "rdma/rnic.h"
 #include "uapi/virtio_net_roce.h"
 
@@ -192,6 +192,9 @@ void *eg_ptr(const struct eg_guest *guest, uint64_t addr);
 
 /** eg_ring_reset() - what the driver does before it creates a QP or CQ again */
 void eg_ring_reset(struct eg_ring *ring);
+
+/** eg_deliver() - a packet arrives in memory */
+void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt);
 
 /** eg_run() - poll all NICs until none has work */
 void eg_run(struct engine *engine);

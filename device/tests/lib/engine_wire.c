@@ -13,6 +13,7 @@
 
 #include "packet/pkt.h"
 #include "rdma/object/sg.h"
+#include "rdma/rnic_priv.h"
 
 #define ETH_PORT_MTU	4096
 
@@ -22,7 +23,7 @@ struct frame {
 	struct pkt_av av;
 	uint8_t sgid[GID_SIZE];
 	uint8_t dgid[GID_SIZE];
-	struct rnic *to;
+	struct fabric_end *to;
 	TAILQ_ENTRY(frame) entry;
 	uint8_t data[ETH_PORT_MTU];
 };
@@ -48,7 +49,7 @@ static bool wire_chance(uint32_t thousandths)
 static bool wire_wait(struct frame *frame)
 {
 	uint64_t now = loop_now(wire_engine->loop), bytes;
-	uint64_t *free = &wire_free[frame->to == wire_engine->guest[1].rnic];
+	uint64_t *free = &wire_free[frame->to == &wire_engine->guest[1].rnic->end];
 
 	if (*free < now)
 		*free = now;
@@ -95,7 +96,8 @@ static bool wire_cut(const struct pkt_op *op)
 	return eg_wire.cut & (op->response ? 2 : 1);
 }
 
-static void wire_send(struct rnic *from, struct rnic *to, const struct pkt *pkt)
+static void wire_send(struct fabric_end *from, struct fabric_end *to,
+		      const struct pkt *pkt)
 {
 	const struct pkt_op *op = pkt_op(pkt->opcode);
 	static struct frame frame;
@@ -162,7 +164,7 @@ bool eg_wire_deliver(void)
 	frame->pkt.sgid = frame->sgid;
 	frame->pkt.dgid = frame->dgid;
 	frame->pkt.av = &frame->av;
-	rnic_deliver(frame->to, &frame->pkt);
+	frame->to->deliver(frame->to, &frame->pkt);
 	free(frame);
 	return true;
 }

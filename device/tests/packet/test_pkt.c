@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "tests/lib/engine_guest.h"
-#include "rdma/rnic_priv.h"
+#include "base/util.h"
 #include "packet/pkt.h"
+#include "rdma/rnic_priv.h"
 #include "rdma/object/sg.h"
 
 #define RC	VIRTIO_IB_QPT_RC
@@ -27,11 +28,10 @@
 static struct pkt sent[SENT_MAX];
 static unsigned int sent_n;
 
-static void capture_send(struct rnic *from, struct rnic *to,
+static void capture_send(struct fabric_end *from __always_unused,
+			 struct fabric_end *to __always_unused,
 			 const struct pkt *pkt)
 {
-	(void)from;
-	(void)to;
 	assert_true(sent_n < SENT_MAX);
 	sent[sent_n++] = *pkt;
 }
@@ -94,7 +94,7 @@ static void give(struct lone *l, struct pkt pkt, uint32_t n)
 		pkt.dgid = l->dgid;
 	sg_init_flat(&l->sg, l->data + n * MTU % sizeof(l->data));
 	pkt.payload = pkt.len ? &l->sg : NULL;
-	rnic_deliver(l->qp.guest->rnic, &pkt);
+	eg_deliver(l->qp.guest, &pkt);
 }
 
 static void request(struct lone *l, uint8_t code, uint32_t n, uint32_t len)

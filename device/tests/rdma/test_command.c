@@ -2,6 +2,7 @@
 /*
  * Control commands, good and bad.
  */
+#include "rdma/rnic_priv.h"
 #include "tests/lib/engine_guest.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
@@ -539,9 +540,9 @@ static uint8_t del_gid(struct eg_guest *guest, uint16_t index)
 	return eg_command(guest, CMD(DEL_GID), &req, sizeof(req), NULL, 0);
 }
 
-static const struct rnic *owner(struct engine *engine, const uint8_t *gid)
+static const struct fabric_end *owner(struct engine *engine, const uint8_t *gid)
 {
-	return fabric_route(engine->guest[0].rnic, gid, 0).rnic;
+	return fabric_route(&engine->guest[0].rnic->end, gid, 0).to;
 }
 
 static void test_gid(void **state)
@@ -558,7 +559,7 @@ static void test_gid(void **state)
 	assert_int_equal(add_gid(guest, 127, multicast), VIRTIO_NET_ERR);
 	assert_null(owner(engine, link));
 	assert_int_equal(add_gid(guest, 127, link), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, link), guest->rnic);
+	assert_ptr_equal(owner(engine, link), &guest->rnic->end);
 	assert_int_equal(del_gid(guest, 127), VIRTIO_NET_OK);
 	assert_null(owner(engine, link));
 	assert_int_equal(del_gid(guest, 127), VIRTIO_NET_ERR);
@@ -567,10 +568,10 @@ static void test_gid(void **state)
 
 	/* An entry that is set again is replaced. */
 	eg_gid(guest, old);
-	assert_ptr_equal(owner(engine, old), guest->rnic);
+	assert_ptr_equal(owner(engine, old), &guest->rnic->end);
 	assert_int_equal(add_gid(guest, 0, link), VIRTIO_NET_OK);
 	assert_null(owner(engine, old));
-	assert_ptr_equal(owner(engine, link), guest->rnic);
+	assert_ptr_equal(owner(engine, link), &guest->rnic->end);
 }
 
 static void test_gid_of_two_guests(void **state)
@@ -580,13 +581,13 @@ static void test_gid_of_two_guests(void **state)
 
 	assert_int_equal(add_gid(&engine->guest[1], 3, gid), VIRTIO_NET_OK);
 	assert_int_equal(add_gid(&engine->guest[0], 4, gid), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[1].rnic);
+	assert_ptr_equal(owner(engine, gid), &engine->guest[1].rnic->end);
 	assert_int_equal(del_gid(&engine->guest[1], 3), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[0].rnic);
+	assert_ptr_equal(owner(engine, gid), &engine->guest[0].rnic->end);
 	assert_int_equal(add_gid(&engine->guest[1], 3, gid), VIRTIO_NET_OK);
-	assert_ptr_equal(owner(engine, gid), engine->guest[0].rnic);
+	assert_ptr_equal(owner(engine, gid), &engine->guest[0].rnic->end);
 	rnic_reset(engine->guest[0].rnic);
-	assert_ptr_equal(owner(engine, gid), engine->guest[1].rnic);
+	assert_ptr_equal(owner(engine, gid), &engine->guest[1].rnic->end);
 }
 
 static void test_reset_drops_all(void **state)

@@ -3,8 +3,8 @@
  * RDMA by an Ethernet port: what leaves, what is taken, what is counted.
  */
 #include "tests/lib/engine_port.h"
-#include "rdma/fabric.h"
-#include "rdma/qp/qp.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/rnic_priv.h"
 
 #define RC	VIRTIO_IB_QPT_RC
 #define UC	VIRTIO_IB_QPT_UC
@@ -361,20 +361,21 @@ static void test_vlan_same_gid(void **state)
 		.index = htole16(3),
 		.vlan = htole16(VLAN_7),
 	};
-	struct rnic *a = engine->guest[0].rnic, *b = engine->guest[1].rnic;
+	struct fabric_end *a = &engine->guest[0].rnic->end;
+	struct fabric_end *b = &engine->guest[1].rnic->end;
 
 	eg_gid(&engine->guest[0], req.gid);
-	assert_ptr_equal(fabric_route(b, req.gid, 0).rnic, a);
-	assert_null(fabric_route(b, req.gid, VLAN_7).rnic);
-	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).transport, &transport_wire);
+	assert_ptr_equal(fabric_route(b, req.gid, 0).to, a);
+	assert_null(fabric_route(b, req.gid, VLAN_7).to);
+	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).transport, b->beyond);
 	assert_int_equal(eg_command(&engine->guest[0],
 				    VIRTIO_NET_CTRL_ROCE_ADD_GID, &req,
 				    sizeof(req), NULL, 0), VIRTIO_NET_OK);
-	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).rnic, a);
-	assert_ptr_equal(fabric_route(b, req.gid, 0).rnic, a);
-	assert_true(gid_is_mine(a, req.gid, VLAN_7));
-	assert_false(gid_is_mine(b, req.gid, VLAN_7));
-	assert_false(gid_is_mine(a, req.gid, VLAN_7 + 1));
+	assert_ptr_equal(fabric_route(b, req.gid, VLAN_7).to, a);
+	assert_ptr_equal(fabric_route(b, req.gid, 0).to, a);
+	assert_true(fabric_has(a, req.gid, VLAN_7));
+	assert_false(fabric_has(b, req.gid, VLAN_7));
+	assert_false(fabric_has(a, req.gid, VLAN_7 + 1));
 }
 
 static void test_vlan_bad(void **state)
@@ -467,7 +468,7 @@ static void test_cnp(void **state)
 	for (i = 0; i < 2; i++) {
 		eg_pair(p.engine, types[i], &conn.a, &conn.b);
 		pkt.opcode = PKT_CNP;
-		qp_send(rnic_qp(conn.a.guest->rnic, conn.a.qpn), &pkt);
+		qp_send(qp_get(&conn.a.guest->rnic->qps, conn.a.qpn), &pkt);
 		assert_int_equal(eg_port[0].frame[BTH], PKT_CNP);
 		eg_run(p.engine);
 		assert_int_equal(B(RCVD_CNP), i + 1);

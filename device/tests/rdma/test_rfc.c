@@ -108,7 +108,7 @@ static void test_padding(void **state)
 	gid.gid[15] = 9;
 	assert_int_equal(eg_command(guest, CMD(ADD_GID), &gid, sizeof(gid), NULL, 0),
 			 VIRTIO_NET_OK);
-	assert_int_equal(guest->rnic->gid[3].vlan, 0);
+	assert_int_equal(guest->rnic->gids.gid[3].vlan, 0);
 
 	req = eg_create_qp_req(VIRTIO_IB_QPT_RC, eg_create_pd(guest),
 			       eg_create_cq(guest));
@@ -153,11 +153,11 @@ static void test_depths(void **state)
 	struct virtio_rdma_ack_create_qp ack;
 
 	assert_int_equal(create_cq(guest, EG_QUEUE + 1), VIRTIO_NET_ERR);
-	assert_string_equal(guest->rnic->why,
+	assert_string_equal(guest->rnic->ctx.why,
 			    "65 completions are more than the 64 that a CQ holds");
 	guest->cq[0].vq.num = EG_QUEUE / 2;
 	assert_int_equal(create_cq(guest, EG_QUEUE), VIRTIO_NET_ERR);
-	assert_string_equal(guest->rnic->why,
+	assert_string_equal(guest->rnic->ctx.why,
 			    "64 completions are more than its virtqueue holds, 32");
 	assert_int_equal(create_cq(guest, EG_QUEUE / 2), VIRTIO_NET_OK);
 
@@ -166,7 +166,7 @@ static void test_depths(void **state)
 	req.cap.max_recv_wr = htole32(1);
 	assert_int_equal(eg_command(guest, CMD(CREATE_QP), &req, sizeof(req), &ack,
 				    sizeof(ack)), VIRTIO_NET_ERR);
-	assert_string_equal(guest->rnic->why,
+	assert_string_equal(guest->rnic->ctx.why,
 			    "65 send and 1 receive requests: 64 is the limit");
 }
 

@@ -5,6 +5,7 @@
  * A CQ here has EG_QUEUE slots and holds EG_CQE completions.
  */
 #include "rdma/object/cq.h"
+#include "rdma/rnic_priv.h"
 #include "tests/lib/engine_guest.h"
 
 #define RC	VIRTIO_IB_QPT_RC
@@ -133,7 +134,7 @@ static void test_overrun(void **state)
 
 	fill(&p, 0, EG_CQE + 1);
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_ERR);
-	assert_int_equal(p.b.guest->rnic->held, 0);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	assert_int_equal(timers(&p), 0);
 	/* What is in slots is good; nothing comes after it. */
 	expect(&p, 0, EG_QUEUE);
@@ -147,12 +148,12 @@ static void test_bound_of_guest(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
 
-	p.b.guest->rnic->held = RNIC_HELD_MAX - 3;
+	p.b.guest->rnic->cqs.held = RNIC_HELD_MAX - 3;
 	fill(&p, 0, EG_QUEUE + 3);
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_RTS);
 	fill(&p, EG_QUEUE + 3, EG_QUEUE + 4);
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_ERR);
-	assert_int_equal(p.b.guest->rnic->held, RNIC_HELD_MAX - 3);
+	assert_int_equal(p.b.guest->rnic->cqs.held, RNIC_HELD_MAX - 3);
 }
 
 /* Who asks for few completions has as much room. */
@@ -166,13 +167,13 @@ static void test_depths(void **state)
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_CQ, &req,
 				    sizeof(req), &ack, sizeof(ack)),
 			 VIRTIO_NET_OK);
-	assert_int_equal(rnic_cq(guest->rnic, le32toh(ack.cqn))->held_max,
+	assert_int_equal(cq_get(&guest->rnic->cqs, le32toh(ack.cqn))->held_max,
 			 EG_CQE - EG_QUEUE);
 	req.cqe = htole32(5);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_CQ, &req,
 				    sizeof(req), &ack, sizeof(ack)),
 			 VIRTIO_NET_OK);
-	assert_int_equal(rnic_cq(guest->rnic, le32toh(ack.cqn))->held_max,
+	assert_int_equal(cq_get(&guest->rnic->cqs, le32toh(ack.cqn))->held_max,
 			 EG_CQE - 5);
 	req.cqe = htole32(EG_CQE + 1);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_CQ, &req,
@@ -321,11 +322,11 @@ static void one_of_two_goes(void **state, void (*go)(struct eg_end *end))
 		receive(&other, 1000 + i, 0);
 		receive(&p, EG_QUEUE + i, 0);
 	}
-	assert_int_equal(p.b.guest->rnic->held, 40);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 40);
 	go(&other.b);
-	assert_int_equal(p.b.guest->rnic->held, 20);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 20);
 	expect_later(&p, 0, EG_QUEUE + 20);
-	assert_int_equal(p.b.guest->rnic->held, 0);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 }
 
 static void destroy(struct eg_end *end)
@@ -360,7 +361,7 @@ static void test_all_of_a_qp(void **state)
 	fill(&p, 0, 2 * EG_QUEUE);
 	reset(&p.b);
 	assert_int_equal(timers(&p), 0);
-	assert_int_equal(p.b.guest->rnic->held, 0);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	eg_destroy_qp(p.b.guest, p.b.qpn);
 	destroy_cq(p.b.guest, p.b.cqn);
 }
@@ -390,7 +391,7 @@ static void test_function_reset(void **state)
 
 	fill(&p, 0, 2 * EG_QUEUE);
 	rnic_reset(p.b.guest->rnic);
-	assert_int_equal(p.b.guest->rnic->held, 0);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	assert_int_equal(timers(&p), 0);
 }
 
@@ -424,7 +425,7 @@ static void test_broken_ring(void **state)
 	eg_run(p.engine);
 	assert_int_equal(eg_used(ring), EG_QUEUE);
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_ERR);
-	assert_int_equal(p.b.guest->rnic->held, 0);
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	assert_int_equal(timers(&p), 0);
 }
 

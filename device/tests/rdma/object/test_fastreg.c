@@ -9,6 +9,7 @@
 #include "tests/lib/engine_wire.h"
 #include "rdma/object/mr.h"
 #include "rdma/qp/wqe.h"
+#include "rdma/rnic_priv.h"
 
 #define RC	VIRTIO_IB_QPT_RC
 #define UC	VIRTIO_IB_QPT_UC
@@ -236,7 +237,7 @@ static bool valid(const struct eg_end *end, uint32_t key)
 {
 	const struct rnic *rnic = end->guest->rnic;
 
-	return mr_get(rnic, pd_get(rnic, end->pdn), key, IOVA, 1, 0);
+	return mr_get(&rnic->mrs, pd_get(&rnic->pds, end->pdn), key, IOVA, 1, 0);
 }
 
 static void expect_states(const struct pair *p, uint8_t a, uint8_t b)
@@ -267,14 +268,14 @@ static void test_alloc(void **state)
 		assert_int_equal(alloc_mr(guest, end.pdn, 512, &keys[i]),
 				 VIRTIO_NET_OK);
 		assert_false(valid(&end, keys[i]));
-		assert_null(mr_get(guest->rnic, pd_get(guest->rnic, end.pdn),
+		assert_null(mr_get(&guest->rnic->mrs, pd_get(&guest->rnic->pds, end.pdn),
 				   keys[i], 0, 0, 0));
 	}
 	assert_int_equal(alloc_mr(guest, end.pdn, 1, &key), VIRTIO_NET_ERR);
-	assert_int_equal(guest->rnic->mr_extents, 1 + 512 * (EG_MRS - 1));
+	assert_int_equal(guest->rnic->mrs.extents, 1 + 512 * (EG_MRS - 1));
 	for (i = 1; i < EG_MRS; i++)
 		assert_int_equal(dereg(guest, keys[i]), VIRTIO_NET_OK);
-	assert_int_equal(guest->rnic->mr_extents, 1);
+	assert_int_equal(guest->rnic->mrs.extents, 1);
 	assert_int_equal(dereg(guest, keys[1]), VIRTIO_NET_ERR);
 }
 
@@ -345,7 +346,7 @@ static void test_local_use(void **state)
 		assert_false(valid(&p.a, reg.key));
 	}
 	eg_expect_none(&p.a);
-	assert_int_equal(p.a.guest->rnic->mr_extents, 1 + PAGES);
+	assert_int_equal(p.a.guest->rnic->mrs.extents, 1 + PAGES);
 }
 
 static void test_remote_use(void **state)
@@ -389,20 +390,20 @@ static void test_rights_and_bounds(void **state)
 	uint32_t key = alloc(&p.a);
 	struct reg reg = reg_of(p.a.guest, key);
 	const struct rnic *rnic = p.a.guest->rnic;
-	const struct pd *pd = pd_get(rnic, p.a.pdn);
+	const struct pd *pd = pd_get(&rnic->pds, p.a.pdn);
 	uint64_t end;
 
 	reg.access = RREAD;
 	reg.length -= 9;
 	do_reg(&p, &p.a, &reg);
 	end = IOVA + reg.length;
-	assert_non_null(mr_get(rnic, pd, key, IOVA, reg.length, RREAD));
-	assert_non_null(mr_get(rnic, pd, key, end - 1, 1, 0));
-	assert_null(mr_get(rnic, pd, key, end - 1, 2, 0));
-	assert_null(mr_get(rnic, pd, key, end, 1, 0));
-	assert_null(mr_get(rnic, pd, key, IOVA - 1, 1, 0));
-	assert_null(mr_get(rnic, pd, key, IOVA, 1, LOCAL));
-	assert_null(mr_get(rnic, pd, key, IOVA, 1, RWRITE));
+	assert_non_null(mr_get(&rnic->mrs, pd, key, IOVA, reg.length, RREAD));
+	assert_non_null(mr_get(&rnic->mrs, pd, key, end - 1, 1, 0));
+	assert_null(mr_get(&rnic->mrs, pd, key, end - 1, 2, 0));
+	assert_null(mr_get(&rnic->mrs, pd, key, end, 1, 0));
+	assert_null(mr_get(&rnic->mrs, pd, key, IOVA - 1, 1, 0));
+	assert_null(mr_get(&rnic->mrs, pd, key, IOVA, 1, LOCAL));
+	assert_null(mr_get(&rnic->mrs, pd, key, IOVA, 1, RWRITE));
 }
 
 /* The old key is nobody's, whatever the new one is, even one with tag 0. */
@@ -901,8 +902,8 @@ static void test_remote_invalidate_refused(void **state)
 		eg_expect(&p.b, 3, FLUSH);
 		expect_states(&p, VIRTIO_IB_QPS_ERR, VIRTIO_IB_QPS_ERR);
 		assert_true(valid(&p.b, key));
-		assert_non_null(mr_get(p.b.guest->rnic,
-				       pd_get(p.b.guest->rnic, p.b.pdn),
+		assert_non_null(mr_get(&p.b.guest->rnic->mrs,
+				       pd_get(&p.b.guest->rnic->pds, p.b.pdn),
 				       p.b.lkey, EG_VA, 1, 0));
 		eg_to(&p.a, RC, VIRTIO_IB_QPS_RESET, &p.b);
 		eg_to(&p.b, RC, VIRTIO_IB_QPS_RESET, &p.a);
@@ -951,7 +952,7 @@ static void test_memory_map(void **state)
 	reg.length = PAGES * EG_PAGE - IOVA % EG_PAGE;
 	do_reg(&p, &p.a, &reg);
 	assert_true(valid(&p.a, key));
-	assert_int_equal(guest->rnic->mr_extents, 1 + 2 * PAGES);
+	assert_int_equal(guest->rnic->mrs.extents, 1 + 2 * PAGES);
 }
 
 /* The page list may lie across two pieces of memory. */

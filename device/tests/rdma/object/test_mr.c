@@ -7,6 +7,7 @@
 #include "tests/lib/engine_guest.h"
 #include "rdma/object/mr.h"
 #include "rdma/object/sg.h"
+#include "rdma/rnic_priv.h"
 
 #define LOCAL	VIRTIO_IB_ACCESS_LOCAL_WRITE
 #define RWRITE	VIRTIO_IB_ACCESS_REMOTE_WRITE
@@ -32,7 +33,7 @@ static const struct mr *get(const struct eg_guest *guest, uint32_t pdn,
 			    uint32_t key, uint64_t addr, uint64_t len,
 			    uint32_t access)
 {
-	return mr_get(guest->rnic, pd_get(guest->rnic, pdn), key, addr, len,
+	return mr_get(&guest->rnic->mrs, pd_get(&guest->rnic->pds, pdn), key, addr, len,
 		      access);
 }
 
@@ -267,7 +268,7 @@ static void check_pages(const struct eg_guest *guest, uint32_t pdn,
 
 	assert_non_null(mr);
 	while (off < len) {
-		run = mr_contig(guest->rnic, mr, va + off, len - off, &hint, &p);
+		run = mr_contig(&guest->rnic->mrs, mr, va + off, len - off, &hint, &p);
 		assert_in_range(run, 1, len - off);
 		for (i = 0; i < run; i++) {
 			at = (va & 4095) + off + i;
@@ -311,7 +312,7 @@ static void test_extents(void **state)
 		uint64_t at = off + 0x234;
 
 		hint = i % 200;
-		assert_int_not_equal(mr_contig(guest->rnic, mr, 0x1234 + off, 1,
+		assert_int_not_equal(mr_contig(&guest->rnic->mrs, mr, 0x1234 + off, 1,
 					       &hint, &p), 0);
 		assert_ptr_equal(p, guest->mem + (page[at / EG_PAGE] -
 						  EG_BASE) + at % EG_PAGE);
@@ -331,7 +332,7 @@ static void test_extents_coalesce(void **state)
 
 	key = eg_reg(guest, pdn, 0, 0, EG_MR_SIZE, EG_DATA);
 	mr = get(guest, pdn, key, 0, EG_MR_SIZE, 0);
-	assert_int_equal(mr_contig(guest->rnic, mr, 0, EG_MR_SIZE, &hint, &p),
+	assert_int_equal(mr_contig(&guest->rnic->mrs, mr, 0, EG_MR_SIZE, &hint, &p),
 			 EG_MR_SIZE);
 	assert_int_equal(mr->n, 1);
 	assert_int_equal(eg_reg_mr(guest, pdn, 0, 0, 3 * EG_PAGE, page, 3,
@@ -363,10 +364,10 @@ static void test_extents_of_two_pieces(void **state)
 	/* The second piece moves; the first one stays where it is. */
 	map.region[1].host += 16 * EG_PAGE;
 	rnic_mem_changed(guest->rnic, &map);
-	mr_contig(guest->rnic, get(guest, pdn, key, 0, 8192, 0), 4096, 1, &hint,
+	mr_contig(&guest->rnic->mrs, get(guest, pdn, key, 0, 8192, 0), 4096, 1, &hint,
 		  &p);
 	assert_ptr_equal(p, guest->mem + 24 * EG_PAGE);
-	mr_contig(guest->rnic, get(guest, pdn, key, 0, 8192, 0), 4095, 1, &hint,
+	mr_contig(&guest->rnic->mrs, get(guest, pdn, key, 0, 8192, 0), 4095, 1, &hint,
 		  &p);
 	assert_ptr_equal(p, guest->mem + 8 * EG_PAGE - 1);
 	rnic_mem_changed(guest->rnic, &guest->map);
@@ -467,10 +468,10 @@ static void test_dma_mr(void **state)
 	rnic_mem_changed(guest->rnic, &map);
 	mr = get(guest, pdn, key, EG_BASE + 100, 16 * EG_PAGE - 100, 0);
 	assert_non_null(mr);
-	assert_int_equal(mr_contig(guest->rnic, mr, EG_BASE + 100, 16 * EG_PAGE,
+	assert_int_equal(mr_contig(&guest->rnic->mrs, mr, EG_BASE + 100, 16 * EG_PAGE,
 				   &hint, &p), 8 * EG_PAGE - 100);
 	assert_ptr_equal(p, guest->mem + 100);
-	assert_int_equal(mr_contig(guest->rnic, mr, EG_BASE + 8 * EG_PAGE + 7, 9,
+	assert_int_equal(mr_contig(&guest->rnic->mrs, mr, EG_BASE + 8 * EG_PAGE + 7, 9,
 				   &hint, &p), 9);
 	assert_ptr_equal(p, guest->mem + 32 * EG_PAGE + 7);
 	map.region[1].addr += EG_PAGE;
@@ -532,7 +533,7 @@ static void test_sg_bounds(void **state)
 {
 	struct eg_guest *guest = guest0(state);
 	uint32_t pdn = eg_create_pd(guest);
-	const struct pd *pd = pd_get(guest->rnic, pdn);
+	const struct pd *pd = pd_get(&guest->rnic->pds, pdn);
 	uint32_t key = eg_reg(guest, pdn, 0, 0, EG_PAGE, EG_DATA);
 	const struct sge sge[] = {
 		{ 0, 10, key }, { 0, 0, 0xbad }, { 100, 20, key },
@@ -541,16 +542,16 @@ static void test_sg_bounds(void **state)
 	struct sg sg;
 
 	assert_int_equal(sg_length(sge, 4), 35);
-	assert_true(sg_init(&sg, guest->rnic, pd, 0, sge, 4, 0, 30));
-	assert_true(sg_init(&sg, guest->rnic, pd, 0, sge, 4, 10, 20));
-	assert_true(sg_init(&sg, guest->rnic, pd, 0, sge, 4, 29, 1));
-	assert_true(sg_init(&sg, guest->rnic, pd, 0, sge, 4, 30, 0));
-	assert_true(sg_init(&sg, guest->rnic, pd, 0, sge, 0, 0, 0));
-	assert_false(sg_init(&sg, guest->rnic, pd, 0, sge, 4, 0, 31));
-	assert_false(sg_init(&sg, guest->rnic, pd, 0, sge, 3, 0, 31));
-	assert_false(sg_init(&sg, guest->rnic, pd, 0, sge, 3, 30, 1));
-	assert_false(sg_init(&sg, guest->rnic, pd, 0, sge, 0, 0, 1));
-	assert_false(sg_init(&sg, guest->rnic, pd, LOCAL, sge, 4, 0, 1));
+	assert_true(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 4, 0, 30));
+	assert_true(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 4, 10, 20));
+	assert_true(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 4, 29, 1));
+	assert_true(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 4, 30, 0));
+	assert_true(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 0, 0, 0));
+	assert_false(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 4, 0, 31));
+	assert_false(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 3, 0, 31));
+	assert_false(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 3, 30, 1));
+	assert_false(sg_init(&sg, &guest->rnic->mrs, pd, 0, sge, 0, 0, 1));
+	assert_false(sg_init(&sg, &guest->rnic->mrs, pd, LOCAL, sge, 4, 0, 1));
 }
 
 int main(void)

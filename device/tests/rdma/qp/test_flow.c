@@ -206,12 +206,12 @@ static void test_window_of_one(void **state)
 	eg_wire.latency = 200 * US;
 	post(&s);
 	for (i = 0; i < 60; i++) {
-		rnic_deliver(s.p.a.guest->rnic, &cnp);
+		eg_deliver(s.p.a.guest, &cnp);
 		eg_wire_for(s.p.engine, 100 * US);
 	}
 	eg_wire.most = 0;
 	for (i = 0; i < 100; i++) {
-		rnic_deliver(s.p.a.guest->rnic, &cnp);
+		eg_deliver(s.p.a.guest, &cnp);
 		eg_wire_for(s.p.engine, 100 * US);
 	}
 	assert_in_range(eg_wire.most, 1, 2 * 4096);

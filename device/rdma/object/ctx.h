@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What all parts of one NIC share: limits, name, log, counters, memory map.
+ */
+#ifndef DEVICE_RDMA_OBJECT_CTX_H
+#define DEVICE_RDMA_OBJECT_CTX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "uapi/virtio_net_roce.h"
+#include "virtio/mem.h"
+#include "virtio/virtq.h"
+
+#define RNIC_GIDS		128
+#define RNIC_MAX_SGE		32
+#define RNIC_MAX_RD_ATOMIC	128
+#define RNIC_MAX_MSG		(1u << 31)
+#define RNIC_UD_MTU		4096
+#define RNIC_ACK_DELAY		15
+
+/* Bounds the memory for extents of memory regions to 96 MiB for each guest. */
+#define RNIC_MR_EXTENTS_MAX	(1u << 22)
+#define RNIC_MR_PAGES_MAX	(1u << 22)
+
+/* Completions held; bounds the memory for them to 80 MiB for each guest. */
+#define RNIC_HELD_MAX		(1u << 20)
+
+#define RNIC_PAGE_SIZE		4096u
+
+/* A page list is copied to the stack: one page of it, for 2 MiB. */
+#define RNIC_FAST_REG_PAGES	512u
+
+/**
+ * struct rnic_limits - what the operator configured; the same on source and
+ *		       target of a migration
+ * @qps:	number of QPs, 2 … 16384 (0 and 1 are SMI and GSI)
+ * @cqs:	number of CQs, 1 … 16384
+ * @queue_size:	largest size of a virtqueue, bounds the depth of a QP
+ * @cqe:	completions that a CQ holds, @queue_size or more
+ * @mrs:	number of memory regions
+ * @pds:	number of protection domains
+ * @ahs:	number of address handles
+ * @rfc:	offer what the RFC has and nothing else: no bit but
+ *		%VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN.  A CQ holds what its virtqueue
+ *		holds, and a QP that goes to RESET gives no slots back
+ */
+struct rnic_limits {
+	uint32_t qps;
+	uint32_t cqs;
+	uint32_t queue_size;
+	uint32_t cqe;
+	uint32_t mrs;
+	uint32_t pds;
+	uint32_t ahs;
+	bool rfc;
+};
+
+/**
+ * struct rnic_ctx - what all parts of one NIC share
+ * @loop:	event loop, for timers
+ * @limits:	what the operator configured
+ * @name:	for messages
+ * @log:	keeps them few
+ * @mem:	memory map of the guest
+ * @counter:	by &enum virtio_rdma_counter
+ * @why:	for rnic_why()
+ * @elem:	buffer taken from a virtqueue last; valid until the next one is
+ */
+struct rnic_ctx {
+	struct loop *loop;
+	struct rnic_limits limits;
+	char name[64];
+	struct log_limit log;
+	const struct guest_mem *mem;
+	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
+	char why[96];
+	struct virtq_elem elem;
+};
+
+/** rnic_access_flags() - &enum virtio_ib_access_flags that the NIC knows */
+static inline uint32_t rnic_access_flags(const struct rnic_ctx *ctx)
+{
+	return VIRTIO_IB_ACCESS_LOCAL_WRITE | VIRTIO_IB_ACCESS_REMOTE_WRITE |
+	       VIRTIO_IB_ACCESS_REMOTE_READ |
+	       (ctx->limits.rfc ? 0 : VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
+				      VIRTIO_IB_ACCESS_FLUSH_PERSISTENT);
+}
+
+/**
+ * rnic_why() - why a command fails, for reasons that name a number
+ * @ctx:	the NIC's context
+ * @fmt:	as for printf()
+ *
+ * Return: the text, good until the next call.
+ */
+const char *rnic_why(struct rnic_ctx *ctx, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** rnic_count() - one more of what is counted */
+static inline void rnic_count(struct rnic_ctx *ctx,
+			      enum virtio_rdma_counter counter)
+{
+	ctx->counter[counter]++;
+}
+
+/** rnic_count_sent() - a packet with @len bytes of payload was sent */
+static inline void rnic_count_sent(struct rnic_ctx *ctx, uint32_t len)
+{
+	ctx->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
+	ctx->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
+}
+
+/** rnic_count_received() - a QP has taken a packet with @len bytes of payload */
+static inline void rnic_count_received(struct rnic_ctx *ctx, uint32_t len)
+{
+	ctx->counter[VIRTIO_RDMA_CNT_RCVD_PKTS]++;
+	ctx->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += len;
+}
+
+/* A guest's mistake: one line, and not too many of them. */
+#define rnic_warn(ctx, fmt, ...)						\
+	do {								\
+		if (log_limit_ok(&(ctx)->log))				\
+			log_warn("%s: " fmt, (ctx)->name, ##__VA_ARGS__); \
+	} while (0)
+
+#endif /* DEVICE_RDMA_OBJECT_CTX_H */

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The fabric: routes between the NICs of this process.
+ *
+ * Entries of all GID tables hang in one hash table, in the order in which they
+ * came.  A GID leads to the first entry of its VLAN that holds it; if two guests
+ * claim the same one, the second gets it when the first gives it up.  What has
+ * no entry is beyond the fabric.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdma/object/fabric.h"
+
+#define FABRIC_BUCKETS	256
+
+TAILQ_HEAD(gid_list, gid);
+
+/**
+ * struct fabric - NICs that reach each other in memory
+ * @bucket:	GIDs by their hash
+ * @epoch:	changes with each of them
+ * @local:	transport between its NICs
+ * @packets:	they exchange packets all the same
+ */
+struct fabric {
+	struct gid_list bucket[FABRIC_BUCKETS];
+	uint32_t epoch;
+	const struct transport *local;
+	bool packets;
+};
+
+static void transport_local_send(struct fabric_end *from, struct fabric_end *to,
+				 const struct pkt *pkt)
+{
+	rnic_count_sent(from->ctx, pkt->len);
+	to->deliver(to, pkt);
+}
+
+/*
+ * Slices bound how long one QP keeps the others waiting.  A packet costs little
+ * beside the copying of a slice.
+ */
+const struct transport transport_local = {
+	.name = "local",
+	.seg_max = 256 * 1024,
+	.send = transport_local_send,
+};
+
+struct fabric *fabric_new(void)
+{
+	struct fabric *fabric = calloc(1, sizeof(*fabric));
+	unsigned int i;
+
+	if (!fabric)
+		return NULL;
+	for (i = 0; i < FABRIC_BUCKETS; i++)
+		TAILQ_INIT(&fabric->bucket[i]);
+	fabric->epoch = 1;
+	fabric->local = &transport_local;
+	return fabric;
+}
+
+void fabric_free(struct fabric *fabric)
+{
+	free(fabric);
+}
+
+void fabric_set_local(struct fabric *fabric, const struct transport *transport)
+{
+	fabric->local = transport;
+	fabric->epoch++;
+}
+
+void fabric_use_packets(struct fabric *fabric)
+{
+	fabric->packets = true;
+	fabric->epoch++;
+}
+
+uint32_t fabric_epoch(const struct fabric *fabric)
+{
+	return fabric->epoch;
+}
+
+static struct gid_list *fabric_bucket(const struct fabric *fabric,
+				      const uint8_t *raw)
+{
+	uint64_t half[2];
+
+	memcpy(half, raw, sizeof(half));
+	half[0] = (half[0] ^ half[1]) * 0x9e3779b97f4a7c15u;
+	return &((struct fabric *)fabric)->bucket[half[0] >> 56];
+}
+
+/* The first one that holds a GID is the one that packets go to. */
+struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,
+			uint16_t vlan)
+{
+	struct gid *gid;
+
+	TAILQ_FOREACH(gid, fabric_bucket(fabric, raw), link)
+		if (gid->vlan == vlan && gid_equal(gid->raw, raw))
+			return gid;
+	return NULL;
+}
+
+bool fabric_has(const struct fabric_end *end, const uint8_t *raw, uint16_t vlan)
+{
+	const struct gid *gid;
+
+	TAILQ_FOREACH(gid, fabric_bucket(end->fabric, raw), link)
+		if (gid->end == end && gid->vlan == vlan &&
+		    gid_equal(gid->raw, raw))
+			return true;
+	return false;
+}
+
+/*
+ * No switch returns a frame to where it came from, so a NIC reaches itself in
+ * memory always.
+ */
+struct route fabric_route(const struct fabric_end *from, const uint8_t *dgid,
+			  uint16_t vlan)
+{
+	const struct fabric *fabric = from->fabric;
+	const struct gid *gid = fabric_find(fabric, dgid, vlan);
+
+	if (!gid || (fabric->packets && gid->end != from))
+		return (struct route) { .transport = from->beyond };
+	return (struct route) { .transport = fabric->local, .to = gid->end };
+}
+
+void fabric_add(struct gid *gid)
+{
+	struct fabric *fabric = gid->end->fabric;
+
+	TAILQ_INSERT_TAIL(fabric_bucket(fabric, gid->raw), gid, link);
+	fabric->epoch++;
+}
+
+void fabric_del(struct gid *gid)
+{
+	struct fabric *fabric = gid->end->fabric;
+
+	TAILQ_REMOVE(fabric_bucket(fabric, gid->raw), gid, link);
+	fabric->epoch++;
+}

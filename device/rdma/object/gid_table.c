@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The GID table of a NIC.
+ */
+#include <string.h>
+
+#include "rdma/object/gid_table.h"
+
+_Static_assert(PKT_VLAN_TAGGED == VIRTIO_RDMA_GID_TAGGED,
+	       "VLANs of packets are not those of the GID table");
+
+void gid_table_init(struct gid_table *gids, struct fabric_end *end)
+{
+	*gids = (struct gid_table) { .end = end };
+}
+
+static bool vlan_is_valid(uint16_t vlan)
+{
+	uint16_t number = vlan & VIRTIO_RDMA_GID_VLAN_MASK;
+
+	return !vlan || (vlan == (VIRTIO_RDMA_GID_TAGGED | number) && number &&
+			 number != VIRTIO_RDMA_GID_VLAN_MASK);
+}
+
+const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
+		    uint16_t vlan)
+{
+	const struct gid *other;
+	struct gid *gid;
+
+	if (index >= RNIC_GIDS)
+		return "no such entry";
+	if (!gid_is_unicast(raw))
+		return "not a unicast GID";
+	if (!vlan_is_valid(vlan))
+		return "no such VLAN";
+
+	gid = &gids->gid[index];
+	if (gid->used && gid->vlan == vlan && gid_equal(gid->raw, raw))
+		return NULL;
+	if (gid->used)
+		gid_del(gids, index);
+
+	other = fabric_find(gids->end->fabric, raw, vlan);
+	if (other && other->end != gids->end)
+		rnic_warn(gids->end->ctx, "GID %u belongs to %s already", index,
+			  other->end->ctx->name);
+
+	memcpy(gid->raw, raw, GID_SIZE);
+	gid->vlan = vlan;
+	gid->end = gids->end;
+	gid->used = true;
+	fabric_add(gid);
+	return NULL;
+}
+
+const char *gid_del(struct gid_table *gids, uint32_t index)
+{
+	struct gid *gid;
+
+	if (index >= RNIC_GIDS)
+		return "no such entry";
+	gid = &gids->gid[index];
+	if (!gid->used)
+		return "entry holds no GID";
+	fabric_del(gid);
+	*gid = (struct gid) {};
+	return NULL;
+}
+
+void gid_table_reset(struct gid_table *gids)
+{
+	uint32_t i;
+
+	for (i = 0; i < RNIC_GIDS; i++)
+		if (gids->gid[i].used)
+			gid_del(gids, i);
+}
+
+const struct gid *gid_get(const struct gid_table *gids, uint32_t index)
+{
+	if (index >= RNIC_GIDS || !gids->gid[index].used)
+		return NULL;
+	return &gids->gid[index];
+}
+
+bool gid_has_vlan(const struct gid_table *gids, uint16_t vlan)
+{
+	uint32_t i;
+
+	for (i = 0; i < RNIC_GIDS; i++)
+		if (gids->gid[i].used && gids->gid[i].vlan == vlan)
+			return true;
+	return false;
+}

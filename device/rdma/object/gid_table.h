@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The GID table of a NIC.
+ */
+#ifndef DEVICE_RDMA_OBJECT_GID_TABLE_H
+#define DEVICE_RDMA_OBJECT_GID_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rdma/object/fabric.h"
+
+/**
+ * struct gid_table - the GIDs of a NIC
+ * @end:	the NIC, as the fabric sees it
+ * @gid:	them
+ */
+struct gid_table {
+	struct fabric_end *end;
+	struct gid gid[RNIC_GIDS];
+};
+
+/** gid_table_init() - make an empty table */
+void gid_table_init(struct gid_table *gids, struct fabric_end *end);
+
+/** gid_table_reset() - clear all entries */
+void gid_table_reset(struct gid_table *gids);
+
+/**
+ * gid_add() - set an entry
+ * @gids:	GID table
+ * @index:	entry; what it held before is replaced
+ * @raw:	the GID
+ * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
+ *
+ * Return: NULL, or why not.
+ */
+const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
+		    uint16_t vlan);
+
+/** gid_del() - clear an entry; returns NULL, or why not */
+const char *gid_del(struct gid_table *gids, uint32_t index);
+
+/** gid_get() - the entry at an index from anywhere, or NULL if it holds none */
+const struct gid *gid_get(const struct gid_table *gids, uint32_t index);
+
+/** gid_has_vlan() - is there any GID in this VLAN? */
+bool gid_has_vlan(const struct gid_table *gids, uint16_t vlan);
+
+#endif /* DEVICE_RDMA_OBJECT_GID_TABLE_H */

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Protection domains.
+ */
+#include <stdlib.h>
+
+#include "rdma/object/pd.h"
+
+int pd_table_init(struct pd_table *pds, struct rnic_ctx *ctx)
+{
+	pds->ctx = ctx;
+	return obj_table_init(&pds->objs, ctx->limits.pds);
+}
+
+void pd_table_reset(struct pd_table *pds)
+{
+	struct pd *pd;
+	uint32_t i;
+
+	for (i = 0; pds->objs.used && i < pds->objs.max; i++) {
+		pd = obj_at(&pds->objs, i);
+		if (pd)
+			pd_destroy(pds, pd->pdn);
+	}
+}
+
+void pd_table_fini(struct pd_table *pds)
+{
+	obj_table_fini(&pds->objs);
+}
+
+const char *pd_create(struct pd_table *pds, uint32_t *pdn)
+{
+	struct pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return "out of memory";
+	if (obj_add(&pds->objs, pd, &pd->pdn)) {
+		free(pd);
+		return rnic_why(pds->ctx,
+				"all %u protection domains are in use (--pds)",
+				pds->ctx->limits.pds);
+	}
+	*pdn = pd->pdn;
+	return NULL;
+}
+
+const char *pd_destroy(struct pd_table *pds, uint32_t pdn)
+{
+	struct pd *pd = pd_get(pds, pdn);
+
+	if (!pd)
+		return "unknown protection domain";
+	if (pd->refs)
+		return "protection domain in use";
+	obj_del(&pds->objs, pdn);
+	free(pd);
+	return NULL;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The life of queue pairs: creation, reset, destruction.
+ */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "rdma/qp/qp_life.h"
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/requester.h"
+#include "rdma/qp/responder.h"
+
+#define QPN_FIRST	(VIRTIO_NET_ROCE_QPN_GSI + 1)
+
+/**
+ * struct qp_plan - a request to create a QP, checked
+ * @pd:		protection domain
+ * @send_cq:	where send requests complete
+ * @recv_cq:	where receive requests complete
+ * @send_wr:	depth of the send queue
+ * @recv_wr:	depth of the receive queue
+ */
+struct qp_plan {
+	struct pd *pd;
+	struct cq *send_cq;
+	struct cq *recv_cq;
+	uint32_t send_wr;
+	uint32_t recv_wr;
+};
+
+/* Service by QP type; SMI is not there, for RoCE has no use for it. */
+static const uint8_t qp_services[] = {
+	[VIRTIO_IB_QPT_GSI] = PKT_UD,
+	[VIRTIO_IB_QPT_RC] = PKT_RC,
+	[VIRTIO_IB_QPT_UC] = PKT_UC,
+	[VIRTIO_IB_QPT_UD] = PKT_UD,
+};
+
+static const char *qp_check_cap(struct rnic_ctx *ctx,
+				const struct virtio_rdma_qp_cap *cap)
+{
+	uint32_t send_wr = le32toh(cap->max_send_wr);
+	uint32_t recv_wr = le32toh(cap->max_recv_wr);
+	uint32_t send_sge = le32toh(cap->max_send_sge);
+	uint32_t recv_sge = le32toh(cap->max_recv_sge);
+	uint32_t inline_data = le32toh(cap->max_inline_data);
+
+	if (send_wr > ctx->limits.queue_size || recv_wr > ctx->limits.queue_size)
+		return rnic_why(ctx, "%u send and %u receive requests: %u is the limit",
+				send_wr, recv_wr, ctx->limits.queue_size);
+	if (send_sge > RNIC_MAX_SGE || recv_sge > RNIC_MAX_SGE)
+		return rnic_why(ctx, "%u and %u scatter/gather elements: %u is the limit",
+				send_sge, recv_sge, RNIC_MAX_SGE);
+	if (inline_data > VIRTIO_RDMA_INLINE_SIZE)
+		return rnic_why(ctx, "%u bytes of inline data: %u is the limit",
+				inline_data, VIRTIO_RDMA_INLINE_SIZE);
+	return NULL;
+}
+
+static const char *qp_check(const struct qp_table *qps,
+			    const struct virtio_rdma_cmd_create_qp *req,
+			    struct qp_plan *plan)
+{
+	if (req->qp_type == VIRTIO_IB_QPT_SMI ||
+	    req->qp_type >= ARRAY_SIZE(qp_services))
+		return "QP type not supported";
+	*plan = (struct qp_plan) {
+		.pd = pd_get(qps->pds, le32toh(req->pdn)),
+		.send_cq = cq_get(qps->cqs, le32toh(req->send_cqn)),
+		.recv_cq = cq_get(qps->cqs, le32toh(req->recv_cqn)),
+		.send_wr = le32toh(req->cap.max_send_wr),
+		.recv_wr = le32toh(req->cap.max_recv_wr),
+	};
+	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
+		return "unknown flags";
+	if (!plan->pd)
+		return "unknown protection domain";
+	if (!plan->send_cq || !plan->recv_cq)
+		return "unknown completion queue";
+	if (plan->send_cq->error || plan->recv_cq->error)
+		return "completion queue in error";
+	return qp_check_cap(qps->ctx, &req->cap);
+}
+
+static bool qp_queues_fit(const struct qp_table *qps, uint32_t qpn,
+			  const struct qp_plan *plan)
+{
+	const struct virtq *sq = qps->sq_vq[qpn], *rq = qps->rq_vq[qpn];
+
+	return sq && rq && sq->num >= plan->send_wr && rq->num >= plan->recv_wr;
+}
+
+static bool qp_number_fits(const struct qp_table *qps, uint32_t qpn,
+			   const struct qp_plan *plan)
+{
+	return !qps->qp[qpn] && qp_queues_fit(qps, qpn, plan);
+}
+
+static uint32_t qps_that_fit(const struct qp_table *qps,
+			     const struct qp_plan *plan)
+{
+	uint32_t i, n = 0;
+
+	for (i = QPN_FIRST; i < qps->ctx->limits.qps; i++)
+		n += qp_queues_fit(qps, i, plan);
+	return n;
+}
+
+/*
+ * Ordinary numbers go round, so that a packet for a QP that is gone does not
+ * meet one that has just come.
+ */
+static const char *qp_take_number(struct qp_table *qps, uint8_t type,
+				  const struct qp_plan *plan, uint32_t *qpn)
+{
+	uint32_t i, n = qps->ctx->limits.qps - QPN_FIRST;
+
+	if (type == VIRTIO_IB_QPT_GSI) {
+		*qpn = VIRTIO_NET_ROCE_QPN_GSI;
+		return qp_number_fits(qps, *qpn, plan) ? NULL :
+		       "GSI exists, or has no virtqueues for it";
+	}
+	for (i = 0; i < n; i++) {
+		*qpn = QPN_FIRST + (qps->next - QPN_FIRST + i) % n;
+		if (!qp_number_fits(qps, *qpn, plan))
+			continue;
+		qps->next = QPN_FIRST + (*qpn - QPN_FIRST + 1) % n;
+		return NULL;
+	}
+	return rnic_why(qps->ctx,
+			"all %u QPs with virtqueues of %u and %u entries are in use",
+			qps_that_fit(qps, plan), plan->send_wr, plan->recv_wr);
+}
+
+static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
+			   const struct virtio_rdma_cmd_create_qp *req)
+{
+	struct qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->req.size = qps->sq_vq[qpn]->num;
+	qp->req.ring = calloc(qp->req.size, sizeof(*qp->req.ring));
+	if (!qp->req.ring) {
+		free(qp);
+		return NULL;
+	}
+	qp->table = qps;
+	qp->ctx = qps->ctx;
+	qp->end = qps->end;
+	qp->mrs = qps->mrs;
+	qp->sq = qps->sq_vq[qpn];
+	qp->rq = qps->rq_vq[qpn];
+	qp->qpn = qpn;
+	qp->type = req->qp_type;
+	qp->service = qp_services[req->qp_type];
+	qp->state = VIRTIO_IB_QPS_RESET;
+	qp->sig_all = req->sq_sig_all;
+	qp->fast_reg = !qps->ctx->limits.rfc &&
+		       req->flags & VIRTIO_IB_QP_FAST_REG;
+	qp->cap = req->cap;
+	qp->cap.padding = 0;
+	qp->max_send_sge = le32toh(req->cap.max_send_sge);
+	qp->max_recv_sge = le32toh(req->cap.max_recv_sge);
+	return qp;
+}
+
+static void qp_wake(void *arg)
+{
+	qp_activate(arg);
+}
+
+static void qp_cq_failed(void *arg)
+{
+	qp_fail(arg);
+}
+
+static void qp_cq_resumed(void *arg)
+{
+	qp_resume(arg);
+}
+
+static void qp_use_cq(struct qp *qp, struct cq *cq, struct cq_user *user)
+{
+	*user = (struct cq_user) {
+		.fail = qp_cq_failed,
+		.resume = qp_cq_resumed,
+		.arg = qp,
+	};
+	cq_attach(cq, user);
+}
+
+const char *qp_create(struct qp_table *qps,
+		      const struct virtio_rdma_cmd_create_qp *req,
+		      uint32_t *qpn)
+{
+	struct qp_plan plan;
+	const char *why;
+	struct qp *qp;
+
+	why = qp_check(qps, req, &plan);
+	if (why)
+		return why;
+	why = qp_take_number(qps, req->qp_type, &plan, qpn);
+	if (why)
+		return why;
+	qp = qp_alloc(qps, *qpn, req);
+	if (!qp)
+		return "out of memory";
+
+	qp->pd = plan.pd;
+	qp->send_cq = plan.send_cq;
+	qp->recv_cq = plan.recv_cq;
+	qp->pd->refs++;
+	qp_use_cq(qp, qp->send_cq, &qp->send_user);
+	qp_use_cq(qp, qp->recv_cq, &qp->recv_user);
+	qps->qp[*qpn] = qp;
+	flow_init(&qp->flow, qp->ctx->loop, qp_wake, qp);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
+	virtq_restart(qp->sq);
+	virtq_restart(qp->rq);
+	/* Receive requests are taken when a message comes, not before. */
+	virtq_want_kick(qp->rq, false);
+	virtq_want_kick(qp->sq, true);
+	qp->sq_kick = true;
+	return NULL;
+}
+
+static void qp_free(struct qp *qp)
+{
+	requester_stop(&qp->req, qp->ctx->loop);
+	flow_stop(&qp->flow);
+	qp_deactivate(qp);
+	mcast_detach_all(qp->table->mcast, qp->qpn);
+	qp->table->qp[qp->qpn] = NULL;
+	if (qp->sq)
+		virtq_restart(qp->sq);
+	if (qp->rq)
+		virtq_restart(qp->rq);
+	cq_detach(qp->recv_cq, &qp->recv_user);
+	cq_detach(qp->send_cq, &qp->send_user);
+	qp->pd->refs--;
+	free(qp->req.ring);
+	free(qp);
+}
+
+static void qp_drop_completions(struct qp *qp)
+{
+	cq_forget_qp(qp->send_cq, qp->qpn);
+	cq_forget_qp(qp->recv_cq, qp->qpn);
+}
+
+const char *qp_destroy(struct qp_table *qps, uint32_t qpn)
+{
+	struct qp *qp = qp_get(qps, qpn);
+
+	if (!qp)
+		return "unknown QP";
+	qp_drop_completions(qp);
+	qp_free(qp);
+	return NULL;
+}
+
+void qp_table_reset(struct qp_table *qps)
+{
+	uint32_t i;
+
+	for (i = 0; i < qps->ctx->limits.qps; i++)
+		if (qps->qp[i])
+			qp_free(qps->qp[i]);
+	qps->next = QPN_FIRST;
+}
+
+const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
+			    const uint8_t *gid)
+{
+	const struct qp *qp = qp_get(qps, qpn);
+
+	if (!qp || qp->type != VIRTIO_IB_QPT_UD)
+		return "no such UD QP";
+	return mcast_attach(qps->mcast, qpn, gid);
+}
+
+/*
+ * Give all that is in a virtqueue back, or forget it.  A guest that goes on
+ * posting waits.
+ */
+static void virtq_drain(struct virtq *vq, struct virtq_elem *elem, bool back)
+{
+	unsigned int i;
+
+	for (i = 0; i < vq->num && virtq_pop(vq, elem) > 0; i++)
+		if (back)
+			virtq_push(vq, elem->head, 0);
+}
+
+/* The RFC does not say that slots are given back: that is a rule of ours. */
+static void qp_drop_slots(struct qp *qp)
+{
+	struct virtq *sq = qp->sq, *rq = qp->rq;
+	struct requester *req = &qp->req;
+	bool back = !qp->ctx->limits.rfc;
+
+	if (sq) {
+		for (; back && req->una != req->prod; req->una++)
+			virtq_push(sq, requester_wqe(req, req->una)->head, 0);
+		virtq_drain(sq, &qp->ctx->elem, back);
+	}
+	if (rq) {
+		if (back && qp->resp.has_rwqe)
+			virtq_push(rq, qp->resp.rwqe.head, 0);
+		virtq_drain(rq, &qp->ctx->elem, back);
+	}
+}
+
+void qp_reset(struct qp *qp)
+{
+	if (qp->state != VIRTIO_IB_QPS_RESET)
+		qp_drop_slots(qp);
+	flow_reset(&qp->flow);
+	qp_drop_completions(qp);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->mtu = 0;
+	qp->route = (struct route) {};
+	qp->epoch = 0;
+	qp->state = VIRTIO_IB_QPS_RESET;
+	if (qp->rq)
+		virtq_want_kick(qp->rq, false);
+	qp->rq_kick = false;
+}

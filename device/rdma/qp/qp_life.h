@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The life of queue pairs: creation, reset, destruction.
+ */
+#ifndef DEVICE_RDMA_QP_QP_LIFE_H
+#define DEVICE_RDMA_QP_QP_LIFE_H
+
+#include "rdma/qp/qp.h"
+
+/**
+ * qp_create() - make a QP
+ * @qps:	QPs of the NIC
+ * @req:	request
+ * @qpn:	set to its number
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *qp_create(struct qp_table *qps,
+		      const struct virtio_rdma_cmd_create_qp *req,
+		      uint32_t *qpn);
+
+/** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */
+const char *qp_destroy(struct qp_table *qps, uint32_t qpn);
+
+/** qp_table_reset() - destroy all QPs of a NIC */
+void qp_table_reset(struct qp_table *qps);
+
+/**
+ * qp_reset() - go to RESET
+ * @qp:		QP
+ *
+ * Drops what is under way.  Slots of its queues are given back used, without
+ * completions, so that the driver's count of free ones is right again.
+ */
+void qp_reset(struct qp *qp);
+
+/** qp_attach_mcast() - a UD QP wants the datagrams of a group; NULL, or why not */
+const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
+			    const uint8_t *gid);
+
+#endif /* DEVICE_RDMA_QP_QP_LIFE_H */

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The queues of a QP, and the way to its peer: what requester, responder and
+ * datagrams stand on.
+ */
+#include <endian.h>
+
+#include "rdma/qp/qp_queues.h"
+
+/* ------------------------------------------------------------------------- */
+/* Fail                                                                      */
+/* ------------------------------------------------------------------------- */
+
+void qp_fail(struct qp *qp)
+{
+	if (qp->state == VIRTIO_IB_QPS_ERR)
+		return;
+	qp->state = VIRTIO_IB_QPS_ERR;
+	requester_stop(&qp->req, qp->ctx->loop);
+	flow_stop(&qp->flow);
+	responder_drop_reads(&qp->resp);
+	qp->resp.nak = 0;
+	qp->resp.ack_due = false;
+	qp->resp.dead = true;
+	qp_activate(qp);
+}
+
+static void qp_fail_queue(struct qp *qp, const char *queue)
+{
+	/* Another attempt to flush finds the same again, and is not news. */
+	if (qp->state != VIRTIO_IB_QPS_ERR)
+		rnic_warn(qp->ctx, "QP %u in error: its %s queue is broken",
+			  qp->qpn, queue);
+	qp_fail(qp);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Complete                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
+{
+	switch (status) {
+	case VIRTIO_IB_WC_SUCCESS:
+		if (wqe->kind == PKT_KIND_SEND)
+			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENDS);
+		else if (wqe->kind == PKT_KIND_WRITE)
+			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_WRITES);
+		else if (wqe->kind == PKT_KIND_READ)
+			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_READS);
+		break;
+	case VIRTIO_IB_WC_WR_FLUSH_ERR:
+	case VIRTIO_IB_WC_RETRY_EXC_ERR:
+	case VIRTIO_IB_WC_RNR_RETRY_EXC_ERR:
+		/* The last two have counters of their own. */
+		break;
+	default:
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SEND_ERR);
+	}
+}
+
+/*
+ * The slot is given back before the completion shows: whoever sees that may
+ * post again at once.
+ */
+static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status)
+{
+	struct virtio_rdma_cq_req wc = {
+		.wr_id = htole64(wqe->wr_id),
+		.status = status,
+		.opcode = wqe->wc_opcode,
+		.vendor_err = htole32(wqe->vendor_err),
+		.qp_num = htole32(qp->qpn),
+	};
+
+	qp_count_send(qp, wqe, status);
+	virtq_push(qp->sq, wqe->head, 0);
+	if (!status && !wqe->signaled && !qp->sig_all)
+		return;
+	if (!status && wqe->kind == PKT_KIND_READ)
+		wc.byte_len = htole32(wqe->length);
+	cq_add(qp->send_cq, &wc, false);
+}
+
+void qp_complete_send(struct qp *qp, uint8_t status)
+{
+	struct requester *req = &qp->req;
+	struct wqe *wqe = requester_wqe(req, req->una);
+
+	requester_not_reading(req, wqe);
+	if (req->cur == req->una)
+		req->cur++;
+	req->una++;
+	qp_complete_wqe(qp, wqe, status);
+}
+
+void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
+		      bool solicited)
+{
+	struct responder *resp = &qp->resp;
+
+	if (!wc->status)
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RECVS);
+	else if (wc->status != VIRTIO_IB_WC_WR_FLUSH_ERR)
+		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RECV_ERR);
+	resp->has_rwqe = false;
+	wc->wr_id = htole64(resp->rwqe.wr_id);
+	wc->qp_num = htole32(qp->qpn);
+	virtq_push(qp->rq, resp->rwqe.head, 0);
+	cq_add(qp->recv_cq, wc, solicited);
+}
+
+void qp_fail_send(struct qp *qp, uint8_t status)
+{
+	qp_complete_send(qp, status);
+	if (qp->type == VIRTIO_IB_QPT_RC)
+		qp_fail(qp);
+	else if (qp_sends(qp))
+		qp->state = VIRTIO_IB_QPS_SQE;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Take                                                                      */
+/* ------------------------------------------------------------------------- */
+
+/* Copy the next request out of the send queue. */
+static struct wqe *qp_fetch_send(struct qp *qp)
+{
+	struct virtq_elem *elem = &qp->ctx->elem;
+	struct requester *req = &qp->req;
+	struct wqe *wqe = requester_wqe(req, req->prod);
+	int ret;
+
+	if (req->prod - req->una == req->size)
+		return NULL;
+	ret = virtq_pop(qp->sq, elem);
+	if (ret < 0)
+		qp_fail_queue(qp, "send");
+	if (ret <= 0)
+		return NULL;
+	wqe_parse(elem, qp->type, qp->max_send_sge, wqe);
+	if (qp->ctx->limits.rfc)
+		wqe_refuse_extension(wqe);
+	req->prod++;
+	return wqe;
+}
+
+struct wqe *qp_take_send(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+
+	return req->cur == req->prod ? qp_fetch_send(qp) :
+				       requester_wqe(req, req->cur);
+}
+
+int qp_pop_recv(struct qp *qp)
+{
+	struct virtq_elem *elem = &qp->ctx->elem;
+	int ret = virtq_pop(qp->rq, elem);
+
+	if (ret < 0)
+		qp_fail_queue(qp, "receive");
+	if (ret > 0) {
+		rwqe_parse(elem, qp->max_recv_sge, &qp->resp.rwqe);
+		qp->resp.has_rwqe = true;
+	}
+	return ret;
+}
+
+enum qp_take qp_take_recv(struct qp *qp)
+{
+	const struct rwqe *rwqe = &qp->resp.rwqe;
+	struct virtio_rdma_cq_req wc = {
+		.status = VIRTIO_IB_WC_LOC_QP_OP_ERR,
+		.opcode = VIRTIO_IB_WC_RECV,
+	};
+	int ret;
+
+	if (qp->resp.has_rwqe)
+		return QP_TAKE_OK;
+	ret = qp_pop_recv(qp);
+	if (ret < 0)
+		return QP_TAKE_BAD;
+	if (!ret)
+		return QP_TAKE_EMPTY;
+	if (!rwqe->vendor_err)
+		return QP_TAKE_OK;
+	wc.vendor_err = htole32(rwqe->vendor_err);
+	qp_complete_recv(qp, &wc, false);
+	return QP_TAKE_BAD;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Route                                                                     */
+/* ------------------------------------------------------------------------- */
+
+static const struct route *qp_route(struct qp *qp)
+{
+	uint32_t epoch = fabric_epoch(qp->end->fabric);
+
+	if (qp->epoch != epoch) {
+		qp->route = fabric_route(qp->end,
+					 qp->attr.ah_attr.grh.dgid,
+					 qp->attr.vlan);
+		flow_set_wire(&qp->flow, !qp->route.transport->seg_max);
+		qp->epoch = epoch;
+	}
+	return &qp->route;
+}
+
+uint32_t qp_seg_max(struct qp *qp)
+{
+	const struct route *route = qp_route(qp);
+
+	return route->transport->seg_max ? route->transport->seg_max : qp->mtu;
+}
+
+void qp_send(struct qp *qp, struct pkt *pkt)
+{
+	const struct route *route = qp_route(qp);
+
+	if (pkt->opcode != PKT_CNP)
+		pkt->opcode = PKT_OPCODE(qp->service, pkt->opcode);
+	/* What has payload makes congestion, and can do something about it. */
+	pkt->ect = pkt->len;
+	pkt->dest_qpn = qp->attr.dest_qpn;
+	pkt->src_qpn = qp->qpn;
+	pkt->sgid = qp->attr.sgid;
+	pkt->dgid = qp->attr.ah_attr.grh.dgid;
+	pkt->vlan = qp->attr.vlan;
+	pkt->av = &qp->attr.av;
+	route->transport->send(qp->end, route->to, pkt);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs at work: polling, flushing, doorbells, packets that arrive.
+ */
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/qp_run.h"
+#include "rdma/qp/requester.h"
+#include "rdma/qp/responder.h"
+#include "rdma/qp/ud.h"
+
+/* ------------------------------------------------------------------------- */
+/* Doorbells                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* A request that cannot be taken yet is no reason to be woken for it. */
+static bool qp_sq_hungry(const struct qp *qp)
+{
+	switch (qp->state) {
+	case VIRTIO_IB_QPS_RTS:
+		return requester_can_fetch(qp);
+	case VIRTIO_IB_QPS_SQE:
+	case VIRTIO_IB_QPS_ERR:
+		return true;
+	}
+	return false;
+}
+
+bool qp_doorbells_on(struct qp *qp)
+{
+	struct virtq *sq = qp->sq, *rq = qp->rq;
+	bool more = false;
+
+	if (!qp_usable(qp))
+		return false;
+	if (qp_sq_hungry(qp) && !sq->broken) {
+		qp->sq_kick = true;
+		more |= virtq_want_kick(sq, true);
+	}
+	if (qp->state == VIRTIO_IB_QPS_ERR && !rq->broken) {
+		qp->rq_kick = true;
+		more |= virtq_want_kick(rq, true);
+	}
+	return more;
+}
+
+void qp_doorbells_off(struct qp *qp)
+{
+	if (!qp_usable(qp))
+		return;
+	if (qp->sq_kick)
+		virtq_want_kick(qp->sq, false);
+	if (qp->rq_kick)
+		virtq_want_kick(qp->rq, false);
+	qp->sq_kick = false;
+	qp->rq_kick = false;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Polling and flushing                                                      */
+/* ------------------------------------------------------------------------- */
+
+static bool qp_flush_send(struct qp *qp, struct budget *budget)
+{
+	struct requester *req = &qp->req;
+	bool worked = false;
+
+	while (budget_left(budget)) {
+		/* Requests that were begun are flushed like all others. */
+		req->cur = req->una;
+		if (!qp_take_send(qp))
+			break;
+		qp_complete_send(qp, VIRTIO_IB_WC_WR_FLUSH_ERR);
+		budget_take(budget, 0);
+		worked = true;
+	}
+	return worked;
+}
+
+static bool qp_flush_recv(struct qp *qp, struct budget *budget)
+{
+	struct virtio_rdma_cq_req wc;
+	bool worked = false;
+
+	while (budget_left(budget)) {
+		if (!qp->resp.has_rwqe && qp_pop_recv(qp) <= 0)
+			break;
+		wc = (struct virtio_rdma_cq_req) {
+			.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
+			.opcode = VIRTIO_IB_WC_RECV,
+		};
+		qp_complete_recv(qp, &wc, false);
+		budget_take(budget, 0);
+		worked = true;
+	}
+	return worked;
+}
+
+static bool qp_send_half(struct qp *qp, struct budget *budget)
+{
+	return qp->service == PKT_UD ? ud_run(qp, budget) :
+				       requester_run(qp, budget);
+}
+
+static bool qp_work(struct qp *qp, struct budget *budget)
+{
+	bool worked = false;
+
+	if (qp_receives(qp))
+		worked |= responder_run(qp, budget);
+
+	switch (qp->state) {
+	case VIRTIO_IB_QPS_RTS:
+	case VIRTIO_IB_QPS_SQD:
+		worked |= qp_send_half(qp, budget);
+		break;
+	case VIRTIO_IB_QPS_SQE:
+		worked |= qp_flush_send(qp, budget);
+		break;
+	case VIRTIO_IB_QPS_ERR:
+		worked |= qp_flush_send(qp, budget);
+		worked |= qp_flush_recv(qp, budget);
+		break;
+	}
+	return worked;
+}
+
+bool qp_poll(struct qp *qp, struct budget *budget)
+{
+	uint8_t state = qp->state;
+
+	if (!qp_usable(qp))
+		return false;
+	/* A QP that has just failed has work: its queues are to be flushed. */
+	if (!qp_work(qp, budget) && qp->state == state)
+		return false;
+	if (qp->sq_kick || qp->rq_kick)
+		qp_doorbells_off(qp);
+	return true;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Packets that arrive                                                       */
+/* ------------------------------------------------------------------------- */
+
+/* Is it from the peer of a connected QP, and for the address that it uses? */
+static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
+{
+	return pkt->vlan == qp->attr.vlan &&
+	       gid_equal(pkt->dgid, qp->attr.sgid) &&
+	       gid_equal(pkt->sgid, qp->attr.ah_attr.grh.dgid) &&
+	       (pkt->src_qpn == qp->attr.dest_qpn ||
+		pkt->src_qpn == PKT_QPN_UNKNOWN);
+}
+
+/* The network has marked a packet: tell its sender, but not too often. */
+static void qp_ecn_rx(struct qp *qp)
+{
+	struct pkt pkt = { .opcode = PKT_CNP, .npsn = 1 };
+
+	if (!flow_cnp_due(&qp->flow))
+		return;
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_CNP);
+	qp_send(qp, &pkt);
+}
+
+/* The peer tells of congestion on the way to it. */
+static void qp_cnp_rx(struct qp *qp)
+{
+	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_CNP);
+	flow_congested(&qp->flow, FLOW_CNP);
+}
+
+bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
+{
+	if (op->kind != PKT_KIND_CNP && PKT_SERVICE(pkt->opcode) != qp->service)
+		return false;
+	if (!qp_receives(qp) || !qp_usable(qp))
+		return false;
+	if (PKT_SERVICE(pkt->opcode) == PKT_UD)
+		return ud_rx(qp, op, pkt);
+	if (qp->service == PKT_UD || !qp_expects(qp, pkt))
+		return false;
+	if (pkt->ecn)
+		qp_ecn_rx(qp);
+	if (op->kind == PKT_KIND_CNP)
+		qp_cnp_rx(qp);
+	else if (op->response)
+		requester_rx(qp, op, pkt);
+	else
+		responder_rx(qp, op, pkt);
+	return true;
+}
