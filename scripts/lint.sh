@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Kernel style: sparse and the compiler's extra warnings for both kernels (the
-# KUnit suites are built for one only), checkpatch.pl for every file.
+# KUnit suites are built for one only), checkpatch.pl for every file.  The daemon's
+# includes go downwards only, as device/rooms says.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -53,5 +54,13 @@ rc=0
 		checkpatch --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON || rc=$?
 } > "$log" 2>&1
 judge "checkpatch.pl" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+
+step "Rooms of the daemon"
+rc=0
+"$top/scripts/check-rooms.py" > "$log" 2>&1 || rc=$?
+judge "device/rooms" "$log" "$rc" 'error:'
+rc=0
+"$top/scripts/check-rooms.py" --self-test > "$log" 2>&1 || rc=$?
+judge "check-rooms.py finds what is wrong" "$log" "$rc" 'error:'
 
 record lint "$passed" "$failed"
