@@ -28,7 +28,7 @@ struct net_device;
  * @atomic: the caller must not sleep; the answer is polled for
  * @req: the request in up to two pieces, copied before the command is sent
  * @rsp: buffer for the response
- * @rsp_len: bytes that the response must have; 0 if there is none
+ * @rsp_len: bytes of the response; 0 if there is none
  */
 struct virtio_net_roce_cmd {
 	u8 command;
@@ -71,8 +71,9 @@ struct virtio_net_roce_aux;
 /**
  * struct virtio_net_roce_ops - what the lower module does for the upper one
  * @exec: carry out one command and wait for its answer.  Returns 0 with @rsp
- *	filled, -EREMOTEIO if the device answered VIRTIO_NET_ERR, -EPROTO if the
- *	answer was shorter than @rsp_len, -ETIMEDOUT if it did not come in time,
+ *	filled, with zeros where the device wrote nothing, -EREMOTEIO if the device
+ *	answered VIRTIO_NET_ERR, -EPROTO if it gave the command back without an
+ *	answer, -ETIMEDOUT if that did not come in time,
  *	after which every further command fails with -EIO, -ENOMEM, -E2BIG if the
  *	request does not fit into the control queue, -EAGAIN if the queue is full
  *	and the caller must not sleep, -EBUSY if other long requests kept it from

@@ -89,6 +89,9 @@ static void test_child_masks(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(masked); i++)
 		expect &= ~BIT_ULL(masked[i]);
 	KUNIT_EXPECT_EQ(test, vnr_child_features(~0ULL), expect);
+	/* The speed is the child's to read, and to report. */
+	KUNIT_EXPECT_TRUE(test, vnr_child_features(~0ULL) &
+			  BIT_ULL(VIRTIO_NET_F_SPEED_DUPLEX));
 	KUNIT_EXPECT_EQ(test, vnr_child_features(0), 0);
 }
 

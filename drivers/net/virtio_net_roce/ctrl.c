@@ -15,6 +15,12 @@
  * has a reference for whoever waits and one for the queue.  If no answer comes
  * in time, the queue is dead: the object keeps the queue's reference until the
  * function has been reset, and every further command fails.
+ *
+ * Each part of a command (header, request, ack, response) has a descriptor and a
+ * buffer of its own, aligned as kmalloc() aligns, as have the pieces that
+ * virtio_net makes.  The standard lets a driver merge and split them as it likes,
+ * but a device may take the structures of the RFC one by one, and may have no patience
+ * with a long chain.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -28,8 +34,14 @@
 #include "virtio_net_roce_compat.h"
 #include "vnr.h"
 
-/* Large requests are cut to this, so that no allocation is a costly one. */
+/* A request that is not to be had in one piece has pieces of at least this. */
 #define VNR_CTRL_CHUNK		(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+
+/* Parts of a RoCE command beside its request: header, ack, response. */
+#define VNR_CTRL_FIXED		3
+
+/* In place of an ack; VIRTIO_NET_OK is what a device says on purpose. */
+#define VNR_CTRL_NO_ACK		0xff
 
 /* Descriptors that RoCE commands leave to the proxy. */
 #define VNR_CTRL_RESERVE	8
@@ -60,15 +72,14 @@ struct vnr_shadow_seg {
  * @done: @finish was called, for commands that are waited for
  * @node: on a list of completed commands, or on &vnr_ctrl.proxied
  * @ctrl: back pointer
- * @in: device-writable bytes: ack, response
- * @in_len: length of @in
- * @got: how much of it the device wrote, never more than @in_len
+ * @used: used length that the device gave
  * @head: descriptor of the shadow ring to be answered
- * @nsegs: length of @segs
- * @segs: device-writable pieces of the shadow's descriptor chain
- * @out_len: bytes in the chunks
- * @nchunks: number of chunks
- * @sg: one element per chunk, then one for @in
+ * @segs: device-writable pieces of the shadow's descriptor chain, one for each
+ *	device-writable part
+ * @max: parts that there is room for
+ * @nout: device-readable parts
+ * @nin: device-writable parts, behind them
+ * @sg: one element per part
  */
 struct vnr_ctrl_cmd {
 	struct kref ref;
@@ -76,25 +87,42 @@ struct vnr_ctrl_cmd {
 	struct completion done;
 	struct list_head node;
 	struct vnr_ctrl *ctrl;
-	u8 *in;
-	u32 in_len;
-	u32 got;
+	u32 used;
 	u16 head;
-	unsigned int nsegs;
 	struct vnr_shadow_seg segs[VNR_SHADOW_SEGS];
-	size_t out_len;
-	unsigned int nchunks;
+	unsigned int max;
+	unsigned int nout;
+	unsigned int nin;
 	struct scatterlist sg[];
 };
+
+/*
+ * A buffer for one part.  Small ones have cache lines of their own, since several
+ * are with the device at a time.
+ */
+static void *vnr_ctrl_buf_alloc(size_t len, gfp_t gfp)
+{
+	if (len > PAGE_SIZE)
+		return alloc_pages_exact(len, gfp | __GFP_ZERO);
+	len = max_t(size_t, len, SMP_CACHE_BYTES);
+	return kzalloc(roundup_pow_of_two(len), gfp);
+}
+
+static void vnr_ctrl_buf_free(void *buf, size_t len)
+{
+	if (len > PAGE_SIZE)
+		free_pages_exact(buf, len);
+	else
+		kfree(buf);
+}
 
 static void vnr_ctrl_cmd_release(struct kref *ref)
 {
 	struct vnr_ctrl_cmd *cmd = container_of(ref, struct vnr_ctrl_cmd, ref);
 	unsigned int i;
 
-	for (i = 0; i < cmd->nchunks; i++)
-		kfree(sg_virt(&cmd->sg[i]));
-	kfree(cmd->in);
+	for (i = 0; i < cmd->nout + cmd->nin; i++)
+		vnr_ctrl_buf_free(sg_virt(&cmd->sg[i]), cmd->sg[i].length);
 	kfree(cmd);
 }
 
@@ -103,16 +131,13 @@ static void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd)
 	kref_put(&cmd->ref, vnr_ctrl_cmd_release);
 }
 
+/* A command without parts, with room for @max of them. */
 static struct vnr_ctrl_cmd *
-vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, size_t out_len, u32 in_len,
+vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, unsigned int max,
 		   void (*finish)(struct vnr_ctrl_cmd *cmd), gfp_t gfp)
 {
-	unsigned int n = DIV_ROUND_UP(out_len, VNR_CTRL_CHUNK);
-	struct vnr_ctrl_cmd *cmd;
-	size_t len;
-	void *p;
+	struct vnr_ctrl_cmd *cmd = kzalloc(struct_size(cmd, sg, max), gfp);
 
-	cmd = kzalloc(struct_size(cmd, sg, n + 1), gfp);
 	if (!cmd)
 		return NULL;
 	kref_init(&cmd->ref);
@@ -120,46 +145,62 @@ vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, size_t out_len, u32 in_len,
 	INIT_LIST_HEAD(&cmd->node);
 	cmd->ctrl = ctrl;
 	cmd->finish = finish;
-	cmd->out_len = out_len;
-	cmd->in_len = in_len;
-	sg_init_table(cmd->sg, n + 1);
-
-	cmd->in = kzalloc(in_len, gfp);
-	if (!cmd->in)
-		goto err_put;
-	sg_set_buf(&cmd->sg[n], cmd->in, in_len);
-
-	for (; cmd->nchunks < n; cmd->nchunks++) {
-		len = min_t(size_t, out_len, VNR_CTRL_CHUNK);
-		p = kmalloc(len, gfp);
-		if (!p)
-			goto err_put;
-		sg_set_buf(&cmd->sg[cmd->nchunks], p, len);
-		out_len -= len;
-	}
-	sg_mark_end(&cmd->sg[n - 1]);
+	cmd->max = max;
+	sg_init_table(cmd->sg, max);
 	return cmd;
-
-err_put:
-	vnr_ctrl_cmd_put(cmd);
-	return NULL;
 }
 
-/* Copy @len bytes to offset @pos of the request; returns the offset behind. */
-static size_t vnr_ctrl_cmd_fill(struct vnr_ctrl_cmd *cmd, size_t pos,
-				const void *src, size_t len)
+/*
+ * Add a part, zeroed: all that the device reads before what it writes, and none
+ * without bytes.  Returns its buffer, or NULL.
+ */
+static void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
+			      gfp_t gfp)
 {
-	size_t part;
+	unsigned int n = cmd->nout + cmd->nin;
+	void *buf;
+
+	if (n == cmd->max)
+		return NULL;
+	buf = vnr_ctrl_buf_alloc(len, gfp);
+	if (!buf)
+		return NULL;
+	sg_set_buf(&cmd->sg[n], buf, len);
+	if (in)
+		cmd->nin++;
+	else
+		cmd->nout++;
+	return buf;
+}
+
+static void *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd)
+{
+	return sg_virt(&cmd->sg[cmd->nout]);
+}
+
+/*
+ * The request in one piece if that can be had, else in as few as can be.  None
+ * that is larger than it has to be is worth an effort of the allocator.
+ */
+static int vnr_ctrl_cmd_add_request(struct vnr_ctrl_cmd *cmd, size_t len,
+				    gfp_t gfp)
+{
+	const gfp_t easy = __GFP_NOWARN | __GFP_NORETRY;
+	size_t part = KMALLOC_MAX_SIZE;
 
 	while (len) {
-		part = min(len, VNR_CTRL_CHUNK - pos % VNR_CTRL_CHUNK);
-		memcpy(sg_virt(&cmd->sg[pos / VNR_CTRL_CHUNK]) +
-		       pos % VNR_CTRL_CHUNK, src, part);
-		src += part;
-		pos += part;
-		len -= part;
+		part = min(part, len);
+		if (vnr_ctrl_cmd_add(cmd, false, part, part > VNR_CTRL_CHUNK ?
+				     gfp | easy : gfp)) {
+			len -= part;
+		} else if (part > VNR_CTRL_CHUNK) {
+			part = max_t(size_t, VNR_CTRL_CHUNK,
+				     round_down(part / 2, VNR_CTRL_CHUNK));
+		} else {
+			return -ENOMEM;
+		}
 	}
-	return pos;
+	return 0;
 }
 
 /*
@@ -169,12 +210,14 @@ static size_t vnr_ctrl_cmd_fill(struct vnr_ctrl_cmd *cmd, size_t pos,
 static int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 			   unsigned int reserve)
 {
-	struct scatterlist *sgs[2] = { cmd->sg, &cmd->sg[cmd->nchunks] };
-	unsigned int need = cmd->nchunks + 1;
+	struct scatterlist *sgs[2] = { cmd->sg, &cmd->sg[cmd->nout] };
+	unsigned int need = cmd->nout + cmd->nin;
 	unsigned long flags;
 	bool kick = false;
 	int ret;
 
+	sg_mark_end(&cmd->sg[cmd->nout - 1]);
+	sg_mark_end(&cmd->sg[need - 1]);
 	spin_lock_irqsave(&ctrl->lock, flags);
 	if (!ctrl->vq || ctrl->dead) {
 		ret = -EIO;
@@ -209,7 +252,7 @@ static void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 		do {
 			virtqueue_disable_cb(ctrl->vq);
 			while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
-				cmd->got = min(len, cmd->in_len);
+				cmd->used = len;
 				cmd->finish(cmd);
 				vnr_ctrl_cmd_put(cmd);
 			}
@@ -219,10 +262,17 @@ static void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 	wake_up_all(&ctrl->space);
 }
 
-static void vnr_ctrl_interrupt(struct virtqueue *vq)
+/**
+ * vnr_ctrl_interrupt() - callback of the real control queue
+ * @vq: the queue
+ *
+ * Context: any.
+ */
+void vnr_ctrl_interrupt(struct virtqueue *vq)
 {
 	vnr_ctrl_reap(&vnr_from_vdev(vq->vdev)->ctrl);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_interrupt);
 
 static void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
 {
@@ -330,13 +380,67 @@ size_t vnr_ctrl_max_req(struct vnr_dev *dev)
 {
 	unsigned int num = virtqueue_get_vring_size(dev->ctrl.vq);
 
-	/* One descriptor is for the answer; see vnr_ctrl_submit(). */
-	if (num <= VNR_CTRL_RESERVE + 1)
+	/* See vnr_ctrl_submit(). */
+	if (num <= VNR_CTRL_RESERVE + VNR_CTRL_FIXED)
 		return 0;
-	return (num - VNR_CTRL_RESERVE - 1) * VNR_CTRL_CHUNK -
-	       sizeof(struct virtio_net_ctrl_hdr);
+	return (num - VNR_CTRL_RESERVE - VNR_CTRL_FIXED) * VNR_CTRL_CHUNK;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_max_req);
+
+static struct vnr_ctrl_cmd *
+vnr_ctrl_exec_alloc(struct vnr_ctrl *ctrl,
+		    const struct virtio_net_roce_cmd *cmd, size_t len)
+{
+	const gfp_t gfp = cmd->atomic ? GFP_ATOMIC : GFP_KERNEL;
+	struct virtio_net_ctrl_hdr *hdr;
+	struct vnr_ctrl_cmd *c;
+	u8 *ack;
+
+	c = vnr_ctrl_cmd_alloc(ctrl, VNR_CTRL_FIXED +
+			       DIV_ROUND_UP(len, VNR_CTRL_CHUNK),
+			       vnr_ctrl_finish_exec, gfp);
+	if (!c)
+		return NULL;
+	hdr = vnr_ctrl_cmd_add(c, false, sizeof(*hdr), gfp);
+	if (!hdr || vnr_ctrl_cmd_add_request(c, len, gfp))
+		goto err_put;
+	hdr->class = VIRTIO_NET_CTRL_ROCE;
+	hdr->cmd = cmd->command;
+	sg_pcopy_from_buffer(&c->sg[1], c->nout - 1, cmd->req[0].iov_base,
+			     cmd->req[0].iov_len, 0);
+	sg_pcopy_from_buffer(&c->sg[1], c->nout - 1, cmd->req[1].iov_base,
+			     cmd->req[1].iov_len, cmd->req[0].iov_len);
+
+	ack = vnr_ctrl_cmd_add(c, true, sizeof(*ack), gfp);
+	if (!ack)
+		goto err_put;
+	*ack = VNR_CTRL_NO_ACK;
+	if (cmd->rsp_len && !vnr_ctrl_cmd_add(c, true, cmd->rsp_len, gfp))
+		goto err_put;
+	return c;
+
+err_put:
+	vnr_ctrl_cmd_put(c);
+	return NULL;
+}
+
+/*
+ * The used length is not looked at: not every device counts the response, and what
+ * it did not write is zero.
+ */
+static int vnr_ctrl_exec_result(const struct virtio_net_roce_cmd *cmd,
+				struct vnr_ctrl_cmd *c)
+{
+	const u8 *ack = vnr_ctrl_cmd_ack(c);
+
+	if (*ack == VNR_CTRL_NO_ACK)
+		return -EPROTO;
+	if (*ack != VIRTIO_NET_OK)
+		return -EREMOTEIO;
+	if (cmd->rsp_len)
+		memcpy(cmd->rsp, sg_virt(&c->sg[c->nout + 1]), cmd->rsp_len);
+	return 0;
+}
 
 /**
  * vnr_ctrl_exec() - carry out a RoCE command
@@ -348,27 +452,15 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_max_req);
  */
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 {
-	const struct virtio_net_ctrl_hdr hdr = {
-		.class = VIRTIO_NET_CTRL_ROCE,
-		.cmd = cmd->command,
-	};
-	size_t len = sizeof(hdr) + cmd->req[0].iov_len + cmd->req[1].iov_len;
+	size_t len = cmd->req[0].iov_len + cmd->req[1].iov_len;
 	bool big = len > VNR_CTRL_BIG && !cmd->atomic;
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct vnr_ctrl_cmd *c;
-	size_t pos;
 	int ret;
 
-	c = vnr_ctrl_cmd_alloc(ctrl, len, 1 + cmd->rsp_len,
-			       vnr_ctrl_finish_exec,
-			       cmd->atomic ? GFP_ATOMIC : GFP_KERNEL);
+	c = vnr_ctrl_exec_alloc(ctrl, cmd, len);
 	if (!c)
 		return -ENOMEM;
-	pos = vnr_ctrl_cmd_fill(c, 0, &hdr, sizeof(hdr));
-	pos = vnr_ctrl_cmd_fill(c, pos, cmd->req[0].iov_base,
-				cmd->req[0].iov_len);
-	vnr_ctrl_cmd_fill(c, pos, cmd->req[1].iov_base, cmd->req[1].iov_len);
-
 	if (big && down_timeout(&ctrl->big, ctrl->timeout)) {
 		ret = -EBUSY;
 		goto out_put;
@@ -376,17 +468,8 @@ int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 	ret = vnr_ctrl_run(dev, c, cmd->atomic);
 	if (big)
 		up(&ctrl->big);
-	if (ret)
-		goto out_put;
-
-	if (!c->got)
-		ret = -EPROTO;
-	else if (c->in[0] != VIRTIO_NET_OK)
-		ret = -EREMOTEIO;
-	else if (c->got < c->in_len)
-		ret = -EPROTO;
-	else
-		memcpy(cmd->rsp, c->in + 1, cmd->rsp_len);
+	if (!ret)
+		ret = vnr_ctrl_exec_result(cmd, c);
 
 out_put:
 	vnr_ctrl_cmd_put(c);
@@ -412,34 +495,38 @@ static void vnr_shadow_used(struct vnr_ctrl *ctrl, u16 head, u32 len)
 					ctrl->shadow_used));
 }
 
-/* Copy an answer to where the child wants it.  Context: shadow_lock held. */
-static void vnr_shadow_answer(struct vnr_ctrl_cmd *cmd, const u8 *in, u32 got)
+/* Answer the child's command.  Context: shadow_lock held. */
+static void vnr_shadow_answer(struct vnr_ctrl_cmd *cmd, u32 used)
 {
 	struct vnr_ctrl *ctrl = cmd->ctrl;
-	u32 left = got, part;
-	unsigned int i;
 
 	list_del_init(&cmd->node);
 	if (list_empty(&ctrl->proxied))
 		hrtimer_try_to_cancel(&ctrl->stall);
 	if (!ctrl->shadow)
 		return;
-	for (i = 0; i < cmd->nsegs && left; i++) {
-		part = min(left, cmd->segs[i].len);
-		memcpy(cmd->segs[i].addr, in, part);
-		in += part;
-		left -= part;
-	}
-	vnr_shadow_used(ctrl, cmd->head, got - left);
+	vnr_shadow_used(ctrl, cmd->head, used);
 	/* Today's virtio_net polls; a callback would have to be called. */
 	vring_interrupt(0, ctrl->shadow);
 }
 
 static void vnr_shadow_fail(struct vnr_ctrl_cmd *cmd)
 {
-	static const u8 err = VIRTIO_NET_ERR;
+	*(u8 *)cmd->segs[0].addr = VIRTIO_NET_ERR;
+	vnr_shadow_answer(cmd, 1);
+}
 
-	vnr_shadow_answer(cmd, &err, sizeof(err));
+/*
+ * What the device did not write is what the child put there, as if the device had
+ * had the child's own buffers.
+ */
+static void vnr_shadow_copy_back(struct vnr_ctrl_cmd *cmd)
+{
+	unsigned int i;
+
+	for (i = 0; i < cmd->nin; i++)
+		memcpy(cmd->segs[i].addr, sg_virt(&cmd->sg[cmd->nout + i]),
+		       cmd->segs[i].len);
 }
 
 static void vnr_ctrl_finish_proxy(struct vnr_ctrl_cmd *cmd)
@@ -450,11 +537,21 @@ static void vnr_ctrl_finish_proxy(struct vnr_ctrl_cmd *cmd)
 	spin_lock_irqsave(&ctrl->shadow_lock, flags);
 	/* Not on the list: the stall timer has answered already. */
 	if (!list_empty(&cmd->node)) {
-		if (cmd->got)
-			vnr_shadow_answer(cmd, cmd->in, cmd->got);
-		else
-			vnr_shadow_fail(cmd);
+		vnr_shadow_copy_back(cmd);
+		vnr_shadow_answer(cmd, cmd->used);
 	}
+	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+}
+
+/* The real queue did not take it. */
+static void vnr_shadow_refuse(struct vnr_ctrl_cmd *cmd)
+{
+	struct vnr_ctrl *ctrl = cmd->ctrl;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctrl->shadow_lock, flags);
+	if (!list_empty(&cmd->node))
+		vnr_shadow_fail(cmd);
 	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
 }
 
@@ -503,28 +600,27 @@ static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
 {
 	const struct vring *vring = virtqueue_get_vring(ctrl->shadow);
 	struct virtio_device *vdev = &ctrl->shadow_vdev;
-	struct vnr_shadow_seg seg;
+	struct vnr_shadow_seg seg, *segs;
 	struct vring_desc *desc;
+	unsigned int *n, steps = 0;
 	u16 i = head, flags;
 
 	*nout = 0;
 	*nin = 0;
 	do {
-		if (i >= vring->num)
+		if (i >= vring->num || steps++ == vring->num)
 			return false;
 		desc = &vring->desc[i];
 		flags = virtio16_to_cpu(vdev, desc->flags);
 		seg.addr = phys_to_virt(virtio64_to_cpu(vdev, desc->addr));
 		seg.len = virtio32_to_cpu(vdev, desc->len);
-		if (flags & VRING_DESC_F_WRITE) {
-			if (*nin == VNR_SHADOW_SEGS)
-				return false;
-			in[(*nin)++] = seg;
-		} else {
-			if (*nout == VNR_SHADOW_SEGS)
-				return false;
-			out[(*nout)++] = seg;
-		}
+		segs = flags & VRING_DESC_F_WRITE ? in : out;
+		n = flags & VRING_DESC_F_WRITE ? nin : nout;
+		if (*n == VNR_SHADOW_SEGS)
+			return false;
+		/* A piece without bytes would be a descriptor without them. */
+		if (seg.len)
+			segs[(*n)++] = seg;
 		i = virtio16_to_cpu(vdev, desc->next);
 	} while (flags & VRING_DESC_F_NEXT);
 	return *nout && *nin;
@@ -540,6 +636,41 @@ static u32 vnr_shadow_len(const struct vnr_shadow_seg *segs, unsigned int n)
 }
 
 /*
+ * A command for the real queue that has the pieces of the child's, in buffers of
+ * their own; NULL if it cannot be had.
+ */
+static struct vnr_ctrl_cmd *
+vnr_shadow_copy(struct vnr_ctrl *ctrl, const struct vnr_shadow_seg *out,
+		unsigned int nout, const struct vnr_shadow_seg *in,
+		unsigned int nin)
+{
+	struct vnr_ctrl_cmd *cmd;
+	unsigned int i;
+	void *buf;
+
+	if (vnr_shadow_len(out, nout) > VNR_SHADOW_LEN_MAX ||
+	    vnr_shadow_len(in, nin) > VNR_SHADOW_LEN_MAX)
+		return NULL;
+	cmd = vnr_ctrl_cmd_alloc(ctrl, nout + nin, vnr_ctrl_finish_proxy,
+				 GFP_ATOMIC);
+	if (!cmd)
+		return NULL;
+	for (i = 0; i < nout + nin; i++) {
+		const struct vnr_shadow_seg *seg = i < nout ? &out[i] :
+							      &in[i - nout];
+
+		buf = vnr_ctrl_cmd_add(cmd, i >= nout, seg->len, GFP_ATOMIC);
+		if (!buf) {
+			vnr_ctrl_cmd_put(cmd);
+			return NULL;
+		}
+		memcpy(buf, seg->addr, seg->len);
+	}
+	memcpy(cmd->segs, in, nin * sizeof(*in));
+	return cmd;
+}
+
+/*
  * Take the next command off the shadow ring and make a command for the real
  * queue of it, which is then on the list of proxied ones.  NULL if there is
  * none; one that cannot be forwarded is answered here.
@@ -549,11 +680,9 @@ static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
 {
 	const struct vring *vring = virtqueue_get_vring(ctrl->shadow);
 	struct vnr_shadow_seg out[VNR_SHADOW_SEGS], in[VNR_SHADOW_SEGS];
-	unsigned int nout, nin, i;
 	struct vnr_ctrl_cmd *cmd;
+	unsigned int nout, nin;
 	__virtio16 avail_idx;
-	u32 out_len, in_len;
-	size_t pos = 0;
 	u16 head;
 
 	for (;;) {
@@ -571,24 +700,12 @@ static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
 			vnr_shadow_used(ctrl, head, 0);
 			continue;
 		}
-		out_len = vnr_shadow_len(out, nout);
-		in_len = vnr_shadow_len(in, nin);
-		cmd = NULL;
-		if (out_len && out_len <= VNR_SHADOW_LEN_MAX &&
-		    in_len && in_len <= VNR_SHADOW_LEN_MAX)
-			cmd = vnr_ctrl_cmd_alloc(ctrl, out_len, in_len,
-						 vnr_ctrl_finish_proxy,
-						 GFP_ATOMIC);
+		cmd = vnr_shadow_copy(ctrl, out, nout, in, nin);
 		if (!cmd) {
 			*(u8 *)in[0].addr = VIRTIO_NET_ERR;
 			vnr_shadow_used(ctrl, head, 1);
 			continue;
 		}
-		for (i = 0; i < nout; i++)
-			pos = vnr_ctrl_cmd_fill(cmd, pos, out[i].addr,
-						out[i].len);
-		memcpy(cmd->segs, in, sizeof(in));
-		cmd->nsegs = nin;
 		cmd->head = head;
 		list_add_tail(&cmd->node, &ctrl->proxied);
 		return cmd;
@@ -612,10 +729,8 @@ static bool vnr_ctrl_proxy(struct virtqueue *shadow)
 
 		hrtimer_start(&ctrl->stall, ns_to_ktime(ctrl->stall_ns),
 			      HRTIMER_MODE_REL_HARD);
-		if (vnr_ctrl_submit(ctrl, cmd, 0)) {
-			cmd->got = 0;
-			vnr_ctrl_finish_proxy(cmd);
-		}
+		if (vnr_ctrl_submit(ctrl, cmd, 0))
+			vnr_shadow_refuse(cmd);
 		vnr_ctrl_cmd_put(cmd);
 	}
 }
@@ -654,6 +769,39 @@ void vnr_ctrl_init(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_init);
 
 /**
+ * vnr_ctrl_attach() - take a virtqueue for the real control queue and make its shadow
+ * @dev: function
+ * @vq: virtqueue with the callback vnr_ctrl_interrupt()
+ * @name: for messages
+ * @callback: of the child, NULL as a rule
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
+		    vq_callback_t *callback)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+
+	ctrl->shadow = vring_create_virtqueue(vq->index, VNR_SHADOW_NUM,
+					      SMP_CACHE_BYTES,
+					      &ctrl->shadow_vdev, true, false,
+					      false, vnr_ctrl_proxy, callback,
+					      name);
+	if (!ctrl->shadow)
+		return -ENOMEM;
+	ctrl->shadow->num_max = VNR_SHADOW_NUM;
+	ctrl->shadow_avail = 0;
+	ctrl->shadow_used = 0;
+	ctrl->dead = false;
+	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
+					    VIRTIO_RING_F_INDIRECT_DESC);
+	ctrl->vq = vq;
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_attach);
+
+/**
  * vnr_ctrl_setup() - make the real control queue and its shadow
  * @dev: function
  * @index: virtqueue number of the control queue
@@ -666,38 +814,26 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_init);
 int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
 		   vq_callback_t *callback)
 {
-	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct virtqueue *vq;
+	int ret;
 
 	vq = vnr_vq_create(dev, index, vnr_ctrl_interrupt, name, false);
 	if (IS_ERR(vq))
 		return PTR_ERR(vq);
-	ctrl->shadow = vring_create_virtqueue(index, VNR_SHADOW_NUM,
-					      SMP_CACHE_BYTES,
-					      &ctrl->shadow_vdev, true, false,
-					      false, vnr_ctrl_proxy, callback,
-					      name);
-	if (!ctrl->shadow) {
+	ret = vnr_ctrl_attach(dev, vq, name, callback);
+	if (ret)
 		vnr_vq_destroy(dev, vq);
-		return -ENOMEM;
-	}
-	ctrl->shadow->num_max = VNR_SHADOW_NUM;
-	ctrl->shadow_avail = 0;
-	ctrl->shadow_used = 0;
-	ctrl->dead = false;
-	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
-					    VIRTIO_RING_F_INDIRECT_DESC);
-	ctrl->vq = vq;
-	return 0;
+	return ret;
 }
 
 /**
- * vnr_ctrl_teardown() - free both queues and what the device had not answered
+ * vnr_ctrl_detach() - undo vnr_ctrl_attach(), free what the device had not answered
  * @dev: function
  *
  * Context: may sleep.  The function was reset and interrupts are off.
+ * Return: the real control queue, NULL if there was none.
  */
-void vnr_ctrl_teardown(struct vnr_dev *dev)
+struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct vnr_ctrl_cmd *cmd;
@@ -721,8 +857,23 @@ void vnr_ctrl_teardown(struct vnr_dev *dev)
 	if (shadow)
 		vring_del_virtqueue(shadow);
 	if (!vq)
-		return;
+		return NULL;
 	while ((cmd = virtqueue_detach_unused_buf(vq)))
 		vnr_ctrl_cmd_put(cmd);
-	vnr_vq_destroy(dev, vq);
+	return vq;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_detach);
+
+/**
+ * vnr_ctrl_teardown() - free both queues and what the device had not answered
+ * @dev: function
+ *
+ * Context: may sleep.  The function was reset and interrupts are off.
+ */
+void vnr_ctrl_teardown(struct vnr_dev *dev)
+{
+	struct virtqueue *vq = vnr_ctrl_detach(dev);
+
+	if (vq)
+		vnr_vq_destroy(dev, vq);
 }

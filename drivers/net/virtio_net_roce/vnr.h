@@ -98,6 +98,10 @@ void vnr_ctrl_init(struct vnr_dev *dev);
 int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
 		   vq_callback_t *callback);
 void vnr_ctrl_teardown(struct vnr_dev *dev);
+int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
+		    vq_callback_t *callback);
+struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev);
+void vnr_ctrl_interrupt(struct virtqueue *vq);
 void vnr_ctrl_abandon(struct vnr_dev *dev);
 size_t vnr_ctrl_max_req(struct vnr_dev *dev);
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);

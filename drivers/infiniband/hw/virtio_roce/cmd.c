@@ -67,7 +67,7 @@ static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
 		return err;
 	case -EPROTO:
 		dev_err_ratelimited(&aux->adev.dev,
-				    "the answer to %s is too short\n",
+				    "%s came back without an answer\n",
 				    info->name);
 		return err;
 	case -ETIMEDOUT:
