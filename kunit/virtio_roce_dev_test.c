@@ -266,6 +266,36 @@ static void dev_port(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* The speed is that of Ethernet, or what is documented if nobody knows that. */
+static void dev_speed(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	static const struct {
+		u32 ethernet;
+		u16 speed;
+		u8 width;
+	} cases[] = {
+		{ SPEED_10000, IB_SPEED_FDR10, IB_WIDTH_1X },
+		{ SPEED_25000, IB_SPEED_EDR, IB_WIDTH_1X },
+		{ SPEED_100000, IB_SPEED_EDR, IB_WIDTH_4X },
+		{ SPEED_200000, IB_SPEED_HDR, IB_WIDTH_4X },
+		{ (u32)SPEED_UNKNOWN, IB_SPEED_EDR, IB_WIDTH_4X },
+		{ 0, IB_SPEED_EDR, IB_WIDTH_4X },
+	};
+	struct ib_port_attr port;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mock->speed = cases[i].ethernet;
+		KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
+		KUNIT_EXPECT_EQ(test, port.active_speed, cases[i].speed);
+		KUNIT_EXPECT_EQ(test, port.active_width, cases[i].width);
+	}
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* ----- multicast ----- */
 
 /* A function that says so much of multicast. */
@@ -472,6 +502,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_useless_devices),
 	KUNIT_CASE(dev_no_answer_at_probe),
 	KUNIT_CASE(dev_port),
+	KUNIT_CASE(dev_speed),
 	KUNIT_CASE(dev_mcast),
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),

@@ -4,6 +4,7 @@
  * the kernel do with PDs, CQs, QPs and AHs, and their data path.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/virtio_byteorder.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -961,6 +962,249 @@ static void kern_management(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* Until the CQ was polled up to there. */
+static bool polled(struct mock *mock, u32 cqn, u16 idx)
+{
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		if (mock_avail_idx(&mock->cq_vqs[cqn]) == idx)
+			return true;
+		usleep_range(500, 1000);
+	}
+	return false;
+}
+
+/*
+ * A device of the RFC alone, with rings of 256 and CQs to match: the management layer
+ * asks for 512 receives and a CQ of 640 and gets what it takes for them.  No more
+ * requests are with the device than the CQ has slots for, and all come in turn.
+ */
+static void kern_management_small(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 256);
+	struct ib_device *ibdev = mock_start(mock);
+	struct virtio_rdma_cq_req done = {
+		.opcode = VIRTIO_IB_WC_RECV,
+		.byte_len = cpu_to_le32(40 + 256),
+		.qp_num = cpu_to_le32(1),
+	};
+	struct mock_vq *rq = &mock->rq_vqs[1];
+	const struct virtio_rdma_rq_req *req;
+	u64 *ids = kunit_kcalloc(test, 700, sizeof(*ids), GFP_KERNEL);
+	u32 cqn = mock->qps[1].rcqn, len, i, j;
+
+	KUNIT_ASSERT_NOT_NULL(test, ids);
+	KUNIT_ASSERT_TRUE(test, mock->qps[1].exists);
+	KUNIT_EXPECT_EQ(test, mock->qps[1].type, VIRTIO_IB_QPT_GSI);
+	KUNIT_EXPECT_EQ(test, mock->qps[1].state, VIRTIO_IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, mock->cqs[cqn].cqe, 256);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->cq_vqs[cqn]), 256);
+	/* 128 sends and 128 receives. */
+	KUNIT_ASSERT_EQ(test, mock_avail_idx(rq), 128);
+
+	for (i = 0; i < 600; i++) {
+		req = mock_take(mock, rq, i, &len);
+		ids[i] = le64_to_cpu(req->wr_id);
+		/* The management layer has 512 requests and reuses none before. */
+		for (j = i > 500 ? i - 500 : 0; j < i; j++)
+			KUNIT_ASSERT_NE(test, ids[i], ids[j]);
+		set_used(rq, i + 1);
+		done.wr_id = req->wr_id;
+		mock_complete(mock, cqn, &done);
+		KUNIT_ASSERT_TRUE(test, polled(mock, cqn, 256 + i + 1));
+		KUNIT_ASSERT_EQ(test, mock_avail_idx(rq), 128 + i + 1);
+	}
+
+	/* A burst that is not polled yet: nothing is added before it is. */
+	for (j = 0; j < 20; j++) {
+		req = mock_take(mock, rq, i + j, &len);
+		set_used(rq, i + j + 1);
+		done.wr_id = req->wr_id;
+		mock->cqs[cqn].armed = j == 19 ? VIRTIO_IB_NOTIFY_NEXT_COMPLETION : 0;
+		KUNIT_EXPECT_EQ(test, mock_avail_idx(rq), 128 + i);
+		mock_complete(mock, cqn, &done);
+	}
+	KUNIT_ASSERT_TRUE(test, polled(mock, cqn, 256 + i + 20));
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(rq), 128 + i + 20);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* Nobody else has use of a CQ that is smaller than what was asked for. */
+static void kern_short_cq(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 256);
+	struct ib_device *ibdev = mock_start(mock);
+	struct ib_qp_init_attr attr = {
+		.cap = { 1, 1, 1, 1, 0 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
+	unsigned int n = mock_count(mock, CMD(CREATE_QP));
+	struct ib_cq *cq;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
+	cq = ib_alloc_cq(ibdev, NULL, 257, 0, IB_POLL_WORKQUEUE);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(cq), -EINVAL);
+	cq = ib_alloc_cq(ibdev, NULL, 257, 0, IB_POLL_UNBOUND_WORKQUEUE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 256);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_qp(pd, &attr)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_QP)), n);
+	ib_free_cq(cq);
+	ib_dealloc_pd(pd);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/* What the device has promised is all that it is asked for. */
+static void kern_promised(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	const struct ib_cq_init_attr cq_attr = { .cqe = 4 };
+	struct rdma_ah_attr ah_attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	struct ib_qp *qps[MOCK_QPS - 3];
+	struct ib_cq *cqs[MOCK_CQS - 1];
+	struct endpoint *ep;
+	union ib_gid gid = {};
+	struct ib_ah *ah;
+	unsigned int n, i;
+
+	mock->query_device.max_pd = cpu_to_le32(1);
+	mock->query_device.max_mr = cpu_to_le32(1);
+	mock->query_device.max_ah = cpu_to_le32(1);
+	ep = endpoint_open(mock, 8, 4);
+
+#define EXPECT_NO_MORE(command, make)					\
+do {									\
+	n = mock_count(mock, CMD(command));				\
+	KUNIT_EXPECT_EQ(test, PTR_ERR(make), -ENOMEM);			\
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(command)), n);	\
+} while (0)
+
+	/* The PD has a region for all memory, the one that there is. */
+	EXPECT_NO_MORE(CREATE_PD, ib_alloc_pd(ep->ibdev, 0));
+	EXPECT_NO_MORE(GET_DMA_MR, ep->ibdev->ops.get_dma_mr(ep->pd, 0));
+
+	for (i = 0; i < ARRAY_SIZE(cqs); i++) {
+		cqs[i] = ib_create_cq(ep->ibdev, NULL, NULL, NULL, &cq_attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+	}
+	EXPECT_NO_MORE(CREATE_CQ,
+		       ib_create_cq(ep->ibdev, NULL, NULL, NULL, &cq_attr));
+	ib_destroy_cq(cqs[0]);
+	cqs[0] = ib_create_cq(ep->ibdev, NULL, NULL, NULL, &cq_attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[0]);
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		ib_destroy_cq(cqs[i]);
+
+	/* QPN 0 and 1 are not for these. */
+	for (i = 0; i < ARRAY_SIZE(qps); i++) {
+		qps[i] = endpoint_add_qp(ep, 4);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qps[i]);
+	}
+	EXPECT_NO_MORE(CREATE_QP, endpoint_add_qp(ep, 4));
+	for (i = 0; i < ARRAY_SIZE(qps); i++)
+		KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qps[i]));
+	/* One that the device refuses does not count. */
+	mock->fail[CMD(CREATE_QP)] = -EREMOTEIO;
+	for (i = 0; i < MOCK_QPS; i++)
+		KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -ENOMEM);
+	mock->fail[CMD(CREATE_QP)] = 0;
+	qps[0] = endpoint_add_qp(ep, 4);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qps[0]);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qps[0]));
+
+	KUNIT_ASSERT_EQ(test, 0, rdma_query_gid(ep->ibdev, 1, 0, &gid));
+	rdma_ah_set_port_num(&ah_attr, 1);
+	rdma_ah_set_grh(&ah_attr, &gid, 0, 0, 64, 0);
+	ah = rdma_create_ah(ep->pd, &ah_attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+	EXPECT_NO_MORE(CREATE_AH, rdma_create_ah(ep->pd, &ah_attr,
+						 RDMA_CREATE_AH_SLEEPABLE));
+	EXPECT_NO_MORE(CREATE_AH, rdma_create_ah(ep->pd, &ah_attr, 0));
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	ah = rdma_create_ah(ep->pd, &ah_attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+#undef EXPECT_NO_MORE
+	endpoint_done(ep);
+}
+
+/*
+ * To RESET on a device that has not said what becomes of requests then: by way of
+ * ERR, if there are any, and not before they are flushed.
+ */
+static void kern_reset_by_error(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct mock_qp *qp = &mock->qps[ep->qp->qp_num];
+	unsigned int n, i;
+
+	mock->flush = true;
+	to_rts(test, ep->qp);
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+		KUNIT_ASSERT_EQ(test, 0, recv(ep->qp, i, NULL, 0));
+	}
+	n = mock_count(mock, CMD(MODIFY_QP));
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n + 2);
+	KUNIT_EXPECT_EQ(test, mock->sq_vqs[ep->qp->qp_num].pub.vring.used->idx, 2);
+
+	/* Nothing to flush. */
+	to_rts(test, ep->qp);
+	n = mock_count(mock, CMD(MODIFY_QP));
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n + 1);
+
+	/* More to flush than the CQ has room for, 4. */
+	to_rts(test, ep->qp);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+		KUNIT_ASSERT_EQ(test, 0, recv(ep->qp, i, NULL, 0));
+	}
+	n = mock_count(mock, CMD(MODIFY_QP));
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EBUSY);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n);
+	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_RTS);
+
+	/* A device that does not flush what it was given. */
+	set_used(&mock->rq_vqs[ep->qp->qp_num], 5);
+	mock->flush = false;
+	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EBUSY);
+	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_ERR);
+	mock->flush = true;
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_RESET);
+	endpoint_done(ep);
+}
+
+/* With the capability RESET does it all. */
+static void kern_reset_gives_slots(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct endpoint *ep;
+	unsigned int n;
+
+	mock->query_device.device_cap_flags |=
+		cpu_to_le64(VIRTIO_IB_DEVICE_RESET_SLOTS);
+	ep = endpoint_open(mock, 4, 4);
+	to_rts(test, ep->qp);
+	KUNIT_ASSERT_EQ(test, 0, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0));
+	n = mock_count(mock, CMD(MODIFY_QP));
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n + 1);
+	endpoint_done(ep);
+}
+
 static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_pd),
 	KUNIT_CASE(kern_send),
@@ -988,6 +1232,11 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_destroy_fails),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_management),
+	KUNIT_CASE(kern_management_small),
+	KUNIT_CASE(kern_short_cq),
+	KUNIT_CASE(kern_promised),
+	KUNIT_CASE(kern_reset_by_error),
+	KUNIT_CASE(kern_reset_gives_slots),
 	{}
 };
 

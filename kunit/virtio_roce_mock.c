@@ -48,10 +48,9 @@ static int mock_read_script(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 	}
 	if (answer->ret)
 		return answer->ret;
-	/* As the lower module judges what the device wrote. */
-	if (answer->rsp_len < cmd->rsp_len)
-		return -EPROTO;
-	memcpy(cmd->rsp, answer->rsp, cmd->rsp_len);
+	/* As the lower module has it: what the device did not write is zero. */
+	memset(cmd->rsp, 0, cmd->rsp_len);
+	memcpy(cmd->rsp, answer->rsp, min(answer->rsp_len, cmd->rsp_len));
 	return 0;
 }
 
@@ -287,6 +286,11 @@ static int mock_create_qp(struct mock *mock, const void *r, void *rsp)
 	return 0;
 }
 
+static void mock_use_all(struct mock_vq *vq)
+{
+	vq->pub.vring.used->idx = vq->pub.vring.avail->idx;
+}
+
 static int mock_modify_qp(struct mock *mock, const void *r, void *rsp)
 {
 	const struct virtio_rdma_cmd_modify_qp *req = r;
@@ -296,8 +300,13 @@ static int mock_modify_qp(struct mock *mock, const void *r, void *rsp)
 		mock_violation(mock, "no such QP to modify", qpn);
 		return -EREMOTEIO;
 	}
-	if (le32_to_cpu(req->attr_mask) & VIRTIO_IB_QP_STATE)
-		mock->qps[qpn].state = req->qp_state;
+	if (!(le32_to_cpu(req->attr_mask) & VIRTIO_IB_QP_STATE))
+		return 0;
+	mock->qps[qpn].state = req->qp_state;
+	if (req->qp_state == VIRTIO_IB_QPS_ERR && mock->flush) {
+		mock_use_all(&mock->sq_vqs[qpn]);
+		mock_use_all(&mock->rq_vqs[qpn]);
+	}
 	return 0;
 }
 
@@ -736,7 +745,11 @@ static const struct net_device_ops mock_netdev_ops = {
 static int mock_get_link(struct net_device *netdev,
 			 struct ethtool_link_ksettings *settings)
 {
-	settings->base.speed = SPEED_10000;
+	struct mock **mock = netdev_priv(netdev);
+
+	if (!(*mock)->speed)
+		return -EOPNOTSUPP;
+	settings->base.speed = (*mock)->speed;
 	return 0;
 }
 
@@ -754,9 +767,11 @@ static void mock_netdev_init(struct mock *mock)
 {
 	static const u8 mac[ETH_ALEN] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
 	struct kunit *test = mock->test;
-	struct net_device *netdev = alloc_etherdev(0);
+	struct net_device *netdev = alloc_etherdev(sizeof(mock));
 
 	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	*(struct mock **)netdev_priv(netdev) = mock;
+	mock->speed = SPEED_10000;
 	netdev->netdev_ops = &mock_netdev_ops;
 	netdev->ethtool_ops = &mock_ethtool_ops;
 	eth_hw_addr_set(netdev, mac);

@@ -120,6 +120,8 @@ struct mock_mr {
  * @fail: errno to answer a command with, by command
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
+ * @flush: a QP that goes to ERR marks all requests used
+ * @speed: of the Ethernet interface, Mb/s
  * @slow: milliseconds that each command takes whose caller may sleep
  * @violation: first thing that a driver must not do
  */
@@ -140,6 +142,8 @@ struct mock {
 	int fail[VIRTIO_NET_CTRL_ROCE_NUM];
 	int next_cqn;
 	int next_qpn;
+	bool flush;
+	u32 speed;
 	unsigned int slow;
 	char violation[128];
 

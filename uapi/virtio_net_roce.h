@@ -144,6 +144,9 @@ enum virtio_net_ctrl_roce_cmd {
  *	&virtio_rdma_ack_query_device.max_mcast_qp_attach
  * @VIRTIO_IB_DEVICE_FLUSH: %VIRTIO_IB_WR_FLUSH, %VIRTIO_IB_ACCESS_FLUSH_GLOBAL,
  *	%VIRTIO_IB_ACCESS_FLUSH_PERSISTENT
+ * @VIRTIO_IB_DEVICE_RESET_SLOTS: a QP that goes to RESET gives its pending slots back
+ *	used, without completions.  Without it a driver takes a QP that has pending
+ *	requests to ERR first and waits until they are flushed
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -156,6 +159,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_CQ_HOLD		= 1 << 4,
 	VIRTIO_IB_DEVICE_MCAST			= 1 << 5,
 	VIRTIO_IB_DEVICE_FLUSH			= 1 << 6,
+	VIRTIO_IB_DEVICE_RESET_SLOTS		= 1 << 7,
 };
 
 /**
@@ -597,8 +601,8 @@ enum virtio_ib_mtu {
  *	GID table now, and a later change of the table does not touch the QP
  * @reserved: zero
  *
- * A QP that goes to RESET gives its pending slots back used, without completions;
- * the indices of its virtqueues go on.
+ * A QP that goes to RESET gives its pending slots back used, without completions,
+ * with %VIRTIO_IB_DEVICE_RESET_SLOTS; the indices of its virtqueues go on.
  */
 struct virtio_rdma_cmd_modify_qp {
 	__le32 qpn;

@@ -81,7 +81,8 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_GID_VLAN |
 					 VIRTIO_IB_DEVICE_CQ_HOLD |
 					 VIRTIO_IB_DEVICE_MCAST |
-					 VIRTIO_IB_DEVICE_FLUSH);
+					 VIRTIO_IB_DEVICE_FLUSH |
+					 VIRTIO_IB_DEVICE_RESET_SLOTS);
 	ack->max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES);
 	ack->max_mcast_grp = htole32(MCAST_GROUPS);
 	ack->max_mcast_qp_attach = htole32(MCAST_QPS);

@@ -10,6 +10,9 @@
 /* Completions start on cache lines of their own. */
 #define VROCE_CQ_ALIGN	64
 
+/* ib_mad cannot be told to ask for fewer than 64 requests on each side. */
+#define VROCE_SHORT_CQ_MIN	128
+
 /*
  * The number is free for the device to give out again as soon as it has answered
  * DESTROY_CQ.  The lock keeps a create that gets it waiting until the rings are
@@ -26,6 +29,7 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	} else {
 		vroce_queue_detach(&hw->queue);
 		__clear_bit(hw->cqn, dev->cqns.taken);
+		vroce_quota_give(dev, VROCE_CQ);
 	}
 	mutex_unlock(&dev->cqns.lock);
 	vroce_queue_free(&hw->queue);
@@ -37,12 +41,17 @@ static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 {
 	int err;
 
+	err = vroce_quota_take(dev, VROCE_CQ);
+	if (err)
+		return err;
 	mutex_lock(&dev->cqns.lock);
 	err = vroce_cmd_create_cq(dev->aux, cqe, &hw->cqn);
 	if (!err && __test_and_set_bit(hw->cqn, dev->cqns.taken))
 		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 				       hw->cqn);
 	mutex_unlock(&dev->cqns.lock);
+	if (err)
+		vroce_quota_give(dev, VROCE_CQ);
 	return err;
 }
 
@@ -108,6 +117,56 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	return err;
 }
 
+/**
+ * vroce_cq_expect() - one completion more will come
+ * @hw: CQ
+ * @limit: none, if so many are due
+ *
+ * A CQ that has all the room that was asked for is its user's to care for.
+ *
+ * Context: any.
+ * Return: false if it must not come.
+ */
+bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit)
+{
+	int due;
+
+	if (!hw->short_of)
+		return true;
+	due = atomic_read(&hw->due);
+	do {
+		if (due >= (int)limit)
+			return false;
+	} while (!atomic_try_cmpxchg(&hw->due, &due, due + 1));
+	return true;
+}
+
+/**
+ * vroce_cq_unexpect() - it was polled, or will not come after all
+ * @hw: CQ
+ *
+ * Context: any.
+ */
+void vroce_cq_unexpect(struct vroce_hw_cq *hw)
+{
+	/* A device that completes what nobody posted brings it below nothing. */
+	if (hw->short_of)
+		atomic_dec_if_positive(&hw->due);
+}
+
+/*
+ * ib_mad asks for 640 entries, as many as it posts requests, whatever the device has.
+ * The GSI manages with fewer (see post.c), so that ib_mad is given what there is, if
+ * that is any use to it.  It is recognised by how it polls.  Anybody else who polls so
+ * gets a CQ, but no QP (see qp.c).
+ */
+static bool vroce_cq_may_be_short(const struct vroce_dev *dev,
+				  const struct ib_cq *ibcq)
+{
+	return !ibcq->uobject && ibcq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE &&
+	       dev->attr.max_cqe >= VROCE_SHORT_CQ_MIN;
+}
+
 /* A negative number of old kernels is a large one here. */
 static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe)
 {
@@ -133,7 +192,8 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = vroce_create_cq_udata(arg);
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	struct vroce_cq *cq = to_vcq(ibcq);
-	u32 cqe;
+	u32 cqe = attr->cqe;
+	bool short_of;
 	int err;
 
 	err = vroce_check_udata(udata,
@@ -146,14 +206,18 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 					 attr->flags);
 		return -EOPNOTSUPP;
 	}
-	err = vroce_cq_check_size(dev, attr->cqe);
+	short_of = cqe > dev->attr.max_cqe && vroce_cq_may_be_short(dev, ibcq);
+	if (short_of)
+		cqe = dev->attr.max_cqe;
+	err = vroce_cq_check_size(dev, cqe);
 	if (err)
 		return err;
 
-	cqe = roundup_pow_of_two(attr->cqe);
+	cqe = roundup_pow_of_two(cqe);
 	cq->hw = vroce_hw_cq_create(dev, cqe);
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
+	cq->hw->short_of = short_of;
 	if (udata) {
 		err = vroce_cq_expose(cq, udata);
 		if (err)

@@ -223,6 +223,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	err = vroce_query(dev);
 	if (err)
 		return err;
+	vroce_quotas_init(dev);
 	vroce_clear_rings(dev->aux);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs);

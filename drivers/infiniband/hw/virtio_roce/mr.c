@@ -39,6 +39,29 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access)
 	return !(access & ~known);
 }
 
+/* A memory region that the device is about to make; vroce_mr_free() undoes it. */
+static struct vroce_mr *vroce_mr_new(struct vroce_dev *dev)
+{
+	struct vroce_mr *mr;
+	int err;
+
+	err = vroce_quota_take(dev, VROCE_MR);
+	if (err)
+		return ERR_PTR(err);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		vroce_quota_give(dev, VROCE_MR);
+		return ERR_PTR(-ENOMEM);
+	}
+	return mr;
+}
+
+static void vroce_mr_free(struct vroce_dev *dev, struct vroce_mr *mr)
+{
+	vroce_quota_give(dev, VROCE_MR);
+	kfree(mr);
+}
+
 /**
  * vroce_get_dma_mr() - verb: all memory, for the kernel
  * @ibpd: protection domain
@@ -48,20 +71,21 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access)
  */
 struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
 {
+	struct vroce_dev *dev = to_vdev(ibpd->device);
 	struct vroce_mr_keys keys;
 	struct vroce_mr *mr;
 	int err;
 
-	if (!vroce_mr_access_is_ok(to_vdev(ibpd->device), access))
+	if (!vroce_mr_access_is_ok(dev, access))
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = vroce_mr_new(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 
-	err = vroce_cmd_get_dma_mr(to_vdev(ibpd->device)->aux,
-				   to_vpd(ibpd)->hw->pdn, access, &keys);
+	err = vroce_cmd_get_dma_mr(dev->aux, to_vpd(ibpd)->hw->pdn, access,
+				   &keys);
 	if (err) {
-		kfree(mr);
+		vroce_mr_free(dev, mr);
 		return ERR_PTR(err);
 	}
 	mr->mrn = keys.mrn;
@@ -152,9 +176,9 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 		return ERR_PTR(-EINVAL);
 	}
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = vroce_mr_new(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->umem = ib_umem_get_va(&dev->ibdev, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
@@ -168,7 +192,7 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 err_umem:
 	ib_umem_release(mr->umem);
 err_free:
-	kfree(mr);
+	vroce_mr_free(dev, mr);
 	return ERR_PTR(err);
 }
 
@@ -215,9 +239,9 @@ struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 	    max_num_sg > dev->attr.max_fast_reg_pages / VROCE_PAGES_PER_PAGE)
 		return ERR_PTR(-EINVAL);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = vroce_mr_new(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	err = vroce_alloc_pages(mr, dev->aux->dma_dev,
 				max_num_sg * VROCE_PAGES_PER_PAGE);
 	if (err)
@@ -234,7 +258,7 @@ struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 err_pages:
 	vroce_free_pages(mr, dev->aux->dma_dev);
 err_free:
-	kfree(mr);
+	vroce_mr_free(dev, mr);
 	return ERR_PTR(err);
 }
 
@@ -284,15 +308,16 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  */
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct virtio_net_roce_aux *aux = to_vdev(ibmr->device)->aux;
+	struct vroce_dev *dev = to_vdev(ibmr->device);
 	struct vroce_mr *mr = to_vmr(ibmr);
 
-	if (vroce_cmd_dereg_mr(aux, mr->mrn)) {
+	if (vroce_cmd_dereg_mr(dev->aux, mr->mrn)) {
 		kmemleak_not_leak(mr->umem);
-	} else {
-		ib_umem_release(mr->umem);
-		vroce_free_pages(mr, aux->dma_dev);
+		kfree(mr);
+		return 0;
 	}
-	kfree(mr);
+	ib_umem_release(mr->umem);
+	vroce_free_pages(mr, dev->aux->dma_dev);
+	vroce_mr_free(dev, mr);
 	return 0;
 }

@@ -16,6 +16,9 @@
  * ignores its queues; and what it refers to in the device, PD and CQs, stays,
  * too, even if their verbs objects go meanwhile.
  *
+ * The device has said how many objects of each kind it has.  A create beyond that is
+ * refused here: what a device would do about it is better not tried.
+ *
  * If the device refuses or does not answer, it may still hold the object: the
  * number then stays taken, and memory that the device may write to is not freed.
  */
@@ -88,6 +91,74 @@ void vroce_obj_put(struct vroce_obj *obj)
 void vroce_obj_put_later(struct vroce_obj *obj)
 {
 	kref_put(&obj->ref, vroce_obj_release_later);
+}
+
+static const char * const vroce_kind_names[VROCE_KINDS] = {
+	[VROCE_PD]	= "protection domains (max_pd)",
+	[VROCE_MR]	= "memory regions (max_mr)",
+	[VROCE_AH]	= "address handles (max_ah)",
+	[VROCE_CQ]	= "CQs (max_rdma_cqs)",
+	[VROCE_QP]	= "QPs (max_rdma_qps)",
+	[VROCE_GSI]	= "GSI QPs",
+};
+
+/**
+ * vroce_quotas_init() - nothing has been made
+ * @dev: device, whose limits are known
+ */
+void vroce_quotas_init(struct vroce_dev *dev)
+{
+	const u32 max[VROCE_KINDS] = {
+		[VROCE_PD]	= dev->attr.max_pd,
+		[VROCE_MR]	= dev->attr.max_mr,
+		[VROCE_AH]	= dev->attr.max_ah,
+		[VROCE_CQ]	= dev->aux->max_cqs,
+		[VROCE_QP]	= dev->aux->max_qps - min(dev->aux->max_qps, 2U),
+		[VROCE_GSI]	= dev->aux->max_qps > VIRTIO_NET_ROCE_QPN_GSI,
+	};
+	int i;
+
+	for (i = 0; i < VROCE_KINDS; i++) {
+		atomic_set(&dev->quotas[i].held, 0);
+		dev->quotas[i].max = max[i];
+	}
+}
+
+/**
+ * vroce_quota_take() - an object is about to be made
+ * @dev: device
+ * @kind: what
+ *
+ * Context: any.
+ * Return: 0, or -ENOMEM if the device has no more of them.
+ */
+int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind)
+{
+	struct vroce_quota *quota = &dev->quotas[kind];
+	int held = atomic_read(&quota->held);
+
+	do {
+		if (held >= (int)quota->max) {
+			ibdev_notice_ratelimited(&dev->ibdev,
+						 "all %u %s are in use\n",
+						 quota->max,
+						 vroce_kind_names[kind]);
+			return -ENOMEM;
+		}
+	} while (!atomic_try_cmpxchg(&quota->held, &held, held + 1));
+	return 0;
+}
+
+/**
+ * vroce_quota_give() - an object was not made, or the device has let go of it
+ * @dev: device
+ * @kind: what
+ *
+ * Context: any.
+ */
+void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind)
+{
+	atomic_dec(&dev->quotas[kind].held);
 }
 
 /**

@@ -8,6 +8,12 @@
  * lead anywhere: a slot is found by counting, an index that runs ahead stops the
  * queue.
  *
+ * The GSI can have more receive requests than its ring has slots: the others wait in a
+ * backlog, which moves on when requests are posted and when the CQ is polled.  If its CQ
+ * has fewer slots than asked for, too, requests are shown to the device only while all
+ * their completions find one: &vroce_hw_cq.due counts what was shown and not polled, and
+ * the room that send requests may need is left to them.
+ *
  * User space posts and polls for itself and comes here for a doorbell only, if
  * the device has none that it could map: that is a list without requests.
  */
@@ -195,6 +201,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr)
 {
 	struct vroce_qp *qp = to_vqp(ibqp);
+	struct vroce_hw_cq *scq = qp->hw->scq;
 	struct vroce_queue *q = &qp->hw->sq;
 	unsigned long flags;
 	int err = 0;
@@ -211,13 +218,16 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	for (pos = q->next; wr; wr = wr->next, pos++) {
-		if (!vroce_wq_has_room(q, pos)) {
+		if (!vroce_wq_has_room(q, pos) ||
+		    !vroce_cq_expect(scq, scq->queue.depth)) {
 			err = -ENOMEM;
 			break;
 		}
 		err = vroce_put_send(qp, vroce_queue_slot(q, pos), wr);
-		if (err)
+		if (err) {
+			vroce_cq_unexpect(scq);
 			break;
+		}
 		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
 	}
 	/* Those before the bad one are on their way. */
@@ -241,6 +251,88 @@ static int vroce_put_recv(struct vroce_qp *qp, struct virtio_rdma_rq_req *req,
 	return 0;
 }
 
+static void *vroce_backlog_slot(const struct vroce_qp *qp, u32 pos)
+{
+	return qp->backlog.slots +
+	       (size_t)(pos & (qp->backlog.depth - 1)) * qp->hw->rq.stride;
+}
+
+/* Show the device what there is room for.  Context: rq_lock held. */
+static void vroce_backlog_move(struct vroce_qp *qp)
+{
+	struct vroce_backlog *backlog = &qp->backlog;
+	struct vroce_queue *q = &qp->hw->rq;
+	u16 pos;
+
+	for (pos = q->next; backlog->head != backlog->tail; pos++) {
+		if (!vroce_wq_has_room(q, pos) ||
+		    !vroce_cq_expect(qp->hw->rcq, backlog->limit))
+			break;
+		memcpy(vroce_queue_slot(q, pos),
+		       vroce_backlog_slot(qp, backlog->head++), q->slot_len);
+		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
+	}
+	vroce_wq_show(to_vdev(qp->ibqp.device)->aux, q, pos);
+}
+
+/**
+ * vroce_backlog_drop() - the QP goes to RESET
+ * @qp: queue pair
+ *
+ * Context: any.
+ */
+void vroce_backlog_drop(struct vroce_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	qp->backlog.head = qp->backlog.tail;
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+}
+
+/*
+ * Put a list into the backlog, and as much of it as possible into the ring.  @wr is
+ * where it ends or, with an error, the bad request.  Context: rq_lock held.
+ */
+static int vroce_backlog_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
+{
+	struct vroce_backlog *backlog = &qp->backlog;
+	int err = 0;
+
+	for (; *wr; *wr = (*wr)->next, backlog->tail++) {
+		if (backlog->tail - backlog->head == backlog->depth)
+			err = -ENOMEM;
+		else
+			err = vroce_put_recv(qp, vroce_backlog_slot(qp, backlog->tail),
+					     *wr);
+		if (err)
+			break;
+	}
+	vroce_backlog_move(qp);
+	return err;
+}
+
+/* The same without a backlog. */
+static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
+{
+	struct vroce_queue *q = &qp->hw->rq;
+	int err = 0;
+	u16 pos;
+
+	for (pos = q->next; *wr; *wr = (*wr)->next, pos++) {
+		if (!vroce_wq_has_room(q, pos)) {
+			err = -ENOMEM;
+			break;
+		}
+		err = vroce_put_recv(qp, vroce_queue_slot(q, pos), *wr);
+		if (err)
+			break;
+		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
+	}
+	vroce_wq_show(to_vdev(qp->ibqp.device)->aux, q, pos);
+	return err;
+}
+
 /**
  * vroce_post_recv() - verb
  * @ibqp: queue pair
@@ -255,13 +347,11 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr)
 {
 	struct vroce_qp *qp = to_vqp(ibqp);
-	struct vroce_queue *q = &qp->hw->rq;
 	unsigned long flags;
-	int err = 0;
-	u16 pos;
+	int err;
 
 	if (!qp->hw->kernel) {
-		err = vroce_post_user(qp, q, !wr);
+		err = vroce_post_user(qp, &qp->hw->rq, !wr);
 		goto out;
 	}
 	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
@@ -270,17 +360,8 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	}
 
 	spin_lock_irqsave(&qp->rq_lock, flags);
-	for (pos = q->next; wr; wr = wr->next, pos++) {
-		if (!vroce_wq_has_room(q, pos)) {
-			err = -ENOMEM;
-			break;
-		}
-		err = vroce_put_recv(qp, vroce_queue_slot(q, pos), wr);
-		if (err)
-			break;
-		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
-	}
-	vroce_wq_show(to_vdev(ibqp->device)->aux, q, pos);
+	err = qp->backlog.slots ? vroce_backlog_post(qp, &wr) :
+				  vroce_ring_post(qp, &wr);
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 out:
 	if (err)
@@ -312,10 +393,19 @@ static u16 vroce_cq_slot(const struct vroce_queue *q, u16 pos)
 	return __virtio32_to_cpu(true, READ_ONCE(*id)) & (q->depth - 1);
 }
 
+/* Context: lock of the CQ held. */
+static void vroce_backlog_feed(struct vroce_qp *qp)
+{
+	spin_lock(&qp->rq_lock);
+	vroce_backlog_move(qp);
+	spin_unlock(&qp->rq_lock);
+}
+
 /* Take a completion and give its slot back; false if its QP is no more. */
-static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_queue *q,
+static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 			  struct ib_wc *wc)
 {
+	struct vroce_queue *q = &hw->queue;
 	u16 slot = vroce_cq_slot(q, q->next);
 	struct virtio_rdma_cq_req req;
 	struct vroce_qp *qp;
@@ -325,6 +415,7 @@ static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_queue *q,
 	/* Available indices are @depth ahead of those polled. */
 	vroce_ring_put(&q->vq->vring, q->next + q->depth, slot);
 	q->next++;
+	vroce_cq_unexpect(hw);
 
 	qp = xa_load(&dev->qps, le32_to_cpu(req.qp_num));
 	if (!qp)
@@ -357,8 +448,11 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 
 	spin_lock_irqsave(&hw->lock, flags);
 	for (pending = vroce_cq_pending(q); n < num && pending; pending--)
-		n += vroce_cq_take(dev, q, wc + n);
+		n += vroce_cq_take(dev, hw, wc + n);
 	vroce_ring_show(&q->vq->vring, q->next + q->depth);
+	/* After the slots, for which there may be completions now. */
+	if (hw->feed)
+		vroce_backlog_feed(hw->feed);
 	spin_unlock_irqrestore(&hw->lock, flags);
 	return n;
 }
@@ -404,5 +498,7 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn)
 		if (le32_to_cpu(req->qp_num) == qpn)
 			req->qp_num = cpu_to_le32(U32_MAX);
 	}
+	/* What was due and has not come will not. */
+	atomic_set(&hw->due, n);
 	spin_unlock_irqrestore(&hw->lock, flags);
 }

@@ -2,14 +2,23 @@
 /*
  * Queue pairs.
  */
+#include <linux/delay.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "ring.h"
 #include "vroce.h"
 #include "wire.h"
 
 #define VROCE_SQ_ALIGN	64
 #define VROCE_RQ_ALIGN	32
+
+/* What ib_mad may be told to ask for, and then some. */
+#define VROCE_BACKLOG_MAX	16384
+
+/* How long a device may take to flush a QP that goes to ERR. */
+#define VROCE_FLUSH_MS	1000
 
 /*
  * What was completed and not polled is nobody's any more.  This is for the
@@ -22,6 +31,11 @@ static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
 	vroce_cq_forget_qp(hw->scq, hw->qpn);
 	if (hw->rcq != hw->scq)
 		vroce_cq_forget_qp(hw->rcq, hw->qpn);
+}
+
+static enum vroce_kind vroce_qp_kind(bool gsi)
+{
+	return gsi ? VROCE_GSI : VROCE_QP;
 }
 
 /* As for CQs, the lock covers what becomes of a number that was given back. */
@@ -38,6 +52,7 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 		vroce_queue_detach(&hw->sq);
 		vroce_queue_detach(&hw->rq);
 		__clear_bit(hw->qpn, dev->qpns.taken);
+		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
 	}
 	vroce_hw_qp_forget(hw);
 	mutex_unlock(&dev->qpns.lock);
@@ -47,6 +62,17 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	vroce_obj_put(&hw->scq->obj);
 	vroce_obj_put(&hw->pd->obj);
 	kfree(hw);
+}
+
+static u32 vroce_rq_slot_len(const struct ib_qp_cap *cap)
+{
+	return sizeof(struct virtio_rdma_rq_req) +
+	       cap->max_recv_sge * sizeof(struct virtio_rdma_sge);
+}
+
+static u32 vroce_rq_stride(const struct ib_qp_cap *cap)
+{
+	return ALIGN(vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
 }
 
 static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
@@ -63,10 +89,7 @@ static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
 	if (err)
 		return err;
 	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
-				sizeof(struct virtio_rdma_rq_req) +
-				cap->max_recv_sge *
-				sizeof(struct virtio_rdma_sge),
-				VROCE_RQ_ALIGN);
+				vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
 	if (err)
 		vroce_queue_free(&hw->sq);
 	return err;
@@ -77,12 +100,18 @@ static int vroce_hw_qp_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 {
 	int err;
 
+	hw->gsi = params->type == IB_QPT_GSI;
+	err = vroce_quota_take(dev, vroce_qp_kind(hw->gsi));
+	if (err)
+		return err;
 	mutex_lock(&dev->qpns.lock);
 	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
 	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
 		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
 				       hw->qpn);
 	mutex_unlock(&dev->qpns.lock);
+	if (err)
+		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
 	return err;
 }
 
@@ -99,7 +128,8 @@ static int vroce_hw_qp_attach(struct vroce_hw_qp *hw,
 
 static struct vroce_hw_qp *
 vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
-		   const struct ib_qp_init_attr *attr, bool kernel)
+		   const struct ib_qp_init_attr *attr,
+		   const struct ib_qp_cap *cap, bool kernel)
 {
 	struct vroce_create_qp_params params = {
 		.pdn = to_vpd(ibpd)->hw->pdn,
@@ -112,7 +142,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
 		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
 		.recv_cqn = to_vcq(attr->recv_cq)->hw->cqn,
-		.cap = attr->cap,
+		.cap = *cap,
 	};
 	struct vroce_hw_qp *hw;
 	int err;
@@ -120,7 +150,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
-	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, &attr->cap);
+	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
 	if (err)
 		goto err_free;
 	err = vroce_hw_qp_number(dev, hw, &params);
@@ -162,14 +192,16 @@ static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
 	return true;
 }
 
-static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap)
+static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap,
+			      bool gsi)
 {
 	const struct vroce_device_attr *hw = &dev->attr;
 
 	if (vroce_qp_exceeds(dev, "send requests (max_send_wr)",
 			     cap->max_send_wr, hw->max_qp_wr) ||
 	    vroce_qp_exceeds(dev, "receive requests (max_recv_wr)",
-			     cap->max_recv_wr, hw->max_qp_wr) ||
+			     cap->max_recv_wr,
+			     gsi ? VROCE_BACKLOG_MAX : hw->max_qp_wr) ||
 	    vroce_qp_exceeds(dev, "elements in a send request (max_send_sge)",
 			     cap->max_send_sge, hw->max_send_sge) ||
 	    vroce_qp_exceeds(dev, "elements in a receive request (max_recv_sge)",
@@ -212,7 +244,63 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 	}
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
-	return vroce_qp_check_cap(dev, &attr->cap);
+	return vroce_qp_check_cap(dev, &attr->cap,
+				  attr->qp_type == IB_QPT_GSI);
+}
+
+/*
+ * How many completions of receive requests may be due beside those of all send
+ * requests; 0 if the CQs have no room for any.
+ */
+static u32 vroce_qp_recv_room(const struct ib_qp_init_attr *attr)
+{
+	const struct vroce_hw_cq *scq = to_vcq(attr->send_cq)->hw;
+	const struct vroce_hw_cq *rcq = to_vcq(attr->recv_cq)->hw;
+	u32 sends = attr->cap.max_send_wr;
+
+	if (scq->short_of && sends > scq->queue.depth)
+		return 0;
+	if (!rcq->short_of)
+		return U32_MAX;
+	return rcq->queue.depth - (scq == rcq ? sends : 0);
+}
+
+/*
+ * ib_mad posts 512 receive requests and gives up if it cannot.  If the ring is
+ * smaller, or the CQ, the GSI gets the rest as a backlog in memory of the kernel, which
+ * post.c feeds into the ring.  @cap is what is left for the device.
+ */
+static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
+				 const struct ib_qp_init_attr *attr,
+				 struct ib_qp_cap *cap)
+{
+	struct vroce_hw_cq *scq = to_vcq(attr->send_cq)->hw;
+	struct vroce_hw_cq *rcq = to_vcq(attr->recv_cq)->hw;
+	u32 room = vroce_qp_recv_room(attr), depth = cap->max_recv_wr;
+
+	if (!scq->short_of && !rcq->short_of && depth <= dev->attr.max_qp_wr)
+		return 0;
+	/* Each request leaves one completion, or they could not be counted. */
+	if (attr->qp_type != IB_QPT_GSI || !room ||
+	    attr->sq_sig_type != IB_SIGNAL_ALL_WR) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "QP refused: its CQ has %u entries only (max_cqe)%s\n",
+					 dev->attr.max_cqe,
+					 attr->qp_type == IB_QPT_GSI ?
+					 "; the connection manager needs a smaller send_queue_size of ib_core" : "");
+		return -EINVAL;
+	}
+	qp->backlog.slots = kvcalloc(depth, vroce_rq_stride(cap), GFP_KERNEL);
+	if (!qp->backlog.slots)
+		return -ENOMEM;
+	qp->backlog.depth = depth;
+	qp->backlog.limit = room;
+	cap->max_recv_wr = min3(depth, dev->attr.max_qp_wr,
+				room == U32_MAX ? room :
+						  (u32)rounddown_pow_of_two(room));
+	ibdev_dbg(&dev->ibdev, "GSI: %u of %u receive requests at a time\n",
+		  cap->max_recv_wr, depth);
+	return 0;
 }
 
 /* What the QP really has, never less than what was asked for. */
@@ -254,6 +342,14 @@ err_sq:
 	return err;
 }
 
+/* After this, polling @rcq does not touch another QP than @qp, which may be NULL. */
+static void vroce_qp_feed(struct vroce_hw_cq *rcq, struct vroce_qp *qp)
+{
+	spin_lock_irq(&rcq->lock);
+	rcq->feed = qp;
+	spin_unlock_irq(&rcq->lock);
+}
+
 /**
  * vroce_create_qp() - verb
  * @ibqp: queue pair
@@ -267,6 +363,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 {
 	struct vroce_dev *dev = to_vdev(ibqp->device);
 	struct vroce_qp *qp = to_vqp(ibqp);
+	struct ib_qp_cap cap;
 	int err;
 
 	err = vroce_check_udata(udata,
@@ -283,9 +380,15 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->state = IB_QPS_RESET;
 	qp->cap = attr->cap;
 	qp->sig_type = attr->sq_sig_type;
-	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, !udata);
-	if (IS_ERR(qp->hw))
-		return PTR_ERR(qp->hw);
+	cap = attr->cap;
+	err = vroce_qp_make_backlog(dev, qp, attr, &cap);
+	if (err)
+		return err;
+	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata);
+	if (IS_ERR(qp->hw)) {
+		err = PTR_ERR(qp->hw);
+		goto err_backlog;
+	}
 	ibqp->qp_num = qp->hw->qpn;
 
 	if (udata)
@@ -294,7 +397,15 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp,
 					  GFP_KERNEL));
 	if (err)
-		vroce_obj_put(&qp->hw->obj);
+		goto err_hw;
+	if (qp->backlog.slots)
+		vroce_qp_feed(qp->hw->rcq, qp);
+	return 0;
+
+err_hw:
+	vroce_obj_put(&qp->hw->obj);
+err_backlog:
+	kvfree(qp->backlog.slots);
 	return err;
 }
 
@@ -348,6 +459,75 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 	return 0;
 }
 
+/* Requests that the device was shown and has not given back. */
+static u16 vroce_queue_pending(const struct vroce_queue *q)
+{
+	const struct vring *vring = &q->vq->vring;
+
+	return vroce_ring_get16(&vring->avail->idx) - vroce_ring_used_idx(vring);
+}
+
+static u32 vroce_qp_pending(const struct vroce_hw_qp *hw)
+{
+	return vroce_queue_pending(&hw->sq) + vroce_queue_pending(&hw->rq);
+}
+
+/* Slots of a CQ that the device can still fill. */
+static bool vroce_cq_takes(const struct vroce_dev *dev,
+			   const struct vroce_hw_cq *hw, u32 n)
+{
+	return vroce_cqs_hold(dev) || n <= vroce_queue_pending(&hw->queue);
+}
+
+/*
+ * Have no requests in the device before a QP goes to RESET.
+ *
+ * What becomes of them in RESET the RFC does not say: that their slots are given back
+ * is a rule of VIRTIO_IB_DEVICE_RESET_SLOTS.  A device without it might keep them, and
+ * carry them out when the QP is in use again.  But in ERR every device completes all
+ * requests, which gives their slots back, too.  So the QP goes there first, and on to
+ * RESET when both rings are empty.  The completions are forgotten, as all are of a QP
+ * in RESET.
+ *
+ * They need room, or the CQ would be lost with all of its QPs: a QP that has more
+ * requests than its CQ has room stays as it is, and one that is not flushed in time stays
+ * in ERR.  Either can still be destroyed.
+ */
+static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
+{
+	static const struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct vroce_hw_qp *hw = qp->hw;
+	unsigned int ms;
+	u32 n;
+	int err;
+
+	vroce_backlog_drop(qp);
+	n = vroce_qp_pending(hw);
+	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n)
+		return 0;
+	if (!vroce_cq_takes(dev, hw->scq, n) ||
+	    !vroce_cq_takes(dev, hw->rcq, n)) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "QP %u not reset: %u requests to flush, and its CQ has less room\n",
+					 hw->qpn, n);
+		return -EBUSY;
+	}
+	err = vroce_cmd_modify_qp(dev->aux, hw->qpn, &error, IB_QP_STATE);
+	if (err)
+		return err;
+	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	for (ms = 0; vroce_qp_pending(hw); ms++) {
+		if (ms == VROCE_FLUSH_MS) {
+			ibdev_notice_ratelimited(&dev->ibdev,
+						 "QP %u not reset: the device does not flush it\n",
+						 hw->qpn);
+			return -EBUSY;
+		}
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+	return 0;
+}
+
 /**
  * vroce_modify_qp() - verb
  * @ibqp: queue pair
@@ -376,6 +556,10 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	err = vroce_qp_check_modify(dev, qp, attr, mask);
 	if (err)
 		goto out_unlock;
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		err = vroce_qp_empty(dev, qp);
+	if (err)
+		goto out_unlock;
 	err = vroce_cmd_modify_qp(dev->aux, ibqp->qp_num, attr, mask);
 	if (err)
 		goto out_unlock;
@@ -383,9 +567,9 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE) {
 		WRITE_ONCE(qp->state, attr->qp_state);
 		/*
-		 * The device has dropped all requests: their slots were given
-		 * back used, without completions, and the indices of the rings
-		 * go on from there.
+		 * There are no requests any more: the device has dropped them
+		 * and given their slots back used, or there were none.  The
+		 * indices of the rings go on from there.
 		 */
 		if (attr->qp_state == IB_QPS_RESET)
 			vroce_hw_qp_forget(qp->hw);
@@ -457,12 +641,15 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	if (hw->kernel)
 		xa_erase_irq(&dev->qps, hw->qpn);
+	if (qp->backlog.slots)
+		vroce_qp_feed(hw->rcq, NULL);
 	vroce_maps_remove(&qp->sq_maps);
 	vroce_maps_remove(&qp->rq_maps);
 	/* No further mapping can be made, so that this number only falls. */
 	if (kref_read(&hw->obj.ref) > 1)
 		vroce_qp_stop(dev, hw);
 	vroce_obj_put(&hw->obj);
+	kvfree(qp->backlog.slots);
 	mutex_destroy(&qp->mutex);
 	return 0;
 }

@@ -3,9 +3,11 @@
  * Verbs that concern the device, its port, contexts and protection domains.
  */
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
@@ -135,6 +137,32 @@ bool vroce_port_is_active(const struct vroce_dev *dev)
 	       netif_carrier_ok(dev->aux->netdev);
 }
 
+/*
+ * What Ethernet has, as for any RoCE device.  Of a device that does not tell (it
+ * does with VIRTIO_NET_F_SPEED_DUPLEX) the core would say 2.5 Gb/s, and libraries
+ * that rank by it would prefer TCP.  It moves data as fast as the host copies memory,
+ * as a rule: 100 Gb/s, 4X EDR, is in keeping with that.
+ */
+static int vroce_query_speed(struct ib_device *ibdev, u32 port,
+			     struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings settings = {};
+	int err;
+
+	rtnl_lock();
+	err = __ethtool_get_link_ksettings(to_vdev(ibdev)->aux->netdev,
+					   &settings);
+	rtnl_unlock();
+	if (err || !settings.base.speed ||
+	    settings.base.speed == (u32)SPEED_UNKNOWN) {
+		attr->active_speed = IB_SPEED_EDR;
+		attr->active_width = IB_WIDTH_4X;
+		return 0;
+	}
+	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
+				&attr->active_width);
+}
+
 /**
  * vroce_query_port() - verb
  * @ibdev: device
@@ -169,8 +197,7 @@ int vroce_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = dev->port.max_msg_sz;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
-	return ib_get_eth_speed(ibdev, port, &attr->active_speed,
-				&attr->active_width);
+	return vroce_query_speed(ibdev, port, attr);
 }
 
 /**
@@ -332,7 +359,8 @@ static void vroce_hw_pd_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_pd *hw = container_of(obj, struct vroce_hw_pd, obj);
 
-	vroce_cmd_destroy_pd(obj->dev->aux, hw->pdn);
+	if (!vroce_cmd_destroy_pd(obj->dev->aux, hw->pdn))
+		vroce_quota_give(obj->dev, VROCE_PD);
 	kfree(hw);
 }
 
@@ -352,18 +380,27 @@ int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	err = vroce_check_udata(udata, 0);
 	if (err)
 		return err;
+	err = vroce_quota_take(dev, VROCE_PD);
+	if (err)
+		return err;
 	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
-	if (!hw)
-		return -ENOMEM;
+	if (!hw) {
+		err = -ENOMEM;
+		goto err_quota;
+	}
 
 	err = vroce_cmd_create_pd(dev->aux, &hw->pdn);
-	if (err) {
-		kfree(hw);
-		return err;
-	}
+	if (err)
+		goto err_free;
 	vroce_obj_init(&hw->obj, dev, vroce_hw_pd_release);
 	to_vpd(ibpd)->hw = hw;
 	return 0;
+
+err_free:
+	kfree(hw);
+err_quota:
+	vroce_quota_give(dev, VROCE_PD);
+	return err;
 }
 
 /**

@@ -72,6 +72,40 @@ struct vroce_numbers {
 int vroce_numbers_init(struct vroce_numbers *numbers, u32 max);
 void vroce_numbers_destroy(struct vroce_numbers *numbers);
 
+/**
+ * enum vroce_kind - what the device promises a number of
+ * @VROCE_PD: protection domains
+ * @VROCE_MR: memory regions
+ * @VROCE_AH: address handles
+ * @VROCE_CQ: completion queues
+ * @VROCE_QP: queue pairs, SMI and GSI left out
+ * @VROCE_GSI: the general service interface
+ * @VROCE_KINDS: number of kinds
+ */
+enum vroce_kind {
+	VROCE_PD,
+	VROCE_MR,
+	VROCE_AH,
+	VROCE_CQ,
+	VROCE_QP,
+	VROCE_GSI,
+	VROCE_KINDS,
+};
+
+/**
+ * struct vroce_quota - how many objects of a kind there are, and may be
+ * @held: those that the device holds, or may hold
+ * @max: what it promised
+ */
+struct vroce_quota {
+	atomic_t held;
+	u32 max;
+};
+
+void vroce_quotas_init(struct vroce_dev *dev);
+int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind);
+void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
+
 /* ----- queue.c: a virtqueue and its slots ----- */
 
 /**
@@ -273,13 +307,19 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @obj: its references
  * @cqn: its number
  * @queue: its virtqueue
- * @lock: guards &vroce_queue.next and the slots of a kernel's CQ
+ * @lock: guards &vroce_queue.next, the slots and @feed of a kernel's CQ
+ * @short_of: it has fewer slots than were asked for, and serves the GSI only
+ * @due: if @short_of: completions that are there or may come
+ * @feed: QP whose backlog moves on when this CQ is polled, or NULL
  */
 struct vroce_hw_cq {
 	struct vroce_obj obj;
 	u32 cqn;
 	struct vroce_queue queue;
 	spinlock_t lock;	/* polling */
+	bool short_of;
+	atomic_t due;
+	struct vroce_qp *feed;
 };
 
 /**
@@ -294,6 +334,8 @@ struct vroce_cq {
 	struct vroce_maps maps;
 };
 
+bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit);
+void vroce_cq_unexpect(struct vroce_hw_cq *hw);
 int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    VROCE_CREATE_CQ_ARG *arg);
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
@@ -313,6 +355,7 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
+ * @gsi: it is the general service interface
  */
 struct vroce_hw_qp {
 	struct vroce_obj obj;
@@ -323,6 +366,23 @@ struct vroce_hw_qp {
 	struct vroce_queue sq;
 	struct vroce_queue rq;
 	bool kernel;
+	bool gsi;
+};
+
+/**
+ * struct vroce_backlog - receive requests that wait for a slot of the ring
+ * @slots: requests as they go into the ring; NULL if the QP has no backlog
+ * @depth: how many there is room for, a power of two
+ * @head: first that waits
+ * @tail: behind the last one
+ * @limit: completions that may be due on the CQ when one moves into the ring
+ */
+struct vroce_backlog {
+	void *slots;
+	u32 depth;
+	u32 head;
+	u32 tail;
+	u32 limit;
 };
 
 /**
@@ -336,7 +396,8 @@ struct vroce_hw_qp {
  * @cap: capabilities
  * @sig_type: which send requests leave a completion
  * @sq_lock: guards &vroce_queue.next of a kernel's send queue
- * @rq_lock: guards that of its receive queue
+ * @rq_lock: guards that of its receive queue, and @backlog
+ * @backlog: of the GSI, where the ring is smaller than what ib_mad posts
  */
 struct vroce_qp {
 	struct ib_qp ibqp;
@@ -349,6 +410,7 @@ struct vroce_qp {
 	enum ib_sig_type sig_type;
 	spinlock_t sq_lock;	/* posting */
 	spinlock_t rq_lock;	/* posting */
+	struct vroce_backlog backlog;
 };
 
 int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
@@ -368,6 +430,7 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
 void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
+void vroce_backlog_drop(struct vroce_qp *qp);
 
 /* ----- main.c ----- */
 
@@ -378,6 +441,7 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
  * @attr: what the device can do, within what the driver can
  * @port: likewise
  * @max_cq_slots: slots that any CQ can have
+ * @quotas: what the device holds
  * @cqns: CQNs in use
  * @qpns: QPNs in use
  * @qps: &struct vroce_qp of each QPN that the kernel uses
@@ -391,6 +455,7 @@ struct vroce_dev {
 	struct vroce_device_attr attr;
 	struct vroce_port_attr port;
 	u32 max_cq_slots;
+	struct vroce_quota quotas[VROCE_KINDS];
 	struct vroce_numbers cqns;
 	struct vroce_numbers qpns;
 	struct xarray qps;
@@ -421,6 +486,12 @@ static inline bool vroce_has_flush(const struct vroce_dev *dev)
 static inline bool vroce_cqs_hold(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_CQ_HOLD;
+}
+
+/* Does RESET give the slots of a QP back? */
+static inline bool vroce_reset_gives_slots(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RESET_SLOTS;
 }
 
 /* Can QPs be attached to multicast groups? */
