@@ -437,6 +437,29 @@ static void attr_wc_flags_and_bad_opcode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_GENERAL_ERR);
 }
 
+/* Which header a datagram came with; the core finds out if the device is silent. */
+static void attr_wc_network(struct kunit *test)
+{
+	struct virtio_rdma_cq_req req = { .opcode = VIRTIO_IB_WC_RECV };
+	struct ib_wc wc;
+
+	req.wc_flags = cpu_to_le32(VIRTIO_IB_WC_GRH | VIRTIO_IB_WC_IPV4);
+	vroce_wc_from_wire(&req, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags,
+			IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE);
+	KUNIT_EXPECT_EQ(test, wc.network_hdr_type, RDMA_NETWORK_IPV4);
+
+	req.wc_flags = cpu_to_le32(VIRTIO_IB_WC_GRH | VIRTIO_IB_WC_IPV6);
+	vroce_wc_from_wire(&req, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags,
+			IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE);
+	KUNIT_EXPECT_EQ(test, wc.network_hdr_type, RDMA_NETWORK_IPV6);
+
+	req.wc_flags = cpu_to_le32(VIRTIO_IB_WC_GRH);
+	vroce_wc_from_wire(&req, &wc);
+	KUNIT_EXPECT_EQ(test, wc.wc_flags, IB_WC_GRH);
+}
+
 static struct kunit_case attr_cases[] = {
 	KUNIT_CASE_PARAM(attr_mask, mask_gen_params),
 	KUNIT_CASE_PARAM(attr_access, access_gen_params),
@@ -452,6 +475,7 @@ static struct kunit_case attr_cases[] = {
 	KUNIT_CASE_PARAM(attr_wc_status, status_gen_params),
 	KUNIT_CASE_PARAM(attr_wc_opcode, wc_opcode_gen_params),
 	KUNIT_CASE(attr_wc_flags_and_bad_opcode),
+	KUNIT_CASE(attr_wc_network),
 	{}
 };
 

@@ -469,6 +469,12 @@ void vroce_wc_from_wire(const struct virtio_rdma_cq_req *wire,
 	wc->src_qp = le32_to_cpu(wire->src_qp);
 	if (flags & VIRTIO_IB_WC_GRH)
 		wc->wc_flags |= IB_WC_GRH;
+	/* If the device does not say it, the core looks at the header. */
+	if (flags & (VIRTIO_IB_WC_IPV4 | VIRTIO_IB_WC_IPV6)) {
+		wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
+		wc->network_hdr_type = flags & VIRTIO_IB_WC_IPV4 ?
+				       RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	}
 	if (flags & VIRTIO_IB_WC_WITH_VLAN) {
 		wc->wc_flags |= IB_WC_WITH_VLAN;
 		wc->vlan_id = le16_to_cpu(wire->vlan);
