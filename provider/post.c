@@ -7,6 +7,8 @@
  * into the available ring; and once at the end, also after an error, show the
  * device what was put there and ring the doorbell if it asks for that.  Until it
  * is shown, a request may be taken back.
+ *
+ * *bad_wr is written only when a call fails, and a list without requests succeeds.
  */
 #include <errno.h>
 #include <string.h>
@@ -331,6 +333,8 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
 	int err = 0;
 
+	if (unlikely(!wr))
+		return 0;
 	if (unlikely(!may_post_send[ibqp->state])) {
 		*bad_wr = wr;
 		return EINVAL;
@@ -377,6 +381,8 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
 	int err = 0;
 
+	if (unlikely(!wr))
+		return 0;
 	if (unlikely(!may_post_recv[ibqp->state])) {
 		*bad_wr = wr;
 		return EINVAL;

@@ -471,6 +471,34 @@ static void posts_what_is_before_an_error(void **state)
 	drop_qp_and_cq(qp);
 }
 
+static void takes_empty_lists(void **state)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_RESET };
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_send_wr send = {}, *bad_send = &send;
+	struct ibv_recv_wr recv = {}, *bad_recv = &recv;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		qp->vqp.qp.state = states[i];
+		assert_int_equal(post_send(qp, NULL, NULL), 0);
+		assert_int_equal(post_send(qp, NULL, &bad_send), 0);
+		assert_ptr_equal(bad_send, &send);
+		assert_int_equal(post_recv(qp, NULL, NULL), 0);
+		assert_int_equal(post_recv(qp, NULL, &bad_recv), 0);
+		assert_ptr_equal(bad_recv, &recv);
+	}
+	assert_int_equal(doorbells(&fake.sq), 0);
+	assert_int_equal(doorbells(&fake.rq), 0);
+
+	/* Who knows that nothing fails need not take a failure. */
+	qp->vqp.qp.state = IBV_QPS_RTS;
+	send.opcode = IBV_WR_SEND;
+	assert_int_equal(post_send(qp, &send, NULL), 0);
+	assert_int_equal(post_recv(qp, &recv, NULL), 0);
+	drop_qp_and_cq(qp);
+}
+
 static void rings_unless_told_not_to(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
@@ -897,6 +925,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(survives_bad_used_index),
 	TEST(heeds_states),
 	TEST(posts_what_is_before_an_error),
+	TEST(takes_empty_lists),
 	TEST(rings_unless_told_not_to),
 	TEST(rings_at_event_idx),
 	TEST(rings_by_command),
