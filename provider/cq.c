@@ -9,6 +9,8 @@
  * them.  Nothing here can tell that the application let the CQ overrun: no more
  * completions come, and the device has put the QPs into the error state.
  *
+ * A child after fork() finds the CQ without its queue, see virtio_roce_alloc().
+ *
  * A completion names its QP by number only, and the number may soon be that of
  * another QP.  When a QP is destroyed or reset, its unread completions are
  * therefore marked, slot by slot, and passed over from then on.
@@ -164,6 +166,9 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	int err = 0;
 	int n;
 
+	if (cq_is_parents(cq))
+		return -EFAULT;
+
 	pthread_spin_lock(&cq->vq.lock);
 	for (n = 0; n < num_entries; n++) {
 		err = cq_next(cq, &cqe);
@@ -187,6 +192,9 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
 	struct ring *ring = &cq->vq.ring;
 	struct ring walk;
 	uint32_t slot;
+
+	if (cq_is_parents(cq))
+		return;
 
 	pthread_spin_lock(&cq->vq.lock);
 	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
@@ -221,6 +229,8 @@ static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 
 	if (attr->comp_mask)
 		return EINVAL;
+	if (cq_is_parents(cq))
+		return EFAULT;
 
 	pthread_spin_lock(&cq->vq.lock);
 	err = cq_ex_next(cq);
@@ -310,6 +320,17 @@ void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
 	ex->read_dlid_path_bits = cq_read_dlid_path_bits;
 }
 
+static struct virtio_roce_cq *cq_alloc(void)
+{
+	return virtio_roce_alloc(sizeof(struct virtio_roce_cq),
+				 offsetof(struct virtio_roce_cq, vq));
+}
+
+static void cq_free(struct virtio_roce_cq *cq)
+{
+	virtio_roce_free(cq, sizeof(*cq), offsetof(struct virtio_roce_cq, vq));
+}
+
 struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
@@ -327,7 +348,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 		return NULL;
 	}
 
-	cq = calloc(1, sizeof(*cq));
+	cq = cq_alloc();
 	if (!cq)
 		return NULL;
 
@@ -356,7 +377,7 @@ err_unmap:
 err_destroy:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
-	free(cq);
+	cq_free(cq);
 	errno = err;
 	return NULL;
 }
@@ -376,11 +397,22 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 	return ex ? ibv_cq_ex_to_cq(ex) : NULL;
 }
 
+int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	if (cq_is_parents(to_vcq(ibcq)))
+		return EFAULT;
+
+	return ibv_cmd_req_notify_cq(ibcq, solicited_only);
+}
+
 /* The slots stay the same. */
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct ib_uverbs_resize_cq_resp resp;
 	struct ibv_resize_cq cmd;
+
+	if (cq_is_parents(to_vcq(ibcq)))
+		return EFAULT;
 
 	return ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp,
 				 sizeof(resp));
@@ -397,6 +429,9 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 	bool in_use;
 	int err;
 
+	if (cq_is_parents(cq))
+		return EFAULT;
+
 	pthread_mutex_lock(&ctx->qp_mutex);
 	in_use = cq->users;
 	pthread_mutex_unlock(&ctx->qp_mutex);
@@ -410,6 +445,6 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 
 	virtio_roce_vq_free(&cq->vq);
 	free(cq->stale);
-	free(cq);
+	cq_free(cq);
 	return 0;
 }

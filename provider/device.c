@@ -170,7 +170,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.query_port = virtio_roce_query_port,
 	.query_qp = virtio_roce_query_qp,
 	.reg_mr = virtio_roce_reg_mr,
-	.req_notify_cq = ibv_cmd_req_notify_cq,
+	.req_notify_cq = virtio_roce_req_notify_cq,
 	.resize_cq = virtio_roce_resize_cq,
 };
 

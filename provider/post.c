@@ -292,6 +292,21 @@ static void rq_end(struct virtio_roce_qp *qp)
 		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
 }
 
+/* Why nothing can be posted to a QP, or 0. */
+static int post_send_error(const struct virtio_roce_qp *qp)
+{
+	if (qp_is_parents(qp))
+		return EFAULT;
+	return likely(may_post_send[qp->vqp.qp.state]) ? 0 : EINVAL;
+}
+
+static int post_recv_error(const struct virtio_roce_qp *qp)
+{
+	if (qp_is_parents(qp))
+		return EFAULT;
+	return likely(may_post_recv[qp->vqp.qp.state]) ? 0 : EINVAL;
+}
+
 /* A negative number of SGEs, in int, is a large one in size_t. */
 static int post_one_send(struct virtio_roce_qp *qp,
 			 const struct ibv_send_wr *wr)
@@ -331,13 +346,14 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
-	int err = 0;
+	int err;
 
 	if (unlikely(!wr))
 		return 0;
-	if (unlikely(!may_post_send[ibqp->state])) {
+	err = post_send_error(qp);
+	if (unlikely(err)) {
 		*bad_wr = wr;
-		return EINVAL;
+		return err;
 	}
 
 	pthread_spin_lock(&qp->sq.lock);
@@ -379,13 +395,14 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
-	int err = 0;
+	int err;
 
 	if (unlikely(!wr))
 		return 0;
-	if (unlikely(!may_post_recv[ibqp->state])) {
+	err = post_recv_error(qp);
+	if (unlikely(err)) {
 		*bad_wr = wr;
-		return EINVAL;
+		return err;
 	}
 
 	pthread_spin_lock(&qp->rq.lock);
@@ -410,9 +427,11 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 
-	pthread_spin_lock(&qp->sq.lock);
+	/* In a child there is nothing to lock; all that follows finds the error. */
+	if (!qp_is_parents(qp))
+		pthread_spin_lock(&qp->sq.lock);
 	qp->wr_req = NULL;
-	qp->wr_err = may_post_send[ibqp->qp_base.state] ? 0 : EINVAL;
+	qp->wr_err = post_send_error(qp);
 }
 
 static int wr_complete(struct ibv_qp_ex *ibqp)

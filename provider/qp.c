@@ -107,6 +107,17 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 	return err;
 }
 
+static struct virtio_roce_qp *qp_alloc(void)
+{
+	return virtio_roce_alloc(sizeof(struct virtio_roce_qp),
+				 offsetof(struct virtio_roce_qp, sq));
+}
+
+static void qp_free(struct virtio_roce_qp *qp)
+{
+	virtio_roce_free(qp, sizeof(*qp), offsetof(struct virtio_roce_qp, sq));
+}
+
 struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
@@ -120,7 +131,7 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 		return NULL;
 	}
 
-	qp = calloc(1, sizeof(*qp));
+	qp = qp_alloc();
 	if (!qp)
 		return NULL;
 
@@ -143,7 +154,7 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 err_destroy:
 	qp_cmd_destroy(qp);
 err_free:
-	free(qp);
+	qp_free(qp);
 	errno = err;
 	return NULL;
 }
@@ -177,6 +188,9 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	struct ibv_modify_qp cmd = {};
 	int err;
 
+	if (qp_is_parents(qp))
+		return EFAULT;
+
 	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (err)
 		return err;
@@ -208,6 +222,9 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
 	int err;
 
+	if (qp_is_parents(qp))
+		return EFAULT;
+
 	virtio_roce_vq_unmap(&qp->rq);
 	virtio_roce_vq_unmap(&qp->sq);
 	err = qp_cmd_destroy(qp);
@@ -216,6 +233,6 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 
 	virtio_roce_vq_free(&qp->rq);
 	virtio_roce_vq_free(&qp->sq);
-	free(qp);
+	qp_free(qp);
 	return 0;
 }

@@ -12,6 +12,11 @@
  *   post.c    work requests: translate and post
  *   vq.c      map one virtqueue, ring its doorbell
  *   ring.h    the rings of a virtqueue
+ *
+ * What is mapped of a queue is not inherited by fork(), since two processes with a
+ * lock and indices of their own cannot share a queue.  A child that uses a CQ or QP
+ * of its parent gets EFAULT for whatever would touch a queue or change the object,
+ * and the parent does not notice.
  */
 #ifndef VIRTIO_ROCE_H
 #define VIRTIO_ROCE_H
@@ -21,6 +26,7 @@
 
 #include <ccan/container_of.h>
 #include <infiniband/driver.h>
+#include <util/compiler.h>
 
 #include "ring.h"
 #include "virtio_net_roce.h"
@@ -58,6 +64,8 @@ enum {
  * @doorbell_value: what makes the device look at this queue
  * @parts: number of mappings
  * @part: the mappings
+ *
+ * In a child after fork() all of it is zero, see virtio_roce_alloc().
  */
 struct virtio_roce_vq {
 	pthread_spinlock_t lock;
@@ -71,11 +79,18 @@ struct virtio_roce_vq {
 	} part[VQ_PARTS];
 };
 
+/*
+ * The first member of an object that a child after fork() finds zeroed.  It begins
+ * a page, see virtio_roce_alloc(), and therefore keeps the alignment of the object.
+ */
+#define FORKED_AWAY	__attribute__((aligned(64)))
+
 /**
  * struct virtio_roce_cq - a completion queue
  * @vcq: of libibverbs
  * @users: number of work queues that complete to it
- * @vq: its virtqueue; what follows is protected by its lock, too
+ * @vq: its virtqueue; what follows is protected by its lock, too, and zero in a
+ *	child after fork()
  * @cqe: completion that the application reads piece by piece
  * @stale: for each slot: the completion in it is of a QP that is gone
  * @num_stale: number of slots marked so
@@ -83,7 +98,7 @@ struct virtio_roce_vq {
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
 	unsigned int users;
-	struct virtio_roce_vq vq;
+	FORKED_AWAY struct virtio_roce_vq vq;
 	struct virtio_rdma_cq_req cqe;
 	bool *stale;
 	unsigned int num_stale;
@@ -92,7 +107,7 @@ struct virtio_roce_cq {
 /**
  * struct virtio_roce_qp - a queue pair
  * @vqp: of libibverbs
- * @sq: send queue
+ * @sq: send queue; it and what follows is zero in a child after fork()
  * @rq: receive queue
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
@@ -104,7 +119,7 @@ struct virtio_roce_cq {
  */
 struct virtio_roce_qp {
 	struct verbs_qp vqp;
-	struct virtio_roce_vq sq;
+	FORKED_AWAY struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -154,6 +169,25 @@ static inline struct virtio_roce_ah *to_vah(struct ibv_ah *ah)
 	return container_of(ah, struct virtio_roce_ah, ah);
 }
 
+/*
+ * Is this queue that of the process that we were forked from?  Nothing of it is
+ * mapped here, and the lock is of no use either.
+ */
+static inline bool vq_is_parents(const struct virtio_roce_vq *vq)
+{
+	return unlikely(!vq->ring.used);
+}
+
+static inline bool qp_is_parents(const struct virtio_roce_qp *qp)
+{
+	return vq_is_parents(&qp->sq);
+}
+
+static inline bool cq_is_parents(const struct virtio_roce_cq *cq)
+{
+	return vq_is_parents(&cq->vq);
+}
+
 /* vq.c */
 
 enum virtio_roce_vq_type {
@@ -161,6 +195,8 @@ enum virtio_roce_vq_type {
 	VQ_COMPLETION,
 };
 
+void *virtio_roce_alloc(size_t size, size_t kept);
+void virtio_roce_free(void *object, size_t size, size_t kept);
 int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		       const struct virtio_roce_queue *info,
 		       enum virtio_roce_vq_type type, size_t slot_size);
@@ -176,6 +212,7 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 				     int comp_vector);
 struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr);
+int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe);
 int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,

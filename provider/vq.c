@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <util/mmio.h>
 #include <util/udma_barrier.h>
@@ -16,6 +17,53 @@
 
 /* What a queue without memory has for a used ring: nothing is used, for ever. */
 static const struct vring_used nothing_used;
+
+static size_t whole_pages(size_t len)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (len + page - 1) / page * page;
+}
+
+/**
+ * virtio_roce_alloc() - zeroed memory for an object that has queues
+ * @size: of the object
+ * @kept: offset of what a child after fork() finds zeroed; what is before it, and
+ *	belongs to libibverbs in the main, is copied as always
+ *
+ * So a child sees that a queue is not its own by what it looks at anyway, which
+ * costs those nothing that do not fork.
+ *
+ * Returns NULL and sets errno if there is none.
+ */
+void *virtio_roce_alloc(size_t size, size_t kept)
+{
+	size_t head = whole_pages(kept), tail = whole_pages(size - kept);
+	char *pages;
+
+	pages = mmap(NULL, head + tail, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED)
+		return NULL;
+	if (madvise(pages + head, tail, MADV_WIPEONFORK)) {
+		munmap(pages, head + tail);
+		return NULL;
+	}
+	return pages + head - kept;
+}
+
+/**
+ * virtio_roce_free() - undo virtio_roce_alloc()
+ * @object: what it returned
+ * @size: as there
+ * @kept: as there
+ */
+void virtio_roce_free(void *object, size_t size, size_t kept)
+{
+	size_t head = whole_pages(kept), tail = whole_pages(size - kept);
+
+	munmap((char *)object + kept - head, head + tail);
+}
 
 static bool is_pow2(uint32_t n)
 {

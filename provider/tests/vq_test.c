@@ -3,6 +3,9 @@
  * Creating, changing and destroying CQs and QPs, and the mappings behind them.
  */
 #include <errno.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <ccan/array_size.h>
 
@@ -417,6 +420,99 @@ static void takes_known_qp_attributes(void **state)
 	drop_cq(cq);
 }
 
+/* What the kernel does with mappings of queues.  And some thread uses the queue. */
+static void fork_without(struct virtio_roce_vq *vq)
+{
+	unsigned int i;
+
+	for (i = 0; i < vq->parts; i++)
+		assert_int_equal(madvise(vq->part[i].addr, vq->part[i].len,
+					 MADV_DONTFORK), 0);
+	pthread_spin_lock(&vq->lock);
+}
+
+/* All that a child may call; returns how many answers were wrong. */
+static int use_as_child(struct virtio_roce_qp *qp, struct virtio_roce_cq *cq)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send = NULL;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_recv_wr recv = {}, *bad_recv = NULL;
+	struct ibv_cq_ex *cq_ex = &cq->vcq.cq_ex;
+	struct ibv_qp_ex *qp_ex = &qp->vqp.qp_ex;
+	struct ibv_poll_cq_attr poll = {};
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct ibv_cq *ibcq = &cq->vcq.cq;
+	unsigned int maps = count_maps();
+	struct virtio_roce_qp *own;
+	struct ibv_wc wc;
+	int wrong = 0;
+
+	alarm(30);
+	wrong += virtio_roce_post_send(ibqp, &send, &bad_send) != EFAULT;
+	wrong += bad_send != &send;
+	wrong += virtio_roce_post_recv(ibqp, &recv, &bad_recv) != EFAULT;
+	wrong += bad_recv != &recv;
+	ibv_wr_start(qp_ex);
+	ibv_wr_send(qp_ex);
+	ibv_wr_set_sge(qp_ex, 1, 2, 3);
+	wrong += ibv_wr_complete(qp_ex) != EFAULT;
+	ibv_wr_start(qp_ex);
+	ibv_wr_send(qp_ex);
+	ibv_wr_abort(qp_ex);
+	wrong += virtio_roce_post_send(ibqp, &send, &bad_send) != EFAULT;
+
+	wrong += virtio_roce_poll_cq(ibcq, 1, &wc) != -EFAULT;
+	wrong += ibv_start_poll(cq_ex, &poll) != EFAULT;
+	wrong += virtio_roce_req_notify_cq(ibcq, 0) != EFAULT;
+	wrong += virtio_roce_resize_cq(ibcq, 1) != EFAULT;
+	wrong += virtio_roce_modify_qp(ibqp, &attr, IBV_QP_STATE) != EFAULT;
+	wrong += virtio_roce_destroy_qp(ibqp) != EFAULT;
+	wrong += virtio_roce_destroy_cq(ibcq) != EFAULT;
+
+	/* What it makes itself is its own, but for the CQ. */
+	own = make_qp_on(cq, IBV_QPT_RC);
+	wrong += virtio_roce_post_send(&own->vqp.qp, &send, &bad_send) != 0;
+	wrong += virtio_roce_destroy_qp(&own->vqp.qp) != 0;
+	wrong += count_maps() != maps;
+	return wrong;
+}
+
+static void child_cannot_use_queues(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	const struct fake_vq sq = fake.sq, rq = fake.rq;
+	struct ibv_wc wc;
+	int status;
+	pid_t child;
+
+	fork_without(&qp->sq);
+	fork_without(&qp->rq);
+	fork_without(&cq->vq);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(use_as_child(qp, cq));
+	pthread_spin_unlock(&qp->sq.lock);
+	pthread_spin_unlock(&qp->rq.lock);
+	pthread_spin_unlock(&cq->vq.lock);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+
+	/* The parent goes on as if nothing had been. */
+	assert_int_equal(fake_pending(&sq), 0);
+	assert_int_equal(fake_pending(&rq), 0);
+	assert_int_equal(virtio_roce_post_send(&qp->vqp.qp, &send, &bad_send),
+			 0);
+	assert_int_equal(fake_pending(&sq), 1);
+	fake_complete(5, TEST_QPN);
+	assert_int_equal(virtio_roce_poll_cq(&cq->vcq.cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 5);
+	drop_qp_and_cq(qp);
+}
+
 static void knows_send_ops(void **state)
 {
 	uint64_t send = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -454,6 +550,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(takes_known_cq_attributes),
 	TEST(refuses_unknown_qp_attributes),
 	TEST(takes_known_qp_attributes),
+	TEST(child_cannot_use_queues),
 	TEST(knows_send_ops),
 };
 
