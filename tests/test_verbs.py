@@ -128,6 +128,28 @@ def test_datagrams_tell_their_kind(rdma_pair):
                                      "IPv6 Extended"], said
 
 
+# Forks
+
+def test_child_with_queues(rdma_pair):
+    """What it inherited fails cleanly and is not disturbed; what it makes itself works."""
+    assert run(rdma_pair.a, "forks", "queues") == "queues\n"
+
+
+@pytest.mark.parametrize("safe", [False, True], ids=["plain", "fork_safe"])
+@pytest.mark.parametrize("mode", ["memory", "huge"])
+def test_child_with_regions(rdma_pair, mode, safe):
+    """Parent and child write to the same pages: the device sees the parent's only."""
+    guest = rdma_pair.a
+    env = {"RDMAV_FORK_SAFE": "1", "RDMAV_HUGEPAGES_SAFE": "1"} if safe else {}
+    try:
+        # The region's, and as many for the child.
+        guest.run("sysctl -w vm.nr_hugepages=20")
+        said = guest.run(command(guest, "forks", mode), env=env, timeout=120).stdout
+        assert said.startswith("huge pages" if mode == "huge" else "pages"), said
+    finally:
+        guest.run("sysctl -w vm.nr_hugepages=0")
+
+
 # Ends
 
 def objects(guest):
