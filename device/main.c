@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
 #include "function/function.h"
@@ -79,11 +80,10 @@ struct daemon {
 	struct operator_socket *control;
 };
 
-static void daemon_signalled(void *arg, uint32_t events)
+static void daemon_signalled(void *arg, uint32_t events __always_unused)
 {
 	struct daemon *d = arg;
 
-	(void)events;
 	loop_stop(d->loop);
 }
 

@@ -276,12 +276,10 @@ static void switch_forward(void *arg, const struct frame *frame)
 			switch_deliver(port, frame);
 }
 
-void switch_send(struct l2_switch *sw, struct switch_port *from,
-		 const struct frame *frame)
+void switch_send(struct switch_port *from, const struct frame *frame)
 {
 	struct port_group *group = from->group;
 
-	(void)sw;
 	if (group->cut) {
 		group->stats.cut++;
 		return;

@@ -107,15 +107,13 @@ void switch_port_del(struct l2_switch *sw, struct switch_port *port);
 
 /**
  * switch_send() - send a frame
- * @sw:		switch
  * @from:	port that it comes from
  * @frame:	frame
  *
  * It goes to the port behind which its destination was seen; if that is not
  * known, or several are meant, to all ports but @from.  Nothing is allocated.
  */
-void switch_send(struct l2_switch *sw, struct switch_port *from,
-		 const struct frame *frame);
+void switch_send(struct switch_port *from, const struct frame *frame);
 
 /** switch_flush() - no more frames for now: flush the ports that got any */
 void switch_flush(struct l2_switch *sw);

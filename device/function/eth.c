@@ -218,7 +218,7 @@ static bool eth_tx(struct function *fn)
 		return false;
 
 	if (fn->link_up)
-		switch_send(fn->sw, &fn->port, &frame);
+		switch_send(&fn->port, &frame);
 	return true;
 }
 
@@ -254,7 +254,7 @@ static bool eth_rnic_send(void *arg, void *data, size_t len)
 
 	if (!fn->link_up || frame_init(&frame, &iov, 1, 0, len))
 		return false;
-	switch_send(fn->sw, &fn->port, &frame);
+	switch_send(&fn->port, &frame);
 	return true;
 }
 

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "function/ctrlq.h"
 #include "function/eth.h"
 #include "function/function_priv.h"
@@ -162,13 +163,11 @@ static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len
 }
 
 /* Nothing in it is for a driver of VIRTIO_F_VERSION_1 to write. */
-static int function_config_write(void *dev, uint32_t off, const void *buf,
-				 uint32_t len)
+static int function_config_write(void *dev __always_unused,
+				 uint32_t off __always_unused,
+				 const void *buf __always_unused,
+				 uint32_t len __always_unused)
 {
-	(void)dev;
-	(void)off;
-	(void)buf;
-	(void)len;
 	return -EINVAL;
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/uds.h"
+#include "base/util.h"
 #include "operator/socket.h"
 
 #define CONTROL_CLIENTS		8
@@ -119,11 +120,10 @@ static bool client_read(struct client *client)
 	return client_answer(client);
 }
 
-static void client_event(void *arg, uint32_t events)
+static void client_event(void *arg, uint32_t events __always_unused)
 {
 	struct client *client = arg;
 
-	(void)events;
 	if (client->answer ? client_write(client) : client_read(client))
 		client_end(client);
 }
@@ -138,13 +138,12 @@ static struct client *client_unused(struct operator_socket *control)
 	return NULL;
 }
 
-static void operator_socket_accept(void *arg, uint32_t events)
+static void operator_socket_accept(void *arg, uint32_t events __always_unused)
 {
 	struct operator_socket *control = arg;
 	struct client *client;
 	int fd = uds_accept(control->lfd.fd);
 
-	(void)events;
 	if (fd < 0)
 		return;
 	client = client_unused(control);

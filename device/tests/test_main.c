@@ -141,7 +141,6 @@ static int setup(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	for (i = 0; i < 2; i++)
@@ -151,14 +150,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	assert_int_equal(rmdir(dir), 0);
 	return 0;
 }
 
 static void test_bad_options(void **state)
 {
-	(void)state;
 	EXPECT_ERROR("--socket", "--qps", "8");
 	EXPECT_ERROR("--bogus", "--socket", sock[0], "--bogus");
 	EXPECT_ERROR("value missing", "--socket");
@@ -191,7 +188,6 @@ static void test_bad_options(void **state)
 
 static void test_bad_files(void **state)
 {
-	(void)state;
 	EXPECT_ERROR("No such file", "--socket", "/nonexistent/socket");
 	EXPECT_ERROR("File exists", "--socket", "/proc/self/exe");
 	EXPECT_ERROR("Is a directory", "--socket", sock[0], "--pcap", dir);
@@ -207,7 +203,6 @@ static void test_help_and_version(void **state)
 {
 	struct process p;
 
-	(void)state;
 	p = process_start((const char *const []){ "--help", NULL });
 	process_end(&p);
 	assert_int_equal(p.status, 0);
@@ -242,13 +237,11 @@ static void ends_by(int sig)
 
 static void test_sigterm(void **state)
 {
-	(void)state;
 	ends_by(SIGTERM);
 }
 
 static void test_sigint(void **state)
 {
-	(void)state;
 	ends_by(SIGINT);
 }
 
@@ -259,7 +252,6 @@ static void test_after_sigkill(void **state)
 	struct process p = process_start(args), q;
 	int fd = connect_wait(sock[0]);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	/* While it lives, nobody else gets its socket. */
@@ -298,7 +290,6 @@ static void test_garbage(void **state)
 	uint8_t noise[4096];
 	uint64_t features;
 
-	(void)state;
 	srand(7);
 	assert_true(good >= 0);
 	for (i = 0; i < 200; i++) {
@@ -354,7 +345,6 @@ static void test_ctl(void **state)
 	};
 	struct process p, q;
 
-	(void)state;
 	snprintf(control, sizeof(control), "%s/control", dir);
 	p = process_start(args);
 	close(connect_wait(control));

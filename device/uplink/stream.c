@@ -34,6 +34,7 @@
 
 #include "base/log.h"
 #include "base/uds.h"
+#include "base/util.h"
 #include "uplink/uplink.h"
 #include "virtio/mem.h"
 
@@ -183,7 +184,7 @@ static void peer_frame(struct stream_peer *peer, uint8_t *data, size_t len)
 	if (frame_init(&frame, &iov, 1, 0, len))
 		uplink->stats.rx_dropped++;
 	else
-		switch_send(uplink->env.sw, &peer->port, &frame);
+		switch_send(&peer->port, &frame);
 }
 
 /* Sends on the frames that are complete; -EPROTO if there is no telling them. */
@@ -310,12 +311,11 @@ err_close:
 	return err;
 }
 
-static void stream_accept(void *arg, uint32_t events)
+static void stream_accept(void *arg, uint32_t events __always_unused)
 {
 	struct stream *stream = arg;
 	int fd = uds_accept(stream->listener.fd);
 
-	(void)events;
 	if (fd >= 0)
 		peer_new(stream, fd);
 }

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "uplink/vnet.h"
 #include "virtio/mem.h"
 
@@ -28,9 +29,8 @@ static void vnet_deliver(void *arg, const struct frame *frame)
 	vnet->uplink.stats.tx_dropped++;
 }
 
-static void vnet_flush(void *arg)
+static void vnet_flush(void *arg __always_unused)
 {
-	(void)arg;
 }
 
 /* Sends on what was read; what fills the buffer may have been cut off. */
@@ -46,7 +46,7 @@ static bool vnet_frame(struct vnet *vnet, size_t n)
 	if (frame_init(&frame, &iov, 1, VNET_HDR_LEN, n - VNET_HDR_LEN) ||
 	    offload_init(&frame, &hdr))
 		return false;
-	switch_send(vnet->uplink.env.sw, &vnet->port, &frame);
+	switch_send(&vnet->port, &frame);
 	return true;
 }
 
@@ -61,13 +61,12 @@ static void vnet_error(struct vnet *vnet, int err)
 	}
 }
 
-static void vnet_event(void *arg, uint32_t events)
+static void vnet_event(void *arg, uint32_t events __always_unused)
 {
 	struct vnet *vnet = arg;
 	unsigned int i;
 	ssize_t n = 0;
 
-	(void)events;
 	for (i = 0; i < VNET_BURST; i++) {
 		n = vnet->recv(vnet);
 		if (n < 0)

@@ -40,6 +40,7 @@
 #include <unistd.h>
 
 #include "base/uds.h"
+#include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
 /* Messages handled before the loop gets to do something else. */
@@ -111,13 +112,12 @@ static void vu_disconnect(struct vhost_user *vu, int err)
 	fd_close(&vu->conn.fd);
 }
 
-static void vu_readable(void *arg, uint32_t events)
+static void vu_readable(void *arg, uint32_t events __always_unused)
 {
 	struct vhost_user *vu = arg;
 	unsigned int i;
 	int err = 0;
 
-	(void)events;
 	for (i = 0; i < VU_BURST; i++) {
 		err = vu_receive(vu->conn.fd, &vu->msg);
 		if (err <= 0)
@@ -157,12 +157,11 @@ static bool vu_conn_closed(const struct vhost_user *vu)
 	return recv(vu->conn.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void vu_accept(void *arg, uint32_t events)
+static void vu_accept(void *arg, uint32_t events __always_unused)
 {
 	struct vhost_user *vu = arg;
 	int fd;
 
-	(void)events;
 	fd = uds_accept(vu->listen.fd);
 	if (fd < 0)
 		return;

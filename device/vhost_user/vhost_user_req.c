@@ -39,18 +39,17 @@ static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 	return 0;
 }
 
-static int vu_set_owner(struct vhost_user *vu, struct vu_msg *msg)
+static int vu_set_owner(struct vhost_user *vu __always_unused,
+			struct vu_msg *msg __always_unused)
 {
-	(void)vu;
-	(void)msg;
 	return 0;
 }
 
-static int vu_reset_device(struct vhost_user *vu, struct vu_msg *msg)
+static int vu_reset_device(struct vhost_user *vu,
+			   struct vu_msg *msg __always_unused)
 {
 	struct vu_vring *vr;
 
-	(void)msg;
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
 		vr->enabled = false;
 		vu_kick_close(vr);
@@ -270,9 +269,9 @@ static int vu_set_vring_err(struct vhost_user *vu, struct vu_msg *msg)
 	return 0;
 }
 
-static int vu_get_protocol_features(struct vhost_user *vu, struct vu_msg *msg)
+static int vu_get_protocol_features(struct vhost_user *vu __always_unused,
+				    struct vu_msg *msg)
 {
-	(void)vu;
 	vu_msg_reply_u64(msg, VU_PROTOCOL_FEATURES);
 	return 0;
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
-/* An eventfd, or whatever QEMU uses for one.  It need not be possible. */
+/*
+ * @fd is an eventfd, or what QEMU uses for one, or -1.  QEMU may have closed its
+ * end; then nobody waits for the signal.
+ */
 static void fd_signal(int fd)
 {
 	const uint64_t one = 1;
-	ssize_t n;
 
-	if (fd < 0)
-		return;
-	n = write(fd, &one, sizeof(one));
-	(void)n;
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
+		log_debug("a signal is lost: %s", strerror(errno));
 }
 
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
@@ -110,13 +111,12 @@ void vu_kick_close(struct vu_vring *vr)
 	fd_close(&vr->kick.fd);
 }
 
-static void vu_kicked(void *arg, uint32_t events)
+static void vu_kicked(void *arg, uint32_t events __always_unused)
 {
 	struct vu_vring *vr = arg;
 	uint64_t count;
 	ssize_t n;
 
-	(void)events;
 	n = read(vr->kick.fd, &count, sizeof(count));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;

@@ -31,7 +31,6 @@ static uint64_t now = 1000000000;
 
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
-	(void)id;
 	now += US;
 	ts->tv_sec = now / 1000000000ULL;
 	ts->tv_nsec = now % 1000000000ULL;
@@ -53,7 +52,6 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 
 static void stop(void *arg)
 {
-	(void)arg;
 	loop_stop(loop);
 }
 
@@ -72,13 +70,11 @@ static int setup_us(unsigned int poll_us)
 
 static int setup(void **state)
 {
-	(void)state;
 	return setup_us(100);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	loop_free(loop);
 	return 0;
 }
@@ -104,7 +100,6 @@ static void test_timers_in_order(void **state)
 	};
 	uint64_t start = now;
 
-	(void)state;
 	trace[0] = 0;
 	loop_timer_set(loop, &t[0], 3 * MS);
 	loop_timer_set(loop, &t[1], 1 * MS);
@@ -142,7 +137,6 @@ static void test_many_timers(void **state)
 	struct loop_timer end = { .fn = stop };
 	unsigned int i, expected = 0;
 
-	(void)state;
 	srand(1);
 	fired = 0;
 	last_due = 0;
@@ -174,7 +168,6 @@ static void test_timer_cancels_other(void **state)
 		{ .fn = note, .arg = (void *)"never" },
 	};
 
-	(void)state;
 	trace[0] = 0;
 	loop_timer_set(loop, &t[0], MS);
 	loop_timer_set(loop, &t[1], MS);
@@ -228,7 +221,6 @@ static void test_fd(void **state)
 {
 	struct loop_timer end = { .fn = stop };
 
-	(void)state;
 	ev_open(ev_fn);
 	ev_ring(1);
 	loop_timer_set(loop, &end, 2 * MS);
@@ -250,7 +242,6 @@ static void ev_del_other(void *arg, uint32_t events)
 /* Both are ready in the same round; whoever comes first removes the other. */
 static void test_fd_del_while_pending(void **state)
 {
-	(void)state;
 	ev_open(ev_del_other);
 	ev_ring(0);
 	ev_ring(1);
@@ -264,7 +255,6 @@ static void test_fd_bad(void **state)
 	struct loop_fd file = { .fd = open("/proc/self/exe", O_RDONLY) };
 	struct loop_fd none = { .fd = -1 };
 
-	(void)state;
 	assert_int_equal(loop_fd_add(loop, &none, EPOLLIN), -EBADF);
 	assert_int_equal(loop_fd_add(loop, &file, EPOLLIN), -EPERM);
 	close(file.fd);
@@ -365,7 +355,6 @@ static void test_poller_without_event(void **state)
 	struct worker worker = { .work = 3 };
 	struct loop_timer end = { .fn = stop };
 
-	(void)state;
 	worker_add(&worker);
 	loop_timer_set(loop, &end, 2 * MS);
 	loop_run(loop);
@@ -378,7 +367,6 @@ static void test_poller_works_then_sleeps(void **state)
 {
 	struct worker worker = { .work = 100 };
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_int_equal(worker.work, 0);
@@ -392,7 +380,6 @@ static void test_poller_late_work(void **state)
 {
 	struct worker worker = { .work = 1, .late = 4 };
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_int_equal(worker.work, 0);
@@ -402,7 +389,6 @@ static void test_poller_late_work(void **state)
 
 static int setup_no_window(void **state)
 {
-	(void)state;
 	return setup_us(0);
 }
 
@@ -410,7 +396,6 @@ static void test_poll_window_of_zero(void **state)
 {
 	struct worker worker = { .work = 5 };
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_int_equal(worker.work, 0);
@@ -424,7 +409,6 @@ static void test_poll_window_of_zero(void **state)
 
 static int setup_long_window(void **state)
 {
-	(void)state;
 	return setup_us(200000);
 }
 
@@ -432,7 +416,6 @@ static void test_poll_window_is_kept(void **state)
 {
 	struct worker worker = { .work = 1 };
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_int_equal(worker.sleeps, 0);
@@ -458,7 +441,6 @@ static void test_poll_window_adapts(void **state)
 {
 	struct worker worker = { 0 };
 
-	(void)state;
 	worker_add(&worker);
 	assert_true(polls_after(&worker, 0) > 10);
 	/* That was within 200 ms. */
@@ -475,7 +457,6 @@ static void test_poll_window_closes_if_preempted(void **state)
 	struct worker worker = { .stall = 2 * MS };
 	unsigned int i;
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_in_range(worker.polls, 1, 5);
@@ -492,7 +473,6 @@ static void test_poller_leaves(void **state)
 {
 	struct worker a = { .work = 3 }, b = { 0 }, c = { .work = 3 };
 
-	(void)state;
 	b.leaver[0] = &b;
 	worker_add(&a);
 	worker_add(&b);
@@ -509,7 +489,6 @@ static void test_poller_removes_neighbours(void **state)
 {
 	struct worker a = { 0 }, b = { 0 }, c = { 0 };
 
-	(void)state;
 	worker_add(&a);
 	worker_add(&b);
 	worker_add(&c);
@@ -525,7 +504,6 @@ static unsigned int agains;
 
 static void again_fn(void *arg)
 {
-	(void)arg;
 	if (++agains == 5)
 		loop_stop(loop);
 	else
@@ -537,7 +515,6 @@ static void test_timer_sets_itself(void **state)
 {
 	struct worker worker = { 0 };
 
-	(void)state;
 	worker_add(&worker);
 	agains = 0;
 	again = (struct loop_timer){ .fn = again_fn };
@@ -552,7 +529,6 @@ static void test_busy_poller_starves_nobody(void **state)
 {
 	struct worker worker = { .work = UINT32_MAX };
 
-	(void)state;
 	worker_add(&worker);
 	run_after_event(20 * MS);
 	assert_int_equal(ev_calls[0], 1);

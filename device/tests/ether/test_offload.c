@@ -184,7 +184,6 @@ static void test_segments(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 4; i++) {
 		segment(&(struct packet){ i & 1, i & 2, PAYLOAD });
 		segment(&(struct packet){ i & 1, i & 2, 2 * GSO });
@@ -204,7 +203,6 @@ static void test_checksum(void **state)
 	struct frame frame;
 	size_t len;
 
-	(void)state;
 	for (len = 42; len < 120; len++) {
 		memset(data, 0x5a, len);
 		assert_int_equal(frame_make(&frame, len, &hdr), 0);
@@ -242,7 +240,6 @@ static void test_bad_checksum_fields(void **state)
 	};
 	struct frame frame;
 
-	(void)state;
 	assert_int_equal(frame_make(&frame, 60, &hdr), 0);
 	expect_refused(&hdr, 59);
 	hdr.csum_offset = htole16(65535);
@@ -271,7 +268,6 @@ static void test_bad_segmentation(void **state)
 {
 	const struct packet packet = { .payload = PAYLOAD };
 
-	(void)state;
 	WITH(hdr.gso_size = 0);
 	WITH(hdr.flags = 0);
 	WITH(hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV6);
@@ -300,7 +296,6 @@ static void test_bad_segmentation_v6(void **state)
 {
 	const struct packet packet = { .v6 = true, .payload = PAYLOAD };
 
-	(void)state;
 	WITH(hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV4);
 	WITH(hdr.csum_start = htole16(53));
 	WITH(hdr.csum_start = htole16(OFFLOAD_HEAD_MAX - 19));
@@ -317,7 +312,6 @@ static void test_changed_meanwhile(void **state)
 	struct frame frame;
 	size_t len = packet_make(&packet, &hdr);
 
-	(void)state;
 	assert_int_equal(frame_make(&frame, len, &hdr), 0);
 	data[46] = 0xf0;
 	outs = 0;

@@ -51,7 +51,6 @@ static uint64_t now = 1000000000;
 /* The switch takes the time from here. */
 uint64_t loop_now(const struct loop *loop)
 {
-	(void)loop;
 	return now;
 }
 
@@ -60,7 +59,6 @@ static struct loop_timer *timer;
 
 void loop_timer_set(struct loop *loop, struct loop_timer *t, uint64_t ns)
 {
-	(void)loop;
 	assert_true(!timer || timer == t);
 	timer = t;
 	timer->due = now + ns;
@@ -68,7 +66,6 @@ void loop_timer_set(struct loop *loop, struct loop_timer *t, uint64_t ns)
 
 void loop_timer_cancel(struct loop *loop, struct loop_timer *t)
 {
-	(void)loop;
 	if (timer == t)
 		timer = NULL;
 	t->due = 0;
@@ -103,7 +100,6 @@ static int setup(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	sw = switch_new(NULL);
 	memset(tap, 0, sizeof(tap));
 	for (i = 0; i < PORTS; i++) {
@@ -119,7 +115,6 @@ static int teardown(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < PORTS; i++) {
 		fault_fini(&tap[i].port.fault_in);
 		fault_fini(&tap[i].port.fault_out);
@@ -143,7 +138,7 @@ static void send_mac(unsigned int port, uint64_t src, uint64_t dst)
 	}
 	data[59] = src;
 	assert_int_equal(frame_init(&frame, &iov, 1, 0, sizeof(data)), 0);
-	switch_send(sw, &tap[port].port, &frame);
+	switch_send(&tap[port].port, &frame);
 }
 
 #define STATION(n)	(0x020000000000ULL + (n))
@@ -159,7 +154,6 @@ static void assert_frames(unsigned int a, unsigned int b, unsigned int c)
 
 static void test_unknown_is_flooded(void **state)
 {
-	(void)state;
 	send_mac(0, STATION(1), STATION(2));
 	assert_frames(0, 1, 1);
 	assert_int_equal(tap[1].last, 1);
@@ -167,7 +161,6 @@ static void test_unknown_is_flooded(void **state)
 
 static void test_known_is_not(void **state)
 {
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	assert_frames(1, 0, 1);
 	send_mac(0, STATION(1), STATION(2));
@@ -178,7 +171,6 @@ static void test_known_is_not(void **state)
 
 static void test_broadcast_and_multicast(void **state)
 {
-	(void)state;
 	send_mac(0, STATION(1), BROADCAST);
 	send_mac(0, STATION(1), MULTICAST);
 	assert_frames(0, 2, 2);
@@ -189,7 +181,6 @@ static void test_broadcast_and_multicast(void **state)
 
 static void test_own_port(void **state)
 {
-	(void)state;
 	send_mac(0, STATION(1), BROADCAST);
 	send_mac(0, STATION(2), STATION(1));
 	assert_frames(0, 1, 1);
@@ -197,7 +188,6 @@ static void test_own_port(void **state)
 
 static void test_station_moves(void **state)
 {
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	send_mac(2, STATION(2), BROADCAST);
 	send_mac(0, STATION(1), STATION(2));
@@ -206,7 +196,6 @@ static void test_station_moves(void **state)
 
 static void test_ageing(void **state)
 {
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	now += 299 * 1000000000ULL;
 	send_mac(0, STATION(1), STATION(2));
@@ -218,7 +207,6 @@ static void test_ageing(void **state)
 
 static void test_port_removed(void **state)
 {
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	switch_port_del(sw, &tap[1].port);
 	send_mac(0, STATION(1), STATION(2));
@@ -231,7 +219,6 @@ static void test_table_full(void **state)
 {
 	unsigned int i, flooded;
 
-	(void)state;
 	for (i = 0; i < 20000; i++) {
 		now++;
 		send_mac(1, STATION(1000 + i), STATION(1000));
@@ -248,7 +235,6 @@ static void test_group_addresses_are_not_learned(void **state)
 {
 	unsigned int i, flooded;
 
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	for (i = 0; i < 20000; i++) {
 		now++;
@@ -261,7 +247,6 @@ static void test_group_addresses_are_not_learned(void **state)
 
 static void test_flush(void **state)
 {
-	(void)state;
 	send_mac(1, STATION(2), BROADCAST);
 	switch_flush(sw);
 	send_mac(0, STATION(1), STATION(2));
@@ -285,7 +270,6 @@ static void test_frame_init(void **state)
 	};
 	struct frame frame;
 
-	(void)state;
 	assert_int_equal(frame_init(&frame, iov, 2, 12, 13), -EINVAL);
 	assert_int_equal(frame_init(&frame, iov, 2, 90, 14), -EINVAL);
 	assert_int_equal(frame_init(&frame, iov, 2, 12, 14), 0);
@@ -307,7 +291,6 @@ static void test_capture(void **state)
 	struct pcap *pcap;
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	pcap = pcap_open(path);
 	assert_non_null(pcap);
@@ -371,7 +354,6 @@ static void test_faults_from_a_port(void **state)
 {
 	struct fault_stats *stats = &tap[0].group.stats.fault;
 
-	(void)state;
 	use_group(0, &one_percent);
 	send_numbered(0);
 	if (timer)
@@ -394,7 +376,6 @@ static void test_faults_to_a_port(void **state)
 {
 	struct fault_stats *stats = &tap[1].group.stats.fault;
 
-	(void)state;
 	use_group(1, &one_percent);
 	send_numbered(0);
 	if (timer)
@@ -414,7 +395,6 @@ static void test_faults_are_repeatable(void **state)
 	struct fault_config config = one_percent;
 	uint8_t first[sizeof(tap[1].order)];
 
-	(void)state;
 	use_group(0, &config);
 	send_numbered(0);
 	memcpy(first, tap[1].order, sizeof(first));
@@ -433,7 +413,6 @@ static void test_everything_is_lost(void **state)
 {
 	const struct fault_config config = { .loss = FAULT_ALWAYS };
 
-	(void)state;
 	use_group(0, &config);
 	send_numbered(0);
 	send_numbered(1);
@@ -448,7 +427,6 @@ static void test_reorder(void **state)
 	static const uint8_t order[] = { 2, 3, 4, 1, 6, 5 };
 	unsigned int i;
 
-	(void)state;
 	use_group(0, &config);
 	for (i = 1; i <= 6; i++)
 		send_mac(0, STATION(i), BROADCAST);
@@ -470,7 +448,6 @@ static void test_cut(void **state)
 {
 	static const struct fault_config none;
 
-	(void)state;
 	use_group(0, &none);
 	tap[0].group.cut = true;
 	send_mac(0, STATION(1), BROADCAST);
@@ -493,7 +470,6 @@ static void test_capture_of_a_port(void **state)
 	int fd = mkstemp(path);
 	struct stat st;
 
-	(void)state;
 	assert_true(fd >= 0);
 	use_group(0, &none);
 	tap[0].group.pcap = pcap_open(path);
@@ -529,7 +505,7 @@ static void send_tso(unsigned int port)
 
 	assert_int_equal(frame_init(&frame, &iov, 1, 0, sizeof(data)), 0);
 	assert_int_equal(offload_init(&frame, &hdr), 0);
-	switch_send(sw, &tap[port].port, &frame);
+	switch_send(&tap[port].port, &frame);
 }
 
 /* Who takes it undone gets it so, the others what came of it. */
@@ -537,7 +513,6 @@ static void test_offloads(void **state)
 {
 	static const struct fault_config none;
 
-	(void)state;
 	use_group(2, &none);
 	tap[1].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4;
 	tap[2].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO6;
@@ -556,7 +531,6 @@ static void test_offloads_with_faults(void **state)
 	const struct fault_config config = { .dup = FAULT_ALWAYS };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < PORTS; i++)
 		tap[i].port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4;
 	use_group(1, &config);
@@ -576,7 +550,6 @@ static void test_probability(void **state)
 	uint64_t value;
 	unsigned int i;
 
-	(void)state;
 	assert_int_equal(fault_parse("0.01", &value), 0);
 	assert_int_equal(value, FAULT_ALWAYS / 100);
 	assert_int_equal(fault_parse("1%", &value), 0);

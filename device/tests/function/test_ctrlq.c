@@ -84,7 +84,6 @@ static void test_filter_modes(void **state)
 {
 	struct station *s = &st[1];
 
-	(void)state;
 	filter_start();
 	/* Promiscuous until the driver says otherwise. */
 	assert_true(passes(MAC(9)));
@@ -137,7 +136,6 @@ static void test_mac_table(void **state)
 {
 	struct station *s = &st[1];
 
-	(void)state;
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	assert_int_equal(mac_table(s, 2, 2, 0), VIRTIO_NET_OK);
@@ -166,7 +164,6 @@ static void test_mac_table_malformed(void **state)
 	uint8_t class = VIRTIO_NET_CTRL_MAC;
 	uint8_t cmd = VIRTIO_NET_CTRL_MAC_TABLE_SET;
 
-	(void)state;
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	assert_int_equal(mac_table(s, 1, 1, 0), VIRTIO_NET_OK);
@@ -196,7 +193,6 @@ static void test_mac_addr(void **state)
 	uint8_t cmd = VIRTIO_NET_CTRL_MAC_ADDR_SET;
 	uint8_t got[6];
 
-	(void)state;
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	assert_int_equal(ctrl(s, class, cmd, group, 6), VIRTIO_NET_ERR);
@@ -234,7 +230,6 @@ static void test_vlan(void **state)
 	struct station *s = &st[1];
 	uint16_t vid = htole16(0xabc), bad = htole16(4096);
 
-	(void)state;
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	assert_true(passes(BROADCAST));
@@ -256,7 +251,6 @@ static void test_vlan(void **state)
 
 static void test_vlan_not_negotiated(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_CTRL_VLAN));
 	rx_mode(&st[1], VIRTIO_NET_CTRL_RX_PROMISC, 0);
@@ -268,7 +262,6 @@ static void test_ctrl_unknown(void **state)
 	struct station *s = &st[0];
 	uint8_t on = 1;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	assert_int_equal(ctrl(s, 0x55, 0, &on, 1), VIRTIO_NET_ERR);
 	assert_int_equal(ctrl(s, VIRTIO_NET_CTRL_RX, 6, &on, 1),
@@ -290,7 +283,6 @@ static void test_ctrl_without_feature(void **state)
 	struct station *s = &st[0];
 	uint8_t zero[8] = { 0 };
 
-	(void)state;
 	station_start(s, FEATURES_MIN);
 	assert_int_equal(rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 1),
 			 VIRTIO_NET_ERR);
@@ -312,7 +304,6 @@ static void test_ctrl_malformed(void **state)
 	struct station *s = &st[0];
 	struct answer answer;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	/* No command in the class. */
 	answer = ctrl_raw(s, "\0", 1, 1);
@@ -343,7 +334,6 @@ static void test_roce_command(void **state)
 	struct station *s = &st[1];
 	struct answer answer;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	rnic_mock.ack = VIRTIO_NET_OK;
 	rnic_mock.rsp_len = 10;
@@ -378,7 +368,6 @@ static void test_roce_command_fails(void **state)
 	static const uint8_t req[] = { VIRTIO_NET_CTRL_ROCE, 0xff };
 	struct answer answer;
 
-	(void)state;
 	station_start(&st[1], FEATURES_ALL);
 	answer = ctrl_raw(&st[1], req, 2, 100);
 	assert_int_equal(rnic_mock.commands, 1);
@@ -402,7 +391,6 @@ static void test_roce_large_command(void **state)
 	unsigned int i;
 	uint16_t head;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	rnic_mock.ack = VIRTIO_NET_OK;
 	p[0] = VIRTIO_NET_CTRL_ROCE;
@@ -438,7 +426,6 @@ static void test_roce_excessive_command(void **state)
 	uint64_t ack = guest_alloc(&s->guest, 1, 1);
 	unsigned int i;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	rnic_mock.ack = VIRTIO_NET_OK;
 	*(uint8_t *)guest_ptr(&s->guest, data) = VIRTIO_NET_CTRL_ROCE;
@@ -462,7 +449,6 @@ static void test_roce_not_negotiated(void **state)
 	struct station *s = &st[1];
 	struct virtq cq = { .index = 3 }, sq = { .index = 3 + CQS };
 
-	(void)state;
 	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
 	rnic_mock.ack = VIRTIO_NET_OK;
 	assert_int_equal(ctrl_raw(s, req, 2, 1).ack, VIRTIO_NET_ERR);
@@ -485,7 +471,6 @@ static void test_roce_queues(void **state)
 	struct virtq vq[END + 2];
 	unsigned int i;
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	for (i = 3; i < END + 2; i++) {
 		vq[i] = (struct virtq){ .index = i };
@@ -531,7 +516,6 @@ static void test_roce_memory(void **state)
 	struct station *s = &st[1];
 	unsigned int polls;
 
-	(void)state;
 	assert_int_equal(rnic_mock.mem->n, 0);
 	function_device_ops.mem_changed(s->fn, &s->guest.mem);
 	assert_int_equal(rnic_mock.mem->n, 0);
@@ -558,7 +542,6 @@ static void test_reset(void **state)
 {
 	struct station *s = &st[1];
 
-	(void)state;
 	filter_start();
 	rx_mode(s, VIRTIO_NET_CTRL_RX_PROMISC, 0);
 	station_stop(s);

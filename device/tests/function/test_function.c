@@ -26,7 +26,6 @@ static void test_features(void **state)
 	struct function *fn = st[0].fn;
 	uint64_t features = function_device_ops.features(fn);
 
-	(void)state;
 	assert_true(features & BIT(VIRTIO_F_VERSION_1));
 	assert_true(features & BIT(VIRTIO_NET_F_ROCE));
 	assert_true(features & BIT(VIRTIO_NET_F_CTRL_VQ));
@@ -62,7 +61,6 @@ static void test_config_space(void **state)
 	struct function *fn = st[0].fn;
 	uint8_t buf[33];
 
-	(void)state;
 	assert_int_equal(function_device_ops.config_read(fn, 0, buf, 32), 0);
 	assert_memory_equal(buf, expected, 32);
 	assert_int_equal(function_device_ops.config_read(fn, 24, buf, 8), 0);
@@ -94,7 +92,6 @@ static void test_optional_features(void **state)
 	uint64_t features;
 	uint8_t buf[5];
 
-	(void)state;
 	assert_int_equal(FEATURES_ALL & optional, optional);
 	fn = function_new(loop, own_switch, own_fabric, &config);
 	features = function_device_ops.features(fn);
@@ -115,7 +112,6 @@ static void test_link(void **state)
 {
 	uint8_t status;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	function_set_link(st[1].fn, true);
@@ -152,7 +148,6 @@ static void test_frame(void **state)
 	uint64_t addr;
 	uint32_t head, len;
 
-	(void)state;
 	station_start(&st[0], FEATURES_MIN);
 	station_start(&st[1], FEATURES_MIN);
 	addr = rx_buffer(&st[1], 2000);
@@ -183,7 +178,6 @@ static void test_frame_in_pieces(void **state)
 	uint32_t head, len;
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_MIN);
 	station_start(&st[1], FEATURES_MIN);
 	/* Even the header is in two pieces. */
@@ -213,7 +207,6 @@ static void test_merged(void **state)
 	uint32_t head, len;
 	unsigned int i, done = 0;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	for (i = 0; i < 4; i++)
@@ -245,7 +238,6 @@ static void test_merged_no_room(void **state)
 	uint32_t head, len;
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	for (i = 0; i < 2; i++)
@@ -272,7 +264,6 @@ static void test_merged_tiny_buffers(void **state)
 	uint32_t head, len;
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	for (i = 0; i < NUM; i++)
@@ -291,7 +282,6 @@ static void test_not_merged_too_small(void **state)
 {
 	uint32_t head, len;
 
-	(void)state;
 	station_start(&st[0], FEATURES_MIN);
 	station_start(&st[1], FEATURES_MIN);
 	rx_buffer(&st[1], 400);
@@ -309,7 +299,6 @@ static void test_not_merged_too_small(void **state)
 
 static void test_no_buffers(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	tx_frame(&st[0], BROADCAST, 60, false);
@@ -320,7 +309,6 @@ static void test_no_buffers(void **state)
 
 static void test_receiver_not_started(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	tx_frame(&st[0], BROADCAST, 60, false);
 	run();
@@ -332,7 +320,6 @@ static void test_bad_receive_buffer(void **state)
 {
 	struct guest_buf readable = { .addr = GUEST_BASE, .len = 2000 };
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	guest_vq_add(&st[1].gvq[RX], &readable, 1);
@@ -358,7 +345,6 @@ static void test_bad_frames(void **state)
 	};
 	uint8_t *frame;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	while (st[1].gvq[RX].avail_idx < 8)
@@ -412,7 +398,6 @@ static void test_segmentation_left_undone(void **state)
 	uint64_t addr;
 	uint32_t head, len;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	addr = rx_buffer(&st[1], 4000);
@@ -436,7 +421,6 @@ static void test_segmentation_done(void **state)
 	uint32_t head, len;
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_MIN);
 	for (i = 0; i < 2; i++)
@@ -478,7 +462,6 @@ static void test_guest_offloads(void **state)
 	uint32_t head, len;
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_GUEST_TSO6));
 	for (i = 0; i < 3; i++)
@@ -507,7 +490,6 @@ static void test_segmentation_refused(void **state)
 {
 	struct station *s = &st[0];
 
-	(void)state;
 	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_HOST_ECN));
 	tx_tso(s)->gso_size = MTU + 14 + 4 - 54 + 1;
 	tx_tso(s)->gso_type |= VIRTIO_NET_HDR_GSO_ECN;
@@ -526,7 +508,6 @@ static void test_segmentation_refused(void **state)
 
 static void test_broken_transmit_queue(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	rx_buffer(&st[1], 2000);
@@ -547,7 +528,6 @@ static void test_burst(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	for (i = 0; i < NUM; i++) {
@@ -565,7 +545,6 @@ static void test_doorbells(void **state)
 {
 	struct station *s = &st[0];
 
-	(void)state;
 	station_start(s, FEATURES_ALL);
 	assert_int_equal(s->gvq[RX].used->flags, VRING_USED_F_NO_NOTIFY);
 	run();
@@ -581,7 +560,6 @@ static void test_doorbells(void **state)
 /* What the RDMA side takes does not reach Ethernet; it need not be asked to. */
 static void test_rdma_takes_frames(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL);
 	rx_buffer(&st[1], 2048);
@@ -601,7 +579,6 @@ static void test_rdma_takes_frames(void **state)
 /* Without RoCE, or without the cable, no frame is shown to it. */
 static void test_rdma_not_asked(void **state)
 {
-	(void)state;
 	station_start(&st[0], FEATURES_ALL);
 	station_start(&st[1], FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
 	tx_frame(&st[0], MAC(2), 100, false);
@@ -622,7 +599,6 @@ static void test_rdma_sends(void **state)
 	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08 };
 	const struct rnic_eth *eth = rnic_mock.eth;
 
-	(void)state;
 	assert_int_equal(eth->mtu(rnic_mock.eth_arg), MTU);
 	assert_memory_equal(eth->mac(rnic_mock.eth_arg), frame + 6, 6);
 	station_start(&st[0], FEATURES_ALL);

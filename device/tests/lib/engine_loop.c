@@ -23,7 +23,6 @@ struct loop *loop_new(unsigned int poll_us)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
-	(void)poll_us;
 	assert_non_null(loop);
 	loop->now = 1000000000;
 	return loop;

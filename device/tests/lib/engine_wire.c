@@ -103,7 +103,6 @@ static void wire_send(struct fabric_end *from, struct fabric_end *to,
 	static struct frame frame;
 	struct sg dst;
 
-	(void)from;
 	assert_non_null(op);
 	assert_true(pkt->len <= ETH_PORT_MTU);
 	assert_int_equal(pkt->npsn, 1);

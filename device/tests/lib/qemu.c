@@ -21,7 +21,6 @@ static unsigned int fds_before;
 
 static uint64_t dev_features(void *arg)
 {
-	(void)arg;
 	return FEATURES;
 }
 
@@ -40,7 +39,6 @@ static int dev_config_read(void *arg, uint32_t off, void *buf, uint32_t len)
 	uint8_t *p = buf;
 	uint32_t i;
 
-	(void)arg;
 	if (off > 32 || len > 32 - off)
 		return -EINVAL;
 	for (i = 0; i < len; i++)
@@ -53,7 +51,6 @@ static int dev_config_write(void *arg, uint32_t off, const void *buf,
 {
 	struct device *d = arg;
 
-	(void)buf;
 	if (off)
 		return -EINVAL;
 	d->written += len;
@@ -126,7 +123,6 @@ static const struct fe_device_ops device_ops = {
 
 static void stop(void *arg)
 {
-	(void)arg;
 	loop_stop(loop);
 }
 
@@ -350,7 +346,6 @@ void qemu_disconnect(void)
 
 int qemu_setup(void **state)
 {
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	fds_before = guest_fds();
 	memset(&dev, 0, sizeof(dev));
@@ -367,7 +362,6 @@ int qemu_setup(void **state)
 
 int qemu_teardown(void **state)
 {
-	(void)state;
 	vhost_user_free(vu);
 	loop_free(loop);
 	guest_fini(&guest);

@@ -31,10 +31,6 @@ void fabric_free(struct fabric *fabric)
 struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		      const struct rnic_limits *limits, const char *name)
 {
-	(void)loop;
-	(void)fabric;
-	(void)limits;
-	(void)name;
 	memset(&rnic_mock, 0, sizeof(rnic_mock));
 	rnic_mock.ack = VIRTIO_NET_ERR;
 	return calloc(1, sizeof(struct rnic));
@@ -42,12 +38,10 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 
 void fabric_use_packets(struct fabric *fabric)
 {
-	(void)fabric;
 }
 
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
-	(void)rnic;
 	rnic_mock.eth = eth;
 	rnic_mock.eth_arg = arg;
 }
@@ -55,10 +49,6 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
 		size_t off, size_t len)
 {
-	(void)rnic;
-	(void)iov;
-	(void)iov_n;
-	(void)off;
 	rnic_mock.frames++;
 	rnic_mock.frame_len = len;
 	return rnic_mock.take_frames;
@@ -68,7 +58,6 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	static const uint64_t counters[VIRTIO_RDMA_CNT_NUM];
 
-	(void)rnic;
 	return counters;
 }
 
@@ -79,20 +68,17 @@ void rnic_free(struct rnic *rnic)
 
 void rnic_reset(struct rnic *rnic)
 {
-	(void)rnic;
 	rnic_mock.resets++;
 }
 
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
-	(void)rnic;
 	rnic_mock.mem = mem;
 }
 
 void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		      struct virtq *vq)
 {
-	(void)rnic;
 	if (number < RNIC_MOCK_QUEUES)
 		rnic_mock.queue[kind][number] = vq;
 }
@@ -104,7 +90,6 @@ void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 
 void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	(void)rnic;
 	if (number < RNIC_MOCK_QUEUES)
 		rnic_mock.kicks[kind][number]++;
 }
@@ -116,7 +101,6 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 	const uint8_t *byte = req;
 	size_t i;
 
-	(void)rnic;
 	rnic_mock.commands++;
 	rnic_mock.command = command;
 	rnic_mock.req_len = req_len;
@@ -135,18 +119,15 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 
 bool rnic_poll(struct rnic *rnic)
 {
-	(void)rnic;
 	rnic_mock.polls++;
 	return false;
 }
 
 bool rnic_sleep(struct rnic *rnic)
 {
-	(void)rnic;
 	return false;
 }
 
 void rnic_wake(struct rnic *rnic)
 {
-	(void)rnic;
 }

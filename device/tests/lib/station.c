@@ -19,7 +19,6 @@ static void on_call(struct virtq *vq)
 
 static void on_error(struct virtq *vq, const char *why)
 {
-	(void)why;
 	((struct station *)vq->priv)->errors++;
 }
 
@@ -78,7 +77,6 @@ int station_setup(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	memset(st, 0, sizeof(st));
 	config_changes = 0;
 	connected = false;
@@ -99,7 +97,6 @@ int station_teardown(void **state)
 {
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		station_stop(&st[i]);
 		function_free(st[i].fn);
@@ -113,12 +110,10 @@ int station_teardown(void **state)
 
 static void nothing(void *arg)
 {
-	(void)arg;
 }
 
 static void stop(void *arg)
 {
-	(void)arg;
 	loop_stop(loop);
 }
 

@@ -87,7 +87,6 @@ static const char *ask(const char *text)
 
 static void test_ports(void **state)
 {
-	(void)state;
 	assert_string_equal(ask("ports\n"),
 			    "ok\n"
 			    "a.sock\tguest\tabsent\n"
@@ -106,7 +105,6 @@ static void test_stats(void **state)
 {
 	const char *answer;
 
-	(void)state;
 	group[2].stats.fault.lost = 12345678901;
 	answer = ask("stats\n");
 	assert_memory_equal(answer, "ok\n", 3);
@@ -120,7 +118,6 @@ static void test_stats(void **state)
 
 static void test_cut(void **state)
 {
-	(void)state;
 	assert_string_equal(ask("cut a.sock on\n"), "ok\n");
 	assert_true(group[0].cut);
 	assert_string_equal(ask("cut /run/a.sock off\n"), "ok\n");
@@ -133,7 +130,6 @@ static void test_cut(void **state)
 
 static void test_link(void **state)
 {
-	(void)state;
 	assert_true(function_link(st[0].fn));
 	assert_string_equal(ask("link a.sock down\n"), "ok\n");
 	assert_false(function_link(st[0].fn));
@@ -151,7 +147,6 @@ static void test_errors(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_memory_equal(ask(bad[i]), "error ", 6);
 }
@@ -160,7 +155,6 @@ static void test_long_line(void **state)
 {
 	char line[600];
 
-	(void)state;
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = 0;
 	assert_string_equal(ask(line), "");
@@ -174,7 +168,6 @@ static void test_too_many_clients(void **state)
 	int fd[9], i;
 	char c;
 
-	(void)state;
 	for (i = 0; i < 9; i++) {
 		fd[i] = client();
 		run();
@@ -193,7 +186,6 @@ static void test_mode(void **state)
 {
 	struct stat st_path;
 
-	(void)state;
 	assert_int_equal(stat(path, &st_path), 0);
 	assert_int_equal(st_path.st_mode & 0777, 0600);
 }

@@ -151,7 +151,6 @@ static void test_opcodes(void **state)
 	unsigned int i, known = 0;
 	const struct pkt_op *op;
 
-	(void)state;
 	for (i = 0; i < 256; i++) {
 		op = pkt_op(i);
 		known += !!op;
@@ -195,7 +194,6 @@ static void test_opcodes(void **state)
 
 static void test_psn(void **state)
 {
-	(void)state;
 	assert_int_equal(psn_diff(0, 0), 0);
 	assert_int_equal(psn_diff(1, 0xffffff), 2);
 	assert_int_equal(psn_diff(0xffffff, 1), -2);

@@ -49,7 +49,6 @@ static void test_golden_rebuilt(void **state)
 	unsigned int i, n;
 	struct golden *golden = golden_load(GOLDEN_RXE, &n);
 
-	(void)state;
 	assert_in_range(n, 30, GOLDEN_MAX);
 	for (i = 0; i < n; i++)
 		expect_rebuilt(&golden[i]);
@@ -71,7 +70,6 @@ static void test_golden_complete(void **state)
 	struct golden *golden = golden_load(GOLDEN_RXE, &n);
 	struct roce_rx rx;
 
-	(void)state;
 	for (i = 0; i < n; i++) {
 		assert_null(roce_parse(&rx, golden[i].frame, golden[i].len));
 		seen[!!rx.pkt.vlan][gid_is_ipv4(rx.dgid)][rx.pkt.opcode] = true;
@@ -100,7 +98,6 @@ static void test_golden_flipped(void **state)
 	struct golden *g;
 	bool ipv4;
 
-	(void)state;
 	for (i = 0; i < n; i += 7) {
 		g = &golden[i];
 		assert_null(roce_parse(&rx, g->frame, g->len));
@@ -265,7 +262,6 @@ static void test_icrc_twice(void **state)
 	struct built b;
 	unsigned int i, ipv4;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		for (ipv4 = 0; ipv4 < 2; ipv4++) {
 			b.pkt = some_pkt(opcodes[i], ipv4, 0, 0);
@@ -285,7 +281,6 @@ static void test_round_trips(void **state)
 	static const uint32_t lens[] = { 0, 1, 2, 3, 4, 255, 1024, 4096 };
 	unsigned int opcode, i, kind;
 
-	(void)state;
 	for (opcode = 0; opcode < 256; opcode++)
 		for (i = 0; pkt_op(opcode) && i < 8; i++)
 			for (kind = 0; kind < 4; kind++)
@@ -301,7 +296,6 @@ static void test_grh(void **state)
 	struct built b;
 	uint8_t grh[ROCE_GRH_SIZE];
 
-	(void)state;
 	for (ipv4 = 0; ipv4 < 2; ipv4++) {
 		b.pkt = some_pkt(0x64, ipv4, 0, 33);
 		build(&b);
@@ -320,7 +314,6 @@ static void test_source_port(void **state)
 	struct pkt pkt = some_pkt(PKT_ACK, false, 0, 0);
 	struct roce_path path, other;
 
-	(void)state;
 	pkt.av = &av;
 	roce_path_init(&path, &pkt, smac);
 	roce_path_init(&other, &pkt, smac);
@@ -343,7 +336,6 @@ static void test_traffic_class(void **state)
 	struct pkt pkt = some_pkt(PKT_SEND_ONLY, true, 0, 0);
 	struct roce_path path;
 
-	(void)state;
 	pkt.av = &av;
 	pkt.ect = true;
 	av.hops = 0;
@@ -359,7 +351,6 @@ static void test_cannot_build(void **state)
 {
 	struct built b = { .pkt = some_pkt(PKT_SEND_ONLY, true, 0, 8) };
 
-	(void)state;
 	b.pkt.sgid = gid6[0];
 	build(&b);
 	assert_int_equal(b.len, 0);
@@ -449,7 +440,6 @@ static void test_damaged(void **state)
 	const char *why;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		d = &damages[i];
 		b.pkt = some_pkt(d->opcode, !d->ipv6, 0, 6);
@@ -469,7 +459,6 @@ static void test_tolerated(void **state)
 	struct built b = { .pkt = some_pkt(0x04, true, 0, 6) };
 	uint8_t *bth = b.frame + BTH;
 
-	(void)state;
 	build(&b);
 	bth[1] &= ~0x40;	/* MigReq */
 	bth[2] = 0x7f;		/* limited member */
@@ -488,7 +477,6 @@ static void test_every_length(void **state)
 	struct built b;
 	size_t len;
 
-	(void)state;
 	for (opcode = 0; opcode < 256; opcode++) {
 		for (kind = 0; pkt_op(opcode) && kind < 4; kind++) {
 			b.pkt = some_pkt(opcode, kind & 1,
@@ -512,7 +500,6 @@ static void test_cut_inside(void **state)
 	struct built b = { .pkt = some_pkt(0x0c, false, 0, 0) };
 	unsigned int len;
 
-	(void)state;
 	build(&b);
 	for (len = 0; len < b.len - IP - 40; len++) {
 		b.frame[IP + 5] = len;
@@ -531,7 +518,6 @@ static void test_too_long(void **state)
 	struct built b = { .pkt = some_pkt(0x04, false, 0, ROCE_PAYLOAD_MAX) };
 	uint16_t len;
 
-	(void)state;
 	build(&b);
 	memcpy(frame, b.frame, b.len);
 	len = htobe16(b.len - IP - 40 + 4);
@@ -546,7 +532,6 @@ static void test_peek_others(void **state)
 	struct built b = { .pkt = some_pkt(0x04, true, 0, 6) };
 	struct roce_peek peek;
 
-	(void)state;
 	build(&b);
 	assert_true(roce_peek(&peek, b.frame, ROCE_PEEK_SIZE));
 	b.frame[IP + 7] = 1;

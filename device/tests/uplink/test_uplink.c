@@ -40,7 +40,6 @@ static uint8_t last[LEN_MAX];
 
 static void here_deliver(void *arg, const struct frame *frame)
 {
-	(void)arg;
 	frames++;
 	last_len = frame->len;
 	iov_to_buf(frame->iov, frame->iov_n, frame->off, last, frame->len);
@@ -48,7 +47,6 @@ static void here_deliver(void *arg, const struct frame *frame)
 
 static void here_flush(void *arg)
 {
-	(void)arg;
 }
 
 static int setup(void **state)
@@ -58,7 +56,6 @@ static int setup(void **state)
 		.sw = sw = switch_new(loop),
 	};
 
-	(void)state;
 	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/up", dir);
@@ -76,7 +73,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	if (uplink)
 		uplink_free(uplink);
 	switch_port_del(sw, &here);
@@ -88,7 +84,6 @@ static int teardown(void **state)
 
 static void stop(void *arg)
 {
-	(void)arg;
 	loop_stop(loop);
 }
 
@@ -121,7 +116,7 @@ static void send_here(size_t len, uint32_t number)
 	memcpy(data + 14, &number, sizeof(number));
 	memset(data + 18, number, len - 18);
 	assert_int_equal(frame_init(&frame, &iov, 1, 0, len), 0);
-	switch_send(sw, &here, &frame);
+	switch_send(&here, &frame);
 	switch_flush(sw);
 }
 
@@ -160,7 +155,6 @@ static void test_frames_in_pieces(void **state)
 	int fd = join();
 	size_t i;
 
-	(void)state;
 	peer_send(fd, 60, 1);
 	assert_int_equal(frames, 1);
 	assert_int_equal(last_len, 60);
@@ -182,7 +176,6 @@ static void test_many_frames_at_once(void **state)
 	int fd = join();
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 200; i++) {
 		data[i * 104 + 3] = 100;
 		data[i * 104 + 10] = 2;
@@ -198,7 +191,6 @@ static void test_too_short(void **state)
 {
 	int fd = join();
 
-	(void)state;
 	peer_send(fd, 0, 100);
 	peer_send(fd, 13, 100);
 	assert_int_equal(frames, 0);
@@ -215,7 +207,6 @@ static void test_too_long(void **state)
 	unsigned int i;
 	uint32_t be;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		bad = join();
 		be = htobe32(lengths[i]);
@@ -271,7 +262,6 @@ static void test_back_pressure(void **state)
 	uint32_t next_lazy = 0, next_good = 0, i;
 	unsigned int got = 0, lost;
 
-	(void)state;
 	for (i = 0; i < 4000; i++) {
 		send_here(1500, i);
 		if (i % 100 == 0)
@@ -303,7 +293,6 @@ static void test_peer_goes(void **state)
 	int fd = join();
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < 500; i++)
 		send_here(1500, i);
 	close(fd);
@@ -319,7 +308,6 @@ static void test_bounded_connections(void **state)
 	unsigned int i;
 	int fd[70];
 
-	(void)state;
 	for (i = 0; i < 70; i++)
 		fd[i] = join();
 	assert_int_equal(uplink->stats.peers, 64);
@@ -340,7 +328,6 @@ static void test_connect(void **state)
 	struct uplink *client;
 	char connect[80];
 
-	(void)state;
 	uplink_free(uplink);
 	snprintf(connect, sizeof(connect), "connect:%s", path);
 	client = uplink_open(&env, connect);
@@ -375,7 +362,6 @@ static void test_bad_texts(void **state)
 	char too_long[200] = "connect:";
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_null(uplink_open(&env, bad[i]));
 	memset(too_long + 8, 'x', sizeof(too_long) - 9);

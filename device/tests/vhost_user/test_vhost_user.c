@@ -25,7 +25,6 @@ static void test_handshake_to_running_queue(void **state)
 {
 	const struct virtq *vq;
 
-	(void)state;
 	qemu_handshake();
 	assert_int_equal(qemu_get_u64(VU_GET_QUEUE_NUM), QUEUES);
 	qemu_set_features();
@@ -56,7 +55,6 @@ static void test_handshake_to_running_queue(void **state)
 
 static void test_kick_and_call(void **state)
 {
-	(void)state;
 	qemu_start(2);
 	assert_int_equal(dev.kicks[2], 0);
 	eventfd_write(qemu.kick, 1);
@@ -73,7 +71,6 @@ static void test_kick_and_call(void **state)
 
 static void test_without_call(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, VU_VRING_NOFD, -1), 0);
 	dev.vq[0]->call(dev.vq[0]);
@@ -82,7 +79,6 @@ static void test_without_call(void **state)
 
 static void test_enable(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	qemu_enable(0, false);
 	assert_null(dev.vq[0]);
@@ -106,7 +102,6 @@ static void test_without_protocol_features(void **state)
 	struct vu_vring_state num = { .num = NUM };
 	struct vu_memory memory = qemu_memory();
 
-	(void)state;
 	qemu_send(VU_SET_FEATURES, 0, &(uint64_t){ FEATURES }, 8, NULL, 0);
 	qemu_send(VU_SET_MEM_TABLE, 0, &memory,
 		  offsetof(struct vu_memory, region[1]), &guest.fd, 1);
@@ -122,7 +117,6 @@ static void test_no_answer_without_reply_ack(void **state)
 {
 	uint64_t value;
 
-	(void)state;
 	qemu_send(VU_SET_OWNER, VU_FLAGS_NEED_REPLY, "", 0, NULL, 0);
 	qemu_send(99, VU_FLAGS_NEED_REPLY, "", 0, NULL, 0);
 	assert_int_equal(qemu_reply(VU_SET_OWNER, &value, 8), -1);
@@ -134,7 +128,6 @@ static void test_config(void **state)
 	struct vu_config config = { .size = 32 };
 	uint32_t head = offsetof(struct vu_config, data);
 
-	(void)state;
 	qemu_handshake();
 	qemu_send(VU_GET_CONFIG, 0, &config, head + 32, NULL, 0);
 	assert_int_equal(qemu_reply(VU_GET_CONFIG, &config, sizeof(config)),
@@ -177,7 +170,6 @@ static void test_config_bad(void **state)
 	struct vu_config config;
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		qemu_send(VU_GET_CONFIG, 0, &bad[i].config, bad[i].len, NULL,
@@ -194,7 +186,6 @@ static void test_config_changed(void **state)
 	struct vu_header hdr;
 	int sv[2];
 
-	(void)state;
 	/* Without the channel nothing happens. */
 	vhost_user_fe_ops.config_changed(vu);
 	qemu_handshake();
@@ -232,7 +223,6 @@ static void test_message_in_pieces(void **state)
 	size_t len = sizeof(msg.hdr) + 8, i;
 	uint64_t result;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < len; i++) {
 		assert_int_equal(qemu_reply(VU_SET_VRING_CALL, &result, 8),
@@ -251,7 +241,6 @@ static void test_messages_in_one(void **state)
 	uint64_t features;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 100; i++)
 		hdr[i] = (struct vu_header){
 			.request = VU_GET_FEATURES,
@@ -273,7 +262,6 @@ static void test_unknown_request(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < ARRAY_SIZE(unknown); i++)
 		assert_int_not_equal(qemu_ask(unknown[i], "12345678", 8,
@@ -323,7 +311,6 @@ static void test_wrong_lengths(void **state)
 	uint64_t value;
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_not_equal(qemu_ask(wrong[i].request, zero,
@@ -344,7 +331,6 @@ static void test_wrong_number_of_fds(void **state)
 	uint64_t zero = 0, nofd = VU_VRING_NOFD;
 	unsigned int before;
 
-	(void)state;
 	qemu_handshake();
 	before = guest_fds();
 	assert_int_not_equal(qemu_ask(VU_SET_OWNER, "", 0, fd, 1), 0);
@@ -369,7 +355,6 @@ static void test_too_many_fds(void **state)
 	unsigned int before, i;
 	int fd[20];
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < 20; i++)
 		fd[i] = qemu.kick;
@@ -405,7 +390,6 @@ static void test_too_many_fds_in_pieces(void **state)
 	uint64_t result;
 	int fd[8];
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < 8; i++)
 		fd[i] = qemu.kick;
@@ -424,7 +408,6 @@ static void test_reply_as_request(void **state)
 {
 	uint64_t value;
 
-	(void)state;
 	qemu_handshake();
 	qemu_send(VU_SET_OWNER, VU_FLAGS_REPLY | VU_FLAGS_NEED_REPLY, "", 0,
 		  NULL, 0);
@@ -439,7 +422,6 @@ static void test_protocol_feature_missing(void **state)
 	struct vu_config config = { .size = 32 };
 	uint64_t value;
 
-	(void)state;
 	qemu_send(VU_GET_QUEUE_NUM, 0, "", 0, NULL, 0);
 	assert_int_equal(qemu_reply(VU_GET_QUEUE_NUM, &value, 8), 0);
 	qemu_send(VU_GET_CONFIG, 0, &config,
@@ -480,7 +462,6 @@ static void test_bad_version(void **state)
 		.flags = 2,
 	};
 
-	(void)state;
 	bad_header(&hdr);
 }
 
@@ -492,7 +473,6 @@ static void test_bad_size(void **state)
 		.size = UINT32_MAX,
 	};
 
-	(void)state;
 	bad_header(&hdr);
 }
 
@@ -500,7 +480,6 @@ static void test_disconnect(void **state)
 {
 	unsigned int before = guest_fds();
 
-	(void)state;
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, qemu.call), 0);
 	assert_int_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, &qemu.fd, 1),
@@ -532,7 +511,6 @@ static void test_replies_not_read(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	fcntl(qemu.fd, F_SETFL, O_NONBLOCK);
 	for (i = 0; i < 100000 && vhost_user_connected(vu); i++) {
 		if (send(qemu.fd, &hdr, sizeof(hdr), MSG_NOSIGNAL) < 0)
@@ -586,7 +564,6 @@ static void test_listen(void **state)
 	int other;
 	char c;
 
-	(void)state;
 	assert_int_equal(vhost_user_listen(vu, path), 0);
 	qemu.fd = client(path);
 	run();
@@ -612,7 +589,6 @@ static void test_listen_stale(void **state)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)state;
 	strcpy(addr.sun_path, path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	/* Somebody listens: hands off. */
@@ -633,7 +609,6 @@ static void test_listen_bad(void **state)
 	struct stat st;
 	int fd;
 
-	(void)state;
 	fd = open(path, O_CREAT | O_WRONLY, 0600);
 	close(fd);
 	assert_int_equal(vhost_user_listen(vu, path), -EEXIST);

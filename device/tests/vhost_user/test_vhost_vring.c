@@ -25,7 +25,6 @@ static void test_queue_out_of_range(void **state)
 	struct vu_vring_addr addr;
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	qemu_set_features();
 	qemu_set_memory();
@@ -51,7 +50,6 @@ static void test_out_of_order(void **state)
 {
 	struct vu_vring_addr addr = qemu_addr(0);
 
-	(void)state;
 	qemu_handshake();
 	/* A kick before the addresses. */
 	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
@@ -75,7 +73,6 @@ static void test_addr_before_memory(void **state)
 {
 	struct vu_vring_addr addr = qemu_addr(0);
 
-	(void)state;
 	qemu_handshake();
 	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
@@ -84,7 +81,6 @@ static void test_addr_before_memory(void **state)
 
 static void test_while_started(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 2), 0);
 	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_BASE, 0, 5), 0);
@@ -98,7 +94,6 @@ static void test_while_started(void **state)
 
 static void test_features_refused(void **state)
 {
-	(void)state;
 	qemu_handshake();
 	assert_int_not_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(40)), 0);
 	qemu_set_memory();
@@ -112,7 +107,6 @@ static void test_num_bad(void **state)
 	static const uint32_t bad[] = { 0, 3, 1023, 2048, 65536, UINT32_MAX };
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0,
@@ -128,7 +122,6 @@ static void test_addr_bad(void **state)
 	const uint64_t end = USER_BASE + MEM_SIZE;
 	struct vu_vring_addr addr;
 
-	(void)state;
 	qemu_handshake();
 	qemu_set_features();
 	qemu_set_memory();
@@ -169,7 +162,6 @@ static void test_addr_misaligned(void **state)
 {
 	struct vu_vring_addr addr = qemu_addr(0);
 
-	(void)state;
 	qemu_start(0);
 	addr.used += 2;
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
@@ -189,7 +181,6 @@ static void test_new_addr_while_started(void **state)
 {
 	struct vu_vring_addr addr = qemu_addr(0);
 
-	(void)state;
 	qemu_start(0);
 	dev.vq[0]->last_avail = 9;
 	addr.desc = USER_BASE + MEM_SIZE / 2;
@@ -204,7 +195,6 @@ static void test_kick_bad(void **state)
 {
 	int file = open("/proc/self/exe", O_RDONLY);
 
-	(void)state;
 	qemu_handshake();
 	qemu_set_features();
 	qemu_set_memory();
@@ -227,7 +217,6 @@ static void test_kick_hangs_up(void **state)
 {
 	int pipefd[2];
 
-	(void)state;
 	assert_int_equal(pipe(pipefd), 0);
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, pipefd[0]), 0);
@@ -247,7 +236,6 @@ static void test_broken_queue_signals_error(void **state)
 	int err = eventfd(0, EFD_NONBLOCK);
 	static struct virtq_elem elem;
 
-	(void)state;
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, err), 0);
 	gvq.avail->idx = NUM + 1;
@@ -264,7 +252,6 @@ static void test_broken_queue_signals_error(void **state)
 
 static void test_get_base(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	dev.vq[0]->last_avail = 0xfff0;
 	assert_int_equal(qemu_get_base(0), 0xfff0);
@@ -286,7 +273,6 @@ static void qemu_stop(uint32_t index, int base)
 
 static void test_pause_is_no_reset(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	dev.vq[0]->last_avail = 5;
 	qemu_stop(0, 5);
@@ -300,7 +286,6 @@ static void test_pause_is_no_reset(void **state)
 
 static void test_other_base_is_reset(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	dev.vq[0]->last_avail = 5;
 	qemu_stop(0, 5);
@@ -323,7 +308,6 @@ static void test_other_base_is_reset(void **state)
 /* Two queues tell, and it was one reset. */
 static void test_other_bases_are_one_reset(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	qemu_queue(1, 0);
 	qemu_enable(1, true);
@@ -341,7 +325,6 @@ static void test_other_bases_are_one_reset(void **state)
 /* The second queue tells that it was a reset when the first one runs again. */
 static void test_reset_noticed_late(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	qemu_queue(1, 0);
 	qemu_enable(1, true);
@@ -361,7 +344,6 @@ static void test_reset_noticed_late(void **state)
 
 static void test_other_features_is_reset(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	qemu_stop(0, 0);
 	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(32) |
@@ -375,7 +357,6 @@ static void test_other_features_is_reset(void **state)
 
 static void test_reset_requests(void **state)
 {
-	(void)state;
 	qemu_start(0);
 	assert_int_equal(qemu_ask(VU_RESET_OWNER, "", 0, NULL, 0), 0);
 	assert_non_null(dev.vq[0]);
@@ -402,7 +383,6 @@ static void test_memory_bad(void **state)
 	struct vu_memory memory = { .n = 1 };
 	int fd[2] = { guest.fd, guest.fd }, pipefd[2];
 
-	(void)state;
 	qemu_handshake();
 	memory.region[0] = good;
 	memory.region[0].size = 0;
@@ -453,7 +433,6 @@ static void test_memory_number_bad(void **state)
 	int fd[8] = { guest.fd };
 	unsigned int i;
 
-	(void)state;
 	qemu_handshake();
 	for (i = 1; i < 8; i++)
 		fd[i] = guest.fd;
@@ -479,7 +458,6 @@ static void test_memory_offset(void **state)
 {
 	struct vu_memory memory = qemu_memory();
 
-	(void)state;
 	qemu_handshake();
 	memory.region[0].offset = 0x12345;
 	memory.region[0].size = 0x1000;
@@ -507,7 +485,6 @@ static void test_memory_replaced(void **state)
 	unsigned int maps = count_maps();
 	const void *desc;
 
-	(void)state;
 	qemu_start(0);
 	dev.vq[0]->last_avail = 2;
 	desc = dev.vq[0]->desc;
@@ -532,7 +509,6 @@ static void test_memory_replaced_without_the_rings(void **state)
 	int err = eventfd(0, EFD_NONBLOCK);
 	unsigned int maps = count_maps();
 
-	(void)state;
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, err), 0);
 	memory.region[0].user_addr += MEM_SIZE;
@@ -558,7 +534,6 @@ static void test_memory_replaced_misaligned(void **state)
 {
 	struct vu_memory memory = qemu_memory();
 
-	(void)state;
 	qemu_start(0);
 	memory.region[0].offset = 1;
 	memory.region[0].size = MEM_SIZE - 1;
@@ -572,7 +547,6 @@ static void test_bad_memory_keeps_the_old(void **state)
 	struct vu_memory memory = qemu_memory();
 	const void *desc;
 
-	(void)state;
 	qemu_start(0);
 	desc = dev.vq[0]->desc;
 	memory.region[0].size++;
@@ -624,7 +598,6 @@ static void test_queue_numbers(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(n); i++) {
 		numbers(n[i], 1);
 		numbers(n[i], 3);
@@ -640,7 +613,6 @@ static void test_300_queues(void **state)
 	int kick[N], call[N];
 	unsigned int i;
 
-	(void)state;
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);

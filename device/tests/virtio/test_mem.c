@@ -27,7 +27,6 @@ static const struct guest_mem mem = {
 
 static void test_ptr_inside(void **state)
 {
-	(void)state;
 	assert_ptr_equal(guest_mem_ptr(&mem, 0x10000, 1), low);
 	assert_ptr_equal(guest_mem_ptr(&mem, 0x10000, 0x1000), low);
 	assert_ptr_equal(guest_mem_ptr(&mem, 0x10fff, 1), low + 0xfff);
@@ -37,7 +36,6 @@ static void test_ptr_inside(void **state)
 
 static void test_ptr_outside(void **state)
 {
-	(void)state;
 	assert_null(guest_mem_ptr(&mem, 0, 1));
 	assert_null(guest_mem_ptr(&mem, 0xffff, 1));
 	assert_null(guest_mem_ptr(&mem, 0xffff, 2));
@@ -48,14 +46,12 @@ static void test_ptr_outside(void **state)
 
 static void test_ptr_not_across_regions(void **state)
 {
-	(void)state;
 	assert_null(guest_mem_ptr(&mem, 0x10fff, 2));
 	assert_null(guest_mem_ptr(&mem, 0x10000, 0x1001));
 }
 
 static void test_ptr_wraps(void **state)
 {
-	(void)state;
 	assert_null(guest_mem_ptr(&mem, 0x10001, UINT64_MAX));
 	assert_null(guest_mem_ptr(&mem, UINT64_MAX - 1, 0x10));
 	assert_non_null(guest_mem_ptr(&mem, UINT64_MAX - 1, 1));
@@ -66,7 +62,6 @@ static void test_no_memory(void **state)
 	static const struct guest_mem none;
 	struct iovec iov;
 
-	(void)state;
 	assert_null(guest_mem_ptr(&none, 0, 0));
 	assert_int_equal(guest_mem_iov(&none, 0, 1, &iov, 1), -EFAULT);
 }
@@ -75,7 +70,6 @@ static void test_iov_across_regions(void **state)
 {
 	struct iovec iov[2];
 
-	(void)state;
 	assert_int_equal(guest_mem_iov(&mem, 0x10ff0, 0x20, iov, 2), 2);
 	assert_ptr_equal(iov[0].iov_base, low + 0xff0);
 	assert_int_equal(iov[0].iov_len, 0x10);
@@ -87,7 +81,6 @@ static void test_iov_too_small(void **state)
 {
 	struct iovec iov[2];
 
-	(void)state;
 	assert_int_equal(guest_mem_iov(&mem, 0x10ff0, 0x20, iov, 1), -E2BIG);
 	assert_int_equal(guest_mem_iov(&mem, 0x10ff0, 0x10, iov, 1), 1);
 }
@@ -96,7 +89,6 @@ static void test_iov_outside(void **state)
 {
 	struct iovec iov[2];
 
-	(void)state;
 	assert_int_equal(guest_mem_iov(&mem, 0x11ff0, 0x20, iov, 2), -EFAULT);
 	assert_int_equal(guest_mem_iov(&mem, 0x10000, 0, iov, 2), -EFAULT);
 	assert_int_equal(guest_mem_iov(&mem, UINT64_MAX - 1, 8, iov, 2),
@@ -117,7 +109,6 @@ static void test_iov_wraps(void **state)
 	};
 	struct iovec iov[2];
 
-	(void)state;
 	assert_int_equal(guest_mem_iov(&round, 0ULL - 0x10, 0x20, iov, 2),
 			 -EFAULT);
 	assert_int_equal(guest_mem_iov(&round, 0ULL - 0x10, 0x10, iov, 2), 1);
@@ -132,7 +123,6 @@ static void test_iov_to_and_from_buf(void **state)
 		{ .iov_base = b, .iov_len = 5 },
 	};
 
-	(void)state;
 	assert_int_equal(iov_to_buf(iov, 3, 2, out, 4), 4);
 	assert_memory_equal(out, "cdef", 4);
 	assert_int_equal(iov_to_buf(iov, 3, 6, out, 16), 2);
@@ -160,7 +150,6 @@ static void test_iov_copy(void **state)
 		{ .iov_base = to + 7, .iov_len = 3 },
 	};
 
-	(void)state;
 	assert_int_equal(iov_copy(dst, 3, 2, src, 2, 1, 7), 7);
 	assert_string_equal(to, "..1234567.");
 	assert_int_equal(iov_copy(dst, 3, 8, src, 2, 0, 100), 2);
