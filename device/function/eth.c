@@ -46,7 +46,7 @@ static size_t eth_frame_max(const struct function *fn)
 
 /* Writes the header of a frame that fills @n buffers into the first of them. */
 static void eth_rx_header(struct function *fn, const struct frame *frame,
-			       unsigned int n)
+			  unsigned int n)
 {
 	const struct virtq_elem *elem = &fn->first;
 	struct virtio_net_hdr_v1 hdr = {

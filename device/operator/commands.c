@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 #include "operator/commands.h"
-#include "rdma/counter_names.h"
+#include "uapi/virtio_net_roce.h"
 
 /**
  * struct counter - a counter of a port
@@ -49,11 +49,11 @@ static const struct counter uplink_counters[] = {
 	{ 0 },
 };
 
-#define RDMA_COUNTER(counter, title) \
+#define VIRTIO_RDMA_COUNTER(counter, title) \
 	{ title, VIRTIO_RDMA_CNT_##counter * sizeof(uint64_t) },
 
 static const struct counter rdma_counters[] = {
-	COUNTER_NAMES(RDMA_COUNTER)
+#include "uapi/virtio_net_roce_counters.h"
 	{ 0 },
 };
 

@@ -2,40 +2,15 @@
 /*
  * Hardware counters: "rdma statistic" and hw_counters/ of the port in sysfs.
  *
- * The device counts; here the counters get the names that rdma_rxe has for the
- * same things, or that other drivers have where it has none.
+ * The device counts; the names are in uapi/virtio_net_roce_counters.h.
  */
 #include "vroce.h"
 
+#define VIRTIO_RDMA_COUNTER(counter, title) \
+	[VIRTIO_RDMA_CNT_##counter].name = (title),
+
 static const struct rdma_stat_desc vroce_counters[] = {
-	[VIRTIO_RDMA_CNT_SENT_PKTS].name = "sent_pkts",
-	[VIRTIO_RDMA_CNT_RCVD_PKTS].name = "rcvd_pkts",
-	[VIRTIO_RDMA_CNT_SENT_BYTES].name = "sent_bytes",
-	[VIRTIO_RDMA_CNT_RCVD_BYTES].name = "rcvd_bytes",
-	[VIRTIO_RDMA_CNT_SENDS].name = "rdma_sends",
-	[VIRTIO_RDMA_CNT_WRITES].name = "rdma_writes",
-	[VIRTIO_RDMA_CNT_READS].name = "rdma_reads",
-	[VIRTIO_RDMA_CNT_RECVS].name = "rdma_recvs",
-	[VIRTIO_RDMA_CNT_DUP_REQUEST].name = "duplicate_request",
-	[VIRTIO_RDMA_CNT_OUT_OF_SEQ].name = "out_of_seq_request",
-	[VIRTIO_RDMA_CNT_RCVD_RNR].name = "rcvd_rnr_err",
-	[VIRTIO_RDMA_CNT_SENT_RNR].name = "send_rnr_err",
-	[VIRTIO_RDMA_CNT_RCVD_SEQ_NAK].name = "rcvd_seq_err",
-	[VIRTIO_RDMA_CNT_ACK_DEFERRED].name = "ack_deferred",
-	[VIRTIO_RDMA_CNT_RETRY].name = "completer_retry_err",
-	[VIRTIO_RDMA_CNT_TIMEOUT].name = "local_ack_timeout_err",
-	[VIRTIO_RDMA_CNT_RETRY_EXCEEDED].name = "retry_exceeded_err",
-	[VIRTIO_RDMA_CNT_RNR_EXCEEDED].name = "retry_rnr_exceeded_err",
-	[VIRTIO_RDMA_CNT_SEND_ERR].name = "send_err",
-	[VIRTIO_RDMA_CNT_RECV_ERR].name = "recv_err",
-	[VIRTIO_RDMA_CNT_REFUSED].name = "resp_refused",
-	[VIRTIO_RDMA_CNT_RCVD_DROPPED].name = "rcvd_dropped",
-	[VIRTIO_RDMA_CNT_RCVD_MALFORMED].name = "rcvd_malformed",
-	[VIRTIO_RDMA_CNT_RCVD_ICRC_ERR].name = "rx_icrc_errors",
-	[VIRTIO_RDMA_CNT_SENT_DROPPED].name = "sent_dropped",
-	[VIRTIO_RDMA_CNT_RCVD_ECN].name = "np_ecn_marked_roce_packets",
-	[VIRTIO_RDMA_CNT_SENT_CNP].name = "np_cnp_sent",
-	[VIRTIO_RDMA_CNT_RCVD_CNP].name = "rp_cnp_handled",
+#include "virtio_net_roce_counters.h"
 };
 
 static_assert(ARRAY_SIZE(vroce_counters) == VIRTIO_RDMA_CNT_NUM);
