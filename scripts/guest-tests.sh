@@ -35,9 +35,9 @@ if [ "$suite" = guest-debug ]; then
 	fi
 fi
 
-# Some tests want a daemon that reports the least misstep of its own.
+# Some tests want a daemon that reports the least misstep of its own, or of a driver.
 make -s --no-print-directory -C "$top/device" O="$build/device" \
-	"$build/device/asan/vhost-user-roce"
+	"$build/device/asan/vhost-user-roce" "$build/device/vhost-user-roce-strict"
 
 step "guest tests${LAB_KERNEL:+ ($LAB_KERNEL kernel)}"
 cd "$top"

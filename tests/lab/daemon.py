@@ -47,7 +47,8 @@ class Daemon:
         if self.namespace:
             command += ["unshare", "--net", "sh", "-ec", f"{self.namespace}\nexec \"$@\"", "sh"]
         command += [self.binary, "--control", self.control_socket,
-                    "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs)]
+                    "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs),
+                    "--queue-size", str(self.limits.queue_size)]
         if self.pcap:  # before the ports: of all of them
             command += ["--pcap", self.directory / "wire.pcap"]
         for socket in self.sockets:

@@ -10,6 +10,7 @@ class Limits:
 
     qps: int = 32
     cqs: int = 64
+    queue_size: int = 1024
 
     @property
     def queues(self):
@@ -24,7 +25,7 @@ def roce_properties(chardev, limits=Limits()):
         "chardev": chardev,
         "virtio-id": 1,
         "num_vqs": limits.queues,
-        "vq_size": 1024,
+        "vq_size": limits.queue_size,
         "config_size": 32,
         "page-per-vq": True,
     }

@@ -15,10 +15,10 @@ class Pair:
     """Guests a and b, and their daemon.  The modules are not loaded."""
 
     def __init__(self, name="", *, limits=Limits(), pcap=False, uplink=False,
-                 daemon_arguments=(), **guest):
+                 daemon_arguments=(), binary=None, **guest):
         prefix = f"{name}-" if name else ""
         self.daemon = Daemon(f"{prefix}daemon", limits=limits, pcap=pcap, uplink=uplink,
-                             arguments=daemon_arguments)
+                             arguments=daemon_arguments, binary=binary)
         self.limits = limits
         self.names = (f"{prefix}a", f"{prefix}b")
         self.guest_arguments = guest

@@ -18,6 +18,9 @@ RUN = BUILD / "run" / os.environ.get("LAB_RUN", "")
 # The daemon that reports the least misstep of its own.
 SANITIZED_DAEMON = BUILD / "device" / "asan" / "vhost-user-roce"
 
+# The daemon of the RFC that ends when a driver breaks a rule (device/tests/strict).
+STRICT_DAEMON = BUILD / "device" / "vhost-user-roce-strict"
+
 # The kernel that guests boot: "guest", which is Debian's, or "debug".
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"
