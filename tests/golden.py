@@ -11,7 +11,6 @@ with a VLAN tag.  Of what goes through the switch, the first packet of each kind
 kept: opcode, direction, network, syndrome.
 """
 
-import ipaddress
 import pathlib
 import struct
 import sys
@@ -21,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests"))
 
 import lab  # noqa: E402  (found by the line above)
+from lab.pingpong import gid_index, gid_text  # noqa: E402
 
 VLAN = 77
 UDP = 17
@@ -66,14 +66,6 @@ def addresses(number):
     return (f"10.77.0.{number}", f"fd77::{number}"), (f"10.78.0.{number}", f"fd78::{number}")
 
 
-def gid(address):
-    """As sysfs shows it."""
-    address = ipaddress.ip_address(address)
-    if address.version == 4:
-        address = ipaddress.IPv6Address(f"::ffff:{address}")
-    return address.exploded
-
-
 def configure(guest):
     """Addresses and Soft-RoCE."""
     interface = guest.configure_network()
@@ -85,9 +77,7 @@ def configure(guest):
               " && modprobe -a rdma_rxe ib_uverbs rdma_ucm"
               f" && rdma link add rxe0 type rxe netdev {interface}")
     for address in (*plain, *tagged):
-        guest.run(f"for i in $(seq 100); do grep -q {gid(address)}"
-                  " /sys/class/infiniband/rxe0/ports/1/gids/* 2> /dev/null && exit;"
-                  " sleep 0.1; done; exit 1")
+        gid_index(guest, "rxe0", address)
 
 
 def talk(pair, index, kind_of_net):
@@ -95,16 +85,15 @@ def talk(pair, index, kind_of_net):
     mine = [addresses(guest.number)[kind_of_net][index] for guest in pair.guests]
     program = pair.a.put(TOP / "tests/guest/opcodes.py"), pair.b.put(
         TOP / "tests/guest/opcodes.py")
-    server = pair.a.popen(["python3", program[0], "server", "rxe0", gid(mine[0]),
+    server = pair.a.popen(["python3", program[0], "server", "rxe0", gid_text(mine[0]),
                            pair.a.address])
-    pair.a.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done; exit 1")
-    pair.b.run(["python3", program[1], "client", "rxe0", gid(mine[1]), pair.a.address],
+    pair.a.wait_listening(18600)
+    pair.b.run(["python3", program[1], "client", "rxe0", gid_text(mine[1]), pair.a.address],
                timeout=120)
     server.wait(check=True)
 
     server = pair.a.popen(["rping", "-s", "-a", mine[0], "-C", "2"])
-    pair.a.run("for i in $(seq 50); do rdma resource show cm_id | grep -q LISTEN && exit;"
-               " sleep 0.1; done; exit 1")
+    pair.a.wait_listening_cm()
     pair.b.run(["rping", "-c", "-a", mine[0], "-C", "2"])
     server.wait(20)
 

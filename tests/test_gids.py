@@ -103,8 +103,7 @@ def test_connection_manager(vlans):
     for number in range(4):
         address = addresses(vlans.b)[number][0]
         server = vlans.b.popen(["rping", "-s", "-a", address, "-C", "20"])
-        vlans.b.run("for i in $(seq 100); do rdma resource show cm_id | grep -q LISTEN && exit;"
-                    " sleep 0.1; done; exit 1")
+        vlans.b.wait_listening_cm()
         vlans.a.run(["rping", "-c", "-a", address, "-C", "20", "-V"])
         server.wait(20, check=True)
 

@@ -28,8 +28,7 @@ def test_perftest(rdma_pair):
     command = ["ib_write_bw", "-d", device, "-x", gid_index(client, device), "-q", "8",
                "-t", "512", "-n", "1000", "-s", "1024", "-F"]
     serving = server.popen(command)
-    server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
-               " done; exit 1")
+    server.wait_listening(18515)
     result = client.run([*command, server.address], timeout=120)
     assert " 8000 " in result.stdout, str(result)
     serving.wait(60, check=True)

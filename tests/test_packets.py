@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """RDMA as RoCEv2 packets: with another guest of ours, and with Soft-RoCE."""
 
-import ipaddress
 import pathlib
 import struct
 
 import pytest
 
 import lab
-from lab.pingpong import gid_index, pingpong
+from lab.pingpong import gid_index, gid_text, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 OPCODES = PROGRAMS / "opcodes.py"
@@ -50,13 +49,8 @@ def address(guest, network):
 
 def gid(guest, network, device):
     """The same as GID, when the device has it."""
-    parsed = ipaddress.ip_address(address(guest, network))
-    if parsed.version == 4:
-        parsed = ipaddress.IPv6Address(f"::ffff:{parsed}")
-    guest.run(f"for i in $(seq 100); do grep -q {parsed.exploded}"
-              f" /sys/class/infiniband/{device}/ports/1/gids/* 2> /dev/null && exit;"
-              " sleep 0.1; done; exit 1")
-    return parsed.exploded
+    gid_index(guest, device, address(guest, network))
+    return gid_text(address(guest, network))
 
 
 def opcodes(server, client, network, devices):
@@ -64,8 +58,7 @@ def opcodes(server, client, network, devices):
     program = [guest.put(OPCODES) for guest in (server, client)]
     serving = server.popen(["python3", program[0], "server", devices[0],
                             gid(server, network, devices[0]), server.address])
-    server.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done;"
-               " exit 1")
+    server.wait_listening(18600)
     result = client.run(["python3", program[1], "client", devices[1],
                          gid(client, network, devices[1]), server.address], timeout=120)
     serving.wait(check=True)
@@ -150,16 +143,9 @@ def test_connection_manager(packets, network):
     """rping: requests by MAD on QP 1, in the VLAN that they came by."""
     target = address(packets.a, network)
     server = packets.a.popen(["rping", "-s", "-a", target, "-C", "5", "-V"])
-    packets.a.run("for i in $(seq 50); do rdma resource show cm_id | grep -q LISTEN && exit;"
-                  " sleep 0.1; done; exit 1")
+    packets.a.wait_listening_cm()
     packets.b.run(["rping", "-c", "-a", target, "-C", "5", "-V"])
-    server.wait(20)
-
-
-def ipv4_gid(guest, device):
-    """That of the guest's address, as sysfs shows it, when the device has it."""
-    gid_index(guest, device)
-    return ipaddress.IPv6Address(f"::ffff:{guest.address}").exploded
+    server.wait(20, check=True)
 
 
 @pytest.mark.parametrize("ours", ["both", "server", "client"])
@@ -171,8 +157,8 @@ def test_flush(packets, ours):
         device = guest.rdma_device() if ours in ("both", role) else soft_roce(guest)
         guest.put(OPCODES)
         command[role] = ["python3", guest.put(PROGRAMS / "flush.py"), role, device,
-                         ipv4_gid(guest, device), server.address]
+                         gid(guest, "IPv4", device), server.address]
     process = server.popen(command["server"])
-    server.run("for i in $(seq 200); do ss -ltn | grep -q :18600 && exit; sleep 0.05; done; exit 1")
+    server.wait_listening(18600)
     assert "all flushed" in client.run(command["client"], timeout=120).stdout
     process.wait(check=True)

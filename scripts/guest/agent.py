@@ -5,6 +5,7 @@ It talks over the virtio-serial port "lab.agent", one JSON object a line.
 From the host:
     {"id": N, "run": ARGV, "env": {...}, "stdin": TEXT}
     {"id": N, "kill": SIGNAL}           to all processes of command N
+    {"id": N, "kmsg": true}             what the kernel said since last asked, as output
     {"poweroff": true}
 To the host:
     {"ready": true}                     once
@@ -20,10 +21,10 @@ import codecs
 import glob
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
-import tempfile
 
 
 class Command:
@@ -55,7 +56,7 @@ class Command:
     @staticmethod
     def input_file(text):
         """A file, not a pipe: the agent must not wait for a slow reader."""
-        file = tempfile.TemporaryFile()
+        file = os.fdopen(os.memfd_create("stdin"), "w+b")
         file.write(text.encode())
         file.seek(0)
         return file
@@ -95,12 +96,41 @@ class Command:
             pass
 
 
+class KernelLog:
+    """What the kernel says, each line once, in the form of dmesg.
+
+    A guest without KVM needs a second for all of it.
+    """
+
+    def __init__(self):
+        self.file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def read(self):
+        """All that is new, as one text."""
+        texts = []
+        while True:
+            try:
+                # "priority,number,microseconds,flag;text", then lines of properties.
+                record = os.read(self.file, 16384).decode(errors="replace")
+            except BlockingIOError:
+                return "".join(texts)
+            except BrokenPipeError:
+                texts.append("BUG: the kernel's log was overwritten before it was read\n")
+                continue
+            head, text = record.split("\n")[0].split(";", 1)
+            microseconds = int(head.split(",")[2])
+            stamp = f"[{microseconds // 1000000:5}.{microseconds % 1000000:06}] "
+            text = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), text)
+            texts += [f"{stamp}{line}\n" for line in text.split("\n")]
+
+
 class Agent:
     """The port to the host, and the commands."""
 
     def __init__(self, port):
         self.port = port
         self.commands = {}
+        self.kernel_log = KernelLog()
         self.selector = selectors.DefaultSelector()
         self.running = True
         self.unread = b""
@@ -131,6 +161,9 @@ class Agent:
             command = self.commands.get(request["id"])
             if command:
                 command.kill(request["kill"])
+        elif "kmsg" in request:
+            self.send(id=request["id"], out=self.kernel_log.read())
+            self.send(id=request["id"], exit=0)
         elif "poweroff" in request:
             self.running = False
 

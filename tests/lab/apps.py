@@ -50,11 +50,12 @@ class Apps:
                   is one of the connection manager's
         Both are lines for bash.  Returns what the client wrote.
         """
-        listening = f"ss -ltn | grep -q ':{listens} '" if listens else \
-            "rdma resource show cm_id | grep -q 'state LISTEN'"
         serving = self.b.popen(server)
         try:
-            self.b.run(f"for i in $(seq 300); do {listening} && exit; sleep 0.1; done; exit 1")
+            if listens:
+                self.b.wait_listening(listens)
+            else:
+                self.b.wait_listening_cm()
             result = self.a.run(client, timeout=timeout, check=False)
             assert result.rc == 0, f"{result}\nserver:\n{serving.stdout}{serving.stderr}"
             return result.stdout + result.stderr

@@ -183,7 +183,9 @@ class Guest:
         self._ready = threading.Event()
         self._commands = {}
         self._lock = threading.Lock()
-        self._kernel_lines_seen = 0
+        self._kernel_log = []
+        self._kernel_lines_judged = 0
+        self._found = {}
         self._known_reports = list(kernellog.OVERLAPS)
         self._last_look = None
 
@@ -246,6 +248,8 @@ class Guest:
                 start_new_session=True, pass_fds=self.fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         living.add(self)
+        self._kernel_log, self._kernel_lines_judged = [], 0
+        self.forget()
         self._ready.clear()
         threading.Thread(target=self._read_agent, daemon=True).start()
         return self
@@ -363,15 +367,30 @@ class Guest:
         """Starts a command: a list of arguments, or a line for bash."""
         argv = ["bash", "-c", command] if isinstance(command, str) else \
             [os.fspath(word) for word in command]
+        return self._request(command, run=argv, env=env or {}, stdin=stdin)
+
+    def _request(self, command, **message):
         started = Command(self, next(self._next_ident), command)
         with self._lock:
             self._commands[started.ident] = started
-        self.send(id=started.ident, run=argv, env=env or {}, stdin=stdin)
+        self.send(id=started.ident, **message)
         return started
 
     def run(self, command, *, timeout=60, check=True, env=None, stdin=""):
         """Runs a command to its end.  Raises if it fails, unless check is false."""
         return self.popen(command, env=env, stdin=stdin).wait(timeout, check)
+
+    def wait_until(self, condition, timeout=20):
+        """Waits until a command line succeeds."""
+        self.run(f"until {condition}; do sleep 0.05; done", timeout=timeout)
+
+    def wait_listening(self, port):
+        """Waits until a server listens on a TCP port: most clients do not try twice."""
+        self.wait_until(f"grep -qs ':{port:04X} [0:]* 0A ' /proc/net/tcp /proc/net/tcp6")
+
+    def wait_listening_cm(self):
+        """Waits until a server of the RDMA connection manager listens."""
+        self.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'")
 
     def kill_commands(self):
         """Ends all that popen() started and that still runs."""
@@ -401,17 +420,24 @@ class Guest:
         """Executes a QMP command and returns its answer."""
         if self._qmp is None:
             self._qmp = Qmp(self.qmp_socket)
+        self.forget()
         return self._qmp.command(command, **arguments)
 
     # The kernel's log
 
+    def _read_kernel_log(self):
+        """All of it, a line each; only what is new is fetched."""
+        fresh = self._request("the kernel's log", kmsg=True).wait(30).stdout
+        self._kernel_log += fresh.splitlines()
+        return self._kernel_log
+
     def dmesg(self):
         """All of it."""
-        return self.run("dmesg", timeout=30).stdout
+        return "\n".join(self._read_kernel_log())
 
     def dmesg_tail(self, lines=40):
         """The end of it."""
-        return "\n".join(self.dmesg().splitlines()[-lines:])
+        return "\n".join(self._read_kernel_log()[-lines:])
 
     def console_tail(self, lines=40):
         """The end of what came out of the serial console."""
@@ -424,13 +450,10 @@ class Guest:
     def assert_kernel_clean(self):
         """The kernel has not complained since this was last asked."""
         assert self.alive(), f"{self.name} died\n{self.console_tail()}"
-        lines = self.dmesg().splitlines()
-        if len(lines) < self._kernel_lines_seen:
-            self._kernel_lines_seen = 0  # somebody cleared it
-        fresh = lines[self._kernel_lines_seen:]
-        self._kernel_lines_seen = len(lines)
-        if paths.DEBUG:
-            # It tells so many findings and no more: one for each time that this looks.
+        fresh = self._read_kernel_log()[self._kernel_lines_judged:]
+        self._kernel_lines_judged += len(fresh)
+        if paths.DEBUG and any("DMA-API: " in line for line in fresh):
+            # It tells one finding and no more, until it is asked for another one.
             self.run("echo 1 > /sys/kernel/debug/dma-api/num_errors")
         self._judge(kernellog.reports(fresh))
 
@@ -452,26 +475,44 @@ class Guest:
 
     # Network and our modules
 
+    # What was found once is remembered until a device may have changed: to look costs a
+    # guest without KVM more than a short test does.
+
+    def forget(self):
+        """Devices or addresses may have changed."""
+        self._found = {}
+
+    def remember(self, key, find):
+        """What find() returns, if it was not called for this key since forget()."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
+
+    def _find(self, listing, what, timeout):
+        """The first word that a command line prints, as soon as it prints one."""
+        deadline = time.monotonic() + timeout * PATIENCE
+        while True:
+            found = self.run(f"udevadm settle; {listing}").stdout.split()
+            if found:
+                return found[0]
+            if time.monotonic() > deadline:
+                raise GuestError(f"{self.name}: no {what}\n{self.dmesg_tail()}")
+            time.sleep(0.2)
+
     def interface(self, timeout=20):
         """The name of the interface whose driver is virtio_net.
 
         Waits for one, under the name that udev gives it.
         """
-        deadline = time.monotonic() + timeout
-        while True:
-            self.run("udevadm settle")
-            found = self.run(
-                "for d in /sys/class/net/*/device/driver; do"
-                " [ \"$(basename $(readlink $d))\" = virtio_net ] &&"
-                " basename ${d%/device/driver}; done; true").stdout.split()
-            if found:
-                return found[0]
-            if time.monotonic() > deadline:
-                raise GuestError(f"{self.name}: no virtio_net interface\n{self.dmesg_tail()}")
-            time.sleep(0.2)
+        listing = ("cd /sys/class/net && for i in *; do"
+                   " [ $i/device/driver -ef /sys/bus/virtio/drivers/virtio_net ] && echo $i;"
+                   " done; true")
+        return self.remember("interface", lambda: self._find(
+            listing, "virtio_net interface", timeout))
 
     def configure_network(self):
         """Gives the interface the guest's address; returns its name."""
+        self.forget()
         interface = self.interface()
         self.run(f"ip link set {interface} up &&"
                  f" ip addr replace {self.address}/24 dev {interface}")
@@ -500,17 +541,9 @@ class Guest:
 
     def rdma_device(self, timeout=20):
         """The name of the RDMA device that our driver made."""
-        deadline = time.monotonic() + timeout
-        while True:
-            self.run("udevadm settle")
-            found = self.run(
-                "for d in /sys/class/infiniband/*; do"
-                " [ -e $d/device ] && basename $d; done; true").stdout.split()
-            if found:
-                return found[0]
-            if time.monotonic() > deadline:
-                raise GuestError(f"{self.name}: no RDMA device\n{self.dmesg_tail()}")
-            time.sleep(0.2)
+        listing = ("cd /sys/class/infiniband 2> /dev/null && for i in *; do"
+                   " [ -e $i/device ] && echo $i; done; true")
+        return self.remember("rdma device", lambda: self._find(listing, "RDMA device", timeout))
 
 
 class StockGuest(Guest):

@@ -50,10 +50,10 @@ def connect(guest, target, *arguments):
     """Connects, and waits for the block device."""
     guest.run(["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(_PORT),
                "-n", NQN, *arguments])
-    guest.run(f"for i in $(seq 100); do [ -b {DEVICE} ] && exit; sleep 0.1; done; exit 1")
+    guest.wait_until(f"[ -b {DEVICE} ]")
 
 
 def disconnect(guest):
     """Disconnects; the block device is gone."""
     guest.run(["nvme", "disconnect", "-n", NQN])
-    guest.run(f"for i in $(seq 100); do [ -e {DEVICE} ] || exit 0; sleep 0.1; done; exit 1")
+    guest.wait_until(f"[ ! -e {DEVICE} ]")

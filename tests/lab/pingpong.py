@@ -19,10 +19,13 @@ def gid_text(address):
 def gid_index(guest, device, address=None):
     """Where the GID of an address is; by default, of the guest's IPv4 address."""
     gid = gid_text(address or guest.address)
-    found = guest.run("for i in $(seq 50); do"
-                      f" grep -l {gid} /sys/class/infiniband/{device}/ports/1/gids/* && exit;"
-                      " sleep 0.1; done 2> /dev/null; exit 1").stdout
-    return found.split()[0].rsplit("/", 1)[1]
+    directory = f"/sys/class/infiniband/{device}/ports/1/gids"
+
+    def find():
+        guest.wait_until(f"grep -qs {gid} {directory}/*")
+        return guest.run(f"grep -ls {gid} {directory}/*").stdout.split()[0].rsplit("/", 1)[1]
+
+    return guest.remember((device, gid), find)
 
 
 class PingPong:
@@ -48,9 +51,7 @@ class PingPong:
         self.iterations = iterations
         self._client_guest = client
         self.server = server.popen(command(server, 0))
-        # The client does not try twice.
-        server.run(f"for i in $(seq 200); do ss -ltn | grep -q :{port} && exit; sleep 0.05;"
-                   " done; exit 1", check=False)
+        server.wait_listening(port)
         self.client = client.popen([*prefix, *command(client, 1), server.address])
 
     def wait(self, timeout=120):
@@ -65,7 +66,7 @@ class PingPong:
     def wait_connected(self):
         """Until the client, which is second, has its QP in RTS; it must run without an end."""
         qp = f"rdma resource show qp | grep -w 'pid {self.client.pid}' | grep -q 'state RTS'"
-        self._client_guest.run(f"for i in $(seq 300); do {qp} && exit; sleep 0.1; done; exit 1")
+        self._client_guest.wait_until(qp, timeout=30)
 
     def kill(self):
         """Ends both with SIGKILL."""

@@ -43,8 +43,7 @@ class Storm:
                  *(str(word) for option in options.items() for word in option), *host]))
             if not host:
                 # The client does not try twice.
-                server.run(f"for i in $(seq 200); do ss -ltn | grep -q :{port} && exit;"
-                           " sleep 0.05; done; exit 1", check=False)
+                server.wait_listening(port)
 
     def wait(self, timeout=120):
         """Waits for both ends, which must end well; seconds that it took them."""
