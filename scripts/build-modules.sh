@@ -8,6 +8,8 @@
 #   guest    the kernel of the guests
 #   plain    the KUnit kernel; with it come the KUnit suites
 #   debug    the debug KUnit kernel, likewise
+#   oldest   Debian 12's, with this machine's headers and compiler
+#   newest   that of Debian 13's backports
 # With --lint all is compiled, each time, in a place of its own.
 
 . "$(dirname "$0")/lib.sh"
@@ -17,6 +19,7 @@ if [ "${1-}" = --lint ]; then
 	place=lint
 	shift
 fi
+in_tree=("$top/scripts/in-tree" build)
 case ${1-} in
 guest)
 	version=$(cat "$("$top/scripts/trees.sh" kernel)/version")
@@ -25,6 +28,18 @@ guest)
 plain|debug)
 	kernel=$("$top/scripts/kunit-kernel.sh" "$1")/tree
 	version=$(cat "$kernel/include/config/kernel.release")
+	;;
+oldest)
+	version=$(dpkg-query -W -f '${Depends}' linux-headers-amd64 |
+		sed 's/^linux-headers-\([^ ]*\).*/\1/')
+	kernel=/usr/src/linux-headers-$version
+	in_tree=()
+	;;
+newest)
+	tree=$("$top/scripts/trees.sh" newest)
+	version=$(ls "$tree/lib/modules")
+	kernel=/lib/modules/$version/build
+	in_tree=("$top/scripts/in-tree" "$tree")
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
@@ -46,5 +61,5 @@ for made in '*.o' '*.ko' '*.mod' '*.mod.c' '.*.cmd' '*.a' modules.order Module.s
 done
 cd "$top"
 rsync -rlptR --delete "${filters[@]}" Kbuild drivers include uapi kunit "$dir"
-"$top/scripts/in-tree" build make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
+"${in_tree[@]}" make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
 echo "$dir"

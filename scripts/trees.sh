@@ -11,6 +11,7 @@
 #   apps    the same and the programs of "make apps"
 #   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
 #           checkpatch.pl, and what building a kernel needs
+#   newest  compiles the modules against the newest kernel that backports have
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 
 . "$(dirname "$0")/lib.sh"
@@ -157,6 +158,18 @@ make_build()
 	in_new_tree "$tree" apt-get clean
 }
 
+make_newest()
+{
+	local base=$1 packages=$2 tree=$3
+
+	step "tree with the newest kernel's headers"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	install "$tree" $packages
+	install "$tree" -t trixie-backports linux-headers-amd64
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
 make_fresh()
 {
 	local packages=$1 tree=$2
@@ -215,6 +228,10 @@ build)
 	kernel
 	cached tree-build "$common" "$kernel/version" -- make_build "$base" "$kernel" \
 		"$(package_names "$lists/build.list")"
+	;;
+newest)
+	base
+	cached tree-newest "$common" -- make_newest "$base" "gcc libc6-dev make"
 	;;
 fresh)
 	cached tree-fresh "$common" -- make_fresh \
