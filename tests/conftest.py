@@ -11,18 +11,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import lab  # noqa: E402  (found by the line above)
 import shards  # noqa: E402
 from lab import paths  # noqa: E402
-from lab.report import Report  # noqa: E402
 
 
 def pytest_configure(config):
-    """Keeps account from the start."""
-    config.pluginmanager.register(Report())
-    queue = shards.Queue.of_environment()
-    if queue:
-        config.pluginmanager.register(queue)
-    for marker in ("debug_kernel: also one of those that run on the debug kernel",
-                   "alone: compares times, and runs when no other test does"):
-        config.addinivalue_line("markers", marker)
+    """From the start."""
+    shards.keep_account(config)
+    config.addinivalue_line(
+        "markers", "debug_kernel: also one of those that run on the debug kernel")
 
 
 @pytest.fixture(autouse=True)
@@ -34,23 +29,35 @@ def healthy():
 
 
 class _PairHolder:
-    """The pair that tests share, replaced when a test broke it."""
+    """The pair that tests share: each boot takes as long as many tests.
 
-    def __init__(self):
+    It is replaced when a test broke it, and when one of another file failed, whatever
+    that left behind.
+    """
+
+    def __init__(self, session):
+        self.session = session
         self.pair = None
+        self.user = (None, 0)
 
-    def get(self):
-        """The pair, booted if there is none that works."""
-        if self.pair and not self.pair.alive():
+    def _is_good(self, module):
+        user, failures = self.user
+        return self.pair.alive() and (user == module or failures == self.session.testsfailed)
+
+    def get(self, module):
+        """The pair for a file of tests, booted if there is none that is good."""
+        if self.pair and not self._is_good(module):
             broken, self.pair = self.pair, None
             for part in (*broken.guests, broken.daemon):
                 try:
                     part.stop()
                 except AssertionError:
                     pass  # the test that broke it has said so
+        if self.user[0] != module:
+            self.user = (module, self.session.testsfailed)
         if not self.pair:
-            # On the debug kernel it is that of test_kernel_consumers.py, too.
-            self.pair = lab.Pair(limits=lab.MANY if paths.DEBUG else lab.Limits())
+            # With room for regions and messages of 1 GiB.
+            self.pair = lab.Pair(limits=lab.MANY, memory="3G")
             if paths.DEBUG:
                 self.pair.daemon.binary = paths.SANITIZED_DAEMON
             self.pair.start()
@@ -58,31 +65,29 @@ class _PairHolder:
 
 
 @pytest.fixture(scope="session")
-def _pair_holder():
-    holder = _PairHolder()
+def _pair_holder(request):
+    holder = _PairHolder(request.session)
     yield holder
     if holder.pair:
         holder.pair.stop()
 
 
-@pytest.fixture(scope="module")
-def pair_on_debug_kernel(_pair_holder):
-    """The same for all tests, for each boot of a debug kernel takes long; else None."""
-    if not paths.DEBUG:
-        return None
-    pair = _pair_holder.get()
-    pair.load_modules()
-    return pair
-
-
 @pytest.fixture
-def pair(_pair_holder):
+def pair(request, _pair_holder):
     """A daemon and two guests.  Which test comes first, finds the modules not loaded."""
-    return _pair_holder.get()
+    return _pair_holder.get(request.module)
 
 
 @pytest.fixture
 def rdma_pair(pair):
     """The same with our modules loaded and addresses on the interfaces."""
+    pair.load_modules()
+    return pair
+
+
+@pytest.fixture(scope="module")
+def module_pair(request, _pair_holder):
+    """The same for fixtures of a file, which are lost when a test breaks it."""
+    pair = _pair_holder.get(request.module)
     pair.load_modules()
     return pair

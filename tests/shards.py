@@ -7,6 +7,9 @@ A guest waits a third of its time, so two processes need less time than one.  Ea
 process collects all tests and takes one file of them after the other from a queue.
 Tests marked "alone" run at the end, in one process, when the others have ended.
 
+Where LAB_BESIDE names a file, other suites run as long as that exists: until then
+there is one process, and no test that must be alone.
+
 The last line is "N passed, N failed"; a test that was collected and has no outcome
 is a failure, and so is a process that ended early.  What each test cost is in
 build/SUITE.times: seconds, seconds of all processors, name.
@@ -23,6 +26,8 @@ import time
 
 import pytest
 
+from lab.report import Report
+
 TOP = pathlib.Path(__file__).resolve().parent.parent
 
 # The files that take longest: at the end of the queue they would keep one process
@@ -35,6 +40,11 @@ def _place(path):
     """Where a file is in the queue."""
     name = path.stem.removeprefix("test_")
     return LONGEST.index(name) if name in LONGEST else len(LONGEST), name
+
+
+def busy():
+    """Other suites run beside this one."""
+    return os.path.exists(os.environ.get("LAB_BESIDE", ""))
 
 
 class Queue:
@@ -70,8 +80,8 @@ class Queue:
                 yield from (item for item in items if item.path == path)
 
     def _wait_alone(self):
-        """Until the other processes have ended."""
-        while len(list(self.directory.glob("ended-*"))) < self.count - 1:
+        """Until the other processes have ended, and other suites."""
+        while busy() or len(list(self.directory.glob("ended-*"))) < self.count - 1:
             time.sleep(0.5)
 
     def ended(self):
@@ -103,6 +113,16 @@ class Queue:
         for item, following in zip(last, [*last[1:], None]):
             run(item, following)
         return True
+
+
+def keep_account(config):
+    """For pytest_configure() of conftest.py."""
+    config.addinivalue_line(
+        "markers", "alone: compares times, and runs when no other test does")
+    config.pluginmanager.register(Report())
+    queue = Queue.of_environment()
+    if queue:
+        config.pluginmanager.register(queue)
 
 
 class Shard:
@@ -175,10 +195,15 @@ def show_costs(suite, reports):
 def main():
     """Returns the exit status."""
     suite, count, *arguments = sys.argv[1:]
+    count = int(count)
     with tempfile.TemporaryDirectory(prefix="lab-queue-") as directory:
-        shards = [Shard(suite, directory, number, int(count), arguments)
-                  for number in range(int(count))]
+        shards = [Shard(suite, directory, 0, count, arguments)]
         try:
+            while shards[0].process.poll() is None and (busy() or len(shards) < count):
+                if busy():
+                    time.sleep(0.5)
+                else:
+                    shards.append(Shard(suite, directory, len(shards), count, arguments))
             reports = [shard.report() for shard in shards]
         except KeyboardInterrupt:
             for shard in shards:

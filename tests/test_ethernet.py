@@ -37,6 +37,7 @@ def test_offloads_are_on(rdma_pair):
         assert f"{name}: on" in features, features
 
 
+@pytest.mark.alone
 def test_as_fast_as_ordinary_guests(rdma_pair, stock_pair):
     """TCP from one guest to another, turn by turn with two guests of QEMU's alone."""
     ours, theirs = [], []

@@ -9,7 +9,7 @@ import pytest
 from lab import Daemon, Guest, Pair, roce_device
 from lab.capture import frames
 from lab.iperf import iperf
-from lab.pingpong import PingPong, pingpong
+from lab.pingpong import PORT, PingPong, gid_index, pingpong
 
 # The names that rdma_rxe has, and those of what it does not count.
 COUNTERS = {
@@ -218,8 +218,7 @@ def test_resources_tell_the_truth(rdma_pair):
     assert not shown_resources(guest, "qp", pid)
 
     server = guest.popen(["rping", "-s", "-a", guest.address])
-    guest.run("for i in $(seq 100); do rdma resource show cm_id | grep -q LISTEN && exit;"
-              " sleep 0.1; done; exit 1")
+    guest.wait_listening_cm()
     listening, = shown_resources(guest, "cm_id", server.pid)
     assert (listening["state"], listening["src-addr"]) == \
         ("LISTEN", f"{guest.address}:7174"), listening
@@ -236,8 +235,7 @@ def test_counters_count(rdma_pair, program, grows):
     assert set(before[0]) == COUNTERS
     line = [program, "-x", "1", "-F", "-n", "1000", "-s", "4096", "-p", "18790"]
     server = rdma_pair.b.popen(line)
-    rdma_pair.b.run("for i in $(seq 200); do ss -ltn | grep -q :18790 && exit; sleep 0.05;"
-                    " done; exit 1", check=False)
+    rdma_pair.b.wait_listening(18790)
     rdma_pair.a.run([*line, rdma_pair.b.address])
     server.wait(30, check=True)
     more = [{name: value - old[name] for name, value in counters(guest).items()}
@@ -256,9 +254,22 @@ def test_counters_count(rdma_pair, program, grows):
 
 def test_counters_of_errors_and_reset(rdma_pair):
     """An error is counted at both ends; nothing is forgotten by a reset of the function."""
-    guest = rdma_pair.a
-    pingpong(rdma_pair.a, rdma_pair.b, iterations=10)
-    before = counters(guest)
+    guest, other = rdma_pair.guests
+    before = [counters(end) for end in rdma_pair.guests]
+    # The server's receive requests are too short for what the client sends.
+    lines = [["ibv_rc_pingpong", "-d", end.rdma_device(), "-g", gid_index(end, end.rdma_device()),
+              "-s", size] for end, size in ((guest, "64"), (other, "4096"))]
+    server = guest.popen(lines[0])
+    guest.wait_listening(PORT)
+    client = other.popen([*lines[1], guest.address])
+    assert "local length error" in server.wait().stderr
+    assert "remote invalid request" in client.wait().stderr
+    after = [counters(end) for end in rdma_pair.guests]
+    grown = [{name for name in ("send_err", "recv_err", "resp_refused") if new[name] > old[name]}
+             for old, new in zip(before, after)]
+    assert grown == [{"recv_err", "resp_refused"}, {"send_err"}], grown
+
+    before = after[0]
     guest.unload_modules()
     guest.load_modules()
     guest.rdma_device()

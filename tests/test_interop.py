@@ -5,12 +5,12 @@ Guest a has our device.  Guest b is a stock Debian with an ordinary virtio-net
 function, wired to the daemon's uplink by QEMU's "-netdev stream", and rdma_rxe on
 it.  Nothing of ours runs in b.
 
-Each test goes both ways: once b serves, once a does.  With LAB_LONG=1 in the
-environment ("make interop") it is all sizes and many more messages.
+Each test goes both ways: once b serves, once a does.  Of MTU, direction, addresses and
+size each two values meet in some test; with LAB_LONG=1 in the environment ("make soak")
+it is all combinations, all sizes and many more messages.
 """
 
 import collections
-import os
 import re
 
 import pytest
@@ -18,10 +18,10 @@ import pytest
 import lab
 from lab import nvme
 from lab.capture import ROCE_PORT, frames, icrc_good, tshark
+from lab.pairwise import pairwise
+from lab.paths import LONG
 from lab.pingpong import gid_index, pingpong
 from lab.storm import storm
-
-LONG = "LAB_LONG" in os.environ
 
 # Ethernet MTU by path MTU of RDMA, with room for the headers.
 ETHERNET_MTU = {1024: 1500, 4096: 4200}
@@ -30,6 +30,24 @@ ETHERNET_MTU = {1024: 1500, 4096: 4200}
 FRAMES = None if LONG else 150000
 
 IPV6 = {1: "fd77::1", 2: "fd77::2"}
+
+# The parameters of the fixtures, and others by their name.
+VALUES = {
+    "mtu": [1024, 4096],
+    "ends": ["rxe-serves", "we-serve"],
+    "addresses": ["ipv4", "ipv6"],
+}
+
+
+def combine(**more):
+    """The combinations of the three and of more parameters."""
+    values = {**VALUES, **more}
+    return pytest.mark.parametrize(list(values), pairwise(*values.values()), indirect=list(VALUES))
+
+
+def each(name):
+    """All values of one of the three."""
+    return pytest.mark.parametrize(name, VALUES[name], indirect=True)
 
 
 class Lan:
@@ -78,20 +96,20 @@ def lan():
     lan.stop()
 
 
-@pytest.fixture(params=[1024, 4096], scope="module")
+@pytest.fixture(scope="module")
 def mtu(lan, request):
     """The path MTU of RDMA, set on both sides."""
     lan.set_mtu(request.param)
     return request.param
 
 
-@pytest.fixture(params=["rxe-serves", "we-serve"])
+@pytest.fixture
 def ends(lan, request):
     """Server and client."""
     return (lan.b, lan.a) if request.param == "rxe-serves" else (lan.a, lan.b)
 
 
-@pytest.fixture(params=["ipv4", "ipv6"])
+@pytest.fixture
 def addresses(ends, request):
     """Their addresses."""
     if request.param == "ipv4":
@@ -104,12 +122,14 @@ def devices(lan, ends):
     return [lan.device[guest] for guest in ends]
 
 
+@each("mtu")
 def test_ping(lan, mtu):
     """Ethernet, with frames of full length."""
     size = str(ETHERNET_MTU[mtu] - 28)
     lan.a.run(["ping", "-c", "3", "-i", "0.2", "-M", "do", "-s", size, lan.b.address])
 
 
+@combine()
 def test_storm(lan, mtu, ends, addresses):
     """Mixed operations and sizes, contents checked on both sides.
 
@@ -125,7 +145,7 @@ def test_storm(lan, mtu, ends, addresses):
           within=3600 if LONG else 120)
 
 
-@pytest.mark.parametrize("size", ["1", "mtu", "65536"])
+@combine(size=["1", "mtu", "65536"])
 def test_rc_pingpong(lan, mtu, ends, addresses, size):
     """Of libibverbs, contents checked."""
     pingpong(*ends, size=mtu if size == "mtu" else int(size), iterations=1000 if LONG else 100,
@@ -133,7 +153,7 @@ def test_rc_pingpong(lan, mtu, ends, addresses, size):
              arguments=["-m", mtu])
 
 
-@pytest.mark.parametrize("program", ["uc", "ud"])
+@combine(program=["uc", "ud"])
 def test_datagram_pingpong(lan, mtu, ends, addresses, program):
     """The same where a packet that a slow guest loses is lost, and ends the game.
 
@@ -153,12 +173,12 @@ def test_datagram_pingpong(lan, mtu, ends, addresses, program):
                     raise
 
 
+@each("ends")
 def test_rping(ends, lan):
     """The connection manager's MADs go both ways, then contents are compared."""
     server, client = ends
     serving = server.popen(["rping", "-s", "-P", "-a", server.address])
-    server.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
-               " exit; sleep 0.1; done; exit 1")
+    server.wait_listening_cm()
     for size in (64, 4096, 65535):
         client.run(["rping", "-c", "-a", server.address, "-C", "100" if LONG else "10",
                     "-S", str(size), "-V"])
@@ -168,21 +188,22 @@ def test_rping(ends, lan):
     serving.wait(20)
 
 
+@each("ends")
 @pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
 def test_cm_programs(ends, program):
     """Several connections, or datagrams, of one program."""
     server, client = ends
     arguments = ["-c", "5", "-C", "10", "-S", "1000"]
     serving = server.popen([program, "-b", server.address, *arguments])
-    server.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
-               " exit; sleep 0.1; done; exit 1")
+    server.wait_listening_cm()
     results = [client.run([program, "-s", server.address, *arguments]), serving.wait(60, True)]
     for result in results:
         assert "return status 0" in result.stdout, str(result)
 
 
-@pytest.mark.parametrize("operation", ["send", "write", "read"])
-@pytest.mark.parametrize("what", ["lat", "bw"])
+@pytest.mark.parametrize("mtu, ends, operation, what", pairwise(
+    VALUES["mtu"], VALUES["ends"], ["send", "write", "read"], ["lat", "bw"]),
+    indirect=["mtu", "ends"])
 def test_perftest(lan, mtu, ends, operation, what):
     """perftest, RC; also UC and UD where it knows them."""
     server, client = ends
@@ -198,12 +219,12 @@ def test_perftest(lan, mtu, ends, operation, what):
             command = {guest: [*command, "-d", lan.device[guest],
                                "-x", gid_index(guest, lan.device[guest])] for guest in ends}
             serving = server.popen(command[server])
-            server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
-                       " done; exit 1", check=False)
+            server.wait_listening(18515)
             client.run([*command[client], server.address], timeout=120)
             serving.wait(60, check=True)
 
 
+@each("ends")
 def test_nvme(lan, ends):
     """One is NVMe target, the other its host: written, read again, compared."""
     target, host = ends

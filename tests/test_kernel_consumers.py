@@ -10,22 +10,16 @@ import time
 
 import pytest
 
-import lab
 from lab.mckey import COUNT, multicast
 from lab.nvme import DEVICE, NQN, connect, disconnect, target_end, target_start
+from lab.paths import LONG
 from lab.pingpong import PingPong
 
 
 @pytest.fixture(scope="module")
-def consumers(pair_on_debug_kernel):
-    """A pair with QPs enough."""
-    if pair_on_debug_kernel:
-        yield pair_on_debug_kernel
-        return
-    pair = lab.Pair("consumers", limits=lab.MANY).start()
-    pair.load_modules()
-    yield pair
-    pair.stop()
+def consumers(module_pair):
+    """Two guests, for fixtures of this file."""
+    return module_pair
 
 
 def resources(guest):
@@ -41,12 +35,6 @@ def settled_resources(guest, wanted, timeout=30):
     return resources(guest)
 
 
-def wait_listening(guest):
-    """A server of the connection manager waits for clients."""
-    guest.run("for i in $(seq 100); do rdma resource show cm_id | grep -q 'state LISTEN' &&"
-              " exit; sleep 0.1; done; exit 1")
-
-
 # Connection manager
 
 @pytest.fixture
@@ -54,7 +42,7 @@ def rping_server(consumers):
     """rping in guest b, serving any number of clients; nothing remains of them."""
     before = [resources(guest) for guest in consumers.guests]
     server = consumers.b.popen(["rping", "-s", "-P", "-a", consumers.b.address])
-    wait_listening(consumers.b)
+    consumers.b.wait_listening_cm()
     yield consumers.b.address
     server.kill()
     server.wait(20)
@@ -70,8 +58,8 @@ def test_rping_contents(consumers, rping_server):
 
 
 def test_rping_in_a_row(consumers, rping_server):
-    """1000 connections, each made, used and ended."""
-    for _ in range(10):
+    """100 connections, in full 1000, each made, used and ended."""
+    for _ in range(10 if LONG else 1):
         consumers.a.run(f"for i in $(seq 100); do rping -c -a {rping_server} -C 1 || exit 1; done",
                         timeout=300)
 
@@ -90,7 +78,7 @@ def test_cm_programs(consumers, program):
     """Many connections of one program, contents by the program."""
     arguments = ["-c", "20", "-C", "20", "-S", "1000"]
     server = consumers.b.popen([program, "-b", consumers.b.address, *arguments])
-    wait_listening(consumers.b)
+    consumers.b.wait_listening_cm()
     client = consumers.a.run([program, "-s", consumers.b.address, *arguments])
     result = server.wait(60, check=True)
     for output in (client.stdout, result.stdout):
@@ -139,14 +127,15 @@ def test_memory_registration_is_used(nvme):
 
 
 def test_nvme_file_system(consumers, nvme):
-    """200 MB through a file system, with Ethernet and RDMA traffic beside them."""
+    """50 MB, in full 200, through a file system; Ethernet and RDMA traffic beside them."""
+    megabytes = 200 if LONG else 50
     nvme.run(f"mkfs.ext4 -q {DEVICE} && mount {DEVICE} /mnt")
-    nvme.run("head -c 200M /dev/urandom > /tmp/data", timeout=120)
+    nvme.run(f"head -c {megabytes}M /dev/urandom > /tmp/data", timeout=120)
     wanted = nvme.run("sha256sum < /tmp/data", timeout=120).stdout
 
     beside = PingPong(consumers.b, consumers.a, iterations=1000000, events=True, validate=True)
     server = consumers.b.popen("iperf3 -s -1")
-    consumers.b.run("for i in $(seq 100); do ss -ltn | grep -q :5201 && exit; sleep 0.1; done")
+    consumers.b.wait_listening(5201)
     ethernet = nvme.popen(f"iperf3 -c {consumers.b.address} -t 20 -b 20M")
     nvme.run("cp /tmp/data /mnt/data && sync", timeout=300)
     ethernet.wait(120, check=True)
@@ -163,7 +152,7 @@ def test_nvme_file_system(consumers, nvme):
                                   pytest.param(1 << 20, marks=pytest.mark.debug_kernel)])
 def test_nvme_direct(nvme, size):
     """Without the page cache, in requests of one size: written, read, compared."""
-    count = min(64 * (1 << 20) // size, 2000)
+    count = min((64 if LONG else 16) * (1 << 20) // size, 2000 if LONG else 500)
     nvme.run(f"head -c {size * count} /dev/urandom > /tmp/data &&"
              f" dd if=/tmp/data of={DEVICE} bs={size} oflag=direct status=none &&"
              f" dd if={DEVICE} bs={size} count={count} iflag=direct status=none |"
@@ -171,9 +160,9 @@ def test_nvme_direct(nvme, size):
 
 
 def test_nvme_again_and_again(consumers, nvme_target):
-    """Connected and disconnected 20 times, half of them with requests under way."""
+    """Connected and disconnected 6 times, in full 20, half of them with requests under way."""
     before = resources(consumers.a)
-    for cycle in range(20):
+    for cycle in range(20 if LONG else 6):
         connect(consumers.a, nvme_target)
         reader = None
         if cycle % 2:

@@ -11,20 +11,9 @@ import statistics
 
 import pytest
 
-import lab
-
 PORT = 18700
 KIBI = 1024
 SIZES = [2 << exponent for exponent in range(23)]
-
-
-@pytest.fixture(scope="module", name="perf_pair")
-def _perf_pair():
-    """Guests with memory for 16 QPs of 8 MiB."""
-    pair = lab.Pair("perf", memory="2G").start()
-    pair.load_modules()
-    yield pair
-    pair.stop()
 
 
 def rows(output):
@@ -40,8 +29,7 @@ def perftest(pair, program, *arguments, timeout=120):
                 *map(str, arguments)]
 
     server = pair.b.popen(line(pair.b))
-    pair.b.run(f"for i in $(seq 200); do ss -ltn | grep -q :{PORT} && exit; sleep 0.05; done;"
-               " exit 1", check=False)
+    pair.b.wait_listening(PORT)
     client = pair.a.popen([*line(pair.a), pair.b.address])
     results = [end.wait(timeout, check=True) for end in (client, server)]
     for result in results:
@@ -63,63 +51,63 @@ OPERATIONS = ["send", "write", "read"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_bandwidth_of_all_sizes(perf_pair, operation):
+def test_bandwidth_of_all_sizes(rdma_pair, operation):
     """2 bytes to 8 MiB on RC."""
-    table = perftest(perf_pair, f"ib_{operation}_bw", "-a", "-n", 20, "-Q", 1)
+    table = perftest(rdma_pair, f"ib_{operation}_bw", "-a", "-n", 20, "-Q", 1)
     check(table, SIZES, 20)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_latency_of_all_sizes(perf_pair, operation):
+def test_latency_of_all_sizes(rdma_pair, operation):
     """The same, one message at a time."""
-    table = perftest(perf_pair, f"ib_{operation}_lat", "-a", "-n", 20)
+    table = perftest(rdma_pair, f"ib_{operation}_lat", "-a", "-n", 20)
     check(table, SIZES, 20)
 
 
 @pytest.mark.parametrize("qps", [2, 16])
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_bandwidth_of_many_qps(perf_pair, operation, qps):
+def test_bandwidth_of_many_qps(rdma_pair, operation, qps):
     """Several QPs of one program, in one direction and in both.
 
     All share one CQ, so that their queues must be shorter than perftest would have them.
     """
     for more in ((), ("-b",)):
         depths = ["-t", 32, *(["-r", 32] if operation == "send" else [])]
-        table = perftest(perf_pair, f"ib_{operation}_bw", "-q", qps, "-s", 64 * KIBI,
+        table = perftest(rdma_pair, f"ib_{operation}_bw", "-q", qps, "-s", 64 * KIBI,
                          "-n", 100, *depths, *more)
         check(table, [64 * KIBI], 100 * qps)
 
 
 @pytest.mark.parametrize("connection, operation", [
     ("UC", "send"), ("UC", "write"), ("UD", "send")])
-def test_other_connections(perf_pair, connection, operation):
+def test_other_connections(rdma_pair, connection, operation):
     """UC, and datagrams of a packet."""
     size = 1024 if connection == "UD" else 256 * KIBI
-    table = perftest(perf_pair, f"ib_{operation}_bw", "-c", connection, "-s", size, "-n", 1000)
+    table = perftest(rdma_pair, f"ib_{operation}_bw", "-c", connection, "-s", size, "-n", 1000)
     check(table, [size], 1000)
-    table = perftest(perf_pair, f"ib_{operation}_lat", "-c", connection, "-s", size, "-n", 200)
+    table = perftest(rdma_pair, f"ib_{operation}_lat", "-c", connection, "-s", size, "-n", 200)
     check(table, [size], 200)
 
 
 @pytest.mark.parametrize("connection, operation", [
     ("RC", "send"), ("RC", "read"), ("UC", "send"), ("UD", "send")])
-def test_events(perf_pair, connection, operation):
+def test_events(rdma_pair, connection, operation):
     """Sleeping for completions, which perftest does not do for WRITE."""
     size = 1024 if connection == "UD" else 64 * KIBI
-    table = perftest(perf_pair, f"ib_{operation}_bw", "-c", connection, "-e", "-s", size,
+    table = perftest(rdma_pair, f"ib_{operation}_bw", "-c", connection, "-e", "-s", size,
                      "-n", 1000)
     check(table, [size], 1000)
     if operation == "send":
-        table = perftest(perf_pair, "ib_send_lat", "-c", connection, "-e", "-s", size,
+        table = perftest(rdma_pair, "ib_send_lat", "-c", connection, "-e", "-s", size,
                          "-n", 200)
         check(table, [size], 200)
 
 
 @pytest.mark.parametrize("connection", ["RC", "UC", "UD"])
-def test_both_directions_of_all(perf_pair, connection):
+def test_both_directions_of_all(rdma_pair, connection):
     """Events, both directions and many QPs at once."""
     size = 1024 if connection == "UD" else 1 << 20
-    table = perftest(perf_pair, "ib_send_bw", "-c", connection, "-b", "-e", "-q", 8, "-s", size,
+    table = perftest(rdma_pair, "ib_send_bw", "-c", connection, "-b", "-e", "-q", 8, "-s", size,
                      "-n", 20)
     check(table, [size], 160)
 

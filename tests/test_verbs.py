@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-import lab
+from lab.paths import LONG
 from lab.pingpong import pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -36,29 +36,20 @@ def run_both(pair, program, mode, *arguments, timeout=300):
 
 # Memory
 
-@pytest.fixture(scope="module", name="roomy_pair")
-def _roomy_pair():
-    """Guests with room for regions and messages of 1 GiB."""
-    pair = lab.Pair("roomy", memory="3G").start()
-    pair.load_modules()
-    yield pair
-    pair.stop()
-
-
-def test_messages_of_a_gigabyte(roomy_pair):
+def test_messages_of_a_gigabyte(rdma_pair):
     """SEND, WRITE and READ, one message each, every byte compared."""
-    client, server = run_both(roomy_pair, "memory", "large", 1 << 30)
+    client, server = run_both(rdma_pair, "memory", "large", 1 << 30)
     assert client.count("contents checked") == 1 and server.count("contents checked") == 2
 
 
-def test_region_sizes(roomy_pair):
+def test_region_sizes(rdma_pair):
     """1 byte to 1 GiB at odd addresses; not a byte before or behind."""
-    assert f"region of {1 << 30}" in run(roomy_pair.a, "memory", "sizes", timeout=300)
+    assert f"region of {1 << 30}" in run(rdma_pair.a, "memory", "sizes", timeout=300)
 
 
-def test_huge_pages(roomy_pair):
+def test_huge_pages(rdma_pair):
     """Regions over pages of 2 MiB."""
-    guest = roomy_pair.a
+    guest = rdma_pair.a
     try:
         guest.run("sysctl -w vm.nr_hugepages=34")
         assert "huge pages" in run(guest, "memory", "huge")
@@ -101,22 +92,23 @@ def counts(said):
 
 
 def test_no_event_is_lost(rdma_pair):
-    """10^5 armings, by turns in two guests that mostly sleep."""
-    rounds = 50000
+    """10^4 armings, in full 10^5, by turns in two guests that mostly sleep."""
+    rounds = 50000 if LONG else 5000
     ends = [counts(said) for said in run_both(rdma_pair, "events", "next", rounds,
                                              timeout=500)]
-    assert sum(end["armed"] for end in ends) >= 100000, ends
+    assert sum(end["armed"] for end in ends) >= 2 * rounds, ends
     for end in ends:
         # One for each arming at most: where it was not needed, it is spurious.
         assert end["spurious"] <= rounds // 2, ends
         # An interrupt for each answer to a command, and one for each event.
-        assert end["interrupts"] <= 1.1 * (end["armed"] + end["events"]) + 1000, ends
+        assert end["interrupts"] <= 1.1 * (end["armed"] + end["events"]) + rounds // 50, ends
 
 
 def test_solicited_events(rdma_pair):
     """Others do not wake, but for few; these always do, and so does an error."""
-    end = counts(run(rdma_pair.a, "events", "solicited", 10000, timeout=200))
-    assert end["events"] > 10000 and end["spurious"] <= 500, end
+    count = 10000 if LONG else 2000
+    end = counts(run(rdma_pair.a, "events", "solicited", count, timeout=200))
+    assert end["events"] > count and end["spurious"] <= count // 20, end
 
 
 # Datagrams
@@ -158,12 +150,14 @@ def objects(guest):
 
 
 def test_killed_at_random(rdma_pair):
-    """200 programs killed at any moment: all that they had is free again."""
-    guest = rdma_pair.a
+    """40 programs, in full 200, killed at any moment: all that they had is free again."""
+    guest, rounds = rdma_pair.a, 100 if LONG else 20
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
-    guest.run(
-        "RANDOM=1; for i in $(seq 100); do"
+    # A client that comes before its server ends at once, and so does a server whose client
+    # is killed while they find each other.
+    killed = guest.run(
+        f"RANDOM=1; clients=0 servers=0; for i in $(seq {rounds}); do"
         "  case $((i % 4)) in"
         "  0) program=ibv_rc_pingpong;; 1) program='ibv_rc_pingpong -e';;"
         "  2) program=ibv_uc_pingpong;; 3) program=ibv_ud_pingpong;; esac;"
@@ -173,10 +167,10 @@ def test_killed_at_random(rdma_pair):
         "  $program localhost > /dev/null 2>&1 & client=$!;"
         "  sleep 0.$((RANDOM % 4))$((RANDOM % 10));"
         "  kill -9 $client; [ $((i % 3)) = 0 ] && sleep 0.05; kill -9 $server;"
-        "  wait $client $server 2> /dev/null; done; true", timeout=400)
-    guest.run("for i in $(seq 50); do"
-              f" [ \"$(rdma resource show)\" = '{shown.strip()}' ] && exit; sleep 0.1; done;"
-              " exit 1", check=False)
-    assert guest.run("rdma resource show").stdout == shown
+        "  wait $client 2> /dev/null; [ $? = 137 ] && : $((clients++));"
+        "  wait $server 2> /dev/null; [ $? = 137 ] && : $((servers++)); done;"
+        " echo $clients $servers", timeout=400).stdout.split()
+    assert int(killed[0]) >= rounds / 5 and int(killed[1]) >= rounds / 2, killed
+    guest.wait_until(f"[ \"$(rdma resource show)\" = '{shown.strip()}' ]")
     assert objects(guest) == free
     pingpong(rdma_pair.b, guest, iterations=200, validate=True)

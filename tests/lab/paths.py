@@ -25,6 +25,10 @@ STRICT_DAEMON = BUILD / "device" / "vhost-user-roce-strict"
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"
 
+# The full volumes and combinations ("make soak") in the place of those that
+# "make check" has.
+LONG = "LAB_LONG" in os.environ
+
 
 def script(name, *arguments):
     """Runs a script of scripts/ and returns the lines that it answers."""

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What runs the guest tests loses none of them, and counts right."""
+
+import itertools
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import shards
+from lab import pairwise, paths
+
+HERE = pathlib.Path(__file__).parent
+
+FINE = {"collected": ["a", "b"], "outcomes": {"a": "passed"}, "costs": {}}
+OTHER = {"collected": ["a", "b"], "outcomes": {"b": "passed"}, "costs": {}}
+NOTHING = {"collected": [], "outcomes": {}, "costs": {}}
+
+
+@pytest.mark.parametrize("reports, statuses, counts", [
+    ([FINE, OTHER], [0, 0], (2, 0)),
+    ([FINE, NOTHING], [0, 0], (1, 1)),  # nobody ran b
+    ([FINE, OTHER], [0, 2], (2, 1)),
+    ([FINE, OTHER], [0, 1], (2, 1)),
+    ([FINE, OTHER], [-9, 0], (2, 1)),
+    ([{**FINE, "outcomes": {"a": "failed"}}, OTHER], [1, 0], (1, 1)),
+    ([NOTHING, NOTHING], [0, 0], (0, 1)),
+    ([{**FINE, "outcomes": {"a": "skipped", "b": "skipped"}}], [0], (0, 0)),
+])
+def test_counts(reports, statuses, counts):
+    """What is missing is a failure."""
+    assert shards.merge(reports, statuses) == counts
+
+
+TESTS = """
+import os, pytest
+def test_one(): pass
+def test_two(): assert {name!r} != "test_bad"
+def test_crash():
+    if {name!r} == "test_crash": os._exit(0)
+@pytest.mark.alone
+def test_alone(): pass
+"""
+
+
+def run(directory, names, monkeypatch):
+    """Two processes with files of tests; what they said."""
+    tests = directory / "tests"
+    tests.mkdir()
+    (tests / "conftest.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE)!r})\n"
+        "from shards import keep_account as pytest_configure\n")
+    for name in names:
+        (tests / f"{name}.py").write_text(TESTS.format(name=name))
+    monkeypatch.delenv("LAB_BESIDE", raising=False)
+    return subprocess.run(
+        [sys.executable, HERE / "shards.py", "shards-of-test", "2", "-v", "-p",
+         "no:cacheprovider", "--import-mode=importlib", str(tests)],
+        stdout=subprocess.PIPE, text=True, timeout=60, check=False).stdout
+
+
+def test_each_runs_once(tmp_path, monkeypatch):
+    """Whoever runs it."""
+    said = run(tmp_path, ["test_a", "test_b", "test_bad"], monkeypatch)
+    assert said.splitlines()[-1] == "11 passed, 1 failed", said
+    for name, test in itertools.product(("test_a", "test_b"), ("one", "two", "crash", "alone")):
+        assert said.count(f"{name}.py::test_{test} PASSED") == 1, said
+    # Those that must be alone are the last ones.
+    assert max(said.rindex(f"::test_{test} PASSED") for test in ("one", "two", "crash")) < \
+        said.index("::test_alone PASSED"), said
+    (paths.BUILD / "shards-of-test.times").unlink()
+
+
+def test_crash_is_seen(tmp_path, monkeypatch):
+    """Of a process that ends in the middle, with status 0."""
+    said = run(tmp_path, ["test_a", "test_crash"], monkeypatch)
+    assert " 0 failed" not in said.splitlines()[-1], said
+    (paths.BUILD / "shards-of-test.times").unlink()
+
+
+FACTORS = ([1, 2], ["a", "b"], ["x", "y", "z"])
+
+
+def test_pairwise(monkeypatch):
+    """Each two values meet, in fewer combinations than all."""
+    monkeypatch.setattr(paths, "LONG", False)
+    chosen = pairwise.pairwise(*FACTORS)
+    for (i, one), (j, other) in itertools.combinations(enumerate(FACTORS), 2):
+        for pair in itertools.product(one, other):
+            assert any((combination[i], combination[j]) == pair for combination in chosen), pair
+    assert len(chosen) == 6
+    monkeypatch.setattr(paths, "LONG", True)
+    assert len(pairwise.pairwise(*FACTORS)) == 12
