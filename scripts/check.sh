@@ -1,20 +1,58 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Everything: installs packages, builds, runs each suite whatever became of the
-# one before, and ends with one line that sums up.  A suite that left no counts
-# is a failure.
+# check.sh [fast|soak]
+#
+# Installs packages, builds, runs suites whatever becomes of the others, and ends with
+# one line that sums up.  A suite that left no counts is a failure.
+#   (none)  all suites
+#   fast    what tells most in a few minutes: lint, unit, KUnit, the first guest tests
+#   soak    the guest tests in full volume on both kernels, and ten million fuzzed inputs
+#
+# Suites run in three lanes side by side, because guests leave a third of the
+# processors idle.  The first and the second have guests and what measures time; the
+# third gets only what these leave.  Output that is not shown at once is shown at the
+# end, and is in build/check-LANE.log.
 
 . "$(dirname "$0")/lib.sh"
+
+# The make targets of each lane, and the names under which they leave their counts.
+case ${1-} in
+'')
+	first=(guest-tests)
+	second=(unit conformance apps-short kunit-debug guest-debug)
+	idle=(lint fresh-build-test fuzz-short)
+	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint fresh-build fuzz)
+	;;
+fast)
+	first=(guest-fast)
+	second=(unit kunit-debug)
+	idle=(lint)
+	suites=(build guest-fast unit kunit-debug lint)
+	;;
+soak)
+	export LAB_LONG=1
+	first=(guest-tests)
+	second=(apps guest-debug)
+	idle=(fuzz)
+	suites=(build guest-tests apps guest-debug fuzz)
+	;;
+*)
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
+	exit 2
+	;;
+esac
 
 rm -rf "$build/results"
 
 "$top/scripts/install-packages.sh"
 
-if make -C "$top" all; then
-	record build 1 0
+# The lanes share what is made here: no two may make it at a time.
+began=$SECONDS
+if make -C "$top" all device-tested; then
+	record build 1 0 $((SECONDS - began))
 else
-	record build 0 1 || true
+	record build 0 1 $((SECONDS - began)) || true
 fi
 
 # aside LOG COMMAND...: beside the rest.  In a session of its own, so that it can be
@@ -36,46 +74,48 @@ end_aside()
 	for session in "${aside[@]}"; do
 		kill -- "-$session" 2> /dev/null || true
 	done
+	rm -f "$LAB_BESIDE"
 }
 trap 'end_aside; at_exit' EXIT
 
-suites()
-{
-	local target
+# As long as this file exists, the second lane runs (tests/shards.py).
+export LAB_BESIDE=$build/.beside
+touch "$LAB_BESIDE"
 
-	for target; do
-		make -C "$top" "$target" || true
-	done
-}
+# Where sessions share the processors evenly, this one says that it wants little.
+# shellcheck disable=SC2016
+gently='echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
 
-# Unless the cache has it, what the last suites need is more than a quarter of an
-# hour's work: done beside the first ones, which wait a third of their time, with
-# what these leave of the processors.  Where sessions share the processors evenly
-# this one says that it wants little.
-aside "$build/kernels.log" sh -c '
-	echo 19 > /proc/self/autogroup
-	chrt --idle --pid 0 $$
+# What the cache has not got is more than a quarter of an hour's work.  The suites wait
+# for it when they come to it.
+# shellcheck disable=SC2016
+aside "$build/kernels.log" sh -c "$gently"'
 	"$1/guest-image.sh" guest apps
 	"$1/kunit-kernel.sh" debug
-	"$1/trees.sh" fresh
-	"$1/kunit-kernel.sh" plain' sh "$top/scripts"
+	"$1/trees.sh" newest
+	"$1/trees.sh" fresh' sh "$top/scripts"
 
-suites unit guest-tests conformance apps-short check-debug fresh-build-test
-# Neither of these two minds the other.
-aside "$build/fuzz-short.log" make -C "$top" fuzz-short
-fuzz=$!
-suites lint
-wait "$fuzz" || true
-cat "$build/fuzz-short.log"
-suites kunit
+# shellcheck disable=SC2016
+each_target='top=$1; shift; for target; do make -C "$top" "$target"; done'
+# shellcheck disable=SC2016
+aside "$build/check-second.log" sh -c "$each_target"'; rm -f "$LAB_BESIDE"' \
+	sh "$top" "${second[@]}"
+waited=("${aside[-1]}")
+aside "$build/check-idle.log" sh -c "$gently$each_target" sh "$top" "${idle[@]}"
+waited+=("${aside[-1]}")
+
+for target in "${first[@]}"; do
+	make -C "$top" "$target" || true
+done
+wait "${waited[@]}" || true
+cat "$build/check-second.log" "$build/check-idle.log"
 
 step_end
 passed=0
 failed=0
-for suite in build unit guest-tests conformance apps kunit-debug guest-debug fresh-build \
-	lint fuzz kunit; do
-	if read -r good bad < "$build/results/$suite"; then
-		printf '%-12s %4d passed, %d failed\n' "$suite" "$good" "$bad"
+for suite in "${suites[@]}"; do
+	if read -r good bad seconds < "$build/results/$suite"; then
+		printf '%-12s %4d passed, %d failed, %4d s\n' "$suite" "$good" "$bad" "$seconds"
 	else
 		good=0
 		bad=1
@@ -84,5 +124,6 @@ for suite in build unit guest-tests conformance apps kunit-debug guest-debug fre
 	passed=$((passed + good))
 	failed=$((failed + bad))
 done
+echo "all of it: $((SECONDS / 60)) min $((SECONDS % 60)) s"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

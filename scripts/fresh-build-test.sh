@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds everything, and runs the unit tests, inside a minimal Debian 12 that
+# Builds everything, and the unit tests, inside a minimal Debian 12 that
 # has the packages of packages.list and nothing else, so that a package missing
 # from the list cannot hide behind what this machine happens to have.  The other
 # trees come from the cache.
@@ -17,8 +17,8 @@ rm -rf "$copy"
 mkdir -p "$copy"
 rsync -a --exclude /build --exclude /.git "$top/" "$copy"
 
-step "fresh build: make all unit, in a minimal Debian 12"
-if "$top/scripts/in-tree" "$tree" make -C "$copy" all unit > "$build/fresh-build.log" 2>&1; then
+step "fresh build: make all device-tests, in a minimal Debian 12"
+if "$top/scripts/in-tree" "$tree" make -C "$copy" all device-tests > "$build/fresh-build.log" 2>&1; then
 	record fresh-build 1 0
 else
 	tail -n 60 "$build/fresh-build.log" >&2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# guest-tests.sh [--debug] [--shards N] [PYTEST-ARGUMENT...]
+# guest-tests.sh [--debug] [--suite NAME] [--shards N] [PYTEST-ARGUMENT...]
 #
 # The tests that boot guests, in two processes (tests/shards.py tells more), or with
-# arguments in one.  With --debug guests run the debug kernel, and of the tests those
+# arguments in one; NAME is under what they leave their counts.  With --debug guests run the debug kernel, and of the tests those
 # that are marked debug_kernel; with LAB_LONG=1 in the environment all but those of the
 # wire, where the daemon is what is tested.
 
@@ -18,14 +18,21 @@ if [ "${1-}" = --debug ]; then
 	export LAB_KERNEL=debug
 	"$top/scripts/build-modules.sh" debug > /dev/null
 fi
+if [ "${1-}" = --suite ]; then
+	suite=$2
+	shift 2
+fi
 if [ "${1-}" = --shards ]; then
 	shards=$2
 	shift 2
 fi
-: "${shards:=$(($# > 0 ? 1 : 2))}"
+# Guests on the debug kernel share one pair: another one would take longer to boot
+# than it saves.
+[ $# -eq 0 ] && [ -z "${LAB_KERNEL-}" ] || : "${shards:=1}"
+: "${shards:=2}"
 # Those of tests/apps have guests of their own, and scripts/apps.sh.
 [ $# -gt 0 ] || set -- tests --ignore tests/apps
-if [ "$suite" = guest-debug ]; then
+if [ "${LAB_KERNEL-}" = debug ]; then
 	if [ -z "${LAB_LONG-}" ]; then
 		set -- -m debug_kernel "$@"
 	else
@@ -36,8 +43,7 @@ if [ "$suite" = guest-debug ]; then
 fi
 
 # Some tests want a daemon that reports the least misstep of its own, or of a driver.
-make -s --no-print-directory -C "$top/device" O="$build/device" \
-	"$build/device/asan/vhost-user-roce" "$build/device/vhost-user-roce-strict"
+make -s --no-print-directory -C "$top" device-tested
 
 step "guest tests${LAB_KERNEL:+ ($LAB_KERNEL kernel)}"
 cd "$top"

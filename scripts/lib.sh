@@ -125,20 +125,24 @@ exclusive()
 	flock "$lock"
 }
 
-# record SUITE PASSED FAILED: leaves the counts for scripts/check.sh.  Fails if
-# FAILED is not zero, so it must be the last thing that a script does.
+# record SUITE PASSED FAILED [SECONDS]: leaves the counts, and the time that it took,
+# which is the script's if it is not given, for scripts/check.sh.  A suite of which nothing passed is a failure: it tested
+# nothing.  Fails if there are failures, so it must be the last thing that a script does.
 record()
 {
+	local failed=$3 seconds=${4:-$SECONDS}
+
+	[ "$2" -gt 0 ] || [ "$failed" -gt 0 ] || failed=1
 	mkdir -p "$build/results"
-	echo "$2 $3" > "$build/results/$1"
+	echo "$2 $failed $seconds" > "$build/results/$1"
 	step_end
-	echo "$1: $2 passed, $3 failed" >&2
-	[ "$3" -eq 0 ]
+	echo "$1: $2 passed, $failed failed, $seconds s" >&2
+	[ "$failed" -eq 0 ]
 }
 
 # run_counted SUITE COMMAND...: records what the command says in its last line
 # of the form "N passed, N failed".  One that fails without saying so counts as
-# one failure.
+# one failure, and so does one of which nothing passed.
 run_counted()
 {
 	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0

@@ -14,7 +14,7 @@
 #include <linux/virtio_net.h>
 
 #include "base/util.h"
-#include "rdma/qp/qp.h"
+#include "rdma/rnic_priv.h"
 #include "tests/strict/strict.h"
 
 #define RFC_ACCESS	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
@@ -278,7 +278,7 @@ static void before_modify_qp(struct strict *s, uint8_t command, const void *req)
 	const struct qp *qp;
 
 	must_find(s, command, STRICT_QP, le32toh(cmd->qpn));
-	qp = rnic_qp(s->rnic, le32toh(cmd->qpn));
+	qp = qp_get(&s->rnic->qps, le32toh(cmd->qpn));
 	if (!mask || mask & ~RFC_ATTRS)
 		strict_fail(s, "MODIFY_QP: attributes %#x", mask);
 	strict_zero(s, cmd->padding, sizeof(cmd->padding), "padding of MODIFY_QP");
