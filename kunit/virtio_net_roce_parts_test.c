@@ -117,10 +117,14 @@ static void ctl_work(struct work_struct *work)
 	struct ctl *ctl = container_of(work, struct ctl, work);
 	const struct vring *vring = virtqueue_get_vring(ctl->vq);
 	struct vring_used_elem *elem;
+	__virtio16 idx;
 	u16 head;
 
-	while (ctl->avail != virtio16_to_cpu(&ctl->child.vdev,
-					     smp_load_acquire(&vring->avail->idx))) {
+	for (;;) {
+		/* The entries of the ring after the index that shows them. */
+		idx = smp_load_acquire(&vring->avail->idx);
+		if (ctl->avail == virtio16_to_cpu(&ctl->child.vdev, idx))
+			break;
 		head = virtio16_to_cpu(&ctl->child.vdev,
 				       vring->avail->ring[ctl->avail % vring->num]);
 		ctl_read_chain(ctl, vring, head);

@@ -186,7 +186,7 @@ static int vnr_ctrl_cmd_add_request(struct vnr_ctrl_cmd *cmd, size_t len,
 				    gfp_t gfp)
 {
 	const gfp_t easy = __GFP_NOWARN | __GFP_NORETRY;
-	size_t part = KMALLOC_MAX_SIZE;
+	size_t part = cmd->ctrl->max_part;
 
 	while (len) {
 		part = min(part, len);
@@ -517,8 +517,8 @@ static void vnr_shadow_fail(struct vnr_ctrl_cmd *cmd)
 }
 
 /*
- * What the device did not write is what the child put there, as if the device had
- * had the child's own buffers.
+ * What the device did not write is what the child put there, as if the child's own
+ * buffers had been with the device.
  */
 static void vnr_shadow_copy_back(struct vnr_ctrl_cmd *cmd)
 {
@@ -796,6 +796,10 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 	ctrl->dead = false;
 	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
 					    VIRTIO_RING_F_INDIRECT_DESC);
+	/* Bounce buffers are smaller than what can be allocated. */
+	ctrl->max_part = min(round_down(virtio_max_dma_size(vq->vdev),
+					VNR_CTRL_CHUNK), KMALLOC_MAX_SIZE);
+	ctrl->max_part = max(ctrl->max_part, VNR_CTRL_CHUNK);
 	ctrl->vq = vq;
 	return 0;
 }

@@ -62,6 +62,7 @@ bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
  * @timeout: jiffies that a RoCE command may take
  * @atomic_us: microseconds, if its caller must not sleep
  * @stall_ns: nanoseconds that an Ethernet command may take
+ * @max_part: bytes of the longest piece of a request
  * @space: woken when descriptors became free
  * @big: bounds the long commands in flight
  * @shadow_vdev: stands for the device behind @shadow; never registered
@@ -81,6 +82,7 @@ struct vnr_ctrl {
 	unsigned long timeout;
 	unsigned int atomic_us;
 	u64 stall_ns;
+	size_t max_part;
 	wait_queue_head_t space;
 	struct semaphore big;
 
@@ -198,6 +200,7 @@ void vnr_rdma_stop(struct vnr_dev *dev);
 
 int vnr_takeover_init(struct pci_driver *driver);
 void vnr_takeover_exit(void);
+void vnr_takeover_silent(struct pci_dev *pdev);
 #if IS_ENABLED(CONFIG_KUNIT)
 bool vnr_is_candidate(struct pci_dev *pdev);
 bool vnr_failed_before(struct pci_dev *pdev);

@@ -229,11 +229,20 @@ static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
 	return NULL;
 }
 
+/* What to do about it if there will be no connection manager. */
+static const char *vroce_gsi_advice(const struct ib_qp_init_attr *attr)
+{
+	if (attr->qp_type != IB_QPT_GSI)
+		return "";
+	return "; no connection manager unless ib_core's send_queue_size is less";
+}
+
 static int vroce_qp_check_attr(struct vroce_dev *dev,
 			       const struct ib_qp_init_attr *attr,
 			       struct ib_udata *udata)
 {
 	const char *unsupported = vroce_qp_unsupported(attr, udata);
+	int err;
 
 	if (unsupported) {
 		ibdev_notice_ratelimited(&dev->ibdev,
@@ -244,8 +253,11 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 	}
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
-	return vroce_qp_check_cap(dev, &attr->cap,
-				  attr->qp_type == IB_QPT_GSI);
+	err = vroce_qp_check_cap(dev, &attr->cap, attr->qp_type == IB_QPT_GSI);
+	if (err && attr->qp_type == IB_QPT_GSI)
+		ibdev_notice_ratelimited(&dev->ibdev, "GSI refused%s\n",
+					 vroce_gsi_advice(attr));
+	return err;
 }
 
 /*
@@ -286,8 +298,7 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "QP refused: its CQ has %u entries only (max_cqe)%s\n",
 					 dev->attr.max_cqe,
-					 attr->qp_type == IB_QPT_GSI ?
-					 "; the connection manager needs a smaller send_queue_size of ib_core" : "");
+					 vroce_gsi_advice(attr));
 		return -EINVAL;
 	}
 	qp->backlog.slots = kvcalloc(depth, vroce_rq_stride(cap), GFP_KERNEL);
@@ -498,11 +509,9 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	static const struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	struct vroce_hw_qp *hw = qp->hw;
 	unsigned int ms;
-	u32 n;
+	u32 n = vroce_qp_pending(hw);
 	int err;
 
-	vroce_backlog_drop(qp);
-	n = vroce_qp_pending(hw);
 	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n)
 		return 0;
 	if (!vroce_cq_takes(dev, hw->scq, n) ||
@@ -516,6 +525,7 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	if (err)
 		return err;
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	vroce_backlog_drop(qp);
 	for (ms = 0; vroce_qp_pending(hw); ms++) {
 		if (ms == VROCE_FLUSH_MS) {
 			ibdev_notice_ratelimited(&dev->ibdev,
@@ -571,8 +581,10 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 * and given their slots back used, or there were none.  The
 		 * indices of the rings go on from there.
 		 */
-		if (attr->qp_state == IB_QPS_RESET)
+		if (attr->qp_state == IB_QPS_RESET) {
+			vroce_backlog_drop(qp);
 			vroce_hw_qp_forget(qp->hw);
+		}
 	}
 out_unlock:
 	mutex_unlock(&qp->mutex);
