@@ -99,6 +99,28 @@ def test_hot_plug_and_unplug():
     daemon.stop()
 
 
+def test_modules_go_when_the_daemon_is_gone():
+    """QEMU survives it, since nobody reads the configuration; a new device works."""
+    daemon = Daemon("gone-daemon", guests=1).start()
+    guest = Guest("gone", 8, [root_port()]).start().wait_ready()
+    guest.run("modprobe -a virtio_roce ib_uverbs")
+    _plug(guest, daemon)
+    guest.configure_network()
+    daemon.stop()
+    guest.run("modprobe -r virtio_roce virtio_net_roce", timeout=120 * PATIENCE)
+    assert guest.alive(), "QEMU ended"
+    assert "not given back to virtio-pci" in guest.dmesg()
+    _unplug(guest)
+
+    daemon = Daemon("next-daemon", guests=1).start()
+    guest.run("modprobe -a virtio_roce ib_uverbs")
+    _plug(guest, daemon)
+    guest.configure_network()
+    pingpong(guest, guest, iterations=200, validate=True)
+    guest.stop()
+    daemon.stop()
+
+
 # When the function has gone, ib_core gives those who read what was mapped read-only
 # the zero page (rdma_umap_fault), as if it were any page; DEBUG_VM warns of
 # that, when it is mapped and when it is unmapped.  Who counts it, counts right, so

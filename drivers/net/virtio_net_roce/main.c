@@ -90,6 +90,9 @@ static void vnr_remove(struct pci_dev *pdev)
 	vnr_rdma_stop(dev);
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
+	/* The reset was answered or not; what counts is whether commands were. */
+	if (dev->ctrl.dead)
+		vnr_takeover_silent(pdev);
 	vp_modern_remove(&dev->mdev);
 	pci_disable_device(pdev);
 	kfree(dev);

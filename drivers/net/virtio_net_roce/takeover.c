@@ -5,6 +5,10 @@
  * virtio_pci is part of most kernels and so has usually bound the function first,
  * at boot or when it was plugged in.  Whether the function is a RoCE device is
  * found out while virtio_pci still has it; one that is not is never touched.
+ *
+ * A function that was silent to the end is not given back: virtio_net would read its
+ * configuration space, for which QEMU 11.1 asks the process behind the function, and
+ * aborts if that is gone.
  */
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -48,6 +52,31 @@ VISIBLE_IF_KUNIT bool vnr_is_candidate(struct pci_dev *pdev)
 	       pdev->device == 0x1040 + VIRTIO_ID_NET;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_is_candidate);
+
+/* Functions whose device did not answer when they were let go of. */
+static DEFINE_XARRAY(vnr_silent);
+
+/**
+ * vnr_takeover_silent() - do not give a function back
+ * @pdev: function whose device does not answer
+ *
+ * Context: may sleep.
+ */
+void vnr_takeover_silent(struct pci_dev *pdev)
+{
+	xa_store(&vnr_silent, (unsigned long)pdev, xa_mk_value(1), GFP_KERNEL);
+}
+
+static void vnr_give_back(struct pci_dev *pdev)
+{
+	if (xa_load(&vnr_silent, (unsigned long)pdev)) {
+		pci_warn(pdev, "not given back to %s: the device does not answer; unplug it\n",
+			 VNR_VIRTIO_PCI);
+		return;
+	}
+	if (device_attach(&pdev->dev) < 0)
+		pci_err(pdev, "no driver takes it back\n");
+}
 
 static bool vnr_has_virtio_pci(struct pci_dev *pdev)
 {
@@ -131,6 +160,12 @@ static void vnr_takeover_later(struct pci_dev *pdev)
 	queue_work(vnr_takeover_wq, &t->work);
 }
 
+static void vnr_takeover_forget(struct pci_dev *pdev)
+{
+	xa_erase(&vnr_failed, (unsigned long)pdev);
+	xa_erase(&vnr_silent, (unsigned long)pdev);
+}
+
 static int vnr_bus_event(struct notifier_block *nb, unsigned long event,
 			 void *data)
 {
@@ -142,7 +177,7 @@ static int vnr_bus_event(struct notifier_block *nb, unsigned long event,
 	if (event == BUS_NOTIFY_BOUND_DRIVER && vnr_has_virtio_pci(pdev))
 		vnr_takeover_later(pdev);
 	else if (event == BUS_NOTIFY_REMOVED_DEVICE)
-		xa_erase(&vnr_failed, (unsigned long)pdev);
+		vnr_takeover_forget(pdev);
 	return NOTIFY_DONE;
 }
 
@@ -207,10 +242,10 @@ void vnr_takeover_exit(void)
 	pci_unregister_driver(vnr_driver);
 	xa_for_each(&ours, i, entry) {
 		pdev = entry;
-		if (device_attach(&pdev->dev) < 0)
-			pci_err(pdev, "no driver takes it back\n");
+		vnr_give_back(pdev);
 		pci_dev_put(pdev);
 	}
 	xa_destroy(&ours);
 	xa_destroy(&vnr_failed);
+	xa_destroy(&vnr_silent);
 }
