@@ -228,7 +228,7 @@ static void parts_long(struct kunit *test)
 	const size_t lens[] = { 4096, 4096 - 32 + 8, SZ_256K, SZ_1M };
 	struct ctl *ctl = ctl_init(test);
 	struct virtio_rdma_cmd_reg_user_mr req = { .npages = cpu_to_le32(7) };
-	struct virtio_rdma_ack_reg_user_mr rsp;
+	struct virtio_rdma_ack_mr rsp;
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
 		.req[0] = { &req, sizeof(req) },

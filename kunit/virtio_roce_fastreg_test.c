@@ -48,7 +48,7 @@ static void fastreg_alloc_layout(struct kunit *test)
 		0x34, 0x33, 0x32, 0x31,		/* lkey */
 		0x44, 0x43, 0x42, 0x41,		/* rkey */
 	};
-	const struct virtio_rdma_ack_alloc_mr *ack = (const void *)ack_bytes;
+	const struct virtio_rdma_ack_mr *ack = (const void *)ack_bytes;
 	const struct virtio_rdma_cmd_alloc_mr cmd = {
 		.pdn = cpu_to_le32(0x01020304),
 		.max_pages = cpu_to_le32(0x11121314),

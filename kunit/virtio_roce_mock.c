@@ -161,7 +161,7 @@ static int mock_destroy_pd(struct mock *mock, const void *r, void *rsp)
 
 /* The keys are made of the handle so that tests know them. */
 static int mock_new_mr(struct mock *mock, const struct mock_mr *mr,
-		       struct virtio_rdma_ack_reg_user_mr *ack)
+		       struct virtio_rdma_ack_mr *ack)
 {
 	u32 mrn;
 

@@ -200,22 +200,18 @@ static void wire_mr_keys(struct kunit *test)
 		0x14, 0x13, 0x12, 0x11,		/* lkey */
 		0x24, 0x23, 0x22, 0x21,		/* rkey */
 	};
-	const struct virtio_rdma_ack_get_dma_mr *dma = (const void *)golden;
-	const struct virtio_rdma_ack_reg_user_mr *user = (const void *)golden;
-	struct virtio_rdma_ack_reg_user_mr ack = {
+	const struct virtio_rdma_ack_mr *keys = (const void *)golden;
+	struct virtio_rdma_ack_mr ack = {
 		.mrn = cpu_to_le32(0x01020304),
 		.lkey = cpu_to_le32(0x11121314),
 		.rkey = cpu_to_le32(0x21222324),
 	};
 
 	expect_bytes(test, &ack, sizeof(ack), golden, sizeof(golden));
-	KUNIT_EXPECT_EQ(test, sizeof(*dma), sizeof(golden));
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(dma->mrn), 0x01020304);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(dma->lkey), 0x11121314);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(dma->rkey), 0x21222324);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(user->mrn), 0x01020304);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(user->lkey), 0x11121314);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(user->rkey), 0x21222324);
+	KUNIT_EXPECT_EQ(test, sizeof(*keys), sizeof(golden));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(keys->mrn), 0x01020304);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(keys->lkey), 0x11121314);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(keys->rkey), 0x21222324);
 }
 
 static void wire_reg_user_mr(struct kunit *test)

@@ -323,18 +323,22 @@ struct virtio_rdma_cmd_get_dma_mr {
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_get_dma_mr, 8);
 
 /**
- * struct virtio_rdma_ack_get_dma_mr - response to GET_DMA_MR
+ * struct virtio_rdma_ack_mr - response to GET_DMA_MR, REG_USER_MR and ALLOC_MR
  * @mrn: handle of the memory region
  * @lkey: key for scatter/gather elements
- * @rkey: key for the peer
+ * @rkey: key for the peer, equal to @lkey in a response to ALLOC_MR
+ *
+ * A registration by work request, of a region of ALLOC_MR, changes the lower
+ * %VIRTIO_RDMA_KEY_TAG_BITS bits of the keys to whatever the driver chose and
+ * leaves the others as they are.
  */
-struct virtio_rdma_ack_get_dma_mr {
+struct virtio_rdma_ack_mr {
 	__le32 mrn;
 	__le32 lkey;
 	__le32 rkey;
 };
 
-VNR_ASSERT_SIZE(struct virtio_rdma_ack_get_dma_mr, 12);
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_mr, 12);
 
 /**
  * struct virtio_rdma_cmd_reg_user_mr - request of REG_USER_MR
@@ -362,20 +366,6 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_reg_user_mr, pages, 32);
 #define VIRTIO_RDMA_MR_PAGE_SHIFT	12
 
 /**
- * struct virtio_rdma_ack_reg_user_mr - response to REG_USER_MR
- * @mrn: handle of the memory region
- * @lkey: key for scatter/gather elements
- * @rkey: key for the peer
- */
-struct virtio_rdma_ack_reg_user_mr {
-	__le32 mrn;
-	__le32 lkey;
-	__le32 rkey;
-};
-
-VNR_ASSERT_SIZE(struct virtio_rdma_ack_reg_user_mr, 12);
-
-/**
  * struct virtio_rdma_cmd_dereg_mr - request of DEREG_MR (no response)
  * @mrn: handle of the memory region
  */
@@ -400,23 +390,6 @@ struct virtio_rdma_cmd_alloc_mr {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_alloc_mr, 8);
-
-/**
- * struct virtio_rdma_ack_alloc_mr - response to ALLOC_MR
- * @mrn: handle of the memory region
- * @lkey: key for scatter/gather elements
- * @rkey: key for the peer, equal to @lkey
- *
- * A registration changes the lower %VIRTIO_RDMA_KEY_TAG_BITS bits of the keys to
- * whatever the driver chose and leaves the others as they are.
- */
-struct virtio_rdma_ack_alloc_mr {
-	__le32 mrn;
-	__le32 lkey;
-	__le32 rkey;
-};
-
-VNR_ASSERT_SIZE(struct virtio_rdma_ack_alloc_mr, 12);
 
 #define VIRTIO_RDMA_KEY_TAG_BITS	8
 

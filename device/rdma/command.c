@@ -138,18 +138,24 @@ static const char *command_destroy_pd(struct rnic *rnic,
 	return pd_destroy(&rnic->pds, le32toh(cmd->pdn));
 }
 
-static const char *command_get_dma_mr(struct rnic *rnic,
-				      const struct command_args *args)
+static void command_answer_key(const struct command_args *args, uint32_t key)
 {
-	const struct virtio_rdma_cmd_get_dma_mr *cmd = args->req;
-	struct virtio_rdma_ack_get_dma_mr *ack = args->rsp;
-	uint32_t key = 0;
-	const char *why = mr_get_dma(&rnic->mrs, le32toh(cmd->pdn),
-				     le32toh(cmd->access_flags), &key);
+	struct virtio_rdma_ack_mr *ack = args->rsp;
 
 	ack->mrn = htole32(obj_index(key));
 	ack->lkey = htole32(key);
 	ack->rkey = htole32(key);
+}
+
+static const char *command_get_dma_mr(struct rnic *rnic,
+				      const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_get_dma_mr *cmd = args->req;
+	uint32_t key = 0;
+	const char *why = mr_get_dma(&rnic->mrs, le32toh(cmd->pdn),
+				     le32toh(cmd->access_flags), &key);
+
+	command_answer_key(args, key);
 	return why;
 }
 
@@ -157,14 +163,11 @@ static const char *command_reg_user_mr(struct rnic *rnic,
 				       const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_reg_user_mr *cmd = args->req;
-	struct virtio_rdma_ack_reg_user_mr *ack = args->rsp;
 	uint32_t key = 0;
 	const char *why = mr_reg_user(&rnic->mrs, cmd, args->req_len - sizeof(*cmd),
 				      &key);
 
-	ack->mrn = htole32(obj_index(key));
-	ack->lkey = htole32(key);
-	ack->rkey = htole32(key);
+	command_answer_key(args, key);
 	return why;
 }
 
@@ -251,14 +254,11 @@ static const char *command_req_notify(struct rnic *rnic,
 static const char *command_alloc_mr(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_alloc_mr *cmd = args->req;
-	struct virtio_rdma_ack_alloc_mr *ack = args->rsp;
 	uint32_t key = 0;
 	const char *why = mr_alloc(&rnic->mrs, le32toh(cmd->pdn),
 				   le32toh(cmd->max_pages), &key);
 
-	ack->mrn = htole32(obj_index(key));
-	ack->lkey = htole32(key);
-	ack->rkey = htole32(key);
+	command_answer_key(args, key);
 	return why;
 }
 
@@ -308,9 +308,9 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	C(DESTROY_PD) = { "DESTROY_PD", command_destroy_pd,
 			  CMD(destroy_pd), 0, false },
 	C(GET_DMA_MR) = { "GET_DMA_MR", command_get_dma_mr,
-			  CMD(get_dma_mr), ACK(get_dma_mr), false },
+			  CMD(get_dma_mr), ACK(mr), false },
 	C(REG_USER_MR) = { "REG_USER_MR", command_reg_user_mr,
-			   CMD(reg_user_mr), ACK(reg_user_mr), true },
+			   CMD(reg_user_mr), ACK(mr), true },
 	C(DEREG_MR) = { "DEREG_MR", command_dereg_mr,
 			CMD(dereg_mr), 0, false },
 	C(CREATE_QP) = { "CREATE_QP", command_create_qp,
@@ -332,7 +332,7 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	C(REQ_NOTIFY_CQ) = { "REQ_NOTIFY_CQ", command_req_notify,
 			     CMD(req_notify), 0, false },
 	C(ALLOC_MR) = { "ALLOC_MR", command_alloc_mr,
-			CMD(alloc_mr), ACK(alloc_mr), false },
+			CMD(alloc_mr), ACK(mr), false },
 	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", command_query_counters,
 			      0, ACK(query_counters), false },
 	C(ATTACH_MCAST) = { "ATTACH_MCAST", command_attach_mcast,

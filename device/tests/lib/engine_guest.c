@@ -378,7 +378,7 @@ uint32_t eg_create_ah(struct eg_guest *guest, uint32_t pdn,
 
 uint8_t eg_reg_mr(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 		  uint64_t va, uint64_t length, const uint64_t *page,
-		  uint32_t npages, struct virtio_rdma_ack_reg_user_mr *ack)
+		  uint32_t npages, struct virtio_rdma_ack_mr *ack)
 {
 	size_t len = sizeof(struct virtio_rdma_cmd_reg_user_mr) + npages * 8ul;
 	struct virtio_rdma_cmd_reg_user_mr *req = calloc(1, len);
@@ -404,7 +404,7 @@ uint32_t eg_reg(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 {
 	uint32_t npages = (va % EG_PAGE + length + EG_PAGE - 1) / EG_PAGE;
 	uint64_t *page = calloc(npages, sizeof(*page));
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint32_t i;
 
 	assert_non_null(page);

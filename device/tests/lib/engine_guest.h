@@ -234,7 +234,7 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid);
  */
 uint8_t eg_reg_mr(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 		  uint64_t va, uint64_t length, const uint64_t *page,
-		  uint32_t npages, struct virtio_rdma_ack_reg_user_mr *ack);
+		  uint32_t npages, struct virtio_rdma_ack_mr *ack);
 
 /** eg_reg() - region of memory that lies in one piece at @addr; its key */
 uint32_t eg_reg(struct eg_guest *guest, uint32_t pdn, uint32_t access,

@@ -345,7 +345,7 @@ static void test_duplicates_in_a_row(void **state)
 static void test_send_without_end(void **state)
 {
 	struct lone l = lone_up(state, RC);
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	enum { PAGES = (4ull << 30) / EG_PAGE };
 	uint64_t *page = calloc(PAGES, sizeof(*page));
 	struct eg_sge sge[EG_SGE];
@@ -1121,7 +1121,7 @@ static void test_window(void **state)
 	enum { PAGES = (2u << 30) / EG_PAGE };
 	struct lone l = lone_up(state, RC);
 	struct virtio_rdma_cmd_modify_qp req;
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint64_t *page = calloc(PAGES, sizeof(*page));
 	struct eg_wr wr;
 	uint8_t s;

@@ -120,7 +120,7 @@ static void test_padding(void **state)
 static void test_access_flags(void **state)
 {
 	const uint64_t page = EG_DATA;
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	struct virtio_rdma_cmd_modify_qp req;
 	struct eg_guest *guest = guest0(state);
 	struct eg_end end = open_end(guest);

@@ -223,7 +223,7 @@ void mr_fill(struct mr_req *req)
 
 uint32_t reg_mr(const struct mr_req *req)
 {
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 
 	roce(CMD(REG_USER_MR), req, sizeof(*req), &ack, sizeof(ack));
 	return le32toh(ack.mrn);

@@ -48,7 +48,7 @@ static void too_many_mrs(void)
 
 static void too_many_dma_mrs(void)
 {
-	struct virtio_rdma_ack_get_dma_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	struct virtio_rdma_cmd_get_dma_mr req;
 
 	make_all();

@@ -92,7 +92,7 @@ static uint8_t alloc_mr(struct eg_guest *guest, uint32_t pdn, uint32_t pages,
 		.pdn = htole32(pdn),
 		.max_pages = htole32(pages),
 	};
-	struct virtio_rdma_ack_alloc_mr ack = {};
+	struct virtio_rdma_ack_mr ack = {};
 	uint8_t ret = eg_command(guest, VIRTIO_NET_CTRL_ROCE_ALLOC_MR, &req,
 				 sizeof(req), &ack, sizeof(ack));
 

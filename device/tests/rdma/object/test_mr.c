@@ -53,7 +53,7 @@ static void test_page_count(void **state)
 		{ UINT64_MAX - 4096, 4096, 2 },
 	};
 	struct eg_guest *guest = guest0(state);
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint32_t pdn = eg_create_pd(guest), i, n;
 	uint64_t page[5];
 
@@ -76,7 +76,7 @@ static void test_page_count(void **state)
 static void test_bad_requests(void **state)
 {
 	struct eg_guest *guest = guest0(state);
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint32_t pdn = eg_create_pd(guest), i;
 	uint64_t page[2] = { EG_DATA, EG_DATA + EG_PAGE };
 	const uint64_t bad[] = {
@@ -134,7 +134,7 @@ static void test_request_length(void **state)
 		.page = { htole64(EG_DATA), htole64(EG_DATA),
 			  htole64(EG_DATA) },
 	};
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	size_t len;
 
 	for (len = 0; len <= sizeof(cmd); len++)
@@ -148,7 +148,7 @@ static void test_exhausted(void **state)
 {
 	struct eg_guest *guest = guest0(state);
 	uint32_t pdn = eg_create_pd(guest), i, mrn = 0;
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint64_t page = EG_DATA;
 
 	for (i = 0; i < EG_MRS; i++)
@@ -286,7 +286,7 @@ static void test_extents(void **state)
 	enum { PAGES = 97 };
 	struct eg_guest *guest = guest0(state);
 	uint32_t pdn = eg_create_pd(guest), i, key, hint;
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	const struct mr *mr;
 	uint64_t page[PAGES];
 	uint8_t *p;
@@ -325,7 +325,7 @@ static void test_extents_coalesce(void **state)
 	struct eg_guest *guest = guest0(state);
 	uint32_t pdn = eg_create_pd(guest), hint = 0;
 	uint64_t page[3] = { EG_DATA, EG_DATA, EG_DATA + EG_PAGE };
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	const struct mr *mr;
 	uint32_t key;
 	uint8_t *p;
@@ -354,7 +354,7 @@ static void test_extents_of_two_pieces(void **state)
 		},
 	};
 	uint64_t page[2] = { EG_BASE + 7 * EG_PAGE, EG_BASE + 64 * EG_PAGE };
-	struct virtio_rdma_ack_reg_user_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	uint8_t *p;
 
 	rnic_mem_changed(guest->rnic, &map);
@@ -440,7 +440,7 @@ static void test_dma_mr(void **state)
 		.pdn = htole32(pdn),
 		.access_flags = htole32(LOCAL),
 	};
-	struct virtio_rdma_ack_get_dma_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	struct guest_mem map = guest->map;
 	const struct mr *mr;
 	uint8_t *p;
@@ -498,7 +498,7 @@ static void test_dma_mr_carries_data(void **state)
 {
 	struct engine *engine = *state;
 	struct virtio_rdma_cmd_get_dma_mr req = { .access_flags = htole32(1) };
-	struct virtio_rdma_ack_get_dma_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	struct eg_end end[2];
 	struct eg_sge in;
 	struct eg_wr wr;

@@ -105,7 +105,7 @@ static void test_dma(void **state)
 		.pdn = htole32(p.b.pdn),
 		.access_flags = htole32(LOCAL | MAY_GLOBAL),
 	};
-	struct virtio_rdma_ack_get_dma_mr ack;
+	struct virtio_rdma_ack_mr ack;
 	struct eg_wr wr = flush(&p, GLOBAL, WHOLE, 0, 0);
 
 	assert_int_equal(eg_command(p.b.guest, VIRTIO_NET_CTRL_ROCE_GET_DMA_MR,
@@ -278,7 +278,7 @@ static void test_persistent_region(void **state)
 		.pdn = htole32(p.b.pdn),
 		.access_flags = htole32(LOCAL | MAY_PERSIST),
 	};
-	struct virtio_rdma_ack_get_dma_mr ack;
+	struct virtio_rdma_ack_mr ack;
 
 	assert_int_equal(eg_command(p.b.guest, VIRTIO_NET_CTRL_ROCE_GET_DMA_MR,
 				    &cmd, sizeof(cmd), &ack, sizeof(ack)),

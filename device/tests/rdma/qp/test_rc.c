@@ -65,7 +65,7 @@ static void test_scattered_pages(void **state)
 {
 	enum { PAGES = 64 };
 	struct eg_pair p = eg_pair_up(state, RC);
-	struct virtio_rdma_ack_reg_user_mr ack_a, ack_b;
+	struct virtio_rdma_ack_mr ack_a, ack_b;
 	uint64_t page_a[PAGES], page_b[PAGES];
 	uint32_t i, off, len = (PAGES - 1) * EG_PAGE - 33;
 	struct eg_sge in;

@@ -275,6 +275,14 @@ int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn)
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_pd);
 
+static void vroce_mr_keys_from_wire(const struct virtio_rdma_ack_mr *rsp,
+				    struct vroce_mr_keys *keys)
+{
+	keys->mrn = le32_to_cpu(rsp->mrn);
+	keys->lkey = le32_to_cpu(rsp->lkey);
+	keys->rkey = le32_to_cpu(rsp->rkey);
+}
+
 /**
  * vroce_cmd_get_dma_mr() - make the memory region that covers all memory
  * @aux: device
@@ -289,18 +297,14 @@ int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
 		.pdn = cpu_to_le32(pdn),
 		.access_flags = cpu_to_le32(vroce_access_to_wire(access)),
 	};
-	struct virtio_rdma_ack_get_dma_mr rsp = {};
+	struct virtio_rdma_ack_mr rsp = {};
 	int err;
 
 	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_GET_DMA_MR,
 			     &req, sizeof(req), &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	keys->mrn = le32_to_cpu(rsp.mrn);
-	keys->lkey = le32_to_cpu(rsp.lkey);
-	keys->rkey = le32_to_cpu(rsp.rkey);
-	return 0;
+	if (!err)
+		vroce_mr_keys_from_wire(&rsp, keys);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
 
@@ -308,7 +312,7 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
 static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
 			      struct virtio_rdma_cmd_reg_user_mr *req,
 			      const __le64 *pages, u32 npages,
-			      struct virtio_rdma_ack_reg_user_mr *rsp)
+			      struct virtio_rdma_ack_mr *rsp)
 {
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
@@ -341,17 +345,13 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 		.length = cpu_to_le64(params->length),
 		.npages = cpu_to_le32(params->npages),
 	};
-	struct virtio_rdma_ack_reg_user_mr rsp = {};
+	struct virtio_rdma_ack_mr rsp = {};
 	int err;
 
 	err = vroce_cmd_exec_reg(aux, &req, params->pages, params->npages, &rsp);
-	if (err)
-		return err;
-
-	keys->mrn = le32_to_cpu(rsp.mrn);
-	keys->lkey = le32_to_cpu(rsp.lkey);
-	keys->rkey = le32_to_cpu(rsp.rkey);
-	return 0;
+	if (!err)
+		vroce_mr_keys_from_wire(&rsp, keys);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_reg_user_mr);
 
@@ -369,18 +369,14 @@ int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
 		.pdn = cpu_to_le32(pdn),
 		.max_pages = cpu_to_le32(max_pages),
 	};
-	struct virtio_rdma_ack_alloc_mr rsp = {};
+	struct virtio_rdma_ack_mr rsp = {};
 	int err;
 
 	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_ALLOC_MR,
 			     &req, sizeof(req), &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	keys->mrn = le32_to_cpu(rsp.mrn);
-	keys->lkey = le32_to_cpu(rsp.lkey);
-	keys->rkey = le32_to_cpu(rsp.rkey);
-	return 0;
+	if (!err)
+		vroce_mr_keys_from_wire(&rsp, keys);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_alloc_mr);
 
