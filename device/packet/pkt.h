@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A cursor of whoever sends and receives: here it is only handed on. */
+/* A cursor that sender and receiver know: here it is only handed on. */
 struct sg;
 
 /* The upper three bits of an opcode are the service, the others the rest. */
@@ -87,7 +87,7 @@ enum pkt_header {
 	PKT_AETH	= 1 << 3,	/* acknowledgment */
 	PKT_IMMDT	= 1 << 4,	/* immediate data */
 	PKT_IETH	= 1 << 5,	/* key to invalidate */
-	PKT_CNP_RESERVED = 1 << 6,	/* the reserved bytes that end a CNP */
+	PKT_CNP_RESERVED = 1 << 6,	/* reserved bytes that end a CNP */
 };
 
 /**

@@ -41,7 +41,7 @@ static struct rnic *rnic_of(struct fabric_end *end)
 /* Packets                                                                   */
 /* ------------------------------------------------------------------------- */
 
-/* To all who are not in the fabric: as frames, by the NIC's port. */
+/* To all that is not in the fabric: as frames, by the NIC's port. */
 static void transport_wire_send(struct fabric_end *from,
 				struct fabric_end *to __always_unused,
 				const struct pkt *pkt)

@@ -21,7 +21,7 @@ struct transport;
  * struct fabric_end - a NIC as the fabric sees it
  * @fabric:	fabric that it belongs to
  * @ctx:	the NIC's context
- * @beyond:	transport to all who are not in the fabric
+ * @beyond:	transport to all that is not in the fabric
  * @deliver:	a packet has arrived for the NIC; what does not fit to the QP
  *		that it names is dropped.  Returns how many QPs it was for: more
  *		than one only if it is for a group

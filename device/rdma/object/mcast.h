@@ -59,7 +59,7 @@ const char *mcast_detach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
 void mcast_detach_all(struct mcast *mcast, uint32_t qpn);
 
 /**
- * mcast_find() - who wants a packet
+ * mcast_find() - the group that a packet is for
  * @mcast:	groups of the NIC that it came to
  * @dest_qpn:	QPN that it is for
  * @dgid:	GID that it is for

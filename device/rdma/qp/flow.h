@@ -27,7 +27,7 @@
  * @stream_at:	when packets that nobody acknowledges may be sent next
  * @limit_at:	when the rate limit allows the next packet
  * @cnp_at:	when the next CNP may be sent
- * @timer:	wakes whoever waits for one of these times
+ * @timer:	wakes the QP at the first of these times that it waits for
  */
 struct flow {
 	struct loop *loop;

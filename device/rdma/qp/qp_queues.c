@@ -60,8 +60,8 @@ static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 }
 
 /*
- * The slot is given back before the completion shows: whoever sees that may
- * post again at once.
+ * The slot is given back before the completion shows: a program that sees the
+ * completion may post again at once.
  */
 static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status)
 {

@@ -169,8 +169,8 @@ bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		break;
 	}
 	/*
-	 * Dropped, and the receive request waits for the next one: whoever knows
-	 * the Q_Key could else fail the QP, and that of GSI is known to all.
+	 * Dropped, and the receive request waits for the next one.  Otherwise
+	 * anyone with the Q_Key could fail the QP, and all know that of GSI.
 	 */
 	if (qp->resp.rwqe.length < ROCE_GRH_SIZE + pkt->len)
 		return false;
