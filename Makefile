@@ -7,7 +7,7 @@
 
 O := $(CURDIR)/build
 
-.PHONY: all packages modules provider device device-tested device-tests lint unit fuzz fuzz-short \
+.PHONY: all packages modules provider device device-variants device-tests lint unit fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance \
 	interop apps apps-short fresh-build-test demo \
 	shell check check-fast soak clean distclean help
@@ -45,17 +45,16 @@ provider:
 
 device:
 	@echo '==> device daemon'
-	@$(MAKE) -s --no-print-directory -C device O=$(O)/device
+	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device
 
-# The daemons that report the least misstep, of their own or of a driver: some guest tests
-# want them.
-device-tested: device
-	@$(MAKE) -s --no-print-directory -C device O=$(O)/device \
-		$(O)/device/asan/vhost-user-roce strict
+# Some guest tests want a daemon that reports the least misstep of its own, or of a driver.
+device-variants: device
+	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device \
+		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict
 
 # The daemon's unit tests, not run.
 device-tests:
-	@$(MAKE) -s --no-print-directory -C device O=$(O)/device check-programs
+	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device check-programs
 
 lint:
 	@scripts/lint.sh
@@ -73,24 +72,24 @@ fuzz-short:
 kunit:
 	@scripts/kunit.sh plain
 
-guest-tests: all device-tested
+guest-tests: all device-variants
 	@scripts/guest-tests.sh
 
-guest-fast: all device-tested
+guest-fast: all device-variants
 	@scripts/guest-tests.sh --suite guest-fast tests/test_skeleton.py
 
-guest-debug: all device-tested
+guest-debug: all device-variants
 	@scripts/guest-tests.sh --debug
 
 kunit-debug:
 	@scripts/kunit.sh debug
 
 # Both, whatever becomes of the first.
-check-debug: all device-tested
+check-debug: all device-variants
 	@rc=0; scripts/kunit.sh debug || rc=1; \
 	scripts/guest-tests.sh --debug || rc=1; exit $$rc
 
-interop: all device-tested
+interop: all device-variants
 	@LAB_LONG=1 scripts/guest-tests.sh tests/test_interop.py tests/test_lossy.py
 
 # "make check" has the short form.

@@ -12,7 +12,7 @@
 
 exclusive fuzz
 step "fuzzer"
-make -s --no-print-directory -C "$top/device" O="$build/device" fuzz
+make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" fuzz
 work=$build/fuzz
 log=$work/fuzz.log
 mkdir -p "$work/corpus"

@@ -43,7 +43,7 @@ if [ "${LAB_KERNEL-}" = debug ]; then
 fi
 
 # Some tests want a daemon that reports the least misstep of its own, or of a driver.
-make -s --no-print-directory -C "$top" device-tested
+make -s --no-print-directory -C "$top" device-variants
 
 step "guest tests${LAB_KERNEL:+ ($LAB_KERNEL kernel)}"
 cd "$top"

@@ -9,7 +9,7 @@ log=$build/unit.log
 mkdir -p "$build"
 rc=0
 step "unit tests of the device daemon"
-make -s --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
+make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
 step_end
 "$top/scripts/build-provider.sh" --test 2>&1 | tee -a "$log" || rc=1
 

@@ -2,6 +2,7 @@
 """The Ethernet of our function: offloads, and whether it is as fast as QEMU's own."""
 
 import statistics
+import time
 
 import pytest
 
@@ -21,8 +22,12 @@ def _stock_pair():
     for guest in guests:
         guest.start()
         # The second one connects to the first at its start.
-        guest.wait_ready()
-        guest.configure_network()
+        deadline = time.monotonic() + 20
+        while not wire.exists():
+            assert time.monotonic() < deadline, "QEMU does not listen"
+            time.sleep(0.05)
+    for guest in guests:
+        guest.wait_ready().configure_network()
     yield guests
     for guest in guests:
         guest.stop()

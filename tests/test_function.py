@@ -43,13 +43,6 @@ def test_ordinary_device_with_bit_55_is_left_alone():
     guest.stop()
 
 
-def _wait_for(guest, command, text, timeout=20):
-    deadline = time.monotonic() + timeout * PATIENCE
-    while guest.run(command, check=False).stdout.strip() != text:
-        assert time.monotonic() < deadline, f"{command}: not {text}\n{guest.dmesg()}"
-        time.sleep(0.1)
-
-
 # The RDMA devices of a guest.
 COUNT = "ls /sys/class/infiniband | wc -l"
 
@@ -59,13 +52,13 @@ def _plug(guest, daemon):
         "type": "socket", "data": {"addr": {
             "type": "unix", "data": {"path": str(daemon.sockets[0])}}, "server": False}})
     guest.qmp("device_add", **roce_properties("plugged-socket"), id="plugged", bus="port0")
-    _wait_for(guest, COUNT, "1")
+    guest.wait_output(COUNT, "1")
 
 
 def _unplug(guest):
     guest.qmp("device_del", id="plugged")
-    _wait_for(guest, COUNT, "0")
-    _wait_for(guest, "ls /sys/class/net | grep -c ^en", "0")
+    guest.wait_output(COUNT, "0")
+    guest.wait_output("ls /sys/class/net | grep -c ^en", "0")
     deadline = time.monotonic() + 20 * PATIENCE
     while any(entry["name"] == "plugged" for entry in
               guest.qmp("qom-list", path="/machine/peripheral")):
@@ -79,11 +72,20 @@ def _unplug(guest):
             time.sleep(0.1)
 
 
-def test_hot_plug_and_unplug():
-    """A function plugged in while the module is loaded is taken, and let go."""
+@pytest.fixture(scope="module", name="port")
+def _port():
+    """A guest with a port that nothing is plugged into, and a daemon for it."""
     daemon = Daemon("plug-daemon", guests=1).start()
     guest = Guest("plug", 8, [root_port()]).start().wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
+    yield guest, daemon
+    guest.stop()
+    daemon.stop()
+
+
+def test_hot_plug_and_unplug(port):
+    """A function plugged in while the module is loaded is taken, and let go."""
+    guest, daemon = port
     assert guest.run(COUNT).stdout.strip() == "0"
 
     for _ in range(2):
@@ -94,9 +96,6 @@ def test_hot_plug_and_unplug():
         guest.run(f"ibv_devinfo -d {device} | grep -q PORT_ACTIVE")
         _unplug(guest)
         lab.assert_healthy()
-
-    guest.stop()
-    daemon.stop()
 
 
 def test_modules_go_when_the_daemon_is_gone():
@@ -136,12 +135,10 @@ ZERO_PAGE = (
 
 
 @pytest.mark.debug_kernel
-def test_unplug_under_programs():
+def test_unplug_under_programs(port):
     """Programs that sleep and that poll can be ended; the next function works."""
-    daemon = Daemon("torn-daemon", guests=1).start()
-    guest = Guest("torn", 8, [root_port()]).start().wait_ready()
+    guest, daemon = port
     guest.expect_reports(*ZERO_PAGE)
-    guest.run("modprobe -a virtio_roce ib_uverbs")
     _plug(guest, daemon)
     guest.configure_network()
     runs = [PingPong(guest, guest, iterations=100000000, events=events, port=port)
@@ -159,5 +156,3 @@ def test_unplug_under_programs():
     guest.configure_network()
     pingpong(guest, guest, iterations=200, validate=True)
     _unplug(guest)
-    guest.stop()
-    daemon.stop()

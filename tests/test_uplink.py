@@ -231,21 +231,14 @@ def test_cut_and_link(world):
 
     near.control("link", guest, "down")
     carrier = f"cat /sys/class/net/{ours.interface()}/carrier"
-    _wait_for(ours, carrier, "0")
+    ours.wait_output(carrier, "0")
     assert "state DOWN" in ours.run("rdma link").stdout
     assert ours.run(ping, check=False).rc != 0
     near.control("link", guest, "up")
-    _wait_for(ours, carrier, "1")
+    ours.wait_output(carrier, "1")
     ours.run(ping)
     assert near.stats()[guest]["kind"] == "guest"
     assert near.stats()[guest]["eth_tx"] > 0
-
-
-def _wait_for(guest, command, text):
-    deadline = time.monotonic() + 10
-    while guest.run(command, check=False).stdout.strip() != text:
-        assert time.monotonic() < deadline, f"{command}: not {text}"
-        time.sleep(0.1)
 
 
 def test_stock_guest_comes_back(world):

@@ -238,14 +238,18 @@ def deregister(device):
               (SEND, "target"): "REM_OP_ERR", (SEND, "source"): "LOC_PROT_ERR"}
     for (opcode, victim), status in wanted.items():
         between = 0
-        for number in range(ROUNDS):
+        for number in range(10 * ROUNDS):
+            # On a busy machine it takes more of them to hit the middle.
+            if number >= ROUNDS and between:
+                break
             ends = connected(device, of=of)
-            done, found = deregister_once(ends, memories, opcode, victim, number * 0.001)
+            done, found = deregister_once(ends, memories, opcode, victim,
+                                          number % ROUNDS * 0.001)
             check(found in (None, status), found, "instead of", status)
             between += 0 < done < WRS
             close(*ends)
         check(between, "never in the middle")
-        print(f"opcode {opcode}, {victim}: {between} of {ROUNDS} in the middle", flush=True)
+        print(f"opcode {opcode}, {victim}: {between} times in the middle", flush=True)
 
 
 def domains(device):

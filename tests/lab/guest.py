@@ -384,6 +384,10 @@ class Guest:
         """Waits until a command line succeeds."""
         self.run(f"until {condition}; do sleep 0.05; done", timeout=timeout)
 
+    def wait_output(self, command, text, timeout=20):
+        """Waits until a command line prints a text."""
+        self.wait_until(f'[ "$({command})" = "{text}" ]', timeout)
+
     def wait_listening(self, port):
         """Waits until a server listens on a TCP port: most clients do not try twice."""
         self.wait_until(f"grep -qs ':{port:04X} [0:]* 0A ' /proc/net/tcp /proc/net/tcp6")
