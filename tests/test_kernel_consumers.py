@@ -53,8 +53,9 @@ def rping_server(consumers):
 @pytest.mark.debug_kernel
 def test_rping_contents(consumers, rping_server):
     """SEND, WRITE and READ by turns, contents compared, up to the size rping has."""
+    count = "200" if LONG else "40"
     for size in (64, 4096, 65535):
-        consumers.a.run(["rping", "-c", "-a", rping_server, "-C", "200", "-S", str(size), "-V"])
+        consumers.a.run(["rping", "-c", "-a", rping_server, "-C", count, "-S", str(size), "-V"])
 
 
 def test_rping_in_a_row(consumers, rping_server):

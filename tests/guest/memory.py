@@ -5,7 +5,7 @@ memory.py sizes DEVICE           regions of 1 byte to 1 GiB, unaligned
 memory.py huge DEVICE            regions over huge pages, 32 of 2 MiB
 memory.py readonly DEVICE        a file that is mapped read-only
 memory.py again DEVICE           one piece of memory registered again and again
-memory.py deregister DEVICE      keys that end while work with them is in flight
+memory.py deregister DEVICE ROUNDS  keys that end while work with them is in flight
 memory.py domains DEVICE         keys of another protection domain
 memory.py large DEVICE LENGTH [SERVER]   messages from one guest to another
 """
@@ -182,7 +182,6 @@ def again(device):
 
 # Keys that end
 
-ROUNDS = 20
 # Enough of them for a key to end in the middle, whatever it takes to end one.
 WRS = 60
 LENGTH = 4 * MIB
@@ -229,8 +228,9 @@ def deregister_once(ends, memories, opcode, victim, delay):
     return done, statuses[done] if done < WRS else None
 
 
-def deregister(device):
+def deregister(device, rounds):
     """WRITE, READ and SEND, the key at either end."""
+    rounds = int(rounds)
     of = End(device)
     memories = {name: Memory(SLOTS * LENGTH) for name in ("source", "target")}
     wanted = {(WRITE, "target"): "REM_ACCESS_ERR", (WRITE, "source"): "LOC_PROT_ERR",
@@ -238,13 +238,13 @@ def deregister(device):
               (SEND, "target"): "REM_OP_ERR", (SEND, "source"): "LOC_PROT_ERR"}
     for (opcode, victim), status in wanted.items():
         between = 0
-        for number in range(10 * ROUNDS):
-            # On a busy machine it takes more of them to hit the middle.
-            if number >= ROUNDS and between:
+        for number in range(50):
+            # It may take more of them to hit the middle.
+            if number >= rounds and between:
                 break
             ends = connected(device, of=of)
             done, found = deregister_once(ends, memories, opcode, victim,
-                                          number % ROUNDS * 0.001)
+                                          number * 7 % 20 * 0.001)
             check(found in (None, status), found, "instead of", status)
             between += 0 < done < WRS
             close(*ends)
