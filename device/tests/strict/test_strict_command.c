@@ -315,6 +315,7 @@ static void reset_without_err(void)
 {
 	make_all();
 	to_rts();
+	post(rq(), recv_slot.bytes, RQ_SLOT, 0);
 	to(VIRTIO_IB_QPS_RESET);
 }
 
@@ -407,7 +408,7 @@ static const struct rule rules[] = {
 	BAD(state_left_out, "the device refuses MODIFY_QP"),
 	BAD(attribute_missing, "the device refuses MODIFY_QP"),
 	BAD(attribute_out_of_place, "the device refuses MODIFY_QP"),
-	BAD(reset_without_err, "goes from state 3 to RESET, not by ERR"),
+	BAD(reset_without_err, "with 0 send and 1 receive requests"),
 	BAD(reset_with_requests, "with 0 send and 1 receive requests"),
 	BAD(modify_padding, "padding of MODIFY_QP is not zero"),
 	BAD(modify_cap, "padding of MODIFY_QP is not zero"),

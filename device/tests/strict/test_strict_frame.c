@@ -28,6 +28,8 @@ static void good_life(void)
 		roce(CMD(QUERY_QP), &query_qp, sizeof(query_qp), &state, sizeof(state));
 		recv_post();
 		to(VIRTIO_IB_QPS_RESET);
+		to_rts();
+		to(VIRTIO_IB_QPS_RESET);
 		to(VIRTIO_IB_QPS_INIT);
 		simple(CMD(DESTROY_QP), rig.qpn);
 		simple(CMD(DESTROY_CQ), rig.cqn);
