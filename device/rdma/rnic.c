@@ -273,8 +273,9 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 		qp_resume_all(&rnic->qps);
 }
 
-void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
-		      struct virtq *vq)
+/* The virtqueue of a number may be used, or with NULL not any more. */
+static void rnic_set_queue(struct rnic *rnic, enum rnic_queue kind,
+			   uint32_t number, struct virtq *vq)
 {
 	if (kind == RNIC_CQ)
 		cq_set_queue(&rnic->cqs, number, vq);
@@ -284,9 +285,15 @@ void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		qp_set_queue(&rnic->qps, rnic->qps.rq_vq, number, vq);
 }
 
+void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
+		      struct virtq *vq)
+{
+	rnic_set_queue(rnic, kind, number, vq);
+}
+
 void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	rnic_queue_start(rnic, kind, number, NULL);
+	rnic_set_queue(rnic, kind, number, NULL);
 }
 
 /* A completion queue has no use for a doorbell: the loop polls its QPs. */
