@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Messages of the daemon: one line each, on standard error.
+ */
 
 #include <stdarg.h>
 #include <stdio.h>

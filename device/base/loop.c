@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The event loop of the daemon.
+ *
  * Theory of operation
  *
  * The loop is asleep or awake.  Asleep, it blocks in epoll_wait() until an event
  * or a timer; then it wakes the pollers, which tell their guests not to ring.
- * Awake, it goes round: events, timers that are due, each poller once.  As long
- * as a poller finds work this goes on; when none has found any for the poll
- * window, the pollers ask for doorbells again and look once more, because a
- * guest that saw them unwanted does not ring for what it queued in between.  If
- * that turned nothing up the loop sleeps.
+ * Awake, it goes round: events, timers that are due, each poller once.  This
+ * goes on as long as a poller finds work.  When none has found any for the poll
+ * window, the pollers ask for doorbells again.  Then they look once more, because
+ * a guest that saw that no doorbell was wanted does not ring for what it queued
+ * in between.  If they find nothing, the loop sleeps.
  *
- * Looking for events costs a system call: while there is work it is done in
- * every LOOP_EVENTS_ROUNDS-th round only, in an idle round always.
+ * Looking for events costs a system call.  An idle round always looks; while
+ * there is work, only every LOOP_EVENTS_ROUNDS-th round does.
  *
- * The poll window adapts itself, up to what the operator allows.  It grows where
- * waiting a little longer would have met the next work, and is closed where work
- * came so late that waiting would have been in vain.  It also stays closed for a
- * while when we lost the CPU while looking for work: somebody else needs it, most
- * likely a guest, and the scheduler lets run at once who has slept, but makes
- * wait for milliseconds who has spun.
+ * The poll window adapts itself, up to what the operator allows.  It grows when
+ * the next work came a little too late for it, and is closed when work came so
+ * late that polling for it was useless.  It also stays closed for a while when
+ * this process lost the CPU while it looked for work.  Then somebody else needs
+ * the CPU, most likely a guest; and the scheduler soon runs a process that has
+ * slept, but lets one that has spun wait for milliseconds.
  *
  * Timers stand in a binary heap of pointers, the next one first; a timer knows
  * its place in it.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * Faults of a wire, for testing.
+ *
  * Theory of operation
  *
- * The same numbers are drawn for each frame whatever becomes of it, so that with
- * one seed the n-th frame always meets the same fate.
+ * The same count of random numbers is drawn for each frame, whatever happens to
+ * it.  So with the same seed the same thing happens to the n-th frame.
  *
- * At most one frame is held back at a time, in a copy.  It comes after
- * FAULT_OVERTAKE others, or after FAULT_HOLD_NS if fewer follow.  A frame without
- * memory for a copy passes unharmed.
+ * At most one frame is held back at a time, in a copy.  It is sent on after
+ * FAULT_OVERTAKE others, or after FAULT_HOLD_NS if fewer follow.  If there is no
+ * memory for a copy, the frame passes unchanged.
  */
 
 #include <ctype.h>

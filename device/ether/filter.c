@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Which frames a guest has asked its function to receive.
+ */
 
 #include <endian.h>
 #include <errno.h>

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * Checksum and segmentation that a sender has left undone.
+ *
  * Theory of operation
  *
- * struct virtio_net_hdr says where a checksum is missing, and how long the
- * segments of a TCP packet are to be that is longer than the MTU.  It comes from
- * a guest or a tap, and nothing in it is believed before it was compared with the
- * frame: the headers are parsed here, and the length of them is the one found.
+ * struct virtio_net_hdr says where a checksum is missing, and into segments of
+ * what size a TCP packet longer than the MTU is to be cut.  It comes from a guest
+ * or a tap, so nothing in it is used before it was compared with the frame.  The
+ * headers are parsed here, and their length is the one that the parser found.
  *
- * A sum is taken in the order that bytes have in memory; the sum of ones'
- * complement does not care.
+ * A sum is taken over words in the byte order of this machine: the sum of ones'
+ * complement does not depend on the byte order.
  */
 
 #include <endian.h>

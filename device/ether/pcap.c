@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Capture files, for tcpdump and Wireshark.
+ */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * A learning Ethernet switch.
+ *
  * Theory of operation
  *
- * Which port a station is behind is learned from the source addresses of what
- * it sends, and forgotten SWITCH_AGE_NS after the last frame.  The table is a
- * fixed one of small buckets, so that nothing is allocated and no guest can make
- * a look-up long: where a bucket is full the oldest entry goes, and frames to
- * it are flooded until it speaks again.
+ * The switch learns from the source address of each frame which port a station
+ * is behind, and forgets it SWITCH_AGE_NS after the station's last frame.  The
+ * table has a fixed number of small buckets.  So nothing is allocated, and no
+ * guest can make a look-up long.  In a full bucket the oldest entry is replaced;
+ * frames to that station are flooded until it sends again.
  *
- * A port can be told apart by address only, so a guest that sends with
- * another's address gets its frames until the other sends again, as on any
- * switch of this kind.
+ * Stations are known by their addresses only.  A guest that sends with another
+ * guest's address gets that guest's frames until the other one sends again, as
+ * on any switch of this kind.
  *
- * From the port that sends it to those that get it a frame passes, in this order:
+ * A frame passes these points in this order:
  *   the port's capture file and counters;
  *   the faults of what comes from the port;
  *   the capture file of the whole switch, and the table of stations;
  *   for each receiver, checksum and segmentation that it does not take undone;
  *   the faults of what goes to the port, its capture file and counters.
  * Where a port has faults, checksum and segmentation are finished before they
- * act: what is lost is a frame of the wire, and a bit that was changed is found
- * by whoever checks the sum.
+ * act: so what is lost is a frame as a wire has it, and the receiver's check of
+ * the sum finds a bit that was changed.
  */
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * vhost-user-roce-ctl: asks a running vhost-user-roce, and tells it.
+ * vhost-user-roce-ctl: sends a command to a running vhost-user-roce and prints
+ * the answer.
  */
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LINE_MAX_LEN	512
+#include "operator/line.h"
 
 static const char usage[] =
 "Usage: vhost-user-roce-ctl SOCKET COMMAND\n"
@@ -53,7 +54,7 @@ static bool client_line(char *line, char **words)
 
 	for (; *words; words++) {
 		n = strlen(*words);
-		if (n + 1 > LINE_MAX_LEN - len || strchr(*words, '\n'))
+		if (n + 1 > OPERATOR_LINE_MAX - len || strchr(*words, '\n'))
 			return false;
 		memcpy(line + len, *words, n);
 		len += n;
@@ -144,7 +145,7 @@ static int client_answer(int fd, bool json)
 
 int main(int argc, char **argv)
 {
-	char line[LINE_MAX_LEN + 1];
+	char line[OPERATOR_LINE_MAX + 1];
 	bool json;
 	int fd;
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What an operator can ask a running daemon, and tell it to do.
+ */
 
 #include <inttypes.h>
 #include <string.h>
@@ -201,7 +204,7 @@ static const struct command commands[] = {
 	{ "cut", "on", "off", command_cut },
 };
 
-/* Between the first word and the last one stands the name, with its spaces. */
+/* The name is all between the first word and the last one, spaces included. */
 static void command_switch(const struct operator *op,
 			   const struct command *command, char *name, FILE *out)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The socket that an operator's commands come by.
+ *
  * Theory of operation
  *
- * A client sends one command, a line, and gets one answer, after which the
- * connection is closed.  The answer is made at once and written as the client
- * takes it.  There are few clients at a time, their lines are short, and they
- * have CONTROL_PATIENCE_NS for all of it, so that one that does nothing blocks
- * the others for so long at most.
+ * A client sends one command, which is a line, and gets one answer.  Then the
+ * connection is closed.  The answer is made at once and written as fast as the
+ * client reads it.  There is room for CONTROL_CLIENTS connections, and each one
+ * is closed after CONTROL_PATIENCE_NS.  So clients that do nothing can keep the
+ * others out for that long at most.
  */
 
 #include <errno.h>
@@ -19,10 +21,10 @@
 
 #include "base/uds.h"
 #include "base/util.h"
+#include "operator/line.h"
 #include "operator/socket.h"
 
 #define CONTROL_CLIENTS		8
-#define CONTROL_LINE_MAX	512
 #define CONTROL_PATIENCE_NS	(5 * 1000000000ULL)
 
 /**
@@ -41,7 +43,7 @@ struct client {
 	struct loop_fd lfd;
 	struct loop_timer patience;
 	size_t len;
-	char line[CONTROL_LINE_MAX];
+	char line[OPERATOR_LINE_MAX];
 	char *answer;
 	size_t size;
 	size_t done;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A packet socket: the switch shares an interface that the host has.  The host's
- * own stack goes on to see the frames that come in there.
+ * own stack still sees the frames that come in there.
  *
  * The kernel takes the VLAN tag out of a frame before the socket gets it, and
- * tells it beside; it is put back, lest a frame changed its VLAN.
+ * passes it in a control message.  It is put back, so that the frame stays in its
+ * VLAN.
  */
 
 #include <errno.h>

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * Frames over a unix stream socket, as QEMU's "-netdev stream" sends them.
+ *
  * Theory of operation
  *
- * Frames over a unix stream socket, each with its length before it, 32 bits in
- * network order: what QEMU's "-netdev stream" and "-netdev socket" speak.  An
- * uplink of this kind either listens, and each connection that it accepts is a
- * port of the switch, or connects, and does so again some time after the
- * connection ended.
+ * Before each frame stands its length, 32 bits in network order.  An uplink of
+ * this kind either listens or connects.  If it listens, each connection that it
+ * accepts is a port of the switch.  If it connects, it connects again some time
+ * after the connection has ended.
  *
- * Bytes are read into a buffer; frames that are complete in it are sent to the
- * switch from there, and what is left is moved to its beginning.  A peer that
- * announces a frame longer than any can be has lost its place in the stream, or
- * never had one, and is disconnected.
+ * Bytes are read into a buffer.  Frames that are complete are sent to the switch
+ * from there, and what is left is moved to the beginning of the buffer.  A peer
+ * that announces a frame longer than the longest one is disconnected, because
+ * where its next frame begins is not known.
  *
  * What the switch delivers is copied into a ring, and written once per burst.
  * EPOLLOUT is asked for only while the socket takes no more.  A frame that does
  * not fit into the ring is dropped: a peer that does not read hurts nobody else.
  *
- * A connection is ended from its own event only, because the callbacks of a port
- * must not remove it.  An error that these meet shuts the socket down, which
- * makes an event.
+ * A connection is ended by its own event only, because the callbacks of a port
+ * must not remove the port.  When they meet an error they shut the socket down,
+ * which causes an event.
  */
 
 #include <endian.h>

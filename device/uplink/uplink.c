@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The kinds of uplinks.
+ */
 
 #include <errno.h>
 #include <string.h>

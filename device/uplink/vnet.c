@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What tap and packet uplinks have in common.
+ */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The vhost-user front-end: connections.
+ *
  * Theory of operation
  *
  * QEMU connects to our socket and sends requests.  Each is received whole, which
  * may take several wake-ups, then checked against its row in vu_requests[]
  * (length, descriptors, protocol feature) and handed to its handler.  A handler
- * that wants to keep a descriptor takes it out of the message; whatever is left
- * is closed.  A request that fails is reported, and answered with an error if it
- * asked for an answer; the connection goes on.  Only when we cannot tell where
- * the next message begins is it ended.
+ * that keeps a descriptor takes it out of the message; those that are left are
+ * closed.  A request that fails is logged, and answered with an error if it asked
+ * for an answer, and the connection goes on.  It is ended only when we cannot
+ * tell where the next message begins.
  *
  * A queue is started, which means that the device may use it, as soon as it has
  * addresses and a kick descriptor and is enabled, and the features are known.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory tables: guest memory as QEMU shares it.
+ */
 
 #include <errno.h>
 #include <stdbool.h>

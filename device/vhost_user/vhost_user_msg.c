@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Messages of vhost-user: how they are received and sent.
+ */
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Requests of vhost-user: one handler each, in a table.
+ */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queues of vhost-user: when the device may use them.
+ */
 
 #include <errno.h>
 #include <string.h>

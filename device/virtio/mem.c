@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Guest memory as the front-end mapped it.
+ */
 
 #include <errno.h>
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The device's side of a split virtqueue.
+ *
  * Theory of operation
  *
- * Who writes what: the guest the descriptor table and the available ring, we
- * the used ring.  The guest may write all three at any time, so nothing that
- * we need later is kept there: @last_avail and @used_idx live in struct virtq.
+ * The guest writes the descriptor table and the available ring; we write the used
+ * ring.  A hostile guest may write all three at any time, so nothing that we need
+ * later is kept there: @last_avail and @used_idx are in struct virtq.
  *
  * Order: the available index is read with acquire before the entries that it
  * covers; the used index is written with release after the entries and the
- * buffers that it covers.  Doorbells and interrupts each need one full barrier,
- * between announcing what one waits for and looking whether it is already there
- * (virtq_want_kick()), and between publishing something and looking whether the
- * other side waits for it (virtq_notify()).
+ * buffers that it covers.  Doorbells and interrupts each need one full barrier.
+ * In virtq_want_kick() it stands between the request for a doorbell and the look
+ * whether there is work already; in virtq_notify() between the new used index and
+ * the look whether the guest waits for it.
  *
  * A chain is walked with a budget, so that a loop ends: a table of n
  * descriptors cannot hold a chain of more than n.
