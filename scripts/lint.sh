@@ -6,6 +6,9 @@
 # built; in the same pass sparse, which does not know the newest one's headers
 # (__typeof_unqual__); checkpatch.pl for every file.  The daemon's includes go downwards
 # only, as device/rooms says.
+#
+# The daemon and the provider: checkpatch.pl but for what it wants of kernel code
+# only, cppcheck, and clang-tidy with the checks of device/.clang-tidy.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -62,5 +65,34 @@ judge "device/rooms" "$log" "$rc" 'error:'
 rc=0
 "$top/scripts/check-rooms.py" --self-test > "$log" 2>&1 || rc=$?
 judge "check-rooms.py finds what is wrong" "$log" "$rc" 'error:'
+
+step "checkpatch.pl (user space)"
+# Kernel types, macros and functions; errno, which verbs return positive; and the
+# fields that macros of sys/queue.h and pthread.h declare.
+kernel_only=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,STRCPY
+kernel_only+=,CAMELCASE,ENOSYS,USE_NEGATIVE_ERRNO,LINE_SPACING,NEW_TYPEDEFS
+kernel_only+=,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME
+rc=0
+find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z |
+	checkpatch --ignore "$kernel_only" > "$log" 2>&1 || rc=$?
+judge "checkpatch.pl (user space)" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+
+step "cppcheck"
+rc=0
+# The lists of sys/queue.h are macros that it has to see.
+find device provider -name '*.c' ! -path '*/tests/*' -print0 | sort -z |
+	xargs -0 cppcheck --quiet --error-exitcode=1 -j2 --std=c11 \
+		--enable=warning,performance,portability --inline-suppr \
+		--include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
+		-D_GNU_SOURCE -Idevice -I. > "$log" 2>&1 || rc=$?
+judge "cppcheck" "$log" "$rc" 'warning:|error:'
+
+step "clang-tidy"
+rc=0
+find device -name '*.c' ! -path '*/tests/*' -print0 | sort -z |
+	xargs -0 -n 8 -P 2 sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 \
+		-D_GNU_SOURCE -Idevice -I. -fno-strict-aliasing' sh \
+		> "$log" 2>&1 || rc=$?
+judge "clang-tidy" "$log" "$rc" 'warning:|error:'
 
 record lint "$passed" "$failed"
