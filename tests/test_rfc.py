@@ -15,6 +15,8 @@ from lab import paths
 from lab.pingpong import PingPong, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
+# The ping-pongs ask for 500 receive requests unless they are told.
+DEPTH = ["-r", 100]
 DEVICES = {"rfc": {"daemon_arguments": ["--rfc"]}, "strict": {"binary": paths.STRICT_DAEMON}}
 
 
@@ -57,7 +59,7 @@ def test_pingpong(rfc_pair, program, events):
     """The programs of libibverbs."""
     pingpong(rfc_pair.a, rfc_pair.b, program=program, events=events, iterations=200,
              size=1024 if program == "ud" else 65536 if program == "rc" else 4096,
-             validate=True)
+             validate=True, arguments=DEPTH)
 
 
 def test_connection_manager(rfc_pair):
@@ -76,7 +78,7 @@ def test_perftest(rfc_pair, program):
     """Small messages; perftest asks for the depth that it may have."""
     server, client = rfc_pair.guests
     command = [program, "-d", client.rdma_device(), "-x", "1", "-F", "-s", "4096",
-               "-n", "500", *(["-t", "64", "-r", "64"] if program == "ib_send_bw" else [])]
+               "-n", "500", *(["-r", "64"] if "send" in program else [])]
     serving = server.popen(command)
     server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
                " done; exit 1")
@@ -148,10 +150,11 @@ def test_ethernet(rfc_pair):
 def test_killed(rfc_pair):
     """What a killed program leaves is destroyed in an order that a device can follow."""
     for program in ("rc", "ud"):
-        torn = PingPong(*rfc_pair.guests, program=program, size=1024, iterations=100000000)
+        torn = PingPong(*rfc_pair.guests, program=program, size=1024, iterations=100000000,
+                        arguments=DEPTH)
         torn.wait_connected()
         torn.kill()
-    pingpong(*rfc_pair.guests, iterations=100)
+    pingpong(*rfc_pair.guests, iterations=100, arguments=DEPTH)
 
 
 def test_reload(rfc_pair):
@@ -159,4 +162,4 @@ def test_reload(rfc_pair):
     for guest in rfc_pair.guests:
         guest.unload_modules()
         guest.load_modules()
-    pingpong(*rfc_pair.guests, iterations=100, validate=True)
+    pingpong(*rfc_pair.guests, iterations=100, validate=True, arguments=DEPTH)
