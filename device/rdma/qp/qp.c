@@ -33,24 +33,6 @@ void qp_table_fini(struct qp_table *qps)
 	free(qps->qp);
 }
 
-bool qp_usable(const struct qp *qp)
-{
-	return qp->ctx->mem->n && qp->sq && qp->rq &&
-	       qp->send_cq->vq && qp->recv_cq->vq;
-}
-
-bool qp_receives(const struct qp *qp)
-{
-	switch (qp->state) {
-	case VIRTIO_IB_QPS_RTR:
-	case VIRTIO_IB_QPS_RTS:
-	case VIRTIO_IB_QPS_SQD:
-	case VIRTIO_IB_QPS_SQE:
-		return true;
-	}
-	return false;
-}
-
 void qp_activate(struct qp *qp)
 {
 	qp->busy_at = loop_now(qp->ctx->loop);

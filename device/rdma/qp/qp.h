@@ -179,10 +179,24 @@ static inline bool qp_sends(const struct qp *qp)
 }
 
 /** qp_receives() - is it in a state in which it takes packets from its peer? */
-bool qp_receives(const struct qp *qp);
+static inline bool qp_receives(const struct qp *qp)
+{
+	switch (qp->state) {
+	case VIRTIO_IB_QPS_RTR:
+	case VIRTIO_IB_QPS_RTS:
+	case VIRTIO_IB_QPS_SQD:
+	case VIRTIO_IB_QPS_SQE:
+		return true;
+	}
+	return false;
+}
 
 /** qp_usable() - are its queues and memory there?  If not, it stands still */
-bool qp_usable(const struct qp *qp);
+static inline bool qp_usable(const struct qp *qp)
+{
+	return qp->ctx->mem->n && qp->sq && qp->rq && qp->send_cq->vq &&
+	       qp->recv_cq->vq;
+}
 
 /** qp_activate() - have rnic_poll() look at it */
 void qp_activate(struct qp *qp);
