@@ -82,7 +82,7 @@ static uint32_t cqs_started(const struct cq_table *cqs)
 	uint32_t i, n = 0;
 
 	for (i = 0; i < cqs->ctx->limits.cqs; i++)
-		n += cqs->vq[i] != NULL;
+		n += !!cqs->vq[i];
 	return n;
 }
 

@@ -127,8 +127,9 @@ void flow_sent(struct flow *flow, enum flow_kind kind, const struct pkt *pkt)
 	bytes = pkt->len + (uint64_t)pkt->npsn * FLOW_OVERHEAD;
 	if (flow->rate)
 		flow->limit_at = flow_after(flow->limit_at, now,
-			FLOW_LIMIT_BURST_NS, bytes * NS_PER_S /
-			((uint64_t)flow->rate * FLOW_KBIT));
+					    FLOW_LIMIT_BURST_NS,
+					    bytes * NS_PER_S /
+					    ((uint64_t)flow->rate * FLOW_KBIT));
 	if (!stream)
 		return;
 	flow->stream_at = flow_after(flow->stream_at, now, FLOW_PERIOD_NS,
