@@ -653,23 +653,25 @@ KUNIT_ARRAY_PARAM_DESC(cmd, cmd_table, name);
 /* One answer for each thing that the lower module may report. */
 static void cmd_bad_answers(struct kunit *test)
 {
-	const struct cmd_case *c = test->param_value;
-	const struct mock_answer answers[] = {
-		{ c->command, -EREMOTEIO },
-		{ c->command, -EPROTO },
-		{ c->command, -ETIMEDOUT },
-		{ c->command, -EIO },
-		{ c->command, -ENOMEM },
-		{ c->command, -E2BIG },
+	static const int errors[] = {
+		-EREMOTEIO, -EPROTO, -ETIMEDOUT, -EIO, -ENOMEM, -E2BIG,
 	};
-	struct mock *mock = mock_scripted(test, answers, ARRAY_SIZE(answers));
+	const struct cmd_case *c = test->param_value;
+	struct mock_answer *answers;
+	struct mock *mock;
+	size_t i;
 
+	/* Too many bytes for the stack of a kernel with KASAN. */
+	answers = kunit_kcalloc(test, ARRAY_SIZE(errors), sizeof(*answers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, answers);
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		answers[i].command = c->command;
+		answers[i].ret = errors[i];
+	}
+	mock = mock_scripted(test, answers, ARRAY_SIZE(errors));
 	KUNIT_EXPECT_EQ(test, c->run(mock), c->refused);
-	KUNIT_EXPECT_EQ(test, c->run(mock), -EPROTO);
-	KUNIT_EXPECT_EQ(test, c->run(mock), -ETIMEDOUT);
-	KUNIT_EXPECT_EQ(test, c->run(mock), -EIO);
-	KUNIT_EXPECT_EQ(test, c->run(mock), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, c->run(mock), -E2BIG);
+	for (i = 1; i < ARRAY_SIZE(errors); i++)
+		KUNIT_EXPECT_EQ(test, c->run(mock), errors[i]);
 	expect_end(mock);
 }
 

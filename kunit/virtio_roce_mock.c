@@ -471,9 +471,9 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD] = {
 		MOCK_CMD(destroy_pd), 0, mock_destroy_pd },
 	[VIRTIO_NET_CTRL_ROCE_GET_DMA_MR] = {
-		MOCK_CMD(get_dma_mr), MOCK_ACK(get_dma_mr), mock_get_dma_mr },
+		MOCK_CMD(get_dma_mr), MOCK_ACK(mr), mock_get_dma_mr },
 	[VIRTIO_NET_CTRL_ROCE_REG_USER_MR] = {
-		MOCK_CMD(reg_user_mr), MOCK_ACK(reg_user_mr), NULL },
+		MOCK_CMD(reg_user_mr), MOCK_ACK(mr), NULL },
 	[VIRTIO_NET_CTRL_ROCE_DEREG_MR] = {
 		MOCK_CMD(dereg_mr), 0, mock_dereg_mr },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_QP] = {
@@ -495,7 +495,7 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ] = {
 		MOCK_CMD(req_notify), 0, mock_req_notify },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR] = {
-		MOCK_CMD(alloc_mr), MOCK_ACK(alloc_mr), mock_alloc_mr },
+		MOCK_CMD(alloc_mr), MOCK_ACK(mr), mock_alloc_mr },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS] = {
 		0, MOCK_ACK(query_counters), mock_query_counters },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST] = {

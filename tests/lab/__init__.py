@@ -2,7 +2,7 @@
 """The lab: guests, and the device daemon that they share.
 
 Used by the tests and by the demo.  Everything it starts ends with it, and
-whatever a run leaves for reading lies in build/run/<name>/.
+whatever a run leaves for reading lies in build/run, see paths.RUN.
 """
 
 from .daemon import Daemon
