@@ -1149,6 +1149,7 @@ static void kern_reset_by_error(struct kunit *test)
 	struct endpoint *ep = endpoint_open(mock, 4, 4);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 	struct mock_qp *qp = &mock->qps[ep->qp->qp_num];
+	struct vring_used *used;
 	unsigned int n, i;
 
 	mock->flush = true;
@@ -1161,7 +1162,8 @@ static void kern_reset_by_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
 	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n + 2);
-	KUNIT_EXPECT_EQ(test, mock->sq_vqs[ep->qp->qp_num].pub.vring.used->idx, 2);
+	used = mock->sq_vqs[ep->qp->qp_num].pub.vring.used;
+	KUNIT_EXPECT_EQ(test, __virtio16_to_cpu(true, used->idx), 2);
 
 	/* Nothing to flush. */
 	to_rts(test, ep->qp);
