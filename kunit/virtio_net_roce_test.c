@@ -95,38 +95,33 @@ static void test_child_masks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vnr_child_features(0), 0);
 }
 
-/* Everything has exactly one vector, and that vector knows it. */
-static void expect_served(struct kunit *test, struct vnr_dev *dev,
-			  unsigned int ncqs)
-{
-	unsigned int i, config = 0;
-	int v;
+struct vector_case {
+	const char *name;
+	unsigned int given;	/* by the PCI core */
+	unsigned int used;
+	int vq[3];
+	int cq[9];
+};
 
-	for (i = 0; i < dev->nvqs; i++) {
-		v = vnr_vq_vector(dev, i);
-		KUNIT_ASSERT_GE(test, v, 0);
-		KUNIT_ASSERT_LT(test, v, dev->nvectors);
-		KUNIT_EXPECT_GE(test, i, dev->vectors[v].first);
-		KUNIT_EXPECT_LT(test, i, dev->vectors[v].last);
-	}
-	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, dev->nvqs), -ENOENT);
-	for (i = 0; i < ncqs; i++) {
-		v = vnr_cq_vector(dev, i);
-		KUNIT_ASSERT_GE(test, v, 0);
-		KUNIT_ASSERT_LT(test, v, dev->nvectors);
-		KUNIT_EXPECT_EQ(test, i % dev->cq_step,
-				dev->vectors[v].cq_first);
-	}
-	for (i = 0; i < dev->nvectors; i++)
-		config += dev->vectors[i].config;
-	KUNIT_EXPECT_EQ(test, config, 1);
-	KUNIT_EXPECT_TRUE(test, dev->vectors[0].config);
-}
+/* Three virtqueues, nine CQs; configuration is always the first vector's. */
+static const struct vector_case vector_cases[] = {
+	{ "one for all", 1, 1, { 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+	{ "two", 2, 2, { 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	{ "three", 3, 2, { 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	{ "not quite one for each", 4, 2, { 1, 1, 1 },
+	  { 1, 1, 1, 1, 1, 1, 1, 1, 1 } },
+	{ "one for each, one for CQs", 5, 5, { 1, 2, 3 },
+	  { 4, 4, 4, 4, 4, 4, 4, 4, 4 } },
+	{ "two for CQs", 6, 6, { 1, 2, 3 }, { 4, 5, 4, 5, 4, 5, 4, 5, 4 } },
+	{ "four for CQs", 8, 8, { 1, 2, 3 }, { 4, 5, 6, 7, 4, 5, 6, 7, 4 } },
+	{ "plenty", 12, 12, { 1, 2, 3 }, { 4, 5, 6, 7, 8, 9, 10, 11, 4 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(vector, vector_cases, name);
 
 static void test_vectors(struct kunit *test)
 {
-	/* One for all, two, not quite one for each, one for each, plenty. */
-	static const unsigned int counts[] = { 1, 2, 3, 4, 5, 6, 12 };
+	const struct vector_case *c = test->param_value;
 	struct vnr_dev *dev;
 	unsigned int i;
 
@@ -135,41 +130,25 @@ static void test_vectors(struct kunit *test)
 	dev->vectors = kunit_kcalloc(test, 12, sizeof(*dev->vectors),
 				     GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, dev->vectors);
-	dev->nvqs = 3;
+	dev->nvqs = ARRAY_SIZE(c->vq);
 
-	for (i = 0; i < ARRAY_SIZE(counts); i++) {
-		vnr_vectors_plan(dev, counts[i]);
-		KUNIT_EXPECT_LE(test, dev->nvectors, counts[i]);
-		expect_served(test, dev, 20);
+	vnr_vectors_plan(dev, c->given);
+	KUNIT_EXPECT_EQ(test, dev->nvectors, c->used);
+	for (i = 0; i < ARRAY_SIZE(c->vq); i++)
+		KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, i), c->vq[i]);
+	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, dev->nvqs), -ENOENT);
+	for (i = 0; i < ARRAY_SIZE(c->cq); i++)
+		KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, i), c->cq[i]);
+	for (i = 0; i < dev->nvectors; i++) {
+		KUNIT_EXPECT_EQ(test, dev->vectors[i].config, i == 0);
+		KUNIT_EXPECT_PTR_EQ(test, dev->vectors[i].dev, dev);
 	}
-}
-
-static void test_vector_each(struct kunit *test)
-{
-	struct vnr_vector vectors[8];
-	struct vnr_dev *dev;
-
-	dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, dev);
-	dev->vectors = vectors;
-	dev->nvqs = 3;
-	vnr_vectors_plan(dev, 8);
-
-	/* Configuration, three virtqueues, four for the CQs in turn. */
-	KUNIT_EXPECT_EQ(test, dev->nvectors, 8);
-	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, 0), 1);
-	KUNIT_EXPECT_EQ(test, vnr_vq_vector(dev, 2), 3);
-	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 0), 4);
-	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 3), 7);
-	KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, 4), 4);
-	dev->vectors = NULL;
 }
 
 static struct kunit_case vnr_cases[] = {
 	KUNIT_CASE_PARAM(test_offer, offer_gen_params),
 	KUNIT_CASE(test_child_masks),
-	KUNIT_CASE(test_vectors),
-	KUNIT_CASE(test_vector_each),
+	KUNIT_CASE_PARAM(test_vectors, vector_gen_params),
 	{ }
 };
 
