@@ -35,7 +35,7 @@ const char options_usage[] =
 "                      packet:NAME   share an interface of the host\n"
 "  --qps N           queue pairs of each guest (default 32)\n"
 "  --cqs N           completion queues of each guest (default 64)\n"
-"  --cqe N           completions that each of them holds (default 131072)\n"
+"  --cqe N           completions that each of them holds (default 262144)\n"
 "  --mrs N           memory regions of each guest (default 4096)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
@@ -339,7 +339,7 @@ static void options_init(struct options *options)
 			.qps = 32,
 			.cqs = 64,
 			.queue_size = VIRTQ_SIZE_MAX,
-			.cqe = 131072,
+			.cqe = 262144,
 			.mrs = 4096,
 			.pds = 1024,
 			.ahs = 4096,

@@ -63,7 +63,7 @@ def test_device_is_listed(rdma_pair):
     assert int(values["max_qp"]) <= rdma_pair.limits.qps
     assert int(values["max_cq"]) == rdma_pair.limits.cqs
     assert int(values["max_qp_wr"]) == 1024
-    assert int(values["max_cqe"]) == 131072
+    assert int(values["max_cqe"]) == 262144
     assert int(values["max_mr"]) > 0 and int(values["max_pd"]) > 0
 
 

@@ -47,7 +47,7 @@ static void test_defaults(void **state)
 	assert_int_equal(options.limits.qps, 32);
 	assert_int_equal(options.limits.cqs, 64);
 	assert_int_equal(options.limits.queue_size, 1024);
-	assert_int_equal(options.limits.cqe, 131072);
+	assert_int_equal(options.limits.cqe, 262144);
 	assert_int_equal(options.limits.mrs, 4096);
 	assert_int_equal(options.limits.pds, 1024);
 	assert_int_equal(options.limits.ahs, 4096);
