@@ -110,7 +110,7 @@ class Datagrams:
         """
         deadline = time.monotonic() + TIMEOUT
         while not (found := self.completions.poll()):
-            check(time.monotonic() < deadline, "no datagram")
+            check(time.monotonic() < deadline, "no datagram, IPv", version, "from", source)
         wc, status, flags, kind, sender, length = found
         check(status == enums.IBV_WC_SUCCESS, "status", status)
         check(flags & enums.IBV_WC_GRH, "flags", flags)
@@ -165,7 +165,9 @@ def ping(device, server=None):
                     check(sender == there["qpn"], "QPN of the sender", sender)
                 else:
                     wc, sender = end.received(b"ping", version, there["gid"], mine)
-                    end.send(b"the answer", end.path_back(wc) if wc else path, sender)
+                    # It must live until the datagram was sent.
+                    back = end.path_back(wc) if wc else path
+                    end.send(b"the answer", back, sender)
                 peer.swap(done=True)
                 print(f"IPv{version} {type(completions).__name__}", flush=True)
 
