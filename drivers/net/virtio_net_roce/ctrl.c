@@ -603,6 +603,7 @@ static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
 	struct vnr_shadow_seg seg, *segs;
 	struct vring_desc *desc;
 	unsigned int *n, steps = 0;
+	bool fits = true;
 	u16 i = head, flags;
 
 	*nout = 0;
@@ -616,14 +617,15 @@ static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
 		seg.len = virtio32_to_cpu(vdev, desc->len);
 		segs = flags & VRING_DESC_F_WRITE ? in : out;
 		n = flags & VRING_DESC_F_WRITE ? nin : nout;
+		/* Past those that are too many: the ack may come behind them. */
 		if (*n == VNR_SHADOW_SEGS)
-			return false;
+			fits = false;
 		/* A piece without bytes would be a descriptor without them. */
-		if (seg.len)
+		else if (seg.len)
 			segs[(*n)++] = seg;
 		i = virtio16_to_cpu(vdev, desc->next);
 	} while (flags & VRING_DESC_F_NEXT);
-	return *nout && *nin;
+	return fits && *nout && *nin;
 }
 
 static u32 vnr_shadow_len(const struct vnr_shadow_seg *segs, unsigned int n)
@@ -696,14 +698,13 @@ static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
 							  vring->num]);
 		ctrl->shadow_avail++;
 
-		if (!vnr_shadow_walk(ctrl, head, out, &nout, in, &nin)) {
-			vnr_shadow_used(ctrl, head, 0);
-			continue;
-		}
-		cmd = vnr_shadow_copy(ctrl, out, nout, in, nin);
+		cmd = NULL;
+		if (vnr_shadow_walk(ctrl, head, out, &nout, in, &nin))
+			cmd = vnr_shadow_copy(ctrl, out, nout, in, nin);
 		if (!cmd) {
-			*(u8 *)in[0].addr = VIRTIO_NET_ERR;
-			vnr_shadow_used(ctrl, head, 1);
+			if (nin)
+				*(u8 *)in[0].addr = VIRTIO_NET_ERR;
+			vnr_shadow_used(ctrl, head, !!nin);
 			continue;
 		}
 		cmd->head = head;
