@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The child device: its configuration space, features, reset and virtqueues.
+ */
+#include <kunit/static_stub.h>
+#include <linux/dma-direct.h>
+#include <linux/virtio_config.h>
+
+#include "virtio_net_roce_fake.h"
+
+#define ROCE		BIT_ULL(VIRTIO_NET_F_ROCE)
+#define PLATFORM	BIT_ULL(VIRTIO_F_ACCESS_PLATFORM)
+#define EVENT_IDX	BIT_ULL(VIRTIO_RING_F_EVENT_IDX)
+
+/* ----- configuration space ----- */
+
+static const struct virtio_config_ops *ops(struct fake *fake)
+{
+	return fake_vdev(fake)->config;
+}
+
+struct window_case {
+	const char *name;
+	unsigned int offset;
+	unsigned int len;
+	bool inside;
+};
+
+static const struct window_case window_cases[] = {
+	{ "first byte", 0, 1, true },
+	{ "a 16-bit field", 6, 2, true },
+	{ "a 32-bit field", 12, 4, true },
+	{ "the address", 0, 6, true },
+	{ "last byte", 23, 1, true },
+	{ "last 32 bits", 20, 4, true },
+	{ "everything", 0, 24, true },
+	{ "nothing at the end", 24, 0, true },
+	{ "the limits of RoCE", 24, 4, false },
+	{ "half behind the end", 22, 4, false },
+	{ "a byte too long", 0, 25, false },
+	{ "far behind", 4096, 1, false },
+	{ "sum wraps", UINT_MAX, 4, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(window, window_cases, name);
+
+static void child_window(struct kunit *test)
+{
+	const struct window_case *c = test->param_value;
+	struct fake *fake = fake_create(test);
+	u8 before[40], expect[40], buf[40];
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	for (i = 0; i < sizeof(before); i++)
+		fake->config[i] = 0x40 + i;
+	memcpy(before, fake->config, sizeof(before));
+
+	memset(buf, 0xee, sizeof(buf));
+	ops(fake)->get(fake_vdev(fake), c->offset, buf, c->len);
+	for (i = 0; i < c->len; i++)
+		KUNIT_EXPECT_EQ(test, buf[i],
+				c->inside ? 0x40 + c->offset + i : 0);
+	KUNIT_EXPECT_EQ(test, buf[c->len], 0xee);
+
+	memset(buf, 0x99, sizeof(buf));
+	ops(fake)->set(fake_vdev(fake), c->offset, buf, c->len);
+	memcpy(expect, before, sizeof(before));
+	if (c->inside)
+		memset(expect + c->offset, 0x99, c->len);
+	KUNIT_EXPECT_MEMEQ(test, fake->config, expect, sizeof(expect));
+}
+
+/* ----- features ----- */
+
+static void child_features(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	fake_offer(fake, ~0ULL);
+	KUNIT_EXPECT_EQ(test, ops(fake)->get_features(fake_vdev(fake)),
+			vnr_child_features(~0ULL));
+	KUNIT_EXPECT_EQ(test, 0, ops(fake)->get_features(fake_vdev(fake)) &
+				 ROCE);
+}
+
+/* The half that was written last. */
+static u64 high_half(struct fake *fake)
+{
+	return (u64)le32_to_cpu(fake->common->guest_feature) << 32;
+}
+
+struct final_case {
+	const char *name;
+	u64 features;
+	bool translated;
+	bool roce;
+};
+
+static const struct final_case final_cases[] = {
+	{ "control queue", FAKE_NET, false, true },
+	{ "with a translation offered", FAKE_NET | PLATFORM, false, true },
+	{ "no control queue", BIT_ULL(VIRTIO_F_VERSION_1), false, false },
+	{ "memory is elsewhere", FAKE_NET, true, false },
+	{ "memory is elsewhere, and the device knows", FAKE_NET | PLATFORM,
+	  true, true },
+	{ "translation, no control queue",
+	  BIT_ULL(VIRTIO_F_VERSION_1) | PLATFORM, true, false },
+	{ "event index", FAKE_NET | EVENT_IDX, false, true },
+	{ "what was not offered to the child", FAKE_NET | ROCE | BIT_ULL(40),
+	  false, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(final, final_cases, name);
+
+/* Device addresses are not physical ones, as behind an IOMMU. */
+static void translate(struct fake *fake)
+{
+	struct bus_dma_region *map;
+
+	map = kcalloc(2, sizeof(*map), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(fake->test, map);
+	map->dma_start = SZ_1G;
+	map->size = SZ_4G;
+	/* Goes with the device. */
+	fake->pdev->dev.dma_range_map = map;
+	KUNIT_ASSERT_EQ(fake->test, 0,
+			dma_set_mask_and_coherent(&fake->pdev->dev,
+						  DMA_BIT_MASK(64)));
+}
+
+static void child_finalize(struct kunit *test)
+{
+	const struct final_case *c = test->param_value;
+	struct fake *fake = fake_create(test);
+	u64 written;
+
+	if (c->translated)
+		translate(fake);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, c->features));
+	KUNIT_EXPECT_EQ(test, fake->dev->roce, c->roce);
+	KUNIT_EXPECT_EQ(test, fake->dev->event_idx, !!(c->features & EVENT_IDX));
+
+	KUNIT_ASSERT_EQ(test, 1,
+			le32_to_cpu(fake->common->guest_feature_select));
+	written = vnr_child_features(c->features) & GENMASK_ULL(63, 32);
+	KUNIT_EXPECT_EQ(test, high_half(fake), written | (c->roce ? ROCE : 0));
+}
+
+static void child_finalize_legacy(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	fake->common->guest_feature = cpu_to_le32(0x5a5a5a5a);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			fake_negotiate(fake, BIT_ULL(VIRTIO_NET_F_CTRL_VQ)));
+	KUNIT_EXPECT_EQ(test, 0x5a5a5a5a,
+			le32_to_cpu(fake->common->guest_feature));
+}
+
+/* ----- reset ----- */
+
+static unsigned int status_reads;
+static unsigned int status_busy;
+
+static u8 slow_status(struct vnr_dev *dev)
+{
+	return status_reads++ < status_busy ? VIRTIO_CONFIG_S_ACKNOWLEDGE : 0;
+}
+
+static void child_reset_slow(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake->common->device_status = VIRTIO_CONFIG_S_DRIVER_OK;
+	status_reads = 0;
+	status_busy = 5;
+	kunit_activate_static_stub(test, vnr_status, slow_status);
+	fake_reset(fake);
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, status_reads, 6);
+	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+}
+
+/* A function that never confirms does not hold its driver for ever. */
+static void child_reset_never(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake->dev->reset_ms = 20;
+	status_reads = 0;
+	status_busy = UINT_MAX;
+	kunit_activate_static_stub(test, vnr_status, slow_status);
+	fake_reset(fake);
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, status_reads, 21);
+	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+}
+
+/* One that was pulled out is not waited for at all. */
+static void child_reset_gone(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake->gone = true;
+	status_reads = 0;
+	status_busy = UINT_MAX;
+	kunit_activate_static_stub(test, vnr_status, slow_status);
+	fake_reset(fake);
+	kunit_deactivate_static_stub(test, vnr_status);
+	fake->gone = false;
+	KUNIT_EXPECT_EQ(test, status_reads, 1);
+}
+
+/* ----- virtqueues ----- */
+
+static void expect_nothing(struct kunit *test, struct fake *fake)
+{
+	struct vnr_dev *dev = fake->dev;
+
+	KUNIT_EXPECT_NULL(test, dev->vqs);
+	KUNIT_EXPECT_EQ(test, dev->nvqs, 0);
+	KUNIT_EXPECT_NULL(test, dev->vectors);
+	KUNIT_EXPECT_EQ(test, dev->nvectors, 0);
+	KUNIT_EXPECT_NULL(test, dev->queues);
+	KUNIT_EXPECT_EQ(test, dev->nqueues, 0);
+	KUNIT_EXPECT_NULL(test, dev->cqs);
+	KUNIT_EXPECT_NULL(test, dev->armed);
+	KUNIT_EXPECT_NULL(test, dev->ctrl.vq);
+	KUNIT_EXPECT_NULL(test, dev->ctrl.shadow);
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake_vdev(fake)->vqs));
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->ctrl.shadow_vdev.vqs));
+	KUNIT_EXPECT_FALSE(test, fake->pdev->msix_enabled);
+	KUNIT_EXPECT_EQ(test, 0, le16_to_cpu(fake->common->queue_enable));
+}
+
+static void expect_everything(struct kunit *test, struct fake *fake)
+{
+	struct vnr_dev *dev = fake->dev;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, dev->nvqs, FAKE_ETH);
+	KUNIT_ASSERT_NOT_NULL(test, dev->vqs);
+	for (i = 0; i < FAKE_CTRL; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, fake->vqs[i], dev->vqs[i]);
+		KUNIT_EXPECT_EQ(test, dev->vqs[i]->index, i);
+	}
+	/* Of the control queue the child has the shadow. */
+	KUNIT_EXPECT_PTR_EQ(test, fake->vqs[FAKE_CTRL], dev->ctrl.shadow);
+	KUNIT_EXPECT_PTR_EQ(test, dev->vqs[FAKE_CTRL], dev->ctrl.vq);
+	KUNIT_EXPECT_PTR_NE(test, dev->ctrl.vq, dev->ctrl.shadow);
+	KUNIT_ASSERT_EQ(test, dev->nqueues, FAKE_CQS + 2 * FAKE_QPS);
+	for (i = 0; i < dev->nqueues; i++) {
+		KUNIT_EXPECT_EQ(test, dev->queues[i].pub.index, FAKE_ETH + i);
+		KUNIT_EXPECT_EQ(test, dev->queues[i].pub.vring.num, FAKE_NUM);
+	}
+	KUNIT_EXPECT_TRUE(test, fake->pdev->msix_enabled);
+	/* Enabled, the last one last. */
+	KUNIT_EXPECT_EQ(test, 1, le16_to_cpu(fake->common->queue_enable));
+	KUNIT_EXPECT_EQ(test, FAKE_QUEUES - 1,
+			le16_to_cpu(fake->common->queue_select));
+}
+
+static u16 missing_queue;
+
+static u16 size_but_one(struct vnr_dev *dev, u16 index)
+{
+	return index == missing_queue ? 0 : FAKE_NUM;
+}
+
+/* One virtqueue after the other is not there, and nothing is left behind. */
+static void child_find_vqs(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	kunit_activate_static_stub(test, vnr_queue_size, size_but_one);
+	for (missing_queue = 0; missing_queue < FAKE_QUEUES; missing_queue++) {
+		KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+		expect_nothing(test, fake);
+	}
+	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+	expect_everything(test, fake);
+	kunit_deactivate_static_stub(test, vnr_queue_size);
+
+	fake_reset(fake);
+	ops(fake)->del_vqs(fake_vdev(fake));
+	expect_nothing(test, fake);
+}
+
+static void child_find_vqs_no_vectors(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	u8 cap = fake->pdev->msix_cap;
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	fake->pdev->msix_cap = 0;
+	KUNIT_EXPECT_LT(test, fake_find(fake, NULL), 0);
+	expect_nothing(test, fake);
+	fake->pdev->msix_cap = cap;
+	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+	expect_everything(test, fake);
+}
+
+static void child_find_vqs_too_many(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	fake->dev->offer.num_queues = FAKE_ETH - 1;
+	KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+	expect_nothing(test, fake);
+}
+
+/* Rings whose size the RDMA side could not use. */
+static u16 odd_size(struct vnr_dev *dev, u16 index)
+{
+	return index == missing_queue ? 48 : FAKE_NUM;
+}
+
+static void child_find_vqs_odd_size(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	missing_queue = FAKE_QUEUES - 1;
+	kunit_activate_static_stub(test, vnr_queue_size, odd_size);
+	KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+	kunit_deactivate_static_stub(test, vnr_queue_size);
+	expect_nothing(test, fake);
+}
+
+/* Without a control queue the last virtqueue is one as any other. */
+static void child_find_vqs_no_ctrl(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct vnr_dev *dev = fake->dev;
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake,
+						BIT_ULL(VIRTIO_F_VERSION_1)));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	KUNIT_EXPECT_PTR_EQ(test, fake->vqs[FAKE_CTRL], dev->vqs[FAKE_CTRL]);
+	KUNIT_EXPECT_NULL(test, dev->ctrl.vq);
+	KUNIT_EXPECT_NULL(test, dev->ctrl.shadow);
+	KUNIT_EXPECT_NULL(test, dev->queues);
+}
+
+static struct kunit_case child_cases[] = {
+	KUNIT_CASE_PARAM(child_window, window_gen_params),
+	KUNIT_CASE(child_features),
+	KUNIT_CASE_PARAM(child_finalize, final_gen_params),
+	KUNIT_CASE(child_finalize_legacy),
+	KUNIT_CASE(child_reset_slow),
+	KUNIT_CASE(child_reset_never),
+	KUNIT_CASE(child_reset_gone),
+	KUNIT_CASE(child_find_vqs),
+	KUNIT_CASE(child_find_vqs_no_vectors),
+	KUNIT_CASE(child_find_vqs_too_many),
+	KUNIT_CASE(child_find_vqs_odd_size),
+	KUNIT_CASE(child_find_vqs_no_ctrl),
+	{}
+};
+
+static struct kunit_suite child_suite = {
+	.name = "virtio_net_roce_child",
+	.test_cases = child_cases,
+};
+
+kunit_test_suite(child_suite);

@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control queue: RoCE commands that wait for an answer, and what they do when
+ * none comes.  The device is played by a thread, or by the test itself.
+ */
+#include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_net_roce_fake.h"
+
+/* Long enough for nothing but a device that says nothing. */
+#define SHORT		(HZ / 10)
+
+#define REQ_MAX		(64 * 1024)
+#define RSP_MAX		256
+
+/**
+ * struct runner - a thread that carries out a command
+ * @fake: function
+ * @cmd: command
+ * @req: its request
+ * @rsp: room for the response
+ * @ret: what vnr_ctrl_exec() said
+ * @done: it said so
+ * @task: the thread
+ */
+struct runner {
+	struct fake *fake;
+	struct virtio_net_roce_cmd cmd;
+	u8 *req;
+	u8 rsp[RSP_MAX];
+	int ret;
+	bool done;
+	struct task_struct *task;
+};
+
+static void pattern(u8 *p, size_t len, u8 seed)
+{
+	while (len--)
+		*p++ = seed++;
+}
+
+static struct runner *runner_new(struct fake *fake, u8 command, size_t req_len,
+				 size_t rsp_len)
+{
+	struct kunit *test = fake->test;
+	struct runner *r;
+
+	r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	r->fake = fake;
+	if (req_len) {
+		r->req = kunit_kmalloc(test, req_len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, r->req);
+		pattern(r->req, req_len, command);
+	}
+	r->cmd.command = command;
+	/* In two pieces, as a command with a list of pages comes. */
+	r->cmd.req[0].iov_base = r->req;
+	r->cmd.req[0].iov_len = req_len / 3;
+	r->cmd.req[1].iov_base = r->req + req_len / 3;
+	r->cmd.req[1].iov_len = req_len - req_len / 3;
+	r->cmd.rsp = r->rsp;
+	r->cmd.rsp_len = rsp_len;
+	memset(r->rsp, 0xee, sizeof(r->rsp));
+	return r;
+}
+
+static int runner_thread(void *data)
+{
+	struct runner *r = data;
+
+	r->ret = vnr_ctrl_exec(r->fake->dev, &r->cmd);
+	/* The result before the news that it is there. */
+	smp_store_release(&r->done, true);
+	while (!kthread_should_stop())
+		usleep_range(100, 300);
+	return 0;
+}
+
+static void runner_stop(void *data)
+{
+	kthread_stop_put(data);
+}
+
+static struct runner *runner_start(struct fake *fake, u8 command,
+				   size_t req_len, size_t rsp_len)
+{
+	struct runner *r = runner_new(fake, command, req_len, rsp_len);
+	struct kunit *test = fake->test;
+
+	r->task = kthread_create(runner_thread, r, "exec-%u", command);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r->task);
+	get_task_struct(r->task);
+	wake_up_process(r->task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, runner_stop,
+							   r->task));
+	return r;
+}
+
+static bool runner_done(struct runner *r)
+{
+	/* The news before the result; pairs with runner_thread(). */
+	return smp_load_acquire(&r->done);
+}
+
+static int run(struct fake *fake, u8 command, size_t req_len, size_t rsp_len)
+{
+	return vnr_ctrl_exec(fake->dev, &runner_new(fake, command, req_len,
+						    rsp_len)->cmd);
+}
+
+/* In atomic context, as whoever modifies an address handle calls it. */
+static int run_atomic(struct fake *fake, struct runner *r)
+{
+	int ret;
+
+	r->cmd.atomic = true;
+	preempt_disable();
+	ret = vnr_ctrl_exec(fake->dev, &r->cmd);
+	preempt_enable();
+	return ret;
+}
+
+/* The command that was taken: class 6, and the number that it has there. */
+static u8 taken(struct kunit *test, const struct fake_cmd *cmd)
+{
+	const struct virtio_net_ctrl_hdr *hdr = cmd->out[0].addr;
+
+	KUNIT_EXPECT_EQ(test, hdr->class, VIRTIO_NET_CTRL_ROCE);
+	return hdr->cmd;
+}
+
+static void answer(struct fake *fake, struct fake_cmd *cmd, u8 ack)
+{
+	u32 len = fake_len(cmd->in, cmd->nin);
+
+	*(u8 *)cmd->in[0].addr = ack;
+	fake_give(fake, cmd, len);
+	fake_interrupt(fake);
+}
+
+/* ----- answers ----- */
+
+static int serve_ok(struct fake *fake, struct fake_cmd *cmd)
+{
+	static const u8 rsp[] = { VIRTIO_NET_OK, 1, 2, 3, 4, 5, 6, 7, 8 };
+
+	fake_scatter(cmd->in, cmd->nin, rsp, sizeof(rsp));
+	return fake_len(cmd->in, cmd->nin);
+}
+
+struct frame_case {
+	const char *name;
+	size_t req_len;
+	size_t rsp_len;
+	bool atomic;
+	u64 features;
+};
+
+static const struct frame_case frame_cases[] = {
+	{ "request and response", 24, 8 },
+	{ "request alone", 24, 0 },
+	{ "response alone", 0, 8 },
+	{ "neither", 0, 0 },
+	{ "atomic", 24, 8, true },
+	{ "indirect descriptors", 24, 8, false,
+	  BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC) },
+	{ "long request", 3 * PAGE_SIZE, 8 },
+	{ "longest contiguous request", 32 * 1024, 8 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(frame, frame_cases, name);
+
+static struct {
+	unsigned int nout;
+	unsigned int nin;
+	u32 out_len[2];
+	u32 in_len[2];
+	bool aligned;
+	u8 hdr[2];
+	u8 req[REQ_MAX];
+} seen;
+
+static int serve_look(struct fake *fake, struct fake_cmd *cmd)
+{
+	unsigned int i;
+
+	memset(&seen, 0, sizeof(seen));
+	seen.nout = cmd->nout;
+	seen.nin = cmd->nin;
+	seen.aligned = true;
+	for (i = 0; i < min(cmd->nout, 2); i++) {
+		seen.out_len[i] = cmd->out[i].len;
+		seen.aligned &= IS_ALIGNED((unsigned long)cmd->out[i].addr, 8);
+	}
+	for (i = 0; i < min(cmd->nin, 2); i++) {
+		seen.in_len[i] = cmd->in[i].len;
+		seen.aligned &= IS_ALIGNED((unsigned long)cmd->in[i].addr, 8);
+	}
+	fake_gather(cmd->out, 1, seen.hdr, sizeof(seen.hdr));
+	fake_gather(cmd->out + 1, cmd->nout - 1, seen.req, sizeof(seen.req));
+	return serve_ok(fake, cmd);
+}
+
+/*
+ * Header, request, ack and response in descriptors of their own: a device that
+ * takes the structures of the RFC one by one finds them.
+ */
+static void ctrl_frame(struct kunit *test)
+{
+	const struct frame_case *c = test->param_value;
+	struct fake *fake = fake_running(test, FAKE_NET | c->features);
+	struct runner *r = runner_new(fake, 9, c->req_len, c->rsp_len);
+
+	fake_start(fake, serve_look);
+	if (c->atomic)
+		KUNIT_ASSERT_EQ(test, 0, run_atomic(fake, r));
+	else
+		KUNIT_ASSERT_EQ(test, 0, vnr_ctrl_exec(fake->dev, &r->cmd));
+
+	KUNIT_EXPECT_EQ(test, seen.nout, 1 + !!c->req_len);
+	KUNIT_EXPECT_EQ(test, seen.nin, 1 + !!c->rsp_len);
+	KUNIT_EXPECT_EQ(test, seen.out_len[0], 2);
+	KUNIT_EXPECT_EQ(test, seen.out_len[1], c->req_len);
+	KUNIT_EXPECT_EQ(test, seen.in_len[0], 1);
+	KUNIT_EXPECT_EQ(test, seen.in_len[1], c->rsp_len);
+	KUNIT_EXPECT_TRUE(test, seen.aligned);
+	KUNIT_EXPECT_EQ(test, seen.hdr[0], VIRTIO_NET_CTRL_ROCE);
+	KUNIT_EXPECT_EQ(test, seen.hdr[1], 9);
+	if (c->req_len)
+		KUNIT_EXPECT_MEMEQ(test, seen.req, r->req, c->req_len);
+	if (c->rsp_len) {
+		KUNIT_EXPECT_EQ(test, r->rsp[0], 1);
+		KUNIT_EXPECT_EQ(test, r->rsp[7], 8);
+	}
+	KUNIT_EXPECT_EQ(test, r->rsp[c->rsp_len], 0xee);
+	KUNIT_EXPECT_EQ(test, fake->served, 1);
+}
+
+static int serve_err(struct fake *fake, struct fake_cmd *cmd)
+{
+	static const u8 rsp[] = { VIRTIO_NET_ERR, 1, 2, 3, 4, 5, 6, 7, 8 };
+
+	fake_scatter(cmd->in, cmd->nin, rsp, sizeof(rsp));
+	return fake_len(cmd->in, cmd->nin);
+}
+
+/* Used length 1, though more was written, as the RFC's own device has it. */
+static int serve_short(struct fake *fake, struct fake_cmd *cmd)
+{
+	serve_ok(fake, cmd);
+	return 1;
+}
+
+/* The ack and half of the response; the rest is what it was. */
+static int serve_half(struct fake *fake, struct fake_cmd *cmd)
+{
+	static const u8 rsp[] = { VIRTIO_NET_OK, 1, 2, 3, 4 };
+
+	fake_scatter(cmd->in, cmd->nin, rsp, sizeof(rsp));
+	return sizeof(rsp);
+}
+
+/* Says that it wrote more than there is room for. */
+static int serve_long(struct fake *fake, struct fake_cmd *cmd)
+{
+	return serve_ok(fake, cmd) + 4096;
+}
+
+/* Answers without a word. */
+static int serve_nothing(struct fake *fake, struct fake_cmd *cmd)
+{
+	return 0;
+}
+
+static void ctrl_answers(struct kunit *test)
+{
+	static const u8 half[8] = { 1, 2, 3, 4, 0, 0, 0, 0 };
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct runner *r;
+
+	fake_start(fake, serve_err);
+	r = runner_new(fake, 1, 4, 8);
+	KUNIT_EXPECT_EQ(test, -EREMOTEIO, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_EQ(test, r->rsp[0], 0xee);
+
+	WRITE_ONCE(fake->serve, serve_short);
+	r = runner_new(fake, 2, 4, 8);
+	KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_EQ(test, r->rsp[7], 8);
+
+	WRITE_ONCE(fake->serve, serve_half);
+	r = runner_new(fake, 3, 4, 8);
+	KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_MEMEQ(test, r->rsp, half, 8);
+
+	WRITE_ONCE(fake->serve, serve_long);
+	r = runner_new(fake, 4, 4, 8);
+	KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_EQ(test, r->rsp[7], 8);
+	KUNIT_EXPECT_EQ(test, r->rsp[8], 0xee);
+
+	/* No ack is none, and no reason to give the queue up. */
+	WRITE_ONCE(fake->serve, serve_nothing);
+	r = runner_new(fake, 5, 4, 8);
+	KUNIT_EXPECT_EQ(test, -EPROTO, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_EQ(test, r->rsp[0], 0xee);
+
+	WRITE_ONCE(fake->serve, serve_ok);
+	KUNIT_EXPECT_EQ(test, 0, run(fake, 6, 4, 8));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+}
+
+/* ----- silence ----- */
+
+/*
+ * Nobody answers: the queue is dead.  What the device may still write to stays
+ * until teardown, which KASAN and kmemleak see.
+ */
+static void expect_dead(struct kunit *test, struct fake *fake,
+			struct fake_cmd *late)
+{
+	struct runner *r = runner_new(fake, 2, 4, 8);
+	struct fake_cmd *next = fake_cmds(test, 1);
+	u8 junk[64];
+
+	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 3, 4, 8));
+	KUNIT_EXPECT_EQ(test, -EIO, run_atomic(fake, r));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, next));
+
+	memset(junk, 0, sizeof(junk));
+	fake_scatter(late->in, late->nin, junk, sizeof(junk));
+	fake_gather(late->out, late->nout, junk, sizeof(junk));
+	fake_give(fake, late, fake_len(late->in, late->nin));
+	fake_interrupt(fake);
+	/* An answer does not bring it back to life. */
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 4, 4, 8));
+}
+
+static void ctrl_timeout(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	unsigned long start = jiffies;
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct runner *r;
+
+	fake->dev->ctrl.timeout = SHORT;
+	r = runner_new(fake, 1, 16, 8);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, vnr_ctrl_exec(fake->dev, &r->cmd));
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, start + SHORT));
+	KUNIT_EXPECT_EQ(test, r->rsp[0], 0xee);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
+	KUNIT_EXPECT_EQ(test, taken(test, late), 1);
+	expect_dead(test, fake, late);
+}
+
+static void ctrl_timeout_atomic(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct runner *r = runner_new(fake, 1, 16, 8);
+	struct fake_cmd *late = fake_cmds(test, 1);
+
+	fake->dev->ctrl.atomic_us = 2000;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_atomic(fake, r));
+	KUNIT_EXPECT_EQ(test, r->rsp[0], 0xee);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
+	expect_dead(test, fake, late);
+}
+
+/* Nothing is answered ever, and the function goes. */
+static void ctrl_timeout_teardown(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	unsigned int i;
+
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run(fake, 1, 2 * PAGE_SIZE, 8));
+	fake_reset(fake);
+	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
+	KUNIT_EXPECT_NULL(test, fake->dev->ctrl.vq);
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 2, 4, 8));
+
+	/* New queues, new life. */
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	fake_start(fake, serve_ok);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, 0, run(fake, 3, 4, 8));
+}
+
+/* The function was pulled out: whoever waits for room need not wait longer. */
+static void ctrl_abandon(struct kunit *test)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 3);
+	struct fake *fake = fake_create(test);
+	unsigned int i, n = 0, waits = 0;
+	struct runner *r[5];
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	for (i = 0; i < 5; i++)
+		r[i] = runner_start(fake, i, 4, 8);
+	/* Eight descriptors but those of the proxy: two commands. */
+	KUNIT_EXPECT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n]));
+
+	vnr_ctrl_abandon(fake->dev);
+	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[0]) + runner_done(r[1]) +
+					  runner_done(r[2]) + runner_done(r[3]) +
+					  runner_done(r[4]) == 3));
+	for (i = 0; i < 5; i++) {
+		if (runner_done(r[i]))
+			KUNIT_EXPECT_EQ(test, r[i]->ret, -EIO);
+		else
+			waits++;
+	}
+	KUNIT_EXPECT_EQ(test, waits, 2);
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
+
+	/* Those that were sent may still be answered. */
+	for (i = 0; i < n; i++)
+		answer(fake, &cmd[i], VIRTIO_NET_OK);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
+}
+
+/* ----- a full queue ----- */
+
+static void ctrl_full(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct runner *r[6], *late;
+	struct fake_cmd *cmd = fake_cmds(test, 6);
+	unsigned int i, n = 0;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		r[i] = runner_start(fake, i, 4, 8);
+	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+
+	/* Whoever must not sleep is told; nothing is wrong with the queue. */
+	late = runner_new(fake, 99, 4, 8);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, late));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+
+	/* Each answer lets one of those that wait in. */
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		KUNIT_ASSERT_LT(test, i, n);
+		answer(fake, &cmd[i], VIRTIO_NET_OK);
+		if (n < ARRAY_SIZE(r))
+			KUNIT_EXPECT_TRUE(test, fake_wait(fake_take(fake,
+								    &cmd[n])));
+		if (n < ARRAY_SIZE(r))
+			n++;
+	}
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
+		KUNIT_EXPECT_EQ(test, r[i]->ret, 0);
+	}
+}
+
+/* Nobody makes room: the device does not answer, and the queue is given up. */
+static void ctrl_full_timeout(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct fake_cmd *cmd = fake_cmds(test, 3);
+	struct runner *r[2];
+	unsigned int n = 0;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	r[0] = runner_start(fake, 0, 4, 8);
+	r[1] = runner_start(fake, 1, 4, 8);
+	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run(fake, 2, 4, 8));
+	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
+	answer(fake, &cmd[0], VIRTIO_NET_OK);
+	answer(fake, &cmd[1], VIRTIO_NET_ERR);
+	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[0]) &&
+					  runner_done(r[1])));
+	KUNIT_EXPECT_EQ(test, min(r[0]->ret, r[1]->ret), -EREMOTEIO);
+	KUNIT_EXPECT_EQ(test, max(r[0]->ret, r[1]->ret), 0);
+}
+
+/* A queue that has no more descriptors than the proxy keeps for itself. */
+static void ctrl_too_small(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	fake->common->queue_size = cpu_to_le16(8);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_max_req(fake->dev));
+	KUNIT_EXPECT_EQ(test, -E2BIG, run(fake, 1, 4, 8));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+}
+
+/* The longest request that is said to fit does. */
+static void ctrl_max_req(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	size_t max;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	fake_start(fake, serve_ok);
+	max = vnr_ctrl_max_req(fake->dev);
+	KUNIT_ASSERT_GT(test, max, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, 0, run(fake, 1, max, 8));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	KUNIT_EXPECT_EQ(test, 0, run(fake, 3, 4, 8));
+}
+
+/* ----- long requests ----- */
+
+/* Two at a time; those that come later wait, and short ones pass them. */
+static void ctrl_big(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct runner *big[3], *small;
+	struct fake_cmd *cmd = fake_cmds(test, 5);
+	unsigned int n = 0, i;
+
+	big[0] = runner_start(fake, 0, 2 * PAGE_SIZE, 8);
+	big[1] = runner_start(fake, 1, 2 * PAGE_SIZE, 8);
+	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+	big[2] = runner_start(fake, 2, 2 * PAGE_SIZE, 8);
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[2]));
+	small = runner_start(fake, 3, 4, 8);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, &cmd[2])));
+	KUNIT_EXPECT_EQ(test, taken(test, &cmd[2]), 3);
+	answer(fake, &cmd[2], VIRTIO_NET_OK);
+	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(small)));
+
+	/* Not a reason to give the queue up. */
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -EBUSY, run(fake, 4, 2 * PAGE_SIZE, 8));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	fake->dev->ctrl.timeout = 30 * HZ;
+
+	answer(fake, &cmd[0], VIRTIO_NET_OK);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, &cmd[3])));
+	KUNIT_EXPECT_EQ(test, taken(test, &cmd[3]), 2);
+	answer(fake, &cmd[3], VIRTIO_NET_ERR);
+	answer(fake, &cmd[1], VIRTIO_NET_OK);
+	for (i = 0; i < ARRAY_SIZE(big); i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(big[i])));
+		KUNIT_EXPECT_EQ(test, big[i]->ret, i == 2 ? -EREMOTEIO : 0);
+	}
+}
+
+/* ----- several threads ----- */
+
+#define CROWD		8
+#define CROWD_ROUNDS	100
+
+/**
+ * struct member - one of a crowd
+ * @fake: function
+ * @id: number, which it sends and expects back
+ * @bad: answers that were not its own
+ * @good: those that were
+ * @rounds: both
+ * @task: its thread
+ */
+struct member {
+	struct fake *fake;
+	u32 id;
+	unsigned int bad;
+	unsigned int good;
+	unsigned int rounds;
+	struct task_struct *task;
+};
+
+/* Answers with what was asked, and two commands in the wrong order. */
+static int serve_echo(struct fake *fake, struct fake_cmd *cmd)
+{
+	u8 in[9] = { VIRTIO_NET_OK };
+	static struct fake_cmd second;
+
+	if (fake_take(fake, &second)) {
+		fake_gather(second.out + 1, second.nout - 1, in + 1, 8);
+		fake_scatter(second.in, second.nin, in, sizeof(in));
+		fake_give(fake, &second, sizeof(in));
+	}
+	fake_gather(cmd->out + 1, cmd->nout - 1, in + 1, 8);
+	fake_scatter(cmd->in, cmd->nin, in, sizeof(in));
+	return sizeof(in);
+}
+
+static int member_thread(void *data)
+{
+	struct member *m = data;
+	u32 req[2], rsp[2];
+	struct virtio_net_roce_cmd cmd = {
+		.command = m->id,
+		.req[0] = { req, sizeof(req) },
+		.rsp = rsp,
+		.rsp_len = sizeof(rsp),
+	};
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < CROWD_ROUNDS; i++) {
+		req[0] = m->id;
+		req[1] = i;
+		/* One must not sleep; more could keep the device from running. */
+		cmd.atomic = m->id == 1;
+		do {
+			if (cmd.atomic)
+				preempt_disable();
+			ret = vnr_ctrl_exec(m->fake->dev, &cmd);
+			if (cmd.atomic)
+				preempt_enable();
+			cond_resched();
+		} while (ret == -EAGAIN);
+		if (!ret && rsp[0] == m->id && rsp[1] == i)
+			m->good++;
+		else
+			m->bad++;
+		WRITE_ONCE(m->rounds, i + 1);
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 300);
+	return 0;
+}
+
+static void ctrl_crowd(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct member *m;
+	unsigned int i;
+
+	m = kunit_kcalloc(test, CROWD, sizeof(*m), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	fake->common->queue_size = cpu_to_le16(32);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	fake->dev->ctrl.atomic_us = 10 * USEC_PER_SEC;
+	fake_start(fake, serve_echo);
+	for (i = 0; i < CROWD; i++) {
+		m[i].fake = fake;
+		m[i].id = i;
+		m[i].task = kthread_run(member_thread, &m[i], "crowd-%u", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, m[i].task);
+	}
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(m[i].rounds) ==
+						  CROWD_ROUNDS));
+		kthread_stop(m[i].task);
+	}
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, m[i].bad, 0);
+		KUNIT_EXPECT_EQ(test, m[i].good, CROWD_ROUNDS);
+	}
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+}
+
+static struct kunit_case ctrl_cases[] = {
+	KUNIT_CASE_PARAM(ctrl_frame, frame_gen_params),
+	KUNIT_CASE(ctrl_answers),
+	KUNIT_CASE(ctrl_timeout),
+	KUNIT_CASE(ctrl_timeout_atomic),
+	KUNIT_CASE(ctrl_timeout_teardown),
+	KUNIT_CASE(ctrl_abandon),
+	KUNIT_CASE(ctrl_full),
+	KUNIT_CASE(ctrl_full_timeout),
+	KUNIT_CASE(ctrl_too_small),
+	KUNIT_CASE(ctrl_max_req),
+	KUNIT_CASE(ctrl_big),
+	KUNIT_CASE(ctrl_crowd),
+	{}
+};
+
+static struct kunit_suite ctrl_suite = {
+	.name = "virtio_net_roce_ctrl",
+	.test_cases = ctrl_cases,
+};
+
+kunit_test_suite(ctrl_suite);

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The proxy: commands of virtio_net, on the shadow of the control queue, that
+ * have to reach the real one, and answers that have to come back.  The test is
+ * virtio_net on one side, and the device on the other.
+ */
+#include <linux/kthread.h>
+#include <linux/virtio_ring.h>
+
+#include "virtio_net_roce_fake.h"
+
+/* What virtio_net does while it spins. */
+#define STALL_NS	(30 * NSEC_PER_MSEC)
+
+/* A class of the standard's, and a command of it. */
+#define ETH_CLASS		VIRTIO_NET_CTRL_MAC
+#define CMD		VIRTIO_NET_CTRL_MAC_ADDR_SET
+
+#define IN_MAX		64
+
+/**
+ * struct eth - a command of virtio_net
+ * @hdr: class and command
+ * @data: what comes after it
+ * @in: what the device writes: ack, and an answer if it has one
+ */
+struct eth {
+	struct virtio_net_ctrl_hdr hdr;
+	u8 data[24];
+	u8 in[IN_MAX];
+};
+
+static struct virtqueue *shadow(struct fake *fake)
+{
+	return fake->vqs[FAKE_CTRL];
+}
+
+static struct eth *eth_new(struct kunit *test, u8 seed)
+{
+	struct eth *eth = kunit_kzalloc(test, sizeof(*eth), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, eth);
+	eth->hdr.class = ETH_CLASS;
+	eth->hdr.cmd = seed;
+	for (i = 0; i < sizeof(eth->data); i++)
+		eth->data[i] = seed + i;
+	memset(eth->in, 0xee, sizeof(eth->in));
+	return eth;
+}
+
+/* Header, @len bytes, and an answer of @in_len bytes, ack included. */
+static void eth_add(struct kunit *test, struct fake *fake, struct eth *eth,
+		    u32 len, u32 in_len)
+{
+	struct scatterlist hdr, data, in, *sgs[3];
+	unsigned int n = 0;
+
+	sg_init_one(&hdr, &eth->hdr, sizeof(eth->hdr));
+	sgs[n++] = &hdr;
+	if (len) {
+		sg_init_one(&data, eth->data, len);
+		sgs[n++] = &data;
+	}
+	sg_init_one(&in, eth->in, in_len);
+	sgs[n] = &in;
+	KUNIT_ASSERT_EQ(test, 0, virtqueue_add_sgs(shadow(fake), sgs, n, 1, eth,
+						   GFP_ATOMIC));
+}
+
+static void eth_send(struct kunit *test, struct fake *fake, struct eth *eth,
+		     u32 len, u32 in_len)
+{
+	eth_add(test, fake, eth, len, in_len);
+	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow(fake)));
+}
+
+static struct eth *eth_done(struct fake *fake, u32 *len)
+{
+	return virtqueue_get_buf(shadow(fake), len);
+}
+
+/* Answer with a byte for the ack and @n more. */
+static void answer(struct fake *fake, const struct fake_cmd *cmd, u8 ack, u8 seed,
+		   u32 n)
+{
+	u8 in[IN_MAX] = { ack };
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		in[1 + i] = seed + i;
+	fake_scatter(cmd->in, cmd->nin, in, 1 + n);
+	fake_give(fake, cmd, 1 + n);
+	fake_interrupt(fake);
+}
+
+/* ----- there and back ----- */
+
+static void expect_forwarded(struct kunit *test, struct fake *fake)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth = eth_new(test, CMD);
+	u8 data[sizeof(eth->data)];
+	u32 len;
+
+	eth_send(test, fake, eth, 6, 1);
+	KUNIT_EXPECT_NULL(test, eth_done(fake, &len));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+
+	/* Header, data and ack in descriptors of their own. */
+	KUNIT_ASSERT_EQ(test, cmd->nout, 2);
+	KUNIT_ASSERT_EQ(test, cmd->nin, 1);
+	KUNIT_EXPECT_EQ(test, cmd->out[0].len, 2);
+	KUNIT_EXPECT_EQ(test, cmd->out[1].len, 6);
+	KUNIT_EXPECT_EQ(test, cmd->in[0].len, 1);
+	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)cmd->out[0].addr, 8));
+	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)cmd->out[1].addr, 8));
+	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)cmd->in[0].addr, 8));
+	KUNIT_EXPECT_MEMEQ(test, cmd->out[0].addr, &eth->hdr, 2);
+	KUNIT_EXPECT_EQ(test, 6, fake_gather(cmd->out + 1, 1, data, sizeof(data)));
+	KUNIT_EXPECT_MEMEQ(test, data, eth->data, 6);
+
+	/* Copies: what is virtio_net's is not the device's to write. */
+	KUNIT_EXPECT_PTR_NE(test, cmd->out[1].addr, (void *)eth->data);
+	KUNIT_EXPECT_PTR_NE(test, cmd->in[0].addr, (void *)eth->in);
+
+	answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
+	KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+	KUNIT_EXPECT_EQ(test, len, 1);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, eth->in[1], 0xee);
+	KUNIT_EXPECT_NULL(test, eth_done(fake, &len));
+}
+
+static void proxy_forward(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	unsigned int i;
+
+	/* More often than either ring has entries. */
+	for (i = 0; i < 2 * FAKE_NUM + 3; i++)
+		expect_forwarded(test, fake);
+}
+
+static void proxy_forward_indirect(struct kunit *test)
+{
+	expect_forwarded(test, fake_running(test, FAKE_NET |
+				BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC)));
+}
+
+/* virtio_net asks with bottom halves off, and nothing in it may sleep. */
+static void proxy_atomic(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth = eth_new(test, CMD);
+	u32 len;
+
+	eth_add(test, fake, eth, 6, 1);
+	local_bh_disable();
+	virtqueue_kick(shadow(fake));
+	local_bh_enable();
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	answer(fake, cmd, VIRTIO_NET_ERR, 0, 0);
+	KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_ERR);
+}
+
+/* Several at once, answered in another order. */
+static void proxy_several(struct kunit *test)
+{
+	static const u8 order[] = { 2, 0, 3, 1 };
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 4);
+	struct eth *eth[4];
+	unsigned int i, n;
+	u32 len;
+
+	for (i = 0; i < 4; i++) {
+		eth[i] = eth_new(test, i);
+		eth_send(test, fake, eth[i], i, 1 + i);
+	}
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[i]));
+		KUNIT_EXPECT_EQ(test, ((u8 *)cmd[i].out[0].addr)[1], i);
+		KUNIT_EXPECT_EQ(test, i, fake_len(cmd[i].out + 1,
+						  cmd[i].nout - 1));
+		KUNIT_EXPECT_EQ(test, 1 + i, fake_len(cmd[i].in, cmd[i].nin));
+	}
+	for (i = 0; i < 4; i++) {
+		n = order[i];
+		answer(fake, &cmd[n], n & 1, 0x40 + n, n);
+		KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth[n]);
+		KUNIT_EXPECT_EQ(test, len, 1 + n);
+		KUNIT_EXPECT_EQ(test, eth[n]->in[0], n & 1);
+		if (n)
+			KUNIT_EXPECT_EQ(test, eth[n]->in[1], 0x40 + n);
+		KUNIT_EXPECT_EQ(test, eth[n]->in[1 + n], 0xee);
+	}
+}
+
+static unsigned int called;
+
+static void count_call(struct virtqueue *vq)
+{
+	called++;
+}
+
+/* A child that waits for an interrupt gets one. */
+static void proxy_callback(struct kunit *test)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct fake *fake = fake_create(test);
+	struct eth *eth = eth_new(test, CMD);
+	u32 len;
+
+	called = 0;
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, count_call));
+	eth_send(test, fake, eth, 6, 1);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	KUNIT_EXPECT_EQ(test, called, 0);
+	answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
+	KUNIT_EXPECT_EQ(test, called, 1);
+	KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+}
+
+/* ----- what cannot be forwarded ----- */
+
+static void expect_refused(struct kunit *test, struct fake *fake,
+			   struct eth *eth, u8 ack)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	u32 len;
+
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+	KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+	KUNIT_EXPECT_EQ(test, eth->in[0], ack);
+	KUNIT_EXPECT_EQ(test, eth->in[1], 0xee);
+}
+
+static void proxy_too_many_segments(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct eth *eth = eth_new(test, CMD);
+	struct scatterlist out[12], in, *sgs[] = { out, &in };
+	unsigned int i;
+
+	sg_init_table(out, ARRAY_SIZE(out));
+	for (i = 0; i < ARRAY_SIZE(out); i++)
+		sg_set_buf(&out[i], &eth->data[i], 1);
+	sg_init_one(&in, eth->in, 1);
+	KUNIT_ASSERT_EQ(test, 0, virtqueue_add_sgs(shadow(fake), sgs, 1, 1, eth,
+						   GFP_ATOMIC));
+	virtqueue_kick(shadow(fake));
+	expect_refused(test, fake, eth, VIRTIO_NET_ERR);
+	expect_forwarded(test, fake);
+}
+
+static void proxy_too_long(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct scatterlist hdr, data, in, *sgs[] = { &hdr, &data, &in };
+	struct eth *eth = eth_new(test, CMD);
+	void *big;
+
+	big = kunit_kzalloc(test, SZ_64K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	sg_init_one(&hdr, &eth->hdr, sizeof(eth->hdr));
+	sg_init_one(&data, big, SZ_64K);
+	sg_init_one(&in, eth->in, 1);
+	KUNIT_ASSERT_EQ(test, 0, virtqueue_add_sgs(shadow(fake), sgs, 2, 1, eth,
+						   GFP_ATOMIC));
+	virtqueue_kick(shadow(fake));
+	expect_refused(test, fake, eth, VIRTIO_NET_ERR);
+	expect_forwarded(test, fake);
+}
+
+/* A ring that nobody should write: an end is made of it, not a way out of it. */
+static void proxy_bad_chain(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	const struct vring *vring = virtqueue_get_vring(shadow(fake));
+	struct eth *eth = eth_new(test, CMD);
+	u16 head;
+
+	/* Beyond the table. */
+	eth_add(test, fake, eth, 6, 1);
+	head = (__force u16)vring->avail->ring[0];
+	vring->desc[head].next = (__force __virtio16)0x7fff;
+	virtqueue_kick(shadow(fake));
+	vring->desc[head].next = (__force __virtio16)(head + 1);
+	expect_refused(test, fake, eth, 0xee);
+
+	/* In a circle. */
+	eth_add(test, fake, eth, 6, 1);
+	head = (__force u16)vring->avail->ring[1];
+	vring->desc[head].next = (__force __virtio16)head;
+	virtqueue_kick(shadow(fake));
+	vring->desc[head].next = (__force __virtio16)(head + 1);
+	expect_refused(test, fake, eth, 0xee);
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+}
+
+/* No room on the real queue: an error at once, since nobody may wait. */
+static void proxy_full(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct fake_cmd *cmd = fake_cmds(test, 8);
+	unsigned int i, sent = 0, failed = 0, n = 0;
+	struct eth *eth[8], *done;
+	u32 len;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	for (i = 0; i < 8; i++) {
+		eth[i] = eth_new(test, i);
+		eth_send(test, fake, eth[i], 6, 1);
+	}
+	while (n < 8 && fake_take(fake, &cmd[n]))
+		n++;
+	KUNIT_EXPECT_EQ(test, n, 16 / 3);
+	while ((done = eth_done(fake, &len))) {
+		KUNIT_EXPECT_EQ(test, done->in[0], VIRTIO_NET_ERR);
+		failed++;
+	}
+	KUNIT_EXPECT_EQ(test, failed, 8 - n);
+	for (i = 0; i < n; i++)
+		answer(fake, &cmd[i], VIRTIO_NET_OK, 0, 0);
+	while ((done = eth_done(fake, &len))) {
+		KUNIT_EXPECT_EQ(test, done->in[0], VIRTIO_NET_OK);
+		sent++;
+	}
+	KUNIT_EXPECT_EQ(test, sent, n);
+}
+
+/* ----- silence ----- */
+
+static void *wait_done(struct fake *fake, u32 *len)
+{
+	void *p;
+
+	fake_wait(!!(p = eth_done(fake, len)));
+	return p;
+}
+
+/*
+ * The device says nothing: virtio_net hears an error when the timer has run out,
+ * and no answer that comes later touches what is no longer there.
+ */
+static void proxy_stall(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 3);
+	struct virtio_net_roce_cmd exec = { };
+	struct eth *eth[2];
+	unsigned int i;
+	u64 start;
+	u32 len;
+
+	fake->dev->ctrl.stall_ns = STALL_NS;
+	start = ktime_get_ns();
+	for (i = 0; i < 2; i++) {
+		eth[i] = eth_new(test, i);
+		eth_send(test, fake, eth[i], 6, 9);
+	}
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, wait_done(fake, &len), eth[i]);
+		KUNIT_EXPECT_EQ(test, len, 1);
+		KUNIT_EXPECT_EQ(test, eth[i]->in[0], VIRTIO_NET_ERR);
+		KUNIT_EXPECT_EQ(test, eth[i]->in[1], 0xee);
+	}
+	KUNIT_EXPECT_GE(test, ktime_get_ns() - start, STALL_NS);
+	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
+
+	/* Both are still the device's, which answers one of them at last. */
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[0]));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[1]));
+	fake_gather(cmd[1].out, cmd[1].nout, eth[1]->data, 8);
+	kunit_kfree(test, eth[0]);
+	answer(fake, &cmd[0], VIRTIO_NET_OK, 0x55, 8);
+	KUNIT_EXPECT_NULL(test, eth_done(fake, &len));
+
+	/* Dead until reset, for both that use it. */
+	eth_send(test, fake, eth[1], 6, 1);
+	expect_refused(test, fake, eth[1], VIRTIO_NET_ERR);
+	KUNIT_EXPECT_EQ(test, -EIO, vnr_ctrl_exec(fake->dev, &exec));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[2]));
+	fake_scatter(cmd[1].in, cmd[1].nin, "late", 4);
+}
+
+/* The answer is there, and only its interrupt was lost. */
+static void proxy_lost_interrupt(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth = eth_new(test, CMD);
+	u8 ok = VIRTIO_NET_OK;
+	u32 len;
+
+	fake->dev->ctrl.stall_ns = 20 * STALL_NS;
+	eth_send(test, fake, eth, 6, 1);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	fake_scatter(cmd->in, cmd->nin, &ok, 1);
+	fake_give(fake, cmd, 1);
+	KUNIT_EXPECT_PTR_EQ(test, wait_done(fake, &len), eth);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	fake->dev->ctrl.stall_ns = 10 * NSEC_PER_SEC;
+	expect_forwarded(test, fake);
+}
+
+/* The timer of one that was answered does not count for the next. */
+static void proxy_stall_restarts(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth;
+	unsigned int i;
+	u32 len;
+
+	fake->dev->ctrl.stall_ns = 500 * NSEC_PER_MSEC;
+	for (i = 0; i < 8; i++) {
+		eth = eth_new(test, i);
+		eth_send(test, fake, eth, 6, 1);
+		msleep(100);
+		KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+		answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
+		KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+		KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
+	}
+	/* Nor is there one when nothing is due. */
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&fake->dev->ctrl.stall));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+}
+
+/* The function goes while a command is due; KASAN and kmemleak look on. */
+static void proxy_teardown(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct eth *eth = eth_new(test, CMD);
+
+	eth_send(test, fake, eth, 6, 1);
+	eth_send(test, fake, eth_new(test, 2), 6, 1);
+	fake_reset(fake);
+	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_ERR);
+	KUNIT_EXPECT_NULL(test, fake->dev->ctrl.vq);
+	KUNIT_EXPECT_NULL(test, fake->dev->ctrl.shadow);
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev->ctrl.proxied));
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&fake->dev->ctrl.stall));
+
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	expect_forwarded(test, fake);
+}
+
+/* RoCE commands leave room for Ethernet's. */
+static int exec_thread(void *data)
+{
+	struct fake *fake = data;
+	struct virtio_net_roce_cmd cmd = { .command = 1 };
+
+	vnr_ctrl_exec(fake->dev, &cmd);
+	return 0;
+}
+
+static void proxy_reserve(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	struct fake_cmd *cmd = fake_cmds(test, 16);
+	struct task_struct *task[12];
+	struct eth *eth[2];
+	unsigned int i, n = 0;
+	u32 len;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	for (i = 0; i < ARRAY_SIZE(task); i++) {
+		task[i] = kthread_create(exec_thread, fake, "reserve-%u", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task[i]);
+		get_task_struct(task[i]);
+		wake_up_process(task[i]);
+	}
+	/* Header and ack are two descriptors of the eight. */
+	KUNIT_EXPECT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 4));
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n]));
+
+	for (i = 0; i < 2; i++) {
+		eth[i] = eth_new(test, i);
+		eth_send(test, fake, eth[i], 6, 1);
+		KUNIT_EXPECT_TRUE(test, fake_take(fake, &cmd[4 + i]));
+		KUNIT_EXPECT_EQ(test, *(u8 *)cmd[4 + i].out[0].addr, ETH_CLASS);
+	}
+	for (i = 0; i < 2; i++) {
+		answer(fake, &cmd[4 + i], VIRTIO_NET_OK, 0, 0);
+		KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth[i]);
+	}
+	vnr_ctrl_abandon(fake->dev);
+	for (i = 0; i < 4; i++)
+		answer(fake, &cmd[i], VIRTIO_NET_OK, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(task); i++)
+		kthread_stop_put(task[i]);
+}
+
+static struct kunit_case proxy_cases[] = {
+	KUNIT_CASE(proxy_forward),
+	KUNIT_CASE(proxy_forward_indirect),
+	KUNIT_CASE(proxy_atomic),
+	KUNIT_CASE(proxy_several),
+	KUNIT_CASE(proxy_callback),
+	KUNIT_CASE(proxy_too_many_segments),
+	KUNIT_CASE(proxy_too_long),
+	KUNIT_CASE(proxy_bad_chain),
+	KUNIT_CASE(proxy_full),
+	KUNIT_CASE(proxy_stall),
+	KUNIT_CASE(proxy_lost_interrupt),
+	KUNIT_CASE(proxy_stall_restarts),
+	KUNIT_CASE(proxy_teardown),
+	KUNIT_CASE(proxy_reserve),
+	{}
+};
+
+static struct kunit_suite proxy_suite = {
+	.name = "virtio_net_roce_proxy",
+	.test_cases = proxy_cases,
+};
+
+kunit_test_suite(proxy_suite);

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The auxiliary device: when it comes and goes, with an interface of the test's
+ * and a driver of the test's in place of the RDMA driver.
+ */
+#include <linux/auxiliary_bus.h>
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+
+#include "virtio_net_roce_fake.h"
+
+/*
+ * What the driver has seen.  It holds the interface as the RDMA driver does, so
+ * that an interface cannot go before the auxiliary device.
+ */
+static struct {
+	unsigned int probes;
+	unsigned int removes;
+	unsigned int most;
+	bool hold_remove;
+	bool slow_probe;
+	struct completion removing;
+	struct completion go_on;
+	struct virtio_net_roce_aux *aux;
+	struct net_device *netdev;
+	bool registered;
+} seen;
+
+static int upper_probe(struct auxiliary_device *adev,
+		       const struct auxiliary_device_id *id)
+{
+	struct virtio_net_roce_aux *aux = to_virtio_net_roce_aux(adev);
+
+	seen.probes++;
+	seen.most = max(seen.most, seen.probes - seen.removes);
+	seen.aux = aux;
+	seen.netdev = aux->netdev;
+	seen.registered = aux->netdev->reg_state == NETREG_REGISTERED ||
+			  aux->netdev->reg_state == NETREG_UNREGISTERING;
+	dev_hold(aux->netdev);
+	if (seen.slow_probe)
+		msleep(50);
+	return 0;
+}
+
+static void upper_remove(struct auxiliary_device *adev)
+{
+	complete(&seen.removing);
+	if (seen.hold_remove)
+		wait_for_completion_timeout(&seen.go_on, 20 * HZ);
+	dev_put(to_virtio_net_roce_aux(adev)->netdev);
+	seen.removes++;
+}
+
+static const struct auxiliary_device_id upper_ids[] = {
+	{ .name = "virtio_net_roce." VIRTIO_NET_ROCE_AUX_NAME },
+	{ }
+};
+
+static struct auxiliary_driver upper = {
+	.name = "fake_rdma",
+	.probe = upper_probe,
+	.remove = upper_remove,
+	.id_table = upper_ids,
+};
+
+static void upper_unregister(void *data)
+{
+	auxiliary_driver_unregister(&upper);
+}
+
+static netdev_tx_t netdev_xmit(struct sk_buff *skb, struct net_device *netdev)
+{
+	dev_kfree_skb_any(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops netdev_ops = {
+	.ndo_start_xmit = netdev_xmit,
+};
+
+static struct net_device *netdev_new(struct fake *fake)
+{
+	struct net_device *netdev = alloc_etherdev(0);
+
+	KUNIT_ASSERT_NOT_NULL(fake->test, netdev);
+	netdev->netdev_ops = &netdev_ops;
+	eth_hw_addr_random(netdev);
+	SET_NETDEV_DEV(netdev, &fake_vdev(fake)->dev);
+	return netdev;
+}
+
+static void netdev_gone(struct net_device *netdev)
+{
+	unregister_netdev(netdev);
+	free_netdev(netdev);
+}
+
+static void settle(struct fake *fake)
+{
+	flush_work(&fake->dev->stop_work);
+	flush_work(&fake->dev->start_work);
+	flush_work(&fake->dev->stop_work);
+	flush_work(&fake->dev->start_work);
+}
+
+static struct fake *rdma_fake(struct kunit *test)
+{
+	struct fake *fake;
+
+	memset(&seen, 0, sizeof(seen));
+	init_completion(&seen.removing);
+	init_completion(&seen.go_on);
+	KUNIT_ASSERT_EQ(test, 0, auxiliary_driver_register(&upper));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test,
+							   upper_unregister,
+							   NULL));
+	fake = fake_running(test, FAKE_NET);
+	return fake;
+}
+
+/* Both an interface and a running child are needed, in either order. */
+static void rdma_needs_both(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+
+	vnr_rdma_start(fake->dev);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 0);
+	KUNIT_EXPECT_NULL(test, fake->dev->aux);
+
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	vnr_rdma_stop(fake->dev);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+	KUNIT_EXPECT_NULL(test, fake->dev->aux);
+
+	vnr_rdma_start(fake->dev);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 2);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 2);
+	KUNIT_EXPECT_EQ(test, seen.removes, 2);
+}
+
+/* However often it is asked for, there is one, and it says what is there. */
+static void rdma_once(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	for (i = 0; i < 5; i++) {
+		vnr_rdma_start(fake->dev);
+		settle(fake);
+	}
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	KUNIT_ASSERT_NOT_NULL(test, seen.aux);
+	KUNIT_EXPECT_PTR_EQ(test, seen.aux, fake->dev->aux);
+	KUNIT_EXPECT_PTR_EQ(test, seen.aux->netdev, netdev);
+	KUNIT_EXPECT_PTR_EQ(test, seen.aux->dma_dev, &fake->pdev->dev);
+	KUNIT_EXPECT_EQ(test, seen.aux->max_qps, FAKE_QPS);
+	KUNIT_EXPECT_EQ(test, seen.aux->max_cqs, FAKE_CQS);
+	KUNIT_EXPECT_EQ(test, seen.aux->max_req,
+			vnr_ctrl_max_req(fake->dev));
+	KUNIT_EXPECT_TRUE(test, seen.registered);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* An interface of somebody else is no business of ours. */
+static void rdma_other_netdev(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+
+	SET_NETDEV_DEV(netdev, &fake->pdev->dev);
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 0);
+	netdev_gone(netdev);
+}
+
+/* The interface goes first: it waits for the auxiliary device, which goes too. */
+static void rdma_netdev_goes(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_ASSERT_EQ(test, seen.probes, 1);
+	netdev_gone(netdev);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+	settle(fake);
+	KUNIT_EXPECT_NULL(test, fake->dev->aux);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+
+	/* Another one comes, and the child is still up. */
+	netdev = netdev_new(fake);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 2);
+	KUNIT_EXPECT_PTR_EQ(test, seen.netdev, netdev);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* Asked to start while it stops: first it is gone, then it is there again. */
+static void rdma_start_while_stopping(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_ASSERT_EQ(test, seen.probes, 1);
+
+	/* As the notifier does for an interface that moves to a namespace. */
+	seen.hold_remove = true;
+	queue_work(system_unbound_wq, &fake->dev->stop_work);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&seen.removing,
+							    20 * HZ));
+	vnr_rdma_start(fake->dev);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	seen.hold_remove = false;
+	complete(&seen.go_on);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 2);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+	KUNIT_EXPECT_EQ(test, seen.most, 1);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* Stopped while it starts: nothing is there when the stop returns, or later. */
+static void rdma_stop_while_starting(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	seen.slow_probe = true;
+	for (i = 0; i < 4; i++) {
+		vnr_rdma_start(fake->dev);
+		msleep(10 * i);
+		vnr_rdma_stop(fake->dev);
+		KUNIT_EXPECT_NULL(test, fake->dev->aux);
+		KUNIT_EXPECT_EQ(test, seen.probes, seen.removes);
+		settle(fake);
+		KUNIT_EXPECT_NULL(test, fake->dev->aux);
+	}
+	netdev_gone(netdev);
+}
+
+/* DRIVER_OK starts it, if RoCE was negotiated, and a reset stops it. */
+static void rdma_follows_child(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+	struct virtio_device *vdev = fake_vdev(fake);
+
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	vdev->config->set_status(vdev, VIRTIO_CONFIG_S_DRIVER);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 0);
+	fake->dev->roce = false;
+	vdev->config->set_status(vdev, VIRTIO_CONFIG_S_DRIVER_OK);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 0);
+	fake->dev->roce = true;
+	vdev->config->set_status(vdev, VIRTIO_CONFIG_S_DRIVER_OK);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	fake_reset(fake);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	netdev_gone(netdev);
+}
+
+/* Which virtqueue is whose, and whose doorbell rings. */
+static void rdma_queues(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+	const struct virtio_net_roce_ops *ops;
+	struct virtio_net_roce_aux *aux;
+	u32 i;
+
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	aux = seen.aux;
+	KUNIT_ASSERT_NOT_NULL(test, aux);
+	ops = aux->ops;
+	for (i = 0; i < FAKE_CQS; i++)
+		KUNIT_EXPECT_EQ(test, ops->cq_vq(aux, i)->index, FAKE_ETH + i);
+	for (i = 0; i < FAKE_QPS; i++) {
+		KUNIT_EXPECT_EQ(test, ops->sq_vq(aux, i)->index,
+				FAKE_ETH + FAKE_CQS + 2 * i);
+		KUNIT_EXPECT_EQ(test, ops->rq_vq(aux, i)->index,
+				FAKE_ETH + FAKE_CQS + 2 * i + 1);
+		fake_rung(fake);
+		ops->kick(aux, ops->rq_vq(aux, i));
+		KUNIT_EXPECT_EQ(test, fake_rung(fake),
+				FAKE_ETH + FAKE_CQS + 2 * i + 1);
+	}
+	KUNIT_EXPECT_NULL(test, ops->cq_vq(aux, FAKE_CQS));
+	KUNIT_EXPECT_NULL(test, ops->sq_vq(aux, FAKE_QPS));
+	KUNIT_EXPECT_NULL(test, ops->rq_vq(aux, FAKE_QPS));
+	KUNIT_EXPECT_NULL(test, ops->cq_vq(aux, U32_MAX));
+	KUNIT_EXPECT_NULL(test, ops->rq_vq(aux, U32_MAX));
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+static struct kunit_case rdma_cases[] = {
+	KUNIT_CASE(rdma_needs_both),
+	KUNIT_CASE(rdma_once),
+	KUNIT_CASE(rdma_other_netdev),
+	KUNIT_CASE(rdma_netdev_goes),
+	KUNIT_CASE(rdma_start_while_stopping),
+	KUNIT_CASE(rdma_stop_while_starting),
+	KUNIT_CASE(rdma_follows_child),
+	KUNIT_CASE(rdma_queues),
+	{}
+};
+
+static struct kunit_suite rdma_suite = {
+	.name = "virtio_net_roce_rdma",
+	.test_cases = rdma_cases,
+};
+
+kunit_test_suite(rdma_suite);
