@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/wire.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_wire.h"
 
 /* ----- bits ----- */
 

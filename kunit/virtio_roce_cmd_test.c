@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/cmd.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name

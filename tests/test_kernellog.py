@@ -27,7 +27,7 @@ REPORTS = [
     "BUG: workqueue lockup - pool cpus=0 node=0 flags=0x0 nice=0 stuck for 30s!",
     "BUG kmalloc-64 (Not tainted): Right Redzone overwritten",
     "WARNING: suspicious RCU usage",
-    "UBSAN: array-index-out-of-bounds in drivers/infiniband/hw/virtio_roce/qp.c:1:2",
+    "UBSAN: array-index-out-of-bounds in drivers/infiniband/hw/virtio_roce/vroce_qp.c:1:2",
     "unreferenced object 0xffff888004e1a000 (size 64):",
     "kmemleak: 2 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
     "kmemleak: Cannot allocate a kmemleak_object structure",

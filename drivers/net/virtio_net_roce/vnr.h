@@ -24,7 +24,7 @@
 
 struct vnr_dev;
 
-/* ----- detect.c: is a function a RoCE device? ----- */
+/* ----- vnr_detect.c: is a function a RoCE device? ----- */
 
 /**
  * struct vnr_offer - what a virtio-net function says of itself
@@ -51,7 +51,7 @@ void vnr_offer_read(struct virtio_pci_modern_device *mdev,
 bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
 		    struct vnr_offer *offer);
 
-/* ----- ctrl.c: the control queue ----- */
+/* ----- vnr_ctrl.c: the control queue ----- */
 
 /**
  * struct vnr_ctrl - the function's control queue and the child's shadow of it
@@ -108,7 +108,7 @@ void vnr_ctrl_abandon(struct vnr_dev *dev);
 size_t vnr_ctrl_max_req(struct vnr_dev *dev);
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 
-/* ----- queue.c: virtqueues, vectors, interrupts ----- */
+/* ----- vnr_queue.c: virtqueues, vectors, interrupts ----- */
 
 /**
  * struct vnr_cq - interrupt side of a completion queue
@@ -173,7 +173,7 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
 void vnr_rdma_queues_teardown(struct vnr_dev *dev);
 void vnr_config_work(struct work_struct *work);
 
-/* ----- child.c: the virtio device that stock virtio_net drives ----- */
+/* ----- vnr_child.c: the virtio device that stock virtio_net drives ----- */
 
 /**
  * struct vnr_child - the child device; freed when its last reference goes
@@ -189,14 +189,14 @@ u8 vnr_status(struct vnr_dev *dev);
 int vnr_child_add(struct vnr_dev *dev);
 void vnr_child_del(struct vnr_dev *dev);
 
-/* ----- rdma.c: the auxiliary device ----- */
+/* ----- vnr_rdma.c: the auxiliary device ----- */
 
 int vnr_rdma_init(struct vnr_dev *dev);
 void vnr_rdma_exit(struct vnr_dev *dev);
 void vnr_rdma_start(struct vnr_dev *dev);
 void vnr_rdma_stop(struct vnr_dev *dev);
 
-/* ----- takeover.c: from virtio_pci and back ----- */
+/* ----- vnr_takeover.c: from virtio_pci and back ----- */
 
 int vnr_takeover_init(struct pci_driver *driver);
 void vnr_takeover_exit(void);
@@ -207,7 +207,7 @@ bool vnr_failed_before(struct pci_dev *pdev);
 bool vnr_wants_takeover(struct pci_dev *pdev);
 #endif
 
-/* ----- main.c ----- */
+/* ----- vnr_main.c ----- */
 
 /**
  * struct vnr_dev - a RoCE function

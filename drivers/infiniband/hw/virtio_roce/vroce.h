@@ -18,7 +18,7 @@
 #include "virtio_roce-abi.h"
 #include "virtio_roce_compat.h"
 
-#include "cmd.h"
+#include "vroce_cmd.h"
 
 /* Keeps slots, and with them whole queues, at a size that can be allocated. */
 #define VROCE_SGE_MAX	64
@@ -34,7 +34,7 @@
 
 struct vroce_dev;
 
-/* ----- obj.c: what the device holds ----- */
+/* ----- vroce_obj.c: what the device holds ----- */
 
 /**
  * struct vroce_obj - something that was created in the device
@@ -106,7 +106,7 @@ void vroce_quotas_init(struct vroce_dev *dev);
 int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind);
 void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 
-/* ----- queue.c: a virtqueue and its slots ----- */
+/* ----- vroce_queue.c: a virtqueue and its slots ----- */
 
 /**
  * struct vroce_queue - a virtqueue in use
@@ -119,7 +119,7 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
  * @stride: bytes from a slot to the next
  * @slot_len: bytes of a slot that the device may touch
  * @next: in a kernel's work queue the available index, in a kernel's completion
- *	queue the used index up to which completions were polled; see ring.h
+ *	queue the used index up to which completions were polled; see vroce_ring.h
  */
 struct vroce_queue {
 	struct virtio_net_roce_vq *vq;
@@ -144,7 +144,7 @@ int vroce_queue_attach_wq(struct vroce_queue *q,
 void vroce_queue_detach(struct vroce_queue *q);
 void vroce_vq_clear(struct virtio_net_roce_vq *vq);
 
-/* ----- mmap.c: what user space maps ----- */
+/* ----- vroce_mmap.c: what user space maps ----- */
 
 /**
  * enum vroce_piece - parts of a queue that can be mapped
@@ -193,7 +193,7 @@ void vroce_maps_remove(struct vroce_maps *maps);
 int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 
-/* ----- verbs.c: device, port, GIDs, contexts, protection domains ----- */
+/* ----- vroce_verbs.c: device, port, GIDs, contexts, protection domains ----- */
 
 /**
  * struct vroce_ucontext - a process that has the device open
@@ -244,11 +244,11 @@ void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
 int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
-/* ----- counters.c: hardware counters ----- */
+/* ----- vroce_counters.c: hardware counters ----- */
 
 void vroce_set_counter_ops(struct vroce_dev *dev);
 
-/* ----- ah.c: address handles ----- */
+/* ----- vroce_ah.c: address handles ----- */
 
 /**
  * struct vroce_ah - an address handle
@@ -266,7 +266,7 @@ int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
 int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
-/* ----- mr.c: memory regions ----- */
+/* ----- vroce_mr.c: memory regions ----- */
 
 /**
  * struct vroce_mr - a memory region
@@ -300,7 +300,7 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
 
-/* ----- cq.c: completion queues ----- */
+/* ----- vroce_cq.c: completion queues ----- */
 
 /**
  * struct vroce_hw_cq - a completion queue in the device
@@ -343,7 +343,7 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
-/* ----- qp.c: queue pairs ----- */
+/* ----- vroce_qp.c: queue pairs ----- */
 
 /**
  * struct vroce_hw_qp - a queue pair in the device
@@ -421,7 +421,7 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init_attr);
 int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
-/* ----- post.c: the data path of kernel consumers ----- */
+/* ----- vroce_post.c: the data path of kernel consumers ----- */
 
 int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
@@ -432,7 +432,7 @@ bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
 void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
 void vroce_backlog_drop(struct vroce_qp *qp);
 
-/* ----- main.c ----- */
+/* ----- vroce_main.c ----- */
 
 /**
  * struct vroce_dev - an RDMA device

@@ -5,7 +5,7 @@
  * own context knows.  Descriptor tables have no entry.
  *
  * An entry refers to the CQ or QP in the device, and lives until the last mapping
- * of it is gone; obj.c tells why.  Mappings are not inherited by fork(): what
+ * of it is gone; vroce_obj.c tells why.  Mappings are not inherited by fork(): what
  * would be the use of a queue that two processes believe to have for themselves?
  */
 #include <linux/mm.h>

@@ -13,7 +13,7 @@
 #endif
 
 #include "vroce.h"
-#include "wire.h"
+#include "vroce_wire.h"
 
 #define VROCE_PAGE_SIZE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
 

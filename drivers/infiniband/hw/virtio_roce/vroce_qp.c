@@ -7,9 +7,9 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "ring.h"
+#include "vroce_ring.h"
 #include "vroce.h"
-#include "wire.h"
+#include "vroce_wire.h"
 
 #define VROCE_SQ_ALIGN	64
 #define VROCE_RQ_ALIGN	32
@@ -280,7 +280,7 @@ static u32 vroce_qp_recv_room(const struct ib_qp_init_attr *attr)
 /*
  * ib_mad posts 512 receive requests and gives up if it cannot.  If the ring is
  * smaller, or the CQ, the GSI gets the rest as a backlog in memory of the kernel, which
- * post.c feeds into the ring.  @cap is what is left for the device.
+ * vroce_post.c feeds into the ring.  @cap is what is left for the device.
  */
 static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 				 const struct ib_qp_init_attr *attr,
@@ -630,7 +630,7 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* The verbs object goes, but user space still maps the queues: see obj.c. */
+/* The verbs object goes, but user space still maps the queues: see vroce_obj.c. */
 static void vroce_qp_stop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 {
 	static const struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };

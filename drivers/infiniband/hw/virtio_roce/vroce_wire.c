@@ -8,7 +8,7 @@
 #include <linux/etherdevice.h>
 
 #include "virtio_roce_compat.h"
-#include "wire.h"
+#include "vroce_wire.h"
 
 struct vroce_bit {
 	u32 core;

@@ -4,15 +4,15 @@
  *
  * What the device answers is not to be trusted: a handle that names a virtqueue
  * is checked here, the opaque ones cannot be.  The callers see to it that a
- * number is not given out twice (obj.c).
+ * number is not given out twice (vroce_obj.c).
  *
  * This is the one layer that speaks of faults of the device.
  */
 #include "virtio_net_roce.h"
 #include "virtio_roce_compat.h"
 
-#include "cmd.h"
-#include "wire.h"
+#include "vroce_cmd.h"
+#include "vroce_wire.h"
 
 /**
  * struct vroce_command - what we know of a command beforehand

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The data path of kernel consumers.  It follows the rules that user space
- * follows in the provider: see ring.h for the indices and uapi/virtio_net_roce.h
+ * follows in the provider: see vroce_ring.h for the indices and uapi/virtio_net_roce.h
  * for requests and completions.
  *
  * What the device writes, completions and used indices, is not to be trusted to
@@ -19,9 +19,9 @@
  */
 #include <linux/overflow.h>
 
-#include "ring.h"
+#include "vroce_ring.h"
 #include "vroce.h"
-#include "wire.h"
+#include "vroce_wire.h"
 
 static void *vroce_queue_slot(const struct vroce_queue *q, u16 pos)
 {

@@ -3,8 +3,8 @@
  * virtio_net_roce: owner of virtio-net PCI functions that offer RoCE.
  *
  * Stock virtio_net drives the Ethernet of the function through a child device
- * (child.c), an RDMA driver drives the rest through an auxiliary device (rdma.c),
- * and the two share the control queue (ctrl.c).
+ * (vnr_child.c), an RDMA driver drives the rest through an auxiliary device (vnr_rdma.c),
+ * and the two share the control queue (vnr_ctrl.c).
  */
 #include <linux/module.h>
 #include <linux/pci.h>

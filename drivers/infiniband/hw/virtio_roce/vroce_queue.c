@@ -13,7 +13,7 @@
 #include <linux/log2.h>
 #include <linux/overflow.h>
 
-#include "ring.h"
+#include "vroce_ring.h"
 #include "vroce.h"
 
 /**

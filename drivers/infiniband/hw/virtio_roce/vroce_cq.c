@@ -156,9 +156,9 @@ void vroce_cq_unexpect(struct vroce_hw_cq *hw)
 
 /*
  * ib_mad asks for 640 entries, as many as it posts requests, whatever the device has.
- * The GSI manages with fewer (see post.c), so that ib_mad is given what there is, if
+ * The GSI manages with fewer (see vroce_post.c), so that ib_mad is given what there is, if
  * that is any use to it.  It is recognised by how it polls.  Anybody else who polls so
- * gets a CQ, but no QP (see qp.c).
+ * gets a CQ, but no QP (see vroce_qp.c).
  */
 static bool vroce_cq_may_be_short(const struct vroce_dev *dev,
 				  const struct ib_cq *ibcq)
@@ -238,7 +238,7 @@ err_hw:
  * @udata: of the user
  *
  * The device is told when user space has no mapping of the CQ any more, which
- * as a rule is now; see obj.c.
+ * as a rule is now; see vroce_obj.c.
  *
  * Return: 0.
  */

@@ -6,10 +6,10 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      verbs.c cq.c qp.c mr.c ah.c mmap.c post.c counters.c
- *   objects    obj.c queue.c: what the device holds, and its memory
- *   commands   cmd.c: one function for each
- *   wire       wire.c, uapi/virtio_net_roce.h: layout
+ *   verbs      vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c vroce_mmap.c vroce_post.c vroce_counters.c
+ *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory
+ *   commands   vroce_cmd.c: one function for each
+ *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
  * and below them the operations of &struct virtio_net_roce_aux.
  */
