@@ -41,12 +41,10 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 }
 #endif
 
-/* ib_device_ops.resize_cq: what it is called, and of what type the number is. */
+/* ib_device_ops.resize_cq: of what type the number is. */
 #ifdef VNR_HAVE_RESIZE_USER_CQ
-#define VROCE_RESIZE_CQ		resize_user_cq
 #define VROCE_RESIZE_CQ_ARG	unsigned int
 #else
-#define VROCE_RESIZE_CQ		resize_cq
 #define VROCE_RESIZE_CQ_ARG	int
 #endif
 

@@ -193,7 +193,7 @@ void vroce_maps_remove(struct vroce_maps *maps);
 int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 
-/* ----- vroce_verbs.c: device, port, GIDs, contexts, protection domains ----- */
+/* ----- vroce_user.c: contexts, and what a provider is told ----- */
 
 /**
  * struct vroce_ucontext - a process that has the device open
@@ -202,6 +202,13 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
 };
+
+int vroce_check_udata(struct ib_udata *udata, size_t outlen);
+int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
+void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
+
+/* ----- vroce_verbs.c: device, port, GIDs, protection domains ----- */
 
 /**
  * struct vroce_hw_pd - a protection domain in the device
@@ -224,7 +231,6 @@ struct vroce_pd {
 };
 
 bool vroce_port_is_active(const struct vroce_dev *dev);
-int vroce_check_udata(struct ib_udata *udata, size_t outlen);
 int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
 int vroce_modify_device(struct ib_device *ibdev, int mask,
@@ -238,9 +244,6 @@ void vroce_get_dev_fw_str(struct ib_device *ibdev, char *str);
 int vroce_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int vroce_add_gid(const struct ib_gid_attr *attr, void **context);
 int vroce_del_gid(const struct ib_gid_attr *attr, void **context);
-int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
-void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
-void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
 int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
@@ -263,6 +266,9 @@ struct vroce_ah {
 int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		    struct ib_udata *udata);
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/* ----- vroce_mcast.c: multicast groups ----- */
+
 int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 

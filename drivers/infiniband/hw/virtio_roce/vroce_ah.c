@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address handles: where the datagrams of UD QPs go.  Multicast groups: which
- * other datagrams come to one.
+ * Address handles: where the datagrams of UD QPs go.
  */
 #include "vroce.h"
 
@@ -67,35 +66,4 @@ int vroce_destroy_ah(struct ib_ah *ibah, u32 flags)
 				  to_vah(ibah)->ahn))
 		vroce_quota_give(dev, VROCE_AH);
 	return 0;
-}
-
-/**
- * vroce_attach_mcast() - verb
- * @ibqp: UD QP, as the core has seen to
- * @gid: group, a multicast address, likewise
- * @lid: of no meaning to RoCE
- *
- * The device takes datagrams for the group before the filter of the network
- * device, which needs no address for it.
- *
- * Return: 0 or -errno.
- */
-int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
-{
-	return vroce_cmd_attach_mcast(to_vdev(ibqp->device)->aux,
-				      ibqp->qp_num, gid);
-}
-
-/**
- * vroce_detach_mcast() - verb
- * @ibqp: UD QP
- * @gid: group
- * @lid: of no meaning to RoCE
- *
- * Return: 0 or -errno, -EINVAL if the QP is not attached.
- */
-int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
-{
-	return vroce_cmd_detach_mcast(to_vdev(ibqp->device)->aux,
-				      ibqp->qp_num, gid);
 }

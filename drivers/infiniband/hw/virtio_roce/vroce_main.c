@@ -6,7 +6,8 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c vroce_mmap.c vroce_post.c vroce_counters.c
+ *   verbs      vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
+ *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_user.c vroce_counters.c
  *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory
  *   commands   vroce_cmd.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
@@ -62,7 +63,11 @@ static const struct ib_device_ops vroce_ops = {
 	.query_qp = vroce_query_qp,
 	.reg_user_mr = VROCE_REG_USER_MR,
 	.req_notify_cq = vroce_req_notify_cq,
-	.VROCE_RESIZE_CQ = vroce_resize_cq,
+#ifdef VNR_HAVE_RESIZE_USER_CQ
+	.resize_user_cq = vroce_resize_cq,
+#else
+	.resize_cq = vroce_resize_cq,
+#endif
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vroce_cq, ibcq),

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multicast groups: which datagrams come to a UD QP besides its own.
+ */
+#include "vroce.h"
+
+/**
+ * vroce_attach_mcast() - verb
+ * @ibqp: UD QP, as the core has seen to
+ * @gid: group, a multicast address, likewise
+ * @lid: of no meaning to RoCE
+ *
+ * The device takes datagrams for the group before the filter of the network
+ * device, which needs no address for it.
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return vroce_cmd_attach_mcast(to_vdev(ibqp->device)->aux,
+				      ibqp->qp_num, gid);
+}
+
+/**
+ * vroce_detach_mcast() - verb
+ * @ibqp: UD QP
+ * @gid: group
+ * @lid: of no meaning to RoCE
+ *
+ * Return: 0 or -errno, -EINVAL if the QP is not attached.
+ */
+int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	return vroce_cmd_detach_mcast(to_vdev(ibqp->device)->aux,
+				      ibqp->qp_num, gid);
+}
