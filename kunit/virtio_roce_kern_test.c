@@ -962,17 +962,23 @@ static void kern_management(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Until the CQ was polled up to there. */
-static bool polled(struct mock *mock, u32 cqn, u16 idx)
+/* Until the driver, which may run on another processor, has made so many available. */
+static bool becomes_available(const struct mock_vq *vq, u16 idx)
 {
 	int i;
 
 	for (i = 0; i < 2000; i++) {
-		if (mock_avail_idx(&mock->cq_vqs[cqn]) == idx)
+		if (mock_avail_idx(vq) == idx)
 			return true;
 		usleep_range(500, 1000);
 	}
 	return false;
+}
+
+/* Until the CQ was polled up to there. */
+static bool polled(struct mock *mock, u32 cqn, u16 idx)
+{
+	return becomes_available(&mock->cq_vqs[cqn], idx);
 }
 
 /*
@@ -1013,7 +1019,8 @@ static void kern_management_small(struct kunit *test)
 		done.wr_id = req->wr_id;
 		mock_complete(mock, cqn, &done);
 		KUNIT_ASSERT_TRUE(test, polled(mock, cqn, 256 + i + 1));
-		KUNIT_ASSERT_EQ(test, mock_avail_idx(rq), 128 + i + 1);
+		/* The slots of the CQ come first, the requests after them. */
+		KUNIT_ASSERT_TRUE(test, becomes_available(rq, 128 + i + 1));
 	}
 
 	/* A burst that is not polled yet: nothing is added before it is. */
@@ -1029,7 +1036,7 @@ static void kern_management_small(struct kunit *test)
 		mock_complete(mock, cqn, &done);
 	}
 	KUNIT_ASSERT_TRUE(test, polled(mock, cqn, 256 + i + 20));
-	KUNIT_EXPECT_EQ(test, mock_avail_idx(rq), 128 + i + 20);
+	KUNIT_EXPECT_TRUE(test, becomes_available(rq, 128 + i + 20));
 	mock_stop(mock, ibdev);
 	mock_expect_clean(mock);
 }
