@@ -156,7 +156,7 @@ def test_killed_at_random(rdma_pair):
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
     # A client that comes before its server ends at once, and so does a server whose client
-    # is killed while they find each other.
+    # is killed while they find each other.  So every other client waits for its server.
     killed = guest.run(
         f"RANDOM=1; clients=0 servers=0; for i in $(seq {rounds}); do"
         "  case $((i % 4)) in"
@@ -165,6 +165,8 @@ def test_killed_at_random(rdma_pair):
         f" program=\"$program -d {device} -g 1 -n 100000000 -s 1024 -p $((20000 + i))\";"
         "  $program > /dev/null 2>&1 & server=$!;"
         "  sleep 0.$((RANDOM % 3))$((RANDOM % 10));"
+        "  for wait in $(seq $((i % 2 * 100))); do"
+        "    ss -Hltn \"sport = :$((20000 + i))\" | grep -q . && break; sleep 0.05; done;"
         "  $program localhost > /dev/null 2>&1 & client=$!;"
         "  sleep 0.$((RANDOM % 4))$((RANDOM % 10));"
         "  kill -9 $client; [ $((i % 3)) = 0 ] && sleep 0.05; kill -9 $server;"
