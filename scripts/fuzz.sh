@@ -17,7 +17,7 @@ work=$build/fuzz
 log=$work/fuzz.log
 mkdir -p "$work/corpus"
 for golden in "$top"/device/tests/golden/*.hex; do
-	/usr/bin/python3 "$top/device/tests/fuzz_seeds.py" "$golden" "$work/corpus"
+	/usr/bin/python3 "$top/device/tests/fuzz/fuzz_seeds.py" "$golden" "$work/corpus"
 done
 
 step "fuzzing"

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from lab.paths import LONG
-from lab.pingpong import pingpong
+from lab.pingpong import gid_index, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 
@@ -155,6 +155,7 @@ def test_killed_at_random(rdma_pair):
     guest, rounds = rdma_pair.a, 100 if LONG else 20
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
+    gid = gid_index(guest, device)
     # A client that comes before its server ends at once, and so does a server whose client
     # is killed while they find each other.  So every other client waits for its server.
     killed = guest.run(
@@ -162,7 +163,7 @@ def test_killed_at_random(rdma_pair):
         "  case $((i % 4)) in"
         "  0) program=ibv_rc_pingpong;; 1) program='ibv_rc_pingpong -e';;"
         "  2) program=ibv_uc_pingpong;; 3) program=ibv_ud_pingpong;; esac;"
-        f" program=\"$program -d {device} -g 1 -n 100000000 -s 1024 -p $((20000 + i))\";"
+        f" program=\"$program -d {device} -g {gid} -n 100000000 -s 1024 -p $((20000 + i))\";"
         "  $program > /dev/null 2>&1 & server=$!;"
         "  sleep 0.$((RANDOM % 3))$((RANDOM % 10));"
         "  for wait in $(seq $((i % 2 * 100))); do"
