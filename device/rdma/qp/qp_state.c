@@ -270,7 +270,7 @@ const char *qp_modify(struct qp_table *qps,
 	if (!qp)
 		return "unknown QP";
 	if (mask & VIRTIO_IB_QP_CUR_STATE && req->cur_qp_state != qp->state)
-		return "QP is not in the state that the driver believes";
+		return "QP is not in the state that cur_qp_state says";
 	to = mask & VIRTIO_IB_QP_STATE ? req->qp_state : qp->state;
 	why = qp_check_rule(qp, to, mask);
 	if (!why)

@@ -149,14 +149,41 @@ static void vroce_limit_device(struct vroce_dev *dev)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MCAST;
 }
 
-/* Ask what the device can do, and see whether that is enough for anything. */
+/* The first limit that is zero, so that the device cannot be used; NULL if none is. */
+static const char *vroce_zero_limit(const struct vroce_dev *dev)
+{
+	const struct vroce_device_attr *attr = &dev->attr;
+	const struct {
+		const char *name;
+		u64 value;
+	} limits[] = {
+		{ "max_cqe", attr->max_cqe },
+		{ "max_qp_wr", attr->max_qp_wr },
+		{ "max_send_sge", attr->max_send_sge },
+		{ "max_recv_sge", attr->max_recv_sge },
+		{ "max_pd", attr->max_pd },
+		{ "max_mr", attr->max_mr },
+		{ "max_mr_size", attr->max_mr_size },
+		{ "page_size_cap (4 KiB)", attr->page_size_cap },
+		{ "gid_tbl_len", dev->port.gid_tbl_len },
+		{ "max_msg_sz", dev->port.max_msg_sz },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
+		if (!limits[i].value)
+			return limits[i].name;
+	return NULL;
+}
+
+/* Ask what the device can do, and see whether it can be used at all. */
 static int vroce_query(struct vroce_dev *dev)
 {
 	struct virtio_net_roce_aux *aux = dev->aux;
-	struct vroce_device_attr *attr = &dev->attr;
+	const char *zero;
 	int err;
 
-	err = vroce_cmd_query_device(aux, attr);
+	err = vroce_cmd_query_device(aux, &dev->attr);
 	if (!err)
 		err = vroce_cmd_query_port(aux, &dev->port);
 	if (err)
@@ -165,11 +192,10 @@ static int vroce_query(struct vroce_dev *dev)
 	vroce_limit_device(dev);
 	dev->port.gid_tbl_len = min_t(u32, dev->port.gid_tbl_len,
 				      VROCE_GID_MAX);
-	if (!attr->max_cqe || !attr->max_qp_wr || !attr->max_send_sge ||
-	    !attr->max_recv_sge || !attr->max_pd || !attr->max_mr ||
-	    !attr->max_mr_size || !attr->page_size_cap ||
-	    !dev->port.gid_tbl_len || !dev->port.max_msg_sz) {
-		dev_err(&aux->adev.dev, "what the device says it can do is of no use\n");
+	zero = vroce_zero_limit(dev);
+	if (zero) {
+		dev_err(&aux->adev.dev, "no RDMA: the device's limit %s is zero\n",
+			zero);
 		return -EPROTO;
 	}
 	return 0;
