@@ -357,7 +357,7 @@ int options_parse(struct options *options, int argc, char **argv)
 
 	options_init(options);
 	opterr = 0;
-	/* 0 has getopt begin anew, whatever it was used for before. */
+	/* 0 makes getopt start over, in case it was used before. */
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, ":", long_options,
 				  &index)) != -1) {

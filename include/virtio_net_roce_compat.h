@@ -80,7 +80,7 @@ vnr_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* Feature bits that the device offers, the first 64, asked anew. */
+/* The first 64 feature bits that the device offers, read from it again. */
 static inline u64 vnr_offered_features(struct virtio_device *vdev)
 {
 #ifdef VNR_HAVE_VIRTIO_GET_FEATURES

@@ -48,7 +48,7 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 #define VROCE_RESIZE_CQ_ARG	int
 #endif
 
-/* ib_device_ops.reg_user_mr: the device knows nothing of hints where DMA shall go. */
+/* ib_device_ops.reg_user_mr: the device takes no DMA placement hints. */
 #ifdef VNR_HAVE_DMAH
 struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 virt_addr, int access,

@@ -159,7 +159,7 @@ static inline uint32_t ring_next_slot(const struct ring *r)
  * @slot: the slot
  *
  * Returns 0, ENOENT if there is none, or EIO if the device broke the rules,
- * which it then does for ever.
+ * which is final.
  */
 static inline int ring_peek(struct ring *r, uint32_t *slot)
 {

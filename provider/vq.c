@@ -15,7 +15,7 @@
 /* The free-running indices have 16 bits. */
 #define VQ_NUM_MAX	32768
 
-/* What a queue without memory has for a used ring: nothing is used, for ever. */
+/* The used ring of a queue without memory: nothing is ever used. */
 static const struct vring_used nothing_used;
 
 static size_t whole_pages(size_t len)

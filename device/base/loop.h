@@ -96,7 +96,7 @@ int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events);
 void loop_fd_del(struct loop *loop, struct loop_fd *lfd);
 
 /**
- * loop_timer_set() - set a timer, or set it anew
+ * loop_timer_set() - set a timer, or change when it expires
  * @loop:	loop
  * @timer:	timer with @fn and @arg filled in and zeroes else
  * @ns:		from now

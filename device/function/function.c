@@ -237,7 +237,7 @@ static void function_queue_stop(void *dev, struct virtq *vq)
 		rnic_queue_stop(fn->rnic, kind, number);
 }
 
-/* The poller looks at the Ethernet and control queues whoever rang. */
+/* Ethernet and control queues are polled, so that their doorbells need nothing here. */
 static void function_kick(void *dev, struct virtq *vq)
 {
 	struct function *fn = dev;

@@ -60,7 +60,7 @@ struct roce_path {
 };
 
 /**
- * struct roce_peek - what decides to whom a frame goes
+ * struct roce_peek - what decides where a frame goes
  * @dmac:	destination MAC address
  * @vlan:	as in struct roce_path
  * @dgid:	destination address, as GID

@@ -50,8 +50,8 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
  *
  * Takes packets for GIDs and QPs of the NIC, which rnic_poll() will look at.
  *
- * Return: false if Ethernet shall have the frame: it is of another kind, or it
- *	   is a datagram to a group, which both get.
+ * Return: false if the frame goes to Ethernet: it is of another kind, or it is a
+ *	   datagram to a group, which both get.
  */
 bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
 		size_t off, size_t len);

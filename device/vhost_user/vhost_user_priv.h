@@ -152,10 +152,10 @@ void vu_kick_close(struct vu_vring *vr);
 bool vu_any_started(struct vhost_user *vu);
 
 /**
- * vu_function_reset() - the function was, or shall be, reset
+ * vu_function_reset() - the function was reset, or must be
  * @vu:		front-end
  *
- * Queues that were started anew before we could know of it go on.
+ * Queues that were started again before we could know of it go on.
  */
 void vu_function_reset(struct vhost_user *vu);
 

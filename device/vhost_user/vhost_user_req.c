@@ -190,7 +190,7 @@ static int vu_set_vring_enable(struct vhost_user *vu, struct vu_msg *msg)
 
 /*
  * Queue and descriptor of SET_VRING_KICK, _CALL and _ERR; *@fd is -1 if none
- * came.  Neither side shall have to wait when it is used.
+ * came.  It is made non-blocking, so that neither side waits when it is used.
  */
 static int vu_vring_fd(struct vhost_user *vu, struct vu_msg *msg,
 		       struct vu_vring **vrp, int *fd)
@@ -223,7 +223,7 @@ static int vu_set_vring_kick(struct vhost_user *vu, struct vu_msg *msg)
 	err = vu_vring_fd(vu, msg, &vr, &fd);
 	if (err)
 		return err;
-	/* A queue that has to be polled for ever is not for us. */
+	/* Without a descriptor the queue would have to be polled all the time. */
 	err = -EOPNOTSUPP;
 	if (fd < 0)
 		return err;

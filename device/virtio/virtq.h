@@ -114,7 +114,7 @@ void virtq_stop(struct virtq *vq);
  * @vq:		virtqueue
  * @why:	which one
  *
- * Nothing is popped until the queue is started anew or virtq_restart().  Only
+ * Nothing is popped until the queue is started again or virtq_restart().  Only
  * the first call on a queue reports.
  */
 void virtq_break(struct virtq *vq, const char *why);

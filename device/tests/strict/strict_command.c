@@ -2,10 +2,9 @@
 /*
  * RoCE commands and their order.
  *
- * strict_before() asks whether a device could carry a command out that believes
- * the driver to know what it was promised and what it has made.  So whatever the
- * device refuses is a violation, too: a driver that keeps to the RFC is never
- * refused.  strict_after() keeps the books.
+ * strict_before() checks a command against what the device promised and what the
+ * driver has made.  A command that the device refuses is a violation, too: a driver
+ * that keeps to the RFC is never refused.  strict_after() keeps the books.
  */
 #include <endian.h>
 #include <stdlib.h>

@@ -8,14 +8,14 @@
  * (vnr_shadow.c).
  *
  * A command is a heap object that owns every byte that the device may touch.  It
- * has a reference for whoever waits and one for the queue.  If no answer comes
+ * has one reference for the waiter and one for the queue.  If no answer comes
  * in time, the queue is dead: the object keeps the queue's reference until the
  * function has been reset, and every further command fails.
  *
  * Each part of a command (header, request, ack, response) has a descriptor and a
- * buffer of its own, aligned as kmalloc() aligns.  The standard lets a driver merge and split them as it likes,
- * but a device may take the structures of the RFC one by one, and may have no patience
- * with a long chain.
+ * buffer of its own, aligned as kmalloc() aligns.  The standard lets a driver merge
+ * and split them as it likes, but a device may take the structures of the RFC one by
+ * one, and may not accept a long chain.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>

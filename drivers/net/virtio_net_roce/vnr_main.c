@@ -158,6 +158,6 @@ static void __exit vnr_exit(void)
 module_exit(vnr_exit);
 
 MODULE_DESCRIPTION("virtio-net functions with RoCE: Ethernet for virtio_net, RDMA for virtio_roce");
-/* Whoever asks for one of the two modules gets both. */
+/* Loading either of the two modules loads both. */
 MODULE_SOFTDEP("post: virtio_roce");
 MODULE_LICENSE("GPL");

@@ -209,7 +209,7 @@ int vnr_takeover_init(struct pci_driver *driver)
 	for_each_pci_dev(pdev)
 		if (vnr_is_candidate(pdev))
 			vnr_takeover_later(pdev);
-	/* Whoever loads the module finds the device when modprobe returns. */
+	/* The device is there when modprobe returns. */
 	flush_workqueue(vnr_takeover_wq);
 	return 0;
 }

@@ -445,7 +445,7 @@ void vroce_backlog_drop(struct vroce_qp *qp);
  * @ibdev: the core's part
  * @aux: the lower module's part
  * @attr: what the device can do, within what the driver can
- * @port: likewise
+ * @port: what its port can do, within what the driver can
  * @max_cq_slots: slots that any CQ can have
  * @quotas: what the device holds
  * @cqns: CQNs in use

@@ -6,9 +6,9 @@
 
 /**
  * vroce_attach_mcast() - verb
- * @ibqp: UD QP, as the core has seen to
- * @gid: group, a multicast address, likewise
- * @lid: of no meaning to RoCE
+ * @ibqp: QP; the core has checked that it is of type UD
+ * @gid: group; the core has checked that it is a multicast address
+ * @lid: not used by RoCE
  *
  * The device takes datagrams for the group before the filter of the network
  * device, which needs no address for it.
@@ -25,7 +25,7 @@ int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * vroce_detach_mcast() - verb
  * @ibqp: UD QP
  * @gid: group
- * @lid: of no meaning to RoCE
+ * @lid: not used by RoCE
  *
  * Return: 0 or -errno, -EINVAL if the QP is not attached.
  */

@@ -129,8 +129,8 @@ static void vroce_put_extra(struct virtio_rdma_sq_req *req,
 }
 
 /*
- * The opcode on the wire, or -errno.  There is no FLUSH: a request of the
- * kernel's verbs cannot say of what kind it shall be.
+ * The opcode on the wire, or -errno.  There is no FLUSH: the kernel's verbs have no
+ * field for the kind of flush.
  */
 static int vroce_check_opcode(const struct vroce_qp *qp,
 			      const struct ib_send_wr *wr)
@@ -480,7 +480,7 @@ bool vroce_cq_has_completions(struct vroce_hw_cq *hw)
  * @hw: CQ of the kernel
  * @qpn: number of the QP
  *
- * Its completions that were not polled are taken for nobody's.
+ * Its completions that were not polled are marked, and skipped when polled.
  *
  * Context: any.  The device adds no further completions of the QP.
  */

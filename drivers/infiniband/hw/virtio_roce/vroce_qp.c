@@ -21,8 +21,8 @@
 #define VROCE_FLUSH_MS	1000
 
 /*
- * What was completed and not polled is nobody's any more.  This is for the
- * kernel; a provider does it for itself.
+ * Completions that were not polled must not be taken for those of the next QP with
+ * this number.  This is for the kernel; a provider does it for itself.
  */
 static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
 {
