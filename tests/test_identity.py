@@ -233,10 +233,11 @@ def test_counters_count(rdma_pair, program, grows):
     ends = (rdma_pair.a, rdma_pair.b)
     before = [counters(guest) for guest in ends]
     assert set(before[0]) == COUNTERS
-    line = [program, "-x", "1", "-F", "-n", "1000", "-s", "4096", "-p", "18790"]
-    server = rdma_pair.b.popen(line)
+    client, server = ([program, "-x", gid_index(guest, guest.rdma_device()), "-F",
+                       "-n", "1000", "-s", "4096", "-p", "18790"] for guest in ends)
+    server = rdma_pair.b.popen(server)
     rdma_pair.b.wait_listening(18790)
-    rdma_pair.a.run([*line, rdma_pair.b.address])
+    rdma_pair.a.run([*client, rdma_pair.b.address])
     server.wait(30, check=True)
     more = [{name: value - old[name] for name, value in counters(guest).items()}
             for guest, old in zip(ends, before)]

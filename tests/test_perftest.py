@@ -11,6 +11,8 @@ import statistics
 
 import pytest
 
+from lab.pingpong import gid_index
+
 PORT = 18700
 KIBI = 1024
 SIZES = [2 << exponent for exponent in range(23)]
@@ -25,7 +27,8 @@ def rows(output):
 def perftest(pair, program, *arguments, timeout=120):
     """One run, server in guest b; the client's table."""
     def line(guest):
-        return [program, "-d", guest.rdma_device(), "-x", "1", "-F", "-p", str(PORT),
+        device = guest.rdma_device()
+        return [program, "-d", device, "-x", gid_index(guest, device), "-F", "-p", str(PORT),
                 *map(str, arguments)]
 
     server = pair.b.popen(line(pair.b))

@@ -12,7 +12,7 @@ import pytest
 
 import lab
 from lab import paths
-from lab.pingpong import PingPong, pingpong
+from lab.pingpong import PingPong, gid_index, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 # The ping-pongs ask for 500 receive requests unless they are told.
@@ -77,12 +77,16 @@ def test_connection_manager(rfc_pair):
 def test_perftest(rfc_pair, program):
     """Small messages; perftest asks for the depth that it may have."""
     server, client = rfc_pair.guests
-    command = [program, "-d", client.rdma_device(), "-x", "1", "-F", "-s", "4096",
-               "-n", "500", *(["-r", "64"] if "send" in program else [])]
-    serving = server.popen(command)
+
+    def line(guest):
+        device = guest.rdma_device()
+        return [program, "-d", device, "-x", gid_index(guest, device), "-F", "-s", "4096",
+                "-n", "500", *(["-r", "64"] if "send" in program else [])]
+
+    serving = server.popen(line(server))
     server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
                " done; exit 1")
-    client.run([*command, server.address], timeout=90)
+    client.run([*line(client), server.address], timeout=90)
     serving.wait(60, check=True)
 
 
