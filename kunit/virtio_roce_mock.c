@@ -1063,8 +1063,8 @@ void mock_complete(struct mock *mock, u32 cqn,
 	u16 pos = vq->used & (vring->num - 1);
 	struct vring_used_elem *elem = &vring->used->ring[pos];
 	unsigned long flags;
+	u32 armed, len;
 	void *slot;
-	u32 len;
 
 	slot = mock_take(mock, vq, vq->used, &len);
 	KUNIT_ASSERT_EQ(mock->test, len, sizeof(*req));
@@ -1077,11 +1077,16 @@ void mock_complete(struct mock *mock, u32 cqn,
 	/* Completion and entry are seen before the index. */
 	smp_store_release(&vring->used->idx, __cpu_to_virtio16(true, vq->used));
 
+	/*
+	 * The driver, on another processor, arms and then looks at the index.  It may arm
+	 * again as soon as it is told, so the CQ is disarmed before that.
+	 */
+	smp_mb();
+	armed = xchg(&cq->armed, 0);
 	/* Interrupt handlers have interrupts off. */
 	local_irq_save(flags);
-	if (cq->armed && cq->notify)
+	if (armed && cq->notify)
 		cq->notify(cq->data);
-	cq->armed = 0;
 	local_irq_restore(flags);
 }
 
