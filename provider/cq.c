@@ -155,7 +155,7 @@ static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 static void cq_unlock(struct virtio_roce_cq *cq)
 {
 	if (cq->vq.ring.next != cq->vq.ring.shown)
-		ring_show(&cq->vq.ring);
+		ring_publish(&cq->vq.ring);
 	pthread_spin_unlock(&cq->vq.lock);
 }
 

@@ -274,7 +274,7 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
  */
 static void sq_end(struct virtio_roce_qp *qp)
 {
-	bool wanted = virtio_roce_vq_show(&qp->sq);
+	bool wanted = virtio_roce_vq_publish(&qp->sq);
 	struct ibv_send_wr *bad_wr;
 
 	pthread_spin_unlock(&qp->sq.lock);
@@ -284,7 +284,7 @@ static void sq_end(struct virtio_roce_qp *qp)
 
 static void rq_end(struct virtio_roce_qp *qp)
 {
-	bool wanted = virtio_roce_vq_show(&qp->rq);
+	bool wanted = virtio_roce_vq_publish(&qp->rq);
 	struct ibv_recv_wr *bad_wr;
 
 	pthread_spin_unlock(&qp->rq.lock);

@@ -97,7 +97,7 @@ static inline void ring_rollback(struct ring *r)
 }
 
 /* Release: the device sees slots and ring entries before the index. */
-static inline void ring_show(struct ring *r)
+static inline void ring_publish(struct ring *r)
 {
 	r->shown = r->next;
 	__atomic_store_n((uint16_t *)&r->avail->idx, htole16(r->shown),
@@ -190,7 +190,7 @@ static inline void ring_read(const struct ring *r, uint32_t slot, void *buf,
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Consume that entry and give its slot back, once ring_show() is called. */
+/* Consume that entry and give its slot back, once ring_publish() is called. */
 static inline void ring_recycle(struct ring *r, uint32_t slot)
 {
 	r->taken++;

@@ -202,7 +202,7 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		       enum virtio_roce_vq_type type, size_t slot_size);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
-bool virtio_roce_vq_show(struct virtio_roce_vq *vq);
+bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);
 
 /* cq.c */

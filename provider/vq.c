@@ -208,21 +208,21 @@ void virtio_roce_vq_free(struct virtio_roce_vq *vq)
 }
 
 /**
- * virtio_roce_vq_show() - let the device see what was put into the queue
+ * virtio_roce_vq_publish() - let the device see what was put into the queue
  * @vq: work queue
  *
  * Context: lock of the queue held.
  * Returns whether the device asks for a doorbell, which may then be rung without
  * the lock.
  */
-bool virtio_roce_vq_show(struct virtio_roce_vq *vq)
+bool virtio_roce_vq_publish(struct virtio_roce_vq *vq)
 {
 	uint16_t old = vq->ring.shown;
 
 	if (vq->ring.next == old)
 		return false;
 
-	ring_show(&vq->ring);
+	ring_publish(&vq->ring);
 	return ring_wants_doorbell(&vq->ring, old);
 }
 

@@ -81,14 +81,14 @@ static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
 }
 
 /**
- * vroce_cmd_broken() - report a handle that the device should not have returned
+ * vroce_cmd_bad_answer() - report a handle that the device should not have returned
  * @aux: device
  * @command: command that returned it
  * @handle: the handle
  *
  * Return: -EPROTO.
  */
-int vroce_cmd_broken(struct virtio_net_roce_aux *aux, u8 command, u32 handle)
+int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle)
 {
 	dev_err_ratelimited(&aux->adev.dev, "%s returned impossible number %u\n",
 			    vroce_commands[command].name, handle);
@@ -220,8 +220,8 @@ int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
 	*cqn = le32_to_cpu(rsp.cqn);
 	if (*cqn >= aux->max_cqs) {
 		vroce_cmd_destroy_cq(aux, *cqn);
-		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-					*cqn);
+		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+					    *cqn);
 	}
 	return 0;
 }
@@ -432,8 +432,8 @@ int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 	*qpn = le32_to_cpu(rsp.qpn);
 	if (!vroce_qpn_is_sane(aux, params->type, *qpn)) {
 		vroce_cmd_destroy_qp(aux, *qpn);
-		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-					*qpn);
+		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+					    *qpn);
 	}
 	return 0;
 }
@@ -480,8 +480,8 @@ int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
 		return err;
 
 	if (vroce_qp_attr_from_wire(&rsp, attr))
-		return vroce_cmd_broken(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
-					rsp.qp_state);
+		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
+					    rsp.qp_state);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_qp);

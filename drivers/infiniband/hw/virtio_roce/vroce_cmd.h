@@ -98,7 +98,7 @@ struct vroce_create_qp_params {
 	struct ib_qp_cap cap;
 };
 
-int vroce_cmd_broken(struct virtio_net_roce_aux *aux, u8 command, u32 handle);
+int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle);
 
 int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 			   struct vroce_device_attr *attr);

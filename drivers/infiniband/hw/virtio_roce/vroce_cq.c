@@ -36,8 +36,8 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
-static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
-			      u32 cqe)
+static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
+				   u32 cqe)
 {
 	int err;
 
@@ -47,8 +47,8 @@ static int vroce_hw_cq_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 	mutex_lock(&dev->cqns.lock);
 	err = vroce_cmd_create_cq(dev->aux, cqe, &hw->cqn);
 	if (!err && __test_and_set_bit(hw->cqn, dev->cqns.taken))
-		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-				       hw->cqn);
+		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+					   hw->cqn);
 	mutex_unlock(&dev->cqns.lock);
 	if (err)
 		vroce_quota_give(dev, VROCE_CQ);
@@ -69,7 +69,7 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe)
 				VROCE_CQ_ALIGN);
 	if (err)
 		goto err_free;
-	err = vroce_hw_cq_number(dev, hw, cqe);
+	err = vroce_hw_cq_take_number(dev, hw, cqe);
 	if (err)
 		goto err_queue;
 

@@ -35,8 +35,8 @@ static bool vroce_wq_has_room(const struct vroce_queue *q, u16 pos)
 }
 
 /* Show the device what was put in up to @pos, and ring if it wants to hear. */
-static void vroce_wq_show(struct virtio_net_roce_aux *aux,
-			  struct vroce_queue *q, u16 pos)
+static void vroce_wq_publish(struct virtio_net_roce_aux *aux,
+			     struct vroce_queue *q, u16 pos)
 {
 	struct vring *vring = &q->vq->vring;
 	u16 old = q->next;
@@ -44,7 +44,7 @@ static void vroce_wq_show(struct virtio_net_roce_aux *aux,
 	if (pos == old)
 		return;
 	q->next = pos;
-	vroce_ring_show(vring, pos);
+	vroce_ring_publish(vring, pos);
 	if (vroce_ring_wants_kick(vring, aux->event_idx, old, pos))
 		aux->ops->kick(aux, q->vq);
 }
@@ -231,7 +231,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
 	}
 	/* Those before the bad one are on their way. */
-	vroce_wq_show(to_vdev(ibqp->device)->aux, q, pos);
+	vroce_wq_publish(to_vdev(ibqp->device)->aux, q, pos);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 out:
 	if (err)
@@ -272,7 +272,7 @@ static void vroce_backlog_move(struct vroce_qp *qp)
 		       vroce_backlog_slot(qp, backlog->head++), q->slot_len);
 		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
 	}
-	vroce_wq_show(to_vdev(qp->ibqp.device)->aux, q, pos);
+	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 }
 
 /**
@@ -329,7 +329,7 @@ static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 			break;
 		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
 	}
-	vroce_wq_show(to_vdev(qp->ibqp.device)->aux, q, pos);
+	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 	return err;
 }
 
@@ -449,7 +449,7 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	spin_lock_irqsave(&hw->lock, flags);
 	for (pending = vroce_cq_pending(q); n < num && pending; pending--)
 		n += vroce_cq_take(dev, hw, wc + n);
-	vroce_ring_show(&q->vq->vring, q->next + q->depth);
+	vroce_ring_publish(&q->vq->vring, q->next + q->depth);
 	/* After the slots, for which there may be completions now. */
 	if (hw->feed)
 		vroce_backlog_feed(hw->feed);

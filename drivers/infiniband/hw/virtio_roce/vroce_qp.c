@@ -95,8 +95,8 @@ static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
 	return err;
 }
 
-static int vroce_hw_qp_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
-			      const struct vroce_create_qp_params *params)
+static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
+				   const struct vroce_create_qp_params *params)
 {
 	int err;
 
@@ -107,8 +107,8 @@ static int vroce_hw_qp_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 	mutex_lock(&dev->qpns.lock);
 	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
 	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
-		err = vroce_cmd_broken(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-				       hw->qpn);
+		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+					   hw->qpn);
 	mutex_unlock(&dev->qpns.lock);
 	if (err)
 		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
@@ -153,7 +153,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
 	if (err)
 		goto err_free;
-	err = vroce_hw_qp_number(dev, hw, &params);
+	err = vroce_hw_qp_take_number(dev, hw, &params);
 	if (err)
 		goto err_queues;
 

@@ -120,7 +120,7 @@ int vroce_queue_attach_cq(struct vroce_queue *q,
 		return err;
 	for (i = 0; i < q->depth; i++)
 		vroce_ring_put(&vq->vring, i, i);
-	vroce_ring_show(&vq->vring, q->depth);
+	vroce_ring_publish(&vq->vring, q->depth);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_attach_cq);

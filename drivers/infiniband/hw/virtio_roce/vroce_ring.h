@@ -41,7 +41,7 @@ static inline void vroce_ring_put(struct vring *vring, u16 pos, u16 slot)
 }
 
 /* Release: the device sees slots and entries before the index that shows them. */
-static inline void vroce_ring_show(struct vring *vring, u16 idx)
+static inline void vroce_ring_publish(struct vring *vring, u16 idx)
 {
 	dma_wmb();
 	vroce_ring_set16(&vring->avail->idx, idx);
