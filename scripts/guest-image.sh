@@ -44,7 +44,7 @@ make_initrd()
 	/usr/bin/python3 "$top/scripts/initrd.py" "$out/initrd" \
 		"modules/order=$out/order" "${members[@]}" \
 		"init=$top/scripts/guest/init" "lab/start=$top/scripts/guest/start" \
-		"lab/agent.py=$top/scripts/guest/agent.py"
+		"lab/thaw=$top/scripts/guest/thaw" "lab/agent.py=$top/scripts/guest/agent.py"
 	rm -f "$out"/*.ko "$out/list" "$out/order"
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 import lab
 from lab.daemon import Daemon
-from lab.devices import roce_properties, root_port
+from lab.devices import roce_properties
 from lab.guest import PATIENCE, Guest
 from lab.kernellog import Known
 from lab.pingpong import PORT, PingPong, pingpong
@@ -76,7 +76,7 @@ def _unplug(guest):
 def _port():
     """A guest with a port that nothing is plugged into, and a daemon for it."""
     daemon = Daemon("plug-daemon", guests=1).start()
-    guest = Guest("plug", 8, [root_port()]).start().wait_ready()
+    guest = Guest("plug", 8).start().wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
     yield guest, daemon
     guest.stop()
@@ -101,7 +101,7 @@ def test_hot_plug_and_unplug(port):
 def test_modules_go_when_the_daemon_is_gone():
     """QEMU survives it, since nobody reads the configuration; a new device works."""
     daemon = Daemon("gone-daemon", guests=1).start()
-    guest = Guest("gone", 8, [root_port()]).start().wait_ready()
+    guest = Guest("gone", 8).start().wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
     _plug(guest, daemon)
     guest.configure_network()

@@ -2,7 +2,9 @@
 """A device of the RFC alone, with virtqueues of 256, and one that takes it literally.
 
 The strict device (device/tests/strict) ends at the first thing that such a device may
-fall over, and tells which; the healthy fixture sees that.  It has no extension either.
+fall over, and tells which; the healthy fixture sees that.  It is the daemon with --rfc,
+and a judge.  So the daemon alone has only the tests marked each_device, unless there is
+time for all.
 """
 
 import pathlib
@@ -20,7 +22,15 @@ DEPTH = ["-r", 100]
 DEVICES = {"rfc": {"daemon_arguments": ["--rfc"]}, "strict": {"binary": paths.STRICT_DAEMON}}
 
 
-@pytest.fixture(scope="module", params=DEVICES, name="rfc_holder")
+def pytest_generate_tests(metafunc):
+    """Says which of the devices a test has."""
+    if "rfc_holder" in metafunc.fixturenames:
+        each = paths.LONG or metafunc.definition.get_closest_marker("each_device")
+        metafunc.parametrize("rfc_holder", DEVICES if each else ["strict"], indirect=True,
+                             scope="module")
+
+
+@pytest.fixture(scope="module", name="rfc_holder")
 def _rfc_holder(request):
     """One pair for each device.  If the device ends, so does what follows."""
     pair = lab.Pair(request.param, limits=lab.Limits(queue_size=256),
@@ -43,6 +53,7 @@ def value(guest, name):
                          re.MULTILINE)[1])
 
 
+@pytest.mark.each_device
 def test_limits(rfc_pair):
     """Queues hold what the rings hold, and nothing is offered that the RFC has not."""
     guest = rfc_pair.a
@@ -53,6 +64,7 @@ def test_limits(rfc_pair):
     assert "MEM_MGT" not in capabilities, capabilities
 
 
+@pytest.mark.each_device
 @pytest.mark.parametrize("program", ["rc", "uc", "ud"])
 @pytest.mark.parametrize("events", [False, True], ids=["poll", "events"])
 def test_pingpong(rfc_pair, program, events):
@@ -62,6 +74,7 @@ def test_pingpong(rfc_pair, program, events):
              validate=True, arguments=DEPTH)
 
 
+@pytest.mark.each_device
 def test_connection_manager(rfc_pair):
     """rping, for which ib_mad needs its GSI QP."""
     server, client = rfc_pair.guests
@@ -151,6 +164,7 @@ def test_ethernet(rfc_pair):
     guest.run(["ping", "-c", "3", rfc_pair.b.address])
 
 
+@pytest.mark.each_device
 def test_killed(rfc_pair):
     """What a killed program leaves is destroyed in an order that a device can follow."""
     for program in ("rc", "ud"):

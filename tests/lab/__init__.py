@@ -6,7 +6,7 @@ whatever a run leaves for reading lies in build/run, see paths.RUN.
 """
 
 from .daemon import Daemon
-from .devices import Limits, root_port, roce_device, stream_device
+from .devices import Limits, roce_device, stream_device
 from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
 from .living import assert_healthy, kill_commands, stop_all
 from .pair import MANY, Pair
@@ -24,7 +24,6 @@ __all__ = [
     "assert_healthy",
     "kill_commands",
     "roce_device",
-    "root_port",
     "stop_all",
     "stream_device",
 ]

@@ -40,14 +40,27 @@ def _argument(properties):
     return ",".join([driver] + [f"{key}={text(value)}" for key, value in properties.items()])
 
 
+class Plugged(list):
+    """QEMU arguments of what must be plugged in after a frozen guest has gone on.
+
+    QEMU refuses to read a guest's state beside a device whose own it cannot read.
+    """
+
+    def commands(self, bus):
+        """The same for QEMU's monitor."""
+        for option, value in zip(self[::2], self[1::2]):
+            yield f"chardev-add {value}" if option == "-chardev" else \
+                f"device_add {value},bus={bus}"
+
+
 def roce_device(socket, limits=Limits(), ident="roce0", **properties):
     """A function served by a daemon that listens on socket.
 
     properties are further ones of the device, bus for one.
     """
     properties = {**roce_properties(f"{ident}-socket", limits), "id": ident, **properties}
-    return ["-chardev", f"socket,id={ident}-socket,path={socket}",
-            "-device", _argument(properties)]
+    return Plugged(["-chardev", f"socket,id={ident}-socket,path={socket}",
+                    "-device", _argument(properties)])
 
 
 def stream_device(socket, *, listen, mac, ident="net0", **properties):
@@ -61,9 +74,10 @@ def stream_device(socket, *, listen, mac, ident="net0", **properties):
             "-device", _argument(properties)]
 
 
-def root_port(ident="port0", slot=1):
+def root_port(ident, address):
     """A port that devices can be plugged into while the guest runs.
 
     Its window must hold a page for each of QEMU's 1024 virtqueues, and more.
     """
-    return ["-device", f"pcie-root-port,id={ident},chassis={slot},slot={slot},pref64-reserve=16M"]
+    return ["-device", f"pcie-root-port,id={ident},chassis=1,slot=1,pref64-reserve=16M,"
+            f"addr={address}"]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A guest: a QEMU process with Debian 13 in it, and commands run there.
 
-Guests run without KVM, one virtual CPU each (but see PROCESSORS).  The disk is
-the cached image opened as a snapshot: every guest starts from the same state
-and leaves none.
+Guests run without KVM (lab/machine.py).  The disk is the cached image opened as a
+snapshot: every guest starts from the same state and leaves none.  Nor does every guest
+boot: one boots for all of a kind, is frozen before it has any device of a test, and the
+others go on from there, find their devices and become different (scripts/guest/thaw).
 """
 
 import dataclasses
@@ -18,29 +19,14 @@ import subprocess
 import threading
 import time
 
-from . import kernellog, living, paths
-from .devices import stream_device
-from .qmp import Qmp
-
-# What udev would load for this machine and no test needs: it takes a third of
-# the time to boot.
-IDLE_MODULES = (
-    "kvm_amd,kvm_intel,aesni_intel,ghash_clmulni_intel,sha1_ssse3,sha256_ssse3,"
-    "sha512_ssse3,crct10dif_pclmul,crc32_pclmul,iTCO_wdt,lpc_ich,pcspkr,evdev,button,"
-    "qemu_fw_cfg"
-)
+from . import kernellog, living, machine, paths
+from .devices import Plugged, stream_device
+from .qmp import Qmp, QmpError
 
 BOOT_TIMEOUT = 120
 
-# One virtual CPU, and the possibility of a second.  Where there can be only one, TCG
-# translates instructions with a lock prefix, which is what programs have for a full
-# barrier, into plain loads and stores.  The daemon is another processor to the guest
-# all the same, and without the barriers wake-ups get lost between the two.
-PROCESSORS = "1,maxcpus=2"
-
-# The debug kernel takes several times as long for everything, and more memory.
+# The debug kernel takes several times as long for everything.
 PATIENCE = 5 if paths.DEBUG else 1
-MEMORY = "2G" if paths.DEBUG else "1G"
 
 # kmemleak reports what two scans found lost, and nothing younger than 5 s.  When
 # lockdep has reported something, or run out of space, it says no more.
@@ -163,10 +149,11 @@ class Guest:
     fds       descriptors that the arguments refer to; QEMU inherits them
     shell     with a shell on the socket self.shell_socket
     disk      "guest", or "apps" for the one with applications
+    boot      it boots; so does one with append or shell
     """
 
-    def __init__(self, name, number, devices=(), *, memory=MEMORY, append="",
-                 install=True, fds=(), shell=False, disk="guest"):
+    def __init__(self, name, number, devices=(), *, memory=machine.MEMORY, append="",
+                 install=True, fds=(), shell=False, disk="guest", boot=False):
         self.name = name
         self.number = number
         self.address = f"10.77.0.{number}"
@@ -177,6 +164,7 @@ class Guest:
         self.fds = fds
         self.shell = shell
         self.disk = disk
+        self.boots = bool(boot or append or shell)
         self.process = None
         self.agent = None
         self._qmp = None
@@ -208,34 +196,23 @@ class Guest:
         for path in (self.agent_socket, self.qmp_socket, self.shell_socket):
             path.unlink(missing_ok=True)
 
-        append = ["console=ttyS0", "root=/dev/vda", "mitigations=off", "quiet",
-                  # After a panic QEMU ends, rather than that the guest hangs.
-                  "panic=-1", *(["slub_debug=-"] if paths.DEBUG else []),
-                  # Nothing the kernel said may be overwritten before it is read.
-                  "log_buf_len=4M",
-                  f"modprobe.blacklist={IDLE_MODULES}",
-                  f"lab.name={self.name}", self.append]
+        append = [f"lab.name={self.name}", self.append]
         arguments = [
-            "-accel", "tcg", "-cpu", "max", "-smp", PROCESSORS, "-m", self.memory,
-            # A vhost-user device reaches the guest's memory by sharing it.
-            "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on",
-            "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
-            "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-kernel", str(kernel), "-initrd", str(initrd),
-            "-drive", f"file={disk},format=raw,if=virtio,snapshot=on",
+            *machine.arguments(disk, self.memory, self.share),
             "-serial", f"file:{self.console_log}",
             "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
-            "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",
-            "-device", "virtserialport,chardev=agent,name=lab.agent",
-            "-virtfs", f"local,path={self.share},mount_tag=share,security_model=none",
         ]
         if self.shell:
             append.append("lab.shell")
             arguments += ["-serial", f"unix:{self.shell_socket},server=on,wait=off"]
         for device in self.devices:
-            arguments += device
-        arguments += ["-append", " ".join(append)]
+            if self.boots or not isinstance(device, Plugged):
+                arguments += device
+        arguments += machine.kernel_arguments(kernel, initrd, append)
+        if not self.boots:
+            # In the place of all that the kernel would do.
+            arguments += ["-incoming", f"file:{paths.guest_snapshot(self.disk, self.memory)}"]
 
         # QEMU holds some four descriptors for each queue.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -309,6 +286,19 @@ class Guest:
         self.process = None
         self._qmp = None
 
+    def _plug_devices(self):
+        """What could not be there while QEMU read the guest's state."""
+        qmp = Qmp(self.qmp_socket)
+        while qmp.command("query-status")["status"] != "running":
+            time.sleep(0.02)
+        for device in self.devices:
+            if isinstance(device, Plugged):
+                for line in device.commands("port0"):
+                    said = qmp.command("human-monitor-command", **{"command-line": line})
+                    if said:
+                        raise GuestError(f"{self.name}: {line}: {said}")
+        qmp.close()
+
     # The agent
 
     def _connect(self):
@@ -328,11 +318,17 @@ class Guest:
         if agent:
             self.agent = agent
             try:
+                if not self.boots:
+                    self._plug_devices()
+                    self.send(thaw=self.name, time=time.time(), seed=os.urandom(64).hex())
                 with agent.makefile("r", encoding="utf-8") as lines:
                     for line in lines:
                         self._on_message(json.loads(line))
             except (OSError, ValueError):
                 pass  # it died in the middle of a line
+            except (GuestError, QmpError) as error:
+                with open(self.directory / "qemu.log", "a", encoding="utf-8") as log:
+                    print(error, file=log)
         self.agent = None
         self._ready.set()
         with self._lock:

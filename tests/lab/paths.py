@@ -59,6 +59,12 @@ def guest_image(disk="guest"):
 
 
 @functools.cache
+def guest_snapshot(disk, memory):
+    """A guest that has booted, as QEMU writes it for migration."""
+    return pathlib.Path(script("guest-snapshot.sh", KERNEL, disk, memory)[0])
+
+
+@functools.cache
 def guest_files():
     """The archive of what a guest gets from us: modules and provider."""
     return pathlib.Path(script("guest-files.sh", KERNEL)[0])

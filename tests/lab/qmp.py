@@ -20,6 +20,11 @@ class Qmp:
         self._read()  # the greeting
         self.command("qmp_capabilities")
 
+    def close(self):
+        """QEMU serves one connection at a time."""
+        self.file.close()
+        self.socket.close()
+
     def _read(self):
         line = self.file.readline()
         if not line:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The machine that guests run on, without what makes one differ from another."""
+
+from . import paths
+from .devices import root_port
+
+# What udev would load for this machine and no test needs: it takes a third of
+# the time to boot.
+IDLE_MODULES = (
+    "kvm_amd,kvm_intel,aesni_intel,ghash_clmulni_intel,sha1_ssse3,sha256_ssse3,"
+    "sha512_ssse3,crct10dif_pclmul,crc32_pclmul,iTCO_wdt,lpc_ich,pcspkr,evdev,button,"
+    "qemu_fw_cfg"
+)
+
+# One virtual CPU, and the possibility of a second.  Where there can be only one, TCG
+# translates instructions with a lock prefix, which is what programs have for a full
+# barrier, into plain loads and stores.  The daemon is another processor to the guest
+# all the same, and without the barriers wake-ups get lost between the two.
+PROCESSORS = "1,maxcpus=2"
+
+# The debug kernel needs more.
+MEMORY = "2G" if paths.DEBUG else "1G"
+
+
+def arguments(disk, memory, share):
+    """QEMU arguments: memory, disk, share, the agent's port, and one for a plugged device.
+
+    The places of the devices are given.  Those that a test adds get others, so that a
+    frozen guest finds everything where it was.
+    """
+    return [
+        "-accel", "tcg", "-cpu", "max", "-smp", PROCESSORS, "-m", memory,
+        # A vhost-user device reaches the guest's memory by sharing it.
+        "-object", f"memory-backend-memfd,id=mem,size={memory},share=on",
+        "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-drive", f"file={disk},format=raw,if=none,id=disk,snapshot=on",
+        "-device", "virtio-blk-pci,drive=disk,addr=0x1",
+        "-device", "virtio-serial-pci,id=ports,addr=0x2",
+        "-device", "virtserialport,bus=ports.0,nr=1,chardev=agent,name=lab.agent",
+        "-fsdev", f"local,id=share,path={share},security_model=none",
+        "-device", "virtio-9p-pci,fsdev=share,mount_tag=share,addr=0x3",
+        *root_port("port0", "0x4"),
+    ]
+
+
+def kernel_arguments(kernel, initrd, append):
+    """QEMU arguments of one that boots; append is a list."""
+    line = ["console=ttyS0", "root=/dev/vda", "mitigations=off", "quiet",
+            # After a panic QEMU ends, rather than that the guest hangs.
+            "panic=-1", *(["slub_debug=-"] if paths.DEBUG else []),
+            # Nothing the kernel said may be overwritten before it is read.
+            "log_buf_len=4M", f"modprobe.blacklist={IDLE_MODULES}", *append]
+    return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", " ".join(line)]

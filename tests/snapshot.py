@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Boots a guest and freezes it: snapshot.py DISK MEMORY FILE.
+
+The guest waits in its agent, for a host that tells it who it is; see
+scripts/guest-snapshot.sh.
+"""
+
+import os
+import sys
+import time
+
+from lab.guest import Guest, GuestError
+
+
+def main():
+    """Writes what QEMU takes as -incoming."""
+    disk, memory, path = sys.argv[1:]
+    guest = Guest("snapshot", 0, memory=memory, disk=disk, install=False,
+                  append="lab.freeze").start().wait_ready()
+    try:
+        guest.qmp("migrate", uri=f"file:{path}")
+        while (status := guest.qmp("query-migrate"))["status"] not in ("completed", "failed"):
+            time.sleep(0.1)
+        if status["status"] == "failed":
+            raise GuestError(f"QEMU cannot write it: {status.get('error-desc')}")
+        print(f"{os.path.getsize(path) >> 20} MiB")
+    finally:
+        guest.kill()
+
+
+if __name__ == "__main__":
+    main()
