@@ -5,7 +5,8 @@
 #
 # Builds the rdma-core provider into build/provider, inside a copy of the
 # rdma-core source that the guests' packages were built from; our folder stands
-# there under providers/.  With --test builds its unit tests and runs them.
+# there under providers/.  With --test builds its unit tests and runs them, those with
+# threads also under ThreadSanitizer.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -52,7 +53,11 @@ cp -p "$copy"/build/lib/libvirtio_roce-rdmav*.so \
 if [ "${1-}" = --test ]; then
 	step "provider: unit tests"
 	"$top/scripts/in-tree" "$tree" sh -ec '
-		ninja --quiet -C "$1/build" virtio_roce_test >&2
-		exec "$1/build/bin/virtio_roce_test"
+		ninja --quiet -C "$1/build" virtio_roce_test virtio_roce_tsan_test >&2
+		rc=0
+		"$1/build/bin/virtio_roce_test" || rc=$?
+		# Those with threads once more.
+		"$1/build/bin/virtio_roce_tsan_test" "*_from_threads" || rc=$?
+		exit $rc
 	' sh "$copy"
 fi

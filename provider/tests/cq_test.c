@@ -443,46 +443,97 @@ static void resizes(void **state)
 	drop_cq(cq);
 }
 
-/* The device fills slots while another thread polls. */
+/* Two threads poll in either way, and the device fills slots beside them. */
 
+#define POLLERS		2
 #define COMPLETIONS	100000
 
-static void *poller(void *arg)
+struct poller {
+	struct virtio_roce_cq *cq;
+	bool step_by_step;
+	uint64_t *polled;
+};
+
+static int poll_list(struct virtio_roce_cq *cq, uint64_t *wr_ids)
 {
-	struct virtio_roce_cq *cq = arg;
-	uint64_t expected = 0;
 	struct ibv_wc wc[3];
 	int n, i;
 
-	while (expected < COMPLETIONS) {
-		n = poll_cq(cq, 3, wc);
+	n = poll_cq(cq, ARRAY_SIZE(wc), wc);
+	for (i = 0; i < n; i++)
+		wr_ids[i] = wc[i].wr_id;
+	return n;
+}
+
+static int poll_step_by_step(struct virtio_roce_cq *cq, uint64_t *wr_ids)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+	struct ibv_poll_cq_attr attr = {};
+	int n = 0;
+	int err;
+
+	err = ibv_start_poll(ex, &attr);
+	if (err)
+		return err == ENOENT ? 0 : -err;
+	do
+		wr_ids[n++] = ex->wr_id;
+	while (n < 3 && !ibv_next_poll(ex));
+	ibv_end_poll(ex);
+	return n;
+}
+
+/* Each thread sees later and later completions; together they see each once. */
+static void *poller(void *arg)
+{
+	struct poller *p = arg;
+	uint64_t wr_ids[3];
+	uint64_t next = 0;
+	int n, i;
+
+	while (__atomic_load_n(p->polled, __ATOMIC_RELAXED) < COMPLETIONS) {
+		n = p->step_by_step ? poll_step_by_step(p->cq, wr_ids) :
+				      poll_list(p->cq, wr_ids);
 		if (n < 0)
 			return arg;
 		if (!n)
 			sched_yield();
-		for (i = 0; i < n; i++)
-			if (wc[i].wr_id != expected++)
+		for (i = 0; i < n; i++) {
+			if (wr_ids[i] < next)
 				return arg;
+			next = wr_ids[i] + 1;
+		}
+		__atomic_fetch_add(p->polled, n, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
 
-static void polls_beside_the_device(void **state)
+static void polls_from_threads(void **state)
 {
 	struct virtio_roce_cq *cq = make_cq();
-	uint64_t done = 0;
-	pthread_t thread;
+	uint64_t polled = 0, done = 0;
+	struct poller pollers[POLLERS] = {
+		{ .cq = cq, .polled = &polled },
+		{ .cq = cq, .polled = &polled, .step_by_step = true },
+	};
+	pthread_t threads[POLLERS];
 	void *err;
+	int i;
 
-	assert_int_equal(pthread_create(&thread, NULL, poller, cq), 0);
+	fake_share_mappings(&fake.cq, &cq->vq);
+	for (i = 0; i < POLLERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, poller,
+						&pollers[i]), 0);
 	while (done < COMPLETIONS) {
 		if (fake_pending(&fake.cq))
 			fake_complete(done++, TEST_QPN);
 		else
 			sched_yield();
 	}
-	assert_int_equal(pthread_join(thread, &err), 0);
-	assert_null(err);
+	for (i = 0; i < POLLERS; i++) {
+		assert_int_equal(pthread_join(threads[i], &err), 0);
+		assert_null(err);
+	}
+	assert_int_equal(polled, COMPLETIONS);
 	assert_int_equal(fake_pending(&fake.cq), fake.depth);
 	drop_cq(cq);
 }
@@ -504,7 +555,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(polls_step_by_step),
 	TEST(reads_a_slot_once),
 	TEST(resizes),
-	TEST(polls_beside_the_device),
+	TEST(polls_from_threads),
 };
 
 int run_cq_tests(void)

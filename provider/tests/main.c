@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Runs all tests, or those whose names match the pattern that is given.
+ */
 #include "util.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return run_vq_tests() + run_post_tests() + run_cq_tests();
 }

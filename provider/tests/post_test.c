@@ -852,21 +852,40 @@ static void ignores_setters_without_request(void **state)
 	drop_qp_and_cq(qp);
 }
 
-/* Two threads post, the device runs beside them. */
+/* Two threads post in either way, and the device runs beside them. */
 
 #define POSTERS		2
 #define POSTS		20000
 
+static int post_by_list(struct virtio_roce_qp *qp, uint64_t wr_id)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .wr_id = wr_id };
+	struct ibv_send_wr *bad_wr;
+
+	return post_send(qp, &wr, &bad_wr);
+}
+
+static int post_step_by_step(struct virtio_roce_qp *qp, uint64_t wr_id)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	ibv_wr_start(ex);
+	ex->wr_id = wr_id;
+	ibv_wr_send(ex);
+	return ibv_wr_complete(ex);
+}
+
 static void *poster(void *arg)
 {
 	struct virtio_roce_qp *qp = arg;
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad_wr;
+	uint64_t wr_id = 0;
 	int err;
 
-	while (wr.wr_id < POSTS) {
-		err = post_send(qp, &wr, &bad_wr);
+	while (wr_id < POSTS) {
+		err = wr_id % 2 ? post_by_list(qp, wr_id) :
+				  post_step_by_step(qp, wr_id);
 		if (!err)
-			wr.wr_id++;
+			wr_id++;
 		else if (err == ENOMEM)
 			sched_yield();
 		else
@@ -886,6 +905,7 @@ static void posts_from_threads(void **state)
 	void *err;
 	int i;
 
+	fake_share_mappings(&fake.sq, &qp->sq);
 	memset(seen, 0, sizeof(seen));
 	for (i = 0; i < POSTERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, poster, qp),

@@ -103,21 +103,22 @@ static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
 		fake.break_info(info);
 }
 
-static void check_unused(const uint8_t *p, size_t len, uint32_t size)
+/* Of the pages at an offset of the file only the first @len bytes were touched. */
+static void check_unused(__u64 offset, size_t len, uint32_t size)
 {
 	for (; len < size; len++)
-		assert_int_equal(p[len], UNUSED);
+		assert_int_equal(fake.mem[offset + len], UNUSED);
 }
 
 /* The provider stayed inside of the queue. */
 static void fake_vq_check(const struct fake_vq *vq)
 {
-	check_unused(vq->slots, vq->info.depth * vq->info.stride,
-		     vq->info.slots_len);
-	check_unused((uint8_t *)vq->avail, avail_size(&vq->info),
-		     vq->info.avail_len);
-	check_unused((uint8_t *)vq->used, used_size(&vq->info),
-		     vq->info.used_len);
+	const struct virtio_roce_queue *info = &vq->info;
+
+	check_unused(info->slots_offset, info->depth * info->stride,
+		     info->slots_len);
+	check_unused(info->avail_offset, avail_size(info), info->avail_len);
+	check_unused(info->used_offset, used_size(info), info->used_len);
 }
 
 /* What the provider calls in libibverbs */
@@ -375,6 +376,26 @@ void fake_complete(uint64_t wr_id, uint32_t qpn)
 	cqe->wr_id = htole64(wr_id);
 	cqe->qp_num = htole32(qpn);
 	fake_complete_end();
+}
+
+/**
+ * fake_share_mappings() - let the device use the provider's mappings of a queue
+ * @fake_vq: the queue as the device sees it
+ * @vq: the same queue as the provider sees it
+ *
+ * ThreadSanitizer goes by addresses: it sees who synchronizes with whom, and who does
+ * not, only if both use the same one.
+ */
+void fake_share_mappings(struct fake_vq *fake_vq, struct virtio_roce_vq *vq)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	unsigned int i;
+
+	for (i = VQ_SLOTS; i <= VQ_USED; i++)
+		assert_int_equal(mprotect(vq->part[i].addr, vq->part[i].len, rw), 0);
+	fake_vq->slots = vq->part[VQ_SLOTS].addr;
+	fake_vq->avail = vq->part[VQ_AVAIL].addr;
+	fake_vq->used = vq->part[VQ_USED].addr;
 }
 
 /* Mappings of this process */

@@ -108,6 +108,7 @@ void fake_use_next(struct fake_vq *vq);
 void fake_complete(uint64_t wr_id, uint32_t qpn);
 struct virtio_rdma_cq_req *fake_complete_begin(void);
 void fake_complete_end(void);
+void fake_share_mappings(struct fake_vq *fake_vq, struct virtio_roce_vq *vq);
 
 unsigned int count_maps(void);
 bool is_writable(const void *addr);
