@@ -27,6 +27,8 @@
 
 #include <linux/virtio_ring.h>
 
+#include <util/compiler.h>
+
 /**
  * struct ring - a split virtqueue
  * @slots: work requests or completions
@@ -58,9 +60,48 @@ struct ring {
 	uint16_t taken;
 };
 
+/*
+ * The types of the header stand for either byte order.  Ours is little endian,
+ * as in every device of virtio 1.
+ */
+static inline __virtio16 to_virtio16(uint16_t value)
+{
+	return (__force __virtio16)htole16(value);
+}
+
+static inline __virtio32 to_virtio32(uint32_t value)
+{
+	return (__force __virtio32)htole32(value);
+}
+
+static inline uint16_t from_virtio16(__virtio16 value)
+{
+	return le16toh((__force __le16)value);
+}
+
+static inline uint32_t from_virtio32(__virtio32 value)
+{
+	return le32toh((__force __le32)value);
+}
+
 static inline uint16_t ring_load16(const __virtio16 *p, int order)
 {
-	return le16toh(__atomic_load_n((const uint16_t *)p, order));
+	uint16_t value = __atomic_load_n((const uint16_t *)p, order);
+
+	return from_virtio16((__force __virtio16)value);
+}
+
+static inline uint32_t ring_load32(const __virtio32 *p, int order)
+{
+	uint32_t value = __atomic_load_n((const uint32_t *)p, order);
+
+	return from_virtio32((__force __virtio32)value);
+}
+
+static inline void ring_store16(__virtio16 *p, uint16_t value, int order)
+{
+	__atomic_store_n((uint16_t *)p, (__force uint16_t)to_virtio16(value),
+			 order);
 }
 
 /* Acquire: whatever the device wrote before this index is seen after it. */
@@ -86,7 +127,7 @@ static inline void *ring_slot(const struct ring *r, uint32_t slot)
 /* Put a slot into the available ring.  The device does not see it yet. */
 static inline void ring_put(struct ring *r, uint32_t slot)
 {
-	r->avail->ring[r->next & r->mask] = htole16(slot);
+	r->avail->ring[r->next & r->mask] = to_virtio16(slot);
 	r->next++;
 }
 
@@ -100,8 +141,7 @@ static inline void ring_rollback(struct ring *r)
 static inline void ring_publish(struct ring *r)
 {
 	r->shown = r->next;
-	__atomic_store_n((uint16_t *)&r->avail->idx, htole16(r->shown),
-			 __ATOMIC_RELEASE);
+	ring_store16(&r->avail->idx, r->shown, __ATOMIC_RELEASE);
 }
 
 /*
@@ -175,7 +215,7 @@ static inline int ring_peek(struct ring *r, uint32_t *slot)
 		r->seen = used;
 	}
 
-	*slot = le32toh(__atomic_load_n((const uint32_t *)id, __ATOMIC_RELAXED));
+	*slot = ring_load32(id, __ATOMIC_RELAXED);
 	return *slot < r->depth ? 0 : EIO;
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# build-provider.sh [--test]
+# build-provider.sh [--test|--sparse]
 #
 # Builds the rdma-core provider into build/provider, inside a copy of the
 # rdma-core source that the guests' packages were built from; our folder stands
 # there under providers/.  With --test builds its unit tests and runs them, those with
-# threads also under ThreadSanitizer.
+# threads also under ThreadSanitizer.  With --sparse fails if sparse finds
+# fault with the provider.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -44,6 +45,19 @@ step "provider"
 		sed -n "s,^\(lib/libvirtio_roce-rdmav[0-9]*\.so\):.*,\1,p")
 	ninja --quiet -C "$copy/build" "$target"
 ' sh "$copy" >&2
+
+if [ "${1-}" = --sparse ]; then
+	step "provider: sparse"
+	# rdma-core has an endian.h that tells sparse which value has which byte order.
+	exec "$top/scripts/in-tree" "$tree" sh -ec '
+		rc=0
+		for source in "$2"/provider/*.c; do
+			sparse -Wsparse-error -std=gnu11 -I"$1/buildlib/sparse-include" \
+				-I"$1/build/include" -I"$2/uapi" "$source" || rc=$?
+		done
+		exit $rc
+	' sh "$copy" "$top"
+fi
 
 mkdir -p "$build/provider"
 # With their times, by which scripts/guest-files.sh sees what is new.

@@ -8,7 +8,8 @@
 # only, as device/rooms says.
 #
 # The daemon and the provider: checkpatch.pl but for what it wants of kernel code
-# only, cppcheck, and clang-tidy with the checks of device/.clang-tidy.
+# only, and cppcheck; the daemon, clang-tidy with the checks of device/.clang-tidy; the
+# provider, sparse.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -66,6 +67,11 @@ judge "device/rooms" "$log" "$rc" 'error:'
 rc=0
 "$top/scripts/check-rooms.py" --self-test > "$log" 2>&1 || rc=$?
 judge "check-rooms.py finds what is wrong" "$log" "$rc" 'error:'
+
+step "sparse (provider)"
+rc=0
+"$top/scripts/build-provider.sh" --sparse > "$log" 2>&1 || rc=$?
+judge "sparse (provider)" "$log" "$rc" 'warning:|error:'
 
 step "checkpatch.pl (user space)"
 # Left out: kernel types, macros and functions; errno, which verbs return positive;

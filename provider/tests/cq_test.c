@@ -241,7 +241,7 @@ static void breaks_at_bad_used_index(void **state)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		cq = make_cq();
-		fake.cq.used->idx = htole16(bad[i]);
+		fake.cq.used->idx = to_virtio16(bad[i]);
 		assert_int_equal(poll_cq(cq, 1, &wc), -EIO);
 		assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), EIO);
 		virtio_roce_cq_drop_qp(cq, TEST_QPN);

@@ -376,7 +376,7 @@ static void wraps(void **state)
 		if (i >= fake.depth - 1)
 			fake_use_next(&fake.sq);
 	}
-	assert_int_equal(le16toh(fake.sq.avail->idx), 5);
+	assert_int_equal(from_virtio16(fake.sq.avail->idx), 5);
 	drop_qp_and_cq(qp);
 }
 
@@ -390,11 +390,11 @@ static void survives_bad_used_index(void **state)
 	for (i = 0; i < fake.depth; i++)
 		posted_send(qp, &wr);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		fake.sq.used->idx = htole16(bad[i]);
+		fake.sq.used->idx = to_virtio16(bad[i]);
 		refused_send(qp, &wr, ENOMEM);
 	}
 	/* All used: that is right again. */
-	fake.sq.used->idx = htole16(8);
+	fake.sq.used->idx = to_virtio16(8);
 	posted_send(qp, &wr);
 	drop_qp_and_cq(qp);
 }
@@ -507,7 +507,7 @@ static void rings_unless_told_not_to(void **state)
 	posted_send(qp, &wr);
 	assert_int_equal(doorbells(&fake.sq), 1);
 
-	fake.sq.used->flags = htole16(VRING_USED_F_NO_NOTIFY);
+	fake.sq.used->flags = to_virtio16(VRING_USED_F_NO_NOTIFY);
 	posted_send(qp, &wr);
 	assert_int_equal(doorbells(&fake.sq), 0);
 
@@ -533,20 +533,20 @@ static void rings_at_event_idx(void **state)
 	event = (__virtio16 *)&fake.sq.used->ring[fake.num];
 
 	/* The flags mean nothing now. */
-	fake.sq.used->flags = htole16(VRING_USED_F_NO_NOTIFY);
-	*event = htole16(0);
+	fake.sq.used->flags = to_virtio16(VRING_USED_F_NO_NOTIFY);
+	*event = to_virtio16(0);
 	assert_int_equal(post_send(qp, &wr[2], &bad_wr), 0);	/* 0 -> 1 */
 	assert_int_equal(doorbells(&fake.sq), 1);
 	assert_int_equal(post_send(qp, &wr[2], &bad_wr), 0);	/* 1 -> 2 */
 	assert_int_equal(doorbells(&fake.sq), 0);
 
 	/* asked for in the middle of a list */
-	*event = htole16(3);
+	*event = to_virtio16(3);
 	assert_int_equal(post_send(qp, wr, &bad_wr), 0);	/* 2 -> 5 */
 	assert_int_equal(doorbells(&fake.sq), 1);
 
 	/* asked for later */
-	*event = htole16(6);
+	*event = to_virtio16(6);
 	assert_int_equal(post_send(qp, &wr[2], &bad_wr), 0);	/* 5 -> 6 */
 	assert_int_equal(doorbells(&fake.sq), 0);
 	assert_int_equal(post_send(qp, &wr[2], &bad_wr), 0);	/* 6 -> 7 */
@@ -567,8 +567,8 @@ static void rings_by_command(void **state)
 	assert_int_equal(post_recv(qp, &recv, &bad_recv), 0);
 	assert_int_equal(fake.recv_cmds, 1);
 
-	fake.sq.used->flags = htole16(VRING_USED_F_NO_NOTIFY);
-	fake.rq.used->flags = htole16(VRING_USED_F_NO_NOTIFY);
+	fake.sq.used->flags = to_virtio16(VRING_USED_F_NO_NOTIFY);
+	fake.rq.used->flags = to_virtio16(VRING_USED_F_NO_NOTIFY);
 	posted_send(qp, &send);
 	assert_int_equal(fake.send_cmds, 1);
 	assert_int_equal(post_recv(qp, &recv, &bad_recv), 0);

@@ -143,8 +143,8 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 		       sizeof(struct virtio_rdma_cq_req));
 	r->drv_payload.cqn = TEST_CQN;
 	for (i = 0; i < fake.depth; i++)
-		fake.cq.avail->ring[i] = htole16(i);
-	fake.cq.avail->idx = htole16(fake.depth);
+		fake.cq.avail->ring[i] = to_virtio16(i);
+	fake.cq.avail->idx = to_virtio16(fake.depth);
 
 	cq->cq.context = context;
 	cq->cq.cqe = TEST_CQE;
@@ -316,10 +316,9 @@ void drop_qp_and_cq(struct virtio_roce_qp *qp)
 
 unsigned int fake_pending(const struct fake_vq *vq)
 {
-	uint16_t idx = __atomic_load_n((uint16_t *)&vq->avail->idx,
-				       __ATOMIC_ACQUIRE);
+	uint16_t idx = ring_load16(&vq->avail->idx, __ATOMIC_ACQUIRE);
 
-	return (uint16_t)(le16toh(idx) - vq->taken);
+	return (uint16_t)(idx - vq->taken);
 }
 
 static uint32_t fake_take_slot(struct fake_vq *vq)
@@ -327,7 +326,7 @@ static uint32_t fake_take_slot(struct fake_vq *vq)
 	uint32_t slot;
 
 	assert_true(fake_pending(vq));
-	slot = le16toh(vq->avail->ring[vq->taken % vq->info.num]);
+	slot = from_virtio16(vq->avail->ring[vq->taken % vq->info.num]);
 	assert_true(slot < vq->info.depth);
 	vq->taken++;
 	return slot;
@@ -340,17 +339,16 @@ void *fake_take(struct fake_vq *vq)
 
 void fake_use(struct fake_vq *vq, uint32_t slot)
 {
-	uint16_t idx = le16toh(vq->used->idx);
+	uint16_t idx = from_virtio16(vq->used->idx);
 
-	vq->used->ring[idx % vq->info.num].id = htole32(slot);
-	__atomic_store_n((uint16_t *)&vq->used->idx, htole16(idx + 1),
-			 __ATOMIC_RELEASE);
+	vq->used->ring[idx % vq->info.num].id = to_virtio32(slot);
+	ring_store16(&vq->used->idx, idx + 1, __ATOMIC_RELEASE);
 }
 
 /* Use the oldest slot of a work queue up, taken or not. */
 void fake_use_next(struct fake_vq *vq)
 {
-	fake_use(vq, le16toh(vq->used->idx) % vq->info.depth);
+	fake_use(vq, from_virtio16(vq->used->idx) % vq->info.depth);
 }
 
 struct virtio_rdma_cq_req *fake_complete_begin(void)
@@ -366,7 +364,7 @@ void fake_complete_end(void)
 	uint16_t pos = fake.cq.taken - 1;
 
 	fake_use(&fake.cq,
-		 le16toh(fake.cq.avail->ring[pos % fake.cq.info.num]));
+		 from_virtio16(fake.cq.avail->ring[pos % fake.cq.info.num]));
 }
 
 void fake_complete(uint64_t wr_id, uint32_t qpn)
