@@ -403,7 +403,7 @@ static void test_bad_sequence(void **state)
 
 	peer.guest = &l.engine->guest[1];
 	peer.qpn = PEER;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		eg_recv(&l.qp, 1, IN, 8000);
 		eg_recv(&l.qp, 2, IN, 8000);
 		request(&l, cases[i].first, 0, cases[i].len1);
@@ -446,7 +446,7 @@ static void test_write_length(void **state)
 
 	peer.guest = &l.engine->guest[1];
 	peer.qpn = PEER;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		eg_zero(l.qp.guest, 0, 3 * MTU);
 		give(&l, (struct pkt) { .opcode = PKT_WRITE_FIRST,
 			.len = cases[i].len1, .dmalen = cases[i].dmalen,
@@ -753,7 +753,7 @@ static void test_flush_unknown(void **state)
 	struct lone l;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		l = lone_up(state, RC);
 		flush_request(&l, 0, bad[i][0], bad[i][1], 4);
 		expect_aeth(AETH_NAK_INV_REQ, 0);
@@ -950,7 +950,7 @@ static void test_nak_statuses(void **state)
 
 	peer.guest = &l.engine->guest[1];
 	peer.qpn = PEER;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		post(&l, 1, VIRTIO_IB_WR_SEND, 4);
 		post(&l, 2, VIRTIO_IB_WR_SEND, 4);
 		post(&l, 3, VIRTIO_IB_WR_SEND, 4);
@@ -994,7 +994,7 @@ static void test_bad_read_answers(void **state)
 
 	peer.guest = &l.engine->guest[1];
 	peer.qpn = PEER;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		eg_zero(l.qp.guest, IN, 4 * MTU);
 		post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 2 * MTU);
 		eg_run(l.engine);

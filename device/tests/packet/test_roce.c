@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "packet/gid.h"
 #include "uapi/virtio_net_roce.h"
 
@@ -440,7 +441,7 @@ static void test_damaged(void **state)
 	const char *why;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(damages); i++) {
 		d = &damages[i];
 		b.pkt = some_pkt(d->opcode, !d->ipv6, 0, 6);
 		build(&b);

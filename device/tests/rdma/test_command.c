@@ -5,6 +5,8 @@
 #include "rdma/rnic_priv.h"
 #include "tests/lib/engine_guest.h"
 
+#include "base/util.h"
+
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 
 /* A request of zeroes for each command, of its proper length. */
@@ -33,7 +35,7 @@ static const struct {
 	{ CMD(REQ_NOTIFY_CQ), 8, 0 },
 };
 
-#define SHAPES	(sizeof(shapes) / sizeof(shapes[0]))
+#define SHAPES	ARRAY_SIZE(shapes)
 
 static struct eg_guest *guest0(void **state)
 {

@@ -3,6 +3,7 @@
  * RDMA by an Ethernet port: what leaves, what is taken, what is counted.
  */
 #include "tests/lib/engine_port.h"
+#include "base/util.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/rnic_priv.h"
 
@@ -52,7 +53,7 @@ static void test_messages(void **state)
 	struct eg_pair p = pair_by_port(state, RC);
 	unsigned int i;
 
-	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		eg_fill(p.a.guest, 0, lens[i], i);
 		eg_zero(p.b.guest, IN, lens[i] + 1);
 		eg_recv(&p.b, i, IN, lens[i] + 1);
@@ -386,7 +387,7 @@ static void test_vlan_bad(void **state)
 	struct engine *engine = *state;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(set_vlan(&engine->guest[0], bad[i]),
 				 VIRTIO_NET_ERR);
 	assert_int_equal(set_vlan(&engine->guest[0], 0x8001), VIRTIO_NET_OK);

@@ -3,6 +3,7 @@
  * RDMA WRITE and READ on RC QPs, and UC.
  */
 #include "tests/lib/engine_guest.h"
+#include "base/util.h"
 #include "rdma/qp/wqe.h"
 
 #define RC	VIRTIO_IB_QPT_RC
@@ -21,7 +22,7 @@ static const uint32_t sizes[] = {
 	0, 1, 1023, 1024, 1025, 4096, 65537, 262144, 262145, 1048576,
 };
 
-#define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
+#define SIZES	ARRAY_SIZE(sizes)
 
 /* Between offset @off here and offset @roff there. */
 static struct eg_wr rdma(const struct eg_pair *p, uint8_t opcode,

@@ -11,7 +11,6 @@ union recv_slot recv_slot;
 
 static void on_call(struct virtq *vq)
 {
-	(void)vq;
 }
 
 static void rig_up(void)
@@ -44,12 +43,10 @@ static void rig_up(void)
 
 static void nothing(void *arg)
 {
-	(void)arg;
 }
 
 static void stop(void *arg)
 {
-	(void)arg;
 	loop_stop(rig.loop);
 }
 

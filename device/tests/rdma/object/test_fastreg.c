@@ -7,6 +7,7 @@
 
 #include "tests/lib/engine_guest.h"
 #include "tests/lib/engine_wire.h"
+#include "base/util.h"
 #include "rdma/object/mr.h"
 #include "rdma/qp/wqe.h"
 #include "rdma/rnic_priv.h"
@@ -468,7 +469,7 @@ static void test_bad_registrations(void **state)
 	struct reg reg;
 
 	assert_int_equal(alloc_mr(guest, pdn, PAGES, &other), VIRTIO_NET_OK);
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		reg = reg_of(guest, key);
 		reg.npages += cases[i].npages;
 		reg.length += cases[i].length;
@@ -804,7 +805,7 @@ static void test_remote_invalidate(void **state)
 	struct eg_wr wr;
 	struct eg_wc wc;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		reg.key = next_key(reg.key);
 		do_reg(&p, &p.b, &reg);
 		wr = send_inv(&p.a, 1, sizes[i], reg.key);

@@ -3,6 +3,7 @@
  * Multicast: who is attached, and who gets a datagram.
  */
 #include "tests/lib/engine_port.h"
+#include "base/util.h"
 #include "rdma/rnic_priv.h"
 
 #define UD	VIRTIO_IB_QPT_UD
@@ -150,7 +151,7 @@ static void test_bad_commands(void **state)
 	uint32_t gsi = eg_create_qp(guest, VIRTIO_IB_QPT_GSI, p.a.pdn,
 				    p.a.cqn);
 
-	for (i = 0; i < sizeof(unicast) / sizeof(unicast[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(unicast); i++)
 		assert_int_equal(command(guest, ATTACH, p.a.qpn, unicast[i]),
 				 VIRTIO_NET_ERR);
 	assert_int_equal(command(guest, ATTACH, rc, group_gid), VIRTIO_NET_ERR);
@@ -255,7 +256,7 @@ static void test_delivery(void **state)
 	attach(&p.a);
 	attach(&p.beside);
 	attach(&p.b);
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		eg_fill(p.a.guest, 0, sizes[i], 5);
 		eg_zero(p.b.guest, IN, 2000);
 		eg_recv(&p.a, 10, IN, 2000);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/lib/engine_guest.h"
+#include "base/util.h"
 #include "rdma/object/mr.h"
 #include "rdma/object/sg.h"
 #include "rdma/rnic_priv.h"
@@ -59,7 +60,7 @@ static void test_page_count(void **state)
 
 	for (i = 0; i < 5; i++)
 		page[i] = EG_DATA + i * EG_PAGE;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (n = 0; n <= 4; n++) {
 			if (eg_reg_mr(guest, pdn, 0, cases[i].va,
 				      cases[i].length, page, n, &ack) !=
@@ -107,7 +108,7 @@ static void test_bad_requests(void **state)
 	assert_int_equal(eg_reg_mr(guest, pdn, RWRITE, 0, 4096, page, 1, &ack),
 			 VIRTIO_NET_ERR);
 	/* A page that is not aligned or no memory, the second one, too. */
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		page[1] = bad[i];
 		assert_int_equal(eg_reg_mr(guest, pdn, 0, 0, 4096, page + 1, 1,
 					   &ack), VIRTIO_NET_ERR);

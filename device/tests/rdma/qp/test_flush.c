@@ -3,6 +3,7 @@
  * FLUSH: what it asks for, of which rights, and when it completes.
  */
 #include "tests/lib/engine_guest.h"
+#include "base/util.h"
 #include "rdma/qp/wqe.h"
 
 #define RC		VIRTIO_IB_QPT_RC
@@ -64,7 +65,7 @@ static void test_range(void **state)
 	struct eg_wc wc;
 	uint32_t i;
 
-	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		eg_fill(p.a.guest, 0, 3000, i);
 		eg_zero(p.b.guest, IN, 3000);
 		write = eg_send(&p.a, i, 0, 3000);

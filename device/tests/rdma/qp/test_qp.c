@@ -4,6 +4,8 @@
  */
 #include "tests/lib/engine_guest.h"
 
+#include "base/util.h"
+
 #define RC	VIRTIO_IB_QPT_RC
 #define UC	VIRTIO_IB_QPT_UC
 #define UD	VIRTIO_IB_QPT_UD
@@ -303,7 +305,7 @@ static void test_ranges(void **state)
 				    &gid, sizeof(gid), NULL, 0),
 			 VIRTIO_NET_OK);
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		eg_destroy_qp(end.guest, end.qpn);
 		end.qpn = eg_create_qp(end.guest, RC, end.pdn, end.cqn);
 		bring_to(engine, &end, RC, cases[i].to - 1);

@@ -4,6 +4,8 @@
  */
 #include "tests/lib/engine_guest.h"
 
+#include "base/util.h"
+
 #define RC	VIRTIO_IB_QPT_RC
 
 /* Where the receiving side keeps its buffers. */
@@ -31,7 +33,7 @@ static void test_sizes(void **state)
 	uint32_t i, len, npsn, psn = 0xfffffe;
 	struct eg_wr wr;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		len = sizes[i];
 		/* Neither end is aligned, nor are they alike. */
 		eg_fill(p.a.guest, 4091, len, i);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/lib/engine_guest.h"
+#include "base/util.h"
 #include "rdma/qp/wqe.h"
 
 #define RC	VIRTIO_IB_QPT_RC
@@ -204,7 +205,7 @@ static void test_short_send_slot(void **state)
 	struct eg_wc wc;
 	uint32_t i;
 
-	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		eg_connect(&a, &b, RC);
 		sq = &a.guest->sq[a.qpn];
 		sq->vq.desc[0].len = htole32(lens[i]);
