@@ -7,9 +7,9 @@
 # (__typeof_unqual__); checkpatch.pl for every file.  The daemon's includes go downwards
 # only, as device/rooms says.
 #
-# The daemon and the provider: checkpatch.pl but for what it wants of kernel code
-# only, and cppcheck; the daemon, clang-tidy with the checks of device/.clang-tidy; the
-# provider, sparse.
+# The daemon and the provider: checkpatch.pl but for what it wants of kernel code only,
+# for their tests too; cppcheck; for the daemon clang-tidy with the checks of
+# device/.clang-tidy; for the provider sparse.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -83,6 +83,17 @@ rc=0
 find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z |
 	checkpatch --ignore "$kernel_only" > "$log" 2>&1 || rc=$?
 judge "checkpatch.pl (user space)" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+
+step "checkpatch.pl (unit tests)"
+# Left out besides: functions that the linker names (--wrap); names for mkdtemp() to
+# change; bad commands for the control socket; compound literals as arguments, which
+# it takes for blocks.
+tests_only=AVOID_EXTERNS,STATIC_CONST_CHAR_ARRAY,QUOTED_WHITESPACE_BEFORE_NEWLINE
+tests_only+=,PARENTHESIS_ALIGNMENT
+rc=0
+find device/tests provider/tests -name '*.[ch]' -print0 | sort -z |
+	checkpatch --ignore "$kernel_only,$tests_only" > "$log" 2>&1 || rc=$?
+judge "checkpatch.pl (unit tests)" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
 
 step "cppcheck"
 rc=0

@@ -556,9 +556,8 @@ int main(void)
 						setup_long_window, teardown),
 		cmocka_unit_test_setup_teardown(test_poll_window_adapts,
 						setup_long_window, teardown),
-		cmocka_unit_test_setup_teardown(
-				test_poll_window_closes_if_preempted,
-				setup_long_window, teardown),
+		cmocka_unit_test_setup_teardown(test_poll_window_closes_if_preempted,
+						setup_long_window, teardown),
 		TEST(test_poller_leaves),
 		TEST(test_poller_removes_neighbours),
 		TEST(test_busy_poller_starves_nobody),

@@ -240,8 +240,10 @@ uint8_t eg_reg_mr(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 uint32_t eg_reg(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 		uint64_t va, uint64_t length, uint64_t addr);
 
-/** eg_modify_req() - a request that takes a QP of @type to @state, connected
- *  with @dest_qpn of @to where that matters, with all attributes required */
+/**
+ * eg_modify_req() - a request that takes a QP of @type to @state, connected
+ * with @dest_qpn of @to where that matters, with all attributes required
+ */
 struct virtio_rdma_cmd_modify_qp eg_modify_req(uint32_t qpn, uint8_t type,
 					       uint8_t state,
 					       const struct eg_guest *to,

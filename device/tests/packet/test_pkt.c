@@ -79,22 +79,22 @@ static struct lone lone_up(void **state, uint8_t type)
 }
 
 /* Hand the QP a packet: @n is its PSN's distance from the first one. */
-static void give(struct lone *l, struct pkt pkt, uint32_t n)
+static void give(struct lone *l, struct pkt given, uint32_t n)
 {
-	pkt.psn = (PSN + n) & PSN_MASK;
-	if (!pkt.npsn)
-		pkt.npsn = 1;
-	if (!pkt.dest_qpn)
-		pkt.dest_qpn = l->qp.qpn;
-	if (!pkt.src_qpn)
-		pkt.src_qpn = PKT_QPN_UNKNOWN;
-	if (!pkt.sgid)
-		pkt.sgid = l->sgid;
-	if (!pkt.dgid)
-		pkt.dgid = l->dgid;
+	given.psn = (PSN + n) & PSN_MASK;
+	if (!given.npsn)
+		given.npsn = 1;
+	if (!given.dest_qpn)
+		given.dest_qpn = l->qp.qpn;
+	if (!given.src_qpn)
+		given.src_qpn = PKT_QPN_UNKNOWN;
+	if (!given.sgid)
+		given.sgid = l->sgid;
+	if (!given.dgid)
+		given.dgid = l->dgid;
 	sg_init_flat(&l->sg, l->data + n * MTU % sizeof(l->data));
-	pkt.payload = pkt.len ? &l->sg : NULL;
-	eg_deliver(l->qp.guest, &pkt);
+	given.payload = given.len ? &l->sg : NULL;
+	eg_deliver(l->qp.guest, &given);
 }
 
 static void request(struct lone *l, uint8_t code, uint32_t n, uint32_t len)
@@ -431,7 +431,7 @@ static void test_write_length(void **state)
 		uint32_t dmalen, len1, len2;
 		uint8_t second;
 		bool ok;
-	} cases[] = {
+	} rows[] = {
 		{ 2 * MTU, MTU, MTU, PKT_WRITE_LAST, true },
 		{ 2 * MTU - 1, MTU, MTU, PKT_WRITE_LAST, false },
 		{ 2 * MTU + 1, MTU, MTU, PKT_WRITE_LAST, false },
@@ -446,18 +446,18 @@ static void test_write_length(void **state)
 
 	peer.guest = &l.engine->guest[1];
 	peer.qpn = PEER;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		eg_zero(l.qp.guest, 0, 3 * MTU);
 		give(&l, (struct pkt) { .opcode = PKT_WRITE_FIRST,
-			.len = cases[i].len1, .dmalen = cases[i].dmalen,
+			.len = rows[i].len1, .dmalen = rows[i].dmalen,
 			.va = EG_VA, .rkey = l.qp.lkey }, 0);
-		give(&l, (struct pkt) { .opcode = cases[i].second,
-			.len = cases[i].len2 }, 1);
-		if (state_of(&l) != (cases[i].ok ? VIRTIO_IB_QPS_RTS :
+		give(&l, (struct pkt) { .opcode = rows[i].second,
+			.len = rows[i].len2 }, 1);
+		if (state_of(&l) != (rows[i].ok ? VIRTIO_IB_QPS_RTS :
 						   VIRTIO_IB_QPS_ERR))
 			fail_msg("case %u", i);
-		eg_check_zero(l.qp.guest, cases[i].dmalen < 2 * MTU ?
-			      cases[i].dmalen : 2 * MTU, MTU);
+		eg_check_zero(l.qp.guest, rows[i].dmalen < 2 * MTU ?
+			      rows[i].dmalen : 2 * MTU, MTU);
 		eg_destroy_qp(l.qp.guest, l.qp.qpn);
 		l.qp.qpn = eg_create_qp(l.qp.guest, RC, l.qp.pdn, l.qp.cqn);
 		eg_to(&l.qp, RC, VIRTIO_IB_QPS_INIT, &peer);

@@ -114,8 +114,10 @@ extern union recv_slot recv_slot;
 /** run() - let the function do all that it has to do */
 void run(void);
 
-/** part() - bytes for a descriptor, at an address aligned but for @shift; those of
- *  @data, or room for @len if it is NULL */
+/**
+ * part() - bytes for a descriptor, at an address aligned but for @shift; those of
+ * @data, or room for @len if it is NULL
+ */
 struct guest_buf part(const void *data, uint32_t len, size_t shift);
 
 /** submit() - a command; @ack is the part with the ack, which is returned */

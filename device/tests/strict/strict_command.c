@@ -214,7 +214,7 @@ static void check_cq(const struct strict *s, uint8_t command, uint32_t cqn)
 	const struct strict_queue *queue = &s->queue[RNIC_CQ][cqn];
 
 	if (!cq->used && (!queue->vq || strict_avail(queue) < cq->cqe))
-		strict_fail(s, "%s: CQ %u has fewer slots than the %u completions that it shall hold",
+		strict_fail(s, "%s: CQ %u has fewer slots than its %u completions",
 			    strict_name(command), cqn, cq->cqe);
 }
 
@@ -264,7 +264,7 @@ static void check_reset(const struct strict *s, uint32_t qpn)
 	uint16_t received = strict_pending(&s->queue[RNIC_RQ][qpn]);
 
 	if (sent || received)
-		strict_fail(s, "MODIFY_QP: QP %u goes to RESET with %u send and %u receive requests in its queues",
+		strict_fail(s, "MODIFY_QP: QP %u is reset with %u send and %u receive requests",
 			    qpn, sent, received);
 }
 

@@ -475,7 +475,7 @@ static unsigned int count_maps(void)
 	char line[512];
 
 	while (fgets(line, sizeof(line), maps))
-		n += strstr(line, "memfd:guest") != NULL;
+		n += !!strstr(line, "memfd:guest");
 	fclose(maps);
 	return n;
 }
@@ -623,8 +623,10 @@ static void test_300_queues(void **state)
 	qemu_set_features();
 	qemu_set_memory();
 	for (i = 0; i < N; i++) {
-		kick[i] = qemu.kick = eventfd(0, EFD_NONBLOCK);
-		call[i] = qemu.call = eventfd(0, EFD_NONBLOCK);
+		kick[i] = eventfd(0, EFD_NONBLOCK);
+		call[i] = eventfd(0, EFD_NONBLOCK);
+		qemu.kick = kick[i];
+		qemu.call = call[i];
 		assert_true(call[i] >= 0);
 		qemu_queue(i, 0);
 	}

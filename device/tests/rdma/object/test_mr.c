@@ -47,7 +47,7 @@ static void test_page_count(void **state)
 	static const struct {
 		uint64_t va, length;
 		uint32_t npages;
-	} cases[] = {
+	} rows[] = {
 		{ 0x10000, 1, 1 }, { 0x10000, 4096, 1 }, { 0x10000, 4097, 2 },
 		{ 0x10fff, 1, 1 }, { 0x10fff, 2, 2 }, { 0x10fff, 4097, 2 },
 		{ 0x10fff, 4098, 3 }, { 0, 4096 * 3, 3 },
@@ -60,14 +60,14 @@ static void test_page_count(void **state)
 
 	for (i = 0; i < 5; i++)
 		page[i] = EG_DATA + i * EG_PAGE;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (n = 0; n <= 4; n++) {
-			if (eg_reg_mr(guest, pdn, 0, cases[i].va,
-				      cases[i].length, page, n, &ack) !=
-			    (n == cases[i].npages ? VIRTIO_NET_OK :
+			if (eg_reg_mr(guest, pdn, 0, rows[i].va,
+				      rows[i].length, page, n, &ack) !=
+			    (n == rows[i].npages ? VIRTIO_NET_OK :
 						    VIRTIO_NET_ERR))
 				fail_msg("case %u with %u pages", i, n);
-			if (n == cases[i].npages)
+			if (n == rows[i].npages)
 				assert_int_equal(dereg(guest, le32toh(ack.mrn)),
 						 VIRTIO_NET_OK);
 		}

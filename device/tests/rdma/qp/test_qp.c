@@ -273,23 +273,24 @@ static void test_ranges(void **state)
 		uint8_t to;
 		size_t offset, size;
 		uint32_t good, bad;
-	} cases[] = {
-#define FIELD(f) offsetof(struct virtio_rdma_cmd_modify_qp, f), \
-		 sizeof(((struct virtio_rdma_cmd_modify_qp *)0)->f)
-		{ INIT, FIELD(qp_access_flags), 31, 32 },
-		{ RTR, FIELD(path_mtu), 5, 6 },
-		{ RTR, FIELD(path_mtu), 1, 0 },
-		{ RTR, FIELD(rq_psn), 0xffffff, 0x1000000 },
-		{ RTR, FIELD(dest_qp_num), 0xffffff, 0x1000000 },
-		{ RTR, FIELD(max_dest_rd_atomic), 128, 129 },
-		{ RTR, FIELD(min_rnr_timer), 31, 32 },
-		{ RTR, FIELD(ah_attr.grh.sgid_index), 127, 128 },
-		{ RTR, FIELD(ah_attr.grh.sgid_index), 0, 126 },
-		{ RTS, FIELD(timeout), 31, 32 },
-		{ RTS, FIELD(retry_cnt), 7, 8 },
-		{ RTS, FIELD(rnr_retry), 7, 8 },
-		{ RTS, FIELD(sq_psn), 0xffffff, 0x1000000 },
-		{ RTS, FIELD(max_rd_atomic), 128, 129 },
+	} rows[] = {
+#define ROW(state, field, good, bad) {					\
+		state, offsetof(struct virtio_rdma_cmd_modify_qp, field),	\
+		sizeof(((struct virtio_rdma_cmd_modify_qp *)0)->field), good, bad }
+		ROW(INIT, qp_access_flags, 31, 32),
+		ROW(RTR, path_mtu, 5, 6),
+		ROW(RTR, path_mtu, 1, 0),
+		ROW(RTR, rq_psn, 0xffffff, 0x1000000),
+		ROW(RTR, dest_qp_num, 0xffffff, 0x1000000),
+		ROW(RTR, max_dest_rd_atomic, 128, 129),
+		ROW(RTR, min_rnr_timer, 31, 32),
+		ROW(RTR, ah_attr.grh.sgid_index, 127, 128),
+		ROW(RTR, ah_attr.grh.sgid_index, 0, 126),
+		ROW(RTS, timeout, 31, 32),
+		ROW(RTS, retry_cnt, 7, 8),
+		ROW(RTS, rnr_retry, 7, 8),
+		ROW(RTS, sq_psn, 0xffffff, 0x1000000),
+		ROW(RTS, max_rd_atomic, 128, 129),
 	};
 	struct engine *engine = *state;
 	struct eg_end end = eg_open(&engine->guest[0], RC);
@@ -305,21 +306,21 @@ static void test_ranges(void **state)
 				    &gid, sizeof(gid), NULL, 0),
 			 VIRTIO_NET_OK);
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		eg_destroy_qp(end.guest, end.qpn);
 		end.qpn = eg_create_qp(end.guest, RC, end.pdn, end.cqn);
-		bring_to(engine, &end, RC, cases[i].to - 1);
+		bring_to(engine, &end, RC, rows[i].to - 1);
 		for (j = 0; j < 2; j++) {
-			req = eg_modify_req(end.qpn, RC, cases[i].to, end.guest,
+			req = eg_modify_req(end.qpn, RC, rows[i].to, end.guest,
 					    end.qpn);
-			field = (uint8_t *)&req + cases[i].offset;
-			value = htole32(j ? cases[i].good : cases[i].bad);
-			memcpy(field, &value, cases[i].size);
+			field = (uint8_t *)&req + rows[i].offset;
+			value = htole32(j ? rows[i].good : rows[i].bad);
+			memcpy(field, &value, rows[i].size);
 			if (eg_modify(end.guest, &req) !=
 			    (j ? VIRTIO_NET_OK : VIRTIO_NET_ERR))
 				fail_msg("case %u, %s", i, j ? "good" : "bad");
 			assert_int_equal(eg_state(end.guest, end.qpn),
-					 cases[i].to - !j);
+					 rows[i].to - !j);
 		}
 	}
 }
