@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The daemon as a process: options, sockets, signals.  $DAEMON is its path, and
- * that of vhost-user-roce-ctl begins with it.
+ * The daemon as a process: options, sockets, signals.  $DAEMON is its path;
+ * vhost-user-roce-ctl is found at that path with "-ctl" added.
  */
 
 #include <errno.h>
@@ -213,7 +213,7 @@ static void test_help_and_version(void **state)
 	assert_memory_equal(p.text, "vhost-user-roce ", 16);
 }
 
-/* Two sockets are served, both are gone afterwards, nothing has leaked. */
+/* Two sockets are served; afterwards both are removed and nothing has leaked. */
 static void ends_by(int sig)
 {
 	const char *const args[] = {
@@ -254,7 +254,7 @@ static void test_after_sigkill(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	/* While it lives, nobody else gets its socket. */
+	/* While it runs, no other daemon gets its socket. */
 	q = process_start(args);
 	process_end(&q);
 	assert_int_equal(q.status, EXIT_FAILURE);
@@ -274,7 +274,7 @@ static void test_after_sigkill(void **state)
 	assert_int_equal(p.status, 0);
 }
 
-/* Garbage on one socket, the other does not notice. */
+/* Garbage on one socket does not affect the other. */
 static void test_garbage(void **state)
 {
 	const char *const args[] = {
@@ -306,7 +306,7 @@ static void test_garbage(void **state)
 		}
 		bad = connect_wait(sock[0]);
 		assert_true(bad >= 0);
-		/* It may have hung up before it got all. */
+		/* The daemon may have closed the connection before all was sent. */
 		send(bad, noise, len, MSG_NOSIGNAL);
 		close(bad);
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the command line becomes.  What it says of mistakes is in test_main.c.
+ * What options_parse() makes of a command line.  test_main.c has its error messages.
  */
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define ARGS_MAX	16
 
-/* What is not set by options_parse() itself must not shine through. */
+/* Filled with garbage first: options_parse() must set every member. */
 static struct options options;
 
 static int parse(const char *const *args)
@@ -76,7 +76,7 @@ static void test_values(void **state)
 	assert_string_equal(options.control, "c");
 }
 
-/* Faults before all ports are each port's, later ones are that port's alone. */
+/* Faults named before the first port apply to all, later ones to their port. */
 static void test_faults_of_ports(void **state)
 {
 	assert_int_equal(PARSE("--loss", "50%", "--pcap", "all",
@@ -115,7 +115,7 @@ static void test_kinds_of_faults(void **state)
 
 static void test_help_and_version(void **state)
 {
-	/* They need no ports, and what comes after them is not read. */
+	/* These need no port, and options after them are not read. */
 	assert_int_equal(PARSE("--help", "--bogus"), 0);
 	assert_int_equal(options.action, OPTIONS_HELP);
 	assert_int_equal(PARSE("--version"), 0);
@@ -129,7 +129,7 @@ static void test_bad_names(void **state)
 	assert_int_equal(PARSE("--uplink", "tap:a\nb"), -EINVAL);
 }
 
-/* Several options that are each in their range do not fit together. */
+/* Options that are valid one by one contradict each other. */
 static void test_contradictions(void **state)
 {
 	assert_int_equal(PARSE("--verbose"), -EINVAL);

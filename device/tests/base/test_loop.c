@@ -24,8 +24,8 @@
 static struct loop *loop;
 
 /*
- * Time is the tests' own: it goes on by a microsecond whenever the loop looks at
- * the clock, and by as much as the loop would sleep for.
+ * The tests have a clock of their own.  It advances by a microsecond whenever the
+ * loop reads it, and by the time that the loop would sleep.
  */
 static uint64_t now = 1000000000;
 
@@ -116,7 +116,7 @@ static void test_timers_in_order(void **state)
 	assert_int_not_equal(t[5].due, 0);
 }
 
-/* Against a plain model: many timers, set, set anew and cancelled. */
+/* Many timers are set, set again and cancelled; a plain model says what is due. */
 #define MANY	500
 static uint64_t last_due;
 static unsigned int fired;
@@ -239,7 +239,7 @@ static void ev_del_other(void *arg, uint32_t events)
 	loop_stop(loop);
 }
 
-/* Both are ready in the same round; whoever comes first removes the other. */
+/* Both are ready in the same round; the one that is called first removes the other. */
 static void test_fd_del_while_pending(void **state)
 {
 	ev_open(ev_del_other);
@@ -271,7 +271,7 @@ static void test_fd_bad(void **state)
  * @sleeps:	calls of sleep
  * @wakes:	calls of wake
  * @awake:	what was called last
- * @stall:	it loses the CPU for so long when polled next, ns
+ * @stall:	how long it loses the CPU when it is polled next, ns
  * @leaver:	workers that it removes when polled, or NULL
  */
 struct worker {
@@ -371,7 +371,7 @@ static void test_poller_works_then_sleeps(void **state)
 	run_after_event(20 * MS);
 	assert_int_equal(worker.work, 0);
 	assert_true(worker.polls > 101);
-	/* The second time after the timer that ends it all. */
+	/* The second sleep is after the timer that ends the run. */
 	assert_int_equal(worker.sleeps, 2);
 	assert_int_equal(ev_calls[0], 1);
 }
@@ -401,7 +401,7 @@ static void test_poll_window_of_zero(void **state)
 	assert_int_equal(worker.work, 0);
 	/*
 	 * The event, five rounds of work and two without; one for the timer that
-	 * ends it all.
+	 * ends the run.
 	 */
 	assert_in_range(worker.polls, 6, 9);
 	assert_int_equal(worker.sleeps, 2);
@@ -436,7 +436,7 @@ static unsigned int polls_after(struct worker *worker, uint64_t gap)
 	return worker->polls - polls;
 }
 
-/* Where work comes far apart one does not wait for it; where not, one does. */
+/* The loop keeps polling for work that comes often, not for work that is rare. */
 static void test_poll_window_adapts(void **state)
 {
 	struct worker worker = { 0 };
@@ -451,7 +451,7 @@ static void test_poll_window_adapts(void **state)
 	loop_poller_del(loop, &worker.poller);
 }
 
-/* Where others need the CPU one does not wait for work on it. */
+/* The loop does not poll for work while other programs need the CPU. */
 static void test_poll_window_closes_if_preempted(void **state)
 {
 	struct worker worker = { .stall = 2 * MS };
@@ -462,7 +462,7 @@ static void test_poll_window_closes_if_preempted(void **state)
 	assert_in_range(worker.polls, 1, 5);
 	for (i = 0; i < 5; i++)
 		assert_in_range(polls_after(&worker, MS), 1, 4);
-	/* Until it is worth another try. */
+	/* After a while the loop tries again. */
 	polls_after(&worker, 10000 * MS);
 	polls_after(&worker, 50 * MS);
 	assert_true(polls_after(&worker, 50 * MS) > 10);
@@ -484,7 +484,7 @@ static void test_poller_leaves(void **state)
 	assert_int_equal(c.work, 0);
 }
 
-/* One of them was polled before that, the other would have been next. */
+/* One neighbour was polled before it is removed, the other was to be next. */
 static void test_poller_removes_neighbours(void **state)
 {
 	struct worker a = { 0 }, b = { 0 }, c = { 0 };
@@ -510,7 +510,7 @@ static void again_fn(void *arg)
 		loop_timer_set(loop, &again, 0);
 }
 
-/* Once a round, so that it does not keep the loop from anything else. */
+/* Such a timer runs once a round: pollers get their turn between. */
 static void test_timer_sets_itself(void **state)
 {
 	struct worker worker = { 0 };

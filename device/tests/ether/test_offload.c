@@ -25,9 +25,9 @@ static uint8_t data[OFFLOAD_FRAME_MAX + 1];
 static struct offload room;
 
 /**
- * struct out - a frame that came of it
- * @len:	its bytes
- * @data:	them
+ * struct out - a frame that was sent
+ * @len:	its length
+ * @data:	its bytes
  */
 struct out {
 	size_t len;
@@ -51,7 +51,7 @@ static void emit(void *arg, const struct frame *frame)
 				    o->data, o->len), o->len);
 }
 
-/* By the book: 16-bit words in network order. */
+/* The plain sum of RFC 1071: 16-bit words in network order. */
 static uint16_t sum16(const uint8_t *p, size_t len, uint32_t sum)
 {
 	size_t i;
@@ -166,7 +166,7 @@ static void segment(const struct packet *p)
 	unsigned int i;
 
 	assert_int_equal(frame_make(&frame, len, &hdr), 0);
-	/* Ours, whatever the sender said. */
+	/* The device works this out, whatever the sender said. */
 	assert_int_equal(le16toh(frame.hdr.hdr_len), len - p->payload);
 	assert_int_equal(frame.wire_len,
 			 len - p->payload +
@@ -211,11 +211,11 @@ static void test_checksum(void **state)
 		assert_int_equal(offload_finish(&room, &frame, emit, out), 0);
 		assert_int_equal(outs, 1);
 		assert_int_equal(out[0].len, len);
-		/* The old value was part of the sum and is not any more. */
+		/* The checksum field, 0x5a5a before, was replaced. */
 		assert_int_equal(sum16(out[0].data + 34, len - 34, 0x5a5a),
 				 0xffff);
 	}
-	/* A sum of zero is written in its other form. */
+	/* A checksum of zero is written as 0xffff. */
 	memset(data, 0, 60);
 	memset(data + 40, 0xff, 2);
 	assert_int_equal(frame_make(&frame, 60, &hdr), 0);
@@ -249,7 +249,7 @@ static void test_bad_checksum_fields(void **state)
 	hdr.csum_start = htole16(13);
 	hdr.csum_offset = 0;
 	expect_refused(&hdr, 60);
-	/* Without the flag they mean nothing. */
+	/* Without the flag the fields have no meaning. */
 	hdr.flags = 0;
 	hdr.csum_offset = htole16(65535);
 	assert_int_equal(frame_make(&frame, 60, &hdr), 0);

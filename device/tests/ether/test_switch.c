@@ -214,7 +214,7 @@ static void test_port_removed(void **state)
 	assert_frames(1, 0, 3);
 }
 
-/* More stations than the table holds: those heard last are known all the same. */
+/* With more stations than the table holds, the switch knows those heard last. */
 static void test_table_full(void **state)
 {
 	unsigned int i, flooded;
@@ -384,7 +384,7 @@ static void test_faults_to_a_port(void **state)
 			 FRAMES - stats->lost + stats->duplicated);
 	assert_int_equal(tap[1].group.stats.out, tap[1].frames);
 	assert_true(stats->lost);
-	/* The others do not notice. */
+	/* The other ports do not notice. */
 	assert_int_equal(tap[2].frames, FRAMES);
 	assert_int_equal(tap[2].bits, 0);
 }
@@ -437,7 +437,7 @@ static void test_reorder(void **state)
 	assert_int_equal(tap[1].frames, 6);
 	assert_int_equal(tap[1].flushes, 1);
 	assert_memory_equal(tap[1].order, order, sizeof(order));
-	/* One that is held back goes with its port. */
+	/* A frame that is held back is dropped with its port. */
 	send_mac(0, STATION(1), BROADCAST);
 	assert_non_null(timer);
 	switch_port_del(sw, &tap[0].port);
@@ -508,7 +508,7 @@ static void send_tso(unsigned int port)
 	switch_send(&tap[port].port, &frame);
 }
 
-/* Who takes it undone gets it so, the others what came of it. */
+/* A port that takes offloads gets the packet whole, others get its segments. */
 static void test_offloads(void **state)
 {
 	static const struct fault_config none;
@@ -525,7 +525,7 @@ static void test_offloads(void **state)
 	assert_int_equal(tap[2].group.stats.out, 3);
 }
 
-/* Faults act on frames of the wire, whoever would take more. */
+/* Faults act on segments, also for a port that would take the packet whole. */
 static void test_offloads_with_faults(void **state)
 {
 	const struct fault_config config = { .dup = FAULT_ALWAYS };

@@ -16,7 +16,7 @@
  * struct answer - answer to a control command
  * @ack:	ack, 0xee if none was written
  * @len:	bytes that the device says it wrote
- * @rsp:	what stands behind the ack
+ * @rsp:	what follows the ack
  */
 struct answer {
 	uint8_t ack;
@@ -145,7 +145,7 @@ static void test_mac_table(void **state)
 	assert_true(passes(MULTICAST + 1));
 	assert_false(passes(MULTICAST + 2));
 
-	/* Too many to keep: all pass, but only of that kind. */
+	/* Too many addresses to keep: all of that kind pass. */
 	assert_int_equal(mac_table(s, 65, 1, 0), VIRTIO_NET_OK);
 	assert_true(passes(MAC(999)));
 	assert_false(passes(MULTICAST + 1));
@@ -177,7 +177,7 @@ static void test_mac_table_malformed(void **state)
 	assert_int_equal(ctrl(s, class, cmd, huge, 3), VIRTIO_NET_ERR);
 	assert_int_equal(ctrl(s, class, cmd, NULL, 0), VIRTIO_NET_ERR);
 
-	/* The table is what it was. */
+	/* The table has not changed. */
 	assert_true(passes(MAC(100)));
 	assert_false(passes(MAC(101)));
 	assert_true(passes(MULTICAST));
@@ -314,7 +314,7 @@ static void test_ctrl_malformed(void **state)
 	assert_int_equal(answer.ack, VIRTIO_NET_ERR);
 	assert_int_equal(answer.len, 1);
 	assert_int_equal(answer.rsp[0], 0xee);
-	/* No room for the ack: it is done with all the same. */
+	/* There is no room for the ack: the request is given back all the same. */
 	answer = ctrl_raw(s, "\0\0\1", 3, 0);
 	assert_int_equal(answer.ack, 0xee);
 	assert_int_equal(answer.len, 0);
@@ -416,7 +416,7 @@ static void test_roce_large_command(void **state)
 	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, ack), VIRTIO_NET_OK);
 }
 
-/* The same megabyte again and again: more than anybody asks for. */
+/* One megabyte, repeated: a request longer than any command needs. */
 static void test_roce_excessive_command(void **state)
 {
 	enum { PIECES = 60 };

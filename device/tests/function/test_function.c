@@ -29,7 +29,7 @@ static void test_features(void **state)
 	assert_true(features & BIT(VIRTIO_F_VERSION_1));
 	assert_true(features & BIT(VIRTIO_NET_F_ROCE));
 	assert_true(features & BIT(VIRTIO_NET_F_CTRL_VQ));
-	/* What a driver would take for something that we have not. */
+	/* A driver would use these, and the device does not have them. */
 	assert_false(features & BIT(VIRTIO_F_RING_RESET));
 	assert_false(features & BIT(VIRTIO_F_RING_PACKED));
 	assert_false(features & BIT(VIRTIO_F_ACCESS_PLATFORM));
@@ -128,7 +128,7 @@ static void test_link(void **state)
 	run();
 	assert_int_equal(rx_count(0), 0);
 	assert_int_equal(rx_count(1), 0);
-	/* The frame was taken, it only went nowhere. */
+	/* The frame was taken, but went nowhere. */
 	assert_int_equal(st[1].gvq[TX].used->idx, 1);
 
 	function_set_link(st[1].fn, true);
@@ -248,7 +248,7 @@ static void test_merged_no_room(void **state)
 	assert_int_equal(function_stats(st[1].fn)->rx_dropped, 1);
 	assert_int_equal(st[1].calls[RX], 0);
 
-	/* With one more, the same ones serve. */
+	/* With a third buffer the two that were kept are used. */
 	rx_buffer(&st[1], 400);
 	tx_frame(&st[0], BROADCAST, 1000, false);
 	run();
@@ -258,7 +258,7 @@ static void test_merged_no_room(void **state)
 	}
 }
 
-/* However small the buffers, the number that a frame takes is bounded. */
+/* A frame takes a bounded number of buffers, however small they are. */
 static void test_merged_tiny_buffers(void **state)
 {
 	uint32_t head, len;
@@ -327,7 +327,7 @@ static void test_bad_receive_buffer(void **state)
 	run();
 	assert_true(st[1].vq[RX].broken);
 	assert_int_equal(st[1].errors, 1);
-	/* It hurts nobody else. */
+	/* Other stations are not affected. */
 	rx_buffer(&st[0], 2000);
 	tx_frame(&st[1], BROADCAST, 60, false);
 	tx_frame(&st[0], BROADCAST, 60, false);
@@ -454,7 +454,7 @@ static uint8_t guest_offloads(struct station *s, uint64_t offloads)
 	return req[10];
 }
 
-/* A guest turns off what it has negotiated, and on again, and nothing else. */
+/* A guest can turn off and on what it has negotiated, and nothing else. */
 static void test_guest_offloads(void **state)
 {
 	const uint64_t all = BIT(VIRTIO_NET_F_GUEST_CSUM) |
@@ -557,7 +557,7 @@ static void test_doorbells(void **state)
 /* RDMA by the port                                                          */
 /* ------------------------------------------------------------------------- */
 
-/* What the RDMA side takes does not reach Ethernet; it need not be asked to. */
+/* A frame that the RDMA side takes does not reach the guest's Ethernet queue. */
 static void test_rdma_takes_frames(void **state)
 {
 	station_start(&st[0], FEATURES_ALL);
@@ -576,7 +576,7 @@ static void test_rdma_takes_frames(void **state)
 	assert_int_equal(rx_count(1), 1);
 }
 
-/* Without RoCE, or without the cable, no frame is shown to it. */
+/* Without RoCE, and without a link, the RDMA side sees no frame. */
 static void test_rdma_not_asked(void **state)
 {
 	station_start(&st[0], FEATURES_ALL);
@@ -593,7 +593,7 @@ static void test_rdma_not_asked(void **state)
 	assert_int_equal(rnic_mock.frames, 0);
 }
 
-/* Its port is that of the function made last, the second one. */
+/* The mock has the port of the second function, which was made last. */
 static void test_rdma_sends(void **state)
 {
 	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08 };

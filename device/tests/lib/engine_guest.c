@@ -293,7 +293,7 @@ uint32_t eg_create_cq(struct eg_guest *guest)
 	struct eg_ring *ring;
 	unsigned int i;
 
-	/* The driver does not know which one it will get. */
+	/* The driver does not know which CQ number it will get. */
 	for (i = 0; i < EG_CQS; i++)
 		if (!guest->cq[i].avail)
 			eg_ring_reset(&guest->cq[i]);
@@ -460,7 +460,7 @@ struct virtio_rdma_cmd_modify_qp eg_modify_req(uint32_t qpn, uint8_t type,
 		.retry_cnt = 2,
 		.rnr_retry = 3,
 		.qkey = htole32(0x1234),
-		/* PSNs wrap in many a test. */
+		/* Close to the end, so that PSNs wrap in many tests. */
 		.rq_psn = htole32(0xfffffe),
 		.sq_psn = htole32(0xfffffe),
 		.dest_qp_num = htole32(dest_qpn),

@@ -113,7 +113,7 @@ struct eg_end {
 };
 
 /**
- * struct eg_pair - two ends that belong together
+ * struct eg_pair - two ends, connected with each other
  * @engine:	engine
  * @a:		the one that sends, in guest 1
  * @b:		the one that receives, in guest 2
@@ -124,7 +124,7 @@ struct eg_pair {
 	struct eg_end b;
 };
 
-/* Where tests have the receiving side keep its buffers, from EG_DATA. */
+/* Where the receiving side keeps its buffers in tests, from EG_DATA. */
 #define EG_IN		(4u << 20)
 
 #define EG_VA		0x7f0000000000ull
@@ -236,13 +236,13 @@ uint8_t eg_reg_mr(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 		  uint64_t va, uint64_t length, const uint64_t *page,
 		  uint32_t npages, struct virtio_rdma_ack_mr *ack);
 
-/** eg_reg() - region of memory that lies in one piece at @addr; its key */
+/** eg_reg() - register contiguous memory at @addr; returns the key */
 uint32_t eg_reg(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 		uint64_t va, uint64_t length, uint64_t addr);
 
 /**
- * eg_modify_req() - a request that takes a QP of @type to @state, connected
- * with @dest_qpn of @to where that matters, with all attributes required
+ * eg_modify_req() - a request that takes a QP of @type to @state, with all
+ * attributes that this requires; its peer is @dest_qpn of @to
  */
 struct virtio_rdma_cmd_modify_qp eg_modify_req(uint32_t qpn, uint8_t type,
 					       uint8_t state,
@@ -292,7 +292,7 @@ void eg_post_slot(struct eg_ring *ring);
 /** eg_used() - used index of a ring */
 uint16_t eg_used(const struct eg_ring *ring);
 
-/** eg_wants_kick() - would the driver ring for a buffer posted now? */
+/** eg_wants_kick() - would the driver ring the doorbell if it posted now? */
 bool eg_wants_kick(const struct eg_ring *ring);
 
 /** eg_poll() - take a completion and give its slot back; false if none */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A loop whose time the test moves on: takes the place of loop.c.
+ * An event loop whose clock is set by the test.  It replaces loop.c.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A loop whose time the test moves on.
+ * An event loop whose clock is set by the test.
  */
 #ifndef DEVICE_TESTS_ENGINE_LOOP_H
 #define DEVICE_TESTS_ENGINE_LOOP_H

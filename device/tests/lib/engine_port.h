@@ -10,7 +10,7 @@
 
 #define EG_MTU		1500
 
-/* Of both guests, as address vectors of theirs have it. */
+/* MAC address of both guests, as their address vectors have it. */
 #define EG_MAC		{ 0x52, 0x54, 0, 0x12, 0x34, 0x56 }
 
 /**
@@ -44,14 +44,14 @@ extern struct eg_port eg_port[EG_GUESTS];
 /** eg_plug() - give the guests ports */
 void eg_plug(struct engine *engine);
 
-/** eg_ports() - give the guests ports, by which RDMA between them goes from now on */
+/** eg_ports() - give the guests ports; RDMA between them uses these from now on */
 void eg_ports(struct engine *engine);
 
 /** eg_frame() - a frame comes to a port, from a heap block of its size */
 bool eg_frame(struct eg_port *port, const void *frame, size_t len);
 
 /**
- * eg_build() - a whole frame; returns its bytes, or 0 if there is none for @pkt
+ * eg_build() - build a whole frame; returns its length, 0 if @pkt cannot be sent
  * @data: its payload
  */
 size_t eg_build(uint8_t *frame, const struct roce_path *path,

@@ -2,8 +2,8 @@
 /*
  * A transport that loses, repeats, reorders, delays and marks packets.
  *
- * Each packet is copied and waits in a line until its time has come and the test
- * delivers it, so that requester and responder do not meet in one call here.
+ * Each packet is copied and waits in a line until it is due and the test delivers
+ * it.  So a requester never calls the responder directly, as it does in memory.
  */
 #include "tests/lib/engine_wire.h"
 
@@ -33,7 +33,7 @@ TAILQ_HEAD(frames, frame);
 static struct frames wire_line = TAILQ_HEAD_INITIALIZER(wire_line);
 static struct engine *wire_engine;
 
-/* When each direction has sent all that waits for it; payload under way. */
+/* When each direction will have sent what waits for it; payload under way. */
 static uint64_t wire_free[EG_GUESTS];
 static uint64_t wire_load;
 
@@ -45,7 +45,7 @@ static bool wire_chance(uint32_t thousandths)
 	return (eg_wire.seed >> 12) % 1000 < thousandths;
 }
 
-/* Wait for bandwidth; false if there is no room to. */
+/* Queue a packet for bandwidth; false if the queue is full. */
 static bool wire_wait(struct frame *frame)
 {
 	uint64_t now = loop_now(wire_engine->loop), bytes;
@@ -82,7 +82,7 @@ static void wire_put(const struct frame *frame)
 		TAILQ_INSERT_BEFORE(last, copy, entry);
 		return;
 	}
-	/* The two directions need not be equally busy. */
+	/* One direction may be busier: keep the line in the order of time. */
 	while (last && last->due > copy->due)
 		last = TAILQ_PREV(last, frames, entry);
 	if (last)
@@ -206,7 +206,7 @@ void eg_wire_connect(struct eg_end *a, struct eg_end *b, uint8_t mtu)
 	wire_connect_end(b, a, mtu);
 }
 
-/* Do what is to be done now; false if there is nothing. */
+/* Poll and deliver what is due now; false if there was nothing to do. */
 static bool wire_round(struct engine *engine)
 {
 	unsigned int i;

@@ -15,16 +15,16 @@
  * @lose:	of a thousand, those that get lost, or arrive with a bad ICRC
  * @repeat:	of a thousand, those that arrive twice
  * @reorder:	of a thousand, those that overtake the one before
- * @seed:	of the dice
+ * @seed:	of the random numbers that decide
  * @cut:	lose all requests (1), all responses (2), or all (3)
  * @latency:	ns that a packet is under way
- * @mbps:	bandwidth of each direction, 0 = without bound
- * @queue:	bytes that wait for it; what does not fit is lost
- * @mark:	bytes that wait for it from which on packets are marked
+ * @mbps:	bandwidth of each direction, 0 = unlimited
+ * @queue:	bytes that may wait for bandwidth; what does not fit is lost
+ * @mark:	packets are marked while more bytes than this wait for bandwidth
  * @sent:	packets sent
  * @lost:	packets lost
  * @bytes:	payload sent, in requests and in responses
- * @most:	bytes of payload that were under way at a time, at most
+ * @most:	largest number of payload bytes under way at a time
  */
 struct eg_wire_fate {
 	uint32_t lose;
@@ -47,17 +47,17 @@ struct eg_wire_fate {
 
 extern struct eg_wire_fate eg_wire;
 
-/** eg_wire_use() - have an engine use it, as yet without any fault */
+/** eg_wire_use() - let an engine use the wire, without faults at first */
 void eg_wire_use(struct engine *engine);
 
 /**
  * eg_wire_run() - poll, deliver, let time pass
  * @engine:	engine
- * @ns:		end when nothing happens but timers for so long
+ * @ns:		end when only timers have run for so long
  */
 void eg_wire_run(struct engine *engine, uint64_t ns);
 
-/** eg_wire_for() - poll, deliver, for so long */
+/** eg_wire_for() - poll and deliver for @ns */
 void eg_wire_for(struct engine *engine, uint64_t ns);
 
 /** eg_wire_deliver() - deliver one packet; false if none has arrived */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets of others, from files.
+ * Packets of other implementations, from files.
  */
 #include "tests/lib/golden.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets of others, from files of a frame in hexadecimal a line.
+ * Packets of other implementations, from files with a frame in hexadecimal a line.
  */
 #ifndef DEVICE_TESTS_GOLDEN_H
 #define DEVICE_TESTS_GOLDEN_H

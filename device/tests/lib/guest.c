@@ -8,7 +8,7 @@
 
 #include "tests/lib/guest.h"
 
-/* What a test cannot do without ends it. */
+/* A test cannot go on without this. */
 static void need(bool ok)
 {
 	if (!ok)

@@ -12,7 +12,7 @@
 #include "virtio/mem.h"
 #include "virtio/virtq.h"
 
-/* Not where it is mapped, so that a mix-up of addresses shows. */
+/* Differs from where it is mapped, so that a mix-up of addresses shows. */
 #define GUEST_BASE	0x40000000ULL
 
 /**
@@ -41,7 +41,7 @@ struct guest {
  * @desc:	descriptor table
  * @avail:	available ring
  * @used:	used ring
- * @next_desc:	next free descriptor; they are not reused before it wraps
+ * @next_desc:	next free descriptor; none is reused before this wraps
  * @avail_idx:	available index
  * @last_used:	used entries seen
  */
@@ -83,7 +83,7 @@ uint64_t guest_alloc(struct guest *guest, size_t len, size_t align);
 /** guest_ptr() - the test's pointer to a device address */
 void *guest_ptr(const struct guest *guest, uint64_t addr);
 
-/** guest_vq_init() - lay a virtqueue out */
+/** guest_vq_init() - place a virtqueue in guest memory */
 void guest_vq_init(struct guest_vq *gvq, struct guest *guest, uint16_t num);
 
 /** guest_vq_start() - make @vq the device's side of it */

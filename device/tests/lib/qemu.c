@@ -74,7 +74,7 @@ static void dev_queue_stop(void *arg, struct virtq *vq)
 	uint16_t flags;
 
 	assert_ptr_equal(d->vq[vq->index], vq);
-	/* The rings are still there: this does not crash. */
+	/* The rings are still mapped: this does not crash. */
 	assert_true(vq->ready);
 	memcpy(&flags, vq->avail, sizeof(flags));
 	memcpy(vq->avail, &flags, sizeof(flags));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * QEMU for tests of the vhost-user front-end, and a device behind that which
- * remembers what it was told.
+ * QEMU for tests of the vhost-user front-end, and a device behind the front-end
+ * that remembers what it was told.
  */
 #ifndef DEVICE_TESTS_QEMU_H
 #define DEVICE_TESTS_QEMU_H
@@ -77,7 +77,7 @@ extern struct guest guest;
 extern struct guest_vq gvq;
 extern struct qemu qemu;
 
-/** run() - let the front-end see what is there to see */
+/** run() - let the front-end handle all that has arrived */
 void run(void);
 
 /** qemu_send_raw() - send @len bytes and @fds descriptors with the first of them */
@@ -90,7 +90,7 @@ void qemu_send(uint32_t request, uint32_t flags, const void *payload,
 
 /**
  * qemu_reply() - take a reply
- * @request:	to what
+ * @request:	the request that it answers
  * @payload:	where its payload goes
  * @len:	room there
  *
@@ -149,7 +149,7 @@ void qemu_queue(uint32_t index, uint16_t base);
 /** qemu_enable() - enable or disable a queue */
 void qemu_enable(uint32_t index, bool on);
 
-/** qemu_start() - all of it, up to a running queue */
+/** qemu_start() - do all of the above, up to a running queue */
 void qemu_start(uint32_t index);
 
 /** qemu_connect() - connect */
@@ -167,7 +167,7 @@ int qemu_teardown(void **state);
 /** event_count() - what an eventfd holds */
 uint64_t event_count(int fd);
 
-/** assert_still_serving() - nothing of what came before has done harm */
+/** assert_still_serving() - the front-end still works */
 void assert_still_serving(void);
 
 #endif /* DEVICE_TESTS_QEMU_H */

@@ -2,8 +2,8 @@
 /*
  * An RDMA side that does nothing and remembers what it was told.
  */
-#ifndef DEVICE_TESTS_NIC_MOCK_H
-#define DEVICE_TESTS_NIC_MOCK_H
+#ifndef DEVICE_TESTS_RNIC_MOCK_H
+#define DEVICE_TESTS_RNIC_MOCK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define RNIC_MOCK_QUEUES	64
 
 /**
- * struct rnic_mock - what the last NIC made was told
+ * struct rnic_mock - what the NIC that was made last was told
  * @resets:	calls of rnic_reset()
  * @polls:	calls of rnic_poll()
  * @mem:	of the last rnic_mem_changed()
@@ -21,7 +21,7 @@
  * @eth_arg:	the same
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
- * @take_frames: what rnic_frame() shall return
+ * @take_frames: what rnic_frame() returns
  * @queue:	queues started and not stopped, by kind and number
  * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
@@ -29,8 +29,8 @@
  * @req_len:	of the last one
  * @req_sum:	sum of the bytes of its request
  * @rsp_size:	of the last one
- * @ack:	what rnic_command() shall return
- * @rsp:	response that it shall give, if there is room
+ * @ack:	what rnic_command() returns
+ * @rsp:	response that it gives, if there is room
  * @rsp_len:	bytes of that
  */
 struct rnic_mock {
@@ -56,4 +56,4 @@ struct rnic_mock {
 
 extern struct rnic_mock rnic_mock;
 
-#endif /* DEVICE_TESTS_NIC_MOCK_H */
+#endif /* DEVICE_TESTS_RNIC_MOCK_H */

@@ -69,10 +69,10 @@ void station_stop(struct station *s);
 /** station_setup() - for cmocka: two guests on a switch, nothing started */
 int station_setup(void **state);
 
-/** station_teardown() - for cmocka: the end of them */
+/** station_teardown() - for cmocka: end them */
 int station_teardown(void **state);
 
-/** run() - let the functions do all that they have to do */
+/** run() - run the loop until the functions have nothing left to do */
 void run(void);
 
 /**
@@ -86,10 +86,10 @@ uint64_t rx_buffer(struct station *s, uint32_t len);
  * tx_frame() - have a station send a frame
  * @s:		station
  * @dst:	destination address
- * @len:	bytes, behind the addresses a pattern
+ * @len:	bytes; a pattern follows the addresses
  * @split:	the header is in a piece of its own
  *
- * Return: the frame, to be changed if need be.
+ * Return: the frame, which the test may change before it runs.
  */
 uint8_t *tx_frame(struct station *s, uint64_t dst, uint32_t len,
 		  bool split);

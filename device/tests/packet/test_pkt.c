@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets as somebody foreign might send them: one end is a QP, the other one
- * is this test.
+ * Packets as another implementation might send them: one end is a QP, the other
+ * one is this test.
  */
 #include <stdlib.h>
 
@@ -277,7 +277,7 @@ static void test_gaps(void **state)
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_OUT_OF_SEQ), 4);
 }
 
-/* What was sent behind a message that was not taken is no gap. */
+/* Packets that follow a message that was not taken are not a gap. */
 static void test_rnr_and_what_follows(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -294,7 +294,7 @@ static void test_rnr_and_what_follows(void **state)
 	eg_expect(&l.qp, 1, OK);
 }
 
-/* A repetition is answered, and not carried out. */
+/* A repeated request is answered, but not carried out again. */
 static void test_duplicates(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -314,7 +314,7 @@ static void test_duplicates(void **state)
 	eg_expect(&l.qp, 2, OK);
 }
 
-/* Of many repetitions the first is acknowledged, and those that ask for it. */
+/* Of many repeated packets the first and those that ask for it are acknowledged. */
 static void test_duplicates_in_a_row(void **state)
 {
 	const struct pkt quiet = { .opcode = PKT_SEND_ONLY };
@@ -333,7 +333,7 @@ static void test_duplicates_in_a_row(void **state)
 	request(&l, PKT_SEND_ONLY, 2, 0);
 	expect_aeth(ACK, 4);
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_DUP_REQUEST), 6);
-	/* After some progress one is lost again. */
+	/* After some progress a packet is lost again. */
 	eg_post_recv(&l.qp, 5, NULL, 0);
 	give(&l, quiet, 5);
 	give(&l, quiet, 5);
@@ -341,7 +341,7 @@ static void test_duplicates_in_a_row(void **state)
 	expect_quiet();
 }
 
-/* Messages of more than 2 GiB do not exist, whatever room there is for them. */
+/* A message of more than 2 GiB is an error, even if there is room for it. */
 static void test_send_without_end(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -372,7 +372,7 @@ static void test_send_without_end(void **state)
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_REFUSED), 1);
 }
 
-/* Each pair of packets that cannot follow one another, and bad lengths. */
+/* Pairs of packets that may not follow one another, and bad lengths. */
 static void test_bad_sequence(void **state)
 {
 	static const struct {
@@ -413,7 +413,7 @@ static void test_bad_sequence(void **state)
 			fail_msg("case %u", i);
 		expect_aeth(AETH_NAK_INV_REQ, 1);
 		assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
-		/* Nothing more is taken, and nothing more is said. */
+		/* Nothing more is taken or answered. */
 		request(&l, PKT_SEND_ONLY, 1, 4);
 		expect_quiet();
 		eg_destroy_qp(l.qp.guest, l.qp.qpn);
@@ -424,7 +424,7 @@ static void test_bad_sequence(void **state)
 	}
 }
 
-/* The length of a WRITE is that of its header, no less and no more. */
+/* A WRITE has exactly the length that its header says. */
 static void test_write_length(void **state)
 {
 	static const struct {
@@ -466,7 +466,7 @@ static void test_write_length(void **state)
 	}
 }
 
-/* Repetitions are taken for a sign of loss, so that answers are paced. */
+/* Repeated requests look like loss, so the answers to them are paced. */
 static void run_for(struct lone *l, uint64_t ns)
 {
 	uint64_t end = loop_now(l->engine->loop) + ns;
@@ -510,7 +510,7 @@ static void test_read_answers(void **state)
 	expect_read(PKT_READ_ONLY, 3, 5);
 	expect_aeth(ACK, 4);
 	expect_quiet();
-	/* Messages are counted as they are asked for. */
+	/* A READ counts as a message when it is asked for. */
 	assert_int_equal(sent[0].msn, 1);
 	assert_int_equal(sent[2].msn, 1);
 	assert_int_equal(sent[3].msn, 2);
@@ -518,7 +518,7 @@ static void test_read_answers(void **state)
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_ACK_DEFERRED), 1);
 }
 
-/* Not ready, told behind the answer to a READ; by then it may be ready. */
+/* An RNR NAK waits for the answer to a READ; by then the QP may be ready. */
 static void test_rnr_behind_read(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -529,7 +529,7 @@ static void test_rnr_behind_read(void **state)
 	eg_run(l.engine);
 	expect_read(PKT_READ_ONLY, 0, 10);
 	expect_aeth(RNR, 1);
-	read_request(&l, 1, 0, 10);	/* somebody else's idea of PSN 1 */
+	read_request(&l, 1, 0, 10);	/* another request with PSN 1 */
 	request(&l, PKT_SEND_ONLY, 2, 0);
 	eg_post_recv(&l.qp, 1, NULL, 0);
 	request(&l, PKT_SEND_ONLY, 2, 0);
@@ -541,7 +541,7 @@ static void test_rnr_behind_read(void **state)
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_SENT_RNR), 2);
 }
 
-/* A packet that met congestion is told of, not more often than in 50 µs. */
+/* A packet marked for congestion causes a CNP, at most one in 50 µs. */
 static void test_cnp_sent(void **state)
 {
 	const struct pkt marked = { .opcode = PKT_SEND_ONLY, .ecn = true };
@@ -576,14 +576,14 @@ static void test_cnp_received(void **state)
 	expect_quiet();
 }
 
-/* A READ that is asked for again, whole or in part, before and after its time. */
+/* A READ is repeated, whole or in part, before and after its answer was sent. */
 static void test_read_duplicate(void **state)
 {
 	struct lone l = lone_up(state, RC);
 
 	read_request(&l, 0, 0, 2 * MTU);
 	read_request(&l, 2, 0, MTU);
-	/* Made two of by the network. */
+	/* Doubled by the network. */
 	read_request(&l, 0, 0, 2 * MTU);
 	read_request(&l, 2, 0, MTU);
 	/* From its second packet on. */
@@ -592,7 +592,7 @@ static void test_read_duplicate(void **state)
 	expect_read(PKT_READ_ONLY, 1, MTU);
 	expect_read(PKT_READ_ONLY, 2, MTU);
 	expect_quiet();
-	/* Long done: carried out again, in order. */
+	/* Answered long ago: they are carried out again, in order. */
 	read_request(&l, 2, 0, MTU);
 	read_request(&l, 0, 0, 2 * MTU);
 	eg_run(l.engine);
@@ -603,7 +603,7 @@ static void test_read_duplicate(void **state)
 	assert_int_equal(le32toh(eg_query(l.qp.guest, l.qp.qpn).rq_psn), 1);
 }
 
-/* Repetitions take nothing away from what the peer may have under way. */
+/* Repeated READs use none of the READs that the peer may have under way. */
 static void test_read_duplicate_flood(void **state)
 {
 	const unsigned int again = RNIC_MAX_RD_ATOMIC, n = again + 4;
@@ -615,7 +615,7 @@ static void test_read_duplicate_flood(void **state)
 		eg_run(l.engine);
 		expect_read(PKT_READ_ONLY, i, 1);
 	}
-	/* The first four of them are too many for memory. */
+	/* Only so many repetitions are remembered: the first four are dropped. */
 	for (i = n; i--;)
 		read_request(&l, i, 0, 1);
 	for (i = n; i < n + 4; i++)
@@ -638,7 +638,7 @@ static void flush_request(struct lone *l, uint32_t n, uint8_t type,
 #define GLOBAL	VIRTIO_IB_FLUSH_GLOBAL
 #define RANGE	VIRTIO_IB_FLUSH_RANGE
 
-/* One PSN and one answer, however long the range, in its turn among READs. */
+/* A FLUSH takes one PSN and has one answer, in order with READs, at any length. */
 static void test_flush_answers(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -658,7 +658,7 @@ static void test_flush_answers(void **state)
 	expect_quiet();
 }
 
-/* The answer got lost, or the network has made two of one. */
+/* The answer was lost, or the network doubled the request. */
 static void test_flush_duplicate(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -676,14 +676,14 @@ static void test_flush_duplicate(void **state)
 	expect_read(PKT_READ_ONLY, 0, 0);
 	expect_read(PKT_READ_ONLY, 1, 1);
 	expect_quiet();
-	/* One that would not have been carried out the first time. */
+	/* This one would not have been carried out the first time either. */
 	flush_request(&l, 0, VIRTIO_IB_FLUSH_PERSISTENT, RANGE, 3 * MTU);
 	expect_aeth(AETH_NAK_INV_REQ, 0);
 	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
 	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_DUP_REQUEST), 4);
 }
 
-/* Soft-RoCE does not count them as READs: they take none of their places. */
+/* Soft-RoCE does not count a FLUSH as a READ, so it uses no READ resource. */
 static void test_flushes_beside_reads(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -702,8 +702,8 @@ static void test_flushes_beside_reads(void **state)
 }
 
 /*
- * Soft-RoCE answers only a FLUSH with its own kind of ICRC: what is not answered
- * is sent with the other one, and what was answered is remembered.
+ * Soft-RoCE answers a FLUSH only if the ICRC is of its own kind.  A FLUSH without an
+ * answer is sent again with the other kind, and the kind that worked is kept.
  */
 static void test_flush_icrc(void **state)
 {
@@ -729,7 +729,7 @@ static void test_flush_icrc(void **state)
 	eg_run(l.engine);
 	assert_int_equal(sent_n, 3);
 	assert_true(sent[2].icrc_twice);
-	/* A FLUSH of the peer tells it at once. */
+	/* A FLUSH of the peer shows at once which kind it uses. */
 	flush_request(&l, 0, GLOBAL, RANGE, 4);
 	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .syndrome = ACK }, 1);
 	eg_expect(&l.qp, 1, OK);
@@ -743,7 +743,7 @@ static void test_flush_icrc(void **state)
 	seen = sent_n;
 }
 
-/* Of what there is not, or not here. */
+/* Types and levels that do not exist, or that this device does not have. */
 static void test_flush_unknown(void **state)
 {
 	static const uint8_t bad[][2] = {
@@ -779,7 +779,7 @@ static void test_too_many_reads(void **state)
 	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
 }
 
-/* A late repetition whose key has gone is refused, and the QP goes on. */
+/* A repeated READ whose key has gone is refused; the QP goes on. */
 static void test_read_duplicate_bad_key(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -802,20 +802,20 @@ static void test_read_duplicate_bad_key(void **state)
 	expect_aeth(AETH_NAK_ACCESS, 0);
 	expect_quiet();
 	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
-	/* Nobody may read who could not before. */
+	/* A new READ with that key is an error. */
 	read_request(&l, 2, 0, MTU);
 	expect_aeth(AETH_NAK_ACCESS, 2);
 	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
 }
 
-/* An error behind a READ is told behind its answer. */
+/* An error after a READ is reported after the answer to that READ. */
 static void test_error_behind_read(void **state)
 {
 	struct lone l = lone_up(state, RC);
 
 	read_request(&l, 0, 0, 10);
 	request(&l, PKT_SEND_LAST, 1, 10);
-	/* Nothing is taken behind the error. */
+	/* Nothing that follows the error is taken. */
 	request(&l, PKT_SEND_ONLY, 1, 10);
 	read_request(&l, 0, 0, 10);
 	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
@@ -833,12 +833,12 @@ static void test_uc_rules(void **state)
 
 #define UC(code) PKT_OPCODE(PKT_UC, code)
 	eg_recv(&l.qp, 1, IN, 3 * MTU);
-	/* A message without its middle is dropped, and so is a lone end. */
+	/* A message without its middle is dropped, and so is an end without a beginning. */
 	request(&l, UC(PKT_SEND_FIRST), 0, MTU);
 	request(&l, UC(PKT_SEND_LAST), 2, MTU);
 	request(&l, UC(PKT_SEND_LAST), 3, MTU);
 	eg_expect_none(&l.qp);
-	/* A new one takes its place, whatever its PSN. */
+	/* A new message is taken, whatever its PSN. */
 	request(&l, UC(PKT_SEND_FIRST), 8, MTU);
 	request(&l, UC(PKT_SEND_FIRST), 16, MTU);
 	request(&l, UC(PKT_SEND_LAST), 17, 5);
@@ -862,7 +862,7 @@ static void post(struct lone *l, uint64_t wr_id, uint8_t opcode, uint32_t len)
 	eg_post_send(&l->qp, &wr);
 }
 
-/* One ACK for several messages; those of the past and of the future. */
+/* One ACK for several messages; ACKs of PSNs long past, and of PSNs never sent. */
 static void test_acks(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -913,7 +913,7 @@ static void test_nak_sequence(void **state)
 	eg_expect(&l.qp, 2, OK);
 }
 
-/* The network makes two of a NAK, and a third one is late: that is no loss. */
+/* A NAK that arrives several times makes the QP send again only once. */
 static void test_nak_repeated(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -967,7 +967,7 @@ static void test_nak_statuses(void **state)
 		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
 		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
 	}
-	/* A type that does not exist says nothing. */
+	/* A type of answer that does not exist is ignored. */
 	post(&l, 1, VIRTIO_IB_WR_SEND, 4);
 	eg_run(l.engine);
 	answer(&l, 0x40, 0);
@@ -1009,7 +1009,7 @@ static void test_bad_read_answers(void **state)
 		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTR, &peer);
 		eg_to(&l.qp, RC, VIRTIO_IB_QPS_RTS, &peer);
 	}
-	/* Data that is no data. */
+	/* A READ response that carries a NAK. */
 	post(&l, 1, VIRTIO_IB_WR_RDMA_READ, 4);
 	eg_run(l.engine);
 	give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .len = 4,
@@ -1029,7 +1029,7 @@ static void test_bad_read_answers(void **state)
 	eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
 }
 
-/* The rest of a READ may be called middle and last, as rdma_rxe does. */
+/* The answer to the rest of a READ may be middle and last, as rdma_rxe sends it. */
 static void test_read_rest_without_first(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -1050,7 +1050,7 @@ static void test_read_rest_without_first(void **state)
 	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, 4 * MTU);
 }
 
-/* An ACK for what is behind a READ means that the READ's answer got lost. */
+/* An ACK of a request after a READ means that the READ's answer was lost. */
 static void test_ack_behind_read(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -1061,7 +1061,7 @@ static void test_ack_behind_read(void **state)
 		post(&l, i, VIRTIO_IB_WR_SEND, 4);	/* 2, 3 */
 	eg_run(l.engine);
 	assert_int_equal(sent_n, 3);
-	/* However many say so, it is asked for once more only. */
+	/* Several such ACKs make the QP repeat the READ only once. */
 	answer(&l, ACK, 2);
 	answer(&l, ACK, 3);
 	answer(&l, ACK, 2);
@@ -1090,7 +1090,7 @@ static void test_while_waiting_for_rnr(void **state)
 	eg_run(l.engine);
 	assert_int_equal(sent_n, 2);
 	answer(&l, RNR, 0);
-	/* The network repeats it: neither counted nor waited for again. */
+	/* Repeated NAKs are not counted, and do not make the wait longer. */
 	engine_loop_advance(l.engine->loop, wait / 2);
 	for (i = 0; i < 10; i++) {
 		answer(&l, RNR, 0);
@@ -1103,7 +1103,7 @@ static void test_while_waiting_for_rnr(void **state)
 	eg_run(l.engine);
 	assert_int_equal(sent_n, 4);
 
-	/* It was ready after all: the wait is over. */
+	/* An ACK shows that the peer is ready: the wait is over. */
 	answer(&l, RNR, 0);
 	answer(&l, ACK, 0);
 	eg_expect(&l.qp, 1, OK);
@@ -1115,7 +1115,7 @@ static void test_while_waiting_for_rnr(void **state)
 	assert_int_equal(engine_loop_timers(l.engine->loop), 0);
 }
 
-/* Half of all PSNs under way at most: the rest could be a repetition. */
+/* At most half of all PSNs are under way; others could not be told from old ones. */
 static void test_window(void **state)
 {
 	enum { PAGES = (2u << 30) / EG_PAGE };

@@ -44,7 +44,7 @@ static void expect_rebuilt(const struct golden *g)
 			 g->len - ETH_HLEN - (rx.pkt.vlan ? 4 : 0));
 }
 
-/* Each is understood, and becomes the same bytes again. */
+/* Each packet is parsed, and building it again gives the same bytes. */
 static void test_golden_rebuilt(void **state)
 {
 	unsigned int i, n;
@@ -56,7 +56,7 @@ static void test_golden_rebuilt(void **state)
 	free(golden);
 }
 
-/* Which opcodes there are, by network: a file of one kind would prove little. */
+/* The file has all opcodes, over IPv4 and IPv6: one kind would prove little. */
 static void test_golden_complete(void **state)
 {
 	static const uint8_t opcodes[] = {
@@ -90,7 +90,7 @@ static void test_golden_complete(void **state)
 	free(golden);
 }
 
-/* A flipped bit anywhere that the ICRC covers is noticed, and no other one. */
+/* A flipped bit is noticed exactly where the ICRC covers it. */
 static void test_golden_flipped(void **state)
 {
 	unsigned int i, n, bit, off, masked;
@@ -114,7 +114,7 @@ static void test_golden_flipped(void **state)
 					(bit >= off * 8 + 4 && byte < 4) ||
 					byte == 7 || byte == 46 ||
 					byte == 47 || byte == 52;
-			/* Where the version is another, there is no ICRC. */
+			/* With another IP version there is no ICRC to check. */
 			if (byte)
 				assert_int_equal(roce_icrc_ok(&rx, g->frame),
 						 masked);
@@ -179,7 +179,7 @@ static struct pkt some_pkt(uint8_t opcode, bool ipv4, uint16_t vlan,
 }
 
 /**
- * struct built - a packet, its frame and what that was read as
+ * struct built - a packet, its frame, and the packet parsed from the frame
  */
 struct built {
 	struct pkt pkt;
@@ -256,7 +256,7 @@ static void expect_round_trip(uint8_t opcode, bool ipv4, uint16_t vlan,
 	assert_in_range(b.rx.path.sport, 0xc000, 0xffff);
 }
 
-/* Only a FLUSH may have the other ICRC, which is told. */
+/* Only a FLUSH may have the other kind of ICRC; the parser reports it. */
 static void test_icrc_twice(void **state)
 {
 	const uint8_t opcodes[] = { PKT_FLUSH, PKT_READ_REQUEST };
@@ -308,7 +308,7 @@ static void test_grh(void **state)
 	}
 }
 
-/* The source port: by flow label, by QPNs, and the same for the same. */
+/* The source port follows from the flow label or the QPNs, and does not vary. */
 static void test_source_port(void **state)
 {
 	struct pkt_av av = some_av;
@@ -330,7 +330,7 @@ static void test_source_port(void **state)
 	assert_int_equal(path.sport, 0xc000 | (0x2345 ^ 0x4));
 }
 
-/* A sender that does not say how far is not to be stopped at once. */
+/* A hop limit of 0 becomes 64, or no router would pass the packet on. */
 static void test_traffic_class(void **state)
 {
 	struct pkt_av av = some_av;
@@ -366,7 +366,7 @@ static void test_cannot_build(void **state)
 /* Bad packets                                                               */
 /* ------------------------------------------------------------------------- */
 
-/* The frame is copied to a heap block of its size: reading past it is caught. */
+/* The frame is in a heap block of its size, so that reading past it is caught. */
 static const char *parse(struct roce_rx *rx, const uint8_t *frame, size_t len)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -383,7 +383,7 @@ static const char *parse(struct roce_rx *rx, const uint8_t *frame, size_t len)
 
 /**
  * struct damage - a packet made bad
- * @why:	what is said of it
+ * @why:	reason that the parser gives
  * @off:	byte that is changed
  * @value:	what it becomes
  * @opcode:	opcode of the packet, which has 6 bytes of payload
@@ -454,7 +454,7 @@ static void test_damaged(void **state)
 	}
 }
 
-/* What may differ and is no fault. */
+/* Fields that may have other values. */
 static void test_tolerated(void **state)
 {
 	struct built b = { .pkt = some_pkt(0x04, true, 0, 6) };
@@ -495,7 +495,7 @@ static void test_every_length(void **state)
 	}
 }
 
-/* The IP packet ends before what its UDP and BTH say. */
+/* The IP packet is shorter than its UDP and BTH headers say. */
 static void test_cut_inside(void **state)
 {
 	struct built b = { .pkt = some_pkt(0x0c, false, 0, 0) };

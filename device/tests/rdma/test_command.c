@@ -9,7 +9,7 @@
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 
-/* A request of zeroes for each command, of its proper length. */
+/* A request of zeroes of the right length for each command. */
 static const struct {
 	uint8_t command;
 	size_t req_len;
@@ -51,7 +51,7 @@ static uint8_t simple(struct eg_guest *guest, uint8_t command, uint32_t handle)
 	return eg_command(guest, command, &req, sizeof(req), NULL, 0);
 }
 
-/* No state change: all handles that there are can still be had. */
+/* No state has changed: every handle that is free can still be created. */
 static void expect_empty(struct eg_guest *guest)
 {
 	uint32_t pdn[EG_PDS], i;
@@ -188,7 +188,7 @@ static void test_pd_stale(void **state)
 
 	assert_int_equal(simple(guest, CMD(DESTROY_PD), first), VIRTIO_NET_OK);
 	assert_int_equal(simple(guest, CMD(DESTROY_PD), first), VIRTIO_NET_ERR);
-	/* Even when its entry is in use again. */
+	/* It stays invalid even when its entry is in use again. */
 	for (i = 0; i < EG_PDS; i++)
 		eg_create_pd(guest);
 	assert_int_equal(simple(guest, CMD(DESTROY_PD), first), VIRTIO_NET_ERR);
@@ -359,7 +359,7 @@ static void test_qp_bad_parameters(void **state)
 	for (i = 0; i < 12; i++)
 		assert_int_equal(create_qp(guest, &bad[i], &qpn),
 				 VIRTIO_NET_ERR);
-	/* Nothing holds on to what a failed request named. */
+	/* A failed request keeps no reference to the objects that it named. */
 	assert_int_equal(create_qp(guest, &good, &qpn), VIRTIO_NET_OK);
 	assert_int_equal(qpn, 2);
 	eg_destroy_qp(guest, qpn);
@@ -384,7 +384,7 @@ static void test_qp_numbers(void **state)
 	assert_int_equal(create_qp(guest, &req, &qpn), VIRTIO_NET_ERR);
 	eg_destroy_qp(guest, 5);
 	assert_int_equal(eg_create_qp(guest, VIRTIO_IB_QPT_RC, pdn, cqn), 5);
-	/* 0 and 1 are no ordinary ones. */
+	/* Numbers 0 and 1 are for SMI and GSI. */
 	assert_int_equal(simple(guest, CMD(DESTROY_QP), 0), VIRTIO_NET_ERR);
 	assert_int_equal(simple(guest, CMD(DESTROY_QP), 1), VIRTIO_NET_ERR);
 	assert_int_equal(simple(guest, CMD(DESTROY_QP), EG_QPS),
@@ -522,7 +522,7 @@ static void test_ah(void **state)
 				    NULL, 0), VIRTIO_NET_OK);
 	assert_int_equal(eg_command(guest, CMD(DESTROY_AH), &bye, sizeof(bye),
 				    NULL, 0), VIRTIO_NET_ERR);
-	/* Its entry is the only free one: a new handle all the same. */
+	/* Its entry is the only free one, but the new handle differs. */
 	assert_int_not_equal(eg_create_ah(guest, pdn, &engine->guest[1]), ah);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RDMA by an Ethernet port: what leaves, what is taken, what is counted.
+ * RDMA over an Ethernet port: packets sent, packets taken, counters.
  */
 #include "tests/lib/engine_port.h"
 #include "base/util.h"
@@ -116,7 +116,7 @@ static void test_counters_local(void **state)
 	assert_int_equal(B(RCVD_DROPPED), 1);
 }
 
-/* A NIC reaches itself, which no frame could. */
+/* A NIC reaches itself in memory; a switch would not return its frames. */
 static void test_own_gid(void **state)
 {
 	struct engine *engine = *state;
@@ -144,7 +144,7 @@ static void expect_unsent(struct eg_pair *p, uint64_t n)
 	assert_int_equal(eg_count(p->a.guest, VIRTIO_RDMA_CNT_SENT_PKTS), 0);
 }
 
-/* The path MTU is more than the port's: 1024 bytes and 20 + 8 + 12 + 4. */
+/* A packet of this path MTU does not fit: 1024 bytes and 20 + 8 + 12 + 4. */
 static void test_mtu(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -167,7 +167,7 @@ static void test_port_down(void **state)
 	expect_unsent(&p, 2);
 }
 
-/* A GID that no guest has is somewhere behind the port. */
+/* Packets to a GID that no guest here has leave by the port. */
 static void test_unknown_gid(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -201,7 +201,7 @@ static bool arrives(const struct eg_port *from)
 	return eg_frame(from->peer, from->frame, from->len);
 }
 
-/* With another byte @off, put right again afterwards. */
+/* Sends it with byte @off changed, and restores the byte. */
 static bool arrives_with(struct eg_port *from, unsigned int off, uint8_t value)
 {
 	uint8_t old = from->frame[off];
@@ -266,7 +266,7 @@ static void test_bad_frames(void **state)
 	eg_expect_none(&p.b);
 }
 
-/* More than there is room for is lost; the rest is as good as ever. */
+/* Frames for which there is no room are lost; the others arrive. */
 static void test_ring_full(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -294,7 +294,7 @@ static void test_reset_drops(void **state)
 	assert_false(rnic_poll(p.b.guest->rnic));
 }
 
-/* From an address that is not the peer's. */
+/* From an address other than the peer's. */
 static void test_another_peer(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -348,7 +348,7 @@ static void test_vlan_must_match(void **state)
 	assert_false(arrives(from));
 	assert_int_equal(set_vlan(&engine->guest[1], VLAN_7), VIRTIO_NET_OK);
 	assert_true(arrives(from));
-	/* A tag of VLAN 0 is none. */
+	/* A tag of VLAN 0 counts as no tag. */
 	assert_false(arrives_with(from, ETH + 1, 0));
 	assert_int_equal(set_vlan(&engine->guest[1], 0), VIRTIO_NET_OK);
 	assert_true(arrives_with(from, ETH + 1, 0));
@@ -428,7 +428,7 @@ static void test_datagram(void **state)
 	buf = eg_ptr(p.b.guest, EG_DATA + IN);
 	assert_memory_equal(buf + 20, eg_port[0].frame + ETH + 4, 20);
 	eg_check(p.b.guest, IN + 40, 100, 9, 0);
-	/* Once more, and nobody waits for it. */
+	/* Once more, without a receive request. */
 	eg_post_send(&p.a, &wr);
 	eg_run(engine);
 	assert_int_equal(B(RCVD_DROPPED), 1);
@@ -439,7 +439,7 @@ static void test_datagram(void **state)
 /* Congestion                                                                */
 /* ------------------------------------------------------------------------- */
 
-/* Routers mark packets on their way; the ICRC does not mind. */
+/* Routers mark packets on their way; the ICRC does not cover the mark. */
 static void test_congestion_met(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);

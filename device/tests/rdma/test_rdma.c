@@ -24,7 +24,7 @@ static const uint32_t sizes[] = {
 
 #define SIZES	ARRAY_SIZE(sizes)
 
-/* Between offset @off here and offset @roff there. */
+/* An operation between offset @off of @a and offset @roff of its peer. */
 static struct eg_wr rdma(const struct eg_pair *p, uint8_t opcode,
 			 uint64_t wr_id, uint64_t off, uint64_t roff,
 			 uint32_t len)
@@ -62,7 +62,7 @@ static void test_write(void **state)
 		eg_check(p.b.guest, IN + 1001, sizes[i], i, 0);
 		eg_check_zero(p.b.guest, IN + 1001 + sizes[i], 900);
 	}
-	/* The peer is told nothing. */
+	/* The peer gets no completion. */
 	eg_expect_none(&p.b);
 	assert_int_equal(eg_used(&p.b.guest->rq[p.b.qpn]), 0);
 }
@@ -78,7 +78,7 @@ static void test_write_with_immediate(void **state)
 		eg_fill(p.a.guest, 0, sizes[i], i);
 		eg_zero(p.b.guest, 0, 100);
 		eg_zero(p.b.guest, IN, sizes[i] + 100);
-		/* Its elements are not used, whatever they are. */
+		/* The elements of the receive request are not used, so they may be bad. */
 		eg_post_recv(&p.b, 70 + i, &(struct eg_sge) { 0, 9, 0xbad }, 1);
 		wr = rdma(&p, WRITE_IMM, i, 0, IN, sizes[i]);
 		wr.imm = 0x1000 + i;
@@ -93,7 +93,7 @@ static void test_write_with_immediate(void **state)
 	}
 }
 
-/* Not ready: nothing is written of the last packet, and then all of it. */
+/* While the peer is not ready nothing of the last packet is written. */
 static void test_write_with_immediate_rnr(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -258,7 +258,7 @@ static void expect_remote_error(const struct eg_pair *p, struct eg_wr wr,
 	assert_int_equal(engine_loop_timers(p->engine->loop), 0);
 }
 
-/* What is wrong with the remote side of an operation; @opcode both. */
+/* Errors of the remote side of an operation @opcode. */
 static void remote_errors(void **state, uint8_t opcode)
 {
 	struct engine *engine = *state;
@@ -517,7 +517,7 @@ static void test_uc_send(void **state)
 	}
 }
 
-/* A message that nobody waits for is lost, without a trace at the sender. */
+/* A message without a receive request is lost; the sender does not notice. */
 static void test_uc_not_ready(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, UC);
@@ -566,7 +566,7 @@ static void expect_counter(struct eg_guest *guest,
 	assert_int_equal(le64toh(ack.value[counter]), value);
 }
 
-/* By operation, each where it was posted; those flushed are nobody's. */
+/* Operations are counted where they were posted, unless they were flushed. */
 static void test_counters(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);

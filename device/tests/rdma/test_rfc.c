@@ -72,7 +72,7 @@ static void test_query_device(void **state)
 			 VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN);
 	assert_int_equal(le32toh(ack.max_cqe), EG_QUEUE);
 	assert_int_equal(le32toh(ack.max_qp_wr), EG_QUEUE);
-	/* Where the RFC ends. */
+	/* Members that the RFC does not have are zero. */
 	for (i = offsetof(typeof(ack), max_fast_reg_pages); i < sizeof(ack); i++)
 		assert_int_equal(p[i], 0);
 }
@@ -93,7 +93,7 @@ static void test_no_extension_commands(void **state)
 	}
 }
 
-/* What the RFC calls padding is not looked at. */
+/* The device does not look at what the RFC calls padding. */
 static void test_padding(void **state)
 {
 	struct virtio_rdma_cmd_add_gid gid = {
@@ -254,7 +254,7 @@ static void test_reset_forgets(void **state)
 	assert_int_equal(eg_used(rq), used);
 	eg_expect_none(&p.b);
 
-	/* What comes later is what it takes. */
+	/* The next message takes the request that is posted after the reset. */
 	connect_end(&p.b, &p.a);
 	req.qpn = htole32(p.a.qpn);
 	assert_int_equal(eg_modify(p.a.guest, &req), VIRTIO_NET_OK);

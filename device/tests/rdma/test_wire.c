@@ -211,7 +211,7 @@ static uint64_t counted(const struct eg_end *end,
 	return rnic_counters(end->guest->rnic)[counter];
 }
 
-/* A path as there are some: 10^5 messages in all. */
+/* A path with ordinary faults: 10^5 messages in all. */
 static void mix_on_a_path(void **state, struct eg_wire_fate fate)
 {
 	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);
@@ -307,7 +307,7 @@ static void test_both_ways(void **state)
 	}
 }
 
-/* The wire is cut for good: the error comes when the attributes say. */
+/* The wire is cut for good: the error comes after the time that the attributes set. */
 static void cut_for_good(void **state, uint32_t cut)
 {
 	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);
@@ -342,8 +342,8 @@ static void test_responses_cut(void **state)
 }
 
 /*
- * The peer is not ready for long, and now and then says so in vain: as long as it
- * is heard at all between, that uses up no retries.
+ * The peer is not ready for a long time, and some of its RNR NAKs are lost: as long
+ * as some arrive, no retries are used up.
  */
 static void test_not_ready_and_loss(void **state)
 {
@@ -372,7 +372,7 @@ static void test_not_ready_and_loss(void **state)
 	eg_check(p.b.guest, IN, 100, 1, 0);
 }
 
-/* A READ goes on where its answer broke off. */
+/* A READ continues where its answer broke off. */
 static void test_read_goes_on(void **state)
 {
 	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);
@@ -390,7 +390,7 @@ static void test_read_goes_on(void **state)
 	assert_true(rnic_poll(p.b.guest->rnic));
 	while (eg_wire_deliver())
 		;
-	/* What has arrived, the request included; the rest gets lost. */
+	/* Packets delivered so far, the request included; the rest is lost. */
 	sent = eg_wire.sent;
 	assert_in_range(sent, 2, 50);
 	while (rnic_poll(p.b.guest->rnic))
@@ -404,7 +404,7 @@ static void test_read_goes_on(void **state)
 	assert_int_equal(eg_wire.sent, 102 - sent);
 }
 
-/* A request that cannot be sent fails behind those before it, not before. */
+/* A request that cannot be sent fails only after those before it. */
 static void test_local_error_in_order(void **state)
 {
 	struct eg_pair p = pair_up(state, VIRTIO_IB_MTU_1024);

@@ -59,7 +59,7 @@ void run(void)
 	loop_run(rig.loop);
 }
 
-/* Bytes of the guest for @data; the descriptor that names them. */
+/* Copies @data to guest memory; returns the descriptor that names it. */
 struct guest_buf part(const void *data, uint32_t len, size_t shift)
 {
 	struct guest_buf buf = {
@@ -306,7 +306,7 @@ struct guest_vq *rq(void)
 	return &rig.gvq[3 + CQS + 2 * rig.qpn + 1];
 }
 
-/* A slot of @len bytes at an address that is aligned but for @shift. */
+/* Posts a slot of @len bytes, @shift bytes past an aligned address. */
 void post(struct guest_vq *gvq, const void *slot, uint32_t len, size_t shift)
 {
 	struct guest_buf buf = part(slot, len, shift);

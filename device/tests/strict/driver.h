@@ -3,7 +3,7 @@
  * A driver for tests of the strict device: a guest with a function, and each command
  * and request as the RFC has it.  A test changes one thing.
  *
- * Each test runs in a process of its own, for that is what a violation ends.
+ * Each test runs in a process of its own, because a violation ends the process.
  */
 #ifndef DEVICE_TESTS_STRICT_DRIVER_H
 #define DEVICE_TESTS_STRICT_DRIVER_H
@@ -111,12 +111,12 @@ extern union recv_slot recv_slot;
 		}							\
 	} while (0)
 
-/** run() - let the function do all that it has to do */
+/** run() - run the loop until the function has nothing left to do */
 void run(void);
 
 /**
- * part() - bytes for a descriptor, at an address aligned but for @shift; those of
- * @data, or room for @len if it is NULL
+ * part() - guest memory for a descriptor, @shift bytes past an aligned address, with
+ * the bytes of @data unless it is NULL
  */
 struct guest_buf part(const void *data, uint32_t len, size_t shift);
 
@@ -168,7 +168,7 @@ struct guest_vq *rq(void);
 /** post() - make a slot of @len bytes available, as part() has it, and ring */
 void post(struct guest_vq *gvq, const void *slot, uint32_t len, size_t shift);
 
-/** send_begin() - a QP in RTS, and in send_slot a SEND of nothing */
+/** send_begin() - a QP in RTS, and in send_slot a SEND without data */
 void send_begin(void);
 
 /** send_post() - post send_slot */
@@ -178,10 +178,10 @@ void send_post(void);
 void recv_post(void);
 
 /**
- * struct rule - a driver, and what becomes of it
+ * struct rule - a driver, and what the strict device says about it
  * @name:	for cmocka
  * @fn:		the driver, run in a process of its own
- * @says:	part of what the strict device says; NULL if it leaves it alone
+ * @says:	part of the message; NULL if the driver breaks no rule
  */
 struct rule {
 	const char *name;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The strict device: the daemon with --rfc, and between its function and its RDMA
- * side someone who looks at each control command, work request and doorbell as a
- * device would that takes the RFC by the letter.  What such a device may fall over
- * is a violation: one line "strict: …", and the end of the process with
- * STRICT_STATUS.
+ * The strict device: the daemon with --rfc, and a layer between its function and its
+ * RDMA side that checks each control command, work request and doorbell, as a device
+ * that takes the RFC literally would.  What such a device may fail on is a
+ * violation: one line "strict: …", and the process ends with STRICT_STATUS.
  *
- * strict_wrap.c gets there by the linker's --wrap, so that none of the daemon's
- * files knows of it.  strict_frame.c looks at descriptors, strict_command.c at
- * commands and their order, strict_slot.c at work requests and slots for
- * completions.
+ * strict_wrap.c adds the layer with the linker's --wrap, so that no file of the
+ * daemon knows it.  strict_frame.c checks descriptors, strict_command.c commands and
+ * their order, strict_slot.c work requests and slots for completions.
  *
  * Context: the event loop's thread.
  */
@@ -25,7 +23,7 @@
 #include "uapi/virtio_net_roce.h"
 #include "virtio/virtq.h"
 
-/* How a process ends that has met a violation. */
+/* Exit status of a process that found a violation. */
 #define STRICT_STATUS	3
 
 /* Every part of what a device is given begins at a multiple of this. */
@@ -64,7 +62,7 @@ enum strict_kind {
  * @type:	of a QP
  * @cap:	of a QP
  * @cqe:	of a CQ
- * @used:	of a CQ: there was a QP that used it
+ * @used:	of a CQ: a QP has used it
  * @entry:	of the list
  */
 struct strict_object {
@@ -100,15 +98,15 @@ struct strict_queue {
 };
 
 /**
- * struct strict - what the device has promised and has been asked for
- * @rnic:	NIC that this is about
+ * struct strict - what the device has promised and what it was asked for
+ * @rnic:	NIC that is checked
  * @limits:	its limits
  * @name:	for messages
  * @device:	answer to QUERY_DEVICE
  * @port:	answer to QUERY_PORT
- * @has_device:	there was one
- * @has_port:	there was one
- * @object:	what there is
+ * @has_device:	@device is valid
+ * @has_port:	@port is valid
+ * @object:	objects that exist
  * @count:	how many of each kind
  * @queue:	RDMA queues by kind and number
  * @entry:	of all of them
@@ -165,7 +163,7 @@ void strict_kick(const struct strict *s, struct strict_queue *queue);
 /** strict_avail() - requests or slots in a queue that the device has not taken */
 uint16_t strict_avail(const struct strict_queue *queue);
 
-/** strict_pending() - those that it has not given back */
+/** strict_pending() - requests or slots that the device has not given back */
 uint16_t strict_pending(const struct strict_queue *queue);
 
 #endif /* DEVICE_TESTS_STRICT_H */

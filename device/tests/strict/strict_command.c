@@ -4,7 +4,7 @@
  *
  * strict_before() checks a command against what the device promised and what the
  * driver has made.  A command that the device refuses is a violation, too: a driver
- * that keeps to the RFC is never refused.  strict_after() keeps the books.
+ * that keeps to the RFC is never refused.  strict_after() remembers what was done.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static void before_create_qp(struct strict *s, uint8_t command, const void *req)
 
 	if (cmd->qp_type == VIRTIO_IB_QPT_SMI || cmd->qp_type > VIRTIO_IB_QPT_UD)
 		strict_fail(s, "CREATE_QP: type %u", cmd->qp_type);
-	/* One of them is SMI, which RoCE has no use for. */
+	/* One of them is SMI, which RoCE does not use. */
 	check_room(s, command, STRICT_QP, s->limits.qps - 1);
 	if (cmd->qp_type != VIRTIO_IB_QPT_GSI &&
 	    !strict_find(s, STRICT_QP, VIRTIO_NET_ROCE_QPN_GSI))
@@ -255,8 +255,8 @@ static void before_create_qp(struct strict *s, uint8_t command, const void *req)
 }
 
 /*
- * What is still in its queues would be lost: ERR flushes them first.  With nothing in
- * them a QP may go to RESET from anywhere.
+ * Requests still in its queues would be lost: a driver must flush them first by ERR.
+ * A QP whose queues are empty may go to RESET from any state.
  */
 static void check_reset(const struct strict *s, uint32_t qpn)
 {

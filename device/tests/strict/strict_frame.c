@@ -3,7 +3,7 @@
  * Descriptors of control commands.
  *
  * Header, request, ack and response are structures of the RFC and of the virtio
- * standard.  A device that takes them one by one finds each in a descriptor of its
+ * standard.  A device that takes them one by one expects each in a descriptor of its
  * own, of exactly its size and aligned.  Empty descriptors are refused by virtq.c.
  */
 #include <endian.h>

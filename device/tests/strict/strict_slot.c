@@ -2,9 +2,9 @@
 /*
  * Work requests, slots for completions, doorbells.
  *
- * The RFC has a work request as one descriptor that the device reads, and a
- * completion as one that it writes.  What a process can get wrong without the
- * provider's help, keys and addresses, is the device's to check and not looked at.
+ * In the RFC a work request is one descriptor that the device reads, and a completion
+ * is one that it writes.  Keys and addresses are not looked at here: they come from
+ * processes, and any device has to check them.
  */
 #include <endian.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static bool opcode_fits(uint8_t type, uint8_t opcode)
 	return false;
 }
 
-/* The union behind the immediate data: what its member leaves is reserved. */
+/* The union after the immediate data: bytes that its member leaves are reserved. */
 static void slot_operand(const struct strict *s, const struct strict_object *qp,
 			 const struct virtio_rdma_sq_req *req)
 {
@@ -176,8 +176,8 @@ void strict_slot(const struct strict *s, const struct strict_queue *queue,
 }
 
 /*
- * A front-end may ring once when a queue starts, and a process that is killed may
- * have rung for a QP that is destroyed before this is heard.
+ * A front-end may ring once when a queue starts, and a process that was killed may
+ * have rung for a QP that is destroyed before the device sees the doorbell.
  */
 void strict_kick(const struct strict *s, struct strict_queue *queue)
 {

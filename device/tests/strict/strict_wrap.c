@@ -141,7 +141,7 @@ uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
 	return ack;
 }
 
-/* The queue that @vq is, or NULL if it is none of the RDMA side. */
+/* The RDMA queue that @vq belongs to, or NULL. */
 static const struct strict_queue *queue_of(const struct virtq *vq, struct strict **s)
 {
 	uint32_t at = vq->index - STRICT_CTRL - 1;
@@ -162,8 +162,8 @@ static const struct strict_queue *queue_of(const struct virtq *vq, struct strict
 }
 
 /*
- * Is the driver of a control queue one of RoCE?  Another one has no RoCE queues, and
- * may give a command any form that the virtio standard allows.
+ * Does the driver of this control queue use RoCE?  One that does not has no RoCE
+ * queues, and may give a command any form that the virtio standard allows.
  */
 static bool is_roce(const struct virtq *vq)
 {

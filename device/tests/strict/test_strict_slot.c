@@ -145,7 +145,7 @@ static void recv_short(void)
 	run();
 }
 
-/* A CQ whose slots are of another kind, met by the completion of a SEND. */
+/* A CQ whose slots have another form; the completion of a SEND meets one. */
 static void completion_in(struct guest_buf *slots, unsigned int n)
 {
 	struct virtio_rdma_cmd_create_qp qp;

@@ -32,7 +32,7 @@ static char dir[] = "/tmp/test_uplink.XXXXXX";
 static char path[64];
 static char text[80];
 
-/* A station at the switch: what it got. */
+/* A station at the switch, and what it received. */
 static struct switch_port here;
 static unsigned int frames;
 static size_t last_len;
@@ -221,7 +221,7 @@ static void test_too_long(void **state)
 	close(good);
 }
 
-/* Reads what there is of frames that send_here() numbered; returns how many. */
+/* Reads the frames that have arrived from send_here(); returns their number. */
 static unsigned int peer_drain(int fd, uint32_t *next)
 {
 	static uint8_t data[8 << 20];
@@ -255,7 +255,7 @@ static unsigned int peer_drain(int fd, uint32_t *next)
 	return n;
 }
 
-/* A peer that does not read loses frames, whole ones, and nothing else. */
+/* A peer that does not read loses whole frames, and nothing else. */
 static void test_back_pressure(void **state)
 {
 	int lazy = join(), good = join();
@@ -272,7 +272,7 @@ static void test_back_pressure(void **state)
 	lost = uplink->stats.tx_dropped;
 	assert_in_range(lost, 1000, 3000);
 	assert_int_equal(peer_drain(lazy, &next_lazy), 4000 - lost);
-	/* It can receive again, and the ring goes round. */
+	/* The peer reads again; by now the ring has wrapped. */
 	for (i = 4000; i < 8000; i++) {
 		send_here(1500, i);
 		if (i % 100 == 0)
@@ -319,7 +319,7 @@ static void test_bounded_connections(void **state)
 	assert_int_equal(uplink->stats.peers, 0);
 }
 
-/* Two uplinks find each other, in whatever order, and again. */
+/* Two uplinks find each other, in either order, and again after a loss. */
 static void test_connect(void **state)
 {
 	struct l2_switch *other = switch_new(loop);

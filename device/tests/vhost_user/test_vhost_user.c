@@ -45,7 +45,7 @@ static void test_handshake_to_running_queue(void **state)
 	assert_int_equal(dev.resets, 0);
 	assert_true(vq->event_idx);
 	assert_true(vq->indirect);
-	/* It is the same memory, elsewhere. */
+	/* It is the same memory, mapped elsewhere. */
 	assert_ptr_not_equal(vq->desc, gvq.desc);
 	gvq.desc[3].addr = 0x1122334455;
 	assert_int_equal(vq->desc[3].addr, 0x1122334455);
@@ -82,7 +82,7 @@ static void test_enable(void **state)
 	qemu_start(0);
 	qemu_enable(0, false);
 	assert_null(dev.vq[0]);
-	/* A kick is not lost on it, it is just not there. */
+	/* A kick of a disabled queue has no effect. */
 	eventfd_write(qemu.kick, 1);
 	run();
 	assert_int_equal(dev.kicks[0], 0);
@@ -112,7 +112,7 @@ static void test_without_protocol_features(void **state)
 	assert_non_null(dev.vq[0]);
 }
 
-/* Who did not agree to answers does not get any. */
+/* A front-end that did not negotiate REPLY_ACK gets no answers. */
 static void test_no_answer_without_reply_ack(void **state)
 {
 	uint64_t value;
@@ -247,7 +247,7 @@ static void test_messages_in_one(void **state)
 			.flags = VU_FLAGS_VERSION,
 		};
 	qemu_send_raw(hdr, sizeof(hdr), NULL, 0);
-	/* A run that is interrupted sees one event, which is good for 32. */
+	/* Each run of the loop handles one event, which takes up to 32 messages. */
 	for (i = 0; i < 4; i++)
 		run();
 	for (i = 0; i < 100; i++)
@@ -362,7 +362,7 @@ static void test_too_many_fds(void **state)
 	for (i = 8; i <= 20; i++)
 		assert_int_not_equal(qemu_ask(VU_SET_OWNER, "", 0, fd, i), 0);
 
-	/* One more than a request that may have eight. */
+	/* Nine descriptors, where a request may have eight. */
 	for (i = 0; i < 9; i++) {
 		fd[i] = guest.fd;
 		memory.region[i % 8] = qemu_memory().region[0];
@@ -436,7 +436,7 @@ static void test_protocol_feature_missing(void **state)
 	assert_still_serving();
 }
 
-/* Afterwards nobody knows where a message begins: this connection ends. */
+/* After this, message boundaries are unknown: the connection ends. */
 static void bad_header(const struct vu_header *hdr)
 {
 	char c;
@@ -493,7 +493,7 @@ static void test_disconnect(void **state)
 	assert_int_equal(dev.mem->n, 0);
 	assert_int_equal(guest_fds(), before - 2);
 
-	/* A message that never became whole takes its descriptors along. */
+	/* The descriptors of an incomplete message are closed with the connection. */
 	qemu_connect();
 	qemu_send_raw("\1\0\0", 3, &qemu.kick, 1);
 	run();
@@ -502,7 +502,7 @@ static void test_disconnect(void **state)
 	qemu.fd = -1;
 }
 
-/* QEMU that does not read replies does not make us wait. */
+/* The daemon does not wait for a QEMU that does not read replies. */
 static void test_replies_not_read(void **state)
 {
 	struct vu_header hdr = {
@@ -554,7 +554,7 @@ static int setup_listen(void **state)
 static int teardown_listen(void **state)
 {
 	qemu_teardown(state);
-	/* Empty again, so that this succeeds. */
+	/* The directory is empty again, so this succeeds. */
 	assert_int_equal(rmdir(dir), 0);
 	return 0;
 }
@@ -575,7 +575,7 @@ static void test_listen(void **state)
 	close(other);
 	assert_still_serving();
 
-	/* The next one comes before we have seen the last one go. */
+	/* The next client connects before the daemon has seen the last one go. */
 	other = client(path);
 	close(qemu.fd);
 	qemu.fd = other;
@@ -591,11 +591,11 @@ static void test_listen_stale(void **state)
 
 	strcpy(addr.sun_path, path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	/* Somebody listens: hands off. */
+	/* Another process listens on it: the socket must not be taken. */
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(vhost_user_listen(vu, path), -EADDRINUSE);
 	close(fd);
-	/* It is gone without cleaning up. */
+	/* That process has ended without removing its socket. */
 	assert_int_equal(vhost_user_listen(vu, path), 0);
 	fd = client(path);
 	assert_true(fd >= 0);

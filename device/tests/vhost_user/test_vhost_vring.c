@@ -58,7 +58,7 @@ static void test_out_of_order(void **state)
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
 	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
 	assert_int_equal(qemu_ask_addr(&addr), 0);
-	/* Another size: whether the rings still are in memory is not known. */
+	/* Another size: it is not known whether the rings still fit into memory. */
 	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 2 * NUM), 0);
 	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, qemu.kick), 0);
 	assert_int_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, NUM), 0);
@@ -85,7 +85,7 @@ static void test_while_started(void **state)
 	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_NUM, 0, 2), 0);
 	assert_int_not_equal(qemu_ask_state(VU_SET_VRING_BASE, 0, 5), 0);
 	assert_int_not_equal(qemu_ask_u64(VU_SET_FEATURES, BIT(32)), 0);
-	/* The same features again are none of our business. */
+	/* The same features again change nothing. */
 	qemu_set_features();
 	assert_non_null(dev.vq[0]);
 	assert_int_equal(dev.features, FEATURES);
@@ -199,9 +199,9 @@ static void test_kick_bad(void **state)
 	qemu_set_features();
 	qemu_set_memory();
 	qemu_queue(0, 0);
-	/* Nothing that one could wait for. */
+	/* A file that cannot be waited for. */
 	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, 0, file), 0);
-	/* A queue that must be polled for ever. */
+	/* A queue without a doorbell would have to be polled for ever. */
 	assert_int_not_equal(qemu_ask_fd(VU_SET_VRING_KICK, VU_VRING_NOFD, -1),
 			     0);
 	close(file);
@@ -212,7 +212,7 @@ static void test_kick_bad(void **state)
 	assert_int_equal(dev.kicks[0], 1);
 }
 
-/* A doorbell whose other end is gone must not keep us busy. */
+/* A doorbell whose other end is closed must not keep the loop busy. */
 static void test_kick_hangs_up(void **state)
 {
 	int pipefd[2];
@@ -297,7 +297,7 @@ static void test_other_base_is_reset(void **state)
 	assert_int_equal(dev.resets, 1);
 	assert_int_equal(dev.features, FEATURES);
 	assert_int_equal(dev.vq[0]->last_avail, 0);
-	/* And the same once more. */
+	/* The same once more. */
 	qemu_stop(0, 0);
 	qemu_set_features();
 	qemu_queue(0, 0);
@@ -305,7 +305,7 @@ static void test_other_base_is_reset(void **state)
 	assert_int_equal(dev.resets, 1);
 }
 
-/* Two queues tell, and it was one reset. */
+/* Two queues start anew, but this counts as one reset. */
 static void test_other_bases_are_one_reset(void **state)
 {
 	qemu_start(0);
@@ -322,7 +322,7 @@ static void test_other_bases_are_one_reset(void **state)
 	assert_int_equal(dev.resets, 1);
 }
 
-/* The second queue tells that it was a reset when the first one runs again. */
+/* Only the second queue shows the reset, when the first one already runs again. */
 static void test_reset_noticed_late(void **state)
 {
 	qemu_start(0);
@@ -453,7 +453,7 @@ static void test_memory_number_bad(void **state)
 	assert_still_serving();
 }
 
-/* An offset in the middle of a page, as nobody sends it but might. */
+/* An offset in the middle of a page: no front-end sends this, but one may. */
 static void test_memory_offset(void **state)
 {
 	struct vu_memory memory = qemu_memory();
@@ -516,7 +516,7 @@ static void test_memory_replaced_without_the_rings(void **state)
 	assert_null(dev.vq[0]);
 	assert_int_equal(event_count(err), 1);
 	assert_int_equal(count_maps(), maps + 1);
-	/* Its doorbell is nobody's. */
+	/* Its doorbell has no effect. */
 	eventfd_write(qemu.kick, 1);
 	run();
 	assert_int_equal(dev.kicks[0], 0);
@@ -529,7 +529,7 @@ static void test_memory_replaced_without_the_rings(void **state)
 	close(err);
 }
 
-/* The rings are there, but where nobody could use them. */
+/* The rings are in memory, but at an address that is not aligned. */
 static void test_memory_replaced_misaligned(void **state)
 {
 	struct vu_memory memory = qemu_memory();
@@ -605,7 +605,7 @@ static void test_queue_numbers(void **state)
 	}
 }
 
-/* The same with descriptors: each doorbell and interrupt is the right one's. */
+/* The same with descriptors: each doorbell and interrupt belongs to its queue. */
 static void test_300_queues(void **state)
 {
 	enum { N = 300 };

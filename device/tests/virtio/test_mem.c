@@ -97,7 +97,7 @@ static void test_iov_outside(void **state)
 			 -EFAULT);
 }
 
-/* What ends with the last address does not go on at address 0. */
+/* A range that ends at the last address does not continue at address 0. */
 static void test_iov_wraps(void **state)
 {
 	static const struct guest_mem round = {

@@ -91,7 +91,7 @@ static void assert_broken(struct fix *fix, const char *why)
 	assert_int_equal(fix->errors, 1);
 	if (!strstr(fix->why, why))
 		fail_msg("\"%s\" says nothing of \"%s\"", fix->why, why);
-	/* Once is enough, and nothing makes it better. */
+	/* The error is reported once, and the queue stays broken. */
 	add_one(fix, 1);
 	assert_int_equal(virtq_pop(&fix->vq, &fix->elem), -EPROTO);
 	assert_false(virtq_pending(&fix->vq));
@@ -306,7 +306,7 @@ static void test_total_of_4g(void **state)
 		{ .addr = GUEST_BASE, .len = 0x80000000 },
 	};
 
-	/* Nothing is read, so the memory need not be there. */
+	/* Nothing is read, so the memory need not exist. */
 	fix->guest.mem.region[0].size = 1ULL << 40;
 	guest_vq_add(&fix->gvq, buf, 2);
 	assert_broken(fix, "4 GiB");
@@ -537,7 +537,7 @@ static void test_notify_by_event(void **state)
 	uint16_t *used_event = &fix->gvq.avail->ring[NUM];
 
 	fix->vq.event_idx = true;
-	/* With the feature the flag means nothing. */
+	/* With the feature the flag has no meaning. */
 	fix->gvq.avail->flags = VRING_AVAIL_F_NO_INTERRUPT;
 	*used_event = 2;
 	virtq_push(&fix->vq, 0, 0);

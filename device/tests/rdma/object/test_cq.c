@@ -29,7 +29,7 @@ static unsigned int calls(const struct eg_end *end)
 	return end->guest->cq[end->cqn].calls;
 }
 
-/* A message from a to b, with these flags besides. */
+/* A message from a to b, signaled, and with these flags. */
 static void message(const struct eg_pair *p, uint64_t wr_id, uint8_t flags)
 {
 	struct eg_wr wr = eg_send(&p->a, wr_id, 0, 4);
@@ -69,14 +69,14 @@ static void test_armed_next(void **state)
 	message(&p, 4, 0);
 	message(&p, 5, 0);
 	assert_int_equal(calls(&p.b), 2);
-	/* A send completion raises it as well. */
+	/* A send completion raises an interrupt as well. */
 	arm(&p.a, NEXT);
 	message(&p, 6, 0);
 	assert_int_equal(calls(&p.a), 1);
 	assert_int_equal(calls(&p.b), 2);
 }
 
-/* What was there before does not count. */
+/* Arming is not for completions that are there already. */
 static void test_armed_after_completion(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -291,7 +291,7 @@ static void test_overrun_of_send_cq(void **state)
 			 EG_QUEUE / 2 + EG_QUEUE);
 }
 
-/* An overrun that brings another one about, and back. */
+/* An overrun fails both QPs, whose flushed requests overrun the CQ again. */
 static void test_overrun_of_two(void **state)
 {
 	struct engine *engine = *state;
@@ -319,7 +319,7 @@ static void test_overrun_of_two(void **state)
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 }
 
-/* A slot too short for a completion is as bad as none. */
+/* A slot too short for a completion breaks the CQ. */
 static void test_short_slot(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);

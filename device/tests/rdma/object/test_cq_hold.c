@@ -55,14 +55,14 @@ static void fill(const struct eg_pair *p, uint32_t first, uint32_t last)
 		receive(p, first, 0);
 }
 
-/* They are there, in this order and no time passes. */
+/* These completions are there, in this order, without waiting. */
 static void expect(const struct eg_pair *p, uint32_t first, uint32_t last)
 {
 	for (; first < last; first++)
 		eg_expect(&p->b, first, OK);
 }
 
-/* They come, if one waits. */
+/* These completions come with time. */
 static void expect_later(const struct eg_pair *p, uint32_t first, uint32_t last)
 {
 	struct eg_wc wc;
@@ -100,12 +100,12 @@ static void test_in_order(void **state)
 	assert_int_equal(eg_used(&p.b.guest->cq[p.b.cqn]), EG_QUEUE);
 	assert_int_equal(timers(&p), 1);
 	expect_later(&p, 0, 3 * EG_QUEUE + 5);
-	/* And the CQ is as good as before. */
+	/* The CQ works as before. */
 	receive(&p, 7, 0);
 	eg_expect(&p.b, 7, OK);
 }
 
-/* One that comes when there are slots does not overtake those held. */
+/* A completion that finds a free slot does not overtake those that are held. */
 static void test_no_overtaking(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -136,14 +136,14 @@ static void test_overrun(void **state)
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_ERR);
 	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	assert_int_equal(timers(&p), 0);
-	/* What is in slots is good; nothing comes after it. */
+	/* Completions in slots are valid; nothing follows them. */
 	expect(&p, 0, EG_QUEUE);
 	engine_loop_advance(p.engine->loop, 20 * MS);
 	arm(&p.b, NEXT);
 	eg_expect_none(&p.b);
 }
 
-/* All CQs of a guest together hold no more than a bound. */
+/* All CQs of a guest together hold a bounded number of completions. */
 static void test_bound_of_guest(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -156,7 +156,7 @@ static void test_bound_of_guest(void **state)
 	assert_int_equal(p.b.guest->rnic->cqs.held, RNIC_HELD_MAX - 3);
 }
 
-/* Who asks for few completions has as much room. */
+/* A CQ holds EG_CQE completions, slots included, however few were asked for. */
 static void test_depths(void **state)
 {
 	struct engine *engine = *state;
@@ -181,7 +181,7 @@ static void test_depths(void **state)
 			 VIRTIO_NET_ERR);
 }
 
-/* The timer does not go mad over a guest that does not read. */
+/* The timer fires less and less often for a guest that does not read. */
 static void test_timer(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -197,7 +197,7 @@ static void test_timer(void **state)
 		engine_loop_advance(p.engine->loop, wait);
 	}
 	assert_int_equal(last, 10 * MS);
-	/* Once it reads, it is quick again. */
+	/* Once the guest reads, the timer is quick again. */
 	expect(&p, 0, EG_QUEUE / 2);
 	engine_loop_advance(p.engine->loop, 10 * MS);
 	assert_true(engine_loop_next(p.engine->loop) < MS);
@@ -208,7 +208,7 @@ static void test_timer(void **state)
 /* Arming                                                                    */
 /* ------------------------------------------------------------------------- */
 
-/* Who reads all that he sees and arms the CQ sees what was held. */
+/* A guest that reads all it sees and arms the CQ then sees what was held. */
 static void test_arming_delivers(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -217,7 +217,7 @@ static void test_arming_delivers(void **state)
 	expect(&p, 0, EG_QUEUE);
 	eg_expect_none(&p.b);
 	arm(&p.b, NEXT);
-	/* It was armed before they came into slots. */
+	/* The CQ was armed before they came into slots. */
 	assert_int_equal(calls(&p.b), 1);
 	expect(&p, EG_QUEUE, EG_QUEUE + 20);
 	assert_int_equal(timers(&p), 0);
@@ -226,8 +226,8 @@ static void test_arming_delivers(void **state)
 }
 
 /*
- * The guest need not read to be told of a completion that is held; and if it has
- * read meanwhile, it is told when there is something to see.
+ * A held completion raises an interrupt though the guest has not read.  If it has read
+ * since, it gets another one when there is something to see.
  */
 static void test_held_raises(void **state)
 {
@@ -247,12 +247,12 @@ static void test_held_raises(void **state)
 	expect(&p, 1, 2);
 	engine_loop_advance(p.engine->loop, 10 * MS);
 	assert_int_equal(calls(&p.b), 2);
-	/* That was it for this arming. */
+	/* This arming causes no more interrupts. */
 	expect_later(&p, 2, EG_QUEUE + 3);
 	assert_int_equal(calls(&p.b), 2);
 }
 
-/* Armed anew, the next one that is held raises again. */
+/* If the CQ is armed again, the next completion that is held raises again. */
 static void test_held_raises_again(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -270,7 +270,7 @@ static void test_held_raises_again(void **state)
 	expect(&p, EG_QUEUE, EG_QUEUE + 6);
 }
 
-/* Armed between the two: what comes into a slot then is news to the guest. */
+/* Armed while a completion is held: it raises when it comes into a slot. */
 static void test_moved_raises(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -305,7 +305,7 @@ static void test_moved_raises_if_solicited(void **state)
 /* What becomes of held completions                                          */
 /* ------------------------------------------------------------------------- */
 
-/* Of two QPs on a CQ one goes; what is held of the other stays, in order. */
+/* One of two QPs on a CQ goes; held completions of the other stay, in order. */
 static void one_of_two_goes(void **state, void (*go)(struct eg_end *end))
 {
 	struct engine *engine = *state;
@@ -353,7 +353,7 @@ static void test_reset_qp(void **state)
 	one_of_two_goes(state, reset);
 }
 
-/* The last one held goes with its QP: nothing is left to look for. */
+/* All held completions go with their QP: no timer is left. */
 static void test_all_of_a_qp(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -366,7 +366,7 @@ static void test_all_of_a_qp(void **state)
 	destroy_cq(p.b.guest, p.b.cqn);
 }
 
-/* A new CQ of the same number has nothing of the old one. */
+/* A new CQ of the same number has no completions of the old one. */
 static void test_recreated(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -412,7 +412,7 @@ static void test_stopped_queue(void **state)
 	assert_int_equal(calls(&p.b), 1);
 }
 
-/* Garbage that is found when completions move: the CQ fails, and its QPs. */
+/* A broken ring is found when completions move: the CQ fails, and its QPs. */
 static void test_broken_ring(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory regions that work requests register and invalidate, here and from
- * afar.
+ * Memory regions that work requests register and invalidate, own ones and the peer's.
  */
 #include <stdlib.h>
 
@@ -132,13 +131,13 @@ struct reg {
 	uint32_t npages;
 };
 
-/* Position in the data memory of page @i of the region: in no order at all. */
+/* Position of page @i of the region in the data memory: pages are in no order. */
 static uint64_t page_off(uint32_t i)
 {
 	return AREA + (uint64_t)(i * 7 % PAGES) * 2 * EG_PAGE;
 }
 
-/* Four pages but for what IOVA leaves out, with a list for PAGES. */
+/* Four pages, less the offset that IOVA has in the first, and their list. */
 static struct reg reg_of(const struct eg_guest *guest, uint32_t key)
 {
 	__le64 *list = eg_ptr(guest, EG_DATA + LIST);
@@ -198,7 +197,7 @@ static void post_inv(const struct eg_end *end, uint64_t wr_id, uint32_t key)
 	post_local(end, wr_id, SIGNALED, NULL, key);
 }
 
-/* The key as it stands in the request, where others have immediate data. */
+/* The key as a request has it, in the place of immediate data. */
 static uint32_t as_imm(uint32_t key)
 {
 	return be32toh(htole32(key));
@@ -315,7 +314,7 @@ static void test_create_flags(void **state)
 /* REG_MR and LOCAL_INV                                                      */
 /* ------------------------------------------------------------------------- */
 
-/* Register, send out of it, invalidate: in one go, and again and again. */
+/* Register, send from the region, invalidate: posted together, many times. */
 static void test_local_use(void **state)
 {
 	struct pair p = pair_up(state);
@@ -407,7 +406,7 @@ static void test_rights_and_bounds(void **state)
 	assert_null(mr_get(&rnic->mrs, pd, key, IOVA, 1, RWRITE));
 }
 
-/* The old key is nobody's, whatever the new one is, even one with tag 0. */
+/* Only the key of the last registration is valid, whatever its tag. */
 static void test_keys(void **state)
 {
 	struct pair p = pair_up(state);
@@ -424,15 +423,15 @@ static void test_keys(void **state)
 		eg_run(p.engine);
 		expect_local(&p.a, 2, VIRTIO_IB_WC_LOCAL_INV);
 	}
-	/* A registration that stands goes with the region. */
+	/* A registration ends with its region. */
 	do_reg(&p, &p.a, &reg);
 	assert_int_equal(dereg(p.a.guest, reg.key), VIRTIO_NET_OK);
 	assert_false(valid(&p.a, reg.key));
-	/* Entries are taken in turn: the next one is not that one. */
+	/* Entries are taken in turn: the next region has another one. */
 	assert_int_not_equal(alloc(&p.a) >> 8, reg.key >> 8);
 }
 
-/* Whatever is wrong with a request, the region stays invalid. */
+/* A bad registration leaves the region invalid. */
 static void test_bad_registrations(void **state)
 {
 	enum { OTHER_PD = 1, OTHER_KIND, NO_SUCH, VALID, LIST_PAGE, LIST_FAR };
@@ -541,7 +540,7 @@ static void test_bad_invalidations(void **state)
 		eg_to(&p.b, RC, VIRTIO_IB_QPS_RESET, &p.a);
 		eg_connect(&p.a, &p.b, RC);
 	}
-	/* Twice is no mistake. */
+	/* Invalidating twice is allowed. */
 	for (i = 0; i < 2; i++) {
 		post_inv(&p.a, 9, key);
 		eg_run(p.engine);
@@ -549,7 +548,7 @@ static void test_bad_invalidations(void **state)
 	}
 }
 
-/* A process that writes such requests gets nowhere. */
+/* QPs of processes may not have such requests. */
 static void test_not_for_processes(void **state)
 {
 	struct pair p = pair_of(state, RC, 0);
@@ -603,7 +602,7 @@ static void test_other_types(void **state)
 	struct reg reg = reg_of(p.a.guest, key);
 	struct eg_wr wr = send_inv(&p.a, 3, 8, key);
 
-	/* UC has all but the one that asks for the peer's help. */
+	/* UC has all of them but SEND_WITH_INV. */
 	do_reg(&p, &p.a, &reg);
 	post_inv(&p.a, 2, key);
 	eg_run(p.engine);
@@ -635,7 +634,7 @@ static void test_unsignaled(void **state)
 	assert_int_equal(eg_used(&p.a.guest->sq[p.a.qpn]), 2);
 }
 
-/* A QP that is not in RTS carries nothing out. */
+/* A QP carries out nothing unless it is in RTS. */
 static void test_states(void **state)
 {
 	struct pair p = pair_up(state);
@@ -669,8 +668,8 @@ static void test_states(void **state)
 /* ------------------------------------------------------------------------- */
 
 /*
- * Behind a SEND that is not acknowledged a registration is carried out, but
- * completes in its turn; an invalidation waits.
+ * After a SEND that is not acknowledged yet, a registration is carried out but
+ * completes in order; an invalidation waits.
  */
 static void test_order(void **state)
 {
@@ -726,7 +725,7 @@ static void test_fence(void **state)
 	assert_true(valid(&p.a, key));
 }
 
-/* An error waits for its turn, too, and nothing behind it is carried out. */
+/* An error completes in order, too, and nothing after it is carried out. */
 static void test_error_in_order(void **state)
 {
 	struct pair p = pair_up(state);
@@ -749,7 +748,7 @@ static void test_error_in_order(void **state)
 	assert_false(valid(&p.a, key));
 }
 
-/* What is sent again does not register again. */
+/* Sending again after a loss does not register again. */
 static void test_lossy(void **state)
 {
 	struct pair p = pair_up(state);
@@ -822,7 +821,7 @@ static void test_remote_invalidate(void **state)
 		assert_int_equal(as_imm(wc.imm), reg.key);
 		eg_check(p.b.guest, IN, sizes[i], i, 0);
 		assert_false(valid(&p.b, reg.key));
-		/* Here it was known before, there it is known already. */
+		/* The region is invalid already: LOCAL_INV succeeds all the same. */
 		post_inv(&p.b, 3, reg.key);
 		eg_run(p.engine);
 		expect_local(&p.b, 3, VIRTIO_IB_WC_LOCAL_INV);
@@ -841,7 +840,7 @@ static void test_remote_invalidate_inline(void **state)
 	wr.data = "gone";
 	wr.data_len = 4;
 	wr.num_sge = 0;
-	/* It is not invalid before the message has a place to go. */
+	/* It stays valid until the message has a receive request. */
 	eg_post_send(&p.a, &wr);
 	eg_run(p.engine);
 	assert_true(valid(&p.b, key));
@@ -854,7 +853,7 @@ static void test_remote_invalidate_inline(void **state)
 	assert_false(valid(&p.b, key));
 }
 
-/* The message arrives in the region that it makes invalid. */
+/* The message is written to the region that it invalidates. */
 static void test_remote_invalidate_own_place(void **state)
 {
 	struct pair p = pair_up(state);
@@ -874,7 +873,7 @@ static void test_remote_invalidate_own_place(void **state)
 	assert_false(valid(&p.b, key));
 }
 
-/* A peer cannot touch what is not the QP's, nor what is no such region. */
+/* A peer cannot invalidate regions of another PD, nor of another kind. */
 static void test_remote_invalidate_refused(void **state)
 {
 	struct pair p = pair_up(state);
@@ -943,7 +942,7 @@ static void test_memory_map(void **state)
 	assert_true(valid(&p.a, key));
 	assert_false(valid(&p.a, idle));
 
-	/* A region that was lost is as good as new after a registration. */
+	/* A region that lost its memory works again after a registration. */
 	rnic_mem_changed(guest->rnic, &map);
 	post_inv(&p.a, 1, key);
 	rnic_mem_changed(guest->rnic, &guest->map);

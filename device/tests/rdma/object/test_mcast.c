@@ -116,7 +116,7 @@ static void send_one(const struct party *p, const struct eg_wr *wr)
 	eg_run(p->engine);
 }
 
-/* An end has received a datagram from a, at an offset of its own. */
+/* @end has received a datagram from a, at offset @off. */
 static void expect_datagram(const struct party *p, const struct eg_end *end,
 			    uint64_t wr_id, uint64_t off, uint32_t len)
 {
@@ -203,7 +203,7 @@ static void test_groups_full(void **state)
 	}
 	assert_int_equal(command(guest, ATTACH, p.a.qpn, group_gid),
 			 VIRTIO_NET_ERR);
-	/* One that exists has room yet. */
+	/* A group that exists still has room. */
 	assert_int_equal(command(guest, ATTACH, p.beside.qpn, gid),
 			 VIRTIO_NET_OK);
 	eg_destroy_qp(guest, p.a.qpn);
@@ -245,7 +245,7 @@ static void test_reset(void **state)
 /* Delivery                                                                  */
 /* ------------------------------------------------------------------------- */
 
-/* To each that is attached, the sender among them, by one frame. */
+/* One frame reaches every QP that is attached, the sender's own guest too. */
 static void test_delivery(void **state)
 {
 	static const uint32_t sizes[] = { 0, 1, 512, 1024 };
@@ -364,7 +364,7 @@ static void test_qkey(void **state)
 	assert_int_equal(eg_count(p.b.guest, VIRTIO_RDMA_CNT_RCVD_DROPPED), 1);
 }
 
-/* Who has nowhere to put it is the only one that does not get it. */
+/* A QP with nowhere to put the datagram is the only one that misses it. */
 static void test_one_cannot(void **state)
 {
 	struct eg_sge bad = { EG_VA, 100, 0xbad };
@@ -424,7 +424,7 @@ static void test_half_a_group(void **state)
 /* Frames                                                                    */
 /* ------------------------------------------------------------------------- */
 
-/* Sends one that only is kept. */
+/* Sends a datagram whose frame is kept and not delivered. */
 static struct eg_port *frame_in_hand(const struct party *p)
 {
 	struct eg_wr wr = datagram(p, 1, 4);
@@ -436,7 +436,7 @@ static struct eg_port *frame_in_hand(const struct party *p)
 	return &eg_port[0];
 }
 
-/* With a byte changed, it comes to guest 2, whose Ethernet always gets it. */
+/* Delivers that frame to guest 2 with a byte changed; its Ethernet gets it too. */
 static void arrives_with(const struct party *p, unsigned int off, uint8_t byte)
 {
 	uint8_t frame[ROCE_FRAME_MAX];

@@ -85,7 +85,7 @@ static void test_bad_requests(void **state)
 		EG_BASE + EG_SIZE, 0, UINT64_MAX, UINT64_MAX & ~4095ull,
 	};
 
-	/* No byte; beyond the address space; so long that it overflows. */
+	/* Without a byte; past the end of the address space; longer than fits in it. */
 	assert_int_equal(eg_reg_mr(guest, pdn, 0, 0x1000, 0, page, 0, &ack),
 			 VIRTIO_NET_ERR);
 	assert_int_equal(eg_reg_mr(guest, pdn, 0, 0x1000, 0, page, 1, &ack),
@@ -107,7 +107,7 @@ static void test_bad_requests(void **state)
 				   &ack), VIRTIO_NET_ERR);
 	assert_int_equal(eg_reg_mr(guest, pdn, RWRITE, 0, 4096, page, 1, &ack),
 			 VIRTIO_NET_ERR);
-	/* A page that is not aligned or no memory, the second one, too. */
+	/* A page, first or second, that is not aligned or not memory. */
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		page[1] = bad[i];
 		assert_int_equal(eg_reg_mr(guest, pdn, 0, 0, 4096, page + 1, 1,
@@ -115,7 +115,7 @@ static void test_bad_requests(void **state)
 		assert_int_equal(eg_reg_mr(guest, pdn, 0, 0, 8192, page, 2,
 					   &ack), VIRTIO_NET_ERR);
 	}
-	/* None of them left anything behind. */
+	/* The requests that failed used nothing up. */
 	for (i = 0; i < EG_MRS; i++)
 		eg_reg(guest, pdn, 0, 0, 4096, EG_DATA);
 }
@@ -245,7 +245,7 @@ static void test_keys(void **state)
 		assert_int_equal(dereg(guest, key[i] >> 8), VIRTIO_NET_OK);
 		assert_null(get(guest, pdn, key[i], 0, 1, 0));
 	}
-	/* One is in use at the same index as some of the old ones. */
+	/* A key is in use at the same index as some of the old ones. */
 	eg_reg(guest, pdn, 0, 0, 4096, EG_DATA);
 	for (i = 0; i < ROUNDS; i++)
 		assert_null(get(guest, pdn, key[i], 0, 1, 0));
@@ -306,7 +306,7 @@ static void test_extents(void **state)
 			 VIRTIO_NET_OK);
 	key = le32toh(ack.lkey);
 	check_pages(guest, pdn, key, 0x1234, (PAGES - 1) * EG_PAGE, page);
-	/* From anywhere, with any hint. */
+	/* Look up from any offset, with any hint. */
 	mr = get(guest, pdn, key, 0x1234, 1, 0);
 	for (i = 0; i < 1000; i++) {
 		uint64_t off = i * 7919ull % ((PAGES - 1) * EG_PAGE);
@@ -341,7 +341,7 @@ static void test_extents_coalesce(void **state)
 	check_pages(guest, pdn, le32toh(ack.lkey), 0, 3 * EG_PAGE, page);
 }
 
-/* Side by side here but not for the guest: no one knows for how long. */
+/* Adjacent in our mapping only, which may change: these are two runs. */
 static void test_extents_of_two_pieces(void **state)
 {
 	struct eg_guest *guest = guest0(state);
@@ -400,7 +400,7 @@ static void test_memory_moves(void **state)
 	};
 	rnic_mem_changed(guest->rnic, &map);
 	check_pages(guest, pdn, key, 0, 6 * EG_PAGE, page);
-	/* And in one again. */
+	/* In one piece again. */
 	rnic_mem_changed(guest->rnic, &guest->map);
 	check_pages(guest, pdn, key, 0, 6 * EG_PAGE, page);
 }
@@ -422,7 +422,7 @@ static void test_memory_goes(void **state)
 	rnic_mem_changed(guest->rnic, &none);
 	assert_null(get(guest, pdn, gone, 0, 1, 0));
 	assert_null(get(guest, pdn, stays, 0, 1, 0));
-	/* With the memory they come back. */
+	/* The regions work again when the memory is back. */
 	rnic_mem_changed(guest->rnic, &guest->map);
 	assert_non_null(get(guest, pdn, gone, 0, 4 * EG_PAGE, 0));
 	check_pages(guest, pdn, stays, 0, EG_PAGE, &page);
@@ -458,7 +458,7 @@ static void test_dma_mr(void **state)
 	assert_null(get(guest, pdn, key, EG_BASE - 1, 2, 0));
 	assert_null(get(guest, pdn, key, UINT64_MAX, 2, 0));
 
-	/* Two pieces side by side here and there; then with a hole. */
+	/* Two pieces, adjacent for the guest only; then with a hole between. */
 	map.n = 2;
 	map.region[0].size = 8 * EG_PAGE;
 	map.region[1] = (struct guest_region) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How much QPs send, and when: windows, congestion, rate limits, the end of
- * patience.  All in simulated time, over a wire with latency and bandwidth.
+ * How much QPs send, and when: windows, congestion, rate limits, timeouts.  All in
+ * simulated time, over a wire with latency and bandwidth.
  */
 #include "tests/lib/engine_wire.h"
 
@@ -24,12 +24,12 @@
 #define MSG	(128u * 1024)
 
 /**
- * struct stream - one end posts as fast as it can
+ * struct stream - an end that posts as fast as it can
  * @p:		the two ends
  * @opcode:	what is posted
  * @len:	bytes of each
- * @posted:	so many so far
- * @done:	so many were completed
+ * @posted:	requests posted so far
+ * @done:	requests completed
  */
 struct stream {
 	struct eg_pair p;
@@ -39,7 +39,7 @@ struct stream {
 	uint64_t done;
 };
 
-/* What differs from eg_modify_req(). */
+/* Attributes that differ from those of eg_modify_req(). */
 struct conn {
 	uint8_t timeout;
 	uint8_t retry_cnt;
@@ -102,7 +102,7 @@ static void post(struct stream *s)
 	s->posted++;
 }
 
-/* Keep the send queue half full for so long; returns bytes completed. */
+/* Keep the send queue half full for @ns; returns bytes completed. */
 static uint64_t stream_for(struct stream *s, uint64_t ns)
 {
 	uint64_t end = loop_now(s->p.engine->loop) + ns, before = s->done;
@@ -131,7 +131,7 @@ static uint64_t mbps(uint64_t bytes, uint64_t ns)
 /* Window                                                                    */
 /* ------------------------------------------------------------------------- */
 
-/* 100 Gb/s, 100 µs there and back: neither window nor ACKs hold it back. */
+/* 100 Gb/s, a round trip of 100 µs: neither window nor ACKs are the limit. */
 static void long_fat_path(void **state, uint8_t opcode)
 {
 	struct stream s = {
@@ -157,7 +157,7 @@ static void test_full_rate_read(void **state)
 	long_fat_path(state, READ);
 }
 
-/* However long the path: no more than 2 MiB are under way, data of READs too. */
+/* On a path of any length at most 2 MiB are under way, data of READs included. */
 static void window_bound(void **state, uint8_t opcode)
 {
 	struct stream s = {
@@ -167,7 +167,7 @@ static void window_bound(void **state, uint8_t opcode)
 	};
 
 	eg_wire.latency = 5 * MS;
-	/* Of a path of which nothing is known. */
+	/* Nothing is known of the path yet. */
 	stream_for(&s, 9 * MS);
 	assert_in_range(eg_wire.bytes[opcode == READ], 1, 128 * 1024);
 	stream_for(&s, 100 * MS);
@@ -217,7 +217,7 @@ static void test_window_of_one(void **state)
 	assert_in_range(eg_wire.most, 1, 2 * 4096);
 	assert_int_equal(counted(&s.p.a, VIRTIO_RDMA_CNT_RCVD_CNP), 160);
 	eg_expect_none(&s.p.a);
-	/* And it gets well again. */
+	/* The window grows again. */
 	eg_wire_run(s.p.engine, SECOND);
 	eg_expect(&s.p.a, 0, OK);
 	assert_int_equal(counted(&s.p.a, VIRTIO_RDMA_CNT_RETRY), 0);
@@ -291,7 +291,7 @@ static void test_marks_read(void **state)
 	marked_path(state, READ);
 }
 
-/* A bottleneck that drops what does not fit: little is sent in vain. */
+/* A bottleneck that drops what does not fit: little is sent twice. */
 static void dropping_path(void **state, uint8_t opcode)
 {
 	struct stream s = {
@@ -395,7 +395,7 @@ static void test_rate_in_memory(void **state)
 	expect_rate(&s, 1000000, 100 * MS);
 }
 
-/* A new limit holds at once. */
+/* A new limit applies at once. */
 static void test_rate_changes(void **state)
 {
 	const struct conn slow = {
@@ -439,17 +439,17 @@ static void test_rate_ud(void **state)
 	eg_wire_use(engine);
 	for (i = 0; i < 50; i++)
 		eg_post_send(&a, &wr);
-	/* 333 µs each; the first ones at once, 1 ms' worth. */
+	/* One in 333 µs, after a burst of 1 ms' worth. */
 	eg_wire_for(engine, 10 * MS);
 	for (i = 0; eg_poll(&a, &wc); i++)
 		assert_int_equal(wc.status, OK);
 	assert_in_range(i, 30, 35);
-	/* Nobody had a QP in RTR, nor a receive request. */
+	/* The receiver had no QP in RTR and no receive request. */
 	assert_int_equal(counted(&b, VIRTIO_RDMA_CNT_RCVD_DROPPED), i);
 }
 
 /* ------------------------------------------------------------------------- */
-/* The end of patience                                                       */
+/* Timeouts                                                                  */
 /* ------------------------------------------------------------------------- */
 
 /*
@@ -513,7 +513,7 @@ static void test_cut_patient(void **state)
 	cut_link(state, WRITE, (struct conn) { .timeout = 20, .retry_cnt = 3 });
 }
 
-/* A link that was away for less than that: all goes on, quickly. */
+/* A link that was down for less than that: traffic resumes quickly. */
 static void test_short_cut(void **state)
 {
 	struct stream s = {
@@ -528,12 +528,12 @@ static void test_short_cut(void **state)
 	eg_wire.cut = 3;
 	stream_for(&s, 200 * MS);
 	eg_wire.cut = 0;
-	/* Until the timer ends, 67 ms at most. */
+	/* Until the timer fires, 67 ms at most. */
 	stream_for(&s, 80 * MS);
 	assert_in_range(mbps(stream_for(&s, 10 * MS), 10 * MS), 9000, 10000);
 }
 
-/* A QP goes while its packets are under way; its number comes back at once. */
+/* A QP is destroyed with packets under way; its number is used again at once. */
 static void test_destroyed_under_way(void **state)
 {
 	struct stream s = {
@@ -557,7 +557,7 @@ static void test_destroyed_under_way(void **state)
 	assert_int_equal(engine_loop_timers(s.p.engine->loop), 0);
 }
 
-/* A receiver that is not ready as a rule, on a lossy path: all arrives, once. */
+/* A receiver that is rarely ready, on a lossy path: all arrives, once. */
 static void test_rnr_and_loss(void **state)
 {
 	const struct conn hasty = { .timeout = 8, .retry_cnt = 7 };
@@ -578,7 +578,7 @@ static void test_rnr_and_loss(void **state)
 			wr.rkey = p.b.lkey;
 			eg_post_send(&p.a, &wr);
 		}
-		/* As many as there are messages in one call out of two. */
+		/* A receive request for every message is posted only in every other round. */
 		for (i = sent % 2; i < 2 && ready < sent; i++, ready++)
 			eg_recv(&p.b, ready, IN + ready % 8 * 16384, 9000);
 		eg_wire_for(p.engine, 500 * US);
@@ -597,7 +597,7 @@ static void test_rnr_and_loss(void **state)
 	assert_int_equal(counted(&p.a, VIRTIO_RDMA_CNT_RNR_EXCEEDED), 0);
 }
 
-/* SQD: what was begun goes on to its end, and no more. */
+/* SQD: requests that were begun are finished, and no more are begun. */
 static void test_drain(void **state)
 {
 	struct stream s = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * FLUSH: what it asks for, of which rights, and when it completes.
+ * FLUSH: what it does, the rights that it needs, and when it completes.
  */
 #include "tests/lib/engine_guest.h"
 #include "base/util.h"
@@ -44,7 +44,7 @@ static struct eg_wc run_one(const struct eg_pair *p, const struct eg_wr *wr,
 	return eg_expect(&p->a, wr->wr_id, status);
 }
 
-/* What the peer's QP lets be done. */
+/* Rights that the peer's QP gives. */
 static void qp_access(const struct eg_pair *p, uint32_t access)
 {
 	struct virtio_rdma_cmd_modify_qp req =
@@ -56,7 +56,7 @@ static void qp_access(const struct eg_pair *p, uint32_t access)
 	assert_int_equal(eg_modify(p->b.guest, &req), VIRTIO_NET_OK);
 }
 
-/* All lengths take one PSN, and what was written before is there. */
+/* Any length takes one PSN, and data written before is there. */
 static void test_range(void **state)
 {
 	static const uint32_t lens[] = { 0, 1, 4096, 100000, EG_MR_SIZE };
@@ -98,7 +98,7 @@ static void test_whole(void **state)
 	run_one(&p, &wr, OK);
 }
 
-/* As all memory is: kernel consumers have such regions. */
+/* Of all memory: kernel consumers have such regions. */
 static void test_dma(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -121,7 +121,7 @@ static void test_dma(void **state)
 	run_one(&p, &wr, ACCESS_ERR);
 }
 
-/* Several, and READs, no more at a time than the peer was said to serve. */
+/* Several, and READs; no more at a time than max_rd_atomic allows. */
 static void test_many(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -145,7 +145,7 @@ static void test_many(void **state)
 	assert_int_equal(engine_loop_timers(p.engine->loop), 0);
 }
 
-/* A fenced request waits for the answer, as for that of a READ. */
+/* A fenced request waits for the answer, as it does after a READ. */
 static void test_fence(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -174,7 +174,7 @@ static uint32_t region(const struct eg_pair *p, uint32_t access)
 	return eg_reg(p->b.guest, p->b.pdn, access, EG_VA, 4096, EG_DATA);
 }
 
-/* What is wrong with the region that is named. */
+/* Regions that a FLUSH may not name. */
 static void bad_region(void **state, uint8_t level, unsigned int which)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -195,7 +195,7 @@ static void bad_region(void **state, uint8_t level, unsigned int which)
 		wr.rkey = region(&p, EG_ACCESS_ALL & ~MAY_GLOBAL);
 		break;
 	case 4:
-		/* Unlike of a READ, also without a byte. */
+		/* Unlike with a READ, the key matters also without a byte. */
 		wr.rkey = 0;
 		wr.flush_len = 0;
 		break;
@@ -251,7 +251,7 @@ static void test_range_too_long(void **state)
 	bad_range(state, EG_VA, UINT32_MAX);
 }
 
-/* A right that only the QP gives: no region here is persistent. */
+/* The QP gives this right, but no region here is persistent. */
 static void test_persistent(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -305,7 +305,7 @@ static void test_persistent_without_qp_access(void **state)
 	without_qp_access(state, PERSISTENT, EG_ACCESS_ALL);
 }
 
-/* A request that is no good leaves the sender nothing but its completion. */
+/* A bad request fails at the sender; the peer sees nothing of it. */
 static void local_error(void **state, const struct eg_wr *bad, uint8_t flags,
 			uint32_t num_sge, uint32_t vendor_err)
 {

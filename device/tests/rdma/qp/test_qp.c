@@ -54,8 +54,8 @@ struct expectation {
 };
 
 /*
- * As drivers/infiniband/core knows it, by state and state and type, less what
- * the device has no attribute for.
+ * As in drivers/infiniband/core, by old state, new state and type, less the attributes
+ * that the device does not have.
  */
 static const struct expectation table[STATES][STATES] = {
 	[RESET] = {
@@ -167,7 +167,7 @@ static uint8_t attempt(struct engine *engine, struct eg_end *end, uint8_t type,
 	return ack;
 }
 
-/* Each attribute on its own: missing, allowed, or too much. */
+/* Each attribute on its own: required but missing, allowed, or not allowed. */
 static void check_masks(struct engine *engine, struct eg_end *end, uint8_t type,
 			uint8_t from, uint8_t to)
 {
@@ -207,7 +207,7 @@ static void check_type(struct engine *engine, uint8_t type)
 			if (want == VIRTIO_NET_OK)
 				check_masks(engine, &end, type, from, to);
 		}
-		/* There is no such state. */
+		/* This state does not exist. */
 		assert_int_equal(attempt(engine, &end, type, from, STATES,
 					 STATE), VIRTIO_NET_ERR);
 	}
@@ -233,7 +233,7 @@ static void test_table_gsi(void **state)
 	check_type(*state, GSI);
 }
 
-/* Without a state in the mask the QP stays in its own. */
+/* Without a state in the mask the QP keeps its state. */
 static void test_modify_without_state(void **state)
 {
 	struct engine *engine = *state;
@@ -374,7 +374,7 @@ static void to_rts(const struct eg_end *end)
 	assert_int_equal(eg_modify(end->guest, &req), VIRTIO_NET_OK);
 }
 
-/* Nothing is sent before RTS, and what waits is sent then. */
+/* Nothing is sent before RTS; requests posted before are sent then. */
 static void test_send_before_rts(void **state)
 {
 	struct engine *engine = *state;
@@ -404,7 +404,7 @@ static void test_err_flushes_both_queues(void **state)
 	uint32_t i;
 
 	eg_pair(engine, RC, &a, &b);
-	/* Taken and waiting for the receiver, and not taken yet. */
+	/* Three requests wait for the receiver, three have not been taken yet. */
 	for (i = 0; i < 3; i++)
 		post(&a, NULL, i);
 	eg_run(engine);
@@ -431,7 +431,7 @@ static void test_err_flushes_both_queues(void **state)
 	eg_expect(&a, 21, FLUSH);
 }
 
-/* Slots come back, completions do not, and the QP can be used again. */
+/* Slots come back without completions, and the QP can be used again. */
 static void test_reset_drops_silently(void **state)
 {
 	struct engine *engine = *state;
@@ -473,7 +473,7 @@ static void test_sqd_drains(void **state)
 	struct eg_wr wr;
 
 	eg_pair(engine, RC, &a, &b);
-	/* One is under way and has to wait, one is not begun. */
+	/* One request is under way and has to wait, one was not begun. */
 	wr = eg_send(&a, 1, 0, 600000);
 	eg_fill(a.guest, 0, 600000, 1);
 	eg_post_send(&a, &wr);
@@ -560,7 +560,7 @@ static void test_sqd_new_address(void **state)
 	eg_expect_none(&a);
 }
 
-/* A request that is not looked at yet cannot be found wrong either. */
+/* A bad request does not fail before the QP looks at it. */
 static void test_sqd_leaves_slots_alone(void **state)
 {
 	struct engine *engine = *state;
@@ -578,7 +578,7 @@ static void test_sqd_leaves_slots_alone(void **state)
 	assert_int_equal(eg_state(a.guest, a.qpn), ERR);
 }
 
-/* A message that waits for its receiver is under way, too. */
+/* A message that waits for a receive request is under way, too. */
 static void test_sqd_waits_for_rnr(void **state)
 {
 	struct engine *engine = *state;
@@ -650,7 +650,7 @@ static void test_destroy_while_waiting(void **state)
 	eg_expect_none(&a);
 	eg_destroy_qp(b.guest, b.qpn);
 
-	/* An ACK timeout, the peer being gone. */
+	/* An ACK timeout; the peer has gone. */
 	a.qpn = eg_create_qp(a.guest, RC, a.pdn, a.cqn);
 	b.qpn = eg_create_qp(b.guest, RC, b.pdn, b.cqn);
 	eg_connect(&a, &b, RC);
@@ -698,7 +698,7 @@ static void test_destroy_under_way(void **state)
 	}
 }
 
-/* A QP that is created again begins with empty rings. */
+/* A QP that is created again starts with empty rings. */
 static void test_recycled_rings(void **state)
 {
 	struct engine *engine = *state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RC: SEND and RECV between guests, and all that goes wrong with them.
+ * RC: SEND and RECV between guests, and their errors.
  */
 #include "tests/lib/engine_guest.h"
 
@@ -35,7 +35,7 @@ static void test_sizes(void **state)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		len = sizes[i];
-		/* Neither end is aligned, nor are they alike. */
+		/* Neither end is aligned, and the offsets differ. */
 		eg_fill(p.a.guest, 4091, len, i);
 		eg_zero(p.b.guest, IN, len + 3000);
 		eg_recv(&p.b, 1000 + i, IN + 1027, len + 10);
@@ -62,7 +62,7 @@ static void test_sizes(void **state)
 	assert_int_equal(engine_loop_timers(p.engine->loop), 0);
 }
 
-/* Pages in no order at all, on both sides. */
+/* Pages in random order on both sides. */
 static void test_scattered_pages(void **state)
 {
 	enum { PAGES = 64 };
@@ -103,7 +103,7 @@ static void test_scattered_pages(void **state)
 	}
 }
 
-/* Elements of all sizes, cut differently at both ends, empty ones between. */
+/* Elements of many sizes, different at both ends, with empty ones between. */
 static void test_scatter_lists(void **state)
 {
 	static const uint32_t out[] = { 1, 0, 5000, 3, 4096, 0, 77, 10000, 1 };
@@ -306,7 +306,7 @@ static void test_unsignaled(void **state)
 	eg_run(p.engine);
 	eg_expect_sent(&p, 4);
 	eg_expect_none(&p.a);
-	/* Their slots are free all the same. */
+	/* Their slots are given back all the same. */
 	assert_int_equal(eg_used(&p.a.guest->sq[p.a.qpn]), 5);
 	for (i = 0; i < 5; i++)
 		eg_expect_received(&p, i, 4);
@@ -397,7 +397,7 @@ static void test_long_message_is_acknowledged(void **state)
 	eg_expect_received(&p, 1, 1 << 20);
 }
 
-/* A full send queue is worked off in order, however small the budget is. */
+/* A full send queue is worked off in order with any budget. */
 static void test_full_queue(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -448,7 +448,7 @@ static void test_loopback_self(void **state)
 	eg_fill(a.guest, 0, 5000, 1);
 	eg_recv(&a, 2, IN, 5000);
 	eg_post_send(&a, &wr);
-	/* Not ready, and then an error, in the nested call of the sender. */
+	/* RNR, then an error, in a call that the sender makes to its own QP. */
 	wr.wr_id = 3;
 	eg_post_send(&a, &wr);
 	eg_run(engine);
@@ -561,7 +561,7 @@ static void send_bad(const struct eg_pair *p, struct eg_wr *bad)
 	eg_expect_sent(p, 50);
 	eg_expect(&p->a, bad->wr_id, VIRTIO_IB_WC_LOC_PROT_ERR);
 	expect_flushed(&p->a, 100, 3);
-	/* The peer has seen nothing of it. */
+	/* The peer has seen nothing of the request. */
 	eg_expect_received(p, 1, 4);
 	eg_expect_none(&p->b);
 	eg_expect_states(p, VIRTIO_IB_QPS_ERR, VIRTIO_IB_QPS_RTS);
@@ -648,7 +648,7 @@ static void test_receive_without_write_access(void **state)
 	receive_bad(&p, &(struct eg_sge) { EG_VA, 4, key }, 1);
 }
 
-/* Only what the message needs is checked. */
+/* Only elements that the message needs are checked. */
 static void test_receive_unused_element(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -683,7 +683,7 @@ static void test_dereg_under_way(void **state)
 	eg_run(p.engine);
 	eg_expect(&p.a, 1, VIRTIO_IB_WC_LOC_PROT_ERR);
 	eg_expect_states(&p, VIRTIO_IB_QPS_ERR, VIRTIO_IB_QPS_RTS);
-	/* The receive request still waits for the rest. */
+	/* The receive request still waits for the rest of the message. */
 	eg_expect_none(&p.b);
 	eg_destroy_qp(p.b.guest, p.b.qpn);
 }

@@ -32,7 +32,7 @@ static void test_rnr_then_success(void **state)
 	assert_int_equal(eg_used(&p.a.guest->sq[p.a.qpn]), 0);
 	assert_int_equal(engine_loop_next(p.engine->loop), RNR_NS);
 
-	/* A receive request does not cut the wait short. */
+	/* A receive request does not end the wait early. */
 	eg_recv(&p.b, 2, IN, 5000);
 	rnic_queue_kick(p.b.guest->rnic, RNIC_RQ, p.b.qpn);
 	engine_loop_advance(p.engine->loop, RNR_NS - 1);
@@ -123,7 +123,7 @@ static void test_rnr_no_retry(void **state)
 	eg_expect(&p.a, 1, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
 }
 
-/* Progress gives the retries back. */
+/* Progress resets the retry counter. */
 static void test_rnr_count_starts_again(void **state)
 {
 	struct eg_pair p = pair_with(state, 12, 1, 10, 2);
@@ -235,7 +235,7 @@ static void test_peer_connected_elsewhere(void **state)
 	struct eg_pair p = eg_pair_up(state, RC);
 	struct eg_pair q = p;
 
-	/* Another QP that takes the peer for its own. */
+	/* Another QP that has the same peer. */
 	q.a.cqn = eg_create_cq(q.a.guest);
 	q.a.qpn = eg_create_qp(q.a.guest, RC, q.a.pdn, q.a.cqn);
 	eg_to(&q.a, RC, VIRTIO_IB_QPS_INIT, &p.b);
@@ -254,7 +254,7 @@ static void test_source_gid_removed(void **state)
 
 	assert_int_equal(eg_command(p.a.guest, VIRTIO_NET_CTRL_ROCE_DEL_GID,
 				    &index, 2, NULL, 0), VIRTIO_NET_OK);
-	/* What is sent arrives, but no answer finds its way back. */
+	/* Requests arrive, but no answer comes back. */
 	eg_recv(&p.b, 1, IN, 4);
 	expect_retry_exceeded(&p);
 }
@@ -303,7 +303,7 @@ static void test_peer_gid_removed(void **state)
 	eg_expect_none(&p.b);
 }
 
-/* The peer's address moves to a guest where its QPN is somebody else's. */
+/* The peer's address moves to a guest where another QP has its QPN. */
 static void test_peer_gid_moves(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
@@ -316,7 +316,7 @@ static void test_peer_gid_moves(void **state)
 	eg_post_send(&p.a, &wr);
 	eg_run(p.engine);
 	eg_expect_none(&p.a);
-	/* And back in time. */
+	/* It moves back before the retries run out. */
 	gid(p.a.guest, 1, NULL);
 	gid(p.b.guest, 0, p.b.guest);
 	eg_recv(&p.b, 2, IN, 4);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a hostile guest writes into slots and rings, doorbells, and queues that
- * come and go.
+ * Slots and rings with hostile contents, doorbells, and queues that stop and start.
  */
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@
 #define RNR_NS	640000ull
 #define MS	1000000ull
 
-/* Two QPs in guest 1, each with a peer in guest 2: one to break, one beside. */
+/* Two QPs in guest 1, each with a peer in guest 2: one is broken, one is not. */
 struct two {
 	struct engine *engine;
 	struct eg_end a, b;
@@ -40,7 +39,7 @@ static struct two two_up(void **state)
 	return t;
 }
 
-/* The pair beside has noticed nothing. */
+/* The other pair works as before. */
 static void expect_beside(const struct two *t)
 {
 	struct eg_wr wr = eg_send(&t->c, 7, 0, 3000);
@@ -286,14 +285,14 @@ static void test_receive_tiny_slot(void **state)
 /* Rings                                                                     */
 /* ------------------------------------------------------------------------- */
 
-/* Nothing can be completed of a broken ring, and nobody else notices. */
+/* A broken ring completes nothing and affects no other QP. */
 static void expect_broken(const struct two *t, const struct eg_end *end)
 {
 	kick(end);
 	eg_run(t->engine);
 	assert_int_equal(eg_state(end->guest, end->qpn), VIRTIO_IB_QPS_ERR);
 	assert_false(rnic_poll(end->guest->rnic));
-	/* It does not keep the loop awake either. */
+	/* The broken QP does not keep the loop awake either. */
 	assert_false(rnic_sleep(end->guest->rnic));
 	rnic_wake(end->guest->rnic);
 	expect_beside(t);
@@ -420,7 +419,7 @@ static void test_rq_broken(void **state)
 	eg_expect_none(&t.b);
 }
 
-/* The same slot twice under way is the guest's own business. */
+/* A guest may post a slot that is in use: it is sent each time. */
 static void test_slot_posted_twice(void **state)
 {
 	struct two t = two_up(state);
@@ -443,7 +442,7 @@ static void test_slot_posted_twice(void **state)
 	expect_beside(&t);
 }
 
-/* Random words all over rings and slots; the neighbour goes on working. */
+/* Random words in rings and slots; the QP beside goes on working. */
 static void test_garbage(void **state)
 {
 	struct two t = two_up(state);
@@ -512,7 +511,7 @@ static void test_doorbells(void **state)
 	eg_recv(&b, 2, IN, 4);
 	eg_recv(&b, 3, IN, 4);
 
-	/* A QP that has just been made asks for one; receives need none. */
+	/* A new QP asks for doorbells; the receive queue needs none. */
 	assert_true(eg_wants_kick(sq));
 	assert_false(eg_wants_kick(&b.guest->rq[b.qpn]));
 	post_quietly(&a, 1);
@@ -520,13 +519,13 @@ static void test_doorbells(void **state)
 	eg_run(engine);
 	eg_expect(&a, 1, OK);
 
-	/* Busy: no doorbell, and none is needed. */
+	/* Busy: no doorbell is asked for. */
 	assert_false(eg_wants_kick(sq));
 	post_quietly(&a, 2);
 	eg_run(engine);
 	eg_expect(&a, 2, OK);
 
-	/* Asleep: a doorbell is asked for, unless something is there. */
+	/* Asleep: a doorbell is asked for, unless work is there already. */
 	assert_false(rnic_sleep(a.guest->rnic));
 	assert_true(eg_wants_kick(sq));
 	rnic_wake(a.guest->rnic);
@@ -537,7 +536,7 @@ static void test_doorbells(void **state)
 	eg_expect(&a, 3, OK);
 }
 
-/* A QP without work is looked at no more, and asks for a doorbell before. */
+/* A QP without work asks for a doorbell and is then not polled any more. */
 static void test_idle(void **state)
 {
 	struct engine *engine = *state;
@@ -556,7 +555,7 @@ static void test_idle(void **state)
 	engine_loop_advance(engine->loop, 2 * MS);
 	assert_false(rnic_poll(a.guest->rnic));
 	assert_true(eg_wants_kick(sq));
-	/* Not seen without one. */
+	/* Without a doorbell the request is not seen. */
 	post_quietly(&a, 2);
 	assert_false(rnic_poll(a.guest->rnic));
 	eg_expect_none(&a);
@@ -568,7 +567,7 @@ static void test_idle(void **state)
 	assert_false(eg_wants_kick(sq));
 }
 
-/* Something posted in the moment of leaving keeps the QP on the list. */
+/* A request posted while the QP goes to sleep keeps it on the list. */
 static void test_idle_race(void **state)
 {
 	struct engine *engine = *state;
@@ -642,7 +641,7 @@ static void test_spurious_kicks(void **state)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Queues come and go                                                        */
+/* Queues stop and start                                                     */
 /* ------------------------------------------------------------------------- */
 
 /* While the guest is paused its QPs stand still; then they go on. */
@@ -689,7 +688,7 @@ static void test_pause(void **state)
 	eg_check(b.guest, IN, 1 << 20, 1, 0);
 }
 
-/* A front-end that takes the memory away first breaks nothing. */
+/* A front-end may take the memory away before it stops the queues. */
 static void test_pause_of_memory(void **state)
 {
 	const struct guest_mem none = {};
@@ -717,7 +716,7 @@ static void test_pause_of_memory(void **state)
 	eg_check(b.guest, IN, 5000, 1, 0);
 }
 
-/* A message to nobody, and then a pause that outlasts all timeouts. */
+/* A message without a receiver, then a pause longer than all timeouts. */
 static void pause_with_retries(void **state, uint8_t retry_cnt, uint8_t status)
 {
 	struct engine *engine = *state;
@@ -749,7 +748,7 @@ static void pause_with_retries(void **state, uint8_t retry_cnt, uint8_t status)
 	eg_expect(&a, 1, status);
 }
 
-/* Retries do not run out while the guest stands still. */
+/* Retries do not run out while the guest is paused. */
 static void test_pause_stops_the_clock(void **state)
 {
 	pause_with_retries(state, 1, OK);
@@ -760,7 +759,7 @@ static void test_pause_without_retries(void **state)
 	pause_with_retries(state, 0, VIRTIO_IB_WC_RETRY_EXC_ERR);
 }
 
-/* A QP that goes while its queues are stopped leaves nothing in them. */
+/* A QP destroyed while its queues are stopped leaves nothing in them. */
 static void test_destroy_while_paused(void **state)
 {
 	struct two t = two_up(state);
@@ -779,7 +778,7 @@ static void test_destroy_while_paused(void **state)
 	eg_destroy_qp(t.a.guest, old);
 	rnic_queue_start(t.a.guest->rnic, RNIC_SQ, old, &sq->vq);
 	rnic_queue_start(t.a.guest->rnic, RNIC_RQ, old, &rq->vq);
-	/* The number comes round. */
+	/* The QP number is used again. */
 	do {
 		t.a.qpn = eg_create_qp(t.a.guest, RC, t.a.pdn, t.a.cqn);
 		if (t.a.qpn != old)
@@ -795,7 +794,7 @@ static void test_destroy_while_paused(void **state)
 	eg_expect(&t.a, 4, OK);
 }
 
-/* A peer that is paused does not answer: as if it were gone for so long. */
+/* A paused peer does not answer, as if it were gone for that time. */
 static void test_pause_of_peer(void **state)
 {
 	struct engine *engine = *state;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Two ends that send to each other without a pause, all operations mixed, over a
- * wire with faults: the device's part of tests/guest/storm.c, in time that the
- * test makes.  Nothing may be lost, doubled, out of order or wrong, and no
- * connection may fail.
+ * wire with faults: the device's part of tests/guest/storm.c, in simulated time.
+ * Nothing may be lost, doubled, out of order or wrong, and no connection may fail.
  *
- * What message n is follows from the side and n, so that both sides know it.
- * Contents are pieces of a pattern that both have.  A WRITE without immediate data
- * is read back by the message behind it.
+ * The kind of message n follows from the side and n, so both sides know it.  Contents
+ * are pieces of a pattern that both have.  A WRITE without immediate data is read
+ * back by the next message.
  */
 #include "tests/lib/engine_wire.h"
 
@@ -23,13 +22,13 @@
 #define READ		(RECV + SLOTS * MAX_SIZE)
 
 /*
- * So long a program may not look at its CQ, and the peer meets RNR NAKs: most of
- * the time for a moment, sometimes for many ACK timeouts.
+ * How long a program may not look at its CQ, so that the peer gets RNR NAKs: usually
+ * for a moment, sometimes for many ACK timeouts.
  */
 #define PAUSE_NS	300000u
 #define LONG_PAUSE_NS	200000000u
 
-/* Without progress for so long something hangs. */
+/* No progress for so long means that something hangs. */
 #define HANG_NS		5000000000ull
 
 /**
@@ -91,7 +90,7 @@ static uint8_t opcode_of(uint32_t side, uint32_t n)
 		VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM, VIRTIO_IB_WR_RDMA_WRITE,
 	};
 
-	/* The odd one behind a WRITE reads it back. */
+	/* The odd message after a WRITE reads it back. */
 	if (n % 2 && opcode_of(side, n - 1) == VIRTIO_IB_WR_RDMA_WRITE)
 		return VIRTIO_IB_WR_RDMA_READ;
 	return opcodes[hash(side, n) % (n % 2 ? 3 : 4)];
@@ -192,7 +191,7 @@ static void received(struct side *side, const struct eg_wc *wc)
 	eg_recv(&side->end, wc->wr_id, RECV + wc->wr_id * MAX_SIZE, MAX_SIZE);
 }
 
-/* What a program does between two pauses; true if anything was completed. */
+/* One turn of a program between two pauses; true if anything was completed. */
 static bool program(struct side *side, uint32_t messages)
 {
 	bool any = false;
@@ -283,7 +282,7 @@ STORM(test_repeat_1, NEAR, .seed = 4, .repeat = 10)
 STORM(test_reorder_1, NEAR, .seed = 5, .reorder = 10)
 STORM(test_all_1, NEAR, .seed = 6, .lose = 10, .repeat = 10, .reorder = 10)
 STORM(test_all_10, NEAR, .seed = 7, .lose = 100, .repeat = 100, .reorder = 100)
-/* Of what waits for bandwidth, more than 64 KiB are lost. */
+/* If more than 64 KiB wait for bandwidth, packets are lost. */
 STORM(test_short_queue, NEAR, .seed = 8, .queue = 65536)
 /* Answers come when the ACK timeout is nearly over. */
 STORM(test_long_path, .latency = 1900000, .seed = 9, .lose = 1)

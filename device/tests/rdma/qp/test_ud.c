@@ -184,7 +184,7 @@ static void test_lost(void **state)
 	struct pair p = pair_of(state, UD);
 	struct eg_wr wr = datagram(&p, 1, 0, 4);
 
-	/* Nobody is ready; no such QP; a number of 24 bits. */
+	/* No receive request; a QP that does not exist; a QPN of more than 24 bits. */
 	eg_post_send(&p.a, &wr);
 	wr.remote_qpn = EG_QPS + 1;
 	wr.wr_id = 2;
@@ -323,7 +323,7 @@ static void test_receive_too_short(void **state)
 	eg_check_zero(p.b.guest, IN, 200);
 	assert_int_equal(eg_state(p.b.guest, p.b.qpn), VIRTIO_IB_QPS_RTS);
 
-	/* The receive request is there for the next that fits. */
+	/* The receive request is left for the next datagram that fits. */
 	wr = datagram(&p, 2, 0, 99);
 	eg_fill(p.a.guest, 0, 99, 1);
 	eg_post_send(&p.a, &wr);
