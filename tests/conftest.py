@@ -14,7 +14,7 @@ from lab import paths  # noqa: E402
 
 
 def pytest_configure(config):
-    """From the start."""
+    """Outcome and cost of each test, from the start."""
     shards.keep_account(config)
     config.addinivalue_line(
         "markers", "debug_kernel: also one of those that run on the debug kernel")
@@ -30,10 +30,10 @@ def healthy():
 
 
 class _PairHolder:
-    """The pair that tests share: each boot takes as long as many tests.
+    """The pair that tests share, because a boot takes as long as many tests.
 
-    It is replaced when a test broke it, and when one of another file failed, whatever
-    that left behind.
+    It is replaced when a test broke it, and when a test of another file failed, which
+    may have left anything behind.
     """
 
     def __init__(self, session):
@@ -46,14 +46,14 @@ class _PairHolder:
         return self.pair.alive() and (user == module or failures == self.session.testsfailed)
 
     def get(self, module):
-        """The pair for a file of tests, booted if there is none that is good."""
+        """The pair for a file of tests; boots one if there is none that works."""
         if self.pair and not self._is_good(module):
             broken, self.pair = self.pair, None
             for part in (*broken.guests, broken.daemon):
                 try:
                     part.stop()
                 except AssertionError:
-                    pass  # the test that broke it has said so
+                    pass  # the test that broke it has reported that
         if self.user[0] != module:
             self.user = (module, self.session.testsfailed)
         if not self.pair:
@@ -75,7 +75,7 @@ def _pair_holder(request):
 
 @pytest.fixture
 def pair(request, _pair_holder):
-    """A daemon and two guests.  Which test comes first, finds the modules not loaded."""
+    """A daemon and two guests.  The first test finds the modules not loaded."""
     return _pair_holder.get(request.module)
 
 
@@ -88,7 +88,7 @@ def rdma_pair(pair):
 
 @pytest.fixture(scope="module")
 def module_pair(request, _pair_holder):
-    """The same for fixtures of a file, which are lost when a test breaks it."""
+    """The same for fixtures of a file, which end when a test breaks the pair."""
     pair = _pair_holder.get(request.module)
     pair.load_modules()
     return pair

@@ -4,11 +4,11 @@
 
 usage: golden.py > device/tests/golden/rxe.hex
 
-Boots two stock guests, without our modules, on a daemon that serves them as an
-Ethernet card each, and has Soft-RoCE in one talk to that in the other: all that verbs
-can say (tests/guest/opcodes.py) and the connection manager (rping), by IPv4, IPv6 and
-with a VLAN tag.  Of what goes through the switch, the first packet of each kind is
-kept: opcode, direction, network, syndrome.
+Boots two stock guests without our modules.  The daemon is an Ethernet card to each, and
+Soft-RoCE in one guest talks to Soft-RoCE in the other: all opcodes of verbs
+(tests/guest/opcodes.py) and the connection manager (rping), by IPv4, IPv6 and with a
+VLAN tag.  The first packet of each kind that passes the switch is kept; a kind is
+opcode, direction, network and syndrome.
 """
 
 import pathlib
@@ -39,7 +39,7 @@ def frames(path):
 
 
 def kind(frame):
-    """What tells a RoCE packet from others, or None if it is none."""
+    """The kind of a RoCE packet, or None for other frames."""
     tagged = frame[12:14] == b"\x81\0"
     network = 18 if tagged else 14
     kind_of_ip = frame[network - 2:network]
@@ -62,12 +62,12 @@ def kind(frame):
 
 
 def addresses(number):
-    """Of a guest: as the interface has them, and its VLAN."""
+    """Addresses of a guest's interface and of its VLAN."""
     return (f"10.77.0.{number}", f"fd77::{number}"), (f"10.78.0.{number}", f"fd78::{number}")
 
 
 def configure(guest):
-    """Addresses and Soft-RoCE."""
+    """Sets up addresses and Soft-RoCE."""
     interface = guest.configure_network()
     plain, tagged = addresses(guest.number)
     guest.run(f"ip link add link {interface} name vlan type vlan id {VLAN}"
@@ -81,7 +81,7 @@ def configure(guest):
 
 
 def talk(pair, index, kind_of_net):
-    """Everything once, by one network; client is b."""
+    """Runs everything once over one network; b is the client."""
     mine = [addresses(guest.number)[kind_of_net][index] for guest in pair.guests]
     program = pair.a.put(TOP / "tests/guest/opcodes.py"), pair.b.put(
         TOP / "tests/guest/opcodes.py")

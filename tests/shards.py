@@ -4,11 +4,11 @@
 shards.py SUITE COUNT PYTEST-ARGUMENT...
 
 A guest waits a third of its time, so two processes need less time than one.  Each
-process collects all tests and takes one file of them after the other from a queue.
+process collects all tests and takes files of tests from a queue, one at a time.
 Tests marked "alone" run at the end, in one process, when the others have ended.
 
-Where LAB_BESIDE names a file, other suites run as long as that exists: until then
-there is one process, and no test that must be alone.
+While a file named by LAB_BESIDE exists, other suites are running: then there is one
+process, and no test marked "alone" runs.
 
 The last line is "N passed, N failed"; a test that was collected and has no outcome
 is a failure, and so is a process that ended early.  What each test cost is in
@@ -30,8 +30,8 @@ from lab.report import Report
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 
-# The files that take longest: at the end of the queue they would keep one process
-# busy while the others have nothing left.
+# The files that take longest come first: at the end of the queue they would keep one
+# process busy while the others have nothing left.
 LONGEST = ("interop", "skeleton", "kernel_consumers", "verbs", "packets", "perftest",
            "function", "hostile", "lossy", "uplink")
 
@@ -43,7 +43,7 @@ def _place(path):
 
 
 def busy():
-    """Other suites run beside this one."""
+    """True while other suites run beside this one."""
     return os.path.exists(os.environ.get("LAB_BESIDE", ""))
 
 
@@ -60,7 +60,7 @@ class Queue:
 
     @classmethod
     def of_environment(cls):
-        """That of LAB_QUEUE, None without."""
+        """The queue that LAB_QUEUE names, or None."""
         if "LAB_QUEUE" not in os.environ:
             return None
         directory, number, count = os.environ["LAB_QUEUE"].split(",")
@@ -80,17 +80,17 @@ class Queue:
                 yield from (item for item in items if item.path == path)
 
     def _wait_alone(self):
-        """Until the other processes have ended, and other suites."""
+        """Waits until the other processes and other suites have ended."""
         while busy() or len(list(self.directory.glob("ended-*"))) < self.count - 1:
             time.sleep(0.5)
 
     def ended(self):
-        """Another process need not wait for this one."""
+        """Tells the other processes that this one has ended."""
         (self.directory / f"ended-{self.number}").touch()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
-        """In the place of pytest's own."""
+        """Replaces pytest's own loop."""
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors during collection")
         alone = [item for item in session.items if item.get_closest_marker("alone")]
@@ -104,7 +104,7 @@ class Queue:
 
         item = next(items, None)
         while item:
-            # pytest must know it, to keep the fixtures that both tests need.
+            # pytest keeps the fixtures that this test and the following one share.
             following = next(items, None)
             run(item, following or next(iter(last), None))
             item = following
@@ -136,7 +136,7 @@ class Shard:
         if count > 1:
             environment["LAB_QUEUE"] = f"{directory},{number},{count}"
         self.process = subprocess.Popen(
-            # As if by Ctrl-C, so that the guests end, too.
+            # The signal of Ctrl-C, so that the guests end, too.
             ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "pytest", *arguments],
             env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -150,7 +150,7 @@ class Shard:
         self.queue.ended()
 
     def report(self):
-        """Waits for the end; what lab/report.py left."""
+        """Waits for the end; returns what lab/report.py wrote."""
         self.reader.join()
         try:
             return json.loads(self.report_path.read_text(encoding="utf-8"))
@@ -159,7 +159,7 @@ class Shard:
 
 
 def merge(reports, statuses):
-    """Counts of what passed and what failed, with a line for each that is missing."""
+    """Counts passed and failed tests, and prints a line for each that did not run."""
     outcomes, collected = {}, set()
     for report in reports:
         outcomes |= report["outcomes"]
@@ -182,7 +182,7 @@ def merge(reports, statuses):
 
 
 def show_costs(suite, reports):
-    """Writes all of them, and prints the highest."""
+    """Writes all costs to a file, and prints the highest."""
     costs = [(*cost, name) for report in reports for name, cost in report["costs"].items()]
     lines = [f"{wall:7.1f} {processor:7.1f} {name}" for wall, processor, name in
              sorted(costs, reverse=True)]

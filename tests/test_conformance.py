@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The judge of "make conformance" misses nothing: it is given a bad suite."""
+"""What judges "make conformance" is given a bad suite and must miss nothing."""
 
 import io
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from conformance import run, suite, table
 from conformance.suite import Outcome
 
-# What the tests of rdma-core need, and modules of tests.
+# Modules that the tests of rdma-core need, and modules with tests.
 SUITE = {
     "args_parser.py": """
 import types
@@ -80,7 +80,7 @@ def _machine(pair):
 
 @pytest.mark.parametrize("module", RESULTS)
 def test_each_result_is_seen(machine, module, monkeypatch):
-    """Crashes, hangs and the rest; and what comes behind them is run."""
+    """Each way to fail is reported, and the tests that follow are run."""
     monkeypatch.setattr(suite, "TIMEOUT", 5)
     outcomes = suite.ModuleRun(machine, module, io.StringIO()).run()
     assert [outcome.result for outcome in outcomes] == RESULTS[module], outcomes
@@ -96,7 +96,7 @@ def test_each_result_is_seen(machine, module, monkeypatch):
 
 
 def test_required():
-    """Who skips or is not there does not pass; who fails is counted once."""
+    """A test that is skipped or missing has not passed; a failure is counted once."""
     outcomes = [Outcome("tests.a.A.one", "passed"), Outcome("tests.a.A.two", "skipped", "why"),
                 Outcome("tests.a.A.three", "failed", "why")]
     required = {f"tests.a.A.{name}" for name in ("one", "two", "three", "four")}
@@ -104,14 +104,14 @@ def test_required():
 
 
 def test_required_list():
-    """Nobody has emptied it."""
+    """The list of required tests is not empty."""
     required = run.read_required()
     assert len(required) >= 77
     assert all(name.startswith("tests.test_") for name in required)
 
 
 def test_page(tmp_path, monkeypatch):
-    """It tells each result; one that tells something else is noticed."""
+    """The document has every result, and a wrong document is noticed."""
     outcomes = [Outcome("tests.a.A.one", "passed"), Outcome("tests.a.A.two", "skipped", "why"),
                 Outcome("tests.b.B.one", "skipped", "no"), Outcome("tests.b.B.two", "skipped", "no")]
     text = table.page("1.2", outcomes, {"tests.a.A.one"})

@@ -15,7 +15,7 @@ ROUNDS = 3
 
 @pytest.fixture(name="stock_pair")
 def _stock_pair():
-    """Two ordinary guests, joined as QEMU joins them, without a daemon."""
+    """Two ordinary guests, connected by QEMU itself, without a daemon."""
     wire = paths.socket_directory() / "stock-wire"
     guests = [lab.StockGuest(f"stock-{number}", number, wire, listen=number == 1)
               for number in (1, 2)]
@@ -34,7 +34,7 @@ def _stock_pair():
 
 
 def test_offloads_are_on(rdma_pair):
-    """The driver takes the features, through our module as through virtio_pci."""
+    """virtio_net negotiates the same features by our module as by virtio_pci."""
     guest = rdma_pair.a
     features = guest.run(["ethtool", "-k", guest.interface()]).stdout
     for name in ("tx-checksumming", "rx-checksumming", "tcp-segmentation-offload",
@@ -44,7 +44,7 @@ def test_offloads_are_on(rdma_pair):
 
 @pytest.mark.alone
 def test_as_fast_as_ordinary_guests(rdma_pair, stock_pair):
-    """TCP from one guest to another, turn by turn with two guests of QEMU's alone."""
+    """TCP between our guests, compared in turns with TCP between QEMU's own."""
     ours, theirs = [], []
     for _ in range(ROUNDS):
         ours.append(iperf(rdma_pair.a, rdma_pair.b))

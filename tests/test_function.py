@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Which functions the driver takes, and how they come and go."""
+"""Which functions the driver takes; functions that are plugged in and out."""
 
 import os
 import time
@@ -74,7 +74,7 @@ def _unplug(guest):
 
 @pytest.fixture(scope="module", name="port")
 def _port():
-    """A guest with a port that nothing is plugged into, and a daemon for it."""
+    """A guest with an empty port, and a daemon for it."""
     daemon = Daemon("plug-daemon", guests=1).start()
     guest = Guest("plug", 8).start().wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
@@ -84,7 +84,7 @@ def _port():
 
 
 def test_hot_plug_and_unplug(port):
-    """A function plugged in while the module is loaded is taken, and let go."""
+    """A function plugged in while the module is loaded is taken, then released."""
     guest, daemon = port
     assert guest.run(COUNT).stdout.strip() == "0"
 
@@ -99,7 +99,7 @@ def test_hot_plug_and_unplug(port):
 
 
 def test_modules_go_when_the_daemon_is_gone():
-    """QEMU survives it, since nobody reads the configuration; a new device works."""
+    """QEMU survives it, because nothing reads the configuration; a new device works."""
     daemon = Daemon("gone-daemon", guests=1).start()
     guest = Guest("gone", 8).start().wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
@@ -120,11 +120,11 @@ def test_modules_go_when_the_daemon_is_gone():
     daemon.stop()
 
 
-# When the function has gone, ib_core gives those who read what was mapped read-only
-# the zero page (rdma_umap_fault), as if it were any page; DEBUG_VM warns of
-# that, when it is mapped and when it is unmapped.  Who counts it, counts right, so
-# that it harms nobody.  A driver could prevent it only by leaving the used rings and
-# the completions VM_MAYWRITE, for the process to make writable.
+# When the function has gone, ib_core gives a process that reads a read-only mapping the
+# zero page (rdma_umap_fault), as an ordinary page.  DEBUG_VM warns of that when the page
+# is mapped and unmapped.  The reference counts are right, so this is harmless.  A driver
+# could prevent it only by leaving the used rings and the completions VM_MAYWRITE, and
+# then a process could make them writable.
 ZERO_PAGE = (
     Known("VM_WARN_ON_FOLIO(is_zero_folio(folio))", "folio_add_file_rmap_ptes",
           "finish_fault", "Comm: ibv_rc_pingpong"),
@@ -136,7 +136,7 @@ ZERO_PAGE = (
 
 @pytest.mark.debug_kernel
 def test_unplug_under_programs(port):
-    """Programs that sleep and that poll can be ended; the next function works."""
+    """Programs that sleep and programs that poll can be ended; the next function works."""
     guest, daemon = port
     guest.expect_reports(*ZERO_PAGE)
     _plug(guest, daemon)

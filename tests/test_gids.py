@@ -24,7 +24,7 @@ def table(guest):
 
 
 def wait_for(guest, address, interface, present=True):
-    """Until the table has an entry, or has it no more."""
+    """Waits until the table has an entry, or no longer has it."""
     deadline = time.monotonic() + 10
     while True:
         found = any(entry[1:] == (gid_text(address), interface, "RoCE v2")
@@ -57,7 +57,7 @@ def _vlans(rdma_pair):
 
 
 def addresses(guest):
-    """What the fixture gave the guest: (address, interface)."""
+    """Addresses that the fixture gave the guest: (address, interface)."""
     n = guest.number
     return [(f"10.78.0.{n}", guest.interface()), (f"fd00:77::{n}", guest.interface()),
             (f"10.79.0.{n}", VLAN), (f"fd00:79::{n}", VLAN)]
@@ -81,7 +81,7 @@ def test_addresses_come_and_go(vlans):
     assert not [entry for entry in table(guest) if entry[2] == VLAN], table(guest)
     guest.run(f"ip addr del fd00:77::1/64 dev {interface}")
     wait_for(guest, "fd00:77::1", interface, present=False)
-    # The VLAN's link-local address was the interface's, too, which has kept it.
+    # The VLAN's link-local address is the interface's, too, which has kept it.
     assert [entry[1] for entry in table(guest)] == [before[0][1], gid_text(guest.address)], \
         table(guest)
     pingpong(vlans.b, guest, arguments=("-g", "0"), iterations=50, validate=True)
@@ -109,7 +109,7 @@ def test_connection_manager(vlans):
 
 
 def test_entries_are_used_again(vlans):
-    """Addresses that come and go more often than there are entries fill no table."""
+    """Addresses added and removed more often than there are entries leave none used."""
     guest = vlans.a
     interface, before = guest.interface(), table(guest)
     guest.run("ip -batch -", stdin="".join(

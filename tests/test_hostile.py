@@ -16,7 +16,7 @@ PROGRAM = pathlib.Path(__file__).parent / "guest" / "hostile.py"
 
 @pytest.fixture(scope="module", name="sanitized_pair")
 def _sanitized_pair(request):
-    """Guests on a daemon that reports the least misstep of its own."""
+    """Guests on a daemon with sanitizers."""
     if paths.DEBUG:  # all have it
         yield request.getfixturevalue("module_pair")
         return
@@ -59,7 +59,7 @@ def test_only_own_pieces_can_be_mapped(sanitized_pair):
 
 
 def test_mappings_kept_after_destruction(sanitized_pair):
-    """Rings that a process can still reach are not given to another one."""
+    """A process never gets rings that another process can still reach."""
     a, b = sanitized_pair.guests
     program = a.put(PROGRAM)
     before = a.run("rdma resource show").stdout
@@ -76,7 +76,7 @@ def test_mappings_kept_after_destruction(sanitized_pair):
         command.kill(signal.SIGTERM)
         assert "done" in command.wait(60, check=True).stdout
     assert a.run("rdma resource show").stdout == before
-    # All numbers are free again: as many QPs as there are can be made.
+    # All numbers are free again: the greatest number of QPs can be created.
     for _ in range(2):
         count = a.run(["python3", program, "fill", a.rdma_device()]).stdout
         assert int(count) == sanitized_pair.limits.qps - 2, count

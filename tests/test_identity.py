@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the device says of itself: names, attributes, resources, counters."""
+"""What the device says about itself: names, attributes, resources, counters."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from lab.capture import frames
 from lab.iperf import iperf
 from lab.pingpong import PORT, PingPong, gid_index, pingpong
 
-# The names that rdma_rxe has, and those of what it does not count.
+# The names that rdma_rxe uses, and names for what it does not count.
 COUNTERS = {
     "sent_pkts", "rcvd_pkts", "sent_bytes", "rcvd_bytes", "rdma_sends", "rdma_writes",
     "rdma_reads", "rdma_recvs", "duplicate_request", "out_of_seq_request", "rcvd_rnr_err",
@@ -40,7 +40,7 @@ def devinfo(guest):
 
 
 def node_guid(guest):
-    """Made of the MAC address, as all Ethernet devices do it."""
+    """The GUID is made from the MAC address, as in all Ethernet devices."""
     mac = [int(byte, 16) for byte in
            guest.run(f"cat /sys/class/net/{guest.interface()}/address").stdout.split(":")]
     eui = [mac[0] ^ 2, *mac[1:3], 0xff, 0xfe, *mac[3:]]
@@ -115,7 +115,7 @@ def port_speed(guest):
 
 
 def test_speed(rdma_pair):
-    """The daemon tells 100 Gb/s to Ethernet, and RDMA follows what is set later."""
+    """The daemon reports 100 Gb/s for Ethernet; RDMA follows a speed that is set later."""
     guest = rdma_pair.a
     interface = guest.interface()
     shown = guest.run(f"ethtool {interface}").stdout
@@ -129,12 +129,12 @@ def test_speed(rdma_pair):
 
 
 def interface_mtu(guest):
-    """Of Ethernet."""
+    """MTU of the Ethernet interface."""
     return int(guest.run(f"cat /sys/class/net/{guest.interface()}/mtu").stdout)
 
 
 def set_mtu(guests, mtu, active):
-    """Of the interfaces; that of RDMA is active then."""
+    """Sets the MTU of the interfaces, after which RDMA's active MTU must be as given."""
     for guest in guests:
         guest.run(f"ip link set {guest.interface()} mtu {mtu}")
         assert devinfo(guest)["active_mtu"] == active, mtu
@@ -176,7 +176,7 @@ def test_large_mtu_by_packets():
 
 
 def test_mtu_of_the_operator():
-    """--mtu is what the interface has and cannot exceed; --speed 0 tells nothing."""
+    """--mtu is the largest MTU of the interface and its first; --speed 0 reports none."""
     daemon = Daemon("told-daemon", guests=1, arguments=["--mtu", "4200", "--speed", "0"]).start()
     guest = Guest("told", 8, [roce_device(daemon.sockets[0])]).start().wait_ready()
     guest.load_modules()
@@ -229,7 +229,7 @@ def test_resources_tell_the_truth(rdma_pair):
     ("ib_send_bw", {"rdma_sends": 0, "rdma_recvs": 1}), ("ib_write_bw", {"rdma_writes": 0}),
     ("ib_read_bw", {"rdma_reads": 0})])
 def test_counters_count(rdma_pair, program, grows):
-    """1000 operations more where they were posted, and no errors."""
+    """1000 operations are counted where they were posted, and no errors."""
     ends = (rdma_pair.a, rdma_pair.b)
     before = [counters(guest) for guest in ends]
     assert set(before[0]) == COUNTERS
@@ -254,7 +254,7 @@ def test_counters_count(rdma_pair, program, grows):
 
 
 def test_counters_of_errors_and_reset(rdma_pair):
-    """An error is counted at both ends; nothing is forgotten by a reset of the function."""
+    """An error is counted at both ends; counters survive a reset of the function."""
     guest, other = rdma_pair.guests
     before = [counters(end) for end in rdma_pair.guests]
     # The server's receive requests are too short for what the client sends.

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A foreign peer: Soft-RoCE of the kernel, in a stock guest on the same switch.
+"""Another implementation as peer: the kernel's Soft-RoCE, in a stock guest on the switch.
 
-Guest a has our device.  Guest b is a stock Debian with an ordinary virtio-net
-function, wired to the daemon's uplink by QEMU's "-netdev stream", and rdma_rxe on
-it.  Nothing of ours runs in b.
+Guest a has our device.  Guest b is a stock Debian with an ordinary virtio-net function,
+connected to the daemon's uplink by QEMU's "-netdev stream", and rdma_rxe on it.  None
+of our code runs in b.
 
-Each test goes both ways: once b serves, once a does.  Of MTU, direction, addresses and
-size each two values meet in some test; with LAB_LONG=1 in the environment ("make soak")
-it is all combinations, all sizes and many more messages.
+Each test goes both ways: once b is the server, once a.  Every two values of MTU,
+direction, addresses and size meet in some test; with LAB_LONG=1 in the environment
+("make soak") all combinations and sizes are tested, with many more messages.
 """
 
 import collections
@@ -26,12 +26,12 @@ from lab.storm import storm
 # Ethernet MTU by path MTU of RDMA, with room for the headers.
 ETHERNET_MTU = {1024: 1500, 4096: 4200}
 
-# Looked at in the capture: the storm, the ping-pongs, some of perftest; or all.
+# Tests whose capture is read: the storm, the ping-pongs, some of perftest; or all.
 FRAMES = None if LONG else 150000
 
 IPV6 = {1: "fd77::1", 2: "fd77::2"}
 
-# The parameters of the fixtures, and others by their name.
+# The parameters of the fixtures, then others by name.
 VALUES = {
     "mtu": [1024, 4096],
     "ends": ["rxe-serves", "we-serve"],
@@ -40,7 +40,7 @@ VALUES = {
 
 
 def combine(**more):
-    """The combinations of the three and of more parameters."""
+    """The combinations of the three parameters and of more."""
     values = {**VALUES, **more}
     return pytest.mark.parametrize(list(values), pairwise(*values.values()), indirect=list(VALUES))
 
@@ -133,10 +133,10 @@ def test_ping(lan, mtu):
 def test_storm(lan, mtu, ends, addresses):
     """Mixed operations and sizes, contents checked on both sides.
 
-    No message is empty: when a READ is asked for again and the last request was an empty
-    WRITE, rxe looks for the region in that (read_reply() of 6.12, "res->replay"), warns
-    and ends the connection.  It may also be silent for half a second where three
-    processes share two cores, which 8 times 268 ms outlast.
+    No message is empty: if a READ is repeated and the last request was an empty WRITE,
+    rxe looks up the region that the WRITE names (read_reply() of 6.12, "res->replay"),
+    warns and ends the connection.  When three processes share two cores, rxe may also be
+    silent for half a second; 8 timeouts of 268 ms are longer than that.
     """
     storm(*ends, count=20000 if LONG else 1000, mtu=mtu, min_size=1, timeout=16,
           devices=devices(lan, ends),
@@ -155,9 +155,9 @@ def test_rc_pingpong(lan, mtu, ends, addresses, size):
 
 @combine(program=["uc", "ud"])
 def test_datagram_pingpong(lan, mtu, ends, addresses, program):
-    """The same where a packet that a slow guest loses is lost, and ends the game.
+    """The same for types that do not send again: a packet that a slow guest drops ends the run.
 
-    One game in three may end so.
+    One run in three may end so.
     """
     arguments = ["-m", mtu] if program == "uc" else []
     for size in (1, mtu, 2 * mtu) if program == "uc" else (1, mtu):
@@ -210,7 +210,7 @@ def test_perftest(lan, mtu, ends, operation, what):
     services = {"send": ["RC", "UC", "UD"], "write": ["RC", "UC"], "read": ["RC"]}[operation]
     sizes = [4**n for n in range(0, 11)] if LONG else [2, 4096, 1 << 20]
     for service in services:
-        # Without ACKs there is no end to what a slow receiver loses.
+        # Without ACKs a slow receiver may lose any number of packets.
         if service != "RC" and what == "bw":
             continue
         for size in sizes if service == "RC" else [2, 1024]:
@@ -226,7 +226,7 @@ def test_perftest(lan, mtu, ends, operation, what):
 
 @each("ends")
 def test_nvme(lan, ends):
-    """One is NVMe target, the other its host: written, read again, compared."""
+    """One is the NVMe target, the other the host: data is written, read and compared."""
     target, host = ends
     lan.set_mtu(4096)
     megabytes = 64 if LONG else 8
@@ -248,7 +248,7 @@ def test_capture(lan):
     for packet in tshark(capture, "infiniband.bth.opcode", "_ws.malformed", "frame.protocols",
                          display=f"udp.dstport == {ROCE_PORT}", count=FRAMES):
         opcodes[int(packet[0])] += 1
-        # Behind "infiniband" stands what tshark guesses a payload of noise to be.
+        # After "infiniband" tshark names its guess about the random payload.
         if packet[1] and re.search(r":infiniband(:data)?$", packet[2]):
             malformed.append(packet)
     assert not malformed, malformed[:10]

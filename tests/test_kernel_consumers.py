@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What the kernel does with the device: connection manager, NVMe over RDMA.
 
-One guest is the target, the other one its host.  The kernel's log is looked at
-after each test, see conftest.py.
+One guest is the target, the other one the host.  The kernel's log is searched after
+each test, see conftest.py.
 """
 
 import re
@@ -23,12 +23,12 @@ def consumers(module_pair):
 
 
 def resources(guest):
-    """What the kernel counts for our device, without CQs: the core keeps those of NVMe."""
+    """Resources that the kernel counts for our device, without CQs: the core keeps NVMe's."""
     return re.sub(r"^\d+: | cq \d+", "", guest.run("rdma resource show").stdout.strip())
 
 
 def settled_resources(guest, wanted, timeout=30):
-    """The same, once what was in use for the last test has gone."""
+    """The same, when the resources of the last test have gone."""
     deadline = time.monotonic() + timeout
     while resources(guest) != wanted and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -39,7 +39,7 @@ def settled_resources(guest, wanted, timeout=30):
 
 @pytest.fixture
 def rping_server(consumers):
-    """rping in guest b, serving any number of clients; nothing remains of them."""
+    """An rping server in guest b for any number of clients; they must leave nothing."""
     before = [resources(guest) for guest in consumers.guests]
     server = consumers.b.popen(["rping", "-s", "-P", "-a", consumers.b.address])
     consumers.b.wait_listening_cm()
@@ -52,7 +52,7 @@ def rping_server(consumers):
 
 @pytest.mark.debug_kernel
 def test_rping_contents(consumers, rping_server):
-    """SEND, WRITE and READ by turns, contents compared, up to the size rping has."""
+    """SEND, WRITE and READ in turns, contents compared, up to rping's largest size."""
     count = "200" if LONG else "40"
     for size in (64, 4096, 65535):
         consumers.a.run(["rping", "-c", "-a", rping_server, "-C", count, "-S", str(size), "-V"])
@@ -128,7 +128,7 @@ def test_memory_registration_is_used(nvme):
 
 
 def test_nvme_file_system(consumers, nvme):
-    """50 MB, in full 200, through a file system; Ethernet and RDMA traffic beside them."""
+    """50 MB, in full 200, through a file system, beside Ethernet and RDMA traffic."""
     megabytes = 200 if LONG else 50
     nvme.run(f"mkfs.ext4 -q {DEVICE} && mount {DEVICE} /mnt")
     nvme.run(f"head -c {megabytes}M /dev/urandom > /tmp/data", timeout=120)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The search for reports in a kernel's log can find them, and nothing else."""
+"""The search for reports in a kernel log finds them, and nothing else."""
 
 import pytest
 
@@ -41,13 +41,13 @@ REPORTS = [
 
 
 def test_boot_is_no_trouble():
-    """What the debug kernel says of its own tools."""
+    """What the debug kernel says about its own tools is not a report."""
     assert not kernellog.reports(BOOT)
 
 
 @pytest.mark.parametrize("line", REPORTS)
 def test_report_is_found(line):
-    """Once, with what is before it and its stack trace, wherever it is."""
+    """Each is found once, with its first lines and its stack trace, at any place."""
     trace = ["Call Trace:", " <TASK>", " vroce_cq_poll+0x12/0x340", " </TASK>"]
     fresh = [f"[   20.000001] {text}" for text in ("one", line, *trace, "after")]
     found = kernellog.reports(BOOT + fresh)
@@ -56,7 +56,7 @@ def test_report_is_found(line):
 
 
 def test_known_report_is_matched_narrowly():
-    """All that it is told by must be in one report."""
+    """A known report is recognized only if one report has all its texts."""
     known = kernellog.Known("&mm->mmap_lock", "&file->lock")
     assert known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &file->lock")
     assert not known.matches("[1] a at: &mm->mmap_lock\n[1] b at: &other->lock")
@@ -65,7 +65,7 @@ def test_known_report_is_matched_narrowly():
 @pytest.mark.parametrize("function,known", [("ib_umem_get", True), ("nvme_rdma_alloc_qe", True),
                                             ("vnr_dma_is_physical", False)])
 def test_overlaps_are_known_by_who_maps(function, known):
-    """Those of our own driver are not, nor is what comes before and after them."""
+    """Reports of our own driver do not count as known, nor do those around them."""
     log = [
         "DMA-API: virtio_net_roce 0000:00:03.0: cacheline tracking EEXIST, overlapping"
         " mappings aren't supported",

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Two daemons, a guest each, and a bad wire between them.
 
-The wire is a third daemon without guests, which has both others as uplinks and
-faults on one of them.  Another wire is another such daemon: the guests stay.
-Contents are checked, on both sides, by storm.
+The wire is a third daemon without guests: both others are its uplinks, and one uplink
+has faults.  For another wire that daemon is replaced; the guests stay.  storm checks
+contents on both sides.
 
-With LAB_LONG=1 in the environment ("make soak") it is a million messages for
-each wire.
+With LAB_LONG=1 in the environment ("make soak") each wire carries a million messages.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from lab.storm import Storm, storm
 
 RETRY_EXC_ERR = 12
 
-# In short all faults at once, in full each of its own besides.
+# The short form has all faults at once, the full one also each fault alone.
 WIRES = {
     "good": [],
     "bad": ["--loss", "1%", "--dup", "1%", "--reorder", "1%", "--corrupt", "0.1%"],
@@ -53,7 +52,7 @@ class Ends:
 
     @contextlib.contextmanager
     def wire(self, arguments):
-        """A daemon that connects the two; gone at the end, for two of them make a loop."""
+        """A daemon that connects the two; it ends with the test, since two would make a loop."""
         near, far = (f"connect:{daemon.uplink_socket}" for daemon in self.daemons)
         wire = lab.Daemon("lossy-wire", guests=0, arguments=[
             "--uplink", near, "--uplink", far, *arguments]).start()
@@ -81,7 +80,7 @@ def ends():
 
 @pytest.mark.parametrize("name", WIRES)
 def test_storm(ends, name):
-    """Nothing is lost, nothing arrives twice, nothing is wrong; and the faults happened."""
+    """Nothing is lost, doubled or wrong; and the faults happened."""
     a, b = ends.guests
     with ends.wire(WIRES[name]) as wire:
         counters = ends.daemons[0].stats()["lossy-near.1"]
@@ -101,7 +100,7 @@ def test_storm(ends, name):
 
 
 def test_cut(ends):
-    """The wire is cut for good: both ends learn it in the time that they were promised.
+    """The wire is cut for good: both ends get an error within the time that is promised.
 
     The ACK timeout is 4.096 us * 2^14; a requester may take up to four times that
     for each of its retries and the first attempt.
@@ -119,13 +118,13 @@ def test_cut(ends):
     for daemon in ends.daemons:
         (guest,) = (port for port in daemon.stats().values() if port["kind"] == "guest")
         assert guest["retry_exceeded_err"] > 0
-    # The function goes on, over another wire.
+    # The functions go on over another wire.
     with ends.wire([]):
         storm(b, a, count=1000)
 
 
 def wait_traffic(daemon, packets=1000):
-    """Until so many more packets have been received."""
+    """Waits until so many more packets have been received."""
     def received():
         return sum(port.get("rcvd_pkts", 0) for port in daemon.stats().values())
 

@@ -16,7 +16,7 @@ TAG = struct.pack(">HH", 0x8100, VLAN)
 SEND_WITH_INV = 9
 FLUSH = 14
 
-# Of enum ibv_wc_status: what becomes of messages that something is wrong with.
+# Values of enum ibv_wc_status: the outcome of messages with an error.
 SUCCESS = "0"
 REFUSED = {
     "no receive request": ("13",),  # IBV_WC_RNR_RETRY_EXC_ERR
@@ -28,7 +28,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def packets():
-    """Guests whose RDMA goes by packets though they are of one daemon."""
+    """Guests of one daemon whose RDMA goes by packets all the same."""
     pair = lab.Pair("packets", pcap=True, daemon_arguments=("--packets",)).start()
     pair.load_modules()
     for guest in pair.guests:
@@ -48,7 +48,7 @@ def address(guest, network):
 
 
 def gid(guest, network, device):
-    """The same as GID, when the device has it."""
+    """The index of that address as GID, once the device has it."""
     gid_index(guest, device, address(guest, network))
     return gid_text(address(guest, network))
 
@@ -80,7 +80,7 @@ def assert_as_expected(lines):
 
 
 def packets_seen(pair, tag=b""):
-    """RoCE packets by IPv4, with this tag, that have gone through the daemon's switch."""
+    """RoCE packets over IPv4 with this tag that have passed the daemon's switch."""
     capture = (pair.daemon.directory / "wire.pcap").read_bytes()
     position, found = 24, 0
     while position < len(capture):
@@ -101,7 +101,7 @@ def soft_roce(guest):
 
 
 def test_pingpong(packets):
-    """Ours at both ends; the packets are there, four and an ACK for each message."""
+    """Our device at both ends; each message takes four packets and an ACK."""
     before = packets_seen(packets)
     pingpong(packets.a, packets.b, validate=True, iterations=200)
     pingpong(packets.b, packets.a, validate=True, iterations=50, size=100000)
@@ -110,7 +110,7 @@ def test_pingpong(packets):
 
 @pytest.mark.parametrize("ours", ["server", "client"])
 def test_pingpong_with_soft_roce(packets, ours):
-    """Ours at one end, the kernel's rdma_rxe at the other."""
+    """Our device at one end, the kernel's rdma_rxe at the other."""
     devices = {True: packets.a.rdma_device(), False: soft_roce(packets.b)}
     server, client = (packets.a, packets.b) if ours == "server" else (packets.b, packets.a)
     device = (devices[ours == "server"], devices[ours == "client"])
@@ -140,7 +140,7 @@ def test_opcodes_with_soft_roce(packets, ours, network):
 
 @pytest.mark.parametrize("network", ["IPv4", "IPv6", "VLAN"])
 def test_connection_manager(packets, network):
-    """rping: requests by MAD on QP 1, in the VLAN that they came by."""
+    """rping: MADs on QP 1, answered in the VLAN in which they came."""
     target = address(packets.a, network)
     server = packets.a.popen(["rping", "-s", "-a", target, "-C", "5", "-V"])
     packets.a.wait_listening_cm()
@@ -150,7 +150,7 @@ def test_connection_manager(packets, network):
 
 @pytest.mark.parametrize("ours", ["both", "server", "client"])
 def test_flush(packets, ours):
-    """Ours at both ends, or Soft-RoCE at one, which has an ICRC of its own for FLUSH."""
+    """Our device at both ends, or Soft-RoCE at one, whose ICRC of a FLUSH differs."""
     server, client = (packets.b, packets.a) if ours == "client" else (packets.a, packets.b)
     command = {}
     for guest, role in (server, "server"), (client, "client"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """perftest's programs between two guests: operations, sizes, QPs, ways to wait.
 
-perftest compares no contents; tests/guest/memory.py does so for the same operations
-and sizes.  Here counts, sizes and ends must be right.
+perftest compares no contents; tests/guest/memory.py does for the same operations and
+sizes.  Here counts, sizes and exit statuses must be right.
 """
 
 import os
@@ -19,7 +19,7 @@ SIZES = [2 << exponent for exponent in range(23)]
 
 
 def rows(output):
-    """The table that perftest prints: a list of numbers for each line of it."""
+    """The table that perftest prints, as a list of numbers for each line."""
     return [[float(word) for word in line.split()] for line in output.splitlines()
             if re.fullmatch(r"[\s\d.]+", line) and len(line.split()) > 3]
 
@@ -43,10 +43,10 @@ def perftest(pair, program, *arguments, timeout=120):
 
 
 def check(table, sizes, iterations):
-    """A line for each size, with so many iterations, and something moved."""
+    """The table has a line for each size, with so many iterations, and data moved."""
     assert [row[0] for row in table] == sizes, table
     assert all(row[1] == iterations for row in table), table
-    # Rates of small messages are rounded to nothing; those of large ones are not.
+    # Rates of small messages are rounded to zero, those of large ones are not.
     assert table[-1][3] > 0, table
 
 
@@ -72,7 +72,7 @@ def test_latency_of_all_sizes(rdma_pair, operation):
 def test_bandwidth_of_many_qps(rdma_pair, operation, qps):
     """Several QPs of one program, in one direction and in both.
 
-    All share one CQ, so that their queues must be shorter than perftest would have them.
+    All share one CQ, so their queues must be shorter than perftest's default.
     """
     for more in ((), ("-b",)):
         depths = ["-t", 32, *(["-r", 32] if operation == "send" else [])]
@@ -116,10 +116,10 @@ def test_both_directions_of_all(rdma_pair, connection):
 
 
 def test_no_stream_stands_still(rdma_pair):
-    """Lost wake-ups: nothing but a doorbell tells the daemon that there is more to send.
+    """Lost wake-ups: only a doorbell tells the daemon that there is more to send.
 
-    A stream that missed one stands still for seconds.  It is the sender's own clock that
-    is looked at, and what the others took in the same guests.
+    A stream that missed one stands still for seconds.  The sender's own time is compared
+    with that of other streams in the same guests.
     """
     runs = 100 if "LAB_LONG" in os.environ else 6
     seconds = []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A device of the RFC alone, with virtqueues of 256, and one that takes it literally.
 
-The strict device (device/tests/strict) ends at the first thing that such a device may
-fall over, and tells which; the healthy fixture sees that.  It is the daemon with --rfc,
-and a judge.  So the daemon alone has only the tests marked each_device, unless there is
-time for all.
+The strict device (device/tests/strict) ends at the first thing on which such a device
+may fail, and says what it was; the healthy fixture notices.  It is the daemon with --rfc
+and a judge, so the daemon alone runs only the tests marked each_device, except in the
+long form.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ from lab import paths
 from lab.pingpong import PingPong, gid_index, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
-# The ping-pongs ask for 500 receive requests unless they are told.
+# By default the ping-pongs ask for 500 receive requests, which is too many.
 DEPTH = ["-r", 100]
 DEVICES = {"rfc": {"daemon_arguments": ["--rfc"]}, "strict": {"binary": paths.STRICT_DAEMON}}
 
@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="module", name="rfc_holder")
 def _rfc_holder(request):
-    """One pair for each device.  If the device ends, so does what follows."""
+    """One pair for each device.  If the device ends, the tests that follow fail, too."""
     pair = lab.Pair(request.param, limits=lab.Limits(queue_size=256),
                     **DEVICES[request.param]).start()
     pair.load_modules()
@@ -55,7 +55,7 @@ def value(guest, name):
 
 @pytest.mark.each_device
 def test_limits(rfc_pair):
-    """Queues hold what the rings hold, and nothing is offered that the RFC has not."""
+    """Queues are as deep as their rings, and nothing is offered that the RFC lacks."""
     guest = rfc_pair.a
     assert value(guest, "max_qp_wr") == 256
     assert value(guest, "max_cqe") == 256
@@ -88,7 +88,7 @@ def test_connection_manager(rfc_pair):
 @pytest.mark.parametrize("program", ["ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat",
                                      "ib_write_lat", "ib_read_lat"])
 def test_perftest(rfc_pair, program):
-    """Small messages; perftest asks for the depth that it may have."""
+    """Small messages, with the queue depth that the device allows."""
     server, client = rfc_pair.guests
 
     def line(guest):
@@ -118,7 +118,7 @@ def test_large_regions(rfc_pair):
 
 
 def test_states(rfc_pair):
-    """By ERR to RESET, and used again."""
+    """QPs go through ERR to RESET and are used again."""
     assert run(rfc_pair.a, "faults", "states").split() == ["SQD", "SQE", "ERR"]
 
 
@@ -128,7 +128,7 @@ def test_reset_from_rts(rfc_pair):
 
 
 def test_all_that_was_promised(rfc_pair):
-    """As many objects as there can be, and one more of each."""
+    """The greatest number of objects of each kind, and one more."""
     said = run(rfc_pair.a, "faults", "fill")
     found = dict(zip(said.split()[::2], map(int, said.split()[1::2])))
     assert found["qp"] > 20 and found["cq"] > 50 and found["mr"] > 4000, said
@@ -136,7 +136,7 @@ def test_all_that_was_promised(rfc_pair):
 
 
 def test_ethernet(rfc_pair):
-    """Commands of the other kind on the same control queue."""
+    """Ethernet commands on the same control queue."""
     guest = rfc_pair.a
     interface = guest.interface()
     mac = guest.run(f"cat /sys/class/net/{interface}/address").stdout.strip()
@@ -166,7 +166,7 @@ def test_ethernet(rfc_pair):
 
 @pytest.mark.each_device
 def test_killed(rfc_pair):
-    """What a killed program leaves is destroyed in an order that a device can follow."""
+    """Objects of a killed program are destroyed in an order that the device accepts."""
     for program in ("rc", "ud"):
         torn = PingPong(*rfc_pair.guests, program=program, size=1024, iterations=100000000,
                         arguments=DEPTH)
@@ -176,7 +176,7 @@ def test_killed(rfc_pair):
 
 
 def test_reload(rfc_pair):
-    """The drivers go and come back."""
+    """The drivers are unloaded and loaded again."""
     for guest in rfc_pair.guests:
         guest.unload_modules()
         guest.load_modules()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What runs the guest tests loses none of them, and counts right."""
+"""The runner of guest tests loses none of them and counts right."""
 
 import itertools
 import pathlib
@@ -29,7 +29,7 @@ NOTHING = {"collected": [], "outcomes": {}, "costs": {}}
     ([{**FINE, "outcomes": {"a": "skipped", "b": "skipped"}}], [0], (0, 0)),
 ])
 def test_counts(reports, statuses, counts):
-    """What is missing is a failure."""
+    """A test that is missing is a failure."""
     assert shards.merge(reports, statuses) == counts
 
 
@@ -45,7 +45,7 @@ def test_alone(): pass
 
 
 def run(directory, names, monkeypatch):
-    """Two processes with files of tests; what they said."""
+    """Runs files of tests in two processes; returns their output."""
     tests = directory / "tests"
     tests.mkdir()
     (tests / "conftest.py").write_text(
@@ -61,7 +61,7 @@ def run(directory, names, monkeypatch):
 
 
 def test_each_runs_once(tmp_path, monkeypatch):
-    """Whoever runs it."""
+    """Each test runs once, in either process."""
     said = run(tmp_path, ["test_a", "test_b", "test_bad"], monkeypatch)
     assert said.splitlines()[-1] == "11 passed, 1 failed", said
     for name, test in itertools.product(("test_a", "test_b"), ("one", "two", "crash", "alone")):
@@ -73,7 +73,7 @@ def test_each_runs_once(tmp_path, monkeypatch):
 
 
 def test_crash_is_seen(tmp_path, monkeypatch):
-    """Of a process that ends in the middle, with status 0."""
+    """Tests of a process that ends in the middle, with status 0, count as failed."""
     said = run(tmp_path, ["test_a", "test_crash"], monkeypatch)
     assert " 0 failed" not in said.splitlines()[-1], said
     (paths.BUILD / "shards-of-test.times").unlink()
@@ -83,7 +83,7 @@ FACTORS = ([1, 2], ["a", "b"], ["x", "y", "z"])
 
 
 def test_pairwise(monkeypatch):
-    """Each two values meet, in fewer combinations than all."""
+    """Every two values meet, in fewer combinations than all."""
     monkeypatch.setattr(paths, "LONG", False)
     chosen = pairwise.pairwise(*FACTORS)
     for (i, one), (j, other) in itertools.combinations(enumerate(FACTORS), 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Two guests on one daemon: Ethernet, verbs, and one beside the other."""
+"""Two guests on one daemon: Ethernet, verbs, and both at the same time."""
 
 import re
 import time
@@ -23,7 +23,7 @@ def resources(guest):
 
 @pytest.mark.debug_kernel
 def test_ethernet_before_and_after_loading(pair):
-    """Stock virtio_net has the function before, and has it again under ours."""
+    """Stock virtio_net drives the function before, and again on top of our driver."""
     for guest in pair.guests:
         if guest.run("test -d /sys/module/virtio_net_roce", check=False).rc == 0:
             guest.unload_modules()
@@ -71,7 +71,7 @@ def test_device_is_listed(rdma_pair):
 @pytest.mark.parametrize("size", [1, 64, 1500, 4096, 65536,
                                   pytest.param(1 << 20, marks=pytest.mark.debug_kernel)])
 def test_pingpong(rdma_pair, size, events):
-    """Each size both ways of waiting, each guest once in each role."""
+    """Each size with both ways of waiting, and each guest in both roles."""
     iterations = 100 if size > 65536 else 500 if paths.LONG else 200
     for server, client in ((rdma_pair.a, rdma_pair.b), (rdma_pair.b, rdma_pair.a)):
         pingpong(server, client, size=size, events=events, iterations=iterations,
@@ -131,13 +131,13 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
     guest.run(f"ip maddr add 01:00:5e:11:22:33 dev {interface}")
     guest.run(f"ip maddr del 01:00:5e:11:22:33 dev {interface}")
     guest.run(f"ip link set {interface} address {old}")
-    guest.forget()  # with the address the GIDs went and came again
+    guest.forget()  # with the address the GIDs were removed and added again
     other.run(f"ip neigh flush dev {other.interface()}")
     ping(guest, other)
 
     assert run.client.poll() is None, run.client.stderr
     assert run.server.poll() is None, run.server.stderr
-    # It still sends, and does not only wait.
+    # It still sends, and is not only waiting.
     counter = f"grep ^voluntary_ctxt_switches /proc/{run.client.pid}/status"
     before = int(guest.run(counter).stdout.split()[1])
     time.sleep(1)
@@ -148,7 +148,7 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
 
 @pytest.mark.debug_kernel
 def test_killed_client_leaves_nothing(rdma_pair):
-    """SIGKILL in the middle: the kernel's objects go, the next run works."""
+    """SIGKILL during a run: the kernel frees its objects, and the next run works."""
     before = [resources(guest) for guest in rdma_pair.guests]
     for delay in (0.0, 0.3, 1.0):
         run = PingPong(rdma_pair.a, rdma_pair.b, iterations=1000000)
@@ -176,7 +176,7 @@ def test_modules_stay_while_in_use(rdma_pair):
 
 @pytest.mark.debug_kernel
 def test_load_and_unload(rdma_pair):
-    """Many times; in between the interface is the stock driver's, and works."""
+    """Many times; in between the interface works with the stock driver."""
     guest, other = rdma_pair.b, rdma_pair.a
     for cycle in range(20 if paths.LONG and not paths.DEBUG else 2 if paths.DEBUG else 4):
         guest.unload_modules()
@@ -211,7 +211,7 @@ def test_interface_down_and_up(rdma_pair):
 
 @pytest.mark.debug_kernel
 def test_interface_moves_between_namespaces(rdma_pair):
-    """RDMA ends with the interface's registration and begins with the next."""
+    """The RDMA device goes with the interface and comes back with it."""
     guest, other = rdma_pair.b, rdma_pair.a
     interface = guest.interface()
     guest.run("ip netns add moved")
@@ -225,10 +225,10 @@ def test_interface_moves_between_namespaces(rdma_pair):
 
 
 def test_no_system_call_per_message(rdma_pair):
-    """A polling ping-pong of any length makes the same system calls.
+    """A polling ping-pong makes the same system calls at any length.
 
-    Between the end of the exchange over TCP and the freeing of the QP are the
-    two that bring the QP to RTS, and none for a message.
+    Between the end of the exchange over TCP and the destruction of the QP are the two
+    calls that bring the QP to RTS, and none for a message.
     """
     calls = {}
     for iterations in (100, 3000):

@@ -6,7 +6,7 @@ from lab.storm import storm
 
 
 def test_storm(rdma_pair):
-    """Nothing is lost, nothing arrives twice, nothing is wrong."""
+    """Nothing is lost, doubled or wrong."""
     storm(rdma_pair.b, rdma_pair.a, count=50000 if LONG else 10000)
 
 

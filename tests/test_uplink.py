@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The switch reaches beyond the daemon's own guests.
 
-One daemon, in a network namespace of its own, has all uplinks: a tap, one end of
-a veth pair, and a socket where an ordinary guest and a second daemon are.
+One daemon, in a network namespace of its own, has all uplinks: a tap, one end of a veth
+pair, and a socket with an ordinary guest and a second daemon.
 """
 
 import pathlib
@@ -44,7 +44,7 @@ def _near(captures):
 
 
 def _far(near):
-    """A daemon that is joined to another by a bad wire."""
+    """A daemon that is connected to another by a bad wire."""
     return lab.Daemon(
         "uplink-far", guests=1, binary=near.binary,
         arguments=["--mac-base", "52:54:00:00:cf:01", "--uplink",
@@ -74,7 +74,7 @@ def _world():
     world = types.SimpleNamespace(near=near, far_daemon=far_daemon, ours=ours, stock=stock,
                                   far=far, captures=captures)
     yield world
-    # The last test has another one in the place of near.
+    # The last test replaces near.
     for part in (*guests, far_daemon, world.near):
         part.stop()
 
@@ -86,13 +86,13 @@ def test_stock_guest_pings(world):
 
 
 def test_stock_guest_tcp(world):
-    """QEMU's sockets take no offloads: our guest's are finished for it."""
+    """QEMU's sockets take no offloads: the daemon finishes those of our guest."""
     for server, client in ((world.ours, world.stock), (world.stock, world.ours)):
         assert iperf(server, client, seconds=2) > 10
 
 
 def test_stock_guest_soft_roce(world):
-    """It can have an RDMA device of its own, which other tests use."""
+    """The ordinary guest has Soft-RoCE, which other tests use."""
     assert world.stock.load_rxe() == "rxe0"
     assert "rxe0/1 state ACTIVE" in world.stock.run("rdma link").stdout
     world.stock.run("rdma link del rxe0")
@@ -155,7 +155,7 @@ def _transfer_from_guest(world, subnet, program):
 
 @pytest.mark.parametrize("kind", HOST_SIDES)
 def test_host(world, kind):
-    """Ping, and TCP in both directions, whose segmentation is left undone."""
+    """Ping, and TCP in both directions, whose segments stay large."""
     _, subnet = HOST_SIDES[kind]
     program = world.ours.put(PROGRAM)
     world.ours.run(["ping", "-c", "3", "-i", "0.2", "-s", "1472", "-M", "do", f"{subnet}.254"])
@@ -169,7 +169,7 @@ def test_host(world, kind):
 
 @pytest.mark.parametrize("kind", HOST_SIDES)
 def test_host_vlan(world, kind):
-    """A frame keeps its VLAN tag, also where the kernel tells it beside the frame."""
+    """A frame keeps its VLAN tag, also if the kernel passes the tag beside the frame."""
     frame = b"\xff" * 6 + b"\x02\0\0\0\0\x05" + b"\x81\0\0\x05" + b"\x88\xb5" + b"tagged" * 8
     send = ("import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW);"
             f" s.bind(({HOST_SIDES[kind][0]!r}, 0)); s.send(bytes.fromhex({frame.hex()!r}))")
@@ -183,7 +183,7 @@ def test_host_vlan(world, kind):
 
 
 def test_two_daemons(world):
-    """TCP over a wire that loses, doubles, delays and damages frames is right."""
+    """TCP data is right over a wire that loses, doubles, delays and damages frames."""
     program = world.ours.put(PROGRAM)
     before = world.far_daemon.stats()
     receiver = world.ours.popen(["python3", program, "receive", world.ours.address, str(PORT)])
@@ -197,7 +197,7 @@ def test_two_daemons(world):
 
 
 def test_faults(world):
-    """As many pings are lost, and come twice, as was asked for."""
+    """The shares of lost and of doubled pings are those that were asked for."""
     name = f"connect:{world.near.uplink_socket}"
     before = world.far_daemon.stats()[name]
     result = world.far.run(["ping", "-c", "400", "-i", "0.02", "-W", "1", world.ours.address],
@@ -251,7 +251,7 @@ def test_stock_guest_comes_back(world):
 
 
 def test_daemon_comes_back(world):
-    """The one that connects finds the other again."""
+    """The daemon that connects finds the other one again."""
     far = world.far_daemon
     name = f"connect:{world.near.uplink_socket}"
     assert far.stats()[name]["peers"] == 1

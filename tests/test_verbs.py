@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Verbs as programs use and misuse them: memory, keys, faults, events, ends.
 
-The programs are in tests/guest/; what they compare, and what they expect, is there.
+The programs in tests/guest/ compare the contents and know what to expect.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ PROGRAMS = pathlib.Path(__file__).parent / "guest"
 
 
 def command(guest, program, mode, *arguments):
-    """A command line for popen(); the program and what it needs are in the guest then."""
+    """Copies a program and its modules to the guest; returns a command line for popen()."""
     guest.put(PROGRAMS / "ends.py")
     return ["python3", guest.put(PROGRAMS / f"{program}.py"), mode, guest.rdma_device(),
             *map(str, arguments)]
@@ -28,7 +28,7 @@ def run(guest, program, mode, *arguments, timeout=120):
 
 
 def run_both(pair, program, mode, *arguments, timeout=300):
-    """The same program in both guests, that of b first; what each said."""
+    """Runs a program in both guests, first in b; returns the output of each."""
     server = pair.b.popen(command(pair.b, program, mode, *arguments))
     client = pair.a.popen(command(pair.a, program, mode, *arguments, pair.b.address))
     return [end.wait(timeout, check=True).stdout for end in (client, server)]
@@ -43,7 +43,7 @@ def test_messages_of_a_gigabyte(rdma_pair):
 
 
 def test_region_sizes(rdma_pair):
-    """1 byte to 1 GiB at odd addresses; not a byte before or behind."""
+    """1 byte to 1 GiB at odd addresses; not a byte before or after."""
     assert f"region of {1 << 30}" in run(rdma_pair.a, "memory", "sizes", timeout=300)
 
 
@@ -60,12 +60,12 @@ def test_huge_pages(rdma_pair):
 @pytest.mark.parametrize("mode, said", [
     ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains")])
 def test_regions(rdma_pair, mode, said):
-    """Read-only mappings; registered again and again; keys of another PD."""
+    """Read-only mappings; repeated registration; keys of another PD."""
     assert said in run(rdma_pair.a, "memory", mode)
 
 
 def test_deregistered_under_way(rdma_pair):
-    """A key ends for the work in flight, too: from then on memory is the process's."""
+    """A key ends for work in flight, too: then the memory is the process's alone."""
     said = run(rdma_pair.a, "memory", "deregister", 20 if LONG else 5)
     assert said.count("in the middle") == 6, said
 
@@ -73,7 +73,7 @@ def test_deregistered_under_way(rdma_pair):
 # Faults
 
 def test_statuses(rdma_pair):
-    """Each status that a program can bring about, and what follows is flushed."""
+    """Each status that a program can cause; requests that follow are flushed."""
     said = run(rdma_pair.a, "faults", "statuses")
     assert set(said.split()) == {
         "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR", "REM_INV_REQ_ERR", "REM_ACCESS_ERR",
@@ -81,7 +81,7 @@ def test_statuses(rdma_pair):
 
 
 def test_states(rdma_pair):
-    """SQD holds back, SQE and ERR flush, and all of them end."""
+    """SQD holds requests back, SQE and ERR flush them, and each state can be left."""
     assert run(rdma_pair.a, "faults", "states").split() == ["SQD", "SQE", "ERR"]
 
 
@@ -93,20 +93,20 @@ def counts(said):
 
 
 def test_no_event_is_lost(rdma_pair):
-    """10^4 armings, in full 10^5, by turns in two guests that mostly sleep."""
+    """10^4 armings, in full 10^5, in turns in two guests that mostly sleep."""
     rounds = 50000 if LONG else 5000
     ends = [counts(said) for said in run_both(rdma_pair, "events", "next", rounds,
                                              timeout=500)]
     assert sum(end["armed"] for end in ends) >= 2 * rounds, ends
     for end in ends:
-        # One for each arming at most: where it was not needed, it is spurious.
+        # At most one for each arming; one that was not needed is spurious.
         assert end["spurious"] <= rounds // 2, ends
         # An interrupt for each answer to a command, and one for each event.
         assert end["interrupts"] <= 1.1 * (end["armed"] + end["events"]) + rounds // 50, ends
 
 
 def test_solicited_events(rdma_pair):
-    """Others do not wake, but for few; these always do, and so does an error."""
+    """Solicited completions and errors always wake, other completions hardly ever."""
     count = 10000 if LONG else 2000
     end = counts(run(rdma_pair.a, "events", "solicited", count, timeout=200))
     assert end["events"] > count and end["spurious"] <= count // 20, end
@@ -124,18 +124,18 @@ def test_datagrams_tell_their_kind(rdma_pair):
 # Forks
 
 def test_child_with_queues(rdma_pair):
-    """What it inherited fails cleanly and is not disturbed; what it makes itself works."""
+    """Inherited objects fail cleanly, and the parent's go on; own objects work."""
     assert run(rdma_pair.a, "forks", "queues") == "queues\n"
 
 
 @pytest.mark.parametrize("safe", [False, True], ids=["plain", "fork_safe"])
 @pytest.mark.parametrize("mode", ["memory", "huge"])
 def test_child_with_regions(rdma_pair, mode, safe):
-    """Parent and child write to the same pages: the device sees the parent's only."""
+    """Parent and child write to the same pages: the device sees only the parent's."""
     guest = rdma_pair.a
     env = {"RDMAV_FORK_SAFE": "1", "RDMAV_HUGEPAGES_SAFE": "1"} if safe else {}
     try:
-        # The region's, and as many for the child.
+        # The pages of the region, and as many for the child.
         guest.run("sysctl -w vm.nr_hugepages=20")
         said = guest.run(command(guest, "forks", mode), env=env, timeout=120).stdout
         assert said.startswith("huge pages" if mode == "huge" else "pages"), said
@@ -146,18 +146,18 @@ def test_child_with_regions(rdma_pair, mode, safe):
 # Ends
 
 def objects(guest):
-    """How many of each kind can be made, once all are free."""
+    """How many objects of each kind can be created when all are free."""
     return run(guest, "faults", "fill")
 
 
 def test_killed_at_random(rdma_pair):
-    """40 programs, in full 200, killed at any moment: all that they had is free again."""
+    """40 programs, in full 200, are killed at any moment: all they had is free again."""
     guest, rounds = rdma_pair.a, 100 if LONG else 20
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
     gid = gid_index(guest, device)
-    # A client that comes before its server ends at once, and so does a server whose client
-    # is killed while they find each other.  So every other client waits for its server.
+    # A client without a server ends at once, and so does a server whose client is killed
+    # while they connect.  So every other client waits for its server.
     killed = guest.run(
         f"RANDOM=1; clients=0 servers=0; for i in $(seq {rounds}); do"
         "  case $((i % 4)) in"

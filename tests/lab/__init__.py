@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The lab: guests, and the device daemon that they share.
 
-Used by the tests and by the demo.  Everything it starts ends with it, and
-whatever a run leaves for reading lies in build/run, see paths.RUN.
+The tests and the demo use it.  Everything it starts ends with it.  Logs and other
+files that a run leaves are in build/run, see paths.RUN.
 """
 
 from .daemon import Daemon

@@ -9,10 +9,10 @@ from .pair import Pair
 
 
 class Apps:
-    """The guests, with our modules loaded and what the programs need besides.
+    """The guests, with our modules loaded and with what the programs need.
 
-    Guest a reaches guest b by ssh, without a question: that is how mpirun starts
-    ranks.  Each knows the other's name.
+    Guest a reaches guest b by ssh without a password: that is how mpirun starts
+    ranks.  Each guest knows the other's name.
     """
 
     def __init__(self):
@@ -44,11 +44,11 @@ class Apps:
         return f"/usr/local/bin/{program}"
 
     def both(self, server, client, *, listens=None, timeout=60):
-        """Runs a server in guest b until a client in guest a has ended well.
+        """Runs a server in guest b until a client in guest a has ended with success.
 
-        listens   TCP port of the server, for which the client waits; without, it
-                  is one of the connection manager's
-        Both are lines for bash.  Returns what the client wrote.
+        listens   TCP port of the server that the client waits for; without, the
+                  server listens by the RDMA connection manager
+        Both are lines for bash.  Returns the client's output.
         """
         serving = self.b.popen(server)
         try:
@@ -65,9 +65,9 @@ class Apps:
 
     @contextlib.contextmanager
     def traffic(self, packets=0, size=0):
-        """What runs inside moves so many packets, and so many bytes, by RDMA at least.
+        """The body must move at least this many packets and bytes by RDMA.
 
-        Counted in guest a, sent and received.  A program that took TCP is found out so.
+        Guest a's counters tell, sent and received.  A program that used TCP fails.
         """
         def moved(unit):
             counters = self.pair.daemon.stats()[self.pair.daemon.sockets[0].name]
@@ -86,6 +86,6 @@ class Apps:
 def on_terminal(command):
     """The same line for bash, with a terminal as its standard input and output.
 
-    ucx_perftest behaves as an MPI program without.
+    Without a terminal ucx_perftest takes itself for an MPI program.
     """
     return f"script -qec {shlex.quote(command)} /dev/null"

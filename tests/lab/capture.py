@@ -17,8 +17,8 @@ _IPPROTO_UDP = 17
 def tshark(path, *fields, display, count=None):
     """The values of fields, a list for each packet that the display filter passes.
 
-    count bounds the frames that it reads.  Packets come one by one, for a capture may
-    have millions.
+    At most count frames are read.  Packets are yielded one by one, because a capture
+    may have millions.
     """
     command = ["tshark", "-n", "-r", path, "-T", "fields", "-Y", display]
     if count:
@@ -32,7 +32,7 @@ def tshark(path, *fields, display, count=None):
 
 
 def frames(path, count=None):
-    """The frames of a capture file of the daemon's, count of them at most."""
+    """At most count frames of a capture file that the daemon wrote."""
     with open(path, "rb") as file:
         header = file.read(24)
         assert header[:4] == struct.pack("<I", 0xa1b23c4d), "not a capture of the daemon's"
@@ -44,10 +44,10 @@ def frames(path, count=None):
 
 
 def icrc_good(frame):
-    """Of a RoCEv2 frame; None if it is another one.
+    """The ICRC that a RoCEv2 frame should have; None for other frames.
 
-    Written from the specification (RoCEv2 annex A17.3.3), with nothing of the
-    daemon's, to be able to contradict it.
+    Written from the specification (RoCEv2 annex A17.3.3) without any code of the
+    daemon, so that it can find the daemon wrong.
     """
     at, kind = 12, struct.unpack_from("!H", frame, 12)[0]
     if kind == _ETHERTYPE_VLAN:

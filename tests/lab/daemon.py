@@ -10,7 +10,7 @@ import time
 from . import living, paths
 from .devices import Limits
 
-# What AddressSanitizer, LeakSanitizer and UBSan report.
+# Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer")
 
 
@@ -49,7 +49,7 @@ class Daemon:
         command += [self.binary, "--control", self.control_socket,
                     "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs),
                     "--queue-size", str(self.limits.queue_size)]
-        if self.pcap:  # before the ports: of all of them
+        if self.pcap:  # before the ports, so for all of them
             command += ["--pcap", self.directory / "wire.pcap"]
         for socket in self.sockets:
             socket.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ class Daemon:
                               stdout=subprocess.PIPE, text=True, timeout=60).stdout
 
     def control(self, *command):
-        """What vhost-user-roce-ctl says to a command."""
+        """What vhost-user-roce-ctl answers to a command."""
         return subprocess.run(
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
             check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
@@ -103,7 +103,7 @@ class Daemon:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def assert_healthy(self):
-        """It lives and no sanitizer has reported anything."""
+        """It runs, and no sanitizer has reported anything."""
         status = self.process.poll()
         assert status is None, f"{self.name} ended, status {status}\n{self.tail()}"
         self._assert_log_clean()
@@ -114,7 +114,7 @@ class Daemon:
         assert not match, f"{self.name}:\n{text[match.start():][:6000]}"
 
     def stop(self):
-        """Asks it to end, as an operator would, and sees how it does."""
+        """Asks it to end, as an operator would, and checks its exit status."""
         if self.process is None:
             return
         process, self.process = self.process, None

@@ -56,7 +56,7 @@ class Plugged(list):
 def roce_device(socket, limits=Limits(), ident="roce0", **properties):
     """A function served by a daemon that listens on socket.
 
-    properties are further ones of the device, bus for one.
+    properties are more properties of the QEMU device, such as bus.
     """
     properties = {**roce_properties(f"{ident}-socket", limits), "id": ident, **properties}
     return Plugged(["-chardev", f"socket,id={ident}-socket,path={socket}",
@@ -64,9 +64,9 @@ def roce_device(socket, limits=Limits(), ident="roce0", **properties):
 
 
 def stream_device(socket, *, listen, mac, ident="net0", **properties):
-    """An ordinary virtio-net function, wired to another over a unix socket.
+    """An ordinary virtio-net function, connected to another by a unix socket.
 
-    One end has listen true; it must be started first.
+    One end has listen set; it must be started first.
     """
     properties = {"driver": "virtio-net-pci", "netdev": ident, "mac": mac, **properties}
     server = "on" if listen else "off"

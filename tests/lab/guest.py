@@ -28,8 +28,8 @@ BOOT_TIMEOUT = 120
 # The debug kernel takes several times as long for everything.
 PATIENCE = 5 if paths.DEBUG else 1
 
-# kmemleak reports what two scans found lost, and nothing younger than 5 s.  When
-# lockdep has reported something, or run out of space, it says no more.
+# kmemleak reports what two scans find lost, and nothing younger than 5 s.  lockdep
+# turns itself off when it has reported something or has run out of space.
 LAST_LOOK = """
 sleep 5.5
 echo scan > /sys/kernel/debug/kmemleak
@@ -180,7 +180,7 @@ class Guest:
     # Start and end
 
     def start(self):
-        """Starts QEMU.  From the thread that will outlive it: QEMU dies with that."""
+        """Starts QEMU.  The thread that calls this must outlive QEMU, which dies with it."""
         kernel, disk, initrd = paths.guest_image(self.disk)
         self.directory = paths.run_directory(self.name)
         self.share = self.directory / "share"
@@ -214,14 +214,14 @@ class Guest:
             # In the place of all that the kernel would do.
             arguments += ["-incoming", f"file:{paths.guest_snapshot(self.disk, self.memory)}"]
 
-        # QEMU holds some four descriptors for each queue.
+        # QEMU needs about four descriptors for each queue.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         with open(self.directory / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", str(paths.TOP / "scripts" / "qemu"),
                  *arguments],
-                # Ctrl-C is for us; QEMU is asked to stop in its turn.
+                # Ctrl-C is for this process, which then stops QEMU.
                 start_new_session=True, pass_fds=self.fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         living.add(self)
@@ -244,7 +244,7 @@ class Guest:
             and self.agent is not None
 
     def stop(self):
-        """Has the guest power off, after a last look at a debug kernel."""
+        """Powers the guest off, after a last look at the log of a debug kernel."""
         if self.process is None:
             return
         try:
@@ -253,7 +253,7 @@ class Guest:
             self._power_off()
 
     def begin_last_look(self):
-        """What stop() does first, and what can be done in several guests at a time."""
+        """The first step of stop(), which several guests can do at the same time."""
         if paths.DEBUG and self.alive():
             self._last_look = self.popen(LAST_LOOK)
 
@@ -267,7 +267,7 @@ class Guest:
             self._judge(kernellog.reports(lines))
 
     def _power_off(self):
-        """Kills it if it does not."""
+        """Powers the guest off, and kills QEMU if that does not work."""
         try:
             self.send(poweroff=True)
             self.process.wait(20)
@@ -325,7 +325,7 @@ class Guest:
                     for line in lines:
                         self._on_message(json.loads(line))
             except (OSError, ValueError):
-                pass  # it died in the middle of a line
+                pass  # QEMU died in the middle of a line
             except (GuestError, QmpError) as error:
                 with open(self.directory / "qemu.log", "a", encoding="utf-8") as log:
                     print(error, file=log)
@@ -348,7 +348,7 @@ class Guest:
             command.on_message(message)
 
     def send(self, **message):
-        """One message to the agent."""
+        """Sends one message to the agent."""
         agent = self.agent
         if agent is None:
             raise GuestError(f"{self.name} is not there\n{self.console_tail()}")
@@ -385,7 +385,7 @@ class Guest:
         self.wait_until(f'[ "$({command})" = "{text}" ]', timeout)
 
     def wait_listening(self, port):
-        """Waits until a server listens on a TCP port: most clients do not try twice."""
+        """Waits until a server listens on a TCP port: most clients try only once."""
         self.wait_until(f"grep -qs ':{port:04X} [0:]* 0A ' /proc/net/tcp /proc/net/tcp6")
 
     def wait_listening_cm(self):
@@ -393,7 +393,7 @@ class Guest:
         self.wait_until("rdma resource show cm_id | grep -q 'state LISTEN'")
 
     def kill_commands(self):
-        """Ends all that popen() started and that still runs."""
+        """Kills every command that popen() started and that still runs."""
         with self._lock:
             commands = list(self._commands.values())
         for command in commands:
@@ -426,21 +426,21 @@ class Guest:
     # The kernel's log
 
     def _read_kernel_log(self):
-        """All of it, a line each; only what is new is fetched."""
+        """All lines of the log; only new ones are fetched from the guest."""
         fresh = self._request("the kernel's log", kmsg=True).wait(30).stdout
         self._kernel_log += fresh.splitlines()
         return self._kernel_log
 
     def dmesg(self):
-        """All of it."""
+        """The whole kernel log."""
         return "\n".join(self._read_kernel_log())
 
     def dmesg_tail(self, lines=40):
-        """The end of it."""
+        """The last lines of the kernel log."""
         return "\n".join(self._read_kernel_log()[-lines:])
 
     def console_tail(self, lines=40):
-        """The end of what came out of the serial console."""
+        """The last lines of the serial console."""
         try:
             text = self.console_log.read_text(errors="replace")
         except OSError:
@@ -448,17 +448,17 @@ class Guest:
         return "\n".join(text.splitlines()[-lines:])
 
     def assert_kernel_clean(self):
-        """The kernel has not complained since this was last asked."""
+        """The kernel has reported nothing since the last call."""
         assert self.alive(), f"{self.name} died\n{self.console_tail()}"
         fresh = self._read_kernel_log()[self._kernel_lines_judged:]
         self._kernel_lines_judged += len(fresh)
         if paths.DEBUG and any("DMA-API: " in line for line in fresh):
-            # It tells one finding and no more, until it is asked for another one.
+            # DMA_API_DEBUG reports one finding, and the next one only if asked to.
             self.run("echo 1 > /sys/kernel/debug/dma-api/num_errors")
         self._judge(kernellog.reports(fresh))
 
     def expect_reports(self, *known):
-        """The kernel may make those known reports (see kernellog.Known)."""
+        """The kernel may make these reports (see kernellog.Known)."""
         self._known_reports += known
 
     def _judge(self, reports):
@@ -475,21 +475,21 @@ class Guest:
 
     # Network and our modules
 
-    # What was found once is remembered until a device may have changed: to look costs a
-    # guest without KVM more than a short test does.
+    # What was found is remembered until a device may have changed: in a guest without
+    # KVM a look takes longer than a short test.
 
     def forget(self):
-        """Devices or addresses may have changed."""
+        """Forgets what was found, because devices or addresses may have changed."""
         self._found = {}
 
     def remember(self, key, find):
-        """What find() returns, if it was not called for this key since forget()."""
+        """What find() returns; called once for each key after forget()."""
         if key not in self._found:
             self._found[key] = find()
         return self._found[key]
 
     def _find(self, listing, what, timeout):
-        """The first word that a command line prints, as soon as it prints one."""
+        """Waits until a command line prints something; returns the first word."""
         deadline = time.monotonic() + timeout * PATIENCE
         while True:
             found = self.run(f"udevadm settle; {listing}").stdout.split()
@@ -519,23 +519,22 @@ class Guest:
         return interface
 
     def load_modules(self):
-        """Loads our modules, and what programs use of the RDMA stack.
+        """Loads our modules and the parts of the RDMA stack that programs use.
 
-        The address of the interface was lost when the driver changed, so
-        this gives it again.
+        The interface lost its address when the driver changed, so it is set again.
         """
         self.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
         return self.configure_network()
 
     def load_rxe(self):
-        """Makes an RDMA device of software on the interface; returns its name."""
+        """Makes a Soft-RoCE device on the interface; returns its name."""
         interface = self.configure_network()
         self.run("modprobe -a rdma_rxe ib_uverbs rdma_ucm &&"
                  f" rdma link add rxe0 type rxe netdev {interface}")
         return "rxe0"
 
     def unload_modules(self):
-        """The reverse; the interface is the stock driver's again."""
+        """Unloads our modules; the stock driver has the interface again."""
         self.run("modprobe -r virtio_roce virtio_net_roce")
         return self.configure_network()
 
@@ -551,7 +550,7 @@ class StockGuest(Guest):
 
     socket    unix socket that its network is connected to, such as the
               uplink_socket of a daemon
-    listen    it waits there for the other end; else it connects
+    listen    QEMU waits there for the other end; else it connects
     """
 
     def __init__(self, name, number, socket, *, listen=False, **guest):

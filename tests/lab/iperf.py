@@ -5,7 +5,7 @@ import json
 
 
 def iperf(server, client, *, seconds=4, arguments=()):
-    """What TCP carries from client to server, in Mbit/s as the server got it."""
+    """TCP throughput from client to server, in Mbit/s, as the server measures it."""
     listening = server.popen(["iperf3", "-s", "-1", "--forceflush"])
     listening.wait_output(r"Server listening")
     result = client.run(["iperf3", "-c", server.address, "-t", str(seconds), "-J", *arguments],

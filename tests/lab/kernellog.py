@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a kernel's log says about the health of the kernel."""
+"""Finds reports of trouble in a kernel log."""
 
 import re
 
-# What a healthy kernel does not say.  At boot the debug kernel says that DMA-API,
-# ODEBUG and kmemleak are there.
+# A healthy kernel prints none of this.  At boot the debug kernel names DMA-API, ODEBUG
+# and kmemleak.
 TROUBLE = re.compile(
     r"WARNING:|\bBUG:|\bBUG \S+ \(|\bOops\b|Call Trace|UBSAN:|KASAN:|KFENCE:|general protection"
     r"|Kernel panic|INFO: (possible|task|rcu|trying|lockdep)|unreferenced object"
@@ -23,7 +23,7 @@ _STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\] ?")
 def _end(lines, start):
     """Where the report that starts in that line ends: after its stack trace.
 
-    What follows it is another one, which must not be taken for a part of one that is known.
+    What follows is another report, and must not count as part of a known one.
     """
     if "DMA-API: Mapped at:" in lines[start]:
         # The only trace without a mark at its end.
@@ -54,12 +54,12 @@ def reports(lines):
 
 
 def plain(text):
-    """The same without time stamps."""
+    """The lines without time stamps."""
     return "\n".join(_STAMP.sub("", line) for line in text.splitlines())
 
 
 class Known:
-    """A report that is no mistake of ours, told by pieces of text that it holds."""
+    """A report that is not caused by our code, recognized by texts that it contains."""
 
     def __init__(self, *pieces):
         self.pieces = pieces
@@ -69,10 +69,9 @@ class Known:
         return all(piece in report for piece in self.pieces)
 
 
-# Mappings that share a cache line, of whoever's device: DMA_API_DEBUG does not like that,
-# and coherent memory does not mind.  Regions of one process, or of several, may share a
-# page, and ib_core maps it for each of them; nvme_rdma maps its completions one by one,
-# and they have 16 bytes.
+# DMA_API_DEBUG reports mappings that share a cache line, of any device; with coherent
+# memory they are harmless.  Regions of one or several processes may share a page, which
+# ib_core maps for each of them; nvme_rdma maps its 16-byte completions one by one.
 OVERLAPS = tuple(known for mapped_by in ("ib_umem_get", "nvme_rdma_alloc_qe")
                  for known in (Known("DMA-API:", "overlapping mappings", mapped_by),
                                Known("DMA-API: Mapped at:", mapped_by)))

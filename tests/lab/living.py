@@ -7,19 +7,21 @@ _living = []
 
 
 def add(thing):
-    """From its start on; thing has process, alive(), kill_commands(), assert_healthy(),
-    stop()."""
+    """Adds a guest or daemon that was started.
+
+    thing has process, alive(), kill_commands(), assert_healthy(), stop().
+    """
     _living.append(thing)
 
 
 def remove(thing):
-    """It was stopped."""
+    """Removes one that was stopped."""
     if thing in _living:
         _living.remove(thing)
 
 
 def assert_healthy():
-    """No daemon has died, no guest's kernel has complained since last asked."""
+    """No daemon has died, and no guest's kernel has reported anything since the last call."""
     problems = []
     for thing in list(_living):
         try:
@@ -27,12 +29,12 @@ def assert_healthy():
         except AssertionError as error:
             problems.append(str(error))
             if not thing.alive():
-                remove(thing)  # a death is news once
+                remove(thing)  # a death is reported once
     assert not problems, "\n".join(problems)
 
 
 def kill_commands():
-    """In all guests: what a test that failed left running."""
+    """Kills what a failed test left running in the guests."""
     for thing in list(_living):
         if thing.alive():
             thing.kill_commands()
@@ -44,7 +46,7 @@ def pids():
 
 
 def stop_all():
-    """Guests before the daemon that they use: the reverse order of starting."""
+    """Stops guests before the daemon that they use: in reverse order of starting."""
     for thing in reversed(list(_living)):
         thing.stop()
 

@@ -4,18 +4,18 @@
 from . import paths
 from .devices import root_port
 
-# What udev would load for this machine and no test needs: it takes a third of
-# the time to boot.
+# udev would load these for this machine, and no test needs them: they would take a
+# third of the time to boot.
 IDLE_MODULES = (
     "kvm_amd,kvm_intel,aesni_intel,ghash_clmulni_intel,sha1_ssse3,sha256_ssse3,"
     "sha512_ssse3,crct10dif_pclmul,crc32_pclmul,iTCO_wdt,lpc_ich,pcspkr,evdev,button,"
     "qemu_fw_cfg"
 )
 
-# One virtual CPU, and the possibility of a second.  Where there can be only one, TCG
-# translates instructions with a lock prefix, which is what programs have for a full
-# barrier, into plain loads and stores.  The daemon is another processor to the guest
-# all the same, and without the barriers wake-ups get lost between the two.
+# One virtual CPU, and the possibility of a second.  If there can be only one, TCG
+# translates instructions with a lock prefix, which programs use as full barriers,
+# into plain loads and stores.  But the daemon is a second processor to the guest, and
+# without the barriers wake-ups between the two get lost.
 PROCESSORS = "1,maxcpus=2"
 
 # The debug kernel needs more.
@@ -30,7 +30,7 @@ def arguments(disk, memory, share):
     """
     return [
         "-accel", "tcg", "-cpu", "max", "-smp", PROCESSORS, "-m", memory,
-        # A vhost-user device reaches the guest's memory by sharing it.
+        # A vhost-user device needs guest memory that can be shared.
         "-object", f"memory-backend-memfd,id=mem,size={memory},share=on",
         "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -47,8 +47,8 @@ def arguments(disk, memory, share):
 def kernel_arguments(kernel, initrd, append):
     """QEMU arguments of one that boots; append is a list."""
     line = ["console=ttyS0", "root=/dev/vda", "mitigations=off", "quiet",
-            # After a panic QEMU ends, rather than that the guest hangs.
+            # After a panic QEMU ends instead of hanging.
             "panic=-1", *(["slub_debug=-"] if paths.DEBUG else []),
-            # Nothing the kernel said may be overwritten before it is read.
+            # The whole log must fit: it is read only now and then.
             "log_buf_len=4M", f"modprobe.blacklist={IDLE_MODULES}", *append]
     return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", " ".join(line)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""mckey of rdma-core: one sends datagrams to a multicast group, others count them."""
+"""mckey of rdma-core: one end sends datagrams to a multicast group, others count them."""
 
 GROUP = "239.1.1.1"
 
-# A function of ours takes so many at a time.
+# Our function accepts this many at a time.
 COUNT = 16
 
 
@@ -15,8 +15,8 @@ def _start(guest, count, *arguments):
 def multicast(sender, receivers, posted=COUNT):
     """Each receiver gets COUNT datagrams of those that are posted.
 
-    mckey ends without asking whether all was sent: who sends in a thread of its own,
-    as Soft-RoCE does, must have more posted for so many to leave.
+    mckey ends without waiting until all is sent.  Soft-RoCE sends in a thread of its
+    own, so more datagrams are posted than must arrive.
     """
     listening = [_start(receiver, COUNT) for receiver in receivers]
     for command in listening:

@@ -37,12 +37,12 @@ modprobe -r nvmet-rdma null_blk
 
 
 def target_start(guest, size=512):
-    """A subsystem with that many megabytes of memory as its namespace."""
+    """Makes a subsystem whose namespace has that many megabytes of memory."""
     guest.run(_TARGET.replace("ADDRESS", guest.address).replace("SIZE", str(size)))
 
 
 def target_end(guest):
-    """The reverse."""
+    """Removes the subsystem."""
     guest.run(_TARGET_END)
 
 

@@ -7,7 +7,7 @@ from .daemon import Daemon
 from .devices import Limits, roce_device
 from .guest import Guest
 
-# For 50 connections and more at a time.
+# Enough for 50 connections at a time and more.
 MANY = Limits(qps=128, cqs=192)
 
 
@@ -38,11 +38,11 @@ class Pair:
         return self
 
     def alive(self):
-        """All of it."""
+        """Daemon and guests run."""
         return self.daemon.alive() and all(guest.alive() for guest in self.guests)
 
     def load_modules(self):
-        """In both guests, unless they are."""
+        """Loads the modules in both guests, unless they are loaded."""
         for guest in self.guests:
             if guest.run("test -d /sys/module/virtio_roce", check=False).rc != 0:
                 guest.load_modules()
@@ -51,7 +51,7 @@ class Pair:
         """Ends all."""
         for guest in self.guests:
             guest.begin_last_look()
-        with contextlib.ExitStack() as stack:  # all of them, whatever one says
+        with contextlib.ExitStack() as stack:  # all of them, even if one fails
             stack.callback(self.daemon.stop)
             for guest in self.guests:
                 stack.callback(guest.stop)

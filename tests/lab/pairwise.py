@@ -11,7 +11,7 @@ def _pairs(combination):
 
 
 def pairwise(*factors):
-    """Combinations in which each two values of different factors meet once at least.
+    """Combinations in which every two values of different factors meet at least once.
 
     With LAB_LONG=1 in the environment all combinations.
     """
@@ -20,7 +20,7 @@ def pairwise(*factors):
         return every
     chosen, open_pairs = [], set().union(*map(_pairs, every))
     while open_pairs:
-        # Of equal ones the last: the values are not all those of the beginning.
+        # Among equally good values the last, so that not all are the first ones.
         best = max(reversed(every), key=lambda one: len(_pairs(one) & open_pairs))
         chosen.append(best)
         open_pairs -= _pairs(best)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Where things are, and how to get those made that scripts make."""
+"""Where things are; what scripts make is made on demand."""
 
 import atexit
 import functools
@@ -12,10 +12,10 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 
-# What a process leaves for reading; of several (tests/shards.py) each has its own.
+# Logs of this process; each of several (tests/shards.py) has its own directory.
 RUN = BUILD / "run" / os.environ.get("LAB_RUN", "")
 
-# The daemon that reports the least misstep of its own.
+# The daemon with sanitizers, which report its mistakes.
 SANITIZED_DAEMON = BUILD / "device" / "asan" / "vhost-user-roce"
 
 # The daemon of the RFC that ends when a driver breaks a rule (device/tests/strict).
@@ -25,13 +25,12 @@ STRICT_DAEMON = BUILD / "device" / "vhost-user-roce-strict"
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"
 
-# The full volumes and combinations ("make soak") in the place of those that
-# "make check" has.
+# Full volumes and all combinations ("make soak") instead of those of "make check".
 LONG = "LAB_LONG" in os.environ
 
 
 def script(name, *arguments):
-    """Runs a script of scripts/ and returns the lines that it answers."""
+    """Runs a script of scripts/ and returns the lines of its standard output."""
     command = [str(TOP / "scripts" / name), *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
@@ -46,7 +45,7 @@ def run_directory(name):
 
 @functools.cache
 def socket_directory():
-    """For sockets: their paths are limited to 107 bytes, a checkout's are not."""
+    """A directory for sockets: their paths have at most 107 bytes, a checkout's may be longer."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="lab-"))
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
@@ -66,5 +65,5 @@ def guest_snapshot(disk, memory):
 
 @functools.cache
 def guest_files():
-    """The archive of what a guest gets from us: modules and provider."""
+    """The archive with our modules and provider that a guest installs."""
     return pathlib.Path(script("guest-files.sh", KERNEL)[0])

@@ -19,7 +19,7 @@ def gid_text(address):
 def gid_index(guest, device, address=None):
     """Where the GID of an address is now; by default, of the guest's IPv4 address.
 
-    It is looked for each time: a test before this one may have moved it.
+    It is looked up each time, because an earlier test may have moved it.
     """
     gid = gid_text(address or guest.address)
     listing = f"grep -ls {gid} /sys/class/infiniband/{device}/ports/1/gids/*"
@@ -66,7 +66,7 @@ class PingPong:
         return float(_RESULT.search(results[0].stdout)[2])
 
     def wait_connected(self):
-        """Until the client, which is second, has its QP in RTS; it must run without an end."""
+        """Waits until the client, which is second, has its QP in RTS; the run must be endless."""
         qp = f"rdma resource show qp | grep -w 'pid {self.client.pid}' | grep -q 'state RTS'"
         self._client_guest.wait_until(qp, timeout=30)
 

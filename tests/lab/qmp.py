@@ -40,4 +40,4 @@ class Qmp:
                 raise QmpError(f"{name}: {message['error']['desc']}")
             if "return" in message:
                 return message["return"]
-            # Events come in between; nobody here waits for one.
+            # Events may come in between; they are ignored.

@@ -27,7 +27,7 @@ def _process_seconds(pid):
 
 
 def processor_seconds():
-    """Of this process, of those that it ran, and of all guests and daemons that run."""
+    """Processor time of this process, its children, and all guests and daemons that run."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = resource.getrusage(resource.RUSAGE_SELF)
     return (ended.ru_utime + ended.ru_stime + own.ru_utime + own.ru_stime
@@ -37,8 +37,8 @@ def processor_seconds():
 class Report:
     """Counts each test as failed if any phase of it failed.
 
-    A test's cost is that of its fixtures, too: those of a module are its first test's,
-    and their end its last one's.
+    The cost of a test includes its fixtures: the setup of a module counts for its first
+    test, the teardown for its last.
     """
 
     def __init__(self):
@@ -48,7 +48,7 @@ class Report:
         self._begin = (0, 0)
 
     def pytest_collection_finish(self, session):
-        """What there is to run."""
+        """Remembers which tests were collected."""
         self.collected = [item.nodeid for item in session.items]
 
     def pytest_runtest_logstart(self):
@@ -71,7 +71,7 @@ class Report:
                               round(processor_seconds() - processor, 1))
 
     def pytest_sessionfinish(self):
-        """Leaves it all for the process that started this one."""
+        """Writes everything to a file for the process that started this one."""
         if "LAB_REPORT" in os.environ:
             path = pathlib.Path(os.environ["LAB_REPORT"])
             path.write_text(json.dumps({

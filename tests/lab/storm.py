@@ -42,11 +42,11 @@ class Storm:
                 [program, "-d", device, "-g", str(gid),
                  *(str(word) for option in options.items() for word in option), *host]))
             if not host:
-                # The client does not try twice.
+                # The client connects only once.
                 server.wait_listening(port)
 
     def wait(self, timeout=120):
-        """Waits for both ends, which must end well; seconds that it took them."""
+        """Waits for both ends, which must succeed; returns the seconds that they took."""
         results = [end.wait(timeout, check=True) for end in reversed(self.ends)]
         matches = [_DONE.search(result.stdout) for result in results]
         assert all(match and int(match[1]) == self.count for match in matches), results
@@ -55,8 +55,8 @@ class Storm:
     def wait_failure(self, timeout=120):
         """Waits for both ends, whose connection must fail.
 
-        Returns, for each, the completion's status and the milliseconds that it
-        came after the last completion before it.
+        Returns, for each end, the status of the failed completion and the milliseconds
+        between the completion before it and this one.
         """
         results = [end.wait(timeout) for end in self.ends]
         matches = [_FAILED.search(result.stderr) for result in results]

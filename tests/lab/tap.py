@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A tap interface in a network namespace of its own.
 
-Of QEMU's own back ends only tap takes the segmentation offloads that make an
+Of QEMU's own back ends only tap supports the segmentation offloads that make an
 ordinary virtio-net device offer feature bit 55.
 """
 
@@ -24,7 +24,7 @@ def _check(result):
 
 
 def open_tap():
-    """The file descriptor of a tap interface; interface and namespace go with it."""
+    """The file descriptor of a tap interface; closing it removes interface and namespace."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         _check(_libc.unshare(_CLONE_NEWNET))
