@@ -123,7 +123,7 @@ static void translate(struct fake *fake)
 	KUNIT_ASSERT_NOT_NULL(fake->test, map);
 	map->dma_start = SZ_1G;
 	map->size = SZ_4G;
-	/* Goes with the device. */
+	/* Freed with the device. */
 	fake->pdev->dev.dma_range_map = map;
 	KUNIT_ASSERT_EQ(fake->test, 0,
 			dma_set_mask_and_coherent(&fake->pdev->dev,
@@ -184,7 +184,7 @@ static void child_reset_slow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
 }
 
-/* A function that never confirms does not hold its driver for ever. */
+/* The wait for a function that never confirms its reset is bounded. */
 static void child_reset_never(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -199,7 +199,7 @@ static void child_reset_never(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
 }
 
-/* One that was pulled out is not waited for at all. */
+/* The reset of a function that was pulled out does not wait. */
 static void child_reset_gone(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -247,7 +247,7 @@ static void expect_everything(struct kunit *test, struct fake *fake)
 		KUNIT_EXPECT_PTR_EQ(test, fake->vqs[i], dev->vqs[i]);
 		KUNIT_EXPECT_EQ(test, dev->vqs[i]->index, i);
 	}
-	/* Of the control queue the child has the shadow. */
+	/* The child has the shadow of the control queue. */
 	KUNIT_EXPECT_PTR_EQ(test, fake->vqs[FAKE_CTRL], dev->ctrl.shadow);
 	KUNIT_EXPECT_PTR_EQ(test, dev->vqs[FAKE_CTRL], dev->ctrl.vq);
 	KUNIT_EXPECT_PTR_NE(test, dev->ctrl.vq, dev->ctrl.shadow);
@@ -257,7 +257,7 @@ static void expect_everything(struct kunit *test, struct fake *fake)
 		KUNIT_EXPECT_EQ(test, dev->queues[i].pub.vring.num, FAKE_NUM);
 	}
 	KUNIT_EXPECT_TRUE(test, fake->pdev->msix_enabled);
-	/* Enabled, the last one last. */
+	/* The queues are enabled; the register has the last one. */
 	KUNIT_EXPECT_EQ(test, 1, le16_to_cpu(fake->common->queue_enable));
 	KUNIT_EXPECT_EQ(test, FAKE_QUEUES - 1,
 			le16_to_cpu(fake->common->queue_select));
@@ -270,7 +270,7 @@ static u16 size_but_one(struct vnr_dev *dev, u16 index)
 	return index == missing_queue ? 0 : FAKE_NUM;
 }
 
-/* One virtqueue after the other is not there, and nothing is left behind. */
+/* With each virtqueue missing in turn the call fails and leaves nothing behind. */
 static void child_find_vqs(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -314,7 +314,7 @@ static void child_find_vqs_too_many(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* Rings whose size the RDMA side could not use. */
+/* Rings of a size that the RDMA side cannot use. */
 static u16 odd_size(struct vnr_dev *dev, u16 index)
 {
 	return index == missing_queue ? 48 : FAKE_NUM;
@@ -332,7 +332,7 @@ static void child_find_vqs_odd_size(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* Without a control queue the last virtqueue is one as any other. */
+/* Without a control queue the last virtqueue is not treated differently. */
 static void child_find_vqs_no_ctrl(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);

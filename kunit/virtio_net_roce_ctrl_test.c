@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The control queue: RoCE commands that wait for an answer, and what they do when
- * none comes.  The device is played by a thread, or by the test itself.
+ * The control queue: RoCE commands that wait for an answer, and timeouts.  A thread, or
+ * the test itself, plays the device.
  */
 #include <linux/kthread.h>
 #include <linux/preempt.h>
@@ -9,7 +9,7 @@
 
 #include "virtio_net_roce_fake.h"
 
-/* Long enough for nothing but a device that says nothing. */
+/* A timeout for devices that never answer. */
 #define SHORT		(HZ / 10)
 
 #define REQ_MAX		(64 * 1024)
@@ -21,8 +21,8 @@
  * @cmd: command
  * @req: its request
  * @rsp: room for the response
- * @ret: what vnr_ctrl_exec() said
- * @done: it said so
+ * @ret: what vnr_ctrl_exec() returned
+ * @done: it has returned
  * @task: the thread
  */
 struct runner {
@@ -56,7 +56,7 @@ static struct runner *runner_new(struct fake *fake, u8 command, size_t req_len,
 		pattern(r->req, req_len, command);
 	}
 	r->cmd.command = command;
-	/* In two pieces, as a command with a list of pages comes. */
+	/* In two pieces, like a command with a list of pages. */
 	r->cmd.req[0].iov_base = r->req;
 	r->cmd.req[0].iov_len = req_len / 3;
 	r->cmd.req[1].iov_base = r->req + req_len / 3;
@@ -72,7 +72,7 @@ static int runner_thread(void *data)
 	struct runner *r = data;
 
 	r->ret = vnr_ctrl_exec(r->fake->dev, &r->cmd);
-	/* The result before the news that it is there. */
+	/* Orders the result before the flag. */
 	smp_store_release(&r->done, true);
 	while (!kthread_should_stop())
 		usleep_range(100, 300);
@@ -101,7 +101,7 @@ static struct runner *runner_start(struct fake *fake, u8 command,
 
 static bool runner_done(struct runner *r)
 {
-	/* The news before the result; pairs with runner_thread(). */
+	/* Orders the flag before the result; pairs with runner_thread(). */
 	return smp_load_acquire(&r->done);
 }
 
@@ -111,7 +111,7 @@ static int run(struct fake *fake, u8 command, size_t req_len, size_t rsp_len)
 						    rsp_len)->cmd);
 }
 
-/* In atomic context, as whoever modifies an address handle calls it. */
+/* In atomic context, as for address handles. */
 static int run_atomic(struct fake *fake, struct runner *r)
 {
 	int ret;
@@ -123,7 +123,7 @@ static int run_atomic(struct fake *fake, struct runner *r)
 	return ret;
 }
 
-/* The command that was taken: class 6, and the number that it has there. */
+/* The number of the command that was taken, whose class must be 6. */
 static u8 taken(struct kunit *test, const struct fake_cmd *cmd)
 {
 	const struct virtio_net_ctrl_hdr *hdr = cmd->out[0].addr;
@@ -247,14 +247,14 @@ static int serve_err(struct fake *fake, struct fake_cmd *cmd)
 	return fake_len(cmd->in, cmd->nin);
 }
 
-/* Used length 1, though more was written, as the RFC's own device has it. */
+/* Used length 1 though more was written, like the device of the RFC's authors. */
 static int serve_short(struct fake *fake, struct fake_cmd *cmd)
 {
 	serve_ok(fake, cmd);
 	return 1;
 }
 
-/* The ack and half of the response; the rest is what it was. */
+/* Writes the ack and half of the response; the rest keeps its bytes. */
 static int serve_half(struct fake *fake, struct fake_cmd *cmd)
 {
 	static const u8 rsp[] = { VIRTIO_NET_OK, 1, 2, 3, 4 };
@@ -263,13 +263,13 @@ static int serve_half(struct fake *fake, struct fake_cmd *cmd)
 	return sizeof(rsp);
 }
 
-/* Says that it wrote more than there is room for. */
+/* Reports a length greater than the room. */
 static int serve_long(struct fake *fake, struct fake_cmd *cmd)
 {
 	return serve_ok(fake, cmd) + 4096;
 }
 
-/* Answers without a word. */
+/* Gives the command back without writing anything. */
 static int serve_nothing(struct fake *fake, struct fake_cmd *cmd)
 {
 	return 0;
@@ -302,7 +302,7 @@ static void ctrl_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->rsp[7], 8);
 	KUNIT_EXPECT_EQ(test, r->rsp[8], 0xee);
 
-	/* No ack is none, and no reason to give the queue up. */
+	/* A missing ack is an error, but no reason to give the queue up. */
 	WRITE_ONCE(fake->serve, serve_nothing);
 	r = runner_new(fake, 5, 4, 8);
 	KUNIT_EXPECT_EQ(test, -EPROTO, vnr_ctrl_exec(fake->dev, &r->cmd));
@@ -316,8 +316,8 @@ static void ctrl_answers(struct kunit *test)
 /* ----- silence ----- */
 
 /*
- * Nobody answers: the queue is dead.  What the device may still write to stays
- * until teardown, which KASAN and kmemleak see.
+ * The device does not answer: the queue is dead.  Memory that the device may still write
+ * to stays until teardown; KASAN and kmemleak check that.
  */
 static void expect_dead(struct kunit *test, struct fake *fake,
 			struct fake_cmd *late)
@@ -370,7 +370,7 @@ static void ctrl_timeout_atomic(struct kunit *test)
 	expect_dead(test, fake, late);
 }
 
-/* Nothing is answered ever, and the function goes. */
+/* The device never answers, and the function is removed. */
 static void ctrl_timeout_teardown(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -383,14 +383,14 @@ static void ctrl_timeout_teardown(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fake->dev->ctrl.vq);
 	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 2, 4, 8));
 
-	/* New queues, new life. */
+	/* New queues work. */
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
 	fake_start(fake, serve_ok);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, 0, run(fake, 3, 4, 8));
 }
 
-/* The function was pulled out: whoever waits for room need not wait longer. */
+/* The function was pulled out: callers that wait for room return. */
 static void ctrl_abandon(struct kunit *test)
 {
 	struct fake_cmd *cmd = fake_cmds(test, 3);
@@ -403,7 +403,7 @@ static void ctrl_abandon(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
 	for (i = 0; i < 5; i++)
 		r[i] = runner_start(fake, i, 4, 8);
-	/* Eight descriptors but those of the proxy: two commands. */
+	/* Sixteen descriptors, less those of the proxy: room for two commands. */
 	KUNIT_EXPECT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n]));
@@ -421,7 +421,7 @@ static void ctrl_abandon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, waits, 2);
 	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
 
-	/* Those that were sent may still be answered. */
+	/* Commands that were sent may still be answered. */
 	for (i = 0; i < n; i++)
 		answer(fake, &cmd[i], VIRTIO_NET_OK);
 	for (i = 0; i < 5; i++)
@@ -444,12 +444,12 @@ static void ctrl_full(struct kunit *test)
 		r[i] = runner_start(fake, i, 4, 8);
 	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
 
-	/* Whoever must not sleep is told; nothing is wrong with the queue. */
+	/* A caller that must not sleep gets an error; the queue goes on. */
 	late = runner_new(fake, 99, 4, 8);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, late));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 
-	/* Each answer lets one of those that wait in. */
+	/* Each answer makes room for one command that waits. */
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
 		KUNIT_ASSERT_LT(test, i, n);
 		answer(fake, &cmd[i], VIRTIO_NET_OK);
@@ -465,7 +465,7 @@ static void ctrl_full(struct kunit *test)
 	}
 }
 
-/* Nobody makes room: the device does not answer, and the queue is given up. */
+/* No room becomes free, because the device does not answer: the queue is dead. */
 static void ctrl_full_timeout(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -490,7 +490,7 @@ static void ctrl_full_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, max(r[0]->ret, r[1]->ret), 0);
 }
 
-/* A queue that has no more descriptors than the proxy keeps for itself. */
+/* A queue with no more descriptors than the proxy reserves. */
 static void ctrl_too_small(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -503,7 +503,7 @@ static void ctrl_too_small(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
-/* The longest request that is said to fit does. */
+/* A request of the greatest length that is promised fits. */
 static void ctrl_max_req(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -522,7 +522,7 @@ static void ctrl_max_req(struct kunit *test)
 
 /* ----- long requests ----- */
 
-/* Two at a time; those that come later wait, and short ones pass them. */
+/* Two long requests at a time; later ones wait, and short ones pass them. */
 static void ctrl_big(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -542,7 +542,7 @@ static void ctrl_big(struct kunit *test)
 	answer(fake, &cmd[2], VIRTIO_NET_OK);
 	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(small)));
 
-	/* Not a reason to give the queue up. */
+	/* This is no reason to give the queue up. */
 	fake->dev->ctrl.timeout = SHORT;
 	KUNIT_EXPECT_EQ(test, -EBUSY, run(fake, 4, 2 * PAGE_SIZE, 8));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
@@ -582,7 +582,7 @@ struct member {
 	struct task_struct *task;
 };
 
-/* Answers with what was asked, and two commands in the wrong order. */
+/* Echoes the request, and answers two commands in the wrong order. */
 static int serve_echo(struct fake *fake, struct fake_cmd *cmd)
 {
 	u8 in[9] = { VIRTIO_NET_OK };

@@ -124,7 +124,7 @@ static void fake_remove_bus(void *data)
 	pci_stop_root_bus(fake->bus);
 	pci_remove_root_bus(fake->bus);
 	pci_unlock_rescan_remove();
-	/* The reference of whoever made it. */
+	/* Drops the creator's reference. */
 	pci_free_host_bridge(bridge);
 }
 
@@ -136,7 +136,7 @@ static void fake_remove_bus(void *data)
  *
  * pci_bus_add_devices() offers it to drivers.
  *
- * Return: the function, which goes with the test.
+ * Return: the function, which is freed with the test.
  */
 struct fake *fake_pci(struct kunit *test, u16 vendor, u16 device)
 {
@@ -151,7 +151,7 @@ struct fake *fake_pci(struct kunit *test, u16 vendor, u16 device)
 	fake->bar = (void *)__get_free_pages(GFP_KERNEL | GFP_DMA32 | __GFP_ZERO,
 					     get_order(FAKE_BAR));
 	KUNIT_ASSERT_NOT_NULL(test, fake->bar);
-	/* What is reserved may be mapped as a device's registers. */
+	/* Only reserved pages may be mapped as registers. */
 	for (i = 0; i < FAKE_BAR; i += PAGE_SIZE)
 		SetPageReserved(virt_to_page(fake->bar + i));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_free_bar,
@@ -190,7 +190,7 @@ void fake_offer(struct fake *fake, u64 features)
 	fake->common->device_feature = cpu_to_le32(features | features >> 32);
 }
 
-/* What virtio_has_feature() wants to know of whoever drives the child. */
+/* virtio_has_feature() wants the feature table of the child's driver. */
 static const unsigned int fake_driver_features[] = {
 	VIRTIO_NET_F_CTRL_VQ,
 };
@@ -227,7 +227,7 @@ static void fake_exit(void *data)
  * fake_create() - make a function with its driver's state, but no child
  * @test: test
  *
- * Return: the function, which goes with the test.
+ * Return: the function, which is freed with the test.
  */
 struct fake *fake_create(struct kunit *test)
 {
@@ -275,10 +275,9 @@ struct virtio_device *fake_vdev(struct fake *fake)
  * @fake: function
  * @features: what is taken
  *
- * virtio_net is in the kernel and looks at the child; it does not like what it
- * is offered.
+ * virtio_net is in the kernel and probes the child, but refuses its features.
  *
- * Return: what finalize_features says.
+ * Return: the result of finalize_features.
  */
 int fake_negotiate(struct fake *fake, u64 features)
 {
@@ -301,7 +300,7 @@ static void fake_callback(struct virtqueue *vq)
  * @fake: function with a child
  * @ctrl_callback: for the control queue
  *
- * Return: what find_vqs says.
+ * Return: the result of find_vqs.
  */
 int fake_find(struct fake *fake, vq_callback_t *ctrl_callback)
 {
@@ -324,7 +323,7 @@ int fake_find(struct fake *fake, vq_callback_t *ctrl_callback)
 void fake_reset(struct fake *fake)
 {
 	fake_vdev(fake)->config->reset(fake_vdev(fake));
-	/* What a device does then. */
+	/* As a device does at a reset. */
 	fake->common->queue_enable = 0;
 	fake->common->queue_size = cpu_to_le16(FAKE_NUM);
 }
@@ -348,10 +347,10 @@ struct fake *fake_running(struct kunit *test, u64 features)
 /* ----- the device's side ----- */
 
 /**
- * fake_rung() - who rang last
+ * fake_rung() - the virtqueue whose doorbell was rung last
  * @fake: function
  *
- * Return: virtqueue number, FAKE_QUIET if nobody rang since the last call.
+ * Return: its number, FAKE_QUIET if there was no doorbell since the last call.
  */
 u16 fake_rung(struct fake *fake)
 {
@@ -369,7 +368,7 @@ static bool fake_add_seg(struct fake_cmd *cmd, const struct vring_desc *desc)
 	unsigned int *n = in ? &cmd->nin : &cmd->nout;
 	struct fake_seg *seg = in ? cmd->in : cmd->out;
 
-	/* What the device reads comes before what it writes. */
+	/* Readable descriptors come before writable ones. */
 	if (*n == FAKE_SEGS || (!in && cmd->nin))
 		return false;
 	seg[*n].addr = phys_to_virt(le64_to_cpu((__force __le64)desc->addr));
@@ -383,7 +382,7 @@ static bool fake_add_seg(struct fake_cmd *cmd, const struct vring_desc *desc)
  * @test: test
  * @n: how many
  *
- * Return: an array, which goes with the test.
+ * Return: an array, which is freed with the test.
  */
 struct fake_cmd *fake_cmds(struct kunit *test, unsigned int n)
 {
@@ -399,7 +398,7 @@ struct fake_cmd *fake_cmds(struct kunit *test, unsigned int n)
  * @fake: function
  * @cmd: filled in
  *
- * As a device would, it looks at the ring only after its doorbell was rung.
+ * Like a device it looks at the ring only after the doorbell was rung.
  *
  * Return: false if there is none, or a bad one.
  */
@@ -414,7 +413,7 @@ bool fake_take(struct fake *fake, struct fake_cmd *cmd)
 		fake->awake = true;
 	if (!fake->awake)
 		return false;
-	/* The index before the entries that it shows. */
+	/* Orders the index before the entries. */
 	if ((u16)smp_load_acquire((__force u16 *)&vring->avail->idx) ==
 	    fake->avail) {
 		fake->awake = false;
@@ -451,7 +450,7 @@ void fake_give(struct fake *fake, const struct fake_cmd *cmd, u32 len)
 	elem = &vring->used->ring[fake->used++ % vring->num];
 	elem->id = (__force __virtio32)(u32)cmd->head;
 	elem->len = (__force __virtio32)len;
-	/* The entry before the index that shows it. */
+	/* Orders the entry before the index. */
 	smp_store_release((__force u16 *)&vring->used->idx, fake->used);
 }
 

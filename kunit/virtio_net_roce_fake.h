@@ -2,11 +2,11 @@
 /*
  * A RoCE function without hardware, for tests of virtio_net_roce.
  *
- * It is a PCI function on a bus of its own: its configuration space is an array,
- * its only BAR is two pages of memory.  So registers hold what was written to them
- * last: those that are there once per virtqueue, or once per half of a feature
- * set, are one register here.  The device side of the control queue is played by
- * the test, or by a thread that calls a function of the test.
+ * It is a PCI function on a bus of its own: its configuration space is an array, and
+ * its only BAR is two pages of memory.  So a register holds what was written to it
+ * last, and registers that exist once per virtqueue, or once per half of a feature
+ * set, are one register here.  The test, or a thread that calls a function of the
+ * test, plays the device side of the control queue.
  */
 #ifndef _VIRTIO_NET_ROCE_FAKE_H
 #define _VIRTIO_NET_ROCE_FAKE_H
@@ -35,14 +35,14 @@
 #define FAKE_NOTIFY	0x0200
 #define FAKE_MSIX	0x0400
 #define FAKE_PBA	0x0800
-/* On a page of its own: one of RAM can be mapped as registers once only. */
+/* On a page of its own: a page of RAM can be mapped as registers only once. */
 #define FAKE_CONFIG	0x1000
 #define FAKE_BAR	0x2000
 
 #define FAKE_VECTORS	16
 #define FAKE_SEGS	24
 
-/* Nobody rang. */
+/* No doorbell was rung. */
 #define FAKE_QUIET	0xffff
 
 struct fake_seg {
@@ -92,7 +92,7 @@ typedef int fake_serve_fn(struct fake *fake, struct fake_cmd *cmd);
  * @vqs: virtqueues that the child was given
  * @avail: next entry of the control queue's available ring
  * @used: entries in its used ring
- * @awake: its doorbell was rung, and it has not been found empty since
+ * @awake: the doorbell was rung, and the queue has not been found empty since
  * @thread: plays the device
  * @serve: what it does with a command
  * @served: commands that it took
@@ -140,7 +140,7 @@ void fake_scatter(const struct fake_seg *segs, unsigned int n, const void *buf,
 void fake_start(struct fake *fake, fake_serve_fn *serve);
 void fake_stop(struct fake *fake);
 
-/* Waits, with a patience that only a mistake uses up. */
+/* Waits long enough that only a mistake makes it fail. */
 #define fake_wait(cond) ({						\
 	unsigned long __end = jiffies + 20 * HZ;			\
 	bool __met;							\

@@ -36,7 +36,7 @@ struct ctl_desc {
  * @vq: the real control queue
  * @work: the device
  * @avail: available index up to which it has answered
- * @descs: the last command
+ * @descs: descriptors of the last command
  * @ndescs: how many
  * @silent: it writes nothing
  * @ack: what it writes into the ack
@@ -91,7 +91,7 @@ static void ctl_read_chain(struct ctl *ctl, const struct vring *vring, u16 head)
 	} while (flags & VRING_DESC_F_NEXT);
 }
 
-/* As a simple device does: ack and response are each behind one pointer. */
+/* Like a simple device: one pointer for the ack, one for the response. */
 static void ctl_write(struct ctl *ctl)
 {
 	unsigned int i, n = min_t(unsigned int, ctl->ndescs, CTL_DESCS);
@@ -121,7 +121,7 @@ static void ctl_work(struct work_struct *work)
 	u16 head;
 
 	for (;;) {
-		/* The entries of the ring after the index that shows them. */
+		/* Orders the index before the entries. */
 		idx = smp_load_acquire(&vring->avail->idx);
 		if (ctl->avail == virtio16_to_cpu(&ctl->child.vdev, idx))
 			break;
@@ -133,7 +133,7 @@ static void ctl_work(struct work_struct *work)
 		elem->id = cpu_to_virtio32(&ctl->child.vdev, head);
 		elem->len = cpu_to_virtio32(&ctl->child.vdev, ctl->used);
 		ctl->avail++;
-		/* The element before the index that shows it. */
+		/* Orders the element before the index. */
 		smp_store_release(&vring->used->idx,
 				  cpu_to_virtio16(&ctl->child.vdev, ctl->avail));
 		vring_interrupt(0, ctl->vq);
@@ -189,7 +189,7 @@ static void ctl_expect(struct kunit *test, const struct ctl *ctl,
 			      "descriptor %u", i);
 }
 
-/* Header, request, ack and response: a descriptor each, none for what is empty. */
+/* Header, request, ack and response have a descriptor each, empty parts none. */
 static void parts_framing(struct kunit *test)
 {
 	struct ctl *ctl = ctl_init(test);
@@ -254,7 +254,7 @@ static void parts_long(struct kunit *test)
 	kvfree(pages);
 }
 
-/* What a device writes counts, and not how much it says that it wrote. */
+/* The bytes that the device writes count, not the used length. */
 static void parts_used_length(struct kunit *test)
 {
 	struct ctl *ctl = ctl_init(test);
@@ -285,7 +285,7 @@ static void parts_used_length(struct kunit *test)
 	}
 }
 
-/* A command of virtio_net reaches the device in the pieces that it was made of. */
+/* A command of virtio_net reaches the device with the same descriptors. */
 static void parts_proxy(struct kunit *test)
 {
 	static const unsigned int lens[] = { 2, 4, 6, 1, 8 };
@@ -318,7 +318,7 @@ static void parts_proxy(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(lens); i++)
 			ctl_expect(test, ctl, i, i >= 3, lens[i]);
 		KUNIT_EXPECT_MEMEQ(test, ctl->request, buf[1], lens[1]);
-		/* What the device did not write is as it was. */
+		/* Bytes that the device did not write are unchanged. */
 		KUNIT_EXPECT_EQ(test, buf[3][0],
 				ctl->silent ? 0xff : VIRTIO_NET_OK);
 		KUNIT_EXPECT_EQ(test, buf[4][3], ctl->silent ? 0x44 : 0xa5);

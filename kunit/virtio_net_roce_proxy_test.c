@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The proxy: commands of virtio_net, on the shadow of the control queue, that
- * have to reach the real one, and answers that have to come back.  The test is
- * virtio_net on one side, and the device on the other.
+ * The proxy carries commands of virtio_net from the shadow of the control queue to the
+ * real one, and answers back.  The test plays virtio_net on one side and the device on
+ * the other.
  */
 #include <linux/kthread.h>
 #include <linux/virtio_ring.h>
@@ -120,7 +120,7 @@ static void expect_forwarded(struct kunit *test, struct fake *fake)
 	KUNIT_EXPECT_EQ(test, 6, fake_gather(cmd->out + 1, 1, data, sizeof(data)));
 	KUNIT_EXPECT_MEMEQ(test, data, eth->data, 6);
 
-	/* Copies: what is virtio_net's is not the device's to write. */
+	/* These are copies: the device must not write to virtio_net's memory. */
 	KUNIT_EXPECT_PTR_NE(test, cmd->out[1].addr, (void *)eth->data);
 	KUNIT_EXPECT_PTR_NE(test, cmd->in[0].addr, (void *)eth->in);
 
@@ -148,7 +148,7 @@ static void proxy_forward_indirect(struct kunit *test)
 				BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC)));
 }
 
-/* virtio_net asks with bottom halves off, and nothing in it may sleep. */
+/* virtio_net sends with bottom halves off, so nothing may sleep. */
 static void proxy_atomic(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -276,7 +276,7 @@ static void proxy_too_long(struct kunit *test)
 	expect_forwarded(test, fake);
 }
 
-/* A ring that nobody should write: an end is made of it, not a way out of it. */
+/* A broken ring: the chain is refused, and nothing outside is read. */
 static void proxy_bad_chain(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -302,7 +302,7 @@ static void proxy_bad_chain(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
-/* No room on the real queue: an error at once, since nobody may wait. */
+/* No room on the real queue: an error at once, because virtio_net cannot wait. */
 static void proxy_full(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -346,8 +346,8 @@ static void *wait_done(struct fake *fake, u32 *len)
 }
 
 /*
- * The device says nothing: virtio_net hears an error when the timer has run out,
- * and no answer that comes later touches what is no longer there.
+ * The device does not answer: virtio_net gets an error when the timer has run out, and a
+ * late answer does not touch freed memory.
  */
 static void proxy_stall(struct kunit *test)
 {
@@ -374,7 +374,7 @@ static void proxy_stall(struct kunit *test)
 	KUNIT_EXPECT_GE(test, ktime_get_ns() - start, STALL_NS);
 	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
 
-	/* Both are still the device's, which answers one of them at last. */
+	/* The device still has both, and finally answers one. */
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[0]));
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[1]));
 	fake_gather(cmd[1].out, cmd[1].nout, eth[1]->data, 8);
@@ -382,7 +382,7 @@ static void proxy_stall(struct kunit *test)
 	answer(fake, &cmd[0], VIRTIO_NET_OK, 0x55, 8);
 	KUNIT_EXPECT_NULL(test, eth_done(fake, &len));
 
-	/* Dead until reset, for both that use it. */
+	/* The queue is dead until reset, for both users. */
 	eth_send(test, fake, eth[1], 6, 1);
 	expect_refused(test, fake, eth[1], VIRTIO_NET_ERR);
 	KUNIT_EXPECT_EQ(test, -EIO, vnr_ctrl_exec(fake->dev, &exec));
@@ -390,7 +390,7 @@ static void proxy_stall(struct kunit *test)
 	fake_scatter(cmd[1].in, cmd[1].nin, "late", 4);
 }
 
-/* The answer is there, and only its interrupt was lost. */
+/* The answer is there; only its interrupt was lost. */
 static void proxy_lost_interrupt(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -411,7 +411,7 @@ static void proxy_lost_interrupt(struct kunit *test)
 	expect_forwarded(test, fake);
 }
 
-/* The timer of one that was answered does not count for the next. */
+/* The timer starts anew for each command. */
 static void proxy_stall_restarts(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -430,12 +430,12 @@ static void proxy_stall_restarts(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
 		KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
 	}
-	/* Nor is there one when nothing is due. */
+	/* No timer runs when no answer is due. */
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&fake->dev->ctrl.stall));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
-/* The function goes while a command is due; KASAN and kmemleak look on. */
+/* The function is removed while an answer is due; KASAN and kmemleak check. */
 static void proxy_teardown(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);

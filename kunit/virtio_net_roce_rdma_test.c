@@ -148,7 +148,7 @@ static void rdma_needs_both(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.removes, 2);
 }
 
-/* However often it is asked for, there is one, and it says what is there. */
+/* Repeated starts make one device, which has the right properties. */
 static void rdma_once(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);
@@ -174,7 +174,7 @@ static void rdma_once(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* An interface of somebody else is no business of ours. */
+/* The interface of another device is ignored. */
 static void rdma_other_netdev(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);
@@ -188,7 +188,7 @@ static void rdma_other_netdev(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* The interface goes first: it waits for the auxiliary device, which goes too. */
+/* The interface is removed first: this waits until the auxiliary device is removed. */
 static void rdma_netdev_goes(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);
@@ -204,7 +204,7 @@ static void rdma_netdev_goes(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fake->dev->aux);
 	KUNIT_EXPECT_EQ(test, seen.probes, 1);
 
-	/* Another one comes, and the child is still up. */
+	/* Another interface is registered; the child is still up. */
 	netdev = netdev_new(fake);
 	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
 	settle(fake);
@@ -214,7 +214,7 @@ static void rdma_netdev_goes(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* Asked to start while it stops: first it is gone, then it is there again. */
+/* A start while it stops: the device is removed, then added again. */
 static void rdma_start_while_stopping(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);
@@ -243,7 +243,7 @@ static void rdma_start_while_stopping(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* Stopped while it starts: nothing is there when the stop returns, or later. */
+/* A stop while it starts: no device exists when the stop returns, nor later. */
 static void rdma_stop_while_starting(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);
@@ -290,7 +290,7 @@ static void rdma_follows_child(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* Which virtqueue is whose, and whose doorbell rings. */
+/* Each queue has its own virtqueue and doorbell. */
 static void rdma_queues(struct kunit *test)
 {
 	struct fake *fake = rdma_fake(test);

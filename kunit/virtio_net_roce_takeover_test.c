@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Take-over: which functions of virtio_pci are looked at, and which are wanted.
+ * Take-over: which functions of virtio_pci are examined, and which are taken.
  */
 #include <linux/virtio_config.h>
 #include <linux/virtio_ids.h>
@@ -10,7 +10,7 @@
 
 #define ROCE	(FAKE_NET | BIT_ULL(VIRTIO_NET_F_ROCE))
 
-/* Nobody's device type, so that no driver takes the virtio device. */
+/* An unused device type, so that no driver binds to the virtio device. */
 #define NOBODY	0x3ff0
 
 #define CAP1	0x60
@@ -41,7 +41,7 @@ static void takeover_candidate(struct kunit *test)
 }
 
 /**
- * struct owned - the virtio device of a function that virtio_pci has
+ * struct owned - the virtio device of a function bound to virtio_pci
  * @vdev: the device
  * @features: what it offers
  */
@@ -129,7 +129,7 @@ static void takeover_wants(struct kunit *test)
 		fake_cap(fake, CAP2, VIRTIO_PCI_CAP_DEVICE_CFG, c->bar,
 			 FAKE_CONFIG, c->config_len);
 
-	/* Nobody has it. */
+	/* No driver has it. */
 	KUNIT_EXPECT_FALSE(test, vnr_wants_takeover(fake->pdev));
 
 	owned = kzalloc(sizeof(*owned), GFP_KERNEL);

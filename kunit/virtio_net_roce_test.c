@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of virtio_net_roce: what is a RoCE device, what the child may see, who
- * serves which interrupt.
+ * Tests of virtio_net_roce: which device is a RoCE device, what the child may see,
+ * which vector serves which queue.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -16,7 +16,7 @@
 #define RSS	BIT_ULL(VIRTIO_NET_F_RSS)
 #define USO4	BIT_ULL(54)
 
-/* What reading behind the end of QEMU's device configuration gives. */
+/* QEMU returns this for reads past the end of its device configuration. */
 #define NOWHERE	0xffffffff
 
 struct offer_case {
@@ -89,7 +89,7 @@ static void test_child_masks(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(masked); i++)
 		expect &= ~BIT_ULL(masked[i]);
 	KUNIT_EXPECT_EQ(test, vnr_child_features(~0ULL), expect);
-	/* The speed is the child's to read, and to report. */
+	/* The child may read the speed and report it. */
 	KUNIT_EXPECT_TRUE(test, vnr_child_features(~0ULL) &
 			  BIT_ULL(VIRTIO_NET_F_SPEED_DUPLEX));
 	KUNIT_EXPECT_EQ(test, vnr_child_features(0), 0);
@@ -103,7 +103,7 @@ struct vector_case {
 	int cq[9];
 };
 
-/* Three virtqueues, nine CQs; configuration is always the first vector's. */
+/* Three virtqueues, nine CQs; the first vector always serves the configuration. */
 static const struct vector_case vector_cases[] = {
 	{ "one for all", 1, 1, { 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
 	{ "two", 2, 2, { 1, 1, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 } },

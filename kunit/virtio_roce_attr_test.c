@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Translation between the core's values and the wire's, each bit and each value
- * by itself.
+ * Translation between the core's values and those of the wire, for each bit and value.
  */
 #include <kunit/test.h>
 
@@ -47,7 +46,7 @@ static void attr_mask(struct kunit *test)
 	const struct bit_case *c = test->param_value;
 
 	KUNIT_EXPECT_EQ(test, vroce_qp_mask_to_wire(c->core), c->wire);
-	/* Beside another bit, too. */
+	/* Also together with another bit. */
 	KUNIT_EXPECT_EQ(test, vroce_qp_mask_to_wire(c->core | IB_QP_STATE),
 			c->wire | 1);
 }
@@ -63,7 +62,7 @@ static const struct bit_case access_table[] = {
 #endif
 	{ "all", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 		 IB_ACCESS_REMOTE_READ, 7 },
-	/* What the communication manager asks for in any case. */
+	/* The communication manager always asks for this. */
 	{ "REMOTE_ATOMIC", IB_ACCESS_REMOTE_ATOMIC, 0 },
 	{ "RELAXED_ORDERING", IB_ACCESS_RELAXED_ORDERING, 0 },
 };
@@ -110,9 +109,9 @@ static void attr_send_flags(struct kunit *test)
  * struct field_case - where an attribute of MODIFY_QP goes
  * @name: name
  * @mask: the one bit that is given
- * @offset: of its bytes in the request
- * @len: how many
- * @bytes: they
+ * @offset: offset of its bytes in the request
+ * @len: their number
+ * @bytes: their values
  */
 struct field_case {
 	const char *name;
@@ -273,7 +272,7 @@ static void attr_mtu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)back.path_mtu, c->core);
 }
 
-/* A device may say anything. */
+/* A device may answer anything. */
 static void attr_query_hostile(struct kunit *test)
 {
 	struct virtio_rdma_ack_query_qp ack;
@@ -437,7 +436,7 @@ static void attr_wc_flags_and_bad_opcode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_GENERAL_ERR);
 }
 
-/* Which header a datagram came with; the core finds out if the device is silent. */
+/* The network header of a datagram; the core guesses it if the device does not say. */
 static void attr_wc_network(struct kunit *test)
 {
 	struct virtio_rdma_cq_req req = { .opcode = VIRTIO_IB_WC_RECV };

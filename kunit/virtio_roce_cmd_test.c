@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command layer on a function that answers by a script: what is sent, byte
- * for byte, and what becomes of answers good and bad.
+ * The command layer on a function that answers by a script: the bytes of each command,
+ * and the results of good and bad answers.
  */
 #include <kunit/test.h>
 
@@ -142,7 +142,7 @@ static void cmd_query_counters(struct kunit *test)
 			0x0102030405060708);
 	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_SENDS], 0x11);
 	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_RCVD_CNP], 0x22);
-	/* What a later device counts has no place here. */
+	/* Counters of later devices are left out. */
 	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_NUM], 0);
 	expect_end(mock);
 }
@@ -650,7 +650,7 @@ static const struct cmd_case cmd_table[] = {
 
 KUNIT_ARRAY_PARAM_DESC(cmd, cmd_table, name);
 
-/* One answer for each thing that the lower module may report. */
+/* One answer for each error that the lower module may report. */
 static void cmd_bad_answers(struct kunit *test)
 {
 	static const int errors[] = {
@@ -661,7 +661,7 @@ static void cmd_bad_answers(struct kunit *test)
 	struct mock *mock;
 	size_t i;
 
-	/* Too many bytes for the stack of a kernel with KASAN. */
+	/* Too large for the stack of a kernel with KASAN. */
 	answers = kunit_kcalloc(test, ARRAY_SIZE(errors), sizeof(*answers), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, answers);
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
@@ -738,7 +738,7 @@ static void cmd_qpn_out_of_range(struct kunit *test)
 	expect_end(mock);
 }
 
-/* QPN 0 and 1 are nobody's but the management interfaces'. */
+/* QPN 0 and 1 belong to the management interfaces. */
 static void cmd_qpn_reserved(struct kunit *test)
 {
 	struct mock *mock = SCRIPT(test,

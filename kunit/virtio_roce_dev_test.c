@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The whole driver, bound to a function that acts as a device: what the kernel's
- * consumers of RDMA see of it, and what the device sees.
+ * The whole driver, bound to a function that acts as a device: what RDMA consumers in
+ * the kernel see, and what the device sees.
  */
 #include <kunit/test.h>
 #include <linux/pci_ids.h>
@@ -60,7 +60,7 @@ static void dev_query(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Whatever a device claims: never more than its rings and the wire carry. */
+/* Limits never exceed what the rings and the wire format can carry. */
 static void dev_limits(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -97,7 +97,7 @@ static void dev_limits(struct kunit *test)
 	mock_stop(mock, ibdev);
 }
 
-/* Depths are powers of two, so that is what a limit in between means. */
+/* Depths are powers of two, so limits are rounded down. */
 static void dev_limits_power_of_two(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -163,7 +163,7 @@ static void dev_counters(struct kunit *test)
 	mock_stop(mock, ibdev);
 }
 
-/* A device of the RFC counts nothing, and shows nothing rather than zeroes. */
+/* A device of the RFC has no counters, so none are shown. */
 static void dev_no_counters(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -266,7 +266,7 @@ static void dev_port(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* The speed is that of Ethernet, or what is documented if nobody knows that. */
+/* The speed is that of Ethernet, or the documented one if that is unknown. */
 static void dev_speed(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -298,7 +298,7 @@ static void dev_speed(struct kunit *test)
 
 /* ----- multicast ----- */
 
-/* A function that says so much of multicast. */
+/* A function that reports these multicast limits. */
 static struct ib_device *start_mcast(struct mock *mock, u64 caps, u32 groups,
 				     u32 qps)
 {
@@ -378,7 +378,7 @@ static void dev_mcast(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* One of the RFC, and two whose claim is worth nothing. */
+/* A device of the RFC, and two that claim multicast without a usable limit. */
 static void dev_mcast_without(struct kunit *test)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory-management extensions: the translation, and what the driver asks of a
- * function that has them, or has not.
+ * Memory-management extensions: the translation, and what the driver does with a
+ * function that has them or does not.
  */
 #include <kunit/test.h>
 #include <linux/scatterlist.h>
@@ -317,7 +317,7 @@ static void fastreg_device(struct kunit *test)
 	consumer_done(c);
 }
 
-/* One of the RFC, and one whose claim is worth nothing. */
+/* A device of the RFC, and one that claims the extensions without a usable limit. */
 static void fastreg_device_without(struct kunit *test)
 {
 	static const struct {
@@ -416,7 +416,7 @@ static void fastreg_register(struct kunit *test)
 	consumer_done(c);
 }
 
-/* Larger pages are several for the device; no more than there is room for. */
+/* A larger page counts as several for the device; the list is bounded. */
 static void fastreg_map(struct kunit *test)
 {
 	struct consumer *c = consumer_able(test);
@@ -437,7 +437,7 @@ static void fastreg_map(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SZ_8K, le32_to_cpu(posted(c, 1)->reg.length));
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, ib_map_mr_sg(mr, sg, 1, NULL, 512));
-	/* Rights that there are not. */
+	/* Rights that do not exist. */
 	KUNIT_EXPECT_EQ(test, -EINVAL, post_reg(c, mr, IB_ACCESS_MW_BIND));
 	KUNIT_EXPECT_EQ(test, 0, ib_dereg_mr(mr));
 

@@ -101,7 +101,7 @@ static void endpoint_done(struct endpoint *ep)
 	mock_stop(mock, ep->ibdev);
 }
 
-/* As a communication manager would, but for the addresses. */
+/* As a communication manager would, but without real addresses. */
 static void to_rts(struct kunit *test, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
@@ -172,7 +172,7 @@ static int recv(struct ib_qp *qp, u64 wr_id, struct ib_sge *sge, int num_sge)
 
 static void set_used(struct mock_vq *vq, u16 idx)
 {
-	/* What the device wrote before is seen before the index. */
+	/* Orders what the device wrote before the index. */
 	smp_store_release(&vq->pub.vring.used->idx, __cpu_to_virtio16(true, idx));
 }
 
@@ -185,7 +185,7 @@ static void kern_pd(struct kunit *test)
 	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
-	/* The core gets itself a memory region that covers everything. */
+	/* The core creates a memory region that covers all memory. */
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(GET_DMA_MR)), before + 1);
 	KUNIT_EXPECT_EQ(test, mock->mrs[0].access, VIRTIO_IB_ACCESS_LOCAL_WRITE);
 	KUNIT_EXPECT_EQ(test, pd->local_dma_lkey, 0x1000);
@@ -309,13 +309,13 @@ static void kern_send_wraps(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0),
 				-ENOMEM);
 	}
-	/* A used index that runs ahead gives no room, and nothing is written. */
+	/* A used index that is too large gives no room, and nothing is written. */
 	set_used(sq, i + 1);
 	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
 	endpoint_done(ep);
 }
 
-/* One doorbell for a list, for what stands before the bad request, too. */
+/* One doorbell for a list, also if only the requests before a bad one are posted. */
 static void kern_send_list(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -397,7 +397,7 @@ static void kern_kick_by_event(struct kunit *test)
 	ep = endpoint_open(mock, 8, 8);
 	sq = &mock->sq_vqs[ep->qp->qp_num];
 	to_rts(test, ep->qp);
-	/* The flags say the contrary and do not count. */
+	/* The flags say otherwise, but are not used. */
 	sq->pub.vring.used->flags =
 		__cpu_to_virtio16(true, VRING_USED_F_NO_NOTIFY);
 	vring_avail_event(&sq->pub.vring) = __cpu_to_virtio16(true, 1);
@@ -481,7 +481,7 @@ static void kern_poll(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* A device that says that it has completed more than there is room for. */
+/* A device that reports more completions than there is room for. */
 static void kern_poll_hostile(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -495,16 +495,16 @@ static void kern_poll_hostile(struct kunit *test)
 	set_used(cq, 0x8000);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
 	set_used(cq, 0);
-	/* Completions of QPs that there are not. */
+	/* Completions of QPs that do not exist. */
 	complete_one(ep, 1, ep->qp->qp_num + 1);
 	complete_one(ep, 2, 0xffffffff);
 	complete_one(ep, 3, ep->qp->qp_num);
-	/* A slot that there is not: some slot of this CQ is read instead. */
+	/* A slot that does not exist: some slot of this CQ is read instead. */
 	cq->pub.vring.used->ring[1].id = __cpu_to_virtio32(true, 0xfffffff1);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 1);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 3);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
-	/* And what the device is given back is a slot of this CQ, too. */
+	/* What the device gets back is a slot of this CQ, too. */
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(cq), 7);
 	for (i = 0; i < 7; i++)
 		KUNIT_EXPECT_LT(test, __virtio16_to_cpu(true,
@@ -542,7 +542,7 @@ static void kern_notify(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* What was not polled of a QP that is gone does not become another's. */
+/* Unpolled completions of a destroyed QP are not reported for a new one. */
 static void kern_stale_completions(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -569,7 +569,7 @@ static void kern_stale_completions(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* The device gives slots back when a QP goes to RESET, and counts on. */
+/* The device gives slots back when a QP goes to RESET; the indices go on. */
 static void kern_reset_and_again(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -611,7 +611,7 @@ static void kern_modify_refused(struct kunit *test)
 	attr.qp_state = IB_QPS_INIT;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
 					   IB_QP_PORT), -EINVAL);
-	/* There is one P_Key. */
+	/* There is only one P_Key. */
 	attr.pkey_index = 1;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
 					   IB_QP_PKEY_INDEX | IB_QP_PORT |
@@ -633,14 +633,14 @@ static void kern_modify_refused(struct kunit *test)
 			-EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n);
 
-	/* The device has the last word, and the state is what it was. */
+	/* The device refuses, and the state does not change. */
 	mock->fail[CMD(MODIFY_QP)] = -EREMOTEIO;
 	attr.qp_state = IB_QPS_RESET;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EINVAL);
 	KUNIT_EXPECT_EQ(test, send(ep->qp, 1, IB_WR_SEND, 0, NULL, 0), 0);
 	mock->fail[CMD(MODIFY_QP)] = 0;
 
-	/* A device may leave the state on its own; a query tells. */
+	/* A device may change the state on its own; a query shows it. */
 	mock->qps[ep->qp->qp_num].state = VIRTIO_IB_QPS_SQE;
 	KUNIT_EXPECT_EQ(test, 0, ib_query_qp(ep->qp, &attr, IB_QP_STATE, &init));
 	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_SQE);
@@ -680,7 +680,7 @@ static u32 kern_flush_rights(struct kunit *test, u64 caps)
 	return access;
 }
 
-/* Only a device that can flush is told who may have it done. */
+/* Rights to flush are sent only to a device that can flush. */
 static void kern_flush(struct kunit *test)
 {
 	if (!IB_ACCESS_FLUSH_GLOBAL)
@@ -747,7 +747,7 @@ do {									\
 	endpoint_done(ep);
 }
 
-/* Numbers that the device has given out, or does not have. */
+/* Numbers that are in use or that do not exist. */
 static void kern_numbers_twice(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -759,7 +759,7 @@ static void kern_numbers_twice(struct kunit *test)
 	mock->next_cqn = ep->cqn;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ep->ibdev, NULL, NULL, NULL,
 						   &attr)), -EPROTO);
-	/* Those that they belong to were not destroyed. */
+	/* The objects with these numbers were not destroyed. */
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_QP)), 0);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_CQ)), 0);
 
@@ -771,7 +771,7 @@ static void kern_numbers_twice(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* A device that holds what finds no slot has larger CQs than rings. */
+/* A device that holds completions without a slot has CQs larger than rings. */
 static void kern_cq_hold(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -805,7 +805,7 @@ static void kern_cq_hold(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* As much as the reference device is asked for at most. */
+/* The largest CQ of the reference device. */
 static void kern_cq_large(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -835,7 +835,7 @@ static void kern_cq_large(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Without that a CQ has the room that its slots are. */
+/* Without that capability a CQ holds as many completions as it has slots. */
 static void kern_cq_resize(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -879,8 +879,8 @@ static void kern_create_cq_refused(struct kunit *test)
 }
 
 /*
- * A device that does not destroy a QP may still hold it: the number is not
- * another's, whatever the device says next.
+ * A device that fails to destroy a QP may still use it: its number is not used for
+ * another QP, even if the device gives it out.
  */
 static void kern_destroy_fails(struct kunit *test)
 {
@@ -941,8 +941,8 @@ static void kern_ah(struct kunit *test)
 }
 
 /*
- * With rings that are large enough the core's management layer takes QP 1 of the
- * device and posts receives on it: a consumer that nobody wrote for this driver.
+ * With rings that are large enough the core's management layer creates QP 1 and posts
+ * receives on it: a consumer that was not written for this driver.
  */
 static void kern_management(struct kunit *test)
 {
@@ -962,7 +962,7 @@ static void kern_management(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Until the driver, which may run on another processor, has made so many available. */
+/* Waits until the driver, maybe on another processor, has made so many available. */
 static bool becomes_available(const struct mock_vq *vq, u16 idx)
 {
 	int i;
@@ -975,16 +975,16 @@ static bool becomes_available(const struct mock_vq *vq, u16 idx)
 	return false;
 }
 
-/* Until the CQ was polled up to there. */
+/* Waits until the CQ was polled up to there. */
 static bool polled(struct mock *mock, u32 cqn, u16 idx)
 {
 	return becomes_available(&mock->cq_vqs[cqn], idx);
 }
 
 /*
- * A device of the RFC alone, with rings of 256 and CQs to match: the management layer
- * asks for 512 receives and a CQ of 640 and gets what it takes for them.  No more
- * requests are with the device than the CQ has slots for, and all come in turn.
+ * A device of the RFC alone, with rings of 256 and CQs of that size: the management layer
+ * asks for 512 receives and a CQ of 640, and the driver provides them.  The device never
+ * has more requests than the CQ has slots, and all requests get their turn.
  */
 static void kern_management_small(struct kunit *test)
 {
@@ -1012,7 +1012,7 @@ static void kern_management_small(struct kunit *test)
 	for (i = 0; i < 600; i++) {
 		req = mock_take(mock, rq, i, &len);
 		ids[i] = le64_to_cpu(req->wr_id);
-		/* The management layer has 512 requests and reuses none before. */
+		/* The management layer has 512 requests and uses all before it reuses one. */
 		for (j = i > 500 ? i - 500 : 0; j < i; j++)
 			KUNIT_ASSERT_NE(test, ids[i], ids[j]);
 		set_used(rq, i + 1);
@@ -1023,7 +1023,7 @@ static void kern_management_small(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, becomes_available(rq, 128 + i + 1));
 	}
 
-	/* A burst that is not polled yet: nothing is added before it is. */
+	/* A burst: nothing is added until it was polled. */
 	for (j = 0; j < 2000 && !READ_ONCE(mock->cqs[cqn].armed); j++)
 		usleep_range(500, 1000);
 	msleep(50);
@@ -1041,7 +1041,7 @@ static void kern_management_small(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Nobody else has use of a CQ that is smaller than what was asked for. */
+/* Other consumers do not get a CQ that is smaller than they asked for. */
 static void kern_short_cq(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 256);
@@ -1070,7 +1070,7 @@ static void kern_short_cq(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* What the device has promised is all that it is asked for. */
+/* The driver never asks for more than the device has promised. */
 static void kern_promised(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -1097,7 +1097,7 @@ do {									\
 	KUNIT_EXPECT_EQ(test, mock_count(mock, command), n);		\
 } while (0)
 
-	/* The PD has a region for all memory, the one that there is. */
+	/* The PD has the only region for all memory. */
 	EXPECT_NO_MORE(CREATE_PD, ib_alloc_pd(ep->ibdev, 0));
 	EXPECT_NO_MORE(GET_DMA_MR, ep->ibdev->ops.get_dma_mr(ep->pd, 0));
 
@@ -1121,7 +1121,7 @@ do {									\
 	EXPECT_NO_MORE(CREATE_QP, endpoint_add_qp(ep, 4));
 	for (i = 0; i < ARRAY_SIZE(qps); i++)
 		KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qps[i]));
-	/* One that the device refuses does not count. */
+	/* A QP that the device refuses does not count. */
 	mock->fail[CMD(CREATE_QP)] = -EREMOTEIO;
 	for (i = 0; i < MOCK_QPS; i++)
 		KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -ENOMEM);
@@ -1147,8 +1147,8 @@ do {									\
 }
 
 /*
- * To RESET on a device that has not said what becomes of requests then: by way of
- * ERR, if there are any, and not before they are flushed.
+ * To RESET on a device that does not say what happens to requests then: if there are
+ * any, the driver goes to ERR first and waits until they are flushed.
  */
 static void kern_reset_by_error(struct kunit *test)
 {
@@ -1178,7 +1178,7 @@ static void kern_reset_by_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n + 1);
 
-	/* More to flush than the CQ has room for, 4. */
+	/* More requests to flush than the CQ holds, which is 4. */
 	to_rts(test, ep->qp);
 	for (i = 0; i < 3; i++) {
 		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
@@ -1189,7 +1189,7 @@ static void kern_reset_by_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), n);
 	KUNIT_EXPECT_EQ(test, qp->state, VIRTIO_IB_QPS_RTS);
 
-	/* A device that does not flush what it was given. */
+	/* A device that does not flush all requests. */
 	set_used(&mock->rq_vqs[ep->qp->qp_num], 5);
 	mock->flush = false;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE), -EBUSY);
@@ -1200,7 +1200,7 @@ static void kern_reset_by_error(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* With the capability RESET does it all. */
+/* With the capability RESET alone is enough. */
 static void kern_reset_gives_slots(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);

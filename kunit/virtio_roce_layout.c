@@ -2,9 +2,9 @@
 /*
  * The wire format, number by number.
  *
- * The RFC prints the layout of each structure.  Here it is once more: how long
- * each is, and where each field.  No test has to run for it: what is not as it says
- * here does not compile.  That fields are little-endian is for sparse to see.
+ * The RFC prints the layout of each structure.  Here are the length of each structure
+ * and the offset of each field again, as static assertions: no test has to run.  sparse
+ * checks that fields are little-endian.
  */
 #include <linux/build_bug.h>
 #include <linux/stddef.h>

@@ -21,7 +21,7 @@ static struct mock *to_mock(struct virtio_net_roce_aux *aux)
 	return container_of(aux, struct mock, aux);
 }
 
-/* Only the first one counts.  Context: lock held. */
+/* Records only the first violation.  Context: lock held. */
 static void mock_violation(struct mock *mock, const char *what, u32 number)
 {
 	if (!mock->violation[0])
@@ -48,7 +48,7 @@ static int mock_read_script(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 	}
 	if (answer->ret)
 		return answer->ret;
-	/* As the lower module has it: what the device did not write is zero. */
+	/* As in the lower module: what the device did not write is zero. */
 	memset(cmd->rsp, 0, cmd->rsp_len);
 	memcpy(cmd->rsp, answer->rsp, min(answer->rsp_len, cmd->rsp_len));
 	return 0;
@@ -159,7 +159,7 @@ static int mock_destroy_pd(struct mock *mock, const void *r, void *rsp)
 	return 0;
 }
 
-/* The keys are made of the handle so that tests know them. */
+/* Keys follow from the handle, so that tests know them. */
 static int mock_new_mr(struct mock *mock, const struct mock_mr *mr,
 		       struct virtio_rdma_ack_mr *ack)
 {
@@ -269,7 +269,7 @@ static int mock_create_qp(struct mock *mock, const void *r, void *rsp)
 	u32 qpn = mock_pick_qpn(mock, req->qp_type);
 
 	ack->qpn = cpu_to_le32(qpn);
-	/* What a broken device answers without having made anything. */
+	/* A broken device answers this without creating anything. */
 	if (qpn >= MOCK_QPS || mock->qps[qpn].exists)
 		return 0;
 	if (!mock_cq_exists(mock, qp.scqn) || !mock_cq_exists(mock, qp.rcqn) ||
@@ -415,7 +415,7 @@ static int mock_query_counters(struct mock *mock, const void *cmd, void *rsp)
 	return 0;
 }
 
-/* Counts only: which group it is, tests look up in the request. */
+/* Only counts; tests find the group in the request. */
 static int mock_mcast(struct mock *mock, const void *r, int change)
 {
 	const struct virtio_rdma_cmd_mcast *req = r;
@@ -727,7 +727,7 @@ static void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index)
 	pub->vring.used = mock_pages(mock->test, pub->used_len);
 	pub->avail_phys = virt_to_phys(pub->vring.avail);
 	pub->used_phys = virt_to_phys(pub->vring.used);
-	/* Memory will do; nobody listens. */
+	/* Any memory will do: nothing reads it. */
 	pub->doorbell_phys = virt_to_phys(mock_pages(mock->test, PAGE_SIZE));
 	pub->doorbell_pos = 64;
 }
@@ -934,7 +934,7 @@ struct ib_device *mock_ibdev(struct mock *mock)
  * mock_start() - publish a function
  * @mock: function
  *
- * The RDMA device is let go of at the end of the test, which is before the
+ * The reference to the RDMA device is dropped at the end of the test, before the
  * function is withdrawn.
  *
  * Return: the RDMA device over it, never NULL.
@@ -1007,7 +1007,7 @@ const struct mock_call *mock_last(struct mock *mock, u8 command)
 }
 
 /**
- * mock_objects() - what the driver has not destroyed
+ * mock_objects() - number of objects that the driver has not destroyed
  * @mock: function
  *
  * Return: number of objects of all kinds.
@@ -1032,10 +1032,10 @@ unsigned int mock_objects(struct mock *mock)
 }
 
 /**
- * mock_expect_clean() - the driver has done nothing wrong and left nothing
+ * mock_expect_clean() - the driver broke no rule and left nothing behind
  * @mock: function
  *
- * What was mapped is given back by work that may still be under way.
+ * Work that frees what was mapped may still be running; this waits for it.
  * Context: may sleep.
  */
 void mock_expect_clean(struct mock *mock)
@@ -1074,7 +1074,7 @@ void mock_complete(struct mock *mock, u32 cqn,
 						       vring->avail->ring[pos]));
 	elem->len = __cpu_to_virtio32(true, len);
 	vq->used++;
-	/* Completion and entry are seen before the index. */
+	/* Orders completion and entry before the index. */
 	smp_store_release(&vring->used->idx, __cpu_to_virtio16(true, vq->used));
 
 	/*

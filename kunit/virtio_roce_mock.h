@@ -2,10 +2,9 @@
 /*
  * A RoCE function without hardware, for tests of the RDMA driver.
  *
- * It answers commands in one of two ways.  By a script: a table of answers, given
- * out one after the other.  Or as a device would: it keeps the objects that the
- * commands make, gives out the lowest free number, and calls whatever a driver
- * must not do a violation.
+ * It answers commands in one of two ways.  By a script, which is a table of answers in
+ * order.  Or as a device would: it keeps the objects that commands create, assigns the
+ * lowest free number, and records what a driver must not do as a violation.
  */
 #ifndef _VIRTIO_ROCE_MOCK_H
 #define _VIRTIO_ROCE_MOCK_H
@@ -65,7 +64,7 @@ struct mock_call {
  * struct mock_vq - a virtqueue
  * @pub: what the driver sees
  * @kicks: how often its doorbell was rung
- * @used: used index, as the device would count it
+ * @used: used index, as the device counts it
  */
 struct mock_vq {
 	struct virtio_net_roce_vq pub;

@@ -53,7 +53,7 @@ void process_close_file(struct process *p)
 		return;
 	fput(p->file);
 	p->file = NULL;
-	/* A thread of the kernel leaves the rest to a work item. */
+	/* For a kernel thread a work item does the rest. */
 	flush_delayed_fput();
 }
 
@@ -108,7 +108,7 @@ int process_get_context(struct process *p, u16 outlen)
 }
 
 /**
- * process_command() - a command as write() takes it
+ * process_command() - send a command as write() does
  * @p: process
  * @command: command
  * @req: request; with an answer it starts with the address for that

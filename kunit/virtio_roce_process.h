@@ -3,9 +3,8 @@
  * A process on the device, for tests: through /dev/infiniband/uverbs*, with the
  * commands and mappings of a provider.
  *
- * The thread of the test has an address space of its own, calls the file's
- * operations as system calls would, and so is a process as far as the driver can
- * tell.
+ * The thread of the test has an address space of its own and calls the file's operations
+ * as system calls do, so to the driver it is a process.
  */
 #ifndef _VIRTIO_ROCE_PROCESS_H
 #define _VIRTIO_ROCE_PROCESS_H
@@ -28,7 +27,7 @@
  * @file: the uverbs device, NULL while it is closed
  * @mem: its memory
  * @resp: offset in @mem where answers go
- * @context: what it was told about the device
+ * @context: what GET_CONTEXT returned
  */
 struct process {
 	struct kunit *test;

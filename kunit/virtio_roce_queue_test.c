@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues: what the descriptor table says, and which memory may be mapped.
+ * Queues: contents of the descriptor table, and which memory may be mapped.
  */
 #include <kunit/test.h>
 #include <linux/virtio_byteorder.h>
@@ -47,7 +47,7 @@ static struct vroce_queue *new_queue(struct mock *mock, u32 depth, u32 slot_len,
 	return q;
 }
 
-/* What an earlier owner may have left must not shine through. */
+/* Filled with garbage, as an earlier owner may leave it. */
 static void fill(struct virtio_net_roce_vq *vq)
 {
 	memset(vq->vring.desc, 0xa5, vq->vring.num * sizeof(struct vring_desc));
@@ -139,7 +139,7 @@ static const struct slot_case slot_table[] = {
 
 KUNIT_ARRAY_PARAM_DESC(slot, slot_table, name);
 
-/* Each descriptor is one slot of this queue, and no byte belongs to two. */
+/* Each descriptor is one slot of this queue, and slots do not overlap. */
 static void queue_describes_own_slots(struct kunit *test)
 {
 	const struct slot_case *c = test->param_value;

@@ -2,8 +2,8 @@
 /*
  * What a process can do with the device, good and bad.
  *
- * What matters most here is that no process reaches into memory that is not, or
- * not any more, its own: descriptor tables, and rings whose CQ or QP is gone.
+ * Most important: no process reaches memory that is not its own, or not any more:
+ * descriptor tables, and rings whose CQ or QP is destroyed.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -37,7 +37,7 @@ static void wait_for_objects(struct mock *mock, unsigned int n)
 #define EXPECT_ERROR(test, address, error)				\
 	KUNIT_EXPECT_EQ(test, (long)(address), error)
 
-/* Mapped, and to be unmapped by the test. */
+/* Maps a piece, which the test has to unmap. */
 static unsigned long must_map(struct process *p, u64 offset, size_t len,
 			      int prot)
 {
@@ -174,7 +174,7 @@ static void user_maps_are_the_queues(struct kunit *test)
 	doorbell = must_map(prog->p, sq->doorbell_offset, sq->doorbell_len,
 			    PROT_WRITE);
 
-	/* The available index, and then what the device finds by it. */
+	/* The available index, then the slot that the device finds. */
 	user_put16(test, slots + 640, 0x1234);
 	user_put16(test, avail + offsetof(struct vring_avail, ring[0]), 1);
 	user_put16(test, avail + offsetof(struct vring_avail, idx), 1);
@@ -242,7 +242,7 @@ static vm_flags_t vma_flags(unsigned long addr)
 	return flags;
 }
 
-/* What mprotect() would be refused, and fork() would not copy. */
+/* mprotect() would be refused, and fork() would not copy the mapping. */
 static void user_mapping_flags(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -314,7 +314,7 @@ static bool is_table(struct mock *mock, const u8 *page)
 	return false;
 }
 
-/* Makes each table, also of a queue that is not in use, unlike anything else. */
+/* Marks each table, also of unused queues, so that it can be recognized. */
 static void mark_tables(struct mock *mock)
 {
 	int i;
@@ -349,7 +349,7 @@ static void user_no_table_at_any_offset(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	mark_tables(mock);
-	/* The test would find one. */
+	/* The test would find a table. */
 	memcpy(page, mock->rq_vqs[2].pub.vring.desc,
 	       NUM * sizeof(struct vring_desc));
 	KUNIT_ASSERT_TRUE(test, is_table(mock, page));
@@ -405,7 +405,7 @@ static void user_unmap_then_destroy(struct kunit *test)
 	avail = must_map(prog->p, sq->avail_offset, sq->avail_len, PROT_READ);
 	vm_munmap(avail, sq->avail_len);
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_qp(prog->p, prog->qp.handle));
-	/* At once, and without a detour. */
+	/* Destroyed at once, not by a work item. */
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_QP)), 1);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), 0);
 	EXPECT_ERROR(test, process_mmap(prog->p, sq->avail_offset,
@@ -419,8 +419,8 @@ static void user_unmap_then_destroy(struct kunit *test)
 }
 
 /*
- * The process destroys its QP, CQ and PD, but keeps a mapping of an available
- * ring: the number must not be anybody else's until that is gone.
+ * The process destroys its QP, CQ and PD, but keeps a mapping of an available ring: the
+ * number must not be used again until the mapping is gone.
  */
 static void user_destroy_while_mapped(struct kunit *test)
 {
@@ -436,14 +436,14 @@ static void user_destroy_while_mapped(struct kunit *test)
 	avail = must_map(prog->p, sq->avail_offset, sq->avail_len,
 			 PROT_READ | PROT_WRITE);
 	program_destroy(prog);
-	/* Still there, all of it; the QP does nothing any more. */
+	/* All objects still exist; the QP is stopped. */
 	KUNIT_EXPECT_EQ(test, mock_objects(mock), 3);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_QP)), 0);
 	KUNIT_EXPECT_EQ(test, mock->qps[prog->qp.qpn].state,
 			VIRTIO_IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), 1);
 	KUNIT_EXPECT_NULL(test, mock->cqs[prog->cq.drv.cqn].notify);
-	/* No further mapping. */
+	/* No new mappings are allowed. */
 	EXPECT_ERROR(test, process_mmap(prog->p, sq->used_offset, sq->used_len,
 					PROT_READ, MAP_SHARED), -EINVAL);
 	EXPECT_ERROR(test, process_mmap(prog->p, sq->avail_offset,
@@ -461,14 +461,14 @@ static void user_destroy_while_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->sq_vqs[qp.qpn]), 0);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(vq), 0x7777);
 
-	/* Unmapped, it all goes: QP, CQ, PD. */
+	/* With the mapping gone, QP, CQ and PD are destroyed. */
 	vm_munmap(avail, sq->avail_len);
 	wait_for_objects(mock, 3);
 	KUNIT_EXPECT_FALSE(test, mock->qps[prog->qp.qpn].exists);
 	KUNIT_EXPECT_FALSE(test, mock->cqs[prog->cq.drv.cqn].exists);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(vq), 0);
 
-	/* And the next owner finds nothing of it. */
+	/* The next owner finds nothing of the old one. */
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_qp(prog->p, qp.handle));
 	KUNIT_EXPECT_EQ(test, 0, process_create_qp(prog->p, pd, cq.handle,
 						   IB_QPT_RC, &qp));
@@ -506,7 +506,7 @@ static const struct piece_case piece_table[] = {
 
 KUNIT_ARRAY_PARAM_DESC(piece, piece_table, name);
 
-/* Any piece that is left mapped holds the QP. */
+/* Any piece that is still mapped keeps the QP. */
 static void user_each_piece_holds(struct kunit *test)
 {
 	const struct piece_case *c = test->param_value;
@@ -578,7 +578,7 @@ static void user_exit(struct kunit *test)
 
 	slots = must_map(prog->p, sq->slots_offset, sq->slots_len, PROT_READ);
 	process_close_file(prog->p);
-	/* The mapping still has the file open. */
+	/* The mapping keeps the file open. */
 	KUNIT_EXPECT_EQ(test, mock_objects(mock), 3);
 	vm_munmap(slots, sq->slots_len);
 	flush_delayed_fput();
@@ -587,10 +587,9 @@ static void user_exit(struct kunit *test)
 }
 
 /*
- * The core takes mmap_lock inside of its disassociation_lock when it takes
- * mappings away, and the other way round in mmap().  Lockdep is right about
- * that, but nothing here can change it, and after one report it is off for all
- * other tests.
+ * The core takes mmap_lock inside disassociation_lock when it removes mappings, and the
+ * other way round in mmap().  Lockdep is right to report that, but this driver cannot
+ * change it, and after one report lockdep is off for all other tests.
  */
 static void withdraw_mapped(struct mock *mock)
 {
@@ -632,13 +631,13 @@ static void user_removal(struct kunit *test)
 	withdraw_mapped(mock);
 	mock_expect_clean(mock);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
-	/* The process goes on, with memory of its own. */
+	/* The process goes on; its mapping is private memory now. */
 	user_put16(test, avail, 0x5555);
 	KUNIT_EXPECT_EQ(test, user_get16(test, avail), 0x5555);
 	KUNIT_EXPECT_EQ(test, 0, __virtio16_to_cpu(true,
 						   vq->pub.vring.avail->flags));
 	vq->pub.vring.used->idx = __cpu_to_virtio16(true, 7);
-	/* The core maps the zero page, as CONFIG_DEBUG_VM will not have it. */
+	/* The core maps the zero page, which CONFIG_DEBUG_VM reports. */
 	if (!IS_ENABLED(CONFIG_DEBUG_VM))
 		KUNIT_EXPECT_EQ(test, user_get16(test, used + 2), 0);
 	KUNIT_EXPECT_LT(test, process_create_cq(prog->p, 4, &prog->cq), 0);
@@ -647,7 +646,7 @@ static void user_removal(struct kunit *test)
 	process_close_file(prog->p);
 }
 
-/* What was put off is done before the driver lets go of the function. */
+/* Deferred destruction is finished before the driver releases the function. */
 static void user_removal_with_leftovers(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -658,7 +657,7 @@ static void user_removal_with_leftovers(struct kunit *test)
 	slots = must_map(prog->p, sq->slots_offset, sq->slots_len, PROT_READ);
 	program_destroy(prog);
 	KUNIT_EXPECT_EQ(test, mock_objects(mock), 3);
-	/* So that nothing is in time by chance. */
+	/* Slow, so that nothing is in time by chance. */
 	mock->slow = 50;
 	withdraw_mapped(mock);
 	mock_expect_clean(mock);
@@ -666,7 +665,7 @@ static void user_removal_with_leftovers(struct kunit *test)
 	process_close_file(prog->p);
 }
 
-/* The core takes all mappings away, the objects stay. */
+/* The core removes all mappings; the objects stay. */
 static void user_revoked(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -705,7 +704,7 @@ static void user_answer_faults(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, 4, &cq));
-	/* The core's part is in the last page, the driver's behind it. */
+	/* The core's part is in the last page, the driver's past its end. */
 	p->resp = USER_PAGES * PAGE_SIZE - 32;
 	KUNIT_EXPECT_EQ(test, process_create_qp(p, pd, cq.handle, IB_QPT_RC, &qp),
 			-EFAULT);
@@ -735,14 +734,14 @@ static void user_unknown_input(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 					sizeof(req), &resp, sizeof(resp)));
-	/* A provider that does not want to hear what the driver has to say. */
+	/* A provider that has no room for the driver's answer. */
 	req.more = 0;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 					sizeof(req), &resp,
 					sizeof(resp) - 8));
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_CQ)), 0);
-	/* Zeros mean nothing, and do no harm. */
+	/* Zeros are ignored. */
 	KUNIT_EXPECT_EQ(test, 0,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 					sizeof(req), &resp, sizeof(resp)));
@@ -953,7 +952,7 @@ static void user_mr_refused(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Libraries ask for atomics whatever the device can; it does not hear of that. */
+/* Libraries ask for atomics from any device; this right is not sent to ours. */
 static void user_mr_atomic(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -977,7 +976,7 @@ static void user_mr_atomic(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Rights to flush: those that the device has, and that its memory is worth. */
+/* Rights to flush: those that the device and the memory support. */
 static void user_mr_flush(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
