@@ -490,16 +490,44 @@ static void ctrl_full_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, max(r[0]->ret, r[1]->ret), 0);
 }
 
-/* A queue with no more descriptors than the proxy reserves. */
-static void ctrl_too_small(struct kunit *test)
+struct small_case {
+	const char *name;
+	u16 num;
+	bool roce;
+};
+
+static const struct small_case small_cases[] = {
+	{ "1 entry", 1 },
+	{ "2 entries", 2 },
+	{ "4 entries", 4 },
+	{ "8 entries", 8 },
+	{ "16 entries", 16, true },
+};
+
+KUNIT_ARRAY_PARAM_DESC(small, small_cases, name);
+
+/*
+ * A queue that has no more descriptors than Ethernet needs: no RoCE.  A command
+ * is refused at once, and the queue lives on.
+ */
+static void ctrl_small(struct kunit *test)
 {
+	const struct small_case *c = test->param_value;
 	struct fake *fake = fake_create(test);
 
-	fake->common->queue_size = cpu_to_le16(8);
+	fake->common->queue_size = cpu_to_le16(c->num);
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_EXPECT_EQ(test, fake->dev->roce, c->roce);
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_max_req(fake->dev));
-	KUNIT_EXPECT_EQ(test, -E2BIG, run(fake, 1, 4, 8));
+	fake->dev->ctrl.timeout = SHORT;
+	if (c->roce) {
+		KUNIT_EXPECT_NE(test, 0, vnr_ctrl_max_req(fake->dev));
+		fake_start(fake, serve_ok);
+		KUNIT_EXPECT_EQ(test, 0, run(fake, 1, 4, 8));
+	} else {
+		KUNIT_EXPECT_EQ(test, 0, vnr_ctrl_max_req(fake->dev));
+		KUNIT_EXPECT_EQ(test, -E2BIG, run(fake, 1, 4, 8));
+	}
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
@@ -675,7 +703,7 @@ static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE(ctrl_abandon),
 	KUNIT_CASE(ctrl_full),
 	KUNIT_CASE(ctrl_full_timeout),
-	KUNIT_CASE(ctrl_too_small),
+	KUNIT_CASE_PARAM(ctrl_small, small_gen_params),
 	KUNIT_CASE(ctrl_max_req),
 	KUNIT_CASE(ctrl_big),
 	KUNIT_CASE(ctrl_crowd),

@@ -105,6 +105,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev);
 void vnr_ctrl_interrupt(struct virtqueue *vq);
 void vnr_ctrl_abandon(struct vnr_dev *dev);
+bool vnr_ctrl_is_small(unsigned int num);
 size_t vnr_ctrl_max_req(struct vnr_dev *dev);
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 

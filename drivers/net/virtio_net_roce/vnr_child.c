@@ -167,11 +167,28 @@ static bool vnr_dma_is_physical(struct vnr_dev *dev)
 	return physical;
 }
 
+/* Where virtio_net will look for its control queue. */
+static u16 vnr_ctrl_index(struct vnr_dev *dev, u64 features)
+{
+	if (features & (BIT_ULL(VIRTIO_NET_F_MQ) | BIT_ULL(VIRTIO_NET_F_RSS)))
+		return 2 * dev->offer.max_pairs;
+	return 2;
+}
+
 static bool vnr_roce_possible(struct vnr_dev *dev, u64 features)
 {
+	u16 ctrl_num;
+
 	if (!(features & BIT_ULL(VIRTIO_NET_F_CTRL_VQ))) {
 		dev_warn(vnr_device(dev),
 			 "no RoCE: the network driver did not take the control queue\n");
+		return false;
+	}
+	ctrl_num = vnr_queue_size(dev, vnr_ctrl_index(dev, features));
+	if (vnr_ctrl_is_small(ctrl_num)) {
+		dev_warn(vnr_device(dev),
+			 "no RoCE: the control queue has %u entries, which is too few\n",
+			 ctrl_num);
 		return false;
 	}
 	if (!(features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM)) &&

@@ -41,6 +41,9 @@
 /* Descriptors that RoCE commands leave to the shadow. */
 #define VNR_CTRL_RESERVE	8
 
+/* Descriptors of the least command that has all parts. */
+#define VNR_CTRL_LEAST		(VNR_CTRL_FIXED + 1)
+
 /* A request longer than this counts as slow, of which few are let in. */
 #define VNR_CTRL_BIG		PAGE_SIZE
 #define VNR_CTRL_BIG_MAX	2
@@ -198,7 +201,7 @@ int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 	spin_lock_irqsave(&ctrl->lock, flags);
 	if (!ctrl->vq || ctrl->dead) {
 		ret = -EIO;
-	} else if (need > virtqueue_get_vring_size(ctrl->vq) - reserve) {
+	} else if (reserve + need > virtqueue_get_vring_size(ctrl->vq)) {
 		ret = -E2BIG;
 	} else if (ctrl->vq->num_free < reserve + (ctrl->indirect ? 1 : need)) {
 		ret = -ENOSPC;
@@ -360,6 +363,17 @@ static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
 }
 
 /**
+ * vnr_ctrl_is_small() - has a control queue no room for RoCE commands?
+ * @num: its descriptors
+ *
+ * Return: true if Ethernet needs all of them.
+ */
+bool vnr_ctrl_is_small(unsigned int num)
+{
+	return num < VNR_CTRL_RESERVE + VNR_CTRL_LEAST;
+}
+
+/**
  * vnr_ctrl_max_req() - how long the request of a RoCE command may be
  * @dev: device whose control queue runs
  *
@@ -370,7 +384,7 @@ size_t vnr_ctrl_max_req(struct vnr_dev *dev)
 	unsigned int num = virtqueue_get_vring_size(dev->ctrl.vq);
 
 	/* See vnr_ctrl_submit(). */
-	if (num <= VNR_CTRL_RESERVE + VNR_CTRL_FIXED)
+	if (vnr_ctrl_is_small(num))
 		return 0;
 	return (num - VNR_CTRL_RESERVE - VNR_CTRL_FIXED) * VNR_CTRL_CHUNK;
 }
