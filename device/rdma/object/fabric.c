@@ -19,13 +19,13 @@ TAILQ_HEAD(gid_list, gid);
 /**
  * struct fabric - NICs that reach each other in memory
  * @bucket:	GIDs by their hash
- * @epoch:	changes with each of them
+ * @epoch:	changes with each of them; never 0, and wide enough not to come round
  * @local:	transport between its NICs
  * @packets:	they exchange packets all the same
  */
 struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
-	uint32_t epoch;
+	uint64_t epoch;
 	const struct transport *local;
 	bool packets;
 };
@@ -78,7 +78,7 @@ void fabric_use_packets(struct fabric *fabric)
 	fabric->epoch++;
 }
 
-uint32_t fabric_epoch(const struct fabric *fabric)
+uint64_t fabric_epoch(const struct fabric *fabric)
 {
 	return fabric->epoch;
 }

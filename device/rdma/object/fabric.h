@@ -105,8 +105,8 @@ void fabric_set_local(struct fabric *fabric, const struct transport *transport);
 struct route fabric_route(const struct fabric_end *from, const uint8_t *dgid,
 			  uint16_t vlan);
 
-/** fabric_epoch() - changes whenever fabric_route() may answer differently */
-uint32_t fabric_epoch(const struct fabric *fabric);
+/** fabric_epoch() - changes whenever fabric_route() may answer differently; not 0 */
+uint64_t fabric_epoch(const struct fabric *fabric);
 
 /** fabric_find() - entry that packets to a GID go to, or NULL */
 struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,

@@ -118,7 +118,7 @@ struct qp_attr {
  * @resp:	receiving half
  * @flow:	how much it may send, and when
  * @route:	where the peer is, as of @epoch
- * @epoch:	of the fabric
+ * @epoch:	of the fabric; 0: there was no look-up yet
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
  * @sq_kick:	its send queue asks for doorbells
@@ -152,7 +152,7 @@ struct qp {
 	struct responder resp;
 	struct flow flow;
 	struct route route;
-	uint32_t epoch;
+	uint64_t epoch;
 	bool active;
 	uint64_t busy_at;
 	bool sq_kick;

@@ -196,7 +196,7 @@ enum qp_take qp_take_recv(struct qp *qp)
 
 static const struct route *qp_route(struct qp *qp)
 {
-	uint32_t epoch = fabric_epoch(qp->end->fabric);
+	uint64_t epoch = fabric_epoch(qp->end->fabric);
 
 	if (qp->epoch != epoch) {
 		qp->route = fabric_route(qp->end,

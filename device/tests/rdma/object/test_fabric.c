@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The fabric: how QPs learn that a route is not what it was.
+ */
+#include "tests/lib/engine_guest.h"
+
+/* Its inside is nobody else's business: the test has it in itself. */
+#include "rdma/object/fabric.c"
+
+#define RC	VIRTIO_IB_QPT_RC
+
+/* Enters a GID and takes it away: two changes of the fabric. */
+static void change_gids(struct eg_guest *guest)
+{
+	struct virtio_rdma_cmd_add_gid add = {
+		.gid = { 0xfe, 0x80, [15] = 77 },
+		.index = htole16(5),
+	};
+	struct virtio_rdma_cmd_del_gid del = { .index = htole16(5) };
+
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_ADD_GID, &add,
+				    sizeof(add), NULL, 0), VIRTIO_NET_OK);
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_DEL_GID, &del,
+				    sizeof(del), NULL, 0), VIRTIO_NET_OK);
+}
+
+/*
+ * GIDs come and go 2^32 times, which a guest can do in minutes.  A QP that never
+ * looked its route up must not believe that it has one.
+ */
+static void test_counter_of_32_bits(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_pair p = { .engine = engine };
+
+	engine->fabric->epoch = UINT32_MAX - 1;
+	change_gids(&engine->guest[1]);
+	eg_pair(engine, RC, &p.a, &p.b);
+	eg_expect_works(&p);
+}
+
+/* Nor may one that looked it up then take it for fresh for ever. */
+static void test_same_count_again(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct fabric *fabric = p.engine->fabric;
+	uint64_t seen;
+
+	eg_expect_works(&p);
+	seen = fabric->epoch;
+	fabric->epoch = UINT32_MAX;
+	change_gids(p.a.guest);
+	assert_true(fabric_epoch(fabric) != seen);
+	assert_true(fabric_epoch(fabric) > UINT32_MAX);
+	eg_expect_works(&p);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, eg_setup, eg_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_counter_of_32_bits),
+		TEST(test_same_count_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
