@@ -35,6 +35,29 @@ void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return region->host + (addr - region->addr);
 }
 
+uint64_t guest_mem_run(const struct guest_mem *mem, uint64_t addr, uint64_t len,
+		       uint8_t **host)
+{
+	const struct guest_region *region;
+	uint64_t run = len;
+	unsigned int i;
+
+	*host = NULL;
+	for (i = 0; i < mem->n; i++) {
+		region = &mem->region[i];
+		if (addr < region->addr) {
+			run = region->addr - addr;
+			break;
+		}
+		if (addr - region->addr < region->size) {
+			run = region->size - (addr - region->addr);
+			*host = region->host + (addr - region->addr);
+			break;
+		}
+	}
+	return run < len ? run : len;
+}
+
 int guest_mem_iov(const struct guest_mem *mem, uint64_t addr, uint64_t len,
 		  struct iovec *iov, unsigned int max)
 {

@@ -367,9 +367,19 @@ void mr_table_reset(struct mr_table *mrs)
 	}
 }
 
-static uint8_t *page_host(const struct mr_table *mrs, uint64_t addr, uint32_t npages)
+/* The next pages of [@addr, @addr + @npages pages) that lie in one region, or in none. */
+static uint32_t pages_run(const struct mr_table *mrs, uint64_t addr,
+			  uint32_t npages, uint8_t **host)
 {
-	return guest_mem_ptr(mrs->ctx->mem, addr, (uint64_t)npages * RNIC_PAGE_SIZE);
+	uint64_t len = (uint64_t)npages * RNIC_PAGE_SIZE;
+	uint32_t run = guest_mem_run(mrs->ctx->mem, addr, len, host) /
+		       RNIC_PAGE_SIZE;
+
+	if (run)
+		return run;
+	/* A page that is not all in one region is a hole. */
+	*host = NULL;
+	return 1;
 }
 
 /* An extent may now be spread over several pieces of memory, or have holes. */
@@ -377,29 +387,26 @@ static bool extent_split(const struct mr_table *mrs, const struct mr_extent *ext
 			 struct extents *list)
 {
 	uint64_t addr = extent->addr;
-	uint32_t i;
+	uint32_t left, run;
+	uint8_t *host;
 
-	for (i = 0; i < extent->npages; i++, addr += RNIC_PAGE_SIZE)
-		if (!extents_add(list, addr, 1, page_host(mrs, addr, 1)))
+	for (left = extent->npages; left; left -= run) {
+		run = pages_run(mrs, addr, left, &host);
+		if (!extents_add(list, addr, run, host))
 			return false;
+		addr += (uint64_t)run * RNIC_PAGE_SIZE;
+	}
 	return true;
 }
 
 static bool mr_retranslate(const struct mr_table *mrs, const struct mr *mr,
 			   struct extents *list)
 {
-	const struct mr_extent *extent;
-	uint8_t *host;
 	uint32_t i;
 
-	for (i = 0; i < mr->n; i++) {
-		extent = &mr->extent[i];
-		host = page_host(mrs, extent->addr, extent->npages);
-		if (!(host ? extents_add(list, extent->addr, extent->npages,
-					 host) :
-			     extent_split(mrs, extent, list)))
+	for (i = 0; i < mr->n; i++)
+		if (!extent_split(mrs, &mr->extent[i], list))
 			return false;
-	}
 	return true;
 }
 
@@ -437,23 +444,37 @@ static void mr_translate(struct mr_table *mrs, struct mr *mr)
 	if (!mr_retranslate(mrs, mr, &list)) {
 		free(list.extent);
 		mr->lost = true;
+		mrs->map.n = 0;	/* no map is the same: try again */
 		rnic_warn(mrs->ctx, "memory region %u lost: %s", obj_index(mr->key),
 			  mr_no_memory);
 		return;
 	}
 	mr_replace(mrs, mr, &list);
 	mr->lost = mr_has_holes(mr);
-	/* With all of the memory gone it is the guest that stands still. */
-	if (mr->lost && !was_lost && mrs->ctx->mem->n)
+	if (mr->lost && !was_lost)
 		rnic_warn(mrs->ctx, "memory region %u lost: pages are gone",
 			  obj_index(mr->key));
 }
 
+static bool mem_is(const struct guest_mem *mem, const struct guest_mem *other)
+{
+	return mem->n == other->n &&
+	       !memcmp(mem->region, other->region, mem->n * sizeof(*mem->region));
+}
+
+/*
+ * With all of the memory gone the guest stands still, and mr_get_whole() finds
+ * nothing.  As a rule the same memory comes back, mapped at the same place.
+ */
 void mr_translate_all(struct mr_table *mrs)
 {
+	const struct guest_mem *mem = mrs->ctx->mem;
 	struct mr *mr;
 	uint32_t i, left = mrs->objs.used;
 
+	if (!mem->n || mem_is(mem, &mrs->map))
+		return;
+	mrs->map = *mem;
 	for (i = 0; left && i < mrs->objs.max; i++) {
 		mr = obj_at(&mrs->objs, i);
 		if (!mr)
@@ -464,33 +485,14 @@ void mr_translate_all(struct mr_table *mrs)
 	}
 }
 
-/* Guest memory from @addr on: how much of it lies in one region, up to @len. */
-static size_t mem_contig(const struct guest_mem *mem, uint64_t addr, size_t len,
-			 uint8_t **p)
-{
-	const struct guest_region *region;
-	unsigned int i;
-
-	for (i = 0; i < mem->n; i++) {
-		region = &mem->region[i];
-		if (addr < region->addr || addr - region->addr >= region->size)
-			continue;
-		if (len > region->size - (addr - region->addr))
-			len = region->size - (addr - region->addr);
-		*p = guest_mem_ptr(mem, addr, len);
-		return len;
-	}
-	return 0;
-}
-
 static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 {
+	uint64_t run;
 	uint8_t *p;
-	size_t run;
 
 	while (len) {
-		run = mem_contig(mem, addr, len, &p);
-		if (!run)
+		run = guest_mem_run(mem, addr, len, &p);
+		if (!p)
 			return false;
 		addr += run;
 		len -= run;
@@ -504,7 +506,7 @@ const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
 	const struct mr *mr = obj_get(&mrs->objs, key);
 
 	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
-	    (mr->access & access) != access)
+	    !mrs->ctx->mem->n || (mr->access & access) != access)
 		return NULL;
 	return mr;
 }
@@ -558,7 +560,7 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 	uint64_t off, size;
 
 	if (mr->dma)
-		return mem_contig(mrs->ctx->mem, addr, len, p);
+		return guest_mem_run(mrs->ctx->mem, addr, len, p);
 
 	/* Offset from the beginning of the first page. */
 	off = addr - (mr->addr - mr->addr % RNIC_PAGE_SIZE);

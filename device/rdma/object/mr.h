@@ -62,12 +62,14 @@ struct mr {
  * @pds:	its protection domains
  * @objs:	&struct mr by key
  * @extents:	extents of all of them together
+ * @map:	memory map that the extents were translated by
  */
 struct mr_table {
 	struct rnic_ctx *ctx;
 	struct pd_table *pds;
 	struct obj_table objs;
 	uint32_t extents;
+	struct guest_mem map;
 };
 
 /** mr_table_init() - make an empty table; returns 0 or a negative error */
@@ -162,7 +164,7 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key);
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
 const char *mr_dereg(struct mr_table *mrs, uint32_t mrn);
 
-/** mr_translate_all() - the memory map is another one: translate all again */
+/** mr_translate_all() - the memory map may be another one: translate again */
 void mr_translate_all(struct mr_table *mrs);
 
 /**

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tests/lib/engine_guest.h"
-#include "base/util.h"
+#include "tests/lib/work.h"
 #include "rdma/object/mr.h"
 #include "rdma/object/sg.h"
 #include "rdma/rnic_priv.h"
@@ -429,6 +429,52 @@ static void test_memory_goes(void **state)
 	assert_int_equal(dereg(guest, gone >> 8), VIRTIO_NET_OK);
 }
 
+/* What a change of the map costs does not depend on how much memory there is. */
+static void test_memory_goes_cheaply(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest);
+	struct guest_mem map = guest->map;
+	uint32_t key = eg_reg(guest, pdn, 0, 0, EG_MR_SIZE, EG_DATA);
+	const uint64_t middle = EG_DATA + EG_MR_SIZE / 2;
+
+	/* The first page of the second half is in no region as a whole. */
+	map.n = 2;
+	map.region[0].size = EG_DATA + EG_PAGE - EG_BASE;
+	map.region[1] = (struct guest_region) {
+		.addr = middle + 100,
+		.size = EG_BASE + EG_SIZE - (middle + 100),
+		.host = guest->mem + (middle + 100 - EG_BASE),
+	};
+	work.lookups = 0;
+	rnic_mem_changed(guest->rnic, &map);
+	assert_in_range(work.lookups, 1, 10);
+	assert_null(get(guest, pdn, key, 0, 1, 0));
+	assert_int_equal(guest->rnic->mrs.extents, 3);
+
+	work.lookups = 0;
+	rnic_mem_changed(guest->rnic, &guest->map);
+	assert_in_range(work.lookups, 1, 10);
+	assert_non_null(get(guest, pdn, key, 0, EG_MR_SIZE, 0));
+	assert_int_equal(guest->rnic->mrs.extents, 1);
+}
+
+/* A guest that is paused and goes on costs nothing at all. */
+static void test_memory_comes_back(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest);
+	uint32_t key = eg_reg(guest, pdn, 0, 0, EG_MR_SIZE, EG_DATA);
+	const struct guest_mem none = {};
+
+	work.lookups = 0;
+	rnic_mem_changed(guest->rnic, &none);
+	assert_null(get(guest, pdn, key, 0, 1, 0));
+	rnic_mem_changed(guest->rnic, &guest->map);
+	assert_int_equal(work.lookups, 0);
+	assert_non_null(get(guest, pdn, key, 0, EG_MR_SIZE, 0));
+}
+
 /* ------------------------------------------------------------------------- */
 /* All of memory                                                             */
 /* ------------------------------------------------------------------------- */
@@ -572,6 +618,8 @@ int main(void)
 		T(test_extents_of_two_pieces),
 		T(test_memory_moves),
 		T(test_memory_goes),
+		T(test_memory_goes_cheaply),
+		T(test_memory_comes_back),
 		T(test_dma_mr),
 		T(test_dma_mr_carries_data),
 		T(test_sg_bounds),
