@@ -25,6 +25,7 @@
 #include "rdma/rnic.h"
 #include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
+#include "virtio/guard.h"
 
 #define VERSION		"0.1"
 
@@ -324,7 +325,9 @@ static int daemon_init(struct daemon *d, const struct options *options)
 		goto err_switch;
 	if (options->packets)
 		fabric_use_packets(d->fabric);
-	err = daemon_signals(d);
+	err = mem_guard_init();
+	if (!err)
+		err = daemon_signals(d);
 	if (err)
 		goto err_fabric;
 	return 0;

@@ -26,6 +26,9 @@
  * _ADDR of the same queue, or for all queues one after the other.  vu_vring_u8()
  * follows both.
  *
+ * Memory that QEMU takes away while the device uses it (virtio/guard.h) reads as
+ * zeroes until the loop comes round to end the connection.
+ *
  * Reset: QEMU stops all queues both when the guest resets the function and when
  * the machine is paused, and does not say which.  A paused queue is continued
  * where it had stopped and with the same features; when anything else is asked
@@ -82,11 +85,18 @@ static int vu_dispatch(struct vhost_user *vu)
 	return err;
 }
 
+static bool vu_mem_is_lost(const struct vhost_user *vu)
+{
+	return vu->mem && vu->mem->lost;
+}
+
 static void vu_disconnect(struct vhost_user *vu, int err)
 {
 	struct vu_vring *vr;
 
-	if (err == -ECONNRESET || !err)
+	if (vu_mem_is_lost(vu))
+		log_error("%s: disconnected: its memory was taken away", vu->name);
+	else if (err == -ECONNRESET || !err)
 		log_info("%s: disconnected", vu->name);
 	else
 		log_warn("%s: connection ended: %s", vu->name, strerror(-err));
@@ -103,6 +113,7 @@ static void vu_disconnect(struct vhost_user *vu, int err)
 	vu->ops->mem_changed(vu->dev, &guest_mem_none);
 	vu_mem_free(vu->mem);
 	vu->mem = NULL;
+	vu->warned = false;
 	vu->negotiated = false;
 	vu->features = 0;
 	vu->protocol = 0;
@@ -121,6 +132,10 @@ static void vu_readable(void *arg, uint32_t events __always_unused)
 	int err = 0;
 
 	for (i = 0; i < VU_BURST; i++) {
+		if (vu_mem_is_lost(vu)) {
+			err = -EFAULT;
+			break;
+		}
 		err = vu_receive(vu->conn.fd, &vu->msg);
 		if (err <= 0)
 			break;

@@ -4,9 +4,11 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +25,54 @@ void vu_mem_free(struct vu_mem *mem)
 
 	if (!mem)
 		return;
-	for (i = 0; i < mem->n; i++)
+	for (i = 0; i < mem->n; i++) {
+		if (mem->guard[i].map)
+			mem_guard_del(&mem->guard[i]);
 		munmap(mem->region[i].map, mem->region[i].map_len);
+	}
 	free(mem);
+}
+
+/* In a signal handler. */
+static void vu_mem_lost(void *arg)
+{
+	struct vu_mem *mem = arg;
+
+	mem->lost = true;
+	shutdown(mem->conn, SHUT_RDWR);
+}
+
+static void vu_mem_guard(struct vu_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++) {
+		mem->guard[i] = (struct mem_guard){
+			.map = mem->region[i].map,
+			.len = mem->region[i].map_len,
+			.lost = vu_mem_lost,
+			.arg = mem,
+		};
+		mem_guard_add(&mem->guard[i]);
+	}
+}
+
+bool vu_mem_sealed(const struct vu_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++)
+		if (!mem->region[i].sealed)
+			return false;
+	return true;
+}
+
+/* Files that know no seals can shrink. */
+static bool fd_is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK);
 }
 
 /*
@@ -61,6 +108,7 @@ static int vu_region_map(struct vu_region *region,
 	if (region->map == MAP_FAILED)
 		return -errno;
 	region->host = (uint8_t *)region->map + skip;
+	region->sealed = fd_is_sealed(fd);
 	madvise(region->map, region->map_len, MADV_DONTDUMP);
 	return 0;
 }
@@ -106,13 +154,14 @@ static int vu_mem_finish(struct vu_mem *mem)
 }
 
 int vu_mem_new(struct vu_mem **memp, const struct vu_memory *from,
-	       const int *fd)
+	       const int *fd, int conn)
 {
 	struct vu_mem *mem = calloc(1, sizeof(*mem));
 	int err;
 
 	if (!mem)
 		return -ENOMEM;
+	mem->conn = conn;
 	while (mem->n < from->n) {
 		err = vu_region_map(&mem->region[mem->n],
 				    &from->region[mem->n], fd[mem->n]);
@@ -123,6 +172,7 @@ int vu_mem_new(struct vu_mem **memp, const struct vu_memory *from,
 	err = vu_mem_finish(mem);
 	if (err)
 		goto err_free;
+	vu_mem_guard(mem);
 	*memp = mem;
 	return 0;
 

@@ -5,10 +5,13 @@
 #ifndef DEVICE_VHOST_USER_MEM_H
 #define DEVICE_VHOST_USER_MEM_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "vhost_user/vhost_user_msg.h"
+#include "virtio/guard.h"
 #include "virtio/mem.h"
 
 /**
@@ -19,6 +22,7 @@
  * @host:	its address here
  * @map:	what mmap() returned
  * @map_len:	what munmap() wants
+ * @sealed:	its file cannot shrink
  */
 struct vu_region {
 	uint64_t user_addr;
@@ -27,6 +31,7 @@ struct vu_region {
 	uint8_t *host;
 	void *map;
 	size_t map_len;
+	bool sealed;
 };
 
 /**
@@ -34,11 +39,18 @@ struct vu_region {
  * @map:	for the device
  * @n:		number of regions
  * @region:	sorted by guest address, without overlap
+ * @guard:	of each
+ * @conn:	connection that it belongs to
+ * @lost:	QEMU took memory away, and zeroes are in its place.  Then @conn is
+ *		shut down, which wakes the loop
  */
 struct vu_mem {
 	struct guest_mem map;
 	unsigned int n;
 	struct vu_region region[VU_REGIONS_MAX];
+	struct mem_guard guard[VU_REGIONS_MAX];
+	int conn;
+	atomic_bool lost;
 };
 
 /**
@@ -46,12 +58,16 @@ struct vu_mem {
  * @memp:	set to the table
  * @from:	description, whose number of regions is VU_REGIONS_MAX at most
  * @fd:		file of each region; not kept
+ * @conn:	connection to shut down when memory is lost
  *
  * Return: 0, -EINVAL if a region wraps around, is not in its file or overlaps
  *	   another one, or another -errno.
  */
 int vu_mem_new(struct vu_mem **memp, const struct vu_memory *from,
-	       const int *fd);
+	       const int *fd, int conn);
+
+/** vu_mem_sealed() - is there no file among its files that can shrink? */
+bool vu_mem_sealed(const struct vu_mem *mem);
 
 /** vu_mem_free() - unmap, free; @mem may be NULL */
 void vu_mem_free(struct vu_mem *mem);

@@ -62,6 +62,7 @@ struct vu_vring {
  * @negotiated:	@features are known and the device agrees
  * @protocol:	protocol features acknowledged
  * @mem:	memory table, NULL while there is none
+ * @warned:	the operator was told that its memory can shrink
  * @cursor:	queue that the last request was about
  * @run:	that was a request with 8 bits of queue number, as part of a run
  * @vring:	queues
@@ -82,6 +83,7 @@ struct vhost_user {
 	bool negotiated;
 	uint64_t protocol;
 	struct vu_mem *mem;
+	bool warned;
 	int cursor;
 	bool run;
 	struct vu_vring vring[VHOST_USER_QUEUES_MAX];

@@ -64,6 +64,16 @@ static int vu_reset_device(struct vhost_user *vu,
 	return 0;
 }
 
+/* Once for each connection: QEMU sends the table whenever memory changes. */
+static void vu_warn_unsealed(struct vhost_user *vu, const struct vu_mem *mem)
+{
+	if (vu->warned || vu_mem_sealed(mem))
+		return;
+	vu->warned = true;
+	log_warn("%s: a file of its memory is not sealed against shrinking; if it shrinks, the guest loses this device",
+		 vu->name);
+}
+
 /* The device learns of the new map before the old one goes. */
 static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 {
@@ -76,9 +86,10 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 	if (from->n > VU_REGIONS_MAX || from->n != msg->fd_n ||
 	    msg->hdr.size != offsetof(struct vu_memory, region[from->n]))
 		return -EINVAL;
-	err = vu_mem_new(&mem, from, msg->fd);
+	err = vu_mem_new(&mem, from, msg->fd, vu->conn.fd);
 	if (err)
 		return err;
+	vu_warn_unsealed(vu, mem);
 
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
 		if (!vr->started)

@@ -9,11 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "tests/lib/qemu.h"
+
+/* What the loop's round does between events: the device looks at its queue. */
+static bool device_poll(void *arg)
+{
+	static struct virtq_elem elem;
+
+	return dev.vq[0] && virtq_pop(dev.vq[0], &elem) > 0;
+}
+
+static bool device_sleep(void *arg)
+{
+	return dev.vq[0] && virtq_want_kick(dev.vq[0], true);
+}
+
+static void device_wake(void *arg)
+{
+}
 
 /* ------------------------------------------------------------------------- */
 /* Queues                                                                    */
@@ -651,6 +670,105 @@ static void test_300_queues(void **state)
 	}
 }
 
+/*
+ * QEMU truncates the file of the guest's memory while the device uses it: the
+ * connection ends, and nothing else.
+ */
+static void test_memory_truncated(void **state)
+{
+	struct loop_poller poller = {
+		.poll = device_poll,
+		.sleep = device_sleep,
+		.wake = device_wake,
+	};
+	struct guest_buf buf = { .addr = GUEST_BASE, .len = 16 };
+	char c;
+
+	assert_int_equal(mem_guard_init(), 0);
+	qemu_start(0);
+	loop_poller_add(loop, &poller);
+	guest_vq_add(&gvq, &buf, 1);
+	assert_int_equal(ftruncate(guest.fd, 0), 0);
+	eventfd_write(qemu.kick, 1);
+	run();
+	assert_false(vhost_user_connected(vu));
+	assert_null(dev.vq[0]);
+	assert_int_equal(dev.resets, 1);
+	assert_int_equal(dev.mem->n, 0);
+	assert_int_equal(recv(qemu.fd, &c, 1, MSG_DONTWAIT), 0);
+	close(qemu.fd);
+
+	/* Who comes next is served. */
+	assert_int_equal(ftruncate(guest.fd, MEM_SIZE), 0);
+	guest_vq_init(&gvq, &guest, NUM);
+	qemu_connect();
+	qemu_start(0);
+	run();
+	assert_still_serving();
+	loop_poller_del(loop, &poller);
+}
+
+/* A message that waits is not carried out with memory that is lost. */
+static void test_memory_truncated_in_a_request(void **state)
+{
+	const struct vu_memory memory = qemu_memory();
+	struct wire_msg msg = {
+		.hdr = {
+			.request = VU_SET_MEM_TABLE,
+			.flags = VU_FLAGS_VERSION,
+			.size = offsetof(struct vu_memory, region[1]),
+		},
+	};
+	volatile const uint8_t *p;
+	unsigned int changes;
+
+	assert_int_equal(mem_guard_init(), 0);
+	qemu_start(0);
+	changes = dev.mem_changes;
+	memcpy(msg.payload, &memory, msg.hdr.size);
+	qemu_send_raw(&msg, sizeof(msg.hdr) + msg.hdr.size, &guest.fd, 1);
+	assert_int_equal(ftruncate(guest.fd, 0), 0);
+	p = dev.mem->region[0].host;
+	assert_int_equal(*p, 0);
+	assert_int_equal(ftruncate(guest.fd, MEM_SIZE), 0);
+	run();
+	assert_false(vhost_user_connected(vu));
+	/* One change: the end of the connection. */
+	assert_int_equal(dev.mem_changes, changes + 1);
+	close(qemu.fd);
+	qemu.fd = -1;
+}
+
+static int sealed_fd(unsigned int seals)
+{
+	int fd = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(ftruncate(fd, MEM_SIZE), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+/* The operator is told of memory that can shrink, once. */
+static void test_memory_unsealed(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+	int sealed = sealed_fd(F_SEAL_SHRINK | F_SEAL_GROW);
+	int grows = sealed_fd(F_SEAL_GROW);
+
+	qemu_handshake();
+	assert_int_equal(qemu_ask_memory(&memory, &sealed, 1), 0);
+	assert_true(vu_mem_sealed(vu->mem));
+	assert_false(vu->warned);
+	assert_int_equal(qemu_ask_memory(&memory, &grows, 1), 0);
+	assert_false(vu_mem_sealed(vu->mem));
+	assert_true(vu->warned);
+	qemu_disconnect();
+	qemu.fd = -1;
+	assert_false(vu->warned);
+	close(sealed);
+	close(grows);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, qemu_setup, qemu_teardown)
 
 int main(void)
@@ -682,6 +800,9 @@ int main(void)
 		TEST(test_memory_replaced_without_the_rings),
 		TEST(test_memory_replaced_misaligned),
 		TEST(test_bad_memory_keeps_the_old),
+		TEST(test_memory_truncated),
+		TEST(test_memory_truncated_in_a_request),
+		TEST(test_memory_unsealed),
 		TEST(test_queue_numbers),
 		TEST(test_300_queues),
 	};
