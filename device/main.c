@@ -23,6 +23,7 @@
 #include "operator/socket.h"
 #include "options.h"
 #include "rdma/rnic.h"
+#include "sandbox.h"
 #include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
 #include "virtio/guard.h"
@@ -354,6 +355,46 @@ static void daemon_fini(struct daemon *d)
 	loop_free(d->loop);
 }
 
+/* A sanitizer reads files, starts programs and traces itself to tell what it found. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANDBOX		false
+#else
+#define SANDBOX		true
+#endif
+
+_Static_assert(GUESTS_MAX + UPLINKS_MAX + 1 <= SANDBOX_SOCKETS_MAX,
+	       "the sandbox has no room for all sockets");
+
+static void sandbox_need_socket(struct sandbox_needs *needs, const char *path)
+{
+	needs->socket[needs->sockets++] = path;
+}
+
+static int daemon_sandbox(const struct daemon *d, const struct options *options)
+{
+	struct sandbox_needs needs = { 0 };
+	unsigned int i, uplink;
+
+	if (options->no_sandbox || !SANDBOX) {
+		log_info("sandbox: none (%s)", options->no_sandbox ?
+			 "--no-sandbox" : "built with a sanitizer");
+		return 0;
+	}
+	for (i = 0; i < options->guests; i++)
+		sandbox_need_socket(&needs, options->guest[i].text);
+	for (i = 0; i < d->uplinks; i++) {
+		uplink = d->uplink[i].uplink->ops->needs;
+		if (uplink & UPLINK_SOCKET)
+			sandbox_need_socket(&needs, strchr(options->uplink[i].text,
+							   ':') + 1);
+		needs.connects |= uplink & UPLINK_CONNECTS;
+		needs.network |= uplink & UPLINK_NETWORK;
+	}
+	if (options->control)
+		sandbox_need_socket(&needs, options->control);
+	return sandbox_enter(&needs);
+}
+
 static int daemon_run(struct daemon *d, const struct options *options)
 {
 	int err;
@@ -367,11 +408,15 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	err = daemon_control_start(d, options);
 	if (err)
 		goto err_guests;
+	err = daemon_sandbox(d, options);
+	if (err)
+		goto err_control;
 	log_info("%u guest(s), %u virtqueues each (num_vqs)", d->guests,
 		 function_num_queues(&options->limits));
 	err = loop_run(d->loop);
 	if (err)
 		log_error("event loop: %s", strerror(-err));
+err_control:
 	daemon_control_stop(d);
 err_guests:
 	daemon_guests_stop(d);

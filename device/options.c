@@ -64,6 +64,7 @@ const char options_usage[] =
 "\n"
 "  --control PATH    unix socket for vhost-user-roce-ctl\n"
 "  --verbose         tell more\n"
+"  --no-sandbox      keep all rights, for debugging\n"
 "  --help            print this and exit\n"
 "  --version         print the version and exit\n"
 "\n"
@@ -98,6 +99,7 @@ enum {
 	OPT_CORRUPT,
 	OPT_SEED,
 	OPT_VERBOSE,
+	OPT_NO_SANDBOX,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -126,6 +128,7 @@ static const struct option long_options[] = {
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
+	{ "no-sandbox", no_argument, NULL, OPT_NO_SANDBOX },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ 0 },
@@ -290,6 +293,9 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 		return 0;
 	case OPT_VERBOSE:
 		options->verbose = true;
+		return 0;
+	case OPT_NO_SANDBOX:
+		options->no_sandbox = true;
 		return 0;
 	case OPT_HELP:
 		options->action = OPTIONS_HELP;

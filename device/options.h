@@ -54,6 +54,7 @@ struct port_options {
  * @mac_base:	address of the first guest; the others count on from there
  * @packets:	RDMA between the guests goes by packets, too
  * @verbose:	tell more
+ * @no_sandbox:	keep all rights
  * @control:	socket for commands, or NULL
  *
  * Strings are those of the argument vector.
@@ -72,6 +73,7 @@ struct options {
 	uint64_t mac_base;
 	bool packets;
 	bool verbose;
+	bool no_sandbox;
 	const char *control;
 };
 

@@ -135,6 +135,7 @@ static struct uplink *packet_open(const struct uplink_env *env,
 
 const struct uplink_ops uplink_packet_ops = {
 	.scheme = "packet",
+	.needs = UPLINK_NETWORK,
 	.open = packet_open,
 	.free = vnet_free,
 };

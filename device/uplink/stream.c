@@ -418,12 +418,14 @@ static void stream_free(struct uplink *uplink)
 
 const struct uplink_ops uplink_listen_ops = {
 	.scheme = "unix",
+	.needs = UPLINK_SOCKET,
 	.open = stream_open_listen,
 	.free = stream_free,
 };
 
 const struct uplink_ops uplink_connect_ops = {
 	.scheme = "connect",
+	.needs = UPLINK_SOCKET | UPLINK_CONNECTS,
 	.open = stream_open_connect,
 	.free = stream_free,
 };

@@ -51,6 +51,7 @@ static struct uplink *tap_open(const struct uplink_env *env, const char *name)
 
 const struct uplink_ops uplink_tap_ops = {
 	.scheme = "tap",
+	.needs = UPLINK_NETWORK,
 	.open = tap_open,
 	.free = vnet_free,
 };

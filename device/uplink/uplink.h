@@ -50,14 +50,29 @@ struct uplink {
 };
 
 /**
+ * enum uplink_need - what a kind of uplink needs of the process all the time
+ * @UPLINK_SOCKET:	what stands behind the colon is the name of a unix socket
+ * @UPLINK_CONNECTS:	which it connects to, again and again
+ * @UPLINK_NETWORK:	others look for its interface in the process's network
+ *			namespace
+ */
+enum uplink_need {
+	UPLINK_SOCKET	= 1 << 0,
+	UPLINK_CONNECTS	= 1 << 1,
+	UPLINK_NETWORK	= 1 << 2,
+};
+
+/**
  * struct uplink_ops - a kind of uplink
  * @scheme:	what stands before the colon of its text
+ * @needs:	bits of &enum uplink_need
  * @open:	make one, by what stands behind the colon.  Returns NULL with errno
  *		set after it has said why
  * @free:	end it
  */
 struct uplink_ops {
 	const char *scheme;
+	unsigned int needs;
 	struct uplink *(*open)(const struct uplink_env *env, const char *arg);
 	void (*free)(struct uplink *uplink);
 };
