@@ -74,13 +74,16 @@ static uint8_t *fault_copy(const struct frame *frame)
 	return copy;
 }
 
-static void fault_emit_copy(struct fault *fault, uint8_t *copy, size_t len)
+static void fault_emit_copy(struct fault *fault, uint8_t *copy, size_t len,
+			    const void *origin)
 {
 	const struct iovec iov = { .iov_base = copy, .iov_len = len };
 	struct frame frame;
 
-	if (!frame_init(&frame, &iov, 1, 0, len))
-		fault->ops->emit(fault->arg, &frame);
+	if (frame_init(&frame, &iov, 1, 0, len))
+		return;
+	frame.origin = origin;
+	fault->ops->emit(fault->arg, &frame);
 }
 
 static void fault_release(struct fault *fault)
@@ -89,7 +92,7 @@ static void fault_release(struct fault *fault)
 
 	loop_timer_cancel(fault->loop, &fault->timer);
 	fault->held = NULL;
-	fault_emit_copy(fault, held, fault->held_len);
+	fault_emit_copy(fault, held, fault->held_len, fault->held_origin);
 	free(held);
 }
 
@@ -109,6 +112,7 @@ static bool fault_hold(struct fault *fault, const struct frame *frame)
 	if (!fault->held)
 		return false;
 	fault->held_len = frame->len;
+	fault->held_origin = frame->origin;
 	fault->passed = 0;
 	fault->stats->reordered++;
 	loop_timer_set(fault->loop, &fault->timer, FAULT_HOLD_NS);
@@ -127,7 +131,7 @@ static bool fault_corrupt(struct fault *fault, const struct frame *frame,
 	random %= 8 * room;
 	copy[ETH_HLEN + random / 8] ^= 1 << random % 8;
 	fault->stats->corrupted++;
-	fault_emit_copy(fault, copy, frame->len);
+	fault_emit_copy(fault, copy, frame->len, frame->origin);
 	free(copy);
 	return true;
 }

@@ -67,6 +67,7 @@ struct fault_ops {
  * @random:	state of the random numbers
  * @held:	frame that is held back, or NULL
  * @held_len:	its bytes
+ * @held_origin: its origin
  * @passed:	frames that overtook it
  */
 struct fault {
@@ -79,6 +80,7 @@ struct fault {
 	uint64_t random;
 	uint8_t *held;
 	size_t held_len;
+	const void *held_origin;
 	unsigned int passed;
 };
 

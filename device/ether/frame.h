@@ -21,6 +21,8 @@
  * @hdr:	what is left to be done to it: checksum, segmentation
  * @eth:	copy of its header, the one to decide by
  * @vlan:	VLAN that its tag names, or -1 without a tag
+ * @origin:	RDMA side of the guest that sent it, for that of the receiver; NULL
+ *		from an uplink
  */
 struct frame {
 	const struct iovec *iov;
@@ -31,11 +33,12 @@ struct frame {
 	struct virtio_net_hdr hdr;
 	struct ether_header eth;
 	int vlan;
+	const void *origin;
 };
 
 /**
  * frame_init() - look at a frame that is to be sent
- * @frame:	filled in, with a @hdr of zeroes
+ * @frame:	filled in, with a @hdr of zeroes and no @origin
  * @iov:	pieces that the frame ends with
  * @iov_n:	number of them
  * @off:	bytes of them before the frame

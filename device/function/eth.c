@@ -111,8 +111,8 @@ static bool eth_rdma_takes(struct function *fn, const struct frame *frame)
 {
 	return function_rdma_runs(fn) && function_has_roce(fn) &&
 	       frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
-	       rnic_frame(fn->rnic, frame->iov, frame->iov_n, frame->off,
-			  frame->len);
+	       rnic_frame(fn->rnic, frame->origin, frame->iov, frame->iov_n,
+			  frame->off, frame->len);
 }
 
 static void eth_deliver(void *arg, const struct frame *frame)
@@ -217,6 +217,7 @@ static bool eth_tx(struct function *fn)
 	    frame.wire_len > eth_frame_max(fn))
 		return false;
 
+	frame.origin = fn->rnic;
 	if (fn->link_up)
 		switch_send(&fn->port, &frame);
 	return true;
@@ -254,6 +255,7 @@ static bool eth_rnic_send(void *arg, void *data, size_t len)
 
 	if (!fn->link_up || frame_init(&frame, &iov, 1, 0, len))
 		return false;
+	frame.origin = fn->rnic;
 	switch_send(&fn->port, &frame);
 	return true;
 }

@@ -14,6 +14,9 @@
 /* A cursor that sender and receiver know: here it is only handed on. */
 struct sg;
 
+/* A NIC of this process: here it only tells who is who. */
+struct fabric_end;
+
 /* The upper three bits of an opcode are the service, the others the rest. */
 #define PKT_SERVICE(opcode)	((opcode) >> 5)
 #define PKT_CODE(opcode)	((opcode) & 0x1f)
@@ -182,6 +185,8 @@ struct pkt_av {
  *		from a wire
  * @grh:	network header that it came with, as ROCE_GRH_SIZE bytes; NULL
  *		unless from a wire
+ * @from:	NIC of this process whose guest it comes from, in memory or as a
+ *		frame; NULL from beyond this process
  * @len:	bytes of payload
  * @payload:	cursor at the beginning of the payload, consumed by the
  *		receiver; NULL if @len is 0
@@ -212,6 +217,7 @@ struct pkt {
 	bool ecn;
 	const struct pkt_av *av;
 	const uint8_t *grh;
+	const struct fabric_end *from;
 	uint32_t len;
 	struct sg *payload;
 };

@@ -23,10 +23,12 @@
 
 /**
  * struct eth_port_slot - a frame received
+ * @from:	NIC of the guest that it comes from, or NULL
  * @len:	its bytes
  * @frame:	them
  */
 struct eth_port_slot {
+	const struct fabric_end *from;
 	uint32_t len;
 	uint8_t frame[ROCE_FRAME_MAX];
 };
@@ -108,8 +110,9 @@ void eth_port_send(struct eth_port *port, const struct pkt *pkt)
 /* Receiving                                                                 */
 /* ------------------------------------------------------------------------- */
 
-void eth_port_keep(struct eth_port *port, const struct iovec *iov,
-		   unsigned int iov_n, size_t off, size_t len)
+void eth_port_keep(struct eth_port *port, const struct fabric_end *from,
+		   const struct iovec *iov, unsigned int iov_n, size_t off,
+		   size_t len)
 {
 	struct eth_port_slot *slot;
 
@@ -122,6 +125,7 @@ void eth_port_keep(struct eth_port *port, const struct iovec *iov,
 		return;
 	}
 	slot = &port->ring[(port->head + port->n) % ETH_PORT_RING];
+	slot->from = from;
 	slot->len = iov_to_buf(iov, iov_n, off, slot->frame, len);
 	port->n++;
 }
@@ -141,6 +145,7 @@ const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,
 		rnic_count(port->ctx, VIRTIO_RDMA_CNT_RCVD_ICRC_ERR);
 		return NULL;
 	}
+	rx->pkt.from = slot->from;
 	if (rx->pkt.len) {
 		sg_init_flat(payload, slot->frame + rx->payload);
 		rx->pkt.payload = payload;

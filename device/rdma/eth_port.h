@@ -15,6 +15,7 @@
 #include "rdma/object/sg.h"
 
 struct eth_port_slot;
+struct fabric_end;
 
 /**
  * struct rnic_eth - the Ethernet port of a function, as its RDMA side sees it
@@ -66,9 +67,18 @@ bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac);
 /** eth_port_send() - send a packet; it is lost if there is no way to */
 void eth_port_send(struct eth_port *port, const struct pkt *pkt);
 
-/** eth_port_keep() - copy a frame, for eth_port_next() */
-void eth_port_keep(struct eth_port *port, const struct iovec *iov,
-		   unsigned int iov_n, size_t off, size_t len);
+/**
+ * eth_port_keep() - copy a frame, for eth_port_next()
+ * @port:	port
+ * @from:	NIC of the guest that it comes from, or NULL
+ * @iov:	pieces that it lies in
+ * @iov_n:	number of them
+ * @off:	where in them it begins
+ * @len:	its bytes
+ */
+void eth_port_keep(struct eth_port *port, const struct fabric_end *from,
+		   const struct iovec *iov, unsigned int iov_n, size_t off,
+		   size_t len);
 
 /**
  * eth_port_next() - look at the oldest frame that was kept

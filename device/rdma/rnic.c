@@ -106,6 +106,11 @@ static unsigned int rnic_deliver_end(struct fabric_end *end,
 	return rnic_deliver(rnic_of(end), pkt);
 }
 
+static bool rnic_has_mac(const struct fabric_end *end, const uint8_t *mac)
+{
+	return eth_port_is_mine(&rnic_of((struct fabric_end *)end)->port, mac);
+}
+
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
 	eth_port_attach(&rnic->port, eth, arg);
@@ -129,8 +134,9 @@ static bool rnic_wants_group(const struct rnic *rnic,
 	       gid_has_vlan(&rnic->gids, peek->vlan);
 }
 
-bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
-		size_t off, size_t len)
+bool rnic_frame(struct rnic *rnic, const struct rnic *from,
+		const struct iovec *iov, unsigned int iov_n, size_t off,
+		size_t len)
 {
 	uint8_t head[ROCE_PEEK_SIZE];
 	struct roce_peek peek;
@@ -142,7 +148,8 @@ bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
 		return false;
 	mine = rnic_wants(rnic, &peek);
 	if (mine || rnic_wants_group(rnic, &peek))
-		eth_port_keep(&rnic->port, iov, iov_n, off, len);
+		eth_port_keep(&rnic->port, from ? &from->end : NULL, iov, iov_n,
+			      off, len);
 	return mine;
 }
 
@@ -225,6 +232,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		.ctx = &rnic->ctx,
 		.beyond = &transport_wire,
 		.deliver = rnic_deliver_end,
+		.has_mac = rnic_has_mac,
 	};
 	ret = rnic_init(rnic);
 	if (ret) {

@@ -43,6 +43,8 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
 /**
  * rnic_frame() - a frame has come by the port
  * @rnic:	NIC
+ * @from:	NIC of the guest that has sent it, or NULL if it is none of this
+ *		process's
  * @iov:	pieces that it lies in
  * @iov_n:	number of them
  * @off:	where in them it begins
@@ -53,8 +55,9 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
  * Return: false if the frame goes to Ethernet: it is of another kind, or it is a
  *	   datagram to a group, which both get.
  */
-bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
-		size_t off, size_t len);
+bool rnic_frame(struct rnic *rnic, const struct rnic *from,
+		const struct iovec *iov, unsigned int iov_n, size_t off,
+		size_t len);
 
 /** rnic_reset() - drop all objects, as after a reset of the function */
 void rnic_reset(struct rnic *rnic);

@@ -6,6 +6,9 @@
  * came.  A GID leads to the first entry of its VLAN that holds it; if two guests
  * claim the same one, the second gets it when the first gives it up.  What has
  * no entry is beyond the fabric.
+ *
+ * The same table tells who may send in the name of a GID: the NIC that it leads
+ * to, and nobody else as long as there is one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +129,25 @@ struct route fabric_route(const struct fabric_end *from, const uint8_t *dgid,
 	const struct fabric *fabric = from->fabric;
 	const struct gid *gid = fabric_find(fabric, dgid, vlan);
 
-	if (!gid || (fabric->packets && gid->end != from))
+	if (!gid)
 		return (struct route) { .transport = from->beyond };
-	return (struct route) { .transport = fabric->local, .to = gid->end };
+	if (fabric->packets && gid->end != from)
+		return (struct route) {
+			.transport = from->beyond,
+			.owner = gid->end,
+		};
+	return (struct route) {
+		.transport = fabric->local,
+		.to = gid->end,
+		.owner = gid->end,
+	};
+}
+
+bool fabric_is_from(const struct fabric *fabric, const struct pkt *pkt)
+{
+	const struct gid *gid = fabric_find(fabric, pkt->sgid, pkt->vlan);
+
+	return !gid || gid->end == pkt->from;
 }
 
 void fabric_add(struct gid *gid)

@@ -26,6 +26,8 @@ struct transport;
  *		that it names is dropped.  Returns how many QPs it was for: more
  *		than one only if it is for a group
  *
+ * @has_mac:	is this the MAC address of the NIC's port?
+ *
  * The NIC fills it in when it is made, so that nothing below has to know it.
  */
 struct fabric_end {
@@ -33,6 +35,7 @@ struct fabric_end {
 	struct rnic_ctx *ctx;
 	const struct transport *beyond;
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
+	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
 };
 
 /**
@@ -72,10 +75,13 @@ extern const struct transport transport_local;
  * struct route - where a GID leads
  * @transport:	how
  * @to:		destination, NULL unless it is reached in memory
+ * @owner:	NIC of this process that has the GID, reached in memory or not, or
+ *		NULL
  */
 struct route {
 	const struct transport *transport;
 	struct fabric_end *to;
+	const struct fabric_end *owner;
 };
 
 /** fabric_new() - make a fabric: NICs of one fabric reach each other in memory */
@@ -104,6 +110,16 @@ void fabric_set_local(struct fabric *fabric, const struct transport *transport);
  */
 struct route fabric_route(const struct fabric_end *from, const uint8_t *dgid,
 			  uint16_t vlan);
+
+/**
+ * fabric_is_from() - does a packet come from where its source GID is?
+ * @fabric:	fabric
+ * @pkt:	packet that has arrived
+ *
+ * Return: false if another NIC of this process has the GID than the one that the
+ *	   packet comes from.  Of GIDs that none has, nothing is known.
+ */
+bool fabric_is_from(const struct fabric *fabric, const struct pkt *pkt);
 
 /** fabric_epoch() - changes whenever fabric_route() may answer differently; not 0 */
 uint64_t fabric_epoch(const struct fabric *fabric);

@@ -194,7 +194,7 @@ enum qp_take qp_take_recv(struct qp *qp)
 /* Route                                                                     */
 /* ------------------------------------------------------------------------- */
 
-static const struct route *qp_route(struct qp *qp)
+const struct route *qp_route(struct qp *qp)
 {
 	uint64_t epoch = fabric_epoch(qp->end->fabric);
 
@@ -229,5 +229,6 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 	pkt->dgid = qp->attr.ah_attr.grh.dgid;
 	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
+	pkt->from = qp->end;
 	route->transport->send(qp->end, route->to, pkt);
 }

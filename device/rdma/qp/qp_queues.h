@@ -65,6 +65,9 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
  */
 void qp_send(struct qp *qp, struct pkt *pkt);
 
+/** qp_route() - where the peer of a connected QP is */
+const struct route *qp_route(struct qp *qp);
+
 /** qp_seg_max() - largest payload of a packet to the peer */
 uint32_t qp_seg_max(struct qp *qp);
 

@@ -152,6 +152,20 @@ static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
 		pkt->src_qpn == PKT_QPN_UNKNOWN);
 }
 
+/*
+ * Was it sent by the guest that is the peer?  If the peer's GID is no guest's, it
+ * is beyond this process, or a guest that runs RoCE of its own by Ethernet: then
+ * the address vector names the MAC address of that guest.
+ */
+static bool qp_sent_by_peer(struct qp *qp, const struct pkt *pkt)
+{
+	const struct fabric_end *owner = qp_route(qp)->owner;
+
+	if (owner || !pkt->from)
+		return pkt->from == owner;
+	return pkt->from->has_mac(pkt->from, qp->attr.av.dmac);
+}
+
 /* The network has marked a packet: tell its sender, but not too often. */
 static void qp_ecn_rx(struct qp *qp)
 {
@@ -177,8 +191,10 @@ bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 	if (!qp_receives(qp) || !qp_usable(qp))
 		return false;
 	if (PKT_SERVICE(pkt->opcode) == PKT_UD)
-		return ud_rx(qp, op, pkt);
-	if (qp->service == PKT_UD || !qp_expects(qp, pkt))
+		return fabric_is_from(qp->end->fabric, pkt) &&
+		       ud_rx(qp, op, pkt);
+	if (qp->service == PKT_UD || !qp_expects(qp, pkt) ||
+	    !qp_sent_by_peer(qp, pkt))
 		return false;
 	if (pkt->ecn)
 		qp_ecn_rx(qp);

@@ -71,6 +71,7 @@ static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 		.qkey = wqe->remote_qkey & UD_QKEY_OWN ? qp->attr.qkey :
 							 wqe->remote_qkey,
 		.imm = wqe->imm,
+		.from = qp->end,
 		.len = wqe->length,
 	};
 	struct sg sg;

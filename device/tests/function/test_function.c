@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "function/function_priv.h"
 #include "tests/lib/station.h"
 
 static uint16_t num_buffers(const struct station *s, uint64_t addr)
@@ -568,6 +569,7 @@ static void test_rdma_takes_frames(void **state)
 	run();
 	assert_int_equal(rnic_mock.frames, 1);
 	assert_int_equal(rnic_mock.frame_len, 100);
+	assert_ptr_equal(rnic_mock.frame_from, st[0].fn->rnic);
 	assert_int_equal(rx_count(1), 0);
 	rnic_mock.take_frames = false;
 	tx_frame(&st[0], MAC(2), 100, false);

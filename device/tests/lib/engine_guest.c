@@ -227,8 +227,11 @@ int eg_teardown(void **state)
 void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt)
 {
 	struct fabric_end *end = &guest->rnic->end;
+	const struct gid *gid = fabric_find(end->fabric, pkt->sgid, pkt->vlan);
+	struct pkt copy = *pkt;
 
-	end->deliver(end, pkt);
+	copy.from = gid ? gid->end : NULL;
+	end->deliver(end, &copy);
 }
 
 void eg_run(struct engine *engine)

@@ -193,7 +193,7 @@ void *eg_ptr(const struct eg_guest *guest, uint64_t addr);
 /** eg_ring_reset() - what the driver does before it creates a QP or CQ again */
 void eg_ring_reset(struct eg_ring *ring);
 
-/** eg_deliver() - a packet arrives in memory */
+/** eg_deliver() - a packet arrives in memory, from the NIC with its source GID */
 void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt);
 
 /** eg_run() - poll all NICs until none has work */

@@ -8,7 +8,8 @@
 
 struct eg_port eg_port[EG_GUESTS];
 
-bool eg_frame(struct eg_port *port, const void *frame, size_t len)
+bool eg_frame_from(struct eg_port *port, const struct rnic *from,
+		   const void *frame, size_t len)
 {
 	uint8_t before[] = "xyz";
 	struct iovec iov[2];
@@ -20,10 +21,15 @@ bool eg_frame(struct eg_port *port, const void *frame, size_t len)
 	/* In two pieces, with something before the frame. */
 	iov[0] = (struct iovec) { .iov_base = before, .iov_len = 3 };
 	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = len };
-	taken = rnic_frame(port->rnic, iov, 2, 3, len);
+	taken = rnic_frame(port->rnic, from, iov, 2, 3, len);
 	port->taken += taken;
 	free(copy);
 	return taken;
+}
+
+bool eg_frame(struct eg_port *port, const void *frame, size_t len)
+{
+	return eg_frame_from(port, port->peer->rnic, frame, len);
 }
 
 static bool port_send(void *arg, void *frame, size_t len)

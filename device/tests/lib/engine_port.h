@@ -47,7 +47,19 @@ void eg_plug(struct engine *engine);
 /** eg_ports() - give the guests ports; RDMA between them uses these from now on */
 void eg_ports(struct engine *engine);
 
-/** eg_frame() - a frame comes to a port, from a heap block of its size */
+/**
+ * eg_frame_from() - a frame comes to a port, from a heap block of its size
+ * @port:	port
+ * @from:	NIC of the guest that it comes from, or NULL
+ * @frame:	frame
+ * @len:	its bytes
+ *
+ * Return: the NIC took it.
+ */
+bool eg_frame_from(struct eg_port *port, const struct rnic *from,
+		   const void *frame, size_t len);
+
+/** eg_frame() - the same from the guest at the other end of the cable */
 bool eg_frame(struct eg_port *port, const void *frame, size_t len);
 
 /**

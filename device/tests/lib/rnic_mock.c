@@ -46,10 +46,12 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	rnic_mock.eth_arg = arg;
 }
 
-bool rnic_frame(struct rnic *rnic, const struct iovec *iov, unsigned int iov_n,
-		size_t off, size_t len)
+bool rnic_frame(struct rnic *rnic, const struct rnic *from,
+		const struct iovec *iov, unsigned int iov_n, size_t off,
+		size_t len)
 {
 	rnic_mock.frames++;
+	rnic_mock.frame_from = from;
 	rnic_mock.frame_len = len;
 	return rnic_mock.take_frames;
 }

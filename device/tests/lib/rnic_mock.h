@@ -21,7 +21,12 @@
  * @eth_arg:	the same
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
+<<<<<<< HEAD
  * @take_frames: what rnic_frame() returns
+=======
+ * @frame_from:	of the last one
+ * @take_frames: what rnic_frame() shall return
+>>>>>>> 2a6eefe (device: rdma: packets carry their origin, and a QP takes its peer's only)
  * @queue:	queues started and not stopped, by kind and number
  * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
@@ -41,6 +46,7 @@ struct rnic_mock {
 	void *eth_arg;
 	unsigned int frames;
 	size_t frame_len;
+	const struct rnic *frame_from;
 	bool take_frames;
 	struct virtq *queue[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int kicks[RNIC_QUEUES][RNIC_MOCK_QUEUES];
