@@ -26,12 +26,12 @@ help:
 	@echo '                 unit guest-tests conformance check-debug'
 	@echo '                 apps-short fresh-build-test lint fuzz-short; 20 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
-	@echo 'make soak        guest tests in full volume, ten million bad packets; hours'
+	@echo 'make soak        guest tests in full volume, forty million fuzzed inputs; hours'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
-	@echo 'make fuzz        ten million bad packets for the daemon'
+	@echo 'make fuzz        ten million inputs for each of the daemon'\''s four fuzzers'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:
@@ -62,7 +62,7 @@ lint:
 unit:
 	@scripts/unit.sh
 
-# Ten million inputs take half an hour; "make check" has a minute of it.
+# Ten million inputs for each fuzzer take hours; "make check" has two minutes of it.
 fuzz:
 	@scripts/fuzz.sh -runs=10000000
 

@@ -7,7 +7,7 @@
 # one line that sums up.  A suite that left no counts is a failure.
 #   (none)  all suites
 #   fast    what tells most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, and ten million fuzzed inputs
+#   soak    the guest tests in full volume on both kernels, and ten million inputs of each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the

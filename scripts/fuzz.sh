@@ -1,35 +1,62 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# fuzz.sh [LIBFUZZER-OPTION...]
+# fuzz.sh [TARGET...] [LIBFUZZER-OPTION...]
 #
-# Feeds the daemon's packet parser and RDMA engine (device/tests/fuzz/fuzz_packets.c), with
-# 300,000 inputs, a minute, unless an option says otherwise.  What it finds out about inputs stays in
-# build/fuzz and is the beginning of the next run; an input that breaks something is
-# left there, too.
+# Feeds the daemon with what a fuzzer makes up (device/tests/fuzz):
+#   packets   frames of the network, to the parser and the RDMA engine
+#   messages  messages of vhost-user
+#   commands  control commands
+#   requests  work requests, and rings and memory behind them
+# All four, half a minute each, unless the arguments say otherwise.  What is found out
+# about inputs stays in build/fuzz and is the beginning of the next run; an input that
+# breaks something is left there, too.
 
 . "$(dirname "$0")/lib.sh"
 
+# Inputs of a short run: half a minute each where nothing else runs.
+declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=25000)
+
+targets=()
+while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
+	targets+=("$1")
+	shift
+done
+[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests)
+
 exclusive fuzz
-step "fuzzer"
+step "fuzzers"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" fuzz
 work=$build/fuzz
-log=$work/fuzz.log
-mkdir -p "$work/corpus"
-for golden in "$top"/device/tests/golden/*.hex; do
-	/usr/bin/python3 "$top/device/tests/fuzz/fuzz_seeds.py" "$golden" "$work/corpus"
-done
 
-step "fuzzing"
-rc=0
-"$build/device/fuzz/fuzz_packets" -max_len=2500 -timeout=20 \
-	-artifact_prefix="$work/" -print_final_stats=1 "${@:--runs=300000}" \
-	"$work/corpus" > "$log" 2>&1 || rc=$?
-runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-if [ "$rc" -eq 0 ] && [ "${runs:-0}" -gt 10000 ]; then
-	echo "$runs inputs"
-	record fuzz 1 0
-else
+# fuzz TARGET OPTION...: fails if something broke, or if hardly anything was tried.
+fuzz()
+{
+	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log runs rc=0
+
+	shift
+	mkdir -p "$corpus"
+	/usr/bin/python3 "$top/device/tests/fuzz/fuzz_seeds.py" "$target" "$corpus"
+	"$build/device/fuzz/fuzz_$target" -max_len=2500 -timeout=20 \
+		-artifact_prefix="$work/$target-" -print_final_stats=1 "$@" \
+		"$corpus" > "$log" 2>&1 || rc=$?
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+	if [ "$rc" -eq 0 ] && [ "${runs:-0}" -gt 10000 ]; then
+		echo "$target: $runs inputs, $(grep -o 'cov: [0-9]*' "$log" | tail -n 1)"
+		return 0
+	fi
 	tail -n 40 "$log"
-	record fuzz 0 1
-fi
+	return 1
+}
+
+passed=0
+failed=0
+for target in "${targets[@]}"; do
+	step "fuzzing with $target"
+	if fuzz "$target" "${@:--runs=${short[$target]}}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+done
+record fuzz "$passed" "$failed"

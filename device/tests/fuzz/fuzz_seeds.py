@@ -1,34 +1,112 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Makes seeds for fuzz_packets of golden packets.
+"""Makes seeds for a fuzzer.
 
-usage: fuzz_seeds.py FILE.hex DIRECTORY
+usage: fuzz_seeds.py packets|messages|commands|requests DIRECTORY
 
-One of each packet, aimed and as it is, and some of neighbouring packets: a message of
-several packets stands together in the file.
+What the bytes mean stands at the top of the fuzzer of that name.
 """
 
 import pathlib
 import sys
 
-AIMED, RAW, TIMED = 3, 4, 11
-NEIGHBOURS = 6
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 
 
-def seed(how, frames):
-    """As the fuzzer takes it."""
-    return bytes([how]) + b"".join(len(frame).to_bytes(2, "little") + frame for frame in frames)
+def packets():
+    """One of each golden packet, aimed and as it is, and some of neighbouring packets: a
+    message of several packets stands together in the file."""
+    aimed, raw, timed, neighbours = 3, 4, 11, 6
+
+    def seed(how, frames):
+        return bytes([how]) + b"".join(len(frame).to_bytes(2, "little") + frame
+                                       for frame in frames)
+
+    for golden in sorted(GOLDEN.glob("*.hex")):
+        frames = [bytes.fromhex(line) for line in golden.read_text().split()]
+        for how in (aimed, raw):
+            yield from (seed(how, [frame]) for frame in frames)
+        for how in (aimed, timed):
+            yield from (seed(how, frames[start:start + neighbours])
+                        for start in range(0, len(frames), neighbours // 2))
+
+
+def messages():
+    """Each request, to a front-end that runs and to one that does not, in one piece and in
+    two; what QEMU does when the guest is paused, restarted, or gets memory."""
+    kick, memory, queue, config, reconnect = 48, 49, 50, 51, 53
+    requests = (1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34)
+    # A buffer of two descriptors in the rings of queue 0.
+    buffer = (bytes([memory, 0, 0, 0, 32])
+              + (0x40004000).to_bytes(8, "little") + (16).to_bytes(4, "little")
+              + (1).to_bytes(2, "little") + (1).to_bytes(2, "little")
+              + (0x40005000).to_bytes(8, "little") + (16).to_bytes(4, "little")
+              + (2).to_bytes(2, "little") + bytes(2)
+              + bytes([memory, 0, 2, 1, 2, 1, 0]) + bytes([kick, 0]))
+    for begin in (0, 1, 3):
+        for request in requests:
+            yield bytes([begin, request, 1, 0])
+            yield bytes([begin, request, 5, 0])
+    yield b"\x03" + buffer
+    stop = bytes([11, 0, 0])
+    start = b"".join(bytes([request, 1, 0]) for request in (8, 10, 9, 12, 13, 18))
+    yield b"\x03" + buffer + stop + start
+    yield b"\x03" + stop + bytes([10, 0, 5, 0, 0, 0, 0, 3]) + start
+    yield b"\x03" + bytes([5, 1, 0]) + buffer
+    yield b"\x03" + bytes([34, 1, 0]) + start + buffer
+    yield b"\x03" + bytes([reconnect, 3]) + buffer
+    yield b"\x03" + bytes([config, 0])
+    yield b"\x01" + bytes([queue, 0, 0, 1]) + start + bytes([kick, 0])
+    for kind in range(8):
+        for request in (5, 12, 13, 14, 21):
+            yield b"\x03" + bytes([request, 17, 16 + kind, 0]) + bytes([kick, 0])
+
+
+def commands():
+    """Each command alone and with each other one behind it, in good form and in pieces."""
+    post, _ring, poll, queue, memory, reset = range(32, 38)
+    numbers = range(22)
+    for begin in (0, 1, 3):
+        yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
+    yield from (bytes([1, first, 0, 0, second, 0, 0]) for first in numbers
+                for second in numbers)
+    traffic = bytes([post, 0, 0, poll, 0])
+    yield b"\x01" + traffic
+    for taken in range(13):
+        yield b"\x01" + bytes([post, 1, 0, queue, 0, taken, poll, 0]) + traffic
+    yield b"\x01" + bytes([memory, 1, poll, 0]) + traffic + bytes([memory, 0]) + traffic
+    yield b"\x01" + bytes([reset, 1]) + traffic
+    # A UD QP: type 4 in CREATE_QP, then to RTS.
+    datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
+    yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])
+
+
+def requests():
+    """Each opcode on each QP, one and several at a time; slots and rings that change."""
+    send, recv, ring, slot, data, run, time, poll = range(8)
+    quiet = 64
+
+    def sent(which, opcode, what=send):
+        return bytes([what, which, opcode, 0, 0, 0, 0])
+
+    for where in (0, 1, 3, 250, 251):
+        for which in range(5):
+            for opcode in (0, 1, 2, 3, 4, 7, 8, 9, 10):
+                yield bytes([where]) + sent(which, opcode) + bytes([poll, 0])
+                yield (bytes([where]) + bytes([data, 0, 0, 0, 0])
+                       + sent(which, opcode, quiet | send) * 3
+                       + bytes([time, 0, run, 0, poll, 0]))
+            yield bytes([where, recv, which, 0, slot, which, 1, 0, 0, 0, 0])
+            for kind in range(3):
+                yield bytes([where]) + sent(which, 2) + bytes([ring, which, kind, 2, 1, 200])
 
 
 def main():
     """Writes them."""
-    source, target = map(pathlib.Path, sys.argv[1:])
-    frames = [bytes.fromhex(line) for line in source.read_text().split()]
-    seeds = [seed(how, [frame]) for how in (AIMED, RAW) for frame in frames]
-    seeds += [seed(how, frames[start:start + NEIGHBOURS]) for how in (AIMED, TIMED)
-              for start in range(0, len(frames), NEIGHBOURS // 2)]
+    makers = {maker.__name__: maker for maker in (packets, messages, commands, requests)}
+    target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
-    for number, data in enumerate(seeds):
+    for number, data in enumerate(makers[sys.argv[1]]()):
         (target / f"seed-{number:04}").write_bytes(data)
 
 

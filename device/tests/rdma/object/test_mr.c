@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "tests/lib/engine_guest.h"
 #include "tests/lib/work.h"
 #include "rdma/object/mr.h"

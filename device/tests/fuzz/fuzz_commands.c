@@ -1,0 +1,752 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fuzzer: control commands of a hostile guest.
+ *
+ * A function gets commands by its control queue: whole sequences, most of them as a
+ * good driver has them, with some bits flipped, and handles that the device gave out,
+ * or has taken back.  In between the guest posts work requests, takes queues and
+ * memory away, and resets the function.
+ *
+ *	input:	begin, then operations
+ *	operation: what, how, ...; see operation()
+ *
+ * A command is answered once, with one of the two acks, and the response is as long
+ * as its command says.  After a reset of the function all objects that it may have
+ * can be made again.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "function/function_priv.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/lib/guest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Begin: bits of the first byte. */
+#define BEGIN_OBJECTS	1	/* one of each kind, a QP in RTS */
+#define BEGIN_EVENT_IDX	2	/* VIRTIO_RING_F_EVENT_IDX */
+#define BEGIN_PLAIN	4	/* a driver that does not know RoCE */
+
+/* How: bits of the second byte of an operation. */
+#define HOW_RAW		1	/* no good request to begin with */
+#define HOW_HANDLES	2	/* handles are numbers, not those of what there is */
+#define HOW_LENGTH	4	/* the request is as long as the input says */
+#define HOW_ROOM	8	/* so is the room for a response */
+#define HOW_PIECES	16	/* everything is in small pieces */
+#define HOW_NUMBER	32	/* any class and number */
+#define HOW_INDIRECT	64	/* the descriptors stand in a table of their own */
+
+enum {
+	OP_COMMANDS = 32,
+	OP_POST = OP_COMMANDS,
+	OP_RING,
+	OP_POLL,
+	OP_QUEUE,
+	OP_MEMORY,
+	OP_RESET,
+	OPS,
+};
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define NUM		16
+#define QPS		5
+#define CQS		4
+#define MRS		8
+#define PDS		4
+#define AHS		4
+#define QUEUES		(FUNCTION_QUEUES + CQS + 2 * QPS)
+
+/* Places in the guest's memory. */
+#define MEM_SIZE	(256u << 10)
+#define RINGS_AT	0u
+#define RING_SIZE	1024u
+#define SLOTS_AT	(32u << 10)
+#define SLOT_SIZE	640u
+#define REQ_AT		(192u << 10)
+#define REQ_MAX		4096u
+#define RSP_AT		(REQ_AT + REQ_MAX + 64)
+#define RSP_MAX		512u
+#define TABLE_AT	(RSP_AT + 1024)
+#define DATA_AT		(208u << 10)
+#define PIECE		24u
+#define VA		0x10000u
+
+enum kind { PD, MR, AH, CQ, QP, KINDS };
+#define HANDLES		8
+
+/**
+ * struct row - a command
+ * @number:	its number
+ * @req:	bytes of its request, without a list of pages
+ * @rsp:	bytes of its response
+ * @makes:	what it makes, or %KINDS
+ * @field:	handles in its request: of what, and where + 1
+ */
+struct row {
+	uint8_t number;
+	uint16_t req;
+	uint16_t rsp;
+	enum kind makes;
+	struct {
+		enum kind kind;
+		uint8_t at;
+	} field[3];
+};
+
+#define REQ(name)	sizeof(struct virtio_rdma_cmd_ ## name)
+#define RSP(name)	sizeof(struct virtio_rdma_ack_ ## name)
+#define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
+
+static const struct row rows[] = {
+	{ CMD(QUERY_DEVICE), 0, RSP(query_device), KINDS, {} },
+	{ CMD(QUERY_PORT), 0, RSP(query_port), KINDS, {} },
+	{ CMD(CREATE_CQ), REQ(create_cq), RSP(create_cq), CQ, {} },
+	{ CMD(DESTROY_CQ), REQ(destroy_cq), 0, KINDS, { { CQ, AT(destroy_cq, cqn) } } },
+	{ CMD(CREATE_PD), 0, RSP(create_pd), PD, {} },
+	{ CMD(DESTROY_PD), REQ(destroy_pd), 0, KINDS, { { PD, AT(destroy_pd, pdn) } } },
+	{ CMD(GET_DMA_MR), REQ(get_dma_mr), RSP(mr), MR, { { PD, AT(get_dma_mr, pdn) } } },
+	{ CMD(REG_USER_MR), REQ(reg_user_mr), RSP(mr), MR, { { PD, AT(reg_user_mr, pdn) } } },
+	{ CMD(DEREG_MR), REQ(dereg_mr), 0, KINDS, { { MR, AT(dereg_mr, mrn) } } },
+	{ CMD(CREATE_QP), REQ(create_qp), RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
+	    { CQ, AT(create_qp, recv_cqn) } } },
+	{ CMD(MODIFY_QP), REQ(modify_qp), 0, KINDS,
+	  { { QP, AT(modify_qp, qpn) }, { QP, AT(modify_qp, dest_qp_num) } } },
+	{ CMD(QUERY_QP), REQ(query_qp), RSP(query_qp), KINDS, { { QP, AT(query_qp, qpn) } } },
+	{ CMD(DESTROY_QP), REQ(destroy_qp), 0, KINDS, { { QP, AT(destroy_qp, qpn) } } },
+	{ CMD(CREATE_AH), REQ(create_ah), RSP(create_ah), AH, { { PD, AT(create_ah, pdn) } } },
+	{ CMD(DESTROY_AH), REQ(destroy_ah), 0, KINDS,
+	  { { PD, AT(destroy_ah, pdn) }, { AH, AT(destroy_ah, ah) } } },
+	{ CMD(ADD_GID), REQ(add_gid), 0, KINDS, {} },
+	{ CMD(DEL_GID), REQ(del_gid), 0, KINDS, {} },
+	{ CMD(REQ_NOTIFY_CQ), REQ(req_notify), 0, KINDS, { { CQ, AT(req_notify, cqn) } } },
+	{ CMD(ALLOC_MR), REQ(alloc_mr), RSP(mr), MR, { { PD, AT(alloc_mr, pdn) } } },
+	{ CMD(QUERY_COUNTERS), 0, RSP(query_counters), KINDS, {} },
+	{ CMD(ATTACH_MCAST), REQ(mcast), 0, KINDS, { { QP, AT(mcast, qpn) } } },
+	{ CMD(DETACH_MCAST), REQ(mcast), 0, KINDS, { { QP, AT(mcast, qpn) } } },
+};
+
+/**
+ * struct target - what is fuzzed
+ * @fn:		function
+ * @guest:	guest
+ * @mem:	its memory map, as the device is told
+ * @vq:		the device's side of its queues
+ * @gvq:	the driver's side
+ * @handle:	handles that the device has given out, the last ones of each kind
+ * @handles:	number of them
+ * @key:	key of the newest memory region
+ * @type:	by QPN, type
+ * @state:	by QPN, state that was asked for last
+ * @spoilt:	the control queue's ring has been written to
+ */
+static struct target {
+	struct function *fn;
+	struct guest guest;
+	struct guest_mem mem;
+	struct virtq vq[QUEUES];
+	struct guest_vq gvq[QUEUES];
+	uint32_t handle[KINDS][HANDLES];
+	unsigned int handles[KINDS];
+	uint32_t key;
+	uint8_t type[QPS];
+	uint8_t state[QPS];
+	bool spoilt;
+} t;
+
+static void need_at(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "not so: %s\n", what);
+	abort();
+}
+
+#define need(ok)	need_at(ok, #ok)
+
+/* ------------------------------------------------------------------------- */
+/* The function and its queues                                               */
+/* ------------------------------------------------------------------------- */
+
+static void on_call(struct virtq *vq __always_unused)
+{
+}
+
+static void target_init(void)
+{
+	const struct function_config config = {
+		.name = "fuzz",
+		.mac = { 2, 0, 0, 0, 0, 1 },
+		.mtu = 1500,
+		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM, .cqe = 2 * NUM,
+			    .mrs = MRS, .pds = PDS, .ahs = AHS },
+	};
+	struct loop *loop = loop_new(0);
+
+	log_set_level(LOG_LEVEL_ERROR);
+	guest_init(&t.guest, MEM_SIZE);
+	t.fn = function_new(loop, switch_new(loop), fabric_new(), &config);
+	need(t.fn);
+}
+
+static void *ptr(uint32_t at)
+{
+	return t.guest.host + at;
+}
+
+static void queue_start(unsigned int i)
+{
+	struct guest_vq *gvq = &t.gvq[i];
+	uint32_t at = RINGS_AT + i * RING_SIZE;
+	struct virtq *vq = &t.vq[i];
+
+	*gvq = (struct guest_vq) {
+		.guest = &t.guest,
+		.num = NUM,
+		.desc_addr = GUEST_BASE + at,
+		.avail_addr = GUEST_BASE + at + 16 * NUM,
+		.used_addr = GUEST_BASE + at + 16 * NUM + 64,
+		.desc = ptr(at),
+		.avail = ptr(at + 16 * NUM),
+		.used = ptr(at + 16 * NUM + 64),
+	};
+	memset(ptr(at), 0, RING_SIZE);
+	vq->index = i;
+	vq->call = on_call;
+	vq->indirect = true;
+	vq->event_idx = t.fn->features & BIT(VIRTIO_RING_F_EVENT_IDX);
+	vq->mem = &t.mem;
+	need(!virtq_start(vq, NUM, 0, gvq->desc, gvq->avail, gvq->used));
+	function_device_ops.queue_start(t.fn, vq);
+	if (i == FUNCTION_CTRL)
+		t.spoilt = false;
+}
+
+static void queue_stop(unsigned int i)
+{
+	function_device_ops.queue_stop(t.fn, &t.vq[i]);
+	virtq_stop(&t.vq[i]);
+}
+
+static void poll_function(void)
+{
+	t.fn->poller.poll(t.fn->poller.arg);
+}
+
+static void function_down(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++)
+		if (t.vq[i].ready)
+			queue_stop(i);
+	function_device_ops.reset(t.fn);
+}
+
+static void function_up(uint8_t how)
+{
+	uint64_t features = function_device_ops.features(t.fn);
+	unsigned int i;
+
+	if (!(how & BEGIN_EVENT_IDX))
+		features &= ~BIT(VIRTIO_RING_F_EVENT_IDX);
+	if (how & BEGIN_PLAIN)
+		features &= ~BIT(VIRTIO_NET_F_ROCE);
+	need(!function_device_ops.negotiated(t.fn, features));
+	t.mem = t.guest.mem;
+	function_device_ops.mem_changed(t.fn, &t.mem);
+	for (i = 0; i < QUEUES; i++)
+		queue_start(i);
+	memset(t.handles, 0, sizeof(t.handles));
+	memset(t.state, 0, sizeof(t.state));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Commands                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void own_gid(uint8_t *gid)
+{
+	gid[10] = 0xff;
+	gid[11] = 0xff;
+	gid[12] = 10;
+	gid[15] = 1;
+}
+
+static uint32_t attributes(uint8_t type, uint8_t state)
+{
+	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC;
+	uint32_t mask = VIRTIO_IB_QP_STATE;
+
+	switch (state) {
+	case VIRTIO_IB_QPS_INIT:
+		return mask | (conn ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY);
+	case VIRTIO_IB_QPS_RTR:
+		if (conn)
+			mask |= VIRTIO_IB_QP_AV | VIRTIO_IB_QP_PATH_MTU |
+				VIRTIO_IB_QP_DEST_QPN | VIRTIO_IB_QP_RQ_PSN;
+		if (type == VIRTIO_IB_QPT_RC)
+			mask |= VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC |
+				VIRTIO_IB_QP_MIN_RNR_TIMER;
+		return mask;
+	case VIRTIO_IB_QPS_RTS:
+		mask |= VIRTIO_IB_QP_SQ_PSN;
+		if (type == VIRTIO_IB_QPT_RC)
+			mask |= VIRTIO_IB_QP_TIMEOUT | VIRTIO_IB_QP_RETRY_CNT |
+				VIRTIO_IB_QP_RNR_RETRY | VIRTIO_IB_QP_MAX_QP_RD_ATOMIC;
+		return mask;
+	}
+	return mask;
+}
+
+static uint32_t newest(enum kind kind)
+{
+	return t.handles[kind] ? t.handle[kind][(t.handles[kind] - 1) % HANDLES] : 0;
+}
+
+/* Takes the newest QP to its next state, connected with itself. */
+static void good_modify(struct virtio_rdma_cmd_modify_qp *req)
+{
+	uint32_t qpn = newest(QP) % QPS;
+	uint8_t state = t.state[qpn] < VIRTIO_IB_QPS_RTS ? t.state[qpn] + 1 :
+			VIRTIO_IB_QPS_ERR;
+
+	*req = (struct virtio_rdma_cmd_modify_qp) {
+		.attr_mask = htole32(attributes(t.type[qpn], state)),
+		.qp_state = state,
+		.path_mtu = VIRTIO_IB_MTU_1024,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.timeout = 10,
+		.retry_cnt = 2,
+		.rnr_retry = 3,
+		.qkey = htole32(1),
+		.qp_access_flags = htole32(7),
+		.ah_attr = { .dmac = { 2, 0, 0, 0, 0, 1 } },
+	};
+	own_gid(req->ah_attr.grh.dgid);
+}
+
+/* A good request, its handles zero; returns its length. */
+static size_t good(uint8_t number, size_t len, uint8_t *to)
+{
+	union {
+		uint8_t bytes[REQ_MAX];
+		struct virtio_rdma_cmd_create_cq create_cq;
+		struct virtio_rdma_cmd_get_dma_mr get_dma_mr;
+		struct virtio_rdma_cmd_reg_user_mr reg;
+		struct virtio_rdma_cmd_create_qp create_qp;
+		struct virtio_rdma_cmd_modify_qp modify_qp;
+		struct virtio_rdma_cmd_create_ah create_ah;
+		struct virtio_rdma_cmd_add_gid add_gid;
+		struct virtio_rdma_cmd_req_notify req_notify;
+		struct virtio_rdma_cmd_alloc_mr alloc_mr;
+		struct virtio_rdma_cmd_mcast mcast;
+	} u;
+
+	memset(&u, 0, sizeof(u));
+	switch (number) {
+	case CMD(CREATE_CQ):
+		u.create_cq.cqe = htole32(NUM);
+		break;
+	case CMD(GET_DMA_MR):
+		u.get_dma_mr.access_flags = htole32(1);
+		break;
+	case CMD(REG_USER_MR):
+		u.reg.access_flags = htole32(7);
+		u.reg.virt_addr = htole64(VA);
+		u.reg.length = htole64(8000);
+		u.reg.npages = htole32(2);
+		u.reg.pages[0] = htole64(GUEST_BASE + DATA_AT);
+		u.reg.pages[1] = htole64(GUEST_BASE + DATA_AT + 8192);
+		len += 2 * sizeof(u.reg.pages[0]);
+		break;
+	case CMD(CREATE_QP):
+		u.create_qp.qp_type = VIRTIO_IB_QPT_RC;
+		u.create_qp.cap = (struct virtio_rdma_qp_cap) {
+			htole32(NUM), htole32(NUM), htole32(2), htole32(2), htole32(32), 0,
+		};
+		break;
+	case CMD(MODIFY_QP):
+		good_modify(&u.modify_qp);
+		break;
+	case CMD(CREATE_AH):
+		own_gid(u.create_ah.ah_attr.grh.dgid);
+		break;
+	case CMD(ADD_GID):
+		own_gid(u.add_gid.gid);
+		break;
+	case CMD(REQ_NOTIFY_CQ):
+		u.req_notify.flags = htole32(VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+		break;
+	case CMD(ALLOC_MR):
+		u.alloc_mr.max_pages = htole32(4);
+		break;
+	case CMD(ATTACH_MCAST):
+	case CMD(DETACH_MCAST):
+		u.mcast.gid[0] = 0xff;
+		u.mcast.gid[1] = 0x02;
+		break;
+	}
+	memcpy(to, &u, len);
+	return len;
+}
+
+/* The numbers in a request that are handles choose one of those that there were. */
+static void put_handles(const struct row *row, uint8_t *req)
+{
+	uint32_t value, back;
+	unsigned int i, n;
+	enum kind kind;
+
+	for (i = 0; i < 3 && row->field[i].at; i++) {
+		kind = row->field[i].kind;
+		n = t.handles[kind] < HANDLES ? t.handles[kind] : HANDLES;
+		if (!n)
+			continue;
+		memcpy(&value, req + row->field[i].at - 1, sizeof(value));
+		/* 0 is the newest. */
+		back = le32toh(value) % n;
+		value = htole32(t.handle[kind][(t.handles[kind] - 1 - back) % HANDLES]);
+		memcpy(req + row->field[i].at - 1, &value, sizeof(value));
+	}
+}
+
+/* What the device has done. */
+static void learn(const struct row *row, const uint8_t *req)
+{
+	uint32_t handle, number;
+
+	memcpy(&number, req, sizeof(number));
+	number = le32toh(number);
+	if (row->makes != KINDS) {
+		memcpy(&handle, ptr(RSP_AT + 1), sizeof(handle));
+		handle = le32toh(handle);
+		t.handle[row->makes][t.handles[row->makes]++ % HANDLES] = handle;
+		if (row->makes == MR)
+			memcpy(&t.key, ptr(RSP_AT + 1 + offsetof(struct virtio_rdma_ack_mr,
+								 lkey)),
+			       sizeof(t.key));
+		if (row->makes == QP) {
+			need(handle < QPS);
+			t.type[handle] = req[offsetof(struct virtio_rdma_cmd_create_qp,
+						      qp_type)];
+			t.state[handle] = VIRTIO_IB_QPS_RESET;
+		}
+	} else if (row->number == CMD(MODIFY_QP)) {
+		need(number < QPS);
+		t.state[number] = req[offsetof(struct virtio_rdma_cmd_modify_qp,
+					       qp_state)];
+	}
+}
+
+static unsigned int split(struct guest_buf *buf, uint32_t at, uint32_t len, bool write,
+			  uint32_t piece)
+{
+	unsigned int n = 0;
+	uint32_t part;
+
+	while (len) {
+		part = len < piece || n == 5 ? len : piece;
+		buf[n++] = (struct guest_buf){ GUEST_BASE + at, part, write };
+		at += part;
+		len -= part;
+	}
+	return n;
+}
+
+/* By way of a table of descriptors elsewhere in memory. */
+static void add_indirect(struct guest_vq *gvq, const struct guest_buf *buf,
+			 unsigned int n)
+{
+	struct vring_desc *desc = ptr(TABLE_AT);
+	unsigned int i;
+	uint16_t head = gvq->next_desc;
+
+	for (i = 0; i < n; i++)
+		desc[i] = (struct vring_desc) {
+			.addr = buf[i].addr,
+			.len = buf[i].len,
+			.flags = (buf[i].write ? VRING_DESC_F_WRITE : 0) |
+				 (i + 1 < n ? VRING_DESC_F_NEXT : 0),
+			.next = i + 1,
+		};
+	gvq->desc[head] = (struct vring_desc) {
+		.addr = GUEST_BASE + TABLE_AT,
+		.len = n * sizeof(*desc),
+		.flags = VRING_DESC_F_INDIRECT,
+	};
+	gvq->next_desc = (head + 1) % NUM;
+	guest_vq_add_head(gvq, head);
+}
+
+/**
+ * submit() - put a command on the control queue
+ * @class:	its class
+ * @number:	its number
+ * @len:	bytes of the request, which stands at REQ_AT + 2
+ * @room:	bytes for ack and response
+ * @how:	how
+ *
+ * Return: bytes of the answer, -1 if there is none because there could be none.
+ */
+static int submit(uint8_t class, uint8_t number, size_t len, size_t room, uint8_t how)
+{
+	struct guest_vq *gvq = &t.gvq[FUNCTION_CTRL];
+	uint32_t piece = how & HOW_PIECES ? PIECE : UINT32_MAX, head, used;
+	uint8_t *header = ptr(REQ_AT);
+	struct guest_buf buf[16];
+	unsigned int n;
+
+	if (!t.vq[FUNCTION_CTRL].ready)
+		return -1;
+	header[0] = class;
+	header[1] = number;
+	memset(ptr(RSP_AT), 0x5a, RSP_MAX);
+	n = split(buf, REQ_AT, len + 2, false, piece);
+	n += split(buf + n, RSP_AT, room, true, piece);
+	if (how & HOW_INDIRECT)
+		add_indirect(gvq, buf, n);
+	else
+		guest_vq_add(gvq, buf, n);
+	poll_function();
+	if (t.spoilt)
+		return -1;
+	need(guest_vq_get(gvq, &head, &used));
+	need(!guest_vq_get(gvq, &head, &used));
+	need(used <= room);
+	return used;
+}
+
+static void op_command(struct fuzz_input *in, uint8_t which, uint8_t how)
+{
+	const struct row *row = &rows[which % ARRAY_SIZE(rows)];
+	uint8_t class = VIRTIO_NET_CTRL_ROCE, number = row->number;
+	uint8_t *req = (uint8_t *)ptr(REQ_AT) + 2, ack;
+	uint8_t copy[REQ_MAX];
+	size_t len = row->req, room = 1 + row->rsp;
+	bool known = !(how & HOW_NUMBER);
+	int used;
+
+	memset(req, 0, REQ_MAX - 2);
+	if (how & HOW_NUMBER) {
+		class = fuzz_u8(in);
+		number = fuzz_u8(in);
+	}
+	if (!(how & HOW_RAW))
+		len = good(row->number, len, req);
+	if (how & HOW_LENGTH)
+		len = fuzz_u16(in) % (REQ_MAX - 2);
+	if (how & HOW_ROOM)
+		room = fuzz_u16(in) % RSP_MAX;
+	fuzz_patch(in, req, len);
+	if (!(how & HOW_HANDLES) && len >= row->req)
+		put_handles(row, req);
+	memcpy(copy, req, REQ_MAX - 2);
+	used = submit(class, number, len, room, how);
+	if (used <= 0)
+		return;
+	ack = *(uint8_t *)ptr(RSP_AT);
+	need(ack == VIRTIO_NET_OK || ack == VIRTIO_NET_ERR);
+	need(used == 1 || ack == VIRTIO_NET_OK);
+	if (!known || ack != VIRTIO_NET_OK)
+		return;
+	need(used == 1 + row->rsp);
+	learn(row, copy);
+}
+
+/* A command as a good driver has it. */
+static void say(uint8_t number)
+{
+	struct fuzz_input none = { NULL, 0 };
+	unsigned int i;
+
+	for (i = 0; rows[i].number != number; i++)
+		;
+	op_command(&none, i, 0);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Other operations                                                          */
+/* ------------------------------------------------------------------------- */
+
+static void put_slot(unsigned int queue, const void *slot, uint32_t len, bool write)
+{
+	struct guest_vq *gvq = &t.gvq[queue];
+	uint32_t at = SLOTS_AT + (queue * NUM + gvq->next_desc) % 240 * SLOT_SIZE;
+	struct guest_buf buf = { GUEST_BASE + at, len, write };
+
+	if (!t.vq[queue].ready)
+		return;
+	if (slot)
+		memcpy(ptr(at), slot, len);
+	guest_vq_add(gvq, &buf, 1);
+	function_device_ops.kick(t.fn, &t.vq[queue]);
+}
+
+static void fill_cq(uint32_t cqn)
+{
+	unsigned int i;
+
+	for (i = 0; i < NUM; i++)
+		put_slot(FUNCTION_QUEUES + cqn % CQS, NULL,
+			 sizeof(struct virtio_rdma_cq_req), true);
+}
+
+/* A request for each queue of the newest QP; patch of the one to send */
+static void op_post(struct fuzz_input *in)
+{
+	uint32_t qpn = newest(QP) % QPS, queue = FUNCTION_QUEUES + CQS + 2 * qpn;
+	const struct virtio_rdma_sge sge = {
+		htole64(VA + 100), htole32(100), t.key,
+	};
+	union {
+		struct virtio_rdma_sq_req req;
+		uint8_t bytes[sizeof(struct virtio_rdma_sq_req) + 32];
+	} send = {
+		.req = {
+			.opcode = VIRTIO_IB_WR_SEND,
+			.send_flags = VIRTIO_IB_SEND_SIGNALED,
+			.rdma = { htole64(VA + 300), t.key },
+			.num_sge = htole32(1),
+		},
+	};
+	union {
+		struct virtio_rdma_rq_req req;
+		uint8_t bytes[sizeof(struct virtio_rdma_rq_req) + 32];
+	} recv = { .req = { .num_sge = htole32(1) } };
+
+	memcpy(send.bytes + sizeof(send.req), &sge, sizeof(sge));
+	memcpy(recv.bytes + sizeof(recv.req), &sge, sizeof(sge));
+	if (t.type[qpn] == VIRTIO_IB_QPT_UD) {
+		send.req.ud.remote_qpn = htole32(qpn);
+		send.req.ud.remote_qkey = htole32(1);
+		send.req.ud.ah = htole32(newest(AH));
+	}
+	fuzz_patch(in, &send, sizeof(send));
+	fill_cq(newest(CQ));
+	put_slot(queue + 1, &recv, sizeof(recv), false);
+	put_slot(queue, &send, sizeof(send), false);
+}
+
+/* which queue, where, patch of its three rings */
+static void op_ring(struct fuzz_input *in)
+{
+	unsigned int queue = fuzz_u8(in) % QUEUES;
+	uint32_t at = fuzz_u16(in) % RING_SIZE;
+
+	if (queue == FUNCTION_CTRL)
+		t.spoilt = true;
+	fuzz_patch(in, ptr(RINGS_AT + queue * RING_SIZE + at), RING_SIZE - at);
+	if (t.vq[queue].ready)
+		function_device_ops.kick(t.fn, &t.vq[queue]);
+	poll_function();
+}
+
+/* which queue: it is taken away, or comes back */
+static void op_queue(struct fuzz_input *in)
+{
+	unsigned int queue = fuzz_u8(in) % QUEUES;
+
+	if (t.vq[queue].ready)
+		queue_stop(queue);
+	else
+		queue_start(queue);
+}
+
+/* how: memory gets less, or is all there again; the rings always are */
+static void op_memory(uint8_t how)
+{
+	t.mem = t.guest.mem;
+	if (how & 1)
+		t.mem.region[0].size = DATA_AT + 4096 * (how >> 5);
+	function_device_ops.mem_changed(t.fn, &t.mem);
+	poll_function();
+}
+
+static void begin(uint8_t how)
+{
+	static const uint8_t commands[] = {
+		CMD(QUERY_DEVICE), CMD(ADD_GID), CMD(CREATE_PD), CMD(CREATE_CQ),
+		CMD(REG_USER_MR), CMD(CREATE_AH), CMD(CREATE_QP), CMD(MODIFY_QP),
+		CMD(MODIFY_QP), CMD(MODIFY_QP),
+	};
+	unsigned int i;
+
+	function_up(how);
+	if (!(how & BEGIN_OBJECTS) || how & BEGIN_PLAIN)
+		return;
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		say(commands[i]);
+	need(t.handles[QP] == 1 && t.handles[MR] == 1 && t.handles[AH] == 1);
+	need(t.state[newest(QP)] == VIRTIO_IB_QPS_RTS);
+}
+
+static void operation(struct fuzz_input *in)
+{
+	uint8_t what = fuzz_u8(in) % OPS, how = fuzz_u8(in);
+
+	switch (what) {
+	case OP_POST:
+		op_post(in);
+		if (!(how & 1))
+			poll_function();
+		break;
+	case OP_RING:
+		op_ring(in);
+		break;
+	case OP_POLL:
+		poll_function();
+		break;
+	case OP_QUEUE:
+		op_queue(in);
+		break;
+	case OP_MEMORY:
+		op_memory(how);
+		break;
+	case OP_RESET:
+		function_down();
+		begin(how);
+		break;
+	default:
+		op_command(in, what, how);
+	}
+}
+
+/* After a reset nothing is left of what there was. */
+static void check_all_free(void)
+{
+	unsigned int i;
+
+	function_up(0);
+	for (i = 0; i < PDS; i++)
+		say(CMD(CREATE_PD));
+	for (i = 0; i < CQS; i++)
+		say(CMD(CREATE_CQ));
+	for (i = 0; i < MRS; i++)
+		say(CMD(REG_USER_MR));
+	for (i = 0; i < AHS; i++)
+		say(CMD(CREATE_AH));
+	need(t.handles[PD] == PDS && t.handles[CQ] == CQS && t.handles[MR] == MRS &&
+	     t.handles[AH] == AHS);
+	function_down();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_input in = { data, size };
+	static unsigned int inputs;
+
+	if (!t.fn)
+		target_init();
+	memset(t.guest.host, 0, MEM_SIZE);
+	begin(fuzz_u8(&in));
+	while (in.size)
+		operation(&in);
+	function_down();
+	if (++inputs % 16 == 0)
+		check_all_free();
+	return 0;
+}
