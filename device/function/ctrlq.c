@@ -4,10 +4,15 @@
  *
  * Theory of operation
  *
- * A command is copied out of guest memory once.  Then it is looked up in a table
- * by class and number.  Its row names the feature that must have been negotiated
- * and the lengths that a request may have.  Commands of class RoCE all have one
- * row and go to the RDMA side, which has a table of its own.
+ * A command is looked up in a table by class and number.  Its row names the
+ * feature that must have been negotiated and the lengths that a request may have.
+ * Only then is the request copied out of guest memory, once.  Commands of class
+ * RoCE all have one row and go to the RDMA side, which has a table of its own and
+ * does the copying.
+ *
+ * How much is done in a round is bounded by bytes: the rest waits in the queue.
+ * The RDMA side may stop in the middle of a long command, which goes on in the
+ * next round.
  *
  * The doorbell is needed only while the loop sleeps.
  */
@@ -20,15 +25,20 @@
 #include "function/eth.h"
 #include "function/function_priv.h"
 
+/* What is done in a round: commands, and bytes of them. */
 #define CTRLQ_BURST		16
+#define CTRLQ_BURST_BYTES	(64u << 10)
 
-/* REG_USER_MR of 16 GiB has 32 MiB of addresses. */
-#define CTRLQ_REQ_MAX		(64u << 20)
+/* A piece takes about as long to find as so many bytes to copy. */
+#define CTRLQ_PIECE_BYTES	64
+
+/* The longest request besides RoCE: a table of some 10900 MAC addresses. */
+#define CTRLQ_REQ_MAX		(64u << 10)
 
 /**
  * struct ctrlq_command - a control command being carried out
  * @hdr:	class and command
- * @req:	copy of the request
+ * @req:	copy of the request, unless its row says raw
  * @len:	its bytes
  * @rsp_size:	room for a response
  * @rsp_len:	bytes of it
@@ -85,8 +95,16 @@ static uint8_t ctrlq_guest_offloads(struct function *fn, struct ctrlq_command *c
 
 static uint8_t ctrlq_roce(struct function *fn, struct ctrlq_command *ctrl)
 {
-	return rnic_command(fn->rnic, ctrl->hdr.cmd, ctrl->req, ctrl->len,
-			    ctrl->rsp, ctrl->rsp_size, &ctrl->rsp_len);
+	const struct virtq_elem *elem = &fn->ctrlq.elem;
+	const struct rnic_request req = {
+		.iov = elem->iov,
+		.iov_n = elem->out_n,
+		.off = sizeof(ctrl->hdr),
+		.len = ctrl->len,
+	};
+
+	return rnic_command(fn->rnic, ctrl->hdr.cmd, &req, ctrl->rsp,
+			    ctrl->rsp_size, &ctrl->rsp_len);
 }
 
 /**
@@ -97,6 +115,7 @@ static uint8_t ctrlq_roce(struct function *fn, struct ctrlq_command *ctrl)
  * @feature:	feature that must have been negotiated
  * @min:	bytes of a request, at least
  * @max:	bytes of a request, at most
+ * @raw:	@fn copies the request itself
  * @fn:		carries it out and returns the ack
  */
 struct ctrlq_row {
@@ -106,6 +125,7 @@ struct ctrlq_row {
 	uint8_t feature;
 	size_t min;
 	size_t max;
+	bool raw;
 	uint8_t (*fn)(struct function *fn, struct ctrlq_command *ctrl);
 };
 
@@ -131,7 +151,7 @@ static const struct ctrlq_row ctrlq_table[] = {
 		.first = VIRTIO_NET_CTRL_MAC_TABLE_SET,
 		.last = VIRTIO_NET_CTRL_MAC_TABLE_SET,
 		.feature = VIRTIO_NET_F_CTRL_RX,
-		.max = SIZE_MAX,
+		.max = CTRLQ_REQ_MAX,
 		.fn = ctrlq_mac_table,
 	}, {
 		.class = VIRTIO_NET_CTRL_MAC,
@@ -163,11 +183,13 @@ static const struct ctrlq_row ctrlq_table[] = {
 		.last = UINT8_MAX,
 		.feature = VIRTIO_NET_F_ROCE,
 		.max = SIZE_MAX,
+		.raw = true,
 		.fn = ctrlq_roce,
 	},
 };
 
-static uint8_t ctrlq_dispatch(struct function *fn, struct ctrlq_command *ctrl)
+static const struct ctrlq_row *ctrlq_find(const struct function *fn,
+					  const struct ctrlq_command *ctrl)
 {
 	const struct ctrlq_row *row;
 	unsigned int i;
@@ -178,66 +200,101 @@ static uint8_t ctrlq_dispatch(struct function *fn, struct ctrlq_command *ctrl)
 		    row->first <= ctrl->hdr.cmd && ctrl->hdr.cmd <= row->last &&
 		    function_has(fn, row->feature) &&
 		    row->min <= ctrl->len && ctrl->len <= row->max)
-			return row->fn(fn, ctrl);
+			return row;
 	}
-	return VIRTIO_NET_ERR;
+	return NULL;
 }
 
-/* Carries out the command in @out; returns the ack. */
-static uint8_t ctrlq_run(struct function *fn, struct ctrlq_command *ctrl)
+static uint8_t ctrlq_run_copy(struct function *fn, struct ctrlq_command *ctrl,
+			      const struct ctrlq_row *row)
 {
-	const struct virtq_elem *elem = &fn->out;
-	uint8_t ack, *req;
+	const struct virtq_elem *elem = &fn->ctrlq.elem;
+	uint8_t ack, *req = malloc(ctrl->len ? ctrl->len : 1);
 
-	if (elem->out_len < sizeof(ctrl->hdr) ||
-	    elem->out_len - sizeof(ctrl->hdr) > CTRLQ_REQ_MAX)
-		return VIRTIO_NET_ERR;
-	ctrl->len = elem->out_len - sizeof(ctrl->hdr);
-	req = malloc(ctrl->len ? ctrl->len : 1);
 	if (!req)
 		return VIRTIO_NET_ERR;
-
-	iov_to_buf(elem->iov, elem->out_n, 0, &ctrl->hdr, sizeof(ctrl->hdr));
 	iov_to_buf(elem->iov, elem->out_n, sizeof(ctrl->hdr), req, ctrl->len);
 	ctrl->req = req;
-	ack = ctrlq_dispatch(fn, ctrl);
+	ack = row->fn(fn, ctrl);
 	free(req);
 	return ack;
 }
 
-/* Answers the command in @out: ack, response.  Returns the bytes written. */
-static uint32_t ctrlq_answer(struct function *fn)
+/* Begins with a command; returns the ack, or RNIC_COMMAND_MORE. */
+static uint8_t ctrlq_run(struct function *fn, struct ctrlq_command *ctrl)
 {
-	const struct virtq_elem *elem = &fn->out;
+	const struct virtq_elem *elem = &fn->ctrlq.elem;
+	const struct ctrlq_row *row;
+
+	if (elem->out_len < sizeof(ctrl->hdr))
+		return VIRTIO_NET_ERR;
+	iov_to_buf(elem->iov, elem->out_n, 0, &ctrl->hdr, sizeof(ctrl->hdr));
+	ctrl->len = elem->out_len - sizeof(ctrl->hdr);
+	row = ctrlq_find(fn, ctrl);
+	if (!row)
+		return VIRTIO_NET_ERR;
+	return row->raw ? row->fn(fn, ctrl) : ctrlq_run_copy(fn, ctrl, row);
+}
+
+/*
+ * Begins with the command in @elem, or goes on with it.  If that ends it, it is
+ * answered: ack, response.  False if it goes on.
+ */
+static bool ctrlq_step(struct function *fn)
+{
+	const struct virtq_elem *elem = &fn->ctrlq.elem;
 	const struct iovec *in = &elem->iov[elem->out_n];
 	struct ctrlq_command ctrl = { 0 };
 	uint8_t ack;
 
-	if (!elem->in_len)
-		return 0;
+	/* Nobody learns what became of a command without room for an ack. */
+	if (!elem->in_len) {
+		virtq_push(fn->vq[FUNCTION_CTRL], elem->head, 0);
+		return true;
+	}
 	ctrl.rsp_size = elem->in_len - sizeof(ack);
 	if (ctrl.rsp_size > sizeof(ctrl.rsp))
 		ctrl.rsp_size = sizeof(ctrl.rsp);
 
-	ack = ctrlq_run(fn, &ctrl);
+	ack = fn->ctrlq.busy ?
+	      rnic_command_more(fn->rnic, ctrl.rsp, &ctrl.rsp_len) :
+	      ctrlq_run(fn, &ctrl);
+	fn->ctrlq.busy = ack == RNIC_COMMAND_MORE;
+	if (fn->ctrlq.busy)
+		return false;
 	iov_from_buf(in, elem->in_n, 0, &ack, sizeof(ack));
 	iov_from_buf(in, elem->in_n, sizeof(ack), ctrl.rsp, ctrl.rsp_len);
-	return sizeof(ack) + ctrl.rsp_len;
+	virtq_push(fn->vq[FUNCTION_CTRL], elem->head, sizeof(ack) + ctrl.rsp_len);
+	return true;
 }
 
 bool ctrlq_poll(struct function *fn)
 {
 	struct virtq *vq = fn->vq[FUNCTION_CTRL];
+	struct virtq_elem *elem = &fn->ctrlq.elem;
 	unsigned int n = 0;
-	uint32_t len;
+	size_t bytes = 0;
 
-	while (vq && n < CTRLQ_BURST && virtq_pop(vq, &fn->out) > 0) {
-		len = ctrlq_answer(fn);
-		virtq_push(vq, fn->out.head, len);
+	while (vq && n < CTRLQ_BURST && bytes < CTRLQ_BURST_BYTES) {
+		if (!fn->ctrlq.busy && virtq_pop(vq, elem) <= 0)
+			break;
 		n++;
+		bytes += elem->out_len +
+			 (elem->out_n + elem->in_n) * CTRLQ_PIECE_BYTES;
+		if (!ctrlq_step(fn))
+			break;
 	}
 	if (!n)
 		return false;
 	virtq_notify(vq);
 	return true;
+}
+
+void ctrlq_restart(struct function *fn)
+{
+	if (!fn->ctrlq.busy)
+		return;
+	fn->ctrlq.busy = false;
+	rnic_command_abort(fn->rnic);
+	virtq_unpop(fn->vq[FUNCTION_CTRL]);
 }

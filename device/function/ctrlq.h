@@ -9,7 +9,15 @@
 
 struct function;
 
-/** ctrlq_poll() - carry out a bounded number of commands; true if any */
+/** ctrlq_poll() - carry out commands, as far as is bounded; true if any */
 bool ctrlq_poll(struct function *fn);
+
+/**
+ * ctrlq_restart() - a command that goes on is to begin anew
+ * @fn:		function, whose control queue or memory goes away
+ *
+ * It is put back into the queue, as if it had not been taken yet.
+ */
+void ctrlq_restart(struct function *fn);
 
 #endif /* DEVICE_CTRLQ_H */

@@ -208,6 +208,8 @@ static void function_ethernet_start(struct function *fn, struct virtq *vq)
 
 static void function_ethernet_stop(struct function *fn, struct virtq *vq)
 {
+	if (vq->index == FUNCTION_CTRL)
+		ctrlq_restart(fn);
 	fn->vq[vq->index] = NULL;
 	if (vq->index == FUNCTION_CTRL)
 		rnic_mem_changed(fn->rnic, &guest_mem_none);
@@ -253,14 +255,17 @@ static void function_mem_changed(void *dev, const struct guest_mem *mem)
 	struct function *fn = dev;
 
 	fn->mem = mem;
-	if (function_rdma_runs(fn))
-		rnic_mem_changed(fn->rnic, mem);
+	if (!function_rdma_runs(fn))
+		return;
+	ctrlq_restart(fn);
+	rnic_mem_changed(fn->rnic, mem);
 }
 
 static void function_reset(void *dev)
 {
 	struct function *fn = dev;
 
+	ctrlq_restart(fn);
 	rnic_reset(fn->rnic);
 	filter_init(&fn->filter, fn->config.mac);
 	fn->features = 0;

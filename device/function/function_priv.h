@@ -29,6 +29,16 @@ enum {
 };
 
 /**
+ * struct ctrlq - the control command that is being carried out
+ * @elem:	its buffer
+ * @busy:	it goes on in the next round
+ */
+struct ctrlq {
+	struct virtq_elem elem;
+	bool busy;
+};
+
+/**
  * struct function - one guest's function
  * @loop:	event loop
  * @sw:		switch
@@ -47,7 +57,8 @@ enum {
  * @vq:		Ethernet and control queues; NULL while not started
  * @mem:	memory map
  * @stats:	counters
- * @out:	buffer being read: frame or control command
+ * @ctrlq:	control command
+ * @out:	frame being sent
  * @first:	first buffer of a frame being received
  * @more:	another one of it
  */
@@ -69,6 +80,7 @@ struct function {
 	struct virtq *vq[FUNCTION_QUEUES];
 	const struct guest_mem *mem;
 	struct function_stats stats;
+	struct ctrlq ctrlq;
 	struct virtq_elem out;
 	struct virtq_elem first;
 	struct virtq_elem more;

@@ -3,8 +3,13 @@
  * Control commands of class VIRTIO_NET_CTRL_ROCE, by table.
  *
  * The table says how long request and response are, so that a handler finds
- * what it reads and writes.  A handler that fails has changed nothing and tells
- * why; the guest gets VIRTIO_NET_ERR, the log one line.
+ * what it reads and writes.  Nothing is copied of a request of a wrong length.  A
+ * handler that fails has changed nothing and tells why; the guest gets
+ * VIRTIO_NET_ERR, the log one line.
+ *
+ * A request may go on behind its fixed part with a list of pages, of 32 MiB at
+ * most.  That is read and looked at bit by bit, so that others are served in
+ * between.
  */
 #include <endian.h>
 #include <string.h>
@@ -19,15 +24,24 @@
 
 #define COMMAND_HW_VER	1
 
+/* The fixed part of no request is longer. */
+#define COMMAND_REQ_MAX	256
+
+/* Pages of a list looked at before others get their turn. */
+#define COMMAND_PAGES	2048
+
+/* What a handler returns that is to be called again. */
+static const char command_goes_on[] = "command goes on";
+
 /**
  * struct command_args - what a handler is given
- * @req:	request
- * @req_len:	its bytes
+ * @req:	copy of the fixed part of the request
+ * @whole:	all of it
  * @rsp:	where the response goes
  */
 struct command_args {
 	const void *req;
-	size_t req_len;
+	const struct rnic_request *whole;
 	void *rsp;
 };
 
@@ -159,16 +173,40 @@ static const char *command_get_dma_mr(struct rnic *rnic,
 	return why;
 }
 
+static const char *command_reg_pages(struct rnic *rnic,
+				     const struct command_args *args)
+{
+	struct rnic_request *list = &rnic->page_list;
+	uint32_t n = mr_reg_left(&rnic->mrs), key = 0;
+	__le64 pages[COMMAND_PAGES];
+	const char *why;
+
+	if (n > COMMAND_PAGES)
+		n = COMMAND_PAGES;
+	iov_to_buf(list->iov, list->iov_n, list->off, pages, n * sizeof(*pages));
+	list->off += n * sizeof(*pages);
+	why = mr_reg_pages(&rnic->mrs, pages, n);
+	if (why)
+		return why;
+	if (mr_reg_left(&rnic->mrs))
+		return command_goes_on;
+	why = mr_reg_end(&rnic->mrs, &key);
+	command_answer_key(args, key);
+	return why;
+}
+
 static const char *command_reg_user_mr(struct rnic *rnic,
 				       const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_reg_user_mr *cmd = args->req;
-	uint32_t key = 0;
-	const char *why = mr_reg_user(&rnic->mrs, cmd, args->req_len - sizeof(*cmd),
-				      &key);
+	size_t room = args->whole->len - sizeof(*cmd);
+	const char *why = mr_reg_begin(&rnic->mrs, cmd, room);
 
-	command_answer_key(args, key);
-	return why;
+	if (why)
+		return why;
+	rnic->page_list = *args->whole;
+	rnic->page_list.off += sizeof(*cmd);
+	return command_reg_pages(rnic, args);
 }
 
 static const char *command_dereg_mr(struct rnic *rnic, const struct command_args *args)
@@ -346,16 +384,31 @@ _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
 	       ACK(query_counters) <= RNIC_RSP_MAX,
 	       "RNIC_RSP_MAX is smaller than a response");
 
+_Static_assert(CMD(create_qp) <= COMMAND_REQ_MAX &&
+	       CMD(modify_qp) <= COMMAND_REQ_MAX &&
+	       CMD(create_ah) <= COMMAND_REQ_MAX &&
+	       CMD(reg_user_mr) <= COMMAND_REQ_MAX,
+	       "COMMAND_REQ_MAX is smaller than a request");
+
 static const char *command_run(struct rnic *rnic, const struct command_row *command,
-			       const struct command_args *args, size_t rsp_size)
+			       const struct rnic_request *req, void *rsp,
+			       size_t rsp_size)
 {
-	if (args->req_len < command->req_len)
+	uint64_t fixed[COMMAND_REQ_MAX / sizeof(uint64_t)];
+	const struct command_args args = {
+		.req = fixed,
+		.whole = req,
+		.rsp = rsp,
+	};
+
+	if (req->len < command->req_len)
 		return "request too short";
-	if (args->req_len > command->req_len && !command->more)
+	if (req->len > command->req_len && !command->more)
 		return "request too long";
 	if (rsp_size < command->rsp_len)
 		return "no room for the response";
-	return command->fn(rnic, args);
+	iov_to_buf(req->iov, req->iov_n, req->off, fixed, command->req_len);
+	return command->fn(rnic, &args);
 }
 
 static bool command_is_known(const struct rnic *rnic, uint8_t command)
@@ -367,28 +420,46 @@ static bool command_is_known(const struct rnic *rnic, uint8_t command)
 	return command < num && command_table[command].fn;
 }
 
-uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-		     size_t req_len, void *rsp, size_t rsp_size, size_t *rsp_len)
+static uint8_t command_ack(struct rnic *rnic, const struct command_row *command,
+			   const char *why, size_t *rsp_len)
 {
-	const struct command_args args = {
-		.req = req,
-		.req_len = req_len,
-		.rsp = rsp,
-	};
-	const struct command_row *entry;
-	const char *why;
-
 	*rsp_len = 0;
+	if (why == command_goes_on)
+		return RNIC_COMMAND_MORE;
+	if (why) {
+		rnic_warn(&rnic->ctx, "%s: %s", command->name, why);
+		return VIRTIO_NET_ERR;
+	}
+	*rsp_len = command->rsp_len;
+	return VIRTIO_NET_OK;
+}
+
+uint8_t rnic_command(struct rnic *rnic, uint8_t command,
+		     const struct rnic_request *req, void *rsp, size_t rsp_size,
+		     size_t *rsp_len)
+{
+	const struct command_row *row;
+
 	if (!command_is_known(rnic, command)) {
+		*rsp_len = 0;
 		rnic_warn(&rnic->ctx, "unknown RoCE command %u", command);
 		return VIRTIO_NET_ERR;
 	}
-	entry = &command_table[command];
-	why = command_run(rnic, entry, &args, rsp_size);
-	if (why) {
-		rnic_warn(&rnic->ctx, "%s: %s", entry->name, why);
-		return VIRTIO_NET_ERR;
-	}
-	*rsp_len = entry->rsp_len;
-	return VIRTIO_NET_OK;
+	row = &command_table[command];
+	return command_ack(rnic, row, command_run(rnic, row, req, rsp, rsp_size),
+			   rsp_len);
+}
+
+/* Only one command can be so long. */
+uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
+{
+	const struct command_args args = { .rsp = rsp };
+
+	return command_ack(rnic, &command_table[VIRTIO_NET_CTRL_ROCE_REG_USER_MR],
+			   command_reg_pages(rnic, &args), rsp_len);
+}
+
+void rnic_command_abort(struct rnic *rnic)
+{
+	mr_reg_abort(&rnic->mrs);
 }

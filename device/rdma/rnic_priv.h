@@ -73,6 +73,7 @@
  * @mcast:	multicast groups
  * @qps:	queue pairs
  * @port:	packets from and to the Ethernet port
+ * @page_list:	what is still to be read of a REG_USER_MR that goes on
  */
 struct rnic {
 	struct rnic_ctx ctx;
@@ -85,6 +86,7 @@ struct rnic {
 	struct mcast mcast;
 	struct qp_table qps;
 	struct eth_port port;
+	struct rnic_request page_list;
 };
 
 #endif /* DEVICE_RDMA_RNIC_PRIV_H */

@@ -22,19 +22,36 @@ _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
 
 static const char mr_no_memory[] = "out of memory";
+static const char mr_no_room[] = "too many scattered pages in memory regions";
 
 /**
  * struct extents - a list of extents that grows
  * @extent:	the extents
  * @n:		number of them
  * @max:	how many there is room for
+ * @limit:	how many there may be
  * @pages:	pages in them
  */
 struct extents {
 	struct mr_extent *extent;
 	uint32_t n;
 	uint32_t max;
+	uint32_t limit;
 	uint32_t pages;
+};
+
+/**
+ * struct mr_reg - a registration under way
+ * @mr:		what becomes of it, without its extents
+ * @pdn:	protection domain
+ * @left:	pages that are to come
+ * @list:	those that have come
+ */
+struct mr_reg {
+	struct mr mr;
+	uint32_t pdn;
+	uint32_t left;
+	struct extents list;
 };
 
 static bool extents_grow(struct extents *list)
@@ -71,6 +88,8 @@ static bool extents_add(struct extents *list, uint64_t addr, uint32_t npages,
 		list->pages += npages;
 		return true;
 	}
+	if (list->n == list->limit)
+		return false;
 	if (list->n == list->max && !extents_grow(list))
 		return false;
 	list->extent[list->n++] = (struct mr_extent) {
@@ -125,30 +144,40 @@ static uint32_t mr_cost(const struct mr *mr)
 	return mr->max_pages ? mr->max_pages : mr->n;
 }
 
+/* What needs no look at the pages; mr_enter() may still fail. */
+static const char *mr_check_room(const struct mr_table *mrs, uint32_t pdn,
+				 uint32_t cost)
+{
+	if (!pd_get(mrs->pds, pdn))
+		return "unknown protection domain";
+	if (mrs->objs.used == mrs->objs.max)
+		return rnic_why(mrs->ctx,
+				"all %u memory regions are in use (--mrs)",
+				mrs->ctx->limits.mrs);
+	if (mrs->extents + cost > RNIC_MR_EXTENTS_MAX)
+		return mr_no_room;
+	return NULL;
+}
+
 /* Takes over the extents of @tmpl if it succeeds. */
 static const char *mr_enter(struct mr_table *mrs, uint32_t pdn,
 			    const struct mr *tmpl, uint32_t *key)
 {
-	struct pd *pd = pd_get(mrs->pds, pdn);
+	const char *why = mr_check_room(mrs, pdn, mr_cost(tmpl));
 	struct mr *mr;
 
-	if (!pd)
-		return "unknown protection domain";
-	if (mrs->extents + mr_cost(tmpl) > RNIC_MR_EXTENTS_MAX)
-		return "too many scattered pages in memory regions";
-
+	if (why)
+		return why;
 	mr = malloc(sizeof(*mr));
 	if (!mr)
 		return mr_no_memory;
 	*mr = *tmpl;
 	if (obj_add(&mrs->objs, mr, &mr->key)) {
 		free(mr);
-		return rnic_why(mrs->ctx,
-				"all %u memory regions are in use (--mrs)",
-				mrs->ctx->limits.mrs);
+		return "no free memory region";
 	}
-	mr->pd = pd;
-	pd->refs++;
+	mr->pd = pd_get(mrs->pds, pdn);
+	mr->pd->refs++;
 	mrs->extents += mr_cost(mr);
 	*key = mr->key;
 	return NULL;
@@ -199,42 +228,77 @@ static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
 		if (!host)
 			return "page outside of guest memory";
 		if (!extents_add(list, addr, 1, host))
-			return mr_no_memory;
+			return list->n == list->limit ? mr_no_room : mr_no_memory;
 	}
 	return NULL;
 }
 
-const char *mr_reg_user(struct mr_table *mrs,
-			const struct virtio_rdma_cmd_reg_user_mr *req,
-			size_t room, uint32_t *key)
+const char *mr_reg_begin(struct mr_table *mrs,
+			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room)
 {
-	struct mr tmpl = {
-		.access = le32toh(req->access_flags),
-		.addr = le64toh(req->virt_addr),
-		.length = le64toh(req->length),
+	struct mr_reg reg = {
+		.mr = {
+			.access = le32toh(req->access_flags),
+			.addr = le64toh(req->virt_addr),
+			.length = le64toh(req->length),
+		},
+		.pdn = le32toh(req->pdn),
+		.left = le32toh(req->npages),
+		.list.limit = RNIC_MR_EXTENTS_MAX - mrs->extents,
 	};
-	uint32_t npages = le32toh(req->npages);
-	struct extents list = {};
 	const char *why;
 
-	why = mr_check(mrs, &tmpl, npages);
+	why = mr_check(mrs, &reg.mr, reg.left);
 	if (why)
 		return why;
-	if (room != (uint64_t)npages * sizeof(__le64))
+	if (room != (uint64_t)reg.left * sizeof(__le64))
 		return "request is not as long as its page list";
-	why = mr_add_pages(mrs, req->pages, npages, &list);
+	why = mr_check_room(mrs, reg.pdn, 1);
 	if (why)
-		goto err_free;
-	extents_trim(&list);
-	tmpl.n = list.n;
-	tmpl.extent = list.extent;
-	why = mr_enter(mrs, le32toh(req->pdn), &tmpl, key);
-	if (why)
-		goto err_free;
+		return why;
+	mrs->reg = malloc(sizeof(*mrs->reg));
+	if (!mrs->reg)
+		return mr_no_memory;
+	*mrs->reg = reg;
 	return NULL;
+}
 
-err_free:
-	free(list.extent);
+uint32_t mr_reg_left(const struct mr_table *mrs)
+{
+	return mrs->reg ? mrs->reg->left : 0;
+}
+
+void mr_reg_abort(struct mr_table *mrs)
+{
+	if (mrs->reg)
+		free(mrs->reg->list.extent);
+	free(mrs->reg);
+	mrs->reg = NULL;
+}
+
+const char *mr_reg_pages(struct mr_table *mrs, const __le64 *pages, uint32_t n)
+{
+	const char *why = mr_add_pages(mrs, pages, n, &mrs->reg->list);
+
+	if (why)
+		mr_reg_abort(mrs);
+	else
+		mrs->reg->left -= n;
+	return why;
+}
+
+const char *mr_reg_end(struct mr_table *mrs, uint32_t *key)
+{
+	struct mr_reg *reg = mrs->reg;
+	const char *why;
+
+	extents_trim(&reg->list);
+	reg->mr.n = reg->list.n;
+	reg->mr.extent = reg->list.extent;
+	why = mr_enter(mrs, reg->pdn, &reg->mr, key);
+	if (!why)
+		reg->list.extent = NULL;
+	mr_reg_abort(mrs);
 	return why;
 }
 
@@ -310,6 +374,7 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	/* There is room for all of them, so that the list does not move. */
 	list.extent = mr->extent;
 	list.max = mr->max_pages;
+	list.limit = mr->max_pages;
 	why = mr_add_pages(mrs, pages, fast->npages, &list);
 	if (why)
 		return why;
@@ -360,6 +425,7 @@ void mr_table_reset(struct mr_table *mrs)
 	struct mr *mr;
 	uint32_t i;
 
+	mr_reg_abort(mrs);
 	for (i = 0; mrs->objs.used && i < mrs->objs.max; i++) {
 		mr = obj_at(&mrs->objs, i);
 		if (mr)
@@ -438,7 +504,7 @@ static void mr_replace(struct mr_table *mrs, struct mr *mr, struct extents *list
 
 static void mr_translate(struct mr_table *mrs, struct mr *mr)
 {
-	struct extents list = {};
+	struct extents list = { .limit = UINT32_MAX };
 	bool was_lost = mr->lost;
 
 	if (!mr_retranslate(mrs, mr, &list)) {

@@ -56,6 +56,8 @@ struct mr {
 	struct mr_extent *extent;
 };
 
+struct mr_reg;
+
 /**
  * struct mr_table - the memory regions of a NIC
  * @ctx:	the NIC's context
@@ -63,6 +65,7 @@ struct mr {
  * @objs:	&struct mr by key
  * @extents:	extents of all of them together
  * @map:	memory map that the extents were translated by
+ * @reg:	registration under way, or NULL
  */
 struct mr_table {
 	struct rnic_ctx *ctx;
@@ -70,6 +73,7 @@ struct mr_table {
 	struct obj_table objs;
 	uint32_t extents;
 	struct guest_mem map;
+	struct mr_reg *reg;
 };
 
 /** mr_table_init() - make an empty table; returns 0 or a negative error */
@@ -95,17 +99,43 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 		       uint32_t *key);
 
 /**
- * mr_reg_user() - make a memory region of pages
+ * mr_reg_begin() - begin to make a memory region of pages
+ * @mrs:	memory regions of the NIC, none of which is under way
+ * @req:	fixed part of the request
+ * @room:	bytes behind that
+ *
+ * A list of pages may be long: mr_reg_pages() takes it bit by bit, and
+ * mr_reg_end() ends it.  The memory map must not change meanwhile.
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *mr_reg_begin(struct mr_table *mrs,
+			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room);
+
+/** mr_reg_left() - pages that a registration still needs */
+uint32_t mr_reg_left(const struct mr_table *mrs);
+
+/**
+ * mr_reg_pages() - the next pages of a region
  * @mrs:	memory regions of the NIC
- * @req:	request
- * @room:	bytes behind the fixed part of it
+ * @pages:	copy of their addresses
+ * @n:		how many, up to mr_reg_left()
+ *
+ * Return: NULL, or why it failed; then there is no registration any more.
+ */
+const char *mr_reg_pages(struct mr_table *mrs, const __le64 *pages, uint32_t n);
+
+/**
+ * mr_reg_end() - make the memory region, all of whose pages have come
+ * @mrs:	memory regions of the NIC
  * @key:	set to its key
  *
  * Return: NULL, or why it failed.
  */
-const char *mr_reg_user(struct mr_table *mrs,
-			const struct virtio_rdma_cmd_reg_user_mr *req,
-			size_t room, uint32_t *key);
+const char *mr_reg_end(struct mr_table *mrs, uint32_t *key);
+
+/** mr_reg_abort() - forget a registration, if one is under way */
+void mr_reg_abort(struct mr_table *mrs);
 
 /**
  * struct mr_fast - a registration by work request

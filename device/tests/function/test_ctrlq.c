@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/lib/station.h"
+#include "tests/lib/work.h"
 
 /* ------------------------------------------------------------------------- */
 /* Control commands                                                          */
@@ -336,6 +337,7 @@ static void test_roce_command(void **state)
 
 	station_start(s, FEATURES_ALL);
 	rnic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.read = true;
 	rnic_mock.rsp_len = 10;
 	memset(rnic_mock.rsp, 0x5a, 10);
 
@@ -393,6 +395,7 @@ static void test_roce_large_command(void **state)
 
 	station_start(s, FEATURES_ALL);
 	rnic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.read = true;
 	p[0] = VIRTIO_NET_CTRL_ROCE;
 	p[1] = VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
 	memset(p + 2, 1, PAGES * 4096);
@@ -416,19 +419,21 @@ static void test_roce_large_command(void **state)
 	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, ack), VIRTIO_NET_OK);
 }
 
-/* One megabyte, repeated: a request longer than any command needs. */
-static void test_roce_excessive_command(void **state)
+/*
+ * Sends 60 MiB, the same two again and again, as one command.  Returns what the
+ * device made of it.
+ */
+static uint8_t excessive(struct station *s, uint8_t class, uint8_t cmd)
 {
-	enum { PIECES = 60 };
-	struct station *s = &st[1];
+	enum { PIECES = 30 };
 	struct guest_buf buf[PIECES + 1];
 	uint64_t data = guest_alloc(&s->guest, 2 << 20, 1);
+	uint8_t *p = guest_ptr(&s->guest, data);
 	uint64_t ack = guest_alloc(&s->guest, 1, 1);
 	unsigned int i;
 
-	station_start(s, FEATURES_ALL);
-	rnic_mock.ack = VIRTIO_NET_OK;
-	*(uint8_t *)guest_ptr(&s->guest, data) = VIRTIO_NET_CTRL_ROCE;
+	p[0] = class;
+	p[1] = cmd;
 	for (i = 0; i < PIECES; i++)
 		buf[i] = (struct guest_buf){ .addr = data, .len = 2 << 20 };
 	buf[PIECES] = (struct guest_buf){
@@ -437,10 +442,99 @@ static void test_roce_excessive_command(void **state)
 		.write = true,
 	};
 	guest_vq_add(&s->gvq[CTRL], buf, PIECES + 1);
+	work.copied = 0;
 	run();
-	assert_int_equal(rnic_mock.commands, 0);
-	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, ack),
-			 VIRTIO_NET_ERR);
+	return *(uint8_t *)guest_ptr(&s->guest, ack);
+}
+
+/* Of a command that is too long, or that nobody knows, class and number are read. */
+static void test_excessive_unknown(void **state)
+{
+	station_start(&st[1], FEATURES_ALL);
+	assert_int_equal(excessive(&st[1], 99, 0), VIRTIO_NET_ERR);
+	assert_int_equal(work.copied, 2);
+}
+
+static void test_excessive_mac_table(void **state)
+{
+	station_start(&st[1], FEATURES_ALL);
+	assert_int_equal(excessive(&st[1], VIRTIO_NET_CTRL_MAC,
+				   VIRTIO_NET_CTRL_MAC_TABLE_SET), VIRTIO_NET_ERR);
+	assert_int_equal(work.copied, 2);
+}
+
+/* What a command of RoCE may have is up to the RDMA side. */
+static void test_excessive_roce(void **state)
+{
+	station_start(&st[1], FEATURES_ALL);
+	excessive(&st[1], VIRTIO_NET_CTRL_ROCE, VIRTIO_NET_CTRL_ROCE_ADD_GID);
+	assert_int_equal(rnic_mock.commands, 1);
+	assert_int_equal(rnic_mock.req_len, (60 << 20) - 2);
+	assert_int_equal(work.copied, 2);
+}
+
+/* The RDMA side goes on with a command later, and others are served meanwhile. */
+static void test_roce_command_goes_on(void **state)
+{
+	static const uint8_t req[] = { VIRTIO_NET_CTRL_ROCE, 7 };
+	unsigned int polls;
+	struct answer answer;
+
+	station_start(&st[1], FEATURES_ALL);
+	run();
+	polls = rnic_mock.polls;
+	rnic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.rsp_len = 3;
+	rnic_mock.more = 50;
+	answer = ctrl_raw(&st[1], req, 2, 10);
+	assert_int_equal(answer.ack, VIRTIO_NET_OK);
+	assert_int_equal(answer.len, 1 + 3);
+	assert_int_equal(rnic_mock.commands, 1);
+	assert_int_equal(rnic_mock.more, 0);
+	/* That of station 0 is in the mock, too, but is not running. */
+	assert_true(rnic_mock.polls - polls >= 50);
+}
+
+/* Its pieces are not what they were once the memory is another one. */
+static void test_roce_command_begins_anew(void **state)
+{
+	static const uint8_t req[] = { VIRTIO_NET_CTRL_ROCE, 7 };
+	struct station *s = &st[1];
+	struct guest_buf buf[] = {
+		{ .addr = guest_alloc(&s->guest, 2, 1), .len = 2 },
+		{ .addr = guest_alloc(&s->guest, 1, 1), .len = 1, .write = true },
+	};
+	uint32_t head, len;
+
+	memcpy(guest_ptr(&s->guest, buf[0].addr), req, 2);
+	station_start(s, FEATURES_ALL);
+	rnic_mock.ack = VIRTIO_NET_OK;
+	rnic_mock.more = UINT32_MAX;
+	guest_vq_add(&s->gvq[CTRL], buf, 2);
+	run();
+	assert_false(guest_vq_get(&s->gvq[CTRL], &head, &len));
+	assert_int_equal(rnic_mock.commands, 1);
+	assert_int_equal(s->vq[CTRL].last_avail, 1);
+
+	function_device_ops.mem_changed(s->fn, &s->guest.mem);
+	assert_int_equal(rnic_mock.aborts, 1);
+	run();
+	assert_false(guest_vq_get(&s->gvq[CTRL], &head, &len));
+	assert_int_equal(rnic_mock.commands, 2);
+
+	/* A queue that is stopped has it again: whoever goes on finds it there. */
+	function_device_ops.queue_stop(s->fn, &s->vq[CTRL]);
+	assert_int_equal(rnic_mock.aborts, 2);
+	assert_int_equal(s->vq[CTRL].last_avail, 0);
+	function_device_ops.queue_start(s->fn, &s->vq[CTRL]);
+	rnic_mock.more = 0;
+	run();
+	assert_int_equal(rnic_mock.commands, 3);
+	assert_true(guest_vq_get(&s->gvq[CTRL], &head, &len));
+	assert_int_equal(*(uint8_t *)guest_ptr(&s->guest, buf[1].addr),
+			 VIRTIO_NET_OK);
+	function_device_ops.mem_changed(s->fn, &s->guest.mem);
+	assert_int_equal(rnic_mock.aborts, 2);
 }
 
 static void test_roce_not_negotiated(void **state)
@@ -569,7 +663,11 @@ int main(void)
 		TEST(test_roce_command),
 		TEST(test_roce_command_fails),
 		TEST(test_roce_large_command),
-		TEST(test_roce_excessive_command),
+		TEST(test_excessive_unknown),
+		TEST(test_excessive_mac_table),
+		TEST(test_excessive_roce),
+		TEST(test_roce_command_goes_on),
+		TEST(test_roce_command_begins_anew),
 		TEST(test_roce_not_negotiated),
 		TEST(test_roce_queues),
 		TEST(test_roce_memory),

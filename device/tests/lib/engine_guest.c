@@ -253,10 +253,14 @@ void eg_run(struct engine *engine)
 /* Commands                                                                  */
 /* ------------------------------------------------------------------------- */
 
+unsigned int eg_rounds;
+
 uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		   size_t req_len, void *rsp, size_t rsp_len)
 {
 	uint64_t buf[RNIC_RSP_MAX / 8];
+	struct rnic_request request = { .iov_n = 2, .off = 1, .len = req_len };
+	struct iovec iov[2];
 	size_t len = 12345;
 	void *copy;
 	uint8_t ack;
@@ -266,8 +270,16 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 	assert_non_null(copy);
 	if (req_len)
 		memcpy(copy, req, req_len);
-	ack = rnic_command(guest->rnic, command, copy, req_len, buf,
-			   rsp ? rsp_len : 0, &len);
+	/* Something is in front of it, as class and command are. */
+	iov[0] = (struct iovec) { .iov_base = &ack, .iov_len = 1 };
+	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = req_len };
+	request.iov = iov;
+	ack = rnic_command(guest->rnic, command, &request, buf, rsp ? rsp_len : 0,
+			   &len);
+	for (eg_rounds = 1; ack == RNIC_COMMAND_MORE; eg_rounds++) {
+		assert_int_equal(len, 0);
+		ack = rnic_command_more(guest->rnic, buf, &len);
+	}
 	free(copy);
 	if (ack == VIRTIO_NET_OK) {
 		assert_int_equal(len, rsp ? rsp_len : 0);

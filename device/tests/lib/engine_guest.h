@@ -199,7 +199,10 @@ void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt);
 /** eg_run() - poll all NICs until none has work */
 void eg_run(struct engine *engine);
 
-/** eg_command() - a control command; returns the ack */
+/** eg_rounds - calls that the last eg_command() took */
+extern unsigned int eg_rounds;
+
+/** eg_command() - a control command, to its end; returns the ack */
 uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		   size_t req_len, void *rsp, size_t rsp_len);
 

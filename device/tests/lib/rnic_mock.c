@@ -96,27 +96,51 @@ void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 		rnic_mock.kicks[kind][number]++;
 }
 
-uint8_t rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-		     size_t req_len, void *rsp, size_t rsp_size,
-		     size_t *rsp_len)
+static uint8_t mock_answer(void *rsp, size_t *rsp_len)
 {
-	const uint8_t *byte = req;
-	size_t i;
-
-	rnic_mock.commands++;
-	rnic_mock.command = command;
-	rnic_mock.req_len = req_len;
-	rnic_mock.req_sum = 0;
-	for (i = 0; i < req_len; i++)
-		rnic_mock.req_sum += byte[i];
-	rnic_mock.rsp_size = rsp_size;
-
 	*rsp_len = 0;
-	if (rnic_mock.ack != VIRTIO_NET_OK || rnic_mock.rsp_len > rsp_size)
+	if (rnic_mock.more) {
+		rnic_mock.more--;
+		return RNIC_COMMAND_MORE;
+	}
+	if (rnic_mock.ack != VIRTIO_NET_OK ||
+	    rnic_mock.rsp_len > rnic_mock.rsp_size)
 		return VIRTIO_NET_ERR;
 	memcpy(rsp, rnic_mock.rsp, rnic_mock.rsp_len);
 	*rsp_len = rnic_mock.rsp_len;
 	return VIRTIO_NET_OK;
+}
+
+uint8_t rnic_command(struct rnic *rnic, uint8_t command,
+		     const struct rnic_request *req, void *rsp, size_t rsp_size,
+		     size_t *rsp_len)
+{
+	uint8_t *copy;
+	size_t i;
+
+	rnic_mock.commands++;
+	rnic_mock.command = command;
+	rnic_mock.req_len = req->len;
+	rnic_mock.rsp_size = rsp_size;
+	if (rnic_mock.read) {
+		copy = malloc(req->len + 1);
+		i = iov_to_buf(req->iov, req->iov_n, req->off, copy, req->len + 1);
+		rnic_mock.req_sum = i == req->len ? 0 : UINT64_MAX / 2;
+		while (i)
+			rnic_mock.req_sum += copy[--i];
+		free(copy);
+	}
+	return mock_answer(rsp, rsp_len);
+}
+
+uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
+{
+	return mock_answer(rsp, rsp_len);
+}
+
+void rnic_command_abort(struct rnic *rnic)
+{
+	rnic_mock.aborts++;
 }
 
 bool rnic_poll(struct rnic *rnic)

@@ -32,7 +32,10 @@
  * @commands:	calls of rnic_command()
  * @command:	of the last one
  * @req_len:	of the last one
+ * @read:	it shall read requests
  * @req_sum:	sum of the bytes of its request
+ * @more:	how often it shall say that the command goes on
+ * @aborts:	calls of rnic_command_abort()
  * @rsp_size:	of the last one
  * @ack:	what rnic_command() returns
  * @rsp:	response that it gives, if there is room
@@ -53,7 +56,10 @@ struct rnic_mock {
 	unsigned int commands;
 	uint8_t command;
 	size_t req_len;
+	bool read;
 	uint64_t req_sum;
+	unsigned int more;
+	unsigned int aborts;
 	size_t rsp_size;
 	uint8_t ack;
 	uint8_t rsp[RNIC_RSP_MAX];

@@ -34,12 +34,12 @@ void __real_rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind,
 			    uint32_t number);
 void __wrap_rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind,
 			    uint32_t number);
-uint8_t __real_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len);
-uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len);
+uint8_t __real_rnic_command(struct rnic *rnic, uint8_t command,
+			    const struct rnic_request *req, void *rsp,
+			    size_t rsp_size, size_t *rsp_len);
+uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command,
+			    const struct rnic_request *req, void *rsp,
+			    size_t rsp_size, size_t *rsp_len);
 int __real_virtq_pop(struct virtq *vq, struct virtq_elem *elem);
 int __wrap_virtq_pop(struct virtq *vq, struct virtq_elem *elem);
 
@@ -127,17 +127,24 @@ void __wrap_rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind,
 	__real_rnic_queue_kick(rnic, kind, number);
 }
 
-uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len)
+/* A request is looked at as a whole, and the device does not go on with it later. */
+uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command,
+			    const struct rnic_request *req, void *rsp,
+			    size_t rsp_size, size_t *rsp_len)
 {
 	struct strict *s = strict_of(rnic);
+	void *copy = malloc(req->len ? req->len : 1);
 	uint8_t ack;
 
-	strict_before(s, command, req, req_len);
-	ack = __real_rnic_command(rnic, command, req, req_len, rsp, rsp_size,
-				  rsp_len);
-	strict_after(s, command, req, ack, rsp);
+	if (!copy)
+		abort();
+	iov_to_buf(req->iov, req->iov_n, req->off, copy, req->len);
+	strict_before(s, command, copy, req->len);
+	ack = __real_rnic_command(rnic, command, req, rsp, rsp_size, rsp_len);
+	while (ack == RNIC_COMMAND_MORE)
+		ack = rnic_command_more(rnic, rsp, rsp_len);
+	strict_after(s, command, copy, ack, rsp);
+	free(copy);
 	return ack;
 }
 

@@ -376,6 +376,132 @@ static void test_extents_of_two_pieces(void **state)
 }
 
 /* ------------------------------------------------------------------------- */
+/* Cost                                                                      */
+/* ------------------------------------------------------------------------- */
+
+#define MANY_PAGES	(EG_MR_SIZE / EG_PAGE)
+
+/* Registers many pages, no two of which lie side by side. */
+static uint8_t reg_scattered(struct eg_guest *guest, uint32_t pdn,
+			     struct virtio_rdma_ack_mr *ack)
+{
+	static uint64_t page[MANY_PAGES];
+	uint32_t i;
+
+	for (i = 0; i < MANY_PAGES; i++)
+		page[i] = EG_DATA + (MANY_PAGES - 1 - i) * EG_PAGE;
+	work.lookups = 0;
+	work.copied = 0;
+	return eg_reg_mr(guest, pdn, 0, 0, EG_MR_SIZE, page, MANY_PAGES, ack);
+}
+
+static void test_no_room_is_found_early(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest), i;
+	uint32_t *extents = &guest->rnic->mrs.extents;
+	struct virtio_rdma_ack_mr ack;
+
+	/* Room for some: it ends when that is used up. */
+	*extents = RNIC_MR_EXTENTS_MAX - 10;
+	assert_int_equal(reg_scattered(guest, pdn, &ack), VIRTIO_NET_ERR);
+	assert_in_range(work.lookups, 1, 11);
+	/* For none. */
+	*extents = RNIC_MR_EXTENTS_MAX;
+	assert_int_equal(reg_scattered(guest, pdn, &ack), VIRTIO_NET_ERR);
+	assert_int_equal(work.lookups, 0);
+	assert_int_equal(work.copied, sizeof(struct virtio_rdma_cmd_reg_user_mr));
+	*extents = 0;
+	/* Unknown PD; no free number. */
+	assert_int_equal(reg_scattered(guest, pdn + 1, &ack), VIRTIO_NET_ERR);
+	assert_int_equal(work.lookups, 0);
+	for (i = 0; i < EG_MRS; i++)
+		eg_reg(guest, pdn, 0, 0, 4096, EG_DATA);
+	assert_int_equal(reg_scattered(guest, pdn, &ack), VIRTIO_NET_ERR);
+	assert_int_equal(work.lookups, 0);
+}
+
+/* A long list is taken bit by bit. */
+static void test_long_list(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest), key;
+	struct virtio_rdma_ack_mr ack;
+	uint64_t page;
+
+	assert_int_equal(reg_scattered(guest, pdn, &ack), VIRTIO_NET_OK);
+	assert_true(eg_rounds > 1);
+	assert_int_equal(guest->rnic->mrs.extents, MANY_PAGES);
+	key = le32toh(ack.lkey);
+	page = EG_DATA + (MANY_PAGES - 1) * EG_PAGE;
+	check_pages(guest, pdn, key, 0, EG_PAGE, &page);
+	page = EG_DATA;
+	check_pages(guest, pdn, key, EG_MR_SIZE - EG_PAGE, EG_PAGE, &page);
+	assert_int_equal(dereg(guest, le32toh(ack.mrn)), VIRTIO_NET_OK);
+	assert_int_equal(guest->rnic->mrs.extents, 0);
+}
+
+/* Sends the beginning of REG_USER_MR, and does not go on with it. */
+static uint8_t reg_begin(struct eg_guest *guest, uint32_t pdn, size_t more)
+{
+	static struct {
+		struct virtio_rdma_cmd_reg_user_mr fixed;
+		__le64 page[MANY_PAGES + 1];
+	} req;
+	const struct iovec iov = { .iov_base = &req, .iov_len = sizeof(req) };
+	const struct rnic_request request = {
+		.iov = &iov,
+		.iov_n = 1,
+		.len = sizeof(req.fixed) + more,
+	};
+	struct virtio_rdma_ack_mr ack;
+	size_t len, i;
+
+	req.fixed = (struct virtio_rdma_cmd_reg_user_mr) {
+		.pdn = htole32(pdn),
+		.length = htole64(EG_MR_SIZE),
+		.npages = htole32(MANY_PAGES),
+	};
+	for (i = 0; i < MANY_PAGES; i++)
+		req.page[i] = htole64(EG_DATA);
+	work.copied = 0;
+	return rnic_command(guest->rnic, VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+			    &request, &ack, sizeof(ack), &len);
+}
+
+static void test_length_is_checked_first(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest);
+	const size_t whole = MANY_PAGES * sizeof(__le64);
+
+	assert_int_equal(reg_begin(guest, pdn, whole - 8), VIRTIO_NET_ERR);
+	assert_int_equal(work.copied, sizeof(struct virtio_rdma_cmd_reg_user_mr));
+	assert_int_equal(reg_begin(guest, pdn, whole + 8), VIRTIO_NET_ERR);
+	assert_int_equal(work.copied, sizeof(struct virtio_rdma_cmd_reg_user_mr));
+	assert_int_equal(reg_begin(guest, pdn, whole), RNIC_COMMAND_MORE);
+	assert_in_range(work.copied, 1, whole - 1);
+	rnic_command_abort(guest->rnic);
+}
+
+/* A command that goes on may end with the function, or be forgotten. */
+static void test_long_list_ends_early(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest);
+
+	assert_int_equal(reg_begin(guest, pdn, MANY_PAGES * sizeof(__le64)),
+			 RNIC_COMMAND_MORE);
+	rnic_command_abort(guest->rnic);
+	assert_int_equal(guest->rnic->mrs.extents, 0);
+	eg_reg(guest, pdn, 0, 0, 4096, EG_DATA);
+	assert_int_equal(reg_begin(guest, pdn, MANY_PAGES * sizeof(__le64)),
+			 RNIC_COMMAND_MORE);
+	rnic_reset(guest->rnic);
+	assert_int_equal(guest->rnic->mrs.extents, 0);
+}
+
+/* ------------------------------------------------------------------------- */
 /* The memory map changes                                                    */
 /* ------------------------------------------------------------------------- */
 
@@ -617,6 +743,10 @@ int main(void)
 		T(test_extents),
 		T(test_extents_coalesce),
 		T(test_extents_of_two_pieces),
+		T(test_no_room_is_found_early),
+		T(test_long_list),
+		T(test_length_is_checked_first),
+		T(test_long_list_ends_early),
 		T(test_memory_moves),
 		T(test_memory_goes),
 		T(test_memory_goes_cheaply),
