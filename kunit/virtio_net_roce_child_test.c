@@ -4,6 +4,9 @@
  */
 #include <kunit/static_stub.h>
 #include <linux/dma-direct.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/smp.h>
 #include <linux/virtio_config.h>
 
 #include "virtio_net_roce_fake.h"
@@ -332,7 +335,73 @@ static void child_find_vqs_odd_size(struct kunit *test)
 	expect_nothing(test, fake);
 }
 
-/* Without a control queue the last virtqueue is not treated differently. */
+/* ----- interrupts while queues come and go ----- */
+
+static bool armed_early;
+
+static u16 size_and_look(struct vnr_dev *dev, u16 index)
+{
+	armed_early |= !!READ_ONCE(dev->armed);
+	return index == missing_queue ? 0 : FAKE_NUM;
+}
+
+/* An interrupt handler sees CQs when all of them are there, or none. */
+static void child_irq_early(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	armed_early = false;
+	missing_queue = FAKE_QUEUES - 1;
+	kunit_activate_static_stub(test, vnr_queue_size, size_and_look);
+	KUNIT_EXPECT_NE(test, 0, fake_find(fake, NULL));
+	kunit_deactivate_static_stub(test, vnr_queue_size);
+	KUNIT_EXPECT_FALSE(test, armed_early);
+}
+
+/* A handler that is busy on another processor when the queues go. */
+static struct {
+	unsigned int irq;
+	bool inside;
+	bool left;
+} busy;
+
+static void busy_notify(void *data)
+{
+	WRITE_ONCE(busy.inside, true);
+	mdelay(200);
+	WRITE_ONCE(busy.left, true);
+}
+
+static void busy_irq(void *info)
+{
+	generic_handle_irq(busy.irq);
+}
+
+static void child_irq_busy(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct vnr_dev *dev = fake->dev;
+	int cpu;
+
+	memset(&busy, 0, sizeof(busy));
+	busy.irq = dev->vectors[vnr_cq_vector(dev, 0)].irq;
+	dev->cqs[0].notify = busy_notify;
+	set_bit(0, dev->armed);
+	dev->queues[0].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake), 1);
+
+	migrate_disable();
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	KUNIT_EXPECT_EQ(test, 0, smp_call_function_single(cpu, busy_irq, NULL,
+							  false));
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(busy.inside)));
+	vnr_rdma_queues_teardown(dev);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(busy.left));
+	migrate_enable();
+	fake_wait(READ_ONCE(busy.left));
+}
+
+/* Without a control queue the last virtqueue is one as any other. */
 static void child_find_vqs_no_ctrl(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -359,6 +428,8 @@ static struct kunit_case child_cases[] = {
 	KUNIT_CASE(child_find_vqs_no_vectors),
 	KUNIT_CASE(child_find_vqs_too_many),
 	KUNIT_CASE(child_find_vqs_odd_size),
+	KUNIT_CASE(child_irq_early),
+	KUNIT_CASE(child_irq_busy),
 	KUNIT_CASE(child_find_vqs_no_ctrl),
 	{}
 };

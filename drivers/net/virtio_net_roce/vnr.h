@@ -192,6 +192,7 @@ void vnr_child_del(struct vnr_dev *dev);
 
 /* ----- vnr_rdma.c: the auxiliary device ----- */
 
+bool vnr_cq_look(struct vnr_dev *dev, u32 cqn);
 int vnr_rdma_init(struct vnr_dev *dev);
 void vnr_rdma_exit(struct vnr_dev *dev);
 void vnr_rdma_start(struct vnr_dev *dev);

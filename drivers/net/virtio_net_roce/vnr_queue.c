@@ -39,26 +39,44 @@ static bool vnr_cq_has_news(const struct vnr_cq *cq, const struct vring *vring)
 	return used != READ_ONCE(cq->arm_idx) || used == avail;
 }
 
+/**
+ * vnr_cq_look() - call the handler of a CQ that is armed and has news
+ * @dev: function
+ * @cqn: number of the CQ
+ *
+ * Context: interrupts off.
+ * Return: true if it was called.
+ */
+bool vnr_cq_look(struct vnr_dev *dev, u32 cqn)
+{
+	/* Its memory goes after the interrupts, so that a bit that is set is valid. */
+	unsigned long *armed = smp_load_acquire(&dev->armed);
+	struct vnr_cq *cq = &dev->cqs[cqn];
+
+	if (!armed || !test_bit(cqn, armed))
+		return false;
+	/* Pairs with vnr_op_cq_arm(): the index it saw, then the bit. */
+	smp_rmb();
+	if (!vnr_cq_has_news(cq, &dev->queues[cqn].pub.vring) ||
+	    !test_and_clear_bit(cqn, armed))
+		return false;
+	cq->notify(cq->data);
+	return true;
+}
+
 static bool vnr_cqs_interrupt(struct vnr_vector *v)
 {
 	struct vnr_dev *dev = v->dev;
+	/* Not there while the queues are being set up; pairs with their setup. */
+	unsigned long *armed = smp_load_acquire(&dev->armed);
 	bool handled = false;
-	struct vnr_cq *cq;
 	unsigned long n;
 
-	for_each_set_bit(n, dev->armed, dev->offer.max_cqs) {
-		if (n % dev->cq_step != v->cq_first)
-			continue;
-		cq = &dev->cqs[n];
-		/* Pairs with vnr_op_cq_arm(): the index it saw, then the bit. */
-		smp_rmb();
-		if (!vnr_cq_has_news(cq, &dev->queues[n].pub.vring))
-			continue;
-		if (!test_and_clear_bit(n, dev->armed))
-			continue;
-		cq->notify(cq->data);
-		handled = true;
-	}
+	if (!armed)
+		return false;
+	for_each_set_bit(n, armed, dev->offer.max_cqs)
+		if (n % dev->cq_step == v->cq_first && vnr_cq_look(dev, n))
+			handled = true;
 	return handled;
 }
 
@@ -66,15 +84,17 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 {
 	struct vnr_vector *v = data;
 	struct vnr_dev *dev = v->dev;
+	struct virtqueue *vq;
 	bool handled = false;
 	unsigned int i;
 
-	for (i = v->first; i < v->last; i++)
-		if (dev->vqs[i] &&
-		    vring_interrupt(irq, dev->vqs[i]) == IRQ_HANDLED)
+	for (i = v->first; i < v->last; i++) {
+		/* Once: vnr_vq_destroy() takes it away, and waits for us. */
+		vq = READ_ONCE(dev->vqs[i]);
+		if (vq && vring_interrupt(irq, vq) == IRQ_HANDLED)
 			handled = true;
-	/* Not there yet while the queues are being set up. */
-	if (v->cq_first >= 0 && READ_ONCE(dev->armed) && vnr_cqs_interrupt(v))
+	}
+	if (v->cq_first >= 0 && vnr_cqs_interrupt(v))
 		handled = true;
 
 	if (v->config) {
@@ -371,7 +391,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 		ret = -EBUSY;
 		goto err_unmap;
 	}
-	dev->vqs[index] = vq;
+	WRITE_ONCE(dev->vqs[index], vq);
 	return vq;
 
 err_unmap:
@@ -383,14 +403,15 @@ err_del:
 
 /**
  * vnr_vq_destroy() - undo vnr_vq_create()
- * @dev: function, reset and with interrupts off
+ * @dev: function, reset or not yet running; there may be interrupts
  * @vq: virtqueue
  *
  * Context: may sleep.
  */
 void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq)
 {
-	dev->vqs[vq->index] = NULL;
+	WRITE_ONCE(dev->vqs[vq->index], NULL);
+	vnr_vectors_synchronize(dev);
 	vnr_unmap_doorbell(dev, (void __iomem *)vq->priv);
 	vring_del_virtqueue(vq);
 }
@@ -492,8 +513,6 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 	dev->queues = kvcalloc(n, sizeof(*dev->queues), GFP_KERNEL);
 	dev->cqs = kvcalloc(max_cqs, sizeof(*dev->cqs), GFP_KERNEL);
 	armed = bitmap_zalloc(max_cqs, GFP_KERNEL);
-	/* The interrupt handler that sees it must see what it stands for. */
-	smp_store_release(&dev->armed, armed);
 	if (!dev->queues || !dev->cqs || !armed) {
 		ret = -ENOMEM;
 		goto err_teardown;
@@ -510,23 +529,30 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 			goto err_teardown;
 		}
 	}
+	/* The interrupt handler that sees it must see what it stands for. */
+	smp_store_release(&dev->armed, armed);
 	return 0;
 
 err_teardown:
+	bitmap_free(armed);
 	vnr_rdma_queues_teardown(dev);
 	return ret;
 }
 
 /**
  * vnr_rdma_queues_teardown() - free all RoCE queues
- * @dev: function, reset and with interrupts off; may have none
+ * @dev: function, reset or not yet running; may have none; there may be interrupts
  *
  * Context: may sleep.
  */
 void vnr_rdma_queues_teardown(struct vnr_dev *dev)
 {
+	unsigned long *armed = dev->armed;
 	unsigned int i;
 
+	WRITE_ONCE(dev->armed, NULL);
+	vnr_vectors_synchronize(dev);
+	bitmap_free(armed);
 	for (i = 0; i < dev->nqueues; i++)
 		vnr_rdma_queue_free(dev, &dev->queues[i]);
 	dev->nqueues = 0;
@@ -534,6 +560,5 @@ void vnr_rdma_queues_teardown(struct vnr_dev *dev)
 	dev->queues = NULL;
 	kvfree(dev->cqs);
 	dev->cqs = NULL;
-	bitmap_free(dev->armed);
-	dev->armed = NULL;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_queues_teardown);
