@@ -44,15 +44,24 @@ static void takeover_candidate(struct kunit *test)
  * struct owned - the virtio device of a function bound to virtio_pci
  * @vdev: the device
  * @features: what it offers
+ * @asked: it was asked for them
+ * @unlocked: it was asked while virtio_pci could have let go of the function
  */
 struct owned {
 	struct virtio_device vdev;
 	u64 features;
+	bool asked;
+	bool unlocked;
 };
 
 static u64 owned_get_features(struct virtio_device *vdev)
 {
-	return container_of(vdev, struct owned, vdev)->features;
+	struct owned *owned = container_of(vdev, struct owned, vdev);
+
+	owned->asked = true;
+	owned->unlocked |= !mutex_is_locked(&vdev->dev.parent->mutex);
+	owned->unlocked |= !mutex_is_locked(&vdev->dev.mutex);
+	return owned->features;
 }
 
 static u8 owned_get_status(struct virtio_device *vdev)
@@ -140,7 +149,11 @@ static void takeover_wants(struct kunit *test)
 	owned->vdev.dev.parent = &fake->pdev->dev;
 	owned->vdev.dev.release = owned_release;
 	KUNIT_ASSERT_EQ(test, 0, register_virtio_device(&owned->vdev));
+	owned->asked = false;
+	owned->unlocked = false;
 	KUNIT_EXPECT_EQ(test, vnr_wants_takeover(fake->pdev), c->wanted);
+	KUNIT_EXPECT_TRUE(test, owned->asked);
+	KUNIT_EXPECT_FALSE(test, owned->unlocked);
 	unregister_virtio_device(&owned->vdev);
 	KUNIT_EXPECT_FALSE(test, vnr_wants_takeover(fake->pdev));
 }

@@ -90,30 +90,45 @@ static int vnr_match_virtio(struct device *d, VNR_FIND_CHILD_DATA data)
 	return d->bus && !strcmp(d->bus->name, "virtio");
 }
 
-/* Does the function that virtio_pci has offer RoCE? */
-VISIBLE_IF_KUNIT bool vnr_wants_takeover(struct pci_dev *pdev)
+/* What the virtio device of a function offers.  Context: the function's lock held. */
+static bool vnr_child_offers(struct pci_dev *pdev, u64 *features)
 {
-	struct vnr_offer offer;
-	const char *refused;
 	struct device *child;
-	u64 features;
 
 	child = device_find_child(&pdev->dev, NULL, vnr_match_virtio);
 	if (!child)
 		return false;
+	/* Its driver may be negotiating, by way of the same registers. */
 	device_lock(child);
-	features = vnr_offered_features(dev_to_virtio(child));
+	*features = vnr_offered_features(dev_to_virtio(child));
 	device_unlock(child);
 	put_device(child);
+	return true;
+}
 
-	if (!(features & BIT_ULL(VIRTIO_NET_F_ROCE)) ||
-	    !vnr_offer_peek(pdev, features, &offer))
-		return false;
-	refused = vnr_offer_refused(&offer);
+/*
+ * Does the function that virtio_pci has offer RoCE?  While its lock is held, the
+ * driver stays, and with it the virtio device and the registers behind that.
+ */
+VISIBLE_IF_KUNIT bool vnr_wants_takeover(struct pci_dev *pdev)
+{
+	const char *refused = NULL;
+	struct vnr_offer offer;
+	bool wanted = false;
+	u64 features;
+
+	device_lock(&pdev->dev);
+	if (vnr_child_offers(pdev, &features) &&
+	    features & BIT_ULL(VIRTIO_NET_F_ROCE) &&
+	    vnr_offer_peek(pdev, features, &offer)) {
+		refused = vnr_offer_refused(&offer);
+		wanted = !refused;
+	}
+	device_unlock(&pdev->dev);
 	if (refused)
 		pci_dbg(pdev, "feature bit 55, but no RoCE device: %s\n",
 			refused);
-	return !refused;
+	return wanted;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_wants_takeover);
 
@@ -121,8 +136,9 @@ static void vnr_take_over(struct pci_dev *pdev)
 {
 	int ret;
 
+	/* Its driver is looked at again: another may have come meanwhile. */
 	if (!vnr_has_virtio_pci(pdev) || vnr_failed_before(pdev) ||
-	    !vnr_wants_takeover(pdev))
+	    !vnr_wants_takeover(pdev) || !vnr_has_virtio_pci(pdev))
 		return;
 
 	pci_info(pdev, "RoCE device: taking it over from %s\n", VNR_VIRTIO_PCI);
