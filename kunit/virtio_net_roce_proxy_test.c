@@ -435,7 +435,50 @@ static void proxy_stall_restarts(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
-/* The function is removed while an answer is due; KASAN and kmemleak check. */
+/*
+ * The timer of one that was answered at the last moment, when the next has been sent
+ * already: that is not the one that stalls.
+ */
+static void proxy_stall_fresh(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth = eth_new(test, CMD);
+	u32 len;
+
+	eth_send(test, fake, eth, 6, 1);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	irq_work_queue(&fake->dev->ctrl.stall_work);
+	irq_work_sync(&fake->dev->ctrl.stall_work);
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&fake->dev->ctrl.stall));
+	answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
+	KUNIT_EXPECT_PTR_EQ(test, eth_done(fake, &len), eth);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
+}
+
+/* Those that come later, and are answered, give no time to one that is not. */
+static void proxy_stall_oldest(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct eth *eth = eth_new(test, CMD);
+	unsigned int i;
+
+	fake->dev->ctrl.stall_ns = 300 * NSEC_PER_MSEC;
+	eth_send(test, fake, eth, 6, 1);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	for (i = 0; i < 15 && !READ_ONCE(fake->dev->ctrl.dead); i++) {
+		eth_send(test, fake, eth_new(test, i), 6, 1);
+		if (fake_take(fake, cmd))
+			answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
+		msleep(50);
+	}
+	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_ERR);
+}
+
+/* The function goes while a command is due; KASAN and kmemleak look on. */
 static void proxy_teardown(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -518,6 +561,8 @@ static struct kunit_case proxy_cases[] = {
 	KUNIT_CASE(proxy_stall),
 	KUNIT_CASE(proxy_lost_interrupt),
 	KUNIT_CASE(proxy_stall_restarts),
+	KUNIT_CASE(proxy_stall_fresh),
+	KUNIT_CASE(proxy_stall_oldest),
 	KUNIT_CASE(proxy_teardown),
 	KUNIT_CASE(proxy_reserve),
 	{}

@@ -33,6 +33,7 @@ struct vnr_shadow_seg {
  * @done: @finish was called, for commands that are waited for
  * @node: on a list of completed commands, or on &vnr_ctrl.proxied
  * @ctrl: back pointer
+ * @deadline: when the answer to an Ethernet command is late
  * @used: used length that the device gave
  * @head: descriptor of the shadow ring to be answered
  * @segs: device-writable pieces of the shadow's descriptor chain, one for each
@@ -48,6 +49,7 @@ struct vnr_ctrl_cmd {
 	struct completion done;
 	struct list_head node;
 	struct vnr_ctrl *ctrl;
+	ktime_t deadline;
 	u32 used;
 	u16 head;
 	struct vnr_shadow_seg segs[VNR_SHADOW_SEGS];

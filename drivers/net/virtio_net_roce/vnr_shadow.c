@@ -116,6 +116,41 @@ static void vnr_shadow_fail_all(struct vnr_ctrl *ctrl)
 	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
 }
 
+/*
+ * Watch the oldest command.  Those behind it have a later deadline, which is looked at
+ * when this one has passed.  Context: shadow_lock held.
+ */
+static void vnr_shadow_watch(struct vnr_ctrl *ctrl)
+{
+	const struct vnr_ctrl_cmd *oldest;
+
+	oldest = list_first_entry_or_null(&ctrl->proxied, struct vnr_ctrl_cmd,
+					  node);
+	if (oldest)
+		hrtimer_start(&ctrl->stall, oldest->deadline,
+			      HRTIMER_MODE_ABS_HARD);
+}
+
+/*
+ * Has the oldest command waited for too long?  If not it may be another one than the
+ * timer was started for.
+ */
+static bool vnr_shadow_is_late(struct vnr_ctrl *ctrl)
+{
+	const struct vnr_ctrl_cmd *oldest;
+	unsigned long flags;
+	bool late;
+
+	spin_lock_irqsave(&ctrl->shadow_lock, flags);
+	oldest = list_first_entry_or_null(&ctrl->proxied, struct vnr_ctrl_cmd,
+					  node);
+	late = oldest && ktime_compare(ktime_get(), oldest->deadline) >= 0;
+	if (!late)
+		vnr_shadow_watch(ctrl);
+	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+	return late;
+}
+
 /* Locks may be taken in an irq_work, on every kind of kernel, and not here. */
 static enum hrtimer_restart vnr_shadow_stall(struct hrtimer *timer)
 {
@@ -132,7 +167,7 @@ static void vnr_shadow_stall_work(struct irq_work *work)
 
 	/* The answer may be there and only its interrupt be lost. */
 	vnr_ctrl_reap(ctrl);
-	if (!list_empty_careful(&ctrl->proxied)) {
+	if (vnr_shadow_is_late(ctrl)) {
 		vnr_ctrl_kill(dev, "an Ethernet command");
 		vnr_shadow_fail_all(ctrl);
 	}
@@ -258,7 +293,9 @@ static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
 			continue;
 		}
 		cmd->head = head;
+		cmd->deadline = ktime_add_ns(ktime_get(), ctrl->stall_ns);
 		list_add_tail(&cmd->node, &ctrl->proxied);
+		vnr_shadow_watch(ctrl);
 		return cmd;
 	}
 }
@@ -278,8 +315,6 @@ static bool vnr_shadow_notify(struct virtqueue *shadow)
 		if (!cmd)
 			return true;
 
-		hrtimer_start(&ctrl->stall, ns_to_ktime(ctrl->stall_ns),
-			      HRTIMER_MODE_REL_HARD);
 		if (vnr_ctrl_submit(ctrl, cmd, 0))
 			vnr_shadow_refuse(cmd);
 		vnr_ctrl_cmd_put(cmd);
@@ -351,9 +386,10 @@ void vnr_shadow_stop(struct vnr_dev *dev)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 
+	/* The timer is not started again when nothing waits. */
+	vnr_shadow_fail_all(ctrl);
 	hrtimer_cancel(&ctrl->stall);
 	irq_work_sync(&ctrl->stall_work);
-	vnr_shadow_fail_all(ctrl);
 }
 
 /**
