@@ -84,18 +84,24 @@ static void runner_stop(void *data)
 	kthread_stop_put(data);
 }
 
-static struct runner *runner_start(struct fake *fake, u8 command,
-				   size_t req_len, size_t rsp_len)
+static void runner_go(struct runner *r)
 {
-	struct runner *r = runner_new(fake, command, req_len, rsp_len);
-	struct kunit *test = fake->test;
+	struct kunit *test = r->fake->test;
 
-	r->task = kthread_create(runner_thread, r, "exec-%u", command);
+	r->task = kthread_create(runner_thread, r, "exec-%u", r->cmd.command);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r->task);
 	get_task_struct(r->task);
 	wake_up_process(r->task);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, runner_stop,
 							   r->task));
+}
+
+static struct runner *runner_start(struct fake *fake, u8 command,
+				   size_t req_len, size_t rsp_len)
+{
+	struct runner *r = runner_new(fake, command, req_len, rsp_len);
+
+	runner_go(r);
 	return r;
 }
 
@@ -390,104 +396,173 @@ static void ctrl_timeout_teardown(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, run(fake, 3, 4, 8));
 }
 
-/* The function was pulled out: callers that wait for room return. */
-static void ctrl_abandon(struct kunit *test)
+/* Commands that wait for room. */
+static unsigned int in_line(struct fake *fake)
 {
-	struct fake_cmd *cmd = fake_cmds(test, 3);
+	struct vnr_ctrl *ctrl = &fake->dev->ctrl;
+	unsigned int n;
+
+	spin_lock_irq(&ctrl->lock);
+	n = list_count_nodes(&ctrl->waiting[VNR_CTRL_ORDINARY]);
+	spin_unlock_irq(&ctrl->lock);
+	return n;
+}
+
+/* A function whose control queue has room for one sleeping and one atomic command. */
+static struct fake *fake_narrow(struct kunit *test)
+{
 	struct fake *fake = fake_create(test);
-	unsigned int i, n = 0, waits = 0;
-	struct runner *r[5];
 
 	fake->common->queue_size = cpu_to_le16(16);
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	for (i = 0; i < 5; i++)
+	return fake;
+}
+
+/* The function was pulled out: nobody waits longer, for room or for an answer. */
+static void ctrl_abandon(struct kunit *test)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 2);
+	struct fake *fake = fake_narrow(test);
+	struct runner *r[5];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(r); i++)
 		r[i] = runner_start(fake, i, 4, 8);
-	/* Sixteen descriptors, less those of the proxy: room for two commands. */
-	KUNIT_EXPECT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
-	msleep(20);
-	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n]));
+	KUNIT_EXPECT_TRUE(test, fake_wait(fake_take(fake, &cmd[0])));
+	KUNIT_EXPECT_TRUE(test, fake_wait(in_line(fake) == 4));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[1]));
 
 	vnr_ctrl_abandon(fake->dev);
-	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[0]) + runner_done(r[1]) +
-					  runner_done(r[2]) + runner_done(r[3]) +
-					  runner_done(r[4]) == 3));
-	for (i = 0; i < 5; i++) {
-		if (runner_done(r[i]))
-			KUNIT_EXPECT_EQ(test, r[i]->ret, -EIO);
-		else
-			waits++;
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
+		KUNIT_EXPECT_EQ(test, r[i]->ret, -EIO);
+		KUNIT_EXPECT_EQ(test, r[i]->rsp[0], 0xee);
 	}
-	KUNIT_EXPECT_EQ(test, waits, 2);
 	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
 
-	/* Commands that were sent may still be answered. */
-	for (i = 0; i < n; i++)
-		answer(fake, &cmd[i], VIRTIO_NET_OK);
-	for (i = 0; i < 5; i++)
-		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
+	/* What was sent is still the device's to write, and is freed after that. */
+	answer(fake, &cmd[0], VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
 }
 
 /* ----- a full queue ----- */
 
+/* First in, first out. */
 static void ctrl_full(struct kunit *test)
 {
+	struct fake *fake = fake_narrow(test);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct runner *r[6];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		r[i] = runner_start(fake, i, 4, 8);
+		if (i)
+			KUNIT_ASSERT_TRUE(test, fake_wait(in_line(fake) == i));
+		else
+			KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+	}
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		KUNIT_EXPECT_EQ(test, taken(test, cmd), i);
+		answer(fake, cmd, VIRTIO_NET_OK);
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
+		KUNIT_EXPECT_EQ(test, r[i]->ret, 0);
+		KUNIT_EXPECT_EQ(test, fake_take(fake, cmd),
+				i < ARRAY_SIZE(r) - 1);
+	}
+}
+
+#define FLOOD	50
+
+/*
+ * However many threads of a process have commands in line: whoever must not sleep has
+ * descriptors of his own.  When they are gone, too, he is told; nothing is wrong with
+ * the queue.
+ */
+static void ctrl_flood(struct kunit *test)
+{
 	struct fake *fake = fake_create(test);
-	struct runner *r[6], *late;
-	struct fake_cmd *cmd = fake_cmds(test, 6);
+	struct fake_cmd *cmd = fake_cmds(test, FAKE_NUM);
+	struct runner *flood[FLOOD], *atomic[2];
 	unsigned int i, n = 0;
 
-	fake->common->queue_size = cpu_to_le16(16);
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	for (i = 0; i < ARRAY_SIZE(r); i++)
-		r[i] = runner_start(fake, i, 4, 8);
-	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+	fake->dev->ctrl.atomic_us = 5 * USEC_PER_SEC;
+	for (i = 0; i < FLOOD; i++)
+		flood[i] = runner_start(fake, 1, 4, 8);
+	/* 64 descriptors, of which 8 are Ethernet's, and 4 the atomic command's. */
+	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 13));
+	KUNIT_ASSERT_TRUE(test, fake_wait(in_line(fake) == FLOOD - 13));
 
-	/* A caller that must not sleep gets an error; the queue goes on. */
-	late = runner_new(fake, 99, 4, 8);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, late));
+	atomic[0] = runner_new(fake, 99, 4, 8);
+	atomic[0]->cmd.atomic = true;
+	runner_go(atomic[0]);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, &cmd[n])));
+	KUNIT_EXPECT_EQ(test, taken(test, &cmd[n]), 99);
+
+	fake->dev->ctrl.atomic_us = 1000;
+	atomic[1] = runner_new(fake, 98, 4, 8);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, atomic[1]));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 
-	/* Each answer makes room for one command that waits. */
-	for (i = 0; i < ARRAY_SIZE(r); i++) {
-		KUNIT_ASSERT_LT(test, i, n);
+	answer(fake, &cmd[n], VIRTIO_NET_OK);
+	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(atomic[0])));
+	KUNIT_EXPECT_EQ(test, atomic[0]->ret, 0);
+	KUNIT_EXPECT_EQ(test, in_line(fake), FLOOD - 13);
+
+	for (i = 0; i < n; i++)
 		answer(fake, &cmd[i], VIRTIO_NET_OK);
-		if (n < ARRAY_SIZE(r))
-			KUNIT_EXPECT_TRUE(test, fake_wait(fake_take(fake,
-								    &cmd[n])));
-		if (n < ARRAY_SIZE(r))
-			n++;
+	fake_start(fake, serve_ok);
+	for (i = 0; i < FLOOD; i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(flood[i])));
+		KUNIT_EXPECT_EQ(test, flood[i]->ret, 0);
+	}
+}
+
+/* Time in the line is no fault of the device, which answers each in time. */
+static void ctrl_slow(struct kunit *test)
+{
+	struct fake *fake = fake_narrow(test);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct runner *r[6];
+	unsigned int i;
+
+	fake->dev->ctrl.timeout = HZ;
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		r[i] = runner_start(fake, i, 4, 8);
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+		msleep(300);
+		answer(fake, cmd, VIRTIO_NET_OK);
 	}
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
 		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[i])));
 		KUNIT_EXPECT_EQ(test, r[i]->ret, 0);
 	}
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 }
 
-/* No room becomes free, because the device does not answer: the queue is dead. */
+/*
+ * The device does not answer what was sent.  Whoever waits for room notices, too, and
+ * the queue is given up.
+ */
 static void ctrl_full_timeout(struct kunit *test)
 {
-	struct fake *fake = fake_create(test);
-	struct fake_cmd *cmd = fake_cmds(test, 3);
-	struct runner *r[2];
-	unsigned int n = 0;
+	struct fake *fake = fake_narrow(test);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct runner *r;
 
-	fake->common->queue_size = cpu_to_le16(16);
-	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
-	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	r[0] = runner_start(fake, 0, 4, 8);
-	r[1] = runner_start(fake, 1, 4, 8);
-	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+	r = runner_start(fake, 0, 4, 8);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
 	fake->dev->ctrl.timeout = SHORT;
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run(fake, 2, 4, 8));
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 2, 4, 8));
 	KUNIT_EXPECT_TRUE(test, fake->dev->ctrl.dead);
-	answer(fake, &cmd[0], VIRTIO_NET_OK);
-	answer(fake, &cmd[1], VIRTIO_NET_ERR);
-	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r[0]) &&
-					  runner_done(r[1])));
-	KUNIT_EXPECT_EQ(test, min(r[0]->ret, r[1]->ret), -EREMOTEIO);
-	KUNIT_EXPECT_EQ(test, max(r[0]->ret, r[1]->ret), 0);
+	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(r)));
+	KUNIT_EXPECT_EQ(test, r->ret, -EIO);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 3, 4, 8));
 }
 
 struct small_case {
@@ -702,6 +777,8 @@ static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE(ctrl_timeout_teardown),
 	KUNIT_CASE(ctrl_abandon),
 	KUNIT_CASE(ctrl_full),
+	KUNIT_CASE(ctrl_flood),
+	KUNIT_CASE(ctrl_slow),
 	KUNIT_CASE(ctrl_full_timeout),
 	KUNIT_CASE_PARAM(ctrl_small, small_gen_params),
 	KUNIT_CASE(ctrl_max_req),

@@ -16,7 +16,6 @@
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_pci_modern.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "virtio_net_roce.h"
@@ -54,16 +53,32 @@ bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
 /* ----- vnr_ctrl.c: the control queue ----- */
 
 /**
+ * enum vnr_ctrl_class - which descriptors of the control queue a command may use
+ * @VNR_CTRL_PROXY: all of them: a command of virtio_net
+ * @VNR_CTRL_URGENT: those that are not kept for virtio_net: nobody must sleep for it
+ * @VNR_CTRL_ORDINARY: those that are not kept for anybody
+ * @VNR_CTRL_CLASSES: number of them
+ */
+enum vnr_ctrl_class {
+	VNR_CTRL_PROXY,
+	VNR_CTRL_URGENT,
+	VNR_CTRL_ORDINARY,
+	VNR_CTRL_CLASSES,
+};
+
+/**
  * struct vnr_ctrl - the function's control queue and the child's shadow of it
  * @vq: real control queue; NULL while the child has no queues
- * @lock: serialises @vq and guards @dead
+ * @lock: serialises @vq and guards @dead, @waiting and @sent
  * @dead: a command was not answered; its memory is the device's until reset
+ * @reserve: descriptors that a command of each class must leave over
+ * @waiting: commands that wait for room, in their order
+ * @sent: commands that wait for an answer, in the order that they were sent
  * @indirect: VIRTIO_F_INDIRECT_DESC was negotiated
- * @timeout: jiffies that a RoCE command may take
+ * @timeout: jiffies that the device may take for a command
  * @atomic_us: microseconds, if its caller must not sleep
  * @stall_ns: nanoseconds that an Ethernet command may take
  * @max_part: bytes of the longest piece of a request
- * @space: woken when descriptors became free
  * @big: bounds the long commands in flight
  * @shadow_vdev: stands for the device behind @shadow; never registered
  * @shadow: the virtqueue that the child takes for its control queue
@@ -76,19 +91,21 @@ bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
  */
 struct vnr_ctrl {
 	struct virtqueue *vq;
-	spinlock_t lock; /* vq, dead */
+	spinlock_t lock; /* vq, dead, waiting, sent */
 	bool dead;
+	unsigned int reserve[VNR_CTRL_CLASSES];
+	struct list_head waiting[VNR_CTRL_CLASSES];
+	struct list_head sent;
 	bool indirect;
 	unsigned long timeout;
 	unsigned int atomic_us;
 	u64 stall_ns;
 	size_t max_part;
-	wait_queue_head_t space;
 	struct semaphore big;
 
 	struct virtio_device shadow_vdev;
 	struct virtqueue *shadow;
-	spinlock_t shadow_lock; /* all below; taken inside of lock */
+	spinlock_t shadow_lock; /* all below */
 	u16 shadow_avail;
 	u16 shadow_used;
 	struct list_head proxied;

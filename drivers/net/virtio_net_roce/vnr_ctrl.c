@@ -10,7 +10,14 @@
  * A command is a heap object that owns every byte that the device may touch.  It
  * has one reference for the waiter and one for the queue.  If no answer comes
  * in time, the queue is dead: the object keeps the queue's reference until the
- * function has been reset, and every further command fails.
+ * function has been reset.  All commands that wait fail then, and every further one.
+ *
+ * Descriptors are shared out by class.  Ethernet may use all of them.  RoCE commands
+ * leave some to Ethernet, and those that may sleep leave some more to those that may
+ * not.  A RoCE command that finds no room waits in line, first in, first out, and is
+ * sent when an answer makes room.  So a flood of commands of one process delays the
+ * others by what is before them in the line, and keeps nobody from an atomic command.
+ * Time in the line is no fault of the device: only a command that was sent can expire.
  *
  * Each part of a command (header, request, ack, response) has a descriptor and a
  * buffer of its own, aligned as kmalloc() aligns.  The standard lets a driver merge
@@ -35,14 +42,15 @@
 /* Parts of a RoCE command beside its request: header, ack, response. */
 #define VNR_CTRL_FIXED		3
 
-/* In place of an ack; VIRTIO_NET_OK is what a device says on purpose. */
-#define VNR_CTRL_NO_ACK		0xff
-
 /* Descriptors that RoCE commands leave to the shadow. */
 #define VNR_CTRL_RESERVE	8
 
 /* Descriptors of the least command that has all parts. */
 #define VNR_CTRL_LEAST		(VNR_CTRL_FIXED + 1)
+
+/* Of how many descriptors commands that may sleep leave one to those that may not. */
+#define VNR_CTRL_URGENT_PART	16
+#define VNR_CTRL_URGENT_MAX	(8 * VNR_CTRL_LEAST)
 
 /* A request longer than this counts as slow, of which few are let in. */
 #define VNR_CTRL_BIG		PAGE_SIZE
@@ -112,6 +120,7 @@ vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, unsigned int max,
 	kref_init(&cmd->ref);
 	init_completion(&cmd->done);
 	INIT_LIST_HEAD(&cmd->node);
+	INIT_LIST_HEAD(&cmd->link);
 	cmd->ctrl = ctrl;
 	cmd->finish = finish;
 	cmd->max = max;
@@ -177,51 +186,124 @@ static int vnr_ctrl_cmd_add_request(struct vnr_ctrl_cmd *cmd, size_t len,
 	return 0;
 }
 
-/**
- * vnr_ctrl_submit() - put a command on the real queue, which takes a reference
- * @ctrl: control queue
- * @cmd: command with all its parts
- * @reserve: descriptors that must be left over
- *
- * Context: any.
- * Return: 0, -ENOSPC if there is no room now, -E2BIG if there never is, or -EIO if the
- * queue is dead.
+static unsigned int vnr_ctrl_need(const struct vnr_ctrl_cmd *cmd)
+{
+	return cmd->nout + cmd->nin;
+}
+
+/*
+ * Put a command on the real queue.  Context: lock held.
+ * Returns 0, -ENOSPC if there is no room now, or what virtio_ring says.
  */
-int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
-		    unsigned int reserve)
+static int vnr_ctrl_send(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 {
 	struct scatterlist *sgs[2] = { cmd->sg, &cmd->sg[cmd->nout] };
-	unsigned int need = cmd->nout + cmd->nin;
-	unsigned long flags;
-	bool kick = false;
+	unsigned int need = ctrl->indirect ? 1 : vnr_ctrl_need(cmd);
 	int ret;
+
+	if (ctrl->vq->num_free < ctrl->reserve[cmd->class] + need)
+		return -ENOSPC;
+	ret = virtqueue_add_sgs(ctrl->vq, sgs, 1, 1, cmd, GFP_ATOMIC);
+	if (ret)
+		return ret;
+	cmd->state = VNR_CTRL_SENT;
+	cmd->sent = jiffies;
+	list_move_tail(&cmd->link, &ctrl->sent);
+	/* Under the lock, or teardown could free the queue before the kick. */
+	if (virtqueue_kick_prepare(ctrl->vq))
+		virtqueue_notify(ctrl->vq);
+	return 0;
+}
+
+/**
+ * vnr_ctrl_submit() - send a command, or let it wait in line
+ * @ctrl: control queue, which takes a reference
+ * @cmd: command with all its parts; may be one that was finished
+ * @class: which descriptors it may use; one of %VNR_CTRL_PROXY does not wait
+ *
+ * Context: any.
+ * Return: 0, -ENOSPC if there is no room now and it does not wait, -E2BIG if there
+ * never is, or -EIO if the queue is dead.
+ */
+int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
+		    enum vnr_ctrl_class class)
+{
+	unsigned int need = vnr_ctrl_need(cmd);
+	unsigned long flags;
+	int ret = -ENOSPC;
 
 	sg_mark_end(&cmd->sg[cmd->nout - 1]);
 	sg_mark_end(&cmd->sg[need - 1]);
 	spin_lock_irqsave(&ctrl->lock, flags);
 	if (!ctrl->vq || ctrl->dead) {
 		ret = -EIO;
-	} else if (reserve + need > virtqueue_get_vring_size(ctrl->vq)) {
-		ret = -E2BIG;
-	} else if (ctrl->vq->num_free < reserve + (ctrl->indirect ? 1 : need)) {
-		ret = -ENOSPC;
-	} else {
-		kref_get(&cmd->ref);
-		ret = virtqueue_add_sgs(ctrl->vq, sgs, 1, 1, cmd, GFP_ATOMIC);
-		if (ret)
-			kref_put(&cmd->ref, vnr_ctrl_cmd_release);
-		else
-			kick = virtqueue_kick_prepare(ctrl->vq);
+		goto out_unlock;
 	}
-	/* Under the lock, or teardown could free the queue before the kick. */
-	if (kick)
-		virtqueue_notify(ctrl->vq);
+	if (ctrl->reserve[class] + need > virtqueue_get_vring_size(ctrl->vq)) {
+		ret = -E2BIG;
+		goto out_unlock;
+	}
+	cmd->class = class;
+	cmd->err = 0;
+	if (list_empty(&ctrl->waiting[class]))
+		ret = vnr_ctrl_send(ctrl, cmd);
+	if (ret == -ENOSPC && class != VNR_CTRL_PROXY) {
+		cmd->state = VNR_CTRL_WAITING;
+		list_add_tail(&cmd->link, &ctrl->waiting[class]);
+		ret = 0;
+	}
+	if (!ret)
+		kref_get(&cmd->ref);
+out_unlock:
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 	return ret;
 }
 
+/* Context: lock held.  The reference of the queue goes with it to @done. */
+static void vnr_ctrl_done(struct vnr_ctrl_cmd *cmd, int err,
+			  struct list_head *done)
+{
+	cmd->state = VNR_CTRL_DONE;
+	cmd->err = err;
+	list_move_tail(&cmd->link, done);
+}
+
+/* There may be room: send what waits, in its order.  Context: lock held. */
+static void vnr_ctrl_pump(struct vnr_ctrl *ctrl, struct list_head *done)
+{
+	struct vnr_ctrl_cmd *cmd, *next;
+	enum vnr_ctrl_class class;
+	int ret;
+
+	if (ctrl->dead)
+		return;
+	for (class = 0; class < VNR_CTRL_CLASSES; class++) {
+		list_for_each_entry_safe(cmd, next, &ctrl->waiting[class],
+					 link) {
+			ret = vnr_ctrl_send(ctrl, cmd);
+			if (ret == -ENOSPC)
+				break;
+			if (ret)
+				vnr_ctrl_done(cmd, ret, done);
+		}
+	}
+}
+
+/* Without the lock, since a command may be submitted again by its @finish. */
+static void vnr_ctrl_finish(struct list_head *done)
+{
+	struct vnr_ctrl_cmd *cmd;
+
+	while ((cmd = list_first_entry_or_null(done, struct vnr_ctrl_cmd,
+					       link))) {
+		list_del_init(&cmd->link);
+		cmd->finish(cmd);
+		vnr_ctrl_cmd_put(cmd);
+	}
+}
+
 /**
- * vnr_ctrl_reap() - take answers off the real queue
+ * vnr_ctrl_reap() - take answers off the real queue, and use the room
  * @ctrl: control queue
  *
  * Context: any.
@@ -230,6 +312,7 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 {
 	struct vnr_ctrl_cmd *cmd;
 	unsigned long flags;
+	LIST_HEAD(done);
 	u32 len;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
@@ -237,14 +320,19 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 		do {
 			virtqueue_disable_cb(ctrl->vq);
 			while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
+				/* It was failed when the queue was given up. */
+				if (cmd->state == VNR_CTRL_LOST) {
+					vnr_ctrl_cmd_put(cmd);
+					continue;
+				}
 				cmd->used = len;
-				cmd->finish(cmd);
-				vnr_ctrl_cmd_put(cmd);
+				vnr_ctrl_done(cmd, 0, &done);
 			}
 		} while (!virtqueue_enable_cb(ctrl->vq));
+		vnr_ctrl_pump(ctrl, &done);
 	}
 	spin_unlock_irqrestore(&ctrl->lock, flags);
-	wake_up_all(&ctrl->space);
+	vnr_ctrl_finish(&done);
 }
 
 /**
@@ -259,8 +347,43 @@ void vnr_ctrl_interrupt(struct virtqueue *vq)
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_interrupt);
 
+/*
+ * Nobody waits any longer.  What was sent stays the device's, which keeps the
+ * queue's reference.  Context: lock held.
+ */
+static void vnr_ctrl_fail_all(struct vnr_ctrl *ctrl, struct list_head *done)
+{
+	struct vnr_ctrl_cmd *cmd, *next;
+	enum vnr_ctrl_class class;
+
+	list_for_each_entry_safe(cmd, next, &ctrl->sent, link) {
+		kref_get(&cmd->ref);
+		vnr_ctrl_done(cmd, -EIO, done);
+		cmd->state = VNR_CTRL_LOST;
+	}
+	for (class = 0; class < VNR_CTRL_CLASSES; class++)
+		list_for_each_entry_safe(cmd, next, &ctrl->waiting[class], link)
+			vnr_ctrl_done(cmd, -EIO, done);
+}
+
+/* Returns true if the queue was alive until now. */
+static bool vnr_ctrl_give_up(struct vnr_ctrl *ctrl)
+{
+	unsigned long flags;
+	LIST_HEAD(done);
+	bool first;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	first = !ctrl->dead;
+	ctrl->dead = true;
+	vnr_ctrl_fail_all(ctrl, &done);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	vnr_ctrl_finish(&done);
+	return first;
+}
+
 /**
- * vnr_ctrl_kill() - the device does not answer: fail all further commands
+ * vnr_ctrl_kill() - the device does not answer: fail all commands
  * @dev: function
  * @what: what was not answered
  *
@@ -268,35 +391,21 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_interrupt);
  */
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
 {
-	struct vnr_ctrl *ctrl = &dev->ctrl;
-	unsigned long flags;
-	bool first;
-
-	spin_lock_irqsave(&ctrl->lock, flags);
-	first = !ctrl->dead;
-	ctrl->dead = true;
-	spin_unlock_irqrestore(&ctrl->lock, flags);
-	wake_up_all(&ctrl->space);
-	if (first)
+	if (vnr_ctrl_give_up(&dev->ctrl))
 		dev_err(vnr_device(dev),
 			"the device does not answer %s; control queue given up until reset\n",
 			what);
 }
 
 /**
- * vnr_ctrl_abandon() - fail all further commands of a function that is gone
+ * vnr_ctrl_abandon() - fail all commands of a function that is gone
  * @dev: function
  *
  * Context: any.
  */
 void vnr_ctrl_abandon(struct vnr_dev *dev)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&dev->ctrl.lock, flags);
-	dev->ctrl.dead = true;
-	spin_unlock_irqrestore(&dev->ctrl.lock, flags);
-	wake_up_all(&dev->ctrl.space);
+	vnr_ctrl_give_up(&dev->ctrl);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_abandon);
 
@@ -307,59 +416,104 @@ static void vnr_ctrl_finish_exec(struct vnr_ctrl_cmd *cmd)
 	complete(&cmd->done);
 }
 
-static int vnr_ctrl_wait_atomic(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
+/* Was something sent that has had no answer for too long? */
+static bool vnr_ctrl_expired(struct vnr_ctrl *ctrl)
 {
+	const struct vnr_ctrl_cmd *oldest;
+	unsigned long flags;
+	bool ret;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	oldest = list_first_entry_or_null(&ctrl->sent, struct vnr_ctrl_cmd,
+					  link);
+	ret = oldest && time_after_eq(jiffies, oldest->sent + ctrl->timeout);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	return ret;
+}
+
+/*
+ * Whoever waits in line looks after those before it, too: not all of them have
+ * somebody who waits.
+ */
+static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+
+	while (!wait_for_completion_timeout(&cmd->done,
+					    max(ctrl->timeout / 8, 1UL))) {
+		/* The answer may be there and only its interrupt be lost. */
+		vnr_ctrl_reap(ctrl);
+		if (!vnr_ctrl_expired(ctrl))
+			continue;
+		vnr_ctrl_kill(dev, "a RoCE command");
+		wait_for_completion(&cmd->done);
+		return cmd->state == VNR_CTRL_LOST ? -ETIMEDOUT : cmd->err;
+	}
+	return cmd->err;
+}
+
+/* The patience of a caller that must not sleep is at an end. */
+static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	enum vnr_ctrl_state state;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	state = cmd->state;
+	if (state == VNR_CTRL_WAITING)
+		list_del_init(&cmd->link);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+
+	switch (state) {
+	case VNR_CTRL_WAITING:
+		vnr_ctrl_cmd_put(cmd);
+		return -EAGAIN;
+	case VNR_CTRL_SENT:
+		vnr_ctrl_kill(dev, "a RoCE command");
+		return -ETIMEDOUT;
+	default:
+		return cmd->err;
+	}
+}
+
+static int vnr_ctrl_poll(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	bool sent = false;
 	unsigned int us;
 
 	for (us = 0; us < ctrl->atomic_us; us++) {
 		vnr_ctrl_reap(ctrl);
 		if (completion_done(&cmd->done))
-			return 0;
+			return cmd->err;
+		/* The device has its time from now on. */
+		if (!sent && READ_ONCE(cmd->state) != VNR_CTRL_WAITING) {
+			sent = true;
+			us = 0;
+		}
 		udelay(1);
 	}
-	return -ETIMEDOUT;
-}
-
-/* Returns true when there is no more reason to wait; *ret tells how it went. */
-static bool vnr_ctrl_try_submit(struct vnr_ctrl *ctrl,
-				struct vnr_ctrl_cmd *cmd, int *ret)
-{
-	*ret = vnr_ctrl_submit(ctrl, cmd, VNR_CTRL_RESERVE);
-	return *ret != -ENOSPC;
-}
-
-static int vnr_ctrl_submit_wait(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
-{
-	int ret;
-
-	if (!wait_event_timeout(ctrl->space,
-				vnr_ctrl_try_submit(ctrl, cmd, &ret),
-				ctrl->timeout))
-		return -ETIMEDOUT;
-	return ret;
+	return vnr_ctrl_withdraw(dev, cmd);
 }
 
 static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
 			bool atomic)
 {
-	struct vnr_ctrl *ctrl = &dev->ctrl;
 	int ret;
 
-	if (atomic) {
-		ret = vnr_ctrl_submit(ctrl, cmd, VNR_CTRL_RESERVE);
-		if (ret == -ENOSPC)
-			ret = -EAGAIN;
-		if (!ret)
-			ret = vnr_ctrl_wait_atomic(ctrl, cmd);
-	} else {
-		ret = vnr_ctrl_submit_wait(ctrl, cmd);
-		if (!ret && !wait_for_completion_timeout(&cmd->done,
-							 ctrl->timeout))
-			ret = -ETIMEDOUT;
-	}
-	if (ret == -ETIMEDOUT)
-		vnr_ctrl_kill(dev, "a RoCE command");
-	return ret;
+	ret = vnr_ctrl_submit(&dev->ctrl, cmd, atomic ? VNR_CTRL_URGENT :
+							VNR_CTRL_ORDINARY);
+	if (ret)
+		return ret;
+	return atomic ? vnr_ctrl_poll(dev, cmd) : vnr_ctrl_wait(dev, cmd);
+}
+
+/* Descriptors of a queue of @num that are left to commands that must not sleep. */
+static unsigned int vnr_ctrl_urgent(unsigned int num)
+{
+	return clamp_t(unsigned int, num / VNR_CTRL_URGENT_PART, VNR_CTRL_LEAST,
+		       VNR_CTRL_URGENT_MAX);
 }
 
 /**
@@ -370,7 +524,7 @@ static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
  */
 bool vnr_ctrl_is_small(unsigned int num)
 {
-	return num < VNR_CTRL_RESERVE + VNR_CTRL_LEAST;
+	return num < VNR_CTRL_RESERVE + vnr_ctrl_urgent(num) + VNR_CTRL_LEAST;
 }
 
 /**
@@ -386,7 +540,8 @@ size_t vnr_ctrl_max_req(struct vnr_dev *dev)
 	/* See vnr_ctrl_submit(). */
 	if (vnr_ctrl_is_small(num))
 		return 0;
-	return (num - VNR_CTRL_RESERVE - VNR_CTRL_FIXED) * VNR_CTRL_CHUNK;
+	return (num - dev->ctrl.reserve[VNR_CTRL_ORDINARY] - VNR_CTRL_FIXED) *
+	       VNR_CTRL_CHUNK;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_max_req);
 
@@ -489,11 +644,14 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_exec);
 void vnr_ctrl_init(struct vnr_dev *dev)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
+	enum vnr_ctrl_class class;
 
 	spin_lock_init(&ctrl->lock);
 	ctrl->timeout = VNR_CTRL_TIMEOUT;
 	ctrl->atomic_us = VNR_CTRL_ATOMIC_US;
-	init_waitqueue_head(&ctrl->space);
+	for (class = 0; class < VNR_CTRL_CLASSES; class++)
+		INIT_LIST_HEAD(&ctrl->waiting[class]);
+	INIT_LIST_HEAD(&ctrl->sent);
 	sema_init(&ctrl->big, VNR_CTRL_BIG_MAX);
 	vnr_shadow_init(dev);
 }
@@ -513,12 +671,18 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 		    vq_callback_t *callback)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
+	unsigned int num = virtqueue_get_vring_size(vq);
 	int ret;
 
 	ret = vnr_shadow_create(dev, vq->index, name, callback);
 	if (ret)
 		return ret;
+	spin_lock_irq(&ctrl->lock);
 	ctrl->dead = false;
+	ctrl->reserve[VNR_CTRL_PROXY] = 0;
+	ctrl->reserve[VNR_CTRL_URGENT] = VNR_CTRL_RESERVE;
+	ctrl->reserve[VNR_CTRL_ORDINARY] = VNR_CTRL_RESERVE +
+					   vnr_ctrl_urgent(num);
 	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
 					    VIRTIO_RING_F_INDIRECT_DESC);
 	/* Bounce buffers are smaller than what can be allocated. */
@@ -526,6 +690,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 					VNR_CTRL_CHUNK), KMALLOC_MAX_SIZE);
 	ctrl->max_part = max(ctrl->max_part, VNR_CTRL_CHUNK);
 	ctrl->vq = vq;
+	spin_unlock_irq(&ctrl->lock);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_attach);
@@ -567,13 +732,15 @@ struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev)
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct vnr_ctrl_cmd *cmd;
 	struct virtqueue *vq;
+	LIST_HEAD(done);
 
 	vnr_shadow_stop(dev);
 	spin_lock_irq(&ctrl->lock);
 	vq = ctrl->vq;
 	ctrl->vq = NULL;
+	vnr_ctrl_fail_all(ctrl, &done);
 	spin_unlock_irq(&ctrl->lock);
-	wake_up_all(&ctrl->space);
+	vnr_ctrl_finish(&done);
 
 	vnr_shadow_destroy(dev);
 	if (!vq)

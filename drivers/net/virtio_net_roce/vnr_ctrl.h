@@ -13,6 +13,9 @@
 
 #include "vnr.h"
 
+/* In place of an ack; VIRTIO_NET_OK is what a device says on purpose. */
+#define VNR_CTRL_NO_ACK		0xff
+
 /* Pieces of each direction that a command of virtio_net can have. */
 #define VNR_SHADOW_SEGS		8
 
@@ -27,12 +30,36 @@ struct vnr_shadow_seg {
 };
 
 /**
+ * enum vnr_ctrl_state - where a command is
+ * @VNR_CTRL_NEW: with its maker
+ * @VNR_CTRL_WAITING: in line for room on the real queue
+ * @VNR_CTRL_SENT: with the device
+ * @VNR_CTRL_LOST: with the device, but nobody waits for its answer any more
+ * @VNR_CTRL_DONE: answered or failed
+ */
+enum vnr_ctrl_state {
+	VNR_CTRL_NEW,
+	VNR_CTRL_WAITING,
+	VNR_CTRL_SENT,
+	VNR_CTRL_LOST,
+	VNR_CTRL_DONE,
+};
+
+/**
  * struct vnr_ctrl_cmd - a command on the real control queue
  * @ref: one for the waiter, one for the queue
- * @finish: called once with the queue's answer, in any context
+ * @finish: called once for each submission, when it was answered or has failed, in
+ *	any context, without locks
  * @done: @finish was called, for commands that are waited for
- * @node: on a list of completed commands, or on &vnr_ctrl.proxied
+ * @node: on &vnr_ctrl.proxied
  * @ctrl: back pointer
+ * @link: on &vnr_ctrl.waiting or &vnr_ctrl.sent; with @state, @class, @sent and @err
+ *	guarded by &vnr_ctrl.lock until @finish is called
+ * @state: where it is
+ * @class: which descriptors it may use
+ * @sent: when it was sent, jiffies
+ * @err: 0 if it was answered, else why not
+ * @owner: of who submitted it
  * @deadline: when the answer to an Ethernet command is late
  * @used: used length that the device gave
  * @head: descriptor of the shadow ring to be answered
@@ -49,6 +76,12 @@ struct vnr_ctrl_cmd {
 	struct completion done;
 	struct list_head node;
 	struct vnr_ctrl *ctrl;
+	struct list_head link;
+	enum vnr_ctrl_state state;
+	enum vnr_ctrl_class class;
+	unsigned long sent;
+	int err;
+	void *owner;
 	ktime_t deadline;
 	u32 used;
 	u16 head;
@@ -68,7 +101,7 @@ void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
 		       gfp_t gfp);
 void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd);
 int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
-		    unsigned int reserve);
+		    enum vnr_ctrl_class class);
 void vnr_ctrl_reap(struct vnr_ctrl *ctrl);
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what);
 

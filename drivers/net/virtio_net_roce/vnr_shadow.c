@@ -86,7 +86,9 @@ static void vnr_shadow_finish(struct vnr_ctrl_cmd *cmd)
 
 	spin_lock_irqsave(&ctrl->shadow_lock, flags);
 	/* Not on the list: the stall timer has answered already. */
-	if (!list_empty(&cmd->node)) {
+	if (!list_empty(&cmd->node) && cmd->err) {
+		vnr_shadow_fail(cmd);
+	} else if (!list_empty(&cmd->node)) {
 		vnr_shadow_copy_back(cmd);
 		vnr_shadow_answer(cmd, cmd->used);
 	}
@@ -315,7 +317,7 @@ static bool vnr_shadow_notify(struct virtqueue *shadow)
 		if (!cmd)
 			return true;
 
-		if (vnr_ctrl_submit(ctrl, cmd, 0))
+		if (vnr_ctrl_submit(ctrl, cmd, VNR_CTRL_PROXY))
 			vnr_shadow_refuse(cmd);
 		vnr_ctrl_cmd_put(cmd);
 	}
