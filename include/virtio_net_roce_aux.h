@@ -83,12 +83,17 @@ struct virtio_net_roce_aux;
  * @sq_vq: the send virtqueue of QPN @qpn, NULL if it is out of range
  * @rq_vq: the receive virtqueue of QPN @qpn, NULL if it is out of range
  * @kick: ring the doorbell of a virtqueue.  Context: any.
- * @cq_enable: call @notify(@data), in hard interrupt context, after each
+ * @cq_enable: call @notify(@data), with interrupts off, after each
  *	interrupt for this CQ.  An interrupt vector may serve many queues: the
  *	call is a hint, made only while the CQ is armed and has grown since.
+ *	If @kernel, @cq_request will be called for it.  Returns 0 or -ENOMEM.
  *	Context: may sleep.
  * @cq_arm: tell that the caller is about to ask for a notification; to be
  *	called before REQ_NOTIFY_CQ.  Context: any.
+ * @cq_request: ask for a notification by REQ_NOTIFY_CQ, and do not wait for the
+ *	answer: @cq_arm is part of it.  The command is sent when there is room for
+ *	it, and what is completed before the device has it is notified of all the
+ *	same.  Returns 0, or -EIO if no command can be sent any more.  Context: any.
  * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
  *	Context: may sleep.
  */
@@ -103,9 +108,11 @@ struct virtio_net_roce_ops {
 					    u32 qpn);
 	void (*kick)(struct virtio_net_roce_aux *aux,
 		     struct virtio_net_roce_vq *vq);
-	void (*cq_enable)(struct virtio_net_roce_aux *aux, u32 cqn,
-			  void (*notify)(void *data), void *data);
+	int (*cq_enable)(struct virtio_net_roce_aux *aux, u32 cqn, bool kernel,
+			 void (*notify)(void *data), void *data);
 	void (*cq_arm)(struct virtio_net_roce_aux *aux, u32 cqn);
+	int (*cq_request)(struct virtio_net_roce_aux *aux, u32 cqn,
+			  bool solicited_only);
 	void (*cq_disable)(struct virtio_net_roce_aux *aux, u32 cqn);
 };
 

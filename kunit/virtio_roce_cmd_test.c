@@ -440,11 +440,11 @@ static void cmd_req_notify(struct kunit *test)
 {
 	struct mock *mock = SCRIPT(test, OK(REQ_NOTIFY_CQ), OK(REQ_NOTIFY_CQ));
 
-	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_req_notify_cq(&mock->aux, true,
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_req_notify_cq(&mock->aux,
 							 0x01020304, false));
-	EXPECT_REQUEST(mock, 0, REQ_NOTIFY_CQ, true, 0, 8,
+	EXPECT_REQUEST(mock, 0, REQ_NOTIFY_CQ, false, 0, 8,
 		       0x04, 0x03, 0x02, 0x01, 0x02, 0, 0, 0);
-	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_req_notify_cq(&mock->aux, false,
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_req_notify_cq(&mock->aux,
 							 0x01020304, true));
 	EXPECT_REQUEST(mock, 1, REQ_NOTIFY_CQ, false, 0, 8,
 		       0x04, 0x03, 0x02, 0x01, 0x01, 0, 0, 0);
@@ -586,7 +586,7 @@ static int run_del_gid(struct mock *mock)
 
 static int run_req_notify(struct mock *mock)
 {
-	return vroce_cmd_req_notify_cq(&mock->aux, true, 1, false);
+	return vroce_cmd_req_notify_cq(&mock->aux, 1, false);
 }
 
 static int run_query_counters(struct mock *mock)

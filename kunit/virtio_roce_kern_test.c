@@ -542,7 +542,9 @@ static void kern_notify(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* Unpolled completions of a destroyed QP are not reported for a new one. */
+/* What was not polled of a QP that is gone does not become another's. */
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), 0);
+	mock->fail[CMD(REQ_NOTIFY_CQ)] = -EIO;
 static void kern_stale_completions(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);

@@ -562,14 +562,13 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 	unsigned long flags;
 	int ret;
 
+	if (cmd->command >= VIRTIO_NET_CTRL_ROCE_NUM)
+		return -EIO;
 	if (!cmd->atomic) {
 		might_sleep();
 		if (mock->slow)
 			msleep(mock->slow);
 	}
-	if (cmd->command >= VIRTIO_NET_CTRL_ROCE_NUM)
-		return -EIO;
-
 	spin_lock_irqsave(&mock->lock, flags);
 	/* Page faults of the process would wait for the device. */
 	if (current->mm && rwsem_is_locked(&current->mm->mmap_lock))
@@ -605,15 +604,18 @@ static void mock_kick(struct virtio_net_roce_aux *aux,
 	container_of(vq, struct mock_vq, pub)->kicks++;
 }
 
-static void mock_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
-			   void (*notify)(void *data), void *data)
+static int mock_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn, bool kernel,
+			  void (*notify)(void *data), void *data)
 {
 	struct mock *mock = to_mock(aux);
 
+	might_sleep();
 	spin_lock_irq(&mock->lock);
+	mock->cqs[cqn].kernel = kernel;
 	mock->cqs[cqn].notify = notify;
 	mock->cqs[cqn].data = data;
 	spin_unlock_irq(&mock->lock);
+	return 0;
 }
 
 static void mock_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
@@ -626,10 +628,32 @@ static void mock_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
 	spin_unlock_irqrestore(&mock->lock, flags);
 }
 
+/* Nobody waits, and so nobody hears what the device says. */
+static int mock_cq_request(struct virtio_net_roce_aux *aux, u32 cqn,
+			   bool solicited_only)
+{
+	struct virtio_rdma_cmd_req_notify req = {
+		.cqn = cpu_to_le32(cqn),
+		.flags = cpu_to_le32(solicited_only ?
+				     VIRTIO_IB_NOTIFY_SOLICITED :
+				     VIRTIO_IB_NOTIFY_NEXT_COMPLETION),
+	};
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ,
+		.atomic = true,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+	};
+	struct mock *mock = to_mock(aux);
+
+	if (!mock->cqs[cqn].kernel)
+		mock_violation(mock, "cq_request of a process's CQ", cqn);
+	mock_cq_arm(aux, cqn);
+	return mock_exec(aux, &cmd) == -EIO ? -EIO : 0;
+}
+
 static void mock_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
 {
-	might_sleep();
-	mock_cq_enable(aux, cqn, NULL, NULL);
+	mock_cq_enable(aux, cqn, false, NULL, NULL);
 }
 
 static const struct virtio_net_roce_ops mock_ops = {
@@ -640,6 +664,7 @@ static const struct virtio_net_roce_ops mock_ops = {
 	.kick = mock_kick,
 	.cq_enable = mock_cq_enable,
 	.cq_arm = mock_cq_arm,
+	.cq_request = mock_cq_request,
 	.cq_disable = mock_cq_disable,
 };
 

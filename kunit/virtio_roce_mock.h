@@ -78,6 +78,7 @@ struct mock_cq {
 	int refs;
 	u32 armed;
 	bool arm_first;
+	bool kernel;
 	void (*notify)(void *data);
 	void *data;
 };

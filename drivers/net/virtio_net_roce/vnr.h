@@ -126,17 +126,27 @@ bool vnr_ctrl_is_small(unsigned int num);
 size_t vnr_ctrl_max_req(struct vnr_dev *dev);
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 
+/* ----- vnr_arm.c: notifications for kernel consumers ----- */
+
+struct vnr_arm;
+
+struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn);
+void vnr_arm_destroy(struct vnr_arm *arm);
+int vnr_arm_request(struct vnr_arm *arm, bool solicited_only);
+
 /* ----- vnr_queue.c: virtqueues, vectors, interrupts ----- */
 
 /**
  * struct vnr_cq - interrupt side of a completion queue
  * @notify: to be called, NULL while the CQ is not in use
  * @data: for @notify
+ * @arm: of a kernel consumer's CQ: how it asks for notifications
  * @arm_idx: used index when the CQ was armed
  */
 struct vnr_cq {
 	void (*notify)(void *data);
 	void *data;
+	struct vnr_arm *arm;
 	u16 arm_idx;
 };
 
@@ -182,6 +192,7 @@ void vnr_vectors_synchronize(struct vnr_dev *dev);
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n);
 int vnr_vq_vector(struct vnr_dev *dev, unsigned int i);
 int vnr_cq_vector(struct vnr_dev *dev, u32 cqn);
+bool vnr_cq_look(struct vnr_dev *dev, u32 cqn);
 u16 vnr_queue_size(struct vnr_dev *dev, u16 index);
 struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				vq_callback_t *callback, const char *name,
@@ -209,7 +220,6 @@ void vnr_child_del(struct vnr_dev *dev);
 
 /* ----- vnr_rdma.c: the auxiliary device ----- */
 
-bool vnr_cq_look(struct vnr_dev *dev, u32 cqn);
 int vnr_rdma_init(struct vnr_dev *dev);
 void vnr_rdma_exit(struct vnr_dev *dev);
 void vnr_rdma_start(struct vnr_dev *dev);

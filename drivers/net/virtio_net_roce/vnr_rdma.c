@@ -76,13 +76,20 @@ static void vnr_op_kick(struct virtio_net_roce_aux *aux,
 		  container_of(vq, struct vnr_rdma_queue, pub)->doorbell);
 }
 
-static void vnr_op_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
-			     void (*notify)(void *data), void *data)
+static int vnr_op_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
+			    bool kernel, void (*notify)(void *data), void *data)
 {
-	struct vnr_cq *cq = &vnr_from_aux(aux)->cqs[cqn];
+	struct vnr_dev *dev = vnr_from_aux(aux);
+	struct vnr_cq *cq = &dev->cqs[cqn];
 
+	if (kernel) {
+		cq->arm = vnr_arm_create(dev, cqn);
+		if (!cq->arm)
+			return -ENOMEM;
+	}
 	cq->notify = notify;
 	cq->data = data;
+	return 0;
 }
 
 static void vnr_op_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
@@ -100,13 +107,23 @@ static void vnr_op_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
 	set_bit(cqn, dev->armed);
 }
 
+static int vnr_op_cq_request(struct virtio_net_roce_aux *aux, u32 cqn,
+			     bool solicited_only)
+{
+	vnr_op_cq_arm(aux, cqn);
+	return vnr_arm_request(vnr_from_aux(aux)->cqs[cqn].arm, solicited_only);
+}
+
 static void vnr_op_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
 {
 	struct vnr_dev *dev = vnr_from_aux(aux);
+	struct vnr_cq *cq = &dev->cqs[cqn];
 
 	clear_bit(cqn, dev->armed);
 	vnr_vectors_synchronize(dev);
-	dev->cqs[cqn].notify = NULL;
+	vnr_arm_destroy(cq->arm);
+	cq->arm = NULL;
+	cq->notify = NULL;
 }
 
 static const struct virtio_net_roce_ops vnr_aux_ops = {
@@ -117,6 +134,7 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.kick = vnr_op_kick,
 	.cq_enable = vnr_op_cq_enable,
 	.cq_arm = vnr_op_cq_arm,
+	.cq_request = vnr_op_cq_request,
 	.cq_disable = vnr_op_cq_disable,
 };
 

@@ -593,12 +593,11 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_del_gid);
 /**
  * vroce_cmd_req_notify_cq() - ask for one notification of a CQ
  * @aux: device
- * @atomic: the caller must not sleep
  * @cqn: the CQ
  * @solicited_only: not for any completion, but for solicited ones and errors
  */
-int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
-			    u32 cqn, bool solicited_only)
+int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, u32 cqn,
+			    bool solicited_only)
 {
 	struct virtio_rdma_cmd_req_notify req = {
 		.cqn = cpu_to_le32(cqn),
@@ -606,13 +605,9 @@ int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
 				     VIRTIO_IB_NOTIFY_SOLICITED :
 				     VIRTIO_IB_NOTIFY_NEXT_COMPLETION),
 	};
-	struct virtio_net_roce_cmd cmd = {
-		.command = VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ,
-		.atomic = atomic,
-		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
-	};
 
-	return vroce_cmd_run(aux, &cmd);
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ,
+			      &req, sizeof(req), NULL, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_req_notify_cq);
 

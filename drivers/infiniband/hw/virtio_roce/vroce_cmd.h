@@ -132,8 +132,8 @@ int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
 		      const union ib_gid *gid, u16 vlan);
 int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index);
-int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, bool atomic,
-			    u32 cqn, bool solicited_only);
+int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, u32 cqn,
+			    bool solicited_only);
 int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
 int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,

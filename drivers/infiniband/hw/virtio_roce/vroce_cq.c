@@ -224,9 +224,14 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			goto err_hw;
 	}
 	ibcq->cqe = cqe;
-	dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, vroce_cq_notify, ibcq);
+	err = dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, !udata,
+				       vroce_cq_notify, ibcq);
+	if (err)
+		goto err_maps;
 	return 0;
 
+err_maps:
+	vroce_maps_remove(&cq->maps);
 err_hw:
 	vroce_obj_put(&cq->hw->obj);
 	return err;
@@ -293,6 +298,9 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
  * @ibcq: completion queue
  * @flags: for which completions
  *
+ * The core takes an errno for "armed", so that a kernel consumer's request never
+ * fails for lack of room or memory: it is sent when there is room.
+ *
  * Context: any for the kernel's CQs.
  * Return: 0, 1 if completions may have been missed and that was asked for, or
  * -errno.
@@ -304,12 +312,14 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	struct vroce_cq *cq = to_vcq(ibcq);
 	int err;
 
-	/* From before the device may act on the command. */
-	aux->ops->cq_arm(aux, cq->hw->cqn);
-	err = vroce_cmd_req_notify_cq(aux, !ibcq->uobject, cq->hw->cqn,
-				      solicited);
+	if (ibcq->uobject) {
+		/* From before the device may act on the command. */
+		aux->ops->cq_arm(aux, cq->hw->cqn);
+		return vroce_cmd_req_notify_cq(aux, cq->hw->cqn, solicited);
+	}
+	err = aux->ops->cq_request(aux, cq->hw->cqn, solicited);
 	if (err)
 		return err;
-	return !ibcq->uobject && flags & IB_CQ_REPORT_MISSED_EVENTS &&
+	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
 	       vroce_cq_has_completions(cq->hw);
 }

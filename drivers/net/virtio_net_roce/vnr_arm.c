@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Arming the CQs of kernel consumers.
+ *
+ * They ask for a notification in any context, and cannot do anything about a failure:
+ * the RDMA core takes an errno for "armed" and goes to sleep.  So each of their CQs has
+ * a command of its own, made with the CQ.  Nobody waits for it: it is sent, or stands
+ * in line for room on the control queue, and its answer comes by interrupt.  A consumer
+ * that asks again meanwhile has the command sent once more when it is answered.
+ *
+ * Until the device has the command it may complete a request without a notification.
+ * So when it has answered, the CQ is looked at in its place.
+ */
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/virtio_net.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr_ctrl.h"
+
+/**
+ * struct vnr_arm - the command REQ_NOTIFY_CQ of a CQ
+ * @ref: one for the CQ, one for the command while it is on its way
+ * @dev: function
+ * @cqn: number of the CQ
+ * @cmd: the command
+ * @lock: guards the rest
+ * @busy: the command waits for room or for its answer
+ * @again: it is to be sent again then
+ * @any: it asks for any completion
+ */
+struct vnr_arm {
+	struct kref ref;
+	struct vnr_dev *dev;
+	u32 cqn;
+	struct vnr_ctrl_cmd *cmd;
+	spinlock_t lock; /* busy, again, any */
+	bool busy;
+	bool again;
+	bool any;
+};
+
+static void vnr_arm_release(struct kref *ref)
+{
+	struct vnr_arm *arm = container_of(ref, struct vnr_arm, ref);
+
+	vnr_ctrl_cmd_put(arm->cmd);
+	kfree(arm);
+}
+
+/* Context: lock held. */
+static int vnr_arm_send(struct vnr_arm *arm)
+{
+	struct virtio_rdma_cmd_req_notify *req = sg_virt(&arm->cmd->sg[1]);
+	int ret;
+
+	arm->again = false;
+	req->cqn = cpu_to_le32(arm->cqn);
+	req->flags = cpu_to_le32(arm->any ? VIRTIO_IB_NOTIFY_NEXT_COMPLETION :
+					    VIRTIO_IB_NOTIFY_SOLICITED);
+	*(u8 *)sg_virt(&arm->cmd->sg[2]) = VNR_CTRL_NO_ACK;
+	ret = vnr_ctrl_submit(&arm->dev->ctrl, arm->cmd, VNR_CTRL_URGENT);
+	if (ret)
+		return ret;
+	arm->busy = true;
+	kref_get(&arm->ref);
+	return 0;
+}
+
+static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
+{
+	const u8 *ack = sg_virt(&cmd->sg[2]);
+	struct vnr_arm *arm = cmd->owner;
+	unsigned long flags;
+	bool refused;
+
+	spin_lock_irqsave(&arm->lock, flags);
+	refused = !cmd->err && *ack != VIRTIO_NET_OK;
+	arm->busy = false;
+	if (arm->again)
+		vnr_arm_send(arm);
+	spin_unlock_irqrestore(&arm->lock, flags);
+	if (refused)
+		dev_err_ratelimited(vnr_device(arm->dev),
+				    "REQ_NOTIFY_CQ failed for CQ %u\n",
+				    arm->cqn);
+
+	/* As from an interrupt; vnr_arm_destroy() waits for it. */
+	local_irq_save(flags);
+	vnr_cq_look(arm->dev, arm->cqn);
+	local_irq_restore(flags);
+	kref_put(&arm->ref, vnr_arm_release);
+}
+
+/**
+ * vnr_arm_create() - make the command of a CQ
+ * @dev: function
+ * @cqn: number of the CQ
+ *
+ * Context: may sleep.
+ * Return: it, or NULL.
+ */
+struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
+{
+	struct virtio_net_ctrl_hdr *hdr;
+	struct vnr_ctrl_cmd *cmd;
+	struct vnr_arm *arm;
+
+	arm = kzalloc(sizeof(*arm), GFP_KERNEL);
+	if (!arm)
+		return NULL;
+	cmd = vnr_ctrl_cmd_alloc(&dev->ctrl, 3, vnr_arm_finish, GFP_KERNEL);
+	if (!cmd)
+		goto err_free;
+	hdr = vnr_ctrl_cmd_add(cmd, false, sizeof(*hdr), GFP_KERNEL);
+	if (!hdr ||
+	    !vnr_ctrl_cmd_add(cmd, false,
+			      sizeof(struct virtio_rdma_cmd_req_notify),
+			      GFP_KERNEL) ||
+	    !vnr_ctrl_cmd_add(cmd, true, sizeof(u8), GFP_KERNEL))
+		goto err_cmd;
+	hdr->class = VIRTIO_NET_CTRL_ROCE;
+	hdr->cmd = VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ;
+	cmd->owner = arm;
+	kref_init(&arm->ref);
+	spin_lock_init(&arm->lock);
+	arm->dev = dev;
+	arm->cqn = cqn;
+	arm->cmd = cmd;
+	return arm;
+
+err_cmd:
+	vnr_ctrl_cmd_put(cmd);
+err_free:
+	kfree(arm);
+	return NULL;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_arm_create);
+
+/**
+ * vnr_arm_destroy() - undo vnr_arm_create()
+ * @arm: it, of a CQ whose bit in &vnr_dev.armed is clear and stays so; or NULL
+ *
+ * The command may still be on its way, but no handler is called on account of it
+ * when this returns.  Context: may sleep.
+ */
+void vnr_arm_destroy(struct vnr_arm *arm)
+{
+	if (!arm)
+		return;
+	spin_lock_irq(&arm->lock);
+	arm->again = false;
+	spin_unlock_irq(&arm->lock);
+	kref_put(&arm->ref, vnr_arm_release);
+	/* Waits for whoever has interrupts off. */
+	synchronize_rcu();
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_arm_destroy);
+
+/**
+ * vnr_arm_request() - ask for a notification, now or when there is room
+ * @arm: command of the CQ
+ * @solicited_only: not for any completion, but for solicited ones and errors
+ *
+ * Of two requests at a time the one for any completion counts.
+ *
+ * Context: any.
+ * Return: 0, or -EIO if the control queue is dead.
+ */
+int vnr_arm_request(struct vnr_arm *arm, bool solicited_only)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&arm->lock, flags);
+	arm->any = !solicited_only || (arm->any && arm->again);
+	if (arm->busy)
+		arm->again = true;
+	else
+		ret = vnr_arm_send(arm);
+	spin_unlock_irqrestore(&arm->lock, flags);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_arm_request);

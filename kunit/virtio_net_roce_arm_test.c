@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Arming the CQs of kernel consumers: it never fails for lack of room, and what comes
+ * before the device has the command is not missed.
+ */
+#include <linux/kthread.h>
+#include <linux/virtio_config.h>
+
+#include "virtio_net_roce_fake.h"
+
+#define CQN	1
+
+/**
+ * struct consumer - who has the CQ
+ * @fake: function
+ * @arm: what vnr_arm.c made for it
+ * @events: calls of its handler
+ */
+struct consumer {
+	struct fake *fake;
+	struct vnr_arm *arm;
+	unsigned int events;
+};
+
+static void consumer_notify(void *data)
+{
+	struct consumer *c = data;
+
+	c->events++;
+}
+
+/* What the operation cq_enable does. */
+static struct consumer *consumer_open(struct fake *fake)
+{
+	struct kunit *test = fake->test;
+	struct vnr_cq *cq = &fake->dev->cqs[CQN];
+	struct consumer *c;
+
+	c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->fake = fake;
+	c->arm = vnr_arm_create(fake->dev, CQN);
+	KUNIT_ASSERT_NOT_NULL(test, c->arm);
+	cq->notify = consumer_notify;
+	cq->data = c;
+	return c;
+}
+
+/* What the operation cq_disable does. */
+static void consumer_close(struct consumer *c)
+{
+	clear_bit(CQN, c->fake->dev->armed);
+	vnr_arm_destroy(c->arm);
+	c->fake->dev->cqs[CQN].notify = NULL;
+}
+
+static struct vring_used *used(struct consumer *c)
+{
+	return c->fake->dev->queues[CQN].pub.vring.used;
+}
+
+/* In atomic context, as a consumer may be. */
+static int request(struct consumer *c, bool solicited_only)
+{
+	struct vnr_dev *dev = c->fake->dev;
+	unsigned long flags;
+	int ret;
+
+	local_irq_save(flags);
+	if (!test_bit(CQN, dev->armed)) {
+		dev->cqs[CQN].arm_idx = (__force u16)used(c)->idx;
+		/* The slots are more than none, so that "full" is not "news". */
+		dev->queues[CQN].pub.vring.avail->idx =
+			cpu_to_virtio16(fake_vdev(c->fake), 100);
+		set_bit(CQN, dev->armed);
+	}
+	ret = vnr_arm_request(c->arm, solicited_only);
+	local_irq_restore(flags);
+	return ret;
+}
+
+static void complete_one(struct consumer *c)
+{
+	used(c)->idx = (__force __virtio16)((__force u16)used(c)->idx + 1);
+}
+
+/* The command that was taken asks for this notification of our CQ. */
+static void expect_taken(struct kunit *test, const struct fake_cmd *cmd, u32 flags)
+{
+	const struct virtio_net_ctrl_hdr *hdr = cmd->out[0].addr;
+	const struct virtio_rdma_cmd_req_notify *req = cmd->out[1].addr;
+
+	KUNIT_EXPECT_EQ(test, hdr->class, VIRTIO_NET_CTRL_ROCE);
+	KUNIT_EXPECT_EQ(test, hdr->cmd, VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ);
+	KUNIT_EXPECT_EQ(test, cmd->out[1].len, sizeof(*req));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->cqn), CQN);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->flags), flags);
+	KUNIT_EXPECT_EQ(test, cmd->nin, 1);
+}
+
+static void answer(struct fake *fake, const struct fake_cmd *cmd, u8 ack)
+{
+	*(u8 *)cmd->in[0].addr = ack;
+	fake_give(fake, cmd, 1);
+	fake_interrupt(fake);
+}
+
+/* Nobody waits for the answer.  What was completed before it came is noticed. */
+static void arm_missed(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+
+	/* Nothing comes until the device has it: the interrupt is the device's. */
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, c->events, 0);
+	KUNIT_EXPECT_TRUE(test, test_bit(CQN, fake->dev->armed));
+	clear_bit(CQN, fake->dev->armed);
+
+	/* Something does. */
+	KUNIT_EXPECT_EQ(test, 0, request(c, true));
+	complete_one(c);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_SOLICITED);
+	KUNIT_EXPECT_EQ(test, c->events, 0);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, c->events, 1);
+	KUNIT_EXPECT_FALSE(test, test_bit(CQN, fake->dev->armed));
+
+	/* Also if the device says no, or nothing. */
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	complete_one(c);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	answer(fake, cmd, VIRTIO_NET_ERR);
+	KUNIT_EXPECT_EQ(test, c->events, 2);
+	consumer_close(c);
+}
+
+/* Asked again while the first command is on its way: once more, with what counts. */
+static void arm_again(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+
+	KUNIT_EXPECT_EQ(test, 0, request(c, true));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	KUNIT_EXPECT_EQ(test, 0, request(c, true));
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_EXPECT_EQ(test, 0, request(c, true));
+	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_SOLICITED);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+	consumer_close(c);
+}
+
+/* The CQ goes while its command is with the device: no handler, no use after free. */
+static void arm_gone(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	complete_one(c);
+	consumer_close(c);
+	answer(fake, cmd, VIRTIO_NET_OK);
+	KUNIT_EXPECT_EQ(test, c->events, 0);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+}
+
+/* A dead queue is the one reason for an errno. */
+static void arm_dead(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct consumer *c = consumer_open(fake);
+
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	vnr_ctrl_abandon(fake->dev);
+	KUNIT_EXPECT_EQ(test, -EIO, request(c, false));
+	consumer_close(c);
+}
+
+/* ----- beside a flood ----- */
+
+#define FLOOD	50
+
+static int flood_thread(void *data)
+{
+	struct virtio_net_roce_cmd cmd = { .command = 1 };
+	struct fake *fake = data;
+
+	vnr_ctrl_exec(fake->dev, &cmd);
+	return 0;
+}
+
+/*
+ * Fifty threads of some process have commands in line, and other CPUs have used up
+ * what is left for those who must not sleep.  The arming is not refused, and it is the
+ * first that is sent.
+ */
+static void arm_flood(struct kunit *test)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 8);
+	struct task_struct *task[FLOOD];
+	struct fake *fake = fake_create(test);
+	struct consumer *c, *other;
+	unsigned int i, n = 0;
+
+	fake->common->queue_size = cpu_to_le16(16);
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	for (i = 0; i < FLOOD; i++) {
+		task[i] = kthread_create(flood_thread, fake, "flood-%u", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task[i]);
+		get_task_struct(task[i]);
+		wake_up_process(task[i]);
+	}
+	/* Two descriptors each; four are those of the flood, and four the reserve. */
+	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
+
+	other = consumer_open(fake);
+	KUNIT_EXPECT_EQ(test, 0, request(other, false));
+	KUNIT_EXPECT_TRUE(test, fake_take(fake, &cmd[2]));
+	c = consumer_open(fake);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[3]));
+
+	answer(fake, &cmd[0], VIRTIO_NET_OK);
+	answer(fake, &cmd[1], VIRTIO_NET_OK);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[3]));
+	expect_taken(test, &cmd[3], VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+
+	vnr_ctrl_abandon(fake->dev);
+	for (i = 0; i < FLOOD; i++)
+		kthread_stop_put(task[i]);
+	consumer_close(other);
+	consumer_close(c);
+}
+
+static struct kunit_case arm_cases[] = {
+	KUNIT_CASE(arm_missed),
+	KUNIT_CASE(arm_again),
+	KUNIT_CASE(arm_gone),
+	KUNIT_CASE(arm_dead),
+	KUNIT_CASE(arm_flood),
+	{}
+};
+
+static struct kunit_suite arm_suite = {
+	.name = "virtio_net_roce_arm",
+	.test_cases = arm_cases,
+};
+
+kunit_test_suite(arm_suite);
