@@ -391,7 +391,7 @@ static void cmd_ah(struct kunit *test)
 		       0x07, 0x40, 0x68, 0x00,
 		       0x52, 0x54, 0x00, 0x12, 0x34, 0x56);
 	KUNIT_EXPECT_EQ(test, ahn, 0x01020304);
-	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_destroy_ah(&mock->aux, false,
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_destroy_ah(&mock->aux,
 						      0x11121314, ahn));
 	EXPECT_REQUEST(mock, 1, DESTROY_AH, false, 0, 8,
 		       0x14, 0x13, 0x12, 0x11, 0x04, 0x03, 0x02, 0x01);
@@ -405,9 +405,9 @@ static void cmd_ah(struct kunit *test)
 		       0x33, 0x22, 0x01, 0x00,
 		       0x07, 0x40, 0x68, 0x00,
 		       0x52, 0x54, 0x00, 0x12, 0x34, 0x56);
-	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_destroy_ah(&mock->aux, true,
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_destroy_ah(&mock->aux,
 						      0x11121314, ahn));
-	EXPECT_REQUEST(mock, 3, DESTROY_AH, true, 0, 8,
+	EXPECT_REQUEST(mock, 3, DESTROY_AH, false, 0, 8,
 		       0x14, 0x13, 0x12, 0x11, 0x05, 0, 0, 0);
 	expect_end(mock);
 }
@@ -569,7 +569,7 @@ static int run_create_ah(struct mock *mock)
 
 static int run_destroy_ah(struct mock *mock)
 {
-	return vroce_cmd_destroy_ah(&mock->aux, true, 1, 1);
+	return vroce_cmd_destroy_ah(&mock->aux, 1, 1);
 }
 
 static int run_add_gid(struct mock *mock)

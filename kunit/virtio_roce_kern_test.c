@@ -95,8 +95,12 @@ static struct endpoint *endpoint_open(struct mock *mock, int cqe, u32 depth)
 static void endpoint_done(struct endpoint *ep)
 {
 	struct mock *mock = ep->mock;
+	unsigned int i;
 
 	kunit_release_action(mock->test, endpoint_close, ep);
+	/* Address handles may be left to a work item. */
+	for (i = 0; i < 2000 && mock_objects(mock); i++)
+		usleep_range(1000, 2000);
 	mock_expect_clean(mock);
 	mock_stop(mock, ep->ibdev);
 }
@@ -537,14 +541,15 @@ static void kern_notify(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 3);
 	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP |
 					       IB_CQ_REPORT_MISSED_EVENTS), 0);
+	/* An errno would be taken for success: it is for a device that is gone only. */
 	mock->fail[CMD(REQ_NOTIFY_CQ)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), 0);
+	mock->fail[CMD(REQ_NOTIFY_CQ)] = -EIO;
 	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), -EIO);
 	endpoint_done(ep);
 }
 
 /* What was not polled of a QP that is gone does not become another's. */
-	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), 0);
-	mock->fail[CMD(REQ_NOTIFY_CQ)] = -EIO;
 static void kern_stale_completions(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -908,22 +913,38 @@ static void kern_destroy_fails(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+/* The endpoint's own address. */
+static void endpoint_address(struct endpoint *ep, struct rdma_ah_attr *attr)
+{
+	const struct ib_gid_attr *sgid;
+	union ib_gid gid;
+
+	sgid = rdma_get_gid_attr(ep->ibdev, 1, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(ep->mock->test, sgid);
+	gid = sgid->gid;
+	rdma_put_gid_attr(sgid);
+	rdma_ah_set_port_num(attr, 1);
+	rdma_ah_set_grh(attr, &gid, 0, 0, 64, 0);
+}
+
+/* How many DESTROY_AH were sent; waits until there are @n. */
+static unsigned int ahs_destroyed(struct mock *mock, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2000 && mock_count(mock, CMD(DESTROY_AH)) < n; i++)
+		usleep_range(1000, 2000);
+	return mock_count(mock, CMD(DESTROY_AH));
+}
+
 static void kern_ah(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct endpoint *ep = endpoint_open(mock, 8, 4);
-	const struct ib_gid_attr *sgid;
 	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
-	union ib_gid gid;
 	struct ib_ah *ah;
 
-	sgid = rdma_get_gid_attr(ep->ibdev, 1, 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sgid);
-	gid = sgid->gid;
-	rdma_put_gid_attr(sgid);
-	rdma_ah_set_port_num(&attr, 1);
-	rdma_ah_set_grh(&attr, &gid, 0, 0, 64, 0);
-
+	endpoint_address(ep, &attr);
 	ah = rdma_create_ah(ep->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
 	KUNIT_EXPECT_FALSE(test, mock_last(mock, CMD(CREATE_AH))->atomic);
@@ -938,8 +959,36 @@ static void kern_ah(struct kunit *test)
 	preempt_disable();
 	rdma_destroy_ah(ah, 0);
 	preempt_enable();
-	KUNIT_EXPECT_TRUE(test, mock_last(mock, CMD(DESTROY_AH))->atomic);
+	KUNIT_EXPECT_EQ(test, 2, ahs_destroyed(mock, 2));
+	KUNIT_EXPECT_FALSE(test, mock_last(mock, CMD(DESTROY_AH))->atomic);
 	endpoint_done(ep);
+}
+
+/* There was no memory for the command: the address handle is not lost. */
+static void kern_ah_retry(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	struct ib_ah *ah[2];
+	unsigned int i;
+
+	endpoint_address(ep, &attr);
+	for (i = 0; i < ARRAY_SIZE(ah); i++) {
+		ah[i] = rdma_create_ah(ep->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah[i]);
+	}
+	mock->fail[CMD(DESTROY_AH)] = -ENOMEM;
+	rdma_destroy_ah(ah[0], RDMA_DESTROY_AH_SLEEPABLE);
+	preempt_disable();
+	rdma_destroy_ah(ah[1], 0);
+	preempt_enable();
+	KUNIT_EXPECT_GE(test, ahs_destroyed(mock, 3), 3);
+	mock->fail[CMD(DESTROY_AH)] = 0;
+	/* Both are gone from the device, and the PD can go, or it is a violation. */
+	endpoint_done(ep);
+	for (i = 0; i < MOCK_AHS; i++)
+		KUNIT_EXPECT_LT(test, mock->ah_pdn[i], 0);
 }
 
 /*
@@ -1247,6 +1296,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),
 	KUNIT_CASE(kern_ah),
+	KUNIT_CASE(kern_ah_retry),
 	KUNIT_CASE(kern_management),
 	KUNIT_CASE(kern_management_small),
 	KUNIT_CASE(kern_short_cq),

@@ -256,6 +256,18 @@ void vroce_set_counter_ops(struct vroce_dev *dev);
 /**
  * struct vroce_ah - an address handle
  * @ibah: the core's part
+/**
+ * struct vroce_hw_ah - an address handle in the device
+ * @obj: its references
+ * @pd: its protection domain, referred to
+ * @ahn: handle
+ */
+struct vroce_hw_ah {
+	struct vroce_obj obj;
+	struct vroce_hw_pd *pd;
+	u32 ahn;
+};
+
  * @ahn: the device's handle
  */
 struct vroce_ah {
@@ -264,6 +276,7 @@ struct vroce_ah {
 };
 
 int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+	struct vroce_hw_ah *hw;
 		    struct ib_udata *udata);
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
 

@@ -1,8 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Address handles: where the datagrams of UD QPs go.
+ *
+ * They may be destroyed where nobody may sleep, and the core frees what is its own
+ * whatever becomes of that.  So the device's part is an object as CQs and QPs have:
+ * its command is sent at once if the caller may sleep, else by a work item, and sent
+ * again if there was no memory for it.  Its protection domain stays until then.
  */
+#include <linux/delay.h>
+#include <linux/slab.h>
+
 #include "vroce.h"
+
+/* How long to wait before a command is tried again. */
+#define VROCE_AH_RETRY_MS	20
+
+static void vroce_hw_ah_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_ah *hw = container_of(obj, struct vroce_hw_ah, obj);
+	struct vroce_dev *dev = obj->dev;
+	int err;
+
+	err = vroce_cmd_destroy_ah(dev->aux, hw->pd->pdn, hw->ahn);
+	if (err == -ENOMEM) {
+		/* The command was not sent. */
+		msleep(VROCE_AH_RETRY_MS);
+		queue_work(dev->wq, &obj->work);
+		return;
+	}
+	if (!err)
+		vroce_quota_give(dev, VROCE_AH);
+	vroce_obj_put(&hw->pd->obj);
+	kfree(hw);
+}
+
+static struct vroce_hw_ah *
+vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_pd *pd,
+		   const struct rdma_ah_attr *attr, bool atomic)
+{
+	struct vroce_hw_ah *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), atomic ? GFP_ATOMIC : GFP_KERNEL_ACCOUNT);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	err = vroce_quota_take(dev, VROCE_AH);
+	if (err)
+		goto err_free;
+	err = vroce_cmd_create_ah(dev->aux, atomic, pd->pdn, attr, &hw->ahn);
+	if (err)
+		goto err_quota;
+	hw->pd = pd;
+	vroce_obj_get(&pd->obj);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_ah_release);
+	return hw;
+
+err_quota:
+	vroce_quota_give(dev, VROCE_AH);
+err_free:
+	kfree(hw);
+	return ERR_PTR(err);
+}
 
 /**
  * vroce_create_ah() - verb, for users and for the kernel
@@ -17,34 +75,27 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		    struct ib_udata *udata)
 {
 	struct virtio_roce_create_ah_resp resp = {};
-	struct vroce_dev *dev = to_vdev(ibah->device);
-	struct virtio_net_roce_aux *aux = dev->aux;
 	bool atomic = !(attr->flags & RDMA_CREATE_AH_SLEEPABLE);
-	u32 pdn = to_vpd(ibah->pd)->hw->pdn;
 	struct vroce_ah *ah = to_vah(ibah);
+	struct vroce_hw_ah *hw;
 	int err;
 
 	err = vroce_check_udata(udata, sizeof(resp));
 	if (err)
 		return err;
-	err = vroce_quota_take(dev, VROCE_AH);
-	if (err)
-		return err;
-	err = vroce_cmd_create_ah(aux, atomic, pdn, attr->ah_attr, &ah->ahn);
-	if (err)
-		goto err_quota;
+	hw = vroce_hw_ah_create(to_vdev(ibah->device), to_vpd(ibah->pd)->hw,
+				attr->ah_attr, atomic);
+	if (IS_ERR(hw))
+		return PTR_ERR(hw);
+	ah->hw = hw;
+	ah->ahn = hw->ahn;
 	if (!udata)
 		return 0;
 
 	resp.ah = ah->ahn;
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (!err)
-		return 0;
-	/* If that fails, too, it goes on to count. */
-	if (vroce_cmd_destroy_ah(aux, atomic, pdn, ah->ahn))
-		return err;
-err_quota:
-	vroce_quota_give(dev, VROCE_AH);
+	if (err)
+		vroce_obj_put(&hw->obj);
 	return err;
 }
 
@@ -54,16 +105,15 @@ err_quota:
  * @flags: whether the caller may sleep
  *
  * Context: may sleep if @flags say so.
- * Return: 0.  If the command fails there is nobody who could try again.
+ * Return: 0.
  */
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
-	struct vroce_dev *dev = to_vdev(ibah->device);
+	struct vroce_hw_ah *hw = to_vah(ibah)->hw;
 
-	if (!vroce_cmd_destroy_ah(dev->aux,
-				  !(flags & RDMA_DESTROY_AH_SLEEPABLE),
-				  to_vpd(ibah->pd)->hw->pdn,
-				  to_vah(ibah)->ahn))
-		vroce_quota_give(dev, VROCE_AH);
+	if (flags & RDMA_DESTROY_AH_SLEEPABLE)
+		vroce_obj_put(&hw->obj);
+	else
+		vroce_obj_put_later(&hw->obj);
 	return 0;
 }

@@ -535,24 +535,18 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_ah);
 /**
  * vroce_cmd_destroy_ah() - destroy an address handle
  * @aux: device
- * @atomic: the caller must not sleep
  * @pdn: its protection domain
  * @ahn: its handle
  */
-int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
-			 u32 ahn)
+int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, u32 pdn, u32 ahn)
 {
 	struct virtio_rdma_cmd_destroy_ah req = {
 		.pdn = cpu_to_le32(pdn),
 		.ah = cpu_to_le32(ahn),
 	};
-	struct virtio_net_roce_cmd cmd = {
-		.command = VIRTIO_NET_CTRL_ROCE_DESTROY_AH,
-		.atomic = atomic,
-		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
-	};
 
-	return vroce_cmd_run(aux, &cmd);
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_AH,
+			      &req, sizeof(req), NULL, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_ah);
 

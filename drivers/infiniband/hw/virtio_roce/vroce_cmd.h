@@ -127,8 +127,7 @@ int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
 int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn);
 int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 			const struct rdma_ah_attr *attr, u32 *ahn);
-int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
-			 u32 ahn);
+int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, u32 pdn, u32 ahn);
 int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
 		      const union ib_gid *gid, u16 vlan);
 int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index);
