@@ -50,9 +50,9 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 
 /* ib_device_ops.reg_user_mr: the device takes no DMA placement hints. */
 #ifdef VNR_HAVE_DMAH
-struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				u64 virt_addr, int access,
-				struct ib_udata *udata);
+struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				     u64 virt_addr, int access,
+				     struct ib_udata *udata);
 
 static inline struct ib_mr *
 vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
@@ -60,12 +60,13 @@ vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
 {
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	return vroce_reg_user_mr(ibpd, start, length, virt_addr, access, udata);
+	return vroce_gate_reg_user_mr(ibpd, start, length, virt_addr, access,
+				      udata);
 }
 
 #define VROCE_REG_USER_MR	vroce_reg_user_mr_dmah
 #else
-#define VROCE_REG_USER_MR	vroce_reg_user_mr
+#define VROCE_REG_USER_MR	vroce_gate_reg_user_mr
 #endif
 
 #ifndef VNR_HAVE_UMEM_GET_VA

@@ -4,10 +4,13 @@
  * the kernel see, and what the device sees.
  */
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/pci_ids.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
+#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"
 
@@ -492,6 +495,78 @@ static void dev_gid(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* ----- a process with many threads ----- */
+
+#define THREADS	20
+
+/**
+ * struct maker - a thread of a process that makes a PD
+ * @ibdev: device
+ * @attrs: what uverbs hands to a verb
+ * @pd: the PD
+ * @ret: what became of it
+ * @task: the thread
+ */
+struct maker {
+	struct ib_device *ibdev;
+	struct uverbs_attr_bundle attrs;
+	struct vroce_pd pd;
+	int ret;
+	struct task_struct *task;
+};
+
+static int maker_thread(void *data)
+{
+	struct maker *m = data;
+
+	m->ret = m->ibdev->ops.alloc_pd(&m->pd.ibpd, &m->attrs.driver_udata);
+	return 0;
+}
+
+/* Only some of them have a command on its way, and all come to an end. */
+static void dev_gate(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct vroce_ucontext *uctx;
+	struct ib_device *ibdev;
+	struct maker *m;
+	int i;
+
+	mock->query_device.max_pd = cpu_to_le32(THREADS);
+	ibdev = mock_start(mock);
+	uctx = kunit_kzalloc(test, sizeof(*uctx), GFP_KERNEL);
+	m = kunit_kcalloc(test, THREADS, sizeof(*m), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, uctx);
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	uctx->ibucontext.device = ibdev;
+	vroce_gate_init(uctx);
+
+	/* The device refuses, so that nothing is left behind. */
+	mock->fail[CMD(CREATE_PD)] = -EREMOTEIO;
+	mock->slow = 50;
+	mock->most = 0;
+	for (i = 0; i < THREADS; i++) {
+		m[i].ibdev = ibdev;
+		m[i].pd.ibpd.device = ibdev;
+		m[i].attrs.context = &uctx->ibucontext;
+		m[i].task = kthread_create(maker_thread, &m[i], "maker-%d", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, m[i].task);
+		get_task_struct(m[i].task);
+		wake_up_process(m[i].task);
+	}
+	for (i = 0; i < THREADS; i++) {
+		/* One that has not run yet would not run at all. */
+		while (!READ_ONCE(m[i].ret))
+			usleep_range(1000, 2000);
+		kthread_stop_put(m[i].task);
+		KUNIT_EXPECT_EQ(test, m[i].ret, -ENOMEM);
+	}
+	KUNIT_EXPECT_GT(test, mock->most, 1);
+	KUNIT_EXPECT_LE(test, mock->most, 8);
+	mock->slow = 0;
+	mock_stop(mock, ibdev);
+}
+
 static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_query),
 	KUNIT_CASE(dev_limits),
@@ -507,6 +582,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),
+	KUNIT_CASE(dev_gate),
 	{}
 };
 

@@ -566,6 +566,9 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 		return -EIO;
 	if (!cmd->atomic) {
 		might_sleep();
+		spin_lock_irqsave(&mock->lock, flags);
+		mock->most = max(mock->most, ++mock->running);
+		spin_unlock_irqrestore(&mock->lock, flags);
 		if (mock->slow)
 			msleep(mock->slow);
 	}
@@ -576,6 +579,7 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 			       cmd->command);
 	ret = mock->script ? mock_read_script(mock, cmd) : mock_act(mock, cmd);
 	mock_record(mock, cmd, ret);
+	mock->running -= !cmd->atomic;
 	spin_unlock_irqrestore(&mock->lock, flags);
 	return ret;
 }

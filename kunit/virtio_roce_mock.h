@@ -123,6 +123,8 @@ struct mock_mr {
  * @flush: a QP that goes to ERR marks all requests used
  * @speed: of the Ethernet interface, Mb/s
  * @slow: milliseconds that each command takes whose caller may sleep
+ * @running: commands that are carried out now and whose caller may sleep
+ * @most: most that there were at a time
  * @violation: first thing that a driver must not do
  */
 struct mock {
@@ -145,6 +147,8 @@ struct mock {
 	bool flush;
 	u32 speed;
 	unsigned int slow;
+	unsigned int running;
+	unsigned int most;
 	char violation[128];
 
 	struct virtio_rdma_ack_query_device query_device;

@@ -8,6 +8,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/semaphore.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -198,9 +199,11 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 /**
  * struct vroce_ucontext - a process that has the device open
  * @ibucontext: the core's part
+ * @gate: places for verbs that are carried out
  */
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
+	struct semaphore gate;
 };
 
 int vroce_check_udata(struct ib_udata *udata, size_t outlen);
@@ -254,9 +257,6 @@ void vroce_set_counter_ops(struct vroce_dev *dev);
 /* ----- vroce_ah.c: address handles ----- */
 
 /**
- * struct vroce_ah - an address handle
- * @ibah: the core's part
-/**
  * struct vroce_hw_ah - an address handle in the device
  * @obj: its references
  * @pd: its protection domain, referred to
@@ -268,15 +268,19 @@ struct vroce_hw_ah {
 	u32 ahn;
 };
 
+/**
+ * struct vroce_ah - an address handle
+ * @ibah: the core's part
+ * @hw: the device's part
  * @ahn: the device's handle
  */
 struct vroce_ah {
 	struct ib_ah ibah;
+	struct vroce_hw_ah *hw;
 	u32 ahn;
 };
 
 int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
-	struct vroce_hw_ah *hw;
 		    struct ib_udata *udata);
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
 
@@ -344,11 +348,13 @@ struct vroce_hw_cq {
 /**
  * struct vroce_cq - a completion queue
  * @ibcq: the core's part
+ * @uctx: context that made it, NULL for the kernel
  * @hw: the device's part
  * @maps: what user space may map of it
  */
 struct vroce_cq {
 	struct ib_cq ibcq;
+	struct vroce_ucontext *uctx;
 	struct vroce_hw_cq *hw;
 	struct vroce_maps maps;
 };
@@ -407,6 +413,7 @@ struct vroce_backlog {
 /**
  * struct vroce_qp - a queue pair
  * @ibqp: the core's part
+ * @uctx: context that made it, NULL for the kernel
  * @hw: the device's part
  * @sq_maps: what user space may map of the send queue
  * @rq_maps: what user space may map of the receive queue
@@ -420,6 +427,7 @@ struct vroce_backlog {
  */
 struct vroce_qp {
 	struct ib_qp ibqp;
+	struct vroce_ucontext *uctx;
 	struct vroce_hw_qp *hw;
 	struct vroce_maps sq_maps;
 	struct vroce_maps rq_maps;
@@ -450,6 +458,32 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
 void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
 void vroce_backlog_drop(struct vroce_qp *qp);
+
+/* ----- vroce_gate.c: the verbs above, for a process ----- */
+
+void vroce_gate_init(struct vroce_ucontext *uctx);
+int vroce_gate_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vroce_gate_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			 VROCE_CREATE_CQ_ARG *arg);
+int vroce_gate_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int vroce_gate_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int vroce_gate_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			 struct ib_udata *udata);
+int vroce_gate_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata);
+int vroce_gate_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			struct ib_qp_init_attr *init_attr);
+int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+			      struct ib_udata *udata);
+int vroce_gate_destroy_ah(struct ib_ah *ibah, u32 flags);
+int vroce_gate_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int vroce_gate_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				     u64 virt_addr, int access,
+				     struct ib_udata *udata);
 
 /* ----- vroce_main.c ----- */
 

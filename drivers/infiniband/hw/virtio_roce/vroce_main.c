@@ -6,7 +6,7 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
+ *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_user.c vroce_counters.c
  *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory
  *   commands   vroce_cmd.c: one function for each
@@ -24,6 +24,9 @@
 
 #define VROCE_NAME	"virtio_roce"
 
+/* Releases that were put off, at a time; see vroce_gate.c. */
+#define VROCE_WQ_PLACES	4
+
 static const struct ib_device_ops vroce_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)VIRTIO_ROCE_DRIVER_ID,
@@ -31,19 +34,19 @@ static const struct ib_device_ops vroce_ops = {
 
 	.add_gid = vroce_add_gid,
 	.alloc_mr = vroce_alloc_mr,
-	.alloc_pd = vroce_alloc_pd,
+	.alloc_pd = vroce_gate_alloc_pd,
 	.alloc_ucontext = vroce_alloc_ucontext,
 	.create_ah = vroce_create_ah,
-	.create_cq = vroce_create_cq,
-	.create_qp = vroce_create_qp,
-	.create_user_ah = vroce_create_ah,
-	.dealloc_pd = vroce_dealloc_pd,
+	.create_cq = vroce_gate_create_cq,
+	.create_qp = vroce_gate_create_qp,
+	.create_user_ah = vroce_gate_create_user_ah,
+	.dealloc_pd = vroce_gate_dealloc_pd,
 	.dealloc_ucontext = vroce_dealloc_ucontext,
 	.del_gid = vroce_del_gid,
-	.dereg_mr = vroce_dereg_mr,
-	.destroy_ah = vroce_destroy_ah,
-	.destroy_cq = vroce_destroy_cq,
-	.destroy_qp = vroce_destroy_qp,
+	.dereg_mr = vroce_gate_dereg_mr,
+	.destroy_ah = vroce_gate_destroy_ah,
+	.destroy_cq = vroce_gate_destroy_cq,
+	.destroy_qp = vroce_gate_destroy_qp,
 	.disassociate_ucontext = vroce_disassociate_ucontext,
 	.get_dev_fw_str = vroce_get_dev_fw_str,
 	.get_dma_mr = vroce_get_dma_mr,
@@ -53,16 +56,16 @@ static const struct ib_device_ops vroce_ops = {
 	.mmap = vroce_mmap,
 	.mmap_free = vroce_mmap_free,
 	.modify_device = vroce_modify_device,
-	.modify_qp = vroce_modify_qp,
+	.modify_qp = vroce_gate_modify_qp,
 	.poll_cq = vroce_poll_cq,
 	.post_recv = vroce_post_recv,
 	.post_send = vroce_post_send,
 	.query_device = vroce_query_device,
 	.query_pkey = vroce_query_pkey,
 	.query_port = vroce_query_port,
-	.query_qp = vroce_query_qp,
+	.query_qp = vroce_gate_query_qp,
 	.reg_user_mr = VROCE_REG_USER_MR,
-	.req_notify_cq = vroce_req_notify_cq,
+	.req_notify_cq = vroce_gate_req_notify_cq,
 #ifdef VNR_HAVE_RESIZE_USER_CQ
 	.resize_user_cq = vroce_resize_cq,
 #else
@@ -77,8 +80,8 @@ static const struct ib_device_ops vroce_ops = {
 };
 
 static const struct ib_device_ops vroce_mcast_ops = {
-	.attach_mcast = vroce_attach_mcast,
-	.detach_mcast = vroce_detach_mcast,
+	.attach_mcast = vroce_gate_attach_mcast,
+	.detach_mcast = vroce_gate_detach_mcast,
 };
 
 /* A queue's depth is a power of two, and never more than what its ring holds. */
@@ -263,7 +266,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	err = vroce_numbers_init(&dev->qpns, dev->aux->max_qps);
 	if (err)
 		goto err_cqns;
-	dev->wq = alloc_workqueue(VROCE_NAME, WQ_UNBOUND, 0);
+	dev->wq = alloc_workqueue(VROCE_NAME, WQ_UNBOUND, VROCE_WQ_PLACES);
 	if (!dev->wq) {
 		err = -ENOMEM;
 		goto err_qpns;

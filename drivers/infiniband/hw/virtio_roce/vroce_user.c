@@ -57,6 +57,7 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (err)
 		return err;
 
+	vroce_gate_init(container_of(uctx, struct vroce_ucontext, ibucontext));
 	if (!try_module_get(dev->aux->owner))
 		return -ENODEV;
 	if (!try_module_get(THIS_MODULE)) {

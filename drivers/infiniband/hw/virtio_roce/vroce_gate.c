@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The gate: how many verbs of a context are carried out at a time.
+ *
+ * The control queue is one line, first in, first out.  If each thread of a process had
+ * a command in it, whoever comes next would wait for all of them.  So a context gets so
+ * many places and no more, and its other threads wait for each other, also first in,
+ * first out.  The gate is passed before any lock that contexts share is taken.
+ *
+ * Kernel consumers pass: they have a few commands at a time, and may not sleep.
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "vroce.h"
+
+/* Verbs of a context at a time. */
+#define VROCE_GATE_PLACES	8
+
+/**
+ * vroce_gate_init() - all places are free
+ * @uctx: context
+ */
+void vroce_gate_init(struct vroce_ucontext *uctx)
+{
+	sema_init(&uctx->gate, VROCE_GATE_PLACES);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_gate_init);
+
+/* Of a verb that makes something; NULL for the kernel. */
+static struct vroce_ucontext *vroce_gate_enter(struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx;
+
+	if (!udata)
+		return NULL;
+	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					 ibucontext);
+	down(&uctx->gate);
+	return uctx;
+}
+
+/* Of a verb on something that there is; NULL if it is the kernel's. */
+static struct vroce_ucontext *vroce_gate_enter_obj(struct vroce_ucontext *uctx)
+{
+	if (uctx)
+		down(&uctx->gate);
+	return uctx;
+}
+
+static void vroce_gate_leave(struct vroce_ucontext *uctx)
+{
+	if (uctx)
+		up(&uctx->gate);
+}
+
+static struct vroce_ucontext *vroce_gate_owner(struct ib_uobject *uobject)
+{
+	if (!uobject || !uobject->context)
+		return NULL;
+	return container_of(uobject->context, struct vroce_ucontext, ibucontext);
+}
+
+/* ----- the verbs, each through the gate ----- */
+
+int vroce_gate_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	int ret = vroce_alloc_pd(ibpd, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(vroce_gate_owner(ibpd->uobject));
+	int ret = vroce_dealloc_pd(ibpd, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			 VROCE_CREATE_CQ_ARG *arg)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter(vroce_create_cq_udata(arg));
+	int ret = vroce_create_cq(ibcq, attr, arg);
+
+	to_vcq(ibcq)->uctx = uctx;
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
+	int ret = vroce_destroy_cq(ibcq, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
+	int ret = vroce_req_notify_cq(ibcq, flags);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			 struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	int ret = vroce_create_qp(ibqp, attr, udata);
+
+	to_vqp(ibqp)->uctx = uctx;
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
+	int ret = vroce_modify_qp(ibqp, attr, mask, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			struct ib_qp_init_attr *init_attr)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
+	int ret = vroce_query_qp(ibqp, attr, mask, init_attr);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
+	int ret = vroce_destroy_qp(ibqp, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(vroce_gate_owner(ibmr->uobject));
+	int ret = vroce_dereg_mr(ibmr, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+			      struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	int ret = vroce_create_ah(ibah, attr, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(vroce_gate_owner(ibah->uobject));
+	int ret = vroce_destroy_ah(ibah, flags);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
+	int ret = vroce_attach_mcast(ibqp, gid, lid);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
+	int ret = vroce_detach_mcast(ibqp, gid, lid);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				     u64 virt_addr, int access,
+				     struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	struct ib_mr *ret = vroce_reg_user_mr(ibpd, start, length, virt_addr,
+					      access, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
