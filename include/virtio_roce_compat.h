@@ -78,6 +78,22 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 }
 #endif
 
+/*
+ * A core that tells of the port itself does not for members of a bond.  The driver
+ * tells in any case (vroce_port_update()), so that the core is told not to.
+ */
+#ifdef VNR_HAVE_REPORT_PORT_EVENT
+static inline void vroce_report_port_event(struct ib_device *ibdev,
+					   struct net_device *netdev,
+					   unsigned long event)
+{
+}
+
+#define VROCE_REPORT_PORT_EVENT	.report_port_event = vroce_report_port_event,
+#else
+#define VROCE_REPORT_PORT_EVENT
+#endif
+
 /* Bits that nobody sets on a kernel that does not know FLUSH. */
 #ifndef VNR_HAVE_ACCESS_FLUSH
 #define IB_ACCESS_FLUSH_GLOBAL		0

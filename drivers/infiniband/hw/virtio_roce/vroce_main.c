@@ -65,6 +65,7 @@ static const struct ib_device_ops vroce_ops = {
 	.query_port = vroce_query_port,
 	.query_qp = vroce_gate_query_qp,
 	.reg_user_mr = VROCE_REG_USER_MR,
+	VROCE_REPORT_PORT_EVENT
 	.req_notify_cq = vroce_gate_req_notify_cq,
 #ifdef VNR_HAVE_RESIZE_USER_CQ
 	.resize_user_cq = vroce_resize_cq,
