@@ -4,6 +4,7 @@
  * the kernel see, and what the device sees.
  */
 #include <kunit/test.h>
+#include <linux/if_vlan.h>
 #include <linux/kthread.h>
 #include <linux/pci_ids.h>
 #include <rdma/ib_cache.h>
@@ -495,6 +496,53 @@ static void dev_gid(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* A GID of a VLAN is not for a device that would leave the tag out. */
+static void dev_gid_vlan(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_gid_attr attr = {
+		.port_num = 1,
+		.index = 9,
+		.gid_type = IB_GID_TYPE_ROCE_UDP_ENCAP,
+		.gid.raw = { 0x20, 0x01, 0x0d, 0xb8 },
+	};
+	struct net_device *vlan;
+	struct ib_device *ibdev;
+	void *context = NULL;
+	unsigned int n;
+
+	if (!IS_ENABLED(CONFIG_VLAN_8021Q))
+		kunit_skip(test, "no VLANs");
+	vlan = alloc_netdev(sizeof(struct vlan_dev_priv), "vlan%d",
+			    NET_NAME_UNKNOWN, ether_setup);
+	KUNIT_ASSERT_NOT_NULL(test, vlan);
+	vlan->priv_flags |= IFF_802_1Q_VLAN;
+	vlan_dev_priv(vlan)->vlan_id = 5;
+	rcu_assign_pointer(attr.ndev, vlan);
+
+	ibdev = mock_start(mock);
+	attr.device = ibdev;
+	n = mock_count(mock, CMD(ADD_GID));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, ibdev->ops.add_gid(&attr, &context));
+	KUNIT_EXPECT_EQ(test, n, mock_count(mock, CMD(ADD_GID)));
+	/* VLAN 0 is none. */
+	vlan_dev_priv(vlan)->vlan_id = 0;
+	KUNIT_EXPECT_EQ(test, 0, ibdev->ops.add_gid(&attr, &context));
+	KUNIT_EXPECT_EQ(test, 0, ibdev->ops.del_gid(&attr, &context));
+	mock_stop(mock, ibdev);
+
+	mock->query_device.device_cap_flags |=
+		cpu_to_le64(VIRTIO_IB_DEVICE_GID_VLAN);
+	vlan_dev_priv(vlan)->vlan_id = 5;
+	ibdev = mock_start(mock);
+	attr.device = ibdev;
+	KUNIT_EXPECT_EQ(test, 0, ibdev->ops.add_gid(&attr, &context));
+	KUNIT_EXPECT_EQ(test, mock_last(mock, CMD(ADD_GID))->req[2], 5);
+	KUNIT_EXPECT_EQ(test, 0, ibdev->ops.del_gid(&attr, &context));
+	mock_stop(mock, ibdev);
+	free_netdev(vlan);
+}
+
 /* ----- a process with many threads ----- */
 
 #define THREADS	20
@@ -582,6 +630,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),
+	KUNIT_CASE(dev_gid_vlan),
 	KUNIT_CASE(dev_gate),
 	{}
 };

@@ -256,10 +256,15 @@ int vroce_add_gid(const struct ib_gid_attr *attr, void **context)
 	u16 vlan = VLAN_N_VID;
 	int err;
 
-	if (vroce_has_gid_vlan(dev)) {
-		err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
-		if (err)
-			return err;
+	err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
+	if (err)
+		return err;
+	/* Its packets would leave without a tag, and so on another network. */
+	if (vlan && vlan < VLAN_N_VID && !vroce_has_gid_vlan(dev)) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "no GID for VLAN %u: the device has no capability GID_VLAN\n",
+					 vlan);
+		return -EOPNOTSUPP;
 	}
 	return vroce_cmd_add_gid(dev->aux, attr->index, &attr->gid,
 				 vlan < VLAN_N_VID ? vlan : 0);
