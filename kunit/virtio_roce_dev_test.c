@@ -38,14 +38,15 @@ static void dev_query(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rdma_protocol_roce_eth_encap(ibdev, 1));
 	KUNIT_EXPECT_EQ(test, attr->vendor_id, PCI_VENDOR_ID_REDHAT_QUMRANET);
 	KUNIT_EXPECT_EQ(test, attr->max_qp, MOCK_QPS - 2);
-	KUNIT_EXPECT_EQ(test, attr->max_cq, MOCK_CQS);
+	/* One of each is for ib_mad. */
+	KUNIT_EXPECT_EQ(test, attr->max_cq, MOCK_CQS - 1);
 	KUNIT_EXPECT_EQ(test, attr->max_qp_wr, NUM);
 	KUNIT_EXPECT_EQ(test, attr->max_cqe, NUM);
 	KUNIT_EXPECT_EQ(test, attr->max_send_sge, 4);
 	KUNIT_EXPECT_EQ(test, attr->max_recv_sge, 3);
 	KUNIT_EXPECT_EQ(test, attr->max_sge_rd, 2);
-	KUNIT_EXPECT_EQ(test, attr->max_pd, MOCK_PDS);
-	KUNIT_EXPECT_EQ(test, attr->max_mr, MOCK_MRS);
+	KUNIT_EXPECT_EQ(test, attr->max_pd, MOCK_PDS - 1);
+	KUNIT_EXPECT_EQ(test, attr->max_mr, MOCK_MRS - 1);
 	KUNIT_EXPECT_EQ(test, attr->max_ah, MOCK_AHS);
 	KUNIT_EXPECT_EQ(test, attr->max_qp_rd_atom, 16);
 	KUNIT_EXPECT_EQ(test, attr->max_qp_init_rd_atom, 8);
@@ -543,6 +544,58 @@ static void dev_gid_vlan(struct kunit *test)
 	free_netdev(vlan);
 }
 
+/* ----- what is advertised can be had ----- */
+
+/* With ib_mad on the device, which takes its share. */
+static void dev_maxima(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 1024);
+	struct ib_device *ibdev = mock_start(mock);
+	const struct ib_cq_init_attr cq_attr = { .cqe = 4 };
+	struct ib_qp_init_attr qp_attr = {
+		.cap = { 1, 1, 1, 1, 0 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_pd *pds[MOCK_PDS];
+	struct ib_cq *cqs[MOCK_CQS];
+	struct ib_qp *qps[MOCK_QPS];
+	int i;
+
+	KUNIT_ASSERT_TRUE(test, mock->qps[1].exists);
+	KUNIT_ASSERT_EQ(test, ibdev->attrs.max_pd, MOCK_PDS - 1);
+	KUNIT_ASSERT_EQ(test, ibdev->attrs.max_mr, MOCK_MRS - 1);
+	KUNIT_ASSERT_EQ(test, ibdev->attrs.max_cq, MOCK_CQS - 1);
+	KUNIT_ASSERT_EQ(test, ibdev->attrs.max_qp, MOCK_QPS - 2);
+	/* Each of these has a region, too. */
+	for (i = 0; i < ibdev->attrs.max_pd; i++) {
+		pds[i] = ib_alloc_pd(ibdev, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pds[i]);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_alloc_pd(ibdev, 0)), -ENOMEM);
+	for (i = 0; i < ibdev->attrs.max_cq; i++) {
+		cqs[i] = ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+	}
+	KUNIT_EXPECT_EQ(test, -ENOMEM,
+			PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr)));
+	qp_attr.send_cq = cqs[0];
+	qp_attr.recv_cq = cqs[0];
+	for (i = 0; i < ibdev->attrs.max_qp; i++) {
+		qps[i] = ib_create_qp(pds[0], &qp_attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qps[i]);
+	}
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(ib_create_qp(pds[0], &qp_attr)));
+
+	for (i = 0; i < ibdev->attrs.max_qp; i++)
+		ib_destroy_qp(qps[i]);
+	for (i = 0; i < ibdev->attrs.max_cq; i++)
+		ib_destroy_cq(cqs[i]);
+	for (i = 0; i < ibdev->attrs.max_pd; i++)
+		ib_dealloc_pd(pds[i]);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* ----- a process with many threads ----- */
 
 #define THREADS	20
@@ -631,6 +684,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),
 	KUNIT_CASE(dev_gid_vlan),
+	KUNIT_CASE(dev_maxima),
 	KUNIT_CASE(dev_gate),
 	{}
 };

@@ -30,6 +30,8 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	struct vroce_dev *dev = to_vdev(ibdev);
 	const struct vroce_device_attr *hw = &dev->attr;
 	struct device *parent = ibdev->dev.parent;
+	/* ib_mad takes one of each for the GSI, so that they cannot be had. */
+	u32 taken = dev->quotas[VROCE_GSI].max;
 	int err;
 
 	err = vroce_check_udata(udata, 0);
@@ -45,14 +47,14 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.page_size_cap = hw->page_size_cap,
 		/* SMI and GSI cannot be had. */
 		.max_qp = dev->aux->max_qps - min(dev->aux->max_qps, 2U),
-		.max_cq = dev->aux->max_cqs,
+		.max_cq = dev->aux->max_cqs - min(dev->aux->max_cqs, taken),
 		.max_qp_wr = hw->max_qp_wr,
 		.max_cqe = hw->max_cqe,
 		.max_send_sge = hw->max_send_sge,
 		.max_recv_sge = hw->max_recv_sge,
 		.max_sge_rd = hw->max_sge_rd,
-		.max_mr = hw->max_mr,
-		.max_pd = hw->max_pd,
+		.max_mr = hw->max_mr - min(hw->max_mr, taken),
+		.max_pd = hw->max_pd - min(hw->max_pd, taken),
 		.max_ah = hw->max_ah,
 		.max_qp_rd_atom = hw->max_qp_rd_atom,
 		.max_qp_init_rd_atom = hw->max_qp_init_rd_atom,
