@@ -93,3 +93,40 @@ def test_killed_at_any_moment(sanitized_pair):
               f" {guest.rdma_device()}; done; true", timeout=120)
     assert guest.run("rdma resource show").stdout == before
     pingpong(sanitized_pair.b, guest, iterations=200)
+
+
+_CHARGED = """
+import sys
+from pyverbs import enums
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPCap, QPInitAttr
+
+def charged():
+    with open("/tmp/charged/roce/memory.current") as file:
+        return int(file.read())
+
+context = Context(name=sys.argv[1])
+attr = context.query_device()
+pd = PD(context)
+cq = CQ(context, 16)
+cap = QPCap(max_send_wr=attr.max_qp_wr, max_recv_wr=1, max_send_sge=attr.max_sge, max_recv_sge=1)
+before = charged()
+qps = [QP(pd, QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=cq, rcq=cq, cap=cap)) for _ in range(4)]
+print("charged", charged() - before, "of", 4 * attr.max_qp_wr * 16 * attr.max_sge)
+"""
+
+
+def test_queues_are_charged(rdma_pair):
+    """Work requests that a process asks for count against its memory cgroup."""
+    guest = rdma_pair.a
+    guest.run("mkdir /tmp/charged && mount -t cgroup2 none /tmp/charged &&"
+              " echo +memory > /tmp/charged/cgroup.subtree_control && mkdir /tmp/charged/roce")
+    try:
+        result = guest.run(["sh", "-c", "echo $$ > /tmp/charged/roce/cgroup.procs &&"
+                            ' exec python3 -c "$0" "$1"', _CHARGED, guest.rdma_device()])
+    finally:
+        guest.run("rmdir /tmp/charged/roce; umount /tmp/charged; rmdir /tmp/charged")
+    match = re.search(r"charged (\d+) of (\d+)", result.stdout)
+    assert match and int(match[1]) >= int(match[2]) > 1 << 20, str(result)

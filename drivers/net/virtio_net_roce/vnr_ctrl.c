@@ -549,7 +549,8 @@ static struct vnr_ctrl_cmd *
 vnr_ctrl_exec_alloc(struct vnr_ctrl *ctrl,
 		    const struct virtio_net_roce_cmd *cmd, size_t len)
 {
-	const gfp_t gfp = cmd->atomic ? GFP_ATOMIC : GFP_KERNEL;
+	/* A long one is as long as a process likes: it is charged to it. */
+	const gfp_t gfp = cmd->atomic ? GFP_ATOMIC : GFP_KERNEL_ACCOUNT;
 	struct virtio_net_ctrl_hdr *hdr;
 	struct vnr_ctrl_cmd *c;
 	u8 *ack;

@@ -60,7 +60,7 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe)
 	struct vroce_hw_cq *hw;
 	int err;
 
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
 	err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev,

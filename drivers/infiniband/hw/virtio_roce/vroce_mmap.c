@@ -76,7 +76,7 @@ vroce_mmap_insert(struct ib_ucontext *uctx, struct vroce_obj *owner,
 	struct vroce_mmap *map;
 	int err;
 
-	map = kzalloc(sizeof(*map), GFP_KERNEL);
+	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	map->range = *range;

@@ -48,7 +48,7 @@ static struct vroce_mr *vroce_mr_new(struct vroce_dev *dev)
 	err = vroce_quota_take(dev, VROCE_MR);
 	if (err)
 		return ERR_PTR(err);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		vroce_quota_give(dev, VROCE_MR);
 		return ERR_PTR(-ENOMEM);
@@ -101,7 +101,7 @@ static __le64 *vroce_umem_pages(struct ib_umem *umem, size_t npages)
 	size_t i = 0;
 	__le64 *pages;
 
-	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL);
+	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
 		return NULL;
 	rdma_umem_for_each_dma_block(umem, &iter, VROCE_PAGE_SIZE)

@@ -147,7 +147,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	struct vroce_hw_qp *hw;
 	int err;
 
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
 	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);

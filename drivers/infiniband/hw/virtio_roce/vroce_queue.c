@@ -24,7 +24,8 @@
  * @slot_len: bytes of a slot that the device may touch
  * @align: slots start at multiples of this, a power of two
  *
- * They are in one physical piece, so that one mapping of them is enough.
+ * They are in one physical piece, so that one mapping of them is enough.  They are
+ * charged to the memory cgroup of whoever makes the queue.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -35,7 +36,7 @@ int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 	size_t len = PAGE_ALIGN(array_size(depth, stride));
 
 	q->slots = dma_alloc_attrs(dma_dev, len, &q->dma,
-				   GFP_KERNEL | __GFP_NOWARN,
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN,
 				   DMA_ATTR_FORCE_CONTIGUOUS);
 	if (!q->slots)
 		return -ENOMEM;

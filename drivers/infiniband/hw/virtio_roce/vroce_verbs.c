@@ -312,7 +312,7 @@ int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	err = vroce_quota_take(dev, VROCE_PD);
 	if (err)
 		return err;
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 	if (!hw) {
 		err = -ENOMEM;
 		goto err_quota;
