@@ -130,3 +130,29 @@ def test_queues_are_charged(rdma_pair):
         guest.run("rmdir /tmp/charged/roce; umount /tmp/charged; rmdir /tmp/charged")
     match = re.search(r"charged (\d+) of (\d+)", result.stdout)
     assert match and int(match[1]) >= int(match[2]) > 1 << 20, str(result)
+
+
+# What it takes at least of each kind, in the short form, for the rest to be of any use.
+_MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\d+"
+                       r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+")
+
+
+@pytest.mark.debug_kernel
+def test_mischief(sanitized_pair):
+    """Random commands, ioctls, mappings, forks and kills harm nobody beside them."""
+    a, b = sanitized_pair.guests
+    program = a.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "mischief")
+    beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
+    beside.wait_connected()
+    before = a.run("rdma resource show").stdout
+    volume = ["-n", "1000000"] if paths.LONG else ["-n", "100000", "-t", "75"]
+    result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
+    match = _MISCHIEF.search(result.stdout)
+    assert match, str(result)
+    assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
+    assert all(int(count) >= 20 for count in match.groups()[1:]), str(result)
+    for end in (beside.client, beside.server):
+        assert end.poll() is None and "invalid data" not in end.stdout, end.stdout + end.stderr
+    a.wait_until(f"test \"$(rdma resource show)\" = '{before.strip()}'", timeout=30)
+    beside.kill()
+    pingpong(a, b, iterations=200)

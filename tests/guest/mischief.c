@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * mischief: what an unprivileged process can ask of an RDMA device, at random.
+ *
+ *	mischief -d DEVICE [-n CALLS] [-t SECONDS] [-s SEED] [-p PROCESSES]
+ *
+ * Processes of user nobody make objects of all kinds through the library, and beside it
+ * send commands by write() and ioctl() with handles that are right, stale or made up, map
+ * the device file at random offsets, write garbage into what they got, fork, and are
+ * killed.  It ends after CALLS calls, or SECONDS, with one line of figures and status 0;
+ * with 1 and one line if it cannot do its work.  The kernel's log tells the rest.
+ *
+ * What a process does follows from the seed and its number.  It may damage itself: the
+ * parent starts the next one then.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOBODY		65534
+#define OBJECTS		24
+#define MAPS		16
+#define SCRATCH		(1 << 16)
+#define PAGE		4096
+#define PROCESSES_MAX	16
+/* A process has so many calls at most before the next one takes its place. */
+#define LIFE		3000
+
+enum kind {
+	CALL_VERB,
+	CALL_WRITE,
+	CALL_IOCTL,
+	CALL_MAP,
+	CALL_GARBAGE,
+	CALL_EVENT,
+	CALL_FORK,
+	CALL_KINDS,
+};
+
+static const char * const kind_names[CALL_KINDS] = {
+	"verbs", "writes", "ioctls", "maps", "garbage", "events", "forks",
+};
+
+/* Shared by all processes. */
+struct tally {
+	uint64_t calls;
+	uint64_t limit;
+	uint64_t kinds[CALL_KINDS];
+	uint64_t good[CALL_KINDS];
+	bool stop;
+};
+
+static struct tally *tally;
+
+/* One process. */
+static struct {
+	uint64_t random;
+	struct ibv_context *ctx;
+	struct ibv_comp_channel *channel;
+	struct ibv_pd *pd[OBJECTS];
+	struct ibv_cq *cq[OBJECTS];
+	struct ibv_qp *qp[OBJECTS];
+	struct ibv_mr *mr[OBJECTS];
+	struct ibv_ah *ah[OBJECTS];
+	union ibv_gid gid;
+	struct {
+		uint8_t *mem;
+		size_t len;
+		bool writable;
+	} map[MAPS];
+	uint8_t *scratch;
+} me;
+
+/* xorshift64* */
+static uint64_t roll(void)
+{
+	me.random ^= me.random >> 12;
+	me.random ^= me.random << 25;
+	me.random ^= me.random >> 27;
+	return me.random * 0x2545f4914f6cdd1d;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return (roll() >> 33) % n;
+}
+
+/* Mostly small, at times anything. */
+static uint64_t number(void)
+{
+	switch (below(8)) {
+	case 0:
+		return roll();
+	case 1:
+		return (uint32_t)-1 - below(2);
+	case 2:
+		return 1ull << below(64);
+	default:
+		return below(64);
+	}
+}
+
+static uint64_t pointer(void)
+{
+	return below(12) ? (uintptr_t)me.scratch + below(SCRATCH / 2) : number();
+}
+
+static void noise(void *p, size_t len)
+{
+	uint8_t *to = p;
+
+	while (len--)
+		*to++ = below(3) ? 0 : roll();
+}
+
+/* ----- the library ----- */
+
+static bool make_pd(uint32_t i)
+{
+	if (me.pd[i])
+		return false;
+	me.pd[i] = ibv_alloc_pd(me.ctx);
+	return me.pd[i];
+}
+
+static bool make_cq(uint32_t i)
+{
+	if (me.cq[i])
+		return false;
+	me.cq[i] = ibv_create_cq(me.ctx, below(8) ? 1 + below(256) : number(), NULL,
+				 below(2) ? me.channel : NULL, below(4));
+	return me.cq[i];
+}
+
+static bool make_qp(uint32_t i)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = me.cq[below(OBJECTS)],
+		.recv_cq = me.cq[below(OBJECTS)],
+		.cap = {
+			.max_send_wr = below(8) ? 1 + below(128) : number(),
+			.max_recv_wr = below(8) ? 1 + below(128) : number(),
+			.max_send_sge = below(8) ? 1 + below(8) : number(),
+			.max_recv_sge = below(8) ? 1 + below(8) : number(),
+			.max_inline_data = below(8) ? below(64) : number(),
+		},
+		.qp_type = below(8) ? IBV_QPT_RC + below(3) : number(),
+		.sq_sig_all = below(2),
+	};
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.qp[i] || !pd || !attr.send_cq || !attr.recv_cq)
+		return false;
+	me.qp[i] = ibv_create_qp(pd, &attr);
+	return me.qp[i];
+}
+
+static bool make_mr(uint32_t i)
+{
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.mr[i] || !pd)
+		return false;
+	me.mr[i] = ibv_reg_mr(pd, me.scratch + below(SCRATCH / 2),
+			      below(8) ? 1 + below(SCRATCH / 2) : number(),
+			      below(8) ? below(16) : number());
+	return me.mr[i];
+}
+
+static bool make_ah(uint32_t i)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = below(8) ? 1 : number(),
+		.grh = { .dgid = me.gid, .hop_limit = 64,
+			 .sgid_index = below(4) ? 0 : number() },
+	};
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.ah[i] || !pd)
+		return false;
+	me.ah[i] = ibv_create_ah(pd, &attr);
+	return me.ah[i];
+}
+
+#define DROP(object, destroy) do {				\
+	if (!(object) || destroy(object))			\
+		return false;					\
+	(object) = NULL;					\
+	return true;						\
+} while (0)
+
+static bool drop_pd(uint32_t i)
+{
+	DROP(me.pd[i], ibv_dealloc_pd);
+}
+
+static bool drop_cq(uint32_t i)
+{
+	DROP(me.cq[i], ibv_destroy_cq);
+}
+
+static bool drop_qp(uint32_t i)
+{
+	DROP(me.qp[i], ibv_destroy_qp);
+}
+
+static bool drop_mr(uint32_t i)
+{
+	DROP(me.mr[i], ibv_dereg_mr);
+}
+
+static bool drop_ah(uint32_t i)
+{
+	DROP(me.ah[i], ibv_destroy_ah);
+}
+
+/* The next state as often as not, connected to a QP of its own. */
+static bool change_qp(uint32_t i)
+{
+	struct ibv_qp *qp = me.qp[i], *peer = me.qp[below(OBJECTS)];
+	struct ibv_qp_attr attr = {
+		.pkey_index = 0,
+		.port_num = 1,
+		.qp_access_flags = below(16),
+		.qkey = 1,
+		.path_mtu = 1 + below(5),
+		.dest_qp_num = peer ? peer->qp_num : below(64),
+		.max_rd_atomic = below(4),
+		.max_dest_rd_atomic = below(4),
+		.min_rnr_timer = below(32),
+		.timeout = 8 + below(8),
+		.retry_cnt = below(8),
+		.rnr_retry = below(8),
+		.ah_attr = { .is_global = 1, .port_num = 1,
+			     .grh = { .dgid = me.gid, .hop_limit = 64 } },
+	};
+	int mask = IBV_QP_STATE;
+
+	if (!qp)
+		return false;
+	attr.qp_state = below(4) ? (qp->state + 1) % 4 : below(8);
+	if (!below(6)) {
+		mask = number();
+	} else if (attr.qp_state == IBV_QPS_INIT) {
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			(qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY :
+						     IBV_QP_ACCESS_FLAGS);
+	} else if (attr.qp_state == IBV_QPS_RTR && qp->qp_type != IBV_QPT_UD) {
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN;
+		if (qp->qp_type == IBV_QPT_RC)
+			mask |= IBV_QP_MAX_DEST_RD_ATOMIC |
+				IBV_QP_MIN_RNR_TIMER;
+	} else if (attr.qp_state == IBV_QPS_RTS) {
+		mask |= IBV_QP_SQ_PSN;
+		if (qp->qp_type == IBV_QPT_RC)
+			mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+	return !ibv_modify_qp(qp, &attr, mask);
+}
+
+static bool query_qp(uint32_t i)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return me.qp[i] && !ibv_query_qp(me.qp[i], &attr, number(), &init);
+}
+
+static bool post(uint32_t i)
+{
+	struct ibv_mr *mr = me.mr[below(OBJECTS)];
+	struct ibv_sge sge = {
+		.addr = pointer(),
+		.length = below(4) ? below(4096) : number(),
+		.lkey = mr ? mr->lkey : number(),
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = roll(), .sg_list = &sge, .num_sge = below(2),
+		.opcode = below(8), .send_flags = below(32),
+	}, *bad;
+	struct ibv_recv_wr recv = {
+		.wr_id = roll(), .sg_list = &sge, .num_sge = below(2),
+	}, *bad_recv;
+	struct ibv_qp *qp = me.qp[i];
+
+	if (!qp)
+		return false;
+	if (below(2))
+		return !ibv_post_recv(qp, &recv, &bad_recv);
+	if (qp->qp_type == IBV_QPT_UD) {
+		wr.opcode = IBV_WR_SEND + below(2);
+		wr.wr.ud.ah = me.ah[below(OBJECTS)];
+		wr.wr.ud.remote_qpn = below(64);
+		wr.wr.ud.remote_qkey = 1;
+		if (!wr.wr.ud.ah)
+			return false;
+	} else {
+		wr.wr.rdma.remote_addr = pointer();
+		wr.wr.rdma.rkey = mr ? mr->rkey : number();
+	}
+	/* The library itself would read what is not there. */
+	if (wr.send_flags & IBV_SEND_INLINE) {
+		sge.addr = (uintptr_t)me.scratch;
+		sge.length %= 128;
+	}
+	return !ibv_post_send(qp, &wr, &bad);
+}
+
+static bool poll_cq(uint32_t i)
+{
+	struct ibv_wc wc[8];
+
+	return me.cq[i] && ibv_poll_cq(me.cq[i], 8, wc) >= 0;
+}
+
+static bool arm_cq(uint32_t i)
+{
+	return me.cq[i] && !ibv_req_notify_cq(me.cq[i], below(2));
+}
+
+static bool resize_cq(uint32_t i)
+{
+	return me.cq[i] && !ibv_resize_cq(me.cq[i], number());
+}
+
+static bool join(uint32_t i)
+{
+	union ibv_gid group = { .raw = { 0xff, 0x0e, [15] = below(4) } };
+
+	if (!me.qp[i])
+		return false;
+	return below(2) ? !ibv_attach_mcast(me.qp[i], &group, 0) :
+			  !ibv_detach_mcast(me.qp[i], &group, 0);
+}
+
+static bool call_verb(void)
+{
+	static bool (* const verbs[])(uint32_t) = {
+		make_pd, make_cq, make_cq, make_qp, make_qp, make_qp, make_mr,
+		make_mr, make_ah, drop_pd, drop_cq, drop_qp, drop_mr, drop_ah,
+		change_qp, change_qp, change_qp, change_qp, change_qp, query_qp,
+		post, post, post, poll_cq, arm_cq, resize_cq, join,
+	};
+
+	return verbs[below(sizeof(verbs) / sizeof(verbs[0]))](below(OBJECTS));
+}
+
+/* ----- past the library ----- */
+
+static bool call_write(void)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		uint64_t body[30];
+	} cmd = {};
+	uint32_t words = 2 + below(20), i;
+
+	cmd.hdr.command = below(8) ? below(60) : number();
+	/* A response first, then handles, numbers and pointers. */
+	cmd.body[0] = pointer();
+	for (i = 1; i < words; i++)
+		cmd.body[i] = below(4) ? number() | number() << 32 : pointer();
+	cmd.hdr.in_words = below(8) ? (sizeof(cmd.hdr) + words * 8) / 4 : number();
+	cmd.hdr.out_words = below(8) ? below(64) : number();
+	return write(me.ctx->cmd_fd, &cmd, sizeof(cmd.hdr) + words * 8) > 0;
+}
+
+static bool call_ioctl(void)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[12];
+	} cmd = {};
+	unsigned int n = below(12), i;
+
+	cmd.hdr.length = below(16) ? sizeof(cmd.hdr) + n * sizeof(cmd.attr[0]) :
+				     number();
+	cmd.hdr.object_id = below(8) ? below(20) : number();
+	cmd.hdr.method_id = below(8) ? below(8) : number();
+	cmd.hdr.num_attrs = below(16) ? n : number();
+	cmd.hdr.driver_id = below(8) ? 0 : number();
+	for (i = 0; i < n; i++) {
+		cmd.attr[i].attr_id = below(4) ? i : below(2) ? 0x1000 + below(4) :
+							       number();
+		cmd.attr[i].len = below(2) ? 1u << below(7) : number();
+		cmd.attr[i].flags = below(2);
+		cmd.attr[i].data = below(2) ? number() : pointer();
+	}
+	return !ioctl(me.ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+}
+
+static bool call_map(void)
+{
+	static const int prots[] = {
+		PROT_READ, PROT_READ | PROT_WRITE, PROT_WRITE,
+		PROT_READ | PROT_EXEC,
+	};
+	uint32_t i = below(MAPS);
+	int prot = prots[below(4)];
+	void *p;
+
+	if (me.map[i].mem) {
+		if (!below(3))
+			mprotect(me.map[i].mem, me.map[i].len, prots[below(4)]);
+		munmap(me.map[i].mem, below(4) ? me.map[i].len : PAGE);
+		me.map[i].mem = NULL;
+		return true;
+	}
+	me.map[i].len = (1 + below(below(2) ? 2 : 20)) * (size_t)PAGE;
+	p = mmap(NULL, me.map[i].len, prot, below(8) ? MAP_SHARED : MAP_PRIVATE,
+		 me.ctx->cmd_fd, (off_t)(below(8) ? below(256) : number()) * PAGE);
+	if (p == MAP_FAILED)
+		return false;
+	me.map[i].mem = p;
+	me.map[i].writable = prot == (PROT_READ | PROT_WRITE);
+	return true;
+}
+
+static bool call_garbage(void)
+{
+	uint32_t i = below(MAPS);
+
+	if (!me.map[i].mem || !me.map[i].writable)
+		return false;
+	noise(me.map[i].mem + below(me.map[i].len - 64), 64);
+	return true;
+}
+
+static bool call_event(void)
+{
+	uint8_t buf[64];
+
+	return read(below(2) ? me.ctx->async_fd : me.channel->fd, buf,
+		    sizeof(buf)) > 0;
+}
+
+static bool call(enum kind kind);
+
+/* The child has the files, not the mappings, and ends in one way or another. */
+static bool call_fork(void)
+{
+	pid_t child = fork();
+	int n;
+
+	if (child < 0)
+		return false;
+	if (!child) {
+		for (n = below(20); n > 0; n--)
+			call(CALL_WRITE + below(3));
+		if (below(2))
+			_exit(0);
+		pause();
+	}
+	usleep(below(2000));
+	if (below(2))
+		kill(child, SIGKILL);
+	else
+		usleep(below(2000));
+	kill(child, SIGKILL);
+	return waitpid(child, NULL, 0) == child;
+}
+
+static bool (* const calls[CALL_KINDS])(void) = {
+	call_verb, call_write, call_ioctl, call_map, call_garbage, call_event,
+	call_fork,
+};
+
+static bool call(enum kind kind)
+{
+	bool good = calls[kind]();
+
+	__atomic_fetch_add(&tally->calls, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&tally->kinds[kind], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&tally->good[kind], good, __ATOMIC_RELAXED);
+	return good;
+}
+
+/* ----- processes ----- */
+
+static void nonblocking(int fd)
+{
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static void live(const char *name, uint64_t seed)
+{
+	static const enum kind mix[] = {
+		CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB,
+		CALL_WRITE, CALL_WRITE, CALL_WRITE, CALL_IOCTL, CALL_IOCTL,
+		CALL_IOCTL, CALL_MAP, CALL_MAP, CALL_GARBAGE, CALL_EVENT,
+	};
+	struct rlimit files = { 512, 512 };
+	struct ibv_device **list;
+	int i, n = 0;
+
+	me.random = seed * 0x9e3779b97f4a7c15 + 1;
+	/* Who damages itself leaves no core, and no process outlives its parent. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_DUMPABLE, 0);
+	setrlimit(RLIMIT_NOFILE, &files);
+	me.scratch = mmap(NULL, SCRATCH, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	list = ibv_get_device_list(&n);
+	for (i = 0; i < n; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			me.ctx = ibv_open_device(list[i]);
+	if (!me.ctx || me.scratch == MAP_FAILED)
+		_exit(2);
+	me.channel = ibv_create_comp_channel(me.ctx);
+	if (!me.channel)
+		_exit(2);
+	nonblocking(me.ctx->async_fd);
+	nonblocking(me.channel->fd);
+	ibv_query_gid(me.ctx, 1, 0, &me.gid);
+
+	n = 100 + below(LIFE);
+	while (n-- && !tally->stop && tally->calls < tally->limit)
+		call(below(400) ? mix[below(sizeof(mix) / sizeof(mix[0]))] :
+				  CALL_FORK);
+	/* In one way or another: with all that there is, or after some tidying. */
+	if (below(2))
+		_exit(0);
+	for (i = 0; i < OBJECTS; i++) {
+		drop_qp(i);
+		drop_ah(i);
+	}
+	exit(0);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void report(double seconds, unsigned int born, unsigned int hurt)
+{
+	int i;
+
+	printf("mischief: %llu calls in %.0f s, %u processes, %u of them killed or hurt;",
+	       (unsigned long long)tally->calls, seconds, born, hurt);
+	for (i = 0; i < CALL_KINDS; i++)
+		printf(" %s %llu/%llu", kind_names[i],
+		       (unsigned long long)tally->good[i],
+		       (unsigned long long)tally->kinds[i]);
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int seconds = 0, processes = 3, born = 0, hurt = 0, useless = 0, i;
+	pid_t pids[PROCESSES_MAX] = {}, pid;
+	uint64_t seed = 1, limit = 100000;
+	const char *name = NULL;
+	double start = now();
+	int option, status;
+
+	while ((option = getopt(argc, argv, "d:n:t:s:p:")) > 0) {
+		if (option == 'd')
+			name = optarg;
+		else if (option == 'n')
+			limit = strtoull(optarg, NULL, 0);
+		else if (option == 't')
+			seconds = atoi(optarg);
+		else if (option == 's')
+			seed = strtoull(optarg, NULL, 0);
+		else if (option == 'p')
+			processes = atoi(optarg);
+		else
+			return 1;
+	}
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!name || processes > PROCESSES_MAX || tally == MAP_FAILED ||
+	    setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)) {
+		printf("mischief: cannot begin: %s\n", strerror(errno));
+		return 1;
+	}
+	tally->limit = limit;
+	me.random = seed;
+	while (tally->calls < limit && (!seconds || now() - start < seconds)) {
+		for (i = 0; i < processes; i++) {
+			if (pids[i])
+				continue;
+			born++;
+			pids[i] = fork();
+			if (!pids[i])
+				live(name, seed + born);
+		}
+		usleep(20000);
+		i = below(processes);
+		if (!below(50) && pids[i] > 0)
+			kill(pids[i], SIGKILL);
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			for (i = 0; i < processes; i++)
+				if (pids[i] == pid)
+					pids[i] = 0;
+			hurt += WIFSIGNALED(status);
+			useless += WIFEXITED(status) && WEXITSTATUS(status) == 2;
+		}
+		if (useless > 20) {
+			printf("mischief: %s cannot be opened\n", name);
+			return 1;
+		}
+	}
+	tally->stop = true;
+	for (i = 0; i < processes; i++)
+		if (pids[i] > 0)
+			kill(pids[i], SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	report(now() - start, born, hurt);
+	return 0;
+}
