@@ -151,14 +151,15 @@ static void dev_counters(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ibdev->ops.alloc_hw_port_stats);
 	stats = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
 	KUNIT_ASSERT_NOT_NULL(test, stats);
-	KUNIT_EXPECT_EQ(test, stats->num_counters, VIRTIO_RDMA_CNT_NUM);
+	KUNIT_EXPECT_EQ(test, stats->num_counters, VIRTIO_RDMA_CNT_NUM + 1);
 	for (i = 0; i < stats->num_counters; i++)
 		KUNIT_EXPECT_NOT_NULL(test, stats->descs[i].name);
 
 	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 1, 0),
-			VIRTIO_RDMA_CNT_NUM);
+			VIRTIO_RDMA_CNT_NUM + 1);
 	KUNIT_EXPECT_EQ(test, stats->value[0], 0x100000002);
 	KUNIT_EXPECT_EQ(test, stats->value[last], 3);
+	KUNIT_EXPECT_EQ(test, stats->value[last + 1], 0);
 	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 0, 0),
 			-EINVAL);
 	mock->fail[CMD(QUERY_COUNTERS)] = -EREMOTEIO;
@@ -168,14 +169,23 @@ static void dev_counters(struct kunit *test)
 	mock_stop(mock, ibdev);
 }
 
-/* A device of the RFC has no counters, so none are shown. */
+/*
+ * A device of the RFC counts nothing, and nothing of it is shown rather than zeroes.
+ * What the driver counts is.
+ */
 static void dev_no_counters(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct ib_device *ibdev = mock_start(mock);
+	struct rdma_hw_stats *stats = ibdev->ops.alloc_hw_port_stats(ibdev, 1);
 
-	KUNIT_EXPECT_NULL(test, ibdev->ops.alloc_hw_port_stats);
-	KUNIT_EXPECT_NULL(test, ibdev->ops.get_hw_stats);
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	KUNIT_EXPECT_EQ(test, stats->num_counters, 1);
+	KUNIT_EXPECT_STREQ(test, stats->descs[0].name, "bad_completions");
+	stats->value[0] = 1;
+	KUNIT_EXPECT_EQ(test, ibdev->ops.get_hw_stats(ibdev, stats, 1, 0), 1);
+	KUNIT_EXPECT_EQ(test, stats->value[0], 0);
+	rdma_free_hw_stats_struct(stats);
 	mock_stop(mock, ibdev);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(QUERY_COUNTERS)), 0);
 }

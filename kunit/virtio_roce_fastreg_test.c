@@ -394,7 +394,7 @@ static void fastreg_register(struct kunit *test)
 						 IB_ACCESS_REMOTE_READ |
 						 IB_ACCESS_RELAXED_ORDERING));
 	req = posted(c, 0);
-	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 5);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0);
 	KUNIT_EXPECT_EQ(test, req->opcode, VIRTIO_IB_WR_REG_MR);
 	KUNIT_EXPECT_EQ(test, req->send_flags, VIRTIO_IB_SEND_SIGNALED);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->reg.iova), SZ_1M + 0x123);

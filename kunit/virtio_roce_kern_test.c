@@ -9,10 +9,17 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define NUM		64
+
+/* A wr_id of a consumer. */
+#define POINTER		0xffff888001020300ULL
+
+/* What those of receive requests have on the wire. */
+#define RECV		BIT_ULL(16)
 
 /**
  * struct endpoint - what a consumer in the kernel has
@@ -37,6 +44,11 @@ struct endpoint {
 static void endpoint_event(struct ib_cq *cq, void *context)
 {
 	((struct endpoint *)context)->events++;
+}
+
+static u64 bad_completions(struct endpoint *ep)
+{
+	return atomic64_read(&to_vdev(ep->ibdev)->bad_completions);
 }
 
 static struct ib_qp *endpoint_add_qp(struct endpoint *ep, u32 depth)
@@ -180,6 +192,54 @@ static void set_used(struct mock_vq *vq, u16 idx)
 	smp_store_release(&vq->pub.vring.used->idx, __cpu_to_virtio16(true, idx));
 }
 
+/* What the request at @pos is called on the wire. */
+static u64 wire_id(struct endpoint *ep, struct mock_vq *vq, u16 pos)
+{
+	const __le64 *wr_id;
+	u32 len;
+
+	wr_id = mock_take(ep->mock, vq, pos, &len);
+	return le64_to_cpu(*wr_id);
+}
+
+static void device_completes(struct endpoint *ep, u32 qpn, u64 wr_id, u8 opcode,
+			     u8 status, u32 len)
+{
+	const struct virtio_rdma_cq_req req = {
+		.wr_id = cpu_to_le64(wr_id),
+		.status = status,
+		.opcode = opcode,
+		.byte_len = cpu_to_le32(len),
+		.qp_num = cpu_to_le32(qpn),
+	};
+
+	mock_complete(ep->mock, ep->cqn, &req);
+}
+
+static void complete_send(struct endpoint *ep, struct ib_qp *qp, u16 pos, u8 opcode)
+{
+	struct mock_vq *sq = &ep->mock->sq_vqs[qp->qp_num];
+
+	device_completes(ep, qp->qp_num, wire_id(ep, sq, pos), opcode, 0, 0);
+}
+
+/* With as many bytes as post_recv() posts, and the slot before the completion. */
+static void complete_recv(struct endpoint *ep, struct ib_qp *qp, u16 pos)
+{
+	struct mock_vq *rq = &ep->mock->rq_vqs[qp->qp_num];
+	u64 wr_id = wire_id(ep, rq, pos);
+
+	set_used(rq, pos + 1);
+	device_completes(ep, qp->qp_num, wr_id, VIRTIO_IB_WC_RECV, 0, 100);
+}
+
+static int post_recv(struct ib_qp *qp, u64 wr_id)
+{
+	struct ib_sge sge = { .addr = 0x1000, .length = 100, .lkey = 0x1000 };
+
+	return recv(qp, wr_id, &sge, 1);
+}
+
 static void kern_pd(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -226,7 +286,7 @@ static void kern_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->kicks, 1);
 	req = mock_take(mock, sq, 0, &len);
 	KUNIT_EXPECT_EQ(test, len, 576 + 2 * 16);
-	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0x0102030405060708);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0);
 	KUNIT_EXPECT_EQ(test, req->opcode, VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM);
 	KUNIT_EXPECT_EQ(test, req->send_flags,
 			VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_FENCE);
@@ -291,31 +351,41 @@ static void kern_send_inline(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* Slots come back by the used index, over many turns of the ring. */
+/*
+ * A slot is free again when the device has marked it used and its completion was polled,
+ * over many turns of the ring.
+ */
 static void kern_send_wraps(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct endpoint *ep = endpoint_open(mock, 8, 3);
 	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
-	const struct virtio_rdma_sq_req *req;
-	u32 len, i;
+	const int flags = IB_SEND_SIGNALED;
+	struct ib_wc wc;
+	u32 i;
 
 	to_rts(test, ep->qp);
 	for (i = 0; i < 4; i++)	/* rounded up from 3 */
-		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
-	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0));
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0), -ENOMEM);
 
 	for (; i < 70000; i++) {
 		set_used(sq, i - 3);
-		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
-		req = mock_take(mock, sq, i, &len);
-		KUNIT_ASSERT_EQ(test, le64_to_cpu(req->wr_id), i);
-		KUNIT_ASSERT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0),
+		complete_send(ep, ep->qp, i - 4, VIRTIO_IB_WC_SEND);
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+		KUNIT_ASSERT_EQ(test, wc.wr_id, i - 4);
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0));
+		KUNIT_ASSERT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0),
 				-ENOMEM);
 	}
-	/* A used index that is too large gives no room, and nothing is written. */
+	/* It was used, but its completion was not polled. */
+	set_used(sq, i - 3);
+	complete_send(ep, ep->qp, i - 4, VIRTIO_IB_WC_SEND);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0), -ENOMEM);
+	/* A used index that runs ahead gives no room, and nothing is written. */
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
 	set_used(sq, i + 1);
-	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0), -ENOMEM);
 	endpoint_done(ep);
 }
 
@@ -423,6 +493,7 @@ static void kern_recv(struct kunit *test)
 		{ 0x3132333435363738, 0x41424344, 0x51525354 },
 	};
 	const struct virtio_rdma_rq_req *req;
+	struct ib_wc wc;
 	u32 len, i;
 
 	KUNIT_EXPECT_EQ(test, recv(ep->qp, 1, sge, 1), -EINVAL);
@@ -431,7 +502,7 @@ static void kern_recv(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, recv(ep->qp, 0x0102030405060708, sge, 1));
 	req = mock_take(mock, rq, 0, &len);
 	KUNIT_EXPECT_EQ(test, len, 24 + 16);
-	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 0x0102030405060708);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), RECV);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->num_sge), 1);
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->sg_list[0].addr),
 			0x3132333435363738);
@@ -442,39 +513,33 @@ static void kern_recv(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, recv(ep->qp, i, sge, 0));
 	KUNIT_EXPECT_EQ(test, recv(ep->qp, i, sge, 0), -ENOMEM);
 	set_used(rq, 1);
+	KUNIT_EXPECT_EQ(test, recv(ep->qp, i, sge, 0), -ENOMEM);
+	device_completes(ep, ep->qp->qp_num, RECV, VIRTIO_IB_WC_RECV, 0, 1);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 0x0102030405060708);
 	KUNIT_EXPECT_EQ(test, 0, recv(ep->qp, i, sge, 0));
 	endpoint_done(ep);
-}
-
-static void complete_one(struct endpoint *ep, u64 wr_id, u32 qpn)
-{
-	const struct virtio_rdma_cq_req req = {
-		.wr_id = cpu_to_le64(wr_id),
-		.opcode = VIRTIO_IB_WC_RECV,
-		.byte_len = cpu_to_le32(100),
-		.qp_num = cpu_to_le32(qpn),
-	};
-
-	mock_complete(ep->mock, ep->cqn, &req);
 }
 
 static void kern_poll(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct endpoint *ep = endpoint_open(mock, 4, 4);
-	u32 qpn = ep->qp->qp_num;
 	struct ib_wc wc[4];
 	u32 i, k;
 
+	to_rts(test, ep->qp);
 	KUNIT_EXPECT_EQ(test, ep->cq->cqe, 4);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 0);
 	for (i = 0; i < 30000; i += 3) {
-		for (k = 0; k < 3; k++)
-			complete_one(ep, i + k, qpn);
+		for (k = 0; k < 3; k++) {
+			KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, POINTER + i + k));
+			complete_recv(ep, ep->qp, i + k);
+		}
 		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 2, wc), 2);
 		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc + 2), 1);
 		for (k = 0; k < 3; k++) {
-			KUNIT_ASSERT_EQ(test, wc[k].wr_id, i + k);
+			KUNIT_ASSERT_EQ(test, wc[k].wr_id, POINTER + i + k);
 			KUNIT_ASSERT_EQ(test, wc[k].status, IB_WC_SUCCESS);
 			KUNIT_ASSERT_EQ(test, wc[k].opcode, IB_WC_RECV);
 			KUNIT_ASSERT_EQ(test, wc[k].byte_len, 100);
@@ -482,6 +547,7 @@ static void kern_poll(struct kunit *test)
 		}
 		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, wc), 0);
 	}
+	KUNIT_EXPECT_EQ(test, bad_completions(ep), 0);
 	endpoint_done(ep);
 }
 
@@ -494,19 +560,19 @@ static void kern_poll_hostile(struct kunit *test)
 	struct ib_wc wc[8];
 	int i;
 
+	to_rts(test, ep->qp);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, i));
 	set_used(cq, 5);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
 	set_used(cq, 0x8000);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
 	set_used(cq, 0);
-	/* Completions of QPs that do not exist. */
-	complete_one(ep, 1, ep->qp->qp_num + 1);
-	complete_one(ep, 2, 0xffffffff);
-	complete_one(ep, 3, ep->qp->qp_num);
-	/* A slot that does not exist: some slot of this CQ is read instead. */
+	/* A slot that there is not: some slot of this CQ is read instead. */
+	for (i = 0; i < 3; i++)
+		complete_recv(ep, ep->qp, i);
 	cq->pub.vring.used->ring[1].id = __cpu_to_virtio32(true, 0xfffffff1);
-	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 1);
-	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 3);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 3);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
 	/* What the device gets back is a slot of this CQ, too. */
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(cq), 7);
@@ -517,21 +583,274 @@ static void kern_poll_hostile(struct kunit *test)
 	endpoint_done(ep);
 }
 
+static void expect_dropped(struct endpoint *ep, u32 qpn, u64 wr_id)
+{
+	struct kunit *test = ep->mock->test;
+	u64 before = bad_completions(ep);
+	struct ib_wc wc;
+
+	device_completes(ep, qpn, wr_id, VIRTIO_IB_WC_RECV, 0, 1);
+	KUNIT_EXPECT_EQ_MSG(test, ib_poll_cq(ep->cq, 1, &wc), 0, "QP %u, %#llx",
+			    qpn, wr_id);
+	KUNIT_EXPECT_EQ(test, bad_completions(ep), before + 1);
+}
+
+/*
+ * A wr_id is a pointer that is called: the device does not see it, and does not choose
+ * it.  A completion that names no outstanding request is dropped.
+ */
+static void kern_forged(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	u32 qpn = ep->qp->qp_num;
+	struct mock_vq *sq = &mock->sq_vqs[qpn], *rq = &mock->rq_vqs[qpn];
+	struct ib_wc wc[4];
+	u64 id;
+	int i;
+
+	to_rts(test, ep->qp);
+	/* Nothing was posted. */
+	expect_dropped(ep, qpn, 0);
+	expect_dropped(ep, qpn, RECV);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, POINTER + i));
+		KUNIT_EXPECT_LT(test, wire_id(ep, rq, i), RECV + NUM);
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, POINTER + 10 + i, IB_WR_SEND,
+					      IB_SEND_SIGNALED, NULL, 0));
+		KUNIT_EXPECT_LT(test, wire_id(ep, sq, i), NUM);
+	}
+	/* QPs that there are not, what is behind the last, and pointers. */
+	expect_dropped(ep, qpn + 1, 0);
+	expect_dropped(ep, U32_MAX - 1, 0);
+	expect_dropped(ep, qpn, 3);
+	expect_dropped(ep, qpn, U16_MAX);
+	expect_dropped(ep, qpn, RECV + 3);
+	expect_dropped(ep, qpn, RECV << 1);
+	expect_dropped(ep, qpn, POINTER);
+	expect_dropped(ep, qpn, BIT_ULL(63));
+
+	id = wire_id(ep, rq, 0);
+	device_completes(ep, qpn, id, VIRTIO_IB_WC_RECV, 0, 1);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, POINTER);
+	/* Once more. */
+	expect_dropped(ep, qpn, id);
+	/* One behind it: what was before it cannot come any more. */
+	device_completes(ep, qpn, wire_id(ep, sq, 1), VIRTIO_IB_WC_SEND, 0, 0);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, POINTER + 11);
+	expect_dropped(ep, qpn, 0);
+	expect_dropped(ep, qpn, 1);
+	complete_send(ep, ep->qp, 2, VIRTIO_IB_WC_SEND);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, POINTER + 12);
+	endpoint_done(ep);
+}
+
+/* A QP of another CQ. */
+static void kern_forged_elsewhere(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	const struct ib_cq_init_attr attr = { .cqe = 8 };
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_cq *mine = ep->cq;
+	struct ib_qp *qp;
+	struct ib_wc wc;
+
+	ep->cq = ib_create_cq(ep->ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ep->cq);
+	qp = endpoint_add_qp(ep, 4);
+	swap(ep->cq, mine);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	to_rts(test, qp);
+	KUNIT_ASSERT_EQ(test, 0, post_recv(qp, POINTER));
+	KUNIT_ASSERT_EQ(test, 0, send(qp, POINTER, IB_WR_SEND, IB_SEND_SIGNALED, NULL,
+				      0));
+	expect_dropped(ep, qp->qp_num, wire_id(ep, &mock->rq_vqs[qp->qp_num], 0));
+	expect_dropped(ep, qp->qp_num, wire_id(ep, &mock->sq_vqs[qp->qp_num], 0));
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(mine, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	ib_destroy_cq(mine);
+	endpoint_done(ep);
+}
+
+/*
+ * What a completion says is what was posted: operation, length.  A device that has
+ * read or received more than there was room for is not believed.
+ */
+static void kern_completion_content(struct kunit *test)
+{
+	static const struct {
+		enum ib_wr_opcode posted;
+		u8 opcode;
+		u32 len;
+		enum ib_wc_status status;
+		enum ib_wc_opcode wc_opcode;
+		u32 wc_len;
+	} sends[] = {
+		{ IB_WR_SEND, VIRTIO_IB_WC_RECV, 77, IB_WC_SUCCESS, IB_WC_SEND, 0 },
+		{ IB_WR_RDMA_WRITE, VIRTIO_IB_WC_SEND, 1, IB_WC_SUCCESS,
+		  IB_WC_RDMA_WRITE, 0 },
+		{ IB_WR_RDMA_READ, VIRTIO_IB_WC_RDMA_READ, 300, IB_WC_SUCCESS,
+		  IB_WC_RDMA_READ, 300 },
+		{ IB_WR_RDMA_READ, VIRTIO_IB_WC_RDMA_READ, 301, IB_WC_GENERAL_ERR,
+		  IB_WC_RDMA_READ },
+		{ IB_WR_SEND, 100, 0, IB_WC_GENERAL_ERR, IB_WC_SEND },
+	};
+	static const struct {
+		u32 posted;
+		u8 opcode;
+		u32 len;
+		enum ib_wc_status status;
+		enum ib_wc_opcode wc_opcode;
+		u32 wc_len;
+	} recvs[] = {
+		{ 100, VIRTIO_IB_WC_RECV, 100, IB_WC_SUCCESS, IB_WC_RECV, 100 },
+		{ 100, VIRTIO_IB_WC_RECV, 101, IB_WC_GENERAL_ERR, IB_WC_RECV },
+		{ 0, VIRTIO_IB_WC_RECV, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
+		{ 100, VIRTIO_IB_WC_SEND, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
+		{ 100, VIRTIO_IB_WC_RDMA_READ, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
+		/* Who posts no buffer for it is told what was written. */
+		{ 0, VIRTIO_IB_WC_RECV_RDMA_WITH_IMM, 5000, IB_WC_SUCCESS,
+		  IB_WC_RECV_RDMA_WITH_IMM, 5000 },
+		{ 100, VIRTIO_IB_WC_RECV_RDMA_WITH_IMM, 5000, IB_WC_SUCCESS,
+		  IB_WC_RECV_RDMA_WITH_IMM, 100 },
+	};
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 8);
+	u32 qpn = ep->qp->qp_num, i;
+	struct ib_sge sge[2] = { { 0x1000, 200, 1 }, { 0x2000, 100, 1 } };
+	struct ib_wc wc;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < ARRAY_SIZE(sends); i++) {
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, POINTER + i, sends[i].posted,
+					      IB_SEND_SIGNALED, sge, 2));
+		device_completes(ep, qpn, wire_id(ep, &mock->sq_vqs[qpn], i),
+				 sends[i].opcode, 0, sends[i].len);
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, POINTER + i);
+		KUNIT_EXPECT_EQ_MSG(test, (int)wc.status, (int)sends[i].status, "%u", i);
+		if (wc.status)
+			continue;
+		KUNIT_EXPECT_EQ(test, (int)wc.opcode, (int)sends[i].wc_opcode);
+		KUNIT_EXPECT_EQ(test, wc.byte_len, sends[i].wc_len);
+	}
+	for (i = 0; i < ARRAY_SIZE(recvs); i++) {
+		sge[0].length = recvs[i].posted;
+		KUNIT_ASSERT_EQ(test, 0, recv(ep->qp, POINTER + i, sge, 1));
+		device_completes(ep, qpn, wire_id(ep, &mock->rq_vqs[qpn], i),
+				 recvs[i].opcode, 0, recvs[i].len);
+		KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, POINTER + i);
+		KUNIT_EXPECT_EQ_MSG(test, (int)wc.status, (int)recvs[i].status, "%u", i);
+		KUNIT_EXPECT_EQ(test, (int)wc.opcode, (int)recvs[i].wc_opcode);
+		if (!wc.status)
+			KUNIT_EXPECT_EQ(test, wc.byte_len, recvs[i].wc_len);
+	}
+	KUNIT_EXPECT_EQ(test, bad_completions(ep), 0);
+	endpoint_done(ep);
+}
+
+/* Consumers of datagrams subtract the length of a header that must be there. */
+static void kern_datagram_content(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_init_attr init = {
+		.send_cq = ep->cq,
+		.recv_cq = ep->cq,
+		.cap = { 4, 4, 1, 1, 0 },
+		.qp_type = IB_QPT_UD,
+	};
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	struct ib_qp *qp = ib_create_qp(ep->pd, &init);
+	struct mock_vq *rq;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	rq = &mock->rq_vqs[qp->qp_num];
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(qp, &attr, IB_QP_STATE |
+					      IB_QP_PKEY_INDEX | IB_QP_PORT |
+					      IB_QP_QKEY));
+	KUNIT_ASSERT_EQ(test, 0, post_recv(qp, 1));
+	KUNIT_ASSERT_EQ(test, 0, post_recv(qp, 2));
+	KUNIT_ASSERT_EQ(test, 0, post_recv(qp, 3));
+	device_completes(ep, qp->qp_num, wire_id(ep, rq, 0), VIRTIO_IB_WC_RECV, 0, 40);
+	device_completes(ep, qp->qp_num, wire_id(ep, rq, 1), VIRTIO_IB_WC_RECV, 0, 39);
+	device_completes(ep, qp->qp_num, wire_id(ep, rq, 2),
+			 VIRTIO_IB_WC_RECV_RDMA_WITH_IMM, 0, 40);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.byte_len, 40);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_GENERAL_ERR);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_GENERAL_ERR);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	endpoint_done(ep);
+}
+
+/*
+ * Requests that leave no completion: they are complete with the next one that does.
+ * If they fail, or are flushed, they leave one all the same.
+ */
+static void kern_unsignaled(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	u32 qpn = ep->qp->qp_num, i;
+	struct mock_vq *sq = &mock->sq_vqs[qpn];
+	struct ib_wc wc[4];
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, POINTER + i, IB_WR_SEND,
+					      i == 2 ? IB_SEND_SIGNALED : 0, NULL, 0));
+	/* The core believes that a pointer may be missing here, and says so. */
+	expect_dropped(ep, qpn, wire_id(ep, sq, 1));
+	set_used(sq, 3);
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 4, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+	complete_send(ep, ep->qp, 2, VIRTIO_IB_WC_SEND);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, POINTER + 2);
+	for (i = 4; i < 7; i++)
+		KUNIT_EXPECT_EQ(test, 0, send(ep->qp, POINTER + i, IB_WR_SEND, 0, NULL,
+					      0));
+	KUNIT_EXPECT_EQ(test, send(ep->qp, 7, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
+
+	set_used(sq, 7);
+	device_completes(ep, qpn, wire_id(ep, sq, 4), 0, VIRTIO_IB_WC_REM_OP_ERR, 0);
+	device_completes(ep, qpn, wire_id(ep, sq, 5), 0, VIRTIO_IB_WC_WR_FLUSH_ERR, 0);
+	device_completes(ep, qpn, wire_id(ep, sq, 6), 0, VIRTIO_IB_WC_WR_FLUSH_ERR, 0);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 4, wc), 3);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, wc[i].wr_id, POINTER + 4 + i);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_REM_OP_ERR);
+	KUNIT_EXPECT_EQ(test, wc[2].status, IB_WC_WR_FLUSH_ERR);
+	endpoint_done(ep);
+}
+
 static void kern_notify(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct endpoint *ep = endpoint_open(mock, 4, 4);
 	struct ib_wc wc[4];
+	int i;
 
-	complete_one(ep, 1, ep->qp->qp_num);
+	to_rts(test, ep->qp);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, i));
+	complete_recv(ep, ep->qp, 0);
 	KUNIT_EXPECT_EQ(test, ep->events, 0);
 	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP), 0);
 	KUNIT_EXPECT_TRUE(test, mock_last(mock, CMD(REQ_NOTIFY_CQ))->atomic);
 	KUNIT_EXPECT_EQ(test, mock->cqs[ep->cqn].armed,
 			VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
-	complete_one(ep, 2, ep->qp->qp_num);
+	complete_recv(ep, ep->qp, 1);
 	KUNIT_EXPECT_EQ(test, ep->events, 1);
-	complete_one(ep, 3, ep->qp->qp_num);
+	complete_recv(ep, ep->qp, 2);
 	KUNIT_EXPECT_EQ(test, ep->events, 1);
 
 	KUNIT_EXPECT_EQ(test, ib_req_notify_cq(ep->cq, IB_CQ_SOLICITED |
@@ -560,15 +879,23 @@ static void kern_stale_completions(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	qpn = other->qp_num;
-	complete_one(ep, 1, qpn);
-	complete_one(ep, 2, ep->qp->qp_num);
-	complete_one(ep, 3, qpn);
+	to_rts(test, ep->qp);
+	to_rts(test, other);
+	KUNIT_ASSERT_EQ(test, 0, post_recv(other, 1));
+	KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, 2));
+	KUNIT_ASSERT_EQ(test, 0, post_recv(other, 3));
+	complete_recv(ep, other, 0);
+	complete_recv(ep, ep->qp, 0);
+	complete_recv(ep, other, 1);
 	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(other));
 	other = endpoint_add_qp(ep, 4);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	KUNIT_EXPECT_EQ(test, other->qp_num, qpn);
-	complete_one(ep, 4, qpn);
+	to_rts(test, other);
+	KUNIT_ASSERT_EQ(test, 0, post_recv(other, 4));
+	complete_recv(ep, other, 0);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 2);
+	KUNIT_EXPECT_EQ(test, bad_completions(ep), 0);
 	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 2);
 	KUNIT_EXPECT_EQ(test, wc[1].wr_id, 4);
 	KUNIT_EXPECT_PTR_EQ(test, wc[1].qp, other);
@@ -583,14 +910,14 @@ static void kern_reset_and_again(struct kunit *test)
 	struct endpoint *ep = endpoint_open(mock, 8, 4);
 	struct mock_vq *sq = &mock->sq_vqs[ep->qp->qp_num];
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
-	const struct virtio_rdma_sq_req *req;
 	struct ib_wc wc[8];
-	u32 i, len;
+	u32 i;
 
 	to_rts(test, ep->qp);
 	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
-	complete_one(ep, 0, ep->qp->qp_num);
+		KUNIT_ASSERT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, IB_SEND_SIGNALED,
+					      NULL, 0));
+	complete_send(ep, ep->qp, 0, VIRTIO_IB_WC_SEND);
 	set_used(sq, 3);
 	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
@@ -598,10 +925,16 @@ static void kern_reset_and_again(struct kunit *test)
 
 	to_rts(test, ep->qp);
 	for (i = 10; i < 14; i++)
-		KUNIT_EXPECT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0));
+		KUNIT_EXPECT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, IB_SEND_SIGNALED,
+					      NULL, 0));
 	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, 0, NULL, 0), -ENOMEM);
-	req = mock_take(mock, sq, 3, &len);
-	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->wr_id), 10);
+	KUNIT_EXPECT_EQ(test, wire_id(ep, sq, 3), 3);
+	/* From before. */
+	expect_dropped(ep, ep->qp->qp_num, 1);
+	set_used(sq, 4);
+	complete_send(ep, ep->qp, 3, VIRTIO_IB_WC_SEND);
+	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 10);
 	endpoint_done(ep);
 }
 
@@ -1062,8 +1395,8 @@ static void kern_management_small(struct kunit *test)
 
 	for (i = 0; i < 600; i++) {
 		req = mock_take(mock, rq, i, &len);
-		ids[i] = le64_to_cpu(req->wr_id);
-		/* The management layer has 512 requests and uses all before it reuses one. */
+		ids[i] = le64_to_cpu(req->sg_list[0].addr);
+		/* The management layer has 512 requests and reuses none before. */
 		for (j = i > 500 ? i - 500 : 0; j < i; j++)
 			KUNIT_ASSERT_NE(test, ids[i], ids[j]);
 		set_used(rq, i + 1);
@@ -1282,6 +1615,11 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_recv),
 	KUNIT_CASE(kern_poll),
 	KUNIT_CASE(kern_poll_hostile),
+	KUNIT_CASE(kern_forged),
+	KUNIT_CASE(kern_forged_elsewhere),
+	KUNIT_CASE(kern_completion_content),
+	KUNIT_CASE(kern_datagram_content),
+	KUNIT_CASE(kern_unsignaled),
 	KUNIT_CASE(kern_notify),
 	KUNIT_CASE(kern_stale_completions),
 	KUNIT_CASE(kern_reset_and_again),

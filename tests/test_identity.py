@@ -19,6 +19,8 @@ COUNTERS = {
     "local_ack_timeout_err", "retry_exceeded_err", "retry_rnr_exceeded_err", "send_err",
     "recv_err", "resp_refused", "rcvd_dropped", "rcvd_malformed", "rx_icrc_errors",
     "sent_dropped", "np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled",
+    # The guest's own.
+    "bad_completions",
 }
 
 

@@ -110,6 +110,20 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 /* ----- vroce_queue.c: a virtqueue and its slots ----- */
 
 /**
+ * struct vroce_request - what the driver keeps of a request of the kernel
+ * @wr_id: the consumer's, as a rule a pointer
+ * @len: bytes that the device may write to its scatter list
+ * @opcode: &enum ib_wc_opcode of its completion
+ * @signaled: it leaves a completion even if it succeeds
+ */
+struct vroce_request {
+	u64 wr_id;
+	u32 len;
+	u8 opcode;
+	bool signaled;
+};
+
+/**
  * struct vroce_queue - a virtqueue in use
  * @vq: the virtqueue, NULL while there is none
  * @dma_dev: device that @slots are allocated for
@@ -121,6 +135,9 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
  * @slot_len: bytes of a slot that the device may touch
  * @next: in a kernel's work queue the available index, in a kernel's completion
  *	queue the used index up to which completions were polled; see vroce_ring.h
+ * @requests: of a kernel's work queue what is in its slots, in memory that the
+ *	device does not see; else NULL
+ * @done: of a kernel's work queue the index up to which requests are complete
  */
 struct vroce_queue {
 	struct virtio_net_roce_vq *vq;
@@ -132,10 +149,13 @@ struct vroce_queue {
 	u32 stride;
 	u32 slot_len;
 	u16 next;
+	u16 done;
+	struct vroce_request *requests;
 };
 
 int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 		      u32 slot_len, u32 align);
+int vroce_queue_alloc_requests(struct vroce_queue *q);
 void vroce_queue_free(struct vroce_queue *q);
 void vroce_queue_abandon(struct vroce_queue *q);
 int vroce_queue_attach_cq(struct vroce_queue *q,
@@ -330,7 +350,8 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @obj: its references
  * @cqn: its number
  * @queue: its virtqueue
- * @lock: guards &vroce_queue.next, the slots and @feed of a kernel's CQ
+ * @lock: guards &vroce_queue.next, the slots and @feed of a kernel's CQ, and
+ *	&vroce_queue.done of the work queues that use it
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
  * @due: if @short_of: completions that are there or may come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
@@ -381,6 +402,10 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
  * @gsi: it is the general service interface
+ * @datagram: what it receives begins with a network header
+ * @qp: of the kernel: the verbs object, NULL when it is going away; changes under
+ *	the locks of both CQs
+ * @rcu: frees it when nobody can have found it in &vroce_dev.qps any more
  */
 struct vroce_hw_qp {
 	struct vroce_obj obj;
@@ -392,11 +417,15 @@ struct vroce_hw_qp {
 	struct vroce_queue rq;
 	bool kernel;
 	bool gsi;
+	bool datagram;
+	struct vroce_qp *qp;
+	struct rcu_head rcu;
 };
 
 /**
  * struct vroce_backlog - receive requests that wait for a slot of the ring
  * @slots: requests as they go into the ring; NULL if the QP has no backlog
+ * @requests: what is kept of them
  * @depth: how many there is room for, a power of two
  * @head: first that waits
  * @tail: behind the last one
@@ -404,6 +433,7 @@ struct vroce_hw_qp {
  */
 struct vroce_backlog {
 	void *slots;
+	struct vroce_request *requests;
 	u32 depth;
 	u32 head;
 	u32 tail;
@@ -456,7 +486,7 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr);
 int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
-void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn);
+void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp);
 void vroce_backlog_drop(struct vroce_qp *qp);
 
 /* ----- vroce_gate.c: the verbs above, for a process ----- */
@@ -497,7 +527,8 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
  * @quotas: what the device holds
  * @cqns: CQNs in use
  * @qpns: QPNs in use
- * @qps: &struct vroce_qp of each QPN that the kernel uses
+ * @qps: &struct vroce_hw_qp of each QPN that the kernel uses
+ * @bad_completions: how many completions were dropped that name no request
  * @wq: runs what vroce_obj_put_later() puts off
  * @netdev_nb: sees the link of the Ethernet interface come and go
  * @port_active: last state of the port that was told to clients
@@ -512,6 +543,7 @@ struct vroce_dev {
 	struct vroce_numbers cqns;
 	struct vroce_numbers qpns;
 	struct xarray qps;
+	atomic64_t bad_completions;
 	struct workqueue_struct *wq;
 	struct notifier_block netdev_nb;
 	bool port_active;

@@ -2,7 +2,8 @@
 /*
  * Hardware counters: "rdma statistic" and hw_counters/ of the port in sysfs.
  *
- * The device counts; the names are in uapi/virtio_net_roce_counters.h.
+ * The device counts, if it has the capability; the names are in
+ * uapi/virtio_net_roce_counters.h.  One is the driver's, and comes last.
  */
 #include "vroce.h"
 
@@ -11,28 +12,43 @@
 
 static const struct rdma_stat_desc vroce_counters[] = {
 #include "virtio_net_roce_counters.h"
+	[VIRTIO_RDMA_CNT_NUM].name = "bad_completions",
 };
 
-static_assert(ARRAY_SIZE(vroce_counters) == VIRTIO_RDMA_CNT_NUM);
+static_assert(ARRAY_SIZE(vroce_counters) == VIRTIO_RDMA_CNT_NUM + 1);
+
+/* How many of them the device counts. */
+static int vroce_device_counters(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_COUNTERS ?
+	       VIRTIO_RDMA_CNT_NUM : 0;
+}
 
 static struct rdma_hw_stats *vroce_alloc_hw_port_stats(struct ib_device *ibdev,
 						       u32 port)
 {
-	return rdma_alloc_hw_stats_struct(vroce_counters,
-					  ARRAY_SIZE(vroce_counters),
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	int n = vroce_device_counters(to_vdev(ibdev));
+
+	return rdma_alloc_hw_stats_struct(vroce_counters + VIRTIO_RDMA_CNT_NUM - n,
+					  n + 1, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 /* All of them at once, whichever is asked for. */
 static int vroce_get_hw_stats(struct ib_device *ibdev,
 			      struct rdma_hw_stats *stats, u32 port, int index)
 {
-	int err;
+	struct vroce_dev *dev = to_vdev(ibdev);
+	int n = vroce_device_counters(dev);
+	int err = 0;
 
 	if (!port)
 		return -EINVAL;
-	err = vroce_cmd_query_counters(to_vdev(ibdev)->aux, stats->value);
-	return err ?: ARRAY_SIZE(vroce_counters);
+	if (n)
+		err = vroce_cmd_query_counters(dev->aux, stats->value);
+	if (err)
+		return err;
+	stats->value[n] = atomic64_read(&dev->bad_completions);
+	return n + 1;
 }
 
 static const struct ib_device_ops vroce_counter_ops = {
@@ -41,11 +57,10 @@ static const struct ib_device_ops vroce_counter_ops = {
 };
 
 /**
- * vroce_set_counter_ops() - add the verbs of counters, if the device counts
+ * vroce_set_counter_ops() - add the verbs of counters
  * @dev: device, not yet registered
  */
 void vroce_set_counter_ops(struct vroce_dev *dev)
 {
-	if (dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_COUNTERS)
-		ib_set_device_ops(&dev->ibdev, &vroce_counter_ops);
+	ib_set_device_ops(&dev->ibdev, &vroce_counter_ops);
 }

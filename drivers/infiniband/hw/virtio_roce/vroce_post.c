@@ -8,6 +8,15 @@
  * lead anywhere: a slot is found by counting, an index that runs ahead stops the
  * queue.
  *
+ * A consumer's wr_id is a pointer that will be called, so the device does not see it.
+ * What a request carries instead is its position in the ring, and a bit for receive
+ * queues.  The rest is kept in &vroce_queue.requests, beside the ring: what a completion
+ * says of its request is looked up there.  One is taken only if it names a request that
+ * was posted to a QP of this CQ and is not complete: between &vroce_queue.done and
+ * &vroce_queue.next.  The device completes the requests of a queue in order, so that this
+ * completes all before it, too.  That is what frees those that leave no completion,
+ * and a slot is posted to again only when the request in it is complete.
+ *
  * The GSI can have more receive requests than its ring has slots: the others wait in a
  * backlog, which moves on when requests are posted and when the CQ is polled.  If its CQ
  * has fewer slots than asked for, too, requests are shown to the device only while all
@@ -23,15 +32,35 @@
 #include "vroce.h"
 #include "vroce_wire.h"
 
+/* In a wr_id on the wire: of a receive queue.  Below is the position in the ring. */
+#define VROCE_COOKIE_RECV	BIT_ULL(16)
+
+/* Marks a completion whose QP is gone. */
+#define VROCE_QPN_GONE		U32_MAX
+
+/* What comes before the payload in a receive request of a datagram. */
+#define VROCE_GRH_LEN		40
+
+static struct vroce_request *vroce_queue_request(const struct vroce_queue *q,
+						 u16 pos)
+{
+	return &q->requests[pos & (q->depth - 1)];
+}
+
 static void *vroce_queue_slot(const struct vroce_queue *q, u16 pos)
 {
 	return q->slots + (size_t)(pos & (q->depth - 1)) * q->stride;
 }
 
-/* Slots from the first one not yet used up to @pos must be fewer than all. */
+/*
+ * Slots from the first one not yet used up to @pos must be fewer than all, and so must be
+ * the requests that are not complete.
+ */
 static bool vroce_wq_has_room(const struct vroce_queue *q, u16 pos)
 {
-	return (u16)(pos - vroce_ring_used_idx(&q->vq->vring)) < q->depth;
+	/* Pairs with vroce_wq_complete(): the request was read before. */
+	return (u16)(pos - smp_load_acquire(&q->done)) < q->depth &&
+	       (u16)(pos - vroce_ring_used_idx(&q->vq->vring)) < q->depth;
 }
 
 /* Show the device what was put in up to @pos, and ring if it wants to hear. */
@@ -43,7 +72,8 @@ static void vroce_wq_publish(struct virtio_net_roce_aux *aux,
 
 	if (pos == old)
 		return;
-	q->next = pos;
+	/* Who polls and sees this index sees the requests before it. */
+	smp_store_release(&q->next, pos);
 	vroce_ring_publish(vring, pos);
 	if (vroce_ring_wants_kick(vring, aux->event_idx, old, pos))
 		aux->ops->kick(aux, q->vq);
@@ -57,6 +87,15 @@ static void vroce_put_sges(struct virtio_rdma_sge *wire,
 		wire->length = cpu_to_le32(sge->length);
 		wire->lkey = cpu_to_le32(sge->lkey);
 	}
+}
+
+static u32 vroce_sges_len(const struct ib_sge *sge, int n)
+{
+	u64 len = 0;
+
+	for (; n--; sge++)
+		len += sge->length;
+	return min_t(u64, len, U32_MAX);
 }
 
 /* The scatter list of an inline request has addresses of the kernel. */
@@ -148,9 +187,38 @@ static int vroce_check_opcode(const struct vroce_qp *qp,
 	return vroce_mem_mgt_opcode_to_wire(wr->opcode, type);
 }
 
-static int vroce_put_send(struct vroce_qp *qp, struct virtio_rdma_sq_req *req,
+/* Requests that are none of these are SENDs. */
+static const u8 vroce_completed_as[] = {
+	[IB_WR_RDMA_WRITE]		= IB_WC_RDMA_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM]	= IB_WC_RDMA_WRITE,
+	[IB_WR_SEND]			= IB_WC_SEND,
+	[IB_WR_SEND_WITH_IMM]		= IB_WC_SEND,
+	[IB_WR_RDMA_READ]		= IB_WC_RDMA_READ,
+	[IB_WR_LOCAL_INV]		= IB_WC_LOCAL_INV,
+	[IB_WR_SEND_WITH_INV]		= IB_WC_SEND,
+	[IB_WR_REG_MR]			= IB_WC_REG_MR,
+};
+
+/* The opcode has been checked. */
+static void vroce_keep_send(const struct vroce_qp *qp,
+			    struct vroce_request *keep,
+			    const struct ib_send_wr *wr)
+{
+	*keep = (struct vroce_request) {
+		.wr_id = wr->wr_id,
+		.opcode = vroce_completed_as[wr->opcode],
+		.signaled = wr->send_flags & IB_SEND_SIGNALED ||
+			    qp->sig_type == IB_SIGNAL_ALL_WR,
+	};
+	if (wr->opcode == IB_WR_RDMA_READ)
+		keep->len = vroce_sges_len(wr->sg_list, wr->num_sge);
+}
+
+/* Position @pos is free. */
+static int vroce_put_send(struct vroce_qp *qp, u16 pos,
 			  const struct ib_send_wr *wr)
 {
+	struct virtio_rdma_sq_req *req = vroce_queue_slot(&qp->hw->sq, pos);
 	int opcode = vroce_check_opcode(qp, wr);
 	int flags = vroce_send_flags_to_wire(wr->send_flags);
 
@@ -163,7 +231,8 @@ static int vroce_put_send(struct vroce_qp *qp, struct virtio_rdma_sq_req *req,
 
 	/* The rest is reserved, and zero since the slot was allocated. */
 	memset(req, 0, offsetof(typeof(*req), inline_data));
-	req->wr_id = cpu_to_le64(wr->wr_id);
+	vroce_keep_send(qp, vroce_queue_request(&qp->hw->sq, pos), wr);
+	req->wr_id = cpu_to_le64(pos);
 	req->opcode = opcode;
 	req->send_flags = flags;
 	vroce_put_extra(req, wr);
@@ -223,7 +292,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			err = -ENOMEM;
 			break;
 		}
-		err = vroce_put_send(qp, vroce_queue_slot(q, pos), wr);
+		err = vroce_put_send(qp, pos, wr);
 		if (err) {
 			vroce_cq_unexpect(scq);
 			break;
@@ -239,16 +308,38 @@ out:
 	return err;
 }
 
+/* All but what the request is called on the wire. */
 static int vroce_put_recv(struct vroce_qp *qp, struct virtio_rdma_rq_req *req,
+			  struct vroce_request *keep,
 			  const struct ib_recv_wr *wr)
 {
 	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
 		return -EINVAL;
+	*keep = (struct vroce_request) {
+		.wr_id = wr->wr_id,
+		.len = vroce_sges_len(wr->sg_list, wr->num_sge),
+		.opcode = IB_WC_RECV,
+		.signaled = true,
+	};
 	memset(req, 0, sizeof(*req));
-	req->wr_id = cpu_to_le64(wr->wr_id);
 	req->num_sge = cpu_to_le32(wr->num_sge);
 	vroce_put_sges(req->sg_list, wr->sg_list, wr->num_sge);
 	return 0;
+}
+
+/* Position @pos has its request. */
+static void vroce_ring_put_recv(struct vroce_queue *q, u16 pos)
+{
+	struct virtio_rdma_rq_req *req = vroce_queue_slot(q, pos);
+
+	req->wr_id = cpu_to_le64(VROCE_COOKIE_RECV | pos);
+	vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
+}
+
+static struct vroce_request *vroce_backlog_request(const struct vroce_qp *qp,
+						   u32 pos)
+{
+	return &qp->backlog.requests[pos & (qp->backlog.depth - 1)];
 }
 
 static void *vroce_backlog_slot(const struct vroce_qp *qp, u32 pos)
@@ -268,9 +359,11 @@ static void vroce_backlog_move(struct vroce_qp *qp)
 		if (!vroce_wq_has_room(q, pos) ||
 		    !vroce_cq_expect(qp->hw->rcq, backlog->limit))
 			break;
+		*vroce_queue_request(q, pos) =
+			*vroce_backlog_request(qp, backlog->head);
 		memcpy(vroce_queue_slot(q, pos),
 		       vroce_backlog_slot(qp, backlog->head++), q->slot_len);
-		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
+		vroce_ring_put_recv(q, pos);
 	}
 	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 }
@@ -304,6 +397,7 @@ static int vroce_backlog_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 			err = -ENOMEM;
 		else
 			err = vroce_put_recv(qp, vroce_backlog_slot(qp, backlog->tail),
+					     vroce_backlog_request(qp, backlog->tail),
 					     *wr);
 		if (err)
 			break;
@@ -324,10 +418,11 @@ static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 			err = -ENOMEM;
 			break;
 		}
-		err = vroce_put_recv(qp, vroce_queue_slot(q, pos), *wr);
+		err = vroce_put_recv(qp, vroce_queue_slot(q, pos),
+				     vroce_queue_request(q, pos), *wr);
 		if (err)
 			break;
-		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
+		vroce_ring_put_recv(q, pos);
 	}
 	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 	return err;
@@ -401,14 +496,100 @@ static void vroce_backlog_feed(struct vroce_qp *qp)
 	spin_unlock(&qp->rq_lock);
 }
 
-/* Take a completion and give its slot back; false if its QP is no more. */
+/* What a send request's completion tells, beside its status. */
+static void vroce_wc_of_send(const struct vroce_request *request,
+			     struct ib_wc *wc)
+{
+	wc->wc_flags = 0;
+	wc->opcode = request->opcode;
+	if (request->opcode != IB_WC_RDMA_READ)
+		wc->byte_len = 0;
+	else if (wc->byte_len > request->len)
+		wc->status = IB_WC_GENERAL_ERR;
+}
+
+/*
+ * The same of a receive request.  The length with immediate data is that of an RDMA
+ * WRITE, which goes somewhere else.  But consumers that expect none take it for what is in
+ * their buffer, so that with a buffer it is never beyond.
+ */
+static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
+			     struct ib_wc *wc)
+{
+	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && !datagram) {
+		if (request->len)
+			wc->byte_len = min(wc->byte_len, request->len);
+		return;
+	}
+	if (wc->opcode != IB_WC_RECV || wc->byte_len > request->len ||
+	    (datagram && wc->byte_len < VROCE_GRH_LEN))
+		wc->status = IB_WC_GENERAL_ERR;
+	wc->opcode = IB_WC_RECV;
+}
+
+/*
+ * Complete the request that a completion names; @wc has what the device says of it.
+ *
+ * Of @qp nothing else is looked at before it is known to use this CQ, whose lock then
+ * keeps it.
+ *
+ * Context: lock of the CQ held, and the one for reading RCU.
+ * Return: NULL, or why the completion is none.
+ */
+static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
+				     struct vroce_hw_qp *qp, struct ib_wc *wc)
+{
+	bool recv = wc->wr_id & VROCE_COOKIE_RECV;
+	struct vroce_queue *q = recv ? &qp->rq : &qp->sq;
+	const struct vroce_request *request;
+	u16 pos = wc->wr_id, outstanding;
+
+	if ((recv ? qp->rcq : qp->scq) != hw)
+		return "its QP uses another CQ";
+	/* Pairs with vroce_wq_publish(). */
+	outstanding = smp_load_acquire(&q->next) - q->done;
+	if (wc->wr_id & ~(VROCE_COOKIE_RECV | U16_MAX) ||
+	    (u16)(pos - q->done) >= outstanding)
+		return "no such request is outstanding";
+	request = vroce_queue_request(q, pos);
+	if (wc->status == IB_WC_SUCCESS && !request->signaled)
+		return "its request asked for none";
+
+	wc->wr_id = request->wr_id;
+	wc->qp = qp->qp ? &qp->qp->ibqp : NULL;
+	if (wc->status != IB_WC_SUCCESS)
+		wc->opcode = request->opcode;
+	else if (recv)
+		vroce_wc_of_recv(request, qp->datagram, wc);
+	else
+		vroce_wc_of_send(request, wc);
+	/* Pairs with vroce_wq_has_room(). */
+	smp_store_release(&q->done, pos + 1);
+	return NULL;
+}
+
+/* Context: as for vroce_wq_complete(). */
+static const char *vroce_cq_complete(struct vroce_dev *dev,
+				     const struct vroce_hw_cq *hw, u32 qpn,
+				     struct ib_wc *wc)
+{
+	struct vroce_hw_qp *qp = xa_load(&dev->qps, qpn);
+
+	return qp ? vroce_wq_complete(hw, qp, wc) : "there is no such QP";
+}
+
+/*
+ * Take a completion and give its slot back; false if there is nobody to have it.  The
+ * status of those that make no sense is an error.
+ */
 static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 			  struct ib_wc *wc)
 {
 	struct vroce_queue *q = &hw->queue;
 	u16 slot = vroce_cq_slot(q, q->next);
 	struct virtio_rdma_cq_req req;
-	struct vroce_qp *qp;
+	const char *bad;
+	u32 qpn;
 
 	/* Once: the device could change what was looked at. */
 	memcpy(&req, vroce_queue_slot(q, slot), sizeof(req));
@@ -417,12 +598,20 @@ static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 	q->next++;
 	vroce_cq_unexpect(hw);
 
-	qp = xa_load(&dev->qps, le32_to_cpu(req.qp_num));
-	if (!qp)
+	qpn = le32_to_cpu(req.qp_num);
+	if (qpn == VROCE_QPN_GONE)
 		return false;
 	vroce_wc_from_wire(&req, wc);
-	wc->qp = &qp->ibqp;
-	return true;
+	rcu_read_lock();
+	bad = vroce_cq_complete(dev, hw, qpn, wc);
+	rcu_read_unlock();
+	if (!bad)
+		return wc->qp;
+	atomic64_inc(&dev->bad_completions);
+	ibdev_err_ratelimited(&dev->ibdev,
+			      "CQ %u: completion of QP %u dropped: %s (%#llx)\n",
+			      hw->cqn, qpn, bad, le64_to_cpu(req.wr_id));
+	return false;
 }
 
 /**
@@ -475,16 +664,23 @@ bool vroce_cq_has_completions(struct vroce_hw_cq *hw)
 	return ret;
 }
 
+/* All that was posted is complete.  Context: lock of the CQ held. */
+static void vroce_wq_forget(struct vroce_queue *q)
+{
+	/* Nobody reads the requests any more. */
+	smp_store_release(&q->done, READ_ONCE(q->next));
+}
+
 /**
- * vroce_cq_forget_qp() - a QP is gone, and its number may soon be another's
+ * vroce_cq_forget_qp() - a QP has no requests, and its number may soon be another's
  * @hw: CQ of the kernel
- * @qpn: number of the QP
+ * @qp: queue pair of the kernel that uses it
  *
  * Its completions that were not polled are marked, and skipped when polled.
  *
  * Context: any.  The device adds no further completions of the QP.
  */
-void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn)
+void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp)
 {
 	struct vroce_queue *q = &hw->queue;
 	struct virtio_rdma_cq_req *req;
@@ -495,9 +691,13 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, u32 qpn)
 	n = vroce_cq_pending(q);
 	for (i = 0; i < n; i++) {
 		req = vroce_queue_slot(q, vroce_cq_slot(q, q->next + i));
-		if (le32_to_cpu(req->qp_num) == qpn)
-			req->qp_num = cpu_to_le32(U32_MAX);
+		if (le32_to_cpu(req->qp_num) == qp->qpn)
+			req->qp_num = cpu_to_le32(VROCE_QPN_GONE);
 	}
+	if (qp->scq == hw)
+		vroce_wq_forget(&qp->sq);
+	if (qp->rcq == hw)
+		vroce_wq_forget(&qp->rq);
 	/* What was due and has not come will not. */
 	atomic_set(&hw->due, n);
 	spin_unlock_irqrestore(&hw->lock, flags);

@@ -28,9 +28,9 @@ static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
 {
 	if (!hw->kernel)
 		return;
-	vroce_cq_forget_qp(hw->scq, hw->qpn);
+	vroce_cq_forget_qp(hw->scq, hw);
 	if (hw->rcq != hw->scq)
-		vroce_cq_forget_qp(hw->rcq, hw->qpn);
+		vroce_cq_forget_qp(hw->rcq, hw);
 }
 
 static enum vroce_kind vroce_qp_kind(bool gsi)
@@ -55,13 +55,15 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
 	}
 	vroce_hw_qp_forget(hw);
+	if (hw->kernel)
+		xa_erase_irq(&dev->qps, hw->qpn);
 	mutex_unlock(&dev->qpns.lock);
 	vroce_queue_free(&hw->rq);
 	vroce_queue_free(&hw->sq);
 	vroce_obj_put(&hw->rcq->obj);
 	vroce_obj_put(&hw->scq->obj);
 	vroce_obj_put(&hw->pd->obj);
-	kfree(hw);
+	kfree_rcu(hw, rcu);
 }
 
 static u32 vroce_rq_slot_len(const struct ib_qp_cap *cap)
@@ -90,8 +92,16 @@ static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
 		return err;
 	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
 				vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
-	if (err)
+	if (err || !hw->kernel)
+		goto out;
+	err = vroce_queue_alloc_requests(&hw->sq);
+	if (!err)
+		err = vroce_queue_alloc_requests(&hw->rq);
+out:
+	if (err) {
+		vroce_queue_free(&hw->rq);
 		vroce_queue_free(&hw->sq);
+	}
 	return err;
 }
 
@@ -101,6 +111,7 @@ static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw
 	int err;
 
 	hw->gsi = params->type == IB_QPT_GSI;
+	hw->datagram = hw->gsi || params->type == IB_QPT_UD;
 	err = vroce_quota_take(dev, vroce_qp_kind(hw->gsi));
 	if (err)
 		return err;
@@ -150,6 +161,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
+	hw->kernel = kernel;
 	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
 	if (err)
 		goto err_free;
@@ -157,7 +169,6 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	if (err)
 		goto err_queues;
 
-	hw->kernel = kernel;
 	hw->pd = to_vpd(ibpd)->hw;
 	hw->scq = to_vcq(attr->send_cq)->hw;
 	hw->rcq = to_vcq(attr->recv_cq)->hw;
@@ -277,6 +288,12 @@ static u32 vroce_qp_recv_room(const struct ib_qp_init_attr *attr)
 	return rcq->queue.depth - (scq == rcq ? sends : 0);
 }
 
+static void vroce_qp_free_backlog(struct vroce_qp *qp)
+{
+	kvfree(qp->backlog.requests);
+	kvfree(qp->backlog.slots);
+}
+
 /*
  * ib_mad posts 512 receive requests and gives up if it cannot.  If the ring is
  * smaller, or the CQ, the GSI gets the rest as a backlog in memory of the kernel, which
@@ -302,8 +319,12 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 		return -EINVAL;
 	}
 	qp->backlog.slots = kvcalloc(depth, vroce_rq_stride(cap), GFP_KERNEL);
-	if (!qp->backlog.slots)
+	qp->backlog.requests = kvcalloc(depth, sizeof(*qp->backlog.requests),
+					GFP_KERNEL);
+	if (!qp->backlog.slots || !qp->backlog.requests) {
+		vroce_qp_free_backlog(qp);
 		return -ENOMEM;
+	}
 	qp->backlog.depth = depth;
 	qp->backlog.limit = room;
 	cap->max_recv_wr = min3(depth, dev->attr.max_qp_wr,
@@ -351,6 +372,17 @@ err_rq:
 err_sq:
 	vroce_maps_remove(&qp->sq_maps);
 	return err;
+}
+
+/* Polling hands out completions of @qp from now on; if NULL, none any more. */
+static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
+{
+	spin_lock_irq(&hw->scq->lock);
+	hw->qp = qp;
+	spin_unlock_irq(&hw->scq->lock);
+	spin_lock_irq(&hw->rcq->lock);
+	hw->qp = qp;
+	spin_unlock_irq(&hw->rcq->lock);
 }
 
 /* After this, polling @rcq does not touch another QP than @qp, which may be NULL. */
@@ -402,11 +434,13 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	}
 	ibqp->qp_num = qp->hw->qpn;
 
-	if (udata)
+	if (udata) {
 		err = vroce_qp_expose(qp, udata);
-	else
-		err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp,
+	} else {
+		vroce_hw_qp_own(qp->hw, qp);
+		err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp->hw,
 					  GFP_KERNEL));
+	}
 	if (err)
 		goto err_hw;
 	if (qp->backlog.slots)
@@ -416,7 +450,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 err_hw:
 	vroce_obj_put(&qp->hw->obj);
 err_backlog:
-	kvfree(qp->backlog.slots);
+	vroce_qp_free_backlog(qp);
 	return err;
 }
 
@@ -652,7 +686,7 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct vroce_hw_qp *hw = qp->hw;
 
 	if (hw->kernel)
-		xa_erase_irq(&dev->qps, hw->qpn);
+		vroce_hw_qp_own(hw, NULL);
 	if (qp->backlog.slots)
 		vroce_qp_feed(hw->rcq, NULL);
 	vroce_maps_remove(&qp->sq_maps);
@@ -661,7 +695,7 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (kref_read(&hw->obj.ref) > 1)
 		vroce_qp_stop(dev, hw);
 	vroce_obj_put(&hw->obj);
-	kvfree(qp->backlog.slots);
+	vroce_qp_free_backlog(qp);
 	mutex_destroy(&qp->mutex);
 	return 0;
 }

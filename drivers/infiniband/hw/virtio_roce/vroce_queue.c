@@ -11,6 +11,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
 
 #include "vroce_ring.h"
@@ -50,7 +51,19 @@ int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_alloc);
 
 /**
- * vroce_queue_free() - free the slots
+ * vroce_queue_alloc_requests() - the kernel will post to this queue
+ * @q: queue with slots
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_queue_alloc_requests(struct vroce_queue *q)
+{
+	q->requests = kvcalloc(q->depth, sizeof(*q->requests), GFP_KERNEL);
+	return q->requests ? 0 : -ENOMEM;
+}
+
+/**
+ * vroce_queue_free() - free the slots, and what is kept of requests
  * @q: queue that the device does not use
  */
 void vroce_queue_free(struct vroce_queue *q)
@@ -59,6 +72,8 @@ void vroce_queue_free(struct vroce_queue *q)
 		dma_free_attrs(q->dma_dev, q->slots_len, q->slots, q->dma,
 			       DMA_ATTR_FORCE_CONTIGUOUS);
 	q->slots = NULL;
+	kvfree(q->requests);
+	q->requests = NULL;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_free);
 
@@ -99,6 +114,7 @@ static int vroce_queue_attach(struct vroce_queue *q,
 		return -EPROTO;
 	q->vq = vq;
 	q->next = 0;
+	q->done = 0;
 	vroce_queue_describe(q, flags);
 	return 0;
 }
