@@ -112,9 +112,11 @@ static bool gets_in_by_port(const struct eg_pair *p, const struct rnic *from)
 static uint8_t gid_command(struct rnic *rnic, uint8_t command, const void *req,
 			   size_t len)
 {
+	struct iovec iov = { .iov_base = (void *)req, .iov_len = len };
+	struct rnic_request request = { .iov = &iov, .iov_n = 1, .len = len };
 	size_t rsp_len;
 
-	return rnic_command(rnic, command, req, len, NULL, 0, &rsp_len);
+	return rnic_command(rnic, command, &request, NULL, 0, &rsp_len);
 }
 
 static void add_gid(struct rnic *rnic, const struct eg_guest *of)

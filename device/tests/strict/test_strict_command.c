@@ -365,7 +365,7 @@ static const struct rule rules[] = {
 	BAD(smi, "CREATE_QP: type 0"),
 	BAD(cq_too_deep, "CREATE_CQ: cqe 17, of 16 promised"),
 	BAD(cq_of_nothing, "CREATE_CQ: no cqe"),
-	BAD(cq_without_slots, "fewer slots than the 8 completions"),
+	BAD(cq_without_slots, "fewer slots than its 8 completions"),
 	BAD(qp_send_wr, "max_send_wr 17, of 16 promised"),
 	BAD(qp_recv_wr, "max_recv_wr 17, of 16 promised"),
 	BAD(qp_send_sge, "max_send_sge 33, of 32 promised"),
