@@ -7,8 +7,13 @@
  * The switch learns from the source address of each frame which port a station
  * is behind, and forgets it SWITCH_AGE_NS after the station's last frame.  The
  * table has a fixed number of small buckets.  So nothing is allocated, and no
- * guest can make a look-up long.  In a full bucket the oldest entry is replaced;
- * frames to that station are flooded until it sends again.
+ * guest can make a look-up long.
+ *
+ * Nor can it have others forgotten, whose frames would then be flooded to it:
+ * each port has a quota of entries, beyond which its own oldest one goes; an
+ * entry takes the place of another port's only if that is silent; and the hash
+ * has a secret key.  What finds no place is not learned, and frames to that
+ * station are flooded.
  *
  * Stations are known by their addresses only.  A guest that sends with another
  * guest's address gets that guest's frames until the other one sends again, as
@@ -28,6 +33,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/util.h"
 #include "ether/offload.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -42,11 +49,13 @@
  * @port:	port it is behind, or NULL in a free entry
  * @seen:	when, by the loop's clock
  * @mac:	its address
+ * @entry:	of the stations of @port, the one that was heard last at the end
  */
 struct station {
 	struct switch_port *port;
 	uint64_t seen;
 	uint8_t mac[ETH_ALEN];
+	TAILQ_ENTRY(station) entry;
 };
 
 /**
@@ -57,6 +66,7 @@ struct station {
  * @nobody:	group of ports that have none
  * @finish:	room to finish frames in.  What comes out of it is finished, so
  *		that it is not needed twice at once
+ * @key:	of the hash
  * @station:	stations heard, by hash of the address
  */
 struct l2_switch {
@@ -65,6 +75,7 @@ struct l2_switch {
 	LIST_HEAD(, switch_port) ports;
 	struct port_group nobody;
 	struct offload finish;
+	struct hash_key key;
 	struct station station[SWITCH_BUCKETS][SWITCH_BUCKET_SIZE];
 };
 
@@ -80,6 +91,7 @@ struct l2_switch *switch_new(struct loop *loop)
 	if (!sw)
 		return NULL;
 	sw->loop = loop;
+	hash_key_init(&sw->key);
 	LIST_INIT(&sw->ports);
 	return sw;
 }
@@ -137,33 +149,43 @@ void switch_port_add(struct l2_switch *sw, struct switch_port *port)
 {
 	port->sw = sw;
 	port->fresh = false;
+	port->stations = 0;
+	TAILQ_INIT(&port->station);
+	if (!port->quota)
+		port->quota = SWITCH_PORT_STATIONS;
 	if (!port->group)
 		port->group = &sw->nobody;
 	switch_faults(port);
 	LIST_INSERT_HEAD(&sw->ports, port, entry);
 }
 
-void switch_port_del(struct l2_switch *sw, struct switch_port *port)
+static void station_forget(struct station *st)
 {
-	unsigned int i, j;
+	if (!st->port)
+		return;
+	TAILQ_REMOVE(&st->port->station, st, entry);
+	st->port->stations--;
+	st->port = NULL;
+}
 
+void switch_port_del(struct l2_switch *sw __always_unused,
+		     struct switch_port *port)
+{
 	LIST_REMOVE(port, entry);
 	fault_fini(&port->fault_in);
 	fault_fini(&port->fault_out);
-	for (i = 0; i < SWITCH_BUCKETS; i++)
-		for (j = 0; j < SWITCH_BUCKET_SIZE; j++)
-			if (sw->station[i][j].port == port)
-				sw->station[i][j].port = NULL;
+	while (!TAILQ_EMPTY(&port->station))
+		station_forget(TAILQ_FIRST(&port->station));
 }
 
-/* Each bit of the address reaches the upper bits of the product. */
 static struct station *switch_bucket(struct l2_switch *sw, const uint8_t *mac)
 {
-	uint64_t key = 0;
+	return sw->station[hash_bytes(&sw->key, mac, ETH_ALEN) % SWITCH_BUCKETS];
+}
 
-	memcpy(&key, mac, ETH_ALEN);
-	key *= 0x9e3779b97f4a7c15ULL;
-	return sw->station[key >> (64 - SWITCH_BUCKET_BITS)];
+static bool station_silent(const struct l2_switch *sw, const struct station *st)
+{
+	return loop_now(sw->loop) - st->seen >= SWITCH_AGE_NS;
 }
 
 static bool station_is(const struct station *st, const uint8_t *mac)
@@ -171,26 +193,63 @@ static bool station_is(const struct station *st, const uint8_t *mac)
 	return st->port && !memcmp(st->mac, mac, ETH_ALEN);
 }
 
+/*
+ * The entry of @bucket for a new station behind @port, or NULL: a free one, or
+ * one of a silent station, or else the oldest of the port's own.
+ */
+static struct station *switch_place(struct l2_switch *sw,
+				    const struct switch_port *port,
+				    struct station *bucket)
+{
+	struct station *st, *own = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SWITCH_BUCKET_SIZE; i++) {
+		st = &bucket[i];
+		if (!st->port || station_silent(sw, st))
+			return st;
+		if (st->port == port && (!own || st->seen < own->seen))
+			own = st;
+	}
+	return own;
+}
+
+/* A station is behind @port now; if these are too many, its oldest one has to go. */
+static void station_move(struct station *st, struct switch_port *port)
+{
+	station_forget(st);
+	if (port->stations == port->quota)
+		station_forget(TAILQ_FIRST(&port->station));
+	st->port = port;
+	port->stations++;
+	TAILQ_INSERT_TAIL(&port->station, st, entry);
+}
+
 static void switch_learn(struct l2_switch *sw, struct switch_port *port,
 			 const uint8_t *mac)
 {
-	struct station *bucket = switch_bucket(sw, mac);
-	struct station *st = bucket;
+	struct station *bucket, *st = NULL;
 	unsigned int i;
 
 	if (mac_is_multicast(mac))
 		return;
-	for (i = 0; i < SWITCH_BUCKET_SIZE; i++) {
-		if (station_is(&bucket[i], mac)) {
+	bucket = switch_bucket(sw, mac);
+	for (i = 0; i < SWITCH_BUCKET_SIZE && !st; i++)
+		if (station_is(&bucket[i], mac))
 			st = &bucket[i];
-			break;
-		}
-		if (st->port && (!bucket[i].port || bucket[i].seen < st->seen))
-			st = &bucket[i];
+	if (!st) {
+		st = switch_place(sw, port, bucket);
+		if (!st)
+			return;
+		memcpy(st->mac, mac, ETH_ALEN);
 	}
-	st->port = port;
+	if (st->port != port) {
+		station_move(st, port);
+	} else if (TAILQ_NEXT(st, entry)) {
+		TAILQ_REMOVE(&port->station, st, entry);
+		TAILQ_INSERT_TAIL(&port->station, st, entry);
+	}
 	st->seen = loop_now(sw->loop);
-	memcpy(st->mac, mac, ETH_ALEN);
 }
 
 /* Port that a station is behind, or NULL if it is not known. */
@@ -201,7 +260,7 @@ static struct switch_port *switch_find(struct l2_switch *sw, const uint8_t *mac)
 
 	for (i = 0; i < SWITCH_BUCKET_SIZE; i++)
 		if (station_is(&bucket[i], mac) &&
-		    loop_now(sw->loop) - bucket[i].seen < SWITCH_AGE_NS)
+		    !station_silent(sw, &bucket[i]))
 			return bucket[i].port;
 	return NULL;
 }

@@ -18,6 +18,13 @@ struct pcap;
 
 #define PORT_NAME_MAX	108
 
+/*
+ * Stations that may be behind a port: a guest is one, or has some of its own
+ * behind it; behind other ports there are networks.
+ */
+#define SWITCH_GUEST_STATIONS	64
+#define SWITCH_PORT_STATIONS	1024
+
 /**
  * struct port_stats - what went through a port
  * @in:		frames that came from it
@@ -64,7 +71,10 @@ struct port_group {
  * @offloads:	what it takes undone, by &enum offload_bit; may change at any time.
  *		The rest is done before @deliver
  * @group:	what the operator sees it as, or NULL
+ * @quota:	stations that may be behind it, 0 for %SWITCH_PORT_STATIONS
  * @sw:		of the switch: itself
+ * @station:	of the switch: stations behind it, silent ones included
+ * @stations:	of the switch: number of them
  * @entry:	of the switch
  * @fresh:	of the switch: @deliver was called since the last @flush
  * @faults:	of the switch: there are any
@@ -77,7 +87,10 @@ struct switch_port {
 	void *arg;
 	unsigned int offloads;
 	struct port_group *group;
+	unsigned int quota;
 	struct l2_switch *sw;
+	TAILQ_HEAD(, station) station;
+	unsigned int stations;
 	LIST_ENTRY(switch_port) entry;
 	bool fresh;
 	bool faults;

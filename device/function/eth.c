@@ -292,6 +292,7 @@ void eth_init(struct function *fn, struct l2_switch *sw,
 	fn->port.flush = eth_flush;
 	fn->port.arg = fn;
 	fn->port.group = group;
+	fn->port.quota = SWITCH_GUEST_STATIONS;
 	switch_port_add(sw, &fn->port);
 }
 

@@ -31,6 +31,18 @@ struct rnic_eth {
 };
 
 /**
+ * struct eth_port_known - what was found out of the last frame's destination
+ * @gid:	a GID that the NIC has
+ * @vlan:	in this VLAN
+ * @epoch:	of the fabric, as of which that is so; 0 if nothing is known
+ */
+struct eth_port_known {
+	uint8_t gid[GID_SIZE];
+	uint16_t vlan;
+	uint64_t epoch;
+};
+
+/**
  * struct eth_port - a NIC's end of the wire
  * @ctx:	the NIC's context
  * @eth:	the function's port, or NULL
@@ -38,6 +50,7 @@ struct rnic_eth {
  * @ring:	frames received and not looked at yet
  * @head:	the oldest one
  * @n:		number of them
+ * @known:	most frames are for the same GID as the one before
  */
 struct eth_port {
 	struct rnic_ctx *ctx;
@@ -46,6 +59,7 @@ struct eth_port {
 	struct eth_port_slot *ring;
 	uint32_t head;
 	uint32_t n;
+	struct eth_port_known known;
 };
 
 /** eth_port_init() - make a port that leads nowhere; returns 0 or -ENOMEM */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "rdma/qp/qp_life.h"
@@ -116,13 +117,29 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	eth_port_attach(&rnic->port, eth, arg);
 }
 
-static bool rnic_wants(const struct rnic *rnic, const struct roce_peek *peek)
+static bool rnic_has_gid(struct rnic *rnic, const struct roce_peek *peek)
+{
+	struct eth_port_known *known = &rnic->port.known;
+	const uint64_t epoch = fabric_epoch(rnic->end.fabric);
+
+	if (known->epoch == epoch && known->vlan == peek->vlan &&
+	    gid_equal(known->gid, peek->dgid))
+		return true;
+	if (!fabric_has(&rnic->end, peek->dgid, peek->vlan))
+		return false;
+	memcpy(known->gid, peek->dgid, GID_SIZE);
+	known->vlan = peek->vlan;
+	known->epoch = epoch;
+	return true;
+}
+
+static bool rnic_wants(struct rnic *rnic, const struct roce_peek *peek)
 {
 	const struct qp *qp = qp_get(&rnic->qps, peek->dest_qpn);
 
 	return qp && qp->state != VIRTIO_IB_QPS_RESET &&
 	       eth_port_is_mine(&rnic->port, peek->dmac) &&
-	       fabric_has(&rnic->end, peek->dgid, peek->vlan);
+	       rnic_has_gid(rnic, peek);
 }
 
 /* A group has no VLAN of its own: those where the NIC has an address will do. */

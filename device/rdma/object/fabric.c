@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "rdma/object/fabric.h"
 
 #define FABRIC_BUCKETS	256
@@ -22,12 +23,14 @@ TAILQ_HEAD(gid_list, gid);
 /**
  * struct fabric - NICs that reach each other in memory
  * @bucket:	GIDs by their hash
+ * @key:	of that hash, because guests choose GIDs
  * @epoch:	changes with each of them; never 0, and wide enough not to come round
  * @local:	transport between its NICs
  * @packets:	they exchange packets all the same
  */
 struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
+	struct hash_key key;
 	uint64_t epoch;
 	const struct transport *local;
 	bool packets;
@@ -59,6 +62,7 @@ struct fabric *fabric_new(void)
 		return NULL;
 	for (i = 0; i < FABRIC_BUCKETS; i++)
 		TAILQ_INIT(&fabric->bucket[i]);
+	hash_key_init(&fabric->key);
 	fabric->epoch = 1;
 	fabric->local = &transport_local;
 	return fabric;
@@ -89,11 +93,9 @@ uint64_t fabric_epoch(const struct fabric *fabric)
 static struct gid_list *fabric_bucket(const struct fabric *fabric,
 				      const uint8_t *raw)
 {
-	uint64_t half[2];
+	uint64_t sum = hash_bytes(&fabric->key, raw, GID_SIZE);
 
-	memcpy(half, raw, sizeof(half));
-	half[0] = (half[0] ^ half[1]) * 0x9e3779b97f4a7c15u;
-	return &((struct fabric *)fabric)->bucket[half[0] >> 56];
+	return &((struct fabric *)fabric)->bucket[sum % FABRIC_BUCKETS];
 }
 
 /* The first one that holds a GID is the one that packets go to. */

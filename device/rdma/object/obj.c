@@ -3,6 +3,7 @@
  * Tables of objects that the guest names by handle.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -11,12 +12,40 @@
 #define OBJ_TAG_MAX	((1u << OBJ_TAG_BITS) - 1)
 #define OBJ_NONE	UINT32_MAX
 
-/* Tags count from 1, so that no handle and no key is 0. */
+/*
+ * Tags are 1 … OBJ_TAG_MAX, so that no handle and no key is 0.  They begin
+ * anywhere and go on in steps of any size that leads through all of them, so
+ * that who knows one handle, or none, has to guess the next one, and yet none
+ * comes back soon.
+ */
 struct obj_slot {
 	void *obj;
 	uint32_t next;
 	uint8_t tag;
+	uint8_t step;
 };
+
+_Static_assert(OBJ_TAG_MAX == 3 * 5 * 17, "obj_step_ok() is for other tags");
+
+/* Has @step no factor in common with the number of tags? */
+static bool obj_step_ok(uint8_t step)
+{
+	return step % 3 && step % 5 && step % 17;
+}
+
+static uint8_t obj_tag_after(uint8_t tag, uint8_t step)
+{
+	return (tag + OBJ_TAG_MAX - 1 + step) % OBJ_TAG_MAX + 1;
+}
+
+/* Makes a slot of random bytes. */
+static void obj_slot_init(struct obj_slot *slot)
+{
+	slot->obj = NULL;
+	slot->tag = obj_tag_after(slot->tag, 1);
+	while (!obj_step_ok(slot->step))
+		slot->step++;
+}
 
 int obj_table_init(struct obj_table *table, uint32_t max)
 {
@@ -30,8 +59,9 @@ int obj_table_init(struct obj_table *table, uint32_t max)
 	if (!table->slot)
 		return -ENOMEM;
 
+	arc4random_buf(table->slot, max * sizeof(*table->slot));
 	for (i = 0; i < max; i++) {
-		table->slot[i].tag = 1;
+		obj_slot_init(&table->slot[i]);
 		table->slot[i].next = i + 1 < max ? i + 1 : OBJ_NONE;
 	}
 	return 0;
@@ -85,7 +115,7 @@ void obj_del(struct obj_table *table, uint32_t handle)
 	struct obj_slot *slot = &table->slot[index];
 
 	slot->obj = NULL;
-	slot->tag = slot->tag == OBJ_TAG_MAX ? 1 : slot->tag + 1;
+	slot->tag = obj_tag_after(slot->tag, slot->step);
 	slot->next = OBJ_NONE;
 	if (table->used == table->max)
 		table->head = index;

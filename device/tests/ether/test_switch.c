@@ -231,6 +231,54 @@ static void test_table_full(void **state)
 	assert_true(tap[1].frames >= 1000);
 }
 
+/* How many of @n stations, from @first on, frames from port @from are flooded to. */
+static unsigned int unknown(unsigned int from, uint64_t first, unsigned int n)
+{
+	/* A port that is neither the sender nor where the stations are. */
+	const struct tap *other = &tap[2];
+	unsigned int i, before = other->frames;
+
+	for (i = 0; i < n; i++)
+		send_mac(from, STATION(1), first + i);
+	return other->frames - before;
+}
+
+/* A port that makes stations up without end has its own forgotten, not others'. */
+static void test_quota(void **state)
+{
+	unsigned int i;
+
+	tap[2].port.quota = 64;
+	for (i = 0; i < 100; i++)
+		send_mac(1, STATION(1000 + i), BROADCAST);
+	/* Five that meet in one bucket: once in 10^4 times. */
+	assert_in_range(tap[1].port.stations, 99, 100);
+	for (i = 0; i < 100000; i++) {
+		now++;
+		send_mac(2, STATION(100000 + i), BROADCAST);
+	}
+	assert_in_range(tap[2].port.stations, 60, 64);
+	assert_in_range(tap[1].port.stations, 99, 100);
+	assert_in_range(unknown(0, STATION(1000), 100), 0, 1);
+	/* They go with their port. */
+	switch_port_del(sw, &tap[2].port);
+	assert_int_equal(tap[2].port.stations, 0);
+	switch_port_add(sw, &tap[2].port);
+}
+
+/* Silent stations give their places to others. */
+static void test_silent_give_way(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 1024; i++)
+		send_mac(0, STATION(10000 + i), BROADCAST);
+	now += 301 * 1000000000ULL;
+	for (i = 0; i < 1024; i++)
+		send_mac(1, STATION(20000 + i), BROADCAST);
+	assert_in_range(unknown(0, STATION(20000), 1024), 0, 20);
+}
+
 static void test_group_addresses_are_not_learned(void **state)
 {
 	unsigned int i, flooded;
@@ -577,6 +625,8 @@ int main(void)
 		TEST(test_ageing),
 		TEST(test_port_removed),
 		TEST(test_table_full),
+		TEST(test_quota),
+		TEST(test_silent_give_way),
 		TEST(test_group_addresses_are_not_learned),
 		TEST(test_flush),
 		TEST(test_frame_init),

@@ -398,7 +398,7 @@ static const struct rule rules[] = {
 	BAD(gid_beyond, "entry 128, of 128 promised"),
 	BAD(gid_not_there, "GID 3 is not there"),
 	BAD(cq_in_use, "DESTROY_CQ: CQ 0 is in use"),
-	BAD(pd_in_use, "DESTROY_PD: PD 1 is in use"),
+	BAD(pd_in_use, " is in use"),
 	BAD(qp_destroyed_twice, "QP 2 is not there"),
 	BAD(mr_destroyed_twice, "is not there"),
 	BAD(ah_of_another_pd, "is not that of AH"),
