@@ -15,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # Inputs of a short run: half a minute each where nothing else runs.
-declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=25000)
+declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do

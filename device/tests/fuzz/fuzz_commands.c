@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* How: bits of the second byte of an operation. */
 #define HOW_RAW		1	/* no good request to begin with */
 #define HOW_HANDLES	2	/* handles are numbers, not those of what there is */
-#define HOW_LENGTH	4	/* the request is as long as the input says */
+#define HOW_LENGTH	4	/* the request is longer or shorter, by a signed byte */
 #define HOW_ROOM	8	/* so is the room for a response */
 #define HOW_PIECES	16	/* everything is in small pieces */
 #define HOW_NUMBER	32	/* any class and number */
@@ -538,9 +538,9 @@ static void op_command(struct fuzz_input *in, uint8_t which, uint8_t how)
 	if (!(how & HOW_RAW))
 		len = good(row->number, len, req);
 	if (how & HOW_LENGTH)
-		len = fuzz_u16(in) % (REQ_MAX - 2);
+		len = (len + (int8_t)fuzz_u8(in)) % (REQ_MAX - 2);
 	if (how & HOW_ROOM)
-		room = fuzz_u16(in) % RSP_MAX;
+		room = (room + (int8_t)fuzz_u8(in)) % RSP_MAX;
 	fuzz_patch(in, req, len);
 	if (!(how & HOW_HANDLES) && len >= row->req)
 		put_handles(row, req);

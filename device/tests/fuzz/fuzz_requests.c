@@ -52,6 +52,9 @@ enum {
 /* Where good requests have their data; pieces of it are memory regions. */
 #define REGION		(64u << 10)
 #define PAGES_AT	(48u << 10)
+/* The last bytes of a region, so that the next address is one too far. */
+#define LEN		512u
+#define LAST		(REGION - LEN)
 #define CANARY		0xa5
 #define RECVS		4
 #define ROUNDS		64
@@ -325,11 +328,11 @@ static void good_send(struct target *t, unsigned int which,
 					      0x80010000 : 0x1234);
 		req->ud.ah = htole32(s->ah);
 	} else {
-		req->rdma.remote_addr = htole64(EG_VA + 16384);
+		req->rdma.remote_addr = htole64(EG_VA + LAST);
 		req->rdma.rkey = htole32(to->lkey);
 	}
-	req->sg_list[0].addr = htole64(EG_VA + 512);
-	req->sg_list[0].length = htole32(512);
+	req->sg_list[0].addr = htole64(EG_VA + LAST);
+	req->sg_list[0].length = htole32(LEN);
 	req->sg_list[0].lkey = htole32(s->lkey);
 }
 
@@ -400,8 +403,8 @@ static void op_recv(struct target *t, unsigned int which, struct fuzz_input *in)
 	memset(slot, 0, ring->slot_size);
 	slot->num_sge = htole32(1);
 	for (i = 0; i < EG_SGE; i++) {
-		slot->sg_list[i].addr = htole64(EG_VA + 24576);
-		slot->sg_list[i].length = htole32(512);
+		slot->sg_list[i].addr = htole64(EG_VA + LAST);
+		slot->sg_list[i].length = htole32(LEN);
 		slot->sg_list[i].lkey = htole32(end->lkey);
 	}
 	fuzz_patch(in, slot, ring->slot_size);

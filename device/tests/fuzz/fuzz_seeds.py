@@ -68,6 +68,8 @@ def commands():
     numbers = range(22)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
+        yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
+                    for by in (1, 255, 252, 248))
     yield from (bytes([1, first, 0, 0, second, 0, 0]) for first in numbers
                 for second in numbers)
     traffic = bytes([post, 0, 0, poll, 0])
@@ -96,6 +98,9 @@ def requests():
                 yield (bytes([where]) + bytes([data, 0, 0, 0, 0])
                        + sent(which, opcode, quiet | send) * 3
                        + bytes([time, 0, run, 0, poll, 0]))
+            # The bit of inline data, and 33 bytes of it where num_sge would stand.
+            yield (bytes([where, send, which, 2, 10]) + bytes(9) + bytes([8])
+                   + bytes([48, 2, 1, 32, poll, 0]))
             yield bytes([where, recv, which, 0, slot, which, 1, 0, 0, 0, 0])
             for kind in range(3):
                 yield bytes([where]) + sent(which, 2) + bytes([ring, which, kind, 2, 1, 200])
