@@ -50,7 +50,8 @@ device:
 # Some guest tests want a daemon that reports the least misstep of its own, or of a driver.
 device-variants: device
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device \
-		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict
+		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict \
+		$(O)/device/vhost-user-roce-hostile
 
 # The daemon's unit tests, not run.
 device-tests:

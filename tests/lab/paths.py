@@ -21,6 +21,9 @@ SANITIZED_DAEMON = BUILD / "device" / "asan" / "vhost-user-roce"
 # The daemon of the RFC that ends when a driver breaks a rule (device/tests/strict).
 STRICT_DAEMON = BUILD / "device" / "vhost-user-roce-strict"
 
+# The daemon that gives a guest's driver nonsense (device/tests/hostile).
+HOSTILE_DAEMON = BUILD / "device" / "vhost-user-roce-hostile"
+
 # The kernel that guests boot: "guest", which is Debian's, or "debug".
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Answers to control commands that are not true, late, or for somebody else.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "tests/hostile/hostile.h"
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define LATE_MS		500
+
+uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_size,
+		       size_t *rsp_len)
+{
+	uint32_t value;
+	size_t at;
+
+	h->roce = true;
+	if (*rsp_len && hostile_roll(ANSWER_BITS))
+		hostile_flip(rsp, *rsp_len);
+	if (*rsp_len >= sizeof(value) && hostile_roll(ANSWER_VALUE)) {
+		at = hostile_random() % (*rsp_len / sizeof(value)) * sizeof(value);
+		memcpy(&value, (uint8_t *)rsp + at, sizeof(value));
+		value = htole32(hostile_number(le32toh(value)));
+		memcpy((uint8_t *)rsp + at, &value, sizeof(value));
+	}
+	if (hostile_roll(ANSWER_ACK)) {
+		ack = hostile_random() % 4 ? hostile_random() % 3 : hostile_random();
+		if (ack == VIRTIO_NET_OK)
+			*rsp_len = rsp_size;
+	}
+	return ack;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Who owns what                                                             */
+/* ------------------------------------------------------------------------- */
+
+static bool pd_of_kernel(const struct hostile *h, uint32_t pdn)
+{
+	unsigned int i;
+
+	for (i = 0; i < h->pds; i++)
+		if (h->pd[i] == pdn)
+			return true;
+	return false;
+}
+
+static void pd_forget(struct hostile *h, uint32_t pdn)
+{
+	unsigned int i;
+
+	for (i = 0; i < h->pds; i++)
+		if (h->pd[i] == pdn)
+			h->pd[i--] = h->pd[--h->pds];
+}
+
+/* Only the kernel has a region of all memory in its PD. */
+static void learn_qp(struct hostile *h, const struct virtio_rdma_cmd_create_qp *req,
+		     uint32_t qpn)
+{
+	const struct rnic_limits *limits = &h->fn->config.limits;
+	uint32_t send = le32toh(req->send_cqn), recv = le32toh(req->recv_cqn);
+	bool kernel = req->qp_type == VIRTIO_IB_QPT_GSI ||
+		      pd_of_kernel(h, le32toh(req->pdn));
+
+	if (qpn >= limits->qps || send >= limits->cqs || recv >= limits->cqs)
+		return;
+	h->qp_of_kernel[qpn] = kernel;
+	h->cq_of_kernel[send] |= kernel;
+	h->cq_of_kernel[recv] |= kernel;
+}
+
+void hostile_learn(struct hostile *h, uint8_t command, const void *req, const void *rsp)
+{
+	const struct virtio_rdma_cmd_get_dma_mr *dma = req;
+	const struct virtio_rdma_cmd_destroy_pd *pd = req;
+	const struct virtio_rdma_ack_create_cq *cq = rsp;
+	const struct virtio_rdma_ack_create_qp *qp = rsp;
+
+	switch (command) {
+	case CMD(GET_DMA_MR):
+		if (h->pds < HOSTILE_PDS)
+			h->pd[h->pds++] = le32toh(dma->pdn);
+		break;
+	case CMD(DESTROY_PD):
+		pd_forget(h, le32toh(pd->pdn));
+		break;
+	case CMD(CREATE_CQ):
+		if (le32toh(cq->cqn) < h->fn->config.limits.cqs)
+			h->cq_of_kernel[le32toh(cq->cqn)] = false;
+		break;
+	case CMD(CREATE_QP):
+		learn_qp(h, req, le32toh(qp->qpn));
+		break;
+	}
+}
+
+void hostile_forget(struct hostile *h)
+{
+	const struct rnic_limits *limits = &h->fn->config.limits;
+
+	h->pds = 0;
+	memset(h->cq_of_kernel, 0, limits->cqs);
+	memset(h->qp_of_kernel, 0, limits->qps);
+	memset(h->late, 0, sizeof(h->late));
+}
+
+/* ------------------------------------------------------------------------- */
+/* The control queue                                                         */
+/* ------------------------------------------------------------------------- */
+
+static bool put_off(struct hostile *h, uint16_t head, uint32_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < HOSTILE_LATE; i++) {
+		if (h->late[i].due)
+			continue;
+		h->late[i] = (struct hostile_late) {
+			.due = loop_now(h->fn->loop) +
+			       (1 + hostile_random() % LATE_MS) * 1000000ULL,
+			.head = head,
+			.len = len,
+		};
+		return true;
+	}
+	return false;
+}
+
+void hostile_push_late(struct hostile *h)
+{
+	struct virtq *vq = h->vq[FUNCTION_CTRL];
+	unsigned int i;
+
+	for (i = 0; i < HOSTILE_LATE && vq; i++) {
+		if (!h->late[i].due || h->late[i].due > loop_now(h->fn->loop))
+			continue;
+		h->late[i].due = 0;
+		hostile_push(vq, h->late[i].head, h->late[i].len);
+		vq->call(vq);
+	}
+}
+
+bool hostile_push_answer(struct hostile *h, struct virtq *vq, uint16_t *head,
+			 uint32_t *len)
+{
+	const struct virtq_elem *elem = h->elem[vq->index];
+	bool roce = h->roce;
+
+	h->roce = false;
+	if (!roce) {
+		if (elem && elem->in_n && hostile_roll(ETH_ACK))
+			*(uint8_t *)elem->iov[elem->out_n].iov_base = hostile_random() % 4;
+		return true;
+	}
+	if (hostile_roll(ANSWER_LOST))
+		return false;
+	if (hostile_roll(ANSWER_LENGTH))
+		*len = hostile_number(*len);
+	if (hostile_roll(ANSWER_ID))
+		*head = hostile_random() % 2 ? hostile_random() : hostile_random() % vq->num;
+	return !hostile_roll(ANSWER_LATE) || !put_off(h, *head, *len);
+}

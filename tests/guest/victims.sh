@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# victims.sh DEVICE GID-INDEX ADDRESS INTERFACE
+#
+# Keeps a device that lies busy until it is killed: ping-pongs by polling and by events,
+# rping, addresses that come and go, and NVMe if there is a disk.  What fails is started
+# again; what hangs is killed.
+
+device=$1 gid=$2 address=$3 interface=$4
+
+# again COMMAND...: its server without and its client with the address, over and over.
+again()
+{
+	local server
+
+	while :; do
+		"$@" & server=$!
+		sleep 0.5
+		timeout -s KILL 5 "$@" "$address"
+		kill -KILL "$server"
+		wait "$server"
+	done
+}
+
+rping_pair()
+{
+	local server
+
+	while :; do
+		timeout -s KILL 8 rping -s -a "$address" -C 50 & server=$!
+		sleep 0.5
+		timeout -s KILL 5 rping -c -a "$address" -C 50
+		kill -KILL "$server"
+		wait "$server"
+	done
+}
+
+addresses()
+{
+	local number=0
+
+	while :; do
+		number=$((number % 200 + 1))
+		ip addr add "10.78.0.$number/32" dev "$interface"
+		ip addr del "10.78.0.$number/32" dev "$interface"
+		sleep 0.2
+	done
+}
+
+disk()
+{
+	while [ -b /dev/nvme0n1 ]; do
+		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct
+		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
+	done
+}
+
+exec > /dev/null 2>&1
+again ibv_rc_pingpong -d "$device" -g "$gid" -n 5000 -p 18700 &
+again ibv_ud_pingpong -e -d "$device" -g "$gid" -n 500 -s 512 -p 18701 &
+rping_pair &
+addresses &
+disk &
+wait

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A device that tells nonsense does not harm the guest's kernel.
+
+The daemon is device/tests/hostile.  In the guest run programs, the connection manager and
+NVMe, which may fail.  The kernel has nothing to report, our modules can be unloaded and
+loaded again, and then all works.  What the device did is printed, with its seed; LAB_SEED
+sets that.
+"""
+
+import os
+import pathlib
+import time
+
+import pytest
+
+import lab
+from lab import nvme, paths
+from lab.hostile_device import HostileDaemon
+from lab.pingpong import gid_index, pingpong
+
+pytestmark = [
+    pytest.mark.debug_kernel,
+    pytest.mark.skipif(not paths.DEBUG, reason="the debug kernel sees what the other does not"),
+]
+
+PROGRAM = pathlib.Path(__file__).parent / "guest" / "victims.sh"
+
+SEED = int(os.environ.get("LAB_SEED", "1"))
+
+# In full, as many changes as this, in at most so many seconds.
+CHANGES = 1000000 if paths.LONG else 1000
+SECONDS = 6 * 3600 if paths.LONG else 40
+
+# What the device does, so often of a thousand times that it could (hostile.h).
+ANSWERS = {"ANSWER_BITS": 50, "ANSWER_VALUE": 50, "ANSWER_ACK": 20, "ANSWER_LENGTH": 20,
+           "ANSWER_LATE": 50, "ETH_ACK": 50}
+USER = {"USER_WR_ID": 100, "USER_BITS": 100, "USER_VALUE": 100, "USER_REPEAT": 100,
+        "USER_FORGED": 100, "USER_ID": 20, "USER_LENGTH": 200, "USER_INDEX": 20,
+        "USER_FLAGS": 50}
+KERNEL = {}
+OTHER = {"CALL_SPURIOUS": 20, "CONFIG_CHANGE": 5}
+CONFIG = {"CONFIG_BITS": 300}
+
+# What the driver does not stand yet.
+KERNEL_LATER = {kind.replace("USER", "KERNEL"): rate for kind, rate in USER.items()}
+LATER = {"ANSWER_LOST": 5, "ANSWER_ID": 5, "CALL_LOST": 50}
+
+
+@pytest.fixture(scope="module", name="daemon")
+def _daemon():
+    daemon = HostileDaemon("hostile-daemon", guests=1, seed=SEED).start()
+    yield daemon
+    daemon.stop()
+
+
+@pytest.fixture(scope="module", name="victim")
+def _victim(daemon):
+    guest = lab.Guest("victim", 1, [lab.roce_device(daemon.sockets[0], daemon.limits)])
+    guest.start()
+    guest.wait_ready()
+    guest.load_modules()
+    yield guest
+    guest.stop()
+
+
+def report(daemon, before):
+    """Prints what was done since; how much that was."""
+    done = {kind: count - before.get(kind, 0) for kind, count in daemon.counts().items()}
+    print(f"seed {daemon.seed}:", " ".join(f"{kind}={n}" for kind, n in done.items() if n))
+    return sum(done.values())
+
+
+def unload(guest):
+    """The modules, and whatever holds them; none hangs longer than a command may."""
+    guest.run("modprobe -r rdma_ucm && modprobe -r virtio_roce virtio_net_roce", timeout=60)
+    guest.forget()
+
+
+def assert_works(guest):
+    """From the beginning, with a device that is honest again."""
+    unload(guest)
+    guest.configure_network()
+    guest.load_modules()
+    pingpong(guest, guest, iterations=200)
+    guest.run(["ping", "-c", "1", guest.address])
+
+
+def test_under_load(daemon, victim):
+    """Completions, rings, answers and interrupts, while programs and NVMe run."""
+    nvme.target_start(victim, 64)
+    victim.run("modprobe nvme-rdma")
+    nvme.connect(victim, victim)
+    device = victim.rdma_device()
+    load = victim.popen([victim.put(PROGRAM), device, gid_index(victim, device),
+                         victim.address, victim.interface()])
+    before = daemon.counts()
+    daemon.order({**ANSWERS, **USER, **KERNEL, **OTHER})
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        time.sleep(5)
+        victim.assert_kernel_clean()
+        assert load.poll() is None
+        if paths.LONG and sum(daemon.counts().values()) > CHANGES:
+            break
+    daemon.order({})
+    done = report(daemon, before)
+    load.kill()
+    victim.run("timeout 60 nvme disconnect -n lab; true", timeout=90)
+    nvme.target_end(victim)
+    assert_works(victim)
+    assert done >= CHANGES
+
+
+def test_while_it_loads(daemon, victim):
+    """Answers and configuration space of a device that the driver gets to know."""
+    before = daemon.counts()
+    unload(victim)
+    for _ in range(100 if paths.LONG else 6):
+        daemon.order({**ANSWERS, **CONFIG})
+        victim.run("modprobe -a virtio_roce ib_uverbs rdma_ucm; sleep 1", check=False)
+        daemon.order({})
+        unload(victim)
+    victim.load_modules()
+    assert_works(victim)
+    assert report(daemon, before) > 0
