@@ -480,10 +480,10 @@ static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 static int vnr_ctrl_poll(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
+	unsigned int us, patience = ctrl->atomic_us;
 	bool sent = false;
-	unsigned int us;
 
-	for (us = 0; us < ctrl->atomic_us; us++) {
+	for (us = 0; us < patience; us++) {
 		vnr_ctrl_reap(ctrl);
 		if (completion_done(&cmd->done))
 			return cmd->err;
