@@ -160,11 +160,17 @@ void vroce_cq_unexpect(struct vroce_hw_cq *hw)
  * that is any use to it.  It is recognised by how it polls.  Anybody else who polls so
  * gets a CQ, but no QP (see vroce_qp.c).
  */
-static bool vroce_cq_may_be_short(const struct vroce_dev *dev,
+static bool vroce_cq_may_be_short(struct vroce_dev *dev,
 				  const struct ib_cq *ibcq)
 {
-	return !ibcq->uobject && ibcq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE &&
-	       dev->attr.max_cqe >= VROCE_SHORT_CQ_MIN;
+	if (ibcq->uobject || ibcq->poll_ctx != IB_POLL_UNBOUND_WORKQUEUE)
+		return false;
+	if (dev->attr.max_cqe >= VROCE_SHORT_CQ_MIN)
+		return true;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "no GSI, and so no connection manager: ib_mad needs CQs of %u entries, and the device has %u (max_cqe)\n",
+				 VROCE_SHORT_CQ_MIN, dev->attr.max_cqe);
+	return false;
 }
 
 /* A negative number of old kernels is a large one here. */
