@@ -386,6 +386,45 @@ static bool call_write(void)
 	return write(me.ctx->cmd_fd, &cmd, sizeof(cmd.hdr) + words * 8) > 0;
 }
 
+/* Destroys some object by its handle, which somebody may still use. */
+static bool ioctl_destroy(void)
+{
+	static const struct {
+		uint16_t object;
+		uint16_t method;
+		uint16_t resp;
+	} kinds[] = {
+		{ UVERBS_OBJECT_PD, UVERBS_METHOD_PD_DESTROY, 0 },
+		{ UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, 0 },
+		{ UVERBS_OBJECT_AH, UVERBS_METHOD_AH_DESTROY, 0 },
+		{ UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, 0 },
+		{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, 8 },
+		{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 4 },
+	};
+	uint32_t i = below(sizeof(kinds) / sizeof(kinds[0]));
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[2];
+	} cmd = {
+		.hdr = {
+			.object_id = kinds[i].object,
+			.method_id = kinds[i].method,
+			.num_attrs = kinds[i].resp ? 2 : 1,
+		},
+		.attr = {
+			{ .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = below(100) },
+			{ .attr_id = 1, .len = kinds[i].resp,
+			  .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = (uintptr_t)me.scratch },
+		},
+	};
+
+	cmd.hdr.length = sizeof(cmd.hdr) +
+			 cmd.hdr.num_attrs * sizeof(cmd.attr[0]);
+	return !ioctl(me.ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+}
+
 static bool call_ioctl(void)
 {
 	struct {
@@ -394,6 +433,8 @@ static bool call_ioctl(void)
 	} cmd = {};
 	unsigned int n = below(12), i;
 
+	if (!below(4))
+		return ioctl_destroy();
 	cmd.hdr.length = below(16) ? sizeof(cmd.hdr) + n * sizeof(cmd.attr[0]) :
 				     number();
 	cmd.hdr.object_id = below(8) ? below(20) : number();
