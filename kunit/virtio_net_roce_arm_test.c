@@ -3,10 +3,12 @@
  * Arming the CQs of kernel consumers: it never fails for lack of room, and what comes
  * before the device has the command is not missed.
  */
+#include <kunit/static_stub.h>
 #include <linux/kthread.h>
 #include <linux/virtio_config.h>
 
 #include "virtio_net_roce_fake.h"
+#include "../drivers/net/virtio_net_roce/vnr_ctrl.h"
 
 #define CQN	1
 
@@ -178,6 +180,35 @@ static void arm_gone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
 }
 
+static int submit_without_memory(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
+				 enum vnr_ctrl_class class)
+{
+	return -ENOMEM;
+}
+
+/* Bounce buffers have run out: it is sent when there are some. */
+static void arm_no_memory(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+
+	kunit_activate_static_stub(test, vnr_ctrl_submit, submit_without_memory);
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+	kunit_deactivate_static_stub(test, vnr_ctrl_submit);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+	answer(fake, cmd, VIRTIO_NET_OK);
+
+	/* The CQ may go meanwhile. */
+	kunit_activate_static_stub(test, vnr_ctrl_submit, submit_without_memory);
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	consumer_close(c);
+	kunit_deactivate_static_stub(test, vnr_ctrl_submit);
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+}
+
 /* A dead queue is the one reason for an errno. */
 static void arm_dead(struct kunit *test)
 {
@@ -252,6 +283,7 @@ static struct kunit_case arm_cases[] = {
 	KUNIT_CASE(arm_missed),
 	KUNIT_CASE(arm_again),
 	KUNIT_CASE(arm_gone),
+	KUNIT_CASE(arm_no_memory),
 	KUNIT_CASE(arm_dead),
 	KUNIT_CASE(arm_flood),
 	{}

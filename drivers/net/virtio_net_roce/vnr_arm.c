@@ -14,9 +14,13 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/virtio_net.h>
+#include <linux/workqueue.h>
 
 #include "virtio_net_roce_compat.h"
 #include "vnr_ctrl.h"
+
+/* How long to wait if the command could not be mapped for the device. */
+#define VNR_ARM_RETRY	(HZ / 50 + 1)
 
 /**
  * struct vnr_arm - the command REQ_NOTIFY_CQ of a CQ
@@ -24,7 +28,9 @@
  * @dev: function
  * @cqn: number of the CQ
  * @cmd: the command
+ * @retry: sends it when there was no memory, which bounce buffers can run out of
  * @lock: guards the rest
+ * @gone: the CQ is gone: nothing is sent any more
  * @busy: the command waits for room or for its answer
  * @again: it is to be sent again then
  * @any: it asks for any completion
@@ -34,7 +40,9 @@ struct vnr_arm {
 	struct vnr_dev *dev;
 	u32 cqn;
 	struct vnr_ctrl_cmd *cmd;
-	spinlock_t lock; /* busy, again, any */
+	struct delayed_work retry;
+	spinlock_t lock; /* gone, busy, again, any */
+	bool gone;
 	bool busy;
 	bool again;
 	bool any;
@@ -60,11 +68,26 @@ static int vnr_arm_send(struct vnr_arm *arm)
 					    VIRTIO_IB_NOTIFY_SOLICITED);
 	*(u8 *)sg_virt(&arm->cmd->sg[2]) = VNR_CTRL_NO_ACK;
 	ret = vnr_ctrl_submit(&arm->dev->ctrl, arm->cmd, VNR_CTRL_URGENT);
+	if (ret == -ENOMEM) {
+		queue_delayed_work(system_wq, &arm->retry, VNR_ARM_RETRY);
+		return 0;
+	}
 	if (ret)
 		return ret;
 	arm->busy = true;
 	kref_get(&arm->ref);
 	return 0;
+}
+
+static void vnr_arm_retry(struct work_struct *work)
+{
+	struct vnr_arm *arm = container_of(to_delayed_work(work),
+					   struct vnr_arm, retry);
+
+	spin_lock_irq(&arm->lock);
+	if (!arm->busy && !arm->gone)
+		vnr_arm_send(arm);
+	spin_unlock_irq(&arm->lock);
 }
 
 static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
@@ -75,9 +98,9 @@ static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
 	bool refused;
 
 	spin_lock_irqsave(&arm->lock, flags);
-	refused = !cmd->err && *ack != VIRTIO_NET_OK;
+	refused = !arm->gone && !cmd->err && *ack != VIRTIO_NET_OK;
 	arm->busy = false;
-	if (arm->again)
+	if (!arm->gone && (arm->again || cmd->err == -ENOMEM))
 		vnr_arm_send(arm);
 	spin_unlock_irqrestore(&arm->lock, flags);
 	if (refused)
@@ -124,6 +147,7 @@ struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
 	cmd->owner = arm;
 	kref_init(&arm->ref);
 	spin_lock_init(&arm->lock);
+	INIT_DELAYED_WORK(&arm->retry, vnr_arm_retry);
 	arm->dev = dev;
 	arm->cqn = cqn;
 	arm->cmd = cmd;
@@ -149,8 +173,9 @@ void vnr_arm_destroy(struct vnr_arm *arm)
 	if (!arm)
 		return;
 	spin_lock_irq(&arm->lock);
-	arm->again = false;
+	arm->gone = true;
 	spin_unlock_irq(&arm->lock);
+	cancel_delayed_work_sync(&arm->retry);
 	kref_put(&arm->ref, vnr_arm_release);
 	/* Waits for whoever has interrupts off. */
 	synchronize_rcu();

@@ -223,7 +223,7 @@ static int vnr_ctrl_send(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
  *
  * Context: any.
  * Return: 0, -ENOSPC if there is no room now and it does not wait, -E2BIG if there
- * never is, or -EIO if the queue is dead.
+ * never is, -ENOMEM if it cannot be mapped, or -EIO if the queue is dead.
  */
 int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 		    enum vnr_ctrl_class class)
@@ -232,6 +232,7 @@ int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 	unsigned long flags;
 	int ret = -ENOSPC;
 
+	KUNIT_STATIC_STUB_REDIRECT(vnr_ctrl_submit, ctrl, cmd, class);
 	sg_mark_end(&cmd->sg[cmd->nout - 1]);
 	sg_mark_end(&cmd->sg[need - 1]);
 	spin_lock_irqsave(&ctrl->lock, flags);
@@ -258,6 +259,7 @@ out_unlock:
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 	return ret;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_submit);
 
 /* Context: lock held.  The reference of the queue goes with it to @done. */
 static void vnr_ctrl_done(struct vnr_ctrl_cmd *cmd, int err,
