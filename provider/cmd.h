@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The uverbs commands that carry something between kernel driver and provider.
+ * The uverbs commands with extra data between kernel driver and provider.
  */
 #ifndef VIRTIO_ROCE_CMD_H
 #define VIRTIO_ROCE_CMD_H
@@ -10,9 +10,9 @@
 #include "virtio_roce-abi.h"
 
 /*
- * DECLARE_DRV_CMD() offers the driver's part as a member drv_payload, and once
- * more with its fields loose, for which rdma-core generates macros from the
- * headers in its own tree.  We only use drv_payload.
+ * DECLARE_DRV_CMD() declares the driver's part as the member drv_payload, and its fields
+ * as members of their own, for which rdma-core generates macros from the headers in its
+ * tree.  We use only drv_payload.
  */
 #define _STRUCT_virtio_roce_alloc_ucontext_resp
 #define _STRUCT_virtio_roce_create_ah_resp

@@ -2,18 +2,18 @@
 /*
  * Completion queues.
  *
- * The device owns all slots of a new CQ.  It fills one for each completion, which
- * is copied before it is looked at: a slot is read once, whatever the device may
- * do to it meanwhile, and given back at once.  There may be fewer slots than the
- * CQ holds completions: the device keeps the others until it finds slots for
- * them.  Nothing here can tell that the application let the CQ overrun: no more
- * completions come, and the device has put the QPs into the error state.
+ * The device owns all slots of a new CQ.  It fills one for each completion.  A slot is
+ * copied once and given back at once; only the copy is looked at, because the device may
+ * still write to the slot.  A CQ may hold more completions than it has slots: the device
+ * keeps the others until slots are free.  If the application lets the CQ overrun, no
+ * more completions come, and the device puts the QPs into the error state; the provider
+ * cannot tell the application.
  *
  * A child after fork() finds the CQ without its queue, see virtio_roce_alloc().
  *
- * A completion names its QP by number only, and the number may soon be that of
- * another QP.  When a QP is destroyed or reset, its unread completions are
- * therefore marked, slot by slot, and passed over from then on.
+ * A completion names its QP only by number, and a new QP may soon have that number.  So
+ * when a QP is destroyed or reset, its unread completions are marked, slot by slot, and
+ * skipped from then on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -87,9 +87,9 @@ static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
 }
 
 /*
- * What RoCE devices tell in the service level of a datagram, which has none: which
- * network header it came with.  UCX finds the destination address by this.  Zero
- * stands for RoCE v1, or for a device that does not say it.
+ * A datagram of RoCE has no service level.  RoCE devices use this field for the network
+ * header that came with it, by which UCX finds the destination address.  Zero stands for
+ * RoCE v1, or for a device that does not tell.
  */
 enum {
 	PACKET_IPV6 = 1,
@@ -121,8 +121,8 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 }
 
 /*
- * Read the oldest completion and give its slot back, and those of QPs that are
- * gone before it.
+ * Read the oldest completion and give its slot back, after skipping completions of QPs
+ * that are gone.
  * Context: lock of the CQ held.  Returns as ring_peek().
  */
 static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
@@ -149,7 +149,7 @@ static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 }
 
 /*
- * The device has no use for a doorbell: it looks for a slot when it needs one.
+ * No doorbell is rung: the device looks for a slot when it needs one.
  * Context: lock of the CQ held, which is released.
  */
 static void cq_unlock(struct virtio_roce_cq *cq)
@@ -182,7 +182,7 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 }
 
 /**
- * virtio_roce_cq_drop_qp() - pass over the unread completions of a QP
+ * virtio_roce_cq_drop_qp() - skip the unread completions of a QP
  * @cq: CQ of the QP
  * @qpn: QP, for which the device adds no more completions
  */
@@ -300,7 +300,7 @@ static uint8_t cq_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/** virtio_roce_cq_set_ops() - fill in what applications call by pointer */
+/** virtio_roce_cq_set_ops() - fill in the functions that applications call by pointer */
 void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
@@ -339,7 +339,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	struct virtio_roce_cq *cq;
 	int err;
 
-	/* A CQ for a single thread is locked all the same. */
+	/* A CQ for a single thread has a lock all the same. */
 	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
 	    attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS ||
 	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
@@ -419,8 +419,8 @@ int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 }
 
 /*
- * The kernel can only destroy at once what is not mapped any more.  The one
- * reason that it may have to refuse is therefore looked at before.
+ * The kernel destroys an object at once only if nothing of it is mapped.  So the only
+ * reason for which it may refuse is checked before the queue is unmapped.
  */
 int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device, context, protection domains, memory regions and address handles: what
- * the kernel does alone.
+ * Device, context, protection domains, memory regions and address handles: the kernel
+ * does all the work for these.
  */
 #include <stdio.h>
 #include <stdlib.h>

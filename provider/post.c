@@ -3,10 +3,10 @@
  * Posting work requests, by ibv_post_send() and ibv_post_recv() and by the
  * ibv_wr_*() functions.
  *
- * All of them do the same: take the next slot, build the request in it, put it
- * into the available ring; and once at the end, also after an error, show the
- * device what was put there and ring the doorbell if it asks for that.  Until it
- * is shown, a request may be taken back.
+ * All of them do the same: take the next slot, build the request in it, put it into the
+ * available ring; and once at the end, also after an error, publish what was put there
+ * and ring the doorbell if the device asks for that.  A request that is not published
+ * can be taken back.
  *
  * *bad_wr is written only when a call fails, and a list without requests succeeds.
  */
@@ -24,11 +24,11 @@
 /**
  * struct send_op - one opcode of the send queue
  * @types: types of QP that have it, a bit each
- * @wr_flag: for creating a QP for ibv_wr_*()
- * @opcode: on the wire
+ * @wr_flag: flag of this opcode when a QP for ibv_wr_*() is created
+ * @opcode: opcode in the request
  * @has_imm: carries immediate data
  * @has_rdma: goes to memory that the request names
- * @has_no_inline: its data comes from the other side, or there is none
+ * @has_no_inline: cannot have inline data: it reads, or has no data
  * @wr_only: ibv_post_send() has no such request
  */
 struct send_op {
@@ -83,8 +83,8 @@ static const struct send_op send_ops[] = {
 };
 
 /*
- * In the states not named here posting fails at once.  In those of an error the
- * device completes the request as flushed.
+ * In states that are not named here posting fails at once.  In error states the device
+ * completes the request as flushed.
  */
 static const bool may_post_send[] = {
 	[IBV_QPS_RTS] = true,
@@ -120,7 +120,7 @@ static const struct send_op *find_op(const struct virtio_roce_qp *qp,
 }
 
 /**
- * virtio_roce_send_ops() - what QPs of a type can do
+ * virtio_roce_send_ops() - operations that QPs of a type can have
  * @ctx: device
  * @type: type of QP
  *
@@ -151,8 +151,8 @@ static void copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
 }
 
 /*
- * The parts of a send request.  Context: lock of the send queue held, or not yet
- * shared.
+ * The parts of a send request.  Context: the lock of the send queue is held, or no other
+ * thread knows the queue yet.
  */
 
 static uint8_t send_flags(unsigned int flags)
@@ -163,8 +163,8 @@ static uint8_t send_flags(unsigned int flags)
 }
 
 /*
- * Start a request in the next slot: all but addresses and payload, which are
- * none so far.
+ * Start a request in the next slot: fill in everything except addresses and payload,
+ * which are empty.
  */
 static int sq_begin(struct virtio_roce_qp *qp, const struct send_op *op,
 		    uint64_t wr_id, unsigned int flags,
@@ -224,7 +224,7 @@ static int set_sges(const struct virtio_roce_qp *qp,
 	return 0;
 }
 
-/* Append to the inline data, of which there are *@have bytes. */
+/* Append to the inline data, which has *@have bytes so far. */
 static int add_inline(const struct virtio_roce_qp *qp,
 		      struct virtio_rdma_sq_req *req, size_t *have,
 		      const void *data, size_t len)
@@ -266,11 +266,11 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
 }
 
 /*
- * Release the send queue and let the device know.  The doorbell may take long
- * and nobody else needs to wait for it.
+ * Publish, release the send queue and ring the doorbell.  This is done without the lock,
+ * because a doorbell may take long.
  *
- * A command instead of a doorbell can only fail when the device is gone.  What
- * was posted is posted then, too, and the application learns of it by an event.
+ * A command instead of a doorbell can fail only when the device is gone.  The requests
+ * count as posted then, too; an event tells the application.
  */
 static void sq_end(struct virtio_roce_qp *qp)
 {
@@ -292,7 +292,7 @@ static void rq_end(struct virtio_roce_qp *qp)
 		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
 }
 
-/* Why nothing can be posted to a QP, or 0. */
+/* The errno if nothing can be posted to a QP, or 0. */
 static int post_send_error(const struct virtio_roce_qp *qp)
 {
 	if (qp_is_parents(qp))
@@ -307,7 +307,7 @@ static int post_recv_error(const struct virtio_roce_qp *qp)
 	return likely(may_post_recv[qp->vqp.qp.state]) ? 0 : EINVAL;
 }
 
-/* A negative number of SGEs, in int, is a large one in size_t. */
+/* A negative number of SGEs becomes a large size_t, which set_sges() refuses. */
 static int post_one_send(struct virtio_roce_qp *qp,
 			 const struct ibv_send_wr *wr)
 {
@@ -420,14 +420,14 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 /*
  * ibv_wr_*(): wr_start() takes the lock and wr_complete() or wr_abort() releases
- * it.  The first error is kept, and all that follows does nothing.
+ * it.  The first error is kept, and calls that follow it do nothing.
  */
 
 static void wr_start(struct ibv_qp_ex *ibqp)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 
-	/* In a child there is nothing to lock; all that follows finds the error. */
+	/* In a child there is nothing to lock; calls that follow find the error. */
 	if (!qp_is_parents(qp))
 		pthread_spin_lock(&qp->sq.lock);
 	qp->wr_req = NULL;
@@ -523,7 +523,7 @@ static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 
 	if (!req)
 		return;
-	/* Of a whole memory region the length means nothing. */
+	/* For a whole memory region the length has no meaning. */
 	if (level == IBV_FLUSH_MR)
 		len = 0;
 	if (!type || type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT) ||
@@ -605,7 +605,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 	wr_set_inline_data_list(ibqp, 1, &buf);
 }
 
-/** virtio_roce_qp_set_ops() - fill in what applications call by pointer */
+/** virtio_roce_qp_set_ops() - fill in the functions that applications call by pointer */
 void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;

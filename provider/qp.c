@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: their life.  What they carry is in post.c.
+ * Queue pairs: create, modify, query and destroy.  Work requests are in post.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 {
 	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK) || attr->srq)
 		return false;
-	/* Flags may be given, as long as there are none. */
+	/* The flags may be given, but must be zero. */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
 	    attr->create_flags)
 		return false;
@@ -62,7 +62,7 @@ static void qp_set_cap(struct virtio_roce_qp *qp, uint32_t max_inline_data,
 	qp->max_inline_data = cap->max_inline_data;
 }
 
-/* The device has forgotten what was posted; forget what it had completed. */
+/* The device drops requests of this QP; drop the completions, too. */
 static void qp_drop_completions(struct virtio_roce_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
@@ -196,7 +196,7 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		return err;
 
 	/*
-	 * The slots of both queues were given back used; the indices of the
+	 * The device has marked all slots of both queues used; the indices of the
 	 * rings go on from there.
 	 */
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
@@ -214,8 +214,8 @@ int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 }
 
 /*
- * The kernel can only destroy at once what is not mapped any more.  Should it
- * refuse, the QP is one that nothing can be posted to.
+ * The kernel destroys an object at once only if nothing of it is mapped.  If it refuses
+ * all the same, the QP remains, but nothing can be posted to it.
  */
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 {

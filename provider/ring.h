@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The driver side of a split virtqueue of which only slots and rings are ours.
+ * The driver side of a split virtqueue whose descriptor table belongs to the kernel.
  *
- * The kernel wrote the descriptor table: descriptor i stands for slot i.  What
- * is left is to name free slots in the available ring and to see in the used
- * ring what the device has done with them.  Two processors share each index:
+ * The kernel wrote the table: descriptor i stands for slot i.  The provider names free
+ * slots in the available ring, and the used ring tells what the device has done with
+ * them.  Each index has one writer:
  *
  *   available index  written by this process, under the lock of the queue
  *   used index       written by the device
  *
- * Nothing that the device writes may lead outside of the rings and slots; apart
- * from that, a device that breaks the rules harms only this queue.
+ * Whatever the device writes, no access leaves rings and slots; beyond that, a device
+ * that breaks the rules harms only this queue.
  *
- * The device is taken as another processor of a coherent system, as virtio has
- * it without VIRTIO_F_ORDER_PLATFORM.  Every function here is called with the
- * lock of the queue held.
+ * To this code the device is another processor of a coherent system, as in virtio
+ * without VIRTIO_F_ORDER_PLATFORM.  Callers of all functions here hold the lock of
+ * the queue.
  */
 #ifndef VIRTIO_ROCE_RING_H
 #define VIRTIO_ROCE_RING_H
@@ -34,13 +34,13 @@
  * @slots: work requests or completions
  * @stride: bytes from a slot to the next
  * @avail: available ring
- * @used: used ring; behind it @event_idx has the available index that the device
- *	wants a doorbell for
+ * @used: used ring; with @event_idx the available index that the device wants a
+ *	doorbell for follows it
  * @mask: number of entries of each ring, less one
  * @depth: number of slots, a power of two
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @next: position in the available ring that is filled next
- * @shown: the available index, which is what the device sees of @next
+ * @shown: the available index: the value of @next that the device sees
  * @seen: the used index when it was last read
  * @taken: used entries that were consumed (completion queues)
  *
@@ -104,7 +104,7 @@ static inline void ring_store16(__virtio16 *p, uint16_t value, int order)
 			 order);
 }
 
-/* Acquire: whatever the device wrote before this index is seen after it. */
+/* Acquire: what the device wrote before this index is seen after this load. */
 static inline uint16_t ring_used_idx(const struct ring *r)
 {
 	return ring_load16(&r->used->idx, __ATOMIC_ACQUIRE);
@@ -131,13 +131,13 @@ static inline void ring_put(struct ring *r, uint32_t slot)
 	r->next++;
 }
 
-/* Take back what the device has not seen. */
+/* Take back entries that the device has not seen. */
 static inline void ring_rollback(struct ring *r)
 {
 	r->next = r->shown;
 }
 
-/* Release: the device sees slots and ring entries before the index. */
+/* Release: the device sees slots and ring entries before it sees the index. */
 static inline void ring_publish(struct ring *r)
 {
 	r->shown = r->next;
@@ -146,9 +146,9 @@ static inline void ring_publish(struct ring *r)
 
 /*
  * Does the device ask for a doorbell, now that the available index has moved on
- * from @old?  The fence stands between our store of that index and our load of
- * what the device asks for; the device stores and loads the other way round, so
- * that at least one of the two sees the other's store.
+ * from @old?  The fence orders our store of that index before our load of what the
+ * device asks for.  The device stores and loads in the other order, so at least one
+ * of the two sees the other's store.
  */
 static inline bool ring_wants_doorbell(const struct ring *r, uint16_t old)
 {
@@ -163,8 +163,8 @@ static inline bool ring_wants_doorbell(const struct ring *r, uint16_t old)
 }
 
 /*
- * Work queues.  Position i has slot i modulo @depth, which is free again when
- * the device has counted that far: it uses slots up in order.
+ * Work queues.  Position i has slot i modulo @depth, which is free again when the used
+ * index has passed it: the device uses slots in order.
  */
 
 /* The used index is only looked at when the queue seems to be full. */
@@ -176,7 +176,7 @@ static inline bool ring_has_room(struct ring *r)
 		return true;
 
 	used = ring_used_idx(r);
-	/* Also a used index ahead of ours ends here: the queue stays full. */
+	/* A used index ahead of ours ends here, too: the queue stays full. */
 	if ((uint16_t)(r->next - used) >= r->depth)
 		return false;
 
@@ -220,8 +220,8 @@ static inline int ring_peek(struct ring *r, uint32_t *slot)
 }
 
 /*
- * Copy what is in a slot.  The compiler must not look at the slot again for what
- * it has read before: the device may have written other bytes by then.
+ * Copy a slot.  The compiler must not read the slot again later: the device may have
+ * written other bytes by then.
  */
 static inline void ring_read(const struct ring *r, uint32_t slot, void *buf,
 			     size_t len)
@@ -230,7 +230,7 @@ static inline void ring_read(const struct ring *r, uint32_t slot, void *buf,
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Consume that entry and give its slot back, once ring_publish() is called. */
+/* Consume that entry.  Its slot is given back at the next ring_publish(). */
 static inline void ring_recycle(struct ring *r, uint32_t slot)
 {
 	r->taken++;

@@ -2,9 +2,9 @@
 /*
  * rdma-core provider for RoCE of virtio-net.
  *
- * Creating, changing and destroying objects is the kernel's business and goes
- * through uverbs.  Posting and polling does not: each work queue and completion
- * queue is a split virtqueue, of which slots, rings and doorbell are mapped.
+ * The kernel creates, changes and destroys objects, through uverbs.  Posting and polling
+ * need no system call: each work queue and completion queue is a split virtqueue whose
+ * slots, rings and doorbell are mapped.
  *
  *   device.c  context, device, port, PD, MR, AH
  *   cq.c      completion queues: create, poll, translate completions
@@ -13,10 +13,10 @@
  *   vq.c      map one virtqueue, ring its doorbell
  *   ring.h    the rings of a virtqueue
  *
- * What is mapped of a queue is not inherited by fork(), since two processes with a
- * lock and indices of their own cannot share a queue.  A child that uses a CQ or QP
- * of its parent gets EFAULT for whatever would touch a queue or change the object,
- * and the parent does not notice.
+ * A child does not inherit the mappings of a queue, because two processes, each with its
+ * own lock and indices, cannot share it.  A child that uses a CQ or QP of its parent gets
+ * EFAULT from every call that would touch a queue or change the object; the parent is
+ * not affected.
  */
 #ifndef VIRTIO_ROCE_H
 #define VIRTIO_ROCE_H
@@ -61,7 +61,7 @@ enum {
  * @lock: protects @ring and, with it, slots and available ring
  * @ring: its rings and slots
  * @doorbell: register to write @doorbell_value to, NULL if there is none to map
- * @doorbell_value: what makes the device look at this queue
+ * @doorbell_value: tells the device which queue to look at
  * @parts: number of mappings
  * @part: the mappings
  *
@@ -91,8 +91,8 @@ struct virtio_roce_vq {
  * @users: number of work queues that complete to it
  * @vq: its virtqueue; what follows is protected by its lock, too, and zero in a
  *	child after fork()
- * @cqe: completion that the application reads piece by piece
- * @stale: for each slot: the completion in it is of a QP that is gone
+ * @cqe: completion that the application reads field by field
+ * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
  */
 struct virtio_roce_cq {
@@ -132,7 +132,7 @@ struct virtio_roce_qp {
 /**
  * struct virtio_roce_ah - an address handle
  * @ah: of libibverbs
- * @num: what the device knows it by
+ * @num: its number in the device
  */
 struct virtio_roce_ah {
 	struct ibv_ah ah;
@@ -170,8 +170,8 @@ static inline struct virtio_roce_ah *to_vah(struct ibv_ah *ah)
 }
 
 /*
- * Is this queue that of the process that we were forked from?  Nothing of it is
- * mapped here, and the lock is of no use either.
+ * Does this queue belong to the process that we were forked from?  Then nothing of it is
+ * mapped here, and its lock cannot be used.
  */
 static inline bool vq_is_parents(const struct virtio_roce_vq *vq)
 {

@@ -15,7 +15,7 @@
 /* The free-running indices have 16 bits. */
 #define VQ_NUM_MAX	32768
 
-/* The used ring of a queue without memory: nothing is ever used. */
+/* The used ring of a queue without memory: its used index stays 0. */
 static const struct vring_used nothing_used;
 
 static size_t whole_pages(size_t len)
@@ -28,11 +28,11 @@ static size_t whole_pages(size_t len)
 /**
  * virtio_roce_alloc() - zeroed memory for an object that has queues
  * @size: of the object
- * @kept: offset of what a child after fork() finds zeroed; what is before it, and
- *	belongs to libibverbs in the main, is copied as always
+ * @kept: offset of the part that a child after fork() finds zeroed; the part before it,
+ *	which mostly belongs to libibverbs, is copied as usual
  *
- * So a child sees that a queue is not its own by what it looks at anyway, which
- * costs those nothing that do not fork.
+ * By the zeroes a child sees that a queue is not its own.  It looks at these members
+ * anyway, so this costs nothing in programs that do not fork.
  *
  * Returns NULL and sets errno if there is none.
  */
@@ -74,7 +74,7 @@ static bool vq_rings_fit(const struct virtio_roce_queue *info)
 {
 	size_t num = info->num;
 
-	/* Either ring is followed by two bytes for RING_EVENT_IDX. */
+	/* Two bytes for RING_EVENT_IDX follow each ring. */
 	return info->avail_len >=
 		       offsetof(struct vring_avail, ring[num]) + 2 &&
 	       info->used_len >= offsetof(struct vring_used, ring[num]) + 2;
@@ -94,8 +94,8 @@ static bool vq_doorbell_fits(const struct virtio_roce_queue *info)
 }
 
 /*
- * The kernel is trusted, but may be of another version than this provider: what
- * the data path relies on is looked at once, here.
+ * The kernel is trusted, but may be of another version than this provider.  So all that
+ * the data path relies on is checked once, here.
  */
 static bool vq_is_sane(const struct virtio_roce_queue *info, size_t slot_size)
 {
@@ -113,7 +113,7 @@ static bool vq_is_sane(const struct virtio_roce_queue *info, size_t slot_size)
  * @type: completion queues have read-only slots and no doorbell
  * @slot_size: bytes that the largest request or completion takes
  *
- * Neither mapping nor memory is duplicated by fork(): the kernel sees to that.
+ * The kernel driver makes sure that fork() copies neither the mapping nor the memory.
  *
  * Returns 0 or an errno value.
  */
@@ -187,8 +187,8 @@ err_unmap:
 }
 
 /**
- * virtio_roce_vq_unmap() - let go of the memory of a virtqueue
- * @vq: from now on always full (work queue) or empty (completion queue)
+ * virtio_roce_vq_unmap() - unmap the memory of a virtqueue
+ * @vq: virtqueue, from now on always full (work queue) or empty (completion queue)
  */
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq)
 {
@@ -208,7 +208,7 @@ void virtio_roce_vq_free(struct virtio_roce_vq *vq)
 }
 
 /**
- * virtio_roce_vq_publish() - let the device see what was put into the queue
+ * virtio_roce_vq_publish() - make requests in the queue visible to the device
  * @vq: work queue
  *
  * Context: lock of the queue held.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Polling: what the application gets for what the device writes.
+ * Polling: how completions that the device writes reach the application.
  */
 #include <errno.h>
 #include <sched.h>
@@ -76,7 +76,7 @@ static const enum ibv_wc_status statuses[] = {
 	IBV_WC_GENERAL_ERR,
 };
 
-/* By number on the wire, of which some are not for processes. */
+/* By number on the wire; -1 for those that processes do not get. */
 static const int opcodes[] = {
 	IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_RECV,
 	IBV_WC_RECV_RDMA_WITH_IMM, -1, -1, -1, -1, IBV_WC_FLUSH,
@@ -140,7 +140,7 @@ static void translates_flags(void **state)
 		expect = i == 0 ? IBV_WC_GRH : i == 1 ? IBV_WC_WITH_IMM : 0;
 		wc = poll_one(cq);
 		assert_int_equal(wc.wc_flags, expect);
-		/* Of what kind a datagram was: 2 is IPv4, 1 is IPv6. */
+		/* The network header of a datagram: 2 is IPv4, 1 is IPv6. */
 		assert_int_equal(wc.sl, i == 4 ? 2 : i == 5 ? 1 : 0);
 	}
 	drop_cq(cq);
@@ -222,7 +222,7 @@ static void breaks_at_bad_slot(void **state)
 		cq = make_cq();
 		fake_complete(1, TEST_QPN);
 		fake_use(&fake.cq, bad[i]);
-		/* What came before it is still good. */
+		/* The completion before it is still good. */
 		assert_int_equal(poll_cq(cq, 4, wc), 1);
 		assert_int_equal(wc[0].wr_id, 1);
 		assert_int_equal(poll_cq(cq, 4, wc), -EIO);
@@ -264,7 +264,7 @@ static void forgets_destroyed_qp(void **state)
 	assert_int_equal(poll_cq(cq, 1, wc), 1);
 	drop_qp(qp);
 
-	/* The number is in use again: this one counts. */
+	/* A new QP has the number: this completion counts. */
 	fake_complete(6, TEST_QPN);
 	assert_int_equal(poll_cq(cq, 8, wc), 2);
 	assert_int_equal(wc[0].wr_id, 4);
@@ -272,7 +272,7 @@ static void forgets_destroyed_qp(void **state)
 	assert_int_equal(cq->num_stale, 0);
 	assert_int_equal(fake_pending(&fake.cq), fake.depth);
 
-	/* Slots that were passed over are as good as others. */
+	/* Slots that were skipped are used like others. */
 	for (i = 0; i < 7; i++)
 		fake_complete(i, TEST_QPN);
 	fake_complete(7, 88);
@@ -326,7 +326,7 @@ static void forgets_reset_qp(void **state)
 	assert_int_equal(cq->num_stale, 0);
 	fake.fail = 0;
 
-	/* Not a change of state at all */
+	/* This does not change the state. */
 	assert_int_equal(virtio_roce_modify_qp(&qp->vqp.qp, &attr,
 					       IBV_QP_MIN_RNR_TIMER), 0);
 	assert_int_equal(cq->num_stale, 0);
@@ -398,7 +398,7 @@ static void polls_step_by_step(void **state)
 	drop_cq(cq);
 }
 
-/* A slot is read once: what the device does to it later is not looked at. */
+/* A slot is read once: what the device writes to it later has no effect. */
 static void reads_a_slot_once(void **state)
 {
 	struct virtio_roce_cq *cq = make_cq();
@@ -443,7 +443,7 @@ static void resizes(void **state)
 	drop_cq(cq);
 }
 
-/* Two threads poll in either way, and the device fills slots beside them. */
+/* Two threads poll, each in its own way, while the device fills slots. */
 
 #define POLLERS		2
 #define COMPLETIONS	100000

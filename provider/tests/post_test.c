@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Posting: what the device finds in slots and rings, and when its doorbell is
- * rung.
+ * Posting: what the device finds in slots and rings, and when its doorbell is rung.
  */
 #include <errno.h>
 #include <sched.h>
@@ -118,7 +117,7 @@ static void translates_send(void **state)
 	};
 	struct virtio_rdma_sq_req *req;
 
-	/* What an earlier request left behind must not shine through. */
+	/* Filled with garbage, as an earlier request may leave it. */
 	memset(fake.sq.slots, 0xff, fake.sq.info.depth * fake.sq.info.stride);
 	req = posted_send(qp, &wr);
 	assert_ptr_equal(req, fake.sq.slots);
@@ -298,7 +297,7 @@ static void gathers_inline_data(void **state)
 	assert_int_equal(req->send_flags, VIRTIO_IB_SEND_INLINE);
 	assert_int_equal(req->inline_len, 0);
 
-	/* nothing to send there */
+	/* a READ has no data to send */
 	wr.opcode = IBV_WR_RDMA_READ;
 	refused_send(qp, &wr, EINVAL);
 	drop_qp_and_cq(qp);
@@ -349,7 +348,7 @@ static void counts_free_slots(void **state)
 	assert_int_equal(post_recv(qp, &recv, &bad_recv), ENOMEM);
 	assert_ptr_equal(bad_recv, &recv);
 
-	/* Taken by the device is not used up. */
+	/* A slot that the device has taken but not used is not free. */
 	fake_use_next(&fake.sq);
 	fake_use_next(&fake.rq);
 	posted_send(qp, &send);
@@ -393,7 +392,7 @@ static void survives_bad_used_index(void **state)
 		fake.sq.used->idx = to_virtio16(bad[i]);
 		refused_send(qp, &wr, ENOMEM);
 	}
-	/* All used: that is right again. */
+	/* All used: this is a valid index. */
 	fake.sq.used->idx = to_virtio16(8);
 	posted_send(qp, &wr);
 	drop_qp_and_cq(qp);
@@ -491,7 +490,7 @@ static void takes_empty_lists(void **state)
 	assert_int_equal(doorbells(&fake.sq), 0);
 	assert_int_equal(doorbells(&fake.rq), 0);
 
-	/* Who knows that nothing fails need not take a failure. */
+	/* Without an error bad_wr is not written to, so it may be NULL. */
 	qp->vqp.qp.state = IBV_QPS_RTS;
 	send.opcode = IBV_WR_SEND;
 	assert_int_equal(post_send(qp, &send, NULL), 0);
@@ -532,7 +531,7 @@ static void rings_at_event_idx(void **state)
 	qp = make_qp(IBV_QPT_RC);
 	event = (__virtio16 *)&fake.sq.used->ring[fake.num];
 
-	/* The flags mean nothing now. */
+	/* The flags have no meaning now. */
 	fake.sq.used->flags = to_virtio16(VRING_USED_F_NO_NOTIFY);
 	*event = to_virtio16(0);
 	assert_int_equal(post_send(qp, &wr[2], &bad_wr), 0);	/* 0 -> 1 */
@@ -852,7 +851,7 @@ static void ignores_setters_without_request(void **state)
 	drop_qp_and_cq(qp);
 }
 
-/* Two threads post in either way, and the device runs beside them. */
+/* Two threads post, in both ways in turn, while the device takes requests. */
 
 #define POSTERS		2
 #define POSTS		20000

@@ -110,7 +110,7 @@ static void check_unused(__u64 offset, size_t len, uint32_t size)
 		assert_int_equal(fake.mem[offset + len], UNUSED);
 }
 
-/* The provider stayed inside of the queue. */
+/* The provider wrote nowhere outside the queue. */
 static void fake_vq_check(const struct fake_vq *vq)
 {
 	const struct virtio_roce_queue *info = &vq->info;
@@ -121,7 +121,7 @@ static void fake_vq_check(const struct fake_vq *vq)
 	check_unused(info->used_offset, used_size(info), info->used_len);
 }
 
-/* What the provider calls in libibverbs */
+/* Functions of libibverbs that the provider calls */
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *cq_attr,
@@ -220,7 +220,7 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	return 0;
 }
 
-/* The real ibv_modify_qp() stores the new state, and so does this. */
+/* Like the real ibv_modify_qp() this stores the new state. */
 int ibv_cmd_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 		      int attr_mask, struct ibv_modify_qp *cmd, size_t cmd_size)
 {
@@ -308,7 +308,7 @@ void drop_qp_and_cq(struct virtio_roce_qp *qp)
 
 	drop_qp(qp);
 	drop_cq(cq);
-	/* Only our own view of the memory is left. */
+	/* Only the test's own mapping of the memory is left. */
 	assert_int_equal(count_maps(), 1);
 }
 
@@ -345,7 +345,7 @@ void fake_use(struct fake_vq *vq, uint32_t slot)
 	ring_store16(&vq->used->idx, idx + 1, __ATOMIC_RELEASE);
 }
 
-/* Use the oldest slot of a work queue up, taken or not. */
+/* Use the oldest slot of a work queue, whether taken or not. */
 void fake_use_next(struct fake_vq *vq)
 {
 	fake_use(vq, from_virtio16(vq->used->idx) % vq->info.depth);
@@ -381,8 +381,8 @@ void fake_complete(uint64_t wr_id, uint32_t qpn)
  * @fake_vq: the queue as the device sees it
  * @vq: the same queue as the provider sees it
  *
- * ThreadSanitizer goes by addresses: it sees who synchronizes with whom, and who does
- * not, only if both use the same one.
+ * ThreadSanitizer goes by addresses: it sees which accesses are synchronized, and which
+ * are not, only if both sides use the same ones.
  */
 void fake_share_mappings(struct fake_vq *fake_vq, struct virtio_roce_vq *vq)
 {

@@ -2,9 +2,9 @@
 /*
  * A kernel driver and a device for the provider's tests.
  *
- * The uverbs commands of libibverbs are replaced: they "create" queues in a
- * file, which the provider maps as it maps kernel memory, and which the tests
- * see as the device does.
+ * The uverbs commands of libibverbs are replaced: they "create" queues in a file.  The
+ * provider maps the file as it maps kernel memory, and the tests see it as the device
+ * does.
  */
 #ifndef VIRTIO_ROCE_TEST_UTIL_H
 #define VIRTIO_ROCE_TEST_UTIL_H
@@ -24,13 +24,13 @@
 #define TEST_CQE	24
 #define TEST_SGES	3
 
-/* A test with a kernel and a device of its own. */
+/* A test with its own kernel and device. */
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
 
 /**
  * struct fake_vq - a virtqueue as the device sees it
- * @info: what the kernel tells about it
+ * @info: description that the kernel gives
  * @slots: slots
  * @avail: available ring
  * @used: used ring
@@ -49,7 +49,7 @@ struct fake_vq {
 /**
  * struct fake - kernel and device
  * @device: a device
- * @ctx: it, open
+ * @ctx: the device, opened
  * @pd: a protection domain
  * @mem: the file, mapped
  * @mem_used: how much of it is given out
@@ -59,7 +59,7 @@ struct fake_vq {
  * @sq: send queue of the last QP
  * @rq: receive queue of the last QP
  * @cq: the last CQ
- * @break_info: lets a test spoil what the kernel tells about a queue
+ * @break_info: lets a test make the description of a queue wrong
  * @fail: errno value that commands fail with
  * @send_cmds: POST_SEND commands
  * @recv_cmds: POST_RECV commands

@@ -64,7 +64,7 @@ static void tells_what_it_got(void **state)
 
 	ibqp = virtio_roce_create_qp(&fake.pd, &attr);
 	assert_non_null(ibqp);
-	/* More than there are slots: that is between kernel and device. */
+	/* More than there are slots: kernel and device may agree on that. */
 	assert_int_equal(cq->vcq.cq.cqe, TEST_CQE);
 	assert_int_equal(attr.cap.max_send_wr, 8);
 	assert_int_equal(attr.cap.max_recv_wr, 8);
@@ -98,7 +98,7 @@ static void commands_may_fail(void **state)
 	assert_int_equal(errno, ENOSPC);
 	fake.fail = 0;
 
-	/* What the kernel does not destroy is of no use, but harmless. */
+	/* A QP that the kernel fails to destroy is unusable, but harmless. */
 	qp = make_qp_on(cq, IBV_QPT_RC);
 	fake.fail = EIO;
 	assert_int_equal(virtio_roce_destroy_qp(&qp->vqp.qp), EIO);
@@ -395,7 +395,7 @@ static void refuses_unknown_qp_attributes(void **state)
 	drop_cq(cq);
 }
 
-/* What the mask does not name may be anything. */
+/* Attributes that the mask does not name may have any value. */
 static void takes_known_qp_attributes(void **state)
 {
 	struct virtio_roce_cq *cq = make_cq();
@@ -420,7 +420,7 @@ static void takes_known_qp_attributes(void **state)
 	drop_cq(cq);
 }
 
-/* What the kernel does with mappings of queues.  And some thread uses the queue. */
+/* Do as the kernel does with mappings of queues, and hold the lock as a user would. */
 static void fork_without(struct virtio_roce_vq *vq)
 {
 	unsigned int i;
@@ -431,7 +431,7 @@ static void fork_without(struct virtio_roce_vq *vq)
 	pthread_spin_lock(&vq->lock);
 }
 
-/* All that a child may call; returns how many answers were wrong. */
+/* Calls everything that a child may call; returns how many results were wrong. */
 static int use_as_child(struct virtio_roce_qp *qp, struct virtio_roce_cq *cq)
 {
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send = NULL;
@@ -469,7 +469,7 @@ static int use_as_child(struct virtio_roce_qp *qp, struct virtio_roce_cq *cq)
 	wrong += virtio_roce_destroy_qp(ibqp) != EFAULT;
 	wrong += virtio_roce_destroy_cq(ibcq) != EFAULT;
 
-	/* What it makes itself is its own, but for the CQ. */
+	/* A QP that the child creates works; its CQ is the parent's. */
 	own = make_qp_on(cq, IBV_QPT_RC);
 	wrong += virtio_roce_post_send(&own->vqp.qp, &send, &bad_send) != 0;
 	wrong += virtio_roce_destroy_qp(&own->vqp.qp) != 0;
@@ -501,7 +501,7 @@ static void child_cannot_use_queues(void **state)
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 
-	/* The parent goes on as if nothing had been. */
+	/* The parent is not affected. */
 	assert_int_equal(fake_pending(&sq), 0);
 	assert_int_equal(fake_pending(&rq), 0);
 	assert_int_equal(virtio_roce_post_send(&qp->vqp.qp, &send, &bad_send),
