@@ -7,7 +7,7 @@ from lab.apps import Apps
 
 
 def pytest_configure(config):
-    """Marks of these tests."""
+    """Adds the marks of these tests."""
     config.addinivalue_line("markers", 'long: in "make apps", not in "make check"')
 
 

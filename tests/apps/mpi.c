@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What MPI programs do, with results that are known: a ring, an exchange of all with
+ * Operations of MPI programs whose results are known: a ring, an exchange of all with
  * all, a sum, and puts into each other's memory.
  *
  * mpi [--one-sided] SIZE...
  *
- * The sizes are those of messages in bytes.  With --one-sided there are puts and gets,
- * else messages.  The first rank's last line is "good" if each rank got what it had to;
- * a rank that did not says what was wrong and aborts all.
+ * SIZEs are lengths of messages in bytes.  With --one-sided the program uses puts and
+ * gets, else messages.  The first rank's last line is "good" if every rank got the right
+ * data; a rank that did not says what was wrong and aborts all.
  */
 
 #include <mpi.h>
@@ -101,7 +101,7 @@ static void sum(void)
 	}
 }
 
-/* Each rank puts a part into the memory of every one, and gets it back from there. */
+/* Each rank puts a part into the memory of every rank, and gets it back from there. */
 static void one_sided(size_t size)
 {
 	unsigned char *out = allocate(size), *in = allocate(size), *window;

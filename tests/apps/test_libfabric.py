@@ -7,7 +7,7 @@ import pytest
 
 PORT = 47592
 
-# Of one datagram at most, of which the RDMA MTU leaves 1024 bytes.
+# At most one datagram, which has 1024 bytes by the RDMA MTU.
 DATAGRAMS = ["64", "256", "1k"]
 MESSAGES = [*DATAGRAMS, "4k", "64k", "1m"]
 
@@ -23,7 +23,7 @@ def test_pingpong(apps, endpoint, sizes):
 
 @pytest.mark.long
 def test_pingpong_rdm(apps):
-    """Reliable datagrams, of many QPs, which libfabric makes of messages.
+    """Reliable datagrams, which libfabric builds from messages on many QPs.
 
     libfabric expects 256 peers, and asks for a CQ with room for the requests of all.
     """

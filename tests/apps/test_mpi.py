@@ -5,7 +5,7 @@ import pytest
 
 # A receive queue is 1024 deep at most, and UCX asks for 4096.
 DEPTH = {"UCX_UD_VERBS_RX_QUEUE_LEN": "1024"}
-# Nothing but our device from one guest to the other.
+# Only our device between the guests.
 RDMA = {**DEPTH, "UCX_TLS": "ud_verbs,sm,self"}
 
 
@@ -16,7 +16,7 @@ def mpich(apps, environment):
 
 
 def openmpi(apps, environment):
-    """The same; it takes UCX by itself only where it knows the device."""
+    """The same for Open MPI, which uses UCX by default only on devices that it knows."""
     variables = " ".join(f"-x {name}={value}" for name, value in environment.items())
     return ("mpirun.openmpi --allow-run-as-root --bind-to none --mca pml ucx"
             f" -n 8 --host {apps.a.name}:4,{apps.b.name}:4 {variables}")
@@ -26,7 +26,7 @@ LAUNCHERS = {"mpich": mpich, "openmpi": openmpi}
 
 
 def run(apps, name, environment, arguments):
-    """Runs the program and looks at what all ranks say."""
+    """Runs the program and checks the output of all ranks."""
     program = apps.install(f"mpi-{name}")
     line = f"{LAUNCHERS[name](apps, environment)} {program} {arguments}"
     result = apps.a.run(f"{line} 2>&1", timeout=120)
@@ -48,7 +48,7 @@ def test_messages(apps, name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_long_messages(apps, name):
-    """Those that an MPI announces before it sends them."""
+    """Large messages, which an MPI announces before it sends them."""
     with apps.traffic(1000):
         run(apps, name, RDMA, "65536 300000")
 
@@ -63,12 +63,12 @@ def test_one_sided(apps):
 @pytest.mark.long
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_beside_tcp(apps, name):
-    """UCX chooses; the receive depth is all that the user sets."""
+    """UCX chooses the device; the user sets only the receive depth."""
     with apps.traffic(100):
         run(apps, name, DEPTH, "8 4096")
 
 
 @pytest.mark.long
 def test_as_before(apps):
-    """A job that shall go over TCP as it did before the modules were loaded."""
+    """A job that uses TCP works as it did before the modules were loaded."""
     run(apps, "mpich", {"UCX_NET_DEVICES": apps.interface}, "8 4096")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """qperf, with connections by the connection manager.
 
-Without -cm 1 it makes address vectors that no RoCE device takes.
+Without -cm 1 it makes address vectors that no RoCE device accepts.
 """
 
 import re

@@ -20,7 +20,7 @@ def test_fio(apps, verb):
 
 @pytest.fixture
 def nfs_server(apps):
-    """Guest b exports its /srv, without the daemons that NFS 4 has no use for."""
+    """Guest b exports its /srv, without the daemons that NFS 4 does not need."""
     apps.b.run("mkdir -p /run/rpc_pipefs && mount -t tmpfs srv /srv &&"
                " modprobe -a nfsd rpcrdma && mount -t nfsd nfsd /proc/fs/nfsd &&"
                " mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs &&"
@@ -34,7 +34,7 @@ def nfs_server(apps):
 
 @pytest.mark.long
 def test_nfs(apps, nfs_server):
-    """100 MB written, read back after the client has forgotten them."""
+    """100 MB are written, and read back after the client's cache was dropped."""
     mount = f"mount -t nfs4 -o retry=0,rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
     apps.a.run(f"modprobe rpcrdma && {mount}", timeout=60)
     try:

@@ -23,7 +23,7 @@ SETTINGS = "UCX_TLS=ud_verbs UCX_UD_VERBS_RX_QUEUE_LEN=1024"
     pytest.param("stream_bw", 4096, 1000, marks=pytest.mark.long),
 ])
 def test_perftest_ud(apps, test, size, count):
-    """Messages of one packet and of many, and puts and gets, which UCX makes of them."""
+    """Messages of one packet and of many; puts and gets, which UCX builds from messages."""
     test = {"am_lat": "ucp_am_lat"}.get(test, test)
     line = (f"export {SETTINGS} UCX_NET_DEVICES={apps.device}:1;"
             f" exec ucx_perftest -p {PORT} -t {test} -s {size} -n {count}")

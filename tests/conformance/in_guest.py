@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Runs one module of rdma-core's tests, in a guest, and tells what came of it.
+"""Runs one module of rdma-core's tests in a guest and reports the results.
 
 in_guest.py DIRECTORY MODULE DONE ARGUMENT...
 
 DIRECTORY holds the tests, DONE is the number of tests of the module to leave out
 because an earlier process ran them, ARGUMENTs are those of rdma-core's run_tests.py.
-Unlike that, this loads no other module, and what it says on standard output is for
-a program: one JSON object a line.
+Unlike run_tests.py this loads no other module, and its standard output is for a program:
+one JSON object a line.
     {"tests": [NAME...]}                    all of the module, in the order they run
     {"start": NAME}
     {"name": NAME, "result": RESULT, "text": TEXT}
@@ -32,12 +32,12 @@ class Reporter:
         os.dup2(2, 1)
 
     def say(self, **message):
-        """Unbuffered: a child must have nothing of it, a crash must leave it."""
+        """Prints unbuffered, so that a child does not repeat it and a crash does not lose it."""
         os.write(self.file, json.dumps(message).encode() + b"\n")
 
 
 class Result(unittest.TestResult):
-    """Says one result for each test: the worst that was said about it."""
+    """Reports one result for each test: the worst of all."""
 
     def __init__(self, reporter):
         super().__init__()
@@ -51,7 +51,7 @@ class Result(unittest.TestResult):
         self.reporter.say(start=test.id())
 
     def stopTest(self, test):
-        """Has the verdict."""
+        """Reports the result."""
         super().stopTest(test)
         result, text = self.verdict or ("failed", "the test ended without a result")
         self.reporter.say(name=test.id(), result=result, text=text)
@@ -110,7 +110,7 @@ def main():
 
     sys.argv = ["run_tests.py", *arguments]
     importlib.import_module("args_parser").parser.parse_args()
-    # It and others import each other, which goes well if it is the first.
+    # Modules import each other in a circle, which works if this is the first.
     importlib.import_module("tests.utils")
     try:
         loaded = importlib.import_module(f"tests.{module}")
@@ -123,7 +123,7 @@ def main():
     result = Result(reporter)
     del tests[:int(done)]
     while tests:
-        # What a test leaves goes with it, not at the end: the device has few QPs.
+        # Objects that a test left are freed at once, because the device has few QPs.
         tests.pop(0)(result)
     reporter.say(end=True)
 

@@ -3,10 +3,10 @@
 
 run.py [--update] SOURCE [MODULE...]
 
-SOURCE is rdma-core's source.  A failure is each test that fails, each that
-required.txt lists and that does not pass, and a Documentation/conformance.rst that
-says something else; with --update that is written instead.  With MODULEs runs only
-these and leaves that page alone.
+SOURCE is rdma-core's source.  These count as failures: each test that fails, each test
+in required.txt that does not pass, and a Documentation/conformance.rst that differs from
+the results; with --update the page is written instead.  With MODULEs only these are run,
+and the page is not used.
 """
 
 import argparse

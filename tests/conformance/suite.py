@@ -14,13 +14,13 @@ from lab.pingpong import gid_index
 
 PROGRAM = pathlib.Path(__file__).parent / "in_guest.py"
 
-# For one test.  None takes a tenth of it.
+# Seconds for one test.  No test needs a tenth of them.
 TIMEOUT = 120
 
 
 @dataclasses.dataclass
 class Outcome:
-    """Of one test; text is the reason of a skip or what tells of a failure."""
+    """The outcome of one test; text is the reason of a skip or describes a failure."""
 
     name: str
     result: str
@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def brief(self):
-        """The text's last line, which is what a traceback is about."""
+        """The last line of the text, which in a traceback names the error."""
         lines = self.text.strip().splitlines()
         return lines[-1].strip() if lines else ""
 
@@ -54,7 +54,7 @@ class Machine:
         self.guest.start().wait_ready().load_modules()
         shutil.copytree(self.tests, self.guest.share / "tests")
         self.guest.run("cp -r /mnt/share/tests /tmp")
-        # Some tests skip for the lack of huge pages before they ask the device.
+        # Without huge pages some tests skip before they ask the device.
         self.guest.run("echo 16 > /proc/sys/vm/nr_hugepages")
         self.program = self.guest.put(PROGRAM)
         self.device = self.guest.rdma_device()
@@ -70,14 +70,14 @@ class Machine:
             f"tests of rdma-core {self.version}, in the guest is {version}"
 
     def resources(self):
-        """What the kernel has of our device's objects."""
+        """The kernel's objects of our device."""
         return self.guest.run("rdma resource show").stdout.strip()
 
     def trouble(self):
-        """What a module left behind that it should not have; mostly nothing."""
+        """Objects that a module should not have left behind; usually none."""
         try:
             lab.assert_healthy()
-            # What a process had goes when it is reaped; its children may linger.
+            # Objects of a process are freed when it is reaped; its children may live longer.
             deadline = time.monotonic() + 10
             while self.resources() != self.idle:
                 if time.monotonic() > deadline:
@@ -93,7 +93,7 @@ class Machine:
                                  *self.arguments])
 
     def stop(self):
-        """Ends both, however they are."""
+        """Ends both, in any state."""
         for part in (self.guest, self.daemon):
             try:
                 part.stop()
@@ -102,7 +102,7 @@ class Machine:
 
 
 class ModuleRun:
-    """The tests of one module, in as many processes as it takes to get through."""
+    """The tests of one module, in as many processes as are needed."""
 
     def __init__(self, machine, module, log):
         self.machine = machine
@@ -119,8 +119,8 @@ class ModuleRun:
             why = self._process()
             if why is None:
                 break
-            # The fault of the test that ran then.  Without one there is no
-            # telling with which to go on.
+            # The test that was running has failed.  Without one it is not known with
+            # which test to go on.
             self.outcomes.append(Outcome(self.current or f"tests.{self.module}", "failed", why))
             if self.current is None:
                 break
@@ -130,7 +130,7 @@ class ModuleRun:
         return self.outcomes
 
     def _process(self):
-        """Runs what is left; returns why it came to no good end, None if it did."""
+        """Runs the remaining tests; returns why the process failed, or None."""
         self.current = None
         try:
             command = self.machine.popen(self.module, len(self.outcomes))
@@ -174,7 +174,7 @@ class ModuleRun:
 
 
 def version(source):
-    """Of rdma-core, from the name of its source."""
+    """The version of rdma-core, from the name of its source."""
     return re.search(r"rdma-core-([\d.]+)$", source.name)[1]
 
 

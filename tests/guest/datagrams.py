@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Datagrams there and back, over IPv4 and IPv6: what the receiver is told of them.
+"""Datagrams there and back, over IPv4 and IPv6, and what the receiver learns of them.
 
 datagrams.py ping DEVICE [SERVER]
 
 For each address family the client sends one datagram and the server answers.  Both
 ends read the kind of the packet from the service level, once by ibv_poll_cq() and once
-by the functions of an extended CQ, and compare header and payload.  With the first one
-the server answers to whom completion and header name, as libibverbs reads them.
+by the functions of an extended CQ, and compare header and payload.  To the first
+datagram the server answers by an address handle that libibverbs makes from the
+completion and the header.
 """
 
 import ipaddress
@@ -26,7 +27,7 @@ from ends import Memory, PAGE, Peer, check, ipv4_gid_index
 
 QKEY = 0x11111111
 GRH = 40
-# What RoCE devices have in the service level, by version of the Internet protocol.
+# The value that RoCE devices put into the service level, by IP version.
 KIND = {4: 2, 6: 1}
 TIMEOUT = 30
 
@@ -104,9 +105,9 @@ class Datagrams:
         self.qp.post_send(wr)
 
     def received(self, payload, version, source, destination):
-        """Waits for a datagram and checks what is told of it.
+        """Waits for a datagram and checks what is reported about it.
 
-        Returns the completion, as far as there is one, and the sender's QPN.
+        Returns the completion, if the way of polling has one, and the sender's QPN.
         """
         deadline = time.monotonic() + TIMEOUT
         while not (found := self.completions.poll()):
@@ -138,7 +139,7 @@ def check_header(header, version, source, destination):
 
 
 def gid_indices(context, device):
-    """Where a GID of each version is: the address's, and the link-local one."""
+    """Indices of two GIDs by IP version: the IPv4 address's and the link-local one."""
     indices = {4: ipv4_gid_index(device)}
     for index in range(8):
         if str(context.query_gid(1, index)).startswith("fe80"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the verifying programs share: memory, ends of connections, statuses.
+"""What the programs that check contents share: memory, ends of connections, statuses.
 
 They run in a guest, beside this file, with the pyverbs of the guest's rdma-core.
 """
@@ -38,7 +38,7 @@ STATUS = {value: name[len("IBV_WC_"):] for name, value in vars(enums).items()
 
 
 def ipv4_gid_index(device):
-    """Where the GID of the guest's IPv4 address is, which wanders with the interface."""
+    """The index of the GID of the guest's IPv4 address, which is not always the same."""
     gids = pathlib.Path(f"/sys/class/infiniband/{device}/ports/1/gids")
     return min(int(entry.name) for entry in gids.iterdir()
                if entry.read_text().startswith("0000:0000:0000:0000:0000:ffff:"))
@@ -104,11 +104,11 @@ class End:
 
     @property
     def gid(self):
-        """Of the guest's IPv4 address, as text."""
+        """The GID of the guest's IPv4 address, as text."""
         return str(self.context.query_gid(1, self.gid_index))
 
     def connect(self, qpn, gid, **changes):
-        """To the other end; changes are of the attributes."""
+        """Connects to the other end, with these changes to the attributes."""
         attr = QPAttr(port_num=1)
         attr.dest_qp_num = qpn
         attr.path_mtu = enums.IBV_MTU_1024
@@ -135,7 +135,7 @@ class End:
         self.qp.post_recv(RecvWR(wr_id, num_sge=1, sg=[SGE(address, length, mr.lkey)]))
 
     def completions(self, count=1, timeout=60):
-        """Polls for so many: (wr_id, name of the status, length) of each."""
+        """Polls for count completions: (wr_id, name of the status, length) of each."""
         found = []
         deadline = time.monotonic() + timeout
         while len(found) < count:
@@ -179,7 +179,7 @@ def close(*ends):
 
 
 def check(condition, *text):
-    """As assert, whatever Python's options are."""
+    """Like assert, but not turned off by an option of Python."""
     if not condition:
         raise SystemExit("failed: " + " ".join(map(str, text)))
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Arms a CQ and sleeps until its event, very often.
+"""Arms a CQ and sleeps until its event, many times.
 
-events.py next DEVICE ROUNDS [SERVER]   for any completion; two guests, by turns
+events.py next DEVICE ROUNDS [SERVER]   for any completion; two guests, in turns
 events.py solicited DEVICE ROUNDS       for solicited ones; both ends are here
 
-What is waited for comes at another moment each time: before the CQ is armed, while
-it is, after it, or when the process sleeps already.  An event that does not come
-within 10 s is lost.
+The completion comes at another moment each time: before the CQ is armed, meanwhile,
+afterwards, or when the process already sleeps.  An event that does not come within
+10 s is lost.
 """
 
 import os
@@ -84,7 +84,7 @@ class Events:
         self.take()
 
     def sent(self, count=1):
-        """The sender's own completions, of which it is not told."""
+        """Polls the sender's own completions, which cause no event."""
         for _, status, _ in self.a.completions(count):
             check(status == "SUCCESS", status)
 
@@ -96,26 +96,26 @@ class Events:
         return number
 
     def await_completion(self):
-        """Of an armed CQ: looks once more, and sleeps."""
+        """Polls an armed CQ once more, then sleeps."""
         got = self.received()
         while not got:
             self.wait()
             got = self.received()
             if not got:
-                # The event of an earlier round, which had found its completion itself.
+                # This event is of an earlier round that found its completion by polling.
                 self.spurious += 1
                 self.arm()
                 got = self.received()
 
 
 def spin(rng):
-    """A moment of any length up to what a message takes."""
+    """Waits for a random time, at most as long as a message takes."""
     for _ in range(rng.choice((0, 0, 10, 100, rng.randrange(1500)))):
         pass
 
 
 def play_next(device, rounds, server=None):
-    """As programs do it: arm, look once more, sleep; then it is the other's turn."""
+    """As programs do: arm, poll once more, sleep; then it is the other end's turn."""
     end = End(device, events=True)
     peer, rng = Peer(server), random.Random(bool(server))
     there = peer.swap(qpn=end.qp.qp_num, gid=end.gid)
@@ -143,10 +143,10 @@ def play_next(device, rounds, server=None):
 
 
 def round_solicited(events, rng):
-    """Others than solicited ones do not wake, but for the spurious ones.
+    """Only solicited completions wake the process, except for spurious events.
 
-    All CQs and Ethernet share one interrupt: another's finds this CQ armed and with
-    new completions, and the driver cannot tell that none of them was solicited.
+    All CQs and Ethernet share one interrupt: an interrupt for another one may find this
+    CQ armed with new completions, and the driver cannot tell if any was solicited.
     """
     events.arm(True)
     others = rng.randrange(3)
@@ -174,7 +174,7 @@ def round_solicited(events, rng):
 
 
 def error_wakes(events):
-    """A CQ armed for solicited completions tells of an error, too."""
+    """An error raises an event of a CQ armed for solicited completions, too."""
     events.arm(True)
     events.b.recv(events.mr, events.memory.address, 4)
     events.a.send(events.mr, events.memory.address, 8)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Each fault that a program can make, and the completion statuses that it leads to.
+"""Each fault that a program can cause, and the completion status that follows.
 
 faults.py statuses DEVICE    one line for each status seen
 faults.py states DEVICE      what SQD, SQE and ERR do to requests
-faults.py fill DEVICE        makes objects until there are no more, and counts them
+faults.py fill DEVICE        creates as many objects as possible, and counts them
 """
 
 import sys
@@ -33,7 +33,7 @@ class Scene:
         self.mr = MR(self.a.pd, PAGE, ACCESS_ALL, address=self.memory.address)
 
     def post(self, opcode, *, length=64, lkey=None, rkey=None, address=None, wr_id=1):
-        """A request of end a, right but for what is said."""
+        """A request of end a that is correct except for the arguments."""
         remote = (address or self.memory.address, self.mr.rkey if rkey is None else rkey)
         self.a.qp.post_send(request(opcode, self.mr, self.memory.address, length, lkey=lkey,
                                     remote=remote, wr_id=wr_id))
@@ -43,7 +43,7 @@ class Scene:
         self.b.recv(mr or self.mr, self.memory.address, length)
 
     def expect(self, status, other=None):
-        """For end a, and end b; then all that follows is flushed, in order."""
+        """Expects a status at each end; then all later requests are flushed, in order."""
         expect(self.a, status)
         if other:
             expect(self.b, other)
@@ -75,7 +75,7 @@ def receive_without_key(device):
 
 
 def bad_lkey(device):
-    """Unknown; or not for all of the bytes."""
+    """A local key that is unknown, or that does not cover all bytes."""
     for opcode in (SEND, WRITE, READ):
         scene = Scene(device)
         scene.post(opcode, lkey=0x7fffff00)
@@ -86,7 +86,7 @@ def bad_lkey(device):
 
 
 def bad_rkey(device):
-    """Unknown; beyond the end; without the right."""
+    """A remote key that is unknown, a range past the end, a right that is missing."""
     for opcode in (WRITE, READ):
         scene = Scene(device)
         scene.post(opcode, rkey=0x7fffff00)
@@ -103,7 +103,7 @@ def bad_rkey(device):
 
 
 def forbidden_by_the_qp(device):
-    """The QP gives no right, whatever the region gives."""
+    """The QP does not give the right, though the region does."""
     for opcode in (WRITE, READ):
         scene = Scene(device, qp_access_flags=enums.IBV_ACCESS_LOCAL_WRITE)
         scene.post(opcode)
@@ -111,14 +111,14 @@ def forbidden_by_the_qp(device):
 
 
 def reads_without_resources(device):
-    """READ on a QP that may have none under way."""
+    """READ on a QP whose max_rd_atomic is 0."""
     scene = Scene(device, max_rd_atomic=0)
     scene.post(READ)
     scene.expect("LOC_QP_OP_ERR")
 
 
 def never_ready(device):
-    """No receive request, and an end to the patience."""
+    """No receive request, and a limited number of RNR retries."""
     scene = Scene(device, rnr_retry=2)
     scene.post(SEND)
     scene.expect("RNR_RETRY_EXC_ERR")
@@ -189,7 +189,7 @@ def to_state(end, state, **changes):
 
 
 def refused(end, state):
-    """The QP stays what it is."""
+    """The QP stays in its state."""
     before = end.state()
     try:
         end.qp.modify(QPAttr(qp_state=state), enums.IBV_QP_STATE)
@@ -199,7 +199,7 @@ def refused(end, state):
 
 
 def drained(device):
-    """SQD ends what was begun, holds what comes, RTS goes on with it."""
+    """SQD finishes requests that were begun and holds new ones; RTS goes on with them."""
     scene = Scene(device)
     for _ in range(4):
         scene.recv()
@@ -209,7 +209,7 @@ def drained(device):
     scene.post(SEND, wr_id=2)
     time.sleep(0.2)
     check(scene.a.cq.poll(1)[0] == 0, "a drained send queue sent")
-    # What it receives goes on.
+    # Receiving goes on.
     scene.a.recv(scene.mr, scene.memory.address, 64, wr_id=3)
     scene.b.send(scene.mr, scene.memory.address, 64)
     check(scene.a.completions()[0][:2] == (3, "SUCCESS"), "SQD does not receive")
@@ -221,7 +221,7 @@ def drained(device):
 
 
 def send_queue_error(device):
-    """SQE flushes what is sent, receives on, and goes back to RTS."""
+    """SQE flushes sends, goes on receiving, and can go back to RTS."""
     a, b, ah = datagram_ends(device)
     memory = Memory(4 * PAGE)
     mr = MR(a.pd, memory.length, ACCESS_ALL, address=memory.address)
@@ -242,7 +242,7 @@ def send_queue_error(device):
 
 
 def errors_flush(device):
-    """ERR flushes both queues, each in its order; RESET forgets all."""
+    """ERR flushes both queues, each in order; RESET drops everything."""
     scene = Scene(device)
     for number in range(5):
         scene.a.recv(scene.mr, scene.memory.address, 64, wr_id=number)
@@ -274,7 +274,7 @@ def states(device):
 # Objects
 
 def count(make):
-    """How many can be made; all are kept until then."""
+    """How many objects can be created; all are kept until creating one fails."""
     made = []
     try:
         while True:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""RDMA WRITEs, each with a FLUSH behind it, and a FLUSH that has no right.
+"""RDMA WRITEs, each followed by a FLUSH, and a FLUSH without the right to.
 
 flush.py server|client DEVICE GID ADDRESS
 
-As opcodes.py, which has to be beside it, but with one connection, and what comes of
-each request is looked at.
+Like opcodes.py, which must be in the same directory, but with one connection, and the
+result of each request is checked.
 """
 
 import random
@@ -17,7 +17,7 @@ ROUNDS = 20
 
 
 def data(number):
-    """What is written in a round."""
+    """The bytes that are written in a round."""
     return random.Random(number).randbytes(SIZE)
 
 
@@ -56,7 +56,7 @@ def client(end, peer, qp, other):
 
 
 def server(end, peer):
-    """Finds what was written."""
+    """Checks that the bytes were written."""
     for number in range(ROUNDS):
         peer.swap()
         assert end.mr.read(SIZE, 0) == data(number), f"round {number}"

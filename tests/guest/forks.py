@@ -27,7 +27,7 @@ MESSAGES = 500
 
 
 class Child:
-    """A child that does steps of a generator, each when it is told to."""
+    """A child that runs a generator, one step for each request of the parent."""
 
     def __init__(self, steps):
         told, self._tell = os.pipe()
@@ -37,7 +37,7 @@ class Child:
             os.close(told)
             os.close(says)
             return
-        # What the parent has must not be looked after here when this ends.
+        # The child must not clean up objects of the parent when it ends.
         status = 1
         try:
             signal.alarm(60)
@@ -52,20 +52,20 @@ class Child:
             os._exit(status)
 
     def wait_step(self):
-        """Until the child has done its step."""
+        """Waits until the child has done its step."""
         if os.read(self._hear, 1) != b".":
             raise SystemExit(f"failed: the child ended early: {self.status()}")
 
     def next_step(self):
-        """Lets it do the next one."""
+        """Lets the child do the next step."""
         os.write(self._tell, b".")
 
     def status(self):
-        """How it ended."""
+        """Waits for the child; returns how it ended."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def end(self):
-        """Lets it end."""
+        """Lets the child end."""
         self.next_step()
         status = self.status()
         check(status == 0, "the child", status)
@@ -74,7 +74,7 @@ class Child:
 # Queues
 
 def refused(call, *arguments):
-    """The child must not do this, and is told so."""
+    """The child must get an error for this."""
     try:
         call(*arguments)
     except PyverbsRDMAError as error:
@@ -102,7 +102,7 @@ def buffer_of(end):
 
 
 def use_parents(device, ends, mr, memory):
-    """All that can be done with a queue.  Then the same with queues of its own."""
+    """Uses the parent's queues in every way, then queues of its own."""
     for end in ends:
         refused(end.send, mr, memory.address, 8)
         refused(end.recv, mr, memory.address, 8)
@@ -120,11 +120,11 @@ def use_parents(device, ends, mr, memory):
 
 
 def queues(device):
-    """The parent's queues work before, meanwhile and after."""
+    """The parent's queues work before, during and after."""
     a, b = connected(device, events=True)
     memory, mr = buffer_of(a)
     exchange(a, b, mr, memory, MESSAGES)
-    # With something in the queues: a receive request, and a completion.
+    # The queues are not empty: a receive request, and a completion.
     b.recv(mr, memory.address + PAGE, 64)
     b.recv(mr, memory.address + PAGE, 64)
     a.send(mr, memory.address, 64)
@@ -146,7 +146,7 @@ def queues(device):
 # Memory
 
 def write_all(memory, value):
-    """The child writes, and nothing else may change what it wrote."""
+    """The child writes to its memory, which nothing else may change."""
     check(memory.is_filled(0x11, 0, memory.length), "not what the parent had at the fork")
     memory.fill(value)
     for _ in range(2):
@@ -155,12 +155,12 @@ def write_all(memory, value):
 
 
 def transfer(a, memory, mr, local, seed):
-    """WRITE into a part of the memory and READ of another; the rest stays what it is."""
+    """WRITE to a part of the memory and READ of another; the rest must not change."""
     scratch, smr = local
     length, value = memory.length // 4, 0x33 + seed
     data = random.Random(seed).randbytes(length)
     scratch.write(data)
-    # The parent's own stores come first: they are what would make it lose the pages.
+    # The parent stores first: after a fork this could replace its pages by copies.
     memory.fill(value)
     for opcode, offset, place in ((WRITE, length + 77, 0), (READ, 0, length)):
         a.qp.post_send(request(opcode, smr, scratch.address + place, length,
@@ -173,7 +173,7 @@ def transfer(a, memory, mr, local, seed):
 
 
 def pages(device, length, flags):
-    """Child first, then parent, then both again with a child of a later fork."""
+    """The child writes first, then the parent; the same with a child of a later fork."""
     a, b = connected(device)
     memory = Memory(length, flags=flags)
     scratch = Memory(length)
@@ -200,7 +200,7 @@ def main():
     if mode == "queues":
         queues(device)
         return
-    # As programs do it that were written for old kernels.
+    # As in programs that were written for old kernels.
     if "RDMAV_FORK_SAFE" in os.environ:
         fork_init()
     if mode == "huge":

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A program that misuses the memory that the device let it map.
+"""A program that misuses the device memory that it may map.
 
 hostile.py MODE DEVICE [PAGES OFFSETS]
 
-Makes two connected RC QPs and their CQs through the ordinary library, finds what
-it has mapped of the device, and then
-  garbage   fills all of it that is writable, available rings and slots, with
-            garbage, rings every doorbell, and tells when its QP has failed
-  probe     tries OFFSETS offsets of the device file with up to PAGES pages, and tells
-            which can be mapped, and whether a descriptor table is in any of them
-  keep      maps all of it a second time, destroys QPs and CQs, and goes on to write
-            garbage into what it kept, until SIGTERM
-  fill      makes QPs until there are no more, and tells how many there were
+Creates two connected RC QPs and their CQs with the ordinary library, finds the
+mappings of the device, and then
+  garbage   fills every writable mapping, available rings and slots, with garbage,
+            rings every doorbell, and reports when its QP has failed
+  probe     tries OFFSETS offsets of the device file with up to PAGES pages, and prints
+            which can be mapped, and whether one has a descriptor table
+  keep      maps everything a second time, destroys QPs and CQs, and goes on writing
+            garbage to these mappings, until SIGTERM
+  fill      creates QPs until it fails, and prints their number
 """
 
 import ctypes
@@ -47,7 +47,7 @@ MAP_FAILED = ctypes.c_void_p(-1).value
 
 
 def device_file():
-    """The descriptor that the library has of the device."""
+    """The library's file descriptor of the device."""
     return next(int(name) for name in os.listdir("/proc/self/fd")
                 if "uverbs" in os.readlink(f"/proc/self/fd/{name}"))
 
@@ -59,7 +59,7 @@ def map_device(offset, length, protection):
 
 
 def mappings(path="/dev/infiniband/uverbs"):
-    """(start, end, writable, readable, file offset) of what is mapped of the device."""
+    """(start, end, writable, readable, file offset) of each mapping of the device."""
     found = []
     with open("/proc/self/maps", encoding="ascii") as maps:
         for line in maps:
@@ -96,7 +96,7 @@ class Objects:
             qp.to_rts(attr)
 
     def post(self):
-        """A receive and a send on each QP, errors and all."""
+        """Posts a receive and a send on each QP; errors are ignored."""
         sge = SGE(self.mr.buf, 4096, self.mr.lkey)
         for qp in self.qps:
             for post in (lambda: qp.post_recv(RecvWR(1, num_sge=1, sg=[sge])),
@@ -114,7 +114,7 @@ class Objects:
 
 
 def garbage(objects):
-    """Garbage everywhere until a QP is in error."""
+    """Writes garbage everywhere until a QP is in the error state."""
     rng = random.Random(1)
     writable = [m for m in mappings() if m[2]]
     assert writable, "nothing is mapped writable"
@@ -141,10 +141,10 @@ def garbage(objects):
 
 
 def looks_like_descriptors(data):
-    """Are there descriptors in a page: address, length, flags and next in 16 bytes?
+    """Does a page have descriptors: address, length, flags and next in 16 bytes?
 
-    Three neighbours with one length, one known flag set and addresses of one
-    distance do not come about by chance.
+    Three neighbours with the same length, the same valid flags and evenly spaced
+    addresses are not there by chance.
     """
     entries = list(struct.iter_unpack("<QIHH", data))
     for one, two, three in zip(entries, entries[1:], entries[2:]):
@@ -157,7 +157,7 @@ def looks_like_descriptors(data):
 def probe(objects, most_pages, most_offsets):
     """Maps whatever can be mapped of so many pages, at so many offsets.
 
-    And all that is known to be mapped, which shows that mapping works.
+    Known mappings are repeated as well, which shows that mapping works.
     """
     objects.post()
     known = {offset: end - start for start, end, _, _, offset in mappings()}
@@ -177,7 +177,7 @@ def probe(objects, most_pages, most_offsets):
                     extra.append((offset, pages))
                 if protection & mmap.PROT_WRITE and offset not in writable:
                     wrong.append(offset)
-                # A mapping for reading cannot be made one for writing afterwards.
+                # A read-only mapping cannot be made writable afterwards.
                 if protection == mmap.PROT_READ and offset not in writable and \
                         _libc.mprotect(address, pages * PAGE,
                                        mmap.PROT_READ | mmap.PROT_WRITE) == 0:
@@ -191,7 +191,7 @@ def probe(objects, most_pages, most_offsets):
 
 
 def keep(objects):
-    """Scribbles over rings and slots of objects that are gone."""
+    """Writes garbage to rings and slots of objects that are gone."""
     objects.post()
     kept = []
     for start, end, write, read, offset in mappings():
@@ -213,7 +213,7 @@ def keep(objects):
 
 
 def fill(objects):
-    """Takes all QPs."""
+    """Creates as many QPs as possible."""
     for qp in objects.qps:
         qp.close()
     qps = []
@@ -233,7 +233,7 @@ def main():
     {"garbage": garbage, "probe": probe, "keep": keep, "fill": fill}[mode](
         objects, *map(int, numbers))
     time.sleep(0.1)
-    # Not by way of the library, whose rings are garbage now.
+    # Without the library's destructors, because its rings are garbage now.
     os._exit(0)
 
 

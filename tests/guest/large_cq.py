@@ -5,13 +5,13 @@ large_cq.py MODE DEVICE GID_INDEX
 
 Sends messages from one RC QP to another one, both in this process and on one CQ.
   late     reads no completion before it has sent all messages, then reads them all
-  resize   the same, on a CQ that is made larger when some are there
-  events   reads completions only when there is an event, and arms the CQ before
+  resize   the same, on a CQ that is made larger when it has some completions
+  events   arms the CQ, and reads completions only after an event
   solicited
            waits for the event of the last message before it reads the first one
-  destroy  destroys the QPs before it reads; no completion may be left of them
+  destroy  destroys the QPs before it reads; none of their completions may be left
   overrun  sends until the CQ overruns, then does the same with new objects
-Ends with "good" if the completions of each queue came in order and none was missing.
+Prints "good" if the completions of each queue came in order and none was missing.
 """
 
 import sys
@@ -29,13 +29,13 @@ from pyverbs.wr import RecvWR, SGE, SendWR
 
 DEPTH = 64
 MESSAGES = 3000
-# In work request ids: what is not a send is a receive.
+# Set in work request ids of receives.
 RECEIVE = 1 << 32
 TIMEOUT = 60
 
 
 class Deadline:
-    """Raises when it is over."""
+    """Raises when the time is over."""
 
     def __init__(self):
         self.end = time.monotonic() + TIMEOUT
@@ -69,13 +69,13 @@ class Objects:
                                   gr=GlobalRoute(dgid=gid, sgid_index=gid_index))
             qp.to_rts(attr)
         self.sge = SGE(self.mr.buf, 8, self.mr.lkey)
-        # Of the next message sent, and of the next completion of each queue.
+        # Numbers of the next message to send, and of each queue's next completion.
         self.next = 0
         self.sent = 0
         self.received = 0
 
     def post(self, function, request, deadline):
-        """Waits for room: a full queue is one whose requests are not done yet."""
+        """Posts, and waits while the queue is full."""
         while True:
             try:
                 return function(request)
@@ -84,7 +84,7 @@ class Objects:
                 time.sleep(0.001)
 
     def send(self, count, flags=0):
-        """Messages, and what receives them."""
+        """Posts messages and the receive requests for them."""
         deadline = Deadline()
         for number in range(self.next, self.next + count):
             self.post(self.qps[1].post_recv,
@@ -95,7 +95,7 @@ class Objects:
         self.next += count
 
     def settle(self):
-        """Lets the device finish; there is nothing to see it by."""
+        """Gives the device time to finish, which nothing here can observe."""
         time.sleep(1)
 
     def poll(self):
@@ -119,7 +119,7 @@ class Objects:
         return self.sent == self.next and self.received == self.next
 
     def read_all(self):
-        """Polls until they are, and for some more."""
+        """Polls until they are, and a little longer."""
         deadline = Deadline()
         while not self.complete():
             if not self.poll():
@@ -138,7 +138,7 @@ def late(context, gid_index):
     objects.send(MESSAGES)
     objects.settle()
     objects.read_all()
-    # The same with a few, all of which find slots.
+    # The same with a few completions, for which there are slots.
     objects.send(100)
     objects.read_all()
 
@@ -165,7 +165,7 @@ def events(context, gid_index):
         channel.get_cq_event(objects.cq)
         objects.cq.ack_events(1)
         objects.cq.req_notify(False)
-        # Some come while it reads.
+        # More completions come while it reads.
         if objects.next < 3 * MESSAGES:
             objects.send(100)
         while objects.poll():

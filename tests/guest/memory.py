@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Memory regions and messages of all sizes, their contents checked.
+"""Memory regions and messages of many sizes, with contents checked.
 
 memory.py sizes DEVICE           regions of 1 byte to 1 GiB, unaligned
 memory.py huge DEVICE            regions over huge pages, 32 of 2 MiB
@@ -32,7 +32,7 @@ GUARD = 2 * PAGE
 # Bounds
 
 def check_inside(a, local, mr, memory, offset, length):
-    """WRITE and READ of a piece, its neighbours left alone."""
+    """WRITE and READ of a piece; bytes beside it must not change."""
     scratch, smr = local
     data = random.randbytes(length)
     scratch.write(data)
@@ -49,7 +49,7 @@ def check_inside(a, local, mr, memory, offset, length):
 
 
 def check_outside(device, of, local, mr, address, length):
-    """Neither WRITE nor READ of a piece that is not all inside."""
+    """WRITE and READ of a piece that is partly outside must fail."""
     scratch, smr = local
     for opcode in (WRITE, READ):
         a, b = connected(device, of=of)
@@ -60,14 +60,14 @@ def check_outside(device, of, local, mr, address, length):
 
 
 def pieces(length):
-    """Parts of a region to look at: all of it if it is small."""
+    """Parts of a region to check: all of it if it is small."""
     if length <= MIB:
         return [(0, length)]
     return [(0, 4097), (length // 2 - 1, MIB), (length - 4099, 4099)]
 
 
 def check_region(device, ends, local, memory, offset, length):
-    """One region: as large as it says, and no larger."""
+    """One region: exactly as large as it should be."""
     a, b = ends
     mr = MR(b.pd, length, ACCESS_ALL, address=memory.address + offset)
     for start, part in pieces(length):
@@ -87,7 +87,7 @@ def scratch_for(pd):
 
 
 def sizes(device):
-    """From 1 byte to 1 GiB."""
+    """Regions from 1 byte to 1 GiB."""
     a, b = connected(device)
     local = scratch_for(a.pd)
     for length in (1, 2, 7, 4095, 4096, 4097, 8191, 65536, MIB - 1, 64 * MIB + 3, 1 << 30):
@@ -113,7 +113,7 @@ def huge(device):
 
 
 def readonly(device):
-    """The file can be sent and read; the region cannot have the right to write."""
+    """The file can be sent and read; the region may not have the right to write."""
     a, b = connected(device)
     data = random.randbytes(300000)
     with tempfile.TemporaryFile(dir="/root") as file:
@@ -182,7 +182,7 @@ def again(device):
 
 # Keys that end
 
-# Enough of them for a key to end in the middle, whatever it takes to end one.
+# So many requests that the key ends in the middle of them.
 WRS = 60
 LENGTH = 4 * MIB
 SLOTS = 4
@@ -204,7 +204,7 @@ def post_chain(a, b, opcode, source, target):
 
 
 def deregister_once(ends, memories, opcode, victim, delay):
-    """Ends one key; returns how many requests were done before, and the status then."""
+    """Ends one key; returns the number of successful requests and the status after them."""
     a, b = ends
     memories["source"].fill(0x11)
     memories["target"].fill(0x22)
@@ -213,7 +213,7 @@ def deregister_once(ends, memories, opcode, victim, delay):
     post_chain(a, b, opcode, *((memories[name], mrs[name]) for name in ("source", "target")))
     time.sleep(delay)
     mrs.pop(victim).close()
-    # Nobody but us may touch it now: nothing is written there, nor read of it.
+    # Only this process may use the memory now: the device must not read or write it.
     memories[victim].fill(0xee)
     statuses = [status for _, status, _ in a.completions(WRS)]
     target = memories["target"]
@@ -239,7 +239,7 @@ def deregister(device, rounds):
     for (opcode, victim), status in wanted.items():
         between = 0
         for number in range(50):
-            # It may take more of them to hit the middle.
+            # More requests may be needed to end the key in the middle.
             if number >= rounds and between:
                 break
             ends = connected(device, of=of)
@@ -284,7 +284,7 @@ def domains(device):
 # Large messages
 
 class Pattern:
-    """What a message holds: one random MiB over and over, numbered."""
+    """Contents of a message: one random MiB, repeated, with numbers."""
 
     def __init__(self, seed):
         self.block = bytearray(random.Random(seed).randbytes(MIB))

@@ -3,10 +3,10 @@
 
 opcodes.py server|client DEVICE GID ADDRESS
 
-GID is the one to use, as the device lists it.  The two meet at ADDRESS, which is the
-server's.  The client sends and the server answers, with fresh QPs for each message.
-For each the client prints a line: the message, how it completed, and "intact" if the
-bytes are at the other end then.
+GID is the one to use, as the device lists it.  ADDRESS is the server's, by which the
+two connect.  The client sends and the server answers, with new QPs for each message.
+For each the client prints a line: the message, its status, and "intact" if the bytes
+have arrived at the other end.
 """
 
 import json
@@ -83,13 +83,13 @@ class Peer:
         self.file = connection.makefile("rw", encoding="ascii")
 
     def swap(self, **mine):
-        """Tells the other end mine, returns what it tells."""
+        """Sends a value to the other end; returns the other end's."""
         print(json.dumps(mine), file=self.file, flush=True)
         return json.loads(self.file.readline())
 
 
 class End:
-    """This end: memory, and what is made anew for each message."""
+    """This end: memory, and objects that are created for each message."""
 
     def __init__(self, device, gid):
         self.context = Context(name=device)
@@ -101,7 +101,7 @@ class End:
                               if path.read_text().strip() == gid)
 
     def ah_attr(self, gid):
-        """The way to a GID."""
+        """Address attributes for a GID."""
         return AHAttr(port_num=1, is_global=1,
                       gr=GlobalRoute(dgid=GID(gid), sgid_index=self.gid_index, hop_limit=64))
 
@@ -139,7 +139,7 @@ class End:
 
     @staticmethod
     def flush(qp, length, other):
-        """A message that cannot be posted as the others."""
+        """Posts a message that needs another way of posting."""
         qp.wr_start()
         qp.wr_id, qp.wr_flags = 1, enums.IBV_SEND_SIGNALED
         qp.wr_flush(other["rkey"], other["address"], length, enums.IBV_FLUSH_GLOBAL,
@@ -157,13 +157,13 @@ class End:
                     imm_data=other["rkey"] if opcode == enums.IBV_WR_SEND_WITH_INV else IMM)
         wr.set_wr_rdma(other["rkey"] ^ (wrong == "key"), other["address"])
         if kind == "UD":
-            # It must be there until the message has left.
+            # The address handle must live until the message was sent.
             self.address = AH(self.pd, attr=self.ah_attr(other["gid"]))
             wr.set_wr_ud(self.address, other["qpn"], QKEY)
         qp.post_send(wr)
 
     def completion(self):
-        """Waits for one, good or bad."""
+        """Waits for a completion, whatever its status."""
         deadline = time.monotonic() + WAIT
         while True:
             count, completions = self.cq.poll()
@@ -190,7 +190,7 @@ def run(role, end, peer, message):
     end.connect(qp, kind, 1002 if wrong == "PSN" and role == "client" else 1000, other)
     if role == "server" and wrong != "no receive request":
         qp.post_recv(RecvWR(2, num_sge=1, sg=end.sge(SIZE // 2)))
-    # What is to move: from the server's memory or from the client's.
+    # A READ moves data from the server's memory, the others from the client's.
     fetch = opcode == enums.IBV_WR_RDMA_READ
     data = random.Random(1).randbytes(length)
     source = (role == "server") == fetch

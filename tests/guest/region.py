@@ -2,7 +2,7 @@
 """A large region, and a QP that is reset.
 
 region.py MODE DEVICE NUMBER
-  register  a region of NUMBER bytes, and its end
+  register  registers a region of NUMBER bytes and deregisters it
   reset     two QPs connected with each other: NUMBER times one of them, with receive
             requests in its queue, goes to RESET and is connected again
 """

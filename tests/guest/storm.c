@@ -3,27 +3,26 @@
  * storm: two programs send each other messages of mixed size and operation over
  * one RC connection, and check that each arrives once, in order and unchanged.
  *
- *	storm -d DEVICE -g GID_INDEX [OPTION]...	waits for the other
- *	storm -d DEVICE -g GID_INDEX [OPTION]... HOST	goes to it
+*	storm -d DEVICE -g GID_INDEX [OPTION]...	waits for the other
+ *	storm -d DEVICE -g GID_INDEX [OPTION]... HOST	connects to it
  *
  * Both must be given the same options.  Ends with status 0 and one line of
  * figures; with 1 and one line if anything is wrong; with 2 and one line if a
  * work request failed.
  *
- * What message n is (operation, size, content) follows from the seed and n, so
- * that both ends know it.  Contents are pieces of a buffer of noise that both
- * have; senders send straight out of it.  Immediate data is n.
+ * Operation, size and content of message n follow from the seed and n, so that both
+ * ends know them.  Contents are pieces of a buffer of noise that both have; senders
+ * send directly from it.  Immediate data is n.
  *
  *	SEND, SEND with immediate	checked by the receiver
  *	WRITE with immediate		goes to a slot of the receiver, who checks
  *	WRITE, READ			a pair: to a slot, and back from it; the
  *					sender checks
  *
- * There are WINDOW receive requests, and each is posted again only when its
- * message was checked.  So of the messages that take one, number m + WINDOW + 1
- * is not written before m was checked, and twice as many slots are enough.  A
- * receiver that does not keep up makes the sender meet RNR NAKs, which is part
- * of the test.
+ * There are WINDOW receive requests, and each is posted again only when its message
+ * was checked.  So among the messages that take one, number m + WINDOW + 1 is not
+ * written before m was checked, and twice as many slots are enough.  If a receiver
+ * does not keep up, the sender gets RNR NAKs, which is part of the test.
  */
 #include <endian.h>
 #include <errno.h>
@@ -64,7 +63,7 @@ static const struct {
 	[OP_READ] = { "READ", IBV_WR_RDMA_READ, 0 },
 };
 
-/* What the ends tell each other; both run on the same kind of machine. */
+/* The ends exchange this; both run on the same kind of machine. */
 struct hello {
 	union ibv_gid gid;
 	uint32_t qpn;
@@ -161,7 +160,7 @@ static uint64_t random_next(uint64_t *state)
 }
 
 /* ------------------------------------------------------------------------- */
-/* The script                                                                */
+/* The sequence of messages                                                  */
 /* ------------------------------------------------------------------------- */
 
 /* Half of them tiny, some around the path MTU, few large. */
@@ -376,7 +375,7 @@ static int tcp_open(void)
 	return fd;
 }
 
-/* Both ends say something of the same length; also a barrier. */
+/* Exchanges messages of the same length; also a barrier. */
 static void tcp_exchange(const void *say, void *hear, size_t len)
 {
 	size_t done = 0;
@@ -446,8 +445,8 @@ static void post_send(void)
 }
 
 /*
- * The READ n - 1 is checked when it completes; the script has gone on by then,
- * so what it brought is kept by slot.
+ * The READ n - 1 is checked when it completes.  The script has gone on by then, so its
+ * expected contents are kept by slot.
  */
 static struct {
 	uint32_t size;
@@ -602,7 +601,7 @@ static void run(void)
 		poll_some();
 	}
 	seconds = (now_ns() - start) / 1e9;
-	/* Who goes first must not leave the other without its last ACK. */
+	/* The end that is done first must not leave the other without its last ACK. */
 	tcp_exchange(&say, &hear, 1);
 	poll_some();
 	printf("storm: %llu requests done, %llu messages received, %llu bytes, %.3f s\n",
