@@ -43,7 +43,7 @@ done
 # checkpatch ARGUMENT...: of the files whose names come in, each ended by NUL.
 checkpatch()
 {
-	xargs -0 "$top/scripts/in-tree" build /usr/src/checkpatch/checkpatch.pl \
+	xargs -0 -n 32 -P 2 "$top/scripts/in-tree" build /usr/src/checkpatch/checkpatch.pl \
 		--no-tree --strict --quiet --show-types "$@" -f
 }
 
