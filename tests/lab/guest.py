@@ -2,9 +2,9 @@
 """A guest: a QEMU process with Debian 13 in it, and commands run there.
 
 Guests run without KVM (lab/machine.py).  The disk is the cached image opened as a
-snapshot: every guest starts from the same state and leaves none.  Nor does every guest
-boot: one boots for all of a kind, is frozen before it has any device of a test, and the
-others go on from there, find their devices and become different (scripts/guest/thaw).
+snapshot: every guest starts from the same state and leaves none.  Only one guest of a
+kind boots: it is frozen before it has any device of a test.  The others go on from
+there, find their devices and get a name of their own (scripts/guest/thaw).
 """
 
 import dataclasses

@@ -16,7 +16,10 @@ IDLE_MODULES = (
 # translates instructions with a lock prefix, which programs use as full barriers,
 # into plain loads and stores.  But the daemon is a second processor to the guest, and
 # without the barriers wake-ups between the two get lost.
-PROCESSORS = "1,maxcpus=2"
+#
+# The debug kernel has two, so that programs, interrupts and work items race, and
+# lockdep and KASAN see it.
+PROCESSORS = "2" if paths.DEBUG else "1,maxcpus=2"
 
 # The debug kernel needs more.
 MEMORY = "2G" if paths.DEBUG else "1G"
