@@ -31,7 +31,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* One descriptor with a fixed part and up to @max elements behind it. */
+/* One descriptor with a fixed part and up to @max elements after it. */
 static void slot_size(const struct strict *s, const struct strict_queue *queue,
 		      const struct virtq_elem *elem, size_t fixed, uint32_t max)
 {

@@ -548,7 +548,7 @@ static void test_long_receive_too_short(void **state)
 	eg_check_zero(p.b.guest, IN + 600000, 100000);
 }
 
-/* Requests before the bad one are completed first, those behind it flushed. */
+/* Requests before the bad one are completed first, those after it flushed. */
 static void send_bad(const struct eg_pair *p, struct eg_wr *bad)
 {
 	struct eg_wr good = eg_send(&p->a, 50, 0, 4);
