@@ -8,6 +8,7 @@
 #include <linux/irqdesc.h>
 #include <linux/smp.h>
 #include <linux/virtio_config.h>
+#include <linux/virtio_pci.h>
 
 #include "virtio_net_roce_fake.h"
 
@@ -416,6 +417,115 @@ static void child_find_vqs_no_ctrl(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, dev->queues);
 }
 
+/* ----- doorbells ----- */
+
+/* Behind the pages that the BAR has for other things. */
+#define BELLS		FAKE_BAR
+#define BELL(n)		(BELLS + (n) * PAGE_SIZE)
+#define NOTIFY_CAP	0xa0
+
+/**
+ * struct bells - what a device says of its doorbells
+ * @name: of the case
+ * @bar: BAR that the capability names
+ * @io: the BAR is one of ports
+ * @cut: bytes that the capability is too short for the last page
+ * @past: bytes of it behind the end of the BAR
+ * @multiplier: notify_off_multiplier
+ * @queue: queue whose doorbell is elsewhere
+ * @at: where
+ * @given: RoCE queues whose doorbell a process may have, by bit
+ */
+struct bells {
+	const char *name;
+	u8 bar;
+	bool io;
+	u32 cut;
+	u32 past;
+	u32 multiplier;
+	unsigned int queue;
+	u64 at;
+	unsigned int given;
+};
+
+#define RDMA(n)		(FAKE_ETH + (n))
+#define ALL		GENMASK(FAKE_QUEUES - FAKE_ETH - 1, 0)
+#define BUT(n)		(ALL & ~BIT(n))
+
+static const struct bells bells[] = {
+	{ "a page for each", .multiplier = PAGE_SIZE, .given = ALL },
+	{ "larger pages", .multiplier = 2 * PAGE_SIZE, .given = ALL },
+	{ "half a page", .multiplier = PAGE_SIZE / 2 },
+	{ "ports", .io = true, .multiplier = PAGE_SIZE },
+	{ "no such BAR", .bar = 7, .multiplier = PAGE_SIZE },
+	{ "an empty BAR", .bar = 2, .multiplier = PAGE_SIZE },
+	{ "behind the BAR", .past = 1, .multiplier = PAGE_SIZE },
+	{ "no whole page", .cut = 1, .multiplier = PAGE_SIZE,
+	  .given = BUT(FAKE_QUEUES - FAKE_ETH - 1) },
+	{ "before the capability", .multiplier = PAGE_SIZE, .queue = RDMA(3),
+	  .at = FAKE_CONFIG, .given = BUT(3) },
+	{ "behind it", .multiplier = PAGE_SIZE, .queue = RDMA(3),
+	  .at = BELL(FAKE_QUEUES), .given = BUT(3) },
+	{ "inside of a page", .multiplier = PAGE_SIZE, .queue = RDMA(3),
+	  .at = BELL(RDMA(3)) + 2, .given = BUT(3) },
+	{ "another's page", .multiplier = PAGE_SIZE, .queue = RDMA(3),
+	  .at = BELL(RDMA(5)), .given = BUT(3) & BUT(5) },
+	{ "Ethernet in it", .multiplier = PAGE_SIZE, .queue = 1,
+	  .at = BELL(RDMA(4)) + 2, .given = BUT(4) },
+	{ "the control queue in it", .multiplier = PAGE_SIZE, .queue = FAKE_CTRL,
+	  .at = BELL(RDMA(6)) + 4, .given = BUT(6) },
+};
+
+KUNIT_ARRAY_PARAM_DESC(bells, bells, name);
+
+static resource_size_t bell_at[FAKE_QUEUES];
+
+static void __iomem *fake_bell(struct vnr_dev *dev, u16 index,
+			       resource_size_t *phys)
+{
+	*phys = bell_at[index];
+	return (__force void __iomem *)dev->mdev.common;
+}
+
+/* Whatever the device says, a process gets a doorbell's own page, or none. */
+static void child_doorbells(struct kunit *test)
+{
+	const struct bells *c = test->param_value;
+	struct fake *fake = fake_create(test);
+	struct virtio_pci_modern_device *mdev = &fake->dev->mdev;
+	struct resource *res = &fake->pdev->resource[0], old = *res;
+	void __iomem *notify_base = mdev->notify_base;
+	const struct virtio_net_roce_vq *vq;
+	unsigned int i;
+
+	fake_cap(fake, NOTIFY_CAP, VIRTIO_PCI_CAP_NOTIFY_CFG, c->bar, BELLS,
+		 FAKE_QUEUES * PAGE_SIZE - c->cut);
+	mdev->notify_map_cap = NOTIFY_CAP;
+	mdev->notify_offset_multiplier = c->multiplier;
+	res->end = res->start + BELL(FAKE_QUEUES) - c->past - 1;
+	if (c->io)
+		res->flags = (res->flags & ~IORESOURCE_MEM) | IORESOURCE_IO;
+	for (i = 0; i < FAKE_QUEUES; i++)
+		bell_at[i] = res->start + BELL(i);
+	if (c->at)
+		bell_at[c->queue] = res->start + c->at;
+
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	kunit_activate_static_stub(test, vnr_doorbell_io, fake_bell);
+	mdev->notify_base = NULL;
+	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+	mdev->notify_base = notify_base;
+	kunit_deactivate_static_stub(test, vnr_doorbell_io);
+	*res = old;
+	for (i = 0; i < fake->dev->nqueues; i++) {
+		vq = &fake->dev->queues[i].pub;
+		KUNIT_EXPECT_EQ_MSG(test, vq->doorbell_phys,
+				    c->given & BIT(i) ? bell_at[RDMA(i)] : 0,
+				    "RoCE queue %u", i);
+		KUNIT_EXPECT_EQ(test, vq->doorbell_pos, 0);
+	}
+}
+
 static struct kunit_case child_cases[] = {
 	KUNIT_CASE_PARAM(child_window, window_gen_params),
 	KUNIT_CASE(child_features),
@@ -431,6 +541,7 @@ static struct kunit_case child_cases[] = {
 	KUNIT_CASE(child_irq_early),
 	KUNIT_CASE(child_irq_busy),
 	KUNIT_CASE(child_find_vqs_no_ctrl),
+	KUNIT_CASE_PARAM(child_doorbells, bells_gen_params),
 	{}
 };
 

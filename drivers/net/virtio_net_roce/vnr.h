@@ -17,6 +17,7 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_pci_modern.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "virtio_net_roce.h"
 #include "virtio_net_roce_aux.h"
@@ -156,12 +157,14 @@ struct vnr_cq {
  * @dma: device addresses of descriptor table, available and used ring
  * @desc_len: bytes of the descriptor table
  * @doorbell: where to ring
+ * @doorbell_phys: its physical address
  */
 struct vnr_rdma_queue {
 	struct virtio_net_roce_vq pub;
 	dma_addr_t dma[3];
 	size_t desc_len;
 	void __iomem *doorbell;
+	resource_size_t doorbell_phys;
 };
 
 /**
@@ -201,6 +204,17 @@ void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq);
 int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
 void vnr_rdma_queues_teardown(struct vnr_dev *dev);
 void vnr_config_work(struct work_struct *work);
+
+/* ----- vnr_doorbell.c: doorbells, and who may have them ----- */
+
+void vnr_doorbells_init(struct vnr_dev *dev);
+void vnr_doorbells_exit(struct vnr_dev *dev);
+void __iomem *vnr_doorbell_io(struct vnr_dev *dev, u16 index,
+			      resource_size_t *phys);
+void __iomem *vnr_doorbell_map(struct vnr_dev *dev, u16 index,
+			       resource_size_t *phys);
+void vnr_doorbell_unmap(struct vnr_dev *dev, void __iomem *doorbell);
+void vnr_doorbells_give(struct vnr_dev *dev);
 
 /* ----- vnr_child.c: the virtio device that stock virtio_net drives ----- */
 
@@ -253,6 +267,7 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @nvqs: length of @vqs
  * @queues: RoCE virtqueues: CQs, then send and receive queue of each QP
  * @nqueues: length of @queues
+ * @doorbell_pages: how many queues have their doorbells in a page, by page
  * @vectors: MSI-X vectors
  * @nvectors: length of @vectors
  * @cq_step: CQ n is served by the vector whose cq_first is n modulo this
@@ -284,6 +299,7 @@ struct vnr_dev {
 	unsigned int nvqs;
 	struct vnr_rdma_queue *queues;
 	unsigned int nqueues;
+	struct xarray doorbell_pages;
 	struct vnr_vector *vectors;
 	unsigned int nvectors;
 	unsigned int cq_step;

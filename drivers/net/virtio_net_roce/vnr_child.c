@@ -230,6 +230,7 @@ static void vnr_child_del_vqs(struct virtio_device *vdev)
 		if (dev->vqs[i])
 			vnr_vq_destroy(dev, dev->vqs[i]);
 	vnr_rdma_queues_teardown(dev);
+	vnr_doorbells_exit(dev);
 	kfree(dev->vqs);
 	dev->vqs = NULL;
 	dev->nvqs = 0;
@@ -269,6 +270,7 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 	if (!dev->vqs)
 		return -ENOMEM;
 	dev->nvqs = nvqs;
+	vnr_doorbells_init(dev);
 
 	ret = vnr_vectors_setup(dev, desc);
 	if (ret)

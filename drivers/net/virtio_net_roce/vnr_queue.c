@@ -332,19 +332,6 @@ static bool vnr_notify(struct virtqueue *vq)
 	return true;
 }
 
-static void __iomem *vnr_map_doorbell(struct vnr_dev *dev, u16 index,
-				      resource_size_t *phys)
-{
-	return vp_modern_map_vq_notify(&dev->mdev, index, phys);
-}
-
-/* A doorbell is mapped alone unless the library mapped all of them at once. */
-static void vnr_unmap_doorbell(struct vnr_dev *dev, void __iomem *doorbell)
-{
-	if (doorbell && !dev->mdev.notify_base)
-		pci_iounmap(dev->mdev.pci_dev, doorbell);
-}
-
 /**
  * vnr_vq_create() - make a virtqueue and show it to the device
  * @dev: function with its vectors set up
@@ -363,6 +350,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
 	u16 num = vnr_queue_size(dev, index);
 	struct virtqueue *vq;
+	resource_size_t phys;
 	int ret = -ENOMEM;
 	int vector;
 
@@ -381,7 +369,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				virtqueue_get_avail_addr(vq),
 				virtqueue_get_used_addr(vq));
 
-	vq->priv = (void __force *)vnr_map_doorbell(dev, index, NULL);
+	vq->priv = (void __force *)vnr_doorbell_map(dev, index, &phys);
 	if (!vq->priv)
 		goto err_del;
 
@@ -395,7 +383,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 	return vq;
 
 err_unmap:
-	vnr_unmap_doorbell(dev, (void __iomem *)vq->priv);
+	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
 err_del:
 	vring_del_virtqueue(vq);
 	return ERR_PTR(ret);
@@ -412,7 +400,7 @@ void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq)
 {
 	WRITE_ONCE(dev->vqs[vq->index], NULL);
 	vnr_vectors_synchronize(dev);
-	vnr_unmap_doorbell(dev, (void __iomem *)vq->priv);
+	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
 	vring_del_virtqueue(vq);
 }
 
@@ -444,7 +432,7 @@ static void vnr_rdma_queue_free(struct vnr_dev *dev, struct vnr_rdma_queue *q)
 {
 	struct vring *vring = &q->pub.vring;
 
-	vnr_unmap_doorbell(dev, q->doorbell);
+	vnr_doorbell_unmap(dev, q->doorbell);
 	vnr_ring_free(dev, q->desc_len, vring->desc, q->dma[0]);
 	vnr_ring_free(dev, q->pub.avail_len, vring->avail, q->dma[1]);
 	vnr_ring_free(dev, q->pub.used_len, vring->used, q->dma[2]);
@@ -456,7 +444,6 @@ static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
 	u16 num = vnr_queue_size(dev, index);
 	struct vring *vring = &q->pub.vring;
-	resource_size_t phys;
 
 	if (!num || !is_power_of_2(num))
 		return -ENOENT;
@@ -478,12 +465,9 @@ static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
 	q->pub.avail_phys = virt_to_phys(vring->avail);
 	q->pub.used_phys = virt_to_phys(vring->used);
 
-	q->doorbell = vnr_map_doorbell(dev, index, &phys);
+	q->doorbell = vnr_doorbell_map(dev, index, &q->doorbell_phys);
 	if (!q->doorbell)
 		return -ENOMEM;
-	/* A page of its own, or user space would reach what else is in it. */
-	if (mdev->notify_offset_multiplier >= PAGE_SIZE && PAGE_ALIGNED(phys))
-		q->pub.doorbell_phys = phys;
 
 	vp_modern_set_queue_size(mdev, index, num);
 	vp_modern_queue_address(mdev, index, q->dma[0], q->dma[1], q->dma[2]);
@@ -529,6 +513,7 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 			goto err_teardown;
 		}
 	}
+	vnr_doorbells_give(dev);
 	/* The interrupt handler that sees it must see what it stands for. */
 	smp_store_release(&dev->armed, armed);
 	return 0;
