@@ -82,7 +82,9 @@ static void test_offer(struct kunit *test)
 
 static void test_child_masks(struct kunit *test)
 {
-	static const u8 masked[] = { 34, 37, 38, 40, 41, 51, 52, 53, 54, 55 };
+	static const u8 masked[] = {
+		34, 35, 37, 38, 40, 41, 51, 52, 53, 54, 55
+	};
 	u64 expect = ~0ULL;
 	unsigned int i;
 
@@ -92,6 +94,9 @@ static void test_child_masks(struct kunit *test)
 	/* The child may read the speed and report it. */
 	KUNIT_EXPECT_TRUE(test, vnr_child_features(~0ULL) &
 			  BIT_ULL(VIRTIO_NET_F_SPEED_DUPLEX));
+	/* A device in hardware may not work without it. */
+	KUNIT_EXPECT_TRUE(test, vnr_child_features(~0ULL) &
+			  BIT_ULL(VIRTIO_F_ORDER_PLATFORM));
 	KUNIT_EXPECT_EQ(test, vnr_child_features(0), 0);
 }
 

@@ -24,6 +24,7 @@
 #define VNR_F_GUEST_USO4	54
 
 #define VNR_F_RING_PACKED	34
+#define VNR_F_IN_ORDER		35
 #define VNR_F_SR_IOV		37
 #define VNR_F_NOTIFICATION_DATA	38
 #define VNR_F_RING_RESET	40
@@ -71,6 +72,11 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_offer_refused);
  * Left out is what collides with the RFC (bits 51 to 55 and what they stand
  * for), what RoCE excludes, and what our child device does not implement.
  *
+ * IN_ORDER would hold for all queues: the device could then leave entries of the used
+ * rings of CQs out, which name the slots to read.  VIRTIO_F_ORDER_PLATFORM stays: with
+ * it virtio_ring orders memory as devices in hardware need it, and RoCE rings are
+ * always ordered so.
+ *
  * Context: any.
  * Return: feature bits.
  */
@@ -82,6 +88,7 @@ u64 vnr_child_features(u64 offered)
 			   BIT_ULL(VNR_F_VQ_NOTF_COAL) |
 			   BIT_ULL(VNR_F_HASH_TUNNEL) |
 			   BIT_ULL(VNR_F_RING_PACKED) |
+			   BIT_ULL(VNR_F_IN_ORDER) |
 			   BIT_ULL(VNR_F_SR_IOV) |
 			   BIT_ULL(VNR_F_NOTIFICATION_DATA) |
 			   BIT_ULL(VNR_F_RING_RESET) |
