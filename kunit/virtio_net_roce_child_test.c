@@ -152,6 +152,54 @@ static void child_finalize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, high_half(fake), written | (c->roce ? ROCE : 0));
 }
 
+/* What becomes of a mapped page. */
+static enum { DIRECT, COPY, NOT_MAPPED, TOO_FAR } mapped;
+static unsigned long copy;
+
+static dma_addr_t odd_map(struct vnr_dev *dev, struct page *page)
+{
+	copy = *(unsigned long *)page_address(page);
+	return mapped == NOT_MAPPED ? DMA_MAPPING_ERROR : page_to_phys(page);
+}
+
+static void odd_unmap(struct vnr_dev *dev, struct page *page, dma_addr_t dma)
+{
+	if (mapped == COPY)
+		*(unsigned long *)page_address(page) = copy;
+}
+
+/*
+ * Where the DMA API hands out copies there is no RoCE, also if the device would know
+ * what to do with their addresses.  Ethernet goes on.
+ */
+static void child_bounce(struct kunit *test)
+{
+	struct fake *fake = fake_create(test);
+	u64 mask = dma_get_mask(&fake->pdev->dev);
+
+	kunit_activate_static_stub(test, vnr_dma_map, odd_map);
+	kunit_activate_static_stub(test, vnr_dma_unmap, odd_unmap);
+	for (mapped = COPY; mapped <= TOO_FAR; mapped++) {
+		if (mapped == TOO_FAR)
+			*fake->pdev->dev.dma_mask = DMA_BIT_MASK(24);
+		KUNIT_EXPECT_EQ(test, 0, fake_negotiate(fake, FAKE_NET | PLATFORM));
+		KUNIT_EXPECT_FALSE_MSG(test, fake->dev->roce, "%d", mapped);
+		KUNIT_EXPECT_FALSE(test, high_half(fake) & ROCE);
+		KUNIT_EXPECT_TRUE(test, high_half(fake) & PLATFORM);
+		*fake->pdev->dev.dma_mask = mask;
+		KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+		KUNIT_EXPECT_NOT_NULL(test, fake->vqs[0]);
+		KUNIT_EXPECT_EQ(test, fake->dev->nqueues, 0);
+		fake_reset(fake);
+		ops(fake)->del_vqs(fake_vdev(fake));
+	}
+	mapped = DIRECT;
+	KUNIT_EXPECT_EQ(test, 0, fake_negotiate(fake, FAKE_NET | PLATFORM));
+	KUNIT_EXPECT_TRUE(test, fake->dev->roce);
+	kunit_deactivate_static_stub(test, vnr_dma_unmap);
+	kunit_deactivate_static_stub(test, vnr_dma_map);
+}
+
 static void child_finalize_legacy(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -530,6 +578,7 @@ static struct kunit_case child_cases[] = {
 	KUNIT_CASE_PARAM(child_window, window_gen_params),
 	KUNIT_CASE(child_features),
 	KUNIT_CASE_PARAM(child_finalize, final_gen_params),
+	KUNIT_CASE(child_bounce),
 	KUNIT_CASE(child_finalize_legacy),
 	KUNIT_CASE(child_reset_slow),
 	KUNIT_CASE(child_reset_never),

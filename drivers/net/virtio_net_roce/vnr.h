@@ -229,6 +229,10 @@ struct vnr_child {
 };
 
 u8 vnr_status(struct vnr_dev *dev);
+#if IS_ENABLED(CONFIG_KUNIT)
+dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page);
+void vnr_dma_unmap(struct vnr_dev *dev, struct page *page, dma_addr_t dma);
+#endif
 int vnr_child_add(struct vnr_dev *dev);
 void vnr_child_del(struct vnr_dev *dev);
 

@@ -142,29 +142,101 @@ static u64 vnr_child_get_features(struct virtio_device *vdev)
 	return vnr_child_features(vp_modern_get_features(&vnr_from_vdev(vdev)->mdev));
 }
 
-/*
- * Without VIRTIO_F_ACCESS_PLATFORM the device takes addresses for guest-physical
- * ones.  That is what the DMA API hands out unless there is an IOMMU, memory
- * encryption or a bounce buffer in between.
+/**
+ * vnr_dma_map() - map a page for the device
+ * @dev: function
+ * @page: page
+ *
+ * Context: may sleep.
+ * Return: device address, to be asked for an error.
  */
-static bool vnr_dma_is_physical(struct vnr_dev *dev)
+VISIBLE_IF_KUNIT dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page)
 {
-	bool physical = false;
+	KUNIT_STATIC_STUB_REDIRECT(vnr_dma_map, dev, page);
+	return dma_map_page(vnr_device(dev), page, 0, PAGE_SIZE,
+			    DMA_BIDIRECTIONAL);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_dma_map);
+
+/**
+ * vnr_dma_unmap() - undo vnr_dma_map()
+ * @dev: function
+ * @page: page
+ * @dma: its device address
+ *
+ * Context: may sleep.
+ */
+VISIBLE_IF_KUNIT void vnr_dma_unmap(struct vnr_dev *dev, struct page *page,
+				    dma_addr_t dma)
+{
+	KUNIT_STATIC_STUB_REDIRECT(vnr_dma_unmap, dev, page, dma);
+	dma_unmap_page(vnr_device(dev), dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_dma_unmap);
+
+/* How the DMA API maps memory for the device. */
+enum vnr_dma {
+	VNR_DMA_PHYSICAL,	/* where it is */
+	VNR_DMA_ELSEWHERE,	/* at another address */
+	VNR_DMA_COPIED,		/* into a bounce buffer, not all of it perhaps */
+	VNR_DMA_FAILED,
+};
+
+/*
+ * It is found out with a page of our own.  A copy shows by what is written to a mapped
+ * page and lost when it is unmapped, as then the copy comes back.  That a cache may do the
+ * same is as bad.
+ */
+static enum vnr_dma vnr_dma_probe(struct vnr_dev *dev)
+{
+	enum vnr_dma ret = VNR_DMA_FAILED;
+	unsigned long *word;
 	struct page *page;
 	dma_addr_t dma;
 
-	page = alloc_page(GFP_KERNEL);
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!page)
-		return false;
-	dma = dma_map_page(vnr_device(dev), page, 0, PAGE_SIZE,
-			   DMA_BIDIRECTIONAL);
-	if (!dma_mapping_error(vnr_device(dev), dma)) {
-		physical = dma == page_to_phys(page);
-		dma_unmap_page(vnr_device(dev), dma, PAGE_SIZE,
-			       DMA_BIDIRECTIONAL);
-	}
+		return ret;
+	word = page_address(page);
+	dma = vnr_dma_map(dev, page);
+	if (dma_mapping_error(vnr_device(dev), dma))
+		goto out_free;
+	WRITE_ONCE(*word, 1);
+	vnr_dma_unmap(dev, page, dma);
+	if (READ_ONCE(*word) != 1 || dma_addressing_limited(vnr_device(dev)))
+		ret = VNR_DMA_COPIED;
+	else
+		ret = dma == page_to_phys(page) ? VNR_DMA_PHYSICAL :
+						  VNR_DMA_ELSEWHERE;
+out_free:
 	__free_page(page);
-	return physical;
+	return ret;
+}
+
+/*
+ * Without VIRTIO_F_ACCESS_PLATFORM the device takes addresses for guest-physical ones.
+ * That is what the DMA API hands out unless there is an IOMMU, memory encryption or a
+ * bounce buffer in between.
+ *
+ * With it the API may still hand out bounce buffers, as it does in confidential guests.
+ * A memory region is mapped once and then used for as long as it lives, by programs that
+ * know nothing of a copy: neither side would ever see what the other writes.
+ */
+static bool vnr_dma_is_good(struct vnr_dev *dev, bool platform)
+{
+	enum vnr_dma dma = vnr_dma_probe(dev);
+
+	if (dma == VNR_DMA_PHYSICAL || (dma == VNR_DMA_ELSEWHERE && platform))
+		return true;
+	if (dma == VNR_DMA_FAILED)
+		dev_warn(vnr_device(dev), "no RoCE: memory cannot be mapped\n");
+	else if (!platform)
+		dev_warn(vnr_device(dev),
+			 "no RoCE: memory is behind an IOMMU or bounce buffer, and the device does not offer VIRTIO_F_ACCESS_PLATFORM\n");
+	else
+		dev_warn(vnr_device(dev),
+			 "no RoCE: the device is given copies of memory (swiotlb), which RDMA cannot work with\n");
+	return false;
 }
 
 /* Where virtio_net will look for its control queue. */
@@ -191,13 +263,8 @@ static bool vnr_roce_possible(struct vnr_dev *dev, u64 features)
 			 ctrl_num);
 		return false;
 	}
-	if (!(features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM)) &&
-	    !vnr_dma_is_physical(dev)) {
-		dev_warn(vnr_device(dev),
-			 "no RoCE: memory is behind an IOMMU or bounce buffer, and the device does not offer VIRTIO_F_ACCESS_PLATFORM\n");
-		return false;
-	}
-	return true;
+	return vnr_dma_is_good(dev,
+			       features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM));
 }
 
 static int vnr_child_finalize_features(struct virtio_device *vdev)
