@@ -125,6 +125,8 @@ struct virtio_net_roce_ops {
  *	the auxiliary device exists
  * @max_qps: number of QPs (max_rdma_qps)
  * @max_cqs: number of CQs (max_rdma_cqs)
+ * @num_vectors: interrupt vectors that serve CQs, at least 1; that of CQN n is number n
+ *	modulo this
  * @max_req: bytes of the longest request that @ops->exec takes
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @ops: operations
@@ -136,6 +138,7 @@ struct virtio_net_roce_aux {
 	struct net_device *netdev;
 	u32 max_qps;
 	u32 max_cqs;
+	u32 num_vectors;
 	size_t max_req;
 	bool event_idx;
 	const struct virtio_net_roce_ops *ops;

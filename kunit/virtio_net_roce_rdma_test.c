@@ -305,8 +305,12 @@ static void rdma_queues(struct kunit *test)
 	aux = seen.aux;
 	KUNIT_ASSERT_NOT_NULL(test, aux);
 	ops = aux->ops;
-	for (i = 0; i < FAKE_CQS; i++)
+	KUNIT_EXPECT_GT(test, aux->num_vectors, 0);
+	for (i = 0; i < FAKE_CQS; i++) {
 		KUNIT_EXPECT_EQ(test, ops->cq_vq(aux, i)->index, FAKE_ETH + i);
+		KUNIT_EXPECT_EQ(test, vnr_cq_vector(fake->dev, i),
+				vnr_cq_vector(fake->dev, i % aux->num_vectors));
+	}
 	for (i = 0; i < FAKE_QPS; i++) {
 		KUNIT_EXPECT_EQ(test, ops->sq_vq(aux, i)->index,
 				FAKE_ETH + FAKE_CQS + 2 * i);

@@ -1175,6 +1175,48 @@ static void kern_cq_large(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/*
+ * As many vectors as there are, and a CQ on the one that was asked for: the number that
+ * the device gives decides, so that others are asked for and given back.
+ */
+static void kern_cq_vector(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_cq_init_attr attr = { .cqe = 4 };
+	struct ib_cq *cqs[MOCK_CQS];
+	struct ib_device *ibdev;
+	unsigned int i, n;
+
+	mock->aux.num_vectors = 3;
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->num_comp_vectors, 3);
+	n = mock_objects(mock);
+	for (i = 0; i < 6; i++) {
+		attr.comp_vector = 2 - i % 3;
+		cqs[i] = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+		KUNIT_EXPECT_EQ(test, to_vcq(cqs[i])->hw->cqn % 3, attr.comp_vector);
+		KUNIT_EXPECT_EQ(test, mock_objects(mock), n + i + 1);
+	}
+	/* Only two are left, 6 and 7: another vector, but a CQ. */
+	attr.comp_vector = 2;
+	for (; i < MOCK_CQS; i++) {
+		cqs[i] = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+	}
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL, &attr)),
+			-ENOMEM);
+	/* What no vector has is one of them all the same. */
+	ib_destroy_cq(cqs[0]);
+	attr.comp_vector = 1000;
+	cqs[0] = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[0]);
+	for (i = 0; i < MOCK_CQS; i++)
+		ib_destroy_cq(cqs[i]);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* Without that capability a CQ holds as many completions as it has slots. */
 static void kern_cq_resize(struct kunit *test)
 {
@@ -1630,6 +1672,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_numbers_twice),
 	KUNIT_CASE(kern_cq_hold),
 	KUNIT_CASE(kern_cq_large),
+	KUNIT_CASE(kern_cq_vector),
 	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),

@@ -685,6 +685,7 @@ static struct mock *mock_new(struct kunit *test)
 	mock->aux.adev.dev.init_name = "mock";
 	mock->aux.max_qps = MOCK_QPS;
 	mock->aux.max_cqs = MOCK_CQS;
+	mock->aux.num_vectors = 1;
 	mock->aux.max_req = U32_MAX;
 	mock->next_cqn = -1;
 	mock->next_qpn = -1;

@@ -163,6 +163,7 @@ static int vnr_aux_add(struct vnr_dev *dev, struct net_device *netdev)
 	aux->pub.netdev = netdev;
 	aux->pub.max_qps = dev->offer.max_qps;
 	aux->pub.max_cqs = dev->offer.max_cqs;
+	aux->pub.num_vectors = dev->cq_step;
 	aux->pub.max_req = vnr_ctrl_max_req(dev);
 	aux->pub.event_idx = dev->event_idx;
 	aux->pub.ops = &vnr_aux_ops;

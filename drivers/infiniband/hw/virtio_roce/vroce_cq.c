@@ -13,6 +13,9 @@
 /* ib_mad cannot be told to ask for fewer than 64 requests on each side. */
 #define VROCE_SHORT_CQ_MIN	128
 
+/* Numbers that are tried for one that has the vector that was asked for. */
+#define VROCE_VECTOR_TRIES	16
+
 /*
  * The number is free for the device to give out again as soon as it has answered
  * DESTROY_CQ.  The lock keeps a create that gets it waiting until the rings are
@@ -36,8 +39,7 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
-static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
-				   u32 cqe)
+static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe, u32 *cqn)
 {
 	int err;
 
@@ -45,17 +47,57 @@ static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	if (err)
 		return err;
 	mutex_lock(&dev->cqns.lock);
-	err = vroce_cmd_create_cq(dev->aux, cqe, &hw->cqn);
-	if (!err && __test_and_set_bit(hw->cqn, dev->cqns.taken))
+	err = vroce_cmd_create_cq(dev->aux, cqe, cqn);
+	if (!err && __test_and_set_bit(*cqn, dev->cqns.taken))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-					   hw->cqn);
+					   *cqn);
 	mutex_unlock(&dev->cqns.lock);
 	if (err)
 		vroce_quota_give(dev, VROCE_CQ);
 	return err;
 }
 
-static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe)
+/* A number that was not used. */
+static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
+{
+	mutex_lock(&dev->cqns.lock);
+	if (!vroce_cmd_destroy_cq(dev->aux, cqn)) {
+		__clear_bit(cqn, dev->cqns.taken);
+		vroce_quota_give(dev, VROCE_CQ);
+	}
+	mutex_unlock(&dev->cqns.lock);
+}
+
+/*
+ * The device chooses the number, and with it the interrupt vector.  If that is not the
+ * one that was asked for other numbers are tried, and those left over given back.  Any
+ * vector is better than no CQ.
+ */
+static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
+				   u32 cqe, u32 vector)
+{
+	u32 vectors = dev->aux->num_vectors, spare[VROCE_VECTOR_TRIES], n = 0;
+	u32 tries = min_t(u32, vectors, VROCE_VECTOR_TRIES);
+	int err;
+
+	err = vroce_cqn_take(dev, cqe, &hw->cqn);
+	if (err)
+		return err;
+	while (hw->cqn % vectors != vector % vectors && n + 1 < tries) {
+		spare[n] = hw->cqn;
+		if (vroce_cqn_take(dev, cqe, &hw->cqn)) {
+			hw->cqn = spare[n];
+			break;
+		}
+		n++;
+	}
+	while (n--)
+		vroce_cqn_give(dev, spare[n]);
+	return 0;
+}
+
+static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
+					      u32 vector)
 {
 	struct vroce_hw_cq *hw;
 	int err;
@@ -69,7 +111,7 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe)
 				VROCE_CQ_ALIGN);
 	if (err)
 		goto err_free;
-	err = vroce_hw_cq_take_number(dev, hw, cqe);
+	err = vroce_hw_cq_take_number(dev, hw, cqe, vector);
 	if (err)
 		goto err_queue;
 
@@ -220,7 +262,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return err;
 
 	cqe = roundup_pow_of_two(cqe);
-	cq->hw = vroce_hw_cq_create(dev, cqe);
+	cq->hw = vroce_hw_cq_create(dev, cqe, attr->comp_vector);
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	cq->hw->short_of = short_of;

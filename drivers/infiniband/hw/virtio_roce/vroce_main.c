@@ -298,8 +298,7 @@ static int vroce_register(struct vroce_dev *dev)
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
-	/* Each CQ has its own vector, or all share one: any number will do. */
-	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->num_comp_vectors = aux->num_vectors;
 	ibdev->dev.parent = aux->adev.dev.parent;
 	/* The core leaves these out unless a driver asks for them. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) |
