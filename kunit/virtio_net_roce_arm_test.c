@@ -13,7 +13,7 @@
 #define CQN	1
 
 /**
- * struct consumer - who has the CQ
+ * struct consumer - the user of a CQ
  * @fake: function
  * @arm: what vnr_arm.c made for it
  * @events: calls of its handler
@@ -71,7 +71,7 @@ static int request(struct consumer *c, bool solicited_only)
 	local_irq_save(flags);
 	if (!test_bit(CQN, dev->armed)) {
 		dev->cqs[CQN].arm_idx = (__force u16)used(c)->idx;
-		/* The slots are more than none, so that "full" is not "news". */
+		/* The ring has slots, so a full ring is not mistaken for news. */
 		dev->queues[CQN].pub.vring.avail->idx =
 			cpu_to_virtio16(fake_vdev(c->fake), 100);
 		set_bit(CQN, dev->armed);
@@ -107,14 +107,14 @@ static void answer(struct fake *fake, const struct fake_cmd *cmd, u8 ack)
 	fake_interrupt(fake);
 }
 
-/* Nobody waits for the answer.  What was completed before it came is noticed. */
+/* The caller does not wait for the answer.  Completions before it are noticed. */
 static void arm_missed(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
 	struct fake_cmd *cmd = fake_cmds(test, 1);
 	struct consumer *c = consumer_open(fake);
 
-	/* Nothing comes until the device has it: the interrupt is the device's. */
+	/* The handler is not called until the device has the command. */
 	KUNIT_EXPECT_EQ(test, 0, request(c, false));
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
 	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
@@ -123,7 +123,7 @@ static void arm_missed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(CQN, fake->dev->armed));
 	clear_bit(CQN, fake->dev->armed);
 
-	/* Something does. */
+	/* A completion came before that: the handler is called. */
 	KUNIT_EXPECT_EQ(test, 0, request(c, true));
 	complete_one(c);
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
@@ -133,7 +133,7 @@ static void arm_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->events, 1);
 	KUNIT_EXPECT_FALSE(test, test_bit(CQN, fake->dev->armed));
 
-	/* Also if the device says no, or nothing. */
+	/* The same if the device refuses, or does not answer. */
 	KUNIT_EXPECT_EQ(test, 0, request(c, false));
 	complete_one(c);
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
@@ -142,7 +142,7 @@ static void arm_missed(struct kunit *test)
 	consumer_close(c);
 }
 
-/* Asked again while the first command is on its way: once more, with what counts. */
+/* Armed again while a command is under way: one more is sent, with the last value. */
 static void arm_again(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -163,7 +163,7 @@ static void arm_again(struct kunit *test)
 	consumer_close(c);
 }
 
-/* The CQ goes while its command is with the device: no handler, no use after free. */
+/* The CQ is destroyed while the device has its command: no call, no use after free. */
 static void arm_gone(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -209,7 +209,7 @@ static void arm_no_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
 }
 
-/* A dead queue is the one reason for an errno. */
+/* A dead queue is the only reason for an error. */
 static void arm_dead(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);

@@ -419,7 +419,7 @@ static struct fake *fake_narrow(struct kunit *test)
 	return fake;
 }
 
-/* The function was pulled out: nobody waits longer, for room or for an answer. */
+/* The function was pulled out: callers stop waiting, for room or for an answer. */
 static void ctrl_abandon(struct kunit *test)
 {
 	struct fake_cmd *cmd = fake_cmds(test, 2);
@@ -441,7 +441,7 @@ static void ctrl_abandon(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
 
-	/* What was sent is still the device's to write, and is freed after that. */
+	/* The device may still write to sent commands; they are freed later. */
 	answer(fake, &cmd[0], VIRTIO_NET_OK);
 	KUNIT_EXPECT_EQ(test, -EIO, run(fake, 9, 4, 8));
 }
@@ -476,9 +476,9 @@ static void ctrl_full(struct kunit *test)
 #define FLOOD	50
 
 /*
- * However many threads of a process have commands in line: whoever must not sleep has
- * descriptors of his own.  When they are gone, too, he is told; nothing is wrong with
- * the queue.
+ * Callers that must not sleep have descriptors of their own, even if many threads have
+ * commands in line.  When these are used up, too, the caller gets an error; the queue
+ * goes on.
  */
 static void ctrl_flood(struct kunit *test)
 {
@@ -521,7 +521,7 @@ static void ctrl_flood(struct kunit *test)
 	}
 }
 
-/* Time in the line is no fault of the device, which answers each in time. */
+/* Time spent in line does not count: the device answers each command in time. */
 static void ctrl_slow(struct kunit *test)
 {
 	struct fake *fake = fake_narrow(test);
@@ -545,8 +545,8 @@ static void ctrl_slow(struct kunit *test)
 }
 
 /*
- * The device does not answer what was sent.  Whoever waits for room notices, too, and
- * the queue is given up.
+ * The device does not answer.  Callers that wait for room notice that, too, and the queue
+ * is dead.
  */
 static void ctrl_full_timeout(struct kunit *test)
 {
@@ -582,8 +582,8 @@ static const struct small_case small_cases[] = {
 KUNIT_ARRAY_PARAM_DESC(small, small_cases, name);
 
 /*
- * A queue that has no more descriptors than Ethernet needs: no RoCE.  A command
- * is refused at once, and the queue lives on.
+ * A queue with only as many descriptors as Ethernet needs: no RoCE.  A command is refused
+ * at once, and the queue goes on.
  */
 static void ctrl_small(struct kunit *test)
 {

@@ -436,8 +436,8 @@ static void proxy_stall_restarts(struct kunit *test)
 }
 
 /*
- * The timer of one that was answered at the last moment, when the next has been sent
- * already: that is not the one that stalls.
+ * A command is answered at the last moment, when the next one has been sent already: the
+ * timer must not count for the next one.
  */
 static void proxy_stall_fresh(struct kunit *test)
 {
@@ -457,7 +457,7 @@ static void proxy_stall_fresh(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
 }
 
-/* Those that come later, and are answered, give no time to one that is not. */
+/* Later commands that are answered give no more time to one that is not. */
 static void proxy_stall_oldest(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -526,7 +526,7 @@ static void proxy_reserve(struct kunit *test)
 		get_task_struct(task[i]);
 		wake_up_process(task[i]);
 	}
-	/* Header and ack are two of the four descriptors that nobody else has. */
+	/* Header and ack are two of the four descriptors reserved for the proxy. */
 	KUNIT_EXPECT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The sandbox: what a process in it can still do, and what not.  $SANDBOXED is
- * the path of a daemon that has one, which the sanitizers' has not.
+ * The sandbox: what a process in it can do, and what it cannot.  $SANDBOXED is the path
+ * of a daemon with a sandbox, which the daemon with sanitizers does not have.
  */
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static const struct sandbox_needs plain = {
 	.sockets = 1,
 };
 
-/* _exit() of a sanitizer calls what is not on the list. */
+/* A sanitizer's _exit() makes system calls that are not allowed. */
 static void leave(int status)
 {
 	syscall(SYS_exit_group, status);
@@ -177,7 +177,7 @@ static void test_needed(void **state)
 	close(fd[1]);
 }
 
-/* Where the process has no rights to begin with. */
+/* A directory for which the process has no rights anyway. */
 static void test_unprivileged(void **state)
 {
 	if (geteuid())
@@ -228,7 +228,7 @@ static void wait_for(const char *path)
 	fail();
 }
 
-/* Its messages up to the one with @what. */
+/* Reads messages of the daemon until one has @what. */
 static void expect_message(int fd, const char *what, char *text, size_t size)
 {
 	size_t len = strlen(text);
@@ -279,7 +279,7 @@ static void expect_end(pid_t pid, int fd)
 	close(fd);
 }
 
-/* What the kernel says of it; its guests come and go, and its sockets go last. */
+/* The kernel shows the sandbox; guests connect and leave; sockets are removed. */
 static void test_daemon(void **state)
 {
 	char text[8192] = "", status[4096], pcap[80], uplink[80];
@@ -319,7 +319,7 @@ static void test_daemon(void **state)
 	assert_int_equal(unlink(pcap), 0);
 }
 
-/* A daemon reconnects to another one, which comes late and comes back. */
+/* A daemon connects to another one that starts late, and again when it restarts. */
 static void test_reconnect(void **state)
 {
 	char text[8192] = "", uplink[80], listen[80];
@@ -374,8 +374,8 @@ static uint64_t counter(const char *control, const char *port, const char *name)
 }
 
 /*
- * A tap, which others find by the process's network namespace, and a packet
- * socket: what the host sends to the one goes out by the other.
+ * A tap, which is in the process's network namespace, and a packet socket: what the host
+ * sends to one leaves by the other.
  */
 static void test_interfaces(void **state)
 {
@@ -395,7 +395,7 @@ static void test_interfaces(void **state)
 	expect_message(fd, "num_vqs", text, sizeof(text));
 	assert_non_null(strstr(text, "sandbox: seccomp"));
 	assert_true(same_namespace(pid, "net"));
-	/* IPv6 greets a new interface. */
+	/* IPv6 sends packets on a new interface. */
 	interface_up("box0");
 	for (i = 0; i < 1000 && (!counter(sock[0], "tap:box0", "port_in") ||
 				 !counter(sock[0], "packet:lo", "port_out")); i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Counts calls into virtio/mem.c.  The linker puts __wrap_X() in the place of X().
+ * Counts calls of virtio/mem.c.  The linker replaces X() by __wrap_X().
  */
 #include "tests/lib/work.h"
 #include "virtio/mem.h"

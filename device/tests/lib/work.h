@@ -9,7 +9,7 @@
 
 /**
  * struct work - what was done since the test cleared it
- * @lookups:	addresses of the guest's looked up
+ * @lookups:	guest addresses looked up
  * @copied:	bytes copied out of guest memory by iov_to_buf()
  */
 struct work {

@@ -13,7 +13,7 @@
 
 #define B(name)	eg_count(p.b.guest, VIRTIO_RDMA_CNT_ ## name)
 
-/* The third guest, of which nothing is needed but that it is there. */
+/* The third guest, which only has to exist. */
 static struct eg_port third;
 
 static const uint8_t *third_mac(void *arg)
@@ -55,7 +55,7 @@ static struct qp *qp_of(const struct eg_end *end)
 	return qp_get(&end->guest->rnic->qps, end->qpn);
 }
 
-/* A SEND of 4 bytes from a, as b expects it next; from nobody as yet. */
+/* A SEND of 4 bytes with the PSN that b expects next; it has no origin yet. */
 static struct pkt forged(const struct eg_pair *p, struct sg *sg)
 {
 	static uint8_t data[4] = { 0xde, 0xad, 0xbe, 0xef };
@@ -77,7 +77,7 @@ static struct pkt forged(const struct eg_pair *p, struct sg *sg)
 	};
 }
 
-/* As a packet in memory; true if b's receive request was used up by it. */
+/* Delivers it in memory; true if it used b's receive request. */
 static bool gets_in(const struct eg_pair *p, const struct rnic *from)
 {
 	struct fabric_end *end = &p->b.guest->rnic->end;
@@ -91,7 +91,7 @@ static bool gets_in(const struct eg_pair *p, const struct rnic *from)
 	return eg_poll(&p->b, &wc);
 }
 
-/* As a frame. */
+/* Delivers it as a frame. */
 static bool gets_in_by_port(const struct eg_pair *p, const struct rnic *from)
 {
 	uint8_t frame[ROCE_FRAME_MAX], mac[] = EG_MAC;
@@ -166,7 +166,7 @@ static void test_frames_for_local_peer(void **state)
 	assert_true(gets_in(&p, p.a.guest->rnic));
 }
 
-/* The same where guests of the daemon exchange packets. */
+/* The same if guests of the daemon exchange packets. */
 static void test_packets(void **state)
 {
 	struct eg_pair p;
@@ -182,8 +182,8 @@ static void test_packets(void **state)
 }
 
 /*
- * The peer is beyond the daemon: no guest can send in its name, but one whose
- * port has the address that the connection leads to, which runs Soft-RoCE.
+ * The peer is outside the daemon: no guest can send in its name, except one whose port
+ * has the address of the connection, because that may run Soft-RoCE.
  */
 static void test_remote_peer(void **state)
 {
@@ -198,7 +198,7 @@ static void test_remote_peer(void **state)
 	assert_true(gets_in_by_port(&p, NULL));
 	eg_recv(&p.b, 8, IN, 64);
 	assert_true(gets_in_by_port(&p, p.a.guest->rnic));
-	/* A guest comes to own the GID. */
+	/* A guest gets this GID. */
 	add_gid(third.rnic, p.a.guest);
 	eg_recv(&p.b, 9, IN, 64);
 	assert_false(gets_in_by_port(&p, NULL));
@@ -231,7 +231,7 @@ static bool datagram_gets_in(const struct eg_pair *p, const struct rnic *from,
 	return eg_poll(&p->b, &wc);
 }
 
-/* The source of a datagram, such as a request for a connection, is no lie. */
+/* The source of a datagram, such as a connection request, cannot be forged. */
 static void test_datagram(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, UD);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory that goes away while it is used.
+ * Memory that is taken away while it is used.
  */
 
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void piece_fini(struct piece *piece)
 	close(piece->fd);
 }
 
-/* The one that was truncated is replaced as a whole; the others are as before. */
+/* The truncated mapping is replaced as a whole; the others do not change. */
 static void test_truncated(void **state)
 {
 	volatile uint8_t *p[3];
@@ -128,7 +128,7 @@ static void send_bus(volatile uint8_t *p)
 	raise(SIGBUS);
 }
 
-/* What is not about guarded memory ends the process. */
+/* A fault outside guarded memory ends the process. */
 static void test_elsewhere(void **state)
 {
 	volatile uint8_t *p;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The fabric: how QPs learn that a route is not what it was.
+ * The fabric: how QPs learn that a route has changed.
  */
 #include "tests/lib/engine_guest.h"
 
-/* Its inside is nobody else's business: the test has it in itself. */
+/* The structure is private: the test includes the source. */
 #include "rdma/object/fabric.c"
 
 #define RC	VIRTIO_IB_QPT_RC
 
-/* Enters a GID and takes it away: two changes of the fabric. */
+/* Adds a GID and removes it: two changes of the fabric. */
 static void change_gids(struct eg_guest *guest)
 {
 	struct virtio_rdma_cmd_add_gid add = {
@@ -25,8 +25,8 @@ static void change_gids(struct eg_guest *guest)
 }
 
 /*
- * GIDs come and go 2^32 times, which a guest can do in minutes.  A QP that never
- * looked its route up must not believe that it has one.
+ * GIDs are added and removed 2^32 times, which a guest can do in minutes.  A QP that
+ * never looked up its route must not take itself to have one.
  */
 static void test_counter_of_32_bits(void **state)
 {

@@ -556,7 +556,7 @@ static void test_memory_goes(void **state)
 	assert_int_equal(dereg(guest, gone >> 8), VIRTIO_NET_OK);
 }
 
-/* What a change of the map costs does not depend on how much memory there is. */
+/* The cost of a change of the map does not depend on the size of memory. */
 static void test_memory_goes_cheaply(void **state)
 {
 	struct eg_guest *guest = guest0(state);
@@ -586,7 +586,7 @@ static void test_memory_goes_cheaply(void **state)
 	assert_int_equal(guest->rnic->mrs.extents, 1);
 }
 
-/* A guest that is paused and goes on costs nothing at all. */
+/* A guest that is paused and continued costs no lookups. */
 static void test_memory_comes_back(void **state)
 {
 	struct eg_guest *guest = guest0(state);
