@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "base/util.h"
 
 /*
  * The vectors that the authors of SipHash published: the key is 00 01 … 0f, the
@@ -36,7 +37,7 @@ static void test_vectors(void **state)
 		key.bytes[i] = i;
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i;
-	for (i = 0; i < sizeof(vector) / sizeof(vector[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(vector); i++)
 		assert_true(hash_bytes(&key, data, vector[i].len) ==
 			    vector[i].sum);
 }

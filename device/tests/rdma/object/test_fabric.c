@@ -39,7 +39,7 @@ static void test_counter_of_32_bits(void **state)
 	eg_expect_works(&p);
 }
 
-/* Nor may one that looked it up then take it for fresh for ever. */
+/* A QP that looked it up at that moment must not keep it for ever. */
 static void test_same_count_again(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
