@@ -23,27 +23,31 @@ pytestmark = [
     pytest.mark.skipif(not paths.DEBUG, reason="the debug kernel sees what the other does not"),
 ]
 
-PROGRAM = pathlib.Path(__file__).parent / "guest" / "victims.sh"
+PROGRAMS = pathlib.Path(__file__).parent / "guest"
 
 SEED = int(os.environ.get("LAB_SEED", "1"))
 
-# In full, as many changes as this, in at most so many seconds.
+# In full, as many answers and completions as this, in at most so many seconds.
 CHANGES = 1000000 if paths.LONG else 1000
-SECONDS = 6 * 3600 if paths.LONG else 40
+SECONDS = 6 * 3600 if paths.LONG else 30
 
 # What the device does, so often of a thousand times that it could (hostile.h).
-ANSWERS = {"ANSWER_BITS": 50, "ANSWER_VALUE": 50, "ANSWER_ACK": 20, "ANSWER_LENGTH": 20,
-           "ANSWER_LATE": 50, "ETH_ACK": 50}
+ANSWERS = {"ANSWER_BITS": 100, "ANSWER_VALUE": 100, "ANSWER_LATE": 50, "ETH_ACK": 50}
 USER = {"USER_WR_ID": 100, "USER_BITS": 100, "USER_VALUE": 100, "USER_REPEAT": 100,
-        "USER_FORGED": 100, "USER_ID": 20, "USER_LENGTH": 200, "USER_INDEX": 20,
+        "USER_FORGED": 500, "USER_ID": 20, "USER_LENGTH": 200, "USER_INDEX": 20,
         "USER_FLAGS": 50}
-KERNEL = {}
 OTHER = {"CALL_SPURIOUS": 20, "CONFIG_CHANGE": 5}
 CONFIG = {"CONFIG_BITS": 300}
 
-# What the driver does not stand yet.
+# What the driver does not stand yet.  A kernel consumer's completion is a jump to where the
+# device says, or a MAD that the connection manager waits for without end.  A region that
+# the device does not let go of is leaked, and the DMA API says so at the end.
 KERNEL_LATER = {kind.replace("USER", "KERNEL"): rate for kind, rate in USER.items()}
-LATER = {"ANSWER_LOST": 5, "ANSWER_ID": 5, "CALL_LOST": 50}
+LATER = {"ANSWER_ACK": 20, "ANSWER_LENGTH": 20, "ANSWER_LOST": 5, "ANSWER_ID": 5,
+         "CALL_LOST": 50}
+
+# Those of the above that are on nevertheless: the one constant to change.
+NOW = {}
 
 
 @pytest.fixture(scope="module", name="daemon")
@@ -64,10 +68,11 @@ def _victim(daemon):
 
 
 def report(daemon, before):
-    """Prints what was done since; how much that was."""
+    """Prints what was done since; returns how many answers and completions were not true."""
     done = {kind: count - before.get(kind, 0) for kind, count in daemon.counts().items()}
     print(f"seed {daemon.seed}:", " ".join(f"{kind}={n}" for kind, n in done.items() if n))
-    return sum(done.values())
+    return sum(n for kind, n in done.items()
+               if kind.startswith(("ANSWER", "USER", "KERNEL")) and not kind.endswith("FLAGS"))
 
 
 def unload(guest):
@@ -91,20 +96,23 @@ def test_under_load(daemon, victim):
     victim.run("modprobe nvme-rdma")
     nvme.connect(victim, victim)
     device = victim.rdma_device()
-    load = victim.popen([victim.put(PROGRAM), device, gid_index(victim, device),
-                         victim.address, victim.interface()])
+    loads = [victim.popen([victim.put(PROGRAMS / "victims.sh"), device,
+                           gid_index(victim, device), victim.address, victim.interface()])]
+    victim.put(PROGRAMS / "hostile.py")
+    loads.append(victim.popen(["python3", victim.put(PROGRAMS / "patient.py"), device]))
     before = daemon.counts()
-    daemon.order({**ANSWERS, **USER, **KERNEL, **OTHER})
+    daemon.order({**ANSWERS, **USER, **OTHER, **NOW})
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         time.sleep(5)
         victim.assert_kernel_clean()
-        assert load.poll() is None
-        if paths.LONG and sum(daemon.counts().values()) > CHANGES:
+        assert all(load.poll() is None for load in loads), loads[1].stderr
+        if paths.LONG and report(daemon, before) > CHANGES:
             break
     daemon.order({})
     done = report(daemon, before)
-    load.kill()
+    for load in loads:
+        load.kill()
     victim.run("timeout 60 nvme disconnect -n lab; true", timeout=90)
     nvme.target_end(victim)
     assert_works(victim)
@@ -115,7 +123,7 @@ def test_while_it_loads(daemon, victim):
     """Answers and configuration space of a device that the driver gets to know."""
     before = daemon.counts()
     unload(victim)
-    for _ in range(100 if paths.LONG else 6):
+    for _ in range(100 if paths.LONG else 2):
         daemon.order({**ANSWERS, **CONFIG})
         victim.run("modprobe -a virtio_roce ib_uverbs rdma_ucm; sleep 1", check=False)
         daemon.order({})

@@ -74,6 +74,8 @@ enum hostile_kind {
  * @queues:	number of them
  * @pd:		PDs of the kernel
  * @pds:	number of them
+ * @cq_made:	by CQN, there is one
+ * @qp_made:	by QPN, there is one
  * @cq_of_kernel: by CQN
  * @qp_of_kernel: by QPN
  * @roce:	the command being answered is one of RoCE
@@ -89,6 +91,8 @@ struct hostile {
 	unsigned int queues;
 	uint32_t pd[HOSTILE_PDS];
 	unsigned int pds;
+	bool *cq_made;
+	bool *qp_made;
 	bool *cq_of_kernel;
 	bool *qp_of_kernel;
 	bool roce;

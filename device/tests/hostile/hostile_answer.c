@@ -60,13 +60,11 @@ static void pd_forget(struct hostile *h, uint32_t pdn)
 static void learn_qp(struct hostile *h, const struct virtio_rdma_cmd_create_qp *req,
 		     uint32_t qpn)
 {
-	const struct rnic_limits *limits = &h->fn->config.limits;
 	uint32_t send = le32toh(req->send_cqn), recv = le32toh(req->recv_cqn);
 	bool kernel = req->qp_type == VIRTIO_IB_QPT_GSI ||
 		      pd_of_kernel(h, le32toh(req->pdn));
 
-	if (qpn >= limits->qps || send >= limits->cqs || recv >= limits->cqs)
-		return;
+	h->qp_made[qpn] = true;
 	h->qp_of_kernel[qpn] = kernel;
 	h->cq_of_kernel[send] |= kernel;
 	h->cq_of_kernel[recv] |= kernel;
@@ -76,6 +74,8 @@ void hostile_learn(struct hostile *h, uint8_t command, const void *req, const vo
 {
 	const struct virtio_rdma_cmd_get_dma_mr *dma = req;
 	const struct virtio_rdma_cmd_destroy_pd *pd = req;
+	const struct virtio_rdma_cmd_destroy_cq *no_cq = req;
+	const struct virtio_rdma_cmd_destroy_qp *no_qp = req;
 	const struct virtio_rdma_ack_create_cq *cq = rsp;
 	const struct virtio_rdma_ack_create_qp *qp = rsp;
 
@@ -88,8 +88,14 @@ void hostile_learn(struct hostile *h, uint8_t command, const void *req, const vo
 		pd_forget(h, le32toh(pd->pdn));
 		break;
 	case CMD(CREATE_CQ):
-		if (le32toh(cq->cqn) < h->fn->config.limits.cqs)
-			h->cq_of_kernel[le32toh(cq->cqn)] = false;
+		h->cq_made[le32toh(cq->cqn)] = true;
+		h->cq_of_kernel[le32toh(cq->cqn)] = false;
+		break;
+	case CMD(DESTROY_CQ):
+		h->cq_made[le32toh(no_cq->cqn)] = false;
+		break;
+	case CMD(DESTROY_QP):
+		h->qp_made[le32toh(no_qp->qpn)] = false;
 		break;
 	case CMD(CREATE_QP):
 		learn_qp(h, req, le32toh(qp->qpn));
@@ -102,6 +108,8 @@ void hostile_forget(struct hostile *h)
 	const struct rnic_limits *limits = &h->fn->config.limits;
 
 	h->pds = 0;
+	memset(h->cq_made, 0, limits->cqs);
+	memset(h->qp_made, 0, limits->qps);
 	memset(h->cq_of_kernel, 0, limits->cqs);
 	memset(h->qp_of_kernel, 0, limits->qps);
 	memset(h->late, 0, sizeof(h->late));

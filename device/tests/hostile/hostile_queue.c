@@ -15,6 +15,14 @@ static bool is_cq(const struct hostile *h, const struct virtq *vq)
 	return vq->index - FUNCTION_QUEUES < (int)h->fn->config.limits.cqs;
 }
 
+/* Its CQ or QP exists. */
+static bool is_made(const struct hostile *h, const struct virtq *vq)
+{
+	unsigned int at = vq->index - FUNCTION_QUEUES, cqs = h->fn->config.limits.cqs;
+
+	return is_cq(h, vq) ? h->cq_made[at] : h->qp_made[(at - cqs) / 2];
+}
+
 /* The kind for whoever has the queue, from the one for a process. */
 static enum hostile_kind of(const struct hostile *h, const struct virtq *vq,
 			    enum hostile_kind kind)
@@ -123,6 +131,8 @@ void hostile_out_of_nothing(struct hostile *h, struct virtq *vq)
 {
 	struct virtio_rdma_cq_req wc;
 
+	if (!is_made(h, vq))
+		return;
 	if (is_cq(h, vq) && virtq_pending(vq) && hostile_roll(of(h, vq, USER_FORGED))) {
 		forge(h, &wc);
 		add(vq, &wc);

@@ -158,9 +158,12 @@ struct vhost_user *__wrap_vhost_user_new(struct loop *loop, const char *name,
 	h->vq = calloc(queues, sizeof(*h->vq));
 	h->call = calloc(queues, sizeof(*h->call));
 	h->elem = calloc(queues, sizeof(*h->elem));
+	h->cq_made = calloc(fn->config.limits.cqs, 1);
+	h->qp_made = calloc(fn->config.limits.qps, 1);
 	h->cq_of_kernel = calloc(fn->config.limits.cqs, 1);
 	h->qp_of_kernel = calloc(fn->config.limits.qps, 1);
-	if (!h->vq || !h->call || !h->elem || !h->cq_of_kernel || !h->qp_of_kernel)
+	if (!h->vq || !h->call || !h->elem || !h->cq_made || !h->qp_made ||
+	    !h->cq_of_kernel || !h->qp_of_kernel)
 		abort();
 	h->tick.fn = hostile_tick;
 	h->tick.arg = h;
