@@ -160,7 +160,7 @@ static int guest_start(struct daemon *d, const struct options *options,
 {
 	struct guest *guest = &d->guest[i];
 	const char *path = options->guest[i].text;
-	uint64_t mac = options->mac_base + i;
+	uint64_t mac = options_mac(options, i);
 	struct function_config config = {
 		.name = base_name(path),
 		.mtu = options->mtu ? options->mtu : FUNCTION_MTU_MAX,
@@ -168,6 +168,7 @@ static int guest_start(struct daemon *d, const struct options *options,
 		.speed = options->speed * 1000,
 		.limits = options->limits,
 		.group = &guest->group,
+		.pin = options->guest[i].pin,
 	};
 	unsigned int j;
 	int err;

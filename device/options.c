@@ -3,6 +3,7 @@
  * The command line of vhost-user-roce.
  */
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,7 +26,12 @@ const char options_usage[] =
 "A virtio-net device with RoCE for each guest that connects to one of the\n"
 "sockets, and a switch between them.\n"
 "\n"
-"  --socket PATH     unix socket to serve one guest on; repeat for more guests\n"
+"  --socket PATH[,mac=MAC][,gid=ADDRESS]...\n"
+"                    unix socket to serve one guest on; repeat for more guests.\n"
+"                    With mac= the guest has this MAC address and can use no\n"
+"                    other, and no other port can; with gid= it can use only these\n"
+"                    as GIDs, in ARP and neighbor discovery, and as the source of\n"
+"                    RoCE packets\n"
 "  --uplink UPLINK   connect the switch to something else as well; repeat for more:\n"
 "                      unix:PATH     listen; each connection, as of QEMU's\n"
 "                                    -netdev stream,addr.type=unix,addr.path=PATH,\n"
@@ -197,7 +203,7 @@ static int parse_number(struct options *options, const char *name, int opt,
 	return 0;
 }
 
-static int parse_mac(const char *text, uint64_t *mac)
+static int parse_mac(const char *option, const char *text, uint64_t *mac)
 {
 	unsigned int b[ETH_ALEN], i;
 	int n = 0;
@@ -206,8 +212,8 @@ static int parse_mac(const char *text, uint64_t *mac)
 	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2],
 		   &b[3], &b[4], &b[5], &n) != ETH_ALEN || n != 17 ||
 	    (b[0] & 1)) {
-		log_error("--mac-base: \"%s\" is not the address of a station",
-			  text);
+		log_error("--%s: \"%s\" is not the address of a station",
+			  option, text);
 		return -EINVAL;
 	}
 	for (*mac = 0, i = 0; i < ETH_ALEN; i++)
@@ -232,6 +238,108 @@ static int parse_port(struct parser *parser, struct port_options *ports,
 	parser->port->text = optarg;
 	parser->port->fault = parser->options->all.fault;
 	return 0;
+}
+
+uint64_t options_mac(const struct options *options, unsigned int guest)
+{
+	const struct pin *pin = &options->guest[guest].pin;
+	uint64_t mac = 0;
+	unsigned int i;
+
+	if (!pin->has_mac)
+		return options->mac_base + guest;
+	for (i = 0; i < ETH_ALEN; i++)
+		mac = mac << 8 | pin->mac[i];
+	return mac;
+}
+
+static int parse_pin_mac(struct pin *pin, const char *text)
+{
+	uint64_t mac;
+	unsigned int i;
+
+	if (pin->has_mac) {
+		log_error("--socket: more than one mac=");
+		return -EINVAL;
+	}
+	if (parse_mac("socket: mac", text, &mac))
+		return -EINVAL;
+	for (i = 0; i < ETH_ALEN; i++)
+		pin->mac[i] = mac >> (8 * (ETH_ALEN - 1 - i));
+	pin->has_mac = true;
+	return 0;
+}
+
+static int parse_pin_gid(struct pin *pin, const char *text)
+{
+	uint8_t addr[GID_SIZE], *gid;
+
+	if (pin->gids == PIN_GIDS_MAX) {
+		log_error("--socket: more than %u gid=", PIN_GIDS_MAX);
+		return -EINVAL;
+	}
+	gid = pin->gid[pin->gids];
+	if (inet_pton(AF_INET, text, addr) == 1)
+		gid_from_ipv4(gid, addr);
+	else if (inet_pton(AF_INET6, text, gid) != 1)
+		gid = NULL;
+	if (!gid || !gid_is_unicast(gid)) {
+		log_error("--socket: gid: \"%s\" is not the address of a station",
+			  text);
+		return -EINVAL;
+	}
+	pin->gids++;
+	return 0;
+}
+
+static int parse_pin_unknown(const char *text)
+{
+	log_error("--socket: \"%s\" is neither mac= nor gid=", text);
+	return -EINVAL;
+}
+
+/* What stands behind the path: ",mac=…" and ",gid=…". */
+static int parse_pin(struct pin *pin, const char *text)
+{
+	char item[64];
+	size_t len;
+	int err = 0;
+
+	while (!err && *text == ',') {
+		text++;
+		len = strcspn(text, ",");
+		snprintf(item, sizeof(item), "%.*s", (int)len, text);
+		text += len;
+		if (len < sizeof(item) && !strncmp(item, "mac=", 4))
+			err = parse_pin_mac(pin, item + 4);
+		else if (len < sizeof(item) && !strncmp(item, "gid=", 4))
+			err = parse_pin_gid(pin, item + 4);
+		else
+			err = parse_pin_unknown(item);
+	}
+	return err;
+}
+
+static int parse_guest(struct parser *parser, const char *name)
+{
+	struct options *options = parser->options;
+	const char *comma = strchr(optarg, ',');
+	struct port_options *port;
+	int err;
+
+	err = parse_port(parser, options->guest, &options->guests, GUESTS_MAX,
+			 name);
+	if (err || !comma)
+		return err;
+	port = parser->port;
+	if ((size_t)(comma - optarg) >= sizeof(port->path)) {
+		log_error("--socket: \"%s\" is too long", optarg);
+		return -EINVAL;
+	}
+	memcpy(port->path, optarg, comma - optarg);
+	port->path[comma - optarg] = 0;
+	port->text = port->path;
+	return parse_pin(&port->pin, comma);
 }
 
 static int parse_fault(struct fault_config *fault, int opt, const char *name)
@@ -265,8 +373,7 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 
 	switch (opt) {
 	case OPT_SOCKET:
-		return parse_port(parser, options->guest, &options->guests,
-				  GUESTS_MAX, name);
+		return parse_guest(parser, name);
 	case OPT_UPLINK:
 		return parse_port(parser, options->uplink, &options->uplinks,
 				  UPLINKS_MAX, name);
@@ -278,7 +385,7 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 	case OPT_SEED:
 		return parse_seed(&parser->port->fault, optarg);
 	case OPT_MAC_BASE:
-		return parse_mac(optarg, &options->mac_base);
+		return parse_mac(name, optarg, &options->mac_base);
 	case OPT_RFC:
 		options->limits.rfc = true;
 		return 0;
@@ -308,6 +415,25 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 	}
 }
 
+/* A MAC address that is pinned to one guest is no other one's. */
+static int check_pins(const struct options *options)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < options->guests; i++)
+		for (j = 0; j < i; j++) {
+			if (!options->guest[i].pin.has_mac &&
+			    !options->guest[j].pin.has_mac)
+				continue;
+			if (options_mac(options, i) != options_mac(options, j))
+				continue;
+			log_error("--socket: %s and %s have the same MAC address",
+				  options->guest[j].text, options->guest[i].text);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 /* Checks what the options say together. */
 static int check_options(const struct options *options)
 {
@@ -335,7 +461,7 @@ static int check_options(const struct options *options)
 			  VHOST_USER_QUEUES_MAX);
 		return -EINVAL;
 	}
-	return 0;
+	return check_pins(options);
 }
 
 static void options_init(struct options *options)

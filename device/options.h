@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "ether/fault.h"
+#include "ether/pin.h"
 #include "function/function.h"
 #include "rdma/rnic.h"
 
@@ -32,11 +33,15 @@ enum options_action {
  * @text:	its socket, or its uplink
  * @pcap:	capture file of its frames, or NULL
  * @fault:	faults
+ * @pin:	addresses of a guest
+ * @path:	room for a @text that is not an argument
  */
 struct port_options {
 	const char *text;
 	const char *pcap;
 	struct fault_config fault;
+	struct pin pin;
+	char path[PORT_NAME_MAX];
 };
 
 /**
@@ -76,6 +81,9 @@ struct options {
 	bool no_sandbox;
 	const char *control;
 };
+
+/** options_mac() - MAC address of guest number @guest */
+uint64_t options_mac(const struct options *options, unsigned int guest);
 
 /** options_usage - what --help prints */
 extern const char options_usage[];

@@ -17,9 +17,11 @@
  *
  * Stations are known by their addresses only.  A guest that sends with another
  * guest's address gets that guest's frames until the other one sends again, as
- * on any switch of this kind.
+ * on any switch of this kind.  The operator can pin addresses to a port (pin.h):
+ * then it can send with no others, and no other port with its MAC address.
  *
  * A frame passes these points in this order:
+ *   if addresses are pinned to the port, a look at those of the frame;
  *   the port's capture file and counters;
  *   the faults of what comes from the port;
  *   the capture file of the whole switch, and the table of stations;
@@ -38,6 +40,8 @@
 #include "ether/offload.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
+#include "virtio/mem.h"
+#include "virtio/virtq.h"
 
 #define SWITCH_BUCKET_BITS	10
 #define SWITCH_BUCKETS		(1 << SWITCH_BUCKET_BITS)
@@ -66,6 +70,8 @@ struct station {
  * @nobody:	group of ports that have none
  * @finish:	room to finish frames in.  What comes out of it is finished, so
  *		that it is not needed twice at once
+ * @head:	the beginning of a frame that is looked at
+ * @pieces:	that, and the rest of the frame
  * @key:	of the hash
  * @station:	stations heard, by hash of the address
  */
@@ -75,6 +81,8 @@ struct l2_switch {
 	LIST_HEAD(, switch_port) ports;
 	struct port_group nobody;
 	struct offload finish;
+	uint8_t head[PIN_HEAD];
+	struct iovec pieces[VIRTQ_IOV_MAX + 1];
 	struct hash_key key;
 	struct station station[SWITCH_BUCKETS][SWITCH_BUCKET_SIZE];
 };
@@ -225,22 +233,38 @@ static void station_move(struct station *st, struct switch_port *port)
 	TAILQ_INSERT_TAIL(&port->station, st, entry);
 }
 
-static void switch_learn(struct l2_switch *sw, struct switch_port *port,
+/* Is an address pinned to another port? */
+static bool switch_is_taken(const struct l2_switch *sw,
+			    const struct switch_port *port, const uint8_t *mac)
+{
+	const struct switch_port *other;
+
+	LIST_FOREACH(other, &sw->ports, entry)
+		if (other != port && other->pin && other->pin->has_mac &&
+		    !memcmp(other->pin->mac, mac, ETH_ALEN))
+			return true;
+	return false;
+}
+
+/* A station is behind @port; false if it may not be there. */
+static bool switch_learn(struct l2_switch *sw, struct switch_port *port,
 			 const uint8_t *mac)
 {
 	struct station *bucket, *st = NULL;
 	unsigned int i;
 
 	if (mac_is_multicast(mac))
-		return;
+		return true;
 	bucket = switch_bucket(sw, mac);
 	for (i = 0; i < SWITCH_BUCKET_SIZE && !st; i++)
 		if (station_is(&bucket[i], mac))
 			st = &bucket[i];
+	if ((!st || st->port != port) && switch_is_taken(sw, port, mac))
+		return false;
 	if (!st) {
 		st = switch_place(sw, port, bucket);
 		if (!st)
-			return;
+			return true;
 		memcpy(st->mac, mac, ETH_ALEN);
 	}
 	if (st->port != port) {
@@ -250,6 +274,7 @@ static void switch_learn(struct l2_switch *sw, struct switch_port *port,
 		TAILQ_INSERT_TAIL(&port->station, st, entry);
 	}
 	st->seen = loop_now(sw->loop);
+	return true;
 }
 
 /* Port that a station is behind, or NULL if it is not known. */
@@ -321,9 +346,12 @@ static void switch_forward(void *arg, const struct frame *frame)
 	const uint8_t *dst = frame->eth.ether_dhost;
 	struct l2_switch *sw = from->sw;
 
+	if (!switch_learn(sw, from, frame->eth.ether_shost)) {
+		from->group->stats.spoofed++;
+		return;
+	}
 	if (sw->pcap)
 		pcap_write(sw->pcap, frame);
-	switch_learn(sw, from, frame->eth.ether_shost);
 
 	if (!mac_is_multicast(dst))
 		port = switch_find(sw, dst);
@@ -337,13 +365,58 @@ static void switch_forward(void *arg, const struct frame *frame)
 			switch_deliver(port, frame);
 }
 
+/*
+ * Looks at the addresses of a frame.  What is looked at is what is sent, though
+ * the guest may still write to the frame: @out has the beginning in a copy.
+ */
+static bool switch_check(struct switch_port *from, const struct frame *frame,
+			 struct frame *out)
+{
+	size_t n = frame->len < PIN_HEAD ? frame->len : PIN_HEAD;
+	struct l2_switch *sw = from->sw;
+	struct iovec *piece = sw->pieces;
+	size_t skip = frame->off + n;
+	unsigned int i;
+
+	if (frame->iov_n > VIRTQ_IOV_MAX ||
+	    iov_to_buf(frame->iov, frame->iov_n, frame->off, sw->head, n) < n ||
+	    !pin_frame_ok(from->pin, sw->head, n))
+		return false;
+	*piece++ = (struct iovec){ sw->head, n };
+	for (i = 0; i < frame->iov_n; i++) {
+		const struct iovec *iov = &frame->iov[i];
+
+		if (skip >= iov->iov_len) {
+			skip -= iov->iov_len;
+			continue;
+		}
+		*piece++ = (struct iovec){ (uint8_t *)iov->iov_base + skip,
+					   iov->iov_len - skip };
+		skip = 0;
+	}
+	if (frame_init(out, sw->pieces, piece - sw->pieces, 0, frame->len))
+		return false;
+	out->wire_len = frame->wire_len;
+	out->hdr = frame->hdr;
+	out->origin = frame->origin;
+	return true;
+}
+
 void switch_send(struct switch_port *from, const struct frame *frame)
 {
 	struct port_group *group = from->group;
+	struct frame checked;
 
 	if (group->cut) {
 		group->stats.cut++;
 		return;
+	}
+	if (from->pin) {
+		if (!switch_check(from, frame, &checked)) {
+			group->stats.spoofed++;
+			return;
+		}
+		frame = &checked;
 	}
 	if (group->pcap)
 		pcap_write(group->pcap, frame);

@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "ether/fault.h"
 #include "ether/frame.h"
+#include "ether/pin.h"
 
 struct l2_switch;
 struct pcap;
@@ -32,6 +33,7 @@ struct pcap;
  * @out:	frames that it was given
  * @out_bytes:	their bytes
  * @cut:	frames that were dropped because the port is cut off
+ * @spoofed:	frames from it with addresses that it may not use
  * @unfinished:	frames whose checksum or segmentation could not be finished
  * @fault:	what the faults did, both directions together
  */
@@ -41,6 +43,7 @@ struct port_stats {
 	uint64_t out;
 	uint64_t out_bytes;
 	uint64_t cut;
+	uint64_t spoofed;
 	uint64_t unfinished;
 	struct fault_stats fault;
 };
@@ -71,6 +74,8 @@ struct port_group {
  * @offloads:	what it takes undone, by &enum offload_bit; may change at any time.
  *		The rest is done before @deliver
  * @group:	what the operator sees it as, or NULL
+ * @pin:	addresses that frames from it may have, and that others may not, or
+ *		NULL
  * @quota:	stations that may be behind it, 0 for %SWITCH_PORT_STATIONS
  * @sw:		of the switch: itself
  * @station:	of the switch: stations behind it, silent ones included
@@ -87,6 +92,7 @@ struct switch_port {
 	void *arg;
 	unsigned int offloads;
 	struct port_group *group;
+	const struct pin *pin;
 	unsigned int quota;
 	struct l2_switch *sw;
 	TAILQ_HEAD(, station) station;

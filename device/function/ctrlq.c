@@ -67,7 +67,7 @@ static uint8_t ctrlq_mac_table(struct function *fn, struct ctrlq_command *ctrl)
 
 static uint8_t ctrlq_mac_addr(struct function *fn, struct ctrlq_command *ctrl)
 {
-	if (ctrl->req[0] & 1)
+	if ((ctrl->req[0] & 1) || !pin_mac_ok(&fn->config.pin, ctrl->req))
 		return VIRTIO_NET_ERR;
 	memcpy(fn->filter.mac, ctrl->req, ETH_ALEN);
 	return VIRTIO_NET_OK;

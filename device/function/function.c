@@ -114,6 +114,14 @@ static void function_wake(void *arg)
 /* What the front-end calls                                                  */
 /* ------------------------------------------------------------------------- */
 
+/* As a policy of the RDMA side. */
+static bool function_gid_ok(const void *arg, const uint8_t *gid)
+{
+	const struct function *fn = arg;
+
+	return pin_gid_ok(&fn->config.pin, gid);
+}
+
 static uint64_t function_features(void *dev)
 {
 	const struct function *fn = dev;
@@ -308,6 +316,7 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 		goto err_free;
 	rnic_mem_changed(fn->rnic, &guest_mem_none);
 	rnic_set_eth(fn->rnic, &eth_rnic_ops, fn);
+	rnic_set_gid_policy(fn->rnic, function_gid_ok, fn);
 
 	eth_init(fn, sw, config->group);
 

@@ -24,6 +24,7 @@ struct function;
  * struct function_config - what the operator configured
  * @name:	for messages
  * @mac:	address of the function
+ * @pin:	addresses that the guest may use; @mac is among them
  * @mtu:	largest payload of an Ethernet frame
  * @offer_mtu:	tell the guest, whose interface then has @mtu.  Else the guest
  *		decides: Linux begins with 1500, and may raise that
@@ -34,6 +35,7 @@ struct function;
 struct function_config {
 	const char *name;
 	uint8_t mac[ETH_ALEN];
+	struct pin pin;
 	uint16_t mtu;
 	bool offer_mtu;
 	uint32_t speed;

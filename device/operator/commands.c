@@ -28,6 +28,7 @@ static const struct counter port_counters[] = {
 	COUNTER(port_stats, out, "port_out"),
 	COUNTER(port_stats, out_bytes, "port_out_bytes"),
 	COUNTER(port_stats, cut, "port_cut"),
+	COUNTER(port_stats, spoofed, "port_spoofed"),
 	COUNTER(port_stats, unfinished, "port_unfinished"),
 	COUNTER(port_stats, fault.lost, "fault_lost"),
 	COUNTER(port_stats, fault.duplicated, "fault_duplicated"),

@@ -117,6 +117,14 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	eth_port_attach(&rnic->port, eth, arg);
 }
 
+void rnic_set_gid_policy(struct rnic *rnic,
+			 bool (*may)(const void *arg, const uint8_t *gid),
+			 const void *arg)
+{
+	rnic->gids.may = may;
+	rnic->gids.arg = arg;
+}
+
 static bool rnic_has_gid(struct rnic *rnic, const struct roce_peek *peek)
 {
 	struct eth_port_known *known = &rnic->port.known;

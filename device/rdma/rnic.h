@@ -41,6 +41,16 @@ void rnic_free(struct rnic *rnic);
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
 
 /**
+ * rnic_set_gid_policy() - from now on ask which GIDs the guest may enter
+ * @rnic:	NIC
+ * @may:	may it enter this one?
+ * @arg:	for @may
+ */
+void rnic_set_gid_policy(struct rnic *rnic,
+			 bool (*may)(const void *arg, const uint8_t *gid),
+			 const void *arg);
+
+/**
  * rnic_frame() - a frame has come by the port
  * @rnic:	NIC
  * @from:	NIC of the guest that has sent it, or NULL if it is none of this

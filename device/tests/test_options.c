@@ -76,6 +76,46 @@ static void test_values(void **state)
 	assert_string_equal(options.control, "c");
 }
 
+/* What may follow the path of a socket. */
+static void test_pins(void **state)
+{
+	static const uint8_t mac[] = { 2, 0, 0, 0, 0xff, 0x10 };
+	static const uint8_t v4[GID_SIZE] = {
+		[10] = 0xff, 0xff, 192, 0, 2, 1,
+	};
+	static const uint8_t v6[GID_SIZE] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 };
+	const struct pin *pin = &options.guest[0].pin;
+
+	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10,"
+			       "gid=192.0.2.1,gid=2001:db8::7",
+			       "--socket", "b,gid=192.0.2.1", "--socket", "c"), 0);
+	assert_string_equal(options.guest[0].text, "a");
+	assert_true(pin->has_mac);
+	assert_memory_equal(pin->mac, mac, sizeof(mac));
+	assert_int_equal(pin->gids, 2);
+	assert_memory_equal(pin->gid[0], v4, GID_SIZE);
+	assert_memory_equal(pin->gid[1], v6, GID_SIZE);
+	assert_string_equal(options.guest[1].text, "b");
+	assert_false(options.guest[1].pin.has_mac);
+	assert_int_equal(options.guest[1].pin.gids, 1);
+	assert_false(pin_any(&options.guest[2].pin));
+	assert_true(options_mac(&options, 0) == 0x02000000ff10);
+	assert_true(options_mac(&options, 1) == options.mac_base + 1);
+
+	assert_int_equal(PARSE("--socket", "a,macc=02:00:00:00:ff:10"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,mac=03:00:00:00:ff:10"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10,"
+			       "mac=02:00:00:00:ff:11"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,gid=192.0.2"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,gid=224.0.0.1"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,gid=ff02::1"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10",
+			       "--socket", "b,mac=02:00:00:00:FF:10"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,mac=52:54:00:00:ce:02",
+			       "--socket", "b"), -EINVAL);
+}
+
 /* Faults named before the first port apply to all, later ones to their port. */
 static void test_faults_of_ports(void **state)
 {
@@ -163,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_pins),
 		cmocka_unit_test(test_faults_of_ports),
 		cmocka_unit_test(test_kinds_of_faults),
 		cmocka_unit_test(test_help_and_version),

@@ -34,6 +34,8 @@ const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
 		return "not a unicast GID";
 	if (!vlan_is_valid(vlan))
 		return "no such VLAN";
+	if (gids->may && !gids->may(gids->arg, raw))
+		return "not a GID of this guest's (--socket)";
 
 	gid = &gids->gid[index];
 	if (gid->used && gid->vlan == vlan && gid_equal(gid->raw, raw))

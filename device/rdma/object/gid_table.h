@@ -13,10 +13,14 @@
 /**
  * struct gid_table - the GIDs of a NIC
  * @end:	the NIC, as the fabric sees it
+ * @may:	may the guest enter a GID?  NULL: any
+ * @arg:	for @may
  * @gid:	them
  */
 struct gid_table {
 	struct fabric_end *end;
+	bool (*may)(const void *arg, const uint8_t *gid);
+	const void *arg;
 	struct gid gid[RNIC_GIDS];
 };
 

@@ -266,6 +266,77 @@ static void test_quota(void **state)
 	switch_port_add(sw, &tap[2].port);
 }
 
+/* A port with a pinned address sends with no other one, and nobody else with it. */
+static void test_pinned(void **state)
+{
+	static const struct pin pin = { .has_mac = true, .mac = { 2, [5] = 7 } };
+
+	tap[1].port.pin = &pin;
+	tap[1].port.group = &tap[1].group;
+	send_mac(1, STATION(8), BROADCAST);
+	assert_frames(0, 0, 0);
+	assert_int_equal(tap[1].group.stats.spoofed, 1);
+	assert_int_equal(tap[1].group.stats.in, 0);
+	/* Before it has ever sent, and after. */
+	tap[0].port.group = &tap[0].group;
+	send_mac(0, STATION(7), BROADCAST);
+	assert_frames(0, 0, 0);
+	assert_int_equal(tap[0].group.stats.spoofed, 1);
+	send_mac(1, STATION(7), BROADCAST);
+	assert_frames(1, 0, 1);
+	send_mac(0, STATION(7), BROADCAST);
+	assert_frames(1, 0, 1);
+	assert_int_equal(tap[0].group.stats.spoofed, 2);
+	send_mac(2, STATION(3), STATION(7));
+	assert_frames(1, 1, 1);
+}
+
+/* What a pinned port sends is what was looked at, and all of it. */
+static void pinned_deliver(void *arg, const struct frame *frame)
+{
+	struct tap *t = arg;
+	uint8_t data[400];
+	unsigned int i;
+
+	assert_int_equal(iov_to_buf(frame->iov, frame->iov_n, frame->off, data,
+				    sizeof(data)), 300);
+	assert_int_equal(frame->len, 300);
+	for (i = 12; i < 300; i++)
+		assert_int_equal(data[i], (uint8_t)(7 * i));
+	/* The guest writes now: its sender's address does not change. */
+	memset(t->order, 0xee, 300);
+	iov_to_buf(frame->iov, frame->iov_n, frame->off, data, 12);
+	assert_int_equal(data[11], 7);
+	t->frames++;
+}
+
+static void test_pinned_copy(void **state)
+{
+	static const struct pin pin = { .has_mac = true, .mac = { 2, [5] = 7 } };
+	uint8_t *data = tap[0].order;
+	struct iovec iov[] = {
+		{ data, 3 }, { data + 3, 0 }, { data + 3, 150 },
+		{ data + 153, 100 }, { data + 253, 47 },
+	};
+	struct frame frame;
+	unsigned int i, off;
+
+	tap[1].port.pin = &pin;
+	tap[0].port.deliver = pinned_deliver;
+	for (off = 0; off < 3; off += 2) {
+		for (i = 12; i < 300; i++)
+			data[i] = 7 * i;
+		memset(data, 0xff, 6);
+		memcpy(data + 6, pin.mac, 6);
+		if (off)
+			memmove(data + off, data, 300);
+		iov[4].iov_len = 47 + off;
+		assert_int_equal(frame_init(&frame, iov, 5, off, 300), 0);
+		switch_send(&tap[1].port, &frame);
+	}
+	assert_int_equal(tap[0].frames, 2);
+}
+
 /* Silent stations give their places to others. */
 static void test_silent_give_way(void **state)
 {
@@ -626,6 +697,8 @@ int main(void)
 		TEST(test_port_removed),
 		TEST(test_table_full),
 		TEST(test_quota),
+		TEST(test_pinned),
+		TEST(test_pinned_copy),
 		TEST(test_silent_give_way),
 		TEST(test_group_addresses_are_not_learned),
 		TEST(test_flush),

@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "function/function_priv.h"
 #include "tests/lib/station.h"
 #include "tests/lib/work.h"
 
@@ -204,6 +205,13 @@ static void test_mac_addr(void **state)
 	assert_false(passes(MAC(2)));
 	function_device_ops.config_read(s->fn, 0, got, 6);
 	assert_memory_equal(got, mac, 6);
+
+	/* An address that the operator has pinned stays. */
+	s->fn->config.pin = (struct pin){ .has_mac = true };
+	memcpy(s->fn->config.pin.mac, own, sizeof(own));
+	assert_int_equal(ctrl(s, class, cmd, mac, 6), VIRTIO_NET_ERR);
+	assert_int_equal(ctrl(s, class, cmd, own, 6), VIRTIO_NET_OK);
+	s->fn->config.pin.has_mac = false;
 
 	station_stop(s);
 	function_device_ops.reset(s->fn);

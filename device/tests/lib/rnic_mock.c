@@ -46,6 +46,14 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	rnic_mock.eth_arg = arg;
 }
 
+void rnic_set_gid_policy(struct rnic *rnic,
+			 bool (*may)(const void *arg, const uint8_t *gid),
+			 const void *arg)
+{
+	rnic_mock.may = may;
+	rnic_mock.may_arg = arg;
+}
+
 bool rnic_frame(struct rnic *rnic, const struct rnic *from,
 		const struct iovec *iov, unsigned int iov_n, size_t off,
 		size_t len)

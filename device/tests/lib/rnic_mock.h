@@ -19,6 +19,8 @@
  * @mem:	of the last rnic_mem_changed()
  * @eth:	of the last rnic_set_eth()
  * @eth_arg:	the same
+ * @may:	of the last rnic_set_gid_policy()
+ * @may_arg:	the same
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
 <<<<<<< HEAD
@@ -47,6 +49,8 @@ struct rnic_mock {
 	const struct guest_mem *mem;
 	const struct rnic_eth *eth;
 	void *eth_arg;
+	bool (*may)(const void *arg, const uint8_t *gid);
+	const void *may_arg;
 	unsigned int frames;
 	size_t frame_len;
 	const struct rnic *frame_from;

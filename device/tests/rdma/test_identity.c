@@ -250,6 +250,36 @@ static void test_datagram(void **state)
 	assert_true(datagram_gets_in(&p, NULL, nobody));
 }
 
+static bool not_10_0_0_2(const void *arg, const uint8_t *gid)
+{
+	assert_ptr_equal(arg, &third);
+	return gid[15] != 2;
+}
+
+/* A GID that the operator has not given to a guest. */
+static void test_gid_not_allowed(void **state)
+{
+	struct engine *engine = *state;
+	struct virtio_rdma_cmd_add_gid req = { 0 };
+	struct fabric *fabric = engine->fabric;
+	uint8_t gid[GID_SIZE];
+
+	rnic_set_gid_policy(third.rnic, not_10_0_0_2, &third);
+	eg_gid(&engine->guest[1], req.gid);
+	memcpy(gid, req.gid, GID_SIZE);
+	assert_int_equal(gid_command(third.rnic, VIRTIO_NET_CTRL_ROCE_ADD_GID,
+				     &req, sizeof(req)), VIRTIO_NET_ERR);
+	assert_ptr_equal(fabric_find(fabric, gid, 0)->end,
+			 &engine->guest[1].rnic->end);
+	assert_false(fabric_has(&third.rnic->end, gid, 0));
+	add_gid(third.rnic, &engine->guest[0]);
+	/* The entry keeps what it had. */
+	assert_int_equal(gid_command(third.rnic, VIRTIO_NET_CTRL_ROCE_ADD_GID,
+				     &req, sizeof(req)), VIRTIO_NET_ERR);
+	eg_gid(&engine->guest[0], gid);
+	assert_true(fabric_has(&third.rnic->end, gid, 0));
+}
+
 #define T(fn)	cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -260,6 +290,7 @@ int main(void)
 		T(test_packets),
 		T(test_remote_peer),
 		T(test_datagram),
+		T(test_gid_not_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
