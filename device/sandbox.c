@@ -345,8 +345,8 @@ static int sandbox_conditions(scmp_filter_ctx ctx,
 {
 	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ,
 						    PROT_EXEC, 0);
-	const struct scmp_arg_cmp self = SCMP_A0(SCMP_CMP_EQ, getpid());
-	const struct scmp_arg_cmp local = SCMP_A0(SCMP_CMP_EQ, AF_UNIX);
+	const struct scmp_arg_cmp self = SCMP_A0(SCMP_CMP_EQ, getpid(), 0);
+	const struct scmp_arg_cmp local = SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0);
 	int err;
 
 	err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_code);
