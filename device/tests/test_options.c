@@ -86,8 +86,8 @@ static void test_pins(void **state)
 	static const uint8_t v6[GID_SIZE] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 };
 	const struct pin *pin = &options.guest[0].pin;
 
-	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10,"
-			       "gid=192.0.2.1,gid=2001:db8::7",
+	assert_int_equal(PARSE("--socket",
+			       "a,mac=02:00:00:00:ff:10,gid=192.0.2.1,gid=2001:db8::7",
 			       "--socket", "b,gid=192.0.2.1", "--socket", "c"), 0);
 	assert_string_equal(options.guest[0].text, "a");
 	assert_true(pin->has_mac);
@@ -105,8 +105,9 @@ static void test_pins(void **state)
 	assert_int_equal(PARSE("--socket", "a,macc=02:00:00:00:ff:10"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,mac=03:00:00:00:ff:10"), -EINVAL);
-	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10,"
-			       "mac=02:00:00:00:ff:11"), -EINVAL);
+	assert_int_equal(PARSE("--socket",
+			       "a,mac=02:00:00:00:ff:10,mac=02:00:00:00:ff:11"),
+			 -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=192.0.2"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=224.0.0.1"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=ff02::1"), -EINVAL);

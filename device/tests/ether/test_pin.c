@@ -7,33 +7,38 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "ether/pin.h"
 
-#define MINE	2, 0, 0, 0, 0, 7
-#define OTHERS	2, 0, 0, 0, 0, 8
-#define TO_ALL	0xff, 0xff, 0xff, 0xff, 0xff, 0xff
-#define LL_MINE	0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0, 0, 7
-#define LL_OTHERS 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0, 0, 8
-#define V6_MINE	0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7
-#define V6_ALL	0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1
-#define V6_NONE	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+/* As hexadecimal digits, of which frames are put together. */
+#define MINE	"020000000007"
+#define OTHERS	"020000000008"
+#define TO_ALL	"ffffffffffff"
+#define V4_MINE	"0a000007"
+#define V4_OTHERS "0a000008"
+#define LL_MINE	"fe80 0000 0000 0000 0000 00ff fe00 0007"
+#define LL_OTHERS "fe80 0000 0000 0000 0000 00ff fe00 0008"
+#define V6_MINE	"2001 0db8 0000 0000 0000 0000 0000 0007"
+#define V6_ALL	"ff02 0000 0000 0000 0000 0000 0000 0001"
+#define V6_NONE	"0000 0000 0000 0000 0000 0000 0000 0000"
 
 static const struct pin pin = {
 	.has_mac = true,
-	.mac = { MINE },
+	.mac = { 2, [5] = 7 },
 	.gids = 2,
 	.gid = {
 		{ [10] = 0xff, 0xff, 10, 0, 0, 7 },
-		{ V6_MINE },
+		{ 0x20, 1, 0xd, 0xb8, [15] = 7 },
 	},
 };
 
-static const struct pin only_mac = { .has_mac = true, .mac = { MINE } };
+static const struct pin only_mac = { .has_mac = true, .mac = { 2, [5] = 7 } };
 
 static const struct pin only_gid = {
 	.gids = 1,
@@ -44,125 +49,153 @@ static const struct pin only_gid = {
  * struct sample - a frame
  * @name:	what it is
  * @ok:		it passes
- * @len:	its bytes
- * @data:	it
+ * @type:	what follows the addresses of the Ethernet header, which are others'
+ *		only in the frame of that name
  */
 struct sample {
 	const char *name;
 	bool ok;
-	size_t len;
-	uint8_t data[120];
+	const char *type;
 };
 
-#define FRAME(name, ok, ...) \
-	{ name, ok, sizeof((uint8_t []){ __VA_ARGS__ }), { __VA_ARGS__ } }
-
-#define ARP(mac, ...) \
-	0, 1, 8, 0, 6, 4, 0, 2, mac, __VA_ARGS__, TO_ALL, 10, 0, 0, 1
-
-#define IP4(protocol, fragment, ...) \
-	0x45, 0, 0, 40, 0, 0, 0, fragment, 64, protocol, 0, 0, __VA_ARGS__, \
-	10, 0, 0, 1
-#define UDP(port)	0xc0, 1, (port) >> 8, (port) & 0xff, 0, 8, 0, 0
-
-#define IP6(next, len, source)	0x60, 0, 0, 0, 0, len, next, 255, source, V6_ALL
-#define ND(type, ...)	type, 0, 0, 0, 0, 0, 0, 0, __VA_ARGS__
-#define OPTION(type, ...)	type, 1, __VA_ARGS__
+#define ARP(mac, ip)	"0806 0001 0800 06 04 0002" mac ip TO_ALL "0a000001"
+#define IP4(protocol, fragment, source) \
+	"0800 45 00 0028 0000" fragment "40" protocol "0000" source "0a000001"
+#define ROCE	"c001 12b7 0008 0000"
+#define DNS	"c001 0035 0008 0000"
+#define IP6(next, source)	"86dd 60000000 0020" next "ff" source V6_ALL
+#define ICMP6(type, rest)	type "00 0000 00000000" rest
+#define OPTION(type, rest)	type "01" rest
 
 static const struct sample samples[] = {
-	FRAME("anything", true, TO_ALL, MINE, 0x90, 0, 1, 2),
-	FRAME("another's MAC address", false, TO_ALL, OTHERS, 0x90, 0, 1, 2),
-	FRAME("ARP", true, TO_ALL, MINE, 8, 6, ARP(MINE, 10, 0, 0, 7)),
-	FRAME("ARP probe", true, TO_ALL, MINE, 8, 6, ARP(MINE, 0, 0, 0, 0)),
-	FRAME("ARP, MAC address", false, TO_ALL, MINE, 8, 6, ARP(OTHERS, 10, 0, 0, 7)),
-	FRAME("ARP, IP address", false, TO_ALL, MINE, 8, 6, ARP(MINE, 10, 0, 0, 8)),
-	FRAME("ARP, short", false, TO_ALL, MINE, 8, 6, 0, 1, 8, 0, 6, 4, 0, 2, MINE),
-	FRAME("ARP in a VLAN", true, TO_ALL, MINE, 0x81, 0, 0, 7, 8, 6,
-	      ARP(MINE, 10, 0, 0, 7)),
-	FRAME("ARP in a VLAN, IP address", false, TO_ALL, MINE, 0x81, 0, 0, 7, 8, 6,
-	      ARP(MINE, 10, 0, 0, 8)),
-	FRAME("ARP in two VLANs, IP address", false, TO_ALL, MINE, 0x88, 0xa8, 0, 7,
-	      0x81, 0, 0, 7, 8, 6, ARP(MINE, 10, 0, 0, 8)),
-	FRAME("three tags", false, TO_ALL, MINE, 0x81, 0, 0, 7, 0x81, 0, 0, 7,
-	      0x81, 0, 0, 7, 8, 6, ARP(MINE, 10, 0, 0, 7)),
-	FRAME("RoCE", true, TO_ALL, MINE, 8, 0, IP4(17, 0, 10, 0, 0, 7), UDP(4791)),
-	FRAME("RoCE, IP address", false, TO_ALL, MINE, 8, 0,
-	      IP4(17, 0, 10, 0, 0, 8), UDP(4791)),
-	FRAME("RoCE, IP options", false, TO_ALL, MINE, 8, 0, 0x46, 0, 0, 40, 0, 0, 0,
-	      0, 64, 17, 0, 0, 10, 0, 0, 8, 10, 0, 0, 1, 1, 1, 1, 1, UDP(4791)),
-	FRAME("other UDP", true, TO_ALL, MINE, 8, 0, IP4(17, 0, 10, 0, 0, 8), UDP(53)),
-	FRAME("TCP", true, TO_ALL, MINE, 8, 0, IP4(6, 0, 10, 0, 0, 8), UDP(4791)),
-	FRAME("second fragment", true, TO_ALL, MINE, 8, 0, IP4(17, 9, 10, 0, 0, 8),
-	      UDP(4791)),
-	FRAME("RoCE, IPv6", true, TO_ALL, MINE, 0x86, 0xdd, IP6(17, 8, V6_MINE),
-	      UDP(4791)),
-	FRAME("RoCE, link-local", true, TO_ALL, MINE, 0x86, 0xdd, IP6(17, 8, LL_MINE),
-	      UDP(4791)),
-	FRAME("RoCE, IPv6 address", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(17, 8, LL_OTHERS), UDP(4791)),
-	FRAME("RoCE behind options", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(60, 16, LL_OTHERS), 17, 0, 1, 4, 0, 0, 0, 0, UDP(4791)),
-	FRAME("options that do not end", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(60, 16, LL_MINE), 60, 0, 1, 4, 0, 0, 0, 0, 60, 0, 1, 4),
-	FRAME("NS", true, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 32, LL_MINE),
-	      ND(135, LL_OTHERS), OPTION(1, MINE)),
-	FRAME("NS of nobody", true, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 24, V6_NONE),
-	      ND(135, LL_MINE)),
-	FRAME("NS, IP address", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(58, 32, LL_OTHERS), ND(135, LL_MINE), OPTION(1, MINE)),
-	FRAME("NS, MAC address", false, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 32, LL_MINE),
-	      ND(135, LL_OTHERS), OPTION(1, OTHERS)),
-	FRAME("NA", true, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 32, LL_MINE),
-	      ND(136, V6_MINE), OPTION(2, MINE)),
-	FRAME("NA, target", false, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 32, LL_MINE),
-	      ND(136, LL_OTHERS), OPTION(2, MINE)),
-	FRAME("NA, MAC address", false, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 32, LL_MINE),
-	      ND(136, LL_MINE), OPTION(2, OTHERS)),
-	FRAME("NA, MAC address behind", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(58, 40, LL_MINE), ND(136, LL_MINE), OPTION(14, 0, 0, 0, 0, 0, 0),
-	      OPTION(2, OTHERS)),
-	FRAME("NA, option of no length", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(58, 40, LL_MINE), ND(136, LL_MINE), 14, 0, 0, 0, 0, 0, 0, 0,
-	      OPTION(2, OTHERS)),
-	FRAME("NA, short", false, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 16, LL_MINE),
-	      ND(136, 0xfe, 0x80)),
-	FRAME("NA behind options", false, TO_ALL, MINE, 0x86, 0xdd,
-	      IP6(0, 40, LL_MINE), 58, 0, 1, 4, 0, 0, 0, 0, ND(136, LL_OTHERS)),
-	FRAME("echo", true, TO_ALL, MINE, 0x86, 0xdd, IP6(58, 8, LL_OTHERS), ND(128, 0)),
+	{ "anything", true, "9000 0102" },
+	{ "another's MAC address", false, "9000 0102" },
+	{ "ARP", true, ARP(MINE, V4_MINE) },
+	{ "ARP probe", true, ARP(MINE, "00000000") },
+	{ "ARP, MAC address", false, ARP(OTHERS, V4_MINE) },
+	{ "ARP, IP address", false, ARP(MINE, V4_OTHERS) },
+	{ "ARP, short", false, "0806 0001 0800 06 04 0002" MINE },
+	{ "ARP in a VLAN", true, "8100 0007" ARP(MINE, V4_MINE) },
+	{ "ARP in a VLAN, IP address", false, "8100 0007" ARP(MINE, V4_OTHERS) },
+	{ "ARP in two VLANs, IP address", false,
+	  "88a8 0007 8100 0007" ARP(MINE, V4_OTHERS) },
+	{ "three tags", false, "8100 0007 8100 0007 8100 0007" ARP(MINE, V4_MINE) },
+	{ "RoCE", true, IP4("11", "0000", V4_MINE) ROCE },
+	{ "RoCE, IP address", false, IP4("11", "0000", V4_OTHERS) ROCE },
+	{ "RoCE, not to be fragmented", false, IP4("11", "4000", V4_OTHERS) ROCE },
+	{ "RoCE, IP options", false,
+	  "0800 46 00 002c 0000 0000 40 11 0000" V4_OTHERS "0a000001 01010101" ROCE },
+	{ "other UDP", true, IP4("11", "0000", V4_OTHERS) DNS },
+	{ "TCP", true, IP4("06", "0000", V4_OTHERS) ROCE },
+	{ "second fragment", true, IP4("11", "0009", V4_OTHERS) ROCE },
+	{ "RoCE, IPv6", true, IP6("11", V6_MINE) ROCE },
+	{ "RoCE, link-local", true, IP6("11", LL_MINE) ROCE },
+	{ "RoCE, IPv6 address", false, IP6("11", LL_OTHERS) ROCE },
+	{ "RoCE behind options", false,
+	  IP6("3c", LL_OTHERS) "11 00 0104 00000000" ROCE },
+	{ "options that do not end", false,
+	  IP6("3c", LL_MINE) "3c 00 0104 00000000 3c 00 0104" },
+	{ "NS", true, IP6("3a", LL_MINE) ICMP6("87", LL_OTHERS) OPTION("01", MINE) },
+	{ "NS of nobody", true, IP6("3a", V6_NONE) ICMP6("87", LL_MINE) },
+	{ "NS, IP address", false,
+	  IP6("3a", LL_OTHERS) ICMP6("87", LL_MINE) OPTION("01", MINE) },
+	{ "NS, MAC address", false,
+	  IP6("3a", LL_MINE) ICMP6("87", LL_OTHERS) OPTION("01", OTHERS) },
+	{ "NA", true, IP6("3a", LL_MINE) ICMP6("88", V6_MINE) OPTION("02", MINE) },
+	{ "NA, target", false,
+	  IP6("3a", LL_MINE) ICMP6("88", LL_OTHERS) OPTION("02", MINE) },
+	{ "NA, MAC address", false,
+	  IP6("3a", LL_MINE) ICMP6("88", LL_MINE) OPTION("02", OTHERS) },
+	{ "NA, MAC address behind", false,
+	  IP6("3a", LL_MINE) ICMP6("88", LL_MINE) OPTION("0e", "000000000000")
+	  OPTION("02", OTHERS) },
+	{ "NA, option of no length", false,
+	  IP6("3a", LL_MINE) ICMP6("88", LL_MINE) "0e 00 000000000000"
+	  OPTION("02", OTHERS) },
+	{ "NA, short", false, IP6("3a", LL_MINE) ICMP6("88", "fe80") },
+	{ "NA behind options", false,
+	  IP6("00", LL_MINE) "3a 00 0104 00000000" ICMP6("88", LL_OTHERS) },
+	{ "RA", true, IP6("3a", LL_MINE) ICMP6("86", "0000000000000000")
+	  OPTION("01", MINE) },
+	{ "RA, IP address", false,
+	  IP6("3a", LL_OTHERS) ICMP6("86", "0000000000000000") OPTION("01", MINE) },
+	{ "echo", true, IP6("3a", LL_OTHERS) ICMP6("80", "00") },
 };
+
+/* What hexadecimal digits say; returns the number of bytes. */
+static size_t from_hex(const char *text, uint8_t *out)
+{
+	unsigned int byte;
+	size_t n = 0;
+
+	while (*text) {
+		if (*text == ' ') {
+			text++;
+			continue;
+		}
+		assert_int_equal(sscanf(text, "%2x", &byte), 1);
+		out[n++] = byte;
+		text += 2;
+	}
+	return n;
+}
+
+/* A frame, in a block of its size: what is read behind it is found. */
+static uint8_t *sample_frame(const struct sample *s, size_t *len)
+{
+	uint8_t data[256], *frame;
+	bool mine = strcmp(s->name, "another's MAC address");
+
+	*len = from_hex(TO_ALL, data);
+	*len += from_hex(mine ? MINE : OTHERS, data + *len);
+	*len += from_hex(s->type, data + *len);
+	frame = malloc(*len);
+	assert_non_null(frame);
+	memcpy(frame, data, *len);
+	return frame;
+}
+
+static bool sample_passes(const struct pin *p, const struct sample *s)
+{
+	size_t len;
+	uint8_t *frame = sample_frame(s, &len);
+	bool ok = pin_frame_ok(p, frame, len);
+
+	free(frame);
+	return ok;
+}
 
 static void test_samples(void **state)
 {
-	const struct sample *s;
-	uint8_t *copy;
+	unsigned int i;
 	bool ok;
 
-	for (s = samples; s < samples + sizeof(samples) / sizeof(*s); s++) {
-		/* A block of its size: what is read behind it is found. */
-		copy = malloc(s->len);
-		memcpy(copy, s->data, s->len);
-		ok = pin_frame_ok(&pin, copy, s->len);
-		free(copy);
-		if (ok != s->ok)
-			print_error("%s\n", s->name);
-		assert_int_equal(ok, s->ok);
+	for (i = 0; i < ARRAY_SIZE(samples); i++) {
+		ok = sample_passes(&pin, &samples[i]);
+		if (ok != samples[i].ok)
+			print_error("%s\n", samples[i].name);
+		assert_int_equal(ok, samples[i].ok);
 	}
 }
 
 /* No length of any of them makes it read too far. */
 static void test_cut(void **state)
 {
-	const struct sample *s;
-	uint8_t *copy;
-	size_t len;
+	uint8_t *frame, *copy;
+	unsigned int i;
+	size_t len, n;
 
-	for (s = samples; s < samples + sizeof(samples) / sizeof(*s); s++)
-		for (len = 1; len < s->len; len++) {
-			copy = malloc(len);
-			memcpy(copy, s->data, len);
-			pin_frame_ok(&pin, copy, len);
+	for (i = 0; i < ARRAY_SIZE(samples); i++) {
+		frame = sample_frame(&samples[i], &len);
+		for (n = 1; n < len; n++) {
+			copy = malloc(n);
+			assert_non_null(copy);
+			memcpy(copy, frame, n);
+			pin_frame_ok(&pin, copy, n);
 			free(copy);
 		}
+		free(frame);
+	}
 }
 
 static bool passes(const struct pin *p, const char *name)
@@ -171,7 +204,7 @@ static bool passes(const struct pin *p, const char *name)
 
 	while (strcmp(s->name, name))
 		s++;
-	return pin_frame_ok(p, s->data, s->len);
+	return sample_passes(p, s);
 }
 
 /* What is not named is not looked at. */
@@ -191,9 +224,11 @@ static void test_parts(void **state)
 
 static void test_gids(void **state)
 {
-	static const uint8_t ll[] = { LL_MINE }, other[] = { LL_OTHERS };
-	static const uint8_t v6[] = { V6_MINE };
+	uint8_t ll[GID_SIZE], other[GID_SIZE], v6[GID_SIZE];
 
+	from_hex(LL_MINE, ll);
+	from_hex(LL_OTHERS, other);
+	from_hex(V6_MINE, v6);
 	assert_true(pin_gid_ok(&pin, ll));
 	assert_true(pin_gid_ok(&pin, v6));
 	assert_false(pin_gid_ok(&pin, other));

@@ -40,7 +40,18 @@ static void piece_lost(void *arg)
 	piece->lost++;
 }
 
-static volatile uint8_t *piece_init(struct piece *piece)
+/* The compiler leaves neither out. */
+static uint8_t peek(const uint8_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static void poke(uint8_t *p, uint8_t value)
+{
+	__atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
+static uint8_t *piece_init(struct piece *piece)
 {
 	memset(piece, 0, sizeof(*piece));
 	piece->fd = memfd_create("piece", MFD_CLOEXEC);
@@ -67,41 +78,41 @@ static void piece_fini(struct piece *piece)
 /* The truncated mapping is replaced as a whole; the others do not change. */
 static void test_truncated(void **state)
 {
-	volatile uint8_t *p[3];
+	uint8_t *p[3];
 	struct piece piece[3];
 	unsigned int i;
 
 	assert_int_equal(mem_guard_init(), 0);
 	for (i = 0; i < 3; i++) {
 		p[i] = piece_init(&piece[i]);
-		p[i][0] = 10 + i;
-		p[i][LEN - 1] = 20 + i;
+		poke(&p[i][0], 10 + i);
+		poke(&p[i][LEN - 1], 20 + i);
 	}
 	assert_int_equal(ftruncate(piece[1].fd, PAGE), 0);
-	assert_int_equal(p[1][0], 11);
+	assert_int_equal(peek(&p[1][0]), 11);
 	assert_int_equal(piece[1].lost, 0);
-	assert_int_equal(p[1][LEN - 1], 0);
+	assert_int_equal(peek(&p[1][LEN - 1]), 0);
 	assert_int_equal(piece[1].lost, 1);
-	assert_int_equal(p[1][0], 0);
-	p[1][PAGE] = 1;
-	assert_int_equal(p[1][PAGE], 1);
+	assert_int_equal(peek(&p[1][0]), 0);
+	poke(&p[1][PAGE], 1);
+	assert_int_equal(peek(&p[1][PAGE]), 1);
 	assert_int_equal(piece[1].lost, 1);
 	for (i = 0; i < 3; i += 2) {
-		assert_int_equal(p[i][0], 10 + i);
-		assert_int_equal(p[i][LEN - 1], 20 + i);
+		assert_int_equal(peek(&p[i][0]), 10 + i);
+		assert_int_equal(peek(&p[i][LEN - 1]), 20 + i);
 		assert_int_equal(piece[i].lost, 0);
 	}
 	/* A write faults, too. */
 	assert_int_equal(ftruncate(piece[2].fd, 0), 0);
-	p[2][5] = 7;
-	assert_int_equal(p[2][5], 7);
+	poke(&p[2][5], 7);
+	assert_int_equal(peek(&p[2][5]), 7);
 	assert_int_equal(piece[2].lost, 1);
 	for (i = 0; i < 3; i++)
 		piece_fini(&piece[i]);
 }
 
 /* Runs @fn in a child; returns the signal that ended it. */
-static int ended_by(void (*fn)(volatile uint8_t *p), volatile uint8_t *p)
+static int ended_by(void (*fn)(uint8_t *p), uint8_t *p)
 {
 	const struct rlimit none = { 0 };
 	int status;
@@ -118,12 +129,12 @@ static int ended_by(void (*fn)(volatile uint8_t *p), volatile uint8_t *p)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void touch_last(volatile uint8_t *p)
+static void touch_last(uint8_t *p)
 {
-	p[LEN - 1] = 1;
+	poke(&p[LEN - 1], 1);
 }
 
-static void send_bus(volatile uint8_t *p)
+static void send_bus(uint8_t *p)
 {
 	raise(SIGBUS);
 }
@@ -131,7 +142,7 @@ static void send_bus(volatile uint8_t *p)
 /* A fault outside guarded memory ends the process. */
 static void test_elsewhere(void **state)
 {
-	volatile uint8_t *p;
+	uint8_t *p;
 	struct piece piece;
 
 	p = piece_init(&piece);
