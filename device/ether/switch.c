@@ -158,6 +158,7 @@ void switch_port_add(struct l2_switch *sw, struct switch_port *port)
 	port->sw = sw;
 	port->fresh = false;
 	port->stations = 0;
+	port->last = NULL;
 	TAILQ_INIT(&port->station);
 	if (!port->quota)
 		port->quota = SWITCH_PORT_STATIONS;
@@ -255,6 +256,13 @@ static bool switch_learn(struct l2_switch *sw, struct switch_port *port,
 
 	if (mac_is_multicast(mac))
 		return true;
+	/* Most often it is the one that was heard last. */
+	st = TAILQ_LAST(&port->station, stations);
+	if (st && station_is(st, mac)) {
+		st->seen = loop_now(sw->loop);
+		return true;
+	}
+	st = NULL;
 	bucket = switch_bucket(sw, mac);
 	for (i = 0; i < SWITCH_BUCKET_SIZE && !st; i++)
 		if (station_is(&bucket[i], mac))
@@ -277,16 +285,26 @@ static bool switch_learn(struct l2_switch *sw, struct switch_port *port,
 	return true;
 }
 
-/* Port that a station is behind, or NULL if it is not known. */
-static struct switch_port *switch_find(struct l2_switch *sw, const uint8_t *mac)
+/*
+ * Port that the station is behind which @from sends to, or NULL if it is not
+ * known.  Most often it is the one of the frame before.
+ */
+static struct switch_port *switch_find(struct l2_switch *sw,
+				       struct switch_port *from,
+				       const uint8_t *mac)
 {
-	struct station *bucket = switch_bucket(sw, mac);
+	struct station *bucket, *last = from->last;
 	unsigned int i;
 
+	if (last && station_is(last, mac) && !station_silent(sw, last))
+		return last->port;
+	bucket = switch_bucket(sw, mac);
 	for (i = 0; i < SWITCH_BUCKET_SIZE; i++)
 		if (station_is(&bucket[i], mac) &&
-		    !station_silent(sw, &bucket[i]))
+		    !station_silent(sw, &bucket[i])) {
+			from->last = &bucket[i];
 			return bucket[i].port;
+		}
 	return NULL;
 }
 
@@ -354,7 +372,7 @@ static void switch_forward(void *arg, const struct frame *frame)
 		pcap_write(sw->pcap, frame);
 
 	if (!mac_is_multicast(dst))
-		port = switch_find(sw, dst);
+		port = switch_find(sw, from, dst);
 	if (port) {
 		if (port != from)
 			switch_deliver(port, frame);

@@ -80,6 +80,7 @@ struct port_group {
  * @sw:		of the switch: itself
  * @station:	of the switch: stations behind it, silent ones included
  * @stations:	of the switch: number of them
+ * @last:	of the switch: station that it sent to last, or NULL
  * @entry:	of the switch
  * @fresh:	of the switch: @deliver was called since the last @flush
  * @faults:	of the switch: there are any
@@ -95,8 +96,9 @@ struct switch_port {
 	const struct pin *pin;
 	unsigned int quota;
 	struct l2_switch *sw;
-	TAILQ_HEAD(, station) station;
+	TAILQ_HEAD(stations, station) station;
 	unsigned int stations;
+	struct station *last;
 	LIST_ENTRY(switch_port) entry;
 	bool fresh;
 	bool faults;
