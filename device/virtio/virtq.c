@@ -214,9 +214,9 @@ static const char *virtq_walk(const struct virtq *vq, struct virtq_elem *elem)
 	}
 }
 
-int virtq_pop(struct virtq *vq, struct virtq_elem *elem)
+/* Looks which buffer is the next one; returns as virtq_pop(). */
+static int virtq_peek(struct virtq *vq, uint16_t *head)
 {
-	const char *why;
 	uint16_t n;
 
 	if (!vq->ready)
@@ -228,24 +228,45 @@ int virtq_pop(struct virtq *vq, struct virtq_elem *elem)
 	if (!n)
 		return 0;
 	if (n > vq->num) {
-		why = "available index too far ahead";
-		goto err_broken;
+		virtq_break(vq, "available index too far ahead");
+		return -EPROTO;
 	}
+	*head = ring_load(&vq->avail->ring[vq->last_avail % vq->num]);
+	return 1;
+}
 
-	elem->head = ring_load(&vq->avail->ring[vq->last_avail % vq->num]);
+int virtq_pop(struct virtq *vq, struct virtq_elem *elem)
+{
+	const char *why;
+	int ret = virtq_peek(vq, &elem->head);
+
+	if (ret <= 0)
+		return ret;
 	elem->out_n = 0;
 	elem->in_n = 0;
 	elem->out_len = 0;
 	elem->in_len = 0;
 	why = virtq_walk(vq, elem);
-	if (why)
-		goto err_broken;
+	if (why) {
+		virtq_break(vq, why);
+		return -EPROTO;
+	}
 	vq->last_avail++;
 	return 1;
+}
 
-err_broken:
-	virtq_break(vq, why);
-	return -EPROTO;
+int virtq_pop_head(struct virtq *vq, uint16_t *head)
+{
+	int ret = virtq_peek(vq, head);
+
+	if (ret <= 0)
+		return ret;
+	if (*head >= vq->num) {
+		virtq_break(vq, "descriptor index out of range");
+		return -EPROTO;
+	}
+	vq->last_avail++;
+	return 1;
 }
 
 void virtq_unpop(struct virtq *vq)

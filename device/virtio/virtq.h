@@ -139,6 +139,17 @@ bool virtq_pending(const struct virtq *vq);
 int virtq_pop(struct virtq *vq, struct virtq_elem *elem);
 
 /**
+ * virtq_pop_head() - take the next available buffer without a look at its pieces
+ * @vq:		virtqueue
+ * @head:	set to the descriptor that it starts with
+ *
+ * For who only gives it back: a chain may be long.
+ *
+ * Return: as of virtq_pop().
+ */
+int virtq_pop_head(struct virtq *vq, uint16_t *head);
+
+/**
  * virtq_unpop() - put the buffer taken last back, to be taken again
  * @vq:		virtqueue
  *

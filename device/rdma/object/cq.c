@@ -6,7 +6,8 @@
  * again once its completion was read.  A completion that finds no slot is held
  * until there is one, and those that come later stand in line behind it.  The
  * driver rings no doorbell for a CQ, so a timer looks for slots meanwhile, and
- * so does each completion added and each arming.
+ * so does each completion added and each arming.  Those of a queue that is reset
+ * are dropped; each queue knows its own, and others' are not looked at.
  *
  * A CQ that cannot hold one more has lost a completion.  The guest can then rely
  * on none of those that follow, so the CQ stays in error until it is destroyed,
@@ -25,16 +26,21 @@
 #define HELD_WAIT_MIN	(100 * 1000ULL)
 #define HELD_WAIT_MAX	(10 * 1000 * 1000ULL)
 
+/* Pieces of slots that are filled at a time: as a rule a slot is one. */
+#define CQ_FILL_PIECES	VIRTQ_SIZE_MAX
+
 /**
  * struct cq_held - a completion without a slot
  * @wc:		completion
  * @solicited:	as for cq_add()
  * @entry:	of the CQ
+ * @of_user:	of the queue that it is of
  */
 struct cq_held {
 	struct virtio_rdma_cq_req wc;
 	bool solicited;
 	TAILQ_ENTRY(cq_held) entry;
+	LIST_ENTRY(cq_held) of_user;
 };
 
 static void cq_timer(void *arg);
@@ -132,6 +138,7 @@ const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn)
 static void cq_drop_held(struct cq *cq, struct cq_held *held)
 {
 	TAILQ_REMOVE(&cq->held, held, entry);
+	LIST_REMOVE(held, of_user);
 	free(held);
 	cq->table->held--;
 	if (!--cq->held_n)
@@ -176,11 +183,19 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
 
 void cq_attach(struct cq *cq, struct cq_user *user)
 {
+	LIST_INIT(&user->held);
 	TAILQ_INSERT_TAIL(&cq->users, user, entry);
+}
+
+void cq_forget(struct cq *cq, struct cq_user *user)
+{
+	while (!LIST_EMPTY(&user->held))
+		cq_drop_held(cq, LIST_FIRST(&user->held));
 }
 
 void cq_detach(struct cq *cq, struct cq_user *user)
 {
+	cq_forget(cq, user);
 	TAILQ_REMOVE(&cq->users, user, entry);
 }
 
@@ -264,8 +279,8 @@ static void cq_wait(struct cq *cq, uint64_t ns)
 }
 
 /* Returns why not, or NULL. */
-static const char *cq_hold(struct cq *cq, const struct virtio_rdma_cq_req *wc,
-			   bool solicited)
+static const char *cq_hold(struct cq *cq, struct cq_user *user,
+			   const struct virtio_rdma_cq_req *wc, bool solicited)
 {
 	struct cq_table *cqs = cq->table;
 	struct cq_held *held;
@@ -280,6 +295,7 @@ static const char *cq_hold(struct cq *cq, const struct virtio_rdma_cq_req *wc,
 	held->wc = *wc;
 	held->solicited = solicited;
 	TAILQ_INSERT_TAIL(&cq->held, held, entry);
+	LIST_INSERT_HEAD(&user->held, held, of_user);
 	cqs->held++;
 	if (!cq->held_n++)
 		cq_wait(cq, HELD_WAIT_MIN);
@@ -288,11 +304,14 @@ static const char *cq_hold(struct cq *cq, const struct virtio_rdma_cq_req *wc,
 
 /*
  * Put as many into slots as there are slots; returns how many.  A guest that
- * makes slots available all the while keeps nobody waiting.
+ * makes slots available all the while, or slots of many pieces, keeps nobody
+ * waiting: the timer goes on soon.
  */
 static uint32_t cq_fill_slots(struct cq *cq)
 {
+	const struct virtq_elem *elem = &cq->table->ctx->elem;
 	struct virtq *vq = cq->vq;
+	uint32_t pieces = 0;
 	struct cq_held *held;
 	const char *why;
 	uint32_t n;
@@ -301,14 +320,17 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	/* Without its queue a CQ stands still, as its users do. */
 	if (!vq)
 		return 0;
-	for (n = 0; cq->held_n && n < vq->num; n++) {
+	for (n = 0; cq->held_n && pieces < CQ_FILL_PIECES; n++) {
 		held = TAILQ_FIRST(&cq->held);
 		ret = cq_put(cq->table->ctx, vq, &held->wc, &why);
 		if (ret <= 0)
 			break;
+		pieces += elem->out_n + elem->in_n;
 		cq_notify(cq, vq, &held->wc, held->solicited);
 		cq_drop_held(cq, held);
 	}
+	if (cq->held_n && pieces >= CQ_FILL_PIECES)
+		cq_wait(cq, HELD_WAIT_MIN);
 	if (ret < 0)
 		cq_fail(cq, why);
 	return n;
@@ -324,22 +346,12 @@ static void cq_timer(void *arg)
 		cq_wait(cq, some ? HELD_WAIT_MIN : 2 * cq->wait_ns);
 }
 
-void cq_forget_qp(struct cq *cq, uint32_t qpn)
-{
-	struct cq_held *held, *next;
-
-	for (held = TAILQ_FIRST(&cq->held); held; held = next) {
-		next = TAILQ_NEXT(held, entry);
-		if (le32toh(held->wc.qp_num) == qpn)
-			cq_drop_held(cq, held);
-	}
-}
-
 /* ------------------------------------------------------------------------- */
 /* Completions                                                               */
 /* ------------------------------------------------------------------------- */
 
-void cq_add(struct cq *cq, const struct virtio_rdma_cq_req *wc, bool solicited)
+void cq_add(struct cq *cq, struct cq_user *user,
+	    const struct virtio_rdma_cq_req *wc, bool solicited)
 {
 	struct virtq *vq = cq->vq;
 	const char *why = NULL;
@@ -353,7 +365,7 @@ void cq_add(struct cq *cq, const struct virtio_rdma_cq_req *wc, bool solicited)
 	else
 		ret = cq->held_n ? 0 : cq_put(cq->table->ctx, vq, wc, &why);
 	if (!ret)
-		why = cq_hold(cq, wc, solicited);
+		why = cq_hold(cq, user, wc, solicited);
 	if (why)
 		cq_fail(cq, why);
 	else if (ret)

@@ -12,6 +12,7 @@
 #include "rdma/object/ctx.h"
 
 TAILQ_HEAD(cq_held_list, cq_held);
+LIST_HEAD(cq_user_held, cq_held);
 TAILQ_HEAD(cq_user_list, cq_user);
 
 /**
@@ -19,12 +20,14 @@ TAILQ_HEAD(cq_user_list, cq_user);
  * @fail:	the CQ has lost a completion: nothing of the queue can complete
  * @resume:	the CQ's virtqueue is there again
  * @arg:	for both
+ * @held:	its completions that wait for a slot
  * @entry:	of the CQ
  */
 struct cq_user {
 	void (*fail)(void *arg);
 	void (*resume)(void *arg);
 	void *arg;
+	struct cq_user_held held;
 	TAILQ_ENTRY(cq_user) entry;
 };
 
@@ -107,7 +110,7 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);
 /** cq_attach() - a queue completes to a CQ */
 void cq_attach(struct cq *cq, struct cq_user *user);
 
-/** cq_detach() - it does not any more */
+/** cq_detach() - it does not any more, and what waits for a slot is dropped */
 void cq_detach(struct cq *cq, struct cq_user *user);
 
 /** cq_arm() - carry out REQ_NOTIFY_CQ; returns NULL, or why not */
@@ -116,15 +119,17 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
 /**
  * cq_add() - add a completion, and interrupt if it was asked for
  * @cq:		CQ
+ * @user:	queue of @cq that the completion is of
  * @wc:		completion
  * @solicited:	it is that of a receive request whose sender set the solicited
  *		event
  *
  * If the CQ is full, it and all its users fail.
  */
-void cq_add(struct cq *cq, const struct virtio_rdma_cq_req *wc, bool solicited);
+void cq_add(struct cq *cq, struct cq_user *user,
+	    const struct virtio_rdma_cq_req *wc, bool solicited);
 
-/** cq_forget_qp() - drop the completions of a QP that wait for a slot */
-void cq_forget_qp(struct cq *cq, uint32_t qpn);
+/** cq_forget() - drop the completions of a queue that wait for a slot */
+void cq_forget(struct cq *cq, struct cq_user *user);
 
 #endif /* DEVICE_RDMA_OBJECT_CQ_H */

@@ -25,7 +25,7 @@
 #define RNIC_MR_EXTENTS_MAX	(1u << 22)
 #define RNIC_MR_PAGES_MAX	(1u << 22)
 
-/* Completions held; bounds the memory for them to 80 MiB for each guest. */
+/* Completions held; bounds the memory for them to 96 MiB for each guest. */
 #define RNIC_HELD_MAX		(1u << 20)
 
 #define RNIC_PAGE_SIZE		4096u

@@ -247,19 +247,12 @@ static void qp_free(struct qp *qp)
 	free(qp);
 }
 
-static void qp_drop_completions(struct qp *qp)
-{
-	cq_forget_qp(qp->send_cq, qp->qpn);
-	cq_forget_qp(qp->recv_cq, qp->qpn);
-}
-
 const char *qp_destroy(struct qp_table *qps, uint32_t qpn)
 {
 	struct qp *qp = qp_get(qps, qpn);
 
 	if (!qp)
 		return "unknown QP";
-	qp_drop_completions(qp);
 	qp_free(qp);
 	return NULL;
 }
@@ -288,13 +281,14 @@ const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
  * Give all that is in a virtqueue back, or forget it.  A guest that goes on
  * posting waits.
  */
-static void virtq_drain(struct virtq *vq, struct virtq_elem *elem, bool back)
+static void virtq_drain(struct virtq *vq, bool back)
 {
 	unsigned int i;
+	uint16_t head;
 
-	for (i = 0; i < vq->num && virtq_pop(vq, elem) > 0; i++)
+	for (i = 0; i < vq->num && virtq_pop_head(vq, &head) > 0; i++)
 		if (back)
-			virtq_push(vq, elem->head, 0);
+			virtq_push(vq, head, 0);
 }
 
 /* The RFC does not say that slots are given back: that is a rule of ours. */
@@ -307,12 +301,12 @@ static void qp_drop_slots(struct qp *qp)
 	if (sq) {
 		for (; back && req->una != req->prod; req->una++)
 			virtq_push(sq, requester_wqe(req, req->una)->head, 0);
-		virtq_drain(sq, &qp->ctx->elem, back);
+		virtq_drain(sq, back);
 	}
 	if (rq) {
 		if (back && qp->resp.has_rwqe)
 			virtq_push(rq, qp->resp.rwqe.head, 0);
-		virtq_drain(rq, &qp->ctx->elem, back);
+		virtq_drain(rq, back);
 	}
 }
 
@@ -321,7 +315,8 @@ void qp_reset(struct qp *qp)
 	if (qp->state != VIRTIO_IB_QPS_RESET)
 		qp_drop_slots(qp);
 	flow_reset(&qp->flow);
-	qp_drop_completions(qp);
+	cq_forget(qp->send_cq, &qp->send_user);
+	cq_forget(qp->recv_cq, &qp->recv_user);
 	requester_reset(qp, 0);
 	responder_reset(qp, 0);
 	memset(&qp->attr, 0, sizeof(qp->attr));

@@ -79,7 +79,7 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 		return;
 	if (!status && wqe->kind == PKT_KIND_READ)
 		wc.byte_len = htole32(wqe->length);
-	cq_add(qp->send_cq, &wc, false);
+	cq_add(qp->send_cq, &qp->send_user, &wc, false);
 }
 
 void qp_complete_send(struct qp *qp, uint8_t status)
@@ -107,7 +107,7 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
 	virtq_push(qp->rq, resp->rwqe.head, 0);
-	cq_add(qp->recv_cq, wc, solicited);
+	cq_add(qp->recv_cq, &qp->recv_user, wc, solicited);
 }
 
 void qp_fail_send(struct qp *qp, uint8_t status)

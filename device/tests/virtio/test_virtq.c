@@ -679,6 +679,27 @@ static void test_start_bad(void **state)
 	assert_int_equal(virtq_start(&fix->vq, 4, 0, desc, avail, used), 0);
 }
 
+/* A chain that would take long to walk, for ever even, is not looked at. */
+static void test_pop_head(void **state)
+{
+	struct fix *fix = *state;
+	struct guest_buf buf = {
+		.addr = guest_alloc(&fix->guest, 1, 1),
+		.len = 1,
+	};
+	uint16_t head, added = guest_vq_add(&fix->gvq, &buf, 1);
+
+	fix->gvq.desc[added].flags = htole16(VRING_DESC_F_NEXT);
+	fix->gvq.desc[added].next = htole16(added);
+	assert_int_equal(virtq_pop_head(&fix->vq, &head), 1);
+	assert_int_equal(head, added);
+	assert_int_equal(virtq_pop_head(&fix->vq, &head), 0);
+	assert_false(fix->vq.broken);
+	guest_vq_add_head(&fix->gvq, NUM);
+	assert_int_equal(virtq_pop_head(&fix->vq, &head), -EPROTO);
+	assert_true(fix->vq.broken);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -721,6 +742,7 @@ int main(void)
 		TEST(test_notify_by_event),
 		TEST(test_want_kick_by_flag),
 		TEST(test_want_kick_by_event),
+		TEST(test_pop_head),
 		TEST(test_stopped_queue_is_left_alone),
 		TEST(test_restart),
 		TEST(test_start_takes_indices),

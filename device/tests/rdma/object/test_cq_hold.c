@@ -4,7 +4,12 @@
  *
  * A CQ here has EG_QUEUE slots and holds EG_CQE completions.
  */
-#include "rdma/object/cq.h"
+/*
+ * What it holds is nobody else's business: the test has it in itself.  First, for
+ * cmocka has a macro fail().
+ */
+#include "rdma/object/cq.c"
+
 #include "rdma/rnic_priv.h"
 #include "tests/lib/engine_guest.h"
 
@@ -353,6 +358,62 @@ static void test_reset_qp(void **state)
 	one_of_two_goes(state, reset);
 }
 
+/*
+ * What one QP has does not cost another one anything.  All that is held looks as if
+ * it were of the one that goes: who walked along it would take it away.
+ */
+static void others_are_not_looked_at(void **state, void (*go)(struct eg_end *end))
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_end other = p.b;
+	struct cq_held *held;
+
+	other.qpn = eg_create_qp(other.guest, RC, other.pdn, other.cqn);
+	fill(&p, 0, EG_QUEUE + 100);
+	TAILQ_FOREACH(held, &cq_get(&other.guest->rnic->cqs, other.cqn)->held, entry)
+		held->wc.qp_num = htole32(other.qpn);
+	go(&other);
+	assert_int_equal(other.guest->rnic->cqs.held, 100);
+}
+
+static void test_reset_looks_at_its_own(void **state)
+{
+	others_are_not_looked_at(state, reset);
+}
+
+static void test_destroy_looks_at_its_own(void **state)
+{
+	others_are_not_looked_at(state, destroy);
+}
+
+/* Slots in many pieces take long to find: not all are filled at once. */
+static void test_slots_of_many_pieces(void **state)
+{
+	enum { AT_ONCE = VIRTQ_SIZE_MAX / EG_QUEUE };
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_ring *ring = &p.b.guest->cq[p.b.cqn];
+	unsigned int i;
+
+	fill(&p, 0, 2 * EG_QUEUE);
+	assert_int_equal(eg_used(ring), EG_QUEUE);
+	for (i = 0; i < EG_QUEUE; i++) {
+		ring->vq.desc[i].flags = htole16(VRING_DESC_F_WRITE |
+						 (i + 1 < EG_QUEUE ?
+						  VRING_DESC_F_NEXT : 0));
+		ring->vq.desc[i].next = htole16(i + 1);
+		ring->vq.avail->ring[i] = htole16(0);
+	}
+	ring->vq.avail->idx = htole16(2 * EG_QUEUE);
+	arm(&p.b, NEXT);
+	assert_int_equal(eg_used(ring), EG_QUEUE + AT_ONCE);
+	/* The others do not wait for long. */
+	for (i = 2; i <= EG_QUEUE / AT_ONCE; i++) {
+		engine_loop_advance(p.engine->loop, MS / 10);
+		assert_int_equal(eg_used(ring), EG_QUEUE + i * AT_ONCE);
+	}
+	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
+}
+
 /* All held completions go with their QP: no timer is left. */
 static void test_all_of_a_qp(void **state)
 {
@@ -447,6 +508,9 @@ int main(void)
 		T(test_moved_raises_if_solicited),
 		T(test_destroyed_qp),
 		T(test_reset_qp),
+		T(test_reset_looks_at_its_own),
+		T(test_destroy_looks_at_its_own),
+		T(test_slots_of_many_pieces),
 		T(test_all_of_a_qp),
 		T(test_recreated),
 		T(test_function_reset),

@@ -815,6 +815,25 @@ static void test_pause_of_peer(void **state)
 	eg_expect(&b, 1, OK);
 }
 
+/* RESET gives slots back by their heads: what they are made of does not matter. */
+static void test_reset_walks_no_chain(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, VIRTIO_IB_QPT_RC);
+	struct eg_ring *ring = &p.b.guest->rq[p.b.qpn];
+	struct virtio_rdma_cmd_modify_qp req =
+		eg_modify_req(p.b.qpn, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPS_RESET,
+			      p.b.guest, 0);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		eg_recv(&p.b, i, EG_IN, 4);
+		ring->vq.desc[i].flags = htole16(VRING_DESC_F_NEXT);
+		ring->vq.desc[i].next = htole16(i);
+	}
+	assert_int_equal(eg_modify(p.b.guest, &req), VIRTIO_NET_OK);
+	assert_int_equal(eg_used(ring), 3);
+}
+
 int main(void)
 {
 #define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, eg_teardown)
@@ -861,6 +880,7 @@ int main(void)
 		T(test_pause_without_retries),
 		T(test_destroy_while_paused),
 		T(test_pause_of_peer),
+		T(test_reset_walks_no_chain),
 	};
 
 	return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
