@@ -2,13 +2,14 @@
 """Which functions the driver takes; functions that are plugged in and out."""
 
 import os
+import re
 import time
 
 import pytest
 
 import lab
 from lab.daemon import Daemon
-from lab.devices import roce_properties
+from lab.devices import roce_device, roce_properties
 from lab.guest import PATIENCE, Guest
 from lab.kernellog import Known
 from lab.pingpong import PORT, PingPong, pingpong
@@ -70,6 +71,27 @@ def _unplug(guest):
         except QmpError:
             assert time.monotonic() < deadline, "QEMU keeps the socket"
             time.sleep(0.1)
+
+
+def test_bounce_buffers_leave_ethernet():
+    """With swiotlb=force there is no RDMA device, one message that says why, and Ethernet."""
+    daemon = Daemon("bounce-daemon", guests=1, namespace=":",
+                    arguments=["--uplink", "tap:lab0"]).start()
+    daemon.in_namespace(["ip", "address", "add", "10.77.0.254/24", "dev", "lab0"])
+    daemon.in_namespace(["ip", "link", "set", "lab0", "up"])
+    guest = Guest("bounce", 8, [roce_device(daemon.sockets[0])], append="swiotlb=force")
+    guest.start().wait_ready()
+    guest.load_modules()
+    assert guest.run("readlink /sys/class/net/*/device/../driver").stdout.strip() \
+        .endswith("virtio_net_roce"), "it was not taken over: nothing is tested"
+    said = re.findall(r"no RoCE: .*", guest.dmesg())
+    assert said == ["no RoCE: memory is behind an IOMMU or bounce buffer, and the device does"
+                    " not offer VIRTIO_F_ACCESS_PLATFORM"], said
+    assert guest.run(COUNT).stdout.strip() == "0"
+    guest.run("ping -q -c 3 -i 0.2 -s 1400 10.77.0.254")
+    guest.assert_kernel_clean()
+    guest.stop()
+    daemon.stop()
 
 
 @pytest.fixture(scope="module", name="port")
