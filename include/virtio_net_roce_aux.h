@@ -26,6 +26,8 @@ struct net_device;
  * struct virtio_net_roce_cmd - a control command of class VIRTIO_NET_CTRL_ROCE
  * @command: &enum virtio_net_ctrl_roce_cmd
  * @atomic: the caller must not sleep; the answer is polled for
+ * @settle: a failure lets the caller free memory of which the device knows.  If the
+ *	device dies, it comes when the device cannot reach memory any more.
  * @req: the request in up to two pieces, copied before the command is sent
  * @rsp: buffer for the response
  * @rsp_len: bytes of the response; 0 if there is none
@@ -33,6 +35,7 @@ struct net_device;
 struct virtio_net_roce_cmd {
 	u8 command;
 	bool atomic;
+	bool settle;
 	struct kvec req[2];
 	void *rsp;
 	size_t rsp_len;
@@ -69,12 +72,28 @@ struct virtio_net_roce_vq {
 struct virtio_net_roce_aux;
 
 /**
+ * enum virtio_net_roce_event - what becomes of a function
+ * @VIRTIO_NET_ROCE_RUNS: nothing has happened
+ * @VIRTIO_NET_ROCE_DEAD: the device does not answer any more; it may still write to
+ *	memory
+ * @VIRTIO_NET_ROCE_QUIESCED: nor does it do that: rings and slots are the driver's
+ *	alone.  The auxiliary device goes soon.
+ */
+enum virtio_net_roce_event {
+	VIRTIO_NET_ROCE_RUNS,
+	VIRTIO_NET_ROCE_DEAD,
+	VIRTIO_NET_ROCE_QUIESCED,
+};
+
+/**
  * struct virtio_net_roce_ops - what the lower module does for the upper one
  * @exec: carry out one command and wait for its answer.  Returns 0 with @rsp
  *	filled, with zeros where the device wrote nothing, -EREMOTEIO if the device
  *	answered VIRTIO_NET_ERR, -EPROTO if it gave the command back without an
  *	answer, -ETIMEDOUT if that did not come in time,
- *	after which every further command fails with -EIO, -ENOMEM, -E2BIG if the
+ *	after which every further command fails with -EIO, -ENODEV if the device was
+ *	reset since, has nothing of all that was made in it and touches no memory,
+ *	-ENOMEM, -E2BIG if the
  *	request does not fit into the control queue, -EAGAIN if the queue is full
  *	and the caller must not sleep, -EBUSY if other long requests kept it from
  *	being sent.
@@ -94,6 +113,8 @@ struct virtio_net_roce_aux;
  *	answer: @cq_arm is part of it.  The command is sent when there is room for
  *	it, and what is completed before the device has it is notified of all the
  *	same.  Returns 0, or -EIO if no command can be sent any more.  Context: any.
+ * @listen: call @event, one call at a time, when something becomes of the function, and
+ *	at once if it has; NULL for no longer.  Context: may sleep.
  * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
  *	Context: may sleep.
  */
@@ -114,6 +135,9 @@ struct virtio_net_roce_ops {
 	int (*cq_request)(struct virtio_net_roce_aux *aux, u32 cqn,
 			  bool solicited_only);
 	void (*cq_disable)(struct virtio_net_roce_aux *aux, u32 cqn);
+	void (*listen)(struct virtio_net_roce_aux *aux,
+		       void (*event)(struct virtio_net_roce_aux *aux,
+				     enum virtio_net_roce_event event));
 };
 
 /**

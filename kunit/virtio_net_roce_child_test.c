@@ -241,7 +241,7 @@ static void child_reset_never(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
 
-	fake->dev->reset_ms = 20;
+	fake->dev->state.reset_ms = 20;
 	status_reads = 0;
 	status_busy = UINT_MAX;
 	kunit_activate_static_stub(test, vnr_status, slow_status);
@@ -249,6 +249,9 @@ static void child_reset_never(struct kunit *test)
 	kunit_deactivate_static_stub(test, vnr_status);
 	KUNIT_EXPECT_EQ(test, status_reads, 21);
 	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+	/* It cannot write to what the driver frees now. */
+	KUNIT_EXPECT_EQ(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
 }
 
 /* The reset of a function that was pulled out does not wait. */
@@ -263,7 +266,8 @@ static void child_reset_gone(struct kunit *test)
 	fake_reset(fake);
 	kunit_deactivate_static_stub(test, vnr_status);
 	fake->gone = false;
-	KUNIT_EXPECT_EQ(test, status_reads, 1);
+	KUNIT_EXPECT_EQ(test, status_reads, 0);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
 }
 
 /* ----- virtqueues ----- */
@@ -322,7 +326,28 @@ static u16 size_but_one(struct vnr_dev *dev, u16 index)
 	return index == missing_queue ? 0 : FAKE_NUM;
 }
 
-/* With each virtqueue missing in turn the call fails and leaves nothing behind. */
+/* Ethernet alone: all of it, and nothing of RoCE. */
+static void expect_ethernet(struct kunit *test, struct fake *fake)
+{
+	struct vnr_dev *dev = fake->dev;
+
+	KUNIT_EXPECT_FALSE(test, dev->roce);
+	KUNIT_EXPECT_EQ(test, dev->nvqs, FAKE_ETH);
+	KUNIT_EXPECT_PTR_EQ(test, fake->vqs[0], dev->vqs[0]);
+	KUNIT_EXPECT_NOT_NULL(test, dev->ctrl.vq);
+	KUNIT_EXPECT_TRUE(test, fake->pdev->msix_enabled);
+	KUNIT_EXPECT_NULL(test, dev->queues);
+	KUNIT_EXPECT_EQ(test, dev->nqueues, 0);
+	KUNIT_EXPECT_NULL(test, dev->cqs);
+	KUNIT_EXPECT_NULL(test, dev->armed);
+	KUNIT_EXPECT_EQ(test, FAKE_CTRL,
+			le16_to_cpu(fake->common->queue_select));
+}
+
+/*
+ * One virtqueue after the other is not there.  Without one of Ethernet nothing is left
+ * behind; without one of RoCE Ethernet goes on.
+ */
 static void child_find_vqs(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
@@ -330,8 +355,16 @@ static void child_find_vqs(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	kunit_activate_static_stub(test, vnr_queue_size, size_but_one);
 	for (missing_queue = 0; missing_queue < FAKE_QUEUES; missing_queue++) {
-		KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+		if (missing_queue < FAKE_ETH) {
+			KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+		} else {
+			KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+			expect_ethernet(test, fake);
+			fake_reset(fake);
+			ops(fake)->del_vqs(fake_vdev(fake));
+		}
 		expect_nothing(test, fake);
+		KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	}
 	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
 	expect_everything(test, fake);
@@ -379,9 +412,9 @@ static void child_find_vqs_odd_size(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	missing_queue = FAKE_QUEUES - 1;
 	kunit_activate_static_stub(test, vnr_queue_size, odd_size);
-	KUNIT_EXPECT_EQ(test, -ENOENT, fake_find(fake, NULL));
+	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
 	kunit_deactivate_static_stub(test, vnr_queue_size);
-	expect_nothing(test, fake);
+	expect_ethernet(test, fake);
 }
 
 /* ----- interrupts while queues come and go ----- */

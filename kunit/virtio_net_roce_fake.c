@@ -44,6 +44,8 @@ static int fake_cfg_write(struct pci_bus *bus, unsigned int devfn, int where,
 		val &= ~(FAKE_BAR - 1);
 	else if (where != PCI_COMMAND && where != MSIX_CAP + PCI_MSIX_FLAGS)
 		return PCIBIOS_SUCCESSFUL;
+	if (where == PCI_COMMAND && fake->master)
+		val |= PCI_COMMAND_MASTER;
 	memcpy(&fake->cfg[where], &val, size);
 	return PCIBIOS_SUCCESSFUL;
 }
@@ -176,6 +178,20 @@ struct fake *fake_pci(struct kunit *test, u16 vendor, u16 device)
 	return fake;
 }
 
+/**
+ * fake_command() - the command register
+ * @fake: function
+ *
+ * Return: PCI_COMMAND_... bits.
+ */
+u16 fake_command(struct fake *fake)
+{
+	u16 command;
+
+	memcpy(&command, &fake->cfg[PCI_COMMAND], sizeof(command));
+	return command;
+}
+
 /* ----- the driver's side ----- */
 
 /**
@@ -195,10 +211,32 @@ static const unsigned int fake_driver_features[] = {
 	VIRTIO_NET_F_CTRL_VQ,
 };
 
+#ifdef CONFIG_PM_SLEEP
+/* As virtio_net does, and over again. */
+static int fake_freeze(struct virtio_device *vdev)
+{
+	fake_reset(vdev->priv);
+	vdev->config->del_vqs(vdev);
+	return 0;
+}
+
+static int fake_restore(struct virtio_device *vdev)
+{
+	struct fake *fake = vdev->priv;
+
+	fake->restored++;
+	return fake->refuse ? -ENOMEM : fake_find(fake, NULL);
+}
+#endif
+
 static struct virtio_driver fake_driver = {
 	.driver.name = "fake_net",
 	.feature_table = fake_driver_features,
 	.feature_table_size = ARRAY_SIZE(fake_driver_features),
+#ifdef CONFIG_PM_SLEEP
+	.freeze = fake_freeze,
+	.restore = fake_restore,
+#endif
 };
 
 static void fake_exit(void *data)
@@ -206,6 +244,7 @@ static void fake_exit(void *data)
 	struct fake *fake = data;
 	struct virtio_device *vdev;
 
+	vnr_recover_stop(fake->dev);
 	fake_stop(fake);
 	vnr_rdma_stop(fake->dev);
 	if (fake->dev->child) {
@@ -259,6 +298,11 @@ struct fake *fake_create(struct kunit *test)
 
 	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
 	vnr_ctrl_init(dev);
+	vnr_life_init(dev);
+	/* Tests of the recovery let it go on. */
+	dev->state.stopped = true;
+	dev->state.ask_ms = 20;
+	dev->state.flush_ms = 0;
 	KUNIT_ASSERT_EQ(test, 0, vnr_rdma_init(dev));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_exit,
 							   fake));
@@ -286,6 +330,7 @@ int fake_negotiate(struct fake *fake, u64 features)
 		KUNIT_ASSERT_EQ(fake->test, 0, vnr_child_add(fake->dev));
 		KUNIT_ASSERT_NULL(fake->test, fake_vdev(fake)->dev.driver);
 		fake_vdev(fake)->dev.driver = &fake_driver.driver;
+		fake_vdev(fake)->priv = fake;
 	}
 	fake_vdev(fake)->features = features;
 	return fake_vdev(fake)->config->finalize_features(fake_vdev(fake));

@@ -85,6 +85,9 @@ typedef int fake_serve_fn(struct fake *fake, struct fake_cmd *cmd);
  * @pdev: the function
  * @cfg: its PCI configuration space
  * @gone: it was pulled out
+ * @restored: how often its virtio driver was restored
+ * @refuse: it is not to be
+ * @master: its bus mastering cannot be turned off
  * @bar: its BAR
  * @common: in @bar
  * @config: in @bar
@@ -104,6 +107,9 @@ struct fake {
 	struct pci_dev *pdev;
 	u8 cfg[256] __aligned(4);
 	bool gone;
+	unsigned int restored;
+	bool refuse;
+	bool master;
 	void *bar;
 	struct virtio_pci_common_cfg *common;
 	u8 *config;
@@ -126,6 +132,7 @@ int fake_negotiate(struct fake *fake, u64 features);
 int fake_find(struct fake *fake, vq_callback_t *ctrl_callback);
 void fake_reset(struct fake *fake);
 struct fake *fake_running(struct kunit *test, u64 features);
+u16 fake_command(struct fake *fake);
 u16 fake_rung(struct fake *fake);
 
 struct fake_cmd *fake_cmds(struct kunit *test, unsigned int n);

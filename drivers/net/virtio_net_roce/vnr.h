@@ -23,6 +23,7 @@
 #include "virtio_net_roce_aux.h"
 
 struct vnr_dev;
+struct vnr_ctrl_cmd;
 
 /* ----- vnr_detect.c: is a function a RoCE device? ----- */
 
@@ -70,8 +71,9 @@ enum vnr_ctrl_class {
 /**
  * struct vnr_ctrl - the function's control queue and the child's shadow of it
  * @vq: real control queue; NULL while the child has no queues
- * @lock: serialises @vq and guards @dead, @waiting and @sent
+ * @lock: serialises @vq and guards @dead, @drained, @waiting and @sent
  * @dead: a command was not answered; its memory is the device's until reset
+ * @drained: the device was reset and has none any more
  * @reserve: descriptors that a command of each class must leave over
  * @waiting: commands that wait for room, in their order
  * @sent: commands that wait for an answer, in the order that they were sent
@@ -92,8 +94,9 @@ enum vnr_ctrl_class {
  */
 struct vnr_ctrl {
 	struct virtqueue *vq;
-	spinlock_t lock; /* vq, dead, waiting, sent */
+	spinlock_t lock; /* vq, dead, drained, waiting, sent */
 	bool dead;
+	bool drained;
 	unsigned int reserve[VNR_CTRL_CLASSES];
 	struct list_head waiting[VNR_CTRL_CLASSES];
 	struct list_head sent;
@@ -236,12 +239,97 @@ void vnr_dma_unmap(struct vnr_dev *dev, struct page *page, dma_addr_t dma);
 int vnr_child_add(struct vnr_dev *dev);
 void vnr_child_del(struct vnr_dev *dev);
 
+/* ----- vnr_life.c: life, death and recovery ----- */
+
+/**
+ * enum vnr_state - where a function is in its life
+ * @VNR_QUIESCED: the device has nothing of ours and touches no memory: it was reset, or
+ *	cannot reach memory, or is gone, or was not started yet
+ * @VNR_RUNNING: virtqueues are there
+ * @VNR_DEAD: the device does not answer, but may still touch memory
+ */
+enum vnr_state {
+	VNR_QUIESCED,
+	VNR_RUNNING,
+	VNR_DEAD,
+};
+
+/**
+ * struct vnr_life - a function's life
+ * @lock: guards @state
+ * @state: state
+ * @wait: woken when @state has changed
+ * @reset: serialises resets of the function
+ * @silent: it died of not answering
+ * @heard: there was a sign of life since it died
+ * @mute: nothing is asked of the device that its backend would have to answer
+ * @stopped: its death has no consequences for now
+ * @pending: it is quiesced, and to be restarted
+ * @question: that the device was last asked, or NULL
+ * @asked: when
+ * @restarted: when it was restarted last
+ * @backoff_ms: how long the last restart was put off
+ * @reset_ms: how long the function may take to report that it was reset
+ * @grace_ms: how long it may be silent before it is
+ * @settle_ms: how long a command with memory at stake waits for that
+ * @ask_ms: how long somebody who wants it gone waits for an answer
+ * @flush_ms: how long the RDMA device stays when it is quiesced
+ * @watch_ms: how often it is looked after
+ * @watch: looks after it while it runs
+ * @recover: from its death to its new life
+ */
+struct vnr_life {
+	spinlock_t lock; /* state */
+	enum vnr_state state;
+	wait_queue_head_t wait;
+	struct mutex reset; /* the function's status register */
+	bool silent;
+	bool heard;
+	bool mute;
+	bool stopped;
+	bool pending;
+	struct vnr_ctrl_cmd *question;
+	unsigned long asked;
+	unsigned long restarted;
+	unsigned int backoff_ms;
+	unsigned int reset_ms;
+	unsigned int grace_ms;
+	unsigned int settle_ms;
+	unsigned int ask_ms;
+	unsigned int flush_ms;
+	unsigned int watch_ms;
+	struct delayed_work watch;
+	struct delayed_work recover;
+};
+
+void vnr_life_init(struct vnr_dev *dev);
+enum vnr_state vnr_life_state(struct vnr_dev *dev);
+void vnr_life_run(struct vnr_dev *dev);
+void vnr_life_die(struct vnr_dev *dev, bool silent);
+void vnr_life_heard(struct vnr_dev *dev);
+enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
+int vnr_life_quiesce(struct vnr_dev *dev);
+int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
+
+/* ----- vnr_recover.c: what is done about a function that died ----- */
+
+void vnr_recover_init(struct vnr_dev *dev);
+void vnr_recover_begin(struct vnr_dev *dev);
+void vnr_recover_watch(struct vnr_dev *dev);
+void vnr_recover_stop(struct vnr_dev *dev);
+void vnr_recover_go_on(struct vnr_dev *dev, bool restart);
+int vnr_recover_take_down(struct vnr_dev *dev);
+bool vnr_recover_answers(struct vnr_dev *dev);
+int vnr_recover_restart(struct vnr_dev *dev);
+
 /* ----- vnr_rdma.c: the auxiliary device ----- */
 
 int vnr_rdma_init(struct vnr_dev *dev);
 void vnr_rdma_exit(struct vnr_dev *dev);
 void vnr_rdma_start(struct vnr_dev *dev);
 void vnr_rdma_stop(struct vnr_dev *dev);
+void vnr_rdma_drop(struct vnr_dev *dev);
+void vnr_rdma_tell(struct vnr_dev *dev, enum virtio_net_roce_event event);
 
 /* ----- vnr_takeover.c: from virtio_pci and back ----- */
 
@@ -261,7 +349,7 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @mdev: the modern virtio PCI device
  * @offer: what it offered at probe
  * @child: child device
- * @reset_ms: how long the function may take to report that it was reset
+ * @state: whether it lives
  * @ctrl: control queue
  *
  * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's present driver
@@ -288,13 +376,20 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @wanted: the child is up and offers RoCE
  * @start_work: starts the auxiliary device
  * @stop_work: stops it
+ * @event_lock: guards @event and @event_aux
+ * @event: what the RDMA driver wants called when the state changes
+ * @event_aux: for @event
+ * @closed: the interface is being frozen and restored; RTNL lock
+ * @hidden: IFF_UP if it was up before; RTNL lock
+ * @frozen: virtio_net is frozen
+ * @config: configuration space of the child when it was last started
  * @netdev_nb: sees @netdev come and go
  */
 struct vnr_dev {
 	struct virtio_pci_modern_device mdev;
 	struct vnr_offer offer;
 	struct vnr_child *child;
-	unsigned int reset_ms;
+	struct vnr_life state;
 	struct vnr_ctrl ctrl;
 
 	bool roce;
@@ -320,6 +415,14 @@ struct vnr_dev {
 	bool wanted;
 	struct work_struct start_work;
 	struct work_struct stop_work;
+	struct mutex event_lock; /* event, event_aux */
+	void (*event)(struct virtio_net_roce_aux *aux,
+		      enum virtio_net_roce_event event);
+	struct virtio_net_roce_aux *event_aux;
+	bool closed;
+	unsigned int hidden;
+	bool frozen;
+	u8 config[VIRTIO_NET_ROCE_CONFIG_OFFSET];
 	struct notifier_block netdev_nb;
 };
 

@@ -7,7 +7,6 @@
  * function, the queues that it asks for bring those of RoCE with them, and its
  * DRIVER_OK starts the RDMA side.
  */
-#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/slab.h>
@@ -18,9 +17,6 @@
 #include "virtio_net_roce_compat.h"
 #include "vnr.h"
 
-/* How long a function may take to report that it was reset. */
-#define VNR_RESET_MS	10000
-
 /* RoCE's part of the configuration space begins here, the child's ends. */
 #define VNR_CHILD_CONFIG_SIZE	VIRTIO_NET_ROCE_CONFIG_OFFSET
 
@@ -28,6 +24,18 @@ static bool vnr_child_config_ok(unsigned int offset, unsigned int len)
 {
 	return offset <= VNR_CHILD_CONFIG_SIZE &&
 	       len <= VNR_CHILD_CONFIG_SIZE - offset;
+}
+
+/* What it was when the function died, but for the link. */
+static void vnr_child_get_kept(struct vnr_dev *dev, unsigned int offset,
+			       void *buf, unsigned int len)
+{
+	u8 config[VNR_CHILD_CONFIG_SIZE];
+
+	memcpy(config, dev->config, sizeof(config));
+	config[offsetof(struct virtio_net_config, status)] &=
+		~VIRTIO_NET_S_LINK_UP;
+	memcpy(buf, config + offset, len);
 }
 
 /*
@@ -42,6 +50,10 @@ static void vnr_child_get(struct virtio_device *vdev, unsigned int offset,
 
 	if (!vnr_child_config_ok(offset, len)) {
 		memset(buf, 0, len);
+		return;
+	}
+	if (READ_ONCE(vnr_from_vdev(vdev)->state.mute)) {
+		vnr_child_get_kept(vnr_from_vdev(vdev), offset, buf, len);
 		return;
 	}
 	switch (len) {
@@ -66,7 +78,8 @@ static void vnr_child_set(struct virtio_device *vdev, unsigned int offset,
 	void __iomem *config = vnr_from_vdev(vdev)->mdev.device + offset;
 	unsigned int i;
 
-	if (!vnr_child_config_ok(offset, len))
+	if (!vnr_child_config_ok(offset, len) ||
+	    READ_ONCE(vnr_from_vdev(vdev)->state.mute))
 		return;
 	switch (len) {
 	case 1:
@@ -120,20 +133,12 @@ static void vnr_child_set_status(struct virtio_device *vdev, u8 status)
 static void vnr_child_reset(struct virtio_device *vdev)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
-	unsigned int ms;
 
-	/* While the control queue still works. */
+	/* While the control queue works; else there is nothing to be told to it. */
+	if (!vnr_recover_answers(dev))
+		vnr_life_quiesce(dev);
 	vnr_rdma_stop(dev);
-
-	vp_modern_set_status(&dev->mdev, 0);
-	for (ms = 0; vnr_status(dev); ms++) {
-		if (ms >= dev->reset_ms ||
-		    !pci_device_is_present(dev->mdev.pci_dev)) {
-			dev_err(vnr_device(dev), "reset does not end\n");
-			break;
-		}
-		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
-	}
+	vnr_life_quiesce(dev);
 	vnr_vectors_synchronize(dev);
 }
 
@@ -272,6 +277,11 @@ static int vnr_child_finalize_features(struct virtio_device *vdev)
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 	u64 features;
 
+	if (READ_ONCE(dev->state.mute)) {
+		dev_err(vnr_device(dev),
+			"not started without a sign of life: unplug it, or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
+		return -ENODEV;
+	}
 	vring_transport_features(vdev);
 	features = vnr_child_features(vdev->features);
 	if (!(features & BIT_ULL(VIRTIO_F_VERSION_1))) {
@@ -319,6 +329,15 @@ static void vnr_child_enable_vqs(struct vnr_dev *dev)
 					   dev->queues[i].pub.index, true);
 }
 
+/* Ethernet does not depend on it, until virtio_net is started the next time. */
+static void vnr_child_give_up_roce(struct vnr_dev *dev, const char *what,
+				   int err)
+{
+	dev_err(vnr_device(dev), "no RoCE: no %s for it (%d); Ethernet goes on\n",
+		what, err);
+	dev->roce = false;
+}
+
 /*
  * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its
  * control queue, number 2N.  It is given the shadow, and the real one is ours.
@@ -340,6 +359,10 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 	vnr_doorbells_init(dev);
 
 	ret = vnr_vectors_setup(dev, desc);
+	if (ret && dev->roce) {
+		vnr_child_give_up_roce(dev, "vectors", ret);
+		ret = vnr_vectors_setup(dev, desc);
+	}
 	if (ret)
 		goto err_del;
 
@@ -363,9 +386,12 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 	if (dev->roce) {
 		ret = vnr_rdma_queues_setup(dev, nvqs);
 		if (ret)
-			goto err_del;
+			vnr_child_give_up_roce(dev, "virtqueues", ret);
 	}
 	vnr_child_enable_vqs(dev);
+	for (i = 0; i < sizeof(dev->config); i++)
+		dev->config[i] = ioread8(dev->mdev.device + i);
+	vnr_life_run(dev);
 	return 0;
 
 err_del:
@@ -450,7 +476,6 @@ int vnr_child_add(struct vnr_dev *dev)
 	child->vdev.id.device = VIRTIO_ID_NET;
 	child->vdev.id.vendor = dev->mdev.id.vendor;
 	dev->child = child;
-	dev->reset_ms = VNR_RESET_MS;
 
 	ret = register_virtio_device(&child->vdev);
 	if (ret) {

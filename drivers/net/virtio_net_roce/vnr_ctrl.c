@@ -315,15 +315,17 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 	struct vnr_ctrl_cmd *cmd;
 	unsigned long flags;
 	LIST_HEAD(done);
+	bool late = false;
 	u32 len;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
-	if (ctrl->vq) {
+	if (ctrl->vq && !ctrl->drained) {
 		do {
 			virtqueue_disable_cb(ctrl->vq);
 			while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
 				/* It was failed when the queue was given up. */
 				if (cmd->state == VNR_CTRL_LOST) {
+					late = true;
 					vnr_ctrl_cmd_put(cmd);
 					continue;
 				}
@@ -335,6 +337,8 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 	}
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 	vnr_ctrl_finish(&done);
+	if (late)
+		vnr_life_heard(container_of(ctrl, struct vnr_dev, ctrl));
 }
 
 /**
@@ -393,10 +397,33 @@ static bool vnr_ctrl_give_up(struct vnr_ctrl *ctrl)
  */
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
 {
+	/* Before those who wait hear of it, and look. */
+	vnr_life_die(dev, true);
 	if (vnr_ctrl_give_up(&dev->ctrl))
 		dev_err(vnr_device(dev),
 			"the device does not answer %s; control queue given up until reset\n",
 			what);
+}
+
+/**
+ * vnr_ctrl_drain() - take all commands back that a device had when it was quiesced
+ * @dev: function whose device touches no memory
+ *
+ * Context: may sleep.
+ */
+void vnr_ctrl_drain(struct vnr_dev *dev)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	struct vnr_ctrl_cmd *cmd;
+	unsigned long flags;
+
+	vnr_ctrl_reap(ctrl);
+	vnr_ctrl_give_up(ctrl);
+	spin_lock_irqsave(&ctrl->lock, flags);
+	ctrl->drained = true;
+	while (ctrl->vq && (cmd = virtqueue_detach_unused_buf(ctrl->vq)))
+		vnr_ctrl_cmd_put(cmd);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
 }
 
 /**
@@ -682,6 +709,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 		return ret;
 	spin_lock_irq(&ctrl->lock);
 	ctrl->dead = false;
+	ctrl->drained = false;
 	ctrl->reserve[VNR_CTRL_PROXY] = 0;
 	ctrl->reserve[VNR_CTRL_URGENT] = VNR_CTRL_RESERVE;
 	ctrl->reserve[VNR_CTRL_ORDINARY] = VNR_CTRL_RESERVE +

@@ -104,6 +104,7 @@ int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 		    enum vnr_ctrl_class class);
 void vnr_ctrl_reap(struct vnr_ctrl *ctrl);
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what);
+void vnr_ctrl_drain(struct vnr_dev *dev);
 
 /* ----- vnr_shadow.c ----- */
 

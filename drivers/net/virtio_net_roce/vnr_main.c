@@ -49,6 +49,7 @@ static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	dev->mdev.pci_dev = pdev;
 	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
 	vnr_ctrl_init(dev);
+	vnr_life_init(dev);
 
 	ret = pci_enable_device(pdev);
 	if (ret)
@@ -84,29 +85,43 @@ static void vnr_remove(struct pci_dev *pdev)
 {
 	struct vnr_dev *dev = pci_get_drvdata(pdev);
 
-	/* A function that was pulled out would let each command time out. */
-	if (!pci_device_is_present(pdev))
-		vnr_ctrl_abandon(dev);
+	vnr_recover_stop(dev);
+	/* In order, if the device takes part. */
+	if (!vnr_recover_answers(dev))
+		vnr_life_quiesce(dev);
 	vnr_rdma_stop(dev);
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
 	/* The reset was answered or not; what counts is whether commands were. */
-	if (dev->ctrl.dead)
+	if (dev->state.silent && !dev->state.heard)
 		vnr_takeover_silent(pdev);
+	/* It may have been begun just when it was stopped. */
+	vnr_recover_stop(dev);
 	vp_modern_remove(&dev->mdev);
 	pci_disable_device(pdev);
 	kfree(dev);
 }
 
+static void vnr_shutdown(struct pci_dev *pdev)
+{
+	struct vnr_dev *dev = pci_get_drvdata(pdev);
+
+	vnr_recover_stop(dev);
+	vnr_life_die(dev, false);
+	vnr_ctrl_abandon(dev);
+	vnr_life_quiesce(dev);
+}
+
 static int vnr_suspend(struct device *d)
 {
 	struct vnr_dev *dev = dev_get_drvdata(d);
-	int ret;
 
-	ret = virtio_device_freeze(&dev->child->vdev);
-	if (!ret)
-		pci_disable_device(to_pci_dev(d));
-	return ret;
+	vnr_recover_stop(dev);
+	if (vnr_recover_answers(dev))
+		vnr_rdma_stop(dev);
+	vnr_recover_take_down(dev);
+	pci_disable_device(to_pci_dev(d));
+	return 0;
 }
 
 static int vnr_resume(struct device *d)
@@ -118,8 +133,55 @@ static int vnr_resume(struct device *d)
 	if (ret)
 		return ret;
 	pci_set_master(to_pci_dev(d));
-	return virtio_device_restore(&dev->child->vdev);
+	/* One that was silent is not restarted for having been asleep. */
+	vnr_recover_go_on(dev, !dev->state.silent || dev->state.heard);
+	return 0;
 }
+
+/* ----- resets of the PCI core ----- */
+
+static void vnr_reset_prepare(struct pci_dev *pdev)
+{
+	vnr_recover_take_down(pci_get_drvdata(pdev));
+}
+
+/* Also for a function that was silent: whoever resets it by hand knows why. */
+static void vnr_reset_done(struct pci_dev *pdev)
+{
+	vnr_recover_go_on(pci_get_drvdata(pdev), true);
+}
+
+static pci_ers_result_t vnr_error_detected(struct pci_dev *pdev,
+					   pci_channel_state_t state)
+{
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	vnr_recover_take_down(pci_get_drvdata(pdev));
+	return state == pci_channel_io_perm_failure ?
+	       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t vnr_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void vnr_error_resume(struct pci_dev *pdev)
+{
+	struct vnr_dev *dev = pci_get_drvdata(pdev);
+
+	if (READ_ONCE(dev->state.stopped))
+		vnr_recover_go_on(dev, true);
+}
+
+static const struct pci_error_handlers vnr_error_handlers = {
+	.error_detected = vnr_error_detected,
+	.slot_reset = vnr_slot_reset,
+	.resume = vnr_error_resume,
+	.reset_prepare = vnr_reset_prepare,
+	.reset_done = vnr_reset_done,
+};
 
 static DEFINE_SIMPLE_DEV_PM_OPS(vnr_pm_ops, vnr_suspend, vnr_resume);
 
@@ -134,6 +196,8 @@ static struct pci_driver vnr_pci_driver = {
 	.id_table = vnr_ids,
 	.probe = vnr_probe,
 	.remove = vnr_remove,
+	.shutdown = vnr_shutdown,
+	.err_handler = &vnr_error_handlers,
 	.driver.pm = pm_sleep_ptr(&vnr_pm_ops),
 };
 

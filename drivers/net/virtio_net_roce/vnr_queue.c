@@ -508,7 +508,7 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 		ret = vnr_rdma_queue_alloc(dev, &dev->queues[i], first + i,
 					   vector);
 		if (ret) {
-			dev_err(vnr_device(dev), "RoCE virtqueue %u: %d\n",
+			dev_dbg(vnr_device(dev), "RoCE virtqueue %u: %d\n",
 				first + i, ret);
 			goto err_teardown;
 		}

@@ -44,7 +44,7 @@ static struct vnr_dev *vnr_from_aux(struct virtio_net_roce_aux *aux)
 static int vnr_op_exec(struct virtio_net_roce_aux *aux,
 		       struct virtio_net_roce_cmd *cmd)
 {
-	return vnr_ctrl_exec(vnr_from_aux(aux), cmd);
+	return vnr_life_exec(vnr_from_aux(aux), cmd);
 }
 
 static struct virtio_net_roce_vq *
@@ -126,6 +126,35 @@ static void vnr_op_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
 	cq->notify = NULL;
 }
 
+static void vnr_op_listen(struct virtio_net_roce_aux *aux,
+			  void (*event)(struct virtio_net_roce_aux *aux,
+					enum virtio_net_roce_event event))
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	mutex_lock(&dev->event_lock);
+	dev->event = event;
+	dev->event_aux = aux;
+	if (event && vnr_life_event(dev) != VIRTIO_NET_ROCE_RUNS)
+		event(aux, vnr_life_event(dev));
+	mutex_unlock(&dev->event_lock);
+}
+
+/**
+ * vnr_rdma_tell() - tell the RDMA driver, if there is one, of a change
+ * @dev: function
+ * @event: what has become of it
+ *
+ * Context: may sleep.
+ */
+void vnr_rdma_tell(struct vnr_dev *dev, enum virtio_net_roce_event event)
+{
+	mutex_lock(&dev->event_lock);
+	if (dev->event)
+		dev->event(dev->event_aux, event);
+	mutex_unlock(&dev->event_lock);
+}
+
 static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.exec = vnr_op_exec,
 	.cq_vq = vnr_op_cq_vq,
@@ -136,6 +165,7 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.cq_arm = vnr_op_cq_arm,
 	.cq_request = vnr_op_cq_request,
 	.cq_disable = vnr_op_cq_disable,
+	.listen = vnr_op_listen,
 };
 
 /* ----- coming and going ----- */
@@ -202,7 +232,8 @@ static void vnr_start_work(struct work_struct *work)
 
 	mutex_lock(&dev->life);
 	spin_lock(&dev->netdev_lock);
-	if (dev->wanted && !dev->aux && dev->netdev) {
+	if (dev->wanted && !dev->aux && dev->netdev &&
+	    vnr_life_state(dev) == VNR_RUNNING) {
 		netdev = dev->netdev;
 		/* Until the RDMA driver has a reference of its own. */
 		dev_hold(netdev);
@@ -217,7 +248,13 @@ static void vnr_start_work(struct work_struct *work)
 	mutex_unlock(&dev->life);
 }
 
-static void vnr_aux_stop(struct vnr_dev *dev)
+/**
+ * vnr_rdma_drop() - take the auxiliary device away until the function is started again
+ * @dev: function
+ *
+ * Context: may sleep; the RTNL lock must not be held.
+ */
+void vnr_rdma_drop(struct vnr_dev *dev)
 {
 	mutex_lock(&dev->life);
 	if (dev->aux) {
@@ -233,7 +270,7 @@ static void vnr_stop_work(struct work_struct *work)
 {
 	struct vnr_dev *dev = container_of(work, struct vnr_dev, stop_work);
 
-	vnr_aux_stop(dev);
+	vnr_rdma_drop(dev);
 	queue_work(system_freezable_wq, &dev->start_work);
 }
 
@@ -267,7 +304,7 @@ void vnr_rdma_stop(struct vnr_dev *dev)
 {
 	vnr_set_wanted(dev, false);
 	cancel_work_sync(&dev->start_work);
-	vnr_aux_stop(dev);
+	vnr_rdma_drop(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_stop);
 
@@ -282,6 +319,8 @@ static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 
 	switch (event) {
+	case NETDEV_PRE_UP:
+		return notifier_from_errno(dev->closed ? -EBUSY : 0);
 	case NETDEV_REGISTER:
 		spin_lock(&dev->netdev_lock);
 		dev->netdev = netdev;
@@ -308,6 +347,7 @@ static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
 int vnr_rdma_init(struct vnr_dev *dev)
 {
 	mutex_init(&dev->life);
+	mutex_init(&dev->event_lock);
 	spin_lock_init(&dev->netdev_lock);
 	INIT_WORK(&dev->start_work, vnr_start_work);
 	INIT_WORK(&dev->stop_work, vnr_stop_work);

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Life, death and recovery of a function.
+ *
+ * Theory of operation
+ * ===================
+ *
+ *   running ──> dead ──> quiesced ──> running
+ *
+ * A function dies (vnr_life_die()) when a command that was sent got no answer in time,
+ * when it is gone, when it asks for a reset, or when PCI reports an error.  From then on
+ * each command fails at once.  Who uses RDMA is told, the link goes down.  But the
+ * device may still write to memory: nothing that it knows of is freed.
+ *
+ * It is quiesced (vnr_life_quiesce()) when a reset was confirmed, when bus mastering
+ * is off, or when there is no function any more.  The device has forgotten everything and
+ * touches nothing: commands that take something away from it are answered with -ENODEV
+ * by us, which is as good as the device's own answer, and all memory is freed.  The
+ * RDMA device goes.
+ *
+ * It is restarted (vnr_life_restart()) by freezing and restoring virtio_net, as over a
+ * suspend: the interface stays, and an RDMA device comes back with DRIVER_OK.
+ *
+ * A dead function whose backend has been silent is given some time before it is reset.
+ * The reason is QEMU, which stops as a whole when it resets a vhost-user device whose
+ * process hangs, and which aborts when one is started, or its configuration is
+ * read, whose process is gone.  So a function that was silent is only restarted after a
+ * sign of life: an answer that came late, or a reset that took its time, as no device
+ * does that is not there.  And its configuration space is not read before, see
+ * vnr_child_get().
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr_ctrl.h"
+
+/* How long a function may take to report that it was reset. */
+#define VNR_RESET_MS		10000
+
+/* How long a reset takes only if there is somebody who carries it out. */
+#define VNR_RESET_ALIVE_MS	3000
+
+/* How long a silent function may go on being silent before it is reset. */
+#define VNR_GRACE_MS		30000
+
+/* How long a command with memory at stake waits for the reset. */
+#define VNR_SETTLE_MS		(VNR_GRACE_MS + 2 * VNR_RESET_MS)
+
+static const char * const vnr_state_names[] = {
+	[VNR_QUIESCED]	= "quiesced",
+	[VNR_RUNNING]	= "running",
+	[VNR_DEAD]	= "dead",
+};
+
+/* Every legal transition. */
+static bool vnr_state_may(enum vnr_state from, enum vnr_state to)
+{
+	switch (to) {
+	case VNR_RUNNING:
+		return from == VNR_QUIESCED;
+	case VNR_DEAD:
+		return from == VNR_RUNNING;
+	case VNR_QUIESCED:
+		return from == VNR_RUNNING || from == VNR_DEAD;
+	}
+	return false;
+}
+
+static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
+{
+	struct vnr_life *life = &dev->state;
+	unsigned long flags;
+	bool may;
+
+	spin_lock_irqsave(&life->lock, flags);
+	may = vnr_state_may(life->state, to);
+	if (may) {
+		pci_dbg(dev->mdev.pci_dev, "%s, was %s\n", vnr_state_names[to],
+			vnr_state_names[life->state]);
+		WRITE_ONCE(life->state, to);
+	}
+	spin_unlock_irqrestore(&life->lock, flags);
+	wake_up_all(&life->wait);
+	return may;
+}
+
+static const enum virtio_net_roce_event vnr_state_events[] = {
+	[VNR_QUIESCED]	= VIRTIO_NET_ROCE_QUIESCED,
+	[VNR_RUNNING]	= VIRTIO_NET_ROCE_RUNS,
+	[VNR_DEAD]	= VIRTIO_NET_ROCE_DEAD,
+};
+
+/**
+ * vnr_life_event() - a function's state as the RDMA driver is told it
+ * @dev: function
+ *
+ * Context: any.
+ * Return: event.
+ */
+enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev)
+{
+	return vnr_state_events[vnr_life_state(dev)];
+}
+
+/**
+ * vnr_life_state() - the state of a function
+ * @dev: function
+ *
+ * Context: any.
+ * Return: state, which may change at any time.
+ */
+enum vnr_state vnr_life_state(struct vnr_dev *dev)
+{
+	return READ_ONCE(dev->state.state);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);
+
+/**
+ * vnr_life_run() - its virtqueues are there
+ * @dev: function
+ *
+ * Context: may sleep.
+ */
+void vnr_life_run(struct vnr_dev *dev)
+{
+	/* It may have been turned off for want of a reset. */
+	pci_set_master(dev->mdev.pci_dev);
+	if (vnr_state_change(dev, VNR_RUNNING))
+		vnr_recover_watch(dev);
+}
+
+/**
+ * vnr_life_die() - nothing more is to be expected of the device
+ * @dev: function
+ * @silent: all that is known of its backend is that it does not answer
+ *
+ * Context: any.
+ */
+void vnr_life_die(struct vnr_dev *dev, bool silent)
+{
+	struct vnr_life *life = &dev->state;
+
+	if (!vnr_state_change(dev, VNR_DEAD))
+		return;
+	life->silent = silent;
+	life->heard = false;
+	life->pending = false;
+	WRITE_ONCE(life->mute, true);
+	vnr_recover_begin(dev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
+
+/**
+ * vnr_life_heard() - a device that was given up has answered
+ * @dev: function
+ *
+ * Context: any.
+ */
+void vnr_life_heard(struct vnr_dev *dev)
+{
+	if (vnr_life_state(dev) != VNR_DEAD)
+		return;
+	WRITE_ONCE(dev->state.heard, true);
+	wake_up_all(&dev->state.wait);
+}
+
+/* ----- dead -> quiesced ----- */
+
+static int vnr_reset(struct vnr_dev *dev)
+{
+	unsigned int ms;
+
+	if (!pci_device_is_present(dev->mdev.pci_dev))
+		return -ENODEV;
+	vp_modern_set_status(&dev->mdev, 0);
+	for (ms = 0; vnr_status(dev); ms++) {
+		if (!pci_device_is_present(dev->mdev.pci_dev))
+			return -ENODEV;
+		if (ms >= dev->state.reset_ms)
+			return -ETIMEDOUT;
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+	}
+	return 0;
+}
+
+/* Whatever the device thinks of its state, without this it reaches no memory. */
+static int vnr_stop_dma(struct vnr_dev *dev)
+{
+	struct pci_dev *pdev = dev->mdev.pci_dev;
+	u16 command;
+
+	dev_err(vnr_device(dev), "reset does not end; bus mastering turned off\n");
+	pci_clear_master(pdev);
+	pci_read_config_word(pdev, PCI_COMMAND, &command);
+	if (command == (u16)~0 || !(command & PCI_COMMAND_MASTER))
+		return 0;
+	dev_err(vnr_device(dev), "bus mastering cannot be turned off\n");
+	return -EBUSY;
+}
+
+/**
+ * vnr_life_quiesce() - reset the device, or else keep it from memory
+ * @dev: function
+ *
+ * From then on commands are answered by ourselves.
+ *
+ * Context: may sleep; several may call it at a time.
+ * Return: 0, or -EBUSY if the device may still reach memory.
+ */
+int vnr_life_quiesce(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+	ktime_t start;
+	int ret;
+
+	mutex_lock(&life->reset);
+	start = ktime_get();
+	ret = vnr_reset(dev);
+	if (!ret && ktime_ms_delta(ktime_get(), start) >= VNR_RESET_ALIVE_MS)
+		life->heard = true;
+	/* What is not there does not write. */
+	if (ret == -ENODEV)
+		ret = 0;
+	else if (ret)
+		ret = vnr_stop_dma(dev);
+	if (!ret) {
+		/* Before those who wait for answers hear of it, and look. */
+		vnr_state_change(dev, VNR_QUIESCED);
+		vnr_ctrl_drain(dev);
+	}
+	mutex_unlock(&life->reset);
+	if (!ret)
+		vnr_rdma_tell(dev, VIRTIO_NET_ROCE_QUIESCED);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_quiesce);
+
+/**
+ * vnr_life_exec() - carry out a RoCE command, or answer for a device that cannot
+ * @dev: function
+ * @cmd: command; see &virtio_net_roce_ops.exec
+ *
+ * Context: may sleep unless @cmd->atomic.
+ * Return: see &virtio_net_roce_ops.exec.
+ */
+int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
+{
+	struct vnr_life *life = &dev->state;
+	int ret;
+
+	ret = vnr_ctrl_exec(dev, cmd);
+	/* The device has answered. */
+	if (!ret || ret == -EREMOTEIO)
+		return ret;
+	if (cmd->settle && !cmd->atomic)
+		wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD,
+				   msecs_to_jiffies(life->settle_ms));
+	return vnr_life_state(dev) == VNR_QUIESCED ? -ENODEV : ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_exec);
+
+/**
+ * vnr_life_init() - prepare a function's life, before there is a child
+ * @dev: function
+ *
+ * Context: may sleep.
+ */
+void vnr_life_init(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	spin_lock_init(&life->lock);
+	mutex_init(&life->reset);
+	init_waitqueue_head(&life->wait);
+	life->state = VNR_QUIESCED;
+	life->reset_ms = VNR_RESET_MS;
+	life->grace_ms = VNR_GRACE_MS;
+	life->settle_ms = VNR_SETTLE_MS;
+	vnr_recover_init(dev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_init);

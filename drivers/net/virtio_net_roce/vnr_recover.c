@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is done about a function that died: see vnr_life.c for the states.
+ *
+ * A watchdog asks a running device a cheap question every few seconds, since nobody else
+ * tells of a backend that is gone.  One work item brings a function from its death
+ * to its new life; remove, suspend and resets of the PCI core stop it first.
+ */
+#include <linux/delay.h>
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "virtio_net_roce_compat.h"
+#include "vnr_ctrl.h"
+
+#define VNR_WATCH_MS		5000
+
+/* How long a device may think about a question when somebody waits for it to go. */
+#define VNR_ASK_MS		3000
+
+/* What consumers in the kernel are given to see their requests flushed. */
+#define VNR_FLUSH_MS		1000
+
+/* Delay of a restart, doubled each time unless the last one lasted. */
+#define VNR_BACKOFF_MS		1000
+#define VNR_BACKOFF_MAX_MS	60000
+
+/* ----- questions ----- */
+
+static void vnr_ask_finish(struct vnr_ctrl_cmd *cmd)
+{
+	complete(&cmd->done);
+}
+
+/* A cheap question, or NULL if it cannot be asked now.  To be put. */
+static struct vnr_ctrl_cmd *vnr_ask_send(struct vnr_dev *dev)
+{
+	struct virtio_net_ctrl_hdr *hdr;
+	struct vnr_ctrl_cmd *cmd;
+
+	cmd = vnr_ctrl_cmd_alloc(&dev->ctrl, 3, vnr_ask_finish, GFP_KERNEL);
+	if (!cmd)
+		return NULL;
+	hdr = vnr_ctrl_cmd_add(cmd, false, sizeof(*hdr), GFP_KERNEL);
+	if (!hdr || !vnr_ctrl_cmd_add(cmd, true, 1, GFP_KERNEL) ||
+	    !vnr_ctrl_cmd_add(cmd, true,
+			      sizeof(struct virtio_rdma_ack_query_port),
+			      GFP_KERNEL))
+		goto err_put;
+	hdr->class = VIRTIO_NET_CTRL_ROCE;
+	hdr->cmd = VIRTIO_NET_CTRL_ROCE_QUERY_PORT;
+	/* If there is no room, others are asking, and have their own time. */
+	if (vnr_ctrl_submit(&dev->ctrl, cmd, VNR_CTRL_PROXY))
+		goto err_put;
+	return cmd;
+
+err_put:
+	vnr_ctrl_cmd_put(cmd);
+	return NULL;
+}
+
+static bool vnr_is_broken(struct vnr_dev *dev)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	unsigned long flags;
+	bool broken;
+
+	spin_lock_irqsave(&ctrl->lock, flags);
+	broken = ctrl->vq && virtqueue_is_broken(ctrl->vq);
+	spin_unlock_irqrestore(&ctrl->lock, flags);
+	return broken;
+}
+
+/**
+ * vnr_recover_answers() - is it worth while to tell the device something?
+ * @dev: function
+ *
+ * It is asked if RDMA has a device that will have to be taken apart, for which each
+ * command would have a long time.  One that does not answer is dead.
+ *
+ * Context: may sleep, for some seconds.
+ * Return: true if the function runs and answers.
+ */
+bool vnr_recover_answers(struct vnr_dev *dev)
+{
+	struct vnr_ctrl_cmd *cmd;
+	bool answers = true;
+
+	if (vnr_life_state(dev) != VNR_RUNNING)
+		return false;
+	/* Newer kernels break the queues of a device before they shut it down. */
+	if (vnr_is_broken(dev) || !pci_device_is_present(dev->mdev.pci_dev)) {
+		vnr_life_die(dev, false);
+		vnr_ctrl_abandon(dev);
+		return false;
+	}
+	if (!READ_ONCE(dev->aux))
+		return true;
+	cmd = vnr_ask_send(dev);
+	if (cmd) {
+		answers = wait_for_completion_timeout(&cmd->done,
+						      msecs_to_jiffies(dev->state.ask_ms)) &&
+			  !cmd->err;
+		vnr_ctrl_cmd_put(cmd);
+	}
+	if (!answers)
+		vnr_ctrl_kill(dev, "a question");
+	return answers;
+}
+
+static void vnr_watch_forget(struct vnr_life *life)
+{
+	if (life->question)
+		vnr_ctrl_cmd_put(life->question);
+	life->question = NULL;
+}
+
+static void vnr_watch_question(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	if (life->question && completion_done(&life->question->done))
+		vnr_watch_forget(life);
+	if (life->question) {
+		if (time_after(jiffies, life->asked + dev->ctrl.timeout))
+			vnr_ctrl_kill(dev, "a question");
+		return;
+	}
+	/* Without RDMA nobody depends on the control queue but virtio_net. */
+	if (!READ_ONCE(dev->aux))
+		return;
+	life->asked = jiffies;
+	life->question = vnr_ask_send(dev);
+}
+
+static void vnr_watch_work(struct work_struct *work)
+{
+	struct vnr_life *life = container_of(to_delayed_work(work),
+					     struct vnr_life, watch);
+	struct vnr_dev *dev = container_of(life, struct vnr_dev, state);
+
+	if (vnr_life_state(dev) == VNR_RUNNING) {
+		if (!pci_device_is_present(dev->mdev.pci_dev)) {
+			dev_err(vnr_device(dev), "the device is gone\n");
+			vnr_life_die(dev, false);
+			vnr_ctrl_abandon(dev);
+		} else if (vnr_status(dev) & VIRTIO_CONFIG_S_NEEDS_RESET) {
+			dev_err(vnr_device(dev), "the device asks for a reset\n");
+			vnr_life_die(dev, false);
+			vnr_ctrl_abandon(dev);
+		} else {
+			vnr_watch_question(dev);
+		}
+	}
+	if (vnr_life_state(dev) == VNR_RUNNING)
+		schedule_delayed_work(&life->watch,
+				      msecs_to_jiffies(life->watch_ms));
+	else
+		vnr_watch_forget(life);
+}
+
+/* ----- the link ----- */
+
+/*
+ * virtio_net hears of the link by the configuration space, which is ours to answer
+ * while the function is mute (vnr_child_get()), if the device has a status there.
+ */
+static void vnr_link(struct vnr_dev *dev, bool up)
+{
+	struct net_device *netdev;
+
+	/* virtio_has_feature() wants a driver to be bound. */
+	if (__virtio_test_bit(&dev->child->vdev, VIRTIO_NET_F_STATUS)) {
+		virtio_config_changed(&dev->child->vdev);
+		return;
+	}
+	spin_lock(&dev->netdev_lock);
+	netdev = dev->netdev;
+	if (netdev)
+		dev_hold(netdev);
+	spin_unlock(&dev->netdev_lock);
+	if (!netdev)
+		return;
+	if (up)
+		netif_carrier_on(netdev);
+	else
+		netif_carrier_off(netdev);
+	dev_put(netdev);
+}
+
+/* ----- restart ----- */
+
+static int vnr_add_vid(struct net_device *vlan, int vid, void *data)
+{
+	struct net_device *netdev = data;
+
+	return netdev->netdev_ops->ndo_vlan_rx_add_vid(netdev,
+						       htons(ETH_P_8021Q), vid);
+}
+
+/*
+ * What virtio_net told the device before the reset and does not tell it again.
+ * Context: RTNL lock held.
+ */
+static void vnr_tell_again(struct net_device *netdev)
+{
+	const struct net_device_ops *ops = netdev->netdev_ops;
+	struct sockaddr_storage mac = { .ss_family = netdev->type };
+
+	memcpy(((struct sockaddr *)&mac)->sa_data, netdev->dev_addr, ETH_ALEN);
+	if (ops->ndo_set_mac_address && ops->ndo_set_mac_address(netdev, &mac))
+		netdev_warn(netdev, "MAC address not set again\n");
+	if (ops->ndo_vlan_rx_add_vid &&
+	    netdev->features & NETIF_F_HW_VLAN_CTAG_FILTER &&
+	    vlan_for_each(netdev, vnr_add_vid, netdev))
+		netdev_warn(netdev, "VLANs not set again\n");
+	if (ops->ndo_set_rx_mode) {
+		netif_addr_lock_bh(netdev);
+		ops->ndo_set_rx_mode(netdev);
+		netif_addr_unlock_bh(netdev);
+	}
+}
+
+/*
+ * virtio_net is frozen and restored while user space runs, which may want to open or close
+ * the interface meanwhile; that would be done twice.  To have it down, but for
+ * IFF_UP, keeps it from being closed, and our notifier keeps it from being opened.
+ */
+static struct net_device *vnr_netdev_hide(struct vnr_dev *dev)
+{
+	struct net_device *netdev;
+
+	rtnl_lock();
+	netdev = dev->netdev;
+	if (netdev) {
+		dev_hold(netdev);
+		if (!dev->closed)
+			dev->hidden = netdev->flags & IFF_UP;
+		dev->closed = true;
+		netdev->flags &= ~IFF_UP;
+	}
+	rtnl_unlock();
+	return netdev;
+}
+
+static void vnr_netdev_show(struct vnr_dev *dev, struct net_device *netdev)
+{
+	rtnl_lock();
+	netdev->flags |= dev->hidden;
+	dev->closed = false;
+	vnr_tell_again(netdev);
+	/* A change of the link that was not heeded while it was down. */
+	if (netif_carrier_ok(netdev)) {
+		netif_carrier_off(netdev);
+		netif_carrier_on(netdev);
+	}
+	rtnl_unlock();
+}
+
+static int vnr_refresh(struct vnr_dev *dev, struct virtio_device *vdev)
+{
+#ifdef CONFIG_PM_SLEEP
+	int ret = 0;
+
+	if (!dev->frozen)
+		ret = virtio_device_freeze(vdev);
+	if (ret)
+		return ret;
+	dev->frozen = true;
+	WRITE_ONCE(dev->state.mute, false);
+	ret = virtio_device_restore(vdev);
+	dev->frozen = ret;
+	return ret;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+/**
+ * vnr_recover_restart() - start a quiesced function again
+ * @dev: function
+ *
+ * The interface stays; the RDMA device comes by itself.
+ *
+ * Context: may sleep.
+ * Return: 0, also if there is nothing to start, or -errno.
+ */
+int vnr_recover_restart(struct vnr_dev *dev)
+{
+	struct virtio_device *vdev = &dev->child->vdev;
+	struct net_device *netdev;
+	int ret = 0;
+
+	/* Somebody binds or unbinds virtio_net and may wait for us. */
+	if (!device_trylock(&vdev->dev))
+		return -EAGAIN;
+	if (!vdev->dev.driver || !dev->vqs ||
+	    vnr_life_state(dev) != VNR_QUIESCED) {
+		device_unlock(&vdev->dev);
+		return 0;
+	}
+	netdev = vnr_netdev_hide(dev);
+	ret = vnr_refresh(dev, vdev);
+	if (netdev && !ret)
+		vnr_netdev_show(dev, netdev);
+	if (netdev)
+		dev_put(netdev);
+	device_unlock(&vdev->dev);
+	if (ret)
+		return ret;
+	dev->state.restarted = jiffies;
+	vnr_link(dev, true);
+	dev_info(vnr_device(dev), "restarted\n");
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_restart);
+
+/* ----- from death to life ----- */
+
+static void vnr_recover_later(struct vnr_life *life, unsigned int ms)
+{
+	/* No more once somebody has stopped it. */
+	if (!READ_ONCE(life->stopped))
+		queue_delayed_work(system_unbound_wq, &life->recover,
+				   msecs_to_jiffies(ms));
+}
+
+static unsigned int vnr_recover_backoff(struct vnr_life *life)
+{
+	if (time_after(jiffies, life->restarted +
+		       msecs_to_jiffies(VNR_BACKOFF_MAX_MS)))
+		life->backoff_ms = 0;
+	else
+		life->backoff_ms = clamp(2 * life->backoff_ms, VNR_BACKOFF_MS,
+					 VNR_BACKOFF_MAX_MS);
+	return life->backoff_ms;
+}
+
+/* Dead to quiesced, and the RDMA device gone.  Returns false to be called again. */
+static bool vnr_recover_quiesce(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	if (vnr_life_state(dev) == VNR_DEAD) {
+		vnr_link(dev, false);
+		vnr_rdma_tell(dev, VIRTIO_NET_ROCE_DEAD);
+		if (life->silent)
+			wait_event_timeout(life->wait, life->heard ||
+					   READ_ONCE(life->stopped) ||
+					   vnr_life_state(dev) != VNR_DEAD,
+					   msecs_to_jiffies(life->grace_ms));
+		if (READ_ONCE(life->stopped))
+			return true;
+		if (vnr_life_state(dev) == VNR_DEAD && vnr_life_quiesce(dev))
+			return false;
+	}
+	if (vnr_life_state(dev) == VNR_QUIESCED && READ_ONCE(dev->aux)) {
+		msleep(life->flush_ms);
+		vnr_rdma_drop(dev);
+	}
+	return true;
+}
+
+static void vnr_recover_work(struct work_struct *work)
+{
+	struct vnr_life *life = container_of(to_delayed_work(work),
+					     struct vnr_life, recover);
+	struct vnr_dev *dev = container_of(life, struct vnr_dev, state);
+	int ret;
+
+	if (!life->pending) {
+		if (!vnr_recover_quiesce(dev)) {
+			vnr_recover_later(life, VNR_BACKOFF_MAX_MS);
+			return;
+		}
+		if (READ_ONCE(life->stopped) ||
+		    vnr_life_state(dev) != VNR_QUIESCED)
+			return;
+		/* What is gone is removed, sooner or later. */
+		if (!pci_device_is_present(dev->mdev.pci_dev))
+			return;
+		if (life->silent && !life->heard) {
+			dev_warn(vnr_device(dev),
+				 "was reset, but is not restarted without a sign of life: unplug it, or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
+			return;
+		}
+		life->pending = true;
+		vnr_recover_later(life, vnr_recover_backoff(life));
+		return;
+	}
+	ret = vnr_recover_restart(dev);
+	if (ret == -EAGAIN) {
+		vnr_recover_later(life, VNR_BACKOFF_MS);
+	} else if (ret) {
+		dev_err(vnr_device(dev), "restart: %d\n", ret);
+		life->restarted = jiffies;
+		vnr_recover_later(life, vnr_recover_backoff(life));
+	} else {
+		life->pending = false;
+	}
+}
+
+/**
+ * vnr_recover_begin() - a function has died, or is to be restarted
+ * @dev: function
+ *
+ * Context: any.
+ */
+void vnr_recover_begin(struct vnr_dev *dev)
+{
+	vnr_recover_later(&dev->state, 0);
+}
+
+/**
+ * vnr_recover_watch() - a function runs: look after it
+ * @dev: function
+ *
+ * Context: may sleep.
+ */
+void vnr_recover_watch(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	if (dev->roce && !READ_ONCE(life->stopped))
+		schedule_delayed_work(&life->watch,
+				      msecs_to_jiffies(life->watch_ms));
+}
+
+/**
+ * vnr_recover_stop() - leave a function alone, whatever becomes of it
+ * @dev: function
+ *
+ * Context: may sleep; locks of the child or of the network must not be held.
+ */
+void vnr_recover_stop(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	WRITE_ONCE(life->stopped, true);
+	wake_up_all(&life->wait);
+	cancel_delayed_work_sync(&life->watch);
+	cancel_delayed_work_sync(&life->recover);
+	vnr_watch_forget(life);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_stop);
+
+/**
+ * vnr_recover_go_on() - undo vnr_recover_stop()
+ * @dev: function
+ * @restart: it was quiesced, and whoever did it knows that it can be restarted
+ *
+ * Context: may sleep.
+ */
+void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
+{
+	struct vnr_life *life = &dev->state;
+
+	WRITE_ONCE(life->stopped, false);
+	if (restart) {
+		WRITE_ONCE(life->mute, false);
+		life->heard = true;
+		life->pending = true;
+	}
+	if (vnr_life_state(dev) == VNR_RUNNING)
+		vnr_recover_watch(dev);
+	else
+		vnr_recover_begin(dev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_go_on);
+
+/**
+ * vnr_recover_take_down() - quiesce a function that somebody else is about to reset
+ * @dev: function
+ *
+ * The RDMA device goes; virtio_net does not hear of it, but for the link.
+ *
+ * Context: may sleep; locks of the child or of the network must not be held.
+ * Return: as vnr_life_quiesce().
+ */
+int vnr_recover_take_down(struct vnr_dev *dev)
+{
+	int ret;
+
+	vnr_recover_stop(dev);
+	vnr_life_die(dev, false);
+	vnr_ctrl_abandon(dev);
+	vnr_link(dev, false);
+	vnr_rdma_tell(dev, VIRTIO_NET_ROCE_DEAD);
+	ret = vnr_life_quiesce(dev);
+	if (READ_ONCE(dev->aux))
+		msleep(dev->state.flush_ms);
+	vnr_rdma_drop(dev);
+	return ret;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_take_down);
+
+/**
+ * vnr_recover_init() - prepare the work items
+ * @dev: function
+ *
+ * Context: may sleep.
+ */
+void vnr_recover_init(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+
+	INIT_DELAYED_WORK(&life->watch, vnr_watch_work);
+	INIT_DELAYED_WORK(&life->recover, vnr_recover_work);
+	life->watch_ms = VNR_WATCH_MS;
+	life->ask_ms = VNR_ASK_MS;
+	life->flush_ms = VNR_FLUSH_MS;
+	life->restarted = jiffies - 2 * msecs_to_jiffies(VNR_BACKOFF_MAX_MS);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A function's life: who dies of what, when memory may be freed, and how it is again
+ * afterwards.
+ */
+#include <kunit/static_stub.h>
+#include <linux/kthread.h>
+#include <linux/sched/task.h>
+#include <linux/virtio_config.h>
+
+#include "virtio_net_roce_fake.h"
+
+#define SHORT	(HZ / 50)
+
+/* A command from a thread of its own. */
+struct caller {
+	struct fake *fake;
+	struct virtio_net_roce_cmd cmd;
+	u8 req[16];
+	u8 rsp[8];
+	int ret;
+	bool done;
+};
+
+static int caller_thread(void *data)
+{
+	struct caller *c = data;
+
+	c->ret = vnr_life_exec(c->fake->dev, &c->cmd);
+	/* The result before the news that it is there. */
+	smp_store_release(&c->done, true);
+	while (!kthread_should_stop())
+		usleep_range(100, 300);
+	return 0;
+}
+
+static void caller_stop(void *data)
+{
+	kthread_stop_put(data);
+}
+
+static struct caller *caller_new(struct fake *fake, bool settle)
+{
+	struct caller *c = kunit_kzalloc(fake->test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(fake->test, c);
+	c->fake = fake;
+	c->cmd.command = 1;
+	c->cmd.settle = settle;
+	c->cmd.req[0].iov_base = c->req;
+	c->cmd.req[0].iov_len = sizeof(c->req);
+	c->cmd.rsp = c->rsp;
+	c->cmd.rsp_len = sizeof(c->rsp);
+	return c;
+}
+
+static struct caller *caller_start(struct fake *fake, bool settle)
+{
+	struct caller *c = caller_new(fake, settle);
+	struct kunit *test = fake->test;
+	struct task_struct *task;
+
+	task = kthread_create(caller_thread, c, "caller");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	get_task_struct(task);
+	wake_up_process(task);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, caller_stop,
+							   task));
+	return c;
+}
+
+static bool caller_done(struct caller *c)
+{
+	/* The news before the result; pairs with caller_thread(). */
+	return smp_load_acquire(&c->done);
+}
+
+static int call(struct fake *fake, bool settle)
+{
+	return vnr_life_exec(fake->dev, &caller_new(fake, settle)->cmd);
+}
+
+/* A function whose device has let a command expire, which it still has. */
+static struct fake *life_dead(struct kunit *test, struct fake_cmd *late)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_RUNNING);
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, call(fake, false));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
+	return fake;
+}
+
+/*
+ * Who wants to free memory waits for the reset, and hears that the device has nothing any
+ * more; all others hear at once that it is dead.
+ */
+static void life_settle(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+	struct caller *c = caller_start(fake, true);
+	u8 junk[64] = {};
+
+	KUNIT_EXPECT_EQ(test, -EIO, call(fake, false));
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, caller_done(c));
+	/* Its memory is still the device's: KASAN looks on. */
+	fake_scatter(late->in, late->nin, junk, sizeof(junk));
+
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c)));
+	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, false));
+	/* All commands are given back. */
+	KUNIT_EXPECT_EQ(test, fake->dev->ctrl.vq->num_free, FAKE_NUM);
+}
+
+/* Whoever waits for an answer when the device is reset does not wait longer. */
+static void life_waiters(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct caller *c[3];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		c[i] = caller_start(fake, i & 1);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake->dev->ctrl.vq->num_free ==
+					  FAKE_NUM - 4 * ARRAY_SIZE(c)));
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c[i])));
+		KUNIT_EXPECT_EQ(test, c[i]->ret, -ENODEV);
+	}
+}
+
+static u8 status_never(struct vnr_dev *dev)
+{
+	return VIRTIO_CONFIG_S_DRIVER_OK;
+}
+
+/* A reset that is not confirmed frees nothing; that the device is off the bus does. */
+static void life_no_reset(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+
+	fake->dev->state.reset_ms = 20;
+	kunit_activate_static_stub(test, vnr_status, status_never);
+	KUNIT_EXPECT_NE(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+}
+
+/* Neither: the memory stays the device's, and that is said after a while. */
+static void life_no_reset_at_all(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+	u8 junk[64] = {};
+
+	fake->dev->state.reset_ms = 20;
+	fake->dev->state.settle_ms = 50;
+	fake->master = true;
+	kunit_activate_static_stub(test, vnr_status, status_never);
+	KUNIT_EXPECT_EQ(test, -EBUSY, vnr_life_quiesce(fake->dev));
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	KUNIT_EXPECT_EQ(test, -EIO, call(fake, true));
+	fake_scatter(late->in, late->nin, junk, sizeof(junk));
+	fake->master = false;
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+}
+
+/* A function that was pulled out touches nothing. */
+static void life_gone(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+
+	fake->gone = true;
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+	fake->gone = false;
+}
+
+static int serve_ok(struct fake *fake, struct fake_cmd *cmd)
+{
+	u8 rsp[16] = {};
+
+	fake_scatter(cmd->in, cmd->nin, rsp, sizeof(rsp));
+	return fake_len(cmd->in, cmd->nin);
+}
+
+/* New virtqueues, new life. */
+static void life_again(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		fake_reset(fake);
+		fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
+		KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+		KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+		KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_RUNNING);
+		KUNIT_EXPECT_NE(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+		fake->dev->ctrl.timeout = 20 * HZ;
+		fake_start(fake, serve_ok);
+		KUNIT_EXPECT_EQ(test, 0, call(fake, i & 1));
+		fake_stop(fake);
+	}
+}
+
+/* ----- recovery ----- */
+
+static bool is_running(struct fake *fake)
+{
+	return vnr_life_state(fake->dev) == VNR_RUNNING;
+}
+
+static void expect_works(struct kunit *test, struct fake *fake)
+{
+	fake->dev->ctrl.timeout = 20 * HZ;
+	fake_start(fake, serve_ok);
+	KUNIT_EXPECT_EQ(test, 0, call(fake, false));
+	fake_stop(fake);
+}
+
+static u16 child_status(struct fake *fake)
+{
+	struct virtio_device *vdev = fake_vdev(fake);
+	__le16 status;
+
+	vdev->config->get(vdev, offsetof(struct virtio_net_config, status),
+			  &status, sizeof(status));
+	return le16_to_cpu(status);
+}
+
+static void set_link(struct fake *fake)
+{
+	*(__le16 *)(fake->config + offsetof(struct virtio_net_config, status)) =
+		cpu_to_le16(VIRTIO_NET_S_LINK_UP);
+}
+
+/* A late answer: the device was only slow, is reset at once, and started again. */
+static void recover_late_answer(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = life_dead(test, late);
+	vnr_recover_go_on(fake->dev, false);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	fake_give(fake, late, fake_len(late->in, late->nin));
+	fake_interrupt(fake);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	KUNIT_EXPECT_EQ(test, fake->restored, 1);
+	expect_works(test, fake);
+}
+
+/*
+ * A device that stays silent is reset when its time is over, and left alone: neither its
+ * configuration is read, nor is it started, until somebody says that it is back.
+ */
+static void recover_silent(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = life_dead(test, late);
+	set_link(fake);
+	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
+	fake->dev->state.grace_ms = 20;
+	vnr_recover_go_on(fake->dev, false);
+	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) ==
+					  VNR_QUIESCED));
+	flush_delayed_work(&fake->dev->state.recover);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
+	KUNIT_EXPECT_EQ(test, -ENODEV, fake_negotiate(fake, FAKE_NET));
+
+	vnr_recover_stop(fake->dev);
+	vnr_recover_go_on(fake->dev, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+	expect_works(test, fake);
+}
+
+/* A restart that fails is tried again. */
+static void recover_fails(struct kunit *test)
+{
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = fake_running(test, FAKE_NET);
+	fake->refuse = true;
+	vnr_recover_take_down(fake->dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	vnr_recover_go_on(fake->dev, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 2));
+	KUNIT_EXPECT_FALSE(test, is_running(fake));
+	fake->refuse = false;
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	expect_works(test, fake);
+}
+
+/* The watchdog: the device asks for a reset, or it is gone. */
+static void recover_watch(struct kunit *test)
+{
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = fake_create(test);
+	fake->dev->state.watch_ms = 20;
+	fake->dev->state.stopped = false;
+	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	msleep(100);
+	KUNIT_EXPECT_TRUE(test, is_running(fake));
+	fake->common->device_status |= VIRTIO_CONFIG_S_NEEDS_RESET;
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 1 &&
+					  is_running(fake)));
+	expect_works(test, fake);
+
+	fake->gone = true;
+	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) ==
+					  VNR_QUIESCED));
+	vnr_recover_stop(fake->dev);
+	fake->gone = false;
+}
+
+static struct kunit_case life_cases[] = {
+	KUNIT_CASE(life_settle),
+	KUNIT_CASE(life_waiters),
+	KUNIT_CASE(life_no_reset),
+	KUNIT_CASE(life_no_reset_at_all),
+	KUNIT_CASE(life_gone),
+	KUNIT_CASE(life_again),
+	KUNIT_CASE(recover_late_answer),
+	KUNIT_CASE(recover_silent),
+	KUNIT_CASE(recover_fails),
+	KUNIT_CASE(recover_watch),
+	{}
+};
+
+static struct kunit_suite life_suite = {
+	.name = "virtio_net_roce_life",
+	.test_cases = life_cases,
+};
+
+kunit_test_suite(life_suite);
