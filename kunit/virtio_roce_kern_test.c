@@ -1288,6 +1288,162 @@ static void kern_destroy_fails(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+/*
+ * A device that was reset has nothing any more: all goes without it, and what it must
+ * not do any more it cannot do.
+ */
+static void kern_after_reset(struct kunit *test)
+{
+	static const u8 undone[] = {
+		CMD(DESTROY_CQ), CMD(DESTROY_QP), CMD(DESTROY_PD),
+		CMD(MODIFY_QP), CMD(DEL_GID),
+	};
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	u32 qpn = ep->qp->qp_num;
+	unsigned int i;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -ENODEV);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	kunit_release_action(test, endpoint_close, ep);
+	/* Its rings were cleared, and its numbers are free. */
+	KUNIT_EXPECT_NULL(test,
+			  memchr_inv(mock->sq_vqs[qpn].pub.vring.desc, 0,
+				     sizeof(struct vring_desc)));
+	mock_stop(mock, ep->ibdev);
+	for (i = 0; i < ARRAY_SIZE(undone); i++)
+		KUNIT_EXPECT_TRUE_MSG(test, mock->settled[undone[i]],
+				      "command %u", undone[i]);
+}
+
+static unsigned int count_flushed(struct kunit *test, struct endpoint *ep,
+				  u64 *sends, u64 *recvs)
+{
+	struct ib_wc wc[3];
+	unsigned int n = 0;
+	int i, got;
+
+	while ((got = ib_poll_cq(ep->cq, ARRAY_SIZE(wc), wc)) > 0) {
+		for (i = 0; i < got; i++) {
+			KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_WR_FLUSH_ERR);
+			KUNIT_EXPECT_PTR_EQ(test, wc[i].qp, ep->qp);
+			if (wc[i].wr_id < 100)
+				*sends |= BIT_ULL(wc[i].wr_id);
+			else
+				*recvs |= BIT_ULL(wc[i].wr_id - 100);
+		}
+		n += got;
+	}
+	return n;
+}
+
+static int flush_events;
+
+static void flush_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	flush_events += event->event == IB_EVENT_DEVICE_FATAL;
+}
+
+static void flush_unregister(void *handler)
+{
+	ib_unregister_event_handler(handler);
+}
+
+/*
+ * The device dies: consumers hear of it at once.  When it is quiesced they get what they
+ * have posted, signaled or not, and what they go on posting, and their QPs drain.
+ */
+static void kern_dead_flush(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 8);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_event_handler *handler;
+	u64 sends = 0, recvs = 0;
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+	struct ib_recv_wr recv = {};
+	unsigned int i;
+
+	handler = kunit_kzalloc(test, sizeof(*handler), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, handler);
+	flush_events = 0;
+	INIT_IB_EVENT_HANDLER(handler, ep->ibdev, flush_event);
+	ib_register_event_handler(handler);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, flush_unregister,
+						  handler));
+	to_rts(test, ep->qp);
+	for (i = 0; i < 8; i++) {
+		send.wr_id = i;
+		recv.wr_id = 100 + i;
+		KUNIT_ASSERT_EQ(test, 0, ib_post_send(ep->qp, &send, NULL));
+		KUNIT_ASSERT_EQ(test, 0, ib_post_recv(ep->qp, &recv, NULL));
+	}
+	KUNIT_ASSERT_NOT_NULL(test, mock->event);
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_DEAD);
+	for (i = 0; i < 250 && !READ_ONCE(flush_events); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, flush_events, 1);
+	/* The device may still carry them out. */
+	KUNIT_EXPECT_EQ(test, 0, count_flushed(test, ep, &sends, &recvs));
+	KUNIT_EXPECT_EQ(test, ep->events, 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP));
+
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	for (i = 0; i < 250 && !READ_ONCE(ep->events); i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, ep->events, 1);
+	/* The CQ has room for four at a time. */
+	KUNIT_EXPECT_EQ(test, 16, count_flushed(test, ep, &sends, &recvs));
+	KUNIT_EXPECT_EQ(test, sends, 0xff);
+	KUNIT_EXPECT_EQ(test, recvs, 0xff);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
+	send.wr_id = 8;
+	KUNIT_EXPECT_EQ(test, 0, ib_post_send(ep->qp, &send, NULL));
+	for (i = 0; i < 250 && READ_ONCE(ep->events) < 2; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, ep->events, 2);
+	KUNIT_EXPECT_EQ(test, 1, count_flushed(test, ep, &sends, &recvs));
+	KUNIT_EXPECT_EQ(test, sends, 0x1ff);
+	KUNIT_EXPECT_EQ(test, flush_events, 1);
+
+	kunit_release_action(test, flush_unregister, handler);
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
+/* Indices that a dying device has left anywhere lead nowhere. */
+static void kern_dead_hostile(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct vring *sq, *cq;
+	u64 sends = 0, recvs = 0;
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+	unsigned int i;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, ib_post_send(ep->qp, &send, NULL));
+	sq = &mock->sq_vqs[ep->qp->qp_num].pub.vring;
+	cq = &mock->cq_vqs[ep->cqn].pub.vring;
+	WRITE_ONCE(sq->used->idx, __cpu_to_virtio16(true, 40000));
+	WRITE_ONCE(cq->used->idx, __cpu_to_virtio16(true, 30000));
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	KUNIT_EXPECT_LE(test, count_flushed(test, ep, &sends, &recvs), 4);
+	KUNIT_EXPECT_EQ(test, sends, 1);
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
 /* The endpoint's own address. */
 static void endpoint_address(struct endpoint *ep, struct rdma_ah_attr *attr)
 {
@@ -1676,6 +1832,9 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),
+	KUNIT_CASE(kern_after_reset),
+	KUNIT_CASE(kern_dead_flush),
+	KUNIT_CASE(kern_dead_hostile),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_ah_retry),
 	KUNIT_CASE(kern_management),

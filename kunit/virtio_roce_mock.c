@@ -580,6 +580,7 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 	ret = mock->script ? mock_read_script(mock, cmd) : mock_act(mock, cmd);
 	mock_record(mock, cmd, ret);
 	mock->running -= !cmd->atomic;
+	mock->settled[cmd->command] = cmd->settle;
 	spin_unlock_irqrestore(&mock->lock, flags);
 	return ret;
 }
@@ -660,6 +661,13 @@ static void mock_cq_disable(struct virtio_net_roce_aux *aux, u32 cqn)
 	mock_cq_enable(aux, cqn, false, NULL, NULL);
 }
 
+static void mock_listen(struct virtio_net_roce_aux *aux,
+			void (*event)(struct virtio_net_roce_aux *aux,
+				      enum virtio_net_roce_event event))
+{
+	to_mock(aux)->event = event;
+}
+
 static const struct virtio_net_roce_ops mock_ops = {
 	.exec = mock_exec,
 	.cq_vq = mock_cq_vq,
@@ -670,6 +678,7 @@ static const struct virtio_net_roce_ops mock_ops = {
 	.cq_arm = mock_cq_arm,
 	.cq_request = mock_cq_request,
 	.cq_disable = mock_cq_disable,
+	.listen = mock_listen,
 };
 
 /* ----- making one ----- */

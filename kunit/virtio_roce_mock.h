@@ -118,6 +118,7 @@ struct mock_mr {
  * @calls: commands that were sent
  * @ncalls: how many, also beyond MOCK_CALLS
  * @fail: errno to answer a command with, by command
+ * @settled: the last command of the kind was to wait for the device's reset
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
  * @flush: a QP that goes to ERR marks all requests used
@@ -142,6 +143,7 @@ struct mock {
 	struct mock_call calls[MOCK_CALLS];
 	unsigned int ncalls;
 	int fail[VIRTIO_NET_CTRL_ROCE_NUM];
+	bool settled[VIRTIO_NET_CTRL_ROCE_NUM];
 	int next_cqn;
 	int next_qpn;
 	bool flush;
@@ -154,6 +156,8 @@ struct mock {
 	struct virtio_rdma_ack_query_device query_device;
 	struct virtio_rdma_ack_query_port query_port;
 	struct virtio_rdma_ack_query_counters counters;
+	void (*event)(struct virtio_net_roce_aux *aux,
+		      enum virtio_net_roce_event event);
 	struct mock_vq cq_vqs[MOCK_CQS];
 	struct mock_vq sq_vqs[MOCK_QPS];
 	struct mock_vq rq_vqs[MOCK_QPS];

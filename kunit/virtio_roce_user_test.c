@@ -107,7 +107,7 @@ static void user_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cq->slots_len, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, cq->avail_len, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, cq->used_len, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, cq->flags, 0);
+	KUNIT_EXPECT_EQ(test, cq->flags, VIRTIO_ROCE_QUEUE_ALIVE);
 	KUNIT_EXPECT_EQ(test, cq->doorbell_len, 0);
 	KUNIT_EXPECT_EQ(test, mock->cqs[0].cqe, 8);
 
@@ -143,7 +143,7 @@ static void user_answers_event_idx(struct kunit *test)
 		mock->sq_vqs[i].pub.doorbell_phys = 0;
 	prog = program_start(mock);
 	KUNIT_EXPECT_EQ(test, prog->cq.drv.cq.flags,
-			VIRTIO_ROCE_QUEUE_EVENT_IDX);
+			VIRTIO_ROCE_QUEUE_ALIVE | VIRTIO_ROCE_QUEUE_EVENT_IDX);
 	KUNIT_EXPECT_EQ(test, prog->qp.drv.sq.flags,
 			VIRTIO_ROCE_QUEUE_EVENT_IDX);
 	KUNIT_EXPECT_EQ(test, prog->qp.drv.sq.doorbell_len, 0);
@@ -1024,6 +1024,57 @@ static void user_mr_not_deregistered(struct kunit *test)
 	process_close_file(p);
 }
 
+/* A device that was reset has forgotten the key: the page is its owner's again. */
+static void user_mr_after_reset(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct process *p = process_with_context(mock);
+	unsigned long start = p->mem + PAGE_SIZE;
+	struct ib_uverbs_reg_mr_resp resp;
+	struct page *page;
+	u32 pd;
+
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
+	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start, 0, &resp));
+	page = user_page(test, start);
+	KUNIT_EXPECT_TRUE(test, folio_maybe_dma_pinned(page_folio(page)));
+	mock->fail[CMD(DEREG_MR)] = -ENODEV;
+	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(page)));
+	KUNIT_EXPECT_TRUE(test, mock->settled[CMD(DEREG_MR)]);
+	KUNIT_EXPECT_TRUE(test, mock->settled[CMD(REG_USER_MR)]);
+	process_close_file(p);
+}
+
+/* A process that polls sees that the device is dead, and one that sleeps is woken. */
+static void user_device_dies(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct program *prog = program_start(mock);
+	const struct virtio_roce_queue *cq = &prog->cq.drv.cq;
+	unsigned long used;
+	u32 alive = 0;
+	int i;
+
+	KUNIT_EXPECT_TRUE(test, cq->flags & VIRTIO_ROCE_QUEUE_ALIVE);
+	used = must_map(prog->p, cq->used_offset, cq->used_len, PROT_READ);
+	KUNIT_EXPECT_EQ(test, 0, get_user(alive, (u32 __user *)
+					  (used + cq->used_len - 4)));
+	KUNIT_EXPECT_NE(test, alive, 0);
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	KUNIT_ASSERT_NOT_NULL(test, mock->event);
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	for (i = 0; i < 250 && alive; i++) {
+		msleep(20);
+		KUNIT_EXPECT_EQ(test, 0, get_user(alive, (u32 __user *)
+						  (used + cq->used_len - 4)));
+	}
+	KUNIT_EXPECT_EQ(test, alive, 0);
+	vm_munmap(used, cq->used_len);
+	program_destroy(prog);
+}
+
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_context),
 	KUNIT_CASE(user_answers),
@@ -1054,6 +1105,8 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_mr_atomic),
 	KUNIT_CASE(user_mr_flush),
 	KUNIT_CASE(user_mr_not_deregistered),
+	KUNIT_CASE(user_mr_after_reset),
+	KUNIT_CASE(user_device_dies),
 	{}
 };
 

@@ -28,10 +28,14 @@
  * @VIRTIO_ROCE_QUEUE_EVENT_IDX: VIRTIO_F_RING_EVENT_IDX was negotiated: the
  *	device asks for doorbells by avail_event, which stands behind the used
  *	ring, and not by the flags of the used ring
+ * @VIRTIO_ROCE_QUEUE_ALIVE: of a CQ: the last 32 bits of the mapping of the used ring
+ *	are not zero as long as the device lives, and zero from then on; what is
+ *	mapped has no meaning any more then
  */
 enum virtio_roce_queue_flags {
 	VIRTIO_ROCE_QUEUE_DOORBELL	= 1 << 0,
 	VIRTIO_ROCE_QUEUE_EVENT_IDX	= 1 << 1,
+	VIRTIO_ROCE_QUEUE_ALIVE		= 1 << 2,
 };
 
 /**

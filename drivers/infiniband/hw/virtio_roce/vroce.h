@@ -380,6 +380,7 @@ struct vroce_cq {
 	struct vroce_maps maps;
 };
 
+void vroce_cq_notify(void *data);
 bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit);
 void vroce_cq_unexpect(struct vroce_hw_cq *hw);
 int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -515,6 +516,15 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				     u64 virt_addr, int access,
 				     struct ib_udata *udata);
 
+/* ----- vroce_flush.c: when the device is dead ----- */
+
+u32 vroce_alive_show(const struct vroce_hw_cq *hw);
+void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
+void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
+void vroce_flush_posted(struct vroce_dev *dev);
+void vroce_flush_init(struct vroce_dev *dev);
+void vroce_flush_listen(struct vroce_dev *dev, bool on);
+
 /* ----- vroce_main.c ----- */
 
 /**
@@ -532,6 +542,9 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
  * @wq: runs what vroce_obj_put_later() puts off
  * @netdev_nb: sees the link of the Ethernet interface come and go
  * @port_active: last state of the port that was told to clients
+ * @health: whether the device lives
+ * @cqs: &struct vroce_cq of each CQN in use
+ * @flush_work: has all CQs polled when the device is dead
  */
 struct vroce_dev {
 	struct ib_device ibdev;
@@ -547,7 +560,12 @@ struct vroce_dev {
 	struct workqueue_struct *wq;
 	struct notifier_block netdev_nb;
 	bool port_active;
+	enum virtio_net_roce_event health;
+	struct xarray cqs;
+	struct work_struct flush_work;
 };
+
+void vroce_port_update(struct vroce_dev *dev);
 
 /* Can work requests register memory? */
 static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)

@@ -20,35 +20,38 @@
  * @refused: what it means if the device answers VIRTIO_NET_ERR, which tells no
  *	reason: for lack of room, or the caller's fault.  With -EIO there is no
  *	reason, so that it is the device's fault.
+ * @undo: it takes something away from the device, which is done if the device was
+ *	reset and has nothing any more
  */
 struct vroce_command {
 	const char *name;
 	int refused;
+	bool undo;
 };
 
 static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_QUERY_DEVICE]	= { "QUERY_DEVICE", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_PORT]	= { "QUERY_PORT", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_CQ]	= { "CREATE_CQ", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DESTROY_CQ]	= { "DESTROY_CQ", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_CQ]	= { "DESTROY_CQ", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_PD]	= { "CREATE_PD", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD]	= { "DESTROY_PD", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD]	= { "DESTROY_PD", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_GET_DMA_MR]	= { "GET_DMA_MR", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_REG_USER_MR]	= { "REG_USER_MR", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DEREG_MR]		= { "DEREG_MR", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DEREG_MR]		= { "DEREG_MR", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_QP]	= { "CREATE_QP", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_MODIFY_QP]	= { "MODIFY_QP", -EINVAL },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_QP]		= { "QUERY_QP", -EIO },
-	[VIRTIO_NET_CTRL_ROCE_DESTROY_QP]	= { "DESTROY_QP", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_QP]	= { "DESTROY_QP", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_AH]	= { "CREATE_AH", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DESTROY_AH]	= { "DESTROY_AH", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_AH]	= { "DESTROY_AH", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_ADD_GID]		= { "ADD_GID", -EINVAL },
-	[VIRTIO_NET_CTRL_ROCE_DEL_GID]		= { "DEL_GID", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DEL_GID]		= { "DEL_GID", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ]	= { "REQ_NOTIFY_CQ", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR]		= { "ALLOC_MR", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS]	= { "QUERY_COUNTERS", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST]	= { "ATTACH_MCAST", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
 };
 
 /* What became of a command, as an errno. */
@@ -95,9 +98,22 @@ int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle
 	return -EPROTO;
 }
 
+/* A device that was reset has nothing any more: what was to be undone is. */
+static int vroce_cmd_undo(struct virtio_net_roce_aux *aux,
+			  struct virtio_net_roce_cmd *cmd)
+{
+	int err;
+
+	cmd->settle = true;
+	err = aux->ops->exec(aux, cmd);
+	return err == -ENODEV ? 0 : vroce_cmd_errno(aux, cmd->command, err);
+}
+
 static int vroce_cmd_run(struct virtio_net_roce_aux *aux,
 			 struct virtio_net_roce_cmd *cmd)
 {
+	if (vroce_commands[cmd->command].undo)
+		return vroce_cmd_undo(aux, cmd);
 	return vroce_cmd_errno(aux, cmd->command, aux->ops->exec(aux, cmd));
 }
 
@@ -316,6 +332,8 @@ static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
 {
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+		/* On failure the caller lets go of the pages. */
+		.settle = true,
 		.req = {
 			{ .iov_base = req, .iov_len = sizeof(*req) },
 			{ .iov_base = (void *)pages,
@@ -450,10 +468,17 @@ int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
 			const struct ib_qp_attr *attr, int mask)
 {
 	struct virtio_rdma_cmd_modify_qp req = { .qpn = cpu_to_le32(qpn) };
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_MODIFY_QP,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+	};
 
 	vroce_qp_attr_to_wire(attr, mask, &req);
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_MODIFY_QP,
-			      &req, sizeof(req), NULL, 0);
+	/* Both take the requests away from the device. */
+	if (mask & IB_QP_STATE && (attr->qp_state == IB_QPS_ERR ||
+				   attr->qp_state == IB_QPS_RESET))
+		return vroce_cmd_undo(aux, &cmd);
+	return vroce_cmd_run(aux, &cmd);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_qp);
 

@@ -132,8 +132,13 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* Context: hard interrupt. */
-static void vroce_cq_notify(void *data)
+/**
+ * vroce_cq_notify() - there may be completions
+ * @data: &struct ib_cq
+ *
+ * Context: hard interrupt, or as if it were one.
+ */
+void vroce_cq_notify(void *data)
 {
 	struct ib_cq *ibcq = data;
 
@@ -153,6 +158,7 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 				&cq->hw->queue, true, &resp.cq);
 	if (err)
 		return err;
+	resp.cq.flags |= vroce_alive_show(cq->hw);
 	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (err)
 		vroce_maps_remove(&cq->maps);
@@ -266,10 +272,13 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	cq->hw->short_of = short_of;
+	err = xa_err(xa_store_irq(&dev->cqs, cq->hw->cqn, cq, GFP_KERNEL));
+	if (err)
+		goto err_hw;
 	if (udata) {
 		err = vroce_cq_expose(cq, udata);
 		if (err)
-			goto err_hw;
+			goto err_cqs;
 	}
 	ibcq->cqe = cqe;
 	err = dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, !udata,
@@ -280,6 +289,8 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 err_maps:
 	vroce_maps_remove(&cq->maps);
+err_cqs:
+	xa_erase_irq(&dev->cqs, cq->hw->cqn);
 err_hw:
 	vroce_obj_put(&cq->hw->obj);
 	return err;
@@ -297,9 +308,11 @@ err_hw:
  */
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	struct virtio_net_roce_aux *aux = to_vdev(ibcq->device)->aux;
+	struct vroce_dev *dev = to_vdev(ibcq->device);
+	struct virtio_net_roce_aux *aux = dev->aux;
 	struct vroce_cq *cq = to_vcq(ibcq);
 
+	xa_erase_irq(&dev->cqs, cq->hw->cqn);
 	aux->ops->cq_disable(aux, cq->hw->cqn);
 	vroce_maps_remove(&cq->maps);
 	vroce_obj_put(&cq->hw->obj);
@@ -360,6 +373,9 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	struct vroce_cq *cq = to_vcq(ibcq);
 	int err;
 
+	/* Each request that is posted to a dead device calls the handler. */
+	if (!ibcq->uobject && READ_ONCE(to_vdev(ibcq->device)->health))
+		return 0;
 	if (ibcq->uobject) {
 		/* From before the device may act on the command. */
 		aux->ops->cq_arm(aux, cq->hw->cqn);

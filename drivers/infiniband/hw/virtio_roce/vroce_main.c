@@ -8,7 +8,8 @@
  *
  *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_user.c vroce_counters.c
- *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory
+ *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory;
+ *              vroce_flush.c: what becomes of it without the device
  *   commands   vroce_cmd.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
@@ -218,8 +219,13 @@ static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
 	}
 }
 
-/* Tell clients if the port came up or went down since they were told last. */
-static void vroce_port_update(struct vroce_dev *dev)
+/**
+ * vroce_port_update() - tell clients if the port came up or went down since the last time
+ * @dev: device
+ *
+ * Context: any.
+ */
+void vroce_port_update(struct vroce_dev *dev)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -261,6 +267,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	vroce_quotas_init(dev);
 	vroce_clear_rings(dev->aux);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	vroce_flush_init(dev);
 	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs);
 	if (err)
 		return err;
@@ -287,6 +294,7 @@ static void vroce_dev_exit(struct vroce_dev *dev)
 	destroy_workqueue(dev->wq);
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
+	xa_destroy(&dev->cqs);
 	xa_destroy(&dev->qps);
 }
 
@@ -341,6 +349,7 @@ static int vroce_probe(struct auxiliary_device *adev,
 	if (err)
 		goto err_unregister;
 	auxiliary_set_drvdata(adev, dev);
+	vroce_flush_listen(dev, true);
 	return 0;
 
 err_unregister:
@@ -359,6 +368,7 @@ static void vroce_remove(struct auxiliary_device *adev)
 	unregister_netdevice_notifier(&dev->netdev_nb);
 	/* Takes all mappings away, and all objects. */
 	ib_unregister_device(&dev->ibdev);
+	vroce_flush_listen(dev, false);
 	vroce_dev_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -300,9 +300,9 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  * @ibmr: memory region
  * @udata: of the user
  *
- * A device that did not say that it has forgotten the key may write to the pages
- * until it is reset.  They stay pinned then, for good: this module is gone when
- * the reset comes.  Likewise it may read the page list.
+ * A device that died has been reset when the command returns.  One that lives and has
+ * not said that it has forgotten the key may write to the pages, which stay pinned
+ * then, for good.  Likewise it may read the page list.
  *
  * Return: 0; the core does not want to hear of a failure here.
  */

@@ -19,8 +19,9 @@
  * The device has said how many objects of each kind it has.  A create beyond that is
  * refused here: what a device would do about it is better not tried.
  *
- * If the device refuses or does not answer, it may still hold the object: the
- * number then stays taken, and memory that the device may write to is not freed.
+ * If the device refuses, it may still hold the object: the number then stays taken, and
+ * memory that the device may write to is not freed.  If it does not answer, the
+ * command returns when it was reset, and then the object is gone.
  */
 #include <linux/bitmap.h>
 

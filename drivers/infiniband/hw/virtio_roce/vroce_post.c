@@ -302,6 +302,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	/* Those before the bad one are on their way. */
 	vroce_wq_publish(to_vdev(ibqp->device)->aux, q, pos);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	vroce_flush_posted(to_vdev(ibqp->device));
 out:
 	if (err)
 		*bad_wr = wr;
@@ -458,6 +459,7 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	err = qp->backlog.slots ? vroce_backlog_post(qp, &wr) :
 				  vroce_ring_post(qp, &wr);
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	vroce_flush_posted(to_vdev(ibqp->device));
 out:
 	if (err)
 		*bad_wr = wr;
@@ -636,6 +638,7 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		return -EOPNOTSUPP;
 
 	spin_lock_irqsave(&hw->lock, flags);
+	vroce_flush_cq(dev, hw);
 	for (pending = vroce_cq_pending(q); n < num && pending; pending--)
 		n += vroce_cq_take(dev, hw, wc + n);
 	vroce_ring_publish(&q->vq->vring, q->next + q->depth);

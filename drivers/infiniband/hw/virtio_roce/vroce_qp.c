@@ -546,7 +546,8 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	u32 n = vroce_qp_pending(hw);
 	int err;
 
-	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n)
+	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n ||
+	    READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
 		return 0;
 	if (!vroce_cq_takes(dev, hw->scq, n) ||
 	    !vroce_cq_takes(dev, hw->rcq, n)) {
@@ -617,6 +618,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		 */
 		if (attr->qp_state == IB_QPS_RESET) {
 			vroce_backlog_drop(qp);
+			vroce_flush_drop(dev, qp->hw);
 			vroce_hw_qp_forget(qp->hw);
 		}
 	}

@@ -81,9 +81,8 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_queue_free);
  * vroce_queue_abandon() - give the slots up without freeing them
  * @q: queue
  *
- * For a device that did not say that it has done with them and may write to them
- * until it is reset, which is the lower module's to do and happens after this
- * module has let go.  So they are lost, which the command's failure has been
+ * For a device that lives and did not say that it has done with them, so that it may
+ * write to them.  So they are lost, which the command's failure has been
  * reported for.
  */
 void vroce_queue_abandon(struct vroce_queue *q)

@@ -116,7 +116,8 @@ int vroce_modify_device(struct ib_device *ibdev, int mask,
  */
 bool vroce_port_is_active(const struct vroce_dev *dev)
 {
-	return netif_running(dev->aux->netdev) &&
+	return READ_ONCE(dev->health) == VIRTIO_NET_ROCE_RUNS &&
+	       netif_running(dev->aux->netdev) &&
 	       netif_carrier_ok(dev->aux->netdev);
 }
 

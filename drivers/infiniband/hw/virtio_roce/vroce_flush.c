@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When the device is dead.
+ *
+ * Who uses it is told by IB_EVENT_DEVICE_FATAL, and the port is down.  Once the device is
+ * quiesced, which means that it touches no memory any more, rings and slots are
+ * ours alone, and we play the device for the kernel's queue pairs: each request that
+ * was posted, and each that is posted from then on, is flushed into its CQ
+ * (IB_WC_WR_FLUSH_ERR) when that is polled.  So all who wait for their requests come to
+ * an end, and drain their queues, before the RDMA device is unregistered.
+ *
+ * User space polls for itself.  A word behind the used ring of each CQ tells that the
+ * device lives; it becomes zero when we write that, and also when the core takes the
+ * mapping away and pages of zeros come in its place.
+ */
+#include "vroce_ring.h"
+#include "vroce.h"
+
+/* The last word of the used ring's pages, where no ring reaches. */
+static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)
+{
+	const struct virtio_net_roce_vq *vq = hw->queue.vq;
+
+	return (void *)vq->vring.used + vq->used_len - sizeof(__le32);
+}
+
+/**
+ * vroce_alive_show() - let user space see that the device lives
+ * @hw: CQ
+ *
+ * Context: any.
+ * Return: flag for the provider, 0 if there is no room for a word.
+ */
+u32 vroce_alive_show(const struct vroce_hw_cq *hw)
+{
+	const struct virtio_net_roce_vq *vq = hw->queue.vq;
+	size_t ring = struct_size(vq->vring.used, ring, vq->vring.num) +
+		      sizeof(__virtio16);
+
+	if (ring + sizeof(__le32) > vq->used_len)
+		return 0;
+	WRITE_ONCE(*vroce_alive_word(hw), cpu_to_le32(1));
+	return VIRTIO_ROCE_QUEUE_ALIVE;
+}
+
+/* A completion as a device would make it; false if the CQ has no slot for it. */
+static bool vroce_flush_put(struct vroce_queue *cq, u32 qpn, __le64 wr_id,
+			    u8 opcode)
+{
+	struct vring *vring = &cq->vq->vring;
+	u16 used = vroce_ring_used_idx(vring);
+	u16 pos = used & (vring->num - 1);
+	struct virtio_rdma_cq_req *req;
+	u16 slot;
+
+	if (used == vroce_ring_get16(&vring->avail->idx))
+		return false;
+	slot = vroce_ring_get16(&vring->avail->ring[pos]) & (cq->depth - 1);
+	req = cq->slots + (size_t)slot * cq->stride;
+	*req = (struct virtio_rdma_cq_req) {
+		.wr_id = wr_id,
+		.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
+		.opcode = opcode,
+		.qp_num = cpu_to_le32(qpn),
+	};
+	vring->used->ring[pos].id = __cpu_to_virtio32(true, slot);
+	/* The completion before the index that shows it. */
+	smp_wmb();
+	vroce_ring_set16(&vring->used->idx, used + 1);
+	return true;
+}
+
+/*
+ * What is not complete, from the first on.  Both kinds of request begin with their
+ * number.  Context: lock of the CQ held.
+ */
+static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
+			   u32 qpn, u8 opcode)
+{
+	struct vring *vring = &q->vq->vring;
+	u16 end = vroce_ring_get16(&vring->avail->idx);
+	const __le64 *wr_id;
+	u16 pos;
+
+	for (pos = q->done; pos != end; pos++) {
+		wr_id = q->slots + (size_t)(pos & (q->depth - 1)) * q->stride;
+		if (!vroce_flush_put(cq, qpn, *wr_id, opcode))
+			break;
+	}
+	vroce_ring_set16(&vring->used->idx, pos);
+}
+
+/**
+ * vroce_flush_cq() - complete what was posted to the QPs of a CQ, if there is no device
+ * @dev: device
+ * @hw: CQ of the kernel
+ *
+ * As much as the CQ has slots for, when all that was in it has been polled.
+ *
+ * Context: lock of the CQ held, interrupts off.
+ */
+void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
+{
+	struct vring *vring = &hw->queue.vq->vring;
+	struct vroce_hw_qp *qp;
+	unsigned long qpn;
+	u16 pending;
+
+	if (likely(READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED))
+		return;
+	pending = vroce_ring_used_idx(vring) - hw->queue.next;
+	if (pending && pending <= hw->queue.depth)
+		return;
+	/* The device may have left any number there. */
+	vroce_ring_set16(&vring->used->idx, hw->queue.next);
+	xa_lock(&dev->qps);
+	xa_for_each(&dev->qps, qpn, qp) {
+		if (qp->scq == hw)
+			vroce_flush_wq(&hw->queue, &qp->sq, qpn,
+				       VIRTIO_IB_WC_SEND);
+		if (qp->rcq == hw)
+			vroce_flush_wq(&hw->queue, &qp->rq, qpn,
+				       VIRTIO_IB_WC_RECV);
+	}
+	xa_unlock(&dev->qps);
+}
+
+/**
+ * vroce_flush_drop() - forget what was posted to a QP, if there is no device
+ * @dev: device
+ * @hw: QP that goes to RESET
+ *
+ * Context: any.
+ */
+void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
+{
+	if (READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED)
+		return;
+	WRITE_ONCE(hw->sq.vq->vring.used->idx, hw->sq.vq->vring.avail->idx);
+	WRITE_ONCE(hw->rq.vq->vring.used->idx, hw->rq.vq->vring.avail->idx);
+}
+
+/**
+ * vroce_flush_posted() - a request was posted; if there is no device, that is news
+ * @dev: device
+ *
+ * Context: any.
+ */
+void vroce_flush_posted(struct vroce_dev *dev)
+{
+	if (unlikely(READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED))
+		queue_work(dev->wq, &dev->flush_work);
+}
+
+/* Have all CQs polled.  Handlers expect to be called as from an interrupt. */
+static void vroce_flush_work(struct work_struct *work)
+{
+	struct vroce_dev *dev = container_of(work, struct vroce_dev,
+					     flush_work);
+	unsigned long flags, cqn;
+	struct vroce_cq *cq;
+
+	xa_lock_irqsave(&dev->cqs, flags);
+	xa_for_each(&dev->cqs, cqn, cq) {
+		if (cq->ibcq.uobject)
+			WRITE_ONCE(*vroce_alive_word(cq->hw), 0);
+		vroce_cq_notify(&cq->ibcq);
+	}
+	xa_unlock_irqrestore(&dev->cqs, flags);
+}
+
+static void vroce_event(struct virtio_net_roce_aux *aux,
+			enum virtio_net_roce_event event)
+{
+	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
+	enum virtio_net_roce_event before = dev->health;
+	struct ib_event fatal = {
+		.device = &dev->ibdev,
+		.event = IB_EVENT_DEVICE_FATAL,
+		.element.port_num = 1,
+	};
+
+	WRITE_ONCE(dev->health, event);
+	if (before == VIRTIO_NET_ROCE_RUNS) {
+		vroce_port_update(dev);
+		ib_dispatch_event(&fatal);
+	}
+	if (event == VIRTIO_NET_ROCE_QUIESCED)
+		queue_work(dev->wq, &dev->flush_work);
+}
+
+/**
+ * vroce_flush_init() - prepare for the device's death
+ * @dev: device
+ */
+void vroce_flush_init(struct vroce_dev *dev)
+{
+	dev->health = VIRTIO_NET_ROCE_RUNS;
+	xa_init_flags(&dev->cqs, XA_FLAGS_LOCK_IRQ);
+	INIT_WORK(&dev->flush_work, vroce_flush_work);
+}
+
+/**
+ * vroce_flush_listen() - hear of the device's death, which may have come already
+ * @dev: registered device
+ * @on: false for no longer
+ *
+ * Context: may sleep.
+ */
+void vroce_flush_listen(struct vroce_dev *dev, bool on)
+{
+	dev->aux->ops->listen(dev->aux, on ? vroce_event : NULL);
+}
