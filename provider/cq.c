@@ -142,6 +142,8 @@ static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 			cq->num_stale--;
 		} else {
 			ring_read(ring, slot, cqe, sizeof(*cqe));
+			if (unlikely(ring_is_dead(ring)))
+				return EIO;
 		}
 		ring_recycle(ring, slot);
 	} while (stale);

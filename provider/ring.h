@@ -39,6 +39,7 @@
  * @mask: number of entries of each ring, less one
  * @depth: number of slots, a power of two
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
+ * @alive: zero when the device has died; NULL if that is not told
  * @next: position in the available ring that is filled next
  * @shown: the available index: the value of @next that the device sees
  * @seen: the used index when it was last read
@@ -54,6 +55,7 @@ struct ring {
 	uint16_t mask;
 	uint16_t depth;
 	bool event_idx;
+	const uint32_t *alive;
 	uint16_t next;
 	uint16_t shown;
 	uint16_t seen;
@@ -193,13 +195,27 @@ static inline uint32_t ring_next_slot(const struct ring *r)
  * Completion queues.  The device says in the used ring which slot it filled.
  */
 
+/*
+ * Does the device live?  When it has died, and the kernel has taken its memory away, all
+ * that can be read is zero, which would be a completion.  So this is asked
+ * after each that was read, and when there is none, since there will never be one.
+ */
+static inline bool ring_is_dead(const struct ring *r)
+{
+	if (!r->alive)
+		return false;
+	/* After what was read before. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !__atomic_load_n(r->alive, __ATOMIC_RELAXED);
+}
+
 /**
  * ring_peek() - slot of the oldest used entry that was not consumed
  * @r: ring
  * @slot: the slot
  *
- * Returns 0, ENOENT if there is none, or EIO if the device broke the rules,
- * which is final.
+ * Returns 0, ENOENT if there is none, or EIO if the device broke the rules or has
+ * died, which is final.
  */
 static inline int ring_peek(struct ring *r, uint32_t *slot)
 {
@@ -209,7 +225,7 @@ static inline int ring_peek(struct ring *r, uint32_t *slot)
 		uint16_t used = ring_used_idx(r);
 
 		if (used == r->taken)
-			return ENOENT;
+			return ring_is_dead(r) ? EIO : ENOENT;
 		if ((uint16_t)(used - r->taken) > r->depth)
 			return EIO;
 		r->seen = used;

@@ -170,6 +170,10 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		.mask = info->num - 1,
 		.depth = info->depth,
 		.event_idx = info->flags & VIRTIO_ROCE_QUEUE_EVENT_IDX,
+		.alive = info->flags & VIRTIO_ROCE_QUEUE_ALIVE ?
+			 (void *)((char *)vq->part[VQ_USED].addr +
+				  vq->part[VQ_USED].len - sizeof(uint32_t)) :
+			 NULL,
 	};
 	ring_start(&vq->ring);
 

@@ -249,6 +249,38 @@ static void breaks_at_bad_used_index(void **state)
 	}
 }
 
+/*
+ * A dead device has no completions, whatever can be read where they were: when its memory
+ * is taken away that is zero.
+ */
+static void ends_with_device(void **state)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct virtio_roce_cq *cq;
+	struct ibv_wc wc[4];
+
+	fake.flags |= VIRTIO_ROCE_QUEUE_ALIVE;
+	cq = make_cq();
+	assert_int_equal(poll_cq(cq, 4, wc), 0);
+	fake_complete(1, TEST_QPN);
+	assert_int_equal(poll_one(cq).wr_id, 1);
+	assert_int_equal(poll_cq(cq, 4, wc), 0);
+	fake_complete(2, TEST_QPN);
+	fake_complete(3, TEST_QPN);
+	assert_int_equal(poll_cq(cq, 1, wc), 1);
+	/* The third has been seen in the ring, and not been read. */
+	*fake_alive(&fake.cq) = 0;
+	assert_int_equal(poll_cq(cq, 4, wc), -EIO);
+	assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), EIO);
+	drop_cq(cq);
+
+	/* One that nothing was ever posted to. */
+	cq = make_cq();
+	*fake_alive(&fake.cq) = 0;
+	assert_int_equal(poll_cq(cq, 4, wc), -EIO);
+	drop_cq(cq);
+}
+
 static void forgets_destroyed_qp(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
@@ -549,6 +581,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(takes_slots_in_any_order),
 	TEST(breaks_at_bad_slot),
 	TEST(breaks_at_bad_used_index),
+	TEST(ends_with_device),
 	TEST(forgets_destroyed_qp),
 	TEST(gives_back_slots_of_destroyed_qp),
 	TEST(forgets_reset_qp),

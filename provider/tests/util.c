@@ -77,6 +77,13 @@ static size_t used_size(const struct virtio_roce_queue *info)
 	return offsetof(struct vring_used, ring[info->num]) + 2;
 }
 
+/* The last word of the mapping of the used ring. */
+uint32_t *fake_alive(struct fake_vq *vq)
+{
+	return (void *)(fake.mem + vq->info.used_offset + vq->info.used_len -
+			sizeof(uint32_t));
+}
+
 static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
 			   uint32_t stride)
 {
@@ -91,6 +98,8 @@ static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
 				 avail_size(&vq->info));
 	vq->used = (void *)give(&vq->info.used_offset, &vq->info.used_len,
 				used_size(&vq->info));
+	if (fake.flags & VIRTIO_ROCE_QUEUE_ALIVE)
+		*fake_alive(vq) = 1;
 	if (fake.flags & VIRTIO_ROCE_QUEUE_DOORBELL) {
 		vq->info.doorbell_pos = 16;
 		vq->info.doorbell_value = 0x1234;
@@ -118,7 +127,8 @@ static void fake_vq_check(const struct fake_vq *vq)
 	check_unused(info->slots_offset, info->depth * info->stride,
 		     info->slots_len);
 	check_unused(info->avail_offset, avail_size(info), info->avail_len);
-	check_unused(info->used_offset, used_size(info), info->used_len);
+	check_unused(info->used_offset, used_size(info), info->used_len -
+		     (info->flags & VIRTIO_ROCE_QUEUE_ALIVE ? 4 : 0));
 }
 
 /* Functions of libibverbs that the provider calls */

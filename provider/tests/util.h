@@ -102,6 +102,7 @@ void drop_qp(struct virtio_roce_qp *qp);
 void drop_qp_and_cq(struct virtio_roce_qp *qp);
 
 unsigned int fake_pending(const struct fake_vq *vq);
+uint32_t *fake_alive(struct fake_vq *vq);
 void *fake_take(struct fake_vq *vq);
 void fake_use(struct fake_vq *vq, uint32_t slot);
 void fake_use_next(struct fake_vq *vq);
