@@ -113,6 +113,14 @@ class Daemon:
         match = SANITIZER.search(text)
         assert not match, f"{self.name}:\n{text[match.start():][:6000]}"
 
+    def crash(self):
+        """Ends it without warning."""
+        process, self.process = self.process, None
+        living.remove(self)
+        process.kill()
+        process.wait()
+        self._assert_log_clean()
+
     def stop(self):
         """Asks it to end, as an operator would, and checks its exit status."""
         if self.process is None:

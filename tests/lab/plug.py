@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A device that is plugged into a running guest, on the port that guests have for it."""
+
+import time
+
+from .devices import roce_properties
+from .guest import PATIENCE
+from .kernellog import Known
+from .qmp import QmpError
+
+# The RDMA devices of a guest.
+COUNT = "ls /sys/class/infiniband | wc -l"
+
+# When the function has gone, ib_core gives a process that reads a read-only mapping the
+# zero page (rdma_umap_fault), as an ordinary page.  DEBUG_VM warns of that when the page
+# is mapped and unmapped.  The reference counts are right, so this is harmless.  A driver
+# could prevent it only by leaving the used rings and the completions VM_MAYWRITE, and
+# then a process could make them writable.
+ZERO_PAGE = (
+    Known("VM_WARN_ON_FOLIO(is_zero_folio(folio))", "folio_add_file_rmap_ptes",
+          "finish_fault", "Comm: ibv_rc_pingpong"),
+    Known("vm_normal_page", "unmap_page_range", "Comm: ibv_rc_pingpong"),
+    Known("VM_WARN_ON_FOLIO(is_zero_folio(folio))", "folio_remove_rmap_ptes",
+          "unmap_page_range", "Comm: ibv_rc_pingpong"),
+)
+
+
+def plug(guest, daemon):
+    """Plugs in the daemon's first device and waits until RDMA has it."""
+    guest.qmp("chardev-add", id="plugged-socket", backend={
+        "type": "socket", "data": {"addr": {
+            "type": "unix", "data": {"path": str(daemon.sockets[0])}}, "server": False}})
+    guest.qmp("device_add", **roce_properties("plugged-socket"), id="plugged", bus="port0")
+    guest.wait_output(COUNT, "1")
+
+
+def unplug(guest):
+    """The reverse."""
+    guest.qmp("device_del", id="plugged")
+    guest.wait_output(COUNT, "0")
+    guest.wait_output("ls /sys/class/net | grep -c ^en", "0")
+    deadline = time.monotonic() + 20 * PATIENCE
+    while any(entry["name"] == "plugged" for entry in
+              guest.qmp("qom-list", path="/machine/peripheral")):
+        assert time.monotonic() < deadline, "QEMU keeps the device"
+        time.sleep(0.1)
+    while True:  # the device lets go of it some time later
+        try:
+            return guest.qmp("chardev-remove", id="plugged-socket")
+        except QmpError:
+            assert time.monotonic() < deadline, "QEMU keeps the socket"
+            time.sleep(0.1)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A device that dies, hangs, is reset, sleeps or is pulled out, with RDMA in use."""
+
+import re
+import signal
+import time
+
+import pytest
+
+from lab import paths
+from lab.daemon import Daemon
+from lab.guest import Guest
+from lab.pingpong import PORT, PingPong, pingpong
+from lab.plug import COUNT, ZERO_PAGE, plug, unplug
+
+# How often a daemon is killed.
+ROUNDS = 50 if paths.LONG else 2
+
+
+def memory(guest):
+    """Kilobytes that are free or can be had, caches dropped."""
+    guest.run("sync; echo 3 > /proc/sys/vm/drop_caches")
+    fields = dict(re.findall(r"(\w+):\s+(\d+)", guest.run("cat /proc/meminfo").stdout))
+    return int(fields["MemAvailable"])
+
+
+class Plugged:
+    """A guest with a device that can be unplugged, and its daemon."""
+
+    def __init__(self, name, number):
+        self.name = name
+        self.daemon = self.new_daemon()
+        self.guest = Guest(name, number).start().wait_ready()
+        self.guest.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
+
+    def new_daemon(self):
+        """Another one, since the last one was killed."""
+        self.daemon = Daemon(f"{self.name}-daemon", guests=1).start()
+        return self.daemon
+
+    def plug(self):
+        """With an address."""
+        plug(self.guest, self.daemon)
+        self.guest.configure_network()
+
+    def kill_daemon(self):
+        """As if it had crashed."""
+        self.daemon.crash()
+
+    def stop(self):
+        """Ends all."""
+        self.guest.stop()
+        self.daemon.stop()
+
+
+@pytest.fixture(scope="module", name="plugged")
+def _plugged():
+    plugged = Plugged("recovery", 7)
+    plugged.guest.expect_reports(*ZERO_PAGE)
+    plugged.plug()
+    yield plugged
+    plugged.stop()
+
+
+def start_load(guest):
+    """Programs that sleep and programs that poll; they never end by themselves."""
+    runs = [PingPong(guest, guest, iterations=100000000, events=events, port=port)
+            for events, port in ((True, PORT), (False, PORT + 1))]
+    for run in runs:
+        run.wait_connected()
+    return [end for run in runs for end in (run.client, run.server)]
+
+
+def wait_ended(ends, timeout=60):
+    """All of them, with an error of their own, not killed."""
+    for end in ends:
+        result = end.wait(timeout)
+        assert result.rc > 0, str(result)
+
+
+def wait_device(guest, timeout=60):
+    """The RDMA device is there, with a port that is up."""
+    guest.forget()
+    guest.wait_output(COUNT, "1", timeout)
+    guest.wait_until("rdma link | grep -q 'state ACTIVE'", timeout)
+
+
+@pytest.mark.debug_kernel
+def test_daemon_killed_under_load(plugged):
+    """Programs end, memory comes back, the next device works; again and again."""
+    guest = plugged.guest
+    before = None
+    for number in range(ROUNDS):
+        ends = start_load(guest)
+        plugged.kill_daemon()
+        unplug(guest)
+        wait_ended(ends)
+        plugged.new_daemon()
+        plugged.plug()
+        pingpong(guest, guest, iterations=200, validate=True)
+        if number == 0:
+            before = memory(guest)
+    lost = before - memory(guest)
+    # A ping-pong's rings and regions alone are 1 MB in each round.
+    assert lost < 8192 + 100 * ROUNDS, f"{lost} kB lost in {ROUNDS - 1} rounds"
+
+
+def test_daemon_dead_is_noticed(plugged):
+    """Nobody unplugs it: programs are told and end, the link goes down, QEMU lives."""
+    guest = plugged.guest
+    ends = start_load(guest)
+    interface = guest.interface()
+    plugged.kill_daemon()
+    # A question every 5 s, 30 s for an answer, 30 s for a sign of life.
+    guest.wait_output(f"cat /sys/class/net/{interface}/carrier", "0", 60)
+    wait_ended(ends, 90)
+    guest.wait_output(COUNT, "0", 60)
+    assert "not restarted without a sign of life" in guest.dmesg_tail()
+    # The network does not harm the machine, whoever uses it.
+    guest.run(f"ip link set {interface} down && ip link set {interface} up &&"
+              f" ip link set {interface} promisc on", check=False)
+    guest.run(f"ethtool -S {interface}; ip -s link show {interface}")
+    assert guest.alive()
+    unplug(guest)
+    plugged.new_daemon()
+    plugged.plug()
+    pingpong(guest, guest, iterations=200, validate=True)
+
+
+def configure_more(guest):
+    """A MAC address, VLAN, receive mode and MTU of its own; what they look like."""
+    interface = guest.interface()
+    guest.run(f"ip link set {interface} address 52:54:00:ab:cd:77 mtu 1400 promisc on &&"
+              f" ip link add link {interface} name vlan7 type vlan id 7 &&"
+              f" ip maddr add 01:00:5e:11:22:33 dev {interface}")
+    guest.forget()
+    return state(guest)
+
+
+def state(guest):
+    """What must be as before: all that ip tells, but for the link's flags and counters."""
+    interface = guest.interface()
+    text = guest.run(f"ip -o link show {interface}; ip -o addr show {interface} scope global;"
+                     f" ip route; ip maddr show {interface} | grep 01:00:5e:11;"
+                     " cat /proc/net/vlan/vlan7 | head -1").stdout
+    return re.sub(r"qlen \d+|valid_lft \S+|preferred_lft \S+", "", text)
+
+
+def unconfigure_more(guest):
+    """The reverse."""
+    interface = guest.interface()
+    guest.run(f"ip link del vlan7; ip link set {interface} promisc off mtu 1500;"
+              f" ip maddr del 01:00:5e:11:22:33 dev {interface}")
+
+
+@pytest.mark.debug_kernel
+def test_function_level_reset(plugged):
+    """By sysfs, under load: programs end, all is as before, under the same name."""
+    guest = plugged.guest
+    name, before = guest.rdma_device(), configure_more(guest)
+    reset = guest.run("ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*/reset").stdout.strip()
+    for _ in range(5 if paths.LONG else 2):
+        ends = start_load(guest)
+        guest.run(f"echo 1 > {reset}")
+        wait_ended(ends)
+        wait_device(guest)
+        assert guest.rdma_device() == name
+        assert state(guest) == before
+        pingpong(guest, guest, iterations=200, validate=True)
+    unconfigure_more(guest)
+
+
+@pytest.mark.debug_kernel
+def test_suspend(plugged):
+    """As far as it goes without a machine that sleeps: devices are suspended."""
+    guest = plugged.guest
+    name, before = guest.rdma_device(), configure_more(guest)
+    ends = start_load(guest)
+    guest.run("echo devices > /sys/power/pm_test && echo mem > /sys/power/state", timeout=120)
+    wait_ended(ends)
+    wait_device(guest)
+    assert guest.rdma_device() == name
+    assert state(guest) == before
+    pingpong(guest, guest, iterations=200, validate=True)
+    unconfigure_more(guest)
+
+
+def test_daemon_hangs_and_goes_on(plugged):
+    """For 40 s: the device is given up, and started again when it answers."""
+    guest, daemon = plugged.guest, plugged.daemon
+    name = guest.rdma_device()
+    ends = start_load(guest)
+    daemon.process.send_signal(signal.SIGSTOP)
+    time.sleep(40)
+    daemon.process.send_signal(signal.SIGCONT)
+    wait_ended(ends)
+    guest.wait_until("dmesg | grep -q 'virtio_net_roce.*: restarted'", 60)
+    wait_device(guest)
+    assert guest.rdma_device() == name
+    pingpong(guest, guest, iterations=200, validate=True)
