@@ -6,14 +6,21 @@
  *
  * The loop is asleep or awake.  Asleep, it blocks in epoll_wait() until an event
  * or a timer; then it wakes the pollers, which tell their guests not to ring.
- * Awake, it goes round: events, timers that are due, each poller once.  This
+ * Awake, it goes round: events, each poller once, timers that are due.  This
  * goes on as long as a poller finds work.  When none has found any for the poll
  * window, the pollers ask for doorbells again.  Then they look once more, because
  * a guest that saw that no doorbell was wanted does not ring for what it queued
  * in between.  If they find nothing, the loop sleeps.
  *
  * Looking for events costs a system call.  An idle round always looks; while
- * there is work, only every LOOP_EVENTS_ROUNDS-th round does.
+ * there is work, one looks every LOOP_EVENTS_NS, between two pollers if need be,
+ * so that a poller with much work does not keep others' doorbells waiting.
+ *
+ * Timers come last, because many of them tell of an answer that did not come: what
+ * waits to be read is read first.  If this process stood still for a while, what
+ * waits is more than a round takes.  So the loop's time does not count such a
+ * pause beyond LOOP_PAUSE_NS, and timers wait until there is no work, or for that
+ * long.
  *
  * The poll window adapts itself, up to what the operator allows.  It grows when
  * the next work came a little too late for it, and is closed when work came so
@@ -36,10 +43,15 @@
 #include "base/loop.h"
 
 #define LOOP_EVENTS		64
-#define LOOP_EVENTS_ROUNDS	16
 #define LOOP_WINDOW_STEPS	8
 #define NS_PER_US		1000ULL
 #define NS_PER_S		1000000000ULL
+
+/* How long events wait while there is work. */
+#define LOOP_EVENTS_NS		(30 * NS_PER_US)
+
+/* A round, or a sleep beyond its end, that takes so long was a pause. */
+#define LOOP_PAUSE_NS		(10000 * NS_PER_US)
 
 /* A round without work that takes so long was interrupted by others' work. */
 #define LOOP_PREEMPTED_NS	(500 * NS_PER_US)
@@ -55,7 +67,10 @@
  * @worked:	when there was work last, or 0
  * @idle:	there was a round without work since
  * @contended:	until when the poll window stays closed
- * @now:	monotonic time of this round
+ * @now:	time of this round: monotonic, without pauses
+ * @paused:	pauses, which @now is behind the clock by
+ * @settle:	until when timers wait while there is work, or 0
+ * @looked:	when events were looked for last, by the clock
  * @event:	events of this round
  * @event_n:	number of them; those at and behind @event_i are to come
  * @event_i:	see @event_n
@@ -75,6 +90,9 @@ struct loop {
 	bool idle;
 	uint64_t contended;
 	uint64_t now;
+	uint64_t paused;
+	uint64_t settle;
+	uint64_t looked;
 	struct epoll_event event[LOOP_EVENTS];
 	int event_n;
 	int event_i;
@@ -178,6 +196,18 @@ static void loop_fds_run(struct loop *loop)
 	loop->event_n = 0;
 }
 
+/* Waits for events up to @ts, or for ever; returns their number or -errno. */
+static int loop_look(struct loop *loop, const struct timespec *ts)
+{
+	int n = epoll_pwait2(loop->epfd, loop->event, LOOP_EVENTS, ts, NULL);
+
+	loop->looked = loop_clock();
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	loop->event_n = n;
+	return n;
+}
+
 /* ------------------------------------------------------------------------- */
 /* Timers                                                                    */
 /* ------------------------------------------------------------------------- */
@@ -268,11 +298,15 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
 	timer->due = 0;
 }
 
-static bool loop_timers_run(struct loop *loop)
+/* @work: pollers have some. */
+static bool loop_timers_run(struct loop *loop, bool work)
 {
 	struct loop_timer *timer;
 	bool any = false;
 
+	if (work && loop->now < loop->settle)
+		return false;
+	loop->settle = 0;
 	while (loop->timer_n && loop->timer[0]->due <= loop->now) {
 		timer = loop->timer[0];
 		loop_timer_cancel(loop, timer);
@@ -315,14 +349,30 @@ static struct loop_poller *loop_poller_next(struct loop *loop)
 	return poller;
 }
 
-static bool loop_poll(struct loop *loop)
+static bool loop_look_due(const struct loop *loop)
 {
+	return loop_clock() - loop->looked >= LOOP_EVENTS_NS;
+}
+
+/* Returns 1 if a poller had work, 0, or -errno. */
+static int loop_poll(struct loop *loop)
+{
+	const struct timespec none = { 0 };
 	struct loop_poller *poller;
-	bool work = false;
+	int n, work = 0;
 
 	loop_poller_first(loop);
-	while ((poller = loop_poller_next(loop)))
-		work |= poller->poll(poller->arg);
+	while ((poller = loop_poller_next(loop))) {
+		if (!poller->poll(poller->arg))
+			continue;
+		work = 1;
+		if (!loop->next || !loop_look_due(loop))
+			continue;
+		n = loop_look(loop, &none);
+		if (n < 0)
+			return n;
+		loop_fds_run(loop);
+	}
 	return work;
 }
 
@@ -359,7 +409,6 @@ static int loop_wait(struct loop *loop)
 {
 	struct timespec ts = { 0 };
 	uint64_t ns = 0;
-	int n;
 
 	if (!loop->awake && loop->timer_n &&
 	    loop->timer[0]->due > loop->now)
@@ -367,12 +416,7 @@ static int loop_wait(struct loop *loop)
 	ts.tv_sec = ns / NS_PER_S;
 	ts.tv_nsec = ns % NS_PER_S;
 
-	n = epoll_pwait2(loop->epfd, loop->event, LOOP_EVENTS,
-			 loop->awake || loop->timer_n ? &ts : NULL, NULL);
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	loop->event_n = n;
-	return n;
+	return loop_look(loop, loop->awake || loop->timer_n ? &ts : NULL);
 }
 
 static uint64_t window_grown(const struct loop *loop)
@@ -398,49 +442,79 @@ static void loop_worked(struct loop *loop)
 	loop->worked = loop->now;
 }
 
+/*
+ * Asleep, time may pass up to the first timer; without one it does not matter how
+ * long.  What passes beyond that was a pause.
+ */
+static void loop_pause(struct loop *loop, uint64_t last)
+{
+	uint64_t due = last;
+
+	if (!loop->awake) {
+		if (!loop->timer_n)
+			return;
+		if (loop->timer[0]->due > last)
+			due = loop->timer[0]->due;
+	}
+	if (loop->now <= due + LOOP_PAUSE_NS)
+		return;
+	loop->paused += loop->now - (due + LOOP_PAUSE_NS);
+	loop->now = due + LOOP_PAUSE_NS;
+	loop->settle = loop->now + LOOP_PAUSE_NS;
+}
+
 /* A new round begins. */
 static void loop_tick(struct loop *loop)
 {
 	uint64_t last = loop->now;
 
-	loop->now = loop_clock();
+	loop->now = loop_clock() - loop->paused;
 	if (loop->awake && loop->idle &&
 	    loop->now - last > LOOP_PREEMPTED_NS) {
 		loop->contended = loop->now + LOOP_CONTENDED_NS;
 		loop->window = 0;
 	}
+	loop_pause(loop, last);
 }
 
 int loop_run(struct loop *loop)
 {
-	unsigned int busy = 0;
-	int n;
+	bool busy = false;
+	int n, work;
 
 	loop->stop = false;
 	while (!loop->stop) {
 		n = 0;
-		if (busy % LOOP_EVENTS_ROUNDS == 0)
+		if (!busy || loop_look_due(loop))
 			n = loop_wait(loop);
 		if (n < 0)
 			return n;
 		loop_tick(loop);
 
-		if (n && !loop->awake)
+		if ((n || loop->settle) && !loop->awake)
 			loop_wake(loop);
 		if (n)
 			loop_worked(loop);
 		loop_fds_run(loop);
-		if (loop_timers_run(loop) && !loop->awake)
-			loop_wake(loop);
+		work = loop->awake ? loop_poll(loop) : 0;
+		if (work < 0)
+			return work;
+		/* What a timer has made to do is looked for at once. */
+		if (loop_timers_run(loop, work)) {
+			if (!loop->awake)
+				loop_wake(loop);
+			work |= loop_poll(loop);
+			if (work < 0)
+				return work;
+		}
 		if (!loop->awake)
 			continue;
 
-		if (loop_poll(loop)) {
-			busy++;
+		busy = work;
+		if (work) {
 			loop_worked(loop);
 			continue;
 		}
-		busy = 0;
 		loop->idle = true;
 		if (!n && loop->now - loop->worked >= loop->window)
 			loop_sleep(loop);

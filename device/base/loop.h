@@ -76,7 +76,7 @@ int loop_run(struct loop *loop);
 /** loop_stop() - make loop_run() return after the present round */
 void loop_stop(struct loop *loop);
 
-/** loop_now() - monotonic time of the present round in ns */
+/** loop_now() - time of the present round in ns; what the process stood still is not in it */
 uint64_t loop_now(const struct loop *loop);
 
 /**

@@ -29,6 +29,9 @@ static struct loop *loop;
  */
 static uint64_t now = 1000000000;
 
+/* By so much the next sleep is too long. */
+static uint64_t oversleep;
+
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	now += US;
@@ -47,6 +50,10 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 		abort();
 	if (!n)
 		now += timeout->tv_sec * 1000000000ULL + timeout->tv_nsec;
+	if (!n && (timeout->tv_sec || timeout->tv_nsec)) {
+		now += oversleep;
+		oversleep = 0;
+	}
 	return n;
 }
 
@@ -272,6 +279,9 @@ static void test_fd_bad(void **state)
  * @wakes:	calls of wake
  * @awake:	what was called last
  * @stall:	how long it loses the CPU when it is polled next, ns
+ * @cost:	what each poll takes, ns
+ * @rings:	it rings its own event when polled
+ * @cancels:	timer that it cancels with its last work
  * @leaver:	workers that it removes when polled, or NULL
  */
 struct worker {
@@ -283,6 +293,9 @@ struct worker {
 	unsigned int wakes;
 	bool awake;
 	uint64_t stall;
+	uint64_t cost;
+	bool rings;
+	struct loop_timer *cancels;
 	struct worker *leaver[2];
 };
 
@@ -291,8 +304,11 @@ static bool worker_poll(void *arg)
 	struct worker *worker = arg;
 	unsigned int i;
 
-	now += worker->stall;
+	now += worker->stall + worker->cost;
 	worker->stall = 0;
+	if (worker->rings)
+		ev_ring(0);
+	worker->rings = false;
 	assert_true(worker->awake);
 	worker->polls++;
 	for (i = 0; i < 2; i++) {
@@ -302,7 +318,8 @@ static bool worker_poll(void *arg)
 	}
 	if (!worker->work)
 		return false;
-	worker->work--;
+	if (!--worker->work && worker->cancels)
+		loop_timer_cancel(loop, worker->cancels);
 	return true;
 }
 
@@ -535,6 +552,95 @@ static void test_busy_poller_starves_nobody(void **state)
 	assert_true(worker.polls > 100);
 }
 
+static void ev_stop(void *arg, uint32_t events)
+{
+	ev_fn(arg, events);
+	if ((struct loop_fd *)arg == &ev[0] && ev_calls[0] == 2)
+		loop_stop(loop);
+}
+
+/* However long a round takes, events do not wait for many of them. */
+static void test_slow_poller_starves_nobody(void **state)
+{
+	struct worker slow = { .work = UINT32_MAX, .cost = MS };
+	struct worker ringer = { .work = UINT32_MAX, .rings = true };
+
+	worker_add(&slow);
+	worker_add(&ringer);
+	ev_open(ev_stop);
+	ev_ring(0);
+	/* The second time it rings itself, in the middle of the first round. */
+	loop_run(loop);
+	ev_close();
+	assert_in_range(slow.polls, 1, 2);
+	loop_poller_del(loop, &slow.poller);
+	loop_poller_del(loop, &ringer.poller);
+}
+
+static void never(void *arg)
+{
+	fail();
+}
+
+/* An answer that is there in time counts, although it is read late. */
+static void test_work_before_timers(void **state)
+{
+	struct loop_timer late = { .fn = never };
+	struct worker worker = { .work = 2, .cost = 5 * MS, .cancels = &late };
+
+	worker_add(&worker);
+	loop_timer_set(loop, &late, 3 * MS);
+	/* It is due when the first round has taken its time. */
+	run_after_event(20 * MS);
+	assert_int_equal(worker.work, 0);
+}
+
+/* After a pause all that waits is read before anybody gives up. */
+static void test_pause(void **state)
+{
+	struct loop_timer late = { .fn = never };
+	struct worker worker = { .work = 100, .stall = 40000 * MS, .cancels = &late };
+	uint64_t before = loop_now(loop);
+
+	worker_add(&worker);
+	loop_timer_set(loop, &late, 5 * MS);
+	run_after_event(30 * MS);
+	assert_int_equal(worker.work, 0);
+	/* The pause is not in the loop's time, and the clock goes on. */
+	assert_in_range(loop_now(loop) - before, 30 * MS, 100 * MS);
+}
+
+/* But not for ever: a guest that always has work does not stop time. */
+static void test_pause_ends(void **state)
+{
+	struct worker worker = { .work = UINT32_MAX, .stall = 40000 * MS };
+	struct loop_timer end = { .fn = stop };
+	uint64_t before = now;
+
+	worker_add(&worker);
+	ev_open(ev_fn);
+	ev_ring(0);
+	loop_timer_set(loop, &end, 5 * MS);
+	loop_run(loop);
+	ev_close();
+	assert_in_range(now - before, 40000 * MS, 40030 * MS);
+	loop_poller_del(loop, &worker.poller);
+}
+
+/* The same while the loop sleeps: its timer should have ended that long ago. */
+static void test_pause_asleep(void **state)
+{
+	struct loop_timer late = { .fn = never }, end = { .fn = stop };
+	struct worker worker = { .work = 3, .cancels = &late };
+
+	worker_add(&worker);
+	loop_timer_set(loop, &late, 5 * MS);
+	loop_timer_set(loop, &end, 30 * MS);
+	oversleep = 40000 * MS;
+	loop_run(loop);
+	assert_int_equal(worker.work, 0);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -561,6 +667,11 @@ int main(void)
 		TEST(test_poller_leaves),
 		TEST(test_poller_removes_neighbours),
 		TEST(test_busy_poller_starves_nobody),
+		TEST(test_slow_poller_starves_nobody),
+		TEST(test_work_before_timers),
+		TEST(test_pause),
+		TEST(test_pause_ends),
+		TEST(test_pause_asleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
