@@ -168,10 +168,27 @@ int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events)
 	       -errno : 0;
 }
 
+static void loop_fd_rested(void *arg)
+{
+	struct loop_fd *lfd = arg;
+
+	loop_fd_set(lfd->loop, lfd, EPOLLIN);
+}
+
+void loop_fd_rest(struct loop *loop, struct loop_fd *lfd, uint64_t ns)
+{
+	loop_fd_set(loop, lfd, 0);
+	lfd->loop = loop;
+	lfd->rest.fn = loop_fd_rested;
+	lfd->rest.arg = lfd;
+	loop_timer_set(loop, &lfd->rest, ns);
+}
+
 void loop_fd_del(struct loop *loop, struct loop_fd *lfd)
 {
 	int i;
 
+	loop_timer_cancel(loop, &lfd->rest);
 	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, lfd->fd, NULL);
 	for (i = loop->event_i; i < loop->event_n; i++)
 		if (loop->event[i].data.ptr == lfd)

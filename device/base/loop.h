@@ -17,18 +17,6 @@
 struct loop;
 
 /**
- * struct loop_fd - a file descriptor that the loop watches
- * @fd:		the descriptor, owned by the caller
- * @fn:		called with the epoll events that are pending
- * @arg:	for @fn
- */
-struct loop_fd {
-	int fd;
-	void (*fn)(void *arg, uint32_t events);
-	void *arg;
-};
-
-/**
  * struct loop_timer - a one-shot timer, embedded in what it belongs to
  * @fn:		called when it is due
  * @arg:	for @fn
@@ -40,6 +28,24 @@ struct loop_timer {
 	void *arg;
 	uint64_t due;
 	unsigned int slot;
+};
+
+/**
+ * struct loop_fd - a file descriptor that the loop watches
+ * @fd:		the descriptor, owned by the caller
+ * @fn:		called with the epoll events that are pending
+ * @arg:	for @fn
+ * @loop:	of loop_fd_rest()
+ * @rest:	ends that; set while it lasts
+ *
+ * The last two are zeroes at first.
+ */
+struct loop_fd {
+	int fd;
+	void (*fn)(void *arg, uint32_t events);
+	void *arg;
+	struct loop *loop;
+	struct loop_timer rest;
 };
 
 /**
@@ -91,6 +97,14 @@ int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events);
 
 /** loop_fd_set() - from now on wait for @events instead; 0 or -errno */
 int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events);
+
+/**
+ * loop_fd_rest() - look away for a while, for EPOLLIN would come again at once
+ * @loop:	loop
+ * @lfd:	descriptor that is watched for EPOLLIN
+ * @ns:		how long; then it is watched for EPOLLIN again
+ */
+void loop_fd_rest(struct loop *loop, struct loop_fd *lfd, uint64_t ns);
 
 /** loop_fd_del() - stop watching; no callback comes after it, even if pending */
 void loop_fd_del(struct loop *loop, struct loop_fd *lfd);

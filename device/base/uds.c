@@ -10,7 +10,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/uds.h"
+
+/* How long a connection waits for a descriptor. */
+#define UDS_REST_NS	(100 * 1000000ULL)
 
 static int uds_socket(void)
 {
@@ -97,11 +101,21 @@ err_close:
 	return err;
 }
 
-int uds_accept(int listener)
+int uds_accept(struct loop *loop, struct loop_fd *listener)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	static struct log_limit limit;
+	int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int err = errno;
 
-	return fd < 0 ? -errno : fd;
+	if (fd >= 0)
+		return fd;
+	/* The connection is still there: epoll would report it without end. */
+	if (err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM) {
+		loop_fd_rest(loop, listener, UDS_REST_NS);
+		if (log_limit_ok(&limit))
+			log_warn("a connection has to wait: %s", strerror(err));
+	}
+	return -err;
 }
 
 int uds_connect(const char *path)

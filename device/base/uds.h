@@ -5,6 +5,8 @@
 #ifndef DEVICE_UDS_H
 #define DEVICE_UDS_H
 
+#include "base/loop.h"
+
 /**
  * uds_listen() - listen on a unix stream socket
  * @path:	its name; a socket that its owner left behind is replaced
@@ -15,8 +17,17 @@
  */
 int uds_listen(const char *path, int backlog);
 
-/** uds_accept() - accept a connection; a descriptor that does not block, or -errno */
-int uds_accept(int listener);
+/**
+ * uds_accept() - accept a connection
+ * @loop:	event loop
+ * @listener:	from uds_listen(), watched for EPOLLIN
+ *
+ * If there are no descriptors left the connection waits, and nobody is busy with
+ * that: the listener rests.
+ *
+ * Return: a descriptor that does not block, or -errno.
+ */
+int uds_accept(struct loop *loop, struct loop_fd *listener);
 
 /** uds_connect() - connect to @path; a descriptor that does not block, or -errno */
 int uds_connect(const char *path);

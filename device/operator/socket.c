@@ -144,7 +144,7 @@ static void operator_socket_accept(void *arg, uint32_t events __always_unused)
 {
 	struct operator_socket *control = arg;
 	struct client *client;
-	int fd = uds_accept(control->lfd.fd);
+	int fd = uds_accept(control->loop, &control->lfd);
 
 	if (fd < 0)
 		return;

@@ -315,7 +315,7 @@ err_close:
 static void stream_accept(void *arg, uint32_t events __always_unused)
 {
 	struct stream *stream = arg;
-	int fd = uds_accept(stream->listener.fd);
+	int fd = uds_accept(stream->uplink.env.loop, &stream->listener);
 
 	if (fd >= 0)
 		peer_new(stream, fd);

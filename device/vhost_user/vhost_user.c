@@ -179,7 +179,7 @@ static void vu_accept(void *arg, uint32_t events __always_unused)
 	struct vhost_user *vu = arg;
 	int fd;
 
-	fd = uds_accept(vu->listen.fd);
+	fd = uds_accept(vu->loop, &vu->listen);
 	if (fd < 0)
 		return;
 	if (vhost_user_connected(vu) && vu_conn_closed(vu))
