@@ -25,7 +25,10 @@
 /* With VIRTIO_F_VERSION_1, on which we insist, the header is always this long. */
 #define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
 
+/* What is sent in a round: frames, and pieces of them. */
 #define ETH_TX_BURST		64
+#define ETH_TX_PIECES		1024
+
 #define ETH_RX_MERGE_MAX	64
 
 /* Those that a guest may turn off and on again. */
@@ -226,9 +229,11 @@ static bool eth_tx(struct function *fn)
 bool eth_poll(struct function *fn)
 {
 	struct virtq *vq = fn->vq[FUNCTION_TX];
-	unsigned int n = 0;
+	unsigned int n = 0, pieces = 0;
 
-	while (vq && n < ETH_TX_BURST && virtq_pop(vq, &fn->out) > 0) {
+	while (vq && n < ETH_TX_BURST && pieces < ETH_TX_PIECES &&
+	       virtq_pop(vq, &fn->out) > 0) {
+		pieces += fn->out.out_n + fn->out.in_n;
 		if (eth_tx(fn))
 			fn->stats.tx++;
 		else

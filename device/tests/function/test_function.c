@@ -172,6 +172,35 @@ static void test_frame(void **state)
 	assert_false(guest_vq_get(&st[0].gvq[RX], &head, &len));
 }
 
+/* Frames in many pieces take long: they wait for their turn, not the others. */
+static void test_frames_of_many_pieces(void **state)
+{
+	enum { PIECES = 100, FRAMES = 50, ROUNDS = PIECES * FRAMES / 1100 };
+	struct station *s = &st[0];
+	uint64_t addr = guest_alloc(&s->guest, PIECES, 1);
+	struct guest_buf buf[PIECES];
+	unsigned int i, polls;
+	uint16_t head;
+
+	memset(guest_ptr(&s->guest, addr), 0, PIECES);
+	for (i = 0; i < PIECES; i++)
+		buf[i] = (struct guest_buf){ .addr = addr + i, .len = 1 };
+	station_start(s, FEATURES_ALL);
+	run();
+	polls = rnic_mock.polls;
+	run();
+	/* So often the function is looked at without any work. */
+	polls = rnic_mock.polls - polls;
+	head = guest_vq_add(&s->gvq[TX], buf, PIECES);
+	for (i = 1; i < FRAMES; i++)
+		guest_vq_add_head(&s->gvq[TX], head);
+	polls += rnic_mock.polls;
+	run();
+	assert_int_equal(function_stats(s->fn)->tx, FRAMES);
+	assert_true(rnic_mock.polls - polls >= ROUNDS - 1);
+	assert_int_equal(s->errors, 0);
+}
+
 static void test_frame_in_pieces(void **state)
 {
 	struct guest_buf buf[4];
@@ -625,6 +654,7 @@ int main(void)
 		TEST(test_link),
 		TEST(test_frame),
 		TEST(test_frame_in_pieces),
+		TEST(test_frames_of_many_pieces),
 		TEST(test_merged),
 		TEST(test_merged_no_room),
 		TEST(test_merged_tiny_buffers),
