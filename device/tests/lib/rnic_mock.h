@@ -23,12 +23,8 @@
  * @may_arg:	the same
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
-<<<<<<< HEAD
- * @take_frames: what rnic_frame() returns
-=======
  * @frame_from:	of the last one
- * @take_frames: what rnic_frame() shall return
->>>>>>> 2a6eefe (device: rdma: packets carry their origin, and a QP takes its peer's only)
+ * @take_frames: what rnic_frame() returns
  * @queue:	queues started and not stopped, by kind and number
  * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
