@@ -68,6 +68,8 @@ static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		pci_err(pdev, "virtio device: %d\n", ret);
 		goto err_rdma;
 	}
+	/* For vnr_slot_reset(). */
+	pci_save_state(pdev);
 	return 0;
 
 err_rdma:
@@ -164,6 +166,7 @@ static pci_ers_result_t vnr_error_detected(struct pci_dev *pdev,
 static pci_ers_result_t vnr_slot_reset(struct pci_dev *pdev)
 {
 	pci_restore_state(pdev);
+	pci_save_state(pdev);
 	return PCI_ERS_RESULT_RECOVERED;
 }
 

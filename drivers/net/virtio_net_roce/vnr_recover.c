@@ -300,7 +300,7 @@ int vnr_recover_restart(struct vnr_dev *dev)
 	/* Somebody binds or unbinds virtio_net and may wait for us. */
 	if (!device_trylock(&vdev->dev))
 		return -EAGAIN;
-	if (!vdev->dev.driver || !dev->vqs ||
+	if (!vdev->dev.driver || (!dev->vqs && !dev->frozen) ||
 	    vnr_life_state(dev) != VNR_QUIESCED) {
 		device_unlock(&vdev->dev);
 		return 0;
