@@ -150,7 +150,8 @@ def test_mischief(sanitized_pair):
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
-    assert all(int(count) >= 20 for count in match.groups()[1:]), str(result)
+    # Of the others, which are made up, hardly one is to succeed.
+    assert int(match[2]) >= 20 and int(match[5]) >= 20, str(result)
     for end in (beside.client, beside.server):
         assert end.poll() is None and "invalid data" not in end.stdout, end.stdout + end.stderr
     a.wait_until(f"test \"$(rdma resource show)\" = '{before.strip()}'", timeout=30)

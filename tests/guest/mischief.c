@@ -36,6 +36,8 @@
 #include <unistd.h>
 
 #define NOBODY		65534
+/* VIRTIO_ROCE_DRIVER_ID of uapi/virtio_roce-abi.h */
+#define DRIVER_ID	0x1af4
 #define OBJECTS		24
 #define MAPS		16
 #define SCRATCH		(1 << 16)
@@ -410,6 +412,7 @@ static bool ioctl_destroy(void)
 			.object_id = kinds[i].object,
 			.method_id = kinds[i].method,
 			.num_attrs = kinds[i].resp ? 2 : 1,
+			.driver_id = DRIVER_ID,
 		},
 		.attr = {
 			{ .flags = UVERBS_ATTR_F_MANDATORY,
@@ -440,7 +443,7 @@ static bool call_ioctl(void)
 	cmd.hdr.object_id = below(8) ? below(20) : number();
 	cmd.hdr.method_id = below(8) ? below(8) : number();
 	cmd.hdr.num_attrs = below(16) ? n : number();
-	cmd.hdr.driver_id = below(8) ? 0 : number();
+	cmd.hdr.driver_id = below(8) ? DRIVER_ID : number();
 	for (i = 0; i < n; i++) {
 		cmd.attr[i].attr_id = below(4) ? i : below(2) ? 0x1000 + below(4) :
 							       number();
