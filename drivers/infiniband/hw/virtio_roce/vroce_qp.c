@@ -43,9 +43,15 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
 	struct vroce_dev *dev = obj->dev;
+	int err;
 
 	mutex_lock(&dev->qpns.lock);
-	if (vroce_cmd_destroy_qp(dev->aux, hw->qpn)) {
+	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
+	/* Nobody who polls finds it any more when its rings go. */
+	vroce_hw_qp_forget(hw);
+	if (hw->kernel)
+		xa_erase_irq(&dev->qps, hw->qpn);
+	if (err) {
 		vroce_queue_abandon(&hw->sq);
 		vroce_queue_abandon(&hw->rq);
 	} else {
@@ -54,9 +60,6 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 		__clear_bit(hw->qpn, dev->qpns.taken);
 		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
 	}
-	vroce_hw_qp_forget(hw);
-	if (hw->kernel)
-		xa_erase_irq(&dev->qps, hw->qpn);
 	mutex_unlock(&dev->qpns.lock);
 	vroce_queue_free(&hw->rq);
 	vroce_queue_free(&hw->sq);
