@@ -481,6 +481,9 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 /* ----- vroce_post.c: the data path of kernel consumers ----- */
 
+/* In a wr_id on the wire: of a receive queue.  Below is the position in the ring. */
+#define VROCE_COOKIE_RECV	BIT_ULL(16)
+
 int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
 int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

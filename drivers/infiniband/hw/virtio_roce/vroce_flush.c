@@ -71,23 +71,21 @@ static bool vroce_flush_put(struct vroce_queue *cq, u32 qpn, __le64 wr_id,
 }
 
 /*
- * What is not complete, from the first on.  Both kinds of request begin with their
- * number.  Context: lock of the CQ held.
+ * What is not complete, from the first on, by what we know of it: the device may have
+ * written to rings and slots.  Context: lock of the CQ held.
  */
 static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
 			   u32 qpn, u8 opcode)
 {
-	struct vring *vring = &q->vq->vring;
-	u16 end = vroce_ring_get16(&vring->avail->idx);
-	const __le64 *wr_id;
+	/* Pairs with vroce_wq_publish(). */
+	u16 end = smp_load_acquire(&q->next);
+	u64 kind = opcode == VIRTIO_IB_WC_RECV ? VROCE_COOKIE_RECV : 0;
 	u16 pos;
 
-	for (pos = q->done; pos != end; pos++) {
-		wr_id = q->slots + (size_t)(pos & (q->depth - 1)) * q->stride;
-		if (!vroce_flush_put(cq, qpn, *wr_id, opcode))
+	for (pos = q->done; pos != end; pos++)
+		if (!vroce_flush_put(cq, qpn, cpu_to_le64(kind | pos), opcode))
 			break;
-	}
-	vroce_ring_set16(&vring->used->idx, pos);
+	vroce_ring_set16(&q->vq->vring.used->idx, pos);
 }
 
 /**

@@ -32,9 +32,6 @@
 #include "vroce.h"
 #include "vroce_wire.h"
 
-/* In a wr_id on the wire: of a receive queue.  Below is the position in the ring. */
-#define VROCE_COOKIE_RECV	BIT_ULL(16)
-
 /* Marks a completion whose QP is gone. */
 #define VROCE_QPN_GONE		U32_MAX
 
