@@ -369,6 +369,9 @@ static void fastreg_alloc(struct kunit *test)
 	c->mock->fail[CMD(ALLOC_MR)] = 0;
 	mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, MAX_PAGES);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	/* ib_mr_pool_destroy() leaves this, where a process's region has its uobject. */
+	mr->qp_entry.next = LIST_POISON1;
+	mr->qp_entry.prev = LIST_POISON2;
 	before = mock_count(c->mock, CMD(DEREG_MR));
 	KUNIT_EXPECT_EQ(test, 0, ib_dereg_mr(mr));
 	KUNIT_EXPECT_EQ(test, before + 1, mock_count(c->mock, CMD(DEREG_MR)));
@@ -444,6 +447,7 @@ static void fastreg_map(struct kunit *test)
 	dma = c->pd->device->ops.get_dma_mr(c->pd, IB_ACCESS_LOCAL_WRITE);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dma);
 	dma->device = c->ibdev;
+	dma->pd = c->pd;
 	KUNIT_EXPECT_EQ(test, -EINVAL, post_reg(c, dma, 0));
 	KUNIT_EXPECT_EQ(test, 0, c->ibdev->ops.dereg_mr(dma, NULL));
 	consumer_done(c);

@@ -158,8 +158,12 @@ int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	/*
+	 * The domain tells whose region it is.  In a region of the kernel, a list entry
+	 * (qp_entry) lies where uobject would be.
+	 */
 	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibmr->uobject));
+		vroce_gate_enter_obj(vroce_gate_owner(ibmr->pd->uobject));
 	int ret = vroce_dereg_mr(ibmr, udata);
 
 	vroce_gate_leave(uctx);
