@@ -275,7 +275,7 @@ static int sandbox_namespaces(const struct sandbox_needs *needs, char *text,
 	int err = sandbox_unshare(needs);
 
 	if (err) {
-		snprintf(text, size, "no namespaces of its own (%s)",
+		snprintf(text, size, "no file system of its own (%s)",
 			 strerror(-err));
 		return 0;
 	}

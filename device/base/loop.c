@@ -477,7 +477,9 @@ static void loop_pause(struct loop *loop, uint64_t last)
 		return;
 	loop->paused += loop->now - (due + LOOP_PAUSE_NS);
 	loop->now = due + LOOP_PAUSE_NS;
-	loop->settle = loop->now + LOOP_PAUSE_NS;
+	/* Pauses that follow each other do not put timers off without end. */
+	if (!loop->settle)
+		loop->settle = loop->now + LOOP_PAUSE_NS;
 }
 
 /* A new round begins. */

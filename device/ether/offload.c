@@ -33,6 +33,7 @@
 #define IPV6_LEN	4
 #define IPV6_ADDRS	8
 #define IPV6_HLEN	40
+#define IPV6_NEXT	6
 #define TCP_SEQ		4
 #define TCP_DOFF	12
 #define TCP_FLAGS	13
@@ -125,7 +126,9 @@ static bool layout_ip(struct layout *at, const uint8_t *head, size_t n,
 	const uint8_t *ip = head + at->ip;
 
 	if (at->v6)
-		return l4 >= at->ip + IPV6_HLEN && ip[0] >> 4 == 6;
+		return l4 >= at->ip + IPV6_HLEN && ip[0] >> 4 == 6 &&
+		       (l4 > at->ip + IPV6_HLEN ||
+			ip[IPV6_NEXT] == IPPROTO_TCP);
 	return n >= at->ip + IPV4_HLEN && ip[0] >> 4 == 4 &&
 	       (ip[0] & 15) * 4 >= IPV4_HLEN &&
 	       l4 == at->ip + (ip[0] & 15) * 4 &&

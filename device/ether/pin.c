@@ -37,6 +37,12 @@
 #define IPV6_NEXT		6
 #define IPV6_SOURCE		8
 #define IPV6_OPTIONS_MAX	4
+#define IPV6_FRAGMENT_LEN	8
+#define IPV6_FRAGMENT_AT	2
+#define IPV6_FRAGMENT_MASK	0xfff8
+
+/* The ports, which TCP and UDP begin with. */
+#define L4_PORTS		4
 
 #define ND_TARGET		8
 #define ND_OPTION_UNIT		8
@@ -45,10 +51,12 @@
  * struct rest - the part of a head that is still to be looked at
  * @p:		its first byte
  * @len:	bytes
+ * @at:		where that is in the frame
  */
 struct rest {
 	const uint8_t *p;
 	size_t len;
+	size_t at;
 };
 
 static uint16_t be16(const uint8_t *p)
@@ -62,6 +70,7 @@ static bool rest_skip(struct rest *rest, size_t len)
 		return false;
 	rest->p += len;
 	rest->len -= len;
+	rest->at += len;
 	return true;
 }
 
@@ -128,14 +137,23 @@ static bool is_roce(const struct rest *udp)
 	       be16(udp->p + UDP_DPORT) == PIN_ROCE_PORT;
 }
 
-static bool pin_ip_ok(const struct pin *pin, struct rest rest)
+/* A missing checksum is written later: not to what is looked at now, ports included. */
+static bool sum_ok(size_t sum, size_t l4)
+{
+	return !sum || sum >= l4 + L4_PORTS;
+}
+
+static bool pin_ip_ok(const struct pin *pin, struct rest rest, size_t sum)
 {
 	struct rest udp = rest;
+	size_t hlen = rest.len ? (rest.p[0] & 0xf) * 4 : 0;
 
+	if (!sum_ok(sum, rest.at + (hlen < IPV4_HLEN ? IPV4_HLEN : hlen)))
+		return false;
 	/* Only the first fragment has a port, and RoCE takes no fragments. */
 	if (rest.len < IPV4_HLEN || rest.p[IPV4_PROTOCOL] != IPPROTO_UDP ||
 	    (be16(rest.p + IPV4_FRAGMENT) & 0x1fff) ||
-	    !rest_skip(&udp, (rest.p[0] & 0xf) * 4))
+	    !rest_skip(&udp, hlen))
 		return true;
 	return !is_roce(&udp) || pin_ipv4_ok(pin, rest.p + IPV4_SOURCE);
 }
@@ -169,7 +187,8 @@ static bool pin_nd_ok(const struct pin *pin, struct rest rest)
 		    !rest_skip(&rest, rest.p[1] * ND_OPTION_UNIT))
 			return false;
 	}
-	return true;
+	/* What the head does not hold could not be looked at. */
+	return !rest.len;
 }
 
 /* Passes over the headers that may come before the one that matters. */
@@ -190,29 +209,48 @@ static bool ipv6_skip(struct rest *rest, uint8_t *next)
 	return false;
 }
 
-/* Neighbor discovery in fragments is ignored by all (RFC 6980). */
-static bool pin_ipv6_ok(const struct pin *pin, struct rest rest)
+/* Passes over a fragment header, and tells whether this is the first fragment. */
+static bool ipv6_defragment(struct rest *rest, uint8_t *next, bool *first)
+{
+	if (*next != IPPROTO_FRAGMENT)
+		return true;
+	if (rest->len < IPV6_FRAGMENT_LEN)
+		return false;
+	*first = !(be16(rest->p + IPV6_FRAGMENT_AT) & IPV6_FRAGMENT_MASK);
+	*next = rest->p[0];
+	rest_skip(rest, IPV6_FRAGMENT_LEN);
+	/* No honest packet has a second one. */
+	return !*first || (ipv6_skip(rest, next) && *next != IPPROTO_FRAGMENT);
+}
+
+static bool pin_ipv6_ok(const struct pin *pin, struct rest rest, size_t sum)
 {
 	const uint8_t *source = rest.p + IPV6_SOURCE;
+	bool first = true;
 	uint8_t next;
 
 	if (rest.len < IPV6_HLEN)
-		return true;
+		return !sum;
 	next = rest.p[IPV6_NEXT];
 	rest_skip(&rest, IPV6_HLEN);
-	if (!ipv6_skip(&rest, &next))
+	if (!ipv6_skip(&rest, &next) || !ipv6_defragment(&rest, &next, &first) ||
+	    !sum_ok(sum, rest.at))
 		return false;
+	/* Other fragments than the first have no ports. */
+	if (!first)
+		return true;
 	if (next == IPPROTO_UDP)
 		return !is_roce(&rest) || pin_source_ok(pin, source);
 	if (next != IPPROTO_ICMPV6 || !rest.len ||
 	    rest.p[0] < ND_ROUTER_SOLICIT || rest.p[0] > ND_REDIRECT)
 		return true;
-	return pin_source_ok(pin, source) && pin_nd_ok(pin, rest);
+	return !sum && pin_source_ok(pin, source) && pin_nd_ok(pin, rest);
 }
 
-bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len)
+bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len,
+		  size_t sum)
 {
-	struct rest rest = { head, len };
+	struct rest rest = { head, len, 0 };
 	unsigned int tags = 0;
 	uint16_t type;
 
@@ -228,11 +266,11 @@ bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len)
 	}
 	switch (type) {
 	case ETHERTYPE_ARP:
-		return pin_arp_ok(pin, rest);
+		return !sum && pin_arp_ok(pin, rest);
 	case ETHERTYPE_IP:
-		return pin_ip_ok(pin, rest);
+		return pin_ip_ok(pin, rest, sum);
 	case ETHERTYPE_IPV6:
-		return pin_ipv6_ok(pin, rest);
+		return pin_ipv6_ok(pin, rest, sum);
 	}
-	return true;
+	return !sum;
 }

@@ -50,10 +50,12 @@ bool pin_gid_ok(const struct pin *pin, const uint8_t *gid);
  * @pin:	addresses
  * @head:	the beginning of the frame, in memory that does not change
  * @len:	bytes of that, PIN_HEAD if the frame has so many
+ * @sum:	where a checksum will be written after this, or 0 for nowhere
  *
  * The source MAC address is looked at; what ARP and neighbor discovery claim to
  * be the sender's addresses; and the IP address that a RoCE packet comes from.
  */
-bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len);
+bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len,
+		  size_t sum);
 
 #endif /* DEVICE_PIN_H */

@@ -391,6 +391,9 @@ static bool switch_check(struct switch_port *from, const struct frame *frame,
 			 struct frame *out)
 {
 	size_t n = frame->len < PIN_HEAD ? frame->len : PIN_HEAD;
+	size_t sum = frame->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM ?
+		     (size_t)le16toh(frame->hdr.csum_start) +
+		     le16toh(frame->hdr.csum_offset) : 0;
 	struct l2_switch *sw = from->sw;
 	struct iovec *piece = sw->pieces;
 	size_t skip = frame->off + n;
@@ -398,7 +401,7 @@ static bool switch_check(struct switch_port *from, const struct frame *frame,
 
 	if (frame->iov_n > VIRTQ_IOV_MAX ||
 	    iov_to_buf(frame->iov, frame->iov_n, frame->off, sw->head, n) < n ||
-	    !pin_frame_ok(from->pin, sw->head, n))
+	    !pin_frame_ok(from->pin, sw->head, n, sum))
 		return false;
 	*piece++ = (struct iovec){ sw->head, n };
 	for (i = 0; i < frame->iov_n; i++) {

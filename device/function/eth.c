@@ -28,6 +28,8 @@
 /* What is sent in a round: frames, and pieces of them. */
 #define ETH_TX_BURST		64
 #define ETH_TX_PIECES		1024
+/* A frame may become a copy for each port. */
+#define ETH_TX_BYTES		(256u << 10)
 
 #define ETH_RX_MERGE_MAX	64
 
@@ -230,10 +232,12 @@ bool eth_poll(struct function *fn)
 {
 	struct virtq *vq = fn->vq[FUNCTION_TX];
 	unsigned int n = 0, pieces = 0;
+	size_t bytes = 0;
 
 	while (vq && n < ETH_TX_BURST && pieces < ETH_TX_PIECES &&
-	       virtq_pop(vq, &fn->out) > 0) {
+	       bytes < ETH_TX_BYTES && virtq_pop(vq, &fn->out) > 0) {
 		pieces += fn->out.out_n + fn->out.in_n;
+		bytes += fn->out.out_len;
 		if (eth_tx(fn))
 			fn->stats.tx++;
 		else

@@ -510,6 +510,8 @@ static bool call_fork(void)
 	if (child < 0)
 		return false;
 	if (!child) {
+		/* Not longer than who made it, which may be killed. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (n = below(20); n > 0; n--)
 			call(CALL_WRITE + below(3));
 		if (below(2))

@@ -113,6 +113,16 @@ static const struct sample samples[] = {
 	  IP6("3a", LL_MINE) ICMP6("88", LL_MINE) "0e 00 000000000000"
 	  OPTION("02", OTHERS) },
 	{ "NA, short", false, IP6("3a", LL_MINE) ICMP6("88", "fe80") },
+	{ "RoCE in the first fragment, IPv6", false,
+	  IP6("2c", LL_OTHERS) "11 00 0001 00000000" ROCE },
+	{ "RoCE in the first fragment, own address", true,
+	  IP6("2c", LL_MINE) "11 00 0001 00000000" ROCE },
+	{ "second fragment, IPv6", true,
+	  IP6("2c", LL_OTHERS) "11 00 0009 00000000" ROCE },
+	{ "two fragment headers", false,
+	  IP6("2c", LL_MINE) "2c 00 0001 00000000 11 00 0001 00000000" ROCE },
+	{ "NA, half an option", false,
+	  IP6("3a", LL_MINE) ICMP6("88", LL_MINE) "0201" },
 	{ "NA behind options", false,
 	  IP6("00", LL_MINE) "3a 00 0104 00000000" ICMP6("88", LL_OTHERS) },
 	{ "RA", true, IP6("3a", LL_MINE) ICMP6("86", "0000000000000000")
@@ -159,7 +169,7 @@ static bool sample_passes(const struct pin *p, const struct sample *s)
 {
 	size_t len;
 	uint8_t *frame = sample_frame(s, &len);
-	bool ok = pin_frame_ok(p, frame, len);
+	bool ok = pin_frame_ok(p, frame, len, 0);
 
 	free(frame);
 	return ok;
@@ -191,9 +201,40 @@ static void test_cut(void **state)
 			copy = malloc(n);
 			assert_non_null(copy);
 			memcpy(copy, frame, n);
-			pin_frame_ok(&pin, copy, n);
+			pin_frame_ok(&pin, copy, n, 0);
 			free(copy);
 		}
+		free(frame);
+	}
+}
+
+/* A checksum that is written later changes nothing that was looked at. */
+static void test_checksum_later(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t from, to;
+	} ok[] = {
+		/* Where the checksum field may lie, of all places of the frame. */
+		{ "ARP", 0, 0 },
+		{ "anything", 0, 0 },
+		{ "RoCE", 14 + 20 + 4, 14 + 20 + 8 },
+		{ "other UDP", 14 + 20 + 4, 14 + 20 + 8 },
+		{ "RoCE, IPv6", 14 + 40 + 4, 14 + 40 + 8 },
+		{ "NA", 0, 0 },
+	};
+	const struct sample *s;
+	uint8_t *frame;
+	unsigned int i;
+	size_t len, at;
+
+	for (i = 0; i < ARRAY_SIZE(ok); i++) {
+		for (s = samples; strcmp(s->name, ok[i].name);)
+			s++;
+		frame = sample_frame(s, &len);
+		for (at = 14; at < len; at++)
+			assert_int_equal(pin_frame_ok(&pin, frame, len, at),
+					 at >= ok[i].from && at < ok[i].to);
 		free(frame);
 	}
 }
@@ -241,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_checksum_later),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_gids),
 	};

@@ -578,8 +578,13 @@ static struct vnr_ctrl_cmd *
 vnr_ctrl_exec_alloc(struct vnr_ctrl *ctrl,
 		    const struct virtio_net_roce_cmd *cmd, size_t len)
 {
-	/* A long one is as long as a process likes: it is charged to it. */
-	const gfp_t gfp = cmd->atomic ? GFP_ATOMIC : GFP_KERNEL_ACCOUNT;
+	/*
+	 * A long one is as long as a process likes: it is charged to it.  One that
+	 * takes something away must not fail for lack of memory.
+	 */
+	const gfp_t gfp = cmd->atomic ? GFP_ATOMIC :
+			  len > VNR_CTRL_BIG ? GFP_KERNEL_ACCOUNT :
+			  cmd->settle ? GFP_KERNEL | __GFP_NOFAIL : GFP_KERNEL;
 	struct virtio_net_ctrl_hdr *hdr;
 	struct vnr_ctrl_cmd *c;
 	u8 *ack;

@@ -104,9 +104,10 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 		return true;
 	cmd = vnr_ask_send(dev);
 	if (cmd) {
-		answers = wait_for_completion_timeout(&cmd->done,
-						      msecs_to_jiffies(dev->state.ask_ms)) &&
-			  !cmd->err;
+		wait_for_completion_timeout(&cmd->done,
+					    msecs_to_jiffies(dev->state.ask_ms));
+		vnr_ctrl_reap(&dev->ctrl);
+		answers = completion_done(&cmd->done) && !cmd->err;
 		vnr_ctrl_cmd_put(cmd);
 	}
 	if (!answers)
@@ -125,6 +126,9 @@ static void vnr_watch_question(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->state;
 
+	/* Only the interrupt of its answer may be lost. */
+	if (life->question)
+		vnr_ctrl_reap(&dev->ctrl);
 	if (life->question && completion_done(&life->question->done))
 		vnr_watch_forget(life);
 	if (life->question) {
@@ -302,6 +306,9 @@ int vnr_recover_restart(struct vnr_dev *dev)
 		return -EAGAIN;
 	if (!vdev->dev.driver || (!dev->vqs && !dev->frozen) ||
 	    vnr_life_state(dev) != VNR_QUIESCED) {
+		/* A driver that is bound later may start it: there was a sign of life. */
+		if (vnr_life_state(dev) == VNR_QUIESCED)
+			WRITE_ONCE(dev->state.mute, false);
 		device_unlock(&vdev->dev);
 		return 0;
 	}

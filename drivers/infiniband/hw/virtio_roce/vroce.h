@@ -355,6 +355,7 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
  * @due: if @short_of: completions that are there or may come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
+ * @qps: how often QPs of the kernel use it; guarded by the lock of &vroce_dev.cqs
  */
 struct vroce_hw_cq {
 	struct vroce_obj obj;
@@ -364,6 +365,7 @@ struct vroce_hw_cq {
 	bool short_of;
 	atomic_t due;
 	struct vroce_qp *feed;
+	unsigned int qps;
 };
 
 /**
@@ -525,6 +527,7 @@ u32 vroce_alive_show(const struct vroce_hw_cq *hw);
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);
+void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n);
 void vroce_flush_init(struct vroce_dev *dev);
 void vroce_flush_listen(struct vroce_dev *dev, bool on);
 

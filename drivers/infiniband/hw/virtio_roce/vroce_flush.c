@@ -150,6 +150,33 @@ void vroce_flush_posted(struct vroce_dev *dev)
 		queue_work(dev->wq, &dev->flush_work);
 }
 
+/**
+ * vroce_flush_count() - count the kernel's QPs of their CQs
+ * @dev: device
+ * @hw: QP of the kernel
+ * @n: 1 when it has been made, -1 before it goes
+ *
+ * A CQ without QPs has nothing to flush, and the core may be about to free it.
+ *
+ * Context: any.
+ */
+void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->cqs, flags);
+	hw->scq->qps += n;
+	hw->rcq->qps += n;
+	xa_unlock_irqrestore(&dev->cqs, flags);
+}
+
+/* Those of IB_POLL_DIRECT are polled when their owners like. */
+static bool vroce_flush_notifies(const struct vroce_cq *cq)
+{
+	return cq->hw->qps &&
+	       !(cq->ibcq.wc && cq->ibcq.poll_ctx == IB_POLL_DIRECT);
+}
+
 /* Have all CQs polled.  Handlers expect to be called as from an interrupt. */
 static void vroce_flush_work(struct work_struct *work)
 {
@@ -162,6 +189,8 @@ static void vroce_flush_work(struct work_struct *work)
 	xa_for_each(&dev->cqs, cqn, cq) {
 		if (cq->ibcq.uobject)
 			WRITE_ONCE(*vroce_alive_word(cq->hw), 0);
+		else if (!vroce_flush_notifies(cq))
+			continue;
 		vroce_cq_notify(&cq->ibcq);
 	}
 	xa_unlock_irqrestore(&dev->cqs, flags);
@@ -179,9 +208,11 @@ static void vroce_event(struct virtio_net_roce_aux *aux,
 	};
 
 	WRITE_ONCE(dev->health, event);
-	if (before == VIRTIO_NET_ROCE_RUNS) {
+	/* Not of a device that is being unregistered: events come late. */
+	if (before == VIRTIO_NET_ROCE_RUNS && ib_device_try_get(&dev->ibdev)) {
 		vroce_port_update(dev);
 		ib_dispatch_event(&fatal);
+		ib_device_put(&dev->ibdev);
 	}
 	if (event == VIRTIO_NET_ROCE_QUIESCED)
 		queue_work(dev->wq, &dev->flush_work);

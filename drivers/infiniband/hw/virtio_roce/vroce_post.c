@@ -628,17 +628,23 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	struct vroce_hw_cq *hw = to_vcq(ibcq)->hw;
 	struct vroce_queue *q = &hw->queue;
 	unsigned long flags;
-	u16 pending;
+	u16 pending, had;
+	int rounds = 0;
 	int n = 0;
 
 	if (ibcq->uobject)
 		return -EOPNOTSUPP;
 
 	spin_lock_irqsave(&hw->lock, flags);
-	vroce_flush_cq(dev, hw);
-	for (pending = vroce_cq_pending(q); n < num && pending; pending--)
-		n += vroce_cq_take(dev, hw, wc + n);
-	vroce_ring_publish(&q->vq->vring, q->next + q->depth);
+	/* If there is no device, flushed requests come after what it completed. */
+	do {
+		vroce_flush_cq(dev, hw);
+		had = vroce_cq_pending(q);
+		for (pending = had; n < num && pending; pending--)
+			n += vroce_cq_take(dev, hw, wc + n);
+		vroce_ring_publish(&q->vq->vring, q->next + q->depth);
+	} while (had && n < num && rounds++ < num &&
+		 READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED);
 	/* After the slots, for which there may be completions now. */
 	if (hw->feed)
 		vroce_backlog_feed(hw->feed);

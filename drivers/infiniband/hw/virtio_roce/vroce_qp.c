@@ -446,6 +446,8 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	}
 	if (err)
 		goto err_hw;
+	if (qp->hw->kernel)
+		vroce_flush_count(dev, qp->hw, 1);
 	if (qp->backlog.slots)
 		vroce_qp_feed(qp->hw->rcq, qp);
 	return 0;
@@ -565,6 +567,8 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	vroce_backlog_drop(qp);
 	for (ms = 0; vroce_qp_pending(hw); ms++) {
+		if (READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
+			return 0;
 		if (ms == VROCE_FLUSH_MS) {
 			ibdev_notice_ratelimited(&dev->ibdev,
 						 "QP %u not reset: the device does not flush it\n",
@@ -690,8 +694,10 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct vroce_qp *qp = to_vqp(ibqp);
 	struct vroce_hw_qp *hw = qp->hw;
 
-	if (hw->kernel)
+	if (hw->kernel) {
+		vroce_flush_count(dev, hw, -1);
 		vroce_hw_qp_own(hw, NULL);
+	}
 	if (qp->backlog.slots)
 		vroce_qp_feed(hw->rcq, NULL);
 	vroce_maps_remove(&qp->sq_maps);
