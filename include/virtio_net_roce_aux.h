@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The seam between the module that owns the PCI function (virtio_net_roce) and
+ * The interface between the module that owns the PCI function (virtio_net_roce) and
  * the RDMA driver (virtio_roce): an auxiliary device with a table of operations.
  *
- * The lower module knows queues and commands and nothing of verbs; the upper one
- * knows verbs and nothing of PCI.  Tests put a device with a table of their own
- * under the RDMA driver.
+ * The lower module knows queues and commands, but no verbs.  The upper module knows
+ * verbs, but no PCI.  Tests give the RDMA driver a device with their own table.
  */
 #ifndef _VIRTIO_NET_ROCE_AUX_H
 #define _VIRTIO_NET_ROCE_AUX_H
@@ -26,8 +25,8 @@ struct net_device;
  * struct virtio_net_roce_cmd - a control command of class VIRTIO_NET_CTRL_ROCE
  * @command: &enum virtio_net_ctrl_roce_cmd
  * @atomic: the caller must not sleep; the answer is polled for
- * @settle: a failure lets the caller free memory of which the device knows.  If the
- *	device dies, it comes when the device cannot reach memory any more.
+ * @settle: after a failure the caller frees memory that the device knows.  So if the
+ *	device dies, the failure is returned when the device can no longer reach memory.
  * @req: the request in up to two pieces, copied before the command is sent
  * @rsp: buffer for the response
  * @rsp_len: bytes of the response; 0 if there is none
@@ -72,12 +71,12 @@ struct virtio_net_roce_vq {
 struct virtio_net_roce_aux;
 
 /**
- * enum virtio_net_roce_event - what becomes of a function
+ * enum virtio_net_roce_event - state of a function
  * @VIRTIO_NET_ROCE_RUNS: nothing has happened
  * @VIRTIO_NET_ROCE_DEAD: the device does not answer any more; it may still write to
  *	memory
- * @VIRTIO_NET_ROCE_QUIESCED: nor does it do that: rings and slots are the driver's
- *	alone.  The auxiliary device goes soon.
+ * @VIRTIO_NET_ROCE_QUIESCED: the device does not write to memory any more, and only the
+ *	driver uses rings and slots.  The auxiliary device is removed soon.
  */
 enum virtio_net_roce_event {
 	VIRTIO_NET_ROCE_RUNS,
@@ -90,13 +89,11 @@ enum virtio_net_roce_event {
  * @exec: carry out one command and wait for its answer.  Returns 0 with @rsp
  *	filled, with zeros where the device wrote nothing, -EREMOTEIO if the device
  *	answered VIRTIO_NET_ERR, -EPROTO if it gave the command back without an
- *	answer, -ETIMEDOUT if that did not come in time,
- *	after which every further command fails with -EIO, -ENODEV if the device was
- *	reset since, has nothing of all that was made in it and touches no memory,
- *	-ENOMEM, -E2BIG if the
- *	request does not fit into the control queue, -EAGAIN if the queue is full
- *	and the caller must not sleep, -EBUSY if other long requests kept it from
- *	being sent.
+ *	answer, -ETIMEDOUT if that did not come in time, after which every further
+ *	command fails with -EIO, -ENODEV if the device was reset since, has no objects
+ *	any more and touches no memory, -ENOMEM, -E2BIG if the request does not fit into
+ *	the control queue, -EAGAIN if the queue is full and the caller must not sleep,
+ *	-EBUSY if it could not be sent because of other long requests.
  *	Context: may sleep unless the command says atomic.
  * @cq_vq: the virtqueue of CQN @cqn, NULL if the number is out of range
  * @sq_vq: the send virtqueue of QPN @qpn, NULL if it is out of range
@@ -107,14 +104,13 @@ enum virtio_net_roce_event {
  *	call is a hint, made only while the CQ is armed and has grown since.
  *	If @kernel, @cq_request will be called for it.  Returns 0 or -ENOMEM.
  *	Context: may sleep.
- * @cq_arm: tell that the caller is about to ask for a notification; to be
- *	called before REQ_NOTIFY_CQ.  Context: any.
- * @cq_request: ask for a notification by REQ_NOTIFY_CQ, and do not wait for the
- *	answer: @cq_arm is part of it.  The command is sent when there is room for
- *	it, and what is completed before the device has it is notified of all the
- *	same.  Returns 0, or -EIO if no command can be sent any more.  Context: any.
- * @listen: call @event, one call at a time, when something becomes of the function, and
- *	at once if it has; NULL for no longer.  Context: may sleep.
+ * @cq_arm: arm the CQ; to be called before REQ_NOTIFY_CQ is sent.  Context: any.
+ * @cq_request: ask for a notification by REQ_NOTIFY_CQ, without waiting for the answer.
+ *	This includes @cq_arm.  The command is sent when there is room for it.
+ *	Completions that come before the device has the command are notified, too.
+ *	Returns 0, or -EIO if no command can be sent any more.  Context: any.
+ * @listen: call @event, one call at a time, when the state of the function changes, and
+ *	at once if it does not run; NULL to stop.  Context: may sleep.
  * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
  *	Context: may sleep.
  */
@@ -149,8 +145,8 @@ struct virtio_net_roce_ops {
  *	the auxiliary device exists
  * @max_qps: number of QPs (max_rdma_qps)
  * @max_cqs: number of CQs (max_rdma_cqs)
- * @num_vectors: interrupt vectors that serve CQs, at least 1; that of CQN n is number n
- *	modulo this
+ * @num_vectors: number of interrupt vectors that serve CQs, at least 1; CQN n has
+ *	vector n modulo this
  * @max_req: bytes of the longest request that @ops->exec takes
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @ops: operations

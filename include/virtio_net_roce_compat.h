@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between the kernels that the modules build on.  compat.mk looks
- * into the kernel's headers and defines the VNR_HAVE_... of this file, so that
- * kernels with backports work too.  A driver in the tree has no need of either.
+ * Differences between the kernels for which the modules are built.  compat.mk checks
+ * the kernel's headers and defines the VNR_HAVE_... macros of this file, so kernels
+ * with backports work, too.  An in-tree driver needs neither.
  */
 #ifndef _VIRTIO_NET_ROCE_COMPAT_H
 #define _VIRTIO_NET_ROCE_COMPAT_H
@@ -25,8 +25,7 @@
 #endif
 
 /*
- * The arguments of find_vqs, and what it is told of its queue number i as a
- * struct virtqueue_info.
+ * The arguments of find_vqs, and those for queue number i as a struct virtqueue_info.
  */
 #ifdef VNR_HAVE_VIRTQUEUE_INFO
 #define VNR_FIND_VQS_ARGS \
@@ -61,7 +60,7 @@ vnr_vq_info(vq_callback_t *callbacks[], const char * const names[],
 }
 #endif
 
-/* What the match function of device_find_child() is given. */
+/* The type of the argument of device_find_child()'s match function. */
 #ifdef VNR_HAVE_CONST_FIND_CHILD
 #define VNR_FIND_CHILD_DATA	const void *
 #else
@@ -80,7 +79,7 @@ vnr_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/* The first 64 feature bits that the device offers, read from it again. */
+/* The first 64 feature bits that the device offers, read again from the device. */
 static inline u64 vnr_offered_features(struct virtio_device *vdev)
 {
 #ifdef VNR_HAVE_VIRTIO_GET_FEATURES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between the kernels that the RDMA driver builds on; see compat.mk
- * and virtio_net_roce_compat.h.
+ * Differences between the kernels for which the RDMA driver is built; see compat.mk and
+ * virtio_net_roce_compat.h.
  */
 #ifndef _VIRTIO_ROCE_COMPAT_H
 #define _VIRTIO_ROCE_COMPAT_H
@@ -23,7 +23,7 @@ static inline void vroce_vm_flags_mod(struct vm_area_struct *vma,
 #endif
 }
 
-/* What ib_device_ops.create_cq gets of the user, NULL for the kernel's CQs. */
+/* What ib_device_ops.create_cq gets from the user, NULL for the kernel's CQs. */
 #ifdef VNR_HAVE_CREATE_CQ_ATTRS
 #define VROCE_CREATE_CQ_ARG	struct uverbs_attr_bundle
 
@@ -41,7 +41,7 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 }
 #endif
 
-/* ib_device_ops.resize_cq: of what type the number is. */
+/* ib_device_ops.resize_cq: the type of the number of entries. */
 #ifdef VNR_HAVE_RESIZE_USER_CQ
 #define VROCE_RESIZE_CQ_ARG	unsigned int
 #else
@@ -79,8 +79,9 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 #endif
 
 /*
- * A core that tells of the port itself does not for members of a bond.  The driver
- * tells in any case (vroce_port_update()), so that the core is told not to.
+ * A core that reports port events itself does not do so for members of a bond.  The
+ * driver always reports them (vroce_port_update()), so this turns off the core's
+ * report.
  */
 #ifdef VNR_HAVE_REPORT_PORT_EVENT
 static inline void vroce_report_port_event(struct ib_device *ibdev,
@@ -94,7 +95,7 @@ static inline void vroce_report_port_event(struct ib_device *ibdev,
 #define VROCE_REPORT_PORT_EVENT
 #endif
 
-/* Bits that nobody sets on a kernel that does not know FLUSH. */
+/* A kernel without FLUSH has no such bits. */
 #ifndef VNR_HAVE_ACCESS_FLUSH
 #define IB_ACCESS_FLUSH_GLOBAL		0
 #define IB_ACCESS_FLUSH_PERSISTENT	0

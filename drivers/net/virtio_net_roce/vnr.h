@@ -28,12 +28,12 @@ struct vnr_ctrl_cmd;
 /* ----- vnr_detect.c: is a function a RoCE device? ----- */
 
 /**
- * struct vnr_offer - what a virtio-net function says of itself
+ * struct vnr_offer - what a virtio-net function says about itself
  * @features: offered feature bits
  * @config_len: bytes of its device configuration space
- * @max_pairs: max_virtqueue_pairs, looked at if MQ or RSS is offered
- * @max_qps: max_rdma_qps, looked at if @config_len covers it
- * @max_cqs: max_rdma_cqs, looked at if @config_len covers it
+ * @max_pairs: max_virtqueue_pairs, used if MQ or RSS is offered
+ * @max_qps: max_rdma_qps, used if @config_len covers it
+ * @max_cqs: max_rdma_cqs, used if @config_len covers it
  * @num_queues: number of virtqueues
  */
 struct vnr_offer {
@@ -56,9 +56,10 @@ bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
 
 /**
  * enum vnr_ctrl_class - which descriptors of the control queue a command may use
- * @VNR_CTRL_PROXY: all of them: a command of virtio_net
- * @VNR_CTRL_URGENT: those that are not kept for virtio_net: nobody must sleep for it
- * @VNR_CTRL_ORDINARY: those that are not kept for anybody
+ * @VNR_CTRL_PROXY: a command of virtio_net: all descriptors
+ * @VNR_CTRL_URGENT: a command whose caller must not sleep: all that are not reserved
+ *	for virtio_net
+ * @VNR_CTRL_ORDINARY: any other command: all that are not reserved
  * @VNR_CTRL_CLASSES: number of them
  */
 enum vnr_ctrl_class {
@@ -72,25 +73,25 @@ enum vnr_ctrl_class {
  * struct vnr_ctrl - the function's control queue and the child's shadow of it
  * @vq: real control queue; NULL while the child has no queues
  * @lock: serialises @vq and guards @dead, @drained, @waiting and @sent
- * @dead: a command was not answered; its memory is the device's until reset
- * @drained: the device was reset and has none any more
- * @reserve: descriptors that a command of each class must leave over
- * @waiting: commands that wait for room, in their order
- * @sent: commands that wait for an answer, in the order that they were sent
+ * @dead: a command was not answered; the device owns its memory until reset
+ * @drained: the device was reset and has no commands any more
+ * @reserve: descriptors that a command of each class must leave free
+ * @waiting: commands that wait for room, oldest first
+ * @sent: commands that wait for an answer, in the order in which they were sent
  * @indirect: VIRTIO_F_INDIRECT_DESC was negotiated
  * @timeout: jiffies that the device may take for a command
- * @atomic_us: microseconds, if its caller must not sleep
+ * @atomic_us: the same in microseconds, for a command whose caller must not sleep
  * @stall_ns: nanoseconds that an Ethernet command may take
  * @max_part: bytes of the longest piece of a request
  * @big: bounds the long commands in flight
- * @shadow_vdev: stands for the device behind @shadow; never registered
- * @shadow: the virtqueue that the child takes for its control queue
+ * @shadow_vdev: virtio device of @shadow; never registered
+ * @shadow: the virtqueue that the child uses as its control queue
  * @shadow_lock: guards the rest
  * @shadow_avail: next entry of the shadow's available ring
  * @shadow_used: entries in the shadow's used ring
  * @proxied: child's commands that wait for an answer
- * @stall: runs out when the device does not answer them
- * @stall_work: then answers for it
+ * @stall: expires when the device does not answer them
+ * @stall_work: then answers in place of the device
  */
 struct vnr_ctrl {
 	struct virtqueue *vq;
@@ -144,7 +145,7 @@ int vnr_arm_request(struct vnr_arm *arm, bool solicited_only);
  * struct vnr_cq - interrupt side of a completion queue
  * @notify: to be called, NULL while the CQ is not in use
  * @data: for @notify
- * @arm: of a kernel consumer's CQ: how it asks for notifications
+ * @arm: command by which a kernel consumer's CQ asks for notifications, else NULL
  * @arm_idx: used index when the CQ was armed
  */
 struct vnr_cq {
@@ -155,11 +156,11 @@ struct vnr_cq {
 };
 
 /**
- * struct vnr_rdma_queue - a RoCE virtqueue with what only this module needs
+ * struct vnr_rdma_queue - a RoCE virtqueue, with data that only this module needs
  * @pub: what the RDMA driver sees
  * @dma: device addresses of descriptor table, available and used ring
  * @desc_len: bytes of the descriptor table
- * @doorbell: where to ring
+ * @doorbell: doorbell register
  * @doorbell_phys: its physical address
  */
 struct vnr_rdma_queue {
@@ -178,7 +179,7 @@ struct vnr_rdma_queue {
  * @name: for /proc/interrupts
  * @config: serves configuration changes
  * @first: first of the virtqueues of @dev->vqs that it serves
- * @last: behind the last one
+ * @last: one more than the last of them
  * @cq_first: first CQ that it serves, -1 for none
  */
 struct vnr_vector {
@@ -208,7 +209,7 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
 void vnr_rdma_queues_teardown(struct vnr_dev *dev);
 void vnr_config_work(struct work_struct *work);
 
-/* ----- vnr_doorbell.c: doorbells, and who may have them ----- */
+/* ----- vnr_doorbell.c: doorbells, and which of them processes may map ----- */
 
 void vnr_doorbells_init(struct vnr_dev *dev);
 void vnr_doorbells_exit(struct vnr_dev *dev);
@@ -242,10 +243,10 @@ void vnr_child_del(struct vnr_dev *dev);
 /* ----- vnr_life.c: life, death and recovery ----- */
 
 /**
- * enum vnr_state - where a function is in its life
- * @VNR_QUIESCED: the device has nothing of ours and touches no memory: it was reset, or
- *	cannot reach memory, or is gone, or was not started yet
- * @VNR_RUNNING: virtqueues are there
+ * enum vnr_state - state of a function
+ * @VNR_QUIESCED: the device has no objects or commands of ours and touches no memory:
+ *	it was reset, or cannot reach memory, or is gone, or was not started yet
+ * @VNR_RUNNING: its virtqueues exist
  * @VNR_DEAD: the device does not answer, but may still touch memory
  */
 enum vnr_state {
@@ -255,28 +256,28 @@ enum vnr_state {
 };
 
 /**
- * struct vnr_life - a function's life
+ * struct vnr_life - state and recovery of a function
  * @lock: guards @state
  * @state: state
  * @wait: woken when @state has changed
  * @reset: serialises resets of the function
- * @silent: it died of not answering
+ * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
- * @mute: nothing is asked of the device that its backend would have to answer
- * @stopped: its death has no consequences for now
- * @pending: it is quiesced, and to be restarted
- * @question: that the device was last asked, or NULL
- * @asked: when
- * @restarted: when it was restarted last
- * @backoff_ms: how long the last restart was put off
+ * @mute: the driver must not access what the backend would have to answer
+ * @stopped: recovery is stopped for now
+ * @pending: it is quiesced, and has to be restarted
+ * @question: last question sent to the device, or NULL
+ * @asked: when @question was sent
+ * @restarted: when it was last restarted
+ * @backoff_ms: how long the last restart was delayed
  * @reset_ms: how long the function may take to report that it was reset
- * @grace_ms: how long it may be silent before it is
- * @settle_ms: how long a command with memory at stake waits for that
- * @ask_ms: how long somebody who wants it gone waits for an answer
- * @flush_ms: how long the RDMA device stays when it is quiesced
- * @watch_ms: how often it is looked after
- * @watch: looks after it while it runs
- * @recover: from its death to its new life
+ * @grace_ms: how long a silent function has before it is reset
+ * @settle_ms: how long a command with memory at stake waits for the reset
+ * @ask_ms: how long a caller that takes the function down waits for an answer
+ * @flush_ms: how long the RDMA device stays after the function was quiesced
+ * @watch_ms: period of @watch
+ * @watch: checks the function while it runs
+ * @recover: takes a dead function through quiesce and restart
  */
 struct vnr_life {
 	spinlock_t lock; /* state */
@@ -311,7 +312,7 @@ enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
 int vnr_life_quiesce(struct vnr_dev *dev);
 int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 
-/* ----- vnr_recover.c: what is done about a function that died ----- */
+/* ----- vnr_recover.c: recovery of a function that died ----- */
 
 void vnr_recover_init(struct vnr_dev *dev);
 void vnr_recover_begin(struct vnr_dev *dev);
@@ -349,25 +350,25 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @mdev: the modern virtio PCI device
  * @offer: what it offered at probe
  * @child: child device
- * @state: whether it lives
+ * @state: state and recovery
  * @ctrl: control queue
  *
- * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's present driver
+ * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's current driver
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was acknowledged
  * @vqs: virtqueues with a struct virtqueue: Ethernet, then the real control
  *	queue; entries may be NULL
  * @nvqs: length of @vqs
  * @queues: RoCE virtqueues: CQs, then send and receive queue of each QP
  * @nqueues: length of @queues
- * @doorbell_pages: how many queues have their doorbells in a page, by page
+ * @doorbell_pages: number of queues whose doorbell is in a page, by page
  * @vectors: MSI-X vectors
  * @nvectors: length of @vectors
  * @cq_step: CQ n is served by the vector whose cq_first is n modulo this
  *
  * @cqs: interrupt side of the CQs
- * @armed: bit per CQ whose notification is awaited
- * @config_generation: of the device configuration that the child was told of
- * @config_work: looks whether a shared interrupt hid a configuration change
+ * @armed: bit per CQ that waits for a notification
+ * @config_generation: generation of the configuration that the child was told about
+ * @config_work: checks whether a shared interrupt hid a configuration change
  *
  * @life: serialises start and stop of the auxiliary device
  * @aux: the auxiliary device, NULL if there is none
@@ -377,13 +378,13 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @start_work: starts the auxiliary device
  * @stop_work: stops it
  * @event_lock: guards @event and @event_aux
- * @event: what the RDMA driver wants called when the state changes
- * @event_aux: for @event
+ * @event: callback of the RDMA driver for changes of the state
+ * @event_aux: argument of @event
  * @closed: the interface is being frozen and restored; RTNL lock
- * @hidden: IFF_UP if it was up before; RTNL lock
+ * @hidden: IFF_UP if the interface was up before that, else 0; RTNL lock
  * @frozen: virtio_net is frozen
  * @config: configuration space of the child when it was last started
- * @netdev_nb: sees @netdev come and go
+ * @netdev_nb: notices when @netdev is registered or unregistered
  */
 struct vnr_dev {
 	struct virtio_pci_modern_device mdev;

@@ -2,14 +2,14 @@
 /*
  * Arming the CQs of kernel consumers.
  *
- * They ask for a notification in any context, and cannot do anything about a failure:
+ * Kernel consumers ask for a notification in any context, and cannot handle a failure:
  * the RDMA core takes an errno for "armed" and goes to sleep.  So each of their CQs has
- * a command of its own, made with the CQ.  Nobody waits for it: it is sent, or stands
- * in line for room on the control queue, and its answer comes by interrupt.  A consumer
- * that asks again meanwhile has the command sent once more when it is answered.
+ * a command of its own, allocated with the CQ.  No caller waits for it.  It is sent, or
+ * queued until there is room on the control queue, and its answer comes by interrupt.
+ * If the consumer asks again meanwhile, the command is sent again after the answer.
  *
- * Until the device has the command it may complete a request without a notification.
- * So when it has answered, the CQ is looked at in its place.
+ * Until the device has the command, it may complete a request without a notification.
+ * So when the answer comes, the driver checks the CQ itself.
  */
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -24,16 +24,16 @@
 
 /**
  * struct vnr_arm - the command REQ_NOTIFY_CQ of a CQ
- * @ref: one for the CQ, one for the command while it is on its way
+ * @ref: one for the CQ, one for the command while it is submitted
  * @dev: function
  * @cqn: number of the CQ
  * @cmd: the command
- * @retry: sends it when there was no memory, which bounce buffers can run out of
+ * @retry: sends it later if there was no memory, as when bounce buffers run out
  * @lock: guards the rest
- * @gone: the CQ is gone: nothing is sent any more
+ * @gone: the CQ is gone, and nothing is sent any more
  * @busy: the command waits for room or for its answer
- * @again: it is to be sent again then
- * @any: it asks for any completion
+ * @again: the command has to be sent again after that
+ * @any: the command asks for any completion
  */
 struct vnr_arm {
 	struct kref ref;
@@ -108,7 +108,7 @@ static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
 				    "REQ_NOTIFY_CQ failed for CQ %u\n",
 				    arm->cqn);
 
-	/* As from an interrupt; vnr_arm_destroy() waits for it. */
+	/* As if from an interrupt.  vnr_arm_destroy() waits until it is done. */
 	local_irq_save(flags);
 	vnr_cq_look(arm->dev, arm->cqn);
 	local_irq_restore(flags);
@@ -116,12 +116,12 @@ static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
 }
 
 /**
- * vnr_arm_create() - make the command of a CQ
+ * vnr_arm_create() - allocate the command of a CQ
  * @dev: function
  * @cqn: number of the CQ
  *
  * Context: may sleep.
- * Return: it, or NULL.
+ * Return: the command, or NULL.
  */
 struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
 {
@@ -163,10 +163,10 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_arm_create);
 
 /**
  * vnr_arm_destroy() - undo vnr_arm_create()
- * @arm: it, of a CQ whose bit in &vnr_dev.armed is clear and stays so; or NULL
+ * @arm: command of a CQ whose bit in &vnr_dev.armed is clear and stays clear; or NULL
  *
- * The command may still be on its way, but no handler is called on account of it
- * when this returns.  Context: may sleep.
+ * When this returns, the command may still be waiting or sent, but it does not cause a
+ * call of the handler any more.  Context: may sleep.
  */
 void vnr_arm_destroy(struct vnr_arm *arm)
 {
@@ -177,7 +177,7 @@ void vnr_arm_destroy(struct vnr_arm *arm)
 	spin_unlock_irq(&arm->lock);
 	cancel_delayed_work_sync(&arm->retry);
 	kref_put(&arm->ref, vnr_arm_release);
-	/* Waits for whoever has interrupts off. */
+	/* This waits for all code that runs with interrupts off. */
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_arm_destroy);
@@ -185,9 +185,9 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_arm_destroy);
 /**
  * vnr_arm_request() - ask for a notification, now or when there is room
  * @arm: command of the CQ
- * @solicited_only: not for any completion, but for solicited ones and errors
+ * @solicited_only: only for solicited completions and errors
  *
- * Of two requests at a time the one for any completion counts.
+ * If two requests wait at a time, one for any completion wins.
  *
  * Context: any.
  * Return: 0, or -EIO if the control queue is dead.

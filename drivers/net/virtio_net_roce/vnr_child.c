@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The child device: what stock virtio_net drives.
+ * The child device, which stock virtio_net drives.
  *
- * A virtio device of our own whose operations are forwarded to the function.
- * What virtio_net does to it decides the life of everything: its reset resets the
- * function, the queues that it asks for bring those of RoCE with them, and its
- * DRIVER_OK starts the RDMA side.
+ * It is a virtio device of this driver, and its operations are forwarded to the
+ * function.  virtio_net controls the whole function through it: a reset of the child
+ * resets the function, RoCE queues are set up together with the queues that virtio_net
+ * asks for, and DRIVER_OK starts the RDMA side.
  */
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
@@ -17,7 +17,7 @@
 #include "virtio_net_roce_compat.h"
 #include "vnr.h"
 
-/* RoCE's part of the configuration space begins here, the child's ends. */
+/* The child's part of the configuration space ends where RoCE's part begins. */
 #define VNR_CHILD_CONFIG_SIZE	VIRTIO_NET_ROCE_CONFIG_OFFSET
 
 static bool vnr_child_config_ok(unsigned int offset, unsigned int len)
@@ -26,7 +26,7 @@ static bool vnr_child_config_ok(unsigned int offset, unsigned int len)
 	       len <= VNR_CHILD_CONFIG_SIZE - offset;
 }
 
-/* What it was when the function died, but for the link. */
+/* Return the saved configuration of a dead function, with the link down. */
 static void vnr_child_get_kept(struct vnr_dev *dev, unsigned int offset,
 			       void *buf, unsigned int len)
 {
@@ -39,8 +39,8 @@ static void vnr_child_get_kept(struct vnr_dev *dev, unsigned int offset,
 }
 
 /*
- * Fields are read with their own width, as virtio demands.  What lies behind the
- * child's configuration space reads as zero.
+ * Fields are read with their own width, as virtio requires.  Reads beyond the child's
+ * configuration space return zero.
  */
 static void vnr_child_get(struct virtio_device *vdev, unsigned int offset,
 			  void *buf, unsigned int len)
@@ -134,7 +134,10 @@ static void vnr_child_reset(struct virtio_device *vdev)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 
-	/* While the control queue works; else there is nothing to be told to it. */
+	/*
+	 * Stop RDMA before the reset, while the control queue works.  If the device
+	 * does not answer, quiesce it first, so that no command has to wait for it.
+	 */
 	if (!vnr_recover_answers(dev))
 		vnr_life_quiesce(dev);
 	vnr_rdma_stop(dev);
@@ -153,7 +156,7 @@ static u64 vnr_child_get_features(struct virtio_device *vdev)
  * @page: page
  *
  * Context: may sleep.
- * Return: device address, to be asked for an error.
+ * Return: device address, to be checked with dma_mapping_error().
  */
 VISIBLE_IF_KUNIT dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page)
 {
@@ -181,16 +184,16 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_dma_unmap);
 
 /* How the DMA API maps memory for the device. */
 enum vnr_dma {
-	VNR_DMA_PHYSICAL,	/* where it is */
+	VNR_DMA_PHYSICAL,	/* at its physical address */
 	VNR_DMA_ELSEWHERE,	/* at another address */
-	VNR_DMA_COPIED,		/* into a bounce buffer, not all of it perhaps */
+	VNR_DMA_COPIED,		/* into a bounce buffer, maybe only some of it */
 	VNR_DMA_FAILED,
 };
 
 /*
- * It is found out with a page of our own.  A copy shows by what is written to a mapped
- * page and lost when it is unmapped, as then the copy comes back.  That a cache may do the
- * same is as bad.
+ * This is probed with a page of our own.  If the page is copied, data written to the
+ * mapped page is lost when it is unmapped, because the copy is written back.  A cache
+ * that is not coherent may do the same, which is just as bad.
  */
 static enum vnr_dma vnr_dma_probe(struct vnr_dev *dev)
 {
@@ -219,13 +222,13 @@ out_free:
 }
 
 /*
- * Without VIRTIO_F_ACCESS_PLATFORM the device takes addresses for guest-physical ones.
- * That is what the DMA API hands out unless there is an IOMMU, memory encryption or a
- * bounce buffer in between.
+ * Without VIRTIO_F_ACCESS_PLATFORM the device takes addresses as guest-physical.  The
+ * DMA API returns such addresses unless there is an IOMMU, memory encryption or a
+ * bounce buffer.
  *
- * With it the API may still hand out bounce buffers, as it does in confidential guests.
- * A memory region is mapped once and then used for as long as it lives, by programs that
- * know nothing of a copy: neither side would ever see what the other writes.
+ * With it the DMA API may still use bounce buffers, as in confidential guests.  A
+ * memory region is mapped once, and then used during its whole lifetime by programs
+ * that do not know of a copy.  So neither side would see what the other writes.
  */
 static bool vnr_dma_is_good(struct vnr_dev *dev, bool platform)
 {
@@ -314,8 +317,8 @@ static void vnr_child_del_vqs(struct virtio_device *vdev)
 }
 
 /*
- * The device wants all queues before DRIVER_OK, and enabled after all of them
- * have addresses.
+ * The device needs all queues before DRIVER_OK, and they are enabled only after all of
+ * them have addresses.
  */
 static void vnr_child_enable_vqs(struct vnr_dev *dev)
 {
@@ -329,7 +332,7 @@ static void vnr_child_enable_vqs(struct vnr_dev *dev)
 					   dev->queues[i].pub.index, true);
 }
 
-/* Ethernet does not depend on it, until virtio_net is started the next time. */
+/* Ethernet works without RoCE.  RoCE is tried again when virtio_net is next started. */
 static void vnr_child_give_up_roce(struct vnr_dev *dev, const char *what,
 				   int err)
 {
@@ -339,8 +342,8 @@ static void vnr_child_give_up_roce(struct vnr_dev *dev, const char *what,
 }
 
 /*
- * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its
- * control queue, number 2N.  It is given the shadow, and the real one is ours.
+ * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its control
+ * queue, number 2N.  virtio_net gets the shadow, and this driver keeps the real queue.
  */
 static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 {
@@ -409,7 +412,7 @@ static void vnr_child_synchronize_cbs(struct virtio_device *vdev)
 	vnr_vectors_synchronize(vnr_from_vdev(vdev));
 }
 
-/* The vector of an Ethernet queue, NULL if it serves others too. */
+/* The vector of an Ethernet queue, NULL if it also serves other queues. */
 static struct vnr_vector *vnr_child_own_vector(struct virtqueue *vq)
 {
 	struct vnr_dev *dev;
@@ -494,7 +497,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_child_add);
  */
 void vnr_child_del(struct vnr_dev *dev)
 {
-	/* A function that was pulled out answers no command. */
+	/* A function that was unplugged does not answer commands. */
 	if (!pci_device_is_present(dev->mdev.pci_dev))
 		virtio_break_device(&dev->child->vdev);
 	unregister_virtio_device(&dev->child->vdev);

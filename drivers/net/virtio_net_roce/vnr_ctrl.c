@@ -2,27 +2,27 @@
 /*
  * The control queue.
  *
- * The function has one control queue and two who use it.  RoCE commands come
- * from vnr_ctrl_exec() and sleep until the interrupt, or poll if they must not
- * sleep.  Ethernet commands come from stock virtio_net by way of the shadow
+ * The function has one control queue with two users.  RoCE commands come from
+ * vnr_ctrl_exec(), whose caller sleeps until the interrupt, or polls if it must not
+ * sleep.  Ethernet commands come from stock virtio_net through the shadow
  * (vnr_shadow.c).
  *
- * A command is a heap object that owns every byte that the device may touch.  It
- * has one reference for the waiter and one for the queue.  If no answer comes
- * in time, the queue is dead: the object keeps the queue's reference until the
- * function has been reset.  All commands that wait fail then, and every further one.
+ * A command is a heap object that owns every byte that the device may touch.  It has
+ * one reference for the waiter and one for the queue.  If no answer comes in time, the
+ * queue is dead.  Then all waiting commands fail, and so does every further one.  The
+ * object keeps the queue's reference until the function has been reset.
  *
- * Descriptors are shared out by class.  Ethernet may use all of them.  RoCE commands
- * leave some to Ethernet, and those that may sleep leave some more to those that may
- * not.  A RoCE command that finds no room waits in line, first in, first out, and is
- * sent when an answer makes room.  So a flood of commands of one process delays the
- * others by what is before them in the line, and keeps nobody from an atomic command.
- * Time in the line is no fault of the device: only a command that was sent can expire.
+ * Descriptors are divided by class.  Ethernet may use all of them.  RoCE commands leave
+ * some to Ethernet.  Commands that may sleep also leave some to commands that must not
+ * sleep.  A RoCE command that finds no room waits in a FIFO, and is sent when an answer
+ * makes room.  So if one process floods the queue, other commands wait only for those
+ * before them in the FIFO, and atomic commands can still be sent.  Time in the FIFO is
+ * not the device's fault, so only a command that was sent can expire.
  *
- * Each part of a command (header, request, ack, response) has a descriptor and a
- * buffer of its own, aligned as kmalloc() aligns.  The standard lets a driver merge
- * and split them as it likes, but a device may take the structures of the RFC one by
- * one, and may not accept a long chain.
+ * Each part of a command (header, request, ack, response) has its own descriptor and
+ * buffer, aligned as by kmalloc().  The standard lets a driver merge and split them
+ * freely.  But a device may expect one descriptor for each structure of the RFC, and
+ * may not accept a long chain.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
@@ -36,7 +36,7 @@
 #include "virtio_net_roce_compat.h"
 #include "vnr_ctrl.h"
 
-/* A request that is not to be had in one piece has pieces of at least this. */
+/* If a request cannot be allocated in one piece, its pieces have at least this size. */
 #define VNR_CTRL_CHUNK		(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
 
 /* Parts of a RoCE command beside its request: header, ack, response. */
@@ -45,14 +45,17 @@
 /* Descriptors that RoCE commands leave to the shadow. */
 #define VNR_CTRL_RESERVE	8
 
-/* Descriptors of the least command that has all parts. */
+/* Descriptors of the smallest command that has all parts. */
 #define VNR_CTRL_LEAST		(VNR_CTRL_FIXED + 1)
 
-/* Of how many descriptors commands that may sleep leave one to those that may not. */
+/*
+ * Commands that may sleep leave one of this many descriptors to commands that must not
+ * sleep.
+ */
 #define VNR_CTRL_URGENT_PART	16
 #define VNR_CTRL_URGENT_MAX	(8 * VNR_CTRL_LEAST)
 
-/* A request longer than this counts as slow, of which few are let in. */
+/* A request longer than this is slow.  Only a few of these are sent at a time. */
 #define VNR_CTRL_BIG		PAGE_SIZE
 #define VNR_CTRL_BIG_MAX	2
 
@@ -60,8 +63,8 @@
 #define VNR_CTRL_ATOMIC_US	(2 * USEC_PER_SEC)
 
 /*
- * A buffer for one part.  Small ones have cache lines of their own, since several
- * are with the device at a time.
+ * A buffer for one part.  Small buffers have their own cache lines, because the device
+ * may use several at a time.
  */
 static void *vnr_ctrl_buf_alloc(size_t len, gfp_t gfp)
 {
@@ -101,9 +104,9 @@ void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd)
 }
 
 /**
- * vnr_ctrl_cmd_alloc() - a command without parts
+ * vnr_ctrl_cmd_alloc() - allocate a command without parts
  * @ctrl: control queue
- * @max: parts that it has room for
+ * @max: number of parts that it has room for
  * @finish: called once with the queue's answer, in any context
  * @gfp: how to allocate
  *
@@ -131,11 +134,11 @@ vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, unsigned int max,
 /**
  * vnr_ctrl_cmd_add() - add a part, zeroed
  * @cmd: command
- * @in: the device writes it; such parts come behind all that it reads
+ * @in: the device writes it; such parts must follow all parts that the device reads
  * @len: its bytes, not 0
  * @gfp: how to allocate
  *
- * Return: its buffer, which is the command's, or NULL.
+ * Return: its buffer, which the command owns, or NULL.
  */
 void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
 		       gfp_t gfp)
@@ -162,8 +165,8 @@ static void *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd)
 }
 
 /*
- * The request in one piece if that can be had, else in as few as can be.  None
- * that is larger than it has to be is worth an effort of the allocator.
+ * Allocate the request in one piece if possible, else in as few as possible.  For a
+ * piece above the minimum size the allocator should not try hard.
  */
 static int vnr_ctrl_cmd_add_request(struct vnr_ctrl_cmd *cmd, size_t len,
 				    gfp_t gfp)
@@ -193,7 +196,7 @@ static unsigned int vnr_ctrl_need(const struct vnr_ctrl_cmd *cmd)
 
 /*
  * Put a command on the real queue.  Context: lock held.
- * Returns 0, -ENOSPC if there is no room now, or what virtio_ring says.
+ * Returns 0, -ENOSPC if there is no room now, or the errno of virtio_ring.
  */
 static int vnr_ctrl_send(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 {
@@ -216,14 +219,15 @@ static int vnr_ctrl_send(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 }
 
 /**
- * vnr_ctrl_submit() - send a command, or let it wait in line
+ * vnr_ctrl_submit() - send a command, or queue it until there is room
  * @ctrl: control queue, which takes a reference
  * @cmd: command with all its parts; may be one that was finished
- * @class: which descriptors it may use; one of %VNR_CTRL_PROXY does not wait
+ * @class: which descriptors it may use; with %VNR_CTRL_PROXY it does not wait
  *
  * Context: any.
- * Return: 0, -ENOSPC if there is no room now and it does not wait, -E2BIG if there
- * never is, -ENOMEM if it cannot be mapped, or -EIO if the queue is dead.
+ * Return: 0, -ENOSPC if there is no room now and it does not wait, -E2BIG if it needs
+ * more room than there can be, -ENOMEM if it cannot be mapped, or -EIO if the queue is
+ * dead.
  */
 int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 		    enum vnr_ctrl_class class)
@@ -261,7 +265,7 @@ out_unlock:
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_submit);
 
-/* Context: lock held.  The reference of the queue goes with it to @done. */
+/* Context: lock held.  @done takes over the reference of the queue. */
 static void vnr_ctrl_done(struct vnr_ctrl_cmd *cmd, int err,
 			  struct list_head *done)
 {
@@ -270,7 +274,7 @@ static void vnr_ctrl_done(struct vnr_ctrl_cmd *cmd, int err,
 	list_move_tail(&cmd->link, done);
 }
 
-/* There may be room: send what waits, in its order.  Context: lock held. */
+/* There may be room: send waiting commands in their order.  Context: lock held. */
 static void vnr_ctrl_pump(struct vnr_ctrl *ctrl, struct list_head *done)
 {
 	struct vnr_ctrl_cmd *cmd, *next;
@@ -291,7 +295,7 @@ static void vnr_ctrl_pump(struct vnr_ctrl *ctrl, struct list_head *done)
 	}
 }
 
-/* Without the lock, since a command may be submitted again by its @finish. */
+/* Called without the lock, because @finish may submit a command again. */
 static void vnr_ctrl_finish(struct list_head *done)
 {
 	struct vnr_ctrl_cmd *cmd;
@@ -323,7 +327,7 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 		do {
 			virtqueue_disable_cb(ctrl->vq);
 			while ((cmd = virtqueue_get_buf(ctrl->vq, &len))) {
-				/* It was failed when the queue was given up. */
+				/* It has failed already when the queue was given up. */
 				if (cmd->state == VNR_CTRL_LOST) {
 					late = true;
 					vnr_ctrl_cmd_put(cmd);
@@ -354,8 +358,9 @@ void vnr_ctrl_interrupt(struct virtqueue *vq)
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_interrupt);
 
 /*
- * Nobody waits any longer.  What was sent stays the device's, which keeps the
- * queue's reference.  Context: lock held.
+ * Fail all commands, so that their callers do not wait any longer.  The device still
+ * owns commands that were sent, so these keep the queue's reference.  Context: lock
+ * held.
  */
 static void vnr_ctrl_fail_all(struct vnr_ctrl *ctrl, struct list_head *done)
 {
@@ -397,7 +402,7 @@ static bool vnr_ctrl_give_up(struct vnr_ctrl *ctrl)
  */
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
 {
-	/* Before those who wait hear of it, and look. */
+	/* Before the waiters are woken, because they check the state. */
 	vnr_life_die(dev, true);
 	if (vnr_ctrl_give_up(&dev->ctrl))
 		dev_err(vnr_device(dev),
@@ -406,7 +411,7 @@ void vnr_ctrl_kill(struct vnr_dev *dev, const char *what)
 }
 
 /**
- * vnr_ctrl_drain() - take all commands back that a device had when it was quiesced
+ * vnr_ctrl_drain() - take back all commands that a device had when it was quiesced
  * @dev: function whose device touches no memory
  *
  * Context: may sleep.
@@ -445,7 +450,7 @@ static void vnr_ctrl_finish_exec(struct vnr_ctrl_cmd *cmd)
 	complete(&cmd->done);
 }
 
-/* Was something sent that has had no answer for too long? */
+/* Has a sent command been without an answer for too long? */
 static bool vnr_ctrl_expired(struct vnr_ctrl *ctrl)
 {
 	const struct vnr_ctrl_cmd *oldest;
@@ -461,8 +466,8 @@ static bool vnr_ctrl_expired(struct vnr_ctrl *ctrl)
 }
 
 /*
- * Whoever waits in line looks after those before it, too: not all of them have
- * somebody who waits.
+ * A waiter also checks whether commands before its own have expired, because not all of
+ * them have a waiter.
  */
 static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {
@@ -470,7 +475,7 @@ static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 
 	while (!wait_for_completion_timeout(&cmd->done,
 					    max(ctrl->timeout / 8, 1UL))) {
-		/* The answer may be there and only its interrupt be lost. */
+		/* The answer may have come and only its interrupt been lost. */
 		vnr_ctrl_reap(ctrl);
 		if (!vnr_ctrl_expired(ctrl))
 			continue;
@@ -481,7 +486,7 @@ static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 	return cmd->err;
 }
 
-/* The patience of a caller that must not sleep is at an end. */
+/* Give up a command whose caller must not sleep and has waited too long. */
 static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
@@ -516,7 +521,7 @@ static int vnr_ctrl_poll(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 		vnr_ctrl_reap(ctrl);
 		if (completion_done(&cmd->done))
 			return cmd->err;
-		/* The device has its time from now on. */
+		/* The time of the device starts when the command is sent. */
 		if (!sent && READ_ONCE(cmd->state) != VNR_CTRL_WAITING) {
 			sent = true;
 			us = 0;
@@ -538,7 +543,7 @@ static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
 	return atomic ? vnr_ctrl_poll(dev, cmd) : vnr_ctrl_wait(dev, cmd);
 }
 
-/* Descriptors of a queue of @num that are left to commands that must not sleep. */
+/* How many of @num descriptors are reserved for commands that must not sleep. */
 static unsigned int vnr_ctrl_urgent(unsigned int num)
 {
 	return clamp_t(unsigned int, num / VNR_CTRL_URGENT_PART, VNR_CTRL_LEAST,
@@ -546,8 +551,8 @@ static unsigned int vnr_ctrl_urgent(unsigned int num)
 }
 
 /**
- * vnr_ctrl_is_small() - has a control queue no room for RoCE commands?
- * @num: its descriptors
+ * vnr_ctrl_is_small() - is a control queue too small for RoCE commands?
+ * @num: number of its descriptors
  *
  * Return: true if Ethernet needs all of them.
  */
@@ -557,7 +562,7 @@ bool vnr_ctrl_is_small(unsigned int num)
 }
 
 /**
- * vnr_ctrl_max_req() - how long the request of a RoCE command may be
+ * vnr_ctrl_max_req() - maximum length of the request of a RoCE command
  * @dev: device whose control queue runs
  *
  * Return: bytes.
@@ -618,8 +623,8 @@ err_put:
 }
 
 /*
- * The used length is not looked at: not every device counts the response, and what
- * it did not write is zero.
+ * The used length is ignored, because not every device includes the response in it.
+ * Bytes that the device did not write are zero.
  */
 static int vnr_ctrl_exec_result(const struct virtio_net_roce_cmd *cmd,
 				struct vnr_ctrl_cmd *c)
@@ -693,7 +698,7 @@ void vnr_ctrl_init(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_init);
 
 /**
- * vnr_ctrl_attach() - take a virtqueue for the real control queue and make its shadow
+ * vnr_ctrl_attach() - use a virtqueue as the real control queue and create its shadow
  * @dev: function
  * @vq: virtqueue with the callback vnr_ctrl_interrupt()
  * @name: for messages
@@ -721,7 +726,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 					   vnr_ctrl_urgent(num);
 	ctrl->indirect = virtio_has_feature(&dev->child->vdev,
 					    VIRTIO_RING_F_INDIRECT_DESC);
-	/* Bounce buffers are smaller than what can be allocated. */
+	/* A bounce buffer is smaller than the largest allocation. */
 	ctrl->max_part = min(round_down(virtio_max_dma_size(vq->vdev),
 					VNR_CTRL_CHUNK), KMALLOC_MAX_SIZE);
 	ctrl->max_part = max(ctrl->max_part, VNR_CTRL_CHUNK);
@@ -732,7 +737,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_attach);
 
 /**
- * vnr_ctrl_setup() - make the real control queue and its shadow
+ * vnr_ctrl_setup() - create the real control queue and its shadow
  * @dev: function
  * @index: virtqueue number of the control queue
  * @name: for messages
@@ -757,7 +762,7 @@ int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
 }
 
 /**
- * vnr_ctrl_detach() - undo vnr_ctrl_attach(), free what the device had not answered
+ * vnr_ctrl_detach() - undo vnr_ctrl_attach(), and free unanswered commands
  * @dev: function
  *
  * Context: may sleep.  The function was reset and interrupts are off.
@@ -788,7 +793,7 @@ struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_detach);
 
 /**
- * vnr_ctrl_teardown() - free both queues and what the device had not answered
+ * vnr_ctrl_teardown() - free both queues and unanswered commands
  * @dev: function
  *
  * Context: may sleep.  The function was reset and interrupts are off.

@@ -13,7 +13,7 @@
 
 #include "vnr.h"
 
-/* In place of an ack; VIRTIO_NET_OK is what a device says on purpose. */
+/* Initial value of an ack, so that VIRTIO_NET_OK must be written by the device. */
 #define VNR_CTRL_NO_ACK		0xff
 
 /* Pieces of each direction that a command of virtio_net can have. */
@@ -21,7 +21,7 @@
 
 /**
  * struct vnr_shadow_seg - a piece of a command of virtio_net
- * @addr: where it is
+ * @addr: its address
  * @len: its bytes
  */
 struct vnr_shadow_seg {
@@ -30,11 +30,11 @@ struct vnr_shadow_seg {
 };
 
 /**
- * enum vnr_ctrl_state - where a command is
- * @VNR_CTRL_NEW: with its maker
- * @VNR_CTRL_WAITING: in line for room on the real queue
- * @VNR_CTRL_SENT: with the device
- * @VNR_CTRL_LOST: with the device, but nobody waits for its answer any more
+ * enum vnr_ctrl_state - state of a command
+ * @VNR_CTRL_NEW: not submitted yet
+ * @VNR_CTRL_WAITING: waiting for room on the real queue
+ * @VNR_CTRL_SENT: owned by the device
+ * @VNR_CTRL_LOST: owned by the device, but it has failed and its answer is ignored
  * @VNR_CTRL_DONE: answered or failed
  */
 enum vnr_ctrl_state {
@@ -55,19 +55,19 @@ enum vnr_ctrl_state {
  * @ctrl: back pointer
  * @link: on &vnr_ctrl.waiting or &vnr_ctrl.sent; with @state, @class, @sent and @err
  *	guarded by &vnr_ctrl.lock until @finish is called
- * @state: where it is
+ * @state: its state
  * @class: which descriptors it may use
  * @sent: when it was sent, jiffies
- * @err: 0 if it was answered, else why not
- * @owner: of who submitted it
+ * @err: 0 if it was answered, else -errno
+ * @owner: for the use of the submitter
  * @deadline: when the answer to an Ethernet command is late
  * @used: used length that the device gave
  * @head: descriptor of the shadow ring to be answered
  * @segs: device-writable pieces of the shadow's descriptor chain, one for each
  *	device-writable part
- * @max: parts that there is room for
- * @nout: device-readable parts
- * @nin: device-writable parts, behind them
+ * @max: number of parts that there is room for
+ * @nout: number of device-readable parts
+ * @nin: number of device-writable parts, which follow them
  * @sg: one element per part
  */
 struct vnr_ctrl_cmd {

@@ -32,7 +32,7 @@
 
 /**
  * vnr_offer_refused() - why a function is not a RoCE device
- * @offer: what the function says of itself
+ * @offer: what the function says about itself
  *
  * Context: any.
  * Return: the reason, or NULL if it is a RoCE device.
@@ -66,16 +66,16 @@ const char *vnr_offer_refused(const struct vnr_offer *offer)
 EXPORT_SYMBOL_IF_KUNIT(vnr_offer_refused);
 
 /**
- * vnr_child_features() - what of a RoCE device's features the child may see
+ * vnr_child_features() - the features of a RoCE device that the child may see
  * @offered: feature bits that the device offers
  *
- * Left out is what collides with the RFC (bits 51 to 55 and what they stand
- * for), what RoCE excludes, and what our child device does not implement.
+ * This leaves out features that collide with the RFC (bits 51 to 55), features that
+ * RoCE excludes, and features that the child device does not implement.
  *
- * IN_ORDER would hold for all queues: the device could then leave entries of the used
- * rings of CQs out, which name the slots to read.  VIRTIO_F_ORDER_PLATFORM stays: with
- * it virtio_ring orders memory as devices in hardware need it, and RoCE rings are
- * always ordered so.
+ * IN_ORDER would apply to all queues.  The device could then omit entries in the used
+ * rings of CQs, and these name the slots to read.  VIRTIO_F_ORDER_PLATFORM is kept:
+ * with it virtio_ring orders memory accesses as hardware devices need it.  RoCE rings
+ * are always ordered that way.
  *
  * Context: any.
  * Return: feature bits.
@@ -112,7 +112,7 @@ static void vnr_offer_read_config(struct vnr_offer *offer,
 }
 
 /**
- * vnr_offer_read() - read what a function says of itself
+ * vnr_offer_read() - read what a function says about itself
  * @mdev: function that this driver owns
  * @offer: filled in
  *
@@ -161,13 +161,13 @@ static void __iomem *vnr_peek_map(struct pci_dev *pdev, u8 type, u32 *len)
 }
 
 /**
- * vnr_offer_peek() - read what a function says that another driver owns
+ * vnr_offer_peek() - read the offer of a function that another driver owns
  * @pdev: a virtio-net function
- * @features: its offered features; asked from its driver, since reading them
- *	needs a write
+ * @features: its offered features; these come from its driver, because reading them
+ *	from the device needs a write
  * @offer: filled in
  *
- * Reads registers without side effects only.
+ * This only reads registers without side effects.
  *
  * Context: may sleep.
  * Return: false if the function could not be read.

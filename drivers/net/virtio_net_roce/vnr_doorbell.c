@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbells: where they are, and which of them a process may have.
+ * Doorbells: where they are, and which of them a process may map.
  *
- * A process is given a page, so there must be nothing else in it.  Where a doorbell is the
- * device says, in registers and in its configuration space.  Whatever it says, a page that
- * is given away is memory of a BAR of this function, is inside of the capability for
- * notifications with all its bytes, and holds the doorbell of one queue alone.
+ * A process maps a whole page, so the page must contain nothing else.  The device tells
+ * the place of a doorbell in registers and in its configuration space, and is not
+ * trusted.  A page is mapped only if it is memory of a BAR of this function, lies
+ * completely inside the notification capability, and holds the doorbell of one queue
+ * only.
  */
 #include <linux/io.h>
 #include <linux/pci.h>
@@ -17,7 +18,7 @@
 #include "vnr.h"
 
 /**
- * vnr_doorbells_init() - no doorbell is mapped
+ * vnr_doorbells_init() - start with no doorbell mapped
  * @dev: function
  */
 void vnr_doorbells_init(struct vnr_dev *dev)
@@ -60,13 +61,13 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_doorbell_io);
  */
 void vnr_doorbell_unmap(struct vnr_dev *dev, void __iomem *doorbell)
 {
-	/* It is mapped alone unless the library mapped all of them at once. */
+	/* It has its own mapping unless the library mapped all doorbells at once. */
 	if (doorbell && !dev->mdev.notify_base)
 		pci_iounmap(dev->mdev.pci_dev, doorbell);
 }
 
 /**
- * vnr_doorbell_map() - map the doorbell of a queue, and count who is in its page
+ * vnr_doorbell_map() - map the doorbell of a queue, and count the doorbells in its page
  * @dev: function
  * @index: virtqueue number
  * @phys: its physical address
@@ -95,9 +96,9 @@ void __iomem *vnr_doorbell_map(struct vnr_dev *dev, u16 index,
 }
 
 /*
- * Where doorbells may be, by the capability that the library found.  It does not tell
- * which that is if it is so small that it was mapped as a whole; there is no page for a
- * process in that.
+ * The range that may contain doorbells, from the capability that the library found.  If
+ * the capability is so small that the library mapped all of it, the library does not
+ * tell which capability it is.  Such a range has no page for a process anyway.
  */
 static bool vnr_doorbell_window(struct vnr_dev *dev, struct range *window)
 {
@@ -111,7 +112,7 @@ static bool vnr_doorbell_window(struct vnr_dev *dev, struct range *window)
 	pci_read_config_byte(pdev, cap + VIRTIO_PCI_CAP_BAR, &bar);
 	pci_read_config_dword(pdev, cap + VIRTIO_PCI_CAP_OFFSET, &offset);
 	pci_read_config_dword(pdev, cap + VIRTIO_PCI_CAP_LENGTH, &length);
-	/* Addresses of ports are none of memory. */
+	/* Only a memory BAR can be mapped, not one of I/O ports. */
 	if (bar >= PCI_STD_NUM_BARS || !length ||
 	    !(pci_resource_flags(pdev, bar) & IORESOURCE_MEM) ||
 	    (u64)offset + length > pci_resource_len(pdev, bar))
@@ -123,7 +124,7 @@ static bool vnr_doorbell_window(struct vnr_dev *dev, struct range *window)
 
 /**
  * vnr_doorbells_give() - decide which doorbells processes may map
- * @dev: function whose queues have all got their doorbells
+ * @dev: function whose queues all have their doorbells
  *
  * Context: may sleep.
  */

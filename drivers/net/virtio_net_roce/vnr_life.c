@@ -7,27 +7,26 @@
  *
  *   running ──> dead ──> quiesced ──> running
  *
- * A function dies (vnr_life_die()) when a command that was sent got no answer in time,
- * when it is gone, when it asks for a reset, or when PCI reports an error.  From then on
- * each command fails at once.  Who uses RDMA is told, the link goes down.  But the
- * device may still write to memory: nothing that it knows of is freed.
+ * A function dies (vnr_life_die()) when a sent command got no answer in time, when the
+ * function is gone, when it asks for a reset, or when PCI reports an error.  From then
+ * on each command fails at once.  Users of RDMA are told, and the link goes down.  But
+ * the device may still write to memory, so nothing that it knows about is freed.
  *
- * It is quiesced (vnr_life_quiesce()) when a reset was confirmed, when bus mastering
- * is off, or when there is no function any more.  The device has forgotten everything and
- * touches nothing: commands that take something away from it are answered with -ENODEV
- * by us, which is as good as the device's own answer, and all memory is freed.  The
- * RDMA device goes.
+ * It is quiesced (vnr_life_quiesce()) when a reset was confirmed, when bus mastering is
+ * off, or when the function is gone.  Then the device has forgotten everything and
+ * touches no memory.  The driver answers commands that take something away from the
+ * device with -ENODEV, which means the same as the device's own answer, and all memory
+ * is freed.  The RDMA device is removed.
  *
- * It is restarted (vnr_life_restart()) by freezing and restoring virtio_net, as over a
- * suspend: the interface stays, and an RDMA device comes back with DRIVER_OK.
+ * It is restarted (vnr_recover_restart()) by freezing and restoring virtio_net, as for
+ * a suspend.  The interface stays, and a new RDMA device comes with DRIVER_OK.
  *
- * A dead function whose backend has been silent is given some time before it is reset.
- * The reason is QEMU, which stops as a whole when it resets a vhost-user device whose
- * process hangs, and which aborts when one is started, or its configuration is
- * read, whose process is gone.  So a function that was silent is only restarted after a
- * sign of life: an answer that came late, or a reset that took its time, as no device
- * does that is not there.  And its configuration space is not read before, see
- * vnr_child_get().
+ * A dead function whose backend is silent gets some time before it is reset.  The
+ * reason is QEMU. It stops completely when it resets a vhost-user device whose process
+ * hangs.  It aborts when a device whose process is gone is started or its configuration
+ * is read.  So a silent function is restarted only after a sign of life: a late answer,
+ * or a slow reset, since the reset of a device without a process is fast.  Its
+ * configuration space is not read before that, see vnr_child_get().
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -42,10 +41,10 @@
 /* How long a function may take to report that it was reset. */
 #define VNR_RESET_MS		10000
 
-/* How long a reset takes only if there is somebody who carries it out. */
+/* A reset that takes this long was carried out by a live backend. */
 #define VNR_RESET_ALIVE_MS	3000
 
-/* How long a silent function may go on being silent before it is reset. */
+/* How long a dead function may stay silent before it is reset. */
 #define VNR_GRACE_MS		30000
 
 /* How long a command with memory at stake waits for the reset. */
@@ -96,7 +95,7 @@ static const enum virtio_net_roce_event vnr_state_events[] = {
 };
 
 /**
- * vnr_life_event() - a function's state as the RDMA driver is told it
+ * vnr_life_event() - a function's state as an event for the RDMA driver
  * @dev: function
  *
  * Context: any.
@@ -121,23 +120,23 @@ enum vnr_state vnr_life_state(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);
 
 /**
- * vnr_life_run() - its virtqueues are there
+ * vnr_life_run() - a function has its virtqueues and runs
  * @dev: function
  *
  * Context: may sleep.
  */
 void vnr_life_run(struct vnr_dev *dev)
 {
-	/* It may have been turned off for want of a reset. */
+	/* vnr_stop_dma() may have turned it off. */
 	pci_set_master(dev->mdev.pci_dev);
 	if (vnr_state_change(dev, VNR_RUNNING))
 		vnr_recover_watch(dev);
 }
 
 /**
- * vnr_life_die() - nothing more is to be expected of the device
+ * vnr_life_die() - the device is not expected to work any more
  * @dev: function
- * @silent: all that is known of its backend is that it does not answer
+ * @silent: the only sign of its death is that the backend does not answer
  *
  * Context: any.
  */
@@ -156,7 +155,7 @@ void vnr_life_die(struct vnr_dev *dev, bool silent)
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
 
 /**
- * vnr_life_heard() - a device that was given up has answered
+ * vnr_life_heard() - a dead device has answered after all
  * @dev: function
  *
  * Context: any.
@@ -188,7 +187,7 @@ static int vnr_reset(struct vnr_dev *dev)
 	return 0;
 }
 
-/* Whatever the device thinks of its state, without this it reaches no memory. */
+/* Without bus mastering the device reaches no memory, whatever its state is. */
 static int vnr_stop_dma(struct vnr_dev *dev)
 {
 	struct pci_dev *pdev = dev->mdev.pci_dev;
@@ -204,10 +203,10 @@ static int vnr_stop_dma(struct vnr_dev *dev)
 }
 
 /**
- * vnr_life_quiesce() - reset the device, or else keep it from memory
+ * vnr_life_quiesce() - reset the device, or else cut it off from memory
  * @dev: function
  *
- * From then on commands are answered by ourselves.
+ * From then on the driver answers commands itself.
  *
  * Context: may sleep; several may call it at a time.
  * Return: 0, or -EBUSY if the device may still reach memory.
@@ -223,13 +222,13 @@ int vnr_life_quiesce(struct vnr_dev *dev)
 	ret = vnr_reset(dev);
 	if (!ret && ktime_ms_delta(ktime_get(), start) >= VNR_RESET_ALIVE_MS)
 		life->heard = true;
-	/* What is not there does not write. */
+	/* A device that is gone does not write to memory. */
 	if (ret == -ENODEV)
 		ret = 0;
 	else if (ret)
 		ret = vnr_stop_dma(dev);
 	if (!ret) {
-		/* Before those who wait for answers hear of it, and look. */
+		/* Before the waiters are woken, because they check the state. */
 		vnr_state_change(dev, VNR_QUIESCED);
 		vnr_ctrl_drain(dev);
 	}
@@ -271,7 +270,7 @@ int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_exec);
 
 /**
- * vnr_life_init() - prepare a function's life, before there is a child
+ * vnr_life_init() - initialise the state of a function, before there is a child
  * @dev: function
  *
  * Context: may sleep.

@@ -3,8 +3,8 @@
  * virtio_net_roce: owner of virtio-net PCI functions that offer RoCE.
  *
  * Stock virtio_net drives the Ethernet of the function through a child device
- * (vnr_child.c), an RDMA driver drives the rest through an auxiliary device (vnr_rdma.c),
- * and the two share the control queue (vnr_ctrl.c).
+ * (vnr_child.c), an RDMA driver drives the rest through an auxiliary device
+ * (vnr_rdma.c), and the two share the control queue (vnr_ctrl.c).
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -88,16 +88,19 @@ static void vnr_remove(struct pci_dev *pdev)
 	struct vnr_dev *dev = pci_get_drvdata(pdev);
 
 	vnr_recover_stop(dev);
-	/* In order, if the device takes part. */
+	/*
+	 * If the device does not answer, quiesce it first, so that nothing waits for
+	 * it.
+	 */
 	if (!vnr_recover_answers(dev))
 		vnr_life_quiesce(dev);
 	vnr_rdma_stop(dev);
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
-	/* The reset was answered or not; what counts is whether commands were. */
+	/* What counts is whether commands were answered, not whether the reset was. */
 	if (dev->state.silent && !dev->state.heard)
 		vnr_takeover_silent(pdev);
-	/* It may have been begun just when it was stopped. */
+	/* Recovery may have started again since it was stopped. */
 	vnr_recover_stop(dev);
 	vp_modern_remove(&dev->mdev);
 	pci_disable_device(pdev);
@@ -135,7 +138,7 @@ static int vnr_resume(struct device *d)
 	if (ret)
 		return ret;
 	pci_set_master(to_pci_dev(d));
-	/* One that was silent is not restarted for having been asleep. */
+	/* A suspend is no reason to restart a function that was silent. */
 	vnr_recover_go_on(dev, !dev->state.silent || dev->state.heard);
 	return 0;
 }
@@ -147,7 +150,7 @@ static void vnr_reset_prepare(struct pci_dev *pdev)
 	vnr_recover_take_down(pci_get_drvdata(pdev));
 }
 
-/* Also for a function that was silent: whoever resets it by hand knows why. */
+/* Restart even a silent function, because its reset was requested by hand. */
 static void vnr_reset_done(struct pci_dev *pdev)
 {
 	vnr_recover_go_on(pci_get_drvdata(pdev), true);

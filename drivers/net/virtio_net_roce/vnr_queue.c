@@ -2,14 +2,14 @@
 /*
  * Virtqueues and interrupts.
  *
- * Ethernet queues and the control queue are virtqueues of the kernel's
- * virtio_ring.  RoCE queues are only memory here: descriptor table, available
- * ring and used ring, each on pages of its own, since user space maps the last
- * two and never the first.
+ * Ethernet queues and the control queue are virtqueues of the kernel's virtio_ring.
+ * RoCE queues are only memory here: descriptor table, available ring and used ring.
+ * Each is on its own pages, because user space maps the two rings but never the
+ * descriptor table.
  *
- * A function may have a vector for every purpose, or a single one (QEMU's generic
- * vhost-user device has) that then serves configuration changes and all queues.
- * Send and receive queues of RoCE never interrupt: their completions do.
+ * A function may have a vector for every purpose.  Or it has a single one, like QEMU's
+ * generic vhost-user device, which serves configuration changes and all queues.  Send
+ * and receive queues of RoCE never interrupt; completion queues do.
  */
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>
@@ -28,8 +28,8 @@
 /* ----- interrupts ----- */
 
 /*
- * May an armed CQ have completions that are news?  One without a free slot may:
- * the device holds them, and interrupts before it has a slot to put them into.
+ * May an armed CQ have new completions?  If it has no free slot, it may: the device
+ * holds the completions, and interrupts before it has a slot for them.
  */
 static bool vnr_cq_has_news(const struct vnr_cq *cq, const struct vring *vring)
 {
@@ -49,13 +49,15 @@ static bool vnr_cq_has_news(const struct vnr_cq *cq, const struct vring *vring)
  */
 bool vnr_cq_look(struct vnr_dev *dev, u32 cqn)
 {
-	/* Its memory goes after the interrupts, so that a bit that is set is valid. */
+	/*
+	 * The CQs are freed only after the interrupts, so a set bit means a valid CQ.
+	 */
 	unsigned long *armed = smp_load_acquire(&dev->armed);
 	struct vnr_cq *cq = &dev->cqs[cqn];
 
 	if (!armed || !test_bit(cqn, armed))
 		return false;
-	/* Pairs with vnr_op_cq_arm(): the index it saw, then the bit. */
+	/* Pairs with vnr_op_cq_arm(), which stores the index before the bit. */
 	smp_rmb();
 	if (!vnr_cq_has_news(cq, &dev->queues[cqn].pub.vring) ||
 	    !test_and_clear_bit(cqn, armed))
@@ -67,7 +69,7 @@ bool vnr_cq_look(struct vnr_dev *dev, u32 cqn)
 static bool vnr_cqs_interrupt(struct vnr_vector *v)
 {
 	struct vnr_dev *dev = v->dev;
-	/* Not there while the queues are being set up; pairs with their setup. */
+	/* NULL during setup.  Pairs with vnr_rdma_queues_setup(). */
 	unsigned long *armed = smp_load_acquire(&dev->armed);
 	bool handled = false;
 	unsigned long n;
@@ -89,7 +91,7 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 	unsigned int i;
 
 	for (i = v->first; i < v->last; i++) {
-		/* Once: vnr_vq_destroy() takes it away, and waits for us. */
+		/* Read it once: vnr_vq_destroy() clears it, and then waits for us. */
 		vq = READ_ONCE(dev->vqs[i]);
 		if (vq && vring_interrupt(irq, vq) == IRQ_HANDLED)
 			handled = true;
@@ -99,9 +101,9 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 
 	if (v->config) {
 		/*
-		 * With MSI-X nothing tells a configuration change from a queue
-		 * on the same vector.  If no queue had anything it was one; else
-		 * look later, since asking costs a trap to the hypervisor.
+		 * With MSI-X a configuration change looks the same as a queue on
+		 * the same vector.  If no queue had anything, it was a change.
+		 * Else check later, because that costs a trap to the hypervisor.
 		 */
 		if (!handled)
 			virtio_config_changed(&dev->child->vdev);
@@ -109,7 +111,9 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 			schedule_delayed_work(&dev->config_work,
 					      VNR_CONFIG_DELAY);
 	}
-	/* Ours alone, also when what it tells of was seen before it came. */
+	/*
+	 * The vector is not shared, so the interrupt is ours even if nothing was new.
+	 */
 	return IRQ_HANDLED;
 }
 
@@ -135,11 +139,12 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_config_work);
 /**
  * vnr_vectors_plan() - decide which vector serves what
  * @dev: function, with @nvqs set and room for @n @vectors
- * @n: number of vectors that there are, at least 1
+ * @n: number of available vectors, at least 1
  *
- * All on one; or configuration on the first and everything else on the second;
- * or configuration, one per virtqueue of virtio_ring, and the CQs on what is
- * left.  Sets @nvectors, which may be less than @n, and @cq_step.
+ * With one vector, it serves everything.  With few, the first serves the configuration
+ * and the second everything else.  With enough, there is one for the configuration and
+ * one per virtqueue of virtio_ring, and the CQs use the rest.  This sets @nvectors,
+ * which may be less than @n, and @cq_step.
  */
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n)
 {
@@ -411,7 +416,7 @@ static void *vnr_ring_alloc(struct vnr_dev *dev, size_t len, dma_addr_t *dma)
 	void *p = dma_alloc_attrs(vnr_device(dev), len, dma, GFP_KERNEL,
 				  DMA_ATTR_FORCE_CONTIGUOUS);
 
-	/* User space maps it by page frame: it must be in the linear map. */
+	/* User space maps it by page frame, so it must be in the linear map. */
 	if (p && is_vmalloc_addr(p)) {
 		dma_free_attrs(vnr_device(dev), len, p, *dma,
 			       DMA_ATTR_FORCE_CONTIGUOUS);
@@ -514,7 +519,7 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 		}
 	}
 	vnr_doorbells_give(dev);
-	/* The interrupt handler that sees it must see what it stands for. */
+	/* An interrupt handler that sees the bitmap must also see queues and CQs. */
 	smp_store_release(&dev->armed, armed);
 	return 0;
 

@@ -2,14 +2,15 @@
 /*
  * The auxiliary device, to which the RDMA driver binds.
  *
- * It exists while the child is up and has a registered interface.  The child
- * says DRIVER_OK under the RTNL lock, which registering an RDMA device takes, so
- * that the start is left to a work item.  The stop has two causes: the interface
- * is unregistered, again under the RTNL lock, and goes on only when the RDMA
- * device has dropped it, so a work item once more; or the child resets the
+ * It exists while the child is up and has a registered interface.
+ *
+ * The child sets DRIVER_OK under the RTNL lock.  Registering an RDMA device takes that
+ * lock, so a work item does the start.  The stop has two causes.  The interface may be
+ * unregistered, which also happens under the RTNL lock, and waits until the RDMA device
+ * has dropped it; so a work item does this stop, too.  Or the child resets the
  * function, which waits for the stop.
  *
- * The start sits on a freezable queue: a resume re-registers the RDMA device
+ * The start is on a freezable queue, so a resume registers the RDMA device again only
  * after all devices are awake.
  */
 #include <linux/auxiliary_bus.h>
@@ -25,7 +26,7 @@
 static DEFINE_IDA(vnr_rdma_ida);
 
 /**
- * struct vnr_aux - the auxiliary device with its way back to the function
+ * struct vnr_aux - the auxiliary device with a pointer to its function
  * @pub: what the RDMA driver sees
  * @dev: valid until the auxiliary device is deleted
  */
@@ -97,12 +98,12 @@ static void vnr_op_cq_arm(struct virtio_net_roce_aux *aux, u32 cqn)
 	struct vnr_dev *dev = vnr_from_aux(aux);
 	struct vring_used *used = dev->queues[cqn].pub.vring.used;
 
-	/* The notification that is still due is due for what came since then. */
+	/* If it is still armed, keep the older index: that covers more completions. */
 	if (test_bit(cqn, dev->armed))
 		return;
 	WRITE_ONCE(dev->cqs[cqn].arm_idx,
 		   le16_to_cpu((__force __le16)READ_ONCE(used->idx)));
-	/* The interrupt handler that sees the bit must see the index. */
+	/* An interrupt handler that sees the bit must also see the index. */
 	smp_mb__before_atomic();
 	set_bit(cqn, dev->armed);
 }
@@ -141,9 +142,9 @@ static void vnr_op_listen(struct virtio_net_roce_aux *aux,
 }
 
 /**
- * vnr_rdma_tell() - tell the RDMA driver, if there is one, of a change
+ * vnr_rdma_tell() - tell the RDMA driver, if there is one, about a change
  * @dev: function
- * @event: what has become of it
+ * @event: its new state
  *
  * Context: may sleep.
  */
@@ -168,7 +169,7 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.listen = vnr_op_listen,
 };
 
-/* ----- coming and going ----- */
+/* ----- start and stop ----- */
 
 static void vnr_aux_release(struct device *d)
 {
@@ -249,7 +250,7 @@ static void vnr_start_work(struct work_struct *work)
 }
 
 /**
- * vnr_rdma_drop() - take the auxiliary device away until the function is started again
+ * vnr_rdma_drop() - remove the auxiliary device until the function is started again
  * @dev: function
  *
  * Context: may sleep; the RTNL lock must not be held.
@@ -265,7 +266,7 @@ void vnr_rdma_drop(struct vnr_dev *dev)
 	mutex_unlock(&dev->life);
 }
 
-/* An interface that moves to another network namespace is back by now. */
+/* Try a start: an interface that moved to another network namespace is back by now. */
 static void vnr_stop_work(struct work_struct *work)
 {
 	struct vnr_dev *dev = container_of(work, struct vnr_dev, stop_work);
@@ -282,7 +283,7 @@ static void vnr_set_wanted(struct vnr_dev *dev, bool wanted)
 }
 
 /**
- * vnr_rdma_start() - bring the RDMA side up as soon as may be
+ * vnr_rdma_start() - start the RDMA side as soon as possible
  * @dev: function, running
  *
  * Context: process; the RTNL lock may be held.
@@ -295,7 +296,7 @@ void vnr_rdma_start(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_start);
 
 /**
- * vnr_rdma_stop() - take the RDMA side down
+ * vnr_rdma_stop() - stop the RDMA side
  * @dev: function; its control queue still works
  *
  * Context: may sleep; the RTNL lock must not be held.
@@ -365,7 +366,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_rdma_init);
 void vnr_rdma_exit(struct vnr_dev *dev)
 {
 	unregister_netdevice_notifier(&dev->netdev_nb);
-	/* In this order: the stop starts the start. */
+	/* In this order, because the stop work queues the start work. */
 	cancel_work_sync(&dev->stop_work);
 	cancel_work_sync(&dev->start_work);
 }

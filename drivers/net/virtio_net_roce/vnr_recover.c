@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is done about a function that died: see vnr_life.c for the states.
+ * Recovery of a function that died.  See vnr_life.c for the states.
  *
- * A watchdog asks a running device a cheap question every few seconds, since nobody else
- * tells of a backend that is gone.  One work item brings a function from its death
- * to its new life; remove, suspend and resets of the PCI core stop it first.
+ * A watchdog sends a running device a cheap query every few seconds, because nothing
+ * else reports that a backend is gone.  One work item takes a function from its death
+ * to its restart.  Remove, suspend and resets of the PCI core stop the work item first.
  */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
@@ -21,10 +21,10 @@
 
 #define VNR_WATCH_MS		5000
 
-/* How long a device may think about a question when somebody waits for it to go. */
+/* How long a device may take to answer a question before it is taken down. */
 #define VNR_ASK_MS		3000
 
-/* What consumers in the kernel are given to see their requests flushed. */
+/* How long kernel consumers have to poll their flushed requests. */
 #define VNR_FLUSH_MS		1000
 
 /* Delay of a restart, doubled each time unless the last one lasted. */
@@ -38,7 +38,7 @@ static void vnr_ask_finish(struct vnr_ctrl_cmd *cmd)
 	complete(&cmd->done);
 }
 
-/* A cheap question, or NULL if it cannot be asked now.  To be put. */
+/* Send a cheap query.  The caller puts it.  NULL if it cannot be sent now. */
 static struct vnr_ctrl_cmd *vnr_ask_send(struct vnr_dev *dev)
 {
 	struct virtio_net_ctrl_hdr *hdr;
@@ -55,7 +55,7 @@ static struct vnr_ctrl_cmd *vnr_ask_send(struct vnr_dev *dev)
 		goto err_put;
 	hdr->class = VIRTIO_NET_CTRL_ROCE;
 	hdr->cmd = VIRTIO_NET_CTRL_ROCE_QUERY_PORT;
-	/* If there is no room, others are asking, and have their own time. */
+	/* If there is no room, other commands are waiting, with their own timeouts. */
 	if (vnr_ctrl_submit(&dev->ctrl, cmd, VNR_CTRL_PROXY))
 		goto err_put;
 	return cmd;
@@ -78,11 +78,11 @@ static bool vnr_is_broken(struct vnr_dev *dev)
 }
 
 /**
- * vnr_recover_answers() - is it worth while to tell the device something?
+ * vnr_recover_answers() - does the device still answer commands?
  * @dev: function
  *
- * It is asked if RDMA has a device that will have to be taken apart, for which each
- * command would have a long time.  One that does not answer is dead.
+ * A question is sent only if there is an RDMA device, because its removal needs
+ * commands with long timeouts.  A function that does not answer is dead.
  *
  * Context: may sleep, for some seconds.
  * Return: true if the function runs and answers.
@@ -172,8 +172,8 @@ static void vnr_watch_work(struct work_struct *work)
 /* ----- the link ----- */
 
 /*
- * virtio_net hears of the link by the configuration space, which is ours to answer
- * while the function is mute (vnr_child_get()), if the device has a status there.
+ * If the device has a status field, virtio_net reads the link from the configuration
+ * space.  While the function is mute, vnr_child_get() answers such reads.
  */
 static void vnr_link(struct vnr_dev *dev, bool up)
 {
@@ -209,7 +209,7 @@ static int vnr_add_vid(struct net_device *vlan, int vid, void *data)
 }
 
 /*
- * What virtio_net told the device before the reset and does not tell it again.
+ * Tell the device again what virtio_net told it before the reset and does not repeat.
  * Context: RTNL lock held.
  */
 static void vnr_tell_again(struct net_device *netdev)
@@ -232,9 +232,9 @@ static void vnr_tell_again(struct net_device *netdev)
 }
 
 /*
- * virtio_net is frozen and restored while user space runs, which may want to open or close
- * the interface meanwhile; that would be done twice.  To have it down, but for
- * IFF_UP, keeps it from being closed, and our notifier keeps it from being opened.
+ * virtio_net is frozen and restored while user space runs, and user space may open or
+ * close the interface meanwhile.  Then that would be done twice.  Clearing IFF_UP
+ * prevents a close, and our notifier prevents an open.
  */
 static struct net_device *vnr_netdev_hide(struct vnr_dev *dev)
 {
@@ -259,7 +259,7 @@ static void vnr_netdev_show(struct vnr_dev *dev, struct net_device *netdev)
 	netdev->flags |= dev->hidden;
 	dev->closed = false;
 	vnr_tell_again(netdev);
-	/* A change of the link that was not heeded while it was down. */
+	/* Repeat a change of the link that was ignored while IFF_UP was clear. */
 	if (netif_carrier_ok(netdev)) {
 		netif_carrier_off(netdev);
 		netif_carrier_on(netdev);
@@ -290,7 +290,7 @@ static int vnr_refresh(struct vnr_dev *dev, struct virtio_device *vdev)
  * vnr_recover_restart() - start a quiesced function again
  * @dev: function
  *
- * The interface stays; the RDMA device comes by itself.
+ * The interface stays.  The RDMA device is added by DRIVER_OK.
  *
  * Context: may sleep.
  * Return: 0, also if there is nothing to start, or -errno.
@@ -301,7 +301,9 @@ int vnr_recover_restart(struct vnr_dev *dev)
 	struct net_device *netdev;
 	int ret = 0;
 
-	/* Somebody binds or unbinds virtio_net and may wait for us. */
+	/*
+	 * If it fails, virtio_net is being bound or unbound, and that may wait for us.
+	 */
 	if (!device_trylock(&vdev->dev))
 		return -EAGAIN;
 	if (!vdev->dev.driver || (!dev->vqs && !dev->frozen) ||
@@ -328,11 +330,11 @@ int vnr_recover_restart(struct vnr_dev *dev)
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_restart);
 
-/* ----- from death to life ----- */
+/* ----- recovery ----- */
 
 static void vnr_recover_later(struct vnr_life *life, unsigned int ms)
 {
-	/* No more once somebody has stopped it. */
+	/* Not if recovery was stopped. */
 	if (!READ_ONCE(life->stopped))
 		queue_delayed_work(system_unbound_wq, &life->recover,
 				   msecs_to_jiffies(ms));
@@ -349,7 +351,10 @@ static unsigned int vnr_recover_backoff(struct vnr_life *life)
 	return life->backoff_ms;
 }
 
-/* Dead to quiesced, and the RDMA device gone.  Returns false to be called again. */
+/*
+ * Quiesce a dead function and remove the RDMA device.  Returns false if it has to be
+ * called again.
+ */
 static bool vnr_recover_quiesce(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->state;
@@ -389,7 +394,7 @@ static void vnr_recover_work(struct work_struct *work)
 		if (READ_ONCE(life->stopped) ||
 		    vnr_life_state(dev) != VNR_QUIESCED)
 			return;
-		/* What is gone is removed, sooner or later. */
+		/* A device that is gone will be removed sooner or later. */
 		if (!pci_device_is_present(dev->mdev.pci_dev))
 			return;
 		if (life->silent && !life->heard) {
@@ -414,7 +419,7 @@ static void vnr_recover_work(struct work_struct *work)
 }
 
 /**
- * vnr_recover_begin() - a function has died, or is to be restarted
+ * vnr_recover_begin() - start recovery of a function that died, or a restart
  * @dev: function
  *
  * Context: any.
@@ -425,7 +430,7 @@ void vnr_recover_begin(struct vnr_dev *dev)
 }
 
 /**
- * vnr_recover_watch() - a function runs: look after it
+ * vnr_recover_watch() - start the watchdog of a running function
  * @dev: function
  *
  * Context: may sleep.
@@ -440,7 +445,7 @@ void vnr_recover_watch(struct vnr_dev *dev)
 }
 
 /**
- * vnr_recover_stop() - leave a function alone, whatever becomes of it
+ * vnr_recover_stop() - stop watchdog and recovery of a function
  * @dev: function
  *
  * Context: may sleep; locks of the child or of the network must not be held.
@@ -460,7 +465,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_recover_stop);
 /**
  * vnr_recover_go_on() - undo vnr_recover_stop()
  * @dev: function
- * @restart: it was quiesced, and whoever did it knows that it can be restarted
+ * @restart: it was quiesced, and the caller knows that it can be restarted
  *
  * Context: may sleep.
  */
@@ -482,10 +487,10 @@ void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_go_on);
 
 /**
- * vnr_recover_take_down() - quiesce a function that somebody else is about to reset
+ * vnr_recover_take_down() - quiesce a function that the caller is about to reset
  * @dev: function
  *
- * The RDMA device goes; virtio_net does not hear of it, but for the link.
+ * The RDMA device is removed.  virtio_net only sees that the link goes down.
  *
  * Context: may sleep; locks of the child or of the network must not be held.
  * Return: as vnr_life_quiesce().

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The shadow: what virtio_net takes for its control queue.
+ * The shadow: the queue that virtio_net uses as its control queue.
  *
  * Theory of operation
  * ===================
  *
  * The shadow is a virtqueue in plain memory.  When virtio_net rings its doorbell, the
- * proxy copies the command to the real queue (vnr_ctrl.c), and the answer's interrupt
- * copies it back.  virtio_net spins meanwhile, on old kernels with bottom halves off.
- * So all of this works in any context, and a hard timer answers VIRTIO_NET_ERR for a
- * device that does not answer.
+ * proxy copies the command to the real queue (vnr_ctrl.c).  The interrupt of the answer
+ * copies the answer back. virtio_net spins meanwhile, on old kernels with bottom halves
+ * off.  So all of this works in any context, and a hard timer answers VIRTIO_NET_ERR if
+ * the device does not answer.
  *
- * The pieces that virtio_net makes stay pieces: a device may take a command's
- * structures one by one.
+ * A command keeps the pieces in which virtio_net sent it, because a device may expect
+ * one piece for each structure.
  */
 #include <linux/io.h>
 #include <linux/slab.h>
@@ -39,7 +39,7 @@ static void vnr_shadow_used(struct vnr_ctrl *ctrl, u16 head, u32 len)
 	elem->id = cpu_to_virtio32(&ctrl->shadow_vdev, head);
 	elem->len = cpu_to_virtio32(&ctrl->shadow_vdev, len);
 	ctrl->shadow_used++;
-	/* The element before the index that shows it. */
+	/* Store the element before the index that shows it. */
 	virtio_store_mb(true, &vring->used->idx,
 			cpu_to_virtio16(&ctrl->shadow_vdev,
 					ctrl->shadow_used));
@@ -56,7 +56,7 @@ static void vnr_shadow_answer(struct vnr_ctrl_cmd *cmd, u32 used)
 	if (!ctrl->shadow)
 		return;
 	vnr_shadow_used(ctrl, cmd->head, used);
-	/* Today's virtio_net polls; a callback would have to be called. */
+	/* virtio_net polls today, but a callback would have to be called. */
 	vring_interrupt(0, ctrl->shadow);
 }
 
@@ -67,8 +67,8 @@ static void vnr_shadow_fail(struct vnr_ctrl_cmd *cmd)
 }
 
 /*
- * What the device did not write is what the child put there, as if the child's own
- * buffers had been with the device.
+ * Bytes that the device did not write keep the child's data, as if the device had used
+ * the child's own buffers.
  */
 static void vnr_shadow_copy_back(struct vnr_ctrl_cmd *cmd)
 {
@@ -85,7 +85,7 @@ static void vnr_shadow_finish(struct vnr_ctrl_cmd *cmd)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ctrl->shadow_lock, flags);
-	/* Not on the list: the stall timer has answered already. */
+	/* If it is not on the list, the stall timer has already answered. */
 	if (!list_empty(&cmd->node) && cmd->err) {
 		vnr_shadow_fail(cmd);
 	} else if (!list_empty(&cmd->node)) {
@@ -95,7 +95,7 @@ static void vnr_shadow_finish(struct vnr_ctrl_cmd *cmd)
 	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
 }
 
-/* The real queue did not take it. */
+/* Fail a command that the real queue did not accept. */
 static void vnr_shadow_refuse(struct vnr_ctrl_cmd *cmd)
 {
 	struct vnr_ctrl *ctrl = cmd->ctrl;
@@ -119,8 +119,8 @@ static void vnr_shadow_fail_all(struct vnr_ctrl *ctrl)
 }
 
 /*
- * Watch the oldest command.  Those behind it have a later deadline, which is looked at
- * when this one has passed.  Context: shadow_lock held.
+ * Start the timer for the oldest command.  The later commands have later deadlines,
+ * which are checked when this one has passed.  Context: shadow_lock held.
  */
 static void vnr_shadow_watch(struct vnr_ctrl *ctrl)
 {
@@ -134,8 +134,8 @@ static void vnr_shadow_watch(struct vnr_ctrl *ctrl)
 }
 
 /*
- * Has the oldest command waited for too long?  If not it may be another one than the
- * timer was started for.
+ * Has the oldest command waited for too long?  If not, the timer may have been started
+ * for another command, so start it again.
  */
 static bool vnr_shadow_is_late(struct vnr_ctrl *ctrl)
 {
@@ -153,7 +153,7 @@ static bool vnr_shadow_is_late(struct vnr_ctrl *ctrl)
 	return late;
 }
 
-/* Locks may be taken in an irq_work, on every kind of kernel, and not here. */
+/* Not every kernel allows taking locks here, but all allow it in an irq_work. */
 static enum hrtimer_restart vnr_shadow_stall(struct hrtimer *timer)
 {
 	struct vnr_ctrl *ctrl = container_of(timer, struct vnr_ctrl, stall);
@@ -167,7 +167,7 @@ static void vnr_shadow_stall_work(struct irq_work *work)
 	struct vnr_ctrl *ctrl = container_of(work, struct vnr_ctrl, stall_work);
 	struct vnr_dev *dev = container_of(ctrl, struct vnr_dev, ctrl);
 
-	/* The answer may be there and only its interrupt be lost. */
+	/* The answer may have come and only its interrupt been lost. */
 	vnr_ctrl_reap(ctrl);
 	if (vnr_shadow_is_late(ctrl)) {
 		vnr_ctrl_kill(dev, "an Ethernet command");
@@ -177,8 +177,8 @@ static void vnr_shadow_stall_work(struct irq_work *work)
 
 /*
  * Collect one descriptor chain of the shadow ring: its readable pieces in @out,
- * its writable ones in @in.  The ring is written by this kernel's virtio_net,
- * but a loop or a chain that does not fit is still answered, not followed.
+ * its writable ones in @in.  The ring is written by this kernel's virtio_net.  Still, a
+ * loop or a chain that does not fit is not followed, but answered with an error.
  * Returns false if the chain cannot be forwarded.
  */
 static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
@@ -204,10 +204,10 @@ static bool vnr_shadow_walk(struct vnr_ctrl *ctrl, u16 head,
 		seg.len = virtio32_to_cpu(vdev, desc->len);
 		segs = flags & VRING_DESC_F_WRITE ? in : out;
 		n = flags & VRING_DESC_F_WRITE ? nin : nout;
-		/* Past those that are too many: the ack may come behind them. */
+		/* Skip pieces that are too many, because the ack may follow them. */
 		if (*n == VNR_SHADOW_SEGS)
 			fits = false;
-		/* A piece without bytes would be a descriptor without them. */
+		/* Skip an empty piece, which would make an empty descriptor. */
 		else if (seg.len)
 			segs[(*n)++] = seg;
 		i = virtio16_to_cpu(vdev, desc->next);
@@ -225,8 +225,8 @@ static u32 vnr_shadow_len(const struct vnr_shadow_seg *segs, unsigned int n)
 }
 
 /*
- * A command for the real queue that has the pieces of the child's, in buffers of
- * their own; NULL if it cannot be had.
+ * Make a command for the real queue with copies of the pieces of the child's command.
+ * NULL if that is not possible.
  */
 static struct vnr_ctrl_cmd *
 vnr_shadow_copy(struct vnr_ctrl *ctrl, const struct vnr_shadow_seg *out,
@@ -260,9 +260,9 @@ vnr_shadow_copy(struct vnr_ctrl *ctrl, const struct vnr_shadow_seg *out,
 }
 
 /*
- * Take the next command off the shadow ring and make a command for the real
- * queue of it, which is then on the list of proxied ones.  NULL if there is
- * none; one that cannot be forwarded is answered here.
+ * Take the next command off the shadow ring, make a command for the real queue from it
+ * and put that on the list of proxied commands.  NULL if there is none.  A command that
+ * cannot be forwarded is answered here.
  * Context: shadow_lock held.
  */
 static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
@@ -275,7 +275,7 @@ static struct vnr_ctrl_cmd *vnr_shadow_take(struct vnr_ctrl *ctrl)
 	u16 head;
 
 	for (;;) {
-		/* The entries of the ring after the index that shows them. */
+		/* Read the entries of the ring after the index that shows them. */
 		avail_idx = smp_load_acquire(&vring->avail->idx);
 		if (ctrl->shadow_avail ==
 		    virtio16_to_cpu(&ctrl->shadow_vdev, avail_idx))
@@ -351,7 +351,7 @@ void vnr_shadow_init(struct vnr_dev *dev)
 }
 
 /**
- * vnr_shadow_create() - make the virtqueue that the child gets
+ * vnr_shadow_create() - create the virtqueue that the child gets
  * @dev: function
  * @index: virtqueue number of the control queue
  * @name: for messages
@@ -379,7 +379,7 @@ int vnr_shadow_create(struct vnr_dev *dev, u16 index, const char *name,
 }
 
 /**
- * vnr_shadow_stop() - answer what waits, with an error, and stop the timer
+ * vnr_shadow_stop() - answer waiting commands with an error, and stop the timer
  * @dev: function
  *
  * Context: may sleep.

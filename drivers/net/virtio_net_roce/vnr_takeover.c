@@ -2,13 +2,14 @@
 /*
  * Taking a function over from virtio_pci, and giving it back.
  *
- * virtio_pci is part of most kernels and so has usually bound the function first,
- * at boot or when it was plugged in.  Whether the function is a RoCE device is
- * found out while virtio_pci still has it; one that is not is never touched.
+ * virtio_pci is part of most kernels, so it has usually bound the function first, at
+ * boot or when it was plugged in.  This driver checks for a RoCE device while
+ * virtio_pci still has the function.  A function that is not a RoCE device is never
+ * touched.
  *
- * A function that was silent to the end is not given back: virtio_net would read its
- * configuration space, for which QEMU 11.1 asks the process behind the function, and
- * aborts if that is gone.
+ * A function that was silent until its removal is not given back.  virtio_net would
+ * read its configuration space.  For that QEMU 11.1 asks the process behind the
+ * function, and aborts if the process is gone.
  */
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -36,7 +37,9 @@ struct vnr_takeover {
 
 static struct workqueue_struct *vnr_takeover_wq;
 
-/* Functions whose take-over failed, so that giving them back is the end of it. */
+/*
+ * Functions whose take-over failed.  They were given back, and it is not tried again.
+ */
 static DEFINE_MUTEX(vnr_failed_lock);
 static DEFINE_XARRAY(vnr_failed);
 
@@ -53,7 +56,7 @@ VISIBLE_IF_KUNIT bool vnr_is_candidate(struct pci_dev *pdev)
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_is_candidate);
 
-/* Functions whose device did not answer when they were let go of. */
+/* Functions whose device did not answer when this driver released them. */
 static DEFINE_XARRAY(vnr_silent);
 
 /**
@@ -90,7 +93,7 @@ static int vnr_match_virtio(struct device *d, VNR_FIND_CHILD_DATA data)
 	return d->bus && !strcmp(d->bus->name, "virtio");
 }
 
-/* What the virtio device of a function offers.  Context: the function's lock held. */
+/* Features that a function's virtio device offers.  Context: function's lock held. */
 static bool vnr_child_offers(struct pci_dev *pdev, u64 *features)
 {
 	struct device *child;
@@ -98,7 +101,7 @@ static bool vnr_child_offers(struct pci_dev *pdev, u64 *features)
 	child = device_find_child(&pdev->dev, NULL, vnr_match_virtio);
 	if (!child)
 		return false;
-	/* Its driver may be negotiating, by way of the same registers. */
+	/* Its driver may be negotiating features through the same registers. */
 	device_lock(child);
 	*features = vnr_offered_features(dev_to_virtio(child));
 	device_unlock(child);
@@ -107,8 +110,8 @@ static bool vnr_child_offers(struct pci_dev *pdev, u64 *features)
 }
 
 /*
- * Does the function that virtio_pci has offer RoCE?  While its lock is held, the
- * driver stays, and with it the virtio device and the registers behind that.
+ * Does a function that virtio_pci has bound offer RoCE?  While the lock of the function
+ * is held, its driver stays bound, and so the virtio device and its registers stay.
  */
 VISIBLE_IF_KUNIT bool vnr_wants_takeover(struct pci_dev *pdev)
 {
@@ -136,7 +139,7 @@ static void vnr_take_over(struct pci_dev *pdev)
 {
 	int ret;
 
-	/* Its driver is looked at again: another may have come meanwhile. */
+	/* Check its driver again, because another may have bound it meanwhile. */
 	if (!vnr_has_virtio_pci(pdev) || vnr_failed_before(pdev) ||
 	    !vnr_wants_takeover(pdev) || !vnr_has_virtio_pci(pdev))
 		return;
@@ -202,7 +205,7 @@ static struct notifier_block vnr_bus_nb = {
 };
 
 /**
- * vnr_takeover_init() - take over what is there and what will come
+ * vnr_takeover_init() - take over present and future functions
  * @driver: the PCI driver, registered
  *
  * Context: may sleep.
@@ -225,7 +228,7 @@ int vnr_takeover_init(struct pci_driver *driver)
 	for_each_pci_dev(pdev)
 		if (vnr_is_candidate(pdev))
 			vnr_takeover_later(pdev);
-	/* The device is there when modprobe returns. */
+	/* So the device exists when modprobe returns. */
 	flush_workqueue(vnr_takeover_wq);
 	return 0;
 }

@@ -42,7 +42,7 @@ struct vroce_dev;
  * @ref: references: the verbs object, objects that depend on this one, and one
  *	for each mapping of its memory that user space has or may still make
  * @dev: device
- * @release: called without references; tells the device and frees.
+ * @release: called when no reference is left; tells the device and frees.
  *	Context: may sleep.
  * @work: calls @release for vroce_obj_put_later()
  */
@@ -61,8 +61,8 @@ void vroce_obj_put_later(struct vroce_obj *obj);
 
 /**
  * struct vroce_numbers - which CQNs or QPNs are in use
- * @lock: held from before a number is given back until its rings are zeroed,
- *	and while one is taken
+ * @lock: held while a number is taken, and from before a number is given back until
+ *	its rings are zeroed
  * @taken: bit per number
  */
 struct vroce_numbers {
@@ -74,12 +74,12 @@ int vroce_numbers_init(struct vroce_numbers *numbers, u32 max);
 void vroce_numbers_destroy(struct vroce_numbers *numbers);
 
 /**
- * enum vroce_kind - what the device promises a number of
+ * enum vroce_kind - kinds of objects of which the device promises a number
  * @VROCE_PD: protection domains
  * @VROCE_MR: memory regions
  * @VROCE_AH: address handles
  * @VROCE_CQ: completion queues
- * @VROCE_QP: queue pairs, SMI and GSI left out
+ * @VROCE_QP: queue pairs, without SMI and GSI
  * @VROCE_GSI: the general service interface
  * @VROCE_KINDS: number of kinds
  */
@@ -95,8 +95,8 @@ enum vroce_kind {
 
 /**
  * struct vroce_quota - how many objects of a kind there are, and may be
- * @held: those that the device holds, or may hold
- * @max: what it promised
+ * @held: objects that the device holds, or may hold
+ * @max: number that the device promised
  */
 struct vroce_quota {
 	atomic_t held;
@@ -110,11 +110,11 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 /* ----- vroce_queue.c: a virtqueue and its slots ----- */
 
 /**
- * struct vroce_request - what the driver keeps of a request of the kernel
- * @wr_id: the consumer's, as a rule a pointer
+ * struct vroce_request - what the driver remembers about a request of the kernel
+ * @wr_id: the consumer's wr_id, usually a pointer
  * @len: bytes that the device may write to its scatter list
  * @opcode: &enum ib_wc_opcode of its completion
- * @signaled: it leaves a completion even if it succeeds
+ * @signaled: the request leaves a completion even if it succeeds
  */
 struct vroce_request {
 	u64 wr_id;
@@ -135,9 +135,9 @@ struct vroce_request {
  * @slot_len: bytes of a slot that the device may touch
  * @next: in a kernel's work queue the available index, in a kernel's completion
  *	queue the used index up to which completions were polled; see vroce_ring.h
- * @requests: of a kernel's work queue what is in its slots, in memory that the
- *	device does not see; else NULL
- * @done: of a kernel's work queue the index up to which requests are complete
+ * @requests: for a kernel's work queue, the requests that are in its slots, kept in
+ *	memory that the device does not see; else NULL
+ * @done: in a kernel's work queue the index up to which requests are complete
  */
 struct vroce_queue {
 	struct virtio_net_roce_vq *vq;
@@ -188,7 +188,7 @@ enum vroce_piece {
  * @phys: physical address
  * @len: bytes, whole pages; 0 if there is no such piece
  * @writable: user space may write to it
- * @io: it belongs to the PCI function and is no memory
+ * @io: it belongs to the PCI function and is not memory
  */
 struct vroce_range {
 	phys_addr_t phys;
@@ -199,7 +199,7 @@ struct vroce_range {
 
 /**
  * struct vroce_maps - the mappable pieces of a queue
- * @entry: NULL where there is none
+ * @entry: an entry for each piece, NULL if there is no such piece
  */
 struct vroce_maps {
 	struct rdma_user_mmap_entry *entry[VROCE_PIECES];
@@ -219,7 +219,7 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 /**
  * struct vroce_ucontext - a process that has the device open
  * @ibucontext: the core's part
- * @gate: places for verbs that are carried out
+ * @gate: free places for verbs, see vroce_gate.c
  */
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
@@ -279,7 +279,7 @@ void vroce_set_counter_ops(struct vroce_dev *dev);
 /**
  * struct vroce_hw_ah - an address handle in the device
  * @obj: its references
- * @pd: its protection domain, referred to
+ * @pd: its protection domain; this object holds a reference to it
  * @ahn: handle
  */
 struct vroce_hw_ah {
@@ -319,8 +319,8 @@ int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
  * @pages: page list of a region of vroce_alloc_mr(), else NULL; the device reads
  *	it when it carries out a request %IB_WR_REG_MR
  * @pages_dma: its device address
- * @max_pages: pages that it has room for
- * @npages: pages that are in it
+ * @max_pages: number of pages that the list has room for
+ * @npages: number of pages in the list
  */
 struct vroce_mr {
 	struct ib_mr ibmr;
@@ -353,7 +353,7 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @lock: guards &vroce_queue.next, the slots and @feed of a kernel's CQ, and
  *	&vroce_queue.done of the work queues that use it
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
- * @due: if @short_of: completions that are there or may come
+ * @due: if @short_of: number of completions that are there or may still come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
  * @qps: how often QPs of the kernel use it; guarded by the lock of &vroce_dev.cqs
  */
@@ -371,9 +371,9 @@ struct vroce_hw_cq {
 /**
  * struct vroce_cq - a completion queue
  * @ibcq: the core's part
- * @uctx: context that made it, NULL for the kernel
+ * @uctx: context that created it, NULL for the kernel
  * @hw: the device's part
- * @maps: what user space may map of it
+ * @maps: the pieces of it that user space may map
  */
 struct vroce_cq {
 	struct ib_cq ibcq;
@@ -398,17 +398,17 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
  * struct vroce_hw_qp - a queue pair in the device
  * @obj: its references
  * @qpn: its number
- * @pd: its protection domain, referred to
- * @scq: CQ of the send queue, referred to
- * @rcq: CQ of the receive queue, referred to
+ * @pd: its protection domain; the QP holds a reference to it
+ * @scq: CQ of the send queue; the QP holds a reference to it
+ * @rcq: CQ of the receive queue; the QP holds a reference to it
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
  * @gsi: it is the general service interface
- * @datagram: what it receives begins with a network header
- * @qp: of the kernel: the verbs object, NULL when it is going away; changes under
+ * @datagram: received data begins with a network header
+ * @qp: the verbs object of a kernel's QP, NULL when it is going away; changes under
  *	the locks of both CQs
- * @rcu: frees it when nobody can have found it in &vroce_dev.qps any more
+ * @rcu: frees the QP once no reader of &vroce_dev.qps can still use it
  */
 struct vroce_hw_qp {
 	struct vroce_obj obj;
@@ -428,11 +428,11 @@ struct vroce_hw_qp {
 /**
  * struct vroce_backlog - receive requests that wait for a slot of the ring
  * @slots: requests as they go into the ring; NULL if the QP has no backlog
- * @requests: what is kept of them
- * @depth: how many there is room for, a power of two
- * @head: first that waits
- * @tail: behind the last one
- * @limit: completions that may be due on the CQ when one moves into the ring
+ * @requests: what the driver remembers about them
+ * @depth: number of requests that there is room for, a power of two
+ * @head: position of the first request that waits
+ * @tail: position after the last request that waits
+ * @limit: a request moves into the ring only while fewer completions are due on the CQ
  */
 struct vroce_backlog {
 	void *slots;
@@ -446,17 +446,17 @@ struct vroce_backlog {
 /**
  * struct vroce_qp - a queue pair
  * @ibqp: the core's part
- * @uctx: context that made it, NULL for the kernel
+ * @uctx: context that created it, NULL for the kernel
  * @hw: the device's part
- * @sq_maps: what user space may map of the send queue
- * @rq_maps: what user space may map of the receive queue
+ * @sq_maps: the pieces of the send queue that user space may map
+ * @rq_maps: the pieces of the receive queue that user space may map
  * @mutex: serialises changes of @state
- * @state: as far as the driver knows; the device may have gone to an error state
+ * @state: last known state; the device may have moved the QP to an error state since
  * @cap: capabilities
  * @sig_type: which send requests leave a completion
  * @sq_lock: guards &vroce_queue.next of a kernel's send queue
- * @rq_lock: guards that of its receive queue, and @backlog
- * @backlog: of the GSI, where the ring is smaller than what ib_mad posts
+ * @rq_lock: guards &vroce_queue.next of a kernel's receive queue, and @backlog
+ * @backlog: receive requests of the GSI that do not fit into the ring
  */
 struct vroce_qp {
 	struct ib_qp ibqp;
@@ -483,7 +483,10 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 /* ----- vroce_post.c: the data path of kernel consumers ----- */
 
-/* In a wr_id on the wire: of a receive queue.  Below is the position in the ring. */
+/*
+ * This bit in a wr_id on the wire means that the request is of a receive queue.  The
+ * bits below it are the position in the ring.
+ */
 #define VROCE_COOKIE_RECV	BIT_ULL(16)
 
 int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
@@ -521,7 +524,7 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				     u64 virt_addr, int access,
 				     struct ib_udata *udata);
 
-/* ----- vroce_flush.c: when the device is dead ----- */
+/* ----- vroce_flush.c: what happens when the device is dead ----- */
 
 u32 vroce_alive_show(const struct vroce_hw_cq *hw);
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
@@ -537,18 +540,19 @@ void vroce_flush_listen(struct vroce_dev *dev, bool on);
  * struct vroce_dev - an RDMA device
  * @ibdev: the core's part
  * @aux: the lower module's part
- * @attr: what the device can do, within what the driver can
- * @port: what its port can do, within what the driver can
- * @max_cq_slots: slots that any CQ can have
- * @quotas: what the device holds
+ * @attr: attributes of the device, limited to what the driver supports
+ * @port: attributes of its port, limited to what the driver supports
+ * @max_cq_slots: number of slots that any CQ can have
+ * @quotas: how many objects of each kind the device holds
  * @cqns: CQNs in use
  * @qpns: QPNs in use
  * @qps: &struct vroce_hw_qp of each QPN that the kernel uses
- * @bad_completions: how many completions were dropped that name no request
- * @wq: runs what vroce_obj_put_later() puts off
- * @netdev_nb: sees the link of the Ethernet interface come and go
- * @port_active: last state of the port that was told to clients
- * @health: whether the device lives
+ * @bad_completions: number of completions that were dropped because they match no
+ *	request
+ * @wq: runs releases that vroce_obj_put_later() deferred
+ * @netdev_nb: notices when the link of the Ethernet interface comes or goes
+ * @port_active: last state of the port that clients were told
+ * @health: whether the device is alive
  * @cqs: &struct vroce_cq of each CQN in use
  * @flush_work: has all CQs polled when the device is dead
  */
@@ -579,7 +583,7 @@ static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
 }
 
-/* Do GIDs have a VLAN? */
+/* Can a GID have a VLAN? */
 static inline bool vroce_has_gid_vlan(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_GID_VLAN;

@@ -2,10 +2,10 @@
 /*
  * Address handles: where the datagrams of UD QPs go.
  *
- * They may be destroyed where nobody may sleep, and the core frees what is its own
- * whatever becomes of that.  So the device's part is an object as CQs and QPs have:
- * its command is sent at once if the caller may sleep, else by a work item, and sent
- * again if there was no memory for it.  Its protection domain stays until then.
+ * The core may destroy one in atomic context, and it frees its own part even if that
+ * fails.  So the device's part is a refcounted object, like that of CQs and QPs.  The
+ * destroy command is sent at once if the caller may sleep, else from a work item.  It
+ * is sent again if there was no memory for it.  The protection domain stays until then.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -68,7 +68,7 @@ err_free:
  * @attr: address, and whether the caller may sleep
  * @udata: of the user
  *
- * Context: may sleep if the flags of @attr say so.
+ * Context: may sleep if the flags of @attr allow it.
  * Return: 0 or -errno.
  */
 int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
@@ -104,7 +104,7 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
  * @ibah: address handle
  * @flags: whether the caller may sleep
  *
- * Context: may sleep if @flags say so.
+ * Context: may sleep if @flags allow it.
  * Return: 0.
  */
 int vroce_destroy_ah(struct ib_ah *ibah, u32 flags)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The control commands, a function each.
+ * The control commands, one function for each.
  *
- * What the device answers is not to be trusted: a handle that names a virtqueue
- * is checked here, the opaque ones cannot be.  The callers see to it that a
- * number is not given out twice (vroce_obj.c).
+ * The device's answers are not trusted.  A handle that names a virtqueue is checked
+ * here; opaque handles cannot be checked.  The callers make sure that the device does
+ * not return a number that is already in use.
  *
- * This is the one layer that speaks of faults of the device.
+ * Only this layer reports faults of the device.
  */
 #include "virtio_net_roce.h"
 #include "virtio_roce_compat.h"
@@ -15,13 +15,13 @@
 #include "vroce_wire.h"
 
 /**
- * struct vroce_command - what we know of a command beforehand
+ * struct vroce_command - fixed properties of a command
  * @name: for messages
- * @refused: what it means if the device answers VIRTIO_NET_ERR, which tells no
- *	reason: for lack of room, or the caller's fault.  With -EIO there is no
- *	reason, so that it is the device's fault.
- * @undo: it takes something away from the device, which is done if the device was
- *	reset and has nothing any more
+ * @refused: errno for the answer VIRTIO_NET_ERR, which gives no reason.  It means
+ *	lack of room, or the caller's fault.  -EIO means that a correct device has no
+ *	reason to refuse, so the device is at fault.
+ * @undo: the command takes something away from the device.  After a reset the device
+ *	has nothing left, so the command counts as done.
  */
 struct vroce_command {
 	const char *name;
@@ -54,7 +54,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
 };
 
-/* What became of a command, as an errno. */
+/* Translate the result of a command to an errno, and report faults of the device. */
 static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
 {
 	const struct vroce_command *info = &vroce_commands[command];
@@ -78,7 +78,7 @@ static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
 				    info->name);
 		return err;
 	default:
-		/* Success, no memory, or a queue long known to be dead. */
+		/* Success, no memory, or a queue that is already known to be dead. */
 		return err;
 	}
 }
@@ -98,7 +98,7 @@ int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle
 	return -EPROTO;
 }
 
-/* A device that was reset has nothing any more: what was to be undone is. */
+/* After a reset the device has no objects left, so the command counts as done. */
 static int vroce_cmd_undo(struct virtio_net_roce_aux *aux,
 			  struct virtio_net_roce_cmd *cmd)
 {
@@ -219,7 +219,7 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_counters);
 /**
  * vroce_cmd_create_cq() - make a completion queue
  * @aux: device
- * @cqe: completions that it holds
+ * @cqe: number of completions that it can hold
  * @cqn: its number, which has a virtqueue
  */
 int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
@@ -324,7 +324,7 @@ int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
 
-/* The one request of variable length. */
+/* REG_USER_MR is the only request of variable length. */
 static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
 			      struct virtio_rdma_cmd_reg_user_mr *req,
 			      const __le64 *pages, u32 npages,
@@ -332,7 +332,10 @@ static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
 {
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
-		/* On failure the caller lets go of the pages. */
+		/*
+		 * The caller unpins the pages on failure, so the outcome must be
+		 * certain.
+		 */
 		.settle = true,
 		.req = {
 			{ .iov_base = req, .iov_len = sizeof(*req) },
@@ -377,7 +380,7 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_reg_user_mr);
  * vroce_cmd_alloc_mr() - make a memory region for registrations by work request
  * @aux: device
  * @pdn: protection domain
- * @max_pages: pages that it takes
+ * @max_pages: number of pages that it can have
  * @keys: its handle and keys
  */
 int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
@@ -412,7 +415,7 @@ int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn)
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_dereg_mr);
 
-/* QPN 0 and 1 are those of the management interfaces and of nobody else. */
+/* Only the management interfaces have QPN 0 and 1. */
 static bool vroce_qpn_is_sane(const struct virtio_net_roce_aux *aux,
 			      enum ib_qp_type type, u32 qpn)
 {
@@ -474,7 +477,7 @@ int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
 	};
 
 	vroce_qp_attr_to_wire(attr, mask, &req);
-	/* Both take the requests away from the device. */
+	/* These two states take the requests away from the device. */
 	if (mask & IB_QP_STATE && (attr->qp_state == IB_QPS_ERR ||
 				   attr->qp_state == IB_QPS_RESET))
 		return vroce_cmd_undo(aux, &cmd);
@@ -486,8 +489,8 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_qp);
  * vroce_cmd_query_qp() - ask for attributes of a queue pair
  * @aux: device
  * @qpn: its number
- * @mask: which are asked for, IB_QP_* bits; the others may be given, too
- * @attr: attributes; what the device knows nothing of is not touched
+ * @mask: which are asked for, IB_QP_* bits; the device may return others, too
+ * @attr: attributes; those that the device does not know are not touched
  */
 int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
 		       struct ib_qp_attr *attr)
@@ -613,7 +616,7 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_del_gid);
  * vroce_cmd_req_notify_cq() - ask for one notification of a CQ
  * @aux: device
  * @cqn: the CQ
- * @solicited_only: not for any completion, but for solicited ones and errors
+ * @solicited_only: only for solicited completions and errors
  */
 int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, u32 cqn,
 			    bool solicited_only)
@@ -640,7 +643,7 @@ static int vroce_cmd_exec_mcast(struct virtio_net_roce_aux *aux, u8 command,
 }
 
 /**
- * vroce_cmd_attach_mcast() - have a QP receive what is sent to a group
+ * vroce_cmd_attach_mcast() - make a QP receive datagrams sent to a group
  * @aux: device
  * @qpn: the QP
  * @gid: the group
@@ -654,7 +657,7 @@ int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_attach_mcast);
 
 /**
- * vroce_cmd_detach_mcast() - the reverse
+ * vroce_cmd_detach_mcast() - undo vroce_cmd_attach_mcast()
  * @aux: device
  * @qpn: the QP
  * @gid: the group

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control commands, a function each: parameters in, results out, everything
- * in the processor's byte order.  Above this layer nobody sees the wire format
- * of a command.
+ * The control commands, one function for each.  Parameters and results are in the
+ * processor's byte order.  The layers above do not see the wire format of a command.
  */
 #ifndef _VROCE_CMD_H
 #define _VROCE_CMD_H
@@ -49,7 +48,7 @@ struct vroce_port_attr {
 };
 
 /**
- * struct vroce_mr_keys - what the device says of a new memory region
+ * struct vroce_mr_keys - what the device returns for a new memory region
  * @mrn: handle
  * @lkey: local key
  * @rkey: remote key
@@ -82,7 +81,7 @@ struct vroce_reg_user_mr_params {
  * struct vroce_create_qp_params - for CREATE_QP
  * @pdn: protection domain
  * @type: type
- * @sq_sig_all: each send request leaves a completion
+ * @sq_sig_all: every send request leaves a completion
  * @fast_reg: send requests may register and invalidate memory regions
  * @send_cqn: CQ of the send queue
  * @recv_cqn: CQ of the receive queue

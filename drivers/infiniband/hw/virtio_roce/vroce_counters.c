@@ -2,8 +2,8 @@
 /*
  * Hardware counters: "rdma statistic" and hw_counters/ of the port in sysfs.
  *
- * The device counts, if it has the capability; the names are in
- * uapi/virtio_net_roce_counters.h.  One is the driver's, and comes last.
+ * The device counts, if it has the capability.  The names are in
+ * uapi/virtio_net_roce_counters.h.  The last counter is the driver's own.
  */
 #include "vroce.h"
 
@@ -17,7 +17,7 @@ static const struct rdma_stat_desc vroce_counters[] = {
 
 static_assert(ARRAY_SIZE(vroce_counters) == VIRTIO_RDMA_CNT_NUM + 1);
 
-/* How many of them the device counts. */
+/* Number of counters that the device has. */
 static int vroce_device_counters(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_COUNTERS ?
@@ -33,7 +33,7 @@ static struct rdma_hw_stats *vroce_alloc_hw_port_stats(struct ib_device *ibdev,
 					  n + 1, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* All of them at once, whichever is asked for. */
+/* Reads all counters at once, whichever @index asks for. */
 static int vroce_get_hw_stats(struct ib_device *ibdev,
 			      struct rdma_hw_stats *stats, u32 port, int index)
 {
@@ -57,7 +57,7 @@ static const struct ib_device_ops vroce_counter_ops = {
 };
 
 /**
- * vroce_set_counter_ops() - add the verbs of counters
+ * vroce_set_counter_ops() - add the verbs for counters
  * @dev: device, not yet registered
  */
 void vroce_set_counter_ops(struct vroce_dev *dev)

@@ -10,16 +10,15 @@
 /* Completions start on cache lines of their own. */
 #define VROCE_CQ_ALIGN	64
 
-/* ib_mad cannot be told to ask for fewer than 64 requests on each side. */
+/* ib_mad cannot be configured to ask for fewer than 64 requests on each side. */
 #define VROCE_SHORT_CQ_MIN	128
 
-/* Numbers that are tried for one that has the vector that was asked for. */
+/* How many CQNs to try until one has the requested interrupt vector. */
 #define VROCE_VECTOR_TRIES	16
 
 /*
- * The number is free for the device to give out again as soon as it has answered
- * DESTROY_CQ.  The lock keeps a create that gets it waiting until the rings are
- * zeroed.
+ * As soon as the device has answered DESTROY_CQ, it may return the number for a new CQ.
+ * The lock makes a create that gets the number wait until the rings are zeroed.
  */
 static void vroce_hw_cq_release(struct vroce_obj *obj)
 {
@@ -57,7 +56,7 @@ static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe, u32 *cqn)
 	return err;
 }
 
-/* A number that was not used. */
+/* Give back a number that was not used. */
 static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
 {
 	mutex_lock(&dev->cqns.lock);
@@ -69,9 +68,9 @@ static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
 }
 
 /*
- * The device chooses the number, and with it the interrupt vector.  If that is not the
- * one that was asked for other numbers are tried, and those left over given back.  Any
- * vector is better than no CQ.
+ * The device chooses the number, and with it the interrupt vector.  If the vector is
+ * not the requested one, other numbers are tried, and the unused ones are given back.
+ * A CQ with another vector is better than no CQ.
  */
 static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 				   u32 cqe, u32 vector)
@@ -136,7 +135,7 @@ err_free:
  * vroce_cq_notify() - there may be completions
  * @data: &struct ib_cq
  *
- * Context: hard interrupt, or as if it were one.
+ * Context: hard interrupt, or interrupts off.
  */
 void vroce_cq_notify(void *data)
 {
@@ -166,14 +165,15 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 }
 
 /**
- * vroce_cq_expect() - one completion more will come
+ * vroce_cq_expect() - count one more completion that will come
  * @hw: CQ
- * @limit: none, if so many are due
+ * @limit: refuse if this many are already due
  *
- * A CQ that has all the room that was asked for is its user's to care for.
+ * Only a CQ that got fewer slots than were asked for is counted.  Any other CQ has the
+ * room that its user asked for, and the user must not overrun it.
  *
  * Context: any.
- * Return: false if it must not come.
+ * Return: false if there is no room for the completion.
  */
 bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit)
 {
@@ -190,23 +190,24 @@ bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit)
 }
 
 /**
- * vroce_cq_unexpect() - it was polled, or will not come after all
+ * vroce_cq_unexpect() - a completion was polled, or will not come after all
  * @hw: CQ
  *
  * Context: any.
  */
 void vroce_cq_unexpect(struct vroce_hw_cq *hw)
 {
-	/* A device that completes what nobody posted brings it below nothing. */
+	/* Stop at 0: a broken device may add completions that no request is due. */
 	if (hw->short_of)
 		atomic_dec_if_positive(&hw->due);
 }
 
 /*
- * ib_mad asks for 640 entries, as many as it posts requests, whatever the device has.
- * The GSI manages with fewer (see vroce_post.c), so that ib_mad is given what there is, if
- * that is any use to it.  It is recognised by how it polls.  Anybody else who polls so
- * gets a CQ, but no QP (see vroce_qp.c).
+ * ib_mad asks for 640 entries, one for each request that it posts, whatever the limit
+ * of the device is.  The GSI works with fewer (see vroce_post.c), so ib_mad gets what
+ * the device has if that is at least VROCE_SHORT_CQ_MIN. It is recognised by its
+ * polling context.  Any other consumer with that polling context gets a CQ, but no QP
+ * (see vroce_qp.c).
  */
 static bool vroce_cq_may_be_short(struct vroce_dev *dev,
 				  const struct ib_cq *ibcq)
@@ -221,7 +222,7 @@ static bool vroce_cq_may_be_short(struct vroce_dev *dev,
 	return false;
 }
 
-/* A negative number of old kernels is a large one here. */
+/* In old kernels the size is signed.  A negative one is a large number here. */
 static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe)
 {
 	if (cqe && cqe <= dev->attr.max_cqe)
@@ -301,8 +302,8 @@ err_hw:
  * @ibcq: completion queue
  * @udata: of the user
  *
- * The device is told when user space has no mapping of the CQ any more, which
- * as a rule is now; see vroce_obj.c.
+ * The device is told when user space has no mapping of the CQ any more.  Usually that
+ * is now; see vroce_obj.c.
  *
  * Return: 0.
  */
@@ -320,14 +321,13 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /**
- * vroce_resize_cq() - verb: have room for more completions, or for fewer
+ * vroce_resize_cq() - verb: change the number of completions that a CQ can hold
  * @ibcq: completion queue
  * @cqe: how many
  * @udata: of the user
  *
- * The slots stay as they are.  A device that holds what finds no slot holds as
- * much for any CQ, so that there is nothing to tell it.  And room that is there
- * is not taken away.
+ * The slots stay as they are.  A device with CQ_HOLD holds completions that find no
+ * slot, and as many for any CQ, so there is no command for it.  A CQ never shrinks.
  *
  * Return: 0 or -errno.
  */
@@ -359,8 +359,8 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
  * @ibcq: completion queue
  * @flags: for which completions
  *
- * The core takes an errno for "armed", so that a kernel consumer's request never
- * fails for lack of room or memory: it is sent when there is room.
+ * The core takes an errno for "armed".  So a kernel consumer's request must not fail
+ * for lack of room or memory; it is sent when there is room.
  *
  * Context: any for the kernel's CQs.
  * Return: 0, 1 if completions may have been missed and that was asked for, or
@@ -373,11 +373,11 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	struct vroce_cq *cq = to_vcq(ibcq);
 	int err;
 
-	/* Each request that is posted to a dead device calls the handler. */
+	/* A request posted to a dead device calls the handler without being asked. */
 	if (!ibcq->uobject && READ_ONCE(to_vdev(ibcq->device)->health))
 		return 0;
 	if (ibcq->uobject) {
-		/* From before the device may act on the command. */
+		/* Before the command, because the device may act on it at once. */
 		aux->ops->cq_arm(aux, cq->hw->cqn);
 		return vroce_cmd_req_notify_cq(aux, cq->hw->cqn, solicited);
 	}

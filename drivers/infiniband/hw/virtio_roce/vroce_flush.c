@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When the device is dead.
+ * What happens when the device is dead.
  *
- * Who uses it is told by IB_EVENT_DEVICE_FATAL, and the port is down.  Once the device is
- * quiesced, which means that it touches no memory any more, rings and slots are
- * ours alone, and we play the device for the kernel's queue pairs: each request that
- * was posted, and each that is posted from then on, is flushed into its CQ
- * (IB_WC_WR_FLUSH_ERR) when that is polled.  So all who wait for their requests come to
- * an end, and drain their queues, before the RDMA device is unregistered.
+ * Consumers get IB_EVENT_DEVICE_FATAL, and the port goes down.  Once the device is
+ * quiesced, it touches no memory any more, and only the driver uses rings and slots.
+ * From then on the driver does the device's part for the kernel's queue pairs: polling
+ * a CQ flushes into it (IB_WC_WR_FLUSH_ERR) every request that was posted before, and
+ * every request that is posted later.  So consumers that wait for their requests can
+ * finish, and drain their queues, before the RDMA device is unregistered.
  *
- * User space polls for itself.  A word behind the used ring of each CQ tells that the
- * device lives; it becomes zero when we write that, and also when the core takes the
- * mapping away and pages of zeros come in its place.
+ * User space polls by itself.  A word behind the used ring of each CQ says that the
+ * device is alive.  It becomes zero when the driver writes zero, and also when the core
+ * replaces the mapping by pages of zeros.
  */
 #include "vroce_ring.h"
 #include "vroce.h"
 
-/* The last word of the used ring's pages, where no ring reaches. */
+/* The last word of the used ring's pages.  The ring must not reach so far. */
 static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)
 {
 	const struct virtio_net_roce_vq *vq = hw->queue.vq;
@@ -25,11 +25,11 @@ static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)
 }
 
 /**
- * vroce_alive_show() - let user space see that the device lives
+ * vroce_alive_show() - let user space see that the device is alive
  * @hw: CQ
  *
  * Context: any.
- * Return: flag for the provider, 0 if there is no room for a word.
+ * Return: flag for the provider, 0 if there is no room for the word.
  */
 u32 vroce_alive_show(const struct vroce_hw_cq *hw)
 {
@@ -43,7 +43,7 @@ u32 vroce_alive_show(const struct vroce_hw_cq *hw)
 	return VIRTIO_ROCE_QUEUE_ALIVE;
 }
 
-/* A completion as a device would make it; false if the CQ has no slot for it. */
+/* Add a completion, as the device would; false if the CQ has no slot for it. */
 static bool vroce_flush_put(struct vroce_queue *cq, u32 qpn, __le64 wr_id,
 			    u8 opcode)
 {
@@ -64,15 +64,16 @@ static bool vroce_flush_put(struct vroce_queue *cq, u32 qpn, __le64 wr_id,
 		.qp_num = cpu_to_le32(qpn),
 	};
 	vring->used->ring[pos].id = __cpu_to_virtio32(true, slot);
-	/* The completion before the index that shows it. */
+	/* Write the completion before the index that shows it. */
 	smp_wmb();
 	vroce_ring_set16(&vring->used->idx, used + 1);
 	return true;
 }
 
 /*
- * What is not complete, from the first on, by what we know of it: the device may have
- * written to rings and slots.  Context: lock of the CQ held.
+ * Flush the requests that are not complete, in order.  Which those are is known from
+ * the driver's own memory, since the device may have written anything to rings and
+ * slots.  Context: lock of the CQ held.
  */
 static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
 			   u32 qpn, u8 opcode)
@@ -89,11 +90,12 @@ static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
 }
 
 /**
- * vroce_flush_cq() - complete what was posted to the QPs of a CQ, if there is no device
+ * vroce_flush_cq() - flush requests of the QPs of a CQ, if the device is quiesced
  * @dev: device
  * @hw: CQ of the kernel
  *
- * As much as the CQ has slots for, when all that was in it has been polled.
+ * This waits until all completions in the CQ have been polled.  It then flushes as many
+ * requests as the CQ has slots.
  *
  * Context: lock of the CQ held, interrupts off.
  */
@@ -124,7 +126,7 @@ void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
 }
 
 /**
- * vroce_flush_drop() - forget what was posted to a QP, if there is no device
+ * vroce_flush_drop() - forget what was posted to a QP, if the device is quiesced
  * @dev: device
  * @hw: QP that goes to RESET
  *
@@ -139,7 +141,7 @@ void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 }
 
 /**
- * vroce_flush_posted() - a request was posted; if there is no device, that is news
+ * vroce_flush_posted() - flush a request just posted, if the device is quiesced
  * @dev: device
  *
  * Context: any.
@@ -230,9 +232,9 @@ void vroce_flush_init(struct vroce_dev *dev)
 }
 
 /**
- * vroce_flush_listen() - hear of the device's death, which may have come already
+ * vroce_flush_listen() - get notified of the device's death, even if it came before
  * @dev: registered device
- * @on: false for no longer
+ * @on: false to stop
  *
  * Context: may sleep.
  */

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The gate: how many verbs of a context are carried out at a time.
+ * The gate limits how many verbs of a context are carried out at a time.
  *
- * The control queue is one line, first in, first out.  If each thread of a process had
- * a command in it, whoever comes next would wait for all of them.  So a context gets so
- * many places and no more, and its other threads wait for each other, also first in,
- * first out.  The gate is passed before any lock that contexts share is taken.
+ * The control queue is first in, first out.  If every thread of a process had a command
+ * in it, the next process would wait for all of them.  So a context has a fixed number
+ * of places.  Its other threads wait at the gate, also first in, first out.  A thread
+ * passes the gate before it takes any lock that contexts share.
  *
- * Kernel consumers pass: they have a few commands at a time, and may not sleep.
+ * Kernel consumers are not limited.  They have a few commands at a time, and may be in
+ * atomic context.
  */
 #include <rdma/uverbs_ioctl.h>
 
 #include "vroce.h"
 
-/* Verbs of a context at a time. */
+/* Number of verbs of a context at a time. */
 #define VROCE_GATE_PLACES	8
 
 /**
- * vroce_gate_init() - all places are free
+ * vroce_gate_init() - make all places free
  * @uctx: context
  */
 void vroce_gate_init(struct vroce_ucontext *uctx)
@@ -26,7 +27,7 @@ void vroce_gate_init(struct vroce_ucontext *uctx)
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_gate_init);
 
-/* Of a verb that makes something; NULL for the kernel. */
+/* Enter for a verb that creates an object; NULL for the kernel. */
 static struct vroce_ucontext *vroce_gate_enter(struct ib_udata *udata)
 {
 	struct vroce_ucontext *uctx;
@@ -39,7 +40,7 @@ static struct vroce_ucontext *vroce_gate_enter(struct ib_udata *udata)
 	return uctx;
 }
 
-/* Of a verb on something that there is; NULL if it is the kernel's. */
+/* Enter for a verb on an existing object; NULL if the kernel owns it. */
 static struct vroce_ucontext *vroce_gate_enter_obj(struct vroce_ucontext *uctx)
 {
 	if (uctx)
@@ -159,8 +160,8 @@ int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	/*
-	 * The domain tells whose region it is.  In a region of the kernel, a list entry
-	 * (qp_entry) lies where uobject would be.
+	 * The protection domain tells whose region it is.  In a region of the kernel,
+	 * uobject shares its memory with a list entry (qp_entry).
 	 */
 	struct vroce_ucontext *uctx =
 		vroce_gate_enter_obj(vroce_gate_owner(ibmr->pd->uobject));

@@ -9,7 +9,7 @@
  *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_user.c vroce_counters.c
  *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory;
- *              vroce_flush.c: what becomes of it without the device
+ *              vroce_flush.c: what happens to it when the device is dead
  *   commands   vroce_cmd.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
@@ -25,7 +25,7 @@
 
 #define VROCE_NAME	"virtio_roce"
 
-/* Releases that were put off, at a time; see vroce_gate.c. */
+/* Number of deferred releases at a time; see vroce_gate.c for the reason. */
 #define VROCE_WQ_PLACES	4
 
 static const struct ib_device_ops vroce_ops = {
@@ -86,14 +86,14 @@ static const struct ib_device_ops vroce_mcast_ops = {
 	.detach_mcast = vroce_gate_detach_mcast,
 };
 
-/* A queue's depth is a power of two, and never more than what its ring holds. */
+/* The depth of a queue is a power of two, and at most the size of its ring. */
 static u32 vroce_depth_limit(u32 claimed, u32 ring)
 {
 	claimed = min(claimed, ring);
 	return claimed ? rounddown_pow_of_two(claimed) : 0;
 }
 
-/* Smallest of the rings that @count numbers have. */
+/* Size of the smallest ring among those of numbers 0 to @count - 1. */
 static u32 vroce_min_ring(struct virtio_net_roce_aux *aux, u32 count,
 			  struct virtio_net_roce_vq *(*get)
 			  (struct virtio_net_roce_aux *aux, u32 number))
@@ -105,7 +105,7 @@ static u32 vroce_min_ring(struct virtio_net_roce_aux *aux, u32 count,
 	return least;
 }
 
-/* Largest region that REG_USER_MR carries, wherever in a page it begins. */
+/* Largest region that fits into REG_USER_MR, wherever in a page it begins. */
 static u64 vroce_mr_limit(const struct virtio_net_roce_aux *aux)
 {
 	size_t fixed = sizeof(struct virtio_rdma_cmd_reg_user_mr);
@@ -132,7 +132,7 @@ static void vroce_limit_device(struct vroce_dev *dev)
 	attr->max_send_sge = min_t(u32, attr->max_send_sge, VROCE_SGE_MAX);
 	attr->max_recv_sge = min_t(u32, attr->max_recv_sge, VROCE_SGE_MAX);
 	attr->max_sge_rd = min(attr->max_sge_rd, attr->max_send_sge);
-	/* The core has these signed, and the wire of others has 8 or 5 bits. */
+	/* Some of these are signed in the core; others have 8 or 5 bits on the wire. */
 	attr->max_mr = min_t(u32, attr->max_mr, INT_MAX);
 	attr->max_pd = min_t(u32, attr->max_pd, INT_MAX);
 	attr->max_ah = min_t(u32, attr->max_ah, INT_MAX);
@@ -140,9 +140,9 @@ static void vroce_limit_device(struct vroce_dev *dev)
 	attr->max_qp_init_rd_atom = min_t(u32, attr->max_qp_init_rd_atom,
 					  U8_MAX);
 	attr->local_ca_ack_delay = min_t(u8, attr->local_ca_ack_delay, 31);
-	/* The command that registers must list all pages, aligned or not. */
+	/* REG_USER_MR must be able to list all pages of a region, aligned or not. */
 	attr->max_mr_size = min(attr->max_mr_size, vroce_mr_limit(aux));
-	/* We hand out 4 KiB pages, whatever else there may be. */
+	/* The driver registers 4 KiB pages only. */
 	attr->page_size_cap &= BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT);
 	/* The core counts pages of the kernel. */
 	attr->max_fast_reg_pages = round_down(min_t(u32, VROCE_FAST_REG_MAX,
@@ -154,7 +154,10 @@ static void vroce_limit_device(struct vroce_dev *dev)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MCAST;
 }
 
-/* The first limit that is zero, so that the device cannot be used; NULL if none is. */
+/*
+ * Name of the first limit that is zero, which makes the device useless.  NULL if there
+ * is none.
+ */
 static const char *vroce_zero_limit(const struct vroce_dev *dev)
 {
 	const struct vroce_device_attr *attr = &dev->attr;
@@ -206,7 +209,7 @@ static int vroce_query(struct vroce_dev *dev)
 	return 0;
 }
 
-/* What an earlier user left in rings that the device has no use of now. */
+/* Clear what an earlier user left in the rings.  The device does not use them now. */
 static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
 {
 	u32 i;
@@ -220,7 +223,7 @@ static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
 }
 
 /**
- * vroce_port_update() - tell clients if the port came up or went down since the last time
+ * vroce_port_update() - tell clients if the port came up or went down
  * @dev: device
  *
  * Context: any.
@@ -290,7 +293,7 @@ err_cqns:
 
 static void vroce_dev_exit(struct vroce_dev *dev)
 {
-	/* Runs the last releases that were put off. */
+	/* Runs the last deferred releases. */
 	destroy_workqueue(dev->wq);
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
@@ -308,12 +311,12 @@ static int vroce_register(struct vroce_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = aux->num_vectors;
 	ibdev->dev.parent = aux->adev.dev.parent;
-	/* The core leaves these out unless a driver asks for them. */
+	/* The core does not enable these unless a driver asks for them. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, aux->netdev->dev_addr);
-	/* Until rdma-ndd gives it the name of the host; that of eth0 changes. */
+	/* rdma-ndd replaces it by the host name.  The interface name could change. */
 	strscpy(ibdev->node_desc, "virtio-net RoCE", sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &vroce_ops);
 	vroce_set_counter_ops(dev);
@@ -343,7 +346,7 @@ static int vroce_probe(struct auxiliary_device *adev,
 	if (err)
 		goto err_exit;
 
-	/* Reports at once what happened to the interface before. */
+	/* This reports at once the state that the interface already has. */
 	dev->netdev_nb.notifier_call = vroce_netdev_event;
 	err = register_netdevice_notifier(&dev->netdev_nb);
 	if (err)
@@ -366,7 +369,7 @@ static void vroce_remove(struct auxiliary_device *adev)
 	struct vroce_dev *dev = auxiliary_get_drvdata(adev);
 
 	unregister_netdevice_notifier(&dev->netdev_nb);
-	/* Takes all mappings away, and all objects. */
+	/* This removes all mappings and all objects. */
 	ib_unregister_device(&dev->ibdev);
 	vroce_flush_listen(dev, false);
 	vroce_dev_exit(dev);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multicast groups: which datagrams come to a UD QP besides its own.
+ * Multicast groups: a UD QP also receives datagrams sent to its groups.
  */
 #include "vroce.h"
 
@@ -10,8 +10,8 @@
  * @gid: group; the core has checked that it is a multicast address
  * @lid: not used by RoCE
  *
- * The device takes datagrams for the group before the filter of the network
- * device, which needs no address for it.
+ * The device takes datagrams for the group before the receive filter of the network
+ * device.  So the filter needs no address for the group.
  *
  * Return: 0 or -errno.
  */

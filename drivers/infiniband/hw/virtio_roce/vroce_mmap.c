@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What user space maps of its queues: slots, available ring, used ring and
- * doorbell page, each an entry of its own with an offset that only the process's
- * own context knows.  Descriptor tables have no entry.
+ * What user space can map of its queues: slots, available ring, used ring and doorbell
+ * page.  Each is an entry with an offset that is valid only in the process's own
+ * context.  Descriptor tables have no entry.
  *
- * An entry refers to the CQ or QP in the device, and lives until the last mapping
- * of it is gone; vroce_obj.c tells why.  Mappings are not inherited by fork(): what
- * would be the use of a queue that two processes believe to have for themselves?
+ * An entry holds a reference to the CQ or QP in the device, and lives until its last
+ * mapping is gone; vroce_obj.c explains why.  A child of fork() does not inherit
+ * mappings, because parent and child would both use the queue as their own.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@
 /**
  * struct vroce_mmap - a piece of memory that can be mapped
  * @entry: the core's part
- * @owner: what the memory belongs to, referred to
+ * @owner: object that the memory belongs to; the entry holds a reference to it
  * @range: which memory
  */
 struct vroce_mmap {
@@ -25,7 +25,7 @@ struct vroce_mmap {
 	struct vroce_range range;
 };
 
-/* Slots are one physical piece, but may have an address of their own. */
+/* Slots are physically contiguous, but may have a vmalloc address. */
 static phys_addr_t vroce_slots_phys(const struct vroce_queue *q)
 {
 	if (is_vmalloc_addr(q->slots))
@@ -36,7 +36,7 @@ static phys_addr_t vroce_slots_phys(const struct vroce_queue *q)
 /**
  * vroce_queue_ranges() - which memory of a queue user space may have
  * @q: attached queue
- * @is_cq: of a completion queue it may only read the slots, and has no doorbell
+ * @is_cq: it is a completion queue: its slots are read-only and it has no doorbell
  * @ranges: result
  */
 void vroce_queue_ranges(const struct vroce_queue *q, bool is_cq,
@@ -102,8 +102,8 @@ static u64 vroce_maps_offset(const struct vroce_maps *maps,
 /**
  * vroce_maps_insert() - let user space map a queue
  * @maps: to be filled in
- * @uctx: whose
- * @owner: what the queue belongs to
+ * @uctx: context that may map it
+ * @owner: object that the queue belongs to
  * @q: attached queue
  * @is_cq: it is a completion queue
  * @resp: to be filled in for the provider
@@ -156,10 +156,11 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 }
 
 /**
- * vroce_maps_remove() - no new mapping from now on
- * @maps: entries; those without a mapping go now, the others with their last one
+ * vroce_maps_remove() - allow no new mappings from now on
+ * @maps: entries; an entry without a mapping is freed now, any other with its last
+ *	mapping
  *
- * Context: the caller has a reference to the owner, so that the last one is not
+ * Context: the caller holds a reference to the owner, so the last reference is not
  * dropped here.
  */
 void vroce_maps_remove(struct vroce_maps *maps)
@@ -175,7 +176,7 @@ void vroce_maps_remove(struct vroce_maps *maps)
 /**
  * vroce_mmap() - verb: map a piece of a queue
  * @uctx: context
- * @vma: where to, and by its offset what; always all of it
+ * @vma: where to map; its offset tells which piece, and it must cover all of it
  *
  * Return: 0 or -errno.
  */

@@ -22,10 +22,10 @@
  * @dev: device
  * @access: IB_ACCESS_* bits
  *
- * Memory that a peer could make persistent is none that the device knows.  Leave to
- * do atomics is taken of all devices, as libraries register all memory with it,
- * whatever the device can: it grants nothing where there are no atomics, and is not
- * told to the device.
+ * The device has no persistent memory, so the right to flush to it is refused.  The
+ * right to do atomics is accepted for all devices, because libraries register all
+ * memory with it.  It grants nothing where there are no atomics, and the device is not
+ * told about it.
  *
  * Context: any.
  * Return: true if so.
@@ -39,7 +39,7 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access)
 	return !(access & ~known);
 }
 
-/* A memory region that the device is about to make; vroce_mr_free() undoes it. */
+/* Prepare a memory region that the device will create; vroce_mr_free() undoes it. */
 static struct vroce_mr *vroce_mr_new(struct vroce_dev *dev)
 {
 	struct vroce_mr *mr;
@@ -196,7 +196,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* Work requests give the region its pages: a list that the device reads. */
+/* Allocate the page list, which the device reads for a request %IB_WR_REG_MR. */
 static int vroce_alloc_pages(struct vroce_mr *mr, struct device *dma_dev,
 			     u32 max_pages)
 {
@@ -218,10 +218,10 @@ static void vroce_free_pages(struct vroce_mr *mr, struct device *dma_dev)
 }
 
 /**
- * vroce_alloc_mr() - verb: a memory region that work requests give its pages
+ * vroce_alloc_mr() - verb: a memory region that gets its pages by work request
  * @ibpd: protection domain
  * @type: IB_MR_TYPE_MEM_REG
- * @max_num_sg: pages of the kernel that it takes
+ * @max_num_sg: number of kernel pages that it can have
  *
  * Return: memory region, or error pointer.
  */
@@ -273,8 +273,8 @@ static int vroce_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * vroce_map_mr_sg() - verb: pages for the next registration
- * @ibmr: memory region that is not valid, nor about to become so
+ * vroce_map_mr_sg() - verb: set the pages for the next registration
+ * @ibmr: memory region that is not valid and has no registration outstanding
  * @sg: pages
  * @sg_nents: length of the list
  * @sg_offset: bytes to skip
@@ -289,7 +289,7 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 
 	if (!mr->pages || !IS_ALIGNED(ibmr->page_size, VROCE_PAGE_SIZE))
 		return -EINVAL;
-	/* The device knows no others; a larger one is several of these. */
+	/* The device has this page size only.  A larger page is several of these. */
 	ibmr->page_size = VROCE_PAGE_SIZE;
 	mr->npages = 0;
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, vroce_set_page);
@@ -300,11 +300,11 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  * @ibmr: memory region
  * @udata: of the user
  *
- * A device that died has been reset when the command returns.  One that lives and has
- * not said that it has forgotten the key may write to the pages, which stay pinned
- * then, for good.  Likewise it may read the page list.
+ * If the device died, it has been reset when the command returns.  If it is alive and
+ * did not confirm the command, it may still write to the pages and read the page list.
+ * Then the pages stay pinned forever, and the page list is never freed.
  *
- * Return: 0; the core does not want to hear of a failure here.
+ * Return: 0, because the core does not expect a failure here.
  */
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device holds, and for how long.
+ * Objects in the device, and their lifetime.
  *
- * User space maps the rings of its CQs and QPs, and the rings belong to numbers
- * that the device gives out again.  A mapping that outlived its object would let
- * one process write into the available ring, or read the used ring, of the next
- * owner.  So an object stays in the device, and its number taken, until the last
- * mapping of its memory is gone: the verbs object is one reference to it, each
- * mappable piece another.  rdma_user_mmap_entry counts the mappings of a piece
- * and lets go of it in vroce_mmap_free().
+ * User space maps the rings of its CQs and QPs, and the rings belong to numbers that
+ * the device reuses.  A mapping that outlived its object would let one process write
+ * into the available ring, or read the used ring, of the next owner.  So an object
+ * stays in the device, and its number stays taken, until the last mapping of its memory
+ * is gone.  The verbs object holds one reference to it, and each mappable piece holds
+ * another.  rdma_user_mmap_entry counts the mappings of a piece, and vroce_mmap_free()
+ * drops the reference.
  *
- * A program that unmaps first, as ours does, and one that dies have no mapping
- * left when the verbs object goes: the device is told at once.  Otherwise a work
- * item tells it later.  Until then the QP is in the RESET state, where the device
- * ignores its queues; and what it refers to in the device, PD and CQs, stays,
- * too, even if their verbs objects go meanwhile.
+ * When the verbs object goes, there is usually no mapping left: the provider unmaps
+ * first, and a process that dies has no mappings.  Then the device is told at once.
+ * Otherwise a work item tells it later.  Until then the QP is in the RESET state, where
+ * the device ignores its queues.  The PD and the CQs of the QP stay in the device, too,
+ * even if their verbs objects go meanwhile.
  *
  * The device has said how many objects of each kind it has.  A create beyond that is
- * refused here: what a device would do about it is better not tried.
+ * refused here, so it does not depend on how the device would handle it.
  *
- * If the device refuses, it may still hold the object: the number then stays taken, and
- * memory that the device may write to is not freed.  If it does not answer, the
- * command returns when it was reset, and then the object is gone.
+ * If the device refuses to destroy an object, it may still hold it.  Then the number
+ * stays taken, and memory that the device may write to is not freed.  If the device
+ * does not answer, the command returns after the device was reset, and the object is
+ * gone.
  */
 #include <linux/bitmap.h>
 
@@ -49,7 +50,7 @@ static void vroce_obj_release_later(struct kref *ref)
 }
 
 /**
- * vroce_obj_init() - an object has been made, with one reference
+ * vroce_obj_init() - initialise a new object, with one reference
  * @obj: object
  * @dev: device
  * @release: called once when the last reference is gone
@@ -64,7 +65,7 @@ void vroce_obj_init(struct vroce_obj *obj, struct vroce_dev *dev,
 }
 
 /**
- * vroce_obj_get() - one reference more
+ * vroce_obj_get() - take a reference
  * @obj: object
  */
 void vroce_obj_get(struct vroce_obj *obj)
@@ -73,7 +74,7 @@ void vroce_obj_get(struct vroce_obj *obj)
 }
 
 /**
- * vroce_obj_put() - one reference less
+ * vroce_obj_put() - drop a reference
  * @obj: object
  *
  * Context: may sleep.
@@ -84,7 +85,7 @@ void vroce_obj_put(struct vroce_obj *obj)
 }
 
 /**
- * vroce_obj_put_later() - one reference less; a release is left to a work item
+ * vroce_obj_put_later() - drop a reference; a work item calls the release
  * @obj: object
  *
  * Context: any.
@@ -104,7 +105,7 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 };
 
 /**
- * vroce_quotas_init() - nothing has been made
+ * vroce_quotas_init() - start with no objects
  * @dev: device, whose limits are known
  */
 void vroce_quotas_init(struct vroce_dev *dev)
@@ -126,9 +127,9 @@ void vroce_quotas_init(struct vroce_dev *dev)
 }
 
 /**
- * vroce_quota_take() - an object is about to be made
+ * vroce_quota_take() - count an object that is about to be created
  * @dev: device
- * @kind: what
+ * @kind: kind of object
  *
  * Context: any.
  * Return: 0, or -ENOMEM if the device has no more of them.
@@ -151,9 +152,9 @@ int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind)
 }
 
 /**
- * vroce_quota_give() - an object was not made, or the device has let go of it
+ * vroce_quota_give() - undo vroce_quota_take()
  * @dev: device
- * @kind: what
+ * @kind: kind of an object that was not created, or that the device has destroyed
  *
  * Context: any.
  */
@@ -163,7 +164,7 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind)
 }
 
 /**
- * vroce_numbers_init() - all numbers are free
+ * vroce_numbers_init() - make all numbers free
  * @numbers: numbers
  * @max: how many there are
  *

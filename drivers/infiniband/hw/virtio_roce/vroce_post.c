@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The data path of kernel consumers.  It follows the rules that user space
- * follows in the provider: see vroce_ring.h for the indices and uapi/virtio_net_roce.h
- * for requests and completions.
+ * The data path of kernel consumers.  It follows the same rules as the provider in user
+ * space: see vroce_ring.h for the indices and uapi/virtio_net_roce.h for requests and
+ * completions.
  *
- * What the device writes, completions and used indices, is not to be trusted to
- * lead anywhere: a slot is found by counting, an index that runs ahead stops the
- * queue.
+ * Completions and used indices are written by the device and are not trusted.  A slot
+ * is found by counting, and an index that runs ahead stops the queue.
  *
- * A consumer's wr_id is a pointer that will be called, so the device does not see it.
- * What a request carries instead is its position in the ring, and a bit for receive
- * queues.  The rest is kept in &vroce_queue.requests, beside the ring: what a completion
- * says of its request is looked up there.  One is taken only if it names a request that
- * was posted to a QP of this CQ and is not complete: between &vroce_queue.done and
- * &vroce_queue.next.  The device completes the requests of a queue in order, so that this
- * completes all before it, too.  That is what frees those that leave no completion,
- * and a slot is posted to again only when the request in it is complete.
+ * A consumer's wr_id is a pointer to something that will be called, so the device does
+ * not see it.  Instead, a request carries its position in the ring, and a bit for
+ * receive queues.  The rest is kept in &vroce_queue.requests, beside the ring, and
+ * looked up there when the request completes.
  *
- * The GSI can have more receive requests than its ring has slots: the others wait in a
- * backlog, which moves on when requests are posted and when the CQ is polled.  If its CQ
- * has fewer slots than asked for, too, requests are shown to the device only while all
- * their completions find one: &vroce_hw_cq.due counts what was shown and not polled, and
- * the room that send requests may need is left to them.
+ * A completion is accepted only if it names a request that was posted to a QP of this
+ * CQ and is not complete, which means between &vroce_queue.done and &vroce_queue.next.
+ * The device completes the requests of a queue in order, so one completion completes
+ * all requests before it, too.  That frees requests that leave no completion.  A slot
+ * is reused only when the request in it is complete.
  *
- * User space posts and polls for itself and comes here for a doorbell only, if
- * the device has none that it could map: that is a list without requests.
+ * The GSI can have more receive requests than its ring has slots.  The others wait in a
+ * backlog, from which requests move when some are posted and when the CQ is polled.
+ * The CQ of the GSI may have fewer slots than were asked for.  Then requests are shown
+ * to the device only while there is a slot for each of their completions:
+ * &vroce_hw_cq.due counts the requests that were shown and whose completions were not
+ * polled.  Receive requests leave the room that send requests may need.
+ *
+ * User space posts and polls by itself.  It calls these verbs, with an empty list, only
+ * to ring a doorbell, if the device has no doorbell that it could map.
  */
 #include <linux/overflow.h>
 
@@ -35,7 +37,7 @@
 /* Marks a completion whose QP is gone. */
 #define VROCE_QPN_GONE		U32_MAX
 
-/* What comes before the payload in a receive request of a datagram. */
+/* Bytes before the payload in the receive buffer of a datagram. */
 #define VROCE_GRH_LEN		40
 
 static struct vroce_request *vroce_queue_request(const struct vroce_queue *q,
@@ -50,17 +52,19 @@ static void *vroce_queue_slot(const struct vroce_queue *q, u16 pos)
 }
 
 /*
- * Slots from the first one not yet used up to @pos must be fewer than all, and so must be
- * the requests that are not complete.
+ * May a request be put at @pos?  Its slot must be free on two counts: the device has
+ * given it back, and the request that was in it is complete.
  */
 static bool vroce_wq_has_room(const struct vroce_queue *q, u16 pos)
 {
-	/* Pairs with vroce_wq_complete(): the request was read before. */
+	/* Pairs with vroce_wq_complete(), which has read the request before. */
 	return (u16)(pos - smp_load_acquire(&q->done)) < q->depth &&
 	       (u16)(pos - vroce_ring_used_idx(&q->vq->vring)) < q->depth;
 }
 
-/* Show the device what was put in up to @pos, and ring if it wants to hear. */
+/*
+ * Show the device the requests before @pos, and ring the doorbell if it asked for it.
+ */
 static void vroce_wq_publish(struct virtio_net_roce_aux *aux,
 			     struct vroce_queue *q, u16 pos)
 {
@@ -69,7 +73,7 @@ static void vroce_wq_publish(struct virtio_net_roce_aux *aux,
 
 	if (pos == old)
 		return;
-	/* Who polls and sees this index sees the requests before it. */
+	/* A poller that sees this index also sees the requests before it. */
 	smp_store_release(&q->next, pos);
 	vroce_ring_publish(vring, pos);
 	if (vroce_ring_wants_kick(vring, aux->event_idx, old, pos))
@@ -146,7 +150,7 @@ static void vroce_put_target(struct virtio_rdma_sq_req *req,
 	}
 }
 
-/* What stands beside the opcode, whether immediate data or a key. */
+/* Write the extra operand of some opcodes: immediate data or a key. */
 static void vroce_put_extra(struct virtio_rdma_sq_req *req,
 			    const struct ib_send_wr *wr)
 {
@@ -165,8 +169,8 @@ static void vroce_put_extra(struct virtio_rdma_sq_req *req,
 }
 
 /*
- * The opcode on the wire, or -errno.  There is no FLUSH: the kernel's verbs have no
- * field for the kind of flush.
+ * The opcode on the wire, or -errno.  FLUSH is not supported, because the kernel's
+ * verbs have no field for the kind of flush.
  */
 static int vroce_check_opcode(const struct vroce_qp *qp,
 			      const struct ib_send_wr *wr)
@@ -184,7 +188,7 @@ static int vroce_check_opcode(const struct vroce_qp *qp,
 	return vroce_mem_mgt_opcode_to_wire(wr->opcode, type);
 }
 
-/* Requests that are none of these are SENDs. */
+/* The opcode of a completion by that of its request.  All others are IB_WC_SEND. */
 static const u8 vroce_completed_as[] = {
 	[IB_WR_RDMA_WRITE]		= IB_WC_RDMA_WRITE,
 	[IB_WR_RDMA_WRITE_WITH_IMM]	= IB_WC_RDMA_WRITE,
@@ -196,7 +200,7 @@ static const u8 vroce_completed_as[] = {
 	[IB_WR_REG_MR]			= IB_WC_REG_MR,
 };
 
-/* The opcode has been checked. */
+/* Remember a request whose opcode has been checked. */
 static void vroce_keep_send(const struct vroce_qp *qp,
 			    struct vroce_request *keep,
 			    const struct ib_send_wr *wr)
@@ -211,7 +215,7 @@ static void vroce_keep_send(const struct vroce_qp *qp,
 		keep->len = vroce_sges_len(wr->sg_list, wr->num_sge);
 }
 
-/* Position @pos is free. */
+/* Write a request to position @pos, which is free. */
 static int vroce_put_send(struct vroce_qp *qp, u16 pos,
 			  const struct ib_send_wr *wr)
 {
@@ -226,7 +230,7 @@ static int vroce_put_send(struct vroce_qp *qp, u16 pos,
 	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
 		return -EINVAL;
 
-	/* The rest is reserved, and zero since the slot was allocated. */
+	/* The rest is reserved.  It is zero since the slot was allocated. */
 	memset(req, 0, offsetof(typeof(*req), inline_data));
 	vroce_keep_send(qp, vroce_queue_request(&qp->hw->sq, pos), wr);
 	req->wr_id = cpu_to_le64(pos);
@@ -241,7 +245,7 @@ static int vroce_put_send(struct vroce_qp *qp, u16 pos,
 	return 0;
 }
 
-/* A process asks for a doorbell.  What it would post it has to post itself. */
+/* Ring the doorbell for a process.  A process must post its requests itself. */
 static int vroce_post_user(struct vroce_qp *qp, struct vroce_queue *q,
 			   bool empty)
 {
@@ -296,7 +300,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 		vroce_ring_put(&q->vq->vring, pos, pos & (q->depth - 1));
 	}
-	/* Those before the bad one are on their way. */
+	/* The requests before the bad one are posted. */
 	vroce_wq_publish(to_vdev(ibqp->device)->aux, q, pos);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	vroce_flush_posted(to_vdev(ibqp->device));
@@ -306,7 +310,7 @@ out:
 	return err;
 }
 
-/* All but what the request is called on the wire. */
+/* Write a request except for its wr_id, which depends on its position. */
 static int vroce_put_recv(struct vroce_qp *qp, struct virtio_rdma_rq_req *req,
 			  struct vroce_request *keep,
 			  const struct ib_recv_wr *wr)
@@ -325,7 +329,7 @@ static int vroce_put_recv(struct vroce_qp *qp, struct virtio_rdma_rq_req *req,
 	return 0;
 }
 
-/* Position @pos has its request. */
+/* Put the request that is in the slot of @pos into the available ring. */
 static void vroce_ring_put_recv(struct vroce_queue *q, u16 pos)
 {
 	struct virtio_rdma_rq_req *req = vroce_queue_slot(q, pos);
@@ -346,7 +350,10 @@ static void *vroce_backlog_slot(const struct vroce_qp *qp, u32 pos)
 	       (size_t)(pos & (qp->backlog.depth - 1)) * qp->hw->rq.stride;
 }
 
-/* Show the device what there is room for.  Context: rq_lock held. */
+/*
+ * Move as many requests from the backlog into the ring as there is room for.
+ * Context: rq_lock held.
+ */
 static void vroce_backlog_move(struct vroce_qp *qp)
 {
 	struct vroce_backlog *backlog = &qp->backlog;
@@ -382,8 +389,9 @@ void vroce_backlog_drop(struct vroce_qp *qp)
 }
 
 /*
- * Put a list into the backlog, and as much of it as possible into the ring.  @wr is
- * where it ends or, with an error, the bad request.  Context: rq_lock held.
+ * Put a list into the backlog, and as much of it as possible into the ring.  On return
+ * @wr is the end of the list or, with an error, the bad request.
+ * Context: rq_lock held.
  */
 static int vroce_backlog_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 {
@@ -464,8 +472,8 @@ out:
 }
 
 /*
- * Completions that are there and not polled.  More than the CQ has room for are
- * the work of a broken device, which gets none of them accepted.
+ * Number of completions that were not polled.  A number beyond the size of the CQ comes
+ * from a broken device; then none of them is accepted.
  * Context: lock of the CQ held.
  */
 static u16 vroce_cq_pending(const struct vroce_queue *q)
@@ -476,8 +484,8 @@ static u16 vroce_cq_pending(const struct vroce_queue *q)
 }
 
 /*
- * Slot of the completion at position @pos of the used ring.  The device names
- * it; modulo the depth, because it may name anything.
+ * Slot of the completion at position @pos of the used ring.  The device chooses it, and
+ * may write any number, so it is taken modulo the depth.
  */
 static u16 vroce_cq_slot(const struct vroce_queue *q, u16 pos)
 {
@@ -495,7 +503,7 @@ static void vroce_backlog_feed(struct vroce_qp *qp)
 	spin_unlock(&qp->rq_lock);
 }
 
-/* What a send request's completion tells, beside its status. */
+/* Fill in the completion of a send request, which @wc says was successful. */
 static void vroce_wc_of_send(const struct vroce_request *request,
 			     struct ib_wc *wc)
 {
@@ -508,9 +516,10 @@ static void vroce_wc_of_send(const struct vroce_request *request,
 }
 
 /*
- * The same of a receive request.  The length with immediate data is that of an RDMA
- * WRITE, which goes somewhere else.  But consumers that expect none take it for what is in
- * their buffer, so that with a buffer it is never beyond.
+ * The same for a receive request.  With the immediate data of an RDMA WRITE, the length
+ * is that of the WRITE, whose data goes somewhere else.  But a consumer that does not
+ * expect a WRITE takes the length for that of the data in its buffer.  So if there is a
+ * buffer, the length is cut to its size.
  */
 static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 			     struct ib_wc *wc)
@@ -527,13 +536,13 @@ static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 }
 
 /*
- * Complete the request that a completion names; @wc has what the device says of it.
+ * Complete the request that a completion names; @wc has what the device wrote.
  *
- * Of @qp nothing else is looked at before it is known to use this CQ, whose lock then
- * keeps it.
+ * First make sure that @qp uses this CQ.  Only then the lock of the CQ keeps the queues
+ * of @qp from being freed, and they may be used.
  *
- * Context: lock of the CQ held, and the one for reading RCU.
- * Return: NULL, or why the completion is none.
+ * Context: lock of the CQ and RCU read lock held.
+ * Return: NULL, or the reason why the completion is not valid.
  */
 static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
 				     struct vroce_hw_qp *qp, struct ib_wc *wc)
@@ -578,8 +587,8 @@ static const char *vroce_cq_complete(struct vroce_dev *dev,
 }
 
 /*
- * Take a completion and give its slot back; false if there is nobody to have it.  The
- * status of those that make no sense is an error.
+ * Take a completion and give its slot back; false if there is no consumer for it.  The
+ * status of a completion that makes no sense is changed to an error.
  */
 static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 			  struct ib_wc *wc)
@@ -590,7 +599,7 @@ static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 	const char *bad;
 	u32 qpn;
 
-	/* Once: the device could change what was looked at. */
+	/* Copy it once, because the device could change it between two reads. */
 	memcpy(&req, vroce_queue_slot(q, slot), sizeof(req));
 	/* Available indices are @depth ahead of those polled. */
 	vroce_ring_put(&q->vq->vring, q->next + q->depth, slot);
@@ -670,7 +679,7 @@ bool vroce_cq_has_completions(struct vroce_hw_cq *hw)
 	return ret;
 }
 
-/* All that was posted is complete.  Context: lock of the CQ held. */
+/* Make all posted requests complete.  Context: lock of the CQ held. */
 static void vroce_wq_forget(struct vroce_queue *q)
 {
 	/* Nobody reads the requests any more. */
@@ -678,11 +687,12 @@ static void vroce_wq_forget(struct vroce_queue *q)
 }
 
 /**
- * vroce_cq_forget_qp() - a QP has no requests, and its number may soon be another's
+ * vroce_cq_forget_qp() - forget requests and completions of a QP
  * @hw: CQ of the kernel
  * @qp: queue pair of the kernel that uses it
  *
- * Its completions that were not polled are marked, and skipped when polled.
+ * The QP has no requests any more, and its number may soon be reused.  Its completions
+ * that were not polled are marked, and polling skips them.
  *
  * Context: any.  The device adds no further completions of the QP.
  */
@@ -704,7 +714,7 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp)
 		vroce_wq_forget(&qp->sq);
 	if (qp->rcq == hw)
 		vroce_wq_forget(&qp->rq);
-	/* What was due and has not come will not. */
+	/* Completions that were due and have not come will not come. */
 	atomic_set(&hw->due, n);
 	spin_unlock_irqrestore(&hw->lock, flags);
 }

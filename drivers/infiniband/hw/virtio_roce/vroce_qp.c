@@ -14,7 +14,7 @@
 #define VROCE_SQ_ALIGN	64
 #define VROCE_RQ_ALIGN	32
 
-/* What ib_mad may be told to ask for, and then some. */
+/* More than ib_mad can be configured to ask for. */
 #define VROCE_BACKLOG_MAX	16384
 
 /* How long a device may take to flush a QP that goes to ERR. */
@@ -22,7 +22,7 @@
 
 /*
  * Completions that were not polled must not be taken for those of the next QP with
- * this number.  This is for the kernel; a provider does it for itself.
+ * this number.  This is for the kernel's QPs only.  The provider does it in user space.
  */
 static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
 {
@@ -38,7 +38,7 @@ static enum vroce_kind vroce_qp_kind(bool gsi)
 	return gsi ? VROCE_GSI : VROCE_QP;
 }
 
-/* As for CQs, the lock covers what becomes of a number that was given back. */
+/* As for CQs, the lock is held until the rings of the number are zeroed. */
 static void vroce_hw_qp_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
@@ -47,7 +47,7 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 
 	mutex_lock(&dev->qpns.lock);
 	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
-	/* Nobody who polls finds it any more when its rings go. */
+	/* Before its rings go, make sure that polling does not find the QP any more. */
 	vroce_hw_qp_forget(hw);
 	if (hw->kernel)
 		xa_erase_irq(&dev->qps, hw->qpn);
@@ -150,8 +150,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		.type = attr->qp_type,
 		.sq_sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
 		/*
-		 * Never for a process: it writes its requests itself, and this
-		 * kind leads the device to any memory.
+		 * Never for a process: it writes its own requests, and with these
+		 * it could make the device access any memory.
 		 */
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
 		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
@@ -194,7 +194,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* All limits have one errno, so that which one it was has to be said. */
+/* All limits have the same errno, so a message tells which one was exceeded. */
 static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
 			     u32 limit)
 {
@@ -226,11 +226,11 @@ static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap
 	return 0;
 }
 
-/* What this driver does not have, in words; NULL if there is nothing. */
+/* What was asked for and is not supported, in words; NULL if all is supported. */
 static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
 					bool user)
 {
-	/* The user's QP1 is the kernel's. */
+	/* The GSI is only for the kernel. */
 	if (vroce_qp_type_to_wire(attr->qp_type) < 0 ||
 	    (user && attr->qp_type == IB_QPT_GSI))
 		return "this type";
@@ -243,7 +243,7 @@ static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
 	return NULL;
 }
 
-/* What to do about it if there will be no connection manager. */
+/* Advice for the message if a refused QP means that there is no connection manager. */
 static const char *vroce_gsi_advice(const struct ib_qp_init_attr *attr)
 {
 	if (attr->qp_type != IB_QPT_GSI)
@@ -275,8 +275,8 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 }
 
 /*
- * How many completions of receive requests may be due beside those of all send
- * requests; 0 if the CQs have no room for any.
+ * How many completions of receive requests may be due if those of all send requests are
+ * due, too.  0 if the CQs have no room for any.
  */
 static u32 vroce_qp_recv_room(const struct ib_qp_init_attr *attr)
 {
@@ -298,9 +298,9 @@ static void vroce_qp_free_backlog(struct vroce_qp *qp)
 }
 
 /*
- * ib_mad posts 512 receive requests and gives up if it cannot.  If the ring is
- * smaller, or the CQ, the GSI gets the rest as a backlog in memory of the kernel, which
- * vroce_post.c feeds into the ring.  @cap is what is left for the device.
+ * ib_mad posts 512 receive requests and gives up if it cannot.  If the ring or the CQ
+ * is smaller, the GSI gets a backlog in memory of the kernel, from which vroce_post.c
+ * feeds the ring.  On return @cap is what the device must provide.
  */
 static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 				 const struct ib_qp_init_attr *attr,
@@ -312,7 +312,7 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 
 	if (!scq->short_of && !rcq->short_of && depth <= dev->attr.max_qp_wr)
 		return 0;
-	/* Each request leaves one completion, or they could not be counted. */
+	/* Completions can be counted only if each request leaves one. */
 	if (attr->qp_type != IB_QPT_GSI || !room ||
 	    attr->sq_sig_type != IB_SIGNAL_ALL_WR) {
 		ibdev_notice_ratelimited(&dev->ibdev,
@@ -338,7 +338,7 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 	return 0;
 }
 
-/* What the QP really has, never less than what was asked for. */
+/* Change @cap to what the QP will really have, never less than was asked for. */
 static void vroce_qp_round_cap(struct ib_qp_cap *cap)
 {
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
@@ -377,7 +377,7 @@ err_sq:
 	return err;
 }
 
-/* Polling hands out completions of @qp from now on; if NULL, none any more. */
+/* From now on polling returns completions of @qp, or no completions if it is NULL. */
 static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 {
 	spin_lock_irq(&hw->scq->lock);
@@ -388,7 +388,7 @@ static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 	spin_unlock_irq(&hw->rcq->lock);
 }
 
-/* After this, polling @rcq does not touch another QP than @qp, which may be NULL. */
+/* After this, polling @rcq feeds the backlog of @qp only, or none if @qp is NULL. */
 static void vroce_qp_feed(struct vroce_hw_cq *rcq, struct vroce_qp *qp)
 {
 	spin_lock_irq(&rcq->lock);
@@ -399,7 +399,7 @@ static void vroce_qp_feed(struct vroce_hw_cq *rcq, struct vroce_qp *qp)
 /**
  * vroce_create_qp() - verb
  * @ibqp: queue pair
- * @attr: what is asked for, and then what it has
+ * @attr: what is asked for; on return its capabilities are those of the QP
  * @udata: of the user
  *
  * Return: 0 or -errno.
@@ -460,10 +460,10 @@ err_backlog:
 }
 
 /*
- * What the device does not know must not be taken for granted.  But connection
- * managers and many programs let the peer do atomics or flush whatever the device
- * can, and mean no more than leave to do so: a device that can not refuses such
- * requests of a peer with and without it.  All other flags are no rights of a peer.
+ * Rights that the device does not know are refused in general.  But connection managers
+ * and many programs always give the peer the right to do atomics or to flush, and do
+ * not rely on it.  So these two are accepted: a device without the operation refuses
+ * such requests of a peer in any case.  All other flags are not rights of a peer.
  */
 static bool vroce_qp_access_is_ok(int access)
 {
@@ -509,7 +509,7 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 	return 0;
 }
 
-/* Requests that the device was shown and has not given back. */
+/* Number of slots that were shown to the device and not given back. */
 static u16 vroce_queue_pending(const struct vroce_queue *q)
 {
 	const struct vring *vring = &q->vq->vring;
@@ -522,7 +522,7 @@ static u32 vroce_qp_pending(const struct vroce_hw_qp *hw)
 	return vroce_queue_pending(&hw->sq) + vroce_queue_pending(&hw->rq);
 }
 
-/* Slots of a CQ that the device can still fill. */
+/* Can the device add @n completions to a CQ? */
 static bool vroce_cq_takes(const struct vroce_dev *dev,
 			   const struct vroce_hw_cq *hw, u32 n)
 {
@@ -530,18 +530,18 @@ static bool vroce_cq_takes(const struct vroce_dev *dev,
 }
 
 /*
- * Have no requests in the device before a QP goes to RESET.
+ * Make sure that the device has no requests of a QP before the QP goes to RESET.
  *
- * What becomes of them in RESET the RFC does not say: that their slots are given back
- * is a rule of VIRTIO_IB_DEVICE_RESET_SLOTS.  A device without it might keep them, and
- * carry them out when the QP is in use again.  But in ERR every device completes all
- * requests, which gives their slots back, too.  So the QP goes there first, and on to
- * RESET when both rings are empty.  The completions are forgotten, as all are of a QP
- * in RESET.
+ * The RFC does not say what happens to requests in RESET.  Only
+ * VIRTIO_IB_DEVICE_RESET_SLOTS requires that their slots are given back.  A device
+ * without it might keep the requests, and carry them out when the QP is used again.
+ * But in ERR every device completes all requests, which gives their slots back, too.
+ * So the QP goes to ERR first, and to RESET when both rings are empty.  The completions
+ * are forgotten, as are all completions of a QP that goes to RESET.
  *
- * They need room, or the CQ would be lost with all of its QPs: a QP that has more
- * requests than its CQ has room stays as it is, and one that is not flushed in time stays
- * in ERR.  Either can still be destroyed.
+ * The completions need room in the CQ, or the CQ would be lost with all of its QPs.  A
+ * QP that has more requests than its CQ has room stays as it is.  A QP that is not
+ * flushed in time stays in ERR.  Both can still be destroyed.
  */
 static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 {
@@ -600,7 +600,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (err)
 		return err;
 
-	/* Not for a device that would not know what it is. */
+	/* A device without FLUSH does not know these flags. */
 	if (!vroce_has_flush(dev))
 		attr->qp_access_flags &= ~VROCE_ACCESS_FLUSH;
 
@@ -619,9 +619,9 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE) {
 		WRITE_ONCE(qp->state, attr->qp_state);
 		/*
-		 * There are no requests any more: the device has dropped them
-		 * and given their slots back used, or there were none.  The
-		 * indices of the rings go on from there.
+		 * There are no requests any more.  Either the device has dropped
+		 * them and given their slots back, or there were none.  The
+		 * indices of the rings continue from here.
 		 */
 		if (attr->qp_state == IB_QPS_RESET) {
 			vroce_backlog_drop(qp);
@@ -702,7 +702,7 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		vroce_qp_feed(hw->rcq, NULL);
 	vroce_maps_remove(&qp->sq_maps);
 	vroce_maps_remove(&qp->rq_maps);
-	/* No further mapping can be made, so that this number only falls. */
+	/* No further mapping can be made, so this number cannot rise. */
 	if (kref_read(&hw->obj.ref) > 1)
 		vroce_qp_stop(dev, hw);
 	vroce_obj_put(&hw->obj);

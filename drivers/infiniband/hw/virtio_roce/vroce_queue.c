@@ -2,12 +2,11 @@
 /*
  * A virtqueue and its slots.
  *
- * The rings belong to the lower module and stay when a number is recycled; the
- * slots are allocated anew for each CQ and QP.  The descriptor table is written
- * here, when the queue is attached, and nowhere else: descriptor i is slot i,
- * with an address, a length and a direction that nobody can change any more.
- * User space sees slots and rings, so all that it can do is to name its own
- * slots.
+ * The rings belong to the lower module and stay when a number is reused.  The slots are
+ * allocated for each CQ and QP.  The descriptor table is written here only, when the
+ * queue is attached.  Descriptor i is slot i, with an address, a length and a direction
+ * that do not change.  User space can write to slots and rings, but not to descriptors,
+ * so it can refer to its own slots only.
  */
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
@@ -25,8 +24,8 @@
  * @slot_len: bytes of a slot that the device may touch
  * @align: slots start at multiples of this, a power of two
  *
- * They are in one physical piece, so that one mapping of them is enough.  They are
- * charged to the memory cgroup of whoever makes the queue.
+ * The slots are physically contiguous, so that one mapping is enough.  They are charged
+ * to the memory cgroup of the caller.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -51,7 +50,7 @@ int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_alloc);
 
 /**
- * vroce_queue_alloc_requests() - the kernel will post to this queue
+ * vroce_queue_alloc_requests() - prepare a queue to which the kernel will post
  * @q: queue with slots
  *
  * Return: 0 or -ENOMEM.
@@ -63,7 +62,7 @@ int vroce_queue_alloc_requests(struct vroce_queue *q)
 }
 
 /**
- * vroce_queue_free() - free the slots, and what is kept of requests
+ * vroce_queue_free() - free the slots and &vroce_queue.requests
  * @q: queue that the device does not use
  */
 void vroce_queue_free(struct vroce_queue *q)
@@ -81,9 +80,9 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_queue_free);
  * vroce_queue_abandon() - give the slots up without freeing them
  * @q: queue
  *
- * For a device that lives and did not say that it has done with them, so that it may
- * write to them.  So they are lost, which the command's failure has been
- * reported for.
+ * This is for a device that is alive and did not confirm that it has stopped using the
+ * slots.  It may still write to them, so they are leaked.  The failure of the command
+ * has already been reported.
  */
 void vroce_queue_abandon(struct vroce_queue *q)
 {
@@ -156,7 +155,7 @@ int vroce_queue_attach_wq(struct vroce_queue *q,
 	err = vroce_queue_attach(q, vq, 0);
 	if (err)
 		return err;
-	/* Who wants to know that requests are done has a CQ for that. */
+	/* No interrupts: a consumer learns from its CQ that requests are done. */
 	vroce_ring_set16(&vq->vring.avail->flags, VRING_AVAIL_F_NO_INTERRUPT);
 	return 0;
 }
@@ -179,7 +178,7 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_vq_clear);
  * vroce_queue_detach() - the device does not use the virtqueue any more
  * @q: queue
  *
- * What its next user finds in the rings is zero.
+ * The rings are zeroed for their next user.
  */
 void vroce_queue_detach(struct vroce_queue *q)
 {

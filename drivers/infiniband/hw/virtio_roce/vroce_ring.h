@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The indices of a split virtqueue whose descriptor i stands for slot i.
+ * The indices of a split virtqueue whose descriptor i describes slot i.
  *
- * Two processors share each index:
+ * Driver and device share each index:
  *
  *   available index  written by the driver: by the kernel under the lock of the
  *                    queue in &struct vroce_cq or &struct vroce_qp, or by user
@@ -10,10 +10,9 @@
  *   used index       written by the device
  *
  * Position p of either ring is at p modulo &vring.num.  A work queue makes slots
- * available in turn, position p having slot p modulo &vroce_queue.depth, and the
- * device uses them up in that order, so that the used index tells which are
- * free.  In a completion queue all slots are available but those that were used
- * and not yet polled.
+ * available in turn: position p has slot p modulo &vroce_queue.depth.  The device uses
+ * them in that order, so the used index tells which slots are free.  In a completion
+ * queue all slots are available except those that were used and not yet polled.
  *
  * RoCE functions are modern virtio devices: everything is little-endian.
  */
@@ -34,7 +33,7 @@ static inline void vroce_ring_set16(__virtio16 *p, u16 value)
 	WRITE_ONCE(*p, __cpu_to_virtio16(true, value));
 }
 
-/* Name @slot at position @pos.  The device does not look there yet. */
+/* Write @slot to position @pos, which the device does not read yet. */
 static inline void vroce_ring_put(struct vring *vring, u16 pos, u16 slot)
 {
 	vroce_ring_set16(&vring->avail->ring[pos & (vring->num - 1)], slot);
@@ -64,9 +63,9 @@ static inline bool vroce_ring_wants_kick(const struct vring *vring,
 					 bool event_idx, u16 old, u16 new)
 {
 	/*
-	 * Between our store of the index and our load of what the device asks
-	 * for.  The device has it the other way round, so that at least one of
-	 * the two sees the other's store.
+	 * This orders our store of the index before our load of what the device
+	 * asks for.  The device stores and loads in the opposite order, so at least
+	 * one of the two sees the other's store.
 	 */
 	mb();
 	if (event_idx)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User space: contexts, and what a provider and the kernel tell each other.
+ * User space: contexts, and data exchanged between the provider and the kernel.
  */
 #include <linux/module.h>
 #include <rdma/ib_umem.h>
@@ -9,8 +9,8 @@
 #include "vroce.h"
 
 /**
- * vroce_check_udata() - what the provider sends and expects, of a verb that
- *	takes nothing from it
+ * vroce_check_udata() - check what the provider sends and expects, for a verb that
+ *	has no input from it
  * @udata: NULL for the kernel
  * @outlen: bytes of our response
  *
@@ -81,7 +81,8 @@ void vroce_dealloc_ucontext(struct ib_ucontext *uctx)
  * vroce_disassociate_ucontext() - verb: the core has taken all mappings away
  * @uctx: context
  *
- * Nothing is left to do.  That the verb is there says that it may be done.
+ * Nothing is left to do here.  The core disassociates contexts only if a driver has
+ * this verb.
  */
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx)
 {

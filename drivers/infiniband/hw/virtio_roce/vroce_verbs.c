@@ -30,7 +30,7 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	struct vroce_dev *dev = to_vdev(ibdev);
 	const struct vroce_device_attr *hw = &dev->attr;
 	struct device *parent = ibdev->dev.parent;
-	/* ib_mad takes one of each for the GSI, so that they cannot be had. */
+	/* ib_mad takes one of each for the GSI, so consumers cannot have these. */
 	u32 taken = dev->quotas[VROCE_GSI].max;
 	int err;
 
@@ -45,7 +45,7 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.sys_image_guid = ibdev->node_guid,
 		.max_mr_size = hw->max_mr_size,
 		.page_size_cap = hw->page_size_cap,
-		/* SMI and GSI cannot be had. */
+		/* Consumers cannot have SMI and GSI. */
 		.max_qp = dev->aux->max_qps - min(dev->aux->max_qps, 2U),
 		.max_cq = dev->aux->max_cqs - min(dev->aux->max_cqs, taken),
 		.max_qp_wr = hw->max_qp_wr,
@@ -122,10 +122,11 @@ bool vroce_port_is_active(const struct vroce_dev *dev)
 }
 
 /*
- * What Ethernet has, as for any RoCE device.  Of a device that does not tell (it
- * does with VIRTIO_NET_F_SPEED_DUPLEX) the core would say 2.5 Gb/s, and libraries
- * that rank by it would prefer TCP.  It moves data as fast as the host copies memory,
- * as a rule: 100 Gb/s, 4X EDR, is in keeping with that.
+ * Report the speed of the Ethernet interface, as any RoCE device does.  The interface
+ * has none if the device does not tell it (VIRTIO_NET_F_SPEED_DUPLEX).  Then the core
+ * would report 2.5 Gb/s, and libraries that rank by speed would prefer TCP. Usually the
+ * device moves data as fast as the host copies memory, so 100 Gb/s (4X EDR) is a good
+ * approximation.
  */
 static int vroce_query_speed(struct ib_device *ibdev, u32 port,
 			     struct ib_port_attr *attr)
@@ -172,7 +173,7 @@ int vroce_query_port(struct ib_device *ibdev, u32 port,
 	}
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = iboe_get_mtu(READ_ONCE(netdev->mtu));
-	if (!attr->active_mtu)	/* below the least of InfiniBand */
+	if (!attr->active_mtu)	/* below the smallest InfiniBand MTU */
 		attr->active_mtu = IB_MTU_256;
 	attr->phys_mtu = READ_ONCE(netdev->mtu);
 	attr->gid_tbl_len = dev->port.gid_tbl_len;
@@ -262,7 +263,7 @@ int vroce_add_gid(const struct ib_gid_attr *attr, void **context)
 	err = rdma_read_gid_l2_fields(attr, &vlan, NULL);
 	if (err)
 		return err;
-	/* Its packets would leave without a tag, and so on another network. */
+	/* Its packets would be sent without a tag, and so to another network. */
 	if (vlan && vlan < VLAN_N_VID && !vroce_has_gid_vlan(dev)) {
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "no GID for VLAN %u: the device has no capability GID_VLAN\n",

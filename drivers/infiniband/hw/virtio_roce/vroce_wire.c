@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Between what the RDMA core calls things and what the device calls them.
+ * Translation between values of the RDMA core and values on the wire.
  *
- * Many values are the same on both sides today.  They are translated bit by bit
- * and by table all the same: the core's may change, the wire's may not.
+ * Many values are the same on both sides today.  They are still translated bit by bit
+ * and by table, because the core's values may change and those on the wire may not.
  */
 #include <linux/etherdevice.h>
 
@@ -23,7 +23,7 @@ static const struct vroce_bit vroce_access_bits[] = {
 	{ IB_ACCESS_FLUSH_PERSISTENT,	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT },
 };
 
-/* The port and the P_Key are the only ones there are: no bits for them. */
+/* There is only one port and one P_Key, so the wire has no bits for them. */
 static const struct vroce_bit vroce_qp_attr_bits[] = {
 	{ IB_QP_STATE,			VIRTIO_IB_QP_STATE },
 	{ IB_QP_CUR_STATE,		VIRTIO_IB_QP_CUR_STATE },
@@ -189,7 +189,7 @@ u32 vroce_access_to_wire(int access)
 EXPORT_SYMBOL_IF_KUNIT(vroce_access_to_wire);
 
 /**
- * vroce_access_from_wire() - the other way round
+ * vroce_access_from_wire() - translate rights from the wire
  * @wire: bits of &enum virtio_ib_access_flags
  *
  * Return: IB_ACCESS_* bits.
@@ -284,7 +284,7 @@ static void vroce_ah_attr_from_wire(const struct virtio_rdma_ah_attr *wire,
 	ether_addr_copy(attr->roce.dmac, wire->dmac);
 }
 
-/* The members that are sent are those that @mask has; the others stay zero. */
+/* Write the one-byte members that @mask has; the others stay zero. */
 static void vroce_qp_attr_bytes(const struct ib_qp_attr *attr, int mask,
 				struct virtio_rdma_cmd_modify_qp *wire)
 {
@@ -343,9 +343,9 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_qp_attr_to_wire);
 /**
  * vroce_qp_attr_from_wire() - read the response to QUERY_QP
  * @wire: response, not to be trusted
- * @attr: what is in the response is written
+ * @attr: members that the response has are written
  *
- * Return: 0, or -EPROTO if the state is none.
+ * Return: 0, or -EPROTO if the state is not valid.
  */
 int vroce_qp_attr_from_wire(const struct virtio_rdma_ack_query_qp *wire,
 			    struct ib_qp_attr *attr)
@@ -355,7 +355,7 @@ int vroce_qp_attr_from_wire(const struct virtio_rdma_ack_query_qp *wire,
 
 	attr->qp_state = vroce_qp_state_core[wire->qp_state];
 	attr->cur_qp_state = attr->qp_state;
-	/* Before the MTU is set there is none, so any value is possible. */
+	/* Before the MTU is set, the device may return any value. */
 	if (wire->path_mtu < ARRAY_SIZE(vroce_mtu_core))
 		attr->path_mtu = vroce_mtu_core[wire->path_mtu];
 	attr->sq_draining = wire->sq_draining;
@@ -391,8 +391,8 @@ static int vroce_opcode_to_wire(const struct vroce_wr_opcode *opcodes, size_t n,
  * @opcode: opcode
  * @type: type of its QP
  *
- * Return: &enum virtio_ib_wr_opcode, -EOPNOTSUPP if not every device has the
- * operation, -EINVAL if it does, but not for QPs of this type.
+ * Return: &enum virtio_ib_wr_opcode, -EOPNOTSUPP if it is not an operation that every
+ * device has, -EINVAL if it is, but not for QPs of this type.
  */
 int vroce_wr_opcode_to_wire(enum ib_wr_opcode opcode, enum ib_qp_type type)
 {
@@ -407,8 +407,8 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_wr_opcode_to_wire);
  * @opcode: opcode
  * @type: type of its QP
  *
- * Return: &enum virtio_ib_wr_opcode, -EOPNOTSUPP if it is none of those,
- * -EINVAL if it is not for QPs of this type.
+ * Return: &enum virtio_ib_wr_opcode, -EOPNOTSUPP if it is not one of them, -EINVAL if
+ * it is not for QPs of this type.
  */
 int vroce_mem_mgt_opcode_to_wire(enum ib_wr_opcode opcode, enum ib_qp_type type)
 {
@@ -469,7 +469,7 @@ void vroce_wc_from_wire(const struct virtio_rdma_cq_req *wire,
 	wc->src_qp = le32_to_cpu(wire->src_qp);
 	if (flags & VIRTIO_IB_WC_GRH)
 		wc->wc_flags |= IB_WC_GRH;
-	/* If the device does not say it, the core looks at the header. */
+	/* If the device does not give the header type, the core reads the header. */
 	if (flags & (VIRTIO_IB_WC_IPV4 | VIRTIO_IB_WC_IPV6)) {
 		wc->wc_flags |= IB_WC_WITH_NETWORK_HDR_TYPE;
 		wc->network_hdr_type = flags & VIRTIO_IB_WC_IPV4 ?

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Between what the RDMA core calls things and what the device calls them.
+ * Translation between values of the RDMA core and values on the wire.
  */
 #ifndef _VROCE_WIRE_H
 #define _VROCE_WIRE_H
@@ -18,11 +18,11 @@ enum vroce_qp_types {
 	VROCE_UD	= BIT(IB_QPT_UD) | BIT(IB_QPT_GSI),
 };
 
-/* What any device lets a peer do; other flags must have been refused before. */
+/* Rights that every device knows.  The callers must have refused other flags. */
 #define VROCE_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ)
 
-/* Those of FLUSH, with VIRTIO_IB_DEVICE_FLUSH. */
+/* Rights for FLUSH, with VIRTIO_IB_DEVICE_FLUSH. */
 #define VROCE_ACCESS_FLUSH	(IB_ACCESS_FLUSH_GLOBAL | \
 				 IB_ACCESS_FLUSH_PERSISTENT)
 
