@@ -139,7 +139,7 @@ static int pcap_start(struct pcap **pcap, const char *path)
 	return -EINVAL;
 }
 
-/* Ports with the same seed meet different random numbers all the same. */
+/* Ports with the same seed still get different random numbers. */
 static int group_start(struct port_group *group, const char *name,
 		       const struct port_options *options, unsigned int number)
 {

@@ -20,9 +20,9 @@
  * 4. An allow-list of system calls.  Others fail with EPERM; a new program ends
  *    the process.
  *
- * There is no PID namespace: only children are born into one, and a child would
- * need a parent that stands for it.  Instead the list has no system call that
- * takes another process's number.
+ * There is no PID namespace.  Only a child would be in it, and the child would need a
+ * parent that acts for it.  Instead the list has no system call that takes the number
+ * of another process.
  */
 
 #include <errno.h>
@@ -169,8 +169,8 @@ static int sandbox_dirs_add(struct sandbox_dirs *dirs, const char *socket)
 }
 
 /*
- * In the new namespace, for mounts cannot come from another one; before the new
- * root covers what it is put together from.
+ * Done in the new namespace, because mounts cannot come from another one, and before
+ * the new root covers the directories from which it is assembled.
  */
 static struct sandbox_dirs *sandbox_dirs_new(const struct sandbox_needs *needs)
 {
@@ -267,7 +267,7 @@ static int sandbox_unshare(const struct sandbox_needs *needs)
 	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ? -errno : 0;
 }
 
-/* What could not be had is told in @text; an error is returned if we are stuck. */
+/* @text names what could not be obtained.  Returns an error if we cannot continue. */
 static int sandbox_namespaces(const struct sandbox_needs *needs, char *text,
 			      size_t size)
 {
@@ -371,7 +371,7 @@ static int sandbox_rules(scmp_filter_ctx ctx, const struct sandbox_needs *needs)
 
 	for (i = 0; !err && i < ARRAY_SIZE(sandbox_calls); i++)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, sandbox_calls[i], 0);
-	/* Nothing here ever starts a program: this is no mistake. */
+	/* The daemon never starts a program, so this cannot be a mistake. */
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_KILL_PROCESS,
 				       SCMP_SYS(execve), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A keyed hash for tables whose keys others choose: who does not know the key
- * cannot choose what meets in one bucket.
+ * A keyed hash for tables whose keys come from others.  Without the secret key they
+ * cannot choose table keys that collide in one bucket.
  */
 #ifndef DEVICE_HASH_H
 #define DEVICE_HASH_H

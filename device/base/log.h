@@ -23,7 +23,7 @@ void log_set_level(enum log_level level);
 /** log_error() - something does not work */
 void log_error(const char *fmt, ...) LOG_PRINTF(1, 2);
 
-/** log_warn() - something is not as it should be, and work goes on */
+/** log_warn() - something is wrong, but work continues */
 void log_warn(const char *fmt, ...) LOG_PRINTF(1, 2);
 
 /** log_info() - what an operator wants to know */
@@ -33,8 +33,8 @@ void log_info(const char *fmt, ...) LOG_PRINTF(1, 2);
 void log_debug(const char *fmt, ...) LOG_PRINTF(1, 2);
 
 /**
- * struct log_limit - what keeps a guest from filling the disk with messages
- * @window:	second in which the present window began
+ * struct log_limit - a rate limit, so that a guest cannot fill the disk with messages
+ * @window:	second in which the current window began
  * @count:	messages in it so far
  *
  * Zeroes at start.  Belongs to the object that the messages are about.

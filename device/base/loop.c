@@ -29,8 +29,8 @@
  * the CPU, most likely a guest; and the scheduler soon runs a process that has
  * slept, but lets one that has spun wait for milliseconds.
  *
- * Timers stand in a binary heap of pointers, the next one first; a timer knows
- * its place in it.
+ * Timers are in a binary heap of pointers, the next one first.  A timer knows its
+ * place in the heap.
  */
 
 #include <errno.h>
@@ -196,8 +196,8 @@ void loop_fd_del(struct loop *loop, struct loop_fd *lfd)
 }
 
 /*
- * @event_i stands behind the event being handled, so that loop_fd_del() called
- * by a handler reaches exactly those that are still to come.
+ * @event_i is the index after the event being handled.  So loop_fd_del() called by a
+ * handler finds exactly the events that are not handled yet.
  */
 static void loop_fds_run(struct loop *loop)
 {
@@ -271,8 +271,8 @@ static void timer_down(struct loop *loop, struct loop_timer *timer,
 }
 
 /*
- * The heap never shrinks, and how many timers there are is bounded by what the
- * operator configured, so this is not in a guest's hands.
+ * The heap never shrinks.  The operator's configuration bounds the number of timers, so
+ * a guest cannot make the heap larger.
  */
 static void timer_room(struct loop *loop)
 {
@@ -444,7 +444,7 @@ static uint64_t window_grown(const struct loop *loop)
 	return window < loop->poll_ns ? window : loop->poll_ns;
 }
 
-/* There is work: how long had we to wait for it? */
+/* There is work: adapt the poll window to how long it took to come. */
 static void loop_worked(struct loop *loop)
 {
 	uint64_t gap = loop->now - loop->worked;
@@ -518,7 +518,7 @@ int loop_run(struct loop *loop)
 		work = loop->awake ? loop_poll(loop) : 0;
 		if (work < 0)
 			return work;
-		/* What a timer has made to do is looked for at once. */
+		/* A timer may have made work, so look for it at once. */
 		if (loop_timers_run(loop, work)) {
 			if (!loop->awake)
 				loop_wake(loop);

@@ -82,7 +82,7 @@ int loop_run(struct loop *loop);
 /** loop_stop() - make loop_run() return after the present round */
 void loop_stop(struct loop *loop);
 
-/** loop_now() - time of the present round in ns; what the process stood still is not in it */
+/** loop_now() - time of this round in ns, without pauses of the process */
 uint64_t loop_now(const struct loop *loop);
 
 /**
@@ -99,7 +99,7 @@ int loop_fd_add(struct loop *loop, struct loop_fd *lfd, uint32_t events);
 int loop_fd_set(struct loop *loop, struct loop_fd *lfd, uint32_t events);
 
 /**
- * loop_fd_rest() - look away for a while, for EPOLLIN would come again at once
+ * loop_fd_rest() - do not watch for a while, because EPOLLIN would come again at once
  * @loop:	loop
  * @lfd:	descriptor that is watched for EPOLLIN
  * @ns:		how long; then it is watched for EPOLLIN again

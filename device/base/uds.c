@@ -60,7 +60,7 @@ static int uds_unlink_stale(const struct sockaddr_un *addr)
 		return -EEXIST;
 
 	fd = uds_connect_addr(addr);
-	/* One whose queue is full has an owner too. */
+	/* A socket whose queue is full has an owner, too. */
 	if (fd >= 0 || fd == -EAGAIN) {
 		if (fd >= 0)
 			close(fd);

@@ -22,8 +22,8 @@ int uds_listen(const char *path, int backlog);
  * @loop:	event loop
  * @listener:	from uds_listen(), watched for EPOLLIN
  *
- * If there are no descriptors left the connection waits, and nobody is busy with
- * that: the listener rests.
+ * If there are no descriptors left, the connection waits.  The listener is not watched
+ * meanwhile, so the loop does not spin.
  *
  * Return: a descriptor that does not block, or -errno.
  */

@@ -29,7 +29,7 @@ int fault_parse(const char *text, uint64_t *probability)
 	double value, max = 1;
 	char *end;
 
-	/* What else strtod() takes. */
+	/* Refuse other formats that strtod() accepts. */
 	if (text[strspn(text, "0123456789.%")] || !isdigit(*text))
 		return -EINVAL;
 	value = strtod(text, &end);
@@ -119,7 +119,7 @@ static bool fault_hold(struct fault *fault, const struct frame *frame)
 	return true;
 }
 
-/* Not in the Ethernet header: it would only be another way to lose a frame. */
+/* Not in the Ethernet header, because that would only lose the frame. */
 static bool fault_corrupt(struct fault *fault, const struct frame *frame,
 			  uint64_t random)
 {

@@ -13,7 +13,7 @@
 
 struct frame;
 
-/* The probability of what happens always. */
+/* The probability of an event that always happens. */
 #define FAULT_ALWAYS	(1ULL << 32)
 
 /**
@@ -89,7 +89,7 @@ struct fault {
  * @text:	a number up to 1, or up to 100 with a % behind it
  * @probability: of %FAULT_ALWAYS
  *
- * Return: 0, or -EINVAL if it is none.
+ * Return: 0, or -EINVAL if it is not a probability.
  */
 int fault_parse(const char *text, uint64_t *probability);
 

@@ -46,12 +46,12 @@ struct filter {
 };
 
 /**
- * filter_init() - as it is after a reset of the function
+ * filter_init() - set the state after a reset of the function
  * @filter:	filter
  * @mac:	the function's own address
  *
- * Promiscuous, because a driver may have no way to ask for that, and without
- * a filter by VLAN.
+ * The filter is promiscuous, because a driver may have no way to ask for that, and
+ * does not filter by VLAN.
  */
 void filter_init(struct filter *filter, const uint8_t *mac);
 

@@ -101,7 +101,7 @@ static uint64_t sum_add(uint64_t sum, const uint8_t *p, size_t len)
 	return sum;
 }
 
-/* The checksum that belongs to a sum; where 0 would mean none, its other form. */
+/* The checksum for a sum.  Where 0 would mean no checksum, its other form is used. */
 static uint16_t sum_csum(uint64_t sum)
 {
 	while (sum >> 16)

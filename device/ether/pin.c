@@ -102,7 +102,7 @@ bool pin_gid_ok(const struct pin *pin, const uint8_t *gid)
 	return pin->has_mac && gid_is_of_mac(gid, pin->mac);
 }
 
-/* Who has no address yet asks with that of nobody. */
+/* A station that has no address yet sends ARP requests with an address of zero. */
 static bool pin_source_ok(const struct pin *pin, const uint8_t *gid)
 {
 	static const uint8_t nobody[GID_SIZE - GID_IPV4];
@@ -171,13 +171,13 @@ static bool pin_nd_ok(const struct pin *pin, struct rest rest)
 	    (rest.len < ND_TARGET + GID_SIZE ||
 	     !pin_gid_ok(pin, rest.p + ND_TARGET)))
 		return false;
-	/* What stands before the options. */
+	/* Bytes before the options. */
 	len = type == ND_ROUTER_SOLICIT ? 8 : type == ND_ROUTER_ADVERT ? 16 :
 	      type == ND_REDIRECT ? 40 : 24;
 	if (!rest_skip(&rest, len))
 		return false;
 	while (rest.len >= ND_OPTION_UNIT) {
-		/* The target of a redirect is another one's. */
+		/* The target of a redirect belongs to another station. */
 		if ((rest.p[0] == ND_OPT_SOURCE_LINKADDR ||
 		     (rest.p[0] == ND_OPT_TARGET_LINKADDR &&
 		      type != ND_REDIRECT)) &&

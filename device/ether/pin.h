@@ -14,7 +14,7 @@
 
 #define PIN_GIDS_MAX	16
 
-/* So many bytes of a frame, if it has them, are looked at. */
+/* How many bytes of a frame are checked, if it has so many. */
 #define PIN_HEAD	192
 
 /**

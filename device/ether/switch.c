@@ -9,11 +9,11 @@
  * table has a fixed number of small buckets.  So nothing is allocated, and no
  * guest can make a look-up long.
  *
- * Nor can it have others forgotten, whose frames would then be flooded to it:
- * each port has a quota of entries, beyond which its own oldest one goes; an
- * entry takes the place of another port's only if that is silent; and the hash
- * has a secret key.  What finds no place is not learned, and frames to that
- * station are flooded.
+ * A guest also cannot make the switch forget other stations, whose frames would then be
+ * flooded to it.  Each port has a quota of entries, beyond which its own oldest entry
+ * is removed.  An entry replaces one of another port only if that station is silent.
+ * The hash has a secret key.  A station that finds no place is not learned, and frames
+ * to it are flooded.
  *
  * Stations are known by their addresses only.  A guest that sends with another
  * guest's address gets that guest's frames until the other one sends again, as
@@ -134,7 +134,7 @@ static const struct fault_ops fault_out_ops = {
 	.flush = switch_flush_port,
 };
 
-/* Frames from a port and to it meet random numbers of their own. */
+/* Frames from a port and frames to it have separate sequences of random numbers. */
 static void switch_faults(struct switch_port *port)
 {
 	const struct fault fault = {

@@ -20,8 +20,8 @@ struct pcap;
 #define PORT_NAME_MAX	108
 
 /*
- * Stations that may be behind a port: a guest is one, or has some of its own
- * behind it; behind other ports there are networks.
+ * Maximum number of stations behind a port.  A guest is one station, or has some of its
+ * own behind it.  Behind other ports there are networks.
  */
 #define SWITCH_GUEST_STATIONS	64
 #define SWITCH_PORT_STATIONS	1024

@@ -29,7 +29,7 @@
 #define CTRLQ_BURST		16
 #define CTRLQ_BURST_BYTES	(64u << 10)
 
-/* A piece takes about as long to find as so many bytes to copy. */
+/* Finding a piece takes about as long as copying this many bytes. */
 #define CTRLQ_PIECE_BYTES	64
 
 /* The longest request besides RoCE: a table of some 10900 MAC addresses. */
@@ -247,7 +247,9 @@ static bool ctrlq_step(struct function *fn)
 	struct ctrlq_command ctrl = { 0 };
 	uint8_t ack;
 
-	/* Nobody learns what became of a command without room for an ack. */
+	/*
+	 * Without room for an ack, the guest would not learn the result of the command.
+	 */
 	if (!elem->in_len) {
 		virtq_push(fn->vq[FUNCTION_CTRL], elem->head, 0);
 		return true;

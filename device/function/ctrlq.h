@@ -13,7 +13,7 @@ struct function;
 bool ctrlq_poll(struct function *fn);
 
 /**
- * ctrlq_restart() - a command that goes on is to begin anew
+ * ctrlq_restart() - make an unfinished command start again from its beginning
  * @fn:		function, whose control queue or memory goes away
  *
  * It is put back into the queue, as if it had not been taken yet.

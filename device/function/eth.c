@@ -22,7 +22,7 @@
 #include "function/eth.h"
 #include "function/function_priv.h"
 
-/* With VIRTIO_F_VERSION_1, on which we insist, the header is always this long. */
+/* The header has this length with VIRTIO_F_VERSION_1, which we require. */
 #define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
 
 /* What is sent in a round: frames, and pieces of them. */
@@ -33,7 +33,7 @@
 
 #define ETH_RX_MERGE_MAX	64
 
-/* Those that a guest may turn off and on again. */
+/* Features that a guest may turn off and on again. */
 #define ETH_GUEST_OFFLOADS \
 	(BIT(VIRTIO_NET_F_GUEST_CSUM) | \
 	 BIT(VIRTIO_NET_F_GUEST_TSO4) | \

@@ -170,7 +170,7 @@ static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len
 	return 0;
 }
 
-/* Nothing in it is for a driver of VIRTIO_F_VERSION_1 to write. */
+/* A driver with VIRTIO_F_VERSION_1 must not write to any of its fields. */
 static int function_config_write(void *dev __always_unused,
 				 uint32_t off __always_unused,
 				 const void *buf __always_unused,

@@ -80,7 +80,7 @@ void function_free(struct function *fn);
 /** function_set_frontend() - from now on @ops, called with @fe, reach the guest */
 void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *fe);
 
-/** function_set_link() - plug the cable in, or pull it out */
+/** function_set_link() - set the link up or down */
 void function_set_link(struct function *fn, bool up);
 
 /** function_link() - is the cable plugged in? */

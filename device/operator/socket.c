@@ -191,7 +191,7 @@ struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
 	control->path = strdup(path);
 	if (!control->path)
 		goto err_free;
-	/* Nobody else may connect, not even before a chmod(). */
+	/* Only the owner may connect, even before a chmod(). */
 	mask = umask(0177);
 	control->lfd.fd = uds_listen(path, CONTROL_CLIENTS);
 	umask(mask);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What requester and responder say to each other: transport headers plus a
- * scatter list, whether or not it ever becomes bytes on a wire.
+ * A packet between requester and responder: transport headers plus a scatter list,
+ * whether or not it ever becomes bytes on a wire.
  */
 #ifndef DEVICE_PACKET_PKT_H
 #define DEVICE_PACKET_PKT_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A cursor that sender and receiver know: here it is only handed on. */
+/* A cursor that sender and receiver know.  Here it is only passed on. */
 struct sg;
 
 /* A NIC of this process: here it only tells who is who. */

@@ -73,7 +73,7 @@ struct roce_peek {
 	uint32_t dest_qpn;
 };
 
-/* So many bytes of a frame, if it has them, are enough for roce_peek(). */
+/* How many bytes of a frame roce_peek() needs, if the frame has so many. */
 #define ROCE_PEEK_SIZE		(14 + 4 + 60 + 8 + 12)
 
 /**

@@ -24,7 +24,7 @@
 
 #define COMMAND_HW_VER	1
 
-/* The fixed part of no request is longer. */
+/* Largest size of the fixed part of a request. */
 #define COMMAND_REQ_MAX	256
 
 /* Pages of a list looked at before others get their turn. */

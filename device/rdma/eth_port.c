@@ -5,8 +5,8 @@
  * A packet that is sent becomes a frame on the stack, and the function's port
  * reads it before the call returns.
  *
- * A frame that is received comes while its sender sends.  To answer it at once
- * would send in that call, and so on.  So it is only copied to a ring, and
+ * A frame is received while its sender sends.  An immediate answer would send within
+ * that call, and so recurse.  So the frame is only copied to a ring, and
  * rnic_poll() looks at it later.  The copy is needed anyway: a frame may lie in
  * memory of another guest, which must not change it between the check of the
  * ICRC and the use of what was checked.  A frame for which the ring has no room is
@@ -33,7 +33,7 @@ struct eth_port_slot {
 	uint8_t frame[ROCE_FRAME_MAX];
 };
 
-/* Pages of the ring are there when they are needed first. */
+/* Pages of the ring are allocated when they are first used. */
 int eth_port_init(struct eth_port *port, struct rnic_ctx *ctx)
 {
 	port->ctx = ctx;

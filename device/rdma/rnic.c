@@ -29,7 +29,7 @@
 /* And for the port; a frame for n QPs counts as n. */
 #define RNIC_PORT_BURST	256
 
-/* A QP that had nothing to do for so long is looked at no more. */
+/* A QP that had no work for this long is no longer polled. */
 #define RNIC_IDLE_NS	(1000 * 1000)
 
 /* The NIC that an end of the fabric belongs to. */
@@ -193,7 +193,7 @@ static bool rnic_limits_ok(const struct rnic_limits *limits)
 	       limits->cqe >= limits->queue_size;
 }
 
-/* Tables that were not made are as empty as those of calloc(). */
+/* Tables that were not initialised are empty, because calloc() zeroed them. */
 static void rnic_fini(struct rnic *rnic)
 {
 	eth_port_fini(&rnic->port);

@@ -188,7 +188,7 @@ static void peer_frame(struct stream_peer *peer, uint8_t *data, size_t len)
 		switch_send(&peer->port, &frame);
 }
 
-/* Sends on the frames that are complete; -EPROTO if there is no telling them. */
+/* Forwards complete frames; -EPROTO if it cannot be told where they begin. */
 static int peer_frames(struct stream_peer *peer)
 {
 	size_t done = 0;
@@ -209,7 +209,7 @@ static int peer_frames(struct stream_peer *peer)
 	return 0;
 }
 
-/* There is room always: an incomplete frame is shorter than the buffer. */
+/* There is always room, because an incomplete frame is shorter than the buffer. */
 static int peer_read(struct stream_peer *peer)
 {
 	unsigned int i;

@@ -53,7 +53,7 @@ static bool vnet_frame(struct vnet *vnet, size_t n)
 	return true;
 }
 
-/* An interface that was deleted would report that without end. */
+/* An interface that was deleted would report an event again and again. */
 static void vnet_error(struct vnet *vnet, int err)
 {
 	if (log_limit_ok(&vnet->limit))

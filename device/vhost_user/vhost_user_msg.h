@@ -99,7 +99,7 @@ struct vu_config {
 	uint8_t data[VU_CONFIG_MAX];
 };
 
-/* Messages longer than that are none that we could know. */
+/* No message that we know is longer than this. */
 #define VU_PAYLOAD_MAX			4096
 
 /**
@@ -109,7 +109,7 @@ struct vu_config {
  * @u:		payload: request, then reply
  * @reply_len:	bytes of the reply
  * @fd_n:	descriptors that came along
- * @fd_lost:	there were more of them than anybody sends
+ * @fd_lost:	there were more of them than any known message has
  * @fd:		the descriptors; -1 if taken out
  */
 struct vu_msg {

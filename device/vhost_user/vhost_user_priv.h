@@ -140,7 +140,7 @@ void vu_vring_init(struct vhost_user *vu, unsigned int index);
 void vu_vring_stop(struct vu_vring *vr);
 
 /**
- * vu_vring_update() - start or stop a queue if it has become time for it
+ * vu_vring_update() - start or stop a queue if its state requires that
  * @vr:		queue
  *
  * Return: 0, or -errno if it cannot be started.
@@ -157,7 +157,7 @@ bool vu_any_started(struct vhost_user *vu);
  * vu_function_reset() - the function was reset, or must be
  * @vu:		front-end
  *
- * Queues that were started again before we could know of it go on.
+ * Queues that were started again before the reset was noticed continue.
  */
 void vu_function_reset(struct vhost_user *vu);
 

@@ -74,7 +74,7 @@ static void vu_warn_unsealed(struct vhost_user *vu, const struct vu_mem *mem)
 		 vu->name);
 }
 
-/* The device learns of the new map before the old one goes. */
+/* Tell the device about the new map before the old one is freed. */
 static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 {
 	const struct vu_memory *from = &msg->u.memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The seam between a front-end and the device.
+ * The interface between a front-end and the device.
  *
  * A front-end (vhost-user, later vfio-user) brings one virtio-net function per
  * guest: queues, memory map, doorbells, interrupts, configuration space, reset.

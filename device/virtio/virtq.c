@@ -311,7 +311,7 @@ void virtq_notify(struct virtq *vq)
 		return;
 	vq->signalled = vq->used_idx;
 
-	/* Pairs with the guest's between asking and looking at the index. */
+	/* Pairs with the guest's barrier between asking and reading the index. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (vq->event_idx)
 		wanted = ring_passed(ring_load(ring_used_event(vq)),
@@ -337,7 +337,7 @@ bool virtq_want_kick(struct virtq *vq, bool want)
 	if (!want)
 		return false;
 
-	/* Pairs with the guest's between filling the ring and looking here. */
+	/* Pairs with the guest's barrier between filling the ring and reading this. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return virtq_pending(vq);
 }

@@ -143,7 +143,7 @@ int virtq_pop(struct virtq *vq, struct virtq_elem *elem);
  * @vq:		virtqueue
  * @head:	set to the descriptor that it starts with
  *
- * For who only gives it back: a chain may be long.
+ * This is for callers that only give the buffer back, since a chain may be long.
  *
  * Return: as of virtq_pop().
  */

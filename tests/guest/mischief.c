@@ -5,10 +5,11 @@
  *	mischief -d DEVICE [-n CALLS] [-t SECONDS] [-s SEED] [-p PROCESSES]
  *
  * Processes of user nobody make objects of all kinds through the library, and beside it
- * send commands by write() and ioctl() with handles that are right, stale or made up, map
- * the device file at random offsets, write garbage into what they got, fork, and are
- * killed.  It ends after CALLS calls, or SECONDS, with one line of figures and status 0;
- * with 1 and one line if it cannot do its work.  The kernel's log tells the rest.
+ * send commands by write() and ioctl() with handles that are right, stale or made up,
+ * map the device file at random offsets, write garbage into what they got, fork, and
+ * are killed.  It ends after CALLS calls, or SECONDS, with one line of figures and
+ * status 0; with 1 and one line if it cannot do its work.  The kernel's log tells the
+ * rest.
  *
  * What a process does follows from the seed and its number.  It may damage itself: the
  * parent starts the next one then.
@@ -321,7 +322,7 @@ static bool post(uint32_t i)
 		wr.wr.rdma.remote_addr = pointer();
 		wr.wr.rdma.rkey = mr ? mr->rkey : number();
 	}
-	/* The library itself would read what is not there. */
+	/* The library itself reads inline data, so the address must be valid. */
 	if (wr.send_flags & IBV_SEND_INLINE) {
 		sge.addr = (uintptr_t)me.scratch;
 		sge.length %= 128;
@@ -561,7 +562,9 @@ static void live(const char *name, uint64_t seed)
 	int i, n = 0;
 
 	me.random = seed * 0x9e3779b97f4a7c15 + 1;
-	/* Who damages itself leaves no core, and no process outlives its parent. */
+	/*
+	 * A process that damages itself leaves no core, and none outlives its parent.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_NOFILE, &files);

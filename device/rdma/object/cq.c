@@ -336,7 +336,7 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	return n;
 }
 
-/* A guest that does not poll is looked at less and less often. */
+/* The slots of a guest that does not poll are checked less and less often. */
 static void cq_timer(void *arg)
 {
 	struct cq *cq = arg;

@@ -7,8 +7,8 @@
  * claim the same one, the second gets it when the first gives it up.  What has
  * no entry is beyond the fabric.
  *
- * The same table tells who may send in the name of a GID: the NIC that it leads
- * to, and nobody else as long as there is one.
+ * The same table tells which NIC may send with a GID as its source.  As long as the GID
+ * leads to a NIC, only that NIC may.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -46,7 +46,7 @@ static uint32_t mcast_place(const struct mcast_group *group, uint32_t qpn)
 	return i;
 }
 
-/* The last one takes the place of what goes, QP or group. */
+/* The last QP or group takes the place of the one that is removed. */
 static void mcast_remove(struct mcast *mcast, struct mcast_group *group,
 			 uint32_t place)
 {
@@ -93,7 +93,7 @@ void mcast_detach_all(struct mcast *mcast, uint32_t qpn)
 	struct mcast_group *group;
 	uint32_t i, place;
 
-	/* Backwards: what takes the place of a group was looked at before. */
+	/* Backwards, so that the group that takes the place was already checked. */
 	for (i = mcast->n; i-- > 0;) {
 		group = &mcast->group[i];
 		place = mcast_place(group, qpn);

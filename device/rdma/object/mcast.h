@@ -36,7 +36,7 @@ struct mcast {
 };
 
 /**
- * mcast_attach() - a QP wants the datagrams of a group
+ * mcast_attach() - attach a QP to a group
  * @mcast:	the NIC's groups
  * @qpn:	UD QP that there is; may be attached already
  * @gid:	group
@@ -46,7 +46,7 @@ struct mcast {
 const char *mcast_attach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
 
 /**
- * mcast_detach() - it does not any more
+ * mcast_detach() - detach a QP from a group
  * @mcast:	the NIC's groups
  * @qpn:	QP
  * @gid:	group
@@ -55,7 +55,7 @@ const char *mcast_attach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
  */
 const char *mcast_detach(struct mcast *mcast, uint32_t qpn, const uint8_t *gid);
 
-/** mcast_detach_all() - nor those of any other */
+/** mcast_detach_all() - detach a QP from all its groups */
 void mcast_detach_all(struct mcast *mcast, uint32_t qpn);
 
 /**

@@ -102,7 +102,7 @@ static bool extents_add(struct extents *list, uint64_t addr, uint32_t npages,
 	return true;
 }
 
-/* Give back what growing by doubling took too much. */
+/* Free the unused room left by growing in powers of two. */
 static void extents_trim(struct extents *list)
 {
 	struct mr_extent *extent;
@@ -129,7 +129,7 @@ static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access)
 {
 	if (access & ~rnic_access_flags(ctx))
 		return "unknown access flags";
-	/* What the guest has of persistent memory cannot be told from here. */
+	/* The device cannot know which memory of the guest is persistent. */
 	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
 		return "memory is not persistent";
 	if (access & VIRTIO_IB_ACCESS_REMOTE_WRITE &&
@@ -196,7 +196,7 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 	return why ? why : mr_enter(mrs, pdn, &tmpl, key);
 }
 
-/* How the numbers of a request hang together, before any page is looked at. */
+/* Check that the numbers of a request are consistent, before looking at any page. */
 static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
 			    uint32_t npages)
 {
@@ -433,7 +433,9 @@ void mr_table_reset(struct mr_table *mrs)
 	}
 }
 
-/* The next pages of [@addr, @addr + @npages pages) that lie in one region, or in none. */
+/*
+ * The next pages of [@addr, @addr + @npages pages) that lie in one region, or in none.
+ */
 static uint32_t pages_run(const struct mr_table *mrs, uint64_t addr,
 			  uint32_t npages, uint8_t **host)
 {

@@ -13,10 +13,9 @@
 #define OBJ_NONE	UINT32_MAX
 
 /*
- * Tags are 1 … OBJ_TAG_MAX, so that no handle and no key is 0.  They begin
- * anywhere and go on in steps of any size that leads through all of them, so
- * that who knows one handle, or none, has to guess the next one, and yet none
- * comes back soon.
+ * Tags are 1 … OBJ_TAG_MAX, so that no handle and no key is 0.  They begin at a random
+ * value and advance by a random step that reaches all of them.  So an attacker who
+ * knows one handle, or none, has to guess the next one.  Still, no tag comes back soon.
  */
 struct obj_slot {
 	void *obj;

@@ -4,9 +4,9 @@
  *
  * A handle is index << 8 | tag.  The tag of an entry is random at first and
  * changes by a step of its own each time that the entry is freed; free entries
- * are taken in the order in which they became free.  So a stale handle fails, a
- * key of a memory region does not come back for a long time, and who has not
- * been told a key has to guess.
+ * are taken in the order in which they became free.  So a stale handle fails, a key of
+ * a memory region does not come back for a long time, and a peer that was not told a
+ * key has to guess it.
  */
 #ifndef DEVICE_RDMA_OBJECT_OBJ_H
 #define DEVICE_RDMA_OBJECT_OBJ_H

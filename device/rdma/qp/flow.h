@@ -67,7 +67,7 @@ enum flow_kind {
 void flow_init(struct flow *flow, struct loop *loop, void (*wake)(void *arg),
 	       void *arg);
 
-/** flow_reset() - begin anew, nothing known of the network nor of the path */
+/** flow_reset() - start again, with nothing known about the network and the path */
 void flow_reset(struct flow *flow);
 
 /** flow_set_mtu() - the path MTU, bytes */

@@ -30,7 +30,7 @@ struct qp_plan {
 	uint32_t recv_wr;
 };
 
-/* Service by QP type; SMI is not there, for RoCE has no use for it. */
+/* Service by QP type.  SMI is missing, because RoCE does not use it. */
 static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_GSI] = PKT_UD,
 	[VIRTIO_IB_QPT_RC] = PKT_RC,
@@ -109,8 +109,8 @@ static uint32_t qps_that_fit(const struct qp_table *qps,
 }
 
 /*
- * Ordinary numbers go round, so that a packet for a QP that is gone does not
- * meet one that has just come.
+ * Ordinary numbers are used in turn, so that a late packet for a destroyed QP does not
+ * reach a new one.
  */
 static const char *qp_take_number(struct qp_table *qps, uint8_t type,
 				  const struct qp_plan *plan, uint32_t *qpn)
@@ -278,8 +278,8 @@ const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
 }
 
 /*
- * Give all that is in a virtqueue back, or forget it.  A guest that goes on
- * posting waits.
+ * Give back all buffers in a virtqueue, or forget them.  The work is bounded: requests
+ * that the guest keeps posting meanwhile wait.
  */
 static void virtq_drain(struct virtq *vq, bool back)
 {
@@ -291,7 +291,7 @@ static void virtq_drain(struct virtq *vq, bool back)
 			virtq_push(vq, head, 0);
 }
 
-/* The RFC does not say that slots are given back: that is a rule of ours. */
+/* The RFC does not require that slots are given back.  That is an extension of ours. */
 static void qp_drop_slots(struct qp *qp)
 {
 	struct virtq *sq = qp->sq, *rq = qp->rq;

@@ -27,7 +27,10 @@ void qp_fail(struct qp *qp)
 
 static void qp_fail_queue(struct qp *qp, const char *queue)
 {
-	/* Another attempt to flush finds the same again, and is not news. */
+	/*
+	 * Another attempt to flush finds the same error again, so do not report it
+	 * twice.
+	 */
 	if (qp->state != VIRTIO_IB_QPS_ERR)
 		rnic_warn(qp->ctx, "QP %u in error: its %s queue is broken",
 			  qp->qpn, queue);
@@ -221,7 +224,7 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 
 	if (pkt->opcode != PKT_CNP)
 		pkt->opcode = PKT_OPCODE(qp->service, pkt->opcode);
-	/* What has payload makes congestion, and can do something about it. */
+	/* Only packets with payload cause congestion and can be slowed down. */
 	pkt->ect = pkt->len;
 	pkt->dest_qpn = qp->attr.dest_qpn;
 	pkt->src_qpn = qp->qpn;

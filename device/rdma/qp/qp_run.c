@@ -12,7 +12,7 @@
 /* Doorbells                                                                 */
 /* ------------------------------------------------------------------------- */
 
-/* A request that cannot be taken yet is no reason to be woken for it. */
+/* Do not ask to be woken for a request that cannot be taken yet. */
 static bool qp_sq_hungry(const struct qp *qp)
 {
 	switch (qp->state) {
@@ -177,7 +177,7 @@ static void qp_ecn_rx(struct qp *qp)
 	qp_send(qp, &pkt);
 }
 
-/* The peer tells of congestion on the way to it. */
+/* The peer reports congestion on the path to it. */
 static void qp_cnp_rx(struct qp *qp)
 {
 	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_CNP);

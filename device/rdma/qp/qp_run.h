@@ -34,7 +34,7 @@ void qp_doorbells_off(struct qp *qp);
  * @op:		its opcode
  * @pkt:	packet
  *
- * Return: false if the packet is none for this QP.
+ * Return: false if the packet is not for this QP.
  */
 bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 

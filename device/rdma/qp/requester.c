@@ -25,7 +25,7 @@
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/requester.h"
 
-/* No more PSNs under way than can be told from repetitions. */
+/* Limit of PSNs under way, so that new ones differ from repetitions. */
 #define REQ_WINDOW	(1u << 23)
 
 /* An ACK is asked for at the end of a message, and once in so many bytes. */
@@ -53,7 +53,7 @@ static bool pos_after(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) > 0;
 }
 
-/* Is an answer on its way, for all that is known? */
+/* Can an answer be expected, as far as is known? */
 static bool requester_asked(const struct requester *req)
 {
 	return pos_after(req->ask_pos, req->una_pos);
@@ -188,7 +188,7 @@ static void requester_lost(struct qp *qp)
 		requester_retry(qp, FLOW_LOSS);
 }
 
-/* The peer got further: stop waiting, and start all counters again. */
+/* The peer has made progress: stop waiting, and restart all counters. */
 static void requester_progress(struct qp *qp, uint32_t una_pos)
 {
 	struct requester *req = &qp->req;
@@ -382,7 +382,7 @@ static void requester_timer(void *arg)
 {
 	struct qp *qp = arg;
 
-	/* No time passes for a QP that stands still. */
+	/* Timeouts do not count for a QP that stands still. */
 	if (qp->req.rnr_wait)
 		qp->req.rnr_wait = false;
 	else if (!qp_usable(qp))

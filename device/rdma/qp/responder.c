@@ -204,7 +204,7 @@ static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
 	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
 		     &sge, 1, 0, pkt->len))
 		return RESP_ACCESS;
-	/* Not ready is said before anything is written. */
+	/* Report that no receive request is ready before anything is written. */
 	if (op->imm)
 		result = responder_take_recv(qp);
 	if (result)
@@ -581,7 +581,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	if (result == RESP_OK) {
 		responder_accept(qp, op, pkt);
 	} else if (result == RESP_RNR) {
-		/* What was sent behind it makes no gap to be reported. */
+		/* Packets sent after it are not reported as a gap. */
 		resp->nak_sent = true;
 		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_RNR);
 		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);

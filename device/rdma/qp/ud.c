@@ -170,7 +170,7 @@ bool ud_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		break;
 	}
 	/*
-	 * Dropped, and the receive request waits for the next one.  Otherwise
+	 * Drop it and keep the receive request for the next one.  Otherwise
 	 * anyone with the Q_Key could fail the QP, and all know that of GSI.
 	 */
 	if (qp->resp.rwqe.length < ROCE_GRH_SIZE + pkt->len)

@@ -3,8 +3,7 @@
  * Work requests, copied out of their slots.
  *
  * Each byte of a slot is read once: the fixed part before and behind the inline
- * data, then either the inline data or the elements.  Nothing is believed that
- * was not copied before.
+ * data, then either the inline data or the elements.  Only the copy is used.
  */
 #include <endian.h>
 #include <stddef.h>

@@ -147,7 +147,7 @@ static inline bool flush_is_known(uint8_t type, uint8_t level)
 void wqe_parse(const struct virtq_elem *elem, uint8_t type, uint32_t max_sge,
 	       struct wqe *wqe);
 
-/** wqe_refuse_extension() - have a request fail whose opcode the RFC has not */
+/** wqe_refuse_extension() - fail a request whose opcode is not in the RFC */
 void wqe_refuse_extension(struct wqe *wqe);
 
 /**

@@ -483,7 +483,7 @@ static void begin(uint8_t how)
 	for (i = 0; i < 3; i++)
 		say_queue(i);
 	run();
-	/* This is what makes the rest worth while. */
+	/* The queues must run, or the rest of the input would test little. */
 	need(t.started == 3);
 }
 

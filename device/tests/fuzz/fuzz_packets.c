@@ -5,7 +5,7 @@
  * A NIC with a QP of each type in RTS, requests under way in one of them, gets
  * whatever frames the input holds.  To get behind the ICRC, and to QPs and memory
  * that there are, it is not left to chance: as the input's first byte asks, a
- * frame that the parser takes is aimed (addresses, QPN, key) and built anew.
+ * frame that the parser takes is aimed (addresses, QPN, key) and built again.
  *
  *	input:	how, then any number of: length (two bytes), frame
  *
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* How: bits of the first byte. */
 #define AIM_QP		1	/* at a QP that there is, from its peer */
 #define AIM_MEMORY	2	/* at memory that there is, by its key */
-#define FIX_CHECKSUMS	4	/* of frames that are not built anew */
+#define FIX_CHECKSUMS	4	/* of frames that are not rebuilt */
 #define LET_TIME_PASS	8	/* behind each frame, until timers are due */
 
 /* Of the golden packets, so that they are in sequence. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * No chance in a fuzzer: an input that has found something finds it again.
+ * A fuzzer must not be random: an input that found a fault must find it again.
  */
 
 #include <stdlib.h>

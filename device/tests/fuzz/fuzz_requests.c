@@ -242,7 +242,7 @@ static void cq_renew(struct side *s)
 	need(eg_create_cq(s->guest) == CQ_FUZZED);
 }
 
-/* What is beside has met nothing. */
+/* The connection beside the fuzzed ones must not be affected. */
 static void target_check(struct target *t)
 {
 	unsigned int i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The hostile device: the daemon, and between its function and its RDMA side someone
- * who changes what the guest gets: answers to commands, completions, rings, interrupts,
- * configuration space.  A seed chooses; a file of orders tells how often.
+ * The hostile device: the daemon with code between its function and its RDMA side that
+ * changes what the guest gets: answers to commands, completions, rings, interrupts,
+ * configuration space.  A seed selects the changes.  A file of orders tells how often.
  *
  * hostile_wrap.c gets there by the linker's --wrap, as the strict device does.
  * hostile_orders.c has the dice and keeps count.  hostile_answer.c changes answers,
@@ -26,7 +26,7 @@
 	who ## _BITS,		/* bits of the rest of it are flipped */	\
 	who ## _VALUE,		/* a field of it is another one */		\
 	who ## _REPEAT,		/* it comes twice */				\
-	who ## _FORGED,		/* one comes that nothing has led to */		\
+	who ## _FORGED,		/* one comes without a reason */		\
 	who ## _ID,		/* a used entry names another buffer */		\
 	who ## _LENGTH,		/* it has another length */			\
 	who ## _INDEX,		/* the used index jumps, until it is next written */ \
@@ -46,7 +46,7 @@ enum hostile_kind {
 	ETH_ACK,		/* the ack of a command of Ethernet is another one */
 	HOSTILE_QUEUE_KINDS(USER),
 	HOSTILE_QUEUE_KINDS(KERNEL),
-	CALL_SPURIOUS,		/* an interrupt that nothing has led to */
+	CALL_SPURIOUS,		/* an interrupt without a reason */
 	CALL_LOST,		/* one that is missing */
 	CONFIG_BITS,		/* bits of configuration space that is read are flipped */
 	CONFIG_CHANGE,		/* an interrupt that says it has changed */

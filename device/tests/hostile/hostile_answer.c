@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Answers to control commands that are not true, late, or for somebody else.
+ * Answers to control commands that are wrong, late, or for another command.
  */
 #include <endian.h>
 #include <string.h>
