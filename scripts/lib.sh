@@ -158,7 +158,7 @@ run_counted()
 }
 
 # The address of the Debian archive that this machine uses.  It is asked for
-# at run time: which mirror it is, is nobody's business but the machine's.
+# at run time, because the choice of the mirror belongs to the machine.
 debian_mirror()
 {
 	local codename

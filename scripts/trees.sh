@@ -24,7 +24,7 @@ in_new_tree()
 	"$top/scripts/in-tree" --write "$tree" "$@"
 }
 
-# install TREE PACKAGE...: what a recommendation would add, nobody here needs.
+# install TREE PACKAGE...: without recommended packages, which are not needed here.
 # A file of the tree may be named relative to the tree's root.
 install()
 {
@@ -47,8 +47,8 @@ bootstrap()
 
 	debootstrap --variant=minbase --include=ca-certificates \
 		"$suite" "$tree" "$mirror"
-	# The trees are made anew when lost, so dpkg need not wait for the
-	# disk, and nobody reads manuals in them.
+	# Lost trees are built again, so dpkg need not wait for the disk.
+	# Manuals are not read in them.
 	printf '%s\n' force-unsafe-io 'path-exclude=/usr/share/doc/*' \
 		'path-exclude=/usr/share/man/*' 'path-exclude=/usr/share/locale/*' \
 		> "$tree/etc/dpkg/dpkg.cfg.d/lab"

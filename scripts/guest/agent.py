@@ -149,7 +149,7 @@ class Agent:
     def on_requests(self):
         data = os.read(self.port, 65536)
         if not data:
-            # The host has gone: there is nobody left to work for.
+            # The host is gone, so there is no more work.
             self.running = False
         *lines, self.unread = (self.unread + data).split(b"\n")
         for line in lines:
@@ -199,7 +199,7 @@ def freeze(port):
     os.write(port, b'{"ready": true}\n')
     unread = b""
     while b"\n" not in unread:
-        # Nothing comes, at once, as long as nobody is connected.
+        # As long as no host is connected, read() returns nothing at once.
         unread += os.read(port, 65536)
         time.sleep(0.01)
     set_different(json.loads(unread))
