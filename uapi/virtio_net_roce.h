@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * virtio-net RoCE: what driver and device say to each other.
+ * virtio-net RoCE: the wire format between driver and device.
  *
- * This is the one home of the wire format: kernel modules, rdma-core provider,
- * device and tests include this file and define none of it again.  The layout
+ * Only this file defines the wire format.  Kernel modules, rdma-core provider, device
+ * and tests include it and do not define any of it again.  The layout
  * is that of the RFC v2 of VIRTIO_NET_F_ROCE (May 2022), in which enumerations
  * count from 0 in the order given there.
  *
@@ -426,9 +426,8 @@ enum virtio_ib_qp_type {
  * @VIRTIO_IB_QP_FAST_REG: send requests may be %VIRTIO_IB_WR_REG_MR and
  *	%VIRTIO_IB_WR_LOCAL_INV
  *
- * A request %VIRTIO_IB_WR_REG_MR makes any memory of the guest accessible that
- * it names.  So a driver does not set the bit for a QP whose
- * send queue a process can write to.
+ * A request %VIRTIO_IB_WR_REG_MR can make any memory of the guest accessible.  So a
+ * driver does not set the bit for a QP whose send queue a process can write to.
  */
 enum virtio_ib_qp_create_flags {
 	VIRTIO_IB_QP_FAST_REG			= 1 << 0,
@@ -849,7 +848,7 @@ enum virtio_rdma_counter {
 /**
  * struct virtio_rdma_ack_query_counters - response to QUERY_COUNTERS (no request)
  * @value: by &enum virtio_rdma_counter; zero where the device counts nothing.
- *	They never go back, nor begin anew with a reset of the function
+ *	They never decrease, and a reset of the function does not clear them
  */
 struct virtio_rdma_ack_query_counters {
 	__le64 value[VIRTIO_RDMA_CNT_MAX];
