@@ -170,7 +170,6 @@ def test_function_level_reset(plugged):
     unconfigure_more(guest)
 
 
-@pytest.mark.debug_kernel
 def test_suspend(plugged):
     """As far as it goes without a machine that sleeps: devices are suspended."""
     guest = plugged.guest
