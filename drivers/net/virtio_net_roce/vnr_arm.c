@@ -11,7 +11,9 @@
  * Until the device has the command, it may complete a request without a notification.
  * So when the answer comes, the driver checks the CQ itself.
  */
+#include <linux/kmemleak.h>
 #include <linux/rcupdate.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/virtio_net.h>
 #include <linux/workqueue.h>
@@ -128,6 +130,7 @@ struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
 	struct virtio_net_ctrl_hdr *hdr;
 	struct vnr_ctrl_cmd *cmd;
 	struct vnr_arm *arm;
+	unsigned int i;
 
 	arm = kzalloc(sizeof(*arm), GFP_KERNEL);
 	if (!arm)
@@ -142,6 +145,9 @@ struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
 			      GFP_KERNEL) ||
 	    !vnr_ctrl_cmd_add(cmd, true, sizeof(u8), GFP_KERNEL))
 		goto err_cmd;
+	/* It lives as long as the CQ.  A list of pages is nothing that kmemleak reads. */
+	for (i = 0; i < cmd->nout + cmd->nin; i++)
+		kmemleak_not_leak(sg_virt(&cmd->sg[i]));
 	hdr->class = VIRTIO_NET_CTRL_ROCE;
 	hdr->cmd = VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ;
 	cmd->owner = arm;
