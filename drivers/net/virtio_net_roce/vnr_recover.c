@@ -104,10 +104,14 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 		return true;
 	cmd = vnr_ask_send(dev);
 	if (cmd) {
-		wait_for_completion_timeout(&cmd->done,
-					    msecs_to_jiffies(dev->state.ask_ms));
-		vnr_ctrl_reap(&dev->ctrl);
-		answers = completion_done(&cmd->done) && !cmd->err;
+		answers = wait_for_completion_timeout(&cmd->done,
+						      msecs_to_jiffies(dev->state.ask_ms));
+		if (!answers) {
+			/* Only its interrupt may be lost. */
+			vnr_ctrl_reap(&dev->ctrl);
+			answers = completion_done(&cmd->done);
+		}
+		answers = answers && !cmd->err;
 		vnr_ctrl_cmd_put(cmd);
 	}
 	if (!answers)
