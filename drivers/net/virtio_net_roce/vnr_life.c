@@ -256,15 +256,9 @@ int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 	/* The device has answered. */
 	if (!ret || ret == -EREMOTEIO)
 		return ret;
-	if (cmd->settle && !cmd->atomic) {
-		wait_event_timeout(life->wait,
-				   vnr_life_state(dev) != VNR_DEAD ||
-				   READ_ONCE(life->stopped),
+	if (cmd->settle && !cmd->atomic)
+		wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD,
 				   msecs_to_jiffies(life->settle_ms));
-		/* While recovery is stopped, nobody else does it. */
-		if (vnr_life_state(dev) == VNR_DEAD && READ_ONCE(life->stopped))
-			vnr_life_quiesce(dev);
-	}
 	return vnr_life_state(dev) == VNR_QUIESCED ? -ENODEV : ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_exec);
