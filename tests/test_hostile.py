@@ -4,6 +4,7 @@
 import pathlib
 import re
 import signal
+import time
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_mischief(sanitized_pair):
     program = a.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "mischief")
     beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
     beside.wait_connected()
-    before = a.run("rdma resource show").stdout
+    before = a.run("rdma resource show").stdout.strip()
     volume = ["-n", "1000000"] if paths.LONG else ["-n", "100000", "-t", "75"]
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
@@ -152,8 +153,11 @@ def test_mischief(sanitized_pair):
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
     # Of the others, which are made up, hardly one is to succeed.
     assert int(match[2]) >= 20 and int(match[5]) >= 20, str(result)
-    for end in (beside.client, beside.server):
-        assert end.poll() is None and "invalid data" not in end.stdout, end.stdout + end.stderr
-    a.wait_until(f"test \"$(rdma resource show)\" = '{before.strip()}'", timeout=30)
+    for side in (beside.client, beside.server):
+        assert side.poll() is None and "invalid data" not in side.stdout, side.stdout + side.stderr
+    end = time.monotonic() + 30
+    while (left := a.run("rdma resource show").stdout.strip()) != before:
+        assert time.monotonic() < end, f"{left}\nbefore: {before}"
+        time.sleep(0.2)
     beside.kill()
     pingpong(a, b, iterations=200)
