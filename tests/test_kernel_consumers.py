@@ -175,7 +175,6 @@ def test_nvme_again_and_again(consumers, nvme_target):
     assert settled_resources(consumers.a, before) == before
 
 
-@pytest.mark.debug_kernel
 def test_nvme_target_goes(consumers, nvme_target):
     """The target ends all connections under load; the host finds it again."""
     guest, link = consumers.a, f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"

@@ -159,7 +159,7 @@ def test_function_level_reset(plugged):
     guest = plugged.guest
     name, before = guest.rdma_device(), configure_more(guest)
     reset = guest.run("ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*/reset").stdout.strip()
-    for _ in range(5 if paths.LONG else 2):
+    for _ in range(5 if paths.LONG else 1 if paths.DEBUG else 2):
         ends = start_load(guest)
         guest.run(f"echo 1 > {reset}")
         wait_ended(ends)

@@ -146,7 +146,6 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
     pingpong(other, guest, validate=True)
 
 
-@pytest.mark.debug_kernel
 def test_killed_client_leaves_nothing(rdma_pair):
     """SIGKILL during a run: the kernel frees its objects, and the next run works."""
     before = [resources(guest) for guest in rdma_pair.guests]
