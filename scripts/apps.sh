@@ -3,9 +3,9 @@
 #
 # apps.sh [PYTEST-ARGUMENT...]
 #
-# Programs as Debian packages them, between two guests (tests/apps): the short form, and
-# with LAB_LONG=1 in the environment all of it.  Builds nothing of the device: "make apps"
-# does.
+# Runs programs as Debian packages them between two guests (tests/apps): the short form,
+# or all of them with LAB_LONG=1 in the environment.  It does not build the device; "make
+# apps" does.
 
 . "$(dirname "$0")/lib.sh"
 

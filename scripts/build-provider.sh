@@ -4,14 +4,14 @@
 # build-provider.sh [--test|--sparse]
 #
 # Builds the rdma-core provider into build/provider, inside a copy of the
-# rdma-core source that the guests' packages were built from; our folder stands
-# there under providers/.  With --test builds its unit tests and runs them, those with
-# threads also under ThreadSanitizer.  With --sparse fails if sparse finds
-# fault with the provider.
+# rdma-core source that the guests' packages were built from; our folder is
+# linked there under providers/.  With --test it builds the unit tests and runs them,
+# those with threads also under ThreadSanitizer.  With --sparse it fails if sparse
+# reports anything about the provider.
 
 . "$(dirname "$0")/lib.sh"
 
-# Lays out the copy. Idempotent only as a whole, hence by way of another name.
+# Makes the copy under another name first, so that a copy that exists is complete.
 make_source()
 {
 	local from=$1 to=$2
@@ -36,7 +36,7 @@ exclusive provider
 step "provider"
 "$top/scripts/in-tree" "$tree" sh -ec '
 	copy=$1
-	# CMake has much to say about the rest of rdma-core.
+	# CMake prints much about the rest of rdma-core.
 	[ -e "$copy/build/build.ninja" ] ||
 		cmake -S "$copy" -B "$copy/build" -G Ninja -DNO_MAN_PAGES=1 \
 			-DNO_PYVERBS=1 -DCMAKE_BUILD_TYPE=RelWithDebInfo > "$copy/log" 2>&1 ||
@@ -70,7 +70,7 @@ if [ "${1-}" = --test ]; then
 		ninja --quiet -C "$1/build" virtio_roce_test virtio_roce_tsan_test >&2
 		rc=0
 		"$1/build/bin/virtio_roce_test" || rc=$?
-		# Those with threads once more.
+		# Those with threads, under ThreadSanitizer.
 		"$1/build/bin/virtio_roce_tsan_test" "*_from_threads" || rc=$?
 		exit $rc
 	' sh "$copy"

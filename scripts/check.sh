@@ -3,16 +3,17 @@
 #
 # check.sh [fast|soak]
 #
-# Installs packages, builds, runs suites whatever becomes of the others, and ends with
-# one line that sums up.  A suite that left no counts is a failure.
+# Installs packages, builds, runs the suites, each of them also if another one failed,
+# and ends with one line of counts.  A suite that left no counts is a failure.
 #   (none)  all suites
-#   fast    what tells most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, and ten million inputs of each fuzzer
+#   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
+#   soak    the guest tests in full volume on both kernels, and ten million inputs of
+#           each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
-# third gets only what these leave.  Output that is not shown at once is shown at the
-# end, and is in build/check-LANE.log.
+# third gets the processor time that these leave.  The output of the second and the third
+# is in build/check-LANE.log, and is shown at the end.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -47,7 +48,7 @@ rm -rf "$build/results"
 
 "$top/scripts/install-packages.sh"
 
-# The lanes share what is made here: no two may make it at a time.
+# All lanes use what is made here, so it is made before they start.
 began=$SECONDS
 if make -C "$top" all device-variants; then
 	record build 1 0 $((SECONDS - began))
@@ -55,8 +56,8 @@ else
 	record build 0 1 $((SECONDS - began)) || true
 fi
 
-# aside LOG COMMAND...: beside the rest.  In a session of its own, so that it can be
-# ended as a whole.
+# aside LOG COMMAND...: runs a command in the background, in a session of its own, so
+# that all its processes can be ended.
 aside=()
 aside()
 {
@@ -78,16 +79,16 @@ end_aside()
 }
 trap 'end_aside; at_exit' EXIT
 
-# As long as this file exists, the second lane runs (tests/shards.py).
+# This file exists as long as the second lane runs (tests/shards.py).
 export LAB_BESIDE=$build/.beside
 touch "$LAB_BESIDE"
 
-# Where sessions share the processors evenly, this one says that it wants little.
+# The lowest priority, also where the kernel shares the processors between sessions.
 # shellcheck disable=SC2016
 gently='echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
 
-# What the cache has not got is more than a quarter of an hour's work.  The suites wait
-# for it when they come to it.
+# With an empty cache this takes more than a quarter of an hour.  A suite that needs an
+# entry waits for it.
 # shellcheck disable=SC2016
 aside "$build/kernels.log" sh -c "$gently"'
 	"$1/guest-image.sh" guest apps

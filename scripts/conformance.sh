@@ -4,9 +4,9 @@
 # conformance.sh [--update] [MODULE...]
 #
 # The tests of rdma-core's own source, module by module on our device in a guest
-# (tests/conformance/run.py tells more).  Builds nothing: "make conformance" does.
-#   --update  writes what came of it into Documentation/conformance.rst
-#   MODULE    only this, test_qp for one
+# (see tests/conformance/run.py).  It builds nothing; "make conformance" does.
+#   --update  writes the results into Documentation/conformance.rst
+#   MODULE    only this module, for example test_qp
 
 . "$(dirname "$0")/lib.sh"
 

@@ -3,14 +3,14 @@
 #
 # fuzz.sh [TARGET...] [LIBFUZZER-OPTION...]
 #
-# Feeds the daemon with what a fuzzer makes up (device/tests/fuzz):
+# Runs the daemon's fuzz targets (device/tests/fuzz):
 #   packets   frames of the network, to the parser and the RDMA engine
 #   messages  messages of vhost-user
 #   commands  control commands
 #   requests  work requests, and rings and memory behind them
-# All four, half a minute each, unless the arguments say otherwise.  What is found out
-# about inputs stays in build/fuzz and is the beginning of the next run; an input that
-# breaks something is left there, too.
+# Without arguments it runs all four for about half a minute each.  The corpus stays in
+# build/fuzz, where the next run starts from it; so does an input that makes a target
+# fail.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -29,7 +29,7 @@ step "fuzzers"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" fuzz
 work=$build/fuzz
 
-# fuzz TARGET OPTION...: fails if something broke, or if hardly anything was tried.
+# fuzz TARGET OPTION...: fails if the target failed, or if it ran hardly any input.
 fuzz()
 {
 	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log runs rc=0

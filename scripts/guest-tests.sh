@@ -3,10 +3,11 @@
 #
 # guest-tests.sh [--debug] [--suite NAME] [--shards N] [PYTEST-ARGUMENT...]
 #
-# The tests that boot guests, in two processes (tests/shards.py tells more), or with
-# arguments in one; NAME is under what they leave their counts.  With --debug guests run the debug kernel, and of the tests those
-# that are marked debug_kernel; with LAB_LONG=1 in the environment all but those of the
-# wire, where the daemon is what is tested.
+# Runs the tests that boot guests: all of them in two processes (see tests/shards.py), or
+# those that the arguments select in one process.  The counts are recorded under NAME.
+# With --debug the guests run the debug kernel, and only the tests marked debug_kernel
+# run; with LAB_LONG=1 in the environment all run but those of the wire, which test the
+# daemon.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -26,11 +27,11 @@ if [ "${1-}" = --shards ]; then
 	shards=$2
 	shift 2
 fi
-# Guests on the debug kernel share one pair: another one would take longer to boot
-# than it saves.
+# On the debug kernel all tests use one pair of guests: to start a second pair takes
+# longer than two processes save.
 [ $# -eq 0 ] && [ -z "${LAB_KERNEL-}" ] || : "${shards:=1}"
 : "${shards:=2}"
-# Those of tests/apps have guests of their own, and scripts/apps.sh.
+# scripts/apps.sh runs tests/apps, which have their own guests.
 [ $# -gt 0 ] || set -- tests --ignore tests/apps
 if [ "${LAB_KERNEL-}" = debug ]; then
 	if [ -z "${LAB_LONG-}" ]; then
@@ -42,7 +43,7 @@ if [ "${LAB_KERNEL-}" = debug ]; then
 	fi
 fi
 
-# Some tests want a daemon that reports the least misstep of its own, or of a driver.
+# Some tests use a daemon with sanitizers, or one that reports each fault of a driver.
 make -s --no-print-directory -C "$top" device-variants
 
 step "guest tests${LAB_KERNEL:+ ($LAB_KERNEL kernel)}"

@@ -57,7 +57,7 @@ trap at_exit EXIT
 
 # cached NAME INPUT... -- BUILDER ARG...
 #
-# Makes sure of a cache entry and leaves its path in $entry, and a link to it
+# Makes a cache entry unless it exists, and stores its path in $entry, and a link to it
 # in build/NAME.  The hash covers the text of the function BUILDER, ARG... and
 # each INPUT: the content where it is a file, else the string itself.
 # BUILDER is called with ARG... and an empty directory to fill, which becomes
@@ -95,7 +95,7 @@ cached()
 		flock "$lock"
 		# Somebody else may have made it while we waited.
 		if [ ! -d "$entry" ]; then
-			# What a run that was killed left behind.
+			# Left behind by a run that was killed.
 			rm -rf --one-file-system "$cache/.new-$name".*
 			cached_tmp=$(mktemp -d "$cache/.new-$name.XXXXXX")
 			chmod 755 "$cached_tmp"
@@ -125,9 +125,10 @@ exclusive()
 	flock "$lock"
 }
 
-# record SUITE PASSED FAILED [SECONDS]: leaves the counts, and the time that it took,
-# which is the script's if it is not given, for scripts/check.sh.  A suite of which nothing passed is a failure: it tested
-# nothing.  Fails if there are failures, so it must be the last thing that a script does.
+# record SUITE PASSED FAILED [SECONDS]: stores the counts and the time, which is the
+# script's if it is not given, for scripts/check.sh.  A suite of which nothing passed
+# counts as a failure, since it tested nothing.  It fails if there are failures, so it
+# must be the last command of a script.
 record()
 {
 	local failed=$3 seconds=${4:-$SECONDS}
@@ -140,9 +141,9 @@ record()
 	[ "$failed" -eq 0 ]
 }
 
-# run_counted SUITE COMMAND...: records what the command says in its last line
-# of the form "N passed, N failed".  One that fails without saying so counts as
-# one failure, and so does one of which nothing passed.
+# run_counted SUITE COMMAND...: records the counts of the command's last line of the form
+# "N passed, N failed".  A command that fails without such a line counts as one failure,
+# and so does one of which nothing passed.
 run_counted()
 {
 	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0

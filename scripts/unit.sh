@@ -13,8 +13,8 @@ make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" che
 step_end
 "$top/scripts/build-provider.sh" --test 2>&1 | tee -a "$log" || rc=1
 
-# As cmocka tells it, over all test programs.  A test that began and did not
-# end crashed; it is a failure that cmocka had no chance to report.
+# The sum of what cmocka reports for all test programs.  A test that began and did not
+# end has crashed, which cmocka cannot report; it counts as failed.
 begun=$(grep -c '^\[ RUN      \]' "$log" || true)
 passed=$(grep -c '^\[       OK \]' "$log" || true)
 skipped=$(sed -n 's/^\[  SKIPPED \] \(.* \)\?\([0-9]*\) test(s).*/\2/p' "$log" |
