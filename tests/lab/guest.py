@@ -262,9 +262,10 @@ class Guest:
             self.begin_last_look()
         look, self._last_look = self._last_look, None
         if look:
-            lines = look.wait(60).stdout.splitlines()
-            self.assert_kernel_clean()
+            lines = look.wait(120).stdout.splitlines()
+            # First what kmemleak has found: the log only says how many.
             self._judge(kernellog.reports(lines))
+            self.assert_kernel_clean()
 
     def _power_off(self):
         """Powers the guest off, and kills QEMU if that does not work."""
