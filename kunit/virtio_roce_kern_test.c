@@ -1217,6 +1217,57 @@ static void kern_cq_vector(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* A CQ that another process creates. */
+struct cq_maker {
+	struct work_struct work;
+	struct ib_device *ibdev;
+	struct ib_cq_init_attr attr;
+	struct ib_cq *cq;
+};
+
+static void cq_maker_work(struct work_struct *work)
+{
+	struct cq_maker *maker = container_of(work, struct cq_maker, work);
+
+	maker->cq = ib_create_cq(maker->ibdev, NULL, NULL, NULL, &maker->attr);
+}
+
+/* Numbers that a search for a vector holds for a while are not missed by others. */
+static void kern_cq_vector_race(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_cq_init_attr attr = { .cqe = 4 };
+	struct cq_maker maker = { .attr = { .cqe = 4, .comp_vector = 2 } };
+	struct ib_cq *cqs[MOCK_CQS - 1];
+	unsigned int i, n;
+
+	mock->aux.num_vectors = 3;
+	maker.ibdev = mock_start(mock);
+	n = mock_objects(mock);
+	for (i = 0; i < MOCK_CQS - 2; i++) {
+		cqs[i] = ib_create_cq(maker.ibdev, NULL, NULL, NULL, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+	}
+	/* 6 and 7 are left, and neither has the vector. */
+	mock->slow = 100;
+	INIT_WORK_ONSTACK(&maker.work, cq_maker_work);
+	queue_work(system_unbound_wq, &maker.work);
+	/* It has taken both, and will give one back. */
+	msleep(250);
+	cqs[i] = ib_create_cq(maker.ibdev, NULL, NULL, NULL, &attr);
+	flush_work(&maker.work);
+	destroy_work_on_stack(&maker.work);
+	mock->slow = 0;
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cqs[i]);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, maker.cq);
+	KUNIT_EXPECT_EQ(test, mock_objects(mock), n + MOCK_CQS);
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		ib_destroy_cq(cqs[i]);
+	ib_destroy_cq(maker.cq);
+	mock_stop(mock, maker.ibdev);
+	mock_expect_clean(mock);
+}
+
 /* Without that capability a CQ holds as many completions as it has slots. */
 static void kern_cq_resize(struct kunit *test)
 {
@@ -1829,6 +1880,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_cq_hold),
 	KUNIT_CASE(kern_cq_large),
 	KUNIT_CASE(kern_cq_vector),
+	KUNIT_CASE(kern_cq_vector_race),
 	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_destroy_fails),

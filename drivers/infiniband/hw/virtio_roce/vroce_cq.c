@@ -38,42 +38,36 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
+/* Context: lock of the CQNs held. */
 static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe, u32 *cqn)
 {
 	int err;
 
-	err = vroce_quota_take(dev, VROCE_CQ);
-	if (err)
-		return err;
-	mutex_lock(&dev->cqns.lock);
 	err = vroce_cmd_create_cq(dev->aux, cqe, cqn);
 	if (!err && __test_and_set_bit(*cqn, dev->cqns.taken))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					   *cqn);
-	mutex_unlock(&dev->cqns.lock);
-	if (err)
-		vroce_quota_give(dev, VROCE_CQ);
 	return err;
 }
 
-/* Give back a number that was not used. */
+/* Give back a number that was not used.  Context: lock of the CQNs held. */
 static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
 {
-	mutex_lock(&dev->cqns.lock);
-	if (!vroce_cmd_destroy_cq(dev->aux, cqn)) {
+	if (!vroce_cmd_destroy_cq(dev->aux, cqn))
 		__clear_bit(cqn, dev->cqns.taken);
-		vroce_quota_give(dev, VROCE_CQ);
-	}
-	mutex_unlock(&dev->cqns.lock);
+	else
+		vroce_quota_take(dev, VROCE_CQ);
 }
 
 /*
  * The device chooses the number, and with it the interrupt vector.  If the vector is
  * not the requested one, other numbers are tried, and the unused ones are given back.
  * A CQ with another vector is better than no CQ.
+ *
+ * Context: lock of the CQNs held, so that nobody else misses the unused ones.
  */
-static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
-				   u32 cqe, u32 vector)
+static int vroce_cqn_search(struct vroce_dev *dev, struct vroce_hw_cq *hw, u32 cqe,
+			    u32 vector)
 {
 	u32 vectors = dev->aux->num_vectors, spare[VROCE_VECTOR_TRIES], n = 0;
 	u32 tries = min_t(u32, vectors, VROCE_VECTOR_TRIES);
@@ -82,7 +76,8 @@ static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	err = vroce_cqn_take(dev, cqe, &hw->cqn);
 	if (err)
 		return err;
-	while (hw->cqn % vectors != vector % vectors && n + 1 < tries) {
+	while (hw->cqn % vectors != vector % vectors && n + 1 < tries &&
+	       !bitmap_full(dev->cqns.taken, dev->aux->max_cqs)) {
 		spare[n] = hw->cqn;
 		if (vroce_cqn_take(dev, cqe, &hw->cqn)) {
 			hw->cqn = spare[n];
@@ -93,6 +88,22 @@ static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	while (n--)
 		vroce_cqn_give(dev, spare[n]);
 	return 0;
+}
+
+static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
+				   u32 cqe, u32 vector)
+{
+	int err;
+
+	err = vroce_quota_take(dev, VROCE_CQ);
+	if (err)
+		return err;
+	mutex_lock(&dev->cqns.lock);
+	err = vroce_cqn_search(dev, hw, cqe, vector);
+	mutex_unlock(&dev->cqns.lock);
+	if (err)
+		vroce_quota_give(dev, VROCE_CQ);
+	return err;
 }
 
 static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
