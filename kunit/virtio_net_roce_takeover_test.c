@@ -40,6 +40,18 @@ static void takeover_candidate(struct kunit *test)
 	}
 }
 
+/* A function is silent or not as it was when it was released last. */
+static void takeover_silent(struct kunit *test)
+{
+	struct fake *fake = fake_pci(test, PCI_VENDOR_ID_REDHAT_QUMRANET, 0x1041);
+
+	KUNIT_EXPECT_FALSE(test, vnr_was_silent(fake->pdev));
+	vnr_takeover_silent(fake->pdev, true);
+	KUNIT_EXPECT_TRUE(test, vnr_was_silent(fake->pdev));
+	vnr_takeover_silent(fake->pdev, false);
+	KUNIT_EXPECT_FALSE(test, vnr_was_silent(fake->pdev));
+}
+
 /**
  * struct owned - the virtio device of a function bound to virtio_pci
  * @vdev: the device
@@ -160,6 +172,7 @@ static void takeover_wants(struct kunit *test)
 
 static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(takeover_candidate),
+	KUNIT_CASE(takeover_silent),
 	KUNIT_CASE_PARAM(takeover_wants, want_gen_params),
 	{}
 };

@@ -336,10 +336,11 @@ void vnr_rdma_tell(struct vnr_dev *dev, enum virtio_net_roce_event event);
 
 int vnr_takeover_init(struct pci_driver *driver);
 void vnr_takeover_exit(void);
-void vnr_takeover_silent(struct pci_dev *pdev);
+void vnr_takeover_silent(struct pci_dev *pdev, bool silent);
 #if IS_ENABLED(CONFIG_KUNIT)
 bool vnr_is_candidate(struct pci_dev *pdev);
 bool vnr_failed_before(struct pci_dev *pdev);
+bool vnr_was_silent(struct pci_dev *pdev);
 bool vnr_wants_takeover(struct pci_dev *pdev);
 #endif
 

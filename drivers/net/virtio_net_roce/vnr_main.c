@@ -98,8 +98,7 @@ static void vnr_remove(struct pci_dev *pdev)
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
 	/* What counts is whether commands were answered, not whether the reset was. */
-	if (dev->state.silent && !dev->state.heard)
-		vnr_takeover_silent(pdev);
+	vnr_takeover_silent(pdev, dev->state.silent && !dev->state.heard);
 	/* Recovery may have started again since it was stopped. */
 	vnr_recover_stop(dev);
 	vp_modern_remove(&dev->mdev);

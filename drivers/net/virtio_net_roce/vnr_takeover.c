@@ -59,20 +59,38 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_is_candidate);
 /* Functions whose device did not answer when this driver released them. */
 static DEFINE_XARRAY(vnr_silent);
 
+/* What was once found out must not be forgotten for lack of memory. */
+static void vnr_remember(struct xarray *functions, struct pci_dev *pdev)
+{
+	xa_store(functions, (unsigned long)pdev, xa_mk_value(1),
+		 GFP_KERNEL | __GFP_NOFAIL);
+}
+
 /**
- * vnr_takeover_silent() - do not give a function back
- * @pdev: function whose device does not answer
+ * vnr_takeover_silent() - say whether a function may be given back
+ * @pdev: function that this driver releases
+ * @silent: its device does not answer
  *
  * Context: may sleep.
  */
-void vnr_takeover_silent(struct pci_dev *pdev)
+void vnr_takeover_silent(struct pci_dev *pdev, bool silent)
 {
-	xa_store(&vnr_silent, (unsigned long)pdev, xa_mk_value(1), GFP_KERNEL);
+	if (silent)
+		vnr_remember(&vnr_silent, pdev);
+	else
+		xa_erase(&vnr_silent, (unsigned long)pdev);
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_takeover_silent);
+
+VISIBLE_IF_KUNIT bool vnr_was_silent(struct pci_dev *pdev)
+{
+	return xa_load(&vnr_silent, (unsigned long)pdev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_was_silent);
 
 static void vnr_give_back(struct pci_dev *pdev)
 {
-	if (xa_load(&vnr_silent, (unsigned long)pdev)) {
+	if (vnr_was_silent(pdev)) {
 		pci_warn(pdev, "not given back to %s: the device does not answer; unplug it\n",
 			 VNR_VIRTIO_PCI);
 		return;
@@ -153,7 +171,7 @@ static void vnr_take_over(struct pci_dev *pdev)
 	pci_err(pdev, "take-over failed: %d; given back to %s\n", ret,
 		VNR_VIRTIO_PCI);
 	mutex_lock(&vnr_failed_lock);
-	xa_store(&vnr_failed, (unsigned long)pdev, xa_mk_value(1), GFP_KERNEL);
+	vnr_remember(&vnr_failed, pdev);
 	mutex_unlock(&vnr_failed_lock);
 	if (device_attach(&pdev->dev) < 0)
 		pci_err(pdev, "no driver takes it\n");
