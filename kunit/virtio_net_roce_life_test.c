@@ -180,6 +180,91 @@ static void life_no_reset_at_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
 }
 
+/*
+ * While a function is taken down there is no recovery.  If it dies then, the first command
+ * that finds it dead quiesces it, and those after it succeed at once.
+ */
+static void life_leaving(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	unsigned long start;
+
+	fake->dev->ctrl.timeout = SHORT;
+	vnr_recover_stop(fake->dev);
+	start = jiffies;
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + 10 * HZ));
+	KUNIT_EXPECT_EQ(test, fake->dev->ctrl.vq->num_free, FAKE_NUM);
+}
+
+/* The same of a command that waits already when the function is taken down. */
+static void life_leaving_waiter(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+	struct caller *c = caller_start(fake, true);
+
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, caller_done(c));
+	vnr_recover_stop(fake->dev);
+	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c)));
+	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
+}
+
+/* The device cannot be quiesced: it is tried once, and its memory is not given back. */
+static void life_leaving_stuck(struct kunit *test)
+{
+	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake *fake = life_dead(test, late);
+	unsigned long start = jiffies;
+	u8 junk[64] = {};
+	unsigned int i;
+
+	fake->dev->state.reset_ms = 300;
+	fake->master = true;
+	vnr_recover_stop(fake->dev);
+	kunit_activate_static_stub(test, vnr_status, status_never);
+	for (i = 0; i < 20; i++)
+		KUNIT_EXPECT_EQ(test, -EIO, call(fake, true));
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + 4 * HZ));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	fake_scatter(late->in, late->nin, junk, sizeof(junk));
+	fake->master = false;
+}
+
+struct releaser {
+	struct delayed_work work;
+	struct fake *fake;
+};
+
+static void releaser_work(struct work_struct *work)
+{
+	container_of(to_delayed_work(work), struct releaser, work)->fake->master = false;
+}
+
+/* virtio_net frees its buffers after a reset: it waits until the device is off the bus. */
+static void life_reset_waits(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct releaser r = { .fake = fake };
+
+	fake->dev->state.reset_ms = 20;
+	fake->master = true;
+	INIT_DELAYED_WORK_ONSTACK(&r.work, releaser_work);
+	schedule_delayed_work(&r.work, HZ / 4);
+	kunit_activate_static_stub(test, vnr_status, status_never);
+	fake_reset(fake);
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	KUNIT_EXPECT_EQ(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+	flush_delayed_work(&r.work);
+	destroy_delayed_work_on_stack(&r.work);
+}
+
 /* A function that was pulled out touches nothing. */
 static void life_gone(struct kunit *test)
 {
@@ -352,6 +437,10 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(life_waiters),
 	KUNIT_CASE(life_no_reset),
 	KUNIT_CASE(life_no_reset_at_all),
+	KUNIT_CASE(life_leaving),
+	KUNIT_CASE(life_leaving_waiter),
+	KUNIT_CASE(life_leaving_stuck),
+	KUNIT_CASE(life_reset_waits),
 	KUNIT_CASE(life_gone),
 	KUNIT_CASE(life_again),
 	KUNIT_CASE(recover_late_answer),

@@ -265,6 +265,8 @@ enum vnr_state {
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
  * @stopped: recovery is stopped for now
+ * @leaving: it is stopped, and its caller takes the function down
+ * @stuck: then quiescing the function has failed; guarded by @reset
  * @pending: it is quiesced, and has to be restarted
  * @question: last question sent to the device, or NULL
  * @asked: when @question was sent
@@ -288,6 +290,8 @@ struct vnr_life {
 	bool heard;
 	bool mute;
 	bool stopped;
+	bool leaving;
+	bool stuck;
 	bool pending;
 	struct vnr_ctrl_cmd *question;
 	unsigned long asked;
@@ -330,7 +334,7 @@ void vnr_rdma_exit(struct vnr_dev *dev);
 void vnr_rdma_start(struct vnr_dev *dev);
 void vnr_rdma_stop(struct vnr_dev *dev);
 void vnr_rdma_drop(struct vnr_dev *dev);
-void vnr_rdma_tell(struct vnr_dev *dev, enum virtio_net_roce_event event);
+void vnr_rdma_tell(struct vnr_dev *dev);
 
 /* ----- vnr_takeover.c: from virtio_pci and back ----- */
 

@@ -7,6 +7,7 @@
  * resets the function, RoCE queues are set up together with the queues that virtio_net
  * asks for, and DRIVER_OK starts the RDMA side.
  */
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/slab.h>
@@ -141,7 +142,12 @@ static void vnr_child_reset(struct virtio_device *vdev)
 	if (!vnr_recover_answers(dev))
 		vnr_life_quiesce(dev);
 	vnr_rdma_stop(dev);
-	vnr_life_quiesce(dev);
+	/*
+	 * virtio_net frees its buffers next.  If the device may still write to them,
+	 * wait, as virtio_pci does.  At the end of the system nothing is used again.
+	 */
+	while (vnr_life_quiesce(dev) && system_state <= SYSTEM_RUNNING)
+		msleep(MSEC_PER_SEC);
 	vnr_vectors_synchronize(dev);
 }
 

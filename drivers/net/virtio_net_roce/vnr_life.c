@@ -16,7 +16,8 @@
  * off, or when the function is gone.  Then the device has forgotten everything and
  * touches no memory.  The driver answers commands that take something away from the
  * device with -ENODEV, which means the same as the device's own answer, and all memory
- * is freed.  The RDMA device is removed.
+ * is freed.  The RDMA device is removed.  A function that dies while it is taken down,
+ * for removal or suspend, is quiesced by the first command that finds it dead.
  *
  * It is restarted (vnr_recover_restart()) by freezing and restoring virtio_net, as for
  * a suspend.  The interface stays, and a new RDMA device comes with DRIVER_OK.
@@ -202,23 +203,13 @@ static int vnr_stop_dma(struct vnr_dev *dev)
 	return -EBUSY;
 }
 
-/**
- * vnr_life_quiesce() - reset the device, or else cut it off from memory
- * @dev: function
- *
- * From then on the driver answers commands itself.
- *
- * Context: may sleep; several may call it at a time.
- * Return: 0, or -EBUSY if the device may still reach memory.
- */
-int vnr_life_quiesce(struct vnr_dev *dev)
+/* Context: @life->reset held. */
+static int vnr_quiesce(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->state;
-	ktime_t start;
+	ktime_t start = ktime_get();
 	int ret;
 
-	mutex_lock(&life->reset);
-	start = ktime_get();
 	ret = vnr_reset(dev);
 	if (!ret && ktime_ms_delta(ktime_get(), start) >= VNR_RESET_ALIVE_MS)
 		life->heard = true;
@@ -232,12 +223,56 @@ int vnr_life_quiesce(struct vnr_dev *dev)
 		vnr_state_change(dev, VNR_QUIESCED);
 		vnr_ctrl_drain(dev);
 	}
+	return ret;
+}
+
+/**
+ * vnr_life_quiesce() - reset the device, or else cut it off from memory
+ * @dev: function
+ *
+ * From then on the driver answers commands itself.
+ *
+ * Context: may sleep; several may call it at a time.
+ * Return: 0, or -EBUSY if the device may still reach memory.
+ */
+int vnr_life_quiesce(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+	int ret;
+
+	mutex_lock(&life->reset);
+	ret = vnr_quiesce(dev);
 	mutex_unlock(&life->reset);
 	if (!ret)
-		vnr_rdma_tell(dev, VIRTIO_NET_ROCE_QUIESCED);
+		vnr_rdma_tell(dev);
 	return ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_quiesce);
+
+/*
+ * Wait until a dead function is quiesced, because memory is at stake.  While the function
+ * is taken down there is no recovery, so the command that finds it dead quiesces it.
+ * This is tried once.  The commands after it then have the same result, without delay.
+ */
+static void vnr_life_settle(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+	bool quiesced = false;
+
+	wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD ||
+			   READ_ONCE(life->leaving),
+			   msecs_to_jiffies(life->settle_ms));
+	if (!READ_ONCE(life->leaving))
+		return;
+	mutex_lock(&life->reset);
+	if (vnr_life_state(dev) == VNR_DEAD && !life->stuck) {
+		life->stuck = vnr_quiesce(dev);
+		quiesced = !life->stuck;
+	}
+	mutex_unlock(&life->reset);
+	if (quiesced)
+		vnr_rdma_tell(dev);
+}
 
 /**
  * vnr_life_exec() - carry out a RoCE command, or answer for a device that cannot
@@ -249,7 +284,6 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_quiesce);
  */
 int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 {
-	struct vnr_life *life = &dev->state;
 	int ret;
 
 	ret = vnr_ctrl_exec(dev, cmd);
@@ -257,8 +291,7 @@ int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 	if (!ret || ret == -EREMOTEIO)
 		return ret;
 	if (cmd->settle && !cmd->atomic)
-		wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD,
-				   msecs_to_jiffies(life->settle_ms));
+		vnr_life_settle(dev);
 	return vnr_life_state(dev) == VNR_QUIESCED ? -ENODEV : ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_exec);

@@ -142,17 +142,19 @@ static void vnr_op_listen(struct virtio_net_roce_aux *aux,
 }
 
 /**
- * vnr_rdma_tell() - tell the RDMA driver, if there is one, about a change
+ * vnr_rdma_tell() - tell the RDMA driver, if there is one, of the function's state
  * @dev: function
- * @event: its new state
+ *
+ * The state is read under the lock, so what is told last is the newest state, no matter
+ * in which order it changed and who tells.
  *
  * Context: may sleep.
  */
-void vnr_rdma_tell(struct vnr_dev *dev, enum virtio_net_roce_event event)
+void vnr_rdma_tell(struct vnr_dev *dev)
 {
 	mutex_lock(&dev->event_lock);
 	if (dev->event)
-		dev->event(dev->event_aux, event);
+		dev->event(dev->event_aux, vnr_life_event(dev));
 	mutex_unlock(&dev->event_lock);
 }
 

@@ -365,7 +365,7 @@ static bool vnr_recover_quiesce(struct vnr_dev *dev)
 
 	if (vnr_life_state(dev) == VNR_DEAD) {
 		vnr_link(dev, false);
-		vnr_rdma_tell(dev, VIRTIO_NET_ROCE_DEAD);
+		vnr_rdma_tell(dev);
 		if (life->silent)
 			wait_event_timeout(life->wait, life->heard ||
 					   READ_ONCE(life->stopped) ||
@@ -463,6 +463,9 @@ void vnr_recover_stop(struct vnr_dev *dev)
 	cancel_delayed_work_sync(&life->watch);
 	cancel_delayed_work_sync(&life->recover);
 	vnr_watch_forget(life);
+	/* Last, because until then the work item may quiesce the function. */
+	WRITE_ONCE(life->leaving, true);
+	wake_up_all(&life->wait);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_stop);
 
@@ -477,6 +480,8 @@ void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
 {
 	struct vnr_life *life = &dev->state;
 
+	life->stuck = false;
+	WRITE_ONCE(life->leaving, false);
 	WRITE_ONCE(life->stopped, false);
 	if (restart) {
 		WRITE_ONCE(life->mute, false);
@@ -507,7 +512,7 @@ int vnr_recover_take_down(struct vnr_dev *dev)
 	vnr_life_die(dev, false);
 	vnr_ctrl_abandon(dev);
 	vnr_link(dev, false);
-	vnr_rdma_tell(dev, VIRTIO_NET_ROCE_DEAD);
+	vnr_rdma_tell(dev);
 	ret = vnr_life_quiesce(dev);
 	if (READ_ONCE(dev->aux))
 		msleep(dev->state.flush_ms);
