@@ -225,7 +225,12 @@ static int fake_restore(struct virtio_device *vdev)
 	struct fake *fake = vdev->priv;
 
 	fake->restored++;
-	return fake->refuse ? -ENOMEM : fake_find(fake, NULL);
+	/* It has no virtqueue that can be used. */
+	if (fake->refuse)
+		fake->common->queue_size = 0;
+	if (fake->on_restore)
+		fake->on_restore(fake);
+	return fake_find(fake, NULL);
 }
 #endif
 

@@ -86,7 +86,9 @@ typedef int fake_serve_fn(struct fake *fake, struct fake_cmd *cmd);
  * @cfg: its PCI configuration space
  * @gone: it was pulled out
  * @restored: how often its virtio driver was restored
- * @refuse: it is not to be
+ * @refuse: the device does not let it
+ * @on_restore: called before it asks for virtqueues, or NULL
+ * @netdev: for @on_restore
  * @master: its bus mastering cannot be turned off
  * @bar: its BAR
  * @common: in @bar
@@ -109,6 +111,8 @@ struct fake {
 	bool gone;
 	unsigned int restored;
 	bool refuse;
+	void (*on_restore)(struct fake *fake);
+	struct net_device *netdev;
 	bool master;
 	void *bar;
 	struct virtio_pci_common_cfg *common;

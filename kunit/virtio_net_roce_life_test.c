@@ -4,7 +4,9 @@
  * afterwards.
  */
 #include <kunit/static_stub.h>
+#include <linux/etherdevice.h>
 #include <linux/kthread.h>
+#include <linux/rtnetlink.h>
 #include <linux/sched/task.h>
 #include <linux/virtio_config.h>
 
@@ -387,23 +389,210 @@ static void recover_silent(struct kunit *test)
 	expect_works(test, fake);
 }
 
-/* A restart that fails is tried again. */
+/* A function whose restart fails; virtio_net is restored blind. */
+static struct fake *recover_blind(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	set_link(fake);
+	fake->refuse = true;
+	vnr_recover_take_down(fake->dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	vnr_recover_go_on(fake->dev, true);
+	/* For the device, and blind. */
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 2));
+	device_lock(&fake_vdev(fake)->dev);
+	device_unlock(&fake_vdev(fake)->dev);
+	KUNIT_EXPECT_FALSE(test, is_running(fake));
+	return fake;
+}
+
+/* virtio_net has queues, which lead nowhere, and each of its commands fails. */
+static void expect_blind(struct kunit *test, struct fake *fake)
+{
+	u8 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct scatterlist sg[2], *sgs[2] = { &sg[0], &sg[1] };
+	struct virtqueue *shadow;
+	unsigned int i, len;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_ASSERT_NOT_NULL(test, fake->dev->vqs);
+	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
+	fake_rung(fake);
+	for (i = 0; i < 2; i++)
+		sg_init_one(&sg[i], &buf[32 * i], 32);
+	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_inbuf(fake->vqs[0], &sg[0], 1, buf,
+						     GFP_KERNEL));
+	KUNIT_EXPECT_TRUE(test, virtqueue_kick(fake->vqs[0]));
+	KUNIT_EXPECT_PTR_EQ(test, virtqueue_detach_unused_buf(fake->vqs[0]),
+			    (void *)buf);
+	shadow = fake->vqs[FAKE_CTRL];
+	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_sgs(shadow, sgs, 1, 1, buf,
+						   GFP_KERNEL));
+	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow));
+	KUNIT_EXPECT_PTR_EQ(test, virtqueue_get_buf(shadow, &len), (void *)buf);
+	KUNIT_EXPECT_EQ(test, buf[32], VIRTIO_NET_ERR);
+	KUNIT_EXPECT_EQ(test, fake_rung(fake), FAKE_QUIET);
+}
+
+/* A restart that fails leaves a virtio_net that works as far as it can, and is repeated. */
 static void recover_fails(struct kunit *test)
 {
 	struct fake *fake;
 
 	if (!IS_ENABLED(CONFIG_PM_SLEEP))
 		kunit_skip(test, "no CONFIG_PM_SLEEP");
-	fake = fake_running(test, FAKE_NET);
-	fake->refuse = true;
-	vnr_recover_take_down(fake->dev);
-	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
-	vnr_recover_go_on(fake->dev, true);
-	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 2));
-	KUNIT_EXPECT_FALSE(test, is_running(fake));
+	fake = recover_blind(test);
+	expect_blind(test, fake);
 	fake->refuse = false;
 	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
 	expect_works(test, fake);
+}
+
+/* In between it can be unbound, and bound again. */
+static void recover_fails_unbind(struct kunit *test)
+{
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = recover_blind(test);
+	vnr_recover_stop(fake->dev);
+	expect_blind(test, fake);
+	fake_reset(fake);
+	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
+	fake->refuse = false;
+	fake->dev->state.mute = false;
+	KUNIT_EXPECT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
+	KUNIT_EXPECT_TRUE(test, is_running(fake));
+	expect_works(test, fake);
+}
+
+/* ----- the interface during a restart ----- */
+
+/* How often the interface was opened and closed, and asked while it must not be. */
+static struct {
+	unsigned int open;
+	unsigned int closed;
+	unsigned int asked;
+} calls;
+
+static int netdev_open(struct net_device *netdev)
+{
+	calls.open++;
+	netif_start_queue(netdev);
+	return 0;
+}
+
+static int netdev_stop(struct net_device *netdev)
+{
+	calls.closed++;
+	return 0;
+}
+
+static netdev_tx_t netdev_xmit(struct sk_buff *skb, struct net_device *netdev)
+{
+	calls.asked++;
+	dev_kfree_skb_any(skb);
+	return NETDEV_TX_OK;
+}
+
+static void netdev_stats(struct net_device *netdev,
+			 struct rtnl_link_stats64 *stats)
+{
+	calls.asked++;
+}
+
+static const struct net_device_ops netdev_ops = {
+	.ndo_open = netdev_open,
+	.ndo_stop = netdev_stop,
+	.ndo_start_xmit = netdev_xmit,
+	.ndo_get_stats64 = netdev_stats,
+};
+
+static void netdev_free(void *netdev)
+{
+	unregister_netdev(netdev);
+	free_netdev(netdev);
+}
+
+/* What user space may do to the interface while virtio_net is restored. */
+static void ask_stats(struct fake *fake)
+{
+	unsigned int asked = calls.asked;
+	struct rtnl_link_stats64 stats;
+
+	dev_get_stats(fake->netdev, &stats);
+	KUNIT_EXPECT_EQ(fake->test, calls.asked, asked);
+}
+
+static void link_down(struct fake *fake)
+{
+	rtnl_lock();
+	dev_close(fake->netdev);
+	rtnl_unlock();
+}
+
+static void link_down_up(struct fake *fake)
+{
+	link_down(fake);
+	rtnl_lock();
+	KUNIT_EXPECT_NE(fake->test, dev_open(fake->netdev, NULL), 0);
+	rtnl_unlock();
+}
+
+static const struct down_case {
+	const char *name;
+	void (*on_restore)(struct fake *fake);
+	bool up;
+} down_cases[] = {
+	{ "statistics", ask_stats, true },
+	{ "down", link_down, false },
+	{ "down and up", link_down_up, false },
+};
+
+static void down_name(const struct down_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(down, down_cases, down_name);
+
+/* The interface stays up, unless it is taken down just then. */
+static void recover_interface(struct kunit *test)
+{
+	const struct down_case *c = test->param_value;
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = fake_running(test, FAKE_NET);
+	fake->netdev = alloc_etherdev(0);
+	KUNIT_ASSERT_NOT_NULL(test, fake->netdev);
+	fake->netdev->netdev_ops = &netdev_ops;
+	SET_NETDEV_DEV(fake->netdev, &fake_vdev(fake)->dev);
+	eth_hw_addr_random(fake->netdev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(fake->netdev));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, netdev_free,
+							   fake->netdev));
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, 0, dev_open(fake->netdev, NULL));
+	rtnl_unlock();
+
+	memset(&calls, 0, sizeof(calls));
+	fake->on_restore = c->on_restore;
+	vnr_recover_take_down(fake->dev);
+	vnr_recover_go_on(fake->dev, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	vnr_recover_stop(fake->dev);
+	KUNIT_EXPECT_EQ(test, calls.closed, 1);
+	KUNIT_EXPECT_EQ(test, calls.open, c->up);
+	KUNIT_EXPECT_EQ(test, !!(fake->netdev->flags & IFF_UP), c->up);
+	KUNIT_EXPECT_EQ(test, netif_running(fake->netdev), c->up);
+	KUNIT_EXPECT_TRUE(test, netif_device_present(fake->netdev));
+	KUNIT_EXPECT_PTR_EQ(test, fake->netdev->netdev_ops, &netdev_ops);
 }
 
 /* The watchdog: the device asks for a reset, or it is gone. */
@@ -446,6 +635,8 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(recover_late_answer),
 	KUNIT_CASE(recover_silent),
 	KUNIT_CASE(recover_fails),
+	KUNIT_CASE(recover_fails_unbind),
+	KUNIT_CASE_PARAM(recover_interface, down_gen_params),
 	KUNIT_CASE(recover_watch),
 	{}
 };

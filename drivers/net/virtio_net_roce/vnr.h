@@ -385,9 +385,11 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @event_lock: guards @event and @event_aux
  * @event: callback of the RDMA driver for changes of the state
  * @event_aux: argument of @event
- * @closed: the interface is being frozen and restored; RTNL lock
- * @hidden: IFF_UP if the interface was up before that, else 0; RTNL lock
+ * @ops: operations of the interface that has @asleep instead
+ * @asleep: its operations while virtio_net is frozen and restored
  * @frozen: virtio_net is frozen
+ * @blind: virtio_net has virtqueues that the device does not know, see vnr_recover.c
+ * @blind_status: device status that it is shown then
  * @config: configuration space of the child when it was last started
  * @netdev_nb: notices when @netdev is registered or unregistered
  */
@@ -425,9 +427,11 @@ struct vnr_dev {
 	void (*event)(struct virtio_net_roce_aux *aux,
 		      enum virtio_net_roce_event event);
 	struct virtio_net_roce_aux *event_aux;
-	bool closed;
-	unsigned int hidden;
+	const struct net_device_ops *ops;
+	struct net_device_ops asleep;
 	bool frozen;
+	bool blind;
+	u8 blind_status;
 	u8 config[VIRTIO_NET_ROCE_CONFIG_OFFSET];
 	struct notifier_block netdev_nb;
 };

@@ -119,13 +119,19 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_status);
 
 static u8 vnr_child_get_status(struct virtio_device *vdev)
 {
-	return vnr_status(vnr_from_vdev(vdev));
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+
+	return dev->blind ? dev->blind_status : vnr_status(dev);
 }
 
 static void vnr_child_set_status(struct virtio_device *vdev, u8 status)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 
+	if (dev->blind) {
+		dev->blind_status = status;
+		return;
+	}
 	vp_modern_set_status(&dev->mdev, status);
 	if ((status & VIRTIO_CONFIG_S_DRIVER_OK) && dev->roce)
 		vnr_rdma_start(dev);
@@ -149,6 +155,7 @@ static void vnr_child_reset(struct virtio_device *vdev)
 	while (vnr_life_quiesce(dev) && system_state <= SYSTEM_RUNNING)
 		msleep(MSEC_PER_SEC);
 	vnr_vectors_synchronize(dev);
+	dev->blind_status = 0;
 }
 
 static u64 vnr_child_get_features(struct virtio_device *vdev)
@@ -286,6 +293,8 @@ static int vnr_child_finalize_features(struct virtio_device *vdev)
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 	u64 features;
 
+	if (dev->blind)
+		return 0;
 	if (READ_ONCE(dev->state.mute)) {
 		dev_err(vnr_device(dev),
 			"not started without a sign of life: unplug it, or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
@@ -320,6 +329,7 @@ static void vnr_child_del_vqs(struct virtio_device *vdev)
 	kfree(dev->vqs);
 	dev->vqs = NULL;
 	dev->nvqs = 0;
+	dev->blind = false;
 }
 
 /*
@@ -347,9 +357,42 @@ static void vnr_child_give_up_roce(struct vnr_dev *dev, const char *what,
 	dev->roce = false;
 }
 
+static int vnr_child_vectors(struct vnr_dev *dev, struct irq_affinity *desc)
+{
+	int ret;
+
+	/* Nothing interrupts. */
+	if (dev->blind)
+		return 0;
+	ret = vnr_vectors_setup(dev, desc);
+	if (ret && dev->roce) {
+		vnr_child_give_up_roce(dev, "vectors", ret);
+		ret = vnr_vectors_setup(dev, desc);
+	}
+	return ret;
+}
+
+/* virtio_net has its virtqueues: add those of RoCE, and enable all. */
+static void vnr_child_run(struct vnr_dev *dev)
+{
+	unsigned int i;
+	int ret;
+
+	if (dev->roce) {
+		ret = vnr_rdma_queues_setup(dev, dev->nvqs);
+		if (ret)
+			vnr_child_give_up_roce(dev, "virtqueues", ret);
+	}
+	vnr_child_enable_vqs(dev);
+	for (i = 0; i < sizeof(dev->config); i++)
+		dev->config[i] = ioread8(dev->mdev.device + i);
+	vnr_life_run(dev);
+}
+
 /*
  * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its control
  * queue, number 2N.  virtio_net gets the shadow, and this driver keeps the real queue.
+ * A blind function has neither a real one nor RoCE, and does not run.
  */
 static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 {
@@ -367,11 +410,7 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 	dev->nvqs = nvqs;
 	vnr_doorbells_init(dev);
 
-	ret = vnr_vectors_setup(dev, desc);
-	if (ret && dev->roce) {
-		vnr_child_give_up_roce(dev, "vectors", ret);
-		ret = vnr_vectors_setup(dev, desc);
-	}
+	ret = vnr_child_vectors(dev, desc);
 	if (ret)
 		goto err_del;
 
@@ -392,15 +431,8 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 			goto err_del;
 	}
 
-	if (dev->roce) {
-		ret = vnr_rdma_queues_setup(dev, nvqs);
-		if (ret)
-			vnr_child_give_up_roce(dev, "virtqueues", ret);
-	}
-	vnr_child_enable_vqs(dev);
-	for (i = 0; i < sizeof(dev->config); i++)
-		dev->config[i] = ioread8(dev->mdev.device + i);
-	vnr_life_run(dev);
+	if (!dev->blind)
+		vnr_child_run(dev);
 	return 0;
 
 err_del:

@@ -752,6 +752,9 @@ int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
 	struct virtqueue *vq;
 	int ret;
 
+	/* Without a real queue each command fails at once. */
+	if (dev->blind)
+		return vnr_shadow_create(dev, index, name, callback);
 	vq = vnr_vq_create(dev, index, vnr_ctrl_interrupt, name, false);
 	if (IS_ERR(vq))
 		return PTR_ERR(vq);

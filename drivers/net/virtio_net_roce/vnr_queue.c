@@ -25,6 +25,9 @@
 /* How late a configuration change behind a shared vector may be noticed. */
 #define VNR_CONFIG_DELAY	(HZ / 10)
 
+/* Descriptors of a virtqueue that the device does not know. */
+#define VNR_BLIND_NUM		64
+
 /* ----- interrupts ----- */
 
 /*
@@ -337,9 +340,15 @@ static bool vnr_notify(struct virtqueue *vq)
 	return true;
 }
 
+/* Of a virtqueue that the device does not know. */
+static bool vnr_notify_nobody(struct virtqueue *vq)
+{
+	return true;
+}
+
 /**
  * vnr_vq_create() - make a virtqueue and show it to the device
- * @dev: function with its vectors set up
+ * @dev: function with its vectors set up; if it is blind, the device is not shown anything
  * @index: virtqueue number, also its entry in &vnr_dev.vqs
  * @callback: called in hard interrupt context, may be NULL
  * @name: for messages
@@ -353,21 +362,24 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				bool ctx)
 {
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
-	u16 num = vnr_queue_size(dev, index);
+	u16 num = dev->blind ? VNR_BLIND_NUM : vnr_queue_size(dev, index);
 	struct virtqueue *vq;
 	resource_size_t phys;
 	int ret = -ENOMEM;
 	int vector;
 
-	if (!num || vp_modern_get_queue_enable(mdev, index))
+	if (!num || (!dev->blind && vp_modern_get_queue_enable(mdev, index)))
 		return ERR_PTR(-ENOENT);
 
 	vq = vring_create_virtqueue(index, num, SMP_CACHE_BYTES,
 				    &dev->child->vdev, true, true, ctx,
-				    vnr_notify, callback, name);
+				    dev->blind ? vnr_notify_nobody : vnr_notify,
+				    callback, name);
 	if (!vq)
 		return ERR_PTR(-ENOMEM);
 	vq->num_max = num;
+	if (dev->blind)
+		goto out_keep;
 
 	vp_modern_set_queue_size(mdev, index, virtqueue_get_vring_size(vq));
 	vp_modern_queue_address(mdev, index, virtqueue_get_desc_addr(vq),
@@ -384,6 +396,7 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 		ret = -EBUSY;
 		goto err_unmap;
 	}
+out_keep:
 	WRITE_ONCE(dev->vqs[index], vq);
 	return vq;
 

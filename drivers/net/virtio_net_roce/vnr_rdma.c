@@ -322,8 +322,6 @@ static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
 		return NOTIFY_DONE;
 
 	switch (event) {
-	case NETDEV_PRE_UP:
-		return notifier_from_errno(dev->closed ? -EBUSY : 0);
 	case NETDEV_REGISTER:
 		spin_lock(&dev->netdev_lock);
 		dev->netdev = netdev;

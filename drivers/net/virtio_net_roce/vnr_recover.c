@@ -236,34 +236,85 @@ static void vnr_tell_again(struct net_device *netdev)
 }
 
 /*
- * virtio_net is frozen and restored while user space runs, and user space may open or
- * close the interface meanwhile.  Then that would be done twice.  Clearing IFF_UP
- * prevents a close, and our notifier prevents an open.
+ * virtio_net is frozen and restored while user space runs.  Meanwhile it has no queues,
+ * and may neither be opened nor closed, nor asked for its statistics.  So the interface
+ * is closed before and opened afterwards, and in between has these operations.  It stays
+ * IFF_UP, and with it routes and addresses stay.  If user space takes it down meanwhile,
+ * it is not opened again.
  */
-static struct net_device *vnr_netdev_hide(struct vnr_dev *dev)
+static int vnr_asleep_open(struct net_device *netdev)
+{
+	return -EBUSY;
+}
+
+static int vnr_asleep_stop(struct net_device *netdev)
+{
+	return 0;
+}
+
+static netdev_tx_t vnr_asleep_xmit(struct sk_buff *skb,
+				   struct net_device *netdev)
+{
+	dev_kfree_skb_any(skb);
+	return NETDEV_TX_OK;
+}
+
+static int vnr_asleep_xdp_xmit(struct net_device *netdev, int n,
+			       struct xdp_frame **frames, u32 flags)
+{
+	return -ENETDOWN;
+}
+
+/* Returns the interface with a reference, NULL if there is none. */
+static struct net_device *vnr_netdev_close(struct vnr_dev *dev)
 {
 	struct net_device *netdev;
 
 	rtnl_lock();
 	netdev = dev->netdev;
-	if (netdev) {
+	if (netdev)
 		dev_hold(netdev);
-		if (!dev->closed)
-			dev->hidden = netdev->flags & IFF_UP;
-		dev->closed = true;
-		netdev->flags &= ~IFF_UP;
-	}
+	/* It is still closed if virtio_net could not be restored at all. */
+	if (!netdev || netdev->netdev_ops == &dev->asleep)
+		goto out_unlock;
+	dev->ops = netdev->netdev_ops;
+	dev->asleep = *dev->ops;
+	dev->asleep.ndo_open = vnr_asleep_open;
+	dev->asleep.ndo_stop = vnr_asleep_stop;
+	dev->asleep.ndo_start_xmit = vnr_asleep_xmit;
+	dev->asleep.ndo_get_stats64 = NULL;
+	if (dev->asleep.ndo_xdp_xmit)
+		dev->asleep.ndo_xdp_xmit = vnr_asleep_xdp_xmit;
+
+	netif_tx_lock_bh(netdev);
+	netif_device_detach(netdev);
+	netif_tx_unlock_bh(netdev);
+	if (test_and_clear_bit(__LINK_STATE_START, &netdev->state))
+		dev->ops->ndo_stop(netdev);
+	WRITE_ONCE(netdev->netdev_ops, &dev->asleep);
+	/* Statistics are read under RCU. */
+	synchronize_net();
+out_unlock:
 	rtnl_unlock();
 	return netdev;
 }
 
-static void vnr_netdev_show(struct vnr_dev *dev, struct net_device *netdev)
+static void vnr_netdev_open(struct vnr_dev *dev, struct net_device *netdev)
 {
 	rtnl_lock();
-	netdev->flags |= dev->hidden;
-	dev->closed = false;
-	vnr_tell_again(netdev);
-	/* Repeat a change of the link that was ignored while IFF_UP was clear. */
+	netif_device_detach(netdev);
+	if (netdev->flags & IFF_UP) {
+		set_bit(__LINK_STATE_START, &netdev->state);
+		if (dev->ops->ndo_open(netdev)) {
+			netdev_err(netdev, "cannot be opened again\n");
+			dev_close(netdev);
+		}
+	}
+	WRITE_ONCE(netdev->netdev_ops, dev->ops);
+	netif_device_attach(netdev);
+	if (!dev->blind)
+		vnr_tell_again(netdev);
+	/* Report the link again: some only listen while the interface runs. */
 	if (netif_carrier_ok(netdev)) {
 		netif_carrier_off(netdev);
 		netif_carrier_on(netdev);
@@ -271,6 +322,27 @@ static void vnr_netdev_show(struct vnr_dev *dev, struct net_device *netdev)
 	rtnl_unlock();
 }
 
+#ifdef CONFIG_PM_SLEEP
+static int vnr_restore(struct vnr_dev *dev, bool blind)
+{
+	int ret;
+
+	dev->blind = blind;
+	WRITE_ONCE(dev->state.mute, blind);
+	ret = virtio_device_restore(&dev->child->vdev);
+	dev->frozen = ret;
+	if (ret)
+		dev->blind = false;
+	return ret;
+}
+#endif
+
+/*
+ * A frozen virtio_net must not stay so: its queues are freed, but it uses them when it is
+ * unbound.  If the device cannot be started, virtio_net is restored blind, which needs
+ * nothing but memory: with virtqueues that nobody serves, a control queue on which each
+ * command fails, and no link.
+ */
 static int vnr_refresh(struct vnr_dev *dev, struct virtio_device *vdev)
 {
 #ifdef CONFIG_PM_SLEEP
@@ -281,9 +353,9 @@ static int vnr_refresh(struct vnr_dev *dev, struct virtio_device *vdev)
 	if (ret)
 		return ret;
 	dev->frozen = true;
-	WRITE_ONCE(dev->state.mute, false);
-	ret = virtio_device_restore(vdev);
-	dev->frozen = ret;
+	ret = vnr_restore(dev, false);
+	if (ret && vnr_restore(dev, true))
+		dev_err(vnr_device(dev), "virtio_net stays frozen\n");
 	return ret;
 #else
 	return -EOPNOTSUPP;
@@ -318,15 +390,17 @@ int vnr_recover_restart(struct vnr_dev *dev)
 		device_unlock(&vdev->dev);
 		return 0;
 	}
-	netdev = vnr_netdev_hide(dev);
+	netdev = vnr_netdev_close(dev);
 	ret = vnr_refresh(dev, vdev);
-	if (netdev && !ret)
-		vnr_netdev_show(dev, netdev);
+	if (netdev && netdev->netdev_ops == &dev->asleep && !dev->frozen)
+		vnr_netdev_open(dev, netdev);
 	if (netdev)
 		dev_put(netdev);
 	device_unlock(&vdev->dev);
-	if (ret)
+	if (ret) {
+		vnr_link(dev, false);
 		return ret;
+	}
 	dev->state.restarted = jiffies;
 	vnr_link(dev, true);
 	dev_info(vnr_device(dev), "restarted\n");
