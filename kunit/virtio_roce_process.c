@@ -66,8 +66,24 @@ static void process_end(void *data)
 }
 
 /**
- * process_get_context() - make a context
+ * process_reopen() - open the device anew, without a context
  * @p: process
+ */
+void process_reopen(struct process *p)
+{
+	process_close_file(p);
+	p->file = process_open(p);
+	if (IS_ERR(p->file)) {
+		p->file = NULL;
+		KUNIT_FAIL_AND_ABORT(p->test, "no uverbs device");
+	}
+}
+
+/**
+ * process_handshake() - make a context
+ * @p: process
+ * @req: request to the driver
+ * @inlen: its length, 0 for none
  * @outlen: room for the driver's answer
  *
  * GET_CONTEXT, the one command that has to be an ioctl: write() would give a file
@@ -75,28 +91,38 @@ static void process_end(void *data)
  *
  * Return: 0 or -errno.
  */
-int process_get_context(struct process *p, u16 outlen)
+int process_handshake(struct process *p, const void *req, u16 inlen, u16 outlen)
 {
 	struct {
 		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr;
+		struct ib_uverbs_attr attr[2];
 	} cmd = {
 		.hdr = {
-			.length = sizeof(cmd),
+			.length = struct_size(&cmd.hdr, attrs, inlen ? 2 : 1),
 			.object_id = UVERBS_OBJECT_DEVICE,
 			.method_id = UVERBS_METHOD_GET_CONTEXT,
-			.num_attrs = 1,
+			.num_attrs = inlen ? 2 : 1,
 			.driver_id = VIRTIO_ROCE_DRIVER_ID,
 		},
 		.attr = {
-			.attr_id = UVERBS_ATTR_UHW_OUT,
-			.len = outlen,
-			.data = p->mem + p->resp,
+			{
+				.attr_id = UVERBS_ATTR_UHW_OUT,
+				.len = outlen,
+				.data = p->mem + p->resp,
+			}, {
+				.attr_id = UVERBS_ATTR_UHW_IN,
+				.len = inlen,
+				.data = p->mem + sizeof(cmd),
+			},
 		},
 	};
 	long ret;
 
-	if (copy_to_user((void __user *)p->mem, &cmd, sizeof(cmd)))
+	/* A short request stands in the attribute itself. */
+	if (inlen <= sizeof(cmd.attr[1].data))
+		memcpy(&cmd.attr[1].data, req, inlen);
+	if (copy_to_user((void __user *)p->mem, &cmd, sizeof(cmd)) ||
+	    copy_to_user((void __user *)p->mem + sizeof(cmd), req, inlen))
 		return -EFAULT;
 	ret = p->file->f_op->unlocked_ioctl(p->file, RDMA_VERBS_IOCTL, p->mem);
 	if (ret)
@@ -105,6 +131,18 @@ int process_get_context(struct process *p, u16 outlen)
 			   sizeof(p->context)))
 		return -EFAULT;
 	return 0;
+}
+
+/**
+ * process_get_context() - make a context without a request to the driver
+ * @p: process
+ * @outlen: room for the driver's answer
+ *
+ * Return: 0 or -errno.
+ */
+int process_get_context(struct process *p, u16 outlen)
+{
+	return process_handshake(p, NULL, 0, outlen);
 }
 
 /**

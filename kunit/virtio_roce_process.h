@@ -79,6 +79,8 @@ struct program {
 
 struct file *process_open(struct process *p);
 void process_close_file(struct process *p);
+void process_reopen(struct process *p);
+int process_handshake(struct process *p, const void *req, u16 inlen, u16 outlen);
 int process_get_context(struct process *p, u16 outlen);
 int process_command(struct process *p, u32 command, void *req, size_t len,
 		    void *resp, size_t resp_len);

@@ -81,12 +81,75 @@ static void user_context(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, process_get_context(p, sizeof(p->context)));
 	KUNIT_EXPECT_EQ(test, p->context.max_inline_data, 512);
-	KUNIT_EXPECT_EQ(test, p->context.max_send_sge, 4);
-	KUNIT_EXPECT_EQ(test, p->context.max_recv_sge, 3);
-	KUNIT_EXPECT_EQ(test, p->context.flags, 0);
+	KUNIT_EXPECT_EQ(test, p->context.features, 0);
+	KUNIT_EXPECT_EQ(test, p->context.device_caps,
+			VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs + 1);
 	process_close_file(p);
 	KUNIT_EXPECT_EQ(test, module_refcount(THIS_MODULE), refs);
+	mock_expect_clean(mock);
+}
+
+/*
+ * The handshake with providers of other versions.  A refused one is not tried under
+ * kmemleak, see above.
+ */
+static void user_handshake(struct kunit *test)
+{
+	const u64 unknown = BIT_ULL(20) | BIT_ULL(63);
+	struct mock *mock = mock_device(test, NUM);
+	struct {
+		struct virtio_roce_alloc_ucontext_resp base;
+		u64 more;
+	} resp;
+	struct {
+		struct virtio_roce_alloc_ucontext_req base;
+		u64 more;
+	} req = {};
+	struct process *p;
+
+	mock->query_device.device_cap_flags =
+		cpu_to_le64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |
+			    VIRTIO_IB_DEVICE_CQ_HOLD | unknown);
+	p = process_start(mock);
+	/* Ours, and one that knows features that we do not. */
+	req.base.features = VIRTIO_ROCE_FEATURES | unknown;
+	KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req.base),
+						   sizeof(p->context)));
+	KUNIT_EXPECT_EQ(test, p->context.features, VIRTIO_ROCE_FEATURES);
+	/* Of the device it is told what we know. */
+	KUNIT_EXPECT_EQ(test, p->context.device_caps,
+			VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |
+			VIRTIO_IB_DEVICE_CQ_HOLD);
+	KUNIT_EXPECT_EQ(test, p->context.max_inline_data, 512);
+
+	/* A newer one: longer both ways.  We do not write behind our answer. */
+	process_reopen(p);
+	memset(&resp, 0xa5, sizeof(resp));
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)p->mem + p->resp,
+					      &resp, sizeof(resp)));
+	KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req),
+						   sizeof(resp)));
+	KUNIT_ASSERT_EQ(test, 0, copy_from_user(&resp, (void __user *)p->mem +
+						p->resp, sizeof(resp)));
+	KUNIT_EXPECT_EQ(test, resp.base.features, VIRTIO_ROCE_FEATURES);
+	KUNIT_EXPECT_EQ(test, resp.base.reserved, 0);
+	KUNIT_EXPECT_EQ(test, resp.more, 0xa5a5a5a5a5a5a5a5);
+
+	/* None at all: no features, but a context. */
+	process_reopen(p);
+	KUNIT_ASSERT_EQ(test, 0, process_get_context(p, sizeof(p->context)));
+	KUNIT_EXPECT_EQ(test, p->context.features, 0);
+	KUNIT_EXPECT_EQ(test, p->context.max_inline_data, 512);
+
+	if (!IS_ENABLED(CONFIG_DEBUG_KMEMLEAK)) {
+		process_reopen(p);
+		req.more = 1;
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				process_handshake(p, &req, sizeof(req),
+						  sizeof(p->context)));
+	}
+	process_close_file(p);
 	mock_expect_clean(mock);
 }
 
@@ -100,7 +163,6 @@ static void user_answers(struct kunit *test)
 	const struct mock_vq *vq = &mock->sq_vqs[prog->qp.qpn];
 
 	KUNIT_EXPECT_EQ(test, prog->cq.cqe, 8);
-	KUNIT_EXPECT_EQ(test, prog->cq.drv.cqn, 0);
 	KUNIT_EXPECT_EQ(test, cq->num, NUM);
 	KUNIT_EXPECT_EQ(test, cq->depth, 8);
 	KUNIT_EXPECT_EQ(test, cq->stride, 64);
@@ -442,7 +504,7 @@ static void user_destroy_while_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->qps[prog->qp.qpn].state,
 			VIRTIO_IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(MODIFY_QP)), 1);
-	KUNIT_EXPECT_NULL(test, mock->cqs[prog->cq.drv.cqn].notify);
+	KUNIT_EXPECT_NULL(test, mock->cqs[0].notify);
 	/* No new mappings are allowed. */
 	EXPECT_ERROR(test, process_mmap(prog->p, sq->used_offset, sq->used_len,
 					PROT_READ, MAP_SHARED), -EINVAL);
@@ -456,7 +518,7 @@ static void user_destroy_while_mapped(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, process_create_qp(prog->p, pd, cq.handle,
 						   IB_QPT_RC, &qp));
 	KUNIT_EXPECT_NE(test, qp.qpn, prog->qp.qpn);
-	KUNIT_EXPECT_NE(test, cq.drv.cqn, prog->cq.drv.cqn);
+	KUNIT_EXPECT_TRUE(test, mock->cqs[1].exists);
 	user_put16(test, avail + offsetof(struct vring_avail, idx), 0x7777);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->sq_vqs[qp.qpn]), 0);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(vq), 0x7777);
@@ -465,7 +527,7 @@ static void user_destroy_while_mapped(struct kunit *test)
 	vm_munmap(avail, sq->avail_len);
 	wait_for_objects(mock, 3);
 	KUNIT_EXPECT_FALSE(test, mock->qps[prog->qp.qpn].exists);
-	KUNIT_EXPECT_FALSE(test, mock->cqs[prog->cq.drv.cqn].exists);
+	KUNIT_EXPECT_FALSE(test, mock->cqs[0].exists);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(vq), 0);
 
 	/* The next owner finds nothing of the old one. */
@@ -538,7 +600,7 @@ static void user_cq_while_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(p, cq.handle));
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_CQ)), 0);
 	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, 4, &other));
-	KUNIT_EXPECT_NE(test, other.drv.cqn, cq.drv.cqn);
+	KUNIT_EXPECT_TRUE(test, mock->cqs[1].exists);
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(p, other.handle));
 	vm_munmap(used, cq.drv.cq.used_len);
 	wait_for_objects(mock, 0);
@@ -729,22 +791,31 @@ static void user_unknown_input(struct kunit *test)
 		.base = { .cqe = 4, .comp_channel = -1 },
 		.more = 1,
 	};
-	struct cq_resp resp;
+	struct {
+		struct cq_resp base;
+		u64 more;
+	} resp;
 
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
-					sizeof(req), &resp, sizeof(resp)));
+					sizeof(req), &resp,
+					sizeof(resp.base)));
 	/* A provider that has no room for the driver's answer. */
 	req.more = 0;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 					sizeof(req), &resp,
-					sizeof(resp) - 8));
+					sizeof(resp.base) - 8));
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_CQ)), 0);
-	/* Zeros are ignored. */
+	/* Zeros are ignored, and so is room for more than the driver answers. */
+	memset(&resp, 0xa5, sizeof(resp));
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)p->mem + p->resp,
+					      &resp, sizeof(resp)));
 	KUNIT_EXPECT_EQ(test, 0,
 			process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 					sizeof(req), &resp, sizeof(resp)));
+	KUNIT_EXPECT_EQ(test, resp.base.drv.cq.num, NUM);
+	KUNIT_EXPECT_EQ(test, resp.more, 0xa5a5a5a5a5a5a5a5);
 	process_close_file(p);
 	mock_expect_clean(mock);
 }
@@ -814,8 +885,7 @@ static void user_poll_and_notify(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0,
 			process_command(prog->p, IB_USER_VERBS_CMD_REQ_NOTIFY_CQ,
 					&notify, sizeof(notify), NULL, 0));
-	KUNIT_EXPECT_EQ(test, mock->cqs[prog->cq.drv.cqn].armed,
-			VIRTIO_IB_NOTIFY_SOLICITED);
+	KUNIT_EXPECT_EQ(test, mock->cqs[0].armed, VIRTIO_IB_NOTIFY_SOLICITED);
 	KUNIT_EXPECT_FALSE(test, mock_last(mock, CMD(REQ_NOTIFY_CQ))->atomic);
 	process_close_file(prog->p);
 	mock_expect_clean(mock);
@@ -990,7 +1060,7 @@ static void user_mr_flush(struct kunit *test)
 	mock->query_device.device_cap_flags |=
 		cpu_to_le64(VIRTIO_IB_DEVICE_FLUSH);
 	p = process_with_context(mock);
-	KUNIT_EXPECT_EQ(test, p->context.flags, VIRTIO_ROCE_CONTEXT_FLUSH);
+	KUNIT_EXPECT_TRUE(test, p->context.device_caps & VIRTIO_IB_DEVICE_FLUSH);
 	start = p->mem + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
@@ -1077,6 +1147,7 @@ static void user_device_dies(struct kunit *test)
 
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_context),
+	KUNIT_CASE(user_handshake),
 	KUNIT_CASE(user_answers),
 	KUNIT_CASE(user_answers_event_idx),
 	KUNIT_CASE(user_maps_are_the_queues),

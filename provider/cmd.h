@@ -14,13 +14,15 @@
  * as members of their own, for which rdma-core generates macros from the headers in its
  * tree.  We use only drv_payload.
  */
+#define _STRUCT_virtio_roce_alloc_ucontext_req
 #define _STRUCT_virtio_roce_alloc_ucontext_resp
 #define _STRUCT_virtio_roce_create_ah_resp
 #define _STRUCT_virtio_roce_create_cq_resp
 #define _STRUCT_virtio_roce_create_qp_resp
 
 DECLARE_DRV_CMD(uvirtio_roce_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
-		empty, virtio_roce_alloc_ucontext_resp);
+		virtio_roce_alloc_ucontext_req,
+		virtio_roce_alloc_ucontext_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, virtio_roce_create_ah_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,

@@ -179,7 +179,9 @@ static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 						       void *private_data)
 {
 	struct uvirtio_roce_get_context_resp resp = {};
-	struct ibv_get_context cmd = {};
+	struct uvirtio_roce_get_context cmd = {
+		.drv_payload.features = VIRTIO_ROCE_FEATURES,
+	};
 	struct virtio_roce_context *ctx;
 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
@@ -187,14 +189,15 @@ static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 
-	if (ibv_cmd_get_context(&ctx->vctx, &cmd, sizeof(cmd), &resp.ibv_resp,
-				sizeof(resp)))
+	if (ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp)))
 		goto err_uninit;
 
 	pthread_mutex_init(&ctx->qp_mutex, NULL);
 	ctx->max_inline_data = min_t(uint32_t, resp.drv_payload.max_inline_data,
 				     VIRTIO_RDMA_INLINE_SIZE);
-	ctx->flags = resp.drv_payload.flags;
+	ctx->features = resp.drv_payload.features;
+	ctx->device_caps = resp.drv_payload.device_caps;
 	verbs_set_ops(&ctx->vctx, &virtio_roce_context_ops);
 
 	return &ctx->vctx;

@@ -135,7 +135,7 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
 		if (has_op(type, &send_ops[i]))
 			flags |= send_ops[i].wr_flag;
-	if (!(ctx->flags & VIRTIO_ROCE_CONTEXT_FLUSH))
+	if (!(ctx->device_caps & VIRTIO_IB_DEVICE_FLUSH))
 		flags &= ~(uint64_t)IBV_QP_EX_WITH_FLUSH;
 	return flags;
 }

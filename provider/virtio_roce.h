@@ -39,13 +39,15 @@
  *	counts of CQs.  A QPN may be given out again as soon as its QP is
  *	destroyed, but not before the completions of the old QP are marked.
  * @max_inline_data: bytes that a send request can carry inline
- * @flags: enum virtio_roce_context_flags
+ * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have
+ * @device_caps: enum virtio_ib_device_cap
  */
 struct virtio_roce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;
 	uint32_t max_inline_data;
-	uint32_t flags;
+	uint64_t features;
+	uint64_t device_caps;
 };
 
 enum {

@@ -6,13 +6,28 @@
  * kernel.  Its descriptor table, written once when the queue is created and
  * never mapped, ties descriptor i to slot i.  The provider maps the slots, the
  * two rings and, where the device has one for each queue, the doorbell page.
+ *
+ * Kernel and provider are installed apart, and either may be the newer one.  So all
+ * structures follow these rules:
+ *
+ * - Members are only appended.  Each structure has a base: its members up to the one
+ *   named in its comment, which any kernel and any provider of this version have.
+ * - Each side handles min(its own size, the other's size) bytes.  What is missing reads
+ *   as zero, and zero means "not there".
+ * - The kernel refuses a request with bytes behind its own structure that are not zero
+ *   (EINVAL), and a provider that has no room for the base of the answer (EINVAL).
+ * - The provider sets a new member of a request only if alloc_context has agreed on the
+ *   feature that the member belongs to.
+ * - A structure inside another one has room that is reserved for its future members.
+ *
+ * The version changes only if a base does.
  */
 #ifndef _UAPI_VIRTIO_ROCE_ABI_H
 #define _UAPI_VIRTIO_ROCE_ABI_H
 
 #include <linux/types.h>
 
-#define VIRTIO_ROCE_ABI_VERSION		1
+#define VIRTIO_ROCE_ABI_VERSION		2
 
 /*
  * In-tree drivers have small numbers from enum rdma_driver_id.  The PCI vendor
@@ -56,6 +71,8 @@ enum virtio_roce_queue_flags {
  * @stride: bytes from a slot to the next
  * @flags: &enum virtio_roce_queue_flags
  * @reserved: zero
+ *
+ * Base: up to @reserved.  Takes 128 bytes for ever, because it stands inside others.
  */
 struct virtio_roce_queue {
 	__aligned_u64 slots_offset;
@@ -72,40 +89,49 @@ struct virtio_roce_queue {
 	__u32 depth;
 	__u32 stride;
 	__u32 flags;
-	__u32 reserved[2];
+	__aligned_u64 reserved[7];
 };
 
-/**
- * enum virtio_roce_context_flags - what the device can
- * @VIRTIO_ROCE_CONTEXT_FLUSH: requests %VIRTIO_IB_WR_FLUSH
+/*
+ * Features: bits for what is optional between kernel and provider.  There is none so
+ * far.  VIRTIO_ROCE_FEATURES has those that this header describes.
  */
-enum virtio_roce_context_flags {
-	VIRTIO_ROCE_CONTEXT_FLUSH	= 1 << 0,
+#define VIRTIO_ROCE_FEATURES		0
+
+/**
+ * struct virtio_roce_alloc_ucontext_req - request of alloc_context
+ * @features: features that the provider understands, whoever has them
+ *
+ * Base: nothing.  A provider that sends no request gets no features.
+ */
+struct virtio_roce_alloc_ucontext_req {
+	__aligned_u64 features;
 };
 
 /**
  * struct virtio_roce_alloc_ucontext_resp - response to alloc_context
+ * @features: those that provider, kernel and device have; only these may be used
+ * @device_caps: &enum virtio_ib_device_cap; capabilities of the device that the kernel
+ *	driver knows
  * @max_inline_data: bytes that a send request carries inline
- * @max_send_sge: scatter/gather elements that a send request carries
- * @max_recv_sge: scatter/gather elements that a receive request carries
- * @flags: &enum virtio_roce_context_flags
+ * @reserved: zero
+ *
+ * Base: up to @reserved.
  */
 struct virtio_roce_alloc_ucontext_resp {
+	__aligned_u64 features;
+	__aligned_u64 device_caps;
 	__u32 max_inline_data;
-	__u32 max_send_sge;
-	__u32 max_recv_sge;
-	__u32 flags;
+	__u32 reserved;
 };
 
 /**
  * struct virtio_roce_create_cq_resp - response to create_cq
- * @cqn: number of the CQ
- * @reserved: zero
  * @cq: its virtqueue
+ *
+ * Base: up to @cq.
  */
 struct virtio_roce_create_cq_resp {
-	__u32 cqn;
-	__u32 reserved;
 	struct virtio_roce_queue cq;
 };
 
@@ -113,6 +139,8 @@ struct virtio_roce_create_cq_resp {
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
+ *
+ * Base: up to @rq.
  */
 struct virtio_roce_create_qp_resp {
 	struct virtio_roce_queue sq;
@@ -122,11 +150,12 @@ struct virtio_roce_create_qp_resp {
 /**
  * struct virtio_roce_create_ah_resp - response to create_ah
  * @ah: handle for the send requests of UD QPs
- * @reserved: zero
+ *
+ * Base: up to @ah.  It follows four bytes of the core, so that it cannot have members
+ * of 64 bits.
  */
 struct virtio_roce_create_ah_resp {
 	__u32 ah;
-	__u32 reserved;
 };
 
 #endif /* _UAPI_VIRTIO_ROCE_ABI_H */

@@ -34,7 +34,7 @@ int fake_setup(void **state)
 	fake.ctx.vctx.context.cmd_fd = fd;
 	fake.ctx.vctx.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	fake.ctx.max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
-	fake.ctx.flags = VIRTIO_ROCE_CONTEXT_FLUSH;
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_FLUSH;
 	pthread_mutex_init(&fake.ctx.qp_mutex, NULL);
 	fake.pd.context = &fake.ctx.vctx.context;
 	fake.num = 16;
@@ -151,7 +151,6 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 	assert_int_equal(resp_size, sizeof(*r));
 	fake_vq_create(&fake.cq, &r->drv_payload.cq,
 		       sizeof(struct virtio_rdma_cq_req));
-	r->drv_payload.cqn = TEST_CQN;
 	for (i = 0; i < fake.depth; i++)
 		fake.cq.avail->ring[i] = to_virtio16(i);
 	fake.cq.avail->idx = to_virtio16(fake.depth);

@@ -20,7 +20,6 @@
 #include "virtio_roce.h"
 
 #define TEST_QPN	7
-#define TEST_CQN	3
 #define TEST_CQE	24
 #define TEST_SGES	3
 

@@ -529,7 +529,7 @@ static void knows_send_ops(void **state)
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_DRIVER), 0);
 
 	/* Not every device can flush. */
-	fake.ctx.flags = 0;
+	fake.ctx.device_caps = 0;
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
 			 send | write | IBV_QP_EX_WITH_RDMA_READ);
 }

@@ -220,13 +220,17 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
  * struct vroce_ucontext - a process that has the device open
  * @ibucontext: the core's part
  * @gate: free places for verbs, see vroce_gate.c
+ * @features: %VIRTIO_ROCE_FEATURES that the provider understands and we have
  */
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
 	struct semaphore gate;
+	u64 features;
 };
 
 int vroce_check_udata(struct ib_udata *udata, size_t outlen);
+int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
+int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
 int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx);

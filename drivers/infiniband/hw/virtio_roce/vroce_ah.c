@@ -80,7 +80,7 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 	struct vroce_hw_ah *hw;
 	int err;
 
-	err = vroce_check_udata(udata, sizeof(resp));
+	err = vroce_check_udata(udata, offsetofend(typeof(resp), ah));
 	if (err)
 		return err;
 	hw = vroce_hw_ah_create(to_vdev(ibah->device), to_vpd(ibah->pd)->hw,
@@ -93,7 +93,7 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 		return 0;
 
 	resp.ah = ah->ahn;
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		vroce_obj_put(&hw->obj);
 	return err;

@@ -158,7 +158,7 @@ void vroce_cq_notify(void *data)
 
 static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 {
-	struct virtio_roce_create_cq_resp resp = { .cqn = cq->hw->cqn };
+	struct virtio_roce_create_cq_resp resp = {};
 	struct vroce_ucontext *uctx;
 	int err;
 
@@ -169,7 +169,7 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	if (err)
 		return err;
 	resp.cq.flags |= vroce_alive_show(cq->hw);
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		vroce_maps_remove(&cq->maps);
 	return err;
@@ -263,7 +263,8 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int err;
 
 	err = vroce_check_udata(udata,
-				sizeof(struct virtio_roce_create_cq_resp));
+				offsetofend(struct virtio_roce_create_cq_resp,
+					    cq));
 	if (err)
 		return err;
 	if (attr->flags) {

@@ -365,7 +365,7 @@ static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
 				&resp.rq);
 	if (err)
 		goto err_sq;
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_rq;
 	return 0;
@@ -413,7 +413,8 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	int err;
 
 	err = vroce_check_udata(udata,
-				sizeof(struct virtio_roce_create_qp_resp));
+				offsetofend(struct virtio_roce_create_qp_resp,
+					    rq));
 	if (!err)
 		err = vroce_qp_check_attr(dev, attr, udata);
 	if (err)

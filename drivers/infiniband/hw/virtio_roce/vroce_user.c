@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * User space: contexts, and data exchanged between the provider and the kernel.
+ *
+ * Either side may be newer than the other.  virtio_roce-abi.h has the rules.
  */
 #include <linux/module.h>
 #include <rdma/ib_umem.h>
@@ -8,23 +10,89 @@
 
 #include "vroce.h"
 
+/* Capabilities that this driver knows.  Providers are not told of any other. */
+#define VROCE_DEVICE_CAPS						\
+	(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |				\
+	 VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |				\
+	 VIRTIO_IB_DEVICE_COUNTERS | VIRTIO_IB_DEVICE_GID_VLAN |	\
+	 VIRTIO_IB_DEVICE_CQ_HOLD | VIRTIO_IB_DEVICE_MCAST |		\
+	 VIRTIO_IB_DEVICE_FLUSH | VIRTIO_IB_DEVICE_RESET_SLOTS)
+
+/**
+ * vroce_udata_in() - copy a request of the provider
+ * @udata: of the user
+ * @req: request; what the provider does not send is zero
+ * @min: bytes that every provider sends
+ * @len: bytes of @req
+ *
+ * What a newer provider sends behind @len must be zero: the driver does not know what
+ * it asks for.
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len)
+{
+	memset(req, 0, len);
+	if (udata->inlen < min)
+		return -EINVAL;
+	if (udata->inlen > len &&
+	    !ib_is_udata_cleared(udata, len, udata->inlen - len))
+		return -EINVAL;
+	return ib_copy_from_udata(req, udata, min_t(size_t, len, udata->inlen));
+}
+
+/**
+ * vroce_udata_out() - copy a response to the provider
+ * @udata: of the user; vroce_check_udata() has checked it
+ * @resp: response
+ * @len: bytes of @resp, of which the provider gets those that it has room for
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len)
+{
+	return ib_copy_to_udata(udata, resp,
+				min_t(size_t, len, udata->outlen));
+}
+
 /**
  * vroce_check_udata() - check what the provider sends and expects, for a verb that
- *	has no input from it
+ *	has no request of the provider
  * @udata: NULL for the kernel
- * @outlen: bytes of our response
+ * @outmin: bytes of the response that every provider has room for
  *
  * Return: 0 or -EINVAL.
  */
-int vroce_check_udata(struct ib_udata *udata, size_t outlen)
+int vroce_check_udata(struct ib_udata *udata, size_t outmin)
 {
 	if (!udata)
 		return 0;
 	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
-	if (udata->outlen < outlen)
+	if (udata->outlen < outmin)
 		return -EINVAL;
 	return 0;
+}
+
+/* Agree with the provider on what both of them can. */
+static int vroce_handshake(struct vroce_dev *dev, struct vroce_ucontext *vuctx,
+			   struct ib_udata *udata)
+{
+	struct virtio_roce_alloc_ucontext_resp resp = {
+		.device_caps = dev->attr.device_cap_flags & VROCE_DEVICE_CAPS,
+		.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
+	};
+	struct virtio_roce_alloc_ucontext_req req;
+	int err;
+
+	if (udata->outlen < offsetofend(typeof(resp), reserved))
+		return -EINVAL;
+	err = vroce_udata_in(udata, &req, 0, sizeof(req));
+	if (err)
+		return err;
+	vuctx->features = req.features & VIRTIO_ROCE_FEATURES;
+	resp.features = vuctx->features;
+	return vroce_udata_out(udata, &resp, sizeof(resp));
 }
 
 /**
@@ -39,25 +107,18 @@ int vroce_check_udata(struct ib_udata *udata, size_t outlen)
  */
 int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
+	struct vroce_ucontext *vuctx =
+		container_of(uctx, struct vroce_ucontext, ibucontext);
 	struct vroce_dev *dev = to_vdev(uctx->device);
-	struct virtio_roce_alloc_ucontext_resp resp = {
-		.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
-		.max_send_sge = dev->attr.max_send_sge,
-		.max_recv_sge = dev->attr.max_recv_sge,
-		.flags = vroce_has_flush(dev) ? VIRTIO_ROCE_CONTEXT_FLUSH : 0,
-	};
 	int err;
 
-	err = vroce_check_udata(udata, sizeof(resp));
+	err = vroce_handshake(dev, vuctx, udata);
 	if (err) {
-		ibdev_dbg(uctx->device, "provider of another version\n");
+		ibdev_dbg(uctx->device, "no handshake with the provider: %d\n",
+			  err);
 		return err;
 	}
-	err = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (err)
-		return err;
-
-	vroce_gate_init(container_of(uctx, struct vroce_ucontext, ibucontext));
+	vroce_gate_init(vuctx);
 	if (!try_module_get(dev->aux->owner))
 		return -ENODEV;
 	if (!try_module_get(THIS_MODULE)) {
