@@ -48,6 +48,9 @@
 #define SWITCH_BUCKET_SIZE	4
 #define SWITCH_AGE_NS		(300 * 1000000000ULL)
 
+/* What it costs to give a frame to a port is that of so many bytes, and its own. */
+#define SWITCH_FRAME_WORK	512
+
 /**
  * struct station - a station that was heard
  * @port:	port it is behind, or NULL in a free entry
@@ -67,6 +70,8 @@ struct station {
  * @loop:	for its time
  * @pcap:	capture file or NULL
  * @ports:	what is connected
+ * @waiting:	those that @finish is needed for
+ * @work:	of switch_work()
  * @nobody:	group of ports that have none
  * @finish:	room to finish frames in.  What comes out of it is finished, so
  *		that it is not needed twice at once
@@ -79,6 +84,8 @@ struct l2_switch {
 	struct loop *loop;
 	struct pcap *pcap;
 	LIST_HEAD(, switch_port) ports;
+	LIST_HEAD(, switch_port) waiting;
+	uint64_t work;
 	struct port_group nobody;
 	struct offload finish;
 	uint8_t head[PIN_HEAD];
@@ -101,6 +108,7 @@ struct l2_switch *switch_new(struct loop *loop)
 	sw->loop = loop;
 	hash_key_init(&sw->key);
 	LIST_INIT(&sw->ports);
+	LIST_INIT(&sw->waiting);
 	return sw;
 }
 
@@ -308,17 +316,6 @@ static struct switch_port *switch_find(struct l2_switch *sw,
 	return NULL;
 }
 
-/* Finishes @frame but for what is @accepted, and gives what comes of it to @emit. */
-static void switch_finish(struct switch_port *port, const struct frame *frame,
-			  unsigned int accepted,
-			  void (*emit)(void *arg, const struct frame *frame))
-{
-	if (!(offload_needs(frame) & ~accepted))
-		emit(port, frame);
-	else if (offload_finish(&port->sw->finish, frame, emit, port))
-		port->group->stats.unfinished++;
-}
-
 /* The last thing that happens to a frame: its receiver gets it. */
 static void switch_give(void *arg, const struct frame *frame)
 {
@@ -330,14 +327,8 @@ static void switch_give(void *arg, const struct frame *frame)
 	group->stats.out++;
 	group->stats.out_bytes += frame->len;
 	port->fresh = true;
+	port->sw->work += SWITCH_FRAME_WORK + frame->len;
 	port->deliver(port->arg, frame);
-}
-
-static void switch_inject_out(void *arg, const struct frame *frame)
-{
-	struct switch_port *port = arg;
-
-	fault_frame(&port->fault_out, frame);
 }
 
 static void switch_inject_in(void *arg, const struct frame *frame)
@@ -347,14 +338,48 @@ static void switch_inject_in(void *arg, const struct frame *frame)
 	fault_frame(&port->fault_in, frame);
 }
 
+static void switch_emit(struct switch_port *port, const struct frame *frame)
+{
+	if (port->faults)
+		fault_frame(&port->fault_out, frame);
+	else
+		switch_give(port, frame);
+}
+
+/* Gives a frame to a port, or has the port wait for what is still to be done to it. */
 static void switch_deliver(struct switch_port *port, const struct frame *frame)
 {
 	if (port->group->cut)
 		port->group->stats.cut++;
-	else if (port->faults)
-		switch_finish(port, frame, 0, switch_inject_out);
+	else if (offload_needs(frame) & ~(port->faults ? 0 : port->offloads))
+		LIST_INSERT_HEAD(&port->sw->waiting, port, waits);
 	else
-		switch_finish(port, frame, port->offloads, switch_give);
+		switch_emit(port, frame);
+}
+
+static void switch_emit_waiting(void *arg, const struct frame *frame)
+{
+	struct l2_switch *sw = arg;
+	struct switch_port *port;
+
+	LIST_FOREACH(port, &sw->waiting, waits)
+		switch_emit(port, frame);
+}
+
+/* Finishes a frame once, for all ports that wait for it. */
+static void switch_finish(struct l2_switch *sw, const struct frame *frame)
+{
+	struct switch_port *port;
+	int err;
+
+	if (LIST_EMPTY(&sw->waiting))
+		return;
+	sw->work += frame->len;
+	err = offload_finish(&sw->finish, frame, switch_emit_waiting, sw);
+	if (err)
+		LIST_FOREACH(port, &sw->waiting, waits)
+			port->group->stats.unfinished++;
+	LIST_INIT(&sw->waiting);
 }
 
 /* Brings a frame from port @arg to those that it is for. */
@@ -376,11 +401,12 @@ static void switch_forward(void *arg, const struct frame *frame)
 	if (port) {
 		if (port != from)
 			switch_deliver(port, frame);
-		return;
+	} else {
+		LIST_FOREACH(port, &sw->ports, entry)
+			if (port != from)
+				switch_deliver(port, frame);
 	}
-	LIST_FOREACH(port, &sw->ports, entry)
-		if (port != from)
-			switch_deliver(port, frame);
+	switch_finish(sw, frame);
 }
 
 /*
@@ -443,10 +469,17 @@ void switch_send(struct switch_port *from, const struct frame *frame)
 		pcap_write(group->pcap, frame);
 	group->stats.in++;
 	group->stats.in_bytes += frame->len;
-	if (from->faults)
-		switch_finish(from, frame, 0, switch_inject_in);
-	else
+	if (!from->faults)
 		switch_forward(from, frame);
+	else if (!offload_needs(frame))
+		switch_inject_in(from, frame);
+	else if (offload_finish(&from->sw->finish, frame, switch_inject_in, from))
+		group->stats.unfinished++;
+}
+
+uint64_t switch_work(const struct l2_switch *sw)
+{
+	return sw->work;
 }
 
 void switch_flush(struct l2_switch *sw)

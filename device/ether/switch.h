@@ -86,6 +86,7 @@ struct port_group {
  * @faults:	of the switch: there are any
  * @fault_in:	of the switch: faults of frames from the port
  * @fault_out:	of the switch: faults of frames to the port
+ * @waits:	of the switch: ports that wait for a frame to be finished
  */
 struct switch_port {
 	void (*deliver)(void *arg, const struct frame *frame);
@@ -104,6 +105,7 @@ struct switch_port {
 	bool faults;
 	struct fault fault_in;
 	struct fault fault_out;
+	LIST_ENTRY(switch_port) waits;
 };
 
 /**
@@ -135,6 +137,15 @@ void switch_port_del(struct l2_switch *sw, struct switch_port *port);
  * known, or several are meant, to all ports but @from.  Nothing is allocated.
  */
 void switch_send(struct switch_port *from, const struct frame *frame);
+
+/**
+ * switch_work() - how much the switch has done so far
+ * @sw:		switch
+ *
+ * Return: bytes that were given to ports, with what a frame costs however short it
+ *	   is.  What a call of switch_send() adds to it is the cost of that frame.
+ */
+uint64_t switch_work(const struct l2_switch *sw);
 
 /** switch_flush() - no more frames for now: flush the ports that got any */
 void switch_flush(struct l2_switch *sw);
