@@ -366,7 +366,7 @@ static struct loop_poller *loop_poller_next(struct loop *loop)
 	return poller;
 }
 
-static bool loop_look_due(const struct loop *loop)
+bool loop_look_due(const struct loop *loop)
 {
 	return loop_clock() - loop->looked >= LOOP_EVENTS_NS;
 }

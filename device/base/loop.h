@@ -120,6 +120,14 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns);
 /** loop_timer_cancel() - unset a timer; harmless if it is not set */
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
+/**
+ * loop_look_due() - have events waited for as long as they may?
+ * @loop:	loop
+ *
+ * For a poller with much work, which had better go on in the next round then.
+ */
+bool loop_look_due(const struct loop *loop);
+
 /** loop_poller_add() - start calling a poller */
 void loop_poller_add(struct loop *loop, struct loop_poller *poller);
 

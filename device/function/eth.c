@@ -28,7 +28,7 @@
 /* What is sent in a round: frames, and pieces of them. */
 #define ETH_TX_BURST		64
 #define ETH_TX_PIECES		1024
-/* A frame may become a copy for each port. */
+/* And bytes, with those of the copy that each port gets. */
 #define ETH_TX_BYTES		(256u << 10)
 
 #define ETH_RX_MERGE_MAX	64
@@ -230,12 +230,14 @@ static bool eth_tx(struct function *fn)
 
 bool eth_poll(struct function *fn)
 {
+	const uint64_t work = switch_work(fn->sw);
 	struct virtq *vq = fn->vq[FUNCTION_TX];
 	unsigned int n = 0, pieces = 0;
 	size_t bytes = 0;
 
 	while (vq && n < ETH_TX_BURST && pieces < ETH_TX_PIECES &&
-	       bytes < ETH_TX_BYTES && virtq_pop(vq, &fn->out) > 0) {
+	       bytes + switch_work(fn->sw) - work < ETH_TX_BYTES &&
+	       virtq_pop(vq, &fn->out) > 0) {
 		pieces += fn->out.out_n + fn->out.in_n;
 		bytes += fn->out.out_len;
 		if (eth_tx(fn))

@@ -5,7 +5,8 @@
  * Theory of operation
  *
  * A poller looks after the transmit and control queues and the RDMA side.  It
- * asks for their doorbells only while the loop sleeps.
+ * asks for their doorbells only while the loop sleeps.  When others have waited for
+ * long enough, it stops, and goes on with the next of the three in the next round.
  *
  * RDMA runs while the control queue is started, the only queue that it cannot do
  * without.  When that queue is stopped, the guest has been paused or has reset
@@ -68,16 +69,32 @@ _Static_assert(sizeof(struct function_config_space) == VIRTIO_NET_ROCE_CONFIG_SI
 /* Poller                                                                    */
 /* ------------------------------------------------------------------------- */
 
+static bool function_poll_rdma(struct function *fn)
+{
+	if (!function_rdma_runs(fn) || !rnic_poll(fn->rnic))
+		return false;
+	switch_flush(fn->sw);
+	return true;
+}
+
+/* Each has its bounds; all together may be too much for a round. */
+static bool (*const function_steps[])(struct function *fn) = {
+	eth_poll,
+	ctrlq_poll,
+	function_poll_rdma,
+};
+
 static bool function_poll(void *arg)
 {
 	struct function *fn = arg;
-	bool work;
+	bool work = false;
+	unsigned int i;
 
-	work = eth_poll(fn);
-	work |= ctrlq_poll(fn);
-	if (function_rdma_runs(fn) && rnic_poll(fn->rnic)) {
-		switch_flush(fn->sw);
-		work = true;
+	for (i = 0; i < ARRAY_SIZE(function_steps); i++) {
+		work |= function_steps[fn->step](fn);
+		fn->step = (fn->step + 1) % ARRAY_SIZE(function_steps);
+		if (work && loop_look_due(fn->loop))
+			break;
 	}
 	return work;
 }

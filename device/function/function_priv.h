@@ -53,6 +53,7 @@ struct ctrlq {
  * @tx_offloads: what the guest may leave undone, by &enum offload_bit
  * @link_up:	the cable is plugged in
  * @awake:	the loop is awake
+ * @step:	what its poller looks at next
  * @filter:	what the guest wants to receive; has its present address
  * @vq:		Ethernet and control queues; NULL while not started
  * @mem:	memory map
@@ -76,6 +77,7 @@ struct function {
 	unsigned int tx_offloads;
 	bool link_up;
 	bool awake;
+	unsigned int step;
 	struct filter filter;
 	struct virtq *vq[FUNCTION_QUEUES];
 	const struct guest_mem *mem;

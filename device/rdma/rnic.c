@@ -22,9 +22,9 @@
 
 /* What one call of rnic_poll() does at most: for a QP, and for all of them. */
 #define RNIC_QP_MSGS	16
-#define RNIC_QP_BYTES	(256 * 1024)
+#define RNIC_QP_BYTES	(64 * 1024)
 #define RNIC_MSGS	256
-#define RNIC_BYTES	(1024 * 1024)
+#define RNIC_BYTES	(256 * 1024)
 
 /* And for the port; a frame for n QPs counts as n. */
 #define RNIC_PORT_BURST	256
