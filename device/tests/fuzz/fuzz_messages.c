@@ -26,6 +26,7 @@
 
 #include "base/util.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/lib/vu_wire.h"
 #include "vhost_user/vhost_user_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -342,24 +343,7 @@ static void disconnect_qemu(void)
 /* Returns false when the connection is of no more use. */
 static bool send_bytes(const void *data, size_t len, const int *fd, unsigned int fds)
 {
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(16 * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-
-	if (fds) {
-		mh.msg_control = &control;
-		mh.msg_controllen = CMSG_SPACE(fds * sizeof(int));
-		cmsg = CMSG_FIRSTHDR(&mh);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(fds * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fd, fds * sizeof(int));
-	}
-	return sendmsg(t.fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len;
+	return vu_wire_send(t.fd, data, len, fd, fds, MSG_DONTWAIT);
 }
 
 static uint32_t memory_table(struct message *msg)

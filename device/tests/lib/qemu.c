@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "tests/lib/qemu.h"
+#include "tests/lib/vu_wire.h"
 
 struct loop *loop;
 struct device dev;
@@ -137,24 +138,7 @@ void run(void)
 void qemu_send_raw(const void *data, size_t len, const int *fd,
 		   unsigned int fds)
 {
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(64 * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-
-	if (fds) {
-		mh.msg_control = &control;
-		mh.msg_controllen = CMSG_SPACE(fds * sizeof(int));
-		cmsg = CMSG_FIRSTHDR(&mh);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(fds * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fd, fds * sizeof(int));
-	}
-	assert_int_equal(sendmsg(qemu.fd, &mh, MSG_NOSIGNAL), len);
+	assert_true(vu_wire_send(qemu.fd, data, len, fd, fds, 0));
 }
 
 void qemu_send(uint32_t request, uint32_t flags, const void *payload,

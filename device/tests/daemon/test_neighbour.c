@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A noisy neighbour: two guests play ping-pong over RC while a third one gives the
+ * daemon as much work as it may.  $SANDBOXED is the path of the daemon, as shipped.
+ *
+ * Theory of operation
+ *
+ * The daemon is a process of its own; the three guests are this thread.  So there are
+ * two threads that want a CPU, with the noise and without it, and what the noise costs
+ * is the daemon's time, not that of a third thread.  The noisy guest needs no thread:
+ * between two pings all that came back from the daemon is given to it again.
+ *
+ * Pings with and without noise take turns, in blocks, so that both see the same
+ * machine.  A ping in which the daemon or this thread waited for a CPU that others had,
+ * as the scheduler counts it, is made again: other processes are not what is measured.
+ */
+
+#include <endian.h>
+#include <fcntl.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "base/util.h"
+#include "tests/lib/front.h"
+
+#define GUESTS		3
+#define BLOCKS		10
+#define PINGS		100
+#define TIMES_WORSE	10
+
+/* Waking up costs less. */
+#define WAITED_NS	20000
+
+#define PING_LEN	64
+#define PING_TIMEOUT_NS	2000000000ULL
+#define PAUSE_TIMEOUT_NS 20000000000ULL
+
+/* Noise: regions that come and go, of single pages; the first one is not of them. */
+#define MRS		32
+#define MR_PAGES	32768u
+#define BIG_REGION_LEN	(sizeof(struct virtio_rdma_cmd_reg_user_mr) + \
+			 MR_PAGES * sizeof(__le64))
+
+/* Noise: requests and frames that wait. */
+#define NOISE_DEPTH	64
+
+/* Noise: frames of as many pieces as there may be. */
+#define FRAME_PIECES	1000u
+#define FRAME_PIECE	64u
+#define FRAME_SEG	1000
+
+/* Noise: a WRITE of as much, in as many pieces, as a request has. */
+#define BIG_PIECE	(32u << 10)
+
+/* Noise: a datagram. */
+#define DATAGRAM	4096u
+
+#define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
+			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE) | \
+			 BIT(VIRTIO_NET_F_CSUM) | BIT(VIRTIO_NET_F_HOST_TSO4) | \
+			 BIT(VIRTIO_NET_F_MRG_RXBUF))
+
+/**
+ * struct noise - a queue of C that is always full
+ * @vq:		queue
+ * @n:		buffers in it
+ * @step:	descriptors of each
+ */
+struct noise {
+	struct front_vq *vq;
+	unsigned int n;
+	unsigned int step;
+};
+
+/**
+ * struct rig - the daemon and its guests
+ * @dir:	folder of the sockets
+ * @path:	sockets
+ * @pid:	the daemon
+ * @sched:	/proc/…/schedstat of the daemon and of this thread
+ * @guest:	A, B and C
+ * @end:	the ends of the connection of A and B
+ * @ping:	device address of what A and B send and receive
+ * @lkey:	key of that
+ * @noise:	what C does
+ * @noises:	their number
+ */
+static struct rig {
+	char dir[32];
+	char path[GUESTS][64];
+	pid_t pid;
+	int sched[2];
+	struct front guest[GUESTS];
+	struct front_qp end[2];
+	uint64_t ping[2];
+	uint32_t lkey[2];
+	struct noise noise[8];
+	unsigned int noises;
+} rig;
+
+/* ------------------------------------------------------------------------- */
+/* The daemon                                                                */
+/* ------------------------------------------------------------------------- */
+
+static void daemon_start(void)
+{
+	const char *program = getenv("SANDBOXED");
+	char mrs[8];
+
+	assert_non_null(program);
+	snprintf(mrs, sizeof(mrs), "%u", MRS);
+	rig.pid = fork();
+	assert_true(rig.pid >= 0);
+	if (rig.pid)
+		return;
+	alarm(120);
+	execl(program, program, "--socket", rig.path[0], "--socket", rig.path[1],
+	      "--socket", rig.path[2], "--qps", "8", "--cqs", "4", "--queue-size", "256",
+	      "--cqe", "256", "--mrs", mrs, NULL);
+	_exit(127);
+}
+
+static int sched_open(const char *process)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/schedstat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* How long the daemon and this thread have waited for a CPU so far. */
+static uint64_t waited(void)
+{
+	unsigned long long ran, wait, sum = 0;
+	unsigned int i;
+	char text[128];
+	ssize_t n;
+
+	for (i = 0; i < 2; i++) {
+		n = pread(rig.sched[i], text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = 0;
+		assert_int_equal(sscanf(text, "%llu %llu", &ran, &wait), 2);
+		sum += wait;
+	}
+	return sum;
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Ping-pong                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static uint32_t create_pd(struct front *front)
+{
+	struct virtio_rdma_ack_create_pd ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_PD, NULL, 0, &ack, sizeof(ack));
+	return le32toh(ack.pdn);
+}
+
+static void post_recv(unsigned int i)
+{
+	struct front_vq *vq = front_recv_vq(&rig.end[i]);
+	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
+	struct virtio_rdma_rq_req *req = front_slot(vq, slot);
+
+	req->num_sge = htole32(1);
+	req->sg_list[0] = (struct virtio_rdma_sge) {
+		.addr = htole64(rig.ping[i]),
+		.length = htole32(PING_LEN),
+		.lkey = htole32(rig.lkey[i]),
+	};
+	guest_vq_add_head(&vq->gvq, slot);
+}
+
+static void post_send(unsigned int i)
+{
+	struct front_vq *vq = front_send_vq(&rig.end[i]);
+	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
+	struct virtio_rdma_sq_req *req = front_slot(vq, slot);
+
+	req->opcode = VIRTIO_IB_WR_SEND;
+	req->num_sge = htole32(1);
+	req->sg_list[0] = (struct virtio_rdma_sge) {
+		.addr = htole64(rig.ping[i]),
+		.length = htole32(PING_LEN),
+		.lkey = htole32(rig.lkey[i]),
+	};
+	guest_vq_add_head(&vq->gvq, slot);
+	front_kick(vq);
+}
+
+static void await(unsigned int i)
+{
+	const uint64_t end = now() + PING_TIMEOUT_NS;
+	uint8_t status;
+
+	while (!front_poll(&rig.end[i], &status))
+		assert_true(now() < end);
+	assert_int_equal(status, VIRTIO_IB_WC_SUCCESS);
+}
+
+/* There and back; false if it had to wait for a CPU. */
+static bool ping(uint64_t *took)
+{
+	const uint64_t before = waited();
+
+	post_recv(0);
+	post_recv(1);
+	*took = now();
+	post_send(0);
+	await(1);
+	post_send(1);
+	await(0);
+	*took = now() - *took;
+	return waited() - before < WAITED_NS;
+}
+
+static void pair_up(void)
+{
+	struct front *front;
+	unsigned int i;
+	uint32_t pdn;
+
+	for (i = 0; i < 2; i++) {
+		front = &rig.guest[i];
+		pdn = create_pd(front);
+		rig.ping[i] = guest_alloc(&front->guest, 4096, 4096);
+		rig.lkey[i] = front_reg(front, pdn, rig.ping[i], 4096);
+		rig.end[i] = front_qp(front, VIRTIO_IB_QPT_RC, pdn, front_cq(front));
+	}
+	front_connect(&rig.end[0], VIRTIO_IB_QPT_RC, &rig.end[1]);
+	front_connect(&rig.end[1], VIRTIO_IB_QPT_RC, &rig.end[0]);
+}
+
+/* Frames of others end here, and as many come again. */
+static void receive_frames(struct front *front)
+{
+	struct front_vq *vq = &front->vq[FRONT_RX];
+	struct guest_buf buf = { .len = 2048, .write = true };
+	unsigned int i;
+
+	for (i = 0; i < FRONT_NUM; i++) {
+		buf.addr = guest_alloc(&front->guest, buf.len, 64);
+		guest_vq_add(&vq->gvq, &buf, 1);
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Noise                                                                     */
+/* ------------------------------------------------------------------------- */
+
+/* What begins at descriptors 0, @step, 2 * @step … of a queue, which has seen nothing. */
+static void noise_add(struct front_vq *vq, unsigned int n, unsigned int step)
+{
+	assert_true(rig.noises < ARRAY_SIZE(rig.noise));
+	rig.noise[rig.noises++] = (struct noise) { .vq = vq, .n = n, .step = step };
+	vq->done = 0;
+}
+
+/* Command @i of the control queue. */
+static void noise_command(struct front *c, unsigned int i, uint8_t command, uint64_t req,
+			  uint32_t len)
+{
+	struct vring_desc *desc = &c->vq[FRONT_CTRL].gvq.desc[2 * i];
+	uint8_t *p = guest_ptr(&c->guest, req);
+
+	p[0] = VIRTIO_NET_CTRL_ROCE;
+	p[1] = command;
+	desc[0] = (struct vring_desc) {
+		.addr = req, .len = 2 + len, .flags = VRING_DESC_F_NEXT, .next = 2 * i + 1,
+	};
+	desc[1] = (struct vring_desc) {
+		.addr = guest_alloc(&c->guest, 64, 64),
+		.len = 64,
+		.flags = VRING_DESC_F_WRITE,
+	};
+}
+
+/* Where a command goes, so that the request behind class and number is aligned. */
+static uint64_t place_command(struct front *c, uint32_t len)
+{
+	return guest_alloc(&c->guest, 6 + 2 + len, 8) + 6;
+}
+
+/* A command whose request is short. */
+static void *noise_short(struct front *c, unsigned int i, uint8_t command, uint32_t len)
+{
+	const uint64_t req = place_command(c, len);
+
+	noise_command(c, i, command, req, len);
+	return guest_ptr(&c->guest, req + 2);
+}
+
+/* No two pages of the region are neighbours, so that each is a piece of its own. */
+static uint64_t big_region(struct front *c, uint32_t pdn)
+{
+	const uint64_t addr = place_command(c, BIG_REGION_LEN);
+	struct virtio_rdma_cmd_reg_user_mr *req = guest_ptr(&c->guest, addr + 2);
+	uint32_t i;
+
+	req->pdn = htole32(pdn);
+	req->access_flags = htole32(VIRTIO_IB_ACCESS_LOCAL_WRITE);
+	req->virt_addr = htole64(GUEST_BASE);
+	req->length = htole64((uint64_t)MR_PAGES * 4096);
+	req->npages = htole32(MR_PAGES);
+	for (i = 0; i < MR_PAGES; i++)
+		req->pages[i] = htole64(GUEST_BASE + i * 8192 % FRONT_MEM);
+	return addr;
+}
+
+/*
+ * Regions come and go, as do GIDs, which makes each QP look up its peer again.  The
+ * numbers of regions are given out in turn.
+ */
+static void noise_commands(struct front *c, uint32_t pdn)
+{
+	const uint64_t big = big_region(c, pdn);
+	struct virtio_rdma_cmd_add_gid *add;
+	struct virtio_rdma_cmd_del_gid *del;
+	struct virtio_rdma_cmd_dereg_mr *dereg;
+	unsigned int i, n = 0;
+
+	for (i = 1; i < MRS; i++) {
+		noise_command(c, n++, VIRTIO_NET_CTRL_ROCE_REG_USER_MR, big,
+			      BIG_REGION_LEN);
+		dereg = noise_short(c, n++, VIRTIO_NET_CTRL_ROCE_DEREG_MR, sizeof(*dereg));
+		dereg->mrn = htole32(i);
+		add = noise_short(c, n++, VIRTIO_NET_CTRL_ROCE_ADD_GID, sizeof(*add));
+		add->index = htole16(1);
+		front_gid(100 + i, add->gid);
+		del = noise_short(c, n++, VIRTIO_NET_CTRL_ROCE_DEL_GID, sizeof(*del));
+		del->index = htole16(1);
+	}
+	noise_add(&c->vq[FRONT_CTRL], n, 2);
+}
+
+/* A frame to all, which is to be cut for each of them. */
+static uint64_t huge_frame(struct front *c)
+{
+	struct virtio_net_hdr_v1 hdr = {
+		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = VIRTIO_NET_HDR_GSO_TCPV4,
+		.hdr_len = htole16(sizeof(struct ether_header) + sizeof(struct iphdr) +
+				   sizeof(struct tcphdr)),
+		.gso_size = htole16(FRAME_SEG),
+		.csum_start = htole16(sizeof(struct ether_header) + sizeof(struct iphdr)),
+		.csum_offset = htole16(offsetof(struct tcphdr, check)),
+	};
+	const uint32_t len = FRAME_PIECES * FRAME_PIECE;
+	const uint64_t addr = guest_alloc(&c->guest, sizeof(hdr) + len, 64);
+	struct ether_header eth = {
+		.ether_dhost = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+		.ether_shost = { 0x52, 0x54, 0, 0, 0xce, 3 },
+		.ether_type = htons(ETHERTYPE_IP),
+	};
+	struct iphdr ip = {
+		.version = 4,
+		.ihl = 5,
+		.tot_len = htons(len - sizeof(eth)),
+		.ttl = 64,
+		.protocol = IPPROTO_TCP,
+	};
+	struct tcphdr tcp = { .doff = 5 };
+	uint8_t *p = guest_ptr(&c->guest, addr);
+
+	memcpy(p, &hdr, sizeof(hdr));
+	p += sizeof(hdr);
+	memcpy(p, &eth, sizeof(eth));
+	p += sizeof(eth);
+	memcpy(p, &ip, sizeof(ip));
+	memcpy(p + sizeof(ip), &tcp, sizeof(tcp));
+	return addr;
+}
+
+static void noise_frames(struct front *c)
+{
+	const uint64_t frame = huge_frame(c);
+	const uint32_t hdr = sizeof(struct virtio_net_hdr_v1);
+	const uint64_t table = guest_alloc(&c->guest, (FRAME_PIECES + 1) * 16, 16);
+	struct vring_desc *desc = guest_ptr(&c->guest, table);
+	struct front_vq *vq = &c->vq[FRONT_TX];
+	uint32_t i;
+
+	desc[0] = (struct vring_desc) {
+		.addr = frame, .len = hdr, .flags = VRING_DESC_F_NEXT, .next = 1,
+	};
+	for (i = 0; i < FRAME_PIECES; i++)
+		desc[i + 1] = (struct vring_desc) {
+			.addr = frame + hdr + i * FRAME_PIECE,
+			.len = FRAME_PIECE,
+			.flags = i + 1 < FRAME_PIECES ? VRING_DESC_F_NEXT : 0,
+			.next = i + 2,
+		};
+	for (i = 0; i < NOISE_DEPTH; i++) {
+		vq->gvq.desc[i] = (struct vring_desc) {
+			.addr = table,
+			.len = (FRAME_PIECES + 1) * sizeof(*desc),
+			.flags = VRING_DESC_F_INDIRECT,
+		};
+	}
+	noise_add(vq, NOISE_DEPTH, 1);
+}
+
+/* A send queue full of requests of FRONT_SGE pieces. */
+static void noise_requests(const struct front_qp *qp, const struct virtio_rdma_sq_req *tmpl,
+			   uint64_t addr, uint32_t lkey, uint32_t piece)
+{
+	struct front_vq *vq = front_send_vq(qp);
+	struct virtio_rdma_sq_req *req;
+	unsigned int i, j;
+
+	for (i = 0; i < NOISE_DEPTH; i++) {
+		req = front_slot(vq, i);
+		*req = *tmpl;
+		req->num_sge = htole32(FRONT_SGE);
+		for (j = 0; j < FRONT_SGE; j++)
+			req->sg_list[j] = (struct virtio_rdma_sge) {
+				.addr = htole64(addr + j * piece),
+				.length = htole32(piece),
+				.lkey = htole32(lkey),
+			};
+	}
+	noise_add(vq, NOISE_DEPTH, 1);
+}
+
+/* Big WRITEs one way, tiny ones the other way. */
+static void noise_writes(struct front *c, uint32_t pdn, uint32_t cqn, uint64_t addr,
+			 uint32_t lkey)
+{
+	const struct virtio_rdma_sq_req write = {
+		.opcode = VIRTIO_IB_WR_RDMA_WRITE,
+		.rdma.remote_addr = htole64(addr + FRONT_SGE * BIG_PIECE),
+		.rdma.rkey = htole32(lkey),
+	};
+	struct front_qp a = front_qp(c, VIRTIO_IB_QPT_RC, pdn, cqn);
+	struct front_qp b = front_qp(c, VIRTIO_IB_QPT_RC, pdn, cqn);
+
+	front_connect(&a, VIRTIO_IB_QPT_RC, &b);
+	front_connect(&b, VIRTIO_IB_QPT_RC, &a);
+	noise_requests(&a, &write, addr, lkey, BIG_PIECE);
+	noise_requests(&b, &write, addr, lkey, 1);
+}
+
+/* Datagrams to the QP of A, which are none of its business. */
+static void noise_datagrams(struct front *c, uint32_t pdn, uint32_t cqn, uint64_t addr,
+			    uint32_t lkey)
+{
+	struct virtio_rdma_cmd_create_ah ah = {
+		.pdn = htole32(pdn),
+		.ah_attr.grh.hop_limit = 64,
+		.ah_attr.dmac = { 0x52, 0x54, 0, 0, 0xce, 1 },
+	};
+	struct front_qp qp = front_qp(c, VIRTIO_IB_QPT_UD, pdn, cqn);
+	struct virtio_rdma_ack_create_ah ack;
+	struct virtio_rdma_sq_req send = {
+		.opcode = VIRTIO_IB_WR_SEND,
+		.ud.remote_qpn = htole32(rig.end[0].qpn),
+	};
+
+	front_gid(rig.guest[0].number, ah.ah_attr.grh.dgid);
+	front_command(c, VIRTIO_NET_CTRL_ROCE_CREATE_AH, &ah, sizeof(ah), &ack,
+		      sizeof(ack));
+	send.ud.ah = ack.ah;
+	front_connect(&qp, VIRTIO_IB_QPT_UD, &qp);
+	noise_requests(&qp, &send, addr, lkey, DATAGRAM / FRONT_SGE);
+}
+
+static void noise_begin(void)
+{
+	const uint64_t len = 2 * FRONT_SGE * BIG_PIECE;
+	struct front *c = &rig.guest[2];
+	const uint32_t pdn = create_pd(c);
+	const uint64_t addr = guest_alloc(&c->guest, len, 4096);
+	const uint32_t lkey = front_reg(c, pdn, addr, len);
+	const uint32_t cqn = front_cq(c);
+
+	noise_writes(c, pdn, cqn, addr, lkey);
+	noise_datagrams(c, pdn, cqn, addr, lkey);
+	noise_frames(c);
+	noise_commands(c, pdn);
+}
+
+static void noise_resume(void)
+{
+	const struct noise *noise;
+	unsigned int i, j;
+
+	for (i = 0; i < rig.noises; i++) {
+		noise = &rig.noise[i];
+		for (j = 0; j < noise->n; j++)
+			guest_vq_add_head(&noise->vq->gvq,
+					  (noise->vq->done + j) % noise->n * noise->step);
+		front_kick(noise->vq);
+	}
+}
+
+/* All that came back goes out again. */
+static void noise_again(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < rig.noises; i++)
+		front_again(rig.noise[i].vq);
+}
+
+/* Waits until all of it has come back. */
+static void noise_pause(void)
+{
+	const uint64_t end = now() + PAUSE_TIMEOUT_NS;
+	struct front_vq *vq;
+	uint32_t head, len;
+	unsigned int i;
+
+	for (i = 0; i < rig.noises; i++) {
+		vq = rig.noise[i].vq;
+		while (vq->gvq.last_used != vq->gvq.avail_idx) {
+			vq->done += guest_vq_get(&vq->gvq, &head, &len);
+			assert_true(now() < end);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* The test                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+	char pid[16];
+	unsigned int i;
+
+	signal(SIGPIPE, SIG_IGN);
+	strcpy(rig.dir, "/tmp/neighbour.XXXXXX");
+	assert_non_null(mkdtemp(rig.dir));
+	for (i = 0; i < GUESTS; i++)
+		snprintf(rig.path[i], sizeof(rig.path[i]), "%s/%u", rig.dir, i);
+	daemon_start();
+	for (i = 0; i < GUESTS; i++)
+		front_open(&rig.guest[i], rig.path[i], i + 1, FEATURES);
+	snprintf(pid, sizeof(pid), "%d", rig.pid);
+	rig.sched[0] = sched_open(pid);
+	rig.sched[1] = sched_open("thread-self");
+	for (i = 0; i < 2; i++)
+		receive_frames(&rig.guest[i]);
+	pair_up();
+	noise_begin();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < GUESTS; i++)
+		front_close(&rig.guest[i]);
+	kill(rig.pid, SIGTERM);
+	assert_int_equal(waitpid(rig.pid, &status, 0), rig.pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	for (i = 0; i < 2; i++)
+		close(rig.sched[i]);
+	assert_int_equal(rmdir(rig.dir), 0);
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void block(uint64_t *took, bool noise)
+{
+	unsigned int i;
+
+	for (i = 0; i < PINGS;) {
+		front_again(&rig.guest[0].vq[FRONT_RX]);
+		front_again(&rig.guest[1].vq[FRONT_RX]);
+		if (noise)
+			noise_again();
+		i += ping(&took[i]);
+	}
+}
+
+static uint64_t p99(uint64_t *took)
+{
+	const unsigned int n = BLOCKS * PINGS;
+
+	qsort(took, n, sizeof(*took), compare);
+	return took[n - n / 100];
+}
+
+static void test_neighbour(void **state)
+{
+	static uint64_t alone[BLOCKS * PINGS], noisy[BLOCKS * PINGS];
+	uint64_t a, b;
+	unsigned int i;
+
+	block(alone, false);	/* not measured: caches and page tables fill */
+	for (i = 0; i < BLOCKS; i++) {
+		block(alone + i * PINGS, false);
+		noise_resume();
+		block(noisy + i * PINGS, true);
+		noise_pause();
+	}
+	a = p99(alone);
+	b = p99(noisy);
+	print_message("p50 %ju ns alone, %ju ns with noise; p99 %ju ns and %ju ns\n",
+		      (uintmax_t)alone[BLOCKS * PINGS / 2],
+		      (uintmax_t)noisy[BLOCKS * PINGS / 2], (uintmax_t)a, (uintmax_t)b);
+	/* There was noise of each kind, all the time. */
+	for (i = 0; i < rig.noises; i++) {
+		print_message("noise %u: %lu\n", i, rig.noise[i].vq->done);
+		assert_true(rig.noise[i].vq->done > 2 * BLOCKS * rig.noise[i].n);
+	}
+	assert_in_range(b, 0, TIMES_WORSE * a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_neighbour),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

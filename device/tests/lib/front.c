@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/virtio_net.h>
+
+#include "tests/lib/front.h"
+#include "tests/lib/vu_wire.h"
+#include "vhost_user/vhost_user_msg.h"
+
+/* QEMU's address of a device address. */
+#define USER(addr)	((addr) - GUEST_BASE + 0x7f0000000000ULL)
+
+#define PROTOCOL_FEATURES (VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK)
+
+#define PAGE		4096u
+#define SQ_SLOT	(sizeof(struct virtio_rdma_sq_req) + \
+		 FRONT_SGE * sizeof(struct virtio_rdma_sge))
+#define RQ_SLOT	(sizeof(struct virtio_rdma_rq_req) + \
+		 FRONT_SGE * sizeof(struct virtio_rdma_sge))
+
+/* A command: class and number, request; ack, response. */
+#define CMD_MAX		(1u << 20)
+#define CMD_RSP		512u
+
+/* ------------------------------------------------------------------------- */
+/* The connection                                                            */
+/* ------------------------------------------------------------------------- */
+
+static void vu_ask(struct front *front, uint32_t request, const void *payload,
+		   uint32_t len, int fd)
+{
+	struct {
+		struct vu_header hdr;
+		uint8_t payload[256];
+	} __attribute__((packed)) msg = {
+		.hdr = {
+			.request = request,
+			.flags = VU_FLAGS_VERSION | VU_FLAGS_NEED_REPLY,
+			.size = len,
+		},
+	};
+	uint64_t result;
+
+	memcpy(msg.payload, payload, len);
+	assert_true(vu_wire_send(front->sock, &msg, sizeof(msg.hdr) + len, &fd, fd >= 0,
+				 0));
+	assert_int_equal(recv(front->sock, &msg.hdr, sizeof(msg.hdr), MSG_WAITALL),
+			 sizeof(msg.hdr));
+	assert_int_equal(msg.hdr.request, request);
+	assert_int_equal(recv(front->sock, &result, sizeof(result), MSG_WAITALL),
+			 sizeof(result));
+	assert_int_equal(result, 0);
+}
+
+static void vu_ask_state(struct front *front, uint32_t request, uint32_t index,
+			 uint32_t num)
+{
+	struct vu_vring_state state = { .index = index, .num = num };
+
+	vu_ask(front, request, &state, sizeof(state), -1);
+}
+
+static void vu_queue(struct front *front, uint32_t index)
+{
+	struct front_vq *vq = &front->vq[index];
+	struct vu_vring_addr addr = {
+		.index = index,
+		.desc = USER(vq->gvq.desc_addr),
+		.avail = USER(vq->gvq.avail_addr),
+		.used = USER(vq->gvq.used_addr),
+	};
+	uint64_t number = index;
+
+	vu_ask_state(front, VU_SET_VRING_NUM, index, FRONT_NUM);
+	vu_ask_state(front, VU_SET_VRING_BASE, index, 0);
+	vu_ask(front, VU_SET_VRING_ADDR, &addr, sizeof(addr), -1);
+	vu_ask(front, VU_SET_VRING_KICK, &number, sizeof(number), vq->kick);
+	vu_ask_state(front, VU_SET_VRING_ENABLE, index, 1);
+}
+
+static void vu_connect(struct front *front, const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int i, err = -1;
+
+	strcpy(addr.sun_path, path);
+	front->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (i = 0; err && i < 2000; i++) {
+		err = connect(front->sock, (struct sockaddr *)&addr, sizeof(addr));
+		if (err)
+			nanosleep(&pause, NULL);
+	}
+	assert_int_equal(err, 0);
+}
+
+static void front_place(struct front *front, uint32_t index)
+{
+	struct front_vq *vq = &front->vq[index];
+	unsigned int i;
+
+	guest_vq_init(&vq->gvq, &front->guest, FRONT_NUM);
+	vq->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (index < FRONT_CQ)
+		return;
+	if (index < FRONT_SQ)
+		vq->slot_size = sizeof(struct virtio_rdma_cq_req);
+	else
+		vq->slot_size = (index - FRONT_SQ) % 2 ? RQ_SLOT : SQ_SLOT;
+	vq->slots = guest_alloc(&front->guest, (size_t)vq->slot_size * FRONT_NUM, 64);
+	for (i = 0; i < FRONT_NUM; i++)
+		vq->gvq.desc[i] = (struct vring_desc) {
+			.addr = vq->slots + (uint64_t)i * vq->slot_size,
+			.len = vq->slot_size,
+			.flags = index < FRONT_SQ ? VRING_DESC_F_WRITE : 0,
+		};
+}
+
+void front_gid(uint8_t number, uint8_t *gid)
+{
+	const uint8_t prefix[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0 };
+
+	memcpy(gid, prefix, sizeof(prefix));
+	gid[15] = number;
+}
+
+void front_open(struct front *front, const char *path, uint8_t number, uint64_t features)
+{
+	const struct vu_memory memory = {
+		.n = 1,
+		.region[0] = {
+			.guest_addr = GUEST_BASE,
+			.size = FRONT_MEM,
+			.user_addr = USER(GUEST_BASE),
+		},
+	};
+	const uint64_t protocol = PROTOCOL_FEATURES;
+	struct virtio_rdma_cmd_add_gid gid = { 0 };
+	uint32_t i;
+
+	memset(front, 0, sizeof(*front));
+	front->number = number;
+	guest_init(&front->guest, FRONT_MEM);
+	front->cmd = guest_alloc(&front->guest, CMD_MAX, PAGE);
+	vu_connect(front, path);
+	features |= VU_F_PROTOCOL_FEATURES;
+	vu_ask(front, VU_SET_PROTOCOL_FEATURES, &protocol, sizeof(protocol), -1);
+	vu_ask(front, VU_SET_FEATURES, &features, sizeof(features), -1);
+	vu_ask(front, VU_SET_MEM_TABLE, &memory, offsetof(struct vu_memory, region[1]),
+	       front->guest.fd);
+	for (i = 0; i < FRONT_QUEUES; i++) {
+		front_place(front, i);
+		vu_queue(front, i);
+	}
+	front_gid(number, gid.gid);
+	front_command(front, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid, sizeof(gid), NULL, 0);
+}
+
+void front_close(struct front *front)
+{
+	unsigned int i;
+
+	for (i = 0; i < FRONT_QUEUES; i++)
+		close(front->vq[i].kick);
+	close(front->sock);
+	guest_fini(&front->guest);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Queues and commands                                                       */
+/* ------------------------------------------------------------------------- */
+
+void front_kick(struct front_vq *vq)
+{
+	/* Against the device, which looks for work after it has asked for doorbells. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!(__atomic_load_n(&vq->gvq.used->flags, __ATOMIC_RELAXED) &
+	      VRING_USED_F_NO_NOTIFY))
+		eventfd_write(vq->kick, 1);
+}
+
+unsigned int front_again(struct front_vq *vq)
+{
+	uint32_t head, len;
+	unsigned int n = 0;
+
+	while (guest_vq_get(&vq->gvq, &head, &len)) {
+		guest_vq_add_head(&vq->gvq, head);
+		n++;
+	}
+	vq->done += n;
+	if (n)
+		front_kick(vq);
+	return n;
+}
+
+void front_command(struct front *front, uint8_t command, const void *req, size_t len,
+		   void *rsp, size_t rsp_len)
+{
+	struct front_vq *vq = &front->vq[FRONT_CTRL];
+	const struct guest_buf buf[] = {
+		{ .addr = front->cmd + CMD_RSP, .len = 2 + len },
+		{ .addr = front->cmd, .len = 1 + rsp_len, .write = true },
+	};
+	uint8_t *in = guest_ptr(&front->guest, front->cmd);
+	uint8_t *out = in + CMD_RSP;
+	uint32_t head, got;
+
+	assert_true(CMD_RSP + 2 + len <= CMD_MAX && 1 + rsp_len <= CMD_RSP);
+	out[0] = VIRTIO_NET_CTRL_ROCE;
+	out[1] = command;
+	if (len)
+		memcpy(out + 2, req, len);
+	in[0] = 0xff;
+	guest_vq_add(&vq->gvq, buf, 2);
+	front_kick(vq);
+	while (!guest_vq_get(&vq->gvq, &head, &got))
+		usleep(10);
+	assert_int_equal(in[0], VIRTIO_NET_OK);
+	if (rsp_len)
+		memcpy(rsp, in + 1, rsp_len);
+}
+
+/* ------------------------------------------------------------------------- */
+/* RDMA                                                                      */
+/* ------------------------------------------------------------------------- */
+
+uint32_t front_reg(struct front *front, uint32_t pdn, uint64_t addr, uint64_t length)
+{
+	const uint32_t npages = length / PAGE;
+	const size_t len = sizeof(struct virtio_rdma_cmd_reg_user_mr) +
+			   npages * sizeof(__le64);
+	struct virtio_rdma_cmd_reg_user_mr *req = calloc(1, len);
+	struct virtio_rdma_ack_mr ack;
+	uint32_t i;
+
+	assert_non_null(req);
+	req->pdn = htole32(pdn);
+	req->access_flags = htole32(VIRTIO_IB_ACCESS_LOCAL_WRITE |
+				    VIRTIO_IB_ACCESS_REMOTE_WRITE |
+				    VIRTIO_IB_ACCESS_REMOTE_READ);
+	req->virt_addr = htole64(addr);
+	req->length = htole64(length);
+	req->npages = htole32(npages);
+	for (i = 0; i < npages; i++)
+		req->pages[i] = htole64(addr + (uint64_t)i * PAGE);
+	front_command(front, VIRTIO_NET_CTRL_ROCE_REG_USER_MR, req, len, &ack, sizeof(ack));
+	free(req);
+	return le32toh(ack.lkey);
+}
+
+uint32_t front_cq(struct front *front)
+{
+	const struct virtio_rdma_cmd_create_cq req = { .cqe = htole32(FRONT_NUM) };
+	struct virtio_rdma_ack_create_cq ack;
+	struct front_vq *vq;
+	uint32_t i;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_CQ, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	vq = &front->vq[FRONT_CQ + le32toh(ack.cqn)];
+	for (i = 0; i < FRONT_NUM; i++)
+		guest_vq_add_head(&vq->gvq, i);
+	return le32toh(ack.cqn);
+}
+
+struct front_qp front_qp(struct front *front, uint8_t type, uint32_t pdn, uint32_t cqn)
+{
+	const struct virtio_rdma_cmd_create_qp req = {
+		.pdn = htole32(pdn),
+		.qp_type = type,
+		.send_cqn = htole32(cqn),
+		.recv_cqn = htole32(cqn),
+		.cap = {
+			.max_send_wr = htole32(FRONT_NUM),
+			.max_recv_wr = htole32(FRONT_NUM),
+			.max_send_sge = htole32(FRONT_SGE),
+			.max_recv_sge = htole32(FRONT_SGE),
+			.max_inline_data = htole32(VIRTIO_RDMA_INLINE_SIZE),
+		},
+	};
+	struct virtio_rdma_ack_create_qp ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_QP, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	return (struct front_qp) {
+		.front = front,
+		.cqn = cqn,
+		.qpn = le32toh(ack.qpn),
+	};
+}
+
+static uint32_t front_attrs(uint8_t type, uint8_t state)
+{
+	const bool rc = type == VIRTIO_IB_QPT_RC;
+
+	switch (state) {
+	case VIRTIO_IB_QPS_INIT:
+		return rc ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY;
+	case VIRTIO_IB_QPS_RTR:
+		return rc ? VIRTIO_IB_QP_AV | VIRTIO_IB_QP_PATH_MTU |
+			    VIRTIO_IB_QP_DEST_QPN | VIRTIO_IB_QP_RQ_PSN |
+			    VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC |
+			    VIRTIO_IB_QP_MIN_RNR_TIMER : 0;
+	default:
+		return VIRTIO_IB_QP_SQ_PSN |
+		       (rc ? VIRTIO_IB_QP_TIMEOUT | VIRTIO_IB_QP_RETRY_CNT |
+			     VIRTIO_IB_QP_RNR_RETRY |
+			     VIRTIO_IB_QP_MAX_QP_RD_ATOMIC : 0);
+	}
+}
+
+void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer)
+{
+	struct virtio_rdma_cmd_modify_qp req = {
+		.qpn = htole32(qp->qpn),
+		.path_mtu = VIRTIO_IB_MTU_4096,
+		.max_rd_atomic = 4,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,	/* 0.64 ms */
+		.timeout = 18,		/* 1 s */
+		.retry_cnt = 2,
+		.rnr_retry = 7,
+		.qkey = htole32(0x1234),
+		.dest_qp_num = htole32(peer->qpn),
+		.qp_access_flags = htole32(VIRTIO_IB_ACCESS_REMOTE_WRITE |
+					   VIRTIO_IB_ACCESS_REMOTE_READ),
+		.ah_attr.grh.hop_limit = 64,
+		.ah_attr.dmac = { 0x52, 0x54, 0, 0, 0xce, peer->front->number },
+	};
+	uint8_t state;
+
+	front_gid(peer->front->number, req.ah_attr.grh.dgid);
+	for (state = VIRTIO_IB_QPS_INIT; state <= VIRTIO_IB_QPS_RTS; state++) {
+		req.qp_state = state;
+		req.attr_mask = htole32(VIRTIO_IB_QP_STATE | front_attrs(type, state));
+		front_command(qp->front, VIRTIO_NET_CTRL_ROCE_MODIFY_QP, &req,
+			      sizeof(req), NULL, 0);
+	}
+}
+
+struct front_vq *front_send_vq(const struct front_qp *qp)
+{
+	return &qp->front->vq[FRONT_SQ + 2 * qp->qpn];
+}
+
+struct front_vq *front_recv_vq(const struct front_qp *qp)
+{
+	return front_send_vq(qp) + 1;
+}
+
+void *front_slot(const struct front_vq *vq, unsigned int i)
+{
+	return guest_ptr(vq->gvq.guest, vq->slots + (uint64_t)i * vq->slot_size);
+}
+
+bool front_poll(const struct front_qp *qp, uint8_t *status)
+{
+	struct front_vq *vq = &qp->front->vq[FRONT_CQ + qp->cqn];
+	const struct virtio_rdma_cq_req *slot;
+	uint32_t head, len;
+
+	if (!guest_vq_get(&vq->gvq, &head, &len))
+		return false;
+	slot = front_slot(vq, head);
+	*status = slot->status;
+	guest_vq_add_head(&vq->gvq, head);
+	return true;
+}
