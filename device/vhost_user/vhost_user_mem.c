@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,17 +20,19 @@ static bool range_wraps(uint64_t start, uint64_t size)
 	return start + size < start;
 }
 
+void vu_region_free(struct vu_region *region)
+{
+	mem_guard_del(&region->guard);
+	munmap(region->map, region->map_len);
+	free(region);
+}
+
 void vu_mem_free(struct vu_mem *mem)
 {
-	unsigned int i;
-
 	if (!mem)
 		return;
-	for (i = 0; i < mem->n; i++) {
-		if (mem->guard[i].map)
-			mem_guard_del(&mem->guard[i]);
-		munmap(mem->region[i].map, mem->region[i].map_len);
-	}
+	while (mem->n)
+		vu_region_free(mem->region[--mem->n]);
 	free(mem);
 }
 
@@ -42,27 +45,12 @@ static void vu_mem_lost(void *arg)
 	shutdown(mem->conn, SHUT_RDWR);
 }
 
-static void vu_mem_guard(struct vu_mem *mem)
-{
-	unsigned int i;
-
-	for (i = 0; i < mem->n; i++) {
-		mem->guard[i] = (struct mem_guard){
-			.map = mem->region[i].map,
-			.len = mem->region[i].map_len,
-			.lost = vu_mem_lost,
-			.arg = mem,
-		};
-		mem_guard_add(&mem->guard[i]);
-	}
-}
-
 bool vu_mem_sealed(const struct vu_mem *mem)
 {
 	unsigned int i;
 
 	for (i = 0; i < mem->n; i++)
-		if (!mem->region[i].sealed)
+		if (!mem->region[i]->sealed)
 			return false;
 	return true;
 }
@@ -75,6 +63,19 @@ static bool fd_is_sealed(int fd)
 	return seals >= 0 && (seals & F_SEAL_SHRINK);
 }
 
+static int vu_region_check(const struct vu_memory_region *from, int fd)
+{
+	struct stat st;
+
+	if (!from->size || range_wraps(from->guest_addr, from->size) ||
+	    range_wraps(from->user_addr, from->size) ||
+	    range_wraps(from->offset, from->size))
+		return -EINVAL;
+	if (fstat(fd, &st))
+		return -errno;
+	return from->offset + from->size > (uint64_t)st.st_size ? -EINVAL : 0;
+}
+
 /*
  * Maps what @from describes.  The mapping begins at a multiple of the file's
  * block size, which is that of a page even where pages are huge.
@@ -85,15 +86,8 @@ static int vu_region_map(struct vu_region *region,
 	uint64_t align, skip;
 	struct stat st;
 
-	if (!from->size || range_wraps(from->guest_addr, from->size) ||
-	    range_wraps(from->user_addr, from->size) ||
-	    range_wraps(from->offset, from->size))
-		return -EINVAL;
 	if (fstat(fd, &st))
 		return -errno;
-	if (from->offset + from->size > (uint64_t)st.st_size)
-		return -EINVAL;
-
 	align = sysconf(_SC_PAGESIZE);
 	if ((uint64_t)st.st_blksize > align)
 		align = st.st_blksize;
@@ -113,72 +107,102 @@ static int vu_region_map(struct vu_region *region,
 	return 0;
 }
 
-static int vu_region_compare(const void *a, const void *b)
-{
-	const struct vu_region *x = a, *y = b;
-
-	if (x->guest_addr == y->guest_addr)
-		return 0;
-	return x->guest_addr < y->guest_addr ? -1 : 1;
-}
-
 static bool range_overlaps(uint64_t a, uint64_t a_size, uint64_t b,
 			   uint64_t b_size)
 {
 	return a < b + b_size && b < a + a_size;
 }
 
-/* Sorts the regions, fills in the device's map, and looks for overlaps. */
-static int vu_mem_finish(struct vu_mem *mem)
+static bool vu_mem_overlaps(const struct vu_mem *mem, const struct vu_memory_region *from)
 {
-	const struct vu_region *a, *b;
-	unsigned int i, j;
+	const struct vu_region *region;
+	unsigned int i;
 
-	qsort(mem->region, mem->n, sizeof(*mem->region), vu_region_compare);
 	for (i = 0; i < mem->n; i++) {
-		a = &mem->region[i];
-		for (j = 0; j < i; j++) {
-			b = &mem->region[j];
-			if (range_overlaps(a->guest_addr, a->size,
-					   b->guest_addr, b->size) ||
-			    range_overlaps(a->user_addr, a->size,
-					   b->user_addr, b->size))
-				return -EINVAL;
-		}
-		mem->map.region[i].addr = a->guest_addr;
-		mem->map.region[i].size = a->size;
-		mem->map.region[i].host = a->host;
+		region = mem->region[i];
+		if (range_overlaps(region->guest_addr, region->size,
+				   from->guest_addr, from->size) ||
+		    range_overlaps(region->user_addr, region->size,
+				   from->user_addr, from->size))
+			return true;
 	}
+	return false;
+}
+
+/* Fills in the device's map. */
+static void vu_mem_show(struct vu_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++)
+		mem->map.region[i] = (struct guest_region) {
+			.addr = mem->region[i]->guest_addr,
+			.size = mem->region[i]->size,
+			.host = mem->region[i]->host,
+		};
 	mem->map.n = mem->n;
+}
+
+struct vu_mem *vu_mem_new(int conn)
+{
+	struct vu_mem *mem = calloc(1, sizeof(*mem));
+
+	if (mem)
+		mem->conn = conn;
+	return mem;
+}
+
+int vu_mem_add(struct vu_mem *mem, const struct vu_memory_region *from, int fd)
+{
+	struct vu_region *region;
+	unsigned int i;
+	int err;
+
+	if (mem->n == GUEST_MEM_REGIONS_MAX)
+		return -ENOSPC;
+	region = calloc(1, sizeof(*region));
+	if (!region)
+		return -ENOMEM;
+	err = vu_region_check(from, fd);
+	if (!err && vu_mem_overlaps(mem, from))
+		err = -EINVAL;
+	if (!err)
+		err = vu_region_map(region, from, fd);
+	if (err) {
+		free(region);
+		return err;
+	}
+	region->guard = (struct mem_guard) {
+		.map = region->map,
+		.len = region->map_len,
+		.lost = vu_mem_lost,
+		.arg = mem,
+	};
+	mem_guard_add(&region->guard);
+
+	for (i = mem->n++; i && mem->region[i - 1]->guest_addr > region->guest_addr; i--)
+		mem->region[i] = mem->region[i - 1];
+	mem->region[i] = region;
+	vu_mem_show(mem);
 	return 0;
 }
 
-int vu_mem_new(struct vu_mem **memp, const struct vu_memory *from,
-	       const int *fd, int conn)
+struct vu_region *vu_mem_take(struct vu_mem *mem, const struct vu_memory_region *from)
 {
-	struct vu_mem *mem = calloc(1, sizeof(*mem));
-	int err;
+	struct vu_region *region;
+	unsigned int i;
 
-	if (!mem)
-		return -ENOMEM;
-	mem->conn = conn;
-	while (mem->n < from->n) {
-		err = vu_region_map(&mem->region[mem->n],
-				    &from->region[mem->n], fd[mem->n]);
-		if (err)
-			goto err_free;
-		mem->n++;
+	for (i = 0; mem && i < mem->n; i++) {
+		region = mem->region[i];
+		if (region->guest_addr != from->guest_addr ||
+		    region->user_addr != from->user_addr || region->size != from->size)
+			continue;
+		memmove(&mem->region[i], &mem->region[i + 1],
+			(--mem->n - i) * sizeof(*mem->region));
+		vu_mem_show(mem);
+		return region;
 	}
-	err = vu_mem_finish(mem);
-	if (err)
-		goto err_free;
-	vu_mem_guard(mem);
-	*memp = mem;
-	return 0;
-
-err_free:
-	vu_mem_free(mem);
-	return err;
+	return NULL;
 }
 
 void *vu_mem_user(const struct vu_mem *mem, uint64_t addr, uint64_t len)
@@ -187,7 +211,7 @@ void *vu_mem_user(const struct vu_mem *mem, uint64_t addr, uint64_t len)
 	unsigned int i;
 
 	for (i = 0; mem && i < mem->n; i++) {
-		region = &mem->region[i];
+		region = mem->region[i];
 		if (addr >= region->user_addr &&
 		    addr - region->user_addr < region->size &&
 		    len <= region->size - (addr - region->user_addr))

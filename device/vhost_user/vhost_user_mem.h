@@ -23,6 +23,7 @@
  * @map:	what mmap() returned
  * @map_len:	what munmap() wants
  * @sealed:	its file cannot shrink
+ * @guard:	of @map
  */
 struct vu_region {
 	uint64_t user_addr;
@@ -32,14 +33,14 @@ struct vu_region {
 	void *map;
 	size_t map_len;
 	bool sealed;
+	struct mem_guard guard;
 };
 
 /**
  * struct vu_mem - a memory table
  * @map:	for the device
  * @n:		number of regions
- * @region:	sorted by guest address, without overlap
- * @guard:	of each
+ * @region:	sorted by guest address, without overlap; those of @map
  * @conn:	connection that it belongs to
  * @lost:	QEMU took memory away, and zeroes are in its place.  Then @conn is
  *		shut down, which wakes the loop
@@ -47,24 +48,41 @@ struct vu_region {
 struct vu_mem {
 	struct guest_mem map;
 	unsigned int n;
-	struct vu_region region[VU_REGIONS_MAX];
-	struct mem_guard guard[VU_REGIONS_MAX];
+	struct vu_region *region[GUEST_MEM_REGIONS_MAX];
 	int conn;
 	atomic_bool lost;
 };
 
 /**
- * vu_mem_new() - map the guest's memory
- * @memp:	set to the table
- * @from:	description, whose number of regions is VU_REGIONS_MAX at most
- * @fd:		file of each region; not kept
+ * vu_mem_new() - make a memory table without memory
  * @conn:	connection to shut down when memory is lost
  *
- * Return: 0, -EINVAL if a region wraps around, is not in its file or overlaps
- *	   another one, or another -errno.
+ * Return: the table, or NULL.
  */
-int vu_mem_new(struct vu_mem **memp, const struct vu_memory *from,
-	       const int *fd, int conn);
+struct vu_mem *vu_mem_new(int conn);
+
+/**
+ * vu_mem_add() - map a region of the guest's memory
+ * @mem:	table, whose @map changes
+ * @from:	description
+ * @fd:		its file; not kept
+ *
+ * Return: 0, -EINVAL if it wraps around, is not in its file or overlaps another one,
+ *	   -ENOSPC if there are too many, or another -errno.
+ */
+int vu_mem_add(struct vu_mem *mem, const struct vu_memory_region *from, int fd);
+
+/**
+ * vu_mem_take() - take a region out of a table, whose @map changes
+ * @mem:	table, may be NULL
+ * @from:	description; its offset is not looked at
+ *
+ * Return: the region, still mapped, or NULL if it is not in the table.
+ */
+struct vu_region *vu_mem_take(struct vu_mem *mem, const struct vu_memory_region *from);
+
+/** vu_region_free() - unmap a region that vu_mem_take() returned */
+void vu_region_free(struct vu_region *region);
 
 /** vu_mem_sealed() - is there no file among its files that can shrink? */
 bool vu_mem_sealed(const struct vu_mem *mem);

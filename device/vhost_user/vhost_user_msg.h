@@ -20,6 +20,7 @@
 #define VU_PROTOCOL_F_BACKEND_REQ	BIT(5)
 #define VU_PROTOCOL_F_CONFIG		BIT(9)
 #define VU_PROTOCOL_F_RESET_DEVICE	BIT(13)
+#define VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS BIT(15)
 
 enum vu_request_type {
 	VU_GET_FEATURES			= 1,
@@ -42,6 +43,9 @@ enum vu_request_type {
 	VU_GET_CONFIG			= 24,
 	VU_SET_CONFIG			= 25,
 	VU_RESET_DEVICE			= 34,
+	VU_GET_MAX_MEM_SLOTS		= 36,
+	VU_ADD_MEM_REG			= 37,
+	VU_REM_MEM_REG			= 38,
 };
 
 /* What we ask of QEMU, on the channel of SET_BACKEND_REQ_FD. */
@@ -55,6 +59,7 @@ enum vu_request_type {
 #define VU_VRING_INDEX_MASK		0xff
 #define VU_VRING_NOFD			BIT(8)
 
+/* Of SET_MEM_TABLE; ADD_MEM_REG has one. */
 #define VU_REGIONS_MAX			8
 #define VU_FDS_MAX			8
 #define VU_CONFIG_MAX			256
@@ -92,6 +97,11 @@ struct vu_memory {
 	struct vu_memory_region region[VU_REGIONS_MAX];
 };
 
+struct vu_mem_reg {
+	uint64_t padding;
+	struct vu_memory_region region;
+};
+
 struct vu_config {
 	uint32_t offset;
 	uint32_t size;
@@ -120,6 +130,7 @@ struct vu_msg {
 		struct vu_vring_state state;
 		struct vu_vring_addr addr;
 		struct vu_memory memory;
+		struct vu_mem_reg mem_reg;
 		struct vu_config config;
 		uint8_t bytes[VU_PAYLOAD_MAX];
 	} u;

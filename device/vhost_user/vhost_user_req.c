@@ -13,7 +13,7 @@
 #define VU_PROTOCOL_FEATURES \
 	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
 	 VU_PROTOCOL_F_BACKEND_REQ | VU_PROTOCOL_F_CONFIG | \
-	 VU_PROTOCOL_F_RESET_DEVICE)
+	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS)
 
 static int vu_get_features(struct vhost_user *vu, struct vu_msg *msg)
 {
@@ -81,14 +81,21 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 	struct vu_mem *mem, *old = vu->mem;
 	struct vu_rings rings;
 	struct vu_vring *vr;
-	int err;
+	unsigned int i;
+	int err = 0;
 
 	if (from->n > VU_REGIONS_MAX || from->n != msg->fd_n ||
 	    msg->hdr.size != offsetof(struct vu_memory, region[from->n]))
 		return -EINVAL;
-	err = vu_mem_new(&mem, from, msg->fd, vu->conn.fd);
-	if (err)
+	mem = vu_mem_new(vu->conn.fd);
+	if (!mem)
+		return -ENOMEM;
+	for (i = 0; !err && i < from->n; i++)
+		err = vu_mem_add(mem, &from->region[i], msg->fd[i]);
+	if (err) {
+		vu_mem_free(mem);
 		return err;
+	}
 	vu_warn_unsealed(vu, mem);
 
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
@@ -108,6 +115,52 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 	vu->mem = mem;
 	vu->ops->mem_changed(vu->dev, &mem->map);
 	vu_mem_free(old);
+	return 0;
+}
+
+static int vu_get_max_mem_slots(struct vhost_user *vu __always_unused,
+				struct vu_msg *msg)
+{
+	vu_msg_reply_u64(msg, GUEST_MEM_REGIONS_MAX);
+	return 0;
+}
+
+/* Queues whose rings went with a region go on when these are there again. */
+static int vu_add_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_vring *vr;
+	int err;
+
+	if (msg->fd_n != 1)
+		return -EINVAL;
+	if (!vu->mem)
+		vu->mem = vu_mem_new(vu->conn.fd);
+	if (!vu->mem)
+		return -ENOMEM;
+	err = vu_mem_add(vu->mem, &msg->u.mem_reg.region, msg->fd[0]);
+	if (err)
+		return err;
+	vu_warn_unsealed(vu, vu->mem);
+	vu->ops->mem_changed(vu->dev, &vu->mem->map);
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		vu_vring_update(vr);
+	return 0;
+}
+
+/* QEMU changes a region by taking it away and adding it again, and may send its file. */
+static int vu_rem_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
+{
+	struct vu_region *region = vu_mem_take(vu->mem, &msg->u.mem_reg.region);
+	struct vu_rings rings;
+	struct vu_vring *vr;
+
+	if (!region)
+		return -ENOENT;
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
+		if (vr->started && vu_rings_find(vu->mem, &vr->addr, vr->num, &rings))
+			vu_vring_stop(vr);
+	vu->ops->mem_changed(vu->dev, &vu->mem->map);
+	vu_region_free(region);
 	return 0;
 }
 
@@ -465,6 +518,26 @@ static const struct vu_request vu_requests[] = {
 		.name = "RESET_DEVICE",
 		.fn = vu_reset_device,
 		.protocol = VU_PROTOCOL_F_RESET_DEVICE,
+	},
+	[VU_GET_MAX_MEM_SLOTS] = {
+		.name = "GET_MAX_MEM_SLOTS",
+		.fn = vu_get_max_mem_slots,
+		.protocol = VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS,
+		.reply = true,
+	},
+	[VU_ADD_MEM_REG] = {
+		.name = "ADD_MEM_REG",
+		.fn = vu_add_mem_reg,
+		VU_EXACT(struct vu_mem_reg),
+		.fds = 1,
+		.protocol = VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS,
+	},
+	[VU_REM_MEM_REG] = {
+		.name = "REM_MEM_REG",
+		.fn = vu_rem_mem_reg,
+		VU_EXACT(struct vu_mem_reg),
+		.fds = 1,
+		.protocol = VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS,
 	},
 };
 

@@ -9,21 +9,29 @@
 
 const struct guest_mem guest_mem_none;
 
-/* Regions are few and sorted: the first one that ends behind @addr is it. */
+/* Number of the first region that ends behind @addr; @n if there is none. */
+static unsigned int guest_mem_search(const struct guest_mem *mem, uint64_t addr)
+{
+	unsigned int low = 0, high = mem->n, mid;
+	const struct guest_region *region;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		region = &mem->region[mid];
+		if (addr >= region->addr && addr - region->addr >= region->size)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 static const struct guest_region *guest_mem_find(const struct guest_mem *mem,
 						 uint64_t addr)
 {
-	const struct guest_region *region;
-	unsigned int i;
+	unsigned int i = guest_mem_search(mem, addr);
 
-	for (i = 0; i < mem->n; i++) {
-		region = &mem->region[i];
-		if (addr < region->addr)
-			return NULL;
-		if (addr - region->addr < region->size)
-			return region;
-	}
-	return NULL;
+	return i < mem->n && addr >= mem->region[i].addr ? &mem->region[i] : NULL;
 }
 
 void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len)
@@ -38,22 +46,16 @@ void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 uint64_t guest_mem_run(const struct guest_mem *mem, uint64_t addr, uint64_t len,
 		       uint8_t **host)
 {
-	const struct guest_region *region;
+	unsigned int i = guest_mem_search(mem, addr);
+	const struct guest_region *region = &mem->region[i];
 	uint64_t run = len;
-	unsigned int i;
 
 	*host = NULL;
-	for (i = 0; i < mem->n; i++) {
-		region = &mem->region[i];
-		if (addr < region->addr) {
-			run = region->addr - addr;
-			break;
-		}
-		if (addr - region->addr < region->size) {
-			run = region->size - (addr - region->addr);
-			*host = region->host + (addr - region->addr);
-			break;
-		}
+	if (i < mem->n && addr < region->addr) {
+		run = region->addr - addr;
+	} else if (i < mem->n) {
+		run = region->size - (addr - region->addr);
+		*host = region->host + (addr - region->addr);
 	}
 	return run < len ? run : len;
 }

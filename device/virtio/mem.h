@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define GUEST_MEM_REGIONS_MAX	64
+/* As many as QEMU may have. */
+#define GUEST_MEM_REGIONS_MAX	512
 
 /**
  * struct guest_region - one contiguous piece of guest memory

@@ -530,25 +530,39 @@ static bool mem_is(const struct guest_mem *mem, const struct guest_mem *other)
 	       !memcmp(mem->region, other->region, mem->n * sizeof(*mem->region));
 }
 
+/* Is all of @other, which is not empty, at the same place in @mem? */
+static bool mem_includes(const struct guest_mem *mem, const struct guest_mem *other)
+{
+	unsigned int i, j = 0;
+
+	for (i = 0; i < mem->n && j < other->n; i++)
+		if (!memcmp(&mem->region[i], &other->region[j], sizeof(*mem->region)))
+			j++;
+	return j && j == other->n;
+}
+
 /*
  * With all of the memory gone the guest stands still, and mr_get_whole() finds
- * nothing.  As a rule the same memory comes back, mapped at the same place.
+ * nothing.  As a rule the same memory comes back, mapped at the same place, or more
+ * is plugged in, which concerns only regions that have holes.
  */
 void mr_translate_all(struct mr_table *mrs)
 {
 	const struct guest_mem *mem = mrs->ctx->mem;
 	struct mr *mr;
 	uint32_t i, left = mrs->objs.used;
+	bool more;
 
 	if (!mem->n || mem_is(mem, &mrs->map))
 		return;
+	more = mem_includes(mem, &mrs->map);
 	mrs->map = *mem;
 	for (i = 0; left && i < mrs->objs.max; i++) {
 		mr = obj_at(&mrs->objs, i);
 		if (!mr)
 			continue;
 		left--;
-		if (!mr->dma && !mr->invalid)
+		if (!mr->dma && !mr->invalid && (mr->lost || !more))
 			mr_translate(mrs, mr);
 	}
 }

@@ -390,11 +390,17 @@ static uint32_t good(struct message *msg, int *fd, unsigned int *fds)
 	case VU_SET_FEATURES:
 		return number(msg, FEATURES | VU_F_PROTOCOL_FEATURES);
 	case VU_SET_PROTOCOL_FEATURES:
-		return number(msg, BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13));
+		return number(msg, BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13) | BIT(15));
 	case VU_SET_MEM_TABLE:
 		fd[(*fds)++] = t.file[FD_MEMORY_0];
 		fd[(*fds)++] = t.file[FD_MEMORY_1];
 		return memory_table(msg);
+	case VU_ADD_MEM_REG:
+	case VU_REM_MEM_REG:
+		fd[(*fds)++] = t.file[FD_MEMORY_0];
+		/* Its first region is where these have theirs. */
+		memory_table(msg);
+		return sizeof(struct vu_mem_reg);
 	case VU_SET_VRING_NUM:
 		return state(msg, NUM);
 	case VU_SET_VRING_BASE:

@@ -35,7 +35,8 @@ def messages():
     """Each request, to a front-end that runs and to one that does not, in one piece and in
     two; what QEMU does when the guest is paused, restarted, or gets memory."""
     kick, memory, queue, config, reconnect = 48, 49, 50, 51, 53
-    requests = (1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34)
+    requests = (1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34,
+                36, 37, 38)
     # A buffer of two descriptors in the rings of queue 0.
     buffer = (bytes([memory, 0, 0, 0, 32])
               + (0x40004000).to_bytes(8, "little") + (16).to_bytes(4, "little")
@@ -54,6 +55,9 @@ def messages():
     yield b"\x03" + stop + bytes([10, 0, 5, 0, 0, 0, 0, 3]) + start
     yield b"\x03" + bytes([5, 1, 0]) + buffer
     yield b"\x03" + bytes([34, 1, 0]) + start + buffer
+    # The region with the rings goes and comes back.
+    yield b"\x03" + bytes([38, 1, 0, 37, 1, 0]) + buffer
+    yield b"\x01" + bytes([38, 1, 0]) + start + bytes([37, 1, 0]) + buffer
     yield b"\x03" + bytes([reconnect, 3]) + buffer
     yield b"\x03" + bytes([config, 0])
     yield b"\x01" + bytes([queue, 0, 0, 1]) + start + bytes([kick, 0])

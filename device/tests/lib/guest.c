@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -121,5 +122,18 @@ unsigned int guest_fds(void)
 	while (readdir(dir))
 		n++;
 	closedir(dir);
+	return n;
+}
+
+unsigned int guest_maps(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	need(maps);
+	while (fgets(line, sizeof(line), maps))
+		n += !!strstr(line, "memfd:guest");
+	fclose(maps);
 	return n;
 }

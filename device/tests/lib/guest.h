@@ -116,4 +116,7 @@ bool guest_vq_get(struct guest_vq *gvq, uint32_t *head, uint32_t *len);
 /** guest_fds() - number of open file descriptors of this process */
 unsigned int guest_fds(void);
 
+/** guest_maps() - number of mappings of guests' memory in this process */
+unsigned int guest_maps(void);
+
 #endif /* DEVICE_TESTS_GUEST_H */

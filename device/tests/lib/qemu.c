@@ -269,10 +269,8 @@ uint64_t qemu_ask_addr(const struct vu_vring_addr *addr)
 void qemu_handshake(void)
 {
 	assert_true(qemu_get_u64(VU_GET_FEATURES) & VU_F_PROTOCOL_FEATURES);
-	assert_int_equal(qemu_get_u64(VU_GET_PROTOCOL_FEATURES),
-			 BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13));
-	qemu_send(VU_SET_PROTOCOL_FEATURES, 0,
-		  &(uint64_t){ BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13) }, 8,
+	assert_int_equal(qemu_get_u64(VU_GET_PROTOCOL_FEATURES), PROTOCOL_FEATURES);
+	qemu_send(VU_SET_PROTOCOL_FEATURES, 0, &(uint64_t){ PROTOCOL_FEATURES }, 8,
 		  NULL, 0);
 	qemu_send(VU_SET_OWNER, 0, "", 0, NULL, 0);
 }

@@ -22,6 +22,7 @@
 #define USER_BASE	0x7f0000000000ULL
 
 #define FEATURES	(BIT(32) | BIT(29) | BIT(28) | BIT(5))
+#define PROTOCOL_FEATURES (BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13) | BIT(15))
 #define QUEUES		131
 
 /**

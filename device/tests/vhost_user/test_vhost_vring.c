@@ -487,21 +487,9 @@ static void test_memory_offset(void **state)
 	assert_int_equal(dev.mem->region[0].host[0xfff], 0x98);
 }
 
-static unsigned int count_maps(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	unsigned int n = 0;
-	char line[512];
-
-	while (fgets(line, sizeof(line), maps))
-		n += !!strstr(line, "memfd:guest");
-	fclose(maps);
-	return n;
-}
-
 static void test_memory_replaced(void **state)
 {
-	unsigned int maps = count_maps();
+	unsigned int maps = guest_maps();
 	const void *desc;
 
 	qemu_start(0);
@@ -519,14 +507,14 @@ static void test_memory_replaced(void **state)
 	assert_int_equal(dev.vq[0]->avail->idx, 12);
 	dev.vq[0]->used->idx = 13;
 	assert_int_equal(gvq.used->idx, 13);
-	assert_int_equal(count_maps(), maps + 1);
+	assert_int_equal(guest_maps(), maps + 1);
 }
 
 static void test_memory_replaced_without_the_rings(void **state)
 {
 	struct vu_memory memory = qemu_memory();
 	int err = eventfd(0, EFD_NONBLOCK);
-	unsigned int maps = count_maps();
+	unsigned int maps = guest_maps();
 
 	qemu_start(0);
 	assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, 0, err), 0);
@@ -534,7 +522,7 @@ static void test_memory_replaced_without_the_rings(void **state)
 	assert_int_equal(qemu_ask_memory(&memory, &guest.fd, 1), 0);
 	assert_null(dev.vq[0]);
 	assert_int_equal(event_count(err), 1);
-	assert_int_equal(count_maps(), maps + 1);
+	assert_int_equal(guest_maps(), maps + 1);
 	/* Its doorbell has no effect. */
 	eventfd_write(qemu.kick, 1);
 	run();
@@ -544,7 +532,7 @@ static void test_memory_replaced_without_the_rings(void **state)
 	memory.n = 0;
 	assert_int_equal(qemu_ask_memory(&memory, NULL, 0), 0);
 	assert_int_equal(dev.mem->n, 0);
-	assert_int_equal(count_maps(), maps);
+	assert_int_equal(guest_maps(), maps);
 	close(err);
 }
 

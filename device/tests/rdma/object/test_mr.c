@@ -556,6 +556,45 @@ static void test_memory_goes(void **state)
 	assert_int_equal(dereg(guest, gone >> 8), VIRTIO_NET_OK);
 }
 
+/* Memory that is plugged in costs what has holes, and mends that. */
+static void test_memory_is_plugged_in(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint32_t pdn = eg_create_pd(guest);
+	uint32_t holes = eg_reg(guest, pdn, 0, 0, 4 * EG_PAGE, EG_DATA);
+	uint32_t whole = eg_reg(guest, pdn, 0, 0, EG_PAGE, EG_BASE);
+	struct guest_mem map = guest->map;
+
+	map.region[0].size = EG_DATA + 3 * EG_PAGE - EG_BASE;
+	rnic_mem_changed(guest->rnic, &map);
+	assert_null(get(guest, pdn, holes, 0, 1, 0));
+	map.n = 2;
+	map.region[1] = (struct guest_region) {
+		.addr = EG_DATA + 3 * EG_PAGE,
+		.size = 8 * EG_PAGE,
+		.host = guest->mem + 32 * EG_PAGE,
+	};
+	rnic_mem_changed(guest->rnic, &map);
+	assert_non_null(get(guest, pdn, holes, 0, 4 * EG_PAGE, 0));
+
+	map.n = 3;
+	map.region[2] = (struct guest_region) {
+		.addr = EG_BASE + 4ull * EG_SIZE,
+		.size = 8 * EG_PAGE,
+		.host = guest->mem + 48 * EG_PAGE,
+	};
+	work.lookups = 0;
+	rnic_mem_changed(guest->rnic, &map);
+	assert_int_equal(work.lookups, 0);
+	assert_non_null(get(guest, pdn, holes, 0, 4 * EG_PAGE, 0));
+	/* The same number of pieces, but one of them is elsewhere. */
+	map.region[1].host += EG_PAGE;
+	rnic_mem_changed(guest->rnic, &map);
+	assert_true(work.lookups > 0);
+	assert_non_null(get(guest, pdn, whole, 0, EG_PAGE, 0));
+	rnic_mem_changed(guest->rnic, &guest->map);
+}
+
 /* The cost of a change of the map does not depend on the size of memory. */
 static void test_memory_goes_cheaply(void **state)
 {
@@ -749,6 +788,7 @@ int main(void)
 		T(test_long_list_ends_early),
 		T(test_memory_moves),
 		T(test_memory_goes),
+		T(test_memory_is_plugged_in),
 		T(test_memory_goes_cheaply),
 		T(test_memory_comes_back),
 		T(test_dma_mr),
