@@ -146,7 +146,8 @@ uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_siz
 		       size_t *rsp_len);
 
 /** hostile_learn() - who owns what: a command was carried out */
-void hostile_learn(struct hostile *h, uint8_t command, const void *req, const void *rsp);
+void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request *request,
+		   const void *rsp);
 
 /** hostile_forget() - the function was reset */
 void hostile_forget(struct hostile *h);

@@ -70,35 +70,41 @@ static void learn_qp(struct hostile *h, const struct virtio_rdma_cmd_create_qp *
 	h->cq_of_kernel[recv] |= kernel;
 }
 
-void hostile_learn(struct hostile *h, uint8_t command, const void *req, const void *rsp)
+void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request *request,
+		   const void *rsp)
 {
-	const struct virtio_rdma_cmd_get_dma_mr *dma = req;
-	const struct virtio_rdma_cmd_destroy_pd *pd = req;
-	const struct virtio_rdma_cmd_destroy_cq *no_cq = req;
-	const struct virtio_rdma_cmd_destroy_qp *no_qp = req;
 	const struct virtio_rdma_ack_create_cq *cq = rsp;
 	const struct virtio_rdma_ack_create_qp *qp = rsp;
+	union {
+		struct virtio_rdma_cmd_get_dma_mr dma;
+		struct virtio_rdma_cmd_destroy_pd pd;
+		struct virtio_rdma_cmd_destroy_cq cq;
+		struct virtio_rdma_cmd_create_qp qp;
+		struct virtio_rdma_cmd_destroy_qp no_qp;
+	} req = { 0 };
 
+	iov_to_buf(request->iov, request->iov_n, request->off, &req,
+		   request->len < sizeof(req) ? request->len : sizeof(req));
 	switch (command) {
 	case CMD(GET_DMA_MR):
 		if (h->pds < HOSTILE_PDS)
-			h->pd[h->pds++] = le32toh(dma->pdn);
+			h->pd[h->pds++] = le32toh(req.dma.pdn);
 		break;
 	case CMD(DESTROY_PD):
-		pd_forget(h, le32toh(pd->pdn));
+		pd_forget(h, le32toh(req.pd.pdn));
 		break;
 	case CMD(CREATE_CQ):
 		h->cq_made[le32toh(cq->cqn)] = true;
 		h->cq_of_kernel[le32toh(cq->cqn)] = false;
 		break;
 	case CMD(DESTROY_CQ):
-		h->cq_made[le32toh(no_cq->cqn)] = false;
+		h->cq_made[le32toh(req.cq.cqn)] = false;
 		break;
 	case CMD(DESTROY_QP):
-		h->qp_made[le32toh(no_qp->qpn)] = false;
+		h->qp_made[le32toh(req.no_qp.qpn)] = false;
 		break;
 	case CMD(CREATE_QP):
-		learn_qp(h, req, le32toh(qp->qpn));
+		learn_qp(h, &req.qp, le32toh(qp->qpn));
 		break;
 	}
 }

@@ -11,24 +11,13 @@
 
 static TAILQ_HEAD(, hostile) all = TAILQ_HEAD_INITIALIZER(all);
 
-int __real_options_parse(struct options *options, int argc, char **argv);
-int __wrap_options_parse(struct options *options, int argc, char **argv);
-struct vhost_user *__real_vhost_user_new(struct loop *loop, const char *name,
-					 const struct fe_device_ops *ops, void *dev,
-					 unsigned int queues);
-struct vhost_user *__wrap_vhost_user_new(struct loop *loop, const char *name,
-					 const struct fe_device_ops *ops, void *dev,
-					 unsigned int queues);
-uint8_t __real_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len);
-uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len);
-int __real_virtq_pop(struct virtq *vq, struct virtq_elem *elem);
-int __wrap_virtq_pop(struct virtq *vq, struct virtq_elem *elem);
-void __real_virtq_push(struct virtq *vq, uint16_t head, uint32_t len);
-void __wrap_virtq_push(struct virtq *vq, uint16_t head, uint32_t len);
+/* With the types of those they replace, so that none is called with other arguments. */
+__typeof__(options_parse) __real_options_parse, __wrap_options_parse;
+__typeof__(vhost_user_new) __real_vhost_user_new, __wrap_vhost_user_new;
+__typeof__(rnic_command) __real_rnic_command, __wrap_rnic_command;
+__typeof__(rnic_command_more) __real_rnic_command_more, __wrap_rnic_command_more;
+__typeof__(virtq_pop) __real_virtq_pop, __wrap_virtq_pop;
+__typeof__(virtq_push) __real_virtq_push, __wrap_virtq_push;
 
 int __wrap_options_parse(struct options *options, int argc, char **argv)
 {
@@ -176,22 +165,40 @@ struct vhost_user *__wrap_vhost_user_new(struct loop *loop, const char *name,
 /* What the device calls                                                     */
 /* ------------------------------------------------------------------------- */
 
-uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command, const void *req,
-			    size_t req_len, void *rsp, size_t rsp_size,
-			    size_t *rsp_len)
+static struct hostile *hostile_of_rnic(const struct rnic *rnic)
 {
-	uint8_t ack = __real_rnic_command(rnic, command, req, req_len, rsp, rsp_size,
-					  rsp_len);
 	struct hostile *h;
 
-	TAILQ_FOREACH(h, &all, entry) {
-		if (h->fn->rnic != rnic)
-			continue;
-		if (ack == VIRTIO_NET_OK)
-			hostile_learn(h, command, req, rsp);
-		return hostile_answer(h, ack, rsp, rsp_size, rsp_len);
-	}
-	return ack;
+	TAILQ_FOREACH(h, &all, entry)
+		if (h->fn->rnic == rnic)
+			return h;
+	return NULL;
+}
+
+uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command,
+			    const struct rnic_request *req, void *rsp, size_t rsp_size,
+			    size_t *rsp_len)
+{
+	struct hostile *h = hostile_of_rnic(rnic);
+	uint8_t ack;
+
+	ack = __real_rnic_command(rnic, command, req, rsp, rsp_size, rsp_len);
+	if (!h || ack == RNIC_COMMAND_MORE)
+		return ack;
+	if (ack == VIRTIO_NET_OK)
+		hostile_learn(h, command, req, rsp);
+	return hostile_answer(h, ack, rsp, rsp_size, rsp_len);
+}
+
+uint8_t __wrap_rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
+{
+	struct hostile *h = hostile_of_rnic(rnic);
+	uint8_t ack = __real_rnic_command_more(rnic, rsp, rsp_len);
+
+	if (!h || ack == RNIC_COMMAND_MORE)
+		return ack;
+	/* Nothing else has so much to be done; there is room for its answer. */
+	return hostile_answer(h, ack, rsp, *rsp_len, rsp_len);
 }
 
 int __wrap_virtq_pop(struct virtq *vq, struct virtq_elem *elem)
