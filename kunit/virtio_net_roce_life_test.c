@@ -358,6 +358,31 @@ static void recover_late_answer(struct kunit *test)
 	expect_works(test, fake);
 }
 
+/* A device that gives back what it never got: nobody waits for it, and it starts again. */
+static void recover_nonsense(struct kunit *test)
+{
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct fake *fake;
+	struct caller *c;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = fake_running(test, FAKE_NET);
+	c = caller_start(fake, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+	cmd->head = FAKE_NUM;
+	fake_give(fake, cmd, 1);
+	fake_interrupt(fake);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	KUNIT_EXPECT_EQ(test, -EIO, call(fake, false));
+	vnr_recover_go_on(fake->dev, false);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c)));
+	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
+	KUNIT_EXPECT_EQ(test, fake->restored, 1);
+	expect_works(test, fake);
+}
+
 /*
  * A device that stays silent is reset when its time is over, and left alone: neither its
  * configuration is read, nor is it started, until somebody says that it is back.
@@ -633,6 +658,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(life_gone),
 	KUNIT_CASE(life_again),
 	KUNIT_CASE(recover_late_answer),
+	KUNIT_CASE(recover_nonsense),
 	KUNIT_CASE(recover_silent),
 	KUNIT_CASE(recover_fails),
 	KUNIT_CASE(recover_fails_unbind),

@@ -308,6 +308,18 @@ static void vnr_ctrl_finish(struct list_head *done)
 	}
 }
 
+/*
+ * The device gave back what it never got, or never gave, and the core has broken the queue.
+ * No answer can come any more, but the device is not silent: it is reset at once.
+ */
+static void vnr_ctrl_broken(struct vnr_dev *dev)
+{
+	vnr_life_die(dev, false);
+	dev_err(vnr_device(dev),
+		"the device has written nonsense to the control queue, which is given up until reset\n");
+	vnr_ctrl_abandon(dev);
+}
+
 /**
  * vnr_ctrl_reap() - take answers off the real queue, and use the room
  * @ctrl: control queue
@@ -318,8 +330,8 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 {
 	struct vnr_ctrl_cmd *cmd;
 	unsigned long flags;
+	bool late = false, broken = false;
 	LIST_HEAD(done);
-	bool late = false;
 	u32 len;
 
 	spin_lock_irqsave(&ctrl->lock, flags);
@@ -337,12 +349,15 @@ void vnr_ctrl_reap(struct vnr_ctrl *ctrl)
 				vnr_ctrl_done(cmd, 0, &done);
 			}
 		} while (!virtqueue_enable_cb(ctrl->vq));
+		broken = !ctrl->dead && virtqueue_is_broken(ctrl->vq);
 		vnr_ctrl_pump(ctrl, &done);
 	}
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 	vnr_ctrl_finish(&done);
 	if (late)
 		vnr_life_heard(container_of(ctrl, struct vnr_dev, ctrl));
+	if (broken)
+		vnr_ctrl_broken(container_of(ctrl, struct vnr_dev, ctrl));
 }
 
 /**
