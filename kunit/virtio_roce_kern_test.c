@@ -351,10 +351,7 @@ static void kern_send_inline(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/*
- * A slot is free again when the device has marked it used and its completion was polled,
- * over many turns of the ring.
- */
+/* A slot is free again when its completion was polled, over many turns of the ring. */
 static void kern_send_wraps(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -382,9 +379,10 @@ static void kern_send_wraps(struct kunit *test)
 	set_used(sq, i - 3);
 	complete_send(ep, ep->qp, i - 4, VIRTIO_IB_WC_SEND);
 	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0), -ENOMEM);
-	/* A used index that runs ahead gives no room, and nothing is written. */
+	/* A used index that is nonsense neither takes room away nor gives any. */
 	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
 	set_used(sq, i + 1);
+	KUNIT_EXPECT_EQ(test, 0, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0));
 	KUNIT_EXPECT_EQ(test, send(ep->qp, i, IB_WR_SEND, flags, NULL, 0), -ENOMEM);
 	endpoint_done(ep);
 }

@@ -5,7 +5,7 @@
  * completions.
  *
  * Completions and used indices are written by the device and are not trusted.  A slot
- * is found by counting, and an index that runs ahead stops the queue.
+ * is found by counting, and a used index of a CQ that runs ahead stops the CQ.
  *
  * A consumer's wr_id is a pointer to something that will be called, so the device does
  * not see it.  Instead, a request carries its position in the ring, and a bit for
@@ -52,14 +52,14 @@ static void *vroce_queue_slot(const struct vroce_queue *q, u16 pos)
 }
 
 /*
- * May a request be put at @pos?  Its slot must be free on two counts: the device has
- * given it back, and the request that was in it is complete.
+ * May a request be put at @pos?  The request that was in its slot must be complete.  The
+ * used index is not asked: it only says what completions say later, and a device that
+ * writes nonsense there must not keep a consumer from draining its queue.
  */
 static bool vroce_wq_has_room(const struct vroce_queue *q, u16 pos)
 {
 	/* Pairs with vroce_wq_complete(), which has read the request before. */
-	return (u16)(pos - smp_load_acquire(&q->done)) < q->depth &&
-	       (u16)(pos - vroce_ring_used_idx(&q->vq->vring)) < q->depth;
+	return (u16)(pos - smp_load_acquire(&q->done)) < q->depth;
 }
 
 /*
