@@ -1694,6 +1694,11 @@ static void kern_short_cq(struct kunit *test)
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_qp(pd, &attr)), -EINVAL);
+	/* Not even a second GSI: what is due on such a CQ is due to one QP. */
+	attr.qp_type = IB_QPT_GSI;
+	attr.port_num = 1;
+	attr.sq_sig_type = IB_SIGNAL_ALL_WR;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_qp(pd, &attr)), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_QP)), n);
 	ib_free_cq(cq);
 	ib_dealloc_pd(pd);

@@ -714,7 +714,11 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp)
 		vroce_wq_forget(&qp->sq);
 	if (qp->rcq == hw)
 		vroce_wq_forget(&qp->rq);
-	/* Completions that were due and have not come will not come. */
-	atomic_set(&hw->due, n);
+	/*
+	 * Completions that were due and have not come will not come.  Only a CQ of the
+	 * GSI is counted, and it has no other QP: see vroce_qp_make_backlog().
+	 */
+	if (hw->short_of)
+		atomic_set(&hw->due, n);
 	spin_unlock_irqrestore(&hw->lock, flags);
 }
