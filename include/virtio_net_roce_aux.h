@@ -111,6 +111,7 @@ enum virtio_net_roce_event {
  *	Returns 0, or -EIO if no command can be sent any more.  Context: any.
  * @listen: call @event, one call at a time, when the state of the function changes, and
  *	at once if it does not run; NULL to stop.  Context: may sleep.
+ * @give_up: the device breaks the rules; it is dead, and will be reset.  Context: any.
  * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
  *	Context: may sleep.
  */
@@ -134,6 +135,7 @@ struct virtio_net_roce_ops {
 	void (*listen)(struct virtio_net_roce_aux *aux,
 		       void (*event)(struct virtio_net_roce_aux *aux,
 				     enum virtio_net_roce_event event));
+	void (*give_up)(struct virtio_net_roce_aux *aux);
 };
 
 /**

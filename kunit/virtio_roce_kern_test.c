@@ -1467,6 +1467,59 @@ static void kern_dead_flush(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+static unsigned int drain_done;
+
+static void drain_count(struct ib_cq *cq, struct ib_wc *wc)
+{
+	drain_done += wc->status == IB_WC_WR_FLUSH_ERR;
+}
+
+/*
+ * A device that loses completions: who drains a queue, even a full one, is done all the
+ * same, and has got all that was posted.
+ */
+static void kern_drain_lost(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_cqe cqe = { .done = drain_count };
+	struct ib_send_wr send = { .wr_cqe = &cqe, .opcode = IB_WR_SEND };
+	struct ib_recv_wr recv = { .wr_cqe = &cqe };
+	struct ib_qp_init_attr attr = {
+		.cap = { 4, 4, 1, 1, 0 },
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	unsigned int i;
+
+	cq = ib_alloc_cq(ep->ibdev, NULL, 16, 0, IB_POLL_DIRECT);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	qp = ib_create_qp(ep->pd, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	to_rts(test, qp);
+	drain_done = 0;
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_EQ(test, 0, ib_post_send(qp, &send, NULL));
+		KUNIT_ASSERT_EQ(test, 0, ib_post_recv(qp, &recv, NULL));
+	}
+	KUNIT_EXPECT_EQ(test, ib_post_send(qp, &send, NULL), -ENOMEM);
+	to_vdev(ep->ibdev)->drain_ms = 100;
+	ib_drain_sq(qp);
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	to_vdev(ep->ibdev)->drain_ms = 10000;
+	ib_drain_rq(qp);
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	KUNIT_EXPECT_EQ(test, drain_done, 8);
+
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	ib_free_cq(cq);
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
 /* Indices that a dying device has left anywhere lead nowhere. */
 static void kern_dead_hostile(struct kunit *test)
 {
@@ -1890,6 +1943,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_after_reset),
 	KUNIT_CASE(kern_dead_flush),
 	KUNIT_CASE(kern_dead_hostile),
+	KUNIT_CASE(kern_drain_lost),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_ah_retry),
 	KUNIT_CASE(kern_management),

@@ -668,6 +668,18 @@ static void mock_listen(struct virtio_net_roce_aux *aux,
 	to_mock(aux)->event = event;
 }
 
+/* The device is reset at once. */
+static void mock_give_up(struct virtio_net_roce_aux *aux)
+{
+	struct mock *mock = to_mock(aux);
+	unsigned int i;
+
+	mock->given_up++;
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	mock->event(aux, VIRTIO_NET_ROCE_QUIESCED);
+}
+
 static const struct virtio_net_roce_ops mock_ops = {
 	.exec = mock_exec,
 	.cq_vq = mock_cq_vq,
@@ -679,6 +691,7 @@ static const struct virtio_net_roce_ops mock_ops = {
 	.cq_request = mock_cq_request,
 	.cq_disable = mock_cq_disable,
 	.listen = mock_listen,
+	.give_up = mock_give_up,
 };
 
 /* ----- making one ----- */

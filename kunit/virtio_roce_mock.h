@@ -126,6 +126,7 @@ struct mock_mr {
  * @slow: milliseconds that each command takes whose caller may sleep
  * @running: commands that are carried out now and whose caller may sleep
  * @most: most that there were at a time
+ * @given_up: how often it was given up
  * @violation: first thing that a driver must not do
  */
 struct mock {
@@ -151,6 +152,7 @@ struct mock {
 	unsigned int slow;
 	unsigned int running;
 	unsigned int most;
+	unsigned int given_up;
 	char violation[128];
 
 	struct virtio_rdma_ack_query_device query_device;

@@ -141,6 +141,14 @@ static void vnr_op_listen(struct virtio_net_roce_aux *aux,
 	mutex_unlock(&dev->event_lock);
 }
 
+static void vnr_op_give_up(struct virtio_net_roce_aux *aux)
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	vnr_life_die(dev, false);
+	vnr_ctrl_abandon(dev);
+}
+
 /**
  * vnr_rdma_tell() - tell the RDMA driver, if there is one, of the function's state
  * @dev: function
@@ -169,6 +177,7 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.cq_request = vnr_op_cq_request,
 	.cq_disable = vnr_op_cq_disable,
 	.listen = vnr_op_listen,
+	.give_up = vnr_op_give_up,
 };
 
 /* ----- start and stop ----- */

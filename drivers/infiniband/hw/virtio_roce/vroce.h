@@ -448,6 +448,16 @@ struct vroce_backlog {
 };
 
 /**
+ * struct vroce_drain - the last request of a queue that is drained
+ * @cqe: of the request.  It stays as long as the QP, because the device may be late.
+ * @done: it is complete
+ */
+struct vroce_drain {
+	struct ib_cqe cqe;
+	struct completion done;
+};
+
+/**
  * struct vroce_qp - a queue pair
  * @ibqp: the core's part
  * @uctx: context that created it, NULL for the kernel
@@ -461,6 +471,8 @@ struct vroce_backlog {
  * @sq_lock: guards &vroce_queue.next of a kernel's send queue
  * @rq_lock: guards &vroce_queue.next of a kernel's receive queue, and @backlog
  * @backlog: receive requests of the GSI that do not fit into the ring
+ * @sq_drain: last request of the send queue, see vroce_drain.c
+ * @rq_drain: of the receive queue
  */
 struct vroce_qp {
 	struct ib_qp ibqp;
@@ -475,6 +487,8 @@ struct vroce_qp {
 	spinlock_t sq_lock;	/* posting */
 	spinlock_t rq_lock;	/* posting */
 	struct vroce_backlog backlog;
+	struct vroce_drain sq_drain;
+	struct vroce_drain rq_drain;
 };
 
 int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
@@ -531,6 +545,10 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 /* ----- vroce_flush.c: what happens when the device is dead ----- */
 
 u32 vroce_alive_show(const struct vroce_hw_cq *hw);
+void vroce_drain_sq(struct ib_qp *ibqp);
+void vroce_drain_rq(struct ib_qp *ibqp);
+void vroce_drain_init(struct vroce_dev *dev);
+
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);
@@ -559,6 +577,7 @@ void vroce_flush_listen(struct vroce_dev *dev, bool on);
  * @health: whether the device is alive
  * @cqs: &struct vroce_cq of each CQN in use
  * @flush_work: has all CQs polled when the device is dead
+ * @drain_ms: how long a queue may take to be drained
  */
 struct vroce_dev {
 	struct ib_device ibdev;
@@ -577,6 +596,7 @@ struct vroce_dev {
 	enum virtio_net_roce_event health;
 	struct xarray cqs;
 	struct work_struct flush_work;
+	unsigned int drain_ms;
 };
 
 void vroce_port_update(struct vroce_dev *dev);

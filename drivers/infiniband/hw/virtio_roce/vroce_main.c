@@ -49,6 +49,8 @@ static const struct ib_device_ops vroce_ops = {
 	.destroy_cq = vroce_gate_destroy_cq,
 	.destroy_qp = vroce_gate_destroy_qp,
 	.disassociate_ucontext = vroce_disassociate_ucontext,
+	.drain_rq = vroce_drain_rq,
+	.drain_sq = vroce_drain_sq,
 	.get_dev_fw_str = vroce_get_dev_fw_str,
 	.get_dma_mr = vroce_get_dma_mr,
 	.get_link_layer = vroce_get_link_layer,
@@ -271,6 +273,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	vroce_clear_rings(dev->aux);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	vroce_flush_init(dev);
+	vroce_drain_init(dev);
 	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs);
 	if (err)
 		return err;
