@@ -20,7 +20,7 @@
 
 #include "function/function_priv.h"
 
-/* What can happen to one who has a QP or a CQ: a process, or the kernel. */
+/* What can happen to one who has a QP or a CQ: a process, the kernel, or its GSI. */
 #define HOSTILE_QUEUE_KINDS(who)						\
 	who ## _WR_ID,		/* wr_id of a completion is another one */	\
 	who ## _BITS,		/* bits of the rest of it are flipped */	\
@@ -46,6 +46,7 @@ enum hostile_kind {
 	ETH_ACK,		/* the ack of a command of Ethernet is another one */
 	HOSTILE_QUEUE_KINDS(USER),
 	HOSTILE_QUEUE_KINDS(KERNEL),
+	HOSTILE_QUEUE_KINDS(GSI),
 	CALL_SPURIOUS,		/* an interrupt without a reason */
 	CALL_LOST,		/* one that is missing */
 	CONFIG_BITS,		/* bits of configuration space that is read are flipped */
@@ -53,7 +54,14 @@ enum hostile_kind {
 	HOSTILE_KINDS,
 };
 
-#define KERNEL_KINDS	(KERNEL_WR_ID - USER_WR_ID)
+/* Who has a QP or a CQ, in the order of the kinds. */
+enum hostile_owner {
+	OWNER_USER,
+	OWNER_KERNEL,
+	OWNER_GSI,
+};
+
+#define OWNER_KINDS	(KERNEL_WR_ID - USER_WR_ID)
 
 /* PDs of the kernel that are known. */
 #define HOSTILE_PDS	1024
@@ -76,8 +84,8 @@ enum hostile_kind {
  * @pds:	number of them
  * @cq_made:	by CQN, there is one
  * @qp_made:	by QPN, there is one
- * @cq_of_kernel: by CQN
- * @qp_of_kernel: by QPN
+ * @cq_owner:	by CQN, enum hostile_owner
+ * @qp_owner:	by QPN
  * @roce:	the command being answered is one of RoCE
  * @late:	answers that wait
  * @entry:	of all of them
@@ -93,8 +101,8 @@ struct hostile {
 	unsigned int pds;
 	bool *cq_made;
 	bool *qp_made;
-	bool *cq_of_kernel;
-	bool *qp_of_kernel;
+	uint8_t *cq_owner;
+	uint8_t *qp_owner;
 	bool roce;
 	struct hostile_late {
 		uint64_t due;

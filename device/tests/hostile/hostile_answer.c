@@ -61,13 +61,18 @@ static void learn_qp(struct hostile *h, const struct virtio_rdma_cmd_create_qp *
 		     uint32_t qpn)
 {
 	uint32_t send = le32toh(req->send_cqn), recv = le32toh(req->recv_cqn);
-	bool kernel = req->qp_type == VIRTIO_IB_QPT_GSI ||
-		      pd_of_kernel(h, le32toh(req->pdn));
+	enum hostile_owner owner = OWNER_USER;
 
+	if (req->qp_type == VIRTIO_IB_QPT_GSI)
+		owner = OWNER_GSI;
+	else if (pd_of_kernel(h, le32toh(req->pdn)))
+		owner = OWNER_KERNEL;
 	h->qp_made[qpn] = true;
-	h->qp_of_kernel[qpn] = kernel;
-	h->cq_of_kernel[send] |= kernel;
-	h->cq_of_kernel[recv] |= kernel;
+	h->qp_owner[qpn] = owner;
+	if (owner > h->cq_owner[send])
+		h->cq_owner[send] = owner;
+	if (owner > h->cq_owner[recv])
+		h->cq_owner[recv] = owner;
 }
 
 void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request *request,
@@ -95,7 +100,7 @@ void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request
 		break;
 	case CMD(CREATE_CQ):
 		h->cq_made[le32toh(cq->cqn)] = true;
-		h->cq_of_kernel[le32toh(cq->cqn)] = false;
+		h->cq_owner[le32toh(cq->cqn)] = OWNER_USER;
 		break;
 	case CMD(DESTROY_CQ):
 		h->cq_made[le32toh(req.cq.cqn)] = false;
@@ -116,8 +121,8 @@ void hostile_forget(struct hostile *h)
 	h->pds = 0;
 	memset(h->cq_made, 0, limits->cqs);
 	memset(h->qp_made, 0, limits->qps);
-	memset(h->cq_of_kernel, 0, limits->cqs);
-	memset(h->qp_of_kernel, 0, limits->qps);
+	memset(h->cq_owner, OWNER_USER, limits->cqs);
+	memset(h->qp_owner, OWNER_USER, limits->qps);
 	memset(h->late, 0, sizeof(h->late));
 }
 

@@ -29,10 +29,10 @@ static enum hostile_kind of(const struct hostile *h, const struct virtq *vq,
 {
 	const struct rnic_limits *limits = &h->fn->config.limits;
 	unsigned int at = vq->index - FUNCTION_QUEUES;
-	bool kernel = is_cq(h, vq) ? h->cq_of_kernel[at] :
-		      h->qp_of_kernel[(at - limits->cqs) / 2];
+	enum hostile_owner owner = is_cq(h, vq) ? h->cq_owner[at] :
+				   h->qp_owner[(at - limits->cqs) / 2];
 
-	return kernel ? kind + KERNEL_KINDS : kind;
+	return kind + owner * OWNER_KINDS;
 }
 
 /* A field of a completion becomes one that would change what it means. */

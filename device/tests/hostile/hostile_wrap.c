@@ -149,10 +149,10 @@ struct vhost_user *__wrap_vhost_user_new(struct loop *loop, const char *name,
 	h->elem = calloc(queues, sizeof(*h->elem));
 	h->cq_made = calloc(fn->config.limits.cqs, 1);
 	h->qp_made = calloc(fn->config.limits.qps, 1);
-	h->cq_of_kernel = calloc(fn->config.limits.cqs, 1);
-	h->qp_of_kernel = calloc(fn->config.limits.qps, 1);
+	h->cq_owner = calloc(fn->config.limits.cqs, 1);
+	h->qp_owner = calloc(fn->config.limits.qps, 1);
 	if (!h->vq || !h->call || !h->elem || !h->cq_made || !h->qp_made ||
-	    !h->cq_of_kernel || !h->qp_of_kernel)
+	    !h->cq_owner || !h->qp_owner)
 		abort();
 	h->tick.fn = hostile_tick;
 	h->tick.arg = h;
