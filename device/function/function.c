@@ -56,6 +56,9 @@
 	 BIT(VIRTIO_NET_F_CTRL_MAC_ADDR) | \
 	 BIT(VIRTIO_NET_F_ROCE))
 
+/* A front-end shows no more than this to its driver. */
+#define FUNCTION_CONFIG_MAX	256
+
 struct function_config_space {
 	struct virtio_net_config net;
 	struct virtio_net_roce_config roce;
@@ -180,9 +183,15 @@ static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len
 		},
 	};
 
-	if (off > sizeof(space) || len > sizeof(space) - off)
+	if (off > FUNCTION_CONFIG_MAX || len > FUNCTION_CONFIG_MAX - off)
 		return -EINVAL;
 	memcpy(space.net.mac, fn->filter.mac, ETH_ALEN);
+	/* Behind our last field is zero: later fields, which we do not have. */
+	memset(buf, 0, len);
+	if (off >= sizeof(space))
+		return 0;
+	if (len > sizeof(space) - off)
+		len = sizeof(space) - off;
 	memcpy(buf, (const uint8_t *)&space + off, len);
 	return 0;
 }

@@ -27,6 +27,9 @@
 /* Largest size of the fixed part of a request. */
 #define COMMAND_REQ_MAX	256
 
+/* Bytes of a request that may follow those that we know. */
+#define COMMAND_SURPLUS_MAX	256
+
 /* Pages of a list looked at before others get their turn. */
 #define COMMAND_PAGES	2048
 
@@ -54,7 +57,7 @@ typedef const char *command_fn(struct rnic *rnic, const struct command_args *arg
  * @fn:		carries it out
  * @req_len:	bytes of its request
  * @rsp_len:	bytes of its response
- * @more:	more may follow the @req_len bytes
+ * @more:	its handler looks at what follows the @req_len bytes
  */
 struct command_row {
 	const char *name;
@@ -390,6 +393,25 @@ _Static_assert(CMD(create_qp) <= COMMAND_REQ_MAX &&
 	       CMD(reg_user_mr) <= COMMAND_REQ_MAX,
 	       "COMMAND_REQ_MAX is smaller than a request");
 
+/*
+ * A newer driver sends requests with fields that we do not know.  As long as they are
+ * zero, the driver does not use them.
+ */
+static const char *command_check_surplus(const struct rnic_request *req,
+					 size_t len)
+{
+	static const uint8_t zero[COMMAND_SURPLUS_MAX];
+	uint8_t surplus[COMMAND_SURPLUS_MAX];
+	size_t n = req->len - len;
+
+	if (n > COMMAND_SURPLUS_MAX)
+		return "request too long";
+	iov_to_buf(req->iov, req->iov_n, req->off + len, surplus, n);
+	if (memcmp(surplus, zero, n))
+		return "request has fields that are not known here";
+	return NULL;
+}
+
 static const char *command_run(struct rnic *rnic, const struct command_row *command,
 			       const struct rnic_request *req, void *rsp,
 			       size_t rsp_size)
@@ -403,8 +425,12 @@ static const char *command_run(struct rnic *rnic, const struct command_row *comm
 
 	if (req->len < command->req_len)
 		return "request too short";
-	if (req->len > command->req_len && !command->more)
-		return "request too long";
+	if (req->len > command->req_len && !command->more) {
+		const char *why = command_check_surplus(req, command->req_len);
+
+		if (why)
+			return why;
+	}
 	if (rsp_size < command->rsp_len)
 		return "no room for the response";
 	iov_to_buf(req->iov, req->iov_n, req->off, fixed, command->req_len);

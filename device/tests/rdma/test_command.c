@@ -80,18 +80,60 @@ static void test_short_request(void **state)
 	expect_empty(guest);
 }
 
+/* Fields of a newer driver: refused if it uses them, wherever the first one is. */
 static void test_long_request(void **state)
 {
 	struct eg_guest *guest = guest0(state);
-	uint8_t req[136] = {}, rsp[RNIC_RSP_MAX];
-	size_t i;
+	uint8_t req[256] = {}, rsp[RNIC_RSP_MAX];
+	size_t i, n;
 
-	for (i = 0; i < SHAPES; i++)
-		assert_int_equal(eg_command(guest, shapes[i].command, req,
-					    shapes[i].req_len + 1, rsp,
-					    shapes[i].rsp_len),
-				 VIRTIO_NET_ERR);
+	for (i = 0; i < SHAPES; i++) {
+		for (n = 1; n <= 64; n++) {
+			req[shapes[i].req_len + n - 1] = 1;
+			assert_int_equal(eg_command(guest, shapes[i].command,
+						    req, shapes[i].req_len + n,
+						    rsp, shapes[i].rsp_len),
+					 VIRTIO_NET_ERR);
+			req[shapes[i].req_len + n - 1] = 0;
+		}
+	}
 	expect_empty(guest);
+}
+
+/* The same fields as zeroes, as many as the specification allows. */
+static void test_long_request_of_zeroes(void **state)
+{
+	struct eg_guest *guest = guest0(state);
+	uint8_t req[4 + 257] = { 4 };
+	__le32 cqn, pdn;
+
+	assert_int_equal(eg_command(guest, CMD(CREATE_PD), req + 1, 256, &pdn,
+				    sizeof(pdn)), VIRTIO_NET_OK);
+	assert_int_equal(eg_command(guest, CMD(CREATE_CQ), req, 4 + 256, &cqn,
+				    sizeof(cqn)), VIRTIO_NET_OK);
+	assert_int_equal(eg_command(guest, CMD(CREATE_CQ), req, 4 + 257, &cqn,
+				    sizeof(cqn)), VIRTIO_NET_ERR);
+	assert_int_equal(simple(guest, CMD(DESTROY_PD), le32toh(pdn)),
+			 VIRTIO_NET_OK);
+	memcpy(req, &cqn, sizeof(cqn));
+	assert_int_equal(eg_command(guest, CMD(DESTROY_CQ), req, 4 + 8, NULL, 0),
+			 VIRTIO_NET_OK);
+	expect_empty(guest);
+}
+
+/* A newer driver has room for more than we answer.  The length tells it. */
+static void test_more_room_for_response(void **state)
+{
+	struct rnic_request req = {};
+	uint64_t rsp[RNIC_RSP_MAX / 8];
+	size_t len = 0;
+
+	memset(rsp, 0xa5, sizeof(rsp));
+	assert_int_equal(rnic_command(guest0(state)->rnic, CMD(QUERY_PORT), &req,
+				      rsp, 32 + 64, &len), VIRTIO_NET_OK);
+	assert_int_equal(len, 32);
+	assert_int_equal(rsp[3], 0);
+	assert_int_equal(rsp[4], 0xa5a5a5a5a5a5a5a5);
 }
 
 static void test_no_room_for_response(void **state)
@@ -623,6 +665,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_short_request),
 		T(test_long_request),
+		T(test_long_request_of_zeroes),
+		T(test_more_room_for_response),
 		T(test_no_room_for_response),
 		T(test_unknown_command),
 		T(test_query_device),
