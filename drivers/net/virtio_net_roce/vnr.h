@@ -385,8 +385,7 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
  * @event_lock: guards @event and @event_aux
  * @event: callback of the RDMA driver for changes of the state
  * @event_aux: argument of @event
- * @ops: operations of the interface that has @asleep instead
- * @asleep: its operations while virtio_net is frozen and restored
+ * @ops: operations that the interface gets back after a restart
  * @frozen: virtio_net is frozen
  * @blind: virtio_net has virtqueues that the device does not know, see vnr_recover.c
  * @blind_status: device status that it is shown then
@@ -428,7 +427,6 @@ struct vnr_dev {
 		      enum virtio_net_roce_event event);
 	struct virtio_net_roce_aux *event_aux;
 	const struct net_device_ops *ops;
-	struct net_device_ops asleep;
 	bool frozen;
 	bool blind;
 	u8 blind_status;

@@ -265,6 +265,33 @@ static int vnr_asleep_xdp_xmit(struct net_device *netdev, int n,
 	return -ENETDOWN;
 }
 
+static int vnr_asleep_set_features(struct net_device *netdev,
+				   netdev_features_t features)
+{
+	return -EBUSY;
+}
+
+static int vnr_asleep_add_vid(struct net_device *netdev, __be16 proto, u16 vid)
+{
+	return -EBUSY;
+}
+
+static int vnr_asleep_kill_vid(struct net_device *netdev, __be16 proto, u16 vid)
+{
+	return 0;
+}
+
+/* Without those of virtio_net that the network core can do without. */
+static const struct net_device_ops vnr_asleep_ops = {
+	.ndo_open = vnr_asleep_open,
+	.ndo_stop = vnr_asleep_stop,
+	.ndo_start_xmit = vnr_asleep_xmit,
+	.ndo_xdp_xmit = vnr_asleep_xdp_xmit,
+	.ndo_set_features = vnr_asleep_set_features,
+	.ndo_vlan_rx_add_vid = vnr_asleep_add_vid,
+	.ndo_vlan_rx_kill_vid = vnr_asleep_kill_vid,
+};
+
 /* Returns the interface with a reference, NULL if there is none. */
 static struct net_device *vnr_netdev_close(struct vnr_dev *dev)
 {
@@ -275,23 +302,15 @@ static struct net_device *vnr_netdev_close(struct vnr_dev *dev)
 	if (netdev)
 		dev_hold(netdev);
 	/* It is still closed if virtio_net could not be restored at all. */
-	if (!netdev || netdev->netdev_ops == &dev->asleep)
+	if (!netdev || netdev->netdev_ops == &vnr_asleep_ops)
 		goto out_unlock;
 	dev->ops = netdev->netdev_ops;
-	dev->asleep = *dev->ops;
-	dev->asleep.ndo_open = vnr_asleep_open;
-	dev->asleep.ndo_stop = vnr_asleep_stop;
-	dev->asleep.ndo_start_xmit = vnr_asleep_xmit;
-	dev->asleep.ndo_get_stats64 = NULL;
-	if (dev->asleep.ndo_xdp_xmit)
-		dev->asleep.ndo_xdp_xmit = vnr_asleep_xdp_xmit;
-
 	netif_tx_lock_bh(netdev);
 	netif_device_detach(netdev);
 	netif_tx_unlock_bh(netdev);
 	if (test_and_clear_bit(__LINK_STATE_START, &netdev->state))
 		dev->ops->ndo_stop(netdev);
-	WRITE_ONCE(netdev->netdev_ops, &dev->asleep);
+	WRITE_ONCE(netdev->netdev_ops, &vnr_asleep_ops);
 	/* Statistics are read under RCU. */
 	synchronize_net();
 out_unlock:
@@ -392,7 +411,7 @@ int vnr_recover_restart(struct vnr_dev *dev)
 	}
 	netdev = vnr_netdev_close(dev);
 	ret = vnr_refresh(dev, vdev);
-	if (netdev && netdev->netdev_ops == &dev->asleep && !dev->frozen)
+	if (netdev && netdev->netdev_ops == &vnr_asleep_ops && !dev->frozen)
 		vnr_netdev_open(dev, netdev);
 	if (netdev)
 		dev_put(netdev);
