@@ -10,7 +10,7 @@
 #include "vroce.h"
 
 /* How long a device and its consumer may take for the completions of a queue. */
-#define VROCE_DRAIN_MS	10000
+#define VROCE_DRAIN_MS	30000
 
 /* How often a CQ is polled that its consumer polls itself. */
 #define VROCE_DRAIN_POLL_MS	20
