@@ -152,7 +152,7 @@ def test_mischief(sanitized_pair):
     assert match, str(result)
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
     # Of the others, which are made up, hardly one is to succeed.
-    assert int(match[2]) >= 20 and int(match[5]) >= 5, str(result)
+    assert int(match[2]) >= 20 and int(match[5]) >= 1, str(result)
     for side in (beside.client, beside.server):
         assert side.poll() is None and "invalid data" not in side.stdout, side.stdout + side.stderr
     end = time.monotonic() + 30
