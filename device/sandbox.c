@@ -325,6 +325,7 @@ static const int sandbox_calls[] = {
 	SCMP_SYS(restart_syscall),
 	/* descriptors: doorbells, sockets, taps, capture files, messages */
 	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev),
+	SCMP_SYS(preadv2),
 	SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
 	SCMP_SYS(sendmsg), SCMP_SYS(accept4), SCMP_SYS(shutdown),
 	SCMP_SYS(close), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(newfstatat),

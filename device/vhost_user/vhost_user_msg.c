@@ -124,6 +124,9 @@ int vu_receive(int fd, struct vu_msg *msg)
 		if (n < 0)
 			return errno == EAGAIN ? 0 : -errno;
 		vu_msg_take_fds(msg, &mh);
+		/* There is room for more, but this process may have no more. */
+		if (mh.msg_flags & MSG_CTRUNC && msg->fd_n < VU_FDS_MAX)
+			return -EMFILE;
 		if (!n)
 			return -ECONNRESET;
 		msg->got += n;

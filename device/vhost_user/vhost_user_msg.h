@@ -147,7 +147,8 @@ struct vu_msg {
  *
  * Return: 1 if the message is complete, 0 if more must come, -ECONNRESET if the
  *	   other side closed the connection, -EPROTO if what comes is no message,
- *	   or another -errno.
+ *	   -EMFILE if there is no room in this process for its descriptors, or
+ *	   another -errno.
  */
 int vu_receive(int fd, struct vu_msg *msg);
 

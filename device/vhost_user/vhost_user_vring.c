@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/uio.h>
 
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
@@ -114,13 +115,18 @@ void vu_kick_close(struct vu_vring *vr)
 	fd_close(&vr->kick.fd);
 }
 
+/*
+ * Whether a read waits is not for O_NONBLOCK to say: QEMU has the same open file, and
+ * may clear that, and read what there was before we do.
+ */
 static void vu_kicked(void *arg, uint32_t events __always_unused)
 {
 	struct vu_vring *vr = arg;
 	uint64_t count;
+	const struct iovec iov = { .iov_base = &count, .iov_len = sizeof(count) };
 	ssize_t n;
 
-	n = read(vr->kick.fd, &count, sizeof(count));
+	n = preadv2(vr->kick.fd, &iov, 1, -1, RWF_NOWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {

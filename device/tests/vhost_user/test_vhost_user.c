@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -376,6 +377,36 @@ static void test_too_many_fds(void **state)
 	assert_still_serving();
 }
 
+/*
+ * Without room for a descriptor a queue would lack its doorbell or interrupt, which
+ * nobody would notice.  So QEMU is told, and can come back.
+ */
+static void test_no_room_for_fds(void **state)
+{
+	struct vu_memory memory = qemu_memory();
+	struct rlimit limit, low;
+	unsigned int before;
+	int next;
+
+	qemu_handshake();
+	before = guest_fds();
+	next = dup(qemu.fd);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = (struct rlimit){ .rlim_cur = next, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	qemu_send(VU_SET_MEM_TABLE, VU_FLAGS_NEED_REPLY, &memory,
+		  offsetof(struct vu_memory, region[1]), &guest.fd, 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_false(vhost_user_connected(vu));
+	assert_int_equal(guest_fds(), before - 1);
+
+	close(qemu.fd);
+	qemu_connect();
+	qemu_start(0);
+	assert_still_serving();
+}
+
 /* Eight with the header, eight with the payload. */
 static void test_too_many_fds_in_pieces(void **state)
 {
@@ -644,6 +675,7 @@ int main(void)
 		TEST(test_wrong_lengths),
 		TEST(test_wrong_number_of_fds),
 		TEST(test_too_many_fds),
+		TEST(test_no_room_for_fds),
 		TEST(test_too_many_fds_in_pieces),
 		TEST(test_reply_as_request),
 		TEST(test_protocol_feature_missing),
