@@ -25,7 +25,7 @@
 /* The header has this length with VIRTIO_F_VERSION_1, which we require. */
 #define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
 
-/* What is sent in a round: frames, and pieces of them. */
+/* What is sent in a round: frames, and pieces of them and of receive buffers. */
 #define ETH_TX_BURST		64
 #define ETH_TX_PIECES		1024
 /* And bytes, with those of the copy that each port gets. */
@@ -231,14 +231,14 @@ static bool eth_tx(struct function *fn)
 bool eth_poll(struct function *fn)
 {
 	const uint64_t work = switch_work(fn->sw);
+	const uint64_t end = virtq_work() + ETH_TX_PIECES;
 	struct virtq *vq = fn->vq[FUNCTION_TX];
-	unsigned int n = 0, pieces = 0;
+	unsigned int n = 0;
 	size_t bytes = 0;
 
-	while (vq && n < ETH_TX_BURST && pieces < ETH_TX_PIECES &&
+	while (vq && n < ETH_TX_BURST && virtq_work() < end &&
 	       bytes + switch_work(fn->sw) - work < ETH_TX_BYTES &&
 	       virtq_pop(vq, &fn->out) > 0) {
-		pieces += fn->out.out_n + fn->out.in_n;
 		bytes += fn->out.out_len;
 		if (eth_tx(fn))
 			fn->stats.tx++;

@@ -26,6 +26,13 @@
 #define RNIC_MSGS	256
 #define RNIC_BYTES	(256 * 1024)
 
+/*
+ * And pieces of slots, of the NIC's own and of its peers'.  A slot of a driver of ours
+ * has one piece.
+ */
+#define RNIC_QP_PIECES	512
+#define RNIC_PIECES	2048
+
 /* And for the port; a frame for n QPs counts as n. */
 #define RNIC_PORT_BURST	256
 
@@ -347,6 +354,7 @@ static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 	struct budget budget = {
 		.msgs = RNIC_QP_MSGS,
 		.bytes = RNIC_QP_BYTES,
+		.work = virtq_work() + RNIC_QP_PIECES,
 	};
 
 	if (qp_poll(qp, &budget)) {
@@ -363,12 +371,13 @@ static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 /* Look at frames received, though not at all of many; true if there were any. */
 static bool rnic_poll_port(struct rnic *rnic)
 {
+	const uint64_t end = virtq_work() + RNIC_PIECES;
 	const struct pkt *pkt;
 	unsigned int done = 0;
 	struct roce_rx rx;
 	struct sg payload;
 
-	while (done < RNIC_PORT_BURST && rnic->port.n) {
+	while (done < RNIC_PORT_BURST && virtq_work() < end && rnic->port.n) {
 		pkt = eth_port_next(&rnic->port, &rx, &payload);
 		done += pkt ? rnic_deliver(rnic, pkt) : 1;
 		eth_port_done(&rnic->port);
@@ -378,7 +387,11 @@ static bool rnic_poll_port(struct rnic *rnic)
 
 bool rnic_poll(struct rnic *rnic)
 {
-	struct budget all = { .msgs = RNIC_MSGS, .bytes = RNIC_BYTES };
+	struct budget all = {
+		.msgs = RNIC_MSGS,
+		.bytes = RNIC_BYTES,
+		.work = virtq_work() + RNIC_PIECES,
+	};
 	struct qp *qp, *last;
 	uint64_t now = loop_now(rnic->ctx.loop);
 	bool worked = rnic_poll_port(rnic);

@@ -214,6 +214,14 @@ static const char *virtq_walk(const struct virtq *vq, struct virtq_elem *elem)
 	}
 }
 
+/* One thread walks all queues. */
+static uint64_t virtq_walked;
+
+uint64_t virtq_work(void)
+{
+	return virtq_walked;
+}
+
 /* Looks which buffer is the next one; returns as virtq_pop(). */
 static int virtq_peek(struct virtq *vq, uint16_t *head)
 {
@@ -247,6 +255,7 @@ int virtq_pop(struct virtq *vq, struct virtq_elem *elem)
 	elem->out_len = 0;
 	elem->in_len = 0;
 	why = virtq_walk(vq, elem);
+	virtq_walked += elem->out_n + elem->in_n;
 	if (why) {
 		virtq_break(vq, why);
 		return -EPROTO;

@@ -139,6 +139,13 @@ bool virtq_pending(const struct virtq *vq);
 int virtq_pop(struct virtq *vq, struct virtq_elem *elem);
 
 /**
+ * virtq_work() - how much this process has done in virtq_pop() so far
+ *
+ * Return: pieces of all buffers that were taken, whatever the queue.
+ */
+uint64_t virtq_work(void);
+
+/**
  * virtq_pop_head() - take the next available buffer without a look at its pieces
  * @vq:		virtqueue
  * @head:	set to the descriptor that it starts with
