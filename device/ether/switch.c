@@ -366,6 +366,17 @@ static void switch_emit_waiting(void *arg, const struct frame *frame)
 		switch_emit(port, frame);
 }
 
+bool switch_is_behind(const struct switch_port *port, const uint8_t *mac)
+{
+	struct station *bucket = switch_bucket(port->sw, mac);
+	unsigned int i;
+
+	for (i = 0; i < SWITCH_BUCKET_SIZE; i++)
+		if (station_is(&bucket[i], mac))
+			return bucket[i].port == port;
+	return false;
+}
+
 /* Finishes a frame once, for all ports that wait for it. */
 static void switch_finish(struct l2_switch *sw, const struct frame *frame)
 {

@@ -147,6 +147,9 @@ void switch_send(struct switch_port *from, const struct frame *frame);
  */
 uint64_t switch_work(const struct l2_switch *sw);
 
+/** switch_is_behind() - was the station of this address heard behind a port last? */
+bool switch_is_behind(const struct switch_port *port, const uint8_t *mac);
+
 /** switch_flush() - no more frames for now: flush the ports that got any */
 void switch_flush(struct l2_switch *sw);
 

@@ -285,10 +285,18 @@ static uint32_t eth_rnic_mtu(void *arg)
 	return fn->config.mtu;
 }
 
+static bool eth_rnic_behind(void *arg, const uint8_t *mac)
+{
+	const struct function *fn = arg;
+
+	return switch_is_behind(&fn->port, mac);
+}
+
 const struct rnic_eth eth_rnic_ops = {
 	.send = eth_rnic_send,
 	.mac = eth_rnic_mac,
 	.mtu = eth_rnic_mtu,
+	.behind = eth_rnic_behind,
 };
 
 /* ------------------------------------------------------------------------- */

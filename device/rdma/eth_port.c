@@ -63,6 +63,12 @@ bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac)
 	return port->eth && !memcmp(mac, port->eth->mac(port->arg), ETH_ALEN);
 }
 
+bool eth_port_leads_to(const struct eth_port *port, const uint8_t *mac)
+{
+	return eth_port_is_mine(port, mac) ||
+	       (port->eth && port->eth->behind(port->arg, mac));
+}
+
 /* ------------------------------------------------------------------------- */
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */

@@ -23,11 +23,13 @@ struct fabric_end;
  *		cannot be sent now
  * @mac:	present address of the function
  * @mtu:	largest payload of a frame, without tag
+ * @behind:	is a station of this address behind the port, as far as is known?
  */
 struct rnic_eth {
 	bool (*send)(void *arg, void *frame, size_t len);
 	const uint8_t *(*mac)(void *arg);
 	uint32_t (*mtu)(void *arg);
+	bool (*behind)(void *arg, const uint8_t *mac);
 };
 
 /**
@@ -74,6 +76,9 @@ void eth_port_fini(struct eth_port *port);
 /** eth_port_attach() - from now on it is this port of a function */
 void eth_port_attach(struct eth_port *port, const struct rnic_eth *eth,
 		     void *arg);
+
+/** eth_port_leads_to() - is it the port's address, or that of a station behind it? */
+bool eth_port_leads_to(const struct eth_port *port, const uint8_t *mac);
 
 /** eth_port_is_mine() - is this the MAC address of the function? */
 bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac);

@@ -116,7 +116,7 @@ static unsigned int rnic_deliver_end(struct fabric_end *end,
 
 static bool rnic_has_mac(const struct fabric_end *end, const uint8_t *mac)
 {
-	return eth_port_is_mine(&rnic_of((struct fabric_end *)end)->port, mac);
+	return eth_port_leads_to(&rnic_of((struct fabric_end *)end)->port, mac);
 }
 
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)

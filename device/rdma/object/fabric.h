@@ -26,7 +26,7 @@ struct transport;
  *		that it names is dropped.  Returns how many QPs it was for: more
  *		than one only if it is for a group
  *
- * @has_mac:	is this the MAC address of the NIC's port?
+ * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
  *
  * The NIC fills it in when it is made, so that nothing below has to know it.
  */

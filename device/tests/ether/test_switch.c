@@ -194,6 +194,19 @@ static void test_station_moves(void **state)
 	assert_frames(2, 1, 2);
 }
 
+static void test_is_behind(void **state)
+{
+	static const uint8_t mac[] = { 2, 0, 0, 0, 0, 9 };
+
+	assert_false(switch_is_behind(&tap[0].port, mac));
+	send_mac(0, 0x020000000009, 0x020000000001);
+	assert_true(switch_is_behind(&tap[0].port, mac));
+	assert_false(switch_is_behind(&tap[1].port, mac));
+	send_mac(1, 0x020000000009, 0x020000000001);
+	assert_false(switch_is_behind(&tap[0].port, mac));
+	assert_true(switch_is_behind(&tap[1].port, mac));
+}
+
 static void test_ageing(void **state)
 {
 	send_mac(1, STATION(2), BROADCAST);
@@ -693,6 +706,7 @@ int main(void)
 		TEST(test_broadcast_and_multicast),
 		TEST(test_own_port),
 		TEST(test_station_moves),
+		TEST(test_is_behind),
 		TEST(test_ageing),
 		TEST(test_port_removed),
 		TEST(test_table_full),

@@ -60,10 +60,18 @@ static uint32_t port_mtu(void *arg)
 	return port->mtu;
 }
 
+bool eg_port_behind(void *arg, const uint8_t *mac)
+{
+	const struct eg_port *port = arg;
+
+	return !memcmp(mac, port->behind, ETH_ALEN);
+}
+
 static const struct rnic_eth port_eth = {
 	.send = port_send,
 	.mac = port_mac,
 	.mtu = port_mtu,
+	.behind = eg_port_behind,
 };
 
 void eg_plug(struct engine *engine)

@@ -18,6 +18,7 @@
  * @rnic:	of the guest
  * @peer:	port at the other end of the cable
  * @mac:	address
+ * @behind:	address of a station behind it
  * @mtu:	largest payload of a frame
  * @down:	nothing can be sent
  * @lose:	what is sent gets lost, but is counted and kept
@@ -30,6 +31,7 @@ struct eg_port {
 	struct rnic *rnic;
 	struct eg_port *peer;
 	uint8_t mac[ETH_ALEN];
+	uint8_t behind[ETH_ALEN];
 	uint32_t mtu;
 	bool down;
 	bool lose;
@@ -40,6 +42,9 @@ struct eg_port {
 };
 
 extern struct eg_port eg_port[EG_GUESTS];
+
+/** eg_port_behind() - of &struct rnic_eth */
+bool eg_port_behind(void *arg, const uint8_t *mac);
 
 /** eg_plug() - give the guests ports */
 void eg_plug(struct engine *engine);

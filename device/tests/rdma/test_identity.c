@@ -23,7 +23,10 @@ static const uint8_t *third_mac(void *arg)
 	return port->mac;
 }
 
-static const struct rnic_eth third_eth = { .mac = third_mac };
+static const struct rnic_eth third_eth = {
+	.mac = third_mac,
+	.behind = eg_port_behind,
+};
 
 static int setup(void **state)
 {
@@ -183,7 +186,8 @@ static void test_packets(void **state)
 
 /*
  * The peer is outside the daemon: no guest can send in its name, except one whose port
- * has the address of the connection, because that may run Soft-RoCE.
+ * has the address of the connection, or a bridge with it behind, because that may run
+ * Soft-RoCE.
  */
 static void test_remote_peer(void **state)
 {
@@ -198,6 +202,9 @@ static void test_remote_peer(void **state)
 	assert_true(gets_in_by_port(&p, NULL));
 	eg_recv(&p.b, 8, IN, 64);
 	assert_true(gets_in_by_port(&p, p.a.guest->rnic));
+	memcpy(third.behind, (uint8_t[])EG_MAC, sizeof(third.behind));
+	eg_recv(&p.b, 10, IN, 64);
+	assert_true(gets_in_by_port(&p, third.rnic));
 	/* A guest gets this GID. */
 	add_gid(third.rnic, p.a.guest);
 	eg_recv(&p.b, 9, IN, 64);
