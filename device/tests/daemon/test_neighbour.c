@@ -181,6 +181,15 @@ static uint32_t create_pd(struct front *front)
 	return le32toh(ack.pdn);
 }
 
+static struct virtio_rdma_sge ping_sge(unsigned int i)
+{
+	return (struct virtio_rdma_sge) {
+		.addr = htole64(rig.ping[i]),
+		.length = htole32(PING_LEN),
+		.lkey = htole32(rig.lkey[i]),
+	};
+}
+
 static void post_recv(unsigned int i)
 {
 	struct front_vq *vq = front_recv_vq(&rig.end[i]);
@@ -188,11 +197,7 @@ static void post_recv(unsigned int i)
 	struct virtio_rdma_rq_req *req = front_slot(vq, slot);
 
 	req->num_sge = htole32(1);
-	req->sg_list[0] = (struct virtio_rdma_sge) {
-		.addr = htole64(rig.ping[i]),
-		.length = htole32(PING_LEN),
-		.lkey = htole32(rig.lkey[i]),
-	};
+	req->sg_list[0] = ping_sge(i);
 	guest_vq_add_head(&vq->gvq, slot);
 }
 
@@ -204,11 +209,7 @@ static void post_send(unsigned int i)
 
 	req->opcode = VIRTIO_IB_WR_SEND;
 	req->num_sge = htole32(1);
-	req->sg_list[0] = (struct virtio_rdma_sge) {
-		.addr = htole64(rig.ping[i]),
-		.length = htole32(PING_LEN),
-		.lkey = htole32(rig.lkey[i]),
-	};
+	req->sg_list[0] = ping_sge(i);
 	guest_vq_add_head(&vq->gvq, slot);
 	front_kick(vq);
 }
