@@ -14,6 +14,9 @@ from lab.tap import open_tap
 
 GUEST_USO6 = 55
 
+# Pieces of memory that are plugged in.
+DIMMS = 9
+
 
 def test_ordinary_device_with_bit_55_is_left_alone():
     """QEMU's own virtio-net with GUEST_USO6 stays with virtio_pci."""
@@ -84,6 +87,32 @@ def test_modules_go_when_the_daemon_is_gone():
     plug(guest, daemon)
     guest.configure_network()
     pingpong(guest, guest, iterations=200, validate=True)
+    guest.stop()
+    daemon.stop()
+
+
+def test_memory_is_plugged_in():
+    """More pieces of memory than SET_MEM_TABLE takes, while RDMA is in use."""
+    daemon = Daemon("dimm-daemon", guests=1).start()
+    guest = Guest("dimm", 8, [["-m", f"slots={DIMMS},maxmem=8G"]], boot=True).start()
+    guest.wait_ready()
+    guest.run("modprobe -a virtio_roce ib_uverbs")
+    plug(guest, daemon)
+    guest.configure_network()
+    blocks = "ls /sys/devices/system/memory | grep -c '^memory[0-9]'"
+    before = int(guest.run(blocks).stdout)
+    run = PingPong(guest, guest, iterations=100000000, validate=True)
+    run.wait_connected()
+    for number in range(DIMMS):
+        guest.qmp("object-add", **{"qom-type": "memory-backend-memfd", "id": f"mem{number}",
+                                   "size": 128 << 20, "share": True})
+        guest.qmp("device_add", driver="pc-dimm", id=f"dimm{number}", memdev=f"mem{number}")
+    guest.wait_output(blocks, str(before + DIMMS))
+    assert run.client.poll() is None and run.server.poll() is None
+    run.kill()
+    pingpong(guest, guest, iterations=200, validate=True)
+    assert "vhost-user request" not in daemon.log.read_text()
+    lab.assert_healthy()
     guest.stop()
     daemon.stop()
 
