@@ -44,14 +44,17 @@ addresses()
 		number=$((number % 200 + 1))
 		ip addr add "10.78.0.$number/32" dev "$interface"
 		ip addr del "10.78.0.$number/32" dev "$interface"
+		ip link set "$interface" allmulticast on
+		ip link set "$interface" allmulticast off
 		sleep 0.2
 	done
 }
 
 disk()
 {
-	while [ -b /dev/nvme0n1 ]; do
-		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct
+	while :; do
+		[ -b /dev/nvme0n1 ] || sleep 1
+		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct conv=nocreat
 		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
 	done
 }
