@@ -10,6 +10,7 @@
 #include <linux/stddef.h>
 
 #include "virtio_net_roce.h"
+#include "virtio_roce-abi.h"
 
 #define SIZE(type, size)	static_assert(sizeof(struct type) == (size))
 #define NUMBER(name, value)	static_assert((name) == (value))
@@ -321,3 +322,38 @@ NUMBER(VIRTIO_IB_WC_REG_MR, 8);
 NUMBER(VIRTIO_IB_WC_GRH, 1);
 NUMBER(VIRTIO_IB_WC_WITH_IMM, 2);
 NUMBER(VIRTIO_IB_WC_WITH_INVALIDATE, 4);
+
+/*
+ * What kernel driver and provider share.  These are the bases, which do not change with
+ * this version of the ABI; the structures may be longer one day.
+ */
+NUMBER(VIRTIO_ROCE_ABI_VERSION, 2);
+
+SIZE(virtio_roce_queue, 128);
+AT(virtio_roce_queue, slots_offset, 0);
+AT(virtio_roce_queue, avail_offset, 8);
+AT(virtio_roce_queue, used_offset, 16);
+AT(virtio_roce_queue, doorbell_offset, 24);
+AT(virtio_roce_queue, slots_len, 32);
+AT(virtio_roce_queue, avail_len, 36);
+AT(virtio_roce_queue, used_len, 40);
+AT(virtio_roce_queue, doorbell_len, 44);
+AT(virtio_roce_queue, doorbell_pos, 48);
+AT(virtio_roce_queue, doorbell_value, 52);
+AT(virtio_roce_queue, num, 56);
+AT(virtio_roce_queue, depth, 60);
+AT(virtio_roce_queue, stride, 64);
+AT(virtio_roce_queue, flags, 68);
+NUMBER(VIRTIO_ROCE_QUEUE_DOORBELL, 1);
+NUMBER(VIRTIO_ROCE_QUEUE_EVENT_IDX, 2);
+NUMBER(VIRTIO_ROCE_QUEUE_ALIVE, 4);
+
+AT(virtio_roce_alloc_ucontext_req, features, 0);
+AT(virtio_roce_alloc_ucontext_resp, features, 0);
+AT(virtio_roce_alloc_ucontext_resp, device_caps, 8);
+AT(virtio_roce_alloc_ucontext_resp, max_inline_data, 16);
+AT(virtio_roce_alloc_ucontext_resp, reserved, 20);
+AT(virtio_roce_create_cq_resp, cq, 0);
+AT(virtio_roce_create_qp_resp, sq, 0);
+AT(virtio_roce_create_qp_resp, rq, 128);
+AT(virtio_roce_create_ah_resp, ah, 0);
