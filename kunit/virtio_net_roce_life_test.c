@@ -620,6 +620,51 @@ static void recover_interface(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, fake->netdev->netdev_ops, &netdev_ops);
 }
 
+/*
+ * PCI errors as the core reports them: one that needs no reset changes nothing, one that
+ * does takes the function down until the core is done.
+ */
+static void recover_pci_error(struct kunit *test)
+{
+	const struct pci_error_handlers *handlers = &vnr_error_handlers;
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = fake_running(test, FAKE_NET);
+	fake->dev->state.stopped = false;
+	pci_set_drvdata(fake->pdev, fake->dev);
+	pci_save_state(fake->pdev);
+
+	KUNIT_EXPECT_EQ(test, PCI_ERS_RESULT_CAN_RECOVER,
+			handlers->error_detected(fake->pdev,
+						 pci_channel_io_normal));
+	handlers->resume(fake->pdev);
+	KUNIT_EXPECT_TRUE(test, is_running(fake));
+	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+
+	KUNIT_EXPECT_EQ(test, PCI_ERS_RESULT_NEED_RESET,
+			handlers->error_detected(fake->pdev,
+						 pci_channel_io_frozen));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+	/* What a reset of the bus clears. */
+	memset(&fake->cfg[PCI_COMMAND], 0, sizeof(u16));
+	KUNIT_EXPECT_EQ(test, PCI_ERS_RESULT_RECOVERED,
+			handlers->slot_reset(fake->pdev));
+	handlers->resume(fake->pdev);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+	KUNIT_EXPECT_NE(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
+	expect_works(test, fake);
+
+	KUNIT_EXPECT_EQ(test, PCI_ERS_RESULT_DISCONNECT,
+			handlers->error_detected(fake->pdev,
+						 pci_channel_io_perm_failure));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	pci_set_drvdata(fake->pdev, NULL);
+}
+
 /* The watchdog: the device asks for a reset, or it is gone. */
 static void recover_watch(struct kunit *test)
 {
@@ -663,6 +708,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(recover_fails),
 	KUNIT_CASE(recover_fails_unbind),
 	KUNIT_CASE_PARAM(recover_interface, down_gen_params),
+	KUNIT_CASE(recover_pci_error),
 	KUNIT_CASE(recover_watch),
 	{}
 };

@@ -350,6 +350,10 @@ bool vnr_wants_takeover(struct pci_dev *pdev);
 
 /* ----- vnr_main.c ----- */
 
+#if IS_ENABLED(CONFIG_KUNIT)
+extern const struct pci_error_handlers vnr_error_handlers;
+#endif
+
 /**
  * struct vnr_dev - a RoCE function
  * @mdev: the modern virtio PCI device

@@ -12,6 +12,7 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_ids.h>
 
+#include "virtio_net_roce_compat.h"
 #include "vnr.h"
 
 static int vnr_probe_mdev(struct vnr_dev *dev)
@@ -180,13 +181,14 @@ static void vnr_error_resume(struct pci_dev *pdev)
 		vnr_recover_go_on(dev, true);
 }
 
-static const struct pci_error_handlers vnr_error_handlers = {
+VISIBLE_IF_KUNIT const struct pci_error_handlers vnr_error_handlers = {
 	.error_detected = vnr_error_detected,
 	.slot_reset = vnr_slot_reset,
 	.resume = vnr_error_resume,
 	.reset_prepare = vnr_reset_prepare,
 	.reset_done = vnr_reset_done,
 };
+EXPORT_SYMBOL_IF_KUNIT(vnr_error_handlers);
 
 static DEFINE_SIMPLE_DEV_PM_OPS(vnr_pm_ops, vnr_suspend, vnr_resume);
 
