@@ -9,7 +9,8 @@ import pytest
 
 from lab import paths
 from lab.daemon import Daemon
-from lab.guest import Guest
+from lab.guest import PATIENCE, Guest
+from lab.nvme import DEVICE, connect, target_end, target_start
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, plug, unplug
 
@@ -71,6 +72,32 @@ def start_load(guest):
     return [end for run in runs for end in (run.client, run.server)]
 
 
+def start_nvme(guest):
+    """The guest reads its own namespace over RDMA; without an end."""
+    target_start(guest, size=16)
+    guest.run("modprobe nvme-rdma")
+    # Else whoever reads, udev for one, waits until there is a connection again.
+    connect(guest, guest, "--reconnect-delay=1", "--fast_io_fail_tmo=1")
+    return [guest.popen(f"while dd if={DEVICE} of=/dev/null bs=64k iflag=direct status=none;"
+                        " do :; done; exit 1")]
+
+
+def start_rping(guest):
+    """A program that uses the connection manager, with itself; without an end."""
+    server = guest.popen(["rping", "-s", "-a", guest.address])
+    guest.wait_until("rdma resource show cm_id | grep 'state LISTEN' | grep -q rping")
+    client = guest.popen(["rping", "-c", "-a", guest.address, "-C", "100000000"])
+    guest.wait_until("rdma resource show qp | grep rping | grep -q 'state RTS'")
+    return [client, server]
+
+
+def end_nvme(guest):
+    """The block device goes by itself; ends the target."""
+    guest.wait_until(f"[ ! -e {DEVICE} ]", 60)
+    target_end(guest)
+    guest.run("modprobe -r nvme-rdma")
+
+
 def wait_ended(ends, timeout=60):
     """All of them, with an error of their own, not killed."""
     for end in ends:
@@ -125,6 +152,18 @@ def test_daemon_dead_is_noticed(plugged):
     plugged.new_daemon()
     plugged.plug()
     pingpong(guest, guest, iterations=200, validate=True)
+
+
+def test_unplugged_under_load(plugged):
+    """NVMe reads, programs run, the connection manager is in use; all of them end."""
+    guest = plugged.guest
+    for _ in range(5 if paths.LONG else 1):
+        ends = start_load(guest) + start_rping(guest) + start_nvme(guest)
+        unplug(guest)
+        wait_ended(ends)
+        end_nvme(guest)
+        plugged.plug()
+        pingpong(guest, guest, iterations=200, validate=True)
 
 
 def configure_more(guest):
@@ -197,3 +236,17 @@ def test_daemon_hangs_and_goes_on(plugged):
     wait_device(guest)
     assert guest.rdma_device() == name
     pingpong(guest, guest, iterations=200, validate=True)
+
+
+@pytest.mark.parametrize("backend", ["alive", "dead"])
+def test_power_off_under_load(backend):
+    """Ends in seconds, though a command would wait for half a minute."""
+    own = Plugged(f"recovery-{backend}", 8)
+    own.plug()
+    start_load(own.guest)
+    if backend == "dead":
+        own.kill_daemon()
+    began = time.monotonic()
+    own.guest.power_off()
+    assert time.monotonic() - began < 10 * PATIENCE
+    own.stop()

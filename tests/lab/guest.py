@@ -267,6 +267,12 @@ class Guest:
             self._judge(kernellog.reports(lines))
             self.assert_kernel_clean()
 
+    def power_off(self):
+        """Powers the guest off as an operator does, and waits until QEMU has ended."""
+        self.send(poweroff=True)
+        self.process.wait(20 * PATIENCE)
+        self._gone()
+
     def _power_off(self):
         """Powers the guest off, and kills QEMU if that does not work."""
         try:
