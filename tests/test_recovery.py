@@ -13,7 +13,7 @@ from lab.daemon import Daemon
 from lab.guest import PATIENCE, Guest
 from lab.nvme import DEVICE, connect, target_end, target_start
 from lab.pingpong import PORT, PingPong, pingpong
-from lab.plug import COUNT, ZERO_PAGE, plug, unplug
+from lab.plug import COUNT, ZERO_PAGE, plug, pull_out, push_in, unplug
 
 # How often a daemon is killed.
 ROUNDS = 50 if paths.LONG else 2
@@ -165,6 +165,21 @@ def test_unplugged_under_load(plugged):
         end_nvme(guest)
         plugged.plug()
         pingpong(guest, guest, iterations=200, validate=True)
+
+
+def test_pulled_out_under_load(plugged):
+    """Without a word to the guest, whose driver finds out by itself within 5 s."""
+    guest = plugged.guest
+    function = guest.run("ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*").stdout.strip()
+    ends = start_load(guest) + start_rping(guest)
+    pull_out(guest)
+    wait_ended(ends)
+    guest.wait_output(COUNT, "0", 30)
+    assert "the device is gone" in guest.dmesg()
+    guest.run(f"echo 1 > {function}/remove")
+    push_in(guest)
+    guest.configure_network()
+    pingpong(guest, guest, iterations=200, validate=True)
 
 
 def configure_more(guest):

@@ -50,3 +50,21 @@ def unplug(guest):
         except QmpError:
             assert time.monotonic() < deadline, "QEMU keeps the socket"
             time.sleep(0.1)
+
+
+# Slot Control of the port: power controller off.
+_POWER_OFF = "setpci -d 1b36:000c CAP_EXP+0x18.w={}:400"
+
+
+def pull_out(guest):
+    """The port's power goes: the function is not on the bus any more.
+
+    The guest's kernel is not told, because it manages this port by ACPI.
+    """
+    guest.run(_POWER_OFF.format(400))
+
+
+def push_in(guest):
+    """The power is back, and so is the function, as after a reset."""
+    guest.run(_POWER_OFF.format(0) + " && echo 1 > /sys/bus/pci/rescan")
+    guest.wait_output(COUNT, "1")
