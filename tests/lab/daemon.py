@@ -18,17 +18,19 @@ class Daemon:
     """One daemon, with a socket for each guest in self.sockets.
 
     uplink      with a socket for ordinary guests and other daemons, self.uplink_socket
+    pins        for each socket, or none, what is behind its path: ",mac=...,gid=..."
     namespace   in a network namespace of its own, in which this shell command was
                 run before it started
     """
 
     def __init__(self, name="daemon", *, guests=2, limits=Limits(), pcap=False, uplink=False,
-                 namespace=None, arguments=(), binary=None):
+                 pins=(), namespace=None, arguments=(), binary=None):
         self.name = name
         self.guests = guests
         self.limits = limits
         self.pcap = pcap
         self.uplink = uplink
+        self.pins = pins or [""] * guests
         self.namespace = namespace
         self.arguments = arguments
         self.binary = binary or paths.BUILD / "device" / "vhost-user-roce"
@@ -51,9 +53,9 @@ class Daemon:
                     "--queue-size", str(self.limits.queue_size)]
         if self.pcap:  # before the ports, so for all of them
             command += ["--pcap", self.directory / "wire.pcap"]
-        for socket in self.sockets:
+        for socket, pin in zip(self.sockets, self.pins):
             socket.unlink(missing_ok=True)
-            command += ["--socket", socket]
+            command += ["--socket", f"{socket}{pin}"]
         if self.uplink:
             self.uplink_socket.unlink(missing_ok=True)
             command += ["--uplink", f"unix:{self.uplink_socket}"]
