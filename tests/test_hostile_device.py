@@ -19,8 +19,6 @@ from lab.hostile_device import HostileDaemon
 from lab.kernellog import Known
 from lab.pingpong import gid_index, pingpong
 
-pytestmark = pytest.mark.debug_kernel
-
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 
 SEED = int(os.environ.get("LAB_SEED", "1"))
