@@ -536,6 +536,20 @@ static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 }
 
 /*
+ * Is there a request before @pos that a completion of its own is due to?  Completions
+ * of a queue are in order, so the one at @pos would take it away.
+ */
+static bool vroce_wq_skips(const struct vroce_queue *q, u16 pos)
+{
+	u16 i;
+
+	for (i = q->done; i != pos; i++)
+		if (vroce_queue_request(q, i)->signaled)
+			return true;
+	return false;
+}
+
+/*
  * Complete the request that a completion names; @wc has what the device wrote.
  *
  * First make sure that @qp uses this CQ.  Only then the lock of the CQ keeps the queues
@@ -559,6 +573,8 @@ static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
 	if (wc->wr_id & ~(VROCE_COOKIE_RECV | U16_MAX) ||
 	    (u16)(pos - q->done) >= outstanding)
 		return "no such request is outstanding";
+	if (vroce_wq_skips(q, pos))
+		return "a request before it is not complete";
 	request = vroce_queue_request(q, pos);
 	if (wc->status == IB_WC_SUCCESS && !request->signaled)
 		return "its request asked for none";
