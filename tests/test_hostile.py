@@ -9,7 +9,7 @@ import time
 import pytest
 
 import lab
-from lab import paths
+from lab import kernellog, paths
 from lab.pingpong import PingPong, pingpong
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "hostile.py"
@@ -142,6 +142,8 @@ _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\
 def test_mischief(sanitized_pair):
     """Random commands, ioctls, mappings, forks and kills harm nobody beside them."""
     a, b = sanitized_pair.guests
+    # What kmemleak has found is judged one by one.
+    a.expect_reports(*kernellog.REFUSED_CONTEXT)
     program = a.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "mischief")
     beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
     beside.wait_connected()

@@ -295,7 +295,15 @@ class Guest:
 
     def _plug_devices(self):
         """What could not be there while QEMU read the guest's state."""
-        qmp = Qmp(self.qmp_socket)
+        # QEMU makes its sockets one after another.
+        qmp = None
+        while not qmp:
+            try:
+                qmp = Qmp(self.qmp_socket)
+            except (ConnectionRefusedError, FileNotFoundError):
+                if self.process is None or self.process.poll() is not None:
+                    raise
+                time.sleep(0.05)
         while qmp.command("query-status")["status"] != "running":
             time.sleep(0.02)
         for device in self.devices:
@@ -331,11 +339,10 @@ class Guest:
                 with agent.makefile("r", encoding="utf-8") as lines:
                     for line in lines:
                         self._on_message(json.loads(line))
-            except (OSError, ValueError):
-                pass  # QEMU died in the middle of a line
-            except (GuestError, QmpError) as error:
+            except (OSError, ValueError, GuestError, QmpError) as error:
+                # QEMU may have died in the middle of a line.
                 with open(self.directory / "qemu.log", "a", encoding="utf-8") as log:
-                    print(error, file=log)
+                    print(repr(error), file=log)
         self.agent = None
         self._ready.set()
         with self._lock:
