@@ -17,7 +17,8 @@ ROUNDS = 3
 def _stock_pair():
     """Two ordinary guests, connected by QEMU itself, without a daemon."""
     wire = paths.socket_directory() / "stock-wire"
-    guests = [lab.StockGuest(f"stock-{number}", number, wire, listen=number == 1)
+    # They boot: QEMU 11.1 has crashed when a listening end was plugged into a thawed one.
+    guests = [lab.StockGuest(f"stock-{number}", number, wire, listen=number == 1, boot=True)
               for number in (1, 2)]
     for guest in guests:
         guest.start()
