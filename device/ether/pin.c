@@ -137,7 +137,10 @@ static bool is_roce(const struct rest *udp)
 	       be16(udp->p + UDP_DPORT) == PIN_ROCE_PORT;
 }
 
-/* A missing checksum is written later: not to what is looked at now, ports included. */
+/*
+ * A checksum that the guest left out is written after this check.  So its place must be
+ * behind all that is checked, the ports included.
+ */
 static bool sum_ok(size_t sum, size_t l4)
 {
 	return !sum || sum >= l4 + L4_PORTS;

@@ -116,8 +116,8 @@ void vu_kick_close(struct vu_vring *vr)
 }
 
 /*
- * Whether a read waits is not for O_NONBLOCK to say: QEMU has the same open file, and
- * may clear that, and read what there was before we do.
+ * O_NONBLOCK does not keep this read from blocking: QEMU has the same open file.  It may
+ * clear the flag, and read the count before this process does.
  */
 static void vu_kicked(void *arg, uint32_t events __always_unused)
 {

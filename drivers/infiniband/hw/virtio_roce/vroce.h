@@ -545,16 +545,18 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 /* ----- vroce_flush.c: what happens when the device is dead ----- */
 
 u32 vroce_alive_show(const struct vroce_hw_cq *hw);
-void vroce_drain_sq(struct ib_qp *ibqp);
-void vroce_drain_rq(struct ib_qp *ibqp);
-void vroce_drain_init(struct vroce_dev *dev);
-
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);
 void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n);
 void vroce_flush_init(struct vroce_dev *dev);
 void vroce_flush_listen(struct vroce_dev *dev, bool on);
+
+/* ----- vroce_drain.c: draining the queues of a kernel's QP ----- */
+
+void vroce_drain_sq(struct ib_qp *ibqp);
+void vroce_drain_rq(struct ib_qp *ibqp);
+void vroce_drain_init(struct vroce_dev *dev);
 
 /* ----- vroce_main.c ----- */
 

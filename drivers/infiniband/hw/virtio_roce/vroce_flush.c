@@ -172,7 +172,7 @@ void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n)
 	xa_unlock_irqrestore(&dev->cqs, flags);
 }
 
-/* Those of IB_POLL_DIRECT are polled when their owners like. */
+/* Is there a handler to call?  A CQ of IB_POLL_DIRECT has none; its owner polls it. */
 static bool vroce_flush_notifies(const struct vroce_cq *cq)
 {
 	return cq->hw->qps &&
@@ -210,7 +210,7 @@ static void vroce_event(struct virtio_net_roce_aux *aux,
 	};
 
 	WRITE_ONCE(dev->health, event);
-	/* Not of a device that is being unregistered: events come late. */
+	/* The event may come late, when the device is already being unregistered. */
 	if (before == VIRTIO_NET_ROCE_RUNS && ib_device_try_get(&dev->ibdev)) {
 		vroce_port_update(dev);
 		ib_dispatch_event(&fatal);

@@ -7,7 +7,8 @@
  * From the top:
  *
  *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
- *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_user.c vroce_counters.c
+ *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_drain.c vroce_user.c
+ *              vroce_counters.c
  *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory;
  *              vroce_flush.c: what happens to it when the device is dead
  *   commands   vroce_cmd.c: one function for each

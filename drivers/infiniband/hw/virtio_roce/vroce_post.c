@@ -536,8 +536,8 @@ static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 }
 
 /*
- * Is there a request before @pos that a completion of its own is due to?  Completions
- * of a queue are in order, so the one at @pos would take it away.
+ * Is there a request before @pos whose own completion is still due?  Completions of a
+ * queue come in order, so that one could not come any more after that of @pos.
  */
 static bool vroce_wq_skips(const struct vroce_queue *q, u16 pos)
 {
