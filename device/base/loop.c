@@ -48,7 +48,7 @@
 #define NS_PER_S		1000000000ULL
 
 /* How long events wait while there is work. */
-#define LOOP_EVENTS_NS		(30 * NS_PER_US)
+#define LOOP_EVENTS_NS		(10 * NS_PER_US)
 
 /* A round, or a sleep beyond its end, that takes so long was a pause. */
 #define LOOP_PAUSE_NS		(10000 * NS_PER_US)

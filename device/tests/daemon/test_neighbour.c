@@ -596,16 +596,31 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void block(uint64_t *took, bool noise)
+/* What was in each queue of noise since @began has come back, and as much again. */
+static bool noise_went_round(const unsigned long *began)
 {
 	unsigned int i;
 
-	for (i = 0; i < PINGS;) {
+	for (i = 0; i < rig.noises; i++)
+		if (rig.noise[i].vq->done - began[i] < 2 * rig.noise[i].n)
+			return false;
+	return true;
+}
+
+/* How many pings noise needs to go round depends on the machine: the last ones count. */
+static void block(uint64_t *took, bool noise)
+{
+	unsigned long began[ARRAY_SIZE(rig.noise)];
+	unsigned int i;
+
+	for (i = 0; i < rig.noises; i++)
+		began[i] = rig.noise[i].vq->done;
+	for (i = 0; i < PINGS || (noise && !noise_went_round(began));) {
 		front_again(&rig.guest[0].vq[FRONT_RX]);
 		front_again(&rig.guest[1].vq[FRONT_RX]);
 		if (noise)
 			noise_again();
-		i += ping(&took[i]);
+		i += ping(&took[i % PINGS]);
 	}
 }
 
@@ -635,11 +650,8 @@ static void test_neighbour(void **state)
 	print_message("p50 %ju ns alone, %ju ns with noise; p99 %ju ns and %ju ns\n",
 		      (uintmax_t)alone[BLOCKS * PINGS / 2],
 		      (uintmax_t)noisy[BLOCKS * PINGS / 2], (uintmax_t)a, (uintmax_t)b);
-	/* There was noise of each kind, all the time. */
-	for (i = 0; i < rig.noises; i++) {
+	for (i = 0; i < rig.noises; i++)
 		print_message("noise %u: %lu\n", i, rig.noise[i].vq->done);
-		assert_true(rig.noise[i].vq->done > 2 * BLOCKS * rig.noise[i].n);
-	}
 	assert_in_range(b, 0, TIMES_WORSE * a);
 }
 
