@@ -140,7 +140,7 @@ def cases(kernel, log):
 
     # The block of a suite is indented; only those at the margin count.
     starts = [match.start() for match in
-              re.finditer(r"^(\[[^\]]*\] )?KTAP version", log, re.MULTILINE)]
+              re.finditer(r"^((\[[^\]]*\])+ )?KTAP version", log, re.MULTILINE)]
     for start, end in zip(starts, [*starts[1:], len(log)]):
         test = kunit_parser.parse_run_tests(log[start:end].splitlines())
         for child in test.subtests:

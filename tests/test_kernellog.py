@@ -4,6 +4,7 @@
 import pytest
 
 from lab import kernellog
+from lab.plug import ZERO_PAGE
 
 BOOT = """\
 [    0.000000] kmemleak: Kernel memory leak detector initialized (mem pool available: 29877)
@@ -88,3 +89,22 @@ def test_each_leak_is_judged(function, known):
     found = kernellog.reports(sum(leaks, []))
     assert [any(each.matches(report) for each in kernellog.REFUSED_CONTEXT)
             for report in found] == [True, known, True]
+
+
+def test_reports_at_the_same_time_are_taken_apart():
+    """Two processors report, line by line in turn: each report is whole, with its page."""
+    def report(processor):
+        caller = f"[   20.000001][  T15{processor}]"
+        return [f"{caller} {text}" for text in (
+            "page: refcount:10 mapcount:2 mapping:0000000000000000 index:0x0 pfn:0x3",
+            "page dumped because: VM_WARN_ON_FOLIO(is_zero_folio(folio))",
+            "------------[ cut here ]------------",
+            f"WARNING: CPU: {processor} PID: 15{processor} at include/linux/rmap.h:204"
+            " folio_remove_rmap_ptes+0x372/0x490",
+            f"CPU: {processor} UID: 0 PID: 15{processor} Comm: ibv_rc_pingpong Not tainted",
+            "Call Trace:", " <TASK>", " unmap_page_range+0xdfe/0x2770", " </TASK>")]
+
+    both = [line for pair in zip(report(3), report(4)) for line in pair]
+    found = kernellog.reports(both)
+    assert len(found) == 2
+    assert all(ZERO_PAGE[-1].matches(each) for each in found)

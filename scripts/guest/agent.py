@@ -115,7 +115,8 @@ class KernelLog:
         texts = []
         while True:
             try:
-                # "priority,number,microseconds,flag;text", then lines of properties.
+                # "priority,number,microseconds,flag[,caller=T1];text", then lines of
+                # properties.
                 record = os.read(self.file, 16384).decode(errors="replace")
             except BlockingIOError:
                 return "".join(texts)
@@ -123,8 +124,11 @@ class KernelLog:
                 texts.append("BUG: the kernel's log was overwritten before it was read\n")
                 continue
             head, text = record.split("\n")[0].split(";", 1)
-            microseconds = int(head.split(",")[2])
-            stamp = f"[{microseconds // 1000000:5}.{microseconds % 1000000:06}] "
+            fields = head.split(",")
+            microseconds = int(fields[2])
+            stamp = f"[{microseconds // 1000000:5}.{microseconds % 1000000:06}]"
+            stamp += "".join(f"[{field[7:]:>6}]" for field in fields[4:]
+                             if field.startswith("caller=")) + " "
             text = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), text)
             texts += [f"{stamp}{line}\n" for line in text.split("\n")]
 

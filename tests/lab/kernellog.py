@@ -17,7 +17,9 @@ TROUBLE = re.compile(
 
 _BEFORE = 3
 _AFTER = 60
-_STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\] ?")
+# "[   20.000001][   T123] ": the second part, the task or the processor that says it, is
+# there if the kernel has PRINTK_CALLER, as the debug kernel has.
+_STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *([CT]\d+)\])? ?")
 
 
 def _end(lines, start):
@@ -39,8 +41,21 @@ def _end(lines, start):
     return min(start + _AFTER, len(lines))
 
 
+def _by_caller(lines):
+    """What each task or processor said: two may report at the same time."""
+    said = {}
+    for line in lines:
+        stamp = _STAMP.match(line)
+        said.setdefault(stamp and stamp[1], []).append(line)
+    return said.values()
+
+
 def reports(lines):
     """The reports in the lines of a log, each as one text."""
+    return [report for said in _by_caller(lines) for report in _reports_of_one(said)]
+
+
+def _reports_of_one(lines):
     found = []
     last = number = 0
     while number < len(lines):
