@@ -64,6 +64,23 @@ VNR_ASSERT_SIZE(struct virtio_net_roce_config, 8);
 
 #define VIRTIO_NET_ROCE_CONFIG_OFFSET	24
 
+/**
+ * struct virtio_net_roce_config_rings - configuration of event queues and direct rings
+ * @event_vqs: number of event virtqueues (E), %VIRTIO_IB_DEVICE_EVENTS
+ * @doorbell_vqs: number of doorbell virtqueues (D), %VIRTIO_IB_DEVICE_DIRECT
+ *
+ * Stands at VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET.  A device without these capabilities
+ * may end before it; both numbers are 0 then.
+ */
+struct virtio_net_roce_config_rings {
+	__le16 event_vqs;
+	__le16 doorbell_vqs;
+};
+
+VNR_ASSERT_SIZE(struct virtio_net_roce_config_rings, 4);
+
+#define VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET	32
+
 /*
  * Order of the virtqueues, N being the number of receive/transmit pairs
  * (max_virtqueue_pairs where MQ or RSS was negotiated, else 1):
@@ -72,6 +89,8 @@ VNR_ASSERT_SIZE(struct virtio_net_roce_config, 8);
  *   2N+1 … 2N+M      completion queues; CQN n is virtqueue 2N+1+n
  *   2N+M+1 + 2n      send queue of QPN n
  *   2N+M+2 + 2n      receive queue of QPN n
+ *   2N+1+M+2L + e    event virtqueue e, 0 <= e < E
+ *   2N+1+M+2L+E + d  doorbell virtqueue d, 0 <= d < D
  * QPN 0 is SMI, which RoCE has no use for, and QPN 1 is GSI.
  */
 #define VIRTIO_NET_ROCE_QPN_SMI		0
@@ -121,8 +140,12 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST	= 48,
 	VIRTIO_NET_CTRL_ROCE_DETACH_MCAST	= 49,
 
+	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS and VIRTIO_IB_DEVICE_DIRECT */
+	VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL	= 56,
+	VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL	= 57,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 50,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 58,
 };
 
 /**
@@ -147,6 +170,11 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_RESET_SLOTS: a QP that goes to RESET gives its pending slots back
  *	used, without completions.  Without it a driver takes a QP that has pending
  *	requests to ERR first and waits until they are flushed
+ * @VIRTIO_IB_DEVICE_EVENTS: event virtqueues, &struct virtio_rdma_event, and CQs with
+ *	a control block, &struct virtio_rdma_cq_control
+ * @VIRTIO_IB_DEVICE_DIRECT: queues in memory that CREATE_CQ and CREATE_QP name, and
+ *	doorbell pages: ALLOC_DOORBELL, FREE_DOORBELL.  Only with
+ *	%VIRTIO_IB_DEVICE_EVENTS
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -160,6 +188,8 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_MCAST			= 1 << 5,
 	VIRTIO_IB_DEVICE_FLUSH			= 1 << 6,
 	VIRTIO_IB_DEVICE_RESET_SLOTS		= 1 << 7,
+	VIRTIO_IB_DEVICE_EVENTS			= 1 << 8,
+	VIRTIO_IB_DEVICE_DIRECT			= 1 << 9,
 };
 
 /**
@@ -187,6 +217,12 @@ enum virtio_ib_device_cap {
  * @max_mcast_grp: multicast groups that QPs are attached to at a time; zero
  *	without %VIRTIO_IB_DEVICE_MCAST
  * @max_mcast_qp_attach: QPs attached to one of them; zero without it
+ * @max_direct_qp: QPs in direct form; this and the following are zero without
+ *	%VIRTIO_IB_DEVICE_DIRECT
+ * @max_direct_cq: direct CQs
+ * @max_direct_wr: requests that a send or receive ring of them holds, a power of two
+ * @max_direct_cqe: completions that a direct CQ holds, a power of two
+ * @max_doorbells: doorbell pages
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_device {
@@ -209,7 +245,12 @@ struct virtio_rdma_ack_query_device {
 	__le32 max_fast_reg_pages;
 	__le32 max_mcast_grp;
 	__le32 max_mcast_qp_attach;
-	__le32 reserved[11];
+	__le32 max_direct_qp;
+	__le32 max_direct_cq;
+	__le32 max_direct_wr;
+	__le32 max_direct_cqe;
+	__le32 max_doorbells;
+	__le32 reserved[6];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
@@ -217,7 +258,8 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, hw_ver, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, local_ca_ack_delay, 68);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_fast_reg_pages, 72);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_mcast_grp, 76);
-VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 84);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_direct_qp, 84);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 104);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -1160,5 +1202,342 @@ struct virtio_rdma_cq_req {
 VNR_ASSERT_SIZE(struct virtio_rdma_cq_req, 48);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, byte_len, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, wc_flags, 32);
+
+/* ------------------------------------------------------------------------- */
+/* Event queues and direct rings (Documentation/spec-rings.rst)               */
+/* ------------------------------------------------------------------------- */
+
+enum virtio_rdma_event_type {
+	VIRTIO_RDMA_EVENT_COMPLETION		= 0,
+	VIRTIO_RDMA_EVENT_CQ_ERROR		= 1,
+	VIRTIO_RDMA_EVENT_QP_FATAL		= 2,
+	VIRTIO_RDMA_EVENT_NUM			= 3,
+};
+
+/**
+ * struct virtio_rdma_event - buffer of an event virtqueue (device-writable)
+ * @type: &enum virtio_rdma_event_type
+ * @detail: zero
+ * @number: CQN or QPN
+ * @reserved: zero
+ */
+struct virtio_rdma_event {
+	__le16 type;
+	__le16 detail;
+	__le32 number;
+	__le64 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_event, 16);
+
+#define VIRTIO_RDMA_CONTROL_SIZE	64
+
+/* Bits of &virtio_rdma_cq_control.arm; those above are a number. */
+#define VIRTIO_RDMA_ARM_SOLICITED	(1 << 0)
+#define VIRTIO_RDMA_ARM_NEXT		(1 << 1)
+#define VIRTIO_RDMA_ARM_NUMBER		(1 << 2)
+
+/**
+ * struct virtio_rdma_cq_control - control block of a CQ
+ * @arm: written by the driver: a number that changes with each arming, and what of
+ * @consumer: written by the driver: direct CQs: completions taken, modulo 2^32
+ * @reserved: zero
+ * @device: written by the device: not 0 once the CQ is in error
+ * @reserved2: left to the device
+ */
+struct virtio_rdma_cq_control {
+	__le32 arm;
+	__le32 consumer;
+	__le32 reserved[6];
+	__le32 device;
+	__le32 reserved2[7];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cq_control, VIRTIO_RDMA_CONTROL_SIZE);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cq_control, device, 32);
+
+/**
+ * enum virtio_rdma_cq_flags - bits of &virtio_rdma_cmd_create_cq_long.flags
+ * @VIRTIO_RDMA_CQ_CONTROL: it has a control block, and events are reported
+ * @VIRTIO_RDMA_CQ_DIRECT: it is a ring; only with %VIRTIO_RDMA_CQ_CONTROL
+ */
+enum virtio_rdma_cq_flags {
+	VIRTIO_RDMA_CQ_CONTROL			= 1 << 0,
+	VIRTIO_RDMA_CQ_DIRECT			= 1 << 1,
+};
+
+/**
+ * struct virtio_rdma_cmd_create_cq_long - request of CREATE_CQ, long form
+ * @cqe: completions that the CQ shall hold; a power of two if it is direct
+ * @flags: &enum virtio_rdma_cq_flags
+ * @cqe_shift: direct: log2 of the bytes of a completion, 5 or 6
+ * @event_vq: number of the event virtqueue, below E
+ * @control: device address of its &struct virtio_rdma_cq_control
+ * @npages: direct: number of pages of the ring, which they cover exactly
+ * @reserved: zero
+ * @pages: device address of each page, 4096 bytes each and aligned to it
+ */
+struct virtio_rdma_cmd_create_cq_long {
+	__le32 cqe;
+	__u8 flags;
+	__u8 cqe_shift;
+	__le16 event_vq;
+	__le64 control;
+	__le32 npages;
+	__le32 reserved[3];
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_cq_long, 32);
+
+#define VIRTIO_RDMA_DIRECT_MIN_CQE	16
+
+/* Bit 7 of the opcode of a direct completion: of a receive request. */
+#define VIRTIO_RDMA_CQE_RECV		0x80
+#define VIRTIO_RDMA_CQE_OPCODE		0x7f
+/* Bit 0 of the phase. */
+#define VIRTIO_RDMA_CQE_PHASE		0x01
+
+/**
+ * struct virtio_rdma_cqe - completion in a direct CQ
+ * @byte_len: as of &struct virtio_rdma_cq_req, like the fields of the same names
+ * @imm_data: immediate data
+ * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set
+ * @qp_num: local QPN
+ * @src_qp: QPN of the sender (UD)
+ * @wqe: index of the work request
+ * @vendor_err: tells the reason of @status to the device's makers
+ * @vlan: number of the VLAN
+ * @status: &enum virtio_ib_wc_status
+ * @opcode: &enum virtio_ib_wc_opcode, and %VIRTIO_RDMA_CQE_RECV
+ * @wc_flags: &enum virtio_ib_wc_flags
+ * @reserved: zero
+ * @phase: %VIRTIO_RDMA_CQE_PHASE if the ring was gone through an even number of times;
+ *	written last
+ */
+struct virtio_rdma_cqe {
+	__le32 byte_len;
+	union {
+		__be32 imm_data;
+		__le32 invalidate_rkey;
+	};
+	__le32 qp_num;
+	__le32 src_qp;
+	__le32 wqe;
+	__le32 vendor_err;
+	__le16 vlan;
+	__u8 status;
+	__u8 opcode;
+	__le16 wc_flags;
+	__u8 reserved;
+	__u8 phase;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cqe, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cqe, wqe, 16);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cqe, phase, 31);
+
+/**
+ * struct virtio_rdma_qp_control - control block of a direct QP
+ * @send_producer: written by the driver: send requests posted, modulo 2^32
+ * @recv_producer: written by the driver: receive requests posted, modulo 2^32
+ * @reserved: zero
+ * @recv_wanted: written by the device: not 0 if the next receive request is to be
+ *	announced by the doorbell
+ * @reserved2: left to the device
+ */
+struct virtio_rdma_qp_control {
+	__le32 send_producer;
+	__le32 recv_producer;
+	__le32 reserved[6];
+	__le32 recv_wanted;
+	__le32 reserved2[7];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_qp_control, VIRTIO_RDMA_CONTROL_SIZE);
+VNR_ASSERT_OFFSET(struct virtio_rdma_qp_control, recv_wanted, 32);
+
+#define VIRTIO_RDMA_MIN_STRIDE_SHIFT	6
+#define VIRTIO_RDMA_MAX_STRIDE_SHIFT	10
+
+/**
+ * struct virtio_rdma_swqe - send request of a direct QP
+ * @opcode: &enum virtio_ib_wr_opcode
+ * @send_flags: &enum virtio_ib_send_flags
+ * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set
+ * @inline_len: bytes of @inline_data if it is set
+ * @imm_data: immediate data, four bytes in network order
+ * @invalidate_rkey: in its place: SEND_WITH_INV, LOCAL_INV
+ * @rdma: RDMA WRITE and READ, as of &struct virtio_rdma_sq_req like the following
+ * @ud: SEND of a UD QP
+ * @flush: FLUSH
+ * @reg: REG_MR, which has no elements
+ * @sg_list: payload
+ * @inline_data: payload
+ */
+struct virtio_rdma_swqe {
+	__u8 opcode;
+	__u8 send_flags;
+	union {
+		__le16 num_sge;
+		__le16 inline_len;
+	};
+	union {
+		__be32 imm_data;
+		__le32 invalidate_rkey;
+	};
+	union {
+		struct {
+			union {
+				struct {
+					__le64 remote_addr;
+					__le32 rkey;
+				} rdma;
+				struct {
+					__le32 remote_qpn;
+					__le32 remote_qkey;
+					__le32 ah;
+				} ud;
+				struct {
+					__le64 remote_addr;
+					__le32 rkey;
+					__le32 length;
+					__u8 type;
+					__u8 level;
+				} flush;
+				__le64 by_opcode[3];
+			};
+			union {
+				struct virtio_rdma_sge sg_list[2];
+				__u8 inline_data[32];
+			};
+		};
+		struct {
+			__le64 pages;
+			__le64 iova;
+			__le32 length;
+			__le32 key;
+			__le32 access;
+			__le32 npages;
+		} reg;
+	};
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_swqe, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, rdma, 8);
+VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, reg, 8);
+VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, sg_list, 32);
+
+/**
+ * struct virtio_rdma_rwqe - receive request of a direct QP
+ * @num_sge: length of @sg_list
+ * @reserved: zero
+ * @sg_list: where the message goes
+ */
+struct virtio_rdma_rwqe {
+	__le32 num_sge;
+	__le32 reserved[3];
+	struct virtio_rdma_sge sg_list[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_rwqe, 16);
+
+#define VIRTIO_RDMA_QP_FORM_DIRECT	1
+
+/**
+ * struct virtio_rdma_qp_direct - how a direct QP is laid out, at byte 40 of CREATE_QP
+ * @form: %VIRTIO_RDMA_QP_FORM_DIRECT
+ * @send_shift: log2 of the stride of the send ring
+ * @recv_shift: log2 of the stride of the receive ring
+ * @reserved: zero
+ * @send_depth: slots of the send ring, a power of two
+ * @recv_depth: slots of the receive ring, a power of two, or 0
+ * @doorbell: handle of the doorbell page
+ * @bit: bit of the QP in that page
+ * @send_pages: pages of the send ring, which they cover exactly
+ * @recv_pages: pages of the receive ring, which they cover exactly
+ * @reserved2: zero
+ * @control: device address of its &struct virtio_rdma_qp_control
+ * @reserved3: zero
+ * @pages: device address of each page, 4096 bytes each and aligned to it: those of the
+ *	send ring, then those of the receive ring
+ */
+struct virtio_rdma_qp_direct {
+	__u8 form;
+	__u8 send_shift;
+	__u8 recv_shift;
+	__u8 reserved;
+	__le32 send_depth;
+	__le32 recv_depth;
+	__le32 doorbell;
+	__le32 bit;
+	__le32 send_pages;
+	__le32 recv_pages;
+	__le32 reserved2;
+	__le64 control;
+	__le64 reserved3[2];
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_qp_direct, 56);
+
+#define VIRTIO_RDMA_QP_DIRECT_OFFSET	40
+
+/**
+ * struct virtio_rdma_cmd_alloc_doorbell - request of ALLOC_DOORBELL
+ * @page: device address of a page, &struct virtio_rdma_doorbell_page
+ * @vq: number of the doorbell virtqueue, below D
+ * @reserved: zero
+ */
+struct virtio_rdma_cmd_alloc_doorbell {
+	__le64 page;
+	__le16 vq;
+	__le16 reserved[3];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_alloc_doorbell, 16);
+
+/**
+ * struct virtio_rdma_ack_alloc_doorbell - response to ALLOC_DOORBELL
+ * @doorbell: handle of the doorbell page
+ */
+struct virtio_rdma_ack_alloc_doorbell {
+	__le32 doorbell;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_alloc_doorbell, 4);
+
+/**
+ * struct virtio_rdma_cmd_free_doorbell - request of FREE_DOORBELL (no response)
+ * @doorbell: handle of a doorbell page that no QP uses
+ */
+struct virtio_rdma_cmd_free_doorbell {
+	__le32 doorbell;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_free_doorbell, 4);
+
+#define VIRTIO_RDMA_DOORBELL_BITS	16384
+#define VIRTIO_RDMA_DOORBELL_WORDS	(VIRTIO_RDMA_DOORBELL_BITS / 64)
+
+/**
+ * struct virtio_rdma_doorbell_page - what the direct QPs of a process are announced by
+ * @ring_me: not 0 if the device wants to be rung; taken by exchange
+ * @reserved: zero
+ * @words: bit w is set if @pending[w] may have bits
+ * @reserved2: zero
+ * @pending: a bit for each QP
+ */
+struct virtio_rdma_doorbell_page {
+	__le32 ring_me;
+	__le32 reserved[15];
+	__le64 words[VIRTIO_RDMA_DOORBELL_WORDS / 64];
+	__u8 reserved2[1952];
+	__le64 pending[VIRTIO_RDMA_DOORBELL_WORDS];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_doorbell_page, 4096);
+VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, words, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, pending, 2048);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */
