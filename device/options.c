@@ -45,6 +45,9 @@ const char options_usage[] =
 "  --mrs N           memory regions of each guest (default 4096)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
+"  --event-queues N  virtqueues that tell of completions (default 4); 0: a guest's\n"
+"                    driver arms and scans CQs as the RFC has it\n"
+"  --doorbell-queues N  virtqueues that announce work in direct rings (default 1)\n"
 "  --rfc             offer what the RFC of RoCE for virtio-net has, without extensions:\n"
 "                    a CQ holds as many completions as a virtqueue\n"
 "  --queue-size N    largest virtqueue, QEMU's vq_size (default 1024)\n"
@@ -77,9 +80,10 @@ const char options_usage[] =
 "QEMU (11.1 or later) needs shared guest memory and, for the default limits:\n"
 "  -object memory-backend-memfd,id=mem,share=on,size=SIZE -machine memory-backend=mem\n"
 "  -chardev socket,id=roce,path=PATH\n"
-"  -device vhost-user-test-device-pci,chardev=roce,virtio-id=1,num_vqs=131,\\\n"
-"          vq_size=1024,config_size=32,page-per-vq=on\n"
-"where num_vqs is 3 + CQs + 2 * QPs.\n";
+"  -device vhost-user-test-device-pci,chardev=roce,virtio-id=1,num_vqs=136,\\\n"
+"          vq_size=1024,config_size=36,page-per-vq=on\n"
+"where num_vqs is 3 + CQs + 2 * QPs + event queues + doorbell queues.  A guest whose\n"
+"QEMU was told config_size=32, and a num_vqs without the last two, has neither.\n";
 
 enum {
 	OPT_SOCKET = 256,
@@ -90,6 +94,8 @@ enum {
 	OPT_MRS,
 	OPT_PDS,
 	OPT_AHS,
+	OPT_EVENT_QUEUES,
+	OPT_DOORBELL_QUEUES,
 	OPT_QUEUE_SIZE,
 	OPT_RFC,
 	OPT_MTU,
@@ -119,6 +125,8 @@ static const struct option long_options[] = {
 	{ "mrs", required_argument, NULL, OPT_MRS },
 	{ "pds", required_argument, NULL, OPT_PDS },
 	{ "ahs", required_argument, NULL, OPT_AHS },
+	{ "event-queues", required_argument, NULL, OPT_EVENT_QUEUES },
+	{ "doorbell-queues", required_argument, NULL, OPT_DOORBELL_QUEUES },
 	{ "queue-size", required_argument, NULL, OPT_QUEUE_SIZE },
 	{ "rfc", no_argument, NULL, OPT_RFC },
 	{ "mtu", required_argument, NULL, OPT_MTU },
@@ -163,6 +171,10 @@ static const struct number_option number_options[] = {
 	{ OPT_MRS, offsetof(struct options, limits.mrs), 1, 1 << 20 },
 	{ OPT_PDS, offsetof(struct options, limits.pds), 1, 1 << 20 },
 	{ OPT_AHS, offsetof(struct options, limits.ahs), 1, 1 << 20 },
+	{ OPT_EVENT_QUEUES, offsetof(struct options, limits.event_vqs), 0,
+	  RNIC_EVENT_VQS_MAX },
+	{ OPT_DOORBELL_QUEUES, offsetof(struct options, limits.doorbell_vqs), 0,
+	  RNIC_DOORBELL_VQS_MAX },
 	{ OPT_QUEUE_SIZE, offsetof(struct options, limits.queue_size), 2,
 	  VIRTQ_SIZE_MAX },
 	{ OPT_MTU, offsetof(struct options, mtu), FUNCTION_MTU_MIN, FUNCTION_MTU_MAX },
@@ -475,11 +487,25 @@ static void options_init(struct options *options)
 			.mrs = 4096,
 			.pds = 1024,
 			.ahs = 4096,
+			.event_vqs = 4,
+			.doorbell_vqs = 1,
 		},
 		.poll_us = 50,
 		.speed = 100,
 		.mac_base = 0x52540000ce01,
 	};
+}
+
+/* What follows for some limits from others. */
+static void options_settle(struct rnic_limits *limits)
+{
+	if (limits->rfc) {
+		limits->cqe = limits->queue_size;
+		limits->event_vqs = 0;
+	}
+	/* Direct rings complete by events. */
+	if (!limits->event_vqs)
+		limits->doorbell_vqs = 0;
 }
 
 int options_parse(struct options *options, int argc, char **argv)
@@ -510,7 +536,6 @@ int options_parse(struct options *options, int argc, char **argv)
 		log_error("unexpected argument \"%s\"", argv[optind]);
 		return -EINVAL;
 	}
-	if (options->limits.rfc)
-		options->limits.cqe = options->limits.queue_size;
+	options_settle(&options->limits);
 	return check_options(options);
 }

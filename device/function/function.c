@@ -62,11 +62,14 @@
 struct function_config_space {
 	struct virtio_net_config net;
 	struct virtio_net_roce_config roce;
+	struct virtio_net_roce_config_rings rings;
 } __attribute__((packed));
 _Static_assert(offsetof(struct function_config_space, roce) ==
 	       VIRTIO_NET_ROCE_CONFIG_OFFSET, "RoCE configuration is misplaced");
-_Static_assert(sizeof(struct function_config_space) == VIRTIO_NET_ROCE_CONFIG_SIZE,
-	       "configuration space has a wrong size");
+_Static_assert(offsetof(struct function_config_space, rings) ==
+	       VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET &&
+	       VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET == VIRTIO_NET_ROCE_CONFIG_SIZE,
+	       "configuration of event queues and direct rings is misplaced");
 
 /* ------------------------------------------------------------------------- */
 /* Poller                                                                    */
@@ -181,6 +184,10 @@ static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len
 			.max_rdma_qps = htole32(fn->config.limits.qps),
 			.max_rdma_cqs = htole32(fn->config.limits.cqs),
 		},
+		.rings = {
+			.event_vqs = htole16(fn->config.limits.event_vqs),
+			.doorbell_vqs = htole16(fn->config.limits.doorbell_vqs),
+		},
 	};
 
 	if (off > FUNCTION_CONFIG_MAX || len > FUNCTION_CONFIG_MAX - off)
@@ -224,9 +231,15 @@ static bool function_rdma_queue(const struct function *fn, uint16_t index,
 		return true;
 	}
 	i -= limits->cqs;
-	*kind = i % 2 ? RNIC_RQ : RNIC_SQ;
-	*number = i / 2;
-	return *number < limits->qps;
+	if (i < 2 * limits->qps) {
+		*kind = i % 2 ? RNIC_RQ : RNIC_SQ;
+		*number = i / 2;
+		return true;
+	}
+	i -= 2 * limits->qps;
+	*kind = i < limits->event_vqs ? RNIC_EVENT : RNIC_DOORBELL;
+	*number = i < limits->event_vqs ? i : i - limits->event_vqs;
+	return i < limits->event_vqs + limits->doorbell_vqs;
 }
 
 static void function_ethernet_start(struct function *fn, struct virtq *vq)
@@ -398,7 +411,8 @@ const uint64_t *function_rdma_counters(const struct function *fn)
 
 uint32_t function_num_queues(const struct rnic_limits *limits)
 {
-	return FUNCTION_QUEUES + limits->cqs + 2 * limits->qps;
+	return FUNCTION_QUEUES + limits->cqs + 2 * limits->qps +
+	       limits->event_vqs + limits->doorbell_vqs;
 }
 
 const struct function_stats *function_stats(const struct function *fn)

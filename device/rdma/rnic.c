@@ -197,7 +197,10 @@ static bool rnic_limits_ok(const struct rnic_limits *limits)
 	       limits->cqs <= VIRTIO_NET_ROCE_MAX_OBJECTS &&
 	       limits->queue_size >= 1 &&
 	       limits->queue_size <= VIRTQ_SIZE_MAX &&
-	       limits->cqe >= limits->queue_size;
+	       limits->cqe >= limits->queue_size &&
+	       limits->event_vqs <= RNIC_EVENT_VQS_MAX &&
+	       limits->doorbell_vqs <= RNIC_DOORBELL_VQS_MAX &&
+	       !(limits->rfc && (limits->event_vqs || limits->doorbell_vqs));
 }
 
 /* Tables that were not initialised are empty, because calloc() zeroed them. */
@@ -317,12 +320,19 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 static void rnic_set_queue(struct rnic *rnic, enum rnic_queue kind,
 			   uint32_t number, struct virtq *vq)
 {
-	if (kind == RNIC_CQ)
+	switch (kind) {
+	case RNIC_CQ:
 		cq_set_queue(&rnic->cqs, number, vq);
-	else if (kind == RNIC_SQ)
+		break;
+	case RNIC_SQ:
 		qp_set_queue(&rnic->qps, rnic->qps.sq_vq, number, vq);
-	else
+		break;
+	case RNIC_RQ:
 		qp_set_queue(&rnic->qps, rnic->qps.rq_vq, number, vq);
+		break;
+	default:
+		break;
+	}
 }
 
 void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
@@ -339,7 +349,8 @@ void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 /* A completion queue has no use for a doorbell: the loop polls its QPs. */
 void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	struct qp *qp = kind == RNIC_CQ ? NULL : qp_get(&rnic->qps, number);
+	struct qp *qp = kind == RNIC_SQ || kind == RNIC_RQ ?
+			qp_get(&rnic->qps, number) : NULL;
 
 	if (qp)
 		qp_activate(qp);

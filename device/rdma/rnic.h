@@ -86,11 +86,15 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem);
  * @RNIC_CQ:	completion queue; its number is the CQN
  * @RNIC_SQ:	send queue; its number is the QPN
  * @RNIC_RQ:	receive queue; its number is the QPN
+ * @RNIC_EVENT:	event virtqueue
+ * @RNIC_DOORBELL: doorbell virtqueue
  */
 enum rnic_queue {
 	RNIC_CQ,
 	RNIC_SQ,
 	RNIC_RQ,
+	RNIC_EVENT,
+	RNIC_DOORBELL,
 	RNIC_QUEUES,
 };
 

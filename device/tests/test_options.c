@@ -76,6 +76,28 @@ static void test_values(void **state)
 	assert_string_equal(options.control, "c");
 }
 
+/* Direct rings need doorbells and events, and the RFC has none of them. */
+static void test_event_queues(void **state)
+{
+	const struct rnic_limits *limits = &options.limits;
+
+	assert_int_equal(PARSE("--socket", "a"), 0);
+	assert_int_equal(limits->event_vqs, 4);
+	assert_int_equal(limits->doorbell_vqs, 1);
+	assert_int_equal(PARSE("--socket", "a", "--event-queues", "64",
+			       "--doorbell-queues", "16"), 0);
+	assert_int_equal(limits->event_vqs, 64);
+	assert_int_equal(limits->doorbell_vqs, 16);
+	assert_int_equal(PARSE("--socket", "a", "--event-queues", "0"), 0);
+	assert_int_equal(limits->doorbell_vqs, 0);
+	assert_int_equal(PARSE("--socket", "a", "--rfc"), 0);
+	assert_int_equal(limits->event_vqs, 0);
+	assert_int_equal(limits->doorbell_vqs, 0);
+	assert_int_equal(PARSE("--socket", "a", "--event-queues", "65"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--doorbell-queues", "17"),
+			 -EINVAL);
+}
+
 /* What may follow the path of a socket. */
 static void test_pins(void **state)
 {
@@ -178,10 +200,14 @@ static void test_contradictions(void **state)
 			       "--cqe", "511"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a", "--queue-size", "512",
 			       "--cqe", "512"), 0);
-	assert_int_equal(PARSE("--socket", "a", "--cqs", "1001", "--qps", "10"),
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "996", "--qps", "10"),
 			 0);
-	assert_int_equal(PARSE("--socket", "a", "--cqs", "1002", "--qps", "10"),
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "997", "--qps", "10"),
 			 -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "1001", "--qps", "10",
+			       "--event-queues", "0"), 0);
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "1001", "--qps", "10",
+			       "--rfc"), 0);
 }
 
 static void test_too_many_ports(void **state)
@@ -204,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_event_queues),
 		cmocka_unit_test(test_pins),
 		cmocka_unit_test(test_faults_of_ports),
 		cmocka_unit_test(test_kinds_of_faults),

@@ -30,6 +30,16 @@
 
 #define RNIC_PAGE_SIZE		4096u
 
+#define RNIC_EVENT_VQS_MAX	64u
+#define RNIC_DOORBELL_VQS_MAX	16u
+
+#define RNIC_DIRECT_WR_MAX	32768u
+#define RNIC_DIRECT_CQE_MAX	(1u << 22)
+#define RNIC_DOORBELLS_MAX	1024u
+
+/* Pages of rings, 16 GiB; bounds the memory for pointers to 64 MiB for each guest. */
+#define RNIC_RING_PAGES_MAX	(1u << 22)
+
 /* A page list is copied to the stack: one page of it, for 2 MiB. */
 #define RNIC_FAST_REG_PAGES	512u
 
@@ -43,6 +53,10 @@
  * @mrs:	number of memory regions
  * @pds:	number of protection domains
  * @ahs:	number of address handles
+ * @event_vqs:	event virtqueues, up to %RNIC_EVENT_VQS_MAX
+ * @doorbell_vqs: doorbell virtqueues, up to %RNIC_DOORBELL_VQS_MAX
+ * @direct_qps:	number of direct QPs, beside @qps; 16384 of both at most
+ * @direct_cqs:	number of direct CQs, beside @cqs; likewise
  * @rfc:	offer what the RFC has and nothing else: no bit but
  *		%VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN.  A CQ holds what its virtqueue
  *		holds, and a QP that goes to RESET gives no slots back
@@ -55,6 +69,10 @@ struct rnic_limits {
 	uint32_t mrs;
 	uint32_t pds;
 	uint32_t ahs;
+	uint32_t event_vqs;
+	uint32_t doorbell_vqs;
+	uint32_t direct_qps;
+	uint32_t direct_cqs;
 	bool rfc;
 };
 
@@ -66,6 +84,7 @@ struct rnic_limits {
  * @log:	keeps them few
  * @mem:	memory map of the guest
  * @counter:	by &enum virtio_rdma_counter
+ * @ring_pages:	pages of rings, of all objects
  * @why:	for rnic_why()
  * @elem:	buffer taken from a virtqueue last; valid until the next one is
  */
@@ -76,9 +95,19 @@ struct rnic_ctx {
 	struct log_limit log;
 	const struct guest_mem *mem;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
+	uint32_t ring_pages;
 	char why[96];
 	struct virtq_elem elem;
 };
+
+/** rnic_has_direct() - are there direct rings? */
+static inline bool rnic_has_direct(const struct rnic_ctx *ctx)
+{
+	const struct rnic_limits *limits = &ctx->limits;
+
+	return limits->event_vqs && limits->doorbell_vqs && limits->direct_qps &&
+	       limits->direct_cqs;
+}
 
 /** rnic_access_flags() - &enum virtio_ib_access_flags that the NIC knows */
 static inline uint32_t rnic_access_flags(const struct rnic_ctx *ctx)

@@ -83,6 +83,81 @@ static void test_config_space(void **state)
 				.qps = 32, .cqs = 64 }), 131);
 }
 
+/* A device with event queues has more of a configuration space, and more queues. */
+static void test_config_rings(void **state)
+{
+	static const uint8_t expected[] = { CQS, 0, 0, 0, 3, 0, 2, 0 };
+	const struct function_config config = {
+		.name = "c",
+		.mtu = FUNCTION_MTU_MAX,
+		.limits = {
+			.qps = QPS,
+			.cqs = CQS,
+			.queue_size = NUM,
+			.event_vqs = 3,
+			.doorbell_vqs = 2,
+		},
+	};
+	struct l2_switch *own_switch = switch_new(loop);
+	struct fabric *own_fabric = fabric_new();
+	struct function *fn = function_new(loop, own_switch, own_fabric, &config);
+	uint8_t buf[8];
+
+	assert_int_equal(function_device_ops.config_read(fn, 28, buf, 8), 0);
+	assert_memory_equal(buf, expected, 8);
+	assert_int_equal(function_num_queues(&config.limits),
+			 3 + CQS + 2 * QPS + 3 + 2);
+	function_free(fn);
+	fabric_free(own_fabric);
+	switch_free(own_switch);
+}
+
+/* Event and doorbell virtqueues stand behind those of the RFC. */
+static void test_ring_queues(void **state)
+{
+	const struct function_config config = {
+		.name = "c",
+		.mtu = FUNCTION_MTU_MAX,
+		.limits = {
+			.qps = QPS,
+			.cqs = CQS,
+			.queue_size = NUM,
+			.event_vqs = 3,
+			.doorbell_vqs = 2,
+		},
+	};
+	const unsigned int first = 3 + CQS + 2 * QPS;
+	struct l2_switch *own_switch = switch_new(loop);
+	struct fabric *own_fabric = fabric_new();
+	struct function *fn = function_new(loop, own_switch, own_fabric, &config);
+	struct virtq vq[6] = {};
+	unsigned int i;
+
+	memset(&rnic_mock, 0, sizeof(rnic_mock));
+	function_device_ops.negotiated(fn, function_device_ops.features(fn));
+	for (i = 0; i < 6; i++) {
+		vq[i].index = first + i;
+		function_device_ops.queue_start(fn, &vq[i]);
+		function_device_ops.kick(fn, &vq[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		assert_ptr_equal(rnic_mock.queue[RNIC_EVENT][i], &vq[i]);
+		assert_int_equal(rnic_mock.kicks[RNIC_EVENT][i], 1);
+	}
+	for (i = 0; i < 2; i++) {
+		assert_ptr_equal(rnic_mock.queue[RNIC_DOORBELL][i], &vq[3 + i]);
+		assert_int_equal(rnic_mock.kicks[RNIC_DOORBELL][i], 1);
+	}
+	assert_null(rnic_mock.queue[RNIC_DOORBELL][2]);
+	for (i = 0; i < 6; i++)
+		function_device_ops.queue_stop(fn, &vq[i]);
+	assert_null(rnic_mock.queue[RNIC_EVENT][0]);
+	assert_null(rnic_mock.queue[RNIC_DOORBELL][1]);
+	function_free(fn);
+	fabric_free(own_fabric);
+	switch_free(own_switch);
+}
+
 /* What the operator did not ask for is not offered. */
 static void test_optional_features(void **state)
 {
@@ -657,6 +732,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_features),
 		TEST(test_config_space),
+		TEST(test_config_rings),
+		TEST(test_ring_queues),
 		TEST(test_optional_features),
 		TEST(test_link),
 		TEST(test_frame),
