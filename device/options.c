@@ -48,6 +48,9 @@ const char options_usage[] =
 "  --event-queues N  virtqueues that tell of completions (default 4); 0: a guest's\n"
 "                    driver arms and scans CQs as the RFC has it\n"
 "  --doorbell-queues N  virtqueues that announce work in direct rings (default 1)\n"
+"  --direct-qps N    queue pairs in direct rings, beside --qps (default 16384 in all);\n"
+"                    one that does nothing takes less than 8 KiB\n"
+"  --direct-cqs N    completion queues in direct rings, likewise\n"
 "  --rfc             offer what the RFC of RoCE for virtio-net has, without extensions:\n"
 "                    a CQ holds as many completions as a virtqueue\n"
 "  --queue-size N    largest virtqueue, QEMU's vq_size (default 1024)\n"
@@ -96,6 +99,8 @@ enum {
 	OPT_AHS,
 	OPT_EVENT_QUEUES,
 	OPT_DOORBELL_QUEUES,
+	OPT_DIRECT_QPS,
+	OPT_DIRECT_CQS,
 	OPT_QUEUE_SIZE,
 	OPT_RFC,
 	OPT_MTU,
@@ -127,6 +132,8 @@ static const struct option long_options[] = {
 	{ "ahs", required_argument, NULL, OPT_AHS },
 	{ "event-queues", required_argument, NULL, OPT_EVENT_QUEUES },
 	{ "doorbell-queues", required_argument, NULL, OPT_DOORBELL_QUEUES },
+	{ "direct-qps", required_argument, NULL, OPT_DIRECT_QPS },
+	{ "direct-cqs", required_argument, NULL, OPT_DIRECT_CQS },
 	{ "queue-size", required_argument, NULL, OPT_QUEUE_SIZE },
 	{ "rfc", no_argument, NULL, OPT_RFC },
 	{ "mtu", required_argument, NULL, OPT_MTU },
@@ -175,6 +182,10 @@ static const struct number_option number_options[] = {
 	  RNIC_EVENT_VQS_MAX },
 	{ OPT_DOORBELL_QUEUES, offsetof(struct options, limits.doorbell_vqs), 0,
 	  RNIC_DOORBELL_VQS_MAX },
+	{ OPT_DIRECT_QPS, offsetof(struct options, limits.direct_qps), 0,
+	  VIRTIO_NET_ROCE_MAX_OBJECTS },
+	{ OPT_DIRECT_CQS, offsetof(struct options, limits.direct_cqs), 0,
+	  VIRTIO_NET_ROCE_MAX_OBJECTS },
 	{ OPT_QUEUE_SIZE, offsetof(struct options, limits.queue_size), 2,
 	  VIRTQ_SIZE_MAX },
 	{ OPT_MTU, offsetof(struct options, mtu), FUNCTION_MTU_MIN, FUNCTION_MTU_MAX },
@@ -489,11 +500,18 @@ static void options_init(struct options *options)
 			.ahs = 4096,
 			.event_vqs = 4,
 			.doorbell_vqs = 1,
+			.direct_qps = VIRTIO_NET_ROCE_MAX_OBJECTS,
+			.direct_cqs = VIRTIO_NET_ROCE_MAX_OBJECTS,
 		},
 		.poll_us = 50,
 		.speed = 100,
 		.mac_base = 0x52540000ce01,
 	};
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 /* What follows for some limits from others. */
@@ -504,8 +522,14 @@ static void options_settle(struct rnic_limits *limits)
 		limits->event_vqs = 0;
 	}
 	/* Direct rings complete by events. */
-	if (!limits->event_vqs)
+	if (!limits->event_vqs || !limits->direct_qps || !limits->direct_cqs)
 		limits->doorbell_vqs = 0;
+	limits->direct_qps = limits->doorbell_vqs ?
+		min_u32(limits->direct_qps, VIRTIO_NET_ROCE_MAX_OBJECTS - limits->qps) :
+		0;
+	limits->direct_cqs = limits->doorbell_vqs ?
+		min_u32(limits->direct_cqs, VIRTIO_NET_ROCE_MAX_OBJECTS - limits->cqs) :
+		0;
 }
 
 int options_parse(struct options *options, int argc, char **argv)

@@ -67,6 +67,17 @@ struct command_row {
 	bool more;
 };
 
+static void command_query_direct(const struct rnic_limits *limits,
+				 struct virtio_rdma_ack_query_device *ack)
+{
+	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT);
+	ack->max_direct_qp = htole32(limits->direct_qps);
+	ack->max_direct_cq = htole32(limits->direct_cqs);
+	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
+	ack->max_direct_cqe = htole32(RNIC_DIRECT_CQE_MAX);
+	ack->max_doorbells = htole32(RNIC_DOORBELLS_MAX);
+}
+
 static const char *command_query_device(struct rnic *rnic,
 					const struct command_args *args)
 {
@@ -93,6 +104,8 @@ static const char *command_query_device(struct rnic *rnic,
 	};
 	if (limits->rfc)
 		return NULL;
+	if (limits->event_vqs)
+		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_EVENTS);
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
 					 VIRTIO_IB_DEVICE_COUNTERS |
 					 VIRTIO_IB_DEVICE_GID_VLAN |
@@ -100,6 +113,8 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_MCAST |
 					 VIRTIO_IB_DEVICE_FLUSH |
 					 VIRTIO_IB_DEVICE_RESET_SLOTS);
+	if (rnic_has_direct(&rnic->ctx))
+		command_query_direct(limits, ack);
 	ack->max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES);
 	ack->max_mcast_grp = htole32(MCAST_GROUPS);
 	ack->max_mcast_qp_attach = htole32(MCAST_QPS);
@@ -118,13 +133,98 @@ static const char *command_query_port(struct rnic *rnic __always_unused,
 	return NULL;
 }
 
+/* All pages of a ring are known: make what it is of. */
+static const char *command_create_end(struct rnic *rnic,
+				      const struct command_args *args)
+{
+	struct rnic_create *create = &rnic->create;
+	const struct qp_ring ring = { &create->direct, &create->pages };
+	__le32 *ack = args->rsp;
+	uint32_t number = 0;
+	const char *why;
+
+	if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
+		why = cq_create_long(&rnic->cqs, &create->cq, &create->pages, &number);
+	else
+		why = qp_create(&rnic->qps, &create->qp, &ring, &number);
+	*ack = htole32(number);
+	return why;
+}
+
+/* Both answer with a number. */
+_Static_assert(sizeof(struct virtio_rdma_ack_create_cq) == sizeof(__le32) &&
+	       sizeof(struct virtio_rdma_ack_create_qp) == sizeof(__le32),
+	       "CREATE_CQ or CREATE_QP answers with more than a number");
+
+/* Go on with the pages of a ring. */
+static const char *command_create_pages(struct rnic *rnic,
+					const struct command_args *args)
+{
+	struct rnic_request *list = &rnic->page_list;
+	struct pages *pages = &rnic->create.pages;
+	uint32_t n = pages_left(pages);
+	__le64 page[COMMAND_PAGES];
+	const char *why;
+
+	if (n > COMMAND_PAGES)
+		n = COMMAND_PAGES;
+	iov_to_buf(list->iov, list->iov_n, list->off, page, n * sizeof(*page));
+	list->off += n * sizeof(*page);
+	why = pages_add(pages, page, n);
+	if (!why && pages_left(pages))
+		return command_goes_on;
+	if (!why)
+		why = command_create_end(rnic, args);
+	pages_free(pages);
+	return why;
+}
+
+/* The fixed part of a request is @fixed bytes and names @n pages: read them. */
+static const char *command_create_begin(struct rnic *rnic,
+					const struct command_args *args,
+					uint8_t command, size_t fixed, uint32_t n)
+{
+	const char *why;
+
+	if (args->whole->len != fixed + n * sizeof(__le64))
+		return "request has another number of pages than it says";
+	why = pages_alloc(&rnic->create.pages, &rnic->ctx, n);
+	if (why)
+		return why;
+	rnic->command = command;
+	rnic->page_list = *args->whole;
+	rnic->page_list.off += fixed;
+	return command_create_pages(rnic, args);
+}
+
+static const char *command_create_cq_long(struct rnic *rnic,
+					  const struct command_args *args)
+{
+	struct virtio_rdma_cmd_create_cq_long *cmd = &rnic->create.cq;
+	const struct rnic_request *req = args->whole;
+	const char *why;
+
+	if (!rnic->ctx.limits.event_vqs)
+		return "request too long";
+	if (req->len < sizeof(*cmd))
+		return "request too short";
+	iov_to_buf(req->iov, req->iov_n, req->off, cmd, sizeof(*cmd));
+	why = cq_check_long(&rnic->cqs, cmd);
+	return why ? why :
+	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+				    sizeof(*cmd), le32toh(cmd->npages));
+}
+
 static const char *command_create_cq(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_create_cq *cmd = args->req;
 	struct virtio_rdma_ack_create_cq *ack = args->rsp;
 	uint32_t cqn = 0;
-	const char *why = cq_create(&rnic->cqs, le32toh(cmd->cqe), &cqn);
+	const char *why;
 
+	if (args->whole->len > sizeof(*cmd))
+		return command_create_cq_long(rnic, args);
+	why = cq_create(&rnic->cqs, le32toh(cmd->cqe), &cqn);
 	ack->cqn = htole32(cqn);
 	return why;
 }
@@ -207,6 +307,7 @@ static const char *command_reg_user_mr(struct rnic *rnic,
 
 	if (why)
 		return why;
+	rnic->command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
 	rnic->page_list = *args->whole;
 	rnic->page_list.off += sizeof(*cmd);
 	return command_reg_pages(rnic, args);
@@ -219,14 +320,52 @@ static const char *command_dereg_mr(struct rnic *rnic, const struct command_args
 	return mr_dereg(&rnic->mrs, le32toh(cmd->mrn));
 }
 
-static const char *command_create_qp(struct rnic *rnic, const struct command_args *args)
+static const char *command_create_qp_rfc(struct rnic *rnic,
+					 const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_qp *ack = args->rsp;
 	uint32_t qpn = 0;
-	const char *why = qp_create(&rnic->qps, args->req, &qpn);
+	const char *why = qp_create(&rnic->qps, args->req, NULL, &qpn);
 
 	ack->qpn = htole32(qpn);
 	return why;
+}
+
+/* What is direct stands where the RFC's request has zeroes, and goes on behind it. */
+#define COMMAND_QP_LONG	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
+			 sizeof(struct virtio_rdma_qp_direct))
+
+static const char *command_create_qp_long(struct rnic *rnic,
+					  const struct command_args *args)
+{
+	const struct rnic_request *req = args->whole;
+	struct rnic_create *create = &rnic->create;
+	struct virtio_rdma_qp_direct *direct = &create->direct;
+	uint32_t send, recv;
+	const char *why;
+
+	if (!rnic_has_direct(&rnic->ctx))
+		return "request too long";
+	if (req->len < COMMAND_QP_LONG)
+		return "request too short";
+	memcpy(&create->qp, args->req, sizeof(create->qp));
+	iov_to_buf(req->iov, req->iov_n, req->off + VIRTIO_RDMA_QP_DIRECT_OFFSET,
+		   direct, sizeof(*direct));
+	if (!direct->form)
+		return command_create_qp_rfc(rnic, args);
+	why = qp_check_direct(&rnic->qps, direct);
+	if (why)
+		return why;
+	send = le32toh(direct->send_pages);
+	recv = le32toh(direct->recv_pages);
+	return command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+				    COMMAND_QP_LONG, send + recv);
+}
+
+static const char *command_create_qp(struct rnic *rnic, const struct command_args *args)
+{
+	return args->whole->len > sizeof(struct virtio_rdma_cmd_create_qp) ?
+	       command_create_qp_long(rnic, args) : command_create_qp_rfc(rnic, args);
 }
 
 static const char *command_modify_qp(struct rnic *rnic, const struct command_args *args)
@@ -292,6 +431,29 @@ static const char *command_req_notify(struct rnic *rnic,
 	return cq_arm(&rnic->cqs, le32toh(cmd->cqn), le32toh(cmd->flags));
 }
 
+static const char *command_alloc_doorbell(struct rnic *rnic,
+					  const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_alloc_doorbell *cmd = args->req;
+	struct virtio_rdma_ack_alloc_doorbell *ack = args->rsp;
+	uint32_t doorbell = 0;
+	const char *why = "unknown command";
+
+	if (rnic_has_direct(&rnic->ctx))
+		why = doorbell_alloc(&rnic->doorbells, le64toh(cmd->page),
+				     le16toh(cmd->vq), &doorbell);
+	ack->doorbell = htole32(doorbell);
+	return why;
+}
+
+static const char *command_free_doorbell(struct rnic *rnic,
+					 const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_free_doorbell *cmd = args->req;
+
+	return doorbell_free(&rnic->doorbells, le32toh(cmd->doorbell));
+}
+
 static const char *command_alloc_mr(struct rnic *rnic, const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_alloc_mr *cmd = args->req;
@@ -341,7 +503,7 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	C(QUERY_PORT) = { "QUERY_PORT", command_query_port,
 			  0, ACK(query_port), false },
 	C(CREATE_CQ) = { "CREATE_CQ", command_create_cq,
-			 CMD(create_cq), ACK(create_cq), false },
+			 CMD(create_cq), ACK(create_cq), true },
 	C(DESTROY_CQ) = { "DESTROY_CQ", command_destroy_cq,
 			  CMD(destroy_cq), 0, false },
 	C(CREATE_PD) = { "CREATE_PD", command_create_pd,
@@ -355,7 +517,7 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	C(DEREG_MR) = { "DEREG_MR", command_dereg_mr,
 			CMD(dereg_mr), 0, false },
 	C(CREATE_QP) = { "CREATE_QP", command_create_qp,
-			 CMD(create_qp), ACK(create_qp), false },
+			 CMD(create_qp), ACK(create_qp), true },
 	C(MODIFY_QP) = { "MODIFY_QP", command_modify_qp,
 			 CMD(modify_qp), 0, false },
 	C(QUERY_QP) = { "QUERY_QP", command_query_qp,
@@ -380,6 +542,10 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			    CMD(mcast), 0, false },
 	C(DETACH_MCAST) = { "DETACH_MCAST", command_detach_mcast,
 			    CMD(mcast), 0, false },
+	C(ALLOC_DOORBELL) = { "ALLOC_DOORBELL", command_alloc_doorbell,
+			      CMD(alloc_doorbell), ACK(alloc_doorbell), false },
+	C(FREE_DOORBELL) = { "FREE_DOORBELL", command_free_doorbell,
+			     CMD(free_doorbell), 0, false },
 };
 
 _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
@@ -478,16 +644,19 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command,
 			   rsp_len);
 }
 
-/* Only one command can be so long. */
+/* Only commands with a list of pages can be so long. */
 uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
 {
 	const struct command_args args = { .rsp = rsp };
+	const bool reg = rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
 
-	return command_ack(rnic, &command_table[VIRTIO_NET_CTRL_ROCE_REG_USER_MR],
-			   command_reg_pages(rnic, &args), rsp_len);
+	return command_ack(rnic, &command_table[rnic->command],
+			   reg ? command_reg_pages(rnic, &args) :
+				 command_create_pages(rnic, &args), rsp_len);
 }
 
 void rnic_command_abort(struct rnic *rnic)
 {
 	mr_reg_abort(&rnic->mrs);
+	pages_free(&rnic->create.pages);
 }

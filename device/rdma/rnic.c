@@ -36,8 +36,8 @@
 /* And for the port; a frame for n QPs counts as n. */
 #define RNIC_PORT_BURST	256
 
-/* A QP that had no work for this long is no longer polled. */
-#define RNIC_IDLE_NS	(1000 * 1000)
+/* Of QPs that may have none, so many are looked at. */
+#define RNIC_LOOKS	1024
 
 /* The NIC that an end of the fabric belongs to. */
 static struct rnic *rnic_of(struct fabric_end *end)
@@ -200,6 +200,8 @@ static bool rnic_limits_ok(const struct rnic_limits *limits)
 	       limits->cqe >= limits->queue_size &&
 	       limits->event_vqs <= RNIC_EVENT_VQS_MAX &&
 	       limits->doorbell_vqs <= RNIC_DOORBELL_VQS_MAX &&
+	       limits->direct_qps <= VIRTIO_NET_ROCE_MAX_OBJECTS - limits->qps &&
+	       limits->direct_cqs <= VIRTIO_NET_ROCE_MAX_OBJECTS - limits->cqs &&
 	       !(limits->rfc && (limits->event_vqs || limits->doorbell_vqs));
 }
 
@@ -208,11 +210,20 @@ static void rnic_fini(struct rnic *rnic)
 {
 	eth_port_fini(&rnic->port);
 	qp_table_fini(&rnic->qps);
+	doorbell_table_fini(&rnic->doorbells);
 	cq_table_fini(&rnic->cqs);
 	ah_table_fini(&rnic->ahs);
 	mr_table_fini(&rnic->mrs);
 	pd_table_fini(&rnic->pds);
 	free(rnic);
+}
+
+/* As @look of the doorbell pages. */
+static void rnic_look(void *arg, uint32_t qpn)
+{
+	const struct rnic *rnic = arg;
+
+	qp_look(qp_get(&rnic->qps, qpn));
 }
 
 static int rnic_init(struct rnic *rnic)
@@ -221,6 +232,7 @@ static int rnic_init(struct rnic *rnic)
 	int ret;
 
 	gid_table_init(&rnic->gids, &rnic->end);
+	event_table_init(&rnic->events, ctx);
 	rnic->qps = (struct qp_table) {
 		.ctx = ctx,
 		.end = &rnic->end,
@@ -228,6 +240,8 @@ static int rnic_init(struct rnic *rnic)
 		.mrs = &rnic->mrs,
 		.ahs = &rnic->ahs,
 		.cqs = &rnic->cqs,
+		.events = &rnic->events,
+		.doorbells = &rnic->doorbells,
 		.gids = &rnic->gids,
 		.mcast = &rnic->mcast,
 	};
@@ -237,7 +251,9 @@ static int rnic_init(struct rnic *rnic)
 	if (!ret)
 		ret = ah_table_init(&rnic->ahs, ctx, &rnic->pds);
 	if (!ret)
-		ret = cq_table_init(&rnic->cqs, ctx);
+		ret = cq_table_init(&rnic->cqs, ctx, &rnic->events);
+	if (!ret)
+		ret = doorbell_table_init(&rnic->doorbells, ctx, rnic_look, rnic);
 	if (!ret)
 		ret = qp_table_init(&rnic->qps);
 	if (!ret)
@@ -280,7 +296,9 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 
 void rnic_reset(struct rnic *rnic)
 {
+	pages_free(&rnic->create.pages);
 	qp_table_reset(&rnic->qps);
+	doorbell_table_reset(&rnic->doorbells);
 	cq_table_reset(&rnic->cqs);
 	mr_table_reset(&rnic->mrs);
 	ah_table_reset(&rnic->ahs);
@@ -312,6 +330,9 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
 	rnic->ctx.mem = mem;
 	mr_translate_all(&rnic->mrs);
+	cq_mem_changed(&rnic->cqs);
+	qp_mem_changed(&rnic->qps);
+	doorbell_mem_changed(&rnic->doorbells);
 	if (mem->n)
 		qp_resume_all(&rnic->qps);
 }
@@ -329,6 +350,9 @@ static void rnic_set_queue(struct rnic *rnic, enum rnic_queue kind,
 		break;
 	case RNIC_RQ:
 		qp_set_queue(&rnic->qps, rnic->qps.rq_vq, number, vq);
+		break;
+	case RNIC_EVENT:
+		event_set_queue(&rnic->events, number, vq);
 		break;
 	default:
 		break;
@@ -354,6 +378,10 @@ void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 
 	if (qp)
 		qp_activate(qp);
+	if (kind == RNIC_EVENT)
+		event_kick(&rnic->events, number);
+	if (kind == RNIC_DOORBELL)
+		doorbell_kick(&rnic->doorbells, number);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -405,8 +433,10 @@ bool rnic_poll(struct rnic *rnic)
 	};
 	struct qp *qp, *last;
 	uint64_t now = loop_now(rnic->ctx.loop);
+	unsigned int looks = RNIC_LOOKS;
 	bool worked = rnic_poll_port(rnic);
 
+	worked |= doorbell_poll(&rnic->doorbells);
 	last = TAILQ_LAST(&rnic->qps.active, qp_list);
 	if (!last)
 		return worked;
@@ -416,8 +446,9 @@ bool rnic_poll(struct rnic *rnic)
 		TAILQ_REMOVE(&rnic->qps.active, qp, entry);
 		TAILQ_INSERT_TAIL(&rnic->qps.active, qp, entry);
 		worked |= rnic_poll_qp(qp, &all, now);
-	} while (qp != last && budget_left(&all));
-	return worked;
+	} while (qp != last && budget_left(&all) && --looks);
+	/* There are others to be looked at: nobody may sleep before that. */
+	return worked || qp != last;
 }
 
 bool rnic_sleep(struct rnic *rnic)
@@ -427,6 +458,7 @@ bool rnic_sleep(struct rnic *rnic)
 
 	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		more |= qp_doorbells_on(qp);
+	more |= doorbell_sleep(&rnic->doorbells);
 	return more;
 }
 
@@ -436,4 +468,5 @@ void rnic_wake(struct rnic *rnic)
 
 	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		qp_doorbells_off(qp);
+	doorbell_wake(&rnic->doorbells);
 }

@@ -62,6 +62,24 @@
 #include "rdma/rnic.h"
 
 /**
+ * struct rnic_create - a CREATE_CQ or CREATE_QP of which the pages are being read
+ * @cq:		request, fixed part
+ * @qp:		likewise
+ * @direct:	what follows @qp
+ * @pages:	those read so far
+ */
+struct rnic_create {
+	union {
+		struct virtio_rdma_cmd_create_cq_long cq;
+		struct {
+			struct virtio_rdma_cmd_create_qp qp;
+			struct virtio_rdma_qp_direct direct;
+		};
+	};
+	struct pages pages;
+};
+
+/**
  * struct rnic - the RDMA side of one guest's function
  * @ctx:	what all parts share
  * @end:	the NIC as the fabric sees it
@@ -73,7 +91,11 @@
  * @mcast:	multicast groups
  * @qps:	queue pairs
  * @port:	packets from and to the Ethernet port
- * @page_list:	what is still to be read of a REG_USER_MR that goes on
+ * @events:	event virtqueues
+ * @doorbells:	doorbell pages
+ * @page_list:	what is still to be read of a command with a list of pages
+ * @command:	that command
+ * @create:	it, if it makes a ring
  */
 struct rnic {
 	struct rnic_ctx ctx;
@@ -86,7 +108,11 @@ struct rnic {
 	struct mcast mcast;
 	struct qp_table qps;
 	struct eth_port port;
+	struct event_table events;
+	struct doorbell_table doorbells;
 	struct rnic_request page_list;
+	uint8_t command;
+	struct rnic_create create;
 };
 
 #endif /* DEVICE_RDMA_RNIC_PRIV_H */

@@ -88,6 +88,15 @@ static void test_event_queues(void **state)
 			       "--doorbell-queues", "16"), 0);
 	assert_int_equal(limits->event_vqs, 64);
 	assert_int_equal(limits->doorbell_vqs, 16);
+	assert_int_equal(limits->direct_qps, 16384 - 32);
+	assert_int_equal(limits->direct_cqs, 16384 - 64);
+	assert_int_equal(PARSE("--socket", "a", "--direct-qps", "100",
+			       "--direct-cqs", "10"), 0);
+	assert_int_equal(limits->direct_qps, 100);
+	assert_int_equal(limits->direct_cqs, 10);
+	assert_int_equal(PARSE("--socket", "a", "--direct-qps", "0"), 0);
+	assert_int_equal(limits->doorbell_vqs, 0);
+	assert_int_equal(limits->direct_cqs, 0);
 	assert_int_equal(PARSE("--socket", "a", "--event-queues", "0"), 0);
 	assert_int_equal(limits->doorbell_vqs, 0);
 	assert_int_equal(PARSE("--socket", "a", "--rfc"), 0);

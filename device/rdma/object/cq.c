@@ -12,10 +12,17 @@
  * A CQ that cannot hold one more has lost a completion.  The guest can then rely
  * on none of those that follow, so the CQ stays in error until it is destroyed,
  * and the QPs that complete to it fail.
+ *
+ * A direct CQ is a ring in memory, as deep as its driver wanted it, so that nothing is
+ * held for it: a completion that finds the ring full is lost.  A CQ with a control
+ * block, direct or not, is armed there, and raises an event instead of the interrupt of
+ * a virtqueue.
  */
 #include <endian.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rdma/object/cq.h"
 
@@ -43,16 +50,22 @@ struct cq_held {
 	LIST_ENTRY(cq_held) of_user;
 };
 
+static const char cq_no_memory[] = "out of memory";
+
 static void cq_timer(void *arg);
 
 /* ------------------------------------------------------------------------- */
 /* The table                                                                 */
 /* ------------------------------------------------------------------------- */
 
-int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx)
+int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
+		  struct event_table *events)
 {
 	cqs->ctx = ctx;
-	cqs->cq = calloc(ctx->limits.cqs, sizeof(*cqs->cq));
+	cqs->events = events;
+	cqs->size = ctx->limits.cqs;
+	cqs->next = ctx->limits.cqs;
+	cqs->cq = calloc(cqs->size, sizeof(*cqs->cq));
 	cqs->vq = calloc(ctx->limits.cqs, sizeof(*cqs->vq));
 	return cqs->cq && cqs->vq ? 0 : -ENOMEM;
 }
@@ -61,6 +74,25 @@ void cq_table_fini(struct cq_table *cqs)
 {
 	free(cqs->vq);
 	free(cqs->cq);
+}
+
+/* Make room for number @cqn, as much again as there is at least. */
+static bool cq_table_grow(struct cq_table *cqs, uint32_t cqn)
+{
+	uint32_t size = cqs->size;
+	struct cq **cq;
+
+	if (cqn < size)
+		return true;
+	while (size <= cqn)
+		size *= 2;
+	cq = reallocarray(cqs->cq, size, sizeof(*cq));
+	if (!cq)
+		return false;
+	memset(&cq[cqs->size], 0, (size - cqs->size) * sizeof(*cq));
+	cqs->cq = cq;
+	cqs->size = size;
+	return true;
 }
 
 /* While the virtqueue of a CQ is stopped, all its users stand still. */
@@ -79,6 +111,21 @@ void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq)
 		user->resume(user->arg);
 }
 
+void cq_mem_changed(struct cq_table *cqs)
+{
+	struct cq *cq;
+	uint32_t i;
+
+	for (i = 0; i < cqs->size; i++) {
+		cq = cqs->cq[i];
+		if (!cq)
+			continue;
+		pages_translate(&cq->pages);
+		if (cq->control)
+			block_translate(&cq->block, cqs->ctx);
+	}
+}
+
 /* ------------------------------------------------------------------------- */
 /* Creation and destruction                                                  */
 /* ------------------------------------------------------------------------- */
@@ -90,6 +137,23 @@ static uint32_t cqs_started(const struct cq_table *cqs)
 	for (i = 0; i < cqs->ctx->limits.cqs; i++)
 		n += !!cqs->vq[i];
 	return n;
+}
+
+/* Enter a CQ, about which nothing but its number is known yet. */
+static struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn)
+{
+	struct cq *cq = calloc(1, sizeof(*cq));
+
+	if (!cq)
+		return NULL;
+	cq->table = cqs;
+	cq->cqn = cqn;
+	TAILQ_INIT(&cq->users);
+	TAILQ_INIT(&cq->held);
+	cq->timer.fn = cq_timer;
+	cq->timer.arg = cq;
+	cqs->cq[cqn] = cq;
+	return cq;
 }
 
 const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn)
@@ -116,22 +180,109 @@ const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn)
 				"%u completions are more than its virtqueue holds, %u",
 				cqe, cqs->vq[i]->num);
 
-	cq = calloc(1, sizeof(*cq));
+	cq = cq_enter(cqs, i);
 	if (!cq)
-		return "out of memory";
+		return cq_no_memory;
 	slots = cqe < cqs->vq[i]->num ? cqe : cqs->vq[i]->num;
-	cq->table = cqs;
-	cq->cqn = i;
 	cq->vq = cqs->vq[i];
-	TAILQ_INIT(&cq->users);
-	TAILQ_INIT(&cq->held);
 	cq->held_max = limits->rfc ? 0 : limits->cqe - slots;
-	cq->timer.fn = cq_timer;
-	cq->timer.arg = cq;
-	cqs->cq[i] = cq;
 	virtq_restart(cqs->vq[i]);
 	virtq_want_kick(cqs->vq[i], false);
 	*cqn = i;
+	return NULL;
+}
+
+static const char *cq_create_direct(struct cq_table *cqs,
+				    const struct virtio_rdma_cmd_create_cq_long *req,
+				    struct pages *pages, uint32_t *cqn)
+{
+	const uint32_t first = cqs->ctx->limits.cqs, n = cqs->ctx->limits.direct_cqs;
+	uint32_t i, number = 0;
+	struct cq *cq;
+
+	for (i = 0; i < n; i++) {
+		number = first + (cqs->next - first + i) % n;
+		if (!cq_get(cqs, number))
+			break;
+	}
+	if (i == n)
+		return rnic_why(cqs->ctx, "all %u direct CQs are in use", n);
+	cq = cq_table_grow(cqs, number) ? cq_enter(cqs, number) : NULL;
+	if (!cq)
+		return cq_no_memory;
+	cqs->next = first + (number - first + 1) % n;
+	cq->direct = true;
+	cq->shift = req->cqe_shift;
+	cq->cqe = le32toh(req->cqe);
+	cq->pages = *pages;
+	*pages = (struct pages) {};
+	*cqn = number;
+	return NULL;
+}
+
+static const char *cq_check_direct(const struct cq_table *cqs,
+				   const struct virtio_rdma_cmd_create_cq_long *req)
+{
+	const uint32_t cqe = le32toh(req->cqe);
+
+	if (!rnic_has_direct(cqs->ctx) || !(req->flags & VIRTIO_RDMA_CQ_CONTROL))
+		return "a direct CQ needs direct rings and a control block";
+	if (cqe < VIRTIO_RDMA_DIRECT_MIN_CQE || cqe > RNIC_DIRECT_CQE_MAX ||
+	    cqe & (cqe - 1))
+		return "depth of a direct CQ out of range";
+	if (req->cqe_shift != 5 && req->cqe_shift != 6)
+		return "size of a completion out of range";
+	if (le32toh(req->npages) !=
+	    (((uint64_t)cqe << req->cqe_shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
+		return "number of pages does not cover the ring";
+	return NULL;
+}
+
+const char *cq_check_long(const struct cq_table *cqs,
+			  const struct virtio_rdma_cmd_create_cq_long *req)
+{
+	struct block block;
+
+	if (req->flags & ~(VIRTIO_RDMA_CQ_CONTROL | VIRTIO_RDMA_CQ_DIRECT))
+		return "unknown flags";
+	if (le16toh(req->event_vq) >= cqs->ctx->limits.event_vqs)
+		return "no such event virtqueue";
+	if (req->flags & VIRTIO_RDMA_CQ_DIRECT)
+		return cq_check_direct(cqs, req);
+	if (req->npages)
+		return "pages of a CQ that is none of them";
+	return req->flags & VIRTIO_RDMA_CQ_CONTROL ?
+	       block_init(&block, cqs->ctx, le64toh(req->control),
+			  VIRTIO_RDMA_CONTROL_SIZE) : NULL;
+}
+
+const char *cq_create_long(struct cq_table *cqs,
+			   const struct virtio_rdma_cmd_create_cq_long *req,
+			   struct pages *pages, uint32_t *cqn)
+{
+	struct block block = {};
+	const char *why = NULL;
+	struct cq *cq;
+
+	if (req->flags & VIRTIO_RDMA_CQ_CONTROL)
+		why = block_init(&block, cqs->ctx, le64toh(req->control),
+				 VIRTIO_RDMA_CONTROL_SIZE);
+	if (!why)
+		why = req->flags & VIRTIO_RDMA_CQ_DIRECT ?
+		      cq_create_direct(cqs, req, pages, cqn) :
+		      cq_create(cqs, le32toh(req->cqe), cqn);
+	if (why)
+		return why;
+	cq = cqs->cq[*cqn];
+	cq->control = req->flags & VIRTIO_RDMA_CQ_CONTROL;
+	cq->block = block;
+	cq->ready = (struct event_mark) {
+		.type = VIRTIO_RDMA_EVENT_COMPLETION,
+		.vq = le16toh(req->event_vq),
+		.number = *cqn,
+	};
+	cq->failed = cq->ready;
+	cq->failed.type = VIRTIO_RDMA_EVENT_CQ_ERROR;
 	return NULL;
 }
 
@@ -154,6 +305,9 @@ static void cq_drop_all_held(struct cq *cq)
 static void cq_free(struct cq *cq)
 {
 	cq_drop_all_held(cq);
+	event_drop(cq->table->events, &cq->ready);
+	event_drop(cq->table->events, &cq->failed);
+	pages_free(&cq->pages);
 	cq->table->cq[cq->cqn] = NULL;
 	if (cq->vq)
 		virtq_restart(cq->vq);
@@ -164,9 +318,10 @@ void cq_table_reset(struct cq_table *cqs)
 {
 	uint32_t i;
 
-	for (i = 0; i < cqs->ctx->limits.cqs; i++)
+	for (i = 0; i < cqs->size; i++)
 		if (cqs->cq[i])
 			cq_free(cqs->cq[i]);
+	cqs->next = cqs->ctx->limits.cqs;
 }
 
 const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
@@ -199,23 +354,71 @@ void cq_detach(struct cq *cq, struct cq_user *user)
 	TAILQ_REMOVE(&cq->users, user, entry);
 }
 
-static bool cq_raises(const struct cq *cq, const struct virtio_rdma_cq_req *wc,
-		      bool solicited)
+/* ------------------------------------------------------------------------- */
+/* Events                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static struct virtio_rdma_cq_control *cq_block(const struct cq *cq)
 {
-	if (cq->armed & VIRTIO_IB_NOTIFY_NEXT_COMPLETION)
+	return cq->block.host;
+}
+
+/*
+ * What the CQ is armed for, &enum virtio_ib_notify_flags, and the number of that
+ * arming.  The bits of @arm are the same.  The barrier stands between the completion
+ * and the look at @arm; the driver has one between its store to @arm and its look for
+ * completions.
+ */
+static uint32_t cq_armed(const struct cq *cq, uint32_t *number)
+{
+	const struct virtio_rdma_cq_control *block = cq_block(cq);
+	uint32_t arm;
+
+	*number = cq->arming;
+	if (!cq->control)
+		return cq->armed;
+	if (!block)
+		return 0;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	arm = le32toh(__atomic_load_n(&block->arm, __ATOMIC_RELAXED));
+	*number = arm / VIRTIO_RDMA_ARM_NUMBER;
+	return *number == cq->arming ? 0 : arm & NOTIFY_ALL;
+}
+
+_Static_assert(VIRTIO_RDMA_ARM_SOLICITED == VIRTIO_IB_NOTIFY_SOLICITED &&
+	       VIRTIO_RDMA_ARM_NEXT == VIRTIO_IB_NOTIFY_NEXT_COMPLETION,
+	       "an arm word has other bits than REQ_NOTIFY_CQ");
+
+static bool cq_raises(const struct cq *cq, const struct virtio_rdma_cq_req *wc,
+		      bool solicited, uint32_t *number)
+{
+	uint32_t armed = cq_armed(cq, number);
+
+	if (armed & VIRTIO_IB_NOTIFY_NEXT_COMPLETION)
 		return true;
-	return cq->armed & VIRTIO_IB_NOTIFY_SOLICITED &&
+	return armed & VIRTIO_IB_NOTIFY_SOLICITED &&
 	       (solicited || wc->status != VIRTIO_IB_WC_SUCCESS);
 }
 
-/* A completion is in a slot, for the driver to see. */
-static void cq_notify(struct cq *cq, struct virtq *vq,
-		      const struct virtio_rdma_cq_req *wc, bool solicited)
+static void cq_wake(struct cq *cq)
 {
-	if (!cq_raises(cq, wc, solicited))
+	if (cq->control)
+		event_report(cq->table->events, &cq->ready);
+	else
+		cq->vq->call(cq->vq);
+}
+
+/* A completion is in a slot, for the driver to see. */
+static void cq_notify(struct cq *cq, const struct virtio_rdma_cq_req *wc,
+		      bool solicited)
+{
+	uint32_t number;
+
+	if (!cq_raises(cq, wc, solicited, &number))
 		return;
 	cq->armed = 0;
-	vq->call(vq);
+	cq->arming = number;
+	cq_wake(cq);
 }
 
 /*
@@ -224,13 +427,15 @@ static void cq_notify(struct cq *cq, struct virtq *vq,
  * and ignore an interrupt without a completion: the CQ stays armed until this one
  * is in a slot.
  */
-static void cq_notify_held(struct cq *cq, struct virtq *vq,
-			   const struct virtio_rdma_cq_req *wc, bool solicited)
+static void cq_notify_held(struct cq *cq, const struct virtio_rdma_cq_req *wc,
+			   bool solicited)
 {
-	if (cq->told || !cq_raises(cq, wc, solicited))
+	uint32_t number;
+
+	if (!cq_raises(cq, wc, solicited, &number) || cq->told == number)
 		return;
-	cq->told = true;
-	vq->call(vq);
+	cq->told = number;
+	cq_wake(cq);
 }
 
 static void cq_fail(struct cq *cq, const char *why)
@@ -239,6 +444,12 @@ static void cq_fail(struct cq *cq, const char *why)
 
 	rnic_warn(cq->table->ctx, "CQ %u in error: %s", cq->cqn, why);
 	cq->error = true;
+	if (cq->control) {
+		if (cq_block(cq))
+			__atomic_store_n(&cq_block(cq)->device, htole32(1),
+					 __ATOMIC_RELEASE);
+		event_report(cq->table->events, &cq->failed);
+	}
 	cq_drop_all_held(cq);
 	TAILQ_FOREACH(user, &cq->users, entry)
 		user->fail(user->arg);
@@ -266,6 +477,43 @@ static int cq_put(struct rnic_ctx *ctx, struct virtq *vq,
 	iov_from_buf(&elem->iov[elem->out_n], elem->in_n, 0, wc, sizeof(*wc));
 	virtq_push(vq, elem->head, sizeof(*wc));
 	return 1;
+}
+
+/*
+ * Store a completion in the ring of a direct CQ; returns why not, or NULL.  The phase
+ * is what the driver looks at, so it comes last.
+ */
+static const char *cq_store(struct cq *cq, const struct cq_user *user,
+			    const struct virtio_rdma_cq_req *wc, uint32_t wqe)
+{
+	const struct virtio_rdma_cq_control *block = cq_block(cq);
+	const uint32_t slot = cq->stored & (cq->cqe - 1);
+	const struct virtio_rdma_cqe cqe = {
+		.byte_len = wc->byte_len,
+		.imm_data = wc->imm_data,
+		.qp_num = wc->qp_num,
+		.src_qp = wc->src_qp,
+		.wqe = htole32(wqe),
+		.vendor_err = wc->vendor_err,
+		.vlan = wc->vlan,
+		.status = wc->status,
+		.opcode = wc->opcode | (user->recv ? VIRTIO_RDMA_CQE_RECV : 0),
+		.wc_flags = htole16(le32toh(wc->wc_flags)),
+	};
+	struct virtio_rdma_cqe *to = pages_ptr(&cq->pages,
+					       (uint64_t)slot << cq->shift);
+	uint32_t consumer;
+
+	if (!block || !to)
+		return "its memory is gone";
+	consumer = le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
+	if (cq->stored - consumer >= cq->cqe)
+		return "overrun";
+	memcpy(to, &cqe, offsetof(struct virtio_rdma_cqe, phase));
+	__atomic_store_n(&to->phase, cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE,
+			 __ATOMIC_RELEASE);
+	cq->stored++;
+	return NULL;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -326,7 +574,7 @@ static uint32_t cq_fill_slots(struct cq *cq)
 		if (ret <= 0)
 			break;
 		pieces += elem->out_n + elem->in_n;
-		cq_notify(cq, vq, &held->wc, held->solicited);
+		cq_notify(cq, &held->wc, held->solicited);
 		cq_drop_held(cq, held);
 	}
 	if (cq->held_n && pieces >= CQ_FILL_PIECES)
@@ -351,27 +599,30 @@ static void cq_timer(void *arg)
 /* ------------------------------------------------------------------------- */
 
 void cq_add(struct cq *cq, struct cq_user *user,
-	    const struct virtio_rdma_cq_req *wc, bool solicited)
+	    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited)
 {
-	struct virtq *vq = cq->vq;
 	const char *why = NULL;
-	int ret = -1;
+	int ret = 1;
 
 	cq_fill_slots(cq);
 	if (cq->error)
 		return;
-	if (!vq)
+	if (cq->direct)
+		why = cq_store(cq, user, wc, wqe);
+	else if (!cq->vq)
 		why = "its virtqueue was stopped";
+	else if (cq->control && !cq_block(cq))
+		why = "its control block is gone";
 	else
-		ret = cq->held_n ? 0 : cq_put(cq->table->ctx, vq, wc, &why);
+		ret = cq->held_n ? 0 : cq_put(cq->table->ctx, cq->vq, wc, &why);
 	if (!ret)
 		why = cq_hold(cq, user, wc, solicited);
 	if (why)
 		cq_fail(cq, why);
 	else if (ret)
-		cq_notify(cq, vq, wc, solicited);
+		cq_notify(cq, wc, solicited);
 	else
-		cq_notify_held(cq, vq, wc, solicited);
+		cq_notify_held(cq, wc, solicited);
 }
 
 /*
@@ -384,10 +635,12 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags)
 
 	if (!cq)
 		return "unknown completion queue";
+	if (cq->control)
+		return "the completion queue is armed by its control block";
 	if (!flags || flags & ~NOTIFY_ALL)
 		return "unknown notification flags";
 	cq->armed |= flags;
-	cq->told = false;
+	cq->arming++;
 	cq_fill_slots(cq);
 	return NULL;
 }

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "rdma/object/ctx.h"
+#include "rdma/object/event.h"
+#include "rdma/object/pages.h"
 
 TAILQ_HEAD(cq_held_list, cq_held);
 LIST_HEAD(cq_user_held, cq_held);
@@ -20,6 +21,7 @@ TAILQ_HEAD(cq_user_list, cq_user);
  * @fail:	the CQ has lost a completion: nothing of the queue can complete
  * @resume:	the CQ's virtqueue is there again
  * @arg:	for both
+ * @recv:	it is a receive queue
  * @held:	its completions that wait for a slot
  * @entry:	of the CQ
  */
@@ -27,6 +29,7 @@ struct cq_user {
 	void (*fail)(void *arg);
 	void (*resume)(void *arg);
 	void *arg;
+	bool recv;
 	struct cq_user_held held;
 	TAILQ_ENTRY(cq_user) entry;
 };
@@ -34,12 +37,24 @@ struct cq_user {
 /**
  * struct cq - completion queue
  * @table:	that it is in
- * @cqn:	its number, also that of its virtqueue
- * @vq:		its virtqueue, or NULL while that is stopped
+ * @cqn:	its number, also that of its virtqueue if it has one
+ * @vq:		its virtqueue, or NULL while that is stopped, or if it is direct
+ * @direct:	it is a ring in memory
+ * @shift:	direct: log2 of the bytes of a completion
+ * @cqe:	direct: completions that the ring holds
+ * @stored:	direct: completions stored, modulo 2^32
+ * @pages:	direct: the ring
+ * @control:	it has a control block, which arms it
+ * @block:	the control block
+ * @ready:	event: an armed CQ has what it was armed for
+ * @failed:	event: it is in error
  * @users:	send and receive queues that complete to it
- * @armed:	&enum virtio_ib_notify_flags asked for since the last interrupt
- *		for a completion in a slot
- * @told:	an interrupt for a completion that is held, since it was armed
+ * @armed:	without @control: &enum virtio_ib_notify_flags asked for since the
+ *		last interrupt for a completion in a slot
+ * @arming:	number of the last arming; with @control: of the last one that a
+ *		completion in a slot was reported for
+ * @told:	number of the last arming with an interrupt for a completion that is
+ *		held
  * @error:	a completion was lost; nothing is completed any more
  * @held:	completions that wait for a slot, the oldest one first
  * @held_n:	number of them
@@ -51,9 +66,19 @@ struct cq {
 	struct cq_table *table;
 	uint32_t cqn;
 	struct virtq *vq;
+	bool direct;
+	uint8_t shift;
+	uint32_t cqe;
+	uint32_t stored;
+	struct pages pages;
+	bool control;
+	struct block block;
+	struct event_mark ready;
+	struct event_mark failed;
 	struct cq_user_list users;
 	uint32_t armed;
-	bool told;
+	uint32_t arming;
+	uint32_t told;
 	bool error;
 	struct cq_held_list held;
 	uint32_t held_n;
@@ -65,19 +90,26 @@ struct cq {
 /**
  * struct cq_table - the CQs of a NIC
  * @ctx:	the NIC's context
- * @cq:		CQs by number
+ * @events:	its event virtqueues
+ * @cq:		CQs by number, those with virtqueues first
+ * @size:	numbers that there is room for in @cq
+ * @next:	where the search for a free number of a direct CQ begins
  * @vq:		virtqueues that are started, by number of the CQ
  * @held:	completions that all CQs together hold without a slot
  */
 struct cq_table {
 	struct rnic_ctx *ctx;
+	struct event_table *events;
 	struct cq **cq;
+	uint32_t size;
+	uint32_t next;
 	struct virtq **vq;
 	uint32_t held;
 };
 
 /** cq_table_init() - make an empty table; returns 0 or -ENOMEM */
-int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx);
+int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
+		  struct event_table *events);
 
 /** cq_table_reset() - destroy all CQs, after all that complete to them */
 void cq_table_reset(struct cq_table *cqs);
@@ -91,8 +123,17 @@ void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq);
 /** cq_get() - CQ by number, or NULL */
 static inline struct cq *cq_get(const struct cq_table *cqs, uint32_t cqn)
 {
-	return cqn < cqs->ctx->limits.cqs ? cqs->cq[cqn] : NULL;
+	return cqn < cqs->size ? cqs->cq[cqn] : NULL;
 }
+
+/** cq_usable() - is its queue there? */
+static inline bool cq_usable(const struct cq *cq)
+{
+	return cq->direct || cq->vq;
+}
+
+/** cq_mem_changed() - the memory map has changed */
+void cq_mem_changed(struct cq_table *cqs);
 
 /**
  * cq_create() - make a completion queue
@@ -103,6 +144,23 @@ static inline struct cq *cq_get(const struct cq_table *cqs, uint32_t cqn)
  * Return: NULL, or why it failed.
  */
 const char *cq_create(struct cq_table *cqs, uint32_t cqe, uint32_t *cqn);
+
+/** cq_check_long() - is a long request fit for cq_create_long()? NULL, or why not */
+const char *cq_check_long(const struct cq_table *cqs,
+			  const struct virtio_rdma_cmd_create_cq_long *req);
+
+/**
+ * cq_create_long() - make a completion queue by a long request
+ * @cqs:	CQs of the NIC
+ * @req:	request that cq_check_long() finds good
+ * @pages:	the pages that it names; taken over if it succeeds
+ * @cqn:	set to its number
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *cq_create_long(struct cq_table *cqs,
+			   const struct virtio_rdma_cmd_create_cq_long *req,
+			   struct pages *pages, uint32_t *cqn);
 
 /** cq_destroy() - destroy a CQ without users; returns NULL, or why not */
 const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);
@@ -121,13 +179,14 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
  * @cq:		CQ
  * @user:	queue of @cq that the completion is of
  * @wc:		completion
+ * @wqe:	index of the work request
  * @solicited:	it is that of a receive request whose sender set the solicited
  *		event
  *
  * If the CQ is full, it and all its users fail.
  */
 void cq_add(struct cq *cq, struct cq_user *user,
-	    const struct virtio_rdma_cq_req *wc, bool solicited);
+	    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);
 
 /** cq_forget() - drop the completions of a queue that wait for a slot */
 void cq_forget(struct cq *cq, struct cq_user *user);

@@ -30,6 +30,9 @@
 
 #define RNIC_PAGE_SIZE		4096u
 
+/* What had no work for this long is no longer looked at. */
+#define RNIC_IDLE_NS		(1000 * 1000)
+
 #define RNIC_EVENT_VQS_MAX	64u
 #define RNIC_DOORBELL_VQS_MAX	16u
 

@@ -17,8 +17,10 @@
 
 /**
  * struct requester - the sending half of a QP
- * @ring:	work requests taken from the send queue, a power of two of them
- * @size:	how many
+ * @ring:	work requests taken from the send queue; @first or a ring of its own
+ * @size:	how many it has room for, a power of two
+ * @max:	how many are taken at most before the oldest one is completed
+ * @first:	room for one
  * @una:	oldest one that is not completed
  * @cur:	the one that is sent from next, or is about to be
  * @prod:	where the next one taken goes
@@ -42,6 +44,7 @@
 struct requester {
 	struct wqe *ring;
 	uint32_t size;
+	uint32_t max;
 	uint32_t una;
 	uint32_t cur;
 	uint32_t prod;
@@ -57,6 +60,7 @@ struct requester {
 	bool icrc_twice;
 	bool rnr_wait;
 	struct loop_timer timer;
+	struct wqe first;
 };
 
 /**
@@ -107,7 +111,7 @@ struct read_job {
  * @dmalen:	RDMA WRITE: its length
  * @has_rwqe:	a receive request was taken and waits for its message to end
  * @rwqe:	that receive request
- * @read:	READs to answer, a ring
+ * @read:	READs to answer, a ring, or NULL while there was none lately
  * @read_head:	the one being answered
  * @reads:	number of them
  * @share:	number of them by &enum read_share
@@ -130,7 +134,7 @@ struct responder {
 	uint32_t dmalen;
 	bool has_rwqe;
 	struct rwqe rwqe;
-	struct read_job read[RESP_READS];
+	struct read_job *read;
 	uint32_t read_head;
 	uint32_t reads;
 	uint32_t share[READ_SHARES];
@@ -147,6 +151,27 @@ static inline struct wqe *requester_wqe(const struct requester *req, uint32_t i)
 {
 	return &req->ring[i & (req->size - 1)];
 }
+
+/** REQUESTER_MAX - no QP takes more requests than this before one is completed */
+#define REQUESTER_MAX	1024u
+
+/** requester_is_full() - is there no room for one more request? */
+static inline bool requester_is_full(const struct requester *req)
+{
+	return req->prod - req->una == req->size;
+}
+
+/** requester_grow() - make room for more requests; false if there is not to be any */
+bool requester_grow(struct requester *req);
+
+/** requester_free() - free the ring; no request is in it */
+void requester_free(struct requester *req);
+
+/** responder_make_room() - make room for READs; false if there is no memory */
+bool responder_make_room(struct responder *resp);
+
+/** responder_free() - free the room for READs, of which there are none */
+void responder_free(struct responder *resp);
 
 /** requester_not_reading() - a request does not count as an outstanding READ */
 static inline void requester_not_reading(struct requester *req, struct wqe *wqe)

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rdma/qp/qp.h"
 
@@ -20,6 +21,8 @@ int qp_table_init(struct qp_table *qps)
 
 	TAILQ_INIT(&qps->active);
 	qps->next = VIRTIO_NET_ROCE_QPN_GSI + 1;
+	qps->next_direct = n;
+	qps->size = n;
 	qps->qp = calloc(n, sizeof(*qps->qp));
 	qps->sq_vq = calloc(n, sizeof(*qps->sq_vq));
 	qps->rq_vq = calloc(n, sizeof(*qps->rq_vq));
@@ -33,13 +36,46 @@ void qp_table_fini(struct qp_table *qps)
 	free(qps->qp);
 }
 
-void qp_activate(struct qp *qp)
+/* As much room again as there is, at least. */
+bool qp_table_grow(struct qp_table *qps, uint32_t qpn)
 {
-	qp->busy_at = loop_now(qp->ctx->loop);
-	if (qp->active)
-		return;
+	uint32_t size = qps->size;
+	struct qp **qp;
+
+	if (qpn < size)
+		return true;
+	while (size <= qpn)
+		size *= 2;
+	qp = reallocarray(qps->qp, size, sizeof(*qp));
+	if (!qp)
+		return false;
+	memset(&qp[qps->size], 0, (size - qps->size) * sizeof(*qp));
+	qps->qp = qp;
+	qps->size = size;
+	return true;
+}
+
+static void qp_list_add(struct qp *qp, uint64_t busy_at)
+{
+	qp->busy_at = busy_at;
 	qp->active = true;
 	TAILQ_INSERT_TAIL(&qp->table->active, qp, entry);
+}
+
+void qp_activate(struct qp *qp)
+{
+	uint64_t now = loop_now(qp->ctx->loop);
+
+	if (qp->active)
+		qp->busy_at = now;
+	else
+		qp_list_add(qp, now);
+}
+
+void qp_look(struct qp *qp)
+{
+	if (!qp->active)
+		qp_list_add(qp, 0);
 }
 
 void qp_deactivate(struct qp *qp)
@@ -48,6 +84,10 @@ void qp_deactivate(struct qp *qp)
 		return;
 	qp->active = false;
 	TAILQ_REMOVE(&qp->table->active, qp, entry);
+	if (qp->req.una == qp->req.prod)
+		requester_free(&qp->req);
+	if (!qp->resp.reads)
+		responder_free(&qp->resp);
 }
 
 void qp_resume(struct qp *qp)
@@ -60,9 +100,23 @@ void qp_resume_all(struct qp_table *qps)
 {
 	uint32_t i;
 
-	for (i = 0; i < qps->ctx->limits.qps; i++)
+	for (i = 0; i < qps->size; i++)
 		if (qps->qp[i])
 			qp_resume(qps->qp[i]);
+}
+
+void qp_mem_changed(struct qp_table *qps)
+{
+	struct qp *qp;
+	uint32_t i;
+
+	for (i = qps->ctx->limits.qps; i < qps->size; i++) {
+		qp = qps->qp[i];
+		if (!qp)
+			continue;
+		pages_translate(&qp->pages);
+		block_translate(&qp->block, qps->ctx);
+	}
 }
 
 void qp_set_queue(struct qp_table *qps, struct virtq **vqs, uint32_t qpn,
@@ -75,7 +129,7 @@ void qp_set_queue(struct qp_table *qps, struct virtq **vqs, uint32_t qpn,
 	vqs[qpn] = vq;
 	if (!qp)
 		return;
-	qp->sq = qps->sq_vq[qpn];
-	qp->rq = qps->rq_vq[qpn];
+	qp->sq.vq = qps->sq_vq[qpn];
+	qp->rq.vq = qps->rq_vq[qpn];
 	qp_resume(qp);
 }

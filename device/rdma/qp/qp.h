@@ -11,12 +11,14 @@
 
 #include "rdma/object/ah.h"
 #include "rdma/object/cq.h"
+#include "rdma/object/doorbell.h"
 #include "rdma/object/fabric.h"
 #include "rdma/object/gid_table.h"
 #include "rdma/object/mcast.h"
 #include "rdma/object/mr.h"
 #include "rdma/qp/flow.h"
 #include "rdma/qp/halves.h"
+#include "rdma/qp/wq.h"
 
 TAILQ_HEAD(qp_list, qp);
 
@@ -28,12 +30,16 @@ TAILQ_HEAD(qp_list, qp);
  * @mrs:	its memory regions
  * @ahs:	its address handles
  * @cqs:	its CQs
+ * @events:	its event virtqueues
+ * @doorbells:	its doorbell pages
  * @gids:	its GID table
  * @mcast:	its multicast groups
- * @qp:		QPs by number
+ * @qp:		QPs by number, those with virtqueues first
+ * @size:	numbers that there is room for in @qp
  * @sq_vq:	send virtqueues that are started, by number of the QP
  * @rq_vq:	the same of receive virtqueues
  * @next:	where the search for a free number begins
+ * @next_direct: the same for a direct QP
  * @active:	QPs that rnic_poll() looks at
  */
 struct qp_table {
@@ -43,12 +49,16 @@ struct qp_table {
 	struct mr_table *mrs;
 	struct ah_table *ahs;
 	struct cq_table *cqs;
+	struct event_table *events;
+	struct doorbell_table *doorbells;
 	struct gid_table *gids;
 	struct mcast *mcast;
 	struct qp **qp;
+	uint32_t size;
 	struct virtq **sq_vq;
 	struct virtq **rq_vq;
 	uint32_t next;
+	uint32_t next_direct;
 	struct qp_list active;
 };
 
@@ -107,8 +117,13 @@ struct qp_attr {
  * @recv_cq:	where receive requests complete
  * @send_user:	makes it a user of @send_cq
  * @recv_user:	the same of @recv_cq
- * @sq:		its send virtqueue, or NULL while that is stopped
- * @rq:		the same of its receive virtqueue
+ * @sq:		its send queue
+ * @rq:		its receive queue
+ * @pages:	direct: memory of both queues
+ * @block:	direct: control block
+ * @doorbell:	direct: doorbell page, or NULL
+ * @bit:	its bit there
+ * @fatal:	event: its queue is broken
  * @cap:	capabilities, as given
  * @max_send_sge: elements of a send request
  * @max_recv_sge: elements of a receive request
@@ -121,8 +136,6 @@ struct qp_attr {
  * @epoch:	of the fabric; 0: there was no look-up yet
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
- * @sq_kick:	its send queue asks for doorbells
- * @rq_kick:	its receive queue does
  * @entry:	of that list
  */
 struct qp {
@@ -141,8 +154,13 @@ struct qp {
 	struct cq *recv_cq;
 	struct cq_user send_user;
 	struct cq_user recv_user;
-	struct virtq *sq;
-	struct virtq *rq;
+	struct wq sq;
+	struct wq rq;
+	struct pages pages;
+	struct block block;
+	struct doorbell *doorbell;
+	uint32_t bit;
+	struct event_mark fatal;
 	struct virtio_rdma_qp_cap cap;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -155,8 +173,6 @@ struct qp {
 	uint64_t epoch;
 	bool active;
 	uint64_t busy_at;
-	bool sq_kick;
-	bool rq_kick;
 	TAILQ_ENTRY(qp) entry;
 };
 
@@ -169,7 +185,7 @@ void qp_table_fini(struct qp_table *qps);
 /** qp_get() - QP by number from anywhere, or NULL */
 static inline struct qp *qp_get(const struct qp_table *qps, uint32_t qpn)
 {
-	return qpn < qps->ctx->limits.qps ? qps->qp[qpn] : NULL;
+	return qpn < qps->size ? qps->qp[qpn] : NULL;
 }
 
 /** qp_sends() - may a connected QP send, or go on with what was begun? */
@@ -194,18 +210,32 @@ static inline bool qp_receives(const struct qp *qp)
 /** qp_usable() - are its queues and memory there?  If not, it stands still */
 static inline bool qp_usable(const struct qp *qp)
 {
-	return qp->ctx->mem->n && qp->sq && qp->rq && qp->send_cq->vq &&
-	       qp->recv_cq->vq;
+	return qp->ctx->mem->n && wq_ready(&qp->sq) && wq_ready(&qp->rq) && cq_usable(qp->send_cq) &&
+	       cq_usable(qp->recv_cq);
 }
 
 /** qp_activate() - have rnic_poll() look at it */
 void qp_activate(struct qp *qp);
+
+/**
+ * qp_look() - have rnic_poll() look at it once
+ * @qp:		QP of which somebody says that it has work
+ *
+ * If it has none, it does not stay on the list.
+ */
+void qp_look(struct qp *qp);
 
 /** qp_deactivate() - have rnic_poll() not look at it any more */
 void qp_deactivate(struct qp *qp);
 
 /** qp_resume() - what it stood still for may be there again */
 void qp_resume(struct qp *qp);
+
+/** qp_table_grow() - make room for number @qpn; false if there is no memory */
+bool qp_table_grow(struct qp_table *qps, uint32_t qpn);
+
+/** qp_mem_changed() - the memory map has changed */
+void qp_mem_changed(struct qp_table *qps);
 
 /** qp_resume_all() - the same for all QPs of a NIC */
 void qp_resume_all(struct qp_table *qps);

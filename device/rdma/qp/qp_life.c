@@ -21,6 +21,7 @@
  * @recv_cq:	where receive requests complete
  * @send_wr:	depth of the send queue
  * @recv_wr:	depth of the receive queue
+ * @ring:	of a direct QP: form and memory, else NULL
  */
 struct qp_plan {
 	struct pd *pd;
@@ -28,6 +29,7 @@ struct qp_plan {
 	struct cq *recv_cq;
 	uint32_t send_wr;
 	uint32_t recv_wr;
+	const struct qp_ring *ring;
 };
 
 /* Service by QP type.  SMI is missing, because RoCE does not use it. */
@@ -39,7 +41,7 @@ static const uint8_t qp_services[] = {
 };
 
 static const char *qp_check_cap(struct rnic_ctx *ctx,
-				const struct virtio_rdma_qp_cap *cap)
+				const struct virtio_rdma_qp_cap *cap, uint32_t max_wr)
 {
 	uint32_t send_wr = le32toh(cap->max_send_wr);
 	uint32_t recv_wr = le32toh(cap->max_recv_wr);
@@ -47,9 +49,9 @@ static const char *qp_check_cap(struct rnic_ctx *ctx,
 	uint32_t recv_sge = le32toh(cap->max_recv_sge);
 	uint32_t inline_data = le32toh(cap->max_inline_data);
 
-	if (send_wr > ctx->limits.queue_size || recv_wr > ctx->limits.queue_size)
+	if (send_wr > max_wr || recv_wr > max_wr)
 		return rnic_why(ctx, "%u send and %u receive requests: %u is the limit",
-				send_wr, recv_wr, ctx->limits.queue_size);
+				send_wr, recv_wr, max_wr);
 	if (send_sge > RNIC_MAX_SGE || recv_sge > RNIC_MAX_SGE)
 		return rnic_why(ctx, "%u and %u scatter/gather elements: %u is the limit",
 				send_sge, recv_sge, RNIC_MAX_SGE);
@@ -61,7 +63,7 @@ static const char *qp_check_cap(struct rnic_ctx *ctx,
 
 static const char *qp_check(const struct qp_table *qps,
 			    const struct virtio_rdma_cmd_create_qp *req,
-			    struct qp_plan *plan)
+			    const struct qp_ring *ring, struct qp_plan *plan)
 {
 	if (req->qp_type == VIRTIO_IB_QPT_SMI ||
 	    req->qp_type >= ARRAY_SIZE(qp_services))
@@ -72,6 +74,7 @@ static const char *qp_check(const struct qp_table *qps,
 		.recv_cq = cq_get(qps->cqs, le32toh(req->recv_cqn)),
 		.send_wr = le32toh(req->cap.max_send_wr),
 		.recv_wr = le32toh(req->cap.max_recv_wr),
+		.ring = ring,
 	};
 	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
 		return "unknown flags";
@@ -81,7 +84,50 @@ static const char *qp_check(const struct qp_table *qps,
 		return "unknown completion queue";
 	if (plan->send_cq->error || plan->recv_cq->error)
 		return "completion queue in error";
-	return qp_check_cap(qps->ctx, &req->cap);
+	if (ring && (!plan->send_cq->direct || !plan->recv_cq->direct))
+		return "a direct QP completes to direct CQs only";
+	if (ring && req->qp_type == VIRTIO_IB_QPT_GSI)
+		return "GSI has virtqueues";
+	return qp_check_cap(qps->ctx, &req->cap,
+			    ring ? RNIC_DIRECT_WR_MAX : qps->ctx->limits.queue_size);
+}
+
+/* Pages of a ring; 0 if it is none. */
+static uint32_t qp_ring_pages(uint32_t depth, uint8_t shift)
+{
+	return (((uint64_t)depth << shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE;
+}
+
+static bool qp_ring_fits(uint32_t depth, uint8_t shift, uint32_t pages)
+{
+	return depth <= RNIC_DIRECT_WR_MAX && !(depth & (depth - 1)) &&
+	       shift >= VIRTIO_RDMA_MIN_STRIDE_SHIFT &&
+	       shift <= VIRTIO_RDMA_MAX_STRIDE_SHIFT &&
+	       pages == qp_ring_pages(depth, shift);
+}
+
+const char *qp_check_direct(const struct qp_table *qps,
+			    const struct virtio_rdma_qp_direct *direct)
+{
+	const struct doorbell *doorbell = doorbell_get(qps->doorbells,
+						       le32toh(direct->doorbell));
+	struct block block;
+
+	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT)
+		return "unknown form";
+	if (!direct->send_depth ||
+	    !qp_ring_fits(le32toh(direct->send_depth), direct->send_shift,
+			  le32toh(direct->send_pages)))
+		return "send ring of a wrong size";
+	if (!qp_ring_fits(le32toh(direct->recv_depth), direct->recv_shift,
+			  le32toh(direct->recv_pages)))
+		return "receive ring of a wrong size";
+	if (!doorbell)
+		return "unknown doorbell page";
+	if (!doorbell_has(doorbell, le32toh(direct->bit)))
+		return "doorbell bit out of range or in use";
+	return block_init(&block, qps->ctx, le64toh(direct->control),
+			  VIRTIO_RDMA_CONTROL_SIZE);
 }
 
 static bool qp_queues_fit(const struct qp_table *qps, uint32_t qpn,
@@ -134,6 +180,76 @@ static const char *qp_take_number(struct qp_table *qps, uint8_t type,
 			qps_that_fit(qps, plan), plan->send_wr, plan->recv_wr);
 }
 
+static const char *qp_take_direct_number(struct qp_table *qps, uint32_t *qpn)
+{
+	const uint32_t first = qps->ctx->limits.qps, n = qps->ctx->limits.direct_qps;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		*qpn = first + (qps->next_direct - first + i) % n;
+		if (qp_get(qps, *qpn))
+			continue;
+		if (!qp_table_grow(qps, *qpn))
+			return "out of memory";
+		qps->next_direct = first + (*qpn - first + 1) % n;
+		return NULL;
+	}
+	return rnic_why(qps->ctx, "all %u direct QPs are in use", n);
+}
+
+/* Both queues are in the pages, one after the other. */
+static void qp_use_ring(struct qp *qp, const struct qp_ring *ring)
+{
+	const struct virtio_rdma_qp_direct *direct = ring->direct;
+	const struct wq common = {
+		.ctx = qp->ctx,
+		.direct = true,
+		.pages = &qp->pages,
+		.block = &qp->block,
+	};
+
+	qp->pages = *ring->pages;
+	*ring->pages = (struct pages) {};
+	qp->sq = common;
+	qp->sq.shift = direct->send_shift;
+	qp->sq.depth = le32toh(direct->send_depth);
+	qp->rq = common;
+	qp->rq.recv = true;
+	qp->rq.shift = direct->recv_shift;
+	qp->rq.depth = le32toh(direct->recv_depth);
+	qp->rq.first = (uint64_t)le32toh(direct->send_pages) * RNIC_PAGE_SIZE;
+}
+
+static void qp_use_virtqs(struct qp *qp)
+{
+	qp->sq = (struct wq) {
+		.ctx = qp->ctx,
+		.vq = qp->table->sq_vq[qp->qpn],
+	};
+	qp->rq = (struct wq) {
+		.ctx = qp->ctx,
+		.recv = true,
+		.vq = qp->table->rq_vq[qp->qpn],
+	};
+}
+
+/* Everything of a direct QP that can fail; returns why, or NULL. */
+static const char *qp_claim(struct qp *qp, const struct virtio_rdma_qp_direct *direct)
+{
+	struct doorbell *doorbell = doorbell_get(qp->table->doorbells,
+						 le32toh(direct->doorbell));
+	const char *why = block_init(&qp->block, qp->ctx, le64toh(direct->control),
+				     VIRTIO_RDMA_CONTROL_SIZE);
+
+	if (why)
+		return why;
+	qp->bit = le32toh(direct->bit);
+	if (!doorbell_use(doorbell, qp->bit, qp->qpn))
+		return "out of memory";
+	qp->doorbell = doorbell;
+	return NULL;
+}
+
 static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 			   const struct virtio_rdma_cmd_create_qp *req)
 {
@@ -141,18 +257,15 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 
 	if (!qp)
 		return NULL;
-	qp->req.size = qps->sq_vq[qpn]->num;
-	qp->req.ring = calloc(qp->req.size, sizeof(*qp->req.ring));
-	if (!qp->req.ring) {
-		free(qp);
-		return NULL;
-	}
+	requester_free(&qp->req);
 	qp->table = qps;
 	qp->ctx = qps->ctx;
 	qp->end = qps->end;
 	qp->mrs = qps->mrs;
-	qp->sq = qps->sq_vq[qpn];
-	qp->rq = qps->rq_vq[qpn];
+	qp->fatal = (struct event_mark) {
+		.type = VIRTIO_RDMA_EVENT_QP_FATAL,
+		.number = qpn,
+	};
 	qp->qpn = qpn;
 	qp->type = req->qp_type;
 	qp->service = qp_services[req->qp_type];
@@ -182,50 +295,61 @@ static void qp_cq_resumed(void *arg)
 	qp_resume(arg);
 }
 
-static void qp_use_cq(struct qp *qp, struct cq *cq, struct cq_user *user)
+static void qp_use_cq(struct qp *qp, struct cq *cq, struct cq_user *user, bool recv)
 {
 	*user = (struct cq_user) {
 		.fail = qp_cq_failed,
 		.resume = qp_cq_resumed,
 		.arg = qp,
+		.recv = recv,
 	};
 	cq_attach(cq, user);
 }
 
 const char *qp_create(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_create_qp *req,
-		      uint32_t *qpn)
+		      const struct qp_ring *ring, uint32_t *qpn)
 {
 	struct qp_plan plan;
 	const char *why;
 	struct qp *qp;
 
-	why = qp_check(qps, req, &plan);
-	if (why)
-		return why;
-	why = qp_take_number(qps, req->qp_type, &plan, qpn);
+	why = qp_check(qps, req, ring, &plan);
+	if (!why)
+		why = ring ? qp_take_direct_number(qps, qpn) :
+			     qp_take_number(qps, req->qp_type, &plan, qpn);
 	if (why)
 		return why;
 	qp = qp_alloc(qps, *qpn, req);
 	if (!qp)
 		return "out of memory";
+	why = ring ? qp_claim(qp, ring->direct) : NULL;
+	if (why) {
+		free(qp);
+		return why;
+	}
+	if (ring)
+		qp_use_ring(qp, ring);
+	else
+		qp_use_virtqs(qp);
+	qp->req.max = wq_size(&qp->sq) < REQUESTER_MAX ? wq_size(&qp->sq) :
+							 REQUESTER_MAX;
 
 	qp->pd = plan.pd;
 	qp->send_cq = plan.send_cq;
 	qp->recv_cq = plan.recv_cq;
 	qp->pd->refs++;
-	qp_use_cq(qp, qp->send_cq, &qp->send_user);
-	qp_use_cq(qp, qp->recv_cq, &qp->recv_user);
+	qp_use_cq(qp, qp->send_cq, &qp->send_user, false);
+	qp_use_cq(qp, qp->recv_cq, &qp->recv_user, true);
 	qps->qp[*qpn] = qp;
 	flow_init(&qp->flow, qp->ctx->loop, qp_wake, qp);
 	requester_reset(qp, 0);
 	responder_reset(qp, 0);
-	virtq_restart(qp->sq);
-	virtq_restart(qp->rq);
+	wq_restart(&qp->sq);
+	wq_restart(&qp->rq);
 	/* Receive requests are taken when a message comes, not before. */
-	virtq_want_kick(qp->rq, false);
-	virtq_want_kick(qp->sq, true);
-	qp->sq_kick = true;
+	wq_want_kick(&qp->rq, false);
+	wq_want_kick(&qp->sq, true);
 	return NULL;
 }
 
@@ -236,14 +360,17 @@ static void qp_free(struct qp *qp)
 	qp_deactivate(qp);
 	mcast_detach_all(qp->table->mcast, qp->qpn);
 	qp->table->qp[qp->qpn] = NULL;
-	if (qp->sq)
-		virtq_restart(qp->sq);
-	if (qp->rq)
-		virtq_restart(qp->rq);
+	wq_restart(&qp->sq);
+	wq_restart(&qp->rq);
+	event_drop(qp->table->events, &qp->fatal);
+	if (qp->doorbell)
+		doorbell_unuse(qp->doorbell, qp->bit);
+	pages_free(&qp->pages);
 	cq_detach(qp->recv_cq, &qp->recv_user);
 	cq_detach(qp->send_cq, &qp->send_user);
 	qp->pd->refs--;
-	free(qp->req.ring);
+	requester_free(&qp->req);
+	responder_free(&qp->resp);
 	free(qp);
 }
 
@@ -261,10 +388,11 @@ void qp_table_reset(struct qp_table *qps)
 {
 	uint32_t i;
 
-	for (i = 0; i < qps->ctx->limits.qps; i++)
+	for (i = 0; i < qps->size; i++)
 		if (qps->qp[i])
 			qp_free(qps->qp[i]);
 	qps->next = QPN_FIRST;
+	qps->next_direct = qps->ctx->limits.qps;
 }
 
 const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
@@ -277,36 +405,21 @@ const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
 	return mcast_attach(qps->mcast, qpn, gid);
 }
 
-/*
- * Give back all buffers in a virtqueue, or forget them.  The work is bounded: requests
- * that the guest keeps posting meanwhile wait.
- */
-static void virtq_drain(struct virtq *vq, bool back)
-{
-	unsigned int i;
-	uint16_t head;
-
-	for (i = 0; i < vq->num && virtq_pop_head(vq, &head) > 0; i++)
-		if (back)
-			virtq_push(vq, head, 0);
-}
-
 /* The RFC does not require that slots are given back.  That is an extension of ours. */
 static void qp_drop_slots(struct qp *qp)
 {
-	struct virtq *sq = qp->sq, *rq = qp->rq;
 	struct requester *req = &qp->req;
 	bool back = !qp->ctx->limits.rfc;
 
-	if (sq) {
+	if (wq_ready(&qp->sq)) {
 		for (; back && req->una != req->prod; req->una++)
-			virtq_push(sq, requester_wqe(req, req->una)->head, 0);
-		virtq_drain(sq, back);
+			wq_give(&qp->sq, requester_wqe(req, req->una)->head);
+		wq_drain(&qp->sq, back);
 	}
-	if (rq) {
+	if (wq_ready(&qp->rq)) {
 		if (back && qp->resp.has_rwqe)
-			virtq_push(rq, qp->resp.rwqe.head, 0);
-		virtq_drain(rq, back);
+			wq_give(&qp->rq, qp->resp.rwqe.head);
+		wq_drain(&qp->rq, back);
 	}
 }
 
@@ -324,7 +437,7 @@ void qp_reset(struct qp *qp)
 	qp->route = (struct route) {};
 	qp->epoch = 0;
 	qp->state = VIRTIO_IB_QPS_RESET;
-	if (qp->rq)
-		virtq_want_kick(qp->rq, false);
-	qp->rq_kick = false;
+	if (wq_ready(&qp->rq))
+		wq_want_kick(&qp->rq, false);
+	qp->rq.kick = false;
 }

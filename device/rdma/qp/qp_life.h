@@ -8,16 +8,31 @@
 #include "rdma/qp/qp.h"
 
 /**
+ * struct qp_ring - what a direct QP is created of
+ * @direct:	how it is laid out, which qp_check_direct() finds good
+ * @pages:	pages of its queues; taken over, and zeroes then, if that succeeds
+ */
+struct qp_ring {
+	const struct virtio_rdma_qp_direct *direct;
+	struct pages *pages;
+};
+
+/**
  * qp_create() - make a QP
  * @qps:	QPs of the NIC
  * @req:	request
+ * @ring:	of a direct QP: form and memory, else NULL
  * @qpn:	set to its number
  *
  * Return: NULL, or why it failed.
  */
 const char *qp_create(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_create_qp *req,
-		      uint32_t *qpn);
+		      const struct qp_ring *ring, uint32_t *qpn);
+
+/** qp_check_direct() - may qp_create() do with @direct?  NULL, or why not */
+const char *qp_check_direct(const struct qp_table *qps,
+			    const struct virtio_rdma_qp_direct *direct);
 
 /** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */
 const char *qp_destroy(struct qp_table *qps, uint32_t qpn);

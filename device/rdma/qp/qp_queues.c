@@ -31,9 +31,12 @@ static void qp_fail_queue(struct qp *qp, const char *queue)
 	 * Another attempt to flush finds the same error again, so do not report it
 	 * twice.
 	 */
-	if (qp->state != VIRTIO_IB_QPS_ERR)
+	if (qp->state != VIRTIO_IB_QPS_ERR) {
 		rnic_warn(qp->ctx, "QP %u in error: its %s queue is broken",
 			  qp->qpn, queue);
+		if (qp->ctx->limits.event_vqs)
+			event_report(qp->table->events, &qp->fatal);
+	}
 	qp_fail(qp);
 }
 
@@ -77,12 +80,12 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 	};
 
 	qp_count_send(qp, wqe, status);
-	virtq_push(qp->sq, wqe->head, 0);
+	wq_give(&qp->sq, wqe->head);
 	if (!status && !wqe->signaled && !qp->sig_all)
 		return;
 	if (!status && wqe->kind == PKT_KIND_READ)
 		wc.byte_len = htole32(wqe->length);
-	cq_add(qp->send_cq, &qp->send_user, &wc, false);
+	cq_add(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
 }
 
 void qp_complete_send(struct qp *qp, uint8_t status)
@@ -109,8 +112,8 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	resp->has_rwqe = false;
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
-	virtq_push(qp->rq, resp->rwqe.head, 0);
-	cq_add(qp->recv_cq, &qp->recv_user, wc, solicited);
+	wq_give(&qp->rq, resp->rwqe.head);
+	cq_add(qp->recv_cq, &qp->recv_user, wc, resp->rwqe.index, solicited);
 }
 
 void qp_fail_send(struct qp *qp, uint8_t status)
@@ -129,19 +132,20 @@ void qp_fail_send(struct qp *qp, uint8_t status)
 /* Copy the next request out of the send queue. */
 static struct wqe *qp_fetch_send(struct qp *qp)
 {
-	struct virtq_elem *elem = &qp->ctx->elem;
 	struct requester *req = &qp->req;
-	struct wqe *wqe = requester_wqe(req, req->prod);
+	struct wr_slot slot;
+	struct wqe *wqe;
 	int ret;
 
-	if (req->prod - req->una == req->size)
+	if (requester_is_full(req) && !requester_grow(req))
 		return NULL;
-	ret = virtq_pop(qp->sq, elem);
+	ret = wq_take(&qp->sq, &slot);
 	if (ret < 0)
 		qp_fail_queue(qp, "send");
 	if (ret <= 0)
 		return NULL;
-	wqe_parse(elem, qp->type, qp->max_send_sge, wqe);
+	wqe = requester_wqe(req, req->prod);
+	wqe_parse(&slot, qp->type, qp->max_send_sge, wqe);
 	if (qp->ctx->limits.rfc)
 		wqe_refuse_extension(wqe);
 	req->prod++;
@@ -158,13 +162,13 @@ struct wqe *qp_take_send(struct qp *qp)
 
 int qp_pop_recv(struct qp *qp)
 {
-	struct virtq_elem *elem = &qp->ctx->elem;
-	int ret = virtq_pop(qp->rq, elem);
+	struct wr_slot slot;
+	int ret = wq_take(&qp->rq, &slot);
 
 	if (ret < 0)
 		qp_fail_queue(qp, "receive");
 	if (ret > 0) {
-		rwqe_parse(elem, qp->max_recv_sge, &qp->resp.rwqe);
+		rwqe_parse(&slot, qp->max_recv_sge, &qp->resp.rwqe);
 		qp->resp.has_rwqe = true;
 	}
 	return ret;

@@ -27,19 +27,15 @@ static bool qp_sq_hungry(const struct qp *qp)
 
 bool qp_doorbells_on(struct qp *qp)
 {
-	struct virtq *sq = qp->sq, *rq = qp->rq;
+	struct wq *sq = &qp->sq, *rq = &qp->rq;
 	bool more = false;
 
 	if (!qp_usable(qp))
 		return false;
-	if (qp_sq_hungry(qp) && !sq->broken) {
-		qp->sq_kick = true;
-		more |= virtq_want_kick(sq, true);
-	}
-	if (qp->state == VIRTIO_IB_QPS_ERR && !rq->broken) {
-		qp->rq_kick = true;
-		more |= virtq_want_kick(rq, true);
-	}
+	if (qp_sq_hungry(qp) && !wq_is_broken(sq))
+		more |= wq_want_kick(sq, true);
+	if (qp->state == VIRTIO_IB_QPS_ERR && !wq_is_broken(rq))
+		more |= wq_want_kick(rq, true);
 	return more;
 }
 
@@ -47,12 +43,10 @@ void qp_doorbells_off(struct qp *qp)
 {
 	if (!qp_usable(qp))
 		return;
-	if (qp->sq_kick)
-		virtq_want_kick(qp->sq, false);
-	if (qp->rq_kick)
-		virtq_want_kick(qp->rq, false);
-	qp->sq_kick = false;
-	qp->rq_kick = false;
+	if (qp->sq.kick)
+		wq_want_kick(&qp->sq, false);
+	if (qp->rq.kick)
+		wq_want_kick(&qp->rq, false);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -133,7 +127,7 @@ bool qp_poll(struct qp *qp, struct budget *budget)
 	/* A QP that has just failed has work: its queues are to be flushed. */
 	if (!qp_work(qp, budget) && qp->state == state)
 		return false;
-	if (qp->sq_kick || qp->rq_kick)
+	if (qp->sq.kick || qp->rq.kick)
 		qp_doorbells_off(qp);
 	return true;
 }

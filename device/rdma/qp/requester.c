@@ -76,9 +76,11 @@ void requester_reset(struct qp *qp, uint32_t psn)
 	struct requester *req = &qp->req;
 
 	requester_stop(&qp->req, qp->ctx->loop);
+	requester_free(req);
 	*req = (struct requester) {
 		.ring = req->ring,
 		.size = req->size,
+		.max = req->max,
 		.una_pos = psn,
 		.snd_pos = psn,
 		.max_pos = psn,
@@ -92,7 +94,7 @@ bool requester_can_fetch(const struct qp *qp)
 {
 	const struct requester *req = &qp->req;
 
-	return req->cur == req->prod && req->prod - req->una < req->size &&
+	return req->cur == req->prod && req->prod - req->una < req->max &&
 	       !req->rnr_wait;
 }
 

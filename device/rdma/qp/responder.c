@@ -34,6 +34,7 @@ static const uint8_t resp_naks[] = {
 
 void responder_reset(struct qp *qp, uint32_t psn)
 {
+	responder_free(&qp->resp);
 	qp->resp = (struct responder) { .epsn = psn };
 }
 
@@ -314,6 +315,8 @@ static enum resp_result responder_read_request(struct qp *qp,
 		return result;
 	if (resp->share[job.share] >= responder_share_max(qp, job.share))
 		return RESP_INV_REQ;
+	if (!responder_make_room(resp))
+		return RESP_OP_ERR;
 	/* It counts as carried out now. */
 	job.msn = (job.msn + 1) & PSN_MASK;
 	*responder_read(resp, resp->reads++) = job;
@@ -333,7 +336,8 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
 {
 	uint32_t i;
 
-	if (resp->share[READ_SHARE_AGAIN] == RNIC_MAX_RD_ATOMIC)
+	if (resp->share[READ_SHARE_AGAIN] == RNIC_MAX_RD_ATOMIC ||
+	    !responder_make_room(resp))
 		return;
 	for (i = resp->reads; i > at; i--)
 		*responder_read(resp, i) = *responder_read(resp, i - 1);

@@ -2,8 +2,12 @@
 /*
  * Work requests, copied out of their slots.
  *
- * Each byte of a slot is read once: the fixed part before and behind the inline
- * data, then either the inline data or the elements.  Only the copy is used.
+ * Each byte of a slot is read once: the fixed part, of a virtqueue's slot before and
+ * behind the inline data, then either the inline data or the elements.  Only the copy
+ * is used.
+ *
+ * The fixed part of a slot in direct form says the same in fewer bytes.  So it is
+ * turned into that of a virtqueue's slot, and looked at there.
  */
 #include <endian.h>
 #include <stddef.h>
@@ -67,17 +71,37 @@ static const struct wr_op wr_ops[] = {
 #define SQ_TAIL_OFFSET	offsetof(struct virtio_rdma_sq_req, num_sge)
 #define SQ_TAIL_SIZE	(sizeof(struct virtio_rdma_sq_req) - SQ_TAIL_OFFSET)
 
-static void slot_read(const struct virtq_elem *elem, size_t off, void *buf,
+/* The fixed part in direct form; for most opcodes elements or data begin in it. */
+#define SWQE_FIXED_SIZE (offsetof(struct virtio_rdma_swqe, reg) + \
+			 sizeof(((struct virtio_rdma_swqe *)0)->reg))
+
+/**
+ * struct wr_form - where the payload of a send request is in its slot
+ * @data:	offset of inline data
+ * @sge:	offset of elements
+ */
+struct wr_form {
+	size_t data;
+	size_t sge;
+};
+
+static const struct wr_form wr_forms[] = {
+	[false] = { SQ_HEAD_SIZE, sizeof(struct virtio_rdma_sq_req) },
+	[true] = { offsetof(struct virtio_rdma_swqe, inline_data),
+		   offsetof(struct virtio_rdma_swqe, sg_list) },
+};
+
+static void slot_read(const struct wr_slot *slot, size_t off, void *buf,
 		      size_t len)
 {
-	iov_to_buf(elem->iov, elem->out_n, off, buf, len);
+	iov_to_buf(slot->iov, slot->iov_n, off, buf, len);
 }
 
 /*
  * @num is the guest's.  The slot must hold that many elements behind the @off
  * bytes of its fixed part, and that part, too.
  */
-static uint8_t sge_read(const struct virtq_elem *elem, size_t off, uint32_t num,
+static uint8_t sge_read(const struct wr_slot *slot, size_t off, uint32_t num,
 			uint32_t max, struct sge *sge, uint8_t *num_sge)
 {
 	struct virtio_rdma_sge wire;
@@ -85,10 +109,10 @@ static uint8_t sge_read(const struct virtq_elem *elem, size_t off, uint32_t num,
 
 	if (num > max || num > RNIC_MAX_SGE)
 		return VENDOR_ERR_NUM_SGE;
-	if (elem->out_len < off + num * sizeof(wire))
+	if (slot->len < off + num * sizeof(wire))
 		return VENDOR_ERR_SLOT_SHORT;
 	for (i = 0; i < num; i++) {
-		slot_read(elem, off + i * sizeof(wire), &wire, sizeof(wire));
+		slot_read(slot, off + i * sizeof(wire), &wire, sizeof(wire));
 		sge[i] = (struct sge) {
 			.addr = le64toh(wire.addr),
 			.length = le32toh(wire.length),
@@ -99,21 +123,23 @@ static uint8_t sge_read(const struct virtq_elem *elem, size_t off, uint32_t num,
 	return VENDOR_ERR_NONE;
 }
 
-static uint8_t wqe_payload(const struct virtq_elem *elem, uint32_t max_sge,
-			   const struct virtio_rdma_sq_req *slot,
+static uint8_t wqe_payload(const struct wr_slot *slot, uint32_t max_sge,
+			   const struct virtio_rdma_sq_req *req,
 			   struct wqe *wqe)
 {
+	const struct wr_form *form = &wr_forms[slot->direct];
 	uint64_t length;
 	uint8_t err;
 
 	if (wqe->inlined) {
-		wqe->length = le16toh(slot->inline_len);
-		if (wqe->length > sizeof(wqe->data))
+		wqe->length = le16toh(req->inline_len);
+		if (wqe->length > sizeof(wqe->data) ||
+		    wqe->length > slot->len - form->data)
 			return VENDOR_ERR_INLINE_LEN;
-		slot_read(elem, SQ_HEAD_SIZE, wqe->data, wqe->length);
+		slot_read(slot, form->data, wqe->data, wqe->length);
 		return VENDOR_ERR_NONE;
 	}
-	err = sge_read(elem, sizeof(*slot), le32toh(slot->num_sge), max_sge,
+	err = sge_read(slot, form->sge, le32toh(req->num_sge), max_sge,
 		       wqe->sge, &wqe->num_sge);
 	if (err)
 		return err;
@@ -124,113 +150,142 @@ static uint8_t wqe_payload(const struct virtq_elem *elem, uint32_t max_sge,
 	return VENDOR_ERR_NONE;
 }
 
-static void wqe_reg(const struct virtio_rdma_sq_req *slot, struct wqe *wqe)
+static void wqe_reg(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
 {
 	wqe->reg = (struct mr_fast) {
-		.pages = le64toh(slot->reg.pages),
-		.addr = le64toh(slot->reg.iova),
-		.length = le32toh(slot->reg.length),
-		.key = le32toh(slot->reg.key),
-		.access = le32toh(slot->reg.access),
-		.npages = le32toh(slot->reg.npages),
+		.pages = le64toh(req->reg.pages),
+		.addr = le64toh(req->reg.iova),
+		.length = le32toh(req->reg.length),
+		.key = le32toh(req->reg.key),
+		.access = le32toh(req->reg.access),
+		.npages = le32toh(req->reg.npages),
 	};
 }
 
-static void wqe_target(const struct virtio_rdma_sq_req *slot, uint8_t type,
+static void wqe_target(const struct virtio_rdma_sq_req *req, uint8_t type,
 		       struct wqe *wqe)
 {
 	if (type == VIRTIO_IB_QPT_UD || type == VIRTIO_IB_QPT_GSI) {
-		wqe->remote_qpn = le32toh(slot->ud.remote_qpn);
-		wqe->remote_qkey = le32toh(slot->ud.remote_qkey);
-		wqe->ah = le32toh(slot->ud.ah);
+		wqe->remote_qpn = le32toh(req->ud.remote_qpn);
+		wqe->remote_qkey = le32toh(req->ud.remote_qkey);
+		wqe->ah = le32toh(req->ud.ah);
 	} else {
-		wqe->remote_addr = le64toh(slot->rdma.remote_addr);
-		wqe->rkey = le32toh(slot->rdma.rkey);
+		wqe->remote_addr = le64toh(req->rdma.remote_addr);
+		wqe->rkey = le32toh(req->rdma.rkey);
 	}
 }
 
-static uint8_t wqe_flush(const struct virtio_rdma_sq_req *slot, struct wqe *wqe)
+static uint8_t wqe_flush(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
 {
-	wqe->remote_addr = le64toh(slot->flush.remote_addr);
-	wqe->rkey = le32toh(slot->flush.rkey);
-	wqe->flush_len = le32toh(slot->flush.length);
-	wqe->flush_type = slot->flush.type;
-	wqe->flush_level = slot->flush.level;
+	wqe->remote_addr = le64toh(req->flush.remote_addr);
+	wqe->rkey = le32toh(req->flush.rkey);
+	wqe->flush_len = le32toh(req->flush.length);
+	wqe->flush_type = req->flush.type;
+	wqe->flush_level = req->flush.level;
 	return flush_is_known(wqe->flush_type, wqe->flush_level) ?
 	       VENDOR_ERR_NONE : VENDOR_ERR_FLUSH;
 }
 
 /* What the opcode is about, beside payload. */
-static uint8_t wqe_operand(const struct virtio_rdma_sq_req *slot, uint8_t type,
+static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 			   struct wqe *wqe)
 {
-	switch (slot->opcode) {
+	switch (req->opcode) {
 	case VIRTIO_IB_WR_REG_MR:
-		wqe_reg(slot, wqe);
+		wqe_reg(req, wqe);
 		return VENDOR_ERR_NONE;
 	case VIRTIO_IB_WR_FLUSH:
-		return wqe_flush(slot, wqe);
+		return wqe_flush(req, wqe);
 	default:
-		wqe_target(slot, type, wqe);
+		wqe_target(req, type, wqe);
 		return VENDOR_ERR_NONE;
 	}
 }
 
-static uint8_t wqe_decode(const struct virtq_elem *elem, uint8_t type,
+static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 			  uint32_t max_sge,
-			  const struct virtio_rdma_sq_req *slot,
+			  const struct virtio_rdma_sq_req *req,
 			  struct wqe *wqe)
 {
 	const struct wr_op *op;
 	uint8_t err;
 
-	if (slot->opcode >= ARRAY_SIZE(wr_ops))
+	if (req->opcode >= ARRAY_SIZE(wr_ops))
 		return VENDOR_ERR_OPCODE;
-	op = &wr_ops[slot->opcode];
+	op = &wr_ops[req->opcode];
 	if (!(op->types & 1 << type))
 		return VENDOR_ERR_OPCODE;
 	wqe->kind = op->kind;
-	wqe->opcode = slot->opcode;
+	wqe->opcode = req->opcode;
 	wqe->wc_opcode = op->wc_opcode;
 	wqe->extra = op->extra;
 
-	if (slot->send_flags & ~op->flags)
+	if (req->send_flags & ~op->flags)
 		return VENDOR_ERR_FLAGS;
-	wqe->fence = slot->send_flags & VIRTIO_IB_SEND_FENCE;
-	wqe->signaled = slot->send_flags & VIRTIO_IB_SEND_SIGNALED;
-	wqe->solicited = slot->send_flags & VIRTIO_IB_SEND_SOLICITED;
-	wqe->inlined = slot->send_flags & VIRTIO_IB_SEND_INLINE;
+	wqe->fence = req->send_flags & VIRTIO_IB_SEND_FENCE;
+	wqe->signaled = req->send_flags & VIRTIO_IB_SEND_SIGNALED;
+	wqe->solicited = req->send_flags & VIRTIO_IB_SEND_SOLICITED;
+	wqe->inlined = req->send_flags & VIRTIO_IB_SEND_INLINE;
 
 	/* Two names of the same bytes; the opcode tells which is the right one. */
-	wqe->imm = slot->imm_data;
-	wqe->inv_rkey = le32toh(slot->invalidate_rkey);
-	err = wqe_operand(slot, type, wqe);
+	wqe->imm = req->imm_data;
+	wqe->inv_rkey = le32toh(req->invalidate_rkey);
+	err = wqe_operand(req, type, wqe);
 	if (err)
 		return err;
 	if (op->kind == PKT_KIND_NONE || op->kind == PKT_KIND_FLUSH)
 		max_sge = 0;
-	return wqe_payload(elem, max_sge, slot, wqe);
+	return wqe_payload(slot, max_sge, req, wqe);
 }
 
-void wqe_parse(const struct virtq_elem *elem, uint8_t type, uint32_t max_sge,
+static uint8_t wqe_read_virtq(const struct wr_slot *slot,
+			      struct virtio_rdma_sq_req *req)
+{
+	slot_read(slot, 0, req, SQ_HEAD_SIZE);
+	if (slot->len < sizeof(*req))
+		return VENDOR_ERR_SLOT_SHORT;
+	slot_read(slot, SQ_TAIL_OFFSET, (uint8_t *)req + SQ_TAIL_OFFSET, SQ_TAIL_SIZE);
+	return VENDOR_ERR_NONE;
+}
+
+/* A stride is larger than the fixed part. */
+static uint8_t wqe_read_direct(const struct wr_slot *slot,
+			       struct virtio_rdma_sq_req *req)
+{
+	struct virtio_rdma_swqe swqe;
+
+	slot_read(slot, 0, &swqe, SWQE_FIXED_SIZE);
+	req->opcode = swqe.opcode;
+	req->send_flags = swqe.send_flags;
+	req->imm_data = swqe.imm_data;
+	memcpy(req->reserved, &swqe.reg, sizeof(req->reserved));
+	if (swqe.send_flags & VIRTIO_IB_SEND_INLINE)
+		req->inline_len = swqe.inline_len;
+	else
+		req->num_sge = htole32(le16toh(swqe.num_sge));
+	return VENDOR_ERR_NONE;
+}
+
+_Static_assert(sizeof(((struct virtio_rdma_swqe *)0)->reg) ==
+	       sizeof(((struct virtio_rdma_sq_req *)0)->reserved),
+	       "the operands of a request differ in size between the forms");
+
+void wqe_parse(const struct wr_slot *slot, uint8_t type, uint32_t max_sge,
 	       struct wqe *wqe)
 {
-	struct virtio_rdma_sq_req slot;
+	struct virtio_rdma_sq_req req;
 
 	/* The payload is as large as all the rest, and set when it is used. */
 	memset(wqe, 0, offsetof(struct wqe, sge));
-	memset(&slot, 0, SQ_HEAD_SIZE);
-	slot_read(elem, 0, &slot, SQ_HEAD_SIZE);
-	wqe->head = elem->head;
-	wqe->wr_id = le64toh(slot.wr_id);
+	memset(&req, 0, SQ_HEAD_SIZE);
+	wqe->vendor_err = slot->direct ? wqe_read_direct(slot, &req) :
+					 wqe_read_virtq(slot, &req);
+	wqe->index = slot->index;
+	wqe->head = slot->head;
+	wqe->wr_id = le64toh(req.wr_id);
 
-	if (elem->out_len < sizeof(slot)) {
-		wqe->vendor_err = VENDOR_ERR_SLOT_SHORT;
-	} else {
-		slot_read(elem, SQ_TAIL_OFFSET,
-			  (uint8_t *)&slot + SQ_TAIL_OFFSET, SQ_TAIL_SIZE);
-		wqe->vendor_err = wqe_decode(elem, type, max_sge, &slot, wqe);
-	}
+	if (!wqe->vendor_err)
+		wqe->vendor_err = wqe_decode(slot, type, max_sge, &req, wqe);
 	if (wqe->vendor_err == VENDOR_ERR_LENGTH)
 		wqe->status = VIRTIO_IB_WC_LOC_LEN_ERR;
 	else if (wqe->vendor_err)
@@ -245,16 +300,24 @@ void wqe_refuse_extension(struct wqe *wqe)
 	wqe->status = VIRTIO_IB_WC_LOC_QP_OP_ERR;
 }
 
-void rwqe_parse(const struct virtq_elem *elem, uint32_t max_sge,
-		struct rwqe *rwqe)
+void rwqe_parse(const struct wr_slot *slot, uint32_t max_sge, struct rwqe *rwqe)
 {
-	struct virtio_rdma_rq_req slot = {};
+	struct virtio_rdma_rq_req req = {};
+	struct virtio_rdma_rwqe direct;
+	size_t fixed = sizeof(req);
 
-	slot_read(elem, 0, &slot, sizeof(slot));
-	rwqe->head = elem->head;
-	rwqe->wr_id = le64toh(slot.wr_id);
+	if (slot->direct) {
+		fixed = sizeof(direct);
+		slot_read(slot, 0, &direct, fixed);
+		req.num_sge = direct.num_sge;
+	} else {
+		slot_read(slot, 0, &req, fixed);
+	}
+	rwqe->index = slot->index;
+	rwqe->head = slot->head;
+	rwqe->wr_id = le64toh(req.wr_id);
 	rwqe->num_sge = 0;
-	rwqe->vendor_err = sge_read(elem, sizeof(slot), le32toh(slot.num_sge),
-				    max_sge, rwqe->sge, &rwqe->num_sge);
+	rwqe->vendor_err = sge_read(slot, fixed, le32toh(req.num_sge), max_sge,
+				    rwqe->sge, &rwqe->num_sge);
 	rwqe->length = sg_length(rwqe->sge, rwqe->num_sge);
 }

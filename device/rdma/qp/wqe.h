@@ -10,6 +10,7 @@
 
 #include "packet/pkt.h"
 #include "rdma/object/sg.h"
+#include "rdma/qp/wq.h"
 #include "uapi/virtio_net_roce.h"
 
 /**
@@ -50,7 +51,8 @@ enum vendor_err {
  * @length:	bytes of payload
  * @pos:	position of its first packet, once begun
  * @npsn:	number of PSNs that it takes, once begun
- * @head:	of its buffer
+ * @index:	its position in the queue
+ * @head:	of its slot
  * @kind:	&enum pkt_kind; none if nothing is sent
  * @opcode:	&enum virtio_ib_wr_opcode
  * @wc_opcode:	opcode of its completion
@@ -90,6 +92,7 @@ struct wqe {
 	uint32_t length;
 	uint32_t pos;
 	uint32_t npsn;
+	uint32_t index;
 	uint16_t head;
 	uint8_t kind;
 	uint8_t opcode;
@@ -114,7 +117,8 @@ struct wqe {
  * struct rwqe - a receive request
  * @wr_id:	of the driver
  * @length:	bytes that it has room for
- * @head:	of its buffer
+ * @index:	its position in the queue
+ * @head:	of its slot
  * @vendor_err:	&enum vendor_err; not 0 if it is malformed
  * @num_sge:	number of @sge
  * @sge:	where the message goes
@@ -122,6 +126,7 @@ struct wqe {
 struct rwqe {
 	uint64_t wr_id;
 	uint64_t length;
+	uint32_t index;
 	uint16_t head;
 	uint8_t vendor_err;
 	uint8_t num_sge;
@@ -138,13 +143,13 @@ static inline bool flush_is_known(uint8_t type, uint8_t level)
 
 /**
  * wqe_parse() - copy a send request out of its slot and check it
- * @elem:	buffer
+ * @slot:	slot
  * @type:	&enum virtio_ib_qp_type
  * @max_sge:	elements that the QP takes
  * @wqe:	filled in; if it is malformed, with @status and @vendor_err, and
  *		with @wr_id if that much is there
  */
-void wqe_parse(const struct virtq_elem *elem, uint8_t type, uint32_t max_sge,
+void wqe_parse(const struct wr_slot *slot, uint8_t type, uint32_t max_sge,
 	       struct wqe *wqe);
 
 /** wqe_refuse_extension() - fail a request whose opcode is not in the RFC */
@@ -152,11 +157,10 @@ void wqe_refuse_extension(struct wqe *wqe);
 
 /**
  * rwqe_parse() - copy a receive request out of its slot and check it
- * @elem:	buffer
+ * @slot:	slot
  * @max_sge:	elements that the QP takes
  * @rwqe:	filled in
  */
-void rwqe_parse(const struct virtq_elem *elem, uint32_t max_sge,
-		struct rwqe *rwqe);
+void rwqe_parse(const struct wr_slot *slot, uint32_t max_sge, struct rwqe *rwqe);
 
 #endif /* DEVICE_RDMA_QP_WQE_H */

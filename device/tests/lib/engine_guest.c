@@ -15,6 +15,7 @@
 #define RQ_SLOT	(sizeof(struct virtio_rdma_rq_req) + \
 		 EG_SGE * sizeof(struct virtio_rdma_sge))
 #define CQ_SLOT	sizeof(struct virtio_rdma_cq_req)
+#define EVENT_SLOT sizeof(struct virtio_rdma_event)
 
 void *eg_ptr(const struct eg_guest *guest, uint64_t addr)
 {
@@ -22,7 +23,7 @@ void *eg_ptr(const struct eg_guest *guest, uint64_t addr)
 	return guest->mem + (addr - EG_BASE);
 }
 
-static uint64_t eg_place(struct eg_guest *guest, uint64_t size)
+uint64_t eg_place(struct eg_guest *guest, uint64_t size)
 {
 	uint64_t addr = guest->next;
 
@@ -125,19 +126,9 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 }
 
 static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
-			uint8_t number, bool event_idx, uint32_t cqe,
-			bool rfc)
+			uint8_t number, bool event_idx,
+			const struct rnic_limits *limits)
 {
-	const struct rnic_limits limits = {
-		.qps = EG_QPS,
-		.cqs = EG_CQS,
-		.queue_size = EG_QUEUE,
-		.cqe = cqe,
-		.mrs = EG_MRS,
-		.pds = EG_PDS,
-		.ahs = EG_AHS,
-		.rfc = rfc,
-	};
 	struct virtio_rdma_cmd_add_gid gid = {};
 	uint32_t i;
 
@@ -152,7 +143,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 		.size = EG_SIZE,
 		.host = guest->mem,
 	};
-	guest->rnic = rnic_new(engine->loop, engine->fabric, &limits,
+	guest->rnic = rnic_new(engine->loop, engine->fabric, limits,
 			       number == 1 ? "guest1" : "guest2");
 	assert_non_null(guest->rnic);
 	rnic_mem_changed(guest->rnic, &guest->map);
@@ -167,12 +158,33 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 		rnic_queue_start(guest->rnic, RNIC_SQ, i, &guest->sq[i].vq);
 		rnic_queue_start(guest->rnic, RNIC_RQ, i, &guest->rq[i].vq);
 	}
+	for (i = 0; i < limits->event_vqs; i++) {
+		eg_ring_start(guest, &guest->event[i], EVENT_SLOT, true, event_idx);
+		rnic_queue_start(guest->rnic, RNIC_EVENT, i, &guest->event[i].vq);
+	}
+	for (i = 0; i < limits->doorbell_vqs; i++) {
+		eg_ring_start(guest, &guest->doorbell[i], 1, false, event_idx);
+		rnic_queue_start(guest->rnic, RNIC_DOORBELL, i, &guest->doorbell[i].vq);
+	}
 	eg_gid(guest, gid.gid);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid,
 				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
 }
 
-static int eg_setup_with(void **state, bool event_idx, uint32_t cqe, bool rfc)
+static struct rnic_limits eg_limits(void)
+{
+	return (struct rnic_limits) {
+		.qps = EG_QPS,
+		.cqs = EG_CQS,
+		.queue_size = EG_QUEUE,
+		.cqe = EG_QUEUE,
+		.mrs = EG_MRS,
+		.pds = EG_PDS,
+		.ahs = EG_AHS,
+	};
+}
+
+static int eg_setup_with(void **state, bool event_idx, struct rnic_limits limits)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 	unsigned int i;
@@ -182,30 +194,58 @@ static int eg_setup_with(void **state, bool event_idx, uint32_t cqe, bool rfc)
 	engine->loop = loop_new(0);
 	engine->fabric = fabric_new();
 	for (i = 0; i < EG_GUESTS; i++)
-		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx, cqe,
-			    rfc);
+		eg_guest_up(engine, &engine->guest[i], i + 1, event_idx, &limits);
 	*state = engine;
 	return 0;
 }
 
 int eg_setup(void **state)
 {
-	return eg_setup_with(state, false, EG_QUEUE, false);
+	return eg_setup_with(state, false, eg_limits());
 }
 
 int eg_setup_event_idx(void **state)
 {
-	return eg_setup_with(state, true, EG_QUEUE, false);
+	return eg_setup_with(state, true, eg_limits());
 }
 
 int eg_setup_hold(void **state)
 {
-	return eg_setup_with(state, false, EG_CQE, false);
+	struct rnic_limits limits = eg_limits();
+
+	limits.cqe = EG_CQE;
+	return eg_setup_with(state, false, limits);
 }
 
 int eg_setup_rfc(void **state)
 {
-	return eg_setup_with(state, false, EG_QUEUE, true);
+	struct rnic_limits limits = eg_limits();
+
+	limits.rfc = true;
+	return eg_setup_with(state, false, limits);
+}
+
+static int eg_setup_rings(void **state, uint32_t qps, uint32_t cqs)
+{
+	struct rnic_limits limits = eg_limits();
+
+	limits.cqe = EG_CQE;
+	limits.event_vqs = EG_EVENT_VQS;
+	limits.doorbell_vqs = EG_DOORBELL_VQS;
+	limits.direct_qps = qps;
+	limits.direct_cqs = cqs;
+	return eg_setup_with(state, true, limits);
+}
+
+int eg_setup_direct(void **state)
+{
+	return eg_setup_rings(state, EG_DIRECT_QPS, EG_DIRECT_CQS);
+}
+
+int eg_setup_direct_many(void **state)
+{
+	return eg_setup_rings(state, VIRTIO_NET_ROCE_MAX_OBJECTS - EG_QPS,
+			      VIRTIO_NET_ROCE_MAX_OBJECTS - EG_CQS);
 }
 
 int eg_teardown(void **state)

@@ -32,6 +32,10 @@
 #define EG_PDS		4
 #define EG_AHS		4
 #define EG_SGE		32
+#define EG_EVENT_VQS	2
+#define EG_DOORBELL_VQS	2
+#define EG_DIRECT_QPS	32
+#define EG_DIRECT_CQS	16
 
 /* Guest memory begins here, rings first; the rest is for data. */
 #define EG_BASE		0x100000000ull
@@ -69,6 +73,8 @@ struct eg_ring {
  * @cq:		completion rings
  * @sq:		send rings
  * @rq:		receive rings
+ * @event:	event rings, if there are any
+ * @doorbell:	doorbell rings, if there are any
  */
 struct eg_guest {
 	struct rnic *rnic;
@@ -79,6 +85,8 @@ struct eg_guest {
 	struct eg_ring cq[EG_CQS];
 	struct eg_ring sq[EG_QPS];
 	struct eg_ring rq[EG_QPS];
+	struct eg_ring event[EG_EVENT_VQS];
+	struct eg_ring doorbell[EG_DOORBELL_VQS];
 };
 
 /**
@@ -185,10 +193,17 @@ int eg_setup_event_idx(void **state);
 int eg_setup_hold(void **state);
 /* Devices that offer nothing but the RFC. */
 int eg_setup_rfc(void **state);
+/* Devices that offer event queues and direct rings. */
+int eg_setup_direct(void **state);
+/* The same, with as many direct QPs and CQs as there can be. */
+int eg_setup_direct_many(void **state);
 int eg_teardown(void **state);
 
 /** eg_ptr() - pointer to guest memory */
 void *eg_ptr(const struct eg_guest *guest, uint64_t addr);
+
+/** eg_place() - take room for something in front of the data, from the next page on */
+uint64_t eg_place(struct eg_guest *guest, uint64_t size);
 
 /** eg_ring_reset() - what the driver does before it creates a QP or CQ again */
 void eg_ring_reset(struct eg_ring *ring);

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Doorbell pages: which direct QPs have work.
+ *
+ * Theory of operation
+ *
+ * A page has a bit for each QP of a process.  A page that had bits a moment ago is warm:
+ * each round looks at it, and the process rings no doorbell.  A page that is not asks
+ * to be rung.  So the cost of a round follows the processes, and the QPs, that have
+ * work.
+ *
+ * All of a page is written by a process, at any time.  Bits are taken by exchange, so
+ * that none is lost.  A bit that is no QP's is dropped.  How much of a page is looked at
+ * in a round is bounded, and the next round goes on behind that, so that no QP is left
+ * out.
+ *
+ * The barrier in doorbell_arm() stands between the wish to be rung and the look for
+ * bits.  The process has one between the bits and its look at that wish.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdma/object/doorbell.h"
+
+/* Words of 64 bits that are taken out of a page in a round. */
+#define DOORBELL_BURST	16u
+
+/* What the table of bits begins with. */
+#define DOORBELL_ROOM	64u
+
+#define DOORBELL_TOPS	(VIRTIO_RDMA_DOORBELL_WORDS / 64)
+
+static struct virtio_rdma_doorbell_page *doorbell_page(const struct doorbell *doorbell)
+{
+	return doorbell->block.host;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The table                                                                 */
+/* ------------------------------------------------------------------------- */
+
+int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
+			void (*look)(void *arg, uint32_t qpn), void *arg)
+{
+	unsigned int i;
+
+	doorbells->ctx = ctx;
+	doorbells->look = look;
+	doorbells->arg = arg;
+	TAILQ_INIT(&doorbells->warm);
+	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
+		LIST_INIT(&doorbells->of_vq[i]);
+	return rnic_has_direct(ctx) ?
+	       obj_table_init(&doorbells->objs, RNIC_DOORBELLS_MAX) : 0;
+}
+
+static void doorbell_cool(struct doorbell_table *doorbells,
+			  struct doorbell *doorbell)
+{
+	doorbell->warm = false;
+	TAILQ_REMOVE(&doorbells->warm, doorbell, entry);
+}
+
+static void doorbell_release(struct doorbell_table *doorbells,
+			     struct doorbell *doorbell)
+{
+	if (doorbell->warm)
+		doorbell_cool(doorbells, doorbell);
+	LIST_REMOVE(doorbell, of_vq);
+	obj_del(&doorbells->objs, doorbell->handle);
+	free(doorbell->qpn);
+	free(doorbell);
+}
+
+void doorbell_table_reset(struct doorbell_table *doorbells)
+{
+	struct doorbell *doorbell;
+	unsigned int i;
+
+	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
+		while ((doorbell = LIST_FIRST(&doorbells->of_vq[i])))
+			doorbell_release(doorbells, doorbell);
+}
+
+void doorbell_table_fini(struct doorbell_table *doorbells)
+{
+	obj_table_fini(&doorbells->objs);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Warm and cold                                                             */
+/* ------------------------------------------------------------------------- */
+
+static void doorbell_ask(const struct doorbell *doorbell, bool ring)
+{
+	__atomic_store_n(&doorbell_page(doorbell)->ring_me, htole32(ring),
+			 __ATOMIC_RELAXED);
+}
+
+/* Look at a page from now on. */
+static void doorbell_heat(struct doorbell_table *doorbells,
+			  struct doorbell *doorbell)
+{
+	doorbell->busy_at = loop_now(doorbells->ctx->loop);
+	if (doorbell->warm)
+		return;
+	doorbell->warm = true;
+	TAILQ_INSERT_TAIL(&doorbells->warm, doorbell, entry);
+	doorbell_ask(doorbell, false);
+}
+
+/* Have the process ring; true if there are bits for which it may not. */
+static bool doorbell_arm(const struct doorbell *doorbell)
+{
+	const struct virtio_rdma_doorbell_page *page = doorbell_page(doorbell);
+	uint64_t some = 0;
+	unsigned int i;
+
+	doorbell_ask(doorbell, true);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (i = 0; i < DOORBELL_TOPS; i++)
+		some |= doorbell->word[i] |
+			__atomic_load_n(&page->words[i], __ATOMIC_RELAXED);
+	return some;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Bits                                                                      */
+/* ------------------------------------------------------------------------- */
+
+/* Take a word of bits, look at the QPs that they are. */
+static void doorbell_take_word(const struct doorbell_table *doorbells,
+			       const struct doorbell *doorbell, uint32_t word)
+{
+	uint64_t bits = le64toh(__atomic_exchange_n(&doorbell_page(doorbell)->pending[word],
+						    0, __ATOMIC_SEQ_CST));
+	uint32_t bit;
+
+	/* There is room for whole words. */
+	if (word * 64 >= doorbell->room)
+		return;
+	for (; bits; bits &= bits - 1) {
+		bit = word * 64 + __builtin_ctzll(bits);
+		if (doorbell->qpn[bit])
+			doorbells->look(doorbells->arg, doorbell->qpn[bit]);
+	}
+}
+
+/* Take the bits of a page, though not all of many; false if there are none. */
+static bool doorbell_take(const struct doorbell_table *doorbells,
+			  struct doorbell *doorbell)
+{
+	struct virtio_rdma_doorbell_page *page = doorbell_page(doorbell);
+	uint32_t i, w, left = DOORBELL_BURST;
+	uint64_t some = 0;
+
+	for (i = 0; i < DOORBELL_TOPS; i++) {
+		/* A look is cheaper than an exchange. */
+		if (__atomic_load_n(&page->words[i], __ATOMIC_RELAXED))
+			doorbell->word[i] |=
+				le64toh(__atomic_exchange_n(&page->words[i], 0,
+							    __ATOMIC_SEQ_CST));
+		some |= doorbell->word[i];
+	}
+	if (!some)
+		return false;
+	for (i = 0; i < VIRTIO_RDMA_DOORBELL_WORDS && left; i++) {
+		w = (doorbell->next + i) % VIRTIO_RDMA_DOORBELL_WORDS;
+		if (!(doorbell->word[w / 64] >> w % 64 & 1))
+			continue;
+		doorbell->word[w / 64] &= ~(1ull << w % 64);
+		doorbell_take_word(doorbells, doorbell, w);
+		left--;
+	}
+	doorbell->next = (doorbell->next + i) % VIRTIO_RDMA_DOORBELL_WORDS;
+	return true;
+}
+
+bool doorbell_poll(struct doorbell_table *doorbells)
+{
+	const uint64_t now = loop_now(doorbells->ctx->loop);
+	struct doorbell *doorbell, *next;
+	bool worked = false;
+
+	for (doorbell = TAILQ_FIRST(&doorbells->warm); doorbell; doorbell = next) {
+		next = TAILQ_NEXT(doorbell, entry);
+		if (!doorbell_page(doorbell))
+			continue;
+		if (doorbell_take(doorbells, doorbell)) {
+			doorbell->busy_at = now;
+			worked = true;
+		} else if (now - doorbell->busy_at > RNIC_IDLE_NS) {
+			if (doorbell_arm(doorbell))
+				doorbell_ask(doorbell, false);
+			else
+				doorbell_cool(doorbells, doorbell);
+		}
+	}
+	return worked;
+}
+
+bool doorbell_sleep(struct doorbell_table *doorbells)
+{
+	struct doorbell *doorbell;
+	bool more = false;
+
+	TAILQ_FOREACH(doorbell, &doorbells->warm, entry)
+		if (doorbell_page(doorbell))
+			more |= doorbell_arm(doorbell);
+	return more;
+}
+
+void doorbell_wake(struct doorbell_table *doorbells)
+{
+	struct doorbell *doorbell;
+
+	TAILQ_FOREACH(doorbell, &doorbells->warm, entry)
+		if (doorbell_page(doorbell))
+			doorbell_ask(doorbell, false);
+}
+
+/* Whoever rings takes the wish first. */
+void doorbell_kick(struct doorbell_table *doorbells, uint32_t vq)
+{
+	struct doorbell *doorbell;
+
+	if (vq >= RNIC_DOORBELL_VQS_MAX)
+		return;
+	LIST_FOREACH(doorbell, &doorbells->of_vq[vq], of_vq)
+		if (doorbell_page(doorbell) &&
+		    !__atomic_load_n(&doorbell_page(doorbell)->ring_me, __ATOMIC_RELAXED))
+			doorbell_heat(doorbells, doorbell);
+}
+
+/* Nobody looked while the memory was away, so that all pages are looked at now. */
+void doorbell_mem_changed(struct doorbell_table *doorbells)
+{
+	struct doorbell *doorbell;
+	unsigned int i;
+
+	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
+		LIST_FOREACH(doorbell, &doorbells->of_vq[i], of_vq) {
+			block_translate(&doorbell->block, doorbells->ctx);
+			if (doorbell_page(doorbell))
+				doorbell_heat(doorbells, doorbell);
+		}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Commands                                                                  */
+/* ------------------------------------------------------------------------- */
+
+const char *doorbell_alloc(struct doorbell_table *doorbells, uint64_t page,
+			   uint32_t vq, uint32_t *handle)
+{
+	struct doorbell *doorbell;
+	struct block block;
+	const char *why;
+
+	if (vq >= doorbells->ctx->limits.doorbell_vqs)
+		return "no such doorbell virtqueue";
+	why = block_init(&block, doorbells->ctx, page, RNIC_PAGE_SIZE);
+	if (why)
+		return why;
+	doorbell = calloc(1, sizeof(*doorbell));
+	if (!doorbell)
+		return "out of memory";
+	if (obj_add(&doorbells->objs, doorbell, &doorbell->handle)) {
+		free(doorbell);
+		return rnic_why(doorbells->ctx, "all %u doorbell pages are in use",
+				RNIC_DOORBELLS_MAX);
+	}
+	doorbell->vq = vq;
+	doorbell->block = block;
+	LIST_INSERT_HEAD(&doorbells->of_vq[vq], doorbell, of_vq);
+	doorbell_ask(doorbell, true);
+	*handle = doorbell->handle;
+	return NULL;
+}
+
+const char *doorbell_free(struct doorbell_table *doorbells, uint32_t handle)
+{
+	struct doorbell *doorbell = doorbell_get(doorbells, handle);
+
+	if (!doorbell)
+		return "unknown doorbell page";
+	if (doorbell->refs)
+		return "doorbell page in use";
+	doorbell_release(doorbells, doorbell);
+	return NULL;
+}
+
+struct doorbell *doorbell_get(const struct doorbell_table *doorbells, uint32_t handle)
+{
+	return obj_get(&doorbells->objs, handle);
+}
+
+bool doorbell_has(const struct doorbell *doorbell, uint32_t bit)
+{
+	return bit < VIRTIO_RDMA_DOORBELL_BITS &&
+	       (bit >= doorbell->room || !doorbell->qpn[bit]);
+}
+
+bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
+{
+	uint32_t room = doorbell->room ? doorbell->room : DOORBELL_ROOM;
+	uint16_t *list;
+
+	while (room <= bit)
+		room *= 2;
+	if (room > doorbell->room) {
+		list = reallocarray(doorbell->qpn, room, sizeof(*list));
+		if (!list)
+			return false;
+		memset(&list[doorbell->room], 0,
+		       (room - doorbell->room) * sizeof(*list));
+		doorbell->qpn = list;
+		doorbell->room = room;
+	}
+	doorbell->qpn[bit] = qpn;
+	doorbell->refs++;
+	return true;
+}
+
+void doorbell_unuse(struct doorbell *doorbell, uint32_t bit)
+{
+	doorbell->qpn[bit] = 0;
+	doorbell->refs--;
+}

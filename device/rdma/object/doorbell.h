@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Doorbell pages: which direct QPs have work.
+ */
+#ifndef DEVICE_RDMA_OBJECT_DOORBELL_H
+#define DEVICE_RDMA_OBJECT_DOORBELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "rdma/object/obj.h"
+#include "rdma/object/pages.h"
+
+/**
+ * struct doorbell - a doorbell page, which a process or the kernel writes to
+ * @handle:	of the page
+ * @vq:		number of the doorbell virtqueue
+ * @warm:	it is looked at in each round; else it asks to be rung
+ * @busy_at:	when it had bits last
+ * @refs:	QPs that have a bit
+ * @block:	the page
+ * @room:	bits that there is room for in @qpn
+ * @qpn:	QPs by bit, 0 is none
+ * @word:	words of the page that are still to be looked at
+ * @next:	word where the next look begins
+ * @entry:	of the pages that are warm
+ * @of_vq:	of the pages of the virtqueue
+ */
+struct doorbell {
+	uint32_t handle;
+	uint16_t vq;
+	bool warm;
+	uint64_t busy_at;
+	uint32_t refs;
+	struct block block;
+	uint32_t room;
+	uint16_t *qpn;
+	uint64_t word[VIRTIO_RDMA_DOORBELL_WORDS / 64];
+	uint32_t next;
+	TAILQ_ENTRY(doorbell) entry;
+	LIST_ENTRY(doorbell) of_vq;
+};
+
+/**
+ * struct doorbell_table - the doorbell pages of a NIC
+ * @ctx:	the NIC's context
+ * @look:	look at QP @qpn, which may have work
+ * @arg:	for @look
+ * @objs:	pages
+ * @warm:	those that are looked at in each round
+ * @of_vq:	pages by virtqueue
+ */
+struct doorbell_table {
+	struct rnic_ctx *ctx;
+	void (*look)(void *arg, uint32_t qpn);
+	void *arg;
+	struct obj_table objs;
+	TAILQ_HEAD(, doorbell) warm;
+	LIST_HEAD(, doorbell) of_vq[RNIC_DOORBELL_VQS_MAX];
+};
+
+/** doorbell_table_init() - make an empty table; returns 0 or -errno */
+int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
+			void (*look)(void *arg, uint32_t qpn), void *arg);
+
+/** doorbell_table_reset() - free all pages, after all QPs */
+void doorbell_table_reset(struct doorbell_table *doorbells);
+
+/** doorbell_table_fini() - free a table without pages, or one that is all zeroes */
+void doorbell_table_fini(struct doorbell_table *doorbells);
+
+/** doorbell_alloc() - ALLOC_DOORBELL; returns NULL, or why not */
+const char *doorbell_alloc(struct doorbell_table *doorbells, uint64_t page,
+			   uint32_t vq, uint32_t *handle);
+
+/** doorbell_free() - FREE_DOORBELL; returns NULL, or why not */
+const char *doorbell_free(struct doorbell_table *doorbells, uint32_t handle);
+
+/** doorbell_get() - page by handle, or NULL */
+struct doorbell *doorbell_get(const struct doorbell_table *doorbells, uint32_t handle);
+
+/** doorbell_has() - may a QP have bit @bit, from anywhere? */
+bool doorbell_has(const struct doorbell *doorbell, uint32_t bit);
+
+/** doorbell_use() - bit @bit, which doorbell_has(), is that of @qpn; false: no memory */
+bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn);
+
+/** doorbell_unuse() - bit @bit is free again */
+void doorbell_unuse(struct doorbell *doorbell, uint32_t bit);
+
+/** doorbell_kick() - the doorbell of virtqueue @vq was rung */
+void doorbell_kick(struct doorbell_table *doorbells, uint32_t vq);
+
+/** doorbell_poll() - look at the pages that are warm; true if one had bits */
+bool doorbell_poll(struct doorbell_table *doorbells);
+
+/** doorbell_sleep() - all pages ask to be rung; true if one has bits already */
+bool doorbell_sleep(struct doorbell_table *doorbells);
+
+/** doorbell_wake() - those that are warm need not be rung */
+void doorbell_wake(struct doorbell_table *doorbells);
+
+/** doorbell_mem_changed() - the memory map has changed */
+void doorbell_mem_changed(struct doorbell_table *doorbells);
+
+#endif /* DEVICE_RDMA_OBJECT_DOORBELL_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Guest memory that a create command names for good: pages of a ring, and blocks.
+ */
+#include <endian.h>
+#include <stdlib.h>
+
+#include "rdma/object/pages.h"
+
+const char *pages_alloc(struct pages *pages, struct rnic_ctx *ctx, uint32_t n)
+{
+	if (n > RNIC_RING_PAGES_MAX - ctx->ring_pages)
+		return "no room for so many pages of rings";
+	if (n) {
+		pages->page = calloc(n, sizeof(*pages->page));
+		if (!pages->page)
+			return "out of memory";
+	}
+	ctx->ring_pages += n;
+	pages->ctx = ctx;
+	pages->n = n;
+	pages->filled = 0;
+	return NULL;
+}
+
+void pages_free(struct pages *pages)
+{
+	if (pages->ctx)
+		pages->ctx->ring_pages -= pages->n;
+	free(pages->page);
+	*pages = (struct pages) {};
+}
+
+const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n)
+{
+	struct page_ref *page;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		page = &pages->page[pages->filled];
+		page->addr = le64toh(list[i]);
+		if (page->addr % RNIC_PAGE_SIZE)
+			return "page address is not aligned";
+		page->host = guest_mem_ptr(pages->ctx->mem, page->addr,
+					   RNIC_PAGE_SIZE);
+		if (!page->host)
+			return "page outside of guest memory";
+		pages->filled++;
+	}
+	return NULL;
+}
+
+void pages_translate(struct pages *pages)
+{
+	struct page_ref *page;
+	uint32_t i;
+
+	for (i = 0; i < pages->filled; i++) {
+		page = &pages->page[i];
+		page->host = guest_mem_ptr(pages->ctx->mem, page->addr,
+					   RNIC_PAGE_SIZE);
+	}
+}
+
+const char *block_init(struct block *block, const struct rnic_ctx *ctx,
+		       uint64_t addr, uint32_t len)
+{
+	if (addr % len)
+		return "block of memory is not aligned";
+	*block = (struct block) { .addr = addr, .len = len };
+	block_translate(block, ctx);
+	return block->host ? NULL : "block outside of guest memory";
+}
+
+void block_translate(struct block *block, const struct rnic_ctx *ctx)
+{
+	block->host = guest_mem_ptr(ctx->mem, block->addr, block->len);
+}

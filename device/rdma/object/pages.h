@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Guest memory that a create command names for good: pages of a ring, and blocks.
+ *
+ * The guest's memory map may change under an object.  Then all pointers are made anew.
+ * What is not memory any more has no pointer, and its user fails.
+ */
+#ifndef DEVICE_RDMA_OBJECT_PAGES_H
+#define DEVICE_RDMA_OBJECT_PAGES_H
+
+#include "rdma/object/ctx.h"
+
+/**
+ * struct page_ref - a page
+ * @addr:	device address
+ * @host:	where it is here, or NULL
+ */
+struct page_ref {
+	uint64_t addr;
+	uint8_t *host;
+};
+
+/**
+ * struct pages - a list of pages
+ * @ctx:	the NIC's context, or NULL if there is no list
+ * @n:		number of pages that it has room for
+ * @filled:	number of those that are named
+ * @page:	pages
+ */
+struct pages {
+	struct rnic_ctx *ctx;
+	uint32_t n;
+	uint32_t filled;
+	struct page_ref *page;
+};
+
+/**
+ * pages_alloc() - make room for a list
+ * @pages:	zeroes
+ * @ctx:	the NIC's context
+ * @n:		number of pages, may be 0
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *pages_alloc(struct pages *pages, struct rnic_ctx *ctx, uint32_t n);
+
+/** pages_free() - free a list, or what is there of one; it is zeroes then */
+void pages_free(struct pages *pages);
+
+/** pages_add() - the next @n pages are these; returns NULL, or why not */
+const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n);
+
+/** pages_translate() - the memory map has changed */
+void pages_translate(struct pages *pages);
+
+/** pages_left() - pages still to be named */
+static inline uint32_t pages_left(const struct pages *pages)
+{
+	return pages->n - pages->filled;
+}
+
+/** pages_ptr() - pointer to a byte, by its offset in the list; NULL if it is lost */
+static inline void *pages_ptr(const struct pages *pages, uint64_t off)
+{
+	uint8_t *host = pages->page[off / RNIC_PAGE_SIZE].host;
+
+	return host ? host + off % RNIC_PAGE_SIZE : NULL;
+}
+
+/**
+ * struct block - a piece of memory that lies within a page
+ * @addr:	device address
+ * @len:	bytes, a power of two, which @addr is a multiple of
+ * @host:	where it is here, or NULL
+ */
+struct block {
+	uint64_t addr;
+	uint32_t len;
+	void *host;
+};
+
+/** block_init() - @len bytes at @addr; returns NULL, or why not */
+const char *block_init(struct block *block, const struct rnic_ctx *ctx,
+		       uint64_t addr, uint32_t len);
+
+/** block_translate() - the memory map has changed */
+void block_translate(struct block *block, const struct rnic_ctx *ctx);
+
+#endif /* DEVICE_RDMA_OBJECT_PAGES_H */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A send or receive queue, in one of two forms: a virtqueue, or a ring in memory.
+ *
+ * The producer index of a ring is the guest's, and a hint: it must be between what was
+ * taken and a ring ahead of what is done with.  It is read with acquire before the
+ * requests that it covers.
+ */
+#include <endian.h>
+#include <errno.h>
+
+#include "rdma/qp/wq.h"
+
+static struct virtio_rdma_qp_control *wq_block(const struct wq *wq)
+{
+	return wq->block->host;
+}
+
+/* The producer index; false if the memory is gone. */
+static bool wq_producer(const struct wq *wq, uint32_t *producer)
+{
+	const struct virtio_rdma_qp_control *block = wq_block(wq);
+
+	if (!block)
+		return false;
+	*producer = le32toh(__atomic_load_n(wq->recv ? &block->recv_producer :
+						       &block->send_producer,
+					    __ATOMIC_ACQUIRE));
+	return true;
+}
+
+static int wq_break(struct wq *wq)
+{
+	wq->broken = true;
+	return -EPROTO;
+}
+
+static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
+{
+	uint32_t producer, ahead;
+
+	if (wq->broken || !wq_producer(wq, &producer))
+		return wq_break(wq);
+	ahead = producer - wq->done;
+	if (ahead > wq->depth || ahead < wq->taken - wq->done)
+		return wq_break(wq);
+	if (producer == wq->taken)
+		return 0;
+	wq->piece.iov_base = pages_ptr(wq->pages, wq->first +
+				       ((uint64_t)(wq->taken & (wq->depth - 1)) <<
+					wq->shift));
+	if (!wq->piece.iov_base)
+		return wq_break(wq);
+	wq->piece.iov_len = 1u << wq->shift;
+	*slot = (struct wr_slot) {
+		.direct = true,
+		.index = wq->taken++,
+		.iov = &wq->piece,
+		.iov_n = 1,
+		.len = wq->piece.iov_len,
+	};
+	return 1;
+}
+
+static int wq_take_virtq(struct wq *wq, struct wr_slot *slot)
+{
+	struct virtq_elem *elem = &wq->ctx->elem;
+	uint16_t index = wq->vq->last_avail;
+	int ret = virtq_pop(wq->vq, elem);
+
+	if (ret > 0)
+		*slot = (struct wr_slot) {
+			.head = elem->head,
+			.index = index,
+			.iov = elem->iov,
+			.iov_n = elem->out_n,
+			.len = elem->out_len,
+		};
+	return ret;
+}
+
+int wq_take(struct wq *wq, struct wr_slot *slot)
+{
+	return wq->direct ? wq_take_direct(wq, slot) : wq_take_virtq(wq, slot);
+}
+
+void wq_give(struct wq *wq, uint16_t head)
+{
+	if (wq->direct)
+		wq->done++;
+	else
+		virtq_push(wq->vq, head, 0);
+}
+
+void wq_restart(struct wq *wq)
+{
+	wq->taken = 0;
+	wq->done = 0;
+	wq->broken = false;
+	if (wq->vq)
+		virtq_restart(wq->vq);
+}
+
+void wq_drain(struct wq *wq, bool back)
+{
+	struct virtq *vq = wq->vq;
+	unsigned int i;
+	uint16_t head;
+
+	if (wq->direct)
+		wq_restart(wq);
+	for (i = 0; vq && i < vq->num && virtq_pop_head(vq, &head) > 0; i++)
+		if (back)
+			virtq_push(vq, head, 0);
+}
+
+/* A receive ring has a flag of its own; the barrier pairs with that of the driver. */
+static bool wq_want_direct(struct wq *wq, bool want)
+{
+	struct virtio_rdma_qp_control *block = wq_block(wq);
+	uint32_t producer;
+
+	if (!wq->recv || !block)
+		return false;
+	__atomic_store_n(&block->recv_wanted, htole32(want), __ATOMIC_RELAXED);
+	if (!want)
+		return false;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return wq_producer(wq, &producer) && producer != wq->taken;
+}
+
+bool wq_want_kick(struct wq *wq, bool want)
+{
+	wq->kick = want;
+	return wq->direct ? wq_want_direct(wq, want) : virtq_want_kick(wq->vq, want);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The driver's side of event queues and direct rings, for the guests of an engine.
+ */
+#include "tests/lib/engine_ring.h"
+
+#include <stdlib.h>
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+
+/* A request with a list of pages behind its fixed part. */
+static uint8_t er_command(struct eg_guest *guest, uint8_t command, const void *fixed,
+			  size_t len, const uint64_t *page, uint32_t n,
+			  uint32_t *number)
+{
+	uint8_t *req = calloc(1, len + 8 * n + 1);
+	__le32 rsp = 0;
+	uint8_t ack;
+	uint32_t i;
+	__le64 le;
+
+	assert_non_null(req);
+	memcpy(req, fixed, len);
+	for (i = 0; i < n; i++) {
+		le = htole64(page[i]);
+		memcpy(req + len + 8 * i, &le, 8);
+	}
+	ack = eg_command(guest, command, req, len + 8 * n, &rsp, sizeof(rsp));
+	free(req);
+	*number = le32toh(rsp);
+	return ack;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Doorbell pages                                                            */
+/* ------------------------------------------------------------------------- */
+
+uint8_t er_alloc_doorbell(struct er_page *page)
+{
+	const struct virtio_rdma_cmd_alloc_doorbell req = {
+		.page = htole64(page->addr),
+		.vq = htole16(page->vq),
+	};
+	struct virtio_rdma_ack_alloc_doorbell rsp = {};
+	uint8_t ack = eg_command(page->guest, CMD(ALLOC_DOORBELL), &req, sizeof(req),
+				 &rsp, sizeof(rsp));
+
+	page->handle = le32toh(rsp.doorbell);
+	return ack;
+}
+
+void er_page_init(struct er_page *page, struct eg_guest *guest, uint16_t vq)
+{
+	*page = (struct er_page) {
+		.guest = guest,
+		.addr = eg_place(guest, EG_PAGE),
+		.vq = vq,
+	};
+	page->page = eg_ptr(guest, page->addr);
+	assert_int_equal(er_alloc_doorbell(page), VIRTIO_NET_OK);
+}
+
+uint8_t er_free_doorbell(const struct er_page *page)
+{
+	const struct virtio_rdma_cmd_free_doorbell req = {
+		.doorbell = htole32(page->handle),
+	};
+
+	return eg_command(page->guest, CMD(FREE_DOORBELL), &req, sizeof(req), NULL, 0);
+}
+
+void er_announce(struct er_qp *qp)
+{
+	struct virtio_rdma_doorbell_page *page = qp->page->page;
+	const uint32_t n = le32toh(qp->direct.bit);
+	const uint64_t bit = htole64(1ull << n % 64);
+	const uint64_t word = htole64(1ull << n / 64 % 64);
+	__le64 *top = &page->words[n / 64 / 64];
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (page->pending[n / 64] & bit)
+		return;
+	__atomic_or_fetch(&page->pending[n / 64], bit, __ATOMIC_SEQ_CST);
+	if (!(*top & word))
+		__atomic_or_fetch(top, word, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!page->ring_me || !__atomic_exchange_n(&page->ring_me, 0, __ATOMIC_SEQ_CST))
+		return;
+	qp->page->rung++;
+	rnic_queue_kick(qp->guest->rnic, RNIC_DOORBELL, qp->page->vq);
+}
+
+/* ------------------------------------------------------------------------- */
+/* CQs                                                                       */
+/* ------------------------------------------------------------------------- */
+
+static uint32_t er_place_ring(struct eg_guest *guest, uint64_t bytes, uint64_t *page)
+{
+	uint32_t i, n = (bytes + EG_PAGE - 1) / EG_PAGE;
+	uint64_t addr = n ? eg_place(guest, bytes) : 0;
+
+	assert_in_range(n, 0, 256);
+	for (i = 0; i < n; i++)
+		page[i] = addr + i * (uint64_t)EG_PAGE;
+	return n;
+}
+
+void er_cq_init(struct er_cq *cq, struct eg_guest *guest, uint32_t cqe,
+		uint8_t cqe_shift, uint16_t event_vq)
+{
+	uint64_t control = eg_place(guest, VIRTIO_RDMA_CONTROL_SIZE);
+	uint32_t n = 0;
+
+	*cq = (struct er_cq) { .guest = guest };
+	if (cqe_shift) {
+		n = er_place_ring(guest, (uint64_t)cqe << cqe_shift, cq->pages);
+		cq->ring = eg_ptr(guest, cq->pages[0]);
+	}
+	cq->control = eg_ptr(guest, control);
+	cq->req = (struct virtio_rdma_cmd_create_cq_long) {
+		.cqe = htole32(cqe),
+		.flags = VIRTIO_RDMA_CQ_CONTROL |
+			 (cqe_shift ? VIRTIO_RDMA_CQ_DIRECT : 0),
+		.cqe_shift = cqe_shift,
+		.event_vq = htole16(event_vq),
+		.control = htole64(control),
+		.npages = htole32(n),
+	};
+}
+
+uint8_t er_create_cq(struct er_cq *cq)
+{
+	return er_command(cq->guest, CMD(CREATE_CQ), &cq->req, sizeof(cq->req),
+			  cq->pages, le32toh(cq->req.npages), &cq->cqn);
+}
+
+uint8_t er_destroy_cq(const struct er_cq *cq)
+{
+	const struct virtio_rdma_cmd_destroy_cq req = { .cqn = htole32(cq->cqn) };
+
+	return eg_command(cq->guest, CMD(DESTROY_CQ), &req, sizeof(req), NULL, 0);
+}
+
+bool er_poll(struct er_cq *cq, struct virtio_rdma_cqe *cqe)
+{
+	const uint32_t n = le32toh(cq->req.cqe), i = cq->consumer;
+	const struct virtio_rdma_cqe *slot = (const void *)
+		(cq->ring + ((size_t)(i & (n - 1)) << cq->req.cqe_shift));
+	const uint8_t phase = i & n ? 0 : VIRTIO_RDMA_CQE_PHASE;
+
+	if ((__atomic_load_n(&slot->phase, __ATOMIC_ACQUIRE) &
+	     VIRTIO_RDMA_CQE_PHASE) != phase)
+		return false;
+	*cqe = *slot;
+	cq->consumer++;
+	__atomic_store_n(&cq->control->consumer, htole32(cq->consumer),
+			 __ATOMIC_RELEASE);
+	return true;
+}
+
+void er_arm(struct er_cq *cq, uint32_t flags)
+{
+	cq->number++;
+	cq->control->arm = htole32(cq->number * VIRTIO_RDMA_ARM_NUMBER | flags);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ------------------------------------------------------------------------- */
+/* QPs                                                                       */
+/* ------------------------------------------------------------------------- */
+
+static uint32_t or_else(uint32_t value, uint32_t other)
+{
+	return value ? value : other;
+}
+
+void er_qp_init(struct er_qp *qp, struct er_page *page, struct er_cq *cq,
+		uint32_t bit, uint8_t type, uint32_t pdn,
+		const struct er_shape *shape)
+{
+	struct eg_guest *guest = page->guest;
+	uint64_t control = eg_place(guest, VIRTIO_RDMA_CONTROL_SIZE);
+	const uint32_t depth = or_else(shape->send_depth, 16);
+	const uint32_t recv_depth = shape->no_recv ? 0 :
+				    or_else(shape->recv_depth, 16);
+	const uint8_t shift = or_else(shape->send_shift, 6);
+	const uint8_t recv_shift = or_else(shape->recv_shift, 6);
+	uint32_t send, recv;
+
+	*qp = (struct er_qp) { .guest = guest, .cq = cq, .page = page };
+	send = er_place_ring(guest, (uint64_t)depth << shift, qp->pages);
+	recv = er_place_ring(guest, (uint64_t)recv_depth << recv_shift, qp->pages + send);
+	qp->send = eg_ptr(guest, qp->pages[0]);
+	qp->recv = recv ? eg_ptr(guest, qp->pages[send]) : NULL;
+	qp->control = eg_ptr(guest, control);
+	qp->req = eg_create_qp_req(type, pdn, cq->cqn);
+	qp->direct = (struct virtio_rdma_qp_direct) {
+		.form = VIRTIO_RDMA_QP_FORM_DIRECT,
+		.send_shift = shift,
+		.recv_shift = recv_shift,
+		.send_depth = htole32(depth),
+		.recv_depth = htole32(recv_depth),
+		.doorbell = htole32(page->handle),
+		.bit = htole32(bit),
+		.send_pages = htole32(send),
+		.recv_pages = htole32(recv),
+		.control = htole64(control),
+	};
+}
+
+uint8_t er_create_qp(struct er_qp *qp)
+{
+	uint8_t fixed[VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(qp->direct)];
+	uint64_t n = (uint64_t)le32toh(qp->direct.send_pages) +
+		     le32toh(qp->direct.recv_pages);
+
+	/* Some tests say that there are more than there are. */
+	if (n > 256)
+		n = 256;
+	memcpy(fixed, &qp->req, VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	memcpy(fixed + VIRTIO_RDMA_QP_DIRECT_OFFSET, &qp->direct, sizeof(qp->direct));
+	return er_command(qp->guest, CMD(CREATE_QP), fixed, sizeof(fixed), qp->pages, n,
+			  &qp->qpn);
+}
+
+uint8_t er_destroy_qp(const struct er_qp *qp)
+{
+	const struct virtio_rdma_cmd_destroy_qp req = { .qpn = htole32(qp->qpn) };
+
+	return eg_command(qp->guest, CMD(DESTROY_QP), &req, sizeof(req), NULL, 0);
+}
+
+static void er_put_sge(void *to, const struct eg_sge *from, uint32_t n, size_t room)
+{
+	struct virtio_rdma_sge sge;
+	uint32_t i;
+
+	for (i = 0; i < n && (i + 1) * sizeof(sge) <= room; i++) {
+		sge = (struct virtio_rdma_sge) {
+			.addr = htole64(from[i].addr),
+			.length = htole32(from[i].length),
+			.lkey = htole32(from[i].lkey),
+		};
+		memcpy((uint8_t *)to + i * sizeof(sge), &sge, sizeof(sge));
+	}
+}
+
+void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
+{
+	const size_t stride = 1ul << qp->direct.send_shift;
+	struct virtio_rdma_swqe *slot = (void *)
+		(qp->send + (i & (le32toh(qp->direct.send_depth) - 1)) * stride);
+	const size_t room = stride - 32;
+
+	memset(slot, 0xee, stride);
+	memset(slot, 0, 32);
+	slot->opcode = wr->opcode;
+	slot->send_flags = wr->flags;
+	slot->imm_data = htobe32(wr->imm);
+	if (wr->ah) {
+		slot->ud.remote_qpn = htole32(wr->remote_qpn);
+		slot->ud.remote_qkey = htole32(wr->remote_qkey);
+		slot->ud.ah = htole32(wr->ah);
+	} else {
+		slot->rdma.remote_addr = htole64(wr->remote_addr);
+		slot->rdma.rkey = htole32(wr->rkey);
+	}
+	if (wr->opcode == VIRTIO_IB_WR_FLUSH) {
+		slot->flush.length = htole32(wr->flush_len);
+		slot->flush.type = wr->flush_type;
+		slot->flush.level = wr->flush_level;
+	}
+	if (wr->flags & VIRTIO_IB_SEND_INLINE) {
+		slot->inline_len = htole16(wr->data_len);
+		if (wr->data_len && wr->data_len <= room)
+			memcpy(slot->inline_data, wr->data, wr->data_len);
+	} else {
+		slot->num_sge = htole16(wr->num_sge);
+		er_put_sge(slot->sg_list, wr->sge, wr->num_sge, room);
+	}
+}
+
+void er_post_send(struct er_qp *qp, const struct eg_wr *wr)
+{
+	er_write_send(qp, qp->posted, wr);
+	__atomic_store_n(&qp->control->send_producer, htole32(++qp->posted),
+			 __ATOMIC_RELEASE);
+	er_announce(qp);
+}
+
+void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge)
+{
+	const size_t stride = 1ul << qp->direct.recv_shift;
+	const uint32_t depth = le32toh(qp->direct.recv_depth);
+	struct virtio_rdma_rwqe *slot = (void *)
+		(qp->recv + (qp->posted_recv & (depth - 1)) * stride);
+
+	memset(slot, 0xee, stride);
+	slot->num_sge = htole32(num_sge);
+	er_put_sge(slot->sg_list, sge, num_sge, stride - sizeof(*slot));
+	__atomic_store_n(&qp->control->recv_producer, htole32(++qp->posted_recv),
+			 __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (qp->control->recv_wanted)
+		er_announce(qp);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Pairs                                                                     */
+/* ------------------------------------------------------------------------- */
+
+void er_open(struct er_end *end, struct eg_guest *guest, uint8_t type,
+	     const struct er_shape *shape)
+{
+	*end = (struct er_end) {
+		.end = { .guest = guest, .pdn = eg_create_pd(guest) },
+	};
+	er_page_init(&end->page, guest, 0);
+	er_cq_init(&end->cq, guest, or_else(shape->cqe, 64),
+		   or_else(shape->cqe_shift, 5), 0);
+	assert_int_equal(er_create_cq(&end->cq), VIRTIO_NET_OK);
+	er_qp_init(&end->qp, &end->page, &end->cq, 5, type, end->end.pdn, shape);
+	assert_int_equal(er_create_qp(&end->qp), VIRTIO_NET_OK);
+	end->end.qpn = end->qp.qpn;
+	end->end.cqn = end->cq.cqn;
+	end->end.lkey = eg_reg(guest, end->end.pdn, EG_ACCESS_ALL, EG_VA, EG_MR_SIZE,
+			       EG_DATA);
+	end->end.mrn = end->end.lkey >> 8;
+}
+
+struct er_pair *er_pair_up(void **state, uint8_t type, const struct er_shape *shape)
+{
+	static const struct er_shape plain;
+	struct er_pair *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->engine = *state;
+	er_open(&p->a, &p->engine->guest[0], type, shape ? shape : &plain);
+	er_open(&p->b, &p->engine->guest[1], type, shape ? shape : &plain);
+	eg_connect(&p->a.end, &p->b.end, type);
+	return p;
+}
+
+void er_pair_free(struct er_pair *p)
+{
+	free(p);
+}
+
+void er_recv(struct er_end *end, uint64_t off, uint32_t len)
+{
+	struct eg_sge sge = { EG_VA + off, len, end->end.lkey };
+
+	er_post_recv(&end->qp, &sge, 1);
+}
+
+struct virtio_rdma_cqe er_expect(struct er_end *end, bool recv, uint32_t wqe,
+				 uint8_t status)
+{
+	struct virtio_rdma_cqe cqe;
+
+	if (!er_poll(&end->cq, &cqe))
+		fail_msg("no completion, wanted request %u with status %u", wqe, status);
+	assert_int_equal(!!(cqe.opcode & VIRTIO_RDMA_CQE_RECV), recv);
+	assert_int_equal(le32toh(cqe.wqe), wqe);
+	assert_int_equal(cqe.status, status);
+	assert_int_equal(le32toh(cqe.qp_num), end->qp.qpn);
+	return cqe;
+}
+
+void er_expect_none(struct er_end *end)
+{
+	struct virtio_rdma_cqe cqe;
+
+	if (er_poll(&end->cq, &cqe))
+		fail_msg("unexpected completion: request %u, status %u",
+			 le32toh(cqe.wqe), cqe.status);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Events                                                                    */
+/* ------------------------------------------------------------------------- */
+
+void er_give_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
+{
+	struct eg_ring *ring = &guest->event[vq];
+	bool kick = false;
+
+	while (n--) {
+		memset(eg_slot(ring), 0xee, ring->slot_size);
+		kick |= eg_wants_kick(ring);
+		eg_post_slot(ring);
+	}
+	if (kick)
+		rnic_queue_kick(guest->rnic, RNIC_EVENT, vq);
+}
+
+bool er_take_event(struct eg_guest *guest, unsigned int vq,
+		   struct virtio_rdma_event *event)
+{
+	struct eg_ring *ring = &guest->event[vq];
+	const struct vring_used_elem *used;
+
+	if (ring->seen == eg_used(ring))
+		return false;
+	used = &ring->vq.used->ring[ring->seen++ % EG_QUEUE];
+	assert_int_equal(le32toh(used->len), sizeof(*event));
+	assert_in_range(le32toh(used->id), 0, EG_QUEUE - 1);
+	memcpy(event, eg_ptr(guest, ring->slots + le32toh(used->id) * sizeof(*event)),
+	       sizeof(*event));
+	/* used_event: interrupt for the next one. */
+	ring->vq.avail->ring[EG_QUEUE] = htole16(ring->seen);
+	return true;
+}
+
+void er_expect_event(struct eg_guest *guest, unsigned int vq, uint16_t type,
+		     uint32_t number)
+{
+	struct virtio_rdma_event event;
+
+	if (!er_take_event(guest, vq, &event))
+		fail_msg("no event, wanted type %u of %u", type, number);
+	assert_int_equal(le16toh(event.type), type);
+	assert_int_equal(le32toh(event.number), number);
+	assert_int_equal(event.detail, 0);
+	assert_int_equal(event.reserved, 0);
+}
+
+void er_expect_no_event(struct eg_guest *guest, unsigned int vq)
+{
+	struct virtio_rdma_event event;
+
+	if (er_take_event(guest, vq, &event))
+		fail_msg("unexpected event: type %u of %u", le16toh(event.type),
+			 le32toh(event.number));
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Event queues, and CQs of virtqueues that are armed by a control block.
+ */
+#include "tests/lib/engine_ring.h"
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define RC		VIRTIO_IB_QPT_RC
+#define IN		EG_IN
+
+#define NEXT		VIRTIO_RDMA_ARM_NEXT
+#define SOLICITED	VIRTIO_RDMA_ARM_SOLICITED
+#define COMPLETION	VIRTIO_RDMA_EVENT_COMPLETION
+
+/**
+ * struct ends - RC QPs of virtqueues, connected
+ * @p:	the ends
+ * @cq:	CQ of the receiving end
+ */
+struct ends {
+	struct eg_pair p;
+	struct er_cq cq;
+};
+
+/* The receiving end completes to a CQ with a control block and event virtqueue 1. */
+static struct ends ends_up(void **state)
+{
+	struct ends e = { .p.engine = *state };
+	struct eg_guest *guest = &e.p.engine->guest[1];
+	unsigned int i;
+
+	e.p.a = eg_open(&e.p.engine->guest[0], RC);
+	er_cq_init(&e.cq, guest, EG_QUEUE, 0, 1);
+	assert_int_equal(er_create_cq(&e.cq), VIRTIO_NET_OK);
+	for (i = 0; i < EG_QUEUE; i++)
+		eg_post_slot(&guest->cq[e.cq.cqn]);
+	e.p.b = (struct eg_end) {
+		.guest = guest,
+		.pdn = eg_create_pd(guest),
+		.cqn = e.cq.cqn,
+	};
+	e.p.b.qpn = eg_create_qp(guest, RC, e.p.b.pdn, e.cq.cqn);
+	e.p.b.lkey = eg_reg(guest, e.p.b.pdn, EG_ACCESS_ALL, EG_VA, EG_MR_SIZE, EG_DATA);
+	eg_connect(&e.p.a, &e.p.b, RC);
+	er_give_events(guest, 1, 16);
+	return e;
+}
+
+static void send(const struct ends *e, uint64_t wr_id, uint8_t flags)
+{
+	struct eg_wr wr = eg_send(&e->p.a, wr_id, 0, 4);
+
+	wr.flags |= flags;
+	eg_recv(&e->p.b, wr_id, IN, 4);
+	eg_post_send(&e->p.a, &wr);
+	eg_run(e->p.engine);
+	eg_expect(&e->p.a, wr_id, 0);
+}
+
+static void expect_event(const struct ends *e)
+{
+	er_expect_event(e->p.b.guest, 1, COMPLETION, e->cq.cqn);
+	er_expect_no_event(e->p.b.guest, 1);
+}
+
+static void expect_no_event(const struct ends *e)
+{
+	er_expect_no_event(e->p.b.guest, 1);
+}
+
+static void test_offered(void **state)
+{
+	struct engine *engine = *state;
+	struct virtio_rdma_ack_query_device ack;
+
+	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
+				    sizeof(ack)), VIRTIO_NET_OK);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x3ff);
+	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
+	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
+	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
+	assert_int_equal(le32toh(ack.max_direct_cqe), 1 << 22);
+	assert_int_equal(le32toh(ack.max_doorbells), 1024);
+}
+
+/* A device that does not offer them knows no command of them. */
+static void test_not_offered(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	struct virtio_rdma_ack_query_device ack;
+	struct er_page page = { .guest = guest, .addr = EG_BASE + EG_PAGE };
+	struct er_cq cq;
+
+	assert_int_equal(eg_command(guest, CMD(QUERY_DEVICE), NULL, 0, &ack,
+				    sizeof(ack)), VIRTIO_NET_OK);
+	assert_false(le64toh(ack.device_cap_flags) & ~0xffull);
+	assert_int_equal(ack.max_direct_qp | ack.max_direct_cq | ack.max_direct_wr |
+			 ack.max_direct_cqe | ack.max_doorbells, 0);
+	er_cq_init(&cq, guest, EG_QUEUE, 0, 0);
+	assert_int_equal(er_create_cq(&cq), VIRTIO_NET_ERR);
+	assert_int_equal(er_alloc_doorbell(&page), VIRTIO_NET_ERR);
+}
+
+/* One event for each arming, for a completion that comes after it. */
+static void test_armed(void **state)
+{
+	struct ends e = ends_up(state);
+
+	send(&e, 1, 0);
+	expect_no_event(&e);
+	er_arm(&e.cq, NEXT);
+	send(&e, 2, 0);
+	expect_event(&e);
+	send(&e, 3, 0);
+	expect_no_event(&e);
+	/* The same number is no new arming. */
+	e.cq.number--;
+	er_arm(&e.cq, NEXT);
+	send(&e, 4, 0);
+	expect_no_event(&e);
+	er_arm(&e.cq, NEXT);
+	er_arm(&e.cq, NEXT);
+	send(&e, 5, 0);
+	expect_event(&e);
+	send(&e, 6, 0);
+	expect_no_event(&e);
+	/* No interrupt of the CQ's own, and one for each event. */
+	assert_int_equal(e.p.b.guest->cq[e.cq.cqn].calls, 0);
+	assert_int_equal(e.p.b.guest->event[1].calls, 2);
+}
+
+static void test_solicited(void **state)
+{
+	struct ends e = ends_up(state);
+
+	er_arm(&e.cq, SOLICITED);
+	send(&e, 1, 0);
+	expect_no_event(&e);
+	send(&e, 2, VIRTIO_IB_SEND_SOLICITED);
+	expect_event(&e);
+	/* Any error counts. */
+	er_arm(&e.cq, SOLICITED);
+	eg_recv(&e.p.b, 3, IN, 4);
+	eg_to(&e.p.b, RC, VIRTIO_IB_QPS_ERR, &e.p.a);
+	eg_run(e.p.engine);
+	expect_event(&e);
+	/* Without a bit nothing is asked for. */
+	er_arm(&e.cq, 0);
+	eg_recv(&e.p.b, 4, IN, 4);
+	rnic_queue_kick(e.p.b.guest->rnic, RNIC_RQ, e.p.b.qpn);
+	eg_run(e.p.engine);
+	expect_no_event(&e);
+}
+
+static void test_no_command_arms(void **state)
+{
+	struct ends e = ends_up(state);
+	struct virtio_rdma_cmd_req_notify req = {
+		.cqn = htole32(e.cq.cqn),
+		.flags = htole32(VIRTIO_IB_NOTIFY_NEXT_COMPLETION),
+	};
+
+	assert_int_equal(eg_command(e.p.b.guest, CMD(REQ_NOTIFY_CQ), &req, sizeof(req),
+				    NULL, 0), VIRTIO_NET_ERR);
+	send(&e, 1, 0);
+	expect_no_event(&e);
+}
+
+/*
+ * A completion without a slot raises an event, because the guest may wait for it, and
+ * one more when it is in a slot, because the guest may have found nothing.
+ */
+static void test_held(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < EG_QUEUE; i++)
+		send(&e, i, 0);
+	er_arm(&e.cq, NEXT);
+	send(&e, 100, 0);
+	expect_event(&e);
+	send(&e, 101, 0);
+	expect_no_event(&e);
+	for (i = 0; i < EG_QUEUE; i++)
+		assert_true(eg_poll(&e.p.b, &wc));
+	engine_loop_advance(e.p.engine->loop, 20000000);
+	expect_event(&e);
+	eg_expect(&e.p.b, 100, 0);
+	eg_expect(&e.p.b, 101, 0);
+}
+
+/* Events wait for buffers, one for each object, and none gets lost. */
+static void test_no_buffers(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[1];
+	struct ends e = ends_up(state);
+	struct virtio_rdma_event event;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++) {
+		er_arm(&e.cq, NEXT);
+		send(&e, i, 0);
+		assert_true(er_take_event(guest, 1, &event));
+	}
+	assert_false(eg_wants_kick(&guest->event[1]));
+	/* No buffer is left. */
+	er_arm(&e.cq, NEXT);
+	send(&e, 20, 0);
+	er_arm(&e.cq, NEXT);
+	send(&e, 21, 0);
+	expect_no_event(&e);
+	assert_true(eg_wants_kick(&guest->event[1]));
+	er_give_events(guest, 1, 1);
+	expect_event(&e);
+	er_give_events(guest, 1, 1);
+	expect_no_event(&e);
+	er_arm(&e.cq, NEXT);
+	send(&e, 22, 0);
+	expect_event(&e);
+}
+
+/* After the answer to DESTROY_CQ nothing is heard of the CQ. */
+static void test_destroyed(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[1];
+	struct ends e = ends_up(state);
+	struct virtio_rdma_event event;
+	unsigned int i;
+
+	for (i = 0; i < 17; i++) {
+		er_arm(&e.cq, NEXT);
+		send(&e, i, 0);
+	}
+	while (er_take_event(guest, 1, &event))
+		;
+	eg_destroy_qp(guest, e.p.b.qpn);
+	assert_int_equal(er_destroy_cq(&e.cq), VIRTIO_NET_OK);
+	er_give_events(guest, 1, 4);
+	expect_no_event(&e);
+}
+
+/* A virtqueue that is stopped, as in a guest that is paused, keeps its events. */
+static void test_stopped(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[1];
+	struct ends e = ends_up(state);
+
+	rnic_queue_stop(guest->rnic, RNIC_EVENT, 1);
+	er_arm(&e.cq, NEXT);
+	send(&e, 1, 0);
+	expect_no_event(&e);
+	rnic_queue_start(guest->rnic, RNIC_EVENT, 1, &guest->event[1].vq);
+	expect_event(&e);
+	/* There is no such virtqueue. */
+	rnic_queue_start(guest->rnic, RNIC_EVENT, EG_EVENT_VQS, &guest->event[1].vq);
+	rnic_queue_kick(guest->rnic, RNIC_EVENT, EG_EVENT_VQS);
+	rnic_queue_kick(guest->rnic, RNIC_EVENT, UINT32_MAX);
+}
+
+/* A buffer that cannot hold an event breaks that virtqueue, and nothing else. */
+static void test_short_buffer(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[1];
+	struct ends e = ends_up(state);
+	struct eg_ring *ring = &guest->event[1];
+
+	ring->vq.desc[0].len = htole32(15);
+	er_arm(&e.cq, NEXT);
+	send(&e, 1, 0);
+	assert_true(ring->vq.broken);
+	er_arm(&e.cq, NEXT);
+	send(&e, 2, 0);
+	assert_int_equal(eg_used(ring), 1);
+	eg_expect(&e.p.b, 1, 0);
+	eg_expect(&e.p.b, 2, 0);
+}
+
+/* The guest's memory goes away under the control block. */
+static void test_control_lost(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.b.guest;
+	struct guest_mem map = guest->map;
+	const uint64_t at = le64toh(e.cq.req.control);
+
+	er_arm(&e.cq, NEXT);
+	map.n = 2;
+	map.region[0].size = at - EG_BASE;
+	map.region[1] = (struct guest_region) {
+		.addr = at + EG_PAGE,
+		.size = EG_SIZE - (at + EG_PAGE - EG_BASE),
+		.host = guest->mem + (at + EG_PAGE - EG_BASE),
+	};
+	rnic_mem_changed(guest->rnic, &map);
+	eg_recv(&e.p.b, 1, IN, 4);
+	eg_post_send(&e.p.a, &(struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND,
+		.flags = VIRTIO_IB_SEND_SIGNALED,
+	});
+	eg_run(e.p.engine);
+	er_expect_event(guest, 1, VIRTIO_RDMA_EVENT_CQ_ERROR, e.cq.cqn);
+	assert_int_equal(eg_state(guest, e.p.b.qpn), VIRTIO_IB_QPS_ERR);
+	assert_int_equal(e.cq.control->device, 0);
+	rnic_mem_changed(guest->rnic, &guest->map);
+}
+
+/* The driver asks for no interrupts while it takes events, as NAPI does. */
+static void test_suppressed(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_ring *ring = &e.p.b.guest->event[1];
+
+	/* used_event: not before event 3 */
+	ring->vq.avail->ring[EG_QUEUE] = htole16(2);
+	er_arm(&e.cq, NEXT);
+	send(&e, 1, 0);
+	er_arm(&e.cq, NEXT);
+	send(&e, 2, 0);
+	assert_int_equal(ring->calls, 0);
+	er_arm(&e.cq, NEXT);
+	send(&e, 3, 0);
+	assert_int_equal(ring->calls, 1);
+}
+
+static void expect_refused(struct er_cq *cq)
+{
+	assert_int_equal(er_create_cq(cq), VIRTIO_NET_ERR);
+}
+
+static void test_bad_requests(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	struct er_cq good, cq;
+
+	er_cq_init(&good, guest, EG_QUEUE, 0, 1);
+	cq = good;
+	cq.req.event_vq = htole16(EG_EVENT_VQS);
+	expect_refused(&cq);
+	cq = good;
+	cq.req.control = htole64(le64toh(good.req.control) + 32);
+	expect_refused(&cq);
+	cq = good;
+	cq.req.control = htole64(EG_BASE + EG_SIZE);
+	expect_refused(&cq);
+	cq = good;
+	cq.req.flags |= 4;
+	expect_refused(&cq);
+	cq = good;
+	cq.req.npages = htole32(1);
+	expect_refused(&cq);
+	cq = good;
+	cq.req.cqe = 0;
+	expect_refused(&cq);
+	/* Neither form. */
+	assert_int_equal(eg_command(guest, CMD(CREATE_CQ), &good.req, 31, &cq.cqn, 4),
+			 VIRTIO_NET_ERR);
+	assert_int_equal(er_create_cq(&good), VIRTIO_NET_OK);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_offered),
+		cmocka_unit_test_setup_teardown(test_not_offered, eg_setup, eg_teardown),
+		TEST(test_armed),
+		TEST(test_solicited),
+		TEST(test_no_command_arms),
+		TEST(test_held),
+		TEST(test_no_buffers),
+		TEST(test_destroyed),
+		TEST(test_stopped),
+		TEST(test_short_buffer),
+		TEST(test_control_lost),
+		TEST(test_suppressed),
+		TEST(test_bad_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

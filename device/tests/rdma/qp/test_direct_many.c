@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * As many direct QPs as there can be: what they cost while they do nothing, and what
+ * those that are busy cost beside them.
+ */
+#include "tests/lib/engine_ring.h"
+
+#include <stdlib.h>
+
+#include "rdma/rnic_priv.h"
+
+/* Of AddressSanitizer, with which all unit tests are built. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+#define RC		VIRTIO_IB_QPT_RC
+#define IN		EG_IN
+#define MS		(1000 * 1000ULL)
+#define ALL		(VIRTIO_NET_ROCE_MAX_OBJECTS - EG_QPS)
+#define QP_BYTES	8192u
+#define BUSY		512u
+
+static unsigned int active(const struct er_end *end)
+{
+	const struct qp *qp;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(qp, &end->end.guest->rnic->qps.active, entry)
+		n++;
+	return n;
+}
+
+/* Idle QPs, all that are left, which share the rings of one of them. */
+static unsigned int fill(struct er_end *end)
+{
+	struct er_page page;
+	struct er_qp qp;
+	unsigned int n = 0;
+
+	er_page_init(&page, end->end.guest, 1);
+	er_qp_init(&qp, &page, &end->cq, 0, RC, end->end.pdn, &(struct er_shape) {});
+	while (er_create_qp(&qp) == VIRTIO_NET_OK)
+		qp.direct.bit = htole32(++n);
+	return n;
+}
+
+static void test_memory(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	size_t before = __sanitizer_get_current_allocated_bytes(), each;
+	unsigned int n = fill(&p->a);
+
+	each = (__sanitizer_get_current_allocated_bytes() - before) / n;
+	print_message("%u QPs, %zu bytes each; struct qp has %zu, struct cq %zu\n", n,
+		      each, sizeof(struct qp), sizeof(struct cq));
+	assert_int_equal(n, ALL - 1);
+	assert_in_range(each, sizeof(struct qp), QP_BYTES);
+	er_pair_free(p);
+}
+
+/* A QP that had much to do needs no more than others a moment later. */
+static void test_memory_after_work(void **state)
+{
+	const struct er_shape shape = { .send_depth = 1024, .recv_depth = 1024 };
+	struct er_pair *p = er_pair_up(state, RC, &shape);
+	size_t before = __sanitizer_get_current_allocated_bytes();
+	struct virtio_rdma_cqe cqe;
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
+	unsigned int i, n = 0;
+
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	wr.remote_addr = EG_VA + IN;
+	wr.rkey = p->b.end.lkey;
+	wr.flags = 0;
+	for (i = 0; i < 1000; i++) {
+		wr.flags = i == 999 ? VIRTIO_IB_SEND_SIGNALED : 0;
+		er_post_send(&p->a.qp, &wr);
+	}
+	eg_run(p->engine);
+	assert_true(__sanitizer_get_current_allocated_bytes() > before + 1000);
+	while (er_poll(&p->a.cq, &cqe))
+		n++;
+	assert_int_equal(n, 1);
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	eg_run(p->engine);
+	assert_int_equal(__sanitizer_get_current_allocated_bytes(), before);
+	er_pair_free(p);
+}
+
+/* One busy QP among all others: a round looks at that one. */
+static void test_one_busy(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
+	unsigned int i;
+
+	assert_int_equal(fill(&p->a), ALL - 1);
+	assert_int_equal(fill(&p->b), ALL - 1);
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	eg_run(p->engine);
+	for (i = 0; i < 1000; i++) {
+		er_recv(&p->b, IN, 4);
+		er_post_send(&p->a.qp, &wr);
+		assert_true(rnic_poll(p->a.end.guest->rnic));
+		assert_in_range(active(&p->a), 0, 1);
+		assert_in_range(active(&p->b), 0, 1);
+		er_expect(&p->a, false, i, 0);
+		er_expect(&p->b, true, i, 0);
+	}
+	/* And the page of the idle ones asks to be rung. */
+	assert_null(TAILQ_NEXT(TAILQ_FIRST(&p->a.end.guest->rnic->doorbells.warm), entry));
+	er_pair_free(p);
+}
+
+/* Many QPs of one process, all busy: one notification wakes the device for all. */
+static void test_many_busy(void **state)
+{
+	const struct er_shape shape = { .cqe = 4096 };
+	struct er_pair *p = er_pair_up(state, RC, &shape);
+	struct er_qp *a = calloc(BUSY, sizeof(*a)), *b = calloc(BUSY, sizeof(*b));
+	struct virtio_rdma_cqe cqe;
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
+	struct eg_sge sge = { EG_VA + IN, 4, p->b.end.lkey };
+	unsigned int i, round, sent = 0, received = 0;
+
+	assert_true(a && b);
+	for (i = 0; i < BUSY; i++) {
+		er_qp_init(&a[i], &p->a.page, &p->a.cq, 100 + i, RC, p->a.end.pdn, &shape);
+		er_qp_init(&b[i], &p->b.page, &p->b.cq, 100 + i, RC, p->b.end.pdn, &shape);
+		assert_int_equal(er_create_qp(&a[i]), VIRTIO_NET_OK);
+		assert_int_equal(er_create_qp(&b[i]), VIRTIO_NET_OK);
+		p->a.end.qpn = a[i].qpn;
+		p->b.end.qpn = b[i].qpn;
+		eg_connect(&p->a.end, &p->b.end, RC);
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < BUSY; i++) {
+			er_post_recv(&b[i], &sge, 1);
+			er_post_send(&a[i], &wr);
+		}
+		eg_run(p->engine);
+		while (er_poll(&p->a.cq, &cqe))
+			sent += !cqe.status;
+		while (er_poll(&p->b.cq, &cqe))
+			received += !cqe.status;
+		assert_int_equal(sent, BUSY * (round + 1));
+		assert_int_equal(received, BUSY * (round + 1));
+	}
+	assert_int_equal(p->a.page.rung, 1);
+	assert_int_equal(p->b.page.rung, 0);
+	free(a);
+	free(b);
+	er_pair_free(p);
+}
+
+/* A round looks at a bounded number of QPs, and the others have their turn. */
+static void test_all_announced(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct virtio_rdma_doorbell_page *page;
+	struct er_page other;
+	struct er_qp qp;
+	unsigned int n, rounds;
+
+	er_page_init(&other, p->a.end.guest, 1);
+	er_qp_init(&qp, &other, &p->a.cq, 0, RC, p->a.end.pdn, &(struct er_shape) {});
+	for (n = 0; er_create_qp(&qp) == VIRTIO_NET_OK; n++)
+		qp.direct.bit = htole32(n + 1);
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	eg_run(p->engine);
+	page = other.page;
+	memset(page->pending, 0xff, sizeof(page->pending));
+	memset(page->words, 0xff, sizeof(page->words));
+	page->ring_me = 0;
+	rnic_queue_kick(p->a.end.guest->rnic, RNIC_DOORBELL, 1);
+	for (rounds = 0; rnic_poll(p->a.end.guest->rnic); rounds++)
+		assert_in_range(active(&p->a), 0, 1024);
+	assert_in_range(rounds, 16, 40);
+	assert_int_equal(active(&p->a), 0);
+	er_pair_free(p);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, eg_setup_direct_many, eg_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_memory),
+		TEST(test_memory_after_work),
+		TEST(test_one_busy),
+		TEST(test_many_busy),
+		TEST(test_all_announced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
