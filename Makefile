@@ -31,7 +31,7 @@ help:
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
-	@echo 'make fuzz        ten million inputs for each of the daemon'\''s four fuzzers'
+	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:

@@ -8,21 +8,22 @@
 #   messages  messages of vhost-user
 #   commands  control commands
 #   requests  work requests, and rings and memory behind them
-# Without arguments it runs all four for about half a minute each.  The corpus stays in
+#   rings     direct rings, control blocks, doorbell pages, event queues
+# Without arguments it runs all five for about half a minute each.  The corpus stays in
 # build/fuzz, where the next run starts from it; so does an input that makes a target
 # fail.
 
 . "$(dirname "$0")/lib.sh"
 
 # Inputs of a short run: half a minute each where nothing else runs.
-declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000)
+declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000 [rings]=20000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
 	targets+=("$1")
 	shift
 done
-[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests)
+[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings)
 
 exclusive fuzz
 step "fuzzers"

@@ -15,7 +15,9 @@
  *	qp/requester.c, responder.c, ud.c	the halves of a QP
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
- *	object/			what commands create: PDs, AHs, MRs, CQs, groups, GIDs
+ *	qp/halves.c, wq.c	the memory of the halves; a queue in one of its two forms
+ *	object/			what commands create: PDs, AHs, MRs, CQs, groups, GIDs;
+ *				events, doorbell pages, the memory of rings
  *
  * command.c decodes control commands by a table and calls the part that owns the
  * object.

@@ -210,8 +210,8 @@ static inline bool qp_receives(const struct qp *qp)
 /** qp_usable() - are its queues and memory there?  If not, it stands still */
 static inline bool qp_usable(const struct qp *qp)
 {
-	return qp->ctx->mem->n && wq_ready(&qp->sq) && wq_ready(&qp->rq) && cq_usable(qp->send_cq) &&
-	       cq_usable(qp->recv_cq);
+	return qp->ctx->mem->n && wq_ready(&qp->sq) && wq_ready(&qp->rq) &&
+	       cq_usable(qp->send_cq) && cq_usable(qp->recv_cq);
 }
 
 /** qp_activate() - have rnic_poll() look at it */

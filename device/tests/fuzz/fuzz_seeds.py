@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Makes seeds for a fuzzer.
 
-usage: fuzz_seeds.py packets|messages|commands|requests DIRECTORY
+usage: fuzz_seeds.py packets|messages|commands|requests|rings DIRECTORY
 
 What the bytes mean stands at the top of the fuzzer of that name.
 """
@@ -110,9 +110,49 @@ def requests():
                 yield bytes([where]) + sent(which, 2) + bytes([ring, which, kind, 2, 1, 200])
 
 
+def rings():
+    """Each opcode on each QP; indices, control blocks, pages and requests that change."""
+    (send, recv, control, cq_control, page, slot, run, time, poll, create_qp, create_cq,
+     events, sleep, memory, arm, reset) = range(16)
+    quiet = 64
+
+    def sent(which, opcode, what=send):
+        return bytes([what, which, opcode, 0])
+
+    def patch(what, which, where, *values):
+        return bytes([what, which]) + where.to_bytes(2, "little") + bytes([len(values), *values])
+
+    for which in range(2):
+        for opcode in (0, 1, 2, 3, 4, 7, 8, 9, 10):
+            yield sent(which, opcode) + bytes([poll, which])
+            yield sent(which, opcode, quiet | send) * 3 + bytes([run, which, time, 0, poll, which])
+        two = sent(which, 2) * 2
+        # Inline data: the bit, and a length.
+        yield bytes([send, which, 2, 4, 0, 10, 33, 0, poll, which])
+        for where in (0, 4, 32):
+            for value in (1, 16, 255):
+                yield two + patch(control, which, where, value)
+                yield two + patch(cq_control, which, where, value) + two
+        for where in (0, 64, 95, 2048, 4095):
+            yield two + patch(page, which, where, 255) + bytes([sleep, 0]) + two
+        yield two + bytes([slot, which, 0, 0, 0, 4, 255, 255, 255, 255]) + two
+        for value in range(4):
+            yield (bytes([events, 0, 4, arm, which, value]) + two + bytes([arm, which, value])
+                   + two + bytes([events, 0, 4]))
+        yield two + bytes([memory, 0]) + two + bytes([reset, which]) + two
+        yield two * 20 + bytes([poll, which]) + two
+        yield bytes([recv, which, 1, 255]) + two + bytes([time, 0]) + two
+        for where in range(32):
+            yield bytes([create_cq, which]) + where.to_bytes(2, "little") + bytes([1, 1, 0, 0, 0])
+    for where in range(56):
+        yield (bytes([create_qp, 0]) + where.to_bytes(2, "little") + bytes([1, 1])
+               + bytes(6))
+
+
 def main():
     """Writes them."""
-    makers = {maker.__name__: maker for maker in (packets, messages, commands, requests)}
+    makers = {maker.__name__: maker
+              for maker in (packets, messages, commands, requests, rings)}
     target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(makers[sys.argv[1]]()):
