@@ -385,8 +385,8 @@ static uint32_t cq_armed(const struct cq *cq, uint32_t *number)
 	return *number == cq->arming ? 0 : arm & NOTIFY_ALL;
 }
 
-_Static_assert((int)VIRTIO_IB_NOTIFY_SOLICITED == VIRTIO_RDMA_ARM_SOLICITED &&
-	       (int)VIRTIO_IB_NOTIFY_NEXT_COMPLETION == VIRTIO_RDMA_ARM_NEXT,
+_Static_assert(NOTIFY_ALL == (VIRTIO_RDMA_ARM_SOLICITED | VIRTIO_RDMA_ARM_NEXT) &&
+	       VIRTIO_IB_NOTIFY_NEXT_COMPLETION / 2 == VIRTIO_RDMA_ARM_SOLICITED,
 	       "an arm word has other bits than REQ_NOTIFY_CQ");
 
 static bool cq_raises(const struct cq *cq, const struct virtio_rdma_cq_req *wc,

@@ -40,6 +40,9 @@
 #define RNIC_DIRECT_CQE_MAX	(1u << 22)
 #define RNIC_DOORBELLS_MAX	1024u
 
+/* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
+#define RNIC_WQES_MAX		(1u << 18)
+
 /* Pages of rings, 16 GiB; bounds the memory for pointers to 64 MiB for each guest. */
 #define RNIC_RING_PAGES_MAX	(1u << 22)
 
@@ -88,6 +91,7 @@ struct rnic_limits {
  * @mem:	memory map of the guest
  * @counter:	by &enum virtio_rdma_counter
  * @ring_pages:	pages of rings, of all objects
+ * @wqes:	requests that all QPs together have room for, beside one in each
  * @why:	for rnic_why()
  * @elem:	buffer taken from a virtqueue last; valid until the next one is
  */
@@ -99,6 +103,7 @@ struct rnic_ctx {
 	const struct guest_mem *mem;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint32_t ring_pages;
+	uint32_t wqes;
 	char why[96];
 	struct virtq_elem elem;
 };

@@ -10,46 +10,71 @@
 
 #include "rdma/qp/halves.h"
 
-/* What a ring begins with when one request is not enough. */
+/* What rings begin with. */
 #define REQUESTER_RING_MIN	8u
+#define RESPONDER_RING_MIN	8u
 
-bool requester_grow(struct requester *req)
+/* The first request has room in the QP. */
+static uint32_t requester_beyond(const struct requester *req)
+{
+	return req->size > 1 ? req->size : 0;
+}
+
+bool requester_grow(struct requester *req, struct rnic_ctx *ctx)
 {
 	uint32_t i, size = 2 * req->size;
 	struct wqe *ring;
 
-	if (req->size >= req->max)
-		return false;
 	if (size < REQUESTER_RING_MIN)
 		size = REQUESTER_RING_MIN;
+	if (req->size >= req->max ||
+	    ctx->wqes - requester_beyond(req) + size > RNIC_WQES_MAX)
+		return false;
 	ring = reallocarray(NULL, size, sizeof(*ring));
 	if (!ring)
 		return false;
 	for (i = req->una; i != req->prod; i++)
 		ring[i & (size - 1)] = *requester_wqe(req, i);
-	requester_free(req);
+	requester_free(req, ctx);
 	req->ring = ring;
 	req->size = size;
+	ctx->wqes += size;
 	return true;
 }
 
-void requester_free(struct requester *req)
+void requester_free(struct requester *req, struct rnic_ctx *ctx)
 {
 	if (req->ring != &req->first)
 		free(req->ring);
+	ctx->wqes -= requester_beyond(req);
 	req->ring = &req->first;
 	req->size = 1;
 }
 
+/* Each share is bounded, so that all of them are. */
 bool responder_make_room(struct responder *resp)
 {
-	if (!resp->read)
-		resp->read = reallocarray(NULL, RESP_READS, sizeof(*resp->read));
-	return resp->read;
+	uint32_t i, room = resp->room ? 2 * resp->room : RESPONDER_RING_MIN;
+	struct read_job *read;
+
+	if (resp->reads < resp->room)
+		return true;
+	read = reallocarray(NULL, room, sizeof(*read));
+	if (!read)
+		return false;
+	for (i = 0; i < resp->reads; i++)
+		read[i] = resp->read[(resp->read_head + i) % resp->room];
+	free(resp->read);
+	resp->read = read;
+	resp->read_head = 0;
+	resp->room = room;
+	return true;
 }
 
 void responder_free(struct responder *resp)
 {
 	free(resp->read);
 	resp->read = NULL;
+	resp->room = 0;
+	resp->read_head = 0;
 }

@@ -98,8 +98,6 @@ struct read_job {
 	uint8_t share;
 };
 
-#define RESP_READS	(READ_SHARES * RNIC_MAX_RD_ATOMIC)
-
 /**
  * struct responder - the receiving half of a QP
  * @epsn:	PSN that is expected next
@@ -112,6 +110,7 @@ struct read_job {
  * @has_rwqe:	a receive request was taken and waits for its message to end
  * @rwqe:	that receive request
  * @read:	READs to answer, a ring, or NULL while there was none lately
+ * @room:	how many it has room for
  * @read_head:	the one being answered
  * @reads:	number of them
  * @share:	number of them by &enum read_share
@@ -135,6 +134,7 @@ struct responder {
 	bool has_rwqe;
 	struct rwqe rwqe;
 	struct read_job *read;
+	uint32_t room;
 	uint32_t read_head;
 	uint32_t reads;
 	uint32_t share[READ_SHARES];
@@ -162,12 +162,12 @@ static inline bool requester_is_full(const struct requester *req)
 }
 
 /** requester_grow() - make room for more requests; false if there is not to be any */
-bool requester_grow(struct requester *req);
+bool requester_grow(struct requester *req, struct rnic_ctx *ctx);
 
 /** requester_free() - free the ring; no request is in it */
-void requester_free(struct requester *req);
+void requester_free(struct requester *req, struct rnic_ctx *ctx);
 
-/** responder_make_room() - make room for READs; false if there is no memory */
+/** responder_make_room() - make room for one more READ; false if there is no memory */
 bool responder_make_room(struct responder *resp);
 
 /** responder_free() - free the room for READs, of which there are none */

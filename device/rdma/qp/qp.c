@@ -85,7 +85,7 @@ void qp_deactivate(struct qp *qp)
 	qp->active = false;
 	TAILQ_REMOVE(&qp->table->active, qp, entry);
 	if (qp->req.una == qp->req.prod)
-		requester_free(&qp->req);
+		requester_free(&qp->req, qp->ctx);
 	if (!qp->resp.reads)
 		responder_free(&qp->resp);
 }

@@ -257,9 +257,9 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 
 	if (!qp)
 		return NULL;
-	requester_free(&qp->req);
 	qp->table = qps;
 	qp->ctx = qps->ctx;
+	requester_free(&qp->req, qp->ctx);
 	qp->end = qps->end;
 	qp->mrs = qps->mrs;
 	qp->fatal = (struct event_mark) {
@@ -369,7 +369,7 @@ static void qp_free(struct qp *qp)
 	cq_detach(qp->recv_cq, &qp->recv_user);
 	cq_detach(qp->send_cq, &qp->send_user);
 	qp->pd->refs--;
-	requester_free(&qp->req);
+	requester_free(&qp->req, qp->ctx);
 	responder_free(&qp->resp);
 	free(qp);
 }

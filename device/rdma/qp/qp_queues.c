@@ -137,7 +137,7 @@ static struct wqe *qp_fetch_send(struct qp *qp)
 	struct wqe *wqe;
 	int ret;
 
-	if (requester_is_full(req) && !requester_grow(req))
+	if (requester_is_full(req) && !requester_grow(req, qp->ctx))
 		return NULL;
 	ret = wq_take(&qp->sq, &slot);
 	if (ret < 0)

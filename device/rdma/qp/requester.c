@@ -76,7 +76,7 @@ void requester_reset(struct qp *qp, uint32_t psn)
 	struct requester *req = &qp->req;
 
 	requester_stop(&qp->req, qp->ctx->loop);
-	requester_free(req);
+	requester_free(req, qp->ctx);
 	*req = (struct requester) {
 		.ring = req->ring,
 		.size = req->size,

@@ -40,7 +40,7 @@ void responder_reset(struct qp *qp, uint32_t psn)
 
 static struct read_job *responder_read(struct responder *resp, uint32_t i)
 {
-	return &resp->read[(resp->read_head + i) % RESP_READS];
+	return &resp->read[(resp->read_head + i) % resp->room];
 }
 
 /* ------------------------------------------------------------------------- */
@@ -393,7 +393,7 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 static void responder_read_done(struct responder *resp)
 {
 	resp->share[responder_read(resp, 0)->share]--;
-	resp->read_head = (resp->read_head + 1) % RESP_READS;
+	resp->read_head = (resp->read_head + 1) % resp->room;
 	resp->reads--;
 }
 

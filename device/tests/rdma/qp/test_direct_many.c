@@ -86,6 +86,32 @@ static void test_memory_after_work(void **state)
 	er_pair_free(p);
 }
 
+/* Room for requests is bounded for all QPs together; each has room for one. */
+static void test_no_room(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct rnic_ctx *ctx = &p->a.end.guest->rnic->ctx;
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
+	unsigned int i, round;
+
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	wr.remote_addr = EG_VA + IN;
+	wr.rkey = p->b.end.lkey;
+	for (round = 0; round < 2; round++) {
+		ctx->wqes = round ? RNIC_WQES_MAX - 8 : RNIC_WQES_MAX - 7;
+		for (i = 0; i < 16; i++)
+			er_post_send(&p->a.qp, &wr);
+		eg_run(p->engine);
+		for (i = 0; i < 16; i++)
+			er_expect(&p->a, false, 16 * round + i, 0);
+		assert_int_equal(ctx->wqes, RNIC_WQES_MAX - 7 + 7 * round);
+	}
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	eg_run(p->engine);
+	assert_int_equal(ctx->wqes, RNIC_WQES_MAX - 8);
+	er_pair_free(p);
+}
+
 /* One busy QP among all others: a round looks at that one. */
 static void test_one_busy(void **state)
 {
@@ -185,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_memory),
 		TEST(test_memory_after_work),
+		TEST(test_no_room),
 		TEST(test_one_busy),
 		TEST(test_many_busy),
 		TEST(test_all_announced),
