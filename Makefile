@@ -7,7 +7,7 @@
 
 O := $(CURDIR)/build
 
-.PHONY: all packages modules provider device device-variants device-tests lint unit fuzz fuzz-short \
+.PHONY: all packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance \
 	interop apps apps-short fresh-build-test demo \
 	shell check check-fast soak clean distclean help
@@ -26,12 +26,13 @@ help:
 	@echo '                 unit guest-tests conformance check-debug'
 	@echo '                 apps-short fresh-build-test lint fuzz-short; 20 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
-	@echo 'make soak        guest tests in full volume, forty million fuzzed inputs; hours'
+	@echo 'make soak        guest tests in full volume, fifty million fuzzed inputs; hours'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
 	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
+	@echo 'make bench       rates, latencies and memory of the daemon, as JSON'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:
@@ -62,6 +63,10 @@ lint:
 
 unit:
 	@scripts/unit.sh
+
+# Needs two processors that have nothing else to do, so it is not in "make check".
+bench:
+	@scripts/bench.sh
 
 # Ten million inputs for each fuzzer take hours; "make check" has two minutes of it.
 fuzz:

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "rdma/rnic_priv.h"
@@ -132,8 +133,10 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 	struct virtio_rdma_cmd_add_gid gid = {};
 	uint32_t i;
 
-	guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	guest->fd = memfd_create("guest", MFD_CLOEXEC);
+	assert_true(guest->fd >= 0);
+	assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
+	guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, guest->fd, 0);
 	assert_ptr_not_equal(guest->mem, MAP_FAILED);
 	guest->number = number;
 	guest->next = EG_BASE + EG_PAGE;
@@ -256,6 +259,7 @@ int eg_teardown(void **state)
 	for (i = 0; i < EG_GUESTS; i++) {
 		rnic_free(engine->guest[i].rnic);
 		munmap(engine->guest[i].mem, EG_SIZE);
+		close(engine->guest[i].fd);
 	}
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 	fabric_free(engine->fabric);

@@ -40,7 +40,7 @@
 /* Guest memory begins here, rings first; the rest is for data. */
 #define EG_BASE		0x100000000ull
 #define EG_SIZE		(64u << 20)
-#define EG_DATA		(EG_BASE + (8u << 20))
+#define EG_DATA		(EG_BASE + (16u << 20))
 #define EG_PAGE		4096u
 
 /**
@@ -68,6 +68,7 @@ struct eg_ring {
  * @rnic:	its function
  * @number:	1, 2 …, the last byte of its GID
  * @mem:	its memory
+ * @fd:		file of that
  * @map:	memory map
  * @next:	device address of the next thing to be placed
  * @cq:		completion rings
@@ -80,6 +81,7 @@ struct eg_guest {
 	struct rnic *rnic;
 	uint8_t number;
 	uint8_t *mem;
+	int fd;
 	struct guest_mem map;
 	uint64_t next;
 	struct eg_ring cq[EG_CQS];
