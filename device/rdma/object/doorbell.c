@@ -9,6 +9,10 @@
  * to be rung.  So the cost of a round follows the processes, and the QPs, that have
  * work.
  *
+ * The bit of a QP that is polled anyway is held: it stays set in the page, so that who
+ * posts finds it and does nothing more.  Before the QP is not polled any more the bit is
+ * taken, and then the producer index is looked at once more.
+ *
  * All of a page is written by a process, at any time.  Bits are taken by exchange, so
  * that none is lost.  A bit that is no QP's is dropped.  How much of a page is looked at
  * in a round is bounded, and the next round goes on behind that, so that no QP is left
@@ -70,6 +74,7 @@ static void doorbell_release(struct doorbell_table *doorbells,
 		doorbell_cool(doorbells, doorbell);
 	LIST_REMOVE(doorbell, of_vq);
 	obj_del(&doorbells->objs, doorbell->handle);
+	free(doorbell->held);
 	free(doorbell->qpn);
 	free(doorbell);
 }
@@ -130,22 +135,53 @@ static bool doorbell_arm(const struct doorbell *doorbell)
 /* Bits                                                                      */
 /* ------------------------------------------------------------------------- */
 
+static __le64 *doorbell_pending(const struct doorbell *doorbell, uint32_t word)
+{
+	return &doorbell_page(doorbell)->pending[word];
+}
+
+/* Take those of @bits in a word that are set. */
+static uint64_t doorbell_take_bits(const struct doorbell *doorbell, uint32_t word,
+				   uint64_t bits)
+{
+	return le64toh(__atomic_fetch_and(doorbell_pending(doorbell, word),
+					  htole64(~bits), __ATOMIC_SEQ_CST)) & bits;
+}
+
 /* Take a word of bits, look at the QPs that they are. */
 static void doorbell_take_word(const struct doorbell_table *doorbells,
 			       const struct doorbell *doorbell, uint32_t word)
 {
-	uint64_t bits = le64toh(__atomic_exchange_n(&doorbell_page(doorbell)->pending[word],
-						    0, __ATOMIC_SEQ_CST));
+	const bool some = word * 64 < doorbell->room;
+	uint64_t bits = doorbell_take_bits(doorbell, word,
+					   some ? ~doorbell->held[word] : UINT64_MAX);
 	uint32_t bit;
 
-	/* There is room for whole words. */
-	if (word * 64 >= doorbell->room)
-		return;
-	for (; bits; bits &= bits - 1) {
+	for (; some && bits; bits &= bits - 1) {
 		bit = word * 64 + __builtin_ctzll(bits);
 		if (doorbell->qpn[bit])
 			doorbells->look(doorbells->arg, doorbell->qpn[bit]);
 	}
+}
+
+void doorbell_hold(struct doorbell *doorbell, uint32_t bit)
+{
+	const uint64_t mask = 1ull << bit % 64;
+
+	if (!doorbell_page(doorbell))
+		return;
+	doorbell->held[bit / 64] |= mask;
+	__atomic_fetch_or(doorbell_pending(doorbell, bit / 64), htole64(mask),
+			  __ATOMIC_SEQ_CST);
+}
+
+void doorbell_let_go(struct doorbell *doorbell, uint32_t bit)
+{
+	const uint64_t mask = 1ull << bit % 64;
+
+	doorbell->held[bit / 64] &= ~mask;
+	if (doorbell_page(doorbell))
+		doorbell_take_bits(doorbell, bit / 64, mask);
 }
 
 /* Take the bits of a page, though not all of many; false if there are none. */
@@ -303,29 +339,43 @@ bool doorbell_has(const struct doorbell *doorbell, uint32_t bit)
 	       (bit >= doorbell->room || !doorbell->qpn[bit]);
 }
 
+static bool doorbell_grow(struct doorbell *doorbell, uint32_t room)
+{
+	const uint32_t words = room / 64, had = doorbell->room / 64;
+	uint16_t *qpn = reallocarray(doorbell->qpn, room, sizeof(*qpn));
+	uint64_t *held;
+
+	if (!qpn)
+		return false;
+	doorbell->qpn = qpn;
+	held = reallocarray(doorbell->held, words, sizeof(*held));
+	if (!held)
+		return false;
+	doorbell->held = held;
+	memset(&qpn[doorbell->room], 0, (room - doorbell->room) * sizeof(*qpn));
+	memset(&held[had], 0, (words - had) * sizeof(*held));
+	doorbell->room = room;
+	return true;
+}
+
 bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
 {
 	uint32_t room = doorbell->room ? doorbell->room : DOORBELL_ROOM;
-	uint16_t *list;
 
 	while (room <= bit)
 		room *= 2;
-	if (room > doorbell->room) {
-		list = reallocarray(doorbell->qpn, room, sizeof(*list));
-		if (!list)
-			return false;
-		memset(&list[doorbell->room], 0,
-		       (room - doorbell->room) * sizeof(*list));
-		doorbell->qpn = list;
-		doorbell->room = room;
-	}
+	if (room > doorbell->room && !doorbell_grow(doorbell, room))
+		return false;
 	doorbell->qpn[bit] = qpn;
 	doorbell->refs++;
+	/* What is left there of another QP announces nothing. */
+	doorbell_let_go(doorbell, bit);
 	return true;
 }
 
 void doorbell_unuse(struct doorbell *doorbell, uint32_t bit)
 {
+	doorbell_let_go(doorbell, bit);
 	doorbell->qpn[bit] = 0;
 	doorbell->refs--;
 }

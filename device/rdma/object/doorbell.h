@@ -20,8 +20,9 @@
  * @busy_at:	when it had bits last
  * @refs:	QPs that have a bit
  * @block:	the page
- * @room:	bits that there is room for in @qpn
+ * @room:	bits that there is room for in @qpn, whole words
  * @qpn:	QPs by bit, 0 is none
+ * @held:	words of bits that are left set, because their QPs are polled
  * @word:	words of the page that are still to be looked at
  * @next:	word where the next look begins
  * @entry:	of the pages that are warm
@@ -36,6 +37,7 @@ struct doorbell {
 	struct block block;
 	uint32_t room;
 	uint16_t *qpn;
+	uint64_t *held;
 	uint64_t word[VIRTIO_RDMA_DOORBELL_WORDS / 64];
 	uint32_t next;
 	TAILQ_ENTRY(doorbell) entry;
@@ -85,6 +87,20 @@ bool doorbell_has(const struct doorbell *doorbell, uint32_t bit);
 
 /** doorbell_use() - bit @bit, which doorbell_has(), is that of @qpn; false: no memory */
 bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn);
+
+/**
+ * doorbell_hold() - the QP of bit @bit is polled: leave the bit set
+ *
+ * Who posts finds it set, and has nothing to announce.
+ */
+void doorbell_hold(struct doorbell *doorbell, uint32_t bit);
+
+/**
+ * doorbell_let_go() - the QP of bit @bit is not polled any more: take the bit
+ *
+ * What was posted before can be seen after this; what is posted later is announced.
+ */
+void doorbell_let_go(struct doorbell *doorbell, uint32_t bit);
 
 /** doorbell_unuse() - bit @bit is free again */
 void doorbell_unuse(struct doorbell *doorbell, uint32_t bit);

@@ -206,6 +206,8 @@ static void qp_use_ring(struct qp *qp, const struct qp_ring *ring)
 		.direct = true,
 		.pages = &qp->pages,
 		.block = &qp->block,
+		.doorbell = qp->doorbell,
+		.bit = qp->bit,
 	};
 
 	qp->pages = *ring->pages;

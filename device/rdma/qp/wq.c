@@ -114,15 +114,23 @@ void wq_drain(struct wq *wq, bool back)
 			virtq_push(vq, head, 0);
 }
 
-/* A receive ring has a flag of its own; the barrier pairs with that of the driver. */
+/*
+ * A send ring is announced by its bit, a receive ring has a flag of its own.  The barrier
+ * pairs with that of the driver.
+ */
 static bool wq_want_direct(struct wq *wq, bool want)
 {
 	struct virtio_rdma_qp_control *block = wq_block(wq);
 	uint32_t producer;
 
-	if (!wq->recv || !block)
+	if (!block)
 		return false;
-	__atomic_store_n(&block->recv_wanted, htole32(want), __ATOMIC_RELAXED);
+	if (wq->recv)
+		__atomic_store_n(&block->recv_wanted, htole32(want), __ATOMIC_RELAXED);
+	else if (want)
+		doorbell_let_go(wq->doorbell, wq->bit);
+	else
+		doorbell_hold(wq->doorbell, wq->bit);
 	if (!want)
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "rdma/object/doorbell.h"
 #include "rdma/object/pages.h"
 
 /**
@@ -41,6 +42,8 @@ struct wr_slot {
  * @pages:	ring: the pages of its QP
  * @first:	ring: where it begins in them, bytes
  * @block:	ring: the control block of its QP
+ * @doorbell:	ring: the doorbell page of its QP
+ * @bit:	ring: the bit of its QP there
  * @shift:	ring: log2 of the stride
  * @broken:	ring: the guest broke a rule
  * @depth:	ring: slots
@@ -57,6 +60,8 @@ struct wq {
 	const struct pages *pages;
 	uint64_t first;
 	const struct block *block;
+	struct doorbell *doorbell;
+	uint32_t bit;
 	uint8_t shift;
 	bool broken;
 	uint32_t depth;
@@ -112,8 +117,6 @@ void wq_restart(struct wq *wq);
  * wq_want_kick() - ask for doorbells, or ask not to ring
  * @wq:		queue that is there
  * @want:	what is asked for
- *
- * The send queue of a direct QP has no say in it: see object/doorbell.h.
  *
  * Return: with @want, true if there are requests for which no doorbell may come.
  */

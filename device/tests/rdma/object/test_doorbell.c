@@ -138,6 +138,48 @@ static void test_before_cold(void **state)
 	er_pair_free(p);
 }
 
+/* The bit of a QP that is polled stays set: there is nothing to announce. */
+static void test_held(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct virtio_rdma_doorbell_page *page = p->a.page.page;
+	struct er_qp other;
+	unsigned int i;
+
+	message(p);
+	expect_message(p, 0);
+	for (i = 1; i < 5; i++) {
+		assert_int_equal(page->pending[0], htole64(1 << 5));
+		message(p);
+		assert_int_equal(page->words[0], 0);
+		expect_message(p, i);
+	}
+	/* One that is announced in the same word leaves it alone. */
+	er_qp_init(&other, &p->a.page, &p->a.cq, 6, RC, p->a.end.pdn,
+		   &(struct er_shape) {});
+	assert_int_equal(er_create_qp(&other), VIRTIO_NET_OK);
+	er_announce(&other);
+	eg_run(p->engine);
+	assert_int_equal(page->pending[0], htole64(1 << 5));
+	/* Posted when the QP is about to be forgotten, without a bit of its own. */
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	message(p);
+	expect_message(p, 5);
+	message(p);
+	assert_true(rnic_sleep(rnic_of(&p->a)));
+	assert_int_equal(page->pending[0], 0);
+	rnic_wake(rnic_of(&p->a));
+	expect_message(p, 6);
+	/* Nothing is left of a QP that goes, for the next one with its bit. */
+	assert_int_equal(page->pending[0], htole64(1 << 5));
+	assert_int_equal(er_destroy_qp(&p->a.qp), VIRTIO_NET_OK);
+	assert_int_equal(page->pending[0], 0);
+	page->pending[0] = htole64(1 << 5);
+	assert_int_equal(er_create_qp(&p->a.qp), VIRTIO_NET_OK);
+	assert_int_equal(page->pending[0], 0);
+	er_pair_free(p);
+}
+
 /* A bit without a request costs one look, bits of nobody nothing. */
 static void test_spurious_bits(void **state)
 {
@@ -231,6 +273,9 @@ static void test_each_bit(void **state)
 		eg_run(p->engine);
 		assert_true(er_poll(&p->a.cq, &cqe));
 		assert_int_equal(le32toh(cqe.qp_num), qp.qpn);
+		/* Held for a while, then taken. */
+		assert_int_equal(page[2048 + bits[i] / 8], 1 << bits[i] % 8);
+		cool(p);
 		assert_int_equal(page[2048 + bits[i] / 8], 0);
 	}
 	er_pair_free(p);
@@ -311,6 +356,7 @@ int main(void)
 		TEST(test_sleep),
 		TEST(test_before_sleep),
 		TEST(test_before_cold),
+		TEST(test_held),
 		TEST(test_spurious_bits),
 		TEST(test_bounded),
 		TEST(test_fair),
