@@ -83,29 +83,30 @@ static void test_config_space(void **state)
 				.qps = 32, .cqs = 64 }), 131);
 }
 
+static const struct function_config ring_config = {
+	.name = "c",
+	.mtu = FUNCTION_MTU_MAX,
+	.limits = {
+		.qps = QPS,
+		.cqs = CQS,
+		.queue_size = NUM,
+		.event_vqs = 3,
+		.doorbell_vqs = 2,
+	},
+};
+
 /* A device with event queues has more of a configuration space, and more queues. */
 static void test_config_rings(void **state)
 {
 	static const uint8_t expected[] = { CQS, 0, 0, 0, 3, 0, 2, 0 };
-	const struct function_config config = {
-		.name = "c",
-		.mtu = FUNCTION_MTU_MAX,
-		.limits = {
-			.qps = QPS,
-			.cqs = CQS,
-			.queue_size = NUM,
-			.event_vqs = 3,
-			.doorbell_vqs = 2,
-		},
-	};
 	struct l2_switch *own_switch = switch_new(loop);
 	struct fabric *own_fabric = fabric_new();
-	struct function *fn = function_new(loop, own_switch, own_fabric, &config);
+	struct function *fn = function_new(loop, own_switch, own_fabric, &ring_config);
 	uint8_t buf[8];
 
 	assert_int_equal(function_device_ops.config_read(fn, 28, buf, 8), 0);
 	assert_memory_equal(buf, expected, 8);
-	assert_int_equal(function_num_queues(&config.limits),
+	assert_int_equal(function_num_queues(&ring_config.limits),
 			 3 + CQS + 2 * QPS + 3 + 2);
 	function_free(fn);
 	fabric_free(own_fabric);
@@ -115,21 +116,10 @@ static void test_config_rings(void **state)
 /* Event and doorbell virtqueues stand behind those of the RFC. */
 static void test_ring_queues(void **state)
 {
-	const struct function_config config = {
-		.name = "c",
-		.mtu = FUNCTION_MTU_MAX,
-		.limits = {
-			.qps = QPS,
-			.cqs = CQS,
-			.queue_size = NUM,
-			.event_vqs = 3,
-			.doorbell_vqs = 2,
-		},
-	};
 	const unsigned int first = 3 + CQS + 2 * QPS;
 	struct l2_switch *own_switch = switch_new(loop);
 	struct fabric *own_fabric = fabric_new();
-	struct function *fn = function_new(loop, own_switch, own_fabric, &config);
+	struct function *fn = function_new(loop, own_switch, own_fabric, &ring_config);
 	struct virtq vq[6] = {};
 	unsigned int i;
 

@@ -605,19 +605,39 @@ struct eg_pair eg_pair_up(void **state, uint8_t type)
 /* Work requests                                                             */
 /* ------------------------------------------------------------------------- */
 
-static void eg_put_sge(struct virtio_rdma_sge *to, const struct eg_sge *from,
-		       uint32_t n)
+void eg_put_sge(struct virtio_rdma_sge *to, const struct eg_sge *from, uint32_t n,
+		size_t room)
 {
 	struct virtio_rdma_sge sge;
 	uint32_t i;
 
-	for (i = 0; i < n && i < EG_SGE; i++) {
+	for (i = 0; i < n && (i + 1) * sizeof(sge) <= room; i++) {
 		sge = (struct virtio_rdma_sge) {
 			.addr = htole64(from[i].addr),
 			.length = htole32(from[i].length),
 			.lkey = htole32(from[i].lkey),
 		};
 		memcpy(&to[i], &sge, sizeof(sge));
+	}
+}
+
+void eg_put_header(struct virtio_rdma_swqe *to, const struct eg_wr *wr)
+{
+	to->opcode = wr->opcode;
+	to->send_flags = wr->flags;
+	to->imm_data = htobe32(wr->imm);
+	if (wr->ah) {
+		to->ud.remote_qpn = htole32(wr->remote_qpn);
+		to->ud.remote_qkey = htole32(wr->remote_qkey);
+		to->ud.ah = htole32(wr->ah);
+	} else {
+		to->rdma.remote_addr = htole64(wr->remote_addr);
+		to->rdma.rkey = htole32(wr->rkey);
+	}
+	if (wr->opcode == VIRTIO_IB_WR_FLUSH) {
+		to->flush.length = htole32(wr->flush_len);
+		to->flush.type = wr->flush_type;
+		to->flush.level = wr->flush_level;
 	}
 }
 
@@ -629,29 +649,15 @@ void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)
 	memset(slot, 0xee, SQ_SLOT);
 	memset(slot, 0, 48);
 	slot->wr_id = htole64(wr->wr_id);
-	slot->opcode = wr->opcode;
-	slot->send_flags = wr->flags;
-	slot->imm_data = htobe32(wr->imm);
-	if (wr->ah) {
-		slot->ud.remote_qpn = htole32(wr->remote_qpn);
-		slot->ud.remote_qkey = htole32(wr->remote_qkey);
-		slot->ud.ah = htole32(wr->ah);
-	} else {
-		slot->rdma.remote_addr = htole64(wr->remote_addr);
-		slot->rdma.rkey = htole32(wr->rkey);
-	}
-	if (wr->opcode == VIRTIO_IB_WR_FLUSH) {
-		slot->flush.length = htole32(wr->flush_len);
-		slot->flush.type = wr->flush_type;
-		slot->flush.level = wr->flush_level;
-	}
+	eg_put_header((void *)&slot->opcode, wr);
 	slot->num_sge = htole32(wr->num_sge);
 	if (wr->flags & VIRTIO_IB_SEND_INLINE) {
 		slot->inline_len = htole16(wr->data_len);
 		if (wr->data_len && wr->data_len <= VIRTIO_RDMA_INLINE_SIZE)
 			memcpy(slot->inline_data, wr->data, wr->data_len);
 	} else {
-		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge);
+		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge,
+			   EG_SGE * sizeof(struct virtio_rdma_sge));
 	}
 	eg_post_slot(ring);
 	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
@@ -666,7 +672,7 @@ void eg_post_recv(const struct eg_end *end, uint64_t wr_id,
 	memset(slot, 0xee, RQ_SLOT);
 	slot->wr_id = htole64(wr_id);
 	slot->num_sge = htole32(num_sge);
-	eg_put_sge(slot->sg_list, sge, num_sge);
+	eg_put_sge(slot->sg_list, sge, num_sge, EG_SGE * sizeof(struct virtio_rdma_sge));
 	eg_post_slot(ring);
 }
 

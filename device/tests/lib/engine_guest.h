@@ -296,6 +296,17 @@ void eg_pair(struct engine *engine, uint8_t type, struct eg_end *a,
 /** eg_pair_up() - the same, for an engine that a fixture has made */
 struct eg_pair eg_pair_up(void **state, uint8_t type);
 
+/**
+ * eg_put_header() - write opcode, flags and operands of a send request
+ *
+ * They are alike in both forms: in a slot of a virtqueue, from the opcode on.
+ */
+void eg_put_header(struct virtio_rdma_swqe *to, const struct eg_wr *wr);
+
+/** eg_put_sge() - write elements, as many as @room bytes hold */
+void eg_put_sge(struct virtio_rdma_sge *to, const struct eg_sge *from, uint32_t n,
+		size_t room);
+
 /** eg_post_send() - write a request into its slot and make it available */
 void eg_post_send(const struct eg_end *end, const struct eg_wr *wr);
 

@@ -31,6 +31,22 @@ static uint8_t er_command(struct eg_guest *guest, uint8_t command, const void *f
 	return ack;
 }
 
+void er_lose_page(struct eg_guest *guest, uint64_t page)
+{
+	static struct guest_mem map[EG_GUESTS];
+	struct guest_mem *to = &map[guest->number - 1];
+
+	*to = guest->map;
+	to->n = 2;
+	to->region[0].size = page - EG_BASE;
+	to->region[1] = (struct guest_region) {
+		.addr = page + EG_PAGE,
+		.size = EG_SIZE - (page + EG_PAGE - EG_BASE),
+		.host = guest->mem + (page + EG_PAGE - EG_BASE),
+	};
+	rnic_mem_changed(guest->rnic, to);
+}
+
 /* ------------------------------------------------------------------------- */
 /* Doorbell pages                                                            */
 /* ------------------------------------------------------------------------- */
@@ -230,21 +246,6 @@ uint8_t er_destroy_qp(const struct er_qp *qp)
 	return eg_command(qp->guest, CMD(DESTROY_QP), &req, sizeof(req), NULL, 0);
 }
 
-static void er_put_sge(void *to, const struct eg_sge *from, uint32_t n, size_t room)
-{
-	struct virtio_rdma_sge sge;
-	uint32_t i;
-
-	for (i = 0; i < n && (i + 1) * sizeof(sge) <= room; i++) {
-		sge = (struct virtio_rdma_sge) {
-			.addr = htole64(from[i].addr),
-			.length = htole32(from[i].length),
-			.lkey = htole32(from[i].lkey),
-		};
-		memcpy((uint8_t *)to + i * sizeof(sge), &sge, sizeof(sge));
-	}
-}
-
 void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
 {
 	const size_t stride = 1ul << qp->direct.send_shift;
@@ -254,29 +255,14 @@ void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
 
 	memset(slot, 0xee, stride);
 	memset(slot, 0, 32);
-	slot->opcode = wr->opcode;
-	slot->send_flags = wr->flags;
-	slot->imm_data = htobe32(wr->imm);
-	if (wr->ah) {
-		slot->ud.remote_qpn = htole32(wr->remote_qpn);
-		slot->ud.remote_qkey = htole32(wr->remote_qkey);
-		slot->ud.ah = htole32(wr->ah);
-	} else {
-		slot->rdma.remote_addr = htole64(wr->remote_addr);
-		slot->rdma.rkey = htole32(wr->rkey);
-	}
-	if (wr->opcode == VIRTIO_IB_WR_FLUSH) {
-		slot->flush.length = htole32(wr->flush_len);
-		slot->flush.type = wr->flush_type;
-		slot->flush.level = wr->flush_level;
-	}
+	eg_put_header(slot, wr);
 	if (wr->flags & VIRTIO_IB_SEND_INLINE) {
 		slot->inline_len = htole16(wr->data_len);
 		if (wr->data_len && wr->data_len <= room)
 			memcpy(slot->inline_data, wr->data, wr->data_len);
 	} else {
 		slot->num_sge = htole16(wr->num_sge);
-		er_put_sge(slot->sg_list, wr->sge, wr->num_sge, room);
+		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge, room);
 	}
 }
 
@@ -297,7 +283,7 @@ void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge)
 
 	memset(slot, 0xee, stride);
 	slot->num_sge = htole32(num_sge);
-	er_put_sge(slot->sg_list, sge, num_sge, stride - sizeof(*slot));
+	eg_put_sge(slot->sg_list, sge, num_sge, stride - sizeof(*slot));
 	__atomic_store_n(&qp->control->recv_producer, htole32(++qp->posted_recv),
 			 __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -118,6 +118,9 @@ struct er_shape {
 	bool no_recv;
 };
 
+/** er_lose_page() - the guest's memory map has all but one page */
+void er_lose_page(struct eg_guest *guest, uint64_t page);
+
 /** er_page_init() - ALLOC_DOORBELL with a new page, expected to succeed */
 void er_page_init(struct er_page *page, struct eg_guest *guest, uint16_t vq);
 

@@ -131,29 +131,13 @@ static void test_armed(void **state)
 	er_pair_free(p);
 }
 
-/* A map without @page, or without the page of a control block. */
-static void lose(struct eg_guest *guest, uint64_t page)
-{
-	static struct guest_mem map;
-
-	map = guest->map;
-	map.n = 2;
-	map.region[0].size = page - EG_BASE;
-	map.region[1] = (struct guest_region) {
-		.addr = page + EG_PAGE,
-		.size = EG_SIZE - (page + EG_PAGE - EG_BASE),
-		.host = guest->mem + (page + EG_PAGE - EG_BASE),
-	};
-	rnic_mem_changed(guest->rnic, &map);
-}
-
 static void test_ring_lost(void **state)
 {
 	struct er_pair *p = er_pair_up(state, RC, NULL);
 	struct eg_guest *guest = p->b.end.guest;
 
 	er_give_events(guest, 0, 4);
-	lose(guest, p->b.cq.pages[0]);
+	er_lose_page(guest, p->b.cq.pages[0]);
 	er_recv(&p->b, IN, 4);
 	er_post_send(&p->a.qp, &(struct eg_wr) { .opcode = VIRTIO_IB_WR_SEND });
 	eg_run(p->engine);

@@ -287,18 +287,9 @@ static void test_control_lost(void **state)
 {
 	struct ends e = ends_up(state);
 	struct eg_guest *guest = e.p.b.guest;
-	struct guest_mem map = guest->map;
-	const uint64_t at = le64toh(e.cq.req.control);
 
 	er_arm(&e.cq, NEXT);
-	map.n = 2;
-	map.region[0].size = at - EG_BASE;
-	map.region[1] = (struct guest_region) {
-		.addr = at + EG_PAGE,
-		.size = EG_SIZE - (at + EG_PAGE - EG_BASE),
-		.host = guest->mem + (at + EG_PAGE - EG_BASE),
-	};
-	rnic_mem_changed(guest->rnic, &map);
+	er_lose_page(guest, le64toh(e.cq.req.control));
 	eg_recv(&e.p.b, 1, IN, 4);
 	eg_post_send(&e.p.a, &(struct eg_wr) {
 		.opcode = VIRTIO_IB_WR_SEND,

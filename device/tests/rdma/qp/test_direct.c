@@ -464,21 +464,12 @@ static void test_recv_producer_too_far(void **state)
 /* The guest's memory goes away under a control block, or under a ring. */
 static void lose(void **state, bool ring)
 {
-	static struct guest_mem map;
 	struct er_pair *p = er_pair_up(state, RC, NULL);
 	struct eg_guest *guest = p->a.end.guest;
 	const uint64_t at = ring ? p->a.qp.pages[0] : le64toh(p->a.qp.direct.control);
 
 	er_give_events(guest, 0, 4);
-	map = guest->map;
-	map.n = 2;
-	map.region[0].size = at - EG_BASE;
-	map.region[1] = (struct guest_region) {
-		.addr = at + EG_PAGE,
-		.size = EG_SIZE - (at + EG_PAGE - EG_BASE),
-		.host = guest->mem + (at + EG_PAGE - EG_BASE),
-	};
-	rnic_mem_changed(guest->rnic, &map);
+	er_lose_page(guest, at);
 	send(p, 4);
 	expect_fatal(p);
 	rnic_mem_changed(guest->rnic, &guest->map);
