@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The examples of Documentation/spec-rings.rst: a device takes the driver's bytes and
+ * writes its own.
+ */
+#include "tests/lib/engine_ring.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SPEC		"../Documentation/spec-rings.rst"
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define RC		VIRTIO_IB_QPT_RC
+
+/* Where the examples have their memory. */
+#define PAGE_AT		(EG_BASE + 0x3000000)
+#define CQ_CONTROL_AT	(PAGE_AT + 0x1000)
+#define QP_CONTROL_AT	(PAGE_AT + 0x1040)
+#define CQ_AT		(PAGE_AT + 0x2000)
+#define SEND_AT		(PAGE_AT + 0x3000)
+#define RECV_AT		(PAGE_AT + 0x4000)
+
+/* Puts an example to @to, which is @size bytes of 0 else; returns where it ends. */
+static size_t example(const char *name, void *to, size_t size)
+{
+	char line[256], what[16], *text;
+	unsigned int at, byte, end = 0;
+	uint8_t *p = to;
+	FILE *file = fopen(SPEC, "r");
+	int n;
+
+	assert_non_null(file);
+	memset(to, 0, size);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "  %15[a-z_] %4x  %n", what, &at, &n) != 2 ||
+		    strcmp(what, name))
+			continue;
+		for (text = line + n; sscanf(text, " %2x%n", &byte, &n) == 1; text += n) {
+			assert_in_range(at, 0, size - 1);
+			p[at++] = byte;
+		}
+		end = at;
+	}
+	fclose(file);
+	assert_int_not_equal(end, 0);
+	return end;
+}
+
+static uint32_t create(struct eg_guest *guest, uint8_t command, const void *req,
+		       size_t len)
+{
+	__le32 number;
+
+	assert_int_equal(eg_command(guest, command, req, len, &number, sizeof(number)),
+			 VIRTIO_NET_OK);
+	return le32toh(number);
+}
+
+/* Handles and keys are the device's choice; all else is as it stands there. */
+static void test_examples(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	struct virtio_rdma_doorbell_page *page = eg_ptr(guest, PAGE_AT);
+	struct eg_end end = { .guest = guest, .pdn = eg_create_pd(guest) };
+	struct virtio_rdma_qp_direct *direct;
+	struct virtio_rdma_cmd_create_qp *qp;
+	struct virtio_rdma_rwqe *rwqe;
+	struct virtio_rdma_event event;
+	uint8_t req[256] __attribute__((aligned(8))), bytes[32];
+	struct er_end peer;
+	struct eg_wr wr;
+	uint32_t handle;
+	size_t len;
+
+	end.lkey = eg_reg(guest, end.pdn, EG_ACCESS_ALL, EG_VA, EG_MR_SIZE, EG_DATA);
+	len = example("doorbell", req, sizeof(req));
+	assert_int_equal(len, sizeof(struct virtio_rdma_cmd_alloc_doorbell));
+	handle = create(guest, CMD(ALLOC_DOORBELL), req, len);
+	len = example("create_cq", req, sizeof(req));
+	end.cqn = create(guest, CMD(CREATE_CQ), req, len);
+	assert_int_equal(end.cqn, EG_CQS);
+	len = example("create_qp", req, sizeof(req));
+	qp = (void *)req;
+	qp->pdn = htole32(end.pdn);
+	direct = (void *)(req + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	direct->doorbell = htole32(handle);
+	end.qpn = create(guest, CMD(CREATE_QP), req, len);
+	assert_int_equal(end.qpn, EG_QPS);
+	er_open(&peer, &engine->guest[1], RC, &(struct er_shape) {});
+	eg_connect(&end, &peer.end, RC);
+
+	/* What the driver posts. */
+	example("recv", eg_ptr(guest, RECV_AT), 64);
+	rwqe = eg_ptr(guest, RECV_AT);
+	rwqe->sg_list[0].lkey = htole32(end.lkey);
+	example("send", eg_ptr(guest, SEND_AT), 64);
+	er_recv(&peer, EG_IN, 64);
+	example("qp_control", eg_ptr(guest, QP_CONTROL_AT), 64);
+	example("page", page, sizeof(*page));
+	rnic_queue_kick(guest->rnic, RNIC_DOORBELL, 0);
+	eg_run(engine);
+	er_expect(&peer, true, 0, VIRTIO_IB_WC_SUCCESS);
+	assert_memory_equal(eg_ptr(peer.end.guest, EG_DATA + EG_IN), "hello", 5);
+
+	/* What the device writes. */
+	er_give_events(guest, 1, 4);
+	example("cq_control", eg_ptr(guest, CQ_CONTROL_AT), 64);
+	wr = (struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND_WITH_IMM,
+		.flags = VIRTIO_IB_SEND_INLINE,
+		.imm = 0x1234,
+		.data = "hello",
+		.data_len = 5,
+	};
+	er_post_send(&peer.qp, &wr);
+	eg_run(engine);
+	assert_memory_equal(eg_ptr(guest, EG_DATA + (4 << 20)), "hello", 5);
+	assert_int_equal(example("cqe", bytes, 32), sizeof(struct virtio_rdma_cqe));
+	/* Behind that of the send request. */
+	assert_memory_equal(eg_ptr(guest, CQ_AT + 32), bytes, 32);
+	assert_true(er_take_event(guest, 1, &event));
+	assert_int_equal(example("event", bytes, 16), sizeof(event));
+	assert_memory_equal(&event, bytes, sizeof(event));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_examples, eg_setup_direct,
+						eg_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
