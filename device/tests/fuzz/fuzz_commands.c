@@ -56,7 +56,11 @@ enum {
 #define MRS		8
 #define PDS		4
 #define AHS		4
-#define QUEUES		(FUNCTION_QUEUES + CQS + 2 * QPS)
+#define DIRECT_QPS	3
+#define DIRECT_CQS	3
+#define QPS_ALL		(QPS + DIRECT_QPS)
+/* One event and one doorbell virtqueue. */
+#define QUEUES		(FUNCTION_QUEUES + CQS + 2 * QPS + 2)
 
 /* Places in the guest's memory. */
 #define MEM_SIZE	(256u << 10)
@@ -70,10 +74,17 @@ enum {
 #define RSP_MAX		512u
 #define TABLE_AT	(RSP_AT + 1024)
 #define DATA_AT		(208u << 10)
+/* Pages of direct rings and what goes with them, near the end of the data. */
+#define RING_AT(n)	(DATA_AT + 4096u * (6 + (n)))
+#define DOORBELL_AT	RING_AT(0)
+#define CONTROL_AT	RING_AT(1)
+#define CQ_AT		RING_AT(2)
+#define SEND_AT		RING_AT(3)
+#define RECV_AT		RING_AT(4)
 #define PIECE		24u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, KINDS };
 #define HANDLES		8
 
 /**
@@ -97,6 +108,10 @@ struct row {
 
 #define REQ(name)	sizeof(struct virtio_rdma_cmd_ ## name)
 #define RSP(name)	sizeof(struct virtio_rdma_ack_ ## name)
+/* CREATE_QP of a direct QP, without its list of pages. */
+#define QP_LONG		(VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(struct virtio_rdma_qp_direct))
+#define QP_DOORBELL	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
+			 offsetof(struct virtio_rdma_qp_direct, doorbell))
 #define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
 
 static const struct row rows[] = {
@@ -126,6 +141,14 @@ static const struct row rows[] = {
 	{ CMD(QUERY_COUNTERS), 0, RSP(query_counters), KINDS, {} },
 	{ CMD(ATTACH_MCAST), REQ(mcast), 0, KINDS, { { QP, AT(mcast, qpn) } } },
 	{ CMD(DETACH_MCAST), REQ(mcast), 0, KINDS, { { QP, AT(mcast, qpn) } } },
+	{ CMD(ALLOC_DOORBELL), REQ(alloc_doorbell), RSP(alloc_doorbell), DB, {} },
+	{ CMD(FREE_DOORBELL), REQ(free_doorbell), 0, KINDS,
+	  { { DB, AT(free_doorbell, doorbell) } } },
+	/* The long forms, each with its list of pages. */
+	{ CMD(CREATE_CQ), REQ(create_cq_long) + 8, RSP(create_cq), CQ, {} },
+	{ CMD(CREATE_QP), QP_LONG + 16, RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
+	    { DB, QP_DOORBELL + 1 } } },
 };
 
 /**
@@ -151,8 +174,8 @@ static struct target {
 	uint32_t handle[KINDS][HANDLES];
 	unsigned int handles[KINDS];
 	uint32_t key;
-	uint8_t type[QPS];
-	uint8_t state[QPS];
+	uint8_t type[QPS_ALL];
+	uint8_t state[QPS_ALL];
 	bool spoilt;
 } t;
 
@@ -181,7 +204,9 @@ static void target_init(void)
 		.mac = { 2, 0, 0, 0, 0, 1 },
 		.mtu = 1500,
 		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM, .cqe = 2 * NUM,
-			    .mrs = MRS, .pds = PDS, .ahs = AHS },
+			    .mrs = MRS, .pds = PDS, .ahs = AHS, .event_vqs = 1,
+			    .doorbell_vqs = 1, .direct_qps = DIRECT_QPS,
+			    .direct_cqs = DIRECT_CQS },
 	};
 	struct loop *loop = loop_new(0);
 
@@ -313,7 +338,7 @@ static uint32_t newest(enum kind kind)
 /* Takes the newest QP to its next state, connected with itself. */
 static void good_modify(struct virtio_rdma_cmd_modify_qp *req)
 {
-	uint32_t qpn = newest(QP) % QPS;
+	uint32_t qpn = newest(QP) % QPS_ALL;
 	uint8_t state = t.state[qpn] < VIRTIO_IB_QPS_RTS ? t.state[qpn] + 1 :
 			VIRTIO_IB_QPS_ERR;
 
@@ -333,6 +358,37 @@ static void good_modify(struct virtio_rdma_cmd_modify_qp *req)
 	own_gid(req->ah_attr.grh.dgid);
 }
 
+static void good_cq_long(uint8_t *to)
+{
+	struct virtio_rdma_cmd_create_cq_long *req = (void *)to;
+
+	req->cqe = htole32(64);
+	req->flags = VIRTIO_RDMA_CQ_CONTROL | VIRTIO_RDMA_CQ_DIRECT;
+	req->cqe_shift = 5;
+	req->control = htole64(GUEST_BASE + CONTROL_AT);
+	req->npages = htole32(1);
+	req->pages[0] = htole64(GUEST_BASE + CQ_AT);
+}
+
+/* Behind what it has in common with that of the RFC; of one CQ, the newest. */
+static void good_qp_long(uint8_t *to)
+{
+	struct virtio_rdma_cmd_create_qp *req = (void *)to;
+	struct virtio_rdma_qp_direct *direct = (void *)(to + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+
+	req->recv_cqn = htole32(newest(CQ));
+	direct->form = VIRTIO_RDMA_QP_FORM_DIRECT;
+	direct->send_shift = 6;
+	direct->recv_shift = 6;
+	direct->send_depth = htole32(NUM);
+	direct->recv_depth = htole32(NUM);
+	direct->send_pages = htole32(1);
+	direct->recv_pages = htole32(1);
+	direct->control = htole64(GUEST_BASE + CONTROL_AT + 64);
+	direct->pages[0] = htole64(GUEST_BASE + SEND_AT);
+	direct->pages[1] = htole64(GUEST_BASE + RECV_AT);
+}
+
 /* A good request, its handles zero; returns its length. */
 static size_t good(uint8_t number, size_t len, uint8_t *to)
 {
@@ -348,12 +404,15 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_req_notify req_notify;
 		struct virtio_rdma_cmd_alloc_mr alloc_mr;
 		struct virtio_rdma_cmd_mcast mcast;
+		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 	} u;
 
 	memset(&u, 0, sizeof(u));
 	switch (number) {
 	case CMD(CREATE_CQ):
 		u.create_cq.cqe = htole32(NUM);
+		if (len > sizeof(u.create_cq))
+			good_cq_long(u.bytes);
 		break;
 	case CMD(GET_DMA_MR):
 		u.get_dma_mr.access_flags = htole32(1);
@@ -372,6 +431,11 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		u.create_qp.cap = (struct virtio_rdma_qp_cap) {
 			htole32(NUM), htole32(NUM), htole32(2), htole32(2), htole32(32), 0,
 		};
+		if (len > sizeof(u.create_qp))
+			good_qp_long(u.bytes);
+		break;
+	case CMD(ALLOC_DOORBELL):
+		u.alloc_doorbell.page = htole64(GUEST_BASE + DOORBELL_AT);
 		break;
 	case CMD(MODIFY_QP):
 		good_modify(&u.modify_qp);
@@ -434,13 +498,13 @@ static void learn(const struct row *row, const uint8_t *req)
 								 lkey)),
 			       sizeof(t.key));
 		if (row->makes == QP) {
-			need(handle < QPS);
+			need(handle < QPS_ALL);
 			t.type[handle] = req[offsetof(struct virtio_rdma_cmd_create_qp,
 						      qp_type)];
 			t.state[handle] = VIRTIO_IB_QPS_RESET;
 		}
 	} else if (row->number == CMD(MODIFY_QP)) {
-		need(number < QPS);
+		need(number < QPS_ALL);
 		t.state[number] = req[offsetof(struct virtio_rdma_cmd_modify_qp,
 					       qp_state)];
 	}
@@ -561,15 +625,20 @@ static void op_command(struct fuzz_input *in, uint8_t which, uint8_t how)
 	learn(row, copy);
 }
 
-/* A command as a good driver has it. */
-static void say(uint8_t number)
+/* A command as a good driver has it, if its request is longer than @above. */
+static void say_long(uint8_t number, size_t above)
 {
 	struct fuzz_input none = { NULL, 0 };
 	unsigned int i;
 
-	for (i = 0; rows[i].number != number; i++)
+	for (i = 0; rows[i].number != number || rows[i].req < above; i++)
 		;
 	op_command(&none, i, 0);
+}
+
+static void say(uint8_t number)
+{
+	say_long(number, 0);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -599,6 +668,33 @@ static void fill_cq(uint32_t cqn)
 			 sizeof(struct virtio_rdma_cq_req), true);
 }
 
+/* The same in direct form, announced by any bit. */
+static void op_post_direct(struct fuzz_input *in)
+{
+	struct virtio_rdma_doorbell_page *page = ptr(DOORBELL_AT);
+	struct virtio_rdma_qp_control *control = ptr(CONTROL_AT + 64);
+	struct virtio_rdma_swqe *send = ptr(SEND_AT + control->send_producer % NUM * 64);
+	struct virtio_rdma_rwqe *recv = ptr(RECV_AT + control->recv_producer % NUM * 64);
+	const unsigned int doorbell = QUEUES - 1;
+
+	send->opcode = VIRTIO_IB_WR_SEND;
+	send->send_flags = VIRTIO_IB_SEND_SIGNALED;
+	send->num_sge = htole16(1);
+	send->sg_list[0] = (struct virtio_rdma_sge) {
+		htole64(VA + 100), htole32(100), t.key,
+	};
+	recv->num_sge = htole32(1);
+	recv->sg_list[0] = send->sg_list[0];
+	fuzz_patch(in, send, 64);
+	control->send_producer++;
+	control->recv_producer++;
+	memset(page->pending, 0xff, 8);
+	memset(page->words, 0xff, 8);
+	page->ring_me = 0;
+	if (t.vq[doorbell].ready)
+		function_device_ops.kick(t.fn, &t.vq[doorbell]);
+}
+
 /* A request for each queue of the newest QP; patch of the one to send */
 static void op_post(struct fuzz_input *in)
 {
@@ -622,6 +718,10 @@ static void op_post(struct fuzz_input *in)
 		uint8_t bytes[sizeof(struct virtio_rdma_rq_req) + 32];
 	} recv = { .req = { .num_sge = htole32(1) } };
 
+	if (newest(QP) >= QPS) {
+		op_post_direct(in);
+		return;
+	}
 	memcpy(send.bytes + sizeof(send.req), &sge, sizeof(sge));
 	memcpy(recv.bytes + sizeof(recv.req), &sge, sizeof(sge));
 	if (t.type[qpn] == VIRTIO_IB_QPT_UD) {
@@ -735,6 +835,12 @@ static void check_all_free(void)
 		say(CMD(CREATE_AH));
 	need(t.handles[PD] == PDS && t.handles[CQ] == CQS && t.handles[MR] == MRS &&
 	     t.handles[AH] == AHS);
+	say(CMD(ALLOC_DOORBELL));
+	for (i = 0; i < DIRECT_CQS; i++)
+		say_long(CMD(CREATE_CQ), REQ(create_cq_long));
+	need(t.handles[DB] == 1 && t.handles[CQ] == CQS + DIRECT_CQS);
+	say_long(CMD(CREATE_QP), QP_LONG);
+	need(t.handles[QP] == 1 && newest(QP) >= QPS);
 	function_down();
 }
 

@@ -69,7 +69,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(32, 38)
-    numbers = range(22)
+    numbers = range(26)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -82,6 +82,14 @@ def commands():
         yield b"\x01" + bytes([post, 1, 0, queue, 0, taken, poll, 0]) + traffic
     yield b"\x01" + bytes([memory, 1, poll, 0]) + traffic + bytes([memory, 0]) + traffic
     yield b"\x01" + bytes([reset, 1]) + traffic
+    for taken in (13, 14, 15, 16, 17, 18):
+        yield b"\x01" + bytes([post, 1, 0, queue, 0, taken, poll, 0]) + traffic
+    # A direct CQ, a doorbell page, a QP of both, to RTS.
+    direct = bytes([24, 0, 0, 22, 0, 0, 25, 0, 0]) + bytes([10, 0, 0]) * 3
+    yield b"\x01" + direct + traffic * 3
+    yield b"\x01" + direct + traffic + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
+    yield b"\x01" + direct + traffic + bytes([12, 0, 0, 3, 0, 0, 23, 0, 0]) + traffic
+    yield b"\x01" + direct + bytes([reset, 1]) + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
     datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
     yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])

@@ -282,6 +282,21 @@ static void test_short_buffer(void **state)
 	eg_expect(&e.p.b, 2, 0);
 }
 
+/* A QP with virtqueues, one of which breaks: that is no CQ's event. */
+static void test_qp_broken(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.a.guest;
+
+	er_give_events(guest, 0, 2);
+	guest->sq[e.p.a.qpn].vq.avail->idx = htole16(1000);
+	rnic_queue_kick(guest->rnic, RNIC_SQ, e.p.a.qpn);
+	eg_run(e.p.engine);
+	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_QP_FATAL, e.p.a.qpn);
+	er_expect_no_event(guest, 0);
+	assert_int_equal(eg_state(guest, e.p.a.qpn), VIRTIO_IB_QPS_ERR);
+}
+
 /* The guest's memory goes away under the control block. */
 static void test_control_lost(void **state)
 {
@@ -370,6 +385,7 @@ int main(void)
 		TEST(test_destroyed),
 		TEST(test_stopped),
 		TEST(test_short_buffer),
+		TEST(test_qp_broken),
 		TEST(test_control_lost),
 		TEST(test_suppressed),
 		TEST(test_bad_requests),
