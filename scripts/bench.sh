@@ -8,7 +8,8 @@
 #   rate_*	messages of 64 bytes in a second on one RC QP, the best of five runs:
 #		with virtqueues, with direct rings, and beside so many idle QPs in each
 #		of two guests; on 1024 QPs of one process, all busy
-#   latency_*	half of a round trip, polled, the median, microseconds
+#   latency_*	half of a round trip, polled, the median, microseconds; both forms of
+#		queues take turns, and the best run of each counts
 #   event_us	from a request to the event of the receiver's CQ, likewise
 #   *_doorbells_per_1000	of so many messages, those that were rung for
 #   create_us	CREATE_QP of a direct QP

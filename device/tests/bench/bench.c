@@ -22,7 +22,7 @@
 #define DEPTH		64u
 #define MESSAGES	50000u
 #define RUNS		5u
-#define PINGS		20000u
+#define PINGS		5000u
 #define EVENTS		3000u
 #define MANY		1024u
 #define MANY_MESSAGES	200000u
@@ -153,8 +153,8 @@ static double rate(struct ends *e)
 	return best;
 }
 
-/* Half of a round trip in microseconds, in the median; polled. */
-static double latency(struct ends *e)
+/* Half of a round trip in microseconds, in the median of one run; polled. */
+static double latency_once(struct ends *e)
 {
 	double *one = calloc(PINGS, sizeof(*one)), begin, result;
 	unsigned int i;
@@ -204,6 +204,40 @@ static double idle(struct er_end *end, unsigned int n, unsigned int have)
 		assert_int_equal(er_create_qp(&qp[g]), VIRTIO_NET_OK);
 	}
 	return now() - begin;
+}
+
+/*
+ * Both forms in turn, so that what else the machine does meets both.  The best run of
+ * each counts.
+ */
+static void bench_forms(struct ends *rfc, struct ends *direct)
+{
+	static const char *const form[] = { "rfc", "direct" };
+	struct ends *const ends[] = { rfc, direct };
+	double best[2] = {}, low[2] = {}, bells[2] = {}, one;
+	unsigned int i, k, kicks;
+	char name[64];
+
+	for (i = 0; i < 2 * RUNS; i++) {
+		k = i % 2;
+		kicks = remote_kicks(engine->guest[0].rnic);
+		one = rate_once(ends[k]);
+		if (one > best[k]) {
+			best[k] = one;
+			bells[k] = remote_kicks(engine->guest[0].rnic) - kicks;
+		}
+		one = latency_once(ends[k]);
+		if (!low[k] || one < low[k])
+			low[k] = one;
+	}
+	for (k = 0; k < 2; k++) {
+		snprintf(name, sizeof(name), "rate_%s", form[k]);
+		print(name, best[k]);
+		snprintf(name, sizeof(name), "rate_%s_doorbells_per_1000", form[k]);
+		print(name, bells[k] * 1e3 / MESSAGES);
+		snprintf(name, sizeof(name), "latency_%s_us", form[k]);
+		print(name, low[k]);
+	}
 }
 
 static void bench_idle(struct ends *e)
@@ -320,7 +354,6 @@ static void bench_events(struct er_pair *p)
 int main(int argc, char **argv)
 {
 	struct ends rfc = {}, direct = {};
-	unsigned int kicks;
 	void *state;
 
 	if (argc != 2) {
@@ -335,13 +368,7 @@ int main(int argc, char **argv)
 	rfc.rfc = eg_pair_up(&state, RC);
 	direct.direct = er_pair_up(&state, RC, &shape);
 
-	print("rate_rfc", rate(&rfc));
-	kicks = remote_kicks(engine->guest[0].rnic);
-	print("rate_direct", rate(&direct));
-	print("rate_direct_doorbells_per_1000",
-	      (remote_kicks(engine->guest[0].rnic) - kicks) * 1e3 / MESSAGES / RUNS);
-	print("latency_rfc_us", latency(&rfc));
-	print("latency_direct_us", latency(&direct));
+	bench_forms(&rfc, &direct);
 	bench_events(direct.direct);
 	bench_many(direct.direct);
 	bench_idle(&direct);
