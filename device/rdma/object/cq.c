@@ -565,8 +565,8 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	uint32_t n;
 	int ret = 1;
 
-	/* Without its queue a CQ stands still, as its users do. */
-	if (!vq)
+	/* Without its queue a CQ stands still, as its users do, or while it has no memory. */
+	if (!vq || (cq->control && !cq_block(cq)))
 		return 0;
 	for (n = 0; cq->held_n && pieces < CQ_FILL_PIECES; n++) {
 		held = TAILQ_FIRST(&cq->held);

@@ -21,7 +21,6 @@
  * @recv_cq:	where receive requests complete
  * @send_wr:	depth of the send queue
  * @recv_wr:	depth of the receive queue
- * @ring:	of a direct QP: form and memory, else NULL
  */
 struct qp_plan {
 	struct pd *pd;
@@ -29,7 +28,6 @@ struct qp_plan {
 	struct cq *recv_cq;
 	uint32_t send_wr;
 	uint32_t recv_wr;
-	const struct qp_ring *ring;
 };
 
 /* Service by QP type.  SMI is missing, because RoCE does not use it. */
@@ -74,7 +72,6 @@ static const char *qp_check(const struct qp_table *qps,
 		.recv_cq = cq_get(qps->cqs, le32toh(req->recv_cqn)),
 		.send_wr = le32toh(req->cap.max_send_wr),
 		.recv_wr = le32toh(req->cap.max_recv_wr),
-		.ring = ring,
 	};
 	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
 		return "unknown flags";

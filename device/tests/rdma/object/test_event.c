@@ -192,6 +192,29 @@ static void test_held(void **state)
 	eg_expect(&e.p.b, 101, 0);
 }
 
+/* It does not go to its slot while nobody can tell whether the CQ is armed. */
+static void test_held_paused(void **state)
+{
+	struct ends e = ends_up(state);
+	struct rnic *rnic = e.p.b.guest->rnic;
+	struct eg_wc wc;
+	unsigned int i;
+
+	for (i = 0; i < EG_QUEUE; i++)
+		send(&e, i, 0);
+	send(&e, 100, 0);
+	for (i = 0; i < EG_QUEUE; i++)
+		assert_true(eg_poll(&e.p.b, &wc));
+	er_arm(&e.cq, NEXT);
+	rnic_mem_changed(rnic, &guest_mem_none);
+	engine_loop_advance(e.p.engine->loop, 20000000);
+	eg_expect_none(&e.p.b);
+	rnic_mem_changed(rnic, &e.p.b.guest->map);
+	engine_loop_advance(e.p.engine->loop, 20000000);
+	eg_expect(&e.p.b, 100, 0);
+	expect_event(&e);
+}
+
 /* Events wait for buffers, one for each object, and none gets lost. */
 static void test_no_buffers(void **state)
 {
@@ -381,6 +404,7 @@ int main(void)
 		TEST(test_solicited),
 		TEST(test_no_command_arms),
 		TEST(test_held),
+		TEST(test_held_paused),
 		TEST(test_no_buffers),
 		TEST(test_destroyed),
 		TEST(test_stopped),
