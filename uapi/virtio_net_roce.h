@@ -1233,9 +1233,9 @@ VNR_ASSERT_SIZE(struct virtio_rdma_event, 16);
 #define VIRTIO_RDMA_CONTROL_SIZE	64
 
 /* Bits of &virtio_rdma_cq_control.arm; those above are a number. */
-#define VIRTIO_RDMA_ARM_SOLICITED	(1 << 0)
-#define VIRTIO_RDMA_ARM_NEXT		(1 << 1)
-#define VIRTIO_RDMA_ARM_NUMBER		(1 << 2)
+#define VIRTIO_RDMA_ARM_SOLICITED	0x1
+#define VIRTIO_RDMA_ARM_NEXT		0x2
+#define VIRTIO_RDMA_ARM_NUMBER		0x4
 
 /**
  * struct virtio_rdma_cq_control - control block of a CQ
