@@ -5,6 +5,7 @@
 #include "tests/lib/engine_ring.h"
 
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 
@@ -103,7 +104,10 @@ void er_announce(struct er_qp *qp)
 	if (!page->ring_me || !__atomic_exchange_n(&page->ring_me, 0, __ATOMIC_SEQ_CST))
 		return;
 	qp->page->rung++;
-	rnic_queue_kick(qp->guest->rnic, RNIC_DOORBELL, qp->page->vq);
+	if (qp->page->kick)
+		eventfd_write(qp->page->kick, 1);
+	else
+		rnic_queue_kick(qp->guest->rnic, RNIC_DOORBELL, qp->page->vq);
 }
 
 /* ------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
  * @vq:		number of its doorbell virtqueue
  * @handle:	its handle
  * @rung:	how often the virtqueue was notified
+ * @kick:	eventfd that is notified in the place of the device, if it is not 0
  */
 struct er_page {
 	struct eg_guest *guest;
@@ -23,6 +24,7 @@ struct er_page {
 	uint16_t vq;
 	uint32_t handle;
 	unsigned int rung;
+	int kick;
 };
 
 /**

@@ -124,6 +124,26 @@ static void test_before_sleep(void **state)
 	er_pair_free(p);
 }
 
+/* The same of another QP of the page, which nobody polls. */
+static void test_other_before_sleep(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct er_qp other;
+
+	er_qp_init(&other, &p->a.page, &p->a.cq, 6, RC, p->a.end.pdn,
+		   &(struct er_shape) {});
+	assert_int_equal(er_create_qp(&other), VIRTIO_NET_OK);
+	cool(p);
+	message(p);
+	expect_message(p, 0);
+	assert_false(rnic_sleep(rnic_of(&p->a)));
+	rnic_wake(rnic_of(&p->a));
+	er_announce(&other);
+	assert_int_equal(p->a.page.rung, 1);
+	assert_true(rnic_sleep(rnic_of(&p->a)));
+	er_pair_free(p);
+}
+
 /* The same just before the page becomes cold: the look after the wish finds it. */
 static void test_before_cold(void **state)
 {
@@ -355,6 +375,7 @@ int main(void)
 		TEST(test_warm_and_cold),
 		TEST(test_sleep),
 		TEST(test_before_sleep),
+		TEST(test_other_before_sleep),
 		TEST(test_before_cold),
 		TEST(test_held),
 		TEST(test_spurious_bits),

@@ -202,6 +202,14 @@ static void test_all_announced(void **state)
 		assert_in_range(active(&p->a), 0, 1024);
 	assert_in_range(rounds, 16, 40);
 	assert_int_equal(active(&p->a), 0);
+	/* After a pause all are to be looked at: nobody may sleep before that. */
+	rnic_mem_changed(p->a.end.guest->rnic, &p->a.end.guest->map);
+	assert_int_equal(active(&p->a), ALL);
+	engine_loop_advance(p->engine->loop, 2 * MS);
+	for (rounds = 0; rnic_poll(p->a.end.guest->rnic); rounds++)
+		assert_int_equal(active(&p->a), ALL - 1024 * (rounds + 1));
+	assert_int_equal(rounds, (ALL - 1) / 1024);
+	assert_int_equal(active(&p->a), 0);
 	er_pair_free(p);
 }
 
