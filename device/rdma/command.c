@@ -133,6 +133,25 @@ static const char *command_query_port(struct rnic *rnic __always_unused,
 	return NULL;
 }
 
+/*
+ * A newer driver sends requests with fields that we do not know.  As long as they are
+ * zero, the driver does not use them.
+ */
+static const char *command_check_surplus(const struct rnic_request *req,
+					 size_t len)
+{
+	static const uint8_t zero[COMMAND_SURPLUS_MAX];
+	uint8_t surplus[COMMAND_SURPLUS_MAX];
+	size_t n = req->len - len;
+
+	if (n > COMMAND_SURPLUS_MAX)
+		return "request too long";
+	iov_to_buf(req->iov, req->iov_n, req->off + len, surplus, n);
+	if (memcmp(surplus, zero, n))
+		return "request has fields that are not known here";
+	return NULL;
+}
+
 /* All pages of a ring are known: make what it is of. */
 static const char *command_create_end(struct rnic *rnic,
 				      const struct command_args *args)
@@ -204,10 +223,6 @@ static const char *command_create_cq_long(struct rnic *rnic,
 	const struct rnic_request *req = args->whole;
 	const char *why;
 
-	if (!rnic->ctx.limits.event_vqs)
-		return "request too long";
-	if (req->len < sizeof(*cmd))
-		return "request too short";
 	iov_to_buf(req->iov, req->iov_n, req->off, cmd, sizeof(*cmd));
 	why = cq_check_long(&rnic->cqs, cmd);
 	return why ? why :
@@ -222,8 +237,12 @@ static const char *command_create_cq(struct rnic *rnic, const struct command_arg
 	uint32_t cqn = 0;
 	const char *why;
 
-	if (args->whole->len > sizeof(*cmd))
+	if (rnic->ctx.limits.event_vqs &&
+	    args->whole->len >= sizeof(struct virtio_rdma_cmd_create_cq_long))
 		return command_create_cq_long(rnic, args);
+	why = command_check_surplus(args->whole, sizeof(*cmd));
+	if (why)
+		return why;
 	why = cq_create(&rnic->cqs, le32toh(cmd->cqe), &cqn);
 	ack->cqn = htole32(cqn);
 	return why;
@@ -325,8 +344,11 @@ static const char *command_create_qp_rfc(struct rnic *rnic,
 {
 	struct virtio_rdma_ack_create_qp *ack = args->rsp;
 	uint32_t qpn = 0;
-	const char *why = qp_create(&rnic->qps, args->req, NULL, &qpn);
+	const char *why = command_check_surplus(args->whole,
+						sizeof(struct virtio_rdma_cmd_create_qp));
 
+	if (!why)
+		why = qp_create(&rnic->qps, args->req, NULL, &qpn);
 	ack->qpn = htole32(qpn);
 	return why;
 }
@@ -344,10 +366,6 @@ static const char *command_create_qp_long(struct rnic *rnic,
 	uint32_t send, recv;
 	const char *why;
 
-	if (!rnic_has_direct(&rnic->ctx))
-		return "request too long";
-	if (req->len < COMMAND_QP_LONG)
-		return "request too short";
 	memcpy(&create->qp, args->req, sizeof(create->qp));
 	iov_to_buf(req->iov, req->iov_n, req->off + VIRTIO_RDMA_QP_DIRECT_OFFSET,
 		   direct, sizeof(*direct));
@@ -364,7 +382,7 @@ static const char *command_create_qp_long(struct rnic *rnic,
 
 static const char *command_create_qp(struct rnic *rnic, const struct command_args *args)
 {
-	return args->whole->len > sizeof(struct virtio_rdma_cmd_create_qp) ?
+	return rnic_has_direct(&rnic->ctx) && args->whole->len >= COMMAND_QP_LONG ?
 	       command_create_qp_long(rnic, args) : command_create_qp_rfc(rnic, args);
 }
 
@@ -558,25 +576,6 @@ _Static_assert(CMD(create_qp) <= COMMAND_REQ_MAX &&
 	       CMD(create_ah) <= COMMAND_REQ_MAX &&
 	       CMD(reg_user_mr) <= COMMAND_REQ_MAX,
 	       "COMMAND_REQ_MAX is smaller than a request");
-
-/*
- * A newer driver sends requests with fields that we do not know.  As long as they are
- * zero, the driver does not use them.
- */
-static const char *command_check_surplus(const struct rnic_request *req,
-					 size_t len)
-{
-	static const uint8_t zero[COMMAND_SURPLUS_MAX];
-	uint8_t surplus[COMMAND_SURPLUS_MAX];
-	size_t n = req->len - len;
-
-	if (n > COMMAND_SURPLUS_MAX)
-		return "request too long";
-	iov_to_buf(req->iov, req->iov_n, req->off + len, surplus, n);
-	if (memcmp(surplus, zero, n))
-		return "request has fields that are not known here";
-	return NULL;
-}
 
 static const char *command_run(struct rnic *rnic, const struct command_row *command,
 			       const struct rnic_request *req, void *rsp,
