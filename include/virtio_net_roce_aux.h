@@ -98,6 +98,11 @@ enum virtio_net_roce_event {
  * @cq_vq: the virtqueue of CQN @cqn, NULL if the number is out of range
  * @sq_vq: the send virtqueue of QPN @qpn, NULL if it is out of range
  * @rq_vq: the receive virtqueue of QPN @qpn, NULL if it is out of range
+ * @doorbell_vq: doorbell virtqueue @d, NULL if it is out of range
+ * @events: call @notify, with interrupts off, for each event that the device reports,
+ *	with &enum virtio_rdma_event_type and number as the device wrote them; NULL to
+ *	stop.  No call of the last function runs when it returns.  Context: may sleep.
+ * @synchronize: wait for calls of that function that run now.  Context: may sleep.
  * @kick: ring the doorbell of a virtqueue.  Context: any.
  * @cq_enable: call @notify(@data), with interrupts off, after each
  *	interrupt for this CQ.  An interrupt vector may serve many queues: the
@@ -124,6 +129,12 @@ struct virtio_net_roce_ops {
 					    u32 qpn);
 	struct virtio_net_roce_vq *(*rq_vq)(struct virtio_net_roce_aux *aux,
 					    u32 qpn);
+	struct virtio_net_roce_vq *(*doorbell_vq)(struct virtio_net_roce_aux *aux,
+						  u32 d);
+	void (*events)(struct virtio_net_roce_aux *aux,
+		       void (*notify)(struct virtio_net_roce_aux *aux,
+				      u16 type, u32 number));
+	void (*synchronize)(struct virtio_net_roce_aux *aux);
 	void (*kick)(struct virtio_net_roce_aux *aux,
 		     struct virtio_net_roce_vq *vq);
 	int (*cq_enable)(struct virtio_net_roce_aux *aux, u32 cqn, bool kernel,
@@ -149,6 +160,8 @@ struct virtio_net_roce_ops {
  * @max_cqs: number of CQs (max_rdma_cqs)
  * @num_vectors: number of interrupt vectors that serve CQs, at least 1; CQN n has
  *	vector n modulo this
+ * @num_events: number of event virtqueues, 0 if the device has none
+ * @num_doorbells: number of doorbell virtqueues, likewise
  * @max_req: bytes of the longest request that @ops->exec takes
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @ops: operations
@@ -161,6 +174,8 @@ struct virtio_net_roce_aux {
 	u32 max_qps;
 	u32 max_cqs;
 	u32 num_vectors;
+	u32 num_events;
+	u32 num_doorbells;
 	size_t max_req;
 	bool event_idx;
 	const struct virtio_net_roce_ops *ops;

@@ -80,6 +80,36 @@ static void test_offer(struct kunit *test)
 			    refused ?: "no");
 }
 
+struct rings_case {
+	const char *name;
+	u16 num_queues;
+	u16 event_vqs;
+	u16 doorbell_vqs;
+	bool taken;
+};
+
+/* One pair of Ethernet, 64 CQs and 32 QPs: 131 virtqueues of the RFC. */
+static const struct rings_case rings_cases[] = {
+	{ "neither", 131, 0, 0, true },
+	{ "as many as fit", 136, 4, 1, true },
+	{ "one virtqueue too few", 135, 4, 1, false },
+	{ "events only", 135, 4, 0, true },
+	{ "QEMU whose device ends before", 1024, 0xffff, 0xffff, false },
+};
+
+KUNIT_ARRAY_PARAM_DESC(rings, rings_cases, name);
+
+static void test_rings(struct kunit *test)
+{
+	const struct rings_case *c = test->param_value;
+	struct vnr_offer offer = { ROCE, 36, 1, 32, 64, c->num_queues };
+
+	vnr_offer_rings(&offer, c->event_vqs, c->doorbell_vqs);
+	KUNIT_EXPECT_EQ(test, offer.event_vqs, c->taken ? c->event_vqs : 0);
+	KUNIT_EXPECT_EQ(test, offer.doorbell_vqs,
+			c->taken ? c->doorbell_vqs : 0);
+}
+
 static void test_child_masks(struct kunit *test)
 {
 	static const u8 masked[] = {
@@ -124,6 +154,50 @@ static const struct vector_case vector_cases[] = {
 
 KUNIT_ARRAY_PARAM_DESC(vector, vector_cases, name);
 
+struct event_vector_case {
+	const char *name;
+	unsigned int given;
+	unsigned int nevents;
+	int event[4];
+	int cq[3];
+};
+
+/* Three virtqueues of Ethernet. */
+static const struct event_vector_case event_vector_cases[] = {
+	{ "one for all", 1, 4, { 0, 0, 0, 0 }, { 0, 0, 0 } },
+	{ "two", 2, 4, { 1, 1, 1, 1 }, { 1, 1, 1 } },
+	{ "one left", 5, 4, { 4, 4, 4, 4 }, { 4, 4, 4 } },
+	{ "shared by two", 6, 4, { 4, 5, 4, 5 }, { 5, 5, 5 } },
+	{ "one for each, the last for CQs, too", 8, 4, { 4, 5, 6, 7 },
+	  { 7, 7, 7 } },
+	{ "one for each and one for CQs", 9, 4, { 4, 5, 6, 7 }, { 8, 8, 8 } },
+	{ "no events", 7, 0, { -ENOENT, -ENOENT, -ENOENT, -ENOENT },
+	  { 4, 5, 6 } },
+};
+
+KUNIT_ARRAY_PARAM_DESC(event_vector, event_vector_cases, name);
+
+static void test_event_vectors(struct kunit *test)
+{
+	const struct event_vector_case *c = test->param_value;
+	struct vnr_dev *dev;
+	unsigned int i;
+
+	dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev->vectors = kunit_kcalloc(test, 12, sizeof(*dev->vectors),
+				     GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, dev->vectors);
+	dev->nvqs = 3;
+	dev->nevents = c->nevents;
+
+	vnr_vectors_plan(dev, c->given);
+	for (i = 0; i < ARRAY_SIZE(c->event); i++)
+		KUNIT_EXPECT_EQ(test, vnr_event_vector(dev, i), c->event[i]);
+	for (i = 0; i < ARRAY_SIZE(c->cq); i++)
+		KUNIT_EXPECT_EQ(test, vnr_cq_vector(dev, i), c->cq[i]);
+}
+
 static void test_vectors(struct kunit *test)
 {
 	const struct vector_case *c = test->param_value;
@@ -152,8 +226,10 @@ static void test_vectors(struct kunit *test)
 
 static struct kunit_case vnr_cases[] = {
 	KUNIT_CASE_PARAM(test_offer, offer_gen_params),
+	KUNIT_CASE_PARAM(test_rings, rings_gen_params),
 	KUNIT_CASE(test_child_masks),
 	KUNIT_CASE_PARAM(test_vectors, vector_gen_params),
+	KUNIT_CASE_PARAM(test_event_vectors, event_vector_gen_params),
 	{ }
 };
 

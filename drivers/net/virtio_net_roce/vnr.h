@@ -35,6 +35,8 @@ struct vnr_ctrl_cmd;
  * @max_qps: max_rdma_qps, used if @config_len covers it
  * @max_cqs: max_rdma_cqs, used if @config_len covers it
  * @num_queues: number of virtqueues
+ * @event_vqs: number of event virtqueues; 0 if the device cannot have as many
+ * @doorbell_vqs: number of doorbell virtqueues, likewise
  */
 struct vnr_offer {
 	u64 features;
@@ -43,10 +45,13 @@ struct vnr_offer {
 	u32 max_qps;
 	u32 max_cqs;
 	u16 num_queues;
+	u16 event_vqs;
+	u16 doorbell_vqs;
 };
 
 const char *vnr_offer_refused(const struct vnr_offer *offer);
 u64 vnr_child_features(u64 offered);
+void vnr_offer_rings(struct vnr_offer *offer, u16 event_vqs, u16 doorbell_vqs);
 void vnr_offer_read(struct virtio_pci_modern_device *mdev,
 		    struct vnr_offer *offer);
 bool vnr_offer_peek(struct pci_dev *pdev, u64 features,
@@ -181,6 +186,7 @@ struct vnr_rdma_queue {
  * @first: first of the virtqueues of @dev->vqs that it serves
  * @last: one more than the last of them
  * @cq_first: first CQ that it serves, -1 for none
+ * @event_first: first event virtqueue that it serves, -1 for none
  */
 struct vnr_vector {
 	struct vnr_dev *dev;
@@ -191,6 +197,7 @@ struct vnr_vector {
 	unsigned int first;
 	unsigned int last;
 	int cq_first;
+	int event_first;
 };
 
 int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc);
@@ -199,8 +206,13 @@ void vnr_vectors_synchronize(struct vnr_dev *dev);
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n);
 int vnr_vq_vector(struct vnr_dev *dev, unsigned int i);
 int vnr_cq_vector(struct vnr_dev *dev, u32 cqn);
+int vnr_event_vector(struct vnr_dev *dev, unsigned int e);
 bool vnr_cq_look(struct vnr_dev *dev, u32 cqn);
 u16 vnr_queue_size(struct vnr_dev *dev, u16 index);
+struct virtqueue *vnr_vq_make(struct vnr_dev *dev, u16 index, int vector,
+			      vq_callback_t *callback, const char *name,
+			      bool ctx);
+void vnr_vq_drop(struct vnr_dev *dev, struct virtqueue *vq);
 struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				vq_callback_t *callback, const char *name,
 				bool ctx);
@@ -208,6 +220,23 @@ void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq);
 int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
 void vnr_rdma_queues_teardown(struct vnr_dev *dev);
 void vnr_config_work(struct work_struct *work);
+
+/* ----- vnr_event.c: event virtqueues ----- */
+
+/**
+ * struct vnr_event_queue - an event virtqueue
+ * @vq: the virtqueue; NULL while there is none
+ * @bufs: its buffers, one for each descriptor
+ */
+struct vnr_event_queue {
+	struct virtqueue *vq;
+	struct virtio_rdma_event *bufs;
+};
+
+int vnr_events_setup(struct vnr_dev *dev, u16 first);
+void vnr_events_teardown(struct vnr_dev *dev);
+bool vnr_events_interrupt(struct vnr_vector *v);
+void vnr_events_take(struct virtqueue *vq);
 
 /* ----- vnr_doorbell.c: doorbells, and which of them processes may map ----- */
 
@@ -367,12 +396,18 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @vqs: virtqueues with a struct virtqueue: Ethernet, then the real control
  *	queue; entries may be NULL
  * @nvqs: length of @vqs
- * @queues: RoCE virtqueues: CQs, then send and receive queue of each QP
+ * @queues: RoCE virtqueues: CQs, then send and receive queue of each QP, then doorbell
+ *	virtqueues
  * @nqueues: length of @queues
  * @doorbell_pages: number of queues whose doorbell is in a page, by page
  * @vectors: MSI-X vectors
  * @nvectors: length of @vectors
  * @cq_step: CQ n is served by the vector whose cq_first is n modulo this
+ * @event_step: event virtqueue n likewise, by event_first
+ * @events: event virtqueues, NULL if there are none
+ * @nevents: length of @events
+ * @notify: what the RDMA driver has called for each event, or NULL
+ * @notify_aux: its argument
  *
  * @cqs: interrupt side of the CQs
  * @armed: bit per CQ that waits for a notification
@@ -413,6 +448,11 @@ struct vnr_dev {
 	struct vnr_vector *vectors;
 	unsigned int nvectors;
 	unsigned int cq_step;
+	unsigned int event_step;
+	struct vnr_event_queue *events;
+	unsigned int nevents;
+	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
+	struct virtio_net_roce_aux *notify_aux;
 
 	struct vnr_cq *cqs;
 	unsigned long *armed;

@@ -346,6 +346,9 @@ static void vnr_child_enable_vqs(struct vnr_dev *dev)
 	for (i = 0; i < dev->nqueues; i++)
 		vp_modern_set_queue_enable(&dev->mdev,
 					   dev->queues[i].pub.index, true);
+	for (i = 0; dev->events && i < dev->nevents; i++)
+		vp_modern_set_queue_enable(&dev->mdev, dev->events[i].vq->index,
+					   true);
 }
 
 /* Ethernet works without RoCE.  RoCE is tried again when virtio_net is next started. */

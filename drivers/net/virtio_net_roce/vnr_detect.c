@@ -30,6 +30,17 @@
 #define VNR_F_RING_RESET	40
 #define VNR_F_ADMIN_VQ		41
 
+/* Virtqueues that the RFC has. */
+static u64 vnr_offer_rfc_queues(const struct vnr_offer *offer)
+{
+	u64 pairs = 1;
+
+	if (offer->features & (BIT_ULL(VIRTIO_NET_F_MQ) |
+			       BIT_ULL(VIRTIO_NET_F_RSS)))
+		pairs = offer->max_pairs;
+	return 2 * pairs + 1 + offer->max_cqs + 2 * (u64)offer->max_qps;
+}
+
 /**
  * vnr_offer_refused() - why a function is not a RoCE device
  * @offer: what the function says about itself
@@ -39,8 +50,6 @@
  */
 const char *vnr_offer_refused(const struct vnr_offer *offer)
 {
-	u64 pairs = 1;
-
 	if (!(offer->features & BIT_ULL(VIRTIO_NET_F_ROCE)))
 		return "feature bit 55 is not offered";
 	if (!(offer->features & BIT_ULL(VIRTIO_F_VERSION_1)))
@@ -54,12 +63,9 @@ const char *vnr_offer_refused(const struct vnr_offer *offer)
 	if (!offer->max_cqs || offer->max_cqs > VIRTIO_NET_ROCE_MAX_OBJECTS)
 		return "max_rdma_cqs out of range";
 	if (offer->features & (BIT_ULL(VIRTIO_NET_F_MQ) |
-			       BIT_ULL(VIRTIO_NET_F_RSS)))
-		pairs = offer->max_pairs;
-	if (!pairs)
+			       BIT_ULL(VIRTIO_NET_F_RSS)) && !offer->max_pairs)
 		return "max_virtqueue_pairs is zero";
-	if (offer->num_queues < 2 * pairs + 1 + offer->max_cqs +
-				2 * (u64)offer->max_qps)
+	if (offer->num_queues < vnr_offer_rfc_queues(offer))
 		return "too few virtqueues";
 	return NULL;
 }
@@ -96,11 +102,34 @@ u64 vnr_child_features(u64 offered)
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_child_features);
 
+/**
+ * vnr_offer_rings() - take the numbers of event and doorbell virtqueues
+ * @offer: what the function says about itself
+ * @event_vqs: number in its configuration space
+ * @doorbell_vqs: likewise
+ *
+ * A hypervisor may claim a longer configuration space than the device has, and return
+ * anything there.  So numbers for which there are not enough virtqueues count as 0.
+ *
+ * Context: any.
+ */
+void vnr_offer_rings(struct vnr_offer *offer, u16 event_vqs, u16 doorbell_vqs)
+{
+	if (vnr_offer_rfc_queues(offer) + event_vqs + doorbell_vqs >
+	    offer->num_queues)
+		return;
+	offer->event_vqs = event_vqs;
+	offer->doorbell_vqs = doorbell_vqs;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_offer_rings);
+
 static void vnr_offer_read_config(struct vnr_offer *offer,
 				  const void __iomem *config)
 {
 	const struct virtio_net_roce_config __iomem *roce =
 		config + VIRTIO_NET_ROCE_CONFIG_OFFSET;
+	const struct virtio_net_roce_config_rings __iomem *rings =
+		config + VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET;
 
 	if (offer->config_len < VIRTIO_NET_ROCE_CONFIG_SIZE)
 		return;
@@ -109,6 +138,10 @@ static void vnr_offer_read_config(struct vnr_offer *offer,
 					      max_virtqueue_pairs));
 	offer->max_qps = vp_ioread32(&roce->max_rdma_qps);
 	offer->max_cqs = vp_ioread32(&roce->max_rdma_cqs);
+	if (offer->config_len >= VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET +
+				 sizeof(*rings))
+		vnr_offer_rings(offer, vp_ioread16(&rings->event_vqs),
+				vp_ioread16(&rings->doorbell_vqs));
 }
 
 /**

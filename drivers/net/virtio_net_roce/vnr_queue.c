@@ -28,6 +28,10 @@
 /* Descriptors of a virtqueue that the device does not know. */
 #define VNR_BLIND_NUM		64
 
+/* More event or doorbell virtqueues than this are not used. */
+#define VNR_EVENT_VQS_MAX	256U
+#define VNR_DOORBELL_VQS_MAX	64U
+
 /* ----- interrupts ----- */
 
 /*
@@ -101,6 +105,8 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 	}
 	if (v->cq_first >= 0 && vnr_cqs_interrupt(v))
 		handled = true;
+	if (v->event_first >= 0 && vnr_events_interrupt(v))
+		handled = true;
 
 	if (v->config) {
 		/*
@@ -146,25 +152,30 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_config_work);
  *
  * With one vector, it serves everything.  With few, the first serves the configuration
  * and the second everything else.  With enough, there is one for the configuration and
- * one per virtqueue of virtio_ring, and the CQs use the rest.  This sets @nvectors,
- * which may be less than @n, and @cq_step.
+ * one per virtqueue of Ethernet, and the CQs use the rest.  Event virtqueues come before
+ * CQs, which then are few and share one: each has a vector if there are enough, else
+ * they share what is left.  This sets @nvectors, which may be less than @n, @cq_step and
+ * @event_step.
  */
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n)
 {
-	unsigned int i;
+	unsigned int rest, i;
 
 	for (i = 0; i < n; i++)
 		dev->vectors[i] = (struct vnr_vector) {
 			.dev = dev,
 			.cq_first = -1,
+			.event_first = -1,
 		};
 	dev->vectors[0].config = true;
 	dev->cq_step = 1;
+	dev->event_step = 1;
 
 	if (n < 1 + dev->nvqs + 1) {
 		i = n == 1 ? 0 : 1;
 		dev->vectors[i].last = dev->nvqs;
 		dev->vectors[i].cq_first = 0;
+		dev->vectors[i].event_first = 0;
 		dev->nvectors = i + 1;
 		return;
 	}
@@ -172,10 +183,18 @@ void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n)
 		dev->vectors[1 + i].first = i;
 		dev->vectors[1 + i].last = i + 1;
 	}
-	dev->cq_step = n - 1 - dev->nvqs;
-	for (i = 0; i < dev->cq_step; i++)
-		dev->vectors[1 + dev->nvqs + i].cq_first = i;
 	dev->nvectors = n;
+	rest = n - 1 - dev->nvqs;
+	if (dev->nevents) {
+		dev->event_step = min(rest, dev->nevents);
+		dev->cq_step = max(rest - dev->event_step, 1U);
+	} else {
+		dev->cq_step = rest;
+	}
+	for (i = 0; i < dev->cq_step; i++)
+		dev->vectors[n - 1 - i].cq_first = dev->cq_step - 1 - i;
+	for (i = 0; i < dev->event_step && dev->nevents; i++)
+		dev->vectors[1 + dev->nvqs + i].event_first = i;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_vectors_plan);
 
@@ -216,6 +235,24 @@ int vnr_cq_vector(struct vnr_dev *dev, u32 cqn)
 EXPORT_SYMBOL_IF_KUNIT(vnr_cq_vector);
 
 /**
+ * vnr_event_vector() - the vector that serves an event virtqueue
+ * @dev: function with its vectors planned
+ * @e: its number among them
+ *
+ * Return: index into &vnr_dev.vectors, or -ENOENT.
+ */
+int vnr_event_vector(struct vnr_dev *dev, unsigned int e)
+{
+	unsigned int v;
+
+	for (v = 0; v < dev->nvectors; v++)
+		if (dev->vectors[v].event_first == e % dev->event_step)
+			return v;
+	return -ENOENT;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_event_vector);
+
+/**
  * vnr_vectors_setup() - allocate and request interrupt vectors
  * @dev: function, with @nvqs set
  * @desc: affinity that the child wishes, or NULL
@@ -230,7 +267,11 @@ int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
 	struct vnr_vector *v;
 	int n, ret;
 
-	if (dev->roce)
+	dev->nevents = dev->roce ? min_t(unsigned int, dev->offer.event_vqs,
+					 VNR_EVENT_VQS_MAX) : 0;
+	if (dev->nevents)
+		want += dev->nevents + 1;
+	else if (dev->roce)
 		want += min(dev->offer.max_cqs, num_possible_cpus());
 
 	/*
@@ -254,7 +295,8 @@ int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
 		v->irq = pci_irq_vector(pdev, i);
 		snprintf(v->name, sizeof(v->name), "%s-%s%u",
 			 dev_name(&dev->child->vdev.dev),
-			 v->config ? "config" : v->cq_first >= 0 ? "rdma" : "vq",
+			 v->config ? "config" :
+			 v->cq_first >= 0 || v->event_first >= 0 ? "rdma" : "vq",
 			 i);
 		ret = request_irq(v->irq, vnr_interrupt, 0, v->name, v);
 		if (ret) {
@@ -347,9 +389,10 @@ static bool vnr_notify_nobody(struct virtqueue *vq)
 }
 
 /**
- * vnr_vq_create() - make a virtqueue and show it to the device
+ * vnr_vq_make() - make a virtqueue and show it to the device
  * @dev: function with its vectors set up; if it is blind, the device is not shown anything
- * @index: virtqueue number, also its entry in &vnr_dev.vqs
+ * @index: virtqueue number
+ * @vector: vector that serves it
  * @callback: called in hard interrupt context, may be NULL
  * @name: for messages
  * @ctx: buffers carry a context
@@ -357,16 +400,15 @@ static bool vnr_notify_nobody(struct virtqueue *vq)
  * The queue is not enabled yet.  Context: may sleep.
  * Return: the virtqueue, or an ERR_PTR.
  */
-struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
-				vq_callback_t *callback, const char *name,
-				bool ctx)
+struct virtqueue *vnr_vq_make(struct vnr_dev *dev, u16 index, int vector,
+			      vq_callback_t *callback, const char *name,
+			      bool ctx)
 {
 	struct virtio_pci_modern_device *mdev = &dev->mdev;
 	u16 num = dev->blind ? VNR_BLIND_NUM : vnr_queue_size(dev, index);
 	struct virtqueue *vq;
 	resource_size_t phys;
 	int ret = -ENOMEM;
-	int vector;
 
 	if (!num || (!dev->blind && vp_modern_get_queue_enable(mdev, index)))
 		return ERR_PTR(-ENOENT);
@@ -390,14 +432,12 @@ struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 	if (!vq->priv)
 		goto err_del;
 
-	vector = callback ? vnr_vq_vector(dev, index) : VIRTIO_MSI_NO_VECTOR;
 	if (callback &&
 	    vp_modern_queue_vector(mdev, index, vector) == VIRTIO_MSI_NO_VECTOR) {
 		ret = -EBUSY;
 		goto err_unmap;
 	}
 out_keep:
-	WRITE_ONCE(dev->vqs[index], vq);
 	return vq;
 
 err_unmap:
@@ -405,6 +445,43 @@ err_unmap:
 err_del:
 	vring_del_virtqueue(vq);
 	return ERR_PTR(ret);
+}
+
+/**
+ * vnr_vq_drop() - undo vnr_vq_make()
+ * @dev: function, reset or not yet running
+ * @vq: virtqueue that no interrupt handler knows
+ *
+ * Context: may sleep.
+ */
+void vnr_vq_drop(struct vnr_dev *dev, struct virtqueue *vq)
+{
+	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
+	vring_del_virtqueue(vq);
+}
+
+/**
+ * vnr_vq_create() - make a virtqueue of Ethernet or the control queue
+ * @dev: function with its vectors set up
+ * @index: virtqueue number, also its entry in &vnr_dev.vqs
+ * @callback: called in hard interrupt context, may be NULL
+ * @name: for messages
+ * @ctx: buffers carry a context
+ *
+ * The queue is not enabled yet.  Context: may sleep.
+ * Return: the virtqueue, or an ERR_PTR.
+ */
+struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
+				vq_callback_t *callback, const char *name,
+				bool ctx)
+{
+	struct virtqueue *vq;
+
+	vq = vnr_vq_make(dev, index, vnr_vq_vector(dev, index), callback, name,
+			 ctx);
+	if (!IS_ERR(vq))
+		WRITE_ONCE(dev->vqs[index], vq);
+	return vq;
 }
 
 /**
@@ -418,8 +495,7 @@ void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq)
 {
 	WRITE_ONCE(dev->vqs[vq->index], NULL);
 	vnr_vectors_synchronize(dev);
-	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
-	vring_del_virtqueue(vq);
+	vnr_vq_drop(dev, vq);
 }
 
 /* ----- RoCE queues ----- */
@@ -506,12 +582,16 @@ static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
 int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 {
 	u32 max_cqs = dev->offer.max_cqs;
-	u32 n = max_cqs + 2 * dev->offer.max_qps;
+	u32 rfc = max_cqs + 2 * dev->offer.max_qps;
+	u32 n = rfc + min_t(u32, dev->offer.doorbell_vqs, VNR_DOORBELL_VQS_MAX);
 	unsigned long *armed;
 	u16 vector;
 	int ret;
 	u32 i;
 
+	ret = vnr_events_setup(dev, first + rfc);
+	if (ret)
+		return ret;
 	dev->queues = kvcalloc(n, sizeof(*dev->queues), GFP_KERNEL);
 	dev->cqs = kvcalloc(max_cqs, sizeof(*dev->cqs), GFP_KERNEL);
 	armed = bitmap_zalloc(max_cqs, GFP_KERNEL);
@@ -523,11 +603,12 @@ int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first)
 		vector = i < max_cqs ? vnr_cq_vector(dev, i) :
 				       VIRTIO_MSI_NO_VECTOR;
 		dev->nqueues = i + 1;
-		ret = vnr_rdma_queue_alloc(dev, &dev->queues[i], first + i,
+		ret = vnr_rdma_queue_alloc(dev, &dev->queues[i], first + i +
+					   (i < rfc ? 0 : dev->offer.event_vqs),
 					   vector);
 		if (ret) {
 			dev_dbg(vnr_device(dev), "RoCE virtqueue %u: %d\n",
-				first + i, ret);
+				dev->queues[i].pub.index, ret);
 			goto err_teardown;
 		}
 	}
@@ -553,6 +634,7 @@ void vnr_rdma_queues_teardown(struct vnr_dev *dev)
 	unsigned long *armed = dev->armed;
 	unsigned int i;
 
+	vnr_events_teardown(dev);
 	WRITE_ONCE(dev->armed, NULL);
 	vnr_vectors_synchronize(dev);
 	bitmap_free(armed);

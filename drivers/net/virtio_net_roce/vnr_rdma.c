@@ -70,6 +70,34 @@ vnr_op_rq_vq(struct virtio_net_roce_aux *aux, u32 qpn)
 	return &vnr_from_aux(aux)->queues[aux->max_cqs + 2 * qpn + 1].pub;
 }
 
+static struct virtio_net_roce_vq *
+vnr_op_doorbell_vq(struct virtio_net_roce_aux *aux, u32 d)
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	if (d >= aux->num_doorbells)
+		return NULL;
+	return &dev->queues[aux->max_cqs + 2 * aux->max_qps + d].pub;
+}
+
+static void vnr_op_events(struct virtio_net_roce_aux *aux,
+			  void (*notify)(struct virtio_net_roce_aux *aux,
+					 u16 type, u32 number))
+{
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	if (notify)
+		dev->notify_aux = aux;
+	/* An interrupt handler that sees the function must also see its argument. */
+	smp_store_release(&dev->notify, notify);
+	vnr_vectors_synchronize(dev);
+}
+
+static void vnr_op_synchronize(struct virtio_net_roce_aux *aux)
+{
+	vnr_vectors_synchronize(vnr_from_aux(aux));
+}
+
 static void vnr_op_kick(struct virtio_net_roce_aux *aux,
 			struct virtio_net_roce_vq *vq)
 {
@@ -171,6 +199,9 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.cq_vq = vnr_op_cq_vq,
 	.sq_vq = vnr_op_sq_vq,
 	.rq_vq = vnr_op_rq_vq,
+	.doorbell_vq = vnr_op_doorbell_vq,
+	.events = vnr_op_events,
+	.synchronize = vnr_op_synchronize,
 	.kick = vnr_op_kick,
 	.cq_enable = vnr_op_cq_enable,
 	.cq_arm = vnr_op_cq_arm,
@@ -206,6 +237,9 @@ static int vnr_aux_add(struct vnr_dev *dev, struct net_device *netdev)
 	aux->pub.max_qps = dev->offer.max_qps;
 	aux->pub.max_cqs = dev->offer.max_cqs;
 	aux->pub.num_vectors = dev->cq_step;
+	aux->pub.num_events = dev->nevents;
+	aux->pub.num_doorbells = dev->nqueues - dev->offer.max_cqs -
+				 2 * dev->offer.max_qps;
 	aux->pub.max_req = vnr_ctrl_max_req(dev);
 	aux->pub.event_idx = dev->event_idx;
 	aux->pub.ops = &vnr_aux_ops;
