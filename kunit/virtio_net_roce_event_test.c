@@ -71,6 +71,7 @@ static void event_write(struct fake *fake, unsigned int e, u16 pos,
 	memcpy(buf, event, len);
 	vring->used->ring[pos % vring->num].id = (__force __virtio32)(u32)id;
 	vring->used->ring[pos % vring->num].len = (__force __virtio32)len;
+	/* Orders the event before the index. */
 	smp_store_release((__force u16 *)&vring->used->idx, pos + 1);
 	local_irq_save(flags);
 	vring_interrupt(0, fake->dev->events[e].vq);

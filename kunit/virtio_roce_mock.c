@@ -22,7 +22,7 @@ static struct mock *to_mock(struct virtio_net_roce_aux *aux)
 }
 
 /* Records only the first violation.  Context: lock held. */
-static void mock_violation(struct mock *mock, const char *what, u32 number)
+void mock_violation(struct mock *mock, const char *what, u32 number)
 {
 	if (!mock->violation[0])
 		snprintf(mock->violation, sizeof(mock->violation), "%s (%u)",
@@ -64,7 +64,7 @@ static bool mock_is_zero(const struct virtio_net_roce_vq *vq)
 	       !memchr_inv(vq->vring.used, 0, vq->used_len);
 }
 
-static int mock_pd_use(struct mock *mock, u32 pdn, int change)
+int mock_pd_use(struct mock *mock, u32 pdn, int change)
 {
 	if (pdn >= MOCK_PDS || mock->pd_refs[pdn] < 0)
 		return -EREMOTEIO;
@@ -72,14 +72,14 @@ static int mock_pd_use(struct mock *mock, u32 pdn, int change)
 	return 0;
 }
 
-static bool mock_cq_exists(struct mock *mock, u32 cqn)
+bool mock_cq_exists(struct mock *mock, u32 cqn)
 {
-	return cqn < MOCK_CQS && mock->cqs[cqn].exists;
+	return cqn < MOCK_ALL_CQS && mock->cqs[cqn].exists;
 }
 
-static bool mock_qp_exists(struct mock *mock, u32 qpn)
+bool mock_qp_exists(struct mock *mock, u32 qpn)
 {
-	return qpn < MOCK_QPS && mock->qps[qpn].exists;
+	return qpn < MOCK_ALL_QPS && mock->qps[qpn].exists;
 }
 
 static int mock_create_cq(struct mock *mock, const void *r, void *rsp)
@@ -303,7 +303,8 @@ static int mock_modify_qp(struct mock *mock, const void *r, void *rsp)
 	if (!(le32_to_cpu(req->attr_mask) & VIRTIO_IB_QP_STATE))
 		return 0;
 	mock->qps[qpn].state = req->qp_state;
-	if (req->qp_state == VIRTIO_IB_QPS_ERR && mock->flush) {
+	if (req->qp_state == VIRTIO_IB_QPS_ERR && mock->flush &&
+	    qpn < MOCK_QPS) {
 		mock_use_all(&mock->sq_vqs[qpn]);
 		mock_use_all(&mock->rq_vqs[qpn]);
 	}
@@ -502,12 +503,26 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(mcast), 0, mock_attach_mcast },
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST] = {
 		MOCK_CMD(mcast), 0, mock_detach_mcast },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL] = {
+		MOCK_CMD(alloc_doorbell), MOCK_ACK(alloc_doorbell),
+		mock_alloc_doorbell },
+	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL] = {
+		MOCK_CMD(free_doorbell), 0, mock_free_doorbell },
 };
 
 static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 {
 	const struct mock_handler *handler = &mock_handlers[cmd->command];
 
+	if (cmd->req[0].iov_len == sizeof(struct virtio_rdma_cmd_create_cq_long) &&
+	    cmd->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
+		return mock->fail[cmd->command] ?:
+		       mock_direct_create_cq(mock, cmd->req, cmd->rsp);
+	if (cmd->req[0].iov_len == VIRTIO_RDMA_QP_DIRECT_OFFSET +
+				   sizeof(struct virtio_rdma_qp_direct) &&
+	    cmd->command == VIRTIO_NET_CTRL_ROCE_CREATE_QP)
+		return mock->fail[cmd->command] ?:
+		       mock_direct_create_qp(mock, cmd->req, cmd->rsp);
 	if (cmd->req[0].iov_len != handler->req_len ||
 	    cmd->rsp_len != handler->rsp_len) {
 		mock_violation(mock, "command of another length", cmd->command);
@@ -680,7 +695,30 @@ static void mock_give_up(struct virtio_net_roce_aux *aux)
 	mock->event(aux, VIRTIO_NET_ROCE_QUIESCED);
 }
 
+static struct virtio_net_roce_vq *
+mock_get_doorbell_vq(struct virtio_net_roce_aux *aux, u32 d)
+{
+	return d < aux->num_doorbells ? &to_mock(aux)->doorbell_vq.pub : NULL;
+}
+
+static void mock_events(struct virtio_net_roce_aux *aux,
+			void (*notify)(struct virtio_net_roce_aux *aux,
+				       u16 type, u32 number))
+{
+	WRITE_ONCE(to_mock(aux)->notify, notify);
+	synchronize_rcu();
+}
+
+/* Events are reported with interrupts off. */
+static void mock_synchronize(struct virtio_net_roce_aux *aux)
+{
+	synchronize_rcu();
+}
+
 static const struct virtio_net_roce_ops mock_ops = {
+	.doorbell_vq = mock_get_doorbell_vq,
+	.events = mock_events,
+	.synchronize = mock_synchronize,
 	.exec = mock_exec,
 	.cq_vq = mock_cq_vq,
 	.sq_vq = mock_sq_vq,
@@ -762,7 +800,7 @@ static void *mock_pages(struct kunit *test, size_t len)
 	return pages->addr;
 }
 
-static void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index)
+void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index)
 {
 	u32 num = mock->num;
 	size_t desc_len = num * sizeof(struct vring_desc);
@@ -1071,9 +1109,9 @@ unsigned int mock_objects(struct mock *mock)
 	spin_lock_irq(&mock->lock);
 	for (i = 0; i < MOCK_PDS; i++)
 		n += mock->pd_refs[i] >= 0;
-	for (i = 0; i < MOCK_CQS; i++)
+	for (i = 0; i < MOCK_ALL_CQS; i++)
 		n += mock->cqs[i].exists;
-	for (i = 0; i < MOCK_QPS; i++)
+	for (i = 0; i < MOCK_ALL_QPS; i++)
 		n += mock->qps[i].exists;
 	for (i = 0; i < MOCK_MRS; i++)
 		n += mock->mrs[i].exists;

@@ -20,12 +20,17 @@ struct ib_device;
 
 #define MOCK_QPS	8
 #define MOCK_CQS	8
+/* Direct queues have the numbers behind those of the RFC. */
+#define MOCK_ALL_QPS	16
+#define MOCK_ALL_CQS	16
 #define MOCK_PDS	8
 #define MOCK_MRS	8
 #define MOCK_AHS	8
 #define MOCK_GIDS	16
 #define MOCK_CALLS	256
 #define MOCK_REQ_MAX	192
+#define MOCK_PAGES	24
+#define MOCK_DOORBELLS	4
 #define MOCK_RSP_MAX	256
 
 /**
@@ -81,6 +86,11 @@ struct mock_cq {
 	bool kernel;
 	void (*notify)(void *data);
 	void *data;
+	struct virtio_rdma_cq_control *control;
+	u16 event_vq;
+	u64 pages[MOCK_PAGES];
+	u32 tail;
+	u32 told;
 };
 
 struct mock_qp {
@@ -91,6 +101,9 @@ struct mock_qp {
 	u32 scqn;
 	u32 rcqn;
 	unsigned int groups;
+	struct virtio_rdma_qp_control *control;
+	struct virtio_rdma_qp_direct direct;
+	u64 pages[2 * MOCK_PAGES];
 };
 
 struct mock_mr {
@@ -128,6 +141,9 @@ struct mock_mr {
  * @most: most that there were at a time
  * @given_up: how often it was given up
  * @violation: first thing that a driver must not do
+ * @notify: what the driver has called for events
+ * @doorbell_vq: its only doorbell virtqueue
+ * @doorbells: doorbell pages, NULL where there is none
  */
 struct mock {
 	struct virtio_net_roce_aux aux;
@@ -154,6 +170,9 @@ struct mock {
 	unsigned int most;
 	unsigned int given_up;
 	char violation[128];
+	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
+	struct mock_vq doorbell_vq;
+	struct virtio_rdma_doorbell_page *doorbells[MOCK_DOORBELLS];
 
 	struct virtio_rdma_ack_query_device query_device;
 	struct virtio_rdma_ack_query_port query_port;
@@ -163,8 +182,8 @@ struct mock {
 	struct mock_vq cq_vqs[MOCK_CQS];
 	struct mock_vq sq_vqs[MOCK_QPS];
 	struct mock_vq rq_vqs[MOCK_QPS];
-	struct mock_cq cqs[MOCK_CQS];
-	struct mock_qp qps[MOCK_QPS];
+	struct mock_cq cqs[MOCK_ALL_CQS];
+	struct mock_qp qps[MOCK_ALL_QPS];
 	struct mock_mr mrs[MOCK_MRS];
 	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
 	int ah_pdn[MOCK_AHS];	/* likewise */
@@ -189,5 +208,25 @@ void mock_complete(struct mock *mock, u32 cqn,
 		   const struct virtio_rdma_cq_req *req);
 u16 mock_avail_idx(const struct mock_vq *vq);
 void *mock_take(struct mock *mock, struct mock_vq *vq, u16 pos, u32 *len);
+
+/* ----- virtio_roce_mock_direct.c ----- */
+
+void mock_make_direct(struct mock *mock);
+int mock_direct_create_cq(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_direct_create_qp(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp);
+int mock_free_doorbell(struct mock *mock, const void *r, void *rsp);
+void mock_event(struct mock *mock, u16 type, u32 number);
+void mock_direct_complete(struct mock *mock, u32 cqn,
+			  const struct virtio_rdma_cqe *cqe, bool solicited);
+void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index);
+
+/* ----- virtio_roce_mock.c, for it ----- */
+
+void mock_violation(struct mock *mock, const char *what, u32 number);
+void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index);
+int mock_pd_use(struct mock *mock, u32 pdn, int change);
+bool mock_cq_exists(struct mock *mock, u32 cqn);
+bool mock_qp_exists(struct mock *mock, u32 qpn);
 
 #endif /* _VIRTIO_ROCE_MOCK_H */

@@ -230,7 +230,8 @@ static void queue_ranges_of_wq(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, vroce_queue_attach_wq(q, vq));
 	vroce_queue_ranges(q, false, r);
-	for (i = 0; i < VROCE_PIECES; i++) {
+	KUNIT_EXPECT_EQ(test, r[VROCE_PIECE_CONTROL].len, 0);
+	for (i = 0; i < VROCE_PIECE_CONTROL; i++) {
 		expect_pages(test, &r[i]);
 		expect_apart(test, &r[i], vq->vring.desc,
 			     PAGE_ALIGN(NUM * sizeof(struct vring_desc)));

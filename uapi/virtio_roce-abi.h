@@ -46,11 +46,14 @@
  * @VIRTIO_ROCE_QUEUE_ALIVE: of a CQ: the last 32 bits of the mapping of the used ring
  *	are not zero as long as the device lives, and zero from then on; what is
  *	mapped has no meaning any more then
+ * @VIRTIO_ROCE_QUEUE_DIRECT: it has the direct form (virtio_net_roce.h): slots and
+ *	control block are mapped, and there are no rings
  */
 enum virtio_roce_queue_flags {
 	VIRTIO_ROCE_QUEUE_DOORBELL	= 1 << 0,
 	VIRTIO_ROCE_QUEUE_EVENT_IDX	= 1 << 1,
 	VIRTIO_ROCE_QUEUE_ALIVE		= 1 << 2,
+	VIRTIO_ROCE_QUEUE_DIRECT	= 1 << 3,
 };
 
 /**
@@ -70,9 +73,15 @@ enum virtio_roce_queue_flags {
  *	slot i modulo @depth.  Of a CQ all are available when it is created
  * @stride: bytes from a slot to the next
  * @flags: &enum virtio_roce_queue_flags
+ * @control_offset: mmap offset of the control block; in direct form, like the following
+ *	three.  What has the same offset is one mapping
+ * @control_len: bytes to map
+ * @control_pos: where in the mapping the control block is
+ * @slots_pos: where in their mapping the slots begin
+ * @reserved2: zero
  * @reserved: zero
  *
- * Base: up to @reserved.  Takes 128 bytes for ever, because it stands inside others.
+ * Base: up to @flags.  Takes 128 bytes for ever, because it stands inside others.
  */
 struct virtio_roce_queue {
 	__aligned_u64 slots_offset;
@@ -89,14 +98,24 @@ struct virtio_roce_queue {
 	__u32 depth;
 	__u32 stride;
 	__u32 flags;
-	__aligned_u64 reserved[7];
+	__aligned_u64 control_offset;
+	__u32 control_len;
+	__u32 control_pos;
+	__u32 slots_pos;
+	__u32 reserved2;
+	__aligned_u64 reserved[4];
 };
 
-/*
- * Features: bits for what is optional between kernel and provider.  There is none so
- * far.  VIRTIO_ROCE_FEATURES has those that this header describes.
+/**
+ * enum virtio_roce_features - bits for what is optional between kernel and provider
+ * @VIRTIO_ROCE_FEATURE_DIRECT: all CQs and QPs of the context have the direct form
  */
-#define VIRTIO_ROCE_FEATURES		0
+enum virtio_roce_features {
+	VIRTIO_ROCE_FEATURE_DIRECT	= 1 << 0,
+};
+
+/* Those that this header describes. */
+#define VIRTIO_ROCE_FEATURES		VIRTIO_ROCE_FEATURE_DIRECT
 
 /**
  * struct virtio_roce_alloc_ucontext_req - request of alloc_context
@@ -139,12 +158,22 @@ struct virtio_roce_create_cq_resp {
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
+ * @page_offset: mmap offset of the context's doorbell page, the same for all its QPs;
+ *	with %VIRTIO_ROCE_FEATURE_DIRECT, like @bit
+ * @bit: bit of the QP in that page
+ * @reserved: zero
  *
  * Base: up to @rq.
+ *
+ * In direct form the doorbell of @sq is the one to ring after @page_offset.  @sq and @rq
+ * have the same control block.
  */
 struct virtio_roce_create_qp_resp {
 	struct virtio_roce_queue sq;
 	struct virtio_roce_queue rq;
+	__aligned_u64 page_offset;
+	__u32 bit;
+	__u32 reserved;
 };
 
 /**

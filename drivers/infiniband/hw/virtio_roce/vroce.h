@@ -30,10 +30,24 @@
 /* Pages of the device in one of the kernel. */
 #define VROCE_PAGES_PER_PAGE	((u32)(PAGE_SIZE >> VIRTIO_RDMA_MR_PAGE_SHIFT))
 
+/* Limits of direct queues, whatever the device says. */
+#define VROCE_DIRECT_MAX		65536
+#define VROCE_DIRECT_WR_MAX		32768
+#define VROCE_DIRECT_CQE_MAX		BIT(22)
+#define VROCE_DIRECT_SEND_SGE_MAX					\
+	((BIT(VIRTIO_RDMA_MAX_STRIDE_SHIFT) -				\
+	  offsetof(struct virtio_rdma_swqe, sg_list)) /			\
+	 sizeof(struct virtio_rdma_sge))
+#define VROCE_DIRECT_RECV_SGE_MAX					\
+	((BIT(VIRTIO_RDMA_MAX_STRIDE_SHIFT) -				\
+	  offsetof(struct virtio_rdma_rwqe, sg_list)) /			\
+	 sizeof(struct virtio_rdma_sge))
+
 /* sgid_index has 8 bits in an address vector. */
 #define VROCE_GID_MAX	256
 
 struct vroce_dev;
+struct vroce_hw_cq;
 
 /* ----- vroce_obj.c: what the device holds ----- */
 
@@ -81,6 +95,8 @@ void vroce_numbers_destroy(struct vroce_numbers *numbers);
  * @VROCE_CQ: completion queues
  * @VROCE_QP: queue pairs, without SMI and GSI
  * @VROCE_GSI: the general service interface
+ * @VROCE_DIRECT_CQ: CQs in direct form
+ * @VROCE_DIRECT_QP: queue pairs in direct form
  * @VROCE_KINDS: number of kinds
  */
 enum vroce_kind {
@@ -90,6 +106,8 @@ enum vroce_kind {
 	VROCE_CQ,
 	VROCE_QP,
 	VROCE_GSI,
+	VROCE_DIRECT_CQ,
+	VROCE_DIRECT_QP,
 	VROCE_KINDS,
 };
 
@@ -106,6 +124,74 @@ struct vroce_quota {
 void vroce_quotas_init(struct vroce_dev *dev);
 int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind);
 void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
+
+/* ----- vroce_mem.c: memory of direct queues ----- */
+
+#define VROCE_MEM_PARTS		3
+
+/**
+ * struct vroce_mem - pages of a direct queue
+ * @ref: one for the queue, one for each entry by which it can be mapped
+ * @dma_dev: device that it is mapped for
+ * @pages: the pages
+ * @dma: their device addresses
+ * @npages: number of them
+ * @first: first page of each part
+ * @len: bytes of each part
+ * @map: where the kernel sees all pages; NULL if a process uses them
+ */
+struct vroce_mem {
+	struct kref ref;
+	struct device *dma_dev;
+	struct page **pages;
+	dma_addr_t *dma;
+	u32 npages;
+	u32 first[VROCE_MEM_PARTS];
+	size_t len[VROCE_MEM_PARTS];
+	void *map;
+};
+
+struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
+				   u32 nparts, bool kernel);
+void vroce_mem_destroy(struct vroce_mem *mem);
+void vroce_mem_abandon(struct vroce_mem *mem);
+void vroce_mem_put(struct vroce_mem *mem);
+void *vroce_mem_addr(const struct vroce_mem *mem, u32 part);
+dma_addr_t vroce_mem_dma(const struct vroce_mem *mem, u32 part);
+u32 vroce_mem_wire_pages(const struct vroce_mem *mem, u32 part);
+__le64 *vroce_mem_list(const struct vroce_mem *mem, u32 nparts);
+
+/* ----- vroce_doorbell.c: doorbell pages of direct QPs ----- */
+
+/**
+ * struct vroce_doorbell - a doorbell page
+ * @lock: guards @taken, and the making of the page
+ * @mem: the page, NULL until there is a QP
+ * @page: the same
+ * @handle: the device's handle
+ * @vq: doorbell virtqueue to be notified
+ * @taken: bits of the page that QPs have
+ * @page_entry: by this the process maps the page
+ * @kick_entry: by this it maps the doorbell of @vq, if it can
+ */
+struct vroce_doorbell {
+	struct mutex lock;	/* taken, mem */
+	struct vroce_mem *mem;
+	struct virtio_rdma_doorbell_page *page;
+	u32 handle;
+	struct virtio_net_roce_vq *vq;
+	unsigned long *taken;
+	struct rdma_user_mmap_entry *page_entry;
+	struct rdma_user_mmap_entry *kick_entry;
+};
+
+void vroce_doorbell_init(struct vroce_doorbell *db);
+void vroce_doorbell_exit(struct vroce_dev *dev, struct vroce_doorbell *db);
+int vroce_doorbell_take(struct vroce_dev *dev, struct vroce_doorbell *db,
+			u32 *bit);
+void vroce_doorbell_give(struct vroce_doorbell *db, u32 bit);
+void vroce_doorbell_ring(struct virtio_net_roce_aux *aux,
+			 struct vroce_doorbell *db, u32 bit);
 
 /* ----- vroce_queue.c: a virtqueue and its slots ----- */
 
@@ -124,7 +210,8 @@ struct vroce_request {
 };
 
 /**
- * struct vroce_queue - a virtqueue in use
+ * struct vroce_queue - a queue in use
+ * @direct: it has the direct form, not that of the RFC; see vroce_form.h
  * @vq: the virtqueue, NULL while there is none
  * @dma_dev: device that @slots are allocated for
  * @slots: work requests or completions, slot i at @stride * i
@@ -138,8 +225,19 @@ struct vroce_request {
  * @requests: for a kernel's work queue, the requests that are in its slots, kept in
  *	memory that the device does not see; else NULL
  * @done: in a kernel's work queue the index up to which requests are complete
+ * @head: where in a slot of a work queue the header begins
+ * @data: where inline data begin
+ * @sges: where the scatter list begins
+ * @producer: in a direct work queue, the index that the device sees
+ * @wanted: in a direct receive queue, whether a request is to be announced
+ * @doorbell: in a direct work queue, by which requests are announced
+ * @bit: and its bit there
+ * @consumer: in a direct CQ, the index up to which completions were polled, as the
+ *	device sees it
+ * @flushed: in a kernel's CQ, completions that the driver has added itself
  */
 struct vroce_queue {
+	bool direct;
 	struct virtio_net_roce_vq *vq;
 	struct device *dma_dev;
 	void *slots;
@@ -148,13 +246,24 @@ struct vroce_queue {
 	u32 depth;
 	u32 stride;
 	u32 slot_len;
-	u16 next;
-	u16 done;
+	u32 next;
+	u32 done;
 	struct vroce_request *requests;
+	u16 head;
+	u16 data;
+	u16 sges;
+	__le32 *producer;
+	const __le32 *wanted;
+	struct vroce_doorbell *doorbell;
+	u32 bit;
+	__le32 *consumer;
+	u32 flushed;
 };
 
 int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 		      u32 slot_len, u32 align);
+void vroce_queue_init_direct(struct vroce_queue *q, void *slots, u32 depth,
+			     u32 stride);
 int vroce_queue_alloc_requests(struct vroce_queue *q);
 void vroce_queue_free(struct vroce_queue *q);
 void vroce_queue_abandon(struct vroce_queue *q);
@@ -173,6 +282,7 @@ void vroce_vq_clear(struct virtio_net_roce_vq *vq);
  * @VROCE_PIECE_AVAIL: available ring
  * @VROCE_PIECE_USED: used ring
  * @VROCE_PIECE_DOORBELL: doorbell page
+ * @VROCE_PIECE_CONTROL: control block of a direct queue
  * @VROCE_PIECES: number of them.  The descriptor table is not among them.
  */
 enum vroce_piece {
@@ -180,18 +290,23 @@ enum vroce_piece {
 	VROCE_PIECE_AVAIL,
 	VROCE_PIECE_USED,
 	VROCE_PIECE_DOORBELL,
+	VROCE_PIECE_CONTROL,
 	VROCE_PIECES,
 };
 
 /**
  * struct vroce_range - memory to map
  * @phys: physical address
+ * @mem: memory of a direct queue, in place of @phys, or NULL
+ * @page: first page of it
  * @len: bytes, whole pages; 0 if there is no such piece
  * @writable: user space may write to it
  * @io: it belongs to the PCI function and is not memory
  */
 struct vroce_range {
 	phys_addr_t phys;
+	struct vroce_mem *mem;
+	u32 page;
 	size_t len;
 	bool writable;
 	bool io;
@@ -210,6 +325,15 @@ void vroce_queue_ranges(const struct vroce_queue *q, bool is_cq,
 int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		      struct vroce_obj *owner, const struct vroce_queue *q,
 		      bool is_cq, struct virtio_roce_queue *resp);
+int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			 const struct vroce_hw_cq *hw,
+			 struct virtio_roce_queue *resp);
+int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			 const struct vroce_queue *q, struct vroce_mem *mem,
+			 u32 part, struct virtio_roce_queue *resp);
+int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
+			struct virtio_roce_create_qp_resp *resp);
+void vroce_doorbell_hide(struct vroce_doorbell *db);
 void vroce_maps_remove(struct vroce_maps *maps);
 int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
@@ -221,16 +345,19 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
  * @ibucontext: the core's part
  * @gate: free places for verbs, see vroce_gate.c
  * @features: %VIRTIO_ROCE_FEATURES that the provider understands and we have
+ * @doorbell: doorbell page of its direct QPs
  */
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
 	struct semaphore gate;
 	u64 features;
+	struct vroce_doorbell doorbell;
 };
 
 int vroce_check_udata(struct ib_udata *udata, size_t outlen);
 int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
 int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
+bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata);
 int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
@@ -360,6 +487,9 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @due: if @short_of: number of completions that are there or may still come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
  * @qps: how often QPs of the kernel use it; guarded by the lock of &vroce_dev.cqs
+ * @mem: its ring, if it is direct, and its control block; NULL if it has neither
+ * @control: its control block, by which it is armed; NULL if it is armed by a command
+ * @arm: number of the last arming of a kernel's CQ
  */
 struct vroce_hw_cq {
 	struct vroce_obj obj;
@@ -370,6 +500,9 @@ struct vroce_hw_cq {
 	atomic_t due;
 	struct vroce_qp *feed;
 	unsigned int qps;
+	struct vroce_mem *mem;
+	struct virtio_rdma_cq_control *control;
+	atomic_t arm;
 };
 
 /**
@@ -395,6 +528,7 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void vroce_cq_events(struct vroce_dev *dev, bool on);
 
 /* ----- vroce_qp.c: queue pairs ----- */
 
@@ -410,8 +544,9 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
  * @kernel: the kernel posts and polls, not a process
  * @gsi: it is the general service interface
  * @datagram: received data begins with a network header
- * @qp: the verbs object of a kernel's QP, NULL when it is going away; changes under
- *	the locks of both CQs
+ * @qp: the verbs object, NULL when it is going away; changes under the locks of both
+ *	CQs
+ * @mem: its rings and its control block, if it is direct
  * @rcu: frees the QP once no reader of &vroce_dev.qps can still use it
  */
 struct vroce_hw_qp {
@@ -426,6 +561,7 @@ struct vroce_hw_qp {
 	bool gsi;
 	bool datagram;
 	struct vroce_qp *qp;
+	struct vroce_mem *mem;
 	struct rcu_head rcu;
 };
 
@@ -491,6 +627,25 @@ struct vroce_qp {
 	struct vroce_drain rq_drain;
 };
 
+/* ----- vroce_hw_qp.c: their part in the device ----- */
+
+/* Parts of the memory of a direct QP. */
+enum vroce_qp_part {
+	VROCE_QP_SEND,
+	VROCE_QP_RECV,
+	VROCE_QP_CONTROL,
+};
+
+u32 vroce_rq_stride(const struct ib_qp_cap *cap);
+void vroce_hw_qp_forget(struct vroce_hw_qp *hw);
+struct vroce_hw_qp *
+vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
+		   const struct ib_qp_init_attr *attr,
+		   const struct ib_qp_cap *cap, bool kernel,
+		   struct vroce_doorbell *db);
+
+/* ----- vroce_qp.c: their verbs ----- */
+
 int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		    struct ib_udata *udata);
 int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -498,6 +653,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init_attr);
 int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+void vroce_qp_fatal(struct vroce_dev *dev, u32 qpn);
 
 /* ----- vroce_post.c: the data path of kernel consumers ----- */
 
@@ -570,9 +726,11 @@ void vroce_drain_init(struct vroce_dev *dev);
  * @quotas: how many objects of each kind the device holds
  * @cqns: CQNs in use
  * @qpns: QPNs in use
- * @qps: &struct vroce_hw_qp of each QPN that the kernel uses
+ * @qps: &struct vroce_hw_qp of each QPN in use
  * @bad_completions: number of completions that were dropped because they match no
  *	request
+ * @doorbell: doorbell page of the kernel's direct QPs
+ * @next_doorbell: counts doorbell pages, to spread them over the doorbell virtqueues
  * @wq: runs releases that vroce_obj_put_later() deferred
  * @netdev_nb: notices when the link of the Ethernet interface comes or goes
  * @port_active: last state of the port that clients were told
@@ -592,6 +750,8 @@ struct vroce_dev {
 	struct vroce_numbers qpns;
 	struct xarray qps;
 	atomic64_t bad_completions;
+	struct vroce_doorbell doorbell;
+	atomic_t next_doorbell;
 	struct workqueue_struct *wq;
 	struct notifier_block netdev_nb;
 	bool port_active;
@@ -631,6 +791,18 @@ static inline bool vroce_cqs_hold(const struct vroce_dev *dev)
 static inline bool vroce_reset_gives_slots(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RESET_SLOTS;
+}
+
+/* Are CQs armed by a store, and events reported by number? */
+static inline bool vroce_has_events(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_EVENTS;
+}
+
+/* Can queues be in memory that the create command names? */
+static inline bool vroce_has_direct(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_DIRECT;
 }
 
 /* Can QPs be attached to multicast groups? */

@@ -52,6 +52,8 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS]	= { "QUERY_COUNTERS", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST]	= { "ATTACH_MCAST", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL]	= { "ALLOC_DOORBELL", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL]	= { "FREE_DOORBELL", -EIO, true },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -167,6 +169,11 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_fast_reg_pages = le32_to_cpu(rsp.max_fast_reg_pages);
 	attr->max_mcast_grp = le32_to_cpu(rsp.max_mcast_grp);
 	attr->max_mcast_qp_attach = le32_to_cpu(rsp.max_mcast_qp_attach);
+	attr->max_direct_qp = le32_to_cpu(rsp.max_direct_qp);
+	attr->max_direct_cq = le32_to_cpu(rsp.max_direct_cq);
+	attr->max_direct_wr = le32_to_cpu(rsp.max_direct_wr);
+	attr->max_direct_cqe = le32_to_cpu(rsp.max_direct_cqe);
+	attr->max_doorbells = le32_to_cpu(rsp.max_doorbells);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
@@ -242,6 +249,110 @@ int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq);
+
+/*
+ * A command whose request ends with a list of pages, or whose memory the caller frees if
+ * it fails, so that the outcome must be certain.
+ */
+static int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
+				void *req, size_t req_len,
+				const __le64 *pages, u32 npages,
+				void *rsp, size_t rsp_len)
+{
+	struct virtio_net_roce_cmd cmd = {
+		.command = command,
+		.settle = true,
+		.req = {
+			{ .iov_base = req, .iov_len = req_len },
+			{ .iov_base = (void *)pages,
+			  .iov_len = array_size(npages, sizeof(*pages)) },
+		},
+		.rsp = rsp,
+		.rsp_len = rsp_len,
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+
+/**
+ * vroce_cmd_create_cq_long() - make a completion queue with a control block
+ * @aux: device
+ * @params: parameters
+ * @cqn: its number
+ */
+int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
+			     const struct vroce_create_cq_params *params,
+			     u32 *cqn)
+{
+	struct virtio_rdma_cmd_create_cq_long req = {
+		.cqe = cpu_to_le32(params->cqe),
+		.flags = VIRTIO_RDMA_CQ_CONTROL |
+			 (params->direct ? VIRTIO_RDMA_CQ_DIRECT : 0),
+		.cqe_shift = params->cqe_shift,
+		.event_vq = cpu_to_le16(params->event_vq),
+		.control = cpu_to_le64(params->control),
+		.npages = cpu_to_le32(params->npages),
+	};
+	struct virtio_rdma_ack_create_cq rsp = {};
+	int err;
+
+	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+				   &req, sizeof(req), params->pages,
+				   params->npages, &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	*cqn = le32_to_cpu(rsp.cqn);
+	if (*cqn < params->first || *cqn >= params->end) {
+		vroce_cmd_destroy_cq(aux, *cqn);
+		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+					    *cqn);
+	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq_long);
+
+/**
+ * vroce_cmd_alloc_doorbell() - share a doorbell page with the device
+ * @aux: device
+ * @page: its device address
+ * @vq: number of the doorbell virtqueue
+ * @handle: its handle
+ */
+int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
+			     u16 vq, u32 *handle)
+{
+	struct virtio_rdma_cmd_alloc_doorbell req = {
+		.page = cpu_to_le64(page),
+		.vq = cpu_to_le16(vq),
+	};
+	struct virtio_rdma_ack_alloc_doorbell rsp = {};
+	int err;
+
+	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL,
+				   &req, sizeof(req), NULL, 0, &rsp,
+				   sizeof(rsp));
+	if (!err)
+		*handle = le32_to_cpu(rsp.doorbell);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_alloc_doorbell);
+
+/**
+ * vroce_cmd_free_doorbell() - undo vroce_cmd_alloc_doorbell()
+ * @aux: device
+ * @handle: handle of a page that no QP uses
+ */
+int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle)
+{
+	struct virtio_rdma_cmd_free_doorbell req = {
+		.doorbell = cpu_to_le32(handle),
+	};
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_free_doorbell);
 
 /**
  * vroce_cmd_destroy_cq() - destroy a completion queue
@@ -324,31 +435,6 @@ int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
 
-/* REG_USER_MR is the only request of variable length. */
-static int vroce_cmd_exec_reg(struct virtio_net_roce_aux *aux,
-			      struct virtio_rdma_cmd_reg_user_mr *req,
-			      const __le64 *pages, u32 npages,
-			      struct virtio_rdma_ack_mr *rsp)
-{
-	struct virtio_net_roce_cmd cmd = {
-		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
-		/*
-		 * The caller unpins the pages on failure, so the outcome must be
-		 * certain.
-		 */
-		.settle = true,
-		.req = {
-			{ .iov_base = req, .iov_len = sizeof(*req) },
-			{ .iov_base = (void *)pages,
-			  .iov_len = array_size(npages, sizeof(*pages)) },
-		},
-		.rsp = rsp,
-		.rsp_len = sizeof(*rsp),
-	};
-
-	return vroce_cmd_run(aux, &cmd);
-}
-
 /**
  * vroce_cmd_reg_user_mr() - make a memory region of pages
  * @aux: device
@@ -369,7 +455,9 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 	struct virtio_rdma_ack_mr rsp = {};
 	int err;
 
-	err = vroce_cmd_exec_reg(aux, &req, params->pages, params->npages, &rsp);
+	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+				   &req, sizeof(req), params->pages,
+				   params->npages, &rsp, sizeof(rsp));
 	if (!err)
 		vroce_mr_keys_from_wire(&rsp, keys);
 	return err;
@@ -417,18 +505,52 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_dereg_mr);
 
 /* Only the management interfaces have QPN 0 and 1. */
 static bool vroce_qpn_is_sane(const struct virtio_net_roce_aux *aux,
-			      enum ib_qp_type type, u32 qpn)
+			      const struct vroce_create_qp_params *params,
+			      u32 qpn)
 {
-	if (type == IB_QPT_GSI)
+	if (params->direct)
+		return qpn >= params->direct->first && qpn < params->direct->end;
+	if (params->type == IB_QPT_GSI)
 		return qpn == VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
 	return qpn > VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
+}
+
+/* Behind the first 40 bytes of the RFC's request. */
+static int vroce_cmd_create_direct_qp(struct virtio_net_roce_aux *aux,
+				      const struct vroce_direct_params *params,
+				      const struct virtio_rdma_cmd_create_qp *rfc,
+				      struct virtio_rdma_ack_create_qp *rsp)
+{
+	struct {
+		u8 rfc[VIRTIO_RDMA_QP_DIRECT_OFFSET];
+		struct virtio_rdma_qp_direct direct;
+	} __packed req = {
+		.direct = {
+			.form = VIRTIO_RDMA_QP_FORM_DIRECT,
+			.send_shift = params->send_shift,
+			.recv_shift = params->recv_shift,
+			.send_depth = cpu_to_le32(params->send_depth),
+			.recv_depth = cpu_to_le32(params->recv_depth),
+			.doorbell = cpu_to_le32(params->doorbell),
+			.bit = cpu_to_le32(params->bit),
+			.send_pages = cpu_to_le32(params->send_pages),
+			.recv_pages = cpu_to_le32(params->recv_pages),
+			.control = cpu_to_le64(params->control),
+		},
+	};
+
+	memcpy(req.rfc, rfc, sizeof(req.rfc));
+	return vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+				    &req, sizeof(req), params->pages,
+				    params->send_pages + params->recv_pages,
+				    rsp, sizeof(*rsp));
 }
 
 /**
  * vroce_cmd_create_qp() - make a queue pair
  * @aux: device
  * @params: parameters; the type is one that the wire has
- * @qpn: its number, which has two virtqueues
+ * @qpn: its number, which in the RFC's form has two virtqueues
  */
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn)
@@ -445,13 +567,16 @@ int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 	int err;
 
 	vroce_qp_cap_to_wire(&params->cap, &req.cap);
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (params->direct)
+		err = vroce_cmd_create_direct_qp(aux, params->direct, &req, &rsp);
+	else
+		err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+				     &req, sizeof(req), &rsp, sizeof(rsp));
 	if (err)
 		return err;
 
 	*qpn = le32_to_cpu(rsp.qpn);
-	if (!vroce_qpn_is_sane(aux, params->type, *qpn)) {
+	if (!vroce_qpn_is_sane(aux, params, *qpn)) {
 		vroce_cmd_destroy_qp(aux, *qpn);
 		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
 					    *qpn);

@@ -35,6 +35,11 @@ struct vroce_device_attr {
 	u32 max_fast_reg_pages;
 	u32 max_mcast_grp;
 	u32 max_mcast_qp_attach;
+	u32 max_direct_qp;
+	u32 max_direct_cq;
+	u32 max_direct_wr;
+	u32 max_direct_cqe;
+	u32 max_doorbells;
 };
 
 /**
@@ -78,6 +83,60 @@ struct vroce_reg_user_mr_params {
 };
 
 /**
+ * struct vroce_create_cq_params - for CREATE_CQ, long form
+ * @cqe: number of completions that it can hold
+ * @direct: it is a ring, not a virtqueue
+ * @cqe_shift: of a ring: log2 of the bytes of a completion
+ * @event_vq: number of its event virtqueue
+ * @control: device address of its control block
+ * @npages: of a ring: number of pages
+ * @pages: their device addresses
+ * @first: least number that it may have
+ * @end: number that it must be below
+ */
+struct vroce_create_cq_params {
+	u32 cqe;
+	bool direct;
+	u8 cqe_shift;
+	u16 event_vq;
+	dma_addr_t control;
+	u32 npages;
+	const __le64 *pages;
+	u32 first;
+	u32 end;
+};
+
+/**
+ * struct vroce_direct_params - for CREATE_QP of a QP in direct form
+ * @send_shift: log2 of the stride of the send ring
+ * @recv_shift: log2 of the stride of the receive ring
+ * @send_depth: slots of the send ring
+ * @recv_depth: slots of the receive ring
+ * @doorbell: handle of the doorbell page
+ * @bit: its bit there
+ * @send_pages: number of pages of the send ring
+ * @recv_pages: number of pages of the receive ring
+ * @control: device address of the control block
+ * @pages: device addresses of all pages
+ * @first: least number that it may have
+ * @end: number that it must be below
+ */
+struct vroce_direct_params {
+	u8 send_shift;
+	u8 recv_shift;
+	u32 send_depth;
+	u32 recv_depth;
+	u32 doorbell;
+	u32 bit;
+	u32 send_pages;
+	u32 recv_pages;
+	dma_addr_t control;
+	const __le64 *pages;
+	u32 first;
+	u32 end;
+};
+
+/**
  * struct vroce_create_qp_params - for CREATE_QP
  * @pdn: protection domain
  * @type: type
@@ -86,6 +145,7 @@ struct vroce_reg_user_mr_params {
  * @send_cqn: CQ of the send queue
  * @recv_cqn: CQ of the receive queue
  * @cap: capabilities
+ * @direct: its direct form, NULL for that of the RFC
  */
 struct vroce_create_qp_params {
 	u32 pdn;
@@ -95,6 +155,7 @@ struct vroce_create_qp_params {
 	u32 send_cqn;
 	u32 recv_cqn;
 	struct ib_qp_cap cap;
+	const struct vroce_direct_params *direct;
 };
 
 int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle);
@@ -106,6 +167,12 @@ int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
 int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
 			     u64 values[VIRTIO_RDMA_CNT_NUM]);
 int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
+int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
+			     const struct vroce_create_cq_params *params,
+			     u32 *cqn);
+int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
+			     u16 vq, u32 *handle);
+int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);
 int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
 int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);

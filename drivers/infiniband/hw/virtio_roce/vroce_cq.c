@@ -20,6 +20,11 @@
  * As soon as the device has answered DESTROY_CQ, it may return the number for a new CQ.
  * The lock makes a create that gets the number wait until the rings are zeroed.
  */
+static enum vroce_kind vroce_cq_kind(bool direct)
+{
+	return direct ? VROCE_DIRECT_CQ : VROCE_CQ;
+}
+
 static void vroce_hw_cq_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_cq *hw = container_of(obj, struct vroce_hw_cq, obj);
@@ -28,22 +33,31 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	mutex_lock(&dev->cqns.lock);
 	if (vroce_cmd_destroy_cq(dev->aux, hw->cqn)) {
 		vroce_queue_abandon(&hw->queue);
+		if (hw->mem)
+			vroce_mem_abandon(hw->mem);
+		hw->mem = NULL;
 	} else {
 		vroce_queue_detach(&hw->queue);
 		__clear_bit(hw->cqn, dev->cqns.taken);
-		vroce_quota_give(dev, VROCE_CQ);
+		vroce_quota_give(dev, vroce_cq_kind(hw->queue.direct));
 	}
 	mutex_unlock(&dev->cqns.lock);
+	/* A process may still map it, and must not wait for completions any more. */
+	if (hw->mem && hw->queue.direct)
+		WRITE_ONCE(hw->control->device, cpu_to_le32(1));
+	vroce_mem_destroy(hw->mem);
 	vroce_queue_free(&hw->queue);
 	kfree(hw);
 }
 
 /* Context: lock of the CQNs held. */
-static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe, u32 *cqn)
+static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe,
+			  const struct vroce_create_cq_params *params, u32 *cqn)
 {
 	int err;
 
-	err = vroce_cmd_create_cq(dev->aux, cqe, cqn);
+	err = params ? vroce_cmd_create_cq_long(dev->aux, params, cqn) :
+		       vroce_cmd_create_cq(dev->aux, cqe, cqn);
 	if (!err && __test_and_set_bit(*cqn, dev->cqns.taken))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					   *cqn);
@@ -73,13 +87,13 @@ static int vroce_cqn_search(struct vroce_dev *dev, struct vroce_hw_cq *hw, u32 c
 	u32 tries = min_t(u32, vectors, VROCE_VECTOR_TRIES);
 	int err;
 
-	err = vroce_cqn_take(dev, cqe, &hw->cqn);
+	err = vroce_cqn_take(dev, cqe, NULL, &hw->cqn);
 	if (err)
 		return err;
 	while (hw->cqn % vectors != vector % vectors && n + 1 < tries &&
 	       !bitmap_full(dev->cqns.taken, dev->aux->max_cqs)) {
 		spare[n] = hw->cqn;
-		if (vroce_cqn_take(dev, cqe, &hw->cqn)) {
+		if (vroce_cqn_take(dev, cqe, NULL, &hw->cqn)) {
 			hw->cqn = spare[n];
 			break;
 		}
@@ -91,23 +105,78 @@ static int vroce_cqn_search(struct vroce_dev *dev, struct vroce_hw_cq *hw, u32 c
 }
 
 static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw,
-				   u32 cqe, u32 vector)
+				   u32 cqe, u32 vector,
+				   const struct vroce_create_cq_params *params)
 {
+	enum vroce_kind kind = vroce_cq_kind(hw->queue.direct);
 	int err;
 
-	err = vroce_quota_take(dev, VROCE_CQ);
+	err = vroce_quota_take(dev, kind);
 	if (err)
 		return err;
 	mutex_lock(&dev->cqns.lock);
-	err = vroce_cqn_search(dev, hw, cqe, vector);
+	err = params ? vroce_cqn_take(dev, cqe, params, &hw->cqn) :
+		       vroce_cqn_search(dev, hw, cqe, vector);
 	mutex_unlock(&dev->cqns.lock);
 	if (err)
-		vroce_quota_give(dev, VROCE_CQ);
+		vroce_quota_give(dev, kind);
+	return err;
+}
+
+/*
+ * The long form: with a control block, by which it is armed, and, if it is direct, with
+ * a ring.  The control block is the last part of its memory.
+ */
+static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw,
+				   u32 cqe, u32 vector, bool kernel)
+{
+	bool direct = hw->queue.direct;
+	const size_t lens[] = {
+		array_size(cqe, sizeof(struct virtio_rdma_cqe)),
+		VIRTIO_RDMA_CONTROL_SIZE,
+	};
+	u32 control = direct ? 1 : 0;
+	struct vroce_create_cq_params params = {
+		.cqe = cqe,
+		.direct = direct,
+		.cqe_shift = direct ? ilog2(sizeof(struct virtio_rdma_cqe)) : 0,
+		.event_vq = vector % dev->aux->num_events,
+		.first = direct ? dev->aux->max_cqs : 0,
+		.end = dev->aux->max_cqs +
+		       (direct ? dev->attr.max_direct_cq : 0),
+	};
+	__le64 *pages;
+	int err;
+
+	hw->mem = vroce_mem_create(dev->aux->dma_dev, direct ? lens : lens + 1,
+				   control + 1, kernel);
+	if (IS_ERR(hw->mem))
+		return PTR_ERR(hw->mem);
+	hw->control = vroce_mem_addr(hw->mem, control);
+	if (direct) {
+		vroce_queue_init_direct(&hw->queue, kernel ?
+					vroce_mem_addr(hw->mem, 0) : NULL,
+					cqe, sizeof(struct virtio_rdma_cqe));
+		hw->queue.consumer = &hw->control->consumer;
+		params.npages = vroce_mem_wire_pages(hw->mem, 0);
+	}
+	params.control = vroce_mem_dma(hw->mem, control);
+	pages = vroce_mem_list(hw->mem, control);
+	params.pages = pages;
+	err = pages ? vroce_hw_cq_take_number(dev, hw, cqe, vector, &params) :
+		      -ENOMEM;
+	kvfree(pages);
+	/* A device whose answer makes no sense may use the memory all the same. */
+	if (err == -EPROTO)
+		vroce_mem_abandon(hw->mem);
+	else if (err)
+		vroce_mem_destroy(hw->mem);
 	return err;
 }
 
 static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
-					      u32 vector)
+					      u32 vector, bool kernel,
+					      bool direct)
 {
 	struct vroce_hw_cq *hw;
 	int err;
@@ -115,18 +184,26 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
 	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
-	err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev,
-				min(cqe, dev->max_cq_slots),
-				sizeof(struct virtio_rdma_cq_req),
-				VROCE_CQ_ALIGN);
-	if (err)
-		goto err_free;
-	err = vroce_hw_cq_take_number(dev, hw, cqe, vector);
+	hw->queue.direct = direct;
+	if (!direct) {
+		err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev,
+					min(cqe, dev->max_cq_slots),
+					sizeof(struct virtio_rdma_cq_req),
+					VROCE_CQ_ALIGN);
+		if (err)
+			goto err_free;
+	}
+	if (direct || (kernel && vroce_has_events(dev)))
+		err = vroce_hw_cq_create_long(dev, hw, cqe, vector, kernel);
+	else
+		err = vroce_hw_cq_take_number(dev, hw, cqe, vector, NULL);
 	if (err)
 		goto err_queue;
 
 	spin_lock_init(&hw->lock);
 	vroce_obj_init(&hw->obj, dev, vroce_hw_cq_release);
+	if (direct)
+		return hw;
 	err = vroce_queue_attach_cq(&hw->queue,
 				    dev->aux->ops->cq_vq(dev->aux, hw->cqn));
 	if (err) {
@@ -164,11 +241,17 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 
 	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
 					 ibucontext);
-	err = vroce_maps_insert(&cq->maps, &uctx->ibucontext, &cq->hw->obj,
-				&cq->hw->queue, true, &resp.cq);
+	if (cq->hw->queue.direct)
+		err = vroce_maps_insert_cq(&cq->maps, &uctx->ibucontext, cq->hw,
+					   &resp.cq);
+	else
+		err = vroce_maps_insert(&cq->maps, &uctx->ibucontext,
+					&cq->hw->obj, &cq->hw->queue, true,
+					&resp.cq);
 	if (err)
 		return err;
-	resp.cq.flags |= vroce_alive_show(cq->hw);
+	if (!cq->hw->queue.direct)
+		resp.cq.flags |= vroce_alive_show(cq->hw);
 	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		vroce_maps_remove(&cq->maps);
@@ -234,14 +317,83 @@ static bool vroce_cq_may_be_short(struct vroce_dev *dev,
 }
 
 /* In old kernels the size is signed.  A negative one is a large number here. */
-static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe)
+static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe, bool direct)
 {
-	if (cqe && cqe <= dev->attr.max_cqe)
+	u32 max = direct ? dev->attr.max_direct_cqe : dev->attr.max_cqe;
+
+	if (cqe && cqe <= max)
 		return 0;
 	ibdev_notice_ratelimited(&dev->ibdev,
 				 "CQ of %u entries refused: 1 to %u (max_cqe)\n",
-				 cqe, dev->attr.max_cqe);
+				 cqe, max);
 	return -EINVAL;
+}
+
+/* Without a control block the lower module looks for completions. */
+static int vroce_cq_enable(struct vroce_dev *dev, struct vroce_cq *cq, bool kernel)
+{
+	if (cq->hw->control)
+		return 0;
+	return dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, kernel,
+					vroce_cq_notify, &cq->ibcq);
+}
+
+/* No handler of the CQ, which events do not find any more, runs on return. */
+static void vroce_cq_disable(struct vroce_dev *dev, struct vroce_cq *cq)
+{
+	if (cq->hw->control)
+		dev->aux->ops->synchronize(dev->aux);
+	else
+		dev->aux->ops->cq_disable(dev->aux, cq->hw->cqn);
+}
+
+static void vroce_cq_fatal(struct ib_cq *ibcq)
+{
+	struct ib_event event = {
+		.device = ibcq->device,
+		.event = IB_EVENT_CQ_ERR,
+		.element.cq = ibcq,
+	};
+
+	if (ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+/*
+ * The device says that something has happened to an object, which may not exist.  A CQ
+ * that is found stays until this returns: see vroce_cq_disable().
+ *
+ * Context: interrupts off.
+ */
+static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number)
+{
+	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
+	struct vroce_cq *cq;
+
+	if (type == VIRTIO_RDMA_EVENT_QP_FATAL)
+		vroce_qp_fatal(dev, number);
+	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
+	    type != VIRTIO_RDMA_EVENT_CQ_ERROR)
+		return;
+	cq = xa_load(&dev->cqs, number);
+	if (!cq)
+		return;
+	if (type == VIRTIO_RDMA_EVENT_COMPLETION)
+		vroce_cq_notify(&cq->ibcq);
+	else
+		vroce_cq_fatal(&cq->ibcq);
+}
+
+/**
+ * vroce_cq_events() - let events reach the CQs
+ * @dev: device with %VIRTIO_IB_DEVICE_EVENTS
+ * @on: false to stop
+ *
+ * Context: may sleep.
+ */
+void vroce_cq_events(struct vroce_dev *dev, bool on)
+{
+	dev->aux->ops->events(dev->aux, on ? vroce_cq_event : NULL);
 }
 
 /**
@@ -259,7 +411,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	struct vroce_cq *cq = to_vcq(ibcq);
 	u32 cqe = attr->cqe;
-	bool short_of;
+	bool short_of, direct;
 	int err;
 
 	err = vroce_check_udata(udata,
@@ -273,15 +425,19 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 					 attr->flags);
 		return -EOPNOTSUPP;
 	}
-	short_of = cqe > dev->attr.max_cqe && vroce_cq_may_be_short(dev, ibcq);
+	direct = vroce_wants_direct(dev, udata);
+	short_of = !direct && cqe > dev->attr.max_cqe &&
+		   vroce_cq_may_be_short(dev, ibcq);
 	if (short_of)
 		cqe = dev->attr.max_cqe;
-	err = vroce_cq_check_size(dev, cqe);
+	err = vroce_cq_check_size(dev, cqe, direct);
 	if (err)
 		return err;
 
 	cqe = roundup_pow_of_two(cqe);
-	cq->hw = vroce_hw_cq_create(dev, cqe, attr->comp_vector);
+	if (direct)
+		cqe = max_t(u32, cqe, VIRTIO_RDMA_DIRECT_MIN_CQE);
+	cq->hw = vroce_hw_cq_create(dev, cqe, attr->comp_vector, !udata, direct);
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	cq->hw->short_of = short_of;
@@ -294,8 +450,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			goto err_cqs;
 	}
 	ibcq->cqe = cqe;
-	err = dev->aux->ops->cq_enable(dev->aux, cq->hw->cqn, !udata,
-				       vroce_cq_notify, ibcq);
+	err = vroce_cq_enable(dev, cq, !udata);
 	if (err)
 		goto err_maps;
 	return 0;
@@ -304,6 +459,8 @@ err_maps:
 	vroce_maps_remove(&cq->maps);
 err_cqs:
 	xa_erase_irq(&dev->cqs, cq->hw->cqn);
+	if (cq->hw->control)
+		vroce_cq_disable(dev, cq);
 err_hw:
 	vroce_obj_put(&cq->hw->obj);
 	return err;
@@ -322,11 +479,10 @@ err_hw:
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibcq->device);
-	struct virtio_net_roce_aux *aux = dev->aux;
 	struct vroce_cq *cq = to_vcq(ibcq);
 
 	xa_erase_irq(&dev->cqs, cq->hw->cqn);
-	aux->ops->cq_disable(aux, cq->hw->cqn);
+	vroce_cq_disable(dev, cq);
 	vroce_maps_remove(&cq->maps);
 	vroce_obj_put(&cq->hw->obj);
 	return 0;
@@ -339,7 +495,8 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * @udata: of the user
  *
  * The slots stay as they are.  A device with CQ_HOLD holds completions that find no
- * slot, and as many for any CQ, so there is no command for it.  A CQ never shrinks.
+ * slot, and as many for any CQ, so there is no command for it.  A CQ never shrinks.  A
+ * direct CQ stays as it is.
  *
  * Return: 0 or -errno.
  */
@@ -347,16 +504,19 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibcq->device);
+	bool direct = to_vcq(ibcq)->hw->queue.direct;
 	int err;
 
 	err = vroce_check_udata(udata, 0);
 	if (err)
 		return err;
-	err = vroce_cq_check_size(dev, cqe);
+	err = vroce_cq_check_size(dev, cqe, direct);
 	if (err)
 		return err;
 	if (cqe <= ibcq->cqe)
 		return 0;
+	if (direct)
+		return -EOPNOTSUPP;
 	if (!vroce_cqs_hold(dev)) {
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "CQ not resized: the device has no capability CQ_HOLD\n");
@@ -366,13 +526,26 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 	return 0;
 }
 
+/* Arm a CQ by a store. */
+static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
+{
+	u32 number = atomic_add_return(VIRTIO_RDMA_ARM_NUMBER, &hw->arm);
+
+	WRITE_ONCE(hw->control->arm,
+		   cpu_to_le32(number | (solicited ? VIRTIO_RDMA_ARM_SOLICITED :
+						     VIRTIO_RDMA_ARM_NEXT)));
+	/* The device stores a completion before it looks whether the CQ is armed. */
+	mb();
+}
+
 /**
  * vroce_req_notify_cq() - verb: call the completion handler once
  * @ibcq: completion queue
  * @flags: for which completions
  *
  * The core takes an errno for "armed".  So a kernel consumer's request must not fail
- * for lack of room or memory; it is sent when there is room.
+ * for lack of room or memory; it is sent when there is room.  With a control block it is
+ * a store, and a process does that itself.
  *
  * Context: any for the kernel's CQs.
  * Return: 0, 1 if completions may have been missed and that was asked for, or
@@ -388,14 +561,20 @@ int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	/* A request posted to a dead device calls the handler without being asked. */
 	if (!ibcq->uobject && READ_ONCE(to_vdev(ibcq->device)->health))
 		return 0;
+	if (ibcq->uobject && cq->hw->control)
+		return -EOPNOTSUPP;
 	if (ibcq->uobject) {
 		/* Before the command, because the device may act on it at once. */
 		aux->ops->cq_arm(aux, cq->hw->cqn);
 		return vroce_cmd_req_notify_cq(aux, cq->hw->cqn, solicited);
 	}
-	err = aux->ops->cq_request(aux, cq->hw->cqn, solicited);
-	if (err)
-		return err;
+	if (cq->hw->control) {
+		vroce_cq_store_arm(cq->hw, solicited);
+	} else {
+		err = aux->ops->cq_request(aux, cq->hw->cqn, solicited);
+		if (err)
+			return err;
+	}
 	return flags & IB_CQ_REPORT_MISSED_EVENTS &&
 	       vroce_cq_has_completions(cq->hw);
 }

@@ -9,10 +9,12 @@
  * every request that is posted later.  So consumers that wait for their requests can
  * finish, and drain their queues, before the RDMA device is unregistered.
  *
- * User space polls by itself.  A word behind the used ring of each CQ says that the
- * device is alive.  It becomes zero when the driver writes zero, and also when the core
- * replaces the mapping by pages of zeros.
+ * User space polls by itself.  A word behind the used ring of each CQ of the RFC's form
+ * says that the device is alive.  It becomes zero when the driver writes zero, and also
+ * when the core replaces the mapping by pages of zeros.  A direct CQ has the word of its
+ * control block by which the device says that the CQ is in error.
  */
+#include "vroce_form.h"
 #include "vroce_ring.h"
 #include "vroce.h"
 
@@ -43,50 +45,23 @@ u32 vroce_alive_show(const struct vroce_hw_cq *hw)
 	return VIRTIO_ROCE_QUEUE_ALIVE;
 }
 
-/* Add a completion, as the device would; false if the CQ has no slot for it. */
-static bool vroce_flush_put(struct vroce_queue *cq, u32 qpn, __le64 wr_id,
-			    u8 opcode)
-{
-	struct vring *vring = &cq->vq->vring;
-	u16 used = vroce_ring_used_idx(vring);
-	u16 pos = used & (vring->num - 1);
-	struct virtio_rdma_cq_req *req;
-	u16 slot;
-
-	if (used == vroce_ring_get16(&vring->avail->idx))
-		return false;
-	slot = vroce_ring_get16(&vring->avail->ring[pos]) & (cq->depth - 1);
-	req = cq->slots + (size_t)slot * cq->stride;
-	*req = (struct virtio_rdma_cq_req) {
-		.wr_id = wr_id,
-		.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
-		.opcode = opcode,
-		.qp_num = cpu_to_le32(qpn),
-	};
-	vring->used->ring[pos].id = __cpu_to_virtio32(true, slot);
-	/* Write the completion before the index that shows it. */
-	smp_wmb();
-	vroce_ring_set16(&vring->used->idx, used + 1);
-	return true;
-}
-
 /*
  * Flush the requests that are not complete, in order.  Which those are is known from
  * the driver's own memory, since the device may have written anything to rings and
  * slots.  Context: lock of the CQ held.
  */
 static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
-			   u32 qpn, u8 opcode)
+			   u32 qpn, bool recv)
 {
 	/* Pairs with vroce_wq_publish(). */
-	u16 end = smp_load_acquire(&q->next);
-	u64 kind = opcode == VIRTIO_IB_WC_RECV ? VROCE_COOKIE_RECV : 0;
-	u16 pos;
+	u32 end = smp_load_acquire(&q->next);
+	u32 pos;
 
 	for (pos = q->done; pos != end; pos++)
-		if (!vroce_flush_put(cq, qpn, cpu_to_le64(kind | pos), opcode))
+		if (!vroce_cq_flush_put(cq, qpn, pos, recv))
 			break;
-	vroce_ring_set16(&q->vq->vring.used->idx, pos);
+	if (!q->direct)
+		vroce_ring_set16(&q->vq->vring.used->idx, pos);
 }
 
 /**
@@ -101,28 +76,23 @@ static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
  */
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
 {
-	struct vring *vring = &hw->queue.vq->vring;
 	struct vroce_hw_qp *qp;
 	unsigned long qpn;
-	u16 pending;
 
 	if (likely(READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED))
 		return;
-	pending = vroce_ring_used_idx(vring) - hw->queue.next;
-	if (pending && pending <= hw->queue.depth)
+	if (vroce_cq_entry(&hw->queue, 0))
 		return;
-	/* The device may have left any number there. */
-	vroce_ring_set16(&vring->used->idx, hw->queue.next);
+	vroce_cq_flush_begin(&hw->queue);
 	xa_lock(&dev->qps);
 	xa_for_each(&dev->qps, qpn, qp) {
 		if (qp->scq == hw)
-			vroce_flush_wq(&hw->queue, &qp->sq, qpn,
-				       VIRTIO_IB_WC_SEND);
+			vroce_flush_wq(&hw->queue, &qp->sq, qpn, false);
 		if (qp->rcq == hw)
-			vroce_flush_wq(&hw->queue, &qp->rq, qpn,
-				       VIRTIO_IB_WC_RECV);
+			vroce_flush_wq(&hw->queue, &qp->rq, qpn, true);
 	}
 	xa_unlock(&dev->qps);
+	vroce_cq_flush_end(&hw->queue);
 }
 
 /**
@@ -134,7 +104,8 @@ void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
  */
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 {
-	if (READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED)
+	if (READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED ||
+	    !hw->sq.vq)
 		return;
 	WRITE_ONCE(hw->sq.vq->vring.used->idx, hw->sq.vq->vring.avail->idx);
 	WRITE_ONCE(hw->rq.vq->vring.used->idx, hw->rq.vq->vring.avail->idx);
@@ -179,6 +150,15 @@ static bool vroce_flush_notifies(const struct vroce_cq *cq)
 	       !(cq->ibcq.wc && cq->ibcq.poll_ctx == IB_POLL_DIRECT);
 }
 
+/* Let user space see that the device is dead. */
+static void vroce_flush_show_dead(struct vroce_hw_cq *hw)
+{
+	if (hw->queue.direct)
+		WRITE_ONCE(hw->control->device, cpu_to_le32(1));
+	else
+		WRITE_ONCE(*vroce_alive_word(hw), 0);
+}
+
 /* Have all CQs polled.  Handlers expect to be called as from an interrupt. */
 static void vroce_flush_work(struct work_struct *work)
 {
@@ -190,7 +170,7 @@ static void vroce_flush_work(struct work_struct *work)
 	xa_lock_irqsave(&dev->cqs, flags);
 	xa_for_each(&dev->cqs, cqn, cq) {
 		if (cq->ibcq.uobject)
-			WRITE_ONCE(*vroce_alive_word(cq->hw), 0);
+			vroce_flush_show_dead(cq->hw);
 		else if (!vroce_flush_notifies(cq))
 			continue;
 		vroce_cq_notify(&cq->ibcq);

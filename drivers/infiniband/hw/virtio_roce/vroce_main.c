@@ -9,7 +9,8 @@
  *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_drain.c vroce_user.c
  *              vroce_counters.c
- *   objects    vroce_obj.c vroce_queue.c: what the device holds, and its memory;
+ *   objects    vroce_obj.c vroce_hw_qp.c vroce_queue.c vroce_form.c vroce_mem.c vroce_doorbell.c:
+ *              what the device holds, and its memory;
  *              vroce_flush.c: what happens to it when the device is dead
  *   commands   vroce_cmd.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
@@ -120,6 +121,40 @@ static u64 vroce_mr_limit(const struct virtio_net_roce_aux *aux)
 	return pages ? (pages - 1) << VIRTIO_RDMA_MR_PAGE_SHIFT : 0;
 }
 
+/*
+ * A device that has a capability without what belongs to it is taken for one without
+ * the capability.
+ */
+static void vroce_limit_direct(struct vroce_dev *dev)
+{
+	struct virtio_net_roce_aux *aux = dev->aux;
+	struct vroce_device_attr *attr = &dev->attr;
+	u64 *caps = &attr->device_cap_flags;
+
+	if (!aux->num_events)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_EVENTS;
+	attr->max_direct_qp = min_t(u32, attr->max_direct_qp, VROCE_DIRECT_MAX);
+	attr->max_direct_cq = min_t(u32, attr->max_direct_cq, VROCE_DIRECT_MAX);
+	attr->max_direct_wr = vroce_depth_limit(attr->max_direct_wr,
+						VROCE_DIRECT_WR_MAX);
+	attr->max_direct_cqe = vroce_depth_limit(attr->max_direct_cqe,
+						 VROCE_DIRECT_CQE_MAX);
+	if (!vroce_has_events(dev) || !aux->num_doorbells ||
+	    !attr->max_direct_qp || !attr->max_direct_cq ||
+	    !attr->max_direct_wr || !attr->max_doorbells ||
+	    attr->max_direct_cqe < VIRTIO_RDMA_DIRECT_MIN_CQE)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_DIRECT;
+	if (vroce_has_direct(dev)) {
+		attr->max_send_sge = min_t(u32, attr->max_send_sge,
+					   VROCE_DIRECT_SEND_SGE_MAX);
+		attr->max_recv_sge = min_t(u32, attr->max_recv_sge,
+					   VROCE_DIRECT_RECV_SGE_MAX);
+	} else {
+		attr->max_direct_qp = 0;
+		attr->max_direct_cq = 0;
+	}
+}
+
 static void vroce_limit_device(struct vroce_dev *dev)
 {
 	struct virtio_net_roce_aux *aux = dev->aux;
@@ -134,6 +169,7 @@ static void vroce_limit_device(struct vroce_dev *dev)
 	attr->max_qp_wr = vroce_depth_limit(attr->max_qp_wr, min(sq, rq));
 	attr->max_send_sge = min_t(u32, attr->max_send_sge, VROCE_SGE_MAX);
 	attr->max_recv_sge = min_t(u32, attr->max_recv_sge, VROCE_SGE_MAX);
+	vroce_limit_direct(dev);
 	attr->max_sge_rd = min(attr->max_sge_rd, attr->max_send_sge);
 	/* Some of these are signed in the core; others have 8 or 5 bits on the wire. */
 	attr->max_mr = min_t(u32, attr->max_mr, INT_MAX);
@@ -275,10 +311,13 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
-	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs);
+	vroce_doorbell_init(&dev->doorbell);
+	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs +
+					     dev->attr.max_direct_cq);
 	if (err)
 		return err;
-	err = vroce_numbers_init(&dev->qpns, dev->aux->max_qps);
+	err = vroce_numbers_init(&dev->qpns, dev->aux->max_qps +
+					     dev->attr.max_direct_qp);
 	if (err)
 		goto err_cqns;
 	dev->wq = alloc_workqueue(VROCE_NAME, WQ_UNBOUND, VROCE_WQ_PLACES);
@@ -299,6 +338,7 @@ static void vroce_dev_exit(struct vroce_dev *dev)
 {
 	/* Runs the last deferred releases. */
 	destroy_workqueue(dev->wq);
+	vroce_doorbell_exit(dev, &dev->doorbell);
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
 	xa_destroy(&dev->cqs);
@@ -313,7 +353,8 @@ static int vroce_register(struct vroce_dev *dev)
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = aux->num_vectors;
+	ibdev->num_comp_vectors = vroce_has_events(dev) ? aux->num_events :
+							   aux->num_vectors;
 	ibdev->dev.parent = aux->adev.dev.parent;
 	/* The core does not enable these unless a driver asks for them. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ) |
@@ -346,22 +387,26 @@ static int vroce_probe(struct auxiliary_device *adev,
 	err = vroce_dev_init(dev);
 	if (err)
 		goto err_dealloc;
+	auxiliary_set_drvdata(adev, dev);
+	if (vroce_has_events(dev))
+		vroce_cq_events(dev, true);
 	err = vroce_register(dev);
 	if (err)
-		goto err_exit;
+		goto err_events;
 
 	/* This reports at once the state that the interface already has. */
 	dev->netdev_nb.notifier_call = vroce_netdev_event;
 	err = register_netdevice_notifier(&dev->netdev_nb);
 	if (err)
 		goto err_unregister;
-	auxiliary_set_drvdata(adev, dev);
 	vroce_flush_listen(dev, true);
 	return 0;
 
 err_unregister:
 	ib_unregister_device(&dev->ibdev);
-err_exit:
+err_events:
+	if (vroce_has_events(dev))
+		vroce_cq_events(dev, false);
 	vroce_dev_exit(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
@@ -376,6 +421,8 @@ static void vroce_remove(struct auxiliary_device *adev)
 	/* This removes all mappings and all objects. */
 	ib_unregister_device(&dev->ibdev);
 	vroce_flush_listen(dev, false);
+	if (vroce_has_events(dev))
+		vroce_cq_events(dev, false);
 	vroce_dev_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

@@ -4,9 +4,11 @@
  * page.  Each is an entry with an offset that is valid only in the process's own
  * context.  Descriptor tables have no entry.
  *
- * An entry holds a reference to the CQ or QP in the device, and lives until its last
- * mapping is gone; vroce_obj.c explains why.  A child of fork() does not inherit
- * mappings, because parent and child would both use the queue as their own.
+ * In the form of the RFC an entry holds a reference to the CQ or QP in the device, and
+ * lives until its last mapping is gone; vroce_obj.c explains why.  Direct queues are
+ * ordinary pages, which no other queue gets while they are mapped.  A child of fork()
+ * does not inherit mappings, because parent and child would both use the queue as their
+ * own.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,7 +18,8 @@
 /**
  * struct vroce_mmap - a piece of memory that can be mapped
  * @entry: the core's part
- * @owner: object that the memory belongs to; the entry holds a reference to it
+ * @owner: object that the memory belongs to, and the entry holds a reference to it; NULL
+ *	if the entry holds one to @range.mem, or needs none
  * @range: which memory
  */
 struct vroce_mmap {
@@ -59,6 +62,7 @@ void vroce_queue_ranges(const struct vroce_queue *q, bool is_cq,
 		.len = vq->used_len,
 	};
 	ranges[VROCE_PIECE_DOORBELL] = (struct vroce_range) {};
+	ranges[VROCE_PIECE_CONTROL] = (struct vroce_range) {};
 	if (!is_cq && vq->doorbell_phys)
 		ranges[VROCE_PIECE_DOORBELL] = (struct vroce_range) {
 			.phys = vq->doorbell_phys,
@@ -81,15 +85,41 @@ vroce_mmap_insert(struct ib_ucontext *uctx, struct vroce_obj *owner,
 		return ERR_PTR(-ENOMEM);
 	map->range = *range;
 	map->owner = owner;
-	vroce_obj_get(owner);
+	if (owner)
+		vroce_obj_get(owner);
+	if (range->mem)
+		kref_get(&range->mem->ref);
 
 	err = rdma_user_mmap_entry_insert(uctx, &map->entry, range->len);
 	if (err) {
-		vroce_obj_put(owner);
+		if (owner)
+			vroce_obj_put(owner);
+		if (range->mem)
+			vroce_mem_put(range->mem);
 		kfree(map);
 		return ERR_PTR(err);
 	}
 	return &map->entry;
+}
+
+/* An entry for pages of a direct queue. */
+static int vroce_mmap_insert_mem(struct rdma_user_mmap_entry **entry,
+				 struct ib_ucontext *uctx, struct vroce_mem *mem,
+				 u32 page, u32 npages, bool writable)
+{
+	const struct vroce_range range = {
+		.mem = mem,
+		.page = page,
+		.len = (size_t)npages << PAGE_SHIFT,
+		.writable = writable,
+	};
+	struct rdma_user_mmap_entry *made;
+
+	made = vroce_mmap_insert(uctx, NULL, &range);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	*entry = made;
+	return 0;
 }
 
 static u64 vroce_maps_offset(const struct vroce_maps *maps,
@@ -156,6 +186,144 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 }
 
 /**
+ * vroce_maps_insert_cq() - let user space map a direct CQ
+ * @maps: to be filled in
+ * @uctx: context that may map it
+ * @hw: CQ; its ring is read-only
+ * @resp: to be filled in for the provider
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			 const struct vroce_hw_cq *hw,
+			 struct virtio_roce_queue *resp)
+{
+	struct vroce_mem *mem = hw->mem;
+	u32 ring = mem->first[1];
+	int err;
+
+	err = vroce_mmap_insert_mem(&maps->entry[VROCE_PIECE_SLOTS], uctx, mem,
+				    0, ring, false);
+	if (!err)
+		err = vroce_mmap_insert_mem(&maps->entry[VROCE_PIECE_CONTROL],
+					    uctx, mem, ring, mem->npages - ring,
+					    true);
+	if (err) {
+		vroce_maps_remove(maps);
+		return err;
+	}
+	*resp = (struct virtio_roce_queue) {
+		.slots_offset = vroce_maps_offset(maps, VROCE_PIECE_SLOTS),
+		.slots_len = ring << PAGE_SHIFT,
+		.control_offset = vroce_maps_offset(maps, VROCE_PIECE_CONTROL),
+		.control_len = (mem->npages - ring) << PAGE_SHIFT,
+		.depth = hw->queue.depth,
+		.stride = hw->queue.stride,
+		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
+	};
+	return 0;
+}
+
+/**
+ * vroce_maps_insert_qp() - let user space map a direct QP, as one piece
+ * @maps: to be filled in
+ * @uctx: context that may map it
+ * @q: send or receive queue
+ * @mem: memory of the QP
+ * @part: part with the queue's ring
+ * @resp: to be filled in for the provider
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			 const struct vroce_queue *q, struct vroce_mem *mem,
+			 u32 part, struct virtio_roce_queue *resp)
+{
+	struct rdma_user_mmap_entry **entry = &maps->entry[VROCE_PIECE_SLOTS];
+	u64 offset;
+	u32 len;
+	int err;
+
+	if (!*entry) {
+		err = vroce_mmap_insert_mem(entry, uctx, mem, 0, mem->npages,
+					    true);
+		if (err)
+			return err;
+	}
+	offset = rdma_user_mmap_get_offset(*entry);
+	len = mem->npages << PAGE_SHIFT;
+	*resp = (struct virtio_roce_queue) {
+		.slots_offset = offset,
+		.slots_len = len,
+		.slots_pos = mem->first[part] << PAGE_SHIFT,
+		.control_offset = offset,
+		.control_len = len,
+		.control_pos = mem->first[VROCE_MEM_PARTS - 1] << PAGE_SHIFT,
+		.depth = q->depth,
+		.stride = q->stride,
+		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
+	};
+	return 0;
+}
+
+/**
+ * vroce_doorbell_show() - let user space map its doorbell page
+ * @db: doorbell page of a process
+ * @uctx: its context
+ * @resp: to be filled in for the provider
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
+			struct virtio_roce_create_qp_resp *resp)
+{
+	const struct vroce_range kick = {
+		.phys = db->vq->doorbell_phys,
+		.len = PAGE_SIZE,
+		.writable = true,
+		.io = true,
+	};
+	struct rdma_user_mmap_entry *entry;
+	int err = 0;
+
+	mutex_lock(&db->lock);
+	if (!db->page_entry)
+		err = vroce_mmap_insert_mem(&db->page_entry, uctx, db->mem, 0,
+					    db->mem->npages, true);
+	if (!err && !db->kick_entry && kick.phys) {
+		entry = vroce_mmap_insert(uctx, NULL, &kick);
+		if (IS_ERR(entry))
+			err = PTR_ERR(entry);
+		else
+			db->kick_entry = entry;
+	}
+	mutex_unlock(&db->lock);
+	if (err)
+		return err;
+	resp->page_offset = rdma_user_mmap_get_offset(db->page_entry);
+	if (!db->kick_entry)
+		return 0;
+	resp->sq.doorbell_offset = rdma_user_mmap_get_offset(db->kick_entry);
+	resp->sq.doorbell_len = PAGE_SIZE;
+	resp->sq.doorbell_pos = db->vq->doorbell_pos;
+	resp->sq.doorbell_value = db->vq->index;
+	resp->sq.flags |= VIRTIO_ROCE_QUEUE_DOORBELL;
+	return 0;
+}
+
+/**
+ * vroce_doorbell_hide() - undo vroce_doorbell_show()
+ * @db: doorbell page
+ */
+void vroce_doorbell_hide(struct vroce_doorbell *db)
+{
+	rdma_user_mmap_entry_remove(db->kick_entry);
+	rdma_user_mmap_entry_remove(db->page_entry);
+	db->kick_entry = NULL;
+	db->page_entry = NULL;
+}
+
+/**
  * vroce_maps_remove() - allow no new mappings from now on
  * @maps: entries; an entry without a mapping is freed now, any other with its last
  *	mapping
@@ -171,6 +339,20 @@ void vroce_maps_remove(struct vroce_maps *maps)
 		rdma_user_mmap_entry_remove(maps->entry[i]);
 		maps->entry[i] = NULL;
 	}
+}
+
+/* Each page that is mapped has a reference of its own. */
+static int vroce_mmap_pages(struct vm_area_struct *vma,
+			    const struct vroce_range *range)
+{
+	unsigned long n = range->len >> PAGE_SHIFT;
+
+	if (!(vma->vm_flags & VM_SHARED) ||
+	    vma->vm_end - vma->vm_start != range->len)
+		return -EINVAL;
+	vroce_vm_flags_mod(vma, VM_DONTEXPAND, 0);
+	return vm_insert_pages(vma, vma->vm_start,
+			       &range->mem->pages[range->page], &n);
 }
 
 /**
@@ -208,6 +390,10 @@ int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	}
 	vroce_vm_flags_mod(vma, VM_DONTCOPY, never);
 
+	if (map->range.mem) {
+		err = vroce_mmap_pages(vma, &map->range);
+		goto out_put;
+	}
 	prot = vma->vm_page_prot;
 	if (map->range.io)
 		prot = pgprot_noncached(prot);
@@ -228,6 +414,9 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct vroce_mmap *map = container_of(entry, struct vroce_mmap, entry);
 
-	vroce_obj_put_later(map->owner);
+	if (map->owner)
+		vroce_obj_put_later(map->owner);
+	if (map->range.mem)
+		vroce_mem_put(map->range.mem);
 	kfree(map);
 }

@@ -102,6 +102,8 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 	[VROCE_CQ]	= "CQs (max_rdma_cqs)",
 	[VROCE_QP]	= "QPs (max_rdma_qps)",
 	[VROCE_GSI]	= "GSI QPs",
+	[VROCE_DIRECT_CQ] = "CQs (max_direct_cq)",
+	[VROCE_DIRECT_QP] = "QPs (max_direct_qp)",
 };
 
 /**
@@ -117,6 +119,8 @@ void vroce_quotas_init(struct vroce_dev *dev)
 		[VROCE_CQ]	= dev->aux->max_cqs,
 		[VROCE_QP]	= dev->aux->max_qps - min(dev->aux->max_qps, 2U),
 		[VROCE_GSI]	= dev->aux->max_qps > VIRTIO_NET_ROCE_QPN_GSI,
+		[VROCE_DIRECT_CQ] = dev->attr.max_direct_cq,
+		[VROCE_DIRECT_QP] = dev->attr.max_direct_qp,
 	};
 	int i;
 

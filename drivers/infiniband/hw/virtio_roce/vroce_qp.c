@@ -1,198 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queue pairs.
+ * Queue pairs: the verbs.  vroce_hw_qp.c has the device's part.
  */
 #include <linux/delay.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "vroce_form.h"
 #include "vroce_ring.h"
-#include "vroce.h"
 #include "vroce_wire.h"
-
-#define VROCE_SQ_ALIGN	64
-#define VROCE_RQ_ALIGN	32
 
 /* More than ib_mad can be configured to ask for. */
 #define VROCE_BACKLOG_MAX	16384
 
 /* How long a device may take to flush a QP that goes to ERR. */
 #define VROCE_FLUSH_MS	1000
-
-/*
- * Completions that were not polled must not be taken for those of the next QP with
- * this number.  This is for the kernel's QPs only.  The provider does it in user space.
- */
-static void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
-{
-	if (!hw->kernel)
-		return;
-	vroce_cq_forget_qp(hw->scq, hw);
-	if (hw->rcq != hw->scq)
-		vroce_cq_forget_qp(hw->rcq, hw);
-}
-
-static enum vroce_kind vroce_qp_kind(bool gsi)
-{
-	return gsi ? VROCE_GSI : VROCE_QP;
-}
-
-/* As for CQs, the lock is held until the rings of the number are zeroed. */
-static void vroce_hw_qp_release(struct vroce_obj *obj)
-{
-	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
-	struct vroce_dev *dev = obj->dev;
-	int err;
-
-	mutex_lock(&dev->qpns.lock);
-	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
-	/* Before its rings go, make sure that polling does not find the QP any more. */
-	vroce_hw_qp_forget(hw);
-	if (hw->kernel)
-		xa_erase_irq(&dev->qps, hw->qpn);
-	if (err) {
-		vroce_queue_abandon(&hw->sq);
-		vroce_queue_abandon(&hw->rq);
-	} else {
-		vroce_queue_detach(&hw->sq);
-		vroce_queue_detach(&hw->rq);
-		__clear_bit(hw->qpn, dev->qpns.taken);
-		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
-	}
-	mutex_unlock(&dev->qpns.lock);
-	vroce_queue_free(&hw->rq);
-	vroce_queue_free(&hw->sq);
-	vroce_obj_put(&hw->rcq->obj);
-	vroce_obj_put(&hw->scq->obj);
-	vroce_obj_put(&hw->pd->obj);
-	kfree_rcu(hw, rcu);
-}
-
-static u32 vroce_rq_slot_len(const struct ib_qp_cap *cap)
-{
-	return sizeof(struct virtio_rdma_rq_req) +
-	       cap->max_recv_sge * sizeof(struct virtio_rdma_sge);
-}
-
-static u32 vroce_rq_stride(const struct ib_qp_cap *cap)
-{
-	return ALIGN(vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
-}
-
-static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
-				    struct device *dma_dev,
-				    const struct ib_qp_cap *cap)
-{
-	int err;
-
-	err = vroce_queue_alloc(&hw->sq, dma_dev, cap->max_send_wr,
-				sizeof(struct virtio_rdma_sq_req) +
-				cap->max_send_sge *
-				sizeof(struct virtio_rdma_sge),
-				VROCE_SQ_ALIGN);
-	if (err)
-		return err;
-	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
-				vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
-	if (err || !hw->kernel)
-		goto out;
-	err = vroce_queue_alloc_requests(&hw->sq);
-	if (!err)
-		err = vroce_queue_alloc_requests(&hw->rq);
-out:
-	if (err) {
-		vroce_queue_free(&hw->rq);
-		vroce_queue_free(&hw->sq);
-	}
-	return err;
-}
-
-static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
-				   const struct vroce_create_qp_params *params)
-{
-	int err;
-
-	hw->gsi = params->type == IB_QPT_GSI;
-	hw->datagram = hw->gsi || params->type == IB_QPT_UD;
-	err = vroce_quota_take(dev, vroce_qp_kind(hw->gsi));
-	if (err)
-		return err;
-	mutex_lock(&dev->qpns.lock);
-	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
-	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
-		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-					   hw->qpn);
-	mutex_unlock(&dev->qpns.lock);
-	if (err)
-		vroce_quota_give(dev, vroce_qp_kind(hw->gsi));
-	return err;
-}
-
-static int vroce_hw_qp_attach(struct vroce_hw_qp *hw,
-			      struct virtio_net_roce_aux *aux)
-{
-	int err;
-
-	err = vroce_queue_attach_wq(&hw->sq, aux->ops->sq_vq(aux, hw->qpn));
-	if (err)
-		return err;
-	return vroce_queue_attach_wq(&hw->rq, aux->ops->rq_vq(aux, hw->qpn));
-}
-
-static struct vroce_hw_qp *
-vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
-		   const struct ib_qp_init_attr *attr,
-		   const struct ib_qp_cap *cap, bool kernel)
-{
-	struct vroce_create_qp_params params = {
-		.pdn = to_vpd(ibpd)->hw->pdn,
-		.type = attr->qp_type,
-		.sq_sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
-		/*
-		 * Never for a process: it writes its own requests, and with these
-		 * it could make the device access any memory.
-		 */
-		.fast_reg = kernel && vroce_has_fast_reg(dev),
-		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
-		.recv_cqn = to_vcq(attr->recv_cq)->hw->cqn,
-		.cap = *cap,
-	};
-	struct vroce_hw_qp *hw;
-	int err;
-
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
-	if (!hw)
-		return ERR_PTR(-ENOMEM);
-	hw->kernel = kernel;
-	err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
-	if (err)
-		goto err_free;
-	err = vroce_hw_qp_take_number(dev, hw, &params);
-	if (err)
-		goto err_queues;
-
-	hw->pd = to_vpd(ibpd)->hw;
-	hw->scq = to_vcq(attr->send_cq)->hw;
-	hw->rcq = to_vcq(attr->recv_cq)->hw;
-	vroce_obj_get(&hw->pd->obj);
-	vroce_obj_get(&hw->scq->obj);
-	vroce_obj_get(&hw->rcq->obj);
-	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
-	err = vroce_hw_qp_attach(hw, dev->aux);
-	if (err) {
-		vroce_obj_put(&hw->obj);
-		return ERR_PTR(err);
-	}
-	return hw;
-
-err_queues:
-	vroce_queue_free(&hw->rq);
-	vroce_queue_free(&hw->sq);
-err_free:
-	kfree(hw);
-	return ERR_PTR(err);
-}
 
 /* All limits have the same errno, so a message tells which one was exceeded. */
 static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
@@ -207,15 +30,16 @@ static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
 }
 
 static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap,
-			      bool gsi)
+			      bool gsi, bool direct)
 {
 	const struct vroce_device_attr *hw = &dev->attr;
+	u32 max_wr = direct ? hw->max_direct_wr : hw->max_qp_wr;
 
 	if (vroce_qp_exceeds(dev, "send requests (max_send_wr)",
-			     cap->max_send_wr, hw->max_qp_wr) ||
+			     cap->max_send_wr, max_wr) ||
 	    vroce_qp_exceeds(dev, "receive requests (max_recv_wr)",
 			     cap->max_recv_wr,
-			     gsi ? VROCE_BACKLOG_MAX : hw->max_qp_wr) ||
+			     gsi ? VROCE_BACKLOG_MAX : max_wr) ||
 	    vroce_qp_exceeds(dev, "elements in a send request (max_send_sge)",
 			     cap->max_send_sge, hw->max_send_sge) ||
 	    vroce_qp_exceeds(dev, "elements in a receive request (max_recv_sge)",
@@ -253,7 +77,7 @@ static const char *vroce_gsi_advice(const struct ib_qp_init_attr *attr)
 
 static int vroce_qp_check_attr(struct vroce_dev *dev,
 			       const struct ib_qp_init_attr *attr,
-			       struct ib_udata *udata)
+			       struct ib_udata *udata, bool direct)
 {
 	const char *unsupported = vroce_qp_unsupported(attr, udata);
 	int err;
@@ -267,7 +91,12 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 	}
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
-	err = vroce_qp_check_cap(dev, &attr->cap, attr->qp_type == IB_QPT_GSI);
+	/* So it is: all CQs of an owner have the same form. */
+	if (direct && (!to_vcq(attr->send_cq)->hw->queue.direct ||
+		       !to_vcq(attr->recv_cq)->hw->queue.direct))
+		return -EINVAL;
+	err = vroce_qp_check_cap(dev, &attr->cap, attr->qp_type == IB_QPT_GSI,
+				 direct);
 	if (err && attr->qp_type == IB_QPT_GSI)
 		ibdev_notice_ratelimited(&dev->ibdev, "GSI refused%s\n",
 					 vroce_gsi_advice(attr));
@@ -304,13 +133,14 @@ static void vroce_qp_free_backlog(struct vroce_qp *qp)
  */
 static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 				 const struct ib_qp_init_attr *attr,
-				 struct ib_qp_cap *cap)
+				 struct ib_qp_cap *cap, bool direct)
 {
 	struct vroce_hw_cq *scq = to_vcq(attr->send_cq)->hw;
 	struct vroce_hw_cq *rcq = to_vcq(attr->recv_cq)->hw;
 	u32 room = vroce_qp_recv_room(attr), depth = cap->max_recv_wr;
 
-	if (!scq->short_of && !rcq->short_of && depth <= dev->attr.max_qp_wr)
+	if (direct || (!scq->short_of && !rcq->short_of &&
+		       depth <= dev->attr.max_qp_wr))
 		return 0;
 	/* Completions can be counted only if each request leaves one. */
 	if (attr->qp_type != IB_QPT_GSI || !room ||
@@ -339,13 +169,46 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 }
 
 /* Change @cap to what the QP will really have, never less than was asked for. */
-static void vroce_qp_round_cap(struct ib_qp_cap *cap)
+static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct)
 {
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
-	cap->max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+	if (!direct)
+		cap->max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+}
+
+static int vroce_qp_expose_rfc(struct vroce_qp *qp, struct ib_ucontext *uctx,
+			       struct virtio_roce_create_qp_resp *resp)
+{
+	struct vroce_hw_qp *hw = qp->hw;
+	int err;
+
+	err = vroce_maps_insert(&qp->sq_maps, uctx, &hw->obj, &hw->sq, false,
+				&resp->sq);
+	if (err)
+		return err;
+	return vroce_maps_insert(&qp->rq_maps, uctx, &hw->obj, &hw->rq, false,
+				 &resp->rq);
+}
+
+static int vroce_qp_expose_direct(struct vroce_qp *qp, struct ib_ucontext *uctx,
+				  struct virtio_roce_create_qp_resp *resp)
+{
+	struct vroce_hw_qp *hw = qp->hw;
+	int err;
+
+	err = vroce_maps_insert_qp(&qp->sq_maps, uctx, &hw->sq, hw->mem,
+				   VROCE_QP_SEND, &resp->sq);
+	if (err)
+		return err;
+	err = vroce_maps_insert_qp(&qp->sq_maps, uctx, &hw->rq, hw->mem,
+				   VROCE_QP_RECV, &resp->rq);
+	if (err)
+		return err;
+	resp->bit = hw->sq.bit;
+	return vroce_doorbell_show(hw->sq.doorbell, uctx, resp);
 }
 
 static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
@@ -357,14 +220,12 @@ static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
 
 	uctx = &rdma_udata_to_drv_context(udata, struct vroce_ucontext,
 					  ibucontext)->ibucontext;
-	err = vroce_maps_insert(&qp->sq_maps, uctx, &hw->obj, &hw->sq, false,
-				&resp.sq);
+	if (hw->mem)
+		err = vroce_qp_expose_direct(qp, uctx, &resp);
+	else
+		err = vroce_qp_expose_rfc(qp, uctx, &resp);
 	if (err)
-		return err;
-	err = vroce_maps_insert(&qp->rq_maps, uctx, &hw->obj, &hw->rq, false,
-				&resp.rq);
-	if (err)
-		goto err_sq;
+		goto err_rq;
 	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_rq;
@@ -372,20 +233,54 @@ static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
 
 err_rq:
 	vroce_maps_remove(&qp->rq_maps);
-err_sq:
 	vroce_maps_remove(&qp->sq_maps);
 	return err;
 }
 
-/* From now on polling returns completions of @qp, or no completions if it is NULL. */
+/*
+ * From now on polling returns completions of @qp, and events are those of @qp; or there
+ * are none if it is NULL.
+ */
 static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 {
+	struct vroce_dev *dev = hw->obj.dev;
+
 	spin_lock_irq(&hw->scq->lock);
-	hw->qp = qp;
+	WRITE_ONCE(hw->qp, qp);
 	spin_unlock_irq(&hw->scq->lock);
 	spin_lock_irq(&hw->rcq->lock);
 	hw->qp = qp;
 	spin_unlock_irq(&hw->rcq->lock);
+	if (!qp && vroce_has_events(dev))
+		dev->aux->ops->synchronize(dev->aux);
+}
+
+/**
+ * vroce_qp_fatal() - the device has taken a QP to ERR for what is in its queue
+ * @dev: device
+ * @qpn: QP, which may not exist
+ *
+ * A QP that is found stays until this returns: see vroce_hw_qp_own().
+ *
+ * Context: interrupts off.
+ */
+void vroce_qp_fatal(struct vroce_dev *dev, u32 qpn)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.event = IB_EVENT_QP_FATAL,
+	};
+	struct vroce_hw_qp *hw;
+	struct vroce_qp *qp;
+
+	rcu_read_lock();
+	hw = xa_load(&dev->qps, qpn);
+	qp = hw ? READ_ONCE(hw->qp) : NULL;
+	if (qp && qp->ibqp.event_handler) {
+		event.element.qp = &qp->ibqp;
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+	}
+	rcu_read_unlock();
 }
 
 /* After this, polling @rcq feeds the backlog of @qp only, or none if @qp is NULL. */
@@ -394,6 +289,16 @@ static void vroce_qp_feed(struct vroce_hw_cq *rcq, struct vroce_qp *qp)
 	spin_lock_irq(&rcq->lock);
 	rcq->feed = qp;
 	spin_unlock_irq(&rcq->lock);
+}
+
+/* The doorbell page of whoever owns a QP. */
+static struct vroce_doorbell *vroce_qp_doorbell(struct vroce_dev *dev,
+						struct ib_udata *udata)
+{
+	if (!udata)
+		return &dev->doorbell;
+	return &rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					  ibucontext)->doorbell;
 }
 
 /**
@@ -408,19 +313,23 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		    struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibqp->device);
+	struct vroce_doorbell *db = NULL;
 	struct vroce_qp *qp = to_vqp(ibqp);
 	struct ib_qp_cap cap;
 	int err;
 
+	/* The GSI always has the form of the RFC. */
+	if (attr->qp_type != IB_QPT_GSI && vroce_wants_direct(dev, udata))
+		db = vroce_qp_doorbell(dev, udata);
 	err = vroce_check_udata(udata,
 				offsetofend(struct virtio_roce_create_qp_resp,
 					    rq));
 	if (!err)
-		err = vroce_qp_check_attr(dev, attr, udata);
+		err = vroce_qp_check_attr(dev, attr, udata, db);
 	if (err)
 		return err;
 
-	vroce_qp_round_cap(&attr->cap);
+	vroce_qp_round_cap(&attr->cap, db);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
@@ -428,23 +337,20 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->cap = attr->cap;
 	qp->sig_type = attr->sq_sig_type;
 	cap = attr->cap;
-	err = vroce_qp_make_backlog(dev, qp, attr, &cap);
+	err = vroce_qp_make_backlog(dev, qp, attr, &cap, db);
 	if (err)
 		return err;
-	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata);
+	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata, db);
 	if (IS_ERR(qp->hw)) {
 		err = PTR_ERR(qp->hw);
 		goto err_backlog;
 	}
 	ibqp->qp_num = qp->hw->qpn;
 
-	if (udata) {
+	vroce_hw_qp_own(qp->hw, qp);
+	err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp->hw, GFP_KERNEL));
+	if (!err && udata)
 		err = vroce_qp_expose(qp, udata);
-	} else {
-		vroce_hw_qp_own(qp->hw, qp);
-		err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp->hw,
-					  GFP_KERNEL));
-	}
 	if (err)
 		goto err_hw;
 	if (qp->hw->kernel)
@@ -454,6 +360,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 err_hw:
+	vroce_hw_qp_own(qp->hw, NULL);
 	vroce_obj_put(&qp->hw->obj);
 err_backlog:
 	vroce_qp_free_backlog(qp);
@@ -527,7 +434,9 @@ static u32 vroce_qp_pending(const struct vroce_hw_qp *hw)
 static bool vroce_cq_takes(const struct vroce_dev *dev,
 			   const struct vroce_hw_cq *hw, u32 n)
 {
-	return vroce_cqs_hold(dev) || n <= vroce_queue_pending(&hw->queue);
+	/* Whoever made a direct CQ has made it large enough. */
+	return hw->queue.direct || vroce_cqs_hold(dev) ||
+	       n <= vroce_queue_pending(&hw->queue);
 }
 
 /*
@@ -549,7 +458,7 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	static const struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	struct vroce_hw_qp *hw = qp->hw;
 	unsigned int ms;
-	u32 n = vroce_qp_pending(hw);
+	u32 n = hw->mem ? 0 : vroce_qp_pending(hw);
 	int err;
 
 	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n ||
@@ -579,6 +488,32 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 	}
 	return 0;
+}
+
+/*
+ * In direct form, all indices are 0 after RESET.  A process does this for its QPs.
+ * Nobody posts in this state.
+ */
+static void vroce_queue_rewind(struct vroce_queue *q, spinlock_t *posting,
+			       spinlock_t *polling)
+{
+	spin_lock_irq(polling);
+	spin_lock(posting);
+	q->next = 0;
+	q->done = 0;
+	WRITE_ONCE(*q->producer, 0);
+	spin_unlock(posting);
+	spin_unlock_irq(polling);
+}
+
+static void vroce_qp_rewind(struct vroce_qp *qp)
+{
+	struct vroce_hw_qp *hw = qp->hw;
+
+	if (!hw->mem || !hw->kernel)
+		return;
+	vroce_queue_rewind(&hw->sq, &qp->sq_lock, &hw->scq->lock);
+	vroce_queue_rewind(&hw->rq, &qp->rq_lock, &hw->rcq->lock);
 }
 
 /**
@@ -628,6 +563,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			vroce_backlog_drop(qp);
 			vroce_flush_drop(dev, qp->hw);
 			vroce_hw_qp_forget(qp->hw);
+			vroce_qp_rewind(qp);
 		}
 	}
 out_unlock:
@@ -695,10 +631,9 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct vroce_qp *qp = to_vqp(ibqp);
 	struct vroce_hw_qp *hw = qp->hw;
 
-	if (hw->kernel) {
+	if (hw->kernel)
 		vroce_flush_count(dev, hw, -1);
-		vroce_hw_qp_own(hw, NULL);
-	}
+	vroce_hw_qp_own(hw, NULL);
 	if (qp->backlog.slots)
 		vroce_qp_feed(hw->rcq, NULL);
 	vroce_maps_remove(&qp->sq_maps);

@@ -50,6 +50,23 @@ int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_alloc);
 
 /**
+ * vroce_queue_init_direct() - start a queue in direct form, empty
+ * @q: queue
+ * @slots: its zeroed slots, NULL if the kernel does not look at them
+ * @depth: number of slots, a power of two
+ * @stride: bytes from a slot to the next
+ */
+void vroce_queue_init_direct(struct vroce_queue *q, void *slots, u32 depth,
+			     u32 stride)
+{
+	q->direct = true;
+	q->slots = slots;
+	q->depth = depth;
+	q->stride = stride;
+	q->slot_len = stride;
+}
+
+/**
  * vroce_queue_alloc_requests() - prepare a queue to which the kernel will post
  * @q: queue with slots
  *
@@ -67,7 +84,7 @@ int vroce_queue_alloc_requests(struct vroce_queue *q)
  */
 void vroce_queue_free(struct vroce_queue *q)
 {
-	if (q->slots)
+	if (q->slots && !q->direct)
 		dma_free_attrs(q->dma_dev, q->slots_len, q->slots, q->dma,
 			       DMA_ATTR_FORCE_CONTIGUOUS);
 	q->slots = NULL;

@@ -16,7 +16,8 @@
 	 VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |				\
 	 VIRTIO_IB_DEVICE_COUNTERS | VIRTIO_IB_DEVICE_GID_VLAN |	\
 	 VIRTIO_IB_DEVICE_CQ_HOLD | VIRTIO_IB_DEVICE_MCAST |		\
-	 VIRTIO_IB_DEVICE_FLUSH | VIRTIO_IB_DEVICE_RESET_SLOTS)
+	 VIRTIO_IB_DEVICE_FLUSH | VIRTIO_IB_DEVICE_RESET_SLOTS |	\
+	 VIRTIO_IB_DEVICE_EVENTS | VIRTIO_IB_DEVICE_DIRECT)
 
 /**
  * vroce_udata_in() - copy a request of the provider
@@ -91,8 +92,28 @@ static int vroce_handshake(struct vroce_dev *dev, struct vroce_ucontext *vuctx,
 	if (err)
 		return err;
 	vuctx->features = req.features & VIRTIO_ROCE_FEATURES;
+	if (!vroce_has_direct(dev))
+		vuctx->features &= ~(u64)VIRTIO_ROCE_FEATURE_DIRECT;
 	resp.features = vuctx->features;
 	return vroce_udata_out(udata, &resp, sizeof(resp));
+}
+
+/**
+ * vroce_wants_direct() - which form do queues of an owner have?
+ * @dev: device
+ * @udata: of the user, NULL for the kernel
+ *
+ * Return: true if they are direct, false if they have the form of the RFC.
+ */
+bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx;
+
+	if (!udata)
+		return vroce_has_direct(dev);
+	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					 ibucontext);
+	return uctx->features & VIRTIO_ROCE_FEATURE_DIRECT;
 }
 
 /**
@@ -119,6 +140,7 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return err;
 	}
 	vroce_gate_init(vuctx);
+	vroce_doorbell_init(&vuctx->doorbell);
 	if (!try_module_get(dev->aux->owner))
 		return -ENODEV;
 	if (!try_module_get(THIS_MODULE)) {
@@ -134,6 +156,11 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
  */
 void vroce_dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	struct vroce_ucontext *vuctx =
+		container_of(uctx, struct vroce_ucontext, ibucontext);
+
+	vroce_doorbell_hide(&vuctx->doorbell);
+	vroce_doorbell_exit(to_vdev(uctx->device), &vuctx->doorbell);
 	module_put(THIS_MODULE);
 	module_put(to_vdev(uctx->device)->aux->owner);
 }

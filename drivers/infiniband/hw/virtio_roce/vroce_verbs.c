@@ -70,6 +70,15 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		attr->vendor_part_id = to_pci_dev(parent)->device;
 	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN)
 		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN;
+	if (vroce_has_direct(dev)) {
+		attr->max_qp = hw->max_direct_qp;
+		attr->max_cq = hw->max_direct_cq - min(hw->max_direct_cq, taken);
+		attr->max_qp_wr = hw->max_direct_wr;
+		attr->max_cqe = hw->max_direct_cqe;
+		attr->max_res_rd_atom = min_t(u64, INT_MAX,
+					      (u64)hw->max_qp_rd_atom *
+					      hw->max_direct_qp);
+	}
 	if (vroce_has_flush(dev))
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
 	if (vroce_has_fast_reg(dev)) {

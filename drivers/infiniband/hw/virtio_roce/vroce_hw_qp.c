@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queue pairs, the device's part: numbers, memory and doorbells, in both forms.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "vroce_form.h"
+
+#define VROCE_SQ_ALIGN	64
+#define VROCE_RQ_ALIGN	32
+
+/**
+ * vroce_hw_qp_forget() - forget completions that were not polled
+ * @hw: QP
+ *
+ * They must not be taken for those of the next QP with this number.  This is for the
+ * kernel's QPs only.  The provider does it in user space.
+ *
+ * Context: any.
+ */
+void vroce_hw_qp_forget(struct vroce_hw_qp *hw)
+{
+	if (!hw->kernel)
+		return;
+	vroce_cq_forget_qp(hw->scq, hw);
+	if (hw->rcq != hw->scq)
+		vroce_cq_forget_qp(hw->rcq, hw);
+}
+
+static enum vroce_kind vroce_qp_kind(const struct vroce_hw_qp *hw)
+{
+	return hw->gsi ? VROCE_GSI : hw->sq.direct ? VROCE_DIRECT_QP : VROCE_QP;
+}
+
+/* As for CQs, the lock is held until the rings of the number are zeroed. */
+static void vroce_hw_qp_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
+	struct vroce_dev *dev = obj->dev;
+	int err;
+
+	mutex_lock(&dev->qpns.lock);
+	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
+	/* Before its rings go, make sure that polling does not find the QP any more. */
+	vroce_hw_qp_forget(hw);
+	xa_erase_irq(&dev->qps, hw->qpn);
+	if (err) {
+		vroce_queue_abandon(&hw->sq);
+		vroce_queue_abandon(&hw->rq);
+		if (hw->mem)
+			vroce_mem_abandon(hw->mem);
+		hw->mem = NULL;
+	} else {
+		vroce_queue_detach(&hw->sq);
+		vroce_queue_detach(&hw->rq);
+		__clear_bit(hw->qpn, dev->qpns.taken);
+		vroce_quota_give(dev, vroce_qp_kind(hw));
+		if (hw->mem)
+			vroce_doorbell_give(hw->sq.doorbell, hw->sq.bit);
+	}
+	mutex_unlock(&dev->qpns.lock);
+	vroce_mem_destroy(hw->mem);
+	vroce_queue_free(&hw->rq);
+	vroce_queue_free(&hw->sq);
+	vroce_obj_put(&hw->rcq->obj);
+	vroce_obj_put(&hw->scq->obj);
+	vroce_obj_put(&hw->pd->obj);
+	kfree_rcu(hw, rcu);
+}
+
+static u32 vroce_rq_slot_len(const struct ib_qp_cap *cap)
+{
+	return sizeof(struct virtio_rdma_rq_req) +
+	       cap->max_recv_sge * sizeof(struct virtio_rdma_sge);
+}
+
+/**
+ * vroce_rq_stride() - distance of receive requests in the form of the RFC
+ * @cap: capabilities of the QP
+ *
+ * Return: bytes.
+ */
+u32 vroce_rq_stride(const struct ib_qp_cap *cap)
+{
+	return ALIGN(vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
+}
+
+static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
+				    struct device *dma_dev,
+				    const struct ib_qp_cap *cap)
+{
+	int err;
+
+	err = vroce_queue_alloc(&hw->sq, dma_dev, cap->max_send_wr,
+				sizeof(struct virtio_rdma_sq_req) +
+				cap->max_send_sge *
+				sizeof(struct virtio_rdma_sge),
+				VROCE_SQ_ALIGN);
+	if (err)
+		return err;
+	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
+				vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
+	if (err)
+		vroce_queue_free(&hw->sq);
+	return err;
+}
+
+/* log2 of the stride of slots that have room for @len bytes. */
+static u8 vroce_stride_shift(size_t len)
+{
+	return max(order_base_2(len), VIRTIO_RDMA_MIN_STRIDE_SHIFT);
+}
+
+/* Memory for both rings and the control block, and a bit in the doorbell page. */
+static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *hw,
+				    struct vroce_doorbell *db,
+				    const struct ib_qp_cap *cap,
+				    struct vroce_direct_params *params)
+{
+	const size_t sge = sizeof(struct virtio_rdma_sge);
+	struct virtio_rdma_qp_control *control;
+	size_t lens[VROCE_MEM_PARTS];
+	int err;
+
+	params->send_shift =
+		vroce_stride_shift(offsetof(struct virtio_rdma_swqe, sg_list) +
+				   max_t(size_t, cap->max_send_sge * sge,
+					 cap->max_inline_data));
+	params->recv_shift =
+		vroce_stride_shift(offsetof(struct virtio_rdma_rwqe, sg_list) +
+				   cap->max_recv_sge * sge);
+	params->send_depth = cap->max_send_wr;
+	params->recv_depth = cap->max_recv_wr;
+	lens[VROCE_QP_SEND] = (size_t)params->send_depth << params->send_shift;
+	lens[VROCE_QP_RECV] = (size_t)params->recv_depth << params->recv_shift;
+	lens[VROCE_QP_CONTROL] = sizeof(*control);
+	hw->mem = vroce_mem_create(dev->aux->dma_dev, lens, VROCE_MEM_PARTS,
+				   hw->kernel);
+	if (IS_ERR(hw->mem)) {
+		err = PTR_ERR(hw->mem);
+		hw->mem = NULL;
+		return err;
+	}
+	err = vroce_doorbell_take(dev, db, &hw->sq.bit);
+	if (err)
+		goto err_mem;
+
+	vroce_queue_init_direct(&hw->sq, hw->kernel ?
+				vroce_mem_addr(hw->mem, VROCE_QP_SEND) : NULL,
+				params->send_depth, BIT(params->send_shift));
+	vroce_queue_init_direct(&hw->rq, hw->kernel ?
+				vroce_mem_addr(hw->mem, VROCE_QP_RECV) : NULL,
+				params->recv_depth, BIT(params->recv_shift));
+	control = vroce_mem_addr(hw->mem, VROCE_QP_CONTROL);
+	hw->sq.producer = &control->send_producer;
+	hw->rq.producer = &control->recv_producer;
+	hw->rq.wanted = &control->recv_wanted;
+	hw->sq.doorbell = db;
+	hw->rq.doorbell = db;
+	hw->rq.bit = hw->sq.bit;
+	params->doorbell = db->handle;
+	params->bit = hw->sq.bit;
+	params->send_pages = vroce_mem_wire_pages(hw->mem, VROCE_QP_SEND);
+	params->recv_pages = vroce_mem_wire_pages(hw->mem, VROCE_QP_RECV);
+	params->control = vroce_mem_dma(hw->mem, VROCE_QP_CONTROL);
+	params->first = dev->aux->max_qps;
+	params->end = dev->aux->max_qps + dev->attr.max_direct_qp;
+	params->pages = vroce_mem_list(hw->mem, VROCE_QP_CONTROL);
+	if (params->pages)
+		return 0;
+	err = -ENOMEM;
+	vroce_doorbell_give(db, hw->sq.bit);
+err_mem:
+	vroce_mem_destroy(hw->mem);
+	hw->mem = NULL;
+	return err;
+}
+
+static void vroce_hw_qp_free_queues(struct vroce_hw_qp *hw)
+{
+	if (hw->mem)
+		vroce_doorbell_give(hw->sq.doorbell, hw->sq.bit);
+	vroce_mem_destroy(hw->mem);
+	vroce_queue_free(&hw->rq);
+	vroce_queue_free(&hw->sq);
+}
+
+/* What the kernel needs to post and poll. */
+static int vroce_hw_qp_alloc_kernel(struct vroce_hw_qp *hw)
+{
+	int err;
+
+	if (!hw->kernel)
+		return 0;
+	vroce_form_init_wq(&hw->sq, false);
+	vroce_form_init_wq(&hw->rq, true);
+	err = vroce_queue_alloc_requests(&hw->sq);
+	if (!err)
+		err = vroce_queue_alloc_requests(&hw->rq);
+	return err;
+}
+
+static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
+				   const struct vroce_create_qp_params *params)
+{
+	int err;
+
+	err = vroce_quota_take(dev, vroce_qp_kind(hw));
+	if (err)
+		return err;
+	mutex_lock(&dev->qpns.lock);
+	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
+	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
+		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
+					   hw->qpn);
+	mutex_unlock(&dev->qpns.lock);
+	if (err)
+		vroce_quota_give(dev, vroce_qp_kind(hw));
+	return err;
+}
+
+static int vroce_hw_qp_attach(struct vroce_hw_qp *hw,
+			      struct virtio_net_roce_aux *aux)
+{
+	int err;
+
+	err = vroce_queue_attach_wq(&hw->sq, aux->ops->sq_vq(aux, hw->qpn));
+	if (err)
+		return err;
+	return vroce_queue_attach_wq(&hw->rq, aux->ops->rq_vq(aux, hw->qpn));
+}
+
+/**
+ * vroce_hw_qp_create() - create a QP in the device
+ * @dev: device
+ * @ibpd: its protection domain
+ * @attr: what was asked for
+ * @cap: what the device must provide
+ * @kernel: the kernel will post and poll, not a process
+ * @db: doorbell page of the owner, NULL for a QP in the form of the RFC
+ *
+ * Context: may sleep.
+ * Return: QP, or error pointer.
+ */
+struct vroce_hw_qp *
+vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
+		   const struct ib_qp_init_attr *attr,
+		   const struct ib_qp_cap *cap, bool kernel,
+		   struct vroce_doorbell *db)
+{
+	struct vroce_direct_params direct = {};
+	struct vroce_create_qp_params params = {
+		.pdn = to_vpd(ibpd)->hw->pdn,
+		.type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
+		/*
+		 * Never for a process: it writes its own requests, and with these
+		 * it could make the device access any memory.
+		 */
+		.fast_reg = kernel && vroce_has_fast_reg(dev),
+		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
+		.recv_cqn = to_vcq(attr->recv_cq)->hw->cqn,
+		.cap = *cap,
+	};
+	struct vroce_hw_qp *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	hw->kernel = kernel;
+	hw->gsi = params.type == IB_QPT_GSI;
+	hw->datagram = hw->gsi || params.type == IB_QPT_UD;
+	if (db) {
+		params.direct = &direct;
+		err = vroce_hw_qp_alloc_direct(dev, hw, db, cap, &direct);
+	} else {
+		err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
+	}
+	if (err)
+		goto err_free;
+	err = vroce_hw_qp_alloc_kernel(hw);
+	if (err)
+		goto err_queues;
+	err = vroce_hw_qp_take_number(dev, hw, &params);
+	/* A device whose answer makes no sense may use the memory all the same. */
+	if (err == -EPROTO && hw->mem) {
+		vroce_mem_abandon(hw->mem);
+		hw->mem = NULL;
+	}
+	if (err)
+		goto err_queues;
+	kvfree(direct.pages);
+
+	hw->pd = to_vpd(ibpd)->hw;
+	hw->scq = to_vcq(attr->send_cq)->hw;
+	hw->rcq = to_vcq(attr->recv_cq)->hw;
+	vroce_obj_get(&hw->pd->obj);
+	vroce_obj_get(&hw->scq->obj);
+	vroce_obj_get(&hw->rcq->obj);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
+	err = db ? 0 : vroce_hw_qp_attach(hw, dev->aux);
+	if (err) {
+		vroce_obj_put(&hw->obj);
+		return ERR_PTR(err);
+	}
+	return hw;
+
+err_queues:
+	kvfree(direct.pages);
+	vroce_hw_qp_free_queues(hw);
+err_free:
+	kfree(hw);
+	return ERR_PTR(err);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory of direct queues: ordinary pages, of which the device is given a list.
+ *
+ * The pages are charged to the process that asks for the queue.  A process maps them by
+ * vm_insert_pages(), and so each mapping holds references of its own: pages that are
+ * still mapped after the queue is gone belong to that process alone.  For consumers in
+ * the kernel all pages of a queue are mapped at one address.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/kmemleak.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "vroce.h"
+
+#define VROCE_WIRE_PAGE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
+
+static void vroce_mem_release(struct kref *ref)
+{
+	struct vroce_mem *mem = container_of(ref, struct vroce_mem, ref);
+	u32 i;
+
+	for (i = 0; i < mem->npages && mem->pages[i]; i++)
+		__free_page(mem->pages[i]);
+	kvfree(mem->pages);
+	kfree(mem);
+}
+
+/**
+ * vroce_mem_put() - drop a reference
+ * @mem: memory
+ *
+ * Context: may sleep.
+ */
+void vroce_mem_put(struct vroce_mem *mem)
+{
+	kref_put(&mem->ref, vroce_mem_release);
+}
+
+/* Undo vroce_mem_map_dma() for the first @n pages. */
+static void vroce_mem_unmap_dma(struct vroce_mem *mem, u32 n)
+{
+	while (n--)
+		dma_unmap_page(mem->dma_dev, mem->dma[n], PAGE_SIZE,
+			       DMA_BIDIRECTIONAL);
+}
+
+static int vroce_mem_map_dma(struct vroce_mem *mem)
+{
+	u32 i;
+
+	for (i = 0; i < mem->npages; i++) {
+		mem->dma[i] = dma_map_page(mem->dma_dev, mem->pages[i], 0,
+					   PAGE_SIZE, DMA_BIDIRECTIONAL);
+		if (dma_mapping_error(mem->dma_dev, mem->dma[i])) {
+			vroce_mem_unmap_dma(mem, i);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int vroce_mem_alloc_pages(struct vroce_mem *mem)
+{
+	u32 i;
+
+	mem->pages = kvcalloc(mem->npages, sizeof(*mem->pages),
+			      GFP_KERNEL_ACCOUNT);
+	if (!mem->pages)
+		return -ENOMEM;
+	for (i = 0; i < mem->npages; i++) {
+		mem->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					   __GFP_NOWARN);
+		if (!mem->pages[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * vroce_mem_create() - allocate zeroed memory and map it for the device
+ * @dma_dev: device
+ * @lens: bytes of each part; a part begins on a page of its own
+ * @nparts: number of parts, at most %VROCE_MEM_PARTS
+ * @kernel: the kernel uses it, not a process
+ *
+ * Context: may sleep.
+ * Return: memory, or error pointer.
+ */
+struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
+				   u32 nparts, bool kernel)
+{
+	struct vroce_mem *mem;
+	int err = -ENOMEM;
+	u32 i;
+
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&mem->ref);
+	mem->dma_dev = dma_dev;
+	for (i = 0; i < nparts; i++) {
+		mem->first[i] = mem->npages;
+		mem->len[i] = lens[i];
+		mem->npages += PAGE_ALIGN(lens[i]) >> PAGE_SHIFT;
+	}
+	if (vroce_mem_alloc_pages(mem))
+		goto err_put;
+	mem->dma = kvcalloc(mem->npages, sizeof(*mem->dma), GFP_KERNEL_ACCOUNT);
+	if (!mem->dma)
+		goto err_put;
+	if (kernel) {
+		mem->map = vmap(mem->pages, mem->npages, VM_MAP, PAGE_KERNEL);
+		if (!mem->map)
+			goto err_dma;
+	}
+	err = vroce_mem_map_dma(mem);
+	if (err)
+		goto err_vunmap;
+	return mem;
+
+err_vunmap:
+	if (mem->map)
+		vunmap(mem->map);
+err_dma:
+	kvfree(mem->dma);
+err_put:
+	vroce_mem_put(mem);
+	return ERR_PTR(err);
+}
+
+/**
+ * vroce_mem_destroy() - undo vroce_mem_create()
+ * @mem: memory that the device does not use; NULL or an error pointer is ignored
+ *
+ * Context: may sleep.
+ */
+void vroce_mem_destroy(struct vroce_mem *mem)
+{
+	if (IS_ERR_OR_NULL(mem))
+		return;
+	vroce_mem_unmap_dma(mem, mem->npages);
+	kvfree(mem->dma);
+	if (mem->map)
+		vunmap(mem->map);
+	mem->map = NULL;
+	vroce_mem_put(mem);
+}
+
+/**
+ * vroce_mem_abandon() - give memory up without freeing it
+ * @mem: memory that the device may still use
+ *
+ * This is for a device that is alive and did not confirm that it has stopped using it.
+ */
+void vroce_mem_abandon(struct vroce_mem *mem)
+{
+	/* On purpose; a message has told about it. */
+	kmemleak_not_leak(mem);
+}
+
+/**
+ * vroce_mem_addr() - where the kernel sees a part
+ * @mem: memory
+ * @part: part, which for a process's memory is one page long
+ *
+ * Context: any.
+ * Return: its address.
+ */
+void *vroce_mem_addr(const struct vroce_mem *mem, u32 part)
+{
+	u32 first = mem->first[part];
+
+	return mem->map ? mem->map + ((size_t)first << PAGE_SHIFT) :
+			  page_address(mem->pages[first]);
+}
+
+/**
+ * vroce_mem_dma() - where the device sees the first page of a part
+ * @mem: memory
+ * @part: part
+ *
+ * Context: any.
+ * Return: its device address.
+ */
+dma_addr_t vroce_mem_dma(const struct vroce_mem *mem, u32 part)
+{
+	return mem->dma[mem->first[part]];
+}
+
+/**
+ * vroce_mem_wire_pages() - pages of the wire format that cover a part
+ * @mem: memory
+ * @part: part
+ *
+ * Context: any.
+ * Return: number of pages of 4096 bytes.
+ */
+u32 vroce_mem_wire_pages(const struct vroce_mem *mem, u32 part)
+{
+	return DIV_ROUND_UP(mem->len[part], VROCE_WIRE_PAGE);
+}
+
+/**
+ * vroce_mem_list() - list the pages of parts for the device
+ * @mem: memory
+ * @nparts: how many parts, from the first on
+ *
+ * Context: may sleep.
+ * Return: device addresses of pages of 4096 bytes, to be freed with kvfree(); or NULL.
+ */
+__le64 *vroce_mem_list(const struct vroce_mem *mem, u32 nparts)
+{
+	u32 total = 0, part, i, n = 0;
+	__le64 *list;
+
+	for (part = 0; part < nparts; part++)
+		total += vroce_mem_wire_pages(mem, part);
+	list = kvmalloc_array(total, sizeof(*list), GFP_KERNEL_ACCOUNT);
+	if (!list)
+		return NULL;
+	for (part = 0; part < nparts; part++)
+		for (i = 0; i < vroce_mem_wire_pages(mem, part); i++)
+			list[n++] = cpu_to_le64(mem->dma[mem->first[part] +
+							 i / VROCE_PAGES_PER_PAGE] +
+						i % VROCE_PAGES_PER_PAGE *
+						VROCE_WIRE_PAGE);
+	return list;
+}

@@ -1,0 +1,785 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Consumers in the kernel on direct queues: the whole driver, bound to a function that
+ * acts as a device.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "virtio_roce_mock.h"
+#include "virtio_roce_process.h"
+
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+
+/**
+ * struct direct - what a consumer in the kernel has
+ * @mock: function
+ * @ibdev: device
+ * @pd: protection domain
+ * @cq: completion queue
+ * @qp: queue pair
+ * @cqn: number of @cq
+ * @qpn: number of @qp
+ * @events: calls of the completion handler
+ * @fatal: events of errors
+ */
+struct direct {
+	struct mock *mock;
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u32 cqn;
+	u32 qpn;
+	int events;
+	int fatal;
+};
+
+static void direct_event(struct ib_cq *cq, void *context)
+{
+	((struct direct *)context)->events++;
+}
+
+static void direct_fatal(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_CQ_ERR ||
+	    event->event == IB_EVENT_QP_FATAL)
+		((struct direct *)context)->fatal++;
+}
+
+static void direct_close(void *data)
+{
+	struct direct *d = data;
+
+	if (d->qp)
+		KUNIT_EXPECT_EQ(d->mock->test, 0, ib_destroy_qp(d->qp));
+	if (d->cq)
+		ib_destroy_cq(d->cq);
+	if (d->pd)
+		ib_dealloc_pd(d->pd);
+}
+
+static void direct_state(struct direct *d, enum ib_qp_state state)
+{
+	/* The driver does not look at the attributes in between. */
+	to_vqp(d->qp)->state = state;
+}
+
+static struct ib_qp *direct_add_qp(struct direct *d, u32 depth, u32 sges,
+				   u32 inline_data)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = direct_fatal,
+		.qp_context = d,
+		.send_cq = d->cq,
+		.recv_cq = d->cq,
+		.cap = {
+			.max_send_wr = depth,
+			.max_recv_wr = depth,
+			.max_send_sge = sges,
+			.max_recv_sge = 1,
+			.max_inline_data = inline_data,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+
+	return ib_create_qp(d->pd, &attr);
+}
+
+static struct direct *direct_open(struct kunit *test, int cqe, u32 depth)
+{
+	const struct ib_cq_init_attr attr = { .cqe = cqe, .comp_vector = 1 };
+	struct mock *mock = mock_device(test, 64);
+	struct direct *d;
+
+	mock_make_direct(mock);
+	d = kunit_kzalloc(test, sizeof(*d), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, d);
+	d->mock = mock;
+	d->ibdev = mock_start(mock);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, direct_close, d));
+	d->pd = ib_alloc_pd(d->ibdev, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, d->pd);
+	d->cq = ib_create_cq(d->ibdev, direct_event, direct_fatal, d, &attr);
+	if (IS_ERR(d->cq))
+		d->cq = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, d->cq);
+	d->qp = direct_add_qp(d, depth, 2, 0);
+	if (IS_ERR(d->qp))
+		d->qp = NULL;
+	KUNIT_ASSERT_NOT_NULL(test, d->qp);
+	d->qpn = d->qp->qp_num;
+	d->cqn = mock->qps[d->qpn].scqn;
+	direct_state(d, IB_QPS_RTS);
+	return d;
+}
+
+static void direct_done(struct direct *d)
+{
+	struct mock *mock = d->mock;
+
+	kunit_release_action(mock->test, direct_close, d);
+	mock_expect_clean(mock);
+	mock_stop(mock, d->ibdev);
+	KUNIT_EXPECT_NULL(mock->test, mock->doorbells[0]);
+}
+
+static int direct_send(struct direct *d, u64 wr_id, int flags)
+{
+	struct ib_sge sge = { .addr = 0x1000 + wr_id, .length = 10, .lkey = 7 };
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = wr_id,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+			.send_flags = flags,
+			.ex.imm_data = cpu_to_be32(0x11223344),
+		},
+		.remote_addr = 0x123456789aULL,
+		.rkey = 9,
+	};
+
+	return ib_post_send(d->qp, &wr.wr, NULL);
+}
+
+static int direct_recv(struct direct *d, u64 wr_id)
+{
+	struct ib_sge sge = { .addr = 0x2000, .length = 100, .lkey = 8 };
+	struct ib_recv_wr wr = {
+		.wr_id = wr_id,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	return ib_post_recv(d->qp, &wr, NULL);
+}
+
+static void direct_sent(struct direct *d, u32 index, u8 status)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = cpu_to_le32(d->qpn),
+		.wqe = cpu_to_le32(index),
+		.status = status,
+		.opcode = VIRTIO_IB_WC_RDMA_WRITE,
+	};
+
+	mock_direct_complete(d->mock, d->cqn, &cqe, false);
+}
+
+static void direct_received(struct direct *d, u32 index, u32 len)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = cpu_to_le32(d->qpn),
+		.wqe = cpu_to_le32(index),
+		.byte_len = cpu_to_le32(len),
+		.opcode = VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV,
+	};
+
+	mock_direct_complete(d->mock, d->cqn, &cqe, true);
+}
+
+static u64 direct_bad(struct direct *d)
+{
+	return atomic64_read(&to_vdev(d->ibdev)->bad_completions);
+}
+
+/* Numbers, sizes and pages are what the specification says; all is given back. */
+static void direct_objects(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 100, 20);
+	struct virtio_rdma_qp_direct *qp = &d->mock->qps[d->qpn].direct;
+
+	KUNIT_EXPECT_GE(test, d->cqn, MOCK_CQS);
+	KUNIT_EXPECT_GE(test, d->qpn, MOCK_QPS);
+	KUNIT_EXPECT_EQ(test, d->mock->cqs[d->cqn].cqe, 128);
+	KUNIT_EXPECT_EQ(test, d->mock->cqs[d->cqn].event_vq, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->send_depth), 32);
+	KUNIT_EXPECT_EQ(test, qp->send_shift, 6);
+	KUNIT_EXPECT_EQ(test, qp->recv_shift, 6);
+	KUNIT_EXPECT_EQ(test, d->ibdev->num_comp_vectors, 3);
+	KUNIT_EXPECT_EQ(test, d->ibdev->attrs.max_qp, MOCK_ALL_QPS - MOCK_QPS);
+	KUNIT_EXPECT_EQ(test, d->ibdev->attrs.max_qp_wr, 32768);
+	KUNIT_EXPECT_EQ(test, d->ibdev->attrs.max_cqe, 1 << 22);
+	KUNIT_EXPECT_EQ(test, mock_count(d->mock, CMD(ALLOC_DOORBELL)), 1);
+	direct_done(d);
+}
+
+/* Strides follow from elements and inline data; the largest rings can be had. */
+static void direct_sizes(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 1 << 16, 1);
+	struct virtio_rdma_qp_direct *direct;
+	struct ib_qp *qp;
+
+	qp = direct_add_qp(d, 32768, 3, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	direct = &d->mock->qps[qp->qp_num].direct;
+	KUNIT_EXPECT_EQ(test, direct->send_shift, 7);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(direct->send_depth), 32768);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(direct->send_pages), 1024);
+	KUNIT_EXPECT_NE(test, le32_to_cpu(direct->bit),
+			le32_to_cpu(d->mock->qps[d->qpn].direct.bit));
+	ib_destroy_qp(qp);
+
+	qp = direct_add_qp(d, 4, 1, 300);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	KUNIT_EXPECT_EQ(test, d->mock->qps[qp->qp_num].direct.send_shift, 9);
+	ib_destroy_qp(qp);
+
+	KUNIT_EXPECT_TRUE(test, IS_ERR(direct_add_qp(d, 32769, 1, 0)));
+	direct_done(d);
+}
+
+/* If the device refuses, nothing is left. */
+static void direct_refused(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 1);
+
+	d->mock->fail[CMD(CREATE_QP)] = -EREMOTEIO;
+	KUNIT_EXPECT_TRUE(test, IS_ERR(direct_add_qp(d, 4, 1, 0)));
+	KUNIT_EXPECT_TRUE(test, d->mock->settled[CMD(CREATE_QP)]);
+	d->mock->fail[CMD(CREATE_QP)] = 0;
+	direct_done(d);
+}
+
+/* Is the page with the control block of the last CQ or QP allocated? */
+static bool direct_control_lives(struct mock *mock, u8 command)
+{
+	const struct mock_call *call = mock_last(mock, command);
+	const struct virtio_rdma_qp_direct *qp =
+		(void *)call->req + VIRTIO_RDMA_QP_DIRECT_OFFSET;
+	const struct virtio_rdma_cmd_create_cq_long *cq = (void *)call->req;
+	u64 control = le64_to_cpu(command == CMD(CREATE_CQ) ? cq->control :
+							      qp->control);
+
+	return page_count(pfn_to_page(PHYS_PFN(control)));
+}
+
+/*
+ * A device that makes objects with impossible numbers, or does not destroy them, may use
+ * their memory, which therefore is not freed.
+ */
+static void direct_impossible(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 16 };
+	struct direct *d = direct_open(test, 16, 1);
+	struct mock *mock = d->mock;
+	struct ib_qp *qp;
+	struct ib_cq *cq;
+
+	mock->next_cqn = MOCK_ALL_CQS + 5;
+	cq = ib_create_cq(d->ibdev, direct_event, NULL, d, &attr);
+	KUNIT_ASSERT_TRUE(test, IS_ERR(cq));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(cq), -EPROTO);
+	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+
+	mock->next_qpn = MOCK_ALL_QPS + 3;
+	qp = direct_add_qp(d, 1, 1, 0);
+	KUNIT_ASSERT_TRUE(test, IS_ERR(qp));
+	KUNIT_EXPECT_EQ(test, PTR_ERR(qp), -EPROTO);
+	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(CREATE_QP)));
+
+	qp = direct_add_qp(d, 1, 1, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(CREATE_QP)));
+	direct_done(d);
+}
+
+/* A request is in its slot before the index, and announced by a bit and one doorbell. */
+static void direct_post(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	struct mock_qp *qp = &d->mock->qps[d->qpn];
+	u32 bit = le32_to_cpu(qp->direct.bit);
+	struct virtio_rdma_doorbell_page *page = d->mock->doorbells[0];
+	struct virtio_rdma_swqe *swqe;
+
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 0x55, IB_SEND_SIGNALED));
+	swqe = mock_direct_slot(d->mock, d->qpn, false, 0);
+	KUNIT_EXPECT_EQ(test, swqe->opcode, VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM);
+	KUNIT_EXPECT_EQ(test, swqe->send_flags, VIRTIO_IB_SEND_SIGNALED);
+	KUNIT_EXPECT_EQ(test, le16_to_cpu(swqe->num_sge), 1);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(swqe->imm_data), 0x11223344);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(swqe->rdma.remote_addr),
+			0x123456789aULL);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(swqe->rdma.rkey), 9);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(swqe->sg_list[0].addr), 0x1055);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(swqe->sg_list[0].length), 10);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(swqe->sg_list[0].lkey), 7);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->send_producer), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(page->pending[bit / 64]),
+			BIT_ULL(bit % 64));
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(page->words[0]), BIT_ULL(bit / 64));
+	/* The device polls. */
+	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 0);
+
+	/* It took the bits, and wants to be rung. */
+	page->pending[bit / 64] = 0;
+	page->words[0] = 0;
+	page->ring_me = cpu_to_le32(1);
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 1, 0));
+	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 1);
+	KUNIT_EXPECT_EQ(test, page->ring_me, 0);
+	/* The bit is still set. */
+	page->ring_me = cpu_to_le32(1);
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 2, 0));
+	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->send_producer), 3);
+	direct_done(d);
+}
+
+/* A receive request is announced only if the device wants that. */
+static void direct_post_recv(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	struct mock_qp *qp = &d->mock->qps[d->qpn];
+	struct virtio_rdma_doorbell_page *page = d->mock->doorbells[0];
+	struct virtio_rdma_rwqe *rwqe;
+
+	page->ring_me = cpu_to_le32(1);
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 1));
+	rwqe = mock_direct_slot(d->mock, d->qpn, true, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rwqe->num_sge), 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rwqe->sg_list[0].length), 100);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->recv_producer), 1);
+	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 0);
+	KUNIT_EXPECT_EQ(test, page->words[0], 0);
+
+	qp->control->recv_wanted = cpu_to_le32(1);
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 2));
+	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 1);
+	direct_done(d);
+}
+
+/* Completions are found by their phase, round after round, and slots are given back. */
+static void direct_poll(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 4);
+	struct ib_wc wc[4];
+	u32 i;
+
+	for (i = 0; i < 100; i++) {
+		KUNIT_ASSERT_EQ(test, 0, ib_poll_cq(d->cq, 4, wc));
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, 1000 + i,
+						     IB_SEND_SIGNALED));
+		KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 2000 + i));
+		direct_sent(d, i, VIRTIO_IB_WC_SUCCESS);
+		direct_received(d, i, 50);
+		KUNIT_ASSERT_EQ(test, 2, ib_poll_cq(d->cq, 4, wc));
+		KUNIT_ASSERT_EQ(test, wc[0].wr_id, 1000 + i);
+		KUNIT_ASSERT_EQ(test, wc[0].opcode, IB_WC_RDMA_WRITE);
+		KUNIT_ASSERT_PTR_EQ(test, wc[0].qp, d->qp);
+		KUNIT_ASSERT_EQ(test, wc[1].wr_id, 2000 + i);
+		KUNIT_ASSERT_EQ(test, wc[1].byte_len, 50);
+		KUNIT_ASSERT_EQ(test, wc[1].status, IB_WC_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(d->mock->cqs[d->cqn].control->consumer),
+			200);
+	KUNIT_EXPECT_EQ(test, direct_bad(d), 0);
+	direct_done(d);
+}
+
+/* A ring takes as many requests as it has slots; a later completion frees all before. */
+static void direct_full(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 4);
+	struct ib_wc wc;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, i == 2 ?
+						     IB_SEND_SIGNALED : 0));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, direct_send(d, 4, 0));
+	direct_sent(d, 2, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, direct_send(d, 4, 0));
+	KUNIT_ASSERT_EQ(test, 1, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 2);
+	for (i = 4; i < 7; i++)
+		KUNIT_EXPECT_EQ(test, 0, direct_send(d, i, 0));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, direct_send(d, 7, 0));
+	direct_done(d);
+}
+
+/* What no request is outstanding for never reaches the consumer. */
+static void direct_forged(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 4);
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 77, IB_SEND_SIGNALED));
+	direct_sent(d, 1, VIRTIO_IB_WC_SUCCESS);
+	direct_sent(d, 0x10000, VIRTIO_IB_WC_SUCCESS);
+	direct_sent(d, -1, VIRTIO_IB_WC_WR_FLUSH_ERR);
+	direct_received(d, 0, 5);
+	d->qpn++;
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	d->qpn--;
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, direct_bad(d), 5);
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, 1, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 77);
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, direct_bad(d), 6);
+	direct_done(d);
+}
+
+/* Arming is a store: one event for each, for what was asked. */
+static void direct_arm(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	struct ib_wc wc;
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 9));
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 0);
+
+	KUNIT_EXPECT_EQ(test, 1, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP |
+						  IB_CQ_REPORT_MISSED_EVENTS));
+	KUNIT_ASSERT_EQ(test, 1, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP |
+						  IB_CQ_REPORT_MISSED_EVENTS));
+	direct_sent(d, 1, VIRTIO_IB_WC_SUCCESS);
+	direct_sent(d, 2, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 3, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	direct_received(d, 0, 5);
+	KUNIT_EXPECT_EQ(test, d->events, 2);
+	KUNIT_EXPECT_EQ(test, mock_count(d->mock, CMD(REQ_NOTIFY_CQ)), 0);
+	direct_done(d);
+}
+
+/* Events of what does not exist, or of an unknown type, do nothing. */
+static void direct_events(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	u32 cqn = d->cqn, qpn = d->qpn;
+
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_CQ_ERROR, cqn);
+	KUNIT_EXPECT_EQ(test, d->fatal, 1);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn);
+	KUNIT_EXPECT_EQ(test, d->fatal, 2);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn + 1);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn + 1);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, U32_MAX);
+	mock_event(d->mock, 31, cqn);
+	mock_event(d->mock, U16_MAX, cqn);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(d->qp));
+	ib_destroy_cq(d->cq);
+	d->qp = NULL;
+	d->cq = NULL;
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_CQ_ERROR, cqn);
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	KUNIT_EXPECT_EQ(test, d->fatal, 2);
+	direct_done(d);
+	KUNIT_EXPECT_NULL(test, d->mock->notify);
+}
+
+/* After RESET all indices are 0, and completions from before are forgotten. */
+static void direct_reset(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct direct *d = direct_open(test, 16, 4);
+	struct mock_qp *qp = &d->mock->qps[d->qpn];
+	struct ib_wc wc;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 9));
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(d->qp, &attr, IB_QP_STATE));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->send_producer), 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->recv_producer), 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(d->cq, 1, &wc));
+
+	direct_state(d, IB_QPS_RTS);
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 50, IB_SEND_SIGNALED));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->send_producer), 1);
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, 1, ib_poll_cq(d->cq, 1, &wc));
+	KUNIT_EXPECT_EQ(test, wc.wr_id, 50);
+	KUNIT_EXPECT_EQ(test, direct_bad(d), 0);
+	direct_done(d);
+}
+
+/* A dead device left garbage; all requests are flushed, also those posted later. */
+static void direct_flush(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	struct mock_cq *cq = &d->mock->cqs[d->cqn];
+	struct virtio_rdma_cqe *ring;
+	struct ib_wc wc[4];
+	u32 i, n = 0;
+	int got;
+
+	for (i = 0; i < 8; i++) {
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, 0));
+		KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 100 + i));
+	}
+	direct_sent(d, 2, VIRTIO_IB_WC_LOC_PROT_ERR);
+	/* Slots behind it seem to be full, too. */
+	ring = phys_to_virt(cq->pages[0]);
+	for (i = 3; i < 16; i++)
+		ring[i].phase = 1;
+	d->mock->event(&d->mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 108) == -ENOMEM ? 0 : 1);
+	while ((got = ib_poll_cq(d->cq, 4, wc)) > 0)
+		for (i = 0; i < got; i++, n++)
+			KUNIT_EXPECT_EQ(test, wc[i].status, n ?
+					IB_WC_WR_FLUSH_ERR : IB_WC_LOC_PROT_ERR);
+	/* Requests 0 to 2, of which one completed; 5 more sends; 8 receives. */
+	KUNIT_EXPECT_EQ(test, n, 1 + 5 + 8);
+	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 200, 0));
+	KUNIT_ASSERT_EQ(test, 1, ib_poll_cq(d->cq, 4, wc));
+	KUNIT_EXPECT_EQ(test, wc[0].wr_id, 200);
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(d->cq, 4, wc));
+	direct_done(d);
+}
+
+/* Without DIRECT, a kernel's CQ of the RFC is armed by its control block. */
+static void direct_control_only(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 16, .comp_vector = 2 };
+	struct mock *mock = mock_device(test, 64);
+	struct direct d = { .mock = mock };
+	struct mock_cq *cq;
+	struct ib_cq *ibcq;
+	u32 cqn;
+
+	mock_make_direct(mock);
+	mock->query_device.device_cap_flags &=
+		~cpu_to_le64(VIRTIO_IB_DEVICE_DIRECT);
+	d.ibdev = mock_start(mock);
+	ibcq = ib_create_cq(d.ibdev, direct_event, NULL, &d, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ibcq);
+	cqn = to_vcq(ibcq)->hw->cqn;
+	KUNIT_EXPECT_LT(test, cqn, MOCK_CQS);
+	cq = &mock->cqs[cqn];
+	KUNIT_EXPECT_EQ(test, cq->event_vq, 2);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(ibcq, IB_CQ_NEXT_COMP));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(cq->control->arm) & 3,
+			VIRTIO_RDMA_ARM_NEXT);
+	mock_event(mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+	KUNIT_EXPECT_EQ(test, d.events, 1);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(REQ_NOTIFY_CQ)), 0);
+	ib_destroy_cq(ibcq);
+	mock_expect_clean(mock);
+	mock_stop(mock, d.ibdev);
+}
+
+/* A capability without its virtqueues is none. */
+static void direct_no_virtqueues(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct ib_device *ibdev;
+
+	mock_make_direct(mock);
+	mock->aux.num_doorbells = 0;
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_FALSE(test, vroce_has_direct(to_vdev(ibdev)));
+	KUNIT_EXPECT_TRUE(test, vroce_has_events(to_vdev(ibdev)));
+	mock_stop(mock, ibdev);
+	mock->aux.num_events = 0;
+	mock->aux.num_doorbells = 1;
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_FALSE(test, vroce_has_direct(to_vdev(ibdev)));
+	KUNIT_EXPECT_FALSE(test, vroce_has_events(to_vdev(ibdev)));
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_qp, MOCK_QPS - 2);
+	mock_stop(mock, ibdev);
+}
+
+/* A process that has agreed on direct queues. */
+static struct process *direct_process(struct mock *mock, struct program *prog)
+{
+	const struct virtio_roce_alloc_ucontext_req req = {
+		.features = VIRTIO_ROCE_FEATURE_DIRECT,
+	};
+	struct kunit *test = mock->test;
+	struct process *p;
+
+	mock_make_direct(mock);
+	p = process_start(mock);
+	KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req),
+						   sizeof(p->context)));
+	KUNIT_EXPECT_EQ(test, p->context.features, VIRTIO_ROCE_FEATURE_DIRECT);
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &prog->pd));
+	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, 20, &prog->cq));
+	KUNIT_ASSERT_EQ(test, 0, process_create_qp(p, prog->pd, prog->cq.handle,
+						   IB_QPT_RC, &prog->qp));
+	return p;
+}
+
+static unsigned long direct_map(struct process *p, u64 offset, u32 len, int prot)
+{
+	unsigned long addr = process_mmap(p, offset, len, prot, MAP_SHARED);
+
+	KUNIT_ASSERT_FALSE(p->test, IS_ERR_VALUE(addr));
+	return addr;
+}
+
+/* It maps its rings, which the device sees, and may not write to completions. */
+static void direct_user_maps(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	const struct virtio_roce_queue *cq = &prog.cq.drv.cq;
+	const struct virtio_roce_create_qp_resp *qp = &prog.qp.drv;
+	const struct virtio_rdma_qp_direct *direct;
+	unsigned long mem, page;
+	u32 cqn, bit;
+
+	KUNIT_EXPECT_EQ(test, cq->flags, VIRTIO_ROCE_QUEUE_DIRECT);
+	KUNIT_EXPECT_EQ(test, cq->depth, 32);
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, cq->slots_offset,
+						 cq->slots_len,
+						 PROT_READ | PROT_WRITE,
+						 MAP_SHARED), -EPERM);
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, cq->slots_offset,
+						 cq->slots_len + PAGE_SIZE,
+						 PROT_READ, MAP_SHARED), -EINVAL);
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, cq->slots_offset,
+						 cq->slots_len, PROT_READ,
+						 MAP_PRIVATE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, qp->sq.slots_offset,
+						 qp->sq.slots_len,
+						 PROT_READ | PROT_EXEC,
+						 MAP_SHARED), -EPERM);
+	mem = direct_map(p, cq->slots_offset, cq->slots_len, PROT_READ);
+	KUNIT_EXPECT_NE(test, 0, put_user(1, (u8 __user *)mem));
+	vm_munmap(mem, cq->slots_len);
+
+	direct = &mock->qps[prog.qp.qpn].direct;
+	cqn = mock->qps[prog.qp.qpn].scqn;
+	bit = le32_to_cpu(direct->bit);
+	KUNIT_EXPECT_EQ(test, qp->bit, bit);
+	KUNIT_EXPECT_EQ(test, qp->sq.depth, 8);
+	KUNIT_EXPECT_EQ(test, qp->rq.depth, 4);
+	KUNIT_EXPECT_EQ(test, qp->sq.stride, 64);
+	mem = direct_map(p, qp->sq.slots_offset, qp->sq.slots_len,
+			 PROT_READ | PROT_WRITE);
+	KUNIT_EXPECT_EQ(test, 0, put_user(0x51, (u8 __user *)(mem +
+							      qp->sq.slots_pos)));
+	KUNIT_EXPECT_EQ(test, 0, put_user(0x52, (u8 __user *)(mem +
+							      qp->rq.slots_pos)));
+	KUNIT_EXPECT_EQ(test, 0, put_user(7, (u32 __user *)(mem +
+							    qp->sq.control_pos)));
+	KUNIT_EXPECT_EQ(test, *(u8 *)mock_direct_slot(mock, prog.qp.qpn, false, 0),
+			0x51);
+	KUNIT_EXPECT_EQ(test, *(u8 *)mock_direct_slot(mock, prog.qp.qpn, true, 0),
+			0x52);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->qps[prog.qp.qpn].control->send_producer),
+			7);
+	page = direct_map(p, qp->page_offset, PAGE_SIZE, PROT_READ | PROT_WRITE);
+	KUNIT_EXPECT_EQ(test, 0, put_user(9, (u32 __user *)page));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->doorbells[0]->ring_me), 9);
+	vm_munmap(page, PAGE_SIZE);
+	vm_munmap(mem, qp->sq.slots_len);
+
+	/* The bit of a process, and the numbers, are not those of the kernel. */
+	KUNIT_EXPECT_EQ(test, mock->cqs[cqn].cqe, 32);
+	process_close_file(p);
+	mock_expect_clean(mock);
+	KUNIT_EXPECT_NULL(test, mock->doorbells[0]);
+}
+
+/* Mapped queues are destroyed at once; their pages stay until they are unmapped. */
+static void direct_user_outlives(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	const struct virtio_roce_queue *cq = &prog.cq.drv.cq;
+	const struct virtio_roce_queue *sq = &prog.qp.drv.sq;
+	u32 cqn = mock->qps[prog.qp.qpn].scqn;
+	unsigned long mem, control;
+	u32 word = 0;
+
+	mem = direct_map(p, sq->slots_offset, sq->slots_len,
+			 PROT_READ | PROT_WRITE);
+	control = direct_map(p, cq->control_offset, cq->control_len,
+			     PROT_READ | PROT_WRITE);
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_qp(p, prog.qp.handle));
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(p, prog.cq.handle));
+	KUNIT_EXPECT_FALSE(test, mock->qps[prog.qp.qpn].exists);
+	KUNIT_EXPECT_FALSE(test, mock->cqs[cqn].exists);
+	KUNIT_EXPECT_EQ(test, 0, put_user(1, (u32 __user *)mem));
+	/* Who still polls it finds an error. */
+	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(control + 32)));
+	KUNIT_EXPECT_NE(test, word, 0);
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, sq->slots_offset,
+						 sq->slots_len, PROT_READ,
+						 MAP_SHARED), -EINVAL);
+	vm_munmap(mem, sq->slots_len);
+	vm_munmap(control, cq->control_len);
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+/* A CQ of a process is told that the device is dead. */
+static void direct_user_dead(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	u32 cqn = mock->qps[prog.qp.qpn].scqn;
+
+	KUNIT_EXPECT_EQ(test, mock->cqs[cqn].control->device, 0);
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	for (int i = 0; i < 1000 && !READ_ONCE(mock->cqs[cqn].control->device); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_NE(test, mock->cqs[cqn].control->device, 0);
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+static struct kunit_case direct_cases[] = {
+	KUNIT_CASE(direct_objects),
+	KUNIT_CASE(direct_sizes),
+	KUNIT_CASE(direct_refused),
+	KUNIT_CASE(direct_impossible),
+	KUNIT_CASE(direct_post),
+	KUNIT_CASE(direct_post_recv),
+	KUNIT_CASE(direct_poll),
+	KUNIT_CASE(direct_full),
+	KUNIT_CASE(direct_forged),
+	KUNIT_CASE(direct_arm),
+	KUNIT_CASE(direct_events),
+	KUNIT_CASE(direct_reset),
+	KUNIT_CASE(direct_flush),
+	KUNIT_CASE(direct_control_only),
+	KUNIT_CASE(direct_no_virtqueues),
+	KUNIT_CASE(direct_user_maps),
+	KUNIT_CASE(direct_user_outlives),
+	KUNIT_CASE(direct_user_dead),
+	{ }
+};
+
+static struct kunit_suite direct_suite = {
+	.name = "virtio_roce_direct",
+	.test_cases = direct_cases,
+};
+
+kunit_test_suite(direct_suite);

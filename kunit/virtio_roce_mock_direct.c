@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Direct queues and events of the function without hardware; see virtio_roce_mock.h.
+ */
+#include <linux/io.h>
+#include <linux/log2.h>
+#include <linux/sizes.h>
+
+#include "virtio_roce_mock.h"
+
+#define DIRECT_QPS	(MOCK_ALL_QPS - MOCK_QPS)
+#define DIRECT_CQS	(MOCK_ALL_CQS - MOCK_CQS)
+
+/**
+ * mock_make_direct() - give a function event queues and direct queues
+ * @mock: function that acts as a device and is not published yet
+ */
+void mock_make_direct(struct mock *mock)
+{
+	struct virtio_rdma_ack_query_device *attr = &mock->query_device;
+
+	mock->aux.num_events = 3;
+	mock->aux.num_doorbells = 1;
+	mock_vq_init(mock, &mock->doorbell_vq, 100);
+	attr->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_EVENTS |
+					      VIRTIO_IB_DEVICE_DIRECT);
+	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
+	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
+	attr->max_direct_wr = cpu_to_le32(32768);
+	attr->max_direct_cqe = cpu_to_le32(1 << 22);
+	attr->max_doorbells = cpu_to_le32(MOCK_DOORBELLS);
+}
+
+/* Copy a list of pages, as many as the mock keeps. */
+static bool mock_pages_ok(struct mock *mock, const struct kvec *list, u32 npages,
+			  size_t bytes, u64 *pages, u32 max)
+{
+	const __le64 *page = list->iov_base;
+	u32 i;
+
+	if (list->iov_len != npages * sizeof(*page) ||
+	    npages != DIV_ROUND_UP(bytes, SZ_4K)) {
+		mock_violation(mock, "list of pages of another length", npages);
+		return false;
+	}
+	for (i = 0; i < npages; i++) {
+		if (le64_to_cpu(page[i]) % SZ_4K)
+			mock_violation(mock, "page is not aligned", i);
+		if (i < max)
+			pages[i] = le64_to_cpu(page[i]);
+	}
+	return true;
+}
+
+static bool mock_is_blank(u64 page, size_t len)
+{
+	return !memchr_inv(phys_to_virt(page), 0, len);
+}
+
+static u32 mock_pick_cqn(struct mock *mock, bool direct)
+{
+	u32 cqn = direct ? MOCK_CQS : 0;
+
+	if (mock->next_cqn >= 0)
+		cqn = mock->next_cqn;
+	else
+		while (mock_cq_exists(mock, cqn))
+			cqn++;
+	mock->next_cqn = -1;
+	return cqn;
+}
+
+/**
+ * mock_direct_create_cq() - CREATE_CQ, long form
+ * @mock: function
+ * @kvec: request in two pieces
+ * @rsp: response
+ *
+ * Return: 0 or -EREMOTEIO.
+ */
+int mock_direct_create_cq(struct mock *mock, const struct kvec *kvec, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_cq_long *req = kvec[0].iov_base;
+	bool direct = req->flags & VIRTIO_RDMA_CQ_DIRECT;
+	struct virtio_rdma_ack_create_cq *ack = rsp;
+	u32 cqe = le32_to_cpu(req->cqe), cqn = mock_pick_cqn(mock, direct);
+	u64 control = le64_to_cpu(req->control);
+	struct mock_cq cq = {
+		.exists = true,
+		.cqe = cqe,
+		.event_vq = le16_to_cpu(req->event_vq),
+		.control = phys_to_virt(control),
+	};
+
+	if (!(req->flags & VIRTIO_RDMA_CQ_CONTROL) || control % 64 ||
+	    cq.event_vq >= mock->aux.num_events ||
+	    !mock_is_blank(control, VIRTIO_RDMA_CONTROL_SIZE))
+		mock_violation(mock, "bad control block of a CQ", cqn);
+	if (direct && (!is_power_of_2(cqe) || req->cqe_shift != 5 ||
+		       cqe < VIRTIO_RDMA_DIRECT_MIN_CQE))
+		mock_violation(mock, "bad size of a CQ", cqe);
+	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
+			   direct ? (size_t)cqe << req->cqe_shift : 0, cq.pages,
+			   MOCK_PAGES))
+		return -EREMOTEIO;
+	if (direct && !mock_is_blank(cq.pages[0], SZ_4K))
+		mock_violation(mock, "ring of a CQ is not zero", cqn);
+	ack->cqn = cpu_to_le32(cqn);
+	/* A broken device answers this without creating anything. */
+	if (cqn >= (direct ? MOCK_ALL_CQS : MOCK_CQS))
+		return 0;
+	mock->cqs[cqn] = cq;
+	if (!direct)
+		mock->cq_vqs[cqn].used = 0;
+	return 0;
+}
+
+/**
+ * mock_direct_create_qp() - CREATE_QP, long form
+ * @mock: function
+ * @kvec: request in two pieces
+ * @rsp: response
+ *
+ * Return: 0 or -EREMOTEIO.
+ */
+int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_qp *req = kvec[0].iov_base;
+	const struct virtio_rdma_qp_direct *direct =
+		kvec[0].iov_base + VIRTIO_RDMA_QP_DIRECT_OFFSET;
+	u32 send_pages = le32_to_cpu(direct->send_pages);
+	struct virtio_rdma_ack_create_qp *ack = rsp;
+	u64 control = le64_to_cpu(direct->control);
+	u32 qpn = mock->next_qpn >= 0 ? mock->next_qpn : MOCK_QPS;
+	struct kvec list = kvec[1];
+	struct mock_qp qp = {
+		.exists = true,
+		.type = req->qp_type,
+		.state = VIRTIO_IB_QPS_RESET,
+		.pdn = le32_to_cpu(req->pdn),
+		.scqn = le32_to_cpu(req->send_cqn),
+		.rcqn = le32_to_cpu(req->recv_cqn),
+		.control = phys_to_virt(control),
+		.direct = *direct,
+	};
+
+	while (mock_qp_exists(mock, qpn))
+		qpn++;
+	ack->qpn = cpu_to_le32(qpn);
+	/* As for CQs. */
+	if (mock->next_qpn >= MOCK_ALL_QPS) {
+		mock->next_qpn = -1;
+		return 0;
+	}
+	if (qpn >= MOCK_ALL_QPS)
+		return -EREMOTEIO;
+	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT || control % 64 ||
+	    le32_to_cpu(direct->bit) >= VIRTIO_RDMA_DOORBELL_BITS ||
+	    le32_to_cpu(direct->doorbell) >= MOCK_DOORBELLS ||
+	    !mock->doorbells[le32_to_cpu(direct->doorbell)] ||
+	    !mock_is_blank(control, VIRTIO_RDMA_CONTROL_SIZE))
+		mock_violation(mock, "bad direct QP", qpn);
+	list.iov_len = send_pages * sizeof(__le64);
+	if (!mock_pages_ok(mock, &list, send_pages,
+			   (size_t)le32_to_cpu(direct->send_depth) <<
+			   direct->send_shift, qp.pages, MOCK_PAGES))
+		return -EREMOTEIO;
+	list.iov_base += list.iov_len;
+	list.iov_len = kvec[1].iov_len - list.iov_len;
+	if (!mock_pages_ok(mock, &list, le32_to_cpu(direct->recv_pages),
+			   (size_t)le32_to_cpu(direct->recv_depth) <<
+			   direct->recv_shift, qp.pages + MOCK_PAGES,
+			   MOCK_PAGES))
+		return -EREMOTEIO;
+	if (qp.scqn < MOCK_CQS || qp.rcqn < MOCK_CQS ||
+	    !mock_cq_exists(mock, qp.scqn) || !mock_cq_exists(mock, qp.rcqn) ||
+	    mock_pd_use(mock, qp.pdn, 1))
+		return -EREMOTEIO;
+	mock->cqs[qp.scqn].refs++;
+	mock->cqs[qp.rcqn].refs++;
+	mock->qps[qpn] = qp;
+	ack->qpn = cpu_to_le32(qpn);
+	return 0;
+}
+
+int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_alloc_doorbell *req = r;
+	struct virtio_rdma_ack_alloc_doorbell *ack = rsp;
+	u64 page = le64_to_cpu(req->page);
+	u32 i;
+
+	for (i = 0; i < MOCK_DOORBELLS && mock->doorbells[i]; i++)
+		;
+	if (i == MOCK_DOORBELLS)
+		return -EREMOTEIO;
+	if (page % SZ_4K || !mock_is_blank(page, SZ_4K) ||
+	    le16_to_cpu(req->vq) >= mock->aux.num_doorbells)
+		mock_violation(mock, "bad doorbell page", i);
+	mock->doorbells[i] = phys_to_virt(page);
+	ack->doorbell = cpu_to_le32(i);
+	return 0;
+}
+
+int mock_free_doorbell(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_free_doorbell *req = r;
+	u32 handle = le32_to_cpu(req->doorbell), i;
+
+	if (handle >= MOCK_DOORBELLS || !mock->doorbells[handle]) {
+		mock_violation(mock, "no such doorbell page", handle);
+		return -EREMOTEIO;
+	}
+	for (i = MOCK_QPS; i < MOCK_ALL_QPS; i++)
+		if (mock->qps[i].exists &&
+		    le32_to_cpu(mock->qps[i].direct.doorbell) == handle)
+			mock_violation(mock, "doorbell page in use", i);
+	mock->doorbells[handle] = NULL;
+	return 0;
+}
+
+/**
+ * mock_event() - report an event
+ * @mock: function
+ * @type: &enum virtio_rdma_event_type
+ * @number: object
+ */
+void mock_event(struct mock *mock, u16 type, u32 number)
+{
+	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
+	unsigned long flags;
+
+	local_irq_save(flags);
+	notify = READ_ONCE(mock->notify);
+	if (notify)
+		notify(&mock->aux, type, number);
+	local_irq_restore(flags);
+}
+
+/**
+ * mock_direct_complete() - add a completion, and an event if the CQ is armed for it
+ * @mock: function
+ * @cqn: direct CQ
+ * @cqe: completion, without its phase
+ * @solicited: it is one of those that solicited events are for
+ */
+void mock_direct_complete(struct mock *mock, u32 cqn,
+			  const struct virtio_rdma_cqe *cqe, bool solicited)
+{
+	struct mock_cq *cq = &mock->cqs[cqn];
+	size_t at = (cq->tail & (cq->cqe - 1)) * sizeof(*cqe);
+	struct virtio_rdma_cqe *slot;
+	u32 arm;
+
+	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
+	KUNIT_ASSERT_LT(mock->test, cq->tail -
+			le32_to_cpu(READ_ONCE(cq->control->consumer)), cq->cqe);
+	slot = phys_to_virt(cq->pages[at / SZ_4K]) + at % SZ_4K;
+	memcpy(slot, cqe, offsetof(typeof(*cqe), phase));
+	/* The phase comes last. */
+	smp_store_release(&slot->phase, cq->tail & cq->cqe ? 0 : 1);
+	cq->tail++;
+
+	/* The driver arms, and then polls once more. */
+	smp_mb();
+	arm = le32_to_cpu(READ_ONCE(cq->control->arm));
+	if (arm == cq->told || !(arm & VIRTIO_RDMA_ARM_NEXT ||
+				 (solicited && arm & VIRTIO_RDMA_ARM_SOLICITED)))
+		return;
+	cq->told = arm;
+	mock_event(mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+}
+
+/**
+ * mock_direct_slot() - a request of a direct QP
+ * @mock: function
+ * @qpn: QP
+ * @recv: it is in the receive ring
+ * @index: its index
+ *
+ * Return: its slot, by device addresses.
+ */
+void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index)
+{
+	const struct mock_qp *qp = &mock->qps[qpn];
+	u8 shift = recv ? qp->direct.recv_shift : qp->direct.send_shift;
+	u32 depth = le32_to_cpu(recv ? qp->direct.recv_depth :
+				       qp->direct.send_depth);
+	size_t at = (size_t)(index & (depth - 1)) << shift;
+
+	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
+	return phys_to_virt(qp->pages[at / SZ_4K + (recv ? MOCK_PAGES : 0)]) +
+	       at % SZ_4K;
+}
