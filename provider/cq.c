@@ -4,10 +4,13 @@
  *
  * The device owns all slots of a new CQ.  It fills one for each completion.  A slot is
  * copied once and given back at once; only the copy is looked at, because the device may
- * still write to the slot.  A CQ may hold more completions than it has slots: the device
- * keeps the others until slots are free.  If the application lets the CQ overrun, no
- * more completions come, and the device puts the QPs into the error state; the provider
- * cannot tell the application.
+ * still write to the slot.  If the application lets the CQ overrun, no more completions
+ * come, and the device puts the QPs into the error state.
+ *
+ * In the form of the RFC, a CQ may hold more completions than it has slots: the device
+ * keeps the others until slots are free.  The provider cannot tell the application of an
+ * overrun.  A CQ in direct form tells the device how many completions were taken, instead
+ * of giving slots back, and tells the application of an overrun.
  *
  * A child after fork() finds the CQ without its queue, see virtio_roce_alloc().
  *
@@ -121,6 +124,65 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 }
 
 /*
+ * What a direct completion says, in the form of the RFC.  The wr_id is in a table of the
+ * QP, which then can use the slot again.  Returns false if there is no such QP: it was
+ * destroyed.
+ */
+static bool cqe_from_direct(struct virtio_roce_cq *cq,
+			    const struct virtio_rdma_cqe *from,
+			    struct virtio_rdma_cq_req *cqe)
+{
+	struct virtio_roce_context *ctx = to_vctx(cq->vcq.cq.context);
+	uint32_t wqe = le32toh(from->wqe);
+	struct virtio_roce_qp *qp;
+	struct virtio_roce_vq *vq;
+
+	qp = virtio_roce_find_qp(ctx, le32toh(from->qp_num));
+	if (unlikely(!qp))
+		return false;
+	vq = from->opcode & VIRTIO_RDMA_CQE_RECV ? &qp->rq : &qp->sq;
+	*cqe = (struct virtio_rdma_cq_req){
+		.wr_id = htole64(vq->wr_ids[wqe & (vq->ring.depth - 1)]),
+		.status = from->status,
+		.opcode = from->opcode & VIRTIO_RDMA_CQE_OPCODE,
+		.vlan = from->vlan,
+		.vendor_err = from->vendor_err,
+		.byte_len = from->byte_len,
+		.imm_data = from->imm_data,
+		.qp_num = from->qp_num,
+		.src_qp = from->src_qp,
+		.wc_flags = htole32(le16toh(from->wc_flags)),
+	};
+	/* Release: the table was read before. */
+	__atomic_store_n(&vq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Copy the completion in a slot; false if it is of a QP that is gone. */
+static bool cq_read(struct virtio_roce_cq *cq, uint32_t slot,
+		    struct virtio_rdma_cq_req *cqe)
+{
+	struct virtio_rdma_cqe direct;
+
+	if (!cq->vq.ring.direct) {
+		ring_read(&cq->vq.ring, slot, cqe, sizeof(*cqe));
+		return true;
+	}
+	ring_read(&cq->vq.ring, slot, &direct, sizeof(direct));
+	return cqe_from_direct(cq, &direct, cqe);
+}
+
+/* The QP that the completion in a slot belongs to. */
+static uint32_t cq_slot_qpn(const struct virtio_roce_cq *cq, uint32_t slot)
+{
+	const void *cqe = ring_slot(&cq->vq.ring, slot);
+
+	if (cq->vq.ring.direct)
+		return le32toh(((const struct virtio_rdma_cqe *)cqe)->qp_num);
+	return le32toh(((const struct virtio_rdma_cq_req *)cqe)->qp_num);
+}
+
+/*
  * Read the oldest completion and give its slot back, after skipping completions of QPs
  * that are gone.
  * Context: lock of the CQ held.  Returns as ring_peek().
@@ -141,8 +203,9 @@ static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 			cq->stale[slot] = false;
 			cq->num_stale--;
 		} else {
-			ring_read(ring, slot, cqe, sizeof(*cqe));
-			if (unlikely(ring_is_dead(ring)))
+			stale = !cq_read(cq, slot, cqe);
+			/* Memory of the direct form stays. */
+			if (!ring->direct && unlikely(ring_is_dead(ring)))
 				return EIO;
 		}
 		ring_recycle(ring, slot);
@@ -190,7 +253,6 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
  */
 void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
 {
-	const struct virtio_rdma_cq_req *cqe;
 	struct ring *ring = &cq->vq.ring;
 	struct ring walk;
 	uint32_t slot;
@@ -200,8 +262,7 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
 
 	pthread_spin_lock(&cq->vq.lock);
 	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
-		cqe = ring_slot(ring, slot);
-		if (le32toh(cqe->qp_num) != qpn || cq->stale[slot])
+		if (cq_slot_qpn(cq, slot) != qpn || cq->stale[slot])
 			continue;
 		cq->stale[slot] = true;
 		cq->num_stale++;
@@ -359,8 +420,11 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	if (err)
 		goto err_free;
 
-	err = virtio_roce_vq_map(&cq->vq, context, info, VQ_COMPLETION,
-				 sizeof(struct virtio_rdma_cq_req));
+	if (to_vctx(context)->features & VIRTIO_ROCE_FEATURE_DIRECT)
+		err = virtio_roce_cq_map_direct(cq, context, info);
+	else
+		err = virtio_roce_vq_map(&cq->vq, context, info, VQ_COMPLETION,
+					 sizeof(struct virtio_rdma_cq_req));
 	if (err)
 		goto err_destroy;
 
@@ -399,10 +463,35 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 	return ex ? ibv_cq_ex_to_cq(ex) : NULL;
 }
 
+/*
+ * Arming is a store.  The fence orders it before what is polled next; the device stores
+ * a completion before it looks at the number.
+ */
+static int cq_arm(struct virtio_roce_cq *cq, bool solicited_only)
+{
+	uint32_t *arm = (__force uint32_t *)&cq->control->arm;
+	uint32_t value;
+	bool dead;
+
+	pthread_spin_lock(&cq->vq.lock);
+	cq->arm += VIRTIO_RDMA_ARM_NUMBER;
+	value = cq->arm | (solicited_only ? VIRTIO_RDMA_ARM_SOLICITED :
+					    VIRTIO_RDMA_ARM_NEXT);
+	__atomic_store_n(arm, (__force uint32_t)htole32(value), __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	dead = ring_is_dead(&cq->vq.ring);
+	pthread_spin_unlock(&cq->vq.lock);
+	return dead ? EIO : 0;
+}
+
 int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	if (cq_is_parents(to_vcq(ibcq)))
+	struct virtio_roce_cq *cq = to_vcq(ibcq);
+
+	if (cq_is_parents(cq))
 		return EFAULT;
+	if (cq->vq.ring.direct)
+		return cq_arm(cq, solicited_only);
 
 	return ibv_cmd_req_notify_cq(ibcq, solicited_only);
 }

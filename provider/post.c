@@ -151,6 +151,27 @@ static void copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
 }
 
 /*
+ * The header of a send request is that of the direct form, which in the form of the RFC
+ * stands behind the wr_id.
+ */
+#define SEND_HEADER	(offsetof(struct virtio_rdma_swqe, reg) + 32)
+
+#define SAME_PLACE(member)						\
+	static_assert(offsetof(struct virtio_rdma_sq_req, member) ==	\
+		      offsetof(struct virtio_rdma_sq_req, opcode) +	\
+		      offsetof(struct virtio_rdma_swqe, member),	\
+		      #member " is elsewhere")
+
+SAME_PLACE(send_flags);
+SAME_PLACE(imm_data);
+SAME_PLACE(rdma.rkey);
+SAME_PLACE(ud.ah);
+SAME_PLACE(flush.level);
+static_assert(offsetof(struct virtio_rdma_sq_req, inline_data) ==
+	      offsetof(struct virtio_rdma_sq_req, opcode) + SEND_HEADER,
+	      "the header has another length");
+
+/*
  * The parts of a send request.  Context: the lock of the send queue is held, or no other
  * thread knows the queue yet.
  */
@@ -162,29 +183,70 @@ static uint8_t send_flags(unsigned int flags)
 	       (flags & IBV_SEND_SOLICITED ? VIRTIO_IB_SEND_SOLICITED : 0);
 }
 
+/* The payload of a request, which is elements or inline data. */
+static void *sq_payload(const struct ring *ring, struct virtio_rdma_swqe *req,
+			uint16_t offset)
+{
+	return (char *)req - ring->head + offset;
+}
+
+/* What only requests in the form of the RFC have. */
+static void sq_begin_rfc(struct virtio_rdma_sq_req *req, uint64_t wr_id)
+{
+	req->wr_id = htole64(wr_id);
+	memset(&req->num_sge, 0, offsetof(struct virtio_rdma_sq_req, sg_list) -
+				 offsetof(struct virtio_rdma_sq_req, num_sge));
+}
+
+/* The length of the payload, for which both forms have a place of their own. */
+static void sq_set_sges(const struct ring *ring, struct virtio_rdma_swqe *req,
+			size_t n)
+{
+	struct virtio_rdma_sq_req *rfc = sq_payload(ring, req, 0);
+
+	if (ring->direct)
+		req->num_sge = htole16(n);
+	else
+		rfc->num_sge = htole32(n);
+}
+
+static void sq_set_inline(const struct ring *ring, struct virtio_rdma_swqe *req,
+			  size_t len)
+{
+	struct virtio_rdma_sq_req *rfc = sq_payload(ring, req, 0);
+
+	if (ring->direct)
+		req->inline_len = htole16(len);
+	else
+		rfc->inline_len = htole16(len);
+}
+
 /*
  * Start a request in the next slot: fill in everything except addresses and payload,
  * which are empty.
  */
 static int sq_begin(struct virtio_roce_qp *qp, const struct send_op *op,
 		    uint64_t wr_id, unsigned int flags,
-		    struct virtio_rdma_sq_req **reqp)
+		    struct virtio_rdma_swqe **reqp)
 {
 	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
 	struct ring *ring = &qp->sq.ring;
-	struct virtio_rdma_sq_req *req;
+	struct virtio_rdma_swqe *req;
+	uint32_t slot;
 
 	if (unlikely(!op || flags & ~known))
 		return EINVAL;
 	if (unlikely(!ring_has_room(ring)))
 		return ENOMEM;
 
-	req = ring_slot(ring, ring_next_slot(ring));
-	memset(req, 0, offsetof(struct virtio_rdma_sq_req, inline_data));
-	memset(&req->num_sge, 0, offsetof(struct virtio_rdma_sq_req, sg_list) -
-				 offsetof(struct virtio_rdma_sq_req, num_sge));
-	req->wr_id = htole64(wr_id);
+	slot = ring_next_slot(ring);
+	req = (void *)((char *)ring_slot(ring, slot) + ring->head);
+	memset(req, 0, SEND_HEADER);
+	if (ring->direct)
+		qp->sq.wr_ids[slot] = wr_id;
+	else
+		sq_begin_rfc(ring_slot(ring, slot), wr_id);
 	req->opcode = op->opcode;
 	req->send_flags = send_flags(flags);
 
@@ -197,14 +259,14 @@ static void sq_put(struct virtio_roce_qp *qp)
 	ring_put(&qp->sq.ring, ring_next_slot(&qp->sq.ring));
 }
 
-static void set_rdma(struct virtio_rdma_sq_req *req, uint64_t remote_addr,
+static void set_rdma(struct virtio_rdma_swqe *req, uint64_t remote_addr,
 		     uint32_t rkey)
 {
 	req->rdma.remote_addr = htole64(remote_addr);
 	req->rdma.rkey = htole32(rkey);
 }
 
-static void set_ud(struct virtio_rdma_sq_req *req, struct ibv_ah *ah,
+static void set_ud(struct virtio_rdma_swqe *req, struct ibv_ah *ah,
 		   uint32_t remote_qpn, uint32_t remote_qkey)
 {
 	req->ud.ah = htole32(to_vah(ah)->num);
@@ -213,39 +275,41 @@ static void set_ud(struct virtio_rdma_sq_req *req, struct ibv_ah *ah,
 }
 
 static int set_sges(const struct virtio_roce_qp *qp,
-		    struct virtio_rdma_sq_req *req, const struct ibv_sge *sges,
+		    struct virtio_rdma_swqe *req, const struct ibv_sge *sges,
 		    size_t n)
 {
 	if (unlikely(n > qp->max_send_sge))
 		return EINVAL;
 
-	copy_sges(req->sg_list, sges, n);
-	req->num_sge = htole32(n);
+	copy_sges(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges), sges, n);
+	sq_set_sges(&qp->sq.ring, req, n);
 	return 0;
 }
 
 /* Append to the inline data, which has *@have bytes so far. */
 static int add_inline(const struct virtio_roce_qp *qp,
-		      struct virtio_rdma_sq_req *req, size_t *have,
+		      struct virtio_rdma_swqe *req, size_t *have,
 		      const void *data, size_t len)
 {
 	if (unlikely(len > qp->max_inline_data - *have))
 		return EINVAL;
 
 	if (len)
-		memcpy(req->inline_data + *have, data, len);
+		memcpy((char *)sq_payload(&qp->sq.ring, req, qp->sq.ring.data) +
+		       *have, data, len);
 	*have += len;
 	return 0;
 }
 
-static void end_inline(struct virtio_rdma_sq_req *req, size_t have)
+static void end_inline(const struct virtio_roce_qp *qp,
+		       struct virtio_rdma_swqe *req, size_t have)
 {
 	req->send_flags |= VIRTIO_IB_SEND_INLINE;
-	req->inline_len = htole16(have);
+	sq_set_inline(&qp->sq.ring, req, have);
 }
 
 static int set_inline_sges(const struct virtio_roce_qp *qp,
-			   struct virtio_rdma_sq_req *req,
+			   struct virtio_rdma_swqe *req,
 			   const struct ibv_sge *sges, size_t n)
 {
 	size_t have = 0;
@@ -261,7 +325,7 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
 		if (unlikely(err))
 			return err;
 	}
-	end_inline(req, have);
+	end_inline(qp, req, have);
 	return 0;
 }
 
@@ -312,7 +376,7 @@ static int post_one_send(struct virtio_roce_qp *qp,
 			 const struct ibv_send_wr *wr)
 {
 	const struct send_op *op = find_op(qp, wr->opcode);
-	struct virtio_rdma_sq_req *req;
+	struct virtio_rdma_swqe *req;
 	int err;
 
 	if (unlikely(op && op->wr_only))
@@ -369,25 +433,43 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
+/* The header of a receive request.  Returns where its elements go. */
+static struct virtio_rdma_sge *rq_begin(const struct ring *ring, void *slot,
+					uint64_t wr_id, uint32_t num_sge)
+{
+	struct virtio_rdma_rwqe *direct = slot;
+	struct virtio_rdma_rq_req *rfc = slot;
+
+	if (ring->direct) {
+		*direct = (struct virtio_rdma_rwqe){
+			.num_sge = htole32(num_sge),
+		};
+		return direct->sg_list;
+	}
+	*rfc = (struct virtio_rdma_rq_req){
+		.wr_id = htole64(wr_id),
+		.num_sge = htole32(num_sge),
+	};
+	return rfc->sg_list;
+}
+
 static int post_one_recv(struct virtio_roce_qp *qp,
 			 const struct ibv_recv_wr *wr)
 {
 	struct ring *ring = &qp->rq.ring;
-	struct virtio_rdma_rq_req *req;
-	uint32_t num_sge = wr->num_sge;
+	uint32_t slot, num_sge = wr->num_sge;
 
 	if (unlikely(num_sge > qp->max_recv_sge))
 		return EINVAL;
 	if (unlikely(!ring_has_room(ring)))
 		return ENOMEM;
 
-	req = ring_slot(ring, ring_next_slot(ring));
-	*req = (struct virtio_rdma_rq_req){
-		.wr_id = htole64(wr->wr_id),
-		.num_sge = htole32(num_sge),
-	};
-	copy_sges(req->sg_list, wr->sg_list, num_sge);
-	ring_put(ring, ring_next_slot(ring));
+	slot = ring_next_slot(ring);
+	if (ring->direct)
+		qp->rq.wr_ids[slot] = wr->wr_id;
+	copy_sges(rq_begin(ring, ring_slot(ring, slot), wr->wr_id, num_sge),
+		  wr->sg_list, num_sge);
+	ring_put(ring, slot);
 	return 0;
 }
 
@@ -455,8 +537,8 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 }
 
 /* Begin a request; NULL after an error. */
-static struct virtio_rdma_sq_req *wr_begin(struct ibv_qp_ex *ibqp,
-					   enum ibv_wr_opcode opcode)
+static struct virtio_rdma_swqe *wr_begin(struct ibv_qp_ex *ibqp,
+					 enum ibv_wr_opcode opcode)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 
@@ -474,7 +556,7 @@ static struct virtio_rdma_sq_req *wr_begin(struct ibv_qp_ex *ibqp,
 }
 
 /* The request begun last; NULL after an error. */
-static struct virtio_rdma_sq_req *wr_current(const struct virtio_roce_qp *qp)
+static struct virtio_rdma_swqe *wr_current(const struct virtio_roce_qp *qp)
 {
 	return likely(!qp->wr_err) ? qp->wr_req : NULL;
 }
@@ -482,7 +564,7 @@ static struct virtio_rdma_sq_req *wr_current(const struct virtio_roce_qp *qp)
 static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			  uint64_t remote_addr)
 {
-	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_RDMA_WRITE);
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_RDMA_WRITE);
 
 	if (req)
 		set_rdma(req, remote_addr, rkey);
@@ -491,7 +573,7 @@ static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			      uint64_t remote_addr, __be32 imm_data)
 {
-	struct virtio_rdma_sq_req *req =
+	struct virtio_rdma_swqe *req =
 		wr_begin(ibqp, IBV_WR_RDMA_WRITE_WITH_IMM);
 
 	if (req) {
@@ -503,7 +585,7 @@ static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
 static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			 uint64_t remote_addr)
 {
-	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_RDMA_READ);
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_RDMA_READ);
 
 	if (req)
 		set_rdma(req, remote_addr, rkey);
@@ -519,7 +601,7 @@ static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		     uint64_t remote_addr, size_t len, uint8_t type,
 		     uint8_t level)
 {
-	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_FLUSH);
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_FLUSH);
 
 	if (!req)
 		return;
@@ -546,7 +628,7 @@ static void wr_send(struct ibv_qp_ex *ibqp)
 
 static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
 {
-	struct virtio_rdma_sq_req *req = wr_begin(ibqp, IBV_WR_SEND_WITH_IMM);
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_SEND_WITH_IMM);
 
 	if (req)
 		req->imm_data = imm_data;
@@ -555,7 +637,7 @@ static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
 static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
-	struct virtio_rdma_sq_req *req = wr_current(to_vqp_ex(ibqp));
+	struct virtio_rdma_swqe *req = wr_current(to_vqp_ex(ibqp));
 
 	if (req)
 		set_ud(req, ah, remote_qpn, remote_qkey);
@@ -565,7 +647,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 			    const struct ibv_sge *sges)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
-	struct virtio_rdma_sq_req *req = wr_current(qp);
+	struct virtio_rdma_swqe *req = wr_current(qp);
 
 	if (req)
 		qp->wr_err = set_sges(qp, req, sges, num_sge);
@@ -583,7 +665,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
 				    const struct ibv_data_buf *bufs)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
-	struct virtio_rdma_sq_req *req = wr_current(qp);
+	struct virtio_rdma_swqe *req = wr_current(qp);
 	size_t have = 0;
 	int err;
 
@@ -593,7 +675,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
 	err = qp->wr_op->has_no_inline ? EINVAL : 0;
 	for (; num_buf && !err; num_buf--, bufs++)
 		err = add_inline(qp, req, &have, bufs->addr, bufs->length);
-	end_inline(req, have);
+	end_inline(qp, req, have);
 	qp->wr_err = err;
 }
 

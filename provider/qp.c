@@ -28,6 +28,67 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 	       !(attr->send_ops_flags & ~virtio_roce_send_ops(ctx, attr->qp_type));
 }
 
+/* From now on completions find the QP.  Context: qp_mutex held. */
+static int qp_table_add(struct virtio_roce_context *ctx,
+			struct virtio_roce_qp *qp)
+{
+	uint32_t qpn = qp->vqp.qp.qp_num;
+	struct virtio_roce_qp **table;
+
+	if (qpn >> (2 * QP_TABLE_BITS)) {
+		virtio_roce_vq_free(&qp->rq);
+		virtio_roce_vq_free(&qp->sq);
+		return EPROTO;
+	}
+	table = ctx->qp_table[qpn >> QP_TABLE_BITS];
+	if (!table) {
+		table = calloc(QP_TABLE_SIZE, sizeof(*table));
+		if (!table) {
+			virtio_roce_vq_free(&qp->rq);
+			virtio_roce_vq_free(&qp->sq);
+			return ENOMEM;
+		}
+		__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS], table,
+				 __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&table[qpn & (QP_TABLE_SIZE - 1)], qp, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Wait until nobody polls a CQ who may have found a QP before. */
+static void cq_pass(struct virtio_roce_cq *cq)
+{
+	pthread_spin_lock(&cq->vq.lock);
+	pthread_spin_unlock(&cq->vq.lock);
+}
+
+/* Completions do not find the QP any more, and nobody uses it who found it before. */
+static void qp_table_remove(struct virtio_roce_context *ctx,
+			    struct virtio_roce_qp *qp)
+{
+	uint32_t qpn = qp->vqp.qp.qp_num;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS]
+				       [qpn & (QP_TABLE_SIZE - 1)],
+			 NULL, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	cq_pass(to_vcq(qp->vqp.qp.send_cq));
+	cq_pass(to_vcq(qp->vqp.qp.recv_cq));
+}
+
+/* The QP went to RESET: all indices are 0 then. */
+static void vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
+{
+	pthread_spin_lock(&cq->vq.lock);
+	pthread_spin_lock(&vq->lock);
+	vq->ring.next = 0;
+	vq->ring.seen = 0;
+	ring_publish(&vq->ring);
+	pthread_spin_unlock(&vq->lock);
+	pthread_spin_unlock(&cq->vq.lock);
+}
+
 /* Map both queues, which hold requests of up to as many SGEs as @cap says. */
 static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
 		  const struct ibv_qp_cap *cap,
@@ -37,8 +98,17 @@ static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
 				  sg_list[cap->max_send_sge]);
 	size_t rq_slot = offsetof(struct virtio_rdma_rq_req,
 				  sg_list[cap->max_recv_sge]);
+	struct virtio_roce_context *ctx = to_vctx(context);
 	int err;
 
+	if (ctx->features & VIRTIO_ROCE_FEATURE_DIRECT) {
+		pthread_mutex_lock(&ctx->qp_mutex);
+		err = virtio_roce_qp_map_direct(qp, context, cap, resp);
+		if (!err)
+			err = qp_table_add(ctx, qp);
+		pthread_mutex_unlock(&ctx->qp_mutex);
+		return err;
+	}
 	err = virtio_roce_vq_map(&qp->sq, context, &resp->sq, VQ_WORK, sq_slot);
 	if (err)
 		return err;
@@ -197,10 +267,15 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 
 	/*
 	 * The device has marked all slots of both queues used; the indices of the
-	 * rings go on from there.
+	 * rings go on from there.  Those of the direct form start again.
 	 */
-	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
 		qp_drop_completions(qp);
+		if (qp->sq.ring.direct) {
+			vq_rewind(&qp->sq, to_vcq(ibqp->send_cq));
+			vq_rewind(&qp->rq, to_vcq(ibqp->recv_cq));
+		}
+	}
 	return 0;
 }
 
@@ -225,6 +300,8 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 	if (qp_is_parents(qp))
 		return EFAULT;
 
+	if (qp->sq.ring.direct)
+		qp_table_remove(to_vctx(ibqp->context), qp);
 	virtio_roce_vq_unmap(&qp->rq);
 	virtio_roce_vq_unmap(&qp->sq);
 	err = qp_cmd_destroy(qp);

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The driver side of a split virtqueue whose descriptor table belongs to the kernel.
+ * The driver side of a queue, in one of two forms.
  *
+ * The form of the RFC is a split virtqueue whose descriptor table belongs to the kernel.
  * The kernel wrote the table: descriptor i stands for slot i.  The provider names free
  * slots in the available ring, and the used ring tells what the device has done with
  * them.  Each index has one writer:
  *
  *   available index  written by this process, under the lock of the queue
  *   used index       written by the device
+ *
+ * In the direct form a work queue is slots and a producer index; that a request is done
+ * is known from its completion.  A completion queue is slots with a phase bit, and an
+ * index up to which they were taken.
+ *
+ * A request has the same header in both forms, with an offset (see @head), and its
+ * payload at another place.
  *
  * Whatever the device writes, no access leaves rings and slots; beyond that, a device
  * that breaks the rules harms only this queue.
@@ -29,8 +37,11 @@
 
 #include <util/compiler.h>
 
+#include "virtio_net_roce.h"
+
 /**
- * struct ring - a split virtqueue
+ * struct ring - a queue
+ * @direct: it has the direct form
  * @slots: work requests or completions
  * @stride: bytes from a slot to the next
  * @avail: available ring
@@ -40,26 +51,41 @@
  * @depth: number of slots, a power of two
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
  * @alive: zero when the device has died; NULL if that is not told
- * @next: position in the available ring that is filled next
- * @shown: the available index: the value of @next that the device sees
- * @seen: the used index when it was last read
- * @taken: used entries that were consumed (completion queues)
+ * @producer: direct form: where the device sees @shown
+ * @wanted: direct form: not zero if a receive request is to be announced; NULL for other
+ *	queues
+ * @error: direct form: not zero once a completion queue is in error, or the device dead
+ * @head: where in a slot the header begins (work queues)
+ * @data: where inline data begin
+ * @sges: where the scatter list begins
+ * @next: position that is filled next
+ * @shown: the value of @next that the device sees
+ * @seen: the used index when it was last read; direct form: the position up to which
+ *	requests are complete, stored by who polls
+ * @taken: completions that were consumed (completion queues)
  *
- * All positions run freely and wrap at 65536.
+ * All positions run freely.  The device sees 16 bits of them in the form of the RFC.
  */
 struct ring {
+	bool direct;
 	void *slots;
 	uint32_t stride;
 	struct vring_avail *avail;
 	const struct vring_used *used;
 	uint16_t mask;
-	uint16_t depth;
+	uint32_t depth;
 	bool event_idx;
 	const uint32_t *alive;
-	uint16_t next;
-	uint16_t shown;
-	uint16_t seen;
-	uint16_t taken;
+	uint32_t *producer;
+	const uint32_t *wanted;
+	const uint32_t *error;
+	uint16_t head;
+	uint16_t data;
+	uint16_t sges;
+	uint32_t next;
+	uint32_t shown;
+	uint32_t seen;
+	uint32_t taken;
 };
 
 /*
@@ -129,7 +155,8 @@ static inline void *ring_slot(const struct ring *r, uint32_t slot)
 /* Put a slot into the available ring.  The device does not see it yet. */
 static inline void ring_put(struct ring *r, uint32_t slot)
 {
-	r->avail->ring[r->next & r->mask] = to_virtio16(slot);
+	if (!r->direct)
+		r->avail->ring[r->next & r->mask] = to_virtio16(slot);
 	r->next++;
 }
 
@@ -143,7 +170,11 @@ static inline void ring_rollback(struct ring *r)
 static inline void ring_publish(struct ring *r)
 {
 	r->shown = r->next;
-	ring_store16(&r->avail->idx, r->shown, __ATOMIC_RELEASE);
+	if (r->direct)
+		__atomic_store_n(r->producer, (__force uint32_t)htole32(r->shown),
+				 __ATOMIC_RELEASE);
+	else
+		ring_store16(&r->avail->idx, r->shown, __ATOMIC_RELEASE);
 }
 
 /*
@@ -154,9 +185,15 @@ static inline void ring_publish(struct ring *r)
  */
 static inline bool ring_wants_doorbell(const struct ring *r, uint16_t old)
 {
-	const __virtio16 *event = (const __virtio16 *)&r->used->ring[r->mask + 1];
+	const __virtio16 *event;
 
+	/* Send requests are always announced, by a protocol with a fence of its own. */
+	if (r->direct && !r->wanted)
+		return true;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (r->direct)
+		return __atomic_load_n(r->wanted, __ATOMIC_RELAXED);
+	event = (const __virtio16 *)&r->used->ring[r->mask + 1];
 	if (r->event_idx)
 		return vring_need_event(ring_load16(event, __ATOMIC_RELAXED),
 					r->shown, old);
@@ -174,6 +211,10 @@ static inline bool ring_has_room(struct ring *r)
 {
 	uint16_t used;
 
+	/* Acquire: the slot was read before its request was marked as complete. */
+	if (r->direct)
+		return r->next - __atomic_load_n(&r->seen, __ATOMIC_ACQUIRE) <
+		       r->depth;
 	if ((uint16_t)(r->next - r->seen) < r->depth)
 		return true;
 
@@ -202,11 +243,24 @@ static inline uint32_t ring_next_slot(const struct ring *r)
  */
 static inline bool ring_is_dead(const struct ring *r)
 {
+	if (r->direct)
+		return __atomic_load_n(r->error, __ATOMIC_RELAXED);
 	if (!r->alive)
 		return false;
 	/* After what was read before. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return !__atomic_load_n(r->alive, __ATOMIC_RELAXED);
+}
+
+/* Acquire: the device writes the phase of a completion last. */
+static inline bool ring_has_phase(const struct ring *r, uint32_t slot)
+{
+	const struct virtio_rdma_cqe *cqe =
+		(const void *)((const char *)r->slots +
+			       (size_t)slot * r->stride);
+	uint8_t phase = __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE);
+
+	return !(phase & VIRTIO_RDMA_CQE_PHASE) == !!(r->taken & r->depth);
 }
 
 /**
@@ -219,18 +273,25 @@ static inline bool ring_is_dead(const struct ring *r)
  */
 static inline int ring_peek(struct ring *r, uint32_t *slot)
 {
-	const __virtio32 *id = &r->used->ring[r->taken & r->mask].id;
+	const __virtio32 *id;
 
-	if (r->taken == r->seen) {
+	if (r->direct) {
+		*slot = r->taken & (r->depth - 1);
+		if (ring_has_phase(r, *slot))
+			return 0;
+		return ring_is_dead(r) ? EIO : ENOENT;
+	}
+	if ((uint16_t)r->taken == (uint16_t)r->seen) {
 		uint16_t used = ring_used_idx(r);
 
-		if (used == r->taken)
+		if (used == (uint16_t)r->taken)
 			return ring_is_dead(r) ? EIO : ENOENT;
 		if ((uint16_t)(used - r->taken) > r->depth)
 			return EIO;
 		r->seen = used;
 	}
 
+	id = &r->used->ring[r->taken & r->mask].id;
 	*slot = ring_load32(id, __ATOMIC_RELAXED);
 	return *slot < r->depth ? 0 : EIO;
 }

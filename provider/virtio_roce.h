@@ -3,15 +3,16 @@
  * rdma-core provider for RoCE of virtio-net.
  *
  * The kernel creates, changes and destroys objects, through uverbs.  Posting and polling
- * need no system call: each work queue and completion queue is a split virtqueue whose
- * slots, rings and doorbell are mapped.
+ * need no system call: the slots, rings or indices, and doorbell of each work queue and
+ * completion queue are mapped.  A queue is a split virtqueue, or has the direct form if
+ * kernel and device have that.
  *
  *   device.c  context, device, port, PD, MR, AH
  *   cq.c      completion queues: create, poll, translate completions
  *   qp.c      queue pairs: create, modify, query, destroy
  *   post.c    work requests: translate and post
- *   vq.c      map one virtqueue, ring its doorbell
- *   ring.h    the rings of a virtqueue
+ *   vq.c      map one queue, ring its doorbell
+ *   ring.h    the two forms of a queue
  *
  * A child does not inherit the mappings of a queue, because two processes, each with its
  * own lock and indices, cannot share it.  A child that uses a CQ or QP of its parent gets
@@ -32,12 +33,36 @@
 #include "virtio_net_roce.h"
 #include "virtio_roce-abi.h"
 
+/* Two levels for the 24 bits of a QPN. */
+#define QP_TABLE_BITS	12
+#define QP_TABLE_SIZE	(1 << QP_TABLE_BITS)
+
+/**
+ * struct virtio_roce_doorbell - the doorbell page of a context, mapped
+ * @page: the page; NULL in a child after fork(), which maps it anew
+ * @kick: mapping with the doorbell of the doorbell virtqueue, NULL if there is none
+ * @kick_len: bytes of that mapping
+ * @reg: register to write @value to
+ * @value: tells the device which queue to look at
+ */
+struct virtio_roce_doorbell {
+	struct virtio_rdma_doorbell_page *page;
+	void *kick;
+	size_t kick_len;
+	void *reg;
+	uint16_t value;
+};
+
+struct virtio_roce_qp;
+
 /**
  * struct virtio_roce_context - an open device
  * @vctx: of libibverbs
  * @qp_mutex: orders creation and destruction of QPs, and protects the use
  *	counts of CQs.  A QPN may be given out again as soon as its QP is
  *	destroyed, but not before the completions of the old QP are marked.
+ * @qp_table: QPs in direct form by their numbers; changed under @qp_mutex
+ * @doorbell: what direct QPs are announced by; NULL until there is one
  * @max_inline_data: bytes that a send request can carry inline
  * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have
  * @device_caps: enum virtio_ib_device_cap
@@ -45,6 +70,8 @@
 struct virtio_roce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;
+	struct virtio_roce_qp **qp_table[QP_TABLE_SIZE];
+	struct virtio_roce_doorbell *doorbell;
 	uint32_t max_inline_data;
 	uint64_t features;
 	uint64_t device_caps;
@@ -56,6 +83,8 @@ enum {
 	VQ_USED,
 	VQ_DOORBELL,
 	VQ_PARTS,
+	/* In direct form: */
+	VQ_CONTROL = VQ_AVAIL,
 };
 
 /**
@@ -64,6 +93,9 @@ enum {
  * @ring: its rings and slots
  * @doorbell: register to write @doorbell_value to, NULL if there is none to map
  * @doorbell_value: tells the device which queue to look at
+ * @page: direct form: doorbell page of the context
+ * @bit: direct form: bit of the QP in that page
+ * @wr_ids: direct form: wr_id of each request, by slot
  * @parts: number of mappings
  * @part: the mappings
  *
@@ -74,6 +106,9 @@ struct virtio_roce_vq {
 	struct ring ring;
 	void *doorbell;
 	uint16_t doorbell_value;
+	struct virtio_rdma_doorbell_page *page;
+	uint32_t bit;
+	uint64_t *wr_ids;
 	unsigned int parts;
 	struct {
 		void *addr;
@@ -96,6 +131,8 @@ struct virtio_roce_vq {
  * @cqe: completion that the application reads field by field
  * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
+ * @control: direct form: its control block
+ * @arm: direct form: number of the last arming
  */
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
@@ -104,6 +141,8 @@ struct virtio_roce_cq {
 	struct virtio_rdma_cq_req cqe;
 	bool *stale;
 	unsigned int num_stale;
+	struct virtio_rdma_cq_control *control;
+	uint32_t arm;
 };
 
 /**
@@ -111,6 +150,7 @@ struct virtio_roce_cq {
  * @vqp: of libibverbs
  * @sq: send queue; it and what follows is zero in a child after fork()
  * @rq: receive queue
+ * @control: direct form: the control block of both
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
  * @max_inline_data: inline bytes of a send request
@@ -123,11 +163,12 @@ struct virtio_roce_qp {
 	struct verbs_qp vqp;
 	FORKED_AWAY struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
+	struct virtio_rdma_qp_control *control;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
 	uint32_t max_inline_data;
 	const struct send_op *wr_op;
-	struct virtio_rdma_sq_req *wr_req;
+	struct virtio_rdma_swqe *wr_req;
 	int wr_err;
 };
 
@@ -202,6 +243,14 @@ void virtio_roce_free(void *object, size_t size, size_t kept);
 int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		       const struct virtio_roce_queue *info,
 		       enum virtio_roce_vq_type type, size_t slot_size);
+int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
+			      struct ibv_context *context,
+			      const struct virtio_roce_queue *info);
+int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
+			      struct ibv_context *context,
+			      const struct ibv_qp_cap *cap,
+			      const struct virtio_roce_create_qp_resp *resp);
+void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
@@ -233,6 +282,22 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_qp_init_attr *init_attr);
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
+
+/* The QP in direct form with this number, or NULL. */
+static inline struct virtio_roce_qp *
+virtio_roce_find_qp(const struct virtio_roce_context *ctx, uint32_t qpn)
+{
+	struct virtio_roce_qp **table;
+
+	if (qpn >> (2 * QP_TABLE_BITS))
+		return NULL;
+	table = __atomic_load_n(&ctx->qp_table[qpn >> QP_TABLE_BITS],
+				__ATOMIC_ACQUIRE);
+	if (!table)
+		return NULL;
+	return __atomic_load_n(&table[qpn & (QP_TABLE_SIZE - 1)],
+			       __ATOMIC_ACQUIRE);
+}
 
 /* post.c */
 

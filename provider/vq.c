@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One virtqueue: mapping it and ringing its doorbell.
+ * One queue: mapping it and ringing its doorbell.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +16,10 @@
 /* The free-running indices have 16 bits. */
 #define VQ_NUM_MAX	32768
 
-/* The used ring of a queue without memory: its used index stays 0. */
+/* Completions of a CQ in direct form. */
+#define CQ_DEPTH_MAX	(1 << 22)
+
+/* The used ring of a queue without memory or of direct form: its used index stays 0. */
 static const struct vring_used nothing_used;
 
 static size_t whole_pages(size_t len)
@@ -105,6 +109,13 @@ static bool vq_is_sane(const struct virtio_roce_queue *info, size_t slot_size)
 	       vq_doorbell_fits(info);
 }
 
+static int vq_unusable(struct ibv_context *context)
+{
+	verbs_err(verbs_get_ctx(context),
+		  "kernel driver describes an unusable queue\n");
+	return EPROTO;
+}
+
 /**
  * virtio_roce_vq_map() - map a virtqueue that the kernel created
  * @vq: to be filled in; belongs to the caller
@@ -140,11 +151,8 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 	void *addr;
 	int err;
 
-	if (!vq_is_sane(info, slot_size)) {
-		verbs_err(verbs_get_ctx(context),
-			  "kernel driver describes an unusable queue\n");
-		return EPROTO;
-	}
+	if (!vq_is_sane(info, slot_size))
+		return vq_unusable(context);
 
 	for (vq->parts = 0; vq->parts < parts; vq->parts++) {
 		addr = mmap(NULL, map[vq->parts].len, map[vq->parts].prot,
@@ -169,6 +177,10 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		.used = vq->part[VQ_USED].addr,
 		.mask = info->num - 1,
 		.depth = info->depth,
+		.head = type == VQ_WORK ? offsetof(struct virtio_rdma_sq_req,
+						   opcode) : 0,
+		.data = offsetof(struct virtio_rdma_sq_req, inline_data),
+		.sges = offsetof(struct virtio_rdma_sq_req, sg_list),
 		.event_idx = info->flags & VIRTIO_ROCE_QUEUE_EVENT_IDX,
 		.alive = info->flags & VIRTIO_ROCE_QUEUE_ALIVE ?
 			 (void *)((char *)vq->part[VQ_USED].addr +
@@ -190,6 +202,228 @@ err_unmap:
 	return err;
 }
 
+/* Does a piece of a direct queue fit into its mapping? */
+static bool piece_fits(uint32_t pos, uint64_t len, uint32_t mapped)
+{
+	return !(pos % 64) && pos + len <= mapped;
+}
+
+static bool vq_is_sane_direct(const struct virtio_roce_queue *info,
+			      uint32_t depth_max, size_t slot_size)
+{
+	return info->flags & VIRTIO_ROCE_QUEUE_DIRECT && is_pow2(info->depth) &&
+	       info->depth <= depth_max && is_pow2(info->stride) &&
+	       info->stride >= slot_size &&
+	       piece_fits(info->slots_pos, (uint64_t)info->depth * info->stride,
+			  info->slots_len) &&
+	       piece_fits(info->control_pos, VIRTIO_RDMA_CONTROL_SIZE,
+			  info->control_len) && vq_doorbell_fits(info);
+}
+
+/* Map one piece more of a queue. */
+static int vq_map_part(struct virtio_roce_vq *vq, struct ibv_context *context,
+		       uint64_t offset, uint32_t len, int prot)
+{
+	void *addr;
+
+	addr = mmap(NULL, len, prot, MAP_SHARED, context->cmd_fd, offset);
+	if (addr == MAP_FAILED)
+		return errno;
+	vq->part[vq->parts].addr = addr;
+	vq->part[vq->parts].len = len;
+	vq->parts++;
+	return 0;
+}
+
+/**
+ * virtio_roce_cq_map_direct() - map a CQ in direct form
+ * @cq: to be filled in
+ * @context: device
+ * @info: what the kernel says about it
+ *
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
+			      struct ibv_context *context,
+			      const struct virtio_roce_queue *info)
+{
+	struct virtio_roce_vq *vq = &cq->vq;
+	int err;
+
+	if (!vq_is_sane_direct(info, CQ_DEPTH_MAX,
+			       sizeof(struct virtio_rdma_cqe)))
+		return vq_unusable(context);
+	err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
+			  PROT_READ);
+	if (!err)
+		err = vq_map_part(vq, context, info->control_offset,
+				  info->control_len, PROT_READ | PROT_WRITE);
+	if (!err)
+		err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
+	if (err) {
+		virtio_roce_vq_unmap(vq);
+		return err;
+	}
+	cq->control = (void *)((char *)vq->part[VQ_CONTROL].addr +
+			       info->control_pos);
+	vq->ring = (struct ring){
+		.direct = true,
+		.slots = (char *)vq->part[VQ_SLOTS].addr + info->slots_pos,
+		.stride = info->stride,
+		.used = &nothing_used,
+		.depth = info->depth,
+		.producer = (__force uint32_t *)&cq->control->consumer,
+		.error = (__force const uint32_t *)&cq->control->device,
+	};
+	return 0;
+}
+
+static struct virtio_roce_doorbell *doorbell_alloc(void)
+{
+	return virtio_roce_alloc(sizeof(struct virtio_roce_doorbell), 0);
+}
+
+/* Map the doorbell page of the context, unless it is.  Context: qp_mutex held. */
+static int doorbell_map(struct virtio_roce_context *ctx,
+			const struct virtio_roce_create_qp_resp *resp)
+{
+	const struct virtio_roce_queue *info = &resp->sq;
+	struct virtio_roce_doorbell *db = ctx->doorbell;
+	int fd = ctx->vctx.context.cmd_fd;
+	void *page, *kick;
+
+	if (!db) {
+		db = doorbell_alloc();
+		if (!db)
+			return errno;
+		ctx->doorbell = db;
+	}
+	if (db->page)
+		return 0;
+	page = mmap(NULL, sizeof(*db->page), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, resp->page_offset);
+	if (page == MAP_FAILED)
+		return errno;
+	if (info->flags & VIRTIO_ROCE_QUEUE_DOORBELL) {
+		kick = mmap(NULL, info->doorbell_len, PROT_WRITE, MAP_SHARED, fd,
+			    info->doorbell_offset);
+		if (kick == MAP_FAILED) {
+			munmap(page, sizeof(*db->page));
+			return errno;
+		}
+		db->kick = kick;
+		db->kick_len = info->doorbell_len;
+		db->reg = (char *)kick + info->doorbell_pos;
+		db->value = info->doorbell_value;
+	}
+	db->page = page;
+	return 0;
+}
+
+/**
+ * virtio_roce_doorbell_free() - unmap the doorbell page of a context
+ * @ctx: context without QPs
+ */
+void virtio_roce_doorbell_free(struct virtio_roce_context *ctx)
+{
+	struct virtio_roce_doorbell *db = ctx->doorbell;
+
+	if (!db)
+		return;
+	if (db->kick)
+		munmap(db->kick, db->kick_len);
+	if (db->page)
+		munmap(db->page, sizeof(*db->page));
+	virtio_roce_free(db, sizeof(*db), 0);
+	ctx->doorbell = NULL;
+}
+
+/* Fill in one queue of a direct QP, whose memory is mapped at @base. */
+static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
+			   const struct virtio_roce_queue *info,
+			   const struct virtio_roce_doorbell *db, uint32_t bit)
+{
+	int err;
+
+	vq->wr_ids = calloc(info->depth, sizeof(*vq->wr_ids));
+	if (!vq->wr_ids)
+		return ENOMEM;
+	err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
+	if (err)
+		return err;
+	vq->ring = (struct ring){
+		.direct = true,
+		.slots = base + info->slots_pos,
+		.stride = info->stride,
+		.used = &nothing_used,
+		.depth = info->depth,
+		.data = offsetof(struct virtio_rdma_swqe, inline_data),
+		.sges = offsetof(struct virtio_rdma_swqe, sg_list),
+	};
+	vq->page = db->page;
+	vq->bit = bit;
+	vq->doorbell = db->reg;
+	vq->doorbell_value = db->value;
+	return 0;
+}
+
+/**
+ * virtio_roce_qp_map_direct() - map a QP in direct form
+ * @qp: to be filled in
+ * @context: device
+ * @cap: elements and inline data of its requests
+ * @resp: what the kernel says about it
+ *
+ * Context: qp_mutex held.
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
+			      struct ibv_context *context,
+			      const struct ibv_qp_cap *cap,
+			      const struct virtio_roce_create_qp_resp *resp)
+{
+	struct virtio_roce_context *ctx = to_vctx(context);
+	char *base;
+	int err;
+
+	if (!vq_is_sane_direct(&resp->sq, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_swqe,
+					inline_data[cap->max_inline_data])) ||
+	    !vq_is_sane_direct(&resp->sq, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_swqe,
+					sg_list[cap->max_send_sge])) ||
+	    !vq_is_sane_direct(&resp->rq, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_rwqe,
+					sg_list[cap->max_recv_sge])) ||
+	    resp->bit >= VIRTIO_RDMA_DOORBELL_BITS ||
+	    resp->rq.slots_offset != resp->sq.slots_offset ||
+	    resp->rq.slots_len != resp->sq.slots_len ||
+	    resp->sq.control_offset != resp->sq.slots_offset ||
+	    resp->sq.control_len != resp->sq.slots_len)
+		return vq_unusable(context);
+	err = doorbell_map(ctx, resp);
+	if (!err)
+		err = vq_map_part(&qp->sq, context, resp->sq.slots_offset,
+				  resp->sq.slots_len, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	base = qp->sq.part[VQ_SLOTS].addr;
+	qp->control = (void *)(base + resp->sq.control_pos);
+	err = vq_start_direct(&qp->sq, base, &resp->sq, ctx->doorbell, resp->bit);
+	if (!err)
+		err = vq_start_direct(&qp->rq, base, &resp->rq, ctx->doorbell,
+				      resp->bit);
+	if (err) {
+		virtio_roce_vq_unmap(&qp->rq);
+		virtio_roce_vq_unmap(&qp->sq);
+		return err;
+	}
+	qp->sq.ring.producer = (__force uint32_t *)&qp->control->send_producer;
+	qp->rq.ring.producer = (__force uint32_t *)&qp->control->recv_producer;
+	qp->rq.ring.wanted = (__force const uint32_t *)&qp->control->recv_wanted;
+	return 0;
+}
+
 /**
  * virtio_roce_vq_unmap() - unmap the memory of a virtqueue
  * @vq: virtqueue, from now on always full (work queue) or empty (completion queue)
@@ -198,6 +432,8 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq)
 {
 	vq->ring = (struct ring){ .used = &nothing_used };
 	vq->doorbell = NULL;
+	free(vq->wr_ids);
+	vq->wr_ids = NULL;
 	while (vq->parts) {
 		vq->parts--;
 		munmap(vq->part[vq->parts].addr, vq->part[vq->parts].len);
@@ -221,7 +457,7 @@ void virtio_roce_vq_free(struct virtio_roce_vq *vq)
  */
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq)
 {
-	uint16_t old = vq->ring.shown;
+	uint32_t old = vq->ring.shown;
 
 	if (vq->ring.next == old)
 		return false;
@@ -230,9 +466,51 @@ bool virtio_roce_vq_publish(struct virtio_roce_vq *vq)
 	return ring_wants_doorbell(&vq->ring, old);
 }
 
-/** virtio_roce_vq_ring_doorbell() - returns false if there is none mapped */
+/* Set a bit of the device's, unless it is set.  Returns whether it was. */
+static bool doorbell_bit(__le64 *words, uint32_t bit)
+{
+	uint64_t *word = (__force uint64_t *)&words[bit / 64];
+	uint64_t mask = (__force uint64_t)htole64(1ULL << bit % 64);
+
+	/* Not before the bit that was set before: the device takes them the other way. */
+	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) & mask)
+		return true;
+	__atomic_fetch_or(word, mask, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+/*
+ * Announce requests of a QP in direct form.  The first fence orders our store of the
+ * index before our load of the bit: the device takes the bit before it reads the index.
+ * The second orders our stores of the bits before our load of the flag: the device sets
+ * the flag before it looks at the bits for the last time.
+ *
+ * Returns whether the device asks for a notification.
+ */
+static bool doorbell_announce(struct virtio_rdma_doorbell_page *page,
+			      uint32_t bit)
+{
+	uint32_t *ring_me = (__force uint32_t *)&page->ring_me;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (doorbell_bit(page->pending, bit))
+		return false;
+	doorbell_bit(page->words, bit / 64);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(ring_me, __ATOMIC_RELAXED) &&
+	       __atomic_exchange_n(ring_me, 0, __ATOMIC_SEQ_CST);
+}
+
+/**
+ * virtio_roce_vq_ring_doorbell() - tell the device that there are requests
+ * @vq: work queue
+ *
+ * Returns false if that needs a command, because there is no doorbell mapped.
+ */
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq)
 {
+	if (vq->page && !doorbell_announce(vq->page, vq->bit))
+		return true;
 	if (!vq->doorbell)
 		return false;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,6 +17,14 @@
 #define UNUSED		0xa5
 
 struct fake fake;
+
+static void free_qp_table(void)
+{
+	size_t i;
+
+	for (i = 0; i < QP_TABLE_SIZE; i++)
+		free(fake.ctx.qp_table[i]);
+}
 
 int fake_setup(void **state)
 {
@@ -43,8 +52,19 @@ int fake_setup(void **state)
 	return 0;
 }
 
+int fake_setup_direct(void **state)
+{
+	int err = fake_setup(state);
+
+	fake.ctx.features = VIRTIO_ROCE_FEATURE_DIRECT;
+	fake.depth = 16;
+	return err;
+}
+
 int fake_teardown(void **state)
 {
+	virtio_roce_doorbell_free(&fake.ctx);
+	free_qp_table();
 	pthread_mutex_destroy(&fake.ctx.qp_mutex);
 	munmap(fake.mem, MEM_SIZE);
 	return close(fake.ctx.vctx.context.cmd_fd);
@@ -112,6 +132,61 @@ static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
 		fake.break_info(info);
 }
 
+/* A CQ in direct form: ring and control block are mappings of their own. */
+static void fake_direct_cq(struct virtio_roce_queue *info)
+{
+	struct fake_vq *vq = &fake.cq;
+
+	memset(vq, 0, sizeof(*vq));
+	vq->info.flags = VIRTIO_ROCE_QUEUE_DIRECT;
+	vq->info.depth = fake.depth;
+	vq->info.stride = sizeof(struct virtio_rdma_cqe);
+	vq->slots = give(&vq->info.slots_offset, &vq->info.slots_len,
+			 fake.depth * vq->info.stride);
+	fake.cq_control = (void *)give(&vq->info.control_offset,
+				       &vq->info.control_len,
+				       sizeof(*fake.cq_control));
+	fake.cq_tail = 0;
+	fake.told = 0;
+	*info = vq->info;
+	if (fake.break_info)
+		fake.break_info(info);
+}
+
+/* A QP in direct form: one mapping with a page for each ring and the control block. */
+static void fake_direct_qp(struct virtio_roce_create_qp_resp *resp)
+{
+	struct virtio_roce_queue info = {
+		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
+		.depth = fake.depth,
+		.stride = 256,
+		.control_pos = 2 * PAGE,
+	};
+	uint8_t *mem = give(&info.slots_offset, &info.slots_len, 3 * PAGE);
+	__u32 page_len;
+
+	info.control_offset = info.slots_offset;
+	info.control_len = info.slots_len;
+	fake.qp_control = (void *)(mem + info.control_pos);
+	fake.sq = (struct fake_vq){ .info = info, .slots = mem };
+	info.slots_pos = PAGE;
+	fake.rq = (struct fake_vq){ .info = info, .slots = mem + PAGE };
+	if (!fake.page) {
+		fake.page = (void *)give(&resp->page_offset, &page_len, PAGE);
+		fake.sq.info.flags |= VIRTIO_ROCE_QUEUE_DOORBELL;
+		fake.sq.info.doorbell_pos = 32;
+		fake.sq.info.doorbell_value = 0x4321;
+		fake.kick = (void *)(give(&fake.sq.info.doorbell_offset,
+					  &fake.sq.info.doorbell_len, PAGE) + 32);
+	}
+	fake.bit = 77;
+	resp->bit = fake.bit;
+	resp->sq = fake.sq.info;
+	resp->rq = fake.rq.info;
+	if (fake.break_info)
+		fake.break_info(&resp->sq);
+}
+
 /* Of the pages at an offset of the file only the first @len bytes were touched. */
 static void check_unused(__u64 offset, size_t len, uint32_t size)
 {
@@ -124,6 +199,8 @@ static void fake_vq_check(const struct fake_vq *vq)
 {
 	const struct virtio_roce_queue *info = &vq->info;
 
+	if (info->flags & VIRTIO_ROCE_QUEUE_DIRECT)
+		return;
 	check_unused(info->slots_offset, info->depth * info->stride,
 		     info->slots_len);
 	check_unused(info->avail_offset, avail_size(info), info->avail_len);
@@ -149,12 +226,17 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 		return fake.fail;
 
 	assert_int_equal(resp_size, sizeof(*r));
+	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
+		fake_direct_cq(&r->drv_payload.cq);
+		goto out;
+	}
 	fake_vq_create(&fake.cq, &r->drv_payload.cq,
 		       sizeof(struct virtio_rdma_cq_req));
 	for (i = 0; i < fake.depth; i++)
 		fake.cq.avail->ring[i] = to_virtio16(i);
 	fake.cq.avail->idx = to_virtio16(fake.depth);
 
+out:
 	cq->cq.context = context;
 	cq->cq.cqe = TEST_CQE;
 	fake.cqs++;
@@ -199,10 +281,16 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 		return fake.fail;
 
 	assert_int_equal(resp_size, sizeof(*r));
-	fake_vq_create(&fake.sq, &r->drv_payload.sq,
-		       offsetof(struct virtio_rdma_sq_req, sg_list[TEST_SGES]));
-	fake_vq_create(&fake.rq, &r->drv_payload.rq,
-		       offsetof(struct virtio_rdma_rq_req, sg_list[TEST_SGES]));
+	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
+		fake_direct_qp(&r->drv_payload);
+	} else {
+		fake_vq_create(&fake.sq, &r->drv_payload.sq,
+			       offsetof(struct virtio_rdma_sq_req,
+					sg_list[TEST_SGES]));
+		fake_vq_create(&fake.rq, &r->drv_payload.rq,
+			       offsetof(struct virtio_rdma_rq_req,
+					sg_list[TEST_SGES]));
+	}
 
 	attr_ex->cap.max_send_sge = TEST_SGES;
 	attr_ex->cap.max_recv_sge = TEST_SGES;
@@ -383,6 +471,35 @@ void fake_complete(uint64_t wr_id, uint32_t qpn)
 	cqe->wr_id = htole64(wr_id);
 	cqe->qp_num = htole32(qpn);
 	fake_complete_end();
+}
+
+/**
+ * fake_direct_complete() - add a completion to the last CQ
+ * @cqe: completion, without its phase
+ *
+ * Returns whether there is an event: the CQ is armed for any completion.
+ */
+bool fake_direct_complete(const struct virtio_rdma_cqe *cqe)
+{
+	uint32_t slot = fake.cq_tail & (fake.depth - 1);
+	struct virtio_rdma_cqe *to = (void *)(fake.cq.slots + slot * sizeof(*to));
+	uint32_t arm;
+
+	while (fake.cq_tail -
+	       le32toh(__atomic_load_n((uint32_t *)&fake.cq_control->consumer,
+				       __ATOMIC_ACQUIRE)) == fake.depth)
+		sched_yield();
+	memcpy(to, cqe, offsetof(struct virtio_rdma_cqe, phase));
+	__atomic_store_n(&to->phase, !(fake.cq_tail & fake.depth),
+			 __ATOMIC_RELEASE);
+	fake.cq_tail++;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	arm = le32toh(__atomic_load_n((uint32_t *)&fake.cq_control->arm,
+				      __ATOMIC_RELAXED));
+	if (arm == fake.told || !(arm & VIRTIO_RDMA_ARM_NEXT))
+		return false;
+	fake.told = arm;
+	return true;
 }
 
 /**

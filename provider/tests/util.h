@@ -27,6 +27,10 @@
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fake_setup, fake_teardown)
 
+/* The same with queues in direct form. */
+#define TEST_DIRECT(name) \
+	cmocka_unit_test_setup_teardown(name, fake_setup_direct, fake_teardown)
+
 /**
  * struct fake_vq - a virtqueue as the device sees it
  * @info: description that the kernel gives
@@ -64,6 +68,13 @@ struct fake_vq {
  * @recv_cmds: POST_RECV commands
  * @qps: QPs that exist
  * @cqs: CQs that exist
+ * @qp_control: control block of the last direct QP
+ * @cq_control: control block of the last direct CQ
+ * @page: doorbell page
+ * @kick: doorbell register behind it
+ * @bit: bit of the last QP in that page
+ * @cq_tail: completions in the last direct CQ
+ * @told: number of its last event
  * @maps_at_destroy: mappings at the time of the last command that destroyed
  */
 struct fake {
@@ -84,12 +95,20 @@ struct fake {
 	int recv_cmds;
 	int qps;
 	int cqs;
+	struct virtio_rdma_qp_control *qp_control;
+	struct virtio_rdma_cq_control *cq_control;
+	struct virtio_rdma_doorbell_page *page;
+	uint16_t *kick;
+	uint32_t bit;
+	uint32_t cq_tail;
+	uint32_t told;
 	unsigned int maps_at_destroy;
 };
 
 extern struct fake fake;
 
 int fake_setup(void **state);
+int fake_setup_direct(void **state);
 int fake_teardown(void **state);
 
 struct virtio_roce_cq *make_cq(void);
@@ -113,7 +132,10 @@ void fake_share_mappings(struct fake_vq *fake_vq, struct virtio_roce_vq *vq);
 unsigned int count_maps(void);
 bool is_writable(const void *addr);
 
+bool fake_direct_complete(const struct virtio_rdma_cqe *cqe);
+
 int run_cq_tests(void);
+int run_direct_tests(void);
 int run_post_tests(void);
 int run_vq_tests(void);
 
