@@ -79,12 +79,13 @@ def test_device_attributes(rdma_pair):
     wanted = {
         "fw_ver": "0.0.1", "node_guid": guid, "sys_image_guid": guid, "vendor_id": "0x1af4",
         "vendor_part_id": str(0x1041), "hw_ver": "0x1", "phys_port_cnt": "1",
-        "page_size_cap": "0x1000", "max_qp": str(rdma_pair.limits.qps - 2),
-        "max_cq": str(rdma_pair.limits.cqs - 1), "max_qp_wr": "1024", "max_sge": "32",
+        "page_size_cap": "0x1000", "max_qp": str(rdma_pair.limits.direct_qps),
+        "max_cq": str(rdma_pair.limits.direct_cqs - 1), "max_qp_wr": "32768", "max_sge": "32",
         "max_sge_rd": "32", "max_mr": "4095", "max_pd": "1023", "max_ah": "4096",
         "max_qp_rd_atom": "128", "max_qp_init_rd_atom": "128",
-        "max_res_rd_atom": str(128 * rdma_pair.limits.qps), "max_pkeys": "1",
-        "num_comp_vectors": "1", "max_mtu": "4096 (5)", "link_layer": "Ethernet",
+        "max_res_rd_atom": str(128 * rdma_pair.limits.direct_qps), "max_pkeys": "1",
+        "num_comp_vectors": str(rdma_pair.limits.event_queues),
+        "max_mtu": "4096 (5)", "link_layer": "Ethernet",
         "max_msg_sz": "0x80000000", "pkey_tbl_len": "1", "gid_tbl_len": "128",
         "phys_state": "LINK_UP (5)", "local_ca_ack_delay": "15",
     }

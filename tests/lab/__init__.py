@@ -6,7 +6,7 @@ files that a run leaves are in build/run, see paths.RUN.
 """
 
 from .daemon import Daemon
-from .devices import Limits, roce_device, stream_device
+from .devices import VIRTQUEUES, Limits, roce_device, stream_device
 from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
 from .living import assert_healthy, kill_commands, stop_all
 from .pair import MANY, Pair
@@ -21,6 +21,7 @@ __all__ = [
     "Pair",
     "Result",
     "StockGuest",
+    "VIRTQUEUES",
     "assert_healthy",
     "kill_commands",
     "roce_device",

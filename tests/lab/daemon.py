@@ -50,7 +50,11 @@ class Daemon:
             command += ["unshare", "--net", "sh", "-ec", f"{self.namespace}\nexec \"$@\"", "sh"]
         command += [self.binary, "--control", self.control_socket,
                     "--qps", str(self.limits.qps), "--cqs", str(self.limits.cqs),
-                    "--queue-size", str(self.limits.queue_size)]
+                    "--queue-size", str(self.limits.queue_size),
+                    "--event-queues", str(self.limits.event_queues),
+                    "--doorbell-queues", str(self.limits.doorbell_queues),
+                    "--direct-qps", str(self.limits.direct_qps),
+                    "--direct-cqs", str(self.limits.direct_cqs)]
         if self.pcap:  # before the ports, so for all of them
             command += ["--pcap", self.directory / "wire.pcap"]
         for socket, pin in zip(self.sockets, self.pins):

@@ -11,11 +11,20 @@ class Limits:
     qps: int = 32
     cqs: int = 64
     queue_size: int = 1024
+    event_queues: int = 4
+    doorbell_queues: int = 1
+    # What programs have: fewer than the daemon's own limit, as tests use up all of them.
+    direct_qps: int = 512
+    direct_cqs: int = 512
 
     @property
     def queues(self):
-        """Virtqueues: receive, transmit, control; completion; send and receive."""
-        return 3 + self.cqs + 2 * self.qps
+        """Virtqueues: receive, transmit, control; completion; send and receive; the rest."""
+        return 3 + self.cqs + 2 * self.qps + self.event_queues + self.doorbell_queues
+
+
+# All queues are virtqueues, as the RFC has them.
+VIRTQUEUES = Limits(event_queues=0, doorbell_queues=0, direct_qps=0, direct_cqs=0)
 
 
 def roce_properties(chardev, limits=Limits()):
@@ -26,7 +35,7 @@ def roce_properties(chardev, limits=Limits()):
         "virtio-id": 1,
         "num_vqs": limits.queues,
         "vq_size": limits.queue_size,
-        "config_size": 32,
+        "config_size": 36,
         "page-per-vq": True,
     }
 
