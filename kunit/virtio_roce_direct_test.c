@@ -589,6 +589,39 @@ static void direct_control_only(struct kunit *test)
 	mock_stop(mock, d.ibdev);
 }
 
+/* The GSI has queues of the RFC, and completes to a direct CQ. */
+static void direct_gsi(struct kunit *test)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = cpu_to_le32(VIRTIO_NET_ROCE_QPN_GSI),
+		.byte_len = cpu_to_le32(40 + 256),
+		.opcode = VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV,
+		.wc_flags = cpu_to_le16(VIRTIO_IB_WC_GRH),
+	};
+	struct mock *mock = mock_device(test, 128);
+	struct mock_qp *gsi = &mock->qps[VIRTIO_NET_ROCE_QPN_GSI];
+	struct mock_vq *rq = &mock->rq_vqs[VIRTIO_NET_ROCE_QPN_GSI];
+	struct ib_device *ibdev;
+	u32 i;
+
+	mock_make_direct(mock);
+	ibdev = mock_start(mock);
+	KUNIT_ASSERT_TRUE(test, gsi->exists);
+	KUNIT_ASSERT_GE(test, gsi->rcqn, MOCK_CQS);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(rq), 128);
+	/* What ib_mad gets makes no sense, so it posts the buffer again. */
+	for (i = 0; i < 300; i++) {
+		cqe.wqe = cpu_to_le32(i & 0xffff);
+		mock_direct_complete(mock, gsi->rcqn, &cqe, true);
+		for (int n = 0; n < 1000 && mock_avail_idx(rq) == 128 + i; n++)
+			usleep_range(500, 1000);
+		KUNIT_ASSERT_EQ(test, mock_avail_idx(rq), 128 + i + 1);
+	}
+	KUNIT_EXPECT_EQ(test, atomic64_read(&to_vdev(ibdev)->bad_completions), 0);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* A capability without its virtqueues is none. */
 static void direct_no_virtqueues(struct kunit *test)
 {
@@ -770,6 +803,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_reset),
 	KUNIT_CASE(direct_flush),
 	KUNIT_CASE(direct_control_only),
+	KUNIT_CASE(direct_gsi),
 	KUNIT_CASE(direct_no_virtqueues),
 	KUNIT_CASE(direct_user_maps),
 	KUNIT_CASE(direct_user_outlives),
