@@ -7,6 +7,7 @@ and a judge, so the daemon alone runs only the tests marked each_device, except 
 long form.
 """
 
+import dataclasses
 import pathlib
 import re
 
@@ -33,7 +34,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(scope="module", name="rfc_holder")
 def _rfc_holder(request):
     """One pair for each device.  If the device ends, the tests that follow fail, too."""
-    pair = lab.Pair(request.param, limits=lab.Limits(queue_size=256),
+    pair = lab.Pair(request.param, limits=dataclasses.replace(lab.VIRTQUEUES, queue_size=256),
                     **DEVICES[request.param]).start()
     pair.load_modules()
     yield pair

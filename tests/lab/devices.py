@@ -35,7 +35,8 @@ def roce_properties(chardev, limits=Limits()):
         "virtio-id": 1,
         "num_vqs": limits.queues,
         "vq_size": limits.queue_size,
-        "config_size": 36,
+        # Without event virtqueues it ends after the RFC's part.
+        "config_size": 36 if limits.event_queues else 32,
         "page-per-vq": True,
     }
 
