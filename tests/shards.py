@@ -12,7 +12,7 @@ process, and no test marked "alone" runs.
 
 The last line is "N passed, N failed"; a test that was collected and has no outcome
 is a failure, and so is a process that ended early.  What each test cost is in
-build/SUITE.times: seconds, seconds of all processors, name.
+build/SUITE.times, those first that took most processor time.
 """
 
 import json
@@ -182,14 +182,16 @@ def merge(reports, statuses):
 
 
 def show_costs(suite, reports):
-    """Writes all costs to a file, and prints the highest."""
-    costs = [(*cost, name) for report in reports for name, cost in report["costs"].items()]
-    lines = [f"{wall:7.1f} {processor:7.1f} {name}" for wall, processor, name in
-             sorted(costs, reverse=True)]
+    """Writes all costs (lab/report.py) to a file, and prints the highest."""
+    costs = [(sum(phases), wall, *phases, name) for report in reports
+             for name, (wall, *phases) in report["costs"].items()]
+    total = sum(cost[0] for cost in costs)
+    lines = ["    cpu    wall  =setup    call  teardown",
+             *("{:7.1f} {:7.1f} {:7.1f} {:7.1f} {:7.1f} {}".format(*cost)
+               for cost in sorted(costs, reverse=True))]
     (TOP / "build" / f"{suite}.times").write_text("".join(f"{line}\n" for line in lines),
                                                   encoding="utf-8")
-    print("   time     cpu test", *lines[:15], sep="\n")
-    print(f"{sum(cost[1] for cost in costs):.0f} s of the processors in all")
+    print(*lines[:16], f"{total:.0f} s of the processors in all", sep="\n")
 
 
 def main():

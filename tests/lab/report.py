@@ -37,15 +37,19 @@ def processor_seconds():
 class Report:
     """Counts each test as failed if any phase of it failed.
 
-    The cost of a test includes its fixtures: the setup of a module counts for its first
-    test, the teardown for its last.
+    The cost of a test is the seconds by the clock, then those of the processors in its
+    setup, its own body and its teardown.  The fixtures of a module are in the setup of
+    its first test and in the teardown of its last.
     """
+
+    PHASES = ("setup", "call", "teardown")
 
     def __init__(self):
         self.collected = []
         self.outcomes = {}
         self.costs = {}
-        self._begin = (0, 0)
+        self._began = self._so_far = 0
+        self._phases = {}
 
     def pytest_collection_finish(self, session):
         """Remembers which tests were collected."""
@@ -53,7 +57,8 @@ class Report:
 
     def pytest_runtest_logstart(self):
         """Before each test."""
-        self._begin = (time.monotonic(), processor_seconds())
+        self._began, self._so_far = time.monotonic(), processor_seconds()
+        self._phases = dict.fromkeys(self.PHASES, 0)
 
     def pytest_runtest_logreport(self, report):
         """Called for setup, call and teardown of each test."""
@@ -63,12 +68,13 @@ class Report:
             self.outcomes.setdefault(report.nodeid, "skipped")
         elif report.when == "call":
             self.outcomes.setdefault(report.nodeid, "passed")
+        before, self._so_far = self._so_far, processor_seconds()
+        self._phases[report.when] += self._so_far - before
 
     def pytest_runtest_logfinish(self, nodeid):
         """After each test."""
-        wall, processor = self._begin
-        self.costs[nodeid] = (round(time.monotonic() - wall, 1),
-                              round(processor_seconds() - processor, 1))
+        self.costs[nodeid] = [round(seconds, 1) for seconds in
+                              (time.monotonic() - self._began, *self._phases.values())]
 
     def pytest_sessionfinish(self):
         """Writes everything to a file for the process that started this one."""
