@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/loop.h"
+#include "base/notify.h"
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -328,6 +329,8 @@ static int daemon_init(struct daemon *d, const struct options *options)
 	if (options->packets)
 		fabric_use_packets(d->fabric);
 	err = mem_guard_init();
+	if (!err)
+		err = notify_init();
 	if (!err)
 		err = daemon_signals(d);
 	if (err)

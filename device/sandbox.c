@@ -337,6 +337,7 @@ static const int sandbox_calls[] = {
 	SCMP_SYS(futex), SCMP_SYS(getrandom),
 	/* signals, and its end; tgkill() see below */
 	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(timer_settime),
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 

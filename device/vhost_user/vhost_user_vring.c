@@ -8,19 +8,30 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "base/notify.h"
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
 /*
  * @fd is an eventfd, or what QEMU uses for one, or -1.  QEMU may have closed its
- * end; then nobody waits for the signal.
+ * end; then nobody waits for the signal.  One that blocks is not written to again:
+ * only QEMU can have made it so.
  */
-static void fd_signal(int fd)
+static void vu_signal(const struct vu_vring *vr, int *fd)
 {
-	const uint64_t one = 1;
+	int err;
 
-	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		log_debug("a signal is lost: %s", strerror(errno));
+	if (*fd < 0)
+		return;
+	err = notify_send(*fd);
+	if (err)
+		log_debug("a signal is lost: %s", strerror(-err));
+	if (err != -EINTR)
+		return;
+	if (log_limit_ok(&vr->vu->limit))
+		log_warn("%s: queue %u: its eventfd blocks, and is closed",
+			 vr->vu->name, vr->vq.index);
+	fd_close(fd);
 }
 
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
@@ -48,9 +59,9 @@ int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
 
 static void vu_vring_call(struct virtq *vq)
 {
-	const struct vu_vring *vr = vq->priv;
+	struct vu_vring *vr = vq->priv;
 
-	fd_signal(vr->call);
+	vu_signal(vr, &vr->call);
 }
 
 static void vu_vring_error(struct virtq *vq, const char *why)
@@ -60,7 +71,7 @@ static void vu_vring_error(struct virtq *vq, const char *why)
 	if (log_limit_ok(&vr->vu->limit))
 		log_warn("%s: queue %u is broken: %s", vr->vu->name, vq->index,
 			 why);
-	fd_signal(vr->err);
+	vu_signal(vr, &vr->err);
 }
 
 static int vu_vring_start(struct vu_vring *vr)

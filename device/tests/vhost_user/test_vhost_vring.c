@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/notify.h"
 #include "base/util.h"
 #include "tests/lib/qemu.h"
 
@@ -249,6 +250,33 @@ static void test_kick_that_blocks(void **state)
 	eventfd_write(qemu.kick, 1);
 	run();
 	assert_int_equal(dev.kicks[0], 2);
+}
+
+/* QEMU makes it block, too, after it has filled it: the only thread does not wait. */
+static void test_call_that_blocks(void **state)
+{
+	struct virtq *vq;
+	uint64_t count;
+
+	assert_int_equal(notify_init(), 0);
+	qemu_start(0);
+	vq = dev.vq[0];
+	assert_int_equal(eventfd_write(qemu.call, UINT64_MAX - 1), 0);
+	assert_int_equal(fcntl(qemu.call, F_SETFL, 0), 0);
+	alarm(10);
+	vq->call(vq);
+	vq->call(vq);
+	alarm(0);
+	assert_int_equal(vu->vring[0].call, -1);
+	assert_int_equal(eventfd_read(qemu.call, &count), 0);
+	assert_int_equal(count, UINT64_MAX - 1);
+	/* The doorbell is still one, and so is the next eventfd. */
+	eventfd_write(qemu.kick, 1);
+	run();
+	assert_int_equal(dev.kicks[0], 1);
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, 0, qemu.call), 0);
+	vq->call(vq);
+	assert_int_equal(event_count(qemu.call), 1);
 }
 
 static void test_kick_hangs_up(void **state)
@@ -792,6 +820,7 @@ int main(void)
 		TEST(test_new_addr_while_started),
 		TEST(test_kick_bad),
 		TEST(test_kick_that_blocks),
+		TEST(test_call_that_blocks),
 		TEST(test_kick_hangs_up),
 		TEST(test_broken_queue_signals_error),
 		TEST(test_get_base),
