@@ -4,6 +4,9 @@
  * changes what the guest gets: answers to commands, completions, rings, interrupts,
  * configuration space.  A seed selects the changes.  A file of orders tells how often.
  *
+ * Completions are changed on their way to a slot of a virtqueue or to a direct ring.
+ * What only a used ring has, _ID, _LENGTH and _FLAGS, does not happen to direct CQs.
+ *
  * hostile_wrap.c gets there by the linker's --wrap, as the strict device does.
  * hostile_orders.c has the dice and keeps count.  hostile_answer.c changes answers,
  * hostile_queue.c completions and rings.
@@ -19,6 +22,7 @@
 #include <sys/queue.h>
 
 #include "function/function_priv.h"
+#include "rdma/object/cq.h"
 
 /* What can happen to one who has a QP or a CQ: a process, the kernel, or its GSI. */
 #define HOSTILE_QUEUE_KINDS(who)						\
@@ -29,7 +33,8 @@
 	who ## _FORGED,		/* one comes without a reason */		\
 	who ## _ID,		/* a used entry names another buffer */		\
 	who ## _LENGTH,		/* it has another length */			\
-	who ## _INDEX,		/* the used index jumps, until it is next written */ \
+	who ## _INDEX,		/* the used index jumps, until it is next written; */ \
+				/* direct: one has the phase of another round */ \
 	who ## _FLAGS		/* flags and event index of a used ring */
 
 /**
@@ -49,6 +54,7 @@ enum hostile_kind {
 	HOSTILE_QUEUE_KINDS(GSI),
 	CALL_SPURIOUS,		/* an interrupt without a reason */
 	CALL_LOST,		/* one that is missing */
+	EVENT_FORGED,		/* an event without a reason, of any CQ or QP */
 	CONFIG_BITS,		/* bits of configuration space that is read are flipped */
 	CONFIG_CHANGE,		/* an interrupt that says it has changed */
 	HOSTILE_KINDS,
@@ -86,6 +92,8 @@ enum hostile_owner {
  * @qp_made:	by QPN, there is one
  * @cq_owner:	by CQN, enum hostile_owner
  * @qp_owner:	by QPN
+ * @asked:	the command that is carried out bit by bit
+ * @asks:	its request, as far as it is looked at
  * @roce:	the command being answered is one of RoCE
  * @late:	answers that wait
  * @entry:	of all of them
@@ -103,6 +111,14 @@ struct hostile {
 	bool *qp_made;
 	uint8_t *cq_owner;
 	uint8_t *qp_owner;
+	uint8_t asked;
+	union hostile_request {
+		struct virtio_rdma_cmd_get_dma_mr dma;
+		struct virtio_rdma_cmd_destroy_pd pd;
+		struct virtio_rdma_cmd_destroy_cq cq;
+		struct virtio_rdma_cmd_create_qp qp;
+		struct virtio_rdma_cmd_destroy_qp no_qp;
+	} asks;
 	bool roce;
 	struct hostile_late {
 		uint64_t due;
@@ -153,9 +169,11 @@ void hostile_flip(void *p, size_t len);
 uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_size,
 		       size_t *rsp_len);
 
-/** hostile_learn() - who owns what: a command was carried out */
-void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request *request,
-		   const void *rsp);
+/** hostile_ask() - a command came: keep what hostile_learn() looks at */
+void hostile_ask(struct hostile *h, uint8_t command, const struct rnic_request *request);
+
+/** hostile_learn() - who owns what: it was carried out */
+void hostile_learn(struct hostile *h, const void *rsp);
 
 /** hostile_forget() - the function was reset */
 void hostile_forget(struct hostile *h);
@@ -182,6 +200,16 @@ void hostile_before_push(struct hostile *h, struct virtq *vq, uint16_t *head,
 /** hostile_after_push() - it is */
 void hostile_after_push(struct hostile *h, struct virtq *vq);
 
+/** hostile_add() - a completion is about to be stored in a direct CQ */
+void hostile_add(struct hostile *h, struct cq *cq, struct cq_user *user,
+		 const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);
+
+/** hostile_add_from_nothing() - a direct CQ, once a tick */
+void hostile_add_from_nothing(struct hostile *h, struct cq *cq);
+
+/** hostile_event() - an event virtqueue, once a tick */
+void hostile_event(struct hostile *h, struct virtq *vq);
+
 /** hostile_out_of_nothing() - a RoCE queue, once a tick */
 void hostile_out_of_nothing(struct hostile *h, struct virtq *vq);
 
@@ -194,5 +222,9 @@ int hostile_pop(struct virtq *vq, struct virtq_elem *elem);
 
 /** hostile_push() - virtq_push() as it is */
 void hostile_push(struct virtq *vq, uint16_t head, uint32_t len);
+
+/** hostile_cq_add() - cq_add() as it is */
+void hostile_cq_add(struct cq *cq, struct cq_user *user,
+		    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);
 
 #endif /* DEVICE_TESTS_HOSTILE_H */

@@ -75,54 +75,51 @@ static void learn_qp(struct hostile *h, const struct virtio_rdma_cmd_create_qp *
 		h->cq_owner[recv] = owner;
 }
 
-void hostile_learn(struct hostile *h, uint8_t command, const struct rnic_request *request,
-		   const void *rsp)
+void hostile_ask(struct hostile *h, uint8_t command, const struct rnic_request *request)
+{
+	memset(&h->asks, 0, sizeof(h->asks));
+	iov_to_buf(request->iov, request->iov_n, request->off, &h->asks,
+		   request->len < sizeof(h->asks) ? request->len : sizeof(h->asks));
+	h->asked = command;
+}
+
+void hostile_learn(struct hostile *h, const void *rsp)
 {
 	const struct virtio_rdma_ack_create_cq *cq = rsp;
 	const struct virtio_rdma_ack_create_qp *qp = rsp;
-	union {
-		struct virtio_rdma_cmd_get_dma_mr dma;
-		struct virtio_rdma_cmd_destroy_pd pd;
-		struct virtio_rdma_cmd_destroy_cq cq;
-		struct virtio_rdma_cmd_create_qp qp;
-		struct virtio_rdma_cmd_destroy_qp no_qp;
-	} req = { 0 };
+	const union hostile_request *req = &h->asks;
 
-	iov_to_buf(request->iov, request->iov_n, request->off, &req,
-		   request->len < sizeof(req) ? request->len : sizeof(req));
-	switch (command) {
+	switch (h->asked) {
 	case CMD(GET_DMA_MR):
 		if (h->pds < HOSTILE_PDS)
-			h->pd[h->pds++] = le32toh(req.dma.pdn);
+			h->pd[h->pds++] = le32toh(req->dma.pdn);
 		break;
 	case CMD(DESTROY_PD):
-		pd_forget(h, le32toh(req.pd.pdn));
+		pd_forget(h, le32toh(req->pd.pdn));
 		break;
 	case CMD(CREATE_CQ):
 		h->cq_made[le32toh(cq->cqn)] = true;
 		h->cq_owner[le32toh(cq->cqn)] = OWNER_USER;
 		break;
 	case CMD(DESTROY_CQ):
-		h->cq_made[le32toh(req.cq.cqn)] = false;
+		h->cq_made[le32toh(req->cq.cqn)] = false;
 		break;
 	case CMD(DESTROY_QP):
-		h->qp_made[le32toh(req.no_qp.qpn)] = false;
+		h->qp_made[le32toh(req->no_qp.qpn)] = false;
 		break;
 	case CMD(CREATE_QP):
-		learn_qp(h, &req.qp, le32toh(qp->qpn));
+		learn_qp(h, &req->qp, le32toh(qp->qpn));
 		break;
 	}
 }
 
 void hostile_forget(struct hostile *h)
 {
-	const struct rnic_limits *limits = &h->fn->config.limits;
-
 	h->pds = 0;
-	memset(h->cq_made, 0, limits->cqs);
-	memset(h->qp_made, 0, limits->qps);
-	memset(h->cq_owner, OWNER_USER, limits->cqs);
-	memset(h->qp_owner, OWNER_USER, limits->qps);
+	memset(h->cq_made, 0, VIRTIO_NET_ROCE_MAX_OBJECTS);
+	memset(h->qp_made, 0, VIRTIO_NET_ROCE_MAX_OBJECTS);
+	memset(h->cq_owner, OWNER_USER, VIRTIO_NET_ROCE_MAX_OBJECTS);
+	memset(h->qp_owner, OWNER_USER, VIRTIO_NET_ROCE_MAX_OBJECTS);
 	memset(h->late, 0, sizeof(h->late));
 }
 

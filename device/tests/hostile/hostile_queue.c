@@ -15,6 +15,14 @@ static bool is_cq(const struct hostile *h, const struct virtq *vq)
 	return vq->index - FUNCTION_QUEUES < (int)h->fn->config.limits.cqs;
 }
 
+/* Not one of events or doorbells. */
+static bool is_queue(const struct hostile *h, const struct virtq *vq)
+{
+	const struct rnic_limits *limits = &h->fn->config.limits;
+
+	return vq->index - FUNCTION_QUEUES < (int)(limits->cqs + 2 * limits->qps);
+}
+
 /* Its CQ or QP exists. */
 static bool is_made(const struct hostile *h, const struct virtq *vq)
 {
@@ -109,6 +117,8 @@ static void change_completion(struct hostile *h, struct virtq *vq, uint16_t head
 void hostile_before_push(struct hostile *h, struct virtq *vq, uint16_t *head,
 			 uint32_t *len)
 {
+	if (!is_queue(h, vq))
+		return;
 	if (is_cq(h, vq))
 		change_completion(h, vq, *head);
 	if (hostile_roll(of(h, vq, USER_ID)))
@@ -121,7 +131,7 @@ void hostile_after_push(struct hostile *h, struct virtq *vq)
 {
 	uint16_t by;
 
-	if (!vq->ready || !hostile_roll(of(h, vq, USER_INDEX)))
+	if (!is_queue(h, vq) || !vq->ready || !hostile_roll(of(h, vq, USER_INDEX)))
 		return;
 	by = hostile_random() % 2 ? hostile_random() : hostile_random() % vq->num;
 	__atomic_store_n(&vq->used->idx, htole16(vq->used_idx + by), __ATOMIC_RELEASE);
@@ -131,7 +141,7 @@ void hostile_out_of_nothing(struct hostile *h, struct virtq *vq)
 {
 	struct virtio_rdma_cq_req wc;
 
-	if (!is_made(h, vq))
+	if (!is_queue(h, vq) || !is_made(h, vq))
 		return;
 	if (is_cq(h, vq) && virtq_pending(vq) && hostile_roll(of(h, vq, USER_FORGED))) {
 		forge(h, &wc);
@@ -142,4 +152,66 @@ void hostile_out_of_nothing(struct hostile *h, struct virtq *vq)
 		vq->used->flags = htole16(hostile_random());
 		memset(&vq->used->ring[vq->num], hostile_random(), sizeof(uint16_t));
 	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Direct CQs                                                                */
+/* ------------------------------------------------------------------------- */
+
+/* The phase is what tells a new completion from one of the round before. */
+static void change_phase(struct cq *cq)
+{
+	const uint32_t slot = hostile_random() & (cq->cqe - 1);
+	struct virtio_rdma_cqe *cqe = pages_ptr(&cq->pages, (uint64_t)slot << cq->shift);
+
+	if (cqe)
+		cqe->phase ^= VIRTIO_RDMA_CQE_PHASE;
+}
+
+void hostile_add(struct hostile *h, struct cq *cq, struct cq_user *user,
+		 const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited)
+{
+	const enum hostile_kind kinds = h->cq_owner[cq->cqn] * OWNER_KINDS;
+	struct virtio_rdma_cq_req changed = *wc;
+
+	if (hostile_roll(kinds + USER_WR_ID))
+		wqe = hostile_number(wqe);
+	if (hostile_roll(kinds + USER_BITS))
+		hostile_flip((uint8_t *)&changed + REST, sizeof(changed) - REST);
+	if (hostile_roll(kinds + USER_VALUE))
+		change_field(h, &changed);
+	hostile_cq_add(cq, user, &changed, wqe, solicited);
+	if (!cq->error && hostile_roll(kinds + USER_REPEAT))
+		hostile_cq_add(cq, user, &changed, wqe, solicited);
+	if (hostile_roll(kinds + USER_INDEX))
+		change_phase(cq);
+}
+
+void hostile_add_from_nothing(struct hostile *h, struct cq *cq)
+{
+	struct cq_user *user = TAILQ_FIRST(&cq->users);
+	struct virtio_rdma_cq_req wc;
+
+	if (!user || cq->error ||
+	    !hostile_roll(h->cq_owner[cq->cqn] * OWNER_KINDS + USER_FORGED))
+		return;
+	forge(h, &wc);
+	hostile_cq_add(cq, user, &wc, hostile_number(0), hostile_random() % 2);
+}
+
+void hostile_event(struct hostile *h, struct virtq *vq)
+{
+	struct virtio_rdma_event event = { 0 };
+	static struct virtq_elem elem;
+
+	if (is_queue(h, vq) || !hostile_roll(EVENT_FORGED) || hostile_pop(vq, &elem) <= 0)
+		return;
+	event.number = htole32(hostile_random() % 4 ? hostile_random() % 1024 :
+			       hostile_random());
+	if (!(hostile_random() % 4))
+		event.type = htole16(VIRTIO_RDMA_EVENT_NUM + hostile_random() % 16);
+	event.detail = htole16(hostile_random());
+	iov_from_buf(&elem.iov[elem.out_n], elem.in_n, 0, &event, sizeof(event));
+	hostile_push(vq, elem.head, sizeof(event));
+	vq->call(vq);
 }

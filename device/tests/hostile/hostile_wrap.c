@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "options.h"
+#include "rdma/rnic_priv.h"
 #include "tests/hostile/hostile.h"
 #include "vhost_user/vhost_user.h"
 
@@ -16,6 +17,7 @@ __typeof__(options_parse) __real_options_parse, __wrap_options_parse;
 __typeof__(vhost_user_new) __real_vhost_user_new, __wrap_vhost_user_new;
 __typeof__(rnic_command) __real_rnic_command, __wrap_rnic_command;
 __typeof__(rnic_command_more) __real_rnic_command_more, __wrap_rnic_command_more;
+__typeof__(cq_add) __real_cq_add, __wrap_cq_add;
 __typeof__(virtq_pop) __real_virtq_pop, __wrap_virtq_pop;
 __typeof__(virtq_push) __real_virtq_push, __wrap_virtq_push;
 
@@ -34,6 +36,12 @@ int hostile_pop(struct virtq *vq, struct virtq_elem *elem)
 void hostile_push(struct virtq *vq, uint16_t head, uint32_t len)
 {
 	__real_virtq_push(vq, head, len);
+}
+
+void hostile_cq_add(struct cq *cq, struct cq_user *user,
+		    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited)
+{
+	__real_cq_add(cq, user, wc, wqe, solicited);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -106,7 +114,20 @@ static void hostile_reset(void *dev)
 	function_device_ops.reset(dev);
 }
 
-/* The next virtqueue in turn has an interrupt for no reason; each may have more. */
+static void hostile_tick_direct(struct hostile *h)
+{
+	struct cq_table *cqs = &h->fn->rnic->cqs;
+	struct cq *cq;
+	uint32_t cqn;
+
+	for (cqn = h->fn->config.limits.cqs; cqn < cqs->size; cqn++) {
+		cq = cq_get(cqs, cqn);
+		if (cq)
+			hostile_add_from_nothing(h, cq);
+	}
+}
+
+/* Each queue may have an interrupt for no reason, and more. */
 static void hostile_tick(void *arg)
 {
 	struct hostile *h = arg;
@@ -119,9 +140,12 @@ static void hostile_tick(void *arg)
 			continue;
 		if (hostile_roll(CALL_SPURIOUS))
 			h->call[i](h->vq[i]);
-		if (i > FUNCTION_CTRL)
+		if (i > FUNCTION_CTRL) {
 			hostile_out_of_nothing(h, h->vq[i]);
+			hostile_event(h, h->vq[i]);
+		}
 	}
+	hostile_tick_direct(h);
 	if (h->fn->fe_ops && hostile_roll(CONFIG_CHANGE))
 		h->fn->fe_ops->config_changed(h->fn->fe);
 	loop_timer_set(h->fn->loop, &h->tick, HOSTILE_TICK_NS);
@@ -147,10 +171,10 @@ struct vhost_user *__wrap_vhost_user_new(struct loop *loop, const char *name,
 	h->vq = calloc(queues, sizeof(*h->vq));
 	h->call = calloc(queues, sizeof(*h->call));
 	h->elem = calloc(queues, sizeof(*h->elem));
-	h->cq_made = calloc(fn->config.limits.cqs, 1);
-	h->qp_made = calloc(fn->config.limits.qps, 1);
-	h->cq_owner = calloc(fn->config.limits.cqs, 1);
-	h->qp_owner = calloc(fn->config.limits.qps, 1);
+	h->cq_made = calloc(VIRTIO_NET_ROCE_MAX_OBJECTS, 1);
+	h->qp_made = calloc(VIRTIO_NET_ROCE_MAX_OBJECTS, 1);
+	h->cq_owner = calloc(VIRTIO_NET_ROCE_MAX_OBJECTS, 1);
+	h->qp_owner = calloc(VIRTIO_NET_ROCE_MAX_OBJECTS, 1);
 	if (!h->vq || !h->call || !h->elem || !h->cq_made || !h->qp_made ||
 	    !h->cq_owner || !h->qp_owner)
 		abort();
@@ -182,11 +206,13 @@ uint8_t __wrap_rnic_command(struct rnic *rnic, uint8_t command,
 	struct hostile *h = hostile_of_rnic(rnic);
 	uint8_t ack;
 
+	if (h)
+		hostile_ask(h, command, req);
 	ack = __real_rnic_command(rnic, command, req, rsp, rsp_size, rsp_len);
 	if (!h || ack == RNIC_COMMAND_MORE)
 		return ack;
 	if (ack == VIRTIO_NET_OK)
-		hostile_learn(h, command, req, rsp);
+		hostile_learn(h, rsp);
 	return hostile_answer(h, ack, rsp, rsp_size, rsp_len);
 }
 
@@ -197,8 +223,24 @@ uint8_t __wrap_rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
 
 	if (!h || ack == RNIC_COMMAND_MORE)
 		return ack;
+	if (ack == VIRTIO_NET_OK)
+		hostile_learn(h, rsp);
 	/* Nothing else has so much to be done; there is room for its answer. */
 	return hostile_answer(h, ack, rsp, *rsp_len, rsp_len);
+}
+
+void __wrap_cq_add(struct cq *cq, struct cq_user *user,
+		   const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited)
+{
+	struct hostile *h;
+
+	TAILQ_FOREACH(h, &all, entry)
+		if (h->fn->rnic && cq->table == &h->fn->rnic->cqs)
+			break;
+	if (h && cq->direct)
+		hostile_add(h, cq, user, wc, wqe, solicited);
+	else
+		__real_cq_add(cq, user, wc, wqe, solicited);
 }
 
 int __wrap_virtq_pop(struct virtq *vq, struct virtq_elem *elem)
