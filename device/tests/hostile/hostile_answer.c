@@ -26,7 +26,10 @@ uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_siz
 		memcpy((uint8_t *)rsp + at, &value, sizeof(value));
 	}
 	if (hostile_roll(ANSWER_ACK)) {
-		ack = hostile_random() % 4 ? hostile_random() % 3 : hostile_random();
+		/* Anything but what means, inside the daemon, that there is no answer yet. */
+		do {
+			ack = hostile_random() % 4 ? hostile_random() % 4 : hostile_random();
+		} while (ack == RNIC_COMMAND_MORE);
 		if (ack == VIRTIO_NET_OK)
 			*rsp_len = rsp_size;
 	}
