@@ -32,7 +32,7 @@ help:
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
 	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
-	@echo 'make bench       rates, latencies and memory of the daemon, as JSON'
+	@echo 'make bench       rates, latencies and memory of the daemon, as JSON and SVG'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 packages:

@@ -4,16 +4,21 @@
 # bench.sh
 #
 # Measures the daemon as shipped, with a front-end of its own in the place of a guest
-# (device/tests/bench), and prints JSON, which also stands in build/bench/bench.json:
-#   rate_*	messages of 64 bytes in a second on one RC QP, the best of five runs:
-#		with virtqueues, with direct rings, and beside so many idle QPs in each
-#		of two guests; on 1024 QPs of one process, all busy
-#   latency_*	half of a round trip, polled, the median, microseconds; both forms of
-#		queues take turns, and the best run of each counts
-#   event_us	from a request to the event of the receiver's CQ, likewise
+# (device/tests/bench) that posts and polls by the provider's own code.  Prints JSON, which
+# also stands in build/bench/bench.json, and draws build/bench/bench.svg:
+#   rate_*	messages of 64 bytes in a second on one RC QP: with virtqueues, with direct
+#		rings, and beside so many idle QPs in each of two guests; on 1024 QPs of one
+#		process, all busy.  The best of many short runs, which take turns
+#   latency_*	half of a round trip, polled, the median of a run, microseconds; the best
+#		run
+#   event_us	from a request to the event of the receiver's CQ, the median
 #   *_doorbells_per_1000	of so many messages, those that were rung for
-#   create_us	CREATE_QP of a direct QP
+#   create_us, connect_us, destroy_us	of a direct QP, with as many as there can be;
+#		"connect" is all changes of its state
 #   idle_qp_bytes	what each such QP adds to the daemon's resident memory
+#
+# Fails if QPs in direct form are slower than those with virtqueues, if idle ones take a
+# tenth of a busy one's rate, or if an idle one takes 8 KiB.
 #
 # It needs two processors that have nothing else to do.
 
@@ -21,7 +26,17 @@
 
 work=$build/bench
 mkdir -p "$work"
-make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" bench
-"$build/device/bench" "$build/device/vhost-user-roce" 2> "$work/bench.log" |
-	tee "$work/bench.json"
-python3 -m json.tool "$work/bench.json" > /dev/null
+"$top/scripts/build-provider.sh"
+make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" \
+	RDMA_CORE="$build/rdma-core/build/include" bench
+rc=0
+"$build/device/bench" "$build/device/vhost-user-roce" > "$work/bench.json" 2> "$work/bench.log" ||
+	rc=$?
+cat "$work/bench.json"
+[ "$rc" -le 1 ] || {
+	cat "$work/bench.log" >&2
+	exit "$rc"
+}
+"$top/scripts/bench-plot.py" "$work/bench.json" "$work/bench.svg"
+grep '^bench: ' "$work/bench.log" >&2 || true
+exit "$rc"

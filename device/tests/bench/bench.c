@@ -2,11 +2,12 @@
 /*
  * bench DAEMON: how fast the daemon is, without a guest's kernel in between.
  *
- * Two front-ends of this process are two guests, with the driver's side of queues in
- * both forms.  Prints JSON.  What takes time is done by one thread here and the daemon's
- * there, so that two processors are needed for figures that mean something.
+ * Two front-ends of this process are two guests, whose queues, in both forms, are used by
+ * the provider's own code.  Prints JSON.  What takes time is done by one thread here and
+ * the daemon's there, so that two processors are needed for figures that mean something.
+ *
+ * Ends with status 1, after the figures, if one of them is worse than it may be.
  */
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,21 +15,37 @@
 #include <time.h>
 
 #include "tests/bench/remote.h"
+#include "tests/bench/user.h"
 #include "tests/lib/engine_ring.h"
 
 #define RC		VIRTIO_IB_QPT_RC
 #define IN		EG_IN
 #define LEN		64u
 #define DEPTH		64u
-#define MESSAGES	50000u
-#define RUNS		5u
-#define PINGS		5000u
+/* Short runs, of which some are not disturbed by what else the machine does. */
+#define MESSAGES	2000u
+#define RUNS		150u
+#define PINGS		200u
 #define EVENTS		3000u
 #define MANY		1024u
-#define MANY_MESSAGES	200000u
+#define MANY_MESSAGES	4096u
+#define MANY_RUNS	40u
+#define POLL		16
+#define IDLE_ROUNDS	2u
+/* Idle QPs may take this part of the rate. */
+#define IDLE_COST	0.1
+#define IDLE_BYTES	8192
 
-static struct engine *engine;
 static bool first = true;
+static bool bad;
+
+static void require(bool good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "bench: not so: %s\n", what);
+	bad = true;
+}
 
 static double now(void)
 {
@@ -59,116 +76,81 @@ static double median(double *value, unsigned int n)
 }
 
 /* ------------------------------------------------------------------------- */
-/* One form of QPs or the other                                              */
+/* Two ends                                                                  */
 /* ------------------------------------------------------------------------- */
 
 /**
  * struct ends - two QPs that are connected
- * @direct:	in direct form; else NULL
- * @rfc:	with virtqueues
+ * @a:		requester
+ * @b:		responder
  */
 struct ends {
-	struct er_pair *direct;
-	struct eg_pair rfc;
+	struct user_end a;
+	struct user_end b;
 };
 
-static void post(struct ends *e, bool back)
+static void post(const struct user_end *from)
 {
-	struct er_end *from = back ? &e->direct->b : &e->direct->a;
-	const struct eg_end *end = e->direct ? &from->end : back ? &e->rfc.b : &e->rfc.a;
-	struct eg_wr wr = eg_send(end, 0, back ? IN : 0, LEN);
-
-	if (e->direct)
-		er_post_send(&from->qp, &wr);
-	else
-		eg_post_send(end, &wr);
+	user_send(from, from->qp, EG_VA, LEN);
 }
 
-static void ready(struct ends *e, bool back)
+static void ready(const struct user_end *end)
 {
-	if (e->direct)
-		er_recv(back ? &e->direct->a : &e->direct->b, IN, LEN);
-	else
-		eg_recv(back ? &e->rfc.a : &e->rfc.b, 0, IN, LEN);
+	user_recv(end, end->qp, EG_VA + IN, LEN);
 }
 
 /* Completions of an end, as many as there are. */
-static unsigned int take(struct ends *e, bool of_b)
+static unsigned int take(const struct user_end *end)
 {
-	struct virtio_rdma_cqe cqe;
-	struct eg_wc wc;
-	unsigned int n = 0;
+	struct ibv_wc wc[POLL];
+	int n, i;
 
-	if (e->direct) {
-		while (er_poll(of_b ? &e->direct->b.cq : &e->direct->a.cq, &cqe)) {
-			assert_int_equal(cqe.status, 0);
-			n++;
-		}
-		return n;
-	}
-	while (eg_poll(of_b ? &e->rfc.b : &e->rfc.a, &wc)) {
-		assert_int_equal(wc.status, 0);
-		n++;
-	}
+	n = ibv_poll_cq(end->cq, POLL, wc);
+	assert_in_range(n, 0, POLL);
+	for (i = 0; i < n; i++)
+		assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
 	return n;
 }
 
-static void wait_for(struct ends *e, bool of_b, unsigned int n)
+static void wait_for(const struct user_end *end, unsigned int n)
 {
 	while (n)
-		n -= take(e, of_b);
+		n -= take(end);
 }
 
-static double rate_once(struct ends *e)
+static double rate_once(const struct ends *e)
 {
 	unsigned int given = 0, posted = 0, sent = 0, received = 0;
 	double begin = now();
 
 	while (received < MESSAGES || sent < MESSAGES) {
 		for (; given < MESSAGES && given - received < DEPTH / 2; given++)
-			ready(e, false);
+			ready(&e->b);
 		for (; posted < MESSAGES && posted - received < DEPTH / 2 &&
 		     posted - sent < DEPTH / 2; posted++)
-			post(e, false);
-		sent += take(e, false);
-		received += take(e, true);
+			post(&e->a);
+		sent += take(&e->a);
+		received += take(&e->b);
 	}
 	return MESSAGES / (now() - begin);
 }
 
-/*
- * Messages in a second, in one direction, with a window of half the queue.  The best of
- * some runs: what else the machine does only makes it slower.
- */
-static double rate(struct ends *e)
-{
-	double best = 0, one;
-	unsigned int i;
-
-	for (i = 0; i < RUNS; i++) {
-		one = rate_once(e);
-		if (one > best)
-			best = one;
-	}
-	return best;
-}
-
 /* Half of a round trip in microseconds, in the median of one run; polled. */
-static double latency_once(struct ends *e)
+static double latency_once(const struct ends *e)
 {
 	double *one = calloc(PINGS, sizeof(*one)), begin, result;
 	unsigned int i;
 
 	assert_non_null(one);
 	for (i = 0; i < PINGS; i++) {
-		ready(e, true);
-		ready(e, false);
+		ready(&e->a);
+		ready(&e->b);
 		begin = now();
-		post(e, false);
-		wait_for(e, true, 1);
-		post(e, true);
-		wait_for(e, true, 1);
-		wait_for(e, false, 2);
+		post(&e->a);
+		wait_for(&e->b, 1);
+		post(&e->b);
+		wait_for(&e->b, 1);
+		wait_for(&e->a, 2);
 		one[i] = (now() - begin) / 2 * 1e6;
 	}
 	result = median(one, PINGS);
@@ -186,45 +168,25 @@ static const struct er_shape shape = {
 	.cqe = 4096,
 };
 
-/* Idle QPs in both guests, @n in each altogether. */
-static double idle(struct er_end *end, unsigned int n, unsigned int have)
-{
-	static struct er_page page[EG_GUESTS];
-	static struct er_qp qp[EG_GUESTS];
-	unsigned int g = end->end.guest->number - 1;
-	double begin = now();
-
-	if (!page[g].guest) {
-		er_page_init(&page[g], end->end.guest, 1);
-		er_qp_init(&qp[g], &page[g], &end->cq, 0, RC, end->end.pdn,
-			   &(struct er_shape) {});
-	}
-	for (; have < n; have++) {
-		qp[g].direct.bit = htole32(have);
-		assert_int_equal(er_create_qp(&qp[g]), VIRTIO_NET_OK);
-	}
-	return now() - begin;
-}
-
 /*
  * Both forms in turn, so that what else the machine does meets both.  The best run of
  * each counts.
  */
-static void bench_forms(struct ends *rfc, struct ends *direct)
+static void bench_forms(const struct ends *rfc, const struct ends *direct)
 {
 	static const char *const form[] = { "rfc", "direct" };
-	struct ends *const ends[] = { rfc, direct };
+	const struct ends *const ends[] = { rfc, direct };
 	double best[2] = {}, low[2] = {}, bells[2] = {}, one;
 	unsigned int i, k, kicks;
 	char name[64];
 
 	for (i = 0; i < 2 * RUNS; i++) {
 		k = i % 2;
-		kicks = remote_kicks(engine->guest[0].rnic);
+		kicks = ends[k]->a.user->rung + ends[k]->b.user->rung;
 		one = rate_once(ends[k]);
 		if (one > best[k]) {
 			best[k] = one;
-			bells[k] = remote_kicks(engine->guest[0].rnic) - kicks;
+			bells[k] = ends[k]->a.user->rung + ends[k]->b.user->rung - kicks;
 		}
 		one = latency_once(ends[k]);
 		if (!low[k] || one < low[k])
@@ -238,40 +200,125 @@ static void bench_forms(struct ends *rfc, struct ends *direct)
 		snprintf(name, sizeof(name), "latency_%s_us", form[k]);
 		print(name, low[k]);
 	}
+	require(best[1] > best[0], "direct QPs have the better rate");
+	require(low[1] < low[0], "direct QPs have the better latency");
 }
 
-static void bench_idle(struct ends *e)
-{
-	static const unsigned int numbers[] = { 1, 64, 1024, 16000 };
-	size_t before = remote_daemon_rss();
-	unsigned int i, have = 0;
-	char name[64];
-	double took = 0;
+/**
+ * struct idle - idle QPs of a guest; all have the same memory
+ * @page:	doorbell page
+ * @qp:		the last one
+ * @qpn:	numbers
+ */
+struct idle {
+	struct er_page page;
+	struct er_qp qp;
+	uint32_t qpn[VIRTIO_NET_ROCE_MAX_OBJECTS];
+};
 
-	for (i = 0; i < 4; i++) {
-		took += idle(&e->direct->a, numbers[i], have);
-		took += idle(&e->direct->b, numbers[i], have);
-		have = numbers[i];
-		snprintf(name, sizeof(name), "rate_beside_%u_idle", have);
-		print(name, rate(e));
+static void idle_init(struct idle *idle, struct er_end *end)
+{
+	er_page_init(&idle->page, end->end.guest, 1);
+	er_qp_init(&idle->qp, &idle->page, &end->cq, 0, RC, end->end.pdn,
+		   &(struct er_shape) {});
+}
+
+static double idle_create(struct idle *idle, unsigned int from, unsigned int to)
+{
+	double begin = now();
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		idle->qp.direct.bit = htole32(i);
+		assert_int_equal(er_create_qp(&idle->qp), VIRTIO_NET_OK);
+		idle->qpn[i] = idle->qp.qpn;
 	}
-	print("create_us", took / have / 2 * 1e6);
-	print("idle_qp_bytes", (double)(remote_daemon_rss() - before) / have / 2);
+	return now() - begin;
+}
+
+static double idle_destroy(struct idle *idle, unsigned int n)
+{
+	double begin = now();
+
+	while (n--) {
+		idle->qp.qpn = idle->qpn[n];
+		assert_int_equal(er_destroy_qp(&idle->qp), VIRTIO_NET_OK);
+	}
+	return now() - begin;
+}
+
+static double idle_connect(struct er_pair *p, struct idle *a, struct idle *b,
+			   unsigned int from, unsigned int to)
+{
+	struct eg_end ea = p->a.end, eb = p->b.end;
+	double begin = now();
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		ea.qpn = a->qpn[i];
+		eb.qpn = b->qpn[i];
+		eg_connect(&ea, &eb, RC);
+	}
+	return now() - begin;
+}
+
+/* The rate beside idle QPs that are connected. */
+static void bench_idle(struct er_pair *p, const struct ends *e)
+{
+	/* One is in use; those with virtqueues count, too. */
+	static const unsigned int numbers[] = {
+		1, 64, 1024, VIRTIO_NET_ROCE_MAX_OBJECTS - EG_QPS - 1,
+	};
+	static struct idle a, b;
+	double best[4] = {}, created = 0, connected = 0, destroyed = 0, one;
+	const size_t before = remote_daemon_rss();
+	size_t full = 0;
+	unsigned int i, k, r, have;
+	char name[64];
+
+	idle_init(&a, &p->a);
+	idle_init(&b, &p->b);
+	for (r = 0; r < IDLE_ROUNDS; r++) {
+		for (i = 0, have = 0; i < 4; have = numbers[i++]) {
+			created += idle_create(&a, have, numbers[i]);
+			created += idle_create(&b, have, numbers[i]);
+			connected += idle_connect(p, &a, &b, have, numbers[i]);
+			for (k = 0; k < RUNS; k++) {
+				one = rate_once(e);
+				if (one > best[i])
+					best[i] = one;
+			}
+		}
+		if (!full)
+			full = remote_daemon_rss();
+		destroyed += idle_destroy(&a, have);
+		destroyed += idle_destroy(&b, have);
+	}
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "rate_beside_%u_idle", numbers[i]);
+		print(name, best[i]);
+	}
+	print("create_us", created / have / 2 / IDLE_ROUNDS * 1e6);
+	print("connect_us", connected / have / 2 / IDLE_ROUNDS * 1e6);
+	print("destroy_us", destroyed / have / 2 / IDLE_ROUNDS * 1e6);
+	print("idle_qp_bytes", (double)(full - before) / have / 2);
+	require(best[3] >= best[0] * (1 - IDLE_COST), "idle QPs do not slow a busy one down");
+	require((double)(full - before) / have / 2 <= IDLE_BYTES, "idle QPs are small");
 }
 
 /* Many QPs of one process busy, each with one message after the other. */
-static void bench_many(struct er_pair *p)
+static void bench_many(struct er_pair *p, const struct ends *e)
 {
 	struct er_qp *a = calloc(MANY, sizeof(*a)), *b = calloc(MANY, sizeof(*b));
-	struct eg_wr wr = eg_send(&p->a.end, 0, 0, LEN);
-	struct eg_sge sge = { EG_VA + IN, LEN, p->b.end.lkey };
-	const struct er_shape small = {};
-	unsigned int i, sent = 0, received = 0, kicks;
+	struct ibv_qp **ua = calloc(MANY, sizeof(*ua)), **ub = calloc(MANY, sizeof(*ub));
+	unsigned int i, r, sent = 0, received, kicks = e->a.user->rung;
 	struct er_end ea = p->a, eb = p->b;
-	struct virtio_rdma_cqe cqe;
-	double begin;
+	const struct er_shape small = {};
+	struct ibv_wc wc[POLL];
+	double begin, one, best = 0;
+	int n;
 
-	assert_true(a && b);
+	assert_true(a && b && ua && ub);
 	for (i = 0; i < MANY; i++) {
 		er_qp_init(&a[i], &p->a.page, &p->a.cq, 100 + i, RC, p->a.end.pdn, &small);
 		er_qp_init(&b[i], &p->b.page, &p->b.cq, 100 + i, RC, p->b.end.pdn, &small);
@@ -280,35 +327,43 @@ static void bench_many(struct er_pair *p)
 		ea.end.qpn = a[i].qpn;
 		eb.end.qpn = b[i].qpn;
 		eg_connect(&ea.end, &eb.end, RC);
-		er_post_recv(&b[i], &sge, 1);
+		ua[i] = user_qp_direct(&e->a, &a[i]);
+		ub[i] = user_qp_direct(&e->b, &b[i]);
+		user_recv(&e->b, ub[i], EG_VA + IN, LEN);
 	}
-	kicks = p->a.page.rung;
-	begin = now();
 	for (i = 0; i < MANY; i++)
-		er_post_send(&a[i], &wr);
-	while (received < MANY_MESSAGES) {
-		while (er_poll(&p->b.cq, &cqe)) {
-			assert_int_equal(cqe.status, 0);
-			received++;
-			i = le32toh(cqe.qp_num) - b[0].qpn;
-			er_post_recv(&b[i], &sge, 1);
-			er_post_send(&a[i], &wr);
+		user_send(&e->a, ua[i], EG_VA, LEN);
+	for (r = 0; r < MANY_RUNS; r++) {
+		begin = now();
+		for (received = 0; received < MANY_MESSAGES;) {
+			n = ibv_poll_cq(e->b.cq, POLL, wc);
+			received += n;
+			while (n-- > 0) {
+				assert_int_equal(wc[n].status, IBV_WC_SUCCESS);
+				i = wc[n].qp_num - b[0].qpn;
+				user_recv(&e->b, ub[i], EG_VA + IN, LEN);
+				user_send(&e->a, ua[i], EG_VA, LEN);
+			}
+			sent += take(&e->a);
 		}
-		while (er_poll(&p->a.cq, &cqe)) {
-			assert_int_equal(cqe.status, 0);
-			sent++;
-		}
+		one = received / (now() - begin);
+		if (one > best)
+			best = one;
 	}
-	print("rate_1024_busy", received / (now() - begin));
-	print("rate_1024_busy_doorbells_per_1000", (p->a.page.rung - kicks) * 1e3 / sent);
+	print("rate_1024_busy", best);
+	print("rate_1024_busy_doorbells_per_1000", (e->a.user->rung - kicks) * 1e3 / sent);
 	for (i = 0; i < MANY; i++) {
+		user_qp_free(ua[i]);
+		user_qp_free(ub[i]);
 		assert_int_equal(er_destroy_qp(&a[i]), VIRTIO_NET_OK);
 		assert_int_equal(er_destroy_qp(&b[i]), VIRTIO_NET_OK);
 	}
-	while (er_poll(&p->a.cq, &cqe) || er_poll(&p->b.cq, &cqe))
+	while (take(&e->a) || take(&e->b))
 		;
 	free(a);
 	free(b);
+	free(ua);
+	free(ub);
 }
 
 /* Waits for an event of b's CQ, as a program does that sleeps. */
@@ -330,30 +385,31 @@ static void sleep_for_event(struct er_end *end)
 	er_give_events(guest, 0, 1);
 }
 
-static void bench_events(struct er_pair *p)
+static void bench_events(struct er_pair *p, const struct ends *e)
 {
-	struct ends e = { .direct = p };
 	static double one[EVENTS];
 	double begin;
 	unsigned int i;
 
 	er_give_events(p->b.end.guest, 0, 32);
 	for (i = 0; i < EVENTS; i++) {
-		ready(&e, false);
-		er_arm(&p->b.cq, VIRTIO_RDMA_ARM_NEXT);
+		ready(&e->b);
+		assert_int_equal(ibv_req_notify_cq(e->b.cq, 0), 0);
 		begin = now();
-		post(&e, false);
+		post(&e->a);
 		sleep_for_event(&p->b);
-		wait_for(&e, true, 1);
+		wait_for(&e->b, 1);
 		one[i] = (now() - begin) * 1e6;
-		wait_for(&e, false, 1);
+		wait_for(&e->a, 1);
 	}
 	print("event_us", median(one, EVENTS));
 }
 
 int main(int argc, char **argv)
 {
-	struct ends rfc = {}, direct = {};
+	struct ends rfc, direct;
+	struct eg_pair virtqueues;
+	struct er_pair *rings;
 	void *state;
 
 	if (argc != 2) {
@@ -364,16 +420,20 @@ int main(int argc, char **argv)
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	remote_daemon(argv[1]);
 	eg_setup_direct(&state);
-	engine = state;
-	rfc.rfc = eg_pair_up(&state, RC);
-	direct.direct = er_pair_up(&state, RC, &shape);
+
+	virtqueues = eg_pair_up(&state, RC);
+	user_end_rfc(&rfc.a, &virtqueues.a);
+	user_end_rfc(&rfc.b, &virtqueues.b);
+	rings = er_pair_up(&state, RC, &shape);
+	user_end_direct(&direct.a, &rings->a);
+	user_end_direct(&direct.b, &rings->b);
 
 	bench_forms(&rfc, &direct);
-	bench_events(direct.direct);
-	bench_many(direct.direct);
-	bench_idle(&direct);
+	bench_events(rings, &direct);
+	bench_many(rings, &direct);
+	bench_idle(rings, &direct);
 	printf("\n}\n");
 	remote_daemon_end();
-	er_pair_free(direct.direct);
-	return 0;
+	er_pair_free(rings);
+	return bad ? 1 : 0;
 }

@@ -261,7 +261,7 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 	ctrl_start(rnic);
 }
 
-static uint32_t queue_index(const struct rnic *rnic, enum rnic_queue kind,
+uint32_t remote_index(const struct rnic *rnic, enum rnic_queue kind,
 			    uint32_t number)
 {
 	const struct rnic_limits *limits = &rnic->limits;
@@ -284,10 +284,10 @@ static uint32_t queue_index(const struct rnic *rnic, enum rnic_queue kind,
 void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		      struct virtq *vq)
 {
-	queue_start(rnic, queue_index(rnic, kind, number), vq);
+	queue_start(rnic, remote_index(rnic, kind, number), vq);
 }
 
-static void kick(struct rnic *rnic, uint32_t index)
+void remote_kick(struct rnic *rnic, uint32_t index)
 {
 	assert_int_equal(eventfd_write(rnic->kick[index], 1), 0);
 	rnic->kicks++;
@@ -308,12 +308,12 @@ void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
 	if (kind == RNIC_SQ && !wants_kick(&rnic->guest->sq[number]))
 		return;
-	kick(rnic, queue_index(rnic, kind, number));
+	remote_kick(rnic, remote_index(rnic, kind, number));
 }
 
 int remote_call(const struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 {
-	return rnic->call[queue_index(rnic, kind, number)];
+	return rnic->call[remote_index(rnic, kind, number)];
 }
 
 unsigned int remote_kicks(const struct rnic *rnic)
@@ -350,7 +350,7 @@ static void ctrl_run(struct rnic *rnic, uint32_t req_len, uint32_t rsp_len)
 	ctrl_desc(rnic, 1, CTRL_RSP, rsp_len, VRING_DESC_F_WRITE);
 	vq->avail->ring[rnic->seen % CTRL_NUM] = 0;
 	__atomic_store_n(&vq->avail->idx, htole16(++rnic->seen), __ATOMIC_RELEASE);
-	kick(rnic, CTRL_QUEUE);
+	remote_kick(rnic, CTRL_QUEUE);
 	while (le16toh(__atomic_load_n(&vq->used->idx, __ATOMIC_ACQUIRE)) != rnic->seen)
 		;
 }

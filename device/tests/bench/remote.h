@@ -17,6 +17,12 @@ void remote_daemon_end(void);
 /** remote_daemon_rss() - its resident memory, bytes */
 size_t remote_daemon_rss(void);
 
+/** remote_index() - virtqueue that is queue @number of its kind */
+uint32_t remote_index(const struct rnic *rnic, enum rnic_queue kind, uint32_t number);
+
+/** remote_kick() - ring for virtqueue @index */
+void remote_kick(struct rnic *rnic, uint32_t index);
+
 /** remote_call() - eventfd that interrupts for queue @number of its kind */
 int remote_call(const struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 
