@@ -57,13 +57,12 @@ static unsigned int event_avail(struct fake *fake, unsigned int e)
 	return (__force u16)READ_ONCE(event_vring(fake, e)->avail->idx);
 }
 
-/* The device writes @len bytes of an event into the buffer at @pos, and interrupts. */
-static void event_write(struct fake *fake, unsigned int e, u16 pos,
-			const struct virtio_rdma_event *event, u32 len)
+/* The device writes @len bytes of an event into the buffer at @pos. */
+static void event_put(struct fake *fake, unsigned int e, u16 pos,
+		      const struct virtio_rdma_event *event, u32 len)
 {
 	const struct vring *vring = event_vring(fake, e);
 	u16 id = (__force u16)vring->avail->ring[pos % vring->num];
-	unsigned long flags;
 	void *buf;
 
 	KUNIT_ASSERT_LT(fake->test, id, vring->num);
@@ -73,6 +72,15 @@ static void event_write(struct fake *fake, unsigned int e, u16 pos,
 	vring->used->ring[pos % vring->num].len = (__force __virtio32)len;
 	/* Orders the event before the index. */
 	smp_store_release((__force u16 *)&vring->used->idx, pos + 1);
+}
+
+/* The same, and interrupts. */
+static void event_write(struct fake *fake, unsigned int e, u16 pos,
+			const struct virtio_rdma_event *event, u32 len)
+{
+	unsigned long flags;
+
+	event_put(fake, e, pos, event, len);
 	local_irq_save(flags);
 	vring_interrupt(0, fake->dev->events[e].vq);
 	local_irq_restore(flags);
@@ -131,6 +139,49 @@ static void event_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event_avail(fake, 0), FAKE_NUM + 2);
 }
 
+#define FLOOD	(5 * FAKE_NUM)
+
+static struct {
+	struct fake *fake;
+	struct task_struct *interrupted;
+	unsigned int in_interrupt;
+	unsigned int calls;
+} flood;
+
+/* The device writes the next event as soon as one is read, some of the time. */
+static void flood_event(struct virtio_net_roce_aux *aux, u16 type, u32 number)
+{
+	static const struct virtio_rdma_event event;
+
+	if (current == flood.interrupted)
+		flood.in_interrupt++;
+	if (++flood.calls < FLOOD)
+		event_put(flood.fake, 1, flood.calls, &event, sizeof(event));
+}
+
+/* An interrupt ends, whatever the device does, and no event is lost. */
+static void event_flood(struct kunit *test)
+{
+	struct virtio_rdma_event event = {};
+	struct fake *fake = event_fake(test);
+	unsigned int i;
+
+	memset(&flood, 0, sizeof(flood));
+	flood.fake = fake;
+	flood.interrupted = current;
+	fake->dev->notify = flood_event;
+	event_write(fake, 1, 0, &event, sizeof(event));
+	KUNIT_EXPECT_EQ(test, flood.in_interrupt, FAKE_NUM);
+	for (i = 0; i < FLOOD / FAKE_NUM; i++)
+		vnr_events_synchronize(fake->dev);
+	KUNIT_EXPECT_EQ(test, flood.calls, FLOOD);
+	KUNIT_EXPECT_EQ(test, event_avail(fake, 1), (u16)(FAKE_NUM + FLOOD));
+	/* It has the interrupt on again. */
+	fake->dev->notify = seen_event;
+	event_write(fake, 1, FLOOD, &event, sizeof(event));
+	KUNIT_EXPECT_EQ(test, seen.calls, 1);
+}
+
 /* A device whose configuration ends at byte 32 has none, whatever is behind. */
 static void event_none(struct kunit *test)
 {
@@ -166,6 +217,7 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(event_queues),
 	KUNIT_CASE(event_passed_on),
 	KUNIT_CASE(event_dropped),
+	KUNIT_CASE(event_flood),
 	KUNIT_CASE(event_none),
 	KUNIT_CASE(event_again),
 	{ }

@@ -302,6 +302,7 @@ struct fake *fake_create(struct kunit *test)
 	vnr_offer_read(&dev->mdev, &dev->offer);
 
 	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
+	INIT_WORK(&dev->events_work, vnr_events_work);
 	vnr_ctrl_init(dev);
 	vnr_life_init(dev);
 	/* Tests of the recovery let it go on. */

@@ -225,10 +225,12 @@ void vnr_config_work(struct work_struct *work);
 
 /**
  * struct vnr_event_queue - an event virtqueue
+ * @lock: guards @vq, which the interrupt handler and a work item read
  * @vq: the virtqueue; NULL while there is none
  * @bufs: its buffers, one for each descriptor
  */
 struct vnr_event_queue {
+	spinlock_t lock; /* vq */
 	struct virtqueue *vq;
 	struct virtio_rdma_event *bufs;
 };
@@ -236,7 +238,8 @@ struct vnr_event_queue {
 int vnr_events_setup(struct vnr_dev *dev, u16 first);
 void vnr_events_teardown(struct vnr_dev *dev);
 bool vnr_events_interrupt(struct vnr_vector *v);
-void vnr_events_take(struct virtqueue *vq);
+void vnr_events_work(struct work_struct *work);
+void vnr_events_synchronize(struct vnr_dev *dev);
 
 /* ----- vnr_doorbell.c: doorbells, and which of them processes may map ----- */
 
@@ -406,6 +409,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @event_step: event virtqueue n likewise, by event_first
  * @events: event virtqueues, NULL if there are none
  * @nevents: length of @events
+ * @events_work: reads events that were too many for the interrupt handler
  * @notify: what the RDMA driver has called for each event, or NULL
  * @notify_aux: its argument
  *
@@ -451,6 +455,7 @@ struct vnr_dev {
 	unsigned int event_step;
 	struct vnr_event_queue *events;
 	unsigned int nevents;
+	struct work_struct events_work;
 	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
 	struct virtio_net_roce_aux *notify_aux;
 

@@ -5,9 +5,14 @@
  * All buffers of a virtqueue are made available before the device starts, and each is
  * given back as soon as it was read.  The interrupt handler reads numbers, whatever the
  * number of objects is.  It does not trust them: the RDMA driver looks them up.
+ *
+ * A device can use the buffers as fast as they are given back.  So the interrupt handler
+ * reads no more events than the virtqueue has buffers.  If there are more, a work item
+ * goes on, and the interrupt stays off until it has caught up.
  */
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/virtio.h>
 #include <linux/virtio_ring.h>
 
@@ -22,38 +27,95 @@ static int vnr_event_post(struct virtqueue *vq, struct virtio_rdma_event *buf)
 	return virtqueue_add_inbuf(vq, &sg, 1, buf, GFP_ATOMIC);
 }
 
-/**
- * vnr_events_take() - pass on the events of a virtqueue
- * @vq: event virtqueue
- *
- * Context: interrupts off; one call at a time for each virtqueue.
- */
-void vnr_events_take(struct virtqueue *vq)
+static void vnr_event_pass_on(struct vnr_dev *dev,
+			      const struct virtio_rdma_event *buf, unsigned int len)
 {
-	struct vnr_dev *dev = vnr_from_vdev(vq->vdev);
 	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
-	struct virtio_rdma_event *buf;
-	unsigned int len;
 
+	/* Pairs with vnr_op_events(). */
+	notify = smp_load_acquire(&dev->notify);
+	if (notify && len >= sizeof(*buf))
+		notify(dev->notify_aux, le16_to_cpu(buf->type),
+		       le32_to_cpu(buf->number));
+}
+
+/*
+ * Pass on events, at most one for each buffer.
+ *
+ * Context: any.
+ * Return: true if there may be more, and no interrupt will tell.
+ */
+static bool vnr_events_some(struct vnr_dev *dev, struct vnr_event_queue *q)
+{
+	unsigned int left = virtqueue_get_vring_size(q->vq), len;
+	struct virtio_rdma_event *buf;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->lock, flags);
 	do {
-		virtqueue_disable_cb(vq);
-		while ((buf = virtqueue_get_buf(vq, &len))) {
-			/* Pairs with vnr_op_events(). */
-			notify = smp_load_acquire(&dev->notify);
-			if (notify && len >= sizeof(*buf))
-				notify(dev->notify_aux,
-				       le16_to_cpu(buf->type),
-				       le32_to_cpu(buf->number));
+		virtqueue_disable_cb(q->vq);
+		while (left && (buf = virtqueue_get_buf(q->vq, &len))) {
+			left--;
+			vnr_event_pass_on(dev, buf, len);
 			/* There is room for it, or memory for bounces is short. */
-			if (vnr_event_post(vq, buf))
+			if (vnr_event_post(q->vq, buf))
 				dev_warn_ratelimited(vnr_device(dev),
 						     "lost a buffer for events\n");
 		}
-	} while (!virtqueue_enable_cb(vq));
+	} while (left && !virtqueue_enable_cb(q->vq));
 	/* The device may have events that wait for a buffer. */
-	virtqueue_kick(vq);
+	virtqueue_kick(q->vq);
+	spin_unlock_irqrestore(&q->lock, flags);
+	return !left;
 }
-EXPORT_SYMBOL_IF_KUNIT(vnr_events_take);
+
+static void vnr_events_take(struct virtqueue *vq)
+{
+	struct vnr_dev *dev = vnr_from_vdev(vq->vdev);
+	/* NULL once they are torn down, which waits for this. */
+	struct vnr_event_queue *events = READ_ONCE(dev->events);
+
+	if (events && vnr_events_some(dev, &events[vq->index - events[0].vq->index]))
+		schedule_work(&dev->events_work);
+}
+
+/**
+ * vnr_events_work() - go on where the interrupt handler has stopped
+ * @work: &vnr_dev.events_work
+ *
+ * Context: process.
+ */
+void vnr_events_work(struct work_struct *work)
+{
+	struct vnr_dev *dev = container_of(work, struct vnr_dev, events_work);
+	/* Pairs with vnr_events_setup(). */
+	struct vnr_event_queue *events = smp_load_acquire(&dev->events);
+	bool more = false;
+	unsigned int e;
+
+	if (!events)
+		return;
+	for (e = 0; e < dev->nevents; e++)
+		if (vnr_events_some(dev, &events[e]))
+			more = true;
+	/* Others have their turn before. */
+	if (more)
+		schedule_work(work);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_events_work);
+
+/**
+ * vnr_events_synchronize() - wait until no event is passed on that was read before
+ * @dev: function; may have no event virtqueues
+ *
+ * Context: may sleep.
+ */
+void vnr_events_synchronize(struct vnr_dev *dev)
+{
+	vnr_vectors_synchronize(dev);
+	flush_work(&dev->events_work);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_events_synchronize);
 
 /**
  * vnr_events_interrupt() - serve the event virtqueues of a vector
@@ -89,6 +151,7 @@ static int vnr_event_queue_init(struct vnr_dev *dev, struct vnr_event_queue *q,
 			 false);
 	if (IS_ERR(vq))
 		return PTR_ERR(vq);
+	spin_lock_init(&q->lock);
 	q->vq = vq;
 	num = virtqueue_get_vring_size(vq);
 	q->bufs = kcalloc(num, sizeof(*q->bufs), GFP_KERNEL);
@@ -165,5 +228,6 @@ void vnr_events_teardown(struct vnr_dev *dev)
 		return;
 	WRITE_ONCE(dev->events, NULL);
 	vnr_vectors_synchronize(dev);
+	cancel_work_sync(&dev->events_work);
 	vnr_events_free(dev, events);
 }

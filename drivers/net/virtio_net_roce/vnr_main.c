@@ -49,6 +49,7 @@ static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENOMEM;
 	dev->mdev.pci_dev = pdev;
 	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
+	INIT_WORK(&dev->events_work, vnr_events_work);
 	vnr_ctrl_init(dev);
 	vnr_life_init(dev);
 

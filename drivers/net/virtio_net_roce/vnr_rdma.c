@@ -90,12 +90,12 @@ static void vnr_op_events(struct virtio_net_roce_aux *aux,
 		dev->notify_aux = aux;
 	/* An interrupt handler that sees the function must also see its argument. */
 	smp_store_release(&dev->notify, notify);
-	vnr_vectors_synchronize(dev);
+	vnr_events_synchronize(dev);
 }
 
 static void vnr_op_synchronize(struct virtio_net_roce_aux *aux)
 {
-	vnr_vectors_synchronize(vnr_from_aux(aux));
+	vnr_events_synchronize(vnr_from_aux(aux));
 }
 
 static void vnr_op_kick(struct virtio_net_roce_aux *aux,
