@@ -570,6 +570,16 @@ static void mock_record(struct mock *mock, const struct virtio_net_roce_cmd *cmd
 
 /* ----- operations ----- */
 
+static void mock_hold(struct mock *mock, bool *hold)
+{
+	if (!*hold)
+		return;
+	*hold = false;
+	complete(&mock->held);
+	if (!wait_for_completion_timeout(&mock->release, 5 * HZ))
+		mock_violation(mock, "one command waits for another", 0);
+}
+
 static int mock_exec(struct virtio_net_roce_aux *aux,
 		     struct virtio_net_roce_cmd *cmd)
 {
@@ -586,6 +596,7 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 		spin_unlock_irqrestore(&mock->lock, flags);
 		if (mock->slow)
 			msleep(mock->slow);
+		mock_hold(mock, &mock->hold[cmd->command]);
 	}
 	spin_lock_irqsave(&mock->lock, flags);
 	/* Page faults of the process would wait for the device. */
@@ -597,6 +608,8 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 	mock->running -= !cmd->atomic;
 	mock->settled[cmd->command] = cmd->settle;
 	spin_unlock_irqrestore(&mock->lock, flags);
+	if (!cmd->atomic)
+		mock_hold(mock, &mock->hold_answer[cmd->command]);
 	return ret;
 }
 
@@ -741,6 +754,8 @@ static struct mock *mock_new(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mock);
 	mock->test = test;
 	spin_lock_init(&mock->lock);
+	init_completion(&mock->held);
+	init_completion(&mock->release);
 	mock->aux.ops = &mock_ops;
 	mock->aux.adev.dev.init_name = "mock";
 	mock->aux.max_qps = MOCK_QPS;

@@ -10,6 +10,7 @@
 #define _VIRTIO_ROCE_MOCK_H
 
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
 
@@ -137,6 +138,10 @@ struct mock_mr {
  * @flush: a QP that goes to ERR marks all requests used
  * @speed: of the Ethernet interface, Mb/s
  * @slow: milliseconds that each command takes whose caller may sleep
+ * @hold: the next command of the kind waits for @release until the device sees it
+ * @hold_answer: the same, when the device has seen it
+ * @held: completed when a command waits
+ * @release: lets it go on
  * @running: commands that are carried out now and whose caller may sleep
  * @most: most that there were at a time
  * @given_up: how often it was given up
@@ -166,6 +171,10 @@ struct mock {
 	bool flush;
 	u32 speed;
 	unsigned int slow;
+	bool hold[VIRTIO_NET_CTRL_ROCE_NUM];
+	bool hold_answer[VIRTIO_NET_CTRL_ROCE_NUM];
+	struct completion held;
+	struct completion release;
 	unsigned int running;
 	unsigned int most;
 	unsigned int given_up;

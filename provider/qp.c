@@ -142,6 +142,20 @@ static void qp_drop_completions(struct virtio_roce_qp *qp)
 		virtio_roce_cq_drop_qp(to_vcq(ibqp->recv_cq), ibqp->qp_num);
 }
 
+static void qp_count(struct virtio_roce_context *ctx, struct ibv_cq *send_cq,
+		     struct ibv_cq *recv_cq, int by)
+{
+	pthread_mutex_lock(&ctx->qp_mutex);
+	to_vcq(send_cq)->users += by;
+	to_vcq(recv_cq)->users += by;
+	pthread_mutex_unlock(&ctx->qp_mutex);
+}
+
+/*
+ * The number may be that of a QP that another thread is destroying.  Before this
+ * returns, that thread has dropped the completions of the old one: it holds qp_mutex
+ * meanwhile.
+ */
 static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 			 struct ibv_qp_init_attr_ex *attr,
 			 struct uvirtio_roce_create_qp_resp *resp)
@@ -149,14 +163,10 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 	struct virtio_roce_context *ctx = to_vctx(context);
 	int err;
 
-	pthread_mutex_lock(&ctx->qp_mutex);
+	qp_count(ctx, attr->send_cq, attr->recv_cq, 1);
 	err = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, NULL, 0,
 				    &resp->ibv_resp, sizeof(*resp));
-	if (!err) {
-		to_vcq(attr->send_cq)->users++;
-		to_vcq(attr->recv_cq)->users++;
-	}
-	pthread_mutex_unlock(&ctx->qp_mutex);
+	qp_count(ctx, attr->send_cq, attr->recv_cq, err ? -1 : 0);
 	return err;
 }
 

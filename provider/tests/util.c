@@ -277,6 +277,9 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 		container_of(resp, struct uvirtio_roce_create_qp_resp,
 			     ibv_resp);
 
+	/* Other threads can create QPs meanwhile. */
+	assert_int_equal(pthread_mutex_trylock(&fake.ctx.qp_mutex), 0);
+	pthread_mutex_unlock(&fake.ctx.qp_mutex);
 	if (fake.fail)
 		return fake.fail;
 

@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/netdevice.h>
 #include <linux/semaphore.h>
 #include <linux/spinlock.h>
@@ -75,17 +76,21 @@ void vroce_obj_put_later(struct vroce_obj *obj);
 
 /**
  * struct vroce_numbers - which CQNs or QPNs are in use
- * @lock: held while a number is taken, and from before a number is given back until
- *	its rings are zeroed
+ * @lock: held, shared, while the device creates or destroys an object.  An object in the
+ *	form of the RFC is destroyed alone: as soon as the device has answered, it may
+ *	give the number to a new object, whose rings must be zeroed before.
  * @taken: bit per number
  */
 struct vroce_numbers {
-	struct mutex lock;	/* taking and giving back */
+	struct rw_semaphore lock;
 	unsigned long *taken;
 };
 
 int vroce_numbers_init(struct vroce_numbers *numbers, u32 max);
 void vroce_numbers_destroy(struct vroce_numbers *numbers);
+void vroce_numbers_lock(struct vroce_numbers *numbers, bool alone);
+void vroce_numbers_unlock(struct vroce_numbers *numbers, bool alone);
+bool vroce_numbers_take(struct vroce_numbers *numbers, u32 number);
 
 /**
  * enum vroce_kind - kinds of objects of which the device promises a number

@@ -16,10 +16,6 @@
 /* How many CQNs to try until one has the requested interrupt vector. */
 #define VROCE_VECTOR_TRIES	16
 
-/*
- * As soon as the device has answered DESTROY_CQ, it may return the number for a new CQ.
- * The lock makes a create that gets the number wait until the rings are zeroed.
- */
 static enum vroce_kind vroce_cq_kind(bool direct)
 {
 	return direct ? VROCE_DIRECT_CQ : VROCE_CQ;
@@ -29,8 +25,9 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_cq *hw = container_of(obj, struct vroce_hw_cq, obj);
 	struct vroce_dev *dev = obj->dev;
+	bool alone = !hw->queue.direct;
 
-	mutex_lock(&dev->cqns.lock);
+	vroce_numbers_lock(&dev->cqns, alone);
 	if (vroce_cmd_destroy_cq(dev->aux, hw->cqn)) {
 		vroce_queue_abandon(&hw->queue);
 		if (hw->mem)
@@ -38,10 +35,10 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 		hw->mem = NULL;
 	} else {
 		vroce_queue_detach(&hw->queue);
-		__clear_bit(hw->cqn, dev->cqns.taken);
+		clear_bit(hw->cqn, dev->cqns.taken);
 		vroce_quota_give(dev, vroce_cq_kind(hw->queue.direct));
 	}
-	mutex_unlock(&dev->cqns.lock);
+	vroce_numbers_unlock(&dev->cqns, alone);
 	/* A process may still map it, and must not wait for completions any more. */
 	if (hw->mem && hw->queue.direct)
 		WRITE_ONCE(hw->control->device, cpu_to_le32(1));
@@ -50,25 +47,23 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
-/* Context: lock of the CQNs held. */
-static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe,
-			  const struct vroce_create_cq_params *params, u32 *cqn)
+/* Context: lock of the CQNs held alone. */
+static int vroce_cqn_take(struct vroce_dev *dev, u32 cqe, u32 *cqn)
 {
 	int err;
 
-	err = params ? vroce_cmd_create_cq_long(dev->aux, params, cqn) :
-		       vroce_cmd_create_cq(dev->aux, cqe, cqn);
-	if (!err && __test_and_set_bit(*cqn, dev->cqns.taken))
+	err = vroce_cmd_create_cq(dev->aux, cqe, cqn);
+	if (!err && test_and_set_bit(*cqn, dev->cqns.taken))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					   *cqn);
 	return err;
 }
 
-/* Give back a number that was not used.  Context: lock of the CQNs held. */
+/* Give back a number that was not used.  Context: lock of the CQNs held alone. */
 static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
 {
 	if (!vroce_cmd_destroy_cq(dev->aux, cqn))
-		__clear_bit(cqn, dev->cqns.taken);
+		clear_bit(cqn, dev->cqns.taken);
 	else
 		vroce_quota_take(dev, VROCE_CQ);
 }
@@ -78,7 +73,7 @@ static void vroce_cqn_give(struct vroce_dev *dev, u32 cqn)
  * not the requested one, other numbers are tried, and the unused ones are given back.
  * A CQ with another vector is better than no CQ.
  *
- * Context: lock of the CQNs held, so that nobody else misses the unused ones.
+ * Context: lock of the CQNs held alone, so that nobody else misses the unused ones.
  */
 static int vroce_cqn_search(struct vroce_dev *dev, struct vroce_hw_cq *hw, u32 cqe,
 			    u32 vector)
@@ -87,13 +82,13 @@ static int vroce_cqn_search(struct vroce_dev *dev, struct vroce_hw_cq *hw, u32 c
 	u32 tries = min_t(u32, vectors, VROCE_VECTOR_TRIES);
 	int err;
 
-	err = vroce_cqn_take(dev, cqe, NULL, &hw->cqn);
+	err = vroce_cqn_take(dev, cqe, &hw->cqn);
 	if (err)
 		return err;
 	while (hw->cqn % vectors != vector % vectors && n + 1 < tries &&
 	       !bitmap_full(dev->cqns.taken, dev->aux->max_cqs)) {
 		spare[n] = hw->cqn;
-		if (vroce_cqn_take(dev, cqe, NULL, &hw->cqn)) {
+		if (vroce_cqn_take(dev, cqe, &hw->cqn)) {
 			hw->cqn = spare[n];
 			break;
 		}
@@ -114,10 +109,13 @@ static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	err = vroce_quota_take(dev, kind);
 	if (err)
 		return err;
-	mutex_lock(&dev->cqns.lock);
-	err = params ? vroce_cqn_take(dev, cqe, params, &hw->cqn) :
+	vroce_numbers_lock(&dev->cqns, !params);
+	err = params ? vroce_cmd_create_cq_long(dev->aux, params, &hw->cqn) :
 		       vroce_cqn_search(dev, hw, cqe, vector);
-	mutex_unlock(&dev->cqns.lock);
+	vroce_numbers_unlock(&dev->cqns, !params);
+	if (!err && params && !vroce_numbers_take(&dev->cqns, hw->cqn))
+		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
+					   hw->cqn);
 	if (err)
 		vroce_quota_give(dev, kind);
 	return err;

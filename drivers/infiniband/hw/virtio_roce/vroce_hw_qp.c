@@ -33,14 +33,14 @@ static enum vroce_kind vroce_qp_kind(const struct vroce_hw_qp *hw)
 	return hw->gsi ? VROCE_GSI : hw->sq.direct ? VROCE_DIRECT_QP : VROCE_QP;
 }
 
-/* As for CQs, the lock is held until the rings of the number are zeroed. */
 static void vroce_hw_qp_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
 	struct vroce_dev *dev = obj->dev;
+	bool alone = !hw->sq.direct;
 	int err;
 
-	mutex_lock(&dev->qpns.lock);
+	vroce_numbers_lock(&dev->qpns, alone);
 	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
 	/* Before its rings go, make sure that polling does not find the QP any more. */
 	vroce_hw_qp_forget(hw);
@@ -54,12 +54,12 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	} else {
 		vroce_queue_detach(&hw->sq);
 		vroce_queue_detach(&hw->rq);
-		__clear_bit(hw->qpn, dev->qpns.taken);
+		clear_bit(hw->qpn, dev->qpns.taken);
 		vroce_quota_give(dev, vroce_qp_kind(hw));
 		if (hw->mem)
 			vroce_doorbell_give(hw->sq.doorbell, hw->sq.bit);
 	}
-	mutex_unlock(&dev->qpns.lock);
+	vroce_numbers_unlock(&dev->qpns, alone);
 	vroce_mem_destroy(hw->mem);
 	vroce_queue_free(&hw->rq);
 	vroce_queue_free(&hw->sq);
@@ -209,12 +209,12 @@ static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw
 	err = vroce_quota_take(dev, vroce_qp_kind(hw));
 	if (err)
 		return err;
-	mutex_lock(&dev->qpns.lock);
+	vroce_numbers_lock(&dev->qpns, false);
 	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
-	if (!err && __test_and_set_bit(hw->qpn, dev->qpns.taken))
+	vroce_numbers_unlock(&dev->qpns, false);
+	if (!err && !vroce_numbers_take(&dev->qpns, hw->qpn))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
 					   hw->qpn);
-	mutex_unlock(&dev->qpns.lock);
 	if (err)
 		vroce_quota_give(dev, vroce_qp_kind(hw));
 	return err;

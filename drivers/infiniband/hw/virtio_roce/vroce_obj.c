@@ -179,7 +179,7 @@ int vroce_numbers_init(struct vroce_numbers *numbers, u32 max)
 	numbers->taken = bitmap_zalloc(max, GFP_KERNEL);
 	if (!numbers->taken)
 		return -ENOMEM;
-	mutex_init(&numbers->lock);
+	init_rwsem(&numbers->lock);
 	return 0;
 }
 
@@ -189,6 +189,54 @@ int vroce_numbers_init(struct vroce_numbers *numbers, u32 max)
  */
 void vroce_numbers_destroy(struct vroce_numbers *numbers)
 {
-	mutex_destroy(&numbers->lock);
 	bitmap_free(numbers->taken);
+}
+
+/**
+ * vroce_numbers_lock() - an object is about to be created or destroyed
+ * @numbers: numbers
+ * @alone: nothing else is to be created or destroyed at the same time
+ *
+ * Context: may sleep.
+ */
+void vroce_numbers_lock(struct vroce_numbers *numbers, bool alone)
+{
+	if (alone)
+		down_write(&numbers->lock);
+	else
+		down_read(&numbers->lock);
+}
+
+/**
+ * vroce_numbers_unlock() - undo vroce_numbers_lock()
+ * @numbers: numbers
+ * @alone: as it was
+ */
+void vroce_numbers_unlock(struct vroce_numbers *numbers, bool alone)
+{
+	if (alone)
+		up_write(&numbers->lock);
+	else
+		up_read(&numbers->lock);
+}
+
+/**
+ * vroce_numbers_take() - the device has given a number to a new object
+ * @numbers: numbers
+ * @number: the number
+ *
+ * Context: may sleep; the lock is not held.
+ * Return: true if it was free.
+ */
+bool vroce_numbers_take(struct vroce_numbers *numbers, u32 number)
+{
+	bool taken;
+
+	if (!test_and_set_bit(number, numbers->taken))
+		return true;
+	/* Whoever destroys its last owner may not have come to clear the bit. */
+	down_write(&numbers->lock);
+	taken = test_and_set_bit(number, numbers->taken);
+	up_write(&numbers->lock);
+	return !taken;
 }
