@@ -293,8 +293,10 @@ static void function_kick(void *dev, struct virtq *vq)
 	enum rnic_queue kind;
 	uint32_t number;
 
-	if (function_rdma_queue(fn, vq->index, &kind, &number))
-		rnic_queue_kick(fn->rnic, kind, number);
+	if (!function_rdma_queue(fn, vq->index, &kind, &number))
+		return;
+	fn->stats.doorbells++;
+	rnic_queue_kick(fn->rnic, kind, number);
 }
 
 static void function_mem_changed(void *dev, const struct guest_mem *mem)

@@ -44,12 +44,13 @@ struct function_config {
 };
 
 /**
- * struct function_stats - what became of the frames
+ * struct function_stats - what became of the frames, and what the guest did
  * @tx:		frames sent
  * @tx_dropped:	frames of the guest's that are none, or too long
  * @rx:		frames received
  * @rx_dropped:	frames for which the guest had no room
  * @rx_filtered: frames that it had not asked for
+ * @doorbells:	that it rang, of RDMA
  */
 struct function_stats {
 	uint64_t tx;
@@ -57,6 +58,7 @@ struct function_stats {
 	uint64_t rx;
 	uint64_t rx_dropped;
 	uint64_t rx_filtered;
+	uint64_t doorbells;
 };
 
 /** function_device_ops - what a front-end calls, with the function as device */

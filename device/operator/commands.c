@@ -43,6 +43,7 @@ static const struct counter function_counters[] = {
 	COUNTER(function_stats, rx, "eth_rx"),
 	COUNTER(function_stats, rx_dropped, "eth_rx_dropped"),
 	COUNTER(function_stats, rx_filtered, "eth_rx_filtered"),
+	COUNTER(function_stats, doorbells, "rdma_doorbells"),
 	{ 0 },
 };
 

@@ -139,6 +139,8 @@ static void test_ring_queues(void **state)
 		assert_int_equal(rnic_mock.kicks[RNIC_DOORBELL][i], 1);
 	}
 	assert_null(rnic_mock.queue[RNIC_DOORBELL][2]);
+	/* The last one is no queue of RDMA. */
+	assert_int_equal(function_stats(fn)->doorbells, 5);
 	for (i = 0; i < 6; i++)
 		function_device_ops.queue_stop(fn, &vq[i]);
 	assert_null(rnic_mock.queue[RNIC_EVENT][0]);
