@@ -30,6 +30,8 @@
 #define CMD_MAX		(1u << 20)
 #define CMD_RSP		512u
 
+#define IDLE_DEPTH	16u
+
 /* ------------------------------------------------------------------------- */
 /* The connection                                                            */
 /* ------------------------------------------------------------------------- */
@@ -109,7 +111,7 @@ static void front_place(struct front *front, uint32_t index)
 
 	guest_vq_init(&vq->gvq, &front->guest, FRONT_NUM);
 	vq->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (index < FRONT_CQ)
+	if (index < FRONT_CQ || index >= FRONT_EVENT)
 		return;
 	if (index < FRONT_SQ)
 		vq->slot_size = sizeof(struct virtio_rdma_cq_req);
@@ -272,21 +274,28 @@ uint32_t front_cq(struct front *front)
 	return le32toh(ack.cqn);
 }
 
-struct front_qp front_qp(struct front *front, uint8_t type, uint32_t pdn, uint32_t cqn)
+static struct virtio_rdma_cmd_create_qp create_qp(uint8_t type, uint32_t pdn, uint32_t cqn,
+						  uint32_t depth, uint32_t sges)
 {
-	const struct virtio_rdma_cmd_create_qp req = {
+	return (struct virtio_rdma_cmd_create_qp) {
 		.pdn = htole32(pdn),
 		.qp_type = type,
 		.send_cqn = htole32(cqn),
 		.recv_cqn = htole32(cqn),
 		.cap = {
-			.max_send_wr = htole32(FRONT_NUM),
-			.max_recv_wr = htole32(FRONT_NUM),
-			.max_send_sge = htole32(FRONT_SGE),
-			.max_recv_sge = htole32(FRONT_SGE),
-			.max_inline_data = htole32(VIRTIO_RDMA_INLINE_SIZE),
+			.max_send_wr = htole32(depth),
+			.max_recv_wr = htole32(depth),
+			.max_send_sge = htole32(sges),
+			.max_recv_sge = htole32(sges),
+			.max_inline_data = htole32(sges * sizeof(struct virtio_rdma_sge)),
 		},
 	};
+}
+
+struct front_qp front_qp(struct front *front, uint8_t type, uint32_t pdn, uint32_t cqn)
+{
+	const struct virtio_rdma_cmd_create_qp req =
+		create_qp(type, pdn, cqn, FRONT_NUM, FRONT_SGE);
 	struct virtio_rdma_ack_create_qp ack;
 
 	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_QP, &req, sizeof(req), &ack,
@@ -296,6 +305,69 @@ struct front_qp front_qp(struct front *front, uint8_t type, uint32_t pdn, uint32
 		.cqn = cqn,
 		.qpn = le32toh(ack.qpn),
 	};
+}
+
+uint32_t front_direct_cq(struct front *front)
+{
+	const uint64_t mem = guest_alloc(&front->guest, 2 * PAGE, PAGE);
+	const struct {
+		struct virtio_rdma_cmd_create_cq_long fixed;
+		__le64 page;
+	} req = {
+		.fixed = {
+			.cqe = htole32(PAGE / sizeof(struct virtio_rdma_cqe)),
+			.flags = VIRTIO_RDMA_CQ_CONTROL | VIRTIO_RDMA_CQ_DIRECT,
+			.cqe_shift = __builtin_ctz(sizeof(struct virtio_rdma_cqe)),
+			.control = htole64(mem + PAGE),
+			.npages = htole32(1),
+		},
+		.page = htole64(mem),
+	};
+	struct virtio_rdma_ack_create_cq ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_CQ, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	return le32toh(ack.cqn);
+}
+
+uint32_t front_page(struct front *front, uint64_t page)
+{
+	const struct virtio_rdma_cmd_alloc_doorbell req = { .page = htole64(page) };
+	struct virtio_rdma_ack_alloc_doorbell ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	return le32toh(ack.doorbell);
+}
+
+void front_idle_qp(struct front *front, uint32_t pdn, uint32_t cqn, uint32_t page,
+		   uint32_t bit)
+{
+	/* Rings and control block, a page each. */
+	const uint64_t mem = guest_alloc(&front->guest, 3 * PAGE, PAGE);
+	const struct virtio_rdma_cmd_create_qp qp =
+		create_qp(VIRTIO_IB_QPT_RC, pdn, cqn, IDLE_DEPTH, 1);
+	const struct virtio_rdma_qp_direct direct = {
+		.form = VIRTIO_RDMA_QP_FORM_DIRECT,
+		.send_shift = VIRTIO_RDMA_MIN_STRIDE_SHIFT,
+		.recv_shift = VIRTIO_RDMA_MIN_STRIDE_SHIFT,
+		.send_depth = htole32(IDLE_DEPTH),
+		.recv_depth = htole32(IDLE_DEPTH),
+		.doorbell = htole32(page),
+		.bit = htole32(bit),
+		.send_pages = htole32(1),
+		.recv_pages = htole32(1),
+		.control = htole64(mem + 2 * PAGE),
+	};
+	const __le64 pages[] = { htole64(mem), htole64(mem + PAGE) };
+	uint8_t req[VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(direct) + sizeof(pages)];
+	struct virtio_rdma_ack_create_qp ack;
+
+	memcpy(req, &qp, VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	memcpy(req + VIRTIO_RDMA_QP_DIRECT_OFFSET, &direct, sizeof(direct));
+	memcpy(req + VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(direct), pages, sizeof(pages));
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_QP, req, sizeof(req), &ack,
+		      sizeof(ack));
 }
 
 static uint32_t front_attrs(uint8_t type, uint8_t state)

@@ -17,7 +17,10 @@
 #include "tests/lib/guest.h"
 #include "uapi/virtio_net_roce.h"
 
-/* The limits that the daemon must be started with: --qps, --cqs, --queue-size. */
+/*
+ * The limits that the daemon must be started with: --qps, --cqs, --queue-size, and one
+ * --event-queues and --doorbell-queues.
+ */
 #define FRONT_QPS	8
 #define FRONT_CQS	4
 #define FRONT_NUM	256
@@ -31,7 +34,9 @@ enum {
 	FRONT_CTRL,
 	FRONT_CQ,
 	FRONT_SQ = FRONT_CQ + FRONT_CQS,	/* and a receive queue behind each */
-	FRONT_QUEUES = FRONT_SQ + 2 * FRONT_QPS,
+	FRONT_EVENT = FRONT_SQ + 2 * FRONT_QPS,
+	FRONT_DOORBELL,
+	FRONT_QUEUES,
 };
 
 /**
@@ -106,6 +111,23 @@ uint32_t front_cq(struct front *front);
 
 /** front_qp() - a QP of a type */
 struct front_qp front_qp(struct front *front, uint8_t type, uint32_t pdn, uint32_t cqn);
+
+/** front_direct_cq() - a direct CQ, for QPs that are idle */
+uint32_t front_direct_cq(struct front *front);
+
+/** front_page() - a doorbell page at device address @page; its handle */
+uint32_t front_page(struct front *front, uint64_t page);
+
+/**
+ * front_idle_qp() - a direct RC QP that is not connected
+ * @front:	guest
+ * @pdn:	protection domain
+ * @cqn:	direct CQ of both queues
+ * @page:	handle of the doorbell page
+ * @bit:	bit in it
+ */
+void front_idle_qp(struct front *front, uint32_t pdn, uint32_t cqn, uint32_t page,
+		   uint32_t bit);
 
 /** front_connect() - take a QP to RTS, with @peer as the peer of a connected one */
 void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer);
