@@ -143,9 +143,10 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS and VIRTIO_IB_DEVICE_DIRECT */
 	VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL	= 56,
 	VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL	= 57,
+	VIRTIO_NET_CTRL_ROCE_RESIZE_CQ		= 63,
 
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 58,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 64,
 };
 
 /**
@@ -1289,6 +1290,41 @@ struct virtio_rdma_cmd_create_cq_long {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_cq_long, 32);
+
+/**
+ * struct virtio_rdma_cmd_resize_cq - request of RESIZE_CQ
+ * @cqn: number of a direct CQ
+ * @cqe: completions that the new ring holds, a power of two
+ * @npages: number of pages of the new ring, which they cover exactly
+ * @reserved: zero
+ * @control: device address of the new &struct virtio_rdma_cq_control
+ * @reserved2: zero
+ * @pages: device address of each page, 4096 bytes each and aligned to it
+ */
+struct virtio_rdma_cmd_resize_cq {
+	__le32 cqn;
+	__le32 cqe;
+	__le32 npages;
+	__le32 reserved;
+	__le64 control;
+	__le64 reserved2;
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_resize_cq, 32);
+
+/**
+ * struct virtio_rdma_ack_resize_cq - response to RESIZE_CQ
+ * @stored: completions stored in the old ring, modulo 2^32
+ * @unread: how many of them, the last ones, were not taken; the driver copies them to the
+ *	first slots of the new ring
+ */
+struct virtio_rdma_ack_resize_cq {
+	__le32 stored;
+	__le32 unread;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
 
 #define VIRTIO_RDMA_DIRECT_MIN_CQE	16
 

@@ -152,7 +152,7 @@ static const char *command_check_surplus(const struct rnic_request *req,
 	return NULL;
 }
 
-/* All pages of a ring are known: make what it is of. */
+/* All pages of a ring are known: make what it is of, or give it to a CQ. */
 static const char *command_create_end(struct rnic *rnic,
 				      const struct command_args *args)
 {
@@ -162,6 +162,8 @@ static const char *command_create_end(struct rnic *rnic,
 	uint32_t number = 0;
 	const char *why;
 
+	if (rnic->command == VIRTIO_NET_CTRL_ROCE_RESIZE_CQ)
+		return cq_resize(&rnic->cqs, &create->resize, &create->pages, args->rsp);
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
 		why = cq_create_long(&rnic->cqs, &create->cq, &create->pages, &number);
 	else
@@ -254,6 +256,18 @@ static const char *command_destroy_cq(struct rnic *rnic,
 	const struct virtio_rdma_cmd_destroy_cq *cmd = args->req;
 
 	return cq_destroy(&rnic->cqs, le32toh(cmd->cqn));
+}
+
+static const char *command_resize_cq(struct rnic *rnic, const struct command_args *args)
+{
+	struct virtio_rdma_cmd_resize_cq *cmd = &rnic->create.resize;
+	const char *why;
+
+	memcpy(cmd, args->req, sizeof(*cmd));
+	why = cq_check_resize(&rnic->cqs, cmd);
+	return why ? why :
+	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
+				    sizeof(*cmd), le32toh(cmd->npages));
 }
 
 static const char *command_create_pd(struct rnic *rnic, const struct command_args *args)
@@ -564,6 +578,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			      CMD(alloc_doorbell), ACK(alloc_doorbell), false },
 	C(FREE_DOORBELL) = { "FREE_DOORBELL", command_free_doorbell,
 			     CMD(free_doorbell), 0, false },
+	C(RESIZE_CQ) = { "RESIZE_CQ", command_resize_cq,
+			 CMD(resize_cq), ACK(resize_cq), true },
 };
 
 _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&

@@ -64,8 +64,9 @@
 #include "rdma/rnic.h"
 
 /**
- * struct rnic_create - a CREATE_CQ or CREATE_QP of which the pages are being read
+ * struct rnic_create - a command with a ring of which the pages are being read
  * @cq:		request, fixed part
+ * @resize:	likewise
  * @qp:		likewise
  * @direct:	what follows @qp
  * @pages:	those read so far
@@ -73,6 +74,7 @@
 struct rnic_create {
 	union {
 		struct virtio_rdma_cmd_create_cq_long cq;
+		struct virtio_rdma_cmd_resize_cq resize;
 		struct {
 			struct virtio_rdma_cmd_create_qp qp;
 			struct virtio_rdma_qp_direct direct;

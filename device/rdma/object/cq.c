@@ -220,22 +220,24 @@ static const char *cq_create_direct(struct cq_table *cqs,
 	return NULL;
 }
 
-static const char *cq_check_direct(const struct cq_table *cqs,
-				   const struct virtio_rdma_cmd_create_cq_long *req)
+static const char *cq_check_ring(uint32_t cqe, uint8_t shift, uint32_t npages)
 {
-	const uint32_t cqe = le32toh(req->cqe);
-
-	if (!rnic_has_direct(cqs->ctx) || !(req->flags & VIRTIO_RDMA_CQ_CONTROL))
-		return "a direct CQ needs direct rings and a control block";
 	if (cqe < VIRTIO_RDMA_DIRECT_MIN_CQE || cqe > RNIC_DIRECT_CQE_MAX ||
 	    cqe & (cqe - 1))
 		return "depth of a direct CQ out of range";
-	if (req->cqe_shift != 5 && req->cqe_shift != 6)
+	if (shift != 5 && shift != 6)
 		return "size of a completion out of range";
-	if (le32toh(req->npages) !=
-	    (((uint64_t)cqe << req->cqe_shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
+	if (npages != (((uint64_t)cqe << shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the ring";
 	return NULL;
+}
+
+static const char *cq_check_direct(const struct cq_table *cqs,
+				   const struct virtio_rdma_cmd_create_cq_long *req)
+{
+	if (!rnic_has_direct(cqs->ctx) || !(req->flags & VIRTIO_RDMA_CQ_CONTROL))
+		return "a direct CQ needs direct rings and a control block";
+	return cq_check_ring(le32toh(req->cqe), req->cqe_shift, le32toh(req->npages));
 }
 
 const char *cq_check_long(const struct cq_table *cqs,
@@ -283,6 +285,54 @@ const char *cq_create_long(struct cq_table *cqs,
 	};
 	cq->failed = cq->ready;
 	cq->failed.type = VIRTIO_RDMA_EVENT_CQ_ERROR;
+	return NULL;
+}
+
+const char *cq_check_resize(const struct cq_table *cqs,
+			    const struct virtio_rdma_cmd_resize_cq *req)
+{
+	const struct cq *cq = cq_get(cqs, le32toh(req->cqn));
+
+	if (!cq || !cq->direct)
+		return "unknown direct completion queue";
+	return cq_check_ring(le32toh(req->cqe), cq->shift, le32toh(req->npages));
+}
+
+/*
+ * Nothing is copied here, so that the time does not depend on what is unread.  What the
+ * driver does to the old control block meanwhile makes no difference: it is read once.
+ */
+const char *cq_resize(struct cq_table *cqs,
+		      const struct virtio_rdma_cmd_resize_cq *req,
+		      struct pages *pages, struct virtio_rdma_ack_resize_cq *ack)
+{
+	struct cq *cq = cqs->cq[le32toh(req->cqn)];
+	const struct virtio_rdma_cq_control *old = cq->block.host;
+	const uint32_t cqe = le32toh(req->cqe);
+	struct block block;
+	const char *why;
+	uint32_t unread;
+
+	why = block_init(&block, cqs->ctx, le64toh(req->control),
+			 VIRTIO_RDMA_CONTROL_SIZE);
+	if (why)
+		return why;
+	if (cq->error || !old)
+		return "completion queue in error, or without memory";
+	unread = cq->stored - le32toh(__atomic_load_n(&old->consumer, __ATOMIC_ACQUIRE));
+	if (unread > cq->cqe)
+		return "more completions were taken than stored";
+	if (unread > cqe)
+		return rnic_why(cqs->ctx, "%u completions are unread, of %u wanted",
+				unread, cqe);
+	ack->stored = htole32(cq->stored);
+	ack->unread = htole32(unread);
+	pages_free(&cq->pages);
+	cq->pages = *pages;
+	*pages = (struct pages) {};
+	cq->block = block;
+	cq->cqe = cqe;
+	cq->stored = unread;
 	return NULL;
 }
 

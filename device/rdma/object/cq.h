@@ -162,6 +162,23 @@ const char *cq_create_long(struct cq_table *cqs,
 			   const struct virtio_rdma_cmd_create_cq_long *req,
 			   struct pages *pages, uint32_t *cqn);
 
+/** cq_check_resize() - is a request fit for cq_resize()? NULL, or why not */
+const char *cq_check_resize(const struct cq_table *cqs,
+			    const struct virtio_rdma_cmd_resize_cq *req);
+
+/**
+ * cq_resize() - give a direct CQ another ring and another control block
+ * @cqs:	CQs of the NIC
+ * @req:	request that cq_check_resize() finds good
+ * @pages:	the pages that it names; taken over if it succeeds
+ * @ack:	set to what the driver has to copy
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *cq_resize(struct cq_table *cqs,
+		      const struct virtio_rdma_cmd_resize_cq *req,
+		      struct pages *pages, struct virtio_rdma_ack_resize_cq *ack);
+
 /** cq_destroy() - destroy a CQ without users; returns NULL, or why not */
 const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);
 

@@ -149,6 +149,8 @@ static const struct row rows[] = {
 	{ CMD(CREATE_QP), QP_LONG + 16, RSP(create_qp), QP,
 	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
 	    { DB, QP_DOORBELL + 1 } } },
+	{ CMD(RESIZE_CQ), REQ(resize_cq) + 8, RSP(resize_cq), KINDS,
+	  { { CQ, AT(resize_cq, cqn) } } },
 };
 
 /**
@@ -405,6 +407,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_alloc_mr alloc_mr;
 		struct virtio_rdma_cmd_mcast mcast;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
+		struct virtio_rdma_cmd_resize_cq resize_cq;
 	} u;
 
 	memset(&u, 0, sizeof(u));
@@ -436,6 +439,12 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(ALLOC_DOORBELL):
 		u.alloc_doorbell.page = htole64(GUEST_BASE + DOORBELL_AT);
+		break;
+	case CMD(RESIZE_CQ):
+		u.resize_cq.cqe = htole32(128);
+		u.resize_cq.npages = htole32(1);
+		u.resize_cq.control = htole64(GUEST_BASE + CONTROL_AT + 128);
+		u.resize_cq.pages[0] = htole64(GUEST_BASE + CQ_AT);
 		break;
 	case CMD(MODIFY_QP):
 		good_modify(&u.modify_qp);

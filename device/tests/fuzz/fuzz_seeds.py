@@ -69,7 +69,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(32, 38)
-    numbers = range(26)
+    numbers = range(27)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -90,6 +90,8 @@ def commands():
     yield b"\x01" + direct + traffic + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
     yield b"\x01" + direct + traffic + bytes([12, 0, 0, 3, 0, 0, 23, 0, 0]) + traffic
     yield b"\x01" + direct + bytes([reset, 1]) + traffic
+    # The CQ gets another ring.
+    yield b"\x01" + direct + traffic + bytes([26, 0, 0]) + traffic * 3 + bytes([26, 0, 0]) + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
     datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
     yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])

@@ -56,6 +56,19 @@ static uint32_t create(struct eg_guest *guest, uint8_t command, const void *req,
 	return le32toh(number);
 }
 
+/* The last one: a CQ with two completions gets another ring. */
+static void resize_example(struct eg_guest *guest)
+{
+	uint8_t req[64], rsp[8], wanted[8];
+	size_t len = example("resize_cq", req, sizeof(req));
+
+	assert_int_equal(len, sizeof(struct virtio_rdma_cmd_resize_cq) + 8);
+	assert_int_equal(example("resized", wanted, 8), sizeof(struct virtio_rdma_ack_resize_cq));
+	assert_int_equal(eg_command(guest, CMD(RESIZE_CQ), req, len, rsp, sizeof(rsp)),
+			 VIRTIO_NET_OK);
+	assert_memory_equal(rsp, wanted, sizeof(rsp));
+}
+
 /* Handles and keys are the device's choice; all else is as it stands there. */
 static void test_examples(void **state)
 {
@@ -122,6 +135,7 @@ static void test_examples(void **state)
 	assert_true(er_take_event(guest, 1, &event));
 	assert_int_equal(example("event", bytes, 16), sizeof(event));
 	assert_memory_equal(&event, bytes, sizeof(event));
+	resize_example(guest);
 }
 
 int main(void)
