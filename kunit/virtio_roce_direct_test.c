@@ -258,7 +258,9 @@ static bool direct_control_lives(struct mock *mock, u8 command)
 	const struct virtio_rdma_qp_direct *qp =
 		(void *)call->req + VIRTIO_RDMA_QP_DIRECT_OFFSET;
 	const struct virtio_rdma_cmd_create_cq_long *cq = (void *)call->req;
+	const struct virtio_rdma_cmd_resize_cq *resize = (void *)call->req;
 	u64 control = le64_to_cpu(command == CMD(CREATE_CQ) ? cq->control :
+				  command == CMD(RESIZE_CQ) ? resize->control :
 							      qp->control);
 
 	return page_count(pfn_to_page(PHYS_PFN(control)));
@@ -788,6 +790,146 @@ static void direct_user_dead(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* Completions are stored, of which the process takes some. */
+static void direct_user_done(struct mock *mock, const struct program *prog,
+			     u32 first, u32 stored, unsigned long control,
+			     u32 taken)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = cpu_to_le32(prog->qp.qpn),
+		.opcode = VIRTIO_IB_WC_SEND,
+	};
+	u32 i, consumer = 0;
+
+	KUNIT_EXPECT_EQ(mock->test, 0,
+			get_user(consumer, (u32 __user *)(control + 4)));
+	for (i = 0; i < stored; i++) {
+		cqe.wqe = cpu_to_le32(first + i);
+		mock_direct_complete(mock, mock->qps[prog->qp.qpn].scqn, &cqe,
+				     false);
+		if (i < taken)
+			KUNIT_EXPECT_EQ(mock->test, 0,
+					put_user(++consumer, (u32 __user *)(control + 4)));
+	}
+}
+
+static void direct_expect_cqe(struct kunit *test, unsigned long ring, u32 slot,
+			      u32 wqe)
+{
+	struct virtio_rdma_cqe cqe = {};
+
+	KUNIT_EXPECT_EQ(test, 0, copy_from_user(&cqe, (void __user *)
+						(ring + slot * sizeof(cqe)),
+						sizeof(cqe)));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(cqe.wqe), wqe);
+	KUNIT_EXPECT_EQ(test, cqe.phase, VIRTIO_RDMA_CQE_PHASE);
+}
+
+/* A CQ gets another ring, which begins with what is unread. */
+static void direct_user_resize(struct kunit *test)
+{
+	const u32 arm = VIRTIO_RDMA_ARM_NUMBER | VIRTIO_RDMA_ARM_NEXT;
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	const struct virtio_roce_queue old = prog.cq.drv.cq;
+	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
+	unsigned long ring, control, new_ring, new_control;
+	struct resize_resp resp = {};
+	u32 word = 0, i;
+
+	ring = direct_map(p, old.slots_offset, old.slots_len, PROT_READ);
+	control = direct_map(p, old.control_offset, old.control_len,
+			     PROT_READ | PROT_WRITE);
+	/* What is unread goes over the end of the ring. */
+	direct_user_done(mock, &prog, 0, 40, control, 27);
+	KUNIT_EXPECT_EQ(test, 0, put_user(arm, (u32 __user *)control));
+	KUNIT_ASSERT_EQ(test, 0, process_resize_cq(p, prog.cq.handle, 100, &resp,
+						   sizeof(resp)));
+	KUNIT_EXPECT_TRUE(test, mock->settled[CMD(RESIZE_CQ)]);
+	KUNIT_EXPECT_EQ(test, resp.cqe, 128);
+	KUNIT_EXPECT_EQ(test, resp.drv.unread, 13);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.depth, 128);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.flags, VIRTIO_ROCE_QUEUE_DIRECT);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 128);
+
+	new_ring = direct_map(p, resp.drv.cq.slots_offset,
+			      resp.drv.cq.slots_len, PROT_READ);
+	new_control = direct_map(p, resp.drv.cq.control_offset,
+				 resp.drv.cq.control_len, PROT_READ | PROT_WRITE);
+	direct_user_done(mock, &prog, 40, 1, new_control, 0);
+	for (i = 0; i < 14; i++)
+		direct_expect_cqe(test, new_ring, i, 27 + i);
+	KUNIT_EXPECT_EQ(test, cq->told, arm);
+	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(new_control + 32)));
+	KUNIT_EXPECT_EQ(test, word, 0);
+	/* Who still polls the old ring finds what is there, and then an error. */
+	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(control + 32)));
+	KUNIT_EXPECT_NE(test, word, 0);
+	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)ring));
+	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, old.slots_offset,
+						 old.slots_len, PROT_READ,
+						 MAP_SHARED), -EINVAL);
+	vm_munmap(ring, old.slots_len);
+	vm_munmap(control, old.control_len);
+	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	vm_munmap(new_ring, resp.drv.cq.slots_len);
+	vm_munmap(new_control, resp.drv.cq.control_len);
+
+	/* It does not shrink. */
+	KUNIT_EXPECT_EQ(test, 0, process_resize_cq(p, prog.cq.handle, 50, &resp,
+						   sizeof(resp)));
+	KUNIT_EXPECT_EQ(test, resp.cqe, 128);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.flags, 0);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(RESIZE_CQ)), 1);
+	/* The new control block tells of the device's death. */
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	for (i = 0; i < 1000 && !READ_ONCE(cq->control->device); i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_NE(test, cq->control->device, 0);
+	process_close_file(p);
+	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
+	mock_expect_clean(mock);
+}
+
+/* A CQ that does not get another ring stays as it is. */
+static void direct_user_not_resized(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
+	struct virtio_rdma_cq_control *control = cq->control;
+	const u32 handle = prog.cq.handle;
+	struct resize_resp resp;
+
+	/* An old provider has no room for the new queue. */
+	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
+						offsetof(struct resize_resp, drv)),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, (1 << 22) + 1, &resp,
+						sizeof(resp)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(RESIZE_CQ)), 0);
+	mock->fail[CMD(RESIZE_CQ)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
+						sizeof(resp)), -ENOMEM);
+	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
+	KUNIT_EXPECT_EQ(test, control->device, 0);
+	KUNIT_EXPECT_EQ(test, cq->cqe, 32);
+
+	/* An impossible answer: the device may use either memory. */
+	mock->fail[CMD(RESIZE_CQ)] = 0;
+	mock->unread_more = 33;
+	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
+						sizeof(resp)), -EPROTO);
+	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
+	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	KUNIT_EXPECT_NE(test, control->device, 0);
+	process_close_file(p);
+	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	mock_expect_clean(mock);
+}
+
 static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_objects),
 	KUNIT_CASE(direct_sizes),
@@ -808,6 +950,8 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_user_maps),
 	KUNIT_CASE(direct_user_outlives),
 	KUNIT_CASE(direct_user_dead),
+	KUNIT_CASE(direct_user_resize),
+	KUNIT_CASE(direct_user_not_resized),
 	{ }
 };
 

@@ -523,6 +523,9 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 	    cmd->command == VIRTIO_NET_CTRL_ROCE_CREATE_QP)
 		return mock->fail[cmd->command] ?:
 		       mock_direct_create_qp(mock, cmd->req, cmd->rsp);
+	if (cmd->command == VIRTIO_NET_CTRL_ROCE_RESIZE_CQ)
+		return mock->fail[cmd->command] ?:
+		       mock_direct_resize_cq(mock, cmd->req, cmd->rsp);
 	if (cmd->req[0].iov_len != handler->req_len ||
 	    cmd->rsp_len != handler->rsp_len) {
 		mock_violation(mock, "command of another length", cmd->command);

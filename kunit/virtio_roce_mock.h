@@ -135,6 +135,7 @@ struct mock_mr {
  * @settled: the last command of the kind was to wait for the device's reset
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
+ * @unread_more: RESIZE_CQ claims so many more unread completions than there are
  * @flush: a QP that goes to ERR marks all requests used
  * @speed: of the Ethernet interface, Mb/s
  * @slow: milliseconds that each command takes whose caller may sleep
@@ -168,6 +169,7 @@ struct mock {
 	bool settled[VIRTIO_NET_CTRL_ROCE_NUM];
 	int next_cqn;
 	int next_qpn;
+	u32 unread_more;
 	bool flush;
 	u32 speed;
 	unsigned int slow;
@@ -223,6 +225,7 @@ void *mock_take(struct mock *mock, struct mock_vq *vq, u16 pos, u32 *len);
 void mock_make_direct(struct mock *mock);
 int mock_direct_create_cq(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_direct_create_qp(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_direct_resize_cq(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp);
 int mock_free_doorbell(struct mock *mock, const void *r, void *rsp);
 void mock_event(struct mock *mock, u16 type, u32 number);

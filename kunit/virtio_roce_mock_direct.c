@@ -183,6 +183,50 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 	return 0;
 }
 
+/**
+ * mock_direct_resize_cq() - RESIZE_CQ
+ * @mock: function
+ * @kvec: request in two pieces
+ * @rsp: response
+ *
+ * Return: 0 or -EREMOTEIO.
+ */
+int mock_direct_resize_cq(struct mock *mock, const struct kvec *kvec, void *rsp)
+{
+	const struct virtio_rdma_cmd_resize_cq *req = kvec[0].iov_base;
+	u32 cqe = le32_to_cpu(req->cqe), cqn = le32_to_cpu(req->cqn), unread;
+	struct virtio_rdma_cq_control *control =
+		phys_to_virt(le64_to_cpu(req->control));
+	struct virtio_rdma_ack_resize_cq *ack = rsp;
+	struct mock_cq cq;
+
+	if (cqn < MOCK_CQS || !mock_cq_exists(mock, cqn)) {
+		mock_violation(mock, "no such direct CQ", cqn);
+		return -EREMOTEIO;
+	}
+	cq = mock->cqs[cqn];
+	if (!is_power_of_2(cqe) || le64_to_cpu(req->control) % 64 ||
+	    control->arm != cq.control->arm ||
+	    memchr_inv(&control->consumer, 0, sizeof(*control) - 4))
+		mock_violation(mock, "bad size or control block of a CQ", cqn);
+	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
+			   cqe * sizeof(struct virtio_rdma_cqe), cq.pages,
+			   MOCK_PAGES))
+		return -EREMOTEIO;
+	if (!mock_is_blank(cq.pages[0], SZ_4K))
+		mock_violation(mock, "ring of a CQ is not zero", cqn);
+	unread = cq.tail - le32_to_cpu(READ_ONCE(cq.control->consumer));
+	if (unread > cq.cqe || unread > cqe)
+		return -EREMOTEIO;
+	ack->stored = cpu_to_le32(cq.tail);
+	ack->unread = cpu_to_le32(unread + mock->unread_more);
+	cq.cqe = cqe;
+	cq.control = control;
+	cq.tail = unread;
+	mock->cqs[cqn] = cq;
+	return 0;
+}
+
 int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp)
 {
 	const struct virtio_rdma_cmd_alloc_doorbell *req = r;

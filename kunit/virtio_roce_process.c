@@ -296,6 +296,23 @@ int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp)
 }
 
 /**
+ * process_resize_cq() - RESIZE_CQ
+ * @p: process
+ * @handle: CQ
+ * @cqe: completions
+ * @resp: answer
+ * @len: bytes of it that there is room for
+ */
+int process_resize_cq(struct process *p, u32 handle, u32 cqe,
+		      struct resize_resp *resp, size_t len)
+{
+	struct ib_uverbs_resize_cq req = { .cq_handle = handle, .cqe = cqe };
+
+	return process_command(p, IB_USER_VERBS_CMD_RESIZE_CQ, &req,
+			       sizeof(req), resp, len);
+}
+
+/**
  * process_destroy_cq() - DESTROY_CQ
  * @p: process
  * @handle: CQ

@@ -58,6 +58,14 @@ struct qp_resp {
 	struct virtio_roce_create_qp_resp drv;
 };
 
+struct resize_resp {
+	u32 cqe;
+	u32 reserved;
+	struct virtio_roce_resize_cq_resp drv;
+};
+
+static_assert(offsetof(struct resize_resp, drv) ==
+	      sizeof(struct ib_uverbs_resize_cq_resp));
 static_assert(offsetof(struct cq_resp, drv) ==
 	      sizeof(struct ib_uverbs_create_cq_resp));
 static_assert(offsetof(struct qp_resp, drv) ==
@@ -91,6 +99,8 @@ struct process *process_with_context(struct mock *mock);
 int process_alloc_pd(struct process *p, u32 *handle);
 int process_dealloc_pd(struct process *p, u32 handle);
 int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp);
+int process_resize_cq(struct process *p, u32 handle, u32 cqe,
+		      struct resize_resp *resp, size_t len);
 int process_destroy_cq(struct process *p, u32 handle);
 int process_create_qp(struct process *p, u32 pd, u32 cq, u8 type,
 		      struct qp_resp *resp);

@@ -155,6 +155,22 @@ struct virtio_roce_create_cq_resp {
 };
 
 /**
+ * struct virtio_roce_resize_cq_resp - response to resize_cq
+ * @cq: its new queue in direct form; all zero if the CQ stays as it is
+ * @unread: completions that are in the first slots of @cq
+ * @reserved: zero
+ *
+ * Base: nothing.  But a CQ in direct form does not grow (EOPNOTSUPP) for a provider that
+ * has no room for all of this.  When it has grown, the old control block says that the
+ * CQ is in error, for a provider that goes on with the old queue.
+ */
+struct virtio_roce_resize_cq_resp {
+	struct virtio_roce_queue cq;
+	__u32 unread;
+	__u32 reserved;
+};
+
+/**
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue

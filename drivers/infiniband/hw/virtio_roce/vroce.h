@@ -331,7 +331,7 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		      struct vroce_obj *owner, const struct vroce_queue *q,
 		      bool is_cq, struct virtio_roce_queue *resp);
 int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
-			 const struct vroce_hw_cq *hw,
+			 struct vroce_mem *mem, u32 cqe,
 			 struct virtio_roce_queue *resp);
 int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 			 const struct vroce_queue *q, struct vroce_mem *mem,
@@ -516,12 +516,14 @@ struct vroce_hw_cq {
  * @uctx: context that created it, NULL for the kernel
  * @hw: the device's part
  * @maps: the pieces of it that user space may map
+ * @resizing: held while a process's direct CQ gets another ring
  */
 struct vroce_cq {
 	struct ib_cq ibcq;
 	struct vroce_ucontext *uctx;
 	struct vroce_hw_cq *hw;
 	struct vroce_maps maps;
+	struct mutex resizing;	/* hw->mem, hw->control, maps */
 };
 
 void vroce_cq_notify(void *data);
@@ -534,6 +536,10 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 void vroce_cq_events(struct vroce_dev *dev, bool on);
+
+/* ----- vroce_resize.c: another ring for a direct CQ ----- */
+
+int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
 
 /* ----- vroce_qp.c: queue pairs ----- */
 
@@ -686,6 +692,8 @@ int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			 VROCE_CREATE_CQ_ARG *arg);
 int vroce_gate_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vroce_gate_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int vroce_gate_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
+			 struct ib_udata *udata);
 int vroce_gate_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			 struct ib_udata *udata);
 int vroce_gate_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -54,6 +54,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL]	= { "ALLOC_DOORBELL", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL]	= { "FREE_DOORBELL", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_RESIZE_CQ]	= { "RESIZE_CQ", -ENOMEM },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -311,6 +312,41 @@ int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq_long);
+
+/**
+ * vroce_cmd_resize_cq() - give a direct CQ another ring and another control block
+ * @aux: device
+ * @params: parameters
+ * @stored: number of completions in the old ring so far, modulo 2^32
+ * @unread: how many of them, the last ones, were not taken
+ */
+int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
+			const struct vroce_resize_cq_params *params,
+			u32 *stored, u32 *unread)
+{
+	struct virtio_rdma_cmd_resize_cq req = {
+		.cqn = cpu_to_le32(params->cqn),
+		.cqe = cpu_to_le32(params->cqe),
+		.npages = cpu_to_le32(params->npages),
+		.control = cpu_to_le64(params->control),
+	};
+	struct virtio_rdma_ack_resize_cq rsp = {};
+	int err;
+
+	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
+				   &req, sizeof(req), params->pages,
+				   params->npages, &rsp, sizeof(rsp));
+	if (err)
+		return err;
+
+	*stored = le32_to_cpu(rsp.stored);
+	*unread = le32_to_cpu(rsp.unread);
+	if (*unread > params->most || *unread > params->cqe)
+		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
+					    *unread);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_resize_cq);
 
 /**
  * vroce_cmd_alloc_doorbell() - share a doorbell page with the device

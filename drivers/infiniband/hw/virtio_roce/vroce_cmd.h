@@ -107,6 +107,24 @@ struct vroce_create_cq_params {
 };
 
 /**
+ * struct vroce_resize_cq_params - for RESIZE_CQ
+ * @cqn: number of a direct CQ
+ * @cqe: number of completions that it shall hold
+ * @most: number of completions that it holds now
+ * @control: device address of its new control block
+ * @npages: number of pages of its new ring
+ * @pages: their device addresses
+ */
+struct vroce_resize_cq_params {
+	u32 cqn;
+	u32 cqe;
+	u32 most;
+	dma_addr_t control;
+	u32 npages;
+	const __le64 *pages;
+};
+
+/**
  * struct vroce_direct_params - for CREATE_QP of a QP in direct form
  * @send_shift: log2 of the stride of the send ring
  * @recv_shift: log2 of the stride of the receive ring
@@ -170,6 +188,9 @@ int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
 int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 			     const struct vroce_create_cq_params *params,
 			     u32 *cqn);
+int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
+			const struct vroce_resize_cq_params *params,
+			u32 *stored, u32 *unread);
 int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
 			     u16 vq, u32 *handle);
 int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);

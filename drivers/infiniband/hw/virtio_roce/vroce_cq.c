@@ -240,7 +240,8 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
 					 ibucontext);
 	if (cq->hw->queue.direct)
-		err = vroce_maps_insert_cq(&cq->maps, &uctx->ibucontext, cq->hw,
+		err = vroce_maps_insert_cq(&cq->maps, &uctx->ibucontext,
+					   cq->hw->mem, cq->hw->queue.depth,
 					   &resp.cq);
 	else
 		err = vroce_maps_insert(&cq->maps, &uctx->ibucontext,
@@ -439,6 +440,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	cq->hw->short_of = short_of;
+	mutex_init(&cq->resizing);
 	err = xa_err(xa_store_irq(&dev->cqs, cq->hw->cqn, cq, GFP_KERNEL));
 	if (err)
 		goto err_hw;
@@ -494,7 +496,7 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  *
  * The slots stay as they are.  A device with CQ_HOLD holds completions that find no
  * slot, and as many for any CQ, so there is no command for it.  A CQ never shrinks.  A
- * direct CQ stays as it is.
+ * direct CQ of a process gets another ring; one of the kernel stays as it is.
  *
  * Return: 0 or -errno.
  */
@@ -511,6 +513,8 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 	err = vroce_cq_check_size(dev, cqe, direct);
 	if (err)
 		return err;
+	if (direct && udata)
+		return vroce_cq_grow(to_vcq(ibcq), cqe, udata);
 	if (cqe <= ibcq->cqe)
 		return 0;
 	if (direct)

@@ -114,6 +114,17 @@ int vroce_gate_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return ret;
 }
 
+int vroce_gate_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
+			 struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
+	int ret = vroce_resize_cq(ibcq, cqe, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
 int vroce_gate_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			 struct ib_udata *udata)
 {

@@ -73,9 +73,9 @@ static const struct ib_device_ops vroce_ops = {
 	VROCE_REPORT_PORT_EVENT
 	.req_notify_cq = vroce_gate_req_notify_cq,
 #ifdef VNR_HAVE_RESIZE_USER_CQ
-	.resize_user_cq = vroce_resize_cq,
+	.resize_user_cq = vroce_gate_resize_cq,
 #else
-	.resize_cq = vroce_resize_cq,
+	.resize_cq = vroce_gate_resize_cq,
 #endif
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),

@@ -189,16 +189,16 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
  * vroce_maps_insert_cq() - let user space map a direct CQ
  * @maps: to be filled in
  * @uctx: context that may map it
- * @hw: CQ; its ring is read-only
+ * @mem: memory of the CQ; its ring is read-only
+ * @cqe: slots of the ring
  * @resp: to be filled in for the provider
  *
  * Return: 0 or -ENOMEM.
  */
 int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
-			 const struct vroce_hw_cq *hw,
+			 struct vroce_mem *mem, u32 cqe,
 			 struct virtio_roce_queue *resp)
 {
-	struct vroce_mem *mem = hw->mem;
 	u32 ring = mem->first[1];
 	int err;
 
@@ -217,8 +217,8 @@ int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		.slots_len = ring << PAGE_SHIFT,
 		.control_offset = vroce_maps_offset(maps, VROCE_PIECE_CONTROL),
 		.control_len = (mem->npages - ring) << PAGE_SHIFT,
-		.depth = hw->queue.depth,
-		.stride = hw->queue.stride,
+		.depth = cqe,
+		.stride = sizeof(struct virtio_rdma_cqe),
 		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
 	};
 	return 0;
