@@ -19,6 +19,7 @@
 #define _STRUCT_virtio_roce_create_ah_resp
 #define _STRUCT_virtio_roce_create_cq_resp
 #define _STRUCT_virtio_roce_create_qp_resp
+#define _STRUCT_virtio_roce_resize_cq_resp
 
 DECLARE_DRV_CMD(uvirtio_roce_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
 		virtio_roce_alloc_ucontext_req,
@@ -27,6 +28,8 @@ DECLARE_DRV_CMD(uvirtio_roce_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, virtio_roce_create_ah_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 		empty, virtio_roce_create_cq_resp);
+DECLARE_DRV_CMD(uvirtio_roce_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
+		empty, virtio_roce_resize_cq_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		empty, virtio_roce_create_qp_resp);
 

@@ -496,7 +496,80 @@ int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return ibv_cmd_req_notify_cq(ibcq, solicited_only);
 }
 
-/* The slots stay the same. */
+/* Are more than @n completions unread?  Context: lock of the CQ held. */
+static bool cq_has_more(const struct virtio_roce_cq *cq, uint32_t n)
+{
+	struct ring walk = cq->vq.ring;
+	uint32_t slot, found = 0;
+
+	while (found <= n && !ring_peek(&walk, &slot)) {
+		walk.taken++;
+		found++;
+	}
+	return found > n;
+}
+
+/*
+ * The kernel has given the CQ a new queue, whose first slots hold what is unread in the
+ * old one.  If this fails, the old queue remains, and its control block says that the CQ
+ * is in error.
+ * Context: lock of the CQ held.
+ */
+static int cq_move(struct virtio_roce_cq *cq,
+		   const struct virtio_roce_resize_cq_resp *to)
+{
+	const struct ring old = cq->vq.ring;
+	unsigned int num_stale = 0;
+	uint32_t i;
+	bool *stale;
+	int err;
+
+	if (to->unread > old.depth || to->unread > to->cq.depth)
+		return EPROTO;
+	stale = calloc(to->cq.depth, sizeof(*stale));
+	if (!stale)
+		return ENOMEM;
+	err = virtio_roce_cq_remap_direct(cq, cq->vcq.cq.context, &to->cq);
+	if (err) {
+		free(stale);
+		return err;
+	}
+	for (i = 0; i < to->unread; i++) {
+		stale[i] = cq->stale[(old.taken + i) & (old.depth - 1)];
+		num_stale += stale[i];
+	}
+	free(cq->stale);
+	cq->stale = stale;
+	cq->num_stale = num_stale;
+	return 0;
+}
+
+/*
+ * Whoever polls or arms meanwhile waits, so that the kernel and the device find out how
+ * many completions are unread, and the last arming.
+ */
+static int cq_resize_direct(struct virtio_roce_cq *cq, int cqe)
+{
+	struct uvirtio_roce_resize_cq_resp resp = {};
+	struct ibv_resize_cq cmd;
+	int err;
+
+	pthread_spin_lock(&cq->vq.lock);
+	if (cq_has_more(cq, cqe)) {
+		err = EINVAL;
+	} else {
+		ring_publish(&cq->vq.ring);
+		err = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd, sizeof(cmd),
+					&resp.ibv_resp, sizeof(resp));
+	}
+	/* Without a new queue the CQ is large enough as it is. */
+	if (!err && resp.drv_payload.cq.flags)
+		err = cq_move(cq, &resp.drv_payload);
+	pthread_spin_unlock(&cq->vq.lock);
+	return err;
+}
+
+/* In the form of the RFC the slots stay the same. */
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct ib_uverbs_resize_cq_resp resp;
@@ -504,6 +577,8 @@ int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (cq_is_parents(to_vcq(ibcq)))
 		return EFAULT;
+	if (to_vcq(ibcq)->vq.ring.direct)
+		return cq_resize_direct(to_vcq(ibcq), cqe);
 
 	return ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp,
 				 sizeof(resp));

@@ -246,6 +246,9 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 			      struct ibv_context *context,
 			      const struct virtio_roce_queue *info);
+int virtio_roce_cq_remap_direct(struct virtio_roce_cq *cq,
+				struct ibv_context *context,
+				const struct virtio_roce_queue *info);
 int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 			      struct ibv_context *context,
 			      const struct ibv_qp_cap *cap,

@@ -235,6 +235,44 @@ static int vq_map_part(struct virtio_roce_vq *vq, struct ibv_context *context,
 	return 0;
 }
 
+/* Map the pieces of a CQ in direct form; all of them, or none. */
+static int cq_map_pieces(struct virtio_roce_vq *vq, struct ibv_context *context,
+			 const struct virtio_roce_queue *info)
+{
+	int err;
+
+	if (!vq_is_sane_direct(info, CQ_DEPTH_MAX,
+			       sizeof(struct virtio_rdma_cqe)))
+		return vq_unusable(context);
+	err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
+			  PROT_READ);
+	if (!err)
+		err = vq_map_part(vq, context, info->control_offset,
+				  info->control_len, PROT_READ | PROT_WRITE);
+	if (err)
+		virtio_roce_vq_unmap(vq);
+	return err;
+}
+
+/* Begin with the first slot of what is mapped. */
+static void cq_start_direct(struct virtio_roce_cq *cq,
+			    const struct virtio_roce_queue *info)
+{
+	struct virtio_roce_vq *vq = &cq->vq;
+	struct ring *ring = &vq->ring;
+
+	cq->control = (void *)((char *)vq->part[VQ_CONTROL].addr +
+			       info->control_pos);
+	ring->slots = (char *)vq->part[VQ_SLOTS].addr + info->slots_pos;
+	ring->stride = info->stride;
+	ring->depth = info->depth;
+	ring->producer = (__force uint32_t *)&cq->control->consumer;
+	ring->error = (__force const uint32_t *)&cq->control->device;
+	ring->next = 0;
+	ring->shown = 0;
+	ring->taken = 0;
+}
+
 /**
  * virtio_roce_cq_map_direct() - map a CQ in direct form
  * @cq: to be filled in
@@ -250,31 +288,45 @@ int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 	struct virtio_roce_vq *vq = &cq->vq;
 	int err;
 
-	if (!vq_is_sane_direct(info, CQ_DEPTH_MAX,
-			       sizeof(struct virtio_rdma_cqe)))
-		return vq_unusable(context);
-	err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
-			  PROT_READ);
-	if (!err)
-		err = vq_map_part(vq, context, info->control_offset,
-				  info->control_len, PROT_READ | PROT_WRITE);
-	if (!err)
-		err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
+	err = cq_map_pieces(vq, context, info);
+	if (err)
+		return err;
+	err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
 	if (err) {
 		virtio_roce_vq_unmap(vq);
 		return err;
 	}
-	cq->control = (void *)((char *)vq->part[VQ_CONTROL].addr +
-			       info->control_pos);
-	vq->ring = (struct ring){
-		.direct = true,
-		.slots = (char *)vq->part[VQ_SLOTS].addr + info->slots_pos,
-		.stride = info->stride,
-		.used = &nothing_used,
-		.depth = info->depth,
-		.producer = (__force uint32_t *)&cq->control->consumer,
-		.error = (__force const uint32_t *)&cq->control->device,
-	};
+	vq->ring = (struct ring){ .direct = true, .used = &nothing_used };
+	cq_start_direct(cq, info);
+	return 0;
+}
+
+/**
+ * virtio_roce_cq_remap_direct() - map the new queue of a CQ in direct form, and unmap
+ *	the old one
+ * @cq: CQ
+ * @context: device
+ * @info: what the kernel says about the new queue
+ *
+ * Context: lock of the CQ held.  Other threads look without it whether the queue is
+ * there and direct, so these two do not change in between.
+ * Returns 0 or an errno value; then the old queue is still there.
+ */
+int virtio_roce_cq_remap_direct(struct virtio_roce_cq *cq,
+				struct ibv_context *context,
+				const struct virtio_roce_queue *info)
+{
+	struct virtio_roce_vq old = { .parts = cq->vq.parts }, new = {};
+	int err;
+
+	err = cq_map_pieces(&new, context, info);
+	if (err)
+		return err;
+	memcpy(old.part, cq->vq.part, sizeof(old.part));
+	memcpy(cq->vq.part, new.part, sizeof(new.part));
+	cq->vq.parts = new.parts;
+	cq_start_direct(cq, info);
+	virtio_roce_vq_unmap(&old);
 	return 0;
 }
 

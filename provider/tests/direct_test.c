@@ -268,6 +268,149 @@ static void direct_arm(void **state)
 	drop_all(qp);
 }
 
+/*
+ * With some completions taken and some unread the CQ gets another ring: none is lost,
+ * and none comes twice.
+ */
+static void resize_at(uint32_t taken, uint32_t unread)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+	const unsigned int maps = count_maps();
+	struct ibv_wc wc[2];
+	uint32_t i, next = 0;
+
+	for (i = 0; i < taken + unread; i++) {
+		assert_int_equal(post_write(qp, i), 0);
+		complete(TEST_QPN, i, false);
+		if (i < taken)
+			assert_int_equal(poll_cq(qp, 1, wc), 1);
+	}
+	next = taken;
+	assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, 40), 0);
+	assert_int_equal(cq->vq.ring.depth, 64);
+	assert_int_equal(count_maps(), maps);
+	while (poll_cq(qp, 1, wc)) {
+		assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
+		assert_int_equal(wc[0].wr_id, next++);
+	}
+	assert_int_equal(next, i);
+	assert_int_equal(le32toh(fake.cq_control->consumer), unread);
+	for (; i < 200; i++) {
+		assert_int_equal(post_write(qp, i), 0);
+		complete(TEST_QPN, i, false);
+		assert_int_equal(poll_cq(qp, 2, wc), 1);
+		assert_int_equal(wc[0].wr_id, i);
+	}
+	/* Large enough: nothing changes. */
+	assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, 30), 0);
+	assert_int_equal(cq->vq.ring.depth, 64);
+	drop_all(qp);
+}
+
+static void direct_resize(void **state)
+{
+	resize_at(0, 0);
+}
+
+static void direct_resize_full(void **state)
+{
+	resize_at(0, 16);
+}
+
+static void direct_resize_wrapped(void **state)
+{
+	resize_at(13, 7);
+}
+
+static void direct_resize_next_round(void **state)
+{
+	resize_at(21, 16);
+}
+
+/* What belongs to a QP that is gone is skipped in the new ring, too. */
+static void direct_resize_gone(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC), *next;
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+	struct ibv_wc wc[4];
+	uint32_t i;
+
+	for (i = 0; i < 14; i++) {
+		assert_int_equal(post_write(qp, i), 0);
+		complete(TEST_QPN, i, false);
+		if (i < 10)
+			assert_int_equal(poll_cq(qp, 4, wc), 1);
+	}
+	drop_qp(qp);
+	assert_int_equal(cq->num_stale, 4);
+	next = make_qp_on(cq, IBV_QPT_RC);
+	assert_int_equal(post_write(next, 99), 0);
+	complete(TEST_QPN, 0, false);
+	assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, 100), 0);
+	assert_int_equal(cq->num_stale, 4);
+	assert_int_equal(poll_cq(next, 4, wc), 1);
+	assert_int_equal(wc[0].wr_id, 99);
+	assert_int_equal(cq->num_stale, 0);
+	drop_all(next);
+}
+
+/* An arming holds for the new ring, and the numbers go on. */
+static void direct_resize_armed(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_cq *cq = qp->vqp.qp.send_cq;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+		assert_int_equal(post_write(qp, i), 0);
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	assert_int_equal(virtio_roce_resize_cq(cq, 100), 0);
+	assert_true(complete(TEST_QPN, 0, false));
+	assert_int_equal(virtio_roce_resize_cq(cq, 200), 0);
+	assert_false(complete(TEST_QPN, 1, false));
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	assert_true(complete(TEST_QPN, 2, false));
+	drop_all(qp);
+}
+
+static void break_offset(struct virtio_roce_queue *info)
+{
+	info->control_offset++;
+}
+
+/* Refused, the CQ goes on; if the new queue cannot be mapped, it is in error. */
+static void direct_resize_fails(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_cq *cq = qp->vqp.qp.send_cq;
+	const unsigned int maps = count_maps();
+	struct ibv_wc wc[4];
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(post_write(qp, i), 0);
+		complete(TEST_QPN, i, false);
+	}
+	fake.fail = EOPNOTSUPP;
+	assert_int_equal(virtio_roce_resize_cq(cq, 100), EOPNOTSUPP);
+	fake.fail = 0;
+	/* More are unread. */
+	assert_int_equal(virtio_roce_resize_cq(cq, 2), EINVAL);
+	assert_int_equal(virtio_roce_resize_cq(cq, 3), 0);
+	assert_int_equal(poll_cq(qp, 1, wc), 1);
+	assert_int_equal(wc[0].wr_id, 0);
+
+	fake.break_info = break_offset;
+	assert_int_equal(virtio_roce_resize_cq(cq, 100), EINVAL);
+	fake.break_info = NULL;
+	assert_int_equal(count_maps(), maps);
+	assert_int_equal(poll_cq(qp, 4, wc), 2);
+	assert_int_equal(poll_cq(qp, 4, wc), -EIO);
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), EIO);
+	drop_all(qp);
+}
+
 static void direct_reset(void **state)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
@@ -473,10 +616,12 @@ static bool device_sleeps(void)
 	return true;
 }
 
-static void direct_wakes_from_threads(void **state)
+/* With @resize the CQ gets larger all the while, as if by another thread. */
+static void wakes_from_threads(bool resize)
 {
 	struct worker w = { .qp = make_qp(IBV_QPT_RC) };
-	uint32_t producer, done = 0, looked = 0;
+	struct virtio_roce_cq *cq = to_vcq(w.qp->vqp.qp.send_cq);
+	uint32_t producer, done = 0, looked = 0, depth = cq->vq.ring.depth;
 	pthread_t posting, polling;
 	void *err;
 
@@ -484,6 +629,11 @@ static void direct_wakes_from_threads(void **state)
 	assert_int_equal(pthread_create(&posting, NULL, poster, &w), 0);
 	assert_int_equal(pthread_create(&polling, NULL, sleeper, &w), 0);
 	while (done < REQUESTS) {
+		if (resize && done > 10 * depth && depth < 4096) {
+			depth *= 2;
+			assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, depth), 0);
+			share(w.qp);
+		}
 		looked += device_takes_bits();
 		producer = le32toh(__atomic_load_n((uint32_t *)&fake.qp_control->send_producer,
 						   __ATOMIC_ACQUIRE));
@@ -499,7 +649,18 @@ static void direct_wakes_from_threads(void **state)
 	pthread_join(polling, &err);
 	assert_null(err);
 	assert_true(looked);
+	assert_int_equal(depth, resize ? 4096 : 16);
 	drop_all(w.qp);
+}
+
+static void direct_wakes_from_threads(void **state)
+{
+	wakes_from_threads(false);
+}
+
+static void direct_resized_from_threads(void **state)
+{
+	wakes_from_threads(true);
 }
 
 int run_direct_tests(void)
@@ -513,10 +674,18 @@ int run_direct_tests(void)
 		TEST_DIRECT(direct_poll),
 		TEST_DIRECT(direct_gone),
 		TEST_DIRECT(direct_arm),
+		TEST_DIRECT(direct_resize),
+		TEST_DIRECT(direct_resize_full),
+		TEST_DIRECT(direct_resize_wrapped),
+		TEST_DIRECT(direct_resize_next_round),
+		TEST_DIRECT(direct_resize_gone),
+		TEST_DIRECT(direct_resize_armed),
+		TEST_DIRECT(direct_resize_fails),
 		TEST_DIRECT(direct_reset),
 		TEST_DIRECT(direct_shares_doorbell),
 		TEST_DIRECT(direct_refuses_bad_queues),
 		TEST_DIRECT(direct_wakes_from_threads),
+		TEST_DIRECT(direct_resized_from_threads),
 	};
 
 	return cmocka_run_group_tests_name("direct", tests, NULL, NULL);

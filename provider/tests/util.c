@@ -243,16 +243,52 @@ out:
 	return 0;
 }
 
+/* As the kernel and the device do together, unless the CQ is large enough. */
+static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t cqe)
+{
+	struct virtio_rdma_cq_control *control = fake.cq_control;
+	const struct virtio_rdma_cqe *from = (void *)fake.cq.slots;
+	const uint32_t old = fake.cq.info.depth, depth = fake.depth;
+	uint32_t i, tail = fake.cq_tail, told = fake.told;
+	struct virtio_rdma_cqe *to;
+
+	if (cqe <= old)
+		return;
+	for (fake.depth = 16; fake.depth < cqe; fake.depth *= 2)
+		;
+	fake_direct_cq(&resp->cq);
+	fake.depth = depth;
+	to = (void *)fake.cq.slots;
+	resp->unread = tail - le32toh(control->consumer);
+	assert_in_range(resp->unread, 0, old);
+	for (i = 0; i < resp->unread; i++) {
+		to[i] = from[(tail - resp->unread + i) & (old - 1)];
+		to[i].phase = VIRTIO_RDMA_CQE_PHASE;
+	}
+	fake.cq_control->arm = control->arm;
+	fake.cq_tail = resp->unread;
+	fake.told = told;
+	control->device = htole32(1);
+}
+
 int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
 		      size_t resp_size)
 {
+	struct uvirtio_roce_resize_cq_resp *r;
+
 	if (fake.fail)
 		return fake.fail;
 
 	assert_int_equal(cmd_size, sizeof(*cmd));
-	assert_int_equal(resp_size, sizeof(*resp));
 	cq->cqe = 2 * cqe;
+	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
+		r = container_of(resp, struct uvirtio_roce_resize_cq_resp, ibv_resp);
+		assert_int_equal(resp_size, sizeof(*r));
+		fake_direct_resize(&r->drv_payload, cqe);
+	} else {
+		assert_int_equal(resp_size, sizeof(*resp));
+	}
 	return 0;
 }
 
@@ -484,16 +520,17 @@ void fake_complete(uint64_t wr_id, uint32_t qpn)
  */
 bool fake_direct_complete(const struct virtio_rdma_cqe *cqe)
 {
-	uint32_t slot = fake.cq_tail & (fake.depth - 1);
+	const uint32_t depth = fake.cq.info.depth;
+	uint32_t slot = fake.cq_tail & (depth - 1);
 	struct virtio_rdma_cqe *to = (void *)(fake.cq.slots + slot * sizeof(*to));
 	uint32_t arm;
 
 	while (fake.cq_tail -
 	       le32toh(__atomic_load_n((uint32_t *)&fake.cq_control->consumer,
-				       __ATOMIC_ACQUIRE)) == fake.depth)
+				       __ATOMIC_ACQUIRE)) == depth)
 		sched_yield();
 	memcpy(to, cqe, offsetof(struct virtio_rdma_cqe, phase));
-	__atomic_store_n(&to->phase, !(fake.cq_tail & fake.depth),
+	__atomic_store_n(&to->phase, !(fake.cq_tail & depth),
 			 __ATOMIC_RELEASE);
 	fake.cq_tail++;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
