@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""CQs that hold more completions than a virtqueue has entries.
+"""CQs that hold more completions than a virtqueue has entries, and CQs that are made larger.
 
 Only virtqueues hold some back, and have room for requests whose completions nobody read.
 """
@@ -22,15 +22,24 @@ def _virtqueue_pair():
     pair.stop()
 
 
-@pytest.mark.parametrize("mode", ["late", "resize", "events", "solicited", "destroy",
-                                  "overrun"])
-def test_more_completions_than_slots(virtqueue_pair, mode):
-    """All arrive, in order; see the program."""
-    guest = virtqueue_pair.a
+def _run(guest, mode):
+    """All completions arrive, in order; see the program."""
     device = guest.rdma_device()
     result = guest.run(["python3", guest.put(PROGRAM), mode, device, gid_index(guest, device)],
                        timeout=90)
     assert result.stdout.splitlines()[-1:] == ["good"], str(result)
+
+
+@pytest.mark.parametrize("mode", ["late", "resize", "grow", "events", "solicited", "destroy",
+                                  "overrun"])
+def test_more_completions_than_slots(virtqueue_pair, mode):
+    """The device keeps those that find no slot."""
+    _run(virtqueue_pair.a, mode)
+
+
+def test_grows(rdma_pair):
+    """A CQ gets another ring while it is in use."""
+    _run(rdma_pair.a, "grow")
 
 
 def test_perftest(virtqueue_pair):

@@ -6,6 +6,8 @@ large_cq.py MODE DEVICE GID_INDEX
 Sends messages from one RC QP to another one, both in this process and on one CQ.
   late     reads no completion before it has sent all messages, then reads them all
   resize   the same, on a CQ that is made larger when it has some completions
+  grow     makes the CQ larger again and again, with messages on their way and completions
+           unread, and while it is armed
   events   arms the CQ, and reads completions only after an event
   solicited
            waits for the event of the last message before it reads the first one
@@ -155,6 +157,37 @@ def resize(context, gid_index):
     objects.read_all()
 
 
+def grow(context, gid_index):
+    """See above."""
+    channel = CompChannel(context)
+    objects = Objects(context, gid_index, 2 * DEPTH, channel)
+    size = objects.cq.cqe
+    while size < 100000:
+        # Three times round, as long as the ring is small.
+        for _ in range(3):
+            objects.send(DEPTH - 5)
+            objects.read_all()
+        objects.cq.req_notify(False)
+        objects.send(DEPTH // 2)
+        size *= 2
+        objects.cq.resize(size)
+        assert objects.cq.cqe >= size, objects.cq.cqe
+        channel.get_cq_event(objects.cq)
+        objects.read_all()
+        # Armed before, and all messages after it.
+        objects.cq.req_notify(False)
+        size *= 2
+        objects.cq.resize(size)
+        objects.send(DEPTH)
+        channel.get_cq_event(objects.cq)
+        objects.cq.ack_events(2)
+        objects.read_all()
+    assert objects.states() == [enums.IBV_QPS_RTS] * 2, objects.states()
+    # It does not shrink.
+    objects.cq.resize(10)
+    assert objects.cq.cqe >= size, objects.cq.cqe
+
+
 def events(context, gid_index):
     """See above."""
     channel = CompChannel(context)
@@ -220,8 +253,8 @@ def overrun(context, gid_index):
 def main():
     """For the arguments see above."""
     mode, device, gid_index = sys.argv[1:]
-    modes = {"late": late, "resize": resize, "events": events, "solicited": solicited,
-             "destroy": destroy, "overrun": overrun}
+    modes = {"late": late, "resize": resize, "grow": grow, "events": events,
+             "solicited": solicited, "destroy": destroy, "overrun": overrun}
     with Context(name=device) as context:
         modes[mode](context, int(gid_index))
     print("good", flush=True)
