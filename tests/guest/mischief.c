@@ -344,7 +344,8 @@ static bool arm_cq(uint32_t i)
 
 static bool resize_cq(uint32_t i)
 {
-	return me.cq[i] && !ibv_resize_cq(me.cq[i], number());
+	return me.cq[i] &&
+	       !ibv_resize_cq(me.cq[i], below(8) ? 1 + below(256) : number());
 }
 
 static bool join(uint32_t i)
