@@ -835,8 +835,12 @@ static void direct_user_resize(struct kunit *test)
 	const struct virtio_roce_queue old = prog.cq.drv.cq;
 	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
 	unsigned long ring, control, new_ring, new_control;
+	struct page *page = virt_to_page(cq->control), *new_page;
 	struct resize_resp resp = {};
 	u32 word = 0, i;
+
+	/* By our reference we see that there is no other. */
+	get_page(page);
 
 	ring = direct_map(p, old.slots_offset, old.slots_len, PROT_READ);
 	control = direct_map(p, old.control_offset, old.control_len,
@@ -852,6 +856,8 @@ static void direct_user_resize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resp.drv.cq.depth, 128);
 	KUNIT_EXPECT_EQ(test, resp.drv.cq.flags, VIRTIO_ROCE_QUEUE_DIRECT);
 	KUNIT_EXPECT_EQ(test, cq->cqe, 128);
+	new_page = virt_to_page(cq->control);
+	get_page(new_page);
 
 	new_ring = direct_map(p, resp.drv.cq.slots_offset,
 			      resp.drv.cq.slots_len, PROT_READ);
@@ -872,7 +878,8 @@ static void direct_user_resize(struct kunit *test)
 						 MAP_SHARED), -EINVAL);
 	vm_munmap(ring, old.slots_len);
 	vm_munmap(control, old.control_len);
-	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	KUNIT_EXPECT_EQ(test, page_count(page), 1);
+	put_page(page);
 	vm_munmap(new_ring, resp.drv.cq.slots_len);
 	vm_munmap(new_control, resp.drv.cq.control_len);
 
@@ -888,7 +895,8 @@ static void direct_user_resize(struct kunit *test)
 		usleep_range(1000, 2000);
 	KUNIT_EXPECT_NE(test, cq->control->device, 0);
 	process_close_file(p);
-	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
+	KUNIT_EXPECT_EQ(test, page_count(new_page), 1);
+	put_page(new_page);
 	mock_expect_clean(mock);
 }
 
@@ -900,9 +908,11 @@ static void direct_user_not_resized(struct kunit *test)
 	struct process *p = direct_process(mock, &prog);
 	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
 	struct virtio_rdma_cq_control *control = cq->control;
+	struct page *page = virt_to_page(control);
 	const u32 handle = prog.cq.handle;
 	struct resize_resp resp;
 
+	get_page(page);
 	/* An old provider has no room for the new queue. */
 	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
 						offsetof(struct resize_resp, drv)),
@@ -913,7 +923,6 @@ static void direct_user_not_resized(struct kunit *test)
 	mock->fail[CMD(RESIZE_CQ)] = -EREMOTEIO;
 	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
 						sizeof(resp)), -ENOMEM);
-	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
 	KUNIT_EXPECT_EQ(test, control->device, 0);
 	KUNIT_EXPECT_EQ(test, cq->cqe, 32);
 
@@ -923,10 +932,11 @@ static void direct_user_not_resized(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
 						sizeof(resp)), -EPROTO);
 	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
-	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	KUNIT_EXPECT_EQ(test, page_count(page), 2);
 	KUNIT_EXPECT_NE(test, control->device, 0);
 	process_close_file(p);
-	KUNIT_EXPECT_FALSE(test, direct_control_lives(mock, CMD(CREATE_CQ)));
+	KUNIT_EXPECT_EQ(test, page_count(page), 1);
+	put_page(page);
 	mock_expect_clean(mock);
 }
 
