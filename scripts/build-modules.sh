@@ -10,7 +10,7 @@
 #   debug    the debug KUnit kernel, likewise
 #   oldest   Debian 12's, with this machine's headers and compiler
 #   newest   that of Debian 13's backports
-# With --lint all is compiled, each time, in a place of its own.
+# With --lint it is compiled in a place of its own.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -50,16 +50,15 @@ shift
 
 dir=$build/$place/$version
 exclusive "$place"
-[ "$place" != lint ] || rm -rf "$dir"
 step "kernel modules for $version"
 # Kbuild writes beside the sources, so it gets a copy of them.  What it wrote
-# before stays, to be built upon.
+# before stays, to be built upon: only a source that changed gets a new time.
 mkdir -p "$dir"
 filters=()
 for made in '*.o' '*.ko' '*.mod' '*.mod.c' '.*.cmd' '*.a' modules.order Module.symvers; do
 	filters+=("--filter=protect $made")
 done
 cd "$top"
-rsync -rlptR --delete "${filters[@]}" Kbuild drivers include uapi kunit "$dir"
+rsync -rlpcR --delete "${filters[@]}" Kbuild drivers include uapi kunit "$dir"
 "${in_tree[@]}" make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
 echo "$dir"

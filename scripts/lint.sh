@@ -10,35 +10,102 @@
 # The daemon and the provider: checkpatch.pl but for what it wants of kernel code only,
 # for their tests too; cppcheck; for the daemon clang-tidy with the checks of
 # device/.clang-tidy; for the provider sparse.
+#
+# What has passed is not checked again until it changes: the cache has an empty file for
+# each check, or for each file where a check takes files one by one.
 
 . "$(dirname "$0")/lib.sh"
 
 passed=0
 failed=0
 
-# judge NAME LOG STATUS PATTERN: a check passes if it ended well and its output
+log=$build/lint.log
+stamps=$cache/lint
+mkdir -p "$build" "$stamps"
+find "$stamps" -type f -mtime +30 -delete
+cd "$top"
+
+# What all checks depend on: the programs and headers of this machine and of the trees,
+# the kernels, and how they are used.
+common=$({
+	dpkg-query -W
+	for tree in build newest; do
+		"$top/scripts/trees.sh" "$tree"
+	done
+	"$top/scripts/kunit-kernel.sh" debug
+	cat scripts/lint.sh scripts/in-tree scripts/build-modules.sh scripts/build-provider.sh
+} | sha256sum)
+
+# stamp NAME FILE...: the path of what says that a check of these files has passed.
+stamp()
+{
+	{
+		echo "$common"
+		echo "$1"
+		sha256sum "${@:2}"
+	} | sha256sum | sed "s,\(.\{32\}\).*,$stamps/\1,"
+}
+
+# judge NAME PATTERN COMMAND...: a check passes if the command ends well and its output
 # has no line of the pattern.
 judge()
 {
-	if [ "$3" -eq 0 ] && ! grep -qiE "$4" "$2"; then
+	local name=$1 pattern=$2 rc=0
+
+	shift 2
+	"$@" > "$log" 2>&1 || rc=$?
+	if [ "$rc" -eq 0 ] && ! grep -qiE "$pattern" "$log"; then
 		passed=$((passed + 1))
-		echo "ok   $1"
+		echo "ok   $name"
 	else
 		failed=$((failed + 1))
-		echo "FAIL $1"
-		sed 's/^/    /' "$2"
+		echo "FAIL $name"
+		sed 's/^/    /' "$log"
+		return 1
 	fi
 }
 
-log=$build/lint.log
-mkdir -p "$build"
+# check all|each NAME PATTERN COMMAND...: judges a command that looks at all files
+# together, or at each by itself and at the headers of the array "read_too".  The names
+# come in, each ended by NUL, and go on to the command but for those that have passed.
+read_too=()
+check()
+{
+	local how=$1 name=$2 file
+	local -a all files=() known=()
+
+	shift
+	mapfile -d '' all
+	if [ "$how" = all ]; then
+		known=("$(stamp "$name" "${all[@]}")")
+		[ -e "${known[0]}" ] || files=("${all[@]}")
+	else
+		for file in "${all[@]}"; do
+			known+=("$(stamp "$name" "$file" "${read_too[@]}")")
+			[ -e "${known[-1]}" ] || files+=("$file")
+		done
+	fi
+	[ ${#files[@]} -gt 0 ] || set -- "$1" "$2" true
+	if judge "$@" < <(printf '%s\0' "${files[@]}"); then
+		touch "${known[@]}"
+	fi
+}
+
+# What was compiled before stays, to be built upon, if nothing was wrong with it.
+known=$build/lint/.passed
+[ "$(cat "$known" 2> /dev/null)" = "$common" ] || rm -rf "$build/lint"
+rm -f "$known"
 for kernel in oldest guest newest debug; do
-	rc=0
 	checks=(W=1)
-	[ "$kernel" = newest ] || checks+=(C=2 CF=-Wsparse-error)
-	"$top/scripts/build-modules.sh" --lint "$kernel" "${checks[@]}" > "$log" 2>&1 || rc=$?
-	judge "$kernel kernel: ${checks[*]}" "$log" "$rc" 'warning:|error:'
+	[ "$kernel" = newest ] || checks+=(C=1 CF=-Wsparse-error)
+	check all "$kernel kernel: ${checks[*]}" 'warning:|error:' \
+		"$top/scripts/build-modules.sh" --lint "$kernel" "${checks[@]}" < <(
+		find Kbuild drivers include uapi kunit -type f -print0 | sort -z)
 done
+if [ "$failed" -eq 0 ]; then
+	mkdir -p "$build/lint"
+	echo "$common" > "$known"
+fi
 
 # checkpatch ARGUMENT...: of the files whose names come in, each ended by NUL.
 checkpatch()
@@ -46,32 +113,23 @@ checkpatch()
 	xargs -0 -n 32 -P 2 "$top/scripts/in-tree" build /usr/src/checkpatch/checkpatch.pl \
 		--no-tree --strict --quiet --show-types "$@" -f
 }
+findings='^(ERROR|WARNING|CHECK):'
 
 step "checkpatch.pl"
-cd "$top"
-rc=0
-{
-	find Kbuild drivers include uapi kunit -type f ! -name '*_compat.h' -print0 |
-		sort -z | checkpatch || rc=$?
-	# Telling kernels apart is what these headers are for.
-	find include -name '*_compat.h' -print0 |
-		checkpatch --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON \
-			--ignore EXPORT_SYMBOL,MACRO_ARG_UNUSED || rc=$?
-} > "$log" 2>&1
-judge "checkpatch.pl" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+check each "checkpatch.pl" "$findings" checkpatch < <(
+	find Kbuild drivers include uapi kunit -type f ! -name '*_compat.h' -print0 | sort -z)
+# Telling kernels apart is what these headers are for.
+check each "checkpatch.pl (for several kernels)" "$findings" checkpatch \
+	--ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,EXPORT_SYMBOL,MACRO_ARG_UNUSED < <(
+	find include -name '*_compat.h' -print0)
 
 step "Rooms of the daemon"
-rc=0
-"$top/scripts/check-rooms.py" > "$log" 2>&1 || rc=$?
-judge "device/rooms" "$log" "$rc" 'error:'
-rc=0
-"$top/scripts/check-rooms.py" --self-test > "$log" 2>&1 || rc=$?
-judge "check-rooms.py finds what is wrong" "$log" "$rc" 'error:'
+judge "device/rooms" 'error:' "$top/scripts/check-rooms.py" || true
+judge "check-rooms.py finds what is wrong" 'error:' "$top/scripts/check-rooms.py" --self-test || true
 
 step "sparse (provider)"
-rc=0
-"$top/scripts/build-provider.sh" --sparse > "$log" 2>&1 || rc=$?
-judge "sparse (provider)" "$log" "$rc" 'warning:|error:'
+check all "sparse (provider)" 'warning:|error:' "$top/scripts/build-provider.sh" --sparse < <(
+	find provider uapi -type f -print0 | sort -z)
 
 step "checkpatch.pl (user space)"
 # Left out: kernel types, macros and functions; errno, which verbs return positive;
@@ -79,10 +137,8 @@ step "checkpatch.pl (user space)"
 kernel_only=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,STRCPY
 kernel_only+=,CAMELCASE,ENOSYS,USE_NEGATIVE_ERRNO,LINE_SPACING,NEW_TYPEDEFS
 kernel_only+=,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME,BRACKET_SPACE
-rc=0
-find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z |
-	checkpatch --ignore "$kernel_only" > "$log" 2>&1 || rc=$?
-judge "checkpatch.pl (user space)" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+check each "checkpatch.pl (user space)" "$findings" checkpatch --ignore "$kernel_only" < <(
+	find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z)
 
 step "checkpatch.pl (unit tests)"
 # Left out besides: functions that the linker names (--wrap); names for mkdtemp() to
@@ -91,27 +147,25 @@ step "checkpatch.pl (unit tests)"
 # that leave the function of a child process; macros that list enumerators.
 tests_only=AVOID_EXTERNS,STATIC_CONST_CHAR_ARRAY,QUOTED_WHITESPACE_BEFORE_NEWLINE
 tests_only+=,PARENTHESIS_ALIGNMENT,VOLATILE,MACRO_WITH_FLOW_CONTROL,COMPLEX_MACRO
-rc=0
-find device/tests provider/tests -name '*.[ch]' -print0 | sort -z |
-	checkpatch --ignore "$kernel_only,$tests_only" > "$log" 2>&1 || rc=$?
-judge "checkpatch.pl (unit tests)" "$log" "$rc" '^(ERROR|WARNING|CHECK):'
+check each "checkpatch.pl (unit tests)" "$findings" checkpatch \
+	--ignore "$kernel_only,$tests_only" < <(
+	find device/tests provider/tests -name '*.[ch]' -print0 | sort -z)
+
+# What the analyzers of the daemon read besides the file that they look at.
+mapfile -d '' read_too < <(find device provider uapi include -name '*.h' -print0 | sort -z)
+read_too+=(device/.clang-tidy)
 
 step "cppcheck"
-rc=0
 # The lists of sys/queue.h are macros that it has to see.
-find device provider -name '*.c' ! -path '*/tests/*' -print0 | sort -z |
-	xargs -0 cppcheck --quiet --error-exitcode=1 -j2 --std=c11 \
-		--enable=warning,performance,portability --inline-suppr \
-		--include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
-		-D_GNU_SOURCE -Idevice -I. > "$log" 2>&1 || rc=$?
-judge "cppcheck" "$log" "$rc" 'warning:|error:'
+check each "cppcheck" 'warning:|error:' xargs -0 cppcheck --quiet --error-exitcode=1 \
+	-j2 --std=c11 --enable=warning,performance,portability --inline-suppr \
+	--include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
+	-D_GNU_SOURCE -Idevice -I. < <(
+	find device provider -name '*.c' ! -path '*/tests/*' -print0 | sort -z)
 
 step "clang-tidy"
-rc=0
-find device -name '*.c' ! -path '*/tests/*' -print0 | sort -z |
-	xargs -0 -n 8 -P 2 sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 \
-		-D_GNU_SOURCE -Idevice -I. -fno-strict-aliasing' sh \
-		> "$log" 2>&1 || rc=$?
-judge "clang-tidy" "$log" "$rc" 'warning:|error:'
+check each "clang-tidy" 'warning:|error:' xargs -0 -n 8 -P 2 sh -c \
+	'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -Idevice -I. -fno-strict-aliasing' sh < <(
+	find device -name '*.c' ! -path '*/tests/*' -print0 | sort -z)
 
 record lint "$passed" "$failed"
