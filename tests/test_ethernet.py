@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The Ethernet of our function: offloads, and whether it is as fast as QEMU's own."""
 
+import contextlib
+import socket
 import statistics
-import time
 
 import pytest
 
 import lab
-from lab import paths
 from lab.iperf import iperf
 
 ROUNDS = 3
@@ -16,17 +16,11 @@ ROUNDS = 3
 @pytest.fixture(name="stock_pair")
 def _stock_pair():
     """Two ordinary guests, connected by QEMU itself, without a daemon."""
-    wire = paths.socket_directory() / "stock-wire"
-    # They boot: QEMU 11.1 has crashed when a listening end was plugged into a thawed one.
-    guests = [lab.StockGuest(f"stock-{number}", number, wire, listen=number == 1, boot=True)
-              for number in (1, 2)]
-    for guest in guests:
-        guest.start()
-        # The second one connects to the first at its start.
-        deadline = time.monotonic() + 20
-        while not wire.exists():
-            assert time.monotonic() < deadline, "QEMU does not listen"
-            time.sleep(0.05)
+    with contextlib.ExitStack() as stack:
+        ends = [stack.enter_context(end) for end in socket.socketpair()]
+        guests = [lab.StockGuest(f"stock-{number}", number, end.fileno(),
+                                 fds=[end.fileno()]).start()
+                  for number, end in enumerate(ends, 1)]
     for guest in guests:
         guest.wait_ready().configure_network()
     yield guests

@@ -73,14 +73,15 @@ def roce_device(socket, limits=Limits(), ident="roce0", **properties):
                     "-device", _argument(properties)])
 
 
-def stream_device(socket, *, listen, mac, ident="net0", **properties):
+def stream_device(socket, *, mac, ident="net0", **properties):
     """An ordinary virtio-net function, connected to another by a unix socket.
 
-    One end has listen set; it must be started first.
+    The socket is the path of one that listens, or the descriptor of one that is connected.
     """
     properties = {"driver": "virtio-net-pci", "netdev": ident, "mac": mac, **properties}
-    server = "on" if listen else "off"
-    return ["-netdev", f"stream,id={ident},server={server},addr.type=unix,addr.path={socket}",
+    address = f"addr.type=fd,addr.str={socket}" if isinstance(socket, int) else \
+        f"addr.type=unix,addr.path={socket}"
+    return ["-netdev", f"stream,id={ident},server=off,{address}",
             "-device", _argument(properties)]
 
 

@@ -562,11 +562,10 @@ class Guest:
 class StockGuest(Guest):
     """A guest of stock Debian with QEMU's own virtio-net, nothing of ours.
 
-    socket    unix socket that its network is connected to, such as the
-              uplink_socket of a daemon
-    listen    QEMU waits there for the other end; else it connects
+    socket    what its network is connected to: a path, such as the uplink_socket of a
+              daemon, or a descriptor that is one of fds
     """
 
-    def __init__(self, name, number, socket, *, listen=False, **guest):
-        device = stream_device(socket, listen=listen, mac=f"52:54:00:77:00:{number:02x}")
+    def __init__(self, name, number, socket, **guest):
+        device = stream_device(socket, mac=f"52:54:00:77:00:{number:02x}")
         super().__init__(name, number, [device], install=False, **guest)
