@@ -10,7 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import lab  # noqa: E402  (found by the line above)
 import shards  # noqa: E402
-from lab import paths  # noqa: E402
+from lab import machine, paths  # noqa: E402
+from lab.plug import PlugPair  # noqa: E402
 
 
 def pytest_configure(config):
@@ -29,48 +30,78 @@ def healthy():
     lab.assert_healthy()
 
 
-class _PairHolder:
-    """The pair that tests share, because a boot takes as long as many tests.
+class _Holder:
+    """Guests that tests share, because a boot takes as long as many tests.
 
-    It is replaced when a test broke it, and when a test of another file failed, which
+    They are replaced when a test broke them, and when a test of another file failed, which
     may have left anything behind.
     """
 
-    def __init__(self, session):
+    def __init__(self, session, start):
         self.session = session
-        self.pair = None
+        self.start = start
+        self.guests = None
         self.user = (None, 0)
 
     def _is_good(self, module):
         user, failures = self.user
-        return self.pair.alive() and (user == module or failures == self.session.testsfailed)
+        return self.guests.alive() and (user == module or failures == self.session.testsfailed)
 
     def get(self, module):
-        """The pair for a file of tests; boots one if there is none that works."""
-        if self.pair and not self._is_good(module):
-            broken, self.pair = self.pair, None
-            for part in (*broken.guests, broken.daemon):
+        """Those for a file of tests; starts them if there are none that work."""
+        if self.guests and not self._is_good(module):
+            broken, self.guests = self.guests, None
+            for part in broken.parts():
                 try:
                     part.stop()
                 except AssertionError:
                     pass  # the test that broke it has reported that
         if self.user[0] != module:
             self.user = (module, self.session.testsfailed)
-        if not self.pair:
-            # With room for regions and messages of 1 GiB.
-            self.pair = lab.Pair(limits=lab.MANY, memory="3G")
-            if paths.DEBUG:
-                self.pair.daemon.binary = paths.SANITIZED_DAEMON
-            self.pair.start()
-        return self.pair
+        if not self.guests:
+            self.guests = self.start()
+        return self.guests
+
+    def stop(self):
+        """Ends all."""
+        if self.guests:
+            self.guests.stop()
+
+
+def _start_pair():
+    # With room for regions and messages of 1 GiB, which the debug kernel has in full only:
+    # there kmemleak takes longer the more memory there is.
+    memory = machine.MEMORY if paths.DEBUG and not paths.LONG else "3G"
+    pair = lab.Pair(limits=lab.MANY, memory=memory)
+    if paths.DEBUG:
+        pair.daemon.binary = paths.SANITIZED_DAEMON
+    return pair.start()
 
 
 @pytest.fixture(scope="session")
 def _pair_holder(request):
-    holder = _PairHolder(request.session)
+    holder = _Holder(request.session, _start_pair)
     yield holder
-    if holder.pair:
-        holder.pair.stop()
+    holder.stop()
+
+
+@pytest.fixture(scope="session")
+def _plug_holder(request):
+    holder = _Holder(request.session, lambda: PlugPair("plug", 8))
+    yield holder
+    holder.stop()
+
+
+@pytest.fixture
+def plug_pair(request, _plug_holder):
+    """A guest with an empty port, and a daemon for it."""
+    return _plug_holder.get(request.module)
+
+
+@pytest.fixture(scope="module")
+def module_plug_pair(request, _plug_holder):
+    """The same for fixtures of a file."""
+    return _plug_holder.get(request.module)
 
 
 @pytest.fixture

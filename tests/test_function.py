@@ -9,7 +9,7 @@ import lab
 from lab.daemon import Daemon
 from lab.guest import PATIENCE, Guest
 from lab.pingpong import PORT, PingPong, pingpong
-from lab.plug import COUNT, ZERO_PAGE, plug, unplug
+from lab.plug import COUNT, ZERO_PAGE, plug
 from lab.tap import open_tap
 
 GUEST_USO6 = 55
@@ -43,52 +43,36 @@ def test_ordinary_device_with_bit_55_is_left_alone():
     guest.stop()
 
 
-@pytest.fixture(scope="module", name="port")
-def _port():
-    """A guest with an empty port, and a daemon for it."""
-    daemon = Daemon("plug-daemon", guests=1).start()
-    guest = Guest("plug", 8).start().wait_ready()
-    guest.run("modprobe -a virtio_roce ib_uverbs")
-    yield guest, daemon
-    guest.stop()
-    daemon.stop()
-
-
-def test_hot_plug_and_unplug(port):
+def test_hot_plug_and_unplug(plug_pair):
     """A function plugged in while the module is loaded is taken, then released."""
-    guest, daemon = port
+    guest = plug_pair.guest
     assert guest.run(COUNT).stdout.strip() == "0"
 
     for _ in range(2):
-        plug(guest, daemon)
+        plug_pair.plug()
         device = guest.rdma_device()
-        guest.configure_network()
         assert device in guest.run("ibv_devices").stdout
         guest.run(f"ibv_devinfo -d {device} | grep -q PORT_ACTIVE")
-        unplug(guest)
+        plug_pair.unplug()
         lab.assert_healthy()
 
 
-def test_modules_go_when_the_daemon_is_gone():
+def test_modules_go_when_the_daemon_is_gone(plug_pair):
     """QEMU survives it, because nothing reads the configuration; a new device works."""
-    daemon = Daemon("gone-daemon", guests=1).start()
-    guest = Guest("gone", 8).start().wait_ready()
-    guest.run("modprobe -a virtio_roce ib_uverbs")
-    plug(guest, daemon)
-    guest.configure_network()
-    daemon.stop()
+    guest = plug_pair.guest
+    plug_pair.plug()
+    log = guest.dmesg()
+    plug_pair.daemon.stop()
     guest.run("modprobe -r virtio_roce virtio_net_roce", timeout=120 * PATIENCE)
     assert guest.alive(), "QEMU ended"
-    assert "not given back to virtio-pci" in guest.dmesg()
-    unplug(guest)
+    assert "not given back to virtio-pci" in guest.dmesg().removeprefix(log)
+    plug_pair.unplug()
 
-    daemon = Daemon("next-daemon", guests=1).start()
-    guest.run("modprobe -a virtio_roce ib_uverbs")
-    plug(guest, daemon)
-    guest.configure_network()
+    plug_pair.new_daemon()
+    guest.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
+    plug_pair.plug()
     pingpong(guest, guest, iterations=200, validate=True)
-    guest.stop()
-    daemon.stop()
+    plug_pair.unplug()
 
 
 def test_memory_is_plugged_in():
@@ -118,12 +102,11 @@ def test_memory_is_plugged_in():
 
 
 @pytest.mark.debug_kernel
-def test_unplug_under_programs(port):
+def test_unplug_under_programs(plug_pair):
     """Programs that sleep and programs that poll can be ended; the next function works."""
-    guest, daemon = port
+    guest = plug_pair.guest
     guest.expect_reports(*ZERO_PAGE)
-    plug(guest, daemon)
-    guest.configure_network()
+    plug_pair.plug()
     runs = [PingPong(guest, guest, iterations=100000000, events=events, port=port)
             for events, port in ((True, PORT), (False, PORT + 1))]
     for run in runs:
@@ -131,11 +114,10 @@ def test_unplug_under_programs(port):
     ends = [end for run in runs for end in (run.client, run.server)]
     assert all(end.poll() is None for end in ends), [end.stderr for end in ends]
 
-    unplug(guest)
+    plug_pair.unplug()
     for run in runs:
         run.kill()
 
-    plug(guest, daemon)
-    guest.configure_network()
+    plug_pair.plug()
     pingpong(guest, guest, iterations=200, validate=True)
-    unplug(guest)
+    plug_pair.unplug()

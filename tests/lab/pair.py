@@ -41,6 +41,10 @@ class Pair:
         """Daemon and guests run."""
         return self.daemon.alive() and all(guest.alive() for guest in self.guests)
 
+    def parts(self):
+        """What is to be stopped, in this order."""
+        return (*self.guests, self.daemon)
+
     def load_modules(self):
         """Loads the modules in both guests, unless they are loaded."""
         for guest in self.guests:

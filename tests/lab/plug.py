@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A device that is plugged into a running guest, on the port that guests have for it."""
 
+import contextlib
 import time
 
+from .daemon import Daemon
 from .devices import roce_properties
-from .guest import PATIENCE
+from .guest import PATIENCE, Guest
 from .kernellog import Known
 from .qmp import QmpError
 
@@ -68,3 +70,40 @@ def push_in(guest):
     """The power is back, and so is the function, as after a reset."""
     guest.run(_POWER_OFF.format(0) + " && echo 1 > /sys/bus/pci/rescan")
     guest.wait_output(COUNT, "1")
+
+
+class PlugPair:
+    """A guest with an empty port and our modules, and a daemon for what is plugged in."""
+
+    def __init__(self, name, number):
+        self.name = name
+        self.new_daemon()
+        self.guest = Guest(name, number).start().wait_ready()
+        self.guest.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
+
+    def new_daemon(self):
+        """Another one, since the last one has ended."""
+        self.daemon = Daemon(f"{self.name}-daemon", guests=1).start()
+
+    def plug(self):
+        """With an address."""
+        plug(self.guest, self.daemon)
+        self.guest.configure_network()
+
+    def unplug(self):
+        """The reverse."""
+        unplug(self.guest)
+
+    def alive(self):
+        """Daemon and guest run."""
+        return self.daemon.alive() and self.guest.alive()
+
+    def parts(self):
+        """What is to be stopped, in this order."""
+        return self.guest, self.daemon
+
+    def stop(self):
+        """Ends all."""
+        with contextlib.ExitStack() as stack:  # all of them, even if one fails
+            for part in reversed(self.parts()):
+                stack.callback(part.stop)
