@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,10 +25,10 @@
 /* Its handler runs in the only thread. */
 static struct {
 	timer_t id;
-	volatile sig_atomic_t ready;
-	volatile sig_atomic_t runs;
-	volatile sig_atomic_t writing;
-	volatile sig_atomic_t written;
+	atomic_bool ready;
+	atomic_bool runs;
+	atomic_bool writing;
+	atomic_bool written;
 } notify;
 
 static void notify_timer(long ns)
@@ -41,13 +43,13 @@ static void notify_timer(long ns)
 }
 
 /* A write that is about to block now is interrupted by the next tick. */
-static void notify_tick(int signal __always_unused)
+static void notify_tick(int number __always_unused)
 {
 	int err = errno;
 
 	if (!notify.writing && !notify.written)
 		notify_timer(0);
-	notify.written = 0;
+	notify.written = false;
 	errno = err;
 }
 
@@ -63,7 +65,7 @@ int notify_init(void)
 	if (sigaction(SIGRTMIN, &action, NULL) ||
 	    timer_create(CLOCK_MONOTONIC, &event, &notify.id))
 		return -errno;
-	notify.ready = 1;
+	notify.ready = true;
 	return 0;
 }
 
@@ -72,11 +74,11 @@ int notify_send(int fd)
 	const uint64_t one = 1;
 	ssize_t n;
 
-	notify.writing = 1;
+	notify.writing = true;
 	if (notify.ready && !notify.runs)
 		notify_timer(NOTIFY_TICK_NS);
 	n = write(fd, &one, sizeof(one));
-	notify.written = 1;
-	notify.writing = 0;
+	notify.written = true;
+	notify.writing = false;
 	return n < 0 ? -errno : 0;
 }
