@@ -25,6 +25,7 @@
 #include <util/compiler.h>
 
 #include "cmd.h"
+#include "compat.h"
 #include "virtio_roce.h"
 
 static const enum ibv_wc_status wc_status[] = {
@@ -55,7 +56,9 @@ static const struct {
 	[VIRTIO_IB_WC_RDMA_READ] = { IBV_WC_RDMA_READ, true },
 	[VIRTIO_IB_WC_RECV] = { IBV_WC_RECV, true },
 	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = { IBV_WC_RECV_RDMA_WITH_IMM, true },
+#ifndef WITHOUT_IBV_WR_FLUSH
 	[VIRTIO_IB_WC_FLUSH] = { IBV_WC_FLUSH, true },
+#endif
 };
 
 static bool cqe_has_opcode(const struct virtio_rdma_cq_req *cqe)
@@ -415,8 +418,8 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	if (!cq)
 		return NULL;
 
-	err = ibv_cmd_create_cq_ex(context, attr, &cq->vcq, NULL, 0,
-				   &resp.ibv_resp, sizeof(resp), 0);
+	err = compat_create_cq_ex(context, attr, &cq->vcq, &resp.ibv_resp,
+				  sizeof(resp));
 	if (err)
 		goto err_free;
 

@@ -9,6 +9,7 @@
 #include <ccan/minmax.h>
 
 #include "cmd.h"
+#include "compat.h"
 #include "virtio_roce.h"
 
 static int virtio_roce_query_device(struct ibv_context *context,
@@ -193,8 +194,8 @@ static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 
-	if (ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
-				&resp.ibv_resp, sizeof(resp)))
+	if (compat_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+			       &resp.ibv_resp, sizeof(resp)))
 		goto err_uninit;
 
 	pthread_mutex_init(&ctx->qp_mutex, NULL);

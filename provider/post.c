@@ -73,6 +73,7 @@ static const struct send_op send_ops[] = {
 		.has_rdma = true,
 		.has_no_inline = true,
 	},
+#ifndef WITHOUT_IBV_WR_FLUSH
 	[IBV_WR_FLUSH] = {
 		.types = QPT(RC),
 		.wr_flag = IBV_QP_EX_WITH_FLUSH,
@@ -80,6 +81,7 @@ static const struct send_op send_ops[] = {
 		.has_no_inline = true,
 		.wr_only = true,
 	},
+#endif
 };
 
 /*
@@ -135,8 +137,10 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
 		if (has_op(type, &send_ops[i]))
 			flags |= send_ops[i].wr_flag;
+#ifndef WITHOUT_IBV_WR_FLUSH
 	if (!(ctx->device_caps & VIRTIO_IB_DEVICE_FLUSH))
 		flags &= ~(uint64_t)IBV_QP_EX_WITH_FLUSH;
+#endif
 	return flags;
 }
 
@@ -591,6 +595,7 @@ static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		set_rdma(req, remote_addr, rkey);
 }
 
+#ifndef WITHOUT_IBV_WR_FLUSH
 static uint8_t flush_type(uint8_t type)
 {
 	return (type & IBV_FLUSH_GLOBAL ? VIRTIO_IB_FLUSH_GLOBAL : 0) |
@@ -620,6 +625,7 @@ static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	req->flush.level = level == IBV_FLUSH_MR ? VIRTIO_IB_FLUSH_MR :
 						   VIRTIO_IB_FLUSH_RANGE;
 }
+#endif
 
 static void wr_send(struct ibv_qp_ex *ibqp)
 {
@@ -698,7 +704,9 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 	ex->wr_rdma_write = wr_rdma_write;
 	ex->wr_rdma_write_imm = wr_rdma_write_imm;
 	ex->wr_rdma_read = wr_rdma_read;
+#ifndef WITHOUT_IBV_WR_FLUSH
 	ex->wr_flush = wr_flush;
+#endif
 	ex->wr_send = wr_send;
 	ex->wr_send_imm = wr_send_imm;
 	ex->wr_set_ud_addr = wr_set_ud_addr;

@@ -8,6 +8,7 @@
 #include <ccan/minmax.h>
 
 #include "cmd.h"
+#include "compat.h"
 #include "virtio_roce.h"
 
 #define QP_COMP_MASK	(IBV_QP_INIT_ATTR_PD | \
@@ -164,8 +165,8 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 	int err;
 
 	qp_count(ctx, attr->send_cq, attr->recv_cq, 1);
-	err = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, NULL, 0,
-				    &resp->ibv_resp, sizeof(*resp));
+	err = compat_create_qp_ex2(context, &qp->vqp, attr, &resp->ibv_resp,
+				   sizeof(*resp));
 	qp_count(ctx, attr->send_cq, attr->recv_cq, err ? -1 : 0);
 	return err;
 }

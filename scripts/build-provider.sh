@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# build-provider.sh [--test|--sparse]
+# [RDMA_CORE=VERSION] build-provider.sh [--test|--sparse|--versions]
 #
 # Builds the rdma-core provider into build/provider, inside a copy of the
 # rdma-core source that the guests' packages were built from; our folder is
 # linked there under providers/.  With --test it builds the unit tests and runs them,
 # those with threads also under ThreadSanitizer.  With --sparse it fails if sparse
 # reports anything about the provider.
+#
+# With RDMA_CORE it takes that version of rdma-core, which has to be one of
+# "scripts/trees.sh rdma-core", and builds into build/provider-VERSION.  With --versions
+# it builds and tests the provider with each of those but the guests', and builds it with
+# the guests' without FLUSH, which came with 45; the compiler is that of Debian 13 for all.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -27,24 +32,69 @@ make_source()
 	mv "$to.new" "$to"
 }
 
+if [ "${1-}" = --versions ]; then
+	passed=0
+	failed=0
+	# try VERSION ARGUMENT...
+	try()
+	{
+		local version=$1
+
+		shift
+		if RDMA_CORE=$version "$0" "$@"; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+			echo "FAIL rdma-core $version"
+		fi
+	}
+	tree=$("$top/scripts/trees.sh" build)
+	guest=$(echo "$tree"/usr/src/rdma-core-*)
+	guest=${guest##*-}
+	for source in "$("$top/scripts/trees.sh" rdma-core)"/rdma-core_*; do
+		# That one is built and tested anyway.
+		[ "${source##*_}" = "$guest" ] || try "${source##*_}" --test
+	done
+	WITHOUT_FLUSH=1 try "$guest"
+	record provider-versions "$passed" "$failed"
+	exit
+fi
+
 tree=$("$top/scripts/trees.sh" build)
-source=$(echo "$tree"/usr/src/rdma-core-*)
-copy=$build/rdma-core
-exclusive provider
+out=$build/provider
+options=
+if [ -n "${RDMA_CORE-}" ]; then
+	sources=$("$top/scripts/trees.sh" rdma-core)
+	source=$(compgen -G "$sources/rdma-core_$RDMA_CORE*" | tail -n 1) || {
+		echo "no rdma-core $RDMA_CORE, but:" "$(cd "$sources" && echo rdma-core_*)" >&2
+		exit 1
+	}
+	copy=$build/rdma-core-${source##*_}
+	out=$build/provider-${source##*_}
+	if [ -n "${WITHOUT_FLUSH-}" ]; then
+		copy=$copy-without-flush
+		out=$out-without-flush
+		options=-DHAVE_IBV_WR_FLUSH=0
+	fi
+else
+	source=$(echo "$tree"/usr/src/rdma-core-*)
+	copy=$build/rdma-core
+fi
+exclusive "${out##*/}"
 [ "$(cat "$copy/.from" 2>/dev/null)" = "$source" ] || make_source "$source" "$copy"
 
-step "provider"
+step "provider${RDMA_CORE:+ (rdma-core ${copy##*rdma-core-})}"
 "$top/scripts/in-tree" "$tree" sh -ec '
 	copy=$1
 	# CMake prints much about the rest of rdma-core.
 	[ -e "$copy/build/build.ninja" ] ||
 		cmake -S "$copy" -B "$copy/build" -G Ninja -DNO_MAN_PAGES=1 \
-			-DNO_PYVERBS=1 -DCMAKE_BUILD_TYPE=RelWithDebInfo > "$copy/log" 2>&1 ||
+			-DNO_PYVERBS=1 $2 -DCMAKE_BUILD_TYPE=RelWithDebInfo > "$copy/log" 2>&1 ||
 		{ cat "$copy/log"; exit 1; }
 	target=$(ninja -C "$copy/build" -t targets all |
 		sed -n "s,^\(lib/libvirtio_roce-rdmav[0-9]*\.so\):.*,\1,p")
-	ninja --quiet -C "$copy/build" "$target"
-' sh "$copy" >&2
+	ninja --quiet -j2 -C "$copy/build" "$target"
+' sh "$copy" "$options" >&2
 
 if [ "${1-}" = --sparse ]; then
 	step "provider: sparse"
@@ -59,10 +109,10 @@ if [ "${1-}" = --sparse ]; then
 	' sh "$copy" "$top"
 fi
 
-mkdir -p "$build/provider"
+mkdir -p "$out"
 # With their times, by which scripts/guest-files.sh sees what is new.
 cp -p "$copy"/build/lib/libvirtio_roce-rdmav*.so \
-	"$copy/build/providers/virtio_roce/virtio_roce.driver" "$build/provider"
+	"$copy/build/providers/virtio_roce/virtio_roce.driver" "$out"
 
 if [ "${1-}" = --test ]; then
 	step "provider: unit tests"

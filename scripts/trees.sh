@@ -13,6 +13,8 @@
 #           checkpatch.pl, and what building a kernel needs
 #   newest  compiles the modules against the newest kernel that backports have
 #   fresh   Debian 12 with the packages of packages.list and nothing else
+#   rdma-core  the sources of rdma-core as Debian 12, 13 and the next one have them,
+#           a directory each; without those that the mirror lists and does not have
 
 . "$(dirname "$0")/lib.sh"
 
@@ -179,6 +181,40 @@ make_fresh()
 	install "$tree" $packages
 }
 
+# The unpatched archives are enough.  Only a release in the making has an index that
+# expires: whether one of a mirror that stands still will do is the machine's choice, as
+# the mirror is.  Signatures are checked in any case.
+make_rdma_core()
+{
+	local base=$1 uris=$2 dir=$3 check=true
+
+	eval "$(apt-config shell check Acquire::Check-Valid-Until)"
+
+	step "sources of rdma-core"
+	# shellcheck disable=SC2016
+	"$top/scripts/in-tree" "$base" sh -ec '
+		for suite in bookworm trixie forky; do
+			echo "deb-src $1 $suite main"
+		done > /etc/apt/sources.list
+		apt-get update -q -o "Acquire::Check-Valid-Until=$3"
+		cd "$2"
+		apt-cache showsrc --only-source rdma-core |
+			sed -n "s/^Version: //p" | sort -u > versions
+		while read -r version; do
+			apt-get --print-uris source "rdma-core=$version" |
+				sed -n "s/^.\([^ ]*\). \(rdma-core_[0-9.]*\.orig\.tar\.[a-z]*\) .* SHA256:\([0-9a-f]*\)$/\1 \2 \3/p"
+		done < versions > list
+		while read -r uri file sum; do
+			/usr/lib/apt/apt-helper download-file "$uri" "$file" "SHA256:$sum" || continue
+			source=${file%.orig.*}
+			mkdir "$source"
+			tar -xf "$file" --strip-components=1 -C "$source"
+			rm "$file"
+		done < list
+		rm versions list
+	' sh "$uris" "$dir" "$check"
+}
+
 mirror=$(debian_mirror)
 common="$(declare -f in_new_tree install bootstrap)"
 lists=$top/scripts/trees
@@ -236,6 +272,10 @@ newest)
 fresh)
 	cached tree-fresh "$common" -- make_fresh \
 		"$(package_names "$top/scripts/packages.list")"
+	;;
+rdma-core)
+	base
+	cached sources-rdma-core -- make_rdma_core "$base" "$mirror"
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2

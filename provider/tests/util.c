@@ -212,6 +212,9 @@ static void fake_vq_check(const struct fake_vq *vq)
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *cq_attr,
+#ifdef HAVE_CREATE_CQ_PROV_ATTR
+			 struct verbs_create_cq_prov_attr *prov_attr,
+#endif
 			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
 			 size_t cmd_size,
 			 struct ib_uverbs_ex_create_cq_resp *resp,
@@ -307,7 +310,11 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 			  struct ibv_qp_init_attr_ex *attr_ex,
 			  struct ibv_create_qp_ex *cmd, size_t cmd_size,
 			  struct ib_uverbs_ex_create_qp_resp *resp,
+#ifdef HAVE_CREATE_QP_DRIVER_ATTRS
+			  size_t resp_size, struct ibv_command_buffer *driver)
+#else
 			  size_t resp_size)
+#endif
 {
 	struct uvirtio_roce_create_qp_resp *r =
 		container_of(resp, struct uvirtio_roce_create_qp_resp,
