@@ -6,10 +6,22 @@
 # which may be deleted at any time (scripts/lib.sh tells more).
 
 O := $(CURDIR)/build
+VERSION := $(shell cat VERSION)
+
+# Where "make install" puts things, below DESTDIR.
+prefix ?= /usr/local
+sbindir ?= $(prefix)/sbin
+libdir ?= $(prefix)/lib
+mandir ?= $(prefix)/share/man
+sysconfdir ?= /etc
+# DKMS looks nowhere else.
+dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
+INSTALL ?= install
 
 .PHONY: all packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance \
 	interop apps apps-short fresh-build-test demo \
+	install install-modules install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
@@ -21,6 +33,9 @@ all: modules provider device
 help:
 	@echo 'make             modules, provider and device daemon, into build/'
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
+	@echo 'make install     what was built, and the sources of the modules for DKMS;'
+	@echo '                 DESTDIR, prefix, and install-modules, -provider, -device'
+	@echo 'make provider RDMA_CORE=VERSION  for another version of rdma-core'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
@@ -41,8 +56,14 @@ packages:
 modules:
 	@scripts/build-modules.sh guest
 
+# RDMA_CORE=VERSION builds it for another version than the guests', into
+# build/provider-VERSION.
 provider:
 	@scripts/build-provider.sh
+
+# The other versions that Debian has.
+provider-versions:
+	@scripts/build-provider.sh --versions
 
 device:
 	@echo '==> device daemon'
@@ -110,6 +131,28 @@ conformance: all
 
 fresh-build-test:
 	@scripts/fresh-build-test.sh
+
+install: install-modules install-provider install-device
+
+# The sources, without the KUnit suites, as DKMS wants them.
+install-modules:
+	set -e; find Kbuild drivers include uapi -type f | while read -r file; do \
+		$(INSTALL) -D -m 644 "$$file" "$(DESTDIR)$(dkmsdir)/$$file"; \
+	done
+	sed 's/@VERSION@/$(VERSION)/' dkms.conf.in > '$(DESTDIR)$(dkmsdir)/dkms.conf'
+
+install-provider:
+	$(INSTALL) -d '$(DESTDIR)$(libdir)/libibverbs' '$(DESTDIR)$(sysconfdir)/libibverbs.d'
+	$(INSTALL) -m 644 $(O)/provider/libvirtio_roce-rdmav*.so '$(DESTDIR)$(libdir)/libibverbs'
+	$(INSTALL) -m 644 $(O)/provider/virtio_roce.driver '$(DESTDIR)$(sysconfdir)/libibverbs.d'
+
+install-device:
+	$(INSTALL) -d '$(DESTDIR)$(sbindir)' '$(DESTDIR)$(mandir)/man8'
+	$(INSTALL) -m 755 $(O)/device/vhost-user-roce $(O)/device/vhost-user-roce-ctl '$(DESTDIR)$(sbindir)'
+	$(INSTALL) -m 644 Documentation/*.8 '$(DESTDIR)$(mandir)/man8'
+
+install-test: provider device
+	@scripts/install-test.sh
 
 demo: packages all
 	@/usr/bin/python3 scripts/demo.py

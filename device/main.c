@@ -29,7 +29,10 @@
 #include "vhost_user/vhost_user.h"
 #include "virtio/guard.h"
 
-#define VERSION		"0.1"
+/* The makefile defines it, from the file of that name. */
+#ifndef VERSION
+#define VERSION		"unknown"
+#endif
 
 /**
  * struct uplink_port - an uplink

@@ -22,8 +22,9 @@ case ${1-} in
 '')
 	first=(guest-tests)
 	second=(unit conformance apps-short kunit-debug guest-debug)
-	idle=(lint fresh-build-test fuzz-short)
-	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint fresh-build fuzz)
+	idle=(lint fresh-build-test provider-versions install-test fuzz-short)
+	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint fresh-build
+		provider-versions install fuzz)
 	;;
 fast)
 	first=(guest-fast)
