@@ -16,6 +16,9 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+# Folders beside device/.
+OUTSIDE = ("uapi/", "provider/")
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 # Both begin in the first column, where nothing inside of a body does.
@@ -63,8 +66,8 @@ class Rooms:
         room = self.room_of(source)
         if room is None:
             return "is in no room"
-        if target.startswith("uapi/"):
-            other = "uapi"
+        if target.startswith(OUTSIDE):
+            other = target.split("/")[0]
         else:
             other = self.room_of(target)
         if room == other:
@@ -103,7 +106,7 @@ def check_includes(rooms, files):
     """Includes that do not go downwards."""
     for source in sorted(files):
         for target in INCLUDE.findall(files[source]):
-            if target not in files and not target.startswith("uapi/"):
+            if target not in files and not target.startswith(OUTSIDE):
                 yield f"{source}: {target} is not named from device/"
                 continue
             why = rooms.why_not(source, target)

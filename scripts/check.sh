@@ -7,8 +7,8 @@
 # and ends with one line of counts.  A suite that left no counts is a failure.
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, and ten million inputs of
-#           each fuzzer
+#   soak    the guest tests in full volume on both kernels, the provider in each version
+#           of rdma-core, and ten million inputs of each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
@@ -22,9 +22,9 @@ case ${1-} in
 '')
 	first=(guest-tests)
 	second=(unit conformance apps-short kunit-debug guest-debug)
-	idle=(lint fresh-build-test provider-versions install-test fuzz-short)
+	idle=(lint fresh-build-test install-test fuzz-short)
 	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint fresh-build
-		provider-versions install fuzz)
+		install fuzz)
 	;;
 fast)
 	first=(guest-fast)
@@ -36,8 +36,8 @@ soak)
 	export LAB_LONG=1
 	first=(guest-tests)
 	second=(apps guest-debug)
-	idle=(fuzz)
-	suites=(build guest-tests apps guest-debug fuzz)
+	idle=(provider-versions fuzz)
+	suites=(build guest-tests apps guest-debug provider-versions fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
