@@ -2,11 +2,13 @@
 """Which functions the driver takes; functions that are plugged in and out."""
 
 import os
+import re
 
 import pytest
 
 import lab
 from lab.daemon import Daemon
+from lab.devices import roce_device
 from lab.guest import PATIENCE, Guest
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, plug
@@ -41,6 +43,27 @@ def test_ordinary_device_with_bit_55_is_left_alone():
     assert guest.run(f"cat /sys/class/net/{interface}/ifindex").stdout == index
     guest.assert_kernel_clean()
     guest.stop()
+
+
+def test_bounce_buffers_leave_ethernet():
+    """With swiotlb=force there is no RDMA device, one message that says why, and Ethernet."""
+    daemon = Daemon("bounce-daemon", guests=1, namespace=":",
+                    arguments=["--uplink", "tap:lab0"]).start()
+    daemon.in_namespace(["ip", "address", "add", "10.77.0.254/24", "dev", "lab0"])
+    daemon.in_namespace(["ip", "link", "set", "lab0", "up"])
+    guest = Guest("bounce", 8, [roce_device(daemon.sockets[0])], append="swiotlb=force")
+    guest.start().wait_ready()
+    guest.load_modules()
+    assert guest.run("readlink /sys/class/net/*/device/../driver").stdout.strip() \
+        .endswith("virtio_net_roce"), "it was not taken over: nothing is tested"
+    said = re.findall(r"no RoCE: .*", guest.dmesg())
+    assert said == ["no RoCE: memory is behind an IOMMU or bounce buffer, and the device does"
+                    " not offer VIRTIO_F_ACCESS_PLATFORM"], said
+    assert guest.run(COUNT).stdout.strip() == "0"
+    guest.run("ping -q -c 3 -i 0.2 -s 1400 10.77.0.254")
+    guest.assert_kernel_clean()
+    guest.stop()
+    daemon.stop()
 
 
 def test_hot_plug_and_unplug(plug_pair):
