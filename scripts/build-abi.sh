@@ -18,7 +18,7 @@ cd "$top"
 
 make_abi()
 {
-	local version=$1 tree=$2 out=$3 src=$build/abi
+	local version=$1 tree=$2 out=$3 src=$build/abi.src
 
 	step "module and provider with an enlarged ABI"
 	"$top/scripts/build-provider.sh"
@@ -45,5 +45,7 @@ make_abi()
 }
 
 mapfile -d '' sources < <(find Kbuild drivers include uapi provider -type f -print0 | sort -z)
+# It was a directory once.
+[ -L "$build/abi" ] || rm -rf "$build/abi"
 cached abi "${sources[*]}" "${sources[@]}" tests/abi/enlarge.sed -- make_abi "$version" "$tree"
 echo "$entry"
