@@ -24,11 +24,11 @@ def rows(output):
             if re.fullmatch(r"[\s\d.]+", line) and len(line.split()) > 3]
 
 
-def perftest(pair, program, *arguments, timeout=120):
-    """One run, server in guest b; the client's table."""
+def perftest(pair, program, *arguments, timeout=120, device=None):
+    """One run, server in guest b; the client's table.  On our devices unless told."""
     def line(guest):
-        device = guest.rdma_device()
-        return [program, "-d", device, "-x", gid_index(guest, device), "-F", "-p", str(PORT),
+        name = device or guest.rdma_device()
+        return [program, "-d", name, "-x", gid_index(guest, name), "-F", "-p", str(PORT),
                 *map(str, arguments)]
 
     server = pair.b.popen(line(pair.b))
@@ -104,6 +104,34 @@ def test_events(rdma_pair, connection, operation):
         table = perftest(rdma_pair, "ib_send_lat", "-c", connection, "-e", "-s", size,
                          "-n", 200)
         check(table, [size], 200)
+
+
+@pytest.fixture(name="soft_roce")
+def _soft_roce(rdma_pair):
+    """Soft-RoCE on our interfaces, beside our devices."""
+    for guest in rdma_pair.guests:
+        guest.run("modprobe rdma_rxe;"
+                  f" rdma link add rxe0 type rxe netdev {guest.interface()}")
+    yield "rxe0"
+    for guest in rdma_pair.guests:
+        guest.run("rdma link delete rxe0")
+
+
+def latency(pair, device):
+    """From a message to the answer, both ends asleep, in microseconds."""
+    table = perftest(pair, "ib_send_lat", "-e", "-s", 64, "-n", 300, device=device)
+    return table[0][4]
+
+
+def test_latency_of_events(rdma_pair, soft_roce):
+    """Of sleeping programs: a quarter of Soft-RoCE's, in the median of five runs."""
+    ours, theirs = [], []
+    for _ in range(5):
+        ours.append(latency(rdma_pair, None))
+        theirs.append(latency(rdma_pair, soft_roce))
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    print(f"ours {ours}, Soft-RoCE {theirs}, ratio {ratio:.2f}")
+    assert ratio <= 0.25, (ours, theirs)
 
 
 @pytest.mark.parametrize("connection", ["RC", "UC", "UD"])
