@@ -9,6 +9,9 @@
 
 device=$1 gid=$2 address=$3 interface=$4
 
+# All are in one process group, so that who kills it leaves nobody behind: timeout must not
+# make groups of its own.
+
 # again COMMAND...: its server without and its client with the address, over and over.
 again()
 {
@@ -17,7 +20,7 @@ again()
 	while :; do
 		"$@" & server=$!
 		sleep 0.5
-		timeout -s KILL 5 "$@" "$address"
+		timeout --foreground -s KILL 5 "$@" "$address"
 		kill -KILL "$server"
 		wait "$server"
 	done
@@ -28,9 +31,9 @@ rping_pair()
 	local server
 
 	while :; do
-		timeout -s KILL 8 rping -s -a "$address" -C 50 & server=$!
+		rping -s -a "$address" -C 50 & server=$!
 		sleep 0.5
-		timeout -s KILL 5 rping -c -a "$address" -C 50
+		timeout --foreground -s KILL 5 rping -c -a "$address" -C 50
 		kill -KILL "$server"
 		wait "$server"
 	done
