@@ -1495,8 +1495,9 @@ VNR_ASSERT_SIZE(struct virtio_rdma_rwqe, 16);
  * @reserved2: zero
  * @control: device address of its &struct virtio_rdma_qp_control
  * @reserved3: zero
- * @pages: device address of each page, 4096 bytes each and aligned to it: those of the
- *	send ring, then those of the receive ring
+ *
+ * Behind it stands the device address of each page, 8 bytes each; pages have 4096 bytes, and
+ * are aligned to it: those of the send ring, then those of the receive ring.
  */
 struct virtio_rdma_qp_direct {
 	__u8 form;
@@ -1512,7 +1513,6 @@ struct virtio_rdma_qp_direct {
 	__le32 reserved2;
 	__le64 control;
 	__le64 reserved3[2];
-	__le64 pages[];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_qp_direct, 56);

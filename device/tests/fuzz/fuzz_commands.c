@@ -377,6 +377,7 @@ static void good_qp_long(uint8_t *to)
 {
 	struct virtio_rdma_cmd_create_qp *req = (void *)to;
 	struct virtio_rdma_qp_direct *direct = (void *)(to + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	__le64 *pages = (void *)(direct + 1);
 
 	req->recv_cqn = htole32(newest(CQ));
 	direct->form = VIRTIO_RDMA_QP_FORM_DIRECT;
@@ -387,8 +388,8 @@ static void good_qp_long(uint8_t *to)
 	direct->send_pages = htole32(1);
 	direct->recv_pages = htole32(1);
 	direct->control = htole64(GUEST_BASE + CONTROL_AT + 64);
-	direct->pages[0] = htole64(GUEST_BASE + SEND_AT);
-	direct->pages[1] = htole64(GUEST_BASE + RECV_AT);
+	pages[0] = htole64(GUEST_BASE + SEND_AT);
+	pages[1] = htole64(GUEST_BASE + RECV_AT);
 }
 
 /* A good request, its handles zero; returns its length. */
