@@ -331,7 +331,7 @@ static void direct_post(struct kunit *test)
 	page->ring_me = cpu_to_le32(1);
 	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 1, 0));
 	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 1);
-	KUNIT_EXPECT_EQ(test, page->ring_me, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(page->ring_me), 0);
 	/* The bit is still set. */
 	page->ring_me = cpu_to_le32(1);
 	KUNIT_ASSERT_EQ(test, 0, direct_send(d, 2, 0));
@@ -355,7 +355,7 @@ static void direct_post_recv(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(rwqe->sg_list[0].length), 100);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->control->recv_producer), 1);
 	KUNIT_EXPECT_EQ(test, d->mock->doorbell_vq.kicks, 0);
-	KUNIT_EXPECT_EQ(test, page->words[0], 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(page->words[0]), 0);
 
 	qp->control->recv_wanted = cpu_to_le32(1);
 	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 2));
@@ -781,11 +781,11 @@ static void direct_user_dead(struct kunit *test)
 	struct process *p = direct_process(mock, &prog);
 	u32 cqn = mock->qps[prog.qp.qpn].scqn;
 
-	KUNIT_EXPECT_EQ(test, mock->cqs[cqn].control->device, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->cqs[cqn].control->device), 0);
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
 	for (int i = 0; i < 1000 && !READ_ONCE(mock->cqs[cqn].control->device); i++)
 		usleep_range(1000, 2000);
-	KUNIT_EXPECT_NE(test, mock->cqs[cqn].control->device, 0);
+	KUNIT_EXPECT_NE(test, le32_to_cpu(mock->cqs[cqn].control->device), 0);
 	process_close_file(p);
 	mock_expect_clean(mock);
 }
@@ -893,7 +893,7 @@ static void direct_user_resize(struct kunit *test)
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
 	for (i = 0; i < 1000 && !READ_ONCE(cq->control->device); i++)
 		usleep_range(1000, 2000);
-	KUNIT_EXPECT_NE(test, cq->control->device, 0);
+	KUNIT_EXPECT_NE(test, le32_to_cpu(cq->control->device), 0);
 	process_close_file(p);
 	KUNIT_EXPECT_EQ(test, page_count(new_page), 1);
 	put_page(new_page);
@@ -923,7 +923,7 @@ static void direct_user_not_resized(struct kunit *test)
 	mock->fail[CMD(RESIZE_CQ)] = -EREMOTEIO;
 	KUNIT_EXPECT_EQ(test, process_resize_cq(p, handle, 100, &resp,
 						sizeof(resp)), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, control->device, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(control->device), 0);
 	KUNIT_EXPECT_EQ(test, cq->cqe, 32);
 
 	/* An impossible answer: the device may use either memory. */
@@ -933,7 +933,7 @@ static void direct_user_not_resized(struct kunit *test)
 						sizeof(resp)), -EPROTO);
 	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(RESIZE_CQ)));
 	KUNIT_EXPECT_EQ(test, page_count(page), 2);
-	KUNIT_EXPECT_NE(test, control->device, 0);
+	KUNIT_EXPECT_NE(test, le32_to_cpu(control->device), 0);
 	process_close_file(p);
 	KUNIT_EXPECT_EQ(test, page_count(page), 1);
 	put_page(page);
