@@ -123,6 +123,7 @@ def latency(pair, device):
     return table[0][4]
 
 
+@pytest.mark.alone
 def test_latency_of_events(rdma_pair, soft_roce):
     """Of sleeping programs: a quarter of Soft-RoCE's, in the median of five runs."""
     ours, theirs = [], []
