@@ -3,12 +3,11 @@
 
 shards.py SUITE COUNT PYTEST-ARGUMENT...
 
-A guest waits a third of its time, so two processes need less time than one.  Each
-process collects all tests and takes files of tests from a queue, one at a time.
-Tests marked "alone" run at the end, in one process, when the others have ended.
-
-While a file named by LAB_BESIDE exists, other suites are running: then there is one
-process, and no test marked "alone" runs.
+Guests wait a third of their time, so two processes need less time than one, also while
+other suites run.  Each process collects all tests and takes files of tests from a
+queue, one at a time.  Tests marked "alone" run at the end, in one process, when the others
+have ended, and when there is no file named by LAB_BESIDE, which says that other suites are
+running.
 
 The last line is "N passed, N failed"; a test that was collected and has no outcome
 is a failure, and so is a process that ended early.  What each test cost is in
@@ -199,13 +198,9 @@ def main():
     suite, count, *arguments = sys.argv[1:]
     count = int(count)
     with tempfile.TemporaryDirectory(prefix="lab-queue-") as directory:
-        shards = [Shard(suite, directory, 0, count, arguments)]
+        shards = [Shard(suite, directory, number, count, arguments)
+                  for number in range(count)]
         try:
-            while shards[0].process.poll() is None and (busy() or len(shards) < count):
-                if busy():
-                    time.sleep(0.5)
-                else:
-                    shards.append(Shard(suite, directory, len(shards), count, arguments))
             reports = [shard.report() for shard in shards]
         except KeyboardInterrupt:
             for shard in shards:
