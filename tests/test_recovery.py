@@ -25,6 +25,16 @@ def memory(guest):
     return int(fields["MemAvailable"])
 
 
+def memory_lost(guest, before, allowed):
+    """Kilobytes less than before.  Some memory is freed later, by work items and RCU."""
+    for _ in range(10):
+        lost = before - memory(guest)
+        if lost < allowed:
+            break
+        time.sleep(1)
+    return lost
+
+
 @pytest.fixture(scope="module", name="plugged")
 def _plugged(module_plug_pair):
     module_plug_pair.guest.expect_reports(*ZERO_PAGE)
@@ -40,6 +50,16 @@ def start_load(guest):
     for run in runs:
         run.wait_connected()
     return [end for run in runs for end in (run.client, run.server)]
+
+
+@contextlib.contextmanager
+def asleep(ends):
+    """Programs that poll for an end half a minute away leave the processors to others."""
+    for end in ends:
+        end.kill(signal.SIGSTOP)
+    yield
+    for end in ends:
+        end.kill(signal.SIGCONT)
 
 
 def start_nvme(guest):
@@ -97,9 +117,10 @@ def test_daemon_killed_under_load(plugged):
         pingpong(guest, guest, iterations=200, validate=True)
         if number == 0:
             before = memory(guest)
-    lost = before - memory(guest)
     # A ping-pong's rings and regions alone are 1 MB in each round.
-    assert lost < 8192 + 100 * ROUNDS, f"{lost} kB lost in {ROUNDS - 1} rounds"
+    allowed = 8192 + 100 * ROUNDS
+    lost = memory_lost(guest, before, allowed)
+    assert lost < allowed, f"{lost} kB lost in {ROUNDS - 1} rounds"
 
 
 def test_daemon_dead_is_noticed(plugged):
@@ -109,7 +130,8 @@ def test_daemon_dead_is_noticed(plugged):
     interface = guest.interface()
     plugged.daemon.crash()
     # A question every 5 s, 30 s for an answer, 30 s for a sign of life.
-    guest.wait_output(f"cat /sys/class/net/{interface}/carrier", "0", 60)
+    with asleep(ends):
+        guest.wait_output(f"cat /sys/class/net/{interface}/carrier", "0", 60)
     wait_ended(ends, 90)
     guest.wait_output(COUNT, "0", 60)
     assert "not restarted without a sign of life" in guest.dmesg().removeprefix(log)
@@ -186,11 +208,11 @@ def restarts(guest):
 def restarted(guest):
     """The body makes the driver restart the function: all is as before then.
 
-    Under load: programs end.  The interface is as it was, the RDMA device has its name.
+    Under load, whose programs it is given: they end.  The interface is as it was, the RDMA device has its name.
     """
     name, before = guest.rdma_device(), configure_more(guest)
     ends, number = start_load(guest), restarts(guest)
-    yield
+    yield ends
     wait_ended(ends)
     guest.wait_until(f"[ $(dmesg | grep -c 'virtio_net_roce.*: restarted') -gt {number} ]", 60)
     wait_device(guest)
@@ -222,9 +244,11 @@ def test_suspend(plugged):
 def test_daemon_hangs_and_goes_on(plugged):
     """For 40 s: the device is given up, and started again when it answers."""
     guest, daemon = plugged.guest, plugged.daemon
-    with restarted(guest):
+    with restarted(guest) as ends:
         daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(40)
+        with asleep(ends):
+            time.sleep(35)
+        time.sleep(5)
         daemon.process.send_signal(signal.SIGCONT)
 
 
