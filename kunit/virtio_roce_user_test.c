@@ -417,7 +417,7 @@ static void user_no_table_at_any_offset(struct kunit *test)
 	       NUM * sizeof(struct vring_desc));
 	KUNIT_ASSERT_TRUE(test, is_table(mock, page));
 
-	for (offset = 0; offset < 512 * PAGE_SIZE; offset += PAGE_SIZE) {
+	for (offset = 0; offset < 128 * PAGE_SIZE; offset += PAGE_SIZE) {
 		for (len = PAGE_SIZE; len <= 4 * PAGE_SIZE; len += PAGE_SIZE) {
 			addr = process_mmap(prog->p, offset, len, PROT_READ,
 					    MAP_SHARED);
