@@ -96,7 +96,7 @@ def boot(kernel, order):
         command = [
             "setpriv", "--pdeathsig", "KILL", TOP / "scripts" / "qemu",
             # Without q35 the debug kernel waits 30 s for ACPI.
-            "-accel", "tcg", "-cpu", "max", "-machine", "q35", "-smp", "2", "-m", "2G",
+            "-machine", "q35", "-smp", "2", "-m", "2G",
             "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
             "-kernel", kernel / "bzImage", "-initrd", archive,
             "-append", "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M",

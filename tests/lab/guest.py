@@ -19,7 +19,7 @@ import subprocess
 import threading
 import time
 
-from . import kernellog, living, machine, paths
+from . import frozen, kernellog, living, machine, paths
 from .devices import Plugged, stream_device
 from .qmp import Qmp, QmpError
 
@@ -196,9 +196,14 @@ class Guest:
         for path in (self.agent_socket, self.qmp_socket, self.shell_socket):
             path.unlink(missing_ok=True)
 
+        if self.boots:
+            descriptor = frozen.create(self.memory)
+        else:
+            snapshot = paths.guest_snapshot(self.disk, self.memory)
+            descriptor = frozen.restore(snapshot / "memory")
         append = [f"lab.name={self.name}", self.append]
         arguments = [
-            *machine.arguments(disk, self.memory, self.share),
+            *machine.arguments(disk, self.memory, descriptor, self.share),
             "-serial", f"file:{self.console_log}",
             "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
             "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",
@@ -212,7 +217,7 @@ class Guest:
         arguments += machine.kernel_arguments(kernel, initrd, append)
         if not self.boots:
             # In the place of all that the kernel would do.
-            arguments += ["-incoming", f"file:{paths.guest_snapshot(self.disk, self.memory)}"]
+            arguments += ["-incoming", f"file:{snapshot / 'state'}"]
 
         # QEMU needs about four descriptors for each queue.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -222,8 +227,9 @@ class Guest:
                 ["setpriv", "--pdeathsig", "KILL", str(paths.TOP / "scripts" / "qemu"),
                  *arguments],
                 # Ctrl-C is for this process, which then stops QEMU.
-                start_new_session=True, pass_fds=self.fds,
+                start_new_session=True, pass_fds=(descriptor, *self.fds),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        self.memory_file = os.fdopen(descriptor, "rb", 0)
         living.add(self)
         self._kernel_log, self._kernel_lines_judged = [], 0
         self.forget()
@@ -291,6 +297,7 @@ class Guest:
     def _gone(self):
         living.remove(self)
         self.process = None
+        self.memory_file.close()
         self._qmp = None
 
     def _plug_devices(self):
@@ -392,7 +399,12 @@ class Guest:
 
     def wait_until(self, condition, timeout=20):
         """Waits until a command line succeeds."""
-        self.run(f"until {condition}; do sleep 0.05; done", timeout=timeout)
+        # A wait that takes seconds must not keep a processor busy with asking.
+        self.run("ms=40\n"
+                 f"until {condition}; do\n"
+                 "  printf -v seconds 0.%03d $ms; sleep $seconds\n"
+                 "  ((ms = ms < 400 ? ms * 5 / 4 : ms))\n"
+                 "done", timeout=timeout)
 
     def wait_output(self, command, text, timeout=20):
         """Waits until a command line prints a text."""

@@ -21,20 +21,25 @@ IDLE_MODULES = (
 # lockdep and KASAN see it.
 PROCESSORS = "2" if paths.DEBUG else "1,maxcpus=2"
 
-# The debug kernel needs more.
-MEMORY = "2G" if paths.DEBUG else "1G"
+
+MEMORY = "1G"
 
 
-def arguments(disk, memory, share):
+def arguments(disk, memory, descriptor, share):
     """QEMU arguments: memory, disk, share, the agent's port, and one for a plugged device.
+
+    The memory is a file (frozen.py) that QEMU inherits.
 
     The places of the devices are given.  Those that a test adds get others, so that a
     frozen guest finds everything where it was.
     """
     return [
-        "-accel", "tcg", "-cpu", "max", "-smp", PROCESSORS, "-m", memory,
+        "-smp", PROCESSORS, "-m", memory,
         # A vhost-user device needs guest memory that can be shared.
-        "-object", f"memory-backend-memfd,id=mem,size={memory},share=on",
+        "-object", f"memory-backend-file,id=mem,size={memory},share=on,"
+                   f"mem-path=/proc/self/fd/{descriptor}",
+        # What is frozen or goes on from there leaves the memory to frozen.py.
+        "-global", "migration.x-ignore-shared=on",
         "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-drive", f"file={disk},format=raw,if=none,id=disk,snapshot=on",

@@ -62,7 +62,7 @@ def guest_image(disk="guest"):
 
 @functools.cache
 def guest_snapshot(disk, memory):
-    """A guest that has booted, as QEMU writes it for migration."""
+    """The directory of a guest that has booted: its memory and the state of its devices."""
     return pathlib.Path(script("guest-snapshot.sh", KERNEL, disk, memory)[0])
 
 
