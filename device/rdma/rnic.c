@@ -63,6 +63,15 @@ static const struct transport transport_wire = {
 	.send = transport_wire_send,
 };
 
+static bool rnic_receive(struct qp *qp, const struct pkt_op *op,
+			 const struct pkt *pkt)
+{
+	if (!qp_receive(qp, op, pkt))
+		return false;
+	qp_count_received(qp, pkt->len);
+	return true;
+}
+
 /* Each QP has its own cursor; false if the packet is for none of them. */
 static bool rnic_deliver_group(struct rnic *rnic,
 			       const struct mcast_group *group,
@@ -78,8 +87,8 @@ static bool rnic_deliver_group(struct rnic *rnic,
 			sg = *pkt->payload;
 			copy.payload = &sg;
 		}
-		taken |= qp_receive(qp_get(&rnic->qps, group->qpn[i]), op,
-				    &copy);
+		taken |= rnic_receive(qp_get(&rnic->qps, group->qpn[i]), op,
+				      &copy);
 	}
 	return taken;
 }
@@ -96,7 +105,7 @@ static unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
 	if (op && group)
 		taken = rnic_deliver_group(rnic, group, op, pkt);
 	else if (op && qp)
-		taken = qp_receive(qp, op, pkt);
+		taken = rnic_receive(qp, op, pkt);
 
 	if (taken) {
 		rnic_count_received(&rnic->ctx, pkt->len);

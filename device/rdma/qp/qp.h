@@ -134,6 +134,7 @@ struct qp_attr {
  * @flow:	how much it may send, and when
  * @route:	where the peer is, as of @epoch
  * @epoch:	of the fabric; 0: there was no look-up yet
+ * @counter:	as &rnic_ctx.counter, of this QP alone
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
  * @entry:	of that list
@@ -171,6 +172,7 @@ struct qp {
 	struct flow flow;
 	struct route route;
 	uint64_t epoch;
+	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	bool active;
 	uint64_t busy_at;
 	TAILQ_ENTRY(qp) entry;
@@ -205,6 +207,27 @@ static inline bool qp_receives(const struct qp *qp)
 		return true;
 	}
 	return false;
+}
+
+/** qp_count() - one more of what is counted, for the QP and for its NIC */
+static inline void qp_count(struct qp *qp, enum virtio_rdma_counter counter)
+{
+	qp->counter[counter]++;
+	rnic_count(qp->ctx, counter);
+}
+
+/** qp_count_sent() - it sends a packet, which the transport counts for the NIC */
+static inline void qp_count_sent(struct qp *qp, uint32_t len)
+{
+	qp->counter[VIRTIO_RDMA_CNT_SENT_PKTS]++;
+	qp->counter[VIRTIO_RDMA_CNT_SENT_BYTES] += len;
+}
+
+/** qp_count_received() - it has taken a packet, which is counted for the NIC, too */
+static inline void qp_count_received(struct qp *qp, uint32_t len)
+{
+	qp->counter[VIRTIO_RDMA_CNT_RCVD_PKTS]++;
+	qp->counter[VIRTIO_RDMA_CNT_RCVD_BYTES] += len;
 }
 
 /** qp_usable() - are its queues and memory there?  If not, it stands still */

@@ -49,11 +49,11 @@ static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 	switch (status) {
 	case VIRTIO_IB_WC_SUCCESS:
 		if (wqe->kind == PKT_KIND_SEND)
-			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENDS);
+			qp_count(qp, VIRTIO_RDMA_CNT_SENDS);
 		else if (wqe->kind == PKT_KIND_WRITE)
-			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_WRITES);
+			qp_count(qp, VIRTIO_RDMA_CNT_WRITES);
 		else if (wqe->kind == PKT_KIND_READ)
-			rnic_count(qp->ctx, VIRTIO_RDMA_CNT_READS);
+			qp_count(qp, VIRTIO_RDMA_CNT_READS);
 		break;
 	case VIRTIO_IB_WC_WR_FLUSH_ERR:
 	case VIRTIO_IB_WC_RETRY_EXC_ERR:
@@ -61,7 +61,7 @@ static void qp_count_send(struct qp *qp, const struct wqe *wqe, uint8_t status)
 		/* The last two have counters of their own. */
 		break;
 	default:
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SEND_ERR);
+		qp_count(qp, VIRTIO_RDMA_CNT_SEND_ERR);
 	}
 }
 
@@ -106,9 +106,9 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	struct responder *resp = &qp->resp;
 
 	if (!wc->status)
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RECVS);
+		qp_count(qp, VIRTIO_RDMA_CNT_RECVS);
 	else if (wc->status != VIRTIO_IB_WC_WR_FLUSH_ERR)
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RECV_ERR);
+		qp_count(qp, VIRTIO_RDMA_CNT_RECV_ERR);
 	resp->has_rwqe = false;
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
@@ -237,5 +237,6 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
 	pkt->from = qp->end;
+	qp_count_sent(qp, pkt->len);
 	route->transport->send(qp->end, route->to, pkt);
 }

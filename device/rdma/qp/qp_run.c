@@ -168,14 +168,14 @@ static void qp_ecn_rx(struct qp *qp)
 
 	if (!flow_cnp_due(&qp->flow))
 		return;
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_CNP);
+	qp_count(qp, VIRTIO_RDMA_CNT_SENT_CNP);
 	qp_send(qp, &pkt);
 }
 
 /* The peer reports congestion on the path to it. */
 static void qp_cnp_rx(struct qp *qp)
 {
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_CNP);
+	qp_count(qp, VIRTIO_RDMA_CNT_RCVD_CNP);
 	flow_congested(&qp->flow, FLOW_CNP);
 }
 

@@ -149,7 +149,7 @@ static void requester_rewind(struct qp *qp)
 	req->ask_pos = req->una_pos;
 	req->unasked = 0;
 	loop_timer_cancel(qp->ctx->loop, &req->timer);
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RETRY);
+	qp_count(qp, VIRTIO_RDMA_CNT_RETRY);
 }
 
 /*
@@ -170,7 +170,7 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 		return;
 	flow_congested(&qp->flow, sign);
 	if (!qp->req.retry_left) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
+		qp_count(qp, VIRTIO_RDMA_CNT_RETRY_EXCEEDED);
 		qp_fail_send(qp, VIRTIO_IB_WC_RETRY_EXC_ERR);
 		return;
 	}
@@ -243,11 +243,11 @@ static void requester_rx_rnr(struct qp *qp, uint8_t code)
 {
 	struct requester *req = &qp->req;
 
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_RNR);
+	qp_count(qp, VIRTIO_RDMA_CNT_RCVD_RNR);
 	if (req->rnr_wait)
 		return;
 	if (!req->rnr_left) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
+		qp_count(qp, VIRTIO_RDMA_CNT_RNR_EXCEEDED);
 		qp_fail_send(qp, VIRTIO_IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
@@ -265,7 +265,7 @@ static void requester_rx_nak(struct qp *qp, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN:
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
+		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
 		requester_lost(qp);
 		break;
 	case AETH_NAK_INV_REQ:
@@ -376,7 +376,7 @@ static void requester_timer_start(struct qp *qp)
 
 static void requester_timeout(struct qp *qp)
 {
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_TIMEOUT);
+	qp_count(qp, VIRTIO_RDMA_CNT_TIMEOUT);
 	requester_retry(qp, FLOW_TIMEOUT);
 }
 

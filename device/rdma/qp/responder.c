@@ -90,7 +90,7 @@ static void responder_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
 static void responder_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
 {
 	qp->resp.dead = true;
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
+	qp_count(qp, VIRTIO_RDMA_CNT_REFUSED);
 	responder_nak(qp, resp_naks[result], psn);
 }
 
@@ -368,7 +368,7 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 
 	result = responder_read_job(qp, op, pkt, &job);
 	if (result) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
+		qp_count(qp, VIRTIO_RDMA_CNT_REFUSED);
 		responder_send_aeth(qp, resp_naks[result], pkt->psn);
 		return;
 	}
@@ -403,7 +403,7 @@ static void responder_read_fail(struct qp *qp, const struct read_job *job)
 	struct responder *resp = &qp->resp;
 
 	if (job->share == READ_SHARE_AGAIN) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_REFUSED);
+		qp_count(qp, VIRTIO_RDMA_CNT_REFUSED);
 		responder_send_aeth(qp, AETH_NAK_ACCESS, job->psn);
 		responder_read_done(resp);
 		return;
@@ -542,7 +542,7 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 		return;
 	resp->ack_due = true;
 	if (resp->reads)
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_ACK_DEFERRED);
+		qp_count(qp, VIRTIO_RDMA_CNT_ACK_DEFERRED);
 }
 
 /*
@@ -554,7 +554,7 @@ static void responder_duplicate(struct qp *qp, const struct pkt_op *op,
 {
 	struct responder *resp = &qp->resp;
 
-	rnic_count(qp->ctx, VIRTIO_RDMA_CNT_DUP_REQUEST);
+	qp_count(qp, VIRTIO_RDMA_CNT_DUP_REQUEST);
 	if (pkt_is_read(op->kind)) {
 		responder_read_again(qp, op, pkt);
 	} else if (pkt->ack_req || !resp->dup_acked) {
@@ -571,7 +571,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	enum resp_result result;
 
 	if (gap > 0) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
+		qp_count(qp, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
 		if (!resp->nak_sent)
 			responder_nak(qp, AETH_NAK_PSN, resp->epsn);
 		resp->nak_sent = true;
@@ -587,7 +587,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	} else if (result == RESP_RNR) {
 		/* Packets sent after it are not reported as a gap. */
 		resp->nak_sent = true;
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_RNR);
+		qp_count(qp, VIRTIO_RDMA_CNT_SENT_RNR);
 		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
 	} else {
 		responder_refuse(qp, result, pkt->psn);

@@ -41,7 +41,7 @@ static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 	unsigned int i;
 
 	if (!gid) {
-		rnic_count(qp->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		qp_count(qp, VIRTIO_RDMA_CNT_SENT_DROPPED);
 		return;
 	}
 	pkt->av = &ah->av;
@@ -50,6 +50,7 @@ static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 	pkt->vlan = gid->vlan;
 	route = fabric_route(end, pkt->dgid, pkt->vlan);
 	flow_sent(&qp->flow, FLOW_ACKED, pkt);
+	qp_count_sent(qp, pkt->len);
 	if (mcast_find(qp->table->mcast, pkt->dest_qpn, pkt->dgid))
 		for (i = end->deliver(end, pkt); i; i--)
 			budget_take(budget, pkt->len);
