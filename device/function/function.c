@@ -411,6 +411,11 @@ const uint64_t *function_rdma_counters(const struct function *fn)
 	return rnic_counters(fn->rnic);
 }
 
+const struct rnic *function_rnic(const struct function *fn)
+{
+	return fn->rnic;
+}
+
 uint32_t function_num_queues(const struct rnic_limits *limits)
 {
 	return FUNCTION_QUEUES + limits->cqs + 2 * limits->qps +

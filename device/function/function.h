@@ -94,6 +94,9 @@ bool function_connected(const struct function *fn);
 /** function_rdma_counters() - rnic_counters() of the function's RDMA side */
 const uint64_t *function_rdma_counters(const struct function *fn);
 
+/** function_rnic() - the function's RDMA side */
+const struct rnic *function_rnic(const struct function *fn);
+
 /** function_num_queues() - number of virtqueues that the function has */
 uint32_t function_num_queues(const struct rnic_limits *limits);
 

@@ -9,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "operator/json.h"
 #include "operator/line.h"
+#include "operator/top.h"
 
 static const char usage[] =
 "Usage: vhost-user-roce-ctl SOCKET COMMAND\n"
@@ -21,6 +25,10 @@ static const char usage[] =
 "SOCKET is that of the daemon's --control.  Commands:\n"
 "  ports               the ports of its switch: name, kind, state\n"
 "  stats [--json]      counters of all ports\n"
+"  qps [--json]        QPs of all guests, with counters\n"
+"  metrics             counters and states as OpenMetrics text\n"
+"  top [--json|--once] [SECONDS]\n"
+"                      ports and QPs with rates, again and again or once\n"
 "  link GUEST up|down  plug a guest's cable in, or pull it out\n"
 "  cut PORT on|off     drop all frames of a port, or no longer\n";
 
@@ -64,107 +72,189 @@ static bool client_line(char *line, char **words)
 	return true;
 }
 
-static void json_string(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\' || (unsigned char)*text < 32)
-			printf("\\u%04x", (unsigned char)*text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
-/* Lines of name, kind, counter and value, those of a port together. */
-static void json_print(FILE *answer)
-{
-	char *field[4], *line = NULL, *last = NULL, *rest;
-	size_t size = 0;
-	unsigned int i;
-
-	printf("{");
-	while (getline(&line, &size, answer) > 0) {
-		rest = line;
-		for (i = 0; i < 4; i++)
-			field[i] = strsep(&rest, "\t\n");
-		if (!field[3])
-			break;
-		if (!last || strcmp(last, field[0])) {
-			printf(last ? "\n  },\n  " : "\n  ");
-			json_string(field[0]);
-			printf(": {\n    \"kind\": ");
-			json_string(field[1]);
-			free(last);
-			last = strdup(field[0]);
-		}
-		printf(",\n    ");
-		json_string(field[2]);
-		printf(": %s", field[3]);
-	}
-	printf(last ? "\n  }\n}\n" : "}\n");
-	free(last);
-	free(line);
-}
-
-static void text_print(FILE *answer)
+static void text_print(FILE *answer, FILE *out)
 {
 	char *line = NULL;
 	size_t size = 0;
 
 	while (getline(&line, &size, answer) > 0)
-		fputs(line, stdout);
+		fputs(line, out);
 	free(line);
 }
 
-static int client_answer(int fd, bool json)
+/* The answer to a command, behind its first line; NULL if it failed, which was said. */
+static FILE *client_ask(const char *path, const char *command)
 {
-	FILE *answer = fdopen(fd, "r");
+	int fd = client_connect(path);
+	FILE *answer;
 	char *line = NULL;
 	size_t size = 0;
-	int status = EXIT_FAILURE;
+	bool ok = false;
 
-	if (!answer)
-		return fail("socket");
-	if (getline(&line, &size, answer) <= 0) {
+	if (fd < 0 || send(fd, command, strlen(command), MSG_NOSIGNAL) < 0) {
+		fail(path);
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	answer = fdopen(fd, "r");
+	if (!answer) {
+		fail("socket");
+		close(fd);
+		return NULL;
+	}
+	if (getline(&line, &size, answer) <= 0)
 		fprintf(stderr, "vhost-user-roce-ctl: no answer\n");
-	} else if (strcmp(line, "ok\n")) {
+	else if (strcmp(line, "ok\n"))
 		fprintf(stderr, "vhost-user-roce-ctl: %s",
 			strncmp(line, "error ", 6) ? line : line + 6);
-	} else {
-		if (json)
-			json_print(answer);
-		else
-			text_print(answer);
-		status = fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
-	}
+	else
+		ok = true;
 	free(line);
+	if (ok)
+		return answer;
 	fclose(answer);
-	return status;
+	return NULL;
+}
+
+static int client_command(const char *path, const char *command,
+			  void (*print)(FILE *answer, FILE *out))
+{
+	FILE *answer = client_ask(path, command);
+
+	if (!answer)
+		return EXIT_FAILURE;
+	print(answer, stdout);
+	fclose(answer);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ------------------------------------------------------------------------- */
+/* top                                                                       */
+/* ------------------------------------------------------------------------- */
+
+static struct table *top_ask(const char *path, const char *command,
+			     struct table *(*read)(FILE *answer))
+{
+	FILE *answer = client_ask(path, command);
+	struct table *table;
+
+	if (!answer)
+		exit(EXIT_FAILURE);
+	table = read(answer);
+	fclose(answer);
+	return table;
+}
+
+/* What was now is before. */
+static void top_look(struct top *top, const char *path)
+{
+	table_free(top->ports[0]);
+	table_free(top->qps[0]);
+	top->ports[0] = top->ports[1];
+	top->qps[0] = top->qps[1];
+	top->ports[1] = top_ask(path, "stats\n", table_read_stats);
+	top->qps[1] = top_ask(path, "qps\n", table_read);
+}
+
+static double top_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static unsigned int top_lines(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_row;
+}
+
+static int top_run(const char *path, double seconds, bool json, bool once)
+{
+	struct top top = { .seconds = seconds };
+	double before, now = top_time();
+
+	top_look(&top, path);
+	do {
+		usleep(seconds * 1e6);
+		before = now;
+		now = top_time();
+		top_look(&top, path);
+		top.seconds = now - before;
+		if (json) {
+			top_json(&top, stdout);
+		} else {
+			if (!once && isatty(STDOUT_FILENO))
+				printf("\033[H\033[2J");
+			top_print(&top, once ? 0 : top_lines(), stdout);
+		}
+		if (fflush(stdout))
+			return EXIT_FAILURE;
+	} while (!json && !once);
+	table_free(top.ports[0]);
+	table_free(top.qps[0]);
+	table_free(top.ports[1]);
+	table_free(top.qps[1]);
+	return EXIT_SUCCESS;
+}
+
+/* @words is what follows "top". */
+static int top_main(const char *path, char **words)
+{
+	bool json = false, once = false;
+	double seconds = 1;
+	char *end;
+
+	for (; *words; words++) {
+		if (!strcmp(*words, "--json")) {
+			json = true;
+		} else if (!strcmp(*words, "--once")) {
+			once = true;
+		} else {
+			seconds = strtod(*words, &end);
+			if (*end || !(seconds >= 0.1 && seconds <= 3600)) {
+				fputs(usage, stderr);
+				return EXIT_FAILURE;
+			}
+		}
+	}
+	return top_run(path, seconds, json, once);
+}
+
+/* How an answer is printed; @words is the command, which loses its option. */
+static void (*client_printer(char **words))(FILE *answer, FILE *out)
+{
+	if (!words[1] || strcmp(words[1], "--json") || words[2])
+		return text_print;
+	if (!strcmp(words[0], "stats")) {
+		words[1] = NULL;
+		return json_stats;
+	}
+	if (!strcmp(words[0], "qps")) {
+		words[1] = NULL;
+		return json_table;
+	}
+	return text_print;
 }
 
 int main(int argc, char **argv)
 {
+	void (*print)(FILE *answer, FILE *out);
 	char line[OPERATOR_LINE_MAX + 1];
-	bool json;
-	int fd;
 
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;
 	}
-	json = argc == 4 && !strcmp(argv[2], "stats") &&
-	       !strcmp(argv[3], "--json");
-	if (json)
-		argv[3] = NULL;
-	if (argc < 3 || !client_line(line, argv + 2)) {
+	if (argc >= 3 && !strcmp(argv[2], "top"))
+		return top_main(argv[1], argv + 3);
+	print = argc >= 3 ? client_printer(argv + 2) : NULL;
+	if (!print || !client_line(line, argv + 2)) {
 		fputs(usage, stderr);
 		return EXIT_FAILURE;
 	}
-	fd = client_connect(argv[1]);
-	if (fd < 0)
-		return fail(argv[1]);
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
-		return fail(argv[1]);
-	return client_answer(fd, json);
+	return client_command(argv[1], line, print);
 }

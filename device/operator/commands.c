@@ -8,70 +8,16 @@
 
 #include "base/util.h"
 #include "operator/commands.h"
-#include "uapi/virtio_net_roce.h"
-
-/**
- * struct counter - a counter of a port
- * @name:	its name
- * @offset:	of it in the structure that has it
- */
-struct counter {
-	const char *name;
-	size_t offset;
-};
-
-#define COUNTER(what, field, title) { title, offsetof(struct what, field) }
-
-static const struct counter port_counters[] = {
-	COUNTER(port_stats, in, "port_in"),
-	COUNTER(port_stats, in_bytes, "port_in_bytes"),
-	COUNTER(port_stats, out, "port_out"),
-	COUNTER(port_stats, out_bytes, "port_out_bytes"),
-	COUNTER(port_stats, cut, "port_cut"),
-	COUNTER(port_stats, spoofed, "port_spoofed"),
-	COUNTER(port_stats, unfinished, "port_unfinished"),
-	COUNTER(port_stats, fault.lost, "fault_lost"),
-	COUNTER(port_stats, fault.duplicated, "fault_duplicated"),
-	COUNTER(port_stats, fault.reordered, "fault_reordered"),
-	COUNTER(port_stats, fault.corrupted, "fault_corrupted"),
-	{ 0 },
-};
-
-static const struct counter function_counters[] = {
-	COUNTER(function_stats, tx, "eth_tx"),
-	COUNTER(function_stats, tx_dropped, "eth_tx_dropped"),
-	COUNTER(function_stats, rx, "eth_rx"),
-	COUNTER(function_stats, rx_dropped, "eth_rx_dropped"),
-	COUNTER(function_stats, rx_filtered, "eth_rx_filtered"),
-	COUNTER(function_stats, doorbells, "rdma_doorbells"),
-	{ 0 },
-};
-
-static const struct counter uplink_counters[] = {
-	COUNTER(uplink_stats, peers, "peers"),
-	COUNTER(uplink_stats, tx_dropped, "tx_dropped"),
-	COUNTER(uplink_stats, rx_dropped, "rx_dropped"),
-	{ 0 },
-};
-
-#define VIRTIO_RDMA_COUNTER(counter, title) \
-	{ title, VIRTIO_RDMA_CNT_##counter * sizeof(uint64_t) },
-
-static const struct counter rdma_counters[] = {
-#include "uapi/virtio_net_roce_counters.h"
-	{ 0 },
-};
-
-_Static_assert(ARRAY_SIZE(rdma_counters) ==
-	       VIRTIO_RDMA_CNT_NUM + 1, "a counter has no name");
+#include "operator/counters.h"
+#include "operator/metrics.h"
+#include "operator/qps.h"
 
 /* ------------------------------------------------------------------------- */
 /* Names                                                                     */
 /* ------------------------------------------------------------------------- */
 
-/* The short name of a port, or the whole one if another has the same. */
-static const char *port_name(const struct operator *op,
-			     const struct operator_port *port)
+const char *operator_port_name(const struct operator *op,
+			       const struct operator_port *port)
 {
 	const struct operator_port *other;
 	unsigned int i;
@@ -93,14 +39,14 @@ static const struct operator_port *port_find(const struct operator *op,
 
 	for (i = 0; i < op->ports; i++) {
 		port = &op->port[i];
-		if (!strcmp(name, port_name(op, port)) ||
+		if (!strcmp(name, operator_port_name(op, port)) ||
 		    !strcmp(name, port->text))
 			return port;
 	}
 	return NULL;
 }
 
-static const char *port_kind(const struct operator_port *port)
+const char *operator_port_kind(const struct operator_port *port)
 {
 	return port->fn ? "guest" : "uplink";
 }
@@ -111,42 +57,30 @@ static const char *port_kind(const struct operator_port *port)
 
 static void stats_print(const struct operator *op,
 			const struct operator_port *port,
-			const struct counter *counter, const void *values,
-			FILE *out)
+			const struct counter_set *set, FILE *out)
 {
-	uint64_t value;
+	const struct counter *counter = set->counter;
+	const void *values = set->of(port);
 
-	for (; counter->name; counter++) {
-		memcpy(&value, (const char *)values + counter->offset,
-		       sizeof(value));
+	for (; values && counter->name; counter++)
 		fprintf(out, "%s\t%s\t%s\t%" PRIu64 "\n",
-			port_name(op, port), port_kind(port),
-			counter->name, value);
-	}
+			operator_port_name(op, port), operator_port_kind(port),
+			counter->name, counter_value(counter, values));
 }
 
 static void command_stats(const struct operator *op, FILE *out)
 {
 	const struct operator_port *port = op->port;
+	const struct counter_set *set;
 	unsigned int i;
 
 	fprintf(out, "ok\n");
-	for (i = 0; i < op->ports; i++, port++) {
-		stats_print(op, port, port_counters, &port->group->stats,
-			    out);
-		if (port->uplink)
-			stats_print(op, port, uplink_counters,
-				    &port->uplink->stats, out);
-		if (!port->fn)
-			continue;
-		stats_print(op, port, function_counters, function_stats(port->fn),
-			    out);
-		stats_print(op, port, rdma_counters,
-			    function_rdma_counters(port->fn), out);
-	}
+	for (i = 0; i < op->ports; i++, port++)
+		for (set = counter_sets; set->counter; set++)
+			stats_print(op, port, set, out);
 }
 
-static const char *guest_state(const struct operator_port *port)
+const char *operator_guest_state(const struct operator_port *port)
 {
 	if (!function_connected(port->fn))
 		return "absent";
@@ -160,10 +94,10 @@ static void command_ports(const struct operator *op, FILE *out)
 
 	fprintf(out, "ok\n");
 	for (i = 0; i < op->ports; i++, port++) {
-		fprintf(out, "%s\t%s\t", port_name(op, port),
-			port_kind(port));
+		fprintf(out, "%s\t%s\t", operator_port_name(op, port),
+			operator_port_kind(port));
 		if (port->fn)
-			fprintf(out, "%s", guest_state(port));
+			fprintf(out, "%s", operator_guest_state(port));
 		else
 			fprintf(out, "%" PRIu64 " peers",
 				port->uplink->stats.peers);
@@ -206,6 +140,23 @@ static const struct command commands[] = {
 	{ "cut", "on", "off", command_cut },
 };
 
+/**
+ * struct question - a command of one word
+ * @verb:	the word
+ * @fn:		answers it
+ */
+struct question {
+	const char *verb;
+	void (*fn)(const struct operator *op, FILE *out);
+};
+
+static const struct question questions[] = {
+	{ "stats", command_stats },
+	{ "ports", command_ports },
+	{ "qps", operator_qps },
+	{ "metrics", operator_metrics },
+};
+
 /* The name is all between the first word and the last one, spaces included. */
 static void command_switch(const struct operator *op,
 			   const struct command *command, char *name, FILE *out)
@@ -233,14 +184,11 @@ void operator_command(const struct operator *op, char *line, FILE *out)
 	unsigned int i;
 	size_t len;
 
-	if (!strcmp(line, "stats")) {
-		command_stats(op, out);
-		return;
-	}
-	if (!strcmp(line, "ports")) {
-		command_ports(op, out);
-		return;
-	}
+	for (i = 0; i < ARRAY_SIZE(questions); i++)
+		if (!strcmp(line, questions[i].verb)) {
+			questions[i].fn(op, out);
+			return;
+		}
 	for (i = 0; i < ARRAY_SIZE(commands); i++, command++) {
 		len = strlen(command->verb);
 		if (!strncmp(line, command->verb, len) && line[len] == ' ') {

@@ -35,6 +35,16 @@ struct operator {
 	unsigned int ports;
 };
 
+/** operator_port_name() - short name of a port, or the whole one if another has the same */
+const char *operator_port_name(const struct operator *op,
+			       const struct operator_port *port);
+
+/** operator_port_kind() - what a port is, in a word */
+const char *operator_port_kind(const struct operator_port *port);
+
+/** operator_guest_state() - state of a guest's port, in a word */
+const char *operator_guest_state(const struct operator_port *port);
+
 /**
  * operator_command() - carry out a command
  * @op:		the ports that there are
@@ -44,6 +54,8 @@ struct operator {
  *
  *   ports             name, kind, state
  *   stats             name, kind, counter, value
+ *   qps               see operator_qps()
+ *   metrics           see operator_metrics()
  *   link NAME up|down
  *   cut NAME on|off
  */

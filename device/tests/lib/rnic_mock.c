@@ -71,6 +71,18 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
 	return counters;
 }
 
+bool rnic_view_next(const struct rnic *rnic, uint32_t qpn, struct qp_view *view)
+{
+	unsigned int i;
+
+	for (i = 0; i < rnic_mock.qps; i++)
+		if (rnic_mock.qp[i].qpn >= qpn) {
+			*view = rnic_mock.qp[i];
+			return true;
+		}
+	return false;
+}
+
 void rnic_free(struct rnic *rnic)
 {
 	free(rnic);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rdma/rnic.h"
+#include "rdma/view.h"
 
 #define RNIC_MOCK_QUEUES	64
 
@@ -38,6 +39,8 @@
  * @ack:	what rnic_command() returns
  * @rsp:	response that it gives, if there is room
  * @rsp_len:	bytes of that
+ * @qp:		QPs that each NIC says it has
+ * @qps:	number of them
  */
 struct rnic_mock {
 	unsigned int resets;
@@ -64,6 +67,8 @@ struct rnic_mock {
 	uint8_t ack;
 	uint8_t rsp[RNIC_RSP_MAX];
 	size_t rsp_len;
+	const struct qp_view *qp;
+	unsigned int qps;
 };
 
 extern struct rnic_mock rnic_mock;

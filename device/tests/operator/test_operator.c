@@ -116,6 +116,62 @@ static void test_stats(void **state)
 	assert_null(strstr(answer, "\ntap:same\tuplink\tsent_pkts"));
 }
 
+static const uint64_t counters[VIRTIO_RDMA_CNT_NUM] = { 11, 12, 13 };
+static const uint8_t gid[16] = { 0xfe, 0x80, [15] = 2 };
+static const struct qp_view qps[] = {
+	{ 1, "GSI", "RTS", "-", "-", NULL, 0, 0, counters },
+	{ 17, "RC", "RTS", "answer", "b", gid, 18, 3, counters },
+	{ 16383, "RC", "ERR", "-", "-", NULL, 0, 0, counters },
+};
+
+static void test_qps(void **state)
+{
+	const char *answer = ask("qps\n");
+
+	assert_memory_equal(answer, "ok\nguest\tqpn\ttype\tstate\twaits\tpeer\tpeer_gid\t"
+			    "peer_qpn\trequests\tsent_pkts\t", 72);
+	assert_null(strstr(answer, "\na.sock\t"));
+	rnic_mock.qp = qps;
+	rnic_mock.qps = ARRAY_SIZE(qps);
+	answer = ask("qps\n");
+	assert_non_null(strstr(answer, "\na.sock\t1\tGSI\tRTS\t-\t-\t-\t0\t0\t11\t12\t13\t0\t"));
+	assert_non_null(strstr(answer, "\n/run/x y/same\t17\tRC\tRTS\tanswer\tb\t"));
+	assert_non_null(strstr(answer, "\tanswer\tb\tfe80::2\t18\t3\t11\t12\t13\t"));
+	assert_non_null(strstr(answer, "\na.sock\t16383\tRC\tERR\t-\t"));
+	assert_null(strstr(answer, "\ntap:same\t"));
+}
+
+/* Each family is in one piece, of its type, and the text ends as it has to. */
+static void test_metrics(void **state)
+{
+	const char *answer;
+
+	rnic_mock.qp = qps;
+	rnic_mock.qps = ARRAY_SIZE(qps);
+	connected = true;
+	strcpy(group[2].name, "a\"b\\c");
+	answer = ask("metrics\n");
+	assert_non_null(strstr(answer,
+			       "\n# TYPE vhost_user_roce_port_in counter\n"
+			       "vhost_user_roce_port_in_total{port=\"a.sock\",kind=\"guest\"} 0\n"
+			       "vhost_user_roce_port_in_total{port=\"same\",kind=\"guest\"} 0\n"
+			       "vhost_user_roce_port_in_total{port=\"a\\\"b\\\\c\",kind=\"uplink\"} 0\n"
+			       "# TYPE "));
+	assert_non_null(strstr(answer,
+			       "\n# TYPE vhost_user_roce_peers gauge\n"
+			       "vhost_user_roce_peers{port=\"a\\\"b\\\\c\",kind=\"uplink\"} 3\n"));
+	assert_non_null(strstr(answer,
+			       "\n# TYPE vhost_user_roce_guest_up gauge\n"
+			       "vhost_user_roce_guest_up{port=\"a.sock\",kind=\"guest\"} 1\n"));
+	assert_non_null(strstr(answer,
+			       "\n# TYPE vhost_user_roce_qps gauge\n"
+			       "vhost_user_roce_qps{port=\"a.sock\",kind=\"guest\",state=\"RTS\"} 2\n"
+			       "vhost_user_roce_qps{port=\"a.sock\",kind=\"guest\",state=\"ERR\"} 1\n"
+			       "vhost_user_roce_qps{port=\"same\""));
+	assert_string_equal(answer + strlen(answer) - 7, "\n# EOF\n");
+	strcpy(group[2].name, "same");
+}
+
 static void test_cut(void **state)
 {
 	assert_string_equal(ask("cut a.sock on\n"), "ok\n");
@@ -197,6 +253,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_ports),
 		TEST(test_stats),
+		TEST(test_qps),
+		TEST(test_metrics),
 		TEST(test_cut),
 		TEST(test_link),
 		TEST(test_errors),
