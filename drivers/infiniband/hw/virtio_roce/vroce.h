@@ -410,6 +410,15 @@ int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
 void vroce_set_counter_ops(struct vroce_dev *dev);
 
+/* ----- vroce_restrack.c: details of objects ----- */
+
+struct vroce_cq;
+struct vroce_qp;
+
+void vroce_restrack_hide_qp(struct vroce_qp *qp);
+void vroce_restrack_hide_cq(struct vroce_cq *cq);
+void vroce_set_restrack_ops(struct vroce_dev *dev);
+
 /* ----- vroce_ah.c: address handles ----- */
 
 /**

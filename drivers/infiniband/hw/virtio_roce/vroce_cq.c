@@ -480,11 +480,13 @@ int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	struct vroce_cq *cq = to_vcq(ibcq);
+	struct vroce_hw_cq *hw = cq->hw;
 
-	xa_erase_irq(&dev->cqs, cq->hw->cqn);
+	xa_erase_irq(&dev->cqs, hw->cqn);
 	vroce_cq_disable(dev, cq);
 	vroce_maps_remove(&cq->maps);
-	vroce_obj_put(&cq->hw->obj);
+	vroce_restrack_hide_cq(cq);
+	vroce_obj_put(&hw->obj);
 	return 0;
 }
 

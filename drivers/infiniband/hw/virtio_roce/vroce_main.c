@@ -8,7 +8,7 @@
  *
  *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_drain.c vroce_user.c
- *              vroce_counters.c
+ *              vroce_counters.c vroce_restrack.c
  *   objects    vroce_obj.c vroce_hw_qp.c vroce_queue.c vroce_form.c vroce_mem.c vroce_doorbell.c:
  *              what the device holds, and its memory;
  *              vroce_flush.c: what happens to it when the device is dead
@@ -365,6 +365,7 @@ static int vroce_register(struct vroce_dev *dev)
 	strscpy(ibdev->node_desc, "virtio-net RoCE", sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &vroce_ops);
 	vroce_set_counter_ops(dev);
+	vroce_set_restrack_ops(dev);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_mcast_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);

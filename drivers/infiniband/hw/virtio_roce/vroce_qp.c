@@ -641,6 +641,7 @@ int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* No further mapping can be made, so this number cannot rise. */
 	if (kref_read(&hw->obj.ref) > 1)
 		vroce_qp_stop(dev, hw);
+	vroce_restrack_hide_qp(qp);
 	vroce_obj_put(&hw->obj);
 	vroce_qp_free_backlog(qp);
 	mutex_destroy(&qp->mutex);
