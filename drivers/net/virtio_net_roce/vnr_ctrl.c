@@ -35,6 +35,7 @@
 
 #include "virtio_net_roce_compat.h"
 #include "vnr_ctrl.h"
+#include "vnr_trace.h"
 
 /* If a request cannot be allocated in one piece, its pieces have at least this size. */
 #define VNR_CTRL_CHUNK		(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
@@ -210,7 +211,7 @@ static int vnr_ctrl_send(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd)
 	if (ret)
 		return ret;
 	cmd->state = VNR_CTRL_SENT;
-	cmd->sent = jiffies;
+	cmd->sent = ktime_get();
 	list_move_tail(&cmd->link, &ctrl->sent);
 	/* Under the lock, or teardown could free the queue before the kick. */
 	if (virtqueue_kick_prepare(ctrl->vq))
@@ -250,6 +251,8 @@ int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 	}
 	cmd->class = class;
 	cmd->err = 0;
+	cmd->submitted = ktime_get();
+	cmd->sent = 0;
 	if (list_empty(&ctrl->waiting[class]))
 		ret = vnr_ctrl_send(ctrl, cmd);
 	if (ret == -ENOSPC && class != VNR_CTRL_PROXY) {
@@ -269,6 +272,8 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_submit);
 static void vnr_ctrl_done(struct vnr_ctrl_cmd *cmd, int err,
 			  struct list_head *done)
 {
+	trace_vnr_command(container_of(cmd->ctrl, struct vnr_dev, ctrl), cmd,
+			  err);
 	cmd->state = VNR_CTRL_DONE;
 	cmd->err = err;
 	list_move_tail(&cmd->link, done);
@@ -475,7 +480,8 @@ static bool vnr_ctrl_expired(struct vnr_ctrl *ctrl)
 	spin_lock_irqsave(&ctrl->lock, flags);
 	oldest = list_first_entry_or_null(&ctrl->sent, struct vnr_ctrl_cmd,
 					  link);
-	ret = oldest && time_after_eq(jiffies, oldest->sent + ctrl->timeout);
+	ret = oldest && ktime_ms_delta(ktime_get(), oldest->sent) >=
+			jiffies_to_msecs(ctrl->timeout);
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 	return ret;
 }

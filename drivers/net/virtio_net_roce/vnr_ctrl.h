@@ -57,7 +57,8 @@ enum vnr_ctrl_state {
  *	guarded by &vnr_ctrl.lock until @finish is called
  * @state: its state
  * @class: which descriptors it may use
- * @sent: when it was sent, jiffies
+ * @submitted: when it was submitted
+ * @sent: when it was sent, 0 before
  * @err: 0 if it was answered, else -errno
  * @owner: for the use of the submitter
  * @deadline: when the answer to an Ethernet command is late
@@ -79,7 +80,8 @@ struct vnr_ctrl_cmd {
 	struct list_head link;
 	enum vnr_ctrl_state state;
 	enum vnr_ctrl_class class;
-	unsigned long sent;
+	ktime_t submitted;
+	ktime_t sent;
 	int err;
 	void *owner;
 	ktime_t deadline;

@@ -18,6 +18,7 @@
 
 #include "virtio_net_roce_compat.h"
 #include "vnr.h"
+#include "vnr_trace.h"
 
 static int vnr_event_post(struct virtqueue *vq, struct virtio_rdma_event *buf)
 {
@@ -32,6 +33,9 @@ static void vnr_event_pass_on(struct vnr_dev *dev,
 {
 	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
 
+	if (len >= sizeof(*buf))
+		trace_vnr_event(dev, le16_to_cpu(buf->type),
+				le32_to_cpu(buf->number));
 	/* Pairs with vnr_op_events(). */
 	notify = smp_load_acquire(&dev->notify);
 	if (notify && len >= sizeof(*buf))

@@ -38,6 +38,7 @@
 
 #include "virtio_net_roce_compat.h"
 #include "vnr_ctrl.h"
+#include "vnr_trace.h"
 
 /* How long a function may take to report that it was reset. */
 #define VNR_RESET_MS		10000
@@ -82,6 +83,7 @@ static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
 	if (may) {
 		pci_dbg(dev->mdev.pci_dev, "%s, was %s\n", vnr_state_names[to],
 			vnr_state_names[life->state]);
+		trace_vnr_state(dev, life->state, to);
 		WRITE_ONCE(life->state, to);
 	}
 	spin_unlock_irqrestore(&life->lock, flags);

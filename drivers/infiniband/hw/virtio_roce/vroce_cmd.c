@@ -12,6 +12,7 @@
 #include "virtio_roce_compat.h"
 
 #include "vroce_cmd.h"
+#include "vroce_trace.h"
 #include "vroce_wire.h"
 
 /**
@@ -115,9 +116,19 @@ static int vroce_cmd_undo(struct virtio_net_roce_aux *aux,
 static int vroce_cmd_run(struct virtio_net_roce_aux *aux,
 			 struct virtio_net_roce_cmd *cmd)
 {
-	if (vroce_commands[cmd->command].undo)
-		return vroce_cmd_undo(aux, cmd);
-	return vroce_cmd_errno(aux, cmd->command, aux->ops->exec(aux, cmd));
+	const struct vroce_command *info = &vroce_commands[cmd->command];
+	ktime_t start = trace_vroce_command_enabled() ? ktime_get() : 0;
+	int err;
+
+	if (info->undo)
+		err = vroce_cmd_undo(aux, cmd);
+	else
+		err = vroce_cmd_errno(aux, cmd->command,
+				      aux->ops->exec(aux, cmd));
+	if (start)
+		trace_vroce_command(aux, info->name, cmd->command,
+				    ktime_sub(ktime_get(), start), err);
+	return err;
 }
 
 static int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,

@@ -16,6 +16,7 @@
  */
 #include "vroce_form.h"
 #include "vroce_ring.h"
+#include "vroce_trace.h"
 #include "vroce.h"
 
 /* The last word of the used ring's pages.  The ring must not reach so far. */
@@ -189,6 +190,7 @@ static void vroce_event(struct virtio_net_roce_aux *aux,
 		.element.port_num = 1,
 	};
 
+	trace_vroce_health(aux, event);
 	WRITE_ONCE(dev->health, event);
 	/* The event may come late, when the device is already being unregistered. */
 	if (before == VIRTIO_NET_ROCE_RUNS && ib_device_try_get(&dev->ibdev)) {

@@ -9,6 +9,7 @@
 
 #include "vroce_form.h"
 #include "vroce_ring.h"
+#include "vroce_trace.h"
 #include "vroce_wire.h"
 
 /* More than ib_mad can be configured to ask for. */
@@ -439,6 +440,16 @@ static bool vroce_cq_takes(const struct vroce_dev *dev,
 	       n <= vroce_queue_pending(&hw->queue);
 }
 
+/* Context: &vroce_qp.mutex held. */
+static void vroce_qp_set_state(struct vroce_dev *dev, struct vroce_qp *qp,
+			       enum ib_qp_state state)
+{
+	if (state == qp->state)
+		return;
+	trace_vroce_qp_state(dev->aux, qp->ibqp.qp_num, qp->state, state);
+	WRITE_ONCE(qp->state, state);
+}
+
 /*
  * Make sure that the device has no requests of a QP before the QP goes to RESET.
  *
@@ -474,7 +485,7 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	err = vroce_cmd_modify_qp(dev->aux, hw->qpn, &error, IB_QP_STATE);
 	if (err)
 		return err;
-	WRITE_ONCE(qp->state, IB_QPS_ERR);
+	vroce_qp_set_state(dev, qp, IB_QPS_ERR);
 	vroce_backlog_drop(qp);
 	for (ms = 0; vroce_qp_pending(hw); ms++) {
 		if (READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
@@ -553,7 +564,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		goto out_unlock;
 
 	if (mask & IB_QP_STATE) {
-		WRITE_ONCE(qp->state, attr->qp_state);
+		vroce_qp_set_state(dev, qp, attr->qp_state);
 		/*
 		 * There are no requests any more.  Either the device has dropped
 		 * them and given their slots back, or there were none.  The
@@ -591,7 +602,7 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	mutex_lock(&qp->mutex);
 	err = vroce_cmd_query_qp(dev->aux, ibqp->qp_num, mask, attr);
 	if (!err)
-		WRITE_ONCE(qp->state, attr->qp_state);
+		vroce_qp_set_state(dev, qp, attr->qp_state);
 	mutex_unlock(&qp->mutex);
 	if (err)
 		return err;
