@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/notify.h"
+#include "base/ready.h"
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -402,8 +403,20 @@ static int daemon_sandbox(const struct daemon *d, const struct options *options)
 	return sandbox_enter(&needs);
 }
 
+static void daemon_ready(const struct daemon *d, const struct options *options,
+			 int ready)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%u guest(s), %u virtqueues each (num_vqs)",
+		 d->guests, function_num_queues(&options->limits));
+	log_info("%s", text);
+	ready_tell(ready, text);
+}
+
 static int daemon_run(struct daemon *d, const struct options *options)
 {
+	int ready = ready_open();
 	int err;
 
 	err = daemon_uplinks_start(d, options);
@@ -418,8 +431,7 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	err = daemon_sandbox(d, options);
 	if (err)
 		goto err_control;
-	log_info("%u guest(s), %u virtqueues each (num_vqs)", d->guests,
-		 function_num_queues(&options->limits));
+	daemon_ready(d, options, ready);
 	err = loop_run(d->loop);
 	if (err)
 		log_error("event loop: %s", strerror(-err));
@@ -444,6 +456,7 @@ int main(int argc, char **argv)
 	static struct daemon d;
 	int err;
 
+	log_init();
 	if (options_parse(&options, argc, argv))
 		return EXIT_FAILURE;
 	if (options.action == OPTIONS_HELP)

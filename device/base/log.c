@@ -5,7 +5,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -13,6 +17,19 @@
 #define LOG_LIMIT_COUNT		10
 
 static enum log_level log_max = LOG_LEVEL_INFO;
+static bool log_journal;
+
+void log_init(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	/* Standard error may have been redirected since systemd said so. */
+	log_journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
+		      !fstat(STDERR_FILENO, &st) && st.st_dev == dev &&
+		      st.st_ino == ino;
+}
 
 void log_set_level(enum log_level level)
 {
@@ -23,11 +40,21 @@ void log_set_level(enum log_level level)
 static void log_line(enum log_level level, const char *prefix, const char *fmt,
 		     va_list args)
 {
+	static const int priority[] = {
+		[LOG_LEVEL_ERROR] = LOG_ERR,
+		[LOG_LEVEL_WARN] = LOG_WARNING,
+		[LOG_LEVEL_INFO] = LOG_INFO,
+		[LOG_LEVEL_DEBUG] = LOG_DEBUG,
+	};
 	char text[512];
 
 	if (level > log_max)
 		return;
 	vsnprintf(text, sizeof(text), fmt, args);
+	if (log_journal) {
+		fprintf(stderr, "<%d>%s\n", priority[level], text);
+		return;
+	}
 	fprintf(stderr, "vhost-user-roce: %s%s\n", prefix, text);
 }
 

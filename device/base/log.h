@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Messages of the daemon: one line each, on standard error.
+ * Messages of the daemon: one line each, on standard error.  The journal of systemd is
+ * given the priority of each, and knows itself who writes.
  */
 #ifndef DEVICE_LOG_H
 #define DEVICE_LOG_H
@@ -16,6 +17,9 @@ enum log_level {
 	LOG_LEVEL_INFO,
 	LOG_LEVEL_DEBUG,
 };
+
+/** log_init() - find out whether standard error is the journal, which takes priorities */
+void log_init(void);
 
 /** log_set_level() - print messages up to @level; LOG_LEVEL_INFO at start */
 void log_set_level(enum log_level level);
