@@ -16,22 +16,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# Makes the copy under another name first, so that a copy that exists is complete.
-make_source()
-{
-	local from=$1 to=$2
-
-	step "provider: copy of the rdma-core source"
-	rm -rf "$to" "$to.new"
-	cp -r "$from" "$to.new"
-	ln -s "$top/provider" "$to.new/providers/virtio_roce"
-	sed -i 's,^add_subdirectory(providers/vmw_pvrdma),add_subdirectory(providers/virtio_roce)\n&,' \
-		"$to.new/CMakeLists.txt"
-	# Which tree it came from.
-	echo "$from" > "$to.new/.from"
-	mv "$to.new" "$to"
-}
-
 if [ "${1-}" = --versions ]; then
 	passed=0
 	failed=0
@@ -81,20 +65,9 @@ else
 	copy=$build/rdma-core
 fi
 exclusive "${out##*/}"
-[ "$(cat "$copy/.from" 2>/dev/null)" = "$source" ] || make_source "$source" "$copy"
-
 step "provider${RDMA_CORE:+ (rdma-core ${copy##*rdma-core-})}"
-"$top/scripts/in-tree" "$tree" sh -ec '
-	copy=$1
-	# CMake prints much about the rest of rdma-core.
-	[ -e "$copy/build/build.ninja" ] ||
-		cmake -S "$copy" -B "$copy/build" -G Ninja -DNO_MAN_PAGES=1 \
-			-DNO_PYVERBS=1 $2 -DCMAKE_BUILD_TYPE=RelWithDebInfo > "$copy/log" 2>&1 ||
-		{ cat "$copy/log"; exit 1; }
-	target=$(ninja -C "$copy/build" -t targets all |
-		sed -n "s,^\(lib/libvirtio_roce-rdmav[0-9]*\.so\):.*,\1,p")
-	ninja --quiet -j2 -C "$copy/build" "$target"
-' sh "$copy" "$options" >&2
+# shellcheck disable=SC2086
+"$top/scripts/in-tree" "$tree" "$top/scripts/provider-in-rdma-core" "$source" "$copy" $options >&2
 
 if [ "${1-}" = --sparse ]; then
 	step "provider: sparse"
