@@ -13,15 +13,20 @@ prefix ?= /usr/local
 sbindir ?= $(prefix)/sbin
 libdir ?= $(prefix)/lib
 mandir ?= $(prefix)/share/man
+docdir ?= $(prefix)/share/doc/vhost-user-roce
 sysconfdir ?= /etc
+# Below it are the places of systemd, udev and dracut.
+sharedlibdir ?= $(prefix)/lib
 # DKMS looks nowhere else.
 dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
+# Hooks of an administrator's own; a package has them in /usr/share.
+hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
-.PHONY: all packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
+.PHONY: all dependencies packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance \
 	interop apps apps-short fresh-build-test demo \
-	install install-modules install-provider install-device install-test provider-versions \
+	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
@@ -34,7 +39,8 @@ help:
 	@echo 'make             modules, provider and device daemon, into build/'
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
 	@echo 'make install     what was built, and the sources of the modules for DKMS;'
-	@echo '                 DESTDIR, prefix, and install-modules, -provider, -device'
+	@echo '                 DESTDIR, prefix, and install-modules, -guest, -provider, -device'
+	@echo 'make packages    Debian packages, into build/packages/'
 	@echo 'make provider RDMA_CORE=VERSION  for another version of rdma-core'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
@@ -50,8 +56,11 @@ help:
 	@echo 'make bench       rates, latencies and memory of the daemon, as JSON and SVG'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
-packages:
+dependencies:
 	@scripts/install-packages.sh
+
+packages:
+	@scripts/build-packages.sh
 
 modules:
 	@scripts/build-modules.sh guest
@@ -132,7 +141,7 @@ conformance: all
 fresh-build-test:
 	@scripts/fresh-build-test.sh
 
-install: install-modules install-provider install-device
+install: install-modules install-guest install-provider install-device
 
 # The sources, without the KUnit suites, as DKMS wants them.
 install-modules:
@@ -140,6 +149,15 @@ install-modules:
 		$(INSTALL) -D -m 644 "$$file" "$(DESTDIR)$(dkmsdir)/$$file"; \
 	done
 	sed 's/@VERSION@/$(VERSION)/' dkms.conf.in > '$(DESTDIR)$(dkmsdir)/dkms.conf'
+
+# What makes a guest load the modules early and lets its users register memory.
+install-guest:
+	set -e; put() { $(INSTALL) -D -m "$$1" "packaging/guest/$$2" "$(DESTDIR)$$3"; }; \
+	put 644 udev.rules '$(sharedlibdir)/udev/rules.d/75-virtio-net-roce.rules'; \
+	put 644 dracut.conf '$(sharedlibdir)/dracut/dracut.conf.d/50-virtio-net-roce.conf'; \
+	put 644 sysusers.conf '$(sharedlibdir)/sysusers.d/virtio-net-roce.conf'; \
+	put 644 limits.conf '$(sysconfdir)/security/limits.d/50-virtio-net-roce.conf'; \
+	put 755 initramfs-hook '$(hooksdir)/virtio-net-roce'
 
 install-provider:
 	$(INSTALL) -d '$(DESTDIR)$(libdir)/libibverbs' '$(DESTDIR)$(sysconfdir)/libibverbs.d'
@@ -150,14 +168,20 @@ install-device:
 	$(INSTALL) -d '$(DESTDIR)$(sbindir)' '$(DESTDIR)$(mandir)/man8'
 	$(INSTALL) -m 755 $(O)/device/vhost-user-roce $(O)/device/vhost-user-roce-ctl '$(DESTDIR)$(sbindir)'
 	$(INSTALL) -m 644 Documentation/*.8 '$(DESTDIR)$(mandir)/man8'
+	$(INSTALL) -d '$(DESTDIR)$(sharedlibdir)/systemd/system' '$(DESTDIR)$(sharedlibdir)/sysusers.d'
+	sed 's,@sbindir@,$(sbindir),' packaging/host/vhost-user-roce@.service.in > \
+		'$(DESTDIR)$(sharedlibdir)/systemd/system/vhost-user-roce@.service'
+	$(INSTALL) -m 644 packaging/host/sysusers.conf \
+		'$(DESTDIR)$(sharedlibdir)/sysusers.d/vhost-user-roce.conf'
+	$(INSTALL) -D -m 644 packaging/host/example.conf '$(DESTDIR)$(docdir)/examples/lan.conf'
 
 install-test: provider device
 	@scripts/install-test.sh
 
-demo: packages all
+demo: dependencies all
 	@/usr/bin/python3 scripts/demo.py
 
-shell: packages all
+shell: dependencies all
 	@/usr/bin/python3 scripts/demo.py --shell
 
 check:

@@ -36,12 +36,23 @@ make -s -C "$top" install DESTDIR="$dest" prefix=/usr
 for file in usr/sbin/vhost-user-roce usr/sbin/vhost-user-roce-ctl \
 	usr/share/man/man8/vhost-user-roce.8 usr/share/man/man8/vhost-user-roce-ctl.8 \
 	usr/lib/libibverbs/libvirtio_roce-rdmav34.so etc/libibverbs.d/virtio_roce.driver \
-	"usr/src/virtio-net-roce-$version/dkms.conf"; do
+	"usr/src/virtio-net-roce-$version/dkms.conf" \
+	usr/lib/udev/rules.d/75-virtio-net-roce.rules \
+	usr/lib/dracut/dracut.conf.d/50-virtio-net-roce.conf \
+	etc/initramfs-tools/hooks/virtio-net-roce \
+	etc/security/limits.d/50-virtio-net-roce.conf \
+	usr/lib/sysusers.d/virtio-net-roce.conf usr/lib/sysusers.d/vhost-user-roce.conf \
+	usr/share/doc/vhost-user-roce/examples/lan.conf \
+	usr/lib/systemd/system/vhost-user-roce@.service; do
 	expect "$file is installed" test -s "$dest/$file"
 done
 # shellcheck disable=SC2016
 expect "the daemon tells its version" sh -c '[ "$("$1" --version)" = "vhost-user-roce $2" ]' \
 	sh "$dest/usr/sbin/vhost-user-roce" "$version"
+expect "the service starts what is installed" grep -q "^ExecStart=/usr/sbin/vhost-user-roce " \
+	"$dest/usr/lib/systemd/system/vhost-user-roce@.service"
+expect "the package's changelog tells the version" \
+	grep -q "^virtio-net-roce ($version)" "$top/packaging/debian/changelog"
 expect "the changelog tells the version" grep -q "^$version " "$top/CHANGELOG.rst"
 expect "the documentation tells the version" \
 	grep -q "dkms install virtio-net-roce/$version" "$top/Documentation/howto.rst"

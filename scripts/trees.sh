@@ -11,6 +11,9 @@
 #   apps    the same and the programs of "make apps"
 #   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
 #           checkpatch.pl, and what building a kernel needs
+#   packages  the same, and what makes Debian packages
+#   system  a Debian 13 that starts as its installer leaves it: systemd, udev, an initramfs
+#           of its own, DKMS and a compiler
 #   newest  compiles the modules against the newest kernel that backports have
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 #   rdma-core  the sources of rdma-core as Debian 12, 13 and the next one have them,
@@ -160,6 +163,31 @@ make_build()
 	in_new_tree "$tree" apt-get clean
 }
 
+make_packages()
+{
+	local build=$1 packages=$2 tree=$3
+
+	step "tree that makes packages"
+	cp -aT "$build" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	install "$tree" $packages
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
+make_system()
+{
+	local base=$1 kernel=$2 packages=$3 tree=$4
+
+	step "tree of a Debian with systemd"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	mkdir "$tree/kernel"
+	cp "$kernel"/linux-{image,headers,kbuild}-*.deb "$tree/kernel"
+	(cd "$tree" && install "$tree" $packages ./kernel/*.deb)
+	in_new_tree "$tree" env -u INITRD update-initramfs -c -k all
+	rm -r "$tree/kernel" "$tree"/var/lib/apt/lists/*
+}
+
 make_newest()
 {
 	local base=$1 packages=$2 tree=$3
@@ -264,6 +292,16 @@ build)
 	kernel
 	cached tree-build "$common" "$kernel/version" -- make_build "$base" "$kernel" \
 		"$(package_names "$lists/build.list")"
+	;;
+packages)
+	from=$("$0" build)
+	cached tree-packages "$common" -- make_packages "$from" \
+		"$(package_names "$lists/packages.list")"
+	;;
+system)
+	kernel
+	cached tree-system "$common" "$kernel/version" -- make_system "$base" "$kernel" \
+		"$(package_names "$lists/system.list")"
 	;;
 newest)
 	base
