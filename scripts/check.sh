@@ -94,6 +94,7 @@ gently='echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
 aside "$build/kernels.log" sh -c "$gently"'
 	"$1/guest-image.sh" guest apps
 	"$1/kunit-kernel.sh" debug
+	"$1/system-image.sh" ${LAB_LONG:+long}
 	"$1/trees.sh" newest
 	"$1/trees.sh" fresh' sh "$top/scripts"
 

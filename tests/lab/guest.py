@@ -179,9 +179,13 @@ class Guest:
 
     # Start and end
 
+    def image(self):
+        """What it boots: kernel, disk, initramfs."""
+        return paths.guest_image(self.disk)
+
     def start(self):
         """Starts QEMU.  The thread that calls this must outlive QEMU, which dies with it."""
-        kernel, disk, initrd = paths.guest_image(self.disk)
+        kernel, disk, initrd = self.image()
         self.directory = paths.run_directory(self.name)
         self.share = self.directory / "share"
         self.share.mkdir()

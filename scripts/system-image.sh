@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# system-image.sh [long]
+#
+# Takes a Debian 13 with systemd, installs our packages on it by apt, as whoever makes a
+# disk image does it, and purges them again; and prints the path of a directory with
+#   installed/  what boots with our packages: vmlinuz, disk.img, and initrd, which the
+#               system has made for itself
+#   purged/left      files that are different from before the packages were installed
+#   purged/initrd.list  what is in the initramfs then
+# With "long" the kernel is replaced by that of backports before the packages are purged,
+# and there are
+#   upgraded/   what boots then
+#   purged/     what boots in the end
+
+. "$(dirname "$0")/lib.sh"
+
+form=${1-short}
+"$top/scripts/build-packages.sh"
+tree=$("$top/scripts/trees.sh" system)
+out=$build/system-$form
+exclusive "system-$form"
+
+made_of=$(
+	echo "$tree"
+	cat "$0" "$top/scripts/system-disk" "$top/scripts/guest/agent.py" \
+		"$build/packages/.made-of"
+)
+if [ "$made_of" != "$(cat "$out/.made-of" 2> /dev/null)" ]; then
+	step "a system, our packages on it ($form)"
+	rm -rf "$out"
+	mkdir -p "$out"
+	"$top/scripts/in-tree" "$tree" env -u INITRD "$top/scripts/system-disk" \
+		"$form" "$build/packages" "$top/scripts/guest/agent.py" "$out" \
+		> "$build/system-$form.log" 2>&1 || {
+		tail -n 40 "$build/system-$form.log" >&2
+		exit 1
+	}
+	echo "$made_of" > "$out/.made-of"
+fi
+echo "$out"

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Our Debian packages, on a Debian that starts as its installer leaves it.
+
+apt has installed them with the disk mounted, natively, since DKMS would take minutes in a
+guest without KVM.
+"""
+
+import contextlib
+
+import pytest
+
+import lab
+from lab import paths
+from lab.devices import roce_device
+from lab.pingpong import gid_index
+from lab.system import System, images
+
+pytestmark = pytest.mark.skipif(paths.DEBUG, reason="it boots a kernel of its own")
+
+ADDRESS = "10.77.0.1"
+BOOT = 300
+
+
+@contextlib.contextmanager
+def booted(state):
+    """A system in a state of system-image.sh, with a function."""
+    daemon = lab.Daemon("packages", guests=1).start()
+    system = System(f"system-{state}", state, [roce_device(daemon.sockets[0])])
+    try:
+        system.start().wait_ready(BOOT)
+        yield system
+    finally:
+        system.stop()
+        daemon.stop()
+
+
+@pytest.fixture(scope="module")
+def system():
+    """One that has our packages."""
+    with booted("installed") as installed:
+        yield installed
+
+
+def assert_has_network(system):
+    """What the distribution configures the network with has found the interface."""
+    system.wait_until(f"ip -br -4 address | grep -q '^en.* UP .*{ADDRESS}/24'", timeout=60)
+
+
+def assert_pingpong(system):
+    """An ordinary user reaches the same guest by RDMA."""
+    device = system.rdma_device()
+    assert device.startswith("rocep"), device
+    index = gid_index(system, device, ADDRESS)
+    line = f"ibv_rc_pingpong -d {device} -g {index} -n 200 -c"
+    said = system.as_user(f"{line} > /dev/null & until {line} {ADDRESS} 2> /dev/null; do "
+                          "sleep 0.2; done; wait", timeout=60)
+    assert "200 iters" in said.stdout
+
+
+def test_start(system):
+    """The network is configured, no unit has failed, the device has its name and its modules."""
+    assert_has_network(system)
+    assert system.run("systemctl --failed --plain --no-legend").stdout == ""
+    # Of rdma-core, which has been told what kind of device it is.
+    system.wait_until("systemctl -q is-active rdma-hw.target rdma-load-modules@roce.service")
+
+
+def test_early(system):
+    """The module had the function before systemd, so before the network, came."""
+    log = system.dmesg()
+    taken, systemd = "RoCE device: taking it over", " systemd[1]: "
+    assert taken in log and systemd in log, log
+    assert log.index(taken) < log.index(systemd), log
+
+
+def test_user(system):
+    """An ordinary user runs a ping-pong; a member of the group may pin what he likes."""
+    assert_has_network(system)
+    assert_pingpong(system)
+    limit = system.as_user("ulimit -l").stdout
+    assert limit != "unlimited\n"
+    system.run(["usermod", "-aG", "rdma", "user"])
+    assert system.as_user("ulimit -l").stdout == "unlimited\n"
+    system.run(["gpasswd", "-d", "user", "rdma"])
+
+
+def test_service(system):
+    """The daemon as a service of systemd: it tells when it is ready, and is well locked up."""
+    system.run("install -D -m 644 /usr/share/doc/vhost-user-roce/examples/lan.conf"
+               " /etc/vhost-user-roce/lan.conf")
+    system.run("systemctl start vhost-user-roce@lan", timeout=90)
+    try:
+        place = "/run/vhost-user-roce/lan"
+        status = system.run("systemctl show -P StatusText vhost-user-roce@lan").stdout
+        assert status == "2 guest(s), 136 virtqueues each (num_vqs)\n"
+        ports = system.run(f"vhost-user-roce-ctl {place}/control ports").stdout
+        assert "a.sock" in ports and "b.sock" in ports
+        # QEMU's user is in the group; others do not even get there.
+        assert system.run(f"stat -c '%U:%G %A' {place}/a.sock").stdout == \
+            "vhost-user-roce:vhost-user-roce srwxrwx---\n"
+        assert system.as_user(f"ls {place}", check=False).rc != 0
+        log = system.run("journalctl -o cat -p info..info -u vhost-user-roce@lan").stdout
+        assert ("sandbox: seccomp, no_new_privs, no capabilities, own mount, network, IPC and UTS"
+                " namespaces\n") in log
+        assert system.run("journalctl -q -o cat -p notice -u vhost-user-roce@lan").stdout == ""
+    finally:
+        system.run("systemctl stop vhost-user-roce@lan", timeout=90)
+    assert system.run("systemctl show -P Result vhost-user-roce@lan").stdout == "success\n"
+    system.run(f"test ! -e {place}")
+
+
+def test_purge():
+    """Nothing is left of our packages when they have been purged."""
+    purged = images() / "purged"
+    assert (purged / "left").read_text() == ""
+    assert "virtio_net_roce" in (images() / "installed" / "initrd.list").read_text()
+    assert "virtio_net_roce" not in (purged / "initrd.list").read_text()
+
+
+@pytest.mark.skipif(not paths.LONG, reason="two more starts")
+def test_other_kernel():
+    """Another kernel gets the modules when it is installed."""
+    with booted("upgraded") as system:
+        assert_has_network(system)
+        assert_pingpong(system)
+
+
+@pytest.mark.skipif(not paths.LONG, reason="two more starts")
+def test_plain():
+    """Without our packages the function is an ordinary Ethernet interface."""
+    with booted("purged") as system:
+        assert_has_network(system)
+        assert system.run("ls /sys/class/infiniband", check=False).stdout == ""
