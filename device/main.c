@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ struct guest {
  * @uplinks:	number of them
  * @port:	all of these, for @op
  * @op:		what commands are about
+ * @cwd:	directory that it was started in
  * @control:	socket that they come by, or NULL
  */
 struct daemon {
@@ -84,6 +86,7 @@ struct daemon {
 	unsigned int uplinks;
 	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
 	struct operator op;
+	char cwd[PATH_MAX];
 	struct operator_socket *control;
 };
 
@@ -300,9 +303,18 @@ static int daemon_control_start(struct daemon *d, const struct options *options)
 			.group = &d->uplink[i].group,
 			.uplink = d->uplink[i].uplink,
 		};
-	d->op = (struct operator){ d->port, d->guests + d->uplinks };
 	if (!options->control)
 		return 0;
+	if (!getcwd(d->cwd, sizeof(d->cwd))) {
+		log_error("working directory: %s", strerror(errno));
+		return -EINVAL;
+	}
+	d->op = (struct operator){
+		.port = d->port,
+		.ports = d->guests + d->uplinks,
+		.limits = &options->limits,
+		.cwd = d->cwd,
+	};
 	d->control = operator_socket_new(d->loop, options->control, &d->op);
 	if (d->control)
 		return 0;

@@ -11,7 +11,6 @@ import pytest
 
 import lab
 from lab import paths
-from lab.devices import roce_device
 from lab.pingpong import gid_index
 from lab.system import System, images
 
@@ -25,7 +24,8 @@ BOOT = 300
 def booted(state):
     """A system in a state of system-image.sh, with a function."""
     daemon = lab.Daemon("packages", guests=1).start()
-    system = System(f"system-{state}", state, [roce_device(daemon.sockets[0])])
+    arguments = daemon.control("qemu-args", daemon.sockets[0].name).splitlines()
+    system = System(f"system-{state}", state, [arguments])
     try:
         system.start().wait_ready(BOOT)
         yield system

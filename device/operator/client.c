@@ -24,6 +24,7 @@ static const char usage[] =
 "\n"
 "SOCKET is that of the daemon's --control.  Commands:\n"
 "  ports               the ports of its switch: name, kind, state\n"
+"  qemu-args GUEST     what QEMU must be told, one argument a line\n"
 "  stats [--json]      counters of all ports\n"
 "  qps [--json]        QPs of all guests, with counters\n"
 "  metrics             counters and states as OpenMetrics text\n"

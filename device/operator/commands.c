@@ -105,6 +105,39 @@ static void command_ports(const struct operator *op, FILE *out)
 	}
 }
 
+/* As the value of an option of QEMU's, in which a comma is written twice. */
+static void qemu_value(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fprintf(out, "%s%c", *text == ',' ? "," : "", *text);
+}
+
+static void command_qemu_args(const struct operator *op, const char *name,
+			      FILE *out)
+{
+	const struct operator_port *port = port_find(op, name);
+	const struct rnic_limits *limits = op->limits;
+	size_t config = VIRTIO_NET_ROCE_CONFIG_OFFSET +
+			sizeof(struct virtio_net_roce_config);
+
+	if (!port || !port->fn) {
+		fprintf(out, "error no such guest\n");
+		return;
+	}
+	if (limits->event_vqs || limits->doorbell_vqs)
+		config += sizeof(struct virtio_net_roce_config_rings);
+	fprintf(out, "ok\n-chardev\nsocket,id=roce0-socket,path=");
+	if (*port->text != '/') {
+		qemu_value(op->cwd, out);
+		fprintf(out, "/");
+	}
+	qemu_value(port->text, out);
+	fprintf(out, "\n-device\nvhost-user-test-device-pci,virtio-id=1,");
+	fprintf(out, "chardev=roce0-socket,id=roce0,page-per-vq=on,");
+	fprintf(out, "num_vqs=%u,vq_size=%u,config_size=%zu\n",
+		function_num_queues(limits), limits->queue_size, config);
+}
+
 static void command_link(const struct operator_port *port, bool up, FILE *out)
 {
 	if (!port->fn) {
@@ -189,6 +222,10 @@ void operator_command(const struct operator *op, char *line, FILE *out)
 			questions[i].fn(op, out);
 			return;
 		}
+	if (!strncmp(line, "qemu-args ", 10)) {
+		command_qemu_args(op, line + 10, out);
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(commands); i++, command++) {
 		len = strlen(command->verb);
 		if (!strncmp(line, command->verb, len) && line[len] == ' ') {

@@ -29,10 +29,14 @@ struct operator_port {
  * struct operator - all ports
  * @port:	they
  * @ports:	number of them
+ * @limits:	of each guest
+ * @cwd:	directory that sockets without one are in
  */
 struct operator {
 	const struct operator_port *port;
 	unsigned int ports;
+	const struct rnic_limits *limits;
+	const char *cwd;
 };
 
 /** operator_port_name() - short name of a port, or the whole one if another has the same */
@@ -53,6 +57,7 @@ const char *operator_guest_state(const struct operator_port *port);
  *		then fields that tabs separate, a line for each
  *
  *   ports             name, kind, state
+ *   qemu-args NAME    arguments for a guest's QEMU, a line each, not quoted
  *   stats             name, kind, counter, value
  *   qps               see operator_qps()
  *   metrics           see operator_metrics()

@@ -27,7 +27,10 @@ static struct operator_port port[PORTS] = {
 	{ .text = "/run/x y/same", .group = &group[1] },
 	{ .text = "tap:same", .group = &group[2], .uplink = &uplink },
 };
-static const struct operator op = { port, PORTS };
+static struct rnic_limits limits = {
+	.qps = 32, .cqs = 64, .queue_size = 1024, .event_vqs = 4, .doorbell_vqs = 1,
+};
+static const struct operator op = { port, PORTS, &limits, "/run/a,b" };
 static struct operator_socket *control;
 static char path[64];
 
@@ -99,6 +102,35 @@ static void test_ports(void **state)
 			    "a.sock\tguest\tup\n"
 			    "/run/x y/same\tguest\tdown\n"
 			    "tap:same\tuplink\t3 peers\n");
+}
+
+/* tests/test_packages.py starts QEMU with it. */
+static void assert_qemu_args(const char *socket, unsigned int queues,
+			     unsigned int config)
+{
+	char args[512];
+
+	snprintf(args, sizeof(args),
+		 "ok\n-chardev\nsocket,id=roce0-socket,path=%s\n"
+		 "-device\n%s,%s,num_vqs=%u,vq_size=1024,config_size=%u\n",
+		 socket, "vhost-user-test-device-pci,virtio-id=1",
+		 "chardev=roce0-socket,id=roce0,page-per-vq=on", queues, config);
+	assert_string_equal(ask("qemu-args a.sock\n"), args);
+}
+
+static void test_qemu_args(void **state)
+{
+	assert_qemu_args("/run/a.sock", 136, 36);
+	/* Virtqueues as the RFC has them, and a path that begins where the daemon did. */
+	limits.event_vqs = 0;
+	limits.doorbell_vqs = 0;
+	port[0].text = "a,.sock";
+	assert_qemu_args("/run/a,,b/a,,.sock", 131, 32);
+	port[0].text = "/run/a.sock";
+	limits.event_vqs = 4;
+	limits.doorbell_vqs = 1;
+	assert_string_equal(ask("qemu-args tap:same\n"), "error no such guest\n");
+	assert_string_equal(ask("qemu-args b\n"), "error no such guest\n");
 }
 
 static void test_stats(void **state)
@@ -252,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_ports),
+		TEST(test_qemu_args),
 		TEST(test_stats),
 		TEST(test_qps),
 		TEST(test_metrics),
