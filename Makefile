@@ -59,7 +59,7 @@ help:
 dependencies:
 	@scripts/install-packages.sh
 
-packages:
+packages: dependencies
 	@scripts/build-packages.sh
 
 modules:
