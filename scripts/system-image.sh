@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# system-image.sh [long]
+# system-image.sh [long|RELEASE]
 #
 # Takes a Debian 13 with systemd, installs our packages on it by apt, as whoever makes a
 # disk image does it, and purges them again; and prints the path of a directory with
@@ -9,30 +9,37 @@
 #               system has made for itself
 #   purged/left      files that are different from before the packages were installed
 #   purged/initrd.list  what is in the initramfs then
-# With "long" the kernel is replaced by that of backports before the packages are purged,
-# and there are
+# With "long" the packages are installed again, then the kernel of backports, and then the
+# packages are purged again, and there are
 #   upgraded/   what boots then
 #   purged/     what boots in the end
+# With the name of another release (scripts/trees.sh) it is that one and its kernel.
 
 . "$(dirname "$0")/lib.sh"
 
 form=${1-short}
-"$top/scripts/build-packages.sh"
-tree=$("$top/scripts/trees.sh" system)
+release=
+case $form in
+short | long) ;;
+*) release=$form ;;
+esac
+"$top/scripts/build-packages.sh" $release
+tree=$("$top/scripts/trees.sh" "system${release:+-$release}")
+packages=$build/packages${release:+-$release}
 out=$build/system-$form
 exclusive "system-$form"
 
 made_of=$(
 	echo "$tree"
 	cat "$0" "$top/scripts/system-disk" "$top/scripts/guest/agent.py" \
-		"$build/packages/.made-of"
+		"$packages/.made-of"
 )
 if [ "$made_of" != "$(cat "$out/.made-of" 2> /dev/null)" ]; then
 	step "a system, our packages on it ($form)"
 	rm -rf "$out"
 	mkdir -p "$out"
 	"$top/scripts/in-tree" "$tree" env -u INITRD "$top/scripts/system-disk" \
-		"$form" "$build/packages" "$top/scripts/guest/agent.py" "$out" \
+		"$form" "$packages" "$top/scripts/guest/agent.py" "$out" \
 		> "$build/system-$form.log" 2>&1 || {
 		tail -n 40 "$build/system-$form.log" >&2
 		exit 1

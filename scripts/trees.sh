@@ -14,6 +14,7 @@
 #   packages  the same, and what makes Debian packages
 #   system  a Debian 13 that starts as its installer leaves it: systemd, udev, an initramfs
 #           of its own, DKMS and a compiler
+#   packages-RELEASE, system-RELEASE  these for another release: bookworm, forky
 #   newest  compiles the modules against the newest kernel that backports have
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 #   rdma-core  the sources of rdma-core as Debian 12, 13 and the next one have them,
@@ -188,6 +189,30 @@ make_system()
 	rm -r "$tree/kernel" "$tree"/var/lib/apt/lists/*
 }
 
+# The same two for other releases: their own kernels, and no sources.
+make_release()
+{
+	local release=$1 packages=$2 tree=$3
+
+	step "tree of Debian $release"
+	# This machine's debootstrap may be older than the release.
+	DEBOOTSTRAP_DIR=$(mktemp -d)
+	export DEBOOTSTRAP_DIR
+	cp -r /usr/share/debootstrap/. "$DEBOOTSTRAP_DIR"
+	[ -e "$DEBOOTSTRAP_DIR/scripts/$release" ] ||
+		ln -s sid "$DEBOOTSTRAP_DIR/scripts/$release"
+	bootstrap "$release" "$tree"
+	rm -r "$DEBOOTSTRAP_DIR"
+	unset DEBOOTSTRAP_DIR
+	echo "deb $mirror $release main" > "$tree/etc/apt/sources.list"
+	in_new_tree "$tree" apt-get update -q -o "Acquire::Check-Valid-Until=$check_valid"
+	install "$tree" $packages
+	case $packages in
+	*linux-image*) in_new_tree "$tree" env -u INITRD update-initramfs -c -k all ;;
+	esac
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
 make_newest()
 {
 	local base=$1 packages=$2 tree=$3
@@ -209,14 +234,10 @@ make_fresh()
 	install "$tree" $packages
 }
 
-# The unpatched archives are enough.  Only a release in the making has an index that
-# expires: whether one of a mirror that stands still will do is the machine's choice, as
-# the mirror is.  Signatures are checked in any case.
+# The unpatched archives are enough.
 make_rdma_core()
 {
-	local base=$1 uris=$2 dir=$3 check=true
-
-	eval "$(apt-config shell check Acquire::Check-Valid-Until)"
+	local base=$1 uris=$2 dir=$3
 
 	step "sources of rdma-core"
 	# shellcheck disable=SC2016
@@ -240,10 +261,15 @@ make_rdma_core()
 			rm "$file"
 		done < list
 		rm versions list
-	' sh "$uris" "$dir" "$check"
+	' sh "$uris" "$dir" "$check_valid"
 }
 
 mirror=$(debian_mirror)
+# Only a release in the making has an index that expires: whether one of a mirror that
+# stands still will do is the machine's choice, as the mirror is.  Signatures are checked
+# in any case.
+check_valid=true
+eval "$(apt-config shell check_valid Acquire::Check-Valid-Until)"
 common="$(declare -f in_new_tree install bootstrap)"
 lists=$top/scripts/trees
 
@@ -302,6 +328,14 @@ system)
 	kernel
 	cached tree-system "$common" "$kernel/version" -- make_system "$base" "$kernel" \
 		"$(package_names "$lists/system.list")"
+	;;
+packages-*)
+	cached "tree-$1" "$common" -- make_release "${1#*-}" \
+		"$(package_names "$lists/build.list") $(package_names "$lists/packages.list")"
+	;;
+system-*)
+	cached "tree-$1" "$common" -- make_release "${1#*-}" \
+		"$(package_names "$lists/system.list") linux-image-amd64 linux-headers-amd64"
 	;;
 newest)
 	base

@@ -21,11 +21,11 @@ BOOT = 300
 
 
 @contextlib.contextmanager
-def booted(state):
+def booted(state, release=None):
     """A system in a state of system-image.sh, with a function."""
     daemon = lab.Daemon("packages", guests=1).start()
     arguments = daemon.control("qemu-args", daemon.sockets[0].name).splitlines()
-    system = System(f"system-{state}", state, [arguments])
+    system = System(f"system-{release or state}", state, [arguments], release)
     try:
         system.start().wait_ready(BOOT)
         yield system

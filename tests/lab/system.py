@@ -9,21 +9,24 @@ from .guest import Guest
 
 
 @functools.cache
-def images():
-    """The directory that system-image.sh fills."""
-    return pathlib.Path(paths.script("system-image.sh", *(["long"] if paths.LONG else []))[0])
+def images(release=None):
+    """The directory that system-image.sh fills, for Debian 13 or another release."""
+    form = release or ("long" if paths.LONG else "short")
+    return pathlib.Path(paths.script("system-image.sh", form)[0])
 
 
 class System(Guest):
-    """A Debian 13 on which apt has installed our packages, in a state of system-image.sh."""
+    """A Debian on which apt has installed our packages, in a state of system-image.sh."""
 
-    def __init__(self, name, state, devices):
+    def __init__(self, name, state, devices, release=None):
         super().__init__(name, 1, devices, install=False, boot=True)
         self.state = state
+        self.release = release
 
     def image(self):
         """What it boots: kernel, disk, initramfs."""
-        return [images() / self.state / name for name in ("vmlinuz", "disk.img", "initrd")]
+        directory = images(self.release) / self.state
+        return [directory / name for name in ("vmlinuz", "disk.img", "initrd")]
 
     def as_user(self, command, **arguments):
         """Runs a command line as an ordinary user who has logged in."""
