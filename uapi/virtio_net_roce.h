@@ -176,6 +176,9 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_DIRECT: queues in memory that CREATE_CQ and CREATE_QP name, and
  *	doorbell pages: ALLOC_DOORBELL, FREE_DOORBELL.  Only with
  *	%VIRTIO_IB_DEVICE_EVENTS
+ * @VIRTIO_IB_DEVICE_ATOMIC: %VIRTIO_IB_WR_CMP_SWAP, %VIRTIO_IB_WR_FETCH_ADD,
+ *	%VIRTIO_IB_ACCESS_REMOTE_ATOMIC
+ * @VIRTIO_IB_DEVICE_ATOMIC_WRITE: %VIRTIO_IB_WR_ATOMIC_WRITE
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -191,6 +194,8 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RESET_SLOTS		= 1 << 7,
 	VIRTIO_IB_DEVICE_EVENTS			= 1 << 8,
 	VIRTIO_IB_DEVICE_DIRECT			= 1 << 9,
+	VIRTIO_IB_DEVICE_ATOMIC			= 1 << 10,
+	VIRTIO_IB_DEVICE_ATOMIC_WRITE		= 1 << 11,
 };
 
 /**
@@ -208,8 +213,9 @@ enum virtio_ib_device_cap {
  *	but with %VIRTIO_IB_DEVICE_CQ_HOLD
  * @max_mr: number of memory regions
  * @max_pd: number of protection domains
- * @max_qp_rd_atom: RDMA READs that a QP serves at a time as responder
- * @max_qp_init_rd_atom: RDMA READs that a QP has outstanding as requester
+ * @max_qp_rd_atom: RDMA READs and atomic operations that a QP serves at a time as
+ *	responder
+ * @max_qp_init_rd_atom: those that a QP has outstanding as requester
  * @max_ah: number of address handles
  * @local_ca_ack_delay: 4.096 µs * 2^n, the time until the device answers
  * @padding: zero
@@ -338,8 +344,11 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_pd, 4);
  * @VIRTIO_IB_ACCESS_FLUSH_GLOBAL: a peer may have data made visible
  * @VIRTIO_IB_ACCESS_FLUSH_PERSISTENT: a peer may have data made persistent; a
  *	device refuses it of a memory region that is not persistent memory
+ * @VIRTIO_IB_ACCESS_REMOTE_ATOMIC: a peer may change it by CMP_SWAP and FETCH_ADD; of
+ *	a memory region only with %VIRTIO_IB_ACCESS_LOCAL_WRITE
  *
- * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH.
+ * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH, the last one with
+ * %VIRTIO_IB_DEVICE_ATOMIC.
  * Reading for a QP of the same protection domain is always granted.
  */
 enum virtio_ib_access_flags {
@@ -348,6 +357,7 @@ enum virtio_ib_access_flags {
 	VIRTIO_IB_ACCESS_REMOTE_READ		= 1 << 2,
 	VIRTIO_IB_ACCESS_FLUSH_GLOBAL		= 1 << 3,
 	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT	= 1 << 4,
+	VIRTIO_IB_ACCESS_REMOTE_ATOMIC		= 1 << 5,
 };
 
 /**
@@ -931,6 +941,9 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  * @VIRTIO_IB_WR_SEND: all
  * @VIRTIO_IB_WR_SEND_WITH_IMM: all
  * @VIRTIO_IB_WR_RDMA_READ: RC
+ * @VIRTIO_IB_WR_CMP_SWAP: RC: the peer replaces 8 bytes if they are as given; what was
+ *	there before comes back
+ * @VIRTIO_IB_WR_FETCH_ADD: RC: the peer adds to 8 bytes; likewise
  * @VIRTIO_IB_WR_LOCAL_INV: RC, UC: make a memory region of ALLOC_MR invalid
  * @VIRTIO_IB_WR_SEND_WITH_INV: RC: SEND, after which the receiver makes one of its
  *	memory regions of that kind invalid
@@ -938,9 +951,11 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  *	pages, rights and a key, and make it valid
  * @VIRTIO_IB_WR_FLUSH: RC: the peer makes what was written to one of its memory
  *	regions visible, or persistent, before this completes
+ * @VIRTIO_IB_WR_ATOMIC_WRITE: RC: the peer writes 8 bytes at once
  *
- * 5 and 6 are left to atomic operations.  Those from 7 to 9 are there with
- * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH.
+ * 5 and 6 are there with %VIRTIO_IB_DEVICE_ATOMIC, those from 7 to 9 with
+ * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH,
+ * ATOMIC_WRITE with %VIRTIO_IB_DEVICE_ATOMIC_WRITE.
  */
 enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_RDMA_WRITE			= 0,
@@ -948,10 +963,13 @@ enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_SEND			= 2,
 	VIRTIO_IB_WR_SEND_WITH_IMM		= 3,
 	VIRTIO_IB_WR_RDMA_READ			= 4,
+	VIRTIO_IB_WR_CMP_SWAP			= 5,
+	VIRTIO_IB_WR_FETCH_ADD			= 6,
 	VIRTIO_IB_WR_LOCAL_INV			= 7,
 	VIRTIO_IB_WR_SEND_WITH_INV		= 8,
 	VIRTIO_IB_WR_REG_MR			= 9,
 	VIRTIO_IB_WR_FLUSH			= 10,
+	VIRTIO_IB_WR_ATOMIC_WRITE		= 11,
 };
 
 /**
@@ -1006,7 +1024,8 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  * @imm_data: immediate data, four bytes in network order
  * @invalidate_rkey: in its place, SEND_WITH_INV: key of the receiver's memory
  *	region; LOCAL_INV: key of the memory region
- * @rdma: RDMA WRITE and READ
+ * @atomic_rkey: in its place, CMP_SWAP and FETCH_ADD: key of the peer's memory region
+ * @rdma: RDMA WRITE and READ, ATOMIC_WRITE
  * @rdma.remote_addr: address inside the peer's memory region
  * @rdma.rkey: key of the peer's memory region
  * @ud: SEND of a UD QP
@@ -1031,6 +1050,10 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  * @flush.type: &enum virtio_ib_flush_type, not 0
  * @flush.level: &enum virtio_ib_flush_level
  * @flush.padding: zero
+ * @atomic: CMP_SWAP and FETCH_ADD
+ * @atomic.remote_addr: address inside the peer's memory region, a multiple of 8
+ * @atomic.compare_add: CMP_SWAP: what the 8 bytes are to be; FETCH_ADD: what is added
+ * @atomic.swap: CMP_SWAP: what replaces them; FETCH_ADD: zero
  * @reserved: zero where none applies
  * @inline_data: payload if VIRTIO_IB_SEND_INLINE is set
  * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set; 0 for
@@ -1047,6 +1070,7 @@ struct virtio_rdma_sq_req {
 	union {
 		__be32 imm_data;
 		__le32 invalidate_rkey;
+		__le32 atomic_rkey;
 	};
 	union {
 		struct {
@@ -1074,6 +1098,11 @@ struct virtio_rdma_sq_req {
 			__u8 level;
 			__u8 padding[2];
 		} flush;
+		struct {
+			__le64 remote_addr;
+			__le64 compare_add;
+			__le64 swap;
+		} atomic;
 		__le64 reserved[4];
 	};
 	__u8 inline_data[VIRTIO_RDMA_INLINE_SIZE];
@@ -1090,6 +1119,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, invalidate_rkey, 12);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, rdma, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, reg.key, 36);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, flush.type, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, atomic.swap, 32);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, inline_data, 48);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, num_sge, 560);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, sg_list, 576);
@@ -1111,16 +1141,18 @@ struct virtio_rdma_rq_req {
 VNR_ASSERT_SIZE(struct virtio_rdma_rq_req, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_rq_req, sg_list, 24);
 
-/* 5 and 6 are left to atomic operations; see &enum virtio_ib_wr_opcode. */
 enum virtio_ib_wc_opcode {
 	VIRTIO_IB_WC_SEND			= 0,
 	VIRTIO_IB_WC_RDMA_WRITE			= 1,
 	VIRTIO_IB_WC_RDMA_READ			= 2,
 	VIRTIO_IB_WC_RECV			= 3,
 	VIRTIO_IB_WC_RECV_RDMA_WITH_IMM		= 4,
+	VIRTIO_IB_WC_CMP_SWAP			= 5,
+	VIRTIO_IB_WC_FETCH_ADD			= 6,
 	VIRTIO_IB_WC_LOCAL_INV			= 7,
 	VIRTIO_IB_WC_REG_MR			= 8,
 	VIRTIO_IB_WC_FLUSH			= 9,
+	VIRTIO_IB_WC_ATOMIC_WRITE		= 10,
 };
 
 /*
@@ -1170,7 +1202,7 @@ enum virtio_ib_wc_flags {
  * @vlan: number of the VLAN that a datagram came by, if VIRTIO_IB_WC_WITH_VLAN is
  *	set (UD); else zero, as without %VIRTIO_IB_DEVICE_GID_VLAN
  * @vendor_err: tells the reason of @status to the device's makers
- * @byte_len: bytes received or read
+ * @byte_len: bytes received, read or fetched
  * @imm_data: immediate data, four bytes in network order, if
  *	VIRTIO_IB_WC_WITH_IMM is set
  * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set: key
@@ -1404,9 +1436,12 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_qp_control, recv_wanted, 32);
  * @inline_len: bytes of @inline_data if it is set
  * @imm_data: immediate data, four bytes in network order
  * @invalidate_rkey: in its place: SEND_WITH_INV, LOCAL_INV
- * @rdma: RDMA WRITE and READ, as of &struct virtio_rdma_sq_req like the following
+ * @atomic_rkey: in its place: CMP_SWAP, FETCH_ADD
+ * @rdma: RDMA WRITE and READ, ATOMIC_WRITE, as of &struct virtio_rdma_sq_req like the
+ *	following
  * @ud: SEND of a UD QP
  * @flush: FLUSH
+ * @atomic: CMP_SWAP, FETCH_ADD
  * @reg: REG_MR, which has no elements
  * @sg_list: payload
  * @inline_data: payload
@@ -1421,6 +1456,7 @@ struct virtio_rdma_swqe {
 	union {
 		__be32 imm_data;
 		__le32 invalidate_rkey;
+		__le32 atomic_rkey;
 	};
 	union {
 		struct {
@@ -1441,6 +1477,11 @@ struct virtio_rdma_swqe {
 					__u8 type;
 					__u8 level;
 				} flush;
+				struct {
+					__le64 remote_addr;
+					__le64 compare_add;
+					__le64 swap;
+				} atomic;
 				__le64 by_opcode[3];
 			};
 			union {
@@ -1462,6 +1503,7 @@ struct virtio_rdma_swqe {
 VNR_ASSERT_SIZE(struct virtio_rdma_swqe, 64);
 VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, rdma, 8);
 VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, reg, 8);
+VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, atomic.swap, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, sg_list, 32);
 
 /**

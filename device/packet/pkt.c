@@ -94,6 +94,21 @@ static const struct pkt_op pkt_ops[PKT_CODES] = {
 		.first = true, .last = true, .response = true,
 		.headers = PKT_AETH, .services = RC,
 	},
+	[PKT_ATOMIC_ACK] = {
+		.name = "ATOMIC acknowledge", .kind = PKT_KIND_ATOMIC_ACK,
+		.first = true, .last = true, .response = true,
+		.headers = PKT_AETH | PKT_ATOMICACKETH, .services = RC,
+	},
+	[PKT_CMP_SWAP] = {
+		.name = "CMP_SWAP", .kind = PKT_KIND_ATOMIC,
+		.first = true, .last = true, .headers = PKT_ATOMICETH,
+		.services = RC,
+	},
+	[PKT_FETCH_ADD] = {
+		.name = "FETCH_ADD", .kind = PKT_KIND_ATOMIC,
+		.first = true, .last = true, .headers = PKT_ATOMICETH,
+		.services = RC,
+	},
 	[PKT_SEND_LAST_INV] = {
 		.name = "SEND last with invalidate", .kind = PKT_KIND_SEND,
 		.last = true, .inv = true, .payload = true, .headers = PKT_IETH,
@@ -108,6 +123,11 @@ static const struct pkt_op pkt_ops[PKT_CODES] = {
 		.name = "FLUSH", .kind = PKT_KIND_FLUSH,
 		.first = true, .last = true, .headers = PKT_FETH | PKT_RETH,
 		.services = RC,
+	},
+	[PKT_ATOMIC_WRITE] = {
+		.name = "ATOMIC WRITE", .kind = PKT_KIND_ATOMIC_WRITE,
+		.first = true, .last = true, .payload = true,
+		.headers = PKT_RETH, .services = RC,
 	},
 };
 
@@ -133,7 +153,7 @@ const struct pkt_op *pkt_op(uint8_t opcode)
 	return op->services & 1 << PKT_SERVICE(opcode) ? op : NULL;
 }
 
-uint8_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
+uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
 {
 	return op->headers | pkt_service_headers[PKT_SERVICE(opcode)];
 }

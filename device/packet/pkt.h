@@ -51,9 +51,13 @@ enum pkt_code {
 	PKT_READ_LAST		= 0x0f,
 	PKT_READ_ONLY		= 0x10,
 	PKT_ACK			= 0x11,
+	PKT_ATOMIC_ACK		= 0x12,
+	PKT_CMP_SWAP		= 0x13,
+	PKT_FETCH_ADD		= 0x14,
 	PKT_SEND_LAST_INV	= 0x16,
 	PKT_SEND_ONLY_INV	= 0x17,
 	PKT_FLUSH		= 0x1c,
+	PKT_ATOMIC_WRITE	= 0x1d,
 	PKT_CODES
 };
 
@@ -66,12 +70,37 @@ enum pkt_kind {
 	PKT_KIND_ACK,
 	PKT_KIND_CNP,
 	PKT_KIND_FLUSH,
+	PKT_KIND_ATOMIC,
+	PKT_KIND_ATOMIC_ACK,
+	PKT_KIND_ATOMIC_WRITE,
 };
+
+/* Bytes that an atomic operation is about. */
+#define PKT_ATOMIC_SIZE		8u
 
 /** pkt_is_read() - is a request of this kind answered by a READ response? */
 static inline bool pkt_is_read(uint8_t kind)
 {
-	return kind == PKT_KIND_READ || kind == PKT_KIND_FLUSH;
+	return kind == PKT_KIND_READ || kind == PKT_KIND_FLUSH ||
+	       kind == PKT_KIND_ATOMIC_WRITE;
+}
+
+/** pkt_is_atomic() - is a request of this kind about %PKT_ATOMIC_SIZE bytes? */
+static inline bool pkt_is_atomic(uint8_t kind)
+{
+	return kind == PKT_KIND_ATOMIC || kind == PKT_KIND_ATOMIC_WRITE;
+}
+
+/** pkt_is_answered() - is it answered by something else than an ACK? */
+static inline bool pkt_is_answered(uint8_t kind)
+{
+	return pkt_is_read(kind) || kind == PKT_KIND_ATOMIC;
+}
+
+/** pkt_fetches() - does what comes back hold data? */
+static inline bool pkt_fetches(uint8_t kind)
+{
+	return kind == PKT_KIND_READ || kind == PKT_KIND_ATOMIC;
 }
 
 /* What the last segment of a message carries besides payload. */
@@ -91,6 +120,8 @@ enum pkt_header {
 	PKT_IMMDT	= 1 << 4,	/* immediate data */
 	PKT_IETH	= 1 << 5,	/* key to invalidate */
 	PKT_CNP_RESERVED = 1 << 6,	/* reserved bytes that end a CNP */
+	PKT_ATOMICETH	= 1 << 7,	/* atomic operation */
+	PKT_ATOMICACKETH = 1 << 8,	/* its answer, behind AETH */
 };
 
 /**
@@ -116,7 +147,7 @@ struct pkt_op {
 	bool inv;
 	bool response;
 	bool payload;
-	uint8_t headers;
+	uint16_t headers;
 	uint8_t services;
 };
 
@@ -166,9 +197,12 @@ struct pkt_av {
  * @dest_qpn:	BTH: QPN that it is for
  * @src_qpn:	DETH, and otherwise PKT_QPN_UNKNOWN from a wire
  * @qkey:	DETH
- * @va:		RETH: address in the responder's memory region
- * @rkey:	RETH: its key
+ * @va:		RETH, AtomicETH: address in the responder's memory region
+ * @rkey:	RETH, AtomicETH: its key
  * @dmalen:	RETH: bytes
+ * @swap_add:	AtomicETH: what replaces the 8 bytes, or is added to them
+ * @compare:	AtomicETH: what they are to be, for a CMP_SWAP
+ * @orig:	AtomicAckETH: what they were before
  * @flush_type:	FETH: placement type
  * @flush_level: FETH: selectivity level
  * @icrc_twice:	FLUSH: the ICRC is the one of Soft-RoCE, see roce_icrc_ok()
@@ -203,6 +237,9 @@ struct pkt {
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t dmalen;
+	uint64_t swap_add;
+	uint64_t compare;
+	uint64_t orig;
 	uint8_t flush_type;
 	uint8_t flush_level;
 	bool icrc_twice;
@@ -237,7 +274,7 @@ const struct pkt_op *pkt_op(uint8_t opcode);
  *
  * Return: bit mask of &enum pkt_header.
  */
-uint8_t pkt_headers(const struct pkt_op *op, uint8_t opcode);
+uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode);
 
 /**
  * pkt_code() - the code of a segment of a SEND or WRITE, or of a READ response

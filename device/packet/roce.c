@@ -165,6 +165,32 @@ static void aeth_get(const uint8_t *p, struct pkt *pkt)
 	pkt->msn = get_be24(p + 1);
 }
 
+static void atomiceth_put(uint8_t *p, const struct pkt *pkt)
+{
+	put_be64(p, pkt->va);
+	put_be32(p + 8, pkt->rkey);
+	put_be64(p + 12, pkt->swap_add);
+	put_be64(p + 20, pkt->compare);
+}
+
+static void atomiceth_get(const uint8_t *p, struct pkt *pkt)
+{
+	pkt->va = get_be64(p);
+	pkt->rkey = get_be32(p + 8);
+	pkt->swap_add = get_be64(p + 12);
+	pkt->compare = get_be64(p + 20);
+}
+
+static void atomicack_put(uint8_t *p, const struct pkt *pkt)
+{
+	put_be64(p, pkt->orig);
+}
+
+static void atomicack_get(const uint8_t *p, struct pkt *pkt)
+{
+	pkt->orig = get_be64(p);
+}
+
 static void immdt_put(uint8_t *p, const struct pkt *pkt)
 {
 	memcpy(p, &pkt->imm, sizeof(pkt->imm));
@@ -214,7 +240,9 @@ static const struct roce_header roce_headers[] = {
 	{ PKT_DETH, 8, deth_put, deth_get },
 	{ PKT_FETH, 4, feth_put, feth_get },
 	{ PKT_RETH, 16, reth_put, reth_get },
+	{ PKT_ATOMICETH, 28, atomiceth_put, atomiceth_get },
 	{ PKT_AETH, 4, aeth_put, aeth_get },
+	{ PKT_ATOMICACKETH, 8, atomicack_put, atomicack_get },
 	{ PKT_IMMDT, 4, immdt_put, immdt_get },
 	{ PKT_IETH, 4, ieth_put, ieth_get },
 	{ PKT_CNP_RESERVED, 16, cnp_put, cnp_get },

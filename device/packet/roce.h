@@ -22,8 +22,8 @@
 /* The largest path MTU. */
 #define ROCE_PAYLOAD_MAX	4096u
 
-/* Ethernet, tag, IPv6, UDP, BTH, DETH or RETH, FETH, immediate data or key. */
-#define ROCE_HEADERS_MAX	(14 + 4 + 40 + 8 + 12 + 16 + 4)
+/* Ethernet, tag, IPv6, UDP, BTH, the largest of extension headers, AtomicETH. */
+#define ROCE_HEADERS_MAX	(14 + 4 + 40 + 8 + 12 + 28)
 #define ROCE_ICRC_SIZE		4
 #define ROCE_FRAME_MAX		(ROCE_HEADERS_MAX + ROCE_PAYLOAD_MAX + \
 				 ROCE_ICRC_SIZE)

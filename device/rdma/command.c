@@ -113,6 +113,9 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_MCAST |
 					 VIRTIO_IB_DEVICE_FLUSH |
 					 VIRTIO_IB_DEVICE_RESET_SLOTS);
+	if (rnic_has_atomics(&rnic->ctx))
+		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_ATOMIC |
+						 VIRTIO_IB_DEVICE_ATOMIC_WRITE);
 	if (rnic_has_direct(&rnic->ctx))
 		command_query_direct(limits, ack);
 	ack->max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES);

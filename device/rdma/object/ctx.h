@@ -5,6 +5,7 @@
 #ifndef DEVICE_RDMA_OBJECT_CTX_H
 #define DEVICE_RDMA_OBJECT_CTX_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -117,13 +118,27 @@ static inline bool rnic_has_direct(const struct rnic_ctx *ctx)
 	       limits->direct_cqs;
 }
 
+/*
+ * Words of a guest are little-endian, and atomic operations are instructions of the
+ * host: a host of the other kind, or without them, does not offer any.
+ */
+#define RNIC_ATOMICS	(htole16(1) == 1 && \
+			 __atomic_always_lock_free(sizeof(uint64_t), 0))
+
+/** rnic_has_atomics() - are there CMP_SWAP, FETCH_ADD and ATOMIC_WRITE? */
+static inline bool rnic_has_atomics(const struct rnic_ctx *ctx)
+{
+	return RNIC_ATOMICS && !ctx->limits.rfc;
+}
+
 /** rnic_access_flags() - &enum virtio_ib_access_flags that the NIC knows */
 static inline uint32_t rnic_access_flags(const struct rnic_ctx *ctx)
 {
 	return VIRTIO_IB_ACCESS_LOCAL_WRITE | VIRTIO_IB_ACCESS_REMOTE_WRITE |
 	       VIRTIO_IB_ACCESS_REMOTE_READ |
 	       (ctx->limits.rfc ? 0 : VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
-				      VIRTIO_IB_ACCESS_FLUSH_PERSISTENT);
+				      VIRTIO_IB_ACCESS_FLUSH_PERSISTENT) |
+	       (rnic_has_atomics(ctx) ? VIRTIO_IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 /**

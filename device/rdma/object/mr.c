@@ -132,9 +132,9 @@ static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access)
 	/* The device cannot know which memory of the guest is persistent. */
 	if (access & VIRTIO_IB_ACCESS_FLUSH_PERSISTENT)
 		return "memory is not persistent";
-	if (access & VIRTIO_IB_ACCESS_REMOTE_WRITE &&
+	if (access & (VIRTIO_IB_ACCESS_REMOTE_WRITE | VIRTIO_IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(access & VIRTIO_IB_ACCESS_LOCAL_WRITE))
-		return "remote write access without local write access";
+		return "remote write or atomic access without local write access";
 	return NULL;
 }
 

@@ -4,7 +4,8 @@
  *
  * A QP that does nothing needs room for one request, which is in it, and for no READ.
  * What it needs beyond is allocated when it is needed, and freed when the QP has had
- * nothing to do for a while.
+ * nothing to do for a while.  Answers to atomic operations stay until the QP is reset: a
+ * peer may ask for them again after any time.
  */
 #include <stdlib.h>
 
@@ -77,4 +78,40 @@ void responder_free(struct responder *resp)
 	resp->read = NULL;
 	resp->room = 0;
 	resp->read_head = 0;
+}
+
+bool responder_make_atomic(struct responder *resp)
+{
+	if (!resp->done)
+		resp->done = calloc(RNIC_MAX_RD_ATOMIC, sizeof(*resp->done));
+	return resp->done;
+}
+
+void responder_remember(struct responder *resp, uint32_t psn, uint64_t orig)
+{
+	resp->done[resp->done_n++ % RNIC_MAX_RD_ATOMIC] = (struct atomic_done) {
+		.orig = orig,
+		.psn = psn,
+	};
+}
+
+/* The newest one first: PSNs come round again. */
+const struct atomic_done *responder_recall(const struct responder *resp, uint32_t psn)
+{
+	const struct atomic_done *done;
+	uint32_t i;
+
+	for (i = 1; i <= RNIC_MAX_RD_ATOMIC && i <= resp->done_n; i++) {
+		done = &resp->done[(resp->done_n - i) % RNIC_MAX_RD_ATOMIC];
+		if (done->psn == psn)
+			return done;
+	}
+	return NULL;
+}
+
+void responder_forget(struct responder *resp)
+{
+	free(resp->done);
+	resp->done = NULL;
+	resp->done_n = 0;
 }

@@ -29,7 +29,7 @@
  * @max_pos:	first position that was never sent
  * @ask_pos:	position behind the last packet that asks for an answer
  * @unasked:	bytes sent since then
- * @reads:	RDMA READs sent and not completed
+ * @reads:	RDMA READs, and what is answered likewise, sent and not completed
  * @retry_left:	retries until RETRY_EXC_ERR
  * @rnr_left:	RNR retries until RNR_RETRY_EXC_ERR
  * @went_back:	something got lost and is sent again; until there is progress
@@ -66,7 +66,7 @@ struct requester {
 /**
  * enum read_share - what a READ that is to be answered counts for
  * @READ_SHARE_PEER: the peer's own limit, max_dest_rd_atomic
- * @READ_SHARE_FLUSH: FLUSHs, which not every requester counts as READs
+ * @READ_SHARE_FLUSH: FLUSHs and ATOMIC_WRITEs, which not every requester counts as READs
  * @READ_SHARE_AGAIN: those asked for once more; an error ends one, not the QP
  *
  * Of each share there are never more than RNIC_MAX_RD_ATOMIC.
@@ -79,23 +79,43 @@ enum read_share {
 };
 
 /**
- * struct read_job - an RDMA READ that is being answered, or a FLUSH
+ * struct read_job - an RDMA READ that is being answered, or what was carried out and is
+ *		     answered in the same order
  * @va:		address of the next byte
+ * @orig:	@atomic: what was there before
  * @rkey:	its key
  * @left:	bytes still to be sent
  * @psn:	PSN of the next packet of the response
  * @msn:	messages completed when it was asked for
  * @begun:	part of it was sent
+ * @atomic:	it is a CMP_SWAP or FETCH_ADD
  * @share:	&enum read_share
  */
 struct read_job {
-	uint64_t va;
+	union {
+		uint64_t va;
+		uint64_t orig;
+	};
 	uint32_t rkey;
 	uint32_t left;
 	uint32_t psn;
 	uint32_t msn;
 	bool begun;
+	bool atomic;
 	uint8_t share;
+};
+
+/**
+ * struct atomic_done - a CMP_SWAP or FETCH_ADD that was carried out
+ * @orig:	what was there before
+ * @psn:	PSN of the request
+ *
+ * The answer may get lost.  A request that comes again is answered by what is
+ * remembered, and not carried out again.
+ */
+struct atomic_done {
+	uint64_t orig;
+	uint32_t psn;
 };
 
 /**
@@ -114,6 +134,9 @@ struct read_job {
  * @read_head:	the one being answered
  * @reads:	number of them
  * @share:	number of them by &enum read_share
+ * @done:	atomic operations carried out last, a ring of RNIC_MAX_RD_ATOMIC, as no
+ *		peer has more under way; NULL before the first one
+ * @done_n:	how many there were, without end
  * @nak:	syndrome of the NAK that is due, or 0
  * @nak_psn:	PSN of that
  * @nak_sent:	a sequence error was reported; no second time for the same gap
@@ -138,6 +161,8 @@ struct responder {
 	uint32_t read_head;
 	uint32_t reads;
 	uint32_t share[READ_SHARES];
+	struct atomic_done *done;
+	uint64_t done_n;
 	uint8_t nak;
 	uint32_t nak_psn;
 	bool nak_sent;
@@ -169,6 +194,18 @@ void requester_free(struct requester *req, struct rnic_ctx *ctx);
 
 /** responder_make_room() - make room for one more READ; false if there is no memory */
 bool responder_make_room(struct responder *resp);
+
+/** responder_make_atomic() - make room to remember atomic operations; false likewise */
+bool responder_make_atomic(struct responder *resp);
+
+/** responder_remember() - an atomic operation was carried out */
+void responder_remember(struct responder *resp, uint32_t psn, uint64_t orig);
+
+/** responder_recall() - the atomic operation at a PSN, or NULL if it is too long ago */
+const struct atomic_done *responder_recall(const struct responder *resp, uint32_t psn);
+
+/** responder_forget() - forget all atomic operations */
+void responder_forget(struct responder *resp);
 
 /** responder_free() - free the room for READs, of which there are none */
 void responder_free(struct responder *resp);

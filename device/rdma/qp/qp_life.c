@@ -370,6 +370,7 @@ static void qp_free(struct qp *qp)
 	qp->pd->refs--;
 	requester_free(&qp->req, qp->ctx);
 	responder_free(&qp->resp);
+	responder_forget(&qp->resp);
 	free(qp);
 }
 

@@ -83,7 +83,7 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 	wq_give(&qp->sq, wqe->head);
 	if (!status && !wqe->signaled && !qp->sig_all)
 		return;
-	if (!status && wqe->kind == PKT_KIND_READ)
+	if (!status && pkt_fetches(wqe->kind))
 		wc.byte_len = htole32(wqe->length);
 	cq_add(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
 }

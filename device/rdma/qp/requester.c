@@ -16,7 +16,8 @@
  *
  * UC has no responses: a request is complete when it was sent.
  *
- * A FLUSH is a READ of no bytes that also says what the peer shall flush.
+ * A FLUSH is a READ of no bytes that also says what the peer shall flush, and so is an
+ * ATOMIC_WRITE.  CMP_SWAP and FETCH_ADD are like a READ that has an answer of its own.
  *
  * Requests that change memory regions send nothing and take no position.  They
  * are carried out once, when it is their turn to be sent, and stay in the ring
@@ -210,7 +211,7 @@ static void requester_progress(struct qp *qp, uint32_t una_pos)
  * @qp:		QP
  * @to:		position, not ahead of what was sent
  *
- * Return: false if there is nothing more to be made of the response: a READ
+ * Return: false if there is nothing more to be made of the response: a READ or the like
  *	   before @to was not answered, or the QP failed.
  */
 static bool requester_advance(struct qp *qp, uint32_t to)
@@ -221,7 +222,7 @@ static bool requester_advance(struct qp *qp, uint32_t to)
 
 	while (pos_after(to, req->una_pos)) {
 		wqe = requester_wqe(req, req->una);
-		if (pkt_is_read(wqe->kind)) {
+		if (pkt_is_answered(wqe->kind)) {
 			requester_lost(qp);
 			return false;
 		}
@@ -300,31 +301,40 @@ static void requester_rx_ack(struct qp *qp, const struct pkt *pkt, uint32_t pos)
 	}
 }
 
-/* Put a part of a READ response where it goes; false if the request failed. */
+/* Put what was fetched where it goes; false if the request failed. */
+static bool requester_place(struct qp *qp, struct wqe *wqe, uint32_t off,
+			    struct sg *src, uint32_t len)
+{
+	struct sg dst;
+
+	/* Looked up again: the key may be gone since the request was sent. */
+	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+		     wqe->sge, wqe->num_sge, off, len)) {
+		wqe->vendor_err = VENDOR_ERR_SGE;
+		qp_fail_send(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
+		return false;
+	}
+	sg_copy(&dst, src, len);
+	return true;
+}
+
+/* The same of a part of a READ response. */
 static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 				 const struct pkt *pkt, struct wqe *wqe,
 				 uint32_t off)
 {
-	struct sg dst;
+	uint32_t length = pkt_fetches(wqe->kind) ? wqe->length : 0;
 
 	if ((op->first || op->last) && AETH_TYPE(pkt->syndrome) != AETH_ACK) {
 		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
-	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > wqe->length - off ||
-	    op->last != (pkt->len == wqe->length - off)) {
+	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > length - off ||
+	    op->last != (pkt->len == length - off)) {
 		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
-	/* Looked up again: the key may be gone since the request was sent. */
-	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
-		     wqe->sge, wqe->num_sge, off, pkt->len)) {
-		wqe->vendor_err = VENDOR_ERR_SGE;
-		qp_fail_send(qp, VIRTIO_IB_WC_LOC_PROT_ERR);
-		return false;
-	}
-	sg_copy(&dst, pkt->payload, pkt->len);
-	return true;
+	return requester_place(qp, wqe, off, pkt->payload, pkt->len);
 }
 
 static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
@@ -348,6 +358,27 @@ static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
 		requester_arrived(qp);
 }
 
+static void requester_rx_atomic(struct qp *qp, const struct pkt *pkt, uint32_t pos)
+{
+	/* The guest's number is little-endian, that of the packet the host's. */
+	uint64_t orig = htole64(pkt->orig);
+	struct wqe *wqe;
+	struct sg src;
+
+	if (!requester_advance(qp, pos))
+		return;
+	wqe = requester_wqe(&qp->req, qp->req.una);
+	if (wqe->kind != PKT_KIND_ATOMIC || AETH_TYPE(pkt->syndrome) != AETH_ACK) {
+		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
+		return;
+	}
+	sg_init_flat(&src, &orig);
+	if (!requester_place(qp, wqe, 0, &src, sizeof(orig)))
+		return;
+	requester_progress(qp, pos + 1);
+	requester_arrived(qp);
+}
+
 void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	struct requester *req = &qp->req;
@@ -359,6 +390,8 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 	qp_activate(qp);
 	if (op->kind == PKT_KIND_READ_RESPONSE)
 		requester_rx_read(qp, op, pkt, pos);
+	else if (op->kind == PKT_KIND_ATOMIC_ACK)
+		requester_rx_atomic(qp, pkt, pos);
 	else
 		requester_rx_ack(qp, pkt, pos);
 }
@@ -415,8 +448,7 @@ static bool requester_local_error(struct qp *qp, const struct wqe *wqe)
 
 static bool requester_sge_ok(struct qp *qp, const struct wqe *wqe)
 {
-	uint32_t access = wqe->kind == PKT_KIND_READ ?
-			  VIRTIO_IB_ACCESS_LOCAL_WRITE : 0;
+	uint32_t access = pkt_fetches(wqe->kind) ? VIRTIO_IB_ACCESS_LOCAL_WRITE : 0;
 	struct sg sg;
 
 	return wqe->inlined || sg_init(&sg, qp->mrs, qp->pd, access, wqe->sge,
@@ -441,14 +473,14 @@ static bool requester_begin(struct qp *qp, struct wqe *wqe)
 		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return true;
 	}
-	if (pkt_is_read(wqe->kind) && !qp->attr.max_rd_atomic) {
+	if (pkt_is_answered(wqe->kind) && !qp->attr.max_rd_atomic) {
 		requester_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
 				    VENDOR_ERR_NO_READS);
 		return true;
 	}
 	if (wqe->fence && req->reads)
 		return false;
-	if (pkt_is_read(wqe->kind) && req->reads >= qp->attr.max_rd_atomic)
+	if (pkt_is_answered(wqe->kind) && req->reads >= qp->attr.max_rd_atomic)
 		return false;
 	npsn = psn_count(wqe->length, qp->mtu);
 	if (under_way && under_way + npsn > REQ_WINDOW)
@@ -492,12 +524,54 @@ static void requester_sent(struct requester *req, uint32_t npsn)
 		req->max_pos = req->snd_pos;
 }
 
-/* Ask for a READ, or for the rest of one, or for a FLUSH. */
+/* Point a cursor at payload of a request; false if it has been found wrong. */
+static bool requester_payload(struct qp *qp, struct wqe *wqe, uint32_t off,
+			      uint32_t len, struct sg *sg)
+{
+	if (wqe->inlined) {
+		sg_init_flat(sg, wqe->data + off);
+	} else if (!sg_init(sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, off,
+			    len)) {
+		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+		return false;
+	}
+	return true;
+}
+
+/* What a packet says beyond a READ; false if the request has been found wrong. */
+static bool requester_ask_more(struct qp *qp, struct wqe *wqe, struct pkt *pkt,
+			       struct sg *sg)
+{
+	switch (wqe->kind) {
+	case PKT_KIND_FLUSH:
+		pkt->opcode = PKT_FLUSH;
+		pkt->dmalen = wqe->flush_len;
+		pkt->flush_type = wqe->flush_type;
+		pkt->flush_level = wqe->flush_level;
+		pkt->icrc_twice = qp->req.icrc_twice;
+		break;
+	case PKT_KIND_ATOMIC:
+		pkt->opcode = wqe->opcode == VIRTIO_IB_WR_FETCH_ADD ?
+			      PKT_FETCH_ADD : PKT_CMP_SWAP;
+		pkt->swap_add = wqe->swap_add;
+		pkt->compare = wqe->compare;
+		break;
+	case PKT_KIND_ATOMIC_WRITE:
+		pkt->opcode = PKT_ATOMIC_WRITE;
+		pkt->len = wqe->length;
+		pkt->payload = sg;
+		return requester_payload(qp, wqe, 0, wqe->length, sg);
+	}
+	return true;
+}
+
+/* Ask for a READ, or for the rest of one, or for what is answered likewise. */
 static void requester_send_read(struct qp *qp, struct wqe *wqe,
 				struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	uint32_t off = (req->snd_pos - wqe->pos) * qp->mtu;
+	struct sg sg;
 	struct pkt pkt = {
 		.opcode = PKT_READ_REQUEST,
 		.ack_req = true,
@@ -508,13 +582,8 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 		.dmalen = wqe->length - off,
 	};
 
-	if (wqe->kind == PKT_KIND_FLUSH) {
-		pkt.opcode = PKT_FLUSH;
-		pkt.dmalen = wqe->flush_len;
-		pkt.flush_type = wqe->flush_type;
-		pkt.flush_level = wqe->flush_level;
-		pkt.icrc_twice = req->icrc_twice;
-	}
+	if (!requester_ask_more(qp, wqe, &pkt, &sg))
+		return;
 	wqe->reading = true;
 	req->reads++;
 	req->cur++;
@@ -557,13 +626,8 @@ static void requester_send_segment(struct qp *qp, struct wqe *wqe,
 
 	if (!last)
 		len = max;
-	if (wqe->inlined) {
-		sg_init_flat(&sg, wqe->data + off);
-	} else if (!sg_init(&sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge,
-			    off, len)) {
-		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+	if (!requester_payload(qp, wqe, off, len, &sg))
 		return;
-	}
 	pkt = (struct pkt) {
 		.opcode = pkt_code(wqe->kind, !off, last, wqe->extra),
 		.ack_req = requester_asks_ack(qp, len, psn_count(len, qp->mtu), last),
@@ -661,7 +725,7 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 		return true;
 	if (!requester_may_send(qp, wqe))
 		return false;
-	if (pkt_is_read(wqe->kind))
+	if (pkt_is_answered(wqe->kind))
 		requester_send_read(qp, wqe, budget);
 	else
 		requester_send_segment(qp, wqe, budget);

@@ -5,8 +5,9 @@
  * An answer is not sent where its reason is found.  responder_rx() notes that an
  * ACK or a NAK is due.  responder_answer() sends it once all READs before it are
  * answered, because the requester takes answers in the order of PSNs.
- * responder_run() answers READs, slice by slice.  A FLUSH is carried out when it
- * arrives and then answered as a READ of no bytes.
+ * responder_run() answers READs, slice by slice.  A FLUSH or an ATOMIC_WRITE is carried
+ * out when it arrives and then answered as a READ of no bytes; so is a CMP_SWAP or
+ * FETCH_ADD, which has an answer of its own.
  *
  * An error that ends the QP makes a NAK due and sets "dead": nothing more is
  * taken, and the QP goes to ERR when the NAK has left.
@@ -24,6 +25,7 @@ enum resp_result {
 	RESP_INV_REQ,	/* the requester broke a rule */
 	RESP_ACCESS,	/* key, bounds or rights of an RDMA operation */
 	RESP_OP_ERR,	/* a fault of this side, unknown to the requester */
+	RESP_GONE,	/* a repetition that nobody waits for */
 };
 
 static const uint8_t resp_naks[] = {
@@ -35,6 +37,7 @@ static const uint8_t resp_naks[] = {
 void responder_reset(struct qp *qp, uint32_t psn)
 {
 	responder_free(&qp->resp);
+	responder_forget(&qp->resp);
 	qp->resp = (struct responder) { .epsn = psn };
 }
 
@@ -216,7 +219,7 @@ static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
 }
 
 /* ------------------------------------------------------------------------- */
-/* RDMA READ, FLUSH                                                          */
+/* RDMA READ, FLUSH, atomic operations                                       */
 /* ------------------------------------------------------------------------- */
 
 static uint32_t responder_flush_access(uint8_t type)
@@ -270,30 +273,115 @@ static enum resp_result responder_read_check(struct qp *qp, const struct pkt *pk
 	return RESP_OK;
 }
 
-/* Check a request, carry out what is to be done before it is answered. */
-static enum resp_result responder_read_job(struct qp *qp, const struct pkt_op *op,
-					   const struct pkt *pkt,
-					   struct read_job *job)
+/* The 8 bytes that an atomic operation is about.  None is carried out in parts. */
+static enum resp_result responder_word(struct qp *qp, const struct pkt *pkt,
+				       uint32_t access, uint64_t **word)
 {
-	enum resp_result result;
+	const struct mr *mr;
+	uint32_t hint = 0;
+	uint8_t *p;
 
-	*job = (struct read_job) {
+	if (!(qp->attr.access & access) || pkt->va % PKT_ATOMIC_SIZE)
+		return RESP_INV_REQ;
+	mr = mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, PKT_ATOMIC_SIZE, access);
+	if (!mr)
+		return RESP_ACCESS;
+	/* Who maps the guest's memory may have mapped it askew. */
+	if (mr_contig(qp->mrs, mr, pkt->va, PKT_ATOMIC_SIZE, &hint, &p) !=
+	    PKT_ATOMIC_SIZE || (uintptr_t)p % PKT_ATOMIC_SIZE)
+		return RESP_OP_ERR;
+	*word = (uint64_t *)p;
+	return RESP_OK;
+}
+
+/**
+ * responder_check() - may a request be carried out?
+ * @qp:		QP
+ * @op:		its opcode
+ * @pkt:	request
+ * @word:	atomic operations: set to what it is about
+ */
+static enum resp_result responder_check(struct qp *qp, const struct pkt_op *op,
+					const struct pkt *pkt, uint64_t **word)
+{
+	switch (op->kind) {
+	case PKT_KIND_FLUSH:
+		qp->req.icrc_twice = pkt->icrc_twice;
+		return responder_flush_check(qp, pkt);
+	case PKT_KIND_ATOMIC:
+		return responder_word(qp, pkt, VIRTIO_IB_ACCESS_REMOTE_ATOMIC, word);
+	case PKT_KIND_ATOMIC_WRITE:
+		if (pkt->len != PKT_ATOMIC_SIZE || pkt->dmalen != PKT_ATOMIC_SIZE)
+			return RESP_INV_REQ;
+		return responder_word(qp, pkt, VIRTIO_IB_ACCESS_REMOTE_WRITE, word);
+	default:
+		return responder_read_check(qp, pkt);
+	}
+}
+
+static void responder_atomic_write(uint64_t *word, struct sg *payload)
+{
+	uint64_t value;
+	struct sg dst;
+
+	sg_init_flat(&dst, &value);
+	sg_copy(&dst, payload, sizeof(value));
+	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * By an instruction of the host, so that it is atomic to all that access that memory by
+ * such instructions: this device for any guest, another device, the guest's processors.
+ */
+static uint64_t responder_atomic(uint64_t *word, const struct pkt *pkt)
+{
+	uint64_t orig = pkt->compare;
+
+	if (PKT_CODE(pkt->opcode) == PKT_FETCH_ADD)
+		return __atomic_fetch_add(word, pkt->swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &orig, pkt->swap_add, false,
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return orig;
+}
+
+/* Carry out what is to be done before the answer. */
+static void responder_carry_out(struct qp *qp, const struct pkt_op *op,
+				const struct pkt *pkt, uint64_t *word,
+				struct read_job *job)
+{
+	switch (op->kind) {
+	case PKT_KIND_FLUSH:
+		responder_flush();
+		break;
+	case PKT_KIND_ATOMIC:
+		job->orig = responder_atomic(word, pkt);
+		responder_remember(&qp->resp, pkt->psn, job->orig);
+		break;
+	case PKT_KIND_ATOMIC_WRITE:
+		responder_atomic_write(word, pkt->payload);
+		break;
+	}
+}
+
+/* What is known of the answer before the request is carried out. */
+static struct read_job responder_job(const struct qp *qp, const struct pkt_op *op,
+				     const struct pkt *pkt)
+{
+	struct read_job job = {
 		.psn = pkt->psn,
 		.msn = qp->resp.msn,
+		.atomic = op->kind == PKT_KIND_ATOMIC,
+		.share = READ_SHARE_PEER,
 	};
-	if (op->kind == PKT_KIND_FLUSH) {
-		qp->req.icrc_twice = pkt->icrc_twice;
-		result = responder_flush_check(qp, pkt);
-		if (!result)
-			responder_flush();
-		job->share = READ_SHARE_FLUSH;
-		return result;
+
+	if (op->kind == PKT_KIND_READ) {
+		job.va = pkt->va;
+		job.rkey = pkt->rkey;
+		job.left = pkt->dmalen;
+	} else if (!job.atomic) {
+		job.share = READ_SHARE_FLUSH;
 	}
-	job->va = pkt->va;
-	job->rkey = pkt->rkey;
-	job->left = pkt->dmalen;
-	job->share = READ_SHARE_PEER;
-	return responder_read_check(qp, pkt);
+	return job;
 }
 
 static uint32_t responder_share_max(const struct qp *qp, uint8_t share)
@@ -306,17 +394,20 @@ static enum resp_result responder_read_request(struct qp *qp,
 					       const struct pkt_op *op,
 					       const struct pkt *pkt)
 {
+	struct read_job job = responder_job(qp, op, pkt);
 	struct responder *resp = &qp->resp;
 	enum resp_result result;
-	struct read_job job;
+	uint64_t *word = NULL;
 
-	result = responder_read_job(qp, op, pkt, &job);
+	result = responder_check(qp, op, pkt, &word);
 	if (result)
 		return result;
 	if (resp->share[job.share] >= responder_share_max(qp, job.share))
 		return RESP_INV_REQ;
-	if (!responder_make_room(resp))
+	if (!responder_make_room(resp) ||
+	    (job.atomic && !responder_make_atomic(resp)))
 		return RESP_OP_ERR;
+	responder_carry_out(qp, op, pkt, word, &job);
 	/* It counts as carried out now. */
 	job.msn = (job.msn + 1) & PSN_MASK;
 	*responder_read(resp, resp->reads++) = job;
@@ -347,10 +438,38 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
 	resp->share[READ_SHARE_AGAIN]++;
 }
 
+/*
+ * What a request that comes again is answered by.  A READ is carried out once more, and
+ * to FLUSH again does no harm.  What changes memory is not: the answer to an atomic
+ * operation is remembered, unless it is so long ago that the peer has got it.
+ */
+static enum resp_result responder_job_again(struct qp *qp, const struct pkt_op *op,
+					    const struct pkt *pkt, struct read_job *job)
+{
+	const struct atomic_done *done;
+	enum resp_result result;
+
+	*job = responder_job(qp, op, pkt);
+	switch (op->kind) {
+	case PKT_KIND_ATOMIC:
+		done = responder_recall(&qp->resp, pkt->psn);
+		if (!done)
+			return RESP_GONE;
+		job->orig = done->orig;
+		return RESP_OK;
+	case PKT_KIND_ATOMIC_WRITE:
+		return RESP_OK;
+	}
+	result = responder_check(qp, op, pkt, NULL);
+	if (!result)
+		responder_carry_out(qp, op, pkt, NULL, job);
+	return result;
+}
+
 /**
  * responder_read_again() - a READ is asked for once more, or the rest of one
  * @qp:		QP
- * @op:		its opcode; to FLUSH again does no harm
+ * @op:		its opcode
  * @pkt:	request
  *
  * The network may have repeated the request, or the answer got lost.  A READ that
@@ -366,7 +485,9 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 	enum resp_result result;
 	uint32_t i;
 
-	result = responder_read_job(qp, op, pkt, &job);
+	result = responder_job_again(qp, op, pkt, &job);
+	if (result == RESP_GONE)
+		return;
 	if (result) {
 		qp_count(qp, VIRTIO_RDMA_CNT_REFUSED);
 		responder_send_aeth(qp, resp_naks[result], pkt->psn);
@@ -410,6 +531,25 @@ static void responder_read_fail(struct qp *qp, const struct read_job *job)
 	}
 	responder_drop_reads(resp);
 	responder_refuse(qp, RESP_ACCESS, job->psn);
+}
+
+/* Send the answer to the atomic operation at the head of the line. */
+static void responder_atomic_answer(struct qp *qp, struct budget *budget)
+{
+	const struct read_job *job = responder_read(&qp->resp, 0);
+	struct pkt pkt = {
+		.opcode = PKT_ATOMIC_ACK,
+		.psn = job->psn & PSN_MASK,
+		.npsn = 1,
+		.syndrome = AETH_ACK | AETH_UNLIMITED,
+		.msn = job->msn,
+		.orig = job->orig,
+	};
+
+	responder_read_done(&qp->resp);
+	budget_take(budget, 0);
+	flow_sent(&qp->flow, FLOW_STREAM, &pkt);
+	qp_send(qp, &pkt);
 }
 
 /* Send one slice of the answer to the READ at the head of the line. */
@@ -462,7 +602,10 @@ bool responder_run(struct qp *qp, struct budget *budget)
 		return false;
 	while (budget_left(budget) && resp->reads &&
 	       flow_ready(&qp->flow, FLOW_STREAM)) {
-		responder_read_slice(qp, budget);
+		if (responder_read(resp, 0)->atomic)
+			responder_atomic_answer(qp, budget);
+		else
+			responder_read_slice(qp, budget);
 		worked = true;
 	}
 	if (qp_receives(qp))
@@ -486,7 +629,7 @@ static enum resp_result responder_execute(struct qp *qp, const struct pkt_op *op
 {
 	if (!responder_in_sequence(&qp->resp, op))
 		return RESP_INV_REQ;
-	if (pkt_is_read(op->kind))
+	if (pkt_is_answered(op->kind))
 		return responder_read_request(qp, op, pkt);
 	if (!pkt_fits(op, pkt, qp->mtu))
 		return RESP_INV_REQ;
@@ -538,7 +681,7 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 	else
 		resp->kind = op->kind;
 	/* A READ is answered by its data. */
-	if (!pkt->ack_req || pkt_is_read(op->kind))
+	if (!pkt->ack_req || pkt_is_answered(op->kind))
 		return;
 	resp->ack_due = true;
 	if (resp->reads)
@@ -555,7 +698,7 @@ static void responder_duplicate(struct qp *qp, const struct pkt_op *op,
 	struct responder *resp = &qp->resp;
 
 	qp_count(qp, VIRTIO_RDMA_CNT_DUP_REQUEST);
-	if (pkt_is_read(op->kind)) {
+	if (pkt_is_answered(op->kind)) {
 		responder_read_again(qp, op, pkt);
 	} else if (pkt->ack_req || !resp->dup_acked) {
 		resp->ack_due = true;

@@ -55,6 +55,12 @@ static const struct wr_op wr_ops[] = {
 	[VIRTIO_IB_WR_RDMA_READ] = { RC, PKT_KIND_READ,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_RDMA_READ,
 		PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_CMP_SWAP] = { RC, PKT_KIND_ATOMIC,
+		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_CMP_SWAP,
+		PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_FETCH_ADD] = { RC, PKT_KIND_ATOMIC,
+		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_FETCH_ADD,
+		PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_LOCAL_INV] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_LOCAL_INV, PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_SEND_WITH_INV] = { RC, PKT_KIND_SEND, FLAGS,
@@ -64,6 +70,8 @@ static const struct wr_op wr_ops[] = {
 	[VIRTIO_IB_WR_FLUSH] = { RC, PKT_KIND_FLUSH,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_FLUSH,
 		PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_ATOMIC_WRITE] = { RC, PKT_KIND_ATOMIC_WRITE, FLAGS,
+		VIRTIO_IB_WC_ATOMIC_WRITE, PKT_EXTRA_NONE },
 };
 
 /* The fixed part without the inline data in its middle. */
@@ -186,6 +194,27 @@ static uint8_t wqe_flush(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
 	       VENDOR_ERR_NONE : VENDOR_ERR_FLUSH;
 }
 
+static void wqe_atomic(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
+{
+	bool add = req->opcode == VIRTIO_IB_WR_FETCH_ADD;
+
+	wqe->remote_addr = le64toh(req->atomic.remote_addr);
+	wqe->rkey = le32toh(req->atomic_rkey);
+	wqe->compare = add ? 0 : le64toh(req->atomic.compare_add);
+	wqe->swap_add = le64toh(add ? req->atomic.compare_add : req->atomic.swap);
+}
+
+/*
+ * What is fetched goes to the first bytes of the elements: programs written for other
+ * devices post larger ones.
+ */
+static uint8_t wqe_atomic_length(struct wqe *wqe)
+{
+	if (wqe->kind == PKT_KIND_ATOMIC && wqe->length > PKT_ATOMIC_SIZE)
+		wqe->length = PKT_ATOMIC_SIZE;
+	return wqe->length == PKT_ATOMIC_SIZE ? VENDOR_ERR_NONE : VENDOR_ERR_LENGTH;
+}
+
 /* What the opcode is about, beside payload. */
 static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 			   struct wqe *wqe)
@@ -196,6 +225,10 @@ static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 		return VENDOR_ERR_NONE;
 	case VIRTIO_IB_WR_FLUSH:
 		return wqe_flush(req, wqe);
+	case VIRTIO_IB_WR_CMP_SWAP:
+	case VIRTIO_IB_WR_FETCH_ADD:
+		wqe_atomic(req, wqe);
+		return VENDOR_ERR_NONE;
 	default:
 		wqe_target(req, type, wqe);
 		return VENDOR_ERR_NONE;
@@ -235,7 +268,10 @@ static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 		return err;
 	if (op->kind == PKT_KIND_NONE || op->kind == PKT_KIND_FLUSH)
 		max_sge = 0;
-	return wqe_payload(slot, max_sge, req, wqe);
+	err = wqe_payload(slot, max_sge, req, wqe);
+	if (!err && pkt_is_atomic(op->kind))
+		err = wqe_atomic_length(wqe);
+	return err;
 }
 
 static uint8_t wqe_read_virtq(const struct wr_slot *slot,
@@ -294,7 +330,7 @@ void wqe_parse(const struct wr_slot *slot, uint8_t type, uint32_t max_sge,
 
 void wqe_refuse_extension(struct wqe *wqe)
 {
-	if (wqe->status || wqe->opcode <= VIRTIO_IB_WR_RDMA_READ)
+	if (wqe->opcode <= VIRTIO_IB_WR_RDMA_READ)
 		return;
 	wqe->vendor_err = VENDOR_ERR_OPCODE;
 	wqe->status = VIRTIO_IB_WC_LOC_QP_OP_ERR;

@@ -23,7 +23,7 @@ enum vendor_err {
 	VENDOR_ERR_FLAGS,		/* unknown, or not for this opcode */
 	VENDOR_ERR_NUM_SGE,		/* more elements than the QP takes */
 	VENDOR_ERR_INLINE_LEN,		/* more inline data than fits */
-	VENDOR_ERR_LENGTH,		/* longer than a message may be */
+	VENDOR_ERR_LENGTH,		/* not as long as it may or must be */
 	VENDOR_ERR_SGE,			/* key, bounds, rights of an element */
 	VENDOR_ERR_NO_READS,		/* READ on a QP without resources */
 	VENDOR_ERR_AH,			/* unknown address handle */
@@ -37,11 +37,13 @@ enum vendor_err {
 /**
  * struct wqe - a send request
  * @wr_id:	of the driver
- * @remote_addr: RDMA: address in the peer's memory region
- * @rkey:	RDMA: its key
+ * @remote_addr: RDMA, atomic: address in the peer's memory region
+ * @rkey:	RDMA, atomic: its key
  * @flush_len:	FLUSH: bytes from @remote_addr on
  * @flush_type:	FLUSH: &enum virtio_ib_flush_type
  * @flush_level: FLUSH: &enum virtio_ib_flush_level
+ * @compare:	CMP_SWAP: what is to be there
+ * @swap_add:	CMP_SWAP: what replaces it; FETCH_ADD: what is added
  * @remote_qpn:	UD: receiver
  * @remote_qkey: UD: its Q_Key
  * @ah:		UD: address handle
@@ -57,12 +59,12 @@ enum vendor_err {
  * @opcode:	&enum virtio_ib_wr_opcode
  * @wc_opcode:	opcode of its completion
  * @extra:	&enum pkt_extra
- * @fence:	wait for READs before it
+ * @fence:	wait for READs and atomic operations before it
  * @signaled:	leaves a completion
  * @solicited:	solicited event
  * @inlined:	payload is @data, not @sge
  * @begun:	its position is known; if nothing is sent, it was carried out
- * @reading:	a READ or FLUSH that is counted as outstanding
+ * @reading:	one that is answered by more than an ACK, counted as outstanding
  * @status:	error that was found before it was sent, to be completed with
  *		when its turn has come
  * @vendor_err:	&enum vendor_err
@@ -76,9 +78,17 @@ struct wqe {
 		struct {
 			uint64_t remote_addr;
 			uint32_t rkey;
-			uint32_t flush_len;
-			uint8_t flush_type;
-			uint8_t flush_level;
+			union {
+				struct {
+					uint32_t flush_len;
+					uint8_t flush_type;
+					uint8_t flush_level;
+				};
+				struct {
+					uint64_t compare;
+					uint64_t swap_add;
+				};
+			};
 		};
 		struct {
 			uint32_t remote_qpn;

@@ -107,6 +107,7 @@ static void end_post(const struct eg_end *end, uint8_t type)
 	static const uint8_t opcodes[] = {
 		VIRTIO_IB_WR_SEND, VIRTIO_IB_WR_RDMA_READ,
 		VIRTIO_IB_WR_RDMA_WRITE, VIRTIO_IB_WR_FLUSH,
+		VIRTIO_IB_WR_FETCH_ADD, VIRTIO_IB_WR_CMP_SWAP,
 	};
 	struct eg_wr wr;
 	unsigned int i;

@@ -350,6 +350,15 @@ static void change_opcode(struct target *t, uint8_t opcode,
 		req->flush.length = htole32(64);
 		req->num_sge = 0;
 		break;
+	case VIRTIO_IB_WR_CMP_SWAP:
+	case VIRTIO_IB_WR_FETCH_ADD:
+		req->atomic_rkey = req->rdma.rkey;
+		req->atomic.remote_addr = htole64(EG_VA + LAST / 8 * 8);
+		break;
+	case VIRTIO_IB_WR_ATOMIC_WRITE:
+		req->rdma.remote_addr = htole64(EG_VA + LAST / 8 * 8);
+		req->sg_list[0].length = htole32(8);
+		break;
 	case VIRTIO_IB_WR_LOCAL_INV:
 	case VIRTIO_IB_WR_SEND_WITH_INV:
 		req->invalidate_rkey = htole32(t->side[0].fast_key);

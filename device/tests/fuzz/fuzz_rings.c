@@ -262,6 +262,12 @@ static void op_send(unsigned int which, struct fuzz_input *in)
 	}
 	if (wr.opcode == VIRTIO_IB_WR_FLUSH)
 		wr.num_sge = 0;
+	if (wr.opcode == VIRTIO_IB_WR_CMP_SWAP ||
+	    wr.opcode == VIRTIO_IB_WR_FETCH_ADD ||
+	    wr.opcode == VIRTIO_IB_WR_ATOMIC_WRITE) {
+		wr.remote_addr = EG_VA + LAST / 8 * 8;
+		wr.sge[0].length = 8;
+	}
 	er_write_send(qp, qp->posted, &wr);
 	fuzz_patch(in, qp->send + qp->posted % DEPTH * 64, 64);
 	qp->control->send_producer = htole32(++qp->posted);

@@ -107,7 +107,7 @@ def requests():
 
     for where in (0, 1, 3, 250, 251):
         for which in range(5):
-            for opcode in (0, 1, 2, 3, 4, 7, 8, 9, 10):
+            for opcode in range(12):
                 yield bytes([where]) + sent(which, opcode) + bytes([poll, 0])
                 yield (bytes([where]) + bytes([data, 0, 0, 0, 0])
                        + sent(which, opcode, quiet | send) * 3
@@ -133,7 +133,7 @@ def rings():
         return bytes([what, which]) + where.to_bytes(2, "little") + bytes([len(values), *values])
 
     for which in range(2):
-        for opcode in (0, 1, 2, 3, 4, 7, 8, 9, 10):
+        for opcode in range(12):
             yield sent(which, opcode) + bytes([poll, which])
             yield sent(which, opcode, quiet | send) * 3 + bytes([run, which, time, 0, poll, which])
         two = sent(which, 2) * 2

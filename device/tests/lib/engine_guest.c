@@ -639,6 +639,11 @@ void eg_put_header(struct virtio_rdma_swqe *to, const struct eg_wr *wr)
 		to->flush.type = wr->flush_type;
 		to->flush.level = wr->flush_level;
 	}
+	if (wr->opcode == VIRTIO_IB_WR_CMP_SWAP || wr->opcode == VIRTIO_IB_WR_FETCH_ADD) {
+		to->atomic_rkey = htole32(wr->rkey);
+		to->atomic.compare_add = htole64(wr->compare_add);
+		to->atomic.swap = htole64(wr->swap);
+	}
 }
 
 void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)

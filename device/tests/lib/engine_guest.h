@@ -142,7 +142,8 @@ struct eg_pair {
 #define EG_ACCESS_ALL	(VIRTIO_IB_ACCESS_LOCAL_WRITE | \
 			 VIRTIO_IB_ACCESS_REMOTE_WRITE | \
 			 VIRTIO_IB_ACCESS_REMOTE_READ | \
-			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL)
+			 VIRTIO_IB_ACCESS_FLUSH_GLOBAL | \
+			 VIRTIO_IB_ACCESS_REMOTE_ATOMIC)
 
 /**
  * struct eg_wr - a send request
@@ -159,6 +160,8 @@ struct eg_wr {
 	uint32_t flush_len;
 	uint8_t flush_type;
 	uint8_t flush_level;
+	uint64_t compare_add;
+	uint64_t swap;
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint32_t ah;

@@ -159,14 +159,15 @@ static void test_opcodes(void **state)
 		assert_non_null(op->name);
 		assert_int_not_equal(op->kind, PKT_KIND_NONE);
 	}
-	/* RC 0x00-0x11, 0x16, 0x17, 0x1c, UC 0x20-0x2b, UD 0x64, 0x65, CNP 0x81. */
-	assert_int_equal(known, 21 + 12 + 2 + 1);
+	/* RC 0x00-0x14, 0x16, 0x17, 0x1c, 0x1d, UC 0x20-0x2b, UD 0x64, 0x65, CNP 0x81. */
+	assert_int_equal(known, 25 + 12 + 2 + 1);
 	assert_non_null(pkt_op(0x81));
 	assert_null(pkt_op(0x80));
 	assert_non_null(pkt_op(0x11));
-	assert_null(pkt_op(0x12));
+	assert_non_null(pkt_op(0x14));
 	assert_null(pkt_op(0x15));
-	assert_null(pkt_op(0x1d));
+	assert_null(pkt_op(0x1e));
+	assert_null(pkt_op(0x33));
 	assert_null(pkt_op(0x3c));
 	assert_non_null(pkt_op(0x16));
 	assert_non_null(pkt_op(0x17));
@@ -634,6 +635,259 @@ static void flush_request(struct lone *l, uint32_t n, uint8_t type,
 		.va = EG_VA + 100, .rkey = l->qp.lkey, .dmalen = len,
 		.flush_type = type, .flush_level = level }, n);
 }
+
+/* The word that atomic operations of the peer are about. */
+static uint64_t *word_of(const struct lone *l)
+{
+	return eg_ptr(l->qp.guest, EG_DATA + 104);
+}
+
+static void atomic_request(struct lone *l, uint32_t n, uint8_t code, uint64_t compare,
+			   uint64_t swap_add)
+{
+	give(l, (struct pkt) { .opcode = code, .va = EG_VA + 104, .rkey = l->qp.lkey,
+		.compare = compare, .swap_add = swap_add }, n);
+}
+
+static void add_request(struct lone *l, uint32_t n)
+{
+	atomic_request(l, n, PKT_FETCH_ADD, 0, 1);
+}
+
+static void expect_atomic(uint32_t n, uint64_t orig)
+{
+	assert_true(seen < sent_n);
+	assert_int_equal(sent[seen].orig, orig);
+	assert_int_equal(sent[seen].syndrome, ACK);
+	expect_read(PKT_ATOMIC_ACK, n, 0);
+}
+
+/* Carried out at once, and answered in order with READs. */
+static void test_atomic_answers(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	*word_of(&l) = 10;
+	read_request(&l, 0, 0, MTU + 1);
+	add_request(&l, 2);
+	assert_int_equal(*word_of(&l), 11);
+	atomic_request(&l, 3, PKT_CMP_SWAP, 11, 50);
+	assert_int_equal(*word_of(&l), 50);
+	atomic_request(&l, 4, PKT_CMP_SWAP, 11, 60);
+	assert_int_equal(*word_of(&l), 50);
+	expect_quiet();
+	eg_run(l.engine);
+	expect_read(PKT_READ_FIRST, 0, MTU);
+	expect_read(PKT_READ_LAST, 1, 1);
+	expect_atomic(2, 10);
+	expect_atomic(3, 11);
+	expect_atomic(4, 50);
+	expect_quiet();
+	assert_int_equal(sent[4].msn, 4);
+}
+
+/* The answer was lost, or the network doubled the request: it counts once. */
+static void test_atomic_duplicate(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	*word_of(&l) = 10;
+	add_request(&l, 0);
+	add_request(&l, 0);
+	add_request(&l, 1);
+	eg_run(l.engine);
+	expect_atomic(0, 10);
+	expect_atomic(1, 11);
+	expect_quiet();
+	/* In whatever order they come, also when others have changed the word. */
+	*word_of(&l) = 1000;
+	add_request(&l, 1);
+	add_request(&l, 0);
+	eg_run(l.engine);
+	expect_atomic(0, 10);
+	expect_atomic(1, 11);
+	/* After any time, as the room for READs is freed by then. */
+	run_for(&l, 10000000);
+	add_request(&l, 0);
+	eg_run(l.engine);
+	expect_atomic(0, 10);
+	expect_quiet();
+	assert_int_equal(*word_of(&l), 1000);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_DUP_REQUEST), 4);
+	assert_int_equal(counted(&l, VIRTIO_RDMA_CNT_REFUSED), 0);
+}
+
+/* As many are remembered as a peer may have under way; nobody waits for others. */
+static void test_atomic_duplicate_old(void **state)
+{
+	const unsigned int n = RNIC_MAX_RD_ATOMIC + 2;
+	struct lone l = lone_up(state, RC);
+	unsigned int i;
+
+	*word_of(&l) = 0;
+	for (i = 0; i < n; i++) {
+		add_request(&l, i);
+		eg_run(l.engine);
+		expect_atomic(i, i);
+	}
+	for (i = n; i--;)
+		add_request(&l, i);
+	run_for(&l, 10000000);
+	for (i = 2; i < n; i++)
+		expect_atomic(i, i);
+	expect_quiet();
+	/* Nor for one that never was. */
+	add_request(&l, (uint32_t)-1);
+	eg_run(l.engine);
+	expect_quiet();
+	assert_int_equal(*word_of(&l), n);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+}
+
+/* They use the resources that READs use. */
+static void test_atomics_and_reads(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	*word_of(&l) = 0;
+	read_request(&l, 0, 0, 1);
+	add_request(&l, 1);
+	read_request(&l, 2, 0, 1);
+	add_request(&l, 3);
+	/* Not carried out, as it is one too many. */
+	add_request(&l, 4);
+	assert_int_equal(*word_of(&l), 2);
+	eg_run(l.engine);
+	seen += 4;
+	expect_aeth(AETH_NAK_INV_REQ, 4);
+	expect_quiet();
+}
+
+static void bad_atomic(void **state, struct pkt pkt, uint8_t syndrome)
+{
+	struct lone l = lone_up(state, RC);
+
+	memset(word_of(&l), 0, 8);
+	pkt.va += EG_VA;
+	pkt.rkey += l.qp.lkey;
+	give(&l, pkt, 0);
+	expect_aeth(syndrome, 0);
+	assert_int_equal(*word_of(&l), 0);
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_ERR);
+}
+
+#define BAD_ATOMIC(name, syndrome, code, ...)				\
+static void test_atomic_ ## name(void **state)				\
+{									\
+	bad_atomic(state, (struct pkt) { .opcode = PKT_ ## code,	\
+		   .swap_add = 1, ##__VA_ARGS__ }, AETH_NAK_ ## syndrome); \
+}
+
+BAD_ATOMIC(askew_1, INV_REQ, FETCH_ADD, .va = 105)
+BAD_ATOMIC(askew_4, INV_REQ, CMP_SWAP, .va = 108)
+BAD_ATOMIC(bad_key, ACCESS, FETCH_ADD, .va = 104, .rkey = 0x80)
+BAD_ATOMIC(behind, ACCESS, FETCH_ADD, .va = EG_MR_SIZE)
+BAD_ATOMIC(write_askew, INV_REQ, ATOMIC_WRITE, .va = 100, .len = 8, .dmalen = 8)
+BAD_ATOMIC(write_short, INV_REQ, ATOMIC_WRITE, .va = 104, .len = 4, .dmalen = 4)
+BAD_ATOMIC(write_long, INV_REQ, ATOMIC_WRITE, .va = 104, .len = 16, .dmalen = 16)
+BAD_ATOMIC(write_lengths, INV_REQ, ATOMIC_WRITE, .va = 104, .len = 8, .dmalen = 9)
+BAD_ATOMIC(write_key, ACCESS, ATOMIC_WRITE, .va = 104, .len = 8, .dmalen = 8,
+	   .rkey = 0x80)
+
+/* Answered as a FLUSH is; a repetition is not carried out, as it may be a late one. */
+static void test_atomic_write(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct pkt pkt = {
+		.opcode = PKT_ATOMIC_WRITE, .va = EG_VA + 104, .rkey = l.qp.lkey,
+		.len = 8, .dmalen = 8,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		give(&l, pkt, 0);
+		eg_run(l.engine);
+		expect_read(PKT_READ_ONLY, 0, 0);
+		if (!i)
+			assert_memory_equal(word_of(&l), l.data, 8);
+		*word_of(&l) = 5;
+	}
+	assert_int_equal(*word_of(&l), 5);
+	expect_quiet();
+	assert_int_equal(le32toh(eg_query(l.qp.guest, l.qp.qpn).rq_psn),
+			 (PSN + 1) & PSN_MASK);
+}
+
+static struct eg_wr atomic_wr(const struct lone *l, uint8_t opcode)
+{
+	struct eg_wr wr = eg_send(&l->qp, 1, 0, 8);
+
+	wr.opcode = opcode;
+	wr.remote_addr = EG_VA;
+	wr.compare_add = 3;
+	wr.swap = 4;
+	return wr;
+}
+
+/* What is asked, and again with the same PSN if there is no answer. */
+static void test_atomic_asked(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct eg_wr wr = atomic_wr(&l, VIRTIO_IB_WR_CMP_SWAP);
+	unsigned int i;
+
+	eg_post_send(&l.qp, &wr);
+	eg_run(l.engine);
+	engine_loop_advance(l.engine->loop, 4096ull << 10);
+	eg_run(l.engine);
+	assert_int_equal(sent_n, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(sent[i].compare, 3);
+		assert_int_equal(sent[i].swap_add, 4);
+		assert_int_equal(sent[i].va, EG_VA);
+		expect_read(PKT_CMP_SWAP, 0, 0);
+	}
+	give(&l, (struct pkt) { .opcode = PKT_ATOMIC_ACK, .syndrome = ACK,
+				.orig = 0x0102030405060708 }, 0);
+	assert_int_equal(eg_expect(&l.qp, 1, OK).byte_len, 8);
+	assert_int_equal(le64toh(*(__le64 *)eg_ptr(l.qp.guest, EG_DATA)),
+			 0x0102030405060708);
+	/* The second answer is one that nobody waits for. */
+	give(&l, (struct pkt) { .opcode = PKT_ATOMIC_ACK, .syndrome = ACK }, 0);
+	assert_int_equal(*(__le64 *)eg_ptr(l.qp.guest, EG_DATA),
+			 htole64(0x0102030405060708));
+	assert_int_equal(state_of(&l), VIRTIO_IB_QPS_RTS);
+}
+
+/* An answer of another kind than the request: nothing is written, the QP ends. */
+static void bad_answer(void **state, uint8_t opcode, struct pkt pkt)
+{
+	struct lone l = lone_up(state, RC);
+	struct eg_wr wr = atomic_wr(&l, opcode);
+
+	eg_post_send(&l.qp, &wr);
+	eg_run(l.engine);
+	memset(eg_ptr(l.qp.guest, EG_DATA), 0x55, 8);
+	pkt.orig = 1;
+	give(&l, pkt, 0);
+	eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
+	assert_int_equal(*(uint64_t *)eg_ptr(l.qp.guest, EG_DATA), 0x5555555555555555);
+	seen = sent_n;
+}
+
+#define BAD_ANSWER(name, asked, code, ...)				\
+static void test_ ## name(void **state)					\
+{									\
+	bad_answer(state, VIRTIO_IB_WR_ ## asked,			\
+		   (struct pkt) { .opcode = PKT_ ## code, ##__VA_ARGS__ }); \
+}
+
+BAD_ANSWER(atomic_read_answer, FETCH_ADD, READ_ONLY, .syndrome = ACK, .len = 8)
+BAD_ANSWER(atomic_nak_answer, FETCH_ADD, ATOMIC_ACK, .syndrome = AETH_NAK_ACCESS)
+BAD_ANSWER(atomic_write_data, ATOMIC_WRITE, READ_ONLY, .syndrome = ACK, .len = 8)
+BAD_ANSWER(atomic_write_atomic, ATOMIC_WRITE, ATOMIC_ACK, .syndrome = ACK)
+BAD_ANSWER(read_atomic, RDMA_READ, ATOMIC_ACK, .syndrome = ACK)
+BAD_ANSWER(write_atomic, RDMA_WRITE, ATOMIC_ACK, .syndrome = ACK)
 
 #define GLOBAL	VIRTIO_IB_FLUSH_GLOBAL
 #define RANGE	VIRTIO_IB_FLUSH_RANGE
@@ -1173,6 +1427,27 @@ int main(void)
 		T(test_write_length),
 		T(test_read_answers),
 		T(test_rnr_behind_read),
+		T(test_atomic_answers),
+		T(test_atomic_duplicate),
+		T(test_atomic_duplicate_old),
+		T(test_atomics_and_reads),
+		T(test_atomic_askew_1),
+		T(test_atomic_askew_4),
+		T(test_atomic_bad_key),
+		T(test_atomic_behind),
+		T(test_atomic_write_askew),
+		T(test_atomic_write_short),
+		T(test_atomic_write_long),
+		T(test_atomic_write_lengths),
+		T(test_atomic_write_key),
+		T(test_atomic_write),
+		T(test_atomic_asked),
+		T(test_atomic_read_answer),
+		T(test_atomic_nak_answer),
+		T(test_atomic_write_data),
+		T(test_atomic_write_atomic),
+		T(test_read_atomic),
+		T(test_write_atomic),
 		T(test_flush_answers),
 		T(test_flush_duplicate),
 		T(test_flushes_beside_reads),

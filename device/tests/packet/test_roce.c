@@ -150,6 +150,7 @@ static struct pkt some_pkt(uint8_t opcode, bool ipv4, uint16_t vlan,
 	const struct pkt_op *op = pkt_op(opcode);
 	bool payload = op->kind == PKT_KIND_SEND ||
 		       op->kind == PKT_KIND_WRITE ||
+		       op->kind == PKT_KIND_ATOMIC_WRITE ||
 		       op->kind == PKT_KIND_READ_RESPONSE;
 
 	return (struct pkt) {
@@ -164,6 +165,9 @@ static struct pkt some_pkt(uint8_t opcode, bool ipv4, uint16_t vlan,
 		.va = 0x1122334455667788,
 		.rkey = 0x99aabbcc,
 		.dmalen = 0xddeeff00,
+		.swap_add = 0x0102030405060708,
+		.compare = 0x1112131415161718,
+		.orig = 0x2122232425262728,
 		.flush_type = VIRTIO_IB_FLUSH_PERSISTENT,
 		.flush_level = VIRTIO_IB_FLUSH_MR,
 		.syndrome = 0x63,
@@ -206,7 +210,9 @@ static void expect_same(const struct built *b)
 	const struct pkt_op *op = pkt_op(was->opcode);
 	bool ud = PKT_SERVICE(was->opcode) == PKT_UD;
 	bool flush = op->kind == PKT_KIND_FLUSH;
+	bool atomic = op->kind == PKT_KIND_ATOMIC;
 	bool reth = op->kind == PKT_KIND_READ || flush ||
+		    op->kind == PKT_KIND_ATOMIC_WRITE ||
 		    (op->kind == PKT_KIND_WRITE && op->first);
 
 	assert_int_equal(is->opcode, was->opcode);
@@ -217,9 +223,12 @@ static void expect_same(const struct built *b)
 	assert_int_equal(is->dest_qpn, was->dest_qpn);
 	assert_int_equal(is->src_qpn, ud ? was->src_qpn : PKT_QPN_UNKNOWN);
 	assert_int_equal(is->qkey, ud ? was->qkey : 0);
-	assert_int_equal(is->va, reth ? was->va : 0);
-	assert_int_equal(is->rkey, reth ? was->rkey : 0);
+	assert_int_equal(is->va, reth || atomic ? was->va : 0);
+	assert_int_equal(is->rkey, reth || atomic ? was->rkey : 0);
 	assert_int_equal(is->dmalen, reth ? was->dmalen : 0);
+	assert_int_equal(is->swap_add, atomic ? was->swap_add : 0);
+	assert_int_equal(is->compare, atomic ? was->compare : 0);
+	assert_int_equal(is->orig, op->kind == PKT_KIND_ATOMIC_ACK ? was->orig : 0);
 	assert_int_equal(is->flush_type, flush ? was->flush_type : 0);
 	assert_false(is->icrc_twice);
 	assert_int_equal(is->flush_level, flush ? was->flush_level : 0);
@@ -230,7 +239,7 @@ static void expect_same(const struct built *b)
 	assert_memory_equal(is->dgid, was->dgid, GID_SIZE);
 	assert_int_equal(is->len, was->len);
 	assert_memory_equal(b->frame + b->rx.payload, b->data, was->len);
-	if (op->kind == PKT_KIND_ACK) {
+	if (op->kind == PKT_KIND_ACK || op->kind == PKT_KIND_ATOMIC_ACK) {
 		assert_int_equal(is->syndrome, was->syndrome);
 		assert_int_equal(is->msn, was->msn);
 	}

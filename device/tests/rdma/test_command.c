@@ -171,7 +171,7 @@ static void test_query_device(void **state)
 	memset(&ack, 0xff, sizeof(ack));
 	assert_int_equal(eg_command(guest0(state), CMD(QUERY_DEVICE), NULL, 0,
 				    &ack, sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0xff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0xcff);
 	assert_int_equal(le64toh(ack.page_size_cap), 4096);
 	assert_int_equal(le64toh(ack.max_mr_size), 16ull << 30);
 	assert_int_equal(le32toh(ack.max_qp_wr), EG_QUEUE);
@@ -491,7 +491,7 @@ static void test_qp_query(void **state)
 	assert_int_equal(le32toh(ack.rq_psn), 0xfffffe);
 	assert_int_equal(le32toh(ack.sq_psn), 0xfffffe);
 	assert_int_equal(le32toh(ack.dest_qp_num), b.qpn);
-	assert_int_equal(le32toh(ack.qp_access_flags), 0xf);
+	assert_int_equal(le32toh(ack.qp_access_flags), 0x2f);
 	assert_int_equal(le32toh(ack.cap.max_send_wr), EG_QUEUE);
 	assert_int_equal(le32toh(ack.cap.max_recv_sge), EG_SGE);
 	assert_int_equal(le32toh(ack.cap.max_inline_data), 512);

@@ -130,7 +130,12 @@ static void test_access_flags(void **state)
 	assert_int_equal(eg_reg_mr(guest, end.pdn, RFC_ACCESS |
 				   VIRTIO_IB_ACCESS_FLUSH_GLOBAL, EG_VA, 4096,
 				   &page, 1, &ack), VIRTIO_NET_ERR);
+	assert_int_equal(eg_reg_mr(guest, end.pdn, RFC_ACCESS |
+				   VIRTIO_IB_ACCESS_REMOTE_ATOMIC, EG_VA, 4096,
+				   &page, 1, &ack), VIRTIO_NET_ERR);
 	req = eg_modify_req(end.qpn, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPS_INIT, guest, 0);
+	req.qp_access_flags = htole32(VIRTIO_IB_ACCESS_REMOTE_ATOMIC);
+	assert_int_equal(eg_modify(guest, &req), VIRTIO_NET_ERR);
 	req.qp_access_flags = htole32(VIRTIO_IB_ACCESS_FLUSH_GLOBAL);
 	assert_int_equal(eg_modify(guest, &req), VIRTIO_NET_ERR);
 	req.qp_access_flags = htole32(RFC_ACCESS);
@@ -221,6 +226,12 @@ static void test_invalidate_opcode(void **state)
 		.opcode = VIRTIO_IB_WR_SEND_WITH_INV });
 }
 
+static void test_atomic_opcode(void **state)
+{
+	expect_opcode_refused(state, &(struct eg_wr){
+		.opcode = VIRTIO_IB_WR_FETCH_ADD });
+}
+
 static void test_read_opcode(void **state)
 {
 	struct eg_pair p = pair_up(state);
@@ -282,6 +293,7 @@ int main(void)
 		T(test_overrun),
 		T(test_flush_opcode),
 		T(test_invalidate_opcode),
+		T(test_atomic_opcode),
 		T(test_read_opcode),
 		T(test_reset_forgets),
 	};

@@ -127,6 +127,46 @@ static void test_flush(void **state)
 	er_pair_free(p);
 }
 
+static void test_atomic(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	uint64_t *word = eg_ptr(p->b.end.guest, EG_DATA + IN);
+	uint64_t *orig = eg_ptr(p->a.end.guest, EG_DATA);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 8);
+	struct virtio_rdma_cqe cqe;
+	uint64_t value = 99;
+
+	*word = 40;
+	wr.opcode = VIRTIO_IB_WR_FETCH_ADD;
+	wr.remote_addr = EG_VA + IN;
+	wr.rkey = p->b.end.lkey;
+	wr.compare_add = 2;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	cqe = er_expect(&p->a, SEND, 0, 0);
+	assert_int_equal(cqe.opcode, VIRTIO_IB_WC_FETCH_ADD);
+	assert_int_equal(le32toh(cqe.byte_len), 8);
+	assert_int_equal(*orig, 40);
+	assert_int_equal(*word, 42);
+	wr.opcode = VIRTIO_IB_WR_CMP_SWAP;
+	wr.compare_add = 42;
+	wr.swap = 7;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	assert_int_equal(er_expect(&p->a, SEND, 1, 0).opcode, VIRTIO_IB_WC_CMP_SWAP);
+	assert_int_equal(*orig, 42);
+	assert_int_equal(*word, 7);
+	wr.opcode = VIRTIO_IB_WR_ATOMIC_WRITE;
+	wr.flags |= VIRTIO_IB_SEND_INLINE;
+	wr.data = &value;
+	wr.data_len = sizeof(value);
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	assert_int_equal(er_expect(&p->a, SEND, 2, 0).opcode, VIRTIO_IB_WC_ATOMIC_WRITE);
+	assert_int_equal(*word, 99);
+	er_pair_free(p);
+}
+
 static void test_datagrams(void **state)
 {
 	struct er_pair *p = er_pair_up(state, UD, NULL);
@@ -634,6 +674,7 @@ int main(void)
 		TEST(test_ping_pong),
 		TEST(test_write_read),
 		TEST(test_flush),
+		TEST(test_atomic),
 		TEST(test_datagrams),
 		TEST(test_payload),
 		TEST(test_too_many_elements),

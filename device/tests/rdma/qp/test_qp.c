@@ -277,7 +277,7 @@ static void test_ranges(void **state)
 #define ROW(state, field, good, bad) {					\
 		state, offsetof(struct virtio_rdma_cmd_modify_qp, field),	\
 		sizeof(((struct virtio_rdma_cmd_modify_qp *)0)->field), good, bad }
-		ROW(INIT, qp_access_flags, 31, 32),
+		ROW(INIT, qp_access_flags, 63, 64),
 		ROW(RTR, path_mtu, 5, 6),
 		ROW(RTR, path_mtu, 1, 0),
 		ROW(RTR, rq_psn, 0xffffff, 0x1000000),
