@@ -95,11 +95,12 @@ static inline void vroce_report_port_event(struct ib_device *ibdev,
 #define VROCE_REPORT_PORT_EVENT
 #endif
 
-/* A kernel without FLUSH has no such bits. */
+/* A kernel without FLUSH and ATOMIC_WRITE has no such bits. */
 #ifndef VNR_HAVE_ACCESS_FLUSH
 #define IB_ACCESS_FLUSH_GLOBAL		0
 #define IB_ACCESS_FLUSH_PERSISTENT	0
 #define IB_DEVICE_FLUSH_GLOBAL		0
+#define IB_DEVICE_ATOMIC_WRITE		0
 #endif
 
 #endif /* _VIRTIO_ROCE_COMPAT_H */

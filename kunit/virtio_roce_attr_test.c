@@ -62,8 +62,7 @@ static const struct bit_case access_table[] = {
 #endif
 	{ "all", IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 		 IB_ACCESS_REMOTE_READ, 7 },
-	/* The communication manager always asks for this. */
-	{ "REMOTE_ATOMIC", IB_ACCESS_REMOTE_ATOMIC, 0 },
+	{ "REMOTE_ATOMIC", IB_ACCESS_REMOTE_ATOMIC, 32 },
 	{ "RELAXED_ORDERING", IB_ACCESS_RELAXED_ORDERING, 0 },
 };
 
@@ -80,7 +79,7 @@ static void attr_access(struct kunit *test)
 
 static void attr_access_unknown_wire_bits(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vroce_access_from_wire(0xffffffe0), 0);
+	KUNIT_EXPECT_EQ(test, vroce_access_from_wire(0xffffffc0), 0);
 }
 
 static const struct bit_case send_flag_table[] = {
@@ -166,8 +165,7 @@ static void fill_attr(struct ib_qp_attr *attr)
 		.sq_psn = 0x424344,
 		.dest_qp_num = 0x525354,
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE |
-				   IB_ACCESS_REMOTE_READ |
-				   IB_ACCESS_REMOTE_ATOMIC,
+				   IB_ACCESS_REMOTE_READ,
 		.cap.max_send_wr = 0x6364,
 		.port_num = 1,
 		.pkey_index = 0x77,
@@ -286,7 +284,7 @@ static void attr_query_hostile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vroce_qp_attr_from_wire(&ack, &attr), 0);
 	KUNIT_EXPECT_EQ(test, (int)attr.path_mtu, 0);
 	KUNIT_EXPECT_EQ(test, attr.qp_access_flags,
-			7 | IB_ACCESS_FLUSH_GLOBAL |
+			7 | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_FLUSH_GLOBAL |
 			IB_ACCESS_FLUSH_PERSISTENT);
 }
 
@@ -391,6 +389,8 @@ static const struct value_case wc_opcode_table[] = {
 	{ "RDMA_READ", IB_WC_RDMA_READ, 2 },
 	{ "RECV", IB_WC_RECV, 3 },
 	{ "RECV_RDMA_WITH_IMM", IB_WC_RECV_RDMA_WITH_IMM, 4 },
+	{ "COMP_SWAP", IB_WC_COMP_SWAP, 5 },
+	{ "FETCH_ADD", IB_WC_FETCH_ADD, 6 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(wc_opcode, wc_opcode_table, name);

@@ -1033,6 +1033,100 @@ static void kern_flush(struct kunit *test)
 			VIRTIO_IB_ACCESS_FLUSH_PERSISTENT);
 }
 
+static int post_atomic(struct ib_qp *qp, enum ib_wr_opcode opcode, struct ib_sge *sge)
+{
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.wr_id = POINTER,
+			.sg_list = sge,
+			.num_sge = 1,
+			.opcode = opcode,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = 0x123456789abcde0ULL,
+		.compare_add = 0x1122334455667788ULL,
+		.swap = 0x99aabbccddeeff00ULL,
+		.rkey = 0xabcdef01,
+	};
+
+	return ib_post_send(qp, &wr.wr, NULL);
+}
+
+static void kern_atomic_one(struct endpoint *ep, u32 n, enum ib_wr_opcode opcode,
+			    u8 wire, enum ib_wc_opcode done)
+{
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 7 };
+	struct kunit *test = ep->mock->test;
+	u32 qpn = ep->qp->qp_num;
+	const struct virtio_rdma_sq_req *req;
+	struct ib_wc wc;
+	u32 len;
+
+	KUNIT_ASSERT_EQ(test, 0, post_atomic(ep->qp, opcode, &sge));
+	req = mock_take(ep->mock, &ep->mock->sq_vqs[qpn], n, &len);
+	KUNIT_EXPECT_EQ(test, req->opcode, wire);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->atomic_rkey), 0xabcdef01);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->atomic.remote_addr), 0x123456789abcde0ULL);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->atomic.compare_add), 0x1122334455667788ULL);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->atomic.swap), 0x99aabbccddeeff00ULL);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(req->sg_list[0].addr), 0x1000);
+	device_completes(ep, qpn, le64_to_cpu(req->wr_id), wire, 0, 8);
+	KUNIT_ASSERT_EQ(test, ib_poll_cq(ep->cq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, wc.wr_id, POINTER);
+	KUNIT_EXPECT_EQ(test, wc.status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc.opcode, done);
+	KUNIT_EXPECT_EQ(test, wc.byte_len, 8);
+}
+
+static u32 kern_atomic_rights(struct endpoint *ep)
+{
+	struct kunit *test = ep->mock->test;
+	const struct virtio_rdma_cmd_modify_qp *req;
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTS,
+		.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC,
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
+					      IB_QP_ACCESS_FLAGS));
+	req = (const void *)mock_last(ep->mock, CMD(MODIFY_QP))->req;
+	return le32_to_cpu(req->qp_access_flags);
+}
+
+static void kern_atomic(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep;
+
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_ATOMIC);
+	ep = endpoint_open(mock, 8, 4);
+	KUNIT_EXPECT_EQ(test, ep->ibdev->attrs.atomic_cap, IB_ATOMIC_HCA);
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, kern_atomic_rights(ep), VIRTIO_IB_ACCESS_REMOTE_ATOMIC);
+	kern_atomic_one(ep, 0, IB_WR_ATOMIC_CMP_AND_SWP, VIRTIO_IB_WR_CMP_SWAP,
+			IB_WC_COMP_SWAP);
+	kern_atomic_one(ep, 1, IB_WR_ATOMIC_FETCH_AND_ADD, VIRTIO_IB_WR_FETCH_ADD,
+			IB_WC_FETCH_ADD);
+	endpoint_done(ep);
+}
+
+/* A device without atomics is neither told of the right nor given a request. */
+static void kern_no_atomic(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_sge sge = { .addr = 0x1000, .length = 8, .lkey = 7 };
+
+	KUNIT_EXPECT_EQ(test, ep->ibdev->attrs.atomic_cap, IB_ATOMIC_NONE);
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, kern_atomic_rights(ep), 0);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post_atomic(ep->qp, IB_WR_ATOMIC_CMP_AND_SWP,
+						       &sge));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, post_atomic(ep->qp,
+						       IB_WR_ATOMIC_FETCH_AND_ADD, &sge));
+	endpoint_done(ep);
+}
+
 static void kern_too_many_reads(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -1934,6 +2028,8 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_reset_and_again),
 	KUNIT_CASE(kern_modify_refused),
 	KUNIT_CASE(kern_flush),
+	KUNIT_CASE(kern_atomic),
+	KUNIT_CASE(kern_no_atomic),
 	KUNIT_CASE(kern_too_many_reads),
 	KUNIT_CASE(kern_create_qp_refused),
 	KUNIT_CASE(kern_numbers_twice),

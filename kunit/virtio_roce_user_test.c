@@ -1023,28 +1023,41 @@ static void user_mr_refused(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-/* Libraries ask for atomics from any device; this right is not sent to ours. */
-static void user_mr_atomic(struct kunit *test)
+static u32 user_mr_atomic_access(struct kunit *test, u64 caps)
 {
 	struct mock *mock = mock_device(test, NUM);
-	struct process *p = process_with_context(mock);
-	unsigned long start = p->mem + PAGE_SIZE;
 	struct ib_uverbs_reg_mr_resp resp;
-	u32 pd;
+	unsigned long start;
+	struct process *p;
+	u32 pd, access;
 
+	mock->query_device.device_cap_flags |= cpu_to_le64(caps);
+	p = process_with_context(mock);
+	start = p->mem + PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, p->context.device_caps & caps, caps);
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
 					IB_ACCESS_LOCAL_WRITE |
 					IB_ACCESS_REMOTE_WRITE |
 					IB_ACCESS_REMOTE_READ |
 					IB_ACCESS_REMOTE_ATOMIC, &resp));
-	KUNIT_EXPECT_EQ(test, mock->mrs[0].access,
-			VIRTIO_IB_ACCESS_LOCAL_WRITE |
-			VIRTIO_IB_ACCESS_REMOTE_WRITE |
-			VIRTIO_IB_ACCESS_REMOTE_READ);
+	access = mock->mrs[0].access;
 	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
 	process_close_file(p);
 	mock_expect_clean(mock);
+	return access;
+}
+
+/* Libraries ask for atomics from any device; one without them is not told. */
+static void user_mr_atomic(struct kunit *test)
+{
+	const u32 others = VIRTIO_IB_ACCESS_LOCAL_WRITE |
+			   VIRTIO_IB_ACCESS_REMOTE_WRITE |
+			   VIRTIO_IB_ACCESS_REMOTE_READ;
+
+	KUNIT_EXPECT_EQ(test, user_mr_atomic_access(test, 0), others);
+	KUNIT_EXPECT_EQ(test, user_mr_atomic_access(test, VIRTIO_IB_DEVICE_ATOMIC),
+			others | VIRTIO_IB_ACCESS_REMOTE_ATOMIC);
 }
 
 /* Rights to flush: those that the device and the memory support. */

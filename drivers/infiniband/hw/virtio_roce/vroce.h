@@ -803,6 +803,21 @@ static inline bool vroce_has_flush(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLUSH;
 }
 
+/* Are there atomic operations? */
+static inline bool vroce_has_atomics(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_ATOMIC;
+}
+
+/*
+ * What the device is told of access flags.  Libraries grant atomic operations wherever
+ * they may, so that is accepted for all devices, and means nothing to those without.
+ */
+static inline int vroce_known_access(const struct vroce_dev *dev, int access)
+{
+	return vroce_has_atomics(dev) ? access : access & ~IB_ACCESS_REMOTE_ATOMIC;
+}
+
 /* Does the device hold completions that find no slot? */
 static inline bool vroce_cqs_hold(const struct vroce_dev *dev)
 {

@@ -23,9 +23,7 @@
  * @access: IB_ACCESS_* bits
  *
  * The device has no persistent memory, so the right to flush to it is refused.  The
- * right to do atomics is accepted for all devices, because libraries register all
- * memory with it.  It grants nothing where there are no atomics, and the device is not
- * told about it.
+ * right to do atomics is accepted for all devices; see vroce_known_access().
  *
  * Context: any.
  * Return: true if so.
@@ -82,7 +80,8 @@ struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 
-	err = vroce_cmd_get_dma_mr(dev->aux, to_vpd(ibpd)->hw->pdn, access,
+	err = vroce_cmd_get_dma_mr(dev->aux, to_vpd(ibpd)->hw->pdn,
+				   vroce_known_access(dev, access),
 				   &keys);
 	if (err) {
 		vroce_mr_free(dev, mr);
@@ -115,7 +114,7 @@ static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
 	size_t npages = ib_umem_num_dma_blocks(mr->umem, VROCE_PAGE_SIZE);
 	struct vroce_reg_user_mr_params params = {
 		.pdn = to_vpd(ibpd)->hw->pdn,
-		.access = access,
+		.access = vroce_known_access(to_vdev(ibpd->device), access),
 		.virt_addr = virt_addr,
 		.length = mr->umem->length,
 		.npages = npages,

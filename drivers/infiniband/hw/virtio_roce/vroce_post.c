@@ -115,13 +115,30 @@ static void vroce_put_reg(struct virtio_rdma_swqe *req,
 			  const struct ib_reg_wr *wr)
 {
 	const struct vroce_mr *mr = to_vmr(wr->mr);
+	int access;
 
 	req->reg.pages = cpu_to_le64(mr->pages_dma);
 	req->reg.iova = cpu_to_le64(mr->ibmr.iova);
 	req->reg.length = cpu_to_le32(mr->ibmr.length);
 	req->reg.key = cpu_to_le32(wr->key);
-	req->reg.access = cpu_to_le32(vroce_access_to_wire(wr->access));
+	access = vroce_known_access(to_vdev(wr->mr->device), wr->access);
+	req->reg.access = cpu_to_le32(vroce_access_to_wire(access));
 	req->reg.npages = cpu_to_le32(mr->npages);
+}
+
+static bool vroce_is_atomic(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       wr->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static void vroce_put_atomic(struct virtio_rdma_swqe *req,
+			     const struct ib_atomic_wr *wr)
+{
+	req->atomic_rkey = cpu_to_le32(wr->rkey);
+	req->atomic.remote_addr = cpu_to_le64(wr->remote_addr);
+	req->atomic.compare_add = cpu_to_le64(wr->compare_add);
+	req->atomic.swap = cpu_to_le64(wr->swap);
 }
 
 static void vroce_put_target(struct virtio_rdma_swqe *req,
@@ -138,6 +155,8 @@ static void vroce_put_target(struct virtio_rdma_swqe *req,
 		   wr->opcode == IB_WR_RDMA_READ) {
 		req->rdma.remote_addr = cpu_to_le64(rdma_wr(wr)->remote_addr);
 		req->rdma.rkey = cpu_to_le32(rdma_wr(wr)->rkey);
+	} else if (vroce_is_atomic(wr)) {
+		vroce_put_atomic(req, atomic_wr(wr));
 	}
 }
 
@@ -170,6 +189,8 @@ static int vroce_check_opcode(const struct vroce_qp *qp,
 	enum ib_qp_type type = qp->ibqp.qp_type;
 	int opcode = vroce_wr_opcode_to_wire(wr->opcode, type);
 
+	if (vroce_is_atomic(wr) && vroce_has_atomics(dev))
+		return vroce_atomic_opcode_to_wire(wr->opcode, type);
 	if (opcode != -EOPNOTSUPP || !vroce_has_fast_reg(dev))
 		return opcode;
 	if (wr->opcode == IB_WR_REG_MR &&
@@ -186,10 +207,20 @@ static const u8 vroce_completed_as[] = {
 	[IB_WR_SEND]			= IB_WC_SEND,
 	[IB_WR_SEND_WITH_IMM]		= IB_WC_SEND,
 	[IB_WR_RDMA_READ]		= IB_WC_RDMA_READ,
+	[IB_WR_ATOMIC_CMP_AND_SWP]	= IB_WC_COMP_SWAP,
+	[IB_WR_ATOMIC_FETCH_AND_ADD]	= IB_WC_FETCH_ADD,
 	[IB_WR_LOCAL_INV]		= IB_WC_LOCAL_INV,
 	[IB_WR_SEND_WITH_INV]		= IB_WC_SEND,
 	[IB_WR_REG_MR]			= IB_WC_REG_MR,
 };
+
+/* Does what comes back hold data? */
+static bool vroce_fetched(const struct vroce_request *request)
+{
+	return request->opcode == IB_WC_RDMA_READ ||
+	       request->opcode == IB_WC_COMP_SWAP ||
+	       request->opcode == IB_WC_FETCH_ADD;
+}
 
 /* Remember a request whose opcode has been checked. */
 static void vroce_keep_send(const struct vroce_qp *qp,
@@ -202,7 +233,7 @@ static void vroce_keep_send(const struct vroce_qp *qp,
 		.signaled = wr->send_flags & IB_SEND_SIGNALED ||
 			    qp->sig_type == IB_SIGNAL_ALL_WR,
 	};
-	if (wr->opcode == IB_WR_RDMA_READ)
+	if (vroce_fetched(keep))
 		keep->len = vroce_sges_len(wr->sg_list, wr->num_sge);
 }
 
@@ -476,7 +507,7 @@ static void vroce_wc_of_send(const struct vroce_request *request,
 {
 	wc->wc_flags = 0;
 	wc->opcode = request->opcode;
-	if (request->opcode != IB_WC_RDMA_READ)
+	if (!vroce_fetched(request))
 		wc->byte_len = 0;
 	else if (wc->byte_len > request->len)
 		wc->status = IB_WC_GENERAL_ERR;

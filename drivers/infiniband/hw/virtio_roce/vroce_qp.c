@@ -550,6 +550,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	/* A device without FLUSH does not know these flags. */
 	if (!vroce_has_flush(dev))
 		attr->qp_access_flags &= ~VROCE_ACCESS_FLUSH;
+	attr->qp_access_flags = vroce_known_access(dev, attr->qp_access_flags);
 
 	mutex_lock(&qp->mutex);
 	err = vroce_qp_check_modify(dev, qp, attr, mask);

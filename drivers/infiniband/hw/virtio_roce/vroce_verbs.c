@@ -81,6 +81,10 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	}
 	if (vroce_has_flush(dev))
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
+	if (vroce_has_atomics(dev))
+		attr->atomic_cap = IB_ATOMIC_HCA;
+	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_ATOMIC_WRITE)
+		attr->device_cap_flags |= IB_DEVICE_ATOMIC_WRITE;
 	if (vroce_has_fast_reg(dev)) {
 		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
 		attr->max_fast_reg_page_list_len = hw->max_fast_reg_pages /

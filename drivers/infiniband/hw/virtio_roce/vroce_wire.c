@@ -21,6 +21,7 @@ static const struct vroce_bit vroce_access_bits[] = {
 	{ IB_ACCESS_REMOTE_READ,	VIRTIO_IB_ACCESS_REMOTE_READ },
 	{ IB_ACCESS_FLUSH_GLOBAL,	VIRTIO_IB_ACCESS_FLUSH_GLOBAL },
 	{ IB_ACCESS_FLUSH_PERSISTENT,	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT },
+	{ IB_ACCESS_REMOTE_ATOMIC,	VIRTIO_IB_ACCESS_REMOTE_ATOMIC },
 };
 
 /* There is only one port and one P_Key, so the wire has no bits for them. */
@@ -142,6 +143,16 @@ static const struct vroce_wr_opcode vroce_mem_mgt_opcodes[] = {
 	},
 };
 
+/* With VIRTIO_IB_DEVICE_ATOMIC. */
+static const struct vroce_wr_opcode vroce_atomic_opcodes[] = {
+	[IB_WR_ATOMIC_CMP_AND_SWP] = {
+		VIRTIO_IB_WR_CMP_SWAP, VROCE_RC,
+	},
+	[IB_WR_ATOMIC_FETCH_AND_ADD] = {
+		VIRTIO_IB_WR_FETCH_ADD, VROCE_RC,
+	},
+};
+
 static const struct {
 	enum ib_wc_opcode core;
 	bool valid;
@@ -151,6 +162,8 @@ static const struct {
 	[VIRTIO_IB_WC_RDMA_READ]	= { IB_WC_RDMA_READ, true },
 	[VIRTIO_IB_WC_RECV]		= { IB_WC_RECV, true },
 	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = { IB_WC_RECV_RDMA_WITH_IMM, true },
+	[VIRTIO_IB_WC_CMP_SWAP]		= { IB_WC_COMP_SWAP, true },
+	[VIRTIO_IB_WC_FETCH_ADD]	= { IB_WC_FETCH_ADD, true },
 	[VIRTIO_IB_WC_LOCAL_INV]	= { IB_WC_LOCAL_INV, true },
 	[VIRTIO_IB_WC_REG_MR]		= { IB_WC_REG_MR, true },
 };
@@ -417,6 +430,21 @@ int vroce_mem_mgt_opcode_to_wire(enum ib_wr_opcode opcode, enum ib_qp_type type)
 				    type);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_mem_mgt_opcode_to_wire);
+
+/**
+ * vroce_atomic_opcode_to_wire() - the same for atomic operations
+ * @opcode: opcode
+ * @type: type of its QP
+ *
+ * Return: &enum virtio_ib_wr_opcode, -EOPNOTSUPP if it is not one of them, -EINVAL if
+ * it is not for QPs of this type.
+ */
+int vroce_atomic_opcode_to_wire(enum ib_wr_opcode opcode, enum ib_qp_type type)
+{
+	return vroce_opcode_to_wire(vroce_atomic_opcodes,
+				    ARRAY_SIZE(vroce_atomic_opcodes), opcode,
+				    type);
+}
 
 /**
  * vroce_send_flags_to_wire() - translate the flags of a send request

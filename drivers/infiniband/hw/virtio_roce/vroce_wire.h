@@ -50,6 +50,8 @@ int vroce_qp_attr_from_wire(const struct virtio_rdma_ack_query_qp *wire,
 int vroce_wr_opcode_to_wire(enum ib_wr_opcode opcode, enum ib_qp_type type);
 int vroce_mem_mgt_opcode_to_wire(enum ib_wr_opcode opcode,
 				 enum ib_qp_type type);
+int vroce_atomic_opcode_to_wire(enum ib_wr_opcode opcode,
+				enum ib_qp_type type);
 int vroce_send_flags_to_wire(int flags);
 void vroce_wc_from_wire(const struct virtio_rdma_cq_req *wire,
 			struct ib_wc *wc);
