@@ -58,7 +58,10 @@ static const struct {
 	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = { IBV_WC_RECV_RDMA_WITH_IMM, true },
 #ifndef WITHOUT_IBV_WR_FLUSH
 	[VIRTIO_IB_WC_FLUSH] = { IBV_WC_FLUSH, true },
+	[VIRTIO_IB_WC_ATOMIC_WRITE] = { IBV_WC_ATOMIC_WRITE, true },
 #endif
+	[VIRTIO_IB_WC_CMP_SWAP] = { IBV_WC_COMP_SWAP, true },
+	[VIRTIO_IB_WC_FETCH_ADD] = { IBV_WC_FETCH_ADD, true },
 };
 
 static bool cqe_has_opcode(const struct virtio_rdma_cq_req *cqe)

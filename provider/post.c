@@ -28,8 +28,10 @@
  * @opcode: opcode in the request
  * @has_imm: carries immediate data
  * @has_rdma: goes to memory that the request names
+ * @has_atomic: likewise, and has operands
  * @has_no_inline: cannot have inline data: it reads, or has no data
  * @wr_only: ibv_post_send() has no such request
+ * @cap: bit of enum virtio_ib_device_cap that the device must have, or 0
  */
 struct send_op {
 	uint32_t types;
@@ -37,8 +39,10 @@ struct send_op {
 	uint8_t opcode;
 	bool has_imm;
 	bool has_rdma;
+	bool has_atomic;
 	bool has_no_inline;
 	bool wr_only;
+	uint64_t cap;
 };
 
 static const struct send_op send_ops[] = {
@@ -80,8 +84,33 @@ static const struct send_op send_ops[] = {
 		.opcode = VIRTIO_IB_WR_FLUSH,
 		.has_no_inline = true,
 		.wr_only = true,
+		.cap = VIRTIO_IB_DEVICE_FLUSH,
+	},
+	[IBV_WR_ATOMIC_WRITE] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_ATOMIC_WRITE,
+		.opcode = VIRTIO_IB_WR_ATOMIC_WRITE,
+		.has_rdma = true,
+		.wr_only = true,
+		.cap = VIRTIO_IB_DEVICE_ATOMIC_WRITE,
 	},
 #endif
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
+		.opcode = VIRTIO_IB_WR_CMP_SWAP,
+		.has_atomic = true,
+		.has_no_inline = true,
+		.cap = VIRTIO_IB_DEVICE_ATOMIC,
+	},
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		.opcode = VIRTIO_IB_WR_FETCH_ADD,
+		.has_atomic = true,
+		.has_no_inline = true,
+		.cap = VIRTIO_IB_DEVICE_ATOMIC,
+	},
 };
 
 /*
@@ -106,16 +135,19 @@ static const bool may_post_recv[] = {
 	[IBV_QPS_UNKNOWN] = false,
 };
 
-static bool has_op(enum ibv_qp_type type, const struct send_op *op)
+static bool has_op(const struct virtio_roce_context *ctx, enum ibv_qp_type type,
+		   const struct send_op *op)
 {
-	return type < 32 && op->types & (1U << type);
+	return type < 32 && op->types & (1U << type) &&
+	       (ctx->device_caps & op->cap) == op->cap;
 }
 
 static const struct send_op *find_op(const struct virtio_roce_qp *qp,
 				     enum ibv_wr_opcode opcode)
 {
 	if (opcode >= ARRAY_SIZE(send_ops) ||
-	    !has_op(qp->vqp.qp.qp_type, &send_ops[opcode]))
+	    !has_op(to_vctx(qp->vqp.qp.context), qp->vqp.qp.qp_type,
+		    &send_ops[opcode]))
 		return NULL;
 
 	return &send_ops[opcode];
@@ -135,12 +167,8 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
-		if (has_op(type, &send_ops[i]))
+		if (has_op(ctx, type, &send_ops[i]))
 			flags |= send_ops[i].wr_flag;
-#ifndef WITHOUT_IBV_WR_FLUSH
-	if (!(ctx->device_caps & VIRTIO_IB_DEVICE_FLUSH))
-		flags &= ~(uint64_t)IBV_QP_EX_WITH_FLUSH;
-#endif
 	return flags;
 }
 
@@ -270,6 +298,15 @@ static void set_rdma(struct virtio_rdma_swqe *req, uint64_t remote_addr,
 	req->rdma.rkey = htole32(rkey);
 }
 
+static void set_atomic(struct virtio_rdma_swqe *req, uint64_t remote_addr,
+		       uint32_t rkey, uint64_t compare_add, uint64_t swap)
+{
+	req->atomic_rkey = htole32(rkey);
+	req->atomic.remote_addr = htole64(remote_addr);
+	req->atomic.compare_add = htole64(compare_add);
+	req->atomic.swap = htole64(swap);
+}
+
 static void set_ud(struct virtio_rdma_swqe *req, struct ibv_ah *ah,
 		   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -393,6 +430,9 @@ static int post_one_send(struct virtio_roce_qp *qp,
 		req->imm_data = wr->imm_data;
 	if (op->has_rdma)
 		set_rdma(req, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+	else if (op->has_atomic)
+		set_atomic(req, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey,
+			   wr->wr.atomic.compare_add, wr->wr.atomic.swap);
 	else if (qp->vqp.qp.qp_type == IBV_QPT_UD)
 		set_ud(req, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
 		       wr->wr.ud.remote_qkey);
@@ -595,7 +635,43 @@ static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		set_rdma(req, remote_addr, rkey);
 }
 
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			      uint64_t remote_addr, uint64_t compare,
+			      uint64_t swap)
+{
+	struct virtio_rdma_swqe *req =
+		wr_begin(ibqp, IBV_WR_ATOMIC_CMP_AND_SWP);
+
+	if (req)
+		set_atomic(req, remote_addr, rkey, compare, swap);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				uint64_t remote_addr, uint64_t add)
+{
+	struct virtio_rdma_swqe *req =
+		wr_begin(ibqp, IBV_WR_ATOMIC_FETCH_AND_ADD);
+
+	if (req)
+		set_atomic(req, remote_addr, rkey, add, 0);
+}
+
 #ifndef WITHOUT_IBV_WR_FLUSH
+/* The 8 bytes are inline data, for which a request has room whatever the QP was asked. */
+static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			    uint64_t remote_addr, const void *value)
+{
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_ATOMIC_WRITE);
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+
+	if (!req)
+		return;
+	set_rdma(req, remote_addr, rkey);
+	memcpy(sq_payload(&qp->sq.ring, req, qp->sq.ring.data), value,
+	       sizeof(uint64_t));
+	end_inline(qp, req, sizeof(uint64_t));
+}
+
 static uint8_t flush_type(uint8_t type)
 {
 	return (type & IBV_FLUSH_GLOBAL ? VIRTIO_IB_FLUSH_GLOBAL : 0) |
@@ -704,7 +780,10 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 	ex->wr_rdma_write = wr_rdma_write;
 	ex->wr_rdma_write_imm = wr_rdma_write_imm;
 	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
 #ifndef WITHOUT_IBV_WR_FLUSH
+	ex->wr_atomic_write = wr_atomic_write;
 	ex->wr_flush = wr_flush;
 #endif
 	ex->wr_send = wr_send;

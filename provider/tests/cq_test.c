@@ -79,7 +79,8 @@ static const enum ibv_wc_status statuses[] = {
 /* By number on the wire; -1 for those that processes do not get. */
 static const int opcodes[] = {
 	IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_RECV,
-	IBV_WC_RECV_RDMA_WITH_IMM, -1, -1, -1, -1, IBV_WC_FLUSH,
+	IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, -1, -1,
+	IBV_WC_FLUSH, IBV_WC_ATOMIC_WRITE,
 };
 
 static struct ibv_wc poll_status(struct virtio_roce_cq *cq, uint8_t status,

@@ -684,6 +684,76 @@ static void builds_flush(void **state)
 	drop_qp_and_cq(qp);
 }
 
+static void check_atomic(const struct virtio_rdma_sq_req *req, uint8_t opcode,
+			 uint64_t swap)
+{
+	assert_int_equal(req->opcode, opcode);
+	assert_int_equal(le32toh(req->atomic_rkey), 10);
+	assert_int_equal(le64toh(req->atomic.remote_addr), 0x2000000000000008);
+	assert_int_equal(le64toh(req->atomic.compare_add), 0x0102030405060708);
+	assert_int_equal(le64toh(req->atomic.swap), swap);
+	assert_int_equal(req->reserved[3], 0);
+	assert_int_equal(le32toh(req->num_sge), 1);
+	check_sges(req->sg_list, 1);
+}
+
+static void translates_atomics(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_ATOMIC_CMP_AND_SWP,
+		.sg_list = sges,
+		.num_sge = 1,
+		.wr.atomic = { .remote_addr = 0x2000000000000008,
+			       .compare_add = 0x0102030405060708,
+			       .swap = 9, .rkey = 10 },
+	};
+
+	/* Not every device has them. */
+	refused_send(qp, &wr, EINVAL);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_ATOMIC;
+	check_atomic(posted_send(qp, &wr), VIRTIO_IB_WR_CMP_SWAP, 9);
+	wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	check_atomic(posted_send(qp, &wr), VIRTIO_IB_WR_FETCH_ADD, 9);
+	wr.send_flags = IBV_SEND_INLINE;
+	refused_send(qp, &wr, EINVAL);
+	wr.send_flags = 0;
+	qp->vqp.qp.qp_type = IBV_QPT_UC;
+	refused_send(qp, &wr, EINVAL);
+	drop_qp_and_cq(qp);
+}
+
+static void builds_atomics(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	uint64_t value = 0x1122334455667788;
+	struct virtio_rdma_sq_req *req;
+
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_ATOMIC |
+			       VIRTIO_IB_DEVICE_ATOMIC_WRITE;
+	/* There is room for the 8 bytes, whatever the QP was created with. */
+	qp->max_inline_data = 0;
+	ibv_wr_start(ex);
+	ibv_wr_atomic_cmp_swp(ex, 10, 0x2000000000000008, 0x0102030405060708, 9);
+	ibv_wr_set_sge(ex, sges[0].lkey, sges[0].addr, sges[0].length);
+	ibv_wr_atomic_fetch_add(ex, 10, 0x2000000000000008, 0x0102030405060708);
+	ibv_wr_set_sge(ex, sges[0].lkey, sges[0].addr, sges[0].length);
+	ibv_wr_atomic_write(ex, 10, 20, &value);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+
+	check_atomic(fake_take(&fake.sq), VIRTIO_IB_WR_CMP_SWAP, 9);
+	check_atomic(fake_take(&fake.sq), VIRTIO_IB_WR_FETCH_ADD, 0);
+	req = fake_take(&fake.sq);
+	assert_int_equal(req->opcode, VIRTIO_IB_WR_ATOMIC_WRITE);
+	assert_int_equal(req->send_flags, VIRTIO_IB_SEND_INLINE);
+	assert_int_equal(le64toh(req->rdma.remote_addr), 20);
+	assert_int_equal(le32toh(req->rdma.rkey), 10);
+	assert_int_equal(le16toh(req->inline_len), 8);
+	assert_memory_equal(req->inline_data, &value, 8);
+	drop_qp_and_cq(qp);
+}
+
 static void builds_inline_and_ud(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
@@ -951,6 +1021,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(goes_on_after_reset),
 	TEST(builds_each_request),
 	TEST(builds_flush),
+	TEST(translates_atomics),
+	TEST(builds_atomics),
 	TEST(builds_inline_and_ud),
 	TEST(aborts),
 	TEST(takes_all_back_after_an_error),

@@ -532,6 +532,16 @@ static void knows_send_ops(void **state)
 	fake.ctx.device_caps = 0;
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
 			 send | write | IBV_QP_EX_WITH_RDMA_READ);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_ATOMIC;
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
+			 send | write | IBV_QP_EX_WITH_RDMA_READ |
+			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_ATOMIC_WRITE;
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RC),
+			 send | write | IBV_QP_EX_WITH_RDMA_READ |
+			 IBV_QP_EX_WITH_ATOMIC_WRITE);
+	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_UC), send | write);
 }
 
 static const struct CMUnitTest tests[] = {
