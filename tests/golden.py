@@ -25,7 +25,7 @@ from lab.pingpong import gid_index, gid_text  # noqa: E402
 VLAN = 77
 UDP = 17
 ROCE_PORT = 4791
-AETH_OPCODES = (0x0d, 0x0f, 0x10, 0x11)
+AETH_OPCODES = (0x0d, 0x0f, 0x10, 0x11, 0x12)
 
 
 def frames(path):

@@ -202,13 +202,14 @@ def test_cm_programs(ends, program):
 
 
 @pytest.mark.parametrize("mtu, ends, operation, what", pairwise(
-    VALUES["mtu"], VALUES["ends"], ["send", "write", "read"], ["lat", "bw"]),
+    VALUES["mtu"], VALUES["ends"], ["send", "write", "read", "atomic"], ["lat", "bw"]),
     indirect=["mtu", "ends"])
 def test_perftest(lan, mtu, ends, operation, what):
     """perftest, RC; also UC and UD where it knows them."""
     server, client = ends
-    services = {"send": ["RC", "UC", "UD"], "write": ["RC", "UC"], "read": ["RC"]}[operation]
+    services = {"send": ["RC", "UC", "UD"], "write": ["RC", "UC"]}.get(operation, ["RC"])
     sizes = [4**n for n in range(0, 11)] if LONG else [2, 4096, 1 << 20]
+    sizes = [8] if operation == "atomic" else sizes
     for service in services:
         # Without ACKs a slow receiver may lose any number of packets.
         if service != "RC" and what == "bw":

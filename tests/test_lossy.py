@@ -13,6 +13,7 @@ import contextlib
 import pytest
 
 import lab
+from lab.count import count
 from lab.paths import LONG
 from lab.storm import Storm, storm
 
@@ -97,6 +98,15 @@ def test_storm(ends, name):
         assert after["completer_retry_err"] > counters["completer_retry_err"]
     if "--corrupt" in WIRES[name]:
         assert after["rx_icrc_errors"] > counters["rx_icrc_errors"]
+
+
+def test_count(ends):
+    """Atomic operations are carried out once, although requests and answers come twice."""
+    a, b = ends.guests
+    with ends.wire(WIRES["bad"]):
+        before = ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"]
+        count(a, b, 1000000 if LONG else 10000, timeout=7200 if LONG else 240)
+        assert ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"] > before
 
 
 def test_cut(ends):

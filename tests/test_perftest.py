@@ -8,6 +8,7 @@ sizes.  Here counts, sizes and exit statuses must be right.
 import os
 import re
 import statistics
+import types
 
 import pytest
 
@@ -65,6 +66,21 @@ def test_latency_of_all_sizes(rdma_pair, operation):
     """The same, one message at a time."""
     table = perftest(rdma_pair, f"ib_{operation}_lat", "-a", "-n", 20)
     check(table, SIZES, 20)
+
+
+@pytest.mark.parametrize("kind", ["CMP_AND_SWAP", "FETCH_AND_ADD"])
+def test_atomics(rdma_pair, kind):
+    """Both kinds, one at a time, many, and of many QPs."""
+    check(perftest(rdma_pair, "ib_atomic_lat", "-A", kind, "-n", 200), [8], 200)
+    check(perftest(rdma_pair, "ib_atomic_bw", "-A", kind, "-n", 1000), [8], 1000)
+    check(perftest(rdma_pair, "ib_atomic_bw", "-A", kind, "-n", 100, "-q", 8, "-t", 32),
+          [8], 800)
+
+
+def test_atomics_in_one_guest(rdma_pair):
+    """Server and client in the same guest."""
+    one = types.SimpleNamespace(a=rdma_pair.a, b=rdma_pair.a)
+    check(perftest(one, "ib_atomic_bw", "-n", 1000), [8], 1000)
 
 
 @pytest.mark.parametrize("qps", [2, 16])

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from lab.count import count
 from lab.paths import LONG
 from lab.pingpong import gid_index, pingpong
 
@@ -32,6 +33,13 @@ def run_both(pair, program, mode, *arguments, timeout=300):
     server = pair.b.popen(command(pair.b, program, mode, *arguments))
     client = pair.a.popen(command(pair.a, program, mode, *arguments, pair.b.address))
     return [end.wait(timeout, check=True).stdout for end in (client, server)]
+
+
+# Atomic operations
+
+def test_count(rdma_pair):
+    """8 QPs of one guest and a local one of the other count on one word."""
+    count(rdma_pair.b, rdma_pair.a, 1000000 if LONG else 10000, timeout=3600 if LONG else 120)
 
 
 # Memory

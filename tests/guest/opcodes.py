@@ -36,7 +36,15 @@ WAIT = 10
 PATIENCE = 1
 TYPES = {"RC": enums.IBV_QPT_RC, "UC": enums.IBV_QPT_UC, "UD": enums.IBV_QPT_UD}
 ACCESS = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE
-          | enums.IBV_ACCESS_REMOTE_READ | enums.IBV_ACCESS_FLUSH_GLOBAL)
+          | enums.IBV_ACCESS_REMOTE_READ | enums.IBV_ACCESS_FLUSH_GLOBAL
+          | enums.IBV_ACCESS_REMOTE_ATOMIC)
+ATOMICS = (enums.IBV_WR_ATOMIC_CMP_AND_SWP, enums.IBV_WR_ATOMIC_FETCH_AND_ADD)
+WORD = 8
+OPERANDS = (0x1122334455667788, 0x99aabbccddeeff00)
+EXTENDED = {
+    enums.IBV_WR_FLUSH: enums.IBV_QP_EX_WITH_FLUSH,
+    enums.IBV_WR_ATOMIC_WRITE: enums.IBV_QP_EX_WITH_ATOMIC_WRITE,
+}
 
 # QP type, operation, bytes, and what is wrong with it
 MESSAGES = (  # of a user's region SEND with invalidate is always refused
@@ -54,9 +62,14 @@ MESSAGES = (  # of a user's region SEND with invalidate is always refused
     ("RC", enums.IBV_WR_SEND_WITH_INV, 5, None),
     ("RC", enums.IBV_WR_SEND_WITH_INV, MTU + 5, None),
     ("RC", enums.IBV_WR_FLUSH, 12, None),
+    ("RC", enums.IBV_WR_ATOMIC_CMP_AND_SWP, WORD, None),
+    ("RC", enums.IBV_WR_ATOMIC_CMP_AND_SWP, WORD, "another value"),
+    ("RC", enums.IBV_WR_ATOMIC_FETCH_AND_ADD, WORD, None),
+    ("RC", enums.IBV_WR_ATOMIC_WRITE, WORD, None),
     ("RC", enums.IBV_WR_SEND, 8, "no receive request"),
     ("RC", enums.IBV_WR_SEND, 8, "PSN"),
     ("RC", enums.IBV_WR_RDMA_READ, 8, "key"),
+    ("RC", enums.IBV_WR_ATOMIC_FETCH_AND_ADD, WORD, "key"),
     ("RC", enums.IBV_WR_SEND, SIZE, "too long"),
     ("UC", enums.IBV_WR_SEND, 21, None),
     ("UC", enums.IBV_WR_SEND, 2 * MTU + 33, None),
@@ -108,11 +121,11 @@ class End:
     def qp(self, kind, opcode):
         """A QP of a type, for an operation."""
         self.cq = CQ(self.context, 64)
-        if opcode == enums.IBV_WR_FLUSH:
+        if opcode in EXTENDED:
             return QPEx(self.context, QPInitAttrEx(
                 qp_type=TYPES[kind], scq=self.cq, rcq=self.cq, pd=self.pd,
                 cap=QPCap(max_send_wr=8, max_recv_wr=8),
-                send_ops_flags=enums.IBV_QP_EX_WITH_FLUSH | enums.IBV_QP_EX_WITH_RDMA_WRITE,
+                send_ops_flags=EXTENDED[opcode] | enums.IBV_QP_EX_WITH_RDMA_WRITE,
                 comp_mask=enums.IBV_QP_INIT_ATTR_PD | enums.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
         return QP(self.pd, QPInitAttr(qp_type=TYPES[kind], scq=self.cq, rcq=self.cq,
                                       cap=QPCap(max_send_wr=8, max_recv_wr=8)))
@@ -137,25 +150,31 @@ class End:
         """The beginning of the memory."""
         return [SGE(self.mr.buf, length, self.mr.lkey)]
 
-    @staticmethod
-    def flush(qp, length, other):
+    def send_extended(self, qp, opcode, length, other):
         """Posts a message that needs another way of posting."""
         qp.wr_start()
         qp.wr_id, qp.wr_flags = 1, enums.IBV_SEND_SIGNALED
-        qp.wr_flush(other["rkey"], other["address"], length, enums.IBV_FLUSH_GLOBAL,
-                    enums.IBV_FLUSH_MR)
+        if opcode == enums.IBV_WR_FLUSH:
+            qp.wr_flush(other["rkey"], other["address"], length, enums.IBV_FLUSH_GLOBAL,
+                        enums.IBV_FLUSH_MR)
+        else:
+            qp.wr_atomic_write(other["rkey"], other["address"], self.mr.read(length, 0))
         qp.wr_complete()
 
     def send(self, qp, message, other):
         """The message."""
         kind, opcode, length, wrong = message
-        if opcode == enums.IBV_WR_FLUSH:
-            self.flush(qp, length, other)
+        if opcode in EXTENDED:
+            self.send_extended(qp, opcode, length, other)
             return
         wr = SendWR(1, num_sge=1, sg=self.sge(length), opcode=opcode,
                     send_flags=enums.IBV_SEND_SIGNALED | enums.IBV_SEND_SOLICITED,
                     imm_data=other["rkey"] if opcode == enums.IBV_WR_SEND_WITH_INV else IMM)
-        wr.set_wr_rdma(other["rkey"] ^ (wrong == "key"), other["address"])
+        key = other["rkey"] ^ (wrong == "key")
+        if opcode in ATOMICS:
+            wr.set_wr_atomic(key, other["address"], operand(message), OPERANDS[1])
+        else:
+            wr.set_wr_rdma(key, other["address"])
         if kind == "UD":
             # The address handle must live until the message was sent.
             self.address = AH(self.pd, attr=self.ah_attr(other["gid"]))
@@ -182,6 +201,35 @@ class End:
         return True
 
 
+def word(data):
+    """The number of 8 bytes."""
+    return int.from_bytes(data, sys.byteorder)
+
+
+def operand(message):
+    """What is compared, or added."""
+    _, opcode, length, wrong = message
+    if opcode == enums.IBV_WR_ATOMIC_CMP_AND_SWP and not wrong:
+        return word(contents(length))
+    return OPERANDS[0]
+
+
+def contents(length):
+    """The bytes of a message."""
+    return random.Random(1).randbytes(length)
+
+
+def changed(message):
+    """What an atomic operation leaves at the server."""
+    _, opcode, length, wrong = message
+    value = word(contents(length))
+    if opcode == enums.IBV_WR_ATOMIC_FETCH_AND_ADD:
+        value += OPERANDS[0]
+    elif not wrong:
+        value = OPERANDS[1]
+    return (value % (1 << 64)).to_bytes(length, sys.byteorder)
+
+
 def run(role, end, peer, message):
     """One message."""
     kind, opcode, length, wrong = message
@@ -191,8 +239,8 @@ def run(role, end, peer, message):
     if role == "server" and wrong != "no receive request":
         qp.post_recv(RecvWR(2, num_sge=1, sg=end.sge(SIZE // 2)))
     # A READ moves data from the server's memory, the others from the client's.
-    fetch = opcode == enums.IBV_WR_RDMA_READ
-    data = random.Random(1).randbytes(length)
+    fetch = opcode == enums.IBV_WR_RDMA_READ or opcode in ATOMICS
+    data = contents(length)
     source = (role == "server") == fetch
     end.mr.write(data if source else bytes(SIZE), len(data) if source else SIZE)
     peer.swap()
@@ -204,7 +252,10 @@ def run(role, end, peer, message):
         except PyverbsRDMAError:
             status = "not posted"
     peer.swap()
-    intact = wrong is None and (source or end.holds(data, GRH if kind == "UD" else 0))
+    if source and opcode in ATOMICS:
+        data, source = changed(message), False
+    good = wrong in (None, "another value")
+    intact = good and (source or end.holds(data, GRH if kind == "UD" else 0))
     theirs = peer.swap(intact=intact)["intact"]
     if role == "client":
         print(kind, opcode, length, wrong, status,
