@@ -179,6 +179,8 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_ATOMIC: %VIRTIO_IB_WR_CMP_SWAP, %VIRTIO_IB_WR_FETCH_ADD,
  *	%VIRTIO_IB_ACCESS_REMOTE_ATOMIC
  * @VIRTIO_IB_DEVICE_ATOMIC_WRITE: %VIRTIO_IB_WR_ATOMIC_WRITE
+ * @VIRTIO_IB_DEVICE_QP_EVENTS: %VIRTIO_RDMA_EVENT_QP_REQ_ERR and the events behind it.
+ *	Only with %VIRTIO_IB_DEVICE_EVENTS
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -196,6 +198,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_DIRECT			= 1 << 9,
 	VIRTIO_IB_DEVICE_ATOMIC			= 1 << 10,
 	VIRTIO_IB_DEVICE_ATOMIC_WRITE		= 1 << 11,
+	VIRTIO_IB_DEVICE_QP_EVENTS		= 1 << 13,
 };
 
 /**
@@ -1240,11 +1243,28 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, wc_flags, 32);
 /* Event queues and direct rings (Documentation/spec-rings.rst)               */
 /* ------------------------------------------------------------------------- */
 
+/**
+ * enum virtio_rdma_event_type - what happened
+ * @VIRTIO_RDMA_EVENT_COMPLETION: an armed CQ has what it was armed for
+ * @VIRTIO_RDMA_EVENT_CQ_ERROR: a CQ was overrun, or its memory is gone
+ * @VIRTIO_RDMA_EVENT_QP_FATAL: a QP is in ERR because of its queue or control block
+ * @VIRTIO_RDMA_EVENT_QP_REQ_ERR: a QP is in ERR because its peer broke a rule.  This and
+ *	the following are there with %VIRTIO_IB_DEVICE_QP_EVENTS
+ * @VIRTIO_RDMA_EVENT_QP_ACCESS_ERR: a QP is in ERR because its peer named memory that it
+ *	may not access
+ * @VIRTIO_RDMA_EVENT_COMM_EST: a QP in RTR got a packet from its peer
+ * @VIRTIO_RDMA_EVENT_SQ_DRAINED: a QP in SQD has completed all that it had begun
+ * @VIRTIO_RDMA_EVENT_NUM: one more than the largest
+ */
 enum virtio_rdma_event_type {
 	VIRTIO_RDMA_EVENT_COMPLETION		= 0,
 	VIRTIO_RDMA_EVENT_CQ_ERROR		= 1,
 	VIRTIO_RDMA_EVENT_QP_FATAL		= 2,
-	VIRTIO_RDMA_EVENT_NUM			= 3,
+	VIRTIO_RDMA_EVENT_QP_REQ_ERR		= 3,
+	VIRTIO_RDMA_EVENT_QP_ACCESS_ERR		= 4,
+	VIRTIO_RDMA_EVENT_COMM_EST		= 5,
+	VIRTIO_RDMA_EVENT_SQ_DRAINED		= 6,
+	VIRTIO_RDMA_EVENT_NUM			= 7,
 };
 
 /**

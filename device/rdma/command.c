@@ -105,7 +105,8 @@ static const char *command_query_device(struct rnic *rnic,
 	if (limits->rfc)
 		return NULL;
 	if (limits->event_vqs)
-		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_EVENTS);
+		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_EVENTS |
+						 VIRTIO_IB_DEVICE_QP_EVENTS);
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
 					 VIRTIO_IB_DEVICE_COUNTERS |
 					 VIRTIO_IB_DEVICE_GID_VLAN |

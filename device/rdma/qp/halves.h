@@ -36,6 +36,7 @@
  *		only the timer tells that it got lost again
  * @icrc_twice:	the peer takes FLUSHs with the ICRC of Soft-RoCE
  * @rnr_wait:	the peer was not ready; @timer ends the wait
+ * @draining:	the QP is in SQD, and that it is drained was not reported yet
  * @timer:	ACK timeout or RNR delay
  *
  * @una, @cur and @prod count without end; @cur is never behind @una nor ahead
@@ -59,6 +60,7 @@ struct requester {
 	bool went_back;
 	bool icrc_twice;
 	bool rnr_wait;
+	bool draining;
 	struct loop_timer timer;
 	struct wqe first;
 };
@@ -143,6 +145,8 @@ struct atomic_done {
  * @ack_due:	an ACK is due
  * @dup_acked:	a repetition was acknowledged; further ones in a row that do
  *		not ask for it are not
+ * @heard:	a request has come from the peer
+ * @event:	&enum virtio_rdma_event_type to report when the QP goes to ERR, or 0
  * @dead:	nothing is accepted any more; the QP goes to ERR when all that
  *		is due has been sent
  */
@@ -168,6 +172,8 @@ struct responder {
 	bool nak_sent;
 	bool ack_due;
 	bool dup_acked;
+	bool heard;
+	uint8_t event;
 	bool dead;
 };
 

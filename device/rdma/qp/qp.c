@@ -90,6 +90,21 @@ void qp_deactivate(struct qp *qp)
 		responder_free(&qp->resp);
 }
 
+void qp_report(struct qp *qp, enum virtio_rdma_event_type type)
+{
+	if (qp->ctx->limits.event_vqs)
+		event_report(qp->table->events,
+			     &qp->event[type - VIRTIO_RDMA_EVENT_QP_FATAL]);
+}
+
+void qp_drop_events(struct qp *qp)
+{
+	unsigned int i;
+
+	for (i = 0; i < QP_EVENTS; i++)
+		event_drop(qp->table->events, &qp->event[i]);
+}
+
 void qp_resume(struct qp *qp)
 {
 	if (qp_usable(qp))

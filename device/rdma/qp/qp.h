@@ -100,6 +100,9 @@ struct qp_attr {
 	uint16_t vlan;
 };
 
+/* Types of events that QPs have. */
+#define QP_EVENTS	(VIRTIO_RDMA_EVENT_SQ_DRAINED - VIRTIO_RDMA_EVENT_QP_FATAL + 1)
+
 /**
  * struct qp - queue pair
  * @table:	that it is in
@@ -123,7 +126,7 @@ struct qp_attr {
  * @block:	direct: control block
  * @doorbell:	direct: doorbell page, or NULL
  * @bit:	its bit there
- * @fatal:	event: its queue is broken
+ * @event:	from %VIRTIO_RDMA_EVENT_QP_FATAL on: what happens to it
  * @cap:	capabilities, as given
  * @max_send_sge: elements of a send request
  * @max_recv_sge: elements of a receive request
@@ -161,7 +164,7 @@ struct qp {
 	struct block block;
 	struct doorbell *doorbell;
 	uint32_t bit;
-	struct event_mark fatal;
+	struct event_mark event[QP_EVENTS];
 	struct virtio_rdma_qp_cap cap;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -250,6 +253,12 @@ void qp_look(struct qp *qp);
 
 /** qp_deactivate() - have rnic_poll() not look at it any more */
 void qp_deactivate(struct qp *qp);
+
+/** qp_report() - report an event of a QP, if there are event virtqueues */
+void qp_report(struct qp *qp, enum virtio_rdma_event_type type);
+
+/** qp_drop_events() - nothing more is heard of it, or of its last connection */
+void qp_drop_events(struct qp *qp);
 
 /** qp_resume() - what it stood still for may be there again */
 void qp_resume(struct qp *qp);

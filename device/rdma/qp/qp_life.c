@@ -253,6 +253,7 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 			   const struct virtio_rdma_cmd_create_qp *req)
 {
 	struct qp *qp = calloc(1, sizeof(*qp));
+	unsigned int i;
 
 	if (!qp)
 		return NULL;
@@ -261,10 +262,11 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 	requester_free(&qp->req, qp->ctx);
 	qp->end = qps->end;
 	qp->mrs = qps->mrs;
-	qp->fatal = (struct event_mark) {
-		.type = VIRTIO_RDMA_EVENT_QP_FATAL,
-		.number = qpn,
-	};
+	for (i = 0; i < QP_EVENTS; i++)
+		qp->event[i] = (struct event_mark) {
+			.type = VIRTIO_RDMA_EVENT_QP_FATAL + i,
+			.number = qpn,
+		};
 	qp->qpn = qpn;
 	qp->type = req->qp_type;
 	qp->service = qp_services[req->qp_type];
@@ -361,7 +363,7 @@ static void qp_free(struct qp *qp)
 	qp->table->qp[qp->qpn] = NULL;
 	wq_restart(&qp->sq);
 	wq_restart(&qp->rq);
-	event_drop(qp->table->events, &qp->fatal);
+	qp_drop_events(qp);
 	if (qp->doorbell)
 		doorbell_unuse(qp->doorbell, qp->bit);
 	pages_free(&qp->pages);
@@ -427,6 +429,7 @@ void qp_reset(struct qp *qp)
 {
 	if (qp->state != VIRTIO_IB_QPS_RESET)
 		qp_drop_slots(qp);
+	qp_drop_events(qp);
 	flow_reset(&qp->flow);
 	cq_forget(qp->send_cq, &qp->send_user);
 	cq_forget(qp->recv_cq, &qp->recv_user);

@@ -34,8 +34,7 @@ static void qp_fail_queue(struct qp *qp, const char *queue)
 	if (qp->state != VIRTIO_IB_QPS_ERR) {
 		rnic_warn(qp->ctx, "QP %u in error: its %s queue is broken",
 			  qp->qpn, queue);
-		if (qp->ctx->limits.event_vqs)
-			event_report(qp->table->events, &qp->fatal);
+		qp_report(qp, VIRTIO_RDMA_EVENT_QP_FATAL);
 	}
 	qp_fail(qp);
 }

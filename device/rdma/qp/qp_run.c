@@ -118,14 +118,27 @@ static bool qp_work(struct qp *qp, struct budget *budget)
 	return worked;
 }
 
+/* Whether there was something to drain or not, it is reported once for each SQD. */
+static void qp_drained(struct qp *qp)
+{
+	if (!qp->req.draining || qp->state != VIRTIO_IB_QPS_SQD ||
+	    requester_draining(qp))
+		return;
+	qp->req.draining = false;
+	qp_report(qp, VIRTIO_RDMA_EVENT_SQ_DRAINED);
+}
+
 bool qp_poll(struct qp *qp, struct budget *budget)
 {
 	uint8_t state = qp->state;
+	bool worked;
 
 	if (!qp_usable(qp))
 		return false;
 	/* A QP that has just failed has work: its queues are to be flushed. */
-	if (!qp_work(qp, budget) && qp->state == state)
+	worked = qp_work(qp, budget);
+	qp_drained(qp);
+	if (!worked && qp->state == state)
 		return false;
 	if (qp->sq.kick || qp->rq.kick)
 		qp_doorbells_off(qp);
@@ -179,6 +192,16 @@ static void qp_cnp_rx(struct qp *qp)
 	flow_congested(&qp->flow, FLOW_CNP);
 }
 
+/* The peer sends already, although this side has not been told that it may. */
+static void qp_hear(struct qp *qp)
+{
+	if (qp->resp.heard)
+		return;
+	qp->resp.heard = true;
+	if (qp->state == VIRTIO_IB_QPS_RTR)
+		qp_report(qp, VIRTIO_RDMA_EVENT_COMM_EST);
+}
+
 bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	if (op->kind != PKT_KIND_CNP && PKT_SERVICE(pkt->opcode) != qp->service)
@@ -193,11 +216,13 @@ bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		return false;
 	if (pkt->ecn)
 		qp_ecn_rx(qp);
-	if (op->kind == PKT_KIND_CNP)
+	if (op->kind == PKT_KIND_CNP) {
 		qp_cnp_rx(qp);
-	else if (op->response)
+	} else if (op->response) {
 		requester_rx(qp, op, pkt);
-	else
+	} else {
+		qp_hear(qp);
 		responder_rx(qp, op, pkt);
+	}
 	return true;
 }

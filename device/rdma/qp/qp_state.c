@@ -254,6 +254,8 @@ static void qp_enter(struct qp *qp, uint8_t to)
 		qp_fail(qp);
 		break;
 	default:
+		if (to != qp->state)
+			qp->req.draining = to == VIRTIO_IB_QPS_SQD;
 		qp->state = to;
 	}
 	qp_activate(qp);

@@ -79,8 +79,12 @@ static void responder_answer(struct qp *qp)
 		responder_send_aeth(qp, nak, resp->nak_psn);
 	else if (ack)
 		responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, resp->epsn - 1);
-	if (resp->dead)
-		qp_fail(qp);
+	if (!resp->dead)
+		return;
+	qp_fail(qp);
+	if (resp->event)
+		qp_report(qp, resp->event);
+	resp->event = 0;
 }
 
 static void responder_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
@@ -89,9 +93,20 @@ static void responder_nak(struct qp *qp, uint8_t syndrome, uint32_t psn)
 	qp->resp.nak_psn = psn;
 }
 
-/* The request at @psn is the last one that this QP has looked at. */
+static const uint8_t resp_events[] = {
+	[RESP_INV_REQ] = VIRTIO_RDMA_EVENT_QP_REQ_ERR,
+	[RESP_ACCESS] = VIRTIO_RDMA_EVENT_QP_ACCESS_ERR,
+	[RESP_OP_ERR] = 0,
+};
+
+/*
+ * The request at @psn is the last one that this QP has looked at.  If a receive request
+ * has failed, its completion tells of that; else an event does.
+ */
 static void responder_refuse(struct qp *qp, enum resp_result result, uint32_t psn)
 {
+	if (!qp->resp.dead)
+		qp->resp.event = resp_events[result];
 	qp->resp.dead = true;
 	qp_count(qp, VIRTIO_RDMA_CNT_REFUSED);
 	responder_nak(qp, resp_naks[result], psn);

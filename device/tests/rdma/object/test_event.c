@@ -75,7 +75,7 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0xfff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x2fff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
@@ -320,6 +320,174 @@ static void test_qp_broken(void **state)
 	assert_int_equal(eg_state(guest, e.p.a.qpn), VIRTIO_IB_QPS_ERR);
 }
 
+static struct eg_wr write_to(const struct ends *e, uint64_t addr, uint32_t key)
+{
+	struct eg_wr wr = eg_send(&e->p.a, 40, 0, 8);
+
+	wr.opcode = VIRTIO_IB_WR_RDMA_WRITE;
+	wr.remote_addr = addr;
+	wr.rkey = key;
+	return wr;
+}
+
+/* The peer names memory that it may not access, or breaks a rule. */
+static void refused(void **state, struct eg_wr wr, uint8_t status, uint16_t type)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.b.guest;
+
+	wr.rkey ^= e.p.b.lkey;
+	wr.sge[0].lkey = e.p.a.lkey;
+	er_give_events(guest, 0, 4);
+	er_give_events(e.p.a.guest, 0, 4);
+	eg_post_send(&e.p.a, &wr);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.a, wr.wr_id, status);
+	assert_int_equal(eg_state(guest, e.p.b.qpn), VIRTIO_IB_QPS_ERR);
+	er_expect_event(guest, 0, type, e.p.b.qpn);
+	er_expect_no_event(guest, 0);
+	/* The requester has a completion that says it. */
+	er_expect_no_event(e.p.a.guest, 0);
+	/* It is in ERR now: whatever comes, that was all. */
+	rnic_queue_kick(guest->rnic, RNIC_SQ, e.p.b.qpn);
+	eg_run(e.p.engine);
+	er_expect_no_event(guest, 0);
+}
+
+static const struct eg_wr one_write = {
+	.wr_id = 40,
+	.opcode = VIRTIO_IB_WR_RDMA_WRITE,
+	.flags = VIRTIO_IB_SEND_SIGNALED,
+	.remote_addr = EG_VA,
+	.num_sge = 1,
+	.sge = { { EG_VA, 8 } },
+};
+
+static void test_access_error(void **state)
+{
+	struct eg_wr wr = one_write;
+
+	wr.rkey = 0x80;
+	refused(state, wr, VIRTIO_IB_WC_REM_ACCESS_ERR, VIRTIO_RDMA_EVENT_QP_ACCESS_ERR);
+}
+
+static void test_read_access_error(void **state)
+{
+	struct eg_wr wr = one_write;
+
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	wr.remote_addr = 0;
+	refused(state, wr, VIRTIO_IB_WC_REM_ACCESS_ERR, VIRTIO_RDMA_EVENT_QP_ACCESS_ERR);
+}
+
+static void test_request_error(void **state)
+{
+	struct eg_wr wr = one_write;
+
+	wr.opcode = VIRTIO_IB_WR_FETCH_ADD;
+	wr.remote_addr = EG_VA + 1;
+	refused(state, wr, VIRTIO_IB_WC_REM_INV_REQ_ERR, VIRTIO_RDMA_EVENT_QP_REQ_ERR);
+}
+
+/* A receive request that is too short: its completion tells of that. */
+static void test_no_event_beside_completion(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_wr wr = eg_send(&e.p.a, 1, 0, 8);
+
+	er_give_events(e.p.b.guest, 0, 4);
+	eg_recv(&e.p.b, 1, IN, 4);
+	eg_post_send(&e.p.a, &wr);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.b, 1, VIRTIO_IB_WC_LOC_LEN_ERR);
+	er_expect_no_event(e.p.b.guest, 0);
+}
+
+/* The first request in RTR, and no other. */
+static void test_established(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.b.guest;
+	struct eg_wr wr = write_to(&e, EG_VA, e.p.b.lkey);
+	unsigned int i;
+
+	er_give_events(guest, 0, 4);
+	/* In RTS it is no news. */
+	eg_post_send(&e.p.a, &wr);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.a, wr.wr_id, 0);
+	er_expect_no_event(guest, 0);
+	eg_to(&e.p.b, RC, VIRTIO_IB_QPS_RESET, &e.p.a);
+	eg_to(&e.p.a, RC, VIRTIO_IB_QPS_RESET, &e.p.b);
+	eg_connect(&e.p.a, &e.p.b, RC);
+	eg_to(&e.p.b, RC, VIRTIO_IB_QPS_RESET, &e.p.a);
+	eg_to(&e.p.b, RC, VIRTIO_IB_QPS_INIT, &e.p.a);
+	eg_to(&e.p.b, RC, VIRTIO_IB_QPS_RTR, &e.p.a);
+	er_expect_no_event(guest, 0);
+	for (i = 0; i < 3; i++) {
+		eg_post_send(&e.p.a, &wr);
+		eg_run(e.p.engine);
+		eg_expect(&e.p.a, wr.wr_id, 0);
+	}
+	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_COMM_EST, e.p.b.qpn);
+	er_expect_no_event(guest, 0);
+}
+
+static void to_state(const struct ends *e, uint8_t state)
+{
+	struct virtio_rdma_cmd_modify_qp req = {
+		.qpn = htole32(e->p.a.qpn),
+		.attr_mask = htole32(VIRTIO_IB_QP_STATE),
+		.qp_state = state,
+	};
+
+	assert_int_equal(eg_modify(e->p.a.guest, &req), VIRTIO_NET_OK);
+}
+
+/* Once for each SQD, behind the completions of what was begun. */
+static void test_drained(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.a.guest;
+	struct eg_wr wr = write_to(&e, EG_VA, e.p.b.lkey);
+
+	er_give_events(guest, 0, 4);
+	/* There is nothing to drain. */
+	to_state(&e, VIRTIO_IB_QPS_SQD);
+	eg_run(e.p.engine);
+	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_SQ_DRAINED, e.p.a.qpn);
+	to_state(&e, VIRTIO_IB_QPS_SQD);
+	eg_run(e.p.engine);
+	er_expect_no_event(guest, 0);
+	to_state(&e, VIRTIO_IB_QPS_RTS);
+
+	/* A READ that waits for its answer. */
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	eg_post_send(&e.p.a, &wr);
+	assert_true(rnic_poll(guest->rnic));
+	to_state(&e, VIRTIO_IB_QPS_SQD);
+	while (rnic_poll(guest->rnic))
+		;
+	er_expect_no_event(guest, 0);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.a, wr.wr_id, 0);
+	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_SQ_DRAINED, e.p.a.qpn);
+	er_expect_no_event(guest, 0);
+}
+
+/* What waits for a buffer is of one connection: RESET ends it. */
+static void test_reset_drops(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.a.guest;
+
+	to_state(&e, VIRTIO_IB_QPS_SQD);
+	eg_run(e.p.engine);
+	eg_to(&e.p.a, RC, VIRTIO_IB_QPS_RESET, &e.p.b);
+	er_give_events(guest, 0, 4);
+	er_expect_no_event(guest, 0);
+}
+
 /* The guest's memory goes away under the control block. */
 static void test_control_lost(void **state)
 {
@@ -410,6 +578,13 @@ int main(void)
 		TEST(test_stopped),
 		TEST(test_short_buffer),
 		TEST(test_qp_broken),
+		TEST(test_access_error),
+		TEST(test_read_access_error),
+		TEST(test_request_error),
+		TEST(test_no_event_beside_completion),
+		TEST(test_established),
+		TEST(test_drained),
+		TEST(test_reset_drops),
 		TEST(test_control_lost),
 		TEST(test_suppressed),
 		TEST(test_bad_requests),
