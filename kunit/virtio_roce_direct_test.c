@@ -29,6 +29,7 @@
  * @qpn: number of @qp
  * @events: calls of the completion handler
  * @fatal: events of errors
+ * @last: the last of them
  */
 struct direct {
 	struct mock *mock;
@@ -40,6 +41,7 @@ struct direct {
 	u32 qpn;
 	int events;
 	int fatal;
+	int last;
 };
 
 static void direct_event(struct ib_cq *cq, void *context)
@@ -49,9 +51,10 @@ static void direct_event(struct ib_cq *cq, void *context)
 
 static void direct_fatal(struct ib_event *event, void *context)
 {
-	if (event->event == IB_EVENT_CQ_ERR ||
-	    event->event == IB_EVENT_QP_FATAL)
-		((struct direct *)context)->fatal++;
+	struct direct *d = context;
+
+	d->last = event->event;
+	d->fatal++;
 }
 
 static void direct_close(void *data)
@@ -496,6 +499,74 @@ static void direct_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, d->fatal, 2);
 	direct_done(d);
 	KUNIT_EXPECT_NULL(test, d->mock->notify);
+}
+
+/* Each event of a QP, once, by the core's name. */
+static void direct_qp_events(struct kunit *test)
+{
+	static const struct {
+		u16 type;
+		enum ib_event_type core;
+	} cases[] = {
+		{ VIRTIO_RDMA_EVENT_QP_FATAL, IB_EVENT_QP_FATAL },
+		{ VIRTIO_RDMA_EVENT_QP_REQ_ERR, IB_EVENT_QP_REQ_ERR },
+		{ VIRTIO_RDMA_EVENT_QP_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR },
+		{ VIRTIO_RDMA_EVENT_COMM_EST, IB_EVENT_COMM_EST },
+	};
+	struct direct *d = direct_open(test, 16, 8);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		mock_event(d->mock, cases[i].type, d->qpn);
+		KUNIT_EXPECT_EQ(test, d->fatal, i + 1);
+		KUNIT_EXPECT_EQ(test, d->last, cases[i].core);
+		mock_event(d->mock, cases[i].type, d->qpn + 1);
+		KUNIT_EXPECT_EQ(test, d->fatal, i + 1);
+	}
+	direct_done(d);
+}
+
+static int direct_to_sqd(struct direct *d, int mask, bool notify)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_SQD,
+		.en_sqd_async_notify = notify,
+	};
+
+	return ib_modify_qp(d->qp, &attr, IB_QP_STATE | mask);
+}
+
+/* That the send queue is drained is an event for those who asked for it. */
+static void direct_drained(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	struct ib_qp_attr rts = { .qp_state = IB_QPS_RTS };
+
+	KUNIT_ASSERT_EQ(test, 0, direct_to_sqd(d, 0, true));
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_SQ_DRAINED, d->qpn);
+	KUNIT_EXPECT_EQ(test, d->fatal, 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(d->qp, &rts, IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, direct_to_sqd(d, IB_QP_EN_SQD_ASYNC_NOTIFY, true));
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_SQ_DRAINED, d->qpn);
+	KUNIT_EXPECT_EQ(test, d->fatal, 1);
+	KUNIT_EXPECT_EQ(test, d->last, IB_EVENT_SQ_DRAINED);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(d->qp, &rts, IB_QP_STATE));
+	KUNIT_ASSERT_EQ(test, 0, direct_to_sqd(d, IB_QP_EN_SQD_ASYNC_NOTIFY, false));
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_SQ_DRAINED, d->qpn);
+	KUNIT_EXPECT_EQ(test, d->fatal, 1);
+	direct_done(d);
+}
+
+/* A device without events of QPs cannot be asked for one. */
+static void direct_no_qp_events(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+
+	to_vdev(d->ibdev)->attr.device_cap_flags &= ~(u64)VIRTIO_IB_DEVICE_QP_EVENTS;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			direct_to_sqd(d, IB_QP_EN_SQD_ASYNC_NOTIFY, true));
+	KUNIT_EXPECT_EQ(test, 0, direct_to_sqd(d, 0, false));
+	direct_done(d);
 }
 
 /* After RESET all indices are 0, and completions from before are forgotten. */
@@ -952,6 +1023,9 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_forged),
 	KUNIT_CASE(direct_arm),
 	KUNIT_CASE(direct_events),
+	KUNIT_CASE(direct_qp_events),
+	KUNIT_CASE(direct_drained),
+	KUNIT_CASE(direct_no_qp_events),
 	KUNIT_CASE(direct_reset),
 	KUNIT_CASE(direct_flush),
 	KUNIT_CASE(direct_control_only),

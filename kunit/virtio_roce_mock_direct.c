@@ -23,7 +23,8 @@ void mock_make_direct(struct mock *mock)
 	mock->aux.num_doorbells = 1;
 	mock_vq_init(mock, &mock->doorbell_vq, 100);
 	attr->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_EVENTS |
-					      VIRTIO_IB_DEVICE_DIRECT);
+					      VIRTIO_IB_DEVICE_DIRECT |
+					      VIRTIO_IB_DEVICE_QP_EVENTS);
 	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
 	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
 	attr->max_direct_wr = cpu_to_le32(32768);

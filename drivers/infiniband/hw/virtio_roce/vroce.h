@@ -624,6 +624,7 @@ struct vroce_drain {
  * @state: last known state; the device may have moved the QP to an error state since
  * @cap: capabilities
  * @sig_type: which send requests leave a completion
+ * @sqd_notify: the consumer asked for the event that its send queue is drained
  * @sq_lock: guards &vroce_queue.next of a kernel's send queue
  * @rq_lock: guards &vroce_queue.next of a kernel's receive queue, and @backlog
  * @backlog: receive requests of the GSI that do not fit into the ring
@@ -640,6 +641,7 @@ struct vroce_qp {
 	enum ib_qp_state state;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
+	bool sqd_notify;
 	spinlock_t sq_lock;	/* posting */
 	spinlock_t rq_lock;	/* posting */
 	struct vroce_backlog backlog;
@@ -673,7 +675,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init_attr);
 int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-void vroce_qp_fatal(struct vroce_dev *dev, u32 qpn);
+void vroce_qp_event(struct vroce_dev *dev, u16 type, u32 qpn);
 
 /* ----- vroce_post.c: the data path of kernel consumers ----- */
 
@@ -801,6 +803,12 @@ static inline bool vroce_has_gid_vlan(const struct vroce_dev *dev)
 static inline bool vroce_has_flush(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLUSH;
+}
+
+/* Are there events of QPs beside QP_FATAL? */
+static inline bool vroce_has_qp_events(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_QP_EVENTS;
 }
 
 /* Are there atomic operations? */

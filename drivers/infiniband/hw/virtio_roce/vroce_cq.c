@@ -369,11 +369,11 @@ static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number
 	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
 	struct vroce_cq *cq;
 
-	if (type == VIRTIO_RDMA_EVENT_QP_FATAL)
-		vroce_qp_fatal(dev, number);
 	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
-	    type != VIRTIO_RDMA_EVENT_CQ_ERROR)
+	    type != VIRTIO_RDMA_EVENT_CQ_ERROR) {
+		vroce_qp_event(dev, type, number);
 		return;
+	}
 	cq = xa_load(&dev->cqs, number);
 	if (!cq)
 		return;

@@ -256,28 +256,46 @@ static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 		dev->aux->ops->synchronize(dev->aux);
 }
 
+static const struct {
+	enum ib_event_type core;
+	bool valid;
+} vroce_qp_events[] = {
+	[VIRTIO_RDMA_EVENT_QP_FATAL]		= { IB_EVENT_QP_FATAL, true },
+	[VIRTIO_RDMA_EVENT_QP_REQ_ERR]		= { IB_EVENT_QP_REQ_ERR, true },
+	[VIRTIO_RDMA_EVENT_QP_ACCESS_ERR]	= { IB_EVENT_QP_ACCESS_ERR, true },
+	[VIRTIO_RDMA_EVENT_COMM_EST]		= { IB_EVENT_COMM_EST, true },
+	[VIRTIO_RDMA_EVENT_SQ_DRAINED]		= { IB_EVENT_SQ_DRAINED, true },
+};
+
+/* The device reports each drained queue, a consumer hears of it if it asked for that. */
+static bool vroce_qp_wants(const struct vroce_qp *qp, u16 type)
+{
+	return type != VIRTIO_RDMA_EVENT_SQ_DRAINED || READ_ONCE(qp->sqd_notify);
+}
+
 /**
- * vroce_qp_fatal() - the device has taken a QP to ERR for what is in its queue
+ * vroce_qp_event() - something has happened to a QP
  * @dev: device
+ * @type: &enum virtio_rdma_event_type, or any number
  * @qpn: QP, which may not exist
  *
  * A QP that is found stays until this returns: see vroce_hw_qp_own().
  *
  * Context: interrupts off.
  */
-void vroce_qp_fatal(struct vroce_dev *dev, u32 qpn)
+void vroce_qp_event(struct vroce_dev *dev, u16 type, u32 qpn)
 {
-	struct ib_event event = {
-		.device = &dev->ibdev,
-		.event = IB_EVENT_QP_FATAL,
-	};
+	struct ib_event event = { .device = &dev->ibdev };
 	struct vroce_hw_qp *hw;
 	struct vroce_qp *qp;
 
+	if (type >= ARRAY_SIZE(vroce_qp_events) || !vroce_qp_events[type].valid)
+		return;
+	event.event = vroce_qp_events[type].core;
 	rcu_read_lock();
 	hw = xa_load(&dev->qps, qpn);
 	qp = hw ? READ_ONCE(hw->qp) : NULL;
-	if (qp && qp->ibqp.event_handler) {
+	if (qp && qp->ibqp.event_handler && vroce_qp_wants(qp, type)) {
 		event.element.qp = &qp->ibqp;
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 	}
@@ -386,6 +404,7 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 	enum ib_qp_state cur, new;
 
 	if (mask & ~VROCE_QP_ATTRS ||
+	    (mask & IB_QP_EN_SQD_ASYNC_NOTIFY && !vroce_has_qp_events(dev)) ||
 	    (mask & IB_QP_ACCESS_FLAGS &&
 	     !vroce_qp_access_is_ok(attr->qp_access_flags))) {
 		ibdev_notice_ratelimited(&dev->ibdev,
@@ -560,6 +579,11 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		err = vroce_qp_empty(dev, qp);
 	if (err)
 		goto out_unlock;
+	/* The event may be faster than the answer. */
+	if (mask & IB_QP_STATE)
+		WRITE_ONCE(qp->sqd_notify,
+			   mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+			   attr->en_sqd_async_notify);
 	err = vroce_cmd_modify_qp(dev->aux, ibqp->qp_num, attr, mask);
 	if (err)
 		goto out_unlock;
