@@ -42,6 +42,29 @@ def test_count(rdma_pair):
     count(rdma_pair.b, rdma_pair.a, 1000000 if LONG else 10000, timeout=3600 if LONG else 120)
 
 
+# Asynchronous events
+
+def test_events_of_qps(rdma_pair):
+    """Each from its cause, exactly once, to the context of its QP."""
+    assert "all events seen" in run(rdma_pair.a, "asyncevents", "events",
+                                    2500 if LONG else 20, timeout=3600 if LONG else 120)
+
+
+def test_events_of_the_port(rdma_pair):
+    """ibv_asyncwatch sees the port go down and up, and GIDs change."""
+    guest = rdma_pair.a
+    interface = guest.interface()
+    watch = guest.popen(["stdbuf", "-oL", "timeout", "20", "ibv_asyncwatch",
+                         "-d", guest.rdma_device()])
+    guest.run("sleep 2")
+    guest.run(f"ip link set {interface} down && sleep 1 && ip link set {interface} up"
+              f" && sleep 1 && ip addr add 10.79.0.1/24 dev {interface}"
+              f" && sleep 1 && ip addr del 10.79.0.1/24 dev {interface}")
+    said = watch.wait(60).stdout
+    for event in ("IBV_EVENT_PORT_ERR", "IBV_EVENT_PORT_ACTIVE", "IBV_EVENT_GID_CHANGE"):
+        assert event in said, said
+
+
 # Memory
 
 def test_messages_of_a_gigabyte(rdma_pair):

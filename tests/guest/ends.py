@@ -107,8 +107,8 @@ class End:
         """The GID of the guest's IPv4 address, as text."""
         return str(self.context.query_gid(1, self.gid_index))
 
-    def connect(self, qpn, gid, **changes):
-        """Connects to the other end, with these changes to the attributes."""
+    def attributes(self, qpn, gid, **changes):
+        """For a connection to the other end, with these changes."""
         attr = QPAttr(port_num=1)
         attr.dest_qp_num = qpn
         attr.path_mtu = enums.IBV_MTU_1024
@@ -120,7 +120,11 @@ class End:
                               gr=GlobalRoute(dgid=GID(gid), sgid_index=self.gid_index))
         for name, value in changes.items():
             setattr(attr, name, value)
-        self.qp.to_rts(attr)
+        return attr
+
+    def connect(self, qpn, gid, **changes):
+        """Connects to the other end."""
+        self.qp.to_rts(self.attributes(qpn, gid, **changes))
 
     def state(self):
         """Of the QP."""
