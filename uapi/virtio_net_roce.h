@@ -140,9 +140,13 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST	= 48,
 	VIRTIO_NET_CTRL_ROCE_DETACH_MCAST	= 49,
 
-	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS and VIRTIO_IB_DEVICE_DIRECT */
+	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS, _DIRECT and _SRQ */
 	VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL	= 56,
 	VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL	= 57,
+	VIRTIO_NET_CTRL_ROCE_CREATE_SRQ		= 58,
+	VIRTIO_NET_CTRL_ROCE_MODIFY_SRQ		= 59,
+	VIRTIO_NET_CTRL_ROCE_QUERY_SRQ		= 60,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ	= 61,
 	VIRTIO_NET_CTRL_ROCE_RESIZE_CQ		= 63,
 
 	/* One more than the largest; not all numbers below it are in use. */
@@ -179,6 +183,8 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_ATOMIC: %VIRTIO_IB_WR_CMP_SWAP, %VIRTIO_IB_WR_FETCH_ADD,
  *	%VIRTIO_IB_ACCESS_REMOTE_ATOMIC
  * @VIRTIO_IB_DEVICE_ATOMIC_WRITE: %VIRTIO_IB_WR_ATOMIC_WRITE
+ * @VIRTIO_IB_DEVICE_SRQ: shared receive queues: CREATE_SRQ, MODIFY_SRQ, QUERY_SRQ,
+ *	DESTROY_SRQ, %VIRTIO_RDMA_QP_SRQ.  Only with %VIRTIO_IB_DEVICE_DIRECT
  * @VIRTIO_IB_DEVICE_QP_EVENTS: %VIRTIO_RDMA_EVENT_QP_REQ_ERR and the events behind it.
  *	Only with %VIRTIO_IB_DEVICE_EVENTS
  *
@@ -198,6 +204,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_DIRECT			= 1 << 9,
 	VIRTIO_IB_DEVICE_ATOMIC			= 1 << 10,
 	VIRTIO_IB_DEVICE_ATOMIC_WRITE		= 1 << 11,
+	VIRTIO_IB_DEVICE_SRQ			= 1 << 12,
 	VIRTIO_IB_DEVICE_QP_EVENTS		= 1 << 13,
 };
 
@@ -233,6 +240,8 @@ enum virtio_ib_device_cap {
  * @max_direct_wr: requests that a send or receive ring of them holds, a power of two
  * @max_direct_cqe: completions that a direct CQ holds, a power of two
  * @max_doorbells: doorbell pages
+ * @max_srq: shared receive queues; zero without %VIRTIO_IB_DEVICE_SRQ.  Their requests
+ *	have up to @max_recv_sge elements, and a ring holds up to @max_direct_wr
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_device {
@@ -260,7 +269,8 @@ struct virtio_rdma_ack_query_device {
 	__le32 max_direct_wr;
 	__le32 max_direct_cqe;
 	__le32 max_doorbells;
-	__le32 reserved[6];
+	__le32 max_srq;
+	__le32 reserved[5];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
@@ -269,7 +279,8 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, local_ca_ack_delay, 68);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_fast_reg_pages, 72);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_mcast_grp, 76);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_direct_qp, 84);
-VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 104);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_srq, 104);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 108);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -1260,18 +1271,27 @@ enum virtio_rdma_event_type {
 	VIRTIO_RDMA_EVENT_COMPLETION		= 0,
 	VIRTIO_RDMA_EVENT_CQ_ERROR		= 1,
 	VIRTIO_RDMA_EVENT_QP_FATAL		= 2,
+
+	/* VIRTIO_IB_DEVICE_QP_EVENTS */
 	VIRTIO_RDMA_EVENT_QP_REQ_ERR		= 3,
 	VIRTIO_RDMA_EVENT_QP_ACCESS_ERR		= 4,
 	VIRTIO_RDMA_EVENT_COMM_EST		= 5,
 	VIRTIO_RDMA_EVENT_SQ_DRAINED		= 6,
-	VIRTIO_RDMA_EVENT_NUM			= 7,
+
+	/* VIRTIO_IB_DEVICE_SRQ */
+	VIRTIO_RDMA_EVENT_SRQ_LIMIT		= 16,
+	VIRTIO_RDMA_EVENT_SRQ_ERROR		= 17,
+	VIRTIO_RDMA_EVENT_QP_LAST_WQE		= 18,
+
+	/* One more than the largest; not all numbers below it are in use. */
+	VIRTIO_RDMA_EVENT_NUM			= 19,
 };
 
 /**
  * struct virtio_rdma_event - buffer of an event virtqueue (device-writable)
  * @type: &enum virtio_rdma_event_type
  * @detail: zero
- * @number: CQN or QPN
+ * @number: CQN, QPN or handle of an SRQ
  * @reserved: zero
  */
 struct virtio_rdma_event {
@@ -1527,14 +1547,16 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, atomic.swap, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, sg_list, 32);
 
 /**
- * struct virtio_rdma_rwqe - receive request of a direct QP
+ * struct virtio_rdma_rwqe - receive request of a direct QP or of an SRQ
  * @num_sge: length of @sg_list
+ * @cookie: of an SRQ: handed back as &virtio_rdma_cqe.wqe; else zero
  * @reserved: zero
  * @sg_list: where the message goes
  */
 struct virtio_rdma_rwqe {
 	__le32 num_sge;
-	__le32 reserved[3];
+	__le32 cookie;
+	__le32 reserved[2];
 	struct virtio_rdma_sge sg_list[];
 };
 
@@ -1543,20 +1565,29 @@ VNR_ASSERT_SIZE(struct virtio_rdma_rwqe, 16);
 #define VIRTIO_RDMA_QP_FORM_DIRECT	1
 
 /**
+ * enum virtio_rdma_qp_direct_flags - bits of &virtio_rdma_qp_direct.flags
+ * @VIRTIO_RDMA_QP_SRQ: it has no receive ring, and takes requests from an SRQ; with
+ *	%VIRTIO_IB_DEVICE_SRQ
+ */
+enum virtio_rdma_qp_direct_flags {
+	VIRTIO_RDMA_QP_SRQ			= 1 << 0,
+};
+
+/**
  * struct virtio_rdma_qp_direct - how a direct QP is laid out, at byte 40 of CREATE_QP
  * @form: %VIRTIO_RDMA_QP_FORM_DIRECT
  * @send_shift: log2 of the stride of the send ring
  * @recv_shift: log2 of the stride of the receive ring
- * @reserved: zero
+ * @flags: &enum virtio_rdma_qp_direct_flags
  * @send_depth: slots of the send ring, a power of two
  * @recv_depth: slots of the receive ring, a power of two, or 0
  * @doorbell: handle of the doorbell page
  * @bit: bit of the QP in that page
  * @send_pages: pages of the send ring, which they cover exactly
  * @recv_pages: pages of the receive ring, which they cover exactly
- * @reserved2: zero
+ * @srq: handle of the SRQ, if %VIRTIO_RDMA_QP_SRQ is set
  * @control: device address of its &struct virtio_rdma_qp_control
- * @reserved3: zero
+ * @reserved: zero
  *
  * Behind it stands the device address of each page, 8 bytes each; pages have 4096 bytes, and
  * are aligned to it: those of the send ring, then those of the receive ring.
@@ -1565,16 +1596,16 @@ struct virtio_rdma_qp_direct {
 	__u8 form;
 	__u8 send_shift;
 	__u8 recv_shift;
-	__u8 reserved;
+	__u8 flags;
 	__le32 send_depth;
 	__le32 recv_depth;
 	__le32 doorbell;
 	__le32 bit;
 	__le32 send_pages;
 	__le32 recv_pages;
-	__le32 reserved2;
+	__le32 srq;
 	__le64 control;
-	__le64 reserved3[2];
+	__le64 reserved[2];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_qp_direct, 56);
@@ -1637,5 +1668,110 @@ struct virtio_rdma_doorbell_page {
 VNR_ASSERT_SIZE(struct virtio_rdma_doorbell_page, 4096);
 VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, words, 64);
 VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, pending, 2048);
+
+/* ------------------------------------------------------------------------- */
+/* Shared receive queues (Documentation/spec-rings.rst)                       */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * struct virtio_rdma_srq_control - control block of an SRQ
+ * @producer: written by the driver: requests posted, modulo 2^32
+ * @reserved: zero
+ * @device: written by the device: not 0 once the SRQ is in error
+ * @reserved2: left to the device
+ */
+struct virtio_rdma_srq_control {
+	__le32 producer;
+	__le32 reserved[7];
+	__le32 device;
+	__le32 reserved2[7];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_srq_control, VIRTIO_RDMA_CONTROL_SIZE);
+VNR_ASSERT_OFFSET(struct virtio_rdma_srq_control, device, 32);
+
+/**
+ * struct virtio_rdma_cmd_create_srq - request of CREATE_SRQ
+ * @pdn: protection domain, in which the keys of requests are looked up
+ * @depth: slots of the ring, a power of two
+ * @max_sge: scatter/gather elements of a request
+ * @shift: log2 of the stride of the ring
+ * @padding: zero
+ * @control: device address of its &struct virtio_rdma_srq_control
+ * @npages: pages of the ring, which they cover exactly
+ * @reserved: zero
+ * @pages: device address of each page, 4096 bytes each and aligned to it
+ */
+struct virtio_rdma_cmd_create_srq {
+	__le32 pdn;
+	__le32 depth;
+	__le32 max_sge;
+	__u8 shift;
+	__u8 padding[3];
+	__le64 control;
+	__le32 npages;
+	__le32 reserved;
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_srq, 32);
+
+/**
+ * struct virtio_rdma_ack_create_srq - response to CREATE_SRQ
+ * @srq: handle of the SRQ
+ */
+struct virtio_rdma_ack_create_srq {
+	__le32 srq;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_srq, 4);
+
+/**
+ * struct virtio_rdma_cmd_modify_srq - request of MODIFY_SRQ (no response)
+ * @srq: handle of the SRQ
+ * @limit: report SRQ_LIMIT once when fewer requests than this are there; 0: do not
+ */
+struct virtio_rdma_cmd_modify_srq {
+	__le32 srq;
+	__le32 limit;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_modify_srq, 8);
+
+/**
+ * struct virtio_rdma_cmd_query_srq - request of QUERY_SRQ
+ * @srq: handle of the SRQ
+ */
+struct virtio_rdma_cmd_query_srq {
+	__le32 srq;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_srq, 4);
+
+/**
+ * struct virtio_rdma_ack_query_srq - response to QUERY_SRQ
+ * @depth: as in CREATE_SRQ
+ * @max_sge: likewise
+ * @limit: what is still to be reported, else 0
+ * @reserved: zero
+ */
+struct virtio_rdma_ack_query_srq {
+	__le32 depth;
+	__le32 max_sge;
+	__le32 limit;
+	__le32 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_srq, 16);
+
+/**
+ * struct virtio_rdma_cmd_destroy_srq - request of DESTROY_SRQ (no response)
+ * @srq: handle of an SRQ that no QP takes requests from
+ */
+struct virtio_rdma_cmd_destroy_srq {
+	__le32 srq;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_srq, 4);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */

@@ -70,12 +70,14 @@ struct command_row {
 static void command_query_direct(const struct rnic_limits *limits,
 				 struct virtio_rdma_ack_query_device *ack)
 {
-	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT);
+	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT |
+					 VIRTIO_IB_DEVICE_SRQ);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
 	ack->max_direct_cqe = htole32(RNIC_DIRECT_CQE_MAX);
 	ack->max_doorbells = htole32(RNIC_DOORBELLS_MAX);
+	ack->max_srq = htole32(RNIC_SRQS_MAX);
 }
 
 static const char *command_query_device(struct rnic *rnic,
@@ -170,16 +172,19 @@ static const char *command_create_end(struct rnic *rnic,
 		return cq_resize(&rnic->cqs, &create->resize, &create->pages, args->rsp);
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
 		why = cq_create_long(&rnic->cqs, &create->cq, &create->pages, &number);
+	else if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_SRQ)
+		why = srq_create(&rnic->srqs, &create->srq, &create->pages, &number);
 	else
 		why = qp_create(&rnic->qps, &create->qp, &ring, &number);
 	*ack = htole32(number);
 	return why;
 }
 
-/* Both answer with a number. */
+/* All answer with a number. */
 _Static_assert(sizeof(struct virtio_rdma_ack_create_cq) == sizeof(__le32) &&
-	       sizeof(struct virtio_rdma_ack_create_qp) == sizeof(__le32),
-	       "CREATE_CQ or CREATE_QP answers with more than a number");
+	       sizeof(struct virtio_rdma_ack_create_qp) == sizeof(__le32) &&
+	       sizeof(struct virtio_rdma_ack_create_srq) == sizeof(__le32),
+	       "a command that makes a ring answers with more than a number");
 
 /* Go on with the pages of a ring. */
 static const char *command_create_pages(struct rnic *rnic,
@@ -404,6 +409,42 @@ static const char *command_create_qp(struct rnic *rnic, const struct command_arg
 	       command_create_qp_long(rnic, args) : command_create_qp_rfc(rnic, args);
 }
 
+static const char *command_create_srq(struct rnic *rnic,
+				      const struct command_args *args)
+{
+	struct virtio_rdma_cmd_create_srq *cmd = &rnic->create.srq;
+	const char *why;
+
+	memcpy(cmd, args->req, sizeof(*cmd));
+	why = srq_check(&rnic->srqs, cmd);
+	return why ? why :
+	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_CREATE_SRQ,
+				    sizeof(*cmd), le32toh(cmd->npages));
+}
+
+static const char *command_modify_srq(struct rnic *rnic,
+				      const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_modify_srq *cmd = args->req;
+
+	return srq_modify(&rnic->srqs, le32toh(cmd->srq), le32toh(cmd->limit));
+}
+
+static const char *command_query_srq(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_query_srq *cmd = args->req;
+
+	return srq_query(&rnic->srqs, le32toh(cmd->srq), args->rsp);
+}
+
+static const char *command_destroy_srq(struct rnic *rnic,
+				       const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_srq *cmd = args->req;
+
+	return srq_destroy(&rnic->srqs, le32toh(cmd->srq));
+}
+
 static const char *command_modify_qp(struct rnic *rnic, const struct command_args *args)
 {
 	return qp_modify(&rnic->qps, args->req);
@@ -582,6 +623,14 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			      CMD(alloc_doorbell), ACK(alloc_doorbell), false },
 	C(FREE_DOORBELL) = { "FREE_DOORBELL", command_free_doorbell,
 			     CMD(free_doorbell), 0, false },
+	C(CREATE_SRQ) = { "CREATE_SRQ", command_create_srq,
+			  CMD(create_srq), ACK(create_srq), true },
+	C(MODIFY_SRQ) = { "MODIFY_SRQ", command_modify_srq,
+			  CMD(modify_srq), 0, false },
+	C(QUERY_SRQ) = { "QUERY_SRQ", command_query_srq,
+			 CMD(query_srq), ACK(query_srq), false },
+	C(DESTROY_SRQ) = { "DESTROY_SRQ", command_destroy_srq,
+			   CMD(destroy_srq), 0, false },
 	C(RESIZE_CQ) = { "RESIZE_CQ", command_resize_cq,
 			 CMD(resize_cq), ACK(resize_cq), true },
 };

@@ -220,6 +220,7 @@ static void rnic_fini(struct rnic *rnic)
 	eth_port_fini(&rnic->port);
 	qp_table_fini(&rnic->qps);
 	doorbell_table_fini(&rnic->doorbells);
+	srq_table_fini(&rnic->srqs);
 	cq_table_fini(&rnic->cqs);
 	ah_table_fini(&rnic->ahs);
 	mr_table_fini(&rnic->mrs);
@@ -249,6 +250,7 @@ static int rnic_init(struct rnic *rnic)
 		.mrs = &rnic->mrs,
 		.ahs = &rnic->ahs,
 		.cqs = &rnic->cqs,
+		.srqs = &rnic->srqs,
 		.events = &rnic->events,
 		.doorbells = &rnic->doorbells,
 		.gids = &rnic->gids,
@@ -261,6 +263,8 @@ static int rnic_init(struct rnic *rnic)
 		ret = ah_table_init(&rnic->ahs, ctx, &rnic->pds);
 	if (!ret)
 		ret = cq_table_init(&rnic->cqs, ctx, &rnic->events);
+	if (!ret)
+		ret = srq_table_init(&rnic->srqs, ctx, &rnic->pds, &rnic->events);
 	if (!ret)
 		ret = doorbell_table_init(&rnic->doorbells, ctx, rnic_look, rnic);
 	if (!ret)
@@ -308,6 +312,7 @@ void rnic_reset(struct rnic *rnic)
 	pages_free(&rnic->create.pages);
 	qp_table_reset(&rnic->qps);
 	doorbell_table_reset(&rnic->doorbells);
+	srq_table_reset(&rnic->srqs);
 	cq_table_reset(&rnic->cqs);
 	mr_table_reset(&rnic->mrs);
 	ah_table_reset(&rnic->ahs);
@@ -340,6 +345,7 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 	rnic->ctx.mem = mem;
 	mr_translate_all(&rnic->mrs);
 	cq_mem_changed(&rnic->cqs);
+	srq_mem_changed(&rnic->srqs);
 	qp_mem_changed(&rnic->qps);
 	doorbell_mem_changed(&rnic->doorbells);
 	if (mem->n)

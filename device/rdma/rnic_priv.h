@@ -16,7 +16,7 @@
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
  *	qp/halves.c, wq.c	the memory of the halves; a queue in one of its two forms
- *	object/			what commands create: PDs, AHs, MRs, CQs, groups, GIDs;
+ *	object/			what commands create: PDs, AHs, MRs, CQs, SRQs, groups, GIDs;
  *				events, doorbell pages, the memory of rings
  *
  * command.c decodes control commands by a table and calls the part that owns the
@@ -60,6 +60,7 @@
 #include "rdma/object/mcast.h"
 #include "rdma/object/mr.h"
 #include "rdma/object/pd.h"
+#include "rdma/object/srq.h"
 #include "rdma/qp/qp.h"
 #include "rdma/rnic.h"
 
@@ -69,12 +70,14 @@
  * @resize:	likewise
  * @qp:		likewise
  * @direct:	what follows @qp
+ * @srq:	request, fixed part
  * @pages:	those read so far
  */
 struct rnic_create {
 	union {
 		struct virtio_rdma_cmd_create_cq_long cq;
 		struct virtio_rdma_cmd_resize_cq resize;
+		struct virtio_rdma_cmd_create_srq srq;
 		struct {
 			struct virtio_rdma_cmd_create_qp qp;
 			struct virtio_rdma_qp_direct direct;
@@ -91,6 +94,7 @@ struct rnic_create {
  * @mrs:	memory regions
  * @ahs:	address handles
  * @cqs:	completion queues
+ * @srqs:	shared receive queues
  * @gids:	GID table
  * @mcast:	multicast groups
  * @qps:	queue pairs
@@ -108,6 +112,7 @@ struct rnic {
 	struct mr_table mrs;
 	struct ah_table ahs;
 	struct cq_table cqs;
+	struct srq_table srqs;
 	struct gid_table gids;
 	struct mcast mcast;
 	struct qp_table qps;

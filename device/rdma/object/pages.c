@@ -50,6 +50,15 @@ const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n)
 	return NULL;
 }
 
+bool pages_fit_ring(uint32_t depth, uint8_t shift, uint32_t n)
+{
+	if (depth > RNIC_DIRECT_WR_MAX || depth & (depth - 1) ||
+	    shift < VIRTIO_RDMA_MIN_STRIDE_SHIFT ||
+	    shift > VIRTIO_RDMA_MAX_STRIDE_SHIFT)
+		return false;
+	return n == ((depth << shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE;
+}
+
 void pages_translate(struct pages *pages)
 {
 	struct page_ref *page;

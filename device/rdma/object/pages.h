@@ -53,6 +53,9 @@ const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n);
 /** pages_translate() - the memory map has changed */
 void pages_translate(struct pages *pages);
 
+/** pages_fit_ring() - is this a work queue that @n pages hold exactly?  No slots will do */
+bool pages_fit_ring(uint32_t depth, uint8_t shift, uint32_t n);
+
 /** pages_left() - pages still to be named */
 static inline uint32_t pages_left(const struct pages *pages)
 {

@@ -30,6 +30,7 @@ TAILQ_HEAD(qp_list, qp);
  * @mrs:	its memory regions
  * @ahs:	its address handles
  * @cqs:	its CQs
+ * @srqs:	its SRQs
  * @events:	its event virtqueues
  * @doorbells:	its doorbell pages
  * @gids:	its GID table
@@ -49,6 +50,7 @@ struct qp_table {
 	struct mr_table *mrs;
 	struct ah_table *ahs;
 	struct cq_table *cqs;
+	struct srq_table *srqs;
 	struct event_table *events;
 	struct doorbell_table *doorbells;
 	struct gid_table *gids;
@@ -127,6 +129,8 @@ struct qp_attr {
  * @doorbell:	direct: doorbell page, or NULL
  * @bit:	its bit there
  * @event:	from %VIRTIO_RDMA_EVENT_QP_FATAL on: what happens to it
+ * @last_wqe:	event, with an SRQ: it is in ERR, and has no receive request any more
+ * @no_wqe:	that was reported since it went to ERR
  * @cap:	capabilities, as given
  * @max_send_sge: elements of a send request
  * @max_recv_sge: elements of a receive request
@@ -165,6 +169,8 @@ struct qp {
 	struct doorbell *doorbell;
 	uint32_t bit;
 	struct event_mark event[QP_EVENTS];
+	struct event_mark last_wqe;
+	bool no_wqe;
 	struct virtio_rdma_qp_cap cap;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -191,6 +197,12 @@ void qp_table_fini(struct qp_table *qps);
 static inline struct qp *qp_get(const struct qp_table *qps, uint32_t qpn)
 {
 	return qpn < qps->size ? qps->qp[qpn] : NULL;
+}
+
+/** qp_recv_pd() - protection domain of the keys in its receive requests */
+static inline const struct pd *qp_recv_pd(const struct qp *qp)
+{
+	return qp->rq.srq ? qp->rq.srq->pd : qp->pd;
 }
 
 /** qp_sends() - may a connected QP send, or go on with what was begun? */

@@ -89,18 +89,16 @@ static const char *qp_check(const struct qp_table *qps,
 			    ring ? RNIC_DIRECT_WR_MAX : qps->ctx->limits.queue_size);
 }
 
-/* Pages of a ring; 0 if it is none. */
-static uint32_t qp_ring_pages(uint32_t depth, uint8_t shift)
+static const char *qp_check_srq(const struct qp_table *qps,
+				const struct virtio_rdma_qp_direct *direct)
 {
-	return (((uint64_t)depth << shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE;
-}
-
-static bool qp_ring_fits(uint32_t depth, uint8_t shift, uint32_t pages)
-{
-	return depth <= RNIC_DIRECT_WR_MAX && !(depth & (depth - 1)) &&
-	       shift >= VIRTIO_RDMA_MIN_STRIDE_SHIFT &&
-	       shift <= VIRTIO_RDMA_MAX_STRIDE_SHIFT &&
-	       pages == qp_ring_pages(depth, shift);
+	if (direct->flags & ~VIRTIO_RDMA_QP_SRQ)
+		return "unknown flags";
+	if (!(direct->flags & VIRTIO_RDMA_QP_SRQ))
+		return NULL;
+	if (direct->recv_depth)
+		return "both a receive ring and an SRQ";
+	return srq_get(qps->srqs, le32toh(direct->srq)) ? NULL : "unknown SRQ";
 }
 
 const char *qp_check_direct(const struct qp_table *qps,
@@ -108,21 +106,25 @@ const char *qp_check_direct(const struct qp_table *qps,
 {
 	const struct doorbell *doorbell = doorbell_get(qps->doorbells,
 						       le32toh(direct->doorbell));
+	const char *why;
 	struct block block;
 
 	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT)
 		return "unknown form";
 	if (!direct->send_depth ||
-	    !qp_ring_fits(le32toh(direct->send_depth), direct->send_shift,
-			  le32toh(direct->send_pages)))
+	    !pages_fit_ring(le32toh(direct->send_depth), direct->send_shift,
+			    le32toh(direct->send_pages)))
 		return "send ring of a wrong size";
-	if (!qp_ring_fits(le32toh(direct->recv_depth), direct->recv_shift,
-			  le32toh(direct->recv_pages)))
+	if (!pages_fit_ring(le32toh(direct->recv_depth), direct->recv_shift,
+			    le32toh(direct->recv_pages)))
 		return "receive ring of a wrong size";
 	if (!doorbell)
 		return "unknown doorbell page";
 	if (!doorbell_has(doorbell, le32toh(direct->bit)))
 		return "doorbell bit out of range or in use";
+	why = qp_check_srq(qps, direct);
+	if (why)
+		return why;
 	return block_init(&block, qps->ctx, le64toh(direct->control),
 			  VIRTIO_RDMA_CONTROL_SIZE);
 }
@@ -198,6 +200,7 @@ static const char *qp_take_direct_number(struct qp_table *qps, uint32_t *qpn)
 static void qp_use_ring(struct qp *qp, const struct qp_ring *ring)
 {
 	const struct virtio_rdma_qp_direct *direct = ring->direct;
+	struct srq *srq = qp->rq.srq;
 	const struct wq common = {
 		.ctx = qp->ctx,
 		.direct = true,
@@ -214,6 +217,7 @@ static void qp_use_ring(struct qp *qp, const struct qp_ring *ring)
 	qp->sq.depth = le32toh(direct->send_depth);
 	qp->rq = common;
 	qp->rq.recv = true;
+	qp->rq.srq = srq;
 	qp->rq.shift = direct->recv_shift;
 	qp->rq.depth = le32toh(direct->recv_depth);
 	qp->rq.first = (uint64_t)le32toh(direct->send_pages) * RNIC_PAGE_SIZE;
@@ -239,13 +243,22 @@ static const char *qp_claim(struct qp *qp, const struct virtio_rdma_qp_direct *d
 						 le32toh(direct->doorbell));
 	const char *why = block_init(&qp->block, qp->ctx, le64toh(direct->control),
 				     VIRTIO_RDMA_CONTROL_SIZE);
+	struct srq *srq = NULL;
 
 	if (why)
 		return why;
+	if (direct->flags & VIRTIO_RDMA_QP_SRQ) {
+		srq = srq_get(qp->table->srqs, le32toh(direct->srq));
+		if (!srq)
+			return "unknown SRQ";
+	}
 	qp->bit = le32toh(direct->bit);
 	if (!doorbell_use(doorbell, qp->bit, qp->qpn))
 		return "out of memory";
 	qp->doorbell = doorbell;
+	qp->rq.srq = srq;
+	if (srq)
+		srq->refs++;
 	return NULL;
 }
 
@@ -267,6 +280,10 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 			.type = VIRTIO_RDMA_EVENT_QP_FATAL + i,
 			.number = qpn,
 		};
+	qp->last_wqe = (struct event_mark) {
+		.type = VIRTIO_RDMA_EVENT_QP_LAST_WQE,
+		.number = qpn,
+	};
 	qp->qpn = qpn;
 	qp->type = req->qp_type;
 	qp->service = qp_services[req->qp_type];
@@ -361,9 +378,13 @@ static void qp_free(struct qp *qp)
 	qp_deactivate(qp);
 	mcast_detach_all(qp->table->mcast, qp->qpn);
 	qp->table->qp[qp->qpn] = NULL;
+	qp_return_recv(qp);
+	if (qp->rq.srq)
+		qp->rq.srq->refs--;
 	wq_restart(&qp->sq);
 	wq_restart(&qp->rq);
 	qp_drop_events(qp);
+	event_drop(qp->table->events, &qp->last_wqe);
 	if (qp->doorbell)
 		doorbell_unuse(qp->doorbell, qp->bit);
 	pages_free(&qp->pages);
@@ -418,6 +439,7 @@ static void qp_drop_slots(struct qp *qp)
 			wq_give(&qp->sq, requester_wqe(req, req->una)->head);
 		wq_drain(&qp->sq, back);
 	}
+	qp_return_recv(qp);
 	if (wq_ready(&qp->rq)) {
 		if (back && qp->resp.has_rwqe)
 			wq_give(&qp->rq, qp->resp.rwqe.head);
@@ -439,6 +461,8 @@ void qp_reset(struct qp *qp)
 	qp->mtu = 0;
 	qp->route = (struct route) {};
 	qp->epoch = 0;
+	qp->no_wqe = false;
+	event_drop(qp->table->events, &qp->last_wqe);
 	qp->state = VIRTIO_IB_QPS_RESET;
 	if (wq_ready(&qp->rq))
 		wq_want_kick(&qp->rq, false);

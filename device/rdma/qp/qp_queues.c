@@ -161,16 +161,31 @@ struct wqe *qp_take_send(struct qp *qp)
 
 int qp_pop_recv(struct qp *qp)
 {
+	struct rwqe *rwqe = &qp->resp.rwqe;
+	struct srq *srq = qp->rq.srq;
 	struct wr_slot slot;
-	int ret = wq_take(&qp->rq, &slot);
+	int ret;
 
+	if (srq && srq_take_back(srq, rwqe, sizeof(*rwqe))) {
+		qp->resp.has_rwqe = true;
+		return 1;
+	}
+	ret = wq_take(&qp->rq, &slot);
 	if (ret < 0)
 		qp_fail_queue(qp, "receive");
 	if (ret > 0) {
-		rwqe_parse(&slot, qp->max_recv_sge, &qp->resp.rwqe);
+		rwqe_parse(&slot, srq ? srq->max_sge : qp->max_recv_sge, rwqe);
 		qp->resp.has_rwqe = true;
 	}
 	return ret;
+}
+
+void qp_return_recv(struct qp *qp)
+{
+	if (!qp->rq.srq || !qp->resp.has_rwqe)
+		return;
+	qp->resp.has_rwqe = false;
+	srq_give_back(qp->rq.srq, &qp->resp.rwqe, sizeof(qp->resp.rwqe));
 }
 
 enum qp_take qp_take_recv(struct qp *qp)

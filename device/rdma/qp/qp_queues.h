@@ -45,6 +45,9 @@ enum qp_take qp_take_recv(struct qp *qp);
 /** qp_pop_recv() - take the next receive request, well-formed or not; as virtq_pop() */
 int qp_pop_recv(struct qp *qp);
 
+/** qp_return_recv() - the receive request at hand, if any, goes back to the SRQ, if any */
+void qp_return_recv(struct qp *qp);
+
 /**
  * qp_complete_recv() - give back the receive request taken, and complete it
  * @qp:		QP that has one

@@ -70,14 +70,30 @@ static bool qp_flush_send(struct qp *qp, struct budget *budget)
 	return worked;
 }
 
+/* The requests of an SRQ are not this QP's, but for the one that it has at hand. */
+static bool qp_next_to_flush(struct qp *qp)
+{
+	return qp->resp.has_rwqe || (!qp->rq.srq && qp_pop_recv(qp) > 0);
+}
+
+static void qp_report_last_wqe(struct qp *qp)
+{
+	if (!qp->rq.srq || qp->no_wqe)
+		return;
+	qp->no_wqe = true;
+	event_report(qp->table->events, &qp->last_wqe);
+}
+
 static bool qp_flush_recv(struct qp *qp, struct budget *budget)
 {
 	struct virtio_rdma_cq_req wc;
 	bool worked = false;
 
 	while (budget_left(budget)) {
-		if (!qp->resp.has_rwqe && qp_pop_recv(qp) <= 0)
+		if (!qp_next_to_flush(qp)) {
+			qp_report_last_wqe(qp);
 			break;
+		}
 		wc = (struct virtio_rdma_cq_req) {
 			.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
 			.opcode = VIRTIO_IB_WC_RECV,

@@ -163,7 +163,7 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	    pkt->len > RNIC_MAX_MSG - resp->off)
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
 					    VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
-	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     resp->rwqe.sge, resp->rwqe.num_sge, resp->off, pkt->len))
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_PROT_ERR,
 					    VENDOR_ERR_SGE, RESP_OP_ERR);

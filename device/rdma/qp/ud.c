@@ -128,7 +128,7 @@ static uint8_t ud_place(struct qp *qp, const struct pkt *pkt)
 	uint8_t grh[ROCE_GRH_SIZE];
 	struct sg dst, src;
 
-	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
+	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     rwqe->sge, rwqe->num_sge, 0, ROCE_GRH_SIZE + pkt->len))
 		return VIRTIO_IB_WC_LOC_PROT_ERR;
 	if (pkt->grh)

@@ -62,6 +62,21 @@ static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
 	return 1;
 }
 
+static int wq_take_shared(struct wq *wq, struct wr_slot *slot)
+{
+	int ret = srq_take(wq->srq, &wq->piece);
+
+	if (ret > 0)
+		*slot = (struct wr_slot) {
+			.direct = true,
+			.shared = true,
+			.iov = &wq->piece,
+			.iov_n = 1,
+			.len = wq->piece.iov_len,
+		};
+	return ret;
+}
+
 static int wq_take_virtq(struct wq *wq, struct wr_slot *slot)
 {
 	struct virtq_elem *elem = &wq->ctx->elem;
@@ -81,11 +96,15 @@ static int wq_take_virtq(struct wq *wq, struct wr_slot *slot)
 
 int wq_take(struct wq *wq, struct wr_slot *slot)
 {
+	if (wq->srq)
+		return wq_take_shared(wq, slot);
 	return wq->direct ? wq_take_direct(wq, slot) : wq_take_virtq(wq, slot);
 }
 
 void wq_give(struct wq *wq, uint16_t head)
 {
+	if (wq->srq)
+		return;
 	if (wq->direct)
 		wq->done++;
 	else
@@ -139,6 +158,9 @@ static bool wq_want_direct(struct wq *wq, bool want)
 
 bool wq_want_kick(struct wq *wq, bool want)
 {
+	/* Nobody announces what is posted to an SRQ: it is looked at when needed. */
+	if (wq->srq)
+		return false;
 	wq->kick = want;
 	return wq->direct ? wq_want_direct(wq, want) : virtq_want_kick(wq->vq, want);
 }

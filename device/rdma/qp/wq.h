@@ -13,10 +13,12 @@
 
 #include "rdma/object/doorbell.h"
 #include "rdma/object/pages.h"
+#include "rdma/object/srq.h"
 
 /**
  * struct wr_slot - a request, where it lies
  * @direct:	it is written in direct form
+ * @shared:	it is of an SRQ, and says itself what its completion names
  * @head:	virtqueue: of its buffer
  * @index:	position in the queue: direct: modulo 2^32; virtqueue: modulo 2^16
  * @iov:	pieces, valid until the next request is taken of any queue
@@ -25,6 +27,7 @@
  */
 struct wr_slot {
 	bool direct;
+	bool shared;
 	uint16_t head;
 	uint32_t index;
 	const struct iovec *iov;
@@ -38,6 +41,7 @@ struct wr_slot {
  * @recv:	it is a receive queue
  * @direct:	it is a ring
  * @kick:	it asks for doorbells
+ * @srq:	ring without slots: takes its requests from this SRQ, or NULL
  * @vq:		virtqueue: NULL while that is stopped
  * @pages:	ring: the pages of its QP
  * @first:	ring: where it begins in them, bytes
@@ -56,6 +60,7 @@ struct wq {
 	bool recv;
 	bool direct;
 	bool kick;
+	struct srq *srq;
 	struct virtq *vq;
 	const struct pages *pages;
 	uint64_t first;

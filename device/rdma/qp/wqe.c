@@ -339,7 +339,7 @@ void wqe_refuse_extension(struct wqe *wqe)
 void rwqe_parse(const struct wr_slot *slot, uint32_t max_sge, struct rwqe *rwqe)
 {
 	struct virtio_rdma_rq_req req = {};
-	struct virtio_rdma_rwqe direct;
+	struct virtio_rdma_rwqe direct = {};
 	size_t fixed = sizeof(req);
 
 	if (slot->direct) {
@@ -349,7 +349,7 @@ void rwqe_parse(const struct wr_slot *slot, uint32_t max_sge, struct rwqe *rwqe)
 	} else {
 		slot_read(slot, 0, &req, fixed);
 	}
-	rwqe->index = slot->index;
+	rwqe->index = slot->shared ? le32toh(direct.cookie) : slot->index;
 	rwqe->head = slot->head;
 	rwqe->wr_id = le64toh(req.wr_id);
 	rwqe->num_sge = 0;

@@ -127,7 +127,7 @@ struct wqe {
  * struct rwqe - a receive request
  * @wr_id:	of the driver
  * @length:	bytes that it has room for
- * @index:	its position in the queue
+ * @index:	its position in the queue; of an SRQ: its cookie
  * @head:	of its slot
  * @vendor_err:	&enum vendor_err; not 0 if it is malformed
  * @num_sge:	number of @sge

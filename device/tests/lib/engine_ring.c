@@ -201,7 +201,7 @@ void er_qp_init(struct er_qp *qp, struct er_page *page, struct er_cq *cq,
 	struct eg_guest *guest = page->guest;
 	uint64_t control = eg_place(guest, VIRTIO_RDMA_CONTROL_SIZE);
 	const uint32_t depth = or_else(shape->send_depth, 16);
-	const uint32_t recv_depth = shape->no_recv ? 0 :
+	const uint32_t recv_depth = shape->no_recv || shape->srq ? 0 :
 				    or_else(shape->recv_depth, 16);
 	const uint8_t shift = or_else(shape->send_shift, 6);
 	const uint8_t recv_shift = or_else(shape->recv_shift, 6);
@@ -226,6 +226,10 @@ void er_qp_init(struct er_qp *qp, struct er_page *page, struct er_cq *cq,
 		.recv_pages = htole32(recv),
 		.control = htole64(control),
 	};
+	if (shape->srq) {
+		qp->direct.flags = VIRTIO_RDMA_QP_SRQ;
+		qp->direct.srq = htole32(shape->srq->handle);
+	}
 }
 
 uint8_t er_create_qp(struct er_qp *qp)
@@ -293,6 +297,76 @@ void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (qp->control->recv_wanted)
 		er_announce(qp);
+}
+
+/* ------------------------------------------------------------------------- */
+/* SRQs                                                                      */
+/* ------------------------------------------------------------------------- */
+
+void er_srq_init(struct er_srq *srq, struct eg_guest *guest, uint32_t pdn,
+		 uint32_t depth)
+{
+	uint64_t control = eg_place(guest, VIRTIO_RDMA_CONTROL_SIZE);
+	uint32_t n;
+
+	*srq = (struct er_srq) { .guest = guest };
+	n = er_place_ring(guest, (uint64_t)depth << 6, srq->pages);
+	srq->ring = eg_ptr(guest, srq->pages[0]);
+	srq->control = eg_ptr(guest, control);
+	srq->req = (struct virtio_rdma_cmd_create_srq) {
+		.pdn = htole32(pdn),
+		.depth = htole32(depth),
+		.max_sge = htole32(3),
+		.shift = 6,
+		.control = htole64(control),
+		.npages = htole32(n),
+	};
+}
+
+uint8_t er_create_srq(struct er_srq *srq)
+{
+	return er_command(srq->guest, CMD(CREATE_SRQ), &srq->req, sizeof(srq->req),
+			  srq->pages, le32toh(srq->req.npages), &srq->handle);
+}
+
+uint8_t er_modify_srq(const struct er_srq *srq, uint32_t limit)
+{
+	const struct virtio_rdma_cmd_modify_srq req = {
+		.srq = htole32(srq->handle),
+		.limit = htole32(limit),
+	};
+
+	return eg_command(srq->guest, CMD(MODIFY_SRQ), &req, sizeof(req), NULL, 0);
+}
+
+uint8_t er_query_srq(const struct er_srq *srq, struct virtio_rdma_ack_query_srq *rsp)
+{
+	const struct virtio_rdma_cmd_query_srq req = { .srq = htole32(srq->handle) };
+
+	return eg_command(srq->guest, CMD(QUERY_SRQ), &req, sizeof(req), rsp,
+			  sizeof(*rsp));
+}
+
+uint8_t er_destroy_srq(const struct er_srq *srq)
+{
+	const struct virtio_rdma_cmd_destroy_srq req = { .srq = htole32(srq->handle) };
+
+	return eg_command(srq->guest, CMD(DESTROY_SRQ), &req, sizeof(req), NULL, 0);
+}
+
+void er_post_srq(struct er_srq *srq, const struct eg_sge *sge, uint32_t num_sge,
+		 uint32_t cookie)
+{
+	const uint32_t depth = le32toh(srq->req.depth);
+	struct virtio_rdma_rwqe *slot = (void *)
+		(srq->ring + ((size_t)(srq->posted & (depth - 1)) << 6));
+
+	memset(slot, 0xee, 64);
+	slot->num_sge = htole32(num_sge);
+	slot->cookie = htole32(cookie);
+	eg_put_sge(slot->sg_list, sge, num_sge, 64 - sizeof(*slot));
+	__atomic_store_n(&srq->control->producer, htole32(++srq->posted),
+			 __ATOMIC_RELEASE);
 }
 
 /* ------------------------------------------------------------------------- */

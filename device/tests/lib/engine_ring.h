@@ -80,6 +80,26 @@ struct er_qp {
 };
 
 /**
+ * struct er_srq - a shared receive queue
+ * @guest:	guest that it belongs to
+ * @req:	how it is created
+ * @pages:	device address of each page
+ * @ring:	the ring
+ * @control:	control block
+ * @handle:	of the SRQ
+ * @posted:	requests
+ */
+struct er_srq {
+	struct eg_guest *guest;
+	struct virtio_rdma_cmd_create_srq req;
+	uint64_t pages[256];
+	uint8_t *ring;
+	struct virtio_rdma_srq_control *control;
+	uint32_t handle;
+	uint32_t posted;
+};
+
+/**
  * struct er_end - one end of a connection of direct QPs
  * @end:	as of RFC QPs; its CQ is not used
  * @page:	doorbell page
@@ -108,7 +128,8 @@ struct er_pair {
 /**
  * struct er_shape - of the rings of a QP
  *
- * What is 0 is a stride of 64, 16 requests, or 64 completions of 32 bytes.
+ * What is 0 is a stride of 64, 16 requests, or 64 completions of 32 bytes.  With @srq
+ * there is no receive ring.
  */
 struct er_shape {
 	uint8_t send_shift;
@@ -118,6 +139,7 @@ struct er_shape {
 	uint32_t cqe;
 	uint8_t cqe_shift;
 	bool no_recv;
+	const struct er_srq *srq;
 };
 
 /** er_lose_page() - the guest's memory map has all but one page */
@@ -152,6 +174,26 @@ uint8_t er_create_qp(struct er_qp *qp);
 
 /** er_destroy_qp() - DESTROY_QP; returns the ack */
 uint8_t er_destroy_qp(const struct er_qp *qp);
+
+/** er_srq_init() - memory and request of an SRQ with @depth slots of 64 bytes */
+void er_srq_init(struct er_srq *srq, struct eg_guest *guest, uint32_t pdn,
+		 uint32_t depth);
+
+/** er_create_srq() - CREATE_SRQ; returns the ack */
+uint8_t er_create_srq(struct er_srq *srq);
+
+/** er_modify_srq() - MODIFY_SRQ; returns the ack */
+uint8_t er_modify_srq(const struct er_srq *srq, uint32_t limit);
+
+/** er_query_srq() - QUERY_SRQ; returns the ack */
+uint8_t er_query_srq(const struct er_srq *srq, struct virtio_rdma_ack_query_srq *rsp);
+
+/** er_destroy_srq() - DESTROY_SRQ; returns the ack */
+uint8_t er_destroy_srq(const struct er_srq *srq);
+
+/** er_post_srq() - post a request to an SRQ */
+void er_post_srq(struct er_srq *srq, const struct eg_sge *sge, uint32_t num_sge,
+		 uint32_t cookie);
 
 /** er_open() - all that an end is made of, with the QP in RESET */
 void er_open(struct er_end *end, struct eg_guest *guest, uint8_t type,

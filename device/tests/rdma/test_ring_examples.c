@@ -19,6 +19,8 @@
 #define CQ_AT		(PAGE_AT + 0x2000)
 #define SEND_AT		(PAGE_AT + 0x3000)
 #define RECV_AT		(PAGE_AT + 0x4000)
+#define SRQ_CONTROL_AT	(PAGE_AT + 0x1100)
+#define SRQ_AT		(PAGE_AT + 0x6000)
 
 /* Puts an example to @to, which is @size bytes of 0 else; returns where it ends. */
 static size_t example(const char *name, void *to, size_t size)
@@ -138,10 +140,84 @@ static void test_examples(void **state)
 	resize_example(guest);
 }
 
+/* CREATE_QP with the handles of this device; returns its number. */
+static uint32_t create_qp_with_srq(struct eg_end *end, uint32_t doorbell, uint32_t srq)
+{
+	uint8_t req[256] __attribute__((aligned(8)));
+	size_t len = example("srq_qp", req, sizeof(req));
+	struct virtio_rdma_cmd_create_qp *qp = (void *)req;
+	struct virtio_rdma_qp_direct *direct =
+		(void *)(req + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+
+	qp->pdn = htole32(end->pdn);
+	direct->doorbell = htole32(doorbell);
+	direct->srq = htole32(srq);
+	return create(end->guest, CMD(CREATE_QP), req, len);
+}
+
+static void test_srq_examples(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	struct eg_end end = { .guest = guest, .pdn = eg_create_pd(guest) };
+	struct virtio_rdma_cmd_create_srq *create_srq;
+	struct virtio_rdma_cmd_modify_srq modify;
+	uint8_t req[256] __attribute__((aligned(8))), bytes[32];
+	struct virtio_rdma_rwqe *rwqe = eg_ptr(guest, SRQ_AT);
+	struct virtio_rdma_event event, *wanted = (void *)bytes;
+	const struct eg_wr wr = {
+		.opcode = VIRTIO_IB_WR_SEND_WITH_IMM,
+		.flags = VIRTIO_IB_SEND_INLINE,
+		.imm = 0x1234,
+		.data = "hello",
+		.data_len = 5,
+	};
+	struct er_page page;
+	struct er_end peer;
+	struct er_cq cq;
+	uint32_t srq;
+	size_t len;
+
+	end.lkey = eg_reg(guest, end.pdn, EG_ACCESS_ALL, EG_VA, EG_MR_SIZE, EG_DATA);
+	er_page_init(&page, guest, 0);
+	er_cq_init(&cq, guest, 64, 5, 0);
+	assert_int_equal(er_create_cq(&cq), VIRTIO_NET_OK);
+	len = example("create_srq", req, sizeof(req));
+	create_srq = (void *)req;
+	create_srq->pdn = htole32(end.pdn);
+	srq = create(guest, CMD(CREATE_SRQ), req, len);
+	end.qpn = create_qp_with_srq(&end, page.handle, srq);
+	assert_int_equal(end.qpn, EG_QPS);
+	er_open(&peer, &engine->guest[1], RC, &(struct er_shape) {});
+	eg_connect(&end, &peer.end, RC);
+	er_give_events(guest, 0, 4);
+
+	example("srq_recv", rwqe, 64);
+	rwqe->sg_list[0].lkey = htole32(end.lkey);
+	example("srq_block", eg_ptr(guest, SRQ_CONTROL_AT), 64);
+	assert_int_equal(example("modify_srq", &modify, sizeof(modify)), sizeof(modify));
+	modify.srq = htole32(srq);
+	assert_int_equal(eg_command(guest, CMD(MODIFY_SRQ), &modify, sizeof(modify),
+				    NULL, 0), VIRTIO_NET_OK);
+	er_post_send(&peer.qp, &wr);
+	eg_run(engine);
+	assert_memory_equal(eg_ptr(guest, EG_DATA + (4 << 20)), "hello", 5);
+	/* It is the first direct QP here. */
+	example("srq_cqe", bytes, 32);
+	((struct virtio_rdma_cqe *)bytes)->qp_num = htole32(end.qpn);
+	assert_memory_equal(cq.ring, bytes, 32);
+	assert_true(er_take_event(guest, 0, &event));
+	example("srq_event", bytes, 16);
+	wanted->number = htole32(srq);
+	assert_memory_equal(&event, bytes, sizeof(event));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_examples, eg_setup_direct,
+						eg_teardown),
+		cmocka_unit_test_setup_teardown(test_srq_examples, eg_setup_direct,
 						eg_teardown),
 	};
 

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues: a ring of requests for many QPs.
+ *
+ * The producer index is the guest's, and a hint: it must be between what was taken and a
+ * ring ahead of it.  It is read with acquire before the requests that it covers.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdma/object/srq.h"
+
+/**
+ * struct srq_returned - a request that was taken and given back
+ * @entry:	of the SRQ
+ * @req:	what the taker has made of it
+ */
+struct srq_returned {
+	SLIST_ENTRY(srq_returned) entry;
+	uint8_t req[];
+};
+
+int srq_table_init(struct srq_table *srqs, struct rnic_ctx *ctx,
+		   struct pd_table *pds, struct event_table *events)
+{
+	srqs->ctx = ctx;
+	srqs->pds = pds;
+	srqs->events = events;
+	return obj_table_init(&srqs->objs, RNIC_SRQS_MAX);
+}
+
+void srq_table_fini(struct srq_table *srqs)
+{
+	obj_table_fini(&srqs->objs);
+}
+
+static void srq_free(struct srq *srq)
+{
+	struct srq_table *srqs = srq->table;
+	struct srq_returned *returned;
+
+	while ((returned = SLIST_FIRST(&srq->returned))) {
+		SLIST_REMOVE_HEAD(&srq->returned, entry);
+		free(returned);
+	}
+	event_drop(srqs->events, &srq->low);
+	event_drop(srqs->events, &srq->failed);
+	pages_free(&srq->pages);
+	srq->pd->refs--;
+	obj_del(&srqs->objs, srq->handle);
+	free(srq);
+}
+
+void srq_table_reset(struct srq_table *srqs)
+{
+	struct srq *srq;
+	uint32_t i;
+
+	for (i = 0; srqs->objs.used && i < srqs->objs.max; i++) {
+		srq = obj_at(&srqs->objs, i);
+		if (srq)
+			srq_free(srq);
+	}
+}
+
+void srq_mem_changed(struct srq_table *srqs)
+{
+	uint32_t i, left = srqs->objs.used;
+	struct srq *srq;
+
+	for (i = 0; left && i < srqs->objs.max; i++) {
+		srq = obj_at(&srqs->objs, i);
+		if (!srq)
+			continue;
+		pages_translate(&srq->pages);
+		block_translate(&srq->block, srqs->ctx);
+		left--;
+	}
+}
+
+/* ------------------------------------------------------------------------- */
+/* Commands                                                                  */
+/* ------------------------------------------------------------------------- */
+
+const char *srq_check(const struct srq_table *srqs,
+		      const struct virtio_rdma_cmd_create_srq *req)
+{
+	uint32_t depth = le32toh(req->depth);
+	struct block block;
+
+	if (!rnic_has_direct(srqs->ctx))
+		return "unknown command";
+	if (!pd_get(srqs->pds, le32toh(req->pdn)))
+		return "unknown protection domain";
+	if (!depth || !pages_fit_ring(depth, req->shift, le32toh(req->npages)))
+		return "ring of a wrong size";
+	if (le32toh(req->max_sge) > RNIC_MAX_SGE)
+		return "too many scatter/gather elements";
+	return block_init(&block, srqs->ctx, le64toh(req->control),
+			  VIRTIO_RDMA_CONTROL_SIZE);
+}
+
+const char *srq_create(struct srq_table *srqs,
+		       const struct virtio_rdma_cmd_create_srq *req,
+		       struct pages *pages, uint32_t *handle)
+{
+	struct srq *srq = calloc(1, sizeof(*srq));
+	const char *why;
+
+	if (!srq)
+		return "out of memory";
+	*srq = (struct srq) {
+		.table = srqs,
+		.pd = pd_get(srqs->pds, le32toh(req->pdn)),
+		.depth = le32toh(req->depth),
+		.max_sge = le32toh(req->max_sge),
+		.shift = req->shift,
+		.low.type = VIRTIO_RDMA_EVENT_SRQ_LIMIT,
+		.failed.type = VIRTIO_RDMA_EVENT_SRQ_ERROR,
+	};
+	/* The memory map may have changed while the pages were read. */
+	why = srq->pd ? block_init(&srq->block, srqs->ctx, le64toh(req->control),
+				   VIRTIO_RDMA_CONTROL_SIZE) :
+			"unknown protection domain";
+	if (!why && obj_add(&srqs->objs, srq, &srq->handle))
+		why = rnic_why(srqs->ctx, "all %u SRQs are in use", RNIC_SRQS_MAX);
+	if (why) {
+		free(srq);
+		return why;
+	}
+	srq->low.number = srq->handle;
+	srq->failed.number = srq->handle;
+	srq->pages = *pages;
+	*pages = (struct pages) {};
+	srq->pd->refs++;
+	*handle = srq->handle;
+	return NULL;
+}
+
+const char *srq_destroy(struct srq_table *srqs, uint32_t handle)
+{
+	struct srq *srq = srq_get(srqs, handle);
+
+	if (!srq)
+		return "unknown SRQ";
+	if (srq->refs)
+		return "SRQ in use";
+	srq_free(srq);
+	return NULL;
+}
+
+const char *srq_query(const struct srq_table *srqs, uint32_t handle,
+		      struct virtio_rdma_ack_query_srq *rsp)
+{
+	const struct srq *srq = srq_get(srqs, handle);
+
+	if (!srq)
+		return "unknown SRQ";
+	*rsp = (struct virtio_rdma_ack_query_srq) {
+		.depth = htole32(srq->depth),
+		.max_sge = htole32(srq->max_sge),
+		.limit = htole32(srq->limit),
+	};
+	return NULL;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Requests                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static int srq_fail(struct srq *srq)
+{
+	struct virtio_rdma_srq_control *control = srq->block.host;
+
+	if (srq->error)
+		return -EPROTO;
+	srq->error = true;
+	rnic_warn(srq->table->ctx, "SRQ %#x in error", srq->handle);
+	if (control)
+		__atomic_store_n(&control->device, htole32(1), __ATOMIC_RELAXED);
+	event_report(srq->table->events, &srq->failed);
+	return -EPROTO;
+}
+
+/* The number of requests in the ring; false if there cannot be so many. */
+static bool srq_ahead(const struct srq *srq, uint32_t *ahead)
+{
+	const struct virtio_rdma_srq_control *control = srq->block.host;
+
+	if (srq->error || !control)
+		return false;
+	*ahead = le32toh(__atomic_load_n(&control->producer, __ATOMIC_ACQUIRE)) -
+		 srq->taken;
+	return *ahead <= srq->depth;
+}
+
+/* There are @ahead requests in the ring: report it if that is below the limit. */
+static void srq_look_at_limit(struct srq *srq, uint32_t ahead)
+{
+	if (srq->returned_n + ahead >= srq->limit)
+		return;
+	srq->limit = 0;
+	event_report(srq->table->events, &srq->low);
+}
+
+const char *srq_modify(struct srq_table *srqs, uint32_t handle, uint32_t limit)
+{
+	struct srq *srq = srq_get(srqs, handle);
+	uint32_t ahead;
+
+	if (!srq)
+		return "unknown SRQ";
+	if (limit > srq->depth)
+		return "limit above the depth";
+	srq->limit = limit;
+	/* Requests may have gone below it before it was armed. */
+	if (srq_ahead(srq, &ahead))
+		srq_look_at_limit(srq, ahead);
+	return NULL;
+}
+
+int srq_take(struct srq *srq, struct iovec *piece)
+{
+	uint32_t ahead;
+
+	if (!srq_ahead(srq, &ahead))
+		return srq_fail(srq);
+	if (!ahead)
+		return 0;
+	piece->iov_base = pages_ptr(&srq->pages,
+				    (uint64_t)(srq->taken & (srq->depth - 1)) <<
+				    srq->shift);
+	if (!piece->iov_base)
+		return srq_fail(srq);
+	piece->iov_len = 1u << srq->shift;
+	srq->taken++;
+	srq_look_at_limit(srq, ahead - 1);
+	return 1;
+}
+
+void srq_give_back(struct srq *srq, const void *req, size_t size)
+{
+	struct srq_returned *returned = malloc(sizeof(*returned) + size);
+
+	if (!returned) {
+		srq_fail(srq);
+		return;
+	}
+	memcpy(returned->req, req, size);
+	SLIST_INSERT_HEAD(&srq->returned, returned, entry);
+	srq->returned_n++;
+}
+
+bool srq_take_back(struct srq *srq, void *req, size_t size)
+{
+	struct srq_returned *returned = SLIST_FIRST(&srq->returned);
+	uint32_t ahead;
+
+	if (!returned || srq->error)
+		return false;
+	memcpy(req, returned->req, size);
+	SLIST_REMOVE_HEAD(&srq->returned, entry);
+	free(returned);
+	srq->returned_n--;
+	if (srq_ahead(srq, &ahead))
+		srq_look_at_limit(srq, ahead);
+	return true;
+}

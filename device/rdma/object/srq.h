@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Shared receive queues: a ring of requests for many QPs.
+ *
+ * Requests are taken in the order in which they were posted, and complete in any order.
+ * So an SRQ knows only which are taken.  A request is copied when it is taken; its slot
+ * is the driver's again.
+ */
+#ifndef DEVICE_RDMA_OBJECT_SRQ_H
+#define DEVICE_RDMA_OBJECT_SRQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include "rdma/object/event.h"
+#include "rdma/object/pages.h"
+#include "rdma/object/pd.h"
+
+SLIST_HEAD(srq_returned_list, srq_returned);
+
+/**
+ * struct srq - shared receive queue
+ * @table:	that it is in
+ * @handle:	of the SRQ
+ * @pd:		protection domain of the keys in its requests
+ * @refs:	QPs that take requests from it
+ * @depth:	slots of the ring
+ * @max_sge:	elements of a request
+ * @shift:	log2 of the stride
+ * @pages:	the ring
+ * @block:	the control block
+ * @taken:	requests taken from the ring, modulo 2^32
+ * @limit:	report when fewer requests than this are there, or 0
+ * @error:	the guest broke a rule; no request is taken any more
+ * @low:	event: the limit was reached
+ * @failed:	event: it is in error
+ * @returned:	requests that QPs have given back, which are taken first
+ * @returned_n:	number of them
+ */
+struct srq {
+	struct srq_table *table;
+	uint32_t handle;
+	struct pd *pd;
+	uint32_t refs;
+	uint32_t depth;
+	uint32_t max_sge;
+	uint8_t shift;
+	struct pages pages;
+	struct block block;
+	uint32_t taken;
+	uint32_t limit;
+	bool error;
+	struct event_mark low;
+	struct event_mark failed;
+	struct srq_returned_list returned;
+	uint32_t returned_n;
+};
+
+/**
+ * struct srq_table - the SRQs of a NIC
+ * @ctx:	the NIC's context
+ * @pds:	its protection domains
+ * @events:	its event virtqueues
+ * @objs:	&struct srq by handle
+ */
+struct srq_table {
+	struct rnic_ctx *ctx;
+	struct pd_table *pds;
+	struct event_table *events;
+	struct obj_table objs;
+};
+
+/** srq_table_init() - make an empty table; returns 0 or a negative error */
+int srq_table_init(struct srq_table *srqs, struct rnic_ctx *ctx,
+		   struct pd_table *pds, struct event_table *events);
+
+/** srq_table_reset() - destroy all SRQs, after all QPs */
+void srq_table_reset(struct srq_table *srqs);
+
+/** srq_table_fini() - free a table without SRQs, or one that is all zeroes */
+void srq_table_fini(struct srq_table *srqs);
+
+/** srq_get() - SRQ by handle, or NULL */
+static inline struct srq *srq_get(const struct srq_table *srqs, uint32_t handle)
+{
+	return obj_get(&srqs->objs, handle);
+}
+
+/** srq_check() - is a request fit for srq_create()?  NULL, or why not */
+const char *srq_check(const struct srq_table *srqs,
+		      const struct virtio_rdma_cmd_create_srq *req);
+
+/**
+ * srq_create() - make a shared receive queue
+ * @srqs:	SRQs of the NIC
+ * @req:	request that srq_check() finds good
+ * @pages:	the pages that it names; taken over if it succeeds
+ * @handle:	set to its handle
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *srq_create(struct srq_table *srqs,
+		       const struct virtio_rdma_cmd_create_srq *req,
+		       struct pages *pages, uint32_t *handle);
+
+/** srq_modify() - arm the limit; returns NULL, or why not */
+const char *srq_modify(struct srq_table *srqs, uint32_t handle, uint32_t limit);
+
+/** srq_query() - fill in the answer; returns NULL, or why not */
+const char *srq_query(const struct srq_table *srqs, uint32_t handle,
+		      struct virtio_rdma_ack_query_srq *rsp);
+
+/** srq_destroy() - destroy an SRQ that no QP uses; returns NULL, or why not */
+const char *srq_destroy(struct srq_table *srqs, uint32_t handle);
+
+/**
+ * srq_take() - take the next request of the ring
+ * @srq:	SRQ
+ * @piece:	set to its slot
+ *
+ * Return: 1, 0 if there is none, -EPROTO if the SRQ is in error, now or before.
+ */
+int srq_take(struct srq *srq, struct iovec *piece);
+
+/**
+ * srq_give_back() - a request was taken and is not used
+ * @srq:	SRQ
+ * @req:	what the taker has made of it
+ * @size:	bytes of that, the same for all takers
+ *
+ * Without memory for it the SRQ is in error.
+ */
+void srq_give_back(struct srq *srq, const void *req, size_t size);
+
+/** srq_take_back() - take such a request; false if there is none */
+bool srq_take_back(struct srq *srq, void *req, size_t size);
+
+/** srq_mem_changed() - the memory map has changed */
+void srq_mem_changed(struct srq_table *srqs);
+
+#endif /* DEVICE_RDMA_OBJECT_SRQ_H */
