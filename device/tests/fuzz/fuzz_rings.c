@@ -2,7 +2,8 @@
 /*
  * Fuzzer: direct rings and event queues of a hostile guest.
  *
- * A NIC has a direct RC QP and a direct UD QP in RTS, whose peers are in another guest.
+ * A NIC has direct QPs in RTS, RC and UD, and RC with an SRQ, whose peers are in another
+ * guest.
  * The input fills slots and indices, control blocks and the doorbell page, makes and
  * destroys rings by requests that are somewhat wrong, gives buffers for events, and lets
  * the NIC work.
@@ -41,17 +42,20 @@ enum {
 	OP_MEMORY,	/* the guest is paused, and goes on */
 	OP_ARM,		/* a CQ is armed */
 	OP_RESET,	/* a QP goes to RESET and comes back */
+	OP_SRQ,		/* the SRQ: see op_srq() */
 	OPS,
 };
 
 /* Of an operation's first byte: nothing is announced, nor does the NIC work. */
 #define QUIET		64
+#define WHAT(byte)	(((byte) & (QUIET - 1)) % OPS)
 
-enum { RC, UD, TYPES };
+enum { RC, UD, SHARED, TYPES };
 
 static const uint8_t types[TYPES] = {
 	[RC] = VIRTIO_IB_QPT_RC,
 	[UD] = VIRTIO_IB_QPT_UD,
+	[SHARED] = VIRTIO_IB_QPT_RC,
 };
 
 #define REGION		(64u << 10)
@@ -70,6 +74,7 @@ static const uint8_t types[TYPES] = {
  * @page:	doorbell page
  * @cq:		CQs
  * @qp:		QPs
+ * @srq:	SRQ of the last one
  */
 struct side {
 	struct eg_guest *guest;
@@ -79,6 +84,7 @@ struct side {
 	struct er_page page;
 	struct er_cq cq[TYPES];
 	struct er_qp qp[TYPES];
+	struct er_srq srq;
 };
 
 /**
@@ -115,7 +121,7 @@ static void need_at(bool ok, const char *what)
 
 static void side_init(struct side *s, struct eg_guest *guest, const struct eg_guest *to)
 {
-	const struct er_shape shape = { .send_depth = DEPTH, .recv_depth = DEPTH };
+	struct er_shape shape = { .send_depth = DEPTH, .recv_depth = DEPTH };
 	unsigned int i;
 
 	s->guest = guest;
@@ -123,7 +129,9 @@ static void side_init(struct side *s, struct eg_guest *guest, const struct eg_gu
 	s->lkey = eg_reg(guest, s->pdn, EG_ACCESS_ALL, EG_VA, REGION, EG_DATA);
 	s->ah = eg_create_ah(guest, s->pdn, to);
 	er_page_init(&s->page, guest, 0);
+	er_srq_init(&s->srq, guest, s->pdn, DEPTH);
 	for (i = 0; i < TYPES; i++) {
+		shape.srq = i == SHARED ? &s->srq : NULL;
 		er_cq_init(&s->cq[i], guest, 2 * DEPTH, 5, 0);
 		er_qp_init(&s->qp[i], &s->page, &s->cq[i], i, types[i], s->pdn, &shape);
 	}
@@ -144,17 +152,26 @@ static void target_init(void)
 	t.beside = er_pair_up(&state, VIRTIO_IB_QPT_RC, NULL);
 }
 
+static void post_recv(struct side *s, unsigned int which)
+{
+	struct eg_sge sge = { EG_VA + LAST, LEN, s->lkey };
+
+	if (which == SHARED)
+		er_post_srq(&s->srq, &sge, 1, s->srq.posted);
+	else
+		er_post_recv(&s->qp[which], &sge, 1);
+}
+
 static void qp_begin(struct side *s, unsigned int which)
 {
 	struct er_qp *qp = &s->qp[which];
-	struct eg_sge sge = { EG_VA + LAST, LEN, s->lkey };
 	unsigned int i;
 
 	memset(qp->control, 0, VIRTIO_RDMA_CONTROL_SIZE);
 	qp->posted = 0;
 	qp->posted_recv = 0;
 	for (i = 0; i < DEPTH / 4; i++)
-		er_post_recv(qp, &sge, 1);
+		post_recv(s, which);
 }
 
 static void qp_connect(struct side *s, unsigned int which, const struct side *to)
@@ -179,6 +196,10 @@ static void target_up(void)
 		s = &t.side[i];
 		memset(s->page.page, 0, EG_PAGE);
 		s->page.page->ring_me = htole32(1);
+		memset(s->srq.control, 0, VIRTIO_RDMA_CONTROL_SIZE);
+		s->srq.posted = 0;
+		need(!er_create_srq(&s->srq));
+		s->qp[SHARED].direct.srq = htole32(s->srq.handle);
 		for (which = 0; which < TYPES; which++) {
 			memset(s->cq[which].control, 0, VIRTIO_RDMA_CONTROL_SIZE);
 			memset(s->cq[which].ring, 0, 2 * DEPTH * 32);
@@ -201,11 +222,13 @@ static void target_down(void)
 {
 	unsigned int which, i;
 
-	for (i = 0; i < EG_GUESTS; i++)
+	for (i = 0; i < EG_GUESTS; i++) {
 		for (which = 0; which < TYPES; which++) {
 			need(!er_destroy_qp(&t.side[i].qp[which]));
 			need(!er_destroy_cq(&t.side[i].cq[which]));
 		}
+		need(!er_destroy_srq(&t.side[i].srq));
+	}
 }
 
 /* The connection beside the fuzzed ones must not be affected. */
@@ -276,11 +299,42 @@ static void op_send(unsigned int which, struct fuzz_input *in)
 static void op_recv(unsigned int which, struct fuzz_input *in)
 {
 	struct side *s = &t.side[0];
-	struct eg_sge sge = { EG_VA + LAST, LEN, s->lkey };
 	struct er_qp *qp = &s->qp[which];
+	uint8_t *ring = which == SHARED ? s->srq.ring : qp->recv;
+	uint32_t index = which == SHARED ? s->srq.posted : qp->posted_recv;
 
-	er_post_recv(qp, &sge, 1);
-	fuzz_patch(in, qp->recv + (qp->posted_recv - 1) % DEPTH * 64, 64);
+	post_recv(s, which);
+	fuzz_patch(in, ring + index % DEPTH * 64, 64);
+}
+
+/* what: a message for the SRQ, its control block, its limit, CREATE_SRQ */
+static void op_srq(struct fuzz_input *in)
+{
+	struct eg_wr wr = eg_send(&t.beside->b.end, 0, 0, 100);
+	struct side *s = &t.side[0];
+	struct er_srq srq;
+
+	switch (fuzz_u8(in) % 4) {
+	case 0:
+		wr.sge[0] = (struct eg_sge) { EG_VA + LAST, 100, t.side[1].lkey };
+		er_post_send(&t.side[1].qp[SHARED], &wr);
+		break;
+	case 1:
+		patch_at(in, s->srq.control, VIRTIO_RDMA_CONTROL_SIZE);
+		break;
+	case 2:
+		er_modify_srq(&s->srq, fuzz_u8(in));
+		break;
+	default:
+		srq = s->srq;
+		need(er_destroy_srq(&srq));
+		patch_at(in, &srq.req, sizeof(srq.req));
+		patch_at(in, srq.pages, 64);
+		if (le32toh(srq.req.npages) > ARRAY_SIZE(srq.pages))
+			srq.req.npages = htole32(ARRAY_SIZE(srq.pages));
+		if (!er_create_srq(&srq))
+			need(!er_destroy_srq(&srq));
+	}
 }
 
 static void op_poll(struct er_cq *cq)
@@ -369,6 +423,7 @@ static void run(void)
 static bool op_bytes(uint8_t what, unsigned int which, struct fuzz_input *in)
 {
 	struct side *s = &t.side[0];
+	uint8_t *recv;
 
 	switch (what) {
 	case OP_SEND:
@@ -387,8 +442,8 @@ static bool op_bytes(uint8_t what, unsigned int which, struct fuzz_input *in)
 		patch_at(in, s->page.page, EG_PAGE);
 		return true;
 	case OP_SLOT:
-		patch_at(in, fuzz_u8(in) & 1 ? s->qp[which].recv : s->qp[which].send,
-			 DEPTH * 64);
+		recv = which == SHARED ? s->srq.ring : s->qp[which].recv;
+		patch_at(in, fuzz_u8(in) & 1 ? recv : s->qp[which].send, DEPTH * 64);
 		return true;
 	}
 	return false;
@@ -428,6 +483,9 @@ static void op_event(uint8_t what, unsigned int which, struct fuzz_input *in)
 	case OP_RESET:
 		op_reset(which);
 		break;
+	case OP_SRQ:
+		op_srq(in);
+		break;
 	}
 }
 
@@ -436,8 +494,8 @@ static void operation(struct fuzz_input *in)
 	uint8_t what = fuzz_u8(in);
 	unsigned int which = fuzz_u8(in) % TYPES;
 
-	if (!op_bytes(what % OPS, which, in))
-		op_event(what % OPS, which, in);
+	if (!op_bytes(WHAT(what), which, in))
+		op_event(WHAT(what), which, in);
 	if (what & QUIET)
 		return;
 	er_announce(&t.side[0].qp[which]);

@@ -123,7 +123,7 @@ def requests():
 def rings():
     """Each opcode on each QP; indices, control blocks, pages and requests that change."""
     (send, recv, control, cq_control, page, slot, run, time, poll, create_qp, create_cq,
-     events, sleep, memory, arm, reset) = range(16)
+     events, sleep, memory, arm, reset, srq) = range(17)
     quiet = 64
 
     def sent(which, opcode, what=send):
@@ -132,7 +132,16 @@ def rings():
     def patch(what, which, where, *values):
         return bytes([what, which]) + where.to_bytes(2, "little") + bytes([len(values), *values])
 
-    for which in range(2):
+    message = bytes([srq, 2, 0])
+    yield message * 8 + bytes([poll, 2])
+    yield bytes([srq, 2, 2, 3, events, 0, 4]) + message * 4 + bytes([events, 0, 4])
+    for where in (0, 1, 32):
+        yield message + bytes([srq, 2, 1, where, 0, 1, 9]) + message + bytes([reset, 2]) + message
+    yield bytes([recv, 2, 1, 0, 255]) * 4 + message * 8
+    for where in range(0, 32, 4):
+        yield bytes([srq, 2, 3, where, 0, 1, 255]) + message
+
+    for which in range(3):
         for opcode in range(12):
             yield sent(which, opcode) + bytes([poll, which])
             yield sent(which, opcode, quiet | send) * 3 + bytes([run, which, time, 0, poll, which])

@@ -511,6 +511,16 @@ static void test_control_lost(void **state)
 	lose(state, false);
 }
 
+static void expect_refused(struct er_srq *srq)
+{
+	assert_int_equal(er_create_srq(srq), VIRTIO_NET_ERR);
+}
+
+static void expect_qp_refused(struct er_qp *qp)
+{
+	assert_int_equal(er_create_qp(qp), VIRTIO_NET_ERR);
+}
+
 static void test_bad_commands(void **state)
 {
 	struct bed *bed = bed_up(state, RC, false);
@@ -519,11 +529,10 @@ static void test_bad_commands(void **state)
 	struct er_shape shape = { .srq = &bed->srq };
 	struct virtio_rdma_ack_query_srq ack;
 	struct er_srq good, srq;
-	struct er_qp qp;
+	struct er_qp good_qp, qp;
 
 	er_srq_init(&good, guest, bed->to[0].end.pdn, 128);
-#define BAD(change) do { srq = good; change; \
-		assert_int_equal(er_create_srq(&srq), VIRTIO_NET_ERR); } while (0)
+#define BAD(change) do { srq = good; change; expect_refused(&srq); } while (0)
 	BAD(srq.req.pdn = htole32(12345));
 	BAD(srq.req.depth = htole32(127));
 	BAD(srq.req.depth = 0; srq.req.npages = 0);
@@ -544,11 +553,9 @@ static void test_bad_commands(void **state)
 	assert_int_equal(er_query_srq(&srq, &ack), VIRTIO_NET_ERR);
 	assert_int_equal(er_destroy_srq(&srq), VIRTIO_NET_ERR);
 
-#define BAD_QP(change) do { \
-		er_qp_init(&qp, &bed->to[0].page, &bed->to[0].cq, 9, RC, \
-			   bed->to[0].end.pdn, &shape); \
-		change; \
-		assert_int_equal(er_create_qp(&qp), VIRTIO_NET_ERR); } while (0)
+	er_qp_init(&good_qp, &bed->to[0].page, &bed->to[0].cq, 9, RC,
+		   bed->to[0].end.pdn, &shape);
+#define BAD_QP(change) do { qp = good_qp; change; expect_qp_refused(&qp); } while (0)
 	BAD_QP(qp.direct.flags = 2);
 	BAD_QP(qp.direct.srq = htole32(bed->srq.handle ^ 1));
 	BAD_QP(qp.direct.recv_depth = htole32(64); qp.direct.recv_pages = htole32(1));
