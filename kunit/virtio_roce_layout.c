@@ -361,3 +361,4 @@ AT(virtio_roce_create_cq_resp, cq, 0);
 AT(virtio_roce_create_qp_resp, sq, 0);
 AT(virtio_roce_create_qp_resp, rq, 128);
 AT(virtio_roce_create_ah_resp, ah, 0);
+AT(virtio_roce_create_srq_resp, srq, 0);

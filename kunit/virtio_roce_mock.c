@@ -337,6 +337,8 @@ static int mock_destroy_qp(struct mock *mock, const void *r, void *rsp)
 	qp = &mock->qps[qpn];
 	mock->cqs[qp->scqn].refs--;
 	mock->cqs[qp->rcqn].refs--;
+	if (mock_qp_srq(mock, qp))
+		mock_qp_srq(mock, qp)->refs--;
 	qp->exists = false;
 	return mock_pd_use(mock, qp->pdn, -1);
 }
@@ -508,6 +510,14 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		mock_alloc_doorbell },
 	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL] = {
 		MOCK_CMD(free_doorbell), 0, mock_free_doorbell },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_SRQ] = {
+		MOCK_CMD(create_srq), MOCK_ACK(create_srq), NULL },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_SRQ] = {
+		MOCK_CMD(modify_srq), 0, mock_modify_srq },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_SRQ] = {
+		MOCK_CMD(query_srq), MOCK_ACK(query_srq), mock_query_srq },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ] = {
+		MOCK_CMD(destroy_srq), 0, mock_destroy_srq },
 };
 
 static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
@@ -543,6 +553,8 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 	case VIRTIO_NET_CTRL_ROCE_QUERY_PORT:
 		memcpy(cmd->rsp, &mock->query_port, cmd->rsp_len);
 		return 0;
+	case VIRTIO_NET_CTRL_ROCE_CREATE_SRQ:
+		return mock_create_srq(mock, cmd->req, cmd->rsp);
 	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:
 		return mock_reg_user_mr(mock, cmd->req[0].iov_base,
 					&cmd->req[1], cmd->rsp);
@@ -1131,6 +1143,8 @@ unsigned int mock_objects(struct mock *mock)
 		n += mock->cqs[i].exists;
 	for (i = 0; i < MOCK_ALL_QPS; i++)
 		n += mock->qps[i].exists;
+	for (i = 0; i < MOCK_SRQS; i++)
+		n += mock->srqs[i].exists;
 	for (i = 0; i < MOCK_MRS; i++)
 		n += mock->mrs[i].exists;
 	for (i = 0; i < MOCK_AHS; i++)

@@ -32,6 +32,9 @@ struct ib_device;
 #define MOCK_REQ_MAX	192
 #define MOCK_PAGES	24
 #define MOCK_DOORBELLS	4
+#define MOCK_SRQS	4
+/* What is added to the index of an SRQ. */
+#define MOCK_SRQ_HANDLE	0xabc00
 #define MOCK_RSP_MAX	256
 
 /**
@@ -105,6 +108,16 @@ struct mock_qp {
 	struct virtio_rdma_qp_control *control;
 	struct virtio_rdma_qp_direct direct;
 	u64 pages[2 * MOCK_PAGES];
+};
+
+struct mock_srq {
+	bool exists;
+	int refs;
+	u32 pdn;
+	u32 limit;
+	struct virtio_rdma_cmd_create_srq req;
+	struct virtio_rdma_srq_control *control;
+	u64 pages[MOCK_PAGES];
 };
 
 struct mock_mr {
@@ -195,6 +208,7 @@ struct mock {
 	struct mock_vq rq_vqs[MOCK_QPS];
 	struct mock_cq cqs[MOCK_ALL_CQS];
 	struct mock_qp qps[MOCK_ALL_QPS];
+	struct mock_srq srqs[MOCK_SRQS];
 	struct mock_mr mrs[MOCK_MRS];
 	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
 	int ah_pdn[MOCK_AHS];	/* likewise */
@@ -226,6 +240,12 @@ void mock_make_direct(struct mock *mock);
 int mock_direct_create_cq(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_direct_create_qp(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_direct_resize_cq(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_create_srq(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_modify_srq(struct mock *mock, const void *r, void *rsp);
+int mock_query_srq(struct mock *mock, const void *r, void *rsp);
+int mock_destroy_srq(struct mock *mock, const void *r, void *rsp);
+struct mock_srq *mock_qp_srq(struct mock *mock, const struct mock_qp *qp);
+struct virtio_rdma_rwqe *mock_srq_slot(struct mock *mock, u32 srq, u32 index);
 int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp);
 int mock_free_doorbell(struct mock *mock, const void *r, void *rsp);
 void mock_event(struct mock *mock, u16 type, u32 number);

@@ -24,12 +24,14 @@ void mock_make_direct(struct mock *mock)
 	mock_vq_init(mock, &mock->doorbell_vq, 100);
 	attr->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_EVENTS |
 					      VIRTIO_IB_DEVICE_DIRECT |
+					      VIRTIO_IB_DEVICE_SRQ |
 					      VIRTIO_IB_DEVICE_QP_EVENTS);
 	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
 	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
 	attr->max_direct_wr = cpu_to_le32(32768);
 	attr->max_direct_cqe = cpu_to_le32(1 << 22);
 	attr->max_doorbells = cpu_to_le32(MOCK_DOORBELLS);
+	attr->max_srq = cpu_to_le32(MOCK_SRQS);
 }
 
 /* Copy a list of pages, as many as the mock keeps. */
@@ -180,6 +182,11 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 	mock->cqs[qp.scqn].refs++;
 	mock->cqs[qp.rcqn].refs++;
 	mock->qps[qpn] = qp;
+	if (mock_qp_srq(mock, &qp)) {
+		mock_qp_srq(mock, &qp)->refs++;
+		if (direct->recv_depth)
+			mock_violation(mock, "receive ring beside an SRQ", qpn);
+	}
 	ack->qpn = cpu_to_le32(qpn);
 	return 0;
 }
@@ -226,6 +233,112 @@ int mock_direct_resize_cq(struct mock *mock, const struct kvec *kvec, void *rsp)
 	cq.tail = unread;
 	mock->cqs[cqn] = cq;
 	return 0;
+}
+
+static struct mock_srq *mock_srq(struct mock *mock, u32 handle)
+{
+	u32 i = handle - MOCK_SRQ_HANDLE;
+
+	if (i < MOCK_SRQS && mock->srqs[i].exists)
+		return &mock->srqs[i];
+	mock_violation(mock, "no such SRQ", handle);
+	return NULL;
+}
+
+/**
+ * mock_qp_srq() - SRQ of a direct QP
+ * @mock: function
+ * @qp: QP
+ *
+ * Return: its SRQ, or NULL.
+ */
+struct mock_srq *mock_qp_srq(struct mock *mock, const struct mock_qp *qp)
+{
+	if (!(qp->direct.flags & VIRTIO_RDMA_QP_SRQ))
+		return NULL;
+	return mock_srq(mock, le32_to_cpu(qp->direct.srq));
+}
+
+int mock_create_srq(struct mock *mock, const struct kvec *kvec, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_srq *req = kvec[0].iov_base;
+	struct virtio_rdma_ack_create_srq *ack = rsp;
+	u32 depth = le32_to_cpu(req->depth), i;
+	u64 control = le64_to_cpu(req->control);
+	struct mock_srq srq = {
+		.exists = true,
+		.pdn = le32_to_cpu(req->pdn),
+		.req = *req,
+		.control = phys_to_virt(control),
+	};
+
+	for (i = 0; i < MOCK_SRQS && mock->srqs[i].exists; i++)
+		;
+	if (i == MOCK_SRQS)
+		return -EREMOTEIO;
+	if (control % 64 || !mock_is_blank(control, VIRTIO_RDMA_CONTROL_SIZE) ||
+	    !is_power_of_2(depth))
+		mock_violation(mock, "bad SRQ", depth);
+	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
+			   (size_t)depth << req->shift, srq.pages, MOCK_PAGES) ||
+	    mock_pd_use(mock, srq.pdn, 1))
+		return -EREMOTEIO;
+	mock->srqs[i] = srq;
+	ack->srq = cpu_to_le32(MOCK_SRQ_HANDLE + i);
+	return 0;
+}
+
+int mock_modify_srq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_modify_srq *req = r;
+	struct mock_srq *srq = mock_srq(mock, le32_to_cpu(req->srq));
+
+	if (!srq)
+		return -EREMOTEIO;
+	srq->limit = le32_to_cpu(req->limit);
+	return 0;
+}
+
+int mock_query_srq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_query_srq *req = r;
+	struct mock_srq *srq = mock_srq(mock, le32_to_cpu(req->srq));
+	struct virtio_rdma_ack_query_srq *ack = rsp;
+
+	if (!srq)
+		return -EREMOTEIO;
+	ack->limit = cpu_to_le32(srq->limit);
+	return 0;
+}
+
+int mock_destroy_srq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_srq *req = r;
+	struct mock_srq *srq = mock_srq(mock, le32_to_cpu(req->srq));
+
+	if (!srq)
+		return -EREMOTEIO;
+	if (srq->refs)
+		mock_violation(mock, "SRQ in use", le32_to_cpu(req->srq));
+	srq->exists = false;
+	return mock_pd_use(mock, srq->pdn, -1);
+}
+
+/**
+ * mock_srq_slot() - a request of an SRQ
+ * @mock: function
+ * @srq: SRQ, counted from 0
+ * @index: its index
+ *
+ * Return: its slot, by device addresses.
+ */
+struct virtio_rdma_rwqe *mock_srq_slot(struct mock *mock, u32 srq, u32 index)
+{
+	const struct virtio_rdma_cmd_create_srq *req = &mock->srqs[srq].req;
+	size_t at = (size_t)(index & (le32_to_cpu(req->depth) - 1)) << req->shift;
+
+	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
+	return phys_to_virt(mock->srqs[srq].pages[at / SZ_4K]) + at % SZ_4K;
 }
 
 int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp)

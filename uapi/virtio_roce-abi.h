@@ -171,9 +171,20 @@ struct virtio_roce_resize_cq_resp {
 };
 
 /**
+ * struct virtio_roce_create_srq_resp - response to create_srq
+ * @srq: its ring, which has the direct form and is never announced; the cookie of a
+ *	request is what its completion has in the place of an index
+ *
+ * Base: up to @srq.
+ */
+struct virtio_roce_create_srq_resp {
+	struct virtio_roce_queue srq;
+};
+
+/**
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
- * @rq: virtqueue of the receive queue
+ * @rq: virtqueue of the receive queue; zero if the QP has an SRQ
  * @page_offset: mmap offset of the context's doorbell page, the same for all its QPs;
  *	with %VIRTIO_ROCE_FEATURE_DIRECT, like @bit
  * @bit: bit of the QP in that page

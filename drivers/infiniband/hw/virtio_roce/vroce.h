@@ -102,6 +102,7 @@ bool vroce_numbers_take(struct vroce_numbers *numbers, u32 number);
  * @VROCE_GSI: the general service interface
  * @VROCE_DIRECT_CQ: CQs in direct form
  * @VROCE_DIRECT_QP: queue pairs in direct form
+ * @VROCE_SRQ: shared receive queues
  * @VROCE_KINDS: number of kinds
  */
 enum vroce_kind {
@@ -113,6 +114,7 @@ enum vroce_kind {
 	VROCE_GSI,
 	VROCE_DIRECT_CQ,
 	VROCE_DIRECT_QP,
+	VROCE_SRQ,
 	VROCE_KINDS,
 };
 
@@ -336,6 +338,9 @@ int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 			 const struct vroce_queue *q, struct vroce_mem *mem,
 			 u32 part, struct virtio_roce_queue *resp);
+int vroce_maps_insert_srq(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			  const struct vroce_queue *q, struct vroce_mem *mem,
+			  struct virtio_roce_queue *resp);
 int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
 			struct virtio_roce_create_qp_resp *resp);
 void vroce_doorbell_hide(struct vroce_doorbell *db);
@@ -550,6 +555,61 @@ void vroce_cq_events(struct vroce_dev *dev, bool on);
 
 int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
 
+/* ----- vroce_srq.c: shared receive queues ----- */
+
+/**
+ * struct vroce_hw_srq - a shared receive queue in the device
+ * @obj: its references
+ * @handle: the device's handle
+ * @pd: its protection domain; the SRQ holds a reference to it
+ * @queue: its ring; @next is the index that the device sees, and @requests has the
+ *	requests that are posted, by cookie
+ * @mem: its ring and its control block
+ * @kernel: the kernel posts, not a process
+ * @lock: guards &vroce_queue.next, the slots, @requests and @free
+ * @free: cookies that no request has
+ * @num_free: number of them
+ */
+struct vroce_hw_srq {
+	struct vroce_obj obj;
+	u32 handle;
+	struct vroce_hw_pd *pd;
+	struct vroce_queue queue;
+	struct vroce_mem *mem;
+	bool kernel;
+	spinlock_t lock;	/* posting, completing */
+	u32 *free;
+	u32 num_free;
+};
+
+/**
+ * struct vroce_srq - a shared receive queue
+ * @ibsrq: the core's part
+ * @uctx: context that created it, NULL for the kernel
+ * @hw: the device's part
+ * @maps: the pieces of it that user space may map
+ * @max_sge: elements of a request
+ */
+struct vroce_srq {
+	struct ib_srq ibsrq;
+	struct vroce_ucontext *uctx;
+	struct vroce_hw_srq *hw;
+	struct vroce_maps maps;
+	u32 max_sge;
+};
+
+int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		     struct ib_udata *udata);
+int vroce_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int vroce_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int vroce_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int vroce_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
+bool vroce_srq_complete(struct vroce_hw_srq *hw, u32 cookie,
+			struct vroce_request *request);
+void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type);
+
 /* ----- vroce_qp.c: queue pairs ----- */
 
 /**
@@ -559,6 +619,7 @@ int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
  * @pd: its protection domain; the QP holds a reference to it
  * @scq: CQ of the send queue; the QP holds a reference to it
  * @rcq: CQ of the receive queue; the QP holds a reference to it
+ * @srq: SRQ in the place of a receive queue, or NULL; likewise
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
@@ -575,6 +636,7 @@ struct vroce_hw_qp {
 	struct vroce_hw_pd *pd;
 	struct vroce_hw_cq *scq;
 	struct vroce_hw_cq *rcq;
+	struct vroce_hw_srq *srq;
 	struct vroce_queue sq;
 	struct vroce_queue rq;
 	bool kernel;
@@ -659,6 +721,7 @@ enum vroce_qp_part {
 };
 
 u32 vroce_rq_stride(const struct ib_qp_cap *cap);
+u8 vroce_stride_shift(size_t len);
 void vroce_hw_qp_forget(struct vroce_hw_qp *hw);
 struct vroce_hw_qp *
 vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
@@ -689,6 +752,8 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
 int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr);
+void vroce_put_recv(const struct vroce_queue *q, void *slot,
+		    struct vroce_request *keep, const struct ib_recv_wr *wr);
 int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
 void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp);
@@ -712,6 +777,12 @@ int vroce_gate_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int vroce_gate_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			struct ib_qp_init_attr *init_attr);
 int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int vroce_gate_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+			  struct ib_udata *udata);
+int vroce_gate_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int vroce_gate_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int vroce_gate_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 			      struct ib_udata *udata);
@@ -751,6 +822,7 @@ void vroce_drain_init(struct vroce_dev *dev);
  * @cqns: CQNs in use
  * @qpns: QPNs in use
  * @qps: &struct vroce_hw_qp of each QPN in use
+ * @srqs: &struct vroce_srq of each handle in use
  * @bad_completions: number of completions that were dropped because they match no
  *	request
  * @doorbell: doorbell page of the kernel's direct QPs
@@ -773,6 +845,7 @@ struct vroce_dev {
 	struct vroce_numbers cqns;
 	struct vroce_numbers qpns;
 	struct xarray qps;
+	struct xarray srqs;
 	atomic64_t bad_completions;
 	struct vroce_doorbell doorbell;
 	atomic_t next_doorbell;
@@ -850,6 +923,12 @@ static inline bool vroce_has_direct(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_DIRECT;
 }
 
+/* Can QPs share a receive queue? */
+static inline bool vroce_has_srq(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_SRQ;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {
@@ -879,6 +958,11 @@ static inline struct vroce_mr *to_vmr(struct ib_mr *ibmr)
 static inline struct vroce_cq *to_vcq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct vroce_cq, ibcq);
+}
+
+static inline struct vroce_srq *to_vsrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct vroce_srq, ibsrq);
 }
 
 static inline struct vroce_qp *to_vqp(struct ib_qp *ibqp)

@@ -55,6 +55,10 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL]	= { "ALLOC_DOORBELL", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL]	= { "FREE_DOORBELL", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_SRQ]	= { "CREATE_SRQ", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_SRQ]	= { "MODIFY_SRQ", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_SRQ]	= { "QUERY_SRQ", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ]	= { "DESTROY_SRQ", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_RESIZE_CQ]	= { "RESIZE_CQ", -ENOMEM },
 };
 
@@ -131,8 +135,9 @@ static int vroce_cmd_run(struct virtio_net_roce_aux *aux,
 	return err;
 }
 
-static int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
-			  void *req, size_t req_len, void *rsp, size_t rsp_len)
+/* For this file and vroce_cmd_srq.c. */
+int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
+		   void *req, size_t req_len, void *rsp, size_t rsp_len)
 {
 	struct virtio_net_roce_cmd cmd = {
 		.command = command,
@@ -186,6 +191,7 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_direct_wr = le32_to_cpu(rsp.max_direct_wr);
 	attr->max_direct_cqe = le32_to_cpu(rsp.max_direct_cqe);
 	attr->max_doorbells = le32_to_cpu(rsp.max_doorbells);
+	attr->max_srq = le32_to_cpu(rsp.max_srq);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
@@ -266,10 +272,9 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq);
  * A command whose request ends with a list of pages, or whose memory the caller frees if
  * it fails, so that the outcome must be certain.
  */
-static int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
-				void *req, size_t req_len,
-				const __le64 *pages, u32 npages,
-				void *rsp, size_t rsp_len)
+int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
+			 void *req, size_t req_len, const __le64 *pages,
+			 u32 npages, void *rsp, size_t rsp_len)
 {
 	struct virtio_net_roce_cmd cmd = {
 		.command = command,
@@ -582,6 +587,8 @@ static int vroce_cmd_create_direct_qp(struct virtio_net_roce_aux *aux,
 			.bit = cpu_to_le32(params->bit),
 			.send_pages = cpu_to_le32(params->send_pages),
 			.recv_pages = cpu_to_le32(params->recv_pages),
+			.flags = params->shared ? VIRTIO_RDMA_QP_SRQ : 0,
+			.srq = cpu_to_le32(params->srq),
 			.control = cpu_to_le64(params->control),
 		},
 	};

@@ -40,6 +40,7 @@ struct vroce_device_attr {
 	u32 max_direct_wr;
 	u32 max_direct_cqe;
 	u32 max_doorbells;
+	u32 max_srq;
 };
 
 /**
@@ -138,6 +139,8 @@ struct vroce_resize_cq_params {
  * @pages: device addresses of all pages
  * @first: least number that it may have
  * @end: number that it must be below
+ * @shared: it has an SRQ, not a receive ring
+ * @srq: handle of the SRQ
  */
 struct vroce_direct_params {
 	u8 send_shift;
@@ -152,6 +155,28 @@ struct vroce_direct_params {
 	const __le64 *pages;
 	u32 first;
 	u32 end;
+	bool shared;
+	u32 srq;
+};
+
+/**
+ * struct vroce_create_srq_params - for CREATE_SRQ
+ * @pdn: protection domain
+ * @depth: slots of the ring
+ * @max_sge: elements of a request
+ * @shift: log2 of the stride of the ring
+ * @control: device address of its control block
+ * @npages: number of pages of the ring
+ * @pages: their device addresses
+ */
+struct vroce_create_srq_params {
+	u32 pdn;
+	u32 depth;
+	u32 max_sge;
+	u8 shift;
+	dma_addr_t control;
+	u32 npages;
+	const __le64 *pages;
 };
 
 /**
@@ -176,6 +201,11 @@ struct vroce_create_qp_params {
 	const struct vroce_direct_params *direct;
 };
 
+int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
+		   void *req, size_t req_len, void *rsp, size_t rsp_len);
+int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
+			 void *req, size_t req_len, const __le64 *pages,
+			 u32 npages, void *rsp, size_t rsp_len);
 int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle);
 
 int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
@@ -194,6 +224,12 @@ int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
 int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
 			     u16 vq, u32 *handle);
 int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);
+int vroce_cmd_create_srq(struct virtio_net_roce_aux *aux,
+			 const struct vroce_create_srq_params *params,
+			 u32 *handle);
+int vroce_cmd_modify_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 limit);
+int vroce_cmd_query_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 *limit);
+int vroce_cmd_destroy_srq(struct virtio_net_roce_aux *aux, u32 handle);
 int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
 int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);

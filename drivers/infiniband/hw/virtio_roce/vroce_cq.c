@@ -369,6 +369,10 @@ static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number
 	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
 	struct vroce_cq *cq;
 
+	if (type == VIRTIO_RDMA_EVENT_SRQ_LIMIT)
+		vroce_srq_event(dev, number, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (type == VIRTIO_RDMA_EVENT_SRQ_ERROR)
+		vroce_srq_event(dev, number, IB_EVENT_SRQ_ERR);
 	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
 	    type != VIRTIO_RDMA_EVENT_CQ_ERROR) {
 		vroce_qp_event(dev, type, number);

@@ -92,10 +92,14 @@ void vroce_drain_sq(struct ib_qp *ibqp)
  * vroce_drain_rq() - verb: wait until the receive queue of a QP is flushed
  * @ibqp: queue pair of the kernel
  *
+ * A QP with an SRQ has none; the core waits for IB_EVENT_QP_LAST_WQE_REACHED.
+ *
  * Context: may sleep.
  */
 void vroce_drain_rq(struct ib_qp *ibqp)
 {
+	if (ibqp->srq)
+		return;
 	vroce_drain(ibqp, ibqp->recv_cq, &to_vqp(ibqp)->rq_drain, false);
 }
 

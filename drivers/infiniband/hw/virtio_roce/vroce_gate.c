@@ -168,6 +168,48 @@ int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return ret;
 }
 
+int vroce_gate_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	int ret = vroce_create_srq(ibsrq, attr, udata);
+
+	to_vsrq(ibsrq)->uctx = uctx;
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
+	int ret = vroce_modify_srq(ibsrq, attr, mask, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
+	int ret = vroce_query_srq(ibsrq, attr);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
+	int ret = vroce_destroy_srq(ibsrq, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	/*

@@ -63,6 +63,8 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	vroce_mem_destroy(hw->mem);
 	vroce_queue_free(&hw->rq);
 	vroce_queue_free(&hw->sq);
+	if (hw->srq)
+		vroce_obj_put(&hw->srq->obj);
 	vroce_obj_put(&hw->rcq->obj);
 	vroce_obj_put(&hw->scq->obj);
 	vroce_obj_put(&hw->pd->obj);
@@ -106,8 +108,13 @@ static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
 	return err;
 }
 
-/* log2 of the stride of slots that have room for @len bytes. */
-static u8 vroce_stride_shift(size_t len)
+/**
+ * vroce_stride_shift() - stride of a direct ring
+ * @len: bytes that a slot has room for
+ *
+ * Return: its log2.
+ */
+u8 vroce_stride_shift(size_t len)
 {
 	return max(order_base_2(len), VIRTIO_RDMA_MIN_STRIDE_SHIFT);
 }
@@ -272,6 +279,11 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	hw->kernel = kernel;
 	hw->gsi = params.type == IB_QPT_GSI;
 	hw->datagram = hw->gsi || params.type == IB_QPT_UD;
+	if (attr->srq) {
+		hw->srq = to_vsrq(attr->srq)->hw;
+		direct.shared = true;
+		direct.srq = hw->srq->handle;
+	}
 	if (db) {
 		params.direct = &direct;
 		err = vroce_hw_qp_alloc_direct(dev, hw, db, cap, &direct);
@@ -299,6 +311,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	vroce_obj_get(&hw->pd->obj);
 	vroce_obj_get(&hw->scq->obj);
 	vroce_obj_get(&hw->rcq->obj);
+	if (hw->srq)
+		vroce_obj_get(&hw->srq->obj);
 	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
 	err = db ? 0 : vroce_hw_qp_attach(hw, dev->aux);
 	if (err) {

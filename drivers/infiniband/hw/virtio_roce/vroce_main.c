@@ -6,7 +6,7 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_mr.c vroce_ah.c
+ *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c
  *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_drain.c vroce_user.c
  *              vroce_counters.c vroce_restrack.c
  *   objects    vroce_obj.c vroce_hw_qp.c vroce_queue.c vroce_form.c vroce_mem.c vroce_doorbell.c:
@@ -90,6 +90,16 @@ static const struct ib_device_ops vroce_mcast_ops = {
 	.detach_mcast = vroce_gate_detach_mcast,
 };
 
+static const struct ib_device_ops vroce_srq_ops = {
+	.create_srq = vroce_gate_create_srq,
+	.destroy_srq = vroce_gate_destroy_srq,
+	.modify_srq = vroce_gate_modify_srq,
+	.post_srq_recv = vroce_post_srq_recv,
+	.query_srq = vroce_gate_query_srq,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, vroce_srq, ibsrq),
+};
+
 /* The depth of a queue is a power of two, and at most the size of its ring. */
 static u32 vroce_depth_limit(u32 claimed, u32 ring)
 {
@@ -155,6 +165,11 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		attr->max_direct_qp = 0;
 		attr->max_direct_cq = 0;
 	}
+	attr->max_srq = min_t(u32, attr->max_srq, VROCE_DIRECT_MAX);
+	if (!vroce_has_direct(dev) || !attr->max_srq)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ;
+	if (!vroce_has_srq(dev))
+		attr->max_srq = 0;
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)
@@ -311,6 +326,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	vroce_quotas_init(dev);
 	vroce_clear_rings(dev->aux);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->srqs, XA_FLAGS_LOCK_IRQ);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
 	vroce_doorbell_init(&dev->doorbell);
@@ -344,6 +360,7 @@ static void vroce_dev_exit(struct vroce_dev *dev)
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
 	xa_destroy(&dev->cqs);
+	xa_destroy(&dev->srqs);
 	xa_destroy(&dev->qps);
 }
 
@@ -370,6 +387,8 @@ static int vroce_register(struct vroce_dev *dev)
 	vroce_set_restrack_ops(dev);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_mcast_ops);
+	if (vroce_has_srq(dev))
+		ib_set_device_ops(ibdev, &vroce_srq_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);
 	if (err)
 		return err;

@@ -267,6 +267,28 @@ int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 }
 
 /**
+ * vroce_maps_insert_srq() - let user space map an SRQ, as one piece
+ * @maps: to be filled in
+ * @uctx: context that may map it
+ * @q: its ring
+ * @mem: its memory, of which the control block is the second part
+ * @resp: to be filled in for the provider
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_maps_insert_srq(struct vroce_maps *maps, struct ib_ucontext *uctx,
+			  const struct vroce_queue *q, struct vroce_mem *mem,
+			  struct virtio_roce_queue *resp)
+{
+	int err;
+
+	err = vroce_maps_insert_qp(maps, uctx, q, mem, 0, resp);
+	if (!err)
+		resp->control_pos = mem->first[1] << PAGE_SHIFT;
+	return err;
+}
+
+/**
  * vroce_doorbell_show() - let user space map its doorbell page
  * @db: doorbell page of a process
  * @uctx: its context

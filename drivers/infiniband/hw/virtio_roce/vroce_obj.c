@@ -104,6 +104,7 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 	[VROCE_GSI]	= "GSI QPs",
 	[VROCE_DIRECT_CQ] = "CQs (max_direct_cq)",
 	[VROCE_DIRECT_QP] = "QPs (max_direct_qp)",
+	[VROCE_SRQ]	= "SRQs (max_srq)",
 };
 
 /**
@@ -121,6 +122,7 @@ void vroce_quotas_init(struct vroce_dev *dev)
 		[VROCE_GSI]	= dev->aux->max_qps > VIRTIO_NET_ROCE_QPN_GSI,
 		[VROCE_DIRECT_CQ] = dev->attr.max_direct_cq,
 		[VROCE_DIRECT_QP] = dev->attr.max_direct_qp,
+		[VROCE_SRQ]	= dev->attr.max_srq,
 	};
 	int i;
 

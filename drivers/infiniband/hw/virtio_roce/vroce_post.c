@@ -338,16 +338,20 @@ out:
 	return err;
 }
 
-/* Write a request except for what depends on its position. */
-static int vroce_put_recv(struct vroce_qp *qp, void *slot,
-			  struct vroce_request *keep,
-			  const struct ib_recv_wr *wr)
+/**
+ * vroce_put_recv() - write a receive request except for what depends on its position
+ * @q: receive queue, of a QP or an SRQ
+ * @slot: where to
+ * @keep: what the driver remembers about it
+ * @wr: request, whose number of elements was checked
+ *
+ * Context: any.
+ */
+void vroce_put_recv(const struct vroce_queue *q, void *slot,
+		    struct vroce_request *keep, const struct ib_recv_wr *wr)
 {
-	const struct vroce_queue *q = &qp->hw->rq;
 	struct virtio_rdma_rwqe *req = slot + q->head;
 
-	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
-		return -EINVAL;
 	*keep = (struct vroce_request) {
 		.wr_id = wr->wr_id,
 		.len = vroce_sges_len(wr->sg_list, wr->num_sge),
@@ -357,6 +361,15 @@ static int vroce_put_recv(struct vroce_qp *qp, void *slot,
 	memset(req, 0, sizeof(*req));
 	req->num_sge = cpu_to_le32(wr->num_sge);
 	vroce_put_sges(slot + q->sges, wr->sg_list, wr->num_sge);
+}
+
+static int vroce_put_qp_recv(struct vroce_qp *qp, void *slot,
+			     struct vroce_request *keep,
+			     const struct ib_recv_wr *wr)
+{
+	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_recv_sge)
+		return -EINVAL;
+	vroce_put_recv(&qp->hw->rq, slot, keep, wr);
 	return 0;
 }
 
@@ -424,9 +437,10 @@ static int vroce_backlog_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 		if (backlog->tail - backlog->head == backlog->depth)
 			err = -ENOMEM;
 		else
-			err = vroce_put_recv(qp, vroce_backlog_slot(qp, backlog->tail),
-					     vroce_backlog_request(qp, backlog->tail),
-					     *wr);
+			err = vroce_put_qp_recv(qp,
+						vroce_backlog_slot(qp, backlog->tail),
+						vroce_backlog_request(qp, backlog->tail),
+						*wr);
 		if (err)
 			break;
 	}
@@ -446,8 +460,8 @@ static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 			err = -ENOMEM;
 			break;
 		}
-		err = vroce_put_recv(qp, vroce_queue_slot(q, pos),
-				     vroce_queue_request(q, pos), *wr);
+		err = vroce_put_qp_recv(qp, vroce_queue_slot(q, pos),
+					vroce_queue_request(q, pos), *wr);
 		if (err)
 			break;
 		vroce_wq_show(q, pos, true);
@@ -477,7 +491,7 @@ int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		err = vroce_post_user(qp, &qp->hw->rq, !wr);
 		goto out;
 	}
-	if (READ_ONCE(qp->state) == IB_QPS_RESET) {
+	if (READ_ONCE(qp->state) == IB_QPS_RESET || qp->hw->srq) {
 		err = -EINVAL;
 		goto out;
 	}
@@ -595,6 +609,27 @@ static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
 	return NULL;
 }
 
+/* The same for a request of an SRQ.  Requests of an SRQ complete in any order. */
+static const char *vroce_shared_complete(const struct vroce_hw_cq *hw,
+					 struct vroce_hw_qp *qp,
+					 const struct vroce_cqe *cqe,
+					 struct ib_wc *wc)
+{
+	struct vroce_request request;
+
+	if (qp->rcq != hw)
+		return "its QP uses another CQ";
+	if (!vroce_srq_complete(qp->srq, cqe->pos, &request))
+		return "the SRQ has no such request";
+	wc->wr_id = request.wr_id;
+	wc->qp = qp->qp ? &qp->qp->ibqp : NULL;
+	if (wc->status == IB_WC_SUCCESS)
+		vroce_wc_of_recv(&request, qp->datagram, wc);
+	else
+		wc->opcode = request.opcode;
+	return NULL;
+}
+
 /* Context: as for vroce_wq_complete(). */
 static const char *vroce_cq_complete(struct vroce_dev *dev,
 				     const struct vroce_hw_cq *hw,
@@ -603,7 +638,10 @@ static const char *vroce_cq_complete(struct vroce_dev *dev,
 {
 	struct vroce_hw_qp *qp = xa_load(&dev->qps, cqe->qpn);
 
-	return qp ? vroce_wq_complete(hw, qp, cqe, wc) : "there is no such QP";
+	if (!qp)
+		return "there is no such QP";
+	return cqe->recv && qp->srq ? vroce_shared_complete(hw, qp, cqe, wc) :
+				      vroce_wq_complete(hw, qp, cqe, wc);
 }
 
 /*
@@ -705,6 +743,21 @@ static void vroce_wq_forget(struct vroce_queue *q)
 	smp_store_release(&q->done, READ_ONCE(q->next));
 }
 
+/* A completion is forgotten, but its request is free again. */
+static void vroce_cq_forget_entry(const struct vroce_queue *q,
+				  struct vroce_hw_qp *qp, void *entry)
+{
+	struct vroce_request request;
+	struct vroce_cqe cqe;
+
+	if (qp->srq) {
+		vroce_cq_read(q, entry, &cqe);
+		if (cqe.recv)
+			vroce_srq_complete(qp->srq, cqe.pos, &request);
+	}
+	*vroce_cq_entry_qpn(q, entry) = cpu_to_le32(VROCE_QPN_GONE);
+}
+
 /**
  * vroce_cq_forget_qp() - forget requests and completions of a QP
  * @hw: CQ of the kernel
@@ -719,15 +772,13 @@ void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp)
 {
 	struct vroce_queue *q = &hw->queue;
 	unsigned long flags;
-	__le32 *qpn;
 	void *entry;
 	u32 n;
 
 	spin_lock_irqsave(&hw->lock, flags);
 	for (n = 0; (entry = vroce_cq_entry(q, n)); n++) {
-		qpn = vroce_cq_entry_qpn(q, entry);
-		if (le32_to_cpu(*qpn) == qp->qpn)
-			*qpn = cpu_to_le32(VROCE_QPN_GONE);
+		if (le32_to_cpu(*vroce_cq_entry_qpn(q, entry)) == qp->qpn)
+			vroce_cq_forget_entry(q, qp, entry);
 	}
 	if (qp->scq == hw)
 		vroce_wq_forget(&qp->sq);

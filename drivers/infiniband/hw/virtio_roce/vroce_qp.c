@@ -53,7 +53,7 @@ static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap
 
 /* What was asked for and is not supported, in words; NULL if all is supported. */
 static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
-					bool user)
+					bool user, bool direct)
 {
 	/* The GSI is only for the kernel. */
 	if (vroce_qp_type_to_wire(attr->qp_type) < 0 ||
@@ -61,7 +61,7 @@ static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
 		return "this type";
 	if (attr->create_flags)
 		return "these creation flags";
-	if (attr->srq)
+	if (attr->srq && !direct)
 		return "a shared receive queue";
 	if (attr->rwq_ind_tbl)
 		return "an indirection table";
@@ -80,7 +80,7 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 			       const struct ib_qp_init_attr *attr,
 			       struct ib_udata *udata, bool direct)
 {
-	const char *unsupported = vroce_qp_unsupported(attr, udata);
+	const char *unsupported = vroce_qp_unsupported(attr, udata, direct);
 	int err;
 
 	if (unsupported) {
@@ -170,12 +170,16 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 }
 
 /* Change @cap to what the QP will really have, never less than was asked for. */
-static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct)
+static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct, bool shared)
 {
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	if (shared) {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+	}
 	if (!direct)
 		cap->max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
 }
@@ -204,8 +208,9 @@ static int vroce_qp_expose_direct(struct vroce_qp *qp, struct ib_ucontext *uctx,
 				   VROCE_QP_SEND, &resp->sq);
 	if (err)
 		return err;
-	err = vroce_maps_insert_qp(&qp->sq_maps, uctx, &hw->rq, hw->mem,
-				   VROCE_QP_RECV, &resp->rq);
+	if (!hw->srq)
+		err = vroce_maps_insert_qp(&qp->sq_maps, uctx, &hw->rq, hw->mem,
+					   VROCE_QP_RECV, &resp->rq);
 	if (err)
 		return err;
 	resp->bit = hw->sq.bit;
@@ -265,6 +270,7 @@ static const struct {
 	[VIRTIO_RDMA_EVENT_QP_ACCESS_ERR]	= { IB_EVENT_QP_ACCESS_ERR, true },
 	[VIRTIO_RDMA_EVENT_COMM_EST]		= { IB_EVENT_COMM_EST, true },
 	[VIRTIO_RDMA_EVENT_SQ_DRAINED]		= { IB_EVENT_SQ_DRAINED, true },
+	[VIRTIO_RDMA_EVENT_QP_LAST_WQE]		= { IB_EVENT_QP_LAST_WQE_REACHED, true },
 };
 
 /* The device reports each drained queue, a consumer hears of it if it asked for that. */
@@ -348,7 +354,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 
-	vroce_qp_round_cap(&attr->cap, db);
+	vroce_qp_round_cap(&attr->cap, db, attr->srq);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
@@ -601,6 +607,11 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			vroce_hw_qp_forget(qp->hw);
 			vroce_qp_rewind(qp);
 		}
+		/* What waits for this event must not wait for a dead device. */
+		if (attr->qp_state == IB_QPS_ERR && qp->hw->srq &&
+		    READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
+			vroce_qp_event(dev, ibqp->qp_num,
+				       IB_EVENT_QP_LAST_WQE_REACHED);
 	}
 out_unlock:
 	mutex_unlock(&qp->mutex);
@@ -639,6 +650,7 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.qp_context = ibqp->qp_context,
 		.send_cq = ibqp->send_cq,
 		.recv_cq = ibqp->recv_cq,
+		.srq = ibqp->srq,
 		.cap = qp->cap,
 		.sq_sig_type = qp->sig_type,
 		.qp_type = ibqp->qp_type,

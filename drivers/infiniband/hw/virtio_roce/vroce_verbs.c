@@ -79,6 +79,11 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 					      (u64)hw->max_qp_rd_atom *
 					      hw->max_direct_qp);
 	}
+	if (vroce_has_srq(dev)) {
+		attr->max_srq = hw->max_srq;
+		attr->max_srq_wr = hw->max_direct_wr;
+		attr->max_srq_sge = hw->max_recv_sge;
+	}
 	if (vroce_has_flush(dev))
 		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
 	if (vroce_has_atomics(dev))

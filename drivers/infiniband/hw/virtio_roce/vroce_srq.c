@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues: the verbs, and the data path of kernel consumers.
+ *
+ * An SRQ is a ring of requests, which the device takes in the order in which they were
+ * posted.  They complete in any order, so each has a cookie, which its completion names.
+ * A cookie is an index of &vroce_queue.requests, and free if no request has it.  There
+ * are as many as slots, so that a request with a cookie has a slot, too: the device has
+ * copied the request that was in it.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "vroce_form.h"
+
+/* Parts of the memory of an SRQ. */
+enum vroce_srq_part {
+	VROCE_SRQ_RING,
+	VROCE_SRQ_CONTROL,
+	VROCE_SRQ_PARTS,
+};
+
+static void vroce_hw_srq_free(struct vroce_hw_srq *hw)
+{
+	vroce_mem_destroy(hw->mem);
+	vroce_queue_free(&hw->queue);
+	kvfree(hw->free);
+	kfree(hw);
+}
+
+static void vroce_hw_srq_release(struct vroce_obj *obj)
+{
+	struct vroce_hw_srq *hw = container_of(obj, struct vroce_hw_srq, obj);
+	struct vroce_hw_pd *pd = hw->pd;
+
+	if (vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
+		vroce_mem_abandon(hw->mem);
+		hw->mem = NULL;
+	} else {
+		vroce_quota_give(obj->dev, VROCE_SRQ);
+	}
+	vroce_hw_srq_free(hw);
+	vroce_obj_put(&pd->obj);
+}
+
+/* What the kernel needs to post and poll. */
+static int vroce_hw_srq_alloc_kernel(struct vroce_hw_srq *hw)
+{
+	u32 depth = hw->queue.depth;
+
+	if (!hw->kernel)
+		return 0;
+	vroce_form_init_wq(&hw->queue, true);
+	hw->free = kvmalloc_array(depth, sizeof(*hw->free), GFP_KERNEL);
+	if (!hw->free)
+		return -ENOMEM;
+	for (hw->num_free = 0; hw->num_free < depth; hw->num_free++)
+		hw->free[hw->num_free] = depth - 1 - hw->num_free;
+	return vroce_queue_alloc_requests(&hw->queue);
+}
+
+static int vroce_hw_srq_alloc(struct vroce_dev *dev, struct vroce_hw_srq *hw,
+			      const struct ib_srq_attr *attr,
+			      struct vroce_create_srq_params *params)
+{
+	struct virtio_rdma_srq_control *control;
+	size_t lens[VROCE_SRQ_PARTS];
+
+	params->depth = attr->max_wr;
+	params->max_sge = attr->max_sge;
+	params->shift =
+		vroce_stride_shift(offsetof(struct virtio_rdma_rwqe, sg_list) +
+				   attr->max_sge * sizeof(struct virtio_rdma_sge));
+	lens[VROCE_SRQ_RING] = (size_t)params->depth << params->shift;
+	lens[VROCE_SRQ_CONTROL] = sizeof(*control);
+	hw->mem = vroce_mem_create(dev->aux->dma_dev, lens, VROCE_SRQ_PARTS,
+				   hw->kernel);
+	if (IS_ERR(hw->mem))
+		return PTR_ERR(hw->mem);
+	vroce_queue_init_direct(&hw->queue, hw->kernel ?
+				vroce_mem_addr(hw->mem, VROCE_SRQ_RING) : NULL,
+				params->depth, BIT(params->shift));
+	control = vroce_mem_addr(hw->mem, VROCE_SRQ_CONTROL);
+	hw->queue.producer = &control->producer;
+	params->control = vroce_mem_dma(hw->mem, VROCE_SRQ_CONTROL);
+	params->npages = vroce_mem_wire_pages(hw->mem, VROCE_SRQ_RING);
+	params->pages = vroce_mem_list(hw->mem, VROCE_SRQ_CONTROL);
+	return params->pages ? vroce_hw_srq_alloc_kernel(hw) : -ENOMEM;
+}
+
+static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
+						struct vroce_hw_pd *pd,
+						const struct ib_srq_attr *attr,
+						bool kernel)
+{
+	struct vroce_create_srq_params params = { .pdn = pd->pdn };
+	struct vroce_hw_srq *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	hw->kernel = kernel;
+	hw->pd = pd;
+	spin_lock_init(&hw->lock);
+	err = vroce_hw_srq_alloc(dev, hw, attr, &params);
+	if (err)
+		goto err_free;
+	err = vroce_quota_take(dev, VROCE_SRQ);
+	if (err)
+		goto err_free;
+	err = vroce_cmd_create_srq(dev->aux, &params, &hw->handle);
+	if (err)
+		goto err_quota;
+	kvfree(params.pages);
+	vroce_obj_get(&pd->obj);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_srq_release);
+	return hw;
+
+err_quota:
+	vroce_quota_give(dev, VROCE_SRQ);
+	/* A device whose answer makes no sense may use the memory all the same. */
+	if (err == -EPROTO) {
+		vroce_mem_abandon(hw->mem);
+		hw->mem = NULL;
+	}
+err_free:
+	kvfree(params.pages);
+	vroce_hw_srq_free(hw);
+	return ERR_PTR(err);
+}
+
+static int vroce_srq_expose(struct vroce_srq *srq, struct ib_udata *udata)
+{
+	struct virtio_roce_create_srq_resp resp = {};
+	struct vroce_hw_srq *hw = srq->hw;
+	struct vroce_ucontext *uctx;
+	int err;
+
+	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
+					 ibucontext);
+	err = vroce_maps_insert_srq(&srq->maps, &uctx->ibucontext, &hw->queue,
+				    hw->mem, &resp.srq);
+	if (err)
+		return err;
+	err = vroce_udata_out(udata, &resp, sizeof(resp));
+	if (err)
+		vroce_maps_remove(&srq->maps);
+	return err;
+}
+
+static int vroce_srq_check(struct vroce_dev *dev,
+			   const struct ib_srq_init_attr *attr,
+			   struct ib_udata *udata)
+{
+	int err;
+
+	err = vroce_check_udata(udata,
+				offsetofend(struct virtio_roce_create_srq_resp,
+					    srq));
+	if (err)
+		return err;
+	if (attr->srq_type != IB_SRQT_BASIC || !vroce_wants_direct(dev, udata))
+		return -EOPNOTSUPP;
+	if (attr->attr.max_wr && attr->attr.max_wr <= dev->attr.max_direct_wr &&
+	    attr->attr.max_sge <= dev->attr.max_recv_sge)
+		return 0;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "SRQ of %u requests with %u elements refused: 1 to %u, and %u\n",
+				 attr->attr.max_wr, attr->attr.max_sge,
+				 dev->attr.max_direct_wr, dev->attr.max_recv_sge);
+	return -EINVAL;
+}
+
+/**
+ * vroce_create_srq() - verb
+ * @ibsrq: shared receive queue
+ * @attr: what is asked for; on return its size is that of the SRQ
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		     struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibsrq->device);
+	struct vroce_srq *srq = to_vsrq(ibsrq);
+	int err;
+
+	err = vroce_srq_check(dev, attr, udata);
+	if (err)
+		return err;
+	attr->attr.max_wr = roundup_pow_of_two(attr->attr.max_wr);
+	attr->attr.max_sge = max(attr->attr.max_sge, 1U);
+	srq->max_sge = attr->attr.max_sge;
+	srq->hw = vroce_hw_srq_create(dev, to_vpd(ibsrq->pd)->hw, &attr->attr,
+				      !udata);
+	if (IS_ERR(srq->hw))
+		return PTR_ERR(srq->hw);
+	err = xa_insert_irq(&dev->srqs, srq->hw->handle, srq, GFP_KERNEL);
+	if (err == -EBUSY)
+		err = vroce_cmd_bad_answer(dev->aux,
+					   VIRTIO_NET_CTRL_ROCE_CREATE_SRQ,
+					   srq->hw->handle);
+	if (err)
+		goto err_hw;
+	if (udata)
+		err = vroce_srq_expose(srq, udata);
+	if (err)
+		goto err_srqs;
+	return 0;
+
+err_srqs:
+	xa_erase_irq(&dev->srqs, srq->hw->handle);
+	dev->aux->ops->synchronize(dev->aux);
+err_hw:
+	vroce_obj_put(&srq->hw->obj);
+	return err;
+}
+
+/**
+ * vroce_modify_srq() - verb: arm the limit
+ * @ibsrq: shared receive queue
+ * @attr: the limit
+ * @mask: which attributes are given; the size stays as it is
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibsrq->device);
+	struct vroce_hw_srq *hw = to_vsrq(ibsrq)->hw;
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (err)
+		return err;
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (attr->srq_limit > hw->queue.depth)
+		return -EINVAL;
+	return mask ? vroce_cmd_modify_srq(dev->aux, hw->handle, attr->srq_limit) : 0;
+}
+
+/**
+ * vroce_query_srq() - verb
+ * @ibsrq: shared receive queue
+ * @attr: result
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct vroce_srq *srq = to_vsrq(ibsrq);
+
+	attr->max_wr = srq->hw->queue.depth;
+	attr->max_sge = srq->max_sge;
+	return vroce_cmd_query_srq(to_vdev(ibsrq->device)->aux, srq->hw->handle,
+				   &attr->srq_limit);
+}
+
+/**
+ * vroce_destroy_srq() - verb
+ * @ibsrq: shared receive queue that no QP uses
+ * @udata: of the user
+ *
+ * Return: 0.
+ */
+int vroce_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibsrq->device);
+	struct vroce_srq *srq = to_vsrq(ibsrq);
+
+	/* No handler of the SRQ, which events do not find any more, runs after this. */
+	xa_erase_irq(&dev->srqs, srq->hw->handle);
+	dev->aux->ops->synchronize(dev->aux);
+	vroce_maps_remove(&srq->maps);
+	vroce_obj_put(&srq->hw->obj);
+	return 0;
+}
+
+/**
+ * vroce_srq_event() - something has happened to an SRQ
+ * @dev: device
+ * @handle: SRQ, which may not exist
+ * @type: what
+ *
+ * An SRQ that is found stays until this returns: see vroce_destroy_srq().
+ *
+ * Context: interrupts off.
+ */
+void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type)
+{
+	struct vroce_srq *srq = xa_load(&dev->srqs, handle);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.event = type,
+	};
+
+	if (!srq || !srq->ibsrq.event_handler)
+		return;
+	event.element.srq = &srq->ibsrq;
+	srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+/* ----- the data path of kernel consumers ----- */
+
+/* Write a request into the next slot.  Context: lock held. */
+static int vroce_srq_put(struct vroce_srq *srq, const struct ib_recv_wr *wr)
+{
+	struct vroce_hw_srq *hw = srq->hw;
+	struct vroce_queue *q = &hw->queue;
+	struct virtio_rdma_rwqe *slot = vroce_queue_slot(q, q->next);
+	u32 cookie;
+
+	if (wr->num_sge < 0 || wr->num_sge > srq->max_sge)
+		return -EINVAL;
+	if (!hw->num_free)
+		return -ENOMEM;
+	cookie = hw->free[--hw->num_free];
+	vroce_put_recv(q, slot, &q->requests[cookie], wr);
+	slot->cookie = cpu_to_le32(cookie);
+	q->next++;
+	return 0;
+}
+
+/**
+ * vroce_post_srq_recv() - verb
+ * @ibsrq: shared receive queue
+ * @wr: list of requests
+ * @bad_wr: on error the first request that was not posted; else left alone
+ *
+ * Nothing is announced: the device looks for requests when a message comes.
+ *
+ * Context: any.
+ * Return: 0 or -errno.
+ */
+int vroce_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr)
+{
+	struct vroce_srq *srq = to_vsrq(ibsrq);
+	struct vroce_hw_srq *hw = srq->hw;
+	unsigned long flags;
+	int err = 0;
+
+	if (!hw->kernel) {
+		*bad_wr = wr;
+		return -EOPNOTSUPP;
+	}
+	spin_lock_irqsave(&hw->lock, flags);
+	for (; wr; wr = wr->next) {
+		err = vroce_srq_put(srq, wr);
+		if (err)
+			break;
+	}
+	/* The device sees requests before the index that shows them. */
+	dma_wmb();
+	WRITE_ONCE(*hw->queue.producer, cpu_to_le32(hw->queue.next));
+	spin_unlock_irqrestore(&hw->lock, flags);
+	if (err)
+		*bad_wr = wr;
+	return err;
+}
+
+/**
+ * vroce_srq_complete() - a request of an SRQ is complete, and its cookie free
+ * @hw: SRQ of the kernel
+ * @cookie: what the completion says, not to be trusted
+ * @request: set to the request
+ *
+ * Context: any.
+ * Return: false if no request has this cookie.
+ */
+bool vroce_srq_complete(struct vroce_hw_srq *hw, u32 cookie,
+			struct vroce_request *request)
+{
+	struct vroce_request *requests = hw->queue.requests;
+	unsigned long flags;
+	bool found;
+
+	spin_lock_irqsave(&hw->lock, flags);
+	found = cookie < hw->queue.depth && requests[cookie].signaled;
+	if (found) {
+		*request = requests[cookie];
+		requests[cookie].signaled = false;
+		hw->free[hw->num_free++] = cookie;
+	}
+	spin_unlock_irqrestore(&hw->lock, flags);
+	return found;
+}
