@@ -19,6 +19,7 @@
 #define _STRUCT_virtio_roce_create_ah_resp
 #define _STRUCT_virtio_roce_create_cq_resp
 #define _STRUCT_virtio_roce_create_qp_resp
+#define _STRUCT_virtio_roce_create_srq_resp
 #define _STRUCT_virtio_roce_resize_cq_resp
 
 DECLARE_DRV_CMD(uvirtio_roce_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
@@ -32,5 +33,7 @@ DECLARE_DRV_CMD(uvirtio_roce_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, virtio_roce_resize_cq_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		empty, virtio_roce_create_qp_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		empty, virtio_roce_create_srq_resp);
 
 #endif /* VIRTIO_ROCE_CMD_H */

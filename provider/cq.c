@@ -130,25 +130,43 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 }
 
 /*
- * What a direct completion says, in the form of the RFC.  The wr_id is in a table of the
- * QP, which then can use the slot again.  Returns false if there is no such QP: it was
- * destroyed.
+ * The wr_id of the request that a direct completion names, which is done with.  It is in
+ * a table of the queue, which then can use the slot again.
+ */
+static uint64_t cqe_take_wr_id(struct virtio_roce_qp *qp,
+			       const struct virtio_rdma_cqe *cqe)
+{
+	bool recv = cqe->opcode & VIRTIO_RDMA_CQE_RECV;
+	struct virtio_roce_vq *vq = recv ? &qp->rq : &qp->sq;
+	uint32_t wqe = le32toh(cqe->wqe);
+	uint64_t wr_id;
+
+	if (recv && qp->srq)
+		return virtio_roce_srq_complete(qp->srq, wqe);
+	if (unlikely(__atomic_load_n(&qp->gone, __ATOMIC_ACQUIRE)))
+		return 0;
+	wr_id = vq->wr_ids[wqe & (vq->ring.depth - 1)];
+	/* Release: the table was read before. */
+	__atomic_store_n(&vq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
+	return wr_id;
+}
+
+/*
+ * What a direct completion says, in the form of the RFC.  Returns false if there is no
+ * such QP: it was destroyed, or is about to be.
  */
 static bool cqe_from_direct(struct virtio_roce_cq *cq,
 			    const struct virtio_rdma_cqe *from,
 			    struct virtio_rdma_cq_req *cqe)
 {
 	struct virtio_roce_context *ctx = to_vctx(cq->vcq.cq.context);
-	uint32_t wqe = le32toh(from->wqe);
 	struct virtio_roce_qp *qp;
-	struct virtio_roce_vq *vq;
 
 	qp = virtio_roce_find_qp(ctx, le32toh(from->qp_num));
 	if (unlikely(!qp))
 		return false;
-	vq = from->opcode & VIRTIO_RDMA_CQE_RECV ? &qp->rq : &qp->sq;
 	*cqe = (struct virtio_rdma_cq_req){
-		.wr_id = htole64(vq->wr_ids[wqe & (vq->ring.depth - 1)]),
+		.wr_id = htole64(cqe_take_wr_id(qp, from)),
 		.status = from->status,
 		.opcode = from->opcode & VIRTIO_RDMA_CQE_OPCODE,
 		.vlan = from->vlan,
@@ -159,9 +177,7 @@ static bool cqe_from_direct(struct virtio_roce_cq *cq,
 		.src_qp = from->src_qp,
 		.wc_flags = htole32(le16toh(from->wc_flags)),
 	};
-	/* Release: the table was read before. */
-	__atomic_store_n(&vq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
-	return true;
+	return likely(!__atomic_load_n(&qp->gone, __ATOMIC_ACQUIRE));
 }
 
 /* Copy the completion in a slot; false if it is of a QP that is gone. */
@@ -252,12 +268,25 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	return !n && err == EIO ? -EIO : n;
 }
 
+/* The completion in a slot is skipped, but its request is free again. */
+static void cq_free_request(const struct virtio_roce_cq *cq, uint32_t slot,
+			    struct virtio_roce_srq *srq)
+{
+	struct virtio_rdma_cqe cqe;
+
+	ring_read(&cq->vq.ring, slot, &cqe, sizeof(cqe));
+	if (cqe.opcode & VIRTIO_RDMA_CQE_RECV)
+		virtio_roce_srq_complete(srq, le32toh(cqe.wqe));
+}
+
 /**
  * virtio_roce_cq_drop_qp() - skip the unread completions of a QP
  * @cq: CQ of the QP
  * @qpn: QP, for which the device adds no more completions
+ * @srq: its SRQ, or NULL; the requests that they name are free again
  */
-void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
+void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
+			    struct virtio_roce_srq *srq)
 {
 	struct ring *ring = &cq->vq.ring;
 	struct ring walk;
@@ -272,6 +301,8 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn)
 			continue;
 		cq->stale[slot] = true;
 		cq->num_stale++;
+		if (srq)
+			cq_free_request(cq, slot, srq);
 	}
 	pthread_spin_unlock(&cq->vq.lock);
 }

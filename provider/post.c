@@ -172,8 +172,9 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 	return flags;
 }
 
-static void copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
-		      uint32_t n)
+/** virtio_roce_copy_sges() - write the elements of a request */
+void virtio_roce_copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
+			   uint32_t n)
 {
 	for (; n; n--, to++, from++) {
 		to->addr = htole64(from->addr);
@@ -322,7 +323,8 @@ static int set_sges(const struct virtio_roce_qp *qp,
 	if (unlikely(n > qp->max_send_sge))
 		return EINVAL;
 
-	copy_sges(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges), sges, n);
+	virtio_roce_copy_sges(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges),
+			      sges, n);
 	sq_set_sges(&qp->sq.ring, req, n);
 	return 0;
 }
@@ -409,7 +411,7 @@ static int post_recv_error(const struct virtio_roce_qp *qp)
 {
 	if (qp_is_parents(qp))
 		return EFAULT;
-	return likely(may_post_recv[qp->vqp.qp.state]) ? 0 : EINVAL;
+	return likely(may_post_recv[qp->vqp.qp.state] && !qp->srq) ? 0 : EINVAL;
 }
 
 /* A negative number of SGEs becomes a large size_t, which set_sges() refuses. */
@@ -511,8 +513,8 @@ static int post_one_recv(struct virtio_roce_qp *qp,
 	slot = ring_next_slot(ring);
 	if (ring->direct)
 		qp->rq.wr_ids[slot] = wr->wr_id;
-	copy_sges(rq_begin(ring, ring_slot(ring, slot), wr->wr_id, num_sge),
-		  wr->sg_list, num_sge);
+	virtio_roce_copy_sges(rq_begin(ring, ring_slot(ring, slot), wr->wr_id,
+				       num_sge), wr->sg_list, num_sge);
 	ring_put(ring, slot);
 	return 0;
 }

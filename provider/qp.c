@@ -18,7 +18,10 @@
 static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 				 const struct ibv_qp_init_attr_ex *attr)
 {
-	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK) || attr->srq)
+	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK))
+		return false;
+	/* The form of the RFC has none. */
+	if (attr->srq && !(ctx->features & VIRTIO_ROCE_FEATURE_DIRECT))
 		return false;
 	/* The flags may be given, but must be zero. */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
@@ -56,26 +59,41 @@ static int qp_table_add(struct virtio_roce_context *ctx,
 	return 0;
 }
 
-/* Wait until nobody polls a CQ who may have found a QP before. */
+/* Wait until nobody polls a CQ who may have looked at a QP before. */
 static void cq_pass(struct virtio_roce_cq *cq)
 {
 	pthread_spin_lock(&cq->vq.lock);
 	pthread_spin_unlock(&cq->vq.lock);
 }
 
-/* Completions do not find the QP any more, and nobody uses it who found it before. */
+static void qp_cqs_pass(struct virtio_roce_qp *qp)
+{
+	cq_pass(to_vcq(qp->vqp.qp.send_cq));
+	cq_pass(to_vcq(qp->vqp.qp.recv_cq));
+}
+
+/* Completions of the QP are dropped from now on, and nobody uses its queues. */
+static void qp_set_gone(struct virtio_roce_qp *qp)
+{
+	__atomic_store_n(&qp->gone, true, __ATOMIC_RELEASE);
+	qp_cqs_pass(qp);
+}
+
+/*
+ * Completions do not find the QP any more, and nobody uses it who found it before.
+ * Context: qp_mutex held, and there are no completions of it.
+ */
 static void qp_table_remove(struct virtio_roce_context *ctx,
 			    struct virtio_roce_qp *qp)
 {
 	uint32_t qpn = qp->vqp.qp.qp_num;
+	struct virtio_roce_qp **table = qpn >> (2 * QP_TABLE_BITS) ? NULL :
+					ctx->qp_table[qpn >> QP_TABLE_BITS];
 
-	pthread_mutex_lock(&ctx->qp_mutex);
-	__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS]
-				       [qpn & (QP_TABLE_SIZE - 1)],
-			 NULL, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&ctx->qp_mutex);
-	cq_pass(to_vcq(qp->vqp.qp.send_cq));
-	cq_pass(to_vcq(qp->vqp.qp.recv_cq));
+	if (!table || table[qpn & (QP_TABLE_SIZE - 1)] != qp)
+		return;
+	__atomic_store_n(&table[qpn & (QP_TABLE_SIZE - 1)], NULL, __ATOMIC_RELEASE);
+	qp_cqs_pass(qp);
 }
 
 /* The QP went to RESET: all indices are 0 then. */
@@ -138,17 +156,21 @@ static void qp_drop_completions(struct virtio_roce_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
-	virtio_roce_cq_drop_qp(to_vcq(ibqp->send_cq), ibqp->qp_num);
+	virtio_roce_cq_drop_qp(to_vcq(ibqp->send_cq), ibqp->qp_num, qp->srq);
 	if (ibqp->recv_cq != ibqp->send_cq)
-		virtio_roce_cq_drop_qp(to_vcq(ibqp->recv_cq), ibqp->qp_num);
+		virtio_roce_cq_drop_qp(to_vcq(ibqp->recv_cq), ibqp->qp_num,
+				       qp->srq);
 }
 
-static void qp_count(struct virtio_roce_context *ctx, struct ibv_cq *send_cq,
-		     struct ibv_cq *recv_cq, int by)
+static void qp_count(struct virtio_roce_context *ctx,
+		     const struct ibv_qp_init_attr_ex *attr,
+		     struct virtio_roce_srq *srq, int by)
 {
 	pthread_mutex_lock(&ctx->qp_mutex);
-	to_vcq(send_cq)->users += by;
-	to_vcq(recv_cq)->users += by;
+	to_vcq(attr->send_cq)->users += by;
+	to_vcq(attr->recv_cq)->users += by;
+	if (srq)
+		srq->users += by;
 	pthread_mutex_unlock(&ctx->qp_mutex);
 }
 
@@ -164,10 +186,10 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 	struct virtio_roce_context *ctx = to_vctx(context);
 	int err;
 
-	qp_count(ctx, attr->send_cq, attr->recv_cq, 1);
+	qp_count(ctx, attr, qp->srq, 1);
 	err = compat_create_qp_ex2(context, &qp->vqp, attr, &resp->ibv_resp,
 				   sizeof(*resp));
-	qp_count(ctx, attr->send_cq, attr->recv_cq, err ? -1 : 0);
+	qp_count(ctx, attr, qp->srq, err ? -1 : 0);
 	return err;
 }
 
@@ -181,8 +203,11 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (!err) {
 		qp_drop_completions(qp);
+		qp_table_remove(ctx, qp);
 		to_vcq(ibqp->send_cq)->users--;
 		to_vcq(ibqp->recv_cq)->users--;
+		if (qp->srq)
+			qp->srq->users--;
 	}
 	pthread_mutex_unlock(&ctx->qp_mutex);
 	return err;
@@ -216,6 +241,8 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
+	if (attr->srq)
+		qp->srq = to_vsrq(attr->srq);
 	err = qp_cmd_create(qp, context, attr, &resp);
 	if (err)
 		goto err_free;
@@ -284,7 +311,8 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		qp_drop_completions(qp);
 		if (qp->sq.ring.direct) {
 			vq_rewind(&qp->sq, to_vcq(ibqp->send_cq));
-			vq_rewind(&qp->rq, to_vcq(ibqp->recv_cq));
+			if (!qp->srq)
+				vq_rewind(&qp->rq, to_vcq(ibqp->recv_cq));
 		}
 	}
 	return 0;
@@ -312,7 +340,7 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 		return EFAULT;
 
 	if (qp->sq.ring.direct)
-		qp_table_remove(to_vctx(ibqp->context), qp);
+		qp_set_gone(qp);
 	virtio_roce_vq_unmap(&qp->rq);
 	virtio_roce_vq_unmap(&qp->sq);
 	err = qp_cmd_destroy(qp);

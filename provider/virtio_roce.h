@@ -10,6 +10,7 @@
  *   device.c  context, device, port, PD, MR, AH
  *   cq.c      completion queues: create, poll, translate completions
  *   qp.c      queue pairs: create, modify, query, destroy
+ *   srq.c     shared receive queues
  *   post.c    work requests: translate and post
  *   vq.c      map one queue, ring its doorbell
  *   ring.h    the two forms of a queue
@@ -59,7 +60,7 @@ struct virtio_roce_qp;
  * struct virtio_roce_context - an open device
  * @vctx: of libibverbs
  * @qp_mutex: orders creation and destruction of QPs, and protects the use
- *	counts of CQs.  A QPN may be given out again as soon as its QP is
+ *	counts of CQs and SRQs.  A QPN may be given out again as soon as its QP is
  *	destroyed, but not before the completions of the old QP are marked.
  * @qp_table: QPs in direct form by their numbers; changed under @qp_mutex
  * @doorbell: what direct QPs are announced by; NULL until there is one
@@ -146,10 +147,31 @@ struct virtio_roce_cq {
 };
 
 /**
+ * struct virtio_roce_srq - a shared receive queue
+ * @vsrq: of libibverbs
+ * @users: number of QPs that use it
+ * @max_sge: scatter/gather elements of a request
+ * @vq: its ring, and wr_ids by cookie; it and what follows is protected by its lock, and
+ *	zero in a child after fork()
+ * @free: cookies that no request has
+ * @num_free: number of them
+ */
+struct virtio_roce_srq {
+	struct verbs_srq vsrq;
+	unsigned int users;
+	uint32_t max_sge;
+	FORKED_AWAY struct virtio_roce_vq vq;
+	uint32_t *free;
+	uint32_t num_free;
+};
+
+/**
  * struct virtio_roce_qp - a queue pair
  * @vqp: of libibverbs
  * @sq: send queue; it and what follows is zero in a child after fork()
- * @rq: receive queue
+ * @rq: receive queue; not there with @srq
+ * @srq: shared receive queue, or NULL
+ * @gone: direct form: it is being destroyed, and its completions are dropped
  * @control: direct form: the control block of both
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
@@ -163,6 +185,8 @@ struct virtio_roce_qp {
 	struct verbs_qp vqp;
 	FORKED_AWAY struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
+	struct virtio_roce_srq *srq;
+	bool gone;
 	struct virtio_rdma_qp_control *control;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -195,6 +219,11 @@ static inline struct virtio_roce_cq *to_vcq(struct ibv_cq *cq)
 static inline struct virtio_roce_cq *to_vcq_ex(struct ibv_cq_ex *cq)
 {
 	return container_of(cq, struct virtio_roce_cq, vcq.cq_ex);
+}
+
+static inline struct virtio_roce_srq *to_vsrq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct virtio_roce_srq, vsrq.srq);
 }
 
 static inline struct virtio_roce_qp *to_vqp(struct ibv_qp *qp)
@@ -253,6 +282,8 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 			      struct ibv_context *context,
 			      const struct ibv_qp_cap *cap,
 			      const struct virtio_roce_create_qp_resp *resp);
+int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context,
+			uint32_t max_sge, const struct virtio_roce_queue *info);
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
@@ -272,7 +303,8 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,
 			struct ibv_wc *wc);
 void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
-void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn);
+void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
+			    struct virtio_roce_srq *srq);
 
 /* qp.c */
 
@@ -302,7 +334,23 @@ virtio_roce_find_qp(const struct virtio_roce_context *ctx, uint32_t qpn)
 			       __ATOMIC_ACQUIRE);
 }
 
+/* srq.c */
+
+struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
+				       struct ibv_srq_init_attr *attr);
+int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+			   int attr_mask);
+int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int virtio_roce_destroy_srq(struct ibv_srq *ibsrq);
+int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **bad_wr);
+int virtio_roce_srq_start(struct virtio_roce_srq *srq);
+uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie);
+
 /* post.c */
+
+void virtio_roce_copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
+			   uint32_t n);
 
 uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 			      enum ibv_qp_type type);

@@ -390,7 +390,7 @@ void virtio_roce_doorbell_free(struct virtio_roce_context *ctx)
 	ctx->doorbell = NULL;
 }
 
-/* Fill in one queue of a direct QP, whose memory is mapped at @base. */
+/* Fill in one queue of a direct QP, or an SRQ, whose memory is mapped at @base. */
 static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 			   const struct virtio_roce_queue *info,
 			   const struct virtio_roce_doorbell *db, uint32_t bit)
@@ -412,11 +412,62 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 		.data = offsetof(struct virtio_rdma_swqe, inline_data),
 		.sges = offsetof(struct virtio_rdma_swqe, sg_list),
 	};
+	if (!db)
+		return 0;
 	vq->page = db->page;
 	vq->bit = bit;
 	vq->doorbell = db->reg;
 	vq->doorbell_value = db->value;
 	return 0;
+}
+
+/**
+ * virtio_roce_srq_map() - map an SRQ
+ * @srq: to be filled in
+ * @context: device
+ * @max_sge: elements of its requests
+ * @info: what the kernel says about it
+ *
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context,
+			uint32_t max_sge, const struct virtio_roce_queue *info)
+{
+	struct virtio_rdma_srq_control *control;
+	struct virtio_roce_vq *vq = &srq->vq;
+	char *base;
+	int err;
+
+	if (!vq_is_sane_direct(info, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_rwqe,
+					sg_list[max_sge])) ||
+	    info->control_offset != info->slots_offset ||
+	    info->control_len != info->slots_len)
+		return vq_unusable(context);
+	err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
+			  PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	base = vq->part[VQ_SLOTS].addr;
+	err = vq_start_direct(vq, base, info, NULL, 0);
+	if (err) {
+		virtio_roce_vq_unmap(vq);
+		return err;
+	}
+	control = (void *)(base + info->control_pos);
+	vq->ring.producer = (__force uint32_t *)&control->producer;
+	return 0;
+}
+
+/* Is the receive queue of a QP in the same mapping as its send queue? */
+static bool rq_is_sane_direct(const struct virtio_roce_create_qp_resp *resp,
+			      const struct ibv_qp_cap *cap)
+{
+	return vq_is_sane_direct(&resp->rq, VQ_NUM_MAX,
+				 offsetof(struct virtio_rdma_rwqe,
+					  sg_list[cap->max_recv_sge])) &&
+	       resp->rq.slots_offset == resp->sq.slots_offset &&
+	       resp->rq.slots_len == resp->sq.slots_len;
 }
 
 /**
@@ -444,12 +495,8 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 	    !vq_is_sane_direct(&resp->sq, VQ_NUM_MAX,
 			       offsetof(struct virtio_rdma_swqe,
 					sg_list[cap->max_send_sge])) ||
-	    !vq_is_sane_direct(&resp->rq, VQ_NUM_MAX,
-			       offsetof(struct virtio_rdma_rwqe,
-					sg_list[cap->max_recv_sge])) ||
+	    (!qp->srq && !rq_is_sane_direct(resp, cap)) ||
 	    resp->bit >= VIRTIO_RDMA_DOORBELL_BITS ||
-	    resp->rq.slots_offset != resp->sq.slots_offset ||
-	    resp->rq.slots_len != resp->sq.slots_len ||
 	    resp->sq.control_offset != resp->sq.slots_offset ||
 	    resp->sq.control_len != resp->sq.slots_len)
 		return vq_unusable(context);
@@ -462,7 +509,7 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 	base = qp->sq.part[VQ_SLOTS].addr;
 	qp->control = (void *)(base + resp->sq.control_pos);
 	err = vq_start_direct(&qp->sq, base, &resp->sq, ctx->doorbell, resp->bit);
-	if (!err)
+	if (!err && !qp->srq)
 		err = vq_start_direct(&qp->rq, base, &resp->rq, ctx->doorbell,
 				      resp->bit);
 	if (err) {
@@ -471,6 +518,8 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 		return err;
 	}
 	qp->sq.ring.producer = (__force uint32_t *)&qp->control->send_producer;
+	if (qp->srq)
+		return 0;
 	qp->rq.ring.producer = (__force uint32_t *)&qp->control->recv_producer;
 	qp->rq.ring.wanted = (__force const uint32_t *)&qp->control->recv_wanted;
 	return 0;

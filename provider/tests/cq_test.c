@@ -245,7 +245,7 @@ static void breaks_at_bad_used_index(void **state)
 		fake.cq.used->idx = to_virtio16(bad[i]);
 		assert_int_equal(poll_cq(cq, 1, &wc), -EIO);
 		assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), EIO);
-		virtio_roce_cq_drop_qp(cq, TEST_QPN);
+		virtio_roce_cq_drop_qp(cq, TEST_QPN, NULL);
 		drop_cq(cq);
 	}
 }
@@ -309,7 +309,7 @@ static void forgets_destroyed_qp(void **state)
 	for (i = 0; i < 7; i++)
 		fake_complete(i, TEST_QPN);
 	fake_complete(7, 88);
-	virtio_roce_cq_drop_qp(cq, 88);
+	virtio_roce_cq_drop_qp(cq, 88, NULL);
 	assert_int_equal(poll_cq(cq, 8, wc), 7);
 	for (i = 0; i < 7; i++)
 		assert_int_equal(wc[i].wr_id, i);
@@ -327,7 +327,7 @@ static void gives_back_slots_of_destroyed_qp(void **state)
 	fake_complete(1, TEST_QPN);
 	fake_complete(2, TEST_QPN);
 	drop_qp(qp);
-	virtio_roce_cq_drop_qp(cq, TEST_QPN);
+	virtio_roce_cq_drop_qp(cq, TEST_QPN, NULL);
 	assert_int_equal(cq->num_stale, 2);
 	assert_int_equal(poll_cq(cq, 1, &wc), 0);
 	assert_int_equal(fake_pending(&fake.cq), fake.depth);

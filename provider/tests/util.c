@@ -74,7 +74,7 @@ int fake_teardown(void **state)
  * Give out whole pages, of which only the first @len bytes may be touched.  The
  * page behind them keeps mappings from being joined.
  */
-static uint8_t *give(__u64 *offset, __u32 *size, size_t len)
+uint8_t *fake_give(__u64 *offset, __u32 *size, size_t len)
 {
 	uint8_t *p = fake.mem + fake.mem_used;
 
@@ -112,18 +112,18 @@ static void fake_vq_create(struct fake_vq *vq, struct virtio_roce_queue *info,
 	vq->info.depth = fake.depth;
 	vq->info.stride = stride;
 	vq->info.flags = fake.flags;
-	vq->slots = give(&vq->info.slots_offset, &vq->info.slots_len,
+	vq->slots = fake_give(&vq->info.slots_offset, &vq->info.slots_len,
 			 fake.depth * stride);
-	vq->avail = (void *)give(&vq->info.avail_offset, &vq->info.avail_len,
+	vq->avail = (void *)fake_give(&vq->info.avail_offset, &vq->info.avail_len,
 				 avail_size(&vq->info));
-	vq->used = (void *)give(&vq->info.used_offset, &vq->info.used_len,
+	vq->used = (void *)fake_give(&vq->info.used_offset, &vq->info.used_len,
 				used_size(&vq->info));
 	if (fake.flags & VIRTIO_ROCE_QUEUE_ALIVE)
 		*fake_alive(vq) = 1;
 	if (fake.flags & VIRTIO_ROCE_QUEUE_DOORBELL) {
 		vq->info.doorbell_pos = 16;
 		vq->info.doorbell_value = 0x1234;
-		vq->doorbell = (void *)(give(&vq->info.doorbell_offset,
+		vq->doorbell = (void *)(fake_give(&vq->info.doorbell_offset,
 					     &vq->info.doorbell_len, PAGE) +
 					vq->info.doorbell_pos);
 	}
@@ -141,9 +141,9 @@ static void fake_direct_cq(struct virtio_roce_queue *info)
 	vq->info.flags = VIRTIO_ROCE_QUEUE_DIRECT;
 	vq->info.depth = fake.depth;
 	vq->info.stride = sizeof(struct virtio_rdma_cqe);
-	vq->slots = give(&vq->info.slots_offset, &vq->info.slots_len,
+	vq->slots = fake_give(&vq->info.slots_offset, &vq->info.slots_len,
 			 fake.depth * vq->info.stride);
-	fake.cq_control = (void *)give(&vq->info.control_offset,
+	fake.cq_control = (void *)fake_give(&vq->info.control_offset,
 				       &vq->info.control_len,
 				       sizeof(*fake.cq_control));
 	fake.cq_tail = 0;
@@ -162,7 +162,7 @@ static void fake_direct_qp(struct virtio_roce_create_qp_resp *resp)
 		.stride = 256,
 		.control_pos = 2 * PAGE,
 	};
-	uint8_t *mem = give(&info.slots_offset, &info.slots_len, 3 * PAGE);
+	uint8_t *mem = fake_give(&info.slots_offset, &info.slots_len, 3 * PAGE);
 	__u32 page_len;
 
 	info.control_offset = info.slots_offset;
@@ -172,11 +172,11 @@ static void fake_direct_qp(struct virtio_roce_create_qp_resp *resp)
 	info.slots_pos = PAGE;
 	fake.rq = (struct fake_vq){ .info = info, .slots = mem + PAGE };
 	if (!fake.page) {
-		fake.page = (void *)give(&resp->page_offset, &page_len, PAGE);
+		fake.page = (void *)fake_give(&resp->page_offset, &page_len, PAGE);
 		fake.sq.info.flags |= VIRTIO_ROCE_QUEUE_DOORBELL;
 		fake.sq.info.doorbell_pos = 32;
 		fake.sq.info.doorbell_value = 0x4321;
-		fake.kick = (void *)(give(&fake.sq.info.doorbell_offset,
+		fake.kick = (void *)(fake_give(&fake.sq.info.doorbell_offset,
 					  &fake.sq.info.doorbell_len, PAGE) + 32);
 	}
 	fake.bit = 77;

@@ -111,6 +111,8 @@ int fake_setup(void **state);
 int fake_setup_direct(void **state);
 int fake_teardown(void **state);
 
+uint8_t *fake_give(__u64 *offset, __u32 *size, size_t len);
+
 struct virtio_roce_cq *make_cq(void);
 struct virtio_roce_qp *make_qp(enum ibv_qp_type type);
 struct virtio_roce_qp *make_qp_on(struct virtio_roce_cq *cq,
@@ -137,6 +139,7 @@ bool fake_direct_complete(const struct virtio_rdma_cqe *cqe);
 int run_cq_tests(void);
 int run_direct_tests(void);
 int run_post_tests(void);
+int run_srq_tests(void);
 int run_vq_tests(void);
 
 #endif /* VIRTIO_ROCE_TEST_UTIL_H */

@@ -116,7 +116,7 @@ static void commands_may_fail(void **state)
 	assert_int_equal(virtio_roce_destroy_cq(&cq->vcq.cq), EIO);
 	assert_int_equal(count_maps(), 1);
 	assert_int_equal(virtio_roce_poll_cq(&cq->vcq.cq, 1, &wc), 0);
-	virtio_roce_cq_drop_qp(cq, TEST_QPN);
+	virtio_roce_cq_drop_qp(cq, TEST_QPN, NULL);
 	fake.fail = 0;
 	drop_cq(cq);
 }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues.
+ *
+ * An SRQ is a ring of requests, which the device takes in the order in which they were
+ * posted.  They complete in any order, so each has a cookie, which its completion names.
+ * A cookie is an index of the table of wr_ids.  There are as many as slots, so that a
+ * request with a cookie has a slot, too: the device has copied the request that was in
+ * it.  The device looks for requests when a message comes; nothing is announced.
+ *
+ * A child after fork() finds the SRQ without its ring, see virtio_roce_alloc().
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cmd.h"
+#include "virtio_roce.h"
+
+static struct virtio_roce_srq *srq_alloc(void)
+{
+	return virtio_roce_alloc(sizeof(struct virtio_roce_srq),
+				 offsetof(struct virtio_roce_srq, vq));
+}
+
+static void srq_free(struct virtio_roce_srq *srq)
+{
+	virtio_roce_free(srq, sizeof(*srq), offsetof(struct virtio_roce_srq, vq));
+}
+
+/**
+ * virtio_roce_srq_start() - all cookies are free
+ * @srq: SRQ whose ring is mapped
+ *
+ * Returns 0 or ENOMEM.
+ */
+int virtio_roce_srq_start(struct virtio_roce_srq *srq)
+{
+	uint32_t depth = srq->vq.ring.depth;
+
+	srq->free = calloc(depth, sizeof(*srq->free));
+	if (!srq->free)
+		return ENOMEM;
+	for (srq->num_free = 0; srq->num_free < depth; srq->num_free++)
+		srq->free[srq->num_free] = depth - 1 - srq->num_free;
+	return 0;
+}
+
+struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
+				       struct ibv_srq_init_attr *attr)
+{
+	struct uvirtio_roce_create_srq_resp resp = {};
+	struct virtio_roce_srq *srq;
+	struct ibv_create_srq cmd;
+	int err;
+
+	srq = srq_alloc();
+	if (!srq)
+		return NULL;
+	err = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd, sizeof(cmd),
+				 &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	err = virtio_roce_srq_map(srq, pd->context, attr->attr.max_sge,
+				  &resp.drv_payload.srq);
+	if (err)
+		goto err_destroy;
+	err = virtio_roce_srq_start(srq);
+	if (err)
+		goto err_unmap;
+	srq->max_sge = attr->attr.max_sge;
+	return &srq->vsrq.srq;
+
+err_unmap:
+	virtio_roce_vq_free(&srq->vq);
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	srq_free(srq);
+	errno = err;
+	return NULL;
+}
+
+int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+			   int attr_mask)
+{
+	struct ibv_modify_srq cmd;
+
+	if (vq_is_parents(&to_vsrq(ibsrq)->vq))
+		return EFAULT;
+	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+/*
+ * The kernel destroys an object at once only if nothing of it is mapped.  So the only
+ * reason for which it may refuse is checked before the ring is unmapped.
+ */
+int virtio_roce_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct virtio_roce_context *ctx = to_vctx(ibsrq->context);
+	struct virtio_roce_srq *srq = to_vsrq(ibsrq);
+	bool in_use;
+	int err;
+
+	if (vq_is_parents(&srq->vq))
+		return EFAULT;
+	pthread_mutex_lock(&ctx->qp_mutex);
+	in_use = srq->users;
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	if (in_use)
+		return EBUSY;
+
+	virtio_roce_vq_unmap(&srq->vq);
+	err = ibv_cmd_destroy_srq(ibsrq);
+	if (err)
+		return err;
+	virtio_roce_vq_free(&srq->vq);
+	free(srq->free);
+	srq_free(srq);
+	return 0;
+}
+
+/* Context: lock of the ring held. */
+static int post_one(struct virtio_roce_srq *srq, const struct ibv_recv_wr *wr)
+{
+	struct ring *ring = &srq->vq.ring;
+	struct virtio_rdma_rwqe *slot;
+	uint32_t cookie, num_sge = wr->num_sge;
+
+	if (unlikely(num_sge > srq->max_sge))
+		return EINVAL;
+	if (unlikely(!srq->num_free))
+		return ENOMEM;
+
+	cookie = srq->free[--srq->num_free];
+	srq->vq.wr_ids[cookie] = wr->wr_id;
+	slot = ring_slot(ring, ring_next_slot(ring));
+	*slot = (struct virtio_rdma_rwqe){
+		.num_sge = htole32(num_sge),
+		.cookie = htole32(cookie),
+	};
+	virtio_roce_copy_sges(slot->sg_list, wr->sg_list, num_sge);
+	ring_put(ring, ring_next_slot(ring));
+	return 0;
+}
+
+int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **bad_wr)
+{
+	struct virtio_roce_srq *srq = to_vsrq(ibsrq);
+	int err = 0;
+
+	if (unlikely(!wr))
+		return 0;
+	if (vq_is_parents(&srq->vq)) {
+		*bad_wr = wr;
+		return EFAULT;
+	}
+
+	pthread_spin_lock(&srq->vq.lock);
+	for (; wr; wr = wr->next) {
+		err = post_one(srq, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (srq->vq.ring.next != srq->vq.ring.shown)
+		ring_publish(&srq->vq.ring);
+	pthread_spin_unlock(&srq->vq.lock);
+	return err;
+}
+
+/**
+ * virtio_roce_srq_complete() - a request is complete, and its cookie free
+ * @srq: SRQ
+ * @cookie: what its completion says
+ *
+ * Returns its wr_id.
+ */
+uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie)
+{
+	uint64_t wr_id;
+
+	pthread_spin_lock(&srq->vq.lock);
+	cookie &= srq->vq.ring.depth - 1;
+	wr_id = srq->vq.wr_ids[cookie];
+	/* A device that names requests that are not posted harms this SRQ only. */
+	if (likely(srq->num_free < srq->vq.ring.depth))
+		srq->free[srq->num_free++] = cookie;
+	pthread_spin_unlock(&srq->vq.lock);
+	return wr_id;
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues: requests, cookies, completions, QPs that go.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "cmd.h"
+#include "util.h"
+
+#define DEPTH	16
+
+/**
+ * struct fake_srq - an SRQ as the device sees it
+ * @ring: its ring
+ * @control: its control block
+ * @exists: SRQs that exist
+ * @break_info: lets a test make its description wrong
+ */
+static struct fake_srq {
+	uint8_t *ring;
+	struct virtio_rdma_srq_control *control;
+	int exists;
+	void (*break_info)(struct virtio_roce_queue *info);
+} fake_srq;
+
+/* Functions of libibverbs that the provider calls */
+
+int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
+		       struct ibv_srq_init_attr *attr,
+		       struct ibv_create_srq *cmd, size_t cmd_size,
+		       struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
+{
+	struct uvirtio_roce_create_srq_resp *r =
+		container_of(resp, struct uvirtio_roce_create_srq_resp,
+			     ibv_resp);
+	struct virtio_roce_queue *info = &r->drv_payload.srq;
+
+	if (fake.fail)
+		return fake.fail;
+	assert_int_equal(resp_size, sizeof(*r));
+	*info = (struct virtio_roce_queue){
+		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
+		.depth = DEPTH,
+		.stride = 64,
+		.control_pos = 4096,
+	};
+	fake_srq.ring = fake_give(&info->slots_offset, &info->slots_len, 2 * 4096);
+	info->control_offset = info->slots_offset;
+	info->control_len = info->slots_len;
+	fake_srq.control = (void *)(fake_srq.ring + info->control_pos);
+	if (fake_srq.break_info)
+		fake_srq.break_info(info);
+	srq->context = pd->context;
+	attr->attr.max_wr = DEPTH;
+	fake_srq.exists++;
+	return 0;
+}
+
+int ibv_cmd_destroy_srq(struct ibv_srq *srq)
+{
+	fake_srq.exists--;
+	return 0;
+}
+
+/**
+ * struct bed - an SRQ with a QP
+ * @cq: its CQ
+ * @srq: the SRQ
+ * @qp: the QP, NULL once it is destroyed
+ */
+struct bed {
+	struct virtio_roce_cq *cq;
+	struct virtio_roce_srq *srq;
+	struct virtio_roce_qp *qp;
+};
+
+static struct virtio_roce_srq *make_srq(void)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = DEPTH, .max_sge = 2 },
+	};
+	struct ibv_srq *srq = virtio_roce_create_srq(&fake.pd, &attr);
+
+	return srq ? to_vsrq(srq) : NULL;
+}
+
+static struct virtio_roce_qp *make_shared_qp(struct bed *bed)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &bed->cq->vcq.cq,
+		.recv_cq = &bed->cq->vcq.cq,
+		.srq = &bed->srq->vsrq.srq,
+		.cap = { .max_send_wr = 5, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = virtio_roce_create_qp(&fake.pd, &attr);
+
+	assert_non_null(qp);
+	assert_int_equal(attr.cap.max_recv_wr, 0);
+	qp->state = IBV_QPS_RTS;
+	return to_vqp(qp);
+}
+
+static struct bed bed_up(void)
+{
+	struct bed bed = { .cq = make_cq() };
+
+	fake_srq.break_info = NULL;
+	bed.srq = make_srq();
+	assert_non_null(bed.srq);
+	bed.qp = make_shared_qp(&bed);
+	return bed;
+}
+
+static void bed_down(struct bed *bed)
+{
+	struct ibv_srq *srq = &bed->srq->vsrq.srq;
+
+	if (bed->qp) {
+		assert_int_equal(virtio_roce_destroy_srq(srq), EBUSY);
+		drop_qp(bed->qp);
+	}
+	assert_int_equal(virtio_roce_destroy_srq(srq), 0);
+	drop_cq(bed->cq);
+	assert_int_equal(fake.qps + fake.cqs + fake_srq.exists, 0);
+	/* Memory of the test, doorbell page and register. */
+	assert_int_equal(count_maps(), 3);
+}
+
+static int post(struct bed *bed, uint64_t wr_id)
+{
+	struct ibv_sge sge = { .addr = 0x2000 + wr_id, .length = 100, .lkey = 8 };
+	struct ibv_recv_wr *bad, wr = {
+		.wr_id = wr_id,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	return virtio_roce_post_srq_recv(&bed->srq->vsrq.srq, &wr, &bad);
+}
+
+static const struct virtio_rdma_rwqe *slot(uint32_t index)
+{
+	return (void *)(fake_srq.ring + index % DEPTH * 64);
+}
+
+static uint32_t cookie(uint32_t index)
+{
+	return le32toh(slot(index)->cookie);
+}
+
+static void complete(uint32_t name)
+{
+	const struct virtio_rdma_cqe cqe = {
+		.qp_num = htole32(TEST_QPN),
+		.wqe = htole32(name),
+		.byte_len = htole32(50),
+		.opcode = VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV,
+	};
+
+	fake_direct_complete(&cqe);
+}
+
+static int poll_one(struct bed *bed, uint64_t *wr_id)
+{
+	struct ibv_wc wc;
+	int n = virtio_roce_poll_cq(&bed->cq->vcq.cq, 1, &wc);
+
+	*wr_id = wc.wr_id;
+	return n;
+}
+
+static void expect(struct bed *bed, uint64_t wr_id)
+{
+	uint64_t got;
+
+	assert_int_equal(poll_one(bed, &got), 1);
+	assert_int_equal(got, wr_id);
+}
+
+static void srq_request(void **state)
+{
+	struct bed bed = bed_up();
+	struct ibv_recv_wr *bad, wr = {};
+
+	assert_int_equal(post(&bed, 5), 0);
+	assert_int_equal(le32toh(slot(0)->num_sge), 1);
+	assert_int_equal(le64toh(slot(0)->sg_list[0].addr), 0x2005);
+	assert_int_equal(le32toh(slot(0)->sg_list[0].length), 100);
+	assert_int_equal(le32toh(slot(0)->sg_list[0].lkey), 8);
+	assert_int_equal(le32toh(fake_srq.control->producer), 1);
+	/* Nothing is announced. */
+	assert_int_equal(fake.page->words[0], 0);
+	/* The QP has no receive queue of its own. */
+	assert_int_equal(virtio_roce_post_recv(&bed.qp->vqp.qp, &wr, &bad), EINVAL);
+	wr.num_sge = 3;
+	assert_int_equal(virtio_roce_post_srq_recv(&bed.srq->vsrq.srq, &wr, &bad),
+			 EINVAL);
+	assert_ptr_equal(bad, &wr);
+	assert_int_equal(le32toh(fake_srq.control->producer), 1);
+	bed_down(&bed);
+}
+
+/* Requests complete in any order, each once. */
+static void srq_out_of_order(void **state)
+{
+	struct bed bed = bed_up();
+	uint32_t round, i, names[DEPTH];
+
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < DEPTH; i++) {
+			assert_int_equal(post(&bed, 100 * round + i), 0);
+			names[i] = cookie(DEPTH * round + i);
+		}
+		assert_int_equal(post(&bed, 1), ENOMEM);
+		for (i = DEPTH; i--; )
+			complete(names[i]);
+		for (i = DEPTH; i--; )
+			expect(&bed, 100 * round + i);
+	}
+	bed_down(&bed);
+}
+
+/* The slot of a request under way is used again, its cookie is not. */
+static void srq_one_under_way(void **state)
+{
+	struct bed bed = bed_up();
+	uint32_t i, first;
+
+	assert_int_equal(post(&bed, 7), 0);
+	first = cookie(0);
+	for (i = 1; i < 5 * DEPTH; i++) {
+		assert_int_equal(post(&bed, 1000 + i), 0);
+		assert_int_not_equal(cookie(i), first);
+		complete(cookie(i));
+		expect(&bed, 1000 + i);
+	}
+	complete(first);
+	expect(&bed, 7);
+	bed_down(&bed);
+}
+
+/* What a device names that is not posted harms this SRQ only. */
+static void srq_nonsense(void **state)
+{
+	struct bed bed = bed_up();
+	uint64_t wr_id;
+	unsigned int i;
+
+	for (i = 0; i < 2 * DEPTH; i++) {
+		complete(0xffffff00 + i);
+		assert_int_equal(poll_one(&bed, &wr_id), 1);
+	}
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	assert_int_equal(post(&bed, i), ENOMEM);
+	bed_down(&bed);
+}
+
+/* Completions that nobody polls give their requests back when the QP goes. */
+static void srq_qp_goes(void **state)
+{
+	struct bed bed = bed_up();
+	uint64_t wr_id;
+	unsigned int i;
+
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	for (i = 0; i < DEPTH; i++)
+		complete(cookie(i));
+	drop_qp(bed.qp);
+	bed.qp = NULL;
+	assert_int_equal(poll_one(&bed, &wr_id), 0);
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	assert_int_equal(post(&bed, i), ENOMEM);
+	bed_down(&bed);
+}
+
+/* So do those that are polled while the QP goes. */
+static void srq_qp_is_gone(void **state)
+{
+	struct bed bed = bed_up();
+	uint64_t wr_id;
+	unsigned int i;
+
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	bed.qp->gone = true;
+	for (i = 0; i < DEPTH; i++)
+		complete(cookie(i));
+	assert_int_equal(poll_one(&bed, &wr_id), 0);
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	bed_down(&bed);
+}
+
+static void break_depth(struct virtio_roce_queue *info)
+{
+	info->depth = 17;
+}
+
+static void break_stride(struct virtio_roce_queue *info)
+{
+	info->stride = 32;
+}
+
+static void break_control(struct virtio_roce_queue *info)
+{
+	info->control_pos = 2 * 4096;
+}
+
+static void break_mapping(struct virtio_roce_queue *info)
+{
+	info->control_offset += 4096;
+}
+
+/* A description that cannot be used is refused, and nothing is left. */
+static void srq_unusable(void **state)
+{
+	void (*const breaks[])(struct virtio_roce_queue *info) = {
+		break_depth, break_stride, break_control, break_mapping,
+	};
+	unsigned int i, maps = count_maps();
+
+	for (i = 0; i < sizeof(breaks) / sizeof(*breaks); i++) {
+		fake_srq.break_info = breaks[i];
+		errno = 0;
+		assert_null(make_srq());
+		assert_int_equal(errno, EPROTO);
+	}
+	fake.fail = ENOMEM;
+	assert_null(make_srq());
+	assert_int_equal(errno, ENOMEM);
+	assert_int_equal(fake_srq.exists, 0);
+	assert_int_equal(count_maps(), maps);
+}
+
+int run_srq_tests(void)
+{
+	const struct CMUnitTest srq[] = {
+		TEST_DIRECT(srq_request),
+		TEST_DIRECT(srq_out_of_order),
+		TEST_DIRECT(srq_one_under_way),
+		TEST_DIRECT(srq_nonsense),
+		TEST_DIRECT(srq_qp_goes),
+		TEST_DIRECT(srq_qp_is_gone),
+		TEST_DIRECT(srq_unusable),
+	};
+
+	return cmocka_run_group_tests(srq, NULL, NULL);
+}
