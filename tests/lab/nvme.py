@@ -7,7 +7,8 @@ _PORT = 4420
 
 _TARGET = f"""
 set -e
-modprobe -a null_blk nvmet-rdma
+modprobe null_blk
+modprobe nvmet-rdma PARAMETERS
 mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 cd /sys/kernel/config
 mkdir nullb/lab
@@ -36,9 +37,10 @@ modprobe -r nvmet-rdma null_blk
 """
 
 
-def target_start(guest, size=512):
+def target_start(guest, size=512, parameters=""):
     """Makes a subsystem whose namespace has that many megabytes of memory."""
-    guest.run(_TARGET.replace("ADDRESS", guest.address).replace("SIZE", str(size)))
+    guest.run(_TARGET.replace("ADDRESS", guest.address).replace("SIZE", str(size))
+              .replace("PARAMETERS", parameters))
 
 
 def target_end(guest):

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Shared receive queues: unchanged programs between two guests, limit, QPs that go."""
+
+import pytest
+
+from lab.nvme import DEVICE, connect, disconnect, target_end, target_start
+from lab.paths import LONG
+from lab.pingpong import pingpong
+from test_perftest import check, perftest
+from test_verbs import run
+
+
+@pytest.mark.parametrize("qps, size", [(1, 64), (16, 4096), (64, 65536)])
+def test_pingpong(rdma_pair, qps, size):
+    """libibverbs' own, each byte compared; asleep and polling."""
+    for events in (False, True):
+        pingpong(rdma_pair.b, rdma_pair.a, program="srq", size=size, iterations=200,
+                 events=events, validate=True, arguments=("-q", qps))
+
+
+@pytest.mark.parametrize("connection", ["RC", "UD"])
+def test_perftest(rdma_pair, connection):
+    """perftest, several QPs with one SRQ."""
+    size = 1024
+    table = perftest(rdma_pair, "ib_send_bw", "--use-srq", "-c", connection, "-q", 4, "-s", size,
+                     "-n", 200, "-r", 256, "-t", 32)
+    check(table, [size], 800)
+
+
+def test_nvme_target(rdma_pair):
+    """A consumer in the kernel: the NVMe target has one SRQ for each vector."""
+    target, host = rdma_pair.b, rdma_pair.a
+    host.run("modprobe nvme-rdma")
+    target_start(target, 64, parameters="use_srq=Y")
+    try:
+        connect(host, target)
+        queues = target.run("rdma resource show srq").stdout
+        assert "nvmet" in queues, queues
+        host.run(f"head -c 16M /dev/urandom > /tmp/data && dd if=/tmp/data of={DEVICE} bs=128k"
+                 " oflag=direct")
+        host.run(f"dd if={DEVICE} of=/tmp/back bs=64k count=256 iflag=direct &&"
+                 " cmp /tmp/data /tmp/back && rm /tmp/data /tmp/back")
+        disconnect(host)
+    finally:
+        target_end(target)
+
+
+def test_limit(rdma_pair):
+    """64 QPs, the limit reached and armed again; each message in the request it names."""
+    rounds = 10000 if LONG else 20
+    said = run(rdma_pair.a, "srq", "limit", 64, rounds, timeout=3600 if LONG else 120)
+    assert said == f"{rounds * 97} messages by 64 QPs\n"
+
+
+def test_qps_go(rdma_pair):
+    """QPs in error and destroyed ones leave the SRQ to others."""
+    rounds = 200 if LONG else 10
+    said = run(rdma_pair.a, "srq", "life", 16, rounds, timeout=600)
+    assert said == f"{rounds * 13} messages by 16 QPs\n"
