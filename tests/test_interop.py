@@ -174,6 +174,13 @@ def test_datagram_pingpong(lan, mtu, ends, addresses, program):
 
 
 @each("ends")
+def test_srq_pingpong(ends, lan):
+    """QPs that share the receive requests of one SRQ, on each side; contents checked."""
+    pingpong(*ends, program="srq", iterations=1000 if LONG else 200, validate=True,
+             devices=devices(lan, ends), arguments=["-q", 16])
+
+
+@each("ends")
 def test_rping(ends, lan):
     """The connection manager's MADs go both ways, then contents are compared."""
     server, client = ends

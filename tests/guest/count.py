@@ -3,8 +3,9 @@
 
 count.py add DEVICE QPS ROUNDS [ADDRESS]
 
-Without ADDRESS it is the server, which has the word.  The client has QPS QPs and the server one more, connected with
-itself; each posts ROUNDS batches, all at the same time.  Each number must come back once.
+Without ADDRESS it is the server, which has the word.  The client has QPS QPs and the
+server one more, connected with itself; each posts ROUNDS batches, all at the same time.
+Each number must come back once.
 """
 
 import sys
