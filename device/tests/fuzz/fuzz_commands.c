@@ -81,10 +81,11 @@ enum {
 #define CQ_AT		RING_AT(2)
 #define SEND_AT		RING_AT(3)
 #define RECV_AT		RING_AT(4)
+#define SRQ_AT		RING_AT(5)
 #define PIECE		24u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, DB, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, SRQ, KINDS };
 #define HANDLES		8
 
 /**
@@ -103,15 +104,18 @@ struct row {
 	struct {
 		enum kind kind;
 		uint8_t at;
-	} field[3];
+	} field[4];
 };
 
 #define REQ(name)	sizeof(struct virtio_rdma_cmd_ ## name)
 #define RSP(name)	sizeof(struct virtio_rdma_ack_ ## name)
 /* CREATE_QP of a direct QP, without its list of pages. */
 #define QP_LONG		(VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(struct virtio_rdma_qp_direct))
-#define QP_DOORBELL	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
-			 offsetof(struct virtio_rdma_qp_direct, doorbell))
+/* The same, of the page of a send ring, and of that of a receive ring. */
+#define QP_SHARED	(QP_LONG + sizeof(__le64))
+#define QP_OWN		(QP_LONG + 2 * sizeof(__le64))
+#define QP_AT(member)	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
+			 offsetof(struct virtio_rdma_qp_direct, member) + 1)
 #define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
 
 static const struct row rows[] = {
@@ -146,11 +150,21 @@ static const struct row rows[] = {
 	  { { DB, AT(free_doorbell, doorbell) } } },
 	/* The long forms, each with its list of pages. */
 	{ CMD(CREATE_CQ), REQ(create_cq_long) + 8, RSP(create_cq), CQ, {} },
-	{ CMD(CREATE_QP), QP_LONG + 16, RSP(create_qp), QP,
+	{ CMD(CREATE_QP), QP_OWN, RSP(create_qp), QP,
 	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
-	    { DB, QP_DOORBELL + 1 } } },
+	    { DB, QP_AT(doorbell) } } },
 	{ CMD(RESIZE_CQ), REQ(resize_cq) + 8, RSP(resize_cq), KINDS,
 	  { { CQ, AT(resize_cq, cqn) } } },
+	{ CMD(CREATE_SRQ), REQ(create_srq) + 8, RSP(create_srq), SRQ,
+	  { { PD, AT(create_srq, pdn) } } },
+	{ CMD(MODIFY_SRQ), REQ(modify_srq), 0, KINDS, { { SRQ, AT(modify_srq, srq) } } },
+	{ CMD(QUERY_SRQ), REQ(query_srq), RSP(query_srq), KINDS,
+	  { { SRQ, AT(query_srq, srq) } } },
+	{ CMD(DESTROY_SRQ), REQ(destroy_srq), 0, KINDS, { { SRQ, AT(destroy_srq, srq) } } },
+	/* A QP with an SRQ; it has no receive ring. */
+	{ CMD(CREATE_QP), QP_SHARED, RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
+	    { DB, QP_AT(doorbell) }, { SRQ, QP_AT(srq) } } },
 };
 
 /**
@@ -372,8 +386,11 @@ static void good_cq_long(uint8_t *to)
 	req->pages[0] = htole64(GUEST_BASE + CQ_AT);
 }
 
-/* Behind what it has in common with that of the RFC; of one CQ, the newest. */
-static void good_qp_long(uint8_t *to)
+/*
+ * Behind what it has in common with that of the RFC; of one CQ, the newest.  Without room
+ * for the page of a receive ring the QP has an SRQ.
+ */
+static void good_qp_long(uint8_t *to, size_t len)
 {
 	struct virtio_rdma_cmd_create_qp *req = (void *)to;
 	struct virtio_rdma_qp_direct *direct = (void *)(to + VIRTIO_RDMA_QP_DIRECT_OFFSET);
@@ -384,12 +401,29 @@ static void good_qp_long(uint8_t *to)
 	direct->send_shift = 6;
 	direct->recv_shift = 6;
 	direct->send_depth = htole32(NUM);
-	direct->recv_depth = htole32(NUM);
 	direct->send_pages = htole32(1);
-	direct->recv_pages = htole32(1);
 	direct->control = htole64(GUEST_BASE + CONTROL_AT + 64);
 	pages[0] = htole64(GUEST_BASE + SEND_AT);
+	if (len < QP_OWN) {
+		direct->flags = VIRTIO_RDMA_QP_SRQ;
+		direct->bit = htole32(1);
+		return;
+	}
+	direct->recv_depth = htole32(NUM);
+	direct->recv_pages = htole32(1);
 	pages[1] = htole64(GUEST_BASE + RECV_AT);
+}
+
+static void good_srq(uint8_t *to)
+{
+	struct virtio_rdma_cmd_create_srq *req = (void *)to;
+
+	req->depth = htole32(NUM);
+	req->max_sge = htole32(2);
+	req->shift = 6;
+	req->control = htole64(GUEST_BASE + CONTROL_AT + 192);
+	req->npages = htole32(1);
+	req->pages[0] = htole64(GUEST_BASE + SRQ_AT);
 }
 
 /* A good request, its handles zero; returns its length. */
@@ -409,6 +443,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_mcast mcast;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
+		struct virtio_rdma_cmd_modify_srq modify_srq;
 	} u;
 
 	memset(&u, 0, sizeof(u));
@@ -436,7 +471,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 			htole32(NUM), htole32(NUM), htole32(2), htole32(2), htole32(32), 0,
 		};
 		if (len > sizeof(u.create_qp))
-			good_qp_long(u.bytes);
+			good_qp_long(u.bytes, len);
 		break;
 	case CMD(ALLOC_DOORBELL):
 		u.alloc_doorbell.page = htole64(GUEST_BASE + DOORBELL_AT);
@@ -446,6 +481,12 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		u.resize_cq.npages = htole32(1);
 		u.resize_cq.control = htole64(GUEST_BASE + CONTROL_AT + 128);
 		u.resize_cq.pages[0] = htole64(GUEST_BASE + CQ_AT);
+		break;
+	case CMD(CREATE_SRQ):
+		good_srq(u.bytes);
+		break;
+	case CMD(MODIFY_SRQ):
+		u.modify_srq.limit = htole32(NUM / 2);
 		break;
 	case CMD(MODIFY_QP):
 		good_modify(&u.modify_qp);
@@ -479,7 +520,7 @@ static void put_handles(const struct row *row, uint8_t *req)
 	unsigned int i, n;
 	enum kind kind;
 
-	for (i = 0; i < 3 && row->field[i].at; i++) {
+	for (i = 0; i < ARRAY_SIZE(row->field) && row->field[i].at; i++) {
 		kind = row->field[i].kind;
 		n = t.handles[kind] < HANDLES ? t.handles[kind] : HANDLES;
 		if (!n)
@@ -635,13 +676,13 @@ static void op_command(struct fuzz_input *in, uint8_t which, uint8_t how)
 	learn(row, copy);
 }
 
-/* A command as a good driver has it, if its request is longer than @above. */
-static void say_long(uint8_t number, size_t above)
+/* A command as a good driver has it, in the form that has @len bytes, or in the first. */
+static void say_long(uint8_t number, size_t len)
 {
 	struct fuzz_input none = { NULL, 0 };
 	unsigned int i;
 
-	for (i = 0; rows[i].number != number || rows[i].req < above; i++)
+	for (i = 0; rows[i].number != number || (len && rows[i].req != len); i++)
 		;
 	op_command(&none, i, 0);
 }
@@ -685,6 +726,7 @@ static void op_post_direct(struct fuzz_input *in)
 	struct virtio_rdma_qp_control *control = ptr(CONTROL_AT + 64);
 	struct virtio_rdma_swqe *send = ptr(SEND_AT + control->send_producer % NUM * 64);
 	struct virtio_rdma_rwqe *recv = ptr(RECV_AT + control->recv_producer % NUM * 64);
+	struct virtio_rdma_srq_control *shared = ptr(CONTROL_AT + 192);
 	const unsigned int doorbell = QUEUES - 1;
 
 	send->opcode = VIRTIO_IB_WR_SEND;
@@ -695,9 +737,11 @@ static void op_post_direct(struct fuzz_input *in)
 	};
 	recv->num_sge = htole32(1);
 	recv->sg_list[0] = send->sg_list[0];
+	memcpy(ptr(SRQ_AT + shared->producer % NUM * 64), recv, 64);
 	fuzz_patch(in, send, 64);
 	control->send_producer++;
 	control->recv_producer++;
+	shared->producer++;
 	memset(page->pending, 0xff, 8);
 	memset(page->words, 0xff, 8);
 	page->ring_me = 0;
@@ -847,10 +891,13 @@ static void check_all_free(void)
 	     t.handles[AH] == AHS);
 	say(CMD(ALLOC_DOORBELL));
 	for (i = 0; i < DIRECT_CQS; i++)
-		say_long(CMD(CREATE_CQ), REQ(create_cq_long));
+		say_long(CMD(CREATE_CQ), REQ(create_cq_long) + 8);
 	need(t.handles[DB] == 1 && t.handles[CQ] == CQS + DIRECT_CQS);
-	say_long(CMD(CREATE_QP), QP_LONG);
+	say_long(CMD(CREATE_QP), QP_OWN);
 	need(t.handles[QP] == 1 && newest(QP) >= QPS);
+	say(CMD(CREATE_SRQ));
+	say_long(CMD(CREATE_QP), QP_SHARED);
+	need(t.handles[SRQ] == 1 && t.handles[QP] == 2);
 	function_down();
 }
 

@@ -69,7 +69,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(32, 38)
-    numbers = range(27)
+    numbers = range(32)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -92,6 +92,13 @@ def commands():
     yield b"\x01" + direct + bytes([reset, 1]) + traffic
     # The CQ gets another ring.
     yield b"\x01" + direct + traffic + bytes([26, 0, 0]) + traffic * 3 + bytes([26, 0, 0]) + traffic
+    # An SRQ, a CQ, a doorbell page, a QP of them, to RTS; the limit, and what it is then.
+    shared = (bytes([27, 0, 0, 24, 0, 0, 22, 0, 0, 31, 0, 0]) + bytes([10, 0, 0]) * 3
+              + traffic * 3)
+    yield b"\x01" + shared + bytes([28, 0, 0, 29, 0, 0]) + traffic + bytes([29, 0, 0])
+    yield b"\x01" + shared + bytes([30, 0, 0, 12, 0, 0, 30, 0, 0]) + traffic
+    yield b"\x01" + shared + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
+    yield b"\x01" + shared + bytes([reset, 1]) + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
     datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
     yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])
