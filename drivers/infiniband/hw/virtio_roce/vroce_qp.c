@@ -287,7 +287,7 @@ static bool vroce_qp_wants(const struct vroce_qp *qp, u16 type)
  *
  * A QP that is found stays until this returns: see vroce_hw_qp_own().
  *
- * Context: interrupts off.
+ * Context: any.
  */
 void vroce_qp_event(struct vroce_dev *dev, u16 type, u32 qpn)
 {
@@ -610,8 +610,8 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		/* What waits for this event must not wait for a dead device. */
 		if (attr->qp_state == IB_QPS_ERR && qp->hw->srq &&
 		    READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
-			vroce_qp_event(dev, ibqp->qp_num,
-				       IB_EVENT_QP_LAST_WQE_REACHED);
+			vroce_qp_event(dev, VIRTIO_RDMA_EVENT_QP_LAST_WQE,
+				       ibqp->qp_num);
 	}
 out_unlock:
 	mutex_unlock(&qp->mutex);
