@@ -195,7 +195,8 @@ static void srq_objects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->shift, 6);
 	KUNIT_EXPECT_EQ(test, qp->flags, VIRTIO_RDMA_QP_SRQ);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->srq), MOCK_SRQ_HANDLE);
-	KUNIT_EXPECT_EQ(test, qp->recv_depth | qp->recv_pages, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->recv_depth), 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(qp->recv_pages), 0);
 	KUNIT_EXPECT_EQ(test, s->ibdev->attrs.max_srq, MOCK_SRQS);
 	KUNIT_EXPECT_EQ(test, s->ibdev->attrs.max_srq_wr, 32768);
 	KUNIT_ASSERT_EQ(test, 0, ib_query_srq(s->srq, &attr));

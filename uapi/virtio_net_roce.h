@@ -1700,7 +1700,9 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_srq_control, device, 32);
  * @control: device address of its &struct virtio_rdma_srq_control
  * @npages: pages of the ring, which they cover exactly
  * @reserved: zero
- * @pages: device address of each page, 4096 bytes each and aligned to it
+ *
+ * Behind it stands the device address of each page, 8 bytes each; pages have 4096 bytes, and
+ * are aligned to it.
  */
 struct virtio_rdma_cmd_create_srq {
 	__le32 pdn;
@@ -1711,7 +1713,6 @@ struct virtio_rdma_cmd_create_srq {
 	__le64 control;
 	__le32 npages;
 	__le32 reserved;
-	__le64 pages[];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_srq, 32);

@@ -417,13 +417,14 @@ static void good_qp_long(uint8_t *to, size_t len)
 static void good_srq(uint8_t *to)
 {
 	struct virtio_rdma_cmd_create_srq *req = (void *)to;
+	__le64 *pages = (void *)(req + 1);
 
 	req->depth = htole32(NUM);
 	req->max_sge = htole32(2);
 	req->shift = 6;
 	req->control = htole64(GUEST_BASE + CONTROL_AT + 192);
 	req->npages = htole32(1);
-	req->pages[0] = htole64(GUEST_BASE + SRQ_AT);
+	pages[0] = htole64(GUEST_BASE + SRQ_AT);
 }
 
 /* A good request, its handles zero; returns its length. */
