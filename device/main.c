@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -35,6 +36,9 @@
 #ifndef VERSION
 #define VERSION		"unknown"
 #endif
+
+/* Timers wake the loop some 30 us apart.  The kernel's own slack would be as much again. */
+#define TIMER_SLACK_NS		1000
 
 /**
  * struct uplink_port - an uplink
@@ -478,6 +482,7 @@ int main(int argc, char **argv)
 	if (options.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
 	daemon_fd_limit();
+	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (daemon_init(&d, &options))
 		return EXIT_FAILURE;
 	err = pcap_start(&d.pcap, options.all.pcap);

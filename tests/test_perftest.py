@@ -68,6 +68,29 @@ def test_latency_of_all_sizes(rdma_pair, operation):
     check(table, SIZES, 20)
 
 
+def interrupts(guest):
+    """Of our PCI function so far."""
+    function = guest.run("basename $(realpath /sys/class/infiniband/"
+                         f"{guest.rdma_device()}/device)").stdout.strip()
+    return int(guest.run(f"awk '/{function}/ {{ n += $2 }} END {{ print n + 0 }}'"
+                         " /proc/interrupts").stdout)
+
+
+def test_a_stream_rings_seldom(rdma_pair):
+    """At most 20 doorbells and interrupts for 1000 messages of a stream."""
+    def counts():
+        stats = rdma_pair.daemon.stats()
+        return (sum(port.get("rdma_doorbells", 0) for port in stats.values()),
+                sum(map(interrupts, rdma_pair.guests)))
+
+    messages = 20000
+    before = counts()
+    check(perftest(rdma_pair, "ib_write_bw", "-s", 64, "-n", messages), [64], messages)
+    doorbells, interrupted = (b - a for a, b in zip(before, counts()))
+    print(f"{doorbells} doorbells and {interrupted} interrupts for {messages} messages")
+    assert doorbells + interrupted <= 20 * messages // 1000, (doorbells, interrupted)
+
+
 @pytest.mark.parametrize("kind", ["CMP_AND_SWAP", "FETCH_AND_ADD"])
 def test_atomics(rdma_pair, kind):
     """Both kinds, one at a time, many, and of many QPs."""

@@ -559,6 +559,7 @@ static const char *cq_store(struct cq *cq, const struct cq_user *user,
 	consumer = le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
 	if (cq->stored - consumer >= cq->cqe)
 		return "overrun";
+	cq->read = cq->stored == consumer;
 	memcpy(to, &cqe, offsetof(struct virtio_rdma_cqe, phase));
 	__atomic_store_n(&to->phase, cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE,
 			 __ATOMIC_RELEASE);

@@ -43,6 +43,7 @@ struct cq_user {
  * @shift:	direct: log2 of the bytes of a completion
  * @cqe:	direct: completions that the ring holds
  * @stored:	direct: completions stored, modulo 2^32
+ * @read:	direct: the driver had taken all when the last one was stored
  * @pages:	direct: the ring
  * @control:	it has a control block, which arms it
  * @block:	the control block
@@ -70,6 +71,7 @@ struct cq {
 	uint8_t shift;
 	uint32_t cqe;
 	uint32_t stored;
+	bool read;
 	struct pages pages;
 	bool control;
 	struct block block;

@@ -13,6 +13,12 @@
  * posts finds it and does nothing more.  Before the QP is not polled any more the bit is
  * taken, and then the producer index is looked at once more.
  *
+ * Where CPU time is short the loop sleeps as soon as there is nothing to do, which may be
+ * after each message.  A process that streams, that is, posts without waiting for what
+ * was done, would ring for each message, and the loop would wake for each.  Such a page
+ * does not ask to be rung.  The loop naps: a timer wakes it, and it finds all that was
+ * posted meanwhile; when that has been nothing for a while, the page asks again.
+ *
  * All of a page is written by a process, at any time.  Bits are taken by exchange, so
  * that none is lost.  A bit that is no QP's is dropped.  How much of a page is looked at
  * in a round is bounded, and the next round goes on behind that, so that no QP is left
@@ -26,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "rdma/object/doorbell.h"
 
 /* Words of 64 bits that are taken out of a page in a round. */
@@ -33,6 +40,15 @@
 
 /* What the table of bits begins with. */
 #define DOORBELL_ROOM	64u
+
+/*
+ * How long the loop naps.  Less than its poll window at most, so that the window opens
+ * again where the loop has a CPU to itself.
+ */
+#define DOORBELL_NAP_NS		(30 * 1000)
+
+/* Who was not seen to stream for so long does not. */
+#define DOORBELL_STREAM_NS	(500 * 1000)
 
 #define DOORBELL_TOPS	(VIRTIO_RDMA_DOORBELL_WORDS / 64)
 
@@ -45,6 +61,11 @@ static struct virtio_rdma_doorbell_page *doorbell_page(const struct doorbell *do
 /* The table                                                                 */
 /* ------------------------------------------------------------------------- */
 
+/* That the loop is awake is all that is needed. */
+static void doorbell_nap_over(__always_unused void *arg)
+{
+}
+
 int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
 			void (*look)(void *arg, uint32_t qpn), void *arg)
 {
@@ -53,6 +74,7 @@ int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
 	doorbells->ctx = ctx;
 	doorbells->look = look;
 	doorbells->arg = arg;
+	doorbells->nap.fn = doorbell_nap_over;
 	TAILQ_INIT(&doorbells->warm);
 	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
 		LIST_INIT(&doorbells->of_vq[i]);
@@ -84,6 +106,7 @@ void doorbell_table_reset(struct doorbell_table *doorbells)
 	struct doorbell *doorbell;
 	unsigned int i;
 
+	loop_timer_cancel(doorbells->ctx->loop, &doorbells->nap);
 	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
 		while ((doorbell = LIST_FIRST(&doorbells->of_vq[i])))
 			doorbell_release(doorbells, doorbell);
@@ -239,12 +262,21 @@ bool doorbell_poll(struct doorbell_table *doorbells)
 
 bool doorbell_sleep(struct doorbell_table *doorbells)
 {
+	struct loop *loop = doorbells->ctx->loop;
 	struct doorbell *doorbell;
-	bool more = false;
+	bool more = false, nap = false;
 
-	TAILQ_FOREACH(doorbell, &doorbells->warm, entry)
-		if (doorbell_page(doorbell))
+	TAILQ_FOREACH(doorbell, &doorbells->warm, entry) {
+		if (!doorbell_page(doorbell))
+			continue;
+		if (doorbell->stream_at &&
+		    loop_now(loop) - doorbell->stream_at < DOORBELL_STREAM_NS)
+			nap = true;
+		else
 			more |= doorbell_arm(doorbell);
+	}
+	if (nap)
+		loop_timer_set(loop, &doorbells->nap, DOORBELL_NAP_NS);
 	return more;
 }
 

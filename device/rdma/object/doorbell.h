@@ -18,6 +18,7 @@
  * @vq:		number of the doorbell virtqueue
  * @warm:	it is looked at in each round; else it asks to be rung
  * @busy_at:	when it had bits last
+ * @stream_at:	when a QP of it was seen to stream, or 0
  * @refs:	QPs that have a bit
  * @block:	the page
  * @room:	bits that there is room for in @qpn, whole words
@@ -33,6 +34,7 @@ struct doorbell {
 	uint16_t vq;
 	bool warm;
 	uint64_t busy_at;
+	uint64_t stream_at;
 	uint32_t refs;
 	struct block block;
 	uint32_t room;
@@ -52,6 +54,7 @@ struct doorbell {
  * @objs:	pages
  * @warm:	those that are looked at in each round
  * @of_vq:	pages by virtqueue
+ * @nap:	wakes the loop for those that stream
  */
 struct doorbell_table {
 	struct rnic_ctx *ctx;
@@ -60,6 +63,7 @@ struct doorbell_table {
 	struct obj_table objs;
 	TAILQ_HEAD(, doorbell) warm;
 	LIST_HEAD(, doorbell) of_vq[RNIC_DOORBELL_VQS_MAX];
+	struct loop_timer nap;
 };
 
 /** doorbell_table_init() - make an empty table; returns 0 or -errno */
@@ -102,6 +106,12 @@ void doorbell_hold(struct doorbell *doorbell, uint32_t bit);
  */
 void doorbell_let_go(struct doorbell *doorbell, uint32_t bit);
 
+/** doorbell_streams() - a QP of it posts without waiting for what was done; time @now */
+static inline void doorbell_streams(struct doorbell *doorbell, uint64_t now)
+{
+	doorbell->stream_at = now;
+}
+
 /** doorbell_unuse() - bit @bit is free again */
 void doorbell_unuse(struct doorbell *doorbell, uint32_t bit);
 
@@ -111,7 +121,12 @@ void doorbell_kick(struct doorbell_table *doorbells, uint32_t vq);
 /** doorbell_poll() - look at the pages that are warm; true if one had bits */
 bool doorbell_poll(struct doorbell_table *doorbells);
 
-/** doorbell_sleep() - all pages ask to be rung; true if one has bits already */
+/**
+ * doorbell_sleep() - pages ask to be rung; true if one has bits already
+ * @doorbells:	pages
+ *
+ * Those that stream do not: a timer wakes the loop for them.
+ */
 bool doorbell_sleep(struct doorbell_table *doorbells);
 
 /** doorbell_wake() - those that are warm need not be rung */

@@ -85,6 +85,8 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 	if (!status && pkt_fetches(wqe->kind))
 		wc.byte_len = htole32(wqe->length);
 	cq_add(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
+	if (qp->send_cq->read)
+		wq_awaited(&qp->sq);
 }
 
 void qp_complete_send(struct qp *qp, uint8_t status)

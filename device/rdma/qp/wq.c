@@ -11,6 +11,9 @@
 
 #include "rdma/qp/wq.h"
 
+/* Who posts so many send requests without waiting for what was done streams. */
+#define WQ_STREAM	4
+
 static struct virtio_rdma_qp_control *wq_block(const struct wq *wq)
 {
 	return wq->block->host;
@@ -51,6 +54,8 @@ static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
 					wq->shift));
 	if (!wq->piece.iov_base)
 		return wq_break(wq);
+	if (!wq->recv && ++wq->ahead >= WQ_STREAM)
+		doorbell_streams(wq->doorbell, loop_now(wq->ctx->loop));
 	wq->piece.iov_len = 1u << wq->shift;
 	*slot = (struct wr_slot) {
 		.direct = true,
@@ -115,6 +120,7 @@ void wq_restart(struct wq *wq)
 {
 	wq->taken = 0;
 	wq->done = 0;
+	wq->ahead = 0;
 	wq->broken = false;
 	if (wq->vq)
 		virtq_restart(wq->vq);

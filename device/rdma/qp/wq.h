@@ -50,6 +50,7 @@ struct wr_slot {
  * @bit:	ring: the bit of its QP there
  * @shift:	ring: log2 of the stride
  * @broken:	ring: the guest broke a rule
+ * @ahead:	ring: requests taken since one that was posted when all were done with
  * @depth:	ring: slots
  * @taken:	ring: requests taken, modulo 2^32
  * @done:	ring: requests done with, modulo 2^32
@@ -69,6 +70,7 @@ struct wq {
 	uint32_t bit;
 	uint8_t shift;
 	bool broken;
+	uint32_t ahead;
 	uint32_t depth;
 	uint32_t taken;
 	uint32_t done;
@@ -101,6 +103,12 @@ static inline bool wq_is_broken(const struct wq *wq)
  * Return: 1, 0 if there is none, -EPROTO if the guest broke a rule, now or before.
  */
 int wq_take(struct wq *wq, struct wr_slot *slot);
+
+/** wq_awaited() - who posts waits for what is done before it posts more */
+static inline void wq_awaited(struct wq *wq)
+{
+	wq->ahead = 0;
+}
 
 /** wq_give() - the oldest request that was taken is done with; @head is its slot's */
 void wq_give(struct wq *wq, uint16_t head);

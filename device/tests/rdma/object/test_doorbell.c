@@ -86,6 +86,57 @@ static void test_warm_and_cold(void **state)
 	er_pair_free(p);
 }
 
+/* Is the page asked to ring when the loop goes to sleep? */
+static bool sleeps_rung(const struct er_pair *p)
+{
+	bool rung;
+
+	assert_false(rnic_sleep(rnic_of(&p->a)));
+	rung = p->a.page.page->ring_me;
+	rnic_wake(rnic_of(&p->a));
+	return rung;
+}
+
+/*
+ * Who posts without waiting does not ring, and a timer wakes the loop; who waits for each
+ * message rings.
+ */
+static void test_stream(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct loop *loop = p->engine->loop;
+	unsigned int i, n, timers;
+
+	for (n = 0; n < 8; n++) {
+		message(p);
+		expect_message(p, n);
+		assert_true(sleeps_rung(p));
+	}
+	timers = engine_loop_timers(loop);
+	for (i = 0; i < 8; i++) {
+		message(p);
+		eg_run(p->engine);
+		assert_int_equal(sleeps_rung(p), i < 4);
+	}
+	assert_int_equal(engine_loop_timers(loop), timers + 1);
+	assert_true(engine_loop_next(loop) <= 30 * 1000);
+	/* What came meanwhile is found without having been announced. */
+	assert_false(rnic_sleep(rnic_of(&p->a)));
+	i = p->a.page.rung;
+	message(p);
+	assert_int_equal(p->a.page.rung, i);
+	engine_loop_advance(loop, 30 * 1000);
+	rnic_wake(rnic_of(&p->a));
+	eg_run(p->engine);
+	for (i = 0; i < 9; i++)
+		er_expect(&p->a, false, n + i, 0);
+	/* Not for ever. */
+	assert_false(sleeps_rung(p));
+	engine_loop_advance(loop, MS / 2);
+	assert_true(sleeps_rung(p));
+	er_pair_free(p);
+}
+
 /* While the device sleeps, all pages ask to be rung; awake, the warm ones do not. */
 static void test_sleep(void **state)
 {
@@ -373,6 +424,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_warm_and_cold),
+		TEST(test_stream),
 		TEST(test_sleep),
 		TEST(test_before_sleep),
 		TEST(test_other_before_sleep),
