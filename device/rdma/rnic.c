@@ -403,6 +403,12 @@ void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 /* Work                                                                      */
 /* ------------------------------------------------------------------------- */
 
+/* How long a QP without work is looked at. */
+static uint64_t rnic_linger(const struct qp *qp)
+{
+	return qp->doorbell && qp->table->active_n > RNIC_LINGER_QPS ? 0 : RNIC_IDLE_NS;
+}
+
 static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 {
 	struct budget budget = {
@@ -417,7 +423,7 @@ static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 		all->bytes -= RNIC_QP_BYTES - budget.bytes;
 		return true;
 	}
-	if (now - qp->busy_at > RNIC_IDLE_NS && !qp_doorbells_on(qp))
+	if (now - qp->busy_at > rnic_linger(qp) && !qp_doorbells_on(qp))
 		qp_deactivate(qp);
 	return false;
 }

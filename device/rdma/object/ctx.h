@@ -34,6 +34,12 @@
 /* What had no work for this long is no longer looked at. */
 #define RNIC_IDLE_NS		(1000 * 1000)
 
+/*
+ * So many QPs are looked at for that long.  If there are more, a direct one without work
+ * is looked at no longer: looking costs more than being told by its bit.
+ */
+#define RNIC_LINGER_QPS		64u
+
 #define RNIC_EVENT_VQS_MAX	64u
 #define RNIC_DOORBELL_VQS_MAX	16u
 

@@ -59,6 +59,7 @@ static void qp_list_add(struct qp *qp, uint64_t busy_at)
 {
 	qp->busy_at = busy_at;
 	qp->active = true;
+	qp->table->active_n++;
 	TAILQ_INSERT_TAIL(&qp->table->active, qp, entry);
 }
 
@@ -83,6 +84,7 @@ void qp_deactivate(struct qp *qp)
 	if (!qp->active)
 		return;
 	qp->active = false;
+	qp->table->active_n--;
 	TAILQ_REMOVE(&qp->table->active, qp, entry);
 	if (qp->req.una == qp->req.prod)
 		requester_free(&qp->req, qp->ctx);

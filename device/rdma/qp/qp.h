@@ -42,6 +42,7 @@ TAILQ_HEAD(qp_list, qp);
  * @next:	where the search for a free number begins
  * @next_direct: the same for a direct QP
  * @active:	QPs that rnic_poll() looks at
+ * @active_n:	number of them
  */
 struct qp_table {
 	struct rnic_ctx *ctx;
@@ -62,6 +63,7 @@ struct qp_table {
 	uint32_t next;
 	uint32_t next_direct;
 	struct qp_list active;
+	uint32_t active_n;
 };
 
 /**
