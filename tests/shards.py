@@ -34,10 +34,15 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 LONGEST = ("interop", "skeleton", "kernel_consumers", "verbs", "packets", "perftest",
            "function", "hostile", "lossy", "uplink")
 
+# It waits for an image that is made in the time that others leave.
+LAST = "packages"
+
 
 def _place(path):
     """Where a file is in the queue."""
     name = path.stem.removeprefix("test_")
+    if name == LAST:
+        return len(LONGEST) + 1, name
     return LONGEST.index(name) if name in LONGEST else len(LONGEST), name
 
 
