@@ -72,7 +72,7 @@ def _start_pair():
     # With room for regions and messages of 1 GiB, which the debug kernel has in full only:
     # there kmemleak takes longer the more memory there is.
     memory = machine.MEMORY if paths.DEBUG and not paths.LONG else "3G"
-    pair = lab.Pair(limits=lab.MANY, memory=memory)
+    pair = lab.Pair(memory=memory)
     if paths.DEBUG:
         pair.daemon.binary = paths.SANITIZED_DAEMON
     return pair.start()

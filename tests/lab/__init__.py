@@ -9,7 +9,7 @@ from .daemon import Daemon
 from .devices import VIRTQUEUES, Limits, roce_device, stream_device
 from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
 from .living import assert_healthy, kill_commands, stop_all
-from .pair import MANY, Pair
+from .pair import Pair
 
 __all__ = [
     "CommandTimeout",
@@ -17,7 +17,6 @@ __all__ = [
     "Guest",
     "GuestError",
     "Limits",
-    "MANY",
     "Pair",
     "Result",
     "StockGuest",

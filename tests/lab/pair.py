@@ -7,9 +7,6 @@ from .daemon import Daemon
 from .devices import Limits, roce_device
 from .guest import Guest
 
-# Enough for 50 connections at a time and more.
-MANY = Limits(qps=128, cqs=192)
-
 
 class Pair:
     """Guests a and b, and their daemon.  The modules are not loaded."""
