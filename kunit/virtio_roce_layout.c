@@ -77,6 +77,15 @@ AT(virtio_rdma_cmd_reg_user_mr, length, 16);
 AT(virtio_rdma_cmd_reg_user_mr, npages, 24);
 AT(virtio_rdma_cmd_reg_user_mr, pages, 32);
 
+SIZE(virtio_rdma_cmd_rereg_mr, 32);
+AT(virtio_rdma_cmd_rereg_mr, pdn, 0);
+AT(virtio_rdma_cmd_rereg_mr, access_flags, 4);
+AT(virtio_rdma_cmd_rereg_mr, virt_addr, 8);
+AT(virtio_rdma_cmd_rereg_mr, length, 16);
+AT(virtio_rdma_cmd_rereg_mr, npages, 24);
+AT(virtio_rdma_cmd_rereg_mr, mrn, 28);
+AT(virtio_rdma_cmd_rereg_mr, pages, 32);
+
 SIZE(virtio_rdma_cmd_dereg_mr, 4);
 AT(virtio_rdma_cmd_dereg_mr, mrn, 0);
 

@@ -95,6 +95,17 @@ static struct ibv_mr *virtio_roce_reg_mr(struct ibv_pd *pd, void *addr,
 	return &vmr->ibv_mr;
 }
 
+/* The region keeps its keys, and stays as it was if this fails. */
+static int virtio_roce_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+				void *addr, size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp;
+	struct ibv_rereg_mr cmd;
+
+	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access,
+				pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
+}
+
 static int virtio_roce_dereg_mr(struct verbs_mr *vmr)
 {
 	int err;
@@ -181,6 +192,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.query_srq = virtio_roce_query_srq,
 	.reg_mr = virtio_roce_reg_mr,
 	.req_notify_cq = virtio_roce_req_notify_cq,
+	.rereg_mr = virtio_roce_rereg_mr,
 	.resize_cq = virtio_roce_resize_cq,
 };
 

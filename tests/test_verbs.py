@@ -89,9 +89,10 @@ def test_huge_pages(rdma_pair):
 
 
 @pytest.mark.parametrize("mode, said", [
-    ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains")])
+    ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains"),
+    ("change", "changed"), ("zero", "zero-based")])
 def test_regions(rdma_pair, mode, said):
-    """Read-only mappings; repeated registration; keys of another PD."""
+    """Read-only mappings; registered again, or changed; keys of another PD; zero-based."""
     assert said in run(rdma_pair.a, "memory", mode)
 
 

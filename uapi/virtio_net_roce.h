@@ -149,8 +149,11 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ	= 61,
 	VIRTIO_NET_CTRL_ROCE_RESIZE_CQ		= 63,
 
+	/* 64 … 71: VIRTIO_IB_DEVICE_REREG_MR */
+	VIRTIO_NET_CTRL_ROCE_REREG_MR		= 64,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 64,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 65,
 };
 
 /**
@@ -187,6 +190,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	DESTROY_SRQ, %VIRTIO_RDMA_QP_SRQ.  Only with %VIRTIO_IB_DEVICE_DIRECT
  * @VIRTIO_IB_DEVICE_QP_EVENTS: %VIRTIO_RDMA_EVENT_QP_REQ_ERR and the events behind it.
  *	Only with %VIRTIO_IB_DEVICE_EVENTS
+ * @VIRTIO_IB_DEVICE_REREG_MR: REREG_MR
+ * @VIRTIO_IB_DEVICE_ZERO_BASED: %VIRTIO_IB_ACCESS_ZERO_BASED
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -206,6 +211,8 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_ATOMIC_WRITE		= 1 << 11,
 	VIRTIO_IB_DEVICE_SRQ			= 1 << 12,
 	VIRTIO_IB_DEVICE_QP_EVENTS		= 1 << 13,
+	VIRTIO_IB_DEVICE_REREG_MR		= 1 << 14,
+	VIRTIO_IB_DEVICE_ZERO_BASED		= 1 << 15,
 };
 
 /**
@@ -360,9 +367,11 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_pd, 4);
  *	device refuses it of a memory region that is not persistent memory
  * @VIRTIO_IB_ACCESS_REMOTE_ATOMIC: a peer may change it by CMP_SWAP and FETCH_ADD; of
  *	a memory region only with %VIRTIO_IB_ACCESS_LOCAL_WRITE
+ * @VIRTIO_IB_ACCESS_ZERO_BASED: no right, and of REG_USER_MR and REREG_MR only: work
+ *	requests use address 0 for the first byte
  *
- * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH, the last one with
- * %VIRTIO_IB_DEVICE_ATOMIC.
+ * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH, that to do atomics with
+ * %VIRTIO_IB_DEVICE_ATOMIC, the last one with %VIRTIO_IB_DEVICE_ZERO_BASED.
  * Reading for a QP of the same protection domain is always granted.
  */
 enum virtio_ib_access_flags {
@@ -372,6 +381,7 @@ enum virtio_ib_access_flags {
 	VIRTIO_IB_ACCESS_FLUSH_GLOBAL		= 1 << 3,
 	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT	= 1 << 4,
 	VIRTIO_IB_ACCESS_REMOTE_ATOMIC		= 1 << 5,
+	VIRTIO_IB_ACCESS_ZERO_BASED		= 1 << 6,
 };
 
 /**
@@ -411,7 +421,8 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_mr, 12);
  * struct virtio_rdma_cmd_reg_user_mr - request of REG_USER_MR
  * @pdn: protection domain
  * @access_flags: &enum virtio_ib_access_flags
- * @virt_addr: address that work requests use for the first byte
+ * @virt_addr: address that work requests use for the first byte, whose offset in its
+ *	page is that of this address; with %VIRTIO_IB_ACCESS_ZERO_BASED only the offset
  * @length: bytes
  * @npages: number of pages; they cover [virt_addr, virt_addr + length) exactly
  * @padding: zero
@@ -431,6 +442,31 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_reg_user_mr, 32);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_reg_user_mr, pages, 32);
 
 #define VIRTIO_RDMA_MR_PAGE_SHIFT	12
+
+/**
+ * struct virtio_rdma_cmd_rereg_mr - request of REREG_MR (no response)
+ * @pdn: protection domain that the region is in from now on
+ * @access_flags: its rights from now on
+ * @virt_addr: as in &virtio_rdma_cmd_reg_user_mr; this and @length are not looked at
+ *	if @npages is 0
+ * @length: bytes
+ * @npages: number of pages that replace those of the region, or 0: they stay
+ * @mrn: a region of REG_USER_MR; its handle and its keys stay
+ * @pages: device address of each page
+ */
+struct virtio_rdma_cmd_rereg_mr {
+	__le32 pdn;
+	__le32 access_flags;
+	__le64 virt_addr;
+	__le64 length;
+	__le32 npages;
+	__le32 mrn;
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_rereg_mr, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, mrn, 28);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, pages, 32);
 
 /**
  * struct virtio_rdma_cmd_dereg_mr - request of DEREG_MR (no response)

@@ -115,7 +115,9 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_CQ_HOLD |
 					 VIRTIO_IB_DEVICE_MCAST |
 					 VIRTIO_IB_DEVICE_FLUSH |
-					 VIRTIO_IB_DEVICE_RESET_SLOTS);
+					 VIRTIO_IB_DEVICE_RESET_SLOTS |
+					 VIRTIO_IB_DEVICE_REREG_MR |
+					 VIRTIO_IB_DEVICE_ZERO_BASED);
 	if (rnic_has_atomics(&rnic->ctx))
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_ATOMIC |
 						 VIRTIO_IB_DEVICE_ATOMIC_WRITE);
@@ -336,8 +338,19 @@ static const char *command_reg_pages(struct rnic *rnic,
 	if (mr_reg_left(&rnic->mrs))
 		return command_goes_on;
 	why = mr_reg_end(&rnic->mrs, &key);
-	command_answer_key(args, key);
+	if (rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR)
+		command_answer_key(args, key);
 	return why;
+}
+
+/* A registration has begun: look at its pages, which are behind @fixed bytes. */
+static const char *command_reg_more(struct rnic *rnic, const struct command_args *args,
+				    uint8_t command, size_t fixed)
+{
+	rnic->command = command;
+	rnic->page_list = *args->whole;
+	rnic->page_list.off += fixed;
+	return command_reg_pages(rnic, args);
 }
 
 static const char *command_reg_user_mr(struct rnic *rnic,
@@ -349,10 +362,20 @@ static const char *command_reg_user_mr(struct rnic *rnic,
 
 	if (why)
 		return why;
-	rnic->command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
-	rnic->page_list = *args->whole;
-	rnic->page_list.off += sizeof(*cmd);
-	return command_reg_pages(rnic, args);
+	return command_reg_more(rnic, args, VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+				sizeof(*cmd));
+}
+
+static const char *command_rereg_mr(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_rereg_mr *cmd = args->req;
+	size_t room = args->whole->len - sizeof(*cmd);
+	const char *why = mr_rereg_begin(&rnic->mrs, cmd, room);
+
+	if (why || !mr_reg_left(&rnic->mrs))
+		return why;
+	return command_reg_more(rnic, args, VIRTIO_NET_CTRL_ROCE_REREG_MR,
+				sizeof(*cmd));
 }
 
 static const char *command_dereg_mr(struct rnic *rnic, const struct command_args *args)
@@ -591,6 +614,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			  CMD(get_dma_mr), ACK(mr), false },
 	C(REG_USER_MR) = { "REG_USER_MR", command_reg_user_mr,
 			   CMD(reg_user_mr), ACK(mr), true },
+	C(REREG_MR) = { "REREG_MR", command_rereg_mr,
+			CMD(rereg_mr), 0, true },
 	C(DEREG_MR) = { "DEREG_MR", command_dereg_mr,
 			CMD(dereg_mr), 0, false },
 	C(CREATE_QP) = { "CREATE_QP", command_create_qp,
@@ -716,7 +741,8 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command,
 uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
 {
 	const struct command_args args = { .rsp = rsp };
-	const bool reg = rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR;
+	const bool reg = rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR ||
+			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR;
 
 	return command_ack(rnic, &command_table[rnic->command],
 			   reg ? command_reg_pages(rnic, &args) :

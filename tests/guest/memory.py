@@ -5,6 +5,8 @@ memory.py sizes DEVICE           regions of 1 byte to 1 GiB, unaligned
 memory.py huge DEVICE            regions over huge pages, 32 of 2 MiB
 memory.py readonly DEVICE        a file that is mapped read-only
 memory.py again DEVICE           one piece of memory registered again and again
+memory.py change DEVICE          regions that get other memory, rights, domains
+memory.py zero DEVICE            a region whose first byte has address 0
 memory.py deregister DEVICE ROUNDS  keys that end while work with them is in flight
 memory.py domains DEVICE         keys of another protection domain
 memory.py large DEVICE LENGTH [SERVER]   messages from one guest to another
@@ -20,7 +22,7 @@ import time
 from pyverbs import enums
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from pyverbs.pyverbs_error import PyverbsRDMAError
 
 from ends import (ACCESS_ALL, MAP_HUGETLB, MIB, PAGE, End, Memory, Peer, check, close,
                   connected, expect, request)
@@ -165,11 +167,6 @@ def again(device):
         old.append(mr.rkey)
         mr.close()
     mr = MR(b.pd, memory.length, ACCESS_ALL, address=memory.address)
-    try:
-        mr.rereg(enums.IBV_REREG_MR_CHANGE_ACCESS, access=enums.IBV_ACCESS_LOCAL_WRITE)
-        check(False, "ibv_rereg_mr worked")
-    except PyverbsError:
-        pass
     memory.fill(0x11)
     for rkey in old[::15] + old[-3:]:
         c, d = connected(device, of=a)
@@ -178,6 +175,90 @@ def again(device):
         close(c, d)
     check(memory.is_filled(0x11, 0, memory.length), "written by an old key")
     print("registered again", flush=True)
+
+
+# Regions that change
+
+CHANGE_ACCESS, CHANGE_PD, CHANGE_TRANSLATION = (
+    enums.IBV_REREG_MR_CHANGE_ACCESS, enums.IBV_REREG_MR_CHANGE_PD,
+    enums.IBV_REREG_MR_CHANGE_TRANSLATION)
+
+
+def remote_write(device, of, local, target, status):
+    """8 bytes by WRITE to (address, rkey)."""
+    scratch, smr = local
+    a, b = connected(device, of=of)
+    a.qp.post_send(request(WRITE, smr, scratch.address, 8, remote=target))
+    expect(a, status, hex(target[0]))
+    close(a, b)
+
+
+def change(device):
+    """ibv_rereg_mr() in all forms: the keys stay, the region is another one."""
+    of = End(device)
+    local = scratch_for(of.pd)
+    local[0].write(b"contents")
+    first, second = Memory(64 * PAGE), Memory(300 * PAGE)
+    mr = MR(of.pd, first.length, enums.IBV_ACCESS_REMOTE_READ, address=first.address)
+    keys = mr.lkey, mr.rkey
+    at = first.address, mr.rkey
+    remote_write(device, of, local, at, "REM_ACCESS_ERR")
+    mr.rereg(CHANGE_ACCESS, access=ACCESS_ALL)
+    remote_write(device, of, local, at, "SUCCESS")
+    check(first.equals(b"contents"), "contents with the right to write")
+
+    mr.rereg(CHANGE_TRANSLATION, addr=second.address + 100, length=second.length - 100)
+    remote_write(device, of, local, at, "REM_ACCESS_ERR")
+    remote_write(device, of, local, (second.address + 99, mr.rkey), "REM_ACCESS_ERR")
+    for offset in (100, 250 * PAGE + 17, second.length - 8):
+        remote_write(device, of, local, (second.address + offset, mr.rkey), "SUCCESS")
+        check(second.equals(b"contents", offset), "contents of the second one")
+    remote_write(device, of, local, (second.address + second.length - 7, mr.rkey),
+                 "REM_ACCESS_ERR")
+
+    other = PD(of.context)
+    mr.rereg(CHANGE_PD, pd=other)
+    remote_write(device, of, local, (second.address + 100, mr.rkey), "REM_ACCESS_ERR")
+    mr.rereg(CHANGE_PD | CHANGE_TRANSLATION | CHANGE_ACCESS, pd=of.pd, addr=first.address,
+             length=PAGE, access=ACCESS_ALL)
+    other.close()
+    remote_write(device, of, local, (first.address + PAGE - 8, mr.rkey), "SUCCESS")
+    check(keys == (mr.lkey, mr.rkey), "the keys changed")
+
+    # What fails leaves the region as it was.
+    for flags, more in ((CHANGE_TRANSLATION, {"addr": 4096, "length": PAGE}),
+                        (CHANGE_ACCESS, {"access": 1 << 9})):
+        try:
+            mr.rereg(flags, **more)
+            check(False, "changed to nonsense", more)
+        except PyverbsRDMAError:
+            pass
+        remote_write(device, of, local, (first.address, mr.rkey), "SUCCESS")
+    print("changed", flush=True)
+
+
+def zero(device):
+    """A region whose first byte, anywhere in a page, has address 0."""
+    of = End(device)
+    local = scratch_for(of.pd)
+    local[0].write(b"contents")
+    memory, start = Memory(4 * PAGE), PAGE + 77
+    length = 2 * PAGE
+    mr = MR(of.pd, length, ACCESS_ALL | enums.IBV_ACCESS_ZERO_BASED,
+            address=memory.address + start)
+    for offset in (0, PAGE, length - 8):
+        remote_write(device, of, local, (offset, mr.rkey), "SUCCESS")
+        check(memory.equals(b"contents", start + offset), "contents at", offset)
+    for address in (length - 7, memory.address + start, (1 << 64) - 1):
+        remote_write(device, of, local, (address, mr.rkey), "REM_ACCESS_ERR")
+    # As the memory that is sent, too.
+    a, b = connected(device, of=of)
+    b.recv(local[1], local[0].address + 100, 8)
+    a.send(mr, PAGE, 8)
+    expect(a, "SUCCESS", "SEND")
+    expect(b, "SUCCESS", "SEND")
+    check(local[0].equals(b"contents", 100), "contents of SEND")
+    print("zero-based", flush=True)
 
 
 # Keys that end
@@ -345,7 +426,8 @@ def main():
     """Does what the command line says."""
     mode, *arguments = sys.argv[1:]
     {"sizes": sizes, "huge": huge, "readonly": readonly, "again": again,
-     "deregister": deregister, "domains": domains, "large": large}[mode](*arguments)
+     "change": change, "zero": zero, "deregister": deregister, "domains": domains,
+     "large": large}[mode](*arguments)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
 
 static const char mr_no_memory[] = "out of memory";
+static const char mr_no_pd[] = "unknown protection domain";
 static const char mr_no_room[] = "too many scattered pages in memory regions";
 
 /**
@@ -43,12 +44,14 @@ struct extents {
 /**
  * struct mr_reg - a registration under way
  * @mr:		what becomes of it, without its extents
+ * @old:	region that becomes this, or NULL: a new one does
  * @pdn:	protection domain
  * @left:	pages that are to come
  * @list:	those that have come
  */
 struct mr_reg {
 	struct mr mr;
+	struct mr *old;
 	uint32_t pdn;
 	uint32_t left;
 	struct extents list;
@@ -125,8 +128,12 @@ void mr_table_fini(struct mr_table *mrs)
 	obj_table_fini(&mrs->objs);
 }
 
-static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access)
+/* @zero_based: may the region be so? */
+static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access,
+				   bool zero_based)
 {
+	if (zero_based && !ctx->limits.rfc)
+		access &= ~VIRTIO_IB_ACCESS_ZERO_BASED;
 	if (access & ~rnic_access_flags(ctx))
 		return "unknown access flags";
 	/* The device cannot know which memory of the guest is persistent. */
@@ -146,11 +153,11 @@ static uint32_t mr_cost(const struct mr *mr)
 
 /* What needs no look at the pages; mr_enter() may still fail. */
 static const char *mr_check_room(const struct mr_table *mrs, uint32_t pdn,
-				 uint32_t cost)
+				 bool one_more, uint32_t cost)
 {
 	if (!pd_get(mrs->pds, pdn))
-		return "unknown protection domain";
-	if (mrs->objs.used == mrs->objs.max)
+		return mr_no_pd;
+	if (one_more && mrs->objs.used == mrs->objs.max)
 		return rnic_why(mrs->ctx,
 				"all %u memory regions are in use (--mrs)",
 				mrs->ctx->limits.mrs);
@@ -163,7 +170,7 @@ static const char *mr_check_room(const struct mr_table *mrs, uint32_t pdn,
 static const char *mr_enter(struct mr_table *mrs, uint32_t pdn,
 			    const struct mr *tmpl, uint32_t *key)
 {
-	const char *why = mr_check_room(mrs, pdn, mr_cost(tmpl));
+	const char *why = mr_check_room(mrs, pdn, true, mr_cost(tmpl));
 	struct mr *mr;
 
 	if (why)
@@ -191,26 +198,24 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 		.dma = true,
 		.length = UINT64_MAX,
 	};
-	const char *why = mr_access_check(mrs->ctx, access);
+	const char *why = mr_access_check(mrs->ctx, access, false);
 
 	return why ? why : mr_enter(mrs, pdn, &tmpl, key);
 }
 
 /* Check that the numbers of a request are consistent, before looking at any page. */
 static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
-			    uint32_t npages)
+			    uint32_t npages, bool zero_based)
 {
-	uint64_t first = mr->addr % RNIC_PAGE_SIZE;
-
 	if (!mr->length)
 		return "memory region without a byte";
 	if (mr->length > (uint64_t)RNIC_MR_PAGES_MAX * RNIC_PAGE_SIZE)
 		return "memory region too long";
 	if (mr->addr > UINT64_MAX - mr->length)
 		return "memory region beyond the address space";
-	if (npages != (first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
+	if (npages != (mr->first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the memory region";
-	return mr_access_check(mrs->ctx, mr->access);
+	return mr_access_check(mrs->ctx, mr->access, zero_based);
 }
 
 static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
@@ -233,27 +238,33 @@ static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
 	return NULL;
 }
 
-const char *mr_reg_begin(struct mr_table *mrs,
-			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room)
+static const char *mr_reg_start(struct mr_table *mrs,
+				const struct virtio_rdma_cmd_reg_user_mr *req,
+				size_t room, struct mr *old)
 {
+	uint64_t addr = le64toh(req->virt_addr);
 	struct mr_reg reg = {
 		.mr = {
 			.access = le32toh(req->access_flags),
-			.addr = le64toh(req->virt_addr),
+			.addr = addr,
+			.first = addr % RNIC_PAGE_SIZE,
 			.length = le64toh(req->length),
 		},
+		.old = old,
 		.pdn = le32toh(req->pdn),
 		.left = le32toh(req->npages),
 		.list.limit = RNIC_MR_EXTENTS_MAX - mrs->extents,
 	};
 	const char *why;
 
-	why = mr_check(mrs, &reg.mr, reg.left);
+	if (reg.mr.access & VIRTIO_IB_ACCESS_ZERO_BASED)
+		reg.mr.addr = 0;
+	why = mr_check(mrs, &reg.mr, reg.left, true);
 	if (why)
 		return why;
 	if (room != (uint64_t)reg.left * sizeof(__le64))
 		return "request is not as long as its page list";
-	why = mr_check_room(mrs, reg.pdn, 1);
+	why = mr_check_room(mrs, reg.pdn, !old, 1);
 	if (why)
 		return why;
 	mrs->reg = malloc(sizeof(*mrs->reg));
@@ -261,6 +272,57 @@ const char *mr_reg_begin(struct mr_table *mrs,
 		return mr_no_memory;
 	*mrs->reg = reg;
 	return NULL;
+}
+
+const char *mr_reg_begin(struct mr_table *mrs,
+			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room)
+{
+	return mr_reg_start(mrs, req, room, NULL);
+}
+
+static void mr_set_pd(struct mr *mr, struct pd *pd)
+{
+	mr->pd->refs--;
+	mr->pd = pd;
+	mr->pd->refs++;
+}
+
+/* Change a region that keeps its pages. */
+static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
+				 uint32_t access)
+{
+	const char *why = mr_access_check(mrs->ctx, access, true);
+
+	if (why)
+		return why;
+	if ((access ^ mr->access) & VIRTIO_IB_ACCESS_ZERO_BASED)
+		return "another address of the first byte, without pages";
+	if (!pd_get(mrs->pds, pdn))
+		return mr_no_pd;
+	mr_set_pd(mr, pd_get(mrs->pds, pdn));
+	mr->access = access;
+	return NULL;
+}
+
+const char *mr_rereg_begin(struct mr_table *mrs,
+			   const struct virtio_rdma_cmd_rereg_mr *req, size_t room)
+{
+	struct mr *mr = obj_at(&mrs->objs, le32toh(req->mrn));
+	const struct virtio_rdma_cmd_reg_user_mr reg = {
+		.pdn = req->pdn,
+		.access_flags = req->access_flags,
+		.virt_addr = req->virt_addr,
+		.length = req->length,
+		.npages = req->npages,
+	};
+
+	if (!mr || mr->dma || mr->max_pages)
+		return "no memory region of REG_USER_MR";
+	if (req->npages)
+		return mr_reg_start(mrs, &reg, room, mr);
+	if (room)
+		return "request is not as long as its page list";
+	return mr_set_rights(mrs, mr, le32toh(req->pdn), le32toh(req->access_flags));
 }
 
 uint32_t mr_reg_left(const struct mr_table *mrs)
@@ -287,6 +349,28 @@ const char *mr_reg_pages(struct mr_table *mrs, const __le64 *pages, uint32_t n)
 	return why;
 }
 
+/* Takes over the extents of @tmpl if it succeeds. */
+static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
+			     const struct mr *tmpl, uint32_t *key)
+{
+	const char *why = mr_check_room(mrs, pdn, false, tmpl->n);
+
+	if (why)
+		return why;
+	mr_set_pd(mr, pd_get(mrs->pds, pdn));
+	mrs->extents += tmpl->n - mr->n;
+	free(mr->extent);
+	mr->access = tmpl->access;
+	mr->addr = tmpl->addr;
+	mr->first = tmpl->first;
+	mr->length = tmpl->length;
+	mr->n = tmpl->n;
+	mr->extent = tmpl->extent;
+	mr->lost = false;
+	*key = mr->key;
+	return NULL;
+}
+
 const char *mr_reg_end(struct mr_table *mrs, uint32_t *key)
 {
 	struct mr_reg *reg = mrs->reg;
@@ -295,7 +379,8 @@ const char *mr_reg_end(struct mr_table *mrs, uint32_t *key)
 	extents_trim(&reg->list);
 	reg->mr.n = reg->list.n;
 	reg->mr.extent = reg->list.extent;
-	why = mr_enter(mrs, reg->pdn, &reg->mr, key);
+	why = reg->old ? mr_become(mrs, reg->old, reg->pdn, &reg->mr, key) :
+			 mr_enter(mrs, reg->pdn, &reg->mr, key);
 	if (!why)
 		reg->list.extent = NULL;
 	mr_reg_abort(mrs);
@@ -353,6 +438,7 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	struct mr new = {
 		.access = fast->access,
 		.addr = fast->addr,
+		.first = fast->addr % RNIC_PAGE_SIZE,
 		.length = fast->length,
 	};
 	__le64 pages[RNIC_FAST_REG_PAGES];
@@ -365,7 +451,7 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 		return "memory region is valid";
 	if (fast->npages > mr->max_pages)
 		return "more pages than the memory region takes";
-	why = mr_check(mrs, &new, fast->npages);
+	why = mr_check(mrs, &new, fast->npages, false);
 	if (why)
 		return why;
 	if (!mr_read_pages(mrs, fast, pages))
@@ -382,6 +468,7 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	mr->n = list.n;
 	mr->access = new.access;
 	mr->addr = new.addr;
+	mr->first = new.first;
 	mr->length = new.length;
 	mr->key = fast->key;
 	mr->lost = false;
@@ -645,7 +732,7 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		return guest_mem_run(mrs->ctx->mem, addr, len, p);
 
 	/* Offset from the beginning of the first page. */
-	off = addr - (mr->addr - mr->addr % RNIC_PAGE_SIZE);
+	off = addr - mr->addr + mr->first;
 	*hint = mr_find(mr, off / RNIC_PAGE_SIZE, *hint);
 	extent = &mr->extent[*hint];
 	off -= (uint64_t)extent->page * RNIC_PAGE_SIZE;

@@ -38,6 +38,7 @@ struct mr_extent {
  * @max_pages:	pages that mr_fast_reg() may give it, 0 if that is not possible;
  *		there is room for as many extents
  * @addr:	address of its first byte
+ * @first:	its offset in the first page
  * @length:	bytes
  * @n:		number of extents
  * @extent:	sorted by page
@@ -51,6 +52,7 @@ struct mr {
 	bool invalid;
 	uint32_t max_pages;
 	uint64_t addr;
+	uint32_t first;
 	uint64_t length;
 	uint32_t n;
 	struct mr_extent *extent;
@@ -112,6 +114,20 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 const char *mr_reg_begin(struct mr_table *mrs,
 			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room);
 
+/**
+ * mr_rereg_begin() - begin to change a memory region of mr_reg_begin()
+ * @mrs:	memory regions of the NIC, none of which is under way
+ * @req:	fixed part of the request
+ * @room:	bytes behind that
+ *
+ * If it shall get other pages, these come as for mr_reg_begin(); until mr_reg_end()
+ * the region is as it was.  If not, it has been changed.
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *mr_rereg_begin(struct mr_table *mrs,
+			   const struct virtio_rdma_cmd_rereg_mr *req, size_t room);
+
 /** mr_reg_left() - pages that a registration still needs */
 uint32_t mr_reg_left(const struct mr_table *mrs);
 
@@ -126,7 +142,7 @@ uint32_t mr_reg_left(const struct mr_table *mrs);
 const char *mr_reg_pages(struct mr_table *mrs, const __le64 *pages, uint32_t n);
 
 /**
- * mr_reg_end() - make the memory region, all of whose pages have come
+ * mr_reg_end() - make, or change, the memory region, all of whose pages have come
  * @mrs:	memory regions of the NIC
  * @key:	set to its key
  *

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HOW_INDIRECT	64	/* the descriptors stand in a table of their own */
 
 enum {
-	OP_COMMANDS = 32,
+	OP_COMMANDS = 48,	/* some more than there are */
 	OP_POST = OP_COMMANDS,
 	OP_RING,
 	OP_POLL,
@@ -165,7 +165,11 @@ static const struct row rows[] = {
 	{ CMD(CREATE_QP), QP_SHARED, RSP(create_qp), QP,
 	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
 	    { DB, QP_AT(doorbell) }, { SRQ, QP_AT(srq) } } },
+	{ CMD(REREG_MR), REQ(rereg_mr), 0, KINDS,
+	  { { PD, AT(rereg_mr, pdn) }, { MR, AT(rereg_mr, mrn) } } },
 };
+
+_Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
 
 /**
  * struct target - what is fuzzed
@@ -458,6 +462,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		u.get_dma_mr.access_flags = htole32(1);
 		break;
 	case CMD(REG_USER_MR):
+	case CMD(REREG_MR):	/* laid out like it */
 		u.reg.access_flags = htole32(7);
 		u.reg.virt_addr = htole64(VA);
 		u.reg.length = htole64(8000);

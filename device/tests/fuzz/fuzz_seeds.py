@@ -68,8 +68,8 @@ def messages():
 
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
-    post, _ring, poll, queue, memory, reset = range(32, 38)
-    numbers = range(32)
+    post, _ring, poll, queue, memory, reset = range(48, 54)
+    numbers = range(33)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)

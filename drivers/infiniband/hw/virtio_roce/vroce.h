@@ -465,6 +465,7 @@ int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
  * struct vroce_mr - a memory region
  * @ibmr: the core's part
  * @umem: pinned pages of a process, else NULL
+ * @access: IB_ACCESS_* bits, of a region that has these
  * @mrn: the device's handle
  * @pages: page list of a region of vroce_alloc_mr(), else NULL; the device reads
  *	it when it carries out a request %IB_WR_REG_MR
@@ -475,6 +476,7 @@ int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 struct vroce_mr {
 	struct ib_mr ibmr;
 	struct ib_umem *umem;
+	int access;
 	u32 mrn;
 	__le64 *pages;
 	dma_addr_t pages_dma;
@@ -490,6 +492,9 @@ struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			     u32 max_num_sg);
 int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 		    unsigned int *sg_offset);
+struct ib_mr *vroce_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				  u64 length, u64 virt_addr, int access,
+				  struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
 
@@ -784,6 +789,10 @@ int vroce_gate_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 int vroce_gate_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int vroce_gate_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+struct ib_mr *vroce_gate_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				       u64 length, u64 virt_addr, int access,
+				       struct ib_pd *ibpd,
+				       struct ib_udata *udata);
 int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 			      struct ib_udata *udata);
 int vroce_gate_destroy_ah(struct ib_ah *ibah, u32 flags);
@@ -882,6 +891,18 @@ static inline bool vroce_has_flush(const struct vroce_dev *dev)
 static inline bool vroce_has_qp_events(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_QP_EVENTS;
+}
+
+/* Can a memory region get other pages and rights, and keep its keys? */
+static inline bool vroce_has_rereg(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_REREG_MR;
+}
+
+/* Can the first byte of a memory region have address 0? */
+static inline bool vroce_has_zero_based(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_ZERO_BASED;
 }
 
 /* Are there atomic operations? */

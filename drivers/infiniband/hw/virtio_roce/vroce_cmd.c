@@ -60,6 +60,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_QUERY_SRQ]	= { "QUERY_SRQ", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ]	= { "DESTROY_SRQ", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_RESIZE_CQ]	= { "RESIZE_CQ", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_REREG_MR]		= { "REREG_MR", -ENOMEM },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -515,6 +516,31 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_reg_user_mr);
+
+/**
+ * vroce_cmd_rereg_mr() - change a memory region
+ * @aux: device
+ * @mrn: its handle
+ * @params: parameters; without pages it keeps those that it has, and @virt_addr and
+ *	@length do not matter
+ */
+int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
+		       const struct vroce_reg_user_mr_params *params)
+{
+	struct virtio_rdma_cmd_rereg_mr req = {
+		.pdn = cpu_to_le32(params->pdn),
+		.access_flags = cpu_to_le32(vroce_access_to_wire(params->access)),
+		.virt_addr = cpu_to_le64(params->virt_addr),
+		.length = cpu_to_le64(params->length),
+		.npages = cpu_to_le32(params->npages),
+		.mrn = cpu_to_le32(mrn),
+	};
+
+	return vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_REREG_MR,
+				    &req, sizeof(req), params->pages,
+				    params->npages, NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_rereg_mr);
 
 /**
  * vroce_cmd_alloc_mr() - make a memory region for registrations by work request

@@ -66,7 +66,7 @@ struct vroce_mr_keys {
 };
 
 /**
- * struct vroce_reg_user_mr_params - for REG_USER_MR
+ * struct vroce_reg_user_mr_params - for REG_USER_MR and REREG_MR
  * @pdn: protection domain
  * @access: IB_ACCESS_* bits
  * @virt_addr: address that work requests use for the first byte
@@ -240,6 +240,8 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 			  struct vroce_mr_keys *keys);
 int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
 		       struct vroce_mr_keys *keys);
+int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
+		       const struct vroce_reg_user_mr_params *params);
 int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn);
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn);

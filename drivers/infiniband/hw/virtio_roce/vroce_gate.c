@@ -224,6 +224,19 @@ int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return ret;
 }
 
+struct ib_mr *vroce_gate_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				       u64 length, u64 virt_addr, int access,
+				       struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(vroce_gate_owner(ibmr->pd->uobject));
+	struct ib_mr *ret = vroce_rereg_user_mr(ibmr, flags, start, length,
+						virt_addr, access, ibpd, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
 int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 			      struct ib_udata *udata)
 {

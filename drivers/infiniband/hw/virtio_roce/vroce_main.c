@@ -90,6 +90,10 @@ static const struct ib_device_ops vroce_mcast_ops = {
 	.detach_mcast = vroce_gate_detach_mcast,
 };
 
+static const struct ib_device_ops vroce_rereg_ops = {
+	.rereg_user_mr = vroce_gate_rereg_user_mr,
+};
+
 static const struct ib_device_ops vroce_srq_ops = {
 	.create_srq = vroce_gate_create_srq,
 	.destroy_srq = vroce_gate_destroy_srq,
@@ -387,6 +391,8 @@ static int vroce_register(struct vroce_dev *dev)
 	vroce_set_restrack_ops(dev);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_mcast_ops);
+	if (vroce_has_rereg(dev))
+		ib_set_device_ops(ibdev, &vroce_rereg_ops);
 	if (vroce_has_srq(dev))
 		ib_set_device_ops(ibdev, &vroce_srq_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);

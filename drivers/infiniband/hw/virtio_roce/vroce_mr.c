@@ -108,35 +108,72 @@ static __le64 *vroce_umem_pages(struct ib_umem *umem, size_t npages)
 	return pages;
 }
 
-static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
-			  u64 virt_addr, int access)
+/*
+ * Let the device know of pinned pages: as a new memory region, whose keys are returned,
+ * or with @mrn as those of a region that it has.
+ */
+static int vroce_tell_umem(struct vroce_dev *dev, struct ib_umem *umem,
+			   struct vroce_reg_user_mr_params *params, const u32 *mrn,
+			   struct vroce_mr_keys *keys)
 {
-	size_t npages = ib_umem_num_dma_blocks(mr->umem, VROCE_PAGE_SIZE);
-	struct vroce_reg_user_mr_params params = {
-		.pdn = to_vpd(ibpd)->hw->pdn,
-		.access = vroce_known_access(to_vdev(ibpd->device), access),
-		.virt_addr = virt_addr,
-		.length = mr->umem->length,
-		.npages = npages,
-	};
-	struct vroce_mr_keys keys;
+	size_t npages = ib_umem_num_dma_blocks(umem, VROCE_PAGE_SIZE);
 	__le64 *pages;
 	int err;
 
 	if (npages > U32_MAX)
 		return -EINVAL;
-	pages = vroce_umem_pages(mr->umem, npages);
+	pages = vroce_umem_pages(umem, npages);
 	if (!pages)
 		return -ENOMEM;
-	params.pages = pages;
-	err = vroce_cmd_reg_user_mr(to_vdev(ibpd->device)->aux, &params, &keys);
+	params->npages = npages;
+	params->pages = pages;
+	err = mrn ? vroce_cmd_rereg_mr(dev->aux, *mrn, params) :
+		    vroce_cmd_reg_user_mr(dev->aux, params, keys);
 	kvfree(pages);
+	return err;
+}
+
+static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
+			  u64 virt_addr, int access)
+{
+	struct vroce_dev *dev = to_vdev(ibpd->device);
+	struct vroce_reg_user_mr_params params = {
+		.pdn = to_vpd(ibpd)->hw->pdn,
+		.access = vroce_known_access(dev, access),
+		.virt_addr = virt_addr,
+		.length = mr->umem->length,
+	};
+	struct vroce_mr_keys keys;
+	int err;
+
+	err = vroce_tell_umem(dev, mr->umem, &params, NULL, &keys);
 	if (err)
 		return err;
 
+	mr->access = access;
 	mr->mrn = keys.mrn;
 	mr->ibmr.lkey = keys.lkey;
 	mr->ibmr.rkey = keys.rkey;
+	return 0;
+}
+
+/* Can a process have a memory region of this size and with these rights? */
+static int vroce_check_user_mr(struct vroce_dev *dev, u64 length, int access)
+{
+	if (vroce_has_zero_based(dev))
+		access &= ~IB_ZERO_BASED;
+	if (!vroce_mr_access_is_ok(dev, access)) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "memory region refused: access flags %#x are not all supported\n",
+					 access);
+		return -EOPNOTSUPP;
+	}
+	if (length > dev->attr.max_mr_size) {
+		ibdev_notice_ratelimited(&dev->ibdev,
+					 "memory region of %llu bytes refused: at most %llu (max_mr_size)\n",
+					 length, dev->attr.max_mr_size);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -160,20 +197,10 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	int err;
 
 	err = vroce_check_udata(udata, 0);
+	if (!err)
+		err = vroce_check_user_mr(dev, length, access);
 	if (err)
 		return ERR_PTR(err);
-	if (!vroce_mr_access_is_ok(dev, access)) {
-		ibdev_notice_ratelimited(&dev->ibdev,
-					 "memory region refused: access flags %#x are not all supported\n",
-					 access);
-		return ERR_PTR(-EOPNOTSUPP);
-	}
-	if (length > dev->attr.max_mr_size) {
-		ibdev_notice_ratelimited(&dev->ibdev,
-					 "memory region of %llu bytes refused: at most %llu (max_mr_size)\n",
-					 length, dev->attr.max_mr_size);
-		return ERR_PTR(-EINVAL);
-	}
 
 	mr = vroce_mr_new(dev);
 	if (IS_ERR(mr))
@@ -193,6 +220,82 @@ err_umem:
 err_free:
 	vroce_mr_free(dev, mr);
 	return ERR_PTR(err);
+}
+
+/* Change a memory region that gets other pages. */
+static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
+			     struct vroce_reg_user_mr_params *params)
+{
+	struct vroce_dev *dev = to_vdev(mr->ibmr.device);
+	struct ib_umem *umem;
+	int err;
+
+	umem = ib_umem_get_va(&dev->ibdev, start, params->length, params->access);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	err = vroce_tell_umem(dev, umem, params, &mr->mrn, NULL);
+	/* Those that the device does not have, or no longer. */
+	if (!err)
+		swap(mr->umem, umem);
+	ib_umem_release(umem);
+	return err;
+}
+
+/**
+ * vroce_rereg_user_mr() - verb: change a memory region
+ * @ibmr: of vroce_reg_user_mr()
+ * @flags: what of it changes: IB_MR_REREG_TRANS, _PD, _ACCESS
+ * @start: with IB_MR_REREG_TRANS: address in the process
+ * @length: with it: bytes
+ * @virt_addr: with it: address that work requests use
+ * @access: with IB_MR_REREG_ACCESS: IB_ACCESS_* bits
+ * @ibpd: with IB_MR_REREG_PD: protection domain
+ * @udata: of the user
+ *
+ * The region keeps its keys.  If this fails, it is as it was.  Pages that were pinned to
+ * be read are pinned again, at their address, before the device may write to them.
+ *
+ * Return: NULL, or error pointer.
+ */
+struct ib_mr *vroce_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
+				  u64 length, u64 virt_addr, int access,
+				  struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibmr->device);
+	struct vroce_mr *mr = to_vmr(ibmr);
+	struct vroce_reg_user_mr_params params = {};
+	int err;
+
+	if (!mr->umem)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!(flags & IB_MR_REREG_TRANS)) {
+		start = mr->umem->address;
+		length = mr->umem->length;
+		virt_addr = ibmr->iova;
+	}
+	if (!(flags & IB_MR_REREG_PD))
+		ibpd = ibmr->pd;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	err = vroce_check_udata(udata, 0);
+	if (!err)
+		err = vroce_check_user_mr(dev, length, access);
+	if (err)
+		return ERR_PTR(err);
+
+	params.pdn = to_vpd(ibpd)->hw->pdn;
+	params.access = vroce_known_access(dev, access);
+	params.virt_addr = virt_addr;
+	params.length = length;
+	if (flags & IB_MR_REREG_TRANS || (access ^ mr->access) & IB_ZERO_BASED ||
+	    (ib_access_writable(access) && !ib_access_writable(mr->access)))
+		err = vroce_rereg_pages(mr, start, &params);
+	else
+		err = vroce_cmd_rereg_mr(dev->aux, mr->mrn, &params);
+	if (err)
+		return ERR_PTR(err);
+	mr->access = access;
+	return NULL;
 }
 
 /* Allocate the page list, which the device reads for a request %IB_WR_REG_MR. */

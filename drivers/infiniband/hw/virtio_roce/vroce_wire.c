@@ -22,6 +22,7 @@ static const struct vroce_bit vroce_access_bits[] = {
 	{ IB_ACCESS_FLUSH_GLOBAL,	VIRTIO_IB_ACCESS_FLUSH_GLOBAL },
 	{ IB_ACCESS_FLUSH_PERSISTENT,	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT },
 	{ IB_ACCESS_REMOTE_ATOMIC,	VIRTIO_IB_ACCESS_REMOTE_ATOMIC },
+	{ IB_ZERO_BASED,		VIRTIO_IB_ACCESS_ZERO_BASED },
 };
 
 /* There is only one port and one P_Key, so the wire has no bits for them. */
