@@ -243,7 +243,7 @@ static void cq_unlock(struct virtio_roce_cq *cq)
 {
 	if (cq->vq.ring.next != cq->vq.ring.shown)
 		ring_publish(&cq->vq.ring);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(&cq->vq);
 }
 
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
@@ -256,7 +256,7 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	if (cq_is_parents(cq))
 		return -EFAULT;
 
-	pthread_spin_lock(&cq->vq.lock);
+	vq_lock(&cq->vq);
 	for (n = 0; n < num_entries; n++) {
 		err = cq_next(cq, &cqe);
 		if (err)
@@ -295,7 +295,7 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 	if (cq_is_parents(cq))
 		return;
 
-	pthread_spin_lock(&cq->vq.lock);
+	vq_lock(&cq->vq);
 	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
 		if (cq_slot_qpn(cq, slot) != qpn || cq->stale[slot])
 			continue;
@@ -304,7 +304,7 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 		if (srq)
 			cq_free_request(cq, slot, srq);
 	}
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(&cq->vq);
 }
 
 /* Polling by start_poll, next_poll and end_poll. */
@@ -332,7 +332,7 @@ static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (cq_is_parents(cq))
 		return EFAULT;
 
-	pthread_spin_lock(&cq->vq.lock);
+	vq_lock(&cq->vq);
 	err = cq_ex_next(cq);
 	if (err)
 		cq_unlock(cq);
@@ -431,6 +431,15 @@ static void cq_free(struct virtio_roce_cq *cq)
 	virtio_roce_free(cq, sizeof(*cq), offsetof(struct virtio_roce_cq, vq));
 }
 
+static bool cq_is_single_threaded(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return true;
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	       virtio_roce_single_threaded(attr->parent_domain);
+}
+
 struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
@@ -439,9 +448,9 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	struct virtio_roce_cq *cq;
 	int err;
 
-	/* A CQ for a single thread has a lock all the same. */
 	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
-	    attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS ||
+	    attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
+				IBV_CQ_INIT_ATTR_MASK_PD) ||
 	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	     attr->flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) {
 		errno = EOPNOTSUPP;
@@ -471,6 +480,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 		goto err_unmap;
 	}
 
+	cq->vq.unlocked = cq_is_single_threaded(attr);
 	virtio_roce_cq_set_ops(cq);
 
 	return &cq->vcq.cq_ex;
@@ -510,14 +520,14 @@ static int cq_arm(struct virtio_roce_cq *cq, bool solicited_only)
 	uint32_t value;
 	bool dead;
 
-	pthread_spin_lock(&cq->vq.lock);
+	vq_lock(&cq->vq);
 	cq->arm += VIRTIO_RDMA_ARM_NUMBER;
 	value = cq->arm | (solicited_only ? VIRTIO_RDMA_ARM_SOLICITED :
 					    VIRTIO_RDMA_ARM_NEXT);
 	__atomic_store_n(arm, (__force uint32_t)htole32(value), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	dead = ring_is_dead(&cq->vq.ring);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(&cq->vq);
 	return dead ? EIO : 0;
 }
 
@@ -591,7 +601,7 @@ static int cq_resize_direct(struct virtio_roce_cq *cq, int cqe)
 	struct ibv_resize_cq cmd;
 	int err;
 
-	pthread_spin_lock(&cq->vq.lock);
+	vq_lock(&cq->vq);
 	if (cq_has_more(cq, cqe)) {
 		err = EINVAL;
 	} else {
@@ -602,7 +612,7 @@ static int cq_resize_direct(struct virtio_roce_cq *cq, int cqe)
 	/* Without a new queue the CQ is large enough as it is. */
 	if (!err && resp.drv_payload.cq.flags)
 		err = cq_move(cq, &resp.drv_payload);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(&cq->vq);
 	return err;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device, context, protection domains, memory regions and address handles: the kernel
- * does all the work for these.
+ * Device, context, memory regions and address handles: the kernel does all the work for
+ * these.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <ccan/minmax.h>
+#include <infiniband/cmd_ioctl.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "cmd.h"
 #include "compat.h"
@@ -41,37 +44,6 @@ static int virtio_roce_query_port(struct ibv_context *context, uint8_t port,
 	struct ibv_query_port cmd;
 
 	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
-}
-
-static struct ibv_pd *virtio_roce_alloc_pd(struct ibv_context *context)
-{
-	struct ib_uverbs_alloc_pd_resp resp;
-	struct ibv_alloc_pd cmd;
-	struct ibv_pd *pd;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return NULL;
-
-	if (ibv_cmd_alloc_pd(context, pd, &cmd, sizeof(cmd), &resp,
-			     sizeof(resp))) {
-		free(pd);
-		return NULL;
-	}
-
-	return pd;
-}
-
-static int virtio_roce_dealloc_pd(struct ibv_pd *pd)
-{
-	int err;
-
-	err = ibv_cmd_dealloc_pd(pd);
-	if (err)
-		return err;
-
-	free(pd);
-	return 0;
 }
 
 static struct ibv_mr *virtio_roce_reg_mr(struct ibv_pd *pd, void *addr,
@@ -116,6 +88,27 @@ static int virtio_roce_dereg_mr(struct verbs_mr *vmr)
 
 	free(vmr);
 	return 0;
+}
+
+static struct ibv_mr *virtio_roce_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	if (ibv_cmd_query_mr(pd, vmr, handle)) {
+		free(vmr);
+		return NULL;
+	}
+
+	return &vmr->ibv_mr;
+}
+
+static void virtio_roce_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
 }
 
 static struct ibv_ah *virtio_roce_create_ah(struct ibv_pd *pd,
@@ -164,7 +157,9 @@ static void virtio_roce_free_context(struct ibv_context *context)
 }
 
 static const struct verbs_context_ops virtio_roce_context_ops = {
+	.alloc_parent_domain = virtio_roce_alloc_parent_domain,
 	.alloc_pd = virtio_roce_alloc_pd,
+	.alloc_td = virtio_roce_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
 	.create_ah = virtio_roce_create_ah,
 	.create_cq = virtio_roce_create_cq,
@@ -173,6 +168,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.create_qp_ex = virtio_roce_create_qp_ex,
 	.create_srq = virtio_roce_create_srq,
 	.dealloc_pd = virtio_roce_dealloc_pd,
+	.dealloc_td = virtio_roce_dealloc_td,
 	.dereg_mr = virtio_roce_dereg_mr,
 	.destroy_ah = virtio_roce_destroy_ah,
 	.destroy_cq = virtio_roce_destroy_cq,
@@ -180,6 +176,8 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.destroy_srq = virtio_roce_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = virtio_roce_free_context,
+	.import_mr = virtio_roce_import_mr,
+	.import_pd = virtio_roce_import_pd,
 	.modify_qp = virtio_roce_modify_qp,
 	.modify_srq = virtio_roce_modify_srq,
 	.poll_cq = virtio_roce_poll_cq,
@@ -194,7 +192,36 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.req_notify_cq = virtio_roce_req_notify_cq,
 	.rereg_mr = virtio_roce_rereg_mr,
 	.resize_cq = virtio_roce_resize_cq,
+	.unimport_mr = virtio_roce_unimport_mr,
+	.unimport_pd = virtio_roce_unimport_pd,
 };
+
+static struct virtio_roce_context *context_alloc(struct ibv_device *ibdev, int cmd_fd)
+{
+	struct virtio_roce_context *ctx;
+
+	return verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					    VIRTIO_ROCE_DRIVER_ID);
+}
+
+static struct verbs_context *
+context_start(struct virtio_roce_context *ctx,
+	      const struct virtio_roce_alloc_ucontext_resp *resp)
+{
+	pthread_mutex_init(&ctx->qp_mutex, NULL);
+	ctx->max_inline_data = min_t(uint32_t, resp->max_inline_data,
+				     VIRTIO_RDMA_INLINE_SIZE);
+	ctx->features = resp->features;
+	ctx->device_caps = resp->device_caps;
+	verbs_set_ops(&ctx->vctx, &virtio_roce_context_ops);
+	return &ctx->vctx;
+}
+
+static void context_forget(struct virtio_roce_context *ctx)
+{
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
 
 static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 						       int cmd_fd,
@@ -204,30 +231,43 @@ static struct verbs_context *virtio_roce_alloc_context(struct ibv_device *ibdev,
 	struct uvirtio_roce_get_context cmd = {
 		.drv_payload.features = VIRTIO_ROCE_FEATURES,
 	};
-	struct virtio_roce_context *ctx;
+	struct virtio_roce_context *ctx = context_alloc(ibdev, cmd_fd);
 
-	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
-					   VIRTIO_ROCE_DRIVER_ID);
 	if (!ctx)
 		return NULL;
 
 	if (compat_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
-			       &resp.ibv_resp, sizeof(resp)))
-		goto err_uninit;
+			       &resp.ibv_resp, sizeof(resp))) {
+		context_forget(ctx);
+		return NULL;
+	}
+	return context_start(ctx, &resp.drv_payload);
+}
 
-	pthread_mutex_init(&ctx->qp_mutex, NULL);
-	ctx->max_inline_data = min_t(uint32_t, resp.drv_payload.max_inline_data,
-				     VIRTIO_RDMA_INLINE_SIZE);
-	ctx->features = resp.drv_payload.features;
-	ctx->device_caps = resp.drv_payload.device_caps;
-	verbs_set_ops(&ctx->vctx, &virtio_roce_context_ops);
+/* The context of another process, or of this one, by its file. */
+static struct verbs_context *virtio_roce_import_context(struct ibv_device *ibdev,
+							int cmd_fd)
+{
+	struct virtio_roce_alloc_ucontext_resp resp = {};
+	struct virtio_roce_context *ctx = context_alloc(ibdev, cmd_fd);
+	DECLARE_COMMAND_BUFFER_LINK(cmd, UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
 
-	return &ctx->vctx;
+	if (!ctx)
+		return NULL;
 
-err_uninit:
-	verbs_uninit_context(&ctx->vctx);
-	free(ctx);
-	return NULL;
+	fill_attr_out_ptr(cmd, VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP, &resp);
+	if (ibv_cmd_query_context(&ctx->vctx.context, cmd)) {
+		context_forget(ctx);
+		return NULL;
+	}
+	/* Whoever opened it may know more than this provider. */
+	if (resp.features & ~(uint64_t)VIRTIO_ROCE_FEATURES) {
+		context_forget(ctx);
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	return context_start(ctx, &resp);
 }
 
 static struct verbs_device *
@@ -254,6 +294,7 @@ static const struct verbs_device_ops virtio_roce_device_ops = {
 	.alloc_device = virtio_roce_alloc_device,
 	.uninit_device = virtio_roce_uninit_device,
 	.alloc_context = virtio_roce_alloc_context,
+	.import_context = virtio_roce_import_context,
 };
 
 PROVIDER_DRIVER(virtio_roce, virtio_roce_device_ops);

@@ -384,7 +384,7 @@ static void sq_end(struct virtio_roce_qp *qp)
 	bool wanted = virtio_roce_vq_publish(&qp->sq);
 	struct ibv_send_wr *bad_wr;
 
-	pthread_spin_unlock(&qp->sq.lock);
+	vq_unlock(&qp->sq);
 	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->sq))
 		ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
 }
@@ -394,7 +394,7 @@ static void rq_end(struct virtio_roce_qp *qp)
 	bool wanted = virtio_roce_vq_publish(&qp->rq);
 	struct ibv_recv_wr *bad_wr;
 
-	pthread_spin_unlock(&qp->rq.lock);
+	vq_unlock(&qp->rq);
 	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->rq))
 		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
 }
@@ -466,7 +466,7 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		return err;
 	}
 
-	pthread_spin_lock(&qp->sq.lock);
+	vq_lock(&qp->sq);
 	for (; wr; wr = wr->next) {
 		err = post_one_send(qp, wr);
 		if (unlikely(err)) {
@@ -533,7 +533,7 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		return err;
 	}
 
-	pthread_spin_lock(&qp->rq.lock);
+	vq_lock(&qp->rq);
 	for (; wr; wr = wr->next) {
 		err = post_one_recv(qp, wr);
 		if (unlikely(err)) {
@@ -557,7 +557,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 
 	/* In a child there is nothing to lock; calls that follow find the error. */
 	if (!qp_is_parents(qp))
-		pthread_spin_lock(&qp->sq.lock);
+		vq_lock(&qp->sq);
 	qp->wr_req = NULL;
 	qp->wr_err = post_send_error(qp);
 }
@@ -579,7 +579,7 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 
 	ring_rollback(&qp->sq.ring);
-	pthread_spin_unlock(&qp->sq.lock);
+	vq_unlock(&qp->sq);
 }
 
 /* Begin a request; NULL after an error. */

@@ -62,8 +62,8 @@ static int qp_table_add(struct virtio_roce_context *ctx,
 /* Wait until nobody polls a CQ who may have looked at a QP before. */
 static void cq_pass(struct virtio_roce_cq *cq)
 {
-	pthread_spin_lock(&cq->vq.lock);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_lock(&cq->vq);
+	vq_unlock(&cq->vq);
 }
 
 static void qp_cqs_pass(struct virtio_roce_qp *qp)
@@ -99,13 +99,13 @@ static void qp_table_remove(struct virtio_roce_context *ctx,
 /* The QP went to RESET: all indices are 0 then. */
 static void vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
 {
-	pthread_spin_lock(&cq->vq.lock);
-	pthread_spin_lock(&vq->lock);
+	vq_lock(&cq->vq);
+	vq_lock(vq);
 	vq->ring.next = 0;
 	vq->ring.seen = 0;
 	ring_publish(&vq->ring);
-	pthread_spin_unlock(&vq->lock);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(vq);
+	vq_unlock(&cq->vq);
 }
 
 /* Map both queues, which hold requests of up to as many SGEs as @cap says. */
@@ -252,6 +252,8 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 		goto err_destroy;
 
 	qp_set_cap(qp, ctx->max_inline_data, &attr->cap);
+	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);
+	qp->rq.unlocked = qp->sq.unlocked;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		virtio_roce_qp_set_ops(qp);
 		qp->vqp.comp_mask |= VERBS_QP_EX;

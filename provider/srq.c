@@ -163,7 +163,7 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		return EFAULT;
 	}
 
-	pthread_spin_lock(&srq->vq.lock);
+	vq_lock(&srq->vq);
 	for (; wr; wr = wr->next) {
 		err = post_one(srq, wr);
 		if (unlikely(err)) {
@@ -173,7 +173,7 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	}
 	if (srq->vq.ring.next != srq->vq.ring.shown)
 		ring_publish(&srq->vq.ring);
-	pthread_spin_unlock(&srq->vq.lock);
+	vq_unlock(&srq->vq);
 	return err;
 }
 
@@ -188,12 +188,12 @@ uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie)
 {
 	uint64_t wr_id;
 
-	pthread_spin_lock(&srq->vq.lock);
+	vq_lock(&srq->vq);
 	cookie &= srq->vq.ring.depth - 1;
 	wr_id = srq->vq.wr_ids[cookie];
 	/* A device that names requests that are not posted harms this SRQ only. */
 	if (likely(srq->num_free < srq->vq.ring.depth))
 		srq->free[srq->num_free++] = cookie;
-	pthread_spin_unlock(&srq->vq.lock);
+	vq_unlock(&srq->vq);
 	return wr_id;
 }

@@ -91,6 +91,7 @@ enum {
 /**
  * struct virtio_roce_vq - a mapped virtqueue
  * @lock: protects @ring and, with it, slots and available ring
+ * @unlocked: it does not: the application has one thread for the queue
  * @ring: its rings and slots
  * @doorbell: register to write @doorbell_value to, NULL if there is none to map
  * @doorbell_value: tells the device which queue to look at
@@ -104,6 +105,7 @@ enum {
  */
 struct virtio_roce_vq {
 	pthread_spinlock_t lock;
+	bool unlocked;
 	struct ring ring;
 	void *doorbell;
 	uint16_t doorbell_value;
@@ -206,6 +208,18 @@ struct virtio_roce_ah {
 	uint32_t num;
 };
 
+static inline void vq_lock(struct virtio_roce_vq *vq)
+{
+	if (!vq->unlocked)
+		pthread_spin_lock(&vq->lock);
+}
+
+static inline void vq_unlock(struct virtio_roce_vq *vq)
+{
+	if (!vq->unlocked)
+		pthread_spin_unlock(&vq->lock);
+}
+
 static inline struct virtio_roce_context *to_vctx(struct ibv_context *context)
 {
 	return container_of(context, struct virtio_roce_context, vctx.context);
@@ -289,6 +303,20 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);
+
+/* pd.c */
+
+bool virtio_roce_single_threaded(struct ibv_pd *pd);
+struct ibv_pd *virtio_roce_alloc_pd(struct ibv_context *context);
+int virtio_roce_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *virtio_roce_alloc_td(struct ibv_context *context,
+				    struct ibv_td_init_attr *attr);
+int virtio_roce_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *
+virtio_roce_alloc_parent_domain(struct ibv_context *context,
+				struct ibv_parent_domain_init_attr *attr);
+struct ibv_pd *virtio_roce_import_pd(struct ibv_context *context, uint32_t handle);
+void virtio_roce_unimport_pd(struct ibv_pd *pd);
 
 /* cq.c */
 

@@ -145,6 +145,15 @@ struct virtio_roce_alloc_ucontext_resp {
 };
 
 /**
+ * enum virtio_roce_query_context_attrs - driver's attributes of the method QUERY_CONTEXT
+ * @VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP: &struct virtio_roce_alloc_ucontext_resp, as when
+ *	the context was made; for a process that imports it
+ */
+enum virtio_roce_query_context_attrs {
+	VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP = 1U << 12,	/* UVERBS_ID_NS_SHIFT */
+};
+
+/**
  * struct virtio_roce_create_cq_resp - response to create_cq
  * @cq: its virtqueue
  *

@@ -368,6 +368,9 @@ int vroce_check_udata(struct ib_udata *udata, size_t outlen);
 int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
 int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
 bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata);
+extern const struct uapi_definition vroce_uapi_defs[];
+
+int vroce_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
 int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx);

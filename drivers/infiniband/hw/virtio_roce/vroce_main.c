@@ -69,6 +69,7 @@ static const struct ib_device_ops vroce_ops = {
 	.query_pkey = vroce_query_pkey,
 	.query_port = vroce_query_port,
 	.query_qp = vroce_gate_query_qp,
+	.query_ucontext = vroce_query_ucontext,
 	.reg_user_mr = VROCE_REG_USER_MR,
 	VROCE_REPORT_PORT_EVENT
 	.req_notify_cq = vroce_gate_req_notify_cq,
@@ -387,6 +388,7 @@ static int vroce_register(struct vroce_dev *dev)
 	/* rdma-ndd replaces it by the host name.  The interface name could change. */
 	strscpy(ibdev->node_desc, "virtio-net RoCE", sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &vroce_ops);
+	ibdev->driver_def = vroce_uapi_defs;
 	vroce_set_counter_ops(dev);
 	vroce_set_restrack_ops(dev);
 	if (vroce_has_mcast(dev))

@@ -7,6 +7,10 @@
 #include <linux/module.h>
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+
+#define UVERBS_MODULE_NAME vroce
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "vroce.h"
 
@@ -79,13 +83,20 @@ int vroce_check_udata(struct ib_udata *udata, size_t outmin)
 }
 
 /* Agree with the provider on what both of them can. */
-static int vroce_handshake(struct vroce_dev *dev, struct vroce_ucontext *vuctx,
-			   struct ib_udata *udata)
+static void vroce_agreed(struct vroce_dev *dev, const struct vroce_ucontext *vuctx,
+			 struct virtio_roce_alloc_ucontext_resp *resp)
 {
-	struct virtio_roce_alloc_ucontext_resp resp = {
+	*resp = (struct virtio_roce_alloc_ucontext_resp) {
+		.features = vuctx->features,
 		.device_caps = dev->attr.device_cap_flags & VROCE_DEVICE_CAPS,
 		.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
 	};
+}
+
+static int vroce_handshake(struct vroce_dev *dev, struct vroce_ucontext *vuctx,
+			   struct ib_udata *udata)
+{
+	struct virtio_roce_alloc_ucontext_resp resp;
 	struct virtio_roce_alloc_ucontext_req req;
 	int err;
 
@@ -97,9 +108,41 @@ static int vroce_handshake(struct vroce_dev *dev, struct vroce_ucontext *vuctx,
 	vuctx->features = req.features & VIRTIO_ROCE_FEATURES;
 	if (!vroce_has_direct(dev))
 		vuctx->features &= ~(u64)VIRTIO_ROCE_FEATURE_DIRECT;
-	resp.features = vuctx->features;
+	vroce_agreed(dev, vuctx, &resp);
 	return vroce_udata_out(udata, &resp, sizeof(resp));
 }
+
+/**
+ * vroce_query_ucontext() - verb: what was agreed upon when a context was made
+ * @uctx: context
+ * @attrs: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
+{
+	struct virtio_roce_alloc_ucontext_resp resp;
+
+	vroce_agreed(to_vdev(uctx->device),
+		     container_of(uctx, struct vroce_ucontext, ibucontext), &resp);
+	return uverbs_copy_to_struct_or_zero(attrs,
+					     VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP,
+					     &resp, sizeof(resp));
+}
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(vroce_query_context,
+			     UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct virtio_roce_alloc_ucontext_resp,
+								    reserved),
+						 UA_MANDATORY));
+
+/* What the driver adds to the core's objects of user space. */
+const struct uapi_definition vroce_uapi_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &vroce_query_context),
+	{},
+};
 
 /**
  * vroce_wants_direct() - which form do queues of an owner have?
