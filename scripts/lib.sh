@@ -55,6 +55,19 @@ at_exit()
 }
 trap at_exit EXIT
 
+# forget_old NAME: removes entries of a name that nobody has asked for in a week, but for
+# the four that were asked for last.
+forget_old()
+{
+	local key='[0-9a-f][0-9a-f][0-9a-f][0-9a-f]' old
+
+	key=$key$key$key$key
+	# shellcheck disable=SC2086,SC2012
+	for old in $(ls -td "$cache/$1"-$key | tail -n +5); do
+		[ -z "$(find "$old" -maxdepth 0 -mtime +7)" ] || rm -rf --one-file-system "$old"
+	done
+}
+
 # cached NAME INPUT... -- BUILDER ARG...
 #
 # Makes a cache entry unless it exists, and stores its path in $entry, and a link to it
@@ -103,12 +116,15 @@ cached()
 			"$builder" "$@" "$cached_tmp" > "$cached_log" 2>&1
 			mv -T "$cached_tmp" "$entry"
 			cached_tmp=
+			forget_old "$name"
 		fi
 		exec {lock}>&-
 	fi
 
+	touch "$entry"
 	mkdir -p "$build"
 	if [ "$(readlink "$build/$name" || true)" != "$entry" ]; then
+		[ -L "$build/$name" ] || rm -rf "${build:?}/$name"
 		ln -s "$entry" "$build/.$name.$$"
 		mv -T "$build/.$name.$$" "$build/$name"
 	fi

@@ -25,25 +25,17 @@ short | long) ;;
 esac
 "$top/scripts/build-packages.sh" $release
 tree=$("$top/scripts/trees.sh" "system${release:+-$release}")
-packages=$build/packages${release:+-$release}
-out=$build/system-$form
-exclusive "system-$form"
+packages=$(readlink -f "$build/packages${release:+-$release}")
 
-made_of=$(
-	echo "$tree"
-	cat "$0" "$top/scripts/system-disk" "$top/scripts/guest/agent.py" \
-		"$packages/.made-of"
-)
-if [ "$made_of" != "$(cat "$out/.made-of" 2> /dev/null)" ]; then
+make_system_image()
+{
+	local form=$1 tree=$2 packages=$3 out=$4
+
 	step "a system, our packages on it ($form)"
-	rm -rf "$out"
-	mkdir -p "$out"
 	"$top/scripts/in-tree" "$tree" env -u INITRD "$top/scripts/system-disk" \
-		"$form" "$packages" "$top/scripts/guest/agent.py" "$out" \
-		> "$build/system-$form.log" 2>&1 || {
-		tail -n 40 "$build/system-$form.log" >&2
-		exit 1
-	}
-	echo "$made_of" > "$out/.made-of"
-fi
-echo "$out"
+		"$form" "$packages" "$top/scripts/guest/agent.py" "$out"
+}
+
+cached "system-$form" "$top/scripts/system-disk" "$top/scripts/guest/agent.py" \
+	-- make_system_image "$form" "$tree" "$packages"
+echo "$entry"
