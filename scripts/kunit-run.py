@@ -25,7 +25,7 @@ import initrd
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests"))
 
-from lab.kernellog import TROUBLE  # noqa: E402  (found by the line above)
+from lab.kernellog import OVERLAPS, TROUBLE, reports  # noqa: E402  (found by the line above)
 
 TIMEOUT = 900
 FINISHED = "kunit-run: finished"
@@ -162,8 +162,11 @@ def main():
         failed += not good and not skipped
 
     # Lockdep, sleeping in atomic context and kmemleak only print.
-    problems = [f"kernel log: {line}" for line in log.splitlines()
-                if TROUBLE.search(line) or UNLOADABLE in line]
+    found = [report for report in reports(log.splitlines())
+             if not any(known.matches(report) for known in OVERLAPS)]
+    problems = [f"kernel log: {line}" for line in "\n".join(found).splitlines()
+                if TROUBLE.search(line)]
+    problems += [line for line in log.splitlines() if UNLOADABLE in line]
     if passed + failed == 0:
         problems.append("no test ran")
     if FINISHED not in log:
