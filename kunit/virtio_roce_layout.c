@@ -77,6 +77,10 @@ AT(virtio_rdma_cmd_reg_user_mr, length, 16);
 AT(virtio_rdma_cmd_reg_user_mr, npages, 24);
 AT(virtio_rdma_cmd_reg_user_mr, pages, 32);
 
+SIZE(virtio_rdma_cmd_alloc_mw, 8);
+AT(virtio_rdma_cmd_alloc_mw, pdn, 0);
+AT(virtio_rdma_cmd_alloc_mw, type, 4);
+
 SIZE(virtio_rdma_cmd_rereg_mr, 32);
 AT(virtio_rdma_cmd_rereg_mr, pdn, 0);
 AT(virtio_rdma_cmd_rereg_mr, access_flags, 4);

@@ -226,6 +226,47 @@ static int mock_reg_user_mr(struct mock *mock, const void *r,
 	return mock_new_mr(mock, &mr, rsp);
 }
 
+/* What becomes of a region is told as if it were registered. */
+static int mock_rereg_mr(struct mock *mock, const void *r, const struct kvec *pages)
+{
+	const struct virtio_rdma_cmd_rereg_mr *req = r;
+	u32 mrn = le32_to_cpu(req->mrn), npages = le32_to_cpu(req->npages);
+	const __le64 *page = pages->iov_base;
+	struct mock_mr *mr;
+
+	if (mrn >= MOCK_MRS || !mock->mrs[mrn].exists ||
+	    pages->iov_len != npages * sizeof(*page)) {
+		mock_violation(mock, "no such MR to change", mrn);
+		return -EREMOTEIO;
+	}
+	mr = &mock->mrs[mrn];
+	if (mock_pd_use(mock, le32_to_cpu(req->pdn), 1))
+		return -EREMOTEIO;
+	mock_pd_use(mock, mr->pdn, -1);
+	mr->pdn = le32_to_cpu(req->pdn);
+	mr->access = le32_to_cpu(req->access_flags);
+	mr->changed_pages = npages;
+	if (!npages)
+		return 0;
+	mr->virt_addr = le64_to_cpu(req->virt_addr);
+	mr->length = le64_to_cpu(req->length);
+	mr->npages = npages;
+	mr->first_page = le64_to_cpu(page[0]);
+	mr->last_page = le64_to_cpu(page[npages - 1]);
+	return 0;
+}
+
+static int mock_alloc_mw(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_alloc_mw *req = r;
+	struct mock_mr mr = {
+		.pdn = le32_to_cpu(req->pdn),
+		.window = le32_to_cpu(req->type),
+	};
+
+	return mock_new_mr(mock, &mr, rsp);
+}
+
 static int mock_dereg_mr(struct mock *mock, const void *r, void *rsp)
 {
 	const struct virtio_rdma_cmd_dereg_mr *req = r;
@@ -518,6 +559,10 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(query_srq), MOCK_ACK(query_srq), mock_query_srq },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ] = {
 		MOCK_CMD(destroy_srq), 0, mock_destroy_srq },
+	[VIRTIO_NET_CTRL_ROCE_REREG_MR] = {
+		MOCK_CMD(rereg_mr), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW] = {
+		MOCK_CMD(alloc_mw), MOCK_ACK(mr), mock_alloc_mw },
 };
 
 static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
@@ -558,6 +603,8 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:
 		return mock_reg_user_mr(mock, cmd->req[0].iov_base,
 					&cmd->req[1], cmd->rsp);
+	case VIRTIO_NET_CTRL_ROCE_REREG_MR:
+		return mock_rereg_mr(mock, cmd->req[0].iov_base, &cmd->req[1]);
 	default:
 		return handler->run(mock, cmd->req[0].iov_base, cmd->rsp);
 	}

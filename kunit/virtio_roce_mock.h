@@ -129,6 +129,8 @@ struct mock_mr {
 	u32 npages;
 	u64 first_page;
 	u64 last_page;
+	u32 changed_pages;	/* of the last REREG_MR */
+	u32 window;		/* type, of a memory window */
 };
 
 /**

@@ -282,6 +282,64 @@ int process_dealloc_pd(struct process *p, u32 handle)
 }
 
 /**
+ * process_reg_mr() - REG_MR
+ * @p: process
+ * @pd: protection domain
+ * @start: address in the process
+ * @len: bytes
+ * @hca_va: address that work requests use
+ * @access: IB_ACCESS_* bits
+ * @resp: handle and keys
+ *
+ * Return: 0 or -errno.
+ */
+int process_reg_mr(struct process *p, u32 pd, unsigned long start, size_t len,
+		   u64 hca_va, u32 access, struct ib_uverbs_reg_mr_resp *resp)
+{
+	struct ib_uverbs_reg_mr req = {
+		.start = start,
+		.length = len,
+		.hca_va = hca_va,
+		.pd_handle = pd,
+		.access_flags = access,
+	};
+
+	return process_command(p, IB_USER_VERBS_CMD_REG_MR, &req, sizeof(req),
+			       resp, sizeof(*resp));
+}
+
+/**
+ * process_dereg_mr() - DEREG_MR
+ * @p: process
+ * @handle: memory region
+ *
+ * Return: 0 or -errno.
+ */
+int process_dereg_mr(struct process *p, u32 handle)
+{
+	struct ib_uverbs_dereg_mr req = { .mr_handle = handle };
+
+	return process_command(p, IB_USER_VERBS_CMD_DEREG_MR, &req, sizeof(req),
+			       NULL, 0);
+}
+
+/**
+ * process_page() - the page at an address of the process, not pinned
+ * @test: test that runs in the process
+ * @addr: address
+ *
+ * Return: page.
+ */
+struct page *process_page(struct kunit *test, unsigned long addr)
+{
+	struct page *page = NULL;
+
+	KUNIT_ASSERT_EQ(test, 1, get_user_pages_fast(addr, 1, FOLL_WRITE, &page));
+	put_page(page);
+	return page;
+}
+
+/**
  * process_create_cq() - CREATE_CQ
  * @p: process
  * @cqe: completions

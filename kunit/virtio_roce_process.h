@@ -98,6 +98,10 @@ struct process *process_start(struct mock *mock);
 struct process *process_with_context(struct mock *mock);
 int process_alloc_pd(struct process *p, u32 *handle);
 int process_dealloc_pd(struct process *p, u32 handle);
+int process_reg_mr(struct process *p, u32 pd, unsigned long start, size_t len,
+		   u64 hca_va, u32 access, struct ib_uverbs_reg_mr_resp *resp);
+int process_dereg_mr(struct process *p, u32 handle);
+struct page *process_page(struct kunit *test, unsigned long addr);
 int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp);
 int process_resize_cq(struct process *p, u32 handle, u32 cqe,
 		      struct resize_resp *resp, size_t len);

@@ -917,38 +917,6 @@ static void user_qp_types(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
-static int reg_mr(struct process *p, u32 pd, unsigned long start, size_t len,
-		  u64 hca_va, u32 access, struct ib_uverbs_reg_mr_resp *resp)
-{
-	struct ib_uverbs_reg_mr req = {
-		.start = start,
-		.length = len,
-		.hca_va = hca_va,
-		.pd_handle = pd,
-		.access_flags = access,
-	};
-
-	return process_command(p, IB_USER_VERBS_CMD_REG_MR, &req, sizeof(req),
-			       resp, sizeof(*resp));
-}
-
-static int dereg_mr(struct process *p, u32 handle)
-{
-	struct ib_uverbs_dereg_mr req = { .mr_handle = handle };
-
-	return process_command(p, IB_USER_VERBS_CMD_DEREG_MR, &req, sizeof(req),
-			       NULL, 0);
-}
-
-static struct page *user_page(struct kunit *test, unsigned long addr)
-{
-	struct page *page = NULL;
-
-	KUNIT_ASSERT_EQ(test, 1, get_user_pages_fast(addr, 1, FOLL_WRITE, &page));
-	put_page(page);
-	return page;
-}
-
 static void user_mr(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -961,10 +929,10 @@ static void user_mr(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	/* From the second page to the first byte of the fourth. */
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 2 * PAGE_SIZE - 99,
-					0x7000064, IB_ACCESS_LOCAL_WRITE |
-					IB_ACCESS_REMOTE_READ |
-					IB_ACCESS_RELAXED_ORDERING, &resp));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, 2 * PAGE_SIZE - 99,
+						0x7000064, IB_ACCESS_LOCAL_WRITE |
+						IB_ACCESS_REMOTE_READ |
+						IB_ACCESS_RELAXED_ORDERING, &resp));
 	KUNIT_EXPECT_EQ(test, resp.lkey, 0x1000);
 	KUNIT_EXPECT_EQ(test, resp.rkey, 0x2000);
 	KUNIT_EXPECT_EQ(test, mr->access, VIRTIO_IB_ACCESS_LOCAL_WRITE |
@@ -972,21 +940,21 @@ static void user_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->virt_addr, 0x7000064);
 	KUNIT_EXPECT_EQ(test, mr->length, 2 * PAGE_SIZE - 99);
 	KUNIT_EXPECT_EQ(test, mr->npages, 3);
-	page = user_page(test, start);
+	page = process_page(test, start);
 	KUNIT_EXPECT_EQ(test, mr->first_page, page_to_phys(page));
 	KUNIT_EXPECT_EQ(test, mr->last_page,
-			page_to_phys(user_page(test, start + 2 * PAGE_SIZE - 100)));
+			page_to_phys(process_page(test, start + 2 * PAGE_SIZE - 100)));
 	KUNIT_EXPECT_TRUE(test, folio_maybe_dma_pinned(page_folio(page)));
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
 	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(page)));
 
 	/* Exactly one page, and exactly one byte. */
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, p->mem + PAGE_SIZE, PAGE_SIZE,
-					p->mem + PAGE_SIZE, 0, &resp));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, p->mem + PAGE_SIZE, PAGE_SIZE,
+						p->mem + PAGE_SIZE, 0, &resp));
 	KUNIT_EXPECT_EQ(test, mr->npages, 1);
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, p->mem + 2 * PAGE_SIZE - 1, 1,
-					p->mem + 2 * PAGE_SIZE - 1, 0, &resp));
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, p->mem + 2 * PAGE_SIZE - 1, 1,
+						p->mem + 2 * PAGE_SIZE - 1, 0, &resp));
 	KUNIT_EXPECT_EQ(test, mr->npages, 1);
 	process_close_file(p);
 	mock_expect_clean(mock);
@@ -1004,21 +972,21 @@ static void user_mr_refused(struct kunit *test)
 	p = process_with_context(mock);
 	start = p->mem + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
-	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start,
-				     IB_ACCESS_MW_BIND, &resp), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, process_reg_mr(p, pd, start, 16, start,
+					     IB_ACCESS_MW_BIND, &resp), -EOPNOTSUPP);
 	if (IB_ACCESS_FLUSH_GLOBAL)
-		KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 16, start,
-					     IB_ACCESS_FLUSH_GLOBAL, &resp), 0);
-	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, PAGE_SIZE + 1, start, 0,
-				     &resp), -EINVAL);
-	KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 0, start, 0, &resp), 0);
-	KUNIT_EXPECT_LT(test, reg_mr(p, pd, 0, 16, 0, 0, &resp), 0);
+		KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 16, start,
+						     IB_ACCESS_FLUSH_GLOBAL, &resp), 0);
+	KUNIT_EXPECT_EQ(test, process_reg_mr(p, pd, start, PAGE_SIZE + 1, start, 0,
+					     &resp), -EINVAL);
+	KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 0, start, 0, &resp), 0);
+	KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, 0, 16, 0, 0, &resp), 0);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(REG_USER_MR)), 0);
 
 	mock->fail[CMD(REG_USER_MR)] = -EREMOTEIO;
-	KUNIT_EXPECT_EQ(test, reg_mr(p, pd, start, 16, start, 0, &resp),
+	KUNIT_EXPECT_EQ(test, process_reg_mr(p, pd, start, 16, start, 0, &resp),
 			-ENOMEM);
-	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(user_page(test, start))));
+	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(process_page(test, start))));
 	process_close_file(p);
 	mock_expect_clean(mock);
 }
@@ -1036,13 +1004,13 @@ static u32 user_mr_atomic_access(struct kunit *test, u64 caps)
 	start = p->mem + PAGE_SIZE;
 	KUNIT_EXPECT_EQ(test, p->context.device_caps & caps, caps);
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
-					IB_ACCESS_LOCAL_WRITE |
-					IB_ACCESS_REMOTE_WRITE |
-					IB_ACCESS_REMOTE_READ |
-					IB_ACCESS_REMOTE_ATOMIC, &resp));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, 16, start,
+						IB_ACCESS_LOCAL_WRITE |
+						IB_ACCESS_REMOTE_WRITE |
+						IB_ACCESS_REMOTE_READ |
+						IB_ACCESS_REMOTE_ATOMIC, &resp));
 	access = mock->mrs[0].access;
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
 	process_close_file(p);
 	mock_expect_clean(mock);
 	return access;
@@ -1077,13 +1045,13 @@ static void user_mr_flush(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, p->context.device_caps & VIRTIO_IB_DEVICE_FLUSH);
 	start = p->mem + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start,
-					IB_ACCESS_FLUSH_GLOBAL, &resp));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, 16, start,
+						IB_ACCESS_FLUSH_GLOBAL, &resp));
 	KUNIT_EXPECT_EQ(test, mock->mrs[0].access,
 			VIRTIO_IB_ACCESS_FLUSH_GLOBAL);
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
-	KUNIT_EXPECT_LT(test, reg_mr(p, pd, start, 16, start,
-				     IB_ACCESS_FLUSH_PERSISTENT, &resp), 0);
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 16, start,
+					     IB_ACCESS_FLUSH_PERSISTENT, &resp), 0);
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(REG_USER_MR)), 1);
 	process_close_file(p);
 	mock_expect_clean(mock);
@@ -1100,10 +1068,10 @@ static void user_mr_not_deregistered(struct kunit *test)
 	u32 pd;
 
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start, 0, &resp));
-	page = user_page(test, start);
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, 16, start, 0, &resp));
+	page = process_page(test, start);
 	mock->fail[CMD(DEREG_MR)] = -ETIMEDOUT;
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
 	KUNIT_EXPECT_TRUE(test, folio_maybe_dma_pinned(page_folio(page)));
 	process_close_file(p);
 }
@@ -1119,11 +1087,11 @@ static void user_mr_after_reset(struct kunit *test)
 	u32 pd;
 
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
-	KUNIT_ASSERT_EQ(test, 0, reg_mr(p, pd, start, 16, start, 0, &resp));
-	page = user_page(test, start);
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, 16, start, 0, &resp));
+	page = process_page(test, start);
 	KUNIT_EXPECT_TRUE(test, folio_maybe_dma_pinned(page_folio(page)));
 	mock->fail[CMD(DEREG_MR)] = -ENODEV;
-	KUNIT_EXPECT_EQ(test, 0, dereg_mr(p, resp.mr_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(p, resp.mr_handle));
 	KUNIT_EXPECT_FALSE(test, folio_maybe_dma_pinned(page_folio(page)));
 	KUNIT_EXPECT_TRUE(test, mock->settled[CMD(DEREG_MR)]);
 	KUNIT_EXPECT_TRUE(test, mock->settled[CMD(REG_USER_MR)]);

@@ -45,6 +45,7 @@ static const enum ibv_wc_status wc_status[] = {
 	[VIRTIO_IB_WC_FATAL_ERR] = IBV_WC_FATAL_ERR,
 	[VIRTIO_IB_WC_RESP_TIMEOUT_ERR] = IBV_WC_RESP_TIMEOUT_ERR,
 	[VIRTIO_IB_WC_GENERAL_ERR] = IBV_WC_GENERAL_ERR,
+	[VIRTIO_IB_WC_MEM_MGT_ERR] = IBV_WC_MW_BIND_ERR,
 };
 
 static const struct {
@@ -62,6 +63,8 @@ static const struct {
 #endif
 	[VIRTIO_IB_WC_CMP_SWAP] = { IBV_WC_COMP_SWAP, true },
 	[VIRTIO_IB_WC_FETCH_ADD] = { IBV_WC_FETCH_ADD, true },
+	[VIRTIO_IB_WC_LOCAL_INV] = { IBV_WC_LOCAL_INV, true },
+	[VIRTIO_IB_WC_BIND_MW] = { IBV_WC_BIND_MW, true },
 };
 
 static bool cqe_has_opcode(const struct virtio_rdma_cq_req *cqe)
@@ -92,7 +95,8 @@ static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
 	uint32_t flags = le32toh(cqe->wc_flags);
 
 	return (flags & VIRTIO_IB_WC_GRH ? IBV_WC_GRH : 0) |
-	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0);
+	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
+	       (flags & VIRTIO_IB_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0);
 }
 
 /*
@@ -113,6 +117,14 @@ static uint8_t cqe_sl(const struct virtio_rdma_cq_req *cqe)
 	       flags & VIRTIO_IB_WC_IPV6 ? PACKET_IPV6 : 0;
 }
 
+/* In its place may be a key, which applications read in host order. */
+static __be32 cqe_imm_data(const struct virtio_rdma_cq_req *cqe)
+{
+	if (le32toh(cqe->wc_flags) & VIRTIO_IB_WC_WITH_INVALIDATE)
+		return (__force __be32)le32toh(cqe->invalidate_rkey);
+	return cqe->imm_data;
+}
+
 static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
@@ -121,7 +133,7 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 		.opcode = cqe_opcode(cqe),
 		.vendor_err = le32toh(cqe->vendor_err),
 		.byte_len = le32toh(cqe->byte_len),
-		.imm_data = cqe->imm_data,
+		.imm_data = cqe_imm_data(cqe),
 		.qp_num = le32toh(cqe->qp_num),
 		.src_qp = le32toh(cqe->src_qp),
 		.wc_flags = cqe_flags(cqe),
@@ -366,7 +378,7 @@ static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
 
 static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	return to_vcq_ex(ibcq)->cqe.imm_data;
+	return cqe_imm_data(&to_vcq_ex(ibcq)->cqe);
 }
 
 static uint32_t cq_read_qp_num(struct ibv_cq_ex *ibcq)

@@ -157,16 +157,19 @@ static void virtio_roce_free_context(struct ibv_context *context)
 }
 
 static const struct verbs_context_ops virtio_roce_context_ops = {
+	.alloc_mw = virtio_roce_alloc_mw,
 	.alloc_parent_domain = virtio_roce_alloc_parent_domain,
 	.alloc_pd = virtio_roce_alloc_pd,
 	.alloc_td = virtio_roce_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = virtio_roce_bind_mw,
 	.create_ah = virtio_roce_create_ah,
 	.create_cq = virtio_roce_create_cq,
 	.create_cq_ex = virtio_roce_create_cq_ex,
 	.create_qp = virtio_roce_create_qp,
 	.create_qp_ex = virtio_roce_create_qp_ex,
 	.create_srq = virtio_roce_create_srq,
+	.dealloc_mw = virtio_roce_dealloc_mw,
 	.dealloc_pd = virtio_roce_dealloc_pd,
 	.dealloc_td = virtio_roce_dealloc_td,
 	.dereg_mr = virtio_roce_dereg_mr,

@@ -14,25 +14,6 @@
 
 #include "virtio_roce.h"
 
-struct virtio_roce_td {
-	struct ibv_td td;
-	unsigned int users;
-};
-
-/**
- * struct virtio_roce_pd - a protection domain or a parent domain
- * @pd: of libibverbs
- * @users: number of parent domains that contain it
- * @contained: of a parent domain: protection domain, else NULL
- * @td: of a parent domain: thread domain, or NULL
- */
-struct virtio_roce_pd {
-	struct ibv_pd pd;
-	unsigned int users;
-	struct virtio_roce_pd *contained;
-	struct virtio_roce_td *td;
-};
-
 static struct virtio_roce_pd *to_vpd(struct ibv_pd *pd)
 {
 	return container_of(pd, struct virtio_roce_pd, pd);

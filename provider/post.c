@@ -29,6 +29,8 @@
  * @has_imm: carries immediate data
  * @has_rdma: goes to memory that the request names
  * @has_atomic: likewise, and has operands
+ * @has_key: names a key that becomes invalid
+ * @is_local: sends nothing, and has no payload
  * @has_no_inline: cannot have inline data: it reads, or has no data
  * @wr_only: ibv_post_send() has no such request
  * @cap: bit of enum virtio_ib_device_cap that the device must have, or 0
@@ -40,6 +42,8 @@ struct send_op {
 	bool has_imm;
 	bool has_rdma;
 	bool has_atomic;
+	bool has_key;
+	bool is_local;
 	bool has_no_inline;
 	bool wr_only;
 	uint64_t cap;
@@ -110,6 +114,30 @@ static const struct send_op send_ops[] = {
 		.has_atomic = true,
 		.has_no_inline = true,
 		.cap = VIRTIO_IB_DEVICE_ATOMIC,
+	},
+	[IBV_WR_SEND_WITH_INV] = {
+		.types = QPT(RC),
+		.wr_flag = IBV_QP_EX_WITH_SEND_WITH_INV,
+		.opcode = VIRTIO_IB_WR_SEND_WITH_INV,
+		.has_key = true,
+		.cap = VIRTIO_IB_DEVICE_MEM_WINDOW,
+	},
+	[IBV_WR_LOCAL_INV] = {
+		.types = QPT_CONNECTED,
+		.wr_flag = IBV_QP_EX_WITH_LOCAL_INV,
+		.opcode = VIRTIO_IB_WR_LOCAL_INV,
+		.has_key = true,
+		.is_local = true,
+		.has_no_inline = true,
+		.cap = VIRTIO_IB_DEVICE_MEM_WINDOW,
+	},
+	[IBV_WR_BIND_MW] = {
+		.types = QPT_CONNECTED,
+		.wr_flag = IBV_QP_EX_WITH_BIND_MW,
+		.opcode = VIRTIO_IB_WR_BIND_MW,
+		.is_local = true,
+		.has_no_inline = true,
+		.cap = VIRTIO_IB_DEVICE_MEM_WINDOW,
 	},
 };
 
@@ -308,6 +336,33 @@ static void set_atomic(struct virtio_rdma_swqe *req, uint64_t remote_addr,
 	req->atomic.swap = htole64(swap);
 }
 
+static uint32_t bind_access(unsigned int access)
+{
+	return (access & IBV_ACCESS_REMOTE_WRITE ? VIRTIO_IB_ACCESS_REMOTE_WRITE : 0) |
+	       (access & IBV_ACCESS_REMOTE_READ ? VIRTIO_IB_ACCESS_REMOTE_READ : 0) |
+	       (access & IBV_ACCESS_REMOTE_ATOMIC ? VIRTIO_IB_ACCESS_REMOTE_ATOMIC : 0) |
+	       (access & IBV_ACCESS_ZERO_BASED ? VIRTIO_IB_ACCESS_ZERO_BASED : 0);
+}
+
+/* The device finds the window by its new key, and judges the rest. */
+static int set_bind(struct virtio_rdma_swqe *req, uint32_t rkey,
+		    const struct ibv_mw_bind_info *info)
+{
+	const unsigned int known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+				   IBV_ACCESS_ZERO_BASED;
+
+	if (info->mw_access_flags & ~known || (info->length && !info->mr))
+		return EINVAL;
+
+	req->bind.addr = htole64(info->addr);
+	req->bind.length = htole64(info->length);
+	req->bind.mr_key = htole32(info->mr ? info->mr->lkey : 0);
+	req->bind.key = htole32(rkey);
+	req->bind.access = htole32(bind_access(info->mw_access_flags));
+	return 0;
+}
+
 static void set_ud(struct virtio_rdma_swqe *req, struct ibv_ah *ah,
 		   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -414,6 +469,20 @@ static int post_recv_error(const struct virtio_roce_qp *qp)
 	return likely(may_post_recv[qp->vqp.qp.state] && !qp->srq) ? 0 : EINVAL;
 }
 
+static int post_local(struct virtio_roce_qp *qp, const struct send_op *op,
+		      const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
+{
+	int err = 0;
+
+	if (unlikely(wr->num_sge || wr->send_flags & IBV_SEND_INLINE))
+		return EINVAL;
+	if (wr->opcode == IBV_WR_BIND_MW)
+		err = set_bind(req, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+	if (!err)
+		sq_put(qp);
+	return err;
+}
+
 /* A negative number of SGEs becomes a large size_t, which set_sges() refuses. */
 static int post_one_send(struct virtio_roce_qp *qp,
 			 const struct ibv_send_wr *wr)
@@ -430,6 +499,10 @@ static int post_one_send(struct virtio_roce_qp *qp,
 
 	if (op->has_imm)
 		req->imm_data = wr->imm_data;
+	if (op->has_key)
+		req->invalidate_rkey = htole32(wr->invalidate_rkey);
+	if (op->is_local)
+		return post_local(qp, op, wr, req);
 	if (op->has_rdma)
 		set_rdma(req, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 	else if (op->has_atomic)
@@ -718,6 +791,31 @@ static void wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm_data)
 		req->imm_data = imm_data;
 }
 
+static void wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
+{
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_SEND_WITH_INV);
+
+	if (req)
+		req->invalidate_rkey = htole32(rkey);
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t rkey)
+{
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_LOCAL_INV);
+
+	if (req)
+		req->invalidate_rkey = htole32(rkey);
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_BIND_MW);
+
+	if (req)
+		to_vqp_ex(ibqp)->wr_err = set_bind(req, rkey, info);
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -790,6 +888,9 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 #endif
 	ex->wr_send = wr_send;
 	ex->wr_send_imm = wr_send_imm;
+	ex->wr_send_inv = wr_send_inv;
+	ex->wr_local_inv = wr_local_inv;
+	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;

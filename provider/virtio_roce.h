@@ -198,6 +198,26 @@ struct virtio_roce_qp {
 	int wr_err;
 };
 
+/** struct virtio_roce_td - a thread domain, and the number of parent domains with it */
+struct virtio_roce_td {
+	struct ibv_td td;
+	unsigned int users;
+};
+
+/**
+ * struct virtio_roce_pd - a protection domain or a parent domain
+ * @pd: of libibverbs
+ * @users: number of parent domains that contain it
+ * @contained: of a parent domain: protection domain, else NULL
+ * @td: of a parent domain: thread domain, or NULL
+ */
+struct virtio_roce_pd {
+	struct ibv_pd pd;
+	unsigned int users;
+	struct virtio_roce_pd *contained;
+	struct virtio_roce_td *td;
+};
+
 /**
  * struct virtio_roce_ah - an address handle
  * @ah: of libibverbs
@@ -303,6 +323,13 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);
+
+/* mw.c */
+
+struct ibv_mw *virtio_roce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int virtio_roce_dealloc_mw(struct ibv_mw *mw);
+int virtio_roce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+			struct ibv_mw_bind *bind);
 
 /* pd.c */
 

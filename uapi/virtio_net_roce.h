@@ -149,11 +149,12 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ	= 61,
 	VIRTIO_NET_CTRL_ROCE_RESIZE_CQ		= 63,
 
-	/* 64 … 71: VIRTIO_IB_DEVICE_REREG_MR */
+	/* 64 … 71: VIRTIO_IB_DEVICE_REREG_MR and _MEM_WINDOW */
 	VIRTIO_NET_CTRL_ROCE_REREG_MR		= 64,
+	VIRTIO_NET_CTRL_ROCE_ALLOC_MW		= 65,
 
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 65,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 66,
 };
 
 /**
@@ -192,6 +193,9 @@ enum virtio_net_ctrl_roce_cmd {
  *	Only with %VIRTIO_IB_DEVICE_EVENTS
  * @VIRTIO_IB_DEVICE_REREG_MR: REREG_MR
  * @VIRTIO_IB_DEVICE_ZERO_BASED: %VIRTIO_IB_ACCESS_ZERO_BASED
+ * @VIRTIO_IB_DEVICE_MEM_WINDOW: memory windows: ALLOC_MW, %VIRTIO_IB_WR_BIND_MW,
+ *	%VIRTIO_IB_ACCESS_MW_BIND; %VIRTIO_IB_WR_LOCAL_INV and %VIRTIO_IB_WR_SEND_WITH_INV
+ *	for all QPs
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -213,6 +217,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_QP_EVENTS		= 1 << 13,
 	VIRTIO_IB_DEVICE_REREG_MR		= 1 << 14,
 	VIRTIO_IB_DEVICE_ZERO_BASED		= 1 << 15,
+	VIRTIO_IB_DEVICE_MEM_WINDOW		= 1 << 16,
 };
 
 /**
@@ -369,9 +374,11 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_pd, 4);
  *	a memory region only with %VIRTIO_IB_ACCESS_LOCAL_WRITE
  * @VIRTIO_IB_ACCESS_ZERO_BASED: no right, and of REG_USER_MR and REREG_MR only: work
  *	requests use address 0 for the first byte
+ * @VIRTIO_IB_ACCESS_MW_BIND: memory windows may be bound to it; likewise
  *
  * Those to flush are there with %VIRTIO_IB_DEVICE_FLUSH, that to do atomics with
- * %VIRTIO_IB_DEVICE_ATOMIC, the last one with %VIRTIO_IB_DEVICE_ZERO_BASED.
+ * %VIRTIO_IB_DEVICE_ATOMIC, the last two with %VIRTIO_IB_DEVICE_ZERO_BASED and
+ * %VIRTIO_IB_DEVICE_MEM_WINDOW.
  * Reading for a QP of the same protection domain is always granted.
  */
 enum virtio_ib_access_flags {
@@ -382,6 +389,7 @@ enum virtio_ib_access_flags {
 	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT	= 1 << 4,
 	VIRTIO_IB_ACCESS_REMOTE_ATOMIC		= 1 << 5,
 	VIRTIO_IB_ACCESS_ZERO_BASED		= 1 << 6,
+	VIRTIO_IB_ACCESS_MW_BIND		= 1 << 7,
 };
 
 /**
@@ -400,7 +408,7 @@ struct virtio_rdma_cmd_get_dma_mr {
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_get_dma_mr, 8);
 
 /**
- * struct virtio_rdma_ack_mr - response to GET_DMA_MR, REG_USER_MR and ALLOC_MR
+ * struct virtio_rdma_ack_mr - response to GET_DMA_MR, REG_USER_MR, ALLOC_MR and ALLOC_MW
  * @mrn: handle of the memory region
  * @lkey: key for scatter/gather elements
  * @rkey: key for the peer, equal to @lkey in a response to ALLOC_MR
@@ -469,8 +477,33 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, mrn, 28);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, pages, 32);
 
 /**
+ * enum virtio_ib_mw_type - type of a memory window
+ * @VIRTIO_IB_MW_TYPE_1: all QPs of its protection domain may use and bind it
+ * @VIRTIO_IB_MW_TYPE_2: the QP alone that it was bound by may use it
+ */
+enum virtio_ib_mw_type {
+	VIRTIO_IB_MW_TYPE_1			= 1,
+	VIRTIO_IB_MW_TYPE_2			= 2,
+};
+
+/**
+ * struct virtio_rdma_cmd_alloc_mw - request of ALLOC_MW
+ * @pdn: protection domain
+ * @type: &enum virtio_ib_mw_type
+ *
+ * A window counts as a memory region, and DEREG_MR destroys it.  No access by its rkey
+ * succeeds before a request %VIRTIO_IB_WR_BIND_MW; it has no lkey.
+ */
+struct virtio_rdma_cmd_alloc_mw {
+	__le32 pdn;
+	__le32 type;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_alloc_mw, 8);
+
+/**
  * struct virtio_rdma_cmd_dereg_mr - request of DEREG_MR (no response)
- * @mrn: handle of the memory region
+ * @mrn: handle of the memory region or memory window
  */
 struct virtio_rdma_cmd_dereg_mr {
 	__le32 mrn;
@@ -994,18 +1027,21 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  * @VIRTIO_IB_WR_CMP_SWAP: RC: the peer replaces 8 bytes if they are as given; what was
  *	there before comes back
  * @VIRTIO_IB_WR_FETCH_ADD: RC: the peer adds to 8 bytes; likewise
- * @VIRTIO_IB_WR_LOCAL_INV: RC, UC: make a memory region of ALLOC_MR invalid
+ * @VIRTIO_IB_WR_LOCAL_INV: RC, UC: make a memory region of ALLOC_MR, or a memory window
+ *	of type 2, invalid
  * @VIRTIO_IB_WR_SEND_WITH_INV: RC: SEND, after which the receiver makes one of its
- *	memory regions of that kind invalid
+ *	memory regions or windows of that kind invalid
  * @VIRTIO_IB_WR_REG_MR: RC, UC: give such a memory region, which is invalid,
  *	pages, rights and a key, and make it valid
  * @VIRTIO_IB_WR_FLUSH: RC: the peer makes what was written to one of its memory
  *	regions visible, or persistent, before this completes
  * @VIRTIO_IB_WR_ATOMIC_WRITE: RC: the peer writes 8 bytes at once
+ * @VIRTIO_IB_WR_BIND_MW: RC, UC: let a memory window open a part of a memory region
  *
  * 5 and 6 are there with %VIRTIO_IB_DEVICE_ATOMIC, those from 7 to 9 with
  * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH,
- * ATOMIC_WRITE with %VIRTIO_IB_DEVICE_ATOMIC_WRITE.
+ * ATOMIC_WRITE with %VIRTIO_IB_DEVICE_ATOMIC_WRITE, BIND_MW, and 7 and 8 for windows, with
+ * %VIRTIO_IB_DEVICE_MEM_WINDOW.
  */
 enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_RDMA_WRITE			= 0,
@@ -1020,6 +1056,7 @@ enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_REG_MR			= 9,
 	VIRTIO_IB_WR_FLUSH			= 10,
 	VIRTIO_IB_WR_ATOMIC_WRITE		= 11,
+	VIRTIO_IB_WR_BIND_MW			= 12,
 };
 
 /**
@@ -1100,6 +1137,14 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  * @flush.type: &enum virtio_ib_flush_type, not 0
  * @flush.level: &enum virtio_ib_flush_level
  * @flush.padding: zero
+ * @bind: BIND_MW
+ * @bind.addr: address of the first byte inside the memory region
+ * @bind.length: bytes; 0, of type 1 only: the window is not bound from now on
+ * @bind.mr_key: lkey of the memory region, not looked at without bytes
+ * @bind.key: new rkey; but for the lower %VIRTIO_RDMA_KEY_TAG_BITS bits it is that which
+ *	ALLOC_MW returned
+ * @bind.access: &enum virtio_ib_access_flags; local rights do not matter
+ * @bind.padding: zero
  * @atomic: CMP_SWAP and FETCH_ADD
  * @atomic.remote_addr: address inside the peer's memory region, a multiple of 8
  * @atomic.compare_add: CMP_SWAP: what the 8 bytes are to be; FETCH_ADD: what is added
@@ -1107,7 +1152,7 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  * @reserved: zero where none applies
  * @inline_data: payload if VIRTIO_IB_SEND_INLINE is set
  * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set; 0 for
- *	LOCAL_INV, REG_MR and FLUSH
+ *	LOCAL_INV, REG_MR, BIND_MW and FLUSH
  * @inline_len: bytes of @inline_data if it is set
  * @reserved2: zero
  * @sg_list: payload
@@ -1140,6 +1185,14 @@ struct virtio_rdma_sq_req {
 			__le32 access;
 			__le32 npages;
 		} reg;
+		struct {
+			__le64 addr;
+			__le64 length;
+			__le32 mr_key;
+			__le32 key;
+			__le32 access;
+			__le32 padding;
+		} bind;
 		struct {
 			__le64 remote_addr;
 			__le32 rkey;
@@ -1203,11 +1256,12 @@ enum virtio_ib_wc_opcode {
 	VIRTIO_IB_WC_REG_MR			= 8,
 	VIRTIO_IB_WC_FLUSH			= 9,
 	VIRTIO_IB_WC_ATOMIC_WRITE		= 10,
+	VIRTIO_IB_WC_BIND_MW			= 11,
 };
 
 /*
- * MEM_MGT_ERR, with VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS: a well-formed LOCAL_INV
- * or REG_MR could not be carried out.
+ * MEM_MGT_ERR, with VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS or _MEM_WINDOW: a well-formed
+ * LOCAL_INV, REG_MR or BIND_MW could not be carried out.
  */
 enum virtio_ib_wc_status {
 	VIRTIO_IB_WC_SUCCESS			= 0,
@@ -1519,6 +1573,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_qp_control, recv_wanted, 32);
  * @flush: FLUSH
  * @atomic: CMP_SWAP, FETCH_ADD
  * @reg: REG_MR, which has no elements
+ * @bind: BIND_MW, which has none either
  * @sg_list: payload
  * @inline_data: payload
  */
@@ -1573,6 +1628,14 @@ struct virtio_rdma_swqe {
 			__le32 access;
 			__le32 npages;
 		} reg;
+		struct {
+			__le64 addr;
+			__le64 length;
+			__le32 mr_key;
+			__le32 key;
+			__le32 access;
+			__le32 padding;
+		} bind;
 	};
 };
 

@@ -117,7 +117,8 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_FLUSH |
 					 VIRTIO_IB_DEVICE_RESET_SLOTS |
 					 VIRTIO_IB_DEVICE_REREG_MR |
-					 VIRTIO_IB_DEVICE_ZERO_BASED);
+					 VIRTIO_IB_DEVICE_ZERO_BASED |
+					 VIRTIO_IB_DEVICE_MEM_WINDOW);
 	if (rnic_has_atomics(&rnic->ctx))
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_ATOMIC |
 						 VIRTIO_IB_DEVICE_ATOMIC_WRITE);
@@ -565,6 +566,17 @@ static const char *command_alloc_mr(struct rnic *rnic, const struct command_args
 	return why;
 }
 
+static const char *command_alloc_mw(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_alloc_mw *cmd = args->req;
+	uint32_t key = 0;
+	const char *why = mr_alloc_window(&rnic->mrs, le32toh(cmd->pdn),
+					  le32toh(cmd->type), &key);
+
+	command_answer_key(args, key);
+	return why;
+}
+
 static const char *command_query_counters(struct rnic *rnic,
 					  const struct command_args *args)
 {
@@ -638,6 +650,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			     CMD(req_notify), 0, false },
 	C(ALLOC_MR) = { "ALLOC_MR", command_alloc_mr,
 			CMD(alloc_mr), ACK(mr), false },
+	C(ALLOC_MW) = { "ALLOC_MW", command_alloc_mw,
+			CMD(alloc_mw), ACK(mr), false },
 	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", command_query_counters,
 			      0, ACK(query_counters), false },
 	C(ATTACH_MCAST) = { "ATTACH_MCAST", command_attach_mcast,

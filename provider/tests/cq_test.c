@@ -73,14 +73,14 @@ static const enum ibv_wc_status statuses[] = {
 	IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR,
 	IBV_WC_REM_OP_ERR, IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR,
 	IBV_WC_REM_ABORT_ERR, IBV_WC_FATAL_ERR, IBV_WC_RESP_TIMEOUT_ERR,
-	IBV_WC_GENERAL_ERR,
+	IBV_WC_GENERAL_ERR, IBV_WC_MW_BIND_ERR,
 };
 
 /* By number on the wire; -1 for those that processes do not get. */
 static const int opcodes[] = {
 	IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_RECV,
-	IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, -1, -1,
-	IBV_WC_FLUSH, IBV_WC_ATOMIC_WRITE,
+	IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD,
+	IBV_WC_LOCAL_INV, -1, IBV_WC_FLUSH, IBV_WC_ATOMIC_WRITE, IBV_WC_BIND_MW,
 };
 
 static struct ibv_wc poll_status(struct virtio_roce_cq *cq, uint8_t status,
@@ -137,10 +137,13 @@ static void translates_flags(void **state)
 	for (i = 0; i < 32; i++) {
 		cqe = fake_complete_begin();
 		cqe->wc_flags = htole32(1U << i);
+		cqe->invalidate_rkey = htole32(0x503);
 		fake_complete_end();
-		expect = i == 0 ? IBV_WC_GRH : i == 1 ? IBV_WC_WITH_IMM : 0;
+		expect = i == 0 ? IBV_WC_GRH : i == 1 ? IBV_WC_WITH_IMM :
+			 i == 2 ? IBV_WC_WITH_INV : 0;
 		wc = poll_one(cq);
 		assert_int_equal(wc.wc_flags, expect);
+		assert_int_equal(wc.invalidated_rkey, 0x503);
 		/* The network header of a datagram: 2 is IPv4, 1 is IPv6. */
 		assert_int_equal(wc.sl, i == 4 ? 2 : i == 5 ? 1 : 0);
 	}

@@ -754,6 +754,98 @@ static void builds_atomics(void **state)
 	drop_qp_and_cq(qp);
 }
 
+static struct ibv_mr window_mr = { .lkey = 0x300 };
+
+static const struct ibv_mw_bind_info window_info = {
+	.mr = &window_mr,
+	.addr = 0x1122334455667788,
+	.length = 0x100000001,
+	.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED,
+};
+
+static void check_bind(const struct virtio_rdma_sq_req *req, uint32_t key)
+{
+	assert_int_equal(req->opcode, VIRTIO_IB_WR_BIND_MW);
+	assert_int_equal(le64toh(req->bind.addr), 0x1122334455667788);
+	assert_int_equal(le64toh(req->bind.length), 0x100000001);
+	assert_int_equal(le32toh(req->bind.mr_key), 0x300);
+	assert_int_equal(le32toh(req->bind.key), key);
+	assert_int_equal(le32toh(req->bind.access), VIRTIO_IB_ACCESS_REMOTE_READ |
+						    VIRTIO_IB_ACCESS_REMOTE_ATOMIC |
+						    VIRTIO_IB_ACCESS_ZERO_BASED);
+	assert_int_equal(req->bind.padding, 0);
+	assert_int_equal(le32toh(req->num_sge), 0);
+}
+
+static void translates_windows(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = { .rkey = 0x503, .bind_info = window_info },
+	};
+	struct virtio_rdma_sq_req *req;
+
+	refused_send(qp, &wr, EINVAL);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_MEM_WINDOW;
+	check_bind(posted_send(qp, &wr), 0x503);
+	wr.num_sge = 1;
+	wr.sg_list = sges;
+	refused_send(qp, &wr, EINVAL);
+	wr.num_sge = 0;
+	wr.send_flags = IBV_SEND_INLINE;
+	refused_send(qp, &wr, EINVAL);
+	wr.send_flags = 0;
+	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_ON_DEMAND;
+	refused_send(qp, &wr, EINVAL);
+	wr.bind_mw.bind_info = window_info;
+	wr.bind_mw.bind_info.mr = NULL;
+	refused_send(qp, &wr, EINVAL);
+
+	wr.opcode = IBV_WR_LOCAL_INV;
+	wr.invalidate_rkey = 0x503;
+	req = posted_send(qp, &wr);
+	assert_int_equal(req->opcode, VIRTIO_IB_WR_LOCAL_INV);
+	assert_int_equal(le32toh(req->invalidate_rkey), 0x503);
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	wr.num_sge = 1;
+	req = posted_send(qp, &wr);
+	assert_int_equal(req->opcode, VIRTIO_IB_WR_SEND_WITH_INV);
+	assert_int_equal(le32toh(req->invalidate_rkey), 0x503);
+	check_sges(req->sg_list, 1);
+	drop_qp_and_cq(qp);
+}
+
+/* ibv_bind_mw() of type 1 changes the key, unless it cannot be posted. */
+static void binds_windows(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_mw_bind bind = { .bind_info = window_info };
+	struct ibv_mw mw = { .rkey = 0x5ff, .type = IBV_MW_TYPE_1 };
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	struct virtio_rdma_sq_req *req;
+
+	assert_int_equal(virtio_roce_bind_mw(&qp->vqp.qp, &mw, &bind), EINVAL);
+	assert_int_equal(mw.rkey, 0x5ff);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_MEM_WINDOW;
+	assert_int_equal(virtio_roce_bind_mw(&qp->vqp.qp, &mw, &bind), 0);
+	assert_int_equal(mw.rkey, 0x500);
+	check_bind(fake_take(&fake.sq), 0x500);
+
+	ibv_wr_start(ex);
+	ibv_wr_bind_mw(ex, &mw, 0x501, &window_info);
+	ibv_wr_local_inv(ex, 0x501);
+	ibv_wr_send_inv(ex, 0x601);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	check_bind(fake_take(&fake.sq), 0x501);
+	req = fake_take(&fake.sq);
+	assert_int_equal(le32toh(req->invalidate_rkey), 0x501);
+	req = fake_take(&fake.sq);
+	assert_int_equal(le32toh(req->invalidate_rkey), 0x601);
+	drop_qp_and_cq(qp);
+}
+
 static void builds_inline_and_ud(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
@@ -1023,6 +1115,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(builds_flush),
 	TEST(translates_atomics),
 	TEST(builds_atomics),
+	TEST(translates_windows),
+	TEST(binds_windows),
 	TEST(builds_inline_and_ud),
 	TEST(aborts),
 	TEST(takes_all_back_after_an_error),

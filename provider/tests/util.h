@@ -80,7 +80,10 @@ struct fake_vq {
 struct fake {
 	struct ibv_device device;
 	struct virtio_roce_context ctx;
-	struct ibv_pd pd;
+	union {
+		struct ibv_pd pd;
+		struct virtio_roce_pd vpd;
+	};
 	uint8_t *mem;
 	size_t mem_used;
 	uint32_t num;

@@ -321,7 +321,7 @@ static void refuses_unknown_cq_attributes(void **state)
 {
 	struct ibv_cq_init_attr_ex attrs[] = {
 		{ .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP },
-		{ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD },
+		{ .cqe = 1, .comp_mask = 1 << 5 },
 		{ .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		  .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN },
 	};
@@ -347,7 +347,52 @@ static void takes_known_cq_attributes(void **state)
 
 	ex = virtio_roce_create_cq_ex(fake.pd.context, &attr);
 	assert_non_null(ex);
+	assert_true(to_vcq_ex(ex)->vq.unlocked);
 	drop_cq(to_vcq_ex(ex));
+}
+
+/* Objects of a parent domain have no locks if it has a thread domain. */
+static void knows_parent_domains(void **state)
+{
+	struct ibv_context *context = fake.pd.context;
+	struct ibv_td_init_attr td_attr = {};
+	struct ibv_parent_domain_init_attr attr = { .pd = &fake.pd };
+	struct ibv_cq_init_attr_ex cq_attr = {
+		.cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+	};
+	struct ibv_td *td = virtio_roce_alloc_td(context, &td_attr);
+	struct ibv_pd *plain, *single;
+	struct ibv_cq_ex *ex;
+
+	assert_non_null(td);
+	plain = virtio_roce_alloc_parent_domain(context, &attr);
+	attr.td = td;
+	single = virtio_roce_alloc_parent_domain(context, &attr);
+	assert_non_null(plain);
+	assert_non_null(single);
+	assert_int_equal(single->handle, fake.pd.handle);
+	assert_int_equal(virtio_roce_dealloc_td(td), EBUSY);
+	assert_int_equal(virtio_roce_dealloc_pd(&fake.pd), EBUSY);
+	attr.pd = plain;
+	assert_null(virtio_roce_alloc_parent_domain(context, &attr));
+	assert_int_equal(errno, EINVAL);
+
+	cq_attr.parent_domain = plain;
+	ex = virtio_roce_create_cq_ex(context, &cq_attr);
+	assert_non_null(ex);
+	assert_false(to_vcq_ex(ex)->vq.unlocked);
+	drop_cq(to_vcq_ex(ex));
+	cq_attr.parent_domain = single;
+	ex = virtio_roce_create_cq_ex(context, &cq_attr);
+	assert_non_null(ex);
+	assert_true(to_vcq_ex(ex)->vq.unlocked);
+	drop_cq(to_vcq_ex(ex));
+
+	assert_int_equal(virtio_roce_dealloc_pd(single), 0);
+	assert_int_equal(virtio_roce_dealloc_td(td), 0);
+	assert_int_equal(virtio_roce_dealloc_pd(plain), 0);
+	assert_int_equal(fake.vpd.users, 0);
 }
 
 static void refuses_unknown_qp_attributes(void **state)
@@ -558,6 +603,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(refuses_bad_doorbells),
 	TEST(refuses_unknown_cq_attributes),
 	TEST(takes_known_cq_attributes),
+	TEST(knows_parent_domains),
 	TEST(refuses_unknown_qp_attributes),
 	TEST(takes_known_qp_attributes),
 	TEST(child_cannot_use_queues),

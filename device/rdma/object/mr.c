@@ -128,12 +128,12 @@ void mr_table_fini(struct mr_table *mrs)
 	obj_table_fini(&mrs->objs);
 }
 
-/* @zero_based: may the region be so? */
+/* @of_user: the region is one of REG_USER_MR */
 static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access,
-				   bool zero_based)
+				   bool of_user)
 {
-	if (zero_based && !ctx->limits.rfc)
-		access &= ~VIRTIO_IB_ACCESS_ZERO_BASED;
+	if (of_user && !ctx->limits.rfc)
+		access &= ~(VIRTIO_IB_ACCESS_ZERO_BASED | VIRTIO_IB_ACCESS_MW_BIND);
 	if (access & ~rnic_access_flags(ctx))
 		return "unknown access flags";
 	/* The device cannot know which memory of the guest is persistent. */
@@ -205,7 +205,7 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 
 /* Check that the numbers of a request are consistent, before looking at any page. */
 static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
-			    uint32_t npages, bool zero_based)
+			    uint32_t npages, bool of_user)
 {
 	if (!mr->length)
 		return "memory region without a byte";
@@ -215,7 +215,7 @@ static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
 		return "memory region beyond the address space";
 	if (npages != (mr->first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
 		return "number of pages does not cover the memory region";
-	return mr_access_check(mrs->ctx, mr->access, zero_based);
+	return mr_access_check(mrs->ctx, mr->access, of_user);
 }
 
 static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
@@ -280,6 +280,25 @@ const char *mr_reg_begin(struct mr_table *mrs,
 	return mr_reg_start(mrs, req, room, NULL);
 }
 
+static void mr_unbind(struct mr *window)
+{
+	struct mr **at;
+
+	window->invalid = true;
+	if (!window->of)
+		return;
+	for (at = &window->of->windows; *at != window; at = &(*at)->next)
+		;
+	*at = window->next;
+	window->of = NULL;
+}
+
+static void mr_unbind_all(struct mr *mr)
+{
+	while (mr->windows)
+		mr_unbind(mr->windows);
+}
+
 static void mr_set_pd(struct mr *mr, struct pd *pd)
 {
 	mr->pd->refs--;
@@ -299,6 +318,7 @@ static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t p
 		return "another address of the first byte, without pages";
 	if (!pd_get(mrs->pds, pdn))
 		return mr_no_pd;
+	mr_unbind_all(mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mr->access = access;
 	return NULL;
@@ -316,7 +336,7 @@ const char *mr_rereg_begin(struct mr_table *mrs,
 		.npages = req->npages,
 	};
 
-	if (!mr || mr->dma || mr->max_pages)
+	if (!mr || mr->dma || mr->max_pages || mr->window)
 		return "no memory region of REG_USER_MR";
 	if (req->npages)
 		return mr_reg_start(mrs, &reg, room, mr);
@@ -357,6 +377,7 @@ static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 
 	if (why)
 		return why;
+	mr_unbind_all(mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mrs->extents += tmpl->n - mr->n;
 	free(mr->extent);
@@ -414,6 +435,95 @@ static struct mr *mr_get_fast(const struct mr_table *mrs, const struct pd *pd,
 	struct mr *mr = obj_at(&mrs->objs, obj_index(key));
 
 	return mr && mr->max_pages && mr->pd == pd ? mr : NULL;
+}
+
+const char *mr_alloc_window(struct mr_table *mrs, uint32_t pdn, uint32_t type,
+			    uint32_t *key)
+{
+	const struct mr tmpl = {
+		.invalid = true,
+		.window = type,
+	};
+
+	if (type != VIRTIO_IB_MW_TYPE_1 && type != VIRTIO_IB_MW_TYPE_2)
+		return "unknown type of memory window";
+	return mr_enter(mrs, pdn, &tmpl, key);
+}
+
+/* Rights of a window; its region must grant those that are not its own affair. */
+#define WINDOW_ACCESS	(VIRTIO_IB_ACCESS_LOCAL_WRITE | VIRTIO_IB_ACCESS_REMOTE_WRITE | \
+			 VIRTIO_IB_ACCESS_REMOTE_READ | VIRTIO_IB_ACCESS_REMOTE_ATOMIC | \
+			 VIRTIO_IB_ACCESS_ZERO_BASED)
+#define WINDOW_WRITE	(VIRTIO_IB_ACCESS_REMOTE_WRITE | VIRTIO_IB_ACCESS_REMOTE_ATOMIC)
+
+/* The region that a window can be bound to. */
+static const char *mr_bind_check(const struct mr_table *mrs, const struct pd *pd,
+				 const struct mr_bind *bind, struct mr **of)
+{
+	struct mr *mr = obj_get(&mrs->objs, bind->mr_key);
+
+	if (!mr || mr->pd != pd || mr->window || mr->invalid)
+		return "no such memory region";
+	if (!(mr->access & VIRTIO_IB_ACCESS_MW_BIND))
+		return "no right to bind windows to the memory region";
+	if (bind->access & ~WINDOW_ACCESS)
+		return "unknown access flags";
+	if (bind->access & WINDOW_WRITE && !(mr->access & VIRTIO_IB_ACCESS_LOCAL_WRITE))
+		return "a window to write to a region that is to be read";
+	if (bind->addr < mr->addr || bind->length > mr->length ||
+	    bind->addr - mr->addr > mr->length - bind->length)
+		return "a window beyond the memory region";
+	*of = mr;
+	return NULL;
+}
+
+const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
+		    const struct mr_bind *bind)
+{
+	struct mr *window = obj_at(&mrs->objs, obj_index(bind->key)), *of = NULL;
+	const char *why;
+
+	if (!window || !window->window || window->pd != pd)
+		return "no such memory window";
+	if (window->window == VIRTIO_IB_MW_TYPE_2 && (!window->invalid || !bind->length))
+		return "memory window is bound";
+	if (bind->length) {
+		why = mr_bind_check(mrs, pd, bind, &of);
+		if (why)
+			return why;
+	}
+	mr_unbind(window);
+	window->key = bind->key;
+	obj_retag(&mrs->objs, window->key);
+	if (!of)
+		return NULL;
+	window->invalid = false;
+	window->user = user;
+	window->access = bind->access & ~VIRTIO_IB_ACCESS_LOCAL_WRITE;
+	window->base = bind->addr;
+	window->addr = bind->access & VIRTIO_IB_ACCESS_ZERO_BASED ? 0 : bind->addr;
+	window->length = bind->length;
+	window->of = of;
+	window->next = of->windows;
+	of->windows = window;
+	return NULL;
+}
+
+bool mr_is_window(const struct mr_table *mrs, uint32_t key)
+{
+	const struct mr *mr = obj_get(&mrs->objs, key);
+
+	return mr && mr->window;
+}
+
+/* The window of type 2 that a QP may make invalid. */
+static struct mr *mr_get_window(const struct mr_table *mrs, const struct pd *pd,
+				uint64_t user, uint32_t key)
+{
+	struct mr *mr = obj_get(&mrs->objs, key);
+
+	return mr && mr->window == VIRTIO_IB_MW_TYPE_2 && mr->pd == pd &&
+	       mr->user == user ? mr : NULL;
 }
 
 /* Copy a page list; what lies behind a page's end may be elsewhere. */
@@ -477,10 +587,16 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	return NULL;
 }
 
-bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key)
+bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
+		   uint32_t key)
 {
-	struct mr *mr = mr_get_fast(mrs, pd, key);
+	struct mr *mr = mr_get_window(mrs, pd, user, key);
 
+	if (mr) {
+		mr_unbind(mr);
+		return true;
+	}
+	mr = mr_get_fast(mrs, pd, key);
 	if (!mr || mr->key != key)
 		return false;
 	mr->invalid = true;
@@ -490,6 +606,8 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key)
 
 static void mr_free(struct mr_table *mrs, struct mr *mr)
 {
+	mr_unbind_all(mr);
+	mr_unbind(mr);
 	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
 	obj_del(&mrs->objs, mr->key);
@@ -649,7 +767,7 @@ void mr_translate_all(struct mr_table *mrs)
 		if (!mr)
 			continue;
 		left--;
-		if (!mr->dma && !mr->invalid && (mr->lost || !more))
+		if (!mr->dma && !mr->window && !mr->invalid && (mr->lost || !more))
 			mr_translate(mrs, mr);
 	}
 }
@@ -669,22 +787,34 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return true;
 }
 
+/* Rights that only peers use.  Of a window they are all that there is. */
+#define REMOTE_ACCESS	(VIRTIO_IB_ACCESS_REMOTE_WRITE | VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_REMOTE_ATOMIC)
+
+static bool window_is_ok(const struct mr *window, uint64_t user, uint32_t access)
+{
+	return access & REMOTE_ACCESS && !window->of->lost &&
+	       (window->window == VIRTIO_IB_MW_TYPE_1 || window->user == user);
+}
+
 const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
-			      uint32_t key, uint32_t access)
+			      uint64_t user, uint32_t key, uint32_t access)
 {
 	const struct mr *mr = obj_get(&mrs->objs, key);
 
 	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
 	    !mrs->ctx->mem->n || (mr->access & access) != access)
 		return NULL;
+	if (mr->window && !window_is_ok(mr, user, access))
+		return NULL;
 	return mr;
 }
 
-const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
-			uint32_t key, uint64_t addr, uint64_t len,
-			uint32_t access)
+const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
+			       uint64_t user, uint32_t key, uint64_t addr,
+			       uint64_t len, uint32_t access)
 {
-	const struct mr *mr = mr_get_whole(mrs, pd, key, access);
+	const struct mr *mr = mr_get_whole(mrs, pd, user, key, access);
 
 	if (!mr)
 		return NULL;
@@ -694,6 +824,13 @@ const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
 	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
 		return NULL;
 	return mr;
+}
+
+const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
+			uint32_t key, uint64_t addr, uint64_t len,
+			uint32_t access)
+{
+	return mr_get_remote(mrs, pd, 0, key, addr, len, access);
 }
 
 static bool extent_has(const struct mr *mr, uint32_t i, uint32_t page)
@@ -730,6 +867,10 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 
 	if (mr->dma)
 		return guest_mem_run(mrs->ctx->mem, addr, len, p);
+	if (mr->window) {
+		addr = addr - mr->addr + mr->base;
+		mr = mr->of;
+	}
 
 	/* Offset from the beginning of the first page. */
 	off = addr - mr->addr + mr->first;

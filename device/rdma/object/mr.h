@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions: from key and address to a pointer, never without a check.
+ * Memory regions and memory windows: from key and address to a pointer, never without a
+ * check.
  */
 #ifndef DEVICE_RDMA_OBJECT_MR_H
 #define DEVICE_RDMA_OBJECT_MR_H
@@ -42,6 +43,13 @@ struct mr_extent {
  * @length:	bytes
  * @n:		number of extents
  * @extent:	sorted by page
+ * @window:	of a memory window: its type; else 0.  A window has no extents; it is
+ *		@invalid while it is not bound
+ * @user:	of a window of type 2: &qp.serial of the QP that may use it
+ * @of:		of a window: the region that it is bound to
+ * @base:	of a window: address of its first byte there
+ * @windows:	windows that are bound to this region
+ * @next:	of a window: the next one of @windows
  */
 struct mr {
 	uint32_t key;
@@ -56,6 +64,12 @@ struct mr {
 	uint64_t length;
 	uint32_t n;
 	struct mr_extent *extent;
+	uint8_t window;
+	uint64_t user;
+	struct mr *of;
+	uint64_t base;
+	struct mr *windows;
+	struct mr *next;
 };
 
 struct mr_reg;
@@ -195,9 +209,56 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 			const struct mr_fast *fast);
 
 /**
- * mr_invalidate() - make a memory region of mr_alloc() invalid
+ * mr_alloc_window() - make a memory window
+ * @mrs:	memory regions of the NIC
+ * @pdn:	protection domain
+ * @type:	&enum virtio_ib_mw_type
+ * @key:	set to its key
+ *
+ * It counts as a memory region, and mr_dereg() destroys it.  It is bound to a region as
+ * long as that is neither changed nor destroyed.
+ *
+ * Return: NULL, or why it failed.
+ */
+const char *mr_alloc_window(struct mr_table *mrs, uint32_t pdn, uint32_t type,
+			    uint32_t *key);
+
+/**
+ * struct mr_bind - what a window is bound to
+ * @addr:	address of the first byte in the region
+ * @length:	bytes
+ * @mr_key:	key of the region
+ * @key:	new key of the window
+ * @access:	&enum virtio_ib_access_flags
+ */
+struct mr_bind {
+	uint64_t addr;
+	uint64_t length;
+	uint32_t mr_key;
+	uint32_t key;
+	uint32_t access;
+};
+
+/**
+ * mr_bind() - bind a memory window
  * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP
+ * @bind:	copy of the request
+ *
+ * Return: NULL, or why it failed; then the window is as it was before.
+ */
+const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
+		    const struct mr_bind *bind);
+
+/** mr_is_window() - is a key that of a memory window? */
+bool mr_is_window(const struct mr_table *mrs, uint32_t key);
+
+/**
+ * mr_invalidate() - make a memory region of mr_alloc(), or a window of type 2, invalid
+ * @mrs:	memory regions of the NIC
+ * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP
  * @key:	its key
  *
  * One that is invalid already stays so: both sides may be at it.
@@ -205,7 +266,8 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
  * Return: false if the key is not that of such a region.  No cursor on the
  *	   region may be used any more.
  */
-bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint32_t key);
+bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
+		   uint32_t key);
 
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
 const char *mr_dereg(struct mr_table *mrs, uint32_t mrn);
@@ -217,13 +279,14 @@ void mr_translate_all(struct mr_table *mrs);
  * mr_get_whole() - memory region that a key stands for, whatever it covers
  * @mrs:	memory regions of the NIC
  * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP
  * @key:	rkey
  * @access:	right that the region must grant
  *
  * Return: as of mr_get().
  */
 const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
-			      uint32_t key, uint32_t access);
+			      uint64_t user, uint32_t key, uint32_t access);
 
 /**
  * mr_get() - memory region for an access
@@ -240,6 +303,22 @@ const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
 const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
 			uint32_t key, uint64_t addr, uint64_t len,
 			uint32_t access);
+
+/**
+ * mr_get_remote() - memory region or memory window for an access by the peer
+ * @mrs:	memory regions of the NIC
+ * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP
+ * @key:	rkey
+ * @addr:	first byte
+ * @len:	bytes
+ * @access:	right that it must grant
+ *
+ * Return: as of mr_get().
+ */
+const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
+			       uint64_t user, uint32_t key, uint64_t addr,
+			       uint64_t len, uint32_t access);
 
 /**
  * mr_contig() - pointer to a part of a memory region

@@ -19,8 +19,8 @@ uint64_t sg_length(const struct sge *sge, unsigned int n)
 static bool sge_ok(const struct sg *sg, const struct sge *sge, uint64_t off,
 		   uint64_t len)
 {
-	return !len || mr_get(sg->mrs, sg->pd, sge->key, sge->addr + off, len,
-			      sg->access);
+	return !len || mr_get_remote(sg->mrs, sg->pd, sg->user, sge->key,
+				     sge->addr + off, len, sg->access);
 }
 
 bool sg_init(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
@@ -53,6 +53,20 @@ bool sg_init(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
 	return !len;
 }
 
+bool sg_init_remote(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
+		    uint64_t user, uint32_t access, const struct sge *sge)
+{
+	*sg = (struct sg) {
+		.mrs = mrs,
+		.pd = pd,
+		.user = user,
+		.access = access,
+		.sge = sge,
+		.n = 1,
+	};
+	return sge_ok(sg, sge, 0, sge->length);
+}
+
 void sg_init_flat(struct sg *sg, void *p)
 {
 	*sg = (struct sg) { .flat = p };
@@ -76,8 +90,8 @@ static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 	if (max > sge->length - sg->off)
 		max = sge->length - sg->off;
 	if (!sg->mr) {
-		sg->mr = mr_get(sg->mrs, sg->pd, sge->key, sge->addr + sg->off,
-				max, sg->access);
+		sg->mr = mr_get_remote(sg->mrs, sg->pd, sg->user, sge->key,
+				       sge->addr + sg->off, max, sg->access);
 		sg->hint = 0;
 	}
 	return mr_contig(sg->mrs, sg->mr, sge->addr + sg->off, max, &sg->hint, p);

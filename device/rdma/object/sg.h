@@ -27,6 +27,7 @@ struct sge {
  * struct sg - a cursor on memory that was checked
  * @mrs:	memory regions that the keys are of
  * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP, for the peer's accesses
  * @access:	right that the memory regions must grant
  * @sge:	element that the cursor is in
  * @n:		number of elements from it on
@@ -40,6 +41,7 @@ struct sge {
 struct sg {
 	const struct mr_table *mrs;
 	const struct pd *pd;
+	uint64_t user;
 	uint32_t access;
 	const struct sge *sge;
 	unsigned int n;
@@ -69,6 +71,20 @@ uint64_t sg_length(const struct sge *sge, unsigned int n);
 bool sg_init(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
 	     uint32_t access, const struct sge *sge, unsigned int n,
 	     uint64_t off, uint64_t len);
+
+/**
+ * sg_init_remote() - point a cursor at the range of an access by the peer
+ * @sg:		cursor
+ * @mrs:	memory regions that the key is of
+ * @pd:		protection domain of the QP
+ * @user:	&qp.serial of the QP
+ * @access:	right that the memory region or window must grant
+ * @sge:	range; stays the caller's and where it is
+ *
+ * Return: as of sg_init().
+ */
+bool sg_init_remote(struct sg *sg, const struct mr_table *mrs, const struct pd *pd,
+		    uint64_t user, uint32_t access, const struct sge *sge);
 
 /** sg_init_flat() - point a cursor at plain memory */
 void sg_init_flat(struct sg *sg, void *p);

@@ -41,6 +41,7 @@ TAILQ_HEAD(qp_list, qp);
  * @rq_vq:	the same of receive virtqueues
  * @next:	where the search for a free number begins
  * @next_direct: the same for a direct QP
+ * @serial:	&qp.serial of the newest QP
  * @active:	QPs that rnic_poll() looks at
  * @active_n:	number of them
  */
@@ -62,6 +63,7 @@ struct qp_table {
 	struct virtq **rq_vq;
 	uint32_t next;
 	uint32_t next_direct;
+	uint64_t serial;
 	struct qp_list active;
 	uint32_t active_n;
 };
@@ -114,6 +116,7 @@ struct qp_attr {
  * @end:	the NIC as the fabric sees it
  * @mrs:	its memory regions
  * @qpn:	its number
+ * @serial:	a number that no other QP has had or gets; not 0
  * @type:	&enum virtio_ib_qp_type
  * @service:	&enum pkt_service
  * @state:	&enum virtio_ib_qp_state
@@ -154,6 +157,7 @@ struct qp {
 	struct fabric_end *end;
 	struct mr_table *mrs;
 	uint32_t qpn;
+	uint64_t serial;
 	uint8_t type;
 	uint8_t service;
 	uint8_t state;

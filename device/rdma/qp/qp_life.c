@@ -285,6 +285,7 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 		.number = qpn,
 	};
 	qp->qpn = qpn;
+	qp->serial = ++qps->serial;
 	qp->type = req->qp_type;
 	qp->service = qp_services[req->qp_type];
 	qp->state = VIRTIO_IB_QPS_RESET;

@@ -659,7 +659,7 @@ static void requester_forget(struct qp *qp)
 		qp_complete_send(qp, VIRTIO_IB_WC_SUCCESS);
 }
 
-/* Register or invalidate; false if that has to wait. */
+/* Register, bind or invalidate; false if that has to wait. */
 static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 {
 	const struct requester *req = &qp->req;
@@ -670,13 +670,30 @@ static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 					    VENDOR_ERR_FAST_REG);
 		return true;
 	}
+	if (wqe->opcode == VIRTIO_IB_WR_BIND_MW) {
+		if (mr_bind(qp->mrs, qp->pd, qp->serial, &wqe->bind))
+			requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
+					    VENDOR_ERR_BIND);
+		return true;
+	}
 	/* What was sent may have to be sent again, out of that region. */
 	if (req->una != req->cur)
 		return false;
-	if (!mr_invalidate(qp->mrs, qp->pd, wqe->inv_rkey))
+	if (!mr_invalidate(qp->mrs, qp->pd, qp->serial, wqe->inv_rkey))
 		requester_set_error(wqe, VIRTIO_IB_WC_MEM_MGT_ERR,
 				    VENDOR_ERR_INVALIDATE);
 	return true;
+}
+
+/* All QPs bind and invalidate windows; regions are the affair of the kernel's. */
+static bool requester_may_change_mr(const struct qp *qp, const struct wqe *wqe)
+{
+	if (qp->fast_reg)
+		return true;
+	if (qp->ctx->limits.rfc || wqe->opcode == VIRTIO_IB_WR_REG_MR)
+		return false;
+	return wqe->opcode == VIRTIO_IB_WR_BIND_MW ||
+	       mr_is_window(qp->mrs, wqe->inv_rkey);
 }
 
 /* Carry out a request that sends nothing, unless that was done before. */
@@ -689,7 +706,7 @@ static bool requester_local_step(struct qp *qp, struct wqe *wqe,
 		if (qp->state == VIRTIO_IB_QPS_SQD ||
 		    (wqe->fence && req->reads))
 			return false;
-		if (!qp->fast_reg)
+		if (!requester_may_change_mr(qp, wqe))
 			requester_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
 					    VENDOR_ERR_NO_FAST_REG);
 		else if (!requester_change_mr(qp, wqe))

@@ -170,7 +170,8 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	sg_copy(&dst, pkt->payload, pkt->len);
 	resp->off += pkt->len;
 	/* Payload first: it may go to, or come from, that very region. */
-	if (op->inv && !mr_invalidate(qp->mrs, qp->pd, pkt->inv_rkey))
+	if (op->inv &&
+	    !mr_invalidate(qp->mrs, qp->pd, qp->serial, pkt->inv_rkey))
 		return responder_recv_error(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR,
 					    VENDOR_ERR_INVALIDATE, RESP_ACCESS);
 	return RESP_OK;
@@ -188,8 +189,8 @@ static enum resp_result responder_write_begin(struct qp *qp, const struct pkt *p
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
-		    VIRTIO_IB_ACCESS_REMOTE_WRITE))
+	    !mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
+			   pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_WRITE))
 		return RESP_ACCESS;
 	resp->va = pkt->va;
 	resp->rkey = pkt->rkey;
@@ -220,8 +221,8 @@ static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
 		.length = pkt->len,
 		.key = resp->rkey,
 	};
-	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_REMOTE_WRITE,
-		     &sge, 1, 0, pkt->len))
+	if (!sg_init_remote(&dst, qp->mrs, qp->pd, qp->serial,
+			    VIRTIO_IB_ACCESS_REMOTE_WRITE, &sge))
 		return RESP_ACCESS;
 	/* Report that no receive request is ready before anything is written. */
 	if (op->imm)
@@ -258,10 +259,10 @@ static enum resp_result responder_flush_check(struct qp *qp, const struct pkt *p
 	    (qp->attr.access & access) != access || pkt->len)
 		return RESP_INV_REQ;
 	if (pkt->flush_level == VIRTIO_IB_FLUSH_MR)
-		mr = mr_get_whole(qp->mrs, qp->pd, pkt->rkey, access);
+		mr = mr_get_whole(qp->mrs, qp->pd, qp->serial, pkt->rkey, access);
 	else
-		mr = mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
-			    access);
+		mr = mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
+				   pkt->dmalen, access);
 	return mr ? RESP_OK : RESP_ACCESS;
 }
 
@@ -282,8 +283,8 @@ static enum resp_result responder_read_check(struct qp *qp, const struct pkt *pk
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, pkt->dmalen,
-		    VIRTIO_IB_ACCESS_REMOTE_READ))
+	    !mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
+			   pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_READ))
 		return RESP_ACCESS;
 	return RESP_OK;
 }
@@ -298,7 +299,8 @@ static enum resp_result responder_word(struct qp *qp, const struct pkt *pkt,
 
 	if (!(qp->attr.access & access) || pkt->va % PKT_ATOMIC_SIZE)
 		return RESP_INV_REQ;
-	mr = mr_get(qp->mrs, qp->pd, pkt->rkey, pkt->va, PKT_ATOMIC_SIZE, access);
+	mr = mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
+			   PKT_ATOMIC_SIZE, access);
 	if (!mr)
 		return RESP_ACCESS;
 	/* Who maps the guest's memory may have mapped it askew. */
@@ -582,8 +584,8 @@ static void responder_read_slice(struct qp *qp, struct budget *budget)
 	struct pkt pkt;
 	struct sg src;
 
-	if (!sg_init(&src, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_REMOTE_READ,
-		     &sge, 1, 0, len)) {
+	if (!sg_init_remote(&src, qp->mrs, qp->pd, qp->serial,
+			    VIRTIO_IB_ACCESS_REMOTE_READ, &sge)) {
 		responder_read_fail(qp, job);
 		return;
 	}

@@ -72,6 +72,8 @@ static const struct wr_op wr_ops[] = {
 		PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_ATOMIC_WRITE] = { RC, PKT_KIND_ATOMIC_WRITE, FLAGS,
 		VIRTIO_IB_WC_ATOMIC_WRITE, PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_BIND_MW] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
+		VIRTIO_IB_WC_BIND_MW, PKT_EXTRA_NONE },
 };
 
 /* The fixed part without the inline data in its middle. */
@@ -170,6 +172,17 @@ static void wqe_reg(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
 	};
 }
 
+static void wqe_bind(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
+{
+	wqe->bind = (struct mr_bind) {
+		.addr = le64toh(req->bind.addr),
+		.length = le64toh(req->bind.length),
+		.mr_key = le32toh(req->bind.mr_key),
+		.key = le32toh(req->bind.key),
+		.access = le32toh(req->bind.access),
+	};
+}
+
 static void wqe_target(const struct virtio_rdma_sq_req *req, uint8_t type,
 		       struct wqe *wqe)
 {
@@ -222,6 +235,9 @@ static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 	switch (req->opcode) {
 	case VIRTIO_IB_WR_REG_MR:
 		wqe_reg(req, wqe);
+		return VENDOR_ERR_NONE;
+	case VIRTIO_IB_WR_BIND_MW:
+		wqe_bind(req, wqe);
 		return VENDOR_ERR_NONE;
 	case VIRTIO_IB_WR_FLUSH:
 		return wqe_flush(req, wqe);

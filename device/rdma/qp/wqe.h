@@ -32,6 +32,7 @@ enum vendor_err {
 	VENDOR_ERR_FAST_REG,		/* a registration is not possible */
 	VENDOR_ERR_INVALIDATE,		/* a key that cannot be made invalid */
 	VENDOR_ERR_FLUSH,		/* unknown placement type or level */
+	VENDOR_ERR_BIND,		/* a window cannot be bound so */
 };
 
 /**
@@ -48,6 +49,7 @@ enum vendor_err {
  * @remote_qkey: UD: its Q_Key
  * @ah:		UD: address handle
  * @reg:	REG_MR
+ * @bind:	BIND_MW
  * @imm:	immediate data
  * @inv_rkey:	SEND_WITH_INV, LOCAL_INV: key
  * @length:	bytes of payload
@@ -96,6 +98,7 @@ struct wqe {
 			uint32_t ah;
 		};
 		struct mr_fast reg;
+		struct mr_bind bind;
 	};
 	__be32 imm;
 	uint32_t inv_rkey;

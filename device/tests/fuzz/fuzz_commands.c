@@ -167,6 +167,7 @@ static const struct row rows[] = {
 	    { DB, QP_AT(doorbell) }, { SRQ, QP_AT(srq) } } },
 	{ CMD(REREG_MR), REQ(rereg_mr), 0, KINDS,
 	  { { PD, AT(rereg_mr, pdn) }, { MR, AT(rereg_mr, mrn) } } },
+	{ CMD(ALLOC_MW), REQ(alloc_mw), RSP(mr), MR, { { PD, AT(alloc_mw, pdn) } } },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -445,6 +446,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_add_gid add_gid;
 		struct virtio_rdma_cmd_req_notify req_notify;
 		struct virtio_rdma_cmd_alloc_mr alloc_mr;
+		struct virtio_rdma_cmd_alloc_mw alloc_mw;
 		struct virtio_rdma_cmd_mcast mcast;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
@@ -499,6 +501,9 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(CREATE_AH):
 		own_gid(u.create_ah.ah_attr.grh.dgid);
+		break;
+	case CMD(ALLOC_MW):
+		u.alloc_mw.type = htole32(VIRTIO_IB_MW_TYPE_1);
 		break;
 	case CMD(ADD_GID):
 		own_gid(u.add_gid.gid);

@@ -83,6 +83,7 @@ static const uint8_t types[TYPES] = {
  * @pdn:	protection domain
  * @lkey:	memory region
  * @fast_key:	memory region of ALLOC_MR
+ * @window_key: rkey of a memory window of type 2
  * @ah:		address handle of the other side
  * @end:	QPs that are fuzzed
  */
@@ -91,6 +92,7 @@ struct side {
 	uint32_t pdn;
 	uint32_t lkey;
 	uint32_t fast_key;
+	uint32_t window_key;
 	uint32_t ah;
 	struct eg_end end[TYPES];
 };
@@ -142,17 +144,23 @@ static uint8_t command(const struct eg_guest *guest, uint8_t number, const void 
 
 static void side_init(struct side *s, struct eg_guest *guest, struct eg_guest *to)
 {
+	struct virtio_rdma_cmd_alloc_mw window = { .type = htole32(VIRTIO_IB_MW_TYPE_2) };
 	struct virtio_rdma_cmd_alloc_mr req = { .max_pages = htole32(8) };
 	struct virtio_rdma_ack_mr ack;
 
 	s->guest = guest;
 	s->pdn = eg_create_pd(guest);
-	s->lkey = eg_reg(guest, s->pdn, EG_ACCESS_ALL, EG_VA, REGION, EG_DATA);
+	s->lkey = eg_reg(guest, s->pdn, EG_ACCESS_ALL | VIRTIO_IB_ACCESS_MW_BIND, EG_VA,
+			 REGION, EG_DATA);
 	s->ah = eg_create_ah(guest, s->pdn, to);
 	req.pdn = htole32(s->pdn);
 	need(!command(guest, VIRTIO_NET_CTRL_ROCE_ALLOC_MR, &req, sizeof(req), &ack,
 		      sizeof(ack)));
 	s->fast_key = le32toh(ack.lkey);
+	window.pdn = htole32(s->pdn);
+	need(!command(guest, VIRTIO_NET_CTRL_ROCE_ALLOC_MW, &window, sizeof(window), &ack,
+		      sizeof(ack)));
+	s->window_key = le32toh(ack.rkey);
 	memset(eg_ptr(guest, EG_DATA + REGION), CANARY, EG_PAGE);
 }
 
@@ -370,6 +378,14 @@ static void change_opcode(struct target *t, uint8_t opcode,
 		req->reg.access = htole32(EG_ACCESS_ALL);
 		req->reg.pages = htole64(EG_DATA + PAGES_AT);
 		req->reg.npages = htole32(2);
+		req->num_sge = 0;
+		break;
+	case VIRTIO_IB_WR_BIND_MW:
+		req->bind.addr = htole64(EG_VA);
+		req->bind.length = htole64(EG_PAGE);
+		req->bind.mr_key = htole32(t->side[0].lkey);
+		req->bind.key = htole32(t->side[0].window_key);
+		req->bind.access = htole32(VIRTIO_IB_ACCESS_REMOTE_WRITE);
 		req->num_sge = 0;
 		break;
 	}

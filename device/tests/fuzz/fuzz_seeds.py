@@ -69,7 +69,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(48, 54)
-    numbers = range(33)
+    numbers = range(34)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -114,7 +114,7 @@ def requests():
 
     for where in (0, 1, 3, 250, 251):
         for which in range(5):
-            for opcode in range(12):
+            for opcode in range(13):
                 yield bytes([where]) + sent(which, opcode) + bytes([poll, 0])
                 yield (bytes([where]) + bytes([data, 0, 0, 0, 0])
                        + sent(which, opcode, quiet | send) * 3

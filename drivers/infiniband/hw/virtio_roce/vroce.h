@@ -487,6 +487,18 @@ struct vroce_mr {
 	u32 npages;
 };
 
+/**
+ * struct vroce_mw - a memory window
+ * @ibmw: the core's part
+ * @mrn: the device's handle
+ */
+struct vroce_mw {
+	struct ib_mw ibmw;
+	u32 mrn;
+};
+
+int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int vroce_dealloc_mw(struct ib_mw *ibmw);
 struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 virt_addr, int access,
@@ -791,6 +803,8 @@ int vroce_gate_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 			  enum ib_srq_attr_mask mask, struct ib_udata *udata);
 int vroce_gate_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int vroce_gate_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int vroce_gate_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
+int vroce_gate_dealloc_mw(struct ib_mw *ibmw);
 int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 struct ib_mr *vroce_gate_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				       u64 length, u64 virt_addr, int access,
@@ -906,6 +920,12 @@ static inline bool vroce_has_rereg(const struct vroce_dev *dev)
 static inline bool vroce_has_zero_based(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_ZERO_BASED;
+}
+
+/* Are there memory windows? */
+static inline bool vroce_has_mw(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MEM_WINDOW;
 }
 
 /* Are there atomic operations? */

@@ -61,6 +61,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ]	= { "DESTROY_SRQ", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_RESIZE_CQ]	= { "RESIZE_CQ", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR]		= { "REREG_MR", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW]		= { "ALLOC_MW", -ENOMEM },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -568,7 +569,33 @@ int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_alloc_mr);
 
 /**
- * vroce_cmd_dereg_mr() - destroy a memory region
+ * vroce_cmd_alloc_mw() - make a memory window
+ * @aux: device
+ * @pdn: protection domain
+ * @type: IB_MW_TYPE_1 or IB_MW_TYPE_2
+ * @keys: its handle and keys
+ */
+int vroce_cmd_alloc_mw(struct virtio_net_roce_aux *aux, u32 pdn,
+		       enum ib_mw_type type, struct vroce_mr_keys *keys)
+{
+	struct virtio_rdma_cmd_alloc_mw req = {
+		.pdn = cpu_to_le32(pdn),
+		.type = cpu_to_le32(type == IB_MW_TYPE_2 ? VIRTIO_IB_MW_TYPE_2 :
+							   VIRTIO_IB_MW_TYPE_1),
+	};
+	struct virtio_rdma_ack_mr rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_ALLOC_MW,
+			     &req, sizeof(req), &rsp, sizeof(rsp));
+	if (!err)
+		vroce_mr_keys_from_wire(&rsp, keys);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_alloc_mw);
+
+/**
+ * vroce_cmd_dereg_mr() - destroy a memory region or a memory window
  * @aux: device
  * @mrn: its handle
  */

@@ -242,6 +242,8 @@ int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
 		       struct vroce_mr_keys *keys);
 int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
 		       const struct vroce_reg_user_mr_params *params);
+int vroce_cmd_alloc_mw(struct virtio_net_roce_aux *aux, u32 pdn,
+		       enum ib_mw_type type, struct vroce_mr_keys *keys);
 int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn);
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn);

@@ -237,6 +237,25 @@ struct ib_mr *vroce_gate_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return ret;
 }
 
+int vroce_gate_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	int ret = vroce_alloc_mw(ibmw, udata);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
+int vroce_gate_dealloc_mw(struct ib_mw *ibmw)
+{
+	struct vroce_ucontext *uctx =
+		vroce_gate_enter_obj(vroce_gate_owner(ibmw->uobject));
+	int ret = vroce_dealloc_mw(ibmw);
+
+	vroce_gate_leave(uctx);
+	return ret;
+}
+
 int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 			      struct ib_udata *udata)
 {

@@ -95,6 +95,13 @@ static const struct ib_device_ops vroce_rereg_ops = {
 	.rereg_user_mr = vroce_gate_rereg_user_mr,
 };
 
+static const struct ib_device_ops vroce_mw_ops = {
+	.alloc_mw = vroce_gate_alloc_mw,
+	.dealloc_mw = vroce_gate_dealloc_mw,
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, vroce_mw, ibmw),
+};
+
 static const struct ib_device_ops vroce_srq_ops = {
 	.create_srq = vroce_gate_create_srq,
 	.destroy_srq = vroce_gate_destroy_srq,
@@ -393,6 +400,8 @@ static int vroce_register(struct vroce_dev *dev)
 	vroce_set_restrack_ops(dev);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_mcast_ops);
+	if (vroce_has_mw(dev))
+		ib_set_device_ops(ibdev, &vroce_mw_ops);
 	if (vroce_has_rereg(dev))
 		ib_set_device_ops(ibdev, &vroce_rereg_ops);
 	if (vroce_has_srq(dev))

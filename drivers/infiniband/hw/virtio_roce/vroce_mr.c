@@ -162,6 +162,8 @@ static int vroce_check_user_mr(struct vroce_dev *dev, u64 length, int access)
 {
 	if (vroce_has_zero_based(dev))
 		access &= ~IB_ZERO_BASED;
+	if (vroce_has_mw(dev))
+		access &= ~IB_ACCESS_MW_BIND;
 	if (!vroce_mr_access_is_ok(dev, access)) {
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "memory region refused: access flags %#x are not all supported\n",
@@ -422,4 +424,54 @@ int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	vroce_free_pages(mr, dev->aux->dma_dev);
 	vroce_mr_free(dev, mr);
 	return 0;
+}
+
+/**
+ * vroce_alloc_mw() - verb: a memory window, which counts as a memory region
+ * @ibmw: memory window
+ * @udata: of the user
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibmw->device);
+	struct vroce_mw *mw = container_of(ibmw, struct vroce_mw, ibmw);
+	struct vroce_mr_keys keys;
+	int err;
+
+	if (ibmw->type != IB_MW_TYPE_1 && ibmw->type != IB_MW_TYPE_2)
+		return -EINVAL;
+	err = vroce_check_udata(udata, 0);
+	if (!err)
+		err = vroce_quota_take(dev, VROCE_MR);
+	if (err)
+		return err;
+	err = vroce_cmd_alloc_mw(dev->aux, to_vpd(ibmw->pd)->hw->pdn, ibmw->type,
+				 &keys);
+	if (err) {
+		vroce_quota_give(dev, VROCE_MR);
+		return err;
+	}
+	mw->mrn = keys.mrn;
+	ibmw->rkey = keys.rkey;
+	return 0;
+}
+
+/**
+ * vroce_dealloc_mw() - verb
+ * @ibmw: memory window
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_dealloc_mw(struct ib_mw *ibmw)
+{
+	struct vroce_dev *dev = to_vdev(ibmw->device);
+	int err;
+
+	err = vroce_cmd_dereg_mr(dev->aux,
+				 container_of(ibmw, struct vroce_mw, ibmw)->mrn);
+	if (!err)
+		vroce_quota_give(dev, VROCE_MR);
+	return err;
 }

@@ -24,7 +24,8 @@
 	 VIRTIO_IB_DEVICE_EVENTS | VIRTIO_IB_DEVICE_DIRECT |		\
 	 VIRTIO_IB_DEVICE_ATOMIC | VIRTIO_IB_DEVICE_ATOMIC_WRITE |	\
 	 VIRTIO_IB_DEVICE_SRQ | VIRTIO_IB_DEVICE_QP_EVENTS |		\
-	 VIRTIO_IB_DEVICE_REREG_MR | VIRTIO_IB_DEVICE_ZERO_BASED)
+	 VIRTIO_IB_DEVICE_REREG_MR | VIRTIO_IB_DEVICE_ZERO_BASED |	\
+	 VIRTIO_IB_DEVICE_MEM_WINDOW)
 
 /**
  * vroce_udata_in() - copy a request of the provider
@@ -130,12 +131,14 @@ int vroce_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *at
 					     &resp, sizeof(resp));
 }
 
+#define VROCE_QUERY_CONTEXT_RESP \
+	UVERBS_ATTR_STRUCT(struct virtio_roce_alloc_ucontext_resp, reserved)
+
 ADD_UVERBS_ATTRIBUTES_SIMPLE(vroce_query_context,
 			     UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 			     UVERBS_ATTR_PTR_OUT(VIRTIO_ROCE_ATTR_QUERY_CONTEXT_RESP,
-						 UVERBS_ATTR_STRUCT(struct virtio_roce_alloc_ucontext_resp,
-								    reserved),
+						 VROCE_QUERY_CONTEXT_RESP,
 						 UA_MANDATORY));
 
 /* What the driver adds to the core's objects of user space. */

@@ -23,6 +23,7 @@ static const struct vroce_bit vroce_access_bits[] = {
 	{ IB_ACCESS_FLUSH_PERSISTENT,	VIRTIO_IB_ACCESS_FLUSH_PERSISTENT },
 	{ IB_ACCESS_REMOTE_ATOMIC,	VIRTIO_IB_ACCESS_REMOTE_ATOMIC },
 	{ IB_ZERO_BASED,		VIRTIO_IB_ACCESS_ZERO_BASED },
+	{ IB_ACCESS_MW_BIND,		VIRTIO_IB_ACCESS_MW_BIND },
 };
 
 /* There is only one port and one P_Key, so the wire has no bits for them. */
@@ -203,7 +204,7 @@ u32 vroce_access_to_wire(int access)
 EXPORT_SYMBOL_IF_KUNIT(vroce_access_to_wire);
 
 /**
- * vroce_access_from_wire() - translate rights from the wire
+ * vroce_access_from_wire() - translate rights of a QP from the wire
  * @wire: bits of &enum virtio_ib_access_flags
  *
  * Return: IB_ACCESS_* bits.
@@ -216,7 +217,8 @@ int vroce_access_from_wire(u32 wire)
 	for (i = 0; i < ARRAY_SIZE(vroce_access_bits); i++)
 		if (wire & vroce_access_bits[i].wire)
 			access |= vroce_access_bits[i].core;
-	return access;
+	/* Only memory regions have these. */
+	return access & ~(IB_ZERO_BASED | IB_ACCESS_MW_BIND);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_access_from_wire);
 
