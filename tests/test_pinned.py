@@ -5,6 +5,7 @@ import pytest
 
 from lab.daemon import Daemon
 from lab.guest import Guest
+from lab.pingpong import gid_text, pingpong
 from lab.plug import plug
 
 MAC = "52:54:00:77:00:08"
@@ -61,3 +62,20 @@ def test_spoofed_frames_are_dropped(pinned):
     # The driver is refused another address, and keeps its own.
     assert guest.run(f"ip link set {interface} address {FORGED}", check=False).rc != 0
     assert guest.run(f"cat /sys/class/net/{interface}/address").stdout.strip() == MAC
+
+
+def test_gid_of_another_is_refused(pinned):
+    """The address is there, its GID is not; what the guest may use is there and works."""
+    guest, daemon = pinned
+    interface = guest.interface()
+    gids = f"cat /sys/class/infiniband/{guest.rdma_device()}/ports/1/gids/*"
+    guest.run(f"ip addr add {OTHER}/32 dev {interface}")
+    # RDMA hears of addresses in order: when this one has its GID, that one was tried.
+    guest.run(f"ip addr del {guest.address}/24 dev {interface}")
+    guest.wait_until(f"! {gids} | grep -q {gid_text(guest.address)}")
+    guest.configure_network()
+    guest.wait_until(f"{gids} | grep -q {gid_text(guest.address)}")
+    assert gid_text(OTHER) not in guest.run(gids).stdout
+    guest.run(f"ip addr del {OTHER}/32 dev {interface}")
+    assert "ADD_GID" in daemon.log.read_text()
+    pingpong(guest, guest, iterations=200)
