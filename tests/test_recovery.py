@@ -10,7 +10,7 @@ import pytest
 
 from lab import paths
 from lab.guest import PATIENCE
-from lab.nvme import DEVICE, connect, target_end, target_start
+from lab.nvme import DEVICE, connect, disconnect, target_end, target_listen_again, target_start
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, PlugPair, pull_out, push_in
 
@@ -124,15 +124,18 @@ def test_daemon_killed_under_load(plugged):
 
 
 def test_daemon_dead_is_noticed(plugged):
-    """Nobody unplugs it: programs are told and end, the link goes down, QEMU lives."""
+    """Nobody unplugs it: programs and reads end, the link goes down, QEMU lives.
+
+    NVMe, which goes on trying, is connected again when there is a device and a target.
+    """
     guest = plugged.guest
-    ends, log = start_load(guest), guest.dmesg()
+    ends, reads, log = start_load(guest), start_nvme(guest), guest.dmesg()
     interface = guest.interface()
     plugged.daemon.crash()
     # A question every 5 s, 30 s for an answer, 30 s for a sign of life.
     with asleep(ends):
         guest.wait_output(f"cat /sys/class/net/{interface}/carrier", "0", 60)
-    wait_ended(ends, 90)
+    wait_ended(ends + reads, 90)
     guest.wait_output(COUNT, "0", 60)
     assert "not restarted without a sign of life" in guest.dmesg().removeprefix(log)
     # The network does not harm the machine, whoever uses it.
@@ -144,6 +147,11 @@ def test_daemon_dead_is_noticed(plugged):
     plugged.new_daemon()
     plugged.plug()
     pingpong(guest, guest, iterations=200, validate=True)
+    target_listen_again(guest)
+    guest.wait_until("grep -qx live /sys/class/nvme/nvme*/state", 60)
+    guest.run(f"dd if={DEVICE} of=/dev/null bs=64k count=16 iflag=direct")
+    disconnect(guest)
+    end_nvme(guest)
 
 
 def test_unplugged_under_load(plugged):

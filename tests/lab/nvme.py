@@ -43,6 +43,13 @@ def target_start(guest, size=512, parameters=""):
               .replace("PARAMETERS", parameters))
 
 
+def target_listen_again(guest):
+    """After its RDMA device was removed: nvmet does not do so by itself."""
+    subsystem = f"/sys/kernel/config/nvmet/subsystems/{NQN}"
+    link = f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"
+    guest.run(f"rm {link} && ln -s {subsystem} {link}")
+
+
 def target_end(guest):
     """Removes the subsystem."""
     guest.run(_TARGET_END)
