@@ -300,6 +300,34 @@ static void direct_impossible(struct kunit *test)
 	direct_done(d);
 }
 
+/*
+ * Nor is that of objects whose making a device did not answer, and which was not reset in
+ * time either; after a reset it is.
+ */
+static void direct_not_answered(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = 16 };
+	static const int errors[] = { -ENODEV, -ETIMEDOUT };
+	struct direct *d = direct_open(test, 16, 1);
+	struct mock *mock = d->mock;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		bool lost = errors[i] == -ETIMEDOUT;
+
+		mock->fail[CMD(CREATE_CQ)] = errors[i];
+		KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(d->ibdev, direct_event, NULL,
+							   d, &attr)), errors[i]);
+		KUNIT_EXPECT_EQ(test, direct_control_lives(mock, CMD(CREATE_CQ)), lost);
+		KUNIT_EXPECT_TRUE(test, mock->settled[CMD(CREATE_CQ)]);
+		mock->fail[CMD(CREATE_QP)] = errors[i];
+		KUNIT_EXPECT_EQ(test, PTR_ERR(direct_add_qp(d, 1, 1, 0)), errors[i]);
+		KUNIT_EXPECT_EQ(test, direct_control_lives(mock, CMD(CREATE_QP)), lost);
+		KUNIT_EXPECT_TRUE(test, mock->settled[CMD(CREATE_QP)]);
+	}
+	direct_done(d);
+}
+
 /* A request is in its slot before the index, and announced by a bit and one doorbell. */
 static void direct_post(struct kunit *test)
 {
@@ -1016,6 +1044,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_sizes),
 	KUNIT_CASE(direct_refused),
 	KUNIT_CASE(direct_impossible),
+	KUNIT_CASE(direct_not_answered),
 	KUNIT_CASE(direct_post),
 	KUNIT_CASE(direct_post_recv),
 	KUNIT_CASE(direct_poll),

@@ -167,6 +167,37 @@ static void mr_change_refused(struct kunit *test)
 	region_close(test, &r);
 }
 
+/* A device that does not answer, and is not reset, may have both: they stay pinned. */
+static void mr_change_not_answered(struct kunit *test)
+{
+	struct region r = region_of(test, VIRTIO_IB_DEVICE_REREG_MR, LOCAL);
+	struct ib_uverbs_rereg_mr req = {
+		.flags = IB_MR_REREG_TRANS,
+		.start = r.start + 3 * PAGE_SIZE,
+		.length = PAGE_SIZE,
+		.hca_va = VA,
+	};
+	struct ib_uverbs_reg_mr_resp resp;
+	unsigned long other = r.start + 5 * PAGE_SIZE;
+
+	r.p->mock->fail[CMD(REREG_MR)] = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, rereg(&r, &req));
+	KUNIT_EXPECT_TRUE(test, is_pinned(test, r.start));
+	KUNIT_EXPECT_TRUE(test, is_pinned(test, req.start));
+	KUNIT_EXPECT_TRUE(test, r.p->mock->settled[CMD(REREG_MR)]);
+	r.p->mock->fail[CMD(REG_USER_MR)] = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+			process_reg_mr(r.p, r.pd, other, 100, VA, LOCAL, &resp));
+	KUNIT_EXPECT_TRUE(test, is_pinned(test, other));
+	/* After a reset the device has none of them. */
+	other += PAGE_SIZE;
+	r.p->mock->fail[CMD(REG_USER_MR)] = -ENODEV;
+	KUNIT_EXPECT_EQ(test, -ENODEV,
+			process_reg_mr(r.p, r.pd, other, 100, VA, LOCAL, &resp));
+	KUNIT_EXPECT_FALSE(test, is_pinned(test, other));
+	region_close(test, &r);
+}
+
 static void mr_no_change(struct kunit *test)
 {
 	struct region r = region_of(test, 0, LOCAL);
@@ -257,6 +288,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(mr_other_rights),
 	KUNIT_CASE(mr_other_domain),
 	KUNIT_CASE(mr_change_refused),
+	KUNIT_CASE(mr_change_not_answered),
 	KUNIT_CASE(mr_no_change),
 	KUNIT_CASE(mr_zero_based),
 	KUNIT_CASE(mr_windows),

@@ -379,8 +379,8 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_interrupt);
 
 /*
  * Fail all commands, so that their callers do not wait any longer.  The device still
- * owns commands that were sent, so these keep the queue's reference.  Context: lock
- * held.
+ * owns commands that were sent, so these keep the queue's reference, and get the error of
+ * one that the device may carry out all the same.  Context: lock held.
  */
 static void vnr_ctrl_fail_all(struct vnr_ctrl *ctrl, struct list_head *done)
 {
@@ -389,7 +389,7 @@ static void vnr_ctrl_fail_all(struct vnr_ctrl *ctrl, struct list_head *done)
 
 	list_for_each_entry_safe(cmd, next, &ctrl->sent, link) {
 		kref_get(&cmd->ref);
-		vnr_ctrl_done(cmd, -EIO, done);
+		vnr_ctrl_done(cmd, -ETIMEDOUT, done);
 		cmd->state = VNR_CTRL_LOST;
 	}
 	for (class = 0; class < VNR_CTRL_CLASSES; class++)

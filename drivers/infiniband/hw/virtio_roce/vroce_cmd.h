@@ -240,6 +240,20 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 			  struct vroce_mr_keys *keys);
 int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
 		       struct vroce_mr_keys *keys);
+/**
+ * vroce_may_have_memory() - may the device use the memory that a failed command named?
+ * @err: error of a command that settles
+ *
+ * It may if it gave an answer that makes no sense, or no answer, after which its reset
+ * was not confirmed in time.  Such memory is given up, not freed.
+ *
+ * Return: true if so.
+ */
+static inline bool vroce_may_have_memory(int err)
+{
+	return err == -EPROTO || err == -ETIMEDOUT;
+}
+
 int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
 		       const struct vroce_reg_user_mr_params *params);
 int vroce_cmd_alloc_mw(struct virtio_net_roce_aux *aux, u32 pdn,

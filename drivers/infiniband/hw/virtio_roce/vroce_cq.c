@@ -164,8 +164,7 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	err = pages ? vroce_hw_cq_take_number(dev, hw, cqe, vector, &params) :
 		      -ENOMEM;
 	kvfree(pages);
-	/* A device whose answer makes no sense may use the memory all the same. */
-	if (err == -EPROTO)
+	if (vroce_may_have_memory(err))
 		vroce_mem_abandon(hw->mem);
 	else if (err)
 		vroce_mem_destroy(hw->mem);

@@ -49,8 +49,7 @@ static int vroce_doorbell_create(struct vroce_dev *dev, struct vroce_doorbell *d
 	return 0;
 
 err_mem:
-	/* A device whose answer makes no sense may use the memory all the same. */
-	if (err == -EPROTO)
+	if (vroce_may_have_memory(err))
 		vroce_mem_abandon(mem);
 	else
 		vroce_mem_destroy(mem);

@@ -296,8 +296,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	if (err)
 		goto err_queues;
 	err = vroce_hw_qp_take_number(dev, hw, &params);
-	/* A device whose answer makes no sense may use the memory all the same. */
-	if (err == -EPROTO && hw->mem) {
+	if (vroce_may_have_memory(err) && hw->mem) {
 		vroce_mem_abandon(hw->mem);
 		hw->mem = NULL;
 	}

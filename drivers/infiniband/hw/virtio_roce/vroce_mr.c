@@ -133,6 +133,18 @@ static int vroce_tell_umem(struct vroce_dev *dev, struct ib_umem *umem,
 	return err;
 }
 
+/*
+ * Release pages that the device was told of, but did not take.  If it may have taken them
+ * all the same, they stay pinned forever, as those of a region that cannot be deregistered.
+ */
+static void vroce_release_umem(struct ib_umem *umem, int err)
+{
+	if (vroce_may_have_memory(err))
+		kmemleak_not_leak(umem);
+	else
+		ib_umem_release(umem);
+}
+
 static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
 			  u64 virt_addr, int access)
 {
@@ -218,7 +230,7 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return &mr->ibmr;
 
 err_umem:
-	ib_umem_release(mr->umem);
+	vroce_release_umem(mr->umem, err);
 err_free:
 	vroce_mr_free(dev, mr);
 	return ERR_PTR(err);
@@ -236,10 +248,10 @@ static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	err = vroce_tell_umem(dev, umem, params, &mr->mrn, NULL);
-	/* Those that the device does not have, or no longer. */
+	/* Release those that the device does not have, or no longer. */
 	if (!err)
 		swap(mr->umem, umem);
-	ib_umem_release(umem);
+	vroce_release_umem(umem, err);
 	return err;
 }
 

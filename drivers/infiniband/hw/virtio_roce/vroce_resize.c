@@ -124,7 +124,7 @@ static int vroce_cq_replace(struct vroce_cq *cq, u32 cqe,
 err_maps:
 	vroce_maps_remove(&maps);
 err_mem:
-	if (err != -EPROTO) {
+	if (!vroce_may_have_memory(err)) {
 		vroce_mem_destroy(mem);
 		return err;
 	}

@@ -119,8 +119,7 @@ static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 
 err_quota:
 	vroce_quota_give(dev, VROCE_SRQ);
-	/* A device whose answer makes no sense may use the memory all the same. */
-	if (err == -EPROTO) {
+	if (vroce_may_have_memory(err)) {
 		vroce_mem_abandon(hw->mem);
 		hw->mem = NULL;
 	}
