@@ -96,7 +96,7 @@ static void expect_malformed(void **state, const struct eg_wr *bad,
 
 static void test_bad_opcode(void **state)
 {
-	expect_malformed(state, &(struct eg_wr) { .opcode = 12 }, OP_ERR,
+	expect_malformed(state, &(struct eg_wr) { .opcode = 13 }, OP_ERR,
 			 VENDOR_ERR_OPCODE);
 }
 

@@ -261,11 +261,10 @@ int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
 		return err;
 
 	*cqn = le32_to_cpu(rsp.cqn);
-	if (*cqn >= aux->max_cqs) {
-		vroce_cmd_destroy_cq(aux, *cqn);
+	/* It is not destroyed: this may be the number of a CQ of somebody else's. */
+	if (*cqn >= aux->max_cqs)
 		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					    *cqn);
-	}
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq);
@@ -322,11 +321,10 @@ int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 		return err;
 
 	*cqn = le32_to_cpu(rsp.cqn);
-	if (*cqn < params->first || *cqn >= params->end) {
-		vroce_cmd_destroy_cq(aux, *cqn);
+	/* It is not destroyed: this may be the number of a CQ of somebody else's. */
+	if (*cqn < params->first || *cqn >= params->end)
 		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					    *cqn);
-	}
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq_long);
@@ -683,11 +681,10 @@ int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 		return err;
 
 	*qpn = le32_to_cpu(rsp.qpn);
-	if (!vroce_qpn_is_sane(aux, params, *qpn)) {
-		vroce_cmd_destroy_qp(aux, *qpn);
+	/* It is not destroyed: this may be the number of a QP of somebody else's. */
+	if (!vroce_qpn_is_sane(aux, params, *qpn))
 		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
 					    *qpn);
-	}
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_qp);
