@@ -3,8 +3,11 @@
 # Included by the modules' makefiles: tells virtio_net_roce_compat.h and
 # virtio_roce_compat.h what the kernel's headers have.
 
-# $(call vnr-have,NAME,HEADER,PATTERN): does a line, or it with the next, match?
-vnr-have = $(if $(shell sed -n 'N;s/\n//;/$(3)/p;D' $(srctree)/include/$(2) 2>/dev/null),-DVNR_HAVE_$(1))
+# $(call vnr-have,NAME,HEADER,PATTERN): does a line, or it with the next, match?  Each line
+# is looked at with the one after it: the hold space keeps the pair, because sed's D starts
+# again with the second line of it only while there is a newline.  scripts/compat-test.sh
+# tests it.
+vnr-have = $(if $(shell sed -n '$$!N;h;s/\n//;/$(3)/p;g;D' $(srctree)/include/$(2) 2>/dev/null),-DVNR_HAVE_$(1))
 
 ccflags-y += $(call vnr-have,KUNIT_VISIBILITY,kunit/visibility.h,EXPORT_SYMBOL_IF_KUNIT)
 ccflags-y += $(call vnr-have,KUNIT_STATIC_STUB,kunit/static_stub.h,define KUNIT_STATIC_STUB_REDIRECT)

@@ -127,6 +127,9 @@ step "Rooms of the daemon"
 judge "device/rooms" 'error:' "$top/scripts/check-rooms.py" || true
 judge "check-rooms.py finds what is wrong" 'error:' "$top/scripts/check-rooms.py" --self-test || true
 
+step "Headers of several kernels"
+judge "include/compat.mk" 'error:' "$top/scripts/compat-test.sh" || true
+
 step "sparse (provider)"
 check all "sparse (provider)" 'warning:|error:' "$top/scripts/build-provider.sh" --sparse < <(
 	find provider uapi -type f -print0 | sort -z)
