@@ -96,10 +96,12 @@ def boot(kernel, order):
         command = [
             "setpriv", "--pdeathsig", "KILL", TOP / "scripts" / "qemu",
             # Without q35 the debug kernel waits 30 s for ACPI.
-            "-machine", "q35", "-smp", "2", "-m", "2G",
+            # kmemleak takes longer the more memory there is.
+            "-machine", "q35", "-smp", "2", "-m", "1G",
             "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
             "-kernel", kernel / "bzImage", "-initrd", archive,
-            "-append", "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M",
+            # What SLUB's own checks would find, KASAN finds, too.
+            "-append", "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M slub_debug=-",
         ]
         try:
             run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
