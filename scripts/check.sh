@@ -76,6 +76,11 @@ end_aside()
 	for session in "${aside[@]}"; do
 		kill -- "-$session" 2> /dev/null || true
 	done
+	# Some make on, though they were told to end.
+	sleep 1
+	for session in "${aside[@]}"; do
+		kill -KILL -- "-$session" 2> /dev/null || true
+	done
 	rm -f "$LAB_BESIDE"
 }
 trap 'end_aside; at_exit' EXIT
@@ -127,6 +132,14 @@ for suite in "${suites[@]}"; do
 	passed=$((passed + good))
 	failed=$((failed + bad))
 done
+# Which ones, where everybody looks.
+if [ "$failed" -gt 0 ]; then
+	logs=("$build/check-second.log" "$build/check-idle.log")
+	for target in "${first[@]}"; do
+		logs+=("$build/$target.log")
+	done
+	grep -hE '^FAIL |^\[  FAILED  \]|^not ok ' "${logs[@]}" | awk '!seen[$0]++' || true
+fi
 echo "all of it: $((SECONDS / 60)) min $((SECONDS % 60)) s"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

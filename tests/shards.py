@@ -159,28 +159,33 @@ class Shard:
         try:
             return json.loads(self.report_path.read_text(encoding="utf-8"))
         except OSError:
-            return {"collected": [], "outcomes": {}, "costs": {}}
+            return {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}}
 
 
 def merge(reports, statuses):
-    """Counts passed and failed tests, and prints a line for each that did not run."""
+    """Counts passed and failed tests, and prints a line for each that failed or did not run.
+
+    The line begins with FAIL, for the end of scripts/check.sh.
+    """
     outcomes, collected = {}, set()
     for report in reports:
         outcomes |= report["outcomes"]
         collected |= set(report["collected"])
+        for name, reason in report["reasons"].items():
+            print(f"FAIL {name}: {reason}")
     results = list(outcomes.values())
     failed = results.count("failed")
     missing = sorted(collected - outcomes.keys())
     for name in missing:
-        print(f"did not run: {name}")
+        print(f"FAIL {name}: did not run")
     failed += len(missing)
     # Status 1 says that a test failed, which was counted.
     for number, status in enumerate(statuses, 1):
         if status not in (0, 1) or (status == 1 and not failed):
-            print(f"process {number} ended with status {status}")
+            print(f"FAIL process {number} ended with status {status}")
             failed += 1
     if not results:
-        print("no test ran")
+        print("FAIL no test ran")
         failed += 1
     return results.count("passed"), failed
 

@@ -3,6 +3,7 @@
 
 import itertools
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -13,9 +14,9 @@ from lab import pairwise, paths
 
 HERE = pathlib.Path(__file__).parent
 
-FINE = {"collected": ["a", "b"], "outcomes": {"a": "passed"}, "costs": {}}
-OTHER = {"collected": ["a", "b"], "outcomes": {"b": "passed"}, "costs": {}}
-NOTHING = {"collected": [], "outcomes": {}, "costs": {}}
+NOTHING = {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}}
+FINE = {**NOTHING, "collected": ["a", "b"], "outcomes": {"a": "passed"}}
+OTHER = {**FINE, "outcomes": {"b": "passed"}}
 
 
 @pytest.mark.parametrize("reports, statuses, counts", [
@@ -64,6 +65,8 @@ def test_each_runs_once(tmp_path, monkeypatch):
     """Each test runs once, in either process."""
     said = run(tmp_path, ["test_a", "test_b", "test_bad"], monkeypatch)
     assert said.splitlines()[-1] == "11 passed, 1 failed", said
+    assert re.search(r"^FAIL \S*test_bad.py::test_two: AssertionError: assert 'test_bad' != 'test_bad'", said,
+                     re.MULTILINE), said
     for name, test in itertools.product(("test_a", "test_b"), ("one", "two", "crash", "alone")):
         assert said.count(f"{name}.py::test_{test} PASSED") == 1, said
     # Those that must be alone are the last ones.

@@ -47,6 +47,7 @@ class Report:
     def __init__(self):
         self.collected = []
         self.outcomes = {}
+        self.reasons = {}
         self.costs = {}
         self._began = self._so_far = 0
         self._phases = {}
@@ -64,12 +65,20 @@ class Report:
         """Called for setup, call and teardown of each test."""
         if report.failed:
             self.outcomes[report.nodeid] = "failed"
+            self.reasons.setdefault(report.nodeid, self._reason(report))
         elif report.skipped:
             self.outcomes.setdefault(report.nodeid, "skipped")
         elif report.when == "call":
             self.outcomes.setdefault(report.nodeid, "passed")
         before, self._so_far = self._so_far, processor_seconds()
         self._phases[report.when] += self._so_far - before
+
+    @staticmethod
+    def _reason(report):
+        """In one line: what was raised, and in which phase if not in the test itself."""
+        crash = getattr(report.longrepr, "reprcrash", None)
+        said = (crash.message if crash else str(report.longrepr)).strip().split("\n")
+        return ("" if report.when == "call" else f"{report.when}: ") + " | ".join(said[:3])[:300]
 
     def pytest_runtest_logfinish(self, nodeid):
         """After each test."""
@@ -81,5 +90,6 @@ class Report:
         if "LAB_REPORT" in os.environ:
             path = pathlib.Path(os.environ["LAB_REPORT"])
             path.write_text(json.dumps({
-                "collected": self.collected, "outcomes": self.outcomes, "costs": self.costs,
+                "collected": self.collected, "outcomes": self.outcomes,
+                "reasons": self.reasons, "costs": self.costs,
             }), encoding="utf-8")
