@@ -5,24 +5,28 @@ perftest compares no contents; tests/guest/memory.py does for the same operation
 sizes.  Here counts, sizes and exit statuses must be right.
 """
 
-import os
 import re
 import statistics
 import types
 
 import pytest
 
+from lab import paths
 from lab.pingpong import gid_index
 
 PORT = 18700
 KIBI = 1024
 SIZES = [2 << exponent for exponent in range(23)]
+# It finds out the pace of the processor's clock anew for each size, which takes longer than
+# the messages do.
+SOME = SIZES if paths.LONG else [2, 4 * KIBI, SIZES[-1]]
 
 
 def rows(output):
     """The table that perftest prints, as a list of numbers for each line."""
     return [[float(word) for word in line.split()] for line in output.splitlines()
-            if re.fullmatch(r"[\s\d.]+", line) and len(line.split()) > 3]
+            # A deviation whose square was rounded below zero is "-nan".
+            if re.fullmatch(r"(\s*([\d.]+|-?nan))+\s*", line) and len(line.split()) > 3]
 
 
 def perftest(pair, program, *arguments, timeout=120, device=None):
@@ -32,11 +36,18 @@ def perftest(pair, program, *arguments, timeout=120, device=None):
         return [program, "-d", name, "-x", gid_index(guest, name), "-F", "-p", str(PORT),
                 *map(str, arguments)]
 
-    server = pair.b.popen(line(pair.b))
-    pair.b.wait_listening(PORT)
-    client = pair.a.popen([*line(pair.a), pair.b.address])
-    results = [end.wait(timeout, check=True) for end in (client, server)]
+    for _ in range(5):
+        server = pair.b.popen(line(pair.b))
+        pair.b.wait_listening(PORT)
+        client = pair.a.popen([*line(pair.a), pair.b.address])
+        results = [end.wait(timeout) for end in (client, server)]
+        # It compares two clocks before it shows anything, and gives up if one of them
+        # stood still for a moment, as on a busy machine.
+        if not any(result.rc and "Correlation coefficient" in result.stderr
+                   for result in results):
+            break
     for result in results:
+        assert result.rc == 0, str(result)
         assert "ompletion with error" not in result.stdout + result.stderr, str(result)
     table = rows(results[0].stdout)
     assert table, str(results[0])
@@ -51,21 +62,28 @@ def check(table, sizes, iterations):
     assert table[-1][3] > 0, table
 
 
+def check_sizes(pair, program, *arguments):
+    """All sizes in one run, or some, each in a run of its own."""
+    if SOME == SIZES:
+        check(perftest(pair, program, "-a", *arguments), SIZES, 20)
+        return
+    for size in SOME:
+        check(perftest(pair, program, "-s", size, *arguments), [size], 20)
+
+
 OPERATIONS = ["send", "write", "read"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_bandwidth_of_all_sizes(rdma_pair, operation):
-    """2 bytes to 8 MiB on RC."""
-    table = perftest(rdma_pair, f"ib_{operation}_bw", "-a", "-n", 20, "-Q", 1)
-    check(table, SIZES, 20)
+    """2 bytes to 8 MiB on RC; three sizes in the short form."""
+    check_sizes(rdma_pair, f"ib_{operation}_bw", "-n", 20, "-Q", 1)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_latency_of_all_sizes(rdma_pair, operation):
     """The same, one message at a time."""
-    table = perftest(rdma_pair, f"ib_{operation}_lat", "-a", "-n", 20)
-    check(table, SIZES, 20)
+    check_sizes(rdma_pair, f"ib_{operation}_lat", "-n", 20)
 
 
 def interrupts(guest):
@@ -189,7 +207,7 @@ def test_no_stream_stands_still(rdma_pair):
     A stream that missed one stands still for seconds.  The sender's own time is compared
     with that of other streams in the same guests.
     """
-    runs = 100 if "LAB_LONG" in os.environ else 6
+    runs = 100 if paths.LONG else 6
     seconds = []
     for _ in range(runs):
         table = perftest(rdma_pair, "ib_send_bw", "-s", 4 * KIBI, "-n", 10000)
