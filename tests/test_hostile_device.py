@@ -170,7 +170,8 @@ def _loads(victim):
     yield loads
     for load in loads:
         load.kill()
-    victim.run("timeout 60 nvme disconnect -n lab; true", timeout=90)
+    # nvme_rdma waits 60 s for the answer to its last command, and so does its admin queue.
+    victim.run("timeout 150 nvme disconnect -n lab; true", timeout=180)
     nvme.target_end(victim)
     assert_works(victim)
 
