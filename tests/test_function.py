@@ -124,7 +124,6 @@ def test_memory_is_plugged_in():
     daemon.stop()
 
 
-@pytest.mark.debug_kernel
 def test_unplug_under_programs(plug_pair):
     """Programs that sleep and programs that poll can be ended; the next function works."""
     guest = plug_pair.guest

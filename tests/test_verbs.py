@@ -183,8 +183,8 @@ def objects(guest):
 
 
 def test_killed_at_random(rdma_pair):
-    """40 programs, in full 200, are killed at any moment: all they had is free again."""
-    guest, rounds = rdma_pair.a, 100 if LONG else 20
+    """24 programs, in full 200, are killed at any moment: all they had is free again."""
+    guest, rounds = rdma_pair.a, 100 if LONG else 12
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
     gid = gid_index(guest, device)

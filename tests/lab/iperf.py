@@ -4,7 +4,7 @@
 import json
 
 
-def iperf(server, client, *, seconds=4, arguments=()):
+def iperf(server, client, *, seconds=2, arguments=()):
     """TCP throughput from client to server, in Mbit/s, as the server measures it."""
     listening = server.popen(["iperf3", "-s", "-1", "--forceflush"])
     listening.wait_output(r"Server listening")
