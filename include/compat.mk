@@ -20,6 +20,7 @@ ccflags-y += $(call vnr-have,CREATE_CQ_ATTRS,rdma/ib_verbs.h,create_cq.*struct i
 ccflags-y += $(call vnr-have,RDMA_ITER_H,rdma/iter.h,rdma)
 ccflags-y += $(call vnr-have,ACCESS_FLUSH,rdma/ib_verbs.h,IB_ACCESS_FLUSH_GLOBAL =)
 ccflags-y += $(call vnr-have,DMAH,rdma/ib_verbs.h,^struct ib_dmah {)
+ccflags-y += $(call vnr-have,REG_DMABUF_ATTRS,rdma/ib_verbs.h,int mr_access_flags.*struct uverbs_attr_bundle)
 ccflags-y += $(call vnr-have,RESIZE_USER_CQ,rdma/ib_verbs.h,resize_user_cq)
 ccflags-y += $(call vnr-have,REPORT_PORT_EVENT,rdma/ib_verbs.h,report_port_event)
 ccflags-y += $(call vnr-have,UMEM_GET_VA,rdma/ib_umem.h,ib_umem_get_va)

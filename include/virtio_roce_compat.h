@@ -69,6 +69,21 @@ vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
 #define VROCE_REG_USER_MR	vroce_gate_reg_user_mr
 #endif
 
+/* ib_device_ops.reg_user_mr_dmabuf: what comes after the access flags. */
+#if defined(VNR_HAVE_DMAH)
+#define VROCE_DMABUF_ARGS	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs
+#define VROCE_DMABUF_UDATA	(&attrs->driver_udata)
+#define VROCE_DMABUF_HAS_HINTS	(dmah)
+#elif defined(VNR_HAVE_REG_DMABUF_ATTRS)
+#define VROCE_DMABUF_ARGS	struct uverbs_attr_bundle *attrs
+#define VROCE_DMABUF_UDATA	(&attrs->driver_udata)
+#define VROCE_DMABUF_HAS_HINTS	false
+#else
+#define VROCE_DMABUF_ARGS	struct ib_udata *dmabuf_udata
+#define VROCE_DMABUF_UDATA	dmabuf_udata
+#define VROCE_DMABUF_HAS_HINTS	false
+#endif
+
 #ifndef VNR_HAVE_UMEM_GET_VA
 static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
 					     unsigned long addr, size_t size,

@@ -54,4 +54,17 @@ compat_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 #endif
 }
 
+/* Newer versions of rdma-core let a provider add attributes, 44 does not. */
+static inline int compat_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				       size_t length, uint64_t iova, int fd,
+				       int access, struct verbs_mr *vmr)
+{
+#ifdef HAVE_REG_DMABUF_DRIVER_ATTRS
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
+				     NULL);
+#else
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
+#endif
+}
+
 #endif /* VIRTIO_ROCE_COMPAT_H */

@@ -67,6 +67,24 @@ static struct ibv_mr *virtio_roce_reg_mr(struct ibv_pd *pd, void *addr,
 	return &vmr->ibv_mr;
 }
 
+static struct ibv_mr *virtio_roce_reg_dmabuf_mr(struct ibv_pd *pd,
+						uint64_t offset, size_t length,
+						uint64_t iova, int fd, int access)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	if (compat_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr)) {
+		free(vmr);
+		return NULL;
+	}
+
+	return &vmr->ibv_mr;
+}
+
 /* The region keeps its keys, and stays as it was if this fails. */
 static int virtio_roce_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 				void *addr, size_t length, int access)
@@ -191,6 +209,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.query_port = virtio_roce_query_port,
 	.query_qp = virtio_roce_query_qp,
 	.query_srq = virtio_roce_query_srq,
+	.reg_dmabuf_mr = virtio_roce_reg_dmabuf_mr,
 	.reg_mr = virtio_roce_reg_mr,
 	.req_notify_cq = virtio_roce_req_notify_cq,
 	.rereg_mr = virtio_roce_rereg_mr,

@@ -90,9 +90,10 @@ def test_huge_pages(rdma_pair):
 
 @pytest.mark.parametrize("mode, said", [
     ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains"),
-    ("change", "changed"), ("zero", "zero-based")])
+    ("change", "changed"), ("zero", "zero-based"), ("dmabuf", "dma-buf")])
 def test_regions(rdma_pair, mode, said):
-    """Read-only mappings; registered again, or changed; keys of another PD; zero-based."""
+    """Read-only mappings; registered again, or changed; keys of another PD; zero-based;
+    memory of another driver."""
     assert said in run(rdma_pair.a, "memory", mode)
 
 

@@ -48,7 +48,8 @@ class Memory:
     """Mapped memory of this process."""
 
     def __init__(self, length, *, flags=0, protection=mmap.PROT_READ | mmap.PROT_WRITE, fd=-1):
-        flags |= mmap.MAP_PRIVATE | (mmap.MAP_ANONYMOUS if fd < 0 else 0)
+        flags |= 0 if flags & mmap.MAP_SHARED else mmap.MAP_PRIVATE
+        flags |= mmap.MAP_ANONYMOUS if fd < 0 else 0
         address = _libc.mmap(None, length, protection, flags, fd, 0)
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), "mmap")

@@ -7,20 +7,24 @@ memory.py readonly DEVICE        a file that is mapped read-only
 memory.py again DEVICE           one piece of memory registered again and again
 memory.py change DEVICE          regions that get other memory, rights, domains
 memory.py zero DEVICE            a region whose first byte has address 0
+memory.py dmabuf DEVICE          memory that another driver exports
 memory.py deregister DEVICE ROUNDS  keys that end while work with them is in flight
 memory.py domains DEVICE         keys of another protection domain
 memory.py large DEVICE LENGTH [SERVER]   messages from one guest to another
 """
 
 import errno
+import fcntl
 import mmap
+import os
 import random
+import struct
 import sys
 import tempfile
 import time
 
 from pyverbs import enums
-from pyverbs.mr import MR
+from pyverbs.mr import DmaBufMR, MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
@@ -261,6 +265,69 @@ def zero(device):
     print("zero-based", flush=True)
 
 
+# _IOW('u', 0x42, struct udmabuf_create)
+UDMABUF_CREATE = 0x40187542
+
+
+def export(length):
+    """Shared memory as a dma-buf: a descriptor of each."""
+    memfd = os.memfd_create("exported", os.MFD_ALLOW_SEALING)
+    os.ftruncate(memfd, length)
+    fcntl.fcntl(memfd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    with open("/dev/udmabuf", "wb") as exporter:
+        # What the process has of it, which flags, from where, how much.
+        # Only with a bytearray Python returns what ioctl() does.
+        return memfd, fcntl.ioctl(exporter, UDMABUF_CREATE,
+                                  bytearray(struct.pack("=IIQQ", memfd, 1, 0, length)))
+
+
+def expect_errno(wanted, what, call):
+    """A call that must fail."""
+    try:
+        call()
+    except PyverbsRDMAError as error:
+        check(error.error_code == wanted, what, error)
+    else:
+        check(False, what, "succeeded")
+
+
+def dmabuf(device):
+    """Parts of a buffer, also when nobody has its descriptors any more."""
+    of = End(device)
+    local = scratch_for(of.pd)
+    memfd, buffer = export(MIB)
+    memory = Memory(MIB, flags=mmap.MAP_SHARED, fd=memfd)
+    whole = DmaBufMR(of.pd, MIB, ACCESS_ALL, buffer)
+    part = DmaBufMR(of.pd, 3 * PAGE, ACCESS_ALL, buffer, offset=5 * PAGE + 77)
+
+    expect_errno(errno.EINVAL, "beyond the end",
+                 lambda: DmaBufMR(of.pd, PAGE, ACCESS_ALL, buffer, offset=MIB - PAGE + 1))
+    expect_errno(errno.EINVAL, "no dma-buf", lambda: DmaBufMR(of.pd, PAGE, ACCESS_ALL, memfd))
+    expect_errno(errno.EBADF, "nothing", lambda: DmaBufMR(of.pd, PAGE, ACCESS_ALL, 999))
+
+    os.close(memfd)
+    os.close(buffer)
+    # The address of a byte is its place in the buffer.
+    for mr, places in ((whole, (0, PAGE - 4, MIB - 8)), (part, (5 * PAGE + 77, 8 * PAGE + 69))):
+        for place in places:
+            data = random.randbytes(8)
+            local[0].write(data)
+            remote_write(device, of, local, (place, mr.rkey), "SUCCESS")
+            check(memory.equals(data, place), "contents at", place)
+    for mr, place in ((whole, MIB - 7), (part, 5 * PAGE + 76), (part, 8 * PAGE + 70)):
+        remote_write(device, of, local, (place, mr.rkey), "REM_ACCESS_ERR")
+
+    # And as the memory that is sent.
+    memory.write(b"contents", 100)
+    a, b = connected(device, of=of)
+    b.recv(local[1], local[0].address + 100, 8)
+    a.send(whole, 100, 8)
+    expect(a, "SUCCESS", "SEND")
+    expect(b, "SUCCESS", "SEND")
+    check(local[0].equals(b"contents", 100), "contents of SEND")
+    print("dma-buf", flush=True)
+
+
 # Keys that end
 
 # So many requests that the key ends in the middle of them.
@@ -426,8 +493,8 @@ def main():
     """Does what the command line says."""
     mode, *arguments = sys.argv[1:]
     {"sizes": sizes, "huge": huge, "readonly": readonly, "again": again,
-     "change": change, "zero": zero, "deregister": deregister, "domains": domains,
-     "large": large}[mode](*arguments)
+     "change": change, "zero": zero, "dmabuf": dmabuf, "deregister": deregister,
+     "domains": domains, "large": large}[mode](*arguments)
 
 
 if __name__ == "__main__":

@@ -503,6 +503,9 @@ struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 virt_addr, int access,
 				struct ib_udata *udata);
+struct ib_mr *vroce_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length,
+				       u64 virt_addr, int fd, int access,
+				       struct ib_udata *udata);
 struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			     u32 max_num_sg);
 int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
@@ -818,6 +821,9 @@ int vroce_gate_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				     u64 virt_addr, int access,
 				     struct ib_udata *udata);
+struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					    u64 length, u64 virt_addr, int fd,
+					    int access, VROCE_DMABUF_ARGS);
 
 /* ----- vroce_flush.c: what happens when the device is dead ----- */
 

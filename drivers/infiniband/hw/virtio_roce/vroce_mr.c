@@ -169,6 +169,29 @@ static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
 	return 0;
 }
 
+/* Register pinned pages, or give up with the error pointer that @umem is. */
+static struct ib_mr *vroce_reg_pinned(struct vroce_mr *mr, struct ib_umem *umem,
+				      struct ib_pd *ibpd, u64 virt_addr, int access)
+{
+	int err;
+
+	if (IS_ERR(umem)) {
+		err = PTR_ERR(umem);
+		goto err_free;
+	}
+	mr->umem = umem;
+	err = vroce_reg_umem(mr, ibpd, virt_addr, access);
+	if (err)
+		goto err_umem;
+	return &mr->ibmr;
+
+err_umem:
+	vroce_release_umem(umem, err);
+err_free:
+	vroce_mr_free(to_vdev(ibpd->device), mr);
+	return ERR_PTR(err);
+}
+
 /* Can a process have a memory region of this size and with these rights? */
 static int vroce_check_user_mr(struct vroce_dev *dev, u64 length, int access)
 {
@@ -219,21 +242,49 @@ struct ib_mr *vroce_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr = vroce_mr_new(dev);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->umem = ib_umem_get_va(&dev->ibdev, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		goto err_free;
-	}
-	err = vroce_reg_umem(mr, ibpd, virt_addr, access);
-	if (err)
-		goto err_umem;
-	return &mr->ibmr;
+	return vroce_reg_pinned(mr, ib_umem_get_va(&dev->ibdev, start, length, access),
+				ibpd, virt_addr, access);
+}
 
-err_umem:
-	vroce_release_umem(mr->umem, err);
-err_free:
-	vroce_mr_free(dev, mr);
-	return ERR_PTR(err);
+/**
+ * vroce_reg_user_mr_dmabuf() - verb: memory of another device or of the kernel
+ * @ibpd: protection domain
+ * @offset: in the dma-buf
+ * @length: bytes
+ * @virt_addr: address that work requests use
+ * @fd: the dma-buf
+ * @access: IB_ACCESS_* bits
+ * @udata: of the user
+ *
+ * The exporter must not move the memory as long as the region exists: the device knows
+ * addresses, and cannot be told of others while it uses them.
+ *
+ * Return: memory region, or error pointer; -EOPNOTSUPP if the exporter cannot promise that.
+ */
+struct ib_mr *vroce_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length,
+				       u64 virt_addr, int fd, int access,
+				       struct ib_udata *udata)
+{
+	struct vroce_dev *dev = to_vdev(ibpd->device);
+	struct ib_umem_dmabuf *dmabuf;
+	struct vroce_mr *mr;
+	int err;
+
+	err = vroce_check_udata(udata, 0);
+	if (!err)
+		err = vroce_check_user_mr(dev, length, access);
+	if (err)
+		return ERR_PTR(err);
+
+	mr = vroce_mr_new(dev);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	dmabuf = ib_umem_dmabuf_get_pinned(&dev->ibdev, offset, length, fd, access);
+	if (IS_ERR(dmabuf))
+		return vroce_reg_pinned(mr, ERR_CAST(dmabuf), ibpd, virt_addr, access);
+	/* It decides how many pages there are; the core leaves it to the driver. */
+	dmabuf->umem.iova = virt_addr;
+	return vroce_reg_pinned(mr, &dmabuf->umem, ibpd, virt_addr, access);
 }
 
 /* Change a memory region that gets other pages. */
@@ -266,7 +317,8 @@ static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
  * @ibpd: with IB_MR_REREG_PD: protection domain
  * @udata: of the user
  *
- * The region keeps its keys.  If this fails, it is as it was.  Pages that were pinned to
+ * The region keeps its keys.  If this fails, it is as it was.  That of a dma-buf does not
+ * change.  Pages that were pinned to
  * be read are pinned again, at their address, before the device may write to them.
  *
  * Return: NULL, or error pointer.
@@ -280,7 +332,7 @@ struct ib_mr *vroce_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct vroce_reg_user_mr_params params = {};
 	int err;
 
-	if (!mr->umem)
+	if (!mr->umem || mr->umem->is_dmabuf)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = mr->umem->address;
