@@ -75,10 +75,14 @@ class Report:
 
     @staticmethod
     def _reason(report):
-        """In one line: what was raised, and in which phase if not in the test itself."""
+        """In one line: what was raised, and in which phase if not in the test itself.
+
+        The last line is that of a program which ended with an exception of its own.
+        """
         crash = getattr(report.longrepr, "reprcrash", None)
-        said = (crash.message if crash else str(report.longrepr)).strip().split("\n")
-        return ("" if report.when == "call" else f"{report.when}: ") + " | ".join(said[:3])[:300]
+        first, *more = (crash.message if crash else str(report.longrepr)).strip().split("\n")
+        said = " | ".join(line.strip()[:200] for line in (first, *more[-1:]))
+        return said if report.when == "call" else f"{report.when}: {said}"
 
     def pytest_runtest_logfinish(self, nodeid):
         """After each test."""
