@@ -812,6 +812,10 @@ static void direct_user_maps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.depth, 8);
 	KUNIT_EXPECT_EQ(test, qp->rq.depth, 4);
 	KUNIT_EXPECT_EQ(test, qp->sq.stride, 64);
+	/* A page for each ring, and the control block behind the second one. */
+	KUNIT_EXPECT_EQ(test, qp->sq.slots_len, 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, qp->rq.slots_pos, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, qp->sq.control_pos, PAGE_SIZE + 4 * qp->rq.stride);
 	mem = direct_map(p, qp->sq.slots_offset, qp->sq.slots_len,
 			 PROT_READ | PROT_WRITE);
 	KUNIT_EXPECT_EQ(test, 0, put_user(0x51, (u8 __user *)(mem +

@@ -136,6 +136,11 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 
 #define VROCE_MEM_PARTS		3
 
+/* The kernel uses it, not a process. */
+#define VROCE_MEM_KERNEL	BIT(0)
+/* The last part may share a page with the one before. */
+#define VROCE_MEM_PACKED	BIT(1)
+
 /**
  * struct vroce_mem - pages of a direct queue
  * @ref: one for the queue, one for each entry by which it can be mapped
@@ -143,7 +148,7 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
  * @pages: the pages
  * @dma: their device addresses
  * @npages: number of them
- * @first: first page of each part
+ * @pos: where each part begins, bytes
  * @len: bytes of each part
  * @map: where the kernel sees all pages; NULL if a process uses them
  */
@@ -153,13 +158,13 @@ struct vroce_mem {
 	struct page **pages;
 	dma_addr_t *dma;
 	u32 npages;
-	u32 first[VROCE_MEM_PARTS];
+	size_t pos[VROCE_MEM_PARTS];
 	size_t len[VROCE_MEM_PARTS];
 	void *map;
 };
 
 struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
-				   u32 nparts, bool kernel);
+				   u32 nparts, u32 flags);
 void vroce_mem_destroy(struct vroce_mem *mem);
 void vroce_mem_abandon(struct vroce_mem *mem);
 void vroce_mem_put(struct vroce_mem *mem);

@@ -147,7 +147,7 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	int err;
 
 	hw->mem = vroce_mem_create(dev->aux->dma_dev, direct ? lens : lens + 1,
-				   control + 1, kernel);
+				   control + 1, kernel ? VROCE_MEM_KERNEL : 0);
 	if (IS_ERR(hw->mem))
 		return PTR_ERR(hw->mem);
 	hw->control = vroce_mem_addr(hw->mem, control);

@@ -143,7 +143,8 @@ static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *h
 	lens[VROCE_QP_RECV] = (size_t)params->recv_depth << params->recv_shift;
 	lens[VROCE_QP_CONTROL] = sizeof(*control);
 	hw->mem = vroce_mem_create(dev->aux->dma_dev, lens, VROCE_MEM_PARTS,
-				   hw->kernel);
+				   VROCE_MEM_PACKED |
+				   (hw->kernel ? VROCE_MEM_KERNEL : 0));
 	if (IS_ERR(hw->mem)) {
 		err = PTR_ERR(hw->mem);
 		hw->mem = NULL;

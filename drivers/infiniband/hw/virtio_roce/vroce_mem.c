@@ -80,39 +80,60 @@ static int vroce_mem_alloc_pages(struct vroce_mem *mem)
 	return 0;
 }
 
+/*
+ * Give each part its place.  A ring begins a page, because the device is given the pages
+ * of it.  A control block is given by its address, so it can use what a ring has left of
+ * its last page; it is never spread over two pages.
+ */
+static void vroce_mem_place(struct vroce_mem *mem, const size_t *lens, u32 nparts,
+			    bool packed)
+{
+	size_t end = 0;
+	u32 i;
+
+	for (i = 0; i < nparts; i++) {
+		/* A QP with an SRQ has no receive ring. */
+		if (lens[i] && (!packed || i < nparts - 1 ||
+				offset_in_page(end) + lens[i] > PAGE_SIZE))
+			end = PAGE_ALIGN(end);
+		end = ALIGN(end, VIRTIO_RDMA_CONTROL_SIZE);
+		mem->pos[i] = end;
+		mem->len[i] = lens[i];
+		end += lens[i];
+	}
+	mem->npages = PAGE_ALIGN(end) >> PAGE_SHIFT;
+}
+
 /**
  * vroce_mem_create() - allocate zeroed memory and map it for the device
  * @dma_dev: device
- * @lens: bytes of each part; a part begins on a page of its own
+ * @lens: bytes of each part
  * @nparts: number of parts, at most %VROCE_MEM_PARTS
- * @kernel: the kernel uses it, not a process
+ * @flags: VROCE_MEM_* bits
+ *
+ * A part begins a page, but for the last one of packed memory.
  *
  * Context: may sleep.
  * Return: memory, or error pointer.
  */
 struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
-				   u32 nparts, bool kernel)
+				   u32 nparts, u32 flags)
 {
 	struct vroce_mem *mem;
 	int err = -ENOMEM;
-	u32 i;
 
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&mem->ref);
 	mem->dma_dev = dma_dev;
-	for (i = 0; i < nparts; i++) {
-		mem->first[i] = mem->npages;
-		mem->len[i] = lens[i];
-		mem->npages += PAGE_ALIGN(lens[i]) >> PAGE_SHIFT;
-	}
+	vroce_mem_place(mem, lens, nparts, flags & VROCE_MEM_PACKED);
 	if (vroce_mem_alloc_pages(mem))
 		goto err_put;
 	mem->dma = kvcalloc(mem->npages, sizeof(*mem->dma), GFP_KERNEL_ACCOUNT);
 	if (!mem->dma)
 		goto err_put;
-	if (kernel) {
+	if (flags & VROCE_MEM_KERNEL) {
 		mem->map = vmap(mem->pages, mem->npages, VM_MAP, PAGE_KERNEL);
 		if (!mem->map)
 			goto err_dma;
@@ -165,21 +186,22 @@ void vroce_mem_abandon(struct vroce_mem *mem)
 /**
  * vroce_mem_addr() - where the kernel sees a part
  * @mem: memory
- * @part: part, which for a process's memory is one page long
+ * @part: part, which for a process's memory lies in one page
  *
  * Context: any.
  * Return: its address.
  */
 void *vroce_mem_addr(const struct vroce_mem *mem, u32 part)
 {
-	u32 first = mem->first[part];
+	size_t pos = mem->pos[part];
 
-	return mem->map ? mem->map + ((size_t)first << PAGE_SHIFT) :
-			  page_address(mem->pages[first]);
+	return mem->map ? mem->map + pos :
+			  page_address(mem->pages[pos >> PAGE_SHIFT]) +
+			  offset_in_page(pos);
 }
 
 /**
- * vroce_mem_dma() - where the device sees the first page of a part
+ * vroce_mem_dma() - where the device sees the beginning of a part
  * @mem: memory
  * @part: part
  *
@@ -188,13 +210,15 @@ void *vroce_mem_addr(const struct vroce_mem *mem, u32 part)
  */
 dma_addr_t vroce_mem_dma(const struct vroce_mem *mem, u32 part)
 {
-	return mem->dma[mem->first[part]];
+	size_t pos = mem->pos[part];
+
+	return mem->dma[pos >> PAGE_SHIFT] + offset_in_page(pos);
 }
 
 /**
  * vroce_mem_wire_pages() - pages of the wire format that cover a part
  * @mem: memory
- * @part: part
+ * @part: part that begins a page
  *
  * Context: any.
  * Return: number of pages of 4096 bytes.
@@ -224,7 +248,7 @@ __le64 *vroce_mem_list(const struct vroce_mem *mem, u32 nparts)
 		return NULL;
 	for (part = 0; part < nparts; part++)
 		for (i = 0; i < vroce_mem_wire_pages(mem, part); i++)
-			list[n++] = cpu_to_le64(mem->dma[mem->first[part] +
+			list[n++] = cpu_to_le64(mem->dma[(mem->pos[part] >> PAGE_SHIFT) +
 							 i / VROCE_PAGES_PER_PAGE] +
 						i % VROCE_PAGES_PER_PAGE *
 						VROCE_WIRE_PAGE);

@@ -199,7 +199,7 @@ int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 			 struct vroce_mem *mem, u32 cqe,
 			 struct virtio_roce_queue *resp)
 {
-	u32 ring = mem->first[1];
+	u32 ring = mem->pos[1] >> PAGE_SHIFT;
 	int err;
 
 	err = vroce_mmap_insert_mem(&maps->entry[VROCE_PIECE_SLOTS], uctx, mem,
@@ -255,10 +255,10 @@ int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 	*resp = (struct virtio_roce_queue) {
 		.slots_offset = offset,
 		.slots_len = len,
-		.slots_pos = mem->first[part] << PAGE_SHIFT,
+		.slots_pos = mem->pos[part],
 		.control_offset = offset,
 		.control_len = len,
-		.control_pos = mem->first[VROCE_MEM_PARTS - 1] << PAGE_SHIFT,
+		.control_pos = mem->pos[VROCE_MEM_PARTS - 1],
 		.depth = q->depth,
 		.stride = q->stride,
 		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
@@ -284,7 +284,7 @@ int vroce_maps_insert_srq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 
 	err = vroce_maps_insert_qp(maps, uctx, q, mem, 0, resp);
 	if (!err)
-		resp->control_pos = mem->first[1] << PAGE_SHIFT;
+		resp->control_pos = mem->pos[1];
 	return err;
 }
 

@@ -102,7 +102,7 @@ static int vroce_cq_replace(struct vroce_cq *cq, u32 cqe,
 	u32 stored;
 	int err;
 
-	mem = vroce_mem_create(old->dma_dev, lens, ARRAY_SIZE(lens), false);
+	mem = vroce_mem_create(old->dma_dev, lens, ARRAY_SIZE(lens), 0);
 	if (IS_ERR(mem))
 		return PTR_ERR(mem);
 	control = vroce_mem_addr(mem, VROCE_CQ_CONTROL);

@@ -74,7 +74,8 @@ static int vroce_hw_srq_alloc(struct vroce_dev *dev, struct vroce_hw_srq *hw,
 	lens[VROCE_SRQ_RING] = (size_t)params->depth << params->shift;
 	lens[VROCE_SRQ_CONTROL] = sizeof(*control);
 	hw->mem = vroce_mem_create(dev->aux->dma_dev, lens, VROCE_SRQ_PARTS,
-				   hw->kernel);
+				   VROCE_MEM_PACKED |
+				   (hw->kernel ? VROCE_MEM_KERNEL : 0));
 	if (IS_ERR(hw->mem))
 		return PTR_ERR(hw->mem);
 	vroce_queue_init_direct(&hw->queue, hw->kernel ?
