@@ -12,7 +12,7 @@
  * overrun.  A CQ in direct form tells the device how many completions were taken, instead
  * of giving slots back, and tells the application of an overrun.
  *
- * A child after fork() finds the CQ without its queue, see virtio_roce_alloc().
+ * A child after fork() does not have the queue of its parent's CQ, see process.c.
  *
  * A completion names its QP only by number, and a new QP may soon have that number.  So
  * when a QP is destroyed or reset, its unread completions are marked, slot by slot, and
@@ -434,13 +434,13 @@ void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
 
 static struct virtio_roce_cq *cq_alloc(void)
 {
-	return virtio_roce_alloc(sizeof(struct virtio_roce_cq),
-				 offsetof(struct virtio_roce_cq, vq));
-}
+	uint64_t process = virtio_roce_process();
+	struct virtio_roce_cq *cq;
 
-static void cq_free(struct virtio_roce_cq *cq)
-{
-	virtio_roce_free(cq, sizeof(*cq), offsetof(struct virtio_roce_cq, vq));
+	cq = process ? virtio_roce_alloc(sizeof(*cq)) : NULL;
+	if (cq)
+		cq->vq.process = process;
+	return cq;
 }
 
 static bool cq_is_single_threaded(const struct ibv_cq_init_attr_ex *attr)
@@ -502,7 +502,7 @@ err_unmap:
 err_destroy:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
-	cq_free(cq);
+	free(cq);
 	errno = err;
 	return NULL;
 }
@@ -670,6 +670,6 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 
 	virtio_roce_vq_free(&cq->vq);
 	free(cq->stale);
-	cq_free(cq);
+	free(cq);
 	return 0;
 }

@@ -640,6 +640,8 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 	int err = qp->wr_err;
 
+	if (qp_is_parents(qp))
+		return EFAULT;
 	if (unlikely(err))
 		ring_rollback(&qp->sq.ring);
 	sq_end(qp);
@@ -651,6 +653,8 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 {
 	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
 
+	if (qp_is_parents(qp))
+		return;
 	ring_rollback(&qp->sq.ring);
 	vq_unlock(&qp->sq);
 }

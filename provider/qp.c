@@ -62,6 +62,8 @@ static int qp_table_add(struct virtio_roce_context *ctx,
 /* Wait until nobody polls a CQ who may have looked at a QP before. */
 static void cq_pass(struct virtio_roce_cq *cq)
 {
+	if (cq_is_parents(cq))
+		return;
 	vq_lock(&cq->vq);
 	vq_unlock(&cq->vq);
 }
@@ -99,13 +101,17 @@ static void qp_table_remove(struct virtio_roce_context *ctx,
 /* The QP went to RESET: all indices are 0 then. */
 static void vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
 {
-	vq_lock(&cq->vq);
+	bool shared = !cq_is_parents(cq);
+
+	if (shared)
+		vq_lock(&cq->vq);
 	vq_lock(vq);
 	vq->ring.next = 0;
 	vq->ring.seen = 0;
 	ring_publish(&vq->ring);
 	vq_unlock(vq);
-	vq_unlock(&cq->vq);
+	if (shared)
+		vq_unlock(&cq->vq);
 }
 
 /* Map both queues, which hold requests of up to as many SGEs as @cap says. */
@@ -215,13 +221,15 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 
 static struct virtio_roce_qp *qp_alloc(void)
 {
-	return virtio_roce_alloc(sizeof(struct virtio_roce_qp),
-				 offsetof(struct virtio_roce_qp, sq));
-}
+	uint64_t process = virtio_roce_process();
+	struct virtio_roce_qp *qp;
 
-static void qp_free(struct virtio_roce_qp *qp)
-{
-	virtio_roce_free(qp, sizeof(*qp), offsetof(struct virtio_roce_qp, sq));
+	qp = process ? virtio_roce_alloc(sizeof(*qp)) : NULL;
+	if (!qp)
+		return NULL;
+	qp->sq.process = process;
+	qp->rq.process = process;
+	return qp;
 }
 
 struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
@@ -264,7 +272,7 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 err_destroy:
 	qp_cmd_destroy(qp);
 err_free:
-	qp_free(qp);
+	free(qp);
 	errno = err;
 	return NULL;
 }
@@ -351,6 +359,6 @@ int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 
 	virtio_roce_vq_free(&qp->rq);
 	virtio_roce_vq_free(&qp->sq);
-	qp_free(qp);
+	free(qp);
 	return 0;
 }

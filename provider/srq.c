@@ -8,7 +8,7 @@
  * request with a cookie has a slot, too: the device has copied the request that was in
  * it.  The device looks for requests when a message comes; nothing is announced.
  *
- * A child after fork() finds the SRQ without its ring, see virtio_roce_alloc().
+ * A child after fork() does not have the ring of its parent's SRQ, see process.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 
 static struct virtio_roce_srq *srq_alloc(void)
 {
-	return virtio_roce_alloc(sizeof(struct virtio_roce_srq),
-				 offsetof(struct virtio_roce_srq, vq));
-}
+	uint64_t process = virtio_roce_process();
+	struct virtio_roce_srq *srq;
 
-static void srq_free(struct virtio_roce_srq *srq)
-{
-	virtio_roce_free(srq, sizeof(*srq), offsetof(struct virtio_roce_srq, vq));
+	srq = process ? virtio_roce_alloc(sizeof(*srq)) : NULL;
+	if (srq)
+		srq->vq.process = process;
+	return srq;
 }
 
 /**
@@ -75,7 +75,7 @@ err_unmap:
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
-	srq_free(srq);
+	free(srq);
 	errno = err;
 	return NULL;
 }
@@ -122,7 +122,7 @@ int virtio_roce_destroy_srq(struct ibv_srq *ibsrq)
 		return err;
 	virtio_roce_vq_free(&srq->vq);
 	free(srq->free);
-	srq_free(srq);
+	free(srq);
 	return 0;
 }
 
@@ -182,12 +182,14 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
  * @srq: SRQ
  * @cookie: what its completion says
  *
- * Returns its wr_id.
+ * Returns its wr_id; 0 in a child of the process that made the SRQ.
  */
 uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie)
 {
 	uint64_t wr_id;
 
+	if (vq_is_parents(&srq->vq))
+		return 0;
 	vq_lock(&srq->vq);
 	cookie &= srq->vq.ring.depth - 1;
 	wr_id = srq->vq.wr_ids[cookie];

@@ -13,6 +13,7 @@
  *   srq.c     shared receive queues
  *   post.c    work requests: translate and post
  *   vq.c      map one queue, ring its doorbell
+ *   process.c whose queues these are
  *   ring.h    the two forms of a queue
  *
  * A child does not inherit the mappings of a queue, because two processes, each with its
@@ -38,15 +39,19 @@
 #define QP_TABLE_BITS	12
 #define QP_TABLE_SIZE	(1 << QP_TABLE_BITS)
 
+#define CACHE_LINE	64
+
 /**
  * struct virtio_roce_doorbell - the doorbell page of a context, mapped
- * @page: the page; NULL in a child after fork(), which maps it anew
+ * @process: number of the process that mapped it; a child maps it anew
+ * @page: the page; NULL if it is not mapped
  * @kick: mapping with the doorbell of the doorbell virtqueue, NULL if there is none
  * @kick_len: bytes of that mapping
  * @reg: register to write @value to
  * @value: tells the device which queue to look at
  */
 struct virtio_roce_doorbell {
+	uint64_t process;
 	struct virtio_rdma_doorbell_page *page;
 	void *kick;
 	size_t kick_len;
@@ -63,7 +68,7 @@ struct virtio_roce_qp;
  *	counts of CQs and SRQs.  A QPN may be given out again as soon as its QP is
  *	destroyed, but not before the completions of the old QP are marked.
  * @qp_table: QPs in direct form by their numbers; changed under @qp_mutex
- * @doorbell: what direct QPs are announced by; NULL until there is one
+ * @doorbell: what direct QPs are announced by; changed under @qp_mutex
  * @max_inline_data: bytes that a send request can carry inline
  * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have
  * @device_caps: enum virtio_ib_device_cap
@@ -72,7 +77,7 @@ struct virtio_roce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;
 	struct virtio_roce_qp **qp_table[QP_TABLE_SIZE];
-	struct virtio_roce_doorbell *doorbell;
+	struct virtio_roce_doorbell doorbell;
 	uint32_t max_inline_data;
 	uint64_t features;
 	uint64_t device_caps;
@@ -90,6 +95,7 @@ enum {
 
 /**
  * struct virtio_roce_vq - a mapped virtqueue
+ * @process: number of the process that made it, see vq_is_parents()
  * @lock: protects @ring and, with it, slots and available ring
  * @unlocked: it does not: the application has one thread for the queue
  * @ring: its rings and slots
@@ -100,10 +106,9 @@ enum {
  * @wr_ids: direct form: wr_id of each request, by slot
  * @parts: number of mappings
  * @part: the mappings
- *
- * In a child after fork() all of it is zero, see virtio_roce_alloc().
  */
 struct virtio_roce_vq {
+	uint64_t process;
 	pthread_spinlock_t lock;
 	bool unlocked;
 	struct ring ring;
@@ -119,18 +124,14 @@ struct virtio_roce_vq {
 	} part[VQ_PARTS];
 };
 
-/*
- * The first member of an object that a child after fork() finds zeroed.  It begins
- * a page, see virtio_roce_alloc(), and therefore keeps the alignment of the object.
- */
-#define FORKED_AWAY	__attribute__((aligned(64)))
+/* What the data path uses begins a cache line. */
+#define ON_CACHE_LINE	__attribute__((aligned(CACHE_LINE)))
 
 /**
  * struct virtio_roce_cq - a completion queue
  * @vcq: of libibverbs
  * @users: number of work queues that complete to it
- * @vq: its virtqueue; what follows is protected by its lock, too, and zero in a
- *	child after fork()
+ * @vq: its virtqueue; what follows is protected by its lock, too
  * @cqe: completion that the application reads field by field
  * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
@@ -140,7 +141,7 @@ struct virtio_roce_vq {
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
 	unsigned int users;
-	FORKED_AWAY struct virtio_roce_vq vq;
+	ON_CACHE_LINE struct virtio_roce_vq vq;
 	struct virtio_rdma_cq_req cqe;
 	bool *stale;
 	unsigned int num_stale;
@@ -153,8 +154,7 @@ struct virtio_roce_cq {
  * @vsrq: of libibverbs
  * @users: number of QPs that use it
  * @max_sge: scatter/gather elements of a request
- * @vq: its ring, and wr_ids by cookie; it and what follows is protected by its lock, and
- *	zero in a child after fork()
+ * @vq: its ring, and wr_ids by cookie; it and what follows is protected by its lock
  * @free: cookies that no request has
  * @num_free: number of them
  */
@@ -162,7 +162,7 @@ struct virtio_roce_srq {
 	struct verbs_srq vsrq;
 	unsigned int users;
 	uint32_t max_sge;
-	FORKED_AWAY struct virtio_roce_vq vq;
+	ON_CACHE_LINE struct virtio_roce_vq vq;
 	uint32_t *free;
 	uint32_t num_free;
 };
@@ -170,7 +170,7 @@ struct virtio_roce_srq {
 /**
  * struct virtio_roce_qp - a queue pair
  * @vqp: of libibverbs
- * @sq: send queue; it and what follows is zero in a child after fork()
+ * @sq: send queue
  * @rq: receive queue; not there with @srq
  * @srq: shared receive queue, or NULL
  * @gone: direct form: it is being destroyed, and its completions are dropped
@@ -185,7 +185,7 @@ struct virtio_roce_srq {
  */
 struct virtio_roce_qp {
 	struct verbs_qp vqp;
-	FORKED_AWAY struct virtio_roce_vq sq;
+	ON_CACHE_LINE struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
 	struct virtio_roce_srq *srq;
 	bool gone;
@@ -227,6 +227,13 @@ struct virtio_roce_ah {
 	struct ibv_ah ah;
 	uint32_t num;
 };
+
+/* process.c */
+
+extern uint64_t *virtio_roce_here;
+
+uint64_t virtio_roce_process(void);
+void *virtio_roce_alloc(size_t size);
 
 static inline void vq_lock(struct virtio_roce_vq *vq)
 {
@@ -276,12 +283,13 @@ static inline struct virtio_roce_ah *to_vah(struct ibv_ah *ah)
 }
 
 /*
- * Does this queue belong to the process that we were forked from?  Then nothing of it is
- * mapped here, and its lock cannot be used.
+ * Does this queue belong to a process that we were forked from?  Then nothing of it is
+ * mapped here, and whoever held its lock is not here to release it.
  */
 static inline bool vq_is_parents(const struct virtio_roce_vq *vq)
 {
-	return unlikely(!vq->ring.used);
+	return unlikely(vq->process !=
+			__atomic_load_n(virtio_roce_here, __ATOMIC_RELAXED));
 }
 
 static inline bool qp_is_parents(const struct virtio_roce_qp *qp)
@@ -301,8 +309,6 @@ enum virtio_roce_vq_type {
 	VQ_COMPLETION,
 };
 
-void *virtio_roce_alloc(size_t size, size_t kept);
-void virtio_roce_free(void *object, size_t size, size_t kept);
 int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		       const struct virtio_roce_queue *info,
 		       enum virtio_roce_vq_type type, size_t slot_size);

@@ -22,53 +22,6 @@
 /* The used ring of a queue without memory or of direct form: its used index stays 0. */
 static const struct vring_used nothing_used;
 
-static size_t whole_pages(size_t len)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-
-	return (len + page - 1) / page * page;
-}
-
-/**
- * virtio_roce_alloc() - zeroed memory for an object that has queues
- * @size: of the object
- * @kept: offset of the part that a child after fork() finds zeroed; the part before it,
- *	which mostly belongs to libibverbs, is copied as usual
- *
- * By the zeroes a child sees that a queue is not its own.  It looks at these members
- * anyway, so this costs nothing in programs that do not fork.
- *
- * Returns NULL and sets errno if there is none.
- */
-void *virtio_roce_alloc(size_t size, size_t kept)
-{
-	size_t head = whole_pages(kept), tail = whole_pages(size - kept);
-	char *pages;
-
-	pages = mmap(NULL, head + tail, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (pages == MAP_FAILED)
-		return NULL;
-	if (madvise(pages + head, tail, MADV_WIPEONFORK)) {
-		munmap(pages, head + tail);
-		return NULL;
-	}
-	return pages + head - kept;
-}
-
-/**
- * virtio_roce_free() - undo virtio_roce_alloc()
- * @object: what it returned
- * @size: as there
- * @kept: as there
- */
-void virtio_roce_free(void *object, size_t size, size_t kept)
-{
-	size_t head = whole_pages(kept), tail = whole_pages(size - kept);
-
-	munmap((char *)object + kept - head, head + tail);
-}
-
 static bool is_pow2(uint32_t n)
 {
 	return n && !(n & (n - 1));
@@ -330,26 +283,21 @@ int virtio_roce_cq_remap_direct(struct virtio_roce_cq *cq,
 	return 0;
 }
 
-static struct virtio_roce_doorbell *doorbell_alloc(void)
-{
-	return virtio_roce_alloc(sizeof(struct virtio_roce_doorbell), 0);
-}
-
 /* Map the doorbell page of the context, unless it is.  Context: qp_mutex held. */
 static int doorbell_map(struct virtio_roce_context *ctx,
 			const struct virtio_roce_create_qp_resp *resp)
 {
 	const struct virtio_roce_queue *info = &resp->sq;
-	struct virtio_roce_doorbell *db = ctx->doorbell;
+	struct virtio_roce_doorbell *db = &ctx->doorbell;
+	uint64_t process = virtio_roce_process();
 	int fd = ctx->vctx.context.cmd_fd;
 	void *page, *kick;
 
-	if (!db) {
-		db = doorbell_alloc();
-		if (!db)
-			return errno;
-		ctx->doorbell = db;
-	}
+	if (!process)
+		return errno;
+	/* The mappings of a parent are not here. */
+	if (db->process != process)
+		*db = (struct virtio_roce_doorbell){ .process = process };
 	if (db->page)
 		return 0;
 	page = mmap(NULL, sizeof(*db->page), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -378,16 +326,16 @@ static int doorbell_map(struct virtio_roce_context *ctx,
  */
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx)
 {
-	struct virtio_roce_doorbell *db = ctx->doorbell;
+	struct virtio_roce_doorbell *db = &ctx->doorbell;
 
-	if (!db)
+	if (db->process !=
+	    __atomic_load_n(virtio_roce_here, __ATOMIC_RELAXED))
 		return;
 	if (db->kick)
 		munmap(db->kick, db->kick_len);
 	if (db->page)
 		munmap(db->page, sizeof(*db->page));
-	virtio_roce_free(db, sizeof(*db), 0);
-	ctx->doorbell = NULL;
+	*db = (struct virtio_roce_doorbell){};
 }
 
 /* Fill in one queue of a direct QP, or an SRQ, whose memory is mapped at @base. */
@@ -508,9 +456,9 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 		return err;
 	base = qp->sq.part[VQ_SLOTS].addr;
 	qp->control = (void *)(base + resp->sq.control_pos);
-	err = vq_start_direct(&qp->sq, base, &resp->sq, ctx->doorbell, resp->bit);
+	err = vq_start_direct(&qp->sq, base, &resp->sq, &ctx->doorbell, resp->bit);
 	if (!err && !qp->srq)
-		err = vq_start_direct(&qp->rq, base, &resp->rq, ctx->doorbell,
+		err = vq_start_direct(&qp->rq, base, &resp->rq, &ctx->doorbell,
 				      resp->bit);
 	if (err) {
 		virtio_roce_vq_unmap(&qp->rq);

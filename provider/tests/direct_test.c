@@ -580,13 +580,13 @@ static void share(struct virtio_roce_qp *qp)
 
 	assert_int_equal(mprotect(cq->vq.part[VQ_SLOTS].addr,
 				  cq->vq.part[VQ_SLOTS].len, rw), 0);
-	assert_int_equal(mprotect(fake.ctx.doorbell->kick,
-				  fake.ctx.doorbell->kick_len, rw), 0);
+	assert_int_equal(mprotect(fake.ctx.doorbell.kick,
+				  fake.ctx.doorbell.kick_len, rw), 0);
 	fake.cq.slots = cq->vq.ring.slots;
 	fake.cq_control = cq->control;
 	fake.qp_control = qp->control;
 	fake.page = qp->sq.page;
-	fake.kick = fake.ctx.doorbell->reg;
+	fake.kick = fake.ctx.doorbell.reg;
 }
 
 /* Take the bits.  Returns whether there were any. */
