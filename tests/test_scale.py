@@ -57,3 +57,14 @@ def test_many_connections(large):
     number = 1000 if LONG else 60
     said = run(large, "cm", number, 3)
     assert f"{number} connections, 3 rounds" in said[0], said
+
+
+def test_memory_of_an_idle_qp(large):
+    """At most 8 KiB and its rings, which are two pages here; process and kernel together."""
+    guest = large.a
+    guest.put(PROGRAMS / "ends.py")
+    said = guest.run(["bash", "-c", 'ulimit -l unlimited; exec "$@"', "bash", "python3",
+                      guest.put(PROGRAMS / "many.py"), "idle", guest.rdma_device(),
+                      str(2000 if LONG else 400)], timeout=300).stdout
+    print(said)
+    assert 8192 <= int(said.split()[1]) <= 2 * 8192, said

@@ -3,9 +3,11 @@
 
 many.py qps DEVICE QPS ROUNDS PORT [SERVER]           connects each to one of the peer's
 many.py cm DEVICE CONNECTIONS ROUNDS PORT [SERVER]    by rdma_cm, all open at once
+many.py idle DEVICE QPS                               only makes them
 
 Each round sends a message on each of them, with its number, and checks those that come.
-"qps" says "memory N": what the kernel of the guest took for each QP, bytes.
+"qps" says "memory N": what the kernel of the guest took for each QP, bytes.  "idle" says it
+with what the process itself took.
 """
 
 import pathlib
@@ -17,7 +19,7 @@ from pyverbs import enums
 from pyverbs.cmid import AddrInfo, CMID
 from pyverbs.cq import CQ
 from pyverbs.mr import MR
-from pyverbs.qp import QPCap, QPInitAttr
+from pyverbs.qp import QP, QPCap, QPInitAttr
 import pyverbs.cm_enums as cm
 
 from ends import ACCESS_ALL, End, Memory, Peer, check
@@ -31,6 +33,17 @@ def fields(path):
     lines = (line.split() for line in pathlib.Path(path).read_text("ascii").splitlines())
     return {line[0].rstrip(":"): int(line[1]) << 10 for line in lines
             if len(line) > 2 and line[2] == "kB"}
+
+
+def held():
+    """What this process has, rings with it, and what the kernel keeps of objects.
+
+    Free memory tells less: a processor keeps megabytes of free pages for itself.
+    """
+    pathlib.Path("/proc/sys/vm/stat_refresh").write_text("1", "ascii")
+    system, own = fields("/proc/meminfo"), fields("/proc/self/status")
+    return (own["VmRSS"] + system["Slab"] + system["PageTables"] + system["Percpu"]
+            + system["VmallocUsed"])
 
 
 def used_by_kernel():
@@ -50,9 +63,9 @@ class Many(End):
         self.cq = CQ(self.context, 2 * DEPTH * number)
         self.memory = Memory(2 * SIZE * number)
         self.mr = MR(self.pd, self.memory.length, ACCESS_ALL, address=self.memory.address)
-        used = used_by_kernel()
+        before = used_by_kernel()
         self.qps = [self.new_qp() for _ in self.numbers]
-        self.cost = (used_by_kernel() - used) // number
+        self.cost = (used_by_kernel() - before) // number
 
     def connect_all(self, peer):
         """Each with the peer's of the same number."""
@@ -86,6 +99,23 @@ def qps(device, number, rounds, port, server=None):
         end.round(peer, b"round %d" % n)
     print("memory", end.cost)
     print(number, "QPs,", rounds, "rounds")
+
+
+def idle(device, number):
+    """QPs whose rings, of 32 slots of 64 bytes, take a page each."""
+    end = End(device, depth=32)
+    caps = QPCap(max_send_wr=32, max_recv_wr=32, max_send_sge=1, max_recv_sge=1)
+    attributes = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=end.cq, rcq=end.cq, cap=caps)
+
+    def make(count):
+        return [QP(end.pd, attributes) for _ in range(count)]
+
+    # Caches grow by many objects at a time.
+    others = make(50)
+    before = held()
+    qps = make(number)
+    print("memory", (held() - before) // number)
+    return others + qps
 
 
 class Connections:
@@ -163,5 +193,9 @@ def by_cm(_device, number, rounds, port, server=None):
 
 
 if __name__ == "__main__":
-    mode, name, count, times, where, *host = sys.argv[1:]
-    {"qps": qps, "cm": by_cm}[mode](name, int(count), int(times), int(where), *host)
+    mode, name, count, *more = sys.argv[1:]
+    if mode == "idle":
+        idle(name, int(count))
+    else:
+        times, where, *host = more
+        {"qps": qps, "cm": by_cm}[mode](name, int(count), int(times), int(where), *host)
