@@ -154,6 +154,12 @@ void fault_fini(struct fault *fault)
 	fault->held = NULL;
 }
 
+void fault_forget(struct fault *fault, const void *origin)
+{
+	if (fault->held_origin == origin)
+		fault_fini(fault);
+}
+
 void fault_frame(struct fault *fault, const struct frame *frame)
 {
 	const struct fault_config *config = fault->config;

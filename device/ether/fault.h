@@ -103,6 +103,9 @@ bool fault_any(const struct fault_config *config);
  */
 void fault_init(struct fault *fault, unsigned int stream);
 
+/** fault_forget() - drop a frame that is held back if it is of @origin, which goes */
+void fault_forget(struct fault *fault, const void *origin);
+
 /** fault_fini() - forget a frame that is held back */
 void fault_fini(struct fault *fault);
 

@@ -195,6 +195,16 @@ void switch_port_del(struct l2_switch *sw __always_unused,
 		station_forget(TAILQ_FIRST(&port->station));
 }
 
+void switch_forget(struct l2_switch *sw, const void *origin)
+{
+	struct switch_port *port;
+
+	LIST_FOREACH(port, &sw->ports, entry) {
+		fault_forget(&port->fault_in, origin);
+		fault_forget(&port->fault_out, origin);
+	}
+}
+
 static struct station *switch_bucket(struct l2_switch *sw, const uint8_t *mac)
 {
 	return sw->station[hash_bytes(&sw->key, mac, ETH_ALEN) % SWITCH_BUCKETS];

@@ -128,6 +128,9 @@ void switch_port_add(struct l2_switch *sw, struct switch_port *port);
 /** switch_port_del() - disconnect a port and forget who is behind it */
 void switch_port_del(struct l2_switch *sw, struct switch_port *port);
 
+/** switch_forget() - drop the frames of @origin, which goes, that are held back */
+void switch_forget(struct l2_switch *sw, const void *origin);
+
 /**
  * switch_send() - send a frame
  * @from:	port that it comes from

@@ -319,4 +319,5 @@ void eth_init(struct function *fn, struct l2_switch *sw,
 void eth_fini(struct function *fn)
 {
 	switch_port_del(fn->sw, &fn->port);
+	switch_forget(fn->sw, fn->rnic);
 }

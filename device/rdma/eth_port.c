@@ -24,7 +24,7 @@
 /**
  * struct eth_port_slot - a frame received
  * @from:	NIC of the guest that it comes from, or NULL
- * @len:	its bytes
+ * @len:	its bytes, or 0 if @from has gone
  * @frame:	them
  */
 struct eth_port_slot {
@@ -140,8 +140,11 @@ const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,
 				struct sg *payload)
 {
 	struct eth_port_slot *slot = &port->ring[port->head];
-	const char *why = roce_parse(rx, slot->frame, slot->len);
+	const char *why;
 
+	if (!slot->len)
+		return NULL;
+	why = roce_parse(rx, slot->frame, slot->len);
 	if (why) {
 		rnic_count(port->ctx, VIRTIO_RDMA_CNT_RCVD_MALFORMED);
 		log_debug("%s: malformed packet: %s", port->ctx->name, why);
@@ -157,6 +160,18 @@ const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,
 		rx->pkt.payload = payload;
 	}
 	return &rx->pkt;
+}
+
+void eth_port_forget(struct eth_port *port, const struct fabric_end *gone)
+{
+	struct eth_port_slot *slot;
+	unsigned int i;
+
+	for (i = 0; i < port->n; i++) {
+		slot = &port->ring[(port->head + i) % ETH_PORT_RING];
+		if (slot->from == gone)
+			slot->len = 0;
+	}
 }
 
 void eth_port_done(struct eth_port *port)

@@ -110,6 +110,9 @@ void eth_port_keep(struct eth_port *port, const struct fabric_end *from,
 const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,
 				struct sg *payload);
 
+/** eth_port_forget() - drop the frames that were kept from a NIC that goes */
+void eth_port_forget(struct eth_port *port, const struct fabric_end *gone);
+
 /** eth_port_done() - the oldest frame is done with */
 void eth_port_done(struct eth_port *port);
 

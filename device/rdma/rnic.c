@@ -128,6 +128,11 @@ static bool rnic_has_mac(const struct fabric_end *end, const uint8_t *mac)
 	return eth_port_leads_to(&rnic_of((struct fabric_end *)end)->port, mac);
 }
 
+static void rnic_forget(struct fabric_end *end, const struct fabric_end *gone)
+{
+	eth_port_forget(&rnic_of(end)->port, gone);
+}
+
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
 	eth_port_attach(&rnic->port, eth, arg);
@@ -297,6 +302,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		.beyond = &transport_wire,
 		.deliver = rnic_deliver_end,
 		.has_mac = rnic_has_mac,
+		.forget = rnic_forget,
 	};
 	ret = rnic_init(rnic);
 	if (ret) {
@@ -304,6 +310,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		errno = -ret;
 		return NULL;
 	}
+	fabric_join(&rnic->end);
 	return rnic;
 }
 
@@ -324,6 +331,7 @@ void rnic_reset(struct rnic *rnic)
 void rnic_free(struct rnic *rnic)
 {
 	rnic_reset(rnic);
+	fabric_leave(&rnic->end);
 	rnic_fini(rnic);
 }
 

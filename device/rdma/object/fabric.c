@@ -22,6 +22,7 @@ TAILQ_HEAD(gid_list, gid);
 
 /**
  * struct fabric - NICs that reach each other in memory
+ * @ends:	NICs that belong to it
  * @bucket:	GIDs by their hash
  * @key:	of that hash, because guests choose GIDs
  * @epoch:	changes with each of them; never 0, and wide enough not to come round
@@ -29,6 +30,7 @@ TAILQ_HEAD(gid_list, gid);
  * @packets:	they exchange packets all the same
  */
 struct fabric {
+	LIST_HEAD(, fabric_end) ends;
 	struct gid_list bucket[FABRIC_BUCKETS];
 	struct hash_key key;
 	uint64_t epoch;
@@ -60,6 +62,7 @@ struct fabric *fabric_new(void)
 
 	if (!fabric)
 		return NULL;
+	LIST_INIT(&fabric->ends);
 	for (i = 0; i < FABRIC_BUCKETS; i++)
 		TAILQ_INIT(&fabric->bucket[i]);
 	hash_key_init(&fabric->key);
@@ -71,6 +74,20 @@ struct fabric *fabric_new(void)
 void fabric_free(struct fabric *fabric)
 {
 	free(fabric);
+}
+
+void fabric_join(struct fabric_end *end)
+{
+	LIST_INSERT_HEAD(&end->fabric->ends, end, entry);
+}
+
+void fabric_leave(struct fabric_end *end)
+{
+	struct fabric_end *other;
+
+	LIST_REMOVE(end, entry);
+	LIST_FOREACH(other, &end->fabric->ends, entry)
+		other->forget(other, end);
 }
 
 void fabric_set_local(struct fabric *fabric, const struct transport *transport)

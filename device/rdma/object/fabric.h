@@ -25,8 +25,9 @@ struct transport;
  * @deliver:	a packet has arrived for the NIC; what does not fit to the QP
  *		that it names is dropped.  Returns how many QPs it was for: more
  *		than one only if it is for a group
- *
  * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
+ * @forget:	another NIC ceases to exist: drop what came from it and waits
+ * @entry:	of the fabric
  *
  * The NIC fills it in when it is made, so that nothing below has to know it.
  */
@@ -36,6 +37,8 @@ struct fabric_end {
 	const struct transport *beyond;
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
 	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
+	void (*forget)(struct fabric_end *end, const struct fabric_end *gone);
+	LIST_ENTRY(fabric_end) entry;
 };
 
 /**
@@ -92,6 +95,12 @@ void fabric_use_packets(struct fabric *fabric);
 
 /** fabric_free() - free a fabric that has no NIC any more */
 void fabric_free(struct fabric *fabric);
+
+/** fabric_join() - a NIC that is filled in belongs to its fabric from now on */
+void fabric_join(struct fabric_end *end);
+
+/** fabric_leave() - it does not any more; it has no GID, and the others forget it */
+void fabric_leave(struct fabric_end *end);
 
 /**
  * fabric_set_local() - take another transport between the fabric's own NICs

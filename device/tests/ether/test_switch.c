@@ -124,6 +124,9 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What the frames of send_mac() have. */
+static const void *origin;
+
 /* Sends a frame of 60 bytes between two stations; addresses are 02:00:…:n. */
 static void send_mac(unsigned int port, uint64_t src, uint64_t dst)
 {
@@ -138,6 +141,7 @@ static void send_mac(unsigned int port, uint64_t src, uint64_t dst)
 	}
 	data[59] = src;
 	assert_int_equal(frame_init(&frame, &iov, 1, 0, sizeof(data)), 0);
+	frame.origin = origin;
 	switch_send(&tap[port].port, &frame);
 }
 
@@ -576,6 +580,24 @@ static void test_reorder(void **state)
 	assert_null(timer);
 }
 
+/* A frame that is held back for another port is dropped with the guest that sent it. */
+static void test_reorder_forget(void **state)
+{
+	const struct fault_config config = { .reorder = FAULT_ALWAYS };
+	int here, gone;
+
+	use_group(1, &config);
+	origin = &here;
+	send_mac(0, STATION(1), BROADCAST);
+	origin = NULL;
+	assert_non_null(timer);
+	switch_forget(sw, &gone);
+	assert_non_null(timer);
+	switch_forget(sw, &here);
+	assert_null(timer);
+	assert_int_equal(tap[1].frames, 0);
+}
+
 static void test_cut(void **state)
 {
 	static const struct fault_config none;
@@ -723,6 +745,7 @@ int main(void)
 		TEST(test_faults_are_repeatable),
 		TEST(test_everything_is_lost),
 		TEST(test_reorder),
+		TEST(test_reorder_forget),
 		TEST(test_cut),
 		TEST(test_capture_of_a_port),
 		TEST(test_offloads),

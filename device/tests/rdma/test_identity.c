@@ -28,23 +28,26 @@ static const struct rnic_eth third_eth = {
 	.behind = eg_port_behind,
 };
 
-static int setup(void **state)
+static void third_start(struct engine *engine)
 {
 	static const struct rnic_limits limits = {
 		.qps = 2, .cqs = 1, .queue_size = 8, .cqe = 8, .mrs = 1,
 		.pds = 1, .ahs = 1,
 	};
-	struct engine *engine;
-	int ret = eg_setup(state);
 
-	if (ret)
-		return ret;
-	engine = *state;
 	third = (struct eg_port) { .mac = { 2, 0, 0, 0, 0, 3 } };
 	third.rnic = rnic_new(engine->loop, engine->fabric, &limits, "third");
 	assert_non_null(third.rnic);
 	rnic_set_eth(third.rnic, &third_eth, &third);
-	return 0;
+}
+
+static int setup(void **state)
+{
+	int ret = eg_setup(state);
+
+	if (!ret)
+		third_start(*state);
+	return ret;
 }
 
 static int teardown(void **state)
@@ -94,12 +97,11 @@ static bool gets_in(const struct eg_pair *p, const struct rnic *from)
 	return eg_poll(&p->b, &wc);
 }
 
-/* Delivers it as a frame. */
-static bool gets_in_by_port(const struct eg_pair *p, const struct rnic *from)
+/* It comes as a frame, which b looks at in its next round. */
+static void comes_by_port(const struct eg_pair *p, const struct rnic *from)
 {
 	uint8_t frame[ROCE_FRAME_MAX], mac[] = EG_MAC;
 	struct roce_path path;
-	struct eg_wc wc;
 	struct sg sg;
 	struct pkt pkt = forged(p, &sg);
 	size_t len;
@@ -108,6 +110,14 @@ static bool gets_in_by_port(const struct eg_pair *p, const struct rnic *from)
 	len = eg_build(frame, &path, &pkt, (const uint8_t *)"\xde\xad\xbe\xef");
 	assert_true(len);
 	assert_true(eg_frame_from(&eg_port[1], from, frame, len));
+}
+
+/* Delivers it as a frame. */
+static bool gets_in_by_port(const struct eg_pair *p, const struct rnic *from)
+{
+	struct eg_wc wc;
+
+	comes_by_port(p, from);
 	eg_run(p->engine);
 	return eg_poll(&p->b, &wc);
 }
@@ -213,6 +223,26 @@ static void test_remote_peer(void **state)
 	assert_int_equal(B(RCVD_DROPPED), 4);
 }
 
+/* The operator removes a guest while a frame of its waits. */
+static void test_sender_is_removed(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_wc wc;
+
+	eg_plug(p.engine);
+	del_gid(p.a.guest);
+	eg_recv(&p.b, 7, IN, 64);
+	memcpy(third.behind, (uint8_t[])EG_MAC, sizeof(third.behind));
+	comes_by_port(&p, third.rnic);
+	rnic_free(third.rnic);
+	eg_run(p.engine);
+	assert_false(eg_poll(&p.b, &wc));
+	assert_int_equal(B(RCVD_MALFORMED), 0);
+	third_start(p.engine);
+	memcpy(third.behind, (uint8_t[])EG_MAC, sizeof(third.behind));
+	assert_true(gets_in_by_port(&p, third.rnic));
+}
+
 static bool datagram_gets_in(const struct eg_pair *p, const struct rnic *from,
 			     const uint8_t *sgid)
 {
@@ -296,6 +326,7 @@ int main(void)
 		T(test_frames_for_local_peer),
 		T(test_packets),
 		T(test_remote_peer),
+		T(test_sender_is_removed),
 		T(test_datagram),
 		T(test_gid_not_allowed),
 	};
