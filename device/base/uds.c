@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,18 +49,20 @@ static int uds_connect_addr(const struct sockaddr_un *addr)
 	return err;
 }
 
-/* Removes a socket that its owner left behind. */
-static int uds_unlink_stale(const struct sockaddr_un *addr)
+int uds_unlink_stale(const char *path)
 {
+	struct sockaddr_un addr;
 	struct stat st;
-	int fd;
+	int fd = uds_addr(&addr, path);
 
-	if (lstat(addr->sun_path, &st))
+	if (fd)
+		return fd;
+	if (lstat(path, &st))
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EEXIST;
 
-	fd = uds_connect_addr(addr);
+	fd = uds_connect_addr(&addr);
 	/* A socket whose queue is full has an owner, too. */
 	if (fd >= 0 || fd == -EAGAIN) {
 		if (fd >= 0)
@@ -68,7 +71,46 @@ static int uds_unlink_stale(const struct sockaddr_un *addr)
 	}
 	if (fd != -ECONNREFUSED)
 		return fd;
-	return unlink(addr->sun_path) ? -errno : 0;
+	return unlink(path) ? -errno : 0;
+}
+
+void uds_unlink(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISSOCK(st.st_mode))
+		unlink(path);
+}
+
+static int uds_option(int fd, int option)
+{
+	socklen_t len = sizeof(int);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? -1 : value;
+}
+
+static bool uds_is_stream(int fd)
+{
+	return uds_option(fd, SO_DOMAIN) == AF_UNIX &&
+	       uds_option(fd, SO_TYPE) == SOCK_STREAM;
+}
+
+bool uds_is_listening(int fd)
+{
+	return uds_is_stream(fd) && uds_option(fd, SO_ACCEPTCONN) == 1;
+}
+
+bool uds_is_connected(int fd)
+{
+	return uds_is_stream(fd) && !uds_option(fd, SO_ACCEPTCONN);
+}
+
+int set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
 }
 
 int uds_listen(const char *path, int backlog)
@@ -78,7 +120,7 @@ int uds_listen(const char *path, int backlog)
 
 	err = uds_addr(&addr, path);
 	if (!err)
-		err = uds_unlink_stale(&addr);
+		err = uds_unlink_stale(path);
 	if (err)
 		return err;
 	fd = uds_socket();

@@ -12,7 +12,6 @@
 #include <net/ethernet.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <linux/if_packet.h>
 
@@ -81,54 +80,12 @@ static ssize_t packet_recv(struct vnet *vnet)
 	return n;
 }
 
-/* What could not be done, or NULL. */
-static const char *packet_setup(int fd, unsigned int ifindex)
+static struct uplink *packet_open(const struct uplink_env *env, const char *name, int fd)
 {
-	const struct sockaddr_ll addr = {
-		.sll_family = AF_PACKET,
-		.sll_protocol = htobe16(ETH_P_ALL),
-		.sll_ifindex = ifindex,
-	};
-	const struct packet_mreq promisc = {
-		.mr_ifindex = ifindex,
-		.mr_type = PACKET_MR_PROMISC,
-	};
-	const int on = 1;
-
-	if (setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)))
-		return "packet sockets have no offloads";
-	if (setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)))
-		return "packet sockets do not tell VLANs";
-	if (setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)))
-		return "packet sockets cannot ignore what goes out";
-	if (bind(fd, (const struct sockaddr *)&addr, sizeof(addr)))
-		return "cannot bind a packet socket";
-	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promisc,
-		       sizeof(promisc)))
-		return "cannot become promiscuous";
-	return NULL;
-}
-
-static struct uplink *packet_open(const struct uplink_env *env,
-				  const char *name)
-{
-	struct vnet *vnet = vnet_new(env, name);
-	unsigned int ifindex;
-	const char *what;
+	struct vnet *vnet = vnet_new(env, name, fd);
 
 	if (!vnet)
 		return NULL;
-	ifindex = if_nametoindex(name);
-	if (!ifindex)
-		return vnet_fail(vnet, "no such interface");
-	/* With a protocol it would get frames of all interfaces before bind(). */
-	vnet->lfd.fd = socket(AF_PACKET,
-			      SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (vnet->lfd.fd < 0)
-		return vnet_fail(vnet, "cannot have a packet socket");
-	what = packet_setup(vnet->lfd.fd, ifindex);
-	if (what)
-		return vnet_fail(vnet, what);
 	vnet->recv = packet_recv;
 	return vnet_start(vnet);
 }

@@ -40,7 +40,6 @@
 #include "virtio/mem.h"
 
 #define STREAM_PEERS_MAX	64
-#define STREAM_BACKLOG		16
 #define STREAM_RETRY_NS		(500 * 1000000ULL)
 
 /* QEMU sends no longer ones. */
@@ -85,6 +84,7 @@ struct stream_peer {
  * @listener:	listening socket, or fd -1
  * @retry:	connects again, if we are to connect
  * @failing:	that did not work, and was reported
+ * @once:	the connection was made by others, and cannot be made again
  * @limit:	of messages
  * @peers:	connections
  * @path:	name of the socket
@@ -94,6 +94,7 @@ struct stream {
 	struct loop_fd listener;
 	struct loop_timer retry;
 	bool failing;
+	bool once;
 	struct log_limit limit;
 	LIST_HEAD(, stream_peer) peers;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -268,7 +269,7 @@ static void peer_event(void *arg, uint32_t events)
 		log_info("%s: peer disconnected: %s", stream->path,
 			 err == -ECONNRESET ? "closed" : strerror(-err));
 	peer_free(peer);
-	if (stream->listener.fd < 0)
+	if (stream->listener.fd < 0 && !stream->once)
 		loop_timer_set(stream->uplink.env.loop, &stream->retry,
 			       STREAM_RETRY_NS);
 }
@@ -361,44 +362,53 @@ static struct stream *stream_new(const struct uplink_env *env, const char *path)
 }
 
 static struct uplink *stream_open_listen(const struct uplink_env *env,
-					 const char *path)
+					 const char *path, int fd)
 {
 	struct stream *stream = stream_new(env, path);
-	int err;
+	int err = errno;
 
 	if (!stream)
-		return NULL;
+		goto err_unlink;
 	stream->listener.fn = stream_accept;
 	stream->listener.arg = stream;
-	stream->listener.fd = uds_listen(path, STREAM_BACKLOG);
-	if (stream->listener.fd < 0) {
-		err = stream->listener.fd;
-		goto err_free;
-	}
-	err = loop_fd_add(env->loop, &stream->listener, EPOLLIN);
-	if (err)
-		goto err_unlink;
-	return &stream->uplink;
-
-err_unlink:
-	unlink(path);
-	close(stream->listener.fd);
-err_free:
-	log_error("--uplink: cannot listen on %s: %s", path, strerror(-err));
+	stream->listener.fd = fd;
+	err = -loop_fd_add(env->loop, &stream->listener, EPOLLIN);
+	if (!err)
+		return &stream->uplink;
+	log_error("--uplink: %s: %s", path, strerror(err));
 	free(stream);
-	errno = -err;
+err_unlink:
+	uds_unlink(path);
+	close(fd);
+	errno = err;
 	return NULL;
 }
 
+/* Without a connection it connects itself, and again after each one. */
 static struct uplink *stream_open_connect(const struct uplink_env *env,
-					  const char *path)
+					  const char *path, int fd)
 {
 	struct stream *stream = stream_new(env, path);
+	int err = errno;
 
 	if (!stream)
-		return NULL;
-	stream_connect(stream);
-	return &stream->uplink;
+		goto err_close;
+	if (fd < 0) {
+		stream_connect(stream);
+		return &stream->uplink;
+	}
+	stream->once = true;
+	err = -peer_new(stream, fd);
+	if (!err)
+		return &stream->uplink;
+	log_error("--uplink: %s: %s", path, strerror(err));
+	free(stream);
+	fd = -1;
+err_close:
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return NULL;
 }
 
 static void stream_free(struct uplink *uplink)
@@ -411,7 +421,7 @@ static void stream_free(struct uplink *uplink)
 	if (stream->listener.fd >= 0) {
 		loop_fd_del(uplink->env.loop, &stream->listener);
 		close(stream->listener.fd);
-		unlink(stream->path);
+		uds_unlink(stream->path);
 	}
 	free(stream);
 }

@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/uds.h"
 #include "base/util.h"
+#include "uplink/descriptor.h"
 #include "uplink/uplink.h"
 
 static const struct uplink_ops *const uplink_kinds[] = {
@@ -17,25 +20,58 @@ static const struct uplink_ops *const uplink_kinds[] = {
 	&uplink_packet_ops,
 };
 
-struct uplink *uplink_open(const struct uplink_env *env, const char *text)
+static const struct uplink_ops *uplink_kind(const char *text)
 {
 	const struct uplink_ops *ops;
-	struct uplink *uplink;
 	unsigned int i;
 	size_t len;
 
 	for (i = 0; i < ARRAY_SIZE(uplink_kinds); i++) {
 		ops = uplink_kinds[i];
 		len = strlen(ops->scheme);
-		if (strncmp(text, ops->scheme, len) || text[len] != ':')
-			continue;
-		uplink = ops->open(env, text + len + 1);
-		if (!uplink)
-			return NULL;
-		uplink->ops = ops;
-		return uplink;
+		if (!strncmp(text, ops->scheme, len) && text[len] == ':')
+			return ops;
 	}
-	log_error("--uplink: \"%s\" is of no known kind", text);
+	return NULL;
+}
+
+static struct uplink *uplink_new(const struct uplink_env *env,
+				 const struct uplink_ops *ops, const char *text, int fd)
+{
+	struct uplink *uplink = ops->open(env, text + strlen(ops->scheme) + 1, fd);
+
+	if (uplink)
+		uplink->ops = ops;
+	return uplink;
+}
+
+struct uplink *uplink_open(const struct uplink_env *env, const char *text)
+{
+	const struct uplink_ops *ops = uplink_kind(text);
+	const char *what;
+	int fd = -1;
+
+	/* The other end of a connection may come later. */
+	if (!ops || !(ops->needs & UPLINK_CONNECTS)) {
+		fd = uplink_descriptor(text, &what);
+		if (fd < 0) {
+			log_error("--uplink: \"%s\": %s: %s", text, what,
+				  strerror(-fd));
+			errno = -fd;
+			return NULL;
+		}
+	}
+	return uplink_new(env, ops, text, fd);
+}
+
+struct uplink *uplink_take(const struct uplink_env *env, const char *text, int fd)
+{
+	const struct uplink_ops *ops = uplink_kind(text);
+
+	if (ops && uplink_descriptor_fits(text, fd) && !set_nonblocking(fd))
+		return uplink_new(env, ops, text, fd);
+	log_error("%s: not with this descriptor", text);
+	close(fd);
 	errno = EINVAL;
 	return NULL;
 }

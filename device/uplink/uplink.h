@@ -66,14 +66,15 @@ enum uplink_need {
  * struct uplink_ops - a kind of uplink
  * @scheme:	what stands before the colon of its text
  * @needs:	bits of &enum uplink_need
- * @open:	make one, by what stands behind the colon.  Returns NULL with errno
- *		set after it has said why
+ * @open:	make one, by what stands behind the colon, and by a descriptor that it
+ *		takes over, or -1 with %UPLINK_CONNECTS.  Returns NULL with errno set
+ *		after it has said why
  * @free:	end it
  */
 struct uplink_ops {
 	const char *scheme;
 	unsigned int needs;
-	struct uplink *(*open)(const struct uplink_env *env, const char *arg);
+	struct uplink *(*open)(const struct uplink_env *env, const char *arg, int fd);
 	void (*free)(struct uplink *uplink);
 };
 
@@ -90,6 +91,18 @@ extern const struct uplink_ops uplink_packet_ops;
  * Return: the uplink, or NULL with errno set after an error was printed.
  */
 struct uplink *uplink_open(const struct uplink_env *env, const char *text);
+
+/**
+ * uplink_take() - make an uplink by a descriptor that others made
+ * @env:	copied
+ * @text:	as for uplink_open()
+ * @fd:		from uplink_descriptor(); taken over, and closed if there is an error
+ *
+ * A connection that ends is not made again.
+ *
+ * Return: the uplink, or NULL with errno set after an error was printed.
+ */
+struct uplink *uplink_take(const struct uplink_env *env, const char *text, int fd);
 
 /** uplink_free() - disconnect an uplink from the switch and end it */
 void uplink_free(struct uplink *uplink);

@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -82,23 +83,25 @@ static void vnet_event(void *arg, uint32_t events __always_unused)
 		vnet_error(vnet, -n);
 }
 
-struct vnet *vnet_new(const struct uplink_env *env, const char *name)
+static void vnet_close(struct vnet *vnet)
 {
-	struct vnet *vnet;
+	close(vnet->lfd.fd);
+	free(vnet);
+}
 
-	if (!*name || strlen(name) >= IFNAMSIZ) {
-		log_error("--uplink: \"%s\" is no name of an interface", name);
-		errno = EINVAL;
-		return NULL;
-	}
-	vnet = calloc(1, sizeof(*vnet));
+struct vnet *vnet_new(const struct uplink_env *env, const char *name, int fd)
+{
+	struct vnet *vnet = calloc(1, sizeof(*vnet));
+
 	if (!vnet) {
 		log_error("--uplink: %s: %s", name, strerror(errno));
+		close(fd);
+		errno = ENOMEM;
 		return NULL;
 	}
 	vnet->uplink.env = *env;
-	vnet->lfd = (struct loop_fd){ .fd = -1, .fn = vnet_event, .arg = vnet };
-	strcpy(vnet->name, name);
+	vnet->lfd = (struct loop_fd){ .fd = fd, .fn = vnet_event, .arg = vnet };
+	snprintf(vnet->name, sizeof(vnet->name), "%s", name);
 	return vnet;
 }
 
@@ -108,8 +111,11 @@ struct uplink *vnet_start(struct vnet *vnet)
 	int err = loop_fd_add(uplink->env.loop, &vnet->lfd, EPOLLIN);
 
 	if (err) {
+		log_error("--uplink: %s: cannot wait for frames: %s", vnet->name,
+			  strerror(-err));
+		vnet_close(vnet);
 		errno = -err;
-		return vnet_fail(vnet, "cannot wait for frames");
+		return NULL;
 	}
 	vnet->port.deliver = vnet_deliver;
 	vnet->port.flush = vnet_flush;
@@ -122,24 +128,11 @@ struct uplink *vnet_start(struct vnet *vnet)
 	return uplink;
 }
 
-struct uplink *vnet_fail(struct vnet *vnet, const char *what)
-{
-	int err = errno;
-
-	log_error("--uplink: %s: %s: %s", vnet->name, what, strerror(err));
-	if (vnet->lfd.fd >= 0)
-		close(vnet->lfd.fd);
-	free(vnet);
-	errno = err;
-	return NULL;
-}
-
 void vnet_free(struct uplink *uplink)
 {
 	struct vnet *vnet = (struct vnet *)uplink;
 
 	switch_port_del(uplink->env.sw, &vnet->port);
 	loop_fd_del(uplink->env.loop, &vnet->lfd);
-	close(vnet->lfd.fd);
-	free(vnet);
+	vnet_close(vnet);
 }

@@ -39,32 +39,24 @@ struct vnet {
 };
 
 /**
- * vnet_new() - make an uplink that has no descriptor yet
+ * vnet_new() - make an uplink
  * @env:	copied
  * @name:	of the interface
+ * @fd:		descriptor, taken over; if it fails, closed
  *
- * Return: the uplink, for vnet_start() or vnet_fail(); or NULL with errno set
- *	   after an error was printed.
+ * Return: the uplink, for vnet_start(); or NULL with errno set after an error was
+ *	   printed.
  */
-struct vnet *vnet_new(const struct uplink_env *env, const char *name);
+struct vnet *vnet_new(const struct uplink_env *env, const char *name, int fd);
 
 /**
  * vnet_start() - connect to the switch
- * @vnet:	with the descriptor and @recv filled in
+ * @vnet:	with @recv filled in
  *
  * Return: the uplink; or NULL with errno set after an error was printed, and
  *	   @vnet is freed.
  */
 struct uplink *vnet_start(struct vnet *vnet);
-
-/**
- * vnet_fail() - report an error with its cause in errno, and free
- * @vnet:	uplink that was not started
- * @what:	what could not be done
- *
- * Return: NULL with errno as it was.
- */
-struct uplink *vnet_fail(struct vnet *vnet, const char *what);
 
 /** vnet_free() - end an uplink that was started */
 void vnet_free(struct uplink *uplink);
