@@ -74,7 +74,8 @@ const char options_usage[] =
 "  --corrupt P       change a bit of them\n"
 "  --seed N          of the random numbers (default 0)\n"
 "\n"
-"  --control PATH    unix socket for vhost-user-roce-ctl\n"
+"  --control PATH    unix socket for vhost-user-roce-ctl, which also adds guests and\n"
+"                    uplinks and removes them\n"
 "  --verbose         tell more\n"
 "  --no-sandbox      keep all rights, for debugging\n"
 "  --help            print this and exit\n"
@@ -226,7 +227,7 @@ static int parse_number(struct options *options, const char *name, int opt,
 	return 0;
 }
 
-static int parse_mac(const char *option, const char *text, uint64_t *mac)
+static int parse_mac(const char *text, uint64_t *mac)
 {
 	unsigned int b[ETH_ALEN], i;
 	int n = 0;
@@ -234,11 +235,8 @@ static int parse_mac(const char *option, const char *text, uint64_t *mac)
 	if (strlen(text) != 17 ||
 	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2],
 		   &b[3], &b[4], &b[5], &n) != ETH_ALEN || n != 17 ||
-	    (b[0] & 1)) {
-		log_error("--%s: \"%s\" is not the address of a station",
-			  option, text);
+	    (b[0] & 1))
 		return -EINVAL;
-	}
 	for (*mac = 0, i = 0; i < ETH_ALEN; i++)
 		*mac = *mac << 8 | b[i];
 	return 0;
@@ -263,42 +261,51 @@ static int parse_port(struct parser *parser, struct port_options *ports,
 	return 0;
 }
 
-uint64_t options_mac(const struct options *options, unsigned int guest)
+uint64_t options_port_mac(const struct options *options,
+			  const struct port_options *port, unsigned int number)
 {
-	const struct pin *pin = &options->guest[guest].pin;
+	const struct pin *pin = &port->pin;
 	uint64_t mac = 0;
 	unsigned int i;
 
 	if (!pin->has_mac)
-		return options->mac_base + guest;
+		return options->mac_base + number;
 	for (i = 0; i < ETH_ALEN; i++)
 		mac = mac << 8 | pin->mac[i];
 	return mac;
 }
 
-static int parse_pin_mac(struct pin *pin, const char *text)
+uint64_t options_mac(const struct options *options, unsigned int guest)
+{
+	return options_port_mac(options, &options->guest[guest], guest);
+}
+
+static int parse_pin_mac(struct pin *pin, const char *text, const char *who)
 {
 	uint64_t mac;
 	unsigned int i;
 
 	if (pin->has_mac) {
-		log_error("--socket: more than one mac=");
+		log_error("%s: more than one mac=", who);
 		return -EINVAL;
 	}
-	if (parse_mac("socket: mac", text, &mac))
+	if (parse_mac(text, &mac)) {
+		log_error("%s: mac: \"%s\" is not the address of a station", who,
+			  text);
 		return -EINVAL;
+	}
 	for (i = 0; i < ETH_ALEN; i++)
 		pin->mac[i] = mac >> (8 * (ETH_ALEN - 1 - i));
 	pin->has_mac = true;
 	return 0;
 }
 
-static int parse_pin_gid(struct pin *pin, const char *text)
+static int parse_pin_gid(struct pin *pin, const char *text, const char *who)
 {
 	uint8_t addr[GID_SIZE], *gid;
 
 	if (pin->gids == PIN_GIDS_MAX) {
-		log_error("--socket: more than %u gid=", PIN_GIDS_MAX);
+		log_error("%s: more than %u gid=", who, PIN_GIDS_MAX);
 		return -EINVAL;
 	}
 	gid = pin->gid[pin->gids];
@@ -307,7 +314,7 @@ static int parse_pin_gid(struct pin *pin, const char *text)
 	else if (inet_pton(AF_INET6, text, gid) != 1)
 		gid = NULL;
 	if (!gid || !gid_is_unicast(gid)) {
-		log_error("--socket: gid: \"%s\" is not the address of a station",
+		log_error("%s: gid: \"%s\" is not the address of a station", who,
 			  text);
 		return -EINVAL;
 	}
@@ -315,14 +322,14 @@ static int parse_pin_gid(struct pin *pin, const char *text)
 	return 0;
 }
 
-static int parse_pin_unknown(const char *text)
+static int parse_pin_unknown(const char *text, const char *who)
 {
-	log_error("--socket: \"%s\" is neither mac= nor gid=", text);
+	log_error("%s: \"%s\" is neither mac= nor gid=", who, text);
 	return -EINVAL;
 }
 
 /* What stands behind the path: ",mac=…" and ",gid=…". */
-static int parse_pin(struct pin *pin, const char *text)
+static int parse_pin(struct pin *pin, const char *text, const char *who)
 {
 	char item[64];
 	size_t len;
@@ -334,35 +341,36 @@ static int parse_pin(struct pin *pin, const char *text)
 		snprintf(item, sizeof(item), "%.*s", (int)len, text);
 		text += len;
 		if (len < sizeof(item) && !strncmp(item, "mac=", 4))
-			err = parse_pin_mac(pin, item + 4);
+			err = parse_pin_mac(pin, item + 4, who);
 		else if (len < sizeof(item) && !strncmp(item, "gid=", 4))
-			err = parse_pin_gid(pin, item + 4);
+			err = parse_pin_gid(pin, item + 4, who);
 		else
-			err = parse_pin_unknown(item);
+			err = parse_pin_unknown(item, who);
 	}
 	return err;
+}
+
+int options_guest(struct port_options *port, const char *text, const char *who)
+{
+	size_t len = strcspn(text, ",");
+
+	if (len >= sizeof(port->path)) {
+		log_error("%s: \"%s\" is too long", who, text);
+		return -EINVAL;
+	}
+	memcpy(port->path, text, len);
+	port->path[len] = 0;
+	port->text = port->path;
+	return parse_pin(&port->pin, text + len, who);
 }
 
 static int parse_guest(struct parser *parser, const char *name)
 {
 	struct options *options = parser->options;
-	const char *comma = strchr(optarg, ',');
-	struct port_options *port;
-	int err;
+	int err = parse_port(parser, options->guest, &options->guests, GUESTS_MAX,
+			     name);
 
-	err = parse_port(parser, options->guest, &options->guests, GUESTS_MAX,
-			 name);
-	if (err || !comma)
-		return err;
-	port = parser->port;
-	if ((size_t)(comma - optarg) >= sizeof(port->path)) {
-		log_error("--socket: \"%s\" is too long", optarg);
-		return -EINVAL;
-	}
-	memcpy(port->path, optarg, comma - optarg);
-	port->path[comma - optarg] = 0;
-	port->text = port->path;
-	return parse_pin(&port->pin, comma);
+	return err ? err : options_guest(parser->port, optarg, "--socket");
 }
 
 static int parse_fault(struct fault_config *fault, int opt, const char *name)
@@ -390,6 +398,14 @@ static int parse_seed(struct fault_config *fault, const char *text)
 	return -EINVAL;
 }
 
+static int parse_mac_base(struct options *options, const char *name)
+{
+	if (!parse_mac(optarg, &options->mac_base))
+		return 0;
+	log_error("--%s: \"%s\" is not the address of a station", name, optarg);
+	return -EINVAL;
+}
+
 static int parse_option(struct parser *parser, int opt, const char *name)
 {
 	struct options *options = parser->options;
@@ -408,7 +424,7 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 	case OPT_SEED:
 		return parse_seed(&parser->port->fault, optarg);
 	case OPT_MAC_BASE:
-		return parse_mac(name, optarg, &options->mac_base);
+		return parse_mac_base(options, name);
 	case OPT_RFC:
 		options->limits.rfc = true;
 		return 0;
@@ -463,8 +479,9 @@ static int check_options(const struct options *options)
 	const struct rnic_limits *limits = &options->limits;
 	uint32_t queues = function_num_queues(limits);
 
-	if (!options->guests && !options->uplinks) {
-		log_error("neither --socket nor --uplink given; --help tells more");
+	if (!options->guests && !options->uplinks && !options->control) {
+		log_error("neither --socket nor --uplink given, nor --control to add one; "
+			  "--help tells more");
 		return -EINVAL;
 	}
 	if (limits->queue_size & (limits->queue_size - 1)) {

@@ -85,6 +85,25 @@ struct options {
 /** options_mac() - MAC address of guest number @guest */
 uint64_t options_mac(const struct options *options, unsigned int guest);
 
+/**
+ * options_guest() - read what says where a guest is served, and its addresses
+ * @port:	filled in; its text is that of its path
+ * @text:	PATH[,mac=MAC][,gid=ADDRESS]...
+ * @who:	what the error messages begin with
+ *
+ * Return: 0, or -EINVAL after an error was printed.
+ */
+int options_guest(struct port_options *port, const char *text, const char *who);
+
+/**
+ * options_port_mac() - MAC address of a guest
+ * @options:	where they count from
+ * @port:	the guest
+ * @number:	its number, if it has none of its own
+ */
+uint64_t options_port_mac(const struct options *options,
+			  const struct port_options *port, unsigned int number);
+
 /** options_usage - what --help prints */
 extern const char options_usage[];
 

@@ -349,6 +349,7 @@ static int sandbox_conditions(scmp_filter_ctx ctx,
 						    PROT_EXEC, 0);
 	const struct scmp_arg_cmp self = SCMP_A0(SCMP_CMP_EQ, getpid(), 0);
 	const struct scmp_arg_cmp local = SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0);
+	const struct scmp_arg_cmp kind = SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET, 0);
 	int err;
 
 	err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_code);
@@ -358,6 +359,9 @@ static int sandbox_conditions(scmp_filter_ctx ctx,
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
 				       self);
+	if (!err && needs->handed)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(getsockopt), 1,
+				       kind);
 	if (err || !needs->connects)
 		return err;
 	err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1, local);

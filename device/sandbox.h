@@ -14,12 +14,14 @@
  * @socket:	paths of its unix sockets, and of those that it connects to
  * @sockets:	number of them
  * @connects:	it connects to unix sockets later, too
+ * @handed:	it is handed descriptors that others made, and looks what they are
  * @network:	others look for its interfaces in its network namespace
  */
 struct sandbox_needs {
 	const char *socket[SANDBOX_SOCKETS_MAX];
 	unsigned int sockets;
 	bool connects;
+	bool handed;
 	bool network;
 };
 

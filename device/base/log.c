@@ -18,6 +18,8 @@
 
 static enum log_level log_max = LOG_LEVEL_INFO;
 static bool log_journal;
+static char *log_caught;
+static size_t log_room;
 
 void log_init(void)
 {
@@ -58,12 +60,23 @@ static void log_line(enum log_level level, const char *prefix, const char *fmt,
 	fprintf(stderr, "vhost-user-roce: %s%s\n", prefix, text);
 }
 
+void log_catch(char *text, size_t size)
+{
+	log_caught = text;
+	log_room = size;
+	if (text)
+		*text = 0;
+}
+
 void log_error(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	log_line(LOG_LEVEL_ERROR, "", fmt, args);
+	if (!log_caught)
+		log_line(LOG_LEVEL_ERROR, "", fmt, args);
+	else if (!*log_caught)
+		vsnprintf(log_caught, log_room, fmt, args);
 	va_end(args);
 }
 

@@ -7,6 +7,7 @@
 #define DEVICE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LOG_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
@@ -23,6 +24,15 @@ void log_init(void);
 
 /** log_set_level() - print messages up to @level; LOG_LEVEL_INFO at start */
 void log_set_level(enum log_level level);
+
+/**
+ * log_catch() - from now on errors are not printed
+ * @text:	gets the first one, or NULL to print them again; empty at first
+ * @size:	room there
+ *
+ * For a command of an operator, who is told what is wrong with it.
+ */
+void log_catch(char *text, size_t size);
 
 /** log_error() - something does not work */
 void log_error(const char *fmt, ...) LOG_PRINTF(1, 2);

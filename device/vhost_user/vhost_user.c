@@ -195,6 +195,25 @@ static void vu_accept(void *arg, uint32_t events __always_unused)
 		log_error("%s: cannot serve a connection", vu->name);
 }
 
+int vhost_user_take(struct vhost_user *vu, const char *path, int fd)
+{
+	int err;
+
+	if (strlen(path) >= sizeof(vu->path) || !uds_is_listening(fd))
+		return -EINVAL;
+	err = set_nonblocking(fd);
+	if (err)
+		return err;
+	vu->listen.fd = fd;
+	err = loop_fd_add(vu->loop, &vu->listen, EPOLLIN);
+	if (err) {
+		vu->listen.fd = -1;
+		return err;
+	}
+	strcpy(vu->path, path);
+	return 0;
+}
+
 int vhost_user_listen(struct vhost_user *vu, const char *path)
 {
 	int fd = uds_listen(path, 1);
@@ -202,15 +221,12 @@ int vhost_user_listen(struct vhost_user *vu, const char *path)
 
 	if (fd < 0)
 		return fd;
-	vu->listen.fd = fd;
-	err = loop_fd_add(vu->loop, &vu->listen, EPOLLIN);
+	err = vhost_user_take(vu, path, fd);
 	if (err) {
 		unlink(path);
-		fd_close(&vu->listen.fd);
-		return err;
+		close(fd);
 	}
-	strcpy(vu->path, path);
-	return 0;
+	return err;
 }
 
 static void vu_config_changed(void *fe)
@@ -266,7 +282,7 @@ void vhost_user_free(struct vhost_user *vu)
 	if (vu->listen.fd >= 0) {
 		loop_fd_del(vu->loop, &vu->listen);
 		fd_close(&vu->listen.fd);
-		unlink(vu->path);
+		uds_unlink(vu->path);
 	}
 	free(vu);
 }

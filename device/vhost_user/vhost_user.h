@@ -45,6 +45,16 @@ void vhost_user_free(struct vhost_user *vu);
 int vhost_user_listen(struct vhost_user *vu, const char *path);
 
 /**
+ * vhost_user_take() - wait for QEMU at a socket that others made
+ * @vu:		front-end
+ * @path:	name of the socket, removed when @vu is freed
+ * @fd:		the socket, which listens; taken over unless there is an error
+ *
+ * Return: 0, -EINVAL if it is no such socket, or another -errno.
+ */
+int vhost_user_take(struct vhost_user *vu, const char *path, int fd);
+
+/**
  * vhost_user_connect() - serve a connection
  * @vu:		front-end without a connection
  * @fd:		stream socket with QEMU at its other end; taken over
