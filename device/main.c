@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -23,13 +24,11 @@
 #include "ether/pcap.h"
 #include "ether/switch.h"
 #include "function/function.h"
-#include "operator/commands.h"
 #include "operator/socket.h"
 #include "options.h"
+#include "ports.h"
 #include "rdma/rnic.h"
 #include "sandbox.h"
-#include "uplink/uplink.h"
-#include "vhost_user/vhost_user.h"
 #include "virtio/guard.h"
 
 /* The makefile defines it, from the file of that name. */
@@ -41,40 +40,13 @@
 #define TIMER_SLACK_NS		1000
 
 /**
- * struct uplink_port - an uplink
- * @uplink:	itself
- * @group:	its port, or ports
- */
-struct uplink_port {
-	struct uplink *uplink;
-	struct port_group group;
-};
-
-/**
- * struct guest - a guest, connected or not
- * @fn:	its function
- * @vu:		front-end of that
- * @group:	its port
- */
-struct guest {
-	struct function *fn;
-	struct vhost_user *vu;
-	struct port_group group;
-};
-
-/**
  * struct daemon - all there is
  * @loop:	event loop
  * @signals:	signals that end us
  * @pcap:	capture file, or NULL
  * @sw:		Ethernet between the guests
  * @fabric:	RDMA between the guests
- * @guest:	the guests
- * @guests:	number of them
- * @uplink:	the uplinks
- * @uplinks:	number of them
- * @port:	all of these, for @op
- * @op:		what commands are about
+ * @ports:	the guests, and uplinks
  * @cwd:	directory that it was started in
  * @control:	socket that they come by, or NULL
  */
@@ -84,12 +56,7 @@ struct daemon {
 	struct pcap *pcap;
 	struct l2_switch *sw;
 	struct fabric *fabric;
-	struct guest guest[GUESTS_MAX];
-	unsigned int guests;
-	struct uplink_port uplink[UPLINKS_MAX];
-	unsigned int uplinks;
-	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
-	struct operator op;
+	struct ports ports;
 	char cwd[PATH_MAX];
 	struct operator_socket *control;
 };
@@ -135,191 +102,18 @@ static void daemon_fd_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int pcap_start(struct pcap **pcap, const char *path)
-{
-	*pcap = path ? pcap_open(path) : NULL;
-	if (*pcap || !path)
-		return 0;
-	log_error("--pcap: %s: %s", path, strerror(errno));
-	return -EINVAL;
-}
-
-/* Ports with the same seed still get different random numbers. */
-static int group_start(struct port_group *group, const char *name,
-		       const struct port_options *options, unsigned int number)
-{
-	*group = (struct port_group){ .fault = options->fault };
-	group->fault.seed += (uint64_t)number << 32;
-	snprintf(group->name, sizeof(group->name), "%s", name);
-	return pcap_start(&group->pcap, options->pcap);
-}
-
-static void group_stop(struct port_group *group)
-{
-	if (group->pcap)
-		pcap_close(group->pcap);
-}
-
-static int guest_start(struct daemon *d, const struct options *options,
-		       unsigned int i)
-{
-	struct guest *guest = &d->guest[i];
-	const char *path = options->guest[i].text;
-	uint64_t mac = options_mac(options, i);
-	struct function_config config = {
-		.name = base_name(path),
-		.mtu = options->mtu ? options->mtu : FUNCTION_MTU_MAX,
-		.offer_mtu = options->mtu,
-		.speed = options->speed * 1000,
-		.limits = options->limits,
-		.group = &guest->group,
-		.pin = options->guest[i].pin,
-	};
-	unsigned int j;
-	int err;
-
-	err = group_start(&guest->group, config.name, &options->guest[i], i);
-	if (err)
-		return err;
-
-	for (j = 0; j < ETH_ALEN; j++)
-		config.mac[j] = mac >> (8 * (ETH_ALEN - 1 - j));
-
-	guest->fn = function_new(d->loop, d->sw, d->fabric, &config);
-	if (!guest->fn) {
-		log_error("%s: %s", path, strerror(errno));
-		err = -ENOMEM;
-		goto err_group;
-	}
-	guest->vu = vhost_user_new(d->loop, config.name, &function_device_ops,
-				   guest->fn, function_num_queues(&config.limits));
-	if (!guest->vu) {
-		err = -errno;
-		log_error("%s: %s", path, strerror(errno));
-		goto err_net;
-	}
-	err = vhost_user_listen(guest->vu, path);
-	if (err) {
-		log_error("cannot listen on %s: %s", path, strerror(-err));
-		goto err_vu;
-	}
-	function_set_frontend(guest->fn, &vhost_user_fe_ops, guest->vu);
-	return 0;
-
-err_vu:
-	vhost_user_free(guest->vu);
-err_net:
-	function_free(guest->fn);
-err_group:
-	group_stop(&guest->group);
-	return err;
-}
-
-static void daemon_guests_stop(struct daemon *d)
-{
-	while (d->guests) {
-		d->guests--;
-		vhost_user_free(d->guest[d->guests].vu);
-		function_free(d->guest[d->guests].fn);
-		group_stop(&d->guest[d->guests].group);
-	}
-}
-
-static int daemon_guests_start(struct daemon *d, const struct options *options)
-{
-	int err;
-
-	for (; d->guests < options->guests; d->guests++) {
-		err = guest_start(d, options, d->guests);
-		if (err) {
-			daemon_guests_stop(d);
-			return err;
-		}
-	}
-	return 0;
-}
-
-static int uplink_start(struct daemon *d, const struct port_options *options)
-{
-	struct uplink_port *port = &d->uplink[d->uplinks];
-	const struct uplink_env env = {
-		.loop = d->loop,
-		.sw = d->sw,
-		.group = &port->group,
-	};
-	int err;
-
-	err = group_start(&port->group, options->text, options,
-			  GUESTS_MAX + d->uplinks);
-	if (err)
-		return err;
-	port->uplink = uplink_open(&env, options->text);
-	if (port->uplink)
-		return 0;
-	group_stop(&port->group);
-	return -EINVAL;
-}
-
-static void daemon_uplinks_stop(struct daemon *d)
-{
-	while (d->uplinks) {
-		d->uplinks--;
-		uplink_free(d->uplink[d->uplinks].uplink);
-		group_stop(&d->uplink[d->uplinks].group);
-	}
-}
-
-static int daemon_uplinks_start(struct daemon *d, const struct options *options)
-{
-	int err;
-
-	for (; d->uplinks < options->uplinks; d->uplinks++) {
-		err = uplink_start(d, &options->uplink[d->uplinks]);
-		if (err) {
-			daemon_uplinks_stop(d);
-			return err;
-		}
-	}
-	return 0;
-}
-
 static int daemon_control_start(struct daemon *d, const struct options *options)
 {
-	struct operator_port *port = d->port;
-	unsigned int i;
-
-	for (i = 0; i < d->guests; i++)
-		*port++ = (struct operator_port){
-			.text = options->guest[i].text,
-			.group = &d->guest[i].group,
-			.fn = d->guest[i].fn,
-		};
-	for (i = 0; i < d->uplinks; i++)
-		*port++ = (struct operator_port){
-			.text = options->uplink[i].text,
-			.group = &d->uplink[i].group,
-			.uplink = d->uplink[i].uplink,
-		};
 	if (!options->control)
 		return 0;
 	if (!getcwd(d->cwd, sizeof(d->cwd))) {
 		log_error("working directory: %s", strerror(errno));
 		return -EINVAL;
 	}
-	d->op = (struct operator){
-		.port = d->port,
-		.ports = d->guests + d->uplinks,
-		.limits = &options->limits,
-		.cwd = d->cwd,
-	};
-	d->control = operator_socket_new(d->loop, options->control, &d->op);
+	d->ports.op.cwd = d->cwd;
+	d->ports.op.umask = umask(0);
+	umask(d->ports.op.umask);
+	d->control = operator_socket_new(d->loop, options->control, &d->ports.op);
 	if (d->control)
 		return 0;
 	log_error("--control: %s: %s", options->control, strerror(errno));
@@ -406,26 +200,27 @@ static int daemon_sandbox(const struct daemon *d, const struct options *options)
 	}
 	for (i = 0; i < options->guests; i++)
 		sandbox_need_socket(&needs, options->guest[i].text);
-	for (i = 0; i < d->uplinks; i++) {
-		uplink = d->uplink[i].uplink->ops->needs;
+	for (i = 0; i < options->uplinks; i++) {
+		uplink = d->ports.uplink[i].uplink->ops->needs;
 		if (uplink & UPLINK_SOCKET)
 			sandbox_need_socket(&needs, strchr(options->uplink[i].text,
 							   ':') + 1);
 		needs.connects |= uplink & UPLINK_CONNECTS;
 		needs.network |= uplink & UPLINK_NETWORK;
 	}
-	if (options->control)
+	if (options->control) {
 		sandbox_need_socket(&needs, options->control);
+		needs.handed = true;
+	}
 	return sandbox_enter(&needs);
 }
 
-static void daemon_ready(const struct daemon *d, const struct options *options,
-			 int ready)
+static void daemon_ready(const struct options *options, int ready)
 {
 	char text[80];
 
 	snprintf(text, sizeof(text), "%u guest(s), %u virtqueues each (num_vqs)",
-		 d->guests, function_num_queues(&options->limits));
+		 options->guests, function_num_queues(&options->limits));
 	log_info("%s", text);
 	ready_tell(ready, text);
 }
@@ -435,28 +230,27 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	int ready = ready_open();
 	int err;
 
-	err = daemon_uplinks_start(d, options);
+	d->ports.loop = d->loop;
+	d->ports.sw = d->sw;
+	d->ports.fabric = d->fabric;
+	d->ports.options = options;
+	err = ports_start(&d->ports);
 	if (err)
 		return err;
-	err = daemon_guests_start(d, options);
-	if (err)
-		goto err_uplinks;
 	err = daemon_control_start(d, options);
 	if (err)
-		goto err_guests;
+		goto err_ports;
 	err = daemon_sandbox(d, options);
 	if (err)
 		goto err_control;
-	daemon_ready(d, options, ready);
+	daemon_ready(options, ready);
 	err = loop_run(d->loop);
 	if (err)
 		log_error("event loop: %s", strerror(-err));
 err_control:
 	daemon_control_stop(d);
-err_guests:
-	daemon_guests_stop(d);
-err_uplinks:
-	daemon_uplinks_stop(d);
+err_ports:
+	ports_stop(&d->ports);
 	return err;
 }
 
@@ -485,7 +279,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (daemon_init(&d, &options))
 		return EXIT_FAILURE;
-	err = pcap_start(&d.pcap, options.all.pcap);
+	err = port_pcap_start(&d.pcap, options.all.pcap);
 	switch_capture(d.sw, d.pcap);
 	if (!err)
 		err = daemon_run(&d, &options);

@@ -17,7 +17,8 @@
 struct l2_switch;
 struct pcap;
 
-#define PORT_NAME_MAX	108
+/* Room for a path of a unix socket behind the scheme of an uplink. */
+#define PORT_NAME_MAX	120
 
 /*
  * Maximum number of stations behind a port.  A guest is one station, or has some of its

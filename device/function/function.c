@@ -406,6 +406,11 @@ bool function_connected(const struct function *fn)
 	return fn->fe_ops && fn->fe_ops->connected(fn->fe);
 }
 
+const uint8_t *function_mac(const struct function *fn)
+{
+	return fn->filter.mac;
+}
+
 const uint64_t *function_rdma_counters(const struct function *fn)
 {
 	return rnic_counters(fn->rnic);

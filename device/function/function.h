@@ -91,6 +91,9 @@ bool function_link(const struct function *fn);
 /** function_connected() - does the front-end have a guest for it? */
 bool function_connected(const struct function *fn);
 
+/** function_mac() - its present MAC address */
+const uint8_t *function_mac(const struct function *fn);
+
 /** function_rdma_counters() - rnic_counters() of the function's RDMA side */
 const uint64_t *function_rdma_counters(const struct function *fn);
 

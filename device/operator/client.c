@@ -4,17 +4,17 @@
  * the answer.
  */
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "operator/ask.h"
+#include "operator/hand.h"
 #include "operator/json.h"
 #include "operator/line.h"
 #include "operator/top.h"
@@ -31,30 +31,14 @@ static const char usage[] =
 "  top [--json|--once] [SECONDS]\n"
 "                      ports and QPs with rates, again and again or once\n"
 "  link GUEST up|down  plug a guest's cable in, or pull it out\n"
-"  cut PORT on|off     drop all frames of a port, or no longer\n";
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "vhost-user-roce-ctl: %s: %s\n", what, strerror(errno));
-	return EXIT_FAILURE;
-}
-
-static int client_connect(const char *path)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd;
-
-	if (strlen(path) >= sizeof(addr.sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	strcpy(addr.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || !connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		return fd;
-	close(fd);
-	return -1;
-}
+"  cut PORT on|off     drop all frames of a port, or no longer\n"
+"  guest list          the guests: name, path, MAC address, state\n"
+"  guest add PATH[,mac=MAC][,gid=ADDRESS]...\n"
+"                      serve one more guest, as with --socket of the daemon\n"
+"  guest remove GUEST  end its connection and remove it\n"
+"  uplink add UPLINK   connect the switch to something else as well, as with\n"
+"                      --uplink of the daemon\n"
+"  uplink remove UPLINK\n";
 
 /* Makes the line that goes to the daemon; false if it gets too long. */
 static bool client_line(char *line, char **words)
@@ -83,45 +67,10 @@ static void text_print(FILE *answer, FILE *out)
 	free(line);
 }
 
-/* The answer to a command, behind its first line; NULL if it failed, which was said. */
-static FILE *client_ask(const char *path, const char *command)
-{
-	int fd = client_connect(path);
-	FILE *answer;
-	char *line = NULL;
-	size_t size = 0;
-	bool ok = false;
-
-	if (fd < 0 || send(fd, command, strlen(command), MSG_NOSIGNAL) < 0) {
-		fail(path);
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	answer = fdopen(fd, "r");
-	if (!answer) {
-		fail("socket");
-		close(fd);
-		return NULL;
-	}
-	if (getline(&line, &size, answer) <= 0)
-		fprintf(stderr, "vhost-user-roce-ctl: no answer\n");
-	else if (strcmp(line, "ok\n"))
-		fprintf(stderr, "vhost-user-roce-ctl: %s",
-			strncmp(line, "error ", 6) ? line : line + 6);
-	else
-		ok = true;
-	free(line);
-	if (ok)
-		return answer;
-	fclose(answer);
-	return NULL;
-}
-
 static int client_command(const char *path, const char *command,
 			  void (*print)(FILE *answer, FILE *out))
 {
-	FILE *answer = client_ask(path, command);
+	FILE *answer = ask(path, command, -1);
 
 	if (!answer)
 		return EXIT_FAILURE;
@@ -137,7 +86,7 @@ static int client_command(const char *path, const char *command,
 static struct table *top_ask(const char *path, const char *command,
 			     struct table *(*read)(FILE *answer))
 {
-	FILE *answer = client_ask(path, command);
+	FILE *answer = ask(path, command, -1);
 	struct table *table;
 
 	if (!answer)
@@ -241,8 +190,43 @@ static void (*client_printer(char **words))(FILE *answer, FILE *out)
 	return text_print;
 }
 
+/**
+ * struct hand_command - a command that adds or removes something
+ * @kind:	first word
+ * @verb:	second word
+ * @fn:		carries it out, by the third word
+ */
+struct hand_command {
+	const char *kind;
+	const char *verb;
+	int (*fn)(const char *path, const char *name);
+};
+
+static const struct hand_command hand_commands[] = {
+	{ "guest", "add", hand_guest },
+	{ "guest", "remove", hand_remove_guest },
+	{ "uplink", "add", hand_uplink },
+	{ "uplink", "remove", hand_remove_uplink },
+};
+
+/* The one of three words, or NULL. */
+static const struct hand_command *hand_find(char **words)
+{
+	const struct hand_command *command = hand_commands;
+	unsigned int i;
+
+	if (!words[0] || !words[1] || !words[2] || words[3])
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(hand_commands); i++, command++)
+		if (!strcmp(words[0], command->kind) &&
+		    !strcmp(words[1], command->verb))
+			return command;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	const struct hand_command *hand = argc == 5 ? hand_find(argv + 2) : NULL;
 	void (*print)(FILE *answer, FILE *out);
 	char line[OPERATOR_LINE_MAX + 1];
 
@@ -252,6 +236,8 @@ int main(int argc, char **argv)
 	}
 	if (argc >= 3 && !strcmp(argv[2], "top"))
 		return top_main(argv[1], argv + 3);
+	if (hand)
+		return hand->fn(argv[1], argv[4]);
 	print = argc >= 3 ? client_printer(argv + 2) : NULL;
 	if (!print || !client_line(line, argv + 2)) {
 		fputs(usage, stderr);

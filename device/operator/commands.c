@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "operator/change.h"
 #include "operator/commands.h"
 #include "operator/counters.h"
 #include "operator/metrics.h"
@@ -31,8 +32,8 @@ const char *operator_port_name(const struct operator *op,
 	return port->group->name;
 }
 
-static const struct operator_port *port_find(const struct operator *op,
-					     const char *name)
+const struct operator_port *operator_port_find(const struct operator *op,
+					       const char *name)
 {
 	const struct operator_port *port;
 	unsigned int i;
@@ -112,10 +113,19 @@ static void qemu_value(const char *text, FILE *out)
 		fprintf(out, "%s%c", *text == ',' ? "," : "", *text);
 }
 
+static void qemu_path(const struct operator *op, const char *path, FILE *out)
+{
+	if (*path != '/') {
+		qemu_value(op->cwd, out);
+		fprintf(out, "/");
+	}
+	qemu_value(path, out);
+}
+
 static void command_qemu_args(const struct operator *op, const char *name,
 			      FILE *out)
 {
-	const struct operator_port *port = port_find(op, name);
+	const struct operator_port *port = operator_port_find(op, name);
 	const struct rnic_limits *limits = op->limits;
 	size_t config = VIRTIO_NET_ROCE_CONFIG_OFFSET +
 			sizeof(struct virtio_net_roce_config);
@@ -127,15 +137,17 @@ static void command_qemu_args(const struct operator *op, const char *name,
 	if (limits->event_vqs || limits->doorbell_vqs)
 		config += sizeof(struct virtio_net_roce_config_rings);
 	fprintf(out, "ok\n-chardev\nsocket,id=roce0-socket,path=");
-	if (*port->text != '/') {
-		qemu_value(op->cwd, out);
-		fprintf(out, "/");
-	}
-	qemu_value(port->text, out);
+	qemu_path(op, port->text, out);
 	fprintf(out, "\n-device\nvhost-user-test-device-pci,virtio-id=1,");
 	fprintf(out, "chardev=roce0-socket,id=roce0,page-per-vq=on,");
 	fprintf(out, "num_vqs=%u,vq_size=%u,config_size=%zu\n",
 		function_num_queues(limits), limits->queue_size, config);
+}
+
+/* For who makes sockets for us, which shall have the same rights. */
+static void command_umask(const struct operator *op, FILE *out)
+{
+	fprintf(out, "ok\n%04o\n", op->umask);
 }
 
 static void command_link(const struct operator_port *port, bool up, FILE *out)
@@ -188,6 +200,7 @@ static const struct question questions[] = {
 	{ "ports", command_ports },
 	{ "qps", operator_qps },
 	{ "metrics", operator_metrics },
+	{ "umask", command_umask },
 };
 
 /* The name is all between the first word and the last one, spaces included. */
@@ -204,14 +217,14 @@ static void command_switch(const struct operator *op,
 		return;
 	}
 	*value++ = 0;
-	port = port_find(op, name);
+	port = operator_port_find(op, name);
 	if (port)
 		command->fn(port, !strcmp(value, command->on), out);
 	else
 		fprintf(out, "error no such port\n");
 }
 
-void operator_command(const struct operator *op, char *line, FILE *out)
+void operator_command(const struct operator *op, char *line, int *fd, FILE *out)
 {
 	const struct command *command = commands;
 	unsigned int i;
@@ -226,6 +239,8 @@ void operator_command(const struct operator *op, char *line, FILE *out)
 		command_qemu_args(op, line + 10, out);
 		return;
 	}
+	if (operator_change(op, line, fd, out))
+		return;
 	for (i = 0; i < ARRAY_SIZE(commands); i++, command++) {
 		len = strlen(command->verb);
 		if (!strncmp(line, command->verb, len) && line[len] == ' ') {

@@ -6,6 +6,7 @@
 #define DEVICE_OPERATOR_COMMANDS_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "ether/switch.h"
 #include "function/function.h"
@@ -26,18 +27,43 @@ struct operator_port {
 };
 
 /**
+ * struct operator_changes - how guests and uplinks come and go
+ * @guest_add:	add a guest: PATH[,mac=MAC][,gid=ADDRESS]..., and a socket that listens
+ *		there.  Returns 0, or -errno after an error was printed; the descriptor is
+ *		taken over in any case
+ * @uplink_add:	add an uplink, as on the command line, likewise, with the descriptor that
+ *		uplink_descriptor() made
+ * @remove:	remove a guest or an uplink
+ */
+struct operator_changes {
+	int (*guest_add)(void *arg, const char *text, int fd);
+	int (*uplink_add)(void *arg, const char *text, int fd);
+	void (*remove)(void *arg, const struct operator_port *port);
+};
+
+/**
  * struct operator - all ports
- * @port:	they
+ * @port:	they; commands that change something change this, too
  * @ports:	number of them
  * @limits:	of each guest
  * @cwd:	directory that sockets without one are in
+ * @umask:	of the daemon, which the names of its sockets were made with
+ * @changes:	how they come and go
+ * @arg:	for @changes
  */
 struct operator {
 	const struct operator_port *port;
 	unsigned int ports;
 	const struct rnic_limits *limits;
 	const char *cwd;
+	mode_t umask;
+	const struct operator_changes *changes;
+	void *arg;
 };
+
+/** operator_port_find() - the port of this name, short or whole, or NULL */
+const struct operator_port *operator_port_find(const struct operator *op,
+					       const char *name);
 
 /** operator_port_name() - short name of a port, or the whole one if another has the same */
 const char *operator_port_name(const struct operator *op,
@@ -53,6 +79,7 @@ const char *operator_guest_state(const struct operator_port *port);
  * operator_command() - carry out a command
  * @op:		the ports that there are
  * @line:	command, not checked yet; changed
+ * @fd:		descriptor that came with it, or -1; set to -1 if it is taken over
  * @out:	where the answer goes: "ok" or "error REASON" in the first line,
  *		then fields that tabs separate, a line for each
  *
@@ -63,7 +90,10 @@ const char *operator_guest_state(const struct operator_port *port);
  *   metrics           see operator_metrics()
  *   link NAME up|down
  *   cut NAME on|off
+ *   guest list, guest add TEXT, guest remove NAME, uplink add TEXT, uplink remove NAME
+ *                     see operator_change()
+ *   umask             of the daemon, in octal
  */
-void operator_command(const struct operator *op, char *line, FILE *out);
+void operator_command(const struct operator *op, char *line, int *fd, FILE *out);
 
 #endif /* DEVICE_OPERATOR_COMMANDS_H */

@@ -4,8 +4,8 @@
  *
  * Theory of operation
  *
- * A client sends one command, which is a line, and gets one answer.  Then the
- * connection is closed.  The answer is made at once and written as fast as the
+ * A client sends one command, which is a line, and gets one answer.  A descriptor may come
+ * with the line, which a command that adds a port wants.  Then the connection is closed.  The answer is made at once and written as fast as the
  * client reads it.  There is room for CONTROL_CLIENTS connections, and each one
  * is closed after CONTROL_PATIENCE_NS.  So clients that do nothing can keep the
  * others out for that long at most.
@@ -34,6 +34,7 @@
  * @patience:	ends it
  * @len:	bytes in @line
  * @line:	command, as far as it has come
+ * @fd:		descriptor that came with it, or -1
  * @answer:	answer, or NULL as long as there is none
  * @size:	bytes of it
  * @done:	bytes of it that were written
@@ -44,6 +45,7 @@ struct client {
 	struct loop_timer patience;
 	size_t len;
 	char line[OPERATOR_LINE_MAX];
+	int fd;
 	char *answer;
 	size_t size;
 	size_t done;
@@ -65,6 +67,14 @@ struct operator_socket {
 	struct client client[CONTROL_CLIENTS];
 };
 
+/* Closes a descriptor that no command has taken over. */
+static void client_drop(struct client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+}
+
 static void client_end(void *arg)
 {
 	struct client *client = arg;
@@ -74,6 +84,7 @@ static void client_end(void *arg)
 	loop_fd_del(loop, &client->lfd);
 	close(client->lfd.fd);
 	client->lfd.fd = -1;
+	client_drop(client);
 	free(client->answer);
 	client->answer = NULL;
 }
@@ -97,7 +108,8 @@ static bool client_answer(struct client *client)
 
 	if (!out)
 		return true;
-	operator_command(client->control->op, client->line, out);
+	operator_command(client->control->op, client->line, &client->fd, out);
+	client_drop(client);
 	if (fclose(out))
 		return true;
 	client->done = 0;
@@ -105,12 +117,52 @@ static bool client_answer(struct client *client)
 	return client_write(client);
 }
 
+/* Keeps the first descriptor that came, and closes others. */
+static void client_take(struct client *client, struct msghdr *msg)
+{
+	struct cmsghdr *cmsg;
+	int fd;
+
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+		if (client->fd < 0)
+			client->fd = fd;
+		else
+			close(fd);
+	}
+}
+
+/* There is room for one descriptor: the kernel closes those that come with it. */
+static ssize_t client_receive(struct client *client)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_LEN(sizeof(int))];
+	} control;
+	struct iovec iov = {
+		.iov_base = client->line + client->len,
+		.iov_len = sizeof(client->line) - client->len,
+	};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_LEN(sizeof(int)),
+	};
+	ssize_t n = recvmsg(client->lfd.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n >= 0)
+		client_take(client, &msg);
+	return n;
+}
+
 /* Returns true when the connection is to be ended. */
 static bool client_read(struct client *client)
 {
 	char *end;
-	ssize_t n = recv(client->lfd.fd, client->line + client->len,
-			 sizeof(client->line) - client->len, MSG_DONTWAIT);
+	ssize_t n = client_receive(client);
 
 	if (n <= 0)
 		return !n || (errno != EAGAIN && errno != EINTR);
@@ -166,6 +218,7 @@ static void operator_socket_accept(void *arg, uint32_t events __always_unused)
 static void client_init(struct client *client, struct operator_socket *control)
 {
 	client->control = control;
+	client->fd = -1;
 	client->lfd.fd = -1;
 	client->lfd.fn = client_event;
 	client->lfd.arg = client;

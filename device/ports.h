@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What is connected to the daemon's switch: guests and uplinks, those of the command line
+ * and those that an operator adds later.
+ */
+#ifndef DEVICE_PORTS_H
+#define DEVICE_PORTS_H
+
+#include "operator/commands.h"
+#include "options.h"
+#include "vhost_user/vhost_user.h"
+
+/**
+ * struct guest - a place for a guest, connected or not
+ * @fn:		its function, or NULL if there is none
+ * @vu:		front-end of that
+ * @mac:	MAC address of its function
+ * @options:	what the operator said
+ * @group:	its port
+ */
+struct guest {
+	struct function *fn;
+	struct vhost_user *vu;
+	uint64_t mac;
+	struct port_options options;
+	struct port_group group;
+};
+
+/**
+ * struct uplink_port - a place for an uplink
+ * @uplink:	itself, or NULL if there is none
+ * @options:	what the operator said
+ * @group:	its port, or ports
+ */
+struct uplink_port {
+	struct uplink *uplink;
+	struct port_options options;
+	struct port_group group;
+};
+
+/**
+ * struct ports - all of them
+ * @loop:	event loop
+ * @sw:		switch
+ * @fabric:	RDMA between the guests
+ * @options:	command line
+ * @guest:	places for guests; the number of one counts for its MAC address
+ * @uplink:	places for uplinks
+ * @port:	those that are taken, for @op
+ * @op:		what an operator's commands are about
+ *
+ * The places do not move, because switch and functions have pointers to them.
+ */
+struct ports {
+	struct loop *loop;
+	struct l2_switch *sw;
+	struct fabric *fabric;
+	const struct options *options;
+	struct guest guest[GUESTS_MAX];
+	struct uplink_port uplink[UPLINKS_MAX];
+	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
+	struct operator op;
+};
+
+/**
+ * ports_start() - start those of the command line
+ * @ports:	with @loop, @sw, @fabric and @options filled in, zeroes else
+ *
+ * Return: 0, or -errno after an error was printed, and none is left.
+ */
+int ports_start(struct ports *ports);
+
+/** ports_stop() - end all */
+void ports_stop(struct ports *ports);
+
+/** port_pcap_start() - open capture file @path, if it is not NULL; prints an error */
+int port_pcap_start(struct pcap **pcap, const char *path);
+
+#endif /* DEVICE_PORTS_H */
