@@ -371,6 +371,53 @@ static void test_ctl(void **state)
 	assert_int_equal(access(control, F_OK), -1);
 }
 
+/* A daemon that began with nothing, which the sanitizers look at. */
+static void test_ctl_changes(void **state)
+{
+	char control[64], pinned[128], uplink[80];
+	const char *const args[] = { "--control", control, NULL };
+	struct process p, q;
+	int fd;
+	char c;
+
+	snprintf(control, sizeof(control), "%s/control", dir);
+	snprintf(pinned, sizeof(pinned), "%s,mac=02:00:00:00:00:07", sock[1]);
+	snprintf(uplink, sizeof(uplink), "unix:%s/up", dir);
+	p = process_start(args);
+	close(connect_wait(control));
+
+	assert_int_equal(CTL(control, "guest", "add", sock[0]).status, 0);
+	assert_int_equal(CTL(control, "guest", "add", pinned).status, 0);
+	assert_int_equal(CTL(control, "uplink", "add", uplink).status, 0);
+	q = CTL(control, "guest", "list");
+	assert_int_equal(q.status, 0);
+	assert_non_null(strstr(q.text, "\t52:54:00:00:ce:01\tabsent\n1\t"));
+	assert_non_null(strstr(q.text, "\t02:00:00:00:00:07\tabsent\n"));
+	q = CTL(control, "guest", "add", sock[0]);
+	assert_int_equal(q.status, EXIT_FAILURE);
+	assert_non_null(strstr(q.text, ": cannot listen: Address already in use\n"));
+	assert_int_equal(access(sock[0], F_OK), 0);
+
+	fd = connect_to(sock[0]);
+	assert_true(fd >= 0);
+	assert_int_equal(CTL(control, "guest", "remove", "0").status, 0);
+	assert_int_equal(recv(fd, &c, 1, 0), 0);
+	close(fd);
+	assert_int_equal(access(sock[0], F_OK), -1);
+	q = CTL(control, "guest", "remove", "0");
+	assert_int_equal(q.status, EXIT_FAILURE);
+	assert_string_equal(q.text, "vhost-user-roce-ctl: no such guest: 0\n");
+	assert_int_equal(CTL(control, "guest", "add", sock[0]).status, 0);
+	assert_int_equal(CTL(control, "uplink", "remove", uplink).status, 0);
+	assert_int_equal(access(uplink + 5, F_OK), -1);
+
+	kill(p.pid, SIGTERM);
+	process_end(&p);
+	assert_int_equal(p.status, 0);
+	assert_int_equal(access(sock[0], F_OK), -1);
+	assert_int_equal(access(sock[1], F_OK), -1);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -384,6 +431,7 @@ int main(void)
 		TEST(test_after_sigkill),
 		TEST(test_garbage),
 		TEST(test_ctl),
+		TEST(test_ctl_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,13 +20,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <linux/if.h>
 
 #include <cmocka.h>
 
@@ -193,14 +194,17 @@ static void test_unprivileged(void **state)
 /* The daemon                                                                */
 /* ------------------------------------------------------------------------- */
 
-static pid_t daemon_start(const char *const *args, int *fd)
+static pid_t daemon_start_as(uid_t uid, const char *const *args, int *fd)
 {
 	const char *argv[20] = { getenv("SANDBOXED") };
 	unsigned int i;
-	int pipefd[2];
+	int pipefd[2], program;
 	pid_t pid;
 
 	assert_non_null(argv[0]);
+	/* That user may not be able to go where the program is. */
+	program = open(argv[0], O_RDONLY | O_CLOEXEC);
+	assert_true(program >= 0);
 	for (i = 0; args[i]; i++)
 		argv[i + 1] = args[i];
 	assert_int_equal(pipe2(pipefd, O_CLOEXEC), 0);
@@ -208,12 +212,19 @@ static pid_t daemon_start(const char *const *args, int *fd)
 	if (!pid) {
 		alarm(60);
 		dup2(pipefd[1], 2);
-		execv(argv[0], (char *const *)argv);
+		if (!uid || (!setresgid(uid, uid, uid) && !setresuid(uid, uid, uid)))
+			fexecve(program, (char *const *)argv, environ);
 		_exit(127);
 	}
+	close(program);
 	close(pipefd[1]);
 	*fd = pipefd[0];
 	return pid;
+}
+
+static pid_t daemon_start(const char *const *args, int *fd)
+{
+	return daemon_start_as(0, args, fd);
 }
 
 static void wait_for(const char *path)
@@ -410,6 +421,110 @@ static void test_interfaces(void **state)
 	expect_end(pid, fd);
 }
 
+/* Runs vhost-user-roce-ctl; returns its exit status. */
+static int ctl(const char *control, const char *kind, const char *verb, const char *name)
+{
+	char program[256];
+	int status;
+	pid_t pid;
+
+	snprintf(program, sizeof(program), "%s-ctl", getenv("SANDBOXED"));
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		execl(program, program, control, kind, verb, name, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+#define NOBODY	65534
+
+/*
+ * Root adds guests to the daemon of another user: their sockets are that user's, with the
+ * rights that its umask gives, also in a directory that the daemon does not see.
+ */
+static void test_guests_added(void **state)
+{
+	char text[8192] = "", other[] = "/tmp/test_sandbox.XXXXXX", there[64];
+	const char *const args[] = { "--control", sock[0], NULL };
+	const char *const path[] = { sock[1], there };
+	struct stat st;
+	unsigned int i;
+	mode_t mask;
+	pid_t pid;
+	int fd;
+
+	if (geteuid())
+		skip();
+	assert_non_null(mkdtemp(other));
+	snprintf(there, sizeof(there), "%s/s", other);
+	assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
+	mask = umask(07);
+	pid = daemon_start_as(NOBODY, args, &fd);
+	umask(mask);
+	expect_message(fd, "num_vqs", text, sizeof(text));
+	assert_non_null(strstr(text, "sandbox: seccomp"));
+
+	assert_int_equal(ctl(sock[0], "guest", "add", there), EXIT_FAILURE);
+	assert_int_equal(access(there, F_OK), -1);
+	assert_int_equal(chown(other, NOBODY, NOBODY), 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(ctl(sock[0], "guest", "add", path[i]), 0);
+		assert_int_equal(stat(path[i], &st), 0);
+		assert_int_equal(st.st_uid, NOBODY);
+		assert_int_equal(st.st_gid, NOBODY);
+		assert_int_equal(st.st_mode & 07777, 0770);
+		strcpy(text, "");
+		wait_for(path[i]);
+		expect_message(fd, "disconnected", text, sizeof(text));
+		assert_int_equal(ctl(sock[0], "guest", "add", path[i]), EXIT_FAILURE);
+	}
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(ctl(sock[0], "guest", "remove", path[i]), 0);
+		assert_int_equal(access(path[i], F_OK), -1);
+		assert_int_equal(ctl(sock[0], "guest", "remove", path[i]), EXIT_FAILURE);
+	}
+	/* Its end removes what it sees. */
+	assert_int_equal(ctl(sock[0], "guest", "add", sock[1]), 0);
+	expect_end(pid, fd);
+	assert_int_equal(access(sock[1], F_OK), -1);
+	assert_int_equal(rmdir(other), 0);
+}
+
+/* As test_interfaces(), but added to a daemon that has a network namespace of its own. */
+static void test_interfaces_added(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	const char *const args[] = { "--control", sock[0], NULL };
+	char text[8192] = "";
+	int fd, i;
+	pid_t pid;
+
+	if (geteuid() || access("/dev/net/tun", R_OK) || unshare(CLONE_NEWNET))
+		skip();
+	interface_up("lo");
+	pid = daemon_start(args, &fd);
+	expect_message(fd, "num_vqs", text, sizeof(text));
+	assert_int_equal(ctl(sock[0], "uplink", "add", "tap:box1"), 0);
+	assert_int_equal(ctl(sock[0], "uplink", "add", "packet:lo"), 0);
+	assert_int_equal(ctl(sock[0], "uplink", "add", "tap:box1"), EXIT_FAILURE);
+	assert_int_equal(ctl(sock[0], "uplink", "add", "packet:none"), EXIT_FAILURE);
+	interface_up("box1");
+	for (i = 0; i < 1000 && (!counter(sock[0], "tap:box1", "port_in") ||
+				 !counter(sock[0], "packet:lo", "port_out")); i++)
+		nanosleep(&pause, NULL);
+	assert_true(counter(sock[0], "tap:box1", "port_in"));
+	assert_true(counter(sock[0], "packet:lo", "port_out"));
+	assert_int_equal(counter(sock[0], "packet:lo", "tx_dropped"), 0);
+	assert_int_equal(ctl(sock[0], "uplink", "remove", "packet:lo"), 0);
+	assert_int_equal(ctl(sock[0], "uplink", "remove", "tap:box1"), 0);
+	assert_int_equal(if_nametoindex("box1"), 0);
+	expect_end(pid, fd);
+}
+
 static void test_no_sandbox(void **state)
 {
 	const char *const args[] = { "--socket", sock[0], "--no-sandbox", NULL };
@@ -436,6 +551,8 @@ int main(void)
 		TEST(test_daemon),
 		TEST(test_reconnect),
 		TEST(test_interfaces),
+		TEST(test_guests_added),
+		TEST(test_interfaces_added),
 		TEST(test_no_sandbox),
 	};
 

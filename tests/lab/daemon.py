@@ -88,6 +88,15 @@ class Daemon:
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
             check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
 
+    def refused(self, *command):
+        """What vhost-user-roce-ctl writes, in one line, when a command fails."""
+        result = subprocess.run(
+            [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=10)
+        assert (result.returncode, result.stdout) == (1, ""), result
+        line, = result.stderr.splitlines()
+        return line
+
     def stats(self):
         """Counters by port and name."""
         return json.loads(self.control("stats", "--json"))

@@ -27,11 +27,11 @@ ZERO_PAGE = (
 )
 
 
-def plug(guest, daemon):
-    """Plugs in the daemon's first device and waits until RDMA has it."""
+def plug(guest, daemon, socket=None):
+    """Plugs in the daemon's first device, or that of a socket; waits until RDMA has it."""
     guest.qmp("chardev-add", id="plugged-socket", backend={
         "type": "socket", "data": {"addr": {
-            "type": "unix", "data": {"path": str(daemon.sockets[0])}}, "server": False}})
+            "type": "unix", "data": {"path": str(socket or daemon.sockets[0])}}, "server": False}})
     guest.qmp("device_add", **roce_properties("plugged-socket"), id="plugged", bus="port0")
     guest.wait_output(COUNT, "1")
 

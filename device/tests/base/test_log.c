@@ -51,6 +51,25 @@ static void test_journal(void **state)
 	assert_string_equal(text, "<3>one 1\n<4>two\n<6>three\n");
 }
 
+/* The first error, and nothing else, goes to who asked for it. */
+static void test_catch(void **state)
+{
+	char text[256], error[8];
+
+	log_catch(error, sizeof(error));
+	say(text, sizeof(text), 1);
+	log_error("another");
+	log_catch(NULL, 0);
+	assert_string_equal(error, "one 1");
+	assert_string_equal(text,
+			    "vhost-user-roce: warning: two\n"
+			    "vhost-user-roce: three\n");
+	log_catch(error, sizeof(error));
+	log_error("too long for it");
+	log_catch(NULL, 0);
+	assert_string_equal(error, "too lon");
+}
+
 static void test_not_the_journal(void **state)
 {
 	char text[256];
@@ -76,6 +95,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_journal),
+		cmocka_unit_test(test_catch),
 		cmocka_unit_test(test_not_the_journal),
 		cmocka_unit_test(test_debug),
 	};

@@ -3,7 +3,9 @@
  * Commands of an operator, and clients that misbehave.
  */
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/uds.h"
 #include "base/util.h"
+#include "operator/line.h"
 #include "operator/socket.h"
 #include "tests/lib/station.h"
 
 #define PORTS	3
+#define PASSED_MAX	3
 
 static struct port_group group[PORTS] = {
 	{ .name = "a.sock" }, { .name = "same" }, { .name = "same" },
@@ -30,7 +35,57 @@ static struct operator_port port[PORTS] = {
 static struct rnic_limits limits = {
 	.qps = 32, .cqs = 64, .queue_size = 1024, .event_vqs = 4, .doorbell_vqs = 1,
 };
-static const struct operator op = { port, PORTS, &limits, "/run/a,b" };
+
+/* What was changed; @err and @error are what comes of it. */
+static struct {
+	char what[OPERATOR_LINE_MAX];
+	const char *error;
+	int err;
+} change;
+
+static int change_add(const char *kind, const char *text, int fd)
+{
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	snprintf(change.what, sizeof(change.what), "add %s %s", kind, text);
+	if (change.error)
+		log_error("%s", change.error);
+	return change.err;
+}
+
+static int change_guest_add(void *arg, const char *text, int fd)
+{
+	assert_ptr_equal(arg, &change);
+	return change_add("guest", text, fd);
+}
+
+static int change_uplink_add(void *arg, const char *text, int fd)
+{
+	assert_ptr_equal(arg, &change);
+	return change_add("uplink", text, fd);
+}
+
+static void change_remove(void *arg, const struct operator_port *which)
+{
+	assert_ptr_equal(arg, &change);
+	snprintf(change.what, sizeof(change.what), "remove %s", which->text);
+}
+
+static const struct operator_changes changes = {
+	.guest_add = change_guest_add,
+	.uplink_add = change_uplink_add,
+	.remove = change_remove,
+};
+
+static const struct operator op = {
+	.port = port,
+	.ports = PORTS,
+	.limits = &limits,
+	.cwd = "/run/a,b",
+	.umask = 027,
+	.changes = &changes,
+	.arg = &change,
+};
 static struct operator_socket *control;
 static char path[64];
 
@@ -64,15 +119,35 @@ static int client(void)
 	return fd;
 }
 
-/* Sends @text and returns all that comes until the connection is closed. */
-static const char *ask(const char *text)
+static void send_with(int fd, const char *text, const int *passed, unsigned int n)
+{
+	union {
+		struct cmsghdr cmsg;
+		char buf[CMSG_SPACE(PASSED_MAX * sizeof(int))];
+	} room = { 0 };
+	struct iovec iov = { .iov_base = (char *)text, .iov_len = strlen(text) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (n) {
+		msg.msg_control = &room;
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		room.cmsg.cmsg_level = SOL_SOCKET;
+		room.cmsg.cmsg_type = SCM_RIGHTS;
+		room.cmsg.cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(&room.cmsg), passed, n * sizeof(int));
+	}
+	assert_int_equal(sendmsg(fd, &msg, 0), strlen(text));
+}
+
+/* Sends @text with descriptors and returns all that comes until the end of the connection. */
+static const char *ask_with(const char *text, const int *passed, unsigned int passed_n)
 {
 	static char answer[65536];
 	int fd = client(), i;
 	size_t len = 0;
 	ssize_t n;
 
-	assert_int_equal(send(fd, text, strlen(text), 0), strlen(text));
+	send_with(fd, text, passed, passed_n);
 	for (i = 0; i < 100; i++) {
 		run();
 		n = recv(fd, answer + len, sizeof(answer) - 1 - len,
@@ -86,6 +161,11 @@ static const char *ask(const char *text)
 	close(fd);
 	answer[len] = 0;
 	return answer;
+}
+
+static const char *ask(const char *text)
+{
+	return ask_with(text, NULL, 0);
 }
 
 static void test_ports(void **state)
@@ -226,12 +306,112 @@ static void test_link(void **state)
 	assert_true(function_link(st[0].fn));
 }
 
+static unsigned int count_fds(void)
+{
+	unsigned int n = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void test_add(void **state)
+{
+	int fd[PASSED_MAX] = { 0, 1, 2 };
+	unsigned int fds = count_fds();
+
+	change.err = 0;
+	change.error = NULL;
+	assert_string_equal(ask_with("guest add /run/x y,mac=2\n", fd, 1), "ok\n");
+	assert_string_equal(change.what, "add guest /run/x y,mac=2");
+	assert_string_equal(ask_with("uplink add tap:x\n", fd, 1), "ok\n");
+	assert_string_equal(change.what, "add uplink tap:x");
+	/* What is wrong is told; without a message it is the error's own text. */
+	change.err = -EINVAL;
+	change.error = "wrong";
+	assert_string_equal(ask_with("guest add x\n", fd, 1), "error wrong\n");
+	change.error = NULL;
+	assert_string_equal(ask_with("guest add x\n", fd, 1), "error Invalid argument\n");
+	/* Too few, too many, and where none is wanted. */
+	*change.what = 0;
+	assert_string_equal(ask("guest add x\n"), "error no descriptor came with it\n");
+	assert_string_equal(change.what, "");
+	change.err = 0;
+	assert_string_equal(ask_with("guest add x\n", fd, 3), "ok\n");
+	assert_memory_equal(ask_with("ports\n", fd, 3), "ok\n", 3);
+	assert_int_equal(count_fds(), fds);
+}
+
+/* A descriptor that came with the first piece of a line, and with the second. */
+static void test_add_in_pieces(void **state)
+{
+	unsigned int fds = count_fds(), i;
+	int fd, one = 1;
+	char c[4];
+
+	for (i = 0; i < 4; i++) {
+		fd = client();
+		send_with(fd, "guest ad", &one, i & 1);
+		run();
+		send_with(fd, "d x\n", &one, i >> 1);
+		run();
+		assert_int_equal(recv(fd, c, 3, MSG_DONTWAIT), 3);
+		assert_memory_equal(c, i ? "ok\n" : "err", 3);
+		close(fd);
+		/* And one whose client leaves in the middle. */
+		fd = client();
+		send_with(fd, "guest ad", &one, 1);
+		run();
+		close(fd);
+		run();
+	}
+	assert_int_equal(count_fds(), fds);
+}
+
+static void test_remove(void **state)
+{
+	assert_string_equal(ask("guest remove a.sock\n"), "ok\n/run/a.sock\n");
+	assert_string_equal(change.what, "remove /run/a.sock");
+	port[0].text = "a.sock";
+	assert_string_equal(ask("guest remove a.sock\n"), "ok\n/run/a,b/a.sock\n");
+	port[0].text = "/run/a.sock";
+	assert_string_equal(ask("uplink remove tap:same\n"), "ok\n");
+	assert_string_equal(change.what, "remove tap:same");
+	port[2].text = "unix:/run/u";
+	assert_string_equal(ask("uplink remove unix:/run/u\n"), "ok\n/run/u\n");
+	port[2].text = "tap:same";
+	*change.what = 0;
+	assert_string_equal(ask("guest remove same\n"),
+			    "error more than one has the name same; say its whole path\n");
+	assert_string_equal(ask("guest remove tap:same\n"), "error tap:same is no guest\n");
+	assert_string_equal(ask("uplink remove a.sock\n"), "error a.sock is no uplink\n");
+	assert_string_equal(ask("guest remove b\n"), "error no such guest: b\n");
+	assert_string_equal(change.what, "");
+}
+
+static void test_guest_list(void **state)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line),
+		 "ok\n"
+		 "a.sock\t/run/a.sock\t02:00:00:00:00:%02x\tabsent\n"
+		 "/run/x y/same\t/run/x y/same\t02:00:00:00:00:%02x\tabsent\n",
+		 function_mac(st[0].fn)[5], function_mac(st[1].fn)[5]);
+	assert_string_equal(ask("guest list\n"), line);
+	assert_string_equal(ask("umask\n"), "ok\n0027\n");
+}
+
 static void test_errors(void **state)
 {
 	static const char *const bad[] = {
 		"\n", "bogus\n", "stats \n", "link\n", "link \n", "cut a.sock\n",
 		"cut a.sock maybe\n", "cut nobody on\n", "cut same on\n",
 		"link tap:same up\n", "link a.sock on\n", "cut  on\n",
+		"guest\n", "guest add\n", "guest list \n", "uplink list\n",
+		"guest remove \n", "guest  remove a.sock\n", "umask 0\n",
 	};
 	unsigned int i;
 
@@ -241,13 +421,13 @@ static void test_errors(void **state)
 
 static void test_long_line(void **state)
 {
-	char line[600];
+	char line[OPERATOR_LINE_MAX + 88];
 
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = 0;
 	assert_string_equal(ask(line), "");
 	memcpy(line, "cut ", 4);
-	strcpy(line + 507, " on\n");
+	strcpy(line + OPERATOR_LINE_MAX - 5, " on\n");
 	assert_memory_equal(ask(line), "error ", 6);
 }
 
@@ -290,6 +470,10 @@ int main(void)
 		TEST(test_metrics),
 		TEST(test_cut),
 		TEST(test_link),
+		TEST(test_add),
+		TEST(test_add_in_pieces),
+		TEST(test_remove),
+		TEST(test_guest_list),
 		TEST(test_errors),
 		TEST(test_long_line),
 		TEST(test_too_many_clients),

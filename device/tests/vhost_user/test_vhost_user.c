@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/uds.h"
 #include "base/util.h"
 #include "tests/lib/qemu.h"
 
@@ -653,6 +654,31 @@ static void test_listen_bad(void **state)
 			 -ENOENT);
 }
 
+/* A socket that another process made and handed over. */
+static void test_take(void **state)
+{
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(vhost_user_take(vu, path, fd[0]), -EINVAL);
+	close(fd[0]);
+	close(fd[1]);
+	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(vhost_user_take(vu, path, fd[0]), -EINVAL);
+	close(fd[0]);
+	assert_int_equal(vhost_user_take(vu, path, -1), -EINVAL);
+
+	fd[0] = uds_listen(path, 1);
+	assert_true(fd[0] >= 0);
+	assert_int_equal(fcntl(fd[0], F_SETFL, 0), 0);
+	assert_int_equal(vhost_user_take(vu, path, fd[0]), 0);
+	assert_true(fcntl(fd[0], F_GETFL) & O_NONBLOCK);
+	qemu.fd = client(path);
+	run();
+	qemu_start(0);
+	assert_still_serving();
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, qemu_setup, qemu_teardown)
 #define TEST_LISTEN(fn) \
 	cmocka_unit_test_setup_teardown(fn, setup_listen, teardown_listen)
@@ -686,6 +712,7 @@ int main(void)
 		TEST_LISTEN(test_listen),
 		TEST_LISTEN(test_listen_stale),
 		TEST_LISTEN(test_listen_bad),
+		TEST_LISTEN(test_take),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

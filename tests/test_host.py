@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Guests that come and go while the daemon, in its sandbox, goes on."""
+
+import pytest
+
+import lab
+from lab import paths
+from lab.pingpong import PingPong, pingpong
+from lab.plug import plug, unplug
+
+
+@pytest.fixture(scope="module", name="world")
+def _world():
+    """A daemon with one guest, and another guest with an empty port."""
+    daemon = lab.Daemon("host-daemon", guests=1).start()
+    first = lab.Guest("host-first", 1, [lab.roce_device(daemon.sockets[0])]).start()
+    second = lab.Guest("host-second", 2).start()
+    first.wait_ready().load_modules()
+    second.wait_ready().run("modprobe -a virtio_roce ib_uverbs")
+    yield daemon, first, second
+    for part in (second, first, daemon):
+        part.stop()
+
+
+def _added(daemon, guest, socket):
+    """The guest gets a device at a new socket of the daemon's."""
+    daemon.control("guest", "add", str(socket))
+    assert f"{socket.name}\tguest\tabsent\n" in daemon.control("ports")
+    assert f",path={socket}\n" in daemon.control("qemu-args", socket.name)
+    plug(guest, daemon, socket)
+    guest.configure_network()
+    assert f"{socket.name}\t{socket}\t52:54:00:00:ce:02\tup\n" in daemon.control("guest", "list")
+
+
+def test_guest_is_added_and_removed(world):
+    """It works with the others; its peer's program fails when it goes; it comes again."""
+    daemon, first, second = world
+    socket = paths.socket_directory() / "host.added"
+    for again in (False, True):
+        _added(daemon, second, socket)
+        first.run(["ping", "-q", "-c", "2", "-i", "0.2", second.address])
+        pingpong(first, second, iterations=200, validate=True)
+        if again:
+            break
+        run = PingPong(second, first, iterations=100000000)
+        run.wait_connected()
+        daemon.control("guest", "remove", socket.name)
+        assert not socket.exists()
+        assert socket.name not in daemon.control("ports")
+        result = run.client.wait(30)
+        assert result.rc != 0 and "transport retry counter exceeded" in str(result), str(result)
+        run.kill()
+        unplug(second)
+        # Nobody else notices.
+        pingpong(first, first, iterations=200)
+    lab.assert_healthy()
+
+
+def test_errors(world):
+    """Each tells its cause in a line, and leaves nothing behind."""
+    daemon = world[0]
+    directory = paths.socket_directory()
+    ports = daemon.control("ports")
+    bad = directory / "host.bad"
+
+    assert "Address already in use" in daemon.refused("guest", "add", str(daemon.sockets[0]))
+    assert "No such file" in daemon.refused("guest", "add", str(directory / "none" / "bad"))
+    assert "same MAC address" in daemon.refused("guest", "add", f"{bad},mac=52:54:00:00:ce:01")
+    assert "neither mac= nor gid=" in daemon.refused("guest", "add", f"{bad},vlan=7")
+    assert "no such guest: nobody" in daemon.refused("guest", "remove", "nobody")
+    assert "no such uplink: unix:x" in daemon.refused("uplink", "remove", "unix:x")
+    assert "no known kind" in daemon.refused("uplink", "add", "wire:x")
+    assert not bad.exists()
+    assert daemon.control("ports") == ports
+
+
+def test_uplink_is_added_and_removed(world):
+    """A wire to a second daemon, with a guest of its own; it goes, and comes again."""
+    daemon, first, _ = world
+    wire = paths.socket_directory() / "host.wire"
+    other = lab.Daemon("host-other", guests=1,
+                       arguments=["--mac-base", "52:54:00:00:cf:01"]).start()
+    third = lab.Guest("host-third", 3, [lab.roce_device(other.sockets[0])]).start().wait_ready()
+    third.load_modules()
+    ping = ["ping", "-q", "-c", "2", "-i", "0.2", "-W", "1", third.address]
+    for _ in range(2):
+        assert first.run(ping, check=False).rc == 1
+        daemon.control("uplink", "add", f"unix:{wire}")
+        other.control("uplink", "add", f"connect:{wire}")
+        first.run(ping)
+        pingpong(first, third, iterations=200)
+        daemon.control("uplink", "remove", f"unix:{wire}")
+        assert not wire.exists()
+        other.control("uplink", "remove", f"connect:{wire}")
+    third.stop()
+    other.stop()
