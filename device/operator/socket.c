@@ -5,10 +5,10 @@
  * Theory of operation
  *
  * A client sends one command, which is a line, and gets one answer.  A descriptor may come
- * with the line, which a command that adds a port wants.  Then the connection is closed.  The answer is made at once and written as fast as the
- * client reads it.  There is room for CONTROL_CLIENTS connections, and each one
- * is closed after CONTROL_PATIENCE_NS.  So clients that do nothing can keep the
- * others out for that long at most.
+ * with the line, which a command that adds a port wants.  Then the connection is closed.
+ * The answer is made at once and written as fast as the client reads it.  There is room for
+ * CONTROL_CLIENTS connections, and each one is closed after CONTROL_PATIENCE_NS.  So clients
+ * that do nothing can keep the others out for that long at most.
  */
 
 #include <errno.h>

@@ -76,6 +76,26 @@ static void test_values(void **state)
 	assert_string_equal(options.control, "c");
 }
 
+/* By a control socket guests can come later. */
+static void test_control_alone(void **state)
+{
+	struct port_options port = { 0 };
+	char path[PORT_NAME_MAX + 8];
+
+	assert_int_equal(PARSE("--control", "c"), 0);
+	assert_int_equal(options.guests + options.uplinks, 0);
+	assert_int_equal(PARSE("--verbose"), -EINVAL);
+	assert_int_equal(options_guest(&port, "/a b,mac=02:00:00:00:00:07", "guest"), 0);
+	assert_string_equal(port.text, "/a b");
+	assert_int_equal(options_port_mac(&options, &port, 9), 0x020000000007);
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = 0;
+	assert_int_equal(options_guest(&port, path, "guest"), -EINVAL);
+	port = (struct port_options){ 0 };
+	assert_int_equal(options_guest(&port, "/a", "guest"), 0);
+	assert_int_equal(options_port_mac(&options, &port, 9), options.mac_base + 9);
+}
+
 /* Direct rings need doorbells and events, and the RFC has none of them. */
 static void test_event_queues(void **state)
 {
@@ -239,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_control_alone),
 		cmocka_unit_test(test_event_queues),
 		cmocka_unit_test(test_pins),
 		cmocka_unit_test(test_faults_of_ports),

@@ -49,19 +49,17 @@ struct uplink *uplink_open(const struct uplink_env *env, const char *text)
 {
 	const struct uplink_ops *ops = uplink_kind(text);
 	const char *what;
-	int fd = -1;
+	int fd;
 
 	/* The other end of a connection may come later. */
-	if (!ops || !(ops->needs & UPLINK_CONNECTS)) {
-		fd = uplink_descriptor(text, &what);
-		if (fd < 0) {
-			log_error("--uplink: \"%s\": %s: %s", text, what,
-				  strerror(-fd));
-			errno = -fd;
-			return NULL;
-		}
-	}
-	return uplink_new(env, ops, text, fd);
+	if (ops && (ops->needs & UPLINK_CONNECTS))
+		return uplink_new(env, ops, text, -1);
+	fd = uplink_descriptor(text, &what);
+	if (ops && fd >= 0)
+		return uplink_new(env, ops, text, fd);
+	log_error("--uplink: \"%s\": %s: %s", text, what, strerror(-fd));
+	errno = -fd;
+	return NULL;
 }
 
 struct uplink *uplink_take(const struct uplink_env *env, const char *text, int fd)
