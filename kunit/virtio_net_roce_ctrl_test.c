@@ -492,7 +492,7 @@ static void ctrl_flood(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	fake->dev->ctrl.atomic_us = 5 * USEC_PER_SEC;
+	fake->dev->ctrl.atomic_us = 60 * USEC_PER_SEC;
 	for (i = 0; i < FLOOD; i++)
 		flood[i] = runner_start(fake, 1, 4, 8);
 	/* 64 descriptors, of which 8 are Ethernet's, and 4 the atomic command's. */
