@@ -140,13 +140,14 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST	= 48,
 	VIRTIO_NET_CTRL_ROCE_DETACH_MCAST	= 49,
 
-	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS, _DIRECT and _SRQ */
+	/* 56 … 63: VIRTIO_IB_DEVICE_EVENTS, _DIRECT, _SRQ and _SRQ_RESIZE */
 	VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL	= 56,
 	VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL	= 57,
 	VIRTIO_NET_CTRL_ROCE_CREATE_SRQ		= 58,
 	VIRTIO_NET_CTRL_ROCE_MODIFY_SRQ		= 59,
 	VIRTIO_NET_CTRL_ROCE_QUERY_SRQ		= 60,
 	VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ	= 61,
+	VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ		= 62,
 	VIRTIO_NET_CTRL_ROCE_RESIZE_CQ		= 63,
 
 	/* 64 … 71: VIRTIO_IB_DEVICE_REREG_MR and _MEM_WINDOW */
@@ -196,6 +197,9 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_MEM_WINDOW: memory windows: ALLOC_MW, %VIRTIO_IB_WR_BIND_MW,
  *	%VIRTIO_IB_ACCESS_MW_BIND; %VIRTIO_IB_WR_LOCAL_INV and %VIRTIO_IB_WR_SEND_WITH_INV
  *	for all QPs
+ * @VIRTIO_IB_DEVICE_SRQ_RESIZE: RESIZE_SRQ.  Only with %VIRTIO_IB_DEVICE_SRQ
+ *
+ * Bits 17 and 18 are not in use.
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -218,6 +222,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_REREG_MR		= 1 << 14,
 	VIRTIO_IB_DEVICE_ZERO_BASED		= 1 << 15,
 	VIRTIO_IB_DEVICE_MEM_WINDOW		= 1 << 16,
+	VIRTIO_IB_DEVICE_SRQ_RESIZE		= 1 << 19,
 };
 
 /**
@@ -1863,6 +1868,28 @@ struct virtio_rdma_ack_query_srq {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_srq, 16);
+
+/**
+ * struct virtio_rdma_cmd_resize_srq - request of RESIZE_SRQ (no response)
+ * @srq: handle of the SRQ
+ * @depth: slots of the new ring, a power of two
+ * @npages: pages of the new ring, which they cover exactly
+ * @reserved: zero
+ * @control: device address of the new &struct virtio_rdma_srq_control, which already has
+ *	the producer index
+ *
+ * Behind it stands the device address of each page, 8 bytes each; pages have 4096 bytes, and
+ * are aligned to it.
+ */
+struct virtio_rdma_cmd_resize_srq {
+	__le32 srq;
+	__le32 depth;
+	__le32 npages;
+	__le32 reserved;
+	__le64 control;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_resize_srq, 24);
 
 /**
  * struct virtio_rdma_cmd_destroy_srq - request of DESTROY_SRQ (no response)

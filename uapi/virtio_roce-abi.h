@@ -191,6 +191,21 @@ struct virtio_roce_create_srq_resp {
 };
 
 /**
+ * struct virtio_roce_modify_srq_req - request of modify_srq
+ * @resp: address of a &struct virtio_roce_create_srq_resp, because the verb has no
+ *	response; filled in if the SRQ has another ring
+ * @resp_len: bytes that there is room for
+ * @reserved: zero
+ *
+ * Base: nothing.  Without room for a whole response an SRQ keeps its size (EOPNOTSUPP).
+ */
+struct virtio_roce_modify_srq_req {
+	__aligned_u64 resp;
+	__u32 resp_len;
+	__u32 reserved;
+};
+
+/**
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue; zero if the QP has an SRQ

@@ -71,7 +71,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 				 struct virtio_rdma_ack_query_device *ack)
 {
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT |
-					 VIRTIO_IB_DEVICE_SRQ);
+					 VIRTIO_IB_DEVICE_SRQ |
+					 VIRTIO_IB_DEVICE_SRQ_RESIZE);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
@@ -161,7 +162,7 @@ static const char *command_check_surplus(const struct rnic_request *req,
 	return NULL;
 }
 
-/* All pages of a ring are known: make what it is of, or give it to a CQ. */
+/* All pages of a ring are known: make what it is of, or give it to a CQ or an SRQ. */
 static const char *command_create_end(struct rnic *rnic,
 				      const struct command_args *args)
 {
@@ -173,6 +174,8 @@ static const char *command_create_end(struct rnic *rnic,
 
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_RESIZE_CQ)
 		return cq_resize(&rnic->cqs, &create->resize, &create->pages, args->rsp);
+	if (rnic->command == VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ)
+		return srq_resize(&rnic->srqs, &create->resize_srq, &create->pages);
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
 		why = cq_create_long(&rnic->cqs, &create->cq, &create->pages, &number);
 	else if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_SRQ)
@@ -446,6 +449,18 @@ static const char *command_create_srq(struct rnic *rnic,
 				    sizeof(*cmd), le32toh(cmd->npages));
 }
 
+static const char *command_resize_srq(struct rnic *rnic, const struct command_args *args)
+{
+	struct virtio_rdma_cmd_resize_srq *cmd = &rnic->create.resize_srq;
+	const char *why;
+
+	memcpy(cmd, args->req, sizeof(*cmd));
+	why = srq_check_resize(&rnic->srqs, cmd);
+	return why ? why :
+	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ,
+				    sizeof(*cmd), le32toh(cmd->npages));
+}
+
 static const char *command_modify_srq(struct rnic *rnic,
 				      const struct command_args *args)
 {
@@ -670,6 +685,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			 CMD(query_srq), ACK(query_srq), false },
 	C(DESTROY_SRQ) = { "DESTROY_SRQ", command_destroy_srq,
 			   CMD(destroy_srq), 0, false },
+	C(RESIZE_SRQ) = { "RESIZE_SRQ", command_resize_srq,
+			  CMD(resize_srq), 0, true },
 	C(RESIZE_CQ) = { "RESIZE_CQ", command_resize_cq,
 			 CMD(resize_cq), ACK(resize_cq), true },
 };

@@ -71,6 +71,7 @@
  * @qp:		likewise
  * @direct:	what follows @qp
  * @srq:	request, fixed part
+ * @resize_srq:	likewise
  * @pages:	those read so far
  */
 struct rnic_create {
@@ -78,6 +79,7 @@ struct rnic_create {
 		struct virtio_rdma_cmd_create_cq_long cq;
 		struct virtio_rdma_cmd_resize_cq resize;
 		struct virtio_rdma_cmd_create_srq srq;
+		struct virtio_rdma_cmd_resize_srq resize_srq;
 		struct {
 			struct virtio_rdma_cmd_create_qp qp;
 			struct virtio_rdma_qp_direct direct;

@@ -221,6 +221,55 @@ const char *srq_modify(struct srq_table *srqs, uint32_t handle, uint32_t limit)
 	return NULL;
 }
 
+const char *srq_check_resize(const struct srq_table *srqs,
+			     const struct virtio_rdma_cmd_resize_srq *req)
+{
+	const struct srq *srq = srq_get(srqs, le32toh(req->srq));
+	uint32_t depth = le32toh(req->depth);
+
+	if (!srq)
+		return "unknown SRQ";
+	if (!depth || !pages_fit_ring(depth, srq->shift, le32toh(req->npages)))
+		return "ring of a wrong size";
+	return NULL;
+}
+
+/*
+ * The driver has copied the requests, so that this takes no time that depends on their
+ * number, and a message that comes next finds them.
+ */
+const char *srq_resize(struct srq_table *srqs,
+		       const struct virtio_rdma_cmd_resize_srq *req,
+		       struct pages *pages)
+{
+	struct srq *srq = srq_get(srqs, le32toh(req->srq));
+	const struct virtio_rdma_srq_control *control;
+	const uint32_t depth = le32toh(req->depth);
+	struct block block;
+	const char *why;
+	uint32_t ahead;
+
+	why = block_init(&block, srqs->ctx, le64toh(req->control),
+			 VIRTIO_RDMA_CONTROL_SIZE);
+	if (why)
+		return why;
+	if (srq->error)
+		return "SRQ in error";
+	if (srq->limit > depth)
+		return "limit above the depth";
+	control = block.host;
+	ahead = le32toh(__atomic_load_n(&control->producer, __ATOMIC_ACQUIRE)) - srq->taken;
+	if (ahead > depth)
+		return rnic_why(srqs->ctx, "%u requests are posted, of %u wanted",
+				ahead, depth);
+	pages_free(&srq->pages);
+	srq->pages = *pages;
+	*pages = (struct pages) {};
+	srq->block = block;
+	srq->depth = depth;
+	return NULL;
+}
+
 int srq_take(struct srq *srq, struct iovec *piece)
 {
 	uint32_t ahead;

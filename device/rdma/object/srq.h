@@ -105,6 +105,22 @@ const char *srq_create(struct srq_table *srqs,
 		       const struct virtio_rdma_cmd_create_srq *req,
 		       struct pages *pages, uint32_t *handle);
 
+/** srq_check_resize() - is a request fit for srq_resize()?  NULL, or why not */
+const char *srq_check_resize(const struct srq_table *srqs,
+			     const struct virtio_rdma_cmd_resize_srq *req);
+
+/**
+ * srq_resize() - go over to another ring and another control block
+ * @srqs:	SRQs of the NIC
+ * @req:	request that srq_check_resize() finds good
+ * @pages:	the pages that it names; taken over if it succeeds
+ *
+ * Return: NULL, or why it failed; then the SRQ is as it was.
+ */
+const char *srq_resize(struct srq_table *srqs,
+		       const struct virtio_rdma_cmd_resize_srq *req,
+		       struct pages *pages);
+
 /** srq_modify() - arm the limit; returns NULL, or why not */
 const char *srq_modify(struct srq_table *srqs, uint32_t handle, uint32_t limit);
 

@@ -168,6 +168,7 @@ static const struct row rows[] = {
 	{ CMD(REREG_MR), REQ(rereg_mr), 0, KINDS,
 	  { { PD, AT(rereg_mr, pdn) }, { MR, AT(rereg_mr, mrn) } } },
 	{ CMD(ALLOC_MW), REQ(alloc_mw), RSP(mr), MR, { { PD, AT(alloc_mw, pdn) } } },
+	{ CMD(RESIZE_SRQ), REQ(resize_srq) + 8, 0, KINDS, { { SRQ, AT(resize_srq, srq) } } },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -451,6 +452,10 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
 		struct virtio_rdma_cmd_modify_srq modify_srq;
+		struct {
+			struct virtio_rdma_cmd_resize_srq resize_srq;
+			__le64 srq_page;
+		};
 	} u;
 
 	memset(&u, 0, sizeof(u));
@@ -492,6 +497,12 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(CREATE_SRQ):
 		good_srq(u.bytes);
+		break;
+	case CMD(RESIZE_SRQ):
+		u.resize_srq.depth = htole32(2 * NUM);
+		u.resize_srq.npages = htole32(1);
+		u.resize_srq.control = htole64(GUEST_BASE + CONTROL_AT + 192);
+		u.srq_page = htole64(GUEST_BASE + CQ_AT);
 		break;
 	case CMD(MODIFY_SRQ):
 		u.modify_srq.limit = htole32(NUM / 2);

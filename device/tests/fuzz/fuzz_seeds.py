@@ -99,6 +99,8 @@ def commands():
     yield b"\x01" + shared + bytes([30, 0, 0, 12, 0, 0, 30, 0, 0]) + traffic
     yield b"\x01" + shared + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
     yield b"\x01" + shared + bytes([reset, 1]) + traffic
+    # The SRQ gets another ring.
+    yield b"\x01" + shared + bytes([34, 0, 0]) + traffic * 3 + bytes([34, 0, 0]) + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
     datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
     yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])

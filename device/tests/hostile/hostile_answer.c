@@ -18,7 +18,7 @@
 static bool is_about_memory(uint8_t command)
 {
 	return command == CMD(ALLOC_DOORBELL) || command == CMD(FREE_DOORBELL) ||
-	       command == CMD(RESIZE_CQ);
+	       command == CMD(RESIZE_CQ) || command == CMD(RESIZE_SRQ);
 }
 
 /* The same for one answer: it was destroyed. */

@@ -26,9 +26,11 @@ static uint8_t er_command(struct eg_guest *guest, uint8_t command, const void *f
 		le = htole64(page[i]);
 		memcpy(req + len + 8 * i, &le, 8);
 	}
-	ack = eg_command(guest, command, req, len + 8 * n, &rsp, sizeof(rsp));
+	ack = eg_command(guest, command, req, len + 8 * n, number ? &rsp : NULL,
+			 number ? sizeof(rsp) : 0);
 	free(req);
-	*number = le32toh(rsp);
+	if (number)
+		*number = le32toh(rsp);
 	return ack;
 }
 
@@ -345,6 +347,38 @@ uint8_t er_query_srq(const struct er_srq *srq, struct virtio_rdma_ack_query_srq 
 
 	return eg_command(srq->guest, CMD(QUERY_SRQ), &req, sizeof(req), rsp,
 			  sizeof(*rsp));
+}
+
+uint8_t er_resize_srq(struct er_srq *srq, uint32_t depth)
+{
+	const uint32_t old = le32toh(srq->req.depth), n = old < depth ? old : depth;
+	struct virtio_rdma_cmd_resize_srq req;
+	struct er_srq new;
+	uint32_t pos;
+	uint8_t ack;
+
+	er_srq_init(&new, srq->guest, le32toh(srq->req.pdn), depth);
+	for (pos = srq->posted - n; pos != srq->posted; pos++)
+		memcpy(new.ring + (pos & (depth - 1)) * 64, srq->ring + (pos & (old - 1)) * 64,
+		       64);
+	new.control->producer = htole32(srq->posted);
+	req = (struct virtio_rdma_cmd_resize_srq) {
+		.srq = htole32(srq->handle),
+		.depth = new.req.depth,
+		.npages = new.req.npages,
+		.control = new.req.control,
+	};
+	ack = er_command(srq->guest, CMD(RESIZE_SRQ), &req, sizeof(req), new.pages,
+			 le32toh(req.npages), NULL);
+	if (ack != VIRTIO_NET_OK)
+		return ack;
+	/* The device does not look at the old ring any more. */
+	memset(srq->ring, 0xff, 64ul * old);
+	memset(srq->control, 0xff, sizeof(*srq->control));
+	new.handle = srq->handle;
+	new.posted = srq->posted;
+	*srq = new;
+	return ack;
 }
 
 uint8_t er_destroy_srq(const struct er_srq *srq)

@@ -188,6 +188,13 @@ uint8_t er_modify_srq(const struct er_srq *srq, uint32_t limit);
 /** er_query_srq() - QUERY_SRQ; returns the ack */
 uint8_t er_query_srq(const struct er_srq *srq, struct virtio_rdma_ack_query_srq *rsp);
 
+/**
+ * er_resize_srq() - RESIZE_SRQ to a new ring, which has what is posted; returns the ack
+ *
+ * If it is VIRTIO_NET_ERR the SRQ keeps its ring.
+ */
+uint8_t er_resize_srq(struct er_srq *srq, uint32_t depth);
+
 /** er_destroy_srq() - DESTROY_SRQ; returns the ack */
 uint8_t er_destroy_srq(const struct er_srq *srq);
 

@@ -210,6 +210,12 @@ static void test_srq_examples(void **state)
 	example("srq_event", bytes, 16);
 	wanted->number = htole32(srq);
 	assert_memory_equal(&event, bytes, sizeof(event));
+
+	len = example("resize_srq", req, sizeof(req));
+	((struct virtio_rdma_cmd_resize_srq *)req)->srq = htole32(srq);
+	example("srq_block", eg_ptr(guest, SRQ_CONTROL_AT + 128), 64);
+	assert_int_equal(eg_command(guest, CMD(RESIZE_SRQ), req, len, NULL, 0),
+			 VIRTIO_NET_OK);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "rdma/rnic_priv.h"
 #include "rdma/qp/wqe.h"
 #include "tests/lib/engine_wire.h"
@@ -578,6 +579,121 @@ static void test_function_reset(void **state)
 	free(bed);
 }
 
+/* Requests keep their order, and those to come have room. */
+static void test_resize(void **state)
+{
+	static const uint32_t depths[] = { 64, 32, 128, 2, 16 };
+	struct bed *bed = bed_up(state, RC, false);
+	uint32_t posted = 0, taken = 0;
+	unsigned int i;
+
+	for (; posted < DEPTH; posted++)
+		post(bed, posted % 64);
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		/* So many are left as fit into this ring, and into the one before. */
+		for (; posted - taken > depths[i]; taken++) {
+			send(bed, taken % PAIRS);
+			expect(bed, taken % PAIRS, taken % 64, 0);
+		}
+		assert_int_equal(er_resize_srq(&bed->srq, depths[i]), VIRTIO_NET_OK);
+		for (; posted - taken < depths[i] && posted - taken < 60; posted++)
+			post(bed, posted % 64);
+		send(bed, taken % PAIRS);
+		expect(bed, taken % PAIRS, taken % 64, 0);
+		taken++;
+	}
+	for (; taken < posted; taken++) {
+		send(bed, taken % PAIRS);
+		expect(bed, taken % PAIRS, taken % 64, 0);
+	}
+	expect_none(bed);
+	er_expect_no_event(receiver(bed), 0);
+	free(bed);
+}
+
+/* A request that was taken from the old ring is not in the new one once more. */
+static void test_resize_while_taken(void **state)
+{
+	struct bed *bed;
+
+	eg_wire_use(*state);
+	bed = bed_up(state, RC, false);
+	post_at(bed, 0, IN, 1 << 20);
+	post_at(bed, 1, 0, 4096);
+	send_len(bed, 0, 1 << 20);
+	rnic_poll(bed->engine->guest[0].rnic);
+	assert_true(eg_wire_deliver());
+	assert_int_equal(er_resize_srq(&bed->srq, 4 * DEPTH), VIRTIO_NET_OK);
+	eg_wire_run(bed->engine, MS);
+	expect(bed, 0, 0, 0);
+	send_len(bed, 1, 100);
+	eg_wire_run(bed->engine, MS);
+	expect(bed, 1, 1, 0);
+	expect_none(bed);
+	free(bed);
+}
+
+/* RESIZE_SRQ with one page. */
+static uint8_t resize_by(struct bed *bed, const struct virtio_rdma_cmd_resize_srq *cmd)
+{
+	struct {
+		struct virtio_rdma_cmd_resize_srq cmd;
+		__le64 page;
+	} req = { *cmd, htole64(bed->srq.pages[0]) };
+
+	return eg_command(receiver(bed), VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ, &req, sizeof(req),
+			  NULL, 0);
+}
+
+/* The SRQ is as before: its ring, its requests, its limit. */
+static void test_resize_refused(void **state)
+{
+	struct bed *bed = bed_up(state, RC, false);
+	struct er_srq *srq = &bed->srq;
+	const uint32_t handle = srq->handle;
+	struct virtio_rdma_ack_query_srq rsp;
+	struct virtio_rdma_cmd_resize_srq req = {
+		.srq = htole32(handle),
+		.depth = htole32(64),
+		.npages = htole32(1),
+		.control = srq->req.control,
+	}, bad[6];
+	unsigned int i;
+
+	for (i = 0; i < 9; i++)
+		post(bed, i);
+	assert_int_equal(er_modify_srq(srq, 9), VIRTIO_NET_OK);
+	/* Fewer than are posted; then fewer than the limit. */
+	assert_int_equal(er_resize_srq(srq, 8), VIRTIO_NET_ERR);
+	srq->handle ^= 1 << 20;
+	assert_int_equal(er_resize_srq(srq, 64), VIRTIO_NET_ERR);
+	srq->handle = handle;
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		bad[i] = req;
+	bad[0].depth = 0;
+	bad[1].depth = htole32(63);
+	bad[2].depth = htole32(128);
+	bad[3].control |= htole64(8);
+	bad[4].control = htole64(1ull << 50);
+	bad[5].npages = htole32(2);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(resize_by(bed, &bad[i]), VIRTIO_NET_ERR);
+	assert_int_equal(er_query_srq(srq, &rsp), VIRTIO_NET_OK);
+	assert_int_equal(le32toh(rsp.depth), DEPTH);
+	assert_int_equal(le32toh(rsp.limit), 9);
+	for (i = 0; i < 9; i++) {
+		send(bed, 0);
+		expect(bed, 0, i, 0);
+	}
+	expect_none(bed);
+	/* In error there is no way out. */
+	srq->control->producer = htole32(1000);
+	send(bed, 0);
+	srq->posted = 9;
+	assert_int_equal(er_resize_srq(srq, 64), VIRTIO_NET_ERR);
+	free(bed);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
@@ -605,6 +721,9 @@ int main(void)
 		TEST(test_ring_lost),
 		TEST(test_control_lost),
 		TEST(test_bad_commands),
+		TEST(test_resize),
+		WIRE(test_resize_while_taken),
+		TEST(test_resize_refused),
 		WIRE(test_function_reset),
 	};
 
