@@ -254,7 +254,7 @@ static void direct_refused(struct kunit *test)
 	direct_done(d);
 }
 
-/* Is the page with the control block of the last CQ or QP allocated? */
+/* Is the page with the control block of the last CQ, QP or SRQ allocated? */
 static bool direct_control_lives(struct mock *mock, u8 command)
 {
 	const struct mock_call *call = mock_last(mock, command);
@@ -262,9 +262,11 @@ static bool direct_control_lives(struct mock *mock, u8 command)
 		(void *)call->req + VIRTIO_RDMA_QP_DIRECT_OFFSET;
 	const struct virtio_rdma_cmd_create_cq_long *cq = (void *)call->req;
 	const struct virtio_rdma_cmd_resize_cq *resize = (void *)call->req;
+	const struct virtio_rdma_cmd_resize_srq *srq = (void *)call->req;
 	u64 control = le64_to_cpu(command == CMD(CREATE_CQ) ? cq->control :
 				  command == CMD(RESIZE_CQ) ? resize->control :
-							      qp->control);
+				  command == CMD(RESIZE_SRQ) ? srq->control :
+							       qp->control);
 
 	return page_count(pfn_to_page(PHYS_PFN(control)));
 }
@@ -1003,6 +1005,111 @@ static void direct_user_resize(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* The wr_id by which a request can be told is its cookie here. */
+static u32 direct_srq_cookie(struct mock *mock, u32 index)
+{
+	return le32_to_cpu(mock_srq_slot(mock, 0, index)->cookie);
+}
+
+/* An SRQ gets another ring, larger or smaller, where requests are at their positions. */
+static void direct_user_srq_resize(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	const u32 depths[] = { 128, 64, 4, 16 };
+	struct virtio_roce_create_srq_resp resp;
+	struct virtio_roce_queue q;
+	struct srq_resp srq = {};
+	unsigned long mem;
+	u32 i, n, pos;
+
+	KUNIT_ASSERT_EQ(test, 0, process_create_srq(p, prog.pd, 30, &srq));
+	KUNIT_EXPECT_EQ(test, srq.core.max_wr, 32);
+	q = srq.drv.srq;
+	mem = direct_map(p, q.slots_offset, q.slots_len, PROT_READ | PROT_WRITE);
+	/* As after some rounds. */
+	for (pos = 1000 - 32; pos != 1000; pos++)
+		KUNIT_EXPECT_EQ(test, 0, put_user(pos, (u32 __user *)(mem + q.slots_pos +
+						       (pos % 32) * q.stride + 4)));
+	KUNIT_EXPECT_EQ(test, 0, put_user(1000, (u32 __user *)(mem + q.control_pos)));
+	KUNIT_EXPECT_EQ(test, direct_srq_cookie(mock, 999), 999);
+	vm_munmap(mem, q.slots_len);
+
+	for (i = 0, n = 32; i < ARRAY_SIZE(depths); n = min(n, depths[i++])) {
+		KUNIT_ASSERT_EQ(test, 0, process_resize_srq(p, srq.core.srq_handle,
+							    depths[i], sizeof(resp),
+							    &resp));
+		KUNIT_EXPECT_EQ(test, resp.srq.depth, depths[i]);
+		KUNIT_EXPECT_EQ(test, resp.srq.flags, VIRTIO_ROCE_QUEUE_DIRECT);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->srqs[0].req.depth), depths[i]);
+		for (pos = 1000 - min(n, depths[i]); pos != 1000; pos++)
+			KUNIT_EXPECT_EQ(test, direct_srq_cookie(mock, pos), pos);
+		mem = direct_map(p, resp.srq.slots_offset, resp.srq.slots_len,
+				 PROT_READ | PROT_WRITE);
+		KUNIT_EXPECT_EQ(test, 0, get_user(pos, (u32 __user *)
+						  (mem + resp.srq.control_pos)));
+		KUNIT_EXPECT_EQ(test, pos, 1000);
+		vm_munmap(mem, resp.srq.slots_len);
+		/* What there was cannot be mapped any more. */
+		KUNIT_EXPECT_EQ(test, (long)process_mmap(p, q.slots_offset, q.slots_len,
+							 PROT_READ, MAP_SHARED), -EINVAL);
+		q = resp.srq;
+	}
+	/* It has that size already. */
+	KUNIT_EXPECT_EQ(test, 0, process_resize_srq(p, srq.core.srq_handle, 13,
+						    sizeof(resp), &resp));
+	KUNIT_EXPECT_EQ(test, resp.srq.flags, 0);
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(RESIZE_SRQ)), ARRAY_SIZE(depths));
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_srq(p, srq.core.srq_handle));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+/* An SRQ that does not get another ring stays as it is. */
+static void direct_user_srq_not_resized(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = direct_process(mock, &prog);
+	struct virtio_rdma_srq_control *control;
+	struct virtio_roce_create_srq_resp resp;
+	struct srq_resp srq = {};
+	struct page *page;
+	u32 handle;
+
+	KUNIT_ASSERT_EQ(test, 0, process_create_srq(p, prog.pd, 32, &srq));
+	handle = srq.core.srq_handle;
+	control = mock->srqs[0].control;
+	page = virt_to_page(control);
+	get_page(page);
+	/* A provider without room for the answer. */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			process_resize_srq(p, handle, 64, sizeof(resp) - 8, &resp));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			process_resize_srq(p, handle, 0, sizeof(resp), &resp));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			process_resize_srq(p, handle, 32769, sizeof(resp), &resp));
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(RESIZE_SRQ)), 0);
+	mock->fail[CMD(RESIZE_SRQ)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			process_resize_srq(p, handle, 64, sizeof(resp), &resp));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(control->device), 0);
+	KUNIT_EXPECT_EQ(test, page_count(page), 2);
+
+	/* No answer: the device may use either memory, so both stay. */
+	mock->fail[CMD(RESIZE_SRQ)] = -EPROTO;
+	KUNIT_EXPECT_EQ(test, -EPROTO,
+			process_resize_srq(p, handle, 64, sizeof(resp), &resp));
+	KUNIT_EXPECT_TRUE(test, direct_control_lives(mock, CMD(RESIZE_SRQ)));
+	KUNIT_EXPECT_EQ(test, page_count(page), 2);
+	KUNIT_EXPECT_NE(test, le32_to_cpu(control->device), 0);
+	process_close_file(p);
+	KUNIT_EXPECT_EQ(test, page_count(page), 1);
+	put_page(page);
+	mock_expect_clean(mock);
+}
+
 /* A CQ that does not get another ring stays as it is. */
 static void direct_user_not_resized(struct kunit *test)
 {
@@ -1069,6 +1176,8 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_user_dead),
 	KUNIT_CASE(direct_user_resize),
 	KUNIT_CASE(direct_user_not_resized),
+	KUNIT_CASE(direct_user_srq_resize),
+	KUNIT_CASE(direct_user_srq_not_resized),
 	{ }
 };
 

@@ -559,6 +559,8 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(query_srq), MOCK_ACK(query_srq), mock_query_srq },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ] = {
 		MOCK_CMD(destroy_srq), 0, mock_destroy_srq },
+	[VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ] = {
+		MOCK_CMD(resize_srq), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR] = {
 		MOCK_CMD(rereg_mr), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW] = {
@@ -600,6 +602,8 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 		return 0;
 	case VIRTIO_NET_CTRL_ROCE_CREATE_SRQ:
 		return mock_create_srq(mock, cmd->req, cmd->rsp);
+	case VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ:
+		return mock_resize_srq(mock, cmd->req);
 	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:
 		return mock_reg_user_mr(mock, cmd->req[0].iov_base,
 					&cmd->req[1], cmd->rsp);

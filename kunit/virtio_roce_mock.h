@@ -150,6 +150,7 @@ struct mock_mr {
  * @settled: the last command of the kind was to wait for the device's reset
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
+ * @same_srq: CREATE_SRQ answers with the handle of the first SRQ
  * @unread_more: RESIZE_CQ claims so many more unread completions than there are
  * @flush: a QP that goes to ERR marks all requests used
  * @speed: of the Ethernet interface, Mb/s
@@ -184,6 +185,7 @@ struct mock {
 	bool settled[VIRTIO_NET_CTRL_ROCE_NUM];
 	int next_cqn;
 	int next_qpn;
+	bool same_srq;
 	u32 unread_more;
 	bool flush;
 	u32 speed;
@@ -244,6 +246,7 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_direct_resize_cq(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_create_srq(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_modify_srq(struct mock *mock, const void *r, void *rsp);
+int mock_resize_srq(struct mock *mock, const struct kvec *req);
 int mock_query_srq(struct mock *mock, const void *r, void *rsp);
 int mock_destroy_srq(struct mock *mock, const void *r, void *rsp);
 struct mock_srq *mock_qp_srq(struct mock *mock, const struct mock_qp *qp);

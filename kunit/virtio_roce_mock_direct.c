@@ -25,6 +25,7 @@ void mock_make_direct(struct mock *mock)
 	attr->device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_EVENTS |
 					      VIRTIO_IB_DEVICE_DIRECT |
 					      VIRTIO_IB_DEVICE_SRQ |
+					      VIRTIO_IB_DEVICE_SRQ_RESIZE |
 					      VIRTIO_IB_DEVICE_QP_EVENTS);
 	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
 	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
@@ -284,7 +285,7 @@ int mock_create_srq(struct mock *mock, const struct kvec *kvec, void *rsp)
 	    mock_pd_use(mock, srq.pdn, 1))
 		return -EREMOTEIO;
 	mock->srqs[i] = srq;
-	ack->srq = cpu_to_le32(MOCK_SRQ_HANDLE + i);
+	ack->srq = cpu_to_le32(MOCK_SRQ_HANDLE + (mock->same_srq ? 0 : i));
 	return 0;
 }
 
@@ -296,6 +297,28 @@ int mock_modify_srq(struct mock *mock, const void *r, void *rsp)
 	if (!srq)
 		return -EREMOTEIO;
 	srq->limit = le32_to_cpu(req->limit);
+	return 0;
+}
+
+int mock_resize_srq(struct mock *mock, const struct kvec *kvec)
+{
+	const struct virtio_rdma_cmd_resize_srq *req = kvec[0].iov_base;
+	struct mock_srq *old = mock_srq(mock, le32_to_cpu(req->srq)), srq;
+	u32 depth = le32_to_cpu(req->depth);
+	u64 control = le64_to_cpu(req->control);
+
+	if (!old)
+		return -EREMOTEIO;
+	srq = *old;
+	srq.control = phys_to_virt(control);
+	if (control % 64 || !is_power_of_2(depth) ||
+	    srq.control->producer != old->control->producer)
+		mock_violation(mock, "bad new ring of an SRQ", depth);
+	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
+			   (size_t)depth << srq.req.shift, srq.pages, MOCK_PAGES))
+		return -EREMOTEIO;
+	srq.req.depth = req->depth;
+	*old = srq;
 	return 0;
 }
 

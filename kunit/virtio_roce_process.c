@@ -385,6 +385,71 @@ int process_destroy_cq(struct process *p, u32 handle)
 }
 
 /**
+ * process_create_srq() - CREATE_SRQ, for requests of one element
+ * @p: process
+ * @pd: PD
+ * @depth: requests
+ * @resp: answer
+ */
+int process_create_srq(struct process *p, u32 pd, u32 depth, struct srq_resp *resp)
+{
+	struct ib_uverbs_create_srq req = {
+		.pd_handle = pd,
+		.max_wr = depth,
+		.max_sge = 1,
+	};
+
+	return process_command(p, IB_USER_VERBS_CMD_CREATE_SRQ, &req,
+			       sizeof(req), resp, sizeof(*resp));
+}
+
+/**
+ * process_resize_srq() - MODIFY_SRQ, of its size
+ * @p: process
+ * @handle: SRQ
+ * @depth: requests
+ * @room: bytes that the process says it has for the answer
+ * @resp: answer
+ */
+int process_resize_srq(struct process *p, u32 handle, u32 depth, u32 room,
+		       struct virtio_roce_create_srq_resp *resp)
+{
+	struct {
+		struct ib_uverbs_modify_srq core;
+		struct virtio_roce_modify_srq_req drv;
+	} req = {
+		.core = {
+			.srq_handle = handle,
+			.attr_mask = IB_SRQ_MAX_WR,
+			.max_wr = depth,
+		},
+		.drv = { .resp = p->mem + p->resp, .resp_len = room },
+	};
+	int err;
+
+	err = process_command(p, IB_USER_VERBS_CMD_MODIFY_SRQ, &req, sizeof(req),
+			      NULL, 0);
+	if (!err && copy_from_user(resp, (void __user *)(p->mem + p->resp),
+				   sizeof(*resp)))
+		return -EFAULT;
+	return err;
+}
+
+/**
+ * process_destroy_srq() - DESTROY_SRQ
+ * @p: process
+ * @handle: SRQ
+ */
+int process_destroy_srq(struct process *p, u32 handle)
+{
+	struct ib_uverbs_destroy_srq req = { .srq_handle = handle };
+	struct ib_uverbs_destroy_srq_resp resp;
+
+	return process_command(p, IB_USER_VERBS_CMD_DESTROY_SRQ, &req,
+			       sizeof(req), &resp, sizeof(resp));
+}
+
+/**
  * process_create_qp() - CREATE_QP, for 5 sends of 2 and 3 receives of 1 element
  * @p: process
  * @pd: PD

@@ -66,6 +66,16 @@ struct resize_resp {
 
 static_assert(offsetof(struct resize_resp, drv) ==
 	      sizeof(struct ib_uverbs_resize_cq_resp));
+/**
+ * struct srq_resp - response to CREATE_SRQ
+ * @core: core's part
+ * @drv: driver's part
+ */
+struct srq_resp {
+	struct ib_uverbs_create_srq_resp core;
+	struct virtio_roce_create_srq_resp drv;
+};
+
 static_assert(offsetof(struct cq_resp, drv) ==
 	      sizeof(struct ib_uverbs_create_cq_resp));
 static_assert(offsetof(struct qp_resp, drv) ==
@@ -106,6 +116,10 @@ int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp);
 int process_resize_cq(struct process *p, u32 handle, u32 cqe,
 		      struct resize_resp *resp, size_t len);
 int process_destroy_cq(struct process *p, u32 handle);
+int process_create_srq(struct process *p, u32 pd, u32 depth, struct srq_resp *resp);
+int process_resize_srq(struct process *p, u32 handle, u32 depth, u32 room,
+		       struct virtio_roce_create_srq_resp *resp);
+int process_destroy_srq(struct process *p, u32 handle);
 int process_create_qp(struct process *p, u32 pd, u32 cq, u8 type,
 		      struct qp_resp *resp);
 int process_destroy_qp(struct process *p, u32 handle);

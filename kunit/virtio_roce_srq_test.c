@@ -397,6 +397,23 @@ static void srq_not_offered(struct kunit *test)
 	mock_stop(mock, ibdev);
 }
 
+/* The handle of another SRQ is not destroyed: that one goes on. */
+static void srq_same_handle(struct kunit *test)
+{
+	struct shared *s = shared_open(test);
+	struct mock *mock = s->mock;
+
+	mock->same_srq = true;
+	KUNIT_EXPECT_TRUE(test, IS_ERR(shared_add_srq(s, SRQ_DEPTH, 1)));
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(DESTROY_SRQ)), 0);
+	KUNIT_EXPECT_TRUE(test, mock->srqs[0].exists);
+	KUNIT_EXPECT_EQ(test, 0, shared_post(s, 1));
+	/* The second one is left to the device, which made it. */
+	mock->srqs[1].exists = false;
+	mock_pd_use(mock, mock->srqs[1].pdn, -1);
+	shared_done(s);
+}
+
 static struct kunit_case srq_cases[] = {
 	KUNIT_CASE(srq_objects),
 	KUNIT_CASE(srq_out_of_order),
@@ -407,6 +424,7 @@ static struct kunit_case srq_cases[] = {
 	KUNIT_CASE(srq_events),
 	KUNIT_CASE(srq_dead),
 	KUNIT_CASE(srq_not_offered),
+	KUNIT_CASE(srq_same_handle),
 	{ }
 };
 

@@ -585,6 +585,13 @@ int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
 
 /* ----- vroce_srq.c: shared receive queues ----- */
 
+/* Parts of the memory of an SRQ. */
+enum vroce_srq_part {
+	VROCE_SRQ_RING,
+	VROCE_SRQ_CONTROL,
+	VROCE_SRQ_PARTS,
+};
+
 /**
  * struct vroce_hw_srq - a shared receive queue in the device
  * @obj: its references
@@ -594,6 +601,7 @@ int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
  *	requests that are posted, by cookie
  * @mem: its ring and its control block
  * @kernel: the kernel posts, not a process
+ * @foreign: the device said a handle that another SRQ has
  * @lock: guards &vroce_queue.next, the slots, @requests and @free
  * @free: cookies that no request has
  * @num_free: number of them
@@ -605,6 +613,7 @@ struct vroce_hw_srq {
 	struct vroce_queue queue;
 	struct vroce_mem *mem;
 	bool kernel;
+	bool foreign;
 	spinlock_t lock;	/* posting, completing */
 	u32 *free;
 	u32 num_free;
@@ -617,6 +626,7 @@ struct vroce_hw_srq {
  * @hw: the device's part
  * @maps: the pieces of it that user space may map
  * @max_sge: elements of a request
+ * @resizing: held while it gets another ring
  */
 struct vroce_srq {
 	struct ib_srq ibsrq;
@@ -624,12 +634,14 @@ struct vroce_srq {
 	struct vroce_hw_srq *hw;
 	struct vroce_maps maps;
 	u32 max_sge;
+	struct mutex resizing;
 };
 
 int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		     struct ib_udata *udata);
 int vroce_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int vroce_srq_resize(struct vroce_srq *srq, u32 depth, struct ib_udata *udata);
 int vroce_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int vroce_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int vroce_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
@@ -982,6 +994,12 @@ static inline bool vroce_has_direct(const struct vroce_dev *dev)
 static inline bool vroce_has_srq(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_SRQ;
+}
+
+/* Can a shared receive queue get another ring? */
+static inline bool vroce_has_srq_resize(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_SRQ_RESIZE;
 }
 
 /* Can QPs be attached to multicast groups? */

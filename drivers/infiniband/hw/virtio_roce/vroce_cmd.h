@@ -227,6 +227,24 @@ int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);
 int vroce_cmd_create_srq(struct virtio_net_roce_aux *aux,
 			 const struct vroce_create_srq_params *params,
 			 u32 *handle);
+/**
+ * struct vroce_resize_srq_params - for RESIZE_SRQ
+ * @handle: SRQ
+ * @depth: slots of the new ring, a power of two
+ * @control: device address of the new control block
+ * @npages: pages of the new ring
+ * @pages: their device addresses
+ */
+struct vroce_resize_srq_params {
+	u32 handle;
+	u32 depth;
+	u64 control;
+	u32 npages;
+	const __le64 *pages;
+};
+
+int vroce_cmd_resize_srq(struct virtio_net_roce_aux *aux,
+			 const struct vroce_resize_srq_params *params);
 int vroce_cmd_modify_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 limit);
 int vroce_cmd_query_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 *limit);
 int vroce_cmd_destroy_srq(struct virtio_net_roce_aux *aux, u32 handle);

@@ -70,6 +70,26 @@ int vroce_cmd_query_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 *limit)
 }
 
 /**
+ * vroce_cmd_resize_srq() - give a shared receive queue another ring and control block
+ * @aux: device
+ * @params: parameters
+ */
+int vroce_cmd_resize_srq(struct virtio_net_roce_aux *aux,
+			 const struct vroce_resize_srq_params *params)
+{
+	struct virtio_rdma_cmd_resize_srq req = {
+		.srq = cpu_to_le32(params->handle),
+		.depth = cpu_to_le32(params->depth),
+		.npages = cpu_to_le32(params->npages),
+		.control = cpu_to_le64(params->control),
+	};
+
+	return vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ,
+				    &req, sizeof(req), params->pages,
+				    params->npages, NULL, 0);
+}
+
+/**
  * vroce_cmd_destroy_srq() - destroy a shared receive queue
  * @aux: device
  * @handle: its handle

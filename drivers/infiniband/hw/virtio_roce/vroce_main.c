@@ -181,8 +181,10 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 	attr->max_srq = min_t(u32, attr->max_srq, VROCE_DIRECT_MAX);
 	if (!vroce_has_direct(dev) || !attr->max_srq)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ;
-	if (!vroce_has_srq(dev))
+	if (!vroce_has_srq(dev)) {
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ_RESIZE;
 		attr->max_srq = 0;
+	}
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

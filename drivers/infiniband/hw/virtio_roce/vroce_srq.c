@@ -13,13 +13,6 @@
 
 #include "vroce_form.h"
 
-/* Parts of the memory of an SRQ. */
-enum vroce_srq_part {
-	VROCE_SRQ_RING,
-	VROCE_SRQ_CONTROL,
-	VROCE_SRQ_PARTS,
-};
-
 static void vroce_hw_srq_free(struct vroce_hw_srq *hw)
 {
 	vroce_mem_destroy(hw->mem);
@@ -33,7 +26,8 @@ static void vroce_hw_srq_release(struct vroce_obj *obj)
 	struct vroce_hw_srq *hw = container_of(obj, struct vroce_hw_srq, obj);
 	struct vroce_hw_pd *pd = hw->pd;
 
-	if (vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
+	/* Another SRQ's handle must not be destroyed, and this one's is not known. */
+	if (hw->foreign || vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
 		vroce_mem_abandon(hw->mem);
 		hw->mem = NULL;
 	} else {
@@ -193,15 +187,18 @@ int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	attr->attr.max_wr = roundup_pow_of_two(attr->attr.max_wr);
 	attr->attr.max_sge = max(attr->attr.max_sge, 1U);
 	srq->max_sge = attr->attr.max_sge;
+	mutex_init(&srq->resizing);
 	srq->hw = vroce_hw_srq_create(dev, to_vpd(ibsrq->pd)->hw, &attr->attr,
 				      !udata);
 	if (IS_ERR(srq->hw))
 		return PTR_ERR(srq->hw);
 	err = xa_insert_irq(&dev->srqs, srq->hw->handle, srq, GFP_KERNEL);
-	if (err == -EBUSY)
+	if (err == -EBUSY) {
+		srq->hw->foreign = true;
 		err = vroce_cmd_bad_answer(dev->aux,
 					   VIRTIO_NET_CTRL_ROCE_CREATE_SRQ,
 					   srq->hw->handle);
+	}
 	if (err)
 		goto err_hw;
 	if (udata)
@@ -218,11 +215,41 @@ err_hw:
 	return err;
 }
 
+static int vroce_srq_set_limit(struct vroce_srq *srq, u32 limit)
+{
+	return vroce_cmd_modify_srq(to_vdev(srq->ibsrq.device)->aux,
+				    srq->hw->handle, limit);
+}
+
+/*
+ * The limit is never above the depth, so it comes first unless the ring must grow for it.
+ *
+ * Context: &vroce_srq.resizing held.
+ */
+static int vroce_srq_modify(struct vroce_srq *srq, struct ib_srq_attr *attr,
+			    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	u32 old = srq->hw->queue.depth;
+	u32 depth = mask & IB_SRQ_MAX_WR ? roundup_pow_of_two(attr->max_wr) : old;
+	bool limit_first = mask & IB_SRQ_LIMIT && attr->srq_limit <= old;
+	int err = 0;
+
+	if (mask & IB_SRQ_LIMIT && attr->srq_limit > depth)
+		return -EINVAL;
+	if (limit_first)
+		err = vroce_srq_set_limit(srq, attr->srq_limit);
+	if (!err && mask & IB_SRQ_MAX_WR)
+		err = vroce_srq_resize(srq, depth, udata);
+	if (!err && mask & IB_SRQ_LIMIT && !limit_first)
+		err = vroce_srq_set_limit(srq, attr->srq_limit);
+	return err;
+}
+
 /**
- * vroce_modify_srq() - verb: arm the limit
+ * vroce_modify_srq() - verb: arm the limit, or change the size
  * @ibsrq: shared receive queue
- * @attr: the limit
- * @mask: which attributes are given; the size stays as it is
+ * @attr: the limit, and how many requests it can hold
+ * @mask: which attributes are given; only SRQs of processes change their size
  * @udata: of the user
  *
  * Return: 0 or -errno.
@@ -231,17 +258,25 @@ int vroce_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibsrq->device);
-	struct vroce_hw_srq *hw = to_vsrq(ibsrq)->hw;
+	struct vroce_srq *srq = to_vsrq(ibsrq);
 	int err;
 
-	err = vroce_check_udata(udata, 0);
-	if (err)
-		return err;
-	if (mask & ~IB_SRQ_LIMIT)
+	if (mask & ~(IB_SRQ_LIMIT | IB_SRQ_MAX_WR))
 		return -EOPNOTSUPP;
-	if (attr->srq_limit > hw->queue.depth)
-		return -EINVAL;
-	return mask ? vroce_cmd_modify_srq(dev->aux, hw->handle, attr->srq_limit) : 0;
+	if (mask & IB_SRQ_MAX_WR) {
+		if (!udata || !vroce_has_srq_resize(dev))
+			return -EOPNOTSUPP;
+		if (!attr->max_wr || attr->max_wr > dev->attr.max_direct_wr)
+			return -EINVAL;
+	} else {
+		err = vroce_check_udata(udata, 0);
+		if (err)
+			return err;
+	}
+	mutex_lock(&srq->resizing);
+	err = vroce_srq_modify(srq, attr, mask, udata);
+	mutex_unlock(&srq->resizing);
+	return err;
 }
 
 /**
