@@ -4,14 +4,16 @@
  *
  * An SRQ is a ring of requests, which the device takes in the order in which they were
  * posted.  They complete in any order, so each has a cookie, which its completion names.
- * A cookie is an index of the table of wr_ids.  There are as many as slots, so that a
- * request with a cookie has a slot, too: the device has copied the request that was in
- * it.  The device looks for requests when a message comes; nothing is announced.
+ * A cookie is an index of the table of wr_ids.  No more requests are outstanding than there
+ * are slots, so that the next one has a slot: the device has copied the request that
+ * was in it.  The device looks for requests when a message comes; nothing is announced.
  *
  * A child after fork() does not have the ring of its parent's SRQ, see process.c.
  */
 #include <errno.h>
 #include <stdlib.h>
+
+#include <util/util.h>
 
 #include "cmd.h"
 #include "virtio_roce.h"
@@ -40,6 +42,7 @@ int virtio_roce_srq_start(struct virtio_roce_srq *srq)
 	srq->free = calloc(depth, sizeof(*srq->free));
 	if (!srq->free)
 		return ENOMEM;
+	srq->cookies = depth;
 	for (srq->num_free = 0; srq->num_free < depth; srq->num_free++)
 		srq->free[srq->num_free] = depth - 1 - srq->num_free;
 	return 0;
@@ -80,6 +83,71 @@ err_free:
 	return NULL;
 }
 
+/* Requests that were posted and are not complete, as far as was polled. */
+static uint32_t srq_outstanding(const struct virtio_roce_srq *srq)
+{
+	return srq->cookies - srq->num_free;
+}
+
+/*
+ * See to it that there are as many cookies.  They never get fewer, because requests that
+ * are outstanding have any of them.
+ */
+static int srq_add_cookies(struct virtio_roce_srq *srq, uint32_t cookies)
+{
+	uint64_t *wr_ids;
+	uint32_t *free_ones;
+
+	if (cookies <= srq->cookies)
+		return 0;
+	wr_ids = realloc(srq->vq.wr_ids, cookies * sizeof(*wr_ids));
+	if (!wr_ids)
+		return ENOMEM;
+	srq->vq.wr_ids = wr_ids;
+	free_ones = realloc(srq->free, cookies * sizeof(*free_ones));
+	if (!free_ones)
+		return ENOMEM;
+	srq->free = free_ones;
+	while (srq->cookies < cookies)
+		srq->free[srq->num_free++] = srq->cookies++;
+	return 0;
+}
+
+/*
+ * Whoever posts or completes meanwhile waits.  The kernel copies the requests, each to the
+ * slot of its position in the new ring.
+ */
+static int srq_resize(struct virtio_roce_srq *srq, struct ibv_srq_attr *attr,
+		      int attr_mask)
+{
+	struct virtio_roce_create_srq_resp resp = {};
+	struct uvirtio_roce_modify_srq cmd = {
+		.drv_payload.resp = (uintptr_t)&resp,
+		.drv_payload.resp_len = sizeof(resp),
+	};
+	struct ibv_srq *ibsrq = &srq->vsrq.srq;
+	int err, remap = 0;
+
+	if (!(to_vctx(ibsrq->context)->device_caps & VIRTIO_IB_DEVICE_SRQ_RESIZE))
+		return EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > VQ_NUM_MAX)
+		return EINVAL;
+
+	vq_lock(&srq->vq);
+	if (attr->max_wr < srq_outstanding(srq))
+		err = EINVAL;
+	else
+		err = srq_add_cookies(srq, roundup_pow_of_two(attr->max_wr));
+	if (!err)
+		err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.ibv_cmd,
+					 sizeof(cmd));
+	/* There may be a new ring though the limit was refused. */
+	if (resp.srq.flags)
+		remap = virtio_roce_srq_remap(srq, ibsrq->context, &resp.srq);
+	vq_unlock(&srq->vq);
+	return err ? err : remap;
+}
+
 int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 			   int attr_mask)
 {
@@ -87,6 +155,8 @@ int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 
 	if (vq_is_parents(&to_vsrq(ibsrq)->vq))
 		return EFAULT;
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return srq_resize(to_vsrq(ibsrq), attr, attr_mask);
 	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 }
 
@@ -135,7 +205,8 @@ static int post_one(struct virtio_roce_srq *srq, const struct ibv_recv_wr *wr)
 
 	if (unlikely(num_sge > srq->max_sge))
 		return EINVAL;
-	if (unlikely(!srq->num_free))
+	/* One that is outstanding may be in its slot. */
+	if (unlikely(srq_outstanding(srq) >= ring->depth))
 		return ENOMEM;
 
 	cookie = srq->free[--srq->num_free];
@@ -191,10 +262,10 @@ uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie)
 	if (vq_is_parents(&srq->vq))
 		return 0;
 	vq_lock(&srq->vq);
-	cookie &= srq->vq.ring.depth - 1;
+	cookie &= srq->cookies - 1;
 	wr_id = srq->vq.wr_ids[cookie];
 	/* A device that names requests that are not posted harms this SRQ only. */
-	if (likely(srq->num_free < srq->vq.ring.depth))
+	if (likely(srq->num_free < srq->cookies))
 		srq->free[srq->num_free++] = cookie;
 	vq_unlock(&srq->vq);
 	return wr_id;

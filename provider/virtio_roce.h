@@ -41,6 +41,9 @@
 
 #define CACHE_LINE	64
 
+/* Slots of a work queue.  The free-running indices of the RFC's form have 16 bits. */
+#define VQ_NUM_MAX	32768
+
 /**
  * struct virtio_roce_doorbell - the doorbell page of a context, mapped
  * @process: number of the process that mapped it; a child maps it anew
@@ -155,6 +158,7 @@ struct virtio_roce_cq {
  * @users: number of QPs that use it
  * @max_sge: scatter/gather elements of a request
  * @vq: its ring, and wr_ids by cookie; it and what follows is protected by its lock
+ * @cookies: number of cookies; more than the ring has slots once that has shrunk
  * @free: cookies that no request has
  * @num_free: number of them
  */
@@ -163,6 +167,7 @@ struct virtio_roce_srq {
 	unsigned int users;
 	uint32_t max_sge;
 	ON_CACHE_LINE struct virtio_roce_vq vq;
+	uint32_t cookies;
 	uint32_t *free;
 	uint32_t num_free;
 };
@@ -324,6 +329,8 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 			      const struct virtio_roce_create_qp_resp *resp);
 int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context,
 			uint32_t max_sge, const struct virtio_roce_queue *info);
+int virtio_roce_srq_remap(struct virtio_roce_srq *srq, struct ibv_context *context,
+			  const struct virtio_roce_queue *info);
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);

@@ -13,9 +13,6 @@
 
 #include "virtio_roce.h"
 
-/* The free-running indices have 16 bits. */
-#define VQ_NUM_MAX	32768
-
 /* Completions of a CQ in direct form. */
 #define CQ_DEPTH_MAX	(1 << 22)
 
@@ -369,6 +366,20 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 	return 0;
 }
 
+/* Map the ring and the control block of an SRQ. */
+static int srq_map_piece(struct virtio_roce_vq *vq, struct ibv_context *context,
+			 uint32_t max_sge, const struct virtio_roce_queue *info)
+{
+	if (!vq_is_sane_direct(info, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_rwqe,
+					sg_list[max_sge])) ||
+	    info->control_offset != info->slots_offset ||
+	    info->control_len != info->slots_len)
+		return vq_unusable(context);
+	return vq_map_part(vq, context, info->slots_offset, info->slots_len,
+			   PROT_READ | PROT_WRITE);
+}
+
 /**
  * virtio_roce_srq_map() - map an SRQ
  * @srq: to be filled in
@@ -386,14 +397,7 @@ int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context
 	char *base;
 	int err;
 
-	if (!vq_is_sane_direct(info, VQ_NUM_MAX,
-			       offsetof(struct virtio_rdma_rwqe,
-					sg_list[max_sge])) ||
-	    info->control_offset != info->slots_offset ||
-	    info->control_len != info->slots_len)
-		return vq_unusable(context);
-	err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
-			  PROT_READ | PROT_WRITE);
+	err = srq_map_piece(vq, context, max_sge, info);
 	if (err)
 		return err;
 	base = vq->part[VQ_SLOTS].addr;
@@ -404,6 +408,41 @@ int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context
 	}
 	control = (void *)(base + info->control_pos);
 	vq->ring.producer = (__force uint32_t *)&control->producer;
+	return 0;
+}
+
+/**
+ * virtio_roce_srq_remap() - map the new ring of an SRQ, and unmap the old one
+ * @srq: SRQ
+ * @context: device
+ * @info: what the kernel says about the new ring, where requests are at their positions
+ *
+ * Context: lock of the SRQ held.
+ * Returns 0 or an errno value; then nothing can be posted any more, because the device
+ * does not look at the old ring.
+ */
+int virtio_roce_srq_remap(struct virtio_roce_srq *srq, struct ibv_context *context,
+			  const struct virtio_roce_queue *info)
+{
+	struct virtio_roce_vq *vq = &srq->vq, old = { .parts = vq->parts }, new = {};
+	struct virtio_rdma_srq_control *control;
+	char *base;
+	int err;
+
+	err = srq_map_piece(&new, context, srq->max_sge, info);
+	if (err) {
+		vq->ring.depth = 0;
+		return err;
+	}
+	memcpy(old.part, vq->part, sizeof(old.part));
+	memcpy(vq->part, new.part, sizeof(new.part));
+	vq->parts = new.parts;
+	base = vq->part[VQ_SLOTS].addr;
+	control = (void *)(base + info->control_pos);
+	vq->ring.slots = base + info->slots_pos;
+	vq->ring.depth = info->depth;
+	vq->ring.producer = (__force uint32_t *)&control->producer;
+	virtio_roce_vq_unmap(&old);
 	return 0;
 }
 

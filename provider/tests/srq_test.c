@@ -14,17 +14,71 @@
  * struct fake_srq - an SRQ as the device sees it
  * @ring: its ring
  * @control: its control block
+ * @depth: slots of the ring
  * @exists: SRQs that exist
+ * @fail_late: what a resize says when it is done
  * @break_info: lets a test make its description wrong
  */
 static struct fake_srq {
 	uint8_t *ring;
 	struct virtio_rdma_srq_control *control;
+	uint32_t depth;
 	int exists;
+	int fail_late;
 	void (*break_info)(struct virtio_roce_queue *info);
 } fake_srq;
 
+/* A ring as the kernel describes it. */
+static void fake_srq_ring(struct virtio_roce_queue *info, uint32_t depth)
+{
+	*info = (struct virtio_roce_queue){
+		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
+		.depth = depth,
+		.stride = 64,
+		.control_pos = 4096,
+	};
+	fake_srq.depth = depth;
+	fake_srq.ring = fake_give(&info->slots_offset, &info->slots_len, 2 * 4096);
+	info->control_offset = info->slots_offset;
+	info->control_len = info->slots_len;
+	fake_srq.control = (void *)(fake_srq.ring + info->control_pos);
+	if (fake_srq.break_info)
+		fake_srq.break_info(info);
+}
+
 /* Functions of libibverbs that the provider calls */
+
+/* As the kernel and the device do together. */
+int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
+		       struct ibv_modify_srq *cmd, size_t cmd_size)
+{
+	struct uvirtio_roce_modify_srq *c =
+		container_of(cmd, struct uvirtio_roce_modify_srq, ibv_cmd);
+	const uint32_t producer = le32toh(fake_srq.control->producer);
+	const struct fake_srq old = fake_srq;
+	struct virtio_roce_create_srq_resp *resp;
+	uint32_t pos, depth = 1;
+
+	if (fake.fail)
+		return fake.fail;
+	if (!(mask & IBV_SRQ_MAX_WR)) {
+		assert_int_equal(cmd_size, sizeof(*cmd));
+		return 0;
+	}
+	assert_int_equal(cmd_size, sizeof(*c));
+	assert_int_equal(c->drv_payload.resp_len, sizeof(*resp));
+	resp = (void *)(uintptr_t)c->drv_payload.resp;
+	while (depth < attr->max_wr)
+		depth *= 2;
+	if (depth == old.depth)
+		return 0;
+	fake_srq_ring(&resp->srq, depth);
+	for (pos = producer - (depth < old.depth ? depth : old.depth); pos != producer; pos++)
+		memcpy(fake_srq.ring + pos % depth * 64, old.ring + pos % old.depth * 64, 64);
+	fake_srq.control->producer = htole32(producer);
+	memset(old.ring, 0xff, 64 * old.depth);
+	return fake_srq.fail_late;
+}
 
 int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 		       struct ibv_srq_init_attr *attr,
@@ -39,18 +93,7 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 	if (fake.fail)
 		return fake.fail;
 	assert_int_equal(resp_size, sizeof(*r));
-	*info = (struct virtio_roce_queue){
-		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
-		.depth = DEPTH,
-		.stride = 64,
-		.control_pos = 4096,
-	};
-	fake_srq.ring = fake_give(&info->slots_offset, &info->slots_len, 2 * 4096);
-	info->control_offset = info->slots_offset;
-	info->control_len = info->slots_len;
-	fake_srq.control = (void *)(fake_srq.ring + info->control_pos);
-	if (fake_srq.break_info)
-		fake_srq.break_info(info);
+	fake_srq_ring(info, DEPTH);
 	srq->context = pd->context;
 	attr->attr.max_wr = DEPTH;
 	fake_srq.exists++;
@@ -142,7 +185,7 @@ static int post(struct bed *bed, uint64_t wr_id)
 
 static const struct virtio_rdma_rwqe *slot(uint32_t index)
 {
-	return (void *)(fake_srq.ring + index % DEPTH * 64);
+	return (void *)(fake_srq.ring + index % fake_srq.depth * 64);
 }
 
 static uint32_t cookie(uint32_t index)
@@ -241,6 +284,114 @@ static void srq_one_under_way(void **state)
 	bed_down(&bed);
 }
 
+static void break_depth(struct virtio_roce_queue *info)
+{
+	info->depth = 17;
+}
+
+static void break_stride(struct virtio_roce_queue *info)
+{
+	info->stride = 32;
+}
+
+static void break_control(struct virtio_roce_queue *info)
+{
+	info->control_pos = 2 * 4096;
+}
+
+static void break_mapping(struct virtio_roce_queue *info)
+{
+	info->control_offset += 4096;
+}
+
+static int resize(struct bed *bed, uint32_t max_wr)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr };
+
+	return virtio_roce_modify_srq(&bed->srq->vsrq.srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+/* Requests stay where they are counted, and cookies are those of requests. */
+static void srq_resizes(void **state)
+{
+	static const uint32_t depths[] = { 64, 8, 32, 4, 2, 16 };
+	uint32_t i, next = 0, first = 0, names[256];
+	struct bed bed = bed_up();
+
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_SRQ_RESIZE;
+	for (i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
+		/* So many are left as fit into the new ring, and one too many before. */
+		for (; next - first > depths[i]; first++) {
+			assert_int_equal(resize(&bed, depths[i]), EINVAL);
+			complete(names[first]);
+			expect(&bed, first);
+		}
+		assert_int_equal(resize(&bed, depths[i]), 0);
+		assert_int_equal(bed.srq->vq.ring.depth, depths[i]);
+		for (; next - first < depths[i]; next++) {
+			assert_int_equal(post(&bed, next), 0);
+			names[next] = cookie(next);
+		}
+		assert_int_equal(post(&bed, 0), ENOMEM);
+		assert_int_equal(le32toh(fake_srq.control->producer), next);
+	}
+	/* In any order. */
+	while (next != first) {
+		complete(names[--next]);
+		expect(&bed, next);
+	}
+	/* One ring is mapped. */
+	bed_down(&bed);
+}
+
+/* The SRQ goes on as it was. */
+static void srq_resize_refused(void **state)
+{
+	struct bed bed = bed_up();
+	unsigned int i;
+
+	fake.ctx.device_caps = 0;
+	assert_int_equal(resize(&bed, 32), EOPNOTSUPP);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_SRQ_RESIZE;
+	assert_int_equal(resize(&bed, 0), EINVAL);
+	assert_int_equal(resize(&bed, 32769), EINVAL);
+	fake.fail = EIO;
+	assert_int_equal(resize(&bed, 32), EIO);
+	fake.fail = 0;
+	for (i = 0; i < DEPTH; i++)
+		assert_int_equal(post(&bed, i), 0);
+	assert_int_equal(post(&bed, i), ENOMEM);
+	for (i = 0; i < DEPTH; i++) {
+		complete(cookie(i));
+		expect(&bed, i);
+	}
+	bed_down(&bed);
+}
+
+/* The ring is another one, though the verb failed. */
+static void srq_resized_and_failed(void **state)
+{
+	struct bed bed = bed_up();
+
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_SRQ_RESIZE;
+	assert_int_equal(post(&bed, 0), 0);
+	fake_srq.fail_late = EIO;
+	assert_int_equal(resize(&bed, 32), EIO);
+	fake_srq.fail_late = 0;
+	assert_int_equal(post(&bed, 1), 0);
+	complete(cookie(0));
+	complete(cookie(1));
+	expect(&bed, 0);
+	expect(&bed, 1);
+
+	/* It cannot be mapped: a request would never be seen. */
+	fake_srq.break_info = break_stride;
+	assert_int_equal(resize(&bed, 64), EPROTO);
+	fake_srq.break_info = NULL;
+	assert_int_equal(post(&bed, 2), ENOMEM);
+	bed_down(&bed);
+}
+
 /* What a device names that is not posted harms this SRQ only. */
 static void srq_nonsense(void **state)
 {
@@ -296,26 +447,6 @@ static void srq_qp_is_gone(void **state)
 	bed_down(&bed);
 }
 
-static void break_depth(struct virtio_roce_queue *info)
-{
-	info->depth = 17;
-}
-
-static void break_stride(struct virtio_roce_queue *info)
-{
-	info->stride = 32;
-}
-
-static void break_control(struct virtio_roce_queue *info)
-{
-	info->control_pos = 2 * 4096;
-}
-
-static void break_mapping(struct virtio_roce_queue *info)
-{
-	info->control_offset += 4096;
-}
-
 /* A description that cannot be used is refused, and nothing is left. */
 static void srq_unusable(void **state)
 {
@@ -342,6 +473,9 @@ int run_srq_tests(void)
 	const struct CMUnitTest srq[] = {
 		TEST_DIRECT(srq_request),
 		TEST_DIRECT(srq_out_of_order),
+		TEST_DIRECT(srq_resizes),
+		TEST_DIRECT(srq_resize_refused),
+		TEST_DIRECT(srq_resized_and_failed),
 		TEST_DIRECT(srq_one_under_way),
 		TEST_DIRECT(srq_nonsense),
 		TEST_DIRECT(srq_qp_goes),
