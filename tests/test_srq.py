@@ -61,3 +61,10 @@ def test_qps_go(rdma_pair):
     rounds = 200 if LONG else 10
     said = run(rdma_pair.a, "srq", "life", 16, rounds, timeout=600)
     assert said == f"{rounds * 13} messages by 16 QPs\n"
+
+
+def test_resize(rdma_pair):
+    """Larger and smaller, with completions that are not polled and requests not taken."""
+    rounds = 4000 if LONG else 60
+    said = run(rdma_pair.a, "srq", "resize", 16, rounds, timeout=1200)
+    assert said.endswith(" messages by 16 QPs\n"), said

@@ -3,12 +3,14 @@
 
 srq.py limit DEVICE QPS ROUNDS   the limit is armed, reached and armed again
 srq.py life DEVICE QPS ROUNDS    QPs go to ERR and are destroyed, others go on
+srq.py resize DEVICE QPS ROUNDS  it gets larger and smaller while messages come
 
 Each message says which one it is, so that it is seen whether the completion names the
 request that it is in.
 """
 
 import collections
+import errno
 import os
 import random
 import select
@@ -190,11 +192,55 @@ def play_life(bed, rounds):
     check(False, "more requests than the SRQ has room for")
 
 
+def resize(bed, size):
+    """Changes how many requests there is room for; returns it, or None if it is refused."""
+    try:
+        bed.srq.modify(SrqAttr(max_wr=size), enums.IBV_SRQ_MAX_WR)
+    except PyverbsRDMAError as error:
+        check(error.error_code == errno.EINVAL, "refused:", error)
+        return None
+    room = bed.srq.query().max_wr
+    check(size <= room < 2 * size, "room for", room, "not", size)
+    return room
+
+
+def play_resize(bed, rounds):
+    """Refused only if more requests are outstanding; those keep their order."""
+    free, room = [], DEPTH
+    for _ in range(rounds):
+        # Some are complete and not polled, and some are not taken.
+        for _ in range(bed.random.randrange(min(4, len(bed.posted) + 1))):
+            bed.send()
+        outstanding = len(bed.posted) + len(bed.taken)
+        size = bed.random.choice((8, 16, 30, 64, 100, 128, 256, 1000))
+        got = resize(bed, size)
+        check((got is None) == (size < outstanding), "resized to", size, "with", outstanding)
+        room = got or room
+        free += bed.receive(len(bed.taken))
+        for _ in range(bed.random.randrange(len(bed.posted) + 1)):
+            bed.send()
+            free += bed.receive()
+        bed.random.shuffle(free)
+        while free and len(bed.posted) < room:
+            bed.post(free.pop())
+    while len(bed.posted) > 8:
+        bed.send()
+        bed.receive()
+    check(resize(bed, 8) == 8, "not resized")
+    while len(bed.posted) < 8:
+        bed.post(free.pop())
+    try:
+        bed.post(0)
+    except PyverbsRDMAError:
+        return
+    check(False, "more requests than the SRQ has room for")
+
+
 def main():
     """Does what the command line says."""
     mode, device, qps, rounds = sys.argv[1:]
     bed = Bed(device, int(qps))
-    {"limit": play_limit, "life": play_life}[mode](bed, int(rounds))
+    {"limit": play_limit, "life": play_life, "resize": play_resize}[mode](bed, int(rounds))
     said = f"{bed.received} messages by {len(bed.senders)} QPs"
     bed.close()
     print(said, flush=True)
