@@ -337,25 +337,59 @@ int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 				sizeof(cmd));
 }
 
+int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
+			     uint16_t lid)
+{
+	int err = ibv_cmd_attach_mcast(ibqp, gid, lid);
+
+	if (!err)
+		__atomic_fetch_add(&to_vqp(ibqp)->groups, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
+			     uint16_t lid)
+{
+	int err = ibv_cmd_detach_mcast(ibqp, gid, lid);
+
+	if (!err)
+		__atomic_fetch_sub(&to_vqp(ibqp)->groups, 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+static void qp_unmap(struct virtio_roce_qp *qp)
+{
+	if (qp->sq.ring.direct)
+		qp_set_gone(qp);
+	virtio_roce_vq_unmap(&qp->rq);
+	virtio_roce_vq_unmap(&qp->sq);
+}
+
 /*
- * The kernel destroys an object at once only if nothing of it is mapped.  If it refuses
- * all the same, the QP remains, but nothing can be posted to it.
+ * The kernel destroys an object at once only if nothing of it is mapped, so the queues
+ * are unmapped first.  If it refuses all the same, the QP remains, but nothing can be
+ * posted to it.
+ *
+ * The kernel refuses to destroy a QP that is attached to a multicast group, and such a QP
+ * must go on as before.  So where it may be attached, the kernel is asked first.  If it
+ * does destroy the QP, its number is free a moment after the queues are unmapped.
  */
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	bool in_group = __atomic_load_n(&qp->groups, __ATOMIC_RELAXED);
 	int err;
 
 	if (qp_is_parents(qp))
 		return EFAULT;
 
-	if (qp->sq.ring.direct)
-		qp_set_gone(qp);
-	virtio_roce_vq_unmap(&qp->rq);
-	virtio_roce_vq_unmap(&qp->sq);
+	if (!in_group)
+		qp_unmap(qp);
 	err = qp_cmd_destroy(qp);
 	if (err)
 		return err;
+	if (in_group)
+		qp_unmap(qp);
 
 	virtio_roce_vq_free(&qp->rq);
 	virtio_roce_vq_free(&qp->sq);

@@ -179,6 +179,8 @@ struct virtio_roce_srq {
  * @rq: receive queue; not there with @srq
  * @srq: shared receive queue, or NULL
  * @gone: direct form: it is being destroyed, and its completions are dropped
+ * @groups: multicast groups that it is attached to, or more if it was attached to one
+ *	twice, but never less; changed atomically
  * @control: direct form: the control block of both
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
@@ -194,6 +196,7 @@ struct virtio_roce_qp {
 	struct virtio_roce_vq rq;
 	struct virtio_roce_srq *srq;
 	bool gone;
+	unsigned int groups;
 	struct virtio_rdma_qp_control *control;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
@@ -385,6 +388,10 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_qp_init_attr *init_attr);
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
+int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
+			     uint16_t lid);
+int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
+			     uint16_t lid);
 
 /* The QP in direct form with this number, or NULL. */
 static inline struct virtio_roce_qp *

@@ -351,10 +351,33 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 	return 0;
 }
 
+/* Like the kernel, this knows a QP by its group once, however often it is attached. */
+int ibv_cmd_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
+			 uint16_t lid)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	fake.in_group = true;
+	return 0;
+}
+
+int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
+			 uint16_t lid)
+{
+	if (!fake.in_group)
+		return EINVAL;
+
+	fake.in_group = false;
+	return 0;
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	if (fake.fail)
 		return fake.fail;
+	if (fake.in_group)
+		return EBUSY;
 
 	fake_vq_check(&fake.sq);
 	fake_vq_check(&fake.rq);

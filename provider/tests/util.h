@@ -75,6 +75,7 @@ struct fake_vq {
  * @bit: bit of the last QP in that page
  * @cq_tail: completions in the last direct CQ
  * @told: number of its last event
+ * @in_group: the QP is attached to a multicast group
  * @maps_at_destroy: mappings at the time of the last command that destroyed
  */
 struct fake {
@@ -105,6 +106,7 @@ struct fake {
 	uint32_t bit;
 	uint32_t cq_tail;
 	uint32_t told;
+	bool in_group;
 	unsigned int maps_at_destroy;
 };
 

@@ -136,6 +136,28 @@ static void keeps_cq_in_use(void **state)
 	drop_qp_and_cq(qp2);
 }
 
+/* The kernel refuses to destroy it, and it sends and receives as before. */
+static void keeps_qp_in_group(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	const union ibv_gid group = { .raw = { 0xff, 0x12, [15] = 1 } };
+	struct ibv_recv_wr recv = {}, *bad_recv;
+	unsigned int maps = count_maps();
+
+	assert_int_equal(virtio_roce_attach_mcast(ibqp, &group, 0), 0);
+	assert_int_equal(virtio_roce_attach_mcast(ibqp, &group, 0), 0);
+	assert_int_equal(virtio_roce_destroy_qp(ibqp), EBUSY);
+	assert_int_equal(count_maps(), maps);
+	assert_false(qp->gone);
+	assert_int_equal(virtio_roce_post_recv(ibqp, &recv, &bad_recv), 0);
+
+	/* It was attached twice, but to one group.  So it is in none now. */
+	assert_int_equal(virtio_roce_detach_mcast(ibqp, &group, 0), 0);
+	assert_int_equal(virtio_roce_detach_mcast(ibqp, &group, 0), EINVAL);
+	drop_qp_and_cq(qp);
+}
+
 static void unmaps_before_it_destroys(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
@@ -596,6 +618,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(tells_what_it_got),
 	TEST(commands_may_fail),
 	TEST(keeps_cq_in_use),
+	TEST(keeps_qp_in_group),
 	TEST(unmaps_before_it_destroys),
 	TEST(refuses_bad_cqs),
 	TEST(refuses_bad_qps),
