@@ -154,6 +154,11 @@ def test_datagrams_tell_their_kind(rdma_pair):
                                      "IPv6 Extended"], said
 
 
+def test_group_keeps_its_qp(rdma_pair):
+    """A QP in a multicast group is not destroyed, and works as before."""
+    assert run(rdma_pair.a, "datagrams", "group") == "destroyed\n"
+
+
 # Forks
 
 def test_child_with_queues(rdma_pair):
