@@ -180,6 +180,14 @@ static void doorbell_take_word(const struct doorbell_table *doorbells,
 					   some ? ~doorbell->held[word] : UINT64_MAX);
 	uint32_t bit;
 
+	/*
+	 * The bits are clear before the indices of their QPs are read.  It pairs with the
+	 * first fence of doorbell_announce() in the provider: a process that finds its
+	 * bit set does not announce its request again, so that this look must find it.
+	 * The exchange alone does not order its store before later loads.
+	 */
+	if (bits)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (; some && bits; bits &= bits - 1) {
 		bit = word * 64 + __builtin_ctzll(bits);
 		if (doorbell->qpn[bit])
