@@ -10,6 +10,9 @@
 #include <linux/bitmap.h>
 #include <linux/io.h>
 #include <linux/slab.h>
+#ifdef CONFIG_X86
+#include <asm/sync_bitops.h>
+#endif
 
 #include "vroce.h"
 
@@ -122,6 +125,19 @@ void vroce_doorbell_give(struct vroce_doorbell *db, u32 bit)
 	mutex_unlock(&db->lock);
 }
 
+/*
+ * Set a bit that the device takes by exchange, on a processor of the host.  While a guest
+ * has one processor, Linux takes the lock prefix of x86 out of set_bit().
+ */
+static void vroce_doorbell_set(u32 bit, __le64 *words)
+{
+#ifdef CONFIG_X86
+	sync_set_bit(bit, (__force unsigned long *)words);
+#else
+	set_bit_le(bit, words);
+#endif
+}
+
 /**
  * vroce_doorbell_ring() - announce requests of a QP
  * @aux: device
@@ -139,11 +155,11 @@ void vroce_doorbell_ring(struct virtio_net_roce_aux *aux,
 	mb();
 	if (test_bit_le(bit, page->pending))
 		return;
-	set_bit_le(bit, page->pending);
+	vroce_doorbell_set(bit, page->pending);
 	/* The device takes them in the opposite order. */
-	smp_mb__after_atomic();
+	mb();
 	if (!test_bit_le(bit / 64, page->words))
-		set_bit_le(bit / 64, page->words);
+		vroce_doorbell_set(bit / 64, page->words);
 	/* The bits before the flag: the device sets the flag before it looks at the bits. */
 	mb();
 	if (READ_ONCE(page->ring_me) &&
