@@ -2,19 +2,14 @@
 """Datagrams there and back, over IPv4 and IPv6, and what the receiver learns of them.
 
 datagrams.py ping DEVICE [SERVER]
-datagrams.py group DEVICE
 
 For each address family the client sends one datagram and the server answers.  Both
 ends read the kind of the packet from the service level, once by ibv_poll_cq() and once
 by the functions of an extended CQ, and compare header and payload.  To the first
 datagram the server answers by an address handle that libibverbs makes from the
 completion and the header.
-
-group: a QP that is attached to a multicast group is not destroyed, and after that still
-receives what is sent to the group and to itself.  Once detached it is destroyed.
 """
 
-import errno
 import ipaddress
 import sys
 import time
@@ -25,7 +20,6 @@ from pyverbs.cq import CQ, CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.device import Context
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
@@ -36,8 +30,6 @@ GRH = 40
 # The value that RoCE devices put into the service level, by IP version.
 KIND = {4: 2, 6: 1}
 TIMEOUT = 30
-# The QPN of every group.
-GROUP_QPN = 0xffffff
 
 
 class Plain:
@@ -181,42 +173,10 @@ def ping(device, server=None):
                 print(f"IPv{version} {type(completions).__name__}", flush=True)
 
 
-def refused(qp):
-    """The QP is not destroyed, because it is in use."""
-    try:
-        qp.close()
-    except PyverbsRDMAError as error:
-        check(error.error_code == errno.EBUSY, "destroyed with", error.error_code)
-    else:
-        check(False, "a QP in a group was destroyed")
-
-
-def group(device):
-    """See above."""
-    with Context(name=device) as context:
-        index = ipv4_gid_index(device)
-        mine = str(context.query_gid(1, index))
-        wanted = "::ffff:239.1.2.3"
-        end = Datagrams(context, Plain(context))
-        gid = GID(str(ipaddress.IPv6Address(wanted).exploded))
-        end.qp.attach_mcast(gid, 0)
-        for _ in range(3):
-            refused(end.qp)
-            for to, qpn in ((str(gid), GROUP_QPN), (mine, end.qp.qp_num)):
-                payload = b"to " + to.encode()
-                path = end.path(to, index)
-                end.recv()
-                end.send(payload, path, qpn)
-                end.received(payload, 4, mine, to)
-        end.qp.detach_mcast(gid, 0)
-        end.qp.close()
-        print("destroyed", flush=True)
-
-
 def main():
     """Does what the command line says."""
     mode, *arguments = sys.argv[1:]
-    {"ping": ping, "group": group}[mode](*arguments)
+    {"ping": ping}[mode](*arguments)
 
 
 if __name__ == "__main__":
