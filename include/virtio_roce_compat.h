@@ -70,18 +70,37 @@ vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
 #endif
 
 /* ib_device_ops.reg_user_mr_dmabuf: what comes after the access flags. */
+struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					    u64 length, u64 virt_addr, int fd,
+					    int access, struct ib_udata *udata);
+
 #if defined(VNR_HAVE_DMAH)
-#define VROCE_DMABUF_ARGS	struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs
-#define VROCE_DMABUF_UDATA	(&attrs->driver_udata)
-#define VROCE_DMABUF_HAS_HINTS	(dmah)
+static inline struct ib_mr *
+vroce_reg_user_mr_dmabuf_dmah(struct ib_pd *ibpd, u64 offset, u64 length,
+			      u64 virt_addr, int fd, int access,
+			      struct ib_dmah *dmah,
+			      struct uverbs_attr_bundle *attrs)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return vroce_gate_reg_user_mr_dmabuf(ibpd, offset, length, virt_addr,
+					     fd, access, &attrs->driver_udata);
+}
+
+#define VROCE_REG_USER_MR_DMABUF	vroce_reg_user_mr_dmabuf_dmah
 #elif defined(VNR_HAVE_REG_DMABUF_ATTRS)
-#define VROCE_DMABUF_ARGS	struct uverbs_attr_bundle *attrs
-#define VROCE_DMABUF_UDATA	(&attrs->driver_udata)
-#define VROCE_DMABUF_HAS_HINTS	false
+static inline struct ib_mr *
+vroce_reg_user_mr_dmabuf_attrs(struct ib_pd *ibpd, u64 offset, u64 length,
+			       u64 virt_addr, int fd, int access,
+			       struct uverbs_attr_bundle *attrs)
+{
+	return vroce_gate_reg_user_mr_dmabuf(ibpd, offset, length, virt_addr,
+					     fd, access, &attrs->driver_udata);
+}
+
+#define VROCE_REG_USER_MR_DMABUF	vroce_reg_user_mr_dmabuf_attrs
 #else
-#define VROCE_DMABUF_ARGS	struct ib_udata *dmabuf_udata
-#define VROCE_DMABUF_UDATA	dmabuf_udata
-#define VROCE_DMABUF_HAS_HINTS	false
+#define VROCE_REG_USER_MR_DMABUF	vroce_gate_reg_user_mr_dmabuf
 #endif
 
 #ifndef VNR_HAVE_UMEM_GET_VA

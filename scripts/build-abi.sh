@@ -18,7 +18,7 @@ cd "$top"
 
 make_abi()
 {
-	local version=$1 tree=$2 out=$3 src=$build/abi.src found name
+	local version=$1 tree=$2 out=$3 src=$build/abi.src
 
 	step "module and provider with an enlarged ABI"
 	"$top/scripts/build-provider.sh"
@@ -35,17 +35,12 @@ make_abi()
 		-j"$(nproc)" modules
 	find "$src" -name virtio_roce.ko -exec strip --strip-debug -o "$out/virtio_roce.ko" {} \;
 
-	# What virtio_roce_check() of provider/CMakeLists.txt has found.
-	found=$(grep -o 'HAVE_[A-Z_]*' provider/CMakeLists.txt | sort -u |
-		while read -r name; do
-			! grep -qx "$name:INTERNAL=1" "$copy/build/CMakeCache.txt" || echo "-D$name"
-		done)
 	"$top/scripts/in-tree" "$tree" sh -ec '
 		src=$1 copy=$2 to=$3
 		gcc -shared -fPIC -O2 -std=gnu11 -D_GNU_SOURCE -DNDEBUG $4 \
 			-I"$src/uapi" -I"$copy/build/include" -o "$to" "$src"/provider/*.c \
 			"$copy"/build/lib/libibverbs.so.1 "$copy"/build/util/librdma_util_pic.a
-	' sh "$src" "$copy" "$out/virtio_roce.so" "$found"
+	' sh "$src" "$copy" "$out/virtio_roce.so" "$(provider_flags "$copy")"
 	rm -rf "$src"
 }
 

@@ -75,11 +75,11 @@ if [ "${1-}" = --sparse ]; then
 	exec "$top/scripts/in-tree" "$tree" sh -ec '
 		rc=0
 		for source in "$2"/provider/*.c; do
-			sparse -Wsparse-error -std=gnu11 -I"$1/buildlib/sparse-include" \
+			sparse -Wsparse-error -std=gnu11 $3 -I"$1/buildlib/sparse-include" \
 				-I"$1/build/include" -I"$2/uapi" "$source" || rc=$?
 		done
 		exit $rc
-	' sh "$copy" "$top"
+	' sh "$copy" "$top" "$(provider_flags "$copy")"
 fi
 
 mkdir -p "$out"

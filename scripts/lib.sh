@@ -174,6 +174,17 @@ run_counted()
 	record "$suite" "${passed:-0}" "${failed:-1}"
 }
 
+# provider_flags COPY: compiler flags for what virtio_roce_check() of
+# provider/CMakeLists.txt has found in a copy of rdma-core.
+provider_flags()
+{
+	local name
+
+	grep -o 'HAVE_[A-Z_]*' "$top/provider/CMakeLists.txt" | sort -u | while read -r name; do
+		! grep -qx "$name:INTERNAL=1" "$1/build/CMakeCache.txt" || printf -- '-D%s ' "$name"
+	done
+}
+
 # The address of the Debian archive that this machine uses.  It is asked for
 # at run time, because the choice of the mirror belongs to the machine.
 debian_mirror()

@@ -634,7 +634,7 @@ struct vroce_srq {
 	struct vroce_hw_srq *hw;
 	struct vroce_maps maps;
 	u32 max_sge;
-	struct mutex resizing;
+	struct mutex resizing;	/* the ring */
 };
 
 int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
@@ -840,7 +840,7 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				     struct ib_udata *udata);
 struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					    u64 length, u64 virt_addr, int fd,
-					    int access, VROCE_DMABUF_ARGS);
+					    int access, struct ib_udata *udata);
 
 /* ----- vroce_flush.c: what happens when the device is dead ----- */
 

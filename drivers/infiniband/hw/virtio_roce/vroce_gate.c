@@ -310,17 +310,13 @@ struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					    u64 length, u64 virt_addr, int fd,
-					    int access, VROCE_DMABUF_ARGS)
+					    int access, struct ib_udata *udata)
 {
-	struct ib_udata *udata = VROCE_DMABUF_UDATA;
-	struct vroce_ucontext *uctx;
-	struct ib_mr *ret;
+	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
+	struct ib_mr *ret = vroce_reg_user_mr_dmabuf(ibpd, offset, length,
+						     virt_addr, fd, access,
+						     udata);
 
-	if (VROCE_DMABUF_HAS_HINTS)
-		return ERR_PTR(-EOPNOTSUPP);
-	uctx = vroce_gate_enter(udata);
-	ret = vroce_reg_user_mr_dmabuf(ibpd, offset, length, virt_addr, fd,
-				       access, udata);
 	vroce_gate_leave(uctx);
 	return ret;
 }

@@ -71,7 +71,7 @@ static const struct ib_device_ops vroce_ops = {
 	.query_qp = vroce_gate_query_qp,
 	.query_ucontext = vroce_query_ucontext,
 	.reg_user_mr = VROCE_REG_USER_MR,
-	.reg_user_mr_dmabuf = vroce_gate_reg_user_mr_dmabuf,
+	.reg_user_mr_dmabuf = VROCE_REG_USER_MR_DMABUF,
 	VROCE_REPORT_PORT_EVENT
 	.req_notify_cq = vroce_gate_req_notify_cq,
 #ifdef VNR_HAVE_RESIZE_USER_CQ
