@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 import lab
+from lab import nvme
 from lab.paths import LONG
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -68,3 +69,31 @@ def test_memory_of_an_idle_qp(large):
                       str(2000 if LONG else 400)], timeout=300).stdout
     print(said)
     assert 8192 <= int(said.split()[1]) <= 2 * 8192, said
+
+
+@pytest.mark.skipif(not LONG, reason="sixteen virtual CPUs on two processors take minutes")
+def test_nvme_with_32_queues():
+    """NVMe has a queue to read and one to write for each processor; data compared."""
+    daemon = lab.Daemon("queues", guests=2).start()
+    host = lab.Guest("queues-host", 1, [lab.roce_device(daemon.sockets[0])],
+                     processors=16).start()
+    target = lab.Guest("queues-target", 2, [lab.roce_device(daemon.sockets[1])]).start()
+    for guest in (host, target):
+        guest.wait_ready(600).load_modules()
+    host.run("modprobe nvme-rdma")
+    nvme.target_start(target, 64)
+    nvme.connect(host, target, "--nr-io-queues=16", "--nr-write-queues=16")
+    qps = host.run("rdma resource show qp | grep -c '\\[nvme_rdma\\]'").stdout
+    assert int(qps) == 33, qps
+    # Each processor writes a piece of its own, and another one reads it.
+    host.run("head -c 16M /dev/urandom > /tmp/data; for i in $(seq 0 15); do"
+             f" taskset -c $i dd if=/tmp/data of={nvme.DEVICE} bs=64k count=16 skip=$((16 * i))"
+             " seek=$((16 * i)) oflag=direct conv=notrunc status=none & done; wait", timeout=600)
+    host.run("for i in $(seq 0 15); do"
+             f" taskset -c $((15 - i)) dd if={nvme.DEVICE} of=/tmp/back bs=64k count=16"
+             " skip=$((16 * i)) seek=$((16 * i)) iflag=direct conv=notrunc status=none & done;"
+             " wait; cmp /tmp/data /tmp/back", timeout=600)
+    nvme.disconnect(host)
+    nvme.target_end(target)
+    for part in (host, target, daemon):
+        part.stop()

@@ -149,11 +149,13 @@ class Guest:
     fds       descriptors that the arguments refer to; QEMU inherits them
     shell     with a shell on the socket self.shell_socket
     disk      "guest", or "apps" for the one with applications
-    boot      it boots; so does one with append or shell
+    boot      it boots; so does one with append, shell or processors
+    processors  how many virtual CPUs it has, if not those of lab/machine.py
     """
 
     def __init__(self, name, number, devices=(), *, memory=machine.MEMORY, append="",
-                 install=True, fds=(), shell=False, disk="guest", boot=False):
+                 install=True, fds=(), shell=False, disk="guest", boot=False,
+                 processors=None):
         self.name = name
         self.number = number
         self.address = f"10.77.0.{number}"
@@ -164,7 +166,8 @@ class Guest:
         self.fds = fds
         self.shell = shell
         self.disk = disk
-        self.boots = bool(boot or append or shell)
+        self.processors = processors
+        self.boots = bool(boot or append or shell or processors)
         self.process = None
         self.agent = None
         self._qmp = None
@@ -207,7 +210,8 @@ class Guest:
             descriptor = frozen.restore(snapshot / "memory")
         append = [f"lab.name={self.name}", self.append]
         arguments = [
-            *machine.arguments(disk, self.memory, descriptor, self.share),
+            *machine.arguments(disk, self.memory, descriptor, self.share,
+                               self.processors and str(self.processors)),
             "-serial", f"file:{self.console_log}",
             "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
             "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",

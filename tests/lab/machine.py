@@ -25,7 +25,7 @@ PROCESSORS = "2" if paths.DEBUG else "1,maxcpus=2"
 MEMORY = "1G"
 
 
-def arguments(disk, memory, descriptor, share):
+def arguments(disk, memory, descriptor, share, processors=None):
     """QEMU arguments: memory, disk, share, the agent's port, and one for a plugged device.
 
     The memory is a file (frozen.py) that QEMU inherits.
@@ -34,7 +34,7 @@ def arguments(disk, memory, descriptor, share):
     frozen guest finds everything where it was.
     """
     return [
-        "-smp", PROCESSORS, "-m", memory,
+        "-smp", processors or PROCESSORS, "-m", memory,
         # A vhost-user device needs guest memory that can be shared.
         "-object", f"memory-backend-file,id=mem,size={memory},share=on,"
                    f"mem-path=/proc/self/fd/{descriptor}",
