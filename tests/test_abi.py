@@ -12,6 +12,7 @@ import pytest
 
 from lab import paths
 from lab.pingpong import pingpong
+from test_verbs import run
 
 PROVIDER = "/usr/lib/x86_64-linux-gnu/libibverbs/libvirtio_roce-rdmav*.so"
 
@@ -64,6 +65,7 @@ def exchange(rdma_pair):
     for program in "rc", "ud", "srq":
         pingpong(rdma_pair.b, rdma_pair.a, program=program, size=1024, iterations=100,
                  events=True, validate=program != "ud")
+    assert "messages by 4 QPs" in run(rdma_pair.a, "srq", "resize", 4, 10)
 
 
 def test_newer_provider(rdma_pair, enlarged):

@@ -197,7 +197,8 @@ struct virtio_roce_create_srq_resp {
  * @resp_len: bytes that there is room for
  * @reserved: zero
  *
- * Base: nothing.  Without room for a whole response an SRQ keeps its size (EOPNOTSUPP).
+ * Base: nothing.  Without room for the base of the response an SRQ keeps its size
+ * (EOPNOTSUPP).
  */
 struct virtio_roce_modify_srq_req {
 	__aligned_u64 resp;

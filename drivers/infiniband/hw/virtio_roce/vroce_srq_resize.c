@@ -133,7 +133,7 @@ int vroce_srq_resize(struct vroce_srq *srq, u32 depth, struct ib_udata *udata)
 	err = vroce_udata_in(udata, &req, 0, sizeof(req));
 	if (err)
 		return err;
-	if (!req.resp || req.resp_len < sizeof(resp))
+	if (!req.resp || req.resp_len < offsetofend(typeof(resp), srq))
 		return -EOPNOTSUPP;
 	if (depth != srq->hw->queue.depth) {
 		err = vroce_srq_replace(srq, depth, &resp);
@@ -141,6 +141,6 @@ int vroce_srq_resize(struct vroce_srq *srq, u32 depth, struct ib_udata *udata)
 			return err;
 	}
 	/* Only a process that has no such address does not learn where its ring is. */
-	return copy_to_user(u64_to_user_ptr(req.resp), &resp, sizeof(resp)) ?
-	       -EFAULT : 0;
+	return copy_to_user(u64_to_user_ptr(req.resp), &resp,
+			    min_t(size_t, req.resp_len, sizeof(resp))) ? -EFAULT : 0;
 }
