@@ -74,7 +74,8 @@ def test_memory_of_an_idle_qp(large):
 @pytest.mark.skipif(not LONG, reason="sixteen virtual CPUs on two processors take minutes")
 def test_nvme_with_32_queues():
     """NVMe has a queue to read and one to write for each processor; data compared."""
-    daemon = lab.Daemon("queues", guests=2).start()
+    # NVMe has 128 memory regions for each queue.
+    daemon = lab.Daemon("queues", guests=2, arguments=["--mrs", "16384"]).start()
     host = lab.Guest("queues-host", 1, [lab.roce_device(daemon.sockets[0])],
                      processors=16).start()
     target = lab.Guest("queues-target", 2, [lab.roce_device(daemon.sockets[1])]).start()
@@ -83,7 +84,7 @@ def test_nvme_with_32_queues():
     host.run("modprobe nvme-rdma")
     nvme.target_start(target, 64)
     nvme.connect(host, target, "--nr-io-queues=16", "--nr-write-queues=16")
-    qps = host.run("rdma resource show qp | grep -c '\\[nvme_rdma\\]'").stdout
+    qps = host.run("rdma resource show qp | grep -c 'type RC'").stdout
     assert int(qps) == 33, qps
     # Each processor writes a piece of its own, and another one reads it.
     host.run("head -c 16M /dev/urandom > /tmp/data; for i in $(seq 0 15); do"
