@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# bench.sh
+# bench.sh [--build]
 #
 # Measures the daemon as shipped, with a front-end of its own in the place of a guest
 # (device/tests/bench) that posts and polls by the provider's own code.  Prints JSON, which
@@ -21,7 +21,7 @@
 # tenth of a busy one's rate, if an idle one takes 8 KiB, or if a stream rings more than 20
 # doorbells for 1000 messages.
 #
-# It needs two processors that have nothing else to do.
+# It needs two processors that have nothing else to do.  With --build it is only built.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -29,7 +29,9 @@ work=$build/bench
 mkdir -p "$work"
 "$top/scripts/build-provider.sh"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" \
-	RDMA_CORE="$build/rdma-core/build/include" bench
+	RDMA_CORE="$build/rdma-core/build/include" \
+	PROVIDER_FLAGS="$(provider_flags "$build/rdma-core")" bench
+[ "${1-}" != --build ] || exit 0
 rc=0
 "$build/device/bench" "$build/device/vhost-user-roce" > "$work/bench.json" 2> "$work/bench.log" ||
 	rc=$?

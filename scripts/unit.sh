@@ -12,6 +12,8 @@ step "unit tests of the device daemon"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
 step_end
 "$top/scripts/build-provider.sh" --test 2>&1 | tee -a "$log" || rc=1
+# It has no time here, but must not rot.
+"$top/scripts/bench.sh" --build 2>&1 | tee -a "$log" || rc=1
 
 # The sum of what cmocka reports for all test programs.  A test that began and did not
 # end has crashed, which cmocka cannot report; it counts as failed.
