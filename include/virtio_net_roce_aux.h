@@ -117,6 +117,8 @@ enum virtio_net_roce_event {
  * @listen: call @event, one call at a time, when the state of the function changes, and
  *	at once if it does not run; NULL to stop.  Context: may sleep.
  * @give_up: the device breaks the rules; it is dead, and will be reset.  Context: any.
+ * @quiesce: the same, and wait until the device touches no memory any more.  Returns 0,
+ *	or -EBUSY if no reset was confirmed and it may still do.  Context: may sleep.
  * @cq_disable: undo @cq_enable.  No call of @notify runs when it returns.
  *	Context: may sleep.
  */
@@ -147,6 +149,7 @@ struct virtio_net_roce_ops {
 		       void (*event)(struct virtio_net_roce_aux *aux,
 				     enum virtio_net_roce_event event));
 	void (*give_up)(struct virtio_net_roce_aux *aux);
+	int (*quiesce)(struct virtio_net_roce_aux *aux);
 };
 
 /**

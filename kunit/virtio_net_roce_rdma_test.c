@@ -3,10 +3,12 @@
  * The auxiliary device: when it comes and goes, with an interface of the test's
  * and a driver of the test's in place of the RDMA driver.
  */
+#include <kunit/static_stub.h>
 #include <linux/auxiliary_bus.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/virtio_config.h>
 
 #include "virtio_net_roce_fake.h"
 
@@ -20,6 +22,8 @@ static struct {
 	unsigned int most;
 	bool hold_remove;
 	bool slow_probe;
+	bool quiesce;
+	int quiesced;
 	struct completion removing;
 	struct completion go_on;
 	struct virtio_net_roce_aux *aux;
@@ -49,6 +53,8 @@ static void upper_remove(struct auxiliary_device *adev)
 	complete(&seen.removing);
 	if (seen.hold_remove)
 		wait_for_completion_timeout(&seen.go_on, 20 * HZ);
+	if (seen.quiesce)
+		seen.quiesced = seen.aux->ops->quiesce(seen.aux);
 	dev_put(to_virtio_net_roce_aux(adev)->netdev);
 	seen.removes++;
 }
@@ -330,6 +336,85 @@ static void rdma_queues(struct kunit *test)
 	netdev_gone(netdev);
 }
 
+/* An RDMA driver with a device that it does not trust: an interface, and the driver. */
+static struct fake *rdma_distrusted(struct kunit *test, struct net_device **netdev)
+{
+	struct fake *fake = rdma_fake(test);
+
+	*netdev = netdev_new(fake);
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(*netdev));
+	settle(fake);
+	KUNIT_ASSERT_NOT_NULL(test, seen.aux);
+	return fake;
+}
+
+/*
+ * The RDMA driver is removed, and wants to free memory: the device is reset, and then it
+ * may.  The function is restarted.
+ */
+static void rdma_quiesce(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake;
+
+	if (!IS_ENABLED(CONFIG_PM_SLEEP))
+		kunit_skip(test, "no CONFIG_PM_SLEEP");
+	fake = rdma_distrusted(test, &netdev);
+	vnr_recover_go_on(fake->dev, false);
+	seen.quiesce = true;
+	seen.quiesced = -EINVAL;
+	queue_work(system_unbound_wq, &fake->dev->stop_work);
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(seen.removes)));
+	KUNIT_EXPECT_EQ(test, 0, seen.quiesced);
+	KUNIT_EXPECT_TRUE(test, fake_wait(vnr_life_state(fake->dev) == VNR_RUNNING));
+	KUNIT_EXPECT_EQ(test, fake->restored, 1);
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(seen.probes) == 2));
+	seen.quiesce = false;
+	vnr_recover_stop(fake->dev);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* The same while the function is taken down, so that there is no recovery. */
+static void rdma_quiesce_leaving(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_distrusted(test, &netdev);
+
+	vnr_recover_stop(fake->dev);
+	KUNIT_EXPECT_EQ(test, 0, seen.aux->ops->quiesce(seen.aux));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+	KUNIT_EXPECT_EQ(test, fake->common->device_status, 0);
+	/* Once more, which costs nothing. */
+	KUNIT_EXPECT_EQ(test, 0, seen.aux->ops->quiesce(seen.aux));
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+static u8 rdma_status_never(struct vnr_dev *dev)
+{
+	return VIRTIO_CONFIG_S_DRIVER_OK;
+}
+
+/* No reset, and the device stays on the bus: the driver is told that it may not. */
+static void rdma_quiesce_never(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_distrusted(test, &netdev);
+
+	fake->dev->state.reset_ms = 20;
+	fake->master = true;
+	vnr_recover_stop(fake->dev);
+	kunit_activate_static_stub(test, vnr_status, rdma_status_never);
+	KUNIT_EXPECT_EQ(test, -EBUSY, seen.aux->ops->quiesce(seen.aux));
+	kunit_deactivate_static_stub(test, vnr_status);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	fake->master = false;
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
 static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_needs_both),
 	KUNIT_CASE(rdma_once),
@@ -339,6 +424,9 @@ static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_stop_while_starting),
 	KUNIT_CASE(rdma_follows_child),
 	KUNIT_CASE(rdma_queues),
+	KUNIT_CASE(rdma_quiesce),
+	KUNIT_CASE(rdma_quiesce_leaving),
+	KUNIT_CASE(rdma_quiesce_never),
 	{}
 };
 

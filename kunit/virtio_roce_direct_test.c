@@ -746,27 +746,6 @@ static void direct_no_virtqueues(struct kunit *test)
 	mock_stop(mock, ibdev);
 }
 
-/* A process that has agreed on direct queues. */
-static struct process *direct_process(struct mock *mock, struct program *prog)
-{
-	const struct virtio_roce_alloc_ucontext_req req = {
-		.features = VIRTIO_ROCE_FEATURE_DIRECT,
-	};
-	struct kunit *test = mock->test;
-	struct process *p;
-
-	mock_make_direct(mock);
-	p = process_start(mock);
-	KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req),
-						   sizeof(p->context)));
-	KUNIT_EXPECT_EQ(test, p->context.features, VIRTIO_ROCE_FEATURE_DIRECT);
-	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &prog->pd));
-	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, 20, &prog->cq));
-	KUNIT_ASSERT_EQ(test, 0, process_create_qp(p, prog->pd, prog->cq.handle,
-						   IB_QPT_RC, &prog->qp));
-	return p;
-}
-
 static unsigned long direct_map(struct process *p, u64 offset, u32 len, int prot)
 {
 	unsigned long addr = process_mmap(p, offset, len, prot, MAP_SHARED);
@@ -780,7 +759,7 @@ static void direct_user_maps(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	const struct virtio_roce_queue *cq = &prog.cq.drv.cq;
 	const struct virtio_roce_create_qp_resp *qp = &prog.qp.drv;
 	const struct virtio_rdma_qp_direct *direct;
@@ -850,7 +829,7 @@ static void direct_user_outlives(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	const struct virtio_roce_queue *cq = &prog.cq.drv.cq;
 	const struct virtio_roce_queue *sq = &prog.qp.drv.sq;
 	u32 cqn = mock->qps[prog.qp.qpn].scqn;
@@ -883,7 +862,7 @@ static void direct_user_dead(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	u32 cqn = mock->qps[prog.qp.qpn].scqn;
 
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->cqs[cqn].control->device), 0);
@@ -930,23 +909,13 @@ static void direct_expect_cqe(struct kunit *test, unsigned long ring, u32 slot,
 	KUNIT_EXPECT_EQ(test, cqe.phase, VIRTIO_RDMA_CQE_PHASE);
 }
 
-/* Nobody but us has the page any more; who had it may give it back a little later. */
-static void direct_expect_ours(struct kunit *test, struct page *page)
-{
-	int i;
-
-	for (i = 0; i < 1000 && page_count(page) > 1; i++)
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_EQ(test, page_count(page), 1);
-}
-
 /* A CQ gets another ring, which begins with what is unread. */
 static void direct_user_resize(struct kunit *test)
 {
 	const u32 arm = VIRTIO_RDMA_ARM_NUMBER | VIRTIO_RDMA_ARM_NEXT;
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	const struct virtio_roce_queue old = prog.cq.drv.cq;
 	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
 	unsigned long ring, control, new_ring, new_control;
@@ -993,7 +962,7 @@ static void direct_user_resize(struct kunit *test)
 						 MAP_SHARED), -EINVAL);
 	vm_munmap(ring, old.slots_len);
 	vm_munmap(control, old.control_len);
-	direct_expect_ours(test, page);
+	process_expect_ours(test, page);
 	put_page(page);
 	vm_munmap(new_ring, resp.drv.cq.slots_len);
 	vm_munmap(new_control, resp.drv.cq.control_len);
@@ -1010,7 +979,7 @@ static void direct_user_resize(struct kunit *test)
 		usleep_range(1000, 2000);
 	KUNIT_EXPECT_NE(test, le32_to_cpu(cq->control->device), 0);
 	process_close_file(p);
-	direct_expect_ours(test, new_page);
+	process_expect_ours(test, new_page);
 	put_page(new_page);
 	mock_expect_clean(mock);
 }
@@ -1026,7 +995,7 @@ static void direct_user_srq_resize(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	const u32 depths[] = { 128, 64, 4, 16 };
 	struct virtio_roce_create_srq_resp resp;
 	struct virtio_roce_queue q;
@@ -1081,7 +1050,7 @@ static void direct_user_srq_not_resized(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	struct virtio_rdma_srq_control *control;
 	struct virtio_roce_create_srq_resp resp;
 	struct srq_resp srq = {};
@@ -1115,7 +1084,7 @@ static void direct_user_srq_not_resized(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page_count(page), 2);
 	KUNIT_EXPECT_NE(test, le32_to_cpu(control->device), 0);
 	process_close_file(p);
-	direct_expect_ours(test, page);
+	process_expect_ours(test, page);
 	put_page(page);
 	mock_expect_clean(mock);
 }
@@ -1125,7 +1094,7 @@ static void direct_user_not_resized(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
-	struct process *p = direct_process(mock, &prog);
+	struct process *p = process_direct(mock, &prog);
 	struct mock_cq *cq = &mock->cqs[mock->qps[prog.qp.qpn].scqn];
 	struct virtio_rdma_cq_control *control = cq->control;
 	struct page *page = virt_to_page(control);
@@ -1155,7 +1124,7 @@ static void direct_user_not_resized(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page_count(page), 2);
 	KUNIT_EXPECT_NE(test, le32_to_cpu(control->device), 0);
 	process_close_file(p);
-	direct_expect_ours(test, page);
+	process_expect_ours(test, page);
 	put_page(page);
 	mock_expect_clean(mock);
 }

@@ -771,7 +771,15 @@ static void mock_give_up(struct virtio_net_roce_aux *aux)
 	mock->given_up++;
 	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
 		mock->fail[i] = -ENODEV;
-	mock->event(aux, VIRTIO_NET_ROCE_QUIESCED);
+	if (mock->event)
+		mock->event(aux, VIRTIO_NET_ROCE_QUIESCED);
+}
+
+static int mock_quiesce(struct virtio_net_roce_aux *aux)
+{
+	might_sleep();
+	mock_give_up(aux);
+	return to_mock(aux)->never_quiet ? -EBUSY : 0;
 }
 
 static struct virtio_net_roce_vq *
@@ -809,6 +817,7 @@ static const struct virtio_net_roce_ops mock_ops = {
 	.cq_disable = mock_cq_disable,
 	.listen = mock_listen,
 	.give_up = mock_give_up,
+	.quiesce = mock_quiesce,
 };
 
 /* ----- making one ----- */

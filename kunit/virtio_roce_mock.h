@@ -162,6 +162,7 @@ struct mock_mr {
  * @running: commands that are carried out now and whose caller may sleep
  * @most: most that there were at a time
  * @given_up: how often it was given up
+ * @never_quiet: it cannot be reset
  * @violation: first thing that a driver must not do
  * @notify: what the driver has called for events
  * @doorbell_vq: its only doorbell virtqueue
@@ -197,6 +198,7 @@ struct mock {
 	unsigned int running;
 	unsigned int most;
 	unsigned int given_up;
+	bool never_quiet;
 	char violation[128];
 	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
 	struct mock_vq doorbell_vq;

@@ -523,3 +523,46 @@ void program_destroy(struct program *prog)
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(prog->p, prog->cq.handle));
 	KUNIT_EXPECT_EQ(test, 0, process_dealloc_pd(prog->p, prog->pd));
 }
+
+/**
+ * process_direct() - a process with direct queues
+ * @mock: function, not published
+ * @prog: result, but for its &program.p
+ *
+ * Return: process, never NULL.
+ */
+struct process *process_direct(struct mock *mock, struct program *prog)
+{
+	const struct virtio_roce_alloc_ucontext_req req = {
+		.features = VIRTIO_ROCE_FEATURE_DIRECT,
+	};
+	struct kunit *test = mock->test;
+	struct process *p;
+
+	mock_make_direct(mock);
+	p = process_start(mock);
+	KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req),
+						   sizeof(p->context)));
+	KUNIT_EXPECT_EQ(test, p->context.features, VIRTIO_ROCE_FEATURE_DIRECT);
+	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &prog->pd));
+	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, 20, &prog->cq));
+	KUNIT_ASSERT_EQ(test, 0, process_create_qp(p, prog->pd, prog->cq.handle,
+						   IB_QPT_RC, &prog->qp));
+	return p;
+}
+
+/**
+ * process_expect_ours() - nobody but the caller has a page any more
+ * @test: test
+ * @page: page, of which the caller has a reference
+ *
+ * Who had it may give it back a little later.
+ */
+void process_expect_ours(struct kunit *test, struct page *page)
+{
+	int i;
+
+	for (i = 0; i < 1000 && page_count(page) > 1; i++)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, page_count(page), 1);
+}

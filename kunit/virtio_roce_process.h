@@ -125,5 +125,7 @@ int process_create_qp(struct process *p, u32 pd, u32 cq, u8 type,
 int process_destroy_qp(struct process *p, u32 handle);
 struct program *program_start(struct mock *mock);
 void program_destroy(struct program *prog);
+struct process *process_direct(struct mock *mock, struct program *prog);
+void process_expect_ours(struct kunit *test, struct page *page);
 
 #endif /* _VIRTIO_ROCE_PROCESS_H */

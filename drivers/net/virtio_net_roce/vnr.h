@@ -346,6 +346,7 @@ void vnr_life_die(struct vnr_dev *dev, bool silent);
 void vnr_life_heard(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
 int vnr_life_quiesce(struct vnr_dev *dev);
+int vnr_life_wait_quiesced(struct vnr_dev *dev);
 int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 
 /* ----- vnr_recover.c: recovery of a function that died ----- */

@@ -277,6 +277,19 @@ static void vnr_life_settle(struct vnr_dev *dev)
 }
 
 /**
+ * vnr_life_wait_quiesced() - wait until a dead function reaches no memory any more
+ * @dev: function that does not run
+ *
+ * Context: may sleep.
+ * Return: 0, or -EBUSY if the device may still reach memory.
+ */
+int vnr_life_wait_quiesced(struct vnr_dev *dev)
+{
+	vnr_life_settle(dev);
+	return vnr_life_state(dev) == VNR_DEAD ? -EBUSY : 0;
+}
+
+/**
  * vnr_life_exec() - carry out a RoCE command, or answer for a device that cannot
  * @dev: function
  * @cmd: command; see &virtio_net_roce_ops.exec

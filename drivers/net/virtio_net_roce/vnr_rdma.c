@@ -177,6 +177,12 @@ static void vnr_op_give_up(struct virtio_net_roce_aux *aux)
 	vnr_ctrl_abandon(dev);
 }
 
+static int vnr_op_quiesce(struct virtio_net_roce_aux *aux)
+{
+	vnr_op_give_up(aux);
+	return vnr_life_wait_quiesced(vnr_from_aux(aux));
+}
+
 /**
  * vnr_rdma_tell() - tell the RDMA driver, if there is one, of the function's state
  * @dev: function
@@ -209,6 +215,7 @@ static const struct virtio_net_roce_ops vnr_aux_ops = {
 	.cq_disable = vnr_op_cq_disable,
 	.listen = vnr_op_listen,
 	.give_up = vnr_op_give_up,
+	.quiesce = vnr_op_quiesce,
 };
 
 /* ----- start and stop ----- */

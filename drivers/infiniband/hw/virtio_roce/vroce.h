@@ -132,6 +132,12 @@ void vroce_quotas_init(struct vroce_dev *dev);
 int vroce_quota_take(struct vroce_dev *dev, enum vroce_kind kind);
 void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 
+/* ----- vroce_kept.c: memory that a live device did not let go ----- */
+
+void vroce_kept_init(struct vroce_dev *dev);
+void vroce_keep(struct vroce_dev *dev, void *what, void (*release)(void *what));
+void vroce_kept_free(struct vroce_dev *dev);
+
 /* ----- vroce_mem.c: memory of direct queues ----- */
 
 #define VROCE_MEM_PARTS		3
@@ -166,7 +172,7 @@ struct vroce_mem {
 struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
 				   u32 nparts, u32 flags);
 void vroce_mem_destroy(struct vroce_mem *mem);
-void vroce_mem_abandon(struct vroce_mem *mem);
+void vroce_mem_keep(struct vroce_dev *dev, struct vroce_mem *mem);
 void vroce_mem_put(struct vroce_mem *mem);
 void *vroce_mem_addr(const struct vroce_mem *mem, u32 part);
 dma_addr_t vroce_mem_dma(const struct vroce_mem *mem, u32 part);
@@ -278,7 +284,7 @@ void vroce_queue_init_direct(struct vroce_queue *q, void *slots, u32 depth,
 			     u32 stride);
 int vroce_queue_alloc_requests(struct vroce_queue *q);
 void vroce_queue_free(struct vroce_queue *q);
-void vroce_queue_abandon(struct vroce_queue *q);
+void vroce_queue_keep(struct vroce_dev *dev, struct vroce_queue *q);
 int vroce_queue_attach_cq(struct vroce_queue *q,
 			  struct virtio_net_roce_vq *vq);
 int vroce_queue_attach_wq(struct vroce_queue *q,
@@ -905,6 +911,8 @@ struct vroce_dev {
 	struct xarray cqs;
 	struct work_struct flush_work;
 	unsigned int drain_ms;
+	spinlock_t kept_lock;	/* kept */
+	struct list_head kept;
 };
 
 void vroce_port_update(struct vroce_dev *dev);

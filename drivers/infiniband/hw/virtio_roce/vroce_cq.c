@@ -29,9 +29,8 @@ static void vroce_hw_cq_release(struct vroce_obj *obj)
 
 	vroce_numbers_lock(&dev->cqns, alone);
 	if (vroce_cmd_destroy_cq(dev->aux, hw->cqn)) {
-		vroce_queue_abandon(&hw->queue);
-		if (hw->mem)
-			vroce_mem_abandon(hw->mem);
+		vroce_queue_keep(dev, &hw->queue);
+		vroce_mem_keep(dev, hw->mem);
 		hw->mem = NULL;
 	} else {
 		vroce_queue_detach(&hw->queue);
@@ -165,7 +164,7 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 		      -ENOMEM;
 	kvfree(pages);
 	if (vroce_may_have_memory(err))
-		vroce_mem_abandon(hw->mem);
+		vroce_mem_keep(dev, hw->mem);
 	else if (err)
 		vroce_mem_destroy(hw->mem);
 	return err;

@@ -53,7 +53,7 @@ static int vroce_doorbell_create(struct vroce_dev *dev, struct vroce_doorbell *d
 
 err_mem:
 	if (vroce_may_have_memory(err))
-		vroce_mem_abandon(mem);
+		vroce_mem_keep(dev, mem);
 	else
 		vroce_mem_destroy(mem);
 err_bitmap:
@@ -71,9 +71,8 @@ err_bitmap:
 void vroce_doorbell_exit(struct vroce_dev *dev, struct vroce_doorbell *db)
 {
 	if (db->mem) {
-		/* If the device does not let go of the page, it is leaked. */
 		if (vroce_cmd_free_doorbell(dev->aux, db->handle))
-			vroce_mem_abandon(db->mem);
+			vroce_mem_keep(dev, db->mem);
 		else
 			vroce_mem_destroy(db->mem);
 		bitmap_free(db->taken);

@@ -46,10 +46,9 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	vroce_hw_qp_forget(hw);
 	xa_erase_irq(&dev->qps, hw->qpn);
 	if (err) {
-		vroce_queue_abandon(&hw->sq);
-		vroce_queue_abandon(&hw->rq);
-		if (hw->mem)
-			vroce_mem_abandon(hw->mem);
+		vroce_queue_keep(dev, &hw->sq);
+		vroce_queue_keep(dev, &hw->rq);
+		vroce_mem_keep(dev, hw->mem);
 		hw->mem = NULL;
 	} else {
 		vroce_queue_detach(&hw->sq);
@@ -297,8 +296,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	if (err)
 		goto err_queues;
 	err = vroce_hw_qp_take_number(dev, hw, &params);
-	if (vroce_may_have_memory(err) && hw->mem) {
-		vroce_mem_abandon(hw->mem);
+	if (vroce_may_have_memory(err)) {
+		vroce_mem_keep(dev, hw->mem);
 		hw->mem = NULL;
 	}
 	if (err)

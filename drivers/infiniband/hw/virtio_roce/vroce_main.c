@@ -344,6 +344,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	xa_init_flags(&dev->srqs, XA_FLAGS_LOCK_IRQ);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
+	vroce_kept_init(dev);
 	vroce_doorbell_init(&dev->doorbell);
 	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs +
 					     dev->attr.max_direct_cq);
@@ -372,6 +373,7 @@ static void vroce_dev_exit(struct vroce_dev *dev)
 	/* Runs the last deferred releases. */
 	destroy_workqueue(dev->wq);
 	vroce_doorbell_exit(dev, &dev->doorbell);
+	vroce_kept_free(dev);
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
 	xa_destroy(&dev->cqs);

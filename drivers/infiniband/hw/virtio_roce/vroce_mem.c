@@ -9,7 +9,6 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
-#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -171,16 +170,22 @@ void vroce_mem_destroy(struct vroce_mem *mem)
 	vroce_mem_put(mem);
 }
 
-/**
- * vroce_mem_abandon() - give memory up without freeing it
- * @mem: memory that the device may still use
- *
- * This is for a device that is alive and did not confirm that it has stopped using it.
- */
-void vroce_mem_abandon(struct vroce_mem *mem)
+static void vroce_mem_release_kept(void *mem)
 {
-	/* On purpose; a message has told about it. */
-	kmemleak_not_leak(mem);
+	vroce_mem_destroy(mem);
+}
+
+/**
+ * vroce_mem_keep() - free memory after the device was reset
+ * @dev: device, which is alive and did not confirm that it has stopped using the memory
+ * @mem: memory; NULL is ignored
+ *
+ * Context: may sleep.
+ */
+void vroce_mem_keep(struct vroce_dev *dev, struct vroce_mem *mem)
+{
+	if (mem)
+		vroce_keep(dev, mem, vroce_mem_release_kept);
 }
 
 /**

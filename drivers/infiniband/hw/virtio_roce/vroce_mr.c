@@ -3,7 +3,6 @@
  * Memory regions.
  */
 #include <linux/dma-mapping.h>
-#include <linux/kmemleak.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -133,14 +132,19 @@ static int vroce_tell_umem(struct vroce_dev *dev, struct ib_umem *umem,
 	return err;
 }
 
+static void vroce_release_kept_umem(void *umem)
+{
+	ib_umem_release(umem);
+}
+
 /*
  * Release pages that the device was told of, but did not take.  If it may have taken them
- * all the same, they stay pinned forever, as those of a region that cannot be deregistered.
+ * all the same, they stay pinned until it is reset.
  */
-static void vroce_release_umem(struct ib_umem *umem, int err)
+static void vroce_release_umem(struct vroce_dev *dev, struct ib_umem *umem, int err)
 {
 	if (vroce_may_have_memory(err))
-		kmemleak_not_leak(umem);
+		vroce_keep(dev, umem, vroce_release_kept_umem);
 	else
 		ib_umem_release(umem);
 }
@@ -186,7 +190,7 @@ static struct ib_mr *vroce_reg_pinned(struct vroce_mr *mr, struct ib_umem *umem,
 	return &mr->ibmr;
 
 err_umem:
-	vroce_release_umem(umem, err);
+	vroce_release_umem(to_vdev(ibpd->device), umem, err);
 err_free:
 	vroce_mr_free(to_vdev(ibpd->device), mr);
 	return ERR_PTR(err);
@@ -302,7 +306,7 @@ static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
 	/* Release those that the device does not have, or no longer. */
 	if (!err)
 		swap(mr->umem, umem);
-	vroce_release_umem(umem, err);
+	vroce_release_umem(dev, umem, err);
 	return err;
 }
 
@@ -463,6 +467,15 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, vroce_set_page);
 }
 
+static void vroce_mr_release_kept(void *data)
+{
+	struct vroce_mr *mr = data;
+
+	ib_umem_release(mr->umem);
+	vroce_free_pages(mr, to_vdev(mr->ibmr.device)->aux->dma_dev);
+	kfree(mr);
+}
+
 /**
  * vroce_dereg_mr() - verb
  * @ibmr: memory region
@@ -470,7 +483,7 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
  *
  * If the device died, it has been reset when the command returns.  If it is alive and
  * did not confirm the command, it may still write to the pages and read the page list.
- * Then the pages stay pinned forever, and the page list is never freed.
+ * Then the pages stay pinned, and the list stays, until the device is reset.
  *
  * Return: 0, because the core does not expect a failure here.
  */
@@ -480,8 +493,7 @@ int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct vroce_mr *mr = to_vmr(ibmr);
 
 	if (vroce_cmd_dereg_mr(dev->aux, mr->mrn)) {
-		kmemleak_not_leak(mr->umem);
-		kfree(mr);
+		vroce_keep(dev, mr, vroce_mr_release_kept);
 		return 0;
 	}
 	ib_umem_release(mr->umem);

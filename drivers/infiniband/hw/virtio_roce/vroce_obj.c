@@ -20,8 +20,8 @@
  * refused here, so it does not depend on how the device would handle it.
  *
  * If the device refuses to destroy an object, it may still hold it.  Then the number
- * stays taken, and memory that the device may write to is not freed.  If the device
- * does not answer, the command returns after the device was reset, and the object is
+ * stays taken, and memory that the device may write to is kept (vroce_kept.c).  If the
+ * device does not answer, the command returns after the device was reset, and the object is
  * gone.
  */
 #include <linux/bitmap.h>

@@ -12,6 +12,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
+#include <linux/slab.h>
 
 #include "vroce_ring.h"
 #include "vroce.h"
@@ -93,16 +94,30 @@ void vroce_queue_free(struct vroce_queue *q)
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_free);
 
-/**
- * vroce_queue_abandon() - give the slots up without freeing them
- * @q: queue
- *
- * This is for a device that is alive and did not confirm that it has stopped using the
- * slots.  It may still write to them, so they are leaked.  The failure of the command
- * has already been reported.
- */
-void vroce_queue_abandon(struct vroce_queue *q)
+static void vroce_queue_release_kept(void *q)
 {
+	vroce_queue_free(q);
+	kfree(q);
+}
+
+/**
+ * vroce_queue_keep() - free the slots after the device was reset
+ * @dev: device, which is alive and did not confirm that it has stopped using the slots
+ * @q: queue, which has no slots any more
+ *
+ * Context: may sleep.
+ */
+void vroce_queue_keep(struct vroce_dev *dev, struct vroce_queue *q)
+{
+	struct vroce_queue *kept;
+
+	if (q->slots && !q->direct) {
+		kept = kmemdup(q, sizeof(*q), GFP_KERNEL);
+		if (kept) {
+			kept->requests = NULL;
+			vroce_keep(dev, kept, vroce_queue_release_kept);
+		}
+	}
 	q->slots = NULL;
 }
 

@@ -130,7 +130,7 @@ err_mem:
 	}
 	/* It is not known which memory the device uses. */
 	WRITE_ONCE(hw->control->device, cpu_to_le32(1));
-	vroce_mem_abandon(mem);
+	vroce_mem_keep(hw->obj.dev, mem);
 	return err;
 }
 

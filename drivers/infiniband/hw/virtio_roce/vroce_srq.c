@@ -28,7 +28,7 @@ static void vroce_hw_srq_release(struct vroce_obj *obj)
 
 	/* Another SRQ's handle must not be destroyed, and this one's is not known. */
 	if (hw->foreign || vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
-		vroce_mem_abandon(hw->mem);
+		vroce_mem_keep(obj->dev, hw->mem);
 		hw->mem = NULL;
 	} else {
 		vroce_quota_give(obj->dev, VROCE_SRQ);
@@ -115,7 +115,7 @@ static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 err_quota:
 	vroce_quota_give(dev, VROCE_SRQ);
 	if (vroce_may_have_memory(err)) {
-		vroce_mem_abandon(hw->mem);
+		vroce_mem_keep(dev, hw->mem);
 		hw->mem = NULL;
 	}
 err_free:

@@ -111,7 +111,7 @@ err_mem:
 	/* It is not known which memory the device uses. */
 	control = vroce_mem_addr(old, VROCE_SRQ_CONTROL);
 	WRITE_ONCE(control->device, cpu_to_le32(1));
-	vroce_mem_abandon(mem);
+	vroce_mem_keep(hw->obj.dev, mem);
 	return err;
 }
 
