@@ -10,7 +10,7 @@ import contextlib
 import pytest
 
 import lab
-from lab import paths
+from lab import nvme, paths
 from lab.pingpong import gid_index
 from lab.system import System, images
 
@@ -131,3 +131,37 @@ def test_plain():
     with booted("purged") as system:
         assert_has_network(system)
         assert system.run("ls /sys/class/infiniband", check=False).stdout == ""
+
+
+def assert_kernel_rdma(system):
+    """A consumer in the kernel: NVMe of the system to itself, without a program for it."""
+    nvme.target_start(system, 64)
+    system.run("modprobe nvme-rdma")
+    system.run(f"echo transport=rdma,traddr={ADDRESS},trsvcid=4420,nqn={nvme.NQN} "
+               "> /dev/nvme-fabrics")
+    system.wait_until(f"[ -b {nvme.DEVICE} ]")
+    system.run("dd if=/dev/urandom of=/tmp/data bs=1M count=16 status=none && "
+               f"dd if=/tmp/data of={nvme.DEVICE} oflag=direct bs=1M status=none && "
+               f"dd if={nvme.DEVICE} iflag=direct bs=1M count=16 status=none | cmp - /tmp/data")
+    system.run("echo 1 > /sys/class/nvme/nvme0/delete_controller")
+    nvme.target_end(system)
+
+
+@pytest.mark.skipif(not paths.LONG, reason="a start of each")
+@pytest.mark.parametrize("release", ["bookworm", "forky"])
+def test_release(release):
+    """Debian 12 and the one after 13, with their own kernels.
+
+    Where the mirror has no sources of the release's rdma-core there is no provider, and
+    only the kernel has RDMA.
+    """
+    with booted("installed", release) as system:
+        print(system.run("uname -r; dpkg-query -W rdma-core libvirtio-roce-ibverbs",
+                         check=False).stdout)
+        assert_has_network(system)
+        assert system.run("systemctl --failed --plain --no-legend").stdout == ""
+        assert_kernel_rdma(system)
+        if system.run("dpkg -s libvirtio-roce-ibverbs", check=False).rc == 0:
+            assert_pingpong(system)
+        system.assert_kernel_clean()
+    assert (images(release) / "purged" / "left").read_text() == ""
