@@ -42,7 +42,7 @@ const char options_usage[] =
 "  --qps N           queue pairs of each guest (default 32)\n"
 "  --cqs N           completion queues of each guest (default 64)\n"
 "  --cqe N           completions that each of them holds (default 262144)\n"
-"  --mrs N           memory regions of each guest (default 4096)\n"
+"  --mrs N           memory regions of each guest (default 16384)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
 "  --event-queues N  virtqueues that tell of completions (default 4); 0: a guest's\n"
@@ -512,7 +512,7 @@ static void options_init(struct options *options)
 			.cqs = 64,
 			.queue_size = VIRTQ_SIZE_MAX,
 			.cqe = 262144,
-			.mrs = 4096,
+			.mrs = 16384,
 			.pds = 1024,
 			.ahs = 4096,
 			.event_vqs = 4,

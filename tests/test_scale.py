@@ -75,7 +75,7 @@ def test_memory_of_an_idle_qp(large):
 def test_nvme_with_32_queues():
     """NVMe has a queue to read and one to write for each processor; data compared."""
     # NVMe has 128 memory regions for each queue.
-    daemon = lab.Daemon("queues", guests=2, arguments=["--mrs", "16384"]).start()
+    daemon = lab.Daemon("queues", guests=2).start()
     host = lab.Guest("queues-host", 1, [lab.roce_device(daemon.sockets[0])],
                      processors=16).start()
     target = lab.Guest("queues-target", 2, [lab.roce_device(daemon.sockets[1])]).start()

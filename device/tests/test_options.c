@@ -48,7 +48,7 @@ static void test_defaults(void **state)
 	assert_int_equal(options.limits.cqs, 64);
 	assert_int_equal(options.limits.queue_size, 1024);
 	assert_int_equal(options.limits.cqe, 262144);
-	assert_int_equal(options.limits.mrs, 4096);
+	assert_int_equal(options.limits.mrs, 16384);
 	assert_int_equal(options.limits.pds, 1024);
 	assert_int_equal(options.limits.ahs, 4096);
 	assert_int_equal(options.poll_us, 50);
