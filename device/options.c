@@ -20,6 +20,12 @@
 /* The configuration space has 31 bits for it, of Mbit/s. */
 #define SPEED_MAX	2147483
 
+/* QPs and CQs with virtqueues, without direct rings and beside them. */
+#define OPTIONS_QPS	32
+#define OPTIONS_CQS	64
+#define OPTIONS_QPS_FEW	4
+#define OPTIONS_CQS_FEW	4
+
 const char options_usage[] =
 "Usage: vhost-user-roce [--socket PATH]... [--uplink UPLINK]... [OPTION]...\n"
 "\n"
@@ -39,8 +45,10 @@ const char options_usage[] =
 "                      connect:PATH  connect to such a socket, as of another daemon\n"
 "                      tap:NAME      a tap interface, made if there is none\n"
 "                      packet:NAME   share an interface of the host\n"
-"  --qps N           queue pairs of each guest (default 32)\n"
-"  --cqs N           completion queues of each guest (default 64)\n"
+"  --qps N           queue pairs with virtqueues of each guest (default 4; 32 where\n"
+"                    there are no direct rings)\n"
+"  --cqs N           completion queues with virtqueues of each guest (default 4,\n"
+"                    or 64)\n"
 "  --cqe N           completions that each of them holds (default 262144)\n"
 "  --mrs N           memory regions of each guest (default 16384)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
@@ -84,7 +92,7 @@ const char options_usage[] =
 "QEMU (11.1 or later) needs shared guest memory and, for the default limits:\n"
 "  -object memory-backend-memfd,id=mem,share=on,size=SIZE -machine memory-backend=mem\n"
 "  -chardev socket,id=roce,path=PATH\n"
-"  -device vhost-user-test-device-pci,chardev=roce,virtio-id=1,num_vqs=136,\\\n"
+"  -device vhost-user-test-device-pci,chardev=roce,virtio-id=1,num_vqs=20,\\\n"
 "          vq_size=1024,config_size=36,page-per-vq=on\n"
 "where num_vqs is 3 + CQs + 2 * QPs + event queues + doorbell queues.  A guest whose\n"
 "QEMU was told config_size=32, and a num_vqs without the last two, has neither.\n";
@@ -508,8 +516,6 @@ static void options_init(struct options *options)
 {
 	*options = (struct options){
 		.limits = {
-			.qps = 32,
-			.cqs = 64,
 			.queue_size = VIRTQ_SIZE_MAX,
 			.cqe = 262144,
 			.mrs = 16384,
@@ -531,7 +537,12 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* What follows for some limits from others. */
+/*
+ * What follows for some limits from others.
+ *
+ * Where there are direct rings, only the GSI and drivers that do not know them use QPs and
+ * CQs with virtqueues, so there are few unless the options say how many.
+ */
 static void options_settle(struct rnic_limits *limits)
 {
 	if (limits->rfc) {
@@ -541,6 +552,10 @@ static void options_settle(struct rnic_limits *limits)
 	/* Direct rings complete by events. */
 	if (!limits->event_vqs || !limits->direct_qps || !limits->direct_cqs)
 		limits->doorbell_vqs = 0;
+	if (!limits->qps)
+		limits->qps = limits->doorbell_vqs ? OPTIONS_QPS_FEW : OPTIONS_QPS;
+	if (!limits->cqs)
+		limits->cqs = limits->doorbell_vqs ? OPTIONS_CQS_FEW : OPTIONS_CQS;
 	limits->direct_qps = limits->doorbell_vqs ?
 		min_u32(limits->direct_qps, VIRTIO_NET_ROCE_MAX_OBJECTS - limits->qps) :
 		0;

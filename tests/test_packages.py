@@ -92,7 +92,7 @@ def test_service(system):
     try:
         place = "/run/vhost-user-roce/lan"
         status = system.run("systemctl show -P StatusText vhost-user-roce@lan").stdout
-        assert status == "2 guest(s), 136 virtqueues each (num_vqs)\n"
+        assert status == "2 guest(s), 20 virtqueues each (num_vqs)\n"
         ports = system.run(f"vhost-user-roce-ctl {place}/control ports").stdout
         assert "a.sock" in ports and "b.sock" in ports
         # QEMU's user is in the group; others do not even get there.

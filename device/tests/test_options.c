@@ -44,8 +44,8 @@ static void test_defaults(void **state)
 	assert_int_equal(options.uplinks, 0);
 	assert_null(options.all.pcap);
 	assert_false(fault_any(&options.all.fault));
-	assert_int_equal(options.limits.qps, 32);
-	assert_int_equal(options.limits.cqs, 64);
+	assert_int_equal(options.limits.qps, 4);
+	assert_int_equal(options.limits.cqs, 4);
 	assert_int_equal(options.limits.queue_size, 1024);
 	assert_int_equal(options.limits.cqe, 262144);
 	assert_int_equal(options.limits.mrs, 16384);
@@ -108,8 +108,8 @@ static void test_event_queues(void **state)
 			       "--doorbell-queues", "16"), 0);
 	assert_int_equal(limits->event_vqs, 64);
 	assert_int_equal(limits->doorbell_vqs, 16);
-	assert_int_equal(limits->direct_qps, 16384 - 32);
-	assert_int_equal(limits->direct_cqs, 16384 - 64);
+	assert_int_equal(limits->direct_qps, 16384 - 4);
+	assert_int_equal(limits->direct_cqs, 16384 - 4);
 	assert_int_equal(PARSE("--socket", "a", "--direct-qps", "100",
 			       "--direct-cqs", "10"), 0);
 	assert_int_equal(limits->direct_qps, 100);
@@ -117,11 +117,17 @@ static void test_event_queues(void **state)
 	assert_int_equal(PARSE("--socket", "a", "--direct-qps", "0"), 0);
 	assert_int_equal(limits->doorbell_vqs, 0);
 	assert_int_equal(limits->direct_cqs, 0);
+	assert_int_equal(limits->qps, 32);
+	assert_int_equal(limits->cqs, 64);
 	assert_int_equal(PARSE("--socket", "a", "--event-queues", "0"), 0);
 	assert_int_equal(limits->doorbell_vqs, 0);
 	assert_int_equal(PARSE("--socket", "a", "--rfc"), 0);
 	assert_int_equal(limits->event_vqs, 0);
 	assert_int_equal(limits->doorbell_vqs, 0);
+	assert_int_equal(limits->qps, 32);
+	assert_int_equal(PARSE("--socket", "a", "--rfc", "--qps", "5", "--cqs", "6"), 0);
+	assert_int_equal(limits->qps, 5);
+	assert_int_equal(limits->cqs, 6);
 	assert_int_equal(PARSE("--socket", "a", "--event-queues", "65"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a", "--doorbell-queues", "17"),
 			 -EINVAL);
