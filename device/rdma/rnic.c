@@ -351,7 +351,7 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
 	rnic->ctx.mem = mem;
-	mr_translate_all(&rnic->mrs);
+	mr_mem_changed(&rnic->mrs);
 	cq_mem_changed(&rnic->cqs);
 	srq_mem_changed(&rnic->srqs);
 	qp_mem_changed(&rnic->qps);

@@ -118,10 +118,7 @@ void cq_mem_changed(struct cq_table *cqs)
 
 	for (i = 0; i < cqs->size; i++) {
 		cq = cqs->cq[i];
-		if (!cq)
-			continue;
-		pages_translate(&cq->pages);
-		if (cq->control)
+		if (cq && cq->control)
 			block_translate(&cq->block, cqs->ctx);
 	}
 }

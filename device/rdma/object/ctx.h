@@ -22,7 +22,7 @@
 #define RNIC_UD_MTU		4096
 #define RNIC_ACK_DELAY		15
 
-/* Bounds the memory for extents of memory regions to 96 MiB for each guest. */
+/* Bounds the memory for extents of memory regions to 64 MiB for each guest. */
 #define RNIC_MR_EXTENTS_MAX	(1u << 22)
 #define RNIC_MR_PAGES_MAX	(1u << 22)
 
@@ -30,6 +30,9 @@
 #define RNIC_HELD_MAX		(1u << 20)
 
 #define RNIC_PAGE_SIZE		4096u
+
+/* What is copied in one go, at most, to a peer in memory; to others it is less. */
+#define RNIC_SLICE		(64u * 1024)
 
 /* What had no work for this long is no longer looked at. */
 #define RNIC_IDLE_NS		(1000 * 1000)
@@ -51,7 +54,7 @@
 /* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
 #define RNIC_WQES_MAX		(1u << 18)
 
-/* Pages of rings, 16 GiB; bounds the memory for pointers to 64 MiB for each guest. */
+/* Pages of rings, 16 GiB; bounds the memory for their addresses to 32 MiB for each guest. */
 #define RNIC_RING_PAGES_MAX	(1u << 22)
 
 /* A page list is copied to the stack: one page of it, for 2 MiB. */

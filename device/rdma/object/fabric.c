@@ -51,7 +51,7 @@ static void transport_local_send(struct fabric_end *from, struct fabric_end *to,
  */
 const struct transport transport_local = {
 	.name = "local",
-	.seg_max = 64 * 1024,
+	.seg_max = RNIC_SLICE,
 	.send = transport_local_send,
 };
 

@@ -2,11 +2,14 @@
 /*
  * Memory regions.
  *
- * A region keeps its pages as extents: runs of pages that are adjacent both for
- * the guest and here, so that a huge page or a lucky allocation is one of them.
- * The extent of an address is found by a binary search, and not even that while
- * one walks on.  Device addresses are kept beside the pointers, for when the
- * memory map changes.
+ * A region keeps its pages as extents: runs of pages that are adjacent for the guest,
+ * so that a huge page or a lucky allocation is one of them.  The extent of an address
+ * is found by a binary search, and not even that while one walks on.
+ *
+ * Extents are device addresses, and are looked up in the memory map when they are
+ * used, so that a change of the map costs nothing, however many there are: a guest can
+ * have its front-end change the map at any time.  Pages that are gone are found at the
+ * access.
  *
  * A region of mr_alloc() has room for the extents of all its pages from the
  * beginning, so that a registration by work request needs no memory, and counts
@@ -70,25 +73,13 @@ static bool extents_grow(struct extents *list)
 	return true;
 }
 
-static bool extent_joins(const struct mr_extent *extent, uint64_t addr,
-			 const uint8_t *host)
-{
-	uint64_t size = (uint64_t)extent->npages * RNIC_PAGE_SIZE;
-
-	if (extent->addr + size != addr)
-		return false;
-	return host ? extent->host && extent->host + size == host :
-		      !extent->host;
-}
-
-static bool extents_add(struct extents *list, uint64_t addr, uint32_t npages,
-			uint8_t *host)
+static bool extents_add(struct extents *list, uint64_t addr)
 {
 	struct mr_extent *last = list->n ? &list->extent[list->n - 1] : NULL;
 
-	if (last && extent_joins(last, addr, host)) {
-		last->npages += npages;
-		list->pages += npages;
+	if (last && last->addr + (uint64_t)last->npages * RNIC_PAGE_SIZE == addr) {
+		last->npages++;
+		list->pages++;
 		return true;
 	}
 	if (list->n == list->limit)
@@ -96,12 +87,10 @@ static bool extents_add(struct extents *list, uint64_t addr, uint32_t npages,
 	if (list->n == list->max && !extents_grow(list))
 		return false;
 	list->extent[list->n++] = (struct mr_extent) {
-		.page = list->pages,
-		.npages = npages,
+		.page = list->pages++,
+		.npages = 1,
 		.addr = addr,
-		.host = host,
 	};
-	list->pages += npages;
 	return true;
 }
 
@@ -222,17 +211,15 @@ static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
 				uint32_t npages, struct extents *list)
 {
 	uint64_t addr;
-	uint8_t *host;
 	uint32_t i;
 
 	for (i = 0; i < npages; i++) {
 		addr = le64toh(pages[i]);
 		if (addr % RNIC_PAGE_SIZE)
 			return "page address is not aligned";
-		host = guest_mem_ptr(mrs->ctx->mem, addr, RNIC_PAGE_SIZE);
-		if (!host)
+		if (!guest_mem_ptr(mrs->ctx->mem, addr, RNIC_PAGE_SIZE))
 			return "page outside of guest memory";
-		if (!extents_add(list, addr, 1, host))
+		if (!extents_add(list, addr))
 			return list->n == list->limit ? mr_no_room : mr_no_memory;
 	}
 	return NULL;
@@ -387,7 +374,6 @@ static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 	mr->length = tmpl->length;
 	mr->n = tmpl->n;
 	mr->extent = tmpl->extent;
-	mr->lost = false;
 	*key = mr->key;
 	return NULL;
 }
@@ -581,7 +567,6 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	mr->first = new.first;
 	mr->length = new.length;
 	mr->key = fast->key;
-	mr->lost = false;
 	mr->invalid = false;
 	obj_retag(&mrs->objs, mr->key);
 	return NULL;
@@ -636,140 +621,7 @@ void mr_table_reset(struct mr_table *mrs)
 		if (mr)
 			mr_free(mrs, mr);
 	}
-}
-
-/*
- * The next pages of [@addr, @addr + @npages pages) that lie in one region, or in none.
- */
-static uint32_t pages_run(const struct mr_table *mrs, uint64_t addr,
-			  uint32_t npages, uint8_t **host)
-{
-	uint64_t len = (uint64_t)npages * RNIC_PAGE_SIZE;
-	uint32_t run = guest_mem_run(mrs->ctx->mem, addr, len, host) /
-		       RNIC_PAGE_SIZE;
-
-	if (run)
-		return run;
-	/* A page that is not all in one region is a hole. */
-	*host = NULL;
-	return 1;
-}
-
-/* An extent may now be spread over several pieces of memory, or have holes. */
-static bool extent_split(const struct mr_table *mrs, const struct mr_extent *extent,
-			 struct extents *list)
-{
-	uint64_t addr = extent->addr;
-	uint32_t left, run;
-	uint8_t *host;
-
-	for (left = extent->npages; left; left -= run) {
-		run = pages_run(mrs, addr, left, &host);
-		if (!extents_add(list, addr, run, host))
-			return false;
-		addr += (uint64_t)run * RNIC_PAGE_SIZE;
-	}
-	return true;
-}
-
-static bool mr_retranslate(const struct mr_table *mrs, const struct mr *mr,
-			   struct extents *list)
-{
-	uint32_t i;
-
-	for (i = 0; i < mr->n; i++)
-		if (!extent_split(mrs, &mr->extent[i], list))
-			return false;
-	return true;
-}
-
-static bool mr_has_holes(const struct mr *mr)
-{
-	uint32_t i;
-
-	for (i = 0; i < mr->n; i++)
-		if (!mr->extent[i].host)
-			return true;
-	return false;
-}
-
-/* Takes the list over. */
-static void mr_replace(struct mr_table *mrs, struct mr *mr, struct extents *list)
-{
-	if (mr->max_pages) {
-		/* As many as pages at most, which there is room for. */
-		memcpy(mr->extent, list->extent,
-		       list->n * sizeof(*mr->extent));
-		free(list->extent);
-	} else {
-		mrs->extents += list->n - mr->n;
-		free(mr->extent);
-		mr->extent = list->extent;
-	}
-	mr->n = list->n;
-}
-
-static void mr_translate(struct mr_table *mrs, struct mr *mr)
-{
-	struct extents list = { .limit = UINT32_MAX };
-	bool was_lost = mr->lost;
-
-	if (!mr_retranslate(mrs, mr, &list)) {
-		free(list.extent);
-		mr->lost = true;
-		mrs->map.n = 0;	/* no map is the same: try again */
-		rnic_warn(mrs->ctx, "memory region %u lost: %s", obj_index(mr->key),
-			  mr_no_memory);
-		return;
-	}
-	mr_replace(mrs, mr, &list);
-	mr->lost = mr_has_holes(mr);
-	if (mr->lost && !was_lost)
-		rnic_warn(mrs->ctx, "memory region %u lost: pages are gone",
-			  obj_index(mr->key));
-}
-
-static bool mem_is(const struct guest_mem *mem, const struct guest_mem *other)
-{
-	return mem->n == other->n &&
-	       !memcmp(mem->region, other->region, mem->n * sizeof(*mem->region));
-}
-
-/* Is all of @other, which is not empty, at the same place in @mem? */
-static bool mem_includes(const struct guest_mem *mem, const struct guest_mem *other)
-{
-	unsigned int i, j = 0;
-
-	for (i = 0; i < mem->n && j < other->n; i++)
-		if (!memcmp(&mem->region[i], &other->region[j], sizeof(*mem->region)))
-			j++;
-	return j && j == other->n;
-}
-
-/*
- * With all of the memory gone the guest stands still, and mr_get_whole() finds
- * nothing.  As a rule the same memory comes back, mapped at the same place, or more
- * is plugged in, which concerns only regions that have holes.
- */
-void mr_translate_all(struct mr_table *mrs)
-{
-	const struct guest_mem *mem = mrs->ctx->mem;
-	struct mr *mr;
-	uint32_t i, left = mrs->objs.used;
-	bool more;
-
-	if (!mem->n || mem_is(mem, &mrs->map))
-		return;
-	more = mem_includes(mem, &mrs->map);
-	mrs->map = *mem;
-	for (i = 0; left && i < mrs->objs.max; i++) {
-		mr = obj_at(&mrs->objs, i);
-		if (!mr)
-			continue;
-		left--;
-		if (!mr->dma && !mr->window && !mr->invalid && (mr->lost || !more))
-			mr_translate(mrs, mr);
-	}
+	mrs->gaps = false;
 }
 
 static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
@@ -787,50 +639,33 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return true;
 }
 
-/* Rights that only peers use.  Of a window they are all that there is. */
-#define REMOTE_ACCESS	(VIRTIO_IB_ACCESS_REMOTE_WRITE | VIRTIO_IB_ACCESS_REMOTE_READ | \
-			 VIRTIO_IB_ACCESS_REMOTE_ATOMIC)
-
-static bool window_is_ok(const struct mr *window, uint64_t user, uint32_t access)
+/* Is all of @other in @mem? */
+static bool mem_includes(const struct guest_mem *mem, const struct guest_mem *other)
 {
-	return access & REMOTE_ACCESS && !window->of->lost &&
-	       (window->window == VIRTIO_IB_MW_TYPE_1 || window->user == user);
+	unsigned int i;
+
+	for (i = 0; i < other->n; i++)
+		if (!mem_covers(mem, other->region[i].addr, other->region[i].size))
+			return false;
+	return true;
 }
 
-const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
-			      uint64_t user, uint32_t key, uint32_t access)
+/*
+ * With all of the memory gone the guest stands still, and mr_get_whole() finds
+ * nothing.  As a rule the same memory comes back, or more is plugged in.  Then all pages
+ * of all regions are there, and accesses need not ask for theirs.
+ */
+void mr_mem_changed(struct mr_table *mrs)
 {
-	const struct mr *mr = obj_get(&mrs->objs, key);
+	const struct guest_mem *mem = mrs->ctx->mem;
 
-	if (!mr || mr->pd != pd || mr->invalid || mr->lost ||
-	    !mrs->ctx->mem->n || (mr->access & access) != access)
-		return NULL;
-	if (mr->window && !window_is_ok(mr, user, access))
-		return NULL;
-	return mr;
-}
-
-const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
-			       uint64_t user, uint32_t key, uint64_t addr,
-			       uint64_t len, uint32_t access)
-{
-	const struct mr *mr = mr_get_whole(mrs, pd, user, key, access);
-
-	if (!mr)
-		return NULL;
-	if (addr < mr->addr || len > mr->length ||
-	    addr - mr->addr > mr->length - len)
-		return NULL;
-	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
-		return NULL;
-	return mr;
-}
-
-const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
-			uint32_t key, uint64_t addr, uint64_t len,
-			uint32_t access)
-{
-	return mr_get_remote(mrs, pd, 0, key, addr, len, access);
+	if (!mem->n)
+		return;
+	if (mrs->objs.used && !mrs->gaps && !mem_includes(mem, &mrs->map)) {
+		mrs->gaps = true;
+		rnic_warn(mrs->ctx, "some memory is gone: accesses to regions there fail");
+	}
+	mrs->map = *mem;
 }
 
 static bool extent_has(const struct mr *mr, uint32_t i, uint32_t page)
@@ -878,6 +713,72 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 	extent = &mr->extent[*hint];
 	off -= (uint64_t)extent->page * RNIC_PAGE_SIZE;
 	size = (uint64_t)extent->npages * RNIC_PAGE_SIZE - off;
-	*p = extent->host + off;
-	return len < size ? len : size;
+	return guest_mem_run(mrs->ctx->mem, extent->addr + off, len < size ? len : size,
+			     p);
+}
+
+/* Are all pages of a part of a region still there? */
+static bool mr_covers(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
+		      uint64_t len)
+{
+	uint32_t hint = 0;
+	uint64_t part;
+	uint8_t *p;
+
+	while (len) {
+		part = mr_contig(mrs, mr, addr, len, &hint, &p);
+		if (!p)
+			return false;
+		addr += part;
+		len -= part;
+	}
+	return true;
+}
+
+/* Rights that only peers use.  Of a window they are all that there is. */
+#define REMOTE_ACCESS	(VIRTIO_IB_ACCESS_REMOTE_WRITE | VIRTIO_IB_ACCESS_REMOTE_READ | \
+			 VIRTIO_IB_ACCESS_REMOTE_ATOMIC)
+
+static bool window_is_ok(const struct mr *window, uint64_t user, uint32_t access)
+{
+	return access & REMOTE_ACCESS &&
+	       (window->window == VIRTIO_IB_MW_TYPE_1 || window->user == user);
+}
+
+const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
+			      uint64_t user, uint32_t key, uint32_t access)
+{
+	const struct mr *mr = obj_get(&mrs->objs, key);
+
+	if (!mr || mr->pd != pd || mr->invalid || !mrs->ctx->mem->n ||
+	    (mr->access & access) != access)
+		return NULL;
+	if (mr->window && !window_is_ok(mr, user, access))
+		return NULL;
+	return mr;
+}
+
+const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
+			       uint64_t user, uint32_t key, uint64_t addr,
+			       uint64_t len, uint32_t access)
+{
+	const struct mr *mr = mr_get_whole(mrs, pd, user, key, access);
+
+	if (!mr)
+		return NULL;
+	if (addr < mr->addr || len > mr->length ||
+	    addr - mr->addr > mr->length - len)
+		return NULL;
+	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
+		return NULL;
+	if (mrs->gaps && len <= RNIC_SLICE && !mr_covers(mrs, mr, addr, len))
+		return NULL;
+	return mr;
+}
+
+const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
+			uint32_t key, uint64_t addr, uint64_t len,
+			uint32_t access)
+{
+	return mr_get_remote(mrs, pd, 0, key, addr, len, access);
 }

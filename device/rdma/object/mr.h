@@ -19,13 +19,11 @@
  * @page:	number of the first one in the region
  * @npages:	how many they are
  * @addr:	device address
- * @host:	where they are mapped here, or NULL if they no longer are
  */
 struct mr_extent {
 	uint32_t page;
 	uint32_t npages;
 	uint64_t addr;
-	uint8_t *host;
 };
 
 /**
@@ -34,7 +32,6 @@ struct mr_extent {
  * @access:	&enum virtio_ib_access_flags
  * @pd:		protection domain
  * @dma:	it is all of the guest's memory, without extents
- * @lost:	pages of it are not in the guest's memory any more
  * @invalid:	no access: it waits for mr_fast_reg()
  * @max_pages:	pages that mr_fast_reg() may give it, 0 if that is not possible;
  *		there is room for as many extents
@@ -56,7 +53,6 @@ struct mr {
 	uint32_t access;
 	struct pd *pd;
 	bool dma;
-	bool lost;
 	bool invalid;
 	uint32_t max_pages;
 	uint64_t addr;
@@ -80,7 +76,8 @@ struct mr_reg;
  * @pds:	its protection domains
  * @objs:	&struct mr by key
  * @extents:	extents of all of them together
- * @map:	memory map that the extents were translated by
+ * @map:	last memory map that was not empty
+ * @gaps:	pages of regions may not be in the guest's memory any more
  * @reg:	registration under way, or NULL
  */
 struct mr_table {
@@ -89,6 +86,7 @@ struct mr_table {
 	struct obj_table objs;
 	uint32_t extents;
 	struct guest_mem map;
+	bool gaps;
 	struct mr_reg *reg;
 };
 
@@ -272,8 +270,8 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
 const char *mr_dereg(struct mr_table *mrs, uint32_t mrn);
 
-/** mr_translate_all() - the memory map may be another one: translate again */
-void mr_translate_all(struct mr_table *mrs);
+/** mr_mem_changed() - the memory map may be another one */
+void mr_mem_changed(struct mr_table *mrs);
 
 /**
  * mr_get_whole() - memory region that a key stands for, whatever it covers
@@ -296,6 +294,9 @@ const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
  * @addr:	first byte
  * @len:	bytes
  * @access:	right that the region must grant, or 0 for local reading
+ *
+ * Of a range longer than %RNIC_SLICE it is not known whether its pages are still the
+ * guest's memory; that is looked at for each slice.
  *
  * Return: the region if all of [@addr, @addr + @len) may be accessed, else
  *	   NULL.  Valid until the next control command.
@@ -327,9 +328,9 @@ const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
  * @addr:	first byte
  * @len:	bytes
  * @hint:	extent to try first; updated
- * @p:		set to the pointer
+ * @p:		set to the pointer, or to NULL if there is no memory any more
  *
- * Return: how many bytes, up to @len and not 0, lie at @p.
+ * Return: how many bytes, up to @len and not 0, lie at @p, or are not there.
  */
 size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p);

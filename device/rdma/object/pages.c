@@ -12,8 +12,8 @@ const char *pages_alloc(struct pages *pages, struct rnic_ctx *ctx, uint32_t n)
 	if (n > RNIC_RING_PAGES_MAX - ctx->ring_pages)
 		return "no room for so many pages of rings";
 	if (n) {
-		pages->page = calloc(n, sizeof(*pages->page));
-		if (!pages->page)
+		pages->addr = calloc(n, sizeof(*pages->addr));
+		if (!pages->addr)
 			return "out of memory";
 	}
 	ctx->ring_pages += n;
@@ -27,25 +27,22 @@ void pages_free(struct pages *pages)
 {
 	if (pages->ctx)
 		pages->ctx->ring_pages -= pages->n;
-	free(pages->page);
+	free(pages->addr);
 	*pages = (struct pages) {};
 }
 
 const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n)
 {
-	struct page_ref *page;
+	uint64_t addr;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		page = &pages->page[pages->filled];
-		page->addr = le64toh(list[i]);
-		if (page->addr % RNIC_PAGE_SIZE)
+		addr = le64toh(list[i]);
+		if (addr % RNIC_PAGE_SIZE)
 			return "page address is not aligned";
-		page->host = guest_mem_ptr(pages->ctx->mem, page->addr,
-					   RNIC_PAGE_SIZE);
-		if (!page->host)
+		if (!guest_mem_ptr(pages->ctx->mem, addr, RNIC_PAGE_SIZE))
 			return "page outside of guest memory";
-		pages->filled++;
+		pages->addr[pages->filled++] = addr;
 	}
 	return NULL;
 }
@@ -59,16 +56,12 @@ bool pages_fit_ring(uint32_t depth, uint8_t shift, uint32_t n)
 	return n == ((depth << shift) + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE;
 }
 
-void pages_translate(struct pages *pages)
+void *pages_ptr(const struct pages *pages, uint64_t off)
 {
-	struct page_ref *page;
-	uint32_t i;
+	uint8_t *page = guest_mem_ptr(pages->ctx->mem, pages->addr[off / RNIC_PAGE_SIZE],
+				      RNIC_PAGE_SIZE);
 
-	for (i = 0; i < pages->filled; i++) {
-		page = &pages->page[i];
-		page->host = guest_mem_ptr(pages->ctx->mem, page->addr,
-					   RNIC_PAGE_SIZE);
-	}
+	return page ? page + off % RNIC_PAGE_SIZE : NULL;
 }
 
 const char *block_init(struct block *block, const struct rnic_ctx *ctx,

@@ -2,7 +2,8 @@
 /*
  * Guest memory that a create command names for good: pages of a ring, and blocks.
  *
- * The guest's memory map may change under an object.  Then all pointers are made anew.
+ * The guest's memory map may change under an object.  Then the pointers to blocks are
+ * made anew.  Pages, of which there may be millions, are looked up when they are used.
  * What is not memory any more has no pointer, and its user fails.
  */
 #ifndef DEVICE_RDMA_OBJECT_PAGES_H
@@ -11,27 +12,17 @@
 #include "rdma/object/ctx.h"
 
 /**
- * struct page_ref - a page
- * @addr:	device address
- * @host:	where it is here, or NULL
- */
-struct page_ref {
-	uint64_t addr;
-	uint8_t *host;
-};
-
-/**
  * struct pages - a list of pages
  * @ctx:	the NIC's context, or NULL if there is no list
  * @n:		number of pages that it has room for
  * @filled:	number of those that are named
- * @page:	pages
+ * @addr:	their device addresses
  */
 struct pages {
 	struct rnic_ctx *ctx;
 	uint32_t n;
 	uint32_t filled;
-	struct page_ref *page;
+	uint64_t *addr;
 };
 
 /**
@@ -50,9 +41,6 @@ void pages_free(struct pages *pages);
 /** pages_add() - the next @n pages are these; returns NULL, or why not */
 const char *pages_add(struct pages *pages, const __le64 *list, uint32_t n);
 
-/** pages_translate() - the memory map has changed */
-void pages_translate(struct pages *pages);
-
 /** pages_fit_ring() - is this a work queue that @n pages hold exactly?  No slots will do */
 bool pages_fit_ring(uint32_t depth, uint8_t shift, uint32_t n);
 
@@ -63,12 +51,7 @@ static inline uint32_t pages_left(const struct pages *pages)
 }
 
 /** pages_ptr() - pointer to a byte, by its offset in the list; NULL if it is lost */
-static inline void *pages_ptr(const struct pages *pages, uint64_t off)
-{
-	uint8_t *host = pages->page[off / RNIC_PAGE_SIZE].host;
-
-	return host ? host + off % RNIC_PAGE_SIZE : NULL;
-}
+void *pages_ptr(const struct pages *pages, uint64_t off);
 
 /**
  * struct block - a piece of memory that lies within a page

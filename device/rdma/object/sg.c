@@ -72,7 +72,7 @@ void sg_init_flat(struct sg *sg, void *p)
 	*sg = (struct sg) { .flat = p };
 }
 
-/* The next piece in one go, up to @max bytes, which are not 0. */
+/* The next piece in one go, up to @max bytes, which are not 0; *@p as of mr_contig(). */
 static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 {
 	const struct sge *sge;
@@ -90,8 +90,9 @@ static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 	if (max > sge->length - sg->off)
 		max = sge->length - sg->off;
 	if (!sg->mr) {
-		sg->mr = mr_get_remote(sg->mrs, sg->pd, sg->user, sge->key,
-				       sge->addr + sg->off, max, sg->access);
+		/* Bounds were checked when the cursor was made. */
+		sg->mr = mr_get_whole(sg->mrs, sg->pd, sg->user, sge->key,
+				      sg->access);
 		sg->hint = 0;
 	}
 	return mr_contig(sg->mrs, sg->mr, sge->addr + sg->off, max, &sg->hint, p);
@@ -113,8 +114,14 @@ void sg_copy(struct sg *dst, struct sg *src, uint64_t len)
 	while (len) {
 		part = sg_contig(src, len, &from);
 		part = sg_contig(dst, part, &to);
-		/* In a loop-back both may be the same memory. */
-		memmove(to, from, part);
+		/*
+		 * In a loop-back both may be the same memory.  What is gone reads as
+		 * zeroes, as memory that QEMU takes away does.
+		 */
+		if (to && from)
+			memmove(to, from, part);
+		else if (to)
+			memset(to, 0, part);
 		sg_advance(src, part);
 		sg_advance(dst, part);
 		len -= part;

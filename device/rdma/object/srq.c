@@ -74,7 +74,6 @@ void srq_mem_changed(struct srq_table *srqs)
 		srq = obj_at(&srqs->objs, i);
 		if (!srq)
 			continue;
-		pages_translate(&srq->pages);
 		block_translate(&srq->block, srqs->ctx);
 		left--;
 	}

@@ -131,7 +131,6 @@ void qp_mem_changed(struct qp_table *qps)
 		qp = qps->qp[i];
 		if (!qp)
 			continue;
-		pages_translate(&qp->pages);
 		block_translate(&qp->block, qps->ctx);
 	}
 }

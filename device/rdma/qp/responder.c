@@ -305,7 +305,7 @@ static enum resp_result responder_word(struct qp *qp, const struct pkt *pkt,
 		return RESP_ACCESS;
 	/* Who maps the guest's memory may have mapped it askew. */
 	if (mr_contig(qp->mrs, mr, pkt->va, PKT_ATOMIC_SIZE, &hint, &p) !=
-	    PKT_ATOMIC_SIZE || (uintptr_t)p % PKT_ATOMIC_SIZE)
+	    PKT_ATOMIC_SIZE || !p || (uintptr_t)p % PKT_ATOMIC_SIZE)
 		return RESP_OP_ERR;
 	*word = (uint64_t *)p;
 	return RESP_OK;

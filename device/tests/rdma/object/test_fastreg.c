@@ -233,11 +233,16 @@ static void do_reg(const struct pair *p, const struct eg_end *end,
 	expect_local(end, 0x7e9, VIRTIO_IB_WC_REG_MR);
 }
 
-static bool valid(const struct eg_end *end, uint32_t key)
+static bool valid_at(const struct eg_end *end, uint32_t key, uint64_t addr)
 {
 	const struct rnic *rnic = end->guest->rnic;
 
-	return mr_get(&rnic->mrs, pd_get(&rnic->pds, end->pdn), key, IOVA, 1, 0);
+	return mr_get(&rnic->mrs, pd_get(&rnic->pds, end->pdn), key, addr, 1, 0);
+}
+
+static bool valid(const struct eg_end *end, uint32_t key)
+{
+	return valid_at(end, key, IOVA);
 }
 
 static void expect_states(const struct pair *p, uint8_t a, uint8_t b)
@@ -936,7 +941,8 @@ static void test_memory_map(void **state)
 	assert_true(valid(&p.a, key));
 	map.n = 1;
 	rnic_mem_changed(guest->rnic, &map);
-	assert_false(valid(&p.a, key));
+	assert_true(valid(&p.a, key));
+	assert_false(valid_at(&p.a, key, IOVA + EG_PAGE));
 	assert_false(valid(&p.a, idle));
 	rnic_mem_changed(guest->rnic, &guest->map);
 	assert_true(valid(&p.a, key));
