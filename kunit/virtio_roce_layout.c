@@ -75,6 +75,8 @@ AT(virtio_rdma_cmd_reg_user_mr, access_flags, 4);
 AT(virtio_rdma_cmd_reg_user_mr, virt_addr, 8);
 AT(virtio_rdma_cmd_reg_user_mr, length, 16);
 AT(virtio_rdma_cmd_reg_user_mr, npages, 24);
+AT(virtio_rdma_cmd_reg_user_mr, page_shift, 28);
+AT(virtio_rdma_cmd_reg_user_mr, levels, 29);
 AT(virtio_rdma_cmd_reg_user_mr, pages, 32);
 
 SIZE(virtio_rdma_cmd_alloc_mw, 8);
@@ -89,6 +91,17 @@ AT(virtio_rdma_cmd_rereg_mr, length, 16);
 AT(virtio_rdma_cmd_rereg_mr, npages, 24);
 AT(virtio_rdma_cmd_rereg_mr, mrn, 28);
 AT(virtio_rdma_cmd_rereg_mr, pages, 32);
+
+SIZE(virtio_rdma_cmd_rereg_mr_long, 40);
+AT(virtio_rdma_cmd_rereg_mr_long, pdn, 0);
+AT(virtio_rdma_cmd_rereg_mr_long, access_flags, 4);
+AT(virtio_rdma_cmd_rereg_mr_long, virt_addr, 8);
+AT(virtio_rdma_cmd_rereg_mr_long, length, 16);
+AT(virtio_rdma_cmd_rereg_mr_long, npages, 24);
+AT(virtio_rdma_cmd_rereg_mr_long, mrn, 28);
+AT(virtio_rdma_cmd_rereg_mr_long, page_shift, 32);
+AT(virtio_rdma_cmd_rereg_mr_long, levels, 33);
+AT(virtio_rdma_cmd_rereg_mr_long, pages, 40);
 
 SIZE(virtio_rdma_cmd_dereg_mr, 4);
 AT(virtio_rdma_cmd_dereg_mr, mrn, 0);

@@ -154,8 +154,11 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_REREG_MR		= 64,
 	VIRTIO_NET_CTRL_ROCE_ALLOC_MW		= 65,
 
+	/* 80 … 87: VIRTIO_IB_DEVICE_MR_PAGE_SHIFT and _MR_INDIRECT */
+	VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG	= 80,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 66,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 81,
 };
 
 /**
@@ -197,9 +200,14 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_MEM_WINDOW: memory windows: ALLOC_MW, %VIRTIO_IB_WR_BIND_MW,
  *	%VIRTIO_IB_ACCESS_MW_BIND; %VIRTIO_IB_WR_LOCAL_INV and %VIRTIO_IB_WR_SEND_WITH_INV
  *	for all QPs
+ * @VIRTIO_IB_DEVICE_MR_PAGE_SHIFT: pages of all sizes of
+ *	&virtio_rdma_ack_query_device.page_size_cap:
+ *	&virtio_rdma_cmd_reg_user_mr.page_shift
+ * @VIRTIO_IB_DEVICE_MR_INDIRECT: lists of pages outside of the command:
+ *	&virtio_rdma_cmd_reg_user_mr.levels
  * @VIRTIO_IB_DEVICE_SRQ_RESIZE: RESIZE_SRQ.  Only with %VIRTIO_IB_DEVICE_SRQ
  *
- * Bits 17 and 18 are not in use.
+ * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
  * Every extension of this device has its bit here; a device of the RFC offers
  * bit 0 at most.
@@ -222,6 +230,8 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_REREG_MR		= 1 << 14,
 	VIRTIO_IB_DEVICE_ZERO_BASED		= 1 << 15,
 	VIRTIO_IB_DEVICE_MEM_WINDOW		= 1 << 16,
+	VIRTIO_IB_DEVICE_MR_PAGE_SHIFT		= 1 << 17,
+	VIRTIO_IB_DEVICE_MR_INDIRECT		= 1 << 18,
 	VIRTIO_IB_DEVICE_SRQ_RESIZE		= 1 << 19,
 };
 
@@ -438,8 +448,13 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_mr, 12);
  *	page is that of this address; with %VIRTIO_IB_ACCESS_ZERO_BASED only the offset
  * @length: bytes
  * @npages: number of pages; they cover [virt_addr, virt_addr + length) exactly
+ * @page_shift: log2 of the bytes of a page, 0 for %VIRTIO_RDMA_MR_PAGE_SHIFT; with
+ *	%VIRTIO_IB_DEVICE_MR_PAGE_SHIFT, else zero and not looked at
+ * @levels: 0: @pages is the list.  1: the list lies in pages of 4096 bytes, and @pages
+ *	has the device address of each of those; with %VIRTIO_IB_DEVICE_MR_INDIRECT, else
+ *	zero and not looked at
  * @padding: zero
- * @pages: device address of each page, 4096 bytes each and aligned to it
+ * @pages: device address of each page, which is aligned to its size
  */
 struct virtio_rdma_cmd_reg_user_mr {
 	__le32 pdn;
@@ -447,14 +462,20 @@ struct virtio_rdma_cmd_reg_user_mr {
 	__le64 virt_addr;
 	__le64 length;
 	__le32 npages;
-	__le32 padding;
+	__u8 page_shift;
+	__u8 levels;
+	__le16 padding;
 	__le64 pages[];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_reg_user_mr, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_reg_user_mr, page_shift, 28);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_reg_user_mr, pages, 32);
 
 #define VIRTIO_RDMA_MR_PAGE_SHIFT	12
+
+/* Addresses in a page of a list of &virtio_rdma_cmd_reg_user_mr.levels 1. */
+#define VIRTIO_RDMA_MR_LIST_PAGE	512
 
 /**
  * struct virtio_rdma_cmd_rereg_mr - request of REREG_MR (no response)
@@ -480,6 +501,37 @@ struct virtio_rdma_cmd_rereg_mr {
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_rereg_mr, 32);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, mrn, 28);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr, pages, 32);
+
+/**
+ * struct virtio_rdma_cmd_rereg_mr_long - request of REREG_MR_LONG (no response)
+ * @pdn: as in REREG_MR, like the following
+ * @access_flags: its rights from now on
+ * @virt_addr: this and @length, @page_shift and @levels are not looked at if @npages is 0
+ * @length: bytes
+ * @npages: number of pages, or 0: those of the region stay
+ * @mrn: the region
+ * @page_shift: as in &virtio_rdma_cmd_reg_user_mr, like the following
+ * @levels: where the list is
+ * @padding: zero
+ * @pages: the list, or where it is
+ */
+struct virtio_rdma_cmd_rereg_mr_long {
+	__le32 pdn;
+	__le32 access_flags;
+	__le64 virt_addr;
+	__le64 length;
+	__le32 npages;
+	__le32 mrn;
+	__u8 page_shift;
+	__u8 levels;
+	__u8 padding[6];
+	__le64 pages[];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_rereg_mr_long, 40);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr_long, mrn, 28);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr_long, page_shift, 32);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_rereg_mr_long, pages, 40);
 
 /**
  * enum virtio_ib_mw_type - type of a memory window

@@ -7,9 +7,9 @@
  * handler that fails has changed nothing and tells why; the guest gets
  * VIRTIO_NET_ERR, the log one line.
  *
- * A request may go on behind its fixed part with a list of pages, of 32 MiB at
- * most.  That is read and looked at bit by bit, so that others are served in
- * between.
+ * A request may go on behind its fixed part with a list of pages, or name pages
+ * that hold one, of 256 MiB at most.  That is read and looked at bit by bit, so that
+ * others are served in between.
  */
 #include <endian.h>
 #include <string.h>
@@ -89,8 +89,7 @@ static const char *command_query_device(struct rnic *rnic,
 
 	*ack = (struct virtio_rdma_ack_query_device) {
 		.device_cap_flags = htole64(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN),
-		.max_mr_size = htole64((uint64_t)RNIC_MR_PAGES_MAX *
-				       RNIC_PAGE_SIZE),
+		.max_mr_size = htole64(rnic_mr_size_max(&rnic->ctx)),
 		.page_size_cap = htole64(RNIC_PAGE_SIZE),
 		.hw_ver = htole32(COMMAND_HW_VER),
 		.max_qp_wr = htole32(limits->queue_size),
@@ -119,7 +118,10 @@ static const char *command_query_device(struct rnic *rnic,
 					 VIRTIO_IB_DEVICE_RESET_SLOTS |
 					 VIRTIO_IB_DEVICE_REREG_MR |
 					 VIRTIO_IB_DEVICE_ZERO_BASED |
-					 VIRTIO_IB_DEVICE_MEM_WINDOW);
+					 VIRTIO_IB_DEVICE_MEM_WINDOW |
+					 VIRTIO_IB_DEVICE_MR_PAGE_SHIFT |
+					 VIRTIO_IB_DEVICE_MR_INDIRECT);
+	ack->page_size_cap = htole64(RNIC_MR_PAGE_SIZES);
 	if (rnic_has_atomics(&rnic->ctx))
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_ATOMIC |
 						 VIRTIO_IB_DEVICE_ATOMIC_WRITE);
@@ -324,22 +326,73 @@ static const char *command_get_dma_mr(struct rnic *rnic,
 	return why;
 }
 
+/* Addresses in pages of @n that the request names, from the @first of the list on. */
+static const char *command_read_indirect(const struct rnic *rnic, uint32_t first,
+					 uint32_t n, __le64 *pages)
+{
+	const uint32_t per = VIRTIO_RDMA_MR_LIST_PAGE;
+	const struct rnic_request *list = &rnic->page_list;
+	uint32_t i, at, part, begin = first / per;
+	__le64 where[COMMAND_PAGES / VIRTIO_RDMA_MR_LIST_PAGE + 1];
+	uint64_t addr;
+	uint8_t *host;
+
+	iov_to_buf(list->iov, list->iov_n, list->off + begin * sizeof(*where), where,
+		   ((first + n - 1) / per - begin + 1) * sizeof(*where));
+	for (i = 0; n; i++) {
+		addr = le64toh(where[i]);
+		at = first % per;
+		part = n < per - at ? n : per - at;
+		host = addr % RNIC_PAGE_SIZE ? NULL :
+		       guest_mem_ptr(rnic->ctx.mem, addr, RNIC_PAGE_SIZE);
+		if (!host)
+			return "page list outside of guest memory, or not aligned";
+		guest_mem_read_once(pages, host + at * sizeof(*pages),
+				    part * sizeof(*pages));
+		pages += part;
+		first += part;
+		n -= part;
+	}
+	return NULL;
+}
+
+_Static_assert(VIRTIO_RDMA_MR_LIST_PAGE * sizeof(__le64) == RNIC_PAGE_SIZE,
+	       "a page of a list is not a page");
+
+/* The next addresses of a list; returns how many, or 0 and why there are none. */
+static uint32_t command_read_list(const struct rnic *rnic, __le64 *pages,
+				  const char **why)
+{
+	const struct rnic_request *req = &rnic->page_list;
+	struct mr_list list = mr_reg_list(&rnic->mrs);
+	uint32_t n = list.left < COMMAND_PAGES ? list.left : COMMAND_PAGES;
+
+	*why = NULL;
+	if (list.indirect)
+		*why = command_read_indirect(rnic, list.next, n, pages);
+	else
+		iov_to_buf(req->iov, req->iov_n,
+			   req->off + list.next * sizeof(*pages), pages,
+			   n * sizeof(*pages));
+	return *why ? 0 : n;
+}
+
 static const char *command_reg_pages(struct rnic *rnic,
 				     const struct command_args *args)
 {
-	struct rnic_request *list = &rnic->page_list;
-	uint32_t n = mr_reg_left(&rnic->mrs), key = 0;
 	__le64 pages[COMMAND_PAGES];
+	uint32_t n, key = 0;
 	const char *why;
 
-	if (n > COMMAND_PAGES)
-		n = COMMAND_PAGES;
-	iov_to_buf(list->iov, list->iov_n, list->off, pages, n * sizeof(*pages));
-	list->off += n * sizeof(*pages);
+	n = command_read_list(rnic, pages, &why);
+	if (!n) {
+		mr_reg_abort(&rnic->mrs);
+		return why;
+	}
 	why = mr_reg_pages(&rnic->mrs, pages, n);
 	if (why)
 		return why;
-	if (mr_reg_left(&rnic->mrs))
+	if (mr_reg_list(&rnic->mrs).left)
 		return command_goes_on;
 	why = mr_reg_end(&rnic->mrs, &key);
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR)
@@ -376,9 +429,22 @@ static const char *command_rereg_mr(struct rnic *rnic, const struct command_args
 	size_t room = args->whole->len - sizeof(*cmd);
 	const char *why = mr_rereg_begin(&rnic->mrs, cmd, room);
 
-	if (why || !mr_reg_left(&rnic->mrs))
+	if (why || !mr_reg_list(&rnic->mrs).left)
 		return why;
 	return command_reg_more(rnic, args, VIRTIO_NET_CTRL_ROCE_REREG_MR,
+				sizeof(*cmd));
+}
+
+static const char *command_rereg_mr_long(struct rnic *rnic,
+					 const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_rereg_mr_long *cmd = args->req;
+	size_t room = args->whole->len - sizeof(*cmd);
+	const char *why = mr_rereg_long_begin(&rnic->mrs, cmd, room);
+
+	if (why || !mr_reg_list(&rnic->mrs).left)
+		return why;
+	return command_reg_more(rnic, args, VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG,
 				sizeof(*cmd));
 }
 
@@ -643,6 +709,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			   CMD(reg_user_mr), ACK(mr), true },
 	C(REREG_MR) = { "REREG_MR", command_rereg_mr,
 			CMD(rereg_mr), 0, true },
+	C(REREG_MR_LONG) = { "REREG_MR_LONG", command_rereg_mr_long,
+			     CMD(rereg_mr_long), 0, true },
 	C(DEREG_MR) = { "DEREG_MR", command_dereg_mr,
 			CMD(dereg_mr), 0, false },
 	C(CREATE_QP) = { "CREATE_QP", command_create_qp,
@@ -773,7 +841,8 @@ uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
 {
 	const struct command_args args = { .rsp = rsp };
 	const bool reg = rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR ||
-			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR;
+			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR ||
+			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG;
 
 	return command_ack(rnic, &command_table[rnic->command],
 			   reg ? command_reg_pages(rnic, &args) :

@@ -22,9 +22,18 @@
 #define RNIC_UD_MTU		4096
 #define RNIC_ACK_DELAY		15
 
-/* Bounds the memory for extents of memory regions to 64 MiB for each guest. */
-#define RNIC_MR_EXTENTS_MAX	(1u << 22)
-#define RNIC_MR_PAGES_MAX	(1u << 22)
+/*
+ * Extents of all memory regions of a guest: as many as it has pages, but not fewer than the
+ * first, nor more than the second, which bound the memory for them to 64 and 256 MiB.
+ */
+#define RNIC_MR_EXTENTS_LEAST	(1u << 22)
+#define RNIC_MR_EXTENTS_MOST	(1u << 24)
+
+/* Pages in the list of one region, which bounds the time that it takes to read it. */
+#define RNIC_MR_LIST_MAX	(1u << 25)
+
+/* 4 KiB to 1 GiB. */
+#define RNIC_MR_PAGE_SIZES	0x7ffff000ull
 
 /* Completions held; bounds the memory for them to 96 MiB for each guest. */
 #define RNIC_HELD_MAX		(1u << 20)
@@ -139,6 +148,12 @@ static inline bool rnic_has_direct(const struct rnic_ctx *ctx)
 static inline bool rnic_has_atomics(const struct rnic_ctx *ctx)
 {
 	return RNIC_ATOMICS && !ctx->limits.rfc;
+}
+
+/** rnic_mr_size_max() - bytes of the largest memory region */
+static inline uint64_t rnic_mr_size_max(const struct rnic_ctx *ctx)
+{
+	return ctx->limits.rfc ? 1ull << 34 : 1ull << 43;
 }
 
 /** rnic_access_flags() - &enum virtio_ib_access_flags that the NIC knows */

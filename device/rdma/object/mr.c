@@ -3,8 +3,9 @@
  * Memory regions.
  *
  * A region keeps its pages as extents: runs of pages that are adjacent for the guest,
- * so that a huge page or a lucky allocation is one of them.  The extent of an address
- * is found by a binary search, and not even that while one walks on.
+ * so that a huge page or a lucky allocation is one of them, whatever size the pages of the
+ * guest's list have.  The extent of an address is found by a binary search, and not even
+ * that while one walks on.
  *
  * Extents are device addresses, and are looked up in the memory map when they are
  * used, so that a change of the map costs nothing, however many there are: a guest can
@@ -26,83 +27,31 @@ _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 
 static const char mr_no_memory[] = "out of memory";
 static const char mr_no_pd[] = "unknown protection domain";
-static const char mr_no_room[] = "too many scattered pages in memory regions";
 
-/**
- * struct extents - a list of extents that grows
- * @extent:	the extents
- * @n:		number of them
- * @max:	how many there is room for
- * @limit:	how many there may be
- * @pages:	pages in them
- */
-struct extents {
-	struct mr_extent *extent;
-	uint32_t n;
-	uint32_t max;
-	uint32_t limit;
-	uint32_t pages;
-};
+/* Pieces of memory in the pages that are looked at before others get their turn. */
+#define MR_PIECES	2048
 
 /**
  * struct mr_reg - a registration under way
  * @mr:		what becomes of it, without its extents
  * @old:	region that becomes this, or NULL: a new one does
  * @pdn:	protection domain
- * @left:	pages that are to come
+ * @next:	pages of the guest's list that have come
+ * @npages:	pages that it has
+ * @indirect:	it is not in the request
+ * @paging:	how those that are to come are taken
  * @list:	those that have come
  */
 struct mr_reg {
 	struct mr mr;
 	struct mr *old;
 	uint32_t pdn;
-	uint32_t left;
+	uint32_t next;
+	uint32_t npages;
+	bool indirect;
+	struct paging paging;
 	struct extents list;
 };
-
-static bool extents_grow(struct extents *list)
-{
-	uint32_t max = list->max ? 2 * list->max : 8;
-	struct mr_extent *extent;
-
-	extent = realloc(list->extent, max * sizeof(*extent));
-	if (!extent)
-		return false;
-	list->extent = extent;
-	list->max = max;
-	return true;
-}
-
-static bool extents_add(struct extents *list, uint64_t addr)
-{
-	struct mr_extent *last = list->n ? &list->extent[list->n - 1] : NULL;
-
-	if (last && last->addr + (uint64_t)last->npages * RNIC_PAGE_SIZE == addr) {
-		last->npages++;
-		list->pages++;
-		return true;
-	}
-	if (list->n == list->limit)
-		return false;
-	if (list->n == list->max && !extents_grow(list))
-		return false;
-	list->extent[list->n++] = (struct mr_extent) {
-		.page = list->pages++,
-		.npages = 1,
-		.addr = addr,
-	};
-	return true;
-}
-
-/* Free the unused room left by growing in powers of two. */
-static void extents_trim(struct extents *list)
-{
-	struct mr_extent *extent;
-
-	extent = realloc(list->extent, list->n * sizeof(*extent));
-	if (extent)
-		list->extent = extent;
-}
 
 int mr_table_init(struct mr_table *mrs, struct rnic_ctx *ctx,
 		  struct pd_table *pds)
@@ -134,7 +83,21 @@ static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access,
 	return NULL;
 }
 
-/* What a region counts for RNIC_MR_EXTENTS_MAX. */
+/* Extents that all regions together may have. */
+static uint32_t mr_extents_max(const struct mr_table *mrs)
+{
+	const struct guest_mem *mem = mrs->ctx->mem;
+	uint64_t pages = 0;
+	unsigned int i;
+
+	for (i = 0; i < mem->n; i++)
+		pages += mem->region[i].size / RNIC_PAGE_SIZE;
+	if (pages > RNIC_MR_EXTENTS_MOST)
+		return RNIC_MR_EXTENTS_MOST;
+	return pages > RNIC_MR_EXTENTS_LEAST ? pages : RNIC_MR_EXTENTS_LEAST;
+}
+
+/* What a region counts for that. */
 static uint32_t mr_cost(const struct mr *mr)
 {
 	return mr->max_pages ? mr->max_pages : mr->n;
@@ -150,8 +113,8 @@ static const char *mr_check_room(const struct mr_table *mrs, uint32_t pdn,
 		return rnic_why(mrs->ctx,
 				"all %u memory regions are in use (--mrs)",
 				mrs->ctx->limits.mrs);
-	if (mrs->extents + cost > RNIC_MR_EXTENTS_MAX)
-		return mr_no_room;
+	if ((uint64_t)mrs->extents + cost > mr_extents_max(mrs))
+		return EXTENTS_NO_ROOM;
 	return NULL;
 }
 
@@ -192,44 +155,45 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
 	return why ? why : mr_enter(mrs, pdn, &tmpl, key);
 }
 
-/* Check that the numbers of a request are consistent, before looking at any page. */
+/*
+ * Check that the numbers of a request are consistent, before looking at any page, and
+ * see how the pages cover the region.  @addr need not be that of @mr.
+ */
 static const char *mr_check(const struct mr_table *mrs, const struct mr *mr,
-			    uint32_t npages, bool of_user)
+			    uint64_t addr, uint32_t npages, struct paging *paging)
 {
+	const uint64_t size = 1ull << paging->shift, off = addr & (size - 1);
+
 	if (!mr->length)
 		return "memory region without a byte";
-	if (mr->length > (uint64_t)RNIC_MR_PAGES_MAX * RNIC_PAGE_SIZE)
+	if (mr->length > rnic_mr_size_max(mrs->ctx))
 		return "memory region too long";
 	if (mr->addr > UINT64_MAX - mr->length)
 		return "memory region beyond the address space";
-	if (npages != (mr->first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE)
+	if (npages != (off + mr->length + size - 1) >> paging->shift)
 		return "number of pages does not cover the memory region";
-	return mr_access_check(mrs->ctx, mr->access, of_user);
-}
-
-static const char *mr_add_pages(const struct mr_table *mrs, const __le64 *pages,
-				uint32_t npages, struct extents *list)
-{
-	uint64_t addr;
-	uint32_t i;
-
-	for (i = 0; i < npages; i++) {
-		addr = le64toh(pages[i]);
-		if (addr % RNIC_PAGE_SIZE)
-			return "page address is not aligned";
-		if (!guest_mem_ptr(mrs->ctx->mem, addr, RNIC_PAGE_SIZE))
-			return "page outside of guest memory";
-		if (!extents_add(list, addr))
-			return list->n == list->limit ? mr_no_room : mr_no_memory;
-	}
+	paging->skip = off / RNIC_PAGE_SIZE;
+	paging->left = (mr->first + mr->length + RNIC_PAGE_SIZE - 1) / RNIC_PAGE_SIZE;
 	return NULL;
 }
 
+/**
+ * struct mr_form - how a request names pages
+ * @page_shift:	as in &struct virtio_rdma_cmd_reg_user_mr, like the following
+ * @levels:	where the list is
+ * @old:	region that gets the pages, or NULL
+ */
+struct mr_form {
+	uint8_t page_shift;
+	uint8_t levels;
+	struct mr *old;
+};
+
 static const char *mr_reg_start(struct mr_table *mrs,
 				const struct virtio_rdma_cmd_reg_user_mr *req,
-				size_t room, struct mr *old)
+				const struct mr_form *form, size_t room)
 {
-	uint64_t addr = le64toh(req->virt_addr);
+	uint64_t addr = le64toh(req->virt_addr), entries;
 	struct mr_reg reg = {
 		.mr = {
 			.access = le32toh(req->access_flags),
@@ -237,23 +201,36 @@ static const char *mr_reg_start(struct mr_table *mrs,
 			.first = addr % RNIC_PAGE_SIZE,
 			.length = le64toh(req->length),
 		},
-		.old = old,
+		.old = form->old,
 		.pdn = le32toh(req->pdn),
-		.left = le32toh(req->npages),
-		.list.limit = RNIC_MR_EXTENTS_MAX - mrs->extents,
+		.npages = le32toh(req->npages),
+		.indirect = form->levels,
+		.paging.shift = form->page_shift ? form->page_shift :
+						   VIRTIO_RDMA_MR_PAGE_SHIFT,
 	};
 	const char *why;
 
+	if (reg.paging.shift > 63 || !(RNIC_MR_PAGE_SIZES >> reg.paging.shift & 1))
+		return "no such size of pages";
+	if (form->levels > 1)
+		return "no such form of a page list";
 	if (reg.mr.access & VIRTIO_IB_ACCESS_ZERO_BASED)
 		reg.mr.addr = 0;
-	why = mr_check(mrs, &reg.mr, reg.left, true);
+	why = mr_check(mrs, &reg.mr, addr, reg.npages, &reg.paging);
+	if (!why)
+		why = mr_access_check(mrs->ctx, reg.mr.access, true);
 	if (why)
 		return why;
-	if (room != (uint64_t)reg.left * sizeof(__le64))
+	if (reg.npages > RNIC_MR_LIST_MAX)
+		return "page list too long";
+	entries = reg.indirect ? (reg.npages + VIRTIO_RDMA_MR_LIST_PAGE - 1) /
+				 VIRTIO_RDMA_MR_LIST_PAGE : reg.npages;
+	if (room != entries * sizeof(__le64))
 		return "request is not as long as its page list";
-	why = mr_check_room(mrs, reg.pdn, !old, 1);
+	why = mr_check_room(mrs, reg.pdn, !form->old, 1);
 	if (why)
 		return why;
+	reg.list.limit = mr_extents_max(mrs) - mrs->extents;
 	mrs->reg = malloc(sizeof(*mrs->reg));
 	if (!mrs->reg)
 		return mr_no_memory;
@@ -264,7 +241,13 @@ static const char *mr_reg_start(struct mr_table *mrs,
 const char *mr_reg_begin(struct mr_table *mrs,
 			 const struct virtio_rdma_cmd_reg_user_mr *req, size_t room)
 {
-	return mr_reg_start(mrs, req, room, NULL);
+	struct mr_form form = {};
+
+	if (!mrs->ctx->limits.rfc) {
+		form.page_shift = req->page_shift;
+		form.levels = req->levels;
+	}
+	return mr_reg_start(mrs, req, &form, room);
 }
 
 static void mr_unbind(struct mr *window)
@@ -311,8 +294,9 @@ static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t p
 	return NULL;
 }
 
-const char *mr_rereg_begin(struct mr_table *mrs,
-			   const struct virtio_rdma_cmd_rereg_mr *req, size_t room)
+static const char *mr_rereg_start(struct mr_table *mrs,
+				  const struct virtio_rdma_cmd_rereg_mr *req,
+				  struct mr_form *form, size_t room)
 {
 	struct mr *mr = obj_at(&mrs->objs, le32toh(req->mrn));
 	const struct virtio_rdma_cmd_reg_user_mr reg = {
@@ -325,16 +309,53 @@ const char *mr_rereg_begin(struct mr_table *mrs,
 
 	if (!mr || mr->dma || mr->max_pages || mr->window)
 		return "no memory region of REG_USER_MR";
+	form->old = mr;
 	if (req->npages)
-		return mr_reg_start(mrs, &reg, room, mr);
+		return mr_reg_start(mrs, &reg, form, room);
 	if (room)
 		return "request is not as long as its page list";
 	return mr_set_rights(mrs, mr, le32toh(req->pdn), le32toh(req->access_flags));
 }
 
-uint32_t mr_reg_left(const struct mr_table *mrs)
+const char *mr_rereg_begin(struct mr_table *mrs,
+			   const struct virtio_rdma_cmd_rereg_mr *req, size_t room)
 {
-	return mrs->reg ? mrs->reg->left : 0;
+	struct mr_form form = {};
+
+	return mr_rereg_start(mrs, req, &form, room);
+}
+
+const char *mr_rereg_long_begin(struct mr_table *mrs,
+				const struct virtio_rdma_cmd_rereg_mr_long *req,
+				size_t room)
+{
+	const struct virtio_rdma_cmd_rereg_mr rereg = {
+		.pdn = req->pdn,
+		.access_flags = req->access_flags,
+		.virt_addr = req->virt_addr,
+		.length = req->length,
+		.npages = req->npages,
+		.mrn = req->mrn,
+	};
+	struct mr_form form = {
+		.page_shift = req->page_shift,
+		.levels = req->levels,
+	};
+
+	return mr_rereg_start(mrs, &rereg, &form, room);
+}
+
+struct mr_list mr_reg_list(const struct mr_table *mrs)
+{
+	const struct mr_reg *reg = mrs->reg;
+
+	if (!reg)
+		return (struct mr_list) {};
+	return (struct mr_list) {
+		.next = reg->next,
+		.left = reg->npages - reg->next,
+		.indirect = reg->indirect,
+	};
 }
 
 void mr_reg_abort(struct mr_table *mrs)
@@ -347,12 +368,16 @@ void mr_reg_abort(struct mr_table *mrs)
 
 const char *mr_reg_pages(struct mr_table *mrs, const __le64 *pages, uint32_t n)
 {
-	const char *why = mr_add_pages(mrs, pages, n, &mrs->reg->list);
+	struct mr_reg *reg = mrs->reg;
+	const char *why = NULL;
+	uint32_t i, pieces = 0;
 
+	for (i = 0; !why && i < n && pieces < MR_PIECES; i++)
+		why = extents_add_page(&reg->list, mrs->ctx->mem, le64toh(pages[i]),
+				       &reg->paging, &pieces);
+	reg->next += i;
 	if (why)
 		mr_reg_abort(mrs);
-	else
-		mrs->reg->left -= n;
 	return why;
 }
 
@@ -537,8 +562,10 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 		.first = fast->addr % RNIC_PAGE_SIZE,
 		.length = fast->length,
 	};
+	struct paging paging = { .shift = VIRTIO_RDMA_MR_PAGE_SHIFT };
 	__le64 pages[RNIC_FAST_REG_PAGES];
 	struct extents list = {};
+	uint32_t i, pieces = 0;
 	const char *why;
 
 	if (!mr)
@@ -547,7 +574,9 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 		return "memory region is valid";
 	if (fast->npages > mr->max_pages)
 		return "more pages than the memory region takes";
-	why = mr_check(mrs, &new, fast->npages, false);
+	why = mr_check(mrs, &new, fast->addr, fast->npages, &paging);
+	if (!why)
+		why = mr_access_check(mrs->ctx, new.access, false);
 	if (why)
 		return why;
 	if (!mr_read_pages(mrs, fast, pages))
@@ -557,7 +586,9 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	list.extent = mr->extent;
 	list.max = mr->max_pages;
 	list.limit = mr->max_pages;
-	why = mr_add_pages(mrs, pages, fast->npages, &list);
+	for (i = 0; !why && i < fast->npages; i++)
+		why = extents_add_page(&list, mrs->ctx->mem, le64toh(pages[i]),
+				       &paging, &pieces);
 	if (why)
 		return why;
 
@@ -668,32 +699,6 @@ void mr_mem_changed(struct mr_table *mrs)
 	mrs->map = *mem;
 }
 
-static bool extent_has(const struct mr *mr, uint32_t i, uint32_t page)
-{
-	const struct mr_extent *extent = &mr->extent[i];
-
-	return page >= extent->page && page - extent->page < extent->npages;
-}
-
-static uint32_t mr_find(const struct mr *mr, uint32_t page, uint32_t hint)
-{
-	uint32_t low = 0, high = mr->n - 1, mid;
-
-	if (hint < mr->n && extent_has(mr, hint, page))
-		return hint;
-	if (hint + 1 < mr->n && extent_has(mr, hint + 1, page))
-		return hint + 1;
-
-	while (low < high) {
-		mid = low + (high - low + 1) / 2;
-		if (mr->extent[mid].page <= page)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	return low;
-}
-
 size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p)
 {
@@ -709,7 +714,7 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 
 	/* Offset from the beginning of the first page. */
 	off = addr - mr->addr + mr->first;
-	*hint = mr_find(mr, off / RNIC_PAGE_SIZE, *hint);
+	*hint = extents_find(mr->extent, mr->n, off / RNIC_PAGE_SIZE, *hint);
 	extent = &mr->extent[*hint];
 	off -= (uint64_t)extent->page * RNIC_PAGE_SIZE;
 	size = (uint64_t)extent->npages * RNIC_PAGE_SIZE - off;

@@ -11,20 +11,9 @@
 #include <stdint.h>
 
 #include "rdma/object/ctx.h"
+#include "rdma/object/extents.h"
 #include "rdma/object/obj.h"
 #include "rdma/object/pd.h"
-
-/**
- * struct mr_extent - pages of a memory region that lie side by side
- * @page:	number of the first one in the region
- * @npages:	how many they are
- * @addr:	device address
- */
-struct mr_extent {
-	uint32_t page;
-	uint32_t npages;
-	uint64_t addr;
-};
 
 /**
  * struct mr - memory region
@@ -118,8 +107,9 @@ const char *mr_get_dma(struct mr_table *mrs, uint32_t pdn, uint32_t access,
  * @req:	fixed part of the request
  * @room:	bytes behind that
  *
- * A list of pages may be long: mr_reg_pages() takes it bit by bit, and
- * mr_reg_end() ends it.  The memory map must not change meanwhile.
+ * A list of pages may be long: mr_reg_list() tells where it goes on, mr_reg_pages()
+ * takes it bit by bit, and mr_reg_end() ends it.  The memory map must not change
+ * meanwhile.
  *
  * Return: NULL, or why it failed.
  */
@@ -140,14 +130,41 @@ const char *mr_reg_begin(struct mr_table *mrs,
 const char *mr_rereg_begin(struct mr_table *mrs,
 			   const struct virtio_rdma_cmd_rereg_mr *req, size_t room);
 
-/** mr_reg_left() - pages that a registration still needs */
-uint32_t mr_reg_left(const struct mr_table *mrs);
+/**
+ * mr_rereg_long_begin() - the same for REREG_MR_LONG
+ * @mrs:	memory regions of the NIC, none of which is under way
+ * @req:	fixed part of the request
+ * @room:	bytes behind that
+ *
+ * Return: as of mr_rereg_begin().
+ */
+const char *mr_rereg_long_begin(struct mr_table *mrs,
+				const struct virtio_rdma_cmd_rereg_mr_long *req,
+				size_t room);
+
+/**
+ * struct mr_list - the list of pages of a registration
+ * @next:	number of the page that comes next
+ * @left:	pages that are to come, 0 also if there is no registration
+ * @indirect:	the list is not in the request, but in pages that the request names
+ */
+struct mr_list {
+	uint32_t next;
+	uint32_t left;
+	bool indirect;
+};
+
+/** mr_reg_list() - which pages a registration still needs */
+struct mr_list mr_reg_list(const struct mr_table *mrs);
 
 /**
  * mr_reg_pages() - the next pages of a region
  * @mrs:	memory regions of the NIC
  * @pages:	copy of their addresses
- * @n:		how many, up to mr_reg_left()
+ * @n:		how many, up to &mr_list.left
+ *
+ * A page may be spread over many pieces of the guest's memory.  Then fewer are taken,
+ * but one at least, and mr_reg_list() says where to go on.
  *
  * Return: NULL, or why it failed; then there is no registration any more.
  */

@@ -74,6 +74,8 @@ enum {
 #define RSP_MAX		512u
 #define TABLE_AT	(RSP_AT + 1024)
 #define DATA_AT		(208u << 10)
+/* A list of pages. */
+#define LIST_AT		(DATA_AT + 4096u * 5)
 /* Pages of direct rings and what goes with them, near the end of the data. */
 #define RING_AT(n)	(DATA_AT + 4096u * (6 + (n)))
 #define DOORBELL_AT	RING_AT(0)
@@ -169,6 +171,11 @@ static const struct row rows[] = {
 	  { { PD, AT(rereg_mr, pdn) }, { MR, AT(rereg_mr, mrn) } } },
 	{ CMD(ALLOC_MW), REQ(alloc_mw), RSP(mr), MR, { { PD, AT(alloc_mw, pdn) } } },
 	{ CMD(RESIZE_SRQ), REQ(resize_srq) + 8, 0, KINDS, { { SRQ, AT(resize_srq, srq) } } },
+	/* Those whose list is in a page of its own. */
+	{ CMD(REG_USER_MR), REQ(reg_user_mr) + 8, RSP(mr), MR,
+	  { { PD, AT(reg_user_mr, pdn) } } },
+	{ CMD(REREG_MR_LONG), REQ(rereg_mr_long) + 8, 0, KINDS,
+	  { { PD, AT(rereg_mr_long, pdn) }, { MR, AT(rereg_mr_long, mrn) } } },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -433,6 +440,19 @@ static void good_srq(uint8_t *to)
 	pages[0] = htole64(GUEST_BASE + SRQ_AT);
 }
 
+/* A region of two pages of 8 KiB, of which the list lies in a page. */
+static void good_list(struct virtio_rdma_cmd_reg_user_mr *reg)
+{
+	__le64 *list = ptr(LIST_AT);
+
+	list[0] = htole64(GUEST_BASE + DATA_AT + 8192);
+	list[1] = htole64(GUEST_BASE + DATA_AT);
+	reg->access_flags = htole32(7);
+	reg->virt_addr = htole64(VA + 8192 - 100);
+	reg->length = htole64(8000);
+	reg->npages = htole32(2);
+}
+
 /* A good request, its handles zero; returns its length. */
 static size_t good(uint8_t number, size_t len, uint8_t *to)
 {
@@ -441,6 +461,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_create_cq create_cq;
 		struct virtio_rdma_cmd_get_dma_mr get_dma_mr;
 		struct virtio_rdma_cmd_reg_user_mr reg;
+		struct virtio_rdma_cmd_rereg_mr_long rereg_long;
 		struct virtio_rdma_cmd_create_qp create_qp;
 		struct virtio_rdma_cmd_modify_qp modify_qp;
 		struct virtio_rdma_cmd_create_ah create_ah;
@@ -468,8 +489,21 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 	case CMD(GET_DMA_MR):
 		u.get_dma_mr.access_flags = htole32(1);
 		break;
+	case CMD(REREG_MR_LONG):
+		good_list(&u.reg);
+		u.rereg_long.page_shift = 13;
+		u.rereg_long.levels = 1;
+		u.rereg_long.pages[0] = htole64(GUEST_BASE + LIST_AT);
+		break;
 	case CMD(REG_USER_MR):
 	case CMD(REREG_MR):	/* laid out like it */
+		if (len > sizeof(u.reg)) {
+			good_list(&u.reg);
+			u.reg.page_shift = 13;
+			u.reg.levels = 1;
+			u.reg.pages[0] = htole64(GUEST_BASE + LIST_AT);
+			break;
+		}
 		u.reg.access_flags = htole32(7);
 		u.reg.virt_addr = htole64(VA);
 		u.reg.length = htole64(8000);
@@ -906,7 +940,7 @@ static void check_all_free(void)
 	for (i = 0; i < CQS; i++)
 		say(CMD(CREATE_CQ));
 	for (i = 0; i < MRS; i++)
-		say(CMD(REG_USER_MR));
+		say_long(CMD(REG_USER_MR), i % 2 ? REQ(reg_user_mr) + 8 : 0);
 	for (i = 0; i < AHS; i++)
 		say(CMD(CREATE_AH));
 	need(t.handles[PD] == PDS && t.handles[CQ] == CQS && t.handles[MR] == MRS &&

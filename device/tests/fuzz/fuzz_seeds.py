@@ -69,7 +69,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(48, 54)
-    numbers = range(34)
+    numbers = range(37)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -101,6 +101,10 @@ def commands():
     yield b"\x01" + shared + bytes([reset, 1]) + traffic
     # The SRQ gets another ring.
     yield b"\x01" + shared + bytes([34, 0, 0]) + traffic * 3 + bytes([34, 0, 0]) + traffic
+    # A region whose list is elsewhere, and one that is changed to such a list; with less memory.
+    for listed in (bytes([35, 0, 0]), bytes([36, 0, 0])):
+        yield b"\x01" + listed + traffic
+        yield b"\x01" + bytes([memory, 1]) + listed + traffic + bytes([memory, 0]) + listed + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
     datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
     yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])

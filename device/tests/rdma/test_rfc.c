@@ -70,6 +70,8 @@ static void test_query_device(void **state)
 				    &ack, sizeof(ack)), VIRTIO_NET_OK);
 	assert_int_equal(le64toh(ack.device_cap_flags),
 			 VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN);
+	assert_int_equal(le64toh(ack.max_mr_size), 16ull << 30);
+	assert_int_equal(le64toh(ack.page_size_cap), 4096);
 	assert_int_equal(le32toh(ack.max_cqe), EG_QUEUE);
 	assert_int_equal(le32toh(ack.max_qp_wr), EG_QUEUE);
 	/* Members that the RFC does not have are zero. */
@@ -101,8 +103,21 @@ static void test_padding(void **state)
 		.vlan = htole16(VIRTIO_RDMA_GID_TAGGED | 7),
 	};
 	struct eg_guest *guest = guest0(state);
+	struct {
+		struct virtio_rdma_cmd_reg_user_mr fixed;
+		__le64 page;
+	} mr = {
+		.fixed = {
+			.length = htole64(4096),
+			.npages = htole32(1),
+			.page_shift = 30,
+			.levels = 1,
+		},
+		.page = htole64(EG_DATA),
+	};
 	struct virtio_rdma_cmd_create_qp req;
 	struct virtio_rdma_ack_create_qp ack;
+	struct virtio_rdma_ack_mr key;
 
 	gid.gid[0] = 0x20;
 	gid.gid[15] = 9;
@@ -115,6 +130,11 @@ static void test_padding(void **state)
 	req.flags = 0xff;
 	assert_int_equal(eg_command(guest, CMD(CREATE_QP), &req, sizeof(req), &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
+
+	mr.fixed.pdn = req.pdn;
+	assert_int_equal(eg_command(guest, CMD(REG_USER_MR), &mr, sizeof(mr), &key,
+				    sizeof(key)), VIRTIO_NET_OK);
+	assert_int_equal(guest->rnic->mrs.extents, 1);
 }
 
 static void test_access_flags(void **state)

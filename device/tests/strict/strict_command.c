@@ -188,7 +188,10 @@ static void before_reg_user_mr(struct strict *s, uint8_t command, const void *re
 	check_room(s, command, STRICT_MR, le32toh(s->device.max_mr));
 	must_find(s, command, STRICT_PD, le32toh(cmd->pdn));
 	check_access(s, command, le32toh(cmd->access_flags));
-	strict_zero(s, &cmd->padding, sizeof(cmd->padding), "padding of REG_USER_MR");
+	/* All of it is padding in the RFC. */
+	strict_zero(s, &cmd->page_shift, sizeof(*cmd) -
+		    offsetof(struct virtio_rdma_cmd_reg_user_mr, page_shift),
+		    "padding of REG_USER_MR");
 	if (!length || length > le64toh(s->device.max_mr_size))
 		strict_fail(s, "REG_USER_MR: a region of %#llx bytes",
 			    (unsigned long long)length);

@@ -170,7 +170,7 @@ static void qp_stale_ring(void)
 
 MR_TWIST(mr_access, req.cmd.access_flags = htole32(1 << 3))
 MR_TWIST(mr_remote_write, req.cmd.access_flags = htole32(VIRTIO_IB_ACCESS_REMOTE_WRITE))
-MR_TWIST(mr_padding, req.cmd.padding = htole32(1))
+MR_TWIST(mr_padding, req.cmd.page_shift = 21)
 MR_TWIST(mr_empty, req.cmd.length = 0)
 MR_TWIST(mr_too_long, req.cmd.length = htole64(1ULL << 40))
 MR_TWIST(mr_npages, req.cmd.npages = htole32(1))
