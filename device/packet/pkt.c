@@ -7,26 +7,27 @@
 #include "packet/pkt.h"
 
 #define RC	(1 << PKT_RC)
-#define RC_UC	(1 << PKT_RC | 1 << PKT_UC)
-#define ANY	(1 << PKT_RC | 1 << PKT_UC | 1 << PKT_UD)
+#define RC_XRC	(1 << PKT_RC | 1 << PKT_XRC)
+#define CONN	(RC_XRC | 1 << PKT_UC)
+#define ANY	(CONN | 1 << PKT_UD)
 
 static const struct pkt_op pkt_ops[PKT_CODES] = {
 	[PKT_SEND_FIRST] = {
 		.name = "SEND first", .kind = PKT_KIND_SEND,
-		.first = true, .payload = true, .services = RC_UC,
+		.first = true, .payload = true, .services = CONN,
 	},
 	[PKT_SEND_MIDDLE] = {
 		.name = "SEND middle", .kind = PKT_KIND_SEND,
-		.payload = true, .services = RC_UC,
+		.payload = true, .services = CONN,
 	},
 	[PKT_SEND_LAST] = {
 		.name = "SEND last", .kind = PKT_KIND_SEND,
-		.last = true, .payload = true, .services = RC_UC,
+		.last = true, .payload = true, .services = CONN,
 	},
 	[PKT_SEND_LAST_IMM] = {
 		.name = "SEND last with immediate", .kind = PKT_KIND_SEND,
 		.last = true, .imm = true, .payload = true,
-		.headers = PKT_IMMDT, .services = RC_UC,
+		.headers = PKT_IMMDT, .services = CONN,
 	},
 	[PKT_SEND_ONLY] = {
 		.name = "SEND only", .kind = PKT_KIND_SEND,
@@ -40,84 +41,84 @@ static const struct pkt_op pkt_ops[PKT_CODES] = {
 	[PKT_WRITE_FIRST] = {
 		.name = "WRITE first", .kind = PKT_KIND_WRITE,
 		.first = true, .payload = true, .headers = PKT_RETH,
-		.services = RC_UC,
+		.services = CONN,
 	},
 	[PKT_WRITE_MIDDLE] = {
 		.name = "WRITE middle", .kind = PKT_KIND_WRITE,
-		.payload = true, .services = RC_UC,
+		.payload = true, .services = CONN,
 	},
 	[PKT_WRITE_LAST] = {
 		.name = "WRITE last", .kind = PKT_KIND_WRITE,
-		.last = true, .payload = true, .services = RC_UC,
+		.last = true, .payload = true, .services = CONN,
 	},
 	[PKT_WRITE_LAST_IMM] = {
 		.name = "WRITE last with immediate", .kind = PKT_KIND_WRITE,
 		.last = true, .imm = true, .payload = true,
-		.headers = PKT_IMMDT, .services = RC_UC,
+		.headers = PKT_IMMDT, .services = CONN,
 	},
 	[PKT_WRITE_ONLY] = {
 		.name = "WRITE only", .kind = PKT_KIND_WRITE,
 		.first = true, .last = true, .payload = true,
-		.headers = PKT_RETH, .services = RC_UC,
+		.headers = PKT_RETH, .services = CONN,
 	},
 	[PKT_WRITE_ONLY_IMM] = {
 		.name = "WRITE only with immediate", .kind = PKT_KIND_WRITE,
 		.first = true, .last = true, .imm = true, .payload = true,
-		.headers = PKT_RETH | PKT_IMMDT, .services = RC_UC,
+		.headers = PKT_RETH | PKT_IMMDT, .services = CONN,
 	},
 	[PKT_READ_REQUEST] = {
 		.name = "READ request", .kind = PKT_KIND_READ,
 		.first = true, .last = true, .headers = PKT_RETH,
-		.services = RC,
+		.services = RC_XRC,
 	},
 	[PKT_READ_FIRST] = {
 		.name = "READ response first", .kind = PKT_KIND_READ_RESPONSE,
 		.first = true, .response = true, .payload = true,
-		.headers = PKT_AETH, .services = RC,
+		.headers = PKT_AETH, .services = RC_XRC,
 	},
 	[PKT_READ_MIDDLE] = {
 		.name = "READ response middle", .kind = PKT_KIND_READ_RESPONSE,
-		.response = true, .payload = true, .services = RC,
+		.response = true, .payload = true, .services = RC_XRC,
 	},
 	[PKT_READ_LAST] = {
 		.name = "READ response last", .kind = PKT_KIND_READ_RESPONSE,
 		.last = true, .response = true, .payload = true,
-		.headers = PKT_AETH, .services = RC,
+		.headers = PKT_AETH, .services = RC_XRC,
 	},
 	[PKT_READ_ONLY] = {
 		.name = "READ response only", .kind = PKT_KIND_READ_RESPONSE,
 		.first = true, .last = true, .response = true, .payload = true,
-		.headers = PKT_AETH, .services = RC,
+		.headers = PKT_AETH, .services = RC_XRC,
 	},
 	[PKT_ACK] = {
 		.name = "ACK", .kind = PKT_KIND_ACK,
 		.first = true, .last = true, .response = true,
-		.headers = PKT_AETH, .services = RC,
+		.headers = PKT_AETH, .services = RC_XRC,
 	},
 	[PKT_ATOMIC_ACK] = {
 		.name = "ATOMIC acknowledge", .kind = PKT_KIND_ATOMIC_ACK,
 		.first = true, .last = true, .response = true,
-		.headers = PKT_AETH | PKT_ATOMICACKETH, .services = RC,
+		.headers = PKT_AETH | PKT_ATOMICACKETH, .services = RC_XRC,
 	},
 	[PKT_CMP_SWAP] = {
 		.name = "CMP_SWAP", .kind = PKT_KIND_ATOMIC,
 		.first = true, .last = true, .headers = PKT_ATOMICETH,
-		.services = RC,
+		.services = RC_XRC,
 	},
 	[PKT_FETCH_ADD] = {
 		.name = "FETCH_ADD", .kind = PKT_KIND_ATOMIC,
 		.first = true, .last = true, .headers = PKT_ATOMICETH,
-		.services = RC,
+		.services = RC_XRC,
 	},
 	[PKT_SEND_LAST_INV] = {
 		.name = "SEND last with invalidate", .kind = PKT_KIND_SEND,
 		.last = true, .inv = true, .payload = true, .headers = PKT_IETH,
-		.services = RC,
+		.services = RC_XRC,
 	},
 	[PKT_SEND_ONLY_INV] = {
 		.name = "SEND only with invalidate", .kind = PKT_KIND_SEND,
 		.first = true, .last = true, .inv = true, .payload = true,
-		.headers = PKT_IETH, .services = RC,
+		.headers = PKT_IETH, .services = RC_XRC,
 	},
 	[PKT_FLUSH] = {
 		.name = "FLUSH", .kind = PKT_KIND_FLUSH,
@@ -136,9 +137,10 @@ static const struct pkt_op pkt_cnp = {
 	.headers = PKT_CNP_RESERVED, .services = 1 << PKT_CONG,
 };
 
-/* By service: what all of its packets have. */
-static const uint8_t pkt_service_headers[8] = {
+/* By service: what all of its requests have. */
+static const uint16_t pkt_service_headers[8] = {
 	[PKT_UD] = PKT_DETH,
+	[PKT_XRC] = PKT_XRCETH,
 };
 
 const struct pkt_op *pkt_op(uint8_t opcode)
@@ -155,7 +157,8 @@ const struct pkt_op *pkt_op(uint8_t opcode)
 
 uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
 {
-	return op->headers | pkt_service_headers[PKT_SERVICE(opcode)];
+	return op->headers |
+	       (op->response ? 0 : pkt_service_headers[PKT_SERVICE(opcode)]);
 }
 
 /* By place, [first][last][extra]; only a last segment has extras. */

@@ -27,6 +27,7 @@ enum pkt_service {
 	PKT_UC			= 1,
 	PKT_UD			= 3,
 	PKT_CONG		= 4,
+	PKT_XRC			= 5,
 };
 
 /* Congestion notification: the opcode, whatever service the QP is of. */
@@ -122,6 +123,7 @@ enum pkt_header {
 	PKT_CNP_RESERVED = 1 << 6,	/* reserved bytes that end a CNP */
 	PKT_ATOMICETH	= 1 << 7,	/* atomic operation */
 	PKT_ATOMICACKETH = 1 << 8,	/* its answer, behind AETH */
+	PKT_XRCETH	= 1 << 9,	/* XRC SRQ, in front of all others */
 };
 
 /**
@@ -135,7 +137,7 @@ enum pkt_header {
  * @response:	goes to the requester
  * @payload:	may carry payload
  * @headers:	extension headers, bit mask of &enum pkt_header; those that
- *		all opcodes of a service have come on top, see pkt_headers()
+ *		all requests of a service have come on top, see pkt_headers()
  * @services:	bit mask of &enum pkt_service that know it
  */
 struct pkt_op {
@@ -197,6 +199,7 @@ struct pkt_av {
  * @dest_qpn:	BTH: QPN that it is for
  * @src_qpn:	DETH, and otherwise PKT_QPN_UNKNOWN from a wire
  * @qkey:	DETH
+ * @srqn:	XRCETH: number of the XRC SRQ that a request is for
  * @va:		RETH, AtomicETH: address in the responder's memory region
  * @rkey:	RETH, AtomicETH: its key
  * @dmalen:	RETH: bytes
@@ -234,6 +237,7 @@ struct pkt {
 	uint32_t dest_qpn;
 	uint32_t src_qpn;
 	uint32_t qkey;
+	uint32_t srqn;
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t dmalen;

@@ -113,6 +113,17 @@ static uint64_t get_be64(const uint8_t *p)
 /* Extension headers                                                         */
 /* ------------------------------------------------------------------------- */
 
+static void xrceth_put(uint8_t *p, const struct pkt *pkt)
+{
+	p[0] = 0;
+	put_be24(p + 1, pkt->srqn);
+}
+
+static void xrceth_get(const uint8_t *p, struct pkt *pkt)
+{
+	pkt->srqn = get_be24(p + 1);
+}
+
 static void deth_put(uint8_t *p, const struct pkt *pkt)
 {
 	put_be32(p, pkt->qkey);
@@ -237,6 +248,7 @@ struct roce_header {
 };
 
 static const struct roce_header roce_headers[] = {
+	{ PKT_XRCETH, 4, xrceth_put, xrceth_get },
 	{ PKT_DETH, 8, deth_put, deth_get },
 	{ PKT_FETH, 4, feth_put, feth_get },
 	{ PKT_RETH, 16, reth_put, reth_get },

@@ -159,8 +159,17 @@ static void test_opcodes(void **state)
 		assert_non_null(op->name);
 		assert_int_not_equal(op->kind, PKT_KIND_NONE);
 	}
-	/* RC 0x00-0x14, 0x16, 0x17, 0x1c, 0x1d, UC 0x20-0x2b, UD 0x64, 0x65, CNP 0x81. */
-	assert_int_equal(known, 25 + 12 + 2 + 1);
+	/*
+	 * RC 0x00-0x14, 0x16, 0x17, 0x1c, 0x1d, UC 0x20-0x2b, UD 0x64, 0x65, CNP 0x81, XRC
+	 * 0xa0-0xb4, 0xb6, 0xb7.
+	 */
+	assert_int_equal(known, 25 + 12 + 2 + 1 + 23);
+	for (i = 0; i <= 0x17; i++)
+		assert_ptr_equal(pkt_op(0xa0 | i), pkt_op(i));
+	assert_null(pkt_op(0xb5));
+	assert_null(pkt_op(0xb8));
+	assert_null(pkt_op(0xbc));
+	assert_null(pkt_op(0xbd));
 	assert_non_null(pkt_op(0x81));
 	assert_null(pkt_op(0x80));
 	assert_non_null(pkt_op(0x11));

@@ -6,6 +6,8 @@
 #include "tests/lib/golden.h"
 
 #include <endian.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +164,7 @@ static struct pkt some_pkt(uint8_t opcode, bool ipv4, uint16_t vlan,
 		.dest_qpn = 0x123456,
 		.src_qpn = 0x654321,
 		.qkey = 0x80010203,
+		.srqn = 0xc0ffee,
 		.va = 0x1122334455667788,
 		.rkey = 0x99aabbcc,
 		.dmalen = 0xddeeff00,
@@ -209,6 +212,7 @@ static void expect_same(const struct built *b)
 	const struct pkt *is = &b->rx.pkt, *was = &b->pkt;
 	const struct pkt_op *op = pkt_op(was->opcode);
 	bool ud = PKT_SERVICE(was->opcode) == PKT_UD;
+	bool xrc = PKT_SERVICE(was->opcode) == PKT_XRC;
 	bool flush = op->kind == PKT_KIND_FLUSH;
 	bool atomic = op->kind == PKT_KIND_ATOMIC;
 	bool reth = op->kind == PKT_KIND_READ || flush ||
@@ -223,6 +227,7 @@ static void expect_same(const struct built *b)
 	assert_int_equal(is->dest_qpn, was->dest_qpn);
 	assert_int_equal(is->src_qpn, ud ? was->src_qpn : PKT_QPN_UNKNOWN);
 	assert_int_equal(is->qkey, ud ? was->qkey : 0);
+	assert_int_equal(is->srqn, xrc && !op->response ? was->srqn : 0);
 	assert_int_equal(is->va, reth || atomic ? was->va : 0);
 	assert_int_equal(is->rkey, reth || atomic ? was->rkey : 0);
 	assert_int_equal(is->dmalen, reth ? was->dmalen : 0);
@@ -297,6 +302,88 @@ static void test_round_trips(void **state)
 				expect_round_trip(opcode, kind & 1,
 						  kind & 2 ? VLAN_77 : 0,
 						  lens[i]);
+}
+
+/* From the BTH to the end. */
+static const uint8_t xrc_send_only[] = {
+	0xa4, 0x50, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x00, 0xab, 0xcd, 0xef,
+	0x00, 0xc0, 0xff, 0xee,
+	0x01, 0x08, 0x0f, 0x00,
+};
+
+static const uint8_t xrc_write_only_imm[] = {
+	0xab, 0xe0, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x80, 0xab, 0xcd, 0xef,
+	0x00, 0xc0, 0xff, 0xee,
+	0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
+	0xdd, 0xee, 0xff, 0x00,
+	0x0a, 0x0b, 0x0c, 0x0d,
+	0x01, 0x08, 0x00, 0x00,
+};
+
+static const uint8_t xrc_fetch_add[] = {
+	0xb4, 0x40, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x00, 0xab, 0xcd, 0xef,
+	0x00, 0xc0, 0xff, 0xee,
+	0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
+	0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+};
+
+static const uint8_t xrc_ack[] = {
+	0xb1, 0x40, 0xff, 0xff, 0x00, 0x12, 0x34, 0x56, 0x80, 0xab, 0xcd, 0xef,
+	0x63, 0x01, 0x02, 0x03,
+};
+
+/*
+ * XRC as annex A14 of the InfiniBand specification has it: the RC opcode with the prefix
+ * 101, and XRCETH (8 bits reserved, 24 bits XRC SRQ) behind the BTH of all requests.  There is
+ * no other implementation in software to take the bytes from.
+ */
+static void test_xrc_bytes(void **state)
+{
+	static const struct {
+		const uint8_t *bytes;
+		size_t len;
+		uint32_t payload;
+	} cases[] = {
+		{ xrc_send_only, sizeof(xrc_send_only), 3 },
+		{ xrc_write_only_imm, sizeof(xrc_write_only_imm), 2 },
+		{ xrc_fetch_add, sizeof(xrc_fetch_add), 0 },
+		{ xrc_ack, sizeof(xrc_ack), 0 },
+	};
+	const size_t at = ETH_HLEN + sizeof(struct iphdr) + sizeof(struct udphdr);
+	struct built b;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		b.pkt = some_pkt(cases[i].bytes[0], true, 0, cases[i].payload);
+		b.pkt.solicited = cases[i].bytes[1] & 0x80;
+		build(&b);
+		assert_int_equal(b.len, at + cases[i].len + ROCE_ICRC_SIZE);
+		assert_memory_equal(b.frame + at, cases[i].bytes, cases[i].len);
+	}
+}
+
+/* All but the opcode and XRCETH is as it is with RC. */
+static void test_xrc_is_like_rc(void **state)
+{
+	const size_t at = ETH_HLEN + sizeof(struct iphdr) + sizeof(struct udphdr);
+	unsigned int code, more;
+	struct built rc, xrc;
+
+	for (code = 0; code <= 0x17; code++) {
+		if (!pkt_op(code))
+			continue;
+		more = pkt_op(code)->response ? 0 : 4;
+		rc.pkt = some_pkt(code, true, 0, 77);
+		xrc.pkt = some_pkt(0xa0 | code, true, 0, 77);
+		build(&rc);
+		build(&xrc);
+		assert_int_equal(xrc.len, rc.len + more);
+		assert_int_equal(xrc.frame[at], 0xa0 | code);
+		assert_memory_equal(xrc.frame + at + 1, rc.frame + at + 1, 11);
+		assert_memory_equal(xrc.frame + at + 12 + more, rc.frame + at + 12,
+				    rc.len - at - 12 - ROCE_ICRC_SIZE);
+	}
 }
 
 /* The 40 bytes that a receiver of datagrams gets are those of the packet. */
@@ -567,6 +654,8 @@ int main(void)
 		T(test_golden_flipped),
 		T(test_icrc_twice),
 		T(test_round_trips),
+		T(test_xrc_bytes),
+		T(test_xrc_is_like_rc),
 		T(test_grh),
 		T(test_source_port),
 		T(test_traffic_class),
