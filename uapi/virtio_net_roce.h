@@ -154,6 +154,11 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_REREG_MR		= 64,
 	VIRTIO_NET_CTRL_ROCE_ALLOC_MW		= 65,
 
+	/* 72 … 79: VIRTIO_IB_DEVICE_XRC */
+	VIRTIO_NET_CTRL_ROCE_CREATE_XRCD	= 72,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD	= 73,
+	VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ	= 74,
+
 	/* 80 … 87: VIRTIO_IB_DEVICE_MR_PAGE_SHIFT and _MR_INDIRECT */
 	VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG	= 80,
 
@@ -206,6 +211,9 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_MR_INDIRECT: lists of pages outside of the command:
  *	&virtio_rdma_cmd_reg_user_mr.levels
  * @VIRTIO_IB_DEVICE_SRQ_RESIZE: RESIZE_SRQ.  Only with %VIRTIO_IB_DEVICE_SRQ
+ * @VIRTIO_IB_DEVICE_XRC: extended reliable connections: CREATE_XRCD, DESTROY_XRCD,
+ *	CREATE_XRC_SRQ, %VIRTIO_IB_QPT_XRC_INI, %VIRTIO_IB_QPT_XRC_TGT.  Only with
+ *	%VIRTIO_IB_DEVICE_SRQ
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -233,6 +241,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_MR_PAGE_SHIFT		= 1 << 17,
 	VIRTIO_IB_DEVICE_MR_INDIRECT		= 1 << 18,
 	VIRTIO_IB_DEVICE_SRQ_RESIZE		= 1 << 19,
+	VIRTIO_IB_DEVICE_XRC			= 1 << 20,
 };
 
 /**
@@ -269,6 +278,7 @@ enum virtio_ib_device_cap {
  * @max_doorbells: doorbell pages
  * @max_srq: shared receive queues; zero without %VIRTIO_IB_DEVICE_SRQ.  Their requests
  *	have up to @max_recv_sge elements, and a ring holds up to @max_direct_wr
+ * @max_xrcd: XRC domains; zero without %VIRTIO_IB_DEVICE_XRC
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_device {
@@ -297,7 +307,8 @@ struct virtio_rdma_ack_query_device {
 	__le32 max_direct_cqe;
 	__le32 max_doorbells;
 	__le32 max_srq;
-	__le32 reserved[5];
+	__le32 max_xrcd;
+	__le32 reserved[4];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
@@ -307,7 +318,8 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_fast_reg_pages, 72);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_mcast_grp, 76);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_direct_qp, 84);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_srq, 104);
-VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 108);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_xrcd, 108);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 112);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -606,12 +618,26 @@ struct virtio_rdma_qp_cap {
 
 VNR_ASSERT_SIZE(struct virtio_rdma_qp_cap, 24);
 
+/**
+ * enum virtio_ib_qp_type - types of QPs
+ * @VIRTIO_IB_QPT_SMI: subnet management, which RoCE has no use for
+ * @VIRTIO_IB_QPT_GSI: general services
+ * @VIRTIO_IB_QPT_RC: reliable connection
+ * @VIRTIO_IB_QPT_UC: unreliable connection
+ * @VIRTIO_IB_QPT_UD: unreliable datagram
+ * @VIRTIO_IB_QPT_XRC_INI: sending end of an extended reliable connection, in direct form
+ *	without a receive ring; with %VIRTIO_IB_DEVICE_XRC, like the next one
+ * @VIRTIO_IB_QPT_XRC_TGT: receiving end, which has neither queues nor CQs nor a
+ *	protection domain
+ */
 enum virtio_ib_qp_type {
 	VIRTIO_IB_QPT_SMI			= 0,
 	VIRTIO_IB_QPT_GSI			= 1,
 	VIRTIO_IB_QPT_RC			= 2,
 	VIRTIO_IB_QPT_UC			= 3,
 	VIRTIO_IB_QPT_UD			= 4,
+	VIRTIO_IB_QPT_XRC_INI			= 9,
+	VIRTIO_IB_QPT_XRC_TGT			= 10,
 };
 
 /**
@@ -635,9 +661,11 @@ enum virtio_ib_qp_create_flags {
  *	%VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
  * @padding: zero
  * @send_cqn: CQ of the send queue
- * @recv_cqn: CQ of the receive queue
+ * @recv_cqn: CQ of the receive queue; of an XRC_INI QP zero, and not looked at
  * @cap: capabilities
  * @reserved: zero
+ *
+ * Of an XRC_TGT QP only @qp_type is looked at, and all else is zero.
  */
 struct virtio_rdma_cmd_create_qp {
 	__le32 pdn;
@@ -1549,7 +1577,9 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
 
 /* Bit 7 of the opcode of a direct completion: of a receive request. */
 #define VIRTIO_RDMA_CQE_RECV		0x80
-#define VIRTIO_RDMA_CQE_OPCODE		0x7f
+/* Bit 6: of a request of an XRC SRQ, whose number is in the place of the sender's QPN. */
+#define VIRTIO_RDMA_CQE_XRC		0x40
+#define VIRTIO_RDMA_CQE_OPCODE		0x3f
 /* Bit 0 of the phase. */
 #define VIRTIO_RDMA_CQE_PHASE		0x01
 
@@ -1560,11 +1590,12 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
  * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set
  * @qp_num: local QPN
  * @src_qp: QPN of the sender (UD)
+ * @srqn: in its place, if %VIRTIO_RDMA_CQE_XRC is set: number of the XRC SRQ
  * @wqe: index of the work request
  * @vendor_err: tells the reason of @status to the device's makers
  * @vlan: number of the VLAN
  * @status: &enum virtio_ib_wc_status
- * @opcode: &enum virtio_ib_wc_opcode, and %VIRTIO_RDMA_CQE_RECV
+ * @opcode: &enum virtio_ib_wc_opcode, %VIRTIO_RDMA_CQE_RECV, %VIRTIO_RDMA_CQE_XRC
  * @wc_flags: &enum virtio_ib_wc_flags
  * @reserved: zero
  * @phase: %VIRTIO_RDMA_CQE_PHASE if the ring was gone through an even number of times;
@@ -1577,7 +1608,10 @@ struct virtio_rdma_cqe {
 		__le32 invalidate_rkey;
 	};
 	__le32 qp_num;
-	__le32 src_qp;
+	union {
+		__le32 src_qp;
+		__le32 srqn;
+	};
 	__le32 wqe;
 	__le32 vendor_err;
 	__le16 vlan;
@@ -1703,6 +1737,30 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, atomic.swap, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_swqe, sg_list, 32);
 
 /**
+ * struct virtio_rdma_xrc - what a send request of an XRC_INI QP has at byte 40 of its slot
+ * @srqn: number of the XRC SRQ that the request is for, 24 bits
+ * @reserved: zero
+ * @sg_list: payload, in the place of that of &struct virtio_rdma_swqe
+ * @inline_data: payload, likewise
+ *
+ * Up to byte 31, or 39 for requests without payload, the slot is as for other QPs.
+ */
+struct virtio_rdma_xrc {
+	__le32 srqn;
+	__le32 reserved;
+	union {
+		struct virtio_rdma_sge sg_list[1];
+		__u8 inline_data[16];
+	};
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_xrc, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_xrc, sg_list, 8);
+
+#define VIRTIO_RDMA_XRC_OFFSET		40
+#define VIRTIO_RDMA_XRC_SRQN_MASK	0xffffff
+
+/**
  * struct virtio_rdma_rwqe - receive request of a direct QP or of an SRQ
  * @num_sge: length of @sg_list
  * @cookie: of an SRQ: handed back as &virtio_rdma_cqe.wqe; else zero
@@ -1743,7 +1801,10 @@ enum virtio_rdma_qp_direct_flags {
  * @recv_pages: pages of the receive ring, which they cover exactly
  * @srq: handle of the SRQ, if %VIRTIO_RDMA_QP_SRQ is set
  * @control: device address of its &struct virtio_rdma_qp_control
+ * @xrcd: handle of the XRC domain of an XRC_TGT QP, which has this and @form only; else
+ *	zero
  * @reserved: zero
+ * @reserved2: zero
  *
  * Behind it stands the device address of each page, 8 bytes each; pages have 4096 bytes, and
  * are aligned to it: those of the send ring, then those of the receive ring.
@@ -1761,10 +1822,13 @@ struct virtio_rdma_qp_direct {
 	__le32 recv_pages;
 	__le32 srq;
 	__le64 control;
-	__le64 reserved[2];
+	__le32 xrcd;
+	__le32 reserved;
+	__le64 reserved2;
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_qp_direct, 56);
+VNR_ASSERT_OFFSET(struct virtio_rdma_qp_direct, xrcd, 40);
 
 #define VIRTIO_RDMA_QP_DIRECT_OFFSET	40
 
@@ -1952,5 +2016,48 @@ struct virtio_rdma_cmd_destroy_srq {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_srq, 4);
+
+/* ------------------------------------------------------------------------- */
+/* Extended reliable connections (Documentation/spec-rings.rst)               */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * struct virtio_rdma_ack_create_xrcd - response to CREATE_XRCD (no request)
+ * @xrcd: handle of the XRC domain
+ */
+struct virtio_rdma_ack_create_xrcd {
+	__le32 xrcd;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_xrcd, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_xrcd - request of DESTROY_XRCD (no response)
+ * @xrcd: handle of an XRC domain without SRQs and XRC_TGT QPs
+ */
+struct virtio_rdma_cmd_destroy_xrcd {
+	__le32 xrcd;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_xrcd, 4);
+
+/**
+ * struct virtio_rdma_cmd_create_xrc_srq - request of CREATE_XRC_SRQ
+ * @srq: as of CREATE_SRQ
+ * @xrcd: handle of its XRC domain
+ * @cqn: direct CQ that its requests complete to
+ * @reserved: zero
+ *
+ * Behind it stands the device address of each page, as of CREATE_SRQ.  The response is that of
+ * CREATE_SRQ, too.  The handle is below 2^24, and the number of the SRQ on the wire.
+ */
+struct virtio_rdma_cmd_create_xrc_srq {
+	struct virtio_rdma_cmd_create_srq srq;
+	__le32 xrcd;
+	__le32 cqn;
+	__le64 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_xrc_srq, 48);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */

@@ -72,13 +72,15 @@ static void command_query_direct(const struct rnic_limits *limits,
 {
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT |
 					 VIRTIO_IB_DEVICE_SRQ |
-					 VIRTIO_IB_DEVICE_SRQ_RESIZE);
+					 VIRTIO_IB_DEVICE_SRQ_RESIZE |
+					 VIRTIO_IB_DEVICE_XRC);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
 	ack->max_direct_cqe = htole32(RNIC_DIRECT_CQE_MAX);
 	ack->max_doorbells = htole32(RNIC_DOORBELLS_MAX);
 	ack->max_srq = htole32(RNIC_SRQS_MAX);
+	ack->max_xrcd = htole32(RNIC_XRCDS_MAX);
 }
 
 static const char *command_query_device(struct rnic *rnic,
@@ -181,7 +183,11 @@ static const char *command_create_end(struct rnic *rnic,
 	if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_CQ)
 		why = cq_create_long(&rnic->cqs, &create->cq, &create->pages, &number);
 	else if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_SRQ)
-		why = srq_create(&rnic->srqs, &create->srq, &create->pages, &number);
+		why = srq_create(&rnic->srqs, &create->srq.srq, &create->pages,
+				 &number);
+	else if (rnic->command == VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ)
+		why = srq_create_xrc(&rnic->srqs, &create->srq, &create->pages,
+				     &number);
 	else
 		why = qp_create(&rnic->qps, &create->qp, &ring, &number);
 	*ack = htole32(number);
@@ -487,7 +493,7 @@ static const char *command_create_qp_long(struct rnic *rnic,
 		   direct, sizeof(*direct));
 	if (!direct->form)
 		return command_create_qp_rfc(rnic, args);
-	why = qp_check_direct(&rnic->qps, direct);
+	why = qp_check_direct(&rnic->qps, create->qp.qp_type, direct);
 	if (why)
 		return why;
 	send = le32toh(direct->send_pages);
@@ -505,7 +511,7 @@ static const char *command_create_qp(struct rnic *rnic, const struct command_arg
 static const char *command_create_srq(struct rnic *rnic,
 				      const struct command_args *args)
 {
-	struct virtio_rdma_cmd_create_srq *cmd = &rnic->create.srq;
+	struct virtio_rdma_cmd_create_srq *cmd = &rnic->create.srq.srq;
 	const char *why;
 
 	memcpy(cmd, args->req, sizeof(*cmd));
@@ -513,6 +519,38 @@ static const char *command_create_srq(struct rnic *rnic,
 	return why ? why :
 	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_CREATE_SRQ,
 				    sizeof(*cmd), le32toh(cmd->npages));
+}
+
+static const char *command_create_xrc_srq(struct rnic *rnic,
+					  const struct command_args *args)
+{
+	struct virtio_rdma_cmd_create_xrc_srq *cmd = &rnic->create.srq;
+	const char *why;
+
+	memcpy(cmd, args->req, sizeof(*cmd));
+	why = srq_check_xrc(&rnic->srqs, cmd);
+	return why ? why :
+	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ,
+				    sizeof(*cmd), le32toh(cmd->srq.npages));
+}
+
+static const char *command_create_xrcd(struct rnic *rnic,
+				       const struct command_args *args)
+{
+	struct virtio_rdma_ack_create_xrcd *ack = args->rsp;
+	uint32_t xrcd = 0;
+	const char *why = xrcd_create(&rnic->xrcds, &xrcd);
+
+	ack->xrcd = htole32(xrcd);
+	return why;
+}
+
+static const char *command_destroy_xrcd(struct rnic *rnic,
+					const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_xrcd *cmd = args->req;
+
+	return xrcd_destroy(&rnic->xrcds, le32toh(cmd->xrcd));
 }
 
 static const char *command_resize_srq(struct rnic *rnic, const struct command_args *args)
@@ -755,6 +793,12 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			   CMD(destroy_srq), 0, false },
 	C(RESIZE_SRQ) = { "RESIZE_SRQ", command_resize_srq,
 			  CMD(resize_srq), 0, true },
+	C(CREATE_XRCD) = { "CREATE_XRCD", command_create_xrcd,
+			   0, ACK(create_xrcd), false },
+	C(DESTROY_XRCD) = { "DESTROY_XRCD", command_destroy_xrcd,
+			    CMD(destroy_xrcd), 0, false },
+	C(CREATE_XRC_SRQ) = { "CREATE_XRC_SRQ", command_create_xrc_srq,
+			      CMD(create_xrc_srq), ACK(create_srq), true },
 	C(RESIZE_CQ) = { "RESIZE_CQ", command_resize_cq,
 			 CMD(resize_cq), ACK(resize_cq), true },
 };

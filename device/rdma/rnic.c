@@ -226,6 +226,7 @@ static void rnic_fini(struct rnic *rnic)
 	qp_table_fini(&rnic->qps);
 	doorbell_table_fini(&rnic->doorbells);
 	srq_table_fini(&rnic->srqs);
+	xrcd_table_fini(&rnic->xrcds);
 	cq_table_fini(&rnic->cqs);
 	ah_table_fini(&rnic->ahs);
 	mr_table_fini(&rnic->mrs);
@@ -256,10 +257,18 @@ static int rnic_init(struct rnic *rnic)
 		.ahs = &rnic->ahs,
 		.cqs = &rnic->cqs,
 		.srqs = &rnic->srqs,
+		.xrcds = &rnic->xrcds,
 		.events = &rnic->events,
 		.doorbells = &rnic->doorbells,
 		.gids = &rnic->gids,
 		.mcast = &rnic->mcast,
+	};
+	rnic->srqs = (struct srq_table) {
+		.ctx = ctx,
+		.pds = &rnic->pds,
+		.cqs = &rnic->cqs,
+		.xrcds = &rnic->xrcds,
+		.events = &rnic->events,
 	};
 	ret = pd_table_init(&rnic->pds, ctx);
 	if (!ret)
@@ -269,7 +278,9 @@ static int rnic_init(struct rnic *rnic)
 	if (!ret)
 		ret = cq_table_init(&rnic->cqs, ctx, &rnic->events);
 	if (!ret)
-		ret = srq_table_init(&rnic->srqs, ctx, &rnic->pds, &rnic->events);
+		ret = xrcd_table_init(&rnic->xrcds, ctx);
+	if (!ret)
+		ret = srq_table_init(&rnic->srqs);
 	if (!ret)
 		ret = doorbell_table_init(&rnic->doorbells, ctx, rnic_look, rnic);
 	if (!ret)
@@ -320,6 +331,7 @@ void rnic_reset(struct rnic *rnic)
 	qp_table_reset(&rnic->qps);
 	doorbell_table_reset(&rnic->doorbells);
 	srq_table_reset(&rnic->srqs);
+	xrcd_table_reset(&rnic->xrcds);
 	cq_table_reset(&rnic->cqs);
 	mr_table_reset(&rnic->mrs);
 	ah_table_reset(&rnic->ahs);

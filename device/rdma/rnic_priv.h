@@ -61,6 +61,7 @@
 #include "rdma/object/mr.h"
 #include "rdma/object/pd.h"
 #include "rdma/object/srq.h"
+#include "rdma/object/xrcd.h"
 #include "rdma/qp/qp.h"
 #include "rdma/rnic.h"
 
@@ -70,7 +71,7 @@
  * @resize:	likewise
  * @qp:		likewise
  * @direct:	what follows @qp
- * @srq:	request, fixed part
+ * @srq:	request, fixed part; of CREATE_SRQ only the first part of it
  * @resize_srq:	likewise
  * @pages:	those read so far
  */
@@ -78,7 +79,7 @@ struct rnic_create {
 	union {
 		struct virtio_rdma_cmd_create_cq_long cq;
 		struct virtio_rdma_cmd_resize_cq resize;
-		struct virtio_rdma_cmd_create_srq srq;
+		struct virtio_rdma_cmd_create_xrc_srq srq;
 		struct virtio_rdma_cmd_resize_srq resize_srq;
 		struct {
 			struct virtio_rdma_cmd_create_qp qp;
@@ -97,6 +98,7 @@ struct rnic_create {
  * @ahs:	address handles
  * @cqs:	completion queues
  * @srqs:	shared receive queues
+ * @xrcds:	XRC domains
  * @gids:	GID table
  * @mcast:	multicast groups
  * @qps:	queue pairs
@@ -115,6 +117,7 @@ struct rnic {
 	struct ah_table ahs;
 	struct cq_table cqs;
 	struct srq_table srqs;
+	struct xrcd_table xrcds;
 	struct gid_table gids;
 	struct mcast mcast;
 	struct qp_table qps;

@@ -21,6 +21,8 @@ static const char *const qp_types[] = {
 	[VIRTIO_IB_QPT_RC]	= "RC",
 	[VIRTIO_IB_QPT_UC]	= "UC",
 	[VIRTIO_IB_QPT_UD]	= "UD",
+	[VIRTIO_IB_QPT_XRC_INI]	= "XRC_INI",
+	[VIRTIO_IB_QPT_XRC_TGT]	= "XRC_TGT",
 };
 
 static const char *const qp_states[] = {
@@ -44,7 +46,7 @@ static enum qp_wait view_wait(const struct qp *qp)
 
 	if (!qp_usable(qp))
 		return QP_WAIT_GUEST;
-	if (qp->send_cq->held_n || qp->recv_cq->held_n)
+	if (!qp->xrcd && (qp->send_cq->held_n || qp->recv_cq->held_n))
 		return QP_WAIT_POLL;
 	if (!qp_sends(qp) || req->una == req->prod)
 		return QP_WAIT_NONE;

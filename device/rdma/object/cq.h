@@ -22,6 +22,7 @@ TAILQ_HEAD(cq_user_list, cq_user);
  * @resume:	the CQ's virtqueue is there again
  * @arg:	for both
  * @recv:	it is a receive queue
+ * @srqn:	it is the XRC SRQ with this number, or 0
  * @held:	its completions that wait for a slot
  * @entry:	of the CQ
  */
@@ -30,6 +31,7 @@ struct cq_user {
 	void (*resume)(void *arg);
 	void *arg;
 	bool recv;
+	uint32_t srqn;
 	struct cq_user_held held;
 	TAILQ_ENTRY(cq_user) entry;
 };

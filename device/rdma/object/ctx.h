@@ -59,6 +59,7 @@
 #define RNIC_DIRECT_CQE_MAX	(1u << 22)
 #define RNIC_DOORBELLS_MAX	1024u
 #define RNIC_SRQS_MAX		4096u
+#define RNIC_XRCDS_MAX		4096u
 
 /* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
 #define RNIC_WQES_MAX		(1u << 18)

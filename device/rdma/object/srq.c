@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "rdma/object/srq.h"
 
 /**
@@ -22,12 +23,11 @@ struct srq_returned {
 	uint8_t req[];
 };
 
-int srq_table_init(struct srq_table *srqs, struct rnic_ctx *ctx,
-		   struct pd_table *pds, struct event_table *events)
+_Static_assert(RNIC_SRQS_MAX << OBJ_TAG_BITS <= VIRTIO_RDMA_XRC_SRQN_MASK + 1,
+	       "a handle is larger than the number of an XRC SRQ");
+
+int srq_table_init(struct srq_table *srqs)
 {
-	srqs->ctx = ctx;
-	srqs->pds = pds;
-	srqs->events = events;
 	return obj_table_init(&srqs->objs, RNIC_SRQS_MAX);
 }
 
@@ -41,6 +41,11 @@ static void srq_free(struct srq *srq)
 	struct srq_table *srqs = srq->table;
 	struct srq_returned *returned;
 
+	if (srq->xrcd) {
+		xrcd_forget_srq(srq->xrcd, srq);
+		srq->xrcd->srqs--;
+		cq_detach(srq->cq, &srq->user);
+	}
 	while ((returned = SLIST_FIRST(&srq->returned))) {
 		SLIST_REMOVE_HEAD(&srq->returned, entry);
 		free(returned);
@@ -315,4 +320,67 @@ bool srq_take_back(struct srq *srq, void *req, size_t size)
 	if (srq_ahead(srq, &ahead))
 		srq_look_at_limit(srq, ahead);
 	return true;
+}
+
+/* ------------------------------------------------------------------------- */
+/* XRC                                                                       */
+/* ------------------------------------------------------------------------- */
+
+static void srq_cq_failed(void *arg)
+{
+	srq_fail(arg);
+}
+
+/* Direct CQs, which these are, never stop. */
+static void srq_cq_resumed(void *arg __always_unused)
+{
+}
+
+static const char *srq_check_domain(const struct srq_table *srqs,
+				    const struct virtio_rdma_cmd_create_xrc_srq *req)
+{
+	const struct cq *cq = cq_get(srqs->cqs, le32toh(req->cqn));
+
+	if (!xrcd_get(srqs->xrcds, le32toh(req->xrcd)))
+		return "unknown XRC domain";
+	if (!cq)
+		return "unknown completion queue";
+	if (cq->error)
+		return "completion queue in error";
+	return cq->direct ? NULL : "an XRC SRQ completes to a direct CQ only";
+}
+
+const char *srq_check_xrc(const struct srq_table *srqs,
+			  const struct virtio_rdma_cmd_create_xrc_srq *req)
+{
+	const char *why = srq_check(srqs, &req->srq);
+
+	return why ? why : srq_check_domain(srqs, req);
+}
+
+const char *srq_create_xrc(struct srq_table *srqs,
+			   const struct virtio_rdma_cmd_create_xrc_srq *req,
+			   struct pages *pages, uint32_t *handle)
+{
+	/* Either may have gone while the pages were read. */
+	const char *why = srq_check_domain(srqs, req);
+	struct srq *srq;
+
+	if (!why)
+		why = srq_create(srqs, &req->srq, pages, handle);
+	if (why)
+		return why;
+	srq = srq_get(srqs, *handle);
+	srq->xrcd = xrcd_get(srqs->xrcds, le32toh(req->xrcd));
+	srq->xrcd->srqs++;
+	srq->cq = cq_get(srqs->cqs, le32toh(req->cqn));
+	srq->user = (struct cq_user) {
+		.fail = srq_cq_failed,
+		.resume = srq_cq_resumed,
+		.arg = srq,
+		.recv = true,
+		.srqn = srq->handle,
+	};
+	cq_attach(srq->cq, &srq->user);
+	return NULL;
 }

@@ -5,6 +5,9 @@
  * Requests are taken in the order in which they were posted, and complete in any order.
  * So an SRQ knows only which are taken.  A request is copied when it is taken; its slot
  * is the driver's again.
+ *
+ * An XRC SRQ belongs to an XRC domain and has a CQ of its own.  The QPs of the domain take
+ * requests from it for messages that name it.  They are no reason that it cannot go.
  */
 #ifndef DEVICE_RDMA_OBJECT_SRQ_H
 #define DEVICE_RDMA_OBJECT_SRQ_H
@@ -14,9 +17,11 @@
 #include <sys/queue.h>
 #include <sys/uio.h>
 
+#include "rdma/object/cq.h"
 #include "rdma/object/event.h"
 #include "rdma/object/pages.h"
 #include "rdma/object/pd.h"
+#include "rdma/object/xrcd.h"
 
 SLIST_HEAD(srq_returned_list, srq_returned);
 
@@ -24,7 +29,11 @@ SLIST_HEAD(srq_returned_list, srq_returned);
  * struct srq - shared receive queue
  * @table:	that it is in
  * @handle:	of the SRQ
- * @pd:		protection domain of the keys in its requests
+ * @pd:		protection domain of the keys in its requests; of an XRC SRQ also of
+ *		those in messages that name it
+ * @xrcd:	its XRC domain, or NULL
+ * @cq:		of an XRC SRQ: where its requests complete
+ * @user:	makes it a user of @cq
  * @refs:	QPs that take requests from it
  * @depth:	slots of the ring
  * @max_sge:	elements of a request
@@ -43,6 +52,9 @@ struct srq {
 	struct srq_table *table;
 	uint32_t handle;
 	struct pd *pd;
+	struct xrcd *xrcd;
+	struct cq *cq;
+	struct cq_user user;
 	uint32_t refs;
 	uint32_t depth;
 	uint32_t max_sge;
@@ -62,19 +74,22 @@ struct srq {
  * struct srq_table - the SRQs of a NIC
  * @ctx:	the NIC's context
  * @pds:	its protection domains
+ * @cqs:	its CQs
+ * @xrcds:	its XRC domains
  * @events:	its event virtqueues
  * @objs:	&struct srq by handle
  */
 struct srq_table {
 	struct rnic_ctx *ctx;
 	struct pd_table *pds;
+	struct cq_table *cqs;
+	struct xrcd_table *xrcds;
 	struct event_table *events;
 	struct obj_table objs;
 };
 
-/** srq_table_init() - make an empty table; returns 0 or a negative error */
-int srq_table_init(struct srq_table *srqs, struct rnic_ctx *ctx,
-		   struct pd_table *pds, struct event_table *events);
+/** srq_table_init() - make an empty table, all before @objs filled in; 0 or an error */
+int srq_table_init(struct srq_table *srqs);
 
 /** srq_table_reset() - destroy all SRQs, after all QPs */
 void srq_table_reset(struct srq_table *srqs);
@@ -86,6 +101,15 @@ void srq_table_fini(struct srq_table *srqs);
 static inline struct srq *srq_get(const struct srq_table *srqs, uint32_t handle)
 {
 	return obj_get(&srqs->objs, handle);
+}
+
+/** srq_of_xrcd() - XRC SRQ of a domain by number, from anywhere, or NULL */
+static inline struct srq *srq_of_xrcd(const struct srq_table *srqs,
+				      const struct xrcd *xrcd, uint32_t number)
+{
+	struct srq *srq = srq_get(srqs, number);
+
+	return srq && srq->xrcd == xrcd ? srq : NULL;
 }
 
 /** srq_check() - is a request fit for srq_create()?  NULL, or why not */
@@ -104,6 +128,15 @@ const char *srq_check(const struct srq_table *srqs,
 const char *srq_create(struct srq_table *srqs,
 		       const struct virtio_rdma_cmd_create_srq *req,
 		       struct pages *pages, uint32_t *handle);
+
+/** srq_check_xrc() - is a request fit for srq_create_xrc()?  NULL, or why not */
+const char *srq_check_xrc(const struct srq_table *srqs,
+			  const struct virtio_rdma_cmd_create_xrc_srq *req);
+
+/** srq_create_xrc() - as srq_create(), in an XRC domain */
+const char *srq_create_xrc(struct srq_table *srqs,
+			   const struct virtio_rdma_cmd_create_xrc_srq *req,
+			   struct pages *pages, uint32_t *handle);
 
 /** srq_check_resize() - is a request fit for srq_resize()?  NULL, or why not */
 const char *srq_check_resize(const struct srq_table *srqs,
@@ -128,7 +161,15 @@ const char *srq_modify(struct srq_table *srqs, uint32_t handle, uint32_t limit);
 const char *srq_query(const struct srq_table *srqs, uint32_t handle,
 		      struct virtio_rdma_ack_query_srq *rsp);
 
-/** srq_destroy() - destroy an SRQ that no QP uses; returns NULL, or why not */
+/**
+ * srq_destroy() - destroy an SRQ
+ * @srqs:	SRQs of the NIC
+ * @handle:	of the SRQ, which no QP was created with
+ *
+ * QPs of its XRC domain forget the request of it that they have at hand.
+ *
+ * Return: NULL, or why not.
+ */
 const char *srq_destroy(struct srq_table *srqs, uint32_t handle);
 
 /**

@@ -86,6 +86,7 @@ enum read_share {
  * @va:		address of the next byte
  * @orig:	@atomic: what was there before
  * @rkey:	its key
+ * @srqn:	XRC: the SRQ that was named, whose protection domain that is of
  * @left:	bytes still to be sent
  * @psn:	PSN of the next packet of the response
  * @msn:	messages completed when it was asked for
@@ -99,6 +100,7 @@ struct read_job {
 		uint64_t orig;
 	};
 	uint32_t rkey;
+	uint32_t srqn;
 	uint32_t left;
 	uint32_t psn;
 	uint32_t msn;

@@ -16,6 +16,7 @@
 #include "rdma/object/gid_table.h"
 #include "rdma/object/mcast.h"
 #include "rdma/object/mr.h"
+#include "rdma/object/xrcd.h"
 #include "rdma/qp/flow.h"
 #include "rdma/qp/halves.h"
 #include "rdma/qp/wq.h"
@@ -31,6 +32,7 @@ TAILQ_HEAD(qp_list, qp);
  * @ahs:	its address handles
  * @cqs:	its CQs
  * @srqs:	its SRQs
+ * @xrcds:	its XRC domains
  * @events:	its event virtqueues
  * @doorbells:	its doorbell pages
  * @gids:	its GID table
@@ -53,6 +55,7 @@ struct qp_table {
 	struct ah_table *ahs;
 	struct cq_table *cqs;
 	struct srq_table *srqs;
+	struct xrcd_table *xrcds;
 	struct event_table *events;
 	struct doorbell_table *doorbells;
 	struct gid_table *gids;
@@ -122,11 +125,13 @@ struct qp_attr {
  * @state:	&enum virtio_ib_qp_state
  * @sig_all:	each send request leaves a completion
  * @fast_reg:	send requests may register and invalidate memory regions
- * @pd:		protection domain
+ * @pd:		protection domain; an XRC_TGT QP has neither this nor CQs
  * @send_cq:	where send requests complete
- * @recv_cq:	where receive requests complete
+ * @recv_cq:	where receive requests complete; of an XRC_INI QP @send_cq
  * @send_user:	makes it a user of @send_cq
  * @recv_user:	the same of @recv_cq
+ * @xrcd:	XRC domain of an XRC_TGT QP, or NULL
+ * @xrcd_user:	makes it a user of @xrcd
  * @sq:		its send queue
  * @rq:		its receive queue
  * @pages:	direct: memory of both queues
@@ -168,6 +173,8 @@ struct qp {
 	struct cq *recv_cq;
 	struct cq_user send_user;
 	struct cq_user recv_user;
+	struct xrcd *xrcd;
+	struct xrcd_user xrcd_user;
 	struct wq sq;
 	struct wq rq;
 	struct pages pages;
@@ -209,6 +216,12 @@ static inline struct qp *qp_get(const struct qp_table *qps, uint32_t qpn)
 static inline const struct pd *qp_recv_pd(const struct qp *qp)
 {
 	return qp->rq.srq ? qp->rq.srq->pd : qp->pd;
+}
+
+/** qp_is_reliable() - is what it sends, or receives, acknowledged? */
+static inline bool qp_is_reliable(const struct qp *qp)
+{
+	return qp->service == PKT_RC || qp->service == PKT_XRC;
 }
 
 /** qp_sends() - may a connected QP send, or go on with what was begun? */
@@ -255,7 +268,7 @@ static inline void qp_count_received(struct qp *qp, uint32_t len)
 static inline bool qp_usable(const struct qp *qp)
 {
 	return qp->ctx->mem->n && wq_ready(&qp->sq) && wq_ready(&qp->rq) &&
-	       cq_usable(qp->send_cq) && cq_usable(qp->recv_cq);
+	       (qp->xrcd || (cq_usable(qp->send_cq) && cq_usable(qp->recv_cq)));
 }
 
 /** qp_activate() - have rnic_poll() look at it */

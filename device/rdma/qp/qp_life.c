@@ -16,6 +16,7 @@
 
 /**
  * struct qp_plan - a request to create a QP, checked
+ * @xrcd:	of an XRC_TGT QP: XRC domain, and nothing else
  * @pd:		protection domain
  * @send_cq:	where send requests complete
  * @recv_cq:	where receive requests complete
@@ -23,6 +24,7 @@
  * @recv_wr:	depth of the receive queue
  */
 struct qp_plan {
+	struct xrcd *xrcd;
 	struct pd *pd;
 	struct cq *send_cq;
 	struct cq *recv_cq;
@@ -36,7 +38,14 @@ static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_RC] = PKT_RC,
 	[VIRTIO_IB_QPT_UC] = PKT_UC,
 	[VIRTIO_IB_QPT_UD] = PKT_UD,
+	[VIRTIO_IB_QPT_XRC_INI] = PKT_XRC,
+	[VIRTIO_IB_QPT_XRC_TGT] = PKT_XRC,
 };
+
+#define QP_TYPES	(1 << VIRTIO_IB_QPT_GSI | 1 << VIRTIO_IB_QPT_RC | \
+			 1 << VIRTIO_IB_QPT_UC | 1 << VIRTIO_IB_QPT_UD)
+/* Those that have the direct form only. */
+#define QP_TYPES_DIRECT	(1 << VIRTIO_IB_QPT_XRC_INI | 1 << VIRTIO_IB_QPT_XRC_TGT)
 
 static const char *qp_check_cap(struct rnic_ctx *ctx,
 				const struct virtio_rdma_qp_cap *cap, uint32_t max_wr)
@@ -59,13 +68,35 @@ static const char *qp_check_cap(struct rnic_ctx *ctx,
 	return NULL;
 }
 
+static const char *qp_check_type(uint8_t type, bool direct)
+{
+	const unsigned int types = QP_TYPES | (direct ? QP_TYPES_DIRECT : 0);
+
+	if (type >= ARRAY_SIZE(qp_services) || !(types & 1u << type))
+		return "QP type not supported";
+	return NULL;
+}
+
+static const char *qp_check_tgt(const struct qp_table *qps,
+				const struct virtio_rdma_qp_direct *direct,
+				struct qp_plan *plan)
+{
+	*plan = (struct qp_plan) {
+		.xrcd = xrcd_get(qps->xrcds, le32toh(direct->xrcd)),
+	};
+	return plan->xrcd ? NULL : "unknown XRC domain";
+}
+
 static const char *qp_check(const struct qp_table *qps,
 			    const struct virtio_rdma_cmd_create_qp *req,
 			    const struct qp_ring *ring, struct qp_plan *plan)
 {
-	if (req->qp_type == VIRTIO_IB_QPT_SMI ||
-	    req->qp_type >= ARRAY_SIZE(qp_services))
-		return "QP type not supported";
+	const char *why = qp_check_type(req->qp_type, ring);
+
+	if (why)
+		return why;
+	if (req->qp_type == VIRTIO_IB_QPT_XRC_TGT)
+		return qp_check_tgt(qps, ring->direct, plan);
 	*plan = (struct qp_plan) {
 		.pd = pd_get(qps->pds, le32toh(req->pdn)),
 		.send_cq = cq_get(qps->cqs, le32toh(req->send_cqn)),
@@ -73,6 +104,8 @@ static const char *qp_check(const struct qp_table *qps,
 		.send_wr = le32toh(req->cap.max_send_wr),
 		.recv_wr = le32toh(req->cap.max_recv_wr),
 	};
+	if (req->qp_type == VIRTIO_IB_QPT_XRC_INI)
+		plan->recv_cq = plan->send_cq;
 	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
 		return "unknown flags";
 	if (!plan->pd)
@@ -89,6 +122,13 @@ static const char *qp_check(const struct qp_table *qps,
 			    ring ? RNIC_DIRECT_WR_MAX : qps->ctx->limits.queue_size);
 }
 
+/* An SRQ that QPs are created with, not one that messages name. */
+static struct srq *qp_srq(const struct qp_table *qps,
+			  const struct virtio_rdma_qp_direct *direct)
+{
+	return srq_of_xrcd(qps->srqs, NULL, le32toh(direct->srq));
+}
+
 static const char *qp_check_srq(const struct qp_table *qps,
 				const struct virtio_rdma_qp_direct *direct)
 {
@@ -98,10 +138,22 @@ static const char *qp_check_srq(const struct qp_table *qps,
 		return NULL;
 	if (direct->recv_depth)
 		return "both a receive ring and an SRQ";
-	return srq_get(qps->srqs, le32toh(direct->srq)) ? NULL : "unknown SRQ";
+	return qp_srq(qps, direct) ? NULL : "unknown SRQ";
 }
 
-const char *qp_check_direct(const struct qp_table *qps,
+/* It receives for others, and has no memory. */
+static const char *qp_check_direct_tgt(const struct virtio_rdma_qp_direct *direct)
+{
+	const struct virtio_rdma_qp_direct bare = {
+		.form = VIRTIO_RDMA_QP_FORM_DIRECT,
+		.xrcd = direct->xrcd,
+	};
+
+	return memcmp(direct, &bare, sizeof(bare)) ?
+	       "an XRC_TGT QP has no queues" : NULL;
+}
+
+const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 			    const struct virtio_rdma_qp_direct *direct)
 {
 	const struct doorbell *doorbell = doorbell_get(qps->doorbells,
@@ -111,6 +163,10 @@ const char *qp_check_direct(const struct qp_table *qps,
 
 	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT)
 		return "unknown form";
+	if (type == VIRTIO_IB_QPT_XRC_TGT)
+		return qp_check_direct_tgt(direct);
+	if (type == VIRTIO_IB_QPT_XRC_INI && (direct->flags || direct->recv_depth))
+		return "an XRC_INI QP has no receive queue";
 	if (!direct->send_depth ||
 	    !pages_fit_ring(le32toh(direct->send_depth), direct->send_shift,
 			    le32toh(direct->send_pages)))
@@ -205,7 +261,7 @@ static void qp_use_ring(struct qp *qp, const struct qp_ring *ring)
 		.ctx = qp->ctx,
 		.direct = true,
 		.pages = &qp->pages,
-		.block = &qp->block,
+		.block = qp->xrcd ? NULL : &qp->block,
 		.doorbell = qp->doorbell,
 		.bit = qp->bit,
 	};
@@ -236,6 +292,24 @@ static void qp_use_virtqs(struct qp *qp)
 	};
 }
 
+/* An SRQ of the domain goes, with the request of it that the QP has at hand. */
+static void qp_forget_srq(void *arg, const struct srq *srq)
+{
+	struct qp *qp = arg;
+
+	if (qp->rq.srq != srq)
+		return;
+	qp->resp.has_rwqe = false;
+	qp->rq.srq = NULL;
+}
+
+static void qp_use_xrcd(struct qp *qp, struct xrcd *xrcd)
+{
+	qp->xrcd = xrcd;
+	qp->xrcd_user = (struct xrcd_user) { .forget = qp_forget_srq, .arg = qp };
+	xrcd_attach(xrcd, &qp->xrcd_user);
+}
+
 /* Everything of a direct QP that can fail; returns why, or NULL. */
 static const char *qp_claim(struct qp *qp, const struct virtio_rdma_qp_direct *direct)
 {
@@ -248,7 +322,7 @@ static const char *qp_claim(struct qp *qp, const struct virtio_rdma_qp_direct *d
 	if (why)
 		return why;
 	if (direct->flags & VIRTIO_RDMA_QP_SRQ) {
-		srq = srq_get(qp->table->srqs, le32toh(direct->srq));
+		srq = qp_srq(qp->table, direct);
 		if (!srq)
 			return "unknown SRQ";
 	}
@@ -325,6 +399,29 @@ static void qp_use_cq(struct qp *qp, struct cq *cq, struct cq_user *user, bool r
 	cq_attach(cq, user);
 }
 
+static void qp_use_plan(struct qp *qp, const struct qp_plan *plan)
+{
+	qp->pd = plan->pd;
+	qp->send_cq = plan->send_cq;
+	qp->recv_cq = plan->recv_cq;
+	qp->pd->refs++;
+	qp_use_cq(qp, qp->send_cq, &qp->send_user, false);
+	qp_use_cq(qp, qp->recv_cq, &qp->recv_user, true);
+}
+
+static void qp_leave_all(struct qp *qp)
+{
+	if (qp->xrcd) {
+		xrcd_detach(&qp->xrcd_user);
+		return;
+	}
+	if (qp->rq.srq)
+		qp->rq.srq->refs--;
+	cq_detach(qp->recv_cq, &qp->recv_user);
+	cq_detach(qp->send_cq, &qp->send_user);
+	qp->pd->refs--;
+}
+
 const char *qp_create(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_create_qp *req,
 		      const struct qp_ring *ring, uint32_t *qpn)
@@ -342,7 +439,9 @@ const char *qp_create(struct qp_table *qps,
 	qp = qp_alloc(qps, *qpn, req);
 	if (!qp)
 		return "out of memory";
-	why = ring ? qp_claim(qp, ring->direct) : NULL;
+	if (plan.xrcd)
+		qp_use_xrcd(qp, plan.xrcd);
+	why = ring && !plan.xrcd ? qp_claim(qp, ring->direct) : NULL;
 	if (why) {
 		free(qp);
 		return why;
@@ -354,12 +453,8 @@ const char *qp_create(struct qp_table *qps,
 	qp->req.max = wq_size(&qp->sq) < REQUESTER_MAX ? wq_size(&qp->sq) :
 							 REQUESTER_MAX;
 
-	qp->pd = plan.pd;
-	qp->send_cq = plan.send_cq;
-	qp->recv_cq = plan.recv_cq;
-	qp->pd->refs++;
-	qp_use_cq(qp, qp->send_cq, &qp->send_user, false);
-	qp_use_cq(qp, qp->recv_cq, &qp->recv_user, true);
+	if (!plan.xrcd)
+		qp_use_plan(qp, &plan);
 	qps->qp[*qpn] = qp;
 	flow_init(&qp->flow, qp->ctx->loop, qp_wake, qp);
 	requester_reset(qp, 0);
@@ -380,8 +475,6 @@ static void qp_free(struct qp *qp)
 	mcast_detach_all(qp->table->mcast, qp->qpn);
 	qp->table->qp[qp->qpn] = NULL;
 	qp_return_recv(qp);
-	if (qp->rq.srq)
-		qp->rq.srq->refs--;
 	wq_restart(&qp->sq);
 	wq_restart(&qp->rq);
 	qp_drop_events(qp);
@@ -389,9 +482,7 @@ static void qp_free(struct qp *qp)
 	if (qp->doorbell)
 		doorbell_unuse(qp->doorbell, qp->bit);
 	pages_free(&qp->pages);
-	cq_detach(qp->recv_cq, &qp->recv_user);
-	cq_detach(qp->send_cq, &qp->send_user);
-	qp->pd->refs--;
+	qp_leave_all(qp);
 	requester_free(&qp->req, qp->ctx);
 	responder_free(&qp->resp);
 	responder_forget(&qp->resp);
@@ -454,8 +545,10 @@ void qp_reset(struct qp *qp)
 		qp_drop_slots(qp);
 	qp_drop_events(qp);
 	flow_reset(&qp->flow);
-	cq_forget(qp->send_cq, &qp->send_user);
-	cq_forget(qp->recv_cq, &qp->recv_user);
+	if (!qp->xrcd) {
+		cq_forget(qp->send_cq, &qp->send_user);
+		cq_forget(qp->recv_cq, &qp->recv_user);
+	}
 	requester_reset(qp, 0);
 	responder_reset(qp, 0);
 	memset(&qp->attr, 0, sizeof(qp->attr));

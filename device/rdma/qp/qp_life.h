@@ -30,8 +30,8 @@ const char *qp_create(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_create_qp *req,
 		      const struct qp_ring *ring, uint32_t *qpn);
 
-/** qp_check_direct() - may qp_create() do with @direct?  NULL, or why not */
-const char *qp_check_direct(const struct qp_table *qps,
+/** qp_check_direct() - may qp_create() do with @direct for a type? NULL, or why not */
+const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 			    const struct virtio_rdma_qp_direct *direct);
 
 /** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */

@@ -105,6 +105,7 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 		      bool solicited)
 {
 	struct responder *resp = &qp->resp;
+	struct srq *srq = qp->rq.srq;
 
 	if (!wc->status)
 		qp_count(qp, VIRTIO_RDMA_CNT_RECVS);
@@ -114,13 +115,16 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	wc->wr_id = htole64(resp->rwqe.wr_id);
 	wc->qp_num = htole32(qp->qpn);
 	wq_give(&qp->rq, resp->rwqe.head);
-	cq_add(qp->recv_cq, &qp->recv_user, wc, resp->rwqe.index, solicited);
+	if (srq && srq->cq)
+		cq_add(srq->cq, &srq->user, wc, resp->rwqe.index, solicited);
+	else
+		cq_add(qp->recv_cq, &qp->recv_user, wc, resp->rwqe.index, solicited);
 }
 
 void qp_fail_send(struct qp *qp, uint8_t status)
 {
 	qp_complete_send(qp, status);
-	if (qp->type == VIRTIO_IB_QPT_RC)
+	if (qp_is_reliable(qp))
 		qp_fail(qp);
 	else if (qp_sends(qp))
 		qp->state = VIRTIO_IB_QPS_SQE;

@@ -78,7 +78,7 @@ static bool qp_next_to_flush(struct qp *qp)
 
 static void qp_report_last_wqe(struct qp *qp)
 {
-	if (!qp->rq.srq || qp->no_wqe)
+	if ((!qp->rq.srq && !qp->xrcd) || qp->no_wqe)
 		return;
 	qp->no_wqe = true;
 	event_report(qp->table->events, &qp->last_wqe);
@@ -218,9 +218,19 @@ static void qp_hear(struct qp *qp)
 		qp_report(qp, VIRTIO_RDMA_EVENT_COMM_EST);
 }
 
+/* One end of an XRC connection takes the requests, the other one the answers. */
+static bool qp_takes(const struct qp *qp, const struct pkt_op *op,
+		     const struct pkt *pkt)
+{
+	if (op->kind == PKT_KIND_CNP)
+		return true;
+	return PKT_SERVICE(pkt->opcode) == qp->service &&
+	       (qp->service != PKT_XRC || op->response != !!qp->xrcd);
+}
+
 bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
-	if (op->kind != PKT_KIND_CNP && PKT_SERVICE(pkt->opcode) != qp->service)
+	if (!qp_takes(qp, op, pkt))
 		return false;
 	if (!qp_receives(qp) || !qp_usable(qp))
 		return false;

@@ -19,7 +19,9 @@
 #define T(type)		(1 << VIRTIO_IB_QPT_ ## type)
 #define T_RC		T(RC)
 #define T_UC		T(UC)
-#define T_CONN		(T(RC) | T(UC))
+#define T_INI		T(XRC_INI)
+#define T_TGT		T(XRC_TGT)
+#define T_CONN		(T(RC) | T(UC) | T_INI | T_TGT)
 #define T_DGRAM		(T(UD) | T(GSI))
 #define T_ALL		(T_CONN | T_DGRAM)
 
@@ -37,7 +39,7 @@
 struct qp_rule {
 	uint8_t from;
 	uint8_t to;
-	uint8_t types;
+	uint16_t types;
 	uint32_t must;
 	uint32_t may;
 };
@@ -51,9 +53,9 @@ static const struct qp_rule qp_rules[] = {
 	{ S(INIT), S(ERR), T_ALL, 0, 0 },
 	{ S(INIT), S(INIT), T_CONN, 0, A(ACCESS_FLAGS) },
 	{ S(INIT), S(INIT), T_DGRAM, 0, A(QKEY) },
-	{ S(INIT), S(RTR), T_RC, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) |
+	{ S(INIT), S(RTR), T_RC | T_TGT, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) |
 		A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER), A(ACCESS_FLAGS) },
-	{ S(INIT), S(RTR), T_UC, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN),
+	{ S(INIT), S(RTR), T_UC | T_INI, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN),
 		A(ACCESS_FLAGS) },
 	{ S(INIT), S(RTR), T_DGRAM, 0, A(QKEY) },
 
@@ -63,6 +65,11 @@ static const struct qp_rule qp_rules[] = {
 		A(SQ_PSN) | A(MAX_QP_RD_ATOMIC),
 		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
 		A(RATE_LIMIT) },
+	{ S(RTR), S(RTS), T_INI, A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |
+		A(SQ_PSN) | A(MAX_QP_RD_ATOMIC),
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(RATE_LIMIT) },
+	{ S(RTR), S(RTS), T_TGT, A(TIMEOUT) | A(SQ_PSN),
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
 	{ S(RTR), S(RTS), T_UC, A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS) |
 		A(RATE_LIMIT) },
 	{ S(RTR), S(RTS), T_DGRAM, A(SQ_PSN), A(CUR_STATE) | A(QKEY) |
@@ -73,7 +80,9 @@ static const struct qp_rule qp_rules[] = {
 	{ S(RTS), S(RTS), T_RC, 0,
 		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
 		A(RATE_LIMIT) },
-	{ S(RTS), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+	{ S(RTS), S(RTS), T_TGT, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+		A(MIN_RNR_TIMER) },
+	{ S(RTS), S(RTS), T_UC | T_INI, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
 		A(RATE_LIMIT) },
 	{ S(RTS), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
 	{ S(RTS), S(SQD), T_ALL, 0, 0 },
@@ -83,12 +92,19 @@ static const struct qp_rule qp_rules[] = {
 	{ S(SQD), S(RTS), T_RC, 0,
 		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) |
 		A(RATE_LIMIT) },
-	{ S(SQD), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+	{ S(SQD), S(RTS), T_TGT, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
+		A(MIN_RNR_TIMER) },
+	{ S(SQD), S(RTS), T_UC | T_INI, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
 		A(RATE_LIMIT) },
 	{ S(SQD), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
 	{ S(SQD), S(SQD), T_RC, 0, A(AV) | A(TIMEOUT) | A(RETRY_CNT) |
 		A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) | A(MAX_DEST_RD_ATOMIC) |
 		A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | A(RATE_LIMIT) },
+	{ S(SQD), S(SQD), T_INI, 0, A(AV) | A(TIMEOUT) | A(RETRY_CNT) |
+		A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) | A(ACCESS_FLAGS) |
+		A(RATE_LIMIT) },
+	{ S(SQD), S(SQD), T_TGT, 0, A(AV) | A(TIMEOUT) |
+		A(MAX_DEST_RD_ATOMIC) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
 	{ S(SQD), S(SQD), T_UC, 0, A(AV) | A(ACCESS_FLAGS) | A(RATE_LIMIT) },
 	{ S(SQD), S(SQD), T_DGRAM, 0, A(QKEY) | A(RATE_LIMIT) },
 

@@ -431,10 +431,10 @@ static void requester_timer(void *arg)
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */
 
-/* Requests of RC are acknowledged, those of UC are not. */
+/* Requests of RC and XRC are acknowledged, those of UC are not. */
 static enum flow_kind requester_flow(const struct qp *qp)
 {
-	return qp->service == PKT_RC ? FLOW_ACKED : FLOW_STREAM;
+	return qp_is_reliable(qp) ? FLOW_ACKED : FLOW_STREAM;
 }
 
 /* A request that cannot be sent: it fails once it is the oldest one. */
@@ -577,6 +577,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 		.ack_req = true,
 		.psn = req->snd_pos & PSN_MASK,
 		.npsn = 1,
+		.srqn = wqe->srqn,
 		.va = wqe->remote_addr + off,
 		.rkey = wqe->rkey,
 		.dmalen = wqe->length - off,
@@ -634,6 +635,7 @@ static void requester_send_segment(struct qp *qp, struct wqe *wqe,
 		.solicited = last && wqe->solicited,
 		.psn = req->snd_pos & PSN_MASK,
 		.npsn = psn_count(len, qp->mtu),
+		.srqn = wqe->srqn,
 		.va = wqe->remote_addr,
 		.rkey = wqe->rkey,
 		.dmalen = wqe->length,

@@ -47,6 +47,41 @@ static struct read_job *responder_read(struct responder *resp, uint32_t i)
 }
 
 /* ------------------------------------------------------------------------- */
+/* XRC                                                                       */
+/* ------------------------------------------------------------------------- */
+
+/* Protection domain of the keys that the peer names, with the XRC SRQ if any; or NULL. */
+static const struct pd *responder_pd(const struct qp *qp, uint32_t srqn)
+{
+	const struct srq *srq;
+
+	if (!qp->xrcd)
+		return qp->pd;
+	srq = srq_of_xrcd(qp->table->srqs, qp->xrcd, srqn);
+	return srq ? srq->pd : NULL;
+}
+
+/*
+ * A message is for the SRQ that its packets name, all of them the same one.  It may go
+ * before the message has ended: then there is none of this number.
+ */
+static bool responder_turn_to_srq(struct qp *qp, const struct pkt_op *op,
+				  const struct pkt *pkt)
+{
+	struct srq *srq;
+
+	if (!qp->xrcd)
+		return true;
+	srq = srq_of_xrcd(qp->table->srqs, qp->xrcd, pkt->srqn);
+	if (!srq || (!op->first && srq != qp->rq.srq))
+		return false;
+	if (srq != qp->rq.srq)
+		qp_return_recv(qp);
+	qp->rq.srq = srq;
+	return true;
+}
+
+/* ------------------------------------------------------------------------- */
 /* Answers                                                                   */
 /* ------------------------------------------------------------------------- */
 
@@ -171,7 +206,8 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	resp->off += pkt->len;
 	/* Payload first: it may go to, or come from, that very region. */
 	if (op->inv &&
-	    !mr_invalidate(qp->mrs, qp->pd, qp->serial, pkt->inv_rkey))
+	    !mr_invalidate(qp->mrs, responder_pd(qp, pkt->srqn), qp->serial,
+			   pkt->inv_rkey))
 		return responder_recv_error(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR,
 					    VENDOR_ERR_INVALIDATE, RESP_ACCESS);
 	return RESP_OK;
@@ -189,8 +225,8 @@ static enum resp_result responder_write_begin(struct qp *qp, const struct pkt *p
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
-			   pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_WRITE))
+	    !mr_get_remote(qp->mrs, responder_pd(qp, pkt->srqn), qp->serial,
+			   pkt->rkey, pkt->va, pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_WRITE))
 		return RESP_ACCESS;
 	resp->va = pkt->va;
 	resp->rkey = pkt->rkey;
@@ -221,7 +257,7 @@ static enum resp_result responder_write(struct qp *qp, const struct pkt_op *op,
 		.length = pkt->len,
 		.key = resp->rkey,
 	};
-	if (!sg_init_remote(&dst, qp->mrs, qp->pd, qp->serial,
+	if (!sg_init_remote(&dst, qp->mrs, responder_pd(qp, pkt->srqn), qp->serial,
 			    VIRTIO_IB_ACCESS_REMOTE_WRITE, &sge))
 		return RESP_ACCESS;
 	/* Report that no receive request is ready before anything is written. */
@@ -283,8 +319,8 @@ static enum resp_result responder_read_check(struct qp *qp, const struct pkt *pk
 	    pkt->dmalen > RNIC_MAX_MSG)
 		return RESP_INV_REQ;
 	if (pkt->dmalen &&
-	    !mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
-			   pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_READ))
+	    !mr_get_remote(qp->mrs, responder_pd(qp, pkt->srqn), qp->serial,
+			   pkt->rkey, pkt->va, pkt->dmalen, VIRTIO_IB_ACCESS_REMOTE_READ))
 		return RESP_ACCESS;
 	return RESP_OK;
 }
@@ -299,8 +335,8 @@ static enum resp_result responder_word(struct qp *qp, const struct pkt *pkt,
 
 	if (!(qp->attr.access & access) || pkt->va % PKT_ATOMIC_SIZE)
 		return RESP_INV_REQ;
-	mr = mr_get_remote(qp->mrs, qp->pd, qp->serial, pkt->rkey, pkt->va,
-			   PKT_ATOMIC_SIZE, access);
+	mr = mr_get_remote(qp->mrs, responder_pd(qp, pkt->srqn), qp->serial,
+			   pkt->rkey, pkt->va, PKT_ATOMIC_SIZE, access);
 	if (!mr)
 		return RESP_ACCESS;
 	/* Who maps the guest's memory may have mapped it askew. */
@@ -387,6 +423,7 @@ static struct read_job responder_job(const struct qp *qp, const struct pkt_op *o
 	struct read_job job = {
 		.psn = pkt->psn,
 		.msn = qp->resp.msn,
+		.srqn = pkt->srqn,
 		.atomic = op->kind == PKT_KIND_ATOMIC,
 		.share = READ_SHARE_PEER,
 	};
@@ -584,7 +621,7 @@ static void responder_read_slice(struct qp *qp, struct budget *budget)
 	struct pkt pkt;
 	struct sg src;
 
-	if (!sg_init_remote(&src, qp->mrs, qp->pd, qp->serial,
+	if (!sg_init_remote(&src, qp->mrs, responder_pd(qp, job->srqn), qp->serial,
 			    VIRTIO_IB_ACCESS_REMOTE_READ, &sge)) {
 		responder_read_fail(qp, job);
 		return;
@@ -644,7 +681,8 @@ static bool responder_in_sequence(const struct responder *resp,
 static enum resp_result responder_execute(struct qp *qp, const struct pkt_op *op,
 					  const struct pkt *pkt)
 {
-	if (!responder_in_sequence(&qp->resp, op))
+	if (!responder_in_sequence(&qp->resp, op) ||
+	    !responder_turn_to_srq(qp, op, pkt))
 		return RESP_INV_REQ;
 	if (pkt_is_answered(op->kind))
 		return responder_read_request(qp, op, pkt);
@@ -777,7 +815,7 @@ void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	if (qp->resp.dead)
 		return;
-	if (qp->service == PKT_RC)
+	if (qp_is_reliable(qp))
 		responder_rx_rc(qp, op, pkt);
 	else
 		responder_rx_uc(qp, op, pkt);

@@ -42,6 +42,8 @@ static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
 {
 	uint32_t producer, ahead;
 
+	if (!wq->block)
+		return 0;
 	if (wq->broken || !wq_producer(wq, &producer))
 		return wq_break(wq);
 	ahead = producer - wq->done;
@@ -145,7 +147,7 @@ void wq_drain(struct wq *wq, bool back)
  */
 static bool wq_want_direct(struct wq *wq, bool want)
 {
-	struct virtio_rdma_qp_control *block = wq_block(wq);
+	struct virtio_rdma_qp_control *block = wq->block ? wq_block(wq) : NULL;
 	uint32_t producer;
 
 	if (!block)

@@ -41,11 +41,12 @@ struct wr_slot {
  * @recv:	it is a receive queue
  * @direct:	it is a ring
  * @kick:	it asks for doorbells
- * @srq:	ring without slots: takes its requests from this SRQ, or NULL
+ * @srq:	ring without slots: takes its requests from this SRQ, or NULL.  Of an XRC_TGT
+ *		QP the one that the message under way, or the last one, is for
  * @vq:		virtqueue: NULL while that is stopped
  * @pages:	ring: the pages of its QP
  * @first:	ring: where it begins in them, bytes
- * @block:	ring: the control block of its QP
+ * @block:	ring: the control block of its QP; NULL if that is XRC_TGT: nothing is in it
  * @doorbell:	ring: the doorbell page of its QP
  * @bit:	ring: the bit of its QP there
  * @shift:	ring: log2 of the stride

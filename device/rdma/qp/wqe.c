@@ -17,9 +17,9 @@
 #include "rdma/qp/wqe.h"
 
 #define RC	(1 << VIRTIO_IB_QPT_RC)
-#define RC_UC	(1 << VIRTIO_IB_QPT_RC | 1 << VIRTIO_IB_QPT_UC)
-#define ANY	(1 << VIRTIO_IB_QPT_RC | 1 << VIRTIO_IB_QPT_UC | \
-		 1 << VIRTIO_IB_QPT_UD | 1 << VIRTIO_IB_QPT_GSI)
+#define RC_XRC	(1 << VIRTIO_IB_QPT_RC | 1 << VIRTIO_IB_QPT_XRC_INI)
+#define CONN	(RC_XRC | 1 << VIRTIO_IB_QPT_UC)
+#define ANY	(CONN | 1 << VIRTIO_IB_QPT_UD | 1 << VIRTIO_IB_QPT_GSI)
 
 #define FLAGS	(VIRTIO_IB_SEND_FENCE | VIRTIO_IB_SEND_SIGNALED | \
 		 VIRTIO_IB_SEND_SOLICITED | VIRTIO_IB_SEND_INLINE)
@@ -36,7 +36,7 @@
  * @extra:	&enum pkt_extra
  */
 struct wr_op {
-	uint8_t types;
+	uint16_t types;
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t wc_opcode;
@@ -44,35 +44,35 @@ struct wr_op {
 };
 
 static const struct wr_op wr_ops[] = {
-	[VIRTIO_IB_WR_RDMA_WRITE] = { RC_UC, PKT_KIND_WRITE, FLAGS,
+	[VIRTIO_IB_WR_RDMA_WRITE] = { CONN, PKT_KIND_WRITE, FLAGS,
 		VIRTIO_IB_WC_RDMA_WRITE, PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM] = { RC_UC, PKT_KIND_WRITE, FLAGS,
+	[VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM] = { CONN, PKT_KIND_WRITE, FLAGS,
 		VIRTIO_IB_WC_RDMA_WRITE, PKT_EXTRA_IMM },
 	[VIRTIO_IB_WR_SEND] = { ANY, PKT_KIND_SEND, FLAGS,
 		VIRTIO_IB_WC_SEND, PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_SEND_WITH_IMM] = { ANY, PKT_KIND_SEND, FLAGS,
 		VIRTIO_IB_WC_SEND, PKT_EXTRA_IMM },
-	[VIRTIO_IB_WR_RDMA_READ] = { RC, PKT_KIND_READ,
+	[VIRTIO_IB_WR_RDMA_READ] = { RC_XRC, PKT_KIND_READ,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_RDMA_READ,
 		PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_CMP_SWAP] = { RC, PKT_KIND_ATOMIC,
+	[VIRTIO_IB_WR_CMP_SWAP] = { RC_XRC, PKT_KIND_ATOMIC,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_CMP_SWAP,
 		PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_FETCH_ADD] = { RC, PKT_KIND_ATOMIC,
+	[VIRTIO_IB_WR_FETCH_ADD] = { RC_XRC, PKT_KIND_ATOMIC,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_FETCH_ADD,
 		PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_LOCAL_INV] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
+	[VIRTIO_IB_WR_LOCAL_INV] = { CONN, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_LOCAL_INV, PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_SEND_WITH_INV] = { RC, PKT_KIND_SEND, FLAGS,
+	[VIRTIO_IB_WR_SEND_WITH_INV] = { RC_XRC, PKT_KIND_SEND, FLAGS,
 		VIRTIO_IB_WC_SEND, PKT_EXTRA_INV },
-	[VIRTIO_IB_WR_REG_MR] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
+	[VIRTIO_IB_WR_REG_MR] = { CONN, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_REG_MR, PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_FLUSH] = { RC, PKT_KIND_FLUSH,
 		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_FLUSH,
 		PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_ATOMIC_WRITE] = { RC, PKT_KIND_ATOMIC_WRITE, FLAGS,
 		VIRTIO_IB_WC_ATOMIC_WRITE, PKT_EXTRA_NONE },
-	[VIRTIO_IB_WR_BIND_MW] = { RC_UC, PKT_KIND_NONE, LOCAL_FLAGS,
+	[VIRTIO_IB_WR_BIND_MW] = { CONN, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_BIND_MW, PKT_EXTRA_NONE },
 };
 
@@ -100,6 +100,16 @@ static const struct wr_form wr_forms[] = {
 	[true] = { offsetof(struct virtio_rdma_swqe, inline_data),
 		   offsetof(struct virtio_rdma_swqe, sg_list) },
 };
+
+static const struct wr_form wr_form_xrc = {
+	VIRTIO_RDMA_XRC_OFFSET + offsetof(struct virtio_rdma_xrc, inline_data),
+	VIRTIO_RDMA_XRC_OFFSET + offsetof(struct virtio_rdma_xrc, sg_list),
+};
+
+static const struct wr_form *wr_form(const struct wr_slot *slot, uint8_t type)
+{
+	return type == VIRTIO_IB_QPT_XRC_INI ? &wr_form_xrc : &wr_forms[slot->direct];
+}
 
 static void slot_read(const struct wr_slot *slot, size_t off, void *buf,
 		      size_t len)
@@ -133,11 +143,10 @@ static uint8_t sge_read(const struct wr_slot *slot, size_t off, uint32_t num,
 	return VENDOR_ERR_NONE;
 }
 
-static uint8_t wqe_payload(const struct wr_slot *slot, uint32_t max_sge,
-			   const struct virtio_rdma_sq_req *req,
+static uint8_t wqe_payload(const struct wr_slot *slot, const struct wr_form *form,
+			   uint32_t max_sge, const struct virtio_rdma_sq_req *req,
 			   struct wqe *wqe)
 {
-	const struct wr_form *form = &wr_forms[slot->direct];
 	uint64_t length;
 	uint8_t err;
 
@@ -228,6 +237,16 @@ static uint8_t wqe_atomic_length(struct wqe *wqe)
 	return wqe->length == PKT_ATOMIC_SIZE ? VENDOR_ERR_NONE : VENDOR_ERR_LENGTH;
 }
 
+/* All slots of rings are long enough. */
+static uint8_t wqe_srqn(const struct wr_slot *slot, struct wqe *wqe)
+{
+	__le32 srqn;
+
+	slot_read(slot, VIRTIO_RDMA_XRC_OFFSET, &srqn, sizeof(srqn));
+	wqe->srqn = le32toh(srqn);
+	return wqe->srqn & ~VIRTIO_RDMA_XRC_SRQN_MASK ? VENDOR_ERR_SRQN : VENDOR_ERR_NONE;
+}
+
 /* What the opcode is about, beside payload. */
 static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 			   struct wqe *wqe)
@@ -280,11 +299,12 @@ static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 	wqe->imm = req->imm_data;
 	wqe->inv_rkey = le32toh(req->invalidate_rkey);
 	err = wqe_operand(req, type, wqe);
-	if (err)
-		return err;
+	if (!err && type == VIRTIO_IB_QPT_XRC_INI && op->kind != PKT_KIND_NONE)
+		err = wqe_srqn(slot, wqe);
 	if (op->kind == PKT_KIND_NONE || op->kind == PKT_KIND_FLUSH)
 		max_sge = 0;
-	err = wqe_payload(slot, max_sge, req, wqe);
+	if (!err)
+		err = wqe_payload(slot, wr_form(slot, type), max_sge, req, wqe);
 	if (!err && pkt_is_atomic(op->kind))
 		err = wqe_atomic_length(wqe);
 	return err;

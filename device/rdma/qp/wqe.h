@@ -33,6 +33,7 @@ enum vendor_err {
 	VENDOR_ERR_INVALIDATE,		/* a key that cannot be made invalid */
 	VENDOR_ERR_FLUSH,		/* unknown placement type or level */
 	VENDOR_ERR_BIND,		/* a window cannot be bound so */
+	VENDOR_ERR_SRQN,		/* no number of an XRC SRQ */
 };
 
 /**
@@ -50,6 +51,7 @@ enum vendor_err {
  * @ah:		UD: address handle
  * @reg:	REG_MR
  * @bind:	BIND_MW
+ * @srqn:	XRC_INI: XRC SRQ that it is for
  * @imm:	immediate data
  * @inv_rkey:	SEND_WITH_INV, LOCAL_INV: key
  * @length:	bytes of payload
@@ -100,6 +102,7 @@ struct wqe {
 		struct mr_fast reg;
 		struct mr_bind bind;
 	};
+	uint32_t srqn;
 	__be32 imm;
 	uint32_t inv_rkey;
 	uint32_t length;

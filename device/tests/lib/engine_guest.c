@@ -479,7 +479,8 @@ uint32_t eg_reg(struct eg_guest *guest, uint32_t pdn, uint32_t access,
 
 static uint32_t eg_attrs(uint8_t type, uint8_t state)
 {
-	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC;
+	bool ini = type == VIRTIO_IB_QPT_XRC_INI, tgt = type == VIRTIO_IB_QPT_XRC_TGT;
+	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC || ini || tgt;
 
 	switch (state) {
 	case VIRTIO_IB_QPS_INIT:
@@ -489,12 +490,14 @@ static uint32_t eg_attrs(uint8_t type, uint8_t state)
 			return 0;
 		return VIRTIO_IB_QP_AV | VIRTIO_IB_QP_PATH_MTU |
 		       VIRTIO_IB_QP_DEST_QPN | VIRTIO_IB_QP_RQ_PSN |
-		       (type == VIRTIO_IB_QPT_UC ? 0 :
+		       (type == VIRTIO_IB_QPT_UC || ini ? 0 :
 			VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC |
 			VIRTIO_IB_QP_MIN_RNR_TIMER);
 	case VIRTIO_IB_QPS_RTS:
+		if (tgt)
+			return VIRTIO_IB_QP_SQ_PSN | VIRTIO_IB_QP_TIMEOUT;
 		return VIRTIO_IB_QP_SQ_PSN |
-		       (type != VIRTIO_IB_QPT_RC ? 0 : VIRTIO_IB_QP_TIMEOUT |
+		       (type != VIRTIO_IB_QPT_RC && !ini ? 0 : VIRTIO_IB_QP_TIMEOUT |
 			VIRTIO_IB_QP_RETRY_CNT | VIRTIO_IB_QP_RNR_RETRY |
 			VIRTIO_IB_QP_MAX_QP_RD_ATOMIC);
 	}
@@ -575,14 +578,28 @@ struct eg_end eg_open(struct eg_guest *guest, uint8_t type)
 	return end;
 }
 
+static void eg_connect_types(struct eg_end *a, uint8_t a_type, struct eg_end *b,
+			     uint8_t b_type)
+{
+	static const uint8_t states[] = {
+		VIRTIO_IB_QPS_INIT, VIRTIO_IB_QPS_RTR, VIRTIO_IB_QPS_RTS,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(states); i++) {
+		eg_to(a, a_type, states[i], b);
+		eg_to(b, b_type, states[i], a);
+	}
+}
+
 void eg_connect(struct eg_end *a, struct eg_end *b, uint8_t type)
 {
-	eg_to(a, type, VIRTIO_IB_QPS_INIT, b);
-	eg_to(b, type, VIRTIO_IB_QPS_INIT, a);
-	eg_to(a, type, VIRTIO_IB_QPS_RTR, b);
-	eg_to(b, type, VIRTIO_IB_QPS_RTR, a);
-	eg_to(a, type, VIRTIO_IB_QPS_RTS, b);
-	eg_to(b, type, VIRTIO_IB_QPS_RTS, a);
+	eg_connect_types(a, type, b, type);
+}
+
+void eg_connect_xrc(struct eg_end *ini, struct eg_end *tgt)
+{
+	eg_connect_types(ini, VIRTIO_IB_QPT_XRC_INI, tgt, VIRTIO_IB_QPT_XRC_TGT);
 }
 
 void eg_pair(struct engine *engine, uint8_t type, struct eg_end *a,

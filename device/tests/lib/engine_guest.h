@@ -165,6 +165,7 @@ struct eg_wr {
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint32_t ah;
+	uint32_t srqn;		/* of an XRC_INI QP */
 	const void *data;	/* inline */
 	uint32_t data_len;
 	uint32_t num_sge;
@@ -291,6 +292,9 @@ struct eg_end eg_open(struct eg_guest *guest, uint8_t type);
 
 /** eg_connect() - take two QPs from RESET to RTS, connected with each other */
 void eg_connect(struct eg_end *a, struct eg_end *b, uint8_t type);
+
+/** eg_connect_xrc() - the same with an XRC_INI QP and an XRC_TGT QP */
+void eg_connect_xrc(struct eg_end *ini, struct eg_end *tgt);
 
 /** eg_pair() - one end in each guest, connected with each other */
 void eg_pair(struct engine *engine, uint8_t type, struct eg_end *a,

@@ -261,18 +261,23 @@ void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
 	const size_t stride = 1ul << qp->direct.send_shift;
 	struct virtio_rdma_swqe *slot = (void *)
 		(qp->send + (i & (le32toh(qp->direct.send_depth) - 1)) * stride);
-	const size_t room = stride - 32;
+	const bool xrc = qp->req.qp_type == VIRTIO_IB_QPT_XRC_INI;
+	const size_t at = xrc ? 48 : 32, room = stride - at;
+	uint8_t *payload = (uint8_t *)slot + at;
+	const __le32 srqn = htole32(wr->srqn);
 
 	memset(slot, 0xee, stride);
 	memset(slot, 0, 32);
 	eg_put_header(slot, wr);
+	if (xrc)
+		memcpy((uint8_t *)slot + VIRTIO_RDMA_XRC_OFFSET, &srqn, sizeof(srqn));
 	if (wr->flags & VIRTIO_IB_SEND_INLINE) {
 		slot->inline_len = htole16(wr->data_len);
 		if (wr->data_len && wr->data_len <= room)
-			memcpy(slot->inline_data, wr->data, wr->data_len);
+			memcpy(payload, wr->data, wr->data_len);
 	} else {
 		slot->num_sge = htole16(wr->num_sge);
-		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge, room);
+		eg_put_sge((void *)payload, wr->sge, wr->num_sge, room);
 	}
 }
 
@@ -327,6 +332,15 @@ void er_srq_init(struct er_srq *srq, struct eg_guest *guest, uint32_t pdn,
 
 uint8_t er_create_srq(struct er_srq *srq)
 {
+	const struct virtio_rdma_cmd_create_xrc_srq req = {
+		.srq = srq->req,
+		.xrcd = htole32(srq->xrcd),
+		.cqn = htole32(srq->cqn),
+	};
+
+	if (srq->xrc)
+		return er_command(srq->guest, CMD(CREATE_XRC_SRQ), &req, sizeof(req),
+				  srq->pages, le32toh(srq->req.npages), &srq->handle);
 	return er_command(srq->guest, CMD(CREATE_SRQ), &srq->req, sizeof(srq->req),
 			  srq->pages, le32toh(srq->req.npages), &srq->handle);
 }
@@ -377,6 +391,9 @@ uint8_t er_resize_srq(struct er_srq *srq, uint32_t depth)
 	memset(srq->control, 0xff, sizeof(*srq->control));
 	new.handle = srq->handle;
 	new.posted = srq->posted;
+	new.xrc = srq->xrc;
+	new.xrcd = srq->xrcd;
+	new.cqn = srq->cqn;
 	*srq = new;
 	return ack;
 }
@@ -401,6 +418,36 @@ void er_post_srq(struct er_srq *srq, const struct eg_sge *sge, uint32_t num_sge,
 	eg_put_sge(slot->sg_list, sge, num_sge, 64 - sizeof(*slot));
 	__atomic_store_n(&srq->control->producer, htole32(++srq->posted),
 			 __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------- */
+/* XRC                                                                       */
+/* ------------------------------------------------------------------------- */
+
+uint32_t er_create_xrcd(struct eg_guest *guest)
+{
+	__le32 xrcd = 0;
+
+	assert_int_equal(eg_command(guest, CMD(CREATE_XRCD), NULL, 0, &xrcd,
+				    sizeof(xrcd)), VIRTIO_NET_OK);
+	return le32toh(xrcd);
+}
+
+uint8_t er_destroy_xrcd(struct eg_guest *guest, uint32_t xrcd)
+{
+	const struct virtio_rdma_cmd_destroy_xrcd req = { .xrcd = htole32(xrcd) };
+
+	return eg_command(guest, CMD(DESTROY_XRCD), &req, sizeof(req), NULL, 0);
+}
+
+void er_tgt_init(struct er_qp *qp, struct eg_guest *guest, uint32_t xrcd)
+{
+	*qp = (struct er_qp) {
+		.guest = guest,
+		.req.qp_type = VIRTIO_IB_QPT_XRC_TGT,
+		.direct.form = VIRTIO_RDMA_QP_FORM_DIRECT,
+		.direct.xrcd = htole32(xrcd),
+	};
 }
 
 /* ------------------------------------------------------------------------- */

@@ -88,10 +88,16 @@ struct er_qp {
  * @control:	control block
  * @handle:	of the SRQ
  * @posted:	requests
+ * @xrc:	it is an XRC SRQ
+ * @xrcd:	its XRC domain
+ * @cqn:	its CQ
  */
 struct er_srq {
 	struct eg_guest *guest;
 	struct virtio_rdma_cmd_create_srq req;
+	bool xrc;
+	uint32_t xrcd;
+	uint32_t cqn;
 	uint64_t pages[256];
 	uint8_t *ring;
 	struct virtio_rdma_srq_control *control;
@@ -179,7 +185,7 @@ uint8_t er_destroy_qp(const struct er_qp *qp);
 void er_srq_init(struct er_srq *srq, struct eg_guest *guest, uint32_t pdn,
 		 uint32_t depth);
 
-/** er_create_srq() - CREATE_SRQ; returns the ack */
+/** er_create_srq() - CREATE_SRQ, or CREATE_XRC_SRQ; returns the ack */
 uint8_t er_create_srq(struct er_srq *srq);
 
 /** er_modify_srq() - MODIFY_SRQ; returns the ack */
@@ -201,6 +207,15 @@ uint8_t er_destroy_srq(const struct er_srq *srq);
 /** er_post_srq() - post a request to an SRQ */
 void er_post_srq(struct er_srq *srq, const struct eg_sge *sge, uint32_t num_sge,
 		 uint32_t cookie);
+
+/** er_create_xrcd() - CREATE_XRCD, expected to succeed; returns the handle */
+uint32_t er_create_xrcd(struct eg_guest *guest);
+
+/** er_destroy_xrcd() - DESTROY_XRCD; returns the ack */
+uint8_t er_destroy_xrcd(struct eg_guest *guest, uint32_t xrcd);
+
+/** er_tgt_init() - request of an XRC_TGT QP */
+void er_tgt_init(struct er_qp *qp, struct eg_guest *guest, uint32_t xrcd);
 
 /** er_open() - all that an end is made of, with the QP in RESET */
 void er_open(struct er_end *end, struct eg_guest *guest, uint8_t type,

@@ -5,6 +5,8 @@
  */
 #include "tests/lib/engine_ring.h"
 
+#include "packet/roce.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -218,6 +220,112 @@ static void test_srq_examples(void **state)
 			 VIRTIO_NET_OK);
 }
 
+/* A SEND of the example to the SRQ, by the example's own QP; the frame, to compare. */
+static void xrc_send_example(struct engine *engine, struct eg_end *tgt, uint32_t srqn)
+{
+	struct eg_guest *guest = &engine->guest[1];
+	struct eg_end end = { .guest = guest, .pdn = eg_create_pd(guest) };
+	uint8_t req[256] __attribute__((aligned(8)));
+	struct virtio_rdma_cmd_create_qp *qp = (void *)req;
+	struct virtio_rdma_qp_direct *direct = (void *)(req + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	uint8_t *slot = eg_ptr(guest, SEND_AT);
+	struct virtio_rdma_xrc *xrc = (void *)(slot + VIRTIO_RDMA_XRC_OFFSET);
+	struct virtio_rdma_doorbell_page *page;
+	struct er_page doorbell;
+	struct er_cq cq;
+	size_t len;
+
+	er_page_init(&doorbell, guest, 0);
+	er_cq_init(&cq, guest, 64, 5, 0);
+	assert_int_equal(er_create_cq(&cq), VIRTIO_NET_OK);
+	len = example("xrc_ini", req, sizeof(req));
+	qp->pdn = htole32(end.pdn);
+	assert_int_equal(le32toh(qp->send_cqn), cq.cqn);
+	direct->doorbell = htole32(doorbell.handle);
+	end.qpn = create(guest, CMD(CREATE_QP), req, len);
+	eg_connect_xrc(&end, tgt);
+	example("xrc_send", slot, 64);
+	assert_int_equal(le32toh(xrc->srqn), 0x3c07);
+	xrc->srqn = htole32(srqn);
+	example("qp_control", eg_ptr(guest, QP_CONTROL_AT), 64);
+	page = doorbell.page;
+	page->words[0] = htole64(1);
+	page->pending[0] = htole64(1 << 5);
+	rnic_queue_kick(guest->rnic, RNIC_DOORBELL, 0);
+	eg_run(engine);
+}
+
+static void test_xrc_examples(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	const uint32_t pdn = eg_create_pd(guest), xrcd = er_create_xrcd(guest);
+	struct eg_end tgt = { .guest = guest };
+	uint8_t req[256] __attribute__((aligned(8))), bytes[32];
+	struct virtio_rdma_cmd_create_xrc_srq *create_srq = (void *)req;
+	struct virtio_rdma_qp_direct *direct = (void *)(req + VIRTIO_RDMA_QP_DIRECT_OFFSET);
+	struct virtio_rdma_cqe *cqe = (void *)bytes;
+	struct virtio_rdma_rwqe *rwqe = eg_ptr(guest, SRQ_AT);
+	struct er_cq cq;
+	uint32_t srq;
+	size_t len;
+
+	er_cq_init(&cq, guest, 64, 5, 0);
+	assert_int_equal(er_create_cq(&cq), VIRTIO_NET_OK);
+	len = example("xrc_srq", req, sizeof(req));
+	create_srq->srq.pdn = htole32(pdn);
+	create_srq->xrcd = htole32(xrcd);
+	assert_int_equal(le32toh(create_srq->cqn), cq.cqn);
+	srq = create(guest, CMD(CREATE_XRC_SRQ), req, len);
+	len = example("xrc_tgt", req, sizeof(req));
+	assert_int_equal(len, VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(*direct));
+	direct->xrcd = htole32(xrcd);
+	tgt.qpn = create(guest, CMD(CREATE_QP), req, len);
+	assert_int_equal(tgt.qpn, EG_QPS);
+
+	example("srq_recv", rwqe, 64);
+	rwqe->sg_list[0].lkey = htole32(eg_reg(guest, pdn, EG_ACCESS_ALL, EG_VA,
+					       EG_MR_SIZE, EG_DATA));
+	example("srq_block", eg_ptr(guest, SRQ_CONTROL_AT), 64);
+	xrc_send_example(engine, &tgt, srq);
+	assert_memory_equal(eg_ptr(guest, EG_DATA + (4 << 20)), "hello", 5);
+	assert_int_equal(example("xrc_cqe", bytes, 32), sizeof(*cqe));
+	assert_int_equal(le32toh(cqe->srqn), 0x3c07);
+	cqe->srqn = htole32(srq);
+	assert_memory_equal(cq.ring, bytes, 32);
+}
+
+/* What the same message is on a wire. */
+static void test_xrc_packet_example(void **state)
+{
+	static const uint8_t smac[ETH_ALEN];
+	uint8_t gid[2][GID_SIZE] = { { [10] = 0xff, 0xff, 10 }, { [10] = 0xff, 0xff, 10 } };
+	uint8_t frame[ROCE_FRAME_MAX], wanted[64], *p;
+	const struct pkt_av av = {};
+	const struct pkt pkt = {
+		.opcode = PKT_OPCODE(PKT_XRC, PKT_SEND_ONLY_IMM),
+		.ack_req = true,
+		.psn = 0xfffffe,
+		.npsn = 1,
+		.dest_qpn = 8,
+		.srqn = 0x3c07,
+		.imm = htobe32(0x1234),
+		.sgid = gid[0],
+		.dgid = gid[1],
+		.av = &av,
+		.len = 5,
+	};
+	const size_t len = example("xrc_packet", wanted, sizeof(wanted));
+	struct roce_path path;
+
+	roce_path_init(&path, &pkt, smac);
+	p = roce_build(frame, &path, &pkt);
+	assert_non_null(p);
+	memcpy(p, "hello", 5);
+	assert_int_equal(roce_finish(frame, p, &pkt), 42 + len + ROCE_ICRC_SIZE);
+	assert_memory_equal(frame + 42, wanted, len);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +333,9 @@ int main(void)
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_srq_examples, eg_setup_direct,
 						eg_teardown),
+		cmocka_unit_test_setup_teardown(test_xrc_examples, eg_setup_direct,
+						eg_teardown),
+		cmocka_unit_test(test_xrc_packet_example),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

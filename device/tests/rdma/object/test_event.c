@@ -75,13 +75,14 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0xfffff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x1fffff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
 	assert_int_equal(le32toh(ack.max_direct_cqe), 1 << 22);
 	assert_int_equal(le32toh(ack.max_doorbells), 1024);
 	assert_int_equal(le32toh(ack.max_srq), 4096);
+	assert_int_equal(le32toh(ack.max_xrcd), 4096);
 }
 
 /* A device that does not offer them knows no command of them. */
@@ -93,17 +94,23 @@ static void test_not_offered(void **state)
 	struct er_page page = { .guest = guest, .addr = EG_BASE + EG_PAGE };
 	struct er_srq srq;
 	struct er_cq cq;
+	__le32 xrcd;
 
 	assert_int_equal(eg_command(guest, CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
 	assert_false(le64toh(ack.device_cap_flags) & ~0x7ccffull);
 	assert_int_equal(ack.max_direct_qp | ack.max_direct_cq | ack.max_direct_wr |
-			 ack.max_direct_cqe | ack.max_doorbells | ack.max_srq, 0);
+			 ack.max_direct_cqe | ack.max_doorbells | ack.max_srq |
+			 ack.max_xrcd, 0);
 	er_cq_init(&cq, guest, EG_QUEUE, 0, 0);
 	assert_int_equal(er_create_cq(&cq), VIRTIO_NET_ERR);
 	assert_int_equal(er_alloc_doorbell(&page), VIRTIO_NET_ERR);
 	er_srq_init(&srq, guest, eg_create_pd(guest), EG_QUEUE);
 	assert_int_equal(er_create_srq(&srq), VIRTIO_NET_ERR);
+	srq.xrc = true;
+	assert_int_equal(er_create_srq(&srq), VIRTIO_NET_ERR);
+	assert_int_equal(eg_command(guest, CMD(CREATE_XRCD), NULL, 0, &xrcd, sizeof(xrcd)),
+			 VIRTIO_NET_ERR);
 }
 
 /* One event for each arming, for a completion that comes after it. */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * XRC domains.
+ */
+#include <stdlib.h>
+
+#include "rdma/object/xrcd.h"
+
+int xrcd_table_init(struct xrcd_table *xrcds, struct rnic_ctx *ctx)
+{
+	xrcds->ctx = ctx;
+	return obj_table_init(&xrcds->objs, RNIC_XRCDS_MAX);
+}
+
+void xrcd_table_fini(struct xrcd_table *xrcds)
+{
+	obj_table_fini(&xrcds->objs);
+}
+
+void xrcd_table_reset(struct xrcd_table *xrcds)
+{
+	struct xrcd *xrcd;
+	uint32_t i;
+
+	for (i = 0; xrcds->objs.used && i < xrcds->objs.max; i++) {
+		xrcd = obj_at(&xrcds->objs, i);
+		if (xrcd)
+			xrcd_destroy(xrcds, xrcd->handle);
+	}
+}
+
+const char *xrcd_create(struct xrcd_table *xrcds, uint32_t *handle)
+{
+	struct xrcd *xrcd;
+
+	if (!rnic_has_direct(xrcds->ctx))
+		return "unknown command";
+	xrcd = calloc(1, sizeof(*xrcd));
+	if (!xrcd)
+		return "out of memory";
+	if (obj_add(&xrcds->objs, xrcd, &xrcd->handle)) {
+		free(xrcd);
+		return rnic_why(xrcds->ctx, "all %u XRC domains are in use",
+				RNIC_XRCDS_MAX);
+	}
+	*handle = xrcd->handle;
+	return NULL;
+}
+
+const char *xrcd_destroy(struct xrcd_table *xrcds, uint32_t handle)
+{
+	struct xrcd *xrcd = xrcd_get(xrcds, handle);
+
+	if (!xrcd)
+		return "unknown XRC domain";
+	if (xrcd->srqs || !LIST_EMPTY(&xrcd->users))
+		return "XRC domain in use";
+	obj_del(&xrcds->objs, handle);
+	free(xrcd);
+	return NULL;
+}
+
+void xrcd_attach(struct xrcd *xrcd, struct xrcd_user *user)
+{
+	LIST_INSERT_HEAD(&xrcd->users, user, entry);
+}
+
+void xrcd_detach(struct xrcd_user *user)
+{
+	LIST_REMOVE(user, entry);
+}
+
+void xrcd_forget_srq(const struct xrcd *xrcd, const struct srq *srq)
+{
+	struct xrcd_user *user;
+
+	LIST_FOREACH(user, &xrcd->users, entry)
+		user->forget(user->arg, srq);
+}
