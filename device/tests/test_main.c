@@ -177,7 +177,7 @@ static void test_bad_options(void **state)
 		     "52:54:00:00:ce");
 	EXPECT_ERROR("--mac-base", "--socket", sock[0], "--mac-base",
 		     "53:54:00:00:ce:01");
-	EXPECT_ERROR("virtqueues", "--socket", sock[0], "--qps", "500");
+	EXPECT_ERROR("virtqueues", "--socket", sock[0], "--qps", "510");
 	EXPECT_ERROR("unexpected", "--socket", sock[0], "file");
 	EXPECT_ERROR("no known kind", "--socket", sock[0], "--uplink", "x:y");
 	EXPECT_ERROR("no known kind", "--socket", sock[0], "--uplink", "unix");
