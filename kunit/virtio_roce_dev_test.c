@@ -429,12 +429,15 @@ struct event_log {
 	int active;
 	int err;
 	struct completion seen;
+	struct completion gid_changed;
 };
 
 static void log_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct event_log *log = container_of(handler, struct event_log, handler);
 
+	if (event->event == IB_EVENT_GID_CHANGE)
+		complete(&log->gid_changed);
 	if (event->event == IB_EVENT_PORT_ACTIVE)
 		log->active++;
 	else if (event->event == IB_EVENT_PORT_ERR)
@@ -449,20 +452,27 @@ static void unregister_event_log(void *log)
 	ib_unregister_event_handler(&((struct event_log *)log)->handler);
 }
 
-static void dev_port_events(struct kunit *test)
+static struct event_log *open_event_log(struct kunit *test, struct ib_device *ibdev)
 {
-	struct mock *mock = mock_device(test, NUM);
-	struct ib_device *ibdev = mock_start(mock);
 	struct event_log *log;
 
 	log = kunit_kzalloc(test, sizeof(*log), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, log);
 	init_completion(&log->seen);
+	init_completion(&log->gid_changed);
 	INIT_IB_EVENT_HANDLER(&log->handler, ibdev, log_event);
 	ib_register_event_handler(&log->handler);
 	KUNIT_ASSERT_EQ(test, 0,
 			kunit_add_action_or_reset(test, unregister_event_log,
 						  log));
+	return log;
+}
+
+static void dev_port_events(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct event_log *log = open_event_log(test, ibdev);
 
 	mock_link(mock, true);
 	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, HZ), 0);
@@ -504,6 +514,36 @@ static void dev_gid(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], gid, sizeof(gid));
 	mock_stop(mock, ibdev);
 	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], none, sizeof(none));
+	mock_expect_clean(mock);
+}
+
+/* Another address of the interface is another GID, and an event. */
+static void dev_gid_event(struct kunit *test)
+{
+	static const u8 mac[ETH_ALEN] = { 0x52, 0x54, 0, 0x12, 0x34, 0x57 };
+	static const u8 gid[16] = {
+		0xfe, 0x80, 0, 0, 0, 0, 0, 0,
+		0x50, 0x54, 0x00, 0xff, 0xfe, 0x12, 0x34, 0x57,
+	};
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct event_log *log = open_event_log(test, ibdev);
+	int events = 0;
+
+	mock_link(mock, true);
+	rtnl_lock();
+	eth_hw_addr_set(mock->aux.netdev, mac);
+	call_netdevice_notifiers(NETDEV_CHANGEADDR, mock->aux.netdev);
+	rtnl_unlock();
+	/* The old one goes, the new one comes. */
+	do {
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->gid_changed, 5 * HZ),
+				0);
+	} while (memcmp(mock->gids[0], gid, sizeof(gid)) && ++events < 4);
+	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], gid, sizeof(gid));
+
+	kunit_release_action(test, unregister_event_log, log);
+	mock_stop(mock, ibdev);
 	mock_expect_clean(mock);
 }
 
@@ -698,6 +738,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),
+	KUNIT_CASE(dev_gid_event),
 	KUNIT_CASE(dev_gid_vlan),
 	KUNIT_CASE(dev_maxima),
 	KUNIT_CASE(dev_gate),
