@@ -4,8 +4,10 @@
 # build-programs.sh [apps]
 #
 # Builds the C programs of tests/guest, which run in guests, and prints the
-# directory that holds them, build/programs.  With "apps" it builds those of
-# tests/apps, for each MPI that there is: mpi.c becomes mpi-mpich and mpi-openmpi.
+# directory that holds them, build/programs.  With "apps" it builds
+# those of tests/apps, for each MPI that there is: mpi.c becomes mpi-mpich and
+# mpi-openmpi; and, with LAB_LONG=1 in the environment, fi_rma_bw of libfabric's tests,
+# which Debian does not package.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +28,26 @@ build_program()
 		-o "$program" "$source" "$@" >&2
 }
 
+# The sources are of the cache, so what is made lies beside the programs.
+build_fi_rma_bw()
+{
+	local source here=$programs/fabtests
+
+	source=$("$top/scripts/trees.sh" libfabric)
+	[ ! "$programs/fi_rma_bw" -nt "$source/fabtests" ] || return 0
+	step "program for the guests: fi_rma_bw"
+	mkdir -p "$here"
+	: > "$here/config.h"
+	ln -sfn "$source/include/rdma" "$here/rdma"
+	"$top/scripts/in-tree" apps gcc -std=gnu11 -D_GNU_SOURCE -O2 -w \
+		-DPACKAGE_VERSION='""' -I"$here" -I"$source/fabtests/include" \
+		-o "$programs/fi_rma_bw" "$source"/fabtests/benchmarks/{rma_bw,benchmark_shared}.c \
+		"$source"/fabtests/common/{shared,ofi_atomic,hmem,hmem_*}.c \
+		-l:libfabric.so.1 -lm >&2
+}
+
 if [ "${1-}" = apps ]; then
+	[ -z "${LAB_LONG-}" ] || build_fi_rma_bw
 	for source in "$top"/tests/apps/*.c; do
 		name=$(basename "${source%.c}")
 		build_program "$name-mpich" "$source" apps mpicc.mpich

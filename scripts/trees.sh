@@ -17,6 +17,8 @@
 #   packages-RELEASE, system-RELEASE  these for another release: bookworm, forky
 #   newest  compiles the modules against the newest kernel that backports have
 #   fresh   Debian 12 with the packages of packages.list and nothing else
+#   libfabric  the part of libfabric's source, as Debian 13 has it, that its tests are
+#           built from
 #   rdma-core  the sources of rdma-core as Debian 12, 13 and the next one have them,
 #           a directory each; without those that the mirror lists and does not have
 
@@ -234,6 +236,25 @@ make_fresh()
 	install "$tree" $packages
 }
 
+make_libfabric()
+{
+	local base=$1 dir=$2
+
+	step "sources of libfabric's tests"
+	"$top/scripts/in-tree" "$base" sh -ec '
+		cd "$1"
+		apt-get update -q
+		apt-get --print-uris source libfabric |
+			sed -n "s/^.\([^ ]*\). \(libfabric_[0-9.]*\.orig\.tar\.[a-z]*\) .* SHA256:\([0-9a-f]*\)$/\1 \2 \3/p" |
+			while read -r uri file sum; do
+				/usr/lib/apt/apt-helper download-file "$uri" "$file" "SHA256:$sum"
+			done
+	' sh "$dir"
+	tar -xf "$dir"/*.tar.* -C "$dir" --strip-components=1 --wildcards '*/fabtests' \
+		'*/include/rdma'
+	rm "$dir"/*.tar.*
+}
+
 # The unpatched archives are enough.
 make_rdma_core()
 {
@@ -344,6 +365,10 @@ newest)
 fresh)
 	cached tree-fresh "$common" -- make_fresh \
 		"$(package_names "$top/scripts/packages.list")"
+	;;
+libfabric)
+	base
+	cached sources-libfabric -- make_libfabric "$base"
 	;;
 rdma-core)
 	base

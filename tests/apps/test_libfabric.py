@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""fi_pingpong over libfabric's provider for verbs."""
+"""fi_pingpong and fi_rma_bw over libfabric's provider for verbs.
+
+fi_rma_bw is built from Debian's sources, because no package has it.
+"""
 
 import re
 
@@ -31,3 +34,21 @@ def test_pingpong_rdm(apps):
     with apps.traffic(100 * len(MESSAGES)):
         output = apps.both(line, f"{line} {apps.b.address}", listens=PORT)
     assert re.findall(r"^(\w+) +100 +=100 ", output, re.MULTILINE) == MESSAGES, output
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("operation", ["write", "writedata", "read"])
+@pytest.mark.parametrize("provider, endpoint", [("verbs", "msg"), ("verbs;ofi_rxm", "rdm")])
+def test_rma(apps, provider, endpoint, operation):
+    """RDMA WRITE, WRITE with immediate data, and READ; -v compares contents.
+
+    For that it wants FI_DELIVERY_COMPLETE of WRITE and READ, which "verbs" does not have.
+    """
+    program = apps.install("fi_rma_bw")
+    verify = "" if endpoint == "msg" and operation != "writedata" else "-v"
+    for size in (4096, 1 << 20):
+        line = (f"exec {program} -p '{provider}' -e {endpoint} -o {operation} -S {size} -I 200"
+                f" -W 16 {verify}")
+        with apps.traffic(size=200 * size):
+            output = apps.both(line, f"{line} {apps.b.address}")
+        assert re.search(r"^bytes .*\n\S+ +200 ", output, re.MULTILINE), output

@@ -3,10 +3,9 @@
 
 import pytest
 
-# A receive queue is 1024 deep at most, and UCX asks for 4096.
-DEPTH = {"UCX_UD_VERBS_RX_QUEUE_LEN": "1024"}
 # Only our device between the guests.
-RDMA = {**DEPTH, "UCX_TLS": "ud_verbs,sm,self"}
+RC = {"UCX_TLS": "rc_v,sm,self"}
+UD = {"UCX_TLS": "ud_v,sm,self"}
 
 
 def mpich(apps, environment):
@@ -18,7 +17,7 @@ def mpich(apps, environment):
 def openmpi(apps, environment):
     """The same for Open MPI, which uses UCX by default only on devices that it knows."""
     variables = " ".join(f"-x {name}={value}" for name, value in environment.items())
-    return ("mpirun.openmpi --allow-run-as-root --bind-to none --mca pml ucx"
+    return ("mpirun.openmpi --allow-run-as-root --bind-to none --mca pml ucx --mca osc ucx"
             f" -n 8 --host {apps.a.name}:4,{apps.b.name}:4 {variables}")
 
 
@@ -38,34 +37,42 @@ def run(apps, name, environment, arguments):
     return result
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_messages(apps, name):
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("name, environment", [
+    ("mpich", RC), ("openmpi", UD),
+    pytest.param("mpich", UD, marks=LONG), pytest.param("openmpi", RC, marks=LONG)],
+    ids=["mpich-rc", "openmpi-ud", "mpich-ud", "openmpi-rc"])
+def test_messages(apps, name, environment):
     """Ring and alltoall over RDMA, in messages of a packet and of several."""
     with apps.traffic(100):
-        run(apps, name, RDMA, "8 4096")
+        run(apps, name, environment, "8 4096")
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("environment", [RC, UD], ids=["rc", "ud"])
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_long_messages(apps, name):
+def test_long_messages(apps, name, environment):
     """Large messages, which an MPI announces before it sends them."""
     with apps.traffic(1000):
-        run(apps, name, RDMA, "65536 300000")
-
-
-@pytest.mark.long
-def test_one_sided(apps):
-    """Puts and gets, by MPICH."""
-    with apps.traffic(100):
-        run(apps, "mpich", RDMA, "--one-sided 8 4096")
+        run(apps, name, environment, "65536 300000")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_beside_tcp(apps, name):
-    """UCX chooses the device; the user sets only the receive depth."""
+def test_one_sided(apps, name):
+    """Puts and gets, which are RDMA WRITE and READ."""
     with apps.traffic(100):
-        run(apps, name, DEPTH, "8 4096")
+        run(apps, name, RC, "--one-sided 8 4096 65536")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_nothing_set(apps, name):
+    """UCX chooses the device by itself."""
+    with apps.traffic(100):
+        run(apps, name, {}, "8 4096")
 
 
 @pytest.mark.long

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""fio's engine for RDMA, and NFS over RDMA."""
+"""fio's engine for RDMA; NFS and iSCSI over RDMA."""
+
+import time
 
 import pytest
 
@@ -18,30 +20,116 @@ def test_fio(apps, verb):
                   f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
 
 
+NFSD = f"rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4"
+NFS_DATA = "head -c 200M /dev/urandom > /tmp/data"
+
+
 @pytest.fixture
 def nfs_server(apps):
-    """Guest b exports its /srv, without the daemons that NFS 4 does not need."""
+    """Guest b exports its /srv, without the daemons that NFS 4 does not need.
+
+    After its restart clients have 10 s, and not 90, to claim what they had.
+    """
     apps.b.run("mkdir -p /run/rpc_pipefs && mount -t tmpfs srv /srv &&"
                " modprobe -a nfsd rpcrdma && mount -t nfsd nfsd /proc/fs/nfsd &&"
                " mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs &&"
+               " echo 10 > /proc/fs/nfsd/nfsv4leasetime &&"
+               " echo 10 > /proc/fs/nfsd/nfsv4gracetime &&"
                " echo '/srv *(rw,no_root_squash,insecure,fsid=0)' > /etc/exports &&"
-               " nfsdcld && exportfs -ra && rpc.mountd --no-nfs-version 3 &&"
-               f" rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4")
+               f" nfsdcld && exportfs -ra && rpc.mountd --no-nfs-version 3 && {NFSD}")
     yield apps.b
     apps.b.run("rpc.nfsd 0; pkill -x rpc.mountd; pkill -x nfsdcld; exportfs -ua;"
                " umount /srv /run/rpc_pipefs /proc/fs/nfsd")
 
 
-@pytest.mark.long
-def test_nfs(apps, nfs_server):
-    """100 MB are written, and read back after the client's cache was dropped."""
+@pytest.fixture
+def nfs_mount(apps, nfs_server):
+    """How guest a mounts that on /mnt, where it is mounted already."""
     mount = f"mount -t nfs4 -o retry=0,rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
     apps.a.run(f"modprobe rpcrdma && {mount}", timeout=60)
+    yield mount
+    apps.a.run("umount -f /mnt; rm -f /tmp/data", check=False)
+
+
+def compare_nfs(apps, mount):
+    """What the server has is what the client wrote, also without the client's cache."""
+    apps.a.run(f"umount /mnt && {mount} && cmp /tmp/data /mnt/data", timeout=120)
+    wanted = apps.a.run("sha256sum < /tmp/data").stdout
+    assert apps.b.run("sha256sum < /srv/data").stdout == wanted
+
+
+@pytest.mark.long
+def test_nfs(apps, nfs_mount):
+    """200 MB are written, and read back after the client's cache was dropped."""
+    apps.a.run(NFS_DATA, timeout=120)
+    with apps.traffic(size=400 << 20):
+        apps.a.run("cp /tmp/data /mnt/data && sync", timeout=120)
+        compare_nfs(apps, nfs_mount)
+
+
+@pytest.mark.long
+def test_nfs_server_dies(apps, nfs_server, nfs_mount):
+    """In the middle of 200 MB the server ends all connections; the client waits for it."""
+    apps.a.run(NFS_DATA, timeout=120)
+    copy = apps.a.popen("cp /tmp/data /mnt/data && sync")
+    nfs_server.wait_until("test $(stat -c %s /srv/data || echo 0) -gt 10000000")
+    nfs_server.run("rpc.nfsd 0")
+    assert int(nfs_server.run("stat -c %s /srv/data").stdout) < 200 << 20
+    time.sleep(3)
+    assert copy.poll() is None
+    nfs_server.run(NFSD)
+    copy.wait(120, check=True)
+    compare_nfs(apps, nfs_mount)
+
+
+ISCSI_PORT = 3260
+IQN = "iqn.2026-11.invalid.guest:disk"
+TARGET = "/sys/kernel/config/target"
+GROUP = f"{TARGET}/iscsi/{IQN}/tpgt_1"
+
+
+@pytest.fixture
+def iser_target(apps):
+    """The kernel's target in guest b, for anybody: a file of 256 MB."""
+    portal = f"{GROUP}/np/{apps.b.address}:{ISCSI_PORT}"
+    apps.b.run(f"""set -e
+modprobe -a target_core_mod target_core_file iscsi_target_mod ib_isert
+mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+truncate -s 256M /tmp/disk
+mkdir -p {TARGET}/core/fileio_0/disk {GROUP}
+echo fd_dev_name=/tmp/disk,fd_dev_size=268435456,fd_buffered_io=1 \
+    > {TARGET}/core/fileio_0/disk/control
+echo 1 > {TARGET}/core/fileio_0/disk/enable
+mkdir {GROUP}/lun/lun_0 && ln -s {TARGET}/core/fileio_0/disk {GROUP}/lun/lun_0/disk
+mkdir {portal} && echo 1 > {portal}/iser
+echo 0 > {GROUP}/attrib/authentication
+echo 1 > {GROUP}/attrib/generate_node_acls
+echo 1 > {GROUP}/attrib/cache_dynamic_acls
+echo 0 > {GROUP}/attrib/demo_mode_write_protect
+echo 1 > {GROUP}/enable""")
+    yield apps.b
+    apps.b.run(f"""echo 0 > {GROUP}/enable
+rm {GROUP}/lun/lun_0/disk
+rmdir {portal} {GROUP}/lun/lun_0 {GROUP} {TARGET}/iscsi/{IQN} {TARGET}/iscsi
+rmdir {TARGET}/core/fileio_0/disk {TARGET}/core/fileio_0
+rm /tmp/disk""")
+
+
+@pytest.mark.long
+def test_iser(apps, iser_target):
+    """open-iscsi: 64 MB are written to the disk and read back, past the page cache."""
+    portal = f"{iser_target.address}:{ISCSI_PORT}"
+    apps.a.run("modprobe ib_iser && mkdir -p /run/lock/iscsi && iscsid &&"
+               f" iscsiadm -m node -o new -T {IQN} -p {portal},1 -I iser &&"
+               f" iscsiadm -m node -T {IQN} -p {portal} --login")
     try:
-        apps.a.run("head -c 100M /dev/urandom > /tmp/data", timeout=120)
-        with apps.traffic(100):
-            apps.a.run("cp /tmp/data /mnt/data && sync", timeout=120)
-        apps.a.run(f"umount /mnt && {mount} && cmp /tmp/data /mnt/data", timeout=120)
-        nfs_server.run("test $(stat -c %s /srv/data) = 104857600")
+        apps.a.wait_until("test -b /dev/sda")
+        with apps.traffic(size=128 << 20):
+            apps.a.run("head -c 64M /dev/urandom > /tmp/data &&"
+                       " dd if=/tmp/data of=/dev/sda bs=1M oflag=direct &&"
+                       " dd if=/dev/sda bs=64k count=1024 iflag=direct | cmp - /tmp/data",
+                       timeout=120)
     finally:
-        apps.a.run("umount /mnt; rm -f /tmp/data", check=False)
+        apps.a.run(f"iscsiadm -m node -T {IQN} --logout; iscsiadm -m node -o delete -T {IQN};"
+                   " pkill -x iscsid; rm -f /tmp/data")
+    apps.a.wait_until("! { rdma resource show pd; rdma resource show qp; } | grep iser")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""ucx_perftest over UD."""
+"""ucx_perftest over RC, which uses an SRQ, and over UD."""
 
 import re
 
@@ -9,23 +9,37 @@ from lab.apps import on_terminal
 
 PORT = 13337
 
-# A receive queue is 1024 deep at most, and UCX asks for 4096.
-SETTINGS = "UCX_TLS=ud_verbs UCX_UD_VERBS_RX_QUEUE_LEN=1024"
-
-
-@pytest.mark.parametrize("test, size, count", [
+# Name of the test, size, count.
+TESTS = [
     ("tag_lat", 8, 1000),
+    ("tag_lat", 1 << 20, 50),
     ("tag_bw", 65536, 200),
-    pytest.param("am_lat", 1024, 1000, marks=pytest.mark.long),
-    pytest.param("tag_lat", 1 << 20, 50, marks=pytest.mark.long),
-    pytest.param("ucp_put_bw", 4096, 1000, marks=pytest.mark.long),
-    pytest.param("ucp_get", 4096, 500, marks=pytest.mark.long),
-    pytest.param("stream_bw", 4096, 1000, marks=pytest.mark.long),
-])
-def test_perftest_ud(apps, test, size, count):
-    """Messages of one packet and of many; puts and gets, which UCX builds from messages."""
-    test = {"am_lat": "ucp_am_lat"}.get(test, test)
-    line = (f"export {SETTINGS} UCX_NET_DEVICES={apps.device}:1;"
+    ("ucp_am_lat", 1024, 1000),
+    ("ucp_put_bw", 4096, 1000),
+    ("ucp_get", 65536, 300),
+    ("ucp_fadd", 8, 500),
+    ("ucp_cswap", 8, 500),
+    ("stream_bw", 4096, 1000),
+]
+SHORT = [("rc_v", "tag_bw"), ("ud_v", "tag_lat")]
+
+
+def cases():
+    """Each test over each transport; most are of the long form."""
+    for transport in ("rc_v", "ud_v"):
+        for test, size, count in TESTS:
+            short = (transport, test) in SHORT and size < 1 << 20
+            yield pytest.param(transport, test, size, count,
+                               marks=() if short else pytest.mark.long)
+
+
+@pytest.mark.parametrize("transport, test, size, count", cases())
+def test_perftest(apps, transport, test, size, count):
+    """Messages of one packet and of many; puts, gets and atomic operations.
+
+    UCX builds these from messages where the transport is UD.
+    """
+    line = (f"export UCX_TLS={transport} UCX_NET_DEVICES={apps.device}:1;"
             f" exec ucx_perftest -p {PORT} -t {test} -s {size} -n {count}")
     with apps.traffic(count, size * count):
         output = apps.both(on_terminal(line), on_terminal(f"{line} {apps.b.address}"),

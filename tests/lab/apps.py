@@ -78,6 +78,12 @@ class Apps:
         assert moved("pkts") - before[0] >= packets
         assert moved("bytes") - before[1] >= size
 
+    def same_data(self):
+        """Both guests have the same in /tmp/data; removes it."""
+        found = [guest.run("sha256sum /tmp/data && rm /tmp/data").stdout
+                 for guest in self.pair.guests]
+        assert found[0] == found[1], found
+
     def stop(self):
         """Ends them."""
         self.pair.stop()
