@@ -4,8 +4,8 @@
 # build-programs.sh [apps]
 #
 # Builds the C programs of tests/guest, which run in guests, and prints the
-# directory that holds them, build/programs.  With "apps" it builds
-# those of tests/apps, for each MPI that there is: mpi.c becomes mpi-mpich and
+# directory that holds them, build/programs.  causes.c becomes a library.  With "apps" it
+# builds those of tests/apps, for each MPI that there is: mpi.c becomes mpi-mpich and
 # mpi-openmpi; and, with LAB_LONG=1 in the environment, fi_rma_bw of libfabric's tests,
 # which Debian does not package.
 
@@ -55,7 +55,11 @@ if [ "${1-}" = apps ]; then
 	done
 else
 	for source in "$top"/tests/guest/*.c; do
-		build_program "$(basename "${source%.c}")" "$source" build gcc -libverbs
+		name=$(basename "${source%.c}")
+		case $name in
+		causes) build_program "$name.so" "$source" build gcc -shared -fPIC -libverbs ;;
+		*) build_program "$name" "$source" build gcc -libverbs ;;
+		esac
 	done
 fi
 echo "$programs"
