@@ -209,7 +209,7 @@ struct virtio_roce_modify_srq_req {
 /**
  * struct virtio_roce_create_qp_resp - response to create_qp
  * @sq: virtqueue of the send queue
- * @rq: virtqueue of the receive queue; zero if the QP has an SRQ
+ * @rq: virtqueue of the receive queue; zero if the QP has an SRQ or is XRC_INI
  * @page_offset: mmap offset of the context's doorbell page, the same for all its QPs;
  *	with %VIRTIO_ROCE_FEATURE_DIRECT, like @bit
  * @bit: bit of the QP in that page
@@ -219,6 +219,8 @@ struct virtio_roce_modify_srq_req {
  *
  * In direct form the doorbell of @sq is the one to ring after @page_offset.  @sq and @rq
  * have the same control block.
+ *
+ * An XRC_TGT QP has no queues and no response: all is zero.
  */
 struct virtio_roce_create_qp_resp {
 	struct virtio_roce_queue sq;

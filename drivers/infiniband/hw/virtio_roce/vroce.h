@@ -103,6 +103,7 @@ bool vroce_numbers_take(struct vroce_numbers *numbers, u32 number);
  * @VROCE_DIRECT_CQ: CQs in direct form
  * @VROCE_DIRECT_QP: queue pairs in direct form
  * @VROCE_SRQ: shared receive queues
+ * @VROCE_XRCD: XRC domains
  * @VROCE_KINDS: number of kinds
  */
 enum vroce_kind {
@@ -115,6 +116,7 @@ enum vroce_kind {
 	VROCE_DIRECT_CQ,
 	VROCE_DIRECT_QP,
 	VROCE_SRQ,
+	VROCE_XRCD,
 	VROCE_KINDS,
 };
 
@@ -589,6 +591,31 @@ void vroce_cq_events(struct vroce_dev *dev, bool on);
 
 int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
 
+/* ----- vroce_xrcd.c: XRC domains ----- */
+
+/**
+ * struct vroce_hw_xrcd - an XRC domain in the device
+ * @obj: its references
+ * @handle: the device's handle
+ */
+struct vroce_hw_xrcd {
+	struct vroce_obj obj;
+	u32 handle;
+};
+
+/**
+ * struct vroce_xrcd - an XRC domain
+ * @ibxrcd: the core's part
+ * @hw: the device's part
+ */
+struct vroce_xrcd {
+	struct ib_xrcd ibxrcd;
+	struct vroce_hw_xrcd *hw;
+};
+
+int vroce_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int vroce_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+
 /* ----- vroce_srq.c: shared receive queues ----- */
 
 /* Parts of the memory of an SRQ. */
@@ -603,6 +630,8 @@ enum vroce_srq_part {
  * @obj: its references
  * @handle: the device's handle
  * @pd: its protection domain; the SRQ holds a reference to it
+ * @xrcd: XRC domain of an XRC SRQ, or NULL; likewise
+ * @cq: CQ of an XRC SRQ, or NULL; likewise
  * @queue: its ring; @next is the index that the device sees, and @requests has the
  *	requests that are posted, by cookie
  * @mem: its ring and its control block
@@ -616,6 +645,8 @@ struct vroce_hw_srq {
 	struct vroce_obj obj;
 	u32 handle;
 	struct vroce_hw_pd *pd;
+	struct vroce_hw_xrcd *xrcd;
+	struct vroce_hw_cq *cq;
 	struct vroce_queue queue;
 	struct vroce_mem *mem;
 	bool kernel;
@@ -664,8 +695,10 @@ void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type)
  * @qpn: its number
  * @pd: its protection domain; the QP holds a reference to it
  * @scq: CQ of the send queue; the QP holds a reference to it
- * @rcq: CQ of the receive queue; the QP holds a reference to it
+ * @rcq: CQ of the receive queue, of an XRC_INI QP @scq; the QP holds a reference to it
  * @srq: SRQ in the place of a receive queue, or NULL; likewise
+ * @xrcd: XRC domain of an XRC_TGT QP, or NULL; likewise.  With it there are no queues, no
+ *	CQs and no protection domain
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
@@ -683,6 +716,7 @@ struct vroce_hw_qp {
 	struct vroce_hw_cq *scq;
 	struct vroce_hw_cq *rcq;
 	struct vroce_hw_srq *srq;
+	struct vroce_hw_xrcd *xrcd;
 	struct vroce_queue sq;
 	struct vroce_queue rq;
 	bool kernel;
@@ -774,6 +808,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		   const struct ib_qp_init_attr *attr,
 		   const struct ib_qp_cap *cap, bool kernel,
 		   struct vroce_doorbell *db);
+struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
+					struct vroce_hw_xrcd *xrcd);
 
 /* ----- vroce_qp.c: their verbs ----- */
 
@@ -1010,6 +1046,12 @@ static inline bool vroce_has_srq_resize(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_SRQ_RESIZE;
 }
 
+/* Are there extended reliable connections? */
+static inline bool vroce_has_xrc(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_XRC;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {
@@ -1039,6 +1081,11 @@ static inline struct vroce_mr *to_vmr(struct ib_mr *ibmr)
 static inline struct vroce_cq *to_vcq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct vroce_cq, ibcq);
+}
+
+static inline struct vroce_xrcd *to_vxrcd(struct ib_xrcd *ibxrcd)
+{
+	return container_of(ibxrcd, struct vroce_xrcd, ibxrcd);
 }
 
 static inline struct vroce_srq *to_vsrq(struct ib_srq *ibsrq)

@@ -63,6 +63,9 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_RESIZE_CQ]	= { "RESIZE_CQ", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR]		= { "REREG_MR", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW]		= { "ALLOC_MW", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_XRCD]	= { "CREATE_XRCD", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD]	= { "DESTROY_XRCD", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ]	= { "CREATE_XRC_SRQ", -ENOMEM },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -195,6 +198,7 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_direct_cqe = le32_to_cpu(rsp.max_direct_cqe);
 	attr->max_doorbells = le32_to_cpu(rsp.max_doorbells);
 	attr->max_srq = le32_to_cpu(rsp.max_srq);
+	attr->max_xrcd = le32_to_cpu(rsp.max_xrcd);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
@@ -642,6 +646,7 @@ static int vroce_cmd_create_direct_qp(struct virtio_net_roce_aux *aux,
 			.flags = params->shared ? VIRTIO_RDMA_QP_SRQ : 0,
 			.srq = cpu_to_le32(params->srq),
 			.control = cpu_to_le64(params->control),
+			.xrcd = cpu_to_le32(params->xrcd),
 		},
 	};
 

@@ -41,6 +41,7 @@ struct vroce_device_attr {
 	u32 max_direct_cqe;
 	u32 max_doorbells;
 	u32 max_srq;
+	u32 max_xrcd;
 };
 
 /**
@@ -141,6 +142,7 @@ struct vroce_resize_cq_params {
  * @end: number that it must be below
  * @shared: it has an SRQ, not a receive ring
  * @srq: handle of the SRQ
+ * @xrcd: XRC domain of an XRC_TGT QP, which has only this, @first and @end
  */
 struct vroce_direct_params {
 	u8 send_shift;
@@ -157,10 +159,11 @@ struct vroce_direct_params {
 	u32 end;
 	bool shared;
 	u32 srq;
+	u32 xrcd;
 };
 
 /**
- * struct vroce_create_srq_params - for CREATE_SRQ
+ * struct vroce_create_srq_params - for CREATE_SRQ and CREATE_XRC_SRQ
  * @pdn: protection domain
  * @depth: slots of the ring
  * @max_sge: elements of a request
@@ -168,6 +171,9 @@ struct vroce_direct_params {
  * @control: device address of its control block
  * @npages: number of pages of the ring
  * @pages: their device addresses
+ * @xrc: it is an XRC SRQ
+ * @xrcd: its XRC domain
+ * @cqn: its CQ
  */
 struct vroce_create_srq_params {
 	u32 pdn;
@@ -177,6 +183,9 @@ struct vroce_create_srq_params {
 	dma_addr_t control;
 	u32 npages;
 	const __le64 *pages;
+	bool xrc;
+	u32 xrcd;
+	u32 cqn;
 };
 
 /**
@@ -248,6 +257,8 @@ int vroce_cmd_resize_srq(struct virtio_net_roce_aux *aux,
 int vroce_cmd_modify_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 limit);
 int vroce_cmd_query_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 *limit);
 int vroce_cmd_destroy_srq(struct virtio_net_roce_aux *aux, u32 handle);
+int vroce_cmd_create_xrcd(struct virtio_net_roce_aux *aux, u32 *handle);
+int vroce_cmd_destroy_xrcd(struct virtio_net_roce_aux *aux, u32 handle);
 int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
 int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);

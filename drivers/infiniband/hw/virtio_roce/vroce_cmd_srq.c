@@ -1,36 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of shared receive queues: as vroce_cmd.c.
+ * Commands of shared receive queues and XRC domains: as vroce_cmd.c.
  */
 #include "vroce_cmd.h"
 
 /**
- * vroce_cmd_create_srq() - make a shared receive queue
+ * vroce_cmd_create_srq() - make a shared receive queue, or an XRC SRQ
  * @aux: device
  * @params: parameters
- * @handle: its handle
+ * @handle: its handle; of an XRC SRQ the number by which peers name it
  */
 int vroce_cmd_create_srq(struct virtio_net_roce_aux *aux,
 			 const struct vroce_create_srq_params *params,
 			 u32 *handle)
 {
-	struct virtio_rdma_cmd_create_srq req = {
-		.pdn = cpu_to_le32(params->pdn),
-		.depth = cpu_to_le32(params->depth),
-		.max_sge = cpu_to_le32(params->max_sge),
-		.shift = params->shift,
-		.control = cpu_to_le64(params->control),
-		.npages = cpu_to_le32(params->npages),
+	struct virtio_rdma_cmd_create_xrc_srq req = {
+		.srq = {
+			.pdn = cpu_to_le32(params->pdn),
+			.depth = cpu_to_le32(params->depth),
+			.max_sge = cpu_to_le32(params->max_sge),
+			.shift = params->shift,
+			.control = cpu_to_le64(params->control),
+			.npages = cpu_to_le32(params->npages),
+		},
+		.xrcd = cpu_to_le32(params->xrcd),
+		.cqn = cpu_to_le32(params->cqn),
 	};
+	u8 command = params->xrc ? VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ :
+				   VIRTIO_NET_CTRL_ROCE_CREATE_SRQ;
 	struct virtio_rdma_ack_create_srq rsp = {};
 	int err;
 
-	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_CREATE_SRQ,
-				   &req, sizeof(req), params->pages,
-				   params->npages, &rsp, sizeof(rsp));
-	if (!err)
-		*handle = le32_to_cpu(rsp.srq);
-	return err;
+	err = vroce_cmd_exec_pages(aux, command, &req,
+				   params->xrc ? sizeof(req) : sizeof(req.srq),
+				   params->pages, params->npages, &rsp, sizeof(rsp));
+	if (err)
+		return err;
+	*handle = le32_to_cpu(rsp.srq);
+	if (params->xrc && *handle & ~VIRTIO_RDMA_XRC_SRQN_MASK)
+		return vroce_cmd_bad_answer(aux, command, *handle);
+	return 0;
 }
 
 /**
@@ -99,5 +108,35 @@ int vroce_cmd_destroy_srq(struct virtio_net_roce_aux *aux, u32 handle)
 	struct virtio_rdma_cmd_destroy_srq req = { .srq = cpu_to_le32(handle) };
 
 	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ,
+			      &req, sizeof(req), NULL, 0);
+}
+
+/**
+ * vroce_cmd_create_xrcd() - make an XRC domain
+ * @aux: device
+ * @handle: its handle
+ */
+int vroce_cmd_create_xrcd(struct virtio_net_roce_aux *aux, u32 *handle)
+{
+	struct virtio_rdma_ack_create_xrcd rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_XRCD, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (!err)
+		*handle = le32_to_cpu(rsp.xrcd);
+	return err;
+}
+
+/**
+ * vroce_cmd_destroy_xrcd() - destroy an XRC domain
+ * @aux: device
+ * @handle: its handle
+ */
+int vroce_cmd_destroy_xrcd(struct virtio_net_roce_aux *aux, u32 handle)
+{
+	struct virtio_rdma_cmd_destroy_xrcd req = { .xrcd = cpu_to_le32(handle) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD,
 			      &req, sizeof(req), NULL, 0);
 }

@@ -33,6 +33,20 @@ static enum vroce_kind vroce_qp_kind(const struct vroce_hw_qp *hw)
 	return hw->gsi ? VROCE_GSI : hw->sq.direct ? VROCE_DIRECT_QP : VROCE_QP;
 }
 
+/* What it holds references to. */
+static void vroce_hw_qp_put_all(struct vroce_hw_qp *hw)
+{
+	if (hw->xrcd) {
+		vroce_obj_put(&hw->xrcd->obj);
+		return;
+	}
+	if (hw->srq)
+		vroce_obj_put(&hw->srq->obj);
+	vroce_obj_put(&hw->rcq->obj);
+	vroce_obj_put(&hw->scq->obj);
+	vroce_obj_put(&hw->pd->obj);
+}
+
 static void vroce_hw_qp_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_qp *hw = container_of(obj, struct vroce_hw_qp, obj);
@@ -62,11 +76,7 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	vroce_mem_destroy(hw->mem);
 	vroce_queue_free(&hw->rq);
 	vroce_queue_free(&hw->sq);
-	if (hw->srq)
-		vroce_obj_put(&hw->srq->obj);
-	vroce_obj_put(&hw->rcq->obj);
-	vroce_obj_put(&hw->scq->obj);
-	vroce_obj_put(&hw->pd->obj);
+	vroce_hw_qp_put_all(hw);
 	kfree_rcu(hw, rcu);
 }
 
@@ -118,9 +128,17 @@ u8 vroce_stride_shift(size_t len)
 	return max(order_base_2(len), VIRTIO_RDMA_MIN_STRIDE_SHIFT);
 }
 
+/* Where the payload of a send request begins in its slot. */
+static size_t vroce_send_payload(enum ib_qp_type type)
+{
+	return type == IB_QPT_XRC_INI ?
+	       VIRTIO_RDMA_XRC_OFFSET + offsetof(struct virtio_rdma_xrc, sg_list) :
+	       offsetof(struct virtio_rdma_swqe, sg_list);
+}
+
 /* Memory for both rings and the control block, and a bit in the doorbell page. */
 static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *hw,
-				    struct vroce_doorbell *db,
+				    struct vroce_doorbell *db, enum ib_qp_type type,
 				    const struct ib_qp_cap *cap,
 				    struct vroce_direct_params *params)
 {
@@ -130,7 +148,7 @@ static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *h
 	int err;
 
 	params->send_shift =
-		vroce_stride_shift(offsetof(struct virtio_rdma_swqe, sg_list) +
+		vroce_stride_shift(vroce_send_payload(type) +
 				   max_t(size_t, cap->max_send_sge * sge,
 					 cap->max_inline_data));
 	params->recv_shift =
@@ -256,6 +274,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		   const struct ib_qp_cap *cap, bool kernel,
 		   struct vroce_doorbell *db)
 {
+	/* An XRC_INI QP has none of its own. */
+	struct ib_cq *recv_cq = attr->recv_cq ? attr->recv_cq : attr->send_cq;
 	struct vroce_direct_params direct = {};
 	struct vroce_create_qp_params params = {
 		.pdn = to_vpd(ibpd)->hw->pdn,
@@ -267,7 +287,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		 */
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
 		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
-		.recv_cqn = to_vcq(attr->recv_cq)->hw->cqn,
+		.recv_cqn = to_vcq(recv_cq)->hw->cqn,
 		.cap = *cap,
 	};
 	struct vroce_hw_qp *hw;
@@ -286,7 +306,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	}
 	if (db) {
 		params.direct = &direct;
-		err = vroce_hw_qp_alloc_direct(dev, hw, db, cap, &direct);
+		err = vroce_hw_qp_alloc_direct(dev, hw, db, params.type, cap,
+					       &direct);
 	} else {
 		err = vroce_hw_qp_alloc_queues(hw, dev->aux->dma_dev, cap);
 	}
@@ -306,7 +327,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 
 	hw->pd = to_vpd(ibpd)->hw;
 	hw->scq = to_vcq(attr->send_cq)->hw;
-	hw->rcq = to_vcq(attr->recv_cq)->hw;
+	hw->rcq = to_vcq(recv_cq)->hw;
 	vroce_obj_get(&hw->pd->obj);
 	vroce_obj_get(&hw->scq->obj);
 	vroce_obj_get(&hw->rcq->obj);
@@ -326,4 +347,45 @@ err_queues:
 err_free:
 	kfree(hw);
 	return ERR_PTR(err);
+}
+
+/**
+ * vroce_hw_tgt_create() - create an XRC_TGT QP in the device
+ * @dev: device
+ * @xrcd: its XRC domain
+ *
+ * Nobody posts to it or polls for it: it takes requests from SRQs of the domain.
+ *
+ * Context: may sleep.
+ * Return: QP, or error pointer.
+ */
+struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
+					struct vroce_hw_xrcd *xrcd)
+{
+	const struct vroce_direct_params direct = {
+		.xrcd = xrcd->handle,
+		.first = dev->aux->max_qps,
+		.end = dev->aux->max_qps + dev->attr.max_direct_qp,
+	};
+	const struct vroce_create_qp_params params = {
+		.type = IB_QPT_XRC_TGT,
+		.direct = &direct,
+	};
+	struct vroce_hw_qp *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	hw->sq.direct = true;
+	hw->rq.direct = true;
+	err = vroce_hw_qp_take_number(dev, hw, &params);
+	if (err) {
+		kfree(hw);
+		return ERR_PTR(err);
+	}
+	hw->xrcd = xrcd;
+	vroce_obj_get(&xrcd->obj);
+	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
+	return hw;
 }

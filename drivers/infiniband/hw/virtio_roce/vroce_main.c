@@ -113,6 +113,13 @@ static const struct ib_device_ops vroce_srq_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, vroce_srq, ibsrq),
 };
 
+static const struct ib_device_ops vroce_xrc_ops = {
+	.alloc_xrcd = vroce_alloc_xrcd,
+	.dealloc_xrcd = vroce_dealloc_xrcd,
+
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, vroce_xrcd, ibxrcd),
+};
+
 /* The depth of a queue is a power of two, and at most the size of its ring. */
 static u32 vroce_depth_limit(u32 claimed, u32 ring)
 {
@@ -185,6 +192,9 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ_RESIZE;
 		attr->max_srq = 0;
 	}
+	attr->max_xrcd = min_t(u32, attr->max_xrcd, VROCE_DIRECT_MAX);
+	if (!vroce_has_srq(dev) || !attr->max_xrcd)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_XRC;
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)
@@ -411,6 +421,8 @@ static int vroce_register(struct vroce_dev *dev)
 		ib_set_device_ops(ibdev, &vroce_rereg_ops);
 	if (vroce_has_srq(dev))
 		ib_set_device_ops(ibdev, &vroce_srq_ops);
+	if (vroce_has_xrc(dev))
+		ib_set_device_ops(ibdev, &vroce_xrc_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);
 	if (err)
 		return err;

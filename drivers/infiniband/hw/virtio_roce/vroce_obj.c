@@ -105,6 +105,7 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 	[VROCE_DIRECT_CQ] = "CQs (max_direct_cq)",
 	[VROCE_DIRECT_QP] = "QPs (max_direct_qp)",
 	[VROCE_SRQ]	= "SRQs (max_srq)",
+	[VROCE_XRCD]	= "XRC domains (max_xrcd)",
 };
 
 /**
@@ -123,6 +124,7 @@ void vroce_quotas_init(struct vroce_dev *dev)
 		[VROCE_DIRECT_CQ] = dev->attr.max_direct_cq,
 		[VROCE_DIRECT_QP] = dev->attr.max_direct_qp,
 		[VROCE_SRQ]	= dev->attr.max_srq,
+		[VROCE_XRCD]	= dev->attr.max_xrcd,
 	};
 	int i;
 

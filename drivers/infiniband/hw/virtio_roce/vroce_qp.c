@@ -51,13 +51,31 @@ static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap
 	return 0;
 }
 
+/*
+ * The GSI is only for the kernel, and an XRC_INI QP only for a process.  Who made an
+ * XRC_TGT QP does not matter: others may own it next.
+ */
+static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
+			      bool user, bool direct)
+{
+	switch (type) {
+	case IB_QPT_GSI:
+		return !user;
+	case IB_QPT_XRC_INI:
+		return user && direct && vroce_has_xrc(dev);
+	case IB_QPT_XRC_TGT:
+		return direct && vroce_has_xrc(dev);
+	default:
+		return vroce_qp_type_to_wire(type) >= 0;
+	}
+}
+
 /* What was asked for and is not supported, in words; NULL if all is supported. */
-static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
+static const char *vroce_qp_unsupported(struct vroce_dev *dev,
+					const struct ib_qp_init_attr *attr,
 					bool user, bool direct)
 {
-	/* The GSI is only for the kernel. */
-	if (vroce_qp_type_to_wire(attr->qp_type) < 0 ||
-	    (user && attr->qp_type == IB_QPT_GSI))
+	if (!vroce_qp_has_type(dev, attr->qp_type, user, direct))
 		return "this type";
 	if (attr->create_flags)
 		return "these creation flags";
@@ -66,6 +84,16 @@ static const char *vroce_qp_unsupported(const struct ib_qp_init_attr *attr,
 	if (attr->rwq_ind_tbl)
 		return "an indirection table";
 	return NULL;
+}
+
+/* So it is: all CQs of an owner have the same form. */
+static bool vroce_qp_cqs_fit(const struct ib_qp_init_attr *attr, bool direct)
+{
+	if (!attr->send_cq || (!attr->recv_cq && attr->qp_type != IB_QPT_XRC_INI))
+		return false;
+	return !direct ||
+	       (to_vcq(attr->send_cq)->hw->queue.direct &&
+		(!attr->recv_cq || to_vcq(attr->recv_cq)->hw->queue.direct));
 }
 
 /* Advice for the message if a refused QP means that there is no connection manager. */
@@ -80,7 +108,7 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 			       const struct ib_qp_init_attr *attr,
 			       struct ib_udata *udata, bool direct)
 {
-	const char *unsupported = vroce_qp_unsupported(attr, udata, direct);
+	const char *unsupported = vroce_qp_unsupported(dev, attr, udata, direct);
 	int err;
 
 	if (unsupported) {
@@ -90,11 +118,9 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 					 unsupported);
 		return -EOPNOTSUPP;
 	}
-	if (!attr->send_cq || !attr->recv_cq)
-		return -EINVAL;
-	/* So it is: all CQs of an owner have the same form. */
-	if (direct && (!to_vcq(attr->send_cq)->hw->queue.direct ||
-		       !to_vcq(attr->recv_cq)->hw->queue.direct))
+	if (attr->qp_type == IB_QPT_XRC_TGT)
+		return attr->xrcd ? 0 : -EINVAL;
+	if (!vroce_qp_cqs_fit(attr, direct))
 		return -EINVAL;
 	err = vroce_qp_check_cap(dev, &attr->cap, attr->qp_type == IB_QPT_GSI,
 				 direct);
@@ -134,14 +160,13 @@ static void vroce_qp_free_backlog(struct vroce_qp *qp)
  */
 static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 				 const struct ib_qp_init_attr *attr,
-				 struct ib_qp_cap *cap, bool direct)
+				 struct ib_qp_cap *cap)
 {
 	struct vroce_hw_cq *scq = to_vcq(attr->send_cq)->hw;
 	struct vroce_hw_cq *rcq = to_vcq(attr->recv_cq)->hw;
 	u32 room = vroce_qp_recv_room(attr), depth = cap->max_recv_wr;
 
-	if (direct || (!scq->short_of && !rcq->short_of &&
-		       depth <= dev->attr.max_qp_wr))
+	if (!scq->short_of && !rcq->short_of && depth <= dev->attr.max_qp_wr)
 		return 0;
 	/* Completions can be counted only if each request leaves one. */
 	if (attr->qp_type != IB_QPT_GSI || !room ||
@@ -170,13 +195,18 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 }
 
 /* Change @cap to what the QP will really have, never less than was asked for. */
-static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct, bool shared)
+static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct,
+			       enum ib_qp_type type, bool shared)
 {
+	if (type == IB_QPT_XRC_TGT) {
+		*cap = (struct ib_qp_cap) {};
+		return;
+	}
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
-	if (shared) {
+	if (shared || type == IB_QPT_XRC_INI) {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 	}
@@ -208,7 +238,7 @@ static int vroce_qp_expose_direct(struct vroce_qp *qp, struct ib_ucontext *uctx,
 				   VROCE_QP_SEND, &resp->sq);
 	if (err)
 		return err;
-	if (!hw->srq)
+	if (hw->rq.depth)
 		err = vroce_maps_insert_qp(&qp->sq_maps, uctx, &hw->rq, hw->mem,
 					   VROCE_QP_RECV, &resp->rq);
 	if (err)
@@ -251,12 +281,16 @@ static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 {
 	struct vroce_dev *dev = hw->obj.dev;
 
-	spin_lock_irq(&hw->scq->lock);
-	WRITE_ONCE(hw->qp, qp);
-	spin_unlock_irq(&hw->scq->lock);
-	spin_lock_irq(&hw->rcq->lock);
-	hw->qp = qp;
-	spin_unlock_irq(&hw->rcq->lock);
+	if (hw->xrcd) {
+		WRITE_ONCE(hw->qp, qp);
+	} else {
+		spin_lock_irq(&hw->scq->lock);
+		WRITE_ONCE(hw->qp, qp);
+		spin_unlock_irq(&hw->scq->lock);
+		spin_lock_irq(&hw->rcq->lock);
+		hw->qp = qp;
+		spin_unlock_irq(&hw->rcq->lock);
+	}
 	if (!qp && vroce_has_events(dev))
 		dev->aux->ops->synchronize(dev->aux);
 }
@@ -354,7 +388,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 
-	vroce_qp_round_cap(&attr->cap, db, attr->srq);
+	vroce_qp_round_cap(&attr->cap, db, attr->qp_type, attr->srq);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
@@ -362,10 +396,13 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->cap = attr->cap;
 	qp->sig_type = attr->sq_sig_type;
 	cap = attr->cap;
-	err = vroce_qp_make_backlog(dev, qp, attr, &cap, db);
+	err = db ? 0 : vroce_qp_make_backlog(dev, qp, attr, &cap);
 	if (err)
 		return err;
-	qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata, db);
+	if (attr->qp_type == IB_QPT_XRC_TGT)
+		qp->hw = vroce_hw_tgt_create(dev, to_vxrcd(attr->xrcd)->hw);
+	else
+		qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata, db);
 	if (IS_ERR(qp->hw)) {
 		err = PTR_ERR(qp->hw);
 		goto err_backlog;
@@ -494,7 +531,7 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 	static const struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 	struct vroce_hw_qp *hw = qp->hw;
 	unsigned int ms;
-	u32 n = hw->mem ? 0 : vroce_qp_pending(hw);
+	u32 n = hw->sq.direct ? 0 : vroce_qp_pending(hw);
 	int err;
 
 	if (vroce_reset_gives_slots(dev) || qp->state == IB_QPS_RESET || !n ||
@@ -608,7 +645,8 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			vroce_qp_rewind(qp);
 		}
 		/* What waits for this event must not wait for a dead device. */
-		if (attr->qp_state == IB_QPS_ERR && qp->hw->srq &&
+		if (attr->qp_state == IB_QPS_ERR &&
+		    (qp->hw->srq || qp->hw->xrcd) &&
 		    READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)
 			vroce_qp_event(dev, VIRTIO_RDMA_EVENT_QP_LAST_WQE,
 				       ibqp->qp_num);

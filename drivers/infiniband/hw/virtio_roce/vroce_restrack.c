@@ -108,7 +108,7 @@ static int vroce_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		vroce_wq_details(&hw->sq, hw->kernel, sq, detail);
 		vroce_wq_details(&hw->rq, hw->kernel, rq,
 				 &detail[VROCE_WQ_DETAILS]);
-		if (direct)
+		if (hw->mem)
 			detail[n++] = (struct vroce_detail) { "doorbell_bit",
 							      hw->sq.bit };
 		if (qp->backlog.slots)

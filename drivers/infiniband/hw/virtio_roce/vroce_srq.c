@@ -7,6 +7,8 @@
  * A cookie is an index of &vroce_queue.requests, and free if no request has it.  There
  * are as many as slots, so that a request with a cookie has a slot, too: the device has
  * copied the request that was in it.
+ *
+ * An XRC SRQ is a process's.  It has a CQ of its own, and QPs do not refer to it.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -24,6 +26,8 @@ static void vroce_hw_srq_free(struct vroce_hw_srq *hw)
 static void vroce_hw_srq_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_srq *hw = container_of(obj, struct vroce_hw_srq, obj);
+	struct vroce_hw_xrcd *xrcd = hw->xrcd;
+	struct vroce_hw_cq *cq = hw->cq;
 	struct vroce_hw_pd *pd = hw->pd;
 
 	/* Another SRQ's handle must not be destroyed, and this one's is not known. */
@@ -34,6 +38,10 @@ static void vroce_hw_srq_release(struct vroce_obj *obj)
 		vroce_quota_give(obj->dev, VROCE_SRQ);
 	}
 	vroce_hw_srq_free(hw);
+	if (xrcd) {
+		vroce_obj_put(&cq->obj);
+		vroce_obj_put(&xrcd->obj);
+	}
 	vroce_obj_put(&pd->obj);
 }
 
@@ -83,9 +91,31 @@ static int vroce_hw_srq_alloc(struct vroce_dev *dev, struct vroce_hw_srq *hw,
 	return params->pages ? vroce_hw_srq_alloc_kernel(hw) : -ENOMEM;
 }
 
+static void vroce_hw_srq_plan(struct vroce_hw_srq *hw,
+			      const struct ib_srq_init_attr *attr,
+			      struct vroce_create_srq_params *params)
+{
+	if (attr->srq_type != IB_SRQT_XRC)
+		return;
+	hw->xrcd = to_vxrcd(attr->ext.xrc.xrcd)->hw;
+	hw->cq = to_vcq(attr->ext.cq)->hw;
+	params->xrc = true;
+	params->xrcd = hw->xrcd->handle;
+	params->cqn = hw->cq->cqn;
+}
+
+static void vroce_hw_srq_hold(struct vroce_hw_srq *hw)
+{
+	vroce_obj_get(&hw->pd->obj);
+	if (!hw->xrcd)
+		return;
+	vroce_obj_get(&hw->xrcd->obj);
+	vroce_obj_get(&hw->cq->obj);
+}
+
 static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 						struct vroce_hw_pd *pd,
-						const struct ib_srq_attr *attr,
+						const struct ib_srq_init_attr *attr,
 						bool kernel)
 {
 	struct vroce_create_srq_params params = { .pdn = pd->pdn };
@@ -98,7 +128,8 @@ static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 	hw->kernel = kernel;
 	hw->pd = pd;
 	spin_lock_init(&hw->lock);
-	err = vroce_hw_srq_alloc(dev, hw, attr, &params);
+	vroce_hw_srq_plan(hw, attr, &params);
+	err = vroce_hw_srq_alloc(dev, hw, &attr->attr, &params);
 	if (err)
 		goto err_free;
 	err = vroce_quota_take(dev, VROCE_SRQ);
@@ -108,7 +139,7 @@ static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 	if (err)
 		goto err_quota;
 	kvfree(params.pages);
-	vroce_obj_get(&pd->obj);
+	vroce_hw_srq_hold(hw);
 	vroce_obj_init(&hw->obj, dev, vroce_hw_srq_release);
 	return hw;
 
@@ -143,6 +174,18 @@ static int vroce_srq_expose(struct vroce_srq *srq, struct ib_udata *udata)
 	return err;
 }
 
+/* The kernel has no consumer that polls for an XRC SRQ. */
+static bool vroce_srq_is_supported(struct vroce_dev *dev,
+				   const struct ib_srq_init_attr *attr,
+				   struct ib_udata *udata)
+{
+	if (!vroce_wants_direct(dev, udata))
+		return false;
+	return attr->srq_type == IB_SRQT_BASIC ||
+	       (attr->srq_type == IB_SRQT_XRC && udata && vroce_has_xrc(dev) &&
+		to_vcq(attr->ext.cq)->hw->queue.direct);
+}
+
 static int vroce_srq_check(struct vroce_dev *dev,
 			   const struct ib_srq_init_attr *attr,
 			   struct ib_udata *udata)
@@ -154,7 +197,7 @@ static int vroce_srq_check(struct vroce_dev *dev,
 					    srq));
 	if (err)
 		return err;
-	if (attr->srq_type != IB_SRQT_BASIC || !vroce_wants_direct(dev, udata))
+	if (!vroce_srq_is_supported(dev, attr, udata))
 		return -EOPNOTSUPP;
 	if (attr->attr.max_wr && attr->attr.max_wr <= dev->attr.max_direct_wr &&
 	    attr->attr.max_sge <= dev->attr.max_recv_sge)
@@ -188,8 +231,7 @@ int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	attr->attr.max_sge = max(attr->attr.max_sge, 1U);
 	srq->max_sge = attr->attr.max_sge;
 	mutex_init(&srq->resizing);
-	srq->hw = vroce_hw_srq_create(dev, to_vpd(ibsrq->pd)->hw, &attr->attr,
-				      !udata);
+	srq->hw = vroce_hw_srq_create(dev, to_vpd(ibsrq->pd)->hw, attr, !udata);
 	if (IS_ERR(srq->hw))
 		return PTR_ERR(srq->hw);
 	err = xa_insert_irq(&dev->srqs, srq->hw->handle, srq, GFP_KERNEL);
@@ -205,6 +247,8 @@ int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		err = vroce_srq_expose(srq, udata);
 	if (err)
 		goto err_srqs;
+	if (attr->srq_type == IB_SRQT_XRC)
+		ibsrq->ext.xrc.srq_num = srq->hw->handle;
 	return 0;
 
 err_srqs:

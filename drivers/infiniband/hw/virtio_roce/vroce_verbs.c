@@ -102,6 +102,8 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	}
 	if (vroce_has_srq_resize(dev))
 		attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
+	if (vroce_has_xrc(dev))
+		attr->device_cap_flags |= IB_DEVICE_XRC;
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
