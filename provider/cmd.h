@@ -38,5 +38,7 @@ DECLARE_DRV_CMD(uvirtio_roce_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
 		empty, virtio_roce_create_qp_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, virtio_roce_create_srq_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
+		empty, virtio_roce_create_srq_resp);
 
 #endif /* VIRTIO_ROCE_CMD_H */

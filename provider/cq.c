@@ -163,6 +163,48 @@ static uint64_t cqe_take_wr_id(struct virtio_roce_qp *qp,
 	return wr_id;
 }
 
+/* What a direct completion says, in the form of the RFC, but for wr_id and sender. */
+static void cqe_copy(const struct virtio_rdma_cqe *from,
+		     struct virtio_rdma_cq_req *cqe)
+{
+	*cqe = (struct virtio_rdma_cq_req){
+		.status = from->status,
+		.opcode = from->opcode & VIRTIO_RDMA_CQE_OPCODE,
+		.vlan = from->vlan,
+		.vendor_err = from->vendor_err,
+		.byte_len = from->byte_len,
+		.imm_data = from->imm_data,
+		.qp_num = from->qp_num,
+		.wc_flags = htole32(le16toh(from->wc_flags)),
+	};
+}
+
+/* Context: lock of the CQ held. */
+static struct virtio_roce_srq *cq_find_srq(const struct virtio_roce_cq *cq,
+					   uint32_t srqn)
+{
+	struct virtio_roce_srq *srq;
+
+	for (srq = cq->srqs; srq; srq = srq->next)
+		if (srq->vsrq.srq_num == srqn)
+			break;
+	return srq;
+}
+
+/* Returns false if there is no such SRQ: it was destroyed, or is about to be. */
+static bool cqe_from_xrc(const struct virtio_roce_cq *cq,
+			 const struct virtio_rdma_cqe *from,
+			 struct virtio_rdma_cq_req *cqe)
+{
+	struct virtio_roce_srq *srq = cq_find_srq(cq, le32toh(from->srqn));
+
+	if (unlikely(!srq))
+		return false;
+	cqe_copy(from, cqe);
+	cqe->wr_id = htole64(virtio_roce_srq_complete(srq, le32toh(from->wqe)));
+	return true;
+}
+
 /*
  * What a direct completion says, in the form of the RFC.  Returns false if there is no
  * such QP: it was destroyed, or is about to be.
@@ -174,21 +216,14 @@ static bool cqe_from_direct(struct virtio_roce_cq *cq,
 	struct virtio_roce_context *ctx = to_vctx(cq->vcq.cq.context);
 	struct virtio_roce_qp *qp;
 
+	if (from->opcode & VIRTIO_RDMA_CQE_XRC)
+		return cqe_from_xrc(cq, from, cqe);
 	qp = virtio_roce_find_qp(ctx, le32toh(from->qp_num));
 	if (unlikely(!qp))
 		return false;
-	*cqe = (struct virtio_rdma_cq_req){
-		.wr_id = htole64(cqe_take_wr_id(qp, from)),
-		.status = from->status,
-		.opcode = from->opcode & VIRTIO_RDMA_CQE_OPCODE,
-		.vlan = from->vlan,
-		.vendor_err = from->vendor_err,
-		.byte_len = from->byte_len,
-		.imm_data = from->imm_data,
-		.qp_num = from->qp_num,
-		.src_qp = from->src_qp,
-		.wc_flags = htole32(le16toh(from->wc_flags)),
-	};
+	cqe_copy(from, cqe);
+	cqe->wr_id = htole64(cqe_take_wr_id(qp, from));
+	cqe->src_qp = from->src_qp;
 	return likely(!__atomic_load_n(&qp->gone, __ATOMIC_ACQUIRE));
 }
 
@@ -206,14 +241,27 @@ static bool cq_read(struct virtio_roce_cq *cq, uint32_t slot,
 	return cqe_from_direct(cq, &direct, cqe);
 }
 
-/* The QP that the completion in a slot belongs to. */
+/* No QP or SRQ has this number. */
+#define NUMBER_NONE	UINT32_MAX
+
+/* The QP that the completion in a slot belongs to.  One of an XRC SRQ is none of the QP's. */
 static uint32_t cq_slot_qpn(const struct virtio_roce_cq *cq, uint32_t slot)
 {
 	const void *cqe = ring_slot(&cq->vq.ring, slot);
+	const struct virtio_rdma_cqe *direct = cqe;
 
-	if (cq->vq.ring.direct)
-		return le32toh(((const struct virtio_rdma_cqe *)cqe)->qp_num);
-	return le32toh(((const struct virtio_rdma_cq_req *)cqe)->qp_num);
+	if (!cq->vq.ring.direct)
+		return le32toh(((const struct virtio_rdma_cq_req *)cqe)->qp_num);
+	return direct->opcode & VIRTIO_RDMA_CQE_XRC ? NUMBER_NONE :
+						      le32toh(direct->qp_num);
+}
+
+/* The XRC SRQ that the completion in a slot of a direct CQ belongs to, if any. */
+static uint32_t cq_slot_srqn(const struct virtio_roce_cq *cq, uint32_t slot)
+{
+	const struct virtio_rdma_cqe *cqe = ring_slot(&cq->vq.ring, slot);
+
+	return cqe->opcode & VIRTIO_RDMA_CQE_XRC ? le32toh(cqe->srqn) : NUMBER_NONE;
 }
 
 /*
@@ -315,6 +363,58 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 		cq->num_stale++;
 		if (srq)
 			cq_free_request(cq, slot, srq);
+	}
+	vq_unlock(&cq->vq);
+}
+
+/**
+ * virtio_roce_cq_drop_srq() - skip the unread completions of an XRC SRQ
+ * @cq: CQ of the SRQ, which does not find it any more
+ * @srqn: number of the SRQ, for which the device adds no more completions
+ */
+void virtio_roce_cq_drop_srq(struct virtio_roce_cq *cq, uint32_t srqn)
+{
+	struct ring *ring = &cq->vq.ring;
+	struct ring walk;
+	uint32_t slot;
+
+	if (cq_is_parents(cq))
+		return;
+
+	vq_lock(&cq->vq);
+	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
+		if (cq_slot_srqn(cq, slot) != srqn || cq->stale[slot])
+			continue;
+		cq->stale[slot] = true;
+		cq->num_stale++;
+	}
+	vq_unlock(&cq->vq);
+}
+
+/** virtio_roce_cq_add_srq() - completions find an XRC SRQ from now on */
+void virtio_roce_cq_add_srq(struct virtio_roce_cq *cq, struct virtio_roce_srq *srq)
+{
+	if (cq_is_parents(cq))
+		return;
+	vq_lock(&cq->vq);
+	srq->next = cq->srqs;
+	cq->srqs = srq;
+	vq_unlock(&cq->vq);
+}
+
+/** virtio_roce_cq_remove_srq() - they do not any more, and nobody uses it who found it */
+void virtio_roce_cq_remove_srq(struct virtio_roce_cq *cq, struct virtio_roce_srq *srq)
+{
+	struct virtio_roce_srq **link;
+
+	if (cq_is_parents(cq))
+		return;
+	vq_lock(&cq->vq);
+	for (link = &cq->srqs; *link; link = &(*link)->next) {
+		if (*link != srq)
+			continue;
+		*link = srq->next;
+		break;
 	}
 	vq_unlock(&cq->vq);
 }

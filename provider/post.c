@@ -19,7 +19,8 @@
 #include "virtio_roce.h"
 
 #define QPT(type)	(1U << IBV_QPT_ ## type)
-#define QPT_CONNECTED	(QPT(RC) | QPT(UC))
+#define QPT_RELIABLE	(QPT(RC) | QPT(XRC_SEND))
+#define QPT_CONNECTED	(QPT_RELIABLE | QPT(UC))
 
 /**
  * struct send_op - one opcode of the send queue
@@ -75,7 +76,7 @@ static const struct send_op send_ops[] = {
 		.has_imm = true,
 	},
 	[IBV_WR_RDMA_READ] = {
-		.types = QPT(RC),
+		.types = QPT_RELIABLE,
 		.wr_flag = IBV_QP_EX_WITH_RDMA_READ,
 		.opcode = VIRTIO_IB_WR_RDMA_READ,
 		.has_rdma = true,
@@ -100,7 +101,7 @@ static const struct send_op send_ops[] = {
 	},
 #endif
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = {
-		.types = QPT(RC),
+		.types = QPT_RELIABLE,
 		.wr_flag = IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
 		.opcode = VIRTIO_IB_WR_CMP_SWAP,
 		.has_atomic = true,
@@ -108,7 +109,7 @@ static const struct send_op send_ops[] = {
 		.cap = VIRTIO_IB_DEVICE_ATOMIC,
 	},
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {
-		.types = QPT(RC),
+		.types = QPT_RELIABLE,
 		.wr_flag = IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
 		.opcode = VIRTIO_IB_WR_FETCH_ADD,
 		.has_atomic = true,
@@ -116,7 +117,7 @@ static const struct send_op send_ops[] = {
 		.cap = VIRTIO_IB_DEVICE_ATOMIC,
 	},
 	[IBV_WR_SEND_WITH_INV] = {
-		.types = QPT(RC),
+		.types = QPT_RELIABLE,
 		.wr_flag = IBV_QP_EX_WITH_SEND_WITH_INV,
 		.opcode = VIRTIO_IB_WR_SEND_WITH_INV,
 		.has_key = true,
@@ -320,6 +321,17 @@ static void sq_put(struct virtio_roce_qp *qp)
 	ring_put(&qp->sq.ring, ring_next_slot(&qp->sq.ring));
 }
 
+/* Of an XRC QP, the SRQ that a request is for.  It stands behind the header. */
+static void set_srqn(struct virtio_rdma_swqe *req, uint32_t srqn)
+{
+	struct virtio_rdma_xrc *xrc = (void *)((char *)req + VIRTIO_RDMA_XRC_OFFSET);
+
+	xrc->srqn = htole32(srqn);
+	xrc->reserved = 0;
+}
+
+static_assert(SEND_HEADER == VIRTIO_RDMA_XRC_OFFSET, "the header has another length");
+
 static void set_rdma(struct virtio_rdma_swqe *req, uint64_t remote_addr,
 		     uint32_t rkey)
 {
@@ -459,14 +471,14 @@ static int post_send_error(const struct virtio_roce_qp *qp)
 {
 	if (qp_is_parents(qp))
 		return EFAULT;
-	return likely(may_post_send[qp->vqp.qp.state]) ? 0 : EINVAL;
+	return likely(may_post_send[qp->vqp.qp.state] && qp_has_sq(qp)) ? 0 : EINVAL;
 }
 
 static int post_recv_error(const struct virtio_roce_qp *qp)
 {
 	if (qp_is_parents(qp))
 		return EFAULT;
-	return likely(may_post_recv[qp->vqp.qp.state] && !qp->srq) ? 0 : EINVAL;
+	return likely(may_post_recv[qp->vqp.qp.state] && qp_has_rq(qp)) ? 0 : EINVAL;
 }
 
 static int post_local(struct virtio_roce_qp *qp, const struct send_op *op,
@@ -497,6 +509,8 @@ static int post_one_send(struct virtio_roce_qp *qp,
 	if (unlikely(err))
 		return err;
 
+	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
+		set_srqn(req, wr->qp_type.xrc.remote_srqn);
 	if (op->has_imm)
 		req->imm_data = wr->imm_data;
 	if (op->has_key)
@@ -674,6 +688,9 @@ static struct virtio_rdma_swqe *wr_begin(struct ibv_qp_ex *ibqp,
 	if (unlikely(qp->wr_err))
 		return NULL;
 
+	/* Until wr_set_xrc_srqn() says which. */
+	if (ibqp->qp_base.qp_type == IBV_QPT_XRC_SEND)
+		set_srqn(qp->wr_req, 0);
 	sq_put(qp);
 	return qp->wr_req;
 }
@@ -829,6 +846,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 		set_ud(req, ah, remote_qpn, remote_qkey);
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
+{
+	struct virtio_rdma_swqe *req = wr_current(to_vqp_ex(ibqp));
+
+	if (req)
+		set_srqn(req, remote_srqn);
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 			    const struct ibv_sge *sges)
 {
@@ -896,6 +921,7 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_set_ud_addr = wr_set_ud_addr;
+	ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ex->wr_set_sge = wr_set_sge;
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;

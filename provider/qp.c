@@ -12,13 +12,21 @@
 #include "virtio_roce.h"
 
 #define QP_COMP_MASK	(IBV_QP_INIT_ATTR_PD | \
+			 IBV_QP_INIT_ATTR_XRCD | \
 			 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+
+static bool qp_type_is_xrc(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
 
 static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 				 const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, QP_COMP_MASK))
+		return false;
+	if (qp_type_is_xrc(attr->qp_type) && !virtio_roce_has_xrc(ctx))
 		return false;
 	/* The form of the RFC has none. */
 	if (attr->srq && !(ctx->features & VIRTIO_ROCE_FEATURE_DIRECT))
@@ -68,10 +76,19 @@ static void cq_pass(struct virtio_roce_cq *cq)
 	vq_unlock(&cq->vq);
 }
 
+/* CQ of the receive queue.  Where there cannot be a queue it is that of the other one. */
+static struct virtio_roce_cq *qp_recv_cq(const struct virtio_roce_qp *qp)
+{
+	const struct ibv_qp *ibqp = &qp->vqp.qp;
+
+	return to_vcq(ibqp->qp_type == IBV_QPT_XRC_SEND ? ibqp->send_cq :
+							 ibqp->recv_cq);
+}
+
 static void qp_cqs_pass(struct virtio_roce_qp *qp)
 {
 	cq_pass(to_vcq(qp->vqp.qp.send_cq));
-	cq_pass(to_vcq(qp->vqp.qp.recv_cq));
+	cq_pass(qp_recv_cq(qp));
 }
 
 /* Completions of the QP are dropped from now on, and nobody uses its queues. */
@@ -160,21 +177,24 @@ static void qp_set_cap(struct virtio_roce_qp *qp, uint32_t max_inline_data,
 /* The device drops requests of this QP; drop the completions, too. */
 static void qp_drop_completions(struct virtio_roce_qp *qp)
 {
-	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct virtio_roce_cq *send = to_vcq(qp->vqp.qp.send_cq);
+	struct virtio_roce_cq *recv = qp_recv_cq(qp);
 
-	virtio_roce_cq_drop_qp(to_vcq(ibqp->send_cq), ibqp->qp_num, qp->srq);
-	if (ibqp->recv_cq != ibqp->send_cq)
-		virtio_roce_cq_drop_qp(to_vcq(ibqp->recv_cq), ibqp->qp_num,
-				       qp->srq);
+	virtio_roce_cq_drop_qp(send, qp->vqp.qp.qp_num, qp->srq);
+	if (recv != send)
+		virtio_roce_cq_drop_qp(recv, qp->vqp.qp.qp_num, qp->srq);
 }
 
 static void qp_count(struct virtio_roce_context *ctx,
 		     const struct ibv_qp_init_attr_ex *attr,
 		     struct virtio_roce_srq *srq, int by)
 {
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return;
 	pthread_mutex_lock(&ctx->qp_mutex);
 	to_vcq(attr->send_cq)->users += by;
-	to_vcq(attr->recv_cq)->users += by;
+	if (attr->qp_type != IBV_QPT_XRC_SEND)
+		to_vcq(attr->recv_cq)->users += by;
 	if (srq)
 		srq->users += by;
 	pthread_mutex_unlock(&ctx->qp_mutex);
@@ -207,11 +227,12 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 
 	pthread_mutex_lock(&ctx->qp_mutex);
 	err = ibv_cmd_destroy_qp(ibqp);
-	if (!err) {
+	if (!err && qp_has_sq(qp)) {
 		qp_drop_completions(qp);
 		qp_table_remove(ctx, qp);
 		to_vcq(ibqp->send_cq)->users--;
-		to_vcq(ibqp->recv_cq)->users--;
+		if (ibqp->qp_type != IBV_QPT_XRC_SEND)
+			to_vcq(ibqp->recv_cq)->users--;
 		if (qp->srq)
 			qp->srq->users--;
 	}
@@ -232,6 +253,27 @@ static struct virtio_roce_qp *qp_alloc(void)
 	return qp;
 }
 
+/* What the kernel has made, for this process. */
+static int qp_start(struct virtio_roce_qp *qp, struct ibv_context *context,
+		    struct ibv_qp_init_attr_ex *attr,
+		    const struct virtio_roce_create_qp_resp *resp)
+{
+	int err;
+
+	err = qp_map(qp, context, &attr->cap, resp);
+	if (err)
+		return err;
+
+	qp_set_cap(qp, to_vctx(context)->max_inline_data, &attr->cap);
+	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);
+	qp->rq.unlocked = qp->sq.unlocked;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		virtio_roce_qp_set_ops(qp);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+	return 0;
+}
+
 struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
@@ -249,23 +291,15 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
-	if (attr->srq)
+	if (attr->srq && !qp_type_is_xrc(attr->qp_type))
 		qp->srq = to_vsrq(attr->srq);
 	err = qp_cmd_create(qp, context, attr, &resp);
 	if (err)
 		goto err_free;
-
-	err = qp_map(qp, context, &attr->cap, &resp.drv_payload);
+	if (qp_has_sq(qp))
+		err = qp_start(qp, context, attr, &resp.drv_payload);
 	if (err)
 		goto err_destroy;
-
-	qp_set_cap(qp, ctx->max_inline_data, &attr->cap);
-	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);
-	qp->rq.unlocked = qp->sq.unlocked;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		virtio_roce_qp_set_ops(qp);
-		qp->vqp.comp_mask |= VERBS_QP_EX;
-	}
 
 	return &qp->vqp.qp;
 
@@ -299,6 +333,30 @@ struct ibv_qp *virtio_roce_create_qp(struct ibv_pd *pd,
 	return ibqp;
 }
 
+/* An XRC_RECV QP that another process has made. */
+struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
+				   struct ibv_qp_open_attr *attr)
+{
+	struct ib_uverbs_create_qp_resp resp;
+	struct virtio_roce_qp *qp;
+	struct ibv_open_qp cmd;
+	int err;
+
+	qp = qp_alloc();
+	if (!qp)
+		return NULL;
+
+	err = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
+			      sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(qp);
+		errno = err;
+		return NULL;
+	}
+
+	return &qp->vqp.qp;
+}
+
 int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			  int attr_mask)
 {
@@ -317,11 +375,12 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	 * The device has marked all slots of both queues used; the indices of the
 	 * rings go on from there.  Those of the direct form start again.
 	 */
-	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET &&
+	    qp_has_sq(qp)) {
 		qp_drop_completions(qp);
 		if (qp->sq.ring.direct) {
 			vq_rewind(&qp->sq, to_vcq(ibqp->send_cq));
-			if (!qp->srq)
+			if (qp_has_rq(qp))
 				vq_rewind(&qp->rq, to_vcq(ibqp->recv_cq));
 		}
 	}

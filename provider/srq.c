@@ -8,6 +8,9 @@
  * are slots, so that the next one has a slot: the device has copied the request that
  * was in it.  The device looks for requests when a message comes; nothing is announced.
  *
+ * An XRC SRQ completes to a CQ of its own, by which a completion finds it: the QP may be
+ * that of another process.
+ *
  * A child after fork() does not have the ring of its parent's SRQ, see process.c.
  */
 #include <errno.h>
@@ -48,6 +51,22 @@ int virtio_roce_srq_start(struct virtio_roce_srq *srq)
 	return 0;
 }
 
+/* Map an SRQ that the kernel has made, with requests of up to @max_sge elements. */
+static int srq_map(struct virtio_roce_srq *srq, uint32_t max_sge,
+		   const struct virtio_roce_queue *info)
+{
+	int err;
+
+	err = virtio_roce_srq_map(srq, srq->vsrq.srq.context, max_sge, info);
+	if (err)
+		return err;
+	srq->max_sge = max_sge;
+	err = virtio_roce_srq_start(srq);
+	if (err)
+		virtio_roce_vq_free(&srq->vq);
+	return err;
+}
+
 struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
 				       struct ibv_srq_init_attr *attr)
 {
@@ -63,24 +82,93 @@ struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
 				 &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto err_free;
-	err = virtio_roce_srq_map(srq, pd->context, attr->attr.max_sge,
-				  &resp.drv_payload.srq);
+	err = srq_map(srq, attr->attr.max_sge, &resp.drv_payload.srq);
 	if (err)
 		goto err_destroy;
-	err = virtio_roce_srq_start(srq);
-	if (err)
-		goto err_unmap;
-	srq->max_sge = attr->attr.max_sge;
 	return &srq->vsrq.srq;
 
-err_unmap:
-	virtio_roce_vq_free(&srq->vq);
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
 	free(srq);
 	errno = err;
 	return NULL;
+}
+
+/* CQ of an XRC SRQ, NULL of another one. */
+static struct virtio_roce_cq *srq_cq(const struct virtio_roce_srq *srq)
+{
+	return srq->vsrq.srq_type == IBV_SRQT_XRC ? to_vcq(srq->vsrq.cq) : NULL;
+}
+
+/*
+ * The number may be that of an SRQ that another thread is destroying.  That thread has
+ * dropped the completions of the old one when it lets go of qp_mutex.
+ */
+static void xsrq_link(struct virtio_roce_srq *srq)
+{
+	struct virtio_roce_context *ctx = to_vctx(srq->vsrq.srq.context);
+	struct virtio_roce_cq *cq = srq_cq(srq);
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	cq->users++;
+	virtio_roce_cq_add_srq(cq, srq);
+	pthread_mutex_unlock(&ctx->qp_mutex);
+}
+
+static struct ibv_srq *xsrq_create(struct ibv_context *context,
+				   struct ibv_srq_init_attr_ex *attr)
+{
+	struct uvirtio_roce_create_xsrq_resp resp = {};
+	struct virtio_roce_srq *srq;
+	struct ibv_create_xsrq cmd;
+	int err;
+
+	srq = srq_alloc();
+	if (!srq)
+		return NULL;
+	err = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd, sizeof(cmd),
+				    &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto err_free;
+	err = srq_map(srq, attr->attr.max_sge, &resp.drv_payload.srq);
+	if (err)
+		goto err_destroy;
+	xsrq_link(srq);
+	return &srq->vsrq.srq;
+
+err_destroy:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free:
+	free(srq);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_srq *virtio_roce_create_srq_ex(struct ibv_context *context,
+					  struct ibv_srq_init_attr_ex *attr)
+{
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
+	/* libibverbs makes those without an extension by virtio_roce_create_srq(). */
+	if (attr->comp_mask != xrc || attr->srq_type != IBV_SRQT_XRC ||
+	    !virtio_roce_has_xrc(to_vctx(context))) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	return xsrq_create(context, attr);
+}
+
+int virtio_roce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	struct virtio_roce_srq *srq = to_vsrq(ibsrq);
+
+	if (!srq_cq(srq))
+		return EOPNOTSUPP;
+
+	*srq_num = srq->vsrq.srq_num;
+	return 0;
 }
 
 /* Requests that were posted and are not complete, as far as was polled. */
@@ -167,9 +255,27 @@ int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
 }
 
+/* Completions that come to the CQ for an XRC SRQ are dropped, those that are there, too. */
+static int srq_cmd_destroy(struct virtio_roce_srq *srq)
+{
+	struct virtio_roce_context *ctx = to_vctx(srq->vsrq.srq.context);
+	struct virtio_roce_cq *cq = srq_cq(srq);
+	int err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	err = ibv_cmd_destroy_srq(&srq->vsrq.srq);
+	if (!err && cq) {
+		virtio_roce_cq_drop_srq(cq, srq->vsrq.srq_num);
+		cq->users--;
+	}
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	return err;
+}
+
 /*
  * The kernel destroys an object at once only if nothing of it is mapped.  So the only
- * reason for which it may refuse is checked before the ring is unmapped.
+ * reason for which it may refuse is checked before the ring is unmapped.  Nobody who polls
+ * finds the SRQ any more then.
  */
 int virtio_roce_destroy_srq(struct ibv_srq *ibsrq)
 {
@@ -186,8 +292,10 @@ int virtio_roce_destroy_srq(struct ibv_srq *ibsrq)
 	if (in_use)
 		return EBUSY;
 
+	if (srq_cq(srq))
+		virtio_roce_cq_remove_srq(srq_cq(srq), srq);
 	virtio_roce_vq_unmap(&srq->vq);
-	err = ibv_cmd_destroy_srq(ibsrq);
+	err = srq_cmd_destroy(srq);
 	if (err)
 		return err;
 	virtio_roce_vq_free(&srq->vq);

@@ -11,6 +11,7 @@
  *   cq.c      completion queues: create, poll, translate completions
  *   qp.c      queue pairs: create, modify, query, destroy
  *   srq.c     shared receive queues
+ *   xrc.c     XRC domains, QPs that several processes open
  *   post.c    work requests: translate and post
  *   vq.c      map one queue, ring its doorbell
  *   process.c whose queues these are
@@ -133,13 +134,14 @@ struct virtio_roce_vq {
 /**
  * struct virtio_roce_cq - a completion queue
  * @vcq: of libibverbs
- * @users: number of work queues that complete to it
+ * @users: number of work queues and XRC SRQs that complete to it
  * @vq: its virtqueue; what follows is protected by its lock, too
  * @cqe: completion that the application reads field by field
  * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
  * @control: direct form: its control block
  * @arm: direct form: number of the last arming
+ * @srqs: XRC SRQs that complete to it
  */
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
@@ -150,6 +152,7 @@ struct virtio_roce_cq {
 	unsigned int num_stale;
 	struct virtio_rdma_cq_control *control;
 	uint32_t arm;
+	struct virtio_roce_srq *srqs;
 };
 
 /**
@@ -157,6 +160,7 @@ struct virtio_roce_cq {
  * @vsrq: of libibverbs
  * @users: number of QPs that use it
  * @max_sge: scatter/gather elements of a request
+ * @next: of an XRC SRQ: the next one of its CQ, protected by the lock of that
  * @vq: its ring, and wr_ids by cookie; it and what follows is protected by its lock
  * @cookies: number of cookies; more than the ring has slots once that has shrunk
  * @free: cookies that no request has
@@ -166,6 +170,7 @@ struct virtio_roce_srq {
 	struct verbs_srq vsrq;
 	unsigned int users;
 	uint32_t max_sge;
+	struct virtio_roce_srq *next;
 	ON_CACHE_LINE struct virtio_roce_vq vq;
 	uint32_t cookies;
 	uint32_t *free;
@@ -176,7 +181,7 @@ struct virtio_roce_srq {
  * struct virtio_roce_qp - a queue pair
  * @vqp: of libibverbs
  * @sq: send queue
- * @rq: receive queue; not there with @srq
+ * @rq: receive queue; not there with @srq, nor for XRC.  An XRC_RECV QP has neither queue
  * @srq: shared receive queue, or NULL
  * @gone: direct form: it is being destroyed, and its completions are dropped
  * @groups: multicast groups that it is attached to, or more if it was attached to one
@@ -310,6 +315,18 @@ static inline bool cq_is_parents(const struct virtio_roce_cq *cq)
 	return vq_is_parents(&cq->vq);
 }
 
+/* Does a QP have a send queue? */
+static inline bool qp_has_sq(const struct virtio_roce_qp *qp)
+{
+	return qp->vqp.qp.qp_type != IBV_QPT_XRC_RECV;
+}
+
+/* Does a QP have a receive queue of its own? */
+static inline bool qp_has_rq(const struct virtio_roce_qp *qp)
+{
+	return !qp->srq && qp_has_sq(qp) && qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND;
+}
+
 /* vq.c */
 
 enum virtio_roce_vq_type {
@@ -376,6 +393,10 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,
 void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
 void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 			    struct virtio_roce_srq *srq);
+void virtio_roce_cq_add_srq(struct virtio_roce_cq *cq, struct virtio_roce_srq *srq);
+void virtio_roce_cq_remove_srq(struct virtio_roce_cq *cq,
+			       struct virtio_roce_srq *srq);
+void virtio_roce_cq_drop_srq(struct virtio_roce_cq *cq, uint32_t srqn);
 
 /* qp.c */
 
@@ -388,6 +409,8 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_qp_init_attr *init_attr);
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
+struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
+				   struct ibv_qp_open_attr *attr);
 int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 			     uint16_t lid);
 int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
@@ -413,6 +436,9 @@ virtio_roce_find_qp(const struct virtio_roce_context *ctx, uint32_t qpn)
 
 struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
 				       struct ibv_srq_init_attr *attr);
+struct ibv_srq *virtio_roce_create_srq_ex(struct ibv_context *context,
+					  struct ibv_srq_init_attr_ex *attr);
+int virtio_roce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
 int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 			   int attr_mask);
 int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
@@ -421,6 +447,13 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			      struct ibv_recv_wr **bad_wr);
 int virtio_roce_srq_start(struct virtio_roce_srq *srq);
 uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie);
+
+/* xrc.c */
+
+bool virtio_roce_has_xrc(const struct virtio_roce_context *ctx);
+struct ibv_xrcd *virtio_roce_open_xrcd(struct ibv_context *context,
+				       struct ibv_xrcd_init_attr *attr);
+int virtio_roce_close_xrcd(struct ibv_xrcd *ibxrcd);
 
 /* post.c */
 

@@ -457,6 +457,27 @@ static bool rq_is_sane_direct(const struct virtio_roce_create_qp_resp *resp,
 	       resp->rq.slots_len == resp->sq.slots_len;
 }
 
+/* Where the payload of a send request begins in its slot. */
+static size_t sq_payload(const struct virtio_roce_qp *qp)
+{
+	return qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND ?
+	       VIRTIO_RDMA_XRC_OFFSET + offsetof(struct virtio_rdma_xrc, sg_list) :
+	       offsetof(struct virtio_rdma_swqe, sg_list);
+}
+
+static bool sq_is_sane_direct(const struct virtio_roce_qp *qp,
+			      const struct virtio_roce_create_qp_resp *resp,
+			      const struct ibv_qp_cap *cap)
+{
+	size_t sges = cap->max_send_sge * sizeof(struct virtio_rdma_sge);
+	size_t payload = sges > cap->max_inline_data ? sges : cap->max_inline_data;
+
+	return vq_is_sane_direct(&resp->sq, VQ_NUM_MAX, sq_payload(qp) + payload) &&
+	       resp->bit < VIRTIO_RDMA_DOORBELL_BITS &&
+	       resp->sq.control_offset == resp->sq.slots_offset &&
+	       resp->sq.control_len == resp->sq.slots_len;
+}
+
 /**
  * virtio_roce_qp_map_direct() - map a QP in direct form
  * @qp: to be filled in
@@ -476,16 +497,8 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 	char *base;
 	int err;
 
-	if (!vq_is_sane_direct(&resp->sq, VQ_NUM_MAX,
-			       offsetof(struct virtio_rdma_swqe,
-					inline_data[cap->max_inline_data])) ||
-	    !vq_is_sane_direct(&resp->sq, VQ_NUM_MAX,
-			       offsetof(struct virtio_rdma_swqe,
-					sg_list[cap->max_send_sge])) ||
-	    (!qp->srq && !rq_is_sane_direct(resp, cap)) ||
-	    resp->bit >= VIRTIO_RDMA_DOORBELL_BITS ||
-	    resp->sq.control_offset != resp->sq.slots_offset ||
-	    resp->sq.control_len != resp->sq.slots_len)
+	if (!sq_is_sane_direct(qp, resp, cap) ||
+	    (qp_has_rq(qp) && !rq_is_sane_direct(resp, cap)))
 		return vq_unusable(context);
 	err = doorbell_map(ctx, resp);
 	if (!err)
@@ -496,7 +509,7 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 	base = qp->sq.part[VQ_SLOTS].addr;
 	qp->control = (void *)(base + resp->sq.control_pos);
 	err = vq_start_direct(&qp->sq, base, &resp->sq, &ctx->doorbell, resp->bit);
-	if (!err && !qp->srq)
+	if (!err && qp_has_rq(qp))
 		err = vq_start_direct(&qp->rq, base, &resp->rq, &ctx->doorbell,
 				      resp->bit);
 	if (err) {
@@ -504,8 +517,10 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 		virtio_roce_vq_unmap(&qp->sq);
 		return err;
 	}
+	qp->sq.ring.data = sq_payload(qp);
+	qp->sq.ring.sges = sq_payload(qp);
 	qp->sq.ring.producer = (__force uint32_t *)&qp->control->send_producer;
-	if (qp->srq)
+	if (!qp_has_rq(qp))
 		return 0;
 	qp->rq.ring.producer = (__force uint32_t *)&qp->control->recv_producer;
 	qp->rq.ring.wanted = (__force const uint32_t *)&qp->control->recv_wanted;

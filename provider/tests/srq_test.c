@@ -100,8 +100,33 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 	return 0;
 }
 
+int ibv_cmd_create_srq_ex(struct ibv_context *context, struct verbs_srq *srq,
+			  struct ibv_srq_init_attr_ex *attr,
+			  struct ibv_create_xsrq *cmd, size_t cmd_size,
+			  struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
+{
+	struct uvirtio_roce_create_xsrq_resp *r =
+		container_of(resp, struct uvirtio_roce_create_xsrq_resp,
+			     ibv_resp);
+
+	if (fake.fail)
+		return fake.fail;
+	assert_int_equal(resp_size, sizeof(*r));
+	fake_srq_ring(&r->drv_payload.srq, DEPTH);
+	srq->srq.context = context;
+	srq->srq_type = attr->srq_type;
+	srq->cq = attr->cq;
+	srq->xrcd = container_of(attr->xrcd, struct verbs_xrcd, xrcd);
+	srq->srq_num = fake.srqn;
+	attr->attr.max_wr = DEPTH;
+	fake_srq.exists++;
+	return 0;
+}
+
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 {
+	if (fake.fail)
+		return fake.fail;
 	fake_srq.exists--;
 	return 0;
 }
@@ -461,6 +486,7 @@ static void srq_unusable(void **state)
 		assert_null(make_srq());
 		assert_int_equal(errno, EPROTO);
 	}
+	fake_srq.break_info = NULL;
 	fake.fail = ENOMEM;
 	assert_null(make_srq());
 	assert_int_equal(errno, ENOMEM);

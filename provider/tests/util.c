@@ -327,8 +327,13 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 		return fake.fail;
 
 	assert_int_equal(resp_size, sizeof(*r));
-	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
+	if (attr_ex->qp_type == IBV_QPT_XRC_RECV) {
+		/* The driver does not know which process made it. */
+		assert_true(attr_ex->comp_mask & IBV_QP_INIT_ATTR_XRCD);
+	} else if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
 		fake_direct_qp(&r->drv_payload);
+		if (attr_ex->qp_type == IBV_QPT_XRC_SEND)
+			r->drv_payload.rq = (struct virtio_roce_queue){};
 	} else {
 		fake_vq_create(&fake.sq, &r->drv_payload.sq,
 			       offsetof(struct virtio_rdma_sq_req,

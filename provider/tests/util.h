@@ -75,6 +75,8 @@ struct fake_vq {
  * @bit: bit of the last QP in that page
  * @cq_tail: completions in the last direct CQ
  * @told: number of its last event
+ * @srqn: number of the next XRC SRQ
+ * @xrcds: XRC domains that exist
  * @in_group: the QP is attached to a multicast group
  * @maps_at_destroy: mappings at the time of the last command that destroyed
  */
@@ -106,6 +108,8 @@ struct fake {
 	uint32_t bit;
 	uint32_t cq_tail;
 	uint32_t told;
+	uint32_t srqn;
+	int xrcds;
 	bool in_group;
 	unsigned int maps_at_destroy;
 };
@@ -146,5 +150,6 @@ int run_direct_tests(void);
 int run_post_tests(void);
 int run_srq_tests(void);
 int run_vq_tests(void);
+int run_xrc_tests(void);
 
 #endif /* VIRTIO_ROCE_TEST_UTIL_H */
