@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queue pairs: create, modify, query and destroy.  Work requests are in post.c.
+ * Queue pairs: create, modify, query and destroy.  Work requests are in post.c and recv.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -327,6 +327,17 @@ static inline bool qp_has_rq(const struct virtio_roce_qp *qp)
 	return !qp->srq && qp_has_sq(qp) && qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND;
 }
 
+/* Write the elements of a request. */
+static inline void virtio_roce_copy_sges(struct virtio_rdma_sge *to,
+					 const struct ibv_sge *from, uint32_t n)
+{
+	for (; n; n--, to++, from++) {
+		to->addr = htole64(from->addr);
+		to->length = htole32(from->length);
+		to->lkey = htole32(from->lkey);
+	}
+}
+
 /* vq.c */
 
 enum virtio_roce_vq_type {
@@ -457,14 +468,14 @@ int virtio_roce_close_xrcd(struct ibv_xrcd *ibxrcd);
 
 /* post.c */
 
-void virtio_roce_copy_sges(struct virtio_rdma_sge *to, const struct ibv_sge *from,
-			   uint32_t n);
-
 uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 			      enum ibv_qp_type type);
 void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp);
 int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);
+
+/* recv.c */
+
 int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr);
 

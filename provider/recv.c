@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting receive requests to the queue of a QP, as post.c posts send requests.  srq.c
+ * has those of SRQs.
+ */
+#include <errno.h>
+
+#include <util/compiler.h>
+
+#include "virtio_roce.h"
+
+/*
+ * In states that are not named here posting fails at once.  In error states the device
+ * completes the request as flushed.
+ */
+static const bool may_post_recv[] = {
+	[IBV_QPS_INIT] = true,
+	[IBV_QPS_RTR] = true,
+	[IBV_QPS_RTS] = true,
+	[IBV_QPS_SQD] = true,
+	[IBV_QPS_SQE] = true,
+	[IBV_QPS_ERR] = true,
+	[IBV_QPS_UNKNOWN] = false,
+};
+
+/* Publish, release the receive queue and ring the doorbell, as sq_end() does. */
+static void rq_end(struct virtio_roce_qp *qp)
+{
+	bool wanted = virtio_roce_vq_publish(&qp->rq);
+	struct ibv_recv_wr *bad_wr;
+
+	vq_unlock(&qp->rq);
+	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->rq))
+		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+/* The errno if nothing can be received by a QP, or 0. */
+static int post_recv_error(const struct virtio_roce_qp *qp)
+{
+	if (qp_is_parents(qp))
+		return EFAULT;
+	return likely(may_post_recv[qp->vqp.qp.state] && qp_has_rq(qp)) ? 0 : EINVAL;
+}
+
+/* The header of a receive request.  Returns where its elements go. */
+static struct virtio_rdma_sge *rq_begin(const struct ring *ring, void *slot,
+					uint64_t wr_id, uint32_t num_sge)
+{
+	struct virtio_rdma_rwqe *direct = slot;
+	struct virtio_rdma_rq_req *rfc = slot;
+
+	if (ring->direct) {
+		*direct = (struct virtio_rdma_rwqe){
+			.num_sge = htole32(num_sge),
+		};
+		return direct->sg_list;
+	}
+	*rfc = (struct virtio_rdma_rq_req){
+		.wr_id = htole64(wr_id),
+		.num_sge = htole32(num_sge),
+	};
+	return rfc->sg_list;
+}
+
+static int post_one_recv(struct virtio_roce_qp *qp,
+			 const struct ibv_recv_wr *wr)
+{
+	struct ring *ring = &qp->rq.ring;
+	uint32_t slot, num_sge = wr->num_sge;
+
+	if (unlikely(num_sge > qp->max_recv_sge))
+		return EINVAL;
+	if (unlikely(!ring_has_room(ring)))
+		return ENOMEM;
+
+	slot = ring_next_slot(ring);
+	if (ring->direct)
+		qp->rq.wr_ids[slot] = wr->wr_id;
+	virtio_roce_copy_sges(rq_begin(ring, ring_slot(ring, slot), wr->wr_id,
+				       num_sge), wr->sg_list, num_sge);
+	ring_put(ring, slot);
+	return 0;
+}
+
+int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **bad_wr)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	int err;
+
+	if (unlikely(!wr))
+		return 0;
+	err = post_recv_error(qp);
+	if (unlikely(err)) {
+		*bad_wr = wr;
+		return err;
+	}
+
+	vq_lock(&qp->rq);
+	for (; wr; wr = wr->next) {
+		err = post_one_recv(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	rq_end(qp);
+
+	return err;
+}
