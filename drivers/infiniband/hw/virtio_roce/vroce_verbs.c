@@ -16,6 +16,58 @@
 
 #include "vroce.h"
 
+/* What there is only with a capability of the device. */
+static void vroce_query_extensions(const struct vroce_dev *dev,
+				   struct ib_device_attr *attr)
+{
+	const struct vroce_device_attr *hw = &dev->attr;
+	/* As vroce_query_device() says. */
+	u32 taken = dev->quotas[VROCE_GSI].max;
+
+	if (vroce_has_direct(dev)) {
+		attr->max_qp = hw->max_direct_qp;
+		attr->max_cq = hw->max_direct_cq - min(hw->max_direct_cq, taken);
+		attr->max_qp_wr = hw->max_direct_wr;
+		attr->max_cqe = hw->max_direct_cqe;
+		attr->max_res_rd_atom = min_t(u64, INT_MAX,
+					      (u64)hw->max_qp_rd_atom *
+					      hw->max_direct_qp);
+	}
+	if (vroce_has_srq(dev)) {
+		attr->max_srq = hw->max_srq;
+		attr->max_srq_wr = hw->max_direct_wr;
+		attr->max_srq_sge = hw->max_recv_sge;
+	}
+	if (vroce_has_flush(dev))
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
+	if (vroce_has_atomics(dev))
+		attr->atomic_cap = IB_ATOMIC_HCA;
+	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_ATOMIC_WRITE)
+		attr->device_cap_flags |= IB_DEVICE_ATOMIC_WRITE;
+	if (vroce_has_fast_reg(dev)) {
+		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
+		attr->max_fast_reg_page_list_len = hw->max_fast_reg_pages /
+						   VROCE_PAGES_PER_PAGE;
+	}
+	if (vroce_has_mw(dev)) {
+		attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW |
+					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
+		attr->max_mw = hw->max_mr;
+	}
+	if (vroce_has_srq_resize(dev))
+		attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
+	if (vroce_has_xrc(dev))
+		attr->device_cap_flags |= IB_DEVICE_XRC;
+	if (vroce_has_mcast(dev)) {
+		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
+		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
+						  INT_MAX);
+		attr->max_total_mcast_qp_attach =
+			min_t(u64, INT_MAX, (u64)hw->max_mcast_grp *
+					    hw->max_mcast_qp_attach);
+	}
+}
+
 /**
  * vroce_query_device() - verb
  * @ibdev: device
@@ -70,48 +122,7 @@ int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		attr->vendor_part_id = to_pci_dev(parent)->device;
 	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN)
 		attr->device_cap_flags |= IB_DEVICE_RC_RNR_NAK_GEN;
-	if (vroce_has_direct(dev)) {
-		attr->max_qp = hw->max_direct_qp;
-		attr->max_cq = hw->max_direct_cq - min(hw->max_direct_cq, taken);
-		attr->max_qp_wr = hw->max_direct_wr;
-		attr->max_cqe = hw->max_direct_cqe;
-		attr->max_res_rd_atom = min_t(u64, INT_MAX,
-					      (u64)hw->max_qp_rd_atom *
-					      hw->max_direct_qp);
-	}
-	if (vroce_has_srq(dev)) {
-		attr->max_srq = hw->max_srq;
-		attr->max_srq_wr = hw->max_direct_wr;
-		attr->max_srq_sge = hw->max_recv_sge;
-	}
-	if (vroce_has_flush(dev))
-		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL;
-	if (vroce_has_atomics(dev))
-		attr->atomic_cap = IB_ATOMIC_HCA;
-	if (hw->device_cap_flags & VIRTIO_IB_DEVICE_ATOMIC_WRITE)
-		attr->device_cap_flags |= IB_DEVICE_ATOMIC_WRITE;
-	if (vroce_has_fast_reg(dev)) {
-		attr->device_cap_flags |= IB_DEVICE_MEM_MGT_EXTENSIONS;
-		attr->max_fast_reg_page_list_len = hw->max_fast_reg_pages /
-						   VROCE_PAGES_PER_PAGE;
-	}
-	if (vroce_has_mw(dev)) {
-		attr->device_cap_flags |= IB_DEVICE_MEM_WINDOW |
-					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
-		attr->max_mw = hw->max_mr;
-	}
-	if (vroce_has_srq_resize(dev))
-		attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
-	if (vroce_has_xrc(dev))
-		attr->device_cap_flags |= IB_DEVICE_XRC;
-	if (vroce_has_mcast(dev)) {
-		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
-		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
-						  INT_MAX);
-		attr->max_total_mcast_qp_attach =
-			min_t(u64, INT_MAX, (u64)hw->max_mcast_grp *
-					    hw->max_mcast_qp_attach);
-	}
+	vroce_query_extensions(dev, attr);
 	return 0;
 }
 
