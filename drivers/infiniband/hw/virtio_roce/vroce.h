@@ -175,6 +175,7 @@ struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
 				   u32 nparts, u32 flags);
 void vroce_mem_destroy(struct vroce_mem *mem);
 void vroce_mem_keep(struct vroce_dev *dev, struct vroce_mem *mem);
+bool vroce_mem_failed(struct vroce_dev *dev, struct vroce_mem *mem, int err);
 void vroce_mem_put(struct vroce_mem *mem);
 void *vroce_mem_addr(const struct vroce_mem *mem, u32 part);
 dma_addr_t vroce_mem_dma(const struct vroce_mem *mem, u32 part);

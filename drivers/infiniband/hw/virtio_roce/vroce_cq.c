@@ -163,10 +163,8 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	err = pages ? vroce_hw_cq_take_number(dev, hw, cqe, vector, &params) :
 		      -ENOMEM;
 	kvfree(pages);
-	if (vroce_may_have_memory(err))
-		vroce_mem_keep(dev, hw->mem);
-	else if (err)
-		vroce_mem_destroy(hw->mem);
+	if (err)
+		vroce_mem_failed(dev, hw->mem, err);
 	return err;
 }
 

@@ -52,10 +52,7 @@ static int vroce_doorbell_create(struct vroce_dev *dev, struct vroce_doorbell *d
 	return 0;
 
 err_mem:
-	if (vroce_may_have_memory(err))
-		vroce_mem_keep(dev, mem);
-	else
-		vroce_mem_destroy(mem);
+	vroce_mem_failed(dev, mem, err);
 err_bitmap:
 	bitmap_free(db->taken);
 	return err;

@@ -189,6 +189,25 @@ void vroce_mem_keep(struct vroce_dev *dev, struct vroce_mem *mem)
 }
 
 /**
+ * vroce_mem_failed() - free memory that a failed command named, now or after a reset
+ * @dev: device
+ * @mem: memory
+ * @err: error of the command
+ *
+ * Context: may sleep.
+ * Return: true if the device may still use the memory, which is then kept.
+ */
+bool vroce_mem_failed(struct vroce_dev *dev, struct vroce_mem *mem, int err)
+{
+	if (!vroce_may_have_memory(err)) {
+		vroce_mem_destroy(mem);
+		return false;
+	}
+	vroce_mem_keep(dev, mem);
+	return true;
+}
+
+/**
  * vroce_mem_addr() - where the kernel sees a part
  * @mem: memory
  * @part: part, which for a process's memory lies in one page

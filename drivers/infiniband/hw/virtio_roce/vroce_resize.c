@@ -124,13 +124,9 @@ static int vroce_cq_replace(struct vroce_cq *cq, u32 cqe,
 err_maps:
 	vroce_maps_remove(&maps);
 err_mem:
-	if (!vroce_may_have_memory(err)) {
-		vroce_mem_destroy(mem);
-		return err;
-	}
 	/* It is not known which memory the device uses. */
-	WRITE_ONCE(hw->control->device, cpu_to_le32(1));
-	vroce_mem_keep(hw->obj.dev, mem);
+	if (vroce_mem_failed(hw->obj.dev, mem, err))
+		WRITE_ONCE(hw->control->device, cpu_to_le32(1));
 	return err;
 }
 

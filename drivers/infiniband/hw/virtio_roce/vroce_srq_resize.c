@@ -104,14 +104,11 @@ static int vroce_srq_replace(struct vroce_srq *srq, u32 depth,
 err_maps:
 	vroce_maps_remove(&maps);
 err_mem:
-	if (!vroce_may_have_memory(err)) {
-		vroce_mem_destroy(mem);
-		return err;
+	if (vroce_mem_failed(hw->obj.dev, mem, err)) {
+		/* It is not known which memory the device uses. */
+		control = vroce_mem_addr(old, VROCE_SRQ_CONTROL);
+		WRITE_ONCE(control->device, cpu_to_le32(1));
 	}
-	/* It is not known which memory the device uses. */
-	control = vroce_mem_addr(old, VROCE_SRQ_CONTROL);
-	WRITE_ONCE(control->device, cpu_to_le32(1));
-	vroce_mem_keep(hw->obj.dev, mem);
 	return err;
 }
 
