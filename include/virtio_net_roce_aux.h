@@ -27,6 +27,8 @@ struct net_device;
  * @atomic: the caller must not sleep; the answer is polled for
  * @settle: after a failure the caller frees memory that the device knows.  So if the
  *	device dies, the failure is returned when the device can no longer reach memory.
+ * @slow: the device needs long for it, as for a long request: few of these are sent at a
+ *	time
  * @req: the request in up to two pieces, copied before the command is sent
  * @rsp: buffer for the response
  * @rsp_len: bytes of the response; 0 if there is none
@@ -35,6 +37,7 @@ struct virtio_net_roce_cmd {
 	u8 command;
 	bool atomic;
 	bool settle;
+	bool slow;
 	struct kvec req[2];
 	void *rsp;
 	size_t rsp_len;

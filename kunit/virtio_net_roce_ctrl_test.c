@@ -628,7 +628,7 @@ static void ctrl_max_req(struct kunit *test)
 
 /* ----- long requests ----- */
 
-/* Two long requests at a time; later ones wait, and short ones pass them. */
+/* Two long or slow requests at a time; later ones wait, and short ones pass them. */
 static void ctrl_big(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -637,7 +637,9 @@ static void ctrl_big(struct kunit *test)
 	unsigned int n = 0, i;
 
 	big[0] = runner_start(fake, 0, 2 * PAGE_SIZE, 8);
-	big[1] = runner_start(fake, 1, 2 * PAGE_SIZE, 8);
+	big[1] = runner_new(fake, 1, 4, 8);
+	big[1]->cmd.slow = true;
+	runner_go(big[1]);
 	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 2));
 	big[2] = runner_start(fake, 2, 2 * PAGE_SIZE, 8);
 	msleep(20);

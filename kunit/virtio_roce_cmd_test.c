@@ -235,6 +235,69 @@ static void cmd_reg_user_mr(struct kunit *test)
 	expect_end(mock);
 }
 
+/* The examples of spec.rst. */
+static void cmd_huge_page(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK_BYTES(REG_USER_MR, 12, 0));
+	const __le64 page = cpu_to_le64(0x100000000);
+	const struct vroce_reg_user_mr_params params = {
+		.pdn = 2,
+		.access = IB_ACCESS_LOCAL_WRITE,
+		.virt_addr = 0x7f0040000000,
+		.length = SZ_1G,
+		.npages = 1,
+		.page_shift = 30,
+		.pages = &page,
+	};
+	struct vroce_mr_keys keys;
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_reg_user_mr(&mock->aux, &params, &keys));
+	EXPECT_REQUEST(mock, 0, REG_USER_MR, false, 12, 40,
+		       0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+		       0x00, 0x00, 0x00, 0x40, 0x00, 0x7f, 0x00, 0x00,
+		       0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00,
+		       0x01, 0x00, 0x00, 0x00, 0x1e, 0x00, 0x00, 0x00,
+		       0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00);
+	expect_end(mock);
+}
+
+static void cmd_list_elsewhere(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK(REREG_MR_LONG), OK(REREG_MR));
+	const __le64 where[] = { cpu_to_le64(0x5000), cpu_to_le64(0x9000) };
+	struct vroce_reg_user_mr_params params = {
+		.pdn = 2,
+		.access = IB_ACCESS_LOCAL_WRITE,
+		.virt_addr = 0x7f0040000000,
+		.length = 600 * 4096,
+		.npages = 600,
+		.indirect = true,
+		.pages = where,
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_rereg_mr(&mock->aux, 5, &params));
+	EXPECT_REQUEST(mock, 0, REREG_MR_LONG, false, 0, 56,
+		       0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+		       0x00, 0x00, 0x00, 0x40, 0x00, 0x7f, 0x00, 0x00,
+		       0x00, 0x80, 0x25, 0x00, 0x00, 0x00, 0x00, 0x00,
+		       0x58, 0x02, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00,
+		       0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		       0x00, 0x50, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		       0x00, 0x90, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00);
+	/* What needs neither has the form of before. */
+	params.npages = 2;
+	params.indirect = false;
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_rereg_mr(&mock->aux, 5, &params));
+	EXPECT_REQUEST(mock, 1, REREG_MR, false, 0, 48,
+		       0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+		       0x00, 0x00, 0x00, 0x40, 0x00, 0x7f, 0x00, 0x00,
+		       0x00, 0x80, 0x25, 0x00, 0x00, 0x00, 0x00, 0x00,
+		       0x02, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00,
+		       0x00, 0x50, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		       0x00, 0x90, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00);
+	expect_end(mock);
+}
+
 static void cmd_dereg_mr(struct kunit *test)
 {
 	struct mock *mock = SCRIPT(test, OK(DEREG_MR));
@@ -526,6 +589,16 @@ static int run_reg_user_mr(struct mock *mock)
 	return vroce_cmd_reg_user_mr(&mock->aux, &params, &keys);
 }
 
+static int run_rereg_mr_long(struct mock *mock)
+{
+	const __le64 page = cpu_to_le64(4096);
+	const struct vroce_reg_user_mr_params params = {
+		.length = 1, .npages = 1, .page_shift = 21, .pages = &page,
+	};
+
+	return vroce_cmd_rereg_mr(&mock->aux, 1, &params);
+}
+
 static int run_dereg_mr(struct mock *mock)
 {
 	return vroce_cmd_dereg_mr(&mock->aux, 1);
@@ -632,6 +705,7 @@ static const struct cmd_case cmd_table[] = {
 	{ "DESTROY_PD", CMD(DESTROY_PD), run_destroy_pd, -EIO },
 	{ "GET_DMA_MR", CMD(GET_DMA_MR), run_get_dma_mr, -ENOMEM },
 	{ "REG_USER_MR", CMD(REG_USER_MR), run_reg_user_mr, -ENOMEM },
+	{ "REREG_MR_LONG", CMD(REREG_MR_LONG), run_rereg_mr_long, -ENOMEM },
 	{ "DEREG_MR", CMD(DEREG_MR), run_dereg_mr, -EIO },
 	{ "CREATE_QP", CMD(CREATE_QP), run_create_qp, -ENOMEM },
 	{ "MODIFY_QP", CMD(MODIFY_QP), run_modify_qp, -EINVAL },
@@ -775,6 +849,8 @@ static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_pd),
 	KUNIT_CASE(cmd_get_dma_mr),
 	KUNIT_CASE(cmd_reg_user_mr),
+	KUNIT_CASE(cmd_huge_page),
+	KUNIT_CASE(cmd_list_elsewhere),
 	KUNIT_CASE(cmd_dereg_mr),
 	KUNIT_CASE(cmd_qp),
 	KUNIT_CASE(cmd_modify_qp),

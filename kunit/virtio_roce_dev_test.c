@@ -96,7 +96,7 @@ static void dev_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr->max_mcast_grp, INT_MAX);
 	KUNIT_EXPECT_EQ(test, attr->max_mcast_qp_attach, INT_MAX);
 	KUNIT_EXPECT_EQ(test, attr->max_total_mcast_qp_attach, INT_MAX);
-	KUNIT_EXPECT_EQ(test, attr->page_size_cap, 4096);
+	KUNIT_EXPECT_EQ(test, attr->page_size_cap, 0xfffff000);
 	KUNIT_EXPECT_EQ(test, 0, ib_query_port(ibdev, 1, &port));
 	KUNIT_EXPECT_EQ(test, port.gid_tbl_len, 256);
 	mock_stop(mock, ibdev);
@@ -127,10 +127,41 @@ static void dev_limits_mr_size(struct kunit *test)
 	ibdev = mock_start(mock);
 	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, 100 * 4096);
 	mock_stop(mock, ibdev);
+	/* REREG_MR_LONG has 8 bytes more in front of the list. */
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_MR_PAGE_SHIFT);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, 99 * 4096);
+	mock_stop(mock, ibdev);
+	/* The request names pages of the list. */
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_MR_INDIRECT);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, (100 * 512 - 1) * 4096);
+	mock_stop(mock, ibdev);
 	mock->query_device.max_mr_size = cpu_to_le64(1000);
 	ibdev = mock_start(mock);
 	KUNIT_EXPECT_EQ(test, ibdev->attrs.max_mr_size, 1000);
 	mock_stop(mock, ibdev);
+}
+
+/* Sizes of pages count only with the capability, and what fits the wire. */
+static void dev_limits_page_sizes(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+
+	mock->query_device.page_size_cap = cpu_to_le64(~0ULL);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.page_size_cap, 0x1000);
+	mock_stop(mock, ibdev);
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_MR_PAGE_SHIFT);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.page_size_cap, 0xfffff000);
+	mock_stop(mock, ibdev);
+	/* The driver needs 4 KiB. */
+	mock->query_device.page_size_cap = cpu_to_le64(~0x1000ULL);
+	mock_publish(mock);
+	KUNIT_EXPECT_NULL(test, mock_ibdev(mock));
+	mock_withdraw(mock);
 }
 
 /* ----- counters ----- */
@@ -728,6 +759,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_limits),
 	KUNIT_CASE(dev_limits_power_of_two),
 	KUNIT_CASE(dev_limits_mr_size),
+	KUNIT_CASE(dev_limits_page_sizes),
 	KUNIT_CASE(dev_counters),
 	KUNIT_CASE(dev_no_counters),
 	KUNIT_CASE(dev_useless_devices),

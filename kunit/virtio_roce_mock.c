@@ -203,56 +203,114 @@ static int mock_alloc_mr(struct mock *mock, const void *r, void *rsp)
 	return mock_new_mr(mock, &mr, rsp);
 }
 
+/**
+ * struct mock_list - the list of pages of a request
+ * @npages: number of pages
+ * @page_shift: as on the wire
+ * @levels: likewise
+ * @addrs: addresses in the request
+ */
+struct mock_list {
+	u32 npages;
+	u8 page_shift;
+	u8 levels;
+	const struct kvec *addrs;
+};
+
+static u64 mock_list_page(const struct mock_list *list, u32 i)
+{
+	const __le64 *page = list->addrs->iov_base;
+
+	if (list->levels) {
+		page = phys_to_virt(le64_to_cpu(page[i / VIRTIO_RDMA_MR_LIST_PAGE]));
+		i %= VIRTIO_RDMA_MR_LIST_PAGE;
+	}
+	return le64_to_cpu(page[i]);
+}
+
+static int mock_list_check(struct mock *mock, const struct mock_list *list)
+{
+	u64 caps = le64_to_cpu(mock->query_device.device_cap_flags);
+	u32 n = list->levels ? DIV_ROUND_UP(list->npages, VIRTIO_RDMA_MR_LIST_PAGE) :
+			       list->npages;
+
+	if (list->addrs->iov_len == n * sizeof(__le64) && list->levels <= 1 &&
+	    (!list->levels || caps & VIRTIO_IB_DEVICE_MR_INDIRECT) &&
+	    (!list->page_shift || caps & VIRTIO_IB_DEVICE_MR_PAGE_SHIFT))
+		return 0;
+	mock_violation(mock, "list of pages of another length or form", list->npages);
+	return -EREMOTEIO;
+}
+
+static void mock_set_pages(struct mock_mr *mr, const struct mock_list *list)
+{
+	u32 i;
+
+	mr->npages = list->npages;
+	mr->page_shift = list->page_shift;
+	mr->levels = list->levels;
+	mr->first_page = mock_list_page(list, 0);
+	mr->last_page = mock_list_page(list, list->npages - 1);
+	mr->sum = 0;
+	for (i = 0; i < list->npages; i++)
+		mr->sum += mock_list_page(list, i);
+}
+
 static int mock_reg_user_mr(struct mock *mock, const void *r,
 			    const struct kvec *pages, void *rsp)
 {
 	const struct virtio_rdma_cmd_reg_user_mr *req = r;
-	u32 npages = le32_to_cpu(req->npages);
-	const __le64 *page = pages->iov_base;
+	const struct mock_list list = {
+		.npages = le32_to_cpu(req->npages),
+		.page_shift = req->page_shift,
+		.levels = req->levels,
+		.addrs = pages,
+	};
 	struct mock_mr mr = {
 		.pdn = le32_to_cpu(req->pdn),
 		.access = le32_to_cpu(req->access_flags),
 		.virt_addr = le64_to_cpu(req->virt_addr),
 		.length = le64_to_cpu(req->length),
-		.npages = npages,
 	};
 
-	if (!npages || pages->iov_len != npages * sizeof(*page)) {
-		mock_violation(mock, "list of pages of another length", npages);
+	if (!list.npages || mock_list_check(mock, &list))
 		return -EREMOTEIO;
-	}
-	mr.first_page = le64_to_cpu(page[0]);
-	mr.last_page = le64_to_cpu(page[npages - 1]);
+	mock_set_pages(&mr, &list);
 	return mock_new_mr(mock, &mr, rsp);
 }
 
 /* What becomes of a region is told as if it were registered. */
-static int mock_rereg_mr(struct mock *mock, const void *r, const struct kvec *pages)
+static int mock_rereg_mr(struct mock *mock, const struct virtio_net_roce_cmd *cmd)
 {
-	const struct virtio_rdma_cmd_rereg_mr *req = r;
-	u32 mrn = le32_to_cpu(req->mrn), npages = le32_to_cpu(req->npages);
-	const __le64 *page = pages->iov_base;
+	const struct virtio_rdma_cmd_rereg_mr *req = cmd->req[0].iov_base;
+	/* Begins in the same way. */
+	const struct virtio_rdma_cmd_rereg_mr_long *more = cmd->req[0].iov_base;
+	const bool is_long = cmd->command == VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG;
+	const struct mock_list list = {
+		.npages = le32_to_cpu(req->npages),
+		.page_shift = is_long ? more->page_shift : 0,
+		.levels = is_long ? more->levels : 0,
+		.addrs = &cmd->req[1],
+	};
+	u32 mrn = le32_to_cpu(req->mrn);
 	struct mock_mr *mr;
 
-	if (mrn >= MOCK_MRS || !mock->mrs[mrn].exists ||
-	    pages->iov_len != npages * sizeof(*page)) {
+	if (mrn >= MOCK_MRS || !mock->mrs[mrn].exists) {
 		mock_violation(mock, "no such MR to change", mrn);
 		return -EREMOTEIO;
 	}
 	mr = &mock->mrs[mrn];
-	if (mock_pd_use(mock, le32_to_cpu(req->pdn), 1))
+	if (mock_list_check(mock, &list) || mock_pd_use(mock, le32_to_cpu(req->pdn), 1))
 		return -EREMOTEIO;
 	mock_pd_use(mock, mr->pdn, -1);
 	mr->pdn = le32_to_cpu(req->pdn);
 	mr->access = le32_to_cpu(req->access_flags);
-	mr->changed_pages = npages;
-	if (!npages)
+	mr->changed_pages = list.npages;
+	if (!list.npages)
 		return 0;
 	mr->virt_addr = le64_to_cpu(req->virt_addr);
 	mr->length = le64_to_cpu(req->length);
-	mr->npages = npages;
-	mr->first_page = le64_to_cpu(page[0]);
-	mr->last_page = le64_to_cpu(page[npages - 1]);
+	mock_set_pages(mr, &list);
 	return 0;
 }
 
@@ -563,6 +621,8 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(resize_srq), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR] = {
 		MOCK_CMD(rereg_mr), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG] = {
+		MOCK_CMD(rereg_mr_long), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW] = {
 		MOCK_CMD(alloc_mw), MOCK_ACK(mr), mock_alloc_mw },
 };
@@ -608,7 +668,8 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 		return mock_reg_user_mr(mock, cmd->req[0].iov_base,
 					&cmd->req[1], cmd->rsp);
 	case VIRTIO_NET_CTRL_ROCE_REREG_MR:
-		return mock_rereg_mr(mock, cmd->req[0].iov_base, &cmd->req[1]);
+	case VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG:
+		return mock_rereg_mr(mock, cmd);
 	default:
 		return handler->run(mock, cmd->req[0].iov_base, cmd->rsp);
 	}
@@ -673,6 +734,7 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 	mock_record(mock, cmd, ret);
 	mock->running -= !cmd->atomic;
 	mock->settled[cmd->command] = cmd->settle;
+	mock->was_slow[cmd->command] = cmd->slow;
 	spin_unlock_irqrestore(&mock->lock, flags);
 	if (!cmd->atomic)
 		mock_hold(mock, &mock->hold_answer[cmd->command]);

@@ -127,8 +127,11 @@ struct mock_mr {
 	u64 virt_addr;
 	u64 length;
 	u32 npages;
+	u8 page_shift;
+	u8 levels;
 	u64 first_page;
 	u64 last_page;
+	u64 sum;		/* of the addresses of all pages */
 	u32 changed_pages;	/* of the last REREG_MR */
 	u32 window;		/* type, of a memory window */
 };
@@ -148,6 +151,7 @@ struct mock_mr {
  * @ncalls: how many, also beyond MOCK_CALLS
  * @fail: errno to answer a command with, by command
  * @settled: the last command of the kind was to wait for the device's reset
+ * @was_slow: the last command of the kind was said to take long
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
  * @same_srq: CREATE_SRQ answers with the handle of the first SRQ
@@ -184,6 +188,7 @@ struct mock {
 	unsigned int ncalls;
 	int fail[VIRTIO_NET_CTRL_ROCE_NUM];
 	bool settled[VIRTIO_NET_CTRL_ROCE_NUM];
+	bool was_slow[VIRTIO_NET_CTRL_ROCE_NUM];
 	int next_cqn;
 	int next_qpn;
 	bool same_srq;

@@ -56,7 +56,10 @@
 #define VNR_CTRL_URGENT_PART	16
 #define VNR_CTRL_URGENT_MAX	(8 * VNR_CTRL_LEAST)
 
-/* A request longer than this is slow.  Only a few of these are sent at a time. */
+/*
+ * A request longer than this is slow, as is one that says so.  Only a few of these are sent
+ * at a time.
+ */
 #define VNR_CTRL_BIG		PAGE_SIZE
 #define VNR_CTRL_BIG_MAX	2
 
@@ -672,7 +675,7 @@ static int vnr_ctrl_exec_result(const struct virtio_net_roce_cmd *cmd,
 int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 {
 	size_t len = cmd->req[0].iov_len + cmd->req[1].iov_len;
-	bool big = len > VNR_CTRL_BIG && !cmd->atomic;
+	bool big = (len > VNR_CTRL_BIG || cmd->slow) && !cmd->atomic;
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct vnr_ctrl_cmd *c;
 	int ret;

@@ -6,8 +6,10 @@
  * (vnr_child.c), an RDMA driver drives the rest through an auxiliary device
  * (vnr_rdma.c), and the two share the control queue (vnr_ctrl.c).
  */
+#include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_ids.h>
@@ -61,6 +63,11 @@ static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_disable;
 	pci_set_master(pdev);
 	pci_set_drvdata(pdev, dev);
+	/*
+	 * No segment is too long for the device.  The core of RDMA finds huge pages only in
+	 * segments that are as long; half of what it takes keeps each aligned.
+	 */
+	dma_set_max_seg_size(&pdev->dev, SZ_2G);
 
 	ret = vnr_rdma_init(dev);
 	if (ret)

@@ -30,6 +30,7 @@
 
 /* Pages of the device in one of the kernel. */
 #define VROCE_PAGES_PER_PAGE	((u32)(PAGE_SIZE >> VIRTIO_RDMA_MR_PAGE_SHIFT))
+#define VROCE_WIRE_PAGE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
 
 /* Limits of direct queues, whatever the device says. */
 #define VROCE_DIRECT_MAX		65536
@@ -476,6 +477,27 @@ int vroce_destroy_ah(struct ib_ah *ibah, u32 flags);
 int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 
+/* ----- vroce_list.c: lists of the pages of memory regions ----- */
+
+/**
+ * struct vroce_list - the pages of a memory region
+ * @pages: device address of each
+ * @npages: number of them
+ * @where: device addresses of the pages of 4096 bytes that @pages lies in, NULL if the
+ *	device does not read it there
+ * @dma_dev: device
+ */
+struct vroce_list {
+	__le64 *pages;
+	u32 npages;
+	__le64 *where;
+	struct device *dma_dev;
+};
+
+struct vroce_list *vroce_list_create(struct vroce_dev *dev, struct ib_umem *umem,
+				     unsigned long pgsz);
+void vroce_list_free(void *data);
+
 /* ----- vroce_mr.c: memory regions ----- */
 
 /**
@@ -483,6 +505,7 @@ int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
  * @ibmr: the core's part
  * @umem: pinned pages of a process, else NULL
  * @access: IB_ACCESS_* bits, of a region that has these
+ * @page_size: with @umem: bytes of the pages that the device was given
  * @mrn: the device's handle
  * @pages: page list of a region of vroce_alloc_mr(), else NULL; the device reads
  *	it when it carries out a request %IB_WR_REG_MR
@@ -494,6 +517,7 @@ struct vroce_mr {
 	struct ib_mr ibmr;
 	struct ib_umem *umem;
 	int access;
+	unsigned long page_size;
 	u32 mrn;
 	__le64 *pages;
 	dma_addr_t pages_dma;
@@ -982,6 +1006,18 @@ static inline bool vroce_has_qp_events(const struct vroce_dev *dev)
 static inline bool vroce_has_rereg(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_REREG_MR;
+}
+
+/* Can the pages of a memory region have other sizes than 4096 bytes? */
+static inline bool vroce_has_page_shift(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MR_PAGE_SHIFT;
+}
+
+/* Can their list lie outside of the command? */
+static inline bool vroce_has_indirect(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MR_INDIRECT;
 }
 
 /* Can the first byte of a memory region have address 0? */

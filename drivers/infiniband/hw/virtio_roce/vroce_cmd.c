@@ -66,6 +66,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_CREATE_XRCD]	= { "CREATE_XRCD", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD]	= { "DESTROY_XRCD", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ]	= { "CREATE_XRC_SRQ", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG]	= { "REREG_MR_LONG", -ENOMEM },
 };
 
 /* Translate the result of a command to an errno, and report faults of the device. */
@@ -492,6 +493,31 @@ int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_get_dma_mr);
 
+/* A list that is not in the command is one that the device is long at. */
+static int vroce_cmd_exec_mr(struct virtio_net_roce_aux *aux, u8 command,
+			     void *req, size_t req_len,
+			     const struct vroce_reg_user_mr_params *params,
+			     void *rsp, size_t rsp_len)
+{
+	u32 n = params->indirect ? DIV_ROUND_UP(params->npages,
+						VIRTIO_RDMA_MR_LIST_PAGE) :
+				   params->npages;
+	struct virtio_net_roce_cmd cmd = {
+		.command = command,
+		.settle = true,
+		.slow = params->indirect,
+		.req = {
+			{ .iov_base = req, .iov_len = req_len },
+			{ .iov_base = (void *)params->pages,
+			  .iov_len = array_size(n, sizeof(*params->pages)) },
+		},
+		.rsp = rsp,
+		.rsp_len = rsp_len,
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
+
 /**
  * vroce_cmd_reg_user_mr() - make a memory region of pages
  * @aux: device
@@ -508,18 +534,37 @@ int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
 		.virt_addr = cpu_to_le64(params->virt_addr),
 		.length = cpu_to_le64(params->length),
 		.npages = cpu_to_le32(params->npages),
+		.page_shift = params->page_shift,
+		.levels = params->indirect,
 	};
 	struct virtio_rdma_ack_mr rsp = {};
 	int err;
 
-	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
-				   &req, sizeof(req), params->pages,
-				   params->npages, &rsp, sizeof(rsp));
+	err = vroce_cmd_exec_mr(aux, VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+				&req, sizeof(req), params, &rsp, sizeof(rsp));
 	if (!err)
 		vroce_mr_keys_from_wire(&rsp, keys);
 	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_reg_user_mr);
+
+static int vroce_cmd_rereg_mr_long(struct virtio_net_roce_aux *aux, u32 mrn,
+				   const struct vroce_reg_user_mr_params *params)
+{
+	struct virtio_rdma_cmd_rereg_mr_long req = {
+		.pdn = cpu_to_le32(params->pdn),
+		.access_flags = cpu_to_le32(vroce_access_to_wire(params->access)),
+		.virt_addr = cpu_to_le64(params->virt_addr),
+		.length = cpu_to_le64(params->length),
+		.npages = cpu_to_le32(params->npages),
+		.mrn = cpu_to_le32(mrn),
+		.page_shift = params->page_shift,
+		.levels = params->indirect,
+	};
+
+	return vroce_cmd_exec_mr(aux, VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG,
+				 &req, sizeof(req), params, NULL, 0);
+}
 
 /**
  * vroce_cmd_rereg_mr() - change a memory region
@@ -540,9 +585,10 @@ int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
 		.mrn = cpu_to_le32(mrn),
 	};
 
-	return vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_REREG_MR,
-				    &req, sizeof(req), params->pages,
-				    params->npages, NULL, 0);
+	if (params->page_shift || params->indirect)
+		return vroce_cmd_rereg_mr_long(aux, mrn, params);
+	return vroce_cmd_exec_mr(aux, VIRTIO_NET_CTRL_ROCE_REREG_MR,
+				 &req, sizeof(req), params, NULL, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_rereg_mr);
 

@@ -73,7 +73,9 @@ struct vroce_mr_keys {
  * @virt_addr: address that work requests use for the first byte
  * @length: bytes
  * @npages: number of pages
- * @pages: their device addresses
+ * @page_shift: log2 of their size, 0 for %VIRTIO_RDMA_MR_PAGE_SHIFT
+ * @indirect: the list is not in the command
+ * @pages: their device addresses, or with @indirect those of the pages that these are in
  */
 struct vroce_reg_user_mr_params {
 	u32 pdn;
@@ -81,6 +83,8 @@ struct vroce_reg_user_mr_params {
 	u64 virt_addr;
 	u64 length;
 	u32 npages;
+	u8 page_shift;
+	bool indirect;
 	const __le64 *pages;
 };
 

@@ -139,15 +139,23 @@ static u32 vroce_min_ring(struct virtio_net_roce_aux *aux, u32 count,
 	return least;
 }
 
-/* Largest region that fits into REG_USER_MR, wherever in a page it begins. */
-static u64 vroce_mr_limit(const struct virtio_net_roce_aux *aux)
+/*
+ * Largest region whose pages REG_USER_MR and REREG_MR can tell, wherever in a page it
+ * begins, if they have the smallest size.
+ */
+static u64 vroce_mr_limit(const struct vroce_dev *dev)
 {
-	size_t fixed = sizeof(struct virtio_rdma_cmd_reg_user_mr);
+	size_t fixed = sizeof(struct virtio_rdma_cmd_rereg_mr_long);
+	size_t room = dev->aux->max_req;
 	u64 pages;
 
-	if (aux->max_req < fixed)
+	if (!vroce_has_indirect(dev) && !vroce_has_page_shift(dev))
+		fixed = sizeof(struct virtio_rdma_cmd_rereg_mr);
+	if (room < fixed)
 		return 0;
-	pages = (aux->max_req - fixed) / sizeof(__le64);
+	pages = (room - fixed) / sizeof(__le64);
+	if (vroce_has_indirect(dev))
+		pages *= VIRTIO_RDMA_MR_LIST_PAGE;
 	return pages ? (pages - 1) << VIRTIO_RDMA_MR_PAGE_SHIFT : 0;
 }
 
@@ -222,9 +230,10 @@ static void vroce_limit_device(struct vroce_dev *dev)
 					  U8_MAX);
 	attr->local_ca_ack_delay = min_t(u8, attr->local_ca_ack_delay, 31);
 	/* REG_USER_MR must be able to list all pages of a region, aligned or not. */
-	attr->max_mr_size = min(attr->max_mr_size, vroce_mr_limit(aux));
-	/* The driver registers 4 KiB pages only. */
-	attr->page_size_cap &= BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT);
+	attr->max_mr_size = min(attr->max_mr_size, vroce_mr_limit(dev));
+	attr->page_size_cap &= vroce_has_page_shift(dev) ?
+			       GENMASK_ULL(31, VIRTIO_RDMA_MR_PAGE_SHIFT) :
+			       BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT);
 	/* The core counts pages of the kernel. */
 	attr->max_fast_reg_pages = round_down(min_t(u32, VROCE_FAST_REG_MAX,
 						    attr->max_fast_reg_pages),
@@ -253,7 +262,8 @@ static const char *vroce_zero_limit(const struct vroce_dev *dev)
 		{ "max_pd", attr->max_pd },
 		{ "max_mr", attr->max_mr },
 		{ "max_mr_size", attr->max_mr_size },
-		{ "page_size_cap (4 KiB)", attr->page_size_cap },
+		{ "page_size_cap (4 KiB)",
+		  attr->page_size_cap & BIT_ULL(VIRTIO_RDMA_MR_PAGE_SHIFT) },
 		{ "gid_tbl_len", dev->port.gid_tbl_len },
 		{ "max_msg_sz", dev->port.max_msg_sz },
 	};

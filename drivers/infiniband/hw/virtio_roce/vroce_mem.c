@@ -15,8 +15,6 @@
 
 #include "vroce.h"
 
-#define VROCE_WIRE_PAGE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
-
 static void vroce_mem_release(struct kref *ref)
 {
 	struct vroce_mem *mem = container_of(ref, struct vroce_mem, ref);

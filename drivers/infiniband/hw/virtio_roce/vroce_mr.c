@@ -7,14 +7,9 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
-#ifdef VNR_HAVE_RDMA_ITER_H
-#include <rdma/iter.h>
-#endif
 
 #include "vroce.h"
 #include "vroce_wire.h"
-
-#define VROCE_PAGE_SIZE		BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)
 
 /**
  * vroce_mr_access_is_ok() - can a memory region have these rights?
@@ -92,43 +87,42 @@ struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
 	return &mr->ibmr;
 }
 
-/* Device addresses of the pages, or NULL.  To be freed with kvfree(). */
-static __le64 *vroce_umem_pages(struct ib_umem *umem, size_t npages)
+/* The device may still read the list of a command that it did not answer. */
+static void vroce_release_list(struct vroce_dev *dev, struct vroce_list *list, int err)
 {
-	struct ib_block_iter iter;
-	size_t i = 0;
-	__le64 *pages;
-
-	pages = kvmalloc_array(npages, sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return NULL;
-	rdma_umem_for_each_dma_block(umem, &iter, VROCE_PAGE_SIZE)
-		pages[i++] = cpu_to_le64(rdma_block_iter_dma_address(&iter));
-	return pages;
+	if (list->where && vroce_may_have_memory(err))
+		vroce_keep(dev, list, vroce_list_free);
+	else
+		vroce_list_free(list);
 }
 
 /*
- * Let the device know of pinned pages: as a new memory region, whose keys are returned,
- * or with @mrn as those of a region that it has.
+ * Let the device know of the pinned pages of @mr: as a new memory region, whose keys are
+ * returned, or without @keys as those of a region that it has.
  */
-static int vroce_tell_umem(struct vroce_dev *dev, struct ib_umem *umem,
-			   struct vroce_reg_user_mr_params *params, const u32 *mrn,
+static int vroce_tell_umem(struct vroce_mr *mr, struct ib_umem *umem,
+			   struct vroce_dev *dev, struct vroce_reg_user_mr_params *params,
 			   struct vroce_mr_keys *keys)
 {
-	size_t npages = ib_umem_num_dma_blocks(umem, VROCE_PAGE_SIZE);
-	__le64 *pages;
+	unsigned long pgsz = ib_umem_find_best_pgsz(umem, dev->attr.page_size_cap,
+						    params->virt_addr);
+	struct vroce_list *list;
 	int err;
 
-	if (npages > U32_MAX)
+	if (!pgsz)
 		return -EINVAL;
-	pages = vroce_umem_pages(umem, npages);
-	if (!pages)
-		return -ENOMEM;
-	params->npages = npages;
-	params->pages = pages;
-	err = mrn ? vroce_cmd_rereg_mr(dev->aux, *mrn, params) :
-		    vroce_cmd_reg_user_mr(dev->aux, params, keys);
-	kvfree(pages);
+	list = vroce_list_create(dev, umem, pgsz);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+	params->npages = list->npages;
+	params->page_shift = pgsz == VROCE_WIRE_PAGE ? 0 : ilog2(pgsz);
+	params->indirect = list->where;
+	params->pages = list->where ?: list->pages;
+	err = keys ? vroce_cmd_reg_user_mr(dev->aux, params, keys) :
+		     vroce_cmd_rereg_mr(dev->aux, mr->mrn, params);
+	vroce_release_list(dev, list, err);
+	if (!err)
+		mr->page_size = pgsz;
 	return err;
 }
 
@@ -162,7 +156,7 @@ static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
 	struct vroce_mr_keys keys;
 	int err;
 
-	err = vroce_tell_umem(dev, mr->umem, &params, NULL, &keys);
+	err = vroce_tell_umem(mr, mr->umem, dev, &params, &keys);
 	if (err)
 		return err;
 
@@ -286,8 +280,6 @@ struct ib_mr *vroce_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 lengt
 	dmabuf = ib_umem_dmabuf_get_pinned(&dev->ibdev, offset, length, fd, access);
 	if (IS_ERR(dmabuf))
 		return vroce_reg_pinned(mr, ERR_CAST(dmabuf), ibpd, virt_addr, access);
-	/* It decides how many pages there are; the core leaves it to the driver. */
-	dmabuf->umem.iova = virt_addr;
 	return vroce_reg_pinned(mr, &dmabuf->umem, ibpd, virt_addr, access);
 }
 
@@ -302,7 +294,7 @@ static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
 	umem = ib_umem_get_va(&dev->ibdev, start, params->length, params->access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
-	err = vroce_tell_umem(dev, umem, params, &mr->mrn, NULL);
+	err = vroce_tell_umem(mr, umem, dev, params, NULL);
 	/* Release those that the device does not have, or no longer. */
 	if (!err)
 		swap(mr->umem, umem);
@@ -459,10 +451,10 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 {
 	struct vroce_mr *mr = to_vmr(ibmr);
 
-	if (!mr->pages || !IS_ALIGNED(ibmr->page_size, VROCE_PAGE_SIZE))
+	if (!mr->pages || !IS_ALIGNED(ibmr->page_size, VROCE_WIRE_PAGE))
 		return -EINVAL;
-	/* The device has this page size only.  A larger page is several of these. */
-	ibmr->page_size = VROCE_PAGE_SIZE;
+	/* Here the device has this page size only.  A larger page is several of these. */
+	ibmr->page_size = VROCE_WIRE_PAGE;
 	mr->npages = 0;
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, vroce_set_page);
 }

@@ -198,8 +198,8 @@ static int vroce_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	if (mr->umem) {
 		kind = "process";
 		detail[n++] = (struct vroce_detail) {
-			"pages", ib_umem_num_dma_blocks(mr->umem,
-							BIT(VIRTIO_RDMA_MR_PAGE_SHIFT)) };
+			"pages", ib_umem_num_dma_blocks(mr->umem, mr->page_size) };
+		detail[n++] = (struct vroce_detail) { "page_size", mr->page_size };
 	} else if (mr->pages) {
 		kind = "fast_registration";
 		detail[n++] = (struct vroce_detail) { "max_pages", mr->max_pages };
