@@ -247,6 +247,9 @@ struct vroce_request {
  * @requests: for a kernel's work queue, the requests that are in its slots, kept in
  *	memory that the device does not see; else NULL
  * @done: in a kernel's work queue the index up to which requests are complete
+ * @seen: @done when the queue was looked at last, see vroce_watch.c
+ * @looks: how often it was looked at since, while a completion was due
+ * @overtaken: a completion came before another one that was due, and was dropped
  * @head: where in a slot of a work queue the header begins
  * @data: where inline data begin
  * @sges: where the scatter list begins
@@ -270,6 +273,9 @@ struct vroce_queue {
 	u32 slot_len;
 	u32 next;
 	u32 done;
+	u32 seen;
+	u8 looks;
+	bool overtaken;
 	struct vroce_request *requests;
 	u16 head;
 	u16 data;
@@ -925,6 +931,11 @@ void vroce_drain_sq(struct ib_qp *ibqp);
 void vroce_drain_rq(struct ib_qp *ibqp);
 void vroce_drain_init(struct vroce_dev *dev);
 
+/* ----- vroce_watch.c: completions that do not come ----- */
+
+void vroce_watch_start(struct vroce_dev *dev);
+void vroce_watch_stop(struct vroce_dev *dev);
+
 /* ----- vroce_main.c ----- */
 
 /**
@@ -950,6 +961,8 @@ void vroce_drain_init(struct vroce_dev *dev);
  * @cqs: &struct vroce_cq of each CQN in use
  * @flush_work: has all CQs polled when the device is dead
  * @drain_ms: how long a queue may take to be drained
+ * @watch: looks for completions that do not come
+ * @watch_ms: how often
  */
 struct vroce_dev {
 	struct ib_device ibdev;
@@ -972,6 +985,8 @@ struct vroce_dev {
 	struct xarray cqs;
 	struct work_struct flush_work;
 	unsigned int drain_ms;
+	struct delayed_work watch;
+	unsigned int watch_ms;
 	spinlock_t kept_lock;	/* kept */
 	struct list_head kept;
 };

@@ -379,6 +379,8 @@ static int vroce_dev_init(struct vroce_dev *dev)
 		err = -ENOMEM;
 		goto err_qpns;
 	}
+	/* While clients of the core have the device, and until they let go of it. */
+	vroce_watch_start(dev);
 	return 0;
 
 err_qpns:
@@ -390,6 +392,7 @@ err_cqns:
 
 static void vroce_dev_exit(struct vroce_dev *dev)
 {
+	vroce_watch_stop(dev);
 	/* Runs the last deferred releases. */
 	destroy_workqueue(dev->wq);
 	vroce_doorbell_exit(dev, &dev->doorbell);

@@ -550,11 +550,17 @@ static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 	wc->opcode = IB_WC_RECV;
 }
 
-/*
- * Is there a request before @pos whose own completion is still due?  Completions of a
- * queue come in order, so that one could not come any more after that of @pos.
+/**
+ * vroce_wq_owed() - is there a request before @pos whose own completion is still due?
+ * @q: work queue of the kernel
+ * @pos: position, not after &vroce_queue.next
+ *
+ * Completions of a queue come in order, so that one could not come any more after that
+ * of @pos.
+ *
+ * Context: lock of the CQ held.
  */
-static bool vroce_wq_skips(const struct vroce_queue *q, u32 pos)
+bool vroce_wq_owed(const struct vroce_queue *q, u32 pos)
 {
 	u32 i;
 
@@ -593,8 +599,10 @@ static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
 	if (cqe->odd || ahead >= outstanding)
 		return "no such request is outstanding";
 	pos = q->done + ahead;
-	if (vroce_wq_skips(q, pos))
+	if (vroce_wq_owed(q, pos)) {
+		q->overtaken = true;
 		return "a request before it is not complete";
+	}
 	request = vroce_queue_request(q, pos);
 	if (wc->status == IB_WC_SUCCESS && !request->signaled)
 		return "its request asked for none";
@@ -609,6 +617,7 @@ static const char *vroce_wq_complete(const struct vroce_hw_cq *hw,
 		vroce_wc_of_send(request, wc);
 	/* Pairs with vroce_wq_has_room(). */
 	smp_store_release(&q->done, pos + 1);
+	q->overtaken = false;
 	return NULL;
 }
 
@@ -744,6 +753,7 @@ static void vroce_wq_forget(struct vroce_queue *q)
 {
 	/* Nobody reads the requests any more. */
 	smp_store_release(&q->done, READ_ONCE(q->next));
+	q->overtaken = false;
 }
 
 /* A completion is forgotten, but its request is free again. */

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device that takes completions of the kernel away is given up.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <rdma/ib_verbs.h>
+
+#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "virtio_roce_mock.h"
+
+#define NUM		64
+#define WATCH_MS	20
+/* The driver has looked often enough. */
+#define LONG_MS		(30 * WATCH_MS)
+
+/**
+ * struct watched - a kernel's QP
+ * @mock: function
+ * @ibdev: device
+ * @pd: protection domain
+ * @cq: CQ
+ * @qp: QP
+ */
+struct watched {
+	struct mock *mock;
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+};
+
+static void watched_notified(struct ib_cq *cq, void *context)
+{
+}
+
+static struct watched watched_open(struct kunit *test, enum ib_qp_type type)
+{
+	struct watched w = { .mock = mock_device(test, NUM) };
+	const struct ib_cq_init_attr attr = { .cqe = 16 };
+	struct ib_qp_init_attr init = {
+		.cap = { 8, 8, 1, 1, 0 },
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = type,
+	};
+
+	w.ibdev = mock_start(w.mock);
+	w.pd = ib_alloc_pd(w.ibdev, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w.pd);
+	w.cq = ib_create_cq(w.ibdev, watched_notified, NULL, NULL, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w.cq);
+	init.send_cq = w.cq;
+	init.recv_cq = w.cq;
+	w.qp = ib_create_qp(w.pd, &init);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w.qp);
+	/* What states there are on the way matters to others. */
+	to_vqp(w.qp)->state = IB_QPS_RTS;
+	to_vdev(w.ibdev)->watch_ms = WATCH_MS;
+	mod_delayed_work(to_vdev(w.ibdev)->wq, &to_vdev(w.ibdev)->watch, 0);
+	return w;
+}
+
+static void watched_close(struct kunit *test, struct watched *w)
+{
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(w->qp));
+	ib_destroy_cq(w->cq);
+	ib_dealloc_pd(w->pd);
+	mock_stop(w->mock, w->ibdev);
+}
+
+/* The core's check of wr_id is not of interest, so it is no pointer. */
+static void watched_post(struct kunit *test, const struct watched *w, bool send,
+			 int flags)
+{
+	const struct ib_send_wr swr = {
+		.wr_id = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = flags,
+	};
+	struct vroce_ah ah = {};
+	const struct ib_ud_wr uwr = { .wr = swr, .ah = &ah.ibah };
+	const struct ib_recv_wr rwr = { .wr_id = 2 };
+
+	if (!send)
+		KUNIT_ASSERT_EQ(test, 0, ib_post_recv(w->qp, &rwr, NULL));
+	else if (w->qp->qp_type == IB_QPT_UD)
+		KUNIT_ASSERT_EQ(test, 0, ib_post_send(w->qp, &uwr.wr, NULL));
+	else
+		KUNIT_ASSERT_EQ(test, 0, ib_post_send(w->qp, &swr, NULL));
+}
+
+/* The device completes a request; @pos counts those of its queue. */
+static void watched_complete(const struct watched *w, bool send, u16 pos)
+{
+	struct mock *mock = w->mock;
+	u32 qpn = w->qp->qp_num, len;
+	struct mock_vq *vq = send ? &mock->sq_vqs[qpn] : &mock->rq_vqs[qpn];
+	const __le64 *wr_id = mock_take(mock, vq, pos, &len);
+	const struct virtio_rdma_cq_req req = {
+		.wr_id = *wr_id,
+		.opcode = send ? VIRTIO_IB_WC_SEND : VIRTIO_IB_WC_RECV,
+		.qp_num = cpu_to_le32(qpn),
+	};
+
+	mock_complete(mock, mock->qps[qpn].scqn, &req);
+}
+
+/* In both forms of the question: has the device been given up by now? */
+static void watched_expect(struct kunit *test, const struct watched *w, bool given_up)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < (given_up ? 20 : 1) * LONG_MS; ms += WATCH_MS) {
+		if (READ_ONCE(w->mock->given_up))
+			break;
+		msleep(WATCH_MS);
+	}
+	KUNIT_EXPECT_EQ(test, READ_ONCE(w->mock->given_up), given_up);
+}
+
+/* The driver flushes what the device has not completed. */
+static void watched_expect_flushed(struct kunit *test, const struct watched *w, int n)
+{
+	struct ib_wc wc[8];
+	int i;
+
+	for (i = 0; i < 500 && READ_ONCE(to_vdev(w->ibdev)->health) !=
+	     VIRTIO_NET_ROCE_QUIESCED; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, n, ib_poll_cq(w->cq, ARRAY_SIZE(wc), wc));
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, wc[i].status, IB_WC_WR_FLUSH_ERR);
+}
+
+/* A datagram waits for nobody. */
+static void watch_datagram(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_UD);
+	struct ib_wc wc;
+
+	watched_post(test, &w, true, IB_SEND_SIGNALED);
+	watched_post(test, &w, true, IB_SEND_SIGNALED);
+	watched_complete(&w, true, 0);
+	KUNIT_EXPECT_EQ(test, 1, ib_poll_cq(w.cq, 1, &wc));
+	watched_expect(test, &w, true);
+	watched_expect_flushed(test, &w, 1);
+	watched_close(test, &w);
+}
+
+/* A peer may be slow, and a receive request waits for one. */
+static void watch_connected(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_RC);
+
+	watched_post(test, &w, true, IB_SEND_SIGNALED);
+	watched_post(test, &w, false, 0);
+	watched_expect(test, &w, false);
+	watched_close(test, &w);
+}
+
+/* So does that of a datagram.  A send request may ask for no completion. */
+static void watch_unsignaled(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_UD);
+
+	watched_post(test, &w, true, 0);
+	watched_post(test, &w, false, 0);
+	watched_expect(test, &w, false);
+	watched_close(test, &w);
+}
+
+/* What is there and has not been polled is not the device's fault. */
+static void watch_not_polled(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_UD);
+	struct ib_wc wc;
+
+	watched_post(test, &w, true, IB_SEND_SIGNALED);
+	watched_complete(&w, true, 0);
+	watched_expect(test, &w, false);
+	KUNIT_EXPECT_EQ(test, 1, ib_poll_cq(w.cq, 1, &wc));
+	watched_expect(test, &w, false);
+	watched_close(test, &w);
+}
+
+/* A device that is slow but goes on. */
+static void watch_progress(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_UD);
+	unsigned int i;
+	struct ib_wc wc;
+
+	for (i = 0; i < 4; i++)
+		watched_post(test, &w, true, IB_SEND_SIGNALED);
+	for (i = 0; i < 4; i++) {
+		msleep(4 * WATCH_MS);
+		watched_complete(&w, true, i);
+		KUNIT_EXPECT_EQ(test, 1, ib_poll_cq(w.cq, 1, &wc));
+	}
+	watched_expect(test, &w, false);
+	watched_close(test, &w);
+}
+
+/* Behind one that was taken away no completion is taken any more, on any QP. */
+static void watch_overtaken(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_RC);
+	struct ib_wc wc;
+
+	watched_post(test, &w, false, 0);
+	watched_post(test, &w, false, 0);
+	watched_complete(&w, false, 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_poll_cq(w.cq, 1, &wc));
+	watched_expect(test, &w, true);
+	watched_expect_flushed(test, &w, 2);
+	watched_close(test, &w);
+}
+
+/* One that comes after all, and in its turn, makes good. */
+static void watch_overtaken_once(struct kunit *test)
+{
+	struct watched w = watched_open(test, IB_QPT_RC);
+	struct ib_wc wc;
+
+	watched_post(test, &w, false, 0);
+	watched_post(test, &w, false, 0);
+	watched_post(test, &w, false, 0);
+	watched_complete(&w, false, 1);
+	watched_complete(&w, false, 0);
+	KUNIT_EXPECT_EQ(test, 1, ib_poll_cq(w.cq, 2, &wc));
+	watched_expect(test, &w, false);
+	watched_close(test, &w);
+}
+
+static struct kunit_case watch_cases[] = {
+	KUNIT_CASE(watch_datagram),
+	KUNIT_CASE(watch_connected),
+	KUNIT_CASE(watch_unsignaled),
+	KUNIT_CASE(watch_not_polled),
+	KUNIT_CASE(watch_progress),
+	KUNIT_CASE(watch_overtaken),
+	KUNIT_CASE(watch_overtaken_once),
+	{}
+};
+
+static struct kunit_suite watch_suite = {
+	.name = "virtio_roce_watch",
+	.test_cases = watch_cases,
+};
+
+kunit_test_suite(watch_suite);
