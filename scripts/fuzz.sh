@@ -30,10 +30,21 @@ step "fuzzers"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" fuzz
 work=$build/fuzz
 
-# fuzz TARGET OPTION...: fails if the target failed, or if it ran hardly any input.
+# As many inputs as an option asks for, or so many that a target cannot have stood still.
+wanted()
+{
+	local option runs=10000
+
+	for option; do
+		[ "${option#-runs=}" = "$option" ] || runs=${option#-runs=}
+	done
+	echo "$runs"
+}
+
+# fuzz TARGET OPTION...: fails if the target failed, or if it ran fewer inputs than wanted.
 fuzz()
 {
-	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log runs rc=0
+	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log began=$SECONDS runs rate rc=0
 
 	shift
 	mkdir -p "$corpus"
@@ -42,10 +53,13 @@ fuzz()
 		-artifact_prefix="$work/$target-" -print_final_stats=1 "$@" \
 		"$corpus" > "$log" 2>&1 || rc=$?
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-	if [ "$rc" -eq 0 ] && [ "${runs:-0}" -gt 10000 ]; then
-		echo "$target: $runs inputs, $(grep -o 'cov: [0-9]*' "$log" | tail -n 1)"
+	if [ "$rc" -eq 0 ] && [ "${runs:-0}" -ge "$(wanted "$@")" ]; then
+		rate=$((runs / (SECONDS - began + 1)))
+		echo "$target: $runs inputs, $rate in a second, $(grep -o 'cov: [0-9]*' "$log" |
+			tail -n 1)"
 		return 0
 	fi
+	echo "$target: $(wanted "$@") inputs wanted, ${runs:-none} run, status $rc"
 	tail -n 40 "$log"
 	return 1
 }

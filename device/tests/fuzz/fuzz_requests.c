@@ -40,6 +40,7 @@ enum {
 	OP_RUN,		/* the NICs work */
 	OP_TIME,	/* time passes */
 	OP_POLL,	/* the guest takes completions and gives slots back */
+	OP_GAP,		/* a page of the memory region goes away, or all are back */
 	OPS,
 };
 
@@ -105,6 +106,7 @@ struct side {
  * @made:	QPs that there are
  * @stale:	QPs that the input has dealt with
  * @cq_stale:	it has dealt with the CQ
+ * @gaps:	memory map of the hostile guest when a page is gone
  * @posted:	by QPN, requests that the hostile guest may see completed
  * @posts:	requests since completions were taken
  */
@@ -115,6 +117,7 @@ static struct target {
 	bool made[TYPES];
 	bool stale[TYPES];
 	bool cq_stale;
+	struct guest_mem gaps;
 	uint32_t posted[EG_QPS];
 	unsigned int posts;
 } targets[2];
@@ -164,14 +167,11 @@ static void side_init(struct side *s, struct eg_guest *guest, struct eg_guest *t
 	memset(eg_ptr(guest, EG_DATA + REGION), CANARY, EG_PAGE);
 }
 
-static void target_init(struct target *t, bool wire)
+/* What there is in an engine without anything. */
+static void target_fill(struct target *t)
 {
-	void *state;
+	void *state = t->engine;
 
-	eg_setup(&state);
-	t->engine = state;
-	if (wire)
-		eg_ports(t->engine);
 	side_init(&t->side[0], &t->engine->guest[0], &t->engine->guest[1]);
 	side_init(&t->side[1], &t->engine->guest[1], &t->engine->guest[0]);
 	/* CQ_FUZZED is taken so that the pair gets the other one. */
@@ -180,6 +180,17 @@ static void target_init(struct target *t, bool wire)
 	t->beside = eg_pair_up(&state, VIRTIO_IB_QPT_RC);
 	need(t->beside.a.cqn == CQ_BESIDE);
 	eg_expect_works(&t->beside);
+}
+
+static void target_init(struct target *t, bool wire)
+{
+	void *state;
+
+	eg_setup(&state);
+	t->engine = state;
+	if (wire)
+		eg_ports(t->engine);
+	target_fill(t);
 }
 
 static void end_create(struct side *s, unsigned int which, uint8_t flags)
@@ -262,13 +273,62 @@ static void target_check(struct target *t)
 }
 
 /* All of it new, as its memory may be. */
-static void target_renew(struct target *t, bool wire)
+static void target_renew(struct target *t)
 {
-	void *state = t->engine;
+	unsigned int i;
 
-	eg_teardown(&state);
-	*t = (struct target){};
-	target_init(t, wire);
+	for (i = 0; i < EG_GUESTS; i++)
+		eg_port[i].lose = false;
+	*t = (struct target){ .engine = t->engine };
+	eg_renew(t->engine);
+	target_fill(t);
+}
+
+/* Has a work request registered memory?  The region keeps the length that it had. */
+static bool target_registered(const struct target *t)
+{
+	const struct side *s = &t->side[0];
+	const struct mr *mr = obj_at(&s->guest->rnic->mrs.objs, obj_index(s->fast_key));
+
+	return mr->length;
+}
+
+static void target_map_all(struct target *t)
+{
+	struct eg_guest *guest = t->side[0].guest;
+
+	rnic_mem_changed(guest->rnic, &guest->map);
+}
+
+/* Without page number @page of the region. */
+static void target_map_gap(struct target *t, unsigned int page)
+{
+	struct eg_guest *guest = t->side[0].guest;
+	const uint64_t at = EG_DATA + page * EG_PAGE;
+
+	t->gaps.n = 2;
+	t->gaps.region[0] = (struct guest_region) {
+		.addr = EG_BASE,
+		.size = at - EG_BASE,
+		.host = guest->mem,
+	};
+	t->gaps.region[1] = (struct guest_region) {
+		.addr = at + EG_PAGE,
+		.size = EG_BASE + EG_SIZE - at - EG_PAGE,
+		.host = eg_ptr(guest, at + EG_PAGE),
+	};
+	rnic_mem_changed(guest->rnic, &t->gaps);
+}
+
+/* page; behind the last one, all of them are there */
+static void op_gap(struct target *t, struct fuzz_input *in)
+{
+	unsigned int page = fuzz_u8(in) % (REGION / EG_PAGE + 1);
+
+	if (page < REGION / EG_PAGE)
+		target_map_gap(t, page);
+	else
+		target_map_all(t);
 }
 
 /* What the input has dealt with goes. */
@@ -287,6 +347,7 @@ static void target_down(struct target *t)
 		eg_port[i].lose = false;
 	for (i = 0; i < EG_GUESTS && t->cq_stale; i++)
 		cq_renew(&t->side[i]);
+	target_map_all(t);
 	t->cq_stale = false;
 	t->posts = 0;
 }
@@ -514,6 +575,9 @@ static void operation(struct target *t, struct fuzz_input *in)
 	case OP_POLL:
 		take_completions(t);
 		break;
+	case OP_GAP:
+		op_gap(t, in);
+		break;
 	}
 	if (what & QUIET)
 		return;
@@ -541,10 +605,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (in.size)
 		operation(t, &in);
 	take_completions(t);
-	if (where >= OF_KERNEL) {
-		target_renew(t, where & BY_WIRE);
+	if (where >= OF_KERNEL && target_registered(t)) {
+		target_renew(t);
 		return 0;
 	}
+	t->stale[FAST_REG] |= where >= OF_KERNEL;
 	target_down(t);
 	target_check(t);
 	return 0;

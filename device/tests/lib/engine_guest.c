@@ -51,8 +51,7 @@ static void eg_ring_start(struct eg_guest *guest, struct eg_ring *ring,
 	uint64_t avail, used, table;
 	unsigned int i;
 
-	ring->guest = guest;
-	ring->slot_size = slot_size;
+	*ring = (struct eg_ring) { .guest = guest, .slot_size = slot_size };
 	ring->slots = eg_place(guest, (uint64_t)slot_size * EG_QUEUE);
 	table = eg_place(guest, EG_QUEUE * sizeof(*desc));
 	avail = eg_place(guest, 6 + 2 * EG_QUEUE);
@@ -73,6 +72,7 @@ static void eg_ring_start(struct eg_guest *guest, struct eg_ring *ring,
 	assert_int_equal(virtq_start(&ring->vq, EG_QUEUE, 0, desc,
 				     eg_ptr(guest, avail),
 				     eg_ptr(guest, used)), 0);
+	eg_ring_reset(ring);
 }
 
 void eg_ring_reset(struct eg_ring *ring)
@@ -126,31 +126,14 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 	gid[15] = guest->number;
 }
 
-static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
-			uint8_t number, bool event_idx,
-			const struct rnic_limits *limits)
+/* A NIC with nothing in it gets its queues and its GID. */
+static void eg_guest_start(struct eg_guest *guest, bool event_idx)
 {
+	const struct rnic_limits *limits = &guest->rnic->ctx.limits;
 	struct virtio_rdma_cmd_add_gid gid = {};
 	uint32_t i;
 
-	guest->fd = memfd_create("guest", MFD_CLOEXEC);
-	assert_true(guest->fd >= 0);
-	assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
-	guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, guest->fd, 0);
-	assert_ptr_not_equal(guest->mem, MAP_FAILED);
-	guest->number = number;
 	guest->next = EG_BASE + EG_PAGE;
-	guest->map.n = 1;
-	guest->map.region[0] = (struct guest_region) {
-		.addr = EG_BASE,
-		.size = EG_SIZE,
-		.host = guest->mem,
-	};
-	guest->rnic = rnic_new(engine->loop, engine->fabric, limits,
-			       number == 1 ? "guest1" : "guest2");
-	assert_non_null(guest->rnic);
-	rnic_mem_changed(guest->rnic, &guest->map);
-
 	for (i = 0; i < EG_CQS; i++) {
 		eg_ring_start(guest, &guest->cq[i], CQ_SLOT, true, event_idx);
 		rnic_queue_start(guest->rnic, RNIC_CQ, i, &guest->cq[i].vq);
@@ -172,6 +155,29 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 	eg_gid(guest, gid.gid);
 	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid,
 				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
+}
+
+static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
+			uint8_t number, bool event_idx,
+			const struct rnic_limits *limits)
+{
+	guest->fd = memfd_create("guest", MFD_CLOEXEC);
+	assert_true(guest->fd >= 0);
+	assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
+	guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, guest->fd, 0);
+	assert_ptr_not_equal(guest->mem, MAP_FAILED);
+	guest->number = number;
+	guest->map.n = 1;
+	guest->map.region[0] = (struct guest_region) {
+		.addr = EG_BASE,
+		.size = EG_SIZE,
+		.host = guest->mem,
+	};
+	guest->rnic = rnic_new(engine->loop, engine->fabric, limits,
+			       number == 1 ? "guest1" : "guest2");
+	assert_non_null(guest->rnic);
+	rnic_mem_changed(guest->rnic, &guest->map);
+	eg_guest_start(guest, event_idx);
 }
 
 static struct rnic_limits eg_limits(void)
@@ -249,6 +255,18 @@ int eg_setup_direct_many(void **state)
 {
 	return eg_setup_rings(state, VIRTIO_NET_ROCE_MAX_OBJECTS - EG_QPS,
 			      VIRTIO_NET_ROCE_MAX_OBJECTS - EG_CQS);
+}
+
+void eg_renew(struct engine *engine)
+{
+	unsigned int i;
+
+	for (i = 0; i < EG_GUESTS; i++) {
+		rnic_reset(engine->guest[i].rnic);
+		rnic_mem_changed(engine->guest[i].rnic, &engine->guest[i].map);
+	}
+	for (i = 0; i < EG_GUESTS; i++)
+		eg_guest_start(&engine->guest[i], engine->guest[i].cq[0].vq.event_idx);
 }
 
 int eg_teardown(void **state)
