@@ -399,7 +399,7 @@ void vroce_cq_events(struct vroce_dev *dev, bool on)
  * vroce_create_cq() - verb
  * @ibcq: completion queue
  * @attr: what is asked for
- * @arg: from the user, see vroce_create_cq_udata()
+ * @arg: from the user, NULL for the kernel
  *
  * Return: 0 or -errno.
  */

@@ -11,6 +11,7 @@
  * shown as they are.
  */
 #include <net/netlink.h>
+#include <rdma/ib_umem.h>
 #include <rdma/restrack.h>
 
 #include "vroce.h"
