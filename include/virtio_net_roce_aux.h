@@ -46,12 +46,12 @@ struct virtio_net_roce_cmd {
 /**
  * struct virtio_net_roce_vq - one RoCE virtqueue
  * @index: number of the virtqueue in the function, the value for its doorbell
- * @vring: size and kernel addresses of the three parts, each of them physically
- *	contiguous, on pages of its own and known to the device
- * @avail_phys: physical address of the available ring
+ * @vring: size and kernel addresses of the three parts, known to the device
+ * @avail_phys: physical address of the available ring; 0 if processes cannot map the
+ *	virtqueue.  If they can, each part is physically contiguous and on pages of its own
  * @used_phys: physical address of the used ring
- * @avail_len: its length in bytes, whole pages
- * @used_len: its length in bytes, whole pages
+ * @avail_len: bytes of the available ring
+ * @used_len: bytes of the used ring
  * @doorbell_phys: physical address of the page that holds this queue's doorbell
  *	and no other; 0 if there is none
  * @doorbell_pos: where in that page the 16-bit register is

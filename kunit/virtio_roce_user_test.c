@@ -673,6 +673,23 @@ static void user_removal_unmapped(struct kunit *test)
 	process_close_file(prog->p);
 }
 
+/* A lower driver that has no pages of their own for the rings. */
+static void user_kernel_only(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct process *p = process_start(mock);
+	struct cq_resp cq = {};
+	u32 i;
+
+	for (i = 0; i < mock->aux.max_cqs; i++)
+		mock->cq_vqs[i].pub.avail_phys = 0;
+	KUNIT_ASSERT_EQ(test, 0, process_get_context(p, sizeof(p->context)));
+	KUNIT_EXPECT_EQ(test, process_create_cq(p, 4, &cq), -EOPNOTSUPP);
+	process_close_file(p);
+	KUNIT_EXPECT_EQ(test, mock_objects(mock), 0);
+	mock_expect_clean(mock);
+}
+
 /* The function is unplugged under the process. */
 static void user_removal(struct kunit *test)
 {
@@ -1144,6 +1161,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_cq_while_mapped),
 	KUNIT_CASE(user_last_mapping_counts),
 	KUNIT_CASE(user_exit),
+	KUNIT_CASE(user_kernel_only),
 	KUNIT_CASE(user_removal_unmapped),
 	KUNIT_CASE(user_removal),
 	KUNIT_CASE(user_removal_with_leftovers),

@@ -138,7 +138,7 @@ static u64 vroce_maps_offset(const struct vroce_maps *maps,
  * @is_cq: it is a completion queue
  * @resp: to be filled in for the provider
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if it cannot be mapped.
  */
 int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		      struct vroce_obj *owner, const struct vroce_queue *q,
@@ -147,6 +147,11 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 	struct vroce_range ranges[VROCE_PIECES];
 	enum vroce_piece i;
 
+	if (!q->vq->avail_phys) {
+		ibdev_dbg(uctx->device, "virtqueue %u is for the kernel only\n",
+			  q->vq->index);
+		return -EOPNOTSUPP;
+	}
 	vroce_queue_ranges(q, is_cq, ranges);
 	for (i = 0; i < VROCE_PIECES; i++) {
 		struct rdma_user_mmap_entry *entry;
