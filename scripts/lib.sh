@@ -185,6 +185,13 @@ provider_flags()
 	done
 }
 
+# What checkpatch.pl wants of kernel code only, and so is not asked of programs and the
+# provider: kernel types, macros and functions; errno, which verbs return positive;
+# fields that macros of sys/queue.h declare; macros that are rows of a table.
+kernel_only=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,STRCPY
+kernel_only+=,CAMELCASE,ENOSYS,USE_NEGATIVE_ERRNO,LINE_SPACING,NEW_TYPEDEFS
+kernel_only+=,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME,BRACKET_SPACE
+
 # The address of the Debian archive that this machine uses.  It is asked for
 # at run time, because the choice of the mirror belongs to the machine.
 debian_mirror()

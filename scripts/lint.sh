@@ -33,7 +33,7 @@ common=$({
 		"$top/scripts/trees.sh" "$tree"
 	done
 	"$top/scripts/kunit-kernel.sh" debug
-	cat scripts/lint.sh scripts/in-tree scripts/build-modules.sh scripts/build-provider.sh
+	cat scripts/lint.sh scripts/lib.sh scripts/in-tree scripts/build-modules.sh scripts/build-provider.sh
 } | sha256sum)
 
 # stamp NAME FILE...: the path of what says that a check of these files has passed.
@@ -135,11 +135,7 @@ check all "sparse (provider)" 'warning:|error:' "$top/scripts/build-provider.sh"
 	find provider uapi -type f -print0 | sort -z)
 
 step "checkpatch.pl (user space)"
-# Left out: kernel types, macros and functions; errno, which verbs return positive;
-# fields that macros of sys/queue.h declare; macros that are rows of a table.
-kernel_only=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,STRCPY
-kernel_only+=,CAMELCASE,ENOSYS,USE_NEGATIVE_ERRNO,LINE_SPACING,NEW_TYPEDEFS
-kernel_only+=,MACRO_ARG_REUSE,EMBEDDED_FUNCTION_NAME,BRACKET_SPACE
+# shellcheck disable=SC2154
 check each "checkpatch.pl (user space)" "$findings" checkpatch --ignore "$kernel_only" < <(
 	find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z)
 
