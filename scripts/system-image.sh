@@ -6,7 +6,7 @@
 # Takes a Debian 13 with systemd, installs our packages on it by apt, as whoever makes a
 # disk image does it, and purges them again; and prints the path of a directory with
 #   installed/  what boots with our packages: vmlinuz, disk.img, and initrd, which the
-#               system has made for itself
+#               system has made for itself; initrd.dracut is dracut's in its place
 #   purged/left      files that are different from before the packages were installed
 #   purged/initrd.list  what is in the initramfs then
 # With "long" the packages are installed again, then the kernel of backports, and then the

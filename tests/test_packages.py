@@ -11,21 +11,28 @@ import pytest
 
 import lab
 from lab import nvme, paths
+from lab.networks import NETWORKS
 from lab.pingpong import gid_index
 from lab.system import System, images
+from lab.talk import Talk
 
 pytestmark = pytest.mark.skipif(paths.DEBUG, reason="it boots a kernel of its own")
 
 ADDRESS = "10.77.0.1"
+HOST = "10.77.0.254"
 BOOT = 300
 
 
 @contextlib.contextmanager
-def booted(state, release=None):
-    """A system in a state of system-image.sh, with a function."""
-    daemon = lab.Daemon("packages", guests=1).start()
+def booted(state, release=None, initrd="initrd"):
+    """A system in a state of system-image.sh, with a function, and a host on its network."""
+    daemon = lab.Daemon("packages", guests=1, namespace="ip link set lo up",
+                        arguments=["--uplink", "tap:lab0"]).start()
+    daemon.in_namespace(["ip", "address", "add", f"{HOST}/24", "dev", "lab0"])
+    daemon.in_namespace(["ip", "link", "set", "lab0", "up"])
     arguments = daemon.control("qemu-args", daemon.sockets[0].name).splitlines()
-    system = System(f"system-{release or state}", state, [arguments], release)
+    system = System(f"system-{release or state}", state, [arguments], release, initrd)
+    system.daemon = daemon
     try:
         system.start().wait_ready(BOOT)
         yield system
@@ -49,7 +56,6 @@ def assert_has_network(system):
 def assert_pingpong(system):
     """An ordinary user reaches the same guest by RDMA."""
     device = system.rdma_device()
-    assert device.startswith("rocep"), device
     index = gid_index(system, device, ADDRESS)
     line = f"ibv_rc_pingpong -d {device} -g {index} -n 200 -c"
     said = system.as_user(f"{line} > /dev/null & until {line} {ADDRESS} 2> /dev/null; do "
@@ -63,6 +69,10 @@ def test_start(system):
     assert system.run("systemctl --failed --plain --no-legend").stdout == ""
     # Of rdma-core, which has been told what kind of device it is.
     system.wait_until("systemctl -q is-active rdma-hw.target rdma-load-modules@roce.service")
+    device = f"/sys/class/infiniband/{system.rdma_device()}"
+    bus, slot = system.run(f"basename $(readlink {device}/device)").stdout.split(":")[1:]
+    assert system.rdma_device() == f"rocep{int(bus, 16)}s{int(slot.split('.')[0], 16)}"
+    assert "ID_RDMA_ROCE=1\n" in system.run(f"udevadm info -q property {device}").stdout
 
 
 def test_early(system):
@@ -71,6 +81,22 @@ def test_early(system):
     taken, systemd = "RoCE device: taking it over", " systemd[1]: "
     assert taken in log and systemd in log, log
     assert log.index(taken) < log.index(systemd), log
+
+
+def test_connection_survives(system):
+    """Taken over early, the interface stays the same, whatever loads the modules again."""
+    assert_has_network(system)
+    index = f"cat /sys/class/net/{system.interface()}/ifindex"
+    before = system.run(index).stdout
+    with Talk(system, system.daemon, HOST) as talk:
+        # rmmod, because modprobe would take virtio_net_roce away as well.
+        system.run("rmmod virtio_roce && udevadm trigger && udevadm settle && "
+                   "modprobe -a virtio_net_roce virtio_roce")
+        assert system.rdma_device()
+        talk.assert_goes_on()
+    assert system.run(index).stdout == before
+    said = system.run("journalctl -b -q -o cat -u systemd-networkd").stdout
+    assert said.count(f"{system.interface()}: Gained carrier") == 1, said
 
 
 def test_user(system):
@@ -109,11 +135,48 @@ def test_service(system):
     system.run(f"test ! -e {place}")
 
 
+def _changes_hands(system, driver, command):
+    """Another driver gets the function, and its interface the address without being told."""
+    system.run(command)
+    system.forget()
+    system.wait_until(f"[ /sys/class/net/{system.interface()}/device/../driver -ef"
+                      f" /sys/bus/pci/drivers/{driver} ]")
+    assert_has_network(system)
+
+
+@pytest.fixture(params=NETWORKS if paths.LONG else NETWORKS[1:2],
+                ids=lambda network: network.name)
+def network(request, system):
+    """One after the other is in charge of the network; in the end the first one again."""
+    interface = system.interface()
+    NETWORKS[0].stop(system)
+    system.run(f"ip address flush dev {interface}; ip link set {interface} down")
+    request.param.start(system, interface, ADDRESS)
+    yield request.param
+    request.param.stop(system)
+    NETWORKS[0].start(system, interface, ADDRESS)
+
+
+def test_late(system, network):
+    """The function changes hands under a configured interface.
+
+    What configures the network gives the new one its address, and a TCP connection goes on.
+    """
+    assert_has_network(system)
+    with Talk(system, system.daemon, HOST) as talk:
+        _changes_hands(system, "virtio-pci", "modprobe -r virtio_roce virtio_net_roce")
+        talk.assert_goes_on()
+        _changes_hands(system, "virtio_net_roce", "modprobe virtio_net_roce")
+        talk.assert_goes_on()
+        assert gid_index(system, system.rdma_device(), ADDRESS)
+
+
 def test_purge():
     """Nothing is left of our packages when they have been purged."""
     purged = images() / "purged"
     assert (purged / "left").read_text() == ""
-    assert "virtio_net_roce" in (images() / "installed" / "initrd.list").read_text()
+    for initrd in ("initrd.list", "initrd.dracut.list"):
+        assert "virtio_net_roce.ko" in (images() / "installed" / initrd).read_text()
     assert "virtio_net_roce" not in (purged / "initrd.list").read_text()
 
 
@@ -131,6 +194,19 @@ def test_plain():
     with booted("purged") as system:
         assert_has_network(system)
         assert system.run("ls /sys/class/infiniband", check=False).stdout == ""
+
+
+@pytest.mark.skipif(not paths.LONG, reason="one more start")
+def test_dracut():
+    """An initramfs that dracut made takes the function over, too."""
+    with booted("installed", initrd="initrd.dracut") as system:
+        assert_has_network(system)
+        assert system.rdma_device()
+        # systemd is in it, too, and starts for a second time on the disk.
+        log = system.dmesg()
+        taken, disk = "RoCE device: taking it over", "systemd[1]: Hostname set to <system>"
+        assert taken in log and disk in log, log
+        assert log.index(taken) < log.index(disk), log
 
 
 def assert_kernel_rdma(system):

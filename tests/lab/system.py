@@ -16,17 +16,21 @@ def images(release=None):
 
 
 class System(Guest):
-    """A Debian on which apt has installed our packages, in a state of system-image.sh."""
+    """A Debian on which apt has installed our packages, in a state of system-image.sh.
 
-    def __init__(self, name, state, devices, release=None):
+    initrd      which of the initramfs that are there
+    """
+
+    def __init__(self, name, state, devices, release=None, initrd="initrd"):
         super().__init__(name, 1, devices, install=False, boot=True)
         self.state = state
         self.release = release
+        self.initrd = initrd
 
     def image(self):
         """What it boots: kernel, disk, initramfs."""
         directory = images(self.release) / self.state
-        return [directory / name for name in ("vmlinuz", "disk.img", "initrd")]
+        return [directory / name for name in ("vmlinuz", "disk.img", self.initrd)]
 
     def as_user(self, command, **arguments):
         """Runs a command line as an ordinary user who has logged in."""
