@@ -214,6 +214,7 @@ struct vroce_create_qp_params {
 	const struct vroce_direct_params *direct;
 };
 
+int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd);
 int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
 		   void *req, size_t req_len, void *rsp, size_t rsp_len);
 int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
