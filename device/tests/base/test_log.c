@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -91,6 +92,32 @@ static void test_debug(void **state)
 	assert_string_equal(text, "<3>one 1\n<4>two\n<6>three\n<7>four\n");
 }
 
+/* Time goes on as the test has it. */
+static time_t now;
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	*ts = (struct timespec){ .tv_sec = now };
+	return 0;
+}
+
+static void test_limit(void **state)
+{
+	struct log_limit one = {}, other = {};
+	unsigned int window, i, ok;
+
+	for (window = 0; window < 3; window++) {
+		now = window * 10;
+		for (i = 0, ok = 0; i < 1000; i++)
+			ok += log_limit_ok(&one);
+		assert_int_equal(ok, 10);
+		now += 9;
+		assert_false(log_limit_ok(&one));
+	}
+	/* Each object has its own. */
+	assert_true(log_limit_ok(&other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_catch),
 		cmocka_unit_test(test_not_the_journal),
 		cmocka_unit_test(test_debug),
+		cmocka_unit_test(test_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -577,6 +577,35 @@ static void test_slow_poller_starves_nobody(void **state)
 	loop_poller_del(loop, &ringer.poller);
 }
 
+static struct worker *ev_watched;
+static unsigned int ev_polls;
+
+static void ev_between(void *arg, uint32_t events)
+{
+	ev_stop(arg, events);
+	ev_polls = ev_watched->polls;
+}
+
+/* They do not wait for the end of a round either, if a poller takes its time. */
+static void test_events_between_pollers(void **state)
+{
+	struct worker last = { .work = UINT32_MAX };
+	struct worker first = { .work = UINT32_MAX, .cost = MS, .rings = true };
+
+	worker_add(&last);
+	worker_add(&first);
+	ev_watched = &last;
+	ev_open(ev_between);
+	ev_ring(0);
+	/* The second event is the one that the first poller rings. */
+	loop_run(loop);
+	ev_close();
+	assert_int_equal(first.polls, 1);
+	assert_int_equal(ev_polls, 0);
+	loop_poller_del(loop, &first.poller);
+	loop_poller_del(loop, &last.poller);
+}
+
 static void never(void *arg)
 {
 	fail();
@@ -668,6 +697,7 @@ int main(void)
 		TEST(test_poller_removes_neighbours),
 		TEST(test_busy_poller_starves_nobody),
 		TEST(test_slow_poller_starves_nobody),
+		TEST(test_events_between_pollers),
 		TEST(test_work_before_timers),
 		TEST(test_pause),
 		TEST(test_pause_ends),

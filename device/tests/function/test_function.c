@@ -275,6 +275,44 @@ static void test_frames_of_many_pieces(void **state)
 	assert_int_equal(s->errors, 0);
 }
 
+static void taker_deliver(void *arg, const struct frame *frame)
+{
+	(*(unsigned int *)arg)++;
+}
+
+static void taker_flush(void *arg)
+{
+}
+
+/* A frame to all costs its sender as many as get it. */
+static void test_frames_to_all(void **state)
+{
+	enum { TAKERS = 30, FRAMES = 60, LEN = 1000, ROUNDS = TAKERS * FRAMES * LEN >> 18 };
+	struct switch_port taker[TAKERS] = {};
+	unsigned int i, polls, taken = 0;
+
+	for (i = 0; i < TAKERS; i++) {
+		taker[i].deliver = taker_deliver;
+		taker[i].flush = taker_flush;
+		taker[i].arg = &taken;
+		switch_port_add(sw, &taker[i]);
+	}
+	station_start(&st[0], FEATURES_ALL);
+	run();
+	polls = rnic_mock.polls;
+	run();
+	/* So often the function is looked at without any work. */
+	polls = rnic_mock.polls - polls;
+	for (i = 0; i < FRAMES; i++)
+		tx_frame(&st[0], BROADCAST, LEN, false);
+	polls += rnic_mock.polls;
+	run();
+	assert_int_equal(taken, TAKERS * FRAMES);
+	assert_true(rnic_mock.polls - polls >= ROUNDS - 1);
+	for (i = 0; i < TAKERS; i++)
+		switch_port_del(sw, &taker[i]);
+}
+
 static void test_frame_in_pieces(void **state)
 {
 	struct guest_buf buf[4];
@@ -731,6 +769,7 @@ int main(void)
 		TEST(test_frame),
 		TEST(test_frame_in_pieces),
 		TEST(test_frames_of_many_pieces),
+		TEST(test_frames_to_all),
 		TEST(test_merged),
 		TEST(test_merged_no_room),
 		TEST(test_merged_tiny_buffers),

@@ -9,7 +9,7 @@ struct station st[2];
 unsigned int config_changes;
 bool connected;
 
-static struct l2_switch *sw;
+struct l2_switch *sw;
 static struct fabric *fabric;
 
 static void on_call(struct virtq *vq)

@@ -56,6 +56,7 @@ struct station {
 };
 
 extern struct loop *loop;
+extern struct l2_switch *sw;
 extern struct station st[2];
 extern unsigned int config_changes;
 extern bool connected;

@@ -469,6 +469,31 @@ static void test_frames(void **state)
 	expect_datagram(&p, &p.b, 1, IN, 4);
 }
 
+/* In a round, a datagram is as many as there are QPs that get it. */
+static void test_copies_count(void **state)
+{
+	enum { QPS = 4, FRAMES = 100, ROUND = 256 };
+	struct party p = party_of(state);
+	struct eg_port *from = frame_in_hand(&p);
+	struct rnic *rnic = p.b.guest->rnic;
+	struct eg_end end;
+	unsigned int i;
+
+	attach(&p.b);
+	for (i = 1; i < QPS; i++) {
+		end = eg_open(p.b.guest, UD);
+		bring_up(&end);
+		attach(&end);
+	}
+	for (i = 0; i < FRAMES; i++)
+		eg_frame(&eg_port[1], from->frame, from->len);
+	assert_int_equal(rnic->port.n, FRAMES);
+	rnic_poll(rnic);
+	assert_int_equal(rnic->port.n, FRAMES - ROUND / QPS);
+	eg_run(p.engine);
+	assert_int_equal(rnic->port.n, 0);
+}
+
 /* Of a VLAN in which the guest has no address. */
 static void test_vlan(void **state)
 {
@@ -540,6 +565,7 @@ int main(void)
 		T(test_port_down),
 		T(test_half_a_group),
 		T(test_frames),
+		T(test_copies_count),
 		T(test_vlan),
 		T(test_not_a_datagram),
 	};
