@@ -24,7 +24,7 @@ hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
 .PHONY: all dependencies packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
-	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance \
+	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-forky \
 	interop apps apps-short fresh-build-test demo \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
@@ -137,6 +137,11 @@ apps-short: all
 
 conformance: all
 	@scripts/conformance.sh
+
+# Those of the next Debian's rdma-core, on its kernel.
+conformance-forky: device
+	@scripts/system-image.sh forky > /dev/null
+	@scripts/conformance.sh --release forky
 
 fresh-build-test:
 	@scripts/fresh-build-test.sh

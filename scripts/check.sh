@@ -7,8 +7,9 @@
 # and ends with one line of counts.  A suite that left no counts is a failure.
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, the provider in each version
-#           of rdma-core, and ten million inputs of each fuzzer
+#   soak    the guest tests in full volume on both kernels, the tests of the next Debian's
+#           rdma-core, the provider in each version of rdma-core, and ten million inputs of
+#           each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
@@ -35,9 +36,9 @@ fast)
 soak)
 	export LAB_LONG=1
 	first=(guest-tests)
-	second=(apps guest-debug)
+	second=(apps guest-debug conformance-forky)
 	idle=(provider-versions fuzz)
-	suites=(build guest-tests apps guest-debug provider-versions fuzz)
+	suites=(build guest-tests apps guest-debug conformance-forky provider-versions fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
@@ -123,11 +124,11 @@ passed=0
 failed=0
 for suite in "${suites[@]}"; do
 	if read -r good bad seconds < "$build/results/$suite"; then
-		printf '%-12s %4d passed, %d failed, %4d s\n' "$suite" "$good" "$bad" "$seconds"
+		printf '%-17s %4d passed, %d failed, %4d s\n' "$suite" "$good" "$bad" "$seconds"
 	else
 		good=0
 		bad=1
-		printf '%-12s did not run\n' "$suite"
+		printf '%-17s did not run\n' "$suite"
 	fi 2> /dev/null
 	passed=$((passed + good))
 	failed=$((failed + bad))

@@ -356,7 +356,7 @@ packages-*)
 	;;
 system-*)
 	cached "tree-$1" "$common" -- make_release "${1#*-}" \
-		"$(package_names "$lists/system.list") linux-image-amd64 linux-headers-amd64"
+		"$(package_names "$lists/system.list") $(package_names "$lists/suite.list") linux-image-amd64 linux-headers-amd64"
 	;;
 newest)
 	base

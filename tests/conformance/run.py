@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Runs rdma-core's own tests on our device and judges the results.
 
-run.py [--update] SOURCE [MODULE...]
+run.py [--update] [--release RELEASE] SOURCE [MODULE...]
 
-SOURCE is rdma-core's source.  These count as failures: each test that fails, each test
-in required.txt that does not pass, and a Documentation/conformance.rst that differs from
-the results; with --update the page is written instead.  With MODULEs only these are run,
-and the page is not used.
+SOURCE is rdma-core's source, of the version that Debian 13 has, or RELEASE.  These count
+as failures: each test that fails, each test in required.txt that does not pass, and a
+Documentation/conformance.rst that differs from the results; with --update the page is
+written instead.  RELEASE has a page of its own, conformance-RELEASE.rst.  With MODULEs
+only these are run, and the page is not used.
 """
 
 import argparse
@@ -22,10 +23,23 @@ from conformance import suite, table  # noqa: E402  (found by the line above)
 PAGE = HERE.parents[1] / "Documentation" / "conformance.rst"
 
 
-def read_required():
+# What a required test is called in later versions of rdma-core.
+RENAMED = {
+    "tests.test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length":
+        "tests.test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_size",
+}
+
+
+def page_of(release):
+    """The page with the results of another release."""
+    return PAGE.with_stem(f"{PAGE.stem}-{release}") if release else PAGE
+
+
+def read_required(release=None):
     """The names of the tests that must pass."""
     lines = (HERE / "required.txt").read_text(encoding="ascii").splitlines()
-    return {line for line in lines if line and not line.startswith("#")}
+    names = {line for line in lines if line and not line.startswith("#")}
+    return {RENAMED.get(name, name) for name in names} if release else names
 
 
 def report(outcome):
@@ -45,14 +59,15 @@ def unmet(outcomes, required):
     return required - passed - failed
 
 
-def page_is_stale(text, update):
-    """Documentation/conformance.rst differs from the text; written if update is true."""
+def page_is_stale(text, update, page=None):
+    """The page differs from the text; written if update is true."""
+    page = page or PAGE
     if update:
-        PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(text, encoding="utf-8")
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    if page.exists() and page.read_text(encoding="utf-8") == text:
         return False
-    print(f"{PAGE.name} is not what this run says; scripts/conformance.sh --update writes it")
+    print(f"{page.name} is not what this run says; scripts/conformance.sh --update writes it")
     return True
 
 
@@ -60,20 +75,22 @@ def main():
     """Returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--release")
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("modules", nargs="*")
     arguments = parser.parse_args()
-    required = read_required()
+    required = read_required(arguments.release)
     if arguments.modules:
         required = {name for name in required if name.split(".")[1] in arguments.modules}
 
     outcomes = suite.run(arguments.source, arguments.modules or suite.modules(arguments.source),
-                         report)
+                         report, arguments.release)
     results = [outcome.result for outcome in outcomes]
     failed = results.count("failed") + len(unmet(outcomes, required))
     if not arguments.modules:
-        text = table.page(suite.version(arguments.source), outcomes, required)
-        failed += page_is_stale(text, arguments.update)
+        text = table.page(suite.version(arguments.source), outcomes, required,
+                          arguments.release)
+        failed += page_is_stale(text, arguments.update, page_of(arguments.release))
     print(f"{results.count('skipped')} of {len(results)} skipped")
     print(f"{results.count('passed')} passed, {failed} failed")
     return 1 if failed else 0

@@ -11,11 +11,15 @@ import time
 import lab
 from lab import paths
 from lab.pingpong import gid_index
+from lab.system import System
 
 PROGRAM = pathlib.Path(__file__).parent / "in_guest.py"
 
 # Seconds for one test.  No test needs a tenth of them.
 TIMEOUT = 120
+
+# Seconds for a start with systemd.
+SYSTEM_BOOT = 300
 
 
 @dataclasses.dataclass
@@ -47,11 +51,16 @@ class Machine:
         self.guest = None
         self.daemon = None
 
+    def boot(self):
+        """The guest, with our modules and /mnt/share."""
+        guest = lab.Guest("conformance", 1, [lab.roce_device(self.daemon.sockets[0])])
+        guest.start().wait_ready().load_modules()
+        return guest
+
     def start(self):
         """Also after stop()."""
         self.daemon = lab.Daemon("conformance-daemon", guests=1).start()
-        self.guest = lab.Guest("conformance", 1, [lab.roce_device(self.daemon.sockets[0])])
-        self.guest.start().wait_ready().load_modules()
+        self.guest = self.boot()
         shutil.copytree(self.tests, self.guest.share / "tests")
         self.guest.run("cp -r /mnt/share/tests /tmp")
         # Without huge pages some tests skip before they ask the device.
@@ -99,6 +108,25 @@ class Machine:
                 part.stop()
             except AssertionError as error:
                 print(error)
+
+
+class ReleaseMachine(Machine):
+    """The same with another release of Debian, its kernel, and our packages."""
+
+    def __init__(self, source, release):
+        super().__init__(source)
+        self.release = release
+
+    def boot(self):
+        """It has the modules early, and configures the network by itself."""
+        arguments = self.daemon.control("qemu-args", self.daemon.sockets[0].name).splitlines()
+        guest = System(f"conformance-{self.release}", "installed", [arguments], self.release)
+        guest.start().wait_ready(SYSTEM_BOOT)
+        guest.run("modprobe 9pnet_virtio && mkdir -p /mnt/share &&"
+                  " mount -t 9p -o trans=virtio,version=9p2000.L share /mnt/share")
+        guest.wait_until(f"ip -br -4 address | grep -q '^en.* UP .*{guest.address}/24'",
+                         timeout=60)
+        return guest
 
 
 class ModuleRun:
@@ -175,7 +203,7 @@ class ModuleRun:
 
 def version(source):
     """The version of rdma-core, from the name of its source."""
-    return re.search(r"rdma-core-([\d.]+)$", source.name)[1]
+    return re.search(r"rdma-core[-_]([\d.]+)$", source.name)[1]
 
 
 def modules(source):
@@ -183,10 +211,10 @@ def modules(source):
     return sorted(path.stem for path in (source / "tests").glob("test_*.py"))
 
 
-def run(source, names, report):
+def run(source, names, report, release=None):
     """Runs modules; report is called with each outcome.  Returns all of them."""
     outcomes = []
-    machine = Machine(source).start()
+    machine = (ReleaseMachine(source, release) if release else Machine(source)).start()
     machine.check_version()
     logs = paths.run_directory("conformance-logs")
     for name in names:

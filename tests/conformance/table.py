@@ -11,9 +11,7 @@ Conformance
 ===========
 
 What rdma-core's own tests say about the device: those of rdma-core {version}, on a
-guest with stock rdma-core and our driver, provider and daemon. ``make conformance``
-runs them and fails if the results are not those on this page, which
-``scripts/conformance.sh --update`` has written.
+{how}
 
 In all {passed} tests pass, {failed} fail and {skipped} are skipped. {required} tests must
 pass: they are listed in ``tests/conformance/required.txt`` and are "required" here.
@@ -21,6 +19,16 @@ The reason of a skip is what the test gave. A module of which all tests are skip
 for one reason has one line.
 
 """
+
+HOW = """\
+guest with stock rdma-core and our driver, provider and daemon. ``make conformance``
+runs them and fails if the results are not those on this page, which
+``scripts/conformance.sh --update`` has written."""
+
+HOW_RELEASE = """\
+guest of Debian {release}, its kernel and rdma-core, with our packages. ``make soak``
+runs them and fails if the results are not those on this page, which
+``scripts/conformance.sh --release {release} --update`` has written."""
 
 
 def _columns(rows):
@@ -48,11 +56,13 @@ def _module(outcomes, required):
              outcome.brief or "—") for outcome in outcomes]
 
 
-def page(version, outcomes, required):
-    """The text of Documentation/conformance.rst."""
+def page(version, outcomes, required, release=None):
+    """The text of Documentation/conformance.rst, or of the page of another release."""
     counts = {result: sum(outcome.result == result for outcome in outcomes)
               for result in ("passed", "failed", "skipped")}
     rows = [("test", "result", "reason")]
     for _, group in itertools.groupby(outcomes, lambda outcome: outcome.module):
         rows += _module(list(group), required)
-    return HEAD.format(version=version, required=len(required), **counts) + _columns(rows)
+    how = HOW_RELEASE.format(release=release) if release else HOW
+    return HEAD.format(version=version, how=how, required=len(required),
+                       **counts) + _columns(rows)
