@@ -179,6 +179,7 @@ install-device:
 	$(INSTALL) -m 644 packaging/host/sysusers.conf \
 		'$(DESTDIR)$(sharedlibdir)/sysusers.d/vhost-user-roce.conf'
 	$(INSTALL) -D -m 644 packaging/host/example.conf '$(DESTDIR)$(docdir)/examples/lan.conf'
+	$(INSTALL) -D -m 644 packaging/host/libvirt.xml '$(DESTDIR)$(docdir)/examples/libvirt.xml'
 
 install-test: provider device
 	@scripts/install-test.sh

@@ -42,7 +42,7 @@ for file in usr/sbin/vhost-user-roce usr/sbin/vhost-user-roce-ctl \
 	etc/initramfs-tools/hooks/virtio-net-roce \
 	etc/security/limits.d/50-virtio-net-roce.conf \
 	usr/lib/sysusers.d/virtio-net-roce.conf usr/lib/sysusers.d/vhost-user-roce.conf \
-	usr/share/doc/vhost-user-roce/examples/lan.conf \
+	usr/share/doc/vhost-user-roce/examples/{lan.conf,libvirt.xml} \
 	usr/lib/systemd/system/vhost-user-roce@.service; do
 	expect "$file is installed" test -s "$dest/$file"
 done

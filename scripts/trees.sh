@@ -7,6 +7,7 @@
 #   base    Debian 13 (trixie) as small as it gets; the others start from it
 #   kernel  the Debian packages of one kernel version: image, headers, source
 #   qemu    QEMU 11.1 from trixie-backports, for the host (see scripts/qemu)
+#   libvirt the same and libvirt
 #   guest   what a guest has on its disk
 #   apps    the same and the programs of "make apps"
 #   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
@@ -326,6 +327,11 @@ qemu)
 	base
 	cached tree-qemu "$common" -- make_qemu "$base" \
 		"$(package_names "$lists/qemu.list")"
+	;;
+libvirt)
+	base
+	cached tree-libvirt "$common" -- make_qemu "$base" \
+		"$(package_names "$lists/qemu.list") $(package_names "$lists/libvirt.list")"
 	;;
 guest)
 	guest

@@ -10,7 +10,7 @@ import contextlib
 import pytest
 
 import lab
-from lab import nvme, paths
+from lab import libvirt, nvme, paths
 from lab.networks import NETWORKS
 from lab.pingpong import gid_index
 from lab.system import System, images
@@ -24,14 +24,15 @@ BOOT = 300
 
 
 @contextlib.contextmanager
-def booted(state, release=None, initrd="initrd"):
+def booted(state, release=None, initrd="initrd", make=None):
     """A system in a state of system-image.sh, with a function, and a host on its network."""
     daemon = lab.Daemon("packages", guests=1, namespace="ip link set lo up",
                         arguments=["--uplink", "tap:lab0"]).start()
     daemon.in_namespace(["ip", "address", "add", f"{HOST}/24", "dev", "lab0"])
     daemon.in_namespace(["ip", "link", "set", "lab0", "up"])
     arguments = daemon.control("qemu-args", daemon.sockets[0].name).splitlines()
-    system = System(f"system-{release or state}", state, [arguments], release, initrd)
+    system = make(daemon) if make else \
+        System(f"system-{release or state}", state, [arguments], release, initrd)
     system.daemon = daemon
     try:
         system.start().wait_ready(BOOT)
@@ -121,6 +122,9 @@ def test_service(system):
         assert status == "2 guest(s), 20 virtqueues each (num_vqs)\n"
         ports = system.run(f"vhost-user-roce-ctl {place}/control ports").stdout
         assert "a.sock" in ports and "b.sock" in ports
+        # The domain of libvirt has what this daemon wants, by the command that it tells.
+        line, printed = libvirt.command()
+        assert system.run(line).stdout == printed
         # QEMU's user is in the group; others do not even get there.
         assert system.run(f"stat -c '%U:%G %A' {place}/a.sock").stdout == \
             "vhost-user-roce:vhost-user-roce srwxrwx---\n"
@@ -207,6 +211,15 @@ def test_dracut():
         taken, disk = "RoCE device: taking it over", "systemd[1]: Hostname set to <system>"
         assert taken in log and disk in log, log
         assert log.index(taken) < log.index(disk), log
+
+
+@pytest.mark.skipif(not paths.LONG, reason="one more start")
+def test_libvirt():
+    """virsh starts a guest from the domain that we have as an example."""
+    with booted("installed", make=lambda daemon: libvirt.Domain("libvirt", daemon)) as system:
+        assert_has_network(system)
+        assert_pingpong(system)
+        system.run(["ping", "-q", "-c", "2", HOST])
 
 
 def assert_kernel_rdma(system):

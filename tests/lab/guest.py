@@ -169,6 +169,7 @@ class Guest:
         self.processors = processors
         self.boots = bool(boot or append or shell or processors)
         self.process = None
+        self.memory_file = None
         self.agent = None
         self._qmp = None
         self._ready = threading.Event()
@@ -230,20 +231,23 @@ class Guest:
         # QEMU needs about four descriptors for each queue.
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.memory_file = os.fdopen(descriptor, "rb", 0)
+        self._launch([str(paths.TOP / "scripts" / "qemu"), *arguments], [descriptor, *self.fds])
+        return self
+
+    def _launch(self, command, fds=()):
+        """Starts what is or runs QEMU, and listens to the agent."""
         with open(self.directory / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", str(paths.TOP / "scripts" / "qemu"),
-                 *arguments],
+                ["setpriv", "--pdeathsig", "KILL", *command],
                 # Ctrl-C is for this process, which then stops QEMU.
-                start_new_session=True, pass_fds=(descriptor, *self.fds),
+                start_new_session=True, pass_fds=fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-        self.memory_file = os.fdopen(descriptor, "rb", 0)
         living.add(self)
         self._kernel_log, self._kernel_lines_judged = [], 0
         self.forget()
         self._ready.clear()
         threading.Thread(target=self._read_agent, daemon=True).start()
-        return self
 
     def wait_ready(self, timeout=BOOT_TIMEOUT):
         """Waits until commands can be run."""
@@ -305,7 +309,8 @@ class Guest:
     def _gone(self):
         living.remove(self)
         self.process = None
-        self.memory_file.close()
+        if self.memory_file:
+            self.memory_file.close()
         self._qmp = None
 
     def _plug_devices(self):
