@@ -23,7 +23,7 @@ dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
 hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
-.PHONY: all dependencies packages modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
+.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-forky \
 	interop apps apps-short fresh-build-test demo \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
@@ -41,6 +41,7 @@ help:
 	@echo 'make install     what was built, and the sources of the modules for DKMS;'
 	@echo '                 DESTDIR, prefix, and install-modules, -guest, -provider, -device'
 	@echo 'make packages    Debian packages, into build/packages/'
+	@echo 'make rpms        RPM packages, into build/rpms/, to see that the spec file works'
 	@echo 'make provider RDMA_CORE=VERSION  for another version of rdma-core'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
@@ -61,6 +62,9 @@ dependencies:
 
 packages: dependencies
 	@scripts/build-packages.sh
+
+rpms:
+	@scripts/build-rpms.sh
 
 modules:
 	@scripts/build-modules.sh guest

@@ -28,7 +28,8 @@ sums=$(
 	cd "$top"
 	git ls-files -z --cached --others --exclude-standard -- VERSION Makefile Kbuild \
 		dkms.conf.in drivers include uapi provider device Documentation/*.8 LICENSES \
-		CHANGELOG.rst packaging ':!device/tests' scripts/build-packages.sh scripts/provider-in-rdma-core |
+		CHANGELOG.rst packaging ':!packaging/rpm' ':!device/tests' \
+		scripts/build-packages.sh scripts/provider-in-rdma-core |
 		sort -z | xargs -0 sha256sum
 )
 

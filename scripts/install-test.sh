@@ -53,6 +53,8 @@ expect "the service starts what is installed" grep -q "^ExecStart=/usr/sbin/vhos
 	"$dest/usr/lib/systemd/system/vhost-user-roce@.service"
 expect "the package's changelog tells the version" \
 	grep -q "^virtio-net-roce ($version)" "$top/packaging/debian/changelog"
+expect "the spec file tells the version" \
+	grep -q "^Version:[[:space:]]*$version\$" "$top/packaging/rpm/virtio-net-roce.spec"
 expect "the changelog tells the version" grep -q "^$version " "$top/CHANGELOG.rst"
 expect "the documentation tells the version" \
 	grep -q "dkms install virtio-net-roce/$version" "$top/Documentation/howto.rst"

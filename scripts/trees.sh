@@ -13,6 +13,7 @@
 #   build   compiles what runs in a guest: headers, gcc, the rdma-core source,
 #           checkpatch.pl, and what building a kernel needs
 #   packages  the same, and what makes Debian packages
+#   rpm     the same, and what makes RPM packages
 #   system  a Debian 13 that starts as its installer leaves it: systemd, udev, an initramfs
 #           of its own, DKMS and a compiler
 #   packages-RELEASE, system-RELEASE  these for another release: bookworm, forky
@@ -350,6 +351,11 @@ packages)
 	from=$("$0" build)
 	cached tree-packages "$common" -- make_packages "$from" \
 		"$(package_names "$lists/packages.list")"
+	;;
+rpm)
+	from=$("$0" packages)
+	cached tree-rpm "$common" -- make_packages "$from" \
+		"$(package_names "$lists/rpm.list")"
 	;;
 system)
 	kernel
