@@ -446,7 +446,7 @@ static double seconds(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec * 1e-9;
+	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 /* @npages pages of 4 KiB, by the same page of the list again and again. */

@@ -22,8 +22,9 @@
 /* Context: lock of the CQ held. */
 static bool vroce_watch_wq(struct vroce_queue *q, bool prompt)
 {
-	bool waits = q->overtaken ||
-		     (prompt && vroce_wq_owed(q, smp_load_acquire(&q->next)));
+	/* Pairs with vroce_wq_publish(). */
+	u32 end = smp_load_acquire(&q->next);
+	bool waits = q->overtaken || (prompt && vroce_wq_owed(q, end));
 
 	if (!waits || q->seen != q->done) {
 		q->seen = q->done;
