@@ -5,7 +5,7 @@
 # for, the guests', the newest, and the debug kernel, with which the KUnit suites are
 # built; in the same pass sparse, which does not know the newest one's headers
 # (__typeof_unqual__); checkpatch.pl for every file.  The daemon's includes go downwards
-# only, as device/rooms says.
+# only, as device/rooms says, and the documentation has the messages literally.
 #
 # The daemon and the provider: checkpatch.pl but for what it wants of kernel code only,
 # for their tests too; cppcheck; for the daemon clang-tidy with the checks of
@@ -126,6 +126,10 @@ check each "checkpatch.pl (for several kernels)" "$findings" checkpatch \
 step "Rooms of the daemon"
 judge "device/rooms" 'error:' "$top/scripts/check-rooms.py" || true
 judge "check-rooms.py finds what is wrong" 'error:' "$top/scripts/check-rooms.py" --self-test || true
+
+step "Messages in the documentation"
+judge "Documentation/troubleshooting.rst" 'error:' "$top/scripts/check-messages.py" || true
+judge "check-messages.py finds what is wrong" 'error:' "$top/scripts/check-messages.py" --self-test || true
 
 step "Headers of several kernels"
 judge "include/compat.mk" 'error:' "$top/scripts/compat-test.sh" || true
