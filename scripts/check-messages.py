@@ -66,7 +66,7 @@ def sources(folders, printers=None):
     """Format strings in the sources of folders, and where they are."""
     found = {}
     for folder in folders:
-        for path in sorted((TOP / folder).rglob("*.c")):
+        for path in sorted((TOP / folder).rglob("*.[ch]")):
             if "tests" in path.relative_to(TOP).parts:
                 continue
             for fmt in formats(path.read_text(), printers):
