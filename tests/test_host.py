@@ -97,6 +97,27 @@ def test_errors(world):
     assert daemon.control("ports") == ports
 
 
+def test_reload(world):
+    """The guests are those of the options, but who is connected stays."""
+    daemon = world[0]
+    directory = paths.socket_directory()
+    new = directory / "host.new"
+    connected = str(daemon.sockets[0])
+    listed = daemon.control("guest", "list")
+
+    daemon.control("reload", "--qps", "4", "--socket", f"{new},gid=192.0.2.9")
+    assert new.exists()
+    assert f"{new.name}\t{new}\t" in daemon.control("guest", "list")
+    assert f"\t{connected}\t" in daemon.control("guest", "list")
+    daemon.control("reload", f"--socket={connected}", "--socket", str(new))
+    assert f"\t{new}\t" in daemon.control("guest", "list")
+    # What it can do is done, whatever else fails.
+    assert "No such file" in daemon.refused("reload", "--socket", connected, "--socket",
+                                            str(directory / "none" / "bad"))
+    assert not new.exists()
+    assert daemon.control("guest", "list") == listed
+
+
 def test_uplink_is_added_and_removed(world):
     """A wire to a second daemon, with a guest of its own; it goes, and comes again."""
     daemon, first, second = world

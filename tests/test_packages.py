@@ -69,7 +69,8 @@ def test_start(system):
     assert_has_network(system)
     assert system.run("systemctl --failed --plain --no-legend").stdout == ""
     # Of rdma-core, which has been told what kind of device it is.
-    system.wait_until("systemctl -q is-active rdma-hw.target rdma-load-modules@roce.service")
+    system.wait_until("systemctl -q is-active rdma-hw.target rdma-load-modules@roce.service",
+                      timeout=60)
     device = f"/sys/class/infiniband/{system.rdma_device()}"
     bus, slot = system.run(f"basename $(readlink {device}/device)").stdout.split(":")[1:]
     assert system.rdma_device() == f"rocep{int(bus, 16)}s{int(slot.split('.')[0], 16)}"
@@ -111,6 +112,34 @@ def test_user(system):
     system.run(["gpasswd", "-d", "user", "rdma"])
 
 
+def _assert_reload(system, place):
+    """Guests come and go with the file, within what the service's sandbox allows."""
+    conf = "/etc/vhost-user-roce/lan.conf"
+    control = f"/usr/sbin/vhost-user-roce-ctl {place}/control"
+    # By root's hand, with the rights of the others: it stays until it is told what there is.
+    system.run(f"{control} guest add {place}/c.sock,gid=192.0.2.3")
+    rights = f"stat -c '%U:%G %A' {place}/c.sock"
+    others = system.run(f"stat -c '%U:%G %A' {place}/a.sock").stdout
+    assert system.run(rights).stdout == others
+    # A member of the group may connect a virtual machine, and change nothing.
+    system.run(["usermod", "-aG", "vhost-user-roce", "user"])
+    assert system.as_user(f"test -w {place}/c.sock && {control} ports", check=False).stderr == \
+        f"vhost-user-roce-ctl: {place}/control: Permission denied\n"
+    system.run(["gpasswd", "-d", "user", "vhost-user-roce"])
+    system.run(f"sed -i 's/--socket b.sock/--socket d.sock/' {conf}"
+               " && systemctl reload vhost-user-roce@lan")
+    listed = system.run(f"{control} guest list").stdout
+    assert [line.split("\t")[0] for line in listed.splitlines()] == ["a.sock", "d.sock"], listed
+    assert system.run(f"ls {place}").stdout.split() == ["a.sock", "control", "d.sock"]
+    assert system.run(f"stat -c '%U:%G %A' {place}/d.sock").stdout == others
+    # A place where its user may write, but not the service.
+    system.run("install -d -o vhost-user-roce /srv/sockets && "
+               f"sed -i 's,--socket d.sock,--socket /srv/sockets/e.sock &,' {conf}")
+    assert system.run("systemctl reload vhost-user-roce@lan", check=False).rc != 0
+    assert "/srv/sockets/e.sock: cannot listen: Read-only file system" in \
+        system.run("journalctl -o cat -u vhost-user-roce@lan").stdout
+
+
 def test_service(system):
     """The daemon as a service of systemd: it tells when it is ready, and is well locked up."""
     system.run("install -D -m 644 /usr/share/doc/vhost-user-roce/examples/lan.conf"
@@ -133,6 +162,7 @@ def test_service(system):
         assert ("sandbox: seccomp, no_new_privs, no capabilities, own mount, network, IPC and UTS"
                 " namespaces\n") in log
         assert system.run("journalctl -q -o cat -p notice -u vhost-user-roce@lan").stdout == ""
+        _assert_reload(system, place)
     finally:
         system.run("systemctl stop vhost-user-roce@lan", timeout=90)
     assert system.run("systemctl show -P Result vhost-user-roce@lan").stdout == "success\n"

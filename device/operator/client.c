@@ -17,6 +17,7 @@
 #include "operator/hand.h"
 #include "operator/json.h"
 #include "operator/line.h"
+#include "operator/reload.h"
 #include "operator/top.h"
 
 static const char usage[] =
@@ -38,7 +39,9 @@ static const char usage[] =
 "  guest remove GUEST  end its connection and remove it\n"
 "  uplink add UPLINK   connect the switch to something else as well, as with\n"
 "                      --uplink of the daemon\n"
-"  uplink remove UPLINK\n";
+"  uplink remove UPLINK\n"
+"  reload OPTION...    serve the guests of these options of the daemon; one that is\n"
+"                      connected is not removed\n";
 
 /* Makes the line that goes to the daemon; false if it gets too long. */
 static bool client_line(char *line, char **words)
@@ -236,6 +239,8 @@ int main(int argc, char **argv)
 	}
 	if (argc >= 3 && !strcmp(argv[2], "top"))
 		return top_main(argv[1], argv + 3);
+	if (argc >= 3 && !strcmp(argv[2], "reload"))
+		return reload(argv[1], argv + 3);
 	if (hand)
 		return hand->fn(argv[1], argv[4]);
 	print = argc >= 3 ? client_printer(argv + 2) : NULL;
