@@ -201,8 +201,12 @@ static void test_window_of_one(void **state)
 	eg_gid(s.p.b.guest, gid_b);
 	cnp.dest_qpn = s.p.a.qpn;
 	cnp.src_qpn = PKT_QPN_UNKNOWN;
-	cnp.sgid = gid_b;
 	cnp.dgid = gid_a;
+	/* From somebody else it is nothing. */
+	cnp.sgid = gid_a;
+	eg_deliver(s.p.a.guest, &cnp);
+	assert_int_equal(counted(&s.p.a, VIRTIO_RDMA_CNT_RCVD_CNP), 0);
+	cnp.sgid = gid_b;
 	eg_wire.latency = 200 * US;
 	post(&s);
 	for (i = 0; i < 60; i++) {
