@@ -739,8 +739,10 @@ static void dev_gate(struct kunit *test)
 		m[i].task = kthread_create(maker_thread, &m[i], "maker-%d", i);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, m[i].task);
 		get_task_struct(m[i].task);
-		wake_up_process(m[i].task);
 	}
+	/* To make them takes longer than a command may on a busy machine. */
+	for (i = 0; i < THREADS; i++)
+		wake_up_process(m[i].task);
 	for (i = 0; i < THREADS; i++) {
 		/* One that has not run yet would not run at all. */
 		while (!READ_ONCE(m[i].ret))
