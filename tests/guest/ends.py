@@ -88,7 +88,8 @@ class End:
 
     def __init__(self, device, *, of=None, qp_type=enums.IBV_QPT_RC, depth=64, events=False):
         self.context = of.context if of else Context(name=device)
-        self.gid_index = ipv4_gid_index(device)
+        # To look for it takes longer than all the rest.
+        self.gid_index = of.gid_index if of else ipv4_gid_index(device)
         self.pd = of.pd if of else PD(self.context)
         self.channel = CompChannel(self.context) if events else None
         self.cq = CQ(self.context, 2 * depth, None, self.channel)

@@ -61,6 +61,7 @@ class Bed:
     def __init__(self, device, qps):
         self.first = End(device)
         self.context, self.pd = self.first.context, self.first.pd
+        self.gid_index = self.first.gid_index
         self.cq = CQ(self.context, 2 * DEPTH)
         self.srq = SRQ(self.pd, SrqInitAttr(SrqAttr(max_wr=DEPTH, max_sge=1)))
         self.memory = Memory(2 * DEPTH * SLOT)
