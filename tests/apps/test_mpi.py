@@ -28,7 +28,7 @@ def run(apps, name, environment, arguments):
     """Runs the program and checks the output of all ranks."""
     program = apps.install(f"mpi-{name}")
     line = f"{LAUNCHERS[name](apps, environment)} {program} {arguments}"
-    result = apps.a.run(f"{line} 2>&1", timeout=120)
+    result = apps.a.run(f"{line} 2>&1", timeout=300)
     lines = result.stdout.splitlines()
     assert "good" in lines, str(result)
     for guest, ranks in zip(apps.pair.guests, (range(4), range(4, 8))):
