@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """RDMA as RoCEv2 packets: with another guest of ours, and with Soft-RoCE."""
 
+import itertools
 import pathlib
 import struct
 
@@ -8,6 +9,8 @@ import pytest
 
 import lab
 from lab.pingpong import gid_index, gid_text, pingpong
+from test_perftest import check, perftest
+from test_xrc import pingpong as xrc_pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 OPCODES = PROGRAMS / "opcodes.py"
@@ -15,6 +18,10 @@ VLAN = 77
 TAG = struct.pack(">HH", 0x8100, VLAN)
 SEND_WITH_INV = 9
 FLUSH = 14
+
+# Opcodes of XRC.
+XRC_REQUESTS = (*range(0xA0, 0xAD), 0xB3, 0xB4)
+XRC_ANSWERS = (*range(0xAD, 0xB3),)
 
 # Values of enum ibv_wc_status: the outcome of messages with an error.
 SUCCESS = "0"
@@ -79,18 +86,23 @@ def assert_as_expected(lines):
             assert kind == "RC" and status in REFUSED[wrong], lines
 
 
-def packets_seen(pair, tag=b""):
-    """RoCE packets over IPv4 with this tag that have passed the daemon's switch."""
+def transport(pair, tag=b""):
+    """What is behind the UDP header of the RoCE packets over IPv4 with this tag that have
+    passed the daemon's switch."""
     capture = (pair.daemon.directory / "wire.pcap").read_bytes()
-    position, found = 24, 0
+    position, ip = 24, 14 + len(tag)
     while position < len(capture):
         length = struct.unpack_from("<I", capture, position + 8)[0]
         frame = capture[position + 16:position + 16 + length]
-        ip = 14 + len(tag)
-        found += frame[12:ip] == tag + b"\x08\0" and \
-            frame[ip + 22:ip + 24] == struct.pack(">H", 4791)
+        if frame[12:ip] == tag + b"\x08\0" and \
+                frame[ip + 22:ip + 24] == struct.pack(">H", 4791):
+            yield frame[ip + 28:]
         position += 16 + length
-    return found
+
+
+def packets_seen(pair, tag=b""):
+    """How many those are."""
+    return sum(1 for _ in transport(pair, tag))
 
 
 def soft_roce(guest):
@@ -106,6 +118,26 @@ def test_pingpong(packets):
     pingpong(packets.a, packets.b, validate=True, iterations=200)
     pingpong(packets.b, packets.a, validate=True, iterations=50, size=100000)
     assert packets_seen(packets) - before >= 2 * (200 * 5 + 50 * 99)
+
+
+def test_xrc(packets):
+    """Requests name an SRQ behind the BTH; answers do not."""
+    before = packets_seen(packets)
+    xrc_pingpong(packets, 2, "-n", 100, "-s", 4000, "-m", 1024)
+    for operation in ("read", "atomic"):
+        size = 8 if operation == "atomic" else 4000
+        arguments = [] if operation == "atomic" else ["-s", size]
+        check(perftest(packets, f"ib_{operation}_bw", "-c", "XRC", "-n", 50, "-t", 16,
+                       *arguments), [size], 50)
+    seen = {}
+    for packet in itertools.islice(transport(packets), before, None):
+        seen.setdefault(packet[0], []).append(packet)
+    assert set(seen) <= {*XRC_REQUESTS, *XRC_ANSWERS}, seen.keys()
+    assert seen.keys() >= {0xA0, 0xA2, 0xB1, 0xAC}, seen.keys()
+    assert len(seen[0xA1]) > len(seen[0xA0]) >= 100
+    assert {packet[12] for opcode in XRC_REQUESTS for packet in seen.get(opcode, ())} == {0}
+    assert len({packet[12:16] for packet in seen[0xA0]}) > 1
+    assert {len(packet) for packet in seen[0xB1]} == {12 + 4 + 4}
 
 
 @pytest.mark.parametrize("ours", ["server", "client"])
