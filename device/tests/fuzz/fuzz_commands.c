@@ -87,7 +87,7 @@ enum {
 #define PIECE		24u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, DB, SRQ, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, KINDS };
 #define HANDLES		8
 
 /**
@@ -116,6 +116,9 @@ struct row {
 /* The same, of the page of a send ring, and of that of a receive ring. */
 #define QP_SHARED	(QP_LONG + sizeof(__le64))
 #define QP_OWN		(QP_LONG + 2 * sizeof(__le64))
+/* The same, of an XRC_INI QP, of whose send ring it is four times the same page. */
+#define INI_PAGES	4u
+#define QP_INI		(QP_LONG + INI_PAGES * sizeof(__le64))
 #define QP_AT(member)	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
 			 offsetof(struct virtio_rdma_qp_direct, member) + 1)
 #define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
@@ -171,6 +174,18 @@ static const struct row rows[] = {
 	  { { PD, AT(rereg_mr, pdn) }, { MR, AT(rereg_mr, mrn) } } },
 	{ CMD(ALLOC_MW), REQ(alloc_mw), RSP(mr), MR, { { PD, AT(alloc_mw, pdn) } } },
 	{ CMD(RESIZE_SRQ), REQ(resize_srq) + 8, 0, KINDS, { { SRQ, AT(resize_srq, srq) } } },
+	{ CMD(CREATE_XRCD), 0, RSP(create_xrcd), XRCD, {} },
+	{ CMD(DESTROY_XRCD), REQ(destroy_xrcd), 0, KINDS,
+	  { { XRCD, AT(destroy_xrcd, xrcd) } } },
+	{ CMD(CREATE_XRC_SRQ), REQ(create_xrc_srq) + 8, RSP(create_srq), SRQ,
+	  { { PD, AT(create_srq, pdn) }, { XRCD, AT(create_xrc_srq, xrcd) },
+	    { CQ, AT(create_xrc_srq, cqn) } } },
+	/* An XRC_TGT QP. */
+	{ CMD(CREATE_QP), QP_LONG, RSP(create_qp), QP, { { XRCD, QP_AT(xrcd) } } },
+	/* An XRC_INI QP; its length tells it from the others. */
+	{ CMD(CREATE_QP), QP_INI, RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
+	    { DB, QP_AT(doorbell) } } },
 	/* Those whose list is in a page of its own. */
 	{ CMD(REG_USER_MR), REQ(reg_user_mr) + 8, RSP(mr), MR,
 	  { { PD, AT(reg_user_mr, pdn) } } },
@@ -401,22 +416,36 @@ static void good_cq_long(uint8_t *to)
 
 /*
  * Behind what it has in common with that of the RFC; of one CQ, the newest.  Without room
- * for the page of a receive ring the QP has an SRQ.
+ * for the page of a receive ring the QP has an SRQ, without any page it is an XRC_TGT QP.
  */
 static void good_qp_long(uint8_t *to, size_t len)
 {
 	struct virtio_rdma_cmd_create_qp *req = (void *)to;
 	struct virtio_rdma_qp_direct *direct = (void *)(to + VIRTIO_RDMA_QP_DIRECT_OFFSET);
 	__le64 *pages = (void *)(direct + 1);
+	unsigned int i;
 
-	req->recv_cqn = htole32(newest(CQ));
 	direct->form = VIRTIO_RDMA_QP_FORM_DIRECT;
+	if (len == QP_LONG) {
+		memset(to, 0, VIRTIO_RDMA_QP_DIRECT_OFFSET);
+		req->qp_type = VIRTIO_IB_QPT_XRC_TGT;
+		return;
+	}
+	req->recv_cqn = htole32(newest(CQ));
 	direct->send_shift = 6;
 	direct->recv_shift = 6;
 	direct->send_depth = htole32(NUM);
 	direct->send_pages = htole32(1);
 	direct->control = htole64(GUEST_BASE + CONTROL_AT + 64);
 	pages[0] = htole64(GUEST_BASE + SEND_AT);
+	if (len == QP_INI) {
+		req->qp_type = VIRTIO_IB_QPT_XRC_INI;
+		direct->send_depth = htole32(INI_PAGES * 64);
+		direct->send_pages = htole32(INI_PAGES);
+		for (i = 1; i < INI_PAGES; i++)
+			pages[i] = pages[0];
+		return;
+	}
 	if (len < QP_OWN) {
 		direct->flags = VIRTIO_RDMA_QP_SRQ;
 		direct->bit = htole32(1);
@@ -427,10 +456,11 @@ static void good_qp_long(uint8_t *to, size_t len)
 	pages[1] = htole64(GUEST_BASE + RECV_AT);
 }
 
-static void good_srq(uint8_t *to)
+/* Its list of pages stands behind what @size bytes hold. */
+static void good_srq(uint8_t *to, size_t size)
 {
 	struct virtio_rdma_cmd_create_srq *req = (void *)to;
-	__le64 *pages = (void *)(req + 1);
+	__le64 *pages = (void *)(to + size);
 
 	req->depth = htole32(NUM);
 	req->max_sge = htole32(2);
@@ -530,7 +560,10 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		u.resize_cq.pages[0] = htole64(GUEST_BASE + CQ_AT);
 		break;
 	case CMD(CREATE_SRQ):
-		good_srq(u.bytes);
+		good_srq(u.bytes, sizeof(struct virtio_rdma_cmd_create_srq));
+		break;
+	case CMD(CREATE_XRC_SRQ):
+		good_srq(u.bytes, sizeof(struct virtio_rdma_cmd_create_xrc_srq));
 		break;
 	case CMD(RESIZE_SRQ):
 		u.resize_srq.depth = htole32(2 * NUM);
@@ -784,6 +817,7 @@ static void op_post_direct(struct fuzz_input *in)
 	struct virtio_rdma_rwqe *recv = ptr(RECV_AT + control->recv_producer % NUM * 64);
 	struct virtio_rdma_srq_control *shared = ptr(CONTROL_AT + 192);
 	const unsigned int doorbell = QUEUES - 1;
+	struct virtio_rdma_xrc *xrc;
 
 	send->opcode = VIRTIO_IB_WR_SEND;
 	send->send_flags = VIRTIO_IB_SEND_SIGNALED;
@@ -794,6 +828,11 @@ static void op_post_direct(struct fuzz_input *in)
 	recv->num_sge = htole32(1);
 	recv->sg_list[0] = send->sg_list[0];
 	memcpy(ptr(SRQ_AT + shared->producer % NUM * 64), recv, 64);
+	if (t.type[newest(QP) % QPS_ALL] == VIRTIO_IB_QPT_XRC_INI) {
+		xrc = (void *)((uint8_t *)send + VIRTIO_RDMA_XRC_OFFSET);
+		xrc->srqn = htole32(newest(SRQ));
+		xrc->sg_list[0] = recv->sg_list[0];
+	}
 	fuzz_patch(in, send, 64);
 	control->send_producer++;
 	control->recv_producer++;
@@ -954,6 +993,10 @@ static void check_all_free(void)
 	say(CMD(CREATE_SRQ));
 	say_long(CMD(CREATE_QP), QP_SHARED);
 	need(t.handles[SRQ] == 1 && t.handles[QP] == 2);
+	say(CMD(CREATE_XRCD));
+	say(CMD(CREATE_XRC_SRQ));
+	say_long(CMD(CREATE_QP), QP_LONG);
+	need(t.handles[XRCD] == 1 && t.handles[SRQ] == 2 && t.handles[QP] == 3);
 	function_down();
 }
 

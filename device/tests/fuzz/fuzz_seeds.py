@@ -13,6 +13,24 @@ import sys
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 
 
+def extended(frame):
+    """The frame of XRC that has as much of a golden one of RC as it can; None of another.
+    The fuzzer builds it again, and so its ICRC is."""
+    opcode = frame[42]
+    if frame[12:14] != b"\x08\0" or opcode > 20:
+        return None
+    srqn = b"" if 13 <= opcode <= 18 else bytes(4)
+    ip = bytearray(frame[14:34])
+    ip[2:4] = (int.from_bytes(ip[2:4], "big") + len(srqn)).to_bytes(2, "big")
+    ip[10:12] = bytes(2)
+    total = sum(int.from_bytes(ip[at:at + 2], "big") for at in range(0, 20, 2))
+    total = (total & 0xffff) + (total >> 16)
+    ip[10:12] = (0xffff - total).to_bytes(2, "big")
+    udp = (int.from_bytes(frame[38:40], "big") + len(srqn)).to_bytes(2, "big")
+    return (frame[:14] + bytes(ip) + frame[34:38] + udp + frame[40:42]
+            + bytes([0xa0 | opcode]) + frame[43:54] + srqn + frame[54:])
+
+
 def packets():
     """One of each golden packet, aimed and as it is, and some of neighbouring packets: a
     message of several packets stands together in the file."""
@@ -29,6 +47,10 @@ def packets():
         for how in (aimed, timed):
             yield from (seed(how, frames[start:start + neighbours])
                         for start in range(0, len(frames), neighbours // 2))
+        frames = list(filter(None, map(extended, frames)))
+        for how in (aimed, timed):
+            yield from (seed(how, frames[start:start + neighbours])
+                        for start in range(len(frames)))
 
 
 def messages():
@@ -69,7 +91,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(48, 54)
-    numbers = range(37)
+    numbers = range(42)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -101,8 +123,16 @@ def commands():
     yield b"\x01" + shared + bytes([reset, 1]) + traffic
     # The SRQ gets another ring.
     yield b"\x01" + shared + bytes([34, 0, 0]) + traffic * 3 + bytes([34, 0, 0]) + traffic
+    # A direct CQ, a domain, an XRC SRQ, and a QP of each end of a connection.
+    extended = bytes([24, 0, 0, 35, 0, 0, 37, 0, 0])
+    target = bytes([38, 0, 0]) + bytes([10, 0, 0]) * 3
+    initiator = bytes([22, 0, 0, 39, 0, 0]) + bytes([10, 0, 0]) * 3
+    yield b"\x01" + extended + target + traffic + bytes([12, 0, 0, 30, 0, 0, 36, 0, 0])
+    yield b"\x01" + extended + target + bytes([36, 0, 0, 30, 0, 0, 36, 0, 0, 12, 0, 0, 36, 0, 0])
+    yield b"\x01" + extended + initiator + traffic * 3 + bytes([30, 0, 0]) + traffic
+    yield b"\x01" + extended + initiator + target + traffic * 2 + bytes([reset, 1]) + traffic
     # A region whose list is elsewhere, and one that is changed to such a list; with less memory.
-    for listed in (bytes([35, 0, 0]), bytes([36, 0, 0])):
+    for listed in (bytes([40, 0, 0]), bytes([41, 0, 0])):
         yield b"\x01" + listed + traffic
         yield b"\x01" + bytes([memory, 1]) + listed + traffic + bytes([memory, 0]) + listed + traffic
     # A UD QP: type 4 in CREATE_QP, then to RTS.
