@@ -83,6 +83,8 @@ static struct {
 	struct ibv_qp *qp[OBJECTS];
 	struct ibv_mr *mr[OBJECTS];
 	struct ibv_ah *ah[OBJECTS];
+	struct ibv_mw *mw[OBJECTS];
+	struct ibv_srq *srq[OBJECTS];
 	union ibv_gid gid;
 	struct {
 		uint8_t *mem;
@@ -167,6 +169,7 @@ static bool make_qp(uint32_t i)
 		},
 		.qp_type = below(8) ? IBV_QPT_RC + below(3) : number(),
 		.sq_sig_all = below(2),
+		.srq = below(4) ? NULL : me.srq[below(OBJECTS)],
 	};
 	struct ibv_pd *pd = me.pd[below(OBJECTS)];
 
@@ -204,6 +207,33 @@ static bool make_ah(uint32_t i)
 	return me.ah[i];
 }
 
+static bool make_mw(uint32_t i)
+{
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.mw[i] || !pd)
+		return false;
+	me.mw[i] = ibv_alloc_mw(pd, below(8) ? IBV_MW_TYPE_1 + below(2) : number());
+	return me.mw[i];
+}
+
+static bool make_srq(uint32_t i)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = {
+			.max_wr = below(8) ? 1 + below(256) : number(),
+			.max_sge = below(8) ? 1 + below(4) : number(),
+			.srq_limit = below(8) ? 0 : number(),
+		},
+	};
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.srq[i] || !pd)
+		return false;
+	me.srq[i] = ibv_create_srq(pd, &attr);
+	return me.srq[i];
+}
+
 #define DROP(object, destroy) do {				\
 	if (!(object) || destroy(object))			\
 		return false;					\
@@ -234,6 +264,71 @@ static bool drop_mr(uint32_t i)
 static bool drop_ah(uint32_t i)
 {
 	DROP(me.ah[i], ibv_destroy_ah);
+}
+
+static bool drop_mw(uint32_t i)
+{
+	DROP(me.mw[i], ibv_dealloc_mw);
+}
+
+static bool drop_srq(uint32_t i)
+{
+	DROP(me.srq[i], ibv_destroy_srq);
+}
+
+static bool change_mr(uint32_t i)
+{
+	struct ibv_mr *mr = me.mr[i];
+
+	return mr && !ibv_rereg_mr(mr, below(8) ? 1 + below(7) : number(),
+				   me.pd[below(OBJECTS)],
+				   me.scratch + below(SCRATCH / 2),
+				   below(8) ? 1 + below(SCRATCH / 2) : number(),
+				   below(8) ? below(16) : number());
+}
+
+/* A window of type 1, by the library's own request. */
+static bool bind_mw(uint32_t i)
+{
+	struct ibv_qp *qp = me.qp[below(OBJECTS)];
+	struct ibv_mw_bind bind = {
+		.wr_id = roll(),
+		.send_flags = below(32),
+		.bind_info = {
+			.mr = me.mr[below(OBJECTS)],
+			.addr = pointer(),
+			.length = below(4) ? below(4096) : number(),
+			.mw_access_flags = below(8) ? below(32) : number(),
+		},
+	};
+
+	return qp && me.mw[i] && bind.bind_info.mr && !ibv_bind_mw(qp, me.mw[i], &bind);
+}
+
+static bool change_srq(uint32_t i)
+{
+	struct ibv_srq_attr attr = {
+		.max_wr = below(8) ? 1 + below(256) : number(),
+		.srq_limit = below(8) ? below(16) : number(),
+	};
+
+	return me.srq[i] && !ibv_modify_srq(me.srq[i], &attr,
+					    below(8) ? 1 + below(3) : number());
+}
+
+static bool post_srq(uint32_t i)
+{
+	struct ibv_mr *mr = me.mr[below(OBJECTS)];
+	struct ibv_sge sge = {
+		.addr = pointer(),
+		.length = below(4) ? below(4096) : number(),
+		.lkey = mr ? mr->lkey : number(),
+	};
+	struct ibv_recv_wr wr = {
+		.wr_id = roll(), .sg_list = &sge, .num_sge = below(2),
+	}, *bad;
+
+	return me.srq[i] && !ibv_post_srq_recv(me.srq[i], &wr, &bad);
 }
 
 /* The next state as often as not, connected to a QP of its own. */
@@ -365,6 +460,8 @@ static bool call_verb(void)
 		make_mr, make_ah, drop_pd, drop_cq, drop_qp, drop_mr, drop_ah,
 		change_qp, change_qp, change_qp, change_qp, change_qp, query_qp,
 		post, post, post, poll_cq, arm_cq, resize_cq, join,
+		make_mw, make_srq, drop_mw, drop_srq, change_mr, bind_mw, change_srq,
+		post_srq,
 	};
 
 	return verbs[below(sizeof(verbs) / sizeof(verbs[0]))](below(OBJECTS));
@@ -404,6 +501,7 @@ static bool ioctl_destroy(void)
 		{ UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, 0 },
 		{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, 8 },
 		{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 4 },
+		{ UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, 4 },
 	};
 	uint32_t i = below(sizeof(kinds) / sizeof(kinds[0]));
 	struct {
@@ -594,6 +692,8 @@ static void live(const char *name, uint64_t seed)
 	for (i = 0; i < OBJECTS; i++) {
 		drop_qp(i);
 		drop_ah(i);
+		drop_mw(i);
+		drop_srq(i);
 	}
 	exit(0);
 }
