@@ -159,7 +159,7 @@ class Shard:
         try:
             return json.loads(self.report_path.read_text(encoding="utf-8"))
         except OSError:
-            return {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}}
+            return {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}, "volumes": []}
 
 
 def merge(reports, statuses):
@@ -218,6 +218,8 @@ def main():
             raise
     passed, failed = merge(reports, [shard.process.returncode for shard in shards])
     show_costs(suite, reports)
+    for report in reports:
+        print(*report["volumes"], sep="\n", end="\n" if report["volumes"] else "")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -153,6 +153,7 @@ def test_mischief(sanitized_pair):
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)
+    print("volume:", match[0])
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
     # Of the others, which are made up, hardly one is to succeed.
     assert int(match[2]) >= 20 and int(match[5]) >= 1, str(result)

@@ -125,6 +125,7 @@ def test_daemon_killed_under_load(plugged):
     # A ping-pong's rings and regions alone are 1 MB in each round.
     allowed = 8192 + 100 * ROUNDS
     lost = memory_lost(guest, before, allowed)
+    print(f"volume: killed {ROUNDS - 1} times, {lost} kB lost")
     assert lost < allowed, f"{lost} kB lost in {ROUNDS - 1} rounds"
 
 

@@ -37,6 +37,8 @@ def processor_seconds():
 class Report:
     """Counts each test as failed if any phase of it failed.
 
+    What a test prints after "volume: " is kept, also if it passes: how much it has done.
+
     The cost of a test is the seconds by the clock, then those of the processors in its
     setup, its own body and its teardown.  The fixtures of a module are in the setup of
     its first test and in the teardown of its last.
@@ -49,6 +51,7 @@ class Report:
         self.outcomes = {}
         self.reasons = {}
         self.costs = {}
+        self.volumes = []
         self._began = self._so_far = 0
         self._phases = {}
 
@@ -70,6 +73,10 @@ class Report:
             self.outcomes.setdefault(report.nodeid, "skipped")
         elif report.when == "call":
             self.outcomes.setdefault(report.nodeid, "passed")
+        if report.when == "call":
+            self.volumes.extend(f"{report.nodeid}: {line.removeprefix('volume: ')}"
+                                for line in report.capstdout.splitlines()
+                                if line.startswith("volume: "))
         before, self._so_far = self._so_far, processor_seconds()
         self._phases[report.when] += self._so_far - before
 
@@ -95,5 +102,5 @@ class Report:
             path = pathlib.Path(os.environ["LAB_REPORT"])
             path.write_text(json.dumps({
                 "collected": self.collected, "outcomes": self.outcomes,
-                "reasons": self.reasons, "costs": self.costs,
+                "reasons": self.reasons, "costs": self.costs, "volumes": self.volumes,
             }), encoding="utf-8")
