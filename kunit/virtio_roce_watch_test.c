@@ -232,6 +232,48 @@ static void watch_overtaken_once(struct kunit *test)
 	watched_close(test, &w);
 }
 
+static int gsi_status;
+
+static void gsi_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	WRITE_ONCE(gsi_status, wc->status);
+}
+
+/*
+ * A datagram of the GSI.  ib_cm takes one that was flushed for cancelled, and its consumer
+ * would never hear of it.
+ */
+static void watch_gsi(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 1024);
+	struct ib_device *ibdev = mock_start(mock);
+	struct vroce_dev *dev = to_vdev(ibdev);
+	struct vroce_hw_qp *hw = xa_load(&dev->qps, VIRTIO_NET_ROCE_QPN_GSI);
+	struct ib_cqe cqe = { .done = gsi_done };
+	struct vroce_ah ah = {};
+	const struct ib_ud_wr wr = {
+		.wr = {
+			.wr_cqe = &cqe,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.ah = &ah.ibah,
+	};
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, hw);
+	KUNIT_ASSERT_TRUE(test, hw->gsi);
+	gsi_status = -1;
+	KUNIT_ASSERT_EQ(test, 0, ib_post_send(&hw->qp->ibqp, &wr.wr, NULL));
+	dev->watch_ms = WATCH_MS;
+	mod_delayed_work(dev->wq, &dev->watch, 0);
+	for (i = 0; i < 500 && READ_ONCE(gsi_status) < 0; i++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	KUNIT_EXPECT_EQ(test, gsi_status, IB_WC_FATAL_ERR);
+	mock_stop(mock, ibdev);
+}
+
 static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(watch_datagram),
 	KUNIT_CASE(watch_connected),
@@ -240,6 +282,7 @@ static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(watch_progress),
 	KUNIT_CASE(watch_overtaken),
 	KUNIT_CASE(watch_overtaken_once),
+	KUNIT_CASE(watch_gsi),
 	{}
 };
 

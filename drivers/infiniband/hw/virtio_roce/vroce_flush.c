@@ -52,17 +52,26 @@ u32 vroce_alive_show(const struct vroce_hw_cq *hw)
  * slots.  Context: lock of the CQ held.
  */
 static void vroce_flush_wq(struct vroce_queue *cq, struct vroce_queue *q,
-			   u32 qpn, bool recv)
+			   u32 qpn, bool recv, u8 status)
 {
 	/* Pairs with vroce_wq_publish(). */
 	u32 end = smp_load_acquire(&q->next);
 	u32 pos;
 
 	for (pos = q->done; pos != end; pos++)
-		if (!vroce_cq_flush_put(cq, qpn, pos, recv))
+		if (!vroce_cq_flush_put(cq, qpn, pos, recv, status))
 			break;
 	if (!q->direct)
 		vroce_ring_set16(&q->vq->vring.used->idx, pos);
+}
+
+/*
+ * ib_cm believes that a request is flushed because it was cancelled, and neither repeats
+ * it nor tells its consumer, who may wait without end, as nvme_rdma does.
+ */
+static u8 vroce_flush_send_status(const struct vroce_hw_qp *qp)
+{
+	return qp->gsi ? VIRTIO_IB_WC_FATAL_ERR : VIRTIO_IB_WC_WR_FLUSH_ERR;
 }
 
 /**
@@ -88,9 +97,11 @@ void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
 	xa_lock(&dev->qps);
 	xa_for_each(&dev->qps, qpn, qp) {
 		if (qp->scq == hw)
-			vroce_flush_wq(&hw->queue, &qp->sq, qpn, false);
+			vroce_flush_wq(&hw->queue, &qp->sq, qpn, false,
+				       vroce_flush_send_status(qp));
 		if (qp->rcq == hw)
-			vroce_flush_wq(&hw->queue, &qp->rq, qpn, true);
+			vroce_flush_wq(&hw->queue, &qp->rq, qpn, true,
+				       VIRTIO_IB_WC_WR_FLUSH_ERR);
 	}
 	xa_unlock(&dev->qps);
 	vroce_cq_flush_end(&hw->queue);

@@ -277,7 +277,7 @@ void vroce_cq_flush_begin(struct vroce_queue *q)
 }
 
 static void vroce_cq_flush_put_rfc(struct vroce_queue *q, u32 qpn, u64 wr_id,
-				   u8 opcode)
+				   u8 opcode, u8 status)
 {
 	struct vring *vring = &q->vq->vring;
 	u16 used = vroce_ring_used_idx(vring);
@@ -287,7 +287,7 @@ static void vroce_cq_flush_put_rfc(struct vroce_queue *q, u32 qpn, u64 wr_id,
 
 	*req = (struct virtio_rdma_cq_req) {
 		.wr_id = cpu_to_le64(wr_id),
-		.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
+		.status = status,
 		.opcode = opcode,
 		.qp_num = cpu_to_le32(qpn),
 	};
@@ -303,10 +303,12 @@ static void vroce_cq_flush_put_rfc(struct vroce_queue *q, u32 qpn, u64 wr_id,
  * @qpn: QP
  * @pos: position of the request
  * @recv: it is one of the receive queue
+ * @status: &enum virtio_ib_wc_status
  *
  * Return: false if the CQ has no slot for it.
  */
-bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv)
+bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv,
+			u8 status)
 {
 	u8 opcode = recv ? VIRTIO_IB_WC_RECV : VIRTIO_IB_WC_SEND;
 	u32 at = q->next + q->flushed;
@@ -317,14 +319,14 @@ bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv)
 	q->flushed++;
 	if (!q->direct) {
 		vroce_cq_flush_put_rfc(q, qpn, (recv ? VROCE_COOKIE_RECV : 0) |
-				       (u16)pos, opcode);
+				       (u16)pos, opcode, status);
 		return true;
 	}
 	cqe = vroce_queue_slot(q, at);
 	*cqe = (struct virtio_rdma_cqe) {
 		.qp_num = cpu_to_le32(qpn),
 		.wqe = cpu_to_le32(pos),
-		.status = VIRTIO_IB_WC_WR_FLUSH_ERR,
+		.status = status,
 		.opcode = opcode | (recv ? VIRTIO_RDMA_CQE_RECV : 0),
 		.phase = vroce_cq_phase(q, at),
 	};

@@ -50,7 +50,8 @@ __le32 *vroce_cq_entry_qpn(const struct vroce_queue *q, void *entry);
 bool vroce_wq_owed(const struct vroce_queue *q, u32 pos);
 
 void vroce_cq_flush_begin(struct vroce_queue *q);
-bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv);
+bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv,
+			u8 status);
 void vroce_cq_flush_end(struct vroce_queue *q);
 
 static inline void *vroce_queue_slot(const struct vroce_queue *q, u32 pos)
