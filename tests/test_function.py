@@ -2,6 +2,7 @@
 """Which functions the driver takes; functions that are plugged in and out."""
 
 import os
+import pathlib
 import re
 
 import pytest
@@ -16,8 +17,13 @@ from lab.tap import open_tap
 
 GUEST_USO6 = 55
 
+PROGRAMS = pathlib.Path(__file__).parent / "guest"
+
 # Pieces of memory that are plugged in.
 DIMMS = 9
+
+# Where QEMU puts the first DIMM if the guest has less than 2 GiB.
+PLUGGED_AT = 4 << 30
 
 
 def test_ordinary_device_with_bit_55_is_left_alone():
@@ -98,26 +104,40 @@ def test_modules_go_when_the_daemon_is_gone(plug_pair):
     plug_pair.unplug()
 
 
+def plug_dimm(guest, number, size):
+    """Memory that the guest did not have when it started."""
+    guest.qmp("object-add", **{"qom-type": "memory-backend-memfd", "id": f"mem{number}",
+                               "size": size, "share": True})
+    guest.qmp("device_add", driver="pc-dimm", id=f"dimm{number}", memdev=f"mem{number}")
+
+
 def test_memory_is_plugged_in():
-    """More pieces of memory than SET_MEM_TABLE takes, while RDMA is in use."""
+    """More pieces of memory than SET_MEM_TABLE takes, while RDMA is in use; a page of 1 GiB
+    of the first of them is a region."""
     daemon = Daemon("dimm-daemon", guests=1).start()
     guest = Guest("dimm", 8, [["-m", f"slots={DIMMS},maxmem=8G"]], boot=True).start()
     guest.wait_ready()
     guest.run("modprobe -a virtio_roce ib_uverbs")
     plug(guest, daemon)
     guest.configure_network()
-    blocks = "ls /sys/devices/system/memory | grep -c '^memory[0-9]'"
-    before = int(guest.run(blocks).stdout)
+    guest.run("echo online_kernel > /sys/devices/system/memory/auto_online_blocks")
+    online = "cat /sys/devices/system/memory/memory*/state | grep -c online"
+    before = int(guest.run(online).stdout)
     run = PingPong(guest, guest, iterations=100000000, validate=True)
     run.wait_connected()
-    for number in range(DIMMS):
-        guest.qmp("object-add", **{"qom-type": "memory-backend-memfd", "id": f"mem{number}",
-                                   "size": 128 << 20, "share": True})
-        guest.qmp("device_add", driver="pc-dimm", id=f"dimm{number}", memdev=f"mem{number}")
-    guest.wait_output(blocks, str(before + DIMMS))
+    # A block of the kernel's has 128 MiB.
+    plug_dimm(guest, 0, 2 << 30)
+    for number in range(1, DIMMS):
+        plug_dimm(guest, number, 128 << 20)
+    guest.wait_output(online, str(before + 16 + DIMMS - 1))
     assert run.client.poll() is None and run.server.poll() is None
     run.kill()
     pingpong(guest, guest, iterations=200, validate=True)
+    guest.run("echo 1 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages")
+    guest.put(PROGRAMS / "ends.py")
+    said = guest.run(["python3", guest.put(PROGRAMS / "memory.py"), "gigantic",
+                      guest.rdma_device(), hex(PLUGGED_AT)], timeout=120)
+    assert "a page of 1 GiB" in said.stdout
     assert "vhost-user request" not in daemon.log.read_text()
     lab.assert_healthy()
     guest.stop()

@@ -91,6 +91,12 @@ def test_asyncwatch(rdma_pair):
 
 # Memory
 
+def anonymous(daemon):
+    """KiB of the daemon's own memory."""
+    status = pathlib.Path(f"/proc/{daemon.pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1])
+
+
 def test_messages_of_a_gigabyte(rdma_pair):
     """SEND, WRITE and READ, one message each, every byte compared."""
     client, server = run_both(rdma_pair, "memory", "large", 1 << 30)
@@ -103,7 +109,7 @@ def test_region_sizes(rdma_pair):
 
 
 def test_huge_pages(rdma_pair):
-    """Regions over pages of 2 MiB."""
+    """Regions over pages of 2 MiB, each of which is one entry of the list."""
     guest = rdma_pair.a
     try:
         guest.run("sysctl -w vm.nr_hugepages=34")
@@ -114,11 +120,33 @@ def test_huge_pages(rdma_pair):
 
 @pytest.mark.parametrize("mode, said", [
     ("readonly", "read-only"), ("again", "registered again"), ("domains", "domains"),
-    ("change", "changed"), ("zero", "zero-based"), ("dmabuf", "dma-buf")])
+    ("change", "changed"), ("zero", "zero-based"), ("dmabuf", "dma-buf"),
+    ("shared", "shared")])
 def test_regions(rdma_pair, mode, said):
     """Read-only mappings; registered again, or changed; keys of another PD; zero-based;
-    memory of another driver."""
+    memory of another driver; memory that has a file."""
     assert said in run(rdma_pair.a, "memory", mode)
+
+
+# One that the daemon keeps 2 MiB at a time, and one with nothing side by side for longer.
+@pytest.mark.parametrize("kind", ["huge", "small"] if LONG else ["huge"])
+def test_region_of_64_gib(rdma_pair, kind):
+    """Of 64 GiB of address space, in a guest that has 3: the daemon has room for its runs."""
+    guest, daemon = rdma_pair.a, rdma_pair.daemon
+    before = anonymous(daemon)
+    try:
+        guest.run(f"sysctl -w vm.nr_hugepages={34 if kind == 'huge' else 0}")
+        program = guest.popen(command(guest, "memory", "wide", 64 << 30,
+                                      (64 if kind == "huge" else 256) << 20, kind))
+        program.wait_output("registered", 1800 if LONG else 120)
+        grown = anonymous(daemon) - before
+        guest.run("touch /tmp/looked-at-the-daemon")
+        said = program.wait(600 if LONG else 60, check=True).stdout
+        print(said, f"the daemon has {grown} KiB more")
+        # 24 bytes for each run: of 2 MiB, or at most as many as a guest may have.
+        assert grown < (4 << 10 if kind == "huge" else 100 << 10), grown
+    finally:
+        guest.run("sysctl -w vm.nr_hugepages=0")
 
 
 def test_deregistered_under_way(rdma_pair):

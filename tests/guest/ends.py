@@ -21,7 +21,7 @@ from pyverbs.wr import RecvWR, SGE, SendWR
 
 PAGE = mmap.PAGESIZE
 MIB = 1 << 20
-MAP_HUGETLB = 0x40000
+MAP_FIXED, MAP_NORESERVE, MAP_HUGETLB = 0x10, 0x4000, 0x40000
 
 ACCESS_ALL = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE
               | enums.IBV_ACCESS_REMOTE_READ)
@@ -44,21 +44,33 @@ def ipv4_gid_index(device):
                if entry.read_text().startswith("0000:0000:0000:0000:0000:ffff:"))
 
 
+def _mmap(address, length, protection, flags, fd):
+    address = _libc.mmap(address, length, protection, flags, fd, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap")
+    return address
+
+
 class Memory:
     """Mapped memory of this process."""
 
-    def __init__(self, length, *, flags=0, protection=mmap.PROT_READ | mmap.PROT_WRITE, fd=-1):
+    def __init__(self, length, *, flags=0, protection=mmap.PROT_READ | mmap.PROT_WRITE, fd=-1,
+                 align=1):
         flags |= 0 if flags & mmap.MAP_SHARED else mmap.MAP_PRIVATE
         flags |= mmap.MAP_ANONYMOUS if fd < 0 else 0
-        address = _libc.mmap(None, length, protection, flags, fd, 0)
-        if address == ctypes.c_void_p(-1).value:
-            raise OSError(ctypes.get_errno(), "mmap")
-        self.address = address
+        self.mapped = length + align - 1
+        self.at = _mmap(None, self.mapped, protection, flags, fd)
+        self.address = -(-self.at // align) * align
         self.length = length
 
     def free(self):
         """Unmaps it."""
-        _libc.munmap(self.address, self.length)
+        _libc.munmap(self.at, self.mapped)
+
+    def replace(self, offset, length, fd):
+        """A part of it is a file's beginning from now on."""
+        _mmap(self.address + offset, length, mmap.PROT_READ | mmap.PROT_WRITE,
+              mmap.MAP_SHARED | MAP_FIXED, fd)
 
     def fill(self, value, offset=0, length=None):
         """Sets all bytes of a part to value."""

@@ -3,6 +3,9 @@
 
 memory.py sizes DEVICE           regions of 1 byte to 1 GiB, unaligned
 memory.py huge DEVICE            regions over huge pages, 32 of 2 MiB
+memory.py gigantic DEVICE [START]   a region over a page of 1 GiB, at START or behind it
+memory.py shared DEVICE          memory that has a file: memfd, tmpfs, a disk
+memory.py wide DEVICE LENGTH PIECE [huge]   a piece of memory again and again, in one region
 memory.py readonly DEVICE        a file that is mapped read-only
 memory.py again DEVICE           one piece of memory registered again and again
 memory.py change DEVICE          regions that get other memory, rights, domains
@@ -15,10 +18,12 @@ memory.py large DEVICE LENGTH [SERVER]   messages from one guest to another
 
 import errno
 import fcntl
+import json
 import mmap
 import os
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,8 +33,14 @@ from pyverbs.mr import DmaBufMR, MR
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
-from ends import (ACCESS_ALL, MAP_HUGETLB, MIB, PAGE, End, Memory, Peer, check, close,
-                  connected, expect, request)
+from ends import (ACCESS_ALL, MAP_HUGETLB, MAP_NORESERVE, MIB, PAGE, End, Memory, Peer,
+                  check, close, connected, expect, request)
+
+GIB = 1 << 30
+MAP_HUGE_1GB = 30 << 26
+
+# The test makes it when it has looked at the daemon.
+LOOKED = "/tmp/looked-at-the-daemon"
 
 READ, WRITE, SEND = enums.IBV_WR_RDMA_READ, enums.IBV_WR_RDMA_WRITE, enums.IBV_WR_SEND
 GUARD = 2 * PAGE
@@ -113,9 +124,116 @@ def huge(device):
     memory = Memory(64 * MIB, flags=MAP_HUGETLB)
     check_region(device, (a, b), local, memory, 2 * MIB + 12345, 40 * MIB + 1)
     mr = MR(b.pd, memory.length, ACCESS_ALL, address=memory.address)
+    check_told(memory.length, 32, 2 * MIB)
     check_inside(a, local, mr, memory, 2 * MIB - 77, 8192)
     check_outside(device, b, local, mr, memory.address + memory.length - 1, 2)
     print("huge pages", flush=True)
+
+
+def check_told(length, pages, size):
+    """What the device was told of the region of this length."""
+    listed = json.loads(subprocess.run(["rdma", "-j", "-dd", "resource", "show", "mr"],
+                                       check=True, stdout=subprocess.PIPE).stdout)
+    told = [(each["drv_pages"], each["drv_page_size"]) for each in listed
+            if each.get("pid") == os.getpid() and each.get("mrlen") == length]
+    check(told == [(pages, size)], told, "instead of", pages, size)
+
+
+def physical(address):
+    """Where a page is in the guest's memory."""
+    with open("/proc/self/pagemap", "rb") as pagemap:
+        entry, = struct.unpack("=Q", os.pread(pagemap.fileno(), 8, address // PAGE * 8))
+    check(entry >> 63, "no page at", hex(address))
+    return (entry & ((1 << 55) - 1)) * PAGE
+
+
+def gigantic(device, start="0"):
+    """A whole page of 1 GiB, which is one entry of the list, and a part of it."""
+    a, b = connected(device)
+    local = scratch_for(a.pd)
+    memory = Memory(GIB, flags=MAP_HUGETLB | MAP_HUGE_1GB)
+    memory.write(b"touched")
+    at = physical(memory.address)
+    check(at % GIB == 0 and at >= int(start, 0), "the page is at", hex(at))
+    mr = MR(b.pd, GIB, ACCESS_ALL, address=memory.address)
+    check_told(GIB, 1, GIB)
+    for offset in (16, GIB // 2 - 77, GIB - 8192 - 16):
+        check_inside(a, local, mr, memory, offset, 8192)
+    for address in (memory.address - 1, memory.address + GIB - 1):
+        check_outside(device, b, local, mr, address, 2)
+    mr.rereg(CHANGE_TRANSLATION, addr=memory.address + PAGE + 5, length=GIB - 2 * PAGE)
+    check_inside(a, local, mr, memory, PAGE + 5, 8192)
+    check_outside(device, b, local, mr, memory.address + PAGE + 4, 1)
+    mr.close()
+    print(f"a page of 1 GiB at {at:#x}", flush=True)
+
+
+def shared(device):
+    """What RDMA writes is in the file, also when the region's mapping is gone."""
+    of = End(device)
+    local = scratch_for(of.pd)
+    length = 300 * PAGE
+    for directory in (None, "/dev/shm"):
+        file = tempfile.TemporaryFile(dir=directory) if directory else \
+            os.fdopen(os.memfd_create("region"), "r+b")
+        with file:
+            os.ftruncate(file.fileno(), length)
+            memory, other = (Memory(length, flags=mmap.MAP_SHARED, fd=file.fileno())
+                             for _ in range(2))
+        mr = MR(of.pd, length, ACCESS_ALL, address=memory.address)
+        address = memory.address
+        memory.free()
+        for offset in (0, 100 * PAGE - 4, length - 8):
+            data = random.randbytes(8)
+            local[0].write(data)
+            remote_write(device, of, local, (address + offset, mr.rkey), "SUCCESS")
+            check(other.equals(data, offset), "contents of the file", directory, offset)
+    # The kernel does not let go on with what has to be written to a disk.
+    with tempfile.TemporaryFile(dir="/root") as file:
+        file.write(random.randbytes(length))
+        file.flush()
+        memory = Memory(length, flags=mmap.MAP_SHARED, fd=file.fileno())
+    expect_errno(errno.EFAULT, "a file of a disk, to be written to",
+                 lambda: MR(of.pd, length, ACCESS_ALL, address=memory.address))
+    mr = MR(of.pd, length, enums.IBV_ACCESS_REMOTE_READ, address=memory.address)
+    a, b = connected(device, of=of)
+    a.qp.post_send(request(READ, local[1], local[0].address, length,
+                           remote=(memory.address, mr.rkey)))
+    expect(a, "SUCCESS", "READ of a file")
+    check(local[0].equals(memory.read(length)), "contents of the disk's file")
+    close(a, b)
+    print("shared", flush=True)
+
+
+def wide(device, length, piece, kind="small"):
+    """A region that is larger than the guest: the same memory in many places."""
+    length, piece = int(length), int(piece)
+    flags = os.MFD_HUGETLB if kind == "huge" else 0
+    memfd = os.memfd_create("piece", flags)
+    os.ftruncate(memfd, piece)
+    memory = Memory(length, protection=0, flags=MAP_NORESERVE, align=GIB)
+    for offset in range(0, length, piece):
+        memory.replace(offset, piece, memfd)
+    of = End(device)
+    local = scratch_for(of.pd)
+    local[0].write(b"contents")
+    start = time.monotonic()
+    mr = MR(of.pd, length, ACCESS_ALL, address=memory.address)
+    seconds = time.monotonic() - start
+    if kind == "huge":
+        check_told(length, length // (2 * MIB), 2 * MIB)
+    for offset in (length - 8, length // 2 + 12345, 77, piece - 8 - PAGE):
+        memory.fill(0, offset % piece, 8)
+        remote_write(device, of, local, (memory.address + offset, mr.rkey), "SUCCESS")
+        check(memory.equals(b"contents", offset % piece), "contents at", offset)
+    remote_write(device, of, local, (memory.address + length - 7, mr.rkey), "REM_ACCESS_ERR")
+    print(f"registered {length}: {seconds:.3f} s", flush=True)
+    while not os.path.exists(LOOKED):
+        time.sleep(0.1)
+    os.unlink(LOOKED)
+    start = time.monotonic()
+    mr.close()
+    print(f"deregistered: {time.monotonic() - start:.3f} s", flush=True)
 
 
 def readonly(device):
@@ -492,9 +610,10 @@ def large(device, length, server=None):
 def main():
     """Does what the command line says."""
     mode, *arguments = sys.argv[1:]
-    {"sizes": sizes, "huge": huge, "readonly": readonly, "again": again,
-     "change": change, "zero": zero, "dmabuf": dmabuf, "deregister": deregister,
-     "domains": domains, "large": large}[mode](*arguments)
+    {"sizes": sizes, "huge": huge, "gigantic": gigantic, "shared": shared, "wide": wide,
+     "readonly": readonly, "again": again, "change": change, "zero": zero,
+     "dmabuf": dmabuf, "deregister": deregister, "domains": domains,
+     "large": large}[mode](*arguments)
 
 
 if __name__ == "__main__":
