@@ -6,13 +6,14 @@ guest without KVM.
 """
 
 import contextlib
+import re
 
 import pytest
 
 import lab
 from lab import libvirt, nvme, paths
 from lab.networks import NETWORKS
-from lab.pingpong import gid_index
+from lab.pingpong import PORT, gid_index
 from lab.system import System, images
 from lab.talk import Talk
 
@@ -99,6 +100,19 @@ def test_connection_survives(system):
     assert system.run(index).stdout == before
     said = system.run("journalctl -b -q -o cat -u systemd-networkd").stdout
     assert said.count(f"{system.interface()}: Gained carrier") == 1, said
+
+
+@pytest.mark.skipif(not paths.LONG, reason="perf takes its time")
+def test_perf(system):
+    """perf finds the tracepoints, by the line that the documentation has."""
+    line, = re.findall(r"^  (perf trace .*)", (paths.TOP / "Documentation" / "howto.rst").read_text(),
+                       re.MULTILINE)
+    server = system.popen(line)
+    system.wait_listening(PORT)
+    system.run(f"ibv_rc_pingpong -g 1 {ADDRESS}")
+    said = server.wait(60, check=True).stderr
+    assert re.search(r'vroce_command\(.* name: "CREATE_QP", command: 9, ns: ', said), said
+    assert re.search(r"vroce_qp_state\(.* qpn: \d+, from: 2, to: 3", said), said
 
 
 def test_user(system):
