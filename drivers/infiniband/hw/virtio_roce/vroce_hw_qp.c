@@ -59,9 +59,11 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	/* Before its rings go, make sure that polling does not find the QP any more. */
 	vroce_hw_qp_forget(hw);
 	xa_erase_irq(&dev->qps, hw->qpn);
-	/* Who has found it uses its SRQ, by a forged completion, under this lock. */
-	spin_lock_irq(&hw->rcq->lock);
-	spin_unlock_irq(&hw->rcq->lock);
+	if (hw->kernel && hw->srq) {
+		/* Who has found it uses its SRQ, by a forged completion, under this lock. */
+		spin_lock_irq(&hw->rcq->lock);
+		spin_unlock_irq(&hw->rcq->lock);
+	}
 	if (err) {
 		vroce_queue_keep(dev, &hw->sq);
 		vroce_queue_keep(dev, &hw->rq);
