@@ -187,6 +187,10 @@ class Guest:
         """What it boots: kernel, disk, initramfs."""
         return paths.guest_image(self.disk)
 
+    def install_archive(self):
+        """What is unpacked in it: our modules and provider."""
+        return paths.guest_files()
+
     def start(self):
         """Starts QEMU.  The thread that calls this must outlive QEMU, which dies with it."""
         kernel, disk, initrd = self.image()
@@ -195,7 +199,7 @@ class Guest:
         self.share.mkdir()
         self.console_log = self.directory / "console.log"
         if self.install:
-            shutil.copy(paths.guest_files(), self.share / "install.tar")
+            shutil.copy(self.install_archive(), self.share / "install.tar")
 
         sockets = paths.socket_directory()
         self.agent_socket = sockets / f"{self.name}.agent"

@@ -12,19 +12,21 @@ class Pair:
     """Guests a and b, and their daemon.  The modules are not loaded."""
 
     def __init__(self, name="", *, limits=Limits(), pcap=False, uplink=False,
-                 daemon_arguments=(), binary=None, **guest):
+                 daemon_arguments=(), binary=None, guest=Guest, **arguments):
         prefix = f"{name}-" if name else ""
         self.daemon = Daemon(f"{prefix}daemon", limits=limits, pcap=pcap, uplink=uplink,
                              arguments=daemon_arguments, binary=binary)
         self.limits = limits
         self.names = (f"{prefix}a", f"{prefix}b")
-        self.guest_arguments = guest
+        self.guest_class = guest
+        self.guest_arguments = arguments
 
     def start(self):
         """Starts all, the guests side by side, and waits until they are ready."""
         self.daemon.start()
         self.guests = [
-            Guest(name, number, [roce_device(socket, self.limits)], **self.guest_arguments)
+            self.guest_class(name, number, [roce_device(socket, self.limits)],
+                             **self.guest_arguments)
             for number, (name, socket) in enumerate(zip(self.names, self.daemon.sockets), 1)
         ]
         self.a, self.b = self.guests
