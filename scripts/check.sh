@@ -8,8 +8,8 @@
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
 #   soak    the guest tests in full volume on both kernels, the tests of the next Debian's
-#           rdma-core, the provider in each version of rdma-core, RPM packages, and ten
-#           million inputs of each fuzzer
+#           rdma-core, the provider in each version of rdma-core, RPM packages, the patches
+#           of "make upstream", and ten million inputs of each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
@@ -37,8 +37,8 @@ soak)
 	export LAB_LONG=1
 	first=(guest-tests)
 	second=(apps guest-debug conformance-forky)
-	idle=(provider-versions rpms fuzz)
-	suites=(build guest-tests apps guest-debug conformance-forky provider-versions rpm fuzz)
+	idle=(provider-versions rpms upstream-check fuzz)
+	suites=(build guest-tests apps guest-debug conformance-forky provider-versions rpm upstream fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2

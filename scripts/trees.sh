@@ -18,6 +18,8 @@
 #           of its own, DKMS and a compiler
 #   packages-RELEASE, system-RELEASE  these for another release: bookworm, forky
 #   newest  compiles the modules against the newest kernel that backports have
+#   upstream  Debian forky, which compiles what "make upstream" writes, and the newest
+#           kernel source that Debian has
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 #   libfabric  the part of libfabric's source, as Debian 13 has it, that its tests are
 #           built from
@@ -217,6 +219,29 @@ make_release()
 	rm -r "$tree"/var/lib/apt/lists/*
 }
 
+# The newest kernel source is in backports, the newest tools are not.
+make_upstream()
+{
+	local release=$1 packages=$2 tree=$3
+
+	make_release "$release" "$packages" "$tree"
+	step "kernel source for the patches"
+	echo "deb $mirror trixie-backports main" >> "$tree/etc/apt/sources.list"
+	# shellcheck disable=SC2016
+	in_new_tree "$tree" sh -ec '
+		apt-get update -q -o "Acquire::Check-Valid-Until=$1"
+		cd /usr/src
+		source=$(apt-cache search --names-only "^linux-source-[0-9.]*$" |
+			sed "s/ .*//" | sort -V | tail -n 1)
+		apt-get download "$source/trixie-backports"
+		dpkg-deb --fsys-tarfile "$source"_*.deb |
+			tar -xO "./usr/src/$source.tar.xz" | tar -xJ --no-same-owner
+		rm "$source"_*.deb
+		mv "$source" linux
+	' sh "$check_valid"
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
 make_newest()
 {
 	local base=$1 packages=$2 tree=$3
@@ -373,6 +398,10 @@ system-*)
 newest)
 	base
 	cached tree-newest "$common" -- make_newest "$base" "gcc libc6-dev make"
+	;;
+upstream)
+	cached tree-upstream "$common" "$(declare -f make_release)" -- make_upstream forky \
+		"$(package_names "$lists/build.list") $(package_names "$lists/upstream.list")"
 	;;
 fresh)
 	cached tree-fresh "$common" -- make_fresh \

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The series for Linux: the RDMA driver, and virtio_net that has a device for it."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from flatten import Compat, FlattenError, ascii_only, edit, flatten
+from series import REST, Series, distribute, head, head_files, insert, insert_block, insert_sorted, piece
+
+DRIVER = "drivers/infiniband/hw/virtio_roce"
+WIRE = "include/uapi/linux/virtio_net_roce.h"
+AUX = "include/linux/virtio_net_roce_aux.h"
+ABI = "include/uapi/rdma/virtio_roce-abi.h"
+IDS = "include/uapi/rdma/ib_user_ioctl_verbs.h"
+
+# Which files are a patch, in the order of the layers.
+PARTS = (
+    ("wire", ("vroce_wire.c", "vroce_wire.h", "vroce_layout.c")),
+    ("commands", ("vroce_cmd.c", "vroce_cmd.h", "vroce_cmd_srq.c", "vroce_trace.c",
+                  "vroce_trace.h")),
+    ("objects", ("vroce.h", "vroce_obj.c", "vroce_kept.c")),
+    ("queues", ("vroce_queue.c", "vroce_ring.h", "vroce_form.c", "vroce_form.h", "vroce_mem.c",
+                "vroce_doorbell.c")),
+    ("user", ("vroce_user.c", "vroce_mmap.c")),
+    ("memory", ("vroce_mr.c", "vroce_ah.c", "vroce_mcast.c")),
+    ("cq", ("vroce_cq.c", "vroce_resize.c")),
+    ("qp", ("vroce_qp.c", "vroce_hw_qp.c", "vroce_srq.c", "vroce_srq_resize.c",
+            "vroce_xrcd.c")),
+    ("post", ("vroce_post.c", "vroce_flush.c", "vroce_drain.c")),
+    ("device", REST),
+)
+
+HEADERS = {
+    "virtio_net_roce.h": "<linux/virtio_net_roce.h>",
+    "virtio_net_roce_aux.h": "<linux/virtio_net_roce_aux.h>",
+    "virtio_roce-abi.h": "<rdma/virtio_roce-abi.h>",
+}
+
+# The RFC's numbers are taken by the standard.  These are proposed, and not assigned yet.
+NUMBERS = (
+    (re.compile(r"/\*\n \* The bit number is also .*?\*/\n#define VIRTIO_NET_F_ROCE\t\t55\n\n"
+                r"#define VIRTIO_NET_ROCE_CONFIG_SIZE\t32\n", re.S),
+     """\
+/*
+ * This bit, the class of the control commands and the place in the device configuration
+ * space are proposed.  The virtio technical committee has not assigned them.
+ */
+#define VIRTIO_NET_F_ROCE\t\t58
+
+"""),
+    (re.compile(r"(?<=#define VIRTIO_NET_ROCE_CONFIG_OFFSET\t)24$", re.M), "32"),
+    (re.compile(r"(?<=#define VIRTIO_NET_ROCE_CONFIG_RINGS_OFFSET\t)32$", re.M), "40"),
+    (re.compile(r"(?<=#define VIRTIO_NET_CTRL_ROCE\t\t)6$", re.M), "16"),
+)
+
+# What is not so where the driver is part of the kernel.
+EDITS = {
+    "vroce_main.c": (
+        (" * The lower module (virtio_net_roce) owns the PCI function, its virtqueues and\n"
+         " * its interrupts, and publishes an auxiliary device, to which this driver binds.\n",
+         " * virtio_net owns the virtio device, its virtqueues and its interrupts, and publishes an\n"
+         " * auxiliary device, to which this driver binds.\n"),
+        ("uapi/virtio_net_roce.h: layout", "include/uapi/linux/virtio_net_roce.h: layout"),
+        (".driver_id = (enum rdma_driver_id)VIRTIO_ROCE_DRIVER_ID",
+         ".driver_id = RDMA_DRIVER_VIRTIO_ROCE"),
+        ('MODULE_SOFTDEP("pre: virtio_net_roce");', 'MODULE_SOFTDEP("pre: virtio_net");'),
+    ),
+    "vroce_counters.c": (
+        (" * uapi/virtio_net_roce_counters.h.", " * vroce_counter_names.h."),
+        ('#include "virtio_net_roce_counters.h"', '#include "vroce_counter_names.h"'),
+    ),
+    "vroce_trace.h": (
+        ("  A device is named by its PCI function, as the\n"
+         " * tracepoints of virtio_net_roce name it.\n", "  A device is named by its PCI function.\n"),
+    ),
+    "vroce_queue.c": ((" * The rings belong to the lower module and stay",
+                       " * The rings belong to virtio_net and stay"),),
+    "vroce.h": ((" * @aux: the lower module's part", " * @aux: virtio_net's part"),),
+    "vroce_cq.c": (("/* Without a control block the lower module looks for completions. */",
+                    "/* Without a control block virtio_net looks for completions. */"),),
+    # The core disassociates contexts, so no module has to stay.
+    "vroce_user.c": (
+        (" * The context keeps both modules loaded.  If the function is unplugged, the\n"
+         " * context is disassociated, which ends that.\n *\n", ""),
+        ("\tif (!try_module_get(dev->aux->owner))\n\t\treturn -ENODEV;\n"
+         "\tif (!try_module_get(THIS_MODULE)) {\n\t\tmodule_put(dev->aux->owner);\n"
+         "\t\treturn -ENODEV;\n\t}\n", ""),
+        ("\tmodule_put(THIS_MODULE);\n\tmodule_put(to_vdev(uctx->device)->aux->owner);\n", ""),
+        ("#include <linux/module.h>\n", ""),
+    ),
+}
+
+AUX_EDITS = (
+    (" * The interface between the module that owns the PCI function (virtio_net_roce) and\n"
+     " * the RDMA driver (virtio_roce): an auxiliary device with a table of operations.\n",
+     " * The interface between virtio_net, with its part for RoCE (virtio_net_roce), and the\n"
+     " * RDMA driver (virtio_roce): an auxiliary device with a table of operations.\n"),
+    (" * The lower module knows queues and commands, but no verbs.  The upper module knows\n"
+     " * verbs, but no PCI.  Tests give the RDMA driver a device with their own table.\n",
+     " * virtio_net knows queues and commands, but no verbs.  The RDMA driver knows verbs, but\n"
+     " * no virtio device.\n"),
+    (" * @owner: module that must stay while a user has the RDMA device open\n", ""),
+    ("\tstruct module *owner;\n", ""),
+)
+
+
+def defined_by(tree):
+    """What include/compat.mk finds in a kernel's headers, as a function for flatten."""
+    with tempfile.TemporaryDirectory() as place:
+        makefile = pathlib.Path(place, "Makefile")
+        makefile.write_text(head("include/compat.mk") + "\nall: ; @echo $(ccflags-y)\n")
+        flags = subprocess.run(["make", "-s", "-f", makefile, f"srctree={tree}"],
+                               check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = set(re.findall(r"-D(VNR_HAVE_\w+)", flags))
+    return lambda name: name in found if name.startswith("VNR_HAVE_") else None
+
+
+def move_includes(text):
+    """Includes our headers by their places in the kernel, among the others."""
+    wanted = []
+    for name, place in HEADERS.items():
+        text, count = re.subn(rf'^#include "{name}"\n', "", text, flags=re.M)
+        if count:
+            wanted.append(f"#include {place}\n")
+    if not wanted:
+        return text
+    block = re.search(r"^(?:#include <.*>\n)+", text, re.M)
+    if block:
+        lines = sorted(set(block[0].splitlines(keepends=True) + wanted))
+        text = text[:block.start()] + "".join(lines) + text[block.end():]
+    else:
+        local = re.search(r'^#include "', text, re.M)
+        place = local.start() if local else text.index("\n\n") + 2
+        text = text[:place] + "".join(sorted(wanted)) + "\n" + text[place:]
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def wire_header(rfc_numbers=False):
+    """The wire format, and the assertions about its layout by themselves."""
+    text = ascii_only(head("uapi/virtio_net_roce.h"))
+    text, count = re.subn(r"#ifdef __KERNEL__\n.*?#endif\n", "", text, flags=re.S)
+    text, macros = re.subn(r"#define VNR_ASSERT_\w+\([^)]*\) \\\n(?:.*\\\n)*.*\n", "", text)
+    assertions = re.findall(r"^(VNR_ASSERT_\w+\([^;]*\);)\n", text, re.M)
+    text = re.sub(r"^VNR_ASSERT_\w+\([^;]*\);\n\n?", "", text, flags=re.M)
+    text = re.sub(r" \(Documentation/[\w.-]*\)( *)", lambda m: " " * (len(m[0])), text)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    if count != 1 or macros != 2 or "VNR_" in text:
+        raise FlattenError("the asserts of uapi/virtio_net_roce.h are not as expected")
+    text = edit(text, ((" * Only this file defines the wire format.  Kernel modules, rdma-core provider, device\n"
+                        " * and tests include it and do not define any of it again.  The layout\n"
+                        " * is that of the RFC v2 of VIRTIO_NET_F_ROCE (May 2022), in which enumerations\n"
+                        " * count from 0 in the order given there.\n",
+                        " * The layout is that of the RFC v2 of VIRTIO_NET_F_ROCE (May 2022), in which\n"
+                        " * enumerations count from 0 in the order given there.\n"),), WIRE)
+    if not rfc_numbers:
+        for pattern, new in NUMBERS:
+            text, count = pattern.subn(new, text)
+            if count != 1:
+                raise FlattenError(f"{WIRE}: {count} times: {pattern.pattern}")
+    return edit(text, (("/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */",
+                        "/* SPDX-License-Identifier: "
+                        "((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */"),), WIRE), assertions
+
+
+def abi_header():
+    """What the driver tells its provider."""
+    text = ascii_only(head("uapi/virtio_roce-abi.h"))
+    text, count = re.subn(r"/\*\n \* In-tree drivers have small numbers.*?"
+                          r"#define VIRTIO_ROCE_DRIVER_ID\t+\w+\n\n", "", text, flags=re.S)
+    if count != 1:
+        raise FlattenError("VIRTIO_ROCE_DRIVER_ID is not where it is expected")
+    return edit(text, (
+        (" (virtio_net_roce.h)", " (linux/virtio_net_roce.h)"),
+        ("/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */",
+         "/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */"),
+    ), ABI)
+
+
+def object_allocations(text):
+    """Older kernels do not have kzalloc_obj()."""
+    text = re.sub(r"\b(\w+) = kzalloc\(sizeof\(\*\1\), GFP_KERNEL\)", r"\1 = kzalloc_obj(*\1)", text)
+    return re.sub(r"\b(\w+) = kzalloc\(sizeof\(\*\1\), ", r"\1 = kzalloc_obj(*\1, ", text)
+
+
+def head_number():
+    """The driver's number out of tree."""
+    return " = " + re.search(r"#define VIRTIO_ROCE_DRIVER_ID\t+(\w+)", head("uapi/virtio_roce-abi.h"))[1]
+
+
+def layout(assertions):
+    """The assertions as a file of the driver."""
+    lines = []
+    for line in assertions:
+        kind, inner = re.fullmatch(r"VNR_ASSERT_(\w+)\((.*)\);", line, re.S).groups()
+        parts = [part.strip() for part in inner.split(",")]
+        if kind == "SIZE":
+            lines.append(f"SIZE({parts[0].removeprefix('struct ')}, {parts[1]});")
+        else:
+            lines.append(f"AT({parts[0].removeprefix('struct ')}, {parts[1]}, {parts[2]});")
+    return piece("kernel", "vroce_layout.c") + "\n".join(lines) + "\n"
+
+
+def makefile():
+    """The driver's Makefile without what is for several kernels."""
+    lines = [line for line in head(f"{DRIVER}/Makefile").splitlines()
+             if not re.match(r"include |ccflags-y", line)]
+    text = "\n".join(lines).replace("obj-m +=", "obj-$(CONFIG_INFINIBAND_VIRTIO_ROCE) +=")
+    return re.sub(r"\n{3,}", "\n\n", text) + "\nvirtio_roce-y += vroce_layout.o\n"
+
+
+def driver_files(tree, assertions):
+    """All files of the driver as the kernel has them."""
+    defined = defined_by(tree)
+    compat = Compat.read(head("include/virtio_net_roce_compat.h") +
+                         head("include/virtio_roce_compat.h"), defined)
+    files = {"vroce_layout.c": layout(assertions),
+             "vroce_counter_names.h": ascii_only(head("uapi/virtio_net_roce_counters.h"))}
+    for name in head_files(DRIVER, r".*\.[ch]"):
+        text = flatten(head(f"{DRIVER}/{name}"), compat, defined, name)
+        text = edit(text, EDITS.get(name, ()), name)
+        files[name] = object_allocations(move_includes(text))
+    return files
+
+
+def add_virtio_net(series, wire):
+    """virtio_net: its control queue for two, the wire format, the auxiliary device."""
+    add = series.add
+    add("drivers/net/virtio_net_cvq.h", piece("kernel", "virtio_net_cvq.h"))
+    series.patch("kernel/cvq.diff")
+    series.change("MAINTAINERS", lambda text: insert(
+        text, r"F:\tdrivers/net/virtio_net\.c", "F:\tdrivers/net/virtio_net_cvq.h\n"))
+    series.commit(piece("kernel", "cvq.txt"))
+
+    add(WIRE, wire)
+    series.change("MAINTAINERS", insert_block, "VIRTIO NET DRIVER",
+                  series.fill(piece("kernel", "MAINTAINERS")))
+    series.commit(piece("kernel", "wire-header.txt"))
+
+    add(AUX, edit(ascii_only(head("include/virtio_net_roce_aux.h")), AUX_EDITS, AUX))
+    for name in ("virtio_net_roce.c", "virtio_net_roce.h"):
+        add(f"drivers/net/{name}", piece("kernel", name))
+    series.patch("kernel/roce.diff")
+    series.change("drivers/net/Kconfig", lambda text: text.replace(
+        "config NLMON\n", piece("kernel", "Kconfig.net") + "\nconfig NLMON\n", 1))
+    series.change("drivers/net/Makefile", insert, re.escape("obj-$(CONFIG_VIRTIO_NET) += virtio_net.o"),
+                  piece("kernel", "Makefile.net"))
+    series.commit(piece("kernel", "roce.txt"))
+
+
+def kernel_series(tree, out, rfc_numbers):
+    """Writes the series.  With the RFC's numbers it is for tests only."""
+    series = Series("linux", tree, out, "RFC PATCH")
+    hw = "drivers/infiniband/hw/Makefile"
+    kconfig = "drivers/infiniband/Kconfig"
+    series.base("MAINTAINERS", "drivers/net/virtio_net.c", "drivers/net/Kconfig",
+                "drivers/net/Makefile", IDS, hw, kconfig)
+    wire, assertions = wire_header(rfc_numbers)
+    add_virtio_net(series, wire)
+
+    series.add(ABI, abi_header())
+    number = head_number() if rfc_numbers else ""
+    series.change(IDS, insert, "\tRDMA_DRIVER_IONIC,", f"\tRDMA_DRIVER_VIRTIO_ROCE{number},\n")
+    series.commit(piece("kernel", "abi.txt"))
+
+    files = driver_files(tree, assertions)
+    for part, names in distribute(files, PARTS):
+        for name in names:
+            series.add(f"{DRIVER}/{name}", files[name])
+        series.commit(piece("kernel", f"{part}.txt"))
+
+    series.add(f"{DRIVER}/Kconfig", piece("kernel", "Kconfig"))
+    series.add(f"{DRIVER}/Makefile", makefile())
+    series.change(hw, lambda text: text.rstrip("\n") +
+                  "\nobj-$(CONFIG_INFINIBAND_VIRTIO_ROCE)\t+= virtio_roce/\n")
+    series.change(kconfig, insert_sorted, r'source "drivers/infiniband/hw/',
+                  f'source "{DRIVER}/Kconfig"\n')
+    series.commit(piece("kernel", "build.txt"))
+    return series.write(series.fill(piece("kernel", "cover.txt")))
