@@ -25,7 +25,7 @@ INSTALL ?= install
 
 .PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-forky \
-	interop apps apps-short fresh-build-test demo \
+	interop apps apps-short fresh-build-test demo upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
 
@@ -43,6 +43,8 @@ help:
 	@echo 'make packages    Debian packages, into build/packages/'
 	@echo 'make rpms        RPM packages, into build/rpms/, to see that the spec file works'
 	@echo 'make provider RDMA_CORE=VERSION  for another version of rdma-core'
+	@echo 'make upstream    patch series for Linux and rdma-core, into build/upstream/;'
+	@echo '                 upstream-check: and applies and compiles them'
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
@@ -73,6 +75,13 @@ modules:
 # build/provider-VERSION.
 provider:
 	@scripts/build-provider.sh
+
+# Documentation/upstreaming.rst tells more.
+upstream: dependencies
+	@scripts/upstream.sh
+
+upstream-check:
+	@scripts/upstream.sh --check
 
 # The other versions that Debian has.
 provider-versions:
