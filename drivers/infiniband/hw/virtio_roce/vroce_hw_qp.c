@@ -292,7 +292,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		 */
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
 		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
-		.recv_cqn = to_vcq(recv_cq)->hw->cqn,
+		.recv_cqn = attr->recv_cq ? to_vcq(recv_cq)->hw->cqn : 0,
 		.cap = *cap,
 	};
 	struct vroce_hw_qp *hw;
