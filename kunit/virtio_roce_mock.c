@@ -434,6 +434,8 @@ static int mock_destroy_qp(struct mock *mock, const void *r, void *rsp)
 		return -EREMOTEIO;
 	}
 	qp = &mock->qps[qpn];
+	if (qp->type == VIRTIO_IB_QPT_XRC_TGT)
+		return mock_tgt_gone(mock, qp);
 	mock->cqs[qp->scqn].refs--;
 	mock->cqs[qp->rcqn].refs--;
 	if (mock_qp_srq(mock, qp))
@@ -619,6 +621,12 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(destroy_srq), 0, mock_destroy_srq },
 	[VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ] = {
 		MOCK_CMD(resize_srq), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_XRCD] = {
+		0, MOCK_ACK(create_xrcd), mock_create_xrcd },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD] = {
+		MOCK_CMD(destroy_xrcd), 0, mock_destroy_xrcd },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ] = {
+		MOCK_CMD(create_xrc_srq), MOCK_ACK(create_srq), NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR] = {
 		MOCK_CMD(rereg_mr), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG] = {
@@ -662,6 +670,8 @@ static int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 		return 0;
 	case VIRTIO_NET_CTRL_ROCE_CREATE_SRQ:
 		return mock_create_srq(mock, cmd->req, cmd->rsp);
+	case VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ:
+		return mock_create_xrc_srq(mock, cmd->req, cmd->rsp);
 	case VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ:
 		return mock_resize_srq(mock, cmd->req);
 	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:
@@ -902,6 +912,7 @@ static struct mock *mock_new(struct kunit *test)
 	mock->next_cqn = -1;
 	mock->next_qpn = -1;
 	memset(mock->pd_refs, 0xff, sizeof(mock->pd_refs));
+	memset(mock->xrcd_refs, 0xff, sizeof(mock->xrcd_refs));
 	memset(mock->ah_pdn, 0xff, sizeof(mock->ah_pdn));
 	return mock;
 }
@@ -1267,6 +1278,8 @@ unsigned int mock_objects(struct mock *mock)
 		n += mock->qps[i].exists;
 	for (i = 0; i < MOCK_SRQS; i++)
 		n += mock->srqs[i].exists;
+	for (i = 0; i < MOCK_XRCDS; i++)
+		n += mock->xrcd_refs[i] >= 0;
 	for (i = 0; i < MOCK_MRS; i++)
 		n += mock->mrs[i].exists;
 	for (i = 0; i < MOCK_AHS; i++)

@@ -18,6 +18,16 @@
 #include "virtio_net_roce_aux.h"
 
 struct ib_device;
+struct ib_pd;
+struct ib_qp;
+struct ib_qp_init_attr;
+struct ib_udata;
+struct ib_uqp_object;
+
+/* Of ib_core; it exports this, but only core_priv.h has it. */
+struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
+				struct ib_qp_init_attr *attr, struct ib_udata *udata,
+				struct ib_uqp_object *uobj, const char *caller);
 
 #define MOCK_QPS	8
 #define MOCK_CQS	8
@@ -35,6 +45,9 @@ struct ib_device;
 #define MOCK_SRQS	4
 /* What is added to the index of an SRQ. */
 #define MOCK_SRQ_HANDLE	0xabc00
+#define MOCK_XRCDS	2
+/* What is added to the index of an XRC domain. */
+#define MOCK_XRCD_HANDLE	0x7100
 #define MOCK_RSP_MAX	256
 
 /**
@@ -115,6 +128,9 @@ struct mock_srq {
 	int refs;
 	u32 pdn;
 	u32 limit;
+	bool xrc;
+	u32 xrcd;	/* of an XRC SRQ, like the next one */
+	u32 cqn;
 	struct virtio_rdma_cmd_create_srq req;
 	struct virtio_rdma_srq_control *control;
 	u64 pages[MOCK_PAGES];
@@ -155,6 +171,7 @@ struct mock_mr {
  * @next_cqn: answer the next CREATE_CQ with this CQN, unless it is negative
  * @next_qpn: answer the next CREATE_QP with this QPN, unless it is negative
  * @same_srq: CREATE_SRQ answers with the handle of the first SRQ
+ * @wide_srq: CREATE_XRC_SRQ answers with a number of more than 24 bits, and makes nothing
  * @unread_more: RESIZE_CQ claims so many more unread completions than there are
  * @flush: a QP that goes to ERR marks all requests used
  * @speed: of the Ethernet interface, Mb/s
@@ -192,6 +209,7 @@ struct mock {
 	int next_cqn;
 	int next_qpn;
 	bool same_srq;
+	bool wide_srq;
 	u32 unread_more;
 	bool flush;
 	u32 speed;
@@ -222,6 +240,7 @@ struct mock {
 	struct mock_srq srqs[MOCK_SRQS];
 	struct mock_mr mrs[MOCK_MRS];
 	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
+	int xrcd_refs[MOCK_XRCDS];	/* likewise */
 	int ah_pdn[MOCK_AHS];	/* likewise */
 	u8 gids[MOCK_GIDS][16];
 };
@@ -265,7 +284,16 @@ void mock_direct_complete(struct mock *mock, u32 cqn,
 			  const struct virtio_rdma_cqe *cqe, bool solicited);
 void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index);
 
-/* ----- virtio_roce_mock.c, for it ----- */
+/* ----- virtio_roce_mock_xrc.c ----- */
+
+int mock_create_xrcd(struct mock *mock, const void *r, void *rsp);
+int mock_destroy_xrcd(struct mock *mock, const void *r, void *rsp);
+int mock_create_xrc_srq(struct mock *mock, const struct kvec *req, void *rsp);
+void mock_xrc_srq_gone(struct mock *mock, const struct mock_srq *srq);
+int mock_tgt_made(struct mock *mock, const struct kvec *req);
+int mock_tgt_gone(struct mock *mock, struct mock_qp *qp);
+
+/* ----- virtio_roce_mock.c, for them ----- */
 
 void mock_violation(struct mock *mock, const char *what, u32 number);
 void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index);

@@ -26,6 +26,7 @@ void mock_make_direct(struct mock *mock)
 					      VIRTIO_IB_DEVICE_DIRECT |
 					      VIRTIO_IB_DEVICE_SRQ |
 					      VIRTIO_IB_DEVICE_SRQ_RESIZE |
+					      VIRTIO_IB_DEVICE_XRC |
 					      VIRTIO_IB_DEVICE_QP_EVENTS);
 	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
 	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
@@ -33,6 +34,7 @@ void mock_make_direct(struct mock *mock)
 	attr->max_direct_cqe = cpu_to_le32(1 << 22);
 	attr->max_doorbells = cpu_to_le32(MOCK_DOORBELLS);
 	attr->max_srq = cpu_to_le32(MOCK_SRQS);
+	attr->max_xrcd = cpu_to_le32(MOCK_XRCDS);
 }
 
 /* Copy a list of pages, as many as the mock keeps. */
@@ -144,7 +146,7 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 		.pdn = le32_to_cpu(req->pdn),
 		.scqn = le32_to_cpu(req->send_cqn),
 		.rcqn = le32_to_cpu(req->recv_cqn),
-		.control = phys_to_virt(control),
+		.control = control ? phys_to_virt(control) : NULL,
 		.direct = *direct,
 	};
 
@@ -158,6 +160,17 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 	}
 	if (qpn >= MOCK_ALL_QPS)
 		return -EREMOTEIO;
+	if (qp.type == VIRTIO_IB_QPT_XRC_TGT) {
+		if (mock_tgt_made(mock, kvec))
+			return -EREMOTEIO;
+		mock->qps[qpn] = qp;
+		return 0;
+	}
+	if (qp.type == VIRTIO_IB_QPT_XRC_INI) {
+		if (qp.rcqn || direct->recv_depth)
+			mock_violation(mock, "receive queue of an XRC_INI QP", qpn);
+		qp.rcqn = qp.scqn;
+	}
 	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT || control % 64 ||
 	    le32_to_cpu(direct->bit) >= VIRTIO_RDMA_DOORBELL_BITS ||
 	    le32_to_cpu(direct->doorbell) >= MOCK_DOORBELLS ||
@@ -344,6 +357,7 @@ int mock_destroy_srq(struct mock *mock, const void *r, void *rsp)
 	if (srq->refs)
 		mock_violation(mock, "SRQ in use", le32_to_cpu(req->srq));
 	srq->exists = false;
+	mock_xrc_srq_gone(mock, srq);
 	return mock_pd_use(mock, srq->pdn, -1);
 }
 
@@ -393,7 +407,7 @@ int mock_free_doorbell(struct mock *mock, const void *r, void *rsp)
 		return -EREMOTEIO;
 	}
 	for (i = MOCK_QPS; i < MOCK_ALL_QPS; i++)
-		if (mock->qps[i].exists &&
+		if (mock->qps[i].exists && mock->qps[i].control &&
 		    le32_to_cpu(mock->qps[i].direct.doorbell) == handle)
 			mock_violation(mock, "doorbell page in use", i);
 	mock->doorbells[handle] = NULL;
