@@ -24,11 +24,21 @@ def openmpi(apps, environment):
 LAUNCHERS = {"mpich": mpich, "openmpi": openmpi}
 
 
+# UCX 1.18 at times aborts in a flush of all endpoints, which only Open MPI's puts and gets
+# ask for.
+ABORTED = "Assertion `cfg_index != UCP_WORKER_CFG_INDEX_NULL' failed"
+ATTEMPTS = 5
+
+
 def run(apps, name, environment, arguments):
     """Runs the program and checks the output of all ranks."""
     program = apps.install(f"mpi-{name}")
     line = f"{LAUNCHERS[name](apps, environment)} {program} {arguments}"
-    result = apps.a.run(f"{line} 2>&1", timeout=300)
+    for _ in range(ATTEMPTS):
+        result = apps.a.run(f"{line} 2>&1", timeout=300, check=False)
+        if ABORTED not in result.stdout:
+            break
+    assert result.rc == 0, str(result)
     lines = result.stdout.splitlines()
     assert "good" in lines, str(result)
     for guest, ranks in zip(apps.pair.guests, (range(4), range(4, 8))):
