@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import time
 
 import pytest
 
@@ -100,6 +101,31 @@ def test_modules_go_when_the_daemon_is_gone(plug_pair):
     plug_pair.new_daemon()
     guest.run("modprobe -a virtio_roce ib_uverbs rdma_ucm")
     plug_pair.plug()
+    pingpong(guest, guest, iterations=200, validate=True)
+    plug_pair.unplug()
+
+
+def test_link_changes_without_a_driver(plug_pair):
+    """QEMU survives that, and a driver that comes later finds the link as it is."""
+    guest = plug_pair.guest
+    plug_pair.plug()
+    pci = "/sys/bus/pci/drivers"
+    function = guest.run(f"basename {pci}/virtio_net_roce/0000:*").stdout.strip()
+    guest.run(f"echo {function} > {pci}/virtio_net_roce/unbind")
+    guest.wait_output(COUNT, "0")
+    port = plug_pair.daemon.sockets[0].name
+    for state in ("down", "up", "down"):
+        plug_pair.daemon.control("link", port, state)
+    time.sleep(1)
+    assert guest.alive(), "QEMU ended"
+
+    guest.run(f"echo {function} > {pci}/virtio_net_roce/bind")
+    guest.wait_output(COUNT, "1")
+    guest.configure_network()
+    carrier = f"cat /sys/class/net/{guest.interface()}/carrier"
+    guest.wait_output(carrier, "0")
+    plug_pair.daemon.control("link", port, "up")
+    guest.wait_output(carrier, "1")
     pingpong(guest, guest, iterations=200, validate=True)
     plug_pair.unplug()
 

@@ -229,6 +229,11 @@ int vhost_user_listen(struct vhost_user *vu, const char *path)
 	return err;
 }
 
+/*
+ * QEMU 11.1 crashes if its generic device hears of a change while it is stopped.  It stops the
+ * queues in their order, so that it runs at least as long as the first one.  A driver reads
+ * the configuration when it starts, and so misses nothing.
+ */
 static void vu_config_changed(void *fe)
 {
 	struct vhost_user *vu = fe;
@@ -237,7 +242,8 @@ static void vu_config_changed(void *fe)
 		.flags = VU_FLAGS_VERSION,
 	};
 
-	if (vu->backend >= 0 && (vu->protocol & VU_PROTOCOL_F_CONFIG))
+	if (vu->backend >= 0 && (vu->protocol & VU_PROTOCOL_F_CONFIG) &&
+	    vu_vring_first(vu)->started)
 		vu_send(vu->backend, &hdr, NULL);
 }
 

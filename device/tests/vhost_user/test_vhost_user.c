@@ -183,24 +183,42 @@ static void test_config_bad(void **state)
 	assert_still_serving();
 }
 
-static void test_config_changed(void **state)
+/* Is QEMU told of a change? */
+static bool told(int channel)
 {
 	struct vu_header hdr;
+
+	vhost_user_fe_ops.config_changed(vu);
+	if (recv(channel, &hdr, sizeof(hdr), MSG_DONTWAIT) != sizeof(hdr))
+		return false;
+	assert_int_equal(hdr.request, 2);
+	assert_int_equal(hdr.flags, VU_FLAGS_VERSION);
+	assert_int_equal(hdr.size, 0);
+	return true;
+}
+
+static void test_config_changed(void **state)
+{
 	int sv[2];
 
 	/* Without the channel nothing happens. */
 	vhost_user_fe_ops.config_changed(vu);
-	qemu_handshake();
+	qemu_start(1);
 	vhost_user_fe_ops.config_changed(vu);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
 	assert_int_equal(qemu_ask(VU_SET_BACKEND_REQ_FD, "", 0, &sv[1], 1), 0);
 	close(sv[1]);
-	vhost_user_fe_ops.config_changed(vu);
-	assert_int_equal(recv(sv[0], &hdr, sizeof(hdr), MSG_DONTWAIT),
-			 sizeof(hdr));
-	assert_int_equal(hdr.request, 2);
-	assert_int_equal(hdr.flags, VU_FLAGS_VERSION);
-	assert_int_equal(hdr.size, 0);
+	/* QEMU's device begins and ends with the first queue. */
+	assert_false(told(sv[0]));
+	qemu_queue(0, 0);
+	assert_false(told(sv[0]));
+	qemu_enable(0, true);
+	assert_true(told(sv[0]));
+	assert_int_equal(qemu_get_base(0), 0);
+	assert_false(told(sv[0]));
+	qemu_queue(0, 0);
+	qemu_enable(0, true);
+	assert_true(told(sv[0]));
 	assert_true(vhost_user_fe_ops.connected(vu));
 	/* QEMU closed its end. */
 	close(sv[0]);
