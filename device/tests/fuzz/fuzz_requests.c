@@ -272,15 +272,20 @@ static void target_check(struct target *t)
 				    sizeof(canary));
 }
 
-/* All of it new, as its memory may be. */
+/* All is as after the set-up again, in the same memory, whatever is in it. */
 static void target_renew(struct target *t)
 {
+	struct eg_guest *guest = t->engine->guest;
 	unsigned int i;
 
-	for (i = 0; i < EG_GUESTS; i++)
+	for (i = 0; i < EG_GUESTS; i++) {
 		eg_port[i].lose = false;
+		rnic_reset(guest[i].rnic);
+		rnic_mem_changed(guest[i].rnic, &guest[i].map);
+	}
+	for (i = 0; i < EG_GUESTS; i++)
+		eg_guest_start(&guest[i], guest[i].cq[0].vq.event_idx);
 	*t = (struct target){ .engine = t->engine };
-	eg_renew(t->engine);
 	target_fill(t);
 }
 

@@ -126,8 +126,7 @@ void eg_gid(const struct eg_guest *guest, uint8_t *gid)
 	gid[15] = guest->number;
 }
 
-/* A NIC with nothing in it gets its queues and its GID. */
-static void eg_guest_start(struct eg_guest *guest, bool event_idx)
+void eg_guest_start(struct eg_guest *guest, bool event_idx)
 {
 	const struct rnic_limits *limits = &guest->rnic->ctx.limits;
 	struct virtio_rdma_cmd_add_gid gid = {};
@@ -255,18 +254,6 @@ int eg_setup_direct_many(void **state)
 {
 	return eg_setup_rings(state, VIRTIO_NET_ROCE_MAX_OBJECTS - EG_QPS,
 			      VIRTIO_NET_ROCE_MAX_OBJECTS - EG_CQS);
-}
-
-void eg_renew(struct engine *engine)
-{
-	unsigned int i;
-
-	for (i = 0; i < EG_GUESTS; i++) {
-		rnic_reset(engine->guest[i].rnic);
-		rnic_mem_changed(engine->guest[i].rnic, &engine->guest[i].map);
-	}
-	for (i = 0; i < EG_GUESTS; i++)
-		eg_guest_start(&engine->guest[i], engine->guest[i].cq[0].vq.event_idx);
 }
 
 int eg_teardown(void **state)

@@ -205,8 +205,8 @@ int eg_setup_direct(void **state);
 int eg_setup_direct_many(void **state);
 int eg_teardown(void **state);
 
-/** eg_renew() - all is as after the set-up again, in the same memory, whatever is in it */
-void eg_renew(struct engine *engine);
+/** eg_guest_start() - a NIC with nothing in it gets its queues and its GID */
+void eg_guest_start(struct eg_guest *guest, bool event_idx);
 
 /** eg_ptr() - pointer to guest memory */
 void *eg_ptr(const struct eg_guest *guest, uint64_t addr);
