@@ -81,7 +81,7 @@ def _machine(pair):
 @pytest.mark.parametrize("module", RESULTS)
 def test_each_result_is_seen(machine, module, monkeypatch):
     """Each way to fail is reported, and the tests that follow are run."""
-    monkeypatch.setattr(suite, "TIMEOUT", 5)
+    monkeypatch.setattr(suite, "TIMEOUT", 8)
     outcomes = suite.ModuleRun(machine, module, io.StringIO()).run()
     assert [outcome.result for outcome in outcomes] == RESULTS[module], outcomes
     if module != "test_all":
@@ -89,7 +89,7 @@ def test_each_result_is_seen(machine, module, monkeypatch):
     names = [outcome.name for outcome in outcomes]
     assert names == sorted(names) and len(set(names)) == len(names)
     for letter, text in (("b", "because"), ("c", "AssertionError: 1 != 2"), ("d", "status -11"),
-                         ("e", "no end within 5 s"), ("f", "in part"), ("g", "late"),
+                         ("e", "no end within 8 s"), ("f", "in part"), ("g", "late"),
                          ("h", "status 0"), ("i", "should have failed")):
         outcome = outcomes["abcdefghij".index(letter)]
         assert text in outcome.text, outcome
