@@ -124,17 +124,18 @@ static void xrc_user_srq(struct kunit *test)
 	struct mock *mock = mock_device(test, 64);
 	struct program prog = {};
 	struct process *p = process_direct(mock, &prog);
-	struct srq_resp srq[2] = {};
+	struct srq_resp first = {}, second = {};
+	struct srq_resp *const srq[] = { &first, &second };
 	struct mock_srq *made;
 	u32 xrcd, i;
 
 	KUNIT_ASSERT_EQ(test, 0, xrc_open_xrcd(p, &xrcd));
 	for (i = 0; i < 2; i++) {
-		KUNIT_ASSERT_EQ(test, 0, xrc_create_srq(p, &prog, xrcd, &srq[i]));
-		KUNIT_EXPECT_EQ(test, srq[i].core.srqn, MOCK_SRQ_HANDLE + i);
-		KUNIT_EXPECT_EQ(test, srq[i].core.max_wr, 32);
-		KUNIT_EXPECT_EQ(test, srq[i].drv.srq.depth, 32);
-		KUNIT_EXPECT_EQ(test, srq[i].drv.srq.flags, VIRTIO_ROCE_QUEUE_DIRECT);
+		KUNIT_ASSERT_EQ(test, 0, xrc_create_srq(p, &prog, xrcd, srq[i]));
+		KUNIT_EXPECT_EQ(test, srq[i]->core.srqn, MOCK_SRQ_HANDLE + i);
+		KUNIT_EXPECT_EQ(test, srq[i]->core.max_wr, 32);
+		KUNIT_EXPECT_EQ(test, srq[i]->drv.srq.depth, 32);
+		KUNIT_EXPECT_EQ(test, srq[i]->drv.srq.flags, VIRTIO_ROCE_QUEUE_DIRECT);
 	}
 	made = &mock->srqs[0];
 	KUNIT_EXPECT_TRUE(test, made->xrc);
@@ -146,9 +147,9 @@ static void xrc_user_srq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, xrc_close_xrcd(p, xrcd));
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_qp(p, prog.qp.handle));
 	KUNIT_EXPECT_EQ(test, -EBUSY, process_destroy_cq(p, prog.cq.handle));
-	KUNIT_EXPECT_EQ(test, 0, process_destroy_srq(p, srq[0].core.srq_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_srq(p, first.core.srq_handle));
 	KUNIT_EXPECT_EQ(test, -EBUSY, xrc_close_xrcd(p, xrcd));
-	KUNIT_EXPECT_EQ(test, 0, process_destroy_srq(p, srq[1].core.srq_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_destroy_srq(p, second.core.srq_handle));
 	KUNIT_EXPECT_EQ(test, 0, xrc_close_xrcd(p, xrcd));
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(p, prog.cq.handle));
 	process_close_file(p);
@@ -193,9 +194,9 @@ static void xrc_user_ini(struct kunit *test)
 						   IB_QPT_XRC_INI, &qp));
 	made = &mock->qps[qp.qpn];
 	KUNIT_EXPECT_EQ(test, made->type, VIRTIO_IB_QPT_XRC_INI);
-	KUNIT_EXPECT_EQ(test, made->direct.recv_depth, 0);
-	KUNIT_EXPECT_EQ(test, made->direct.recv_pages, 0);
-	KUNIT_EXPECT_EQ(test, made->direct.xrcd, 0);
+	KUNIT_EXPECT_FALSE(test, made->direct.recv_depth);
+	KUNIT_EXPECT_FALSE(test, made->direct.recv_pages);
+	KUNIT_EXPECT_FALSE(test, made->direct.xrcd);
 	KUNIT_EXPECT_EQ(test, qp.max_send_wr, 8);
 	KUNIT_EXPECT_EQ(test, qp.max_recv_wr, 0);
 	KUNIT_EXPECT_EQ(test, qp.max_recv_sge, 0);
