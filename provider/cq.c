@@ -339,14 +339,13 @@ static void cq_free_request(const struct virtio_roce_cq *cq, uint32_t slot,
 		virtio_roce_srq_complete(srq, le32toh(cqe.wqe));
 }
 
-/**
- * virtio_roce_cq_drop_qp() - skip the unread completions of a QP
- * @cq: CQ of the QP
- * @qpn: QP, for which the device adds no more completions
- * @srq: its SRQ, or NULL; the requests that they name are free again
+/*
+ * Skip the unread completions whose number, as @number_of() tells it, is @number.  The
+ * requests of @srq, which may be NULL, that they name are free again.
  */
-void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
-			    struct virtio_roce_srq *srq)
+static void cq_drop(struct virtio_roce_cq *cq,
+		    uint32_t (*number_of)(const struct virtio_roce_cq *cq, uint32_t slot),
+		    uint32_t number, struct virtio_roce_srq *srq)
 {
 	struct ring *ring = &cq->vq.ring;
 	struct ring walk;
@@ -357,7 +356,7 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 
 	vq_lock(&cq->vq);
 	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
-		if (cq_slot_qpn(cq, slot) != qpn || cq->stale[slot])
+		if (number_of(cq, slot) != number || cq->stale[slot])
 			continue;
 		cq->stale[slot] = true;
 		cq->num_stale++;
@@ -368,27 +367,25 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 }
 
 /**
+ * virtio_roce_cq_drop_qp() - skip the unread completions of a QP
+ * @cq: CQ of the QP
+ * @qpn: QP, for which the device adds no more completions
+ * @srq: its SRQ, or NULL; the requests that they name are free again
+ */
+void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
+			    struct virtio_roce_srq *srq)
+{
+	cq_drop(cq, cq_slot_qpn, qpn, srq);
+}
+
+/**
  * virtio_roce_cq_drop_srq() - skip the unread completions of an XRC SRQ
  * @cq: CQ of the SRQ, which does not find it any more
  * @srqn: number of the SRQ, for which the device adds no more completions
  */
 void virtio_roce_cq_drop_srq(struct virtio_roce_cq *cq, uint32_t srqn)
 {
-	struct ring *ring = &cq->vq.ring;
-	struct ring walk;
-	uint32_t slot;
-
-	if (cq_is_parents(cq))
-		return;
-
-	vq_lock(&cq->vq);
-	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
-		if (cq_slot_srqn(cq, slot) != srqn || cq->stale[slot])
-			continue;
-		cq->stale[slot] = true;
-		cq->num_stale++;
-	}
-	vq_unlock(&cq->vq);
+	cq_drop(cq, cq_slot_srqn, srqn, NULL);
 }
 
 /** virtio_roce_cq_add_srq() - completions find an XRC SRQ from now on */

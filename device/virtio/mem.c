@@ -43,8 +43,8 @@ void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	return region->host + (addr - region->addr);
 }
 
-uint64_t guest_mem_run(const struct guest_mem *mem, uint64_t addr, uint64_t len,
-		       uint8_t **host)
+uint64_t guest_mem_contig(const struct guest_mem *mem, uint64_t addr, uint64_t len,
+			  uint8_t **host)
 {
 	unsigned int i = guest_mem_search(mem, addr);
 	const struct guest_region *region = &mem->region[i];

@@ -53,7 +53,7 @@ extern const struct guest_mem guest_mem_none;
 void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len);
 
 /**
- * guest_mem_run() - how far it is the same from an address on
+ * guest_mem_contig() - how far it is the same from an address on
  * @mem:	memory map
  * @addr:	device address
  * @len:	bytes, more than 0
@@ -62,8 +62,8 @@ void *guest_mem_ptr(const struct guest_mem *mem, uint64_t addr, uint64_t len);
  * Return: how many bytes, up to @len and not 0, lie in the region that @addr is
  *	   in; or, if it is in none, in none.
  */
-uint64_t guest_mem_run(const struct guest_mem *mem, uint64_t addr, uint64_t len,
-		       uint8_t **host);
+uint64_t guest_mem_contig(const struct guest_mem *mem, uint64_t addr, uint64_t len,
+			  uint8_t **host);
 
 /**
  * guest_mem_iov() - pieces of the daemon's memory behind a device address

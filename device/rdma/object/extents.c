@@ -62,7 +62,7 @@ static uint32_t pages_run(const struct guest_mem *mem, uint64_t addr, uint32_t n
 	uint64_t len = (uint64_t)npages * RNIC_PAGE_SIZE;
 	uint8_t *host;
 
-	len = guest_mem_run(mem, addr, len, &host);
+	len = guest_mem_contig(mem, addr, len, &host);
 	return host ? len / RNIC_PAGE_SIZE : 0;
 }
 

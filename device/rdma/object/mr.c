@@ -661,7 +661,7 @@ static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)
 	uint8_t *p;
 
 	while (len) {
-		run = guest_mem_run(mem, addr, len, &p);
+		run = guest_mem_contig(mem, addr, len, &p);
 		if (!p)
 			return false;
 		addr += run;
@@ -706,7 +706,7 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 	uint64_t off, size;
 
 	if (mr->dma)
-		return guest_mem_run(mrs->ctx->mem, addr, len, p);
+		return guest_mem_contig(mrs->ctx->mem, addr, len, p);
 	if (mr->window) {
 		addr = addr - mr->addr + mr->base;
 		mr = mr->of;
@@ -718,8 +718,8 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 	extent = &mr->extent[*hint];
 	off -= (uint64_t)extent->page * RNIC_PAGE_SIZE;
 	size = (uint64_t)extent->npages * RNIC_PAGE_SIZE - off;
-	return guest_mem_run(mrs->ctx->mem, extent->addr + off, len < size ? len : size,
-			     p);
+	return guest_mem_contig(mrs->ctx->mem, extent->addr + off, len < size ? len : size,
+				p);
 }
 
 /* Are all pages of a part of a region still there? */

@@ -11,10 +11,10 @@ void *__real_guest_mem_ptr(const struct guest_mem *mem, uint64_t addr,
 			   uint64_t len);
 void *__wrap_guest_mem_ptr(const struct guest_mem *mem, uint64_t addr,
 			   uint64_t len);
-uint64_t __real_guest_mem_run(const struct guest_mem *mem, uint64_t addr,
-			      uint64_t len, uint8_t **host);
-uint64_t __wrap_guest_mem_run(const struct guest_mem *mem, uint64_t addr,
-			      uint64_t len, uint8_t **host);
+uint64_t __real_guest_mem_contig(const struct guest_mem *mem, uint64_t addr,
+				 uint64_t len, uint8_t **host);
+uint64_t __wrap_guest_mem_contig(const struct guest_mem *mem, uint64_t addr,
+				 uint64_t len, uint8_t **host);
 size_t __real_iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
 			 void *buf, size_t len);
 size_t __wrap_iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
@@ -27,11 +27,11 @@ void *__wrap_guest_mem_ptr(const struct guest_mem *mem, uint64_t addr,
 	return __real_guest_mem_ptr(mem, addr, len);
 }
 
-uint64_t __wrap_guest_mem_run(const struct guest_mem *mem, uint64_t addr,
-			      uint64_t len, uint8_t **host)
+uint64_t __wrap_guest_mem_contig(const struct guest_mem *mem, uint64_t addr,
+				 uint64_t len, uint8_t **host)
 {
 	work.lookups++;
-	return __real_guest_mem_run(mem, addr, len, host);
+	return __real_guest_mem_contig(mem, addr, len, host);
 }
 
 size_t __wrap_iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,

@@ -71,20 +71,20 @@ static void test_run(void **state)
 	static const struct guest_mem none;
 	uint8_t *host;
 
-	assert_int_equal(guest_mem_run(&mem, 0x10ff0, 0x8, &host), 0x8);
+	assert_int_equal(guest_mem_contig(&mem, 0x10ff0, 0x8, &host), 0x8);
 	assert_ptr_equal(host, low + 0xff0);
-	assert_int_equal(guest_mem_run(&mem, 0x10ff0, 0x20, &host), 0x10);
+	assert_int_equal(guest_mem_contig(&mem, 0x10ff0, 0x20, &host), 0x10);
 	assert_ptr_equal(host, low + 0xff0);
-	assert_int_equal(guest_mem_run(&mem, 0x11000, UINT64_MAX, &host), 0x1000);
+	assert_int_equal(guest_mem_contig(&mem, 0x11000, UINT64_MAX, &host), 0x1000);
 	assert_ptr_equal(host, high);
 	/* In front of a region, in a hole, behind the last one. */
-	assert_int_equal(guest_mem_run(&mem, 0xfff0, 0x100, &host), 0x10);
+	assert_int_equal(guest_mem_contig(&mem, 0xfff0, 0x100, &host), 0x10);
 	assert_null(host);
-	assert_int_equal(guest_mem_run(&mem, 0x12000, 0x100, &host), 0x100);
+	assert_int_equal(guest_mem_contig(&mem, 0x12000, 0x100, &host), 0x100);
 	assert_null(host);
-	assert_int_equal(guest_mem_run(&mem, UINT64_MAX, 1, &host), 1);
+	assert_int_equal(guest_mem_contig(&mem, UINT64_MAX, 1, &host), 1);
 	assert_null(host);
-	assert_int_equal(guest_mem_run(&none, 0x10000, 5, &host), 5);
+	assert_int_equal(guest_mem_contig(&none, 0x10000, 5, &host), 5);
 	assert_null(host);
 }
 

@@ -363,9 +363,9 @@ int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 int vroce_maps_insert_srq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 			  const struct vroce_queue *q, struct vroce_mem *mem,
 			  struct virtio_roce_queue *resp);
-int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
-			struct virtio_roce_create_qp_resp *resp);
-void vroce_doorbell_hide(struct vroce_doorbell *db);
+int vroce_doorbell_expose(struct vroce_doorbell *db, struct ib_ucontext *uctx,
+			  struct virtio_roce_create_qp_resp *resp);
+void vroce_doorbell_withdraw(struct vroce_doorbell *db);
 void vroce_maps_remove(struct vroce_maps *maps);
 int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
@@ -918,7 +918,7 @@ struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 
 /* ----- vroce_flush.c: what happens when the device is dead ----- */
 
-u32 vroce_alive_show(const struct vroce_hw_cq *hw);
+u32 vroce_alive_expose(const struct vroce_hw_cq *hw);
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);

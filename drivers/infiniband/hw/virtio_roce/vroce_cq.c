@@ -246,7 +246,7 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	if (err)
 		return err;
 	if (!cq->hw->queue.direct)
-		resp.cq.flags |= vroce_alive_show(cq->hw);
+		resp.cq.flags |= vroce_alive_expose(cq->hw);
 	err = vroce_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		vroce_maps_remove(&cq->maps);

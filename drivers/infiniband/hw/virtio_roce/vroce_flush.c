@@ -28,13 +28,13 @@ static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)
 }
 
 /**
- * vroce_alive_show() - let user space see that the device is alive
+ * vroce_alive_expose() - let user space see that the device is alive
  * @hw: CQ
  *
  * Context: any.
  * Return: flag for the provider, 0 if there is no room for the word.
  */
-u32 vroce_alive_show(const struct vroce_hw_cq *hw)
+u32 vroce_alive_expose(const struct vroce_hw_cq *hw)
 {
 	const struct virtio_net_roce_vq *vq = hw->queue.vq;
 	size_t ring = struct_size(vq->vring.used, ring, vq->vring.num) +

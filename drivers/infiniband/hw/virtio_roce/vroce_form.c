@@ -77,12 +77,12 @@ void vroce_form_set_inline(const struct vroce_queue *q, void *slot, u16 len)
 }
 
 /**
- * vroce_wq_show() - the request at a position is complete
+ * vroce_wq_put() - the request at a position is complete
  * @q: queue
  * @pos: position, which the device does not look at yet
  * @recv: it is a receive queue
  */
-void vroce_wq_show(const struct vroce_queue *q, u32 pos, bool recv)
+void vroce_wq_put(const struct vroce_queue *q, u32 pos, bool recv)
 {
 	__le64 *wr_id = vroce_queue_slot(q, pos);
 
@@ -236,10 +236,10 @@ void vroce_cq_advance(struct vroce_queue *q, const void *entry)
 }
 
 /**
- * vroce_cq_show() - give the slots of completions that were read back
+ * vroce_cq_publish() - give the slots of completions that were read back
  * @q: CQ
  */
-void vroce_cq_show(struct vroce_queue *q)
+void vroce_cq_publish(struct vroce_queue *q)
 {
 	if (!q->direct) {
 		vroce_ring_publish(&q->vq->vring, q->next + q->depth);

@@ -36,7 +36,7 @@ struct vroce_cqe {
 void vroce_form_init_wq(struct vroce_queue *q, bool recv);
 void vroce_form_set_sges(const struct vroce_queue *q, void *slot, u32 num);
 void vroce_form_set_inline(const struct vroce_queue *q, void *slot, u16 len);
-void vroce_wq_show(const struct vroce_queue *q, u32 pos, bool recv);
+void vroce_wq_put(const struct vroce_queue *q, u32 pos, bool recv);
 void vroce_wq_announce(struct virtio_net_roce_aux *aux, struct vroce_queue *q,
 		       u32 old);
 
@@ -44,7 +44,7 @@ void *vroce_cq_entry(const struct vroce_queue *q, u32 i);
 void vroce_cq_read(const struct vroce_queue *q, const void *entry,
 		   struct vroce_cqe *cqe);
 void vroce_cq_advance(struct vroce_queue *q, const void *entry);
-void vroce_cq_show(struct vroce_queue *q);
+void vroce_cq_publish(struct vroce_queue *q);
 __le32 *vroce_cq_entry_qpn(const struct vroce_queue *q, void *entry);
 
 bool vroce_wq_owed(const struct vroce_queue *q, u32 pos);

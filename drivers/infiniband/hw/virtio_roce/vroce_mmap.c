@@ -294,15 +294,15 @@ int vroce_maps_insert_srq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 }
 
 /**
- * vroce_doorbell_show() - let user space map its doorbell page
+ * vroce_doorbell_expose() - let user space map its doorbell page
  * @db: doorbell page of a process
  * @uctx: its context
  * @resp: to be filled in for the provider
  *
  * Return: 0 or -ENOMEM.
  */
-int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
-			struct virtio_roce_create_qp_resp *resp)
+int vroce_doorbell_expose(struct vroce_doorbell *db, struct ib_ucontext *uctx,
+			  struct virtio_roce_create_qp_resp *resp)
 {
 	const struct vroce_range kick = {
 		.phys = db->vq->doorbell_phys,
@@ -339,10 +339,10 @@ int vroce_doorbell_show(struct vroce_doorbell *db, struct ib_ucontext *uctx,
 }
 
 /**
- * vroce_doorbell_hide() - undo vroce_doorbell_show()
+ * vroce_doorbell_withdraw() - undo vroce_doorbell_expose()
  * @db: doorbell page
  */
-void vroce_doorbell_hide(struct vroce_doorbell *db)
+void vroce_doorbell_withdraw(struct vroce_doorbell *db)
 {
 	rdma_user_mmap_entry_remove(db->kick_entry);
 	rdma_user_mmap_entry_remove(db->page_entry);

@@ -329,7 +329,7 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			vroce_cq_unexpect(scq);
 			break;
 		}
-		vroce_wq_show(q, pos, false);
+		vroce_wq_put(q, pos, false);
 	}
 	/* The requests before the bad one are posted. */
 	vroce_wq_publish(to_vdev(ibqp->device)->aux, q, pos);
@@ -406,7 +406,7 @@ static void vroce_backlog_move(struct vroce_qp *qp)
 			*vroce_backlog_request(qp, backlog->head);
 		memcpy(vroce_queue_slot(q, pos),
 		       vroce_backlog_slot(qp, backlog->head++), q->slot_len);
-		vroce_wq_show(q, pos, true);
+		vroce_wq_put(q, pos, true);
 	}
 	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 }
@@ -467,7 +467,7 @@ static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 					vroce_queue_request(q, pos), *wr);
 		if (err)
 			break;
-		vroce_wq_show(q, pos, true);
+		vroce_wq_put(q, pos, true);
 	}
 	vroce_wq_publish(to_vdev(qp->ibqp.device)->aux, q, pos);
 	return err;
@@ -720,7 +720,7 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 			n += vroce_cq_take(dev, hw, entry, wc + n);
 		}
 		if (had)
-			vroce_cq_show(q);
+			vroce_cq_publish(q);
 	} while (had && n < num && rounds++ < num &&
 		 READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED);
 	/* After the slots, for which there may be completions now. */

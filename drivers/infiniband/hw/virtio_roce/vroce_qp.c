@@ -244,7 +244,7 @@ static int vroce_qp_expose_direct(struct vroce_qp *qp, struct ib_ucontext *uctx,
 	if (err)
 		return err;
 	resp->bit = hw->sq.bit;
-	return vroce_doorbell_show(hw->sq.doorbell, uctx, resp);
+	return vroce_doorbell_expose(hw->sq.doorbell, uctx, resp);
 }
 
 static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)

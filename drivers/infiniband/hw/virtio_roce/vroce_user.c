@@ -209,7 +209,7 @@ void vroce_dealloc_ucontext(struct ib_ucontext *uctx)
 	struct vroce_ucontext *vuctx =
 		container_of(uctx, struct vroce_ucontext, ibucontext);
 
-	vroce_doorbell_hide(&vuctx->doorbell);
+	vroce_doorbell_withdraw(&vuctx->doorbell);
 	vroce_doorbell_exit(to_vdev(uctx->device), &vuctx->doorbell);
 	module_put(THIS_MODULE);
 	module_put(to_vdev(uctx->device)->aux->owner);
