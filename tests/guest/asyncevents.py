@@ -114,6 +114,9 @@ def drained(watched):
             watched.expect(enums.IBV_EVENT_SQ_DRAINED)
         else:
             watched.quiet()
+        # A request that had not begun waits until the QP may send again.
+        attr.qp_state = enums.IBV_QPS_RTS
+        a.qp.modify(attr, enums.IBV_QP_STATE)
         expect(a, "SUCCESS")
         close(a, b)
 
