@@ -15,6 +15,14 @@
 
 . "$(dirname "$0")/lib.sh"
 
+# Bytes of an input.  Frames have what fits on the network; of the others a few hundred are
+# some dozen operations, and more would only take longer.
+declare -A longest=([packets]=1500 [messages]=256 [commands]=256 [requests]=256 [rings]=256)
+
+# Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
+# callers: both take a good part of the time.
+export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3
+
 # Inputs of a short run: half a minute each where nothing else runs.
 declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000 [rings]=20000)
 
@@ -49,7 +57,8 @@ fuzz()
 	shift
 	mkdir -p "$corpus"
 	/usr/bin/python3 "$top/device/tests/fuzz/fuzz_seeds.py" "$target" "$corpus"
-	"$build/device/fuzz/fuzz_$target" -max_len=2500 -timeout=20 \
+	"$build/device/fuzz/fuzz_$target" -max_len="${longest[$target]}" -timeout=20 \
+		-entropic=0 \
 		-artifact_prefix="$work/$target-" -print_final_stats=1 "$@" \
 		"$corpus" > "$log" 2>&1 || rc=$?
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
