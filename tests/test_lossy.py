@@ -105,7 +105,7 @@ def test_count(ends):
     a, b = ends.guests
     with ends.wire(WIRES["bad"]):
         before = ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"]
-        count(a, b, 1000000 if LONG else 10000, timeout=7200 if LONG else 240)
+        count(a, [b], 1000000 if LONG else 10000, timeout=7200 if LONG else 240)
         assert ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"] > before
 
 

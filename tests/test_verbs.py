@@ -44,8 +44,9 @@ def program_of_c(guest, name):
 # Atomic operations
 
 def test_count(rdma_pair):
-    """8 QPs of one guest and a local one of the other count on one word."""
-    count(rdma_pair.b, rdma_pair.a, 1000000 if LONG else 10000, timeout=3600 if LONG else 120)
+    """8 QPs of two guests and a local one count on one word."""
+    count(rdma_pair.b, [rdma_pair.a, rdma_pair.b], 1000000 if LONG else 10000,
+          timeout=3600 if LONG else 120)
 
 
 # Asynchronous events

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""QPs of two guests count on one word by FETCH_ADD.
+"""QPs of several processes count on one word by FETCH_ADD.
 
-count.py add DEVICE QPS ROUNDS [ADDRESS]
+count.py serve DEVICE QPS ROUNDS CLIENTS
+count.py add DEVICE QPS ROUNDS ADDRESS NUMBER
 
-Without ADDRESS it is the server, which has the word.  The client has QPS QPs and the
-server one more, connected with itself; each posts ROUNDS batches, all at the same time.
-Each number must come back once.
+The server has the word.  Each of its clients, numbered from 0, has QPS QPs, and the server
+one more, connected with itself; each posts ROUNDS batches, all at the same time.  Each
+number must come back once.
 """
 
 import sys
@@ -18,6 +19,7 @@ from pyverbs.wr import SGE
 
 BATCH = 16
 WORD = 8
+PORT = 18600
 ACCESS = ACCESS_ALL | enums.IBV_ACCESS_REMOTE_ATOMIC
 
 
@@ -80,32 +82,35 @@ def counters_of(device, number):
     return found
 
 
-def server(device, qps, rounds):
+def server(device, qps, rounds, clients):
     """Has the word, and counts on it with a QP of its own."""
-    counters = counters_of(device, qps + 2)
+    counters = counters_of(device, qps * clients + 2)
     gid, word = counters[0].gid, counters[0].memory
-    key, local = counters[0].mr.rkey, counters[qps:]
-    peer = Peer(None)
-    other = peer.swap(gid=gid, rkey=key, address=word.address,
-                      qpns=[counter.qp.qp_num for counter in counters[:qps]])
-    for counter, qpn in zip(counters, other["qpns"]):
-        counter.attach(qpn, other["gid"])
+    key, local = counters[0].mr.rkey, counters[-2:]
+    peers = [Peer(None, PORT + number) for number in range(clients)]
+    for number, peer in enumerate(peers):
+        ends = counters[qps * number:qps * (number + 1)]
+        other = peer.swap(gid=gid, rkey=key, address=word.address,
+                          qpns=[end.qp.qp_num for end in ends])
+        for end, qpn in zip(ends, other["qpns"]):
+            end.attach(qpn, other["gid"])
     local[0].attach(local[1].qp.qp_num, gid)
     local[1].attach(local[0].qp.qp_num, gid)
-    peer.swap()
+    for peer in peers:
+        peer.swap()
     total = count(local[:1], rounds, key, word.address)
-    total += peer.swap(sum=0)["sum"]
-    counted = (qps + 1) * rounds * BATCH
+    total += sum(peer.swap(sum=0)["sum"] for peer in peers)
+    counted = (qps * clients + 1) * rounds * BATCH
     found = int.from_bytes(word.read(WORD), sys.byteorder)
     check(found == counted, found, "instead of", counted)
     check(total == counted * (counted - 1) // 2, "a number came twice or never")
     print("counted to", found)
 
 
-def client(device, qps, rounds, address):
+def client(device, qps, rounds, address, number):
     """Counts on the server's word."""
     counters = counters_of(device, qps)
-    peer = Peer(address)
+    peer = Peer(address, PORT + number)
     other = peer.swap(gid=counters[0].gid, qpns=[counter.qp.qp_num for counter in counters])
     for counter, qpn in zip(counters, other["qpns"]):
         counter.attach(qpn, other["gid"])
@@ -115,8 +120,11 @@ def client(device, qps, rounds, address):
 
 def main():
     """Does what the command line says."""
-    device, qps, rounds, *address = sys.argv[2:]
-    (client if address else server)(device, int(qps), int(rounds), *address)
+    what, device, qps, rounds, *rest = sys.argv[1:]
+    if what == "serve":
+        server(device, int(qps), int(rounds), int(rest[0]))
+    else:
+        client(device, int(qps), int(rounds), rest[0], int(rest[1]))
 
 
 if __name__ == "__main__":
