@@ -27,7 +27,7 @@ PARTS = (
     ("memory", ("vroce_mr.c", "vroce_ah.c", "vroce_mcast.c")),
     ("cq", ("vroce_cq.c", "vroce_resize.c")),
     ("qp", ("vroce_qp.c", "vroce_hw_qp.c", "vroce_srq.c", "vroce_srq_resize.c",
-            "vroce_xrcd.c")),
+            "vroce_domain.c")),
     ("post", ("vroce_post.c", "vroce_flush.c", "vroce_drain.c")),
     ("device", REST),
 )

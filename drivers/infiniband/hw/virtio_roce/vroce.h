@@ -397,16 +397,20 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void vroce_dealloc_ucontext(struct ib_ucontext *uctx);
 void vroce_disassociate_ucontext(struct ib_ucontext *uctx);
 
-/* ----- vroce_verbs.c: device, port, GIDs, protection domains ----- */
+/* ----- vroce_domain.c: protection domains, XRC domains ----- */
+
+struct vroce_domain_type;
 
 /**
- * struct vroce_hw_pd - a protection domain in the device
+ * struct vroce_hw_domain - a protection domain or an XRC domain in the device
  * @obj: its references
- * @pdn: handle
+ * @type: which of them
+ * @handle: the device's handle
  */
-struct vroce_hw_pd {
+struct vroce_hw_domain {
 	struct vroce_obj obj;
-	u32 pdn;
+	const struct vroce_domain_type *type;
+	u32 handle;
 };
 
 /**
@@ -416,8 +420,25 @@ struct vroce_hw_pd {
  */
 struct vroce_pd {
 	struct ib_pd ibpd;
-	struct vroce_hw_pd *hw;
+	struct vroce_hw_domain *hw;
 };
+
+/**
+ * struct vroce_xrcd - an XRC domain
+ * @ibxrcd: the core's part
+ * @hw: the device's part
+ */
+struct vroce_xrcd {
+	struct ib_xrcd ibxrcd;
+	struct vroce_hw_domain *hw;
+};
+
+int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
+int vroce_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+int vroce_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
+
+/* ----- vroce_verbs.c: device, port, GIDs ----- */
 
 bool vroce_port_is_active(const struct vroce_dev *dev);
 int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
@@ -433,8 +454,6 @@ void vroce_get_dev_fw_str(struct ib_device *ibdev, char *str);
 int vroce_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
 int vroce_add_gid(const struct ib_gid_attr *attr, void **context);
 int vroce_del_gid(const struct ib_gid_attr *attr, void **context);
-int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
-int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
 /* ----- vroce_counters.c: hardware counters ----- */
 
@@ -459,7 +478,7 @@ void vroce_set_restrack_ops(struct vroce_dev *dev);
  */
 struct vroce_hw_ah {
 	struct vroce_obj obj;
-	struct vroce_hw_pd *pd;
+	struct vroce_hw_domain *pd;
 	u32 ahn;
 };
 
@@ -623,31 +642,6 @@ void vroce_cq_events(struct vroce_dev *dev, bool on);
 
 int vroce_cq_grow(struct vroce_cq *cq, u32 cqe, struct ib_udata *udata);
 
-/* ----- vroce_xrcd.c: XRC domains ----- */
-
-/**
- * struct vroce_hw_xrcd - an XRC domain in the device
- * @obj: its references
- * @handle: the device's handle
- */
-struct vroce_hw_xrcd {
-	struct vroce_obj obj;
-	u32 handle;
-};
-
-/**
- * struct vroce_xrcd - an XRC domain
- * @ibxrcd: the core's part
- * @hw: the device's part
- */
-struct vroce_xrcd {
-	struct ib_xrcd ibxrcd;
-	struct vroce_hw_xrcd *hw;
-};
-
-int vroce_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
-int vroce_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
-
 /* ----- vroce_srq.c: shared receive queues ----- */
 
 /* Parts of the memory of an SRQ. */
@@ -676,8 +670,8 @@ enum vroce_srq_part {
 struct vroce_hw_srq {
 	struct vroce_obj obj;
 	u32 handle;
-	struct vroce_hw_pd *pd;
-	struct vroce_hw_xrcd *xrcd;
+	struct vroce_hw_domain *pd;
+	struct vroce_hw_domain *xrcd;
 	struct vroce_hw_cq *cq;
 	struct vroce_queue queue;
 	struct vroce_mem *mem;
@@ -744,11 +738,11 @@ void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type)
 struct vroce_hw_qp {
 	struct vroce_obj obj;
 	u32 qpn;
-	struct vroce_hw_pd *pd;
+	struct vroce_hw_domain *pd;
 	struct vroce_hw_cq *scq;
 	struct vroce_hw_cq *rcq;
 	struct vroce_hw_srq *srq;
-	struct vroce_hw_xrcd *xrcd;
+	struct vroce_hw_domain *xrcd;
 	struct vroce_queue sq;
 	struct vroce_queue rq;
 	bool kernel;
@@ -841,7 +835,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		   const struct ib_qp_cap *cap, bool kernel,
 		   struct vroce_doorbell *db);
 struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
-					struct vroce_hw_xrcd *xrcd);
+					struct vroce_hw_domain *xrcd);
 
 /* ----- vroce_qp.c: their verbs ----- */
 

@@ -21,7 +21,7 @@ static void vroce_hw_ah_release(struct vroce_obj *obj)
 	struct vroce_dev *dev = obj->dev;
 	int err;
 
-	err = vroce_cmd_destroy_ah(dev->aux, hw->pd->pdn, hw->ahn);
+	err = vroce_cmd_destroy_ah(dev->aux, hw->pd->handle, hw->ahn);
 	if (err == -ENOMEM) {
 		/* The command was not sent. */
 		msleep(VROCE_AH_RETRY_MS);
@@ -35,7 +35,7 @@ static void vroce_hw_ah_release(struct vroce_obj *obj)
 }
 
 static struct vroce_hw_ah *
-vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_pd *pd,
+vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_domain *pd,
 		   const struct rdma_ah_attr *attr, bool atomic)
 {
 	struct vroce_hw_ah *hw;
@@ -47,7 +47,7 @@ vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_pd *pd,
 	err = vroce_quota_take(dev, VROCE_AH);
 	if (err)
 		goto err_free;
-	err = vroce_cmd_create_ah(dev->aux, atomic, pd->pdn, attr, &hw->ahn);
+	err = vroce_cmd_create_ah(dev->aux, atomic, pd->handle, attr, &hw->ahn);
 	if (err)
 		goto err_quota;
 	hw->pd = pd;

@@ -283,7 +283,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 	struct ib_cq *recv_cq = attr->recv_cq ? attr->recv_cq : attr->send_cq;
 	struct vroce_direct_params direct = {};
 	struct vroce_create_qp_params params = {
-		.pdn = to_vpd(ibpd)->hw->pdn,
+		.pdn = to_vpd(ibpd)->hw->handle,
 		.type = attr->qp_type,
 		.sq_sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR,
 		/*
@@ -365,7 +365,7 @@ err_free:
  * Return: QP, or error pointer.
  */
 struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
-					struct vroce_hw_xrcd *xrcd)
+					struct vroce_hw_domain *xrcd)
 {
 	const struct vroce_direct_params direct = {
 		.xrcd = xrcd->handle,

@@ -74,7 +74,7 @@ struct ib_mr *vroce_get_dma_mr(struct ib_pd *ibpd, int access)
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 
-	err = vroce_cmd_get_dma_mr(dev->aux, to_vpd(ibpd)->hw->pdn,
+	err = vroce_cmd_get_dma_mr(dev->aux, to_vpd(ibpd)->hw->handle,
 				   vroce_known_access(dev, access),
 				   &keys);
 	if (err) {
@@ -148,7 +148,7 @@ static int vroce_reg_umem(struct vroce_mr *mr, struct ib_pd *ibpd,
 {
 	struct vroce_dev *dev = to_vdev(ibpd->device);
 	struct vroce_reg_user_mr_params params = {
-		.pdn = to_vpd(ibpd)->hw->pdn,
+		.pdn = to_vpd(ibpd)->hw->handle,
 		.access = vroce_known_access(dev, access),
 		.virt_addr = virt_addr,
 		.length = mr->umem->length,
@@ -345,7 +345,7 @@ struct ib_mr *vroce_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (err)
 		return ERR_PTR(err);
 
-	params.pdn = to_vpd(ibpd)->hw->pdn;
+	params.pdn = to_vpd(ibpd)->hw->handle;
 	params.access = vroce_known_access(dev, access);
 	params.virt_addr = virt_addr;
 	params.length = length;
@@ -410,7 +410,7 @@ struct ib_mr *vroce_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 				max_num_sg * VROCE_PAGES_PER_PAGE);
 	if (err)
 		goto err_free;
-	err = vroce_cmd_alloc_mr(dev->aux, to_vpd(ibpd)->hw->pdn,
+	err = vroce_cmd_alloc_mr(dev->aux, to_vpd(ibpd)->hw->handle,
 				 mr->max_pages, &keys);
 	if (err)
 		goto err_pages;
@@ -515,7 +515,7 @@ int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		err = vroce_quota_take(dev, VROCE_MR);
 	if (err)
 		return err;
-	err = vroce_cmd_alloc_mw(dev->aux, to_vpd(ibmw->pd)->hw->pdn, ibmw->type,
+	err = vroce_cmd_alloc_mw(dev->aux, to_vpd(ibmw->pd)->hw->handle, ibmw->type,
 				 &keys);
 	if (err) {
 		vroce_quota_give(dev, VROCE_MR);

@@ -26,9 +26,9 @@ static void vroce_hw_srq_free(struct vroce_hw_srq *hw)
 static void vroce_hw_srq_release(struct vroce_obj *obj)
 {
 	struct vroce_hw_srq *hw = container_of(obj, struct vroce_hw_srq, obj);
-	struct vroce_hw_xrcd *xrcd = hw->xrcd;
+	struct vroce_hw_domain *xrcd = hw->xrcd;
 	struct vroce_hw_cq *cq = hw->cq;
-	struct vroce_hw_pd *pd = hw->pd;
+	struct vroce_hw_domain *pd = hw->pd;
 
 	/* Another SRQ's handle must not be destroyed, and this one's is not known. */
 	if (hw->foreign || vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
@@ -114,11 +114,11 @@ static void vroce_hw_srq_hold(struct vroce_hw_srq *hw)
 }
 
 static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
-						struct vroce_hw_pd *pd,
+						struct vroce_hw_domain *pd,
 						const struct ib_srq_init_attr *attr,
 						bool kernel)
 {
-	struct vroce_create_srq_params params = { .pdn = pd->pdn };
+	struct vroce_create_srq_params params = { .pdn = pd->handle };
 	struct vroce_hw_srq *hw;
 	int err;
 

@@ -8,7 +8,6 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -322,65 +321,4 @@ int vroce_add_gid(const struct ib_gid_attr *attr, void **context)
 int vroce_del_gid(const struct ib_gid_attr *attr, void **context)
 {
 	return vroce_cmd_del_gid(to_vdev(attr->device)->aux, attr->index);
-}
-
-static void vroce_hw_pd_release(struct vroce_obj *obj)
-{
-	struct vroce_hw_pd *hw = container_of(obj, struct vroce_hw_pd, obj);
-
-	if (!vroce_cmd_destroy_pd(obj->dev->aux, hw->pdn))
-		vroce_quota_give(obj->dev, VROCE_PD);
-	kfree(hw);
-}
-
-/**
- * vroce_alloc_pd() - verb
- * @ibpd: protection domain
- * @udata: of the user
- *
- * Return: 0 or -errno.
- */
-int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	struct vroce_dev *dev = to_vdev(ibpd->device);
-	struct vroce_hw_pd *hw;
-	int err;
-
-	err = vroce_check_udata(udata, 0);
-	if (err)
-		return err;
-	err = vroce_quota_take(dev, VROCE_PD);
-	if (err)
-		return err;
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
-	if (!hw) {
-		err = -ENOMEM;
-		goto err_quota;
-	}
-
-	err = vroce_cmd_create_pd(dev->aux, &hw->pdn);
-	if (err)
-		goto err_free;
-	vroce_obj_init(&hw->obj, dev, vroce_hw_pd_release);
-	to_vpd(ibpd)->hw = hw;
-	return 0;
-
-err_free:
-	kfree(hw);
-err_quota:
-	vroce_quota_give(dev, VROCE_PD);
-	return err;
-}
-
-/**
- * vroce_dealloc_pd() - verb
- * @ibpd: protection domain
- * @udata: of the user
- *
- * Return: 0.
- */
-int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	vroce_obj_put(&to_vpd(ibpd)->hw->obj);
-	return 0;
 }
