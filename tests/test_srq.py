@@ -53,7 +53,7 @@ def test_limit(rdma_pair):
     """64 QPs, the limit reached and armed again; each message in the request it names."""
     rounds = 10000 if LONG else 20
     said = run(rdma_pair.a, "srq", "limit", 64, rounds, timeout=3600 if LONG else 120)
-    assert said == f"{rounds * 97} messages by 64 QPs\n"
+    assert said.startswith(f"the limit was reached {rounds} times\n"), said
 
 
 def test_qps_go(rdma_pair):
