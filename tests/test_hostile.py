@@ -136,7 +136,7 @@ def test_queues_are_charged(rdma_pair):
 
 # What it takes at least of each kind, in the short form, for the rest to be of any use.
 _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\d+"
-                       r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+")
+                       r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+ .*; (\d+) XRC objects")
 
 
 @pytest.mark.debug_kernel
@@ -156,7 +156,7 @@ def test_mischief(sanitized_pair):
     print("volume:", match[0])
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
     # Of the others, which are made up, hardly one is to succeed.
-    assert int(match[2]) >= 20 and int(match[5]) >= 1, str(result)
+    assert int(match[2]) >= 20 and int(match[5]) >= 1 and int(match[7]) >= 1, str(result)
     for side in (beside.client, beside.server):
         assert side.poll() is None and "invalid data" not in side.stdout, side.stdout + side.stderr
     end = time.monotonic() + 30

@@ -44,6 +44,8 @@
 #define SCRATCH		(1 << 16)
 #define PAGE		4096
 #define PROCESSES_MAX	16
+/* Processes that have it open share an XRC domain. */
+#define XRCD_FILE	"/tmp/mischief.xrcd"
 /* A process has so many calls at most before the next one takes its place. */
 #define LIFE		3000
 
@@ -68,6 +70,7 @@ struct tally {
 	uint64_t limit;
 	uint64_t kinds[CALL_KINDS];
 	uint64_t good[CALL_KINDS];
+	uint64_t xrc;
 	bool stop;
 };
 
@@ -85,7 +88,9 @@ static struct {
 	struct ibv_ah *ah[OBJECTS];
 	struct ibv_mw *mw[OBJECTS];
 	struct ibv_srq *srq[OBJECTS];
+	struct ibv_xrcd *xrcd[OBJECTS];
 	union ibv_gid gid;
+	int file;
 	struct {
 		uint8_t *mem;
 		size_t len;
@@ -234,6 +239,81 @@ static bool make_srq(uint32_t i)
 	return me.srq[i];
 }
 
+/* Of its own, or that of all who have the file open. */
+static bool make_xrcd(uint32_t i)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = below(2) ? me.file : below(8) ? -1 : (int)number(),
+		.oflags = below(8) ? O_CREAT : number(),
+	};
+
+	if (me.xrcd[i])
+		return false;
+	me.xrcd[i] = ibv_open_xrcd(me.ctx, &attr);
+	return me.xrcd[i];
+}
+
+static bool make_xrc_srq(uint32_t i)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = below(8) ? 1 + below(256) : number(), .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = me.pd[below(OBJECTS)],
+		.xrcd = me.xrcd[below(OBJECTS)],
+		.cq = me.cq[below(OBJECTS)],
+	};
+
+	if (me.srq[i] || !attr.pd || !attr.xrcd || !attr.cq)
+		return false;
+	me.srq[i] = ibv_create_srq_ex(me.ctx, &attr);
+	tally->xrc += !!me.srq[i];
+	return me.srq[i];
+}
+
+static bool make_xrc_send(uint32_t i)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = me.cq[below(OBJECTS)],
+		.cap = { .max_send_wr = 1 + below(128), .max_send_sge = 1 },
+		.qp_type = IBV_QPT_XRC_SEND,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = me.pd[below(OBJECTS)],
+	};
+
+	if (me.qp[i] || !attr.pd || !attr.send_cq)
+		return false;
+	me.qp[i] = ibv_create_qp_ex(me.ctx, &attr);
+	tally->xrc += !!me.qp[i];
+	return me.qp[i];
+}
+
+/* One of its own, or what another one, which may be gone, has in the same domain. */
+static bool make_xrc_recv(uint32_t i)
+{
+	struct ibv_qp *other = me.qp[below(OBJECTS)];
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.xrcd = me.xrcd[below(OBJECTS)],
+	};
+	struct ibv_qp_open_attr open = {
+		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+			     IBV_QP_OPEN_ATTR_TYPE,
+		.qp_num = other ? other->qp_num : number(),
+		.xrcd = attr.xrcd,
+		.qp_type = IBV_QPT_XRC_RECV,
+	};
+
+	if (me.qp[i] || !attr.xrcd)
+		return false;
+	me.qp[i] = below(3) ? ibv_create_qp_ex(me.ctx, &attr) : ibv_open_qp(me.ctx, &open);
+	tally->xrc += !!me.qp[i];
+	return me.qp[i];
+}
+
 #define DROP(object, destroy) do {				\
 	if (!(object) || destroy(object))			\
 		return false;					\
@@ -274,6 +354,11 @@ static bool drop_mw(uint32_t i)
 static bool drop_srq(uint32_t i)
 {
 	DROP(me.srq[i], ibv_destroy_srq);
+}
+
+static bool drop_xrcd(uint32_t i)
+{
+	DROP(me.xrcd[i], ibv_close_xrcd);
 }
 
 static bool change_mr(uint32_t i)
@@ -352,9 +437,11 @@ static bool change_qp(uint32_t i)
 			     .grh = { .dgid = me.gid, .hop_limit = 64 } },
 	};
 	int mask = IBV_QP_STATE;
+	bool reliable;
 
 	if (!qp)
 		return false;
+	reliable = qp->qp_type != IBV_QPT_UC && qp->qp_type != IBV_QPT_UD;
 	attr.qp_state = below(4) ? (qp->state + 1) % 4 : below(8);
 	if (!below(6)) {
 		mask = number();
@@ -365,12 +452,12 @@ static bool change_qp(uint32_t i)
 	} else if (attr.qp_state == IBV_QPS_RTR && qp->qp_type != IBV_QPT_UD) {
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 			IBV_QP_RQ_PSN;
-		if (qp->qp_type == IBV_QPT_RC)
+		if (reliable)
 			mask |= IBV_QP_MAX_DEST_RD_ATOMIC |
 				IBV_QP_MIN_RNR_TIMER;
 	} else if (attr.qp_state == IBV_QPS_RTS) {
 		mask |= IBV_QP_SQ_PSN;
-		if (qp->qp_type == IBV_QPT_RC)
+		if (reliable)
 			mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 				IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	}
@@ -416,6 +503,7 @@ static bool post(uint32_t i)
 	} else {
 		wr.wr.rdma.remote_addr = pointer();
 		wr.wr.rdma.rkey = mr ? mr->rkey : number();
+		wr.qp_type.xrc.remote_srqn = below(4) ? below(64) : number();
 	}
 	/* The library itself reads inline data, so the address must be valid. */
 	if (wr.send_flags & IBV_SEND_INLINE) {
@@ -461,7 +549,7 @@ static bool call_verb(void)
 		change_qp, change_qp, change_qp, change_qp, change_qp, query_qp,
 		post, post, post, poll_cq, arm_cq, resize_cq, join,
 		make_mw, make_srq, drop_mw, drop_srq, change_mr, bind_mw, change_srq,
-		post_srq,
+		post_srq, make_xrcd, make_xrc_srq, make_xrc_send, make_xrc_recv, drop_xrcd,
 	};
 
 	return verbs[below(sizeof(verbs) / sizeof(verbs[0]))](below(OBJECTS));
@@ -502,6 +590,7 @@ static bool ioctl_destroy(void)
 		{ UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, 8 },
 		{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 4 },
 		{ UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, 4 },
+		{ UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, 0 },
 	};
 	uint32_t i = below(sizeof(kinds) / sizeof(kinds[0]));
 	struct {
@@ -681,6 +770,7 @@ static void live(const char *name, uint64_t seed)
 	nonblocking(me.ctx->async_fd);
 	nonblocking(me.channel->fd);
 	ibv_query_gid(me.ctx, 1, 0, &me.gid);
+	me.file = open(XRCD_FILE, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	n = 100 + below(LIFE);
 	while (n-- && !tally->stop && tally->calls < tally->limit)
@@ -694,6 +784,7 @@ static void live(const char *name, uint64_t seed)
 		drop_ah(i);
 		drop_mw(i);
 		drop_srq(i);
+		drop_xrcd(i);
 	}
 	exit(0);
 }
@@ -716,7 +807,7 @@ static void report(double seconds, unsigned int born, unsigned int hurt)
 		printf(" %s %llu/%llu", kind_names[i],
 		       (unsigned long long)tally->good[i],
 		       (unsigned long long)tally->kinds[i]);
-	printf("\n");
+	printf("; %llu XRC objects\n", (unsigned long long)tally->xrc);
 }
 
 int main(int argc, char **argv)
