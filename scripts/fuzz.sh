@@ -15,9 +15,9 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# Bytes of an input.  Frames have what fits on the network; of the others a few hundred are
-# some dozen operations, and more would only take longer.
-declare -A longest=([packets]=1500 [messages]=256 [commands]=256 [requests]=256 [rings]=256)
+# Bytes of an input.  Frames have what fits on the network; the others somewhat more than the
+# longest seed, which is a dozen operations: more would only take longer.
+declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [rings]=192)
 
 # Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
 # callers: both take a good part of the time.
