@@ -156,7 +156,9 @@ def test_mischief(sanitized_pair):
     print("volume:", match[0])
     assert int(match[1]) >= (1000000 if paths.LONG else 2000), str(result)
     # Of the others, which are made up, hardly one is to succeed.
-    assert int(match[2]) >= 20 and int(match[5]) >= 1 and int(match[7]) >= 1, str(result)
+    assert int(match[2]) >= 20 and int(match[5]) >= 1, str(result)
+    # One of some thousand calls: the debug kernel has not always time for one.
+    assert int(match[7]) >= 1 or int(match[1]) < 20000, str(result)
     for side in (beside.client, beside.server):
         assert side.poll() is None and "invalid data" not in side.stdout, side.stdout + side.stderr
     end = time.monotonic() + 30
