@@ -21,7 +21,7 @@ declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [ri
 
 # Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
 # callers: both take a good part of the time.
-export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3
+export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # Inputs of a short run: half a minute each where nothing else runs.
 declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000 [rings]=20000)
