@@ -35,7 +35,7 @@ def test_garbage_in_rings_and_slots(sanitized_pair):
     a, b = sanitized_pair.guests
     program = a.put(PROGRAM)
     beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
-    for _ in range(1 if paths.DEBUG and not paths.LONG else 3):
+    for _ in range(3 if paths.LONG else 1 if paths.DEBUG else 2):
         result = a.run(["python3", program, "garbage", a.rdma_device()], timeout=120)
         assert "QPs failed" in result.stdout, str(result)
     for end in (beside.client, beside.server):
@@ -149,7 +149,7 @@ def test_mischief(sanitized_pair):
     beside = PingPong(b, a, iterations=100000000, events=True, validate=True)
     beside.wait_connected()
     before = a.run("rdma resource show").stdout.strip()
-    volume = ["-n", "1000000"] if paths.LONG else ["-n", "100000", "-t", "45"]
+    volume = ["-n", "1000000"] if paths.LONG else ["-n", "50000", "-t", "45"]
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)

@@ -81,7 +81,7 @@ def test_device_attributes(rdma_pair):
         "vendor_part_id": str(0x1041), "hw_ver": "0x1", "phys_port_cnt": "1",
         "page_size_cap": "0x7ffff000", "max_qp": str(rdma_pair.limits.direct_qps),
         "max_cq": str(rdma_pair.limits.direct_cqs - 1), "max_qp_wr": "32768", "max_sge": "32",
-        "max_sge_rd": "32", "max_mr": "16383", "max_pd": "1023", "max_ah": "4096",
+        "max_sge_rd": "32", "max_mr": str(rdma_pair.limits.mrs - 1), "max_pd": "1023", "max_ah": "4096",
         "max_qp_rd_atom": "128", "max_qp_init_rd_atom": "128",
         "max_res_rd_atom": str(128 * rdma_pair.limits.direct_qps), "max_pkeys": "1",
         "num_comp_vectors": str(rdma_pair.limits.event_queues),

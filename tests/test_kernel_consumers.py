@@ -137,7 +137,7 @@ def test_nvme_file_system(consumers, nvme):
     beside = PingPong(consumers.b, consumers.a, iterations=1000000, events=True, validate=True)
     server = consumers.b.popen("iperf3 -s -1")
     consumers.b.wait_listening(5201)
-    ethernet = nvme.popen(f"iperf3 -c {consumers.b.address} -t 20 -b 20M")
+    ethernet = nvme.popen(f"iperf3 -c {consumers.b.address} -t {20 if LONG else 5} -b 20M")
     nvme.run("cp /tmp/data /mnt/data && sync", timeout=300)
     ethernet.wait(120, check=True)
     server.wait(60, check=True)

@@ -22,7 +22,7 @@ def _large(request):
     if not LONG:
         yield request.getfixturevalue("module_pair")
         return
-    pair = lab.Pair("large", limits=lab.Limits(direct_qps=4096, direct_cqs=4096),
+    pair = lab.Pair("large", limits=lab.Limits(direct_qps=4096, direct_cqs=4096, mrs=16384),
                     memory="3G").start()
     pair.load_modules()
     yield pair
@@ -75,7 +75,7 @@ def test_memory_of_an_idle_qp(large):
 def test_nvme_with_32_queues():
     """NVMe has a queue to read and one to write for each processor; data compared."""
     # NVMe has 128 memory regions for each queue.
-    daemon = lab.Daemon("queues", guests=2).start()
+    daemon = lab.Daemon("queues", guests=2, limits=lab.Limits(mrs=16384)).start()
     host = lab.Guest("queues-host", 1, [lab.roce_device(daemon.sockets[0])],
                      processors=16).start()
     target = lab.Guest("queues-target", 2, [lab.roce_device(daemon.sockets[1])]).start()

@@ -54,7 +54,8 @@ class Daemon:
                     "--event-queues", str(self.limits.event_queues),
                     "--doorbell-queues", str(self.limits.doorbell_queues),
                     "--direct-qps", str(self.limits.direct_qps),
-                    "--direct-cqs", str(self.limits.direct_cqs)]
+                    "--direct-cqs", str(self.limits.direct_cqs),
+                    "--mrs", str(self.limits.mrs)]
         if self.pcap:  # before the ports, so for all of them
             command += ["--pcap", self.directory / "wire.pcap"]
         for socket, pin in zip(self.sockets, self.pins):

@@ -18,6 +18,8 @@ class Limits:
     # What programs have: fewer than the daemon's own limit, as tests use up all of them.
     direct_qps: int = 512
     direct_cqs: int = 512
+    # Memory regions: a quarter of the daemon's own limit, as tests use up all of them, too.
+    mrs: int = 4096
 
     @property
     def queues(self):
