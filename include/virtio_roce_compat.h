@@ -129,10 +129,13 @@ static inline void vroce_report_port_event(struct ib_device *ibdev,
 #define VROCE_REPORT_PORT_EVENT
 #endif
 
-/* A kernel without FLUSH and ATOMIC_WRITE has no such bits. */
+/*
+ * A kernel without FLUSH and ATOMIC_WRITE has no such bits.  It refuses them for memory
+ * regions, but hands on those of a QP as the process gave them.
+ */
 #ifndef VNR_HAVE_ACCESS_FLUSH
-#define IB_ACCESS_FLUSH_GLOBAL		0
-#define IB_ACCESS_FLUSH_PERSISTENT	0
+#define IB_ACCESS_FLUSH_GLOBAL		BIT(8)
+#define IB_ACCESS_FLUSH_PERSISTENT	BIT(9)
 #define IB_DEVICE_FLUSH_GLOBAL		0
 #define IB_DEVICE_ATOMIC_WRITE		0
 #endif

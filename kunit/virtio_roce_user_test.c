@@ -991,9 +991,8 @@ static void user_mr_refused(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, process_alloc_pd(p, &pd));
 	KUNIT_EXPECT_EQ(test, process_reg_mr(p, pd, start, 16, start,
 					     IB_ACCESS_MW_BIND, &resp), -EOPNOTSUPP);
-	if (IB_ACCESS_FLUSH_GLOBAL)
-		KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 16, start,
-						     IB_ACCESS_FLUSH_GLOBAL, &resp), 0);
+	KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 16, start,
+					     IB_ACCESS_FLUSH_GLOBAL, &resp), 0);
 	KUNIT_EXPECT_EQ(test, process_reg_mr(p, pd, start, PAGE_SIZE + 1, start, 0,
 					     &resp), -EINVAL);
 	KUNIT_EXPECT_LT(test, process_reg_mr(p, pd, start, 0, start, 0, &resp), 0);
@@ -1054,7 +1053,7 @@ static void user_mr_flush(struct kunit *test)
 	struct process *p;
 	u32 pd;
 
-	if (!IB_ACCESS_FLUSH_GLOBAL)
+	if (!IB_DEVICE_FLUSH_GLOBAL)
 		kunit_skip(test, "this kernel does not know FLUSH");
 	mock->query_device.device_cap_flags |=
 		cpu_to_le64(VIRTIO_IB_DEVICE_FLUSH);
