@@ -24,7 +24,7 @@ hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
 .PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
-	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-forky \
+	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fresh-build-test demo upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
@@ -40,7 +40,8 @@ help:
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
 	@echo 'make install     what was built, and the sources of the modules for DKMS;'
 	@echo '                 DESTDIR, prefix, and install-modules, -guest, -provider, -device'
-	@echo 'make packages    Debian packages, into build/packages/'
+	@echo 'make packages    Debian packages, into build/packages/; RELEASE=bookworm (or'
+	@echo '                 forky): for that one, into build/packages-bookworm/'
 	@echo 'make rpms        RPM packages, into build/rpms/, to see that the spec file works'
 	@echo 'make provider RDMA_CORE=VERSION  for another version of rdma-core'
 	@echo 'make upstream    patch series for Linux and rdma-core, into build/upstream/;'
@@ -62,8 +63,10 @@ help:
 dependencies:
 	@scripts/install-packages.sh
 
+# RELEASE=bookworm or forky makes them for another release of Debian than 13, into
+# build/packages-RELEASE.
 packages: dependencies
-	@scripts/build-packages.sh
+	@scripts/build-packages.sh $(RELEASE)
 
 rpms:
 	@scripts/build-rpms.sh
@@ -151,10 +154,10 @@ apps-short: all
 conformance: all
 	@scripts/conformance.sh
 
-# Those of the next Debian's rdma-core, on its kernel.
-conformance-forky: device
-	@scripts/system-image.sh forky > /dev/null
-	@scripts/conformance.sh --release forky
+# On the kernels of Debian 12 and the next one; the latter has its own rdma-core.
+conformance-bookworm conformance-forky: device
+	@scripts/system-image.sh $(@:conformance-%=%) > /dev/null
+	@scripts/conformance.sh --release $(@:conformance-%=%)
 
 fresh-build-test:
 	@scripts/fresh-build-test.sh

@@ -5,20 +5,45 @@
 #
 # Makes the Debian packages, for Debian 13, and has lintian look at them.  They are in
 # build/packages/ then (a link into the cache), or in build/packages-RELEASE/ those for
-# another release of Debian (scripts/trees.sh).  The sources are those that git knows, as they are now.  There is no
-# provider for a release of whose rdma-core there are no sources.
+# another release of Debian (scripts/trees.sh).  The sources are those that git knows, as
+# they are now.  For a release of whose rdma-core there are no sources, the rdma-core of
+# Debian 13 is built, too, into build/packages-RELEASE/rdma-core/, and the provider is
+# for that one.
 
 . "$(dirname "$0")/lib.sh"
 
 name=packages${1:+-$1}
 tree=$("$top/scripts/trees.sh" "$name")
 
+# build_rdma_core TREE SOURCE VERSION: rdma-core's own packaging is for older releases, too.
+build_rdma_core()
+{
+	local tree=$1 source=$2 version=$3 out=$4
+
+	step "Debian packages of rdma-core ($version)"
+	cp -r "$source" "$out/source"
+	# shellcheck disable=SC2016
+	"$top/scripts/in-tree" "$tree" sh -ec '
+		cd "$1"
+		sed -i "1s/([^)]*)/($2)/" debian/changelog
+		export DEB_BUILD_OPTIONS=noautodbgsym
+		# Not all that it asks for: manual pages are in the sources already.
+		dpkg-buildpackage -d -b -us -uc -j2
+	' sh "$out/source" "$version"
+	rm -rf "$out/source"
+}
+
 rdma_core=
-profiles=
+backport=
 if [ $# -gt 0 ]; then
+	sources=$("$top/scripts/trees.sh" rdma-core)
 	wanted=$("$top/scripts/in-tree" "$tree" dpkg-query -W -f '${Version}' libibverbs1)
-	rdma_core=$(compgen -G "$("$top/scripts/trees.sh" rdma-core)/rdma-core_${wanted%-*}") ||
-		profiles=pkg.virtio-net-roce.noprovider
+	rdma_core=$(compgen -G "$sources/rdma-core_${wanted%-*}") || {
+		guest=$(echo "$("$top/scripts/trees.sh" build)"/usr/src/rdma-core-*)
+		rdma_core=$sources/rdma-core_${guest##*-}
+		cached "rdma-core-$1" -- build_rdma_core "$tree" "$rdma_core" "${guest##*-}-1~$1"
+		backport=$entry
+	}
 fi
 
 version=$(cat "$top/VERSION")
@@ -35,7 +60,7 @@ sums=$(
 
 build_them()
 {
-	local tree=$1 full=$2 profiles=$3 rdma_core=$4 out=$5
+	local tree=$1 full=$2 backport=$3 rdma_core=$4 out=$5
 	local sources=$out/virtio-net-roce
 
 	step "Debian packages ($full)"
@@ -50,16 +75,20 @@ build_them()
 	# shellcheck disable=SC2016
 	"$top/scripts/in-tree" "$tree" sh -ec '
 		cd "$1"
-		export DEB_BUILD_OPTIONS=noautodbgsym DEB_BUILD_PROFILES="$2" ${3:+RDMA_CORE="$3"}
+		export DEB_BUILD_OPTIONS=noautodbgsym ${2:+RDMA_CORE="$2"}
 		dpkg-buildpackage -b -us -uc -j2
-	' sh "$sources" "$profiles" "$rdma_core"
+	' sh "$sources" "$rdma_core"
 
 	step "lintian"
 	# shellcheck disable=SC2016
 	"$top/scripts/in-tree" "$tree" sh -c 'cd "$1" &&
 		lintian --allow-root --fail-on error,warning *.changes' sh "$out"
 	rm -rf "$sources"
+	if [ -n "$backport" ]; then
+		mkdir "$out/rdma-core"
+		cp "$backport"/*.deb "$out/rdma-core"
+	fi
 }
 
-cached "$name" "$sums" -- build_them "$tree" "$version$release" "$profiles" "$rdma_core"
+cached "$name" "$sums" -- build_them "$tree" "$version$release" "$backport" "$rdma_core"
 ls "$build/$name"/*.deb >&2

@@ -7,9 +7,9 @@
 # and ends with one line of counts.  A suite that left no counts is a failure.
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, the tests of the next Debian's
-#           rdma-core, the provider in each version of rdma-core, RPM packages, the patches
-#           of "make upstream", and ten million inputs of each fuzzer
+#   soak    the guest tests in full volume on both kernels, rdma-core's tests on the kernels
+#           of Debian 12 and the next one, the provider in each version of rdma-core, RPM
+#           packages, the patches of "make upstream", and ten million inputs of each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
@@ -36,9 +36,10 @@ fast)
 soak)
 	export LAB_LONG=1
 	first=(guest-tests)
-	second=(apps guest-debug conformance-forky)
+	second=(apps guest-debug conformance-bookworm conformance-forky)
 	idle=(provider-versions rpms upstream-check fuzz)
-	suites=(build guest-tests apps guest-debug conformance-forky provider-versions rpm upstream fuzz)
+	suites=(build guest-tests apps guest-debug conformance-bookworm conformance-forky
+		provider-versions rpm upstream fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2

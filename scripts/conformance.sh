@@ -18,7 +18,9 @@ if [ "${1-}" = --release ]; then
 	suite=conformance-$2
 	version=$("$top/scripts/in-tree" "$("$top/scripts/trees.sh" "system-$2")" \
 		dpkg-query -W -f '${Version}' python3-pyverbs)
-	source=$("$top/scripts/trees.sh" rdma-core)/rdma-core_${version%-*}
+	# Without sources of its own it has the guests' rdma-core (build-packages.sh).
+	source=$(compgen -G "$("$top/scripts/trees.sh" rdma-core)/rdma-core_${version%-*}") ||
+		source=$(echo "$("$top/scripts/trees.sh" build)"/usr/src/rdma-core-*)
 	shift 2
 else
 	source=$(echo "$("$top/scripts/trees.sh" build)"/usr/src/rdma-core-*)

@@ -388,8 +388,11 @@ system)
 		"$(package_names "$lists/system.list")"
 	;;
 packages-*)
+	# For Debian 12 rdma-core has to be built, too.
+	more=
+	[ "$1" != packages-bookworm ] || more=$(package_names "$lists/rdma-core.list")
 	cached "tree-$1" "$common" -- make_release "${1#*-}" \
-		"$(package_names "$lists/build.list") $(package_names "$lists/packages.list")"
+		"$(package_names "$lists/build.list") $(package_names "$lists/packages.list") $more"
 	;;
 system-*)
 	cached "tree-$1" "$common" -- make_release "${1#*-}" \
