@@ -7,7 +7,8 @@
  * until there is one, and those that come later stand in line behind it.  The
  * driver rings no doorbell for a CQ, so a timer looks for slots meanwhile, and
  * so does each completion added and each arming.  Those of a queue that is reset
- * are dropped; each queue knows its own, and others' are not looked at.
+ * are dropped: at once to the guest, while their memory is given back bit by bit,
+ * as there may be a million of them.
  *
  * A CQ that cannot hold one more has lost a completion.  The guest can then rely
  * on none of those that follow, so the CQ stays in error until it is destroyed,
@@ -36,23 +37,38 @@
 /* Pieces of slots that are filled at a time: as a rule a slot is one. */
 #define CQ_FILL_PIECES	VIRTQ_SIZE_MAX
 
+/* Dropped completions whose memory is given back at a time, and how often, in ns. */
+#define CQ_FREE_MAX	1024
+#define CQ_FREE_WAIT	(100 * 1000ULL)
+
+/**
+ * struct cq_lot - what is held for one queue
+ * @user:	the queue, or NULL: it is dropped
+ * @n:		number of completions
+ */
+struct cq_lot {
+	struct cq_user *user;
+	uint32_t n;
+};
+
 /**
  * struct cq_held - a completion without a slot
  * @wc:		completion
  * @solicited:	as for cq_add()
- * @entry:	of the CQ
- * @of_user:	of the queue that it is of
+ * @lot:	that it is of
+ * @entry:	of the CQ, or of the table when the CQ has no use for it any more
  */
 struct cq_held {
 	struct virtio_rdma_cq_req wc;
 	bool solicited;
+	struct cq_lot *lot;
 	TAILQ_ENTRY(cq_held) entry;
-	LIST_ENTRY(cq_held) of_user;
 };
 
 static const char cq_no_memory[] = "out of memory";
 
 static void cq_timer(void *arg);
+static void cq_free_dropped(void *arg);
 
 /* ------------------------------------------------------------------------- */
 /* The table                                                                 */
@@ -61,6 +77,9 @@ static void cq_timer(void *arg);
 int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
 		  struct event_table *events)
 {
+	TAILQ_INIT(&cqs->dropped);
+	cqs->timer.fn = cq_free_dropped;
+	cqs->timer.arg = cqs;
 	cqs->ctx = ctx;
 	cqs->events = events;
 	cqs->size = ctx->limits.cqs;
@@ -72,6 +91,10 @@ int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
 
 void cq_table_fini(struct cq_table *cqs)
 {
+	while (!TAILQ_EMPTY(&cqs->dropped))
+		cq_free_dropped(cqs);
+	if (cqs->ctx)
+		loop_timer_cancel(cqs->ctx->loop, &cqs->timer);
 	free(cqs->vq);
 	free(cqs->cq);
 }
@@ -333,25 +356,63 @@ const char *cq_resize(struct cq_table *cqs,
 	return NULL;
 }
 
-static void cq_drop_held(struct cq *cq, struct cq_held *held)
+/* Take the first one off a list, and give its memory back. */
+static void cq_held_free(struct cq_table *cqs, struct cq_held_list *list)
 {
-	TAILQ_REMOVE(&cq->held, held, entry);
-	LIST_REMOVE(held, of_user);
+	struct cq_held *held = TAILQ_FIRST(list);
+	struct cq_lot *lot = held->lot;
+
+	TAILQ_REMOVE(list, held, entry);
 	free(held);
-	cq->table->held--;
-	if (!--cq->held_n)
-		loop_timer_cancel(cq->table->ctx->loop, &cq->timer);
+	if (lot->user)
+		cqs->held--;
+	else
+		cqs->dropped_n--;
+	if (--lot->n)
+		return;
+	if (lot->user)
+		lot->user->lot = NULL;
+	free(lot);
 }
 
-static void cq_drop_all_held(struct cq *cq)
+static void cq_free_dropped(void *arg)
 {
-	while (cq->held_n)
-		cq_drop_held(cq, TAILQ_FIRST(&cq->held));
+	struct cq_table *cqs = arg;
+	uint32_t n;
+
+	for (n = 0; n < CQ_FREE_MAX && !TAILQ_EMPTY(&cqs->dropped); n++)
+		cq_held_free(cqs, &cqs->dropped);
+	if (!TAILQ_EMPTY(&cqs->dropped))
+		loop_timer_set(cqs->ctx->loop, &cqs->timer, CQ_FREE_WAIT);
+}
+
+/* Nothing waits for a slot any more: what is still in line was dropped. */
+static void cq_held_none(struct cq *cq)
+{
+	struct cq_table *cqs = cq->table;
+
+	loop_timer_cancel(cqs->ctx->loop, &cq->timer);
+	TAILQ_CONCAT(&cqs->dropped, &cq->held, entry);
+	cq_free_dropped(cqs);
+}
+
+void cq_forget(struct cq *cq, struct cq_user *user)
+{
+	struct cq_lot *lot = user->lot;
+
+	if (!lot)
+		return;
+	user->lot = NULL;
+	lot->user = NULL;
+	cq->table->held -= lot->n;
+	cq->table->dropped_n += lot->n;
+	cq->held_n -= lot->n;
+	if (!cq->held_n)
+		cq_held_none(cq);
 }
 
 static void cq_free(struct cq *cq)
 {
-	cq_drop_all_held(cq);
 	event_drop(cq->table->events, &cq->ready);
 	event_drop(cq->table->events, &cq->failed);
 	pages_free(&cq->pages);
@@ -385,14 +446,8 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
 
 void cq_attach(struct cq *cq, struct cq_user *user)
 {
-	LIST_INIT(&user->held);
+	user->lot = NULL;
 	TAILQ_INSERT_TAIL(&cq->users, user, entry);
-}
-
-void cq_forget(struct cq *cq, struct cq_user *user)
-{
-	while (!LIST_EMPTY(&user->held))
-		cq_drop_held(cq, LIST_FIRST(&user->held));
 }
 
 void cq_detach(struct cq *cq, struct cq_user *user)
@@ -497,7 +552,8 @@ static void cq_fail(struct cq *cq, const char *why)
 					 __ATOMIC_RELEASE);
 		event_report(cq->table->events, &cq->failed);
 	}
-	cq_drop_all_held(cq);
+	TAILQ_FOREACH(user, &cq->users, entry)
+		cq_forget(cq, user);
 	TAILQ_FOREACH(user, &cq->users, entry)
 		user->fail(user->arg);
 }
@@ -584,15 +640,21 @@ static const char *cq_hold(struct cq *cq, struct cq_user *user,
 
 	if (cq->held_n == cq->held_max)
 		return "overrun";
-	if (cqs->held == RNIC_HELD_MAX)
+	if (cqs->held + cqs->dropped_n >= RNIC_HELD_MAX)
 		return "too many completions unread in all CQs";
 	held = malloc(sizeof(*held));
-	if (!held)
-		return "out of memory";
+	if (held && !user->lot)
+		user->lot = calloc(1, sizeof(*user->lot));
+	if (!held || !user->lot) {
+		free(held);
+		return cq_no_memory;
+	}
 	held->wc = *wc;
 	held->solicited = solicited;
+	held->lot = user->lot;
+	user->lot->user = user;
+	user->lot->n++;
 	TAILQ_INSERT_TAIL(&cq->held, held, entry);
-	LIST_INSERT_HEAD(&user->held, held, of_user);
 	cqs->held++;
 	if (!cq->held_n++)
 		cq_wait(cq, HELD_WAIT_MIN);
@@ -607,24 +669,31 @@ static const char *cq_hold(struct cq *cq, struct cq_user *user,
 static uint32_t cq_fill_slots(struct cq *cq)
 {
 	const struct virtq_elem *elem = &cq->table->ctx->elem;
+	uint32_t n = 0, pieces = 0;
 	struct virtq *vq = cq->vq;
-	uint32_t pieces = 0;
 	struct cq_held *held;
 	const char *why;
-	uint32_t n;
 	int ret = 1;
 
 	/* Without its queue a CQ stands still, as its users do, or while it has no memory. */
 	if (!vq || (cq->control && !cq_block(cq)))
 		return 0;
-	for (n = 0; cq->held_n && pieces < CQ_FILL_PIECES; n++) {
+	while (cq->held_n && pieces < CQ_FILL_PIECES) {
 		held = TAILQ_FIRST(&cq->held);
+		if (!held->lot->user) {
+			pieces++;
+			cq_held_free(cq->table, &cq->held);
+			continue;
+		}
 		ret = cq_put(cq->table->ctx, vq, &held->wc, &why);
 		if (ret <= 0)
 			break;
+		n++;
 		pieces += elem->out_n + elem->in_n;
 		cq_notify(cq, &held->wc, held->solicited);
-		cq_drop_held(cq, held);
+		cq_held_free(cq->table, &cq->held);
+		if (!--cq->held_n)
+			cq_held_none(cq);
 	}
 	if (cq->held_n && pieces >= CQ_FILL_PIECES)
 		cq_wait(cq, HELD_WAIT_MIN);

@@ -13,8 +13,8 @@
 #include "rdma/object/pages.h"
 
 TAILQ_HEAD(cq_held_list, cq_held);
-LIST_HEAD(cq_user_held, cq_held);
 TAILQ_HEAD(cq_user_list, cq_user);
+struct cq_lot;
 
 /**
  * struct cq_user - a queue that completes to a CQ
@@ -23,7 +23,7 @@ TAILQ_HEAD(cq_user_list, cq_user);
  * @arg:	for both
  * @recv:	it is a receive queue
  * @srqn:	it is the XRC SRQ with this number, or 0
- * @held:	its completions that wait for a slot
+ * @lot:	its completions that wait for a slot, or NULL if there are none
  * @entry:	of the CQ
  */
 struct cq_user {
@@ -32,7 +32,7 @@ struct cq_user {
 	void *arg;
 	bool recv;
 	uint32_t srqn;
-	struct cq_user_held held;
+	struct cq_lot *lot;
 	TAILQ_ENTRY(cq_user) entry;
 };
 
@@ -59,8 +59,9 @@ struct cq_user {
  * @told:	number of the last arming with an interrupt for a completion that is
  *		held
  * @error:	a completion was lost; nothing is completed any more
- * @held:	completions that wait for a slot, the oldest one first
- * @held_n:	number of them
+ * @held:	completions that wait for a slot, the oldest one first, and between them
+ *		some that were dropped
+ * @held_n:	number of those that wait
  * @held_max:	how many may wait
  * @timer:	looks for slots while completions wait
  * @wait_ns:	its interval
@@ -100,6 +101,9 @@ struct cq {
  * @next:	where the search for a free number of a direct CQ begins
  * @vq:		virtqueues that are started, by number of the CQ
  * @held:	completions that all CQs together hold without a slot
+ * @dropped:	completions that are neither wanted any more nor in the line of a CQ
+ * @dropped_n:	how many are dropped whose memory was not given back, here or in a line
+ * @timer:	gives back the memory of @dropped
  */
 struct cq_table {
 	struct rnic_ctx *ctx;
@@ -109,6 +113,9 @@ struct cq_table {
 	uint32_t next;
 	struct virtq **vq;
 	uint32_t held;
+	struct cq_held_list dropped;
+	uint32_t dropped_n;
+	struct loop_timer timer;
 };
 
 /** cq_table_init() - make an empty table; returns 0 or -ENOMEM */

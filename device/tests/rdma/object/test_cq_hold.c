@@ -427,6 +427,40 @@ static void test_all_of_a_qp(void **state)
 	destroy_cq(p.b.guest, p.b.cqn);
 }
 
+/* The memory of many goes back bit by bit, and counts until then. */
+static void test_many_of_a_qp(void **state)
+{
+	enum { MANY = 3 * CQ_FREE_MAX };
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct cq_table *cqs = &p.b.guest->rnic->cqs;
+
+	cq_get(cqs, p.b.cqn)->held_max = MANY;
+	fill(&p, 0, EG_QUEUE + MANY);
+	assert_int_equal(cqs->held, MANY);
+	reset(&p.b);
+	assert_int_equal(cqs->held, 0);
+	assert_int_equal(cqs->dropped_n, MANY - CQ_FREE_MAX);
+	eg_destroy_qp(p.b.guest, p.b.qpn);
+	destroy_cq(p.b.guest, p.b.cqn);
+	engine_loop_advance(p.engine->loop, CQ_FREE_WAIT);
+	assert_int_equal(cqs->dropped_n, MANY - 2 * CQ_FREE_MAX);
+	engine_loop_advance(p.engine->loop, CQ_FREE_WAIT);
+	assert_int_equal(cqs->dropped_n, 0);
+	assert_int_equal(timers(&p), 0);
+}
+
+/* The same of a guest that leaves meanwhile: the sanitizer would find what is left. */
+static void test_many_and_gone(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct cq_table *cqs = &p.b.guest->rnic->cqs;
+
+	cq_get(cqs, p.b.cqn)->held_max = 2 * CQ_FREE_MAX;
+	fill(&p, 0, EG_QUEUE + 2 * CQ_FREE_MAX);
+	rnic_reset(p.b.guest->rnic);
+	assert_int_equal(cqs->dropped_n, CQ_FREE_MAX);
+}
+
 /* A new CQ of the same number has no completions of the old one. */
 static void test_recreated(void **state)
 {
@@ -512,6 +546,8 @@ int main(void)
 		T(test_destroy_looks_at_its_own),
 		T(test_slots_of_many_pieces),
 		T(test_all_of_a_qp),
+		T(test_many_of_a_qp),
+		T(test_many_and_gone),
 		T(test_recreated),
 		T(test_function_reset),
 		T(test_stopped_queue),
