@@ -1025,7 +1025,7 @@ static u32 kern_flush_rights(struct kunit *test, u64 caps)
 /* Rights to flush are sent only to a device that can flush. */
 static void kern_flush(struct kunit *test)
 {
-	if (!IB_DEVICE_FLUSH_GLOBAL)
+	if (IB_DEVICE_FLUSH_GLOBAL == 0)
 		kunit_skip(test, "this kernel does not know FLUSH");
 	KUNIT_EXPECT_EQ(test, kern_flush_rights(test, 0), 0);
 	KUNIT_EXPECT_EQ(test, kern_flush_rights(test, VIRTIO_IB_DEVICE_FLUSH),
