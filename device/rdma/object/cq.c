@@ -662,23 +662,24 @@ static const char *cq_hold(struct cq *cq, struct cq_user *user,
 }
 
 /*
- * Put as many into slots as there are slots; returns how many.  A guest that
- * makes slots available all the while, or slots of many pieces, keeps nobody
- * waiting: the timer goes on soon.
+ * Put as many into slots as there are slots, and drop what stands before them;
+ * returns how many left the line.  A guest that makes slots available all the
+ * while, or slots of many pieces, keeps nobody waiting: the timer goes on soon.
  */
 static uint32_t cq_fill_slots(struct cq *cq)
 {
 	const struct virtq_elem *elem = &cq->table->ctx->elem;
-	uint32_t n = 0, pieces = 0;
 	struct virtq *vq = cq->vq;
+	uint32_t pieces = 0;
 	struct cq_held *held;
 	const char *why;
+	uint32_t n;
 	int ret = 1;
 
 	/* Without its queue a CQ stands still, as its users do, or while it has no memory. */
 	if (!vq || (cq->control && !cq_block(cq)))
 		return 0;
-	while (cq->held_n && pieces < CQ_FILL_PIECES) {
+	for (n = 0; cq->held_n && pieces < CQ_FILL_PIECES; n++) {
 		held = TAILQ_FIRST(&cq->held);
 		if (!held->lot->user) {
 			pieces++;
@@ -688,7 +689,6 @@ static uint32_t cq_fill_slots(struct cq *cq)
 		ret = cq_put(cq->table->ctx, vq, &held->wc, &why);
 		if (ret <= 0)
 			break;
-		n++;
 		pieces += elem->out_n + elem->in_n;
 		cq_notify(cq, &held->wc, held->solicited);
 		cq_held_free(cq->table, &cq->held);

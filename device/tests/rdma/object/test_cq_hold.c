@@ -449,6 +449,32 @@ static void test_many_of_a_qp(void **state)
 	assert_int_equal(timers(&p), 0);
 }
 
+/* A completion that stands behind many of a QP that goes does not wait for long. */
+static void test_behind_many(void **state)
+{
+	enum { MANY = 20 * CQ_FILL_PIECES };
+	struct eg_pair p = eg_pair_up(state, RC), other = p;
+	struct cq_table *cqs = &p.b.guest->rnic->cqs;
+	uint32_t i;
+
+	other.a.qpn = eg_create_qp(p.a.guest, RC, p.a.pdn, p.a.cqn);
+	other.b.qpn = eg_create_qp(p.b.guest, RC, p.b.pdn, p.b.cqn);
+	eg_connect(&other.a, &other.b, RC);
+	cq_get(cqs, p.b.cqn)->held_max = MANY + 1;
+	fill(&p, 0, EG_QUEUE);
+	fill(&other, 1000, 1000 + MANY);
+	receive(&p, EG_QUEUE, 0);
+	destroy(&other.b);
+	assert_int_equal(cqs->held, 1);
+	assert_int_equal(cqs->dropped_n, MANY);
+	expect(&p, 0, EG_QUEUE);
+	for (i = 0; i <= MANY / CQ_FILL_PIECES; i++)
+		engine_loop_advance(p.engine->loop, HELD_WAIT_MIN);
+	expect(&p, EG_QUEUE, EG_QUEUE + 1);
+	assert_int_equal(cqs->held + cqs->dropped_n, 0);
+	assert_int_equal(timers(&p), 0);
+}
+
 /* The same of a guest that leaves meanwhile: the sanitizer would find what is left. */
 static void test_many_and_gone(void **state)
 {
@@ -547,6 +573,7 @@ int main(void)
 		T(test_slots_of_many_pieces),
 		T(test_all_of_a_qp),
 		T(test_many_of_a_qp),
+		T(test_behind_many),
 		T(test_many_and_gone),
 		T(test_recreated),
 		T(test_function_reset),
