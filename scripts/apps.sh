@@ -19,5 +19,5 @@ cd "$top"
 rc=0
 run_counted apps /usr/bin/python3 tests/shards.py apps 1 \
 	-v --tb=short -p no:cacheprovider tests/apps "$@" || rc=$?
-sed 's/\([0-9]*\) \([0-9]*\).*/\1 passed, \2 failed/' "$build/results/apps"
+sed 's/\([0-9]*\) \([0-9]*\) \([0-9]*\).*/\1 passed, \2 failed, \3 skipped/' "$build/results/apps"
 exit "$rc"

@@ -4,7 +4,8 @@
 # check.sh [fast|soak]
 #
 # Installs packages, builds, runs the suites, each of them also if another one failed,
-# and ends with one line of counts.  A suite that left no counts is a failure.
+# and ends with one line of counts, "N passed, N failed, N skipped".  A suite that left no
+# counts is a failure.  The lines before name what was skipped and what failed.
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
 #   soak    the guest tests in full volume on both kernels, rdma-core's tests on the kernels
@@ -54,9 +55,9 @@ rm -rf "$build/results"
 # All lanes use what is made here, so it is made before they start.
 began=$SECONDS
 if make -C "$top" all device-variants; then
-	record build 1 0 $((SECONDS - began))
+	record build 1 0 0 $((SECONDS - began))
 else
-	record build 0 1 $((SECONDS - began)) || true
+	record build 0 1 0 $((SECONDS - began)) || true
 fi
 
 # aside LOG COMMAND...: runs a command in the background, in a session of its own, so
@@ -123,16 +124,31 @@ cat "$build/check-second.log" "$build/check-idle.log"
 step_end
 passed=0
 failed=0
+skipped=0
 for suite in "${suites[@]}"; do
-	if read -r good bad seconds < "$build/results/$suite"; then
-		printf '%-17s %4d passed, %d failed, %4d s\n' "$suite" "$good" "$bad" "$seconds"
+	if read -r good bad left seconds < "$build/results/$suite"; then
+		printf '%-17s %4d passed, %d failed, %3d skipped, %4d s\n' "$suite" "$good" "$bad" \
+			"$left" "$seconds"
 	else
 		good=0
 		bad=1
+		left=0
 		printf '%-17s did not run\n' "$suite"
 	fi 2> /dev/null
 	passed=$((passed + good))
 	failed=$((failed + bad))
+	skipped=$((skipped + left))
+done
+# Those of rdma-core, some two hundred, are in a document, which the suite compares.
+for suite in "${suites[@]}"; do
+	names=$build/results/.$suite.skips
+	[ -s "$names" ] || continue
+	case $suite in
+	conformance*)
+		echo "SKIP $suite: $(wc -l < "$names") tests, which Documentation/conformance.rst names"
+		;;
+	*)	sed "s/^/SKIP $suite: /" "$names" ;;
+	esac
 done
 # Which ones, where everybody looks.
 if [ "$failed" -gt 0 ]; then
@@ -143,5 +159,5 @@ if [ "$failed" -gt 0 ]; then
 	grep -hE '^FAIL |^\[  FAILED  \]|^not ok ' "${logs[@]}" | awk '!seen[$0]++' || true
 fi
 echo "all of it: $((SECONDS / 60)) min $((SECONDS % 60)) s"
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

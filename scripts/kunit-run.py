@@ -6,7 +6,7 @@ usage: kunit-run.py KERNEL-DIRECTORY MODULE-DIRECTORY TEST.ko...
 
 Boots the kernel with the tests and all modules that they need, the kernel's
 own or from MODULE-DIRECTORY, prints a line for each case, then "N passed, N
-failed".  Fails if a case did, if none ran, if the guest did not finish, or if
+failed, N skipped".  Fails if a case did, if none ran, if the guest did not finish, or if
 its log holds a complaint that KUnit does not turn into a failure.
 
 With the environment variable KUNIT_LOG the console log goes to that file too.
@@ -157,11 +157,17 @@ def main():
     if "KUNIT_LOG" in os.environ:
         pathlib.Path(os.environ["KUNIT_LOG"]).write_text(log, encoding="utf-8")
 
-    passed = failed = 0
-    for name, good, skipped in cases(kernel, log):
-        print(f"{'skip' if skipped else 'ok  ' if good else 'FAIL'} {name}")
+    # The parser drops what a case says why it is skipped.
+    why = dict(re.findall(r"\bok \d+ (?:- )?(\S+) # SKIP ?(.*)", log))
+    passed = failed = skipped = 0
+    for name, good, left_out in cases(kernel, log):
+        if left_out:
+            print(f"SKIP {name}: {why.get(name.rsplit('.', 1)[-1], '')}")
+        else:
+            print(f"{'ok  ' if good else 'FAIL'} {name}")
         passed += good
-        failed += not good and not skipped
+        skipped += left_out
+        failed += not good and not left_out
 
     # Lockdep, sleeping in atomic context and kmemleak only print.
     found = [report for report in reports(log.splitlines())
@@ -179,7 +185,7 @@ def main():
     if failed:
         print("---- end of the console log ----", *log.splitlines()[-200:], sep="\n",
               file=sys.stderr)
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

@@ -141,37 +141,56 @@ exclusive()
 	flock "$lock"
 }
 
-# record SUITE PASSED FAILED [SECONDS]: stores the counts and the time, which is the
-# script's if it is not given, for scripts/check.sh.  A suite of which nothing passed
+# record SUITE PASSED FAILED [SKIPPED [SECONDS]]: stores the counts and the time, which is
+# the script's if it is not given, for scripts/check.sh.  A suite of which nothing passed
 # counts as a failure, since it tested nothing.  It fails if there are failures, so it
 # must be the last command of a script.
 record()
 {
-	local failed=$3 seconds=${4:-$SECONDS}
+	local failed=$3 skipped=${4:-0} seconds=${5:-$SECONDS}
 
 	[ "$2" -gt 0 ] || [ "$failed" -gt 0 ] || failed=1
 	mkdir -p "$build/results"
-	echo "$2 $failed $seconds" > "$build/results/$1"
+	echo "$2 $failed $skipped $seconds" > "$build/results/$1"
 	step_end
-	echo "$1: $2 passed, $failed failed, $seconds s" >&2
+	echo "$1: $2 passed, $failed failed, $skipped skipped, $seconds s" >&2
 	[ "$failed" -eq 0 ]
 }
 
+# count_unexpected SUITE LOG SKIPPED: how many of the skipped tests count as failures:
+# those that tests/skips.txt does not expect, and those that the log does not name.  Lines
+# that begin with FAIL, at the end of the log, say which; the names of all skipped tests
+# are kept for scripts/check.sh.
+count_unexpected()
+{
+	local suite=$1 log=$2 skipped=$3 named unexpected
+
+	mkdir -p "$build/results"
+	named=$(sed -n 's/^\([0-9]*| \)\?SKIP //p' "$log" | sort -u |
+		tee "$build/results/.$suite.skips" | wc -l)
+	unexpected=$(/usr/bin/python3 "$top/scripts/skips.py" "$suite" "$log")
+	[ "$named" -ge "$skipped" ] || unexpected+=${unexpected:+$'\n'}"FAIL $suite: $skipped tests skipped, $named named"
+	[ -n "$unexpected" ] || { echo 0; return; }
+	echo "$unexpected" | tee -a "$log" >&2
+	wc -l <<< "$unexpected"
+}
+
 # run_counted SUITE COMMAND...: records the counts of the command's last line of the form
-# "N passed, N failed".  A command that fails without such a line counts as one failure,
-# and so does one of which nothing passed.
+# "N passed, N failed, N skipped".  A command that fails without such a line counts as one
+# failure, and so does one of which nothing passed, and each unexpected skip.
 run_counted()
 {
-	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0
+	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0 skipped=0
 
 	shift
 	mkdir -p "$build"
 	PYTHONUNBUFFERED=1 "$@" 2>&1 | tee "$log" || rc=$?
-	read -r passed failed < <(sed -n \
-		's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log" |
+	read -r passed failed skipped < <(sed -n \
+		's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" |
 		tail -n 1) || true
 	[ "$rc" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1
-	record "$suite" "${passed:-0}" "${failed:-1}"
+	failed=$((${failed:-1} + $(count_unexpected "$suite" "$log" "${skipped:-0}")))
+	record "$suite" "${passed:-0}" "$failed" "${skipped:-0}"
 }
 
 # provider_flags COPY: compiler flags for what virtio_roce_check() of

@@ -9,8 +9,8 @@ queue, one at a time.  Tests marked "alone" run at the end, in one process, when
 have ended, and when there is no file named by LAB_BESIDE, which says that other suites are
 running.
 
-The last line is "N passed, N failed"; a test that was collected and has no outcome
-is a failure, and so is a process that ended early.  What each test cost is in
+The last line is "N passed, N failed, N skipped"; a test that was collected and has no
+outcome is a failure, and so is a process that ended early.  What each test cost is in
 build/SUITE.times, those first that took most processor time.
 """
 
@@ -159,13 +159,15 @@ class Shard:
         try:
             return json.loads(self.report_path.read_text(encoding="utf-8"))
         except OSError:
-            return {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}, "volumes": []}
+            return {"collected": [], "outcomes": {}, "reasons": {}, "skips": {}, "costs": {},
+                    "volumes": []}
 
 
 def merge(reports, statuses):
-    """Counts passed and failed tests, and prints a line for each that failed or did not run.
+    """Counts passed, failed and skipped tests; prints a line for each that did not pass.
 
-    The line begins with FAIL, for the end of scripts/check.sh.
+    It begins with FAIL, also if the test did not run, or with SKIP, for the end of
+    scripts/check.sh.
     """
     outcomes, collected = {}, set()
     for report in reports:
@@ -173,6 +175,8 @@ def merge(reports, statuses):
         collected |= set(report["collected"])
         for name, reason in report["reasons"].items():
             print(f"FAIL {name}: {reason}")
+        for name, reason in report["skips"].items():
+            print(f"SKIP {name}: {reason}")
     results = list(outcomes.values())
     failed = results.count("failed")
     missing = sorted(collected - outcomes.keys())
@@ -187,7 +191,7 @@ def merge(reports, statuses):
     if not results:
         print("FAIL no test ran")
         failed += 1
-    return results.count("passed"), failed
+    return results.count("passed"), failed, results.count("skipped")
 
 
 def show_costs(suite, reports):
@@ -216,11 +220,11 @@ def main():
             for shard in shards:
                 shard.reader.join()
             raise
-    passed, failed = merge(reports, [shard.process.returncode for shard in shards])
+    passed, failed, skipped = merge(reports, [shard.process.returncode for shard in shards])
     show_costs(suite, reports)
     for report in reports:
         print(*report["volumes"], sep="\n", end="\n" if report["volumes"] else "")
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

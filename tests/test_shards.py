@@ -10,24 +10,25 @@ import sys
 import pytest
 
 import shards
+import skips
 from lab import pairwise, paths
 
 HERE = pathlib.Path(__file__).parent
 
-NOTHING = {"collected": [], "outcomes": {}, "reasons": {}, "costs": {}}
+NOTHING = {"collected": [], "outcomes": {}, "reasons": {}, "skips": {}, "costs": {}}
 FINE = {**NOTHING, "collected": ["a", "b"], "outcomes": {"a": "passed"}}
 OTHER = {**FINE, "outcomes": {"b": "passed"}}
 
 
 @pytest.mark.parametrize("reports, statuses, counts", [
-    ([FINE, OTHER], [0, 0], (2, 0)),
-    ([FINE, NOTHING], [0, 0], (1, 1)),  # nobody ran b
-    ([FINE, OTHER], [0, 2], (2, 1)),
-    ([FINE, OTHER], [0, 1], (2, 1)),
-    ([FINE, OTHER], [-9, 0], (2, 1)),
-    ([{**FINE, "outcomes": {"a": "failed"}}, OTHER], [1, 0], (1, 1)),
-    ([NOTHING, NOTHING], [0, 0], (0, 1)),
-    ([{**FINE, "outcomes": {"a": "skipped", "b": "skipped"}}], [0], (0, 0)),
+    ([FINE, OTHER], [0, 0], (2, 0, 0)),
+    ([FINE, NOTHING], [0, 0], (1, 1, 0)),  # nobody ran b
+    ([FINE, OTHER], [0, 2], (2, 1, 0)),
+    ([FINE, OTHER], [0, 1], (2, 1, 0)),
+    ([FINE, OTHER], [-9, 0], (2, 1, 0)),
+    ([{**FINE, "outcomes": {"a": "failed"}}, OTHER], [1, 0], (1, 1, 0)),
+    ([NOTHING, NOTHING], [0, 0], (0, 1, 0)),
+    ([{**FINE, "outcomes": {"a": "skipped", "b": "skipped"}}], [0], (0, 0, 2)),
 ])
 def test_counts(reports, statuses, counts):
     """A test that is missing is a failure."""
@@ -40,6 +41,8 @@ def test_one(): pass
 def test_two(): assert {name!r} != "test_bad"
 def test_crash():
     if {name!r} == "test_crash": os._exit(0)
+@pytest.mark.skipif({name!r} != "test_skips", reason="of no use")
+def test_never(): pytest.skip("not here")
 @pytest.mark.alone
 def test_alone(): pass
 """
@@ -64,7 +67,7 @@ def run(directory, names, monkeypatch):
 def test_each_runs_once(tmp_path, monkeypatch):
     """Each test runs once, in either process."""
     said = run(tmp_path, ["test_a", "test_b", "test_bad"], monkeypatch)
-    assert said.splitlines()[-1] == "11 passed, 1 failed", said
+    assert said.splitlines()[-1] == "11 passed, 1 failed, 3 skipped", said
     assert re.search(r"^FAIL \S*test_bad.py::test_two: AssertionError: assert 'test_bad' != 'test_bad'", said,
                      re.MULTILINE), said
     for name, test in itertools.product(("test_a", "test_b"), ("one", "two", "crash", "alone")):
@@ -80,6 +83,76 @@ def test_crash_is_seen(tmp_path, monkeypatch):
     said = run(tmp_path, ["test_a", "test_crash"], monkeypatch)
     assert " 0 failed" not in said.splitlines()[-1], said
     (paths.BUILD / "shards-of-test.times").unlink()
+
+
+def test_skips_are_judged(tmp_path, monkeypatch):
+    """A skip is counted and named with its reason, and is a failure if no row expects it."""
+    said = run(tmp_path, ["test_a", "test_skips"], monkeypatch)
+    assert re.search(r"^SKIP \S*test_a.py::test_never: of no use$", said, re.MULTILINE), said
+    assert re.search(r"^SKIP \S*test_skips.py::test_never: not here$", said, re.MULTILINE), said
+
+    def unexpected(*rows, form="short"):
+        lines = skips.unexpected(skips.expected("\n".join(["# comment", *rows])), "this", form, said)
+        return [re.search(r"(test_\w+).py::", line)[1] for line in lines]
+
+    assert unexpected() == ["test_a", "test_skips"]
+    assert unexpected("this short *test_never of no use") == ["test_skips"]
+    assert unexpected("this short *test_never of no use", form="long") == ["test_a", "test_skips"]
+    assert unexpected("this any *test_never of no use", form="long") == ["test_skips"]
+    assert unexpected("other any *test_never *") == ["test_a", "test_skips"]
+    assert unexpected("th* any *test_a.py::test_never *", "this any *test_skips* not here") == []
+    (paths.BUILD / "shards-of-test.times").unlink()
+
+
+LOG = """
+SKIP tests/test_x.py::test_y[4096-a b]: a reason: and more
+1| SKIP test_of_a_shard: why
+SKIP test_without_reason
+SKIP test_without_reason
+ok   SKIP this is something else
+"""
+
+
+def test_lines_of_skips():
+    """Names with anything in them, with and without a reason."""
+    assert skips.skips(LOG) == [("tests/test_x.py::test_y[4096-a b]", "a reason: and more"),
+                                ("test_of_a_shard", "why"), ("test_without_reason", "")]
+    row = skips.expected("this any test_y[4096* *")
+    assert skips.is_expected(row, "this", "short", "test_y[4096-x]", "")
+    assert not skips.is_expected(row, "this", "short", "test_y4", "")
+
+
+def test_list_of_skips():
+    """The list can be read, each row is whole, and what it names exists."""
+    rows = skips.expected(skips.LIST.read_text(encoding="utf-8"))
+    assert rows and all(len(row) == 4 and row[1] in ("short", "long", "any") for row in rows)
+    for _, _, name, _ in rows:
+        file, _, test = name.partition("::")
+        if test.strip("*"):
+            assert f"def {test.rstrip('*')}" in (paths.TOP / file).read_text(), name
+
+
+@pytest.mark.parametrize("said, status, recorded", [
+    ("2 passed, 0 failed, 0 skipped", 0, "2 0 0"),
+    ("2 passed, 1 failed, 0 skipped", 1, "2 1 0"),
+    ("2 passed, 0 failed, 0 skipped", 1, "2 1 0"),
+    ("0 passed, 0 failed, 0 skipped", 0, "0 1 0"),
+    ("2 passed, 0 failed", 0, "0 1 0"),  # an old form: nobody counted the skips
+    ("SKIP a: why\n2 passed, 0 failed, 1 skipped", 0, "2 1 1"),
+    ("2 passed, 0 failed, 1 skipped", 0, "2 1 1"),  # it was not named
+    ("SKIP tests.a: why\n2 passed, 0 failed, 1 skipped", 0, "2 0 1"),
+])
+def test_run_counted(tmp_path, said, status, recorded):
+    """scripts/lib.sh records what a suite says, and judges what it skipped."""
+    # The list lets a suite of this name skip what begins with "tests.".
+    (tmp_path / "said").write_text(f"{said}\n")
+    script = ('. "$0/scripts/lib.sh"; build=$1; run_counted conformance-x'
+              ' sh -c \'cat "$0/said"; exit "$1"\' "$1" "$2"')
+    result = subprocess.run(["bash", "-c", script, paths.TOP, tmp_path, str(status)],
+                            stdout=subprocess.PIPE, text=True, check=False)
+    assert (tmp_path / "results" / "conformance-x").read_text().split()[:3] == recorded.split(), \
+        result.stdout
+    assert (result.returncode == 0) == (recorded.split()[1] == "0")
 
 
 FACTORS = ([1, 2], ["a", "b"], ["x", "y", "z"])

@@ -50,6 +50,7 @@ class Report:
         self.collected = []
         self.outcomes = {}
         self.reasons = {}
+        self.skips = {}
         self.costs = {}
         self.volumes = []
         self._began = self._so_far = 0
@@ -71,6 +72,7 @@ class Report:
             self.reasons.setdefault(report.nodeid, self._reason(report))
         elif report.skipped:
             self.outcomes.setdefault(report.nodeid, "skipped")
+            self.skips[report.nodeid] = self._skip_reason(report)
         elif report.when == "call":
             self.outcomes.setdefault(report.nodeid, "passed")
         if report.when == "call":
@@ -79,6 +81,12 @@ class Report:
                                 if line.startswith("volume: "))
         before, self._so_far = self._so_far, processor_seconds()
         self._phases[report.when] += self._so_far - before
+
+    @staticmethod
+    def _skip_reason(report):
+        """What the test says why it is skipped, in one line."""
+        said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        return " ".join(said.removeprefix("Skipped: ").split())
 
     @staticmethod
     def _reason(report):
@@ -102,5 +110,6 @@ class Report:
             path = pathlib.Path(os.environ["LAB_REPORT"])
             path.write_text(json.dumps({
                 "collected": self.collected, "outcomes": self.outcomes,
-                "reasons": self.reasons, "costs": self.costs, "volumes": self.volumes,
+                "reasons": self.reasons, "skips": self.skips, "costs": self.costs,
+                "volumes": self.volumes,
             }), encoding="utf-8")
