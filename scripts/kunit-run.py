@@ -26,6 +26,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "tests"))
 
 from lab.kernellog import OVERLAPS, TROUBLE, reports  # noqa: E402  (found by the line above)
+from lab.machine import WATCHDOGS  # noqa: E402
 
 TIMEOUT = 900
 FINISHED = "kunit-run: finished"
@@ -101,7 +102,8 @@ def boot(kernel, order):
             "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
             "-kernel", kernel / "bzImage", "-initrd", archive,
             # What SLUB's own checks would find, KASAN finds, too.
-            "-append", "console=ttyS0 panic=-1 mitigations=off log_buf_len=4M slub_debug=-",
+            "-append", " ".join(("console=ttyS0 panic=-1 mitigations=off log_buf_len=4M"
+                                 " slub_debug=-", *WATCHDOGS)),
         ]
         try:
             run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

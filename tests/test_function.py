@@ -149,14 +149,14 @@ def test_memory_is_plugged_in():
     guest.run("echo online_kernel > /sys/devices/system/memory/auto_online_blocks")
     online = "cat /sys/devices/system/memory/memory*/state | grep -c online"
     before = int(guest.run(online).stdout)
-    run = PingPong(guest, guest, iterations=100000000, validate=True)
+    run = PingPong(guest, guest, iterations=100000000, events=True)
     run.wait_connected()
     # A block of the kernel's has 128 MiB.
     plug_dimm(guest, 0, 2 << 30)
     for number in range(1, DIMMS):
         plug_dimm(guest, number, 128 << 20)
     guest.wait_output(online, str(before + 16 + DIMMS - 1))
-    assert run.client.poll() is None and run.server.poll() is None
+    run.assert_moves()
     run.kill()
     pingpong(guest, guest, iterations=200, validate=True)
     guest.run("echo 1 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages")

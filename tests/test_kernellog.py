@@ -4,6 +4,7 @@
 import pytest
 
 from lab import kernellog
+from lab.guest import Guest
 from lab.plug import ZERO_PAGE
 
 BOOT = """\
@@ -78,6 +79,46 @@ def test_overlaps_are_known_by_who_maps(function, known):
     found = kernellog.reports([f"[   20.000001] {text}" for text in lines])
     assert [any(each.matches(report) for each in kernellog.OVERLAPS) for report in found] == \
         [False, known, known, False]
+
+
+def lockdep_report(*functions, locks=("nvmet_config_sem", "&id_priv->handler_mutex")):
+    """What lockdep prints of two locks, with more functions in the chain."""
+    first, second = locks
+    return ["=====", "WARNING: possible circular locking dependency detected",
+            "6.12.117-kunit-debug #1 Tainted: G           O", "-----",
+            "modprobe/700 is trying to acquire lock:",
+            f"ffff8880 ({second}){{+.+.}}-{{3:3}}, at: rdma_destroy_id+0x1b/0x40 [rdma_cm]", "",
+            "but task is already holding lock:",
+            f"ffffffff ({first}){{++++}}-{{3:3}}, at: nvmet_port_subsys_drop_link+0x5c/0x300 [nvmet]",
+            "", "which lock already depends on the new lock.", "",
+            "the existing dependency chain (in reverse order) is:", "",
+            f"-> #1 ({first}){{++++}}-{{3:3}}:", "       down_read+0x9a/0x160",
+            *(f"       {function}" for function in functions), "",
+            f"-> #0 ({second}){{+.+.}}-{{3:3}}:", "       __lock_acquire+0x2e6a/0x6000", "",
+            "other info that might help us debug this:", "", "stack backtrace:",
+            "Call Trace:", " <TASK>", " dump_stack_lvl+0x73/0xb0", " </TASK>"]
+
+
+@pytest.mark.parametrize("report,known", [
+    (lockdep_report("nvmet_alloc_ctrl+0x1/0x2 [nvmet]"), True),
+    (lockdep_report("vroce_destroy_qp+0x1/0x2 [virtio_roce]"), False),
+    (lockdep_report(locks=("nvmet_config_sem", "&dev->lock")), False),
+    (lockdep_report(locks=("&dev->lock", "&id_priv->handler_mutex")), False)])
+def test_nvmet_against_itself(report, known):
+    """lockdep's report about nvmet is known, but not if a lock or a function differs."""
+    found = kernellog.reports([f"[   20.000001][  T700] {text}" for text in report])
+    assert len(found) == 1
+    assert kernellog.NVMET_CONFIG.matches(found[0]) == known
+
+
+def test_lockdep_may_end_after_a_known_report():
+    """And only then."""
+    guest = Guest("nobody", 1)
+    ended = [kernellog.LOCKDEP_ENDED]
+    with pytest.raises(AssertionError):
+        guest._judge(ended)
+    guest._judge(kernellog.reports(lockdep_report()))
+    guest._judge(ended)
 
 
 @pytest.mark.parametrize("function,known", [("copy_process", True), ("vroce_create_cq", False)])

@@ -74,14 +74,21 @@ def plain(text):
 
 
 class Known:
-    """A report that is not caused by our code, recognized by texts that it contains."""
+    """A report that is not caused by our code, recognized by texts that it contains.
 
-    def __init__(self, *pieces):
+    without       texts that must not be in it
+    ends_lockdep  it is lockdep's, which turns itself off after its first report
+    """
+
+    def __init__(self, *pieces, without=(), ends_lockdep=False):
         self.pieces = pieces
+        self.without = without
+        self.ends_lockdep = ends_lockdep
 
     def matches(self, report):
-        """All pieces are in it."""
-        return all(piece in report for piece in self.pieces)
+        """All pieces are in it, and nothing that must not be."""
+        return all(piece in report for piece in self.pieces) and \
+            not any(piece in report for piece in self.without)
 
 
 # ib_core 6.12 frees a context that it refuses, a process's second one for example,
@@ -89,6 +96,18 @@ class Known:
 REFUSED_CONTEXT = (*(Known("unreferenced object", maker) for maker in
                      (" copy_process+", " __x64_sys_setgroups+")),
                    Known("kmemleak: ", "new suspected memory leaks"))
+
+# How our functions appear in a stack trace.
+OURS = ("[virtio_roce]", "[virtio_net_roce]")
+
+# nvmet takes nvmet_config_sem and then, by rdma_listen() and rdma_destroy_id(), a
+# handler_mutex of rdma_cm.  With the handler_mutex of another id rdma_cm calls nvmet_rdma,
+# which flushes its work queue, and a work item there takes nvmet_config_sem.  The ids
+# differ, but lockdep knows only the class of a lock.  A report that has a function of ours
+# anywhere is not this one.
+NVMET_CONFIG = Known("possible circular locking dependency", "nvmet_config_sem",
+                     "&id_priv->handler_mutex", without=OURS, ends_lockdep=True)
+LOCKDEP_ENDED = "BUG: lockdep has turned itself off"
 
 # DMA_API_DEBUG reports mappings that share a cache line, of any device; with coherent
 # memory they are harmless.  Regions of one or several processes may share a page, which

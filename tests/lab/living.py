@@ -2,6 +2,7 @@
 """All guests and daemons that run now."""
 
 import atexit
+import contextlib
 
 _living = []
 
@@ -47,8 +48,9 @@ def pids():
 
 def stop_all():
     """Stops guests before the daemon that they use: in reverse order of starting."""
-    for thing in reversed(list(_living)):
-        thing.stop()
+    with contextlib.ExitStack() as stack:  # all of them, even if one fails
+        for thing in _living:
+            stack.callback(thing.stop)
 
 
 atexit.register(stop_all)

@@ -24,6 +24,12 @@ PROCESSORS = "2" if paths.DEBUG else "1,maxcpus=2"
 
 MEMORY = "1G"
 
+# The kernel's watchdogs take a machine of some gigahertz for granted.  With init_on_alloc,
+# which Debian has, one call clears a page of 1 GiB, and TCG on a busy machine needs half a
+# minute for that.  60 is the greatest value of the first: it reports after 120 s.
+WATCHDOGS = ("watchdog_thresh=60", "rcupdate.rcu_cpu_stall_timeout=120",
+             "workqueue.watchdog_thresh=120")
+
 
 def arguments(disk, memory, descriptor, share, processors=None):
     """QEMU arguments: memory, disk, share, the agent's port, and one for a plugged device.
@@ -58,5 +64,5 @@ def kernel_arguments(kernel, initrd, append):
             # After a panic QEMU ends instead of hanging.
             "panic=-1", *(["slub_debug=-"] if paths.DEBUG else []),
             # The whole log must fit: it is read only now and then.
-            "log_buf_len=4M", f"modprobe.blacklist={IDLE_MODULES}", *append]
+            "log_buf_len=4M", *WATCHDOGS, f"modprobe.blacklist={IDLE_MODULES}", *append]
     return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", " ".join(line)]

@@ -3,6 +3,9 @@
 
 import ipaddress
 import re
+import time
+
+from .guest import PATIENCE
 
 _RESULT = re.compile(r"(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter")
 
@@ -51,6 +54,7 @@ class PingPong:
                     *map(str, arguments)]
 
         self.iterations = iterations
+        self.events = events
         self._client_guest = client
         self.server = server.popen(command(server, 0))
         server.wait_listening(port)
@@ -69,6 +73,28 @@ class PingPong:
         """Waits until the client, which is second, has its QP in RTS; the run must be endless."""
         qp = f"rdma resource show qp | grep -w 'pid {self.client.pid}' | grep -q 'state RTS'"
         self._client_guest.wait_until(qp, timeout=30)
+
+    def _steps(self):
+        """How often the client has gone to sleep; for that it must wait for events."""
+        status = f"/proc/{self.client.pid}/status"
+        said = self._client_guest.run(f"grep ^voluntary_ctxt_switches {status}", check=False)
+        assert said.rc == 0, f"the ping-pong has ended: {self.client.stdout}{self.client.stderr}"
+        return int(said.stdout.split()[1])
+
+    def assert_moves(self, messages=50, timeout=30):
+        """So many more messages come, and both ends still run.
+
+        That a program runs does not say that it does anything: it may wait for ever.
+        Contents are compared at the end of a run only, so not here.
+        """
+        assert self.events, "a program that polls does not tell how far it is"
+        wanted = self._steps() + messages
+        deadline = time.monotonic() + timeout * PATIENCE
+        while self._steps() < wanted:
+            assert time.monotonic() < deadline, "the ping-pong stands still"
+            time.sleep(0.1)
+        for end in (self.client, self.server):
+            assert end.poll() is None, f"{end.stdout}{end.stderr}"
 
     def kill(self):
         """Ends both with SIGKILL."""

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The lab itself sees what goes wrong; no guest boots for that."""
+
+import socket
+import subprocess
+
+import pytest
+
+from lab import guest, living
+
+
+@pytest.fixture(name="pretended")
+def _pretended(tmp_path):
+    """Starts a guest whose QEMU is another program, and whose agent is a socket of ours."""
+    started = []
+
+    def start(command):
+        one = guest.Guest("pretended", 1)
+        one.console_log = tmp_path / "console.log"
+        one.console_log.write_text("the last line\n")
+        one.agent, far = socket.socketpair()
+        one.process = subprocess.Popen(command, stdin=far.fileno())
+        living.add(one)
+        started.append((one, far))
+        return one
+
+    yield start
+    for one, far in started:
+        if one.process:
+            one.kill()
+        living.remove(one)
+        far.close()
+
+
+def test_guest_that_powers_off(pretended):
+    """stop() is content."""
+    pretended(["head", "-n", "1"]).stop()
+
+
+@pytest.mark.parametrize("command, timeout", [(["sleep", "1000"], 0.5), (["false"], 10)],
+                         ids=["hangs", "has died"])
+def test_guest_that_does_not_power_off(pretended, monkeypatch, command, timeout):
+    """stop() ends it, and fails the test that asks for it."""
+    monkeypatch.setattr(guest, "POWER_OFF_TIMEOUT", timeout)
+    one = pretended(command)
+    process = one.process
+    if command == ["false"]:
+        process.wait()
+        one.agent = None
+    with pytest.raises(AssertionError, match="did not power off(.|\n)*the last line"):
+        one.stop()
+    assert process.poll() is not None
+    assert one not in living._living
