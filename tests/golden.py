@@ -20,22 +20,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(TOP / "tests"))
 
 import lab  # noqa: E402  (found by the line above)
+from lab.capture import ROCE_PORT, frames  # noqa: E402
 from lab.pingpong import gid_index, gid_text  # noqa: E402
 
 VLAN = 77
 UDP = 17
-ROCE_PORT = 4791
 AETH_OPCODES = (0x0d, 0x0f, 0x10, 0x11, 0x12)
-
-
-def frames(path):
-    """The frames of a capture file."""
-    data = path.read_bytes()
-    position = 24
-    while position < len(data):
-        length = struct.unpack_from("<I", data, position + 8)[0]
-        yield data[position + 16:position + 16 + length]
-        position += 16 + length
 
 
 def kind(frame):

@@ -144,8 +144,23 @@ def assert_works(guest):
     guest.run(["ping", "-c", "1", guest.address])
 
 
+# What victims.sh does.
+LOADS = ("rc", "ud", "rping", "addresses", "disk")
+
+
+def rounds(victim):
+    """How often each load of victims.sh has begun."""
+    said = victim.run("cd /tmp && wc -l victims.* | grep -v total", check=False).stdout
+    return {line.split()[1].removeprefix("victims."): int(line.split()[0])
+            for line in said.splitlines()}
+
+
 def suffer(victim, lies, loads, seconds, changes=0):
-    """Until each kind has come, and as many as @changes in all, or time is over."""
+    """Until each kind has come, and as many as @changes in all, or time is over.
+
+    victims.sh starts again what fails, so that it runs says little: each of its loads must
+    have begun.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(3)
@@ -154,6 +169,9 @@ def suffer(victim, lies, loads, seconds, changes=0):
         if lies.count() >= changes and not lies.missing() and (changes or not paths.LONG):
             break
     lies.end()
+    done = rounds(victim)
+    print("volume: rounds of the loads:", done)
+    assert all(done.get(load) for load in LOADS), done
     assert lies.count() >= changes and not lies.missing(), (lies.count(), lies.missing())
 
 

@@ -8,6 +8,7 @@ import struct
 import pytest
 
 import lab
+from lab.capture import ROCE_PORT, frames
 from lab.pingpong import gid_index, gid_text, pingpong
 from test_perftest import check, perftest
 from test_xrc import pingpong as xrc_pingpong
@@ -89,15 +90,11 @@ def assert_as_expected(lines):
 def transport(pair, tag=b""):
     """What is behind the UDP header of the RoCE packets over IPv4 with this tag that have
     passed the daemon's switch."""
-    capture = (pair.daemon.directory / "wire.pcap").read_bytes()
-    position, ip = 24, 14 + len(tag)
-    while position < len(capture):
-        length = struct.unpack_from("<I", capture, position + 8)[0]
-        frame = capture[position + 16:position + 16 + length]
+    ip = 14 + len(tag)
+    for frame in frames(pair.daemon.directory / "wire.pcap"):
         if frame[12:ip] == tag + b"\x08\0" and \
-                frame[ip + 22:ip + 24] == struct.pack(">H", 4791):
+                frame[ip + 22:ip + 24] == struct.pack(">H", ROCE_PORT):
             yield frame[ip + 28:]
-        position += 16 + length
 
 
 def packets_seen(pair, tag=b""):

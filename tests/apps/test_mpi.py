@@ -3,6 +3,8 @@
 
 import pytest
 
+from lab.again import attempts
+
 # Only our device between the guests.
 RC = {"UCX_TLS": "rc_v,sm,self"}
 UD = {"UCX_TLS": "ud_v,sm,self"}
@@ -27,14 +29,13 @@ LAUNCHERS = {"mpich": mpich, "openmpi": openmpi}
 # UCX 1.18 at times aborts in a flush of all endpoints, which only Open MPI's puts and gets
 # ask for.
 ABORTED = "Assertion `cfg_index != UCP_WORKER_CFG_INDEX_NULL' failed"
-ATTEMPTS = 5
 
 
 def run(apps, name, environment, arguments):
     """Runs the program and checks the output of all ranks."""
     program = apps.install(f"mpi-{name}")
     line = f"{LAUNCHERS[name](apps, environment)} {program} {arguments}"
-    for _ in range(ATTEMPTS):
+    for _ in attempts("UCX aborts in a flush"):
         result = apps.a.run(f"{line} 2>&1", timeout=300, check=False)
         if ABORTED not in result.stdout:
             break

@@ -12,12 +12,21 @@ device=$1 gid=$2 address=$3 interface=$4
 # All are in one process group, so that who kills it leaves nobody behind: timeout must not
 # make groups of its own.
 
-# again COMMAND...: its server without and its client with the address, over and over.
+# begun NAME: a load begins a round; the test counts the lines of each file.
+rm -f /tmp/victims.*
+begun()
+{
+	echo >> "/tmp/victims.$1"
+}
+
+# again NAME COMMAND...: its server without and its client with the address, over and over.
 again()
 {
-	local server
+	local name=$1 server
 
+	shift
 	while :; do
+		begun "$name"
 		"$@" & server=$!
 		sleep 0.5
 		timeout --foreground -s KILL 5 "$@" "$address"
@@ -31,6 +40,7 @@ rping_pair()
 	local server
 
 	while :; do
+		begun rping
 		rping -s -a "$address" -C 50 & server=$!
 		sleep 0.5
 		timeout --foreground -s KILL 5 rping -c -a "$address" -C 50
@@ -44,6 +54,7 @@ addresses()
 	local number=0
 
 	while :; do
+		begun addresses
 		number=$((number % 200 + 1))
 		ip addr add "10.78.0.$number/32" dev "$interface"
 		ip addr del "10.78.0.$number/32" dev "$interface"
@@ -56,6 +67,7 @@ addresses()
 disk()
 {
 	while :; do
+		begun disk
 		[ -b /dev/nvme0n1 ] || sleep 1
 		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct conv=nocreat
 		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
@@ -63,8 +75,8 @@ disk()
 }
 
 exec > /dev/null 2>&1
-again ibv_rc_pingpong -d "$device" -g "$gid" -n 5000 -p 18700 &
-again ibv_ud_pingpong -e -d "$device" -g "$gid" -n 500 -s 512 -p 18701 &
+again rc ibv_rc_pingpong -d "$device" -g "$gid" -n 5000 -p 18700 &
+again ud ibv_ud_pingpong -e -d "$device" -g "$gid" -n 500 -s 512 -p 18701 &
 rping_pair &
 addresses &
 disk &

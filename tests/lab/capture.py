@@ -31,8 +31,17 @@ def tshark(path, *fields, display, count=None):
     assert process.returncode == 0, f"{command}: {process.returncode}"
 
 
+class Frame(bytes):
+    """What was captured of a frame; length is that of the frame itself."""
+
+    length = 0
+
+
 def frames(path, count=None):
-    """At most count frames of a capture file that the daemon wrote."""
+    """At most count frames of a capture file that the daemon wrote, as it is now.
+
+    The daemon may be writing the last one, which then is left out.
+    """
     with open(path, "rb") as file:
         header = file.read(24)
         assert header[:4] == struct.pack("<I", 0xa1b23c4d), "not a capture of the daemon's"
@@ -40,7 +49,12 @@ def frames(path, count=None):
             record = file.read(16)
             if len(record) < 16 or number == count:
                 break
-            yield file.read(struct.unpack_from("<I", record, 8)[0])
+            captured, length = struct.unpack_from("<II", record, 8)
+            frame = Frame(file.read(captured))
+            if len(frame) < captured:
+                break
+            frame.length = length
+            yield frame
 
 
 def icrc_good(frame):
