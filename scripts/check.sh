@@ -15,7 +15,8 @@
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
 # third gets the processor time that these leave.  The output of the second and the third
-# is in build/check-LANE.log, and is shown at the end.
+# is in build/check-LANE.log, and is shown at the end.  They end with this script, however
+# that ends.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -49,6 +50,7 @@ soak)
 esac
 
 rm -rf "$build/results"
+forget_half_made
 
 "$top/scripts/install-packages.sh"
 
@@ -60,33 +62,7 @@ else
 	record build 0 1 0 $((SECONDS - began)) || true
 fi
 
-# aside LOG COMMAND...: runs a command in the background, in a session of its own, so
-# that all its processes can be ended.
-aside=()
-aside()
-{
-	local log=$1
-
-	shift
-	setsid "$@" > "$log" 2>&1 &
-	aside+=($!)
-}
-
-end_aside()
-{
-	local session
-
-	for session in "${aside[@]}"; do
-		kill -- "-$session" 2> /dev/null || true
-	done
-	# Some make on, though they were told to end.
-	sleep 1
-	for session in "${aside[@]}"; do
-		kill -KILL -- "-$session" 2> /dev/null || true
-	done
-	rm -f "$LAB_BESIDE"
-}
-trap 'end_aside; at_exit' EXIT
+trap 'end_aside; rm -f "$LAB_BESIDE"; at_exit' EXIT
 
 # This file exists as long as the second lane runs (tests/shards.py).
 export LAB_BESIDE=$build/.beside
@@ -99,25 +75,23 @@ gently='echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
 # With an empty cache this takes more than a quarter of an hour.  A suite that needs an
 # entry waits for it.
 # shellcheck disable=SC2016
-aside "$build/kernels.log" sh -c "$gently"'
+aside sh -c "$gently"'
 	"$1/guest-image.sh" guest apps
 	"$1/kunit-kernel.sh" debug
 	"$1/system-image.sh" ${LAB_LONG:+long}
 	"$1/trees.sh" newest
-	"$1/trees.sh" fresh' sh "$top/scripts"
+	"$1/trees.sh" fresh' sh "$top/scripts" > "$build/kernels.log" 2>&1
 
 # shellcheck disable=SC2016
 each_target='top=$1; shift; for target; do make -C "$top" "$target"; done'
 # shellcheck disable=SC2016
-aside "$build/check-second.log" sh -c "$each_target"'; rm -f "$LAB_BESIDE"' \
-	sh "$top" "${second[@]}"
+aside sh -c "$each_target"'; rm -f "$LAB_BESIDE"' \
+	sh "$top" "${second[@]}" > "$build/check-second.log" 2>&1
 waited=("${aside[-1]}")
-aside "$build/check-idle.log" sh -c "$gently$each_target" sh "$top" "${idle[@]}"
+aside sh -c "$gently$each_target" sh "$top" "${idle[@]}" > "$build/check-idle.log" 2>&1
 waited+=("${aside[-1]}")
-
-for target in "${first[@]}"; do
-	make -C "$top" "$target" || true
-done
+aside sh -c "$each_target" sh "$top" "${first[@]}"
+waited+=("${aside[-1]}")
 wait "${waited[@]}" || true
 cat "$build/check-second.log" "$build/check-idle.log"
 

@@ -68,6 +68,21 @@ forget_old()
 	done
 }
 
+# forget_half_made: removes what runs that were killed have begun to make.  Whoever makes an
+# entry has its lock, and so has every process that it started.
+forget_half_made()
+{
+	local half name lock
+
+	for half in "$cache"/.new-*; do
+		[ -d "$half" ] || continue
+		name=${half#"$cache/.new-"}
+		exec {lock}>"$cache/.lock-${name%.*}"
+		! flock -n "$lock" || rm -rf --one-file-system "$half"
+		exec {lock}>&-
+	done
+}
+
 # cached NAME INPUT... -- BUILDER ARG...
 #
 # Makes a cache entry unless it exists, and stores its path in $entry, and a link to it
@@ -128,6 +143,44 @@ cached()
 		ln -s "$entry" "$build/.$name.$$"
 		mv -T "$build/.$name.$$" "$build/$name"
 	fi
+}
+
+# aside COMMAND...: runs a command in the background, in a session of its own, whose leader
+# is the last of the array "aside".  All its processes end with end_aside, and also when
+# this script is killed: a process of the session waits for the end of a pipe that only
+# this script holds open for writing.  So do programs in the foreground: the script should
+# do nothing else than wait.
+aside=()
+aside()
+{
+	if [ -z "${alive-}" ]; then
+		local fifo
+
+		fifo=$(mktemp -u)
+		mkfifo "$fifo"
+		exec {alive}<>"$fifo" {ended}<"$fifo"
+		rm "$fifo"
+	fi
+	# shellcheck disable=SC2016
+	setsid bash -c '{ read -r _ <&"$0" || kill -KILL -- "-$$"; } & exec "$@"' "$ended" "$@" \
+		{alive}>&- &
+	aside+=($!)
+}
+
+# end_aside: ends what aside has started.
+end_aside()
+{
+	local session
+
+	[ ${#aside[@]} -gt 0 ] || return 0
+	for session in "${aside[@]}"; do
+		kill -- "-$session" 2> /dev/null || true
+	done
+	# Some make on, though they were told to end.
+	sleep 1
+	for session in "${aside[@]}"; do
+		kill -KILL -- "-$session" 2> /dev/null || true
+	done
 }
 
 # exclusive NAME: from here to the end of the script no other run of this
