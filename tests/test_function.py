@@ -6,8 +6,6 @@ import pathlib
 import re
 import time
 
-import pytest
-
 import lab
 from lab.daemon import Daemon
 from lab.devices import roce_device

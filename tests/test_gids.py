@@ -6,6 +6,7 @@ import time
 import pytest
 
 from lab.pingpong import gid_text, pingpong
+from lab.programs import rping, rping_server
 
 VLAN = "lab5"
 
@@ -102,10 +103,8 @@ def test_connection_manager(vlans):
     """rdma_cm finds the GID of a route, and resolves the neighbour, on a VLAN, too."""
     for number in range(4):
         address = addresses(vlans.b)[number][0]
-        server = vlans.b.popen(["rping", "-s", "-a", address, "-C", "20"])
-        vlans.b.wait_listening_cm()
-        vlans.a.run(["rping", "-c", "-a", address, "-C", "20", "-V"])
-        server.wait(20, check=True)
+        with rping_server(vlans.b, address):
+            rping(vlans.a, address, 20)
 
 
 def test_entries_are_used_again(vlans):

@@ -10,10 +10,12 @@ import time
 
 import pytest
 
+from lab.iperf import Iperf
 from lab.mckey import COUNT, multicast
 from lab.nvme import DEVICE, NQN, connect, disconnect, target_end, target_start
 from lab.paths import LONG
 from lab.pingpong import PingPong
+from lab.programs import RPING_MAX, cm_program, rping, rping_line, rping_server
 
 
 @pytest.fixture(scope="module")
@@ -37,53 +39,46 @@ def settled_resources(guest, wanted, timeout=30):
 
 # Connection manager
 
-@pytest.fixture
-def rping_server(consumers):
+@pytest.fixture(name="serving")
+def _serving(consumers):
     """An rping server in guest b for any number of clients; they must leave nothing."""
     before = [resources(guest) for guest in consumers.guests]
-    server = consumers.b.popen(["rping", "-s", "-P", "-a", consumers.b.address])
-    consumers.b.wait_listening_cm()
-    yield consumers.b.address
-    server.kill()
-    server.wait(20)
+    with rping_server(consumers.b) as address:
+        yield address
     for guest, wanted in zip(consumers.guests, before):
         assert settled_resources(guest, wanted) == wanted
 
 
 @pytest.mark.debug_kernel
-def test_rping_contents(consumers, rping_server):
+def test_rping_contents(consumers, serving):
     """SEND, WRITE and READ in turns, contents compared, up to rping's largest size."""
-    count = "200" if LONG else "40"
-    for size in (64, 4096, 65535):
-        consumers.a.run(["rping", "-c", "-a", rping_server, "-C", count, "-S", str(size), "-V"])
+    for size in (64, 4096, RPING_MAX):
+        rping(consumers.a, serving, 200 if LONG else 40, size)
 
 
-def test_rping_in_a_row(consumers, rping_server):
+def test_rping_in_a_row(consumers, serving):
     """100 connections, in full 1000, each made, used and ended."""
     for _ in range(10 if LONG else 1):
-        consumers.a.run(f"for i in $(seq 100); do rping -c -a {rping_server} -C 1 || exit 1; done",
-                        timeout=300)
+        said = consumers.a.run("set -e; for i in $(seq 100); do"
+                               f" ({rping_line(serving, 1)}); done", timeout=300).stdout
+        assert said == "rdma-ping-0: 74\n" * 100, said
 
 
-def test_rping_at_once(consumers, rping_server):
+def test_rping_at_once(consumers, serving):
     """50 connections at the same time."""
-    consumers.a.run(
-        f"for i in $(seq 50); do rping -c -a {rping_server} -C 20 -V > /dev/null &"
+    said = consumers.a.run(
+        f"for i in $(seq 50); do ({rping_line(serving, 20)}) &"
         " clients+=($!); done; for i in ${clients[@]}; do wait $i || exit 1; done",
-        timeout=300)
+        timeout=300).stdout
+    wanted = [f"rdma-ping-{number}: 74" for number in range(20)] * 50
+    assert sorted(said.splitlines()) == sorted(wanted), said
 
 
 @pytest.mark.debug_kernel
 @pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
 def test_cm_programs(consumers, program):
-    """Many connections of one program, contents by the program."""
-    arguments = ["-c", "20", "-C", "20", "-S", "1000"]
-    server = consumers.b.popen([program, "-b", consumers.b.address, *arguments])
-    consumers.b.wait_listening_cm()
-    client = consumers.a.run([program, "-s", consumers.b.address, *arguments])
-    result = server.wait(60, check=True)
-    for output in (client.stdout, result.stdout):
-        assert "return status 0" in output
+    """Many connections of one program."""
+    cm_program(program, consumers.b, consumers.a, connections=20, messages=20, size=1000)
 
 
 def test_multicast(consumers):
@@ -136,12 +131,9 @@ def test_nvme_file_system(consumers, nvme):
 
     beside = PingPong(consumers.b, consumers.a, iterations=100000000, events=True)
     beside.wait_connected()
-    server = consumers.b.popen("iperf3 -s -1")
-    consumers.b.wait_listening(5201)
-    ethernet = nvme.popen(f"iperf3 -c {consumers.b.address} -t {20 if LONG else 5} -b 20M")
+    ethernet = Iperf(consumers.b, nvme, seconds=20 if LONG else 5, arguments=["-b", "20M"])
     nvme.run("cp /tmp/data /mnt/data && sync", timeout=300)
-    ethernet.wait(120, check=True)
-    server.wait(60, check=True)
+    assert ethernet.wait() > 1
     beside.assert_moves()
     beside.kill()
 

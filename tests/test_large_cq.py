@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 import lab
+from lab.perftest import check, perftest
 from lab.pingpong import gid_index
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "large_cq.py"
@@ -44,12 +45,5 @@ def test_grows(rdma_pair):
 
 def test_perftest(virtqueue_pair):
     """ib_write_bw asks for a CQ that holds all requests of its QPs."""
-    server, client = virtqueue_pair.guests
-    device = client.rdma_device()
-    command = ["ib_write_bw", "-d", device, "-x", gid_index(client, device), "-q", "8",
-               "-t", "512", "-n", "1000", "-s", "1024", "-F"]
-    serving = server.popen(command)
-    server.wait_listening(18515)
-    result = client.run([*command, server.address], timeout=120)
-    assert " 8000 " in result.stdout, str(result)
-    serving.wait(60, check=True)
+    check(perftest(virtqueue_pair, "ib_write_bw", "-q", 8, "-t", 512, "-n", 1000, "-s", 1024),
+          [1024], 8000)

@@ -9,8 +9,9 @@ import pytest
 
 import lab
 from lab.capture import ROCE_PORT, frames
+from lab.perftest import check, perftest
 from lab.pingpong import gid_index, gid_text, pingpong
-from test_perftest import check, perftest
+from lab.programs import rping, rping_server
 from test_xrc import pingpong as xrc_pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -170,11 +171,8 @@ def test_opcodes_with_soft_roce(packets, ours, network):
 @pytest.mark.parametrize("network", ["IPv4", "IPv6", "VLAN"])
 def test_connection_manager(packets, network):
     """rping: MADs on QP 1, answered in the VLAN in which they came."""
-    target = address(packets.a, network)
-    server = packets.a.popen(["rping", "-s", "-a", target, "-C", "5", "-V"])
-    packets.a.wait_listening_cm()
-    packets.b.run(["rping", "-c", "-a", target, "-C", "5", "-V"])
-    server.wait(20, check=True)
+    with rping_server(packets.a, address(packets.a, network)) as target:
+        rping(packets.b, target, 5)
 
 
 @pytest.mark.parametrize("ours", ["both", "server", "client"])

@@ -5,86 +5,19 @@ perftest compares no contents; tests/guest/memory.py does for the same operation
 sizes.  Here counts, sizes and exit statuses must be right.
 """
 
-import re
 import statistics
-import time
 import types
 
 import pytest
 
 from lab import paths
-from lab.again import attempts
-from lab.guest import PATIENCE
-from lab.pingpong import gid_index, pingpong
+from lab.perftest import KIBI, check, perftest
+from lab.pingpong import pingpong
 
-PORT = 18700
-KIBI = 1024
 SIZES = [2 << exponent for exponent in range(23)]
 # It finds out the pace of the processor's clock anew for each size, which takes longer than
 # the messages do.
 SOME = SIZES if paths.LONG else [2, 4 * KIBI, SIZES[-1]]
-
-
-# A deviation whose square was rounded below zero is "-nan".
-NUMBER = re.compile(r"[\d.]+|-?nan")
-
-
-def rows(output):
-    """The table that perftest prints, as a list of numbers for each line."""
-    lines = (line.split() for line in output.splitlines())
-    return [[float(word) for word in words] for words in lines
-            if len(words) > 3 and all(map(NUMBER.fullmatch, words))]
-
-
-def moved(table):
-    """Has the last line a rate?  That of small messages is rounded to zero."""
-    return table[-1][0] < 4 * KIBI or table[-1][3] > 0
-
-
-# Seconds in which a run ends that does not stand still.
-SOON = 10
-
-
-def clock_is_wrong(results, table, seconds):
-    """Is it perftest's own clock that is wrong, and not the stream?
-
-    It compares two clocks before it shows anything, and if one of them stood still for a
-    moment, as on a busy machine, it gives up, or says that all took for ever.  By our clock
-    it did not; a run that took long by ours has stood still.
-    """
-    if any(result.rc and "Correlation coefficient" in result.stderr for result in results):
-        return True
-    return bool(table) and not moved(table) and seconds < SOON * PATIENCE
-
-
-def perftest(pair, program, *arguments, timeout=120, device=None):
-    """One run, server in guest b; the client's table.  On our devices unless told."""
-    def line(guest):
-        name = device or guest.rdma_device()
-        return [program, "-d", name, "-x", gid_index(guest, name), "-F", "-p", str(PORT),
-                *map(str, arguments)]
-
-    for _ in attempts("perftest's clock"):
-        server = pair.b.popen(line(pair.b))
-        pair.b.wait_listening(PORT)
-        began = time.monotonic()
-        client = pair.a.popen([*line(pair.a), pair.b.address])
-        results = [end.wait(timeout) for end in (client, server)]
-        table = rows(results[0].stdout)
-        if not clock_is_wrong(results, table, time.monotonic() - began):
-            break
-    for result in results:
-        assert result.rc == 0, str(result)
-        assert "ompletion with error" not in result.stdout + result.stderr, str(result)
-    assert table and moved(table), str(results[0])
-    return table
-
-
-def check(table, sizes, iterations):
-    """The table has a line for each size, with so many iterations, and data moved."""
-    assert [row[0] for row in table] == sizes, table
-    assert all(row[1] == iterations for row in table), table
-    assert moved(table), table
 
 
 def check_sizes(pair, program, *arguments):
@@ -201,7 +134,8 @@ def _soft_roce(rdma_pair):
 
 def latency(pair, device):
     """From a message to the answer, both ends asleep, in microseconds."""
-    table = perftest(pair, "ib_send_lat", "-e", "-s", 64, "-n", 300, device=device)
+    devices = device and dict.fromkeys(pair.guests, device)
+    table = perftest(pair, "ib_send_lat", "-e", "-s", 64, "-n", 300, devices=devices)
     return table[0][4]
 
 

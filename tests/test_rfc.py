@@ -15,7 +15,9 @@ import pytest
 
 import lab
 from lab import paths
-from lab.pingpong import PingPong, gid_index, pingpong
+from lab.perftest import check, perftest
+from lab.pingpong import PingPong, pingpong
+from lab.programs import rping, rping_server
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 # By default the ping-pongs ask for 500 receive requests, which is too many.
@@ -78,30 +80,16 @@ def test_pingpong(rfc_pair, program, events):
 @pytest.mark.each_device
 def test_connection_manager(rfc_pair):
     """rping, for which ib_mad needs its GSI QP."""
-    server, client = rfc_pair.guests
-    serving = server.popen(["rping", "-s", "-a", server.address, "-C", "20", "-V"])
-    client.run("for i in $(seq 5); do"
-               f" rping -c -a {server.address} -C 20 -V && exit; sleep 1; done; exit 1",
-               timeout=90)
-    serving.wait(30, check=True)
+    with rping_server(rfc_pair.a) as address:
+        rping(rfc_pair.b, address, 20)
 
 
 @pytest.mark.parametrize("program", ["ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat",
                                      "ib_write_lat", "ib_read_lat"])
 def test_perftest(rfc_pair, program):
     """Small messages, with the queue depth that the device allows."""
-    server, client = rfc_pair.guests
-
-    def line(guest):
-        device = guest.rdma_device()
-        return [program, "-d", device, "-x", gid_index(guest, device), "-F", "-s", "4096",
-                "-n", "500", *(["-r", "64"] if "send" in program else [])]
-
-    serving = server.popen(line(server))
-    server.run("for i in $(seq 200); do ss -ltn | grep -q :18515 && exit; sleep 0.05;"
-               " done; exit 1")
-    client.run([*line(client), server.address], timeout=90)
-    serving.wait(60, check=True)
+    depth = ["-r", 64] if "send" in program else []
+    check(perftest(rfc_pair, program, "-s", 4096, "-n", 500, *depth), [4096], 500)
 
 
 def run(guest, program, mode, *arguments, timeout=120):

@@ -5,8 +5,8 @@ import pytest
 
 from lab.nvme import DEVICE, connect, disconnect, target_end, target_start
 from lab.paths import LONG
+from lab.perftest import check, perftest
 from lab.pingpong import pingpong
-from test_perftest import check, perftest
 from test_verbs import run
 
 

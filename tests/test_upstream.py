@@ -14,6 +14,7 @@ from lab import paths
 from lab.guest import Guest
 from lab.pair import Pair
 from lab.pingpong import pingpong
+from lab.programs import rping, rping_server
 
 pytestmark = pytest.mark.skipif(not paths.LONG or paths.DEBUG,
                                 reason="builds modules for another kernel: make soak")
@@ -77,10 +78,8 @@ def test_pingpong(pair, program, events):
 
 def test_rping(pair):
     """The connection manager: QP 1, whose queues are virtqueues."""
-    server = pair.a.popen(["rping", "-s", "-a", pair.a.address, "-C", "5"])
-    pair.a.wait_listening_cm()
-    pair.b.run(["rping", "-c", "-a", pair.a.address, "-C", "5", "-V"])
-    server.wait(30, check=True)
+    with rping_server(pair.a) as address:
+        rping(pair.b, address, 5)
 
 
 def test_rebind(pair):

@@ -6,8 +6,8 @@ import pathlib
 import pytest
 
 from lab import paths
+from lab.perftest import check, perftest
 from lab.pingpong import PORT, gid_index
-from test_perftest import check, perftest
 
 
 def pingpong(pair, clients, *arguments):

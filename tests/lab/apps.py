@@ -4,7 +4,7 @@
 import contextlib
 import shlex
 
-from . import paths
+from . import paths, programs
 from .pair import Pair
 
 
@@ -65,18 +65,9 @@ class Apps:
 
     @contextlib.contextmanager
     def traffic(self, packets=0, size=0):
-        """The body must move at least this many packets and bytes by RDMA.
-
-        Guest a's counters tell, sent and received.  A program that used TCP fails.
-        """
-        def moved(unit):
-            counters = self.pair.daemon.stats()[self.pair.daemon.sockets[0].name]
-            return counters[f"sent_{unit}"] + counters[f"rcvd_{unit}"]
-
-        before = moved("pkts"), moved("bytes")
-        yield
-        assert moved("pkts") - before[0] >= packets
-        assert moved("bytes") - before[1] >= size
+        """The body must move at least this many packets and bytes by RDMA, by guest a's counters."""
+        with programs.traffic(self.a, packets=packets, size=size):
+            yield
 
     def same_data(self):
         """Both guests have the same in /tmp/data; removes it."""

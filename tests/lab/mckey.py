@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """mckey of rdma-core: one end sends datagrams to a multicast group, others count them."""
 
+from .programs import counters
+
 GROUP = "239.1.1.1"
 
 # Our function accepts this many at a time.
@@ -18,6 +20,10 @@ def multicast(sender, receivers, posted=COUNT):
     mckey ends without waiting until all is sent.  Soft-RoCE sends in a thread of its
     own, so more datagrams are posted than must arrive.
     """
+    devices = [receiver.run("ls /sys/class/infiniband").stdout.split()[-1]
+               for receiver in receivers]
+    came = [counters(receiver, device)["rcvd_pkts"]
+            for receiver, device in zip(receivers, devices)]
     listening = [_start(receiver, COUNT) for receiver in receivers]
     for command in listening:
         command.wait_output("joined dgid")
@@ -25,3 +31,6 @@ def multicast(sender, receivers, posted=COUNT):
     for command in (sending, *listening):
         output = command.wait(60, check=True).stdout
         assert "return status 0" in output, output
+    # It looks at no status of a completion.
+    for receiver, device, before in zip(receivers, devices, came):
+        assert counters(receiver, device)["rcvd_pkts"] - before >= COUNT

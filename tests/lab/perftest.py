@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""perftest's programs between two guests.
+
+They compare no contents.  Sizes and counts must be those that were asked for, and there must
+be a rate.
+"""
+
+import re
+import time
+
+from .again import attempts
+from .guest import PATIENCE
+from .pingpong import gid_index
+
+PORT = 18700
+KIBI = 1024
+
+# A deviation whose square was rounded below zero is "-nan".
+NUMBER = re.compile(r"[\d.]+|-?nan")
+
+
+def rows(output):
+    """The table that perftest prints, as a list of numbers for each line."""
+    lines = (line.split() for line in output.splitlines())
+    return [[float(word) for word in words] for words in lines
+            if len(words) > 3 and all(map(NUMBER.fullmatch, words))]
+
+
+def moved(table):
+    """Has the last line a rate?  That of small messages is rounded to zero."""
+    return table[-1][0] < 4 * KIBI or table[-1][3] > 0
+
+
+# Seconds in which a run ends that does not stand still.
+SOON = 10
+
+
+def clock_is_wrong(results, table, seconds):
+    """Is it perftest's own clock that is wrong, and not the stream?
+
+    It compares two clocks before it shows anything, and if one of them stood still for a
+    moment, as on a busy machine, it gives up, or says that all took for ever.  By our clock
+    it did not; a run that took long by ours has stood still.
+    """
+    if any(result.rc and "Correlation coefficient" in result.stderr for result in results):
+        return True
+    return bool(table) and not moved(table) and seconds < SOON * PATIENCE
+
+
+def perftest(pair, program, *arguments, timeout=120, devices=None):
+    """One run, server in guest b; the client's table.
+
+    devices   names of the devices by guest; ours if not given
+    """
+    def line(guest):
+        name = devices[guest] if devices else guest.rdma_device()
+        return [program, "-d", name, "-x", gid_index(guest, name), "-F", "-p", str(PORT),
+                *map(str, arguments)]
+
+    for _ in attempts("perftest's clock"):
+        server = pair.b.popen(line(pair.b))
+        pair.b.wait_listening(PORT)
+        began = time.monotonic()
+        client = pair.a.popen([*line(pair.a), pair.b.address])
+        results = [end.wait(timeout) for end in (client, server)]
+        table = rows(results[0].stdout)
+        if not clock_is_wrong(results, table, time.monotonic() - began):
+            break
+    for result in results:
+        assert result.rc == 0, str(result)
+        assert "ompletion with error" not in result.stdout + result.stderr, str(result)
+    assert table and moved(table), str(results[0])
+    return table
+
+
+def check(table, sizes, iterations):
+    """The table has a line for each size, with so many iterations, and data moved."""
+    assert [row[0] for row in table] == sizes, table
+    assert all(row[1] == iterations for row in table), table
+    assert moved(table), table

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The commands of README.md and Documentation/ can be typed as they are there.
+
+tests/documents.txt says of each what becomes of it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import lab
+from lab import documents, paths
+from lab.pingpong import PORT
+
+PLACES = ("host", "guest", "server", "client", "tested", "no")
+
+
+def scripts(place):
+    """The commands of each block that are run in a place, as one script; with the file's name."""
+    for file, commands in documents.blocks():
+        chosen = [command for command in commands if documents.where(command) == place]
+        if chosen:
+            yield pytest.param(chosen, id=f"{file}: {chosen[0][:50]}")
+
+
+def test_each_command_has_a_row():
+    """Nothing in the documents is left out; what rows name exists."""
+    assert all(place in PLACES for place, _, _ in documents.rows())
+    found = [(file, command) for file, commands in documents.blocks() for command in commands]
+    assert len(found) > 40
+    assert not [each for each in found if documents.where(each[1]) is None]
+    for place, pattern, why in documents.rows():
+        assert why or place not in ("tested", "no"), pattern
+        for name in re.findall(r"tests/\S+\.py", why):
+            assert (paths.TOP / name).exists(), name
+
+
+@pytest.fixture(name="host", scope="module")
+def _host():
+    """A daemon in a network namespace of its own, and the sockets that the documents name."""
+    daemon = lab.Daemon("documents", guests=1, namespace=":").start()
+    daemon.directory.joinpath("a.sock").unlink(missing_ok=True)
+    daemon.control("guest", "add", str(daemon.directory / "a.sock"))
+    daemon.directory.joinpath("control").symlink_to(daemon.control_socket)
+    yield daemon
+    daemon.stop()
+
+
+@pytest.mark.parametrize("commands", scripts("host"))
+def test_host(host, commands, tmp_path):
+    """Each ends well; a daemon serves until it is told to end."""
+    environment = {**os.environ, "PATH": f"{paths.BUILD}/device:{os.environ['PATH']}"}
+    for command in commands:
+        line = command.replace("/var/lib/prometheus/node-exporter", str(tmp_path))
+        line = line.removesuffix(" ...")
+        if line.startswith("vhost-user-roce "):
+            line = line.replace("/run/roce", str(tmp_path))
+            with subprocess.Popen(["bash", "-c", f"exec {line}"], stderr=subprocess.PIPE, text=True,
+                                  env=environment) as process:
+                said = process.stderr.readline()
+                process.terminate()
+                said += process.stderr.read()
+            assert process.returncode == 0 and "num_vqs" in said, said
+            continue
+        line = re.sub(r"/run/(roce|vhost-user-roce/lan)\b", str(host.directory), line)
+        endless = re.search(r" top( --json \d+)?$", line)
+        result = subprocess.run(
+            ["nsenter", "-t", str(host.pid), "-n", *(["timeout", "1"] if endless else []),
+             "bash", "-ec", f"set -o pipefail; {line}"],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            timeout=30, check=False)
+        assert result.returncode == 0 or endless and result.returncode == 124, (line, result.stdout)
+        if not re.search(r" (link|cut|guest add|guest remove|uplink|reload) |roce\.prom$", line):
+            assert result.stdout or endless, line
+
+
+@pytest.mark.parametrize("commands", scripts("guest"))
+def test_guest(rdma_pair, commands):
+    """Each ends well, typed one after the other into a shell."""
+    guest = rdma_pair.a
+    guest.run("mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing;"
+              " mountpoint -q /sys/kernel/debug || mount -t debugfs nodev /sys/kernel/debug")
+    # A block may go on from where an earlier one went to.
+    here = "cd /sys/kernel/tracing\n" if any(" events/" in line for line in commands) else ""
+    guest.run(f"set -e\n{here}" + "\n".join(commands))
+    guest.run("cd /sys/kernel/tracing && echo 0 > events/enable &&"
+              " echo '!hist:keys=name:vals=ns' > events/virtio_roce/vroce_command/trigger; true")
+
+
+@pytest.mark.parametrize("commands", scripts("client"))
+def test_two_guests(rdma_pair, commands):
+    """A server, and its client with the server's address."""
+    for client in commands:
+        server = rdma_pair.b.popen(client.rsplit(" ", 1)[0])
+        rdma_pair.b.wait_listening(PORT)
+        said = rdma_pair.a.run(re.sub(r" \S+$", f" {rdma_pair.b.address}", client)).stdout
+        assert "1000 iters" in said, said
+        server.wait(20, check=True)
+
+
+def test_demo():
+    """What "make demo" runs once the daemon and the modules are built, with one repetition."""
+    program = "import sys, demo; demo.REPEAT = 1; sys.exit(demo.main())"
+    result = subprocess.run(
+        ["setpriv", "--pdeathsig", "KILL", sys.executable, "-c", program],
+        cwd=paths.TOP / "scripts", env={**os.environ, "LAB_RUN": "demo-test"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
+    print(result.stdout)
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"virtio-net RoCE .*\d", result.stdout.splitlines()[-2]), result.stdout
+    assert re.search(r"Soft-RoCE .*\d", result.stdout), result.stdout
+    assert result.stdout.count(" iters in ") >= 2, result.stdout
