@@ -21,6 +21,7 @@
 #include "base/uds.h"
 #include "base/util.h"
 #include "ports.h"
+#include "tests/lib/idle.h"
 
 static struct options options;
 static struct ports ports;
@@ -73,17 +74,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void stop(void *arg)
-{
-	loop_stop(ports.loop);
-}
-
 static void run(void)
 {
-	struct loop_timer end = { .fn = stop };
-
-	loop_timer_set(ports.loop, &end, 5000000);
-	loop_run(ports.loop);
+	run_idle(ports.loop);
 }
 
 /* "DIR/NAME", and "DIR/NAME" behind a scheme or before what is pinned. */

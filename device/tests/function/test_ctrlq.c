@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "function/function_priv.h"
+#include "tests/lib/idle.h"
 #include "tests/lib/station.h"
 #include "tests/lib/work.h"
 
@@ -503,6 +504,11 @@ static void test_roce_command_goes_on(void **state)
 	assert_true(rnic_mock.polls - polls >= 50);
 }
 
+static bool has_begun(void *arg)
+{
+	return rnic_mock.commands == *(unsigned int *)arg;
+}
+
 /* Its pieces are not what they were once the memory is another one. */
 static void test_roce_command_begins_anew(void **state)
 {
@@ -519,14 +525,14 @@ static void test_roce_command_begins_anew(void **state)
 	rnic_mock.ack = VIRTIO_NET_OK;
 	rnic_mock.more = UINT32_MAX;
 	guest_vq_add(&s->gvq[CTRL], buf, 2);
-	run();
+	assert_true(run_until(loop, has_begun, &(unsigned int) { 1 }));
 	assert_false(guest_vq_get(&s->gvq[CTRL], &head, &len));
 	assert_int_equal(rnic_mock.commands, 1);
 	assert_int_equal(s->vq[CTRL].last_avail, 1);
 
 	function_device_ops.mem_changed(s->fn, &s->guest.mem);
 	assert_int_equal(rnic_mock.aborts, 1);
-	run();
+	assert_true(run_until(loop, has_begun, &(unsigned int) { 2 }));
 	assert_false(guest_vq_get(&s->gvq[CTRL], &head, &len));
 	assert_int_equal(rnic_mock.commands, 2);
 

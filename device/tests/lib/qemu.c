@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "tests/lib/idle.h"
 #include "tests/lib/qemu.h"
 #include "tests/lib/vu_wire.h"
 
@@ -122,17 +123,9 @@ static const struct fe_device_ops device_ops = {
 	.reset = dev_reset,
 };
 
-static void stop(void *arg)
-{
-	loop_stop(loop);
-}
-
 void run(void)
 {
-	struct loop_timer end = { .fn = stop };
-
-	loop_timer_set(loop, &end, 200000);
-	assert_int_equal(loop_run(loop), 0);
+	run_idle(loop);
 }
 
 void qemu_send_raw(const void *data, size_t len, const int *fd,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "tests/lib/idle.h"
 #include "tests/lib/station.h"
 
 struct loop *loop;
@@ -108,35 +109,9 @@ int station_teardown(void **state)
 	return 0;
 }
 
-static void nothing(void *arg)
-{
-}
-
-#define RUN_NS	1000000
-
-static uint64_t run_work;
-
-/* Not while there is work, since this process may just not have had a CPU. */
-static void stop(void *arg)
-{
-	struct loop_timer *end = arg;
-
-	if (virtq_work() == run_work)
-		loop_stop(loop);
-	else
-		loop_timer_set(loop, end, RUN_NS);
-	run_work = virtq_work();
-}
-
 void run(void)
 {
-	struct loop_timer begin = { .fn = nothing }, end = { .fn = stop };
-
-	end.arg = &end;
-	run_work = virtq_work();
-	loop_timer_set(loop, &begin, 1);
-	loop_timer_set(loop, &end, RUN_NS);
-	loop_run(loop);
+	run_idle(loop);
 }
 
 uint64_t rx_buffer(struct station *s, uint32_t len)

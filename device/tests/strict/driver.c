@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "tests/lib/idle.h"
 #include "tests/strict/driver.h"
 
 struct rig rig;
@@ -41,22 +42,9 @@ static void rig_up(void)
 	}
 }
 
-static void nothing(void *arg)
-{
-}
-
-static void stop(void *arg)
-{
-	loop_stop(rig.loop);
-}
-
 void run(void)
 {
-	struct loop_timer begin = { .fn = nothing }, end = { .fn = stop };
-
-	loop_timer_set(rig.loop, &begin, 1);
-	loop_timer_set(rig.loop, &end, 1000000);
-	loop_run(rig.loop);
+	run_idle(rig.loop);
 }
 
 /* Copies @data to guest memory; returns the descriptor that names it. */

@@ -20,6 +20,7 @@
 
 #include "base/uds.h"
 #include "base/util.h"
+#include "tests/lib/idle.h"
 #include "uplink/uplink.h"
 #include "virtio/mem.h"
 
@@ -82,17 +83,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void stop(void *arg)
+static bool has_peer(void *arg)
 {
-	loop_stop(loop);
-}
+	const struct uplink *u = arg;
 
-static void run_ms(unsigned int ms)
-{
-	struct loop_timer end = { .fn = stop };
-
-	loop_timer_set(loop, &end, ms * 1000000ULL);
-	loop_run(loop);
+	return u->stats.peers;
 }
 
 static int join(void)
@@ -100,7 +95,7 @@ static int join(void)
 	int fd = uds_connect(path);
 
 	assert_true(fd >= 0);
-	run_ms(2);
+	run_idle(loop);
 	return fd;
 }
 
@@ -139,7 +134,7 @@ static void peer_send(int fd, uint32_t len, size_t piece)
 			assert_int_equal(errno, EAGAIN);
 			n = 0;
 		}
-		run_ms(1);
+		run_idle(loop);
 	}
 }
 
@@ -166,7 +161,7 @@ static void test_frames_in_pieces(void **state)
 	assert_int_equal(last_len, LEN_MAX);
 	assert_int_equal(last[LEN_MAX - 1], ((LEN_MAX - 1) * 5) & 0xff);
 	close(fd);
-	run_ms(2);
+	run_idle(loop);
 	assert_int_equal(uplink->stats.peers, 0);
 }
 
@@ -182,7 +177,7 @@ static void test_many_frames_at_once(void **state)
 		data[i * 104 + 4] = 0xfe;
 	}
 	assert_int_equal(send(fd, data, sizeof(data), 0), sizeof(data));
-	run_ms(5);
+	run_idle(loop);
 	assert_int_equal(frames, 200);
 	close(fd);
 }
@@ -211,7 +206,7 @@ static void test_too_long(void **state)
 		bad = join();
 		be = htobe32(lengths[i]);
 		assert_int_equal(send(bad, &be, sizeof(be), 0), sizeof(be));
-		run_ms(2);
+		run_idle(loop);
 		assert_true(is_closed(bad));
 		close(bad);
 	}
@@ -233,7 +228,7 @@ static unsigned int peer_drain(int fd, uint32_t *next)
 	for (;;) {
 		got = recv(fd, data + len, sizeof(data) - len, MSG_DONTWAIT);
 		if (got <= 0) {
-			run_ms(2);
+			run_idle(loop);
 			got = recv(fd, data + len, sizeof(data) - len,
 				   MSG_DONTWAIT);
 		}
@@ -298,7 +293,7 @@ static void test_peer_goes(void **state)
 	close(fd);
 	for (i = 0; i < 500; i++)
 		send_here(1500, i);
-	run_ms(2);
+	run_idle(loop);
 	assert_int_equal(uplink->stats.peers, 0);
 	send_here(1500, 0);
 }
@@ -315,7 +310,7 @@ static void test_bounded_connections(void **state)
 	assert_false(is_closed(fd[63]));
 	for (i = 0; i < 70; i++)
 		close(fd[i]);
-	run_ms(5);
+	run_idle(loop);
 	assert_int_equal(uplink->stats.peers, 0);
 }
 
@@ -332,21 +327,23 @@ static void test_connect(void **state)
 	snprintf(connect, sizeof(connect), "connect:%s", path);
 	client = uplink_open(&env, connect);
 	assert_non_null(client);
-	run_ms(5);
+	run_idle(loop);
 	assert_int_equal(client->stats.peers, 0);
 	uplink = uplink_open(&first, text);
-	run_ms(700);
+	assert_true(run_until(loop, has_peer, client));
+	run_idle(loop);
 	assert_int_equal(client->stats.peers, 1);
 	assert_int_equal(uplink->stats.peers, 1);
 
 	uplink_free(uplink);
-	run_ms(5);
+	run_idle(loop);
 	assert_int_equal(client->stats.peers, 0);
 	uplink = uplink_open(&first, text);
-	run_ms(700);
+	assert_true(run_until(loop, has_peer, client));
+	run_idle(loop);
 	assert_int_equal(client->stats.peers, 1);
 	uplink_free(client);
-	run_ms(5);
+	run_idle(loop);
 	assert_int_equal(uplink->stats.peers, 0);
 	switch_free(other);
 }
