@@ -175,7 +175,8 @@ static int gso_init(struct frame *frame)
 		return -EINVAL;
 	n = iov_to_buf(frame->iov, frame->iov_n, frame->off, head,
 		       frame->len < sizeof(head) ? frame->len : sizeof(head));
-	if (layout_parse(&at, hdr, head, n) || at.payload >= frame->len)
+	if (layout_parse(&at, hdr, head, n) || at.payload >= frame->len ||
+	    frame->len - at.payload > (size_t)le16toh(hdr->gso_size) * OFFLOAD_SEGMENTS_MAX)
 		return -EINVAL;
 	hdr->hdr_len = htole16(at.payload);
 	frame->wire_len = at.payload + le16toh(hdr->gso_size);
@@ -210,6 +211,14 @@ int offload_init(struct frame *frame, const struct virtio_net_hdr *hdr)
 	default:
 		return -EINVAL;
 	}
+}
+
+size_t offload_segments(const struct frame *frame)
+{
+	const size_t size = le16toh(frame->hdr.gso_size);
+
+	return frame->hdr.gso_type ?
+	       (frame->len - le16toh(frame->hdr.hdr_len) + size - 1) / size : 1;
 }
 
 unsigned int offload_needs(const struct frame *frame)

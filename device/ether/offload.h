@@ -28,6 +28,12 @@ enum offload_bit {
 /* Ethernet, VLAN, IP and TCP, with some IPv6 extension headers. */
 #define OFFLOAD_HEAD_MAX	256
 
+/*
+ * Segments that a frame may be cut into.  Linux sends no more as long as the peer's
+ * segments have 256 bytes, or its window is that small.  A frame is cut in one go.
+ */
+#define OFFLOAD_SEGMENTS_MAX	256
+
 /**
  * struct offload - room to finish a frame in
  * @data:	the frame as it came
@@ -47,6 +53,9 @@ struct offload {
  *	   the frame.
  */
 int offload_init(struct frame *frame, const struct virtio_net_hdr *hdr);
+
+/** offload_segments() - how many frames come of a frame of offload_init() */
+size_t offload_segments(const struct frame *frame);
 
 /** offload_needs() - what a receiver must accept to take @frame as it is */
 unsigned int offload_needs(const struct frame *frame);

@@ -387,6 +387,12 @@ bool switch_is_behind(const struct switch_port *port, const uint8_t *mac)
 	return false;
 }
 
+/* Each segment costs what a frame does, also where faults drop it. */
+static void switch_count_finish(struct l2_switch *sw, const struct frame *frame)
+{
+	sw->work += frame->len + offload_segments(frame) * SWITCH_FRAME_WORK;
+}
+
 /* Finishes a frame once, for all ports that wait for it. */
 static void switch_finish(struct l2_switch *sw, const struct frame *frame)
 {
@@ -395,7 +401,7 @@ static void switch_finish(struct l2_switch *sw, const struct frame *frame)
 
 	if (LIST_EMPTY(&sw->waiting))
 		return;
-	sw->work += frame->len;
+	switch_count_finish(sw, frame);
 	err = offload_finish(&sw->finish, frame, switch_emit_waiting, sw);
 	if (err)
 		LIST_FOREACH(port, &sw->waiting, waits)
@@ -490,11 +496,16 @@ void switch_send(struct switch_port *from, const struct frame *frame)
 		pcap_write(group->pcap, frame);
 	group->stats.in++;
 	group->stats.in_bytes += frame->len;
-	if (!from->faults)
+	if (!from->faults) {
 		switch_forward(from, frame);
-	else if (!offload_needs(frame))
+		return;
+	}
+	if (!offload_needs(frame)) {
 		switch_inject_in(from, frame);
-	else if (offload_finish(&from->sw->finish, frame, switch_inject_in, from))
+		return;
+	}
+	switch_count_finish(from->sw, frame);
+	if (offload_finish(&from->sw->finish, frame, switch_inject_in, from))
 		group->stats.unfinished++;
 }
 

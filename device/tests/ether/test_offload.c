@@ -292,6 +292,30 @@ static void test_bad_segmentation(void **state)
 	WITH(len = sizeof(data));
 }
 
+/* What is cut in one go is bounded, and no more comes of it than was counted. */
+static void test_many_segments(void **state)
+{
+	const struct packet packet = { .payload = 65000 };
+	struct virtio_net_hdr hdr;
+	struct frame frame;
+	size_t len = packet_make(&packet, &hdr);
+
+	hdr.gso_size = htole16(1);
+	expect_refused(&hdr, len);
+	hdr.gso_size = htole16(packet.payload / OFFLOAD_SEGMENTS_MAX);
+	expect_refused(&hdr, len);
+	hdr.gso_size = htole16(packet.payload / OFFLOAD_SEGMENTS_MAX + 1);
+	assert_int_equal(frame_make(&frame, len, &hdr), 0);
+	assert_int_equal(offload_segments(&frame), OFFLOAD_SEGMENTS_MAX);
+	/* A short frame may have short segments. */
+	hdr.gso_size = htole16(1);
+	assert_int_equal(frame_make(&frame, len - packet.payload + 80, &hdr), 0);
+	outs = 0;
+	assert_int_equal(offload_finish(&room, &frame, emit, out), 0);
+	assert_int_equal(outs, 80);
+	assert_int_equal(offload_segments(&frame), 80);
+}
+
 static void test_bad_segmentation_v6(void **state)
 {
 	const struct packet packet = { .v6 = true, .payload = PAYLOAD };
@@ -330,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_checksum),
 		cmocka_unit_test(test_bad_checksum_fields),
 		cmocka_unit_test(test_bad_segmentation),
+		cmocka_unit_test(test_many_segments),
 		cmocka_unit_test(test_bad_segmentation_v6),
 		cmocka_unit_test(test_changed_meanwhile),
 	};
