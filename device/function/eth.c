@@ -33,6 +33,12 @@
 
 #define ETH_RX_MERGE_MAX	64
 
+/*
+ * Pieces of receive buffers that one frame may need.  A driver of ours has one piece for
+ * each page or buffer.
+ */
+#define ETH_RX_PIECES		1024
+
 /* Features that a guest may turn off and on again. */
 #define ETH_GUEST_OFFLOADS \
 	(BIT(VIRTIO_NET_F_GUEST_CSUM) | \
@@ -70,7 +76,8 @@ static void eth_rx_header(struct function *fn, const struct frame *frame,
 
 /*
  * Puts a frame into as many buffers as it needs.  The guest sees none of them
- * before all are filled; if they do not suffice, all are put back.
+ * before all are filled; if they do not suffice, or are of too many pieces, all are put
+ * back.
  */
 static bool eth_rx(struct function *fn, const struct frame *frame)
 {
@@ -80,12 +87,13 @@ static bool eth_rx(struct function *fn, const struct frame *frame)
 	struct virtq_used used[ETH_RX_MERGE_MAX];
 	struct virtq *vq = fn->vq[FUNCTION_RX];
 	struct virtq_elem *elem;
+	const uint64_t end = virtq_work() + ETH_RX_PIECES;
 	size_t done = 0, part, skip;
 	unsigned int n = 0;
 
 	while (done < total) {
 		elem = n ? &fn->more : &fn->first;
-		if (n == max || virtq_pop(vq, elem) <= 0)
+		if (n == max || virtq_work() >= end || virtq_pop(vq, elem) <= 0)
 			goto err_unpop;
 		if (elem->in_len < ETH_HDR_LEN) {
 			virtq_break(vq, "receive buffer without room for a header");

@@ -627,6 +627,48 @@ static void test_guest_offloads(void **state)
 			 VIRTIO_NET_ERR);
 }
 
+/* A frame takes no more than so many pieces of receive buffers, and then none of them. */
+static void test_receive_buffers_of_many_pieces(void **state)
+{
+	enum { PIECES = 60, BUFFERS = 40 };
+	struct station *s = &st[1];
+	const uint64_t table = guest_alloc(&s->guest, PIECES * sizeof(struct vring_desc), 16);
+	struct vring_desc *desc = guest_ptr(&s->guest, table);
+	uint32_t head, len;
+	unsigned int i;
+	uint64_t before;
+
+	station_start(&st[0], FEATURES_ALL);
+	station_start(s, FEATURES_ALL);
+	for (i = 0; i < PIECES; i++)
+		desc[i] = (struct vring_desc) {
+			.addr = guest_alloc(&s->guest, 1, 1), .len = 1,
+			.flags = VRING_DESC_F_WRITE |
+				 (i + 1 < PIECES ? VRING_DESC_F_NEXT : 0),
+			.next = i + 1,
+		};
+	for (i = 0; i < BUFFERS; i++) {
+		s->gvq[RX].desc[i] = (struct vring_desc) {
+			.addr = table, .len = PIECES * sizeof(*desc),
+			.flags = VRING_DESC_F_INDIRECT,
+		};
+		guest_vq_add_head(&s->gvq[RX], i);
+	}
+	before = virtq_work();
+	tx_frame(&st[0], MAC(2), 1500, false);
+	run();
+	/* The frame itself is one piece. */
+	assert_in_range(virtq_work() - before, 1024, 1024 + PIECES);
+	assert_false(guest_vq_get(&s->gvq[RX], &head, &len));
+	assert_int_equal(function_stats(s->fn)->rx_dropped, 1);
+	/* A shorter one finds all of them. */
+	tx_frame(&st[0], MAC(2), 900, false);
+	run();
+	for (i = 0; i < (HDR + 900 + PIECES - 1) / PIECES; i++)
+		assert_true(guest_vq_get(&s->gvq[RX], &head, &len));
+	assert_int_equal(function_stats(s->fn)->rx, 1);
+}
+
 /* Segments longer than the MTU, or what was not negotiated, are not sent. */
 static void test_segmentation_refused(void **state)
 {
@@ -782,6 +824,7 @@ int main(void)
 		TEST(test_segmentation_done),
 		TEST(test_guest_offloads),
 		TEST(test_segmentation_refused),
+		TEST(test_receive_buffers_of_many_pieces),
 		TEST(test_broken_transmit_queue),
 		TEST(test_burst),
 		TEST(test_doorbells),
