@@ -137,6 +137,7 @@ static const char *mr_enter(struct mr_table *mrs, uint32_t pdn,
 	}
 	mr->pd = pd_get(mrs->pds, pdn);
 	mr->pd->refs++;
+	mr->binding = ++mrs->binding;
 	mrs->extents += mr_cost(mr);
 	*key = mr->key;
 	return NULL;
@@ -252,21 +253,27 @@ const char *mr_reg_begin(struct mr_table *mrs,
 
 static void mr_unbind(struct mr *window)
 {
-	struct mr **at;
-
 	window->invalid = true;
-	if (!window->of)
-		return;
-	for (at = &window->of->windows; *at != window; at = &(*at)->next)
-		;
-	*at = window->next;
-	window->of = NULL;
+	window->bound = 0;
 }
 
-static void mr_unbind_all(struct mr *mr)
+static void mr_unbind_all(struct mr_table *mrs, struct mr *mr)
 {
-	while (mr->windows)
-		mr_unbind(mr->windows);
+	mr->binding = ++mrs->binding;
+}
+
+/* The region that a window is bound to, or NULL if that has gone or was changed. */
+static const struct mr *mr_of(const struct mr_table *mrs, const struct mr *window)
+{
+	const struct mr *mr = obj_at(&mrs->objs, window->of);
+
+	return mr && mr->binding == window->bound ? mr : NULL;
+}
+
+/* Is a region or a window not to be used now? */
+static bool mr_is_invalid(const struct mr_table *mrs, const struct mr *mr)
+{
+	return mr->invalid || (mr->window && !mr_of(mrs, mr));
 }
 
 static void mr_set_pd(struct mr *mr, struct pd *pd)
@@ -288,7 +295,7 @@ static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t p
 		return "another address of the first byte, without pages";
 	if (!pd_get(mrs->pds, pdn))
 		return mr_no_pd;
-	mr_unbind_all(mr);
+	mr_unbind_all(mrs, mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mr->access = access;
 	return NULL;
@@ -389,7 +396,7 @@ static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 
 	if (why)
 		return why;
-	mr_unbind_all(mr);
+	mr_unbind_all(mrs, mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mrs->extents += tmpl->n - mr->n;
 	free(mr->extent);
@@ -496,7 +503,8 @@ const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 
 	if (!window || !window->window || window->pd != pd)
 		return "no such memory window";
-	if (window->window == VIRTIO_IB_MW_TYPE_2 && (!window->invalid || !bind->length))
+	if (window->window == VIRTIO_IB_MW_TYPE_2 &&
+	    (!mr_is_invalid(mrs, window) || !bind->length))
 		return "memory window is bound";
 	if (bind->length) {
 		why = mr_bind_check(mrs, pd, bind, &of);
@@ -514,9 +522,8 @@ const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 	window->base = bind->addr;
 	window->addr = bind->access & VIRTIO_IB_ACCESS_ZERO_BASED ? 0 : bind->addr;
 	window->length = bind->length;
-	window->of = of;
-	window->next = of->windows;
-	of->windows = window;
+	window->of = obj_index(of->key);
+	window->bound = of->binding;
 	return NULL;
 }
 
@@ -622,8 +629,6 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 
 static void mr_free(struct mr_table *mrs, struct mr *mr)
 {
-	mr_unbind_all(mr);
-	mr_unbind(mr);
 	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
 	obj_del(&mrs->objs, mr->key);
@@ -709,7 +714,7 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		return guest_mem_contig(mrs->ctx->mem, addr, len, p);
 	if (mr->window) {
 		addr = addr - mr->addr + mr->base;
-		mr = mr->of;
+		mr = mr_of(mrs, mr);
 	}
 
 	/* Offset from the beginning of the first page. */
@@ -755,7 +760,7 @@ const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
 {
 	const struct mr *mr = obj_get(&mrs->objs, key);
 
-	if (!mr || mr->pd != pd || mr->invalid || !mrs->ctx->mem->n ||
+	if (!mr || mr->pd != pd || mr_is_invalid(mrs, mr) || !mrs->ctx->mem->n ||
 	    (mr->access & access) != access)
 		return NULL;
 	if (mr->window && !window_is_ok(mr, user, access))

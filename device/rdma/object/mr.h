@@ -32,10 +32,11 @@
  * @window:	of a memory window: its type; else 0.  A window has no extents; it is
  *		@invalid while it is not bound
  * @user:	of a window of type 2: &qp.serial of the QP that may use it
- * @of:		of a window: the region that it is bound to
+ * @of:		of a window: MRN of the region that it is bound to
+ * @bound:	of a window: @binding of that region when it was bound, 0 if it is not
  * @base:	of a window: address of its first byte there
- * @windows:	windows that are bound to this region
- * @next:	of a window: the next one of @windows
+ * @binding:	of a region: windows with this number are bound to it.  A region that gets
+ *		another number has lost all of its windows, however many they were
  */
 struct mr {
 	uint32_t key;
@@ -51,10 +52,10 @@ struct mr {
 	struct mr_extent *extent;
 	uint8_t window;
 	uint64_t user;
-	struct mr *of;
+	uint32_t of;
+	uint64_t bound;
 	uint64_t base;
-	struct mr *windows;
-	struct mr *next;
+	uint64_t binding;
 };
 
 struct mr_reg;
@@ -65,6 +66,7 @@ struct mr_reg;
  * @pds:	its protection domains
  * @objs:	&struct mr by key
  * @extents:	extents of all of them together
+ * @binding:	&mr.binding that was given out last
  * @map:	last memory map that was not empty
  * @gaps:	pages of regions may not be in the guest's memory any more
  * @reg:	registration under way, or NULL
@@ -74,6 +76,7 @@ struct mr_table {
 	struct pd_table *pds;
 	struct obj_table objs;
 	uint32_t extents;
+	uint64_t binding;
 	struct guest_mem map;
 	bool gaps;
 	struct mr_reg *reg;
