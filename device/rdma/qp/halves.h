@@ -134,7 +134,7 @@ struct atomic_done {
  * @has_rwqe:	a receive request was taken and waits for its message to end
  * @rwqe:	that receive request
  * @read:	READs to answer, a ring, or NULL while there was none lately
- * @room:	how many it has room for
+ * @room:	how many it has room for, a power of two
  * @read_head:	the one being answered
  * @reads:	number of them
  * @share:	number of them by &enum read_share

@@ -43,7 +43,7 @@ void responder_reset(struct qp *qp, uint32_t psn)
 
 static struct read_job *responder_read(struct responder *resp, uint32_t i)
 {
-	return &resp->read[(resp->read_head + i) % resp->room];
+	return &resp->read[(resp->read_head + i) & (resp->room - 1)];
 }
 
 /* ------------------------------------------------------------------------- */
@@ -475,7 +475,29 @@ static uint32_t responder_read_end(const struct qp *qp, const struct read_job *j
 	return job->psn + psn_count(job->left, qp->mtu);
 }
 
-/* Put one that was answered before in front of job @at. */
+/*
+ * The first job whose answer ends behind @psn, or @reads.  Jobs stand in the order of
+ * their PSNs.
+ */
+static uint32_t responder_read_find(struct qp *qp, uint32_t psn)
+{
+	struct responder *resp = &qp->resp;
+	uint32_t low = 0, high = resp->reads, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (psn_diff(responder_read_end(qp, responder_read(resp, mid)), psn) > 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/*
+ * Put one that was answered before in front of job @at.  As a rule these come before all
+ * others, so the jobs before @at move if they are fewer than those behind it.
+ */
 static void responder_read_insert(struct responder *resp, uint32_t at,
 				  struct read_job job)
 {
@@ -484,8 +506,14 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
 	if (resp->share[READ_SHARE_AGAIN] == RNIC_MAX_RD_ATOMIC ||
 	    !responder_make_room(resp))
 		return;
-	for (i = resp->reads; i > at; i--)
-		*responder_read(resp, i) = *responder_read(resp, i - 1);
+	if (at < resp->reads / 2) {
+		resp->read_head = (resp->read_head - 1) & (resp->room - 1);
+		for (i = 0; i < at; i++)
+			*responder_read(resp, i) = *responder_read(resp, i + 1);
+	} else {
+		for (i = resp->reads; i > at; i--)
+			*responder_read(resp, i) = *responder_read(resp, i - 1);
+	}
 	job.share = READ_SHARE_AGAIN;
 	*responder_read(resp, at) = job;
 	resp->reads++;
@@ -547,13 +575,11 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 		responder_send_aeth(qp, resp_naks[result], pkt->psn);
 		return;
 	}
-	for (i = 0; i < resp->reads; i++) {
+	i = responder_read_find(qp, job.psn);
+	if (i < resp->reads)
 		old = responder_read(resp, i);
-		if (psn_diff(responder_read_end(qp, old), job.psn) > 0)
-			break;
-	}
 	/* The same one: what is left of it, or more. */
-	if (i < resp->reads &&
+	if (old &&
 	    !psn_diff(responder_read_end(qp, old), responder_read_end(qp, &job))) {
 		if (!psn_diff(old->psn, job.psn))
 			return;
@@ -568,7 +594,7 @@ static void responder_read_again(struct qp *qp, const struct pkt_op *op,
 static void responder_read_done(struct responder *resp)
 {
 	resp->share[responder_read(resp, 0)->share]--;
-	resp->read_head = (resp->read_head + 1) % resp->room;
+	resp->read_head = (resp->read_head + 1) & (resp->room - 1);
 	resp->reads--;
 }
 
