@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/chore.h"
 #include "base/log.h"
 #include "base/loop.h"
 
@@ -79,6 +80,7 @@
  * @timer:	heap of timers, [0] the next one due
  * @timer_n:	number of timers set
  * @timer_max:	room in @timer
+ * @chores:	what is to be cleared away bit by bit
  */
 struct loop {
 	int epfd;
@@ -101,6 +103,7 @@ struct loop {
 	struct loop_timer **timer;
 	unsigned int timer_n;
 	unsigned int timer_max;
+	struct chores chores;
 };
 
 static uint64_t loop_clock(void)
@@ -124,6 +127,7 @@ struct loop *loop_new(unsigned int poll_us)
 	loop->window = loop->poll_ns;
 	loop->now = loop_clock();
 	LIST_INIT(&loop->pollers);
+	chores_init(&loop->chores, loop);
 	return loop;
 
 err_free:
@@ -133,6 +137,7 @@ err_free:
 
 void loop_free(struct loop *loop)
 {
+	chores_finish(&loop->chores);
 	close(loop->epfd);
 	free(loop->timer);
 	free(loop);
@@ -141,6 +146,11 @@ void loop_free(struct loop *loop)
 void loop_stop(struct loop *loop)
 {
 	loop->stop = true;
+}
+
+struct chores *loop_chores(struct loop *loop)
+{
+	return &loop->chores;
 }
 
 uint64_t loop_now(const struct loop *loop)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct chores;
 struct loop;
 
 /**
@@ -73,7 +74,7 @@ struct loop_poller {
  */
 struct loop *loop_new(unsigned int poll_us);
 
-/** loop_free() - free a loop; fds, timers and pollers are the callers' */
+/** loop_free() - do its chores, and free it; fds, timers and pollers are the callers' */
 void loop_free(struct loop *loop);
 
 /** loop_run() - run until loop_stop(); returns 0 or -errno */
@@ -127,6 +128,9 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
  * For a poller with much work, which had better go on in the next round then.
  */
 bool loop_look_due(const struct loop *loop);
+
+/** loop_chores() - what is to be cleared away bit by bit, for chore_add() */
+struct chores *loop_chores(struct loop *loop);
 
 /** loop_poller_add() - start calling a poller */
 void loop_poller_add(struct loop *loop, struct loop_poller *poller);

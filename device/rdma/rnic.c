@@ -231,6 +231,7 @@ static void rnic_fini(struct rnic *rnic)
 	ah_table_fini(&rnic->ahs);
 	mr_table_fini(&rnic->mrs);
 	pd_table_fini(&rnic->pds);
+	chore_debt_put(rnic->ctx.debt);
 	free(rnic);
 }
 
@@ -270,7 +271,8 @@ static int rnic_init(struct rnic *rnic)
 		.xrcds = &rnic->xrcds,
 		.events = &rnic->events,
 	};
-	ret = pd_table_init(&rnic->pds, ctx);
+	ctx->debt = chore_debt_new();
+	ret = ctx->debt ? pd_table_init(&rnic->pds, ctx) : -ENOMEM;
 	if (!ret)
 		ret = mr_table_init(&rnic->mrs, ctx, &rnic->pds);
 	if (!ret)

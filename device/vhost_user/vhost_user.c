@@ -26,6 +26,9 @@
  * _ADDR of the same queue, or for all queues one after the other.  vu_vring_u8()
  * follows both.
  *
+ * Memory that is not in the table any more is unmapped bit by bit (base/chore.h), so that
+ * a guest of many GiB that ends does not keep the others waiting.
+ *
  * Memory that QEMU takes away while the device uses it (virtio/guard.h) reads as
  * zeroes until the loop comes round to end the connection.
  *
@@ -48,8 +51,13 @@
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
-/* Messages handled before the loop gets to do something else. */
+/* Messages handled before the loop gets to do something else; fewer if that is due. */
 #define VU_BURST			32
+
+/* Mappings that are still to be unmapped before others may come, and how long to wait. */
+#define VU_DEAD_MAX			64
+#define VU_DEAD_BYTES			(1ull << 30)
+#define VU_DEAD_WAIT_NS			(1000 * 1000)
 
 /* Carries out the message received, answers it, and gets ready for the next. */
 static int vu_dispatch(struct vhost_user *vu)
@@ -113,6 +121,9 @@ static void vu_disconnect(struct vhost_user *vu, int err)
 	vu->ops->mem_changed(vu->dev, &guest_mem_none);
 	vu_mem_free(vu->mem);
 	vu->mem = NULL;
+	vu->mem_most = 0;
+	chore_debt_put(vu->dead);
+	vu->dead = NULL;
 	vu->warned = false;
 	vu->negotiated = false;
 	vu->features = 0;
@@ -125,16 +136,35 @@ static void vu_disconnect(struct vhost_user *vu, int err)
 	fd_close(&vu->conn.fd);
 }
 
-static void vu_readable(void *arg, uint32_t events __always_unused)
+/*
+ * A guest can have its memory map changed again and again.  If more is to be unmapped than
+ * there is, or than VU_DEAD_BYTES, its front-end waits for its next answer.
+ */
+static bool vu_must_wait(struct vhost_user *vu)
+{
+	const uint64_t bytes = vu_mem_bytes(vu->mem);
+
+	if (bytes > vu->mem_most)
+		vu->mem_most = bytes;
+	return vu->dead->n > VU_DEAD_MAX ||
+	       (vu->dead->bytes > vu->mem_most && vu->dead->bytes > VU_DEAD_BYTES);
+}
+
+static void vu_readable(void *arg, uint32_t events)
 {
 	struct vhost_user *vu = arg;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < VU_BURST; i++) {
+	for (i = 0; i < VU_BURST && !(i && loop_look_due(vu->loop)); i++) {
 		if (vu_mem_is_lost(vu)) {
 			err = -EFAULT;
 			break;
+		}
+		/* What has hung up is not waited for. */
+		if (vu_must_wait(vu) && !(events & (EPOLLHUP | EPOLLERR))) {
+			loop_fd_rest(vu->loop, &vu->conn, VU_DEAD_WAIT_NS);
+			return;
 		}
 		err = vu_receive(vu->conn.fd, &vu->msg);
 		if (err <= 0)
@@ -151,9 +181,12 @@ int vhost_user_connect(struct vhost_user *vu, int fd)
 {
 	int err;
 
+	vu->dead = chore_debt_new();
 	vu->conn.fd = fd;
-	err = loop_fd_add(vu->loop, &vu->conn, EPOLLIN);
+	err = vu->dead ? loop_fd_add(vu->loop, &vu->conn, EPOLLIN) : -ENOMEM;
 	if (err) {
+		chore_debt_put(vu->dead);
+		vu->dead = NULL;
 		fd_close(&vu->conn.fd);
 		return err;
 	}

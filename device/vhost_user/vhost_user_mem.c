@@ -15,16 +15,56 @@
 
 #include "vhost_user/vhost_user_mem.h"
 
+/*
+ * So much of a mapping is unmapped at a time: to unmap pages of 4 KiB that were all
+ * touched takes some 50 µs then, and 100 ms for 1 GiB.
+ */
+#define VU_MEM_PART	(512u << 10)
+
 static bool range_wraps(uint64_t start, uint64_t size)
 {
 	return start + size < start;
 }
 
+/* Unmap the next part of a region. */
+static bool vu_region_step(struct chore *chore)
+{
+	struct vu_region *region = (struct vu_region *)((char *)chore -
+				   offsetof(struct vu_region, chore));
+	size_t part = region->map_len;
+
+	if (region->part && part > region->part)
+		part = region->part;
+	munmap(region->map, part);
+	region->map = (uint8_t *)region->map + part;
+	region->map_len -= part;
+	region->dead->bytes -= part;
+	if (region->map_len)
+		return true;
+	chore_debt_end(region->dead, 0);
+	free(region);
+	return false;
+}
+
 void vu_region_free(struct vu_region *region)
 {
 	mem_guard_del(&region->guard);
-	munmap(region->map, region->map_len);
-	free(region);
+	chore_debt_add(region->dead, region->map_len);
+	region->chore.step = vu_region_step;
+	if (region->part && region->map_len > region->part)
+		chore_add(region->loop, &region->chore);
+	else
+		vu_region_step(&region->chore);
+}
+
+uint64_t vu_mem_bytes(const struct vu_mem *mem)
+{
+	uint64_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; mem && i < mem->n; i++)
+		bytes += mem->region[i]->map_len;
+	return bytes;
 }
 
 void vu_mem_free(struct vu_mem *mem)
@@ -92,6 +132,9 @@ static int vu_region_map(struct vu_region *region,
 	if ((uint64_t)st.st_blksize > align)
 		align = st.st_blksize;
 	skip = from->offset % align;
+	/* Parts of huge pages cannot be unmapped. */
+	if (!(align & (align - 1)))
+		region->part = align > VU_MEM_PART ? align : VU_MEM_PART;
 
 	region->user_addr = from->user_addr;
 	region->guest_addr = from->guest_addr;
@@ -143,12 +186,15 @@ static void vu_mem_show(struct vu_mem *mem)
 	mem->map.n = mem->n;
 }
 
-struct vu_mem *vu_mem_new(int conn)
+struct vu_mem *vu_mem_new(struct loop *loop, struct chore_debt *dead, int conn)
 {
 	struct vu_mem *mem = calloc(1, sizeof(*mem));
 
-	if (mem)
-		mem->conn = conn;
+	if (!mem)
+		return NULL;
+	mem->loop = loop;
+	mem->dead = dead;
+	mem->conn = conn;
 	return mem;
 }
 
@@ -172,9 +218,12 @@ int vu_mem_add(struct vu_mem *mem, const struct vu_memory_region *from, int fd)
 		free(region);
 		return err;
 	}
+	region->loop = mem->loop;
+	region->dead = mem->dead;
 	region->guard = (struct mem_guard) {
 		.map = region->map,
 		.len = region->map_len,
+		.part = region->part,
 		.lost = vu_mem_lost,
 		.arg = mem,
 	};

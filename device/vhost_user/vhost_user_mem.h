@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chore.h"
 #include "vhost_user/vhost_user_msg.h"
 #include "virtio/guard.h"
 #include "virtio/mem.h"
@@ -22,8 +23,12 @@
  * @host:	its address here
  * @map:	what mmap() returned
  * @map_len:	what munmap() wants
+ * @part:	so much of it is unmapped at a time, 0 for all of it
  * @sealed:	its file cannot shrink
  * @guard:	of @map
+ * @chore:	unmaps it
+ * @loop:	that does the chore
+ * @dead:	what counts it then
  */
 struct vu_region {
 	uint64_t user_addr;
@@ -32,8 +37,12 @@ struct vu_region {
 	uint8_t *host;
 	void *map;
 	size_t map_len;
+	size_t part;
 	bool sealed;
 	struct mem_guard guard;
+	struct chore chore;
+	struct loop *loop;
+	struct chore_debt *dead;
 };
 
 /**
@@ -41,6 +50,8 @@ struct vu_region {
  * @map:	for the device
  * @n:		number of regions
  * @region:	sorted by guest address, without overlap; those of @map
+ * @loop:	event loop
+ * @dead:	regions that were in it and are being unmapped
  * @conn:	connection that it belongs to
  * @lost:	QEMU took memory away, and zeroes are in its place.  Then @conn is
  *		shut down, which wakes the loop
@@ -49,17 +60,21 @@ struct vu_mem {
 	struct guest_mem map;
 	unsigned int n;
 	struct vu_region *region[GUEST_MEM_REGIONS_MAX];
+	struct loop *loop;
+	struct chore_debt *dead;
 	int conn;
 	atomic_bool lost;
 };
 
 /**
  * vu_mem_new() - make a memory table without memory
+ * @loop:	event loop
+ * @dead:	counts what is being unmapped
  * @conn:	connection to shut down when memory is lost
  *
  * Return: the table, or NULL.
  */
-struct vu_mem *vu_mem_new(int conn);
+struct vu_mem *vu_mem_new(struct loop *loop, struct chore_debt *dead, int conn);
 
 /**
  * vu_mem_add() - map a region of the guest's memory
@@ -81,13 +96,20 @@ int vu_mem_add(struct vu_mem *mem, const struct vu_memory_region *from, int fd);
  */
 struct vu_region *vu_mem_take(struct vu_mem *mem, const struct vu_memory_region *from);
 
-/** vu_region_free() - unmap a region that vu_mem_take() returned */
+/**
+ * vu_region_free() - unmap a region that vu_mem_take() returned
+ *
+ * From now on nothing of it may be touched.  A large one is unmapped bit by bit.
+ */
 void vu_region_free(struct vu_region *region);
 
 /** vu_mem_sealed() - is there no file among its files that can shrink? */
 bool vu_mem_sealed(const struct vu_mem *mem);
 
-/** vu_mem_free() - unmap, free; @mem may be NULL */
+/** vu_mem_bytes() - how much memory there is; @mem may be NULL */
+uint64_t vu_mem_bytes(const struct vu_mem *mem);
+
+/** vu_mem_free() - unmap as vu_region_free(), free; @mem may be NULL */
 void vu_mem_free(struct vu_mem *mem);
 
 /**

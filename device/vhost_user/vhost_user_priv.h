@@ -62,6 +62,8 @@ struct vu_vring {
  * @negotiated:	@features are known and the device agrees
  * @protocol:	protocol features acknowledged
  * @mem:	memory table, NULL while there is none
+ * @mem_most:	bytes that there have been in it at most
+ * @dead:	what was in it and is being unmapped; NULL without a connection
  * @warned:	the operator was told that its memory can shrink
  * @cursor:	queue that the last request was about
  * @run:	that was a request with 8 bits of queue number, as part of a run
@@ -83,6 +85,8 @@ struct vhost_user {
 	bool negotiated;
 	uint64_t protocol;
 	struct vu_mem *mem;
+	uint64_t mem_most;
+	struct chore_debt *dead;
 	bool warned;
 	int cursor;
 	bool run;

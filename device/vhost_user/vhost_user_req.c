@@ -87,7 +87,7 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 	if (from->n > VU_REGIONS_MAX || from->n != msg->fd_n ||
 	    msg->hdr.size != offsetof(struct vu_memory, region[from->n]))
 		return -EINVAL;
-	mem = vu_mem_new(vu->conn.fd);
+	mem = vu_mem_new(vu->loop, vu->dead, vu->conn.fd);
 	if (!mem)
 		return -ENOMEM;
 	for (i = 0; !err && i < from->n; i++)
@@ -134,7 +134,7 @@ static int vu_add_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
 	if (msg->fd_n != 1)
 		return -EINVAL;
 	if (!vu->mem)
-		vu->mem = vu_mem_new(vu->conn.fd);
+		vu->mem = vu_mem_new(vu->loop, vu->dead, vu->conn.fd);
 	if (!vu->mem)
 		return -ENOMEM;
 	err = vu_mem_add(vu->mem, &msg->u.mem_reg.region, msg->fd[0]);

@@ -39,10 +39,23 @@ static struct mem_guard *guard_find(const void *addr)
 	return NULL;
 }
 
-/* Other pages of the file may be gone, too: all of the mapping is replaced. */
-static bool guard_replace(const struct mem_guard *guard)
+/*
+ * To replace all of a large mapping would take as long as to unmap it.  So it is done in
+ * parts, when they are touched: the rest goes bit by bit when the guard's owner ends.
+ */
+static bool guard_replace(const struct mem_guard *guard, const void *addr)
 {
-	return mmap(guard->map, guard->len, PROT_READ | PROT_WRITE,
+	const uintptr_t begin = (uintptr_t)guard->map;
+	uintptr_t from = begin, to = begin + guard->len;
+
+	if (guard->part) {
+		from = (uintptr_t)addr & ~(uintptr_t)(guard->part - 1);
+		if (from + guard->part < to)
+			to = from + guard->part;
+		if (from < begin)
+			from = begin;
+	}
+	return mmap((void *)from, to - from, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
 		    -1, 0) != MAP_FAILED;
 }
@@ -56,7 +69,7 @@ static void guard_signalled(int sig, siginfo_t *info,
 	/* Codes above 0 are the kernel's, with an address. */
 	if (info->si_code > 0)
 		guard = guard_find(info->si_addr);
-	if (guard && guard_replace(guard)) {
+	if (guard && guard_replace(guard, info->si_addr)) {
 		guard->lost(guard->arg);
 		errno = err;
 		return;

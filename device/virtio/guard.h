@@ -4,8 +4,8 @@
  *
  * Guest memory is a file of QEMU's.  Where the file is truncated, or has no page
  * to give, touching the mapping raises SIGBUS.  A guard turns this into the end
- * of one guest: the mapping is replaced by anonymous memory, so that whatever
- * the daemon was about to do goes on, and the guard's owner is told.
+ * of one guest: where that happens, the mapping is replaced by anonymous memory, so that
+ * whatever the daemon was about to do goes on, and the guard's owner is told.
  */
 #ifndef DEVICE_GUARD_H
 #define DEVICE_GUARD_H
@@ -17,7 +17,9 @@
  * struct mem_guard - a mapping that may go away
  * @map:	what mmap() returned
  * @len:	bytes of it, as for munmap()
- * @lost:	the mapping was replaced by memory of zeroes.  Called by a signal
+ * @part:	how much of it is replaced at a time, a power of two and a multiple of its
+ *		pages' size; 0 for all of it
+ * @lost:	a part of the mapping was replaced by memory of zeroes.  Called by a signal
  *		handler: only what signal-safety(7) allows
  * @arg:	for @lost
  * @entry:	of the list of all guards
@@ -25,6 +27,7 @@
 struct mem_guard {
 	void *map;
 	size_t len;
+	size_t part;
 	void (*lost)(void *arg);
 	void *arg;
 	LIST_ENTRY(mem_guard) entry;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/chore.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "uapi/virtio_net_roce.h"
@@ -114,6 +115,7 @@ struct rnic_limits {
  * @ring_pages:	pages of rings, of all objects
  * @wqes:	requests that all QPs together have room for, beside one in each
  * @why:	for rnic_why()
+ * @debt:	memory that its objects had and that is not given back yet
  * @elem:	buffer taken from a virtqueue last; valid until the next one is
  */
 struct rnic_ctx {
@@ -126,6 +128,7 @@ struct rnic_ctx {
 	uint32_t ring_pages;
 	uint32_t wqes;
 	char why[96];
+	struct chore_debt *debt;
 	struct virtq_elem elem;
 };
 
@@ -165,6 +168,12 @@ static inline uint32_t rnic_access_flags(const struct rnic_ctx *ctx)
 	       (ctx->limits.rfc ? 0 : VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
 				      VIRTIO_IB_ACCESS_FLUSH_PERSISTENT) |
 	       (rnic_has_atomics(ctx) ? VIRTIO_IB_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/** rnic_give_back() - free memory of malloc() that may be much; it is @ctx->debt until then */
+static inline void rnic_give_back(struct rnic_ctx *ctx, void *p, size_t size)
+{
+	chore_free(ctx->loop, ctx->debt, p, size);
 }
 
 /**

@@ -47,13 +47,21 @@ static const char *extents_add(struct extents *list, uint64_t addr, uint32_t npa
 	return NULL;
 }
 
+void extents_free(struct extents *list, struct rnic_ctx *ctx)
+{
+	rnic_give_back(ctx, list->extent, list->max * sizeof(*list->extent));
+	list->extent = NULL;
+}
+
 void extents_trim(struct extents *list)
 {
 	struct mr_extent *extent;
 
 	extent = realloc(list->extent, list->n * sizeof(*extent));
-	if (extent)
-		list->extent = extent;
+	if (!extent)
+		return;
+	list->extent = extent;
+	list->max = list->n;
 }
 
 /* The next pages of [@addr, @addr + @npages pages) that lie in one piece of memory; or 0. */

@@ -64,6 +64,9 @@ struct paging {
 const char *extents_add_page(struct extents *list, const struct guest_mem *mem,
 			     uint64_t addr, struct paging *paging, uint32_t *pieces);
 
+/** extents_free() - free the room of a list */
+void extents_free(struct extents *list, struct rnic_ctx *ctx);
+
 /** extents_trim() - free the unused room left by growing in powers of two */
 void extents_trim(struct extents *list);
 

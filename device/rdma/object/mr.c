@@ -283,6 +283,11 @@ static void mr_set_pd(struct mr *mr, struct pd *pd)
 	mr->pd->refs++;
 }
 
+static void mr_free_extents(struct mr_table *mrs, struct mr *mr)
+{
+	rnic_give_back(mrs->ctx, mr->extent, mr_cost(mr) * sizeof(*mr->extent));
+}
+
 /* Change a region that keeps its pages. */
 static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 				 uint32_t access)
@@ -368,7 +373,7 @@ struct mr_list mr_reg_list(const struct mr_table *mrs)
 void mr_reg_abort(struct mr_table *mrs)
 {
 	if (mrs->reg)
-		free(mrs->reg->list.extent);
+		extents_free(&mrs->reg->list, mrs->ctx);
 	free(mrs->reg);
 	mrs->reg = NULL;
 }
@@ -399,7 +404,7 @@ static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 	mr_unbind_all(mrs, mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mrs->extents += tmpl->n - mr->n;
-	free(mr->extent);
+	mr_free_extents(mrs, mr);
 	mr->access = tmpl->access;
 	mr->addr = tmpl->addr;
 	mr->first = tmpl->first;
@@ -632,7 +637,7 @@ static void mr_free(struct mr_table *mrs, struct mr *mr)
 	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
 	obj_del(&mrs->objs, mr->key);
-	free(mr->extent);
+	mr_free_extents(mrs, mr);
 	free(mr);
 }
 

@@ -27,7 +27,8 @@ void pages_free(struct pages *pages)
 {
 	if (pages->ctx)
 		pages->ctx->ring_pages -= pages->n;
-	free(pages->addr);
+	if (pages->ctx)
+		rnic_give_back(pages->ctx, pages->addr, pages->n * sizeof(*pages->addr));
 	*pages = (struct pages) {};
 }
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/chore.h"
 #include "base/log.h"
 #include "rdma/rnic_priv.h"
 
@@ -266,6 +267,7 @@ int eg_teardown(void **state)
 		munmap(engine->guest[i].mem, EG_SIZE);
 		close(engine->guest[i].fd);
 	}
+	chores_finish(loop_chores(engine->loop));
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 	fabric_free(engine->fabric);
 	loop_free(engine->loop);

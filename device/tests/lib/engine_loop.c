@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/chore.h"
 #include "tests/lib/engine_loop.h"
 
 #define TIMERS_MAX	64
@@ -17,6 +18,7 @@ struct loop {
 	uint64_t now;
 	struct loop_timer *timer[TIMERS_MAX];
 	unsigned int n;
+	struct chores chores;
 };
 
 struct loop *loop_new(unsigned int poll_us)
@@ -25,12 +27,19 @@ struct loop *loop_new(unsigned int poll_us)
 
 	assert_non_null(loop);
 	loop->now = 1000000000;
+	chores_init(&loop->chores, loop);
 	return loop;
 }
 
 void loop_free(struct loop *loop)
 {
+	chores_finish(&loop->chores);
 	free(loop);
+}
+
+struct chores *loop_chores(struct loop *loop)
+{
+	return &loop->chores;
 }
 
 uint64_t loop_now(const struct loop *loop)

@@ -111,6 +111,30 @@ static void test_truncated(void **state)
 		piece_fini(&piece[i]);
 }
 
+/* Of a large mapping a part is replaced, and others when they are touched. */
+static void test_parts(void **state)
+{
+	struct piece piece;
+	uint8_t *p = piece_init(&piece);
+
+	assert_int_equal(mem_guard_init(), 0);
+	piece.guard.part = PAGE;
+	poke(&p[0], 1);
+	poke(&p[LEN - 1], 2);
+	assert_int_equal(ftruncate(piece.fd, 0), 0);
+	assert_int_equal(peek(&p[LEN - 1]), 0);
+	assert_int_equal(piece.lost, 1);
+	poke(&p[LEN - 1], 3);
+	/* The file is there again, so that the beginning, which was not replaced, is. */
+	assert_int_equal(ftruncate(piece.fd, LEN), 0);
+	poke(&p[0], 4);
+	assert_int_equal(pread(piece.fd, &p[1], 1, 0), 1);
+	assert_int_equal(peek(&p[1]), 4);
+	assert_int_equal(peek(&p[LEN - 1]), 3);
+	assert_int_equal(piece.lost, 1);
+	piece_fini(&piece);
+}
+
 /* Runs @fn in a child; returns the signal that ended it. */
 static int ended_by(void (*fn)(uint8_t *p), uint8_t *p)
 {
@@ -160,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_elsewhere),
 	};
 
