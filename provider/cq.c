@@ -382,10 +382,23 @@ void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
  * virtio_roce_cq_drop_srq() - skip the unread completions of an XRC SRQ
  * @cq: CQ of the SRQ, which does not find it any more
  * @srqn: number of the SRQ, for which the device adds no more completions
+ *
+ * If the CQ finds an SRQ by this number, it is a new one, and nothing is skipped: there is
+ * nothing of the old one any more, see xsrq_link().
+ *
+ * Context: qp_mutex held.
  */
 void virtio_roce_cq_drop_srq(struct virtio_roce_cq *cq, uint32_t srqn)
 {
-	cq_drop(cq, cq_slot_srqn, srqn, NULL);
+	bool is_new;
+
+	if (cq_is_parents(cq))
+		return;
+	vq_lock(&cq->vq);
+	is_new = cq_find_srq(cq, srqn);
+	vq_unlock(&cq->vq);
+	if (!is_new)
+		cq_drop(cq, cq_slot_srqn, srqn, NULL);
 }
 
 /** virtio_roce_cq_add_srq() - completions find an XRC SRQ from now on */

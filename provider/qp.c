@@ -40,30 +40,30 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 	       !(attr->send_ops_flags & ~virtio_roce_send_ops(ctx, attr->qp_type));
 }
 
-/* From now on completions find the QP.  Context: qp_mutex held. */
-static int qp_table_add(struct virtio_roce_context *ctx,
-			struct virtio_roce_qp *qp)
+/* Where the table has the QP with a number; NULL if it has no such place. */
+static struct virtio_roce_qp **qp_table_place(const struct virtio_roce_context *ctx,
+					      uint32_t qpn)
 {
-	uint32_t qpn = qp->vqp.qp.qp_num;
+	struct virtio_roce_qp **table = qpn >> (2 * QP_TABLE_BITS) ? NULL :
+					ctx->qp_table[qpn >> QP_TABLE_BITS];
+
+	return table ? &table[qpn & (QP_TABLE_SIZE - 1)] : NULL;
+}
+
+/* See to it that the table has a place for a number.  Context: qp_mutex held. */
+static int qp_table_grow(struct virtio_roce_context *ctx, uint32_t qpn)
+{
 	struct virtio_roce_qp **table;
 
-	if (qpn >> (2 * QP_TABLE_BITS)) {
-		virtio_roce_vq_free(&qp->rq);
-		virtio_roce_vq_free(&qp->sq);
+	if (qpn >> (2 * QP_TABLE_BITS))
 		return EPROTO;
-	}
-	table = ctx->qp_table[qpn >> QP_TABLE_BITS];
-	if (!table) {
-		table = calloc(QP_TABLE_SIZE, sizeof(*table));
-		if (!table) {
-			virtio_roce_vq_free(&qp->rq);
-			virtio_roce_vq_free(&qp->sq);
-			return ENOMEM;
-		}
-		__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS], table,
-				 __ATOMIC_RELEASE);
-	}
-	__atomic_store_n(&table[qpn & (QP_TABLE_SIZE - 1)], qp, __ATOMIC_RELEASE);
+	if (ctx->qp_table[qpn >> QP_TABLE_BITS])
+		return 0;
+	table = calloc(QP_TABLE_SIZE, sizeof(*table));
+	if (!table)
+		return ENOMEM;
+	__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS], table,
+			 __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -98,23 +98,6 @@ static void qp_set_gone(struct virtio_roce_qp *qp)
 	qp_cqs_pass(qp);
 }
 
-/*
- * Completions do not find the QP any more, and nobody uses it who found it before.
- * Context: qp_mutex held, and there are no completions of it.
- */
-static void qp_table_remove(struct virtio_roce_context *ctx,
-			    struct virtio_roce_qp *qp)
-{
-	uint32_t qpn = qp->vqp.qp.qp_num;
-	struct virtio_roce_qp **table = qpn >> (2 * QP_TABLE_BITS) ? NULL :
-					ctx->qp_table[qpn >> QP_TABLE_BITS];
-
-	if (!table || table[qpn & (QP_TABLE_SIZE - 1)] != qp)
-		return;
-	__atomic_store_n(&table[qpn & (QP_TABLE_SIZE - 1)], NULL, __ATOMIC_RELEASE);
-	qp_cqs_pass(qp);
-}
-
 /* The QP went to RESET: all indices are 0 then. */
 static void vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
 {
@@ -146,8 +129,6 @@ static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
 	if (ctx->features & VIRTIO_ROCE_FEATURE_DIRECT) {
 		pthread_mutex_lock(&ctx->qp_mutex);
 		err = virtio_roce_qp_map_direct(qp, context, cap, resp);
-		if (!err)
-			err = qp_table_add(ctx, qp);
 		pthread_mutex_unlock(&ctx->qp_mutex);
 		return err;
 	}
@@ -200,11 +181,6 @@ static void qp_count(struct virtio_roce_context *ctx,
 	pthread_mutex_unlock(&ctx->qp_mutex);
 }
 
-/*
- * The number may be that of a QP that another thread is destroying.  Before this
- * returns, that thread has dropped the completions of the old one: it holds qp_mutex
- * meanwhile.
- */
 static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 			 struct ibv_qp_init_attr_ex *attr,
 			 struct uvirtio_roce_create_qp_resp *resp)
@@ -215,29 +191,75 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 	qp_count(ctx, attr, qp->srq, 1);
 	err = compat_create_qp_ex2(context, &qp->vqp, attr, &resp->ibv_resp,
 				   sizeof(*resp));
-	qp_count(ctx, attr, qp->srq, err ? -1 : 0);
+	if (err)
+		qp_count(ctx, attr, qp->srq, -1);
 	return err;
 }
 
+/*
+ * The kernel has destroyed the QP at a place of the table: completions do not find it any
+ * more, those that are there are skipped, and nobody uses it who found it before.
+ * Context: qp_mutex held.
+ */
+static void qp_table_remove(struct virtio_roce_qp **place)
+{
+	struct virtio_roce_qp *qp = *place;
+
+	qp_drop_completions(qp);
+	__atomic_store_n(place, NULL, __ATOMIC_RELEASE);
+	qp_cqs_pass(qp);
+}
+
+/*
+ * From now on completions find the QP.  Its number may be that of one that another thread
+ * is destroying and that the kernel has destroyed.  The completions of that one must be
+ * gone before this one can have any.
+ */
+static int qp_table_add(struct virtio_roce_context *ctx, struct virtio_roce_qp *qp)
+{
+	uint32_t qpn = qp->vqp.qp.qp_num;
+	struct virtio_roce_qp **place;
+	int err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	err = qp_table_grow(ctx, qpn);
+	if (!err) {
+		place = qp_table_place(ctx, qpn);
+		if (*place)
+			qp_table_remove(place);
+		__atomic_store_n(place, qp, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&ctx->qp_mutex);
+	return err;
+}
+
+/*
+ * The command waits until all events of the QP are acknowledged.  No lock is held
+ * meanwhile: the thread that acknowledges them may create or destroy something before.
+ */
 static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct virtio_roce_context *ctx = to_vctx(ibqp->context);
+	struct virtio_roce_qp **place;
 	int err;
 
-	pthread_mutex_lock(&ctx->qp_mutex);
 	err = ibv_cmd_destroy_qp(ibqp);
-	if (!err && qp_has_sq(qp)) {
-		qp_drop_completions(qp);
-		qp_table_remove(ctx, qp);
-		to_vcq(ibqp->send_cq)->users--;
-		if (ibqp->qp_type != IBV_QPT_XRC_SEND)
-			to_vcq(ibqp->recv_cq)->users--;
-		if (qp->srq)
-			qp->srq->users--;
-	}
+	if (err || !qp_has_sq(qp))
+		return err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	place = qp_table_place(ctx, ibqp->qp_num);
+	/* Not if a new QP has its number. */
+	if (place && *place == qp)
+		qp_table_remove(place);
+	to_vcq(ibqp->send_cq)->users--;
+	if (ibqp->qp_type != IBV_QPT_XRC_SEND)
+		to_vcq(ibqp->recv_cq)->users--;
+	if (qp->srq)
+		qp->srq->users--;
 	pthread_mutex_unlock(&ctx->qp_mutex);
-	return err;
+	return 0;
 }
 
 static struct virtio_roce_qp *qp_alloc(void)
@@ -263,6 +285,12 @@ static int qp_start(struct virtio_roce_qp *qp, struct ibv_context *context,
 	err = qp_map(qp, context, &attr->cap, resp);
 	if (err)
 		return err;
+	err = qp_table_add(to_vctx(context), qp);
+	if (err) {
+		virtio_roce_vq_free(&qp->rq);
+		virtio_roce_vq_free(&qp->sq);
+		return err;
+	}
 
 	qp_set_cap(qp, to_vctx(context)->max_inline_data, &attr->cap);
 	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);

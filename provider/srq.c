@@ -102,8 +102,8 @@ static struct virtio_roce_cq *srq_cq(const struct virtio_roce_srq *srq)
 }
 
 /*
- * The number may be that of an SRQ that another thread is destroying.  That thread has
- * dropped the completions of the old one when it lets go of qp_mutex.
+ * The number may be that of an SRQ that another thread is destroying and that the kernel
+ * has destroyed.  What is in the CQ with this number is of that one.
  */
 static void xsrq_link(struct virtio_roce_srq *srq)
 {
@@ -112,6 +112,7 @@ static void xsrq_link(struct virtio_roce_srq *srq)
 
 	pthread_mutex_lock(&ctx->qp_mutex);
 	cq->users++;
+	virtio_roce_cq_drop_srq(cq, srq->vsrq.srq_num);
 	virtio_roce_cq_add_srq(cq, srq);
 	pthread_mutex_unlock(&ctx->qp_mutex);
 }
@@ -255,21 +256,27 @@ int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
 }
 
-/* Completions that come to the CQ for an XRC SRQ are dropped, those that are there, too. */
+/*
+ * Completions that come to the CQ for an XRC SRQ are dropped, those that are there, too.
+ *
+ * The command waits until all events of the SRQ are acknowledged.  No lock is held
+ * meanwhile: the thread that acknowledges them may create or destroy something before.
+ */
 static int srq_cmd_destroy(struct virtio_roce_srq *srq)
 {
 	struct virtio_roce_context *ctx = to_vctx(srq->vsrq.srq.context);
 	struct virtio_roce_cq *cq = srq_cq(srq);
 	int err;
 
-	pthread_mutex_lock(&ctx->qp_mutex);
 	err = ibv_cmd_destroy_srq(&srq->vsrq.srq);
-	if (!err && cq) {
-		virtio_roce_cq_drop_srq(cq, srq->vsrq.srq_num);
-		cq->users--;
-	}
+	if (err || !cq)
+		return err;
+
+	pthread_mutex_lock(&ctx->qp_mutex);
+	virtio_roce_cq_drop_srq(cq, srq->vsrq.srq_num);
+	cq->users--;
 	pthread_mutex_unlock(&ctx->qp_mutex);
-	return err;
+	return 0;
 }
 
 /*

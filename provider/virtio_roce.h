@@ -68,10 +68,12 @@ struct virtio_roce_qp;
 /**
  * struct virtio_roce_context - an open device
  * @vctx: of libibverbs
- * @qp_mutex: orders creation and destruction of QPs, and protects the use
- *	counts of CQs and SRQs.  A QPN may be given out again as soon as its QP is
- *	destroyed, but not before the completions of the old QP are marked.
- * @qp_table: QPs in direct form by their numbers; changed under @qp_mutex
+ * @qp_mutex: protects @qp_table and the use counts of CQs and SRQs.  It is not held
+ *	across a command that destroys an object, because such a command waits until the
+ *	application has acknowledged all events of the object.
+ * @qp_table: QPs by their numbers; changed under @qp_mutex.  The kernel may give out a
+ *	number again before the thread that destroyed its QP has returned.  Then the thread
+ *	that makes the new QP marks the completions of the old one
  * @doorbell: what direct QPs are announced by; changed under @qp_mutex
  * @max_inline_data: bytes that a send request can carry inline
  * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have

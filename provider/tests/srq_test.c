@@ -128,6 +128,7 @@ int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 	if (fake.fail)
 		return fake.fail;
 	fake_srq.exists--;
+	fake_destroyed();
 	return 0;
 }
 

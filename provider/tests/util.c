@@ -295,6 +295,16 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 	return 0;
 }
 
+/* The kernel has destroyed an object, and libibverbs waits. */
+void fake_destroyed(void)
+{
+	void (*at_destroy)(void) = fake.at_destroy;
+
+	fake.at_destroy = NULL;
+	if (at_destroy)
+		at_destroy();
+}
+
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	if (fake.fail)
@@ -303,6 +313,7 @@ int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 	fake.maps_at_destroy = count_maps();
 	fake_vq_check(&fake.cq);
 	fake.cqs--;
+	fake_destroyed();
 	return 0;
 }
 
@@ -388,6 +399,7 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	fake_vq_check(&fake.rq);
 	fake.maps_at_destroy = count_maps();
 	fake.qps--;
+	fake_destroyed();
 	return 0;
 }
 

@@ -78,6 +78,8 @@ struct fake_vq {
  * @srqn: number of the next XRC SRQ
  * @xrcds: XRC domains that exist
  * @in_group: the QP is attached to a multicast group
+ * @at_destroy: called once, by the next command that destroys an object, when it has
+ *	destroyed it and waits until its events are acknowledged
  * @maps_at_destroy: mappings at the time of the last command that destroyed
  */
 struct fake {
@@ -111,6 +113,7 @@ struct fake {
 	uint32_t srqn;
 	int xrcds;
 	bool in_group;
+	void (*at_destroy)(void);
 	unsigned int maps_at_destroy;
 };
 
@@ -145,7 +148,10 @@ bool is_writable(const void *addr);
 
 bool fake_direct_complete(const struct virtio_rdma_cqe *cqe);
 
+void fake_destroyed(void);
+
 int run_cq_tests(void);
+int run_destroy_tests(void);
 int run_direct_tests(void);
 int run_post_tests(void);
 int run_srq_tests(void);
