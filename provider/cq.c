@@ -633,6 +633,25 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 }
 
 /*
+ * What to arm a CQ for.  The device sees only the last arming, so an arming repeats what
+ * earlier ones asked for and may not have got: one for solicited completions must not
+ * take the wake-up of one for any completion.
+ *
+ * There is at most one event for each arming, and they come in order.  So after @events
+ * events the armings up to this number are answered.  Later ones may be, too, if an
+ * earlier one was never answered; then one event more than needed can come.
+ *
+ * Context: lock of the CQ held.
+ */
+static uint32_t cq_arm_bits(struct virtio_roce_cq *cq, bool solicited_only)
+{
+	if (!solicited_only)
+		cq->any = cq->armings;
+	return cq->any > __atomic_load_n(&cq->events, __ATOMIC_RELAXED) ?
+	       VIRTIO_RDMA_ARM_NEXT : VIRTIO_RDMA_ARM_SOLICITED;
+}
+
+/*
  * Arming is a store.  The fence orders it before what is polled next; the device stores
  * a completion before it looks at the number.
  */
@@ -643,14 +662,24 @@ static int cq_arm(struct virtio_roce_cq *cq, bool solicited_only)
 	bool dead;
 
 	vq_lock(&cq->vq);
-	cq->arm += VIRTIO_RDMA_ARM_NUMBER;
-	value = cq->arm | (solicited_only ? VIRTIO_RDMA_ARM_SOLICITED :
-					    VIRTIO_RDMA_ARM_NEXT);
+	cq->armings++;
+	value = cq->armings * VIRTIO_RDMA_ARM_NUMBER + cq_arm_bits(cq, solicited_only);
 	__atomic_store_n(arm, (__force uint32_t)htole32(value), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	dead = ring_is_dead(&cq->vq.ring);
 	vq_unlock(&cq->vq);
 	return dead ? EIO : 0;
+}
+
+/**
+ * virtio_roce_cq_event() - the application has taken an event of a CQ
+ * @ibcq: CQ
+ *
+ * Context: any thread, also of a CQ that one thread uses at a time.
+ */
+void virtio_roce_cq_event(struct ibv_cq *ibcq)
+{
+	__atomic_fetch_add(&to_vcq(ibcq)->events, 1, __ATOMIC_RELAXED);
 }
 
 int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)

@@ -182,6 +182,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.attach_mcast = virtio_roce_attach_mcast,
 	.bind_mw = virtio_roce_bind_mw,
 	.close_xrcd = virtio_roce_close_xrcd,
+	.cq_event = virtio_roce_cq_event,
 	.create_ah = virtio_roce_create_ah,
 	.create_cq = virtio_roce_create_cq,
 	.create_cq_ex = virtio_roce_create_cq_ex,

@@ -142,7 +142,9 @@ struct virtio_roce_vq {
  * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
  * @control: direct form: its control block
- * @arm: direct form: number of the last arming
+ * @armings: direct form: how often it was armed
+ * @any: direct form: number of the last arming for any completion, counted from 1
+ * @events: events that the application has taken; changed atomically, without the lock
  * @srqs: XRC SRQs that complete to it
  */
 struct virtio_roce_cq {
@@ -153,7 +155,9 @@ struct virtio_roce_cq {
 	bool *stale;
 	unsigned int num_stale;
 	struct virtio_rdma_cq_control *control;
-	uint32_t arm;
+	uint64_t armings;
+	uint64_t any;
+	uint64_t events;
 	struct virtio_roce_srq *srqs;
 };
 
@@ -399,6 +403,7 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr);
 int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void virtio_roce_cq_event(struct ibv_cq *ibcq);
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe);
 int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,

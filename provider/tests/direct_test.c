@@ -268,6 +268,64 @@ static void direct_arm(void **state)
 	drop_all(qp);
 }
 
+static uint32_t arm_word(void)
+{
+	return le32toh(fake.cq_control->arm);
+}
+
+/* An arming for solicited completions does not take the place of one for any. */
+static void direct_arm_does_not_weaken(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_cq *cq = qp->vqp.qp.send_cq;
+	uint32_t word;
+
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	word = arm_word();
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+	assert_int_not_equal(arm_word() >> 2, word >> 2);
+	assert_true(complete(TEST_QPN, 0, false));
+	virtio_roce_cq_event(cq);
+
+	/* That was the event of both. */
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+	assert_false(complete(TEST_QPN, 1, false));
+	/* The other way round, and many times. */
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+	assert_true(complete(TEST_QPN, 2, false));
+	drop_all(qp);
+}
+
+/*
+ * An event that is taken late, when the CQ is armed again, is not an answer to that: one
+ * thread takes events, and another one arms.
+ */
+static void direct_arm_with_late_event(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct ibv_cq *cq = qp->vqp.qp.send_cq;
+	unsigned int i;
+
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	assert_true(complete(TEST_QPN, 0, false));
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 0), 0);
+	virtio_roce_cq_event(cq);
+	assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+	assert_true(complete(TEST_QPN, 1, false));
+	virtio_roce_cq_event(cq);
+
+	/* Armings that were never answered end after as many events at the latest. */
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(virtio_roce_req_notify_cq(cq, 1), 0);
+		if (complete(TEST_QPN, 2 + i, false))
+			virtio_roce_cq_event(cq);
+	}
+	assert_int_equal(arm_word() & 3, VIRTIO_RDMA_ARM_SOLICITED);
+	drop_all(qp);
+}
+
 /*
  * With some completions taken and some unread the CQ gets another ring: none is lost,
  * and none comes twice.
@@ -674,6 +732,8 @@ int run_direct_tests(void)
 		TEST_DIRECT(direct_poll),
 		TEST_DIRECT(direct_gone),
 		TEST_DIRECT(direct_arm),
+		TEST_DIRECT(direct_arm_does_not_weaken),
+		TEST_DIRECT(direct_arm_with_late_event),
 		TEST_DIRECT(direct_resize),
 		TEST_DIRECT(direct_resize_full),
 		TEST_DIRECT(direct_resize_wrapped),
