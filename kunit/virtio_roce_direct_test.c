@@ -229,6 +229,8 @@ static void direct_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, direct->send_shift, 7);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(direct->send_depth), 32768);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(direct->send_pages), 1024);
+	/* All that a slot has room for is granted. */
+	KUNIT_EXPECT_EQ(test, to_vqp(qp)->cap.max_inline_data, 128 - 32);
 	KUNIT_EXPECT_NE(test, le32_to_cpu(direct->bit),
 			le32_to_cpu(d->mock->qps[d->qpn].direct.bit));
 	ib_destroy_qp(qp);
@@ -236,6 +238,7 @@ static void direct_sizes(struct kunit *test)
 	qp = direct_add_qp(d, 4, 1, 300);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
 	KUNIT_EXPECT_EQ(test, d->mock->qps[qp->qp_num].direct.send_shift, 9);
+	KUNIT_EXPECT_EQ(test, to_vqp(qp)->cap.max_inline_data, 512 - 32);
 	ib_destroy_qp(qp);
 
 	KUNIT_EXPECT_TRUE(test, IS_ERR(direct_add_qp(d, 32769, 1, 0)));

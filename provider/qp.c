@@ -142,13 +142,24 @@ static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
 	return err;
 }
 
-/* Tell the application what it got, and remember it. */
+/* Inline bytes that the slots of the send queue have room for. */
+static uint32_t qp_inline_room(const struct virtio_roce_qp *qp)
+{
+	const struct ring *ring = &qp->sq.ring;
+
+	return ring->direct ? ring->stride - ring->data : VIRTIO_RDMA_INLINE_SIZE;
+}
+
+/*
+ * Tell the application what it got, and remember it.  It gets all the room for inline data
+ * that there is: some programs send inline though they asked for none.
+ */
 static void qp_set_cap(struct virtio_roce_qp *qp, uint32_t max_inline_data,
 		       struct ibv_qp_cap *cap)
 {
 	cap->max_send_wr = qp->sq.ring.depth;
 	cap->max_recv_wr = qp->rq.ring.depth;
-	cap->max_inline_data = min(cap->max_inline_data, max_inline_data);
+	cap->max_inline_data = min(qp_inline_room(qp), max_inline_data);
 
 	qp->max_send_sge = cap->max_send_sge;
 	qp->max_recv_sge = cap->max_recv_sge;
@@ -321,6 +332,11 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 
 	if (attr->srq && !qp_type_is_xrc(attr->qp_type))
 		qp->srq = to_vsrq(attr->srq);
+	if (attr->srq || qp_type_is_xrc(attr->qp_type)) {
+		/* They have no meaning then, and the driver could find them too large. */
+		attr->cap.max_recv_wr = 0;
+		attr->cap.max_recv_sge = 0;
+	}
 	err = qp_cmd_create(qp, context, attr, &resp);
 	if (err)
 		goto err_free;

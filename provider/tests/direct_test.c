@@ -121,6 +121,46 @@ static void direct_inline(void **state)
 	drop_all(qp);
 }
 
+/* A QP has all the room for inline data that its slots have. */
+static void direct_inline_room(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_XRC_SEND };
+	static const uint32_t room[] = { 256 - 32, 256 - 48 };
+	struct virtio_roce_cq *cq = make_cq();
+	char data[256] = "inline";
+	struct ibv_sge sge = { .addr = (uintptr_t)data };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_INLINE,
+	};
+	struct ibv_qp_init_attr attr;
+	struct ibv_qp *qp;
+	unsigned int i;
+
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_XRC;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		attr = (struct ibv_qp_init_attr){
+			.send_cq = &cq->vcq.cq,
+			.recv_cq = &cq->vcq.cq,
+			.cap = { .max_send_wr = 5, .max_send_sge = 1 },
+			.qp_type = types[i],
+		};
+		qp = virtio_roce_create_qp(&fake.pd, &attr);
+		assert_non_null(qp);
+		qp->state = IBV_QPS_RTS;
+		assert_int_equal(attr.cap.max_inline_data, room[i]);
+		sge.length = room[i];
+		assert_int_equal(virtio_roce_post_send(qp, &wr, &bad), 0);
+		assert_memory_equal(fake.sq.slots + 256 - room[i], data, room[i]);
+		sge.length = room[i] + 1;
+		assert_int_equal(virtio_roce_post_send(qp, &wr, &bad), EINVAL);
+		drop_qp(to_vqp(qp));
+	}
+	drop_cq(cq);
+}
+
 /* A bit for a QP with work; the doorbell only if the device asks, and once. */
 static void direct_doorbell(void **state)
 {
@@ -726,6 +766,7 @@ int run_direct_tests(void)
 	const struct CMUnitTest tests[] = {
 		TEST_DIRECT(direct_request),
 		TEST_DIRECT(direct_inline),
+		TEST_DIRECT(direct_inline_room),
 		TEST_DIRECT(direct_doorbell),
 		TEST_DIRECT(direct_doorbell_command),
 		TEST_DIRECT(direct_recv),

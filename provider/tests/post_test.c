@@ -262,11 +262,11 @@ static void bounds_sges(void **state)
 static void gathers_inline_data(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
-	uint8_t data[101];
+	uint8_t data[VIRTIO_RDMA_INLINE_SIZE + 1];
 	struct ibv_sge list[] = {
 		{ .addr = (uintptr_t)data, .length = 10 },
 		{ .addr = 0, .length = 0 },
-		{ .addr = (uintptr_t)data + 10, .length = 90 },
+		{ .addr = (uintptr_t)data + 10, .length = VIRTIO_RDMA_INLINE_SIZE - 10 },
 	};
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_SEND,
@@ -280,14 +280,14 @@ static void gathers_inline_data(void **state)
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i;
 
-	/* exactly as much as the QP was created for */
+	/* exactly as much as a slot has room for, which is more than the QP was asked for */
 	req = posted_send(qp, &wr);
 	assert_int_equal(req->send_flags, VIRTIO_IB_SEND_INLINE);
-	assert_int_equal(le16toh(req->inline_len), 100);
-	assert_int_equal(le32toh(req->num_sge), 100);
-	assert_memory_equal(req->inline_data, data, 100);
+	assert_int_equal(le16toh(req->inline_len), VIRTIO_RDMA_INLINE_SIZE);
+	assert_int_equal(le32toh(req->num_sge), VIRTIO_RDMA_INLINE_SIZE);
+	assert_memory_equal(req->inline_data, data, VIRTIO_RDMA_INLINE_SIZE);
 
-	list[2].length = 91;
+	list[2].length++;
 	refused_send(qp, &wr, EINVAL);
 	list[2].length = UINT32_MAX;
 	refused_send(qp, &wr, EINVAL);
@@ -927,7 +927,7 @@ static void wr_many_sges(struct ibv_qp_ex *ex)
 
 static void wr_long_inline(struct ibv_qp_ex *ex)
 {
-	char data[101];
+	char data[VIRTIO_RDMA_INLINE_SIZE + 1];
 
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data(ex, data, sizeof(data));

@@ -197,6 +197,31 @@ static void bed_down(struct bed *bed)
 	assert_int_equal(count_maps(), 3);
 }
 
+/* What is asked for of a receive queue has no meaning (ibv_create_qp(3)). */
+static void srq_qp_ignores_receive_queue(void **state)
+{
+	struct bed bed = bed_up();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &bed.cq->vcq.cq,
+		.recv_cq = &bed.cq->vcq.cq,
+		.srq = &bed.srq->vsrq.srq,
+		.cap = { .max_send_wr = 5, .max_send_sge = 1,
+			 .max_recv_wr = 1 << 30, .max_recv_sge = 1000 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = virtio_roce_create_qp(&fake.pd, &attr);
+
+	assert_non_null(qp);
+	assert_int_equal(attr.cap.max_recv_wr, 0);
+	drop_qp(to_vqp(qp));
+	/* But not for another QP. */
+	attr.srq = NULL;
+	attr.cap.max_recv_wr = 1 << 30;
+	assert_null(virtio_roce_create_qp(&fake.pd, &attr));
+	assert_int_equal(attr.cap.max_recv_wr, 1 << 30);
+	bed_down(&bed);
+}
+
 static int post(struct bed *bed, uint64_t wr_id)
 {
 	struct ibv_sge sge = { .addr = 0x2000 + wr_id, .length = 100, .lkey = 8 };
@@ -498,6 +523,7 @@ static void srq_unusable(void **state)
 int run_srq_tests(void)
 {
 	const struct CMUnitTest srq[] = {
+		TEST_DIRECT(srq_qp_ignores_receive_queue),
 		TEST_DIRECT(srq_request),
 		TEST_DIRECT(srq_out_of_order),
 		TEST_DIRECT(srq_resizes),

@@ -337,6 +337,10 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 	if (fake.fail)
 		return fake.fail;
 
+	/* As a driver that looks at what it need not look at. */
+	if (attr_ex->cap.max_recv_wr > VQ_NUM_MAX || attr_ex->cap.max_recv_sge > 32)
+		return EINVAL;
+
 	assert_int_equal(resp_size, sizeof(*r));
 	if (attr_ex->qp_type == IBV_QPT_XRC_RECV) {
 		/* The driver does not know which process made it. */

@@ -141,24 +141,45 @@ static size_t vroce_send_payload(enum ib_qp_type type)
 	       offsetof(struct virtio_rdma_swqe, sg_list);
 }
 
+/* Stride of a direct send ring, as its log2. */
+static u8 vroce_send_shift(enum ib_qp_type type, const struct ib_qp_cap *cap)
+{
+	size_t sges = cap->max_send_sge * sizeof(struct virtio_rdma_sge);
+
+	return vroce_stride_shift(vroce_send_payload(type) +
+				  max_t(size_t, sges, cap->max_inline_data));
+}
+
+/**
+ * vroce_inline_room() - bytes of inline data that a direct send request has room for
+ * @type: type of QP
+ * @cap: elements and inline data that are asked for
+ *
+ * Some consumers send inline though they asked for none, and a slot often has room.
+ *
+ * Return: not less than asked for; a QP that asks for it gets slots of the same size.
+ */
+u32 vroce_inline_room(enum ib_qp_type type, const struct ib_qp_cap *cap)
+{
+	size_t room = BIT(vroce_send_shift(type, cap)) - vroce_send_payload(type);
+
+	return min_t(size_t, room, VIRTIO_RDMA_INLINE_SIZE);
+}
+
 /* Memory for both rings and the control block, and a bit in the doorbell page. */
 static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 				    struct vroce_doorbell *db, enum ib_qp_type type,
 				    const struct ib_qp_cap *cap,
 				    struct vroce_direct_params *params)
 {
-	const size_t sge = sizeof(struct virtio_rdma_sge);
 	struct virtio_rdma_qp_control *control;
 	size_t lens[VROCE_MEM_PARTS];
 	int err;
 
-	params->send_shift =
-		vroce_stride_shift(vroce_send_payload(type) +
-				   max_t(size_t, cap->max_send_sge * sge,
-					 cap->max_inline_data));
+	params->send_shift = vroce_send_shift(type, cap);
 	params->recv_shift =
-		vroce_stride_shift(offsetof(struct virtio_rdma_rwqe, sg_list) +
-				   cap->max_recv_sge * sge);
+		vroce_stride_shift(offsetof(struct virtio_rdma_rwqe,
+					    sg_list[cap->max_recv_sge]));
 	params->send_depth = cap->max_send_wr;
 	params->recv_depth = cap->max_recv_wr;
 	lens[VROCE_QP_SEND] = (size_t)params->send_depth << params->send_shift;

@@ -210,8 +210,8 @@ static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct,
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 	}
-	if (!direct)
-		cap->max_inline_data = VIRTIO_RDMA_INLINE_SIZE;
+	cap->max_inline_data = direct ? vroce_inline_room(type, cap) :
+					VIRTIO_RDMA_INLINE_SIZE;
 }
 
 static int vroce_qp_expose_rfc(struct vroce_qp *qp, struct ib_ucontext *uctx,
