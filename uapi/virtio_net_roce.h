@@ -214,6 +214,8 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_XRC: extended reliable connections: CREATE_XRCD, DESTROY_XRCD,
  *	CREATE_XRC_SRQ, %VIRTIO_IB_QPT_XRC_INI, %VIRTIO_IB_QPT_XRC_TGT.  Only with
  *	%VIRTIO_IB_DEVICE_SRQ
+ * @VIRTIO_IB_DEVICE_DATA_IN_ORDER: the bytes of a message become visible in the order in
+ *	which they stand in it, so that a program may poll its last byte
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -242,6 +244,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_MR_INDIRECT		= 1 << 18,
 	VIRTIO_IB_DEVICE_SRQ_RESIZE		= 1 << 19,
 	VIRTIO_IB_DEVICE_XRC			= 1 << 20,
+	VIRTIO_IB_DEVICE_DATA_IN_ORDER		= 1 << 21,
 };
 
 /**
