@@ -214,6 +214,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.query_device_ex = virtio_roce_query_device,
 	.query_port = virtio_roce_query_port,
 	.query_qp = virtio_roce_query_qp,
+	.query_qp_data_in_order = virtio_roce_query_qp_data_in_order,
 	.query_srq = virtio_roce_query_srq,
 	.reg_dmabuf_mr = virtio_roce_reg_dmabuf_mr,
 	.reg_mr = virtio_roce_reg_mr,

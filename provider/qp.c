@@ -440,6 +440,34 @@ int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 				sizeof(cmd));
 }
 
+/* IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG, which old versions of libibverbs do not name. */
+#define WHOLE_MESSAGE	1
+
+/*
+ * Does a reader see the bytes of a message in order?  The device must have promised it.
+ * libibverbs derives the answer for aligned pieces of 128 bytes from this.
+ */
+int virtio_roce_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,
+				       uint32_t flags)
+{
+	const struct virtio_roce_context *ctx = to_vctx(ibqp->context);
+
+	if (!(ctx->device_caps & VIRTIO_IB_DEVICE_DATA_IN_ORDER))
+		return 0;
+
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_RDMA_READ:
+		return WHOLE_MESSAGE;
+	default:
+		return 0;
+	}
+}
+
 int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 			     uint16_t lid)
 {

@@ -426,6 +426,8 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			  int attr_mask);
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_qp_init_attr *init_attr);
+int virtio_roce_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,
+				       uint32_t flags);
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp);
 struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
 				   struct ibv_qp_open_attr *attr);

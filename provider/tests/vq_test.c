@@ -158,6 +158,33 @@ static void keeps_qp_in_group(void **state)
 	drop_qp_and_cq(qp);
 }
 
+/* Only where the device promises it, and only for what has data. */
+static void data_in_order_if_device_says_so(void **state)
+{
+	static const struct {
+		enum ibv_wr_opcode opcode;
+		int expected;
+	} ops[] = {
+		{ IBV_WR_RDMA_WRITE, 1 }, { IBV_WR_RDMA_WRITE_WITH_IMM, 1 },
+		{ IBV_WR_SEND, 1 }, { IBV_WR_RDMA_READ, 1 },
+		{ IBV_WR_SEND_WITH_INV, 1 }, { IBV_WR_LOCAL_INV, 0 },
+		{ IBV_WR_ATOMIC_FETCH_AND_ADD, 0 }, { 99, 0 },
+	};
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		fake.ctx.device_caps = ~(uint64_t)VIRTIO_IB_DEVICE_DATA_IN_ORDER;
+		assert_int_equal(virtio_roce_query_qp_data_in_order(&qp->vqp.qp,
+								    ops[i].opcode, 0), 0);
+		fake.ctx.device_caps = VIRTIO_IB_DEVICE_DATA_IN_ORDER;
+		assert_int_equal(virtio_roce_query_qp_data_in_order(&qp->vqp.qp,
+								    ops[i].opcode, 0),
+				 ops[i].expected);
+	}
+	drop_qp_and_cq(qp);
+}
+
 static void unmaps_before_it_destroys(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
@@ -619,6 +646,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(commands_may_fail),
 	TEST(keeps_cq_in_use),
 	TEST(keeps_qp_in_group),
+	TEST(data_in_order_if_device_says_so),
 	TEST(unmaps_before_it_destroys),
 	TEST(refuses_bad_cqs),
 	TEST(refuses_bad_qps),
