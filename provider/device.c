@@ -46,6 +46,28 @@ static int virtio_roce_query_port(struct ibv_context *context, uint8_t port,
 	return ibv_cmd_query_port(context, port, attr, &cmd, sizeof(cmd));
 }
 
+/**
+ * virtio_roce_ask_mtu() - learn how long a datagram can be
+ * @ctx: device
+ *
+ * The MTU of the port can change at any time, and nobody tells.
+ *
+ * Returns the number of bytes, which is also remembered; no limit if the kernel does not
+ * answer.
+ */
+uint32_t virtio_roce_ask_mtu(struct virtio_roce_context *ctx)
+{
+	struct ibv_port_attr attr = {};
+	uint32_t max;
+
+	if (virtio_roce_query_port(&ctx->vctx.context, 1, &attr) ||
+	    attr.active_mtu < IBV_MTU_256 || attr.active_mtu > IBV_MTU_4096)
+		return UINT32_MAX;
+	max = 128U << attr.active_mtu;
+	__atomic_store_n(&ctx->max_datagram, max, __ATOMIC_RELAXED);
+	return max;
+}
+
 static struct ibv_mr *virtio_roce_reg_mr(struct ibv_pd *pd, void *addr,
 					 size_t length, uint64_t hca_va,
 					 int access)

@@ -361,11 +361,39 @@ static void set_ud(struct virtio_rdma_swqe *req, struct ibv_ah *ah,
 	req->ud.remote_qkey = htole32(remote_qkey);
 }
 
+/*
+ * A datagram is one packet.  One that seems too long may fit by now, so the kernel is asked
+ * before it is refused.  One that does not fit any more is the device's to refuse.
+ */
+static int check_datagram(const struct virtio_roce_qp *qp, uint64_t len)
+{
+	struct virtio_roce_context *ctx = to_vctx(qp->vqp.qp.context);
+
+	if (likely(len <= __atomic_load_n(&ctx->max_datagram, __ATOMIC_RELAXED)))
+		return 0;
+	return len && len > virtio_roce_ask_mtu(ctx) ? EINVAL : 0;
+}
+
+static bool qp_is_ud(const struct virtio_roce_qp *qp)
+{
+	return qp->vqp.qp.qp_type == IBV_QPT_UD;
+}
+
+static uint64_t sges_len(const struct ibv_sge *sges, size_t n)
+{
+	uint64_t len = 0;
+
+	for (; n; n--, sges++)
+		len += sges->length;
+	return len;
+}
+
 static int set_sges(const struct virtio_roce_qp *qp,
 		    struct virtio_rdma_swqe *req, const struct ibv_sge *sges,
 		    size_t n)
 {
-	if (unlikely(n > qp->max_send_sge))
+	if (unlikely(n > qp->max_send_sge ||
+		     (qp_is_ud(qp) && check_datagram(qp, sges_len(sges, n)))))
 		return EINVAL;
 
 	virtio_roce_copy_sges(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges),
@@ -389,11 +417,12 @@ static int add_inline(const struct virtio_roce_qp *qp,
 	return 0;
 }
 
-static void end_inline(const struct virtio_roce_qp *qp,
-		       struct virtio_rdma_swqe *req, size_t have)
+static int end_inline(const struct virtio_roce_qp *qp,
+		      struct virtio_rdma_swqe *req, size_t have)
 {
 	req->send_flags |= VIRTIO_IB_SEND_INLINE;
 	sq_set_inline(&qp->sq.ring, req, have);
+	return qp_is_ud(qp) ? check_datagram(qp, have) : 0;
 }
 
 static int set_inline_sges(const struct virtio_roce_qp *qp,
@@ -413,8 +442,7 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
 		if (unlikely(err))
 			return err;
 	}
-	end_inline(qp, req, have);
-	return 0;
+	return end_inline(qp, req, have);
 }
 
 /*
@@ -483,7 +511,7 @@ static int post_one_send(struct virtio_roce_qp *qp,
 	else if (op->has_atomic)
 		set_atomic(req, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey,
 			   wr->wr.atomic.compare_add, wr->wr.atomic.swap);
-	else if (qp->vqp.qp.qp_type == IBV_QPT_UD)
+	else if (qp_is_ud(qp))
 		set_ud(req, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
 		       wr->wr.ud.remote_qkey);
 
@@ -780,8 +808,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
 	err = qp->wr_op->has_no_inline ? EINVAL : 0;
 	for (; num_buf && !err; num_buf--, bufs++)
 		err = add_inline(qp, req, &have, bufs->addr, bufs->length);
-	end_inline(qp, req, have);
-	qp->wr_err = err;
+	qp->wr_err = err ? err : end_inline(qp, req, have);
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,

@@ -76,6 +76,7 @@ struct virtio_roce_qp;
  *	that makes the new QP marks the completions of the old one
  * @doorbell: what direct QPs are announced by; changed under @qp_mutex
  * @max_inline_data: bytes that a send request can carry inline
+ * @max_datagram: bytes that a datagram can have, as far as is known; changed atomically
  * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have
  * @device_caps: enum virtio_ib_device_cap
  */
@@ -85,6 +86,7 @@ struct virtio_roce_context {
 	struct virtio_roce_qp **qp_table[QP_TABLE_SIZE];
 	struct virtio_roce_doorbell doorbell;
 	uint32_t max_inline_data;
+	uint32_t max_datagram;
 	uint64_t features;
 	uint64_t device_caps;
 };
@@ -373,6 +375,10 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);
+
+/* device.c */
+
+uint32_t virtio_roce_ask_mtu(struct virtio_roce_context *ctx);
 
 /* mw.c */
 

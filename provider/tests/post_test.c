@@ -879,6 +879,86 @@ static void builds_inline_and_ud(void **state)
 	drop_qp_and_cq(qp);
 }
 
+/* A datagram is one packet: what is longer than the MTU of the port is not posted. */
+static void refuses_long_datagrams(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
+	struct virtio_roce_ah ah = { .num = 77 };
+	struct ibv_sge list[] = { { .length = 1000 }, { .length = 24 } };
+	char data[300] = {};
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.sg_list = list,
+		.num_sge = 2,
+		.wr.ud.ah = &ah.ah,
+	};
+
+	posted_send(qp, &wr);
+	list[1].length++;
+	refused_send(qp, &wr, EINVAL);
+	list[0].length = UINT32_MAX;
+	refused_send(qp, &wr, EINVAL);
+	list[0].length = 1000;
+
+	/* The MTU has grown, and is asked for once. */
+	fake.mtu = IBV_MTU_4096;
+	fake.ports_asked = 0;
+	posted_send(qp, &wr);
+	posted_send(qp, &wr);
+	assert_int_equal(fake.ports_asked, 1);
+	list[0].length = 4096;
+	refused_send(qp, &wr, EINVAL);
+
+	/* Inline, on the smallest one. */
+	fake.ctx.max_datagram = 0;
+	fake.mtu = IBV_MTU_256;
+	wr.send_flags = IBV_SEND_INLINE;
+	wr.num_sge = 1;
+	list[0] = (struct ibv_sge){ .addr = (uintptr_t)data, .length = 256 };
+	posted_send(qp, &wr);
+	list[0].length = 257;
+	refused_send(qp, &wr, EINVAL);
+	wr.num_sge = 0;
+	posted_send(qp, &wr);
+
+	/* Nothing is known: the device decides. */
+	fake.fail = EIO;
+	wr.num_sge = 1;
+	posted_send(qp, &wr);
+	fake.fail = 0;
+	drop_qp_and_cq(qp);
+}
+
+static void refuses_long_datagrams_by_wr(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_UD);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	struct virtio_roce_ah ah = { .num = 77 };
+	char data[300] = {};
+
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, &ah.ah, 1000, 2000);
+	ibv_wr_set_sge(ex, 1, 2, 1025);
+	assert_int_equal(ibv_wr_complete(ex), EINVAL);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, &ah.ah, 1000, 2000);
+	ibv_wr_set_sge(ex, 1, 2, 1024);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	assert_int_equal(fake_pending(&fake.sq), 1);
+
+	fake.ctx.max_datagram = 0;
+	fake.mtu = IBV_MTU_256;
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_ud_addr(ex, &ah.ah, 1000, 2000);
+	ibv_wr_set_inline_data(ex, data, 257);
+	assert_int_equal(ibv_wr_complete(ex), EINVAL);
+	assert_int_equal(fake_pending(&fake.sq), 1);
+	drop_qp_and_cq(qp);
+}
+
 static void aborts(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
@@ -1118,6 +1198,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(translates_windows),
 	TEST(binds_windows),
 	TEST(builds_inline_and_ud),
+	TEST(refuses_long_datagrams),
+	TEST(refuses_long_datagrams_by_wr),
 	TEST(aborts),
 	TEST(takes_all_back_after_an_error),
 	TEST(ignores_setters_without_request),

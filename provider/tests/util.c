@@ -46,6 +46,7 @@ int fake_setup(void **state)
 	fake.ctx.device_caps = VIRTIO_IB_DEVICE_FLUSH;
 	pthread_mutex_init(&fake.ctx.qp_mutex, NULL);
 	fake.pd.context = &fake.ctx.vctx.context;
+	fake.mtu = IBV_MTU_1024;
 	fake.num = 16;
 	fake.depth = 8;
 	fake.flags = VIRTIO_ROCE_QUEUE_DOORBELL;
@@ -209,6 +210,19 @@ static void fake_vq_check(const struct fake_vq *vq)
 }
 
 /* Functions of libibverbs that the provider calls */
+
+int ibv_cmd_query_port(struct ibv_context *context, uint8_t port_num,
+		       struct ibv_port_attr *port_attr, struct ibv_query_port *cmd,
+		       size_t cmd_size)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	assert_int_equal(port_num, 1);
+	port_attr->active_mtu = fake.mtu;
+	fake.ports_asked++;
+	return 0;
+}
 
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *cq_attr,

@@ -77,6 +77,8 @@ struct fake_vq {
  * @told: number of its last event
  * @srqn: number of the next XRC SRQ
  * @xrcds: XRC domains that exist
+ * @mtu: of the port
+ * @ports_asked: QUERY_PORT commands
  * @in_group: the QP is attached to a multicast group
  * @at_destroy: called once, by the next command that destroys an object, when it has
  *	destroyed it and waits until its events are acknowledged
@@ -112,6 +114,8 @@ struct fake {
 	uint32_t told;
 	uint32_t srqn;
 	int xrcds;
+	enum ibv_mtu mtu;
+	int ports_asked;
 	bool in_group;
 	void (*at_destroy)(void);
 	unsigned int maps_at_destroy;
