@@ -57,7 +57,7 @@ expect "the spec file tells the version" \
 	grep -q "^Version:[[:space:]]*$version\$" "$top/packaging/rpm/virtio-net-roce.spec"
 expect "the changelog tells the version" grep -q "^$version " "$top/CHANGELOG.rst"
 expect "the documentation tells the version" \
-	grep -q "dkms install virtio-net-roce/$version" "$top/Documentation/howto.rst"
+	grep -q "dkms install virtio-net-roce/$version" "$top/Documentation/guest.rst"
 
 step "modules as DKMS builds them"
 dkms_tree=$build/install-dkms

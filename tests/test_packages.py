@@ -105,7 +105,7 @@ def test_connection_survives(system):
 @pytest.mark.skipif(not paths.LONG, reason="perf takes its time")
 def test_perf(system):
     """perf finds the tracepoints, by the line that the documentation has."""
-    line, = re.findall(r"^  (perf trace .*)", (paths.TOP / "Documentation" / "howto.rst").read_text(),
+    line, = re.findall(r"^  (perf trace .*)", (paths.TOP / "Documentation" / "guest.rst").read_text(),
                        re.MULTILINE)
     server = system.popen(line)
     system.wait_listening(PORT)
