@@ -51,6 +51,11 @@ expect "the daemon tells its version" sh -c '[ "$("$1" --version)" = "vhost-user
 	sh "$dest/usr/sbin/vhost-user-roce" "$version"
 expect "the service starts what is installed" grep -q "^ExecStart=/usr/sbin/vhost-user-roce " \
 	"$dest/usr/lib/systemd/system/vhost-user-roce@.service"
+# Guests have addresses that the example cannot know.
+# shellcheck source=/dev/null
+expect "the service's example pins no guest to addresses" sh -c '. "$1" &&
+	case $OPTIONS in *mac=*|*gid=*|"") exit 1 ;; esac' \
+	sh "$dest/usr/share/doc/vhost-user-roce/examples/lan.conf"
 expect "the package's changelog tells the version" \
 	grep -q "^virtio-net-roce ($version)" "$top/packaging/debian/changelog"
 expect "the spec file tells the version" \
