@@ -10,6 +10,7 @@ failed, N skipped".  Fails if a case did, if none ran, if the guest did not fini
 its log holds a complaint that KUnit does not turn into a failure.
 
 With the environment variable KUNIT_LOG the console log goes to that file too.
+With KUNIT_FILTER only cases run whose "suite.case" it matches, with * for anything.
 """
 
 import io
@@ -89,6 +90,8 @@ def loading_order(tests, directories):
 
 def boot(kernel, order):
     """Boots, and returns the console log."""
+    wanted = os.environ.get("KUNIT_FILTER")
+    chosen = f" kunit.filter_glob={wanted}" if wanted else ""
     with tempfile.TemporaryDirectory() as directory:
         archive = pathlib.Path(directory) / "initrd"
         files = {f"modules/{module.name}": module for module in order}
@@ -103,7 +106,7 @@ def boot(kernel, order):
             "-kernel", kernel / "bzImage", "-initrd", archive,
             # What SLUB's own checks would find, KASAN finds, too.
             "-append", " ".join(("console=ttyS0 panic=-1 mitigations=off log_buf_len=4M"
-                                 " slub_debug=-", *WATCHDOGS)),
+                                 " slub_debug=-" + chosen, *WATCHDOGS)),
         ]
         try:
             run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
