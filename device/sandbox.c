@@ -158,7 +158,7 @@ static int sandbox_dirs_add(struct sandbox_dirs *dirs, const char *socket)
 			return 0;
 	fd = sandbox_tree(path);
 	if (fd == -ENOENT) {
-		log_warn("sandbox: %s will not be found: it has no directory",
+		log_warn("sandbox: %s cannot be reached later: make its directory first",
 			 socket);
 		return 0;
 	}

@@ -3,7 +3,8 @@
 """Messages and what Documentation/troubleshooting.rst says about them agree.
 
 Each message of the modules and of the daemon that is more than a detail is quoted there,
-and what is quoted there is in the sources.  N, NAME, PATH and ERROR stand for anything.
+and what is quoted there is in the sources.  So is each reason that a function returns as a
+text, for a message such as "%s: %s".  N, NAME, PATH and ERROR stand for anything.
 
 With --list it prints the messages.  With --self-test it sees that it finds what is wrong.
 """
@@ -17,6 +18,9 @@ DOCUMENT = TOP / "Documentation" / "troubleshooting.rst"
 # Who prints messages, and whose words may be quoted besides.
 PRINTING = ("drivers", "device")
 QUOTED = ("drivers", "device", "provider")
+
+# Functions here return texts that are printed: why a command, a queue or an uplink failed.
+REASONING = ("device/rdma", "device/virtio", "device/uplink")
 
 # What is quoted there with a blank in it and is of others, or no message.
 OTHERS = {
@@ -32,7 +36,7 @@ OTHERS = {
 }
 # What two messages make together, or a message and an error of the C library.
 COMPOSED = {
-    "GSI refused; no connection manager unless ib_core's send_queue_size is less",
+    "GSI refused; for a connection manager load ib_core with a smaller send_queue_size",
     "cannot listen: Address already in use",
     "cannot listen: Permission denied",
     "cannot listen: Read-only file system",
@@ -44,7 +48,13 @@ PRINTERS = re.compile(
 STRING = r'"((?:[^"\\]|\\.)*)"'
 # Strings beside each other, with macros for conversions between them, are one.
 LITERAL = re.compile(rf"{STRING}(?:\s*(?:PRI\w+\s*)?{STRING})*")
-CONVERSION = re.compile(r"%[-+ #0]*\d*(?:hh|h|ll|l|z|j)?[diuxXsc]|%(?=[^a-z]|$)")
+# Places of a text that says why: in a function that returns one, or where one is kept.
+FUNCTION = re.compile(r"^(?:static )?(?:inline )?const char \*\w+\([^;{]*\)[^;{]*\n\{\n(.*?)^\}",
+                      re.MULTILINE | re.DOTALL)
+RETURN = re.compile(r"\breturn\b([^;]*);")
+KEPT = re.compile(rf"\*?\bwhy = ({STRING})|static const char \w+\[\] =\s*({STRING});|"
+                  rf"^\t(?:RANGE|FLAGS)\(.*?({STRING})\)", re.MULTILINE | re.DOTALL)
+CONVERSION = re.compile(r"%[-+ #0]*\d*(?:hh|h|ll|l|z|j)?(?:[diuxXsc]|pe)|%(?=[^a-z]|$)")
 ANYTHING = re.compile(r"\b(?:N|NAME|PATH|ERROR)\b")
 
 
@@ -71,6 +81,30 @@ def sources(folders, printers=None):
                 continue
             for fmt in formats(path.read_text(), printers):
                 found.setdefault(fmt, path.relative_to(TOP))
+    return found
+
+
+def reasons(text):
+    """Texts of more than a word that functions of a source return or keep."""
+    found = [literal for function in FUNCTION.findall(text)
+             for returned in RETURN.findall(function)
+             for literal in LITERAL.finditer(returned)]
+    found += KEPT.finditer(text)
+    for literal in found:
+        fmt = "".join(re.findall(STRING, literal[0]))
+        if " " in fmt:
+            yield re.sub(r"\\(.)", r"\1", fmt)
+
+
+def all_reasons():
+    """The same of all sources, and where they are."""
+    found = {}
+    for folder in REASONING:
+        for path in sorted((TOP / folder).rglob("*.[ch]")):
+            for fmt in reasons(path.read_text()):
+                found.setdefault(fmt, path.relative_to(TOP))
+    # It says that there is no reason yet.
+    del found["command goes on"]
     return found
 
 
@@ -117,6 +151,11 @@ def self_test():
                                                 "it was lost"}))) == 1
     call = 'x = "no"; dev_err(dev,\n "a %u " PRIu64\n"b\\n", y); s = "no";'
     assert list(formats(call, PRINTERS)) == ["a %u b"], list(formats(call, PRINTERS))
+    code = ('static const char kept[] = "is kept";\n\tRANGE(A, a, 0, 31,\n\t      "out of range"),\n'
+            'static const char *f(int a,\n\t\t      int b)\n{\n\tif (a)\n\t\treturn "too "\n'
+            '\t\t       "long";\n\t*why = "for a reason";\n\treturn b ? NULL : "no";\n}\n'
+            'static int g(void)\n{\n\treturn log("a text");\n}\n')
+    assert set(reasons(code)) == {"is kept", "out of range", "too long", "for a reason"}
 
 
 def main():
@@ -124,12 +163,12 @@ def main():
     if "--self-test" in sys.argv:
         self_test()
         return 0
-    printed = sources(PRINTING, PRINTERS)
+    printed = {**sources(PRINTING, PRINTERS), **all_reasons()}
     if "--list" in sys.argv:
         for fmt, path in printed.items():
             print(f"{path}: {fmt}")
         return 0
-    assert len(printed) > 100, "the sources look different than this program thinks"
+    assert len(printed) > 250, "the sources look different than this program thinks"
     found = list(problems(printed, sources(QUOTED), quotations(DOCUMENT.read_text())))
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0

@@ -68,7 +68,7 @@ struct uplink *uplink_take(const struct uplink_env *env, const char *text, int f
 
 	if (ops && uplink_descriptor_fits(text, fd) && !set_nonblocking(fd))
 		return uplink_new(env, ops, text, fd);
-	log_error("%s: not with this descriptor", text);
+	log_error("%s: the descriptor that came with it is of another kind", text);
 	close(fd);
 	errno = EINVAL;
 	return NULL;

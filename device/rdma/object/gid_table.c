@@ -35,7 +35,7 @@ const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
 	if (!vlan_is_valid(vlan))
 		return "no such VLAN";
 	if (gids->may && !gids->may(gids->arg, raw))
-		return "not a GID of this guest's (--socket)";
+		return "not among the addresses of gid= of its --socket";
 
 	gid = &gids->gid[index];
 	if (gid->used && gid->vlan == vlan && gid_equal(gid->raw, raw))
