@@ -297,7 +297,7 @@ static int vnr_child_finalize_features(struct virtio_device *vdev)
 		return 0;
 	if (READ_ONCE(dev->state.mute)) {
 		dev_err(vnr_device(dev),
-			"not started without a sign of life: unplug it, or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
+			"not started without a sign of life: unplug it (under QEMU nothing else is safe), or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
 		return -ENODEV;
 	}
 	vring_transport_features(vdev);

@@ -64,7 +64,7 @@ static bool vnr_events_some(struct vnr_dev *dev, struct vnr_event_queue *q)
 			/* There is room for it, or memory for bounces is short. */
 			if (vnr_event_post(q->vq, buf))
 				dev_warn_ratelimited(vnr_device(dev),
-						     "lost a buffer for events\n");
+						     "cannot give the device a buffer for events again\n");
 		}
 	} while (left && !virtqueue_enable_cb(q->vq));
 	/* The device may have events that wait for a buffer. */

@@ -74,7 +74,7 @@ static int vnr_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto err_mdev;
 	ret = vnr_child_add(dev);
 	if (ret) {
-		pci_err(pdev, "virtio device: %d\n", ret);
+		pci_err(pdev, "cannot add the device of virtio_net: %pe\n", ERR_PTR(ret));
 		goto err_rdma;
 	}
 	/* For vnr_slot_reset(). */

@@ -308,7 +308,7 @@ int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
 
 	ret = -EBUSY;
 	if (vp_modern_config_vector(&dev->mdev, 0) == VIRTIO_MSI_NO_VECTOR) {
-		dev_err(&pdev->dev, "the device has no room for a vector\n");
+		dev_err(&pdev->dev, "the device refuses an interrupt vector\n");
 		goto err_teardown;
 	}
 	dev->config_generation = vp_modern_generation(&dev->mdev);

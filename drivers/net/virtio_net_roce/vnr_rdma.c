@@ -295,7 +295,7 @@ static void vnr_start_work(struct work_struct *work)
 	if (netdev) {
 		ret = vnr_aux_add(dev, netdev);
 		if (ret)
-			dev_err(vnr_device(dev), "auxiliary device: %d\n", ret);
+			dev_err(vnr_device(dev), "cannot add the RDMA device: %pe\n", ERR_PTR(ret));
 		dev_put(netdev);
 	}
 	mutex_unlock(&dev->life);

@@ -496,7 +496,7 @@ static void vnr_recover_work(struct work_struct *work)
 			return;
 		if (life->silent && !life->heard) {
 			dev_warn(vnr_device(dev),
-				 "was reset, but is not restarted without a sign of life: unplug it, or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
+				 "was reset, but is not restarted without a sign of life: unplug it (under QEMU nothing else is safe), or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
 			return;
 		}
 		life->pending = true;
@@ -507,7 +507,7 @@ static void vnr_recover_work(struct work_struct *work)
 	if (ret == -EAGAIN) {
 		vnr_recover_later(life, VNR_BACKOFF_MS);
 	} else if (ret) {
-		dev_err(vnr_device(dev), "restart: %d\n", ret);
+		dev_err(vnr_device(dev), "cannot be restarted: %pe\n", ERR_PTR(ret));
 		life->restarted = jiffies;
 		vnr_recover_later(life, vnr_recover_backoff(life));
 	} else {

@@ -482,7 +482,7 @@ static bool virtnet_roce_events_some(struct virtnet_roce *roce,
 			/* There is room for it, or memory for bounces is short. */
 			if (virtnet_roce_event_post(q->vq, buf))
 				dev_warn_ratelimited(&roce->vdev->dev,
-						     "lost a buffer for events\n");
+						     "cannot give the device a buffer for events again\n");
 		}
 	} while (left && !virtqueue_enable_cb(q->vq));
 	/* The device may have events that wait for a buffer. */
