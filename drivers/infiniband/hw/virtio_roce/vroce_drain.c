@@ -67,13 +67,14 @@ static void vroce_drain(struct ib_qp *ibqp, struct ib_cq *cq,
 	    vroce_drain_wait(ibqp, cq, drain, send))
 		return;
 	ibdev_err_ratelimited(&dev->ibdev,
-			      "QP %u is not flushed: the device is given up until reset\n",
+			      "requests of QP %u do not end: the device is given up until reset\n",
 			      ibqp->qp_num);
 	dev->aux->ops->give_up(dev->aux);
 	/* This waits for the reset. */
 	if (ib_modify_qp(ibqp, &error, IB_QP_STATE) ||
 	    !vroce_drain_wait(ibqp, cq, drain, send))
-		ibdev_err_ratelimited(&dev->ibdev, "QP %u is not flushed\n",
+		ibdev_err_ratelimited(&dev->ibdev,
+				      "requests of QP %u did not end with a reset: nobody waits for them any more\n",
 				      ibqp->qp_num);
 }
 

@@ -101,7 +101,7 @@ static const char *vroce_gsi_advice(const struct ib_qp_init_attr *attr)
 {
 	if (attr->qp_type != IB_QPT_GSI)
 		return "";
-	return "; no connection manager unless ib_core's send_queue_size is less";
+	return "; for a connection manager load ib_core with a smaller send_queue_size";
 }
 
 static int vroce_qp_check_attr(struct vroce_dev *dev,
