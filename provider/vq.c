@@ -62,7 +62,7 @@ static bool vq_is_sane(const struct virtio_roce_queue *info, size_t slot_size)
 static int vq_unusable(struct ibv_context *context)
 {
 	verbs_err(verbs_get_ctx(context),
-		  "kernel driver describes an unusable queue\n");
+		  "kernel driver describes an unusable queue: it is of another version\n");
 	return EPROTO;
 }
 
