@@ -139,6 +139,7 @@ AT(virtio_rdma_global_route, traffic_class, 22);
 SIZE(virtio_rdma_ah_attr, 40);
 AT(virtio_rdma_ah_attr, grh, 0);
 AT(virtio_rdma_ah_attr, dmac, 24);
+AT(virtio_rdma_ah_attr, sl, 30);
 
 SIZE(virtio_rdma_cmd_modify_qp, 128);
 AT(virtio_rdma_cmd_modify_qp, qpn, 0);

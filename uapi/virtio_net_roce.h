@@ -720,15 +720,19 @@ VNR_ASSERT_SIZE(struct virtio_rdma_global_route, 24);
  * struct virtio_rdma_ah_attr - address vector
  * @grh: Global Routing Header attributes
  * @dmac: MAC address of the destination or of the next hop
+ * @sl: service level, 0 to 15; the lower three bits are the 802.1p priority of packets
+ *	that have a VLAN tag
  * @reserved: zero
  */
 struct virtio_rdma_ah_attr {
 	struct virtio_rdma_global_route grh;
 	__u8 dmac[6];
-	__u8 reserved[10];
+	__u8 sl;
+	__u8 reserved[9];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ah_attr, 40);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ah_attr, sl, 30);
 
 /*
  * Not Linux's values: the RFC has neither P_Key index nor port, so that a driver

@@ -191,7 +191,7 @@ MR_TWIST(mr_pd, req.cmd.pdn = htole32(77))
 
 AH_TWIST(ah_padding, req.padding = htole32(1))
 AH_TWIST(ah_grh_padding, req.ah_attr.grh.padding = 1)
-AH_TWIST(ah_reserved, req.ah_attr.reserved[9] = 1)
+AH_TWIST(ah_reserved, req.ah_attr.reserved[8] = 1)
 AH_TWIST(ah_sgid, req.ah_attr.grh.sgid_index = 5)
 AH_TWIST(ah_dgid, memset(req.ah_attr.grh.dgid, 0, 16))
 AH_TWIST(ah_dmac, memset(req.ah_attr.dmac, 0, 6))
