@@ -427,7 +427,8 @@ uint32_t function_num_queues(const struct rnic_limits *limits)
 	       limits->event_vqs + limits->doorbell_vqs;
 }
 
-const struct function_stats *function_stats(const struct function *fn)
+const struct function_stats *function_stats(struct function *fn)
 {
+	fn->stats.fused = rnic_fused(fn->rnic);
 	return &fn->stats;
 }

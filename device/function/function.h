@@ -51,6 +51,7 @@ struct function_config {
  * @rx_dropped:	frames for which the guest had no room
  * @rx_filtered: frames that it had not asked for
  * @doorbells:	that it rang, of RDMA
+ * @fused:	its RDMA messages that took the short way (rdma/qp/fused.c)
  */
 struct function_stats {
 	uint64_t tx;
@@ -59,6 +60,7 @@ struct function_stats {
 	uint64_t rx_dropped;
 	uint64_t rx_filtered;
 	uint64_t doorbells;
+	uint64_t fused;
 };
 
 /** function_device_ops - what a front-end calls, with the function as device */
@@ -104,6 +106,6 @@ const struct rnic *function_rnic(const struct function *fn);
 uint32_t function_num_queues(const struct rnic_limits *limits);
 
 /** function_stats() - what became of the frames since function_new() */
-const struct function_stats *function_stats(const struct function *fn);
+const struct function_stats *function_stats(struct function *fn);
 
 #endif /* DEVICE_FUNCTION_H */

@@ -34,6 +34,7 @@ static const struct counter function_counters[] = {
 	COUNTER(function_stats, rx_dropped, "eth_rx_dropped"),
 	COUNTER(function_stats, rx_filtered, "eth_rx_filtered"),
 	COUNTER(function_stats, doorbells, "rdma_doorbells"),
+	COUNTER(function_stats, fused, "rdma_fused"),
 	{ 0 },
 };
 

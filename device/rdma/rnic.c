@@ -308,10 +308,12 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 	rnic->ctx.loop = loop;
 	rnic->ctx.limits = *limits;
 	rnic->ctx.mem = &guest_mem_none;
+	rnic->ctx.map = 1;
 	snprintf(rnic->ctx.name, sizeof(rnic->ctx.name), "%s", name);
 	rnic->end = (struct fabric_end) {
 		.fabric = fabric,
 		.ctx = &rnic->ctx,
+		.qps = &rnic->qps,
 		.beyond = &transport_wire,
 		.deliver = rnic_deliver_end,
 		.has_mac = rnic_has_mac,
@@ -349,6 +351,11 @@ void rnic_free(struct rnic *rnic)
 	rnic_fini(rnic);
 }
 
+uint64_t rnic_fused(const struct rnic *rnic)
+{
+	return rnic->ctx.fused;
+}
+
 const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	return rnic->ctx.counter;
@@ -365,6 +372,7 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
 	rnic->ctx.mem = mem;
+	rnic->ctx.map++;
 	mr_mem_changed(&rnic->mrs);
 	cq_mem_changed(&rnic->cqs);
 	srq_mem_changed(&rnic->srqs);

@@ -108,6 +108,9 @@ void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 /** rnic_queue_kick() - the doorbell of queue @number of its kind was rung */
 void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number);
 
+/** rnic_fused() - messages that took the short way (rdma/qp/fused.c) */
+uint64_t rnic_fused(const struct rnic *rnic);
+
 /**
  * rnic_counters() - what was counted since rnic_new()
  * @rnic:	NIC

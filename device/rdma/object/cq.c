@@ -349,6 +349,7 @@ const char *cq_resize(struct cq_table *cqs,
 	ack->unread = htole32(unread);
 	pages_free(&cq->pages);
 	cq->pages = *pages;
+	cq->near = (struct pages_near) {};
 	*pages = (struct pages) {};
 	cq->block = block;
 	cq->cqe = cqe;
@@ -582,15 +583,35 @@ static int cq_put(struct rnic_ctx *ctx, struct virtq *vq,
 	return 1;
 }
 
-/*
- * Store a completion in the ring of a direct CQ; returns why not, or NULL.  The phase
- * is what the driver looks at, so it comes last.
- */
+/* Slot @i of a direct CQ, counted from the one that comes next; NULL if it is lost. */
+static struct virtio_rdma_cqe *cq_slot(struct cq *cq, uint32_t i)
+{
+	const uint64_t slot = (cq->stored + i) & (cq->cqe - 1);
+
+	return pages_ptr_near(&cq->pages, slot << cq->shift, &cq->near);
+}
+
+/* Completions that the driver has not taken, as it says. */
+static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_control *block)
+{
+	return cq->stored - le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
+}
+
+/* The phase is what the driver looks at, so it comes last. */
+static void cq_write(struct cq *cq, struct virtio_rdma_cqe *to,
+		     const struct virtio_rdma_cqe *cqe)
+{
+	memcpy(to, cqe, offsetof(struct virtio_rdma_cqe, phase));
+	__atomic_store_n(&to->phase, cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE,
+			 __ATOMIC_RELEASE);
+	cq->stored++;
+}
+
+/* Store a completion in the ring of a direct CQ; returns why not, or NULL. */
 static const char *cq_store(struct cq *cq, const struct cq_user *user,
 			    const struct virtio_rdma_cq_req *wc, uint32_t wqe)
 {
 	const struct virtio_rdma_cq_control *block = cq_block(cq);
-	const uint32_t slot = cq->stored & (cq->cqe - 1);
 	const struct virtio_rdma_cqe cqe = {
 		.byte_len = wc->byte_len,
 		.imm_data = wc->imm_data,
@@ -604,21 +625,45 @@ static const char *cq_store(struct cq *cq, const struct cq_user *user,
 			  (user->srqn ? VIRTIO_RDMA_CQE_XRC : 0),
 		.wc_flags = htole16(le32toh(wc->wc_flags)),
 	};
-	struct virtio_rdma_cqe *to = pages_ptr(&cq->pages,
-					       (uint64_t)slot << cq->shift);
-	uint32_t consumer;
+	struct virtio_rdma_cqe *to = cq_slot(cq, 0);
+	uint32_t unread;
 
 	if (!block || !to)
 		return "its memory is gone";
-	consumer = le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
-	if (cq->stored - consumer >= cq->cqe)
+	unread = cq_unread(cq, block);
+	if (unread >= cq->cqe)
 		return "overrun";
-	cq->read = cq->stored == consumer;
-	memcpy(to, &cqe, offsetof(struct virtio_rdma_cqe, phase));
-	__atomic_store_n(&to->phase, cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE,
-			 __ATOMIC_RELEASE);
-	cq->stored++;
+	cq->read = !unread;
+	cq_write(cq, to, &cqe);
 	return NULL;
+}
+
+/* An armed CQ is left to cq_add(), which looks at each completion. */
+bool cq_is_quiet(struct cq *cq, uint32_t n)
+{
+	const struct virtio_rdma_cq_control *block = cq_block(cq);
+	uint32_t unread, arm;
+
+	if (cq->error || !block || !cq_slot(cq, n - 1) || !cq_slot(cq, 0))
+		return false;
+	arm = le32toh(__atomic_load_n(&block->arm, __ATOMIC_RELAXED));
+	unread = cq_unread(cq, block);
+	if (unread > cq->cqe || n > cq->cqe - unread)
+		return false;
+	cq->read = n == 1 && !unread;
+	return arm / VIRTIO_RDMA_ARM_NUMBER == cq->arming || !(arm & NOTIFY_ALL);
+}
+
+void cq_store_quiet(struct cq *cq, const struct virtio_rdma_cqe *cqe)
+{
+	cq_write(cq, cq_slot(cq, 0), cqe);
+}
+
+void cq_look(struct cq *cq, bool solicited)
+{
+	static const struct virtio_rdma_cq_req success;
+
+	cq_notify(cq, &success, solicited);
 }
 
 /* ------------------------------------------------------------------------- */

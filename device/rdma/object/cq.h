@@ -47,6 +47,7 @@ struct cq_user {
  * @stored:	direct: completions stored, modulo 2^32
  * @read:	direct: the driver had taken all when the last one was stored
  * @pages:	direct: the ring
+ * @near:	direct: page of it that was used last
  * @control:	it has a control block, which arms it
  * @block:	the control block
  * @ready:	event: an armed CQ has what it was armed for
@@ -76,6 +77,7 @@ struct cq {
 	uint32_t stored;
 	bool read;
 	struct pages pages;
+	struct pages_near near;
 	bool control;
 	struct block block;
 	struct event_mark ready;
@@ -215,6 +217,26 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
  */
 void cq_add(struct cq *cq, struct cq_user *user,
 	    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);
+
+/**
+ * cq_is_quiet() - is there room in a direct CQ, and is it not known to be armed?
+ * @cq:		CQ
+ * @n:		number of completions
+ *
+ * Then cq_store_quiet() may be called @n times, and cq_look() is to be called after that.
+ */
+bool cq_is_quiet(struct cq *cq, uint32_t n);
+
+/** cq_store_quiet() - store a completion without its phase, and tell nobody */
+void cq_store_quiet(struct cq *cq, const struct virtio_rdma_cqe *cqe);
+
+/**
+ * cq_look() - raise an event if the CQ was armed meanwhile
+ * @cq:		CQ to which completions were added, all of success
+ * @solicited:	one of them is that of a receive request whose sender set the solicited
+ *		event
+ */
+void cq_look(struct cq *cq, bool solicited);
 
 /** cq_forget() - drop the completions of a queue that wait for a slot */
 void cq_forget(struct cq *cq, struct cq_user *user);

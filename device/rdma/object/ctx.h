@@ -111,6 +111,8 @@ struct rnic_limits {
  * @name:	for messages
  * @log:	keeps them few
  * @mem:	memory map of the guest
+ * @map:	changes with it, from 1 on
+ * @fused:	messages that took the short way (rdma/qp/fused.c)
  * @counter:	by &enum virtio_rdma_counter
  * @ring_pages:	pages of rings, of all objects
  * @wqes:	requests that all QPs together have room for, beside one in each
@@ -124,6 +126,8 @@ struct rnic_ctx {
 	char name[64];
 	struct log_limit log;
 	const struct guest_mem *mem;
+	uint64_t map;
+	uint64_t fused;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint32_t ring_pages;
 	uint32_t wqes;

@@ -26,6 +26,7 @@ TAILQ_HEAD(gid_list, gid);
  * @bucket:	GIDs by their hash
  * @key:	of that hash, because guests choose GIDs
  * @epoch:	changes with each of them; never 0, and wide enough not to come round
+ * @touched:	how often fabric_touch() was called
  * @local:	transport between its NICs
  * @packets:	they exchange packets all the same
  */
@@ -34,6 +35,7 @@ struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
 	struct hash_key key;
 	uint64_t epoch;
+	uint64_t touched;
 	const struct transport *local;
 	bool packets;
 };
@@ -105,6 +107,17 @@ void fabric_use_packets(struct fabric *fabric)
 uint64_t fabric_epoch(const struct fabric *fabric)
 {
 	return fabric->epoch;
+}
+
+void fabric_touch(struct fabric *fabric)
+{
+	fabric->touched++;
+}
+
+/* Neither of the two ever becomes less, so that their sum tells a change of either. */
+uint64_t fabric_stamp(const struct fabric *fabric)
+{
+	return fabric->epoch + fabric->touched;
 }
 
 static struct gid_list *fabric_bucket(const struct fabric *fabric,

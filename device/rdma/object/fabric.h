@@ -15,12 +15,14 @@
 #include "rdma/object/ctx.h"
 
 struct fabric;
+struct qp_table;
 struct transport;
 
 /**
  * struct fabric_end - a NIC as the fabric sees it
  * @fabric:	fabric that it belongs to
  * @ctx:	the NIC's context
+ * @qps:	the NIC's QPs, for those that know them
  * @beyond:	transport to all that is not in the fabric
  * @deliver:	a packet has arrived for the NIC; what does not fit to the QP
  *		that it names is dropped.  Returns how many QPs it was for: more
@@ -34,6 +36,7 @@ struct transport;
 struct fabric_end {
 	struct fabric *fabric;
 	struct rnic_ctx *ctx;
+	struct qp_table *qps;
 	const struct transport *beyond;
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
 	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
@@ -132,6 +135,12 @@ bool fabric_is_from(const struct fabric *fabric, const struct pkt *pkt);
 
 /** fabric_epoch() - changes whenever fabric_route() may answer differently; not 0 */
 uint64_t fabric_epoch(const struct fabric *fabric);
+
+/** fabric_touch() - a QP of one of its NICs has changed its connection, or goes */
+void fabric_touch(struct fabric *fabric);
+
+/** fabric_stamp() - changes with fabric_epoch() and with fabric_touch(); not 0 */
+uint64_t fabric_stamp(const struct fabric *fabric);
 
 /** fabric_find() - entry that packets to a GID go to, or NULL */
 struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,

@@ -58,6 +58,7 @@ int mr_table_init(struct mr_table *mrs, struct rnic_ctx *ctx,
 {
 	mrs->ctx = ctx;
 	mrs->pds = pds;
+	mrs->stamp = 1;
 	return obj_table_init(&mrs->objs, ctx->limits.mrs);
 }
 
@@ -300,6 +301,7 @@ static const char *mr_set_rights(struct mr_table *mrs, struct mr *mr, uint32_t p
 		return "another address of the first byte, without pages";
 	if (!pd_get(mrs->pds, pdn))
 		return mr_no_pd;
+	mrs->stamp++;
 	mr_unbind_all(mrs, mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mr->access = access;
@@ -401,6 +403,7 @@ static const char *mr_become(struct mr_table *mrs, struct mr *mr, uint32_t pdn,
 
 	if (why)
 		return why;
+	mrs->stamp++;
 	mr_unbind_all(mrs, mr);
 	mr_set_pd(mr, pd_get(mrs->pds, pdn));
 	mrs->extents += tmpl->n - mr->n;
@@ -516,6 +519,7 @@ const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 		if (why)
 			return why;
 	}
+	mrs->stamp++;
 	mr_unbind(window);
 	window->key = bind->key;
 	obj_retag(&mrs->objs, window->key);
@@ -594,6 +598,7 @@ const char *mr_fast_reg(struct mr_table *mrs, const struct pd *pd,
 	if (!mr_read_pages(mrs, fast, pages))
 		return "page list outside of guest memory";
 
+	mrs->stamp++;
 	/* There is room for all of them, so that the list does not move. */
 	list.extent = mr->extent;
 	list.max = mr->max_pages;
@@ -620,6 +625,7 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 {
 	struct mr *mr = mr_get_window(mrs, pd, user, key);
 
+	mrs->stamp++;
 	if (mr) {
 		mr_unbind(mr);
 		return true;
@@ -634,6 +640,7 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 
 static void mr_free(struct mr_table *mrs, struct mr *mr)
 {
+	mrs->stamp++;
 	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
 	obj_del(&mrs->objs, mr->key);
@@ -700,6 +707,7 @@ void mr_mem_changed(struct mr_table *mrs)
 {
 	const struct guest_mem *mem = mrs->ctx->mem;
 
+	mrs->stamp++;
 	if (!mem->n)
 		return;
 	if (mrs->objs.used && !mrs->gaps && !mem_includes(mem, &mrs->map)) {
@@ -796,4 +804,30 @@ const struct mr *mr_get(const struct mr_table *mrs, const struct pd *pd,
 			uint32_t access)
 {
 	return mr_get_remote(mrs, pd, 0, key, addr, len, access);
+}
+
+uint8_t *mr_find(const struct mr_table *mrs, struct mr_place *place, const struct pd *pd,
+		 uint64_t user, uint32_t key, uint64_t addr, uint64_t len,
+		 uint32_t access)
+{
+	const struct mr *mr = mr_get_remote(mrs, pd, user, key, addr, len, access);
+	uint32_t hint = 0;
+	uint64_t run;
+	uint8_t *p;
+
+	if (!mr || mrs->gaps)
+		return NULL;
+	run = mr_contig(mrs, mr, addr, mr->length - (addr - mr->addr), &hint, &p);
+	if (!p || run < len)
+		return NULL;
+	*place = (struct mr_place) {
+		.stamp = mrs->stamp,
+		.pd = pd,
+		.access = access,
+		.key = key,
+		.addr = addr,
+		.length = run,
+		.host = p,
+	};
+	return p;
 }

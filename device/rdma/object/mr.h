@@ -69,6 +69,7 @@ struct mr_reg;
  * @binding:	&mr.binding that was given out last
  * @map:	last memory map that was not empty
  * @gaps:	pages of regions may not be in the guest's memory any more
+ * @stamp:	changes with each of them, and with the memory map; not 0
  * @reg:	registration under way, or NULL
  */
 struct mr_table {
@@ -79,6 +80,7 @@ struct mr_table {
 	uint64_t binding;
 	struct guest_mem map;
 	bool gaps;
+	uint64_t stamp;
 	struct mr_reg *reg;
 };
 
@@ -354,5 +356,57 @@ const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
  */
 size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p);
+
+/**
+ * struct mr_place - memory behind a part of a region, as it was found
+ * @stamp:	&mr_table.stamp of then, 0 = none
+ * @pd:		protection domain
+ * @access:	rights that were asked for
+ * @key:	key of the region
+ * @addr:	first address
+ * @length:	bytes that lie there in one piece
+ * @host:	where they are
+ *
+ * It is for one user only.
+ */
+struct mr_place {
+	uint64_t stamp;
+	const struct pd *pd;
+	uint32_t access;
+	uint32_t key;
+	uint64_t addr;
+	uint64_t length;
+	uint8_t *host;
+};
+
+/** mr_find() - as mr_at(), without a look at @place, which is filled in */
+uint8_t *mr_find(const struct mr_table *mrs, struct mr_place *place, const struct pd *pd,
+		 uint64_t user, uint32_t key, uint64_t addr, uint64_t len,
+		 uint32_t access);
+
+/**
+ * mr_at() - memory that a key gives access to, in one piece
+ * @mrs:	memory regions of the NIC
+ * @place:	what was found last, for the same @user
+ * @pd:		protection domain
+ * @user:	as of mr_get_remote()
+ * @key:	key
+ * @addr:	first address
+ * @len:	bytes
+ * @access:	&enum virtio_ib_access_flags that are needed
+ *
+ * Return: the memory, or NULL if there is no access, or if it lies in several pieces.
+ */
+static inline uint8_t *mr_at(const struct mr_table *mrs, struct mr_place *place,
+			     const struct pd *pd, uint64_t user, uint32_t key,
+			     uint64_t addr, uint64_t len, uint32_t access)
+{
+	const uint64_t off = addr - place->addr;
+
+	if (place->stamp == mrs->stamp && place->key == key && place->pd == pd &&
+	    place->access == access && off <= place->length && len <= place->length - off)
+		return place->host + off;
+	return mr_find(mrs, place, pd, user, key, addr, len, access);
+}
 
 #endif /* DEVICE_RDMA_OBJECT_MR_H */

@@ -65,6 +65,20 @@ void *pages_ptr(const struct pages *pages, uint64_t off)
 	return page ? page + off % RNIC_PAGE_SIZE : NULL;
 }
 
+void *pages_find(const struct pages *pages, uint64_t off, struct pages_near *near)
+{
+	uint8_t *p = pages_ptr(pages, off);
+
+	if (!p)
+		return NULL;
+	*near = (struct pages_near) {
+		.map = pages->ctx->map,
+		.page = off / RNIC_PAGE_SIZE,
+		.host = p - off % RNIC_PAGE_SIZE,
+	};
+	return p;
+}
+
 const char *block_init(struct block *block, const struct rnic_ctx *ctx,
 		       uint64_t addr, uint32_t len)
 {

@@ -54,6 +54,30 @@ static inline uint32_t pages_left(const struct pages *pages)
 void *pages_ptr(const struct pages *pages, uint64_t off);
 
 /**
+ * struct pages_near - the page that was looked up last
+ * @map:	&rnic_ctx.map of then, 0 = none
+ * @page:	its number in the list
+ * @host:	where it is
+ */
+struct pages_near {
+	uint64_t map;
+	uint64_t page;
+	uint8_t *host;
+};
+
+/** pages_find() - as pages_ptr(), and remember the page in @near */
+void *pages_find(const struct pages *pages, uint64_t off, struct pages_near *near);
+
+/** pages_ptr_near() - as pages_ptr(), quick if it is in the page of @near */
+static inline void *pages_ptr_near(const struct pages *pages, uint64_t off,
+				   struct pages_near *near)
+{
+	if (near->map == pages->ctx->map && near->page == off / RNIC_PAGE_SIZE)
+		return near->host + off % RNIC_PAGE_SIZE;
+	return pages_find(pages, off, near);
+}
+
+/**
  * struct block - a piece of memory that lies within a page
  * @addr:	device address
  * @len:	bytes, a power of two, which @addr is a multiple of

@@ -268,10 +268,37 @@ const char *srq_resize(struct srq_table *srqs,
 				ahead, depth);
 	pages_free(&srq->pages);
 	srq->pages = *pages;
+	srq->near = (struct pages_near) {};
 	*pages = (struct pages) {};
 	srq->block = block;
 	srq->depth = depth;
 	return NULL;
+}
+
+/* Where the next request is; NULL if that memory is gone. */
+static void *srq_slot(struct srq *srq)
+{
+	const uint64_t i = srq->taken & (srq->depth - 1);
+
+	return pages_ptr_near(&srq->pages, i << srq->shift, &srq->near);
+}
+
+const void *srq_peek(struct srq *srq)
+{
+	uint32_t ahead;
+
+	if (srq->returned_n || !srq_ahead(srq, &ahead) || !ahead)
+		return NULL;
+	return srq_slot(srq);
+}
+
+void srq_took(struct srq *srq)
+{
+	uint32_t ahead;
+
+	srq->taken++;
+	if (srq->limit && srq_ahead(srq, &ahead))
+		srq_look_at_limit(srq, ahead);
 }
 
 int srq_take(struct srq *srq, struct iovec *piece)
@@ -282,9 +309,7 @@ int srq_take(struct srq *srq, struct iovec *piece)
 		return srq_fail(srq);
 	if (!ahead)
 		return 0;
-	piece->iov_base = pages_ptr(&srq->pages,
-				    (uint64_t)(srq->taken & (srq->depth - 1)) <<
-				    srq->shift);
+	piece->iov_base = srq_slot(srq);
 	if (!piece->iov_base)
 		return srq_fail(srq);
 	piece->iov_len = 1u << srq->shift;

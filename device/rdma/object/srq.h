@@ -39,6 +39,7 @@ SLIST_HEAD(srq_returned_list, srq_returned);
  * @max_sge:	elements of a request
  * @shift:	log2 of the stride
  * @pages:	the ring
+ * @near:	page of it that was used last
  * @block:	the control block
  * @taken:	requests taken from the ring, modulo 2^32
  * @limit:	report when fewer requests than this are there, or 0
@@ -60,6 +61,7 @@ struct srq {
 	uint32_t max_sge;
 	uint8_t shift;
 	struct pages pages;
+	struct pages_near near;
 	struct block block;
 	uint32_t taken;
 	uint32_t limit;
@@ -180,6 +182,18 @@ const char *srq_destroy(struct srq_table *srqs, uint32_t handle);
  * Return: 1, 0 if there is none, -EPROTO if the SRQ is in error, now or before.
  */
 int srq_take(struct srq *srq, struct iovec *piece);
+
+/**
+ * srq_peek() - look at the next request of the ring, and do not take it
+ * @srq:	SRQ
+ *
+ * Return: its slot, or NULL if there is none or if requests wait that were given back,
+ *	   or if srq_take() has to look at it.
+ */
+const void *srq_peek(struct srq *srq);
+
+/** srq_took() - take the request that srq_peek() has found */
+void srq_took(struct srq *srq);
 
 /**
  * srq_give_back() - a request was taken and is not used

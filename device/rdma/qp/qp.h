@@ -151,6 +151,11 @@ struct qp_attr {
  * @flow:	how much it may send, and when
  * @route:	where the peer is, as of @epoch
  * @epoch:	of the fabric; 0: there was no look-up yet
+ * @peer:	the other end, if rdma/qp/fused.c serves the connection, as of @peer_stamp
+ * @peer_stamp:	fabric_stamp() of when that was looked up; 0: never
+ * @send_place:	memory that a send request named last
+ * @recv_place:	memory that a receive request named last
+ * @remote_place: memory that the peer named last
  * @counter:	as &rnic_ctx.counter, of this QP alone
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
@@ -194,6 +199,11 @@ struct qp {
 	struct flow flow;
 	struct route route;
 	uint64_t epoch;
+	struct qp *peer;
+	uint64_t peer_stamp;
+	struct mr_place send_place;
+	struct mr_place recv_place;
+	struct mr_place remote_place;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	bool active;
 	uint64_t busy_at;

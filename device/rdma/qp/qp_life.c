@@ -469,6 +469,7 @@ const char *qp_create(struct qp_table *qps,
 
 static void qp_free(struct qp *qp)
 {
+	fabric_touch(qp->end->fabric);
 	requester_stop(&qp->req, qp->ctx->loop);
 	flow_stop(&qp->flow);
 	qp_deactivate(qp);

@@ -2,6 +2,7 @@
 /*
  * Queue pairs at work: polling, flushing, doorbells, packets that arrive.
  */
+#include "rdma/qp/fused.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/qp_run.h"
 #include "rdma/qp/requester.h"
@@ -107,8 +108,12 @@ static bool qp_flush_recv(struct qp *qp, struct budget *budget)
 
 static bool qp_send_half(struct qp *qp, struct budget *budget)
 {
-	return qp->service == PKT_UD ? ud_run(qp, budget) :
-				       requester_run(qp, budget);
+	bool worked;
+
+	if (qp->service == PKT_UD)
+		return ud_run(qp, budget);
+	worked = fused_run(qp, budget);
+	return requester_run(qp, budget) || worked;
 }
 
 static bool qp_work(struct qp *qp, struct budget *budget)

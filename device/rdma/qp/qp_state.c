@@ -304,6 +304,7 @@ const char *qp_modify(struct qp_table *qps,
 	if (why)
 		return why;
 
+	fabric_touch(qp->end->fabric);
 	qp_set_attr(qp, req, mask);
 	qp_enter(qp, to);
 	return NULL;

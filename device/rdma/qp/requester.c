@@ -29,8 +29,12 @@
 /* Limit of PSNs under way, so that new ones differ from repetitions. */
 #define REQ_WINDOW	(1u << 23)
 
-/* An ACK is asked for at the end of a message, and once in so many bytes. */
+/*
+ * An ACK is asked for at the end of a message, and once in so many bytes.  In memory
+ * nothing gets lost, and it is only asked for lest the window of PSNs is used up.
+ */
 #define REQ_ACK_BYTES	(64 * 1024)
+#define REQ_ACK_BYTES_MEMORY (64 * REQ_ACK_BYTES)
 
 #define REQ_TIMEOUT_NS	4096u
 
@@ -605,8 +609,10 @@ static bool requester_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool 
 	struct requester *req = &qp->req;
 	uint64_t often = flow_window(&qp->flow) / 4;
 
+	if (often > REQ_ACK_BYTES)
+		often = qp->flow.on_wire ? REQ_ACK_BYTES : REQ_ACK_BYTES_MEMORY;
 	req->unasked += len;
-	if (!last && req->unasked < REQ_ACK_BYTES && req->unasked < often &&
+	if (!last && req->unasked < often &&
 	    (requester_asked(req) || requester_fits(qp, npsn + 1)))
 		return false;
 	req->unasked = 0;

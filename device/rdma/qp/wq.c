@@ -38,30 +38,56 @@ static int wq_break(struct wq *wq)
 	return -EPROTO;
 }
 
+/* Where the next request is, of those up to @producer; NULL if that memory is gone. */
+static void *wq_slot(struct wq *wq)
+{
+	const uint64_t i = wq->taken & (wq->depth - 1);
+
+	return pages_ptr_near(wq->pages, wq->first + (i << wq->shift), &wq->near);
+}
+
+/* Does a producer index of the guest's stay within the ring? */
+static bool wq_in_ring(const struct wq *wq, uint32_t producer)
+{
+	const uint32_t ahead = producer - wq->done;
+
+	return ahead <= wq->depth && ahead >= wq->taken - wq->done;
+}
+
+uint32_t wq_took(struct wq *wq)
+{
+	if (!wq->recv && ++wq->ahead >= WQ_STREAM)
+		doorbell_streams(wq->doorbell, loop_now(wq->ctx->loop));
+	return wq->taken++;
+}
+
+const void *wq_peek(struct wq *wq)
+{
+	uint32_t producer;
+
+	if (wq->broken || !wq_producer(wq, &producer) || !wq_in_ring(wq, producer) ||
+	    producer == wq->taken)
+		return NULL;
+	return wq_slot(wq);
+}
+
 static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
 {
-	uint32_t producer, ahead;
+	uint32_t producer;
 
 	if (!wq->block)
 		return 0;
-	if (wq->broken || !wq_producer(wq, &producer))
-		return wq_break(wq);
-	ahead = producer - wq->done;
-	if (ahead > wq->depth || ahead < wq->taken - wq->done)
+	if (wq->broken || !wq_producer(wq, &producer) || !wq_in_ring(wq, producer))
 		return wq_break(wq);
 	if (producer == wq->taken)
 		return 0;
-	wq->piece.iov_base = pages_ptr(wq->pages, wq->first +
-				       ((uint64_t)(wq->taken & (wq->depth - 1)) <<
-					wq->shift));
+	wq->piece.iov_base = wq_slot(wq);
 	if (!wq->piece.iov_base)
 		return wq_break(wq);
-	if (!wq->recv && ++wq->ahead >= WQ_STREAM)
-		doorbell_streams(wq->doorbell, loop_now(wq->ctx->loop));
 	wq->piece.iov_len = 1u << wq->shift;
 	*slot = (struct wr_slot) {
 		.direct = true,
-		.index = wq->taken++,
+		.index = wq_took(wq),
 		.iov = &wq->piece,
 		.iov_n = 1,
 		.len = wq->piece.iov_len,

@@ -55,6 +55,7 @@ struct wr_slot {
  * @depth:	ring: slots
  * @taken:	ring: requests taken, modulo 2^32
  * @done:	ring: requests done with, modulo 2^32
+ * @near:	ring: page of the request looked at last
  * @piece:	ring: the request taken last
  */
 struct wq {
@@ -75,6 +76,7 @@ struct wq {
 	uint32_t depth;
 	uint32_t taken;
 	uint32_t done;
+	struct pages_near near;
 	struct iovec piece;
 };
 
@@ -104,6 +106,17 @@ static inline bool wq_is_broken(const struct wq *wq)
  * Return: 1, 0 if there is none, -EPROTO if the guest broke a rule, now or before.
  */
 int wq_take(struct wq *wq, struct wr_slot *slot);
+
+/**
+ * wq_peek() - look at the next request of a ring, and do not take it
+ * @wq:		ring with slots and a control block
+ *
+ * Return: its slot, or NULL if there is none or wq_take() has to look at it.
+ */
+const void *wq_peek(struct wq *wq);
+
+/** wq_took() - take the request that wq_peek() has found; returns its index */
+uint32_t wq_took(struct wq *wq);
 
 /** wq_awaited() - who posts waits for what is done before it posts more */
 static inline void wq_awaited(struct wq *wq)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "options.h"
+#include "rdma/qp/fused.h"
 #include "rdma/rnic_priv.h"
 #include "tests/hostile/hostile.h"
 #include "vhost_user/vhost_user.h"
@@ -25,6 +26,8 @@ int __wrap_options_parse(struct options *options, int argc, char **argv)
 {
 	if (hostile_options(&argc, argv))
 		return -1;
+	/* All completions are to come by cq_add(). */
+	fused_off = true;
 	return __real_options_parse(options, argc, argv);
 }
 

@@ -64,6 +64,11 @@ bool rnic_frame(struct rnic *rnic, const struct rnic *from,
 	return rnic_mock.take_frames;
 }
 
+uint64_t rnic_fused(const struct rnic *rnic)
+{
+	return 0;
+}
+
 const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	static const uint64_t counters[VIRTIO_RDMA_CNT_NUM];
