@@ -23,7 +23,7 @@ dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
 hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
-.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit bench fuzz fuzz-short \
+.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fresh-build-test demo upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
@@ -57,6 +57,7 @@ help:
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo 'make conformance rdma-core'\''s own tests on our device'
 	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
+	@echo 'make counts      instructions of the daemon for each kind of message'
 	@echo 'make bench       rates, latencies and memory of the daemon, as JSON and SVG'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
@@ -109,6 +110,11 @@ lint:
 
 unit:
 	@scripts/unit.sh
+
+# Instructions of the engine for each message, against those stored in the tree.
+counts:
+	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device count
+	@scripts/counts.sh
 
 # Needs two processors that have nothing else to do, so it is not in "make check".
 bench:
