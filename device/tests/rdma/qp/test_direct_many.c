@@ -68,6 +68,8 @@ static void test_memory_after_work(void **state)
 	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
 	unsigned int i, n = 0;
 
+	/* Those of one element would need no room (rdma/qp/fused.c). */
+	wr.num_sge = 2;
 	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
 	wr.remote_addr = EG_VA + IN;
 	wr.rkey = p->b.end.lkey;
@@ -95,6 +97,7 @@ static void test_no_room(void **state)
 	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 4);
 	unsigned int i, round;
 
+	wr.num_sge = 2;
 	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
 	wr.remote_addr = EG_VA + IN;
 	wr.rkey = p->b.end.lkey;
