@@ -11,6 +11,13 @@
 #		process, all busy.  The best of many short runs, which take turns
 #   latency_*	half of a round trip, polled, the median of a run, microseconds; the best
 #		run
+#   rate_write_8, rate_read_8	RDMA WRITEs and READs of 8 bytes in a second
+#   latency_SIZE_p50_us, _p99_us, _p999_us	the same for messages of SIZE bytes, as so
+#		many of them are below it
+#   write_SIZE_gbytes	10^9 bytes in a second by RDMA WRITEs of SIZE bytes
+#   bare_*	what the machine does without us, in the same run: a cache line from one
+#		thread to another, two wake-ups in a row by eventfds, memcpy() between
+#		the places of write_SIZE
 #   event_us	from a request to the event of the receiver's CQ, the median
 #   *_doorbells_per_1000	of so many messages, those that were rung for
 #   create_us, connect_us, destroy_us	of a direct QP, with as many as there can be;

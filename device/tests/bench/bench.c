@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
+#include "tests/bench/bare.h"
 #include "tests/bench/remote.h"
 #include "tests/bench/user.h"
 #include "tests/lib/engine_ring.h"
@@ -49,32 +49,11 @@ static void require(bool good, const char *what)
 	bad = true;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 static void print(const char *name, double value)
 {
 	printf("%s\n  \"%s\": %.3f", first ? "{" : ",", name, value);
 	fflush(stdout);
 	first = false;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *value, unsigned int n)
-{
-	qsort(value, n, sizeof(*value), by_size);
-	return value[n / 2];
 }
 
 /* ------------------------------------------------------------------------- */
@@ -123,7 +102,7 @@ static void wait_for(const struct user_end *end, unsigned int n)
 static double rate_once(const struct ends *e)
 {
 	unsigned int given = 0, posted = 0, sent = 0, received = 0;
-	double begin = now();
+	double begin = bench_now();
 
 	while (received < MESSAGES || sent < MESSAGES) {
 		for (; given < MESSAGES && given - received < DEPTH / 2; given++)
@@ -134,7 +113,7 @@ static double rate_once(const struct ends *e)
 		sent += take(&e->a);
 		received += take(&e->b);
 	}
-	return MESSAGES / (now() - begin);
+	return MESSAGES / (bench_now() - begin);
 }
 
 /* Half of a round trip in microseconds, in the median of one run; polled. */
@@ -147,15 +126,15 @@ static double latency_once(const struct ends *e)
 	for (i = 0; i < PINGS; i++) {
 		ready(&e->a);
 		ready(&e->b);
-		begin = now();
+		begin = bench_now();
 		post(&e->a);
 		wait_for(&e->b, 1);
 		post(&e->b);
 		wait_for(&e->b, 1);
 		wait_for(&e->a, 2);
-		one[i] = (now() - begin) / 2 * 1e6;
+		one[i] = (bench_now() - begin) / 2 * 1e6;
 	}
-	result = median(one, PINGS);
+	result = bench_percentile(one, PINGS, 0.5);
 	free(one);
 	return result;
 }
@@ -207,6 +186,98 @@ static void bench_forms(const struct ends *rfc, const struct ends *direct)
 	require(low[1] < low[0], "direct QPs have the better latency");
 }
 
+/* ------------------------------------------------------------------------- */
+/* Beside what the machine can do                                            */
+/* ------------------------------------------------------------------------- */
+
+#define SMALL		8u
+#define LARGE_BYTES	(256u << 20)
+#define SAMPLES		20000u
+
+/* Requests of one kind that are under way, DEPTH / 2 of them; messages in a second. */
+static double rdma_once(const struct ends *e, enum ibv_wr_opcode opcode, uint32_t len,
+			unsigned int messages)
+{
+	unsigned int posted = 0, done = 0;
+	double begin = bench_now();
+
+	while (done < messages) {
+		for (; posted < messages && posted - done < DEPTH / 2; posted++)
+			user_rdma(&e->a, opcode, EG_VA, len, EG_VA + IN, e->b.lkey);
+		done += take(&e->a);
+	}
+	return messages / (bench_now() - begin);
+}
+
+static double rdma_best(const struct ends *e, enum ibv_wr_opcode opcode, uint32_t len,
+			unsigned int messages, unsigned int runs)
+{
+	double best = 0, one;
+
+	while (runs--) {
+		one = rdma_once(e, opcode, len, messages);
+		if (one > best)
+			best = one;
+	}
+	return best;
+}
+
+/* Copies by the daemon, and by memcpy() between the same places. */
+static void bench_copies(const struct er_pair *p, const struct ends *e)
+{
+	static const uint32_t sizes[] = { 4096, 65536, 1u << 20 };
+	void *from = eg_ptr(p->a.end.guest, EG_DATA), *to = eg_ptr(p->b.end.guest, EG_DATA + IN);
+	double bare, ours;
+	char name[64];
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		bare = bare_copy(to, from, sizes[i]);
+		ours = rdma_best(e, IBV_WR_RDMA_WRITE, sizes[i],
+				 LARGE_BYTES / sizes[i] / 8, 8) * sizes[i];
+		snprintf(name, sizeof(name), "bare_copy_%u_gbytes", sizes[i]);
+		print(name, bare / 1e9);
+		snprintf(name, sizeof(name), "write_%u_gbytes", sizes[i]);
+		print(name, ours / 1e9);
+	}
+}
+
+static void bench_rates(const struct ends *e)
+{
+	print("rate_write_8", rdma_best(e, IBV_WR_RDMA_WRITE, SMALL, MESSAGES, RUNS));
+	print("rate_read_8", rdma_best(e, IBV_WR_RDMA_READ, SMALL, MESSAGES, RUNS));
+}
+
+/* How one-way latencies are spread, polled, by size: half of a round trip. */
+static void bench_latency(const struct ends *e)
+{
+	static const uint32_t sizes[] = { 8, 512, 4096, 65536 };
+	static double one[SAMPLES];
+	char name[64];
+	unsigned int i, k;
+	double begin;
+
+	for (k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
+		for (i = 0; i < SAMPLES; i++) {
+			user_recv(&e->a, e->a.qp, EG_VA + IN, sizes[k]);
+			user_recv(&e->b, e->b.qp, EG_VA + IN, sizes[k]);
+			begin = bench_now();
+			user_send(&e->a, e->a.qp, EG_VA, sizes[k]);
+			wait_for(&e->b, 1);
+			user_send(&e->b, e->b.qp, EG_VA, sizes[k]);
+			wait_for(&e->b, 1);
+			wait_for(&e->a, 2);
+			one[i] = (bench_now() - begin) / 2 * 1e6;
+		}
+		snprintf(name, sizeof(name), "latency_%u_p50_us", sizes[k]);
+		print(name, bench_percentile(one, SAMPLES, 0.5));
+		snprintf(name, sizeof(name), "latency_%u_p99_us", sizes[k]);
+		print(name, bench_percentile(one, SAMPLES, 0.99));
+		snprintf(name, sizeof(name), "latency_%u_p999_us", sizes[k]);
+		print(name, bench_percentile(one, SAMPLES, 0.999));
+	}
+}
+
 /**
  * struct idle - idle QPs of a guest; all have the same memory
  * @page:	doorbell page
@@ -228,7 +299,7 @@ static void idle_init(struct idle *idle, struct er_end *end)
 
 static double idle_create(struct idle *idle, unsigned int from, unsigned int to)
 {
-	double begin = now();
+	double begin = bench_now();
 	unsigned int i;
 
 	for (i = from; i < to; i++) {
@@ -236,25 +307,25 @@ static double idle_create(struct idle *idle, unsigned int from, unsigned int to)
 		assert_int_equal(er_create_qp(&idle->qp), VIRTIO_NET_OK);
 		idle->qpn[i] = idle->qp.qpn;
 	}
-	return now() - begin;
+	return bench_now() - begin;
 }
 
 static double idle_destroy(struct idle *idle, unsigned int n)
 {
-	double begin = now();
+	double begin = bench_now();
 
 	while (n--) {
 		idle->qp.qpn = idle->qpn[n];
 		assert_int_equal(er_destroy_qp(&idle->qp), VIRTIO_NET_OK);
 	}
-	return now() - begin;
+	return bench_now() - begin;
 }
 
 static double idle_connect(struct er_pair *p, struct idle *a, struct idle *b,
 			   unsigned int from, unsigned int to)
 {
 	struct eg_end ea = p->a.end, eb = p->b.end;
-	double begin = now();
+	double begin = bench_now();
 	unsigned int i;
 
 	for (i = from; i < to; i++) {
@@ -262,7 +333,7 @@ static double idle_connect(struct er_pair *p, struct idle *a, struct idle *b,
 		eb.qpn = b->qpn[i];
 		eg_connect(&ea, &eb, RC);
 	}
-	return now() - begin;
+	return bench_now() - begin;
 }
 
 /* The rate beside idle QPs that are connected. */
@@ -337,7 +408,7 @@ static void bench_many(struct er_pair *p, const struct ends *e)
 	for (i = 0; i < MANY; i++)
 		user_send(&e->a, ua[i], EG_VA, LEN);
 	for (r = 0; r < MANY_RUNS; r++) {
-		begin = now();
+		begin = bench_now();
 		for (received = 0; received < MANY_MESSAGES;) {
 			n = ibv_poll_cq(e->b.cq, POLL, wc);
 			received += n;
@@ -349,7 +420,7 @@ static void bench_many(struct er_pair *p, const struct ends *e)
 			}
 			sent += take(&e->a);
 		}
-		one = received / (now() - begin);
+		one = received / (bench_now() - begin);
 		if (one > best)
 			best = one;
 	}
@@ -398,14 +469,14 @@ static void bench_events(struct er_pair *p, const struct ends *e)
 	for (i = 0; i < EVENTS; i++) {
 		ready(&e->b);
 		assert_int_equal(ibv_req_notify_cq(e->b.cq, 0), 0);
-		begin = now();
+		begin = bench_now();
 		post(&e->a);
 		sleep_for_event(&p->b);
 		wait_for(&e->b, 1);
-		one[i] = (now() - begin) * 1e6;
+		one[i] = (bench_now() - begin) * 1e6;
 		wait_for(&e->a, 1);
 	}
-	print("event_us", median(one, EVENTS));
+	print("event_us", bench_percentile(one, EVENTS, 0.5));
 }
 
 int main(int argc, char **argv)
@@ -431,7 +502,12 @@ int main(int argc, char **argv)
 	user_end_direct(&direct.a, &rings->a);
 	user_end_direct(&direct.b, &rings->b);
 
+	print("bare_line_us", bare_line_us());
+	print("bare_wakes_us", bare_wakes_us());
 	bench_forms(&rfc, &direct);
+	bench_rates(&direct);
+	bench_copies(rings, &direct);
+	bench_latency(&direct);
 	bench_events(rings, &direct);
 	bench_many(rings, &direct);
 	bench_idle(rings, &direct);

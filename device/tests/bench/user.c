@@ -179,6 +179,12 @@ int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv
 	return ENOSYS;
 }
 
+/* There is no kernel to ask, and no datagram. */
+uint32_t virtio_roce_ask_mtu(struct virtio_roce_context *ctx)
+{
+	return 4096;
+}
+
 void __verbs_log(struct verbs_context *ctx, uint32_t level, const char *format, ...)
 {
 	fprintf(stderr, "provider: %s", format);
@@ -306,19 +312,34 @@ static void look_at_doorbell(struct device *dev)
 	remote_kick(dev->guest->rnic, index);
 }
 
+static void post_one(struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	wr->num_sge = 1;
+	wr->send_flags = IBV_SEND_SIGNALED;
+	wr->wr_id = (uintptr_t)qp;
+	assert_int_equal(ibv_post_send(qp, wr, &bad), 0);
+	look_at_doorbell(to_device(qp->context));
+}
+
 void user_send(const struct user_end *end, struct ibv_qp *qp, uint64_t addr, uint32_t len)
 {
 	struct ibv_sge sge = { .addr = addr, .length = len, .lkey = end->lkey };
-	struct ibv_send_wr wr = {
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	struct ibv_send_wr wr = { .sg_list = &sge, .opcode = IBV_WR_SEND };
 
-	wr.wr_id = (uintptr_t)qp;
-	assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
-	look_at_doorbell(to_device(qp->context));
+	post_one(qp, &wr);
+}
+
+void user_rdma(const struct user_end *end, enum ibv_wr_opcode opcode, uint64_t addr,
+	       uint32_t len, uint64_t remote_addr, uint32_t rkey)
+{
+	struct ibv_sge sge = { .addr = addr, .length = len, .lkey = end->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .opcode = opcode };
+
+	wr.wr.rdma.remote_addr = remote_addr;
+	wr.wr.rdma.rkey = rkey;
+	post_one(end->qp, &wr);
 }
 
 void user_recv(const struct user_end *end, struct ibv_qp *qp, uint64_t addr, uint32_t len)

@@ -51,6 +51,10 @@ void user_qp_free(struct ibv_qp *qp);
 /** user_send() - post a signaled send of @len bytes at @addr; its wr_id is @qp */
 void user_send(const struct user_end *end, struct ibv_qp *qp, uint64_t addr, uint32_t len);
 
+/** user_rdma() - post a signaled RDMA WRITE or READ of @len bytes, likewise */
+void user_rdma(const struct user_end *end, enum ibv_wr_opcode opcode, uint64_t addr,
+	       uint32_t len, uint64_t remote_addr, uint32_t rkey);
+
 /** user_recv() - post a receive request, likewise */
 void user_recv(const struct user_end *end, struct ibv_qp *qp, uint64_t addr, uint32_t len);
 
