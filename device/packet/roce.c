@@ -19,7 +19,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "base/util.h"
 #include "packet/roce.h"
@@ -353,8 +353,8 @@ uint32_t roce_icrc(const uint8_t *frame, size_t end)
 	       sizeof(uint16_t));
 	ip[ip_size + ROCE_UDP_SIZE + BTH_RESERVED] = 0xff;
 
-	crc = crc32(0, head, ICRC_LRH_SIZE + size);
-	crc = crc32(crc, frame + off + size, end - off - size);
+	crc = libdeflate_crc32(0, head, ICRC_LRH_SIZE + size);
+	crc = libdeflate_crc32(crc, frame + off + size, end - off - size);
 	return htole32(crc);
 }
 
@@ -365,7 +365,7 @@ static uint32_t roce_icrc_again(const uint8_t *frame, size_t end, uint32_t icrc)
 
 	off += (frame[off] >> 4 == 4 ? ROCE_IPV4_SIZE : ROCE_IPV6_SIZE) +
 	       ROCE_UDP_SIZE;
-	return htole32(crc32(le32toh(icrc), frame + off, end - off));
+	return htole32(libdeflate_crc32(le32toh(icrc), frame + off, end - off));
 }
 
 bool roce_icrc_ok(struct roce_rx *rx, const uint8_t *frame)

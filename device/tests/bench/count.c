@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
 
 #define DEPTH	16u
@@ -24,6 +25,7 @@
  * @len:	bytes of each
  * @flags:	of each
  * @recv:	each takes a receive request
+ * @packets:	guests reach each other by packets
  */
 struct work {
 	const char *name;
@@ -31,19 +33,22 @@ struct work {
 	uint32_t len;
 	uint8_t flags;
 	bool recv;
+	bool packets;
 };
 
 static const struct work works[] = {
-	{ "send_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true },
+	{ "send_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, false },
 	{ "send_8_inline", VIRTIO_IB_WR_SEND, 8,
-	  VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_INLINE, true },
-	{ "write_8", VIRTIO_IB_WR_RDMA_WRITE, 8, VIRTIO_IB_SEND_SIGNALED, false },
-	{ "read_8", VIRTIO_IB_WR_RDMA_READ, 8, VIRTIO_IB_SEND_SIGNALED, false },
-	{ "fetch_add", VIRTIO_IB_WR_FETCH_ADD, 8, VIRTIO_IB_SEND_SIGNALED, false },
-	{ "send_4096", VIRTIO_IB_WR_SEND, 4096, VIRTIO_IB_SEND_SIGNALED, true },
-	{ "write_65536", VIRTIO_IB_WR_RDMA_WRITE, 65536, VIRTIO_IB_SEND_SIGNALED, false },
-	{ "write_1m", VIRTIO_IB_WR_RDMA_WRITE, 1u << 20, VIRTIO_IB_SEND_SIGNALED, false },
-	{ "nothing", -1, 0, 0, false },
+	  VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_INLINE, true, false },
+	{ "write_8", VIRTIO_IB_WR_RDMA_WRITE, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
+	{ "read_8", VIRTIO_IB_WR_RDMA_READ, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
+	{ "fetch_add", VIRTIO_IB_WR_FETCH_ADD, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
+	{ "send_4096", VIRTIO_IB_WR_SEND, 4096, VIRTIO_IB_SEND_SIGNALED, true, false },
+	{ "write_65536", VIRTIO_IB_WR_RDMA_WRITE, 65536, VIRTIO_IB_SEND_SIGNALED, false, false },
+	{ "write_1m", VIRTIO_IB_WR_RDMA_WRITE, 1u << 20, VIRTIO_IB_SEND_SIGNALED, false, false },
+	{ "packet_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, true },
+	{ "packet_1024", VIRTIO_IB_WR_SEND, 1024, VIRTIO_IB_SEND_SIGNALED, true, true },
+	{ "nothing", -1, 0, 0, false, false },
 };
 
 static void burst(struct er_pair *p, const struct work *work, uint32_t n)
@@ -100,6 +105,8 @@ int main(int argc, char **argv)
 		return 2;
 	n = strtoul(argv[2], NULL, 0);
 	eg_setup_direct(&state);
+	if (work->packets)
+		eg_ports(state);
 	p = er_pair_up(&state, VIRTIO_IB_QPT_RC, NULL);
 	for (i = 0; i < n; i++)
 		burst(p, work, i);
