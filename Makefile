@@ -23,7 +23,7 @@ dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
 hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
-.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts bench fuzz fuzz-short \
+.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fresh-build-test demo upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
@@ -115,6 +115,10 @@ unit:
 counts:
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device count
 	@scripts/counts.sh
+
+# Random schedules by the short way of a message and by the long one; some hours.
+fused-long: device-tests
+	@scripts/fused.sh 200000
 
 # Needs two processors that have nothing else to do, so it is not in "make check".
 bench:

@@ -24,9 +24,9 @@
 case ${1-} in
 '')
 	first=(guest-tests)
-	second=(unit conformance apps-short kunit-debug guest-debug)
+	second=(unit counts conformance apps-short kunit-debug guest-debug)
 	idle=(lint fresh-build-test install-test fuzz-short)
-	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint fresh-build
+	suites=(build guest-tests unit counts conformance apps kunit-debug guest-debug lint fresh-build
 		install fuzz)
 	;;
 fast)
@@ -39,9 +39,9 @@ soak)
 	export LAB_LONG=1
 	first=(guest-tests)
 	second=(apps guest-debug conformance-bookworm conformance-forky)
-	idle=(provider-versions rpms upstream-check fuzz)
+	idle=(provider-versions rpms upstream-check fused-long fuzz)
 	suites=(build guest-tests apps guest-debug conformance-bookworm conformance-forky
-		provider-versions rpm upstream fuzz)
+		provider-versions rpm upstream fused fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
