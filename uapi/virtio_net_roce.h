@@ -576,6 +576,8 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_alloc_mw, 8);
 /**
  * struct virtio_rdma_cmd_dereg_mr - request of DEREG_MR (no response)
  * @mrn: handle of the memory region or memory window
+ *
+ * It fails if windows are bound to the region.
  */
 struct virtio_rdma_cmd_dereg_mr {
 	__le32 mrn;

@@ -654,6 +654,8 @@ const char *mr_dereg(struct mr_table *mrs, uint32_t mrn)
 
 	if (!mr)
 		return "unknown memory region";
+	if (mr->windows)
+		return "memory windows are bound to the region";
 	mr_free(mrs, mr);
 	return NULL;
 }

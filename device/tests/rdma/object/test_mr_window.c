@@ -236,7 +236,7 @@ static void test_type_1_is_not_invalidated(void **state)
 	assert_non_null(get(&scene, MINE, VA, 10, RREAD));
 }
 
-/* With the region, and when that changes, the windows end. */
+/* A region stays while windows are bound to it.  When it changes, they end. */
 static void test_region_ends(void **state)
 {
 	struct scene scene = scene_of(state, TYPE_1, LOCAL | BIND), more[3];
@@ -265,9 +265,14 @@ static void test_region_ends(void **state)
 	assert_null(get(&more[0], MINE, VA, 1, RREAD));
 	assert_null(get(&more[2], MINE, VA, 1, RREAD));
 	assert_true(bind(&more[0], VA, 10, RREAD));
-	assert_int_equal(dereg(scene.guest, scene.region), VIRTIO_NET_OK);
-	assert_null(get(&more[0], MINE, VA, 1, RREAD));
+	assert_true(bind(&more[2], VA, 10, RREAD));
+	assert_int_equal(dereg(scene.guest, scene.region), VIRTIO_NET_ERR);
+	assert_non_null(get(&more[0], MINE, VA, 1, RREAD));
 	assert_int_equal(dereg(scene.guest, more[0].window), VIRTIO_NET_OK);
+	assert_int_equal(dereg(scene.guest, scene.region), VIRTIO_NET_ERR);
+	/* A window without bytes is bound to nothing. */
+	assert_true(bind(&more[2], VA, 0, 0));
+	assert_int_equal(dereg(scene.guest, scene.region), VIRTIO_NET_OK);
 	assert_int_equal(dereg(scene.guest, more[2].window), VIRTIO_NET_OK);
 }
 
