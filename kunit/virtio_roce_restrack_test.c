@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/workqueue.h>
 #include <net/netlink.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
@@ -197,6 +198,29 @@ static void track_regions(struct kunit *test)
 	track_close(t);
 }
 
+/*
+ * A region that gets other pages: what is said of it is in the region itself.  The pages that
+ * it had may be freed while somebody asks.
+ */
+static void track_changed(struct kunit *test)
+{
+	struct track *t = track_open(test, true);
+	struct vroce_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
+	struct ib_umem *gone = kzalloc(sizeof(*gone), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	KUNIT_ASSERT_NOT_NULL(test, gone);
+	kfree(gone);
+	mr->umem = gone;
+	mr->page_size = SZ_4K;
+	mr->npages = 7;
+	KUNIT_EXPECT_EQ(test, 0, t->ibdev->ops.fill_res_mr_entry(t->msg, &mr->ibmr));
+	KUNIT_EXPECT_TRUE(test, track_is(t, "kind", "process"));
+	KUNIT_EXPECT_EQ(test, track_u32(t, "pages"), 7);
+	KUNIT_EXPECT_EQ(test, track_u32(t, "page_size"), SZ_4K);
+	track_close(t);
+}
+
 /* A message without room is told so, and is as it was. */
 static void track_no_room(struct kunit *test)
 {
@@ -263,6 +287,7 @@ static struct kunit_case track_cases[] = {
 	KUNIT_CASE(track_direct),
 	KUNIT_CASE(track_virtqueue),
 	KUNIT_CASE(track_regions),
+	KUNIT_CASE(track_changed),
 	KUNIT_CASE(track_no_room),
 	KUNIT_CASE(track_going),
 	{ }

@@ -531,13 +531,13 @@ void vroce_list_free(void *data);
  * @ibmr: the core's part
  * @umem: pinned pages of a process, else NULL
  * @access: IB_ACCESS_* bits, of a region that has these
- * @page_size: with @umem: bytes of the pages that the device was given
+ * @page_size: with @umem: bytes of the pages that the device was given, else 0
  * @mrn: the device's handle
  * @pages: page list of a region of vroce_alloc_mr(), else NULL; the device reads
  *	it when it carries out a request %IB_WR_REG_MR
  * @pages_dma: its device address
  * @max_pages: number of pages that the list has room for
- * @npages: number of pages in the list
+ * @npages: number of pages in the list; with @umem: that the device was given
  */
 struct vroce_mr {
 	struct ib_mr ibmr;

@@ -121,9 +121,11 @@ static int vroce_tell_umem(struct vroce_mr *mr, struct ib_umem *umem,
 	err = keys ? vroce_cmd_reg_user_mr(dev->aux, params, keys) :
 		     vroce_cmd_rereg_mr(dev->aux, mr->mrn, params);
 	vroce_release_list(dev, list, err);
-	if (!err)
-		mr->page_size = pgsz;
-	return err;
+	if (err)
+		return err;
+	WRITE_ONCE(mr->page_size, pgsz);
+	WRITE_ONCE(mr->npages, params->npages);
+	return 0;
 }
 
 static void vroce_release_kept_umem(void *umem)

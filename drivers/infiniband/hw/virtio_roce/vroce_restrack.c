@@ -5,13 +5,13 @@
  *
  * The core may ask about an object while it is being destroyed.  vroce_restrack_hide_qp()
  * and vroce_restrack_hide_cq() take the device's part out of its sight before that goes.
- * The core forgets a memory region before it is destroyed.
+ * The core forgets a memory region before it is destroyed, but not while it changes: what
+ * is said of one is in &struct vroce_mr itself, and never behind a pointer of it.
  *
  * Indices of a process's queues lie in memory that the process can write to.  They are
  * shown as they are.
  */
 #include <net/netlink.h>
-#include <rdma/ib_umem.h>
 #include <rdma/restrack.h>
 
 #include "vroce.h"
@@ -196,15 +196,16 @@ static int vroce_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	const char *kind = "all_memory";
 	unsigned int n = 1;
 
-	if (mr->umem) {
+	/* The number of pages changes at any time. */
+	if (mr->page_size) {
 		kind = "process";
-		detail[n++] = (struct vroce_detail) {
-			"pages", ib_umem_num_dma_blocks(mr->umem, mr->page_size) };
-		detail[n++] = (struct vroce_detail) { "page_size", mr->page_size };
-	} else if (mr->pages) {
+		detail[n++] = (struct vroce_detail) { "pages", READ_ONCE(mr->npages) };
+		detail[n++] = (struct vroce_detail) { "page_size",
+						      READ_ONCE(mr->page_size) };
+	} else if (mr->max_pages) {
 		kind = "fast_registration";
 		detail[n++] = (struct vroce_detail) { "max_pages", mr->max_pages };
-		detail[n++] = (struct vroce_detail) { "pages", mr->npages };
+		detail[n++] = (struct vroce_detail) { "pages", READ_ONCE(mr->npages) };
 	}
 	return vroce_put_details(msg, "kind", kind, detail, n);
 }
