@@ -718,7 +718,7 @@ static const struct cmd_case cmd_table[] = {
 	{ "REQ_NOTIFY_CQ", CMD(REQ_NOTIFY_CQ), run_req_notify, -EIO },
 	{ "QUERY_COUNTERS", CMD(QUERY_COUNTERS), run_query_counters, -EIO },
 	{ "ATTACH_MCAST", CMD(ATTACH_MCAST), run_attach_mcast, -ENOMEM },
-	{ "DETACH_MCAST", CMD(DETACH_MCAST), run_detach_mcast, -EINVAL },
+	{ "DETACH_MCAST", CMD(DETACH_MCAST), run_detach_mcast, -EIO },
 };
 
 KUNIT_ARRAY_PARAM_DESC(cmd, cmd_table, name);

@@ -424,6 +424,31 @@ static void dev_mcast(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* A device that does not let a QP leave a group does not keep it from being destroyed. */
+static void dev_mcast_refused(struct kunit *test)
+{
+	union ib_gid gid = { .raw = { [10] = 0xff, 0xff, 239, 1, 2, 3 } };
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = start_mcast(mock, VIRTIO_IB_DEVICE_MCAST, 5, 3);
+	const struct ib_cq_init_attr cq_attr = { .cqe = 8 };
+	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
+	struct ib_cq *cq = ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr);
+	struct ib_qp *qp;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	qp = create_ud_qp(test, pd, cq);
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(qp, &gid, 0));
+	mock->fail[CMD(DETACH_MCAST)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(qp, &gid, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_detach_mcast(qp, &gid, 0));
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	ib_destroy_cq(cq);
+	ib_dealloc_pd(pd);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 /* A device of the RFC, and two that claim multicast without a usable limit. */
 static void dev_mcast_without(struct kunit *test)
 {
@@ -769,6 +794,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_port),
 	KUNIT_CASE(dev_speed),
 	KUNIT_CASE(dev_mcast),
+	KUNIT_CASE(dev_mcast_refused),
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
 	KUNIT_CASE(dev_gid),

@@ -376,6 +376,25 @@ static void fastreg_alloc(struct kunit *test)
 	consumer_done(c);
 }
 
+/*
+ * A device that does not let go of a region of the kernel is reset: its pages belong to
+ * somebody who frees them now.
+ */
+static void fastreg_refused(struct kunit *test)
+{
+	struct consumer *c = consumer_able(test);
+	struct ib_mr *mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, MAX_PAGES);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr);
+	c->mock->fail[CMD(DEREG_MR)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, 0, ib_dereg_mr(mr));
+	KUNIT_EXPECT_EQ(test, c->mock->given_up, 1);
+	kunit_release_action(test, consumer_close, c);
+	mock_withdraw(c->mock);
+	/* Not once more, for what is kept: there is nothing. */
+	KUNIT_EXPECT_EQ(test, c->mock->given_up, 1);
+}
+
 static void fastreg_register(struct kunit *test)
 {
 	struct consumer *c = consumer_able(test);
@@ -479,6 +498,7 @@ static struct kunit_case fastreg_cases[] = {
 	KUNIT_CASE(fastreg_device),
 	KUNIT_CASE(fastreg_device_without),
 	KUNIT_CASE(fastreg_alloc),
+	KUNIT_CASE(fastreg_refused),
 	KUNIT_CASE(fastreg_register),
 	KUNIT_CASE(fastreg_map),
 	KUNIT_CASE(fastreg_invalidate),

@@ -1408,8 +1408,40 @@ static void kern_create_cq_refused(struct kunit *test)
 }
 
 /*
- * A device that fails to destroy a QP may still use it: its number is not used for
- * another QP, even if the device gives it out.
+ * A device that does not let go of a QP of the kernel is reset: buffers that were posted to
+ * it are freed as soon as it is destroyed.
+ */
+static void kern_destroy_refused(struct kunit *test)
+{
+	static const int errors[] = { -EREMOTEIO, -EPROTO, -ETIMEDOUT };
+	struct mock *mock;
+	struct endpoint *ep;
+	size_t i;
+	u32 qpn;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		mock = mock_device(test, NUM);
+		ep = endpoint_open(mock, 8, 4);
+		qpn = ep->qp->qp_num;
+		to_rts(test, ep->qp);
+		KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, 1));
+		mock->fail[CMD(DESTROY_QP)] = errors[i];
+		KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(ep->qp));
+		ep->qp = NULL;
+		KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+		/* Its rings are free, as after any reset. */
+		KUNIT_EXPECT_NULL(test,
+				  memchr_inv(mock->rq_vqs[qpn].pub.vring.desc, 0,
+					     sizeof(struct vring_desc)));
+		kunit_release_action(test, endpoint_close, ep);
+		mock_stop(mock, ep->ibdev);
+		KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	}
+}
+
+/*
+ * A device that fails to destroy a QP, and cannot be reset, may still use it: its number is
+ * not used for another QP, even if the device gives it out.
  */
 static void kern_destroy_fails(struct kunit *test)
 {
@@ -1421,8 +1453,10 @@ static void kern_destroy_fails(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
 	qpn = other->qp_num;
 	mock->fail[CMD(DESTROY_QP)] = -ETIMEDOUT;
+	mock->never_quiet = true;
 	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(other));
-	mock->fail[CMD(DESTROY_QP)] = 0;
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	memset(mock->fail, 0, sizeof(mock->fail));
 	KUNIT_EXPECT_TRUE(test, mock->qps[qpn].exists);
 	mock->next_qpn = qpn;
 	KUNIT_EXPECT_EQ(test, PTR_ERR(endpoint_add_qp(ep, 4)), -EPROTO);
@@ -2039,6 +2073,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_cq_vector_race),
 	KUNIT_CASE(kern_cq_resize),
 	KUNIT_CASE(kern_create_cq_refused),
+	KUNIT_CASE(kern_destroy_refused),
 	KUNIT_CASE(kern_destroy_fails),
 	KUNIT_CASE(kern_after_reset),
 	KUNIT_CASE(kern_dead_flush),

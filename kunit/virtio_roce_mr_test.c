@@ -9,6 +9,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
 
+#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"
 
@@ -270,6 +271,86 @@ static void mr_windows(struct kunit *test)
 	region_close(test, &r);
 }
 
+/* How many regions and windows count as those that the device has. */
+static int mr_held(struct mock *mock)
+{
+	struct ib_device *ibdev = mock_ibdev(mock);
+	int held = atomic_read(&to_vdev(ibdev)->quotas[VROCE_MR].held);
+
+	ib_device_put(ibdev);
+	return held;
+}
+
+/*
+ * A window that the device refuses to destroy is gone for its process, and does not hold
+ * the PD.  It counts as one that the device has.
+ */
+static void mr_window_refused(struct kunit *test)
+{
+	struct region r = region_of(test, VIRTIO_IB_DEVICE_MEM_WINDOW, LOCAL);
+	struct mock *mock = r.p->mock;
+	struct ib_uverbs_alloc_mw_resp mw;
+	int held = mr_held(mock);
+
+	KUNIT_ASSERT_EQ(test, 0, alloc_mw(&r, IB_MW_TYPE_2, &mw));
+	mock->fail[CMD(DEREG_MR)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&r, mw.mw_handle));
+	KUNIT_EXPECT_EQ(test, mr_held(mock), held + 1);
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(r.p, r.resp.mr_handle));
+	KUNIT_EXPECT_EQ(test, 0, process_dealloc_pd(r.p, r.pd));
+	KUNIT_EXPECT_EQ(test, mock->given_up, 0);
+	process_close_file(r.p);
+	mock_withdraw(mock);
+	/* The pages of the region. */
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+}
+
+/* A region to which windows are bound stays; whether any are only the device knows. */
+static void mr_window_bound(struct kunit *test)
+{
+	struct region r = region_of(test, VIRTIO_IB_DEVICE_MEM_WINDOW,
+				    LOCAL | IB_ACCESS_MW_BIND);
+	struct mock *mock = r.p->mock;
+	struct ib_uverbs_alloc_mw_resp mw;
+
+	KUNIT_ASSERT_EQ(test, 0, alloc_mw(&r, IB_MW_TYPE_1, &mw));
+	mock->fail[CMD(DEREG_MR)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, -EBUSY, process_dereg_mr(r.p, r.resp.mr_handle));
+	KUNIT_EXPECT_TRUE(test, is_pinned(test, r.start));
+	mock->fail[CMD(DEREG_MR)] = 0;
+	KUNIT_EXPECT_EQ(test, 0, process_dereg_mr(r.p, r.resp.mr_handle));
+	KUNIT_EXPECT_FALSE(test, is_pinned(test, r.start));
+	KUNIT_EXPECT_EQ(test, 0, dealloc_mw(&r, mw.mw_handle));
+	process_close_file(r.p);
+	mock_expect_clean(mock);
+}
+
+/*
+ * A process ends whose windows are younger or older than the region that they are bound
+ * to; and a device that goes on refusing when there is no window any more is broken.
+ */
+static void mr_window_killed(struct kunit *test)
+{
+	struct region r = region_of(test, VIRTIO_IB_DEVICE_MEM_WINDOW,
+				    LOCAL | IB_ACCESS_MW_BIND);
+	struct mock *mock = r.p->mock;
+	struct ib_uverbs_alloc_mw_resp mw;
+	struct ib_uverbs_reg_mr_resp young;
+
+	KUNIT_ASSERT_EQ(test, 0, alloc_mw(&r, IB_MW_TYPE_1, &mw));
+	KUNIT_ASSERT_EQ(test, 0, process_reg_mr(r.p, r.pd, r.start, 10, r.start,
+						LOCAL | IB_ACCESS_MW_BIND, &young));
+	mock->fail[CMD(DEREG_MR)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, -EBUSY, process_dereg_mr(r.p, young.mr_handle));
+	process_close_file(r.p);
+	/* They belong to the device now. */
+	KUNIT_EXPECT_TRUE(test, is_pinned(test, r.start));
+	KUNIT_EXPECT_EQ(test, mock->given_up, 0);
+	mock_withdraw(mock);
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	KUNIT_EXPECT_FALSE(test, is_pinned(test, r.start));
+}
+
 static void mr_no_windows(struct kunit *test)
 {
 	struct region r = region_of(test, 0, LOCAL);
@@ -292,6 +373,9 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(mr_no_change),
 	KUNIT_CASE(mr_zero_based),
 	KUNIT_CASE(mr_windows),
+	KUNIT_CASE(mr_window_refused),
+	KUNIT_CASE(mr_window_bound),
+	KUNIT_CASE(mr_window_killed),
 	KUNIT_CASE(mr_no_windows),
 	{}
 };

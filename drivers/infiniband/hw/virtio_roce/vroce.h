@@ -140,6 +140,7 @@ void vroce_quota_give(struct vroce_dev *dev, enum vroce_kind kind);
 
 void vroce_kept_init(struct vroce_dev *dev);
 void vroce_keep(struct vroce_dev *dev, void *what, void (*release)(void *what));
+int vroce_settle(struct vroce_dev *dev, const char *what, u32 number);
 void vroce_kept_free(struct vroce_dev *dev);
 
 /* ----- vroce_mem.c: memory of direct queues ----- */
@@ -417,10 +418,12 @@ struct vroce_hw_domain {
  * struct vroce_pd - a protection domain
  * @ibpd: the core's part
  * @hw: the device's part
+ * @windows: number of memory windows in it
  */
 struct vroce_pd {
 	struct ib_pd ibpd;
 	struct vroce_hw_domain *hw;
+	atomic_t windows;
 };
 
 /**
@@ -560,6 +563,11 @@ struct vroce_mw {
 	struct ib_mw ibmw;
 	u32 mrn;
 };
+
+static inline struct vroce_mw *to_vmw(struct ib_mw *ibmw)
+{
+	return container_of(ibmw, struct vroce_mw, ibmw);
+}
 
 int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int vroce_dealloc_mw(struct ib_mw *ibmw);
@@ -796,6 +804,7 @@ struct vroce_drain {
  * @sq_lock: guards &vroce_queue.next of a kernel's send queue
  * @rq_lock: guards &vroce_queue.next of a kernel's receive queue, and @backlog
  * @backlog: receive requests of the GSI that do not fit into the ring
+ * @groups: number of multicast groups that it is attached to
  * @sq_drain: last request of the send queue, see vroce_drain.c
  * @rq_drain: of the receive queue
  */
@@ -813,6 +822,7 @@ struct vroce_qp {
 	spinlock_t sq_lock;	/* posting */
 	spinlock_t rq_lock;	/* posting */
 	struct vroce_backlog backlog;
+	atomic_t groups;
 	struct vroce_drain sq_drain;
 	struct vroce_drain rq_drain;
 };

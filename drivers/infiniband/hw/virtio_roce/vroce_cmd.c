@@ -52,7 +52,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR]		= { "ALLOC_MR", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS]	= { "QUERY_COUNTERS", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST]	= { "ATTACH_MCAST", -ENOMEM },
-	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EINVAL, true },
+	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL]	= { "ALLOC_DOORBELL", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_FREE_DOORBELL]	= { "FREE_DOORBELL", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_SRQ]	= { "CREATE_SRQ", -ENOMEM },
@@ -69,14 +69,18 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG]	= { "REREG_MR_LONG", -ENOMEM },
 };
 
-/* Translate the result of a command to an errno, and report faults of the device. */
-static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int err)
+/*
+ * Translate the result of a command to an errno, and report faults of the device.  @refused
+ * is the errno for a refusal.
+ */
+static int vroce_cmd_errno(struct virtio_net_roce_aux *aux, u8 command, int refused,
+			   int err)
 {
 	const struct vroce_command *info = &vroce_commands[command];
 
 	switch (err) {
 	case -EREMOTEIO:
-		err = info->refused;
+		err = refused;
 		if (err == -EIO)
 			dev_err_ratelimited(&aux->adev.dev, "%s failed\n",
 					    info->name);
@@ -113,33 +117,42 @@ int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle
 	return -EPROTO;
 }
 
-/* After a reset the device has no objects left, so the command counts as done. */
-static int vroce_cmd_undo(struct virtio_net_roce_aux *aux,
-			  struct virtio_net_roce_cmd *cmd)
-{
-	int err;
-
-	cmd->settle = true;
-	err = aux->ops->exec(aux, cmd);
-	return err == -ENODEV ? 0 : vroce_cmd_errno(aux, cmd->command, err);
-}
-
-/* This one and vroce_cmd_exec() are for vroce_cmd*.c alone. */
-int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd)
+/*
+ * Run a command, and translate its result.  If it takes something away (@undo), it counts
+ * as done after a reset: the device has no objects left.
+ */
+static int vroce_cmd_traced(struct virtio_net_roce_aux *aux,
+			    struct virtio_net_roce_cmd *cmd, bool undo, int refused)
 {
 	const struct vroce_command *info = &vroce_commands[cmd->command];
 	ktime_t start = trace_vroce_command_enabled() ? ktime_get() : 0;
 	int err;
 
-	if (info->undo)
-		err = vroce_cmd_undo(aux, cmd);
-	else
-		err = vroce_cmd_errno(aux, cmd->command,
-				      aux->ops->exec(aux, cmd));
+	if (undo)
+		cmd->settle = true;
+	err = aux->ops->exec(aux, cmd);
+	if (undo && err == -ENODEV)
+		err = 0;
+	err = vroce_cmd_errno(aux, cmd->command, refused, err);
 	if (start)
 		trace_vroce_command(aux, info->name, cmd->command,
 				    ktime_sub(ktime_get(), start), err);
 	return err;
+}
+
+/* This one, the next one and vroce_cmd_exec() are for vroce_cmd*.c alone. */
+int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd)
+{
+	const struct vroce_command *info = &vroce_commands[cmd->command];
+
+	return vroce_cmd_traced(aux, cmd, info->undo, info->refused);
+}
+
+/* The same if a correct device refuses to take something away that is in use. */
+int vroce_cmd_run_unless_busy(struct virtio_net_roce_aux *aux,
+			      struct virtio_net_roce_cmd *cmd)
+{
+	return vroce_cmd_traced(aux, cmd, true, -EBUSY);
 }
 
 int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
@@ -563,7 +576,7 @@ int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
 	/* These two states take the requests away from the device. */
 	if (mask & IB_QP_STATE && (attr->qp_state == IB_QPS_ERR ||
 				   attr->qp_state == IB_QPS_RESET))
-		return vroce_cmd_undo(aux, &cmd);
+		return vroce_cmd_traced(aux, &cmd, true, -EINVAL);
 	return vroce_cmd_run(aux, &cmd);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_qp);

@@ -215,6 +215,8 @@ struct vroce_create_qp_params {
 };
 
 int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd);
+int vroce_cmd_run_unless_busy(struct virtio_net_roce_aux *aux,
+			      struct virtio_net_roce_cmd *cmd);
 int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
 		   void *req, size_t req_len, void *rsp, size_t rsp_len);
 int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
@@ -293,6 +295,7 @@ int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
 int vroce_cmd_alloc_mw(struct virtio_net_roce_aux *aux, u32 pdn,
 		       enum ib_mw_type type, struct vroce_mr_keys *keys);
 int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn);
+int vroce_cmd_dereg_bound_mr(struct virtio_net_roce_aux *aux, u32 mrn);
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn);
 int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,

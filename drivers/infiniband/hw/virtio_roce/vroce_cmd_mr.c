@@ -204,3 +204,21 @@ int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn)
 			      &req, sizeof(req), NULL, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_dereg_mr);
+
+/**
+ * vroce_cmd_dereg_bound_mr() - destroy a memory region unless windows are bound to it
+ * @aux: device
+ * @mrn: its handle
+ *
+ * Return: -EBUSY if the device refused.
+ */
+int vroce_cmd_dereg_bound_mr(struct virtio_net_roce_aux *aux, u32 mrn)
+{
+	struct virtio_rdma_cmd_dereg_mr req = { .mrn = cpu_to_le32(mrn) };
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_DEREG_MR,
+		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
+	};
+
+	return vroce_cmd_run_unless_busy(aux, &cmd);
+}

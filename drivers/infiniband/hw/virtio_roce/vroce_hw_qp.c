@@ -56,6 +56,8 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 
 	vroce_numbers_lock(&dev->qpns, alone);
 	err = vroce_cmd_destroy_qp(dev->aux, hw->qpn);
+	if (err && hw->kernel)
+		err = vroce_settle(dev, "QP", hw->qpn);
 	/* Before its rings go, make sure that polling does not find the QP any more. */
 	vroce_hw_qp_forget(hw);
 	xa_erase_irq(&dev->qps, hw->qpn);

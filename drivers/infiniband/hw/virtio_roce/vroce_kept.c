@@ -60,6 +60,31 @@ void vroce_keep(struct vroce_dev *dev, void *what, void (*release)(void *what))
 }
 
 /**
+ * vroce_settle() - the device did not confirm that it has let go of an object of the kernel
+ * @dev: device
+ * @what: kind of object
+ * @number: the device's number of it
+ *
+ * The consumer frees, after this, buffers that the device may still write to.  They cannot
+ * be kept, as memory of the driver can.  So the device is reset.
+ *
+ * Context: may sleep, for as long as a reset takes.
+ * Return: 0 if the device touches no memory any more, or -EBUSY.
+ */
+int vroce_settle(struct vroce_dev *dev, const char *what, u32 number)
+{
+	int err;
+
+	ibdev_err(&dev->ibdev,
+		  "the device refused to destroy %s %u of the kernel: it is given up until reset\n",
+		  what, number);
+	err = dev->aux->ops->quiesce(dev->aux);
+	if (err)
+		ibdev_err(&dev->ibdev, "the device may still write to memory of the kernel\n");
+	return err;
+}
+
+/**
  * vroce_kept_free() - reset the function if any memory is kept, and free that
  * @dev: device that has no objects any more
  *

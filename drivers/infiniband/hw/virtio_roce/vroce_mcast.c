@@ -17,8 +17,11 @@
  */
 int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	return vroce_cmd_attach_mcast(to_vdev(ibqp->device)->aux,
-				      ibqp->qp_num, gid);
+	int err = vroce_cmd_attach_mcast(to_vdev(ibqp->device)->aux, ibqp->qp_num, gid);
+
+	if (!err)
+		atomic_inc(&to_vqp(ibqp)->groups);
+	return err;
 }
 
 /**
@@ -27,10 +30,15 @@ int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * @gid: group
  * @lid: not used by RoCE
  *
- * Return: 0 or -errno, -EINVAL if the QP is not attached.
+ * The core would not destroy the QP after a failure.  If the device refuses, the QP is in
+ * the group until it is destroyed.
+ *
+ * Return: 0, or -EINVAL if the QP is not attached to any group.
  */
 int vroce_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	return vroce_cmd_detach_mcast(to_vdev(ibqp->device)->aux,
-				      ibqp->qp_num, gid);
+	if (atomic_dec_if_positive(&to_vqp(ibqp)->groups) < 0)
+		return -EINVAL;
+	vroce_cmd_detach_mcast(to_vdev(ibqp->device)->aux, ibqp->qp_num, gid);
+	return 0;
 }

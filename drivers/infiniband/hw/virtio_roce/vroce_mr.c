@@ -461,6 +461,13 @@ int vroce_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int sg_nents,
 	return ib_sg_to_pages(ibmr, sg, sg_nents, sg_offset, vroce_set_page);
 }
 
+/* Can a window be bound to a memory region? */
+static bool vroce_mr_may_be_bound(const struct vroce_mr *mr)
+{
+	return mr->umem && mr->access & IB_ACCESS_MW_BIND &&
+	       atomic_read(&to_vpd(mr->ibmr.pd)->windows);
+}
+
 static void vroce_mr_release_kept(void *data)
 {
 	struct vroce_mr *mr = data;
@@ -477,16 +484,31 @@ static void vroce_mr_release_kept(void *data)
  *
  * If the device died, it has been reset when the command returns.  If it is alive and
  * did not confirm the command, it may still write to the pages and read the page list.
- * Then the pages stay pinned, and the list stays, until the device is reset.
+ * The pages of a process stay pinned then, until the device is reset.  Those of the kernel
+ * belong to others, so the device is reset now.
  *
- * Return: 0, because the core does not expect a failure here.
+ * The device alone knows which windows are bound: it refuses to destroy a region that has
+ * any.  So a refusal means this as long as there are windows, and afterwards that the
+ * device is broken.
+ *
+ * Return: 0, because the core does not expect a failure here; -EBUSY if windows are bound.
  */
 int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibmr->device);
 	struct vroce_mr *mr = to_vmr(ibmr);
+	int err;
 
-	if (vroce_cmd_dereg_mr(dev->aux, mr->mrn)) {
+	if (vroce_mr_may_be_bound(mr)) {
+		err = vroce_cmd_dereg_bound_mr(dev->aux, mr->mrn);
+		if (err == -EBUSY)
+			return err;
+	} else {
+		err = vroce_cmd_dereg_mr(dev->aux, mr->mrn);
+	}
+	if (err && !mr->umem)
+		err = vroce_settle(dev, "memory region", mr->mrn);
+	if (err) {
 		vroce_keep(dev, mr, vroce_mr_release_kept);
 		return 0;
 	}
@@ -506,7 +528,7 @@ int vroce_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibmw->device);
-	struct vroce_mw *mw = container_of(ibmw, struct vroce_mw, ibmw);
+	struct vroce_mw *mw = to_vmw(ibmw);
 	struct vroce_mr_keys keys;
 	int err;
 
@@ -525,6 +547,7 @@ int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	}
 	mw->mrn = keys.mrn;
 	ibmw->rkey = keys.rkey;
+	atomic_inc(&to_vpd(ibmw->pd)->windows);
 	return 0;
 }
 
@@ -532,16 +555,17 @@ int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
  * vroce_dealloc_mw() - verb
  * @ibmw: memory window
  *
- * Return: 0 or -errno.
+ * A window that the device refuses to destroy counts as one that it has.  It names no
+ * memory that its region does not name.
+ *
+ * Return: 0, because the core does not expect a failure here.
  */
 int vroce_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct vroce_dev *dev = to_vdev(ibmw->device);
-	int err;
 
-	err = vroce_cmd_dereg_mr(dev->aux,
-				 container_of(ibmw, struct vroce_mw, ibmw)->mrn);
-	if (!err)
+	if (!vroce_cmd_dereg_mr(dev->aux, to_vmw(ibmw)->mrn))
 		vroce_quota_give(dev, VROCE_MR);
-	return err;
+	atomic_dec(&to_vpd(ibmw->pd)->windows);
+	return 0;
 }

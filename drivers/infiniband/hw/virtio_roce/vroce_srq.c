@@ -29,9 +29,15 @@ static void vroce_hw_srq_release(struct vroce_obj *obj)
 	struct vroce_hw_domain *xrcd = hw->xrcd;
 	struct vroce_hw_cq *cq = hw->cq;
 	struct vroce_hw_domain *pd = hw->pd;
+	int err = -EPROTO;
 
 	/* Another SRQ's handle must not be destroyed, and this one's is not known. */
-	if (hw->foreign || vroce_cmd_destroy_srq(obj->dev->aux, hw->handle)) {
+	if (!hw->foreign) {
+		err = vroce_cmd_destroy_srq(obj->dev->aux, hw->handle);
+		if (err && hw->kernel)
+			err = vroce_settle(obj->dev, "SRQ", hw->handle);
+	}
+	if (err) {
 		vroce_mem_keep(obj->dev, hw->mem);
 		hw->mem = NULL;
 	} else {
