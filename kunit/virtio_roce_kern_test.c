@@ -1599,6 +1599,35 @@ static void kern_dead_flush(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+/*
+ * A consumer that polls while the device dies does not hear that its handler is called:
+ * when it arms again, it is told that there is something to poll.
+ */
+static void kern_dead_notify(struct kunit *test)
+{
+	const enum ib_cq_notify_flags flags = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	u64 sends = 0, recvs = 0;
+	unsigned int i;
+
+	to_rts(test, ep->qp);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, 0, post_recv(ep->qp, 100 + i));
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_DEAD);
+	KUNIT_EXPECT_EQ(test, 0, count_flushed(test, ep, &sends, &recvs));
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	KUNIT_EXPECT_EQ(test, 1, ib_req_notify_cq(ep->cq, flags));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(ep->cq, IB_CQ_NEXT_COMP));
+	KUNIT_EXPECT_EQ(test, 3, count_flushed(test, ep, &sends, &recvs));
+	KUNIT_EXPECT_EQ(test, recvs, 7);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(ep->cq, flags));
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
 static unsigned int drain_done;
 
 static void drain_count(struct ib_cq *cq, struct ib_wc *wc)
@@ -2078,6 +2107,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_after_reset),
 	KUNIT_CASE(kern_dead_flush),
 	KUNIT_CASE(kern_dead_hostile),
+	KUNIT_CASE(kern_dead_notify),
 	KUNIT_CASE(kern_drain_lost),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_ah_retry),

@@ -595,8 +595,8 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @obj: its references
  * @cqn: its number
  * @queue: its virtqueue
- * @lock: guards &vroce_queue.next, the slots and @feed of a kernel's CQ, and
- *	&vroce_queue.done of the work queues that use it
+ * @lock: guards &vroce_queue.next, the slots, @arm, @armed and @feed of a kernel's CQ,
+ *	and &vroce_queue.done of the work queues that use it
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
  * @due: if @short_of: number of completions that are there or may still come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
@@ -604,6 +604,7 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @mem: its ring, if it is direct, and its control block; NULL if it has neither
  * @control: its control block, by which it is armed; NULL if it is armed by a command
  * @arm: number of the last arming of a kernel's CQ
+ * @armed: what it was armed for since the last event
  */
 struct vroce_hw_cq {
 	struct vroce_obj obj;
@@ -616,7 +617,8 @@ struct vroce_hw_cq {
 	unsigned int qps;
 	struct vroce_mem *mem;
 	struct virtio_rdma_cq_control *control;
-	atomic_t arm;
+	u32 arm;
+	u32 armed;
 };
 
 /**
@@ -625,6 +627,7 @@ struct vroce_hw_cq {
  * @uctx: context that created it, NULL for the kernel
  * @hw: the device's part
  * @maps: the pieces of it that user space may map
+ * @failed: its consumer has been told that it is in error
  * @resizing: held while a process's direct CQ gets another ring
  */
 struct vroce_cq {
@@ -632,6 +635,7 @@ struct vroce_cq {
 	struct vroce_ucontext *uctx;
 	struct vroce_hw_cq *hw;
 	struct vroce_maps maps;
+	int failed;
 	struct mutex resizing;	/* hw->mem, hw->control, maps */
 };
 
@@ -925,6 +929,7 @@ struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 
 u32 vroce_alive_expose(const struct vroce_hw_cq *hw);
 void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw);
+bool vroce_flush_owes(struct vroce_dev *dev, const struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);
 void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n);

@@ -342,16 +342,28 @@ static void vroce_cq_disable(struct vroce_dev *dev, struct vroce_cq *cq)
 		dev->aux->ops->cq_disable(dev->aux, cq->hw->cqn);
 }
 
-static void vroce_cq_fatal(struct ib_cq *ibcq)
+/* Once: the core keeps each event until the process reads it. */
+static void vroce_cq_fatal(struct vroce_cq *cq)
 {
+	struct ib_cq *ibcq = &cq->ibcq;
 	struct ib_event event = {
 		.device = ibcq->device,
 		.event = IB_EVENT_CQ_ERR,
 		.element.cq = ibcq,
 	};
 
-	if (ibcq->event_handler)
+	if (!xchg(&cq->failed, 1) && ibcq->event_handler)
 		ibcq->event_handler(&event, ibcq->cq_context);
+}
+
+/* There was an event: what is armed from now on stands for itself. */
+static void vroce_cq_disarmed(struct vroce_hw_cq *hw)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&hw->lock, flags);
+	hw->armed = 0;
+	spin_unlock_irqrestore(&hw->lock, flags);
 }
 
 /*
@@ -377,10 +389,12 @@ static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number
 	cq = xa_load(&dev->cqs, number);
 	if (!cq)
 		return;
-	if (type == VIRTIO_RDMA_EVENT_COMPLETION)
+	if (type == VIRTIO_RDMA_EVENT_COMPLETION) {
+		vroce_cq_disarmed(cq->hw);
 		vroce_cq_notify(&cq->ibcq);
-	else
-		vroce_cq_fatal(&cq->ibcq);
+	} else {
+		vroce_cq_fatal(cq);
+	}
 }
 
 /**
@@ -530,16 +544,21 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 	return 0;
 }
 
-/* Arm a CQ by a store. */
+/*
+ * Arm a CQ by a store.  The device sees the last word only, so that has to say what all
+ * armings since the last event asked for.
+ */
 static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
 {
-	u32 number = atomic_add_return(VIRTIO_RDMA_ARM_NUMBER, &hw->arm);
+	unsigned long flags;
 
-	WRITE_ONCE(hw->control->arm,
-		   cpu_to_le32(number | (solicited ? VIRTIO_RDMA_ARM_SOLICITED :
-						     VIRTIO_RDMA_ARM_NEXT)));
+	spin_lock_irqsave(&hw->lock, flags);
+	hw->armed |= solicited ? VIRTIO_RDMA_ARM_SOLICITED : VIRTIO_RDMA_ARM_NEXT;
+	hw->arm += VIRTIO_RDMA_ARM_NUMBER;
+	WRITE_ONCE(hw->control->arm, cpu_to_le32(hw->arm | hw->armed));
 	/* The device stores a completion before it looks whether the CQ is armed. */
 	mb();
+	spin_unlock_irqrestore(&hw->lock, flags);
 }
 
 /**
@@ -551,20 +570,26 @@ static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
  * for lack of room or memory; it is sent when there is room.  With a control block it is
  * a store, and a process does that itself.
  *
+ * While a consumer polls, it does not hear the call of its handler.  So it is told of
+ * requests that the driver will flush as of completions that it has missed.
+ *
  * Context: any for the kernel's CQs.
  * Return: 0, 1 if completions may have been missed and that was asked for, or
  * -errno.
  */
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
-	struct virtio_net_roce_aux *aux = to_vdev(ibcq->device)->aux;
+	struct vroce_dev *dev = to_vdev(ibcq->device);
+	struct virtio_net_roce_aux *aux = dev->aux;
 	bool solicited = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
 	struct vroce_cq *cq = to_vcq(ibcq);
 	int err;
 
 	/* A request posted to a dead device calls the handler without being asked. */
-	if (!ibcq->uobject && READ_ONCE(to_vdev(ibcq->device)->health))
-		return 0;
+	if (!ibcq->uobject && READ_ONCE(dev->health))
+		return flags & IB_CQ_REPORT_MISSED_EVENTS &&
+		       (vroce_cq_has_completions(cq->hw) ||
+			vroce_flush_owes(dev, cq->hw));
 	if (ibcq->uobject && cq->hw->control)
 		return -EOPNOTSUPP;
 	if (ibcq->uobject) {

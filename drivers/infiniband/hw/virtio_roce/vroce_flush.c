@@ -107,6 +107,38 @@ void vroce_flush_cq(struct vroce_dev *dev, struct vroce_hw_cq *hw)
 	vroce_cq_flush_end(&hw->queue);
 }
 
+static bool vroce_wq_is_done(const struct vroce_queue *q)
+{
+	return READ_ONCE(q->done) == READ_ONCE(q->next);
+}
+
+/**
+ * vroce_flush_owes() - is there anything to be flushed into a CQ?
+ * @dev: device
+ * @hw: CQ of the kernel
+ *
+ * Context: any.
+ * Return: true if the device is quiesced, and requests of QPs of the CQ are not complete.
+ */
+bool vroce_flush_owes(struct vroce_dev *dev, const struct vroce_hw_cq *hw)
+{
+	unsigned long flags, qpn;
+	struct vroce_hw_qp *qp;
+	bool owes = false;
+
+	if (READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED)
+		return false;
+	xa_lock_irqsave(&dev->qps, flags);
+	xa_for_each(&dev->qps, qpn, qp) {
+		owes = (qp->scq == hw && !vroce_wq_is_done(&qp->sq)) ||
+		       (qp->rcq == hw && !vroce_wq_is_done(&qp->rq));
+		if (owes)
+			break;
+	}
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return owes;
+}
+
 /**
  * vroce_flush_drop() - forget what was posted to a QP, if the device is quiesced
  * @dev: device
