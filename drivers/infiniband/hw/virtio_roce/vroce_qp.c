@@ -30,23 +30,34 @@ static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
 	return true;
 }
 
-static int vroce_qp_check_cap(struct vroce_dev *dev, const struct ib_qp_cap *cap,
-			      bool gsi, bool direct)
+/* Without a receive queue of its own it does not matter what is asked for. */
+static bool vroce_qp_has_recv(const struct ib_qp_init_attr *attr)
+{
+	return !attr->srq && attr->qp_type != IB_QPT_XRC_INI &&
+	       attr->qp_type != IB_QPT_XRC_TGT;
+}
+
+static int vroce_qp_check_cap(struct vroce_dev *dev,
+			      const struct ib_qp_init_attr *attr, bool direct)
 {
 	const struct vroce_device_attr *hw = &dev->attr;
+	const struct ib_qp_cap *cap = &attr->cap;
 	u32 max_wr = direct ? hw->max_direct_wr : hw->max_qp_wr;
 
 	if (vroce_qp_exceeds(dev, "send requests (max_send_wr)",
 			     cap->max_send_wr, max_wr) ||
-	    vroce_qp_exceeds(dev, "receive requests (max_recv_wr)",
-			     cap->max_recv_wr,
-			     gsi ? VROCE_BACKLOG_MAX : max_wr) ||
 	    vroce_qp_exceeds(dev, "elements in a send request (max_send_sge)",
 			     cap->max_send_sge, hw->max_send_sge) ||
-	    vroce_qp_exceeds(dev, "elements in a receive request (max_recv_sge)",
-			     cap->max_recv_sge, hw->max_recv_sge) ||
 	    vroce_qp_exceeds(dev, "bytes of inline data (max_inline_data)",
 			     cap->max_inline_data, VIRTIO_RDMA_INLINE_SIZE))
+		return -EINVAL;
+	if (!vroce_qp_has_recv(attr))
+		return 0;
+	if (vroce_qp_exceeds(dev, "receive requests (max_recv_wr)",
+			     cap->max_recv_wr, attr->qp_type == IB_QPT_GSI ?
+			     VROCE_BACKLOG_MAX : max_wr) ||
+	    vroce_qp_exceeds(dev, "elements in a receive request (max_recv_sge)",
+			     cap->max_recv_sge, hw->max_recv_sge))
 		return -EINVAL;
 	return 0;
 }
@@ -122,8 +133,7 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 		return attr->xrcd ? 0 : -EINVAL;
 	if (!vroce_qp_cqs_fit(attr, direct))
 		return -EINVAL;
-	err = vroce_qp_check_cap(dev, &attr->cap, attr->qp_type == IB_QPT_GSI,
-				 direct);
+	err = vroce_qp_check_cap(dev, attr, direct);
 	if (err && attr->qp_type == IB_QPT_GSI)
 		ibdev_notice_ratelimited(&dev->ibdev, "GSI refused%s\n",
 					 vroce_gsi_advice(attr));
@@ -196,17 +206,18 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 
 /* Change @cap to what the QP will really have, never less than was asked for. */
 static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct,
-			       enum ib_qp_type type, bool shared)
+			       enum ib_qp_type type, bool recv)
 {
 	if (type == IB_QPT_XRC_TGT) {
 		*cap = (struct ib_qp_cap) {};
 		return;
 	}
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
-	cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
-	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
-	if (shared || type == IB_QPT_XRC_INI) {
+	if (recv) {
+		cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+		cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	} else {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 	}
@@ -388,7 +399,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 
-	vroce_qp_round_cap(&attr->cap, db, attr->qp_type, attr->srq);
+	vroce_qp_round_cap(&attr->cap, db, attr->qp_type, vroce_qp_has_recv(attr));
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
