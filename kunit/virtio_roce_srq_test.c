@@ -370,6 +370,80 @@ static void srq_events(struct kunit *test)
 	shared_done(s);
 }
 
+/* What a device repeats is told once, or the process's list of events grows without end. */
+static void srq_events_once(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = 5 };
+	struct shared *s = shared_open(test);
+	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
+	u32 qpn = s->qp[0]->qp_num;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		mock_event(s->mock, VIRTIO_RDMA_EVENT_SRQ_LIMIT, MOCK_SRQ_HANDLE);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_SRQ_LIMIT_REACHED], 0);
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_srq(s->srq, &attr, IB_SRQ_LIMIT));
+	for (i = 0; i < 3; i++) {
+		mock_event(s->mock, VIRTIO_RDMA_EVENT_SRQ_LIMIT, MOCK_SRQ_HANDLE);
+		mock_event(s->mock, VIRTIO_RDMA_EVENT_SRQ_ERROR, MOCK_SRQ_HANDLE);
+		mock_event(s->mock, VIRTIO_RDMA_EVENT_QP_LAST_WQE, qpn);
+		mock_event(s->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn);
+	}
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_SRQ_LIMIT_REACHED], 1);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_SRQ_ERR], 1);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_QP_LAST_WQE_REACHED], 1);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_QP_FATAL], 1);
+	/* All begins anew. */
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_srq(s->srq, &attr, IB_SRQ_LIMIT));
+	KUNIT_ASSERT_EQ(test, 0, ib_modify_qp(s->qp[0], &reset, IB_QP_STATE));
+	mock_event(s->mock, VIRTIO_RDMA_EVENT_SRQ_LIMIT, MOCK_SRQ_HANDLE);
+	mock_event(s->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_SRQ_LIMIT_REACHED], 2);
+	KUNIT_EXPECT_EQ(test, s->events[IB_EVENT_QP_FATAL], 2);
+	shared_done(s);
+}
+
+/* What is asked for of a receive queue is ignored: there is none. */
+static void srq_no_receive_queue(struct kunit *test)
+{
+	struct shared *s = shared_open(test);
+	struct ib_qp_init_attr attr = {
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.srq = s->srq,
+		.cap = {
+			.max_send_wr = 4,
+			.max_send_sge = 1,
+			.max_recv_wr = 1000000,
+			.max_recv_sge = 1000,
+		},
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp = ib_create_qp(s->pd, &attr);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(qp));
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_wr, 0);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_sge, 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	attr.srq = NULL;
+	attr.cap.max_recv_wr = 1000000;
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(ib_create_qp(s->pd, &attr)));
+	shared_done(s);
+}
+
+/* A device that keeps an SRQ of the kernel is reset, like one that keeps a QP. */
+static void srq_refused(struct kunit *test)
+{
+	struct shared *s = shared_open(test);
+
+	KUNIT_ASSERT_EQ(test, 0, shared_post(s, 1));
+	s->mock->fail[CMD(DESTROY_SRQ)] = -EREMOTEIO;
+	kunit_release_action(test, shared_close, s);
+	KUNIT_EXPECT_EQ(test, s->mock->given_up, 1);
+	mock_stop(s->mock, s->ibdev);
+	KUNIT_EXPECT_EQ(test, s->mock->given_up, 1);
+}
+
 /* Who waits until a QP has no request any more does not wait for a dead device. */
 static void srq_dead(struct kunit *test)
 {
@@ -422,6 +496,9 @@ static struct kunit_case srq_cases[] = {
 	KUNIT_CASE(srq_forgotten),
 	KUNIT_CASE(srq_bad_post),
 	KUNIT_CASE(srq_events),
+	KUNIT_CASE(srq_events_once),
+	KUNIT_CASE(srq_no_receive_queue),
+	KUNIT_CASE(srq_refused),
 	KUNIT_CASE(srq_dead),
 	KUNIT_CASE(srq_not_offered),
 	KUNIT_CASE(srq_same_handle),

@@ -419,13 +419,13 @@ static void xrc_tgt_events(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(x->qp[0]));
 	x->qp[0] = NULL;
-	mock_event(x->mock, VIRTIO_RDMA_EVENT_QP_LAST_WQE, qpn);
-	KUNIT_EXPECT_EQ(test, x->events[0][IB_EVENT_QP_LAST_WQE_REACHED], 1);
-	KUNIT_EXPECT_EQ(test, x->events[1][IB_EVENT_QP_LAST_WQE_REACHED], 2);
+	mock_event(x->mock, VIRTIO_RDMA_EVENT_QP_FATAL, qpn);
+	KUNIT_EXPECT_EQ(test, x->events[0][IB_EVENT_QP_FATAL], 0);
+	KUNIT_EXPECT_EQ(test, x->events[1][IB_EVENT_QP_FATAL], 1);
 	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(x->qp[1]));
 	x->qp[1] = NULL;
-	mock_event(x->mock, VIRTIO_RDMA_EVENT_QP_LAST_WQE, qpn);
-	KUNIT_EXPECT_EQ(test, x->events[1][IB_EVENT_QP_LAST_WQE_REACHED], 2);
+	mock_event(x->mock, VIRTIO_RDMA_EVENT_QP_ACCESS_ERR, qpn);
+	KUNIT_EXPECT_EQ(test, x->events[1][IB_EVENT_QP_ACCESS_ERR], 0);
 	xrc_done(x);
 }
 

@@ -701,6 +701,8 @@ struct vroce_hw_srq {
  * @hw: the device's part
  * @maps: the pieces of it that user space may map
  * @max_sge: elements of a request
+ * @failed: its consumer has been told that it is in error
+ * @armed: its consumer waits for the event that there are few requests
  * @resizing: held while it gets another ring
  */
 struct vroce_srq {
@@ -709,6 +711,8 @@ struct vroce_srq {
 	struct vroce_hw_srq *hw;
 	struct vroce_maps maps;
 	u32 max_sge;
+	int failed;
+	int armed;
 	struct mutex resizing;	/* the ring */
 };
 
@@ -744,6 +748,8 @@ void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type)
  * @datagram: received data begins with a network header
  * @qp: the verbs object, NULL when it is going away; changes under the locks of both
  *	CQs
+ * @told: bits of &enum virtio_rdma_event_type: what its consumer has been told since the
+ *	last RESET
  * @mem: its rings and its control block, if it is direct
  * @rcu: frees the QP once no reader of &vroce_dev.qps can still use it
  */
@@ -761,6 +767,7 @@ struct vroce_hw_qp {
 	bool gsi;
 	bool datagram;
 	struct vroce_qp *qp;
+	unsigned long told;
 	struct vroce_mem *mem;
 	struct rcu_head rcu;
 };
@@ -822,7 +829,7 @@ struct vroce_qp {
 	enum ib_qp_state state;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
-	bool sqd_notify;
+	int sqd_notify;
 	spinlock_t sq_lock;	/* posting */
 	spinlock_t rq_lock;	/* posting */
 	struct vroce_backlog backlog;

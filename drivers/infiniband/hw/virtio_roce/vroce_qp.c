@@ -318,10 +318,15 @@ static const struct {
 	[VIRTIO_RDMA_EVENT_QP_LAST_WQE]		= { IB_EVENT_QP_LAST_WQE_REACHED, true },
 };
 
-/* The device reports each drained queue, a consumer hears of it if it asked for that. */
-static bool vroce_qp_wants(const struct vroce_qp *qp, u16 type)
+/*
+ * The device reports each drained queue, a consumer hears of it if it asked for that.  All
+ * else happens once until RESET.  The core keeps each event until the process reads it, so
+ * a device must not be able to repeat them.
+ */
+static bool vroce_qp_wants(struct vroce_qp *qp, struct vroce_hw_qp *hw, u16 type)
 {
-	return type != VIRTIO_RDMA_EVENT_SQ_DRAINED || READ_ONCE(qp->sqd_notify);
+	return type == VIRTIO_RDMA_EVENT_SQ_DRAINED ? xchg(&qp->sqd_notify, 0) :
+						      !test_and_set_bit(type, &hw->told);
 }
 
 /**
@@ -346,7 +351,7 @@ void vroce_qp_event(struct vroce_dev *dev, u16 type, u32 qpn)
 	rcu_read_lock();
 	hw = xa_load(&dev->qps, qpn);
 	qp = hw ? READ_ONCE(hw->qp) : NULL;
-	if (qp && qp->ibqp.event_handler && vroce_qp_wants(qp, type)) {
+	if (qp && qp->ibqp.event_handler && vroce_qp_wants(qp, hw, type)) {
 		event.element.qp = &qp->ibqp;
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 	}
@@ -654,6 +659,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			vroce_flush_drop(dev, qp->hw);
 			vroce_hw_qp_forget(qp->hw);
 			vroce_qp_rewind(qp);
+			WRITE_ONCE(qp->hw->told, 0);
 		}
 		/* What waits for this event must not wait for a dead device. */
 		if (attr->qp_state == IB_QPS_ERR &&

@@ -267,6 +267,9 @@ err_hw:
 
 static int vroce_srq_set_limit(struct vroce_srq *srq, u32 limit)
 {
+	/* The event may be faster than the answer. */
+	if (limit)
+		WRITE_ONCE(srq->armed, 1);
 	return vroce_cmd_modify_srq(to_vdev(srq->ibsrq.device)->aux,
 				    srq->hw->handle, limit);
 }
@@ -385,6 +388,9 @@ void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type)
 	};
 
 	if (!srq || !srq->ibsrq.event_handler)
+		return;
+	/* The core keeps each event until the process reads it. */
+	if (type == IB_EVENT_SRQ_ERR ? xchg(&srq->failed, 1) : !xchg(&srq->armed, 0))
 		return;
 	event.element.srq = &srq->ibsrq;
 	srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
