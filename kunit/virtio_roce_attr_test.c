@@ -36,7 +36,7 @@ static const struct bit_case mask_table[] = {
 	{ "ALT_PATH", IB_QP_ALT_PATH, 0 },
 	{ "PATH_MIG_STATE", IB_QP_PATH_MIG_STATE, 0 },
 	{ "EN_SQD_ASYNC_NOTIFY", IB_QP_EN_SQD_ASYNC_NOTIFY, 0 },
-	{ "RATE_LIMIT", IB_QP_RATE_LIMIT, 0 },
+	{ "RATE_LIMIT", IB_QP_RATE_LIMIT, 1 << 16 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(mask, mask_table, name);
@@ -135,10 +135,12 @@ static const struct field_case field_table[] = {
 	{ "sq_psn", IB_QP_SQ_PSN, 32, 4, { 0x44, 0x43, 0x42, 0 } },
 	{ "dest_qp_num", IB_QP_DEST_QPN, 36, 4, { 0x54, 0x53, 0x52, 0 } },
 	{ "qp_access_flags", IB_QP_ACCESS_FLAGS, 40, 4, { 6, 0, 0, 0 } },
+	{ "rate_limit", IB_QP_RATE_LIMIT, 44, 4, { 0x84, 0x83, 0x82, 0x81 } },
 	{ "max_send_wr", IB_QP_CAP, 48, 4, { 0x64, 0x63, 0, 0 } },
 	{ "flow_label", IB_QP_AV, 88, 4, { 0x33, 0x22, 0x01, 0 } },
 	{ "sgid_index to dmac", IB_QP_AV, 92, 8,
 	  { 0xfe, 0x40, 0x68, 0, 0x52, 0x54, 0x00, 0x12 } },
+	{ "sl", IB_QP_AV, 102, 2, { 0x0d, 0 } },
 	{ "port", IB_QP_PORT, 8, 0, {} },
 	{ "pkey_index", IB_QP_PKEY_INDEX, 8, 0, {} },
 };
@@ -169,9 +171,11 @@ static void fill_attr(struct ib_qp_attr *attr)
 		.cap.max_send_wr = 0x6364,
 		.port_num = 1,
 		.pkey_index = 0x77,
+		.rate_limit = 0x81828384,
 	};
 	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_grh(&attr->ah_attr, &gid, 0x12233, 0xfe, 0x40, 0x68);
+	rdma_ah_set_sl(&attr->ah_attr, 0xfd);
 	memcpy(attr->ah_attr.roce.dmac, mac, sizeof(mac));
 }
 
@@ -207,11 +211,12 @@ static void attr_modify_all(struct kunit *test)
 
 	fill_attr(&attr);
 	vroce_qp_attr_to_wire(&attr, VROCE_QP_ATTRS, &wire);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(wire.attr_mask), 0xbfff);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(wire.attr_mask), 0x1bfff);
 	KUNIT_EXPECT_EQ(test, wire.rnr_retry, 0x16);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(wire.dest_qp_num), 0x525354);
 	KUNIT_EXPECT_EQ(test, wire.ah_attr.dmac[5], 0x56);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(wire.rate_limit), 0);
+	KUNIT_EXPECT_EQ(test, wire.ah_attr.sl, 0xd);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(wire.rate_limit), 0x81828384);
 }
 
 struct value_case {

@@ -870,6 +870,32 @@ static void kern_notify(struct kunit *test)
 	endpoint_done(ep);
 }
 
+/* Attributes that the core's table of transitions does not know, or that mean nothing. */
+static void kern_modify_more(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	const struct virtio_rdma_cmd_modify_qp *req;
+	struct ib_qp_attr attr = {
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND,
+		.rate_limit = 1000,
+	};
+
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_RATE_LIMIT));
+	req = (const void *)mock_last(mock, CMD(MODIFY_QP))->req;
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->attr_mask), VIRTIO_IB_QP_RATE_LIMIT);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->rate_limit), 1000);
+	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_ACCESS_FLAGS));
+	req = (const void *)mock_last(mock, CMD(MODIFY_QP))->req;
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->qp_access_flags),
+			VIRTIO_IB_ACCESS_REMOTE_READ);
+	attr.qp_access_flags = IB_ZERO_BASED;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			ib_modify_qp(ep->qp, &attr, IB_QP_ACCESS_FLAGS));
+	endpoint_done(ep);
+}
+
 /* What was not polled of a QP that is gone does not become another's. */
 static void kern_stale_completions(struct kunit *test)
 {
@@ -960,7 +986,7 @@ static void kern_modify_refused(struct kunit *test)
 					   IB_QP_ACCESS_FLAGS), -EINVAL);
 	/* A right that the device does not know; to_rts() has one to ignore. */
 	attr.pkey_index = 0;
-	attr.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND;
+	attr.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_ON_DEMAND;
 	KUNIT_EXPECT_EQ(test, ib_modify_qp(ep->qp, &attr, IB_QP_STATE |
 					   IB_QP_PKEY_INDEX | IB_QP_PORT |
 					   IB_QP_ACCESS_FLAGS), -EOPNOTSUPP);
@@ -2087,6 +2113,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_datagram_content),
 	KUNIT_CASE(kern_unsignaled),
 	KUNIT_CASE(kern_notify),
+	KUNIT_CASE(kern_modify_more),
 	KUNIT_CASE(kern_stale_completions),
 	KUNIT_CASE(kern_reset_and_again),
 	KUNIT_CASE(kern_modify_refused),

@@ -449,11 +449,13 @@ err_backlog:
  * Rights that the device does not know are refused in general.  But connection managers
  * and many programs always give the peer the right to do atomics or to flush, and do
  * not rely on it.  So these two are accepted: a device without the operation refuses
- * such requests of a peer in any case.  All other flags are not rights of a peer.
+ * such requests of a peer in any case.  Some programs give a QP the right that windows are
+ * bound, which regions have; it means nothing here, as in other devices.  All other flags
+ * are not rights of a peer.
  */
 static bool vroce_qp_access_is_ok(int access)
 {
-	return !(access & ~(VROCE_ACCESS | IB_ACCESS_REMOTE_ATOMIC |
+	return !(access & ~(VROCE_ACCESS | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
 			    VROCE_ACCESS_FLUSH | IB_ACCESS_OPTIONAL));
 }
 
@@ -474,7 +476,8 @@ static int vroce_qp_check_modify(struct vroce_dev *dev, struct vroce_qp *qp,
 	}
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask & IB_QP_STATE ? attr->qp_state : cur;
-	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask)) {
+	/* The core's table has no rate limit.  The device knows where it is legal. */
+	if (!ib_modify_qp_is_ok(cur, new, qp->ibqp.qp_type, mask & ~IB_QP_RATE_LIMIT)) {
 		ibdev_dbg(&dev->ibdev, "QP %u: from %d to %d with %#x\n",
 			  qp->ibqp.qp_num, cur, new, mask);
 		return -EINVAL;
@@ -628,6 +631,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	/* A device without FLUSH does not know these flags. */
 	if (!vroce_has_flush(dev))
 		attr->qp_access_flags &= ~VROCE_ACCESS_FLUSH;
+	attr->qp_access_flags &= ~IB_ACCESS_MW_BIND;
 	attr->qp_access_flags = vroce_known_access(dev, attr->qp_access_flags);
 
 	mutex_lock(&qp->mutex);

@@ -10,6 +10,9 @@
 #include "virtio_roce_compat.h"
 #include "vroce_wire.h"
 
+/* A service level has 4 bits. */
+#define VROCE_SL_MASK	0xf
+
 struct vroce_bit {
 	u32 core;
 	u32 wire;
@@ -44,6 +47,7 @@ static const struct vroce_bit vroce_qp_attr_bits[] = {
 	{ IB_QP_MAX_DEST_RD_ATOMIC,	VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC },
 	{ IB_QP_CAP,			VIRTIO_IB_QP_CAP },
 	{ IB_QP_DEST_QPN,		VIRTIO_IB_QP_DEST_QPN },
+	{ IB_QP_RATE_LIMIT,		VIRTIO_IB_QP_RATE_LIMIT },
 };
 
 static const struct vroce_bit vroce_send_flag_bits[] = {
@@ -285,6 +289,7 @@ void vroce_ah_attr_to_wire(const struct rdma_ah_attr *attr,
 	wire->grh.hop_limit = grh->hop_limit;
 	wire->grh.traffic_class = grh->traffic_class;
 	ether_addr_copy(wire->dmac, attr->roce.dmac);
+	wire->sl = rdma_ah_get_sl(attr) & VROCE_SL_MASK;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_ah_attr_to_wire);
 
@@ -300,6 +305,7 @@ static void vroce_ah_attr_from_wire(const struct virtio_rdma_ah_attr *wire,
 			wire->grh.sgid_index, wire->grh.hop_limit,
 			wire->grh.traffic_class);
 	ether_addr_copy(attr->roce.dmac, wire->dmac);
+	rdma_ah_set_sl(attr, wire->sl & VROCE_SL_MASK);
 }
 
 /* Write the one-byte members that @mask has; the others stay zero. */
@@ -347,6 +353,8 @@ void vroce_qp_attr_to_wire(const struct ib_qp_attr *attr, int mask,
 		wire->sq_psn = cpu_to_le32(attr->sq_psn);
 	if (mask & IB_QP_DEST_QPN)
 		wire->dest_qp_num = cpu_to_le32(attr->dest_qp_num);
+	if (mask & IB_QP_RATE_LIMIT)
+		wire->rate_limit = cpu_to_le32(attr->rate_limit);
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		access = vroce_access_to_wire(attr->qp_access_flags);
 		wire->qp_access_flags = cpu_to_le32(access);
@@ -387,6 +395,7 @@ int vroce_qp_attr_from_wire(const struct virtio_rdma_ack_query_qp *wire,
 	attr->rq_psn = le32_to_cpu(wire->rq_psn);
 	attr->sq_psn = le32_to_cpu(wire->sq_psn);
 	attr->dest_qp_num = le32_to_cpu(wire->dest_qp_num);
+	attr->rate_limit = le32_to_cpu(wire->rate_limit);
 	attr->qp_access_flags =
 		vroce_access_from_wire(le32_to_cpu(wire->qp_access_flags));
 	vroce_ah_attr_from_wire(&wire->ah_attr, &attr->ah_attr);

@@ -33,7 +33,8 @@ enum vroce_qp_types {
 			 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_RQ_PSN | \
 			 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MIN_RNR_TIMER | \
 			 IB_QP_SQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | \
-			 IB_QP_DEST_QPN | IB_QP_EN_SQD_ASYNC_NOTIFY)
+			 IB_QP_DEST_QPN | IB_QP_EN_SQD_ASYNC_NOTIFY | \
+			 IB_QP_RATE_LIMIT)
 
 u32 vroce_access_to_wire(int access);
 int vroce_access_from_wire(u32 wire);
