@@ -242,10 +242,27 @@ static int mock_list_check(struct mock *mock, const struct mock_list *list)
 	return -EREMOTEIO;
 }
 
-static void mock_set_pages(struct mock_mr *mr, const struct mock_list *list)
+/* What else is in the pages that a list lies in must not be memory of somebody else. */
+static void mock_list_tail(struct mock *mock, const struct mock_list *list)
+{
+	u32 n = list->npages % VIRTIO_RDMA_MR_LIST_PAGE;
+	const __le64 *where = list->addrs->iov_base;
+	const __le64 *last;
+
+	if (!list->levels || !n)
+		return;
+	last = phys_to_virt(le64_to_cpu(where[list->npages / VIRTIO_RDMA_MR_LIST_PAGE]));
+	if (memchr_inv(last + n, 0, (VIRTIO_RDMA_MR_LIST_PAGE - n) * sizeof(*last)))
+		mock_violation(mock, "memory of others behind a list of pages",
+			       list->npages);
+}
+
+static void mock_set_pages(struct mock *mock, struct mock_mr *mr,
+			   const struct mock_list *list)
 {
 	u32 i;
 
+	mock_list_tail(mock, list);
 	mr->npages = list->npages;
 	mr->page_shift = list->page_shift;
 	mr->levels = list->levels;
@@ -275,7 +292,7 @@ static int mock_reg_user_mr(struct mock *mock, const void *r,
 
 	if (!list.npages || mock_list_check(mock, &list))
 		return -EREMOTEIO;
-	mock_set_pages(&mr, &list);
+	mock_set_pages(mock, &mr, &list);
 	return mock_new_mr(mock, &mr, rsp);
 }
 
@@ -310,7 +327,7 @@ static int mock_rereg_mr(struct mock *mock, const struct virtio_net_roce_cmd *cm
 		return 0;
 	mr->virt_addr = le64_to_cpu(req->virt_addr);
 	mr->length = le64_to_cpu(req->length);
-	mock_set_pages(mr, &list);
+	mock_set_pages(mock, mr, &list);
 	return 0;
 }
 

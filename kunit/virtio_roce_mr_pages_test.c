@@ -8,6 +8,7 @@
 #include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
 
@@ -209,6 +210,16 @@ static void expect_list(struct kunit *test, const struct mock_mr *mr,
 	KUNIT_EXPECT_EQ(test, mr->sum, sum);
 }
 
+/* Memory that is allocated next is not zero. */
+static void leave_traces(struct kunit *test)
+{
+	void *traces = vmalloc(64 * PAGE_SIZE);
+
+	KUNIT_ASSERT_NOT_NULL(test, traces);
+	memset(traces, 0xa5, 64 * PAGE_SIZE);
+	vfree(traces);
+}
+
 static void pages_elsewhere(struct kunit *test)
 {
 	static const u32 counts[] = { 1, SHORT, SHORT + 1, 1024, MANY };
@@ -223,7 +234,11 @@ static void pages_elsewhere(struct kunit *test)
 	p = process_of(test, VIRTIO_IB_DEVICE_MR_INDIRECT | VIRTIO_IB_DEVICE_REREG_MR, &pd);
 	mr = &p->mock->mrs[0];
 	start = map_many(test);
+	/* Now, so that lists and not these get memory that is not zero. */
+	for (i = 0; i < MANY; i++)
+		process_page(test, start + i * 4096UL);
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		leave_traces(test);
 		is_long = counts[i] > SHORT;
 		KUNIT_ASSERT_EQ(test, 0, process_reg_mr(p, pd, start, counts[i] * 4096,
 							start, LOCAL, &resp));

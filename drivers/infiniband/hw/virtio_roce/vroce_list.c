@@ -69,12 +69,16 @@ static int vroce_list_fill(struct vroce_list *list, struct ib_umem *umem,
 	size_t i = 0;
 
 	list->pages = indirect ?
-		      __vmalloc(vroce_list_bytes(list), GFP_KERNEL_ACCOUNT) :
+		      __vmalloc(PAGE_ALIGN(vroce_list_bytes(list)), GFP_KERNEL_ACCOUNT) :
 		      kvmalloc(vroce_list_bytes(list), GFP_KERNEL_ACCOUNT);
 	if (!list->pages)
 		return -ENOMEM;
 	rdma_umem_for_each_dma_block(umem, &iter, pgsz)
 		list->pages[i++] = cpu_to_le64(rdma_block_iter_dma_address(&iter));
+	/* The device sees whole pages. */
+	if (indirect)
+		memset(list->pages + i, 0, PAGE_ALIGN(vroce_list_bytes(list)) -
+					   i * sizeof(*list->pages));
 	return indirect ? vroce_list_map(list) : 0;
 }
 
