@@ -1707,6 +1707,41 @@ static void kern_drain_lost(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+/* A UD QP has a last request, too. */
+static void kern_drain_datagrams(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_init_attr attr = {
+		.cap = { 4, 4, 1, 1, 0 },
+		.qp_type = IB_QPT_UD,
+	};
+	const struct virtio_rdma_sq_req *last;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u32 len;
+
+	cq = ib_alloc_cq(ep->ibdev, NULL, 16, 0, IB_POLL_DIRECT);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+	attr.send_cq = cq;
+	attr.recv_cq = cq;
+	qp = ib_create_qp(ep->pd, &attr);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	to_vqp(qp)->state = IB_QPS_RTS;
+	to_vdev(ep->ibdev)->drain_ms = 100;
+	ib_drain_sq(qp);
+	KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->sq_vqs[qp->qp_num]), 1);
+	last = mock_take(mock, &mock->sq_vqs[qp->qp_num], 0, &len);
+	KUNIT_EXPECT_EQ(test, last->opcode, VIRTIO_IB_WR_SEND);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(last->num_sge), 0);
+	/* It did not come back, and then it was flushed. */
+	KUNIT_EXPECT_EQ(test, mock->given_up, 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	ib_free_cq(cq);
+	kunit_release_action(test, endpoint_close, ep);
+	mock_stop(mock, ep->ibdev);
+}
+
 /* Indices that a dying device has left anywhere lead nowhere. */
 static void kern_dead_hostile(struct kunit *test)
 {
@@ -2136,6 +2171,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_dead_hostile),
 	KUNIT_CASE(kern_dead_notify),
 	KUNIT_CASE(kern_drain_lost),
+	KUNIT_CASE(kern_drain_datagrams),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_ah_retry),
 	KUNIT_CASE(kern_management),

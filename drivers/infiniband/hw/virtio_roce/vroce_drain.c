@@ -22,16 +22,27 @@ static void vroce_drain_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static int vroce_drain_post(struct ib_qp *ibqp, struct vroce_drain *drain, bool send)
 {
-	struct ib_rdma_wr swr = {
+	const bool datagram = to_vqp(ibqp)->hw->datagram;
+	/* It is flushed, so it does not matter where it would go. */
+	struct vroce_ah nowhere = {};
+	struct ib_rdma_wr rdma = {
 		.wr = {
 			.wr_cqe = &drain->cqe,
 			.opcode = IB_WR_RDMA_WRITE,
 			.send_flags = IB_SEND_SIGNALED,
 		},
 	};
+	struct ib_ud_wr ud = {
+		.wr = {
+			.wr_cqe = &drain->cqe,
+			.opcode = IB_WR_SEND,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.ah = &nowhere.ibah,
+	};
 	struct ib_recv_wr rwr = { .wr_cqe = &drain->cqe };
 
-	return send ? ib_post_send(ibqp, &swr.wr, NULL) :
+	return send ? ib_post_send(ibqp, datagram ? &ud.wr : &rdma.wr, NULL) :
 		      ib_post_recv(ibqp, &rwr, NULL);
 }
 
