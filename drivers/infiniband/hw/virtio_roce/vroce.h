@@ -974,6 +974,7 @@ void vroce_watch_stop(struct vroce_dev *dev);
  * @next_doorbell: counts doorbell pages, to spread them over the doorbell virtqueues
  * @wq: runs releases that vroce_obj_put_later() deferred
  * @netdev_nb: notices when the link of the Ethernet interface comes or goes
+ * @port_lock: guards @port_active, and held while clients are told
  * @port_active: last state of the port that clients were told
  * @health: whether the device is alive
  * @cqs: &struct vroce_cq of each CQN in use
@@ -998,6 +999,7 @@ struct vroce_dev {
 	atomic_t next_doorbell;
 	struct workqueue_struct *wq;
 	struct notifier_block netdev_nb;
+	spinlock_t port_lock;	/* port_active */
 	bool port_active;
 	enum virtio_net_roce_event health;
 	struct xarray cqs;

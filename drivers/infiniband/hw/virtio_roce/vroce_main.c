@@ -317,6 +317,9 @@ static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
  * vroce_port_update() - tell clients if the port came up or went down
  * @dev: device
  *
+ * The state is read under the lock, so what is told last is the newest state, no matter
+ * who tells it.
+ *
  * Context: any.
  */
 void vroce_port_update(struct vroce_dev *dev)
@@ -325,13 +328,17 @@ void vroce_port_update(struct vroce_dev *dev)
 		.device = &dev->ibdev,
 		.element.port_num = 1,
 	};
-	bool active = vroce_port_is_active(dev);
+	unsigned long flags;
+	bool active;
 
-	if (active == dev->port_active)
-		return;
-	dev->port_active = active;
-	event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
-	ib_dispatch_event(&event);
+	spin_lock_irqsave(&dev->port_lock, flags);
+	active = vroce_port_is_active(dev);
+	if (active != dev->port_active) {
+		dev->port_active = active;
+		event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+		ib_dispatch_event(&event);
+	}
+	spin_unlock_irqrestore(&dev->port_lock, flags);
 }
 
 static int vroce_netdev_event(struct notifier_block *nb, unsigned long event,
@@ -362,6 +369,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	vroce_clear_rings(dev->aux);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->srqs, XA_FLAGS_LOCK_IRQ);
+	spin_lock_init(&dev->port_lock);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
 	vroce_kept_init(dev);
