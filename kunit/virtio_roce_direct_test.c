@@ -4,10 +4,12 @@
  * acts as a device.
  */
 #include <kunit/test.h>
+#include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -860,6 +862,62 @@ static void direct_user_outlives(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* From now on the test has no right to lock more memory than it may. */
+static void direct_drop_capability(struct kunit *test)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cap_lower(cred->cap_effective, CAP_IPC_LOCK);
+	commit_creds(cred);
+}
+
+static unsigned long direct_lock_at_most(unsigned long bytes)
+{
+	return xchg(&current->signal->rlim[RLIMIT_MEMLOCK].rlim_cur, bytes);
+}
+
+static int direct_make_cq(struct process *p)
+{
+	struct cq_resp resp;
+	int err = process_create_cq(p, 1024, &resp);
+
+	return err ?: process_destroy_cq(p, resp.handle);
+}
+
+/* Rings count as locked memory; and nobody who is killed goes on making one. */
+static void direct_user_memlock(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	unsigned long limit = direct_lock_at_most(RLIM_INFINITY);
+	struct process *p;
+	s64 before;
+	const u32 pages = 1024 * sizeof(struct virtio_rdma_cqe) / PAGE_SIZE + 1;
+
+	direct_drop_capability(test);
+	p = process_direct(mock, &prog);
+	before = atomic64_read(&current->mm->pinned_vm);
+	/* A CQ, a QP and a doorbell page. */
+	KUNIT_EXPECT_GE(test, before, 5);
+	direct_lock_at_most((before + pages - 1) << PAGE_SHIFT);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, direct_make_cq(p));
+	direct_lock_at_most((before + pages) << PAGE_SHIFT);
+	KUNIT_EXPECT_EQ(test, 0, direct_make_cq(p));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&current->mm->pinned_vm), before);
+	direct_lock_at_most(limit);
+
+	sigaddset(&current->pending.signal, SIGKILL);
+	set_thread_flag(TIF_SIGPENDING);
+	KUNIT_EXPECT_EQ(test, -EINTR, direct_make_cq(p));
+	sigdelset(&current->pending.signal, SIGKILL);
+	clear_thread_flag(TIF_SIGPENDING);
+
+	process_close_file(p);
+	mock_expect_clean(mock);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&current->mm->pinned_vm), 0);
+}
+
 /* A CQ of a process is told that the device is dead. */
 static void direct_user_dead(struct kunit *test)
 {
@@ -1155,6 +1213,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_no_virtqueues),
 	KUNIT_CASE(direct_user_maps),
 	KUNIT_CASE(direct_user_outlives),
+	KUNIT_CASE(direct_user_memlock),
 	KUNIT_CASE(direct_user_dead),
 	KUNIT_CASE(direct_user_resize),
 	KUNIT_CASE(direct_user_not_resized),

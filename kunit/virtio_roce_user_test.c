@@ -632,6 +632,19 @@ static void user_last_mapping_counts(struct kunit *test)
 }
 
 /* A process that dies: its mappings go first, and then the file. */
+/* Slots count as locked memory. */
+static void user_memlock(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct program *prog = program_start(mock);
+
+	KUNIT_EXPECT_GE(test, atomic64_read(&current->mm->pinned_vm), 3);
+	program_destroy(prog);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&current->mm->pinned_vm), 0);
+	process_close_file(prog->p);
+	mock_expect_clean(mock);
+}
+
 static void user_exit(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -1159,6 +1172,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE_PARAM(user_each_piece_holds, piece_gen_params),
 	KUNIT_CASE(user_cq_while_mapped),
 	KUNIT_CASE(user_last_mapping_counts),
+	KUNIT_CASE(user_memlock),
 	KUNIT_CASE(user_exit),
 	KUNIT_CASE(user_kernel_only),
 	KUNIT_CASE(user_removal_unmapped),

@@ -147,6 +147,19 @@ void vroce_kept_free(struct vroce_dev *dev);
 
 #define VROCE_MEM_PARTS		3
 
+/**
+ * struct vroce_charge - pages that count against RLIMIT_MEMLOCK of a process
+ * @mm: its memory; NULL if nothing is counted
+ * @npages: number of pages
+ */
+struct vroce_charge {
+	struct mm_struct *mm;
+	size_t npages;
+};
+
+int vroce_charge_take(struct vroce_charge *charge, size_t npages);
+void vroce_charge_give(struct vroce_charge *charge);
+
 /* The kernel uses it, not a process. */
 #define VROCE_MEM_KERNEL	BIT(0)
 /* The last part may share a page with the one before. */
@@ -162,6 +175,7 @@ void vroce_kept_free(struct vroce_dev *dev);
  * @pos: where each part begins, bytes
  * @len: bytes of each part
  * @map: where the kernel sees all pages; NULL if a process uses them
+ * @charge: of the process that uses them
  */
 struct vroce_mem {
 	struct kref ref;
@@ -172,6 +186,7 @@ struct vroce_mem {
 	size_t pos[VROCE_MEM_PARTS];
 	size_t len[VROCE_MEM_PARTS];
 	void *map;
+	struct vroce_charge charge;
 };
 
 struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
@@ -262,6 +277,7 @@ struct vroce_request {
  * @consumer: in a direct CQ, the index up to which completions were polled, as the
  *	device sees it
  * @flushed: in a kernel's CQ, completions that the driver has added itself
+ * @charge: of the process whose slots these are, in the form of the RFC
  */
 struct vroce_queue {
 	bool direct;
@@ -288,10 +304,12 @@ struct vroce_queue {
 	u32 bit;
 	__le32 *consumer;
 	u32 flushed;
+	struct vroce_charge charge;
 };
 
 int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 		      u32 slot_len, u32 align);
+int vroce_queue_charge(struct vroce_queue *q);
 void vroce_queue_init_direct(struct vroce_queue *q, void *slots, u32 depth,
 			     u32 stride);
 int vroce_queue_alloc_requests(struct vroce_queue *q);

@@ -186,6 +186,9 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
 					VROCE_CQ_ALIGN);
 		if (err)
 			goto err_free;
+		err = kernel ? 0 : vroce_queue_charge(&hw->queue);
+		if (err)
+			goto err_queue;
 	}
 	if (direct || (kernel && vroce_has_events(dev)))
 		err = vroce_hw_cq_create_long(dev, hw, cqe, vector, kernel);

@@ -37,7 +37,8 @@ static int vroce_doorbell_create(struct vroce_dev *dev, struct vroce_doorbell *d
 	db->taken = bitmap_zalloc(VIRTIO_RDMA_DOORBELL_BITS, GFP_KERNEL_ACCOUNT);
 	if (!db->taken)
 		return -ENOMEM;
-	mem = vroce_mem_create(dev->aux->dma_dev, &len, 1, 0);
+	mem = vroce_mem_create(dev->aux->dma_dev, &len, 1,
+			       db == &dev->doorbell ? VROCE_MEM_KERNEL : 0);
 	if (IS_ERR(mem)) {
 		err = PTR_ERR(mem);
 		goto err_bitmap;

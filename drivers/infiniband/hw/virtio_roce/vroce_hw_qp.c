@@ -119,8 +119,12 @@ static int vroce_hw_qp_alloc_queues(struct vroce_hw_qp *hw,
 		return err;
 	err = vroce_queue_alloc(&hw->rq, dma_dev, cap->max_recv_wr,
 				vroce_rq_slot_len(cap), VROCE_RQ_ALIGN);
-	if (err)
+	if (!err && !hw->kernel)
+		err = vroce_queue_charge(&hw->sq) ?: vroce_queue_charge(&hw->rq);
+	if (err) {
+		vroce_queue_free(&hw->rq);
 		vroce_queue_free(&hw->sq);
+	}
 	return err;
 }
 

@@ -2,7 +2,9 @@
 /*
  * Memory of direct queues: ordinary pages, of which the device is given a list.
  *
- * The pages are charged to the process that asks for the queue.  A process maps them by
+ * The pages are charged to the process that asks for the queue, and count against its
+ * RLIMIT_MEMLOCK as pinned pages do: nothing else bounds them, as they need not be mapped,
+ * and whoever looks for memory to free does not see them.  A process maps them by
  * vm_insert_pages(), and so each mapping holds references of its own: pages that are
  * still mapped after the queue is gone belong to that process alone.  For consumers in
  * the kernel all pages of a queue are mapped at one address.
@@ -10,19 +12,62 @@
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "vroce.h"
+
+/**
+ * vroce_charge_take() - count pages against RLIMIT_MEMLOCK, with those that are pinned
+ * @charge: zeroed
+ * @npages: number of pages of a queue of the calling process
+ *
+ * Return: 0, or -ENOMEM if the process may not have so many.
+ */
+int vroce_charge_take(struct vroce_charge *charge, size_t npages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct mm_struct *mm = current->mm;
+
+	if (!mm)
+		return 0;
+	if (atomic64_add_return(npages, &mm->pinned_vm) > limit &&
+	    !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(npages, &mm->pinned_vm);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	charge->mm = mm;
+	charge->npages = npages;
+	return 0;
+}
+
+/**
+ * vroce_charge_give() - undo vroce_charge_take()
+ * @charge: zeroed if there was none
+ *
+ * Context: any process, which may be another one; may sleep.
+ */
+void vroce_charge_give(struct vroce_charge *charge)
+{
+	if (!charge->mm)
+		return;
+	atomic64_sub(charge->npages, &charge->mm->pinned_vm);
+	mmdrop(charge->mm);
+	charge->mm = NULL;
+}
 
 static void vroce_mem_release(struct kref *ref)
 {
 	struct vroce_mem *mem = container_of(ref, struct vroce_mem, ref);
 	u32 i;
 
-	for (i = 0; i < mem->npages && mem->pages[i]; i++)
+	for (i = 0; mem->pages && i < mem->npages && mem->pages[i]; i++)
 		__free_page(mem->pages[i]);
 	kvfree(mem->pages);
+	vroce_charge_give(&mem->charge);
 	kfree(mem);
 }
 
@@ -69,6 +114,9 @@ static int vroce_mem_alloc_pages(struct vroce_mem *mem)
 	if (!mem->pages)
 		return -ENOMEM;
 	for (i = 0; i < mem->npages; i++) {
+		/* What takes long ends when the process is to end. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		mem->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					   __GFP_NOWARN);
 		if (!mem->pages[i])
@@ -117,7 +165,7 @@ struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
 				   u32 nparts, u32 flags)
 {
 	struct vroce_mem *mem;
-	int err = -ENOMEM;
+	int err;
 
 	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
 	if (!mem)
@@ -125,8 +173,15 @@ struct vroce_mem *vroce_mem_create(struct device *dma_dev, const size_t *lens,
 	kref_init(&mem->ref);
 	mem->dma_dev = dma_dev;
 	vroce_mem_place(mem, lens, nparts, flags & VROCE_MEM_PACKED);
-	if (vroce_mem_alloc_pages(mem))
+	if (!(flags & VROCE_MEM_KERNEL)) {
+		err = vroce_charge_take(&mem->charge, mem->npages);
+		if (err)
+			goto err_put;
+	}
+	err = vroce_mem_alloc_pages(mem);
+	if (err)
 		goto err_put;
+	err = -ENOMEM;
 	mem->dma = kvcalloc(mem->npages, sizeof(*mem->dma), GFP_KERNEL_ACCOUNT);
 	if (!mem->dma)
 		goto err_put;

@@ -51,6 +51,17 @@ int vroce_queue_alloc(struct vroce_queue *q, struct device *dma_dev, u32 depth,
 EXPORT_SYMBOL_IF_KUNIT(vroce_queue_alloc);
 
 /**
+ * vroce_queue_charge() - count the slots against RLIMIT_MEMLOCK
+ * @q: queue of vroce_queue_alloc(), of the calling process
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vroce_queue_charge(struct vroce_queue *q)
+{
+	return vroce_charge_take(&q->charge, q->slots_len >> PAGE_SHIFT);
+}
+
+/**
  * vroce_queue_init_direct() - start a queue in direct form, empty
  * @q: queue
  * @slots: its zeroed slots, NULL if the kernel does not look at them
@@ -89,6 +100,7 @@ void vroce_queue_free(struct vroce_queue *q)
 		dma_free_attrs(q->dma_dev, q->slots_len, q->slots, q->dma,
 			       DMA_ATTR_FORCE_CONTIGUOUS);
 	q->slots = NULL;
+	vroce_charge_give(&q->charge);
 	kvfree(q->requests);
 	q->requests = NULL;
 }
@@ -115,6 +127,7 @@ void vroce_queue_keep(struct vroce_dev *dev, struct vroce_queue *q)
 		kept = kmemdup(q, sizeof(*q), GFP_KERNEL);
 		if (kept) {
 			kept->requests = NULL;
+			q->charge.mm = NULL;
 			vroce_keep(dev, kept, vroce_queue_release_kept);
 		}
 	}
