@@ -506,6 +506,76 @@ static void direct_arm(struct kunit *test)
 	direct_done(d);
 }
 
+/* With a small control queue as well, a limit that is announced can be reached. */
+static void direct_limits(struct kunit *test)
+{
+	static const size_t rooms[] = { 150, 300, 700, 1500 };
+	struct ib_cq_init_attr cq_attr = {};
+	struct ib_qp_init_attr attr = { .qp_type = IB_QPT_RC };
+	struct ib_device *ibdev;
+	struct mock *mock;
+	struct ib_cq *cq;
+	struct ib_pd *pd;
+	struct ib_qp *qp;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rooms); i++) {
+		mock = mock_device(test, 64);
+		mock_make_direct(mock);
+		mock->query_device.max_direct_wr = cpu_to_le32(4096);
+		mock->query_device.max_direct_cqe = cpu_to_le32(1 << 16);
+		mock->aux.max_req = rooms[i];
+		ibdev = mock_start(mock);
+		pd = ib_alloc_pd(ibdev, 0);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pd);
+		cq_attr.cqe = ibdev->attrs.max_cqe;
+		cq = ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr);
+		KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(cq), "%d completions: %d",
+				       cq_attr.cqe, PTR_ERR_OR_ZERO(cq));
+		attr.send_cq = cq;
+		attr.recv_cq = cq;
+		attr.cap = (struct ib_qp_cap) {
+			.max_send_wr = ibdev->attrs.max_qp_wr,
+			.max_recv_wr = ibdev->attrs.max_qp_wr,
+			.max_send_sge = ibdev->attrs.max_send_sge,
+			.max_recv_sge = ibdev->attrs.max_recv_sge,
+			.max_inline_data = VIRTIO_RDMA_INLINE_SIZE,
+		};
+		qp = IS_ERR(cq) ? ERR_CAST(cq) : ib_create_qp(pd, &attr);
+		KUNIT_EXPECT_FALSE_MSG(test, IS_ERR(qp), "%d requests: %d",
+				       ibdev->attrs.max_qp_wr, PTR_ERR_OR_ZERO(qp));
+		if (!IS_ERR(qp))
+			ib_destroy_qp(qp);
+		if (!IS_ERR(cq))
+			ib_destroy_cq(cq);
+		ib_dealloc_pd(pd);
+		mock_stop(mock, ibdev);
+	}
+}
+
+/* Armed for any completion, and then for solicited ones: any raises an event. */
+static void direct_arm_twice(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	KUNIT_ASSERT_EQ(test, 0, direct_recv(d, 9));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	/* With the event all that was asked for is done. */
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 1, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	direct_sent(d, 2, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 2);
+	direct_done(d);
+}
+
 /* Events of what does not exist, or of an unknown type, do nothing. */
 static void direct_events(struct kunit *test)
 {
@@ -1201,7 +1271,9 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_poll),
 	KUNIT_CASE(direct_full),
 	KUNIT_CASE(direct_forged),
+	KUNIT_CASE(direct_limits),
 	KUNIT_CASE(direct_arm),
+	KUNIT_CASE(direct_arm_twice),
 	KUNIT_CASE(direct_events),
 	KUNIT_CASE(direct_qp_events),
 	KUNIT_CASE(direct_drained),

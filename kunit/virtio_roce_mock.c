@@ -757,7 +757,10 @@ static int mock_exec(struct virtio_net_roce_aux *aux,
 	if (current->mm && rwsem_is_locked(&current->mm->mmap_lock))
 		mock_violation(mock, "command while the memory map is locked",
 			       cmd->command);
-	ret = mock->script ? mock_read_script(mock, cmd) : mock_act(mock, cmd);
+	if (cmd->req[0].iov_len + cmd->req[1].iov_len > aux->max_req)
+		ret = -E2BIG;
+	else
+		ret = mock->script ? mock_read_script(mock, cmd) : mock_act(mock, cmd);
 	mock_record(mock, cmd, ret);
 	mock->running -= !cmd->atomic;
 	mock->settled[cmd->command] = cmd->settle;

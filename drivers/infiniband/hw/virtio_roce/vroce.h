@@ -868,6 +868,7 @@ enum vroce_qp_part {
 u32 vroce_rq_stride(const struct ib_qp_cap *cap);
 u8 vroce_stride_shift(size_t len);
 u32 vroce_inline_room(enum ib_qp_type type, const struct ib_qp_cap *cap);
+size_t vroce_max_slots(const struct vroce_dev *dev);
 void vroce_hw_qp_forget(struct vroce_hw_qp *hw);
 struct vroce_hw_qp *
 vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,

@@ -172,6 +172,26 @@ u32 vroce_inline_room(enum ib_qp_type type, const struct ib_qp_cap *cap)
 	return min_t(size_t, room, VIRTIO_RDMA_INLINE_SIZE);
 }
 
+/**
+ * vroce_max_slots() - what a send and a receive request need at most in direct form
+ * @dev: device whose numbers of elements are known
+ *
+ * Return: bytes of one slot of each.
+ */
+size_t vroce_max_slots(const struct vroce_dev *dev)
+{
+	const size_t sge = sizeof(struct virtio_rdma_sge);
+	size_t send = vroce_send_payload(IB_QPT_XRC_INI) +
+		      max_t(size_t, dev->attr.max_send_sge * sge,
+			    VIRTIO_RDMA_INLINE_SIZE);
+	size_t recv = offsetof(struct virtio_rdma_rwqe, sg_list) +
+		      dev->attr.max_recv_sge * sge;
+
+	send = min(send, BIT(VIRTIO_RDMA_MAX_STRIDE_SHIFT));
+	recv = min(recv, BIT(VIRTIO_RDMA_MAX_STRIDE_SHIFT));
+	return BIT(vroce_stride_shift(send)) + BIT(vroce_stride_shift(recv));
+}
+
 /* Memory for both rings and the control block, and a bit in the doorbell page. */
 static int vroce_hw_qp_alloc_direct(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 				    struct vroce_doorbell *db, enum ib_qp_type type,

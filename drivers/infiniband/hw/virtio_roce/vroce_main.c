@@ -159,6 +159,35 @@ static u64 vroce_mr_limit(const struct vroce_dev *dev)
 	return pages ? (pages - 1) << VIRTIO_RDMA_MR_PAGE_SHIFT : 0;
 }
 
+/* Bytes of rings whose pages a request of @fixed bytes can list. */
+static size_t vroce_ring_room(const struct vroce_dev *dev, size_t fixed)
+{
+	size_t room = dev->aux->max_req;
+
+	return room < fixed ? 0 : (room - fixed) / sizeof(__le64) * VROCE_WIRE_PAGE;
+}
+
+/*
+ * A queue is as long as the device says only if the control queue takes the list of its
+ * pages.  Both rings of a QP begin a page.
+ */
+static void vroce_limit_rings(struct vroce_dev *dev)
+{
+	size_t room = vroce_ring_room(dev, VIRTIO_RDMA_QP_DIRECT_OFFSET +
+					   sizeof(struct virtio_rdma_qp_direct));
+	struct vroce_device_attr *attr = &dev->attr;
+	size_t wr, cqe;
+
+	wr = (room - min_t(size_t, room, 2 * VROCE_WIRE_PAGE)) / vroce_max_slots(dev);
+	attr->max_direct_wr = vroce_depth_limit(attr->max_direct_wr,
+						min_t(size_t, wr, VROCE_DIRECT_WR_MAX));
+	room = vroce_ring_room(dev, max(sizeof(struct virtio_rdma_cmd_create_cq_long),
+					sizeof(struct virtio_rdma_cmd_resize_cq)));
+	cqe = room / sizeof(struct virtio_rdma_cqe);
+	attr->max_direct_cqe = vroce_depth_limit(attr->max_direct_cqe,
+						 min_t(size_t, cqe, VROCE_DIRECT_CQE_MAX));
+}
+
 /*
  * A device that has a capability without what belongs to it is taken for one without
  * the capability.
@@ -175,10 +204,7 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_QP_EVENTS;
 	attr->max_direct_qp = min_t(u32, attr->max_direct_qp, VROCE_DIRECT_MAX);
 	attr->max_direct_cq = min_t(u32, attr->max_direct_cq, VROCE_DIRECT_MAX);
-	attr->max_direct_wr = vroce_depth_limit(attr->max_direct_wr,
-						VROCE_DIRECT_WR_MAX);
-	attr->max_direct_cqe = vroce_depth_limit(attr->max_direct_cqe,
-						 VROCE_DIRECT_CQE_MAX);
+	vroce_limit_rings(dev);
 	if (!vroce_has_events(dev) || !aux->num_doorbells ||
 	    !attr->max_direct_qp || !attr->max_direct_cq ||
 	    !attr->max_direct_wr || !attr->max_doorbells ||
