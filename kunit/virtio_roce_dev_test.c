@@ -4,6 +4,8 @@
  * the kernel see, and what the device sees.
  */
 #include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cred.h>
 #include <linux/if_vlan.h>
 #include <linux/kthread.h>
 #include <linux/pci_ids.h>
@@ -14,6 +16,7 @@
 #include "../drivers/infiniband/hw/virtio_roce/vroce.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"
+#include "virtio_roce_process.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define NUM		64
@@ -709,7 +712,7 @@ static void dev_maxima(struct kunit *test)
 
 /* ----- a process with many threads ----- */
 
-#define THREADS	20
+#define THREADS	24
 
 /**
  * struct maker - a thread of a process that makes a PD
@@ -735,8 +738,8 @@ static int maker_thread(void *data)
 	return 0;
 }
 
-/* Only some of them have a command on its way, and all come to an end. */
-static void dev_gate(struct kunit *test)
+/* Threads of @contexts contexts of one user; returns how many commands went at a time. */
+static unsigned int gate_rush(struct kunit *test, int contexts)
 {
 	struct mock *mock = mock_device(test, NUM);
 	struct vroce_ucontext *uctx;
@@ -746,12 +749,14 @@ static void dev_gate(struct kunit *test)
 
 	mock->query_device.max_pd = cpu_to_le32(THREADS);
 	ibdev = mock_start(mock);
-	uctx = kunit_kzalloc(test, sizeof(*uctx), GFP_KERNEL);
+	uctx = kunit_kcalloc(test, contexts, sizeof(*uctx), GFP_KERNEL);
 	m = kunit_kcalloc(test, THREADS, sizeof(*m), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, uctx);
 	KUNIT_ASSERT_NOT_NULL(test, m);
-	uctx->ibucontext.device = ibdev;
-	vroce_gate_init(uctx);
+	for (i = 0; i < contexts; i++) {
+		uctx[i].ibucontext.device = ibdev;
+		KUNIT_ASSERT_EQ(test, 0, vroce_gate_init(&uctx[i]));
+	}
 
 	/* The device refuses, so that nothing is left behind. */
 	mock->fail[CMD(CREATE_PD)] = -EREMOTEIO;
@@ -760,7 +765,7 @@ static void dev_gate(struct kunit *test)
 	for (i = 0; i < THREADS; i++) {
 		m[i].ibdev = ibdev;
 		m[i].pd.ibpd.device = ibdev;
-		m[i].attrs.context = &uctx->ibucontext;
+		m[i].attrs.context = &uctx[i % contexts].ibucontext;
 		m[i].task = kthread_create(maker_thread, &m[i], "maker-%d", i);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, m[i].task);
 		get_task_struct(m[i].task);
@@ -776,9 +781,88 @@ static void dev_gate(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, m[i].ret, -ENOMEM);
 	}
 	KUNIT_EXPECT_GT(test, mock->most, 1);
-	KUNIT_EXPECT_LE(test, mock->most, 8);
 	mock->slow = 0;
+	for (i = 0; i < contexts; i++)
+		vroce_gate_exit(&uctx[i]);
 	mock_stop(mock, ibdev);
+	return mock->most;
+}
+
+/* Only some of them have a command on its way, and all come to an end. */
+static void dev_gate(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, gate_rush(test, 1), 8);
+}
+
+/* More contexts do not help. */
+static void dev_gate_user(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, gate_rush(test, THREADS), 16);
+}
+
+/**
+ * struct asker - somebody who asks about a QP
+ * @qp: QP
+ * @mm: memory of a process
+ * @task: the thread
+ * @done: it was told
+ * @ret: what
+ */
+struct asker {
+	struct ib_qp *qp;
+	struct mm_struct *mm;
+	struct task_struct *task;
+	struct completion done;
+	int ret;
+};
+
+static int asker_thread(void *data)
+{
+	const struct cred *old;
+	struct asker *a = data;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	struct cred *cred = prepare_creds();
+
+	cred->uid = KUIDT_INIT(4711);
+	old = override_creds(cred);
+	kthread_use_mm(a->mm);
+	a->ret = ib_query_qp(a->qp, &attr, 0, &init);
+	kthread_unuse_mm(a->mm);
+	revert_creds(old);
+	put_cred(cred);
+	complete(&a->done);
+	return 0;
+}
+
+/* Whoever asks by netlink about the QPs of others does not take their places. */
+static void dev_gate_asked(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct program *prog = program_start(mock);
+	struct ib_device *ibdev = mock_ibdev(mock);
+	struct vroce_hw_qp *hw = xa_load(&to_vdev(ibdev)->qps, prog->qp.qpn);
+	struct asker *a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, hw);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->qp = &hw->qp->ibqp;
+	a->mm = current->mm;
+	init_completion(&a->done);
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, down_trylock(&hw->qp->uctx->gate));
+	a->task = kthread_run(asker_thread, a, "asker");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a->task));
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&a->done, 5 * HZ), 0);
+	while (i--)
+		up(&hw->qp->uctx->gate);
+	wait_for_completion_timeout(&a->done, HZ);
+	KUNIT_EXPECT_EQ(test, a->ret, 0);
+	ib_device_put(ibdev);
+	program_destroy(prog);
+	process_close_file(prog->p);
+	mock_expect_clean(mock);
 }
 
 static struct kunit_case dev_cases[] = {
@@ -802,6 +886,8 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_gid_vlan),
 	KUNIT_CASE(dev_maxima),
 	KUNIT_CASE(dev_gate),
+	KUNIT_CASE(dev_gate_user),
+	KUNIT_CASE(dev_gate_asked),
 	{}
 };
 

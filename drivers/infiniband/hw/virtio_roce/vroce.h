@@ -395,12 +395,14 @@ void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
  * struct vroce_ucontext - a process that has the device open
  * @ibucontext: the core's part
  * @gate: free places for verbs, see vroce_gate.c
+ * @user: whose process it is
  * @features: %VIRTIO_ROCE_FEATURES that the provider understands and we have
  * @doorbell: doorbell page of its direct QPs
  */
 struct vroce_ucontext {
 	struct ib_ucontext ibucontext;
 	struct semaphore gate;
+	struct vroce_user *user;
 	u64 features;
 	struct vroce_doorbell doorbell;
 };
@@ -910,7 +912,13 @@ void vroce_backlog_drop(struct vroce_qp *qp);
 
 /* ----- vroce_gate.c: the verbs above, for a process ----- */
 
-void vroce_gate_init(struct vroce_ucontext *uctx);
+struct vroce_user;
+
+void vroce_users_init(struct vroce_dev *dev);
+struct vroce_user *vroce_long_begin(struct vroce_dev *dev, u32 npages);
+void vroce_long_end(struct vroce_user *user);
+int vroce_gate_init(struct vroce_ucontext *uctx);
+void vroce_gate_exit(struct vroce_ucontext *uctx);
 int vroce_gate_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_gate_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -999,6 +1007,7 @@ void vroce_watch_stop(struct vroce_dev *dev);
  * @cqs: &struct vroce_cq of each CQN in use
  * @flush_work: has all CQs polled when the device is dead
  * @drain_ms: how long a queue may take to be drained
+ * @users: &struct vroce_user of each user who has the device open
  * @watch: looks for completions that do not come
  * @watch_ms: how often
  */
@@ -1024,6 +1033,8 @@ struct vroce_dev {
 	struct xarray cqs;
 	struct work_struct flush_work;
 	unsigned int drain_ms;
+	struct mutex users_lock;	/* users */
+	struct list_head users;
 	struct delayed_work watch;
 	unsigned int watch_ms;
 	spinlock_t kept_lock;	/* kept */

@@ -103,15 +103,22 @@ static int vroce_hw_cq_take_number(struct vroce_dev *dev, struct vroce_hw_cq *hw
 				   const struct vroce_create_cq_params *params)
 {
 	enum vroce_kind kind = vroce_cq_kind(hw->queue.direct);
+	struct vroce_user *user;
 	int err;
 
 	err = vroce_quota_take(dev, kind);
 	if (err)
 		return err;
+	user = vroce_long_begin(dev, params ? params->npages : 0);
+	if (IS_ERR(user)) {
+		vroce_quota_give(dev, kind);
+		return PTR_ERR(user);
+	}
 	vroce_numbers_lock(&dev->cqns, !params);
 	err = params ? vroce_cmd_create_cq_long(dev->aux, params, &hw->cqn) :
 		       vroce_cqn_search(dev, hw, cqe, vector);
 	vroce_numbers_unlock(&dev->cqns, !params);
+	vroce_long_end(user);
 	if (!err && params && !vroce_numbers_take(&dev->cqns, hw->cqn))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
 					   hw->cqn);

@@ -281,14 +281,22 @@ static int vroce_hw_qp_alloc_kernel(struct vroce_hw_qp *hw)
 static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 				   const struct vroce_create_qp_params *params)
 {
+	const struct vroce_direct_params *direct = params->direct;
+	struct vroce_user *user;
 	int err;
 
 	err = vroce_quota_take(dev, vroce_qp_kind(hw));
 	if (err)
 		return err;
+	user = vroce_long_begin(dev, direct ? direct->send_pages + direct->recv_pages : 0);
+	if (IS_ERR(user)) {
+		vroce_quota_give(dev, vroce_qp_kind(hw));
+		return PTR_ERR(user);
+	}
 	vroce_numbers_lock(&dev->qpns, false);
 	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
 	vroce_numbers_unlock(&dev->qpns, false);
+	vroce_long_end(user);
 	if (!err && !vroce_numbers_take(&dev->qpns, hw->qpn))
 		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
 					   hw->qpn);

@@ -398,6 +398,7 @@ static int vroce_dev_init(struct vroce_dev *dev)
 	spin_lock_init(&dev->port_lock);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
+	vroce_users_init(dev);
 	vroce_kept_init(dev);
 	vroce_doorbell_init(&dev->doorbell);
 	err = vroce_numbers_init(&dev->cqns, dev->aux->max_cqs +

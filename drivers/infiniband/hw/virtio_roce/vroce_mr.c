@@ -106,6 +106,7 @@ static int vroce_tell_umem(struct vroce_mr *mr, struct ib_umem *umem,
 {
 	unsigned long pgsz = ib_umem_find_best_pgsz(umem, dev->attr.page_size_cap,
 						    params->virt_addr);
+	struct vroce_user *user;
 	struct vroce_list *list;
 	int err;
 
@@ -118,8 +119,14 @@ static int vroce_tell_umem(struct vroce_mr *mr, struct ib_umem *umem,
 	params->page_shift = pgsz == VROCE_WIRE_PAGE ? 0 : ilog2(pgsz);
 	params->indirect = list->where;
 	params->pages = list->where ?: list->pages;
+	user = vroce_long_begin(dev, list->npages);
+	if (IS_ERR(user)) {
+		vroce_list_free(list);
+		return PTR_ERR(user);
+	}
 	err = keys ? vroce_cmd_reg_user_mr(dev->aux, params, keys) :
 		     vroce_cmd_rereg_mr(dev->aux, mr->mrn, params);
+	vroce_long_end(user);
 	vroce_release_list(dev, list, err);
 	if (err)
 		return err;

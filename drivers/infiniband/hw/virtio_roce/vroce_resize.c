@@ -55,12 +55,19 @@ static int vroce_cq_tell(struct vroce_hw_cq *hw, struct vroce_mem *mem, u32 cqe,
 		.npages = vroce_mem_wire_pages(mem, VROCE_CQ_RING),
 	};
 	__le64 *pages = vroce_mem_list(mem, VROCE_CQ_CONTROL);
+	struct vroce_user *user;
 	int err;
 
 	if (!pages)
 		return -ENOMEM;
 	params.pages = pages;
-	err = vroce_cmd_resize_cq(hw->obj.dev->aux, &params, stored, unread);
+	user = vroce_long_begin(hw->obj.dev, params.npages);
+	if (IS_ERR(user)) {
+		err = PTR_ERR(user);
+	} else {
+		err = vroce_cmd_resize_cq(hw->obj.dev->aux, &params, stored, unread);
+		vroce_long_end(user);
+	}
 	kvfree(pages);
 	return err;
 }

@@ -119,6 +119,19 @@ static void vroce_hw_srq_hold(struct vroce_hw_srq *hw)
 	vroce_obj_get(&hw->cq->obj);
 }
 
+static int vroce_hw_srq_tell(struct vroce_dev *dev,
+			     const struct vroce_create_srq_params *params, u32 *handle)
+{
+	struct vroce_user *user = vroce_long_begin(dev, params->npages);
+	int err;
+
+	if (IS_ERR(user))
+		return PTR_ERR(user);
+	err = vroce_cmd_create_srq(dev->aux, params, handle);
+	vroce_long_end(user);
+	return err;
+}
+
 static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 						struct vroce_hw_domain *pd,
 						const struct ib_srq_init_attr *attr,
@@ -141,7 +154,7 @@ static struct vroce_hw_srq *vroce_hw_srq_create(struct vroce_dev *dev,
 	err = vroce_quota_take(dev, VROCE_SRQ);
 	if (err)
 		goto err_free;
-	err = vroce_cmd_create_srq(dev->aux, &params, &hw->handle);
+	err = vroce_hw_srq_tell(dev, &params, &hw->handle);
 	if (err)
 		goto err_quota;
 	kvfree(params.pages);

@@ -52,12 +52,19 @@ static int vroce_srq_tell(struct vroce_hw_srq *hw, const struct vroce_mem *mem,
 		.npages = vroce_mem_wire_pages(mem, VROCE_SRQ_RING),
 	};
 	__le64 *pages = vroce_mem_list(mem, VROCE_SRQ_CONTROL);
+	struct vroce_user *user;
 	int err;
 
 	if (!pages)
 		return -ENOMEM;
 	params.pages = pages;
-	err = vroce_cmd_resize_srq(hw->obj.dev->aux, &params);
+	user = vroce_long_begin(hw->obj.dev, params.npages);
+	if (IS_ERR(user)) {
+		err = PTR_ERR(user);
+	} else {
+		err = vroce_cmd_resize_srq(hw->obj.dev->aux, &params);
+		vroce_long_end(user);
+	}
 	kvfree(pages);
 	return err;
 }

@@ -189,15 +189,21 @@ int vroce_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 			  err);
 		return err;
 	}
-	vroce_gate_init(vuctx);
+	err = vroce_gate_init(vuctx);
+	if (err)
+		return err;
 	vroce_doorbell_init(&vuctx->doorbell);
 	if (!try_module_get(dev->aux->owner))
-		return -ENODEV;
-	if (!try_module_get(THIS_MODULE)) {
-		module_put(dev->aux->owner);
-		return -ENODEV;
-	}
+		goto err_gate;
+	if (!try_module_get(THIS_MODULE))
+		goto err_lower;
 	return 0;
+
+err_lower:
+	module_put(dev->aux->owner);
+err_gate:
+	vroce_gate_exit(vuctx);
+	return -ENODEV;
 }
 
 /**
@@ -211,6 +217,7 @@ void vroce_dealloc_ucontext(struct ib_ucontext *uctx)
 
 	vroce_doorbell_withdraw(&vuctx->doorbell);
 	vroce_doorbell_exit(to_vdev(uctx->device), &vuctx->doorbell);
+	vroce_gate_exit(vuctx);
 	module_put(THIS_MODULE);
 	module_put(to_vdev(uctx->device)->aux->owner);
 }
