@@ -241,6 +241,113 @@ def test_while_it_takes(daemon, victim, kind):
     assert_works(victim)
 
 
+# Commands that take something away, of a process's objects.
+REFUSED = ("DEREG_MR", "DETACH_MCAST", "DESTROY_QP", "DESTROY_CQ", "DESTROY_SRQ", "DESTROY_AH",
+           "DESTROY_PD", "FREE_DOORBELL")
+
+# Those that a process hears the refusal of, and how.
+FAILED = {"MODIFY_QP": "modify QP: Invalid argument", "QUERY_QP": "query QP: Input/output error",
+          "CREATE_QP": "make QP: Cannot allocate memory",
+          "ATTACH_MCAST": "join group: Cannot allocate memory",
+          "REG_USER_MR": "make MR: Cannot allocate memory"}
+
+# Those that the driver and ib_core send when the device is found.
+AT_START = ("QUERY_DEVICE", "QUERY_PORT", "CREATE_PD", "GET_DMA_MR", "CREATE_CQ", "CREATE_QP",
+            "MODIFY_QP", "ADD_GID", "REQ_NOTIFY_CQ")
+
+
+def happened(daemon, before, kind):
+    """How often it has since."""
+    return daemon.counts().get(kind, 0) - before.get(kind, 0)
+
+
+def letgo(victim, check=True):
+    """One object of each kind, made and destroyed."""
+    program = victim.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "letgo")
+    device = victim.rdma_device()
+    return victim.run([program, device, gid_index(victim, device)], check=check, timeout=100)
+
+
+def test_refused_to_a_process(daemon, victim, form):
+    """What a device does not let go of does not keep a process from going, nor its PD."""
+    if form == "virtqueues":
+        pytest.skip("without SRQs and windows")
+    for command in REFUSED:
+        before = daemon.counts()
+        daemon.order({f"REFUSE_{command}": 1000})
+        # The region stays while there is a window; it is destroyed first.
+        result = letgo(victim)
+        daemon.order({})
+        assert result.stdout == "", (command, str(result))
+        assert happened(daemon, before, f"REFUSE_{command}") > 0, command
+        victim.assert_kernel_clean()
+    assert victim.run("dmesg | grep -c 'of the kernel: it is given up'",
+                      check=False).stdout.strip() == "0"
+    assert_works(victim)
+
+
+def test_refused_to_the_kernel(daemon, victim):
+    """The device is reset at once, for buffers of the kernel are freed then."""
+    before = daemon.counts()
+    daemon.order({"REFUSE_DESTROY_QP": 1000})
+    unload(victim)
+    daemon.order({})
+    assert happened(daemon, before, "REFUSE_DESTROY_QP") == 1
+    told = victim.run("dmesg | grep -c 'refused to destroy QP 1 of the kernel'").stdout
+    assert told.strip() == "1"
+    victim.load_modules()
+    assert_works(victim)
+
+
+def test_errors(daemon, victim, form):
+    """A process hears of a refusal, and nothing else happens."""
+    if form == "virtqueues":
+        pytest.skip("without SRQs and windows")
+    for command, line in FAILED.items():
+        daemon.order({f"REFUSE_{command}": 1000})
+        result = letgo(victim, check=False)
+        daemon.order({})
+        assert line in result.stdout.splitlines() and result.rc == 1, (command, str(result))
+        victim.assert_kernel_clean()
+    assert letgo(victim).stdout == ""
+
+
+def test_errors_at_start(daemon, victim):
+    """A device that refuses what it is asked first: no harm, and the next time all is well."""
+    for command in AT_START:
+        unload(victim)
+        before = daemon.counts()
+        daemon.order({f"REFUSE_{command}": 1000})
+        victim.run("modprobe -a virtio_roce ib_uverbs rdma_ucm; udevadm settle; sleep 1",
+                   check=False)
+        interface = victim.interface()
+        victim.run(f"ip addr add 10.78.9.9/32 dev {interface};"
+                   f" ip addr del 10.78.9.9/32 dev {interface}", check=False)
+        daemon.order({})
+        # A CQ that has a control block is armed without a command.
+        if command != "REQ_NOTIFY_CQ":
+            assert happened(daemon, before, f"REFUSE_{command}") > 0, command
+        victim.assert_kernel_clean()
+    victim.load_modules()
+    assert_works(victim)
+
+
+def test_one_answer_never_comes(daemon, victim, form):
+    """Of a device that answers all else: the caller fails after 30 s, and it is restarted."""
+    if form == "virtqueues":
+        pytest.skip("without SRQs and windows")
+    before = daemon.counts()
+    daemon.order({"SILENT_QUERY_QP": 1000})
+    start = time.monotonic()
+    result = letgo(victim, check=False)
+    daemon.order({})
+    assert "query QP: " in result.stdout, str(result)
+    assert 25 < time.monotonic() - start < 90, str(result)
+    assert happened(daemon, before, "SILENT_QUERY_QP") == 1
+    victim.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
+    assert_works(victim)
+
+
 def test_while_it_loads(daemon, victim):
     """Answers and configuration space of a device that the driver gets to know."""
     unload(victim)

@@ -38,7 +38,8 @@
 	who ## _FLAGS		/* flags and event index of a used ring */
 
 /**
- * enum hostile_kind - what can happen; hostile_names[] has their names
+ * enum hostile_kind - what can happen; hostile_names[] has their names, but for
+ *	REFUSE_MODIFY_QP, SILENT_MODIFY_QP and so on
  */
 enum hostile_kind {
 	ANSWER_BITS,		/* bits of a response are flipped */
@@ -57,7 +58,11 @@ enum hostile_kind {
 	EVENT_FORGED,		/* an event without a reason, of any CQ or QP */
 	CONFIG_BITS,		/* bits of configuration space that is read are flipped */
 	CONFIG_CHANGE,		/* an interrupt that says it has changed */
-	HOSTILE_KINDS,
+	/* The answer to one command alone is an error, for each command. */
+	REFUSE,
+	/* It never comes. */
+	SILENT = REFUSE + VIRTIO_NET_CTRL_ROCE_NUM,
+	HOSTILE_KINDS = SILENT + VIRTIO_NET_CTRL_ROCE_NUM,
 };
 
 /* Who has a QP or a CQ, in the order of the kinds. */

@@ -47,6 +47,10 @@ uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_siz
 	size_t at;
 
 	h->roce = true;
+	if (h->asked < VIRTIO_NET_CTRL_ROCE_NUM && hostile_roll(REFUSE + h->asked)) {
+		*rsp_len = 0;
+		return VIRTIO_NET_ERR;
+	}
 	if (is_about_memory(h->asked))
 		return ack;
 	if (*rsp_len && hostile_roll(ANSWER_BITS))
@@ -204,6 +208,8 @@ bool hostile_push_answer(struct hostile *h, struct virtq *vq, uint16_t *head,
 		return true;
 	}
 	if (hostile_roll(ANSWER_LOST))
+		return false;
+	if (h->asked < VIRTIO_NET_CTRL_ROCE_NUM && hostile_roll(SILENT + h->asked))
 		return false;
 	if (hostile_roll(ANSWER_LENGTH))
 		*len = hostile_number(*len);

@@ -21,7 +21,7 @@
 	[who ## _LENGTH] = #who "_LENGTH",	[who ## _INDEX] = #who "_INDEX", \
 	[who ## _FLAGS] = #who "_FLAGS"
 
-static const char *const hostile_names[HOSTILE_KINDS] = {
+static const char *const hostile_names[REFUSE] = {
 	[ANSWER_BITS] = "ANSWER_BITS",
 	[ANSWER_VALUE] = "ANSWER_VALUE",
 	[ANSWER_ACK] = "ANSWER_ACK",
@@ -39,6 +39,33 @@ static const char *const hostile_names[HOSTILE_KINDS] = {
 	[CONFIG_BITS] = "CONFIG_BITS",
 	[CONFIG_CHANGE] = "CONFIG_CHANGE",
 };
+
+#define COMMAND(name)	\
+	[VIRTIO_NET_CTRL_ROCE_ ## name] = #name
+
+/* Commands that a driver sends without being asked by somebody, or for a process. */
+static const char *const command_names[VIRTIO_NET_CTRL_ROCE_NUM] = {
+	COMMAND(QUERY_DEVICE), COMMAND(QUERY_PORT), COMMAND(CREATE_CQ), COMMAND(DESTROY_CQ),
+	COMMAND(CREATE_PD), COMMAND(DESTROY_PD), COMMAND(GET_DMA_MR), COMMAND(REG_USER_MR),
+	COMMAND(DEREG_MR), COMMAND(CREATE_QP), COMMAND(MODIFY_QP), COMMAND(QUERY_QP),
+	COMMAND(DESTROY_QP), COMMAND(CREATE_AH), COMMAND(DESTROY_AH), COMMAND(ADD_GID),
+	COMMAND(DEL_GID), COMMAND(REQ_NOTIFY_CQ), COMMAND(ATTACH_MCAST), COMMAND(DETACH_MCAST),
+	COMMAND(ALLOC_DOORBELL), COMMAND(FREE_DOORBELL), COMMAND(CREATE_SRQ),
+	COMMAND(DESTROY_SRQ), COMMAND(ALLOC_MW),
+};
+
+/* The name of a kind; @buf is for one that is made of two words. */
+static const char *kind_name(unsigned int kind, char *buf, size_t size)
+{
+	const char *command;
+
+	if (kind < REFUSE)
+		return hostile_names[kind];
+	command = command_names[(kind - REFUSE) % VIRTIO_NET_CTRL_ROCE_NUM];
+	snprintf(buf, size, "%s_%s", kind < SILENT ? "REFUSE" : "SILENT",
+		 command ? command : "");
+	return buf;
+}
 
 /**
  * struct orders - orders and counts
@@ -118,12 +145,15 @@ void hostile_flip(void *p, size_t len)
 static void orders_set(const char *word)
 {
 	size_t len = strcspn(word, "=");
+	const char *name;
 	unsigned int kind;
+	char buf[64];
 
-	for (kind = 0; kind < HOSTILE_KINDS; kind++)
-		if (strlen(hostile_names[kind]) == len &&
-		    !strncmp(word, hostile_names[kind], len))
+	for (kind = 0; kind < HOSTILE_KINDS; kind++) {
+		name = kind_name(kind, buf, sizeof(buf));
+		if (strlen(name) == len && !strncmp(word, name, len))
 			break;
+	}
 	if (kind == HOSTILE_KINDS || word[len] != '=')
 		log_error("no such order: %s", word);
 	else
@@ -153,11 +183,12 @@ static void orders_report(char *text, size_t size)
 {
 	size_t at = snprintf(text, size, "%lu", orders.serial);
 	unsigned int kind;
+	char buf[64];
 
 	for (kind = 0; kind < HOSTILE_KINDS; kind++)
 		if (orders.count[kind] && at < size)
 			at += snprintf(text + at, size - at, " %s=%llu",
-				       hostile_names[kind],
+				       kind_name(kind, buf, sizeof(buf)),
 				       (unsigned long long)orders.count[kind]);
 	if (at < size)
 		snprintf(text + at, size - at, " end");

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * letgo DEVICE GID-INDEX
+ *
+ * Makes an object of each kind, with a window, and a QP in a multicast group, and destroys
+ * them, the device willing or not.  Says what failed, a line "what: why" each, and exits
+ * with 0 if nothing did.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char memory[4096] __attribute__((aligned(4096)));
+static int failed;
+
+static void tell(int err, const char *what)
+{
+	if (!err)
+		return;
+	failed = 1;
+	printf("%s: %s\n", what, strerror(err));
+	fflush(stdout);
+}
+
+/* What cannot be made is not destroyed. */
+static void *made(void *object, const char *what)
+{
+	tell(object ? 0 : errno, what);
+	return object;
+}
+
+int main(int argc, char **argv)
+{
+	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
+	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 9 } };
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_UD,
+	};
+	struct ibv_ah_attr path = { .is_global = 1, .port_num = 1 };
+	struct ibv_device **devices = ibv_get_device_list(NULL), **device = devices;
+	struct ibv_context *context;
+	struct ibv_srq *srq;
+	struct ibv_ah *ah;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+
+	if (argc != 3)
+		return 2;
+	while (device && *device && strcmp(ibv_get_device_name(*device), argv[1]))
+		device++;
+	context = device && *device ? ibv_open_device(*device) : NULL;
+	if (!made(context, "open"))
+		return 1;
+	path.grh.sgid_index = atoi(argv[2]);
+	tell(ibv_query_gid(context, 1, path.grh.sgid_index, &path.grh.dgid), "query GID");
+	pd = made(ibv_alloc_pd(context), "make PD");
+	cq = made(ibv_create_cq(context, 16, NULL, NULL, 0), "make CQ");
+	if (!pd || !cq)
+		return 1;
+	mr = made(ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE |
+			     IBV_ACCESS_MW_BIND), "make MR");
+	mw = made(ibv_alloc_mw(pd, IBV_MW_TYPE_1), "make MW");
+	srq = made(ibv_create_srq(pd, &srq_attr), "make SRQ");
+	ah = made(ibv_create_ah(pd, &path), "make AH");
+	qp_attr.send_cq = cq;
+	qp_attr.recv_cq = cq;
+	qp = made(ibv_create_qp(pd, &qp_attr), "make QP");
+	tell(ibv_req_notify_cq(cq, 0), "notify");
+	if (qp) {
+		tell(ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				   IBV_QP_PORT | IBV_QP_QKEY), "modify QP");
+		tell(ibv_attach_mcast(qp, &group, 0), "join group");
+		tell(ibv_query_qp(qp, &init, IBV_QP_STATE, &qp_attr), "query QP");
+		tell(ibv_detach_mcast(qp, &group, 0), "leave group");
+		tell(ibv_destroy_qp(qp), "destroy QP");
+	}
+	tell(ah ? ibv_destroy_ah(ah) : 0, "destroy AH");
+	tell(srq ? ibv_destroy_srq(srq) : 0, "destroy SRQ");
+	tell(mw ? ibv_dealloc_mw(mw) : 0, "destroy MW");
+	tell(mr ? ibv_dereg_mr(mr) : 0, "destroy MR");
+	tell(ibv_destroy_cq(cq), "destroy CQ");
+	tell(ibv_dealloc_pd(pd), "destroy PD");
+	tell(ibv_close_device(context), "close");
+	return failed;
+}
