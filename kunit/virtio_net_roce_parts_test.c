@@ -43,6 +43,8 @@ struct ctl_desc {
  * @rsp_len: how many bytes of the response it writes
  * @used: the used length that it reports
  * @request: copy of the second descriptor, freed with the test
+ * @whole: where all of a request goes, or NULL
+ * @whole_len: its length
  */
 struct ctl {
 	struct vnr_dev dev;
@@ -58,6 +60,8 @@ struct ctl {
 	u32 rsp_len;
 	u32 used;
 	void *request;
+	u8 *whole;
+	size_t whole_len;
 };
 
 static struct ctl *ctl_of(struct virtqueue *vq)
@@ -102,8 +106,13 @@ static void ctl_write(struct ctl *ctl)
 				       min_t(u32, ctl->descs[1].len, 256),
 				       GFP_KERNEL);
 	}
-	for (i = 0; i < n && !ctl->descs[i].in; i++)
-		;
+	ctl->whole_len = 0;
+	for (i = 0; i < n && !ctl->descs[i].in; i++) {
+		if (!i || !ctl->whole)
+			continue;
+		memcpy(ctl->whole + ctl->whole_len, ctl->descs[i].buf, ctl->descs[i].len);
+		ctl->whole_len += ctl->descs[i].len;
+	}
 	if (i == n || ctl->silent)
 		return;
 	ctl->descs[i].buf[0] = ctl->ack;
@@ -254,6 +263,53 @@ static void parts_long(struct kunit *test)
 	kvfree(pages);
 }
 
+/*
+ * Where a part can only be small, a long request has several, in order and without gaps; the
+ * other parts have a descriptor each all the same.
+ */
+static void parts_split(struct kunit *test)
+{
+	const size_t part = PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER;
+	const size_t lens[] = { part - 32, part - 31, 3 * part, 5 * part + 8 };
+	struct ctl *ctl = ctl_init(test);
+	struct virtio_rdma_cmd_reg_user_mr req = { .npages = cpu_to_le32(7) };
+	struct virtio_rdma_ack_mr rsp = {};
+	struct virtio_net_roce_cmd cmd = {
+		.command = VIRTIO_NET_CTRL_ROCE_REG_USER_MR,
+		.req[0] = { &req, sizeof(req) },
+		.rsp = &rsp,
+		.rsp_len = sizeof(rsp),
+	};
+	unsigned int i, j, n;
+	size_t len, k;
+	u8 *pages;
+
+	ctl->dev.ctrl.max_part = part;
+	pages = kunit_kzalloc(test, 6 * part, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	for (k = 0; k < 6 * part; k++)
+		pages[k] = k * 7 + k / 251;
+	ctl->whole = kunit_kzalloc(test, 6 * part + sizeof(req), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ctl->whole);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		len = lens[i] + sizeof(req);
+		n = DIV_ROUND_UP(len, part);
+		cmd.req[1] = (struct kvec) { pages, lens[i] };
+		KUNIT_EXPECT_GE(test, vnr_ctrl_max_req(&ctl->dev), len);
+		KUNIT_ASSERT_EQ(test, 0, vnr_ctrl_exec(&ctl->dev, &cmd));
+		KUNIT_EXPECT_EQ(test, ctl->ndescs, 3 + n);
+		ctl_expect(test, ctl, 0, false, 2);
+		for (j = 0; j < n; j++)
+			ctl_expect(test, ctl, 1 + j, false, min(part, len - j * part));
+		ctl_expect(test, ctl, 1 + n, true, 1);
+		ctl_expect(test, ctl, 2 + n, true, sizeof(rsp));
+		KUNIT_EXPECT_EQ(test, ctl->whole_len, len);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(ctl->whole, &req, sizeof(req)));
+		KUNIT_EXPECT_EQ(test, 0, memcmp(ctl->whole + sizeof(req), pages, lens[i]));
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rsp.mrn), 0xa5a5a5a5);
+	}
+}
+
 /* The bytes that the device writes count, not the used length. */
 static void parts_used_length(struct kunit *test)
 {
@@ -329,6 +385,7 @@ static void parts_proxy(struct kunit *test)
 static struct kunit_case parts_cases[] = {
 	KUNIT_CASE(parts_framing),
 	KUNIT_CASE(parts_long),
+	KUNIT_CASE(parts_split),
 	KUNIT_CASE(parts_used_length),
 	KUNIT_CASE(parts_proxy),
 	{ }
