@@ -84,9 +84,10 @@ EDITS = {
     "vroce_user.c": (
         (" * The context keeps both modules loaded.  If the function is unplugged, the\n"
          " * context is disassociated, which ends that.\n *\n", ""),
-        ("\tif (!try_module_get(dev->aux->owner))\n\t\treturn -ENODEV;\n"
-         "\tif (!try_module_get(THIS_MODULE)) {\n\t\tmodule_put(dev->aux->owner);\n"
-         "\t\treturn -ENODEV;\n\t}\n", ""),
+        ("\tif (!try_module_get(dev->aux->owner))\n\t\tgoto err_gate;\n"
+         "\tif (!try_module_get(THIS_MODULE))\n\t\tgoto err_lower;\n\treturn 0;\n\n"
+         "err_lower:\n\tmodule_put(dev->aux->owner);\nerr_gate:\n"
+         "\tvroce_gate_exit(vuctx);\n\treturn -ENODEV;\n", "\treturn 0;\n"),
         ("\tmodule_put(THIS_MODULE);\n\tmodule_put(to_vdev(uctx->device)->aux->owner);\n", ""),
         ("#include <linux/module.h>\n", ""),
     ),
