@@ -91,6 +91,14 @@ void chore_add(struct loop *loop, struct chore *chore)
 		loop_timer_set(loop, &chores->timer, CHORE_WAIT_NS);
 }
 
+void chore_help(struct loop *loop)
+{
+	struct chores *chores = loop_chores(loop);
+
+	if (!TAILQ_EMPTY(&chores->list))
+		chores_step(chores);
+}
+
 struct chore_debt *chore_debt_new(void)
 {
 	struct chore_debt *debt = calloc(1, sizeof(*debt));

@@ -10,7 +10,8 @@
  * RoCE all have one row and go to the RDMA side, which has a table of its own and
  * does the copying.
  *
- * How much is done in a round is bounded by bytes: the rest waits in the queue.
+ * How much is done in a round is bounded, by bytes, and by the time that others have
+ * waited: the rest waits in the queue.
  * The RDMA side may stop in the middle of a long command, which goes on in the
  * next round.
  *
@@ -277,7 +278,8 @@ bool ctrlq_poll(struct function *fn)
 	unsigned int n = 0;
 	size_t bytes = 0;
 
-	while (vq && n < CTRLQ_BURST && bytes < CTRLQ_BURST_BYTES) {
+	while (vq && n < CTRLQ_BURST && bytes < CTRLQ_BURST_BYTES &&
+	       !(n && loop_look_due(fn->loop))) {
 		if (!fn->ctrlq.busy && virtq_pop(vq, elem) <= 0)
 			break;
 		n++;

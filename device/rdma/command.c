@@ -33,8 +33,14 @@
 /* Pages of a list looked at before others get their turn. */
 #define COMMAND_PAGES	2048
 
-/* What a handler returns that is to be called again. */
+/* What a handler returns whose command goes on with pages of its list. */
 static const char command_goes_on[] = "command goes on";
+
+/* And if all of it is to be carried out again, because there is more to do. */
+static const char command_again[] = "command is carried out again";
+
+/* Memory of objects that is not given back yet: if it is more, commands wait. */
+#define COMMAND_DEBT	(32u << 20)
 
 /**
  * struct command_args - what a handler is given
@@ -584,8 +590,10 @@ static const char *command_destroy_srq(struct rnic *rnic,
 				       const struct command_args *args)
 {
 	const struct virtio_rdma_cmd_destroy_srq *cmd = args->req;
+	bool more = false;
+	const char *why = srq_destroy(&rnic->srqs, le32toh(cmd->srq), &more);
 
-	return srq_destroy(&rnic->srqs, le32toh(cmd->srq));
+	return more ? command_again : why;
 }
 
 static const char *command_modify_qp(struct rnic *rnic, const struct command_args *args)
@@ -854,7 +862,8 @@ static uint8_t command_ack(struct rnic *rnic, const struct command_row *command,
 			   const char *why, size_t *rsp_len)
 {
 	*rsp_len = 0;
-	if (why == command_goes_on)
+	rnic->again = why == command_again;
+	if (why == command_goes_on || rnic->again)
 		return RNIC_COMMAND_MORE;
 	if (why) {
 		rnic_warn(&rnic->ctx, "%s: %s", command->name, why);
@@ -864,11 +873,24 @@ static uint8_t command_ack(struct rnic *rnic, const struct command_row *command,
 	return VIRTIO_NET_OK;
 }
 
+/*
+ * A guest waits for what it has left behind.  It does some of that itself, in its own
+ * turns.
+ */
+static bool command_must_wait(struct rnic *rnic)
+{
+	rnic_clear_some(rnic);
+	if (rnic->ctx.debt->bytes > COMMAND_DEBT)
+		chore_help(rnic->ctx.loop);
+	return rnic->ctx.clearing || rnic->ctx.debt->bytes > COMMAND_DEBT;
+}
+
 uint8_t rnic_command(struct rnic *rnic, uint8_t command,
 		     const struct rnic_request *req, void *rsp, size_t rsp_size,
 		     size_t *rsp_len)
 {
 	const struct command_row *row;
+	const char *why;
 
 	if (!command_is_known(rnic, command)) {
 		*rsp_len = 0;
@@ -876,18 +898,28 @@ uint8_t rnic_command(struct rnic *rnic, uint8_t command,
 		return VIRTIO_NET_ERR;
 	}
 	row = &command_table[command];
-	return command_ack(rnic, row, command_run(rnic, row, req, rsp, rsp_size),
-			   rsp_len);
+	why = command_must_wait(rnic) ? command_again :
+					command_run(rnic, row, req, rsp, rsp_size);
+	if (why == command_again) {
+		rnic->command = command;
+		rnic->page_list = *req;
+		rnic->rsp_size = rsp_size;
+	}
+	return command_ack(rnic, row, why, rsp_len);
 }
 
-/* Only commands with a list of pages can be so long. */
+/* Only commands with a list of pages can be so long, and those that are to be repeated. */
 uint8_t rnic_command_more(struct rnic *rnic, void *rsp, size_t *rsp_len)
 {
 	const struct command_args args = { .rsp = rsp };
 	const bool reg = rnic->command == VIRTIO_NET_CTRL_ROCE_REG_USER_MR ||
 			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR ||
 			 rnic->command == VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG;
+	const struct rnic_request again = rnic->page_list;
 
+	if (rnic->again)
+		return rnic_command(rnic, rnic->command, &again, rsp, rnic->rsp_size,
+				    rsp_len);
 	return command_ack(rnic, &command_table[rnic->command],
 			   reg ? command_reg_pages(rnic, &args) :
 				 command_create_pages(rnic, &args), rsp_len);
@@ -897,4 +929,5 @@ void rnic_command_abort(struct rnic *rnic)
 {
 	mr_reg_abort(&rnic->mrs);
 	pages_free(&rnic->create.pages);
+	rnic->again = false;
 }

@@ -99,7 +99,7 @@ static unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
 	const struct mcast_group *group = mcast_find(&rnic->mcast,
 						     pkt->dest_qpn, pkt->dgid);
 	const struct pkt_op *op = pkt_op(pkt->opcode);
-	struct qp *qp = qp_get(&rnic->qps, pkt->dest_qpn);
+	struct qp *qp = rnic->ctx.clearing ? NULL : qp_get(&rnic->qps, pkt->dest_qpn);
 	bool taken = false;
 
 	if (op && group)
@@ -308,7 +308,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 	rnic->ctx.loop = loop;
 	rnic->ctx.limits = *limits;
 	rnic->ctx.mem = &guest_mem_none;
-	rnic->ctx.map = 1;
+	rnic->mem = &guest_mem_none;
 	snprintf(rnic->ctx.name, sizeof(rnic->ctx.name), "%s", name);
 	rnic->end = (struct fabric_end) {
 		.fabric = fabric,
@@ -329,26 +329,102 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 	return rnic;
 }
 
+/* ------------------------------------------------------------------------- */
+/* Reset                                                                     */
+/* ------------------------------------------------------------------------- */
+
+static void rnic_set_mem(struct rnic *rnic, const struct guest_mem *mem)
+{
+	rnic->ctx.mem = mem;
+	rnic->ctx.mem_epoch++;
+	mr_mem_changed(&rnic->mrs);
+	doorbell_mem_changed(&rnic->doorbells);
+	if (mem->n)
+		qp_resume_all(&rnic->qps);
+}
+
+/* Objects go before those that they refer to. */
+static bool rnic_clear_stage(struct rnic *rnic)
+{
+	switch (rnic->stage) {
+	case 0:
+		return qp_table_reset(&rnic->qps, &rnic->portion);
+	case 1:
+		return doorbell_table_reset(&rnic->doorbells, &rnic->portion);
+	case 2:
+		return srq_table_reset(&rnic->srqs, &rnic->portion);
+	case 3:
+		return xrcd_table_reset(&rnic->xrcds, &rnic->portion);
+	case 4:
+		return cq_table_reset(&rnic->cqs, &rnic->portion);
+	case 5:
+		return mr_table_reset(&rnic->mrs, &rnic->portion);
+	case 6:
+		return ah_table_reset(&rnic->ahs, &rnic->portion);
+	default:
+		return pd_table_reset(&rnic->pds, &rnic->portion);
+	}
+}
+
+#define RNIC_CLEAR_STAGES	8
+
+void rnic_clear_some(struct rnic *rnic)
+{
+	if (!rnic->ctx.clearing)
+		return;
+	rnic->portion.left = PORTION;
+	while (rnic->stage < RNIC_CLEAR_STAGES && rnic_clear_stage(rnic)) {
+		rnic->stage++;
+		rnic->portion.at = 0;
+	}
+	if (rnic->stage < RNIC_CLEAR_STAGES)
+		return;
+	rnic->ctx.clearing = false;
+	rnic_set_mem(rnic, rnic->mem);
+}
+
+/* It may have been cleared meanwhile, by a command that waited for that. */
+static bool rnic_clear_step(struct chore *chore)
+{
+	struct rnic *rnic = (struct rnic *)((char *)chore - offsetof(struct rnic, chore));
+
+	rnic_clear_some(rnic);
+	if (rnic->ctx.clearing)
+		return true;
+	rnic->chore.step = NULL;
+	if (rnic->gone)
+		rnic_fini(rnic);
+	return false;
+}
+
+/*
+ * To free 16384 QPs, and all that they use, takes many milliseconds.  So a reset only takes
+ * all of it out of reach: without memory, no object does anything; without GIDs, nothing
+ * reaches one; the rest is a chore.  The guest's next command waits until it is done.
+ */
 void rnic_reset(struct rnic *rnic)
 {
-	pages_free(&rnic->create.pages);
-	qp_table_reset(&rnic->qps);
-	doorbell_table_reset(&rnic->doorbells);
-	srq_table_reset(&rnic->srqs);
-	xrcd_table_reset(&rnic->xrcds);
-	cq_table_reset(&rnic->cqs);
-	mr_table_reset(&rnic->mrs);
-	ah_table_reset(&rnic->ahs);
-	pd_table_reset(&rnic->pds);
+	rnic_command_abort(rnic);
 	gid_table_reset(&rnic->gids);
 	eth_port_reset(&rnic->port);
+	rnic->mcast.n = 0;
+	rnic->ctx.clearing = true;
+	rnic_set_mem(rnic, &guest_mem_none);
+	rnic->stage = 0;
+	rnic->portion.at = 0;
+	if (rnic->chore.step)
+		return;
+	rnic->chore.step = rnic_clear_step;
+	chore_add(rnic->ctx.loop, &rnic->chore);
 }
 
 void rnic_free(struct rnic *rnic)
 {
 	rnic_reset(rnic);
 	fabric_leave(&rnic->end);
-	rnic_fini(rnic);
+	eth_port_attach(&rnic->port, NULL, NULL);
+	rnic->mem = &guest_mem_none;
+	rnic->gone = true;
 }
 
 uint64_t rnic_fused(const struct rnic *rnic)
@@ -371,15 +447,9 @@ const uint64_t *rnic_counters(const struct rnic *rnic)
  */
 void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 {
-	rnic->ctx.mem = mem;
-	rnic->ctx.map++;
-	mr_mem_changed(&rnic->mrs);
-	cq_mem_changed(&rnic->cqs);
-	srq_mem_changed(&rnic->srqs);
-	qp_mem_changed(&rnic->qps);
-	doorbell_mem_changed(&rnic->doorbells);
-	if (mem->n)
-		qp_resume_all(&rnic->qps);
+	rnic->mem = mem;
+	if (!rnic->ctx.clearing)
+		rnic_set_mem(rnic, mem);
 }
 
 /* The virtqueue of a number may be used, or with NULL not any more. */
@@ -408,6 +478,9 @@ void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		      struct virtq *vq)
 {
 	rnic_set_queue(rnic, kind, number, vq);
+	/* What completes to a CQ may have stood still. */
+	if (kind == RNIC_CQ)
+		qp_resume_all(&rnic->qps);
 }
 
 void rnic_queue_stop(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
@@ -421,6 +494,8 @@ void rnic_queue_kick(struct rnic *rnic, enum rnic_queue kind, uint32_t number)
 	struct qp *qp = kind == RNIC_SQ || kind == RNIC_RQ ?
 			qp_get(&rnic->qps, number) : NULL;
 
+	if (rnic->ctx.clearing)
+		return;
 	if (qp)
 		qp_activate(qp);
 	if (kind == RNIC_EVENT)
@@ -485,9 +560,13 @@ bool rnic_poll(struct rnic *rnic)
 	struct qp *qp, *last;
 	uint64_t now = loop_now(rnic->ctx.loop);
 	unsigned int looks = RNIC_LOOKS;
-	bool worked = rnic_poll_port(rnic);
+	bool worked;
 
+	if (rnic->ctx.clearing)
+		return false;
+	worked = rnic_poll_port(rnic);
 	worked |= doorbell_poll(&rnic->doorbells);
+	worked |= qp_resume_some(&rnic->qps);
 	last = TAILQ_LAST(&rnic->qps.active, qp_list);
 	if (!last)
 		return worked;
@@ -507,6 +586,8 @@ bool rnic_sleep(struct rnic *rnic)
 	struct qp *qp;
 	bool more = rnic->port.n;
 
+	if (rnic->ctx.clearing)
+		return false;
 	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		more |= qp_doorbells_on(qp);
 	more |= doorbell_sleep(&rnic->doorbells);
@@ -517,6 +598,8 @@ void rnic_wake(struct rnic *rnic)
 {
 	struct qp *qp;
 
+	if (rnic->ctx.clearing)
+		return;
 	TAILQ_FOREACH(qp, &rnic->qps.active, entry)
 		qp_doorbells_off(qp);
 	doorbell_wake(&rnic->doorbells);

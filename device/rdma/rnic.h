@@ -29,7 +29,12 @@ struct rnic;
 struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		      const struct rnic_limits *limits, const char *name);
 
-/** rnic_free() - drop all objects, leave the fabric, free the NIC */
+/**
+ * rnic_free() - drop all objects, leave the fabric, free the NIC
+ * @rnic:	NIC, whose virtqueues were stopped
+ *
+ * It is out of reach then.  Its memory is given back by the loop's chores.
+ */
 void rnic_free(struct rnic *rnic);
 
 /**
@@ -69,7 +74,14 @@ bool rnic_frame(struct rnic *rnic, const struct rnic *from,
 		const struct iovec *iov, unsigned int iov_n, size_t off,
 		size_t len);
 
-/** rnic_reset() - drop all objects, as after a reset of the function */
+/**
+ * rnic_reset() - drop all objects, as after a reset of the function
+ * @rnic:	NIC, whose virtqueues were stopped
+ *
+ * From now on none of them has a part in anything, and the guest's memory is not touched.
+ * They are freed bit by bit by the loop's chores; a command that comes before that is
+ * done waits for it.
+ */
 void rnic_reset(struct rnic *rnic);
 
 /**

@@ -108,6 +108,13 @@ struct rnic_create {
  * @page_list:	what is still to be read of a command with a list of pages
  * @command:	that command
  * @create:	it, if it makes a ring
+ * @again:	a command that is to be carried out from its beginning in the next round
+ * @rsp_size:	room for its response
+ * @mem:	memory map of the guest, also while it is cleared
+ * @chore:	frees the objects that were there at the last reset
+ * @stage:	table that this is at
+ * @portion:	and how far in it
+ * @gone:	it ends when that is done
  */
 struct rnic {
 	struct rnic_ctx ctx;
@@ -127,6 +134,16 @@ struct rnic {
 	struct rnic_request page_list;
 	uint8_t command;
 	struct rnic_create create;
+	bool again;
+	size_t rsp_size;
+	const struct guest_mem *mem;
+	struct chore chore;
+	unsigned int stage;
+	struct portion portion;
+	bool gone;
 };
+
+/** rnic_clear_some() - free a portion of what was there before the last reset */
+void rnic_clear_some(struct rnic *rnic);
 
 #endif /* DEVICE_RDMA_RNIC_PRIV_H */

@@ -222,6 +222,11 @@ uint64_t virtq_work(void)
 	return virtq_walked;
 }
 
+void virtq_charge(uint64_t pieces)
+{
+	virtq_walked += pieces;
+}
+
 /* Looks which buffer is the next one; returns as virtq_pop(). */
 static int virtq_peek(struct virtq *vq, uint16_t *head)
 {

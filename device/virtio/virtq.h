@@ -139,11 +139,19 @@ bool virtq_pending(const struct virtq *vq);
 int virtq_pop(struct virtq *vq, struct virtq_elem *elem);
 
 /**
- * virtq_work() - how much this process has done in virtq_pop() so far
+ * virtq_work() - how much this process has done for guests so far
  *
- * Return: pieces of all buffers that were taken, whatever the queue.
+ * Return: pieces of all buffers that were taken, whatever the queue, and what
+ *	   virtq_charge() was told.
  */
 uint64_t virtq_work(void);
+
+/**
+ * virtq_charge() - work that counts as if it had been that many pieces
+ *
+ * For what a guest can have done without a buffer, and that takes time.
+ */
+void virtq_charge(uint64_t pieces);
 
 /**
  * virtq_pop_head() - take the next available buffer without a look at its pieces

@@ -49,16 +49,18 @@ static void ah_free(struct ah_table *ahs, struct ah *ah)
 	free(ah);
 }
 
-void ah_table_reset(struct ah_table *ahs)
+bool ah_table_reset(struct ah_table *ahs, struct portion *portion)
 {
 	struct ah *ah;
-	uint32_t i;
 
-	for (i = 0; ahs->objs.used && i < ahs->objs.max; i++) {
-		ah = obj_at(&ahs->objs, i);
-		if (ah)
-			ah_free(ahs, ah);
+	while (ahs->objs.used && portion_next(portion, ahs->objs.max)) {
+		ah = obj_at(&ahs->objs, portion->at++);
+		if (!ah)
+			continue;
+		ah_free(ahs, ah);
+		portion->left -= PORTION_OBJECT;
 	}
+	return !ahs->objs.used;
 }
 
 void ah_table_fini(struct ah_table *ahs)

@@ -44,8 +44,8 @@ struct ah_table {
 int ah_table_init(struct ah_table *ahs, struct rnic_ctx *ctx,
 		  struct pd_table *pds);
 
-/** ah_table_reset() - drop all address handles */
-void ah_table_reset(struct ah_table *ahs);
+/** ah_table_reset() - drop address handles; true if none is left */
+bool ah_table_reset(struct ah_table *ahs, struct portion *portion);
 
 /** ah_table_fini() - free a table without address handles */
 void ah_table_fini(struct ah_table *ahs);

@@ -118,32 +118,15 @@ static bool cq_table_grow(struct cq_table *cqs, uint32_t cqn)
 	return true;
 }
 
-/* While the virtqueue of a CQ is stopped, all its users stand still. */
 void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq)
 {
 	struct cq *cq = cq_get(cqs, cqn);
-	struct cq_user *user;
 
 	if (cqn >= cqs->ctx->limits.cqs)
 		return;
 	cqs->vq[cqn] = vq;
-	if (!cq)
-		return;
-	cq->vq = vq;
-	TAILQ_FOREACH(user, &cq->users, entry)
-		user->resume(user->arg);
-}
-
-void cq_mem_changed(struct cq_table *cqs)
-{
-	struct cq *cq;
-	uint32_t i;
-
-	for (i = 0; i < cqs->size; i++) {
-		cq = cqs->cq[i];
-		if (cq && cq->control)
-			block_translate(&cq->block, cqs->ctx);
-	}
+	if (cq)
+		cq->vq = cqs->ctx->clearing ? NULL : vq;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -327,7 +310,7 @@ const char *cq_resize(struct cq_table *cqs,
 		      struct pages *pages, struct virtio_rdma_ack_resize_cq *ack)
 {
 	struct cq *cq = cqs->cq[le32toh(req->cqn)];
-	const struct virtio_rdma_cq_control *old = cq->block.host;
+	const struct virtio_rdma_cq_control *old = block_host(&cq->block);
 	const uint32_t cqe = le32toh(req->cqe);
 	struct block block;
 	const char *why;
@@ -423,14 +406,19 @@ static void cq_free(struct cq *cq)
 	free(cq);
 }
 
-void cq_table_reset(struct cq_table *cqs)
+bool cq_table_reset(struct cq_table *cqs, struct portion *portion)
 {
-	uint32_t i;
+	struct cq *cq;
 
-	for (i = 0; i < cqs->size; i++)
-		if (cqs->cq[i])
-			cq_free(cqs->cq[i]);
+	while (portion_next(portion, cqs->size)) {
+		cq = cqs->cq[portion->at++];
+		if (!cq)
+			continue;
+		cq_free(cq);
+		portion->left -= PORTION_OBJECT;
+	}
 	cqs->next = cqs->ctx->limits.cqs;
+	return portion->at >= cqs->size;
 }
 
 const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
@@ -463,7 +451,7 @@ void cq_detach(struct cq *cq, struct cq_user *user)
 
 static struct virtio_rdma_cq_control *cq_block(const struct cq *cq)
 {
-	return cq->block.host;
+	return block_host((struct block *)&cq->block);
 }
 
 /*

@@ -19,7 +19,6 @@ struct cq_lot;
 /**
  * struct cq_user - a queue that completes to a CQ
  * @fail:	the CQ has lost a completion: nothing of the queue can complete
- * @resume:	the CQ's virtqueue is there again
  * @arg:	for both
  * @recv:	it is a receive queue
  * @srqn:	it is the XRC SRQ with this number, or 0
@@ -28,7 +27,6 @@ struct cq_lot;
  */
 struct cq_user {
 	void (*fail)(void *arg);
-	void (*resume)(void *arg);
 	void *arg;
 	bool recv;
 	uint32_t srqn;
@@ -124,13 +122,20 @@ struct cq_table {
 int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
 		  struct event_table *events);
 
-/** cq_table_reset() - destroy all CQs, after all that complete to them */
-void cq_table_reset(struct cq_table *cqs);
+/** cq_table_reset() - destroy CQs, after all that complete to them; true if none is left */
+bool cq_table_reset(struct cq_table *cqs, struct portion *portion);
 
 /** cq_table_fini() - free a table without CQs, even if cq_table_init() failed */
 void cq_table_fini(struct cq_table *cqs);
 
-/** cq_set_queue() - the virtqueue of CQN @cqn may be used; NULL: not any more */
+/**
+ * cq_set_queue() - the virtqueue of a CQ may be used
+ * @cqs:	CQs of the NIC
+ * @cqn:	number, from anywhere
+ * @vq:		virtqueue, or NULL if it may not be used any more
+ *
+ * While it is not there, all that completes to the CQ stands still.
+ */
 void cq_set_queue(struct cq_table *cqs, uint32_t cqn, struct virtq *vq);
 
 /** cq_get() - CQ by number, or NULL */
@@ -144,9 +149,6 @@ static inline bool cq_usable(const struct cq *cq)
 {
 	return cq->direct || cq->vq;
 }
-
-/** cq_mem_changed() - the memory map has changed */
-void cq_mem_changed(struct cq_table *cqs);
 
 /**
  * cq_create() - make a completion queue

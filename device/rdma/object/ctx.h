@@ -110,8 +110,10 @@ struct rnic_limits {
  * @limits:	what the operator configured
  * @name:	for messages
  * @log:	keeps them few
- * @mem:	memory map of the guest
- * @map:	changes with it, from 1 on
+ * @mem:	memory map of the guest, which is none while @clearing
+ * @mem_epoch:	changes with @mem
+ * @clearing:	the NIC was reset, and its objects are being freed bit by bit.  They have no
+ *		part in anything any more, and there are no new ones
  * @fused:	messages that took the short way (rdma/qp/fused.c)
  * @counter:	by &enum virtio_rdma_counter
  * @ring_pages:	pages of rings, of all objects
@@ -126,7 +128,8 @@ struct rnic_ctx {
 	char name[64];
 	struct log_limit log;
 	const struct guest_mem *mem;
-	uint64_t map;
+	uint64_t mem_epoch;
+	bool clearing;
 	uint64_t fused;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint32_t ring_pages;
@@ -172,6 +175,28 @@ static inline uint32_t rnic_access_flags(const struct rnic_ctx *ctx)
 	       (ctx->limits.rfc ? 0 : VIRTIO_IB_ACCESS_FLUSH_GLOBAL |
 				      VIRTIO_IB_ACCESS_FLUSH_PERSISTENT) |
 	       (rnic_has_atomics(ctx) ? VIRTIO_IB_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/**
+ * struct portion - how far the objects of a table are freed
+ * @at:		number of the one that comes next
+ * @left:	how much may be done now: 1 is a look at a place in a table
+ */
+struct portion {
+	uint32_t at;
+	int left;
+};
+
+/* What it costs to free an object, in looks. */
+#define PORTION_OBJECT	16
+
+/* One portion: 32 objects. */
+#define PORTION		512
+
+/** portion_next() - look at one more place of @n; false if there is none, or enough is done */
+static inline bool portion_next(struct portion *portion, uint32_t n)
+{
+	return portion->at < n && portion->left > 0 && portion->left--;
 }
 
 /** rnic_give_back() - free memory of malloc() that may be much; it is @ctx->debt until then */

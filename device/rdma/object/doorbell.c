@@ -5,9 +5,14 @@
  * Theory of operation
  *
  * A page has a bit for each QP of a process.  A page that had bits a moment ago is warm:
- * each round looks at it, and the process rings no doorbell.  A page that is not asks
- * to be rung.  So the cost of a round follows the processes, and the QPs, that have
+ * it is looked at in each round, and the process rings no doorbell.  A page that is not
+ * asks to be rung.  So the cost of a round follows the processes, and the QPs, that have
  * work.
+ *
+ * A guest can have a thousand pages, and keep all of them warm.  So the pages take turns:
+ * how many of them, and how much of each, is looked at in a round is bounded, and counts
+ * as work of the guest.  To find out which page has rung takes as many looks as there are
+ * pages of that virtqueue; these are done in the same way.
  *
  * The bit of a QP that is polled anyway is held: it stays set in the page, so that who
  * posts finds it and does nothing more.  Before the QP is not polled any more the bit is
@@ -35,8 +40,12 @@
 #include "base/util.h"
 #include "rdma/object/doorbell.h"
 
-/* Words of 64 bits that are taken out of a page in a round. */
+/* What is done in a round: pages looked at, words of 64 bits taken out of them. */
+#define DOORBELL_LOOKS	64u
 #define DOORBELL_BURST	16u
+
+/* And words of one page, if there are others. */
+#define DOORBELL_SHARE	4u
 
 /* What the table of bits begins with. */
 #define DOORBELL_ROOM	64u
@@ -54,7 +63,7 @@
 
 static struct virtio_rdma_doorbell_page *doorbell_page(const struct doorbell *doorbell)
 {
-	return doorbell->block.host;
+	return block_host((struct block *)&doorbell->block);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -77,7 +86,7 @@ int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
 	doorbells->nap.fn = doorbell_nap_over;
 	TAILQ_INIT(&doorbells->warm);
 	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
-		LIST_INIT(&doorbells->of_vq[i]);
+		TAILQ_INIT(&doorbells->ring[i].pages);
 	return rnic_has_direct(ctx) ?
 	       obj_table_init(&doorbells->objs, RNIC_DOORBELLS_MAX) : 0;
 }
@@ -86,6 +95,7 @@ static void doorbell_cool(struct doorbell_table *doorbells,
 			  struct doorbell *doorbell)
 {
 	doorbell->warm = false;
+	doorbells->warm_n--;
 	TAILQ_REMOVE(&doorbells->warm, doorbell, entry);
 }
 
@@ -94,22 +104,29 @@ static void doorbell_release(struct doorbell_table *doorbells,
 {
 	if (doorbell->warm)
 		doorbell_cool(doorbells, doorbell);
-	LIST_REMOVE(doorbell, of_vq);
+	doorbells->ring[doorbell->vq].n--;
+	TAILQ_REMOVE(&doorbells->ring[doorbell->vq].pages, doorbell, of_vq);
 	obj_del(&doorbells->objs, doorbell->handle);
 	free(doorbell->held);
 	free(doorbell->qpn);
 	free(doorbell);
 }
 
-void doorbell_table_reset(struct doorbell_table *doorbells)
+bool doorbell_table_reset(struct doorbell_table *doorbells, struct portion *portion)
 {
 	struct doorbell *doorbell;
-	unsigned int i;
 
 	loop_timer_cancel(doorbells->ctx->loop, &doorbells->nap);
-	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
-		while ((doorbell = LIST_FIRST(&doorbells->of_vq[i])))
-			doorbell_release(doorbells, doorbell);
+	while (portion_next(portion, RNIC_DOORBELL_VQS_MAX)) {
+		doorbell = TAILQ_FIRST(&doorbells->ring[portion->at].pages);
+		if (!doorbell) {
+			portion->at++;
+			continue;
+		}
+		doorbell_release(doorbells, doorbell);
+		portion->left -= PORTION_OBJECT;
+	}
+	return portion->at >= RNIC_DOORBELL_VQS_MAX;
 }
 
 void doorbell_table_fini(struct doorbell_table *doorbells)
@@ -135,6 +152,7 @@ static void doorbell_heat(struct doorbell_table *doorbells,
 	if (doorbell->warm)
 		return;
 	doorbell->warm = true;
+	doorbells->warm_n++;
 	TAILQ_INSERT_TAIL(&doorbells->warm, doorbell, entry);
 	doorbell_ask(doorbell, false);
 }
@@ -188,6 +206,7 @@ static void doorbell_take_word(const struct doorbell_table *doorbells,
 	 */
 	if (bits)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	virtq_charge(1 + __builtin_popcountll(bits));
 	for (; some && bits; bits &= bits - 1) {
 		bit = word * 64 + __builtin_ctzll(bits);
 		if (doorbell->qpn[bit])
@@ -215,12 +234,12 @@ void doorbell_let_go(struct doorbell *doorbell, uint32_t bit)
 		doorbell_take_bits(doorbell, bit / 64, mask);
 }
 
-/* Take the bits of a page, though not all of many; false if there are none. */
-static bool doorbell_take(const struct doorbell_table *doorbells,
-			  struct doorbell *doorbell)
+/* Take @max words of the bits of a page; returns how many, or 0 if there are none. */
+static uint32_t doorbell_take(const struct doorbell_table *doorbells,
+			      struct doorbell *doorbell, uint32_t max)
 {
 	struct virtio_rdma_doorbell_page *page = doorbell_page(doorbell);
-	uint32_t i, w, left = DOORBELL_BURST;
+	uint32_t i, w, left = max;
 	uint64_t some = 0;
 
 	for (i = 0; i < DOORBELL_TOPS; i++) {
@@ -232,7 +251,7 @@ static bool doorbell_take(const struct doorbell_table *doorbells,
 		some |= doorbell->word[i];
 	}
 	if (!some)
-		return false;
+		return 0;
 	for (i = 0; i < VIRTIO_RDMA_DOORBELL_WORDS && left; i++) {
 		w = (doorbell->next + i) % VIRTIO_RDMA_DOORBELL_WORDS;
 		if (!(doorbell->word[w / 64] >> w % 64 & 1))
@@ -242,30 +261,79 @@ static bool doorbell_take(const struct doorbell_table *doorbells,
 		left--;
 	}
 	doorbell->next = (doorbell->next + i) % VIRTIO_RDMA_DOORBELL_WORDS;
-	return true;
+	return max - left;
+}
+
+/* Look at a page; returns how many words it had, @max at most. */
+static uint32_t doorbell_look(struct doorbell_table *doorbells,
+			      struct doorbell *doorbell, uint32_t max)
+{
+	const uint64_t now = loop_now(doorbells->ctx->loop);
+	uint32_t n;
+
+	if (!doorbell_page(doorbell))
+		return 0;
+	n = doorbell_take(doorbells, doorbell, max);
+	if (n) {
+		doorbell->busy_at = now;
+	} else if (now - doorbell->busy_at > RNIC_IDLE_NS) {
+		if (doorbell_arm(doorbell))
+			doorbell_ask(doorbell, false);
+		else
+			doorbell_cool(doorbells, doorbell);
+	}
+	return n;
+}
+
+/* Which pages have rung?  Takes one of @looks for each, and returns what is left. */
+static uint32_t doorbell_find(struct doorbell_table *doorbells,
+			      struct doorbell_ring *ring, uint32_t looks)
+{
+	struct doorbell *doorbell;
+
+	for (; looks && ring->left; looks--, ring->left--) {
+		doorbell = TAILQ_FIRST(&ring->pages);
+		if (!doorbell) {
+			ring->left = 0;
+			break;
+		}
+		TAILQ_REMOVE(&ring->pages, doorbell, of_vq);
+		TAILQ_INSERT_TAIL(&ring->pages, doorbell, of_vq);
+		/* Whoever rings takes the wish first. */
+		if (doorbell_page(doorbell) &&
+		    (ring->all || !__atomic_load_n(&doorbell_page(doorbell)->ring_me,
+						   __ATOMIC_RELAXED)))
+			doorbell_heat(doorbells, doorbell);
+	}
+	ring->all &= !!ring->left;
+	return looks;
 }
 
 bool doorbell_poll(struct doorbell_table *doorbells)
 {
-	const uint64_t now = loop_now(doorbells->ctx->loop);
-	struct doorbell *doorbell, *next;
+	uint32_t looks = DOORBELL_LOOKS, words = DOORBELL_BURST, max, n;
+	struct doorbell *doorbell;
 	bool worked = false;
+	unsigned int i;
 
-	for (doorbell = TAILQ_FIRST(&doorbells->warm); doorbell; doorbell = next) {
-		next = TAILQ_NEXT(doorbell, entry);
-		if (!doorbell_page(doorbell))
-			continue;
-		if (doorbell_take(doorbells, doorbell)) {
-			doorbell->busy_at = now;
-			worked = true;
-		} else if (now - doorbell->busy_at > RNIC_IDLE_NS) {
-			if (doorbell_arm(doorbell))
-				doorbell_ask(doorbell, false);
-			else
-				doorbell_cool(doorbells, doorbell);
-		}
+	for (i = 0; i < doorbells->ctx->limits.doorbell_vqs; i++)
+		looks = doorbell_find(doorbells, &doorbells->ring[i], looks);
+	virtq_charge(DOORBELL_LOOKS - looks);
+	worked = !looks;
+	if (looks > doorbells->warm_n)
+		looks = doorbells->warm_n;
+	max = doorbells->warm_n > 1 ? DOORBELL_SHARE : DOORBELL_BURST;
+	for (i = 0; i < looks && words; i++) {
+		doorbell = TAILQ_FIRST(&doorbells->warm);
+		TAILQ_REMOVE(&doorbells->warm, doorbell, entry);
+		TAILQ_INSERT_TAIL(&doorbells->warm, doorbell, entry);
+		n = doorbell_look(doorbells, doorbell, words < max ? words : max);
+		worked |= n;
+		words -= n;
 	}
-	return worked;
+	virtq_charge(i);
+	/* Others are to be looked at before anybody sleeps. */
+	return worked || i < doorbells->warm_n;
 }
 
 bool doorbell_sleep(struct doorbell_table *doorbells)
@@ -273,6 +341,7 @@ bool doorbell_sleep(struct doorbell_table *doorbells)
 	struct loop *loop = doorbells->ctx->loop;
 	struct doorbell *doorbell;
 	bool more = false, nap = false;
+	unsigned int i;
 
 	TAILQ_FOREACH(doorbell, &doorbells->warm, entry) {
 		if (!doorbell_page(doorbell))
@@ -285,6 +354,8 @@ bool doorbell_sleep(struct doorbell_table *doorbells)
 	}
 	if (nap)
 		loop_timer_set(loop, &doorbells->nap, DOORBELL_NAP_NS);
+	for (i = 0; i < doorbells->ctx->limits.doorbell_vqs; i++)
+		more |= doorbells->ring[i].left;
 	return more;
 }
 
@@ -297,31 +368,23 @@ void doorbell_wake(struct doorbell_table *doorbells)
 			doorbell_ask(doorbell, false);
 }
 
-/* Whoever rings takes the wish first. */
 void doorbell_kick(struct doorbell_table *doorbells, uint32_t vq)
 {
-	struct doorbell *doorbell;
-
-	if (vq >= RNIC_DOORBELL_VQS_MAX)
-		return;
-	LIST_FOREACH(doorbell, &doorbells->of_vq[vq], of_vq)
-		if (doorbell_page(doorbell) &&
-		    !__atomic_load_n(&doorbell_page(doorbell)->ring_me, __ATOMIC_RELAXED))
-			doorbell_heat(doorbells, doorbell);
+	if (vq < RNIC_DOORBELL_VQS_MAX)
+		doorbells->ring[vq].left = doorbells->ring[vq].n;
 }
 
-/* Nobody looked while the memory was away, so that all pages are looked at now. */
+/* Nobody looked while the memory was away, so that all pages are to be looked at. */
 void doorbell_mem_changed(struct doorbell_table *doorbells)
 {
-	struct doorbell *doorbell;
+	struct doorbell_ring *ring;
 	unsigned int i;
 
-	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
-		LIST_FOREACH(doorbell, &doorbells->of_vq[i], of_vq) {
-			block_translate(&doorbell->block, doorbells->ctx);
-			if (doorbell_page(doorbell))
-				doorbell_heat(doorbells, doorbell);
-		}
+	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++) {
+		ring = &doorbells->ring[i];
+		ring->left = ring->n;
+		ring->all = true;
+	}
 }
 
 /* ------------------------------------------------------------------------- */
@@ -350,7 +413,8 @@ const char *doorbell_alloc(struct doorbell_table *doorbells, uint64_t page,
 	}
 	doorbell->vq = vq;
 	doorbell->block = block;
-	LIST_INSERT_HEAD(&doorbells->of_vq[vq], doorbell, of_vq);
+	doorbells->ring[vq].n++;
+	TAILQ_INSERT_TAIL(&doorbells->ring[vq].pages, doorbell, of_vq);
 	doorbell_ask(doorbell, true);
 	*handle = doorbell->handle;
 	return NULL;

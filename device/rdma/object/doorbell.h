@@ -16,7 +16,7 @@
  * struct doorbell - a doorbell page, which a process or the kernel writes to
  * @handle:	of the page
  * @vq:		number of the doorbell virtqueue
- * @warm:	it is looked at in each round; else it asks to be rung
+ * @warm:	it is looked at time and again; else it asks to be rung
  * @busy_at:	when it had bits last
  * @stream_at:	when a QP of it was seen to stream, or 0
  * @refs:	QPs that have a bit
@@ -43,7 +43,21 @@ struct doorbell {
 	uint64_t word[VIRTIO_RDMA_DOORBELL_WORDS / 64];
 	uint32_t next;
 	TAILQ_ENTRY(doorbell) entry;
-	LIST_ENTRY(doorbell) of_vq;
+	TAILQ_ENTRY(doorbell) of_vq;
+};
+
+/**
+ * struct doorbell_ring - the pages of a doorbell virtqueue
+ * @pages:	them, that which was looked at last at the end
+ * @n:		number of them
+ * @left:	so many are to be looked at, because one of them has rung
+ * @all:	all of those become warm, rung or not
+ */
+struct doorbell_ring {
+	TAILQ_HEAD(, doorbell) pages;
+	uint32_t n;
+	uint32_t left;
+	bool all;
 };
 
 /**
@@ -52,8 +66,9 @@ struct doorbell {
  * @look:	look at QP @qpn, which may have work
  * @arg:	for @look
  * @objs:	pages
- * @warm:	those that are looked at in each round
- * @of_vq:	pages by virtqueue
+ * @warm:	those that are looked at, in turn
+ * @warm_n:	number of them
+ * @ring:	pages by virtqueue
  * @nap:	wakes the loop for those that stream
  */
 struct doorbell_table {
@@ -62,7 +77,8 @@ struct doorbell_table {
 	void *arg;
 	struct obj_table objs;
 	TAILQ_HEAD(, doorbell) warm;
-	LIST_HEAD(, doorbell) of_vq[RNIC_DOORBELL_VQS_MAX];
+	uint32_t warm_n;
+	struct doorbell_ring ring[RNIC_DOORBELL_VQS_MAX];
 	struct loop_timer nap;
 };
 
@@ -70,8 +86,8 @@ struct doorbell_table {
 int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
 			void (*look)(void *arg, uint32_t qpn), void *arg);
 
-/** doorbell_table_reset() - free all pages, after all QPs */
-void doorbell_table_reset(struct doorbell_table *doorbells);
+/** doorbell_table_reset() - free pages, after all QPs; true if none is left */
+bool doorbell_table_reset(struct doorbell_table *doorbells, struct portion *portion);
 
 /** doorbell_table_fini() - free a table without pages, or one that is all zeroes */
 void doorbell_table_fini(struct doorbell_table *doorbells);
@@ -118,7 +134,7 @@ void doorbell_unuse(struct doorbell *doorbell, uint32_t bit);
 /** doorbell_kick() - the doorbell of virtqueue @vq was rung */
 void doorbell_kick(struct doorbell_table *doorbells, uint32_t vq);
 
-/** doorbell_poll() - look at the pages that are warm; true if one had bits */
+/** doorbell_poll() - look at pages; true if one had bits, or others are to be looked at */
 bool doorbell_poll(struct doorbell_table *doorbells);
 
 /**

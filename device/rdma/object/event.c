@@ -59,7 +59,7 @@ static void event_flush(struct event_table *events, struct event_queue *queue)
 {
 	bool wait, more = false;
 
-	if (!queue->vq)
+	if (!queue->vq || events->ctx->clearing)
 		return;
 	do {
 		event_fill(events, queue);

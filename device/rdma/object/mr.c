@@ -660,18 +660,19 @@ const char *mr_dereg(struct mr_table *mrs, uint32_t mrn)
 	return NULL;
 }
 
-void mr_table_reset(struct mr_table *mrs)
+bool mr_table_reset(struct mr_table *mrs, struct portion *portion)
 {
 	struct mr *mr;
-	uint32_t i;
 
-	mr_reg_abort(mrs);
-	for (i = 0; mrs->objs.used && i < mrs->objs.max; i++) {
-		mr = obj_at(&mrs->objs, i);
-		if (mr)
-			mr_free(mrs, mr);
+	while (mrs->objs.used && portion_next(portion, mrs->objs.max)) {
+		mr = obj_at(&mrs->objs, portion->at++);
+		if (!mr)
+			continue;
+		mr_free(mrs, mr);
+		portion->left -= PORTION_OBJECT;
 	}
 	mrs->gaps = false;
+	return !mrs->objs.used;
 }
 
 static bool mem_covers(const struct guest_mem *mem, uint64_t addr, uint64_t len)

@@ -88,8 +88,8 @@ struct mr_table {
 int mr_table_init(struct mr_table *mrs, struct rnic_ctx *ctx,
 		  struct pd_table *pds);
 
-/** mr_table_reset() - destroy all memory regions */
-void mr_table_reset(struct mr_table *mrs);
+/** mr_table_reset() - destroy memory regions; true if none is left */
+bool mr_table_reset(struct mr_table *mrs, struct portion *portion);
 
 /** mr_table_fini() - free a table without memory regions */
 void mr_table_fini(struct mr_table *mrs);

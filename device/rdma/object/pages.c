@@ -72,7 +72,7 @@ void *pages_find(const struct pages *pages, uint64_t off, struct pages_near *nea
 	if (!p)
 		return NULL;
 	*near = (struct pages_near) {
-		.map = pages->ctx->map,
+		.epoch = pages->ctx->mem_epoch,
 		.page = off / RNIC_PAGE_SIZE,
 		.host = p - off % RNIC_PAGE_SIZE,
 	};
@@ -84,12 +84,13 @@ const char *block_init(struct block *block, const struct rnic_ctx *ctx,
 {
 	if (addr % len)
 		return "block of memory is not aligned";
-	*block = (struct block) { .addr = addr, .len = len };
-	block_translate(block, ctx);
+	*block = (struct block) { .ctx = ctx, .addr = addr, .len = len };
+	block_translate(block);
 	return block->host ? NULL : "block outside of guest memory";
 }
 
-void block_translate(struct block *block, const struct rnic_ctx *ctx)
+void block_translate(struct block *block)
 {
-	block->host = guest_mem_ptr(ctx->mem, block->addr, block->len);
+	block->host = guest_mem_ptr(block->ctx->mem, block->addr, block->len);
+	block->epoch = block->ctx->mem_epoch;
 }

@@ -2,8 +2,9 @@
 /*
  * Guest memory that a create command names for good: pages of a ring, and blocks.
  *
- * The guest's memory map may change under an object.  Then the pointers to blocks are
- * made anew.  Pages, of which there may be millions, are looked up when they are used.
+ * The guest's memory map may change under an object, as often as a guest likes.  So a
+ * change costs nothing for each object: the pointer to a block is made anew when it is
+ * used next.  Pages, of which there may be millions, are looked up when they are used.
  * What is not memory any more has no pointer, and its user fails.
  */
 #ifndef DEVICE_RDMA_OBJECT_PAGES_H
@@ -55,12 +56,12 @@ void *pages_ptr(const struct pages *pages, uint64_t off);
 
 /**
  * struct pages_near - the page that was looked up last
- * @map:	&rnic_ctx.map of then, 0 = none
+ * @epoch:	&rnic_ctx.mem_epoch of then
  * @page:	its number in the list
- * @host:	where it is
+ * @host:	where it is, NULL = none
  */
 struct pages_near {
-	uint64_t map;
+	uint64_t epoch;
 	uint64_t page;
 	uint8_t *host;
 };
@@ -72,20 +73,25 @@ void *pages_find(const struct pages *pages, uint64_t off, struct pages_near *nea
 static inline void *pages_ptr_near(const struct pages *pages, uint64_t off,
 				   struct pages_near *near)
 {
-	if (near->map == pages->ctx->map && near->page == off / RNIC_PAGE_SIZE)
+	if (near->host && near->epoch == pages->ctx->mem_epoch &&
+	    near->page == off / RNIC_PAGE_SIZE)
 		return near->host + off % RNIC_PAGE_SIZE;
 	return pages_find(pages, off, near);
 }
 
 /**
  * struct block - a piece of memory that lies within a page
+ * @ctx:	the NIC's context, or NULL if there is no block
  * @addr:	device address
  * @len:	bytes, a power of two, which @addr is a multiple of
+ * @epoch:	&rnic_ctx.mem_epoch as of which @host is right
  * @host:	where it is here, or NULL
  */
 struct block {
+	const struct rnic_ctx *ctx;
 	uint64_t addr;
 	uint32_t len;
+	uint64_t epoch;
 	void *host;
 };
 
@@ -93,7 +99,15 @@ struct block {
 const char *block_init(struct block *block, const struct rnic_ctx *ctx,
 		       uint64_t addr, uint32_t len);
 
-/** block_translate() - the memory map has changed */
-void block_translate(struct block *block, const struct rnic_ctx *ctx);
+/** block_translate() - the memory map has changed since the last time */
+void block_translate(struct block *block);
+
+/** block_host() - where a block is here, or NULL; valid until the memory map changes */
+static inline void *block_host(struct block *block)
+{
+	if (block->ctx && block->epoch != block->ctx->mem_epoch)
+		block_translate(block);
+	return block->host;
+}
 
 #endif /* DEVICE_RDMA_OBJECT_PAGES_H */

@@ -12,16 +12,18 @@ int pd_table_init(struct pd_table *pds, struct rnic_ctx *ctx)
 	return obj_table_init(&pds->objs, ctx->limits.pds);
 }
 
-void pd_table_reset(struct pd_table *pds)
+bool pd_table_reset(struct pd_table *pds, struct portion *portion)
 {
 	struct pd *pd;
-	uint32_t i;
 
-	for (i = 0; pds->objs.used && i < pds->objs.max; i++) {
-		pd = obj_at(&pds->objs, i);
-		if (pd)
-			pd_destroy(pds, pd->pdn);
+	while (pds->objs.used && portion_next(portion, pds->objs.max)) {
+		pd = obj_at(&pds->objs, portion->at++);
+		if (!pd)
+			continue;
+		pd_destroy(pds, pd->pdn);
+		portion->left -= PORTION_OBJECT;
 	}
+	return !pds->objs.used;
 }
 
 void pd_table_fini(struct pd_table *pds)

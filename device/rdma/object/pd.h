@@ -33,8 +33,8 @@ struct pd_table {
 /** pd_table_init() - make an empty table; returns 0 or a negative error */
 int pd_table_init(struct pd_table *pds, struct rnic_ctx *ctx);
 
-/** pd_table_reset() - drop all, after all that refers to them */
-void pd_table_reset(struct pd_table *pds);
+/** pd_table_reset() - drop some, after all that refers to them; true if none is left */
+bool pd_table_reset(struct pd_table *pds, struct portion *portion);
 
 /** pd_table_fini() - free a table without protection domains */
 void pd_table_fini(struct pd_table *pds);

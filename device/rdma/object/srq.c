@@ -36,19 +36,38 @@ void srq_table_fini(struct srq_table *srqs)
 	obj_table_fini(&srqs->objs);
 }
 
+/*
+ * Take the requests that were given back out of an SRQ, and let those who hold it forget
+ * it, though not all of many; true if that is all.
+ */
+static bool srq_empty(struct srq *srq, struct portion *portion)
+{
+	struct srq_returned *returned;
+	struct xrcd_user *user;
+
+	for (; portion->left > 0; portion->left -= PORTION_OBJECT) {
+		user = LIST_FIRST(&srq->holders);
+		returned = SLIST_FIRST(&srq->returned);
+		if (user) {
+			srq_let_go(user);
+			user->forget(user->arg, srq);
+		} else if (returned) {
+			SLIST_REMOVE_HEAD(&srq->returned, entry);
+			free(returned);
+		} else {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void srq_free(struct srq *srq)
 {
 	struct srq_table *srqs = srq->table;
-	struct srq_returned *returned;
 
 	if (srq->xrcd) {
-		xrcd_forget_srq(srq->xrcd, srq);
 		srq->xrcd->srqs--;
 		cq_detach(srq->cq, &srq->user);
-	}
-	while ((returned = SLIST_FIRST(&srq->returned))) {
-		SLIST_REMOVE_HEAD(&srq->returned, entry);
-		free(returned);
 	}
 	event_drop(srqs->events, &srq->low);
 	event_drop(srqs->events, &srq->failed);
@@ -58,30 +77,21 @@ static void srq_free(struct srq *srq)
 	free(srq);
 }
 
-void srq_table_reset(struct srq_table *srqs)
+bool srq_table_reset(struct srq_table *srqs, struct portion *portion)
 {
 	struct srq *srq;
-	uint32_t i;
 
-	for (i = 0; srqs->objs.used && i < srqs->objs.max; i++) {
-		srq = obj_at(&srqs->objs, i);
-		if (srq)
-			srq_free(srq);
-	}
-}
-
-void srq_mem_changed(struct srq_table *srqs)
-{
-	uint32_t i, left = srqs->objs.used;
-	struct srq *srq;
-
-	for (i = 0; left && i < srqs->objs.max; i++) {
-		srq = obj_at(&srqs->objs, i);
+	while (srqs->objs.used && portion_next(portion, srqs->objs.max)) {
+		srq = obj_at(&srqs->objs, portion->at);
+		if (srq && !srq_empty(srq, portion))
+			return false;
+		portion->at++;
 		if (!srq)
 			continue;
-		block_translate(&srq->block, srqs->ctx);
-		left--;
+		srq_free(srq);
+		portion->left -= PORTION_OBJECT;
 	}
+	return !srqs->objs.used;
 }
 
 /* ------------------------------------------------------------------------- */
@@ -143,15 +153,19 @@ const char *srq_create(struct srq_table *srqs,
 	return NULL;
 }
 
-const char *srq_destroy(struct srq_table *srqs, uint32_t handle)
+const char *srq_destroy(struct srq_table *srqs, uint32_t handle, bool *more)
 {
+	struct portion portion = { .left = PORTION };
 	struct srq *srq = srq_get(srqs, handle);
 
 	if (!srq)
 		return "unknown SRQ";
 	if (srq->refs)
 		return "SRQ in use";
-	srq_free(srq);
+	srq->dying = true;
+	*more = !srq_empty(srq, &portion);
+	if (!*more)
+		srq_free(srq);
 	return NULL;
 }
 
@@ -176,7 +190,7 @@ const char *srq_query(const struct srq_table *srqs, uint32_t handle,
 
 static int srq_fail(struct srq *srq)
 {
-	struct virtio_rdma_srq_control *control = srq->block.host;
+	struct virtio_rdma_srq_control *control = block_host(&srq->block);
 
 	if (srq->error)
 		return -EPROTO;
@@ -189,9 +203,9 @@ static int srq_fail(struct srq *srq)
 }
 
 /* The number of requests in the ring; false if there cannot be so many. */
-static bool srq_ahead(const struct srq *srq, uint32_t *ahead)
+static bool srq_ahead(struct srq *srq, uint32_t *ahead)
 {
-	const struct virtio_rdma_srq_control *control = srq->block.host;
+	const struct virtio_rdma_srq_control *control = block_host(&srq->block);
 
 	if (srq->error || !control)
 		return false;
@@ -356,11 +370,6 @@ static void srq_cq_failed(void *arg)
 	srq_fail(arg);
 }
 
-/* Direct CQs, which these are, never stop. */
-static void srq_cq_resumed(void *arg __always_unused)
-{
-}
-
 static const char *srq_check_domain(const struct srq_table *srqs,
 				    const struct virtio_rdma_cmd_create_xrc_srq *req)
 {
@@ -401,7 +410,6 @@ const char *srq_create_xrc(struct srq_table *srqs,
 	srq->cq = cq_get(srqs->cqs, le32toh(req->cqn));
 	srq->user = (struct cq_user) {
 		.fail = srq_cq_failed,
-		.resume = srq_cq_resumed,
 		.arg = srq,
 		.recv = true,
 		.srqn = srq->handle,

@@ -44,6 +44,8 @@ SLIST_HEAD(srq_returned_list, srq_returned);
  * @taken:	requests taken from the ring, modulo 2^32
  * @limit:	report when fewer requests than this are there, or 0
  * @error:	the guest broke a rule; no request is taken any more
+ * @dying:	of an XRC SRQ: it is being destroyed, and no message can name it
+ * @holders:	XRC_TGT QPs whose last message named it
  * @low:	event: the limit was reached
  * @failed:	event: it is in error
  * @returned:	requests that QPs have given back, which are taken first
@@ -66,6 +68,8 @@ struct srq {
 	uint32_t taken;
 	uint32_t limit;
 	bool error;
+	bool dying;
+	struct xrcd_user_list holders;
 	struct event_mark low;
 	struct event_mark failed;
 	struct srq_returned_list returned;
@@ -93,8 +97,8 @@ struct srq_table {
 /** srq_table_init() - make an empty table, all before @objs filled in; 0 or an error */
 int srq_table_init(struct srq_table *srqs);
 
-/** srq_table_reset() - destroy all SRQs, after all QPs */
-void srq_table_reset(struct srq_table *srqs);
+/** srq_table_reset() - destroy SRQs, after all QPs; true if none is left */
+bool srq_table_reset(struct srq_table *srqs, struct portion *portion);
 
 /** srq_table_fini() - free a table without SRQs, or one that is all zeroes */
 void srq_table_fini(struct srq_table *srqs);
@@ -111,7 +115,7 @@ static inline struct srq *srq_of_xrcd(const struct srq_table *srqs,
 {
 	struct srq *srq = srq_get(srqs, number);
 
-	return srq && srq->xrcd == xrcd ? srq : NULL;
+	return srq && srq->xrcd == xrcd && !srq->dying ? srq : NULL;
 }
 
 /** srq_check() - is a request fit for srq_create()?  NULL, or why not */
@@ -167,12 +171,29 @@ const char *srq_query(const struct srq_table *srqs, uint32_t handle,
  * srq_destroy() - destroy an SRQ
  * @srqs:	SRQs of the NIC
  * @handle:	of the SRQ, which no QP was created with
+ * @more:	set if there is more to do than fits in one go: then the caller is to call
+ *		again, and until then no message can name the SRQ
  *
  * QPs of its XRC domain forget the request of it that they have at hand.
  *
  * Return: NULL, or why not.
  */
-const char *srq_destroy(struct srq_table *srqs, uint32_t handle);
+const char *srq_destroy(struct srq_table *srqs, uint32_t handle, bool *more);
+
+/** srq_hold() - an XRC_TGT QP has a message for an SRQ of its domain; @user is no holder */
+static inline void srq_hold(struct srq *srq, struct xrcd_user *user)
+{
+	user->holds = true;
+	LIST_INSERT_HEAD(&srq->holders, user, holder);
+}
+
+/** srq_let_go() - it turns to another one, or goes; harmless if it holds none */
+static inline void srq_let_go(struct xrcd_user *user)
+{
+	if (user->holds)
+		LIST_REMOVE(user, holder);
+	user->holds = false;
+}
 
 /**
  * srq_take() - take the next request of the ring
@@ -207,8 +228,5 @@ void srq_give_back(struct srq *srq, const void *req, size_t size);
 
 /** srq_take_back() - take such a request; false if there is none */
 bool srq_take_back(struct srq *srq, void *req, size_t size);
-
-/** srq_mem_changed() - the memory map has changed */
-void srq_mem_changed(struct srq_table *srqs);
 
 #endif /* DEVICE_RDMA_OBJECT_SRQ_H */

@@ -17,16 +17,18 @@ void xrcd_table_fini(struct xrcd_table *xrcds)
 	obj_table_fini(&xrcds->objs);
 }
 
-void xrcd_table_reset(struct xrcd_table *xrcds)
+bool xrcd_table_reset(struct xrcd_table *xrcds, struct portion *portion)
 {
 	struct xrcd *xrcd;
-	uint32_t i;
 
-	for (i = 0; xrcds->objs.used && i < xrcds->objs.max; i++) {
-		xrcd = obj_at(&xrcds->objs, i);
-		if (xrcd)
-			xrcd_destroy(xrcds, xrcd->handle);
+	while (xrcds->objs.used && portion_next(portion, xrcds->objs.max)) {
+		xrcd = obj_at(&xrcds->objs, portion->at++);
+		if (!xrcd)
+			continue;
+		xrcd_destroy(xrcds, xrcd->handle);
+		portion->left -= PORTION_OBJECT;
 	}
+	return !xrcds->objs.used;
 }
 
 const char *xrcd_create(struct xrcd_table *xrcds, uint32_t *handle)
@@ -68,12 +70,4 @@ void xrcd_attach(struct xrcd *xrcd, struct xrcd_user *user)
 void xrcd_detach(struct xrcd_user *user)
 {
 	LIST_REMOVE(user, entry);
-}
-
-void xrcd_forget_srq(const struct xrcd *xrcd, const struct srq *srq)
-{
-	struct xrcd_user *user;
-
-	LIST_FOREACH(user, &xrcd->users, entry)
-		user->forget(user->arg, srq);
 }

@@ -5,6 +5,7 @@
 #ifndef DEVICE_RDMA_OBJECT_XRCD_H
 #define DEVICE_RDMA_OBJECT_XRCD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -19,11 +20,15 @@ LIST_HEAD(xrcd_user_list, xrcd_user);
  * struct xrcd_user - an XRC_TGT QP, as its domain sees it
  * @forget:	an SRQ goes: what was taken from it is gone, too
  * @arg:	for @forget
+ * @holds:	its last message named an SRQ, which knows it by @holder
+ * @holder:	of that SRQ
  * @entry:	of the domain
  */
 struct xrcd_user {
 	void (*forget)(void *arg, const struct srq *srq);
 	void *arg;
+	bool holds;
+	LIST_ENTRY(xrcd_user) holder;
 	LIST_ENTRY(xrcd_user) entry;
 };
 
@@ -52,8 +57,8 @@ struct xrcd_table {
 /** xrcd_table_init() - make an empty table; returns 0 or a negative error */
 int xrcd_table_init(struct xrcd_table *xrcds, struct rnic_ctx *ctx);
 
-/** xrcd_table_reset() - destroy all, after all that is in them */
-void xrcd_table_reset(struct xrcd_table *xrcds);
+/** xrcd_table_reset() - destroy some, after all that is in them; true if none is left */
+bool xrcd_table_reset(struct xrcd_table *xrcds, struct portion *portion);
 
 /** xrcd_table_fini() - free a table without XRC domains, or one that is all zeroes */
 void xrcd_table_fini(struct xrcd_table *xrcds);
@@ -75,8 +80,5 @@ void xrcd_attach(struct xrcd *xrcd, struct xrcd_user *user);
 
 /** xrcd_detach() - it does not any more */
 void xrcd_detach(struct xrcd_user *user);
-
-/** xrcd_forget_srq() - an SRQ of a domain goes: tell all QPs */
-void xrcd_forget_srq(const struct xrcd *xrcd, const struct srq *srq);
 
 #endif /* DEVICE_RDMA_OBJECT_XRCD_H */

@@ -15,6 +15,9 @@
 
 #include "rdma/qp/qp.h"
 
+/* So many places of the table are looked at in a round. */
+#define QP_RESUMES	256
+
 int qp_table_init(struct qp_table *qps)
 {
 	uint32_t n = qps->ctx->limits.qps;
@@ -23,6 +26,7 @@ int qp_table_init(struct qp_table *qps)
 	qps->next = VIRTIO_NET_ROCE_QPN_GSI + 1;
 	qps->next_direct = n;
 	qps->size = n;
+	qps->resume = UINT32_MAX;
 	qps->qp = calloc(n, sizeof(*qps->qp));
 	qps->sq_vq = calloc(n, sizeof(*qps->sq_vq));
 	qps->rq_vq = calloc(n, sizeof(*qps->rq_vq));
@@ -113,26 +117,23 @@ void qp_resume(struct qp *qp)
 		qp_activate(qp);
 }
 
-void qp_resume_all(struct qp_table *qps)
+bool qp_resume_some(struct qp_table *qps)
 {
-	uint32_t i;
-
-	for (i = 0; i < qps->size; i++)
-		if (qps->qp[i])
-			qp_resume(qps->qp[i]);
-}
-
-void qp_mem_changed(struct qp_table *qps)
-{
+	bool some = false;
 	struct qp *qp;
-	uint32_t i;
+	uint32_t n;
 
-	for (i = qps->ctx->limits.qps; i < qps->size; i++) {
-		qp = qps->qp[i];
-		if (!qp)
+	for (n = 0; n < QP_RESUMES && qps->resume < qps->size; n++) {
+		qp = qps->qp[qps->resume++];
+		if (!qp || qp->serial > qps->resume_serial)
 			continue;
-		block_translate(&qp->block, qps->ctx);
+		qp_resume(qp);
+		some = true;
 	}
+	if (qps->resume < qps->size)
+		return true;
+	qps->resume = UINT32_MAX;
+	return some;
 }
 
 void qp_set_queue(struct qp_table *qps, struct virtq **vqs, uint32_t qpn,
@@ -145,7 +146,7 @@ void qp_set_queue(struct qp_table *qps, struct virtq **vqs, uint32_t qpn,
 	vqs[qpn] = vq;
 	if (!qp)
 		return;
-	qp->sq.vq = qps->sq_vq[qpn];
-	qp->rq.vq = qps->rq_vq[qpn];
+	qp->sq.vq = qps->ctx->clearing ? NULL : qps->sq_vq[qpn];
+	qp->rq.vq = qps->ctx->clearing ? NULL : qps->rq_vq[qpn];
 	qp_resume(qp);
 }

@@ -44,6 +44,8 @@ TAILQ_HEAD(qp_list, qp);
  * @next:	where the search for a free number begins
  * @next_direct: the same for a direct QP
  * @serial:	&qp.serial of the newest QP
+ * @resume:	QPs from here on are still to be resumed
+ * @resume_serial: &qp.serial of the newest of them; others have not stood still
  * @active:	QPs that rnic_poll() looks at
  * @active_n:	number of them
  */
@@ -67,6 +69,8 @@ struct qp_table {
 	uint32_t next;
 	uint32_t next_direct;
 	uint64_t serial;
+	uint32_t resume;
+	uint64_t resume_serial;
 	struct qp_list active;
 	uint32_t active_n;
 };
@@ -307,11 +311,15 @@ void qp_resume(struct qp *qp);
 /** qp_table_grow() - make room for number @qpn; false if there is no memory */
 bool qp_table_grow(struct qp_table *qps, uint32_t qpn);
 
-/** qp_mem_changed() - the memory map has changed */
-void qp_mem_changed(struct qp_table *qps);
+/** qp_resume_all() - the same for all QPs of a NIC, bit by bit by qp_resume_some() */
+static inline void qp_resume_all(struct qp_table *qps)
+{
+	qps->resume = 0;
+	qps->resume_serial = qps->serial;
+}
 
-/** qp_resume_all() - the same for all QPs of a NIC */
-void qp_resume_all(struct qp_table *qps);
+/** qp_resume_some() - go on with that; false if there is nothing to do */
+bool qp_resume_some(struct qp_table *qps);
 
 /**
  * qp_set_queue() - a virtqueue of a QP may be used

@@ -383,16 +383,10 @@ static void qp_cq_failed(void *arg)
 	qp_fail(arg);
 }
 
-static void qp_cq_resumed(void *arg)
-{
-	qp_resume(arg);
-}
-
 static void qp_use_cq(struct qp *qp, struct cq *cq, struct cq_user *user, bool recv)
 {
 	*user = (struct cq_user) {
 		.fail = qp_cq_failed,
-		.resume = qp_cq_resumed,
 		.arg = qp,
 		.recv = recv,
 	};
@@ -412,6 +406,7 @@ static void qp_use_plan(struct qp *qp, const struct qp_plan *plan)
 static void qp_leave_all(struct qp *qp)
 {
 	if (qp->xrcd) {
+		srq_let_go(&qp->xrcd_user);
 		xrcd_detach(&qp->xrcd_user);
 		return;
 	}
@@ -473,7 +468,8 @@ static void qp_free(struct qp *qp)
 	requester_stop(&qp->req, qp->ctx->loop);
 	flow_stop(&qp->flow);
 	qp_deactivate(qp);
-	mcast_detach_all(qp->table->mcast, qp->qpn);
+	if (qp->type == VIRTIO_IB_QPT_UD)
+		mcast_detach_all(qp->table->mcast, qp->qpn);
 	qp->table->qp[qp->qpn] = NULL;
 	qp_return_recv(qp);
 	wq_restart(&qp->sq);
@@ -500,15 +496,20 @@ const char *qp_destroy(struct qp_table *qps, uint32_t qpn)
 	return NULL;
 }
 
-void qp_table_reset(struct qp_table *qps)
+bool qp_table_reset(struct qp_table *qps, struct portion *portion)
 {
-	uint32_t i;
+	struct qp *qp;
 
-	for (i = 0; i < qps->size; i++)
-		if (qps->qp[i])
-			qp_free(qps->qp[i]);
+	while (portion_next(portion, qps->size)) {
+		qp = qps->qp[portion->at++];
+		if (!qp)
+			continue;
+		qp_free(qp);
+		portion->left -= PORTION_OBJECT;
+	}
 	qps->next = QPN_FIRST;
 	qps->next_direct = qps->ctx->limits.qps;
+	return portion->at >= qps->size;
 }
 
 const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,

@@ -37,8 +37,8 @@ const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 /** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */
 const char *qp_destroy(struct qp_table *qps, uint32_t qpn);
 
-/** qp_table_reset() - destroy all QPs of a NIC */
-void qp_table_reset(struct qp_table *qps);
+/** qp_table_reset() - destroy QPs of a NIC; true if none is left */
+bool qp_table_reset(struct qp_table *qps, struct portion *portion);
 
 /**
  * qp_reset() - go to RESET

@@ -75,8 +75,11 @@ static bool responder_turn_to_srq(struct qp *qp, const struct pkt_op *op,
 	srq = srq_of_xrcd(qp->table->srqs, qp->xrcd, pkt->srqn);
 	if (!srq || (!op->first && srq != qp->rq.srq))
 		return false;
-	if (srq != qp->rq.srq)
-		qp_return_recv(qp);
+	if (srq == qp->rq.srq)
+		return true;
+	qp_return_recv(qp);
+	srq_let_go(&qp->xrcd_user);
+	srq_hold(srq, &qp->xrcd_user);
 	qp->rq.srq = srq;
 	return true;
 }

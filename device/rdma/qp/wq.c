@@ -16,7 +16,7 @@
 
 static struct virtio_rdma_qp_control *wq_block(const struct wq *wq)
 {
-	return wq->block->host;
+	return block_host(wq->block);
 }
 
 /* The producer index; false if the memory is gone. */

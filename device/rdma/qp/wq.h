@@ -67,7 +67,7 @@ struct wq {
 	struct virtq *vq;
 	const struct pages *pages;
 	uint64_t first;
-	const struct block *block;
+	struct block *block;
 	struct doorbell *doorbell;
 	uint32_t bit;
 	uint8_t shift;

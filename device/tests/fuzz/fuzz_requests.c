@@ -280,7 +280,7 @@ static void target_renew(struct target *t)
 
 	for (i = 0; i < EG_GUESTS; i++) {
 		eg_port[i].lose = false;
-		rnic_reset(guest[i].rnic);
+		eg_reset(&guest[i]);
 		rnic_mem_changed(guest[i].rnic, &guest[i].map);
 	}
 	for (i = 0; i < EG_GUESTS; i++)

@@ -306,6 +306,12 @@ void eg_run(struct engine *engine)
 
 unsigned int eg_rounds;
 
+void eg_reset(struct eg_guest *guest)
+{
+	rnic_reset(guest->rnic);
+	chores_finish(loop_chores(guest->rnic->ctx.loop));
+}
+
 uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		   size_t req_len, void *rsp, size_t rsp_len)
 {
@@ -329,6 +335,8 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 			   &len);
 	for (eg_rounds = 1; ack == RNIC_COMMAND_MORE; eg_rounds++) {
 		assert_int_equal(len, 0);
+		/* It may wait for them, and time stands still here. */
+		chores_finish(loop_chores(guest->rnic->ctx.loop));
 		ack = rnic_command_more(guest->rnic, buf, &len);
 	}
 	free(copy);

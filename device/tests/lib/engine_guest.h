@@ -226,6 +226,9 @@ void eg_run(struct engine *engine);
 /** eg_rounds - calls that the last eg_command() took */
 extern unsigned int eg_rounds;
 
+/** eg_reset() - reset a guest's NIC, and clear all that this leaves behind */
+void eg_reset(struct eg_guest *guest);
+
 /** eg_command() - a control command, to its end; returns the ack */
 uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		   size_t req_len, void *rsp, size_t rsp_len);

@@ -630,7 +630,7 @@ static void test_gid_of_two_guests(void **state)
 	assert_ptr_equal(owner(engine, gid), &engine->guest[0].rnic->end);
 	assert_int_equal(add_gid(&engine->guest[1], 3, gid), VIRTIO_NET_OK);
 	assert_ptr_equal(owner(engine, gid), &engine->guest[0].rnic->end);
-	rnic_reset(engine->guest[0].rnic);
+	eg_reset(&engine->guest[0]);
 	assert_ptr_equal(owner(engine, gid), &engine->guest[1].rnic->end);
 }
 
@@ -647,7 +647,7 @@ static void test_reset_drops_all(void **state)
 		eg_post_send(&a, &(struct eg_wr) {
 			.opcode = VIRTIO_IB_WR_SEND });
 	eg_run(engine);
-	rnic_reset(guest->rnic);
+	eg_reset(guest);
 	for (i = 0; i < EG_CQS; i++)
 		eg_ring_reset(&guest->cq[i]);
 	for (i = 0; i < EG_QPS; i++) {

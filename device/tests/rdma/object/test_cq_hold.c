@@ -483,7 +483,7 @@ static void test_many_and_gone(void **state)
 
 	cq_get(cqs, p.b.cqn)->held_max = 2 * CQ_FREE_MAX;
 	fill(&p, 0, EG_QUEUE + 2 * CQ_FREE_MAX);
-	rnic_reset(p.b.guest->rnic);
+	eg_reset(p.b.guest);
 	assert_int_equal(cqs->dropped_n, CQ_FREE_MAX);
 }
 
@@ -511,7 +511,7 @@ static void test_function_reset(void **state)
 	struct eg_pair p = eg_pair_up(state, RC);
 
 	fill(&p, 0, 2 * EG_QUEUE);
-	rnic_reset(p.b.guest->rnic);
+	eg_reset(p.b.guest);
 	assert_int_equal(p.b.guest->rnic->cqs.held, 0);
 	assert_int_equal(timers(&p), 0);
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "rdma/rnic_priv.h"
 
 #define RC		VIRTIO_IB_QPT_RC
@@ -362,19 +363,80 @@ static void test_kick(void **state)
 	er_page_init(&other, p->a.end.guest, 1);
 	cool(p);
 	rnic_queue_kick(rnic, RNIC_DOORBELL, 0);
+	assert_false(rnic_poll(rnic));
 	assert_int_equal(warm(&p->a), 0);
 	p->a.page.page->ring_me = 0;
 	other.page->ring_me = 0;
 	rnic_queue_kick(rnic, RNIC_DOORBELL, 1);
+	/* Nobody may sleep before it was looked at. */
+	assert_true(rnic_sleep(rnic));
+	rnic_poll(rnic);
 	assert_int_equal(warm(&p->a), 1);
 	assert_int_not_equal(p->a.page.page->ring_me, 1);
 	rnic_queue_kick(rnic, RNIC_DOORBELL, 0);
+	rnic_poll(rnic);
 	assert_int_equal(warm(&p->a), 2);
 	rnic_queue_kick(rnic, RNIC_DOORBELL, 2);
 	rnic_queue_kick(rnic, RNIC_DOORBELL, UINT32_MAX);
 	/* Freed while it is warm. */
 	assert_int_equal(er_free_doorbell(&other), VIRTIO_NET_OK);
 	assert_int_equal(warm(&p->a), 1);
+	er_pair_free(p);
+}
+
+static unsigned int words_taken(const struct er_page *page)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < BITS / 64; i++)
+		n += !page->page->pending[i];
+	return n;
+}
+
+/*
+ * As many pages as there may be, all bits of all of them set: a round takes as much of them
+ * as of one, counts it, and each page has its turn.
+ */
+static void test_many_pages(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct rnic *rnic = rnic_of(&p->a);
+	static struct er_page page[RNIC_DOORBELLS_MAX - 1];
+	unsigned int i, n, taken, before = 0;
+	uint64_t work;
+
+	cool(p);
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		er_page_init(&page[i], p->a.end.guest, 1);
+	/* One of them has rung: it takes some rounds to find it. */
+	page[ARRAY_SIZE(page) / 2].page->ring_me = 0;
+	rnic_queue_kick(rnic, RNIC_DOORBELL, 1);
+	for (n = 0; !warm(&p->a); n++) {
+		work = virtq_work();
+		assert_true(rnic_poll(rnic));
+		assert_in_range(virtq_work() - work, 64, 128);
+	}
+	assert_in_range(n, ARRAY_SIZE(page) / 2 / 64, ARRAY_SIZE(page) / 2 / 64 + 1);
+	cool(p);
+
+	for (i = 0; i < ARRAY_SIZE(page); i++) {
+		memset(page[i].page->pending, 0xff, sizeof(page[i].page->pending));
+		memset(page[i].page->words, 0xff, sizeof(page[i].page->words));
+		page[i].page->ring_me = 0;
+	}
+	rnic_queue_kick(rnic, RNIC_DOORBELL, 1);
+	for (n = 0; n < 300; n++) {
+		work = virtq_work();
+		assert_true(rnic_poll(rnic));
+		/* 16 words of 64 bits, and the looks. */
+		assert_in_range(virtq_work() - work, 64, 16 * 65 + 64 + 64);
+		for (taken = 0, i = 0; i < ARRAY_SIZE(page); i++)
+			taken += words_taken(&page[i]);
+		assert_in_range(taken, before, before + 16);
+		before = taken;
+	}
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		assert_in_range(words_taken(&page[i]), 1, 8);
 	er_pair_free(p);
 }
 
@@ -435,6 +497,7 @@ int main(void)
 		TEST(test_fair),
 		TEST(test_each_bit),
 		TEST(test_kick),
+		TEST(test_many_pages),
 		TEST(test_bad_requests),
 		TEST(test_paused),
 	};

@@ -237,7 +237,7 @@ static void test_reset(void **state)
 
 	attach(&p.a);
 	attach(&p.beside);
-	rnic_reset(p.a.guest->rnic);
+	eg_reset(p.a.guest);
 	assert_int_equal(p.a.guest->rnic->mcast.n, 0);
 }
 

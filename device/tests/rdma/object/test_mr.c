@@ -497,7 +497,7 @@ static void test_long_list_ends_early(void **state)
 	eg_reg(guest, pdn, 0, 0, 4096, EG_DATA);
 	assert_int_equal(reg_begin(guest, pdn, MANY_PAGES * sizeof(__le64)),
 			 RNIC_COMMAND_MORE);
-	rnic_reset(guest->rnic);
+	eg_reset(guest);
 	assert_int_equal(guest->rnic->mrs.extents, 0);
 }
 

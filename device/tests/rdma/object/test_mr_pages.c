@@ -638,7 +638,7 @@ static void test_ends_early(void **state)
 					      &ack, sizeof(ack), &len),
 				 RNIC_COMMAND_MORE);
 		if (i)
-			rnic_reset(guest->rnic);
+			eg_reset(guest);
 		else
 			rnic_command_abort(guest->rnic);
 		assert_int_equal(guest->rnic->mrs.extents, 0);

@@ -607,7 +607,7 @@ static void test_numbers(void **state)
 	qp.direct.bit = htole32(400);
 	assert_int_equal(er_create_qp(&qp), VIRTIO_NET_OK);
 	assert_int_equal(qp.qpn, EG_QPS + 4);
-	rnic_reset(engine->guest[0].rnic);
+	eg_reset(&engine->guest[0]);
 	assert_int_equal(ctx_of(&p->a)->ring_pages, 0);
 	er_pair_free(p);
 }
@@ -661,7 +661,7 @@ static void test_function_reset(void **state)
 	struct er_pair *p = er_pair_up(state, RC, NULL);
 
 	send(p, 1000);
-	rnic_reset(p->a.end.guest->rnic);
+	eg_reset(p->a.end.guest);
 	eg_run(p->engine);
 	assert_int_equal(ctx_of(&p->a)->ring_pages, 0);
 	er_pair_free(p);

@@ -226,7 +226,7 @@ static void test_peer_guest_gone(void **state)
 {
 	struct eg_pair p = eg_pair_up(state, RC);
 
-	rnic_reset(p.b.guest->rnic);
+	eg_reset(p.b.guest);
 	expect_retry_exceeded(&p);
 }
 

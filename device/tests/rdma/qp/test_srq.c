@@ -573,7 +573,7 @@ static void test_function_reset(void **state)
 	struct bed *bed = half_way(state);
 	struct eg_guest *guest = receiver(bed);
 
-	rnic_reset(guest->rnic);
+	eg_reset(guest);
 	assert_int_equal(guest->rnic->ctx.ring_pages, 0);
 	assert_int_equal(er_destroy_srq(&bed->srq), VIRTIO_NET_ERR);
 	free(bed);
