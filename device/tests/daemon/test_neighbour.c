@@ -11,8 +11,7 @@
  * between two pings all that came back from the daemon is given to it again.
  *
  * Pings with and without noise take turns, in blocks, so that both see the same
- * machine.  A ping in which the daemon or this thread waited for a CPU that others had,
- * as the scheduler counts it, is made again: other processes are not what is measured.
+ * machine.
  */
 
 #include <endian.h>
@@ -34,18 +33,12 @@
 #include <linux/virtio_net.h>
 
 #include "base/util.h"
-#include "tests/lib/front.h"
+#include "tests/lib/pingpong.h"
 
-#define GUESTS		3
 #define BLOCKS		10
 #define PINGS		100
 #define TIMES_WORSE	10
 
-/* Waking up costs less. */
-#define WAITED_NS	20000
-
-#define PING_LEN	64
-#define PING_TIMEOUT_NS	2000000000ULL
 #define PAUSE_TIMEOUT_NS 20000000000ULL
 
 /* Noise: regions that come and go, of single pages; the first one is not of them. */
@@ -89,196 +82,18 @@ struct noise {
 };
 
 /**
- * struct rig - the daemon and its guests
- * @dir:	folder of the sockets
- * @path:	sockets
- * @pid:	the daemon
- * @sched:	/proc/…/schedstat of the daemon and of this thread
- * @guest:	A, B and C
- * @end:	the ends of the connection of A and B
- * @ping:	device address of what A and B send and receive
- * @lkey:	key of that
+ * struct rig - the noise
  * @noise:	what C does
  * @noises:	their number
  * @page:	doorbell page of C
  * @announced:	how often all QPs of that were announced
  */
 static struct rig {
-	char dir[32];
-	char path[GUESTS][64];
-	pid_t pid;
-	int sched[2];
-	struct front guest[GUESTS];
-	struct front_qp end[2];
-	uint64_t ping[2];
-	uint32_t lkey[2];
 	struct noise noise[8];
 	unsigned int noises;
 	struct virtio_rdma_doorbell_page *page;
 	unsigned long announced;
 } rig;
-
-/* ------------------------------------------------------------------------- */
-/* The daemon                                                                */
-/* ------------------------------------------------------------------------- */
-
-static void daemon_start(void)
-{
-	const char *program = getenv("SANDBOXED");
-	char mrs[8];
-
-	assert_non_null(program);
-	snprintf(mrs, sizeof(mrs), "%u", MRS);
-	rig.pid = fork();
-	assert_true(rig.pid >= 0);
-	if (rig.pid)
-		return;
-	alarm(120);
-	execl(program, program, "--socket", rig.path[0], "--socket", rig.path[1],
-	      "--socket", rig.path[2], "--qps", "8", "--cqs", "4", "--queue-size", "256",
-	      "--cqe", "256", "--mrs", mrs, "--event-queues", "1",
-	      "--doorbell-queues", "1", NULL);
-	_exit(127);
-}
-
-static int sched_open(const char *process)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%s/schedstat", process);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
-/* How long the daemon and this thread have waited for a CPU so far: the second number. */
-static uint64_t waited(void)
-{
-	char text[128], *wait;
-	uint64_t sum = 0;
-	unsigned int i;
-	ssize_t n;
-
-	for (i = 0; i < 2; i++) {
-		n = pread(rig.sched[i], text, sizeof(text) - 1, 0);
-		assert_true(n > 0);
-		text[n] = 0;
-		wait = strchr(text, ' ');
-		assert_non_null(wait);
-		sum += strtoull(wait, NULL, 10);
-	}
-	return sum;
-}
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-/* ------------------------------------------------------------------------- */
-/* Ping-pong                                                                 */
-/* ------------------------------------------------------------------------- */
-
-static uint32_t create_pd(struct front *front)
-{
-	struct virtio_rdma_ack_create_pd ack;
-
-	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_PD, NULL, 0, &ack, sizeof(ack));
-	return le32toh(ack.pdn);
-}
-
-static struct virtio_rdma_sge ping_sge(unsigned int i)
-{
-	return (struct virtio_rdma_sge) {
-		.addr = htole64(rig.ping[i]),
-		.length = htole32(PING_LEN),
-		.lkey = htole32(rig.lkey[i]),
-	};
-}
-
-static void post_recv(unsigned int i)
-{
-	struct front_vq *vq = front_recv_vq(&rig.end[i]);
-	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
-	struct virtio_rdma_rq_req *req = front_slot(vq, slot);
-
-	req->num_sge = htole32(1);
-	req->sg_list[0] = ping_sge(i);
-	guest_vq_add_head(&vq->gvq, slot);
-}
-
-static void post_send(unsigned int i)
-{
-	struct front_vq *vq = front_send_vq(&rig.end[i]);
-	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
-	struct virtio_rdma_sq_req *req = front_slot(vq, slot);
-
-	req->opcode = VIRTIO_IB_WR_SEND;
-	req->num_sge = htole32(1);
-	req->sg_list[0] = ping_sge(i);
-	guest_vq_add_head(&vq->gvq, slot);
-	front_kick(vq);
-}
-
-static void await(unsigned int i)
-{
-	const uint64_t end = now() + PING_TIMEOUT_NS;
-	uint8_t status;
-
-	while (!front_poll(&rig.end[i], &status))
-		assert_true(now() < end);
-	assert_int_equal(status, VIRTIO_IB_WC_SUCCESS);
-}
-
-/* There and back; false if it had to wait for a CPU. */
-static bool ping(uint64_t *took)
-{
-	const uint64_t before = waited();
-
-	post_recv(0);
-	post_recv(1);
-	*took = now();
-	post_send(0);
-	await(1);
-	post_send(1);
-	await(0);
-	*took = now() - *took;
-	return waited() - before < WAITED_NS;
-}
-
-static void pair_up(void)
-{
-	struct front *front;
-	unsigned int i;
-	uint32_t pdn;
-
-	for (i = 0; i < 2; i++) {
-		front = &rig.guest[i];
-		pdn = create_pd(front);
-		rig.ping[i] = guest_alloc(&front->guest, 4096, 4096);
-		rig.lkey[i] = front_reg(front, pdn, rig.ping[i], 4096);
-		rig.end[i] = front_qp(front, VIRTIO_IB_QPT_RC, pdn, front_cq(front));
-	}
-	front_connect(&rig.end[0], VIRTIO_IB_QPT_RC, &rig.end[1]);
-	front_connect(&rig.end[1], VIRTIO_IB_QPT_RC, &rig.end[0]);
-}
-
-/* Frames of others end here, and as many come again. */
-static void receive_frames(struct front *front)
-{
-	struct front_vq *vq = &front->vq[FRONT_RX];
-	struct guest_buf buf = { .len = 2048, .write = true };
-	unsigned int i;
-
-	for (i = 0; i < FRONT_NUM; i++) {
-		buf.addr = guest_alloc(&front->guest, buf.len, 64);
-		guest_vq_add(&vq->gvq, &buf, 1);
-	}
-}
 
 /* ------------------------------------------------------------------------- */
 /* Noise                                                                     */
@@ -489,10 +304,10 @@ static void noise_datagrams(struct front *c, uint32_t pdn, uint32_t cqn, uint64_
 	struct virtio_rdma_ack_create_ah ack;
 	struct virtio_rdma_sq_req send = {
 		.opcode = VIRTIO_IB_WR_SEND,
-		.ud.remote_qpn = htole32(rig.end[0].qpn),
+		.ud.remote_qpn = htole32(pp.end[0].qpn),
 	};
 
-	front_gid(rig.guest[0].number, ah.ah_attr.grh.dgid);
+	front_gid(pp.guest[0].number, ah.ah_attr.grh.dgid);
 	front_command(c, VIRTIO_NET_CTRL_ROCE_CREATE_AH, &ah, sizeof(ah), &ack,
 		      sizeof(ack));
 	send.ud.ah = ack.ah;
@@ -517,7 +332,7 @@ static void noise_doorbells(struct front *c, uint32_t pdn)
  */
 static void noise_announce(void)
 {
-	struct front_vq *vq = &rig.guest[2].vq[FRONT_DOORBELL];
+	struct front_vq *vq = &pp.guest[2].vq[FRONT_DOORBELL];
 
 	if (rig.page->pending[0])
 		return;
@@ -532,8 +347,8 @@ static void noise_announce(void)
 static void noise_begin(void)
 {
 	const uint64_t len = 2 * FRONT_SGE * BIG_PIECE;
-	struct front *c = &rig.guest[2];
-	const uint32_t pdn = create_pd(c);
+	struct front *c = &pp.guest[2];
+	const uint32_t pdn = pp_pd(c);
 	const uint64_t addr = guest_alloc(&c->guest, len, 4096);
 	const uint32_t lkey = front_reg(c, pdn, addr, len);
 	const uint32_t cqn = front_cq(c);
@@ -572,7 +387,7 @@ static void noise_again(void)
 /* Waits until all of it has come back. */
 static void noise_pause(void)
 {
-	const uint64_t end = now() + PAUSE_TIMEOUT_NS;
+	const uint64_t end = pp_now() + PAUSE_TIMEOUT_NS;
 	struct front_vq *vq;
 	uint32_t head, len;
 	unsigned int i;
@@ -581,7 +396,7 @@ static void noise_pause(void)
 		vq = rig.noise[i].vq;
 		while (vq->gvq.last_used != vq->gvq.avail_idx) {
 			vq->done += guest_vq_get(&vq->gvq, &head, &len);
-			assert_true(now() < end);
+			assert_true(pp_now() < end);
 		}
 	}
 }
@@ -592,40 +407,20 @@ static void noise_pause(void)
 
 static int setup(void **state)
 {
-	char pid[16];
-	unsigned int i;
+	char mrs[8];
+	char *const options[] = { (char *)"--mrs", mrs, NULL };
 
-	signal(SIGPIPE, SIG_IGN);
-	strcpy(rig.dir, "/tmp/neighbour.XXXXXX");
-	assert_non_null(mkdtemp(rig.dir));
-	for (i = 0; i < GUESTS; i++)
-		snprintf(rig.path[i], sizeof(rig.path[i]), "%s/%u", rig.dir, i);
-	daemon_start();
-	for (i = 0; i < GUESTS; i++)
-		front_open(&rig.guest[i], rig.path[i], i + 1, FEATURES);
-	snprintf(pid, sizeof(pid), "%d", rig.pid);
-	rig.sched[0] = sched_open(pid);
-	rig.sched[1] = sched_open("thread-self");
-	for (i = 0; i < 2; i++)
-		receive_frames(&rig.guest[i]);
-	pair_up();
+	snprintf(mrs, sizeof(mrs), "%u", MRS);
+	pp_start(options, FEATURES);
+	front_open(&pp.guest[2], pp.path[2], 3, FEATURES);
 	noise_begin();
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	unsigned int i;
-	int status;
-
-	for (i = 0; i < GUESTS; i++)
-		front_close(&rig.guest[i]);
-	kill(rig.pid, SIGTERM);
-	assert_int_equal(waitpid(rig.pid, &status, 0), rig.pid);
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-	for (i = 0; i < 2; i++)
-		close(rig.sched[i]);
-	assert_int_equal(rmdir(rig.dir), 0);
+	front_close(&pp.guest[2]);
+	pp_stop();
 	return 0;
 }
 
@@ -657,11 +452,11 @@ static void block(uint64_t *took, bool noise)
 		began[i] = rig.noise[i].vq->done;
 	began[i] = rig.announced;
 	for (i = 0; i < PINGS || (noise && !noise_went_round(began));) {
-		front_again(&rig.guest[0].vq[FRONT_RX]);
-		front_again(&rig.guest[1].vq[FRONT_RX]);
+		front_again(&pp.guest[0].vq[FRONT_RX]);
+		front_again(&pp.guest[1].vq[FRONT_RX]);
 		if (noise)
 			noise_again();
-		i += ping(&took[i % PINGS]);
+		i += pp_ping(&took[i % PINGS]);
 	}
 }
 

@@ -36,8 +36,8 @@
 /* The connection                                                            */
 /* ------------------------------------------------------------------------- */
 
-static void vu_ask(struct front *front, uint32_t request, const void *payload,
-		   uint32_t len, int fd)
+static void vu_request(struct front *front, uint32_t request, const void *payload,
+		       uint32_t len, int fd)
 {
 	struct {
 		struct vu_header hdr;
@@ -49,17 +49,29 @@ static void vu_ask(struct front *front, uint32_t request, const void *payload,
 			.size = len,
 		},
 	};
-	uint64_t result;
 
 	memcpy(msg.payload, payload, len);
 	assert_true(vu_wire_send(front->sock, &msg, sizeof(msg.hdr) + len, &fd, fd >= 0,
 				 0));
-	assert_int_equal(recv(front->sock, &msg.hdr, sizeof(msg.hdr), MSG_WAITALL),
-			 sizeof(msg.hdr));
-	assert_int_equal(msg.hdr.request, request);
+}
+
+static void vu_answer(struct front *front, uint32_t request)
+{
+	struct vu_header hdr;
+	uint64_t result;
+
+	assert_int_equal(recv(front->sock, &hdr, sizeof(hdr), MSG_WAITALL), sizeof(hdr));
+	assert_int_equal(hdr.request, request);
 	assert_int_equal(recv(front->sock, &result, sizeof(result), MSG_WAITALL),
 			 sizeof(result));
 	assert_int_equal(result, 0);
+}
+
+static void vu_ask(struct front *front, uint32_t request, const void *payload,
+		   uint32_t len, int fd)
+{
+	vu_request(front, request, payload, len, fd);
+	vu_answer(front, request);
 }
 
 static void vu_ask_state(struct front *front, uint32_t request, uint32_t index,
@@ -134,23 +146,35 @@ void front_gid(uint8_t number, uint8_t *gid)
 	gid[15] = number;
 }
 
-void front_open(struct front *front, const char *path, uint8_t number, uint64_t features)
+static struct vu_memory front_memory(const struct front *front)
 {
-	const struct vu_memory memory = {
+	return (struct vu_memory) {
 		.n = 1,
 		.region[0] = {
 			.guest_addr = GUEST_BASE,
-			.size = FRONT_MEM,
+			.size = front->guest.size,
 			.user_addr = USER(GUEST_BASE),
 		},
 	};
+}
+
+void front_open(struct front *front, const char *path, uint8_t number, uint64_t features)
+{
+	front_open_mem(front, path, number, features, FRONT_MEM);
+}
+
+void front_open_mem(struct front *front, const char *path, uint8_t number, uint64_t features,
+		    size_t mem)
+{
+	struct vu_memory memory;
 	const uint64_t protocol = PROTOCOL_FEATURES;
 	struct virtio_rdma_cmd_add_gid gid = { 0 };
 	uint32_t i;
 
 	memset(front, 0, sizeof(*front));
 	front->number = number;
-	guest_init(&front->guest, FRONT_MEM);
+	guest_init(&front->guest, mem);
+	memory = front_memory(front);
 	front->cmd = guest_alloc(&front->guest, CMD_MAX, PAGE);
 	vu_connect(front, path);
 	features |= VU_F_PROTOCOL_FEATURES;
@@ -164,6 +188,19 @@ void front_open(struct front *front, const char *path, uint8_t number, uint64_t 
 	}
 	front_gid(number, gid.gid);
 	front_command(front, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid, sizeof(gid), NULL, 0);
+}
+
+void front_remap(struct front *front)
+{
+	const struct vu_memory memory = front_memory(front);
+
+	vu_request(front, VU_SET_MEM_TABLE, &memory, offsetof(struct vu_memory, region[1]),
+		   front->guest.fd);
+}
+
+void front_remapped(struct front *front)
+{
+	vu_answer(front, VU_SET_MEM_TABLE);
 }
 
 void front_close(struct front *front)
@@ -248,7 +285,8 @@ uint32_t front_reg(struct front *front, uint32_t pdn, uint64_t addr, uint64_t le
 	req->pdn = htole32(pdn);
 	req->access_flags = htole32(VIRTIO_IB_ACCESS_LOCAL_WRITE |
 				    VIRTIO_IB_ACCESS_REMOTE_WRITE |
-				    VIRTIO_IB_ACCESS_REMOTE_READ);
+				    VIRTIO_IB_ACCESS_REMOTE_READ |
+				    VIRTIO_IB_ACCESS_MW_BIND);
 	req->virt_addr = htole64(addr);
 	req->length = htole64(length);
 	req->npages = htole32(npages);

@@ -87,6 +87,16 @@ struct front_qp {
 void front_open(struct front *front, const char *path, uint8_t number,
 		uint64_t features);
 
+/** front_open_mem() - the same with @mem bytes of memory, not %FRONT_MEM */
+void front_open_mem(struct front *front, const char *path, uint8_t number, uint64_t features,
+		    size_t mem);
+
+/** front_remap() - send the memory table once more; front_remapped() takes the answer */
+void front_remap(struct front *front);
+
+/** front_remapped() - wait for the answer to front_remap() */
+void front_remapped(struct front *front);
+
 /** front_close() - disconnect */
 void front_close(struct front *front);
 

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <endian.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "tests/lib/pingpong.h"
+
+/* Waking up costs less. */
+#define WAITED_NS	20000
+
+#define PING_LEN	64
+#define PING_TIMEOUT_NS	10000000000ULL
+
+struct pingpong pp;
+
+/* ------------------------------------------------------------------------- */
+/* The daemon                                                                */
+/* ------------------------------------------------------------------------- */
+
+static void daemon_start(char *const *options)
+{
+	char *argv[32] = {
+		(char *)"vhost-user-roce",
+		(char *)"--socket", pp.path[0], (char *)"--socket", pp.path[1],
+		(char *)"--socket", pp.path[2], (char *)"--qps", (char *)"8",
+		(char *)"--cqs", (char *)"4", (char *)"--queue-size", (char *)"256",
+		(char *)"--cqe", (char *)"256", (char *)"--event-queues", (char *)"1",
+		(char *)"--doorbell-queues", (char *)"1",
+	};
+	const char *program = getenv("SANDBOXED");
+	unsigned int n = 19;
+
+	assert_non_null(program);
+	while (*options && n < 31)
+		argv[n++] = *options++;
+	pp.pid = fork();
+	assert_true(pp.pid >= 0);
+	if (pp.pid)
+		return;
+	alarm(300);
+	execv(program, argv);
+	_exit(127);
+}
+
+static int sched_open(const char *process)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/schedstat", process);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* How long the daemon and this thread have waited for a CPU so far: the second number. */
+static uint64_t waited(void)
+{
+	char text[128], *wait;
+	uint64_t sum = 0;
+	unsigned int i;
+	ssize_t n;
+
+	for (i = 0; i < 2; i++) {
+		n = pread(pp.sched[i], text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = 0;
+		wait = strchr(text, ' ');
+		assert_non_null(wait);
+		sum += strtoull(wait, NULL, 10);
+	}
+	return sum;
+}
+
+uint64_t pp_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Ping-pong                                                                 */
+/* ------------------------------------------------------------------------- */
+
+uint32_t pp_pd(struct front *front)
+{
+	struct virtio_rdma_ack_create_pd ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_PD, NULL, 0, &ack, sizeof(ack));
+	return le32toh(ack.pdn);
+}
+
+static struct virtio_rdma_sge ping_sge(unsigned int i)
+{
+	return (struct virtio_rdma_sge) {
+		.addr = htole64(pp.ping[i]),
+		.length = htole32(PING_LEN),
+		.lkey = htole32(pp.lkey[i]),
+	};
+}
+
+static void post_recv(unsigned int i)
+{
+	struct front_vq *vq = front_recv_vq(&pp.end[i]);
+	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
+	struct virtio_rdma_rq_req *req = front_slot(vq, slot);
+
+	req->num_sge = htole32(1);
+	req->sg_list[0] = ping_sge(i);
+	guest_vq_add_head(&vq->gvq, slot);
+}
+
+static void post_send(unsigned int i)
+{
+	struct front_vq *vq = front_send_vq(&pp.end[i]);
+	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
+	struct virtio_rdma_sq_req *req = front_slot(vq, slot);
+
+	req->opcode = VIRTIO_IB_WR_SEND;
+	req->num_sge = htole32(1);
+	req->sg_list[0] = ping_sge(i);
+	guest_vq_add_head(&vq->gvq, slot);
+	front_kick(vq);
+}
+
+static void await(unsigned int i)
+{
+	const uint64_t end = pp_now() + PING_TIMEOUT_NS;
+	uint8_t status;
+
+	while (!front_poll(&pp.end[i], &status))
+		assert_true(pp_now() < end);
+	assert_int_equal(status, VIRTIO_IB_WC_SUCCESS);
+}
+
+/* There and back; false if it had to wait for a CPU. */
+bool pp_ping(uint64_t *took)
+{
+	const uint64_t before = waited();
+
+	post_recv(0);
+	post_recv(1);
+	*took = pp_now();
+	post_send(0);
+	await(1);
+	post_send(1);
+	await(0);
+	*took = pp_now() - *took;
+	return waited() - before < WAITED_NS;
+}
+
+static void pair_up(void)
+{
+	struct front *front;
+	unsigned int i;
+	uint32_t pdn;
+
+	for (i = 0; i < 2; i++) {
+		front = &pp.guest[i];
+		pdn = pp_pd(front);
+		pp.ping[i] = guest_alloc(&front->guest, 4096, 4096);
+		pp.lkey[i] = front_reg(front, pdn, pp.ping[i], 4096);
+		pp.end[i] = front_qp(front, VIRTIO_IB_QPT_RC, pdn, front_cq(front));
+	}
+	front_connect(&pp.end[0], VIRTIO_IB_QPT_RC, &pp.end[1]);
+	front_connect(&pp.end[1], VIRTIO_IB_QPT_RC, &pp.end[0]);
+}
+
+/* Frames of others end here, and as many come again. */
+static void receive_frames(struct front *front)
+{
+	struct front_vq *vq = &front->vq[FRONT_RX];
+	struct guest_buf buf = { .len = 2048, .write = true };
+	unsigned int i;
+
+	for (i = 0; i < FRONT_NUM; i++) {
+		buf.addr = guest_alloc(&front->guest, buf.len, 64);
+		guest_vq_add(&vq->gvq, &buf, 1);
+	}
+}
+
+void pp_start(char *const *options, uint64_t features)
+{
+	char pid[16];
+	unsigned int i;
+
+	signal(SIGPIPE, SIG_IGN);
+	strcpy(pp.dir, "/tmp/pingpong.XXXXXX");
+	assert_non_null(mkdtemp(pp.dir));
+	for (i = 0; i < PP_GUESTS; i++)
+		snprintf(pp.path[i], sizeof(pp.path[i]), "%s/%u", pp.dir, i);
+	daemon_start(options);
+	for (i = 0; i < 2; i++)
+		front_open(&pp.guest[i], pp.path[i], i + 1, features);
+	snprintf(pid, sizeof(pid), "%d", pp.pid);
+	pp.sched[0] = sched_open(pid);
+	pp.sched[1] = sched_open("thread-self");
+	for (i = 0; i < 2; i++)
+		receive_frames(&pp.guest[i]);
+	pair_up();
+}
+
+void pp_stop(void)
+{
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < 2; i++)
+		front_close(&pp.guest[i]);
+	kill(pp.pid, SIGTERM);
+	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	for (i = 0; i < 2; i++)
+		close(pp.sched[i]);
+	assert_int_equal(rmdir(pp.dir), 0);
+}
