@@ -14,7 +14,8 @@
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
-# third gets the processor time that these leave.  The output of the second and the third
+# third gets the processor time that these leave.  With an empty cache a fourth makes what
+# the others will wait for, in the order in which they do.  The output of the second and the third
 # is in build/check-LANE.log, and is shown at the end.  They end with this script, however
 # that ends.
 
@@ -62,30 +63,36 @@ else
 	record build 0 1 0 $((SECONDS - began)) || true
 fi
 
-trap 'end_aside; rm -f "$LAB_BESIDE"; at_exit' EXIT
+trap 'end_aside; rm -f "$LAB_BESIDE".*; at_exit' EXIT
 
-# This file exists as long as the second lane runs (tests/shards.py).
+# A file of this name and an ending exists as long as the second lane, or the one that
+# fills the cache, runs (tests/shards.py).
 export LAB_BESIDE=$build/.beside
-touch "$LAB_BESIDE"
+touch "$LAB_BESIDE".second "$LAB_BESIDE".cache
 
-# The lowest priority, also where the kernel shares the processors between sessions.
+# The lowest priority, also where the kernel shares the processors between sessions; what
+# others wait for is made with the ordinary one (lib.sh).
 # shellcheck disable=SC2016
-gently='echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
+gently='export LAB_GENTLY=1; echo 19 > /proc/self/autogroup; chrt --idle --pid 0 $$;'
 
 # With an empty cache this takes more than a quarter of an hour.  A suite that needs an
-# entry waits for it.
+# entry waits for it.  The debug kernel takes longest, and only the processors; the trees
+# take the disk and the network as well.
 # shellcheck disable=SC2016
 aside sh -c "$gently"'
+	"$1/trees.sh" build
+	"$1/kunit-kernel.sh" debug &
 	"$1/guest-image.sh" guest apps
-	"$1/kunit-kernel.sh" debug
 	"$1/system-image.sh" ${LAB_LONG:+long}
 	"$1/trees.sh" newest
-	"$1/trees.sh" fresh' sh "$top/scripts" > "$build/kernels.log" 2>&1
+	"$1/trees.sh" fresh
+	wait
+	rm -f "$LAB_BESIDE".cache' sh "$top/scripts" > "$build/kernels.log" 2>&1
 
 # shellcheck disable=SC2016
 each_target='top=$1; shift; for target; do make -C "$top" "$target"; done'
 # shellcheck disable=SC2016
-aside sh -c "$each_target"'; rm -f "$LAB_BESIDE"' \
+aside sh -c "$each_target"'; rm -f "$LAB_BESIDE".second' \
 	sh "$top" "${second[@]}" > "$build/check-second.log" 2>&1
 waited=("${aside[-1]}")
 aside sh -c "$gently$each_target" sh "$top" "${idle[@]}" > "$build/check-idle.log" 2>&1

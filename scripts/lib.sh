@@ -83,6 +83,14 @@ forget_half_made()
 	done
 }
 
+# priority POLICY NICE: of this script and what it starts; NICE is that of its session,
+# between which the kernel may share the processors.
+priority()
+{
+	chrt "$1" --pid 0 $$
+	echo "$2" > /proc/self/autogroup || true
+} 2> /dev/null
+
 # cached NAME INPUT... -- BUILDER ARG...
 #
 # Makes a cache entry unless it exists, and stores its path in $entry, and a link to it
@@ -90,6 +98,8 @@ forget_half_made()
 # each INPUT: the content where it is a file, else the string itself.
 # BUILDER is called with ARG... and an empty directory to fill, which becomes
 # the entry if BUILDER succeeds.  What it prints goes to a log in the cache.
+# With LAB_GENTLY in the environment the script has the lowest priority, but not
+# BUILDER, because others wait for the entry.
 cached()
 {
 	local name=$1 builder lock input key
@@ -128,7 +138,9 @@ cached()
 			cached_tmp=$(mktemp -d "$cache/.new-$name.XXXXXX")
 			chmod 755 "$cached_tmp"
 			cached_log=$cache/$name.log
+			[ -z "${LAB_GENTLY-}" ] || priority --other 0
 			"$builder" "$@" "$cached_tmp" > "$cached_log" 2>&1
+			[ -z "${LAB_GENTLY-}" ] || priority --idle 19
 			mv -T "$cached_tmp" "$entry"
 			cached_tmp=
 			forget_old "$name"

@@ -6,14 +6,15 @@ shards.py SUITE COUNT PYTEST-ARGUMENT...
 Guests wait a third of their time, so two processes need less time than one, also while
 other suites run.  Each process collects all tests and takes files of tests from a
 queue, one at a time.  Tests marked "alone" run at the end, in one process, when the others
-have ended, and when there is no file named by LAB_BESIDE, which says that other suites are
-running.
+have ended, and when there is no file whose name begins with LAB_BESIDE, which says that other
+suites are running, or that the cache is being filled.
 
 The last line is "N passed, N failed, N skipped"; a test that was collected and has no
 outcome is a failure, and so is a process that ended early.  What each test cost is in
 build/SUITE.times, those first that took most processor time.
 """
 
+import glob
 import json
 import os
 import pathlib
@@ -47,8 +48,8 @@ def _place(path):
 
 
 def busy():
-    """True while other suites run beside this one."""
-    return os.path.exists(os.environ.get("LAB_BESIDE", ""))
+    """True while other suites run beside this one, or what they need is made."""
+    return "LAB_BESIDE" in os.environ and bool(glob.glob(f"{os.environ['LAB_BESIDE']}.*"))
 
 
 class Queue:

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import shards
 import skips
 from lab import paths
 
@@ -124,6 +125,28 @@ def test_half_made_entries_are_removed(tmp_path):
                        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}, check=True)
     assert sorted(path.name for path in cache.iterdir() if path.is_dir()) == \
         [".new-tree-b.34", "tree-c-0123456789abcdef"]
+
+
+def test_entries_are_made_with_ordinary_priority(tmp_path):
+    """Also by a lane that has the lowest: others wait for them."""
+    script = ('. "$0/scripts/lib.sh"; build=$XDG_CACHE_HOME/build; priority --idle 19;'
+              ' make_one() { chrt --pid $$ > "$1/file"; };'
+              ' cached one -- make_one; cat "$entry/file"; chrt --pid $$')
+    said = subprocess.run(["setsid", "bash", "-c", script, paths.TOP], check=True, text=True,
+                          stdout=subprocess.PIPE,
+                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path), "LAB_GENTLY": "1"})
+    policies = [line.split()[-1] for line in said.stdout.splitlines() if "policy" in line]
+    assert policies == ["SCHED_OTHER", "SCHED_IDLE"], said
+
+
+def test_alone_waits_for_lanes(tmp_path, monkeypatch):
+    """For each that a file of check.sh stands for."""
+    monkeypatch.delenv("LAB_BESIDE", raising=False)
+    assert not shards.busy()
+    monkeypatch.setenv("LAB_BESIDE", str(tmp_path / ".beside"))
+    assert not shards.busy()
+    (tmp_path / ".beside.cache").touch()
+    assert shards.busy()
 
 
 # Instead of make: each target leaves the counts of its suite, or does not.

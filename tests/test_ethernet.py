@@ -46,5 +46,5 @@ def test_as_fast_as_ordinary_guests(rdma_pair, stock_pair):
         theirs.append(iperf(*stock_pair, seconds=1))
     figures = (f"ours {statistics.median(ours):.0f} Mbit/s {[round(x) for x in ours]},"
                f" QEMU's {statistics.median(theirs):.0f} {[round(x) for x in theirs]}")
-    print(figures)
+    print("volume:", figures)
     assert statistics.median(ours) >= statistics.median(theirs), figures

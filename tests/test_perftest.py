@@ -52,6 +52,7 @@ def interrupts(guest):
                          " /proc/interrupts").stdout)
 
 
+@pytest.mark.alone
 def test_a_stream_rings_seldom(rdma_pair):
     """At most 20 doorbells and interrupts for 1000 messages of a stream."""
     def counts():
@@ -63,7 +64,7 @@ def test_a_stream_rings_seldom(rdma_pair):
     before = counts()
     check(perftest(rdma_pair, "ib_write_bw", "-s", 64, "-n", messages), [64], messages)
     doorbells, interrupted = (b - a for a, b in zip(before, counts()))
-    print(f"{doorbells} doorbells and {interrupted} interrupts for {messages} messages")
+    print(f"volume: {doorbells} doorbells and {interrupted} interrupts for {messages} messages")
     assert doorbells + interrupted <= 20 * messages // 1000, (doorbells, interrupted)
 
 
@@ -158,7 +159,7 @@ def test_latency_of_events(rdma_pair, soft_roce, measure):
         ours.append(measure(rdma_pair, None))
         theirs.append(measure(rdma_pair, soft_roce))
     ratio = statistics.median(ours) / statistics.median(theirs)
-    print(f"ours {ours}, Soft-RoCE {theirs}, ratio {ratio:.2f}")
+    print(f"volume: ours {ours}, Soft-RoCE {theirs}, ratio {ratio:.2f}")
     assert ratio <= (0.25 if paths.LONG else 0.33), (ours, theirs)
 
 
