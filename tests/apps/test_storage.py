@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """fio's engine for RDMA; NFS and iSCSI over RDMA."""
 
+import json
 import time
 
 import pytest
+
+from lab import nvme, programs
 
 FIO_PORT = 18600
 NFS_PORT = 20049
@@ -12,12 +15,35 @@ NFS_PORT = 20049
 @pytest.mark.long
 @pytest.mark.parametrize("verb", ["write", "read"])
 def test_fio(apps, verb):
-    """64 MiB.  Sends are left out: fio sends before its other end may be ready."""
+    """64 MiB, each operation counted.  Nothing compares them: see test_fio_verifies.
+
+    Sends are left out: fio sends before its other end may be ready.
+    """
+    before = programs.counters(apps.a)[f"rdma_{verb}s"]
     common = (f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size=64m"
               " --iodepth=8")
     with apps.traffic(size=64 << 20):
         apps.both(f"{common} --rw=read",
                   f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
+    assert programs.counters(apps.a)[f"rdma_{verb}s"] - before == (64 << 20) // 65536
+
+
+@pytest.mark.long
+def test_fio_verifies(apps):
+    """NVMe: 64 MiB in random order, each block with a checksum of its own, read and compared."""
+    nvme.target_start(apps.b, 128)
+    apps.a.run("modprobe nvme-rdma")
+    nvme.connect(apps.a, apps.b)
+    with apps.traffic(size=128 << 20):
+        said = apps.a.run(["fio", "--name=x", "--ioengine=libaio", "--direct=1", "--rw=randwrite",
+                           "--bs=16k", "--size=64m", "--iodepth=8", "--verify=crc32c",
+                           "--do_verify=1", "--verify_fatal=1", "--output-format=json",
+                           f"--filename={nvme.DEVICE}"], timeout=120).stdout
+    job, = json.loads(said)["jobs"]
+    assert (job["error"], job["write"]["io_bytes"], job["read"]["io_bytes"]) == \
+        (0, 64 << 20, 64 << 20), said
+    nvme.disconnect(apps.a)
+    nvme.target_end(apps.b)
 
 
 NFSD = f"rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4"
