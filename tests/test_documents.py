@@ -23,7 +23,7 @@ def scripts(place):
     for file, commands in documents.blocks():
         chosen = [command for command in commands if documents.where(command) == place]
         if chosen:
-            yield pytest.param(chosen, id=f"{file}: {chosen[0][:50]}")
+            yield pytest.param(chosen, id=f"{file}, {chosen[0][:50]}")
 
 
 def test_each_command_has_a_row():
@@ -87,7 +87,9 @@ def test_guest(rdma_pair, commands):
     here = "cd /sys/kernel/tracing\n" if any(" events/" in line for line in commands) else ""
     guest.run(f"set -e\n{here}" + "\n".join(commands))
     guest.run("cd /sys/kernel/tracing && echo 0 > events/enable &&"
-              " echo '!hist:keys=name:vals=ns' > events/virtio_roce/vroce_command/trigger; true")
+              " echo '!hist:keys=name:vals=ns' > events/virtio_roce/vroce_command/trigger;"
+              " for i in virtio_roce virtio_net_roce; do"
+              " echo module $i -p > /sys/kernel/debug/dynamic_debug/control; done; true")
 
 
 @pytest.mark.parametrize("commands", scripts("client"))

@@ -11,7 +11,7 @@ import lab
 from lab.capture import ROCE_PORT, frames
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, gid_text, pingpong
-from lab.programs import rping, rping_server
+from lab.programs import counters, rping, rping_server
 from test_xrc import pingpong as xrc_pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -20,6 +20,9 @@ VLAN = 77
 TAG = struct.pack(">HH", 0x8100, VLAN)
 SEND_WITH_INV = 9
 FLUSH = 14
+
+# On the wire, of RC.
+FLUSH_REQUEST = 0x1C
 
 # Opcodes of XRC.
 XRC_REQUESTS = (*range(0xA0, 0xAD), 0xB3, 0xB4)
@@ -175,9 +178,18 @@ def test_connection_manager(packets, network):
         rping(packets.b, target, 5)
 
 
+def timeouts(guest):
+    """How often our device has waited in vain for an answer."""
+    return counters(guest)["local_ack_timeout_err"]
+
+
 @pytest.mark.parametrize("ours", ["both", "server", "client"])
 def test_flush(packets, ours):
-    """Our device at both ends, or Soft-RoCE at one, whose ICRC of a FLUSH differs."""
+    """Our device at both ends, or Soft-RoCE at one, whose ICRC of a FLUSH differs.
+
+    Our device finds that out by a FLUSH that nobody answers, so after an ACK timeout.  On
+    the wire is what says so: the same packet is there with both ICRCs.
+    """
     server, client = (packets.b, packets.a) if ours == "client" else (packets.a, packets.b)
     command = {}
     for guest, role in (server, "server"), (client, "client"):
@@ -185,7 +197,21 @@ def test_flush(packets, ours):
         guest.put(OPCODES)
         command[role] = ["python3", guest.put(PROGRAMS / "flush.py"), role, device,
                          gid(guest, "IPv4", device), server.address]
+    before = packets_seen(packets), ours != "server" and timeouts(client)
     process = server.popen(command["server"])
     server.wait_listening(18600)
     assert "all flushed" in client.run(command["client"], timeout=120).stdout
     process.wait(check=True)
+    requests = [packet for packet in itertools.islice(transport(packets), before[0], None)
+                if packet[0] == FLUSH_REQUEST]
+    assert len(requests) >= 20
+    # Opcode to PSN, and what follows but for the ICRC.
+    icrcs = {}
+    for packet in requests:
+        icrcs.setdefault(packet[:-4], set()).add(packet[-4:])
+    waited = ours != "server" and timeouts(client) > before[1]
+    both = [found for found in icrcs.values() if len(found) == 2]
+    if ours == "client":
+        assert both and waited, icrcs
+    elif ours == "both":  # a busy machine may be late
+        assert waited or not both, icrcs
