@@ -49,7 +49,7 @@ help:
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
-	@echo '                 apps-short fresh-build-test lint fuzz-short; some 20 minutes'
+	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 20 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
 	@echo 'make soak        guest tests in full volume, fifty million fuzzed inputs; hours'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'

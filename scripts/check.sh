@@ -25,10 +25,10 @@
 case ${1-} in
 '')
 	first=(guest-tests)
-	second=(unit counts conformance apps-short kunit-debug guest-debug)
-	idle=(lint fresh-build-test install-test fuzz-short)
-	suites=(build guest-tests unit counts conformance apps kunit-debug guest-debug lint fresh-build
-		install fuzz)
+	second=(unit conformance apps-short kunit-debug guest-debug)
+	idle=(lint counts fresh-build-test install-test fuzz-short)
+	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint counts
+		fresh-build install fuzz)
 	;;
 fast)
 	first=(guest-fast)
