@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Builds everything, and the unit tests, inside a minimal Debian 12 that
-# has the packages of packages.list and nothing else, so that a package missing
+# Builds everything, and the unit tests, which are not run here, inside a minimal Debian 12
+# that has the packages of packages.list and nothing else, so that a package missing
 # from the list cannot hide behind what this machine happens to have.  The other
 # trees come from the cache.
 
