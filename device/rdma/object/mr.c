@@ -252,23 +252,28 @@ const char *mr_reg_begin(struct mr_table *mrs,
 	return mr_reg_start(mrs, req, &form, room);
 }
 
-static void mr_unbind(struct mr *window)
-{
-	window->invalid = true;
-	window->bound = 0;
-}
-
 static void mr_unbind_all(struct mr_table *mrs, struct mr *mr)
 {
 	mr->binding = ++mrs->binding;
+	mr->windows = 0;
 }
 
 /* The region that a window is bound to, or NULL if that has gone or was changed. */
-static const struct mr *mr_of(const struct mr_table *mrs, const struct mr *window)
+static struct mr *mr_of(const struct mr_table *mrs, const struct mr *window)
 {
-	const struct mr *mr = obj_at(&mrs->objs, window->of);
+	struct mr *mr = window->bound ? obj_at(&mrs->objs, window->of) : NULL;
 
 	return mr && mr->binding == window->bound ? mr : NULL;
+}
+
+static void mr_unbind(struct mr_table *mrs, struct mr *window)
+{
+	struct mr *mr = mr_of(mrs, window);
+
+	if (mr)
+		mr->windows--;
+	window->invalid = true;
+	window->bound = 0;
 }
 
 /* Is a region or a window not to be used now? */
@@ -520,7 +525,7 @@ const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 			return why;
 	}
 	mrs->stamp++;
-	mr_unbind(window);
+	mr_unbind(mrs, window);
 	window->key = bind->key;
 	obj_retag(&mrs->objs, window->key);
 	if (!of)
@@ -533,6 +538,7 @@ const char *mr_bind(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 	window->length = bind->length;
 	window->of = obj_index(of->key);
 	window->bound = of->binding;
+	of->windows++;
 	return NULL;
 }
 
@@ -627,7 +633,7 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 
 	mrs->stamp++;
 	if (mr) {
-		mr_unbind(mr);
+		mr_unbind(mrs, mr);
 		return true;
 	}
 	mr = mr_get_fast(mrs, pd, key);
@@ -641,6 +647,7 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 static void mr_free(struct mr_table *mrs, struct mr *mr)
 {
 	mrs->stamp++;
+	mr_unbind(mrs, mr);
 	mrs->extents -= mr_cost(mr);
 	mr->pd->refs--;
 	obj_del(&mrs->objs, mr->key);

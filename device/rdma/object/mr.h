@@ -35,6 +35,7 @@
  * @of:		of a window: MRN of the region that it is bound to
  * @bound:	of a window: @binding of that region when it was bound, 0 if it is not
  * @base:	of a window: address of its first byte there
+ * @windows:	of a region: how many windows are bound to it
  * @binding:	of a region: windows with this number are bound to it.  A region that gets
  *		another number has lost all of its windows, however many they were
  */
@@ -55,6 +56,7 @@ struct mr {
 	uint32_t of;
 	uint64_t bound;
 	uint64_t base;
+	uint32_t windows;
 	uint64_t binding;
 };
 
