@@ -125,8 +125,14 @@ def move_includes(text):
         text, count = re.subn(rf'^#include "{name}"\n', "", text, flags=re.M)
         if count:
             wanted.append(f"#include {place}\n")
-    if not wanted:
-        return text
+    for line in wanted:
+        text = include(text, line.split()[1])
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def include(text, header):
+    """Includes a header of the kernel, among the others."""
+    wanted = [f"#include {header}\n"]
     block = re.search(r"^(?:#include <.*>\n)+", text, re.M)
     if block:
         lines = sorted(set(block[0].splitlines(keepends=True) + wanted))
@@ -134,8 +140,8 @@ def move_includes(text):
     else:
         local = re.search(r'^#include "', text, re.M)
         place = local.start() if local else text.index("\n\n") + 2
-        text = text[:place] + "".join(sorted(wanted)) + "\n" + text[place:]
-    return re.sub(r"\n{3,}", "\n\n", text)
+        text = text[:place] + wanted[0] + "\n" + text[place:]
+    return text
 
 
 def wire_header(rfc_numbers=False):
@@ -185,6 +191,38 @@ def object_allocations(text):
     return re.sub(r"\b(\w+) = kzalloc\(sizeof\(\*\1\), ", r"\1 = kzalloc_obj(*\1, ", text)
 
 
+UDATA = r"vroce_(?:udata_in|udata_out|check_udata)"
+
+# The last member that a request had in the first version of the ABI.
+FIRST_END = {"vroce_user.c": "features", "vroce_srq_resize.c": "reserved"}
+
+
+def core_udata(text, name):
+    """What the driver does for requests and responses of a provider, the core does here."""
+    text = re.sub(rf"/\*\*\n \* {UDATA}\(\) - (?:(?!\*/).)*?\*/\nint {UDATA}\([^{{]*\n"
+                  r"\{\n.*?^\}\n\n", "", text, flags=re.S | re.M)
+    text = re.sub(rf"^int {UDATA}\([^;]*;\n", "", text, flags=re.M)
+    text = re.sub(r"vroce_udata_out\(udata, &(\w+), sizeof\(\1\)\)",
+                  r"ib_respond_udata(udata, \1)", text)
+    text = re.sub(r"vroce_udata_in\(udata, &(\w+), 0, sizeof\(\1\)\)",
+                  lambda match: f"ib_copy_validate_udata_in(udata, {match[1]}, {FIRST_END[name]})",
+                  text)
+    text = re.sub(r"vroce_check_udata\(udata, 0\)", "ib_no_udata_io(udata)", text)
+    text = re.sub(r"vroce_check_udata\(udata,\s*offsetofend\([^()]*(?:\(\w+\))?[^()]*\)\)",
+                  "ib_is_udata_in_empty(udata)", text)
+    if left := re.search(UDATA, text):
+        raise FlattenError(f"{name}: left: {left[0]}")
+    if re.search(r"\bib_(?:respond_udata|copy_validate_udata_in|no_udata_io|is_udata_in_empty)\(",
+                 text):
+        text = include(text, "<rdma/uverbs_ioctl.h>")
+    return text
+
+
+def has_core_udata(tree):
+    """Linux has it since 7.1."""
+    return "ib_respond_udata(" in (tree / "include/rdma/uverbs_ioctl.h").read_text()
+
+
 def head_number():
     """The driver's number out of tree."""
     return " = " + re.search(r"#define VIRTIO_ROCE_DRIVER_ID\t+(\w+)", head("uapi/virtio_roce-abi.h"))[1]
@@ -221,6 +259,8 @@ def driver_files(tree, assertions):
     for name in head_files(DRIVER, r".*\.[ch]"):
         text = flatten(head(f"{DRIVER}/{name}"), compat, defined, name)
         text = edit(text, EDITS.get(name, ()), name)
+        if has_core_udata(tree):
+            text = core_udata(text, name)
         files[name] = object_allocations(move_includes(text))
     return files
 
