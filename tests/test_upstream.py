@@ -7,11 +7,13 @@ Daemon and provider are those of all other tests.
 
 import functools
 import pathlib
+import signal
+import time
 
 import pytest
 
 from lab import paths
-from lab.guest import Guest
+from lab.guest import PATIENCE, Guest
 from lab.pair import Pair
 from lab.pingpong import pingpong
 from lab.programs import rping, rping_server
@@ -82,20 +84,75 @@ def test_rping(pair):
         rping(pair.b, address, 5)
 
 
-def test_rebind(pair):
-    """virtio_net lets go of the function under a program, and takes it again."""
-    guest = pair.b
-    device = guest.run("basename /sys/bus/virtio/drivers/virtio_net/virtio*").stdout.strip()
+def start_program(guest):
+    """A program that has the device open and waits for events."""
     program = guest.popen(["ibv_asyncwatch", "-d", guest.rdma_device()])
     guest.wait_until("ls -l /proc/[0-9]*/fd 2> /dev/null | grep -q uverbs")
+    return program
+
+
+def rebind(guest):
+    """virtio_net lets go of the function, and takes it again."""
+    device = guest.run("basename /sys/bus/virtio/drivers/virtio_net/virtio*").stdout.strip()
+    guest.run(f"echo {device} > /sys/bus/virtio/drivers/virtio_net/unbind", timeout=120)
+    assert guest.run("ls /sys/class/infiniband | wc -l").stdout.strip() == "0"
+    guest.run(f"echo {device} > /sys/bus/virtio/drivers/virtio_net/bind")
+    guest.configure_network()
+    guest.rdma_device()
+
+
+def test_rebind(pair):
+    """Under a program."""
+    guest = pair.b
+    program = start_program(guest)
     for _ in range(3):
-        guest.run(f"echo {device} > /sys/bus/virtio/drivers/virtio_net/unbind")
-        assert guest.run("ls /sys/class/infiniband | wc -l").stdout.strip() == "0"
-        guest.run(f"echo {device} > /sys/bus/virtio/drivers/virtio_net/bind")
-        guest.configure_network()
-        guest.rdma_device()
+        rebind(guest)
     program.kill()
     program.wait(20)
+    pingpong(pair.a, guest)
+
+
+@pytest.mark.parametrize("level", ["freezer", "devices"])
+def test_suspend(pair, level):
+    """As far as it goes without a machine that sleeps, with a program on the device."""
+    guest = pair.b
+    program = start_program(guest)
+    guest.run(f"echo {level} > /sys/power/pm_test && echo mem > /sys/power/state", timeout=120)
+    guest.forget()
+    guest.rdma_device()
+    program.kill()
+    program.wait(20)
+    pingpong(pair.a, guest)
+    guest.run(["ping", "-c", "3", "-i", "0.2", pair.a.address])
+
+
+def bus_master(guest):
+    """The function may touch memory: a bit of the command register."""
+    device = f"/sys/class/infiniband/{guest.rdma_device()}/device"
+    return int(guest.run(f"od -An -tu1 -j4 -N1 {device}/config").stdout) & 4
+
+
+def test_command_without_an_answer(pair):
+    """The function is cut off from memory, before anybody frees what the device has.
+
+    It is of use again when it was bound again.
+    """
+    guest, daemon = pair.b, pair.daemon
+    program = start_program(guest)
+    assert bus_master(guest)
+    daemon.process.send_signal(signal.SIGSTOP)
+    verb = guest.popen(["ibv_rc_pingpong", "-d", guest.rdma_device(), "-g", "1"])
+    # QEMU wants an answer of the daemon when the function loses the bus.
+    time.sleep(40 * PATIENCE)
+    daemon.process.send_signal(signal.SIGCONT)
+    assert verb.wait(60).rc != 0
+    guest.wait_until("dmesg | grep -q 'the device does not answer'")
+    guest.wait_until(f"rdma link show {guest.rdma_device()}/1 | grep -qw 'state DOWN'")
+    assert not bus_master(guest)
+    rebind(guest)
+    program.kill()
+    program.wait(20)
+    assert bus_master(guest)
     pingpong(pair.a, guest)
 
 

@@ -8,9 +8,13 @@
  *
  * RoCE commands go to the control virtqueue of virtio_net.  A command is a heap object
  * that owns every byte that the device may touch.  It has one reference for the waiter
- * and one for the virtqueue.  If it is not answered in time, the RoCE part is dead:
- * commands fail from then on, and what the device may still write to is freed when the
- * device was reset.
+ * and one for the virtqueue.  If it is not answered in time, the RoCE part is dead: the
+ * device is cut off from memory, and Ethernet ends with it, because the RDMA driver must
+ * tell its users that they may free what they have posted.  What the virtqueues have is
+ * freed when the device was reset.
+ *
+ * The auxiliary device is removed before tasks are frozen for a system sleep, and not when
+ * virtio_net is: the RDMA driver's users have to let go of it.
  *
  * Queues of processes are direct rings, which are ordinary memory.  The RoCE virtqueues
  * of QP 1 and its CQ are for the kernel alone, so their rings need no pages of their own.
@@ -29,6 +33,7 @@
 #include <linux/scatterlist.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include <linux/virtio_net.h>
 #include <linux/virtio_net_roce.h>
 #include <linux/virtio_net_roce_aux.h>
@@ -42,6 +47,10 @@
 
 /* Descriptors of a RoCE command: header, request, ack, response. */
 #define VIRTNET_ROCE_PARTS	4
+
+/* A longer request is in several pieces: a larger one may not be there to be had. */
+#define VIRTNET_ROCE_PIECE	(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+#define VIRTNET_ROCE_PIECES	16
 
 /* The time that the device may take for a command. */
 #define VIRTNET_ROCE_TIMEOUT	(30 * HZ)
@@ -95,12 +104,18 @@ struct virtnet_roce_events {
  * @events: event virtqueues, NULL while there are none
  * @events_work: reads events that were too many for the interrupt handler
  * @notify: what the RDMA driver has called for each event, or NULL
- * @room: how many commands may be sent
+ * @room: how many times VIRTNET_ROCE_PARTS descriptors are left
+ * @long_lock: held by a command that waits for more than one of these
  * @dead: a command was not answered, or the RDMA driver has given up the device
- * @listen_lock: guards @listen
+ * @listen_lock: guards @listen and @state
  * @listen: what the RDMA driver has called when the state changes, or NULL
- * @dead_work: calls it
+ * @state: the state
+ * @dead_work: cuts off the device, and calls @listen
+ * @aux_lock: guards @aux, @netdev and @asleep
  * @aux: the auxiliary device, NULL if there is none
+ * @netdev: interface while the device runs, else NULL
+ * @asleep: the system goes to sleep or wakes up
+ * @pm: tells of that
  */
 struct virtnet_roce {
 	struct virtio_device *vdev;
@@ -117,12 +132,19 @@ struct virtnet_roce {
 	void (*notify)(struct virtio_net_roce_aux *aux, u16 type, u32 number);
 
 	struct semaphore room;
+	struct mutex long_lock; /* who waits for room */
 	bool dead;
-	struct mutex listen_lock; /* listen */
+	struct mutex listen_lock; /* listen, state */
 	void (*listen)(struct virtio_net_roce_aux *aux,
 		       enum virtio_net_roce_event event);
+	enum virtio_net_roce_event state;
 	struct work_struct dead_work;
+
+	struct mutex aux_lock; /* aux, netdev, asleep */
 	struct virtnet_roce_aux *aux;
+	struct net_device *netdev;
+	bool asleep;
+	struct notifier_block pm;
 };
 
 /**
@@ -148,9 +170,11 @@ static struct virtnet_roce *virtnet_roce_from(struct virtio_net_roce_aux *aux)
  * struct virtnet_roce_cmd - a RoCE command
  * @base: the token
  * @ref: references: waiter, virtqueue
- * @room: to be given back when it was answered
+ * @room: where @units are given back when it was answered
+ * @units: of VIRTNET_ROCE_PARTS descriptors
  * @done: completed then
- * @req: its request, NULL if there is none
+ * @npieces: number of pieces of its request, 0 if there is none
+ * @req: these, each in memory of its own
  * @rsp: its response, NULL if there is none
  * @hdr: its header
  * @ack: written by the device
@@ -159,20 +183,25 @@ struct virtnet_roce_cmd {
 	struct virtnet_cvq_cmd base;
 	struct kref ref;
 	struct semaphore *room;
+	unsigned int units;
 	struct completion done;
-	void *req;
+	unsigned int npieces;
+	struct scatterlist req[VIRTNET_ROCE_PIECES];
 	void *rsp;
-	/* The device uses these, maybe both at a time. */
-	struct virtio_net_ctrl_hdr hdr ____cacheline_aligned;
-	u8 ack ____cacheline_aligned;
+	struct virtio_net_ctrl_hdr hdr;
+	__dma_from_device_group_begin();
+	u8 ack;
+	__dma_from_device_group_end();
 };
 
 static void virtnet_roce_cmd_release(struct kref *ref)
 {
 	struct virtnet_roce_cmd *c =
 		container_of(ref, struct virtnet_roce_cmd, ref);
+	unsigned int i;
 
-	kfree(c->req);
+	for (i = 0; i < c->npieces; i++)
+		kfree(sg_virt(&c->req[i]));
 	kfree(c->rsp);
 	kfree(c);
 }
@@ -182,14 +211,45 @@ static void virtnet_roce_cmd_put(struct virtnet_roce_cmd *c)
 	kref_put(&c->ref, virtnet_roce_cmd_release);
 }
 
+static void virtnet_roce_cmd_give_room(struct virtnet_roce_cmd *c,
+				       unsigned int units)
+{
+	while (units--)
+		up(c->room);
+}
+
 static void virtnet_roce_cmd_done(struct virtnet_cvq_cmd *base)
 {
 	struct virtnet_roce_cmd *c =
 		container_of(base, struct virtnet_roce_cmd, base);
 
-	up(c->room);
+	virtnet_roce_cmd_give_room(c, c->units);
 	complete(&c->done);
 	virtnet_roce_cmd_put(c);
+}
+
+/* Copy the request, whose two parts are one to the device, into pieces. */
+static int virtnet_roce_cmd_fill(struct virtnet_roce_cmd *c,
+				 const struct virtio_net_roce_cmd *cmd,
+				 size_t len, gfp_t gfp)
+{
+	struct iov_iter from;
+	size_t n;
+	void *p;
+
+	sg_init_table(c->req, VIRTNET_ROCE_PIECES);
+	iov_iter_kvec(&from, ITER_SOURCE, cmd->req, ARRAY_SIZE(cmd->req), len);
+	while ((n = min(iov_iter_count(&from), VIRTNET_ROCE_PIECE))) {
+		p = kmalloc(n, gfp);
+		if (!p)
+			return -ENOMEM;
+		sg_set_buf(&c->req[c->npieces++], p, n);
+		if (copy_from_iter(p, n, &from) != n)
+			return -EFAULT;
+	}
+	if (c->npieces)
+		sg_mark_end(&c->req[c->npieces - 1]);
+	return 0;
 }
 
 static struct virtnet_roce_cmd *
@@ -215,14 +275,10 @@ virtnet_roce_cmd_alloc(struct virtnet_roce *roce,
 	c->hdr.class = VIRTIO_NET_CTRL_ROCE;
 	c->hdr.cmd = cmd->command;
 	c->ack = VIRTNET_ROCE_NO_ACK;
-	if (len) {
-		c->req = kmalloc(len, gfp);
-		if (!c->req)
-			goto err_put;
-		memcpy(c->req, cmd->req[0].iov_base, cmd->req[0].iov_len);
-		memcpy(c->req + cmd->req[0].iov_len, cmd->req[1].iov_base,
-		       cmd->req[1].iov_len);
-	}
+	if (virtnet_roce_cmd_fill(c, cmd, len, gfp))
+		goto err_put;
+	/* Beside the pieces there are header, ack and response. */
+	c->units = DIV_ROUND_UP(c->npieces + 3, VIRTNET_ROCE_PARTS);
 	if (cmd->rsp_len) {
 		c->rsp = kzalloc(cmd->rsp_len, gfp);
 		if (!c->rsp)
@@ -236,19 +292,16 @@ err_put:
 }
 
 static int virtnet_roce_cmd_send(struct virtnet_roce *roce,
-				 struct virtnet_roce_cmd *c, size_t req_len,
-				 size_t rsp_len)
+				 struct virtnet_roce_cmd *c, size_t rsp_len)
 {
-	struct scatterlist hdr, req, ack, rsp, *sgs[VIRTNET_ROCE_PARTS];
+	struct scatterlist hdr, ack, rsp, *sgs[VIRTNET_ROCE_PARTS];
 	unsigned int out = 0, in = 0;
 	int err;
 
 	sg_init_one(&hdr, &c->hdr, sizeof(c->hdr));
 	sgs[out++] = &hdr;
-	if (req_len) {
-		sg_init_one(&req, c->req, req_len);
-		sgs[out++] = &req;
-	}
+	if (c->npieces)
+		sgs[out++] = c->req;
 	sg_init_one(&ack, &c->ack, sizeof(c->ack));
 	sgs[out + in++] = &ack;
 	if (rsp_len) {
@@ -273,7 +326,8 @@ static void virtnet_roce_die(struct virtnet_roce *roce)
 {
 	if (xchg(&roce->dead, true))
 		return;
-	dev_err(&roce->vdev->dev, "RoCE is given up until the device is reset\n");
+	dev_err(&roce->vdev->dev,
+		"the device does not answer, and is given up until it is bound again\n");
 	schedule_work(&roce->dead_work);
 }
 
@@ -313,15 +367,14 @@ static bool virtnet_roce_cmd_wait(struct virtnet_roce *roce,
 
 static int virtnet_roce_cmd_run(struct virtnet_roce *roce,
 				struct virtnet_roce_cmd *c,
-				const struct virtio_net_roce_cmd *cmd,
-				size_t len)
+				const struct virtio_net_roce_cmd *cmd)
 {
 	bool answered;
 	int err;
 
-	err = virtnet_roce_cmd_send(roce, c, len, cmd->rsp_len);
+	err = virtnet_roce_cmd_send(roce, c, cmd->rsp_len);
 	if (err) {
-		up(&roce->room);
+		virtnet_roce_cmd_give_room(c, c->units);
 		return err == -ENOSPC ? -EAGAIN : err;
 	}
 	answered = cmd->atomic ? virtnet_roce_cmd_poll(roce, c) :
@@ -339,11 +392,49 @@ static int virtnet_roce_cmd_run(struct virtnet_roce *roce,
 	return 0;
 }
 
-static int virtnet_roce_take_room(struct virtnet_roce *roce, bool atomic)
+static int virtnet_roce_wait_room(struct virtnet_roce *roce,
+				  struct virtnet_roce_cmd *c)
 {
+	unsigned int have;
+
+	for (have = 0; have < c->units; have++) {
+		if (down_timeout(&roce->room, VIRTNET_ROCE_TIMEOUT)) {
+			virtnet_roce_cmd_give_room(c, have);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+static int virtnet_roce_take_room(struct virtnet_roce *roce,
+				  struct virtnet_roce_cmd *c, bool atomic)
+{
+	int err;
+
 	if (atomic)
-		return down_trylock(&roce->room) ? -EAGAIN : 0;
-	return down_timeout(&roce->room, VIRTNET_ROCE_TIMEOUT) ? -EBUSY : 0;
+		return c->units > 1 || down_trylock(&roce->room) ? -EAGAIN : 0;
+	if (c->units == 1)
+		return virtnet_roce_wait_room(roce, c);
+	/* Two of these could wait for each other. */
+	mutex_lock(&roce->long_lock);
+	err = virtnet_roce_wait_room(roce, c);
+	mutex_unlock(&roce->long_lock);
+	return err;
+}
+
+/*
+ * The caller frees memory that the device knows, so it waits until the device is cut off.
+ * A device that was, or was unplugged, has no objects and touches no memory.
+ */
+static int virtnet_roce_failed(struct virtnet_roce *roce,
+			       const struct virtio_net_roce_cmd *cmd, int err)
+{
+	if (cmd->settle && READ_ONCE(roce->dead))
+		flush_work(&roce->dead_work);
+	if (READ_ONCE(roce->state) == VIRTIO_NET_ROCE_QUIESCED ||
+	    virtnet_roce_is_gone(roce))
+		return -ENODEV;
+	return err;
 }
 
 static int virtnet_roce_exec(struct virtio_net_roce_aux *aux,
@@ -361,15 +452,12 @@ static int virtnet_roce_exec(struct virtio_net_roce_aux *aux,
 	c = virtnet_roce_cmd_alloc(roce, cmd, len);
 	if (!c)
 		return -ENOMEM;
-	err = virtnet_roce_take_room(roce, cmd->atomic);
+	err = virtnet_roce_take_room(roce, c, cmd->atomic);
 	if (!err)
-		err = virtnet_roce_cmd_run(roce, c, cmd, len);
+		err = virtnet_roce_cmd_run(roce, c, cmd);
 	virtnet_roce_cmd_put(c);
 out:
-	/* A device that was unplugged has no objects and touches no memory. */
-	if (err && err != -EREMOTEIO && virtnet_roce_is_gone(roce))
-		return -ENODEV;
-	return err;
+	return err && err != -EREMOTEIO ? virtnet_roce_failed(roce, cmd, err) : err;
 }
 
 /* ----- virtqueues ----- */
@@ -598,10 +686,40 @@ static int virtnet_roce_events_setup(struct virtnet_roce *roce,
 
 /* ----- death of the device ----- */
 
+/* Context: listen_lock held. */
 static void virtnet_roce_tell(struct virtnet_roce *roce)
 {
 	if (roce->listen)
-		roce->listen(&roce->aux->pub, VIRTIO_NET_ROCE_DEAD);
+		roce->listen(&roce->aux->pub, roce->state);
+}
+
+static void virtnet_roce_enter(struct virtnet_roce *roce,
+			       enum virtio_net_roce_event state)
+{
+	mutex_lock(&roce->listen_lock);
+	WRITE_ONCE(roce->state, state);
+	virtnet_roce_tell(roce);
+	mutex_unlock(&roce->listen_lock);
+}
+
+/*
+ * The device may still have every buffer that was posted.  A reset would wait for it,
+ * maybe without end.  A PCI function without bus mastering touches no memory, whatever it
+ * does.  Ethernet needs that, too, so it ends until the driver is bound again.
+ */
+static void virtnet_roce_cut_off(struct virtnet_roce *roce)
+{
+	struct device *parent = roce->vdev->dev.parent;
+
+	netif_carrier_off(roce->netdev);
+	virtio_break_device(roce->vdev);
+	if (!dev_is_pci(parent)) {
+		virtio_reset_device(roce->vdev);
+		return;
+	}
+	pci_clear_master(to_pci_dev(parent));
+	if (!pci_wait_for_pending_transaction(to_pci_dev(parent)))
+		dev_err(&roce->vdev->dev, "transactions do not end\n");
 }
 
 static void virtnet_roce_dead_work(struct work_struct *work)
@@ -609,9 +727,9 @@ static void virtnet_roce_dead_work(struct work_struct *work)
 	struct virtnet_roce *roce =
 		container_of(work, struct virtnet_roce, dead_work);
 
-	mutex_lock(&roce->listen_lock);
-	virtnet_roce_tell(roce);
-	mutex_unlock(&roce->listen_lock);
+	virtnet_roce_enter(roce, VIRTIO_NET_ROCE_DEAD);
+	virtnet_roce_cut_off(roce);
+	virtnet_roce_enter(roce, VIRTIO_NET_ROCE_QUIESCED);
 }
 
 static void virtnet_roce_listen(struct virtio_net_roce_aux *aux,
@@ -622,7 +740,7 @@ static void virtnet_roce_listen(struct virtio_net_roce_aux *aux,
 
 	mutex_lock(&roce->listen_lock);
 	roce->listen = event;
-	if (READ_ONCE(roce->dead))
+	if (roce->state != VIRTIO_NET_ROCE_RUNS)
 		virtnet_roce_tell(roce);
 	mutex_unlock(&roce->listen_lock);
 }
@@ -632,13 +750,13 @@ static void virtnet_roce_give_up(struct virtio_net_roce_aux *aux)
 	virtnet_roce_die(virtnet_roce_from(aux));
 }
 
-/* Ethernet goes on, so the device is not reset for the sake of RoCE. */
 static int virtnet_roce_quiesce(struct virtio_net_roce_aux *aux)
 {
 	struct virtnet_roce *roce = virtnet_roce_from(aux);
 
 	virtnet_roce_die(roce);
-	return virtnet_roce_is_gone(roce) ? 0 : -EBUSY;
+	flush_work(&roce->dead_work);
+	return 0;
 }
 
 static const struct virtio_net_roce_ops virtnet_roce_ops = {
@@ -660,6 +778,9 @@ static const struct virtio_net_roce_ops virtnet_roce_ops = {
 };
 
 /* ----- what virtio_net calls ----- */
+
+static int virtnet_roce_pm(struct notifier_block *nb, unsigned long action,
+			   void *unused);
 
 /*
  * The RDMA driver maps memory by the DMA API and keeps it mapped.  So the device must
@@ -769,9 +890,16 @@ struct virtnet_roce *virtnet_roce_create(struct virtio_device *vdev,
 			&roce->num_events);
 	virtio_cread_le(vdev, struct virtnet_roce_config, rings.doorbell_vqs,
 			&roce->num_doorbells);
+	mutex_init(&roce->long_lock);
 	mutex_init(&roce->listen_lock);
+	mutex_init(&roce->aux_lock);
 	INIT_WORK(&roce->events_work, virtnet_roce_events_work);
 	INIT_WORK(&roce->dead_work, virtnet_roce_dead_work);
+	roce->pm.notifier_call = virtnet_roce_pm;
+	if (register_pm_notifier(&roce->pm)) {
+		kfree(roce);
+		return NULL;
+	}
 	return roce;
 }
 EXPORT_SYMBOL_GPL(virtnet_roce_create);
@@ -782,6 +910,9 @@ EXPORT_SYMBOL_GPL(virtnet_roce_create);
  */
 void virtnet_roce_destroy(struct virtnet_roce *roce)
 {
+	if (!roce)
+		return;
+	unregister_pm_notifier(&roce->pm);
 	kfree(roce);
 }
 EXPORT_SYMBOL_GPL(virtnet_roce_destroy);
@@ -885,6 +1016,7 @@ void virtnet_roce_vqs_found(struct virtnet_roce *roce, struct virtqueue **vqs)
 	if (!roce)
 		return;
 	roce->dead = false;
+	roce->state = VIRTIO_NET_ROCE_RUNS;
 	err = virtnet_roce_vqs_setup(roce, vqs);
 	if (err)
 		dev_err(&roce->vdev->dev, "no RoCE: virtqueues: %d\n", err);
@@ -907,6 +1039,8 @@ void virtnet_roce_vqs_gone(struct virtnet_roce *roce)
 		return;
 	cancel_work_sync(&roce->events_work);
 	cancel_work_sync(&roce->dead_work);
+	if (roce->dead && dev_is_pci(roce->vdev->dev.parent))
+		pci_set_master(to_pci_dev(roce->vdev->dev.parent));
 	while ((cmd = virtqueue_detach_unused_buf(roce->cvq->vq)))
 		cmd->done(cmd);
 	virtnet_roce_events_free(roce, roce->events);
@@ -925,8 +1059,16 @@ static void virtnet_roce_aux_release(struct device *d)
 	kfree(container_of(aux, struct virtnet_roce_aux, pub));
 }
 
-static int virtnet_roce_aux_add(struct virtnet_roce *roce,
-				struct net_device *netdev)
+static size_t virtnet_roce_max_req(struct virtnet_roce *roce)
+{
+	unsigned int num = virtqueue_get_vring_size(roce->cvq->vq);
+	unsigned int units = (num - VIRTNET_ROCE_RESERVE) / VIRTNET_ROCE_PARTS;
+	unsigned int pieces = units * VIRTNET_ROCE_PARTS - 3;
+
+	return min(pieces, VIRTNET_ROCE_PIECES) * VIRTNET_ROCE_PIECE;
+}
+
+static int virtnet_roce_aux_add(struct virtnet_roce *roce)
 {
 	struct virtnet_roce_aux *aux;
 	int err;
@@ -936,13 +1078,13 @@ static int virtnet_roce_aux_add(struct virtnet_roce *roce,
 		return -ENOMEM;
 	aux->roce = roce;
 	aux->pub.dma_dev = roce->vdev->dev.parent;
-	aux->pub.netdev = netdev;
+	aux->pub.netdev = roce->netdev;
 	aux->pub.max_qps = roce->max_qps;
 	aux->pub.max_cqs = roce->max_cqs;
 	aux->pub.num_vectors = roce->num_events;
 	aux->pub.num_events = roce->num_events;
 	aux->pub.num_doorbells = roce->num_doorbells;
-	aux->pub.max_req = KMALLOC_MAX_SIZE;
+	aux->pub.max_req = virtnet_roce_max_req(roce);
 	aux->pub.event_idx = virtio_has_feature(roce->vdev,
 						VIRTIO_RING_F_EVENT_IDX);
 	aux->pub.ops = &virtnet_roce_ops;
@@ -974,24 +1116,78 @@ err_free:
 	return err;
 }
 
+/* Context: aux_lock held. */
+static void virtnet_roce_publish(struct virtnet_roce *roce)
+{
+	int err;
+
+	if (roce->aux || !roce->vqs || !roce->netdev || roce->asleep)
+		return;
+	err = virtnet_roce_aux_add(roce);
+	if (err)
+		dev_err(&roce->vdev->dev, "no RoCE: auxiliary device: %d\n", err);
+}
+
+/* Context: aux_lock held. */
+static void virtnet_roce_withdraw(struct virtnet_roce *roce)
+{
+	struct virtnet_roce_aux *aux = roce->aux;
+
+	if (!aux)
+		return;
+	auxiliary_device_delete(&aux->pub.adev);
+	/* From here on nobody gives up the device. */
+	flush_work(&roce->dead_work);
+	roce->aux = NULL;
+	auxiliary_device_uninit(&aux->pub.adev);
+}
+
+/*
+ * Removing the RDMA device waits for those that use it.  So this is done while they run,
+ * before tasks are frozen, and undone when they run again.
+ */
+static int virtnet_roce_pm(struct notifier_block *nb, unsigned long action,
+			   void *unused)
+{
+	struct virtnet_roce *roce = container_of(nb, struct virtnet_roce, pm);
+
+	mutex_lock(&roce->aux_lock);
+	switch (action) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		roce->asleep = true;
+		virtnet_roce_withdraw(roce);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		roce->asleep = false;
+		virtnet_roce_publish(roce);
+		break;
+	}
+	mutex_unlock(&roce->aux_lock);
+	return NOTIFY_DONE;
+}
+
 /**
  * virtnet_roce_start() - publish the auxiliary device
  * @roce: RoCE part, or NULL
  * @netdev: registered interface of the device, which runs
  *
- * Ethernet works without it, so a failure is reported here only.
+ * Ethernet works without it, so a failure is reported here only.  While the system wakes
+ * up, the auxiliary device is published later.
  *
  * Context: may sleep; the RTNL lock must not be held.
  */
 void virtnet_roce_start(struct virtnet_roce *roce, struct net_device *netdev)
 {
-	int err;
-
-	if (!roce || !roce->vqs)
+	if (!roce)
 		return;
-	err = virtnet_roce_aux_add(roce, netdev);
-	if (err)
-		dev_err(&roce->vdev->dev, "no RoCE: auxiliary device: %d\n", err);
+	mutex_lock(&roce->aux_lock);
+	roce->netdev = netdev;
+	virtnet_roce_publish(roce);
+	mutex_unlock(&roce->aux_lock);
 }
 EXPORT_SYMBOL_GPL(virtnet_roce_start);
 
@@ -1003,13 +1199,12 @@ EXPORT_SYMBOL_GPL(virtnet_roce_start);
  */
 void virtnet_roce_stop(struct virtnet_roce *roce)
 {
-	struct virtnet_roce_aux *aux = roce ? roce->aux : NULL;
-
-	if (!aux)
+	if (!roce)
 		return;
-	auxiliary_device_delete(&aux->pub.adev);
-	roce->aux = NULL;
-	auxiliary_device_uninit(&aux->pub.adev);
+	mutex_lock(&roce->aux_lock);
+	virtnet_roce_withdraw(roce);
+	roce->netdev = NULL;
+	mutex_unlock(&roce->aux_lock);
 }
 EXPORT_SYMBOL_GPL(virtnet_roce_stop);
 
