@@ -7,12 +7,14 @@ Daemon and provider are those of all other tests.
 
 import functools
 import pathlib
+import re
 import signal
+import socket
 import time
 
 import pytest
 
-from lab import paths
+from lab import kernellog, paths
 from lab.guest import PATIENCE, Guest
 from lab.pair import Pair
 from lab.pingpong import pingpong
@@ -112,20 +114,6 @@ def test_rebind(pair):
     pingpong(pair.a, guest)
 
 
-@pytest.mark.parametrize("level", ["freezer", "devices"])
-def test_suspend(pair, level):
-    """As far as it goes without a machine that sleeps, with a program on the device."""
-    guest = pair.b
-    program = start_program(guest)
-    guest.run(f"echo {level} > /sys/power/pm_test && echo mem > /sys/power/state", timeout=120)
-    guest.forget()
-    guest.rdma_device()
-    program.kill()
-    program.wait(20)
-    pingpong(pair.a, guest)
-    guest.run(["ping", "-c", "3", "-i", "0.2", pair.a.address])
-
-
 def bus_master(guest):
     """The function may touch memory: a bit of the command register."""
     device = f"/sys/class/infiniband/{guest.rdma_device()}/device"
@@ -160,3 +148,55 @@ def test_kernel_log(pair):
     """It has no reports."""
     for guest in pair.guests:
         guest.assert_kernel_clean()
+
+
+class Terminal:
+    """The shell on a guest's second serial port.
+
+    The port of the lab's agent does not survive a system sleep with Linux 7.3: virtio_console
+    asks the host whether it is connected before there are buffers for the answer.
+    """
+
+    def __init__(self, guest):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(guest.shell_socket))
+
+    def run(self, line, timeout=60):
+        """Runs a line of bash, and returns what it printed; it must succeed."""
+        self.socket.sendall(f"{line}; echo end-$?-\n".encode())
+        said = ""
+        self.socket.settimeout(timeout * PATIENCE)
+        while not (end := re.search(r"end-(\d+)-\r?\n", said)):
+            said += self.socket.recv(65536).decode(errors="replace")
+        assert end[1] == "0", said
+        return said
+
+
+@pytest.fixture(name="sleeper")
+def _sleeper():
+    """A guest with a terminal, which is of no other use after it has slept."""
+    pair = Pair("upstream-sleep", guest=UpstreamGuest, shell=True).start()
+    guest = pair.a
+    guest.run("modprobe -a virtio_net virtio_roce ib_uverbs rdma_ucm")
+    guest.configure_network()
+    yield guest
+    for each in pair.guests:
+        each.kill()
+    pair.daemon.stop()
+
+
+def test_suspend(sleeper):
+    """As far as it goes without a machine that sleeps, with a program on the device."""
+    device = sleeper.rdma_device()
+    start_program(sleeper)
+    terminal = Terminal(sleeper)
+    there = f"rdma link show {device}/1 | grep -w 'state ACTIVE'"
+    for level in ("freezer", "devices", "devices"):
+        terminal.run(f"echo {level} > /sys/power/pm_test")
+        terminal.run("echo mem > /sys/power/state")
+        terminal.run(f"for _ in {{1..100}}; do {there} && break; sleep 0.1; done; {there}")
+        terminal.run(f"ip -br -4 address show {sleeper.interface()} | grep -w UP")
+    run = f"ibv_rc_pingpong -d {device} -g 1 -n 100 -c"
+    assert "100 iters" in terminal.run(f"{run} & sleep 2; {run} {sleeper.address}")
+    log = terminal.run("dmesg")
+    assert not kernellog.reports(log.replace("\r", "").splitlines()), log
