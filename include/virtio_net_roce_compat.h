@@ -8,8 +8,15 @@
 #define _VIRTIO_NET_ROCE_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/netdevice.h>
 #include <linux/virtio.h>
 #include <linux/virtio_config.h>
+#ifdef VNR_HAVE_XDP_FEATURES
+#include <net/xdp.h>
+#endif
+#ifdef VNR_HAVE_NETDEV_LOCK_OPS
+#include <net/netdev_lock.h>
+#endif
 
 #ifdef VNR_HAVE_KUNIT_VISIBILITY
 #include <kunit/visibility.h>
@@ -91,6 +98,50 @@ static inline u64 vnr_offered_features(struct virtio_device *vdev)
 	return offered.bits;
 #else
 	return vdev->config->get_features(vdev);
+#endif
+}
+
+/* Locks of an interface that ethtool takes beside the RTNL lock. */
+static inline void vnr_netdev_lock_ops(struct net_device *netdev)
+{
+#ifdef VNR_HAVE_NETDEV_LOCK_OPS
+	netdev_lock_ops(netdev);
+#endif
+}
+
+static inline void vnr_netdev_unlock_ops(struct net_device *netdev)
+{
+#ifdef VNR_HAVE_NETDEV_LOCK_OPS
+	netdev_unlock_ops(netdev);
+#endif
+}
+
+/*
+ * May XDP programs of others redirect packets to an interface?  Before 6.3 they may if its
+ * driver can do it, and that cannot be changed.
+ */
+static inline u32 vnr_xdp_redirect_features(struct net_device *netdev)
+{
+#ifdef VNR_HAVE_XDP_FEATURES
+	return netdev->xdp_features & (NETDEV_XDP_ACT_NDO_XMIT |
+				       NETDEV_XDP_ACT_NDO_XMIT_SG);
+#else
+	return 0;
+#endif
+}
+
+static inline void vnr_xdp_redirect_clear(struct net_device *netdev)
+{
+#ifdef VNR_HAVE_XDP_FEATURES
+	xdp_features_clear_redirect_target(netdev);
+#endif
+}
+
+static inline void vnr_xdp_redirect_set(struct net_device *netdev, u32 features)
+{
+#ifdef VNR_HAVE_XDP_FEATURES
+	xdp_features_set_redirect_target(netdev, features &
+					 NETDEV_XDP_ACT_NDO_XMIT_SG);
 #endif
 }
 

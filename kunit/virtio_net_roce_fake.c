@@ -2,8 +2,11 @@
 /*
  * A RoCE function without hardware; see virtio_net_roce_fake.h.
  */
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/rtnetlink.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_pci.h>
 #include <linux/virtio_ring.h>
@@ -211,38 +214,71 @@ static const unsigned int fake_driver_features[] = {
 	VIRTIO_NET_F_CTRL_VQ,
 };
 
-#ifdef CONFIG_PM_SLEEP
-/* As virtio_net does, and over again. */
-static int fake_freeze(struct virtio_device *vdev)
-{
-	fake_reset(vdev->priv);
-	vdev->config->del_vqs(vdev);
-	return 0;
-}
-
-static int fake_restore(struct virtio_device *vdev)
-{
-	struct fake *fake = vdev->priv;
-
-	fake->restored++;
-	/* It has no virtqueue that can be used. */
-	if (fake->refuse)
-		fake->common->queue_size = 0;
-	if (fake->on_restore)
-		fake->on_restore(fake);
-	return fake_find(fake, NULL);
-}
-#endif
-
 static struct virtio_driver fake_driver = {
 	.driver.name = "fake_net",
 	.feature_table = fake_driver_features,
 	.feature_table_size = ARRAY_SIZE(fake_driver_features),
-#ifdef CONFIG_PM_SLEEP
-	.freeze = fake_freeze,
-	.restore = fake_restore,
-#endif
 };
+
+/* Registers as a reset leaves them, and the device's place in its control queue. */
+static void fake_was_reset(struct fake *fake)
+{
+	fake->common->queue_enable = 0;
+	fake->common->queue_size = cpu_to_le16(FAKE_NUM);
+	fake->avail = 0;
+	fake->used = 0;
+	fake->awake = false;
+}
+
+static void fake_recycle(struct virtqueue *vq, void *buf)
+{
+	struct fake *fake = vq->vdev->priv;
+
+	fake->recycled++;
+}
+
+/* As that of virtio_net, with one pair of queues.  The function was reset before. */
+static int fake_set_ringparam(struct net_device *netdev,
+			      struct ethtool_ringparam *ring,
+			      struct kernel_ethtool_ringparam *kernel_ring,
+			      struct netlink_ext_ack *extack)
+{
+	struct fake *fake = *(struct fake **)netdev_priv(netdev);
+	u32 num[2] = { ring->rx_pending, ring->tx_pending };
+	unsigned int i;
+	int ret = 0;
+
+	ASSERT_RTNL();
+	fake_was_reset(fake);
+	WRITE_ONCE(fake->resized, fake->resized + 1);
+	if (fake->no_memory && !--fake->no_memory)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(num) && !ret; i++)
+		ret = virtqueue_resize(fake->vqs[i], num[i], fake_recycle, NULL);
+	return ret;
+}
+
+const struct ethtool_ops fake_ethtool_ops = {
+	.set_ringparam = fake_set_ringparam,
+};
+
+static const struct net_device_ops fake_netdev_ops = {};
+
+/**
+ * fake_interface() - give the function an interface, without which it is not restarted
+ * @fake: function; the interface is not registered
+ */
+void fake_interface(struct fake *fake)
+{
+	struct net_device *netdev = alloc_etherdev(sizeof(fake));
+
+	KUNIT_ASSERT_NOT_NULL(fake->test, netdev);
+	netdev->netdev_ops = &fake_netdev_ops;
+	netdev->ethtool_ops = &fake_ethtool_ops;
+	*(struct fake **)netdev_priv(netdev) = fake;
+	fake->netdev = netdev;
+	fake->dev->netdev = netdev;
+}
 
 static void fake_exit(void *data)
 {
@@ -265,6 +301,8 @@ static void fake_exit(void *data)
 		vnr_child_del(fake->dev);
 	}
 	vnr_rdma_exit(fake->dev);
+	if (fake->netdev)
+		free_netdev(fake->netdev);
 }
 
 /**
@@ -361,10 +399,18 @@ int fake_find(struct fake *fake, vq_callback_t *ctrl_callback)
 		{ "control", ctrl_callback },
 	};
 
+	int ret;
+
 	fake->avail = 0;
 	fake->used = 0;
 	fake->awake = false;
-	return virtio_find_vqs(fake_vdev(fake), FAKE_ETH, fake->vqs, info, NULL);
+	ret = virtio_find_vqs(fake_vdev(fake), FAKE_ETH, fake->vqs, info, NULL);
+	/* Its DRIVER_OK would start RDMA, too. */
+	if (!ret)
+		vnr_life_go_live(fake->dev);
+	/* All that was taken, if it is asked again. */
+	fake_offer(fake, ~0ULL);
+	return ret;
 }
 
 /**
@@ -374,9 +420,7 @@ int fake_find(struct fake *fake, vq_callback_t *ctrl_callback)
 void fake_reset(struct fake *fake)
 {
 	fake_vdev(fake)->config->reset(fake_vdev(fake));
-	/* As a device does at a reset. */
-	fake->common->queue_enable = 0;
-	fake->common->queue_size = cpu_to_le16(FAKE_NUM);
+	fake_was_reset(fake);
 }
 
 /**

@@ -13,6 +13,7 @@
 
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/ethtool.h>
 #include <linux/jiffies.h>
 #include <linux/pci.h>
 #include <linux/virtio_net.h>
@@ -41,6 +42,9 @@
 
 #define FAKE_VECTORS	16
 #define FAKE_SEGS	24
+
+/* A restart sets the sizes of receive and transmit rings, and sets them back. */
+#define FAKE_RESIZES	4
 
 /* No doorbell was rung. */
 #define FAKE_QUIET	0xffff
@@ -85,10 +89,10 @@ typedef int fake_serve_fn(struct fake *fake, struct fake_cmd *cmd);
  * @pdev: the function
  * @cfg: its PCI configuration space
  * @gone: it was pulled out
- * @restored: how often its virtio driver was restored
- * @refuse: the device does not let it
- * @on_restore: called before it asks for virtqueues, or NULL
- * @netdev: for @on_restore
+ * @netdev: interface of its virtio driver, NULL if it has none
+ * @resized: how often the driver was told to set ring sizes
+ * @no_memory: which of the next times it has no memory for it; 0 for none of them
+ * @recycled: buffers that it got back then
  * @master: its bus mastering cannot be turned off
  * @bar: its BAR
  * @common: in @bar
@@ -109,10 +113,10 @@ struct fake {
 	struct pci_dev *pdev;
 	u8 cfg[256] __aligned(4);
 	bool gone;
-	unsigned int restored;
-	bool refuse;
-	void (*on_restore)(struct fake *fake);
 	struct net_device *netdev;
+	unsigned int resized;
+	unsigned int no_memory;
+	unsigned int recycled;
 	bool master;
 	void *bar;
 	struct virtio_pci_common_cfg *common;
@@ -134,6 +138,11 @@ void fake_offer(struct fake *fake, u64 features);
 struct virtio_device *fake_vdev(struct fake *fake);
 int fake_negotiate(struct fake *fake, u64 features);
 int fake_find(struct fake *fake, vq_callback_t *ctrl_callback);
+void fake_interface(struct fake *fake);
+
+/* For an interface whose private data is the pointer to its function. */
+extern const struct ethtool_ops fake_ethtool_ops;
+
 void fake_reset(struct fake *fake);
 struct fake *fake_running(struct kunit *test, u64 features);
 u16 fake_command(struct fake *fake);

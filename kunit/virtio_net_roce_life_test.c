@@ -312,7 +312,9 @@ static void life_again(struct kunit *test)
 
 static bool is_running(struct fake *fake)
 {
-	return vnr_life_state(fake->dev) == VNR_RUNNING;
+	return vnr_life_state(fake->dev) == VNR_RUNNING &&
+	       READ_ONCE(fake->dev->state.live) &&
+	       !READ_ONCE(fake->dev->state.mute);
 }
 
 static void expect_works(struct kunit *test, struct fake *fake)
@@ -345,16 +347,15 @@ static void recover_late_answer(struct kunit *test)
 	struct fake_cmd *late = fake_cmds(test, 1);
 	struct fake *fake;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
 	fake = life_dead(test, late);
+	fake_interface(fake);
 	vnr_recover_go_on(fake->dev, false);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
 	fake_give(fake, late, fake_len(late->in, late->nin));
 	fake_interrupt(fake);
 	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
-	KUNIT_EXPECT_EQ(test, fake->restored, 1);
+	KUNIT_EXPECT_EQ(test, fake->resized, FAKE_RESIZES);
 	expect_works(test, fake);
 }
 
@@ -365,9 +366,8 @@ static void recover_nonsense(struct kunit *test)
 	struct fake *fake;
 	struct caller *c;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
 	fake = fake_running(test, FAKE_NET);
+	fake_interface(fake);
 	c = caller_start(fake, true);
 	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
 	cmd->head = FAKE_NUM;
@@ -379,7 +379,7 @@ static void recover_nonsense(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
 	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c)));
 	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
-	KUNIT_EXPECT_EQ(test, fake->restored, 1);
+	KUNIT_EXPECT_EQ(test, fake->resized, FAKE_RESIZES);
 	expect_works(test, fake);
 }
 
@@ -392,9 +392,8 @@ static void recover_silent(struct kunit *test)
 	struct fake_cmd *late = fake_cmds(test, 1);
 	struct fake *fake;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
 	fake = life_dead(test, late);
+	fake_interface(fake);
 	set_link(fake);
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
 	fake->dev->state.grace_ms = 20;
@@ -403,45 +402,28 @@ static void recover_silent(struct kunit *test)
 					  VNR_QUIESCED));
 	flush_delayed_work(&fake->dev->state.recover);
 	msleep(50);
-	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+	KUNIT_EXPECT_EQ(test, fake->resized, 0);
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
 	KUNIT_EXPECT_EQ(test, -ENODEV, fake_negotiate(fake, FAKE_NET));
 
 	vnr_recover_stop(fake->dev);
 	vnr_recover_go_on(fake->dev, true);
 	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
-	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+	KUNIT_EXPECT_TRUE(test, fake_wait(child_status(fake) ==
+					  VIRTIO_NET_S_LINK_UP));
 	expect_works(test, fake);
 }
 
-/* A function whose restart fails; virtio_net is restored blind. */
-static struct fake *recover_blind(struct kunit *test)
-{
-	struct fake *fake = fake_running(test, FAKE_NET);
-
-	set_link(fake);
-	fake->refuse = true;
-	vnr_recover_take_down(fake->dev);
-	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
-	vnr_recover_go_on(fake->dev, true);
-	/* For the device, and blind. */
-	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 2));
-	device_lock(&fake_vdev(fake)->dev);
-	device_unlock(&fake_vdev(fake)->dev);
-	KUNIT_EXPECT_FALSE(test, is_running(fake));
-	return fake;
-}
-
-/* virtio_net has queues, which lead nowhere, and each of its commands fails. */
-static void expect_blind(struct kunit *test, struct fake *fake)
+/* virtio_net's rings lead nowhere, and each of its commands fails. */
+static void expect_deaf(struct kunit *test, struct fake *fake)
 {
 	u8 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
 	struct scatterlist sg[2], *sgs[2] = { &sg[0], &sg[1] };
-	struct virtqueue *shadow;
+	struct virtqueue *shadow = fake->vqs[FAKE_CTRL];
 	unsigned int i, len;
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	KUNIT_ASSERT_NOT_NULL(test, fake->dev->vqs);
+	KUNIT_EXPECT_FALSE(test, is_running(fake));
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
 	fake_rung(fake);
 	for (i = 0; i < 2; i++)
@@ -449,9 +431,6 @@ static void expect_blind(struct kunit *test, struct fake *fake)
 	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_inbuf(fake->vqs[0], &sg[0], 1, buf,
 						     GFP_KERNEL));
 	KUNIT_EXPECT_TRUE(test, virtqueue_kick(fake->vqs[0]));
-	KUNIT_EXPECT_PTR_EQ(test, virtqueue_detach_unused_buf(fake->vqs[0]),
-			    (void *)buf);
-	shadow = fake->vqs[FAKE_CTRL];
 	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_sgs(shadow, sgs, 1, 1, buf,
 						   GFP_KERNEL));
 	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow));
@@ -460,34 +439,66 @@ static void expect_blind(struct kunit *test, struct fake *fake)
 	KUNIT_EXPECT_EQ(test, fake_rung(fake), FAKE_QUIET);
 }
 
-/* A restart that fails leaves a virtio_net that works as far as it can, and is repeated. */
+/* Both rings of virtio_net are as large as they were, and known to the device. */
+static void expect_rings(struct kunit *test, struct fake *fake)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_CTRL; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, fake->dev->vqs[i], fake->vqs[i]);
+		KUNIT_EXPECT_EQ(test, virtqueue_get_vring_size(fake->vqs[i]),
+				FAKE_NUM);
+		KUNIT_EXPECT_EQ(test, fake->vqs[i]->num_free, FAKE_NUM);
+		KUNIT_EXPECT_FALSE(test, fake->vqs[i]->reset);
+		KUNIT_EXPECT_FALSE(test, virtqueue_is_broken(fake->vqs[i]));
+	}
+}
+
+/*
+ * A restart that fails at any step leaves rings that nobody serves, and is repeated.  The
+ * buffers that were in the rings are virtio_net's again.
+ */
 static void recover_fails(struct kunit *test)
 {
+	unsigned int step;
 	struct fake *fake;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
-	fake = recover_blind(test);
-	expect_blind(test, fake);
-	fake->refuse = false;
-	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
-	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
-	expect_works(test, fake);
+	for (step = 1; step <= FAKE_RESIZES; step++) {
+		fake = fake_running(test, FAKE_NET);
+		fake_interface(fake);
+		set_link(fake);
+		fake->no_memory = step;
+		vnr_recover_take_down(fake->dev);
+		expect_deaf(test, fake);
+		vnr_recover_go_on(fake->dev, true);
+		KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->resized) >= step));
+		device_lock(&fake_vdev(fake)->dev);
+		device_unlock(&fake_vdev(fake)->dev);
+		expect_deaf(test, fake);
+		KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
+		KUNIT_ASSERT_TRUE(test, fake_wait(child_status(fake) ==
+						  VIRTIO_NET_S_LINK_UP));
+		vnr_recover_stop(fake->dev);
+		expect_rings(test, fake);
+		KUNIT_EXPECT_EQ(test, fake->recycled, 2);
+		expect_works(test, fake);
+	}
 }
 
 /* In between it can be unbound, and bound again. */
 static void recover_fails_unbind(struct kunit *test)
 {
-	struct fake *fake;
+	struct fake *fake = fake_running(test, FAKE_NET);
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
-	fake = recover_blind(test);
-	vnr_recover_stop(fake->dev);
-	expect_blind(test, fake);
+	fake_interface(fake);
+	fake->no_memory = 2;
+	vnr_recover_take_down(fake->dev);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, vnr_recover_restart(fake->dev));
+	expect_deaf(test, fake);
 	fake_reset(fake);
+	KUNIT_EXPECT_PTR_NE(test, virtqueue_detach_unused_buf(fake->vqs[0]),
+			    (void *)NULL);
 	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
-	fake->refuse = false;
 	fake->dev->state.mute = false;
 	KUNIT_EXPECT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
@@ -495,129 +506,101 @@ static void recover_fails_unbind(struct kunit *test)
 	expect_works(test, fake);
 }
 
-/* ----- the interface during a restart ----- */
-
-/* How often the interface was opened and closed, and asked while it must not be. */
-static struct {
-	unsigned int open;
-	unsigned int closed;
-	unsigned int asked;
-} calls;
-
-static int netdev_open(struct net_device *netdev)
+/* A device with less than virtio_net has taken: virtio_net has to be bound anew. */
+static void recover_offers_less(struct kunit *test)
 {
-	calls.open++;
-	netif_start_queue(netdev);
-	return 0;
-}
+	struct fake *fake = fake_running(test, FAKE_NET);
 
-static int netdev_stop(struct net_device *netdev)
-{
-	calls.closed++;
-	return 0;
-}
-
-static netdev_tx_t netdev_xmit(struct sk_buff *skb, struct net_device *netdev)
-{
-	calls.asked++;
-	dev_kfree_skb_any(skb);
-	return NETDEV_TX_OK;
-}
-
-static void netdev_stats(struct net_device *netdev,
-			 struct rtnl_link_stats64 *stats)
-{
-	calls.asked++;
-}
-
-static const struct net_device_ops netdev_ops = {
-	.ndo_open = netdev_open,
-	.ndo_stop = netdev_stop,
-	.ndo_start_xmit = netdev_xmit,
-	.ndo_get_stats64 = netdev_stats,
-};
-
-static void netdev_free(void *netdev)
-{
-	unregister_netdev(netdev);
-	free_netdev(netdev);
-}
-
-/* What user space may do to the interface while virtio_net is restored. */
-static void ask_stats(struct fake *fake)
-{
-	unsigned int asked = calls.asked;
-	struct rtnl_link_stats64 stats;
-
-	dev_get_stats(fake->netdev, &stats);
-	KUNIT_EXPECT_EQ(fake->test, calls.asked, asked);
-}
-
-static void link_down(struct fake *fake)
-{
-	rtnl_lock();
-	dev_close(fake->netdev);
-	rtnl_unlock();
-}
-
-static void link_down_up(struct fake *fake)
-{
-	link_down(fake);
-	rtnl_lock();
-	KUNIT_EXPECT_NE(fake->test, dev_open(fake->netdev, NULL), 0);
-	rtnl_unlock();
-}
-
-static const struct down_case {
-	const char *name;
-	void (*on_restore)(struct fake *fake);
-	bool up;
-} down_cases[] = {
-	{ "statistics", ask_stats, true },
-	{ "down", link_down, false },
-	{ "down and up", link_down_up, false },
-};
-
-static void down_name(const struct down_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(down, down_cases, down_name);
-
-/* The interface stays up, unless it is taken down just then. */
-static void recover_interface(struct kunit *test)
-{
-	const struct down_case *c = test->param_value;
-	struct fake *fake;
-
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
-	fake = fake_running(test, FAKE_NET);
-	fake->netdev = alloc_etherdev(0);
-	KUNIT_ASSERT_NOT_NULL(test, fake->netdev);
-	fake->netdev->netdev_ops = &netdev_ops;
-	SET_NETDEV_DEV(fake->netdev, &fake_vdev(fake)->dev);
-	eth_hw_addr_random(fake->netdev);
-	KUNIT_ASSERT_EQ(test, 0, register_netdev(fake->netdev));
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, netdev_free,
-							   fake->netdev));
-	rtnl_lock();
-	KUNIT_EXPECT_EQ(test, 0, dev_open(fake->netdev, NULL));
-	rtnl_unlock();
-
-	memset(&calls, 0, sizeof(calls));
-	fake->on_restore = c->on_restore;
+	fake_interface(fake);
 	vnr_recover_take_down(fake->dev);
-	vnr_recover_go_on(fake->dev, true);
-	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
-	vnr_recover_stop(fake->dev);
-	KUNIT_EXPECT_EQ(test, calls.closed, 1);
-	KUNIT_EXPECT_EQ(test, calls.open, c->up);
-	KUNIT_EXPECT_EQ(test, !!(fake->netdev->flags & IFF_UP), c->up);
-	KUNIT_EXPECT_EQ(test, netif_running(fake->netdev), c->up);
-	KUNIT_EXPECT_TRUE(test, netif_device_present(fake->netdev));
-	KUNIT_EXPECT_PTR_EQ(test, fake->netdev->netdev_ops, &netdev_ops);
+	fake_offer(fake, BIT_ULL(VIRTIO_F_VERSION_1));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, vnr_restart(fake->dev));
+	expect_deaf(test, fake);
+	/* No RoCE is no reason: bits 17 and 49, 0 and 32, not 23 and 55. */
+	fake_offer(fake, FAKE_NET);
+	KUNIT_EXPECT_EQ(test, 0, vnr_restart(fake->dev));
+	KUNIT_EXPECT_TRUE(test, is_running(fake));
+	KUNIT_EXPECT_FALSE(test, fake->dev->roce);
+	KUNIT_EXPECT_NULL(test, fake->dev->queues);
+	/* And it is back. */
+	vnr_recover_take_down(fake->dev);
+	fake_offer(fake, ~0ULL);
+	KUNIT_EXPECT_EQ(test, 0, vnr_restart(fake->dev));
+	KUNIT_EXPECT_TRUE(test, fake->dev->roce);
+	KUNIT_EXPECT_NOT_NULL(test, fake->dev->queues);
+	expect_works(test, fake);
+}
+
+/* virtio_net may replace a ring during a restart only. */
+static void recover_resize(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	KUNIT_EXPECT_EQ(test, -ENOENT,
+			virtqueue_resize(fake->vqs[0], FAKE_NUM / 2, NULL, NULL));
+	expect_rings(test, fake);
+	fake_interface(fake);
+	/* As a device that wrote nonsense leaves it. */
+	__virtqueue_break(fake->vqs[0]);
+	vnr_recover_take_down(fake->dev);
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
+	KUNIT_EXPECT_EQ(test, fake->resized, FAKE_RESIZES);
+	expect_rings(test, fake);
+	/* The device looks at each ring that was filled meanwhile. */
+	KUNIT_EXPECT_EQ(test, fake_rung(fake), FAKE_CTRL - 1);
+	KUNIT_EXPECT_EQ(test, -ENOENT,
+			virtqueue_resize(fake->vqs[0], FAKE_NUM / 2, NULL, NULL));
+	expect_rings(test, fake);
+	expect_works(test, fake);
+}
+
+/* ----- what changes with the state ----- */
+
+/* Another processor looks at a function that dies. */
+struct onlooker {
+	struct fake *fake;
+	unsigned int seen;
+	unsigned int early;
+};
+
+static int onlooker_thread(void *data)
+{
+	struct onlooker *o = data;
+
+	while (!kthread_should_stop()) {
+		if (vnr_life_state(o->fake->dev) != VNR_DEAD)
+			continue;
+		if (!READ_ONCE(o->fake->dev->state.mute))
+			o->early++;
+		WRITE_ONCE(o->seen, o->seen + 1);
+		while (vnr_life_state(o->fake->dev) == VNR_DEAD)
+			cond_resched();
+	}
+	return 0;
+}
+
+/* All that belongs to a death is there when it is seen. */
+static void life_flags_first(struct kunit *test)
+{
+	struct onlooker o = { .fake = fake_running(test, FAKE_NET) };
+	struct vnr_life *life = &o.fake->dev->state;
+	struct task_struct *task;
+	unsigned int i, seen;
+
+	task = kthread_run(onlooker_thread, &o, "onlooker");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	for (i = 0; i < 2000; i++) {
+		seen = READ_ONCE(o.seen);
+		vnr_life_die(o.fake->dev, true);
+		if (!fake_wait(READ_ONCE(o.seen) != seen))
+			break;
+		life->mute = false;
+		/* As it was before. */
+		smp_store_release(&life->state, VNR_RUNNING);
+	}
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, i, 2000);
+	KUNIT_EXPECT_EQ(test, o.early, 0);
 }
 
 /*
@@ -629,9 +612,8 @@ static void recover_pci_error(struct kunit *test)
 	const struct pci_error_handlers *handlers = &vnr_error_handlers;
 	struct fake *fake;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
 	fake = fake_running(test, FAKE_NET);
+	fake_interface(fake);
 	fake->dev->state.stopped = false;
 	pci_set_drvdata(fake->pdev, fake->dev);
 	pci_save_state(fake->pdev);
@@ -641,14 +623,14 @@ static void recover_pci_error(struct kunit *test)
 						   pci_channel_io_normal));
 	handlers->resume(fake->pdev);
 	KUNIT_EXPECT_TRUE(test, is_running(fake));
-	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+	KUNIT_EXPECT_EQ(test, fake->resized, 0);
 
 	KUNIT_EXPECT_TRUE(test, PCI_ERS_RESULT_NEED_RESET ==
 			  handlers->error_detected(fake->pdev,
 						   pci_channel_io_frozen));
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
 	msleep(50);
-	KUNIT_EXPECT_EQ(test, fake->restored, 0);
+	KUNIT_EXPECT_EQ(test, fake->resized, 0);
 	/* What a reset of the bus clears. */
 	memset(&fake->cfg[PCI_COMMAND], 0, sizeof(u16));
 	KUNIT_EXPECT_TRUE(test, PCI_ERS_RESULT_RECOVERED ==
@@ -670,9 +652,8 @@ static void recover_watch(struct kunit *test)
 {
 	struct fake *fake;
 
-	if (!IS_ENABLED(CONFIG_PM_SLEEP))
-		kunit_skip(test, "no CONFIG_PM_SLEEP");
 	fake = fake_create(test);
+	fake_interface(fake);
 	fake->dev->state.watch_ms = 20;
 	fake->dev->state.stopped = false;
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
@@ -680,7 +661,7 @@ static void recover_watch(struct kunit *test)
 	msleep(100);
 	KUNIT_EXPECT_TRUE(test, is_running(fake));
 	fake->common->device_status |= VIRTIO_CONFIG_S_NEEDS_RESET;
-	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->restored) == 1 &&
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->resized) == FAKE_RESIZES &&
 					  is_running(fake)));
 	expect_works(test, fake);
 
@@ -702,12 +683,14 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(life_reset_waits),
 	KUNIT_CASE(life_gone),
 	KUNIT_CASE(life_again),
+	KUNIT_CASE(life_flags_first),
 	KUNIT_CASE(recover_late_answer),
 	KUNIT_CASE(recover_nonsense),
 	KUNIT_CASE(recover_silent),
 	KUNIT_CASE(recover_fails),
 	KUNIT_CASE(recover_fails_unbind),
-	KUNIT_CASE_PARAM(recover_interface, down_gen_params),
+	KUNIT_CASE(recover_offers_less),
+	KUNIT_CASE(recover_resize),
 	KUNIT_CASE(recover_pci_error),
 	KUNIT_CASE(recover_watch),
 	{}

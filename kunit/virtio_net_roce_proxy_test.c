@@ -548,6 +548,235 @@ static void proxy_reserve(struct kunit *test)
 		kthread_stop_put(task[i]);
 }
 
+/* ----- what a device that was reset is told again ----- */
+
+/* A command: its class and number, and the first 16 bits after them. */
+struct told {
+	u8 class;
+	u8 cmd;
+	u16 number;
+};
+
+static struct {
+	struct told got[16];
+	unsigned int n;
+	/* The device does not take the command at this place; -1 for none. */
+	int refuse;
+	/* virtio_net says another thing at this place. */
+	int meanwhile;
+	struct told other;
+	struct eth *eth;
+} told;
+
+static void tell(struct kunit *test, struct fake *fake, struct eth *eth,
+		 const struct told *t)
+{
+	eth->hdr.class = t->class;
+	eth->hdr.cmd = t->cmd;
+	memcpy(eth->data, &t->number, sizeof(t->number));
+	eth_send(test, fake, eth, sizeof(t->number), 1);
+}
+
+static int serve_told(struct fake *fake, struct fake_cmd *cmd)
+{
+	u8 ack = told.n == told.refuse ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
+
+	if (told.n < ARRAY_SIZE(told.got))
+		fake_gather(cmd->out, cmd->nout, &told.got[told.n],
+			    sizeof(struct told));
+	if (told.n == told.meanwhile)
+		tell(fake->test, fake, told.eth, &told.other);
+	WRITE_ONCE(told.n, told.n + 1);
+	fake_scatter(cmd->in, cmd->nin, &ack, 1);
+	return 1;
+}
+
+static void told_begin(void)
+{
+	memset(&told, 0, sizeof(told));
+	told.refuse = -1;
+	told.meanwhile = -1;
+}
+
+static void tell_all(struct kunit *test, struct fake *fake,
+		     const struct told *all, unsigned int n)
+{
+	struct eth *eth;
+	unsigned int i;
+	u32 len;
+
+	for (i = 0; i < n; i++) {
+		eth = eth_new(test, 0);
+		tell(test, fake, eth, &all[i]);
+		KUNIT_ASSERT_PTR_EQ(test, wait_done(fake, &len), eth);
+	}
+}
+
+/* What the device got, since told_begin(). */
+static void expect_told(struct kunit *test, const struct told *all,
+			unsigned int n)
+{
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(told.n) >= n));
+	KUNIT_ASSERT_EQ(test, told.n, n);
+	for (i = 0; i < n; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, told.got[i].class, all[i].class, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, told.got[i].cmd, all[i].cmd, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, told.got[i].number, all[i].number, "%u", i);
+	}
+}
+
+static void told_restart(struct kunit *test, struct fake *fake)
+{
+	vnr_recover_take_down(fake->dev);
+	told_begin();
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
+}
+
+#define RX(cmd, n)	{ VIRTIO_NET_CTRL_RX, VIRTIO_NET_CTRL_RX_##cmd, n }
+#define MAC(cmd, n)	{ VIRTIO_NET_CTRL_MAC, VIRTIO_NET_CTRL_MAC_##cmd, n }
+#define VLAN(cmd, n)	{ VIRTIO_NET_CTRL_VLAN, VIRTIO_NET_CTRL_VLAN_##cmd, n }
+#define MQ(cmd, n)	{ VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_##cmd, n }
+#define OFFLOADS(n)	{ VIRTIO_NET_CTRL_GUEST_OFFLOADS, \
+			  VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET, n }
+
+/*
+ * The last of each kind, in the order in which it was said.  Not what only asks or
+ * confirms, not what the device did not take, not what was undone.
+ */
+static void proxy_told_again(struct kunit *test)
+{
+	static const struct told first[] = {
+		MQ(VQ_PAIRS_SET, 2), RX(PROMISC, 1), RX(ALLMULTI, 1),
+		MAC(TABLE_SET, 1), MAC(ADDR_SET, 0x5254), VLAN(ADD, 7),
+		VLAN(ADD, 8), VLAN(ADD, 9), OFFLOADS(3), RX(PROMISC, 0),
+		{ VIRTIO_NET_CTRL_ANNOUNCE, VIRTIO_NET_CTRL_ANNOUNCE_ACK, 0 },
+		MQ(RSS_CONFIG, 5), MQ(HASH_CONFIG, 6), VLAN(DEL, 8),
+		OFFLOADS(1),
+		/* Statistics. */
+		{ 8, 0, 0 },
+	};
+	static const struct told again[] = {
+		MQ(VQ_PAIRS_SET, 2), RX(ALLMULTI, 1), MAC(TABLE_SET, 1),
+		MAC(ADDR_SET, 0x5254), VLAN(ADD, 7), VLAN(ADD, 9),
+		RX(PROMISC, 0), MQ(RSS_CONFIG, 5), MQ(HASH_CONFIG, 6),
+		OFFLOADS(1),
+	};
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake_interface(fake);
+	told_begin();
+	fake_start(fake, serve_told);
+	tell_all(test, fake, first, ARRAY_SIZE(first));
+	told_restart(test, fake);
+	expect_told(test, again, ARRAY_SIZE(again));
+	/* And once more, though the device does not take one of them. */
+	vnr_recover_take_down(fake->dev);
+	told_begin();
+	told.refuse = 2;
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
+	expect_told(test, again, ARRAY_SIZE(again));
+	told_restart(test, fake);
+	expect_told(test, again, ARRAY_SIZE(again));
+	fake_stop(fake);
+}
+
+/* What the device does not take is not repeated; the older one is. */
+static void proxy_told_refused(struct kunit *test)
+{
+	static const struct told first[] = {
+		MAC(ADDR_SET, 1), MAC(ADDR_SET, 2),
+	};
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake_interface(fake);
+	told_begin();
+	told.refuse = 1;
+	fake_start(fake, serve_told);
+	tell_all(test, fake, first, ARRAY_SIZE(first));
+	told_restart(test, fake);
+	expect_told(test, first, 1);
+	fake_stop(fake);
+}
+
+/*
+ * While the function is down each command fails.  virtio_net does not look at the result
+ * of some, which are told when it is up again.
+ */
+static void proxy_told_while_down(struct kunit *test)
+{
+	static const struct told up[] = { MAC(ADDR_SET, 1), VLAN(ADD, 7) };
+	static const struct told down[] = {
+		MAC(ADDR_SET, 2), VLAN(ADD, 8), VLAN(DEL, 7), RX(PROMISC, 1),
+		MQ(VQ_PAIRS_SET, 4),
+	};
+	static const struct told again[] = {
+		MAC(ADDR_SET, 1), VLAN(ADD, 8), RX(PROMISC, 1),
+	};
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake_interface(fake);
+	told_begin();
+	fake_start(fake, serve_told);
+	tell_all(test, fake, up, ARRAY_SIZE(up));
+	vnr_recover_take_down(fake->dev);
+	tell_all(test, fake, down, ARRAY_SIZE(down));
+	told_begin();
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
+	expect_told(test, again, ARRAY_SIZE(again));
+	fake_stop(fake);
+}
+
+/* virtio_net says another thing while the old one is repeated: the new one is the last. */
+static void proxy_told_meanwhile(struct kunit *test)
+{
+	static const struct told up[] = { RX(PROMISC, 1), VLAN(ADD, 7) };
+	static const struct told again[] = {
+		RX(PROMISC, 1), VLAN(DEL, 7), VLAN(ADD, 7), VLAN(DEL, 7),
+	};
+	struct fake *fake = fake_running(test, FAKE_NET);
+	u32 len;
+
+	fake_interface(fake);
+	told_begin();
+	fake_start(fake, serve_told);
+	tell_all(test, fake, up, ARRAY_SIZE(up));
+	vnr_recover_take_down(fake->dev);
+	told_begin();
+	told.meanwhile = 0;
+	told.other = (struct told)VLAN(DEL, 7);
+	told.eth = eth_new(test, 0);
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
+	KUNIT_EXPECT_PTR_EQ(test, wait_done(fake, &len), told.eth);
+	/* The old one was not sent if the new one had its answer before. */
+	KUNIT_EXPECT_GE(test, told.n, 3);
+	KUNIT_EXPECT_EQ(test, told.got[told.n - 1].cmd, VIRTIO_NET_CTRL_VLAN_DEL);
+	KUNIT_EXPECT_EQ(test, told.got[0].class, again[0].class);
+	told_restart(test, fake);
+	expect_told(test, again, 1);
+	fake_stop(fake);
+}
+
+/* The next driver of the child starts with nothing. */
+static void proxy_told_forgotten(struct kunit *test)
+{
+	static const struct told up[] = { RX(PROMISC, 1) };
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	fake_interface(fake);
+	told_begin();
+	fake_start(fake, serve_told);
+	tell_all(test, fake, up, ARRAY_SIZE(up));
+	fake_stop(fake);
+	fake_reset(fake);
+	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
+	KUNIT_EXPECT_TRUE(test, list_empty(&fake->dev->ctrl.journal));
+	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+	told_restart(test, fake);
+	KUNIT_EXPECT_EQ(test, told.n, 0);
+}
+
 static struct kunit_case proxy_cases[] = {
 	KUNIT_CASE(proxy_forward),
 	KUNIT_CASE(proxy_forward_indirect),
@@ -565,6 +794,11 @@ static struct kunit_case proxy_cases[] = {
 	KUNIT_CASE(proxy_stall_oldest),
 	KUNIT_CASE(proxy_teardown),
 	KUNIT_CASE(proxy_reserve),
+	KUNIT_CASE(proxy_told_again),
+	KUNIT_CASE(proxy_told_refused),
+	KUNIT_CASE(proxy_told_while_down),
+	KUNIT_CASE(proxy_told_meanwhile),
+	KUNIT_CASE(proxy_told_forgotten),
 	{}
 };
 

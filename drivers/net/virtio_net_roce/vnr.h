@@ -92,6 +92,9 @@ enum vnr_ctrl_class {
  * @shadow_vdev: virtio device of @shadow; never registered
  * @shadow: the virtqueue that the child uses as its control queue
  * @shadow_lock: guards the rest
+ * @journal: commands of virtio_net that a device which was reset is sent again, oldest
+ *	first; see vnr_journal.c
+ * @replaying: they are being sent
  * @shadow_avail: next entry of the shadow's available ring
  * @shadow_used: entries in the shadow's used ring
  * @proxied: child's commands that wait for an answer
@@ -116,6 +119,8 @@ struct vnr_ctrl {
 	struct virtio_device shadow_vdev;
 	struct virtqueue *shadow;
 	spinlock_t shadow_lock; /* all below */
+	struct list_head journal;
+	bool replaying;
 	u16 shadow_avail;
 	u16 shadow_used;
 	struct list_head proxied;
@@ -130,6 +135,8 @@ void vnr_ctrl_teardown(struct vnr_dev *dev);
 int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 		    vq_callback_t *callback);
 struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev);
+void vnr_ctrl_plug(struct vnr_dev *dev, struct virtqueue *vq);
+struct virtqueue *vnr_ctrl_unplug(struct vnr_dev *dev);
 void vnr_ctrl_interrupt(struct virtqueue *vq);
 void vnr_ctrl_abandon(struct vnr_dev *dev);
 bool vnr_ctrl_is_small(unsigned int num);
@@ -161,19 +168,27 @@ struct vnr_cq {
 };
 
 /**
+ * struct vnr_doorbell - the doorbell of a virtqueue
+ * @reg: register, NULL if it is not mapped
+ * @phys: its physical address
+ */
+struct vnr_doorbell {
+	void __iomem *reg;
+	resource_size_t phys;
+};
+
+/**
  * struct vnr_rdma_queue - a RoCE virtqueue, with data that only this module needs
  * @pub: what the RDMA driver sees
  * @dma: device addresses of descriptor table, available and used ring
  * @desc_len: bytes of the descriptor table
- * @doorbell: doorbell register
- * @doorbell_phys: its physical address
+ * @bell: its doorbell
  */
 struct vnr_rdma_queue {
 	struct virtio_net_roce_vq pub;
 	dma_addr_t dma[3];
 	size_t desc_len;
-	void __iomem *doorbell;
-	resource_size_t doorbell_phys;
+	struct vnr_doorbell bell;
 };
 
 /**
@@ -187,6 +202,7 @@ struct vnr_rdma_queue {
  * @last: one more than the last of them
  * @cq_first: first CQ that it serves, -1 for none
  * @event_first: first event virtqueue that it serves, -1 for none
+ * @mask: processors that virtio_net wishes for it
  */
 struct vnr_vector {
 	struct vnr_dev *dev;
@@ -198,9 +214,11 @@ struct vnr_vector {
 	unsigned int last;
 	int cq_first;
 	int event_first;
+	cpumask_t mask;
 };
 
 int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc);
+int vnr_vectors_renew(struct vnr_dev *dev);
 void vnr_vectors_teardown(struct vnr_dev *dev);
 void vnr_vectors_synchronize(struct vnr_dev *dev);
 void vnr_vectors_plan(struct vnr_dev *dev, unsigned int n);
@@ -212,11 +230,13 @@ u16 vnr_queue_size(struct vnr_dev *dev, u16 index);
 struct virtqueue *vnr_vq_make(struct vnr_dev *dev, u16 index, int vector,
 			      vq_callback_t *callback, const char *name,
 			      bool ctx);
+int vnr_vq_show(struct vnr_dev *dev, struct virtqueue *vq, int vector);
 void vnr_vq_drop(struct vnr_dev *dev, struct virtqueue *vq);
 struct virtqueue *vnr_vq_create(struct vnr_dev *dev, u16 index,
 				vq_callback_t *callback, const char *name,
 				bool ctx);
 void vnr_vq_destroy(struct vnr_dev *dev, struct virtqueue *vq);
+void vnr_vq_ring(struct virtqueue *vq);
 int vnr_rdma_queues_setup(struct vnr_dev *dev, u16 first);
 void vnr_rdma_queues_teardown(struct vnr_dev *dev);
 void vnr_config_work(struct work_struct *work);
@@ -247,9 +267,8 @@ void vnr_doorbells_init(struct vnr_dev *dev);
 void vnr_doorbells_exit(struct vnr_dev *dev);
 void __iomem *vnr_doorbell_io(struct vnr_dev *dev, u16 index,
 			      resource_size_t *phys);
-void __iomem *vnr_doorbell_map(struct vnr_dev *dev, u16 index,
-			       resource_size_t *phys);
-void vnr_doorbell_unmap(struct vnr_dev *dev, void __iomem *doorbell);
+int vnr_doorbell_map(struct vnr_dev *dev, u16 index, struct vnr_doorbell *bell);
+void vnr_doorbell_unmap(struct vnr_dev *dev, struct vnr_doorbell *bell);
 void vnr_doorbells_give(struct vnr_dev *dev);
 
 /* ----- vnr_child.c: the virtio device that stock virtio_net drives ----- */
@@ -265,6 +284,8 @@ struct vnr_child {
 };
 
 u8 vnr_status(struct vnr_dev *dev);
+int vnr_child_take_features(struct vnr_dev *dev, u64 offered);
+void vnr_child_run(struct vnr_dev *dev);
 #if IS_ENABLED(CONFIG_KUNIT)
 dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page);
 void vnr_dma_unmap(struct vnr_dev *dev, struct page *page, dma_addr_t dma);
@@ -289,13 +310,14 @@ enum vnr_state {
 
 /**
  * struct vnr_life - state and recovery of a function
- * @lock: guards @state
+ * @lock: guards @state, and @silent, @heard, @pending, @mute and @live when it changes
  * @state: state
  * @wait: woken when @state has changed
  * @reset: serialises resets of the function
  * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
+ * @live: DRIVER_OK was set, and it has not died since: doorbells reach the device
  * @stopped: recovery is stopped for now
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
@@ -314,13 +336,14 @@ enum vnr_state {
  * @recover: takes a dead function through quiesce and restart
  */
 struct vnr_life {
-	spinlock_t lock; /* state */
+	spinlock_t lock; /* state and what changes with it */
 	enum vnr_state state;
 	wait_queue_head_t wait;
 	struct mutex reset; /* the function's status register */
 	bool silent;
 	bool heard;
 	bool mute;
+	bool live;
 	bool stopped;
 	bool leaving;
 	bool stuck;
@@ -342,6 +365,8 @@ struct vnr_life {
 void vnr_life_init(struct vnr_dev *dev);
 enum vnr_state vnr_life_state(struct vnr_dev *dev);
 void vnr_life_run(struct vnr_dev *dev);
+void vnr_life_go_live(struct vnr_dev *dev);
+bool vnr_life_unmute(struct vnr_dev *dev);
 void vnr_life_die(struct vnr_dev *dev, bool silent);
 void vnr_life_heard(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
@@ -359,6 +384,24 @@ void vnr_recover_go_on(struct vnr_dev *dev, bool restart);
 int vnr_recover_take_down(struct vnr_dev *dev);
 bool vnr_recover_answers(struct vnr_dev *dev);
 int vnr_recover_restart(struct vnr_dev *dev);
+
+/* ----- vnr_restart.c: a quiesced function is started again in place ----- */
+
+/**
+ * enum vnr_renew - what becomes of virtio_net's rings
+ * @VNR_RENEW_NOT: virtio_net may not replace a ring
+ * @VNR_RENEW_ASIDE: it gets rings that the device does not know
+ * @VNR_RENEW_SHOW: it gets rings that are shown to the device
+ */
+enum vnr_renew {
+	VNR_RENEW_NOT,
+	VNR_RENEW_ASIDE,
+	VNR_RENEW_SHOW,
+};
+
+int vnr_restart_disable_vq(struct virtqueue *vq);
+int vnr_restart_enable_vq(struct virtqueue *vq);
+int vnr_restart(struct vnr_dev *dev);
 
 /* ----- vnr_rdma.c: the auxiliary device ----- */
 
@@ -396,6 +439,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @ctrl: control queue
  *
  * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's current driver
+ * @has_ctrl: its last virtqueue is the control queue
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was acknowledged
  * @vqs: virtqueues with a struct virtqueue: Ethernet, then the real control
  *	queue; entries may be NULL
@@ -405,6 +449,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @nqueues: length of @queues
  * @doorbell_pages: number of queues whose doorbell is in a page, by page
  * @vectors: MSI-X vectors
+ * @vectors_roce: they were shared out for RoCE, too
  * @nvectors: length of @vectors
  * @cq_step: CQ n is served by the vector whose cq_first is n modulo this
  * @event_step: event virtqueue n likewise, by event_first
@@ -429,10 +474,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @event_lock: guards @event and @event_aux
  * @event: callback of the RDMA driver for changes of the state
  * @event_aux: argument of @event
- * @ops: operations that the interface gets back after a restart
- * @frozen: virtio_net is frozen
- * @blind: virtio_net has virtqueues that the device does not know, see vnr_recover.c
- * @blind_status: device status that it is shown then
+ * @renew: what becomes of virtio_net's rings; guarded by the RTNL lock
  * @config: configuration space of the child when it was last started
  * @netdev_nb: notices when @netdev is registered or unregistered
  */
@@ -444,6 +486,7 @@ struct vnr_dev {
 	struct vnr_ctrl ctrl;
 
 	bool roce;
+	bool has_ctrl;
 	bool event_idx;
 	struct virtqueue **vqs;
 	unsigned int nvqs;
@@ -451,6 +494,7 @@ struct vnr_dev {
 	unsigned int nqueues;
 	struct xarray doorbell_pages;
 	struct vnr_vector *vectors;
+	bool vectors_roce;
 	unsigned int nvectors;
 	unsigned int cq_step;
 	unsigned int event_step;
@@ -476,10 +520,7 @@ struct vnr_dev {
 	void (*event)(struct virtio_net_roce_aux *aux,
 		      enum virtio_net_roce_event event);
 	struct virtio_net_roce_aux *event_aux;
-	const struct net_device_ops *ops;
-	bool frozen;
-	bool blind;
-	u8 blind_status;
+	enum vnr_renew renew;
 	u8 config[VIRTIO_NET_ROCE_CONFIG_OFFSET];
 	struct notifier_block netdev_nb;
 };

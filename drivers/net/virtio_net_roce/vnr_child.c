@@ -100,7 +100,12 @@ static void vnr_child_set(struct virtio_device *vdev, unsigned int offset,
 
 static u32 vnr_child_generation(struct virtio_device *vdev)
 {
-	return vp_modern_generation(&vnr_from_vdev(vdev)->mdev);
+	struct vnr_dev *dev = vnr_from_vdev(vdev);
+
+	/* The configuration that was kept does not change. */
+	if (READ_ONCE(dev->state.mute))
+		return 0;
+	return vp_modern_generation(&dev->mdev);
 }
 
 /**
@@ -119,21 +124,18 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_status);
 
 static u8 vnr_child_get_status(struct virtio_device *vdev)
 {
-	struct vnr_dev *dev = vnr_from_vdev(vdev);
-
-	return dev->blind ? dev->blind_status : vnr_status(dev);
+	return vnr_status(vnr_from_vdev(vdev));
 }
 
 static void vnr_child_set_status(struct virtio_device *vdev, u8 status)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 
-	if (dev->blind) {
-		dev->blind_status = status;
-		return;
-	}
 	vp_modern_set_status(&dev->mdev, status);
-	if ((status & VIRTIO_CONFIG_S_DRIVER_OK) && dev->roce)
+	if (!(status & VIRTIO_CONFIG_S_DRIVER_OK))
+		return;
+	vnr_life_go_live(dev);
+	if (dev->roce)
 		vnr_rdma_start(dev);
 }
 
@@ -155,7 +157,6 @@ static void vnr_child_reset(struct virtio_device *vdev)
 	while (vnr_life_quiesce(dev) && system_state <= SYSTEM_RUNNING)
 		msleep(MSEC_PER_SEC);
 	vnr_vectors_synchronize(dev);
-	dev->blind_status = 0;
 }
 
 static u64 vnr_child_get_features(struct virtio_device *vdev)
@@ -288,30 +289,44 @@ static bool vnr_roce_possible(struct vnr_dev *dev, u64 features)
 			       features & BIT_ULL(VIRTIO_F_ACCESS_PLATFORM));
 }
 
+/**
+ * vnr_child_take_features() - acknowledge what the child takes, and RoCE
+ * @dev: function whose child has its features
+ * @offered: what the device offers
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINVAL if the device is not a modern one.
+ */
+int vnr_child_take_features(struct vnr_dev *dev, u64 offered)
+{
+	u64 features = vnr_child_features(dev->child->vdev.features);
+
+	if (!(features & BIT_ULL(VIRTIO_F_VERSION_1))) {
+		dev_err(vnr_device(dev), "VIRTIO_F_VERSION_1 was not taken\n");
+		return -EINVAL;
+	}
+	dev->roce = offered & BIT_ULL(VIRTIO_NET_F_ROCE) &&
+		    vnr_roce_possible(dev, features);
+	dev->event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
+	if (dev->roce)
+		features |= BIT_ULL(VIRTIO_NET_F_ROCE);
+	vp_modern_set_features(&dev->mdev, features);
+	return 0;
+}
+
 static int vnr_child_finalize_features(struct virtio_device *vdev)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
-	u64 features;
 
-	if (dev->blind)
-		return 0;
 	if (READ_ONCE(dev->state.mute)) {
 		dev_err(vnr_device(dev),
 			"not started without a sign of life: unplug it (under QEMU nothing else is safe), or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
 		return -ENODEV;
 	}
 	vring_transport_features(vdev);
-	features = vnr_child_features(vdev->features);
-	if (!(features & BIT_ULL(VIRTIO_F_VERSION_1))) {
-		dev_err(vnr_device(dev), "VIRTIO_F_VERSION_1 was not taken\n");
-		return -EINVAL;
-	}
-	dev->roce = vnr_roce_possible(dev, features);
-	dev->event_idx = features & BIT_ULL(VIRTIO_RING_F_EVENT_IDX);
-	if (dev->roce)
-		features |= BIT_ULL(VIRTIO_NET_F_ROCE);
-	vp_modern_set_features(&dev->mdev, features);
-	return 0;
+	/* The function was found to offer RoCE, see vnr_offer_refused(). */
+	return vnr_child_take_features(dev, dev->offer.features |
+				       BIT_ULL(VIRTIO_NET_F_ROCE));
 }
 
 static void vnr_child_del_vqs(struct virtio_device *vdev)
@@ -329,7 +344,6 @@ static void vnr_child_del_vqs(struct virtio_device *vdev)
 	kfree(dev->vqs);
 	dev->vqs = NULL;
 	dev->nvqs = 0;
-	dev->blind = false;
 }
 
 /*
@@ -364,9 +378,6 @@ static int vnr_child_vectors(struct vnr_dev *dev, struct irq_affinity *desc)
 {
 	int ret;
 
-	/* Nothing interrupts. */
-	if (dev->blind)
-		return 0;
 	ret = vnr_vectors_setup(dev, desc);
 	if (ret && dev->roce) {
 		vnr_child_give_up_roce(dev, "vectors", ret);
@@ -375,8 +386,13 @@ static int vnr_child_vectors(struct vnr_dev *dev, struct irq_affinity *desc)
 	return ret;
 }
 
-/* virtio_net has its virtqueues: add those of RoCE, and enable all. */
-static void vnr_child_run(struct vnr_dev *dev)
+/**
+ * vnr_child_run() - add the virtqueues of RoCE to those of virtio_net, and enable all
+ * @dev: function whose device knows virtio_net's virtqueues
+ *
+ * Context: may sleep.
+ */
+void vnr_child_run(struct vnr_dev *dev)
 {
 	unsigned int i;
 	int ret;
@@ -395,12 +411,10 @@ static void vnr_child_run(struct vnr_dev *dev)
 /*
  * With VIRTIO_NET_F_CTRL_VQ the last queue that virtio_net asks for is its control
  * queue, number 2N.  virtio_net gets the shadow, and this driver keeps the real queue.
- * A blind function has neither a real one nor RoCE, and does not run.
  */
 static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
-	bool has_ctrl = virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_VQ);
 	struct virtqueue_info info;
 	unsigned int i;
 	int ret;
@@ -411,6 +425,7 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 	if (!dev->vqs)
 		return -ENOMEM;
 	dev->nvqs = nvqs;
+	dev->has_ctrl = virtio_has_feature(vdev, VIRTIO_NET_F_CTRL_VQ);
 	vnr_doorbells_init(dev);
 
 	ret = vnr_child_vectors(dev, desc);
@@ -422,7 +437,7 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 		vqs[i] = NULL;
 		if (!info.name)
 			continue;
-		if (has_ctrl && i == nvqs - 1) {
+		if (dev->has_ctrl && i == nvqs - 1) {
 			ret = vnr_ctrl_setup(dev, i, info.name, info.callback);
 			vqs[i] = dev->ctrl.shadow;
 		} else {
@@ -434,8 +449,7 @@ static int vnr_child_find_vqs(VNR_FIND_VQS_ARGS)
 			goto err_del;
 	}
 
-	if (!dev->blind)
-		vnr_child_run(dev);
+	vnr_child_run(dev);
 	return 0;
 
 err_del:
@@ -474,7 +488,13 @@ static int vnr_child_set_vq_affinity(struct virtqueue *vq,
 {
 	struct vnr_vector *v = vnr_child_own_vector(vq);
 
-	return v ? irq_set_affinity_hint(v->irq, cpu_mask) : 0;
+	if (!v)
+		return 0;
+	if (!cpu_mask)
+		return irq_set_affinity_hint(v->irq, NULL);
+	/* The core keeps the pointer, and virtio_net frees its mask. */
+	cpumask_copy(&v->mask, cpu_mask);
+	return irq_set_affinity_hint(v->irq, &v->mask);
 }
 
 static const struct virtio_config_ops vnr_child_ops = {
@@ -491,6 +511,8 @@ static const struct virtio_config_ops vnr_child_ops = {
 	.finalize_features = vnr_child_finalize_features,
 	.bus_name = vnr_child_bus_name,
 	.set_vq_affinity = vnr_child_set_vq_affinity,
+	.disable_vq_and_reset = vnr_restart_disable_vq,
+	.enable_vq_after_reset = vnr_restart_enable_vq,
 };
 
 static void vnr_child_release(struct device *d)

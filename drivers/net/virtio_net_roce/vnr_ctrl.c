@@ -128,6 +128,7 @@ vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, unsigned int max,
 	init_completion(&cmd->done);
 	INIT_LIST_HEAD(&cmd->node);
 	INIT_LIST_HEAD(&cmd->link);
+	INIT_LIST_HEAD(&cmd->entry);
 	cmd->ctrl = ctrl;
 	cmd->finish = finish;
 	cmd->max = max;
@@ -163,7 +164,13 @@ void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
 	return buf;
 }
 
-static void *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd)
+/**
+ * vnr_ctrl_cmd_ack() - the part of a command that the device acknowledges it in
+ * @cmd: command with all its parts
+ *
+ * Return: its buffer.
+ */
+u8 *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd)
 {
 	return sg_virt(&cmd->sg[cmd->nout]);
 }
@@ -555,8 +562,16 @@ static int vnr_ctrl_poll(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 	return vnr_ctrl_withdraw(dev, cmd);
 }
 
-static int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd,
-			bool atomic)
+/**
+ * vnr_ctrl_run() - send a command, and wait for its answer
+ * @dev: function
+ * @cmd: command whose @finish completes @done
+ * @atomic: the caller must not sleep
+ *
+ * Context: may sleep unless @atomic.
+ * Return: 0 if there is an answer, else -errno.
+ */
+int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd, bool atomic)
 {
 	int ret;
 
@@ -734,13 +749,28 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_init);
 int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 		    vq_callback_t *callback)
 {
-	struct vnr_ctrl *ctrl = &dev->ctrl;
-	unsigned int num = virtqueue_get_vring_size(vq);
 	int ret;
 
 	ret = vnr_shadow_create(dev, vq->index, name, callback);
 	if (ret)
 		return ret;
+	vnr_ctrl_plug(dev, vq);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_attach);
+
+/**
+ * vnr_ctrl_plug() - use a virtqueue as the real control queue of a shadow that exists
+ * @dev: function without a real control queue
+ * @vq: virtqueue with the callback vnr_ctrl_interrupt()
+ *
+ * Context: may sleep.
+ */
+void vnr_ctrl_plug(struct vnr_dev *dev, struct virtqueue *vq)
+{
+	struct vnr_ctrl *ctrl = &dev->ctrl;
+	unsigned int num = virtqueue_get_vring_size(vq);
+
 	spin_lock_irq(&ctrl->lock);
 	ctrl->dead = false;
 	ctrl->drained = false;
@@ -756,9 +786,7 @@ int vnr_ctrl_attach(struct vnr_dev *dev, struct virtqueue *vq, const char *name,
 	ctrl->max_part = max(ctrl->max_part, VNR_CTRL_CHUNK);
 	ctrl->vq = vq;
 	spin_unlock_irq(&ctrl->lock);
-	return 0;
 }
-EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_attach);
 
 /**
  * vnr_ctrl_setup() - create the real control queue and its shadow
@@ -776,9 +804,6 @@ int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
 	struct virtqueue *vq;
 	int ret;
 
-	/* Without a real queue each command fails at once. */
-	if (dev->blind)
-		return vnr_shadow_create(dev, index, name, callback);
 	vq = vnr_vq_create(dev, index, vnr_ctrl_interrupt, name, false);
 	if (IS_ERR(vq))
 		return PTR_ERR(vq);
@@ -797,12 +822,31 @@ int vnr_ctrl_setup(struct vnr_dev *dev, u16 index, const char *name,
  */
 struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev)
 {
+	struct virtqueue *vq;
+
+	vnr_shadow_stop(dev);
+	vq = vnr_ctrl_unplug(dev);
+	vnr_shadow_destroy(dev);
+	return vq;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_detach);
+
+/**
+ * vnr_ctrl_unplug() - undo vnr_ctrl_plug(), and free unanswered commands
+ * @dev: function that was reset
+ *
+ * Commands of virtio_net fail at once until there is a queue again.
+ *
+ * Context: may sleep.
+ * Return: the real control queue, NULL if there was none.
+ */
+struct virtqueue *vnr_ctrl_unplug(struct vnr_dev *dev)
+{
 	struct vnr_ctrl *ctrl = &dev->ctrl;
 	struct vnr_ctrl_cmd *cmd;
 	struct virtqueue *vq;
 	LIST_HEAD(done);
 
-	vnr_shadow_stop(dev);
 	spin_lock_irq(&ctrl->lock);
 	vq = ctrl->vq;
 	ctrl->vq = NULL;
@@ -810,14 +854,12 @@ struct virtqueue *vnr_ctrl_detach(struct vnr_dev *dev)
 	spin_unlock_irq(&ctrl->lock);
 	vnr_ctrl_finish(&done);
 
-	vnr_shadow_destroy(dev);
 	if (!vq)
 		return NULL;
 	while ((cmd = virtqueue_detach_unused_buf(vq)))
 		vnr_ctrl_cmd_put(cmd);
 	return vq;
 }
-EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_detach);
 
 /**
  * vnr_ctrl_teardown() - free both queues and unanswered commands

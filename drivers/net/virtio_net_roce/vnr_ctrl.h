@@ -64,6 +64,8 @@ enum vnr_ctrl_state {
  * @deadline: when the answer to an Ethernet command is late
  * @used: used length that the device gave
  * @head: descriptor of the shadow ring to be answered
+ * @entry: on &vnr_ctrl.journal
+ * @again: it has to be sent again, see vnr_journal_replay()
  * @segs: device-writable pieces of the shadow's descriptor chain, one for each
  *	device-writable part
  * @max: number of parts that there is room for
@@ -87,6 +89,8 @@ struct vnr_ctrl_cmd {
 	ktime_t deadline;
 	u32 used;
 	u16 head;
+	struct list_head entry;
+	bool again;
 	struct vnr_shadow_seg segs[VNR_SHADOW_SEGS];
 	unsigned int max;
 	unsigned int nout;
@@ -104,6 +108,8 @@ void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
 void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd);
 int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 		    enum vnr_ctrl_class class);
+int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd, bool atomic);
+u8 *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd);
 void vnr_ctrl_reap(struct vnr_ctrl *ctrl);
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what);
 void vnr_ctrl_drain(struct vnr_dev *dev);
@@ -115,5 +121,11 @@ int vnr_shadow_create(struct vnr_dev *dev, u16 index, const char *name,
 		      vq_callback_t *callback);
 void vnr_shadow_stop(struct vnr_dev *dev);
 void vnr_shadow_destroy(struct vnr_dev *dev);
+
+/* ----- vnr_journal.c ----- */
+
+void vnr_journal_note(struct vnr_ctrl_cmd *cmd, bool told);
+void vnr_journal_forget(struct vnr_ctrl *ctrl);
+int vnr_journal_replay(struct vnr_dev *dev);
 
 #endif /* _VNR_CTRL_H */

@@ -52,47 +52,70 @@ void __iomem *vnr_doorbell_io(struct vnr_dev *dev, u16 index,
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_doorbell_io);
 
-/**
- * vnr_doorbell_unmap() - undo vnr_doorbell_map()
- * @dev: function
- * @doorbell: register, may be NULL
- *
- * Context: may sleep.
- */
-void vnr_doorbell_unmap(struct vnr_dev *dev, void __iomem *doorbell)
+static void vnr_doorbell_iounmap(struct vnr_dev *dev, void __iomem *reg)
 {
 	/* It has its own mapping unless the library mapped all doorbells at once. */
-	if (doorbell && !dev->mdev.notify_base)
-		pci_iounmap(dev->mdev.pci_dev, doorbell);
+	if (!dev->mdev.notify_base)
+		pci_iounmap(dev->mdev.pci_dev, reg);
+}
+
+/* How many doorbells are in the page of @phys. */
+static unsigned long vnr_doorbells_near(struct vnr_dev *dev,
+					resource_size_t phys)
+{
+	void *entry = xa_load(&dev->doorbell_pages, phys >> PAGE_SHIFT);
+
+	return entry ? xa_to_value(entry) : 0;
 }
 
 /**
  * vnr_doorbell_map() - map the doorbell of a queue, and count the doorbells in its page
  * @dev: function
  * @index: virtqueue number
- * @phys: its physical address
+ * @bell: filled in
  *
  * Context: may sleep.
- * Return: the register, or NULL.
+ * Return: 0 or -ENOMEM.
  */
-void __iomem *vnr_doorbell_map(struct vnr_dev *dev, u16 index,
-			       resource_size_t *phys)
+int vnr_doorbell_map(struct vnr_dev *dev, u16 index, struct vnr_doorbell *bell)
 {
-	void __iomem *doorbell = vnr_doorbell_io(dev, index, phys);
-	unsigned long page, n;
-	void *entry;
+	unsigned long n;
 
-	if (!doorbell)
-		return NULL;
-	page = *phys >> PAGE_SHIFT;
-	entry = xa_load(&dev->doorbell_pages, page);
-	n = entry ? xa_to_value(entry) : 0;
-	if (xa_err(xa_store(&dev->doorbell_pages, page, xa_mk_value(n + 1),
-			    GFP_KERNEL))) {
-		vnr_doorbell_unmap(dev, doorbell);
-		return NULL;
+	bell->reg = vnr_doorbell_io(dev, index, &bell->phys);
+	if (!bell->reg)
+		return -ENOMEM;
+	n = vnr_doorbells_near(dev, bell->phys) + 1;
+	if (xa_err(xa_store(&dev->doorbell_pages, bell->phys >> PAGE_SHIFT,
+			    xa_mk_value(n), GFP_KERNEL))) {
+		vnr_doorbell_iounmap(dev, bell->reg);
+		bell->reg = NULL;
+		return -ENOMEM;
 	}
-	return doorbell;
+	return 0;
+}
+
+/**
+ * vnr_doorbell_unmap() - undo vnr_doorbell_map()
+ * @dev: function
+ * @bell: the doorbell, may not be mapped
+ *
+ * Context: may sleep.
+ */
+void vnr_doorbell_unmap(struct vnr_dev *dev, struct vnr_doorbell *bell)
+{
+	unsigned long page = bell->phys >> PAGE_SHIFT, n;
+
+	if (!bell->reg)
+		return;
+	/* The entry exists, so nothing is allocated. */
+	n = vnr_doorbells_near(dev, bell->phys);
+	if (n > 1)
+		xa_store(&dev->doorbell_pages, page, xa_mk_value(n - 1),
+			 GFP_KERNEL);
+	else
+		xa_erase(&dev->doorbell_pages, page);
+	vnr_doorbell_iounmap(dev, bell->reg);
+	bell->reg = NULL;
 }
 
 /*
@@ -130,8 +153,8 @@ static bool vnr_doorbell_window(struct vnr_dev *dev, struct range *window)
  */
 void vnr_doorbells_give(struct vnr_dev *dev)
 {
-	const void *alone = xa_mk_value(1);
 	struct vnr_rdma_queue *q;
+	resource_size_t phys;
 	struct range window;
 	unsigned int i;
 
@@ -140,12 +163,10 @@ void vnr_doorbells_give(struct vnr_dev *dev)
 		return;
 	for (i = 0; i < dev->nqueues; i++) {
 		q = &dev->queues[i];
-		if (PAGE_ALIGNED(q->doorbell_phys) &&
-		    q->doorbell_phys >= window.start &&
-		    q->doorbell_phys < window.end &&
-		    window.end - q->doorbell_phys >= PAGE_SIZE - 1 &&
-		    xa_load(&dev->doorbell_pages,
-			    q->doorbell_phys >> PAGE_SHIFT) == alone)
-			q->pub.doorbell_phys = q->doorbell_phys;
+		phys = q->bell.phys;
+		if (PAGE_ALIGNED(phys) && phys >= window.start &&
+		    phys < window.end && window.end - phys >= PAGE_SIZE - 1 &&
+		    vnr_doorbells_near(dev, phys) == 1)
+			q->pub.doorbell_phys = phys;
 	}
 }

@@ -19,8 +19,8 @@
  * is freed.  The RDMA device is removed.  A function that dies while it is taken down,
  * for removal or suspend, is quiesced by the first command that finds it dead.
  *
- * It is restarted (vnr_recover_restart()) by freezing and restoring virtio_net, as for
- * a suspend.  The interface stays, and a new RDMA device comes with DRIVER_OK.
+ * It is restarted in place (vnr_restart.c).  virtio_net and its interface stay, and a new
+ * RDMA device comes with DRIVER_OK.
  *
  * A dead function whose backend is silent gets some time before it is reset.  The
  * reason is QEMU. It stops completely when it resets a vhost-user device whose process
@@ -72,6 +72,22 @@ static bool vnr_state_may(enum vnr_state from, enum vnr_state to)
 	return false;
 }
 
+/* Context: @life->lock held. */
+static bool vnr_state_set(struct vnr_dev *dev, enum vnr_state to)
+{
+	struct vnr_life *life = &dev->state;
+
+	if (!vnr_state_may(life->state, to))
+		return false;
+	pci_dbg(dev->mdev.pci_dev, "%s, was %s\n", vnr_state_names[to],
+		vnr_state_names[life->state]);
+	trace_vnr_state(dev, life->state, to);
+	WRITE_ONCE(life->live, false);
+	/* What has changed with the state is seen before it; pairs with vnr_life_state(). */
+	smp_store_release(&life->state, to);
+	return true;
+}
+
 static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
 {
 	struct vnr_life *life = &dev->state;
@@ -79,13 +95,7 @@ static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
 	bool may;
 
 	spin_lock_irqsave(&life->lock, flags);
-	may = vnr_state_may(life->state, to);
-	if (may) {
-		pci_dbg(dev->mdev.pci_dev, "%s, was %s\n", vnr_state_names[to],
-			vnr_state_names[life->state]);
-		trace_vnr_state(dev, life->state, to);
-		WRITE_ONCE(life->state, to);
-	}
+	may = vnr_state_set(dev, to);
 	spin_unlock_irqrestore(&life->lock, flags);
 	wake_up_all(&life->wait);
 	return may;
@@ -118,7 +128,7 @@ enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev)
  */
 enum vnr_state vnr_life_state(struct vnr_dev *dev)
 {
-	return READ_ONCE(dev->state.state);
+	return smp_load_acquire(&dev->state.state);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);
 
@@ -137,6 +147,44 @@ void vnr_life_run(struct vnr_dev *dev)
 }
 
 /**
+ * vnr_life_go_live() - DRIVER_OK was set, so doorbells may be rung
+ * @dev: function
+ *
+ * Context: any.
+ */
+void vnr_life_go_live(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+	unsigned long flags;
+
+	spin_lock_irqsave(&life->lock, flags);
+	WRITE_ONCE(life->live, life->state == VNR_RUNNING);
+	spin_unlock_irqrestore(&life->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_go_live);
+
+/**
+ * vnr_life_unmute() - virtio_net may see what a running device says
+ * @dev: function
+ *
+ * Context: any.
+ * Return: false if it has died again.
+ */
+bool vnr_life_unmute(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->state;
+	unsigned long flags;
+	bool running;
+
+	spin_lock_irqsave(&life->lock, flags);
+	running = life->state == VNR_RUNNING;
+	if (running)
+		WRITE_ONCE(life->mute, false);
+	spin_unlock_irqrestore(&life->lock, flags);
+	return running;
+}
+
+/**
  * vnr_life_die() - the device is not expected to work any more
  * @dev: function
  * @silent: the only sign of its death is that the backend does not answer
@@ -146,13 +194,22 @@ void vnr_life_run(struct vnr_dev *dev)
 void vnr_life_die(struct vnr_dev *dev, bool silent)
 {
 	struct vnr_life *life = &dev->state;
+	unsigned long flags;
+	bool died;
 
-	if (!vnr_state_change(dev, VNR_DEAD))
+	spin_lock_irqsave(&life->lock, flags);
+	died = vnr_state_may(life->state, VNR_DEAD);
+	if (died) {
+		life->silent = silent;
+		life->heard = false;
+		life->pending = false;
+		WRITE_ONCE(life->mute, true);
+		vnr_state_set(dev, VNR_DEAD);
+	}
+	spin_unlock_irqrestore(&life->lock, flags);
+	if (!died)
 		return;
-	life->silent = silent;
-	life->heard = false;
-	life->pending = false;
-	WRITE_ONCE(life->mute, true);
+	wake_up_all(&life->wait);
 	vnr_recover_begin(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
@@ -165,10 +222,15 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
  */
 void vnr_life_heard(struct vnr_dev *dev)
 {
-	if (vnr_life_state(dev) != VNR_DEAD)
-		return;
-	WRITE_ONCE(dev->state.heard, true);
-	wake_up_all(&dev->state.wait);
+	struct vnr_life *life = &dev->state;
+	unsigned long flags;
+
+	/* Under the lock, or vnr_life_die() could clear it again. */
+	spin_lock_irqsave(&life->lock, flags);
+	if (life->state == VNR_DEAD)
+		WRITE_ONCE(life->heard, true);
+	spin_unlock_irqrestore(&life->lock, flags);
+	wake_up_all(&life->wait);
 }
 
 /* ----- dead -> quiesced ----- */

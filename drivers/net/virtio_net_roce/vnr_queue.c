@@ -25,9 +25,6 @@
 /* How late a configuration change behind a shared vector may be noticed. */
 #define VNR_CONFIG_DELAY	(HZ / 10)
 
-/* Descriptors of a virtqueue that the device does not know. */
-#define VNR_BLIND_NUM		64
-
 /* More event or doorbell virtqueues than this are not used. */
 #define VNR_EVENT_VQS_MAX	256U
 #define VNR_DOORBELL_VQS_MAX	64U
@@ -252,6 +249,16 @@ int vnr_event_vector(struct vnr_dev *dev, unsigned int e)
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_event_vector);
 
+static int vnr_vectors_config(struct vnr_dev *dev)
+{
+	if (vp_modern_config_vector(&dev->mdev, 0) == VIRTIO_MSI_NO_VECTOR) {
+		dev_err(vnr_device(dev), "the device refuses an interrupt vector\n");
+		return -EBUSY;
+	}
+	dev->config_generation = vp_modern_generation(&dev->mdev);
+	return 0;
+}
+
 /**
  * vnr_vectors_setup() - allocate and request interrupt vectors
  * @dev: function, with @nvqs set
@@ -267,6 +274,7 @@ int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
 	struct vnr_vector *v;
 	int n, ret;
 
+	dev->vectors_roce = dev->roce;
 	dev->nevents = dev->roce ? min_t(unsigned int, dev->offer.event_vqs,
 					 VNR_EVENT_VQS_MAX) : 0;
 	if (dev->nevents)
@@ -306,17 +314,32 @@ int vnr_vectors_setup(struct vnr_dev *dev, struct irq_affinity *desc)
 		v->requested = true;
 	}
 
-	ret = -EBUSY;
-	if (vp_modern_config_vector(&dev->mdev, 0) == VIRTIO_MSI_NO_VECTOR) {
-		dev_err(&pdev->dev, "the device refuses an interrupt vector\n");
+	ret = vnr_vectors_config(dev);
+	if (ret)
 		goto err_teardown;
-	}
-	dev->config_generation = vp_modern_generation(&dev->mdev);
 	return 0;
 
 err_teardown:
 	vnr_vectors_teardown(dev);
 	return ret;
+}
+
+/**
+ * vnr_vectors_renew() - show the vectors to a device that was reset
+ * @dev: function without RoCE virtqueues
+ *
+ * They stay as they are, and with them what user space has set for each interrupt.  Only
+ * if they were shared out without RoCE, and there is RoCE now, they are made again.
+ *
+ * Context: may sleep.
+ * Return: 0 or -errno; on failure there may be none.
+ */
+int vnr_vectors_renew(struct vnr_dev *dev)
+{
+	if (dev->vectors && (dev->vectors_roce || !dev->roce))
+		return vnr_vectors_config(dev);
+	vnr_vectors_teardown(dev);
+	return vnr_vectors_setup(dev, NULL);
 }
 
 /**
@@ -376,21 +399,57 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_queue_size);
 
 /* ----- virtqueues of virtio_ring ----- */
 
-static bool vnr_notify(struct virtqueue *vq)
+/**
+ * vnr_vq_ring() - ring the doorbell of a virtqueue
+ * @vq: virtqueue
+ *
+ * Context: any.
+ */
+void vnr_vq_ring(struct virtqueue *vq)
 {
-	iowrite16(vq->index, (void __iomem *)vq->priv);
-	return true;
+	struct vnr_doorbell *bell = vq->priv;
+
+	iowrite16(vq->index, bell->reg);
 }
 
-/* Of a virtqueue that the device does not know. */
-static bool vnr_notify_nobody(struct virtqueue *vq)
+/*
+ * A device that does not run is not disturbed: it may be asleep.  When it runs again,
+ * it looks at each queue, see vnr_restart().
+ */
+static bool vnr_notify(struct virtqueue *vq)
 {
+	if (READ_ONCE(vnr_from_vdev(vq->vdev)->state.live))
+		vnr_vq_ring(vq);
 	return true;
 }
 
 /**
+ * vnr_vq_show() - tell the device of a virtqueue
+ * @dev: function that was reset, with its vectors set up
+ * @vq: virtqueue
+ * @vector: vector that serves it
+ *
+ * The queue is not enabled yet.  Context: may sleep.
+ * Return: 0 or -errno.
+ */
+int vnr_vq_show(struct vnr_dev *dev, struct virtqueue *vq, int vector)
+{
+	struct virtio_pci_modern_device *mdev = &dev->mdev;
+	u16 index = vq->index;
+
+	vp_modern_set_queue_size(mdev, index, virtqueue_get_vring_size(vq));
+	vp_modern_queue_address(mdev, index, virtqueue_get_desc_addr(vq),
+				virtqueue_get_avail_addr(vq),
+				virtqueue_get_used_addr(vq));
+	if (vq->callback &&
+	    vp_modern_queue_vector(mdev, index, vector) == VIRTIO_MSI_NO_VECTOR)
+		return -EBUSY;
+	return 0;
+}
+
+/**
  * vnr_vq_make() - make a virtqueue and show it to the device
- * @dev: function with its vectors set up; if it is blind, the device is not shown anything
+ * @dev: function with its vectors set up
  * @index: virtqueue number
  * @vector: vector that serves it
  * @callback: called in hard interrupt context, may be NULL
@@ -404,46 +463,40 @@ struct virtqueue *vnr_vq_make(struct vnr_dev *dev, u16 index, int vector,
 			      vq_callback_t *callback, const char *name,
 			      bool ctx)
 {
-	struct virtio_pci_modern_device *mdev = &dev->mdev;
-	u16 num = dev->blind ? VNR_BLIND_NUM : vnr_queue_size(dev, index);
+	u16 num = vnr_queue_size(dev, index);
+	struct vnr_doorbell *bell;
 	struct virtqueue *vq;
-	resource_size_t phys;
-	int ret = -ENOMEM;
+	int ret;
 
-	if (!num || (!dev->blind && vp_modern_get_queue_enable(mdev, index)))
+	if (!num || vp_modern_get_queue_enable(&dev->mdev, index))
 		return ERR_PTR(-ENOENT);
 
+	bell = kzalloc(sizeof(*bell), GFP_KERNEL);
+	if (!bell)
+		return ERR_PTR(-ENOMEM);
+	ret = vnr_doorbell_map(dev, index, bell);
+	if (ret)
+		goto err_free;
 	vq = vring_create_virtqueue(index, num, SMP_CACHE_BYTES,
 				    &dev->child->vdev, true, true, ctx,
-				    dev->blind ? vnr_notify_nobody : vnr_notify,
-				    callback, name);
-	if (!vq)
-		return ERR_PTR(-ENOMEM);
-	vq->num_max = num;
-	if (dev->blind)
-		goto out_keep;
-
-	vp_modern_set_queue_size(mdev, index, virtqueue_get_vring_size(vq));
-	vp_modern_queue_address(mdev, index, virtqueue_get_desc_addr(vq),
-				virtqueue_get_avail_addr(vq),
-				virtqueue_get_used_addr(vq));
-
-	vq->priv = (void __force *)vnr_doorbell_map(dev, index, &phys);
-	if (!vq->priv)
-		goto err_del;
-
-	if (callback &&
-	    vp_modern_queue_vector(mdev, index, vector) == VIRTIO_MSI_NO_VECTOR) {
-		ret = -EBUSY;
+				    vnr_notify, callback, name);
+	if (!vq) {
+		ret = -ENOMEM;
 		goto err_unmap;
 	}
-out_keep:
+	vq->num_max = num;
+	vq->priv = bell;
+	ret = vnr_vq_show(dev, vq, vector);
+	if (ret)
+		goto err_del;
 	return vq;
 
-err_unmap:
-	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
 err_del:
 	vring_del_virtqueue(vq);
+err_unmap:
+	vnr_doorbell_unmap(dev, bell);
+err_free:
+	kfree(bell);
 	return ERR_PTR(ret);
 }
 
@@ -456,8 +509,11 @@ err_del:
  */
 void vnr_vq_drop(struct vnr_dev *dev, struct virtqueue *vq)
 {
-	vnr_doorbell_unmap(dev, (void __iomem *)vq->priv);
+	struct vnr_doorbell *bell = vq->priv;
+
 	vring_del_virtqueue(vq);
+	vnr_doorbell_unmap(dev, bell);
+	kfree(bell);
 }
 
 /**
@@ -526,7 +582,7 @@ static void vnr_rdma_queue_free(struct vnr_dev *dev, struct vnr_rdma_queue *q)
 {
 	struct vring *vring = &q->pub.vring;
 
-	vnr_doorbell_unmap(dev, q->doorbell);
+	vnr_doorbell_unmap(dev, &q->bell);
 	vnr_ring_free(dev, q->desc_len, vring->desc, q->dma[0]);
 	vnr_ring_free(dev, q->pub.avail_len, vring->avail, q->dma[1]);
 	vnr_ring_free(dev, q->pub.used_len, vring->used, q->dma[2]);
@@ -559,8 +615,7 @@ static int vnr_rdma_queue_alloc(struct vnr_dev *dev, struct vnr_rdma_queue *q,
 	q->pub.avail_phys = virt_to_phys(vring->avail);
 	q->pub.used_phys = virt_to_phys(vring->used);
 
-	q->doorbell = vnr_doorbell_map(dev, index, &q->doorbell_phys);
-	if (!q->doorbell)
+	if (vnr_doorbell_map(dev, index, &q->bell))
 		return -ENOMEM;
 
 	vp_modern_set_queue_size(mdev, index, num);

@@ -102,7 +102,7 @@ static void vnr_op_kick(struct virtio_net_roce_aux *aux,
 			struct virtio_net_roce_vq *vq)
 {
 	iowrite16(vq->index,
-		  container_of(vq, struct vnr_rdma_queue, pub)->doorbell);
+		  container_of(vq, struct vnr_rdma_queue, pub)->bell.reg);
 }
 
 static int vnr_op_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,

@@ -7,8 +7,6 @@
  * to its restart.  Remove, suspend and resets of the PCI core stop the work item first.
  */
 #include <linux/delay.h>
-#include <linux/etherdevice.h>
-#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/rtnetlink.h>
@@ -204,226 +202,66 @@ static void vnr_link(struct vnr_dev *dev, bool up)
 
 /* ----- restart ----- */
 
-static int vnr_add_vid(struct net_device *vlan, int vid, void *data)
-{
-	struct net_device *netdev = data;
-
-	return netdev->netdev_ops->ndo_vlan_rx_add_vid(netdev,
-						       htons(ETH_P_8021Q), vid);
-}
-
 /*
- * Tell the device again what virtio_net told it before the reset and does not repeat.
- * Context: RTNL lock held.
+ * virtio_net cannot go on with this device as it is: let it start anew.  Its interface is a
+ * new one then.
  */
-static void vnr_tell_again(struct net_device *netdev)
+static int vnr_recover_rebind(struct vnr_dev *dev)
 {
-	const struct net_device_ops *ops = netdev->netdev_ops;
-	struct sockaddr_storage mac = { .ss_family = netdev->type };
+	struct device *d = &dev->child->vdev.dev;
+	int ret;
 
-	memcpy(((struct sockaddr *)&mac)->sa_data, netdev->dev_addr, ETH_ALEN);
-	if (ops->ndo_set_mac_address && ops->ndo_set_mac_address(netdev, &mac))
-		netdev_warn(netdev, "MAC address not set again\n");
-	if (ops->ndo_vlan_rx_add_vid &&
-	    netdev->features & NETIF_F_HW_VLAN_CTAG_FILTER &&
-	    vlan_for_each(netdev, vnr_add_vid, netdev))
-		netdev_warn(netdev, "VLANs not set again\n");
-	if (ops->ndo_set_rx_mode) {
-		netif_addr_lock_bh(netdev);
-		ops->ndo_set_rx_mode(netdev);
-		netif_addr_unlock_bh(netdev);
-	}
+	dev_warn(vnr_device(dev),
+		 "cannot be restarted in place: virtio_net is bound anew, with a new interface\n");
+	WRITE_ONCE(dev->state.mute, false);
+	device_release_driver(d);
+	ret = device_attach(d);
+	return ret < 0 ? ret : 0;
 }
 
-/*
- * virtio_net is frozen and restored while user space runs.  Meanwhile it has no queues,
- * and may neither be opened nor closed, nor asked for its statistics.  So the interface
- * is closed before and opened afterwards, and in between has these operations.  It stays
- * IFF_UP, and with it routes and addresses stay.  If user space takes it down meanwhile,
- * it is not opened again.
- */
-static int vnr_asleep_open(struct net_device *netdev)
-{
-	return -EBUSY;
-}
-
-static int vnr_asleep_stop(struct net_device *netdev)
-{
-	return 0;
-}
-
-static netdev_tx_t vnr_asleep_xmit(struct sk_buff *skb,
-				   struct net_device *netdev)
-{
-	dev_kfree_skb_any(skb);
-	return NETDEV_TX_OK;
-}
-
-static int vnr_asleep_xdp_xmit(struct net_device *netdev, int n,
-			       struct xdp_frame **frames, u32 flags)
-{
-	return -ENETDOWN;
-}
-
-static int vnr_asleep_set_features(struct net_device *netdev,
-				   netdev_features_t features)
-{
-	return -EBUSY;
-}
-
-static int vnr_asleep_add_vid(struct net_device *netdev, __be16 proto, u16 vid)
-{
-	return -EBUSY;
-}
-
-static int vnr_asleep_kill_vid(struct net_device *netdev, __be16 proto, u16 vid)
-{
-	return 0;
-}
-
-/* Without those of virtio_net that the network core can do without. */
-static const struct net_device_ops vnr_asleep_ops = {
-	.ndo_open = vnr_asleep_open,
-	.ndo_stop = vnr_asleep_stop,
-	.ndo_start_xmit = vnr_asleep_xmit,
-	.ndo_xdp_xmit = vnr_asleep_xdp_xmit,
-	.ndo_set_features = vnr_asleep_set_features,
-	.ndo_vlan_rx_add_vid = vnr_asleep_add_vid,
-	.ndo_vlan_rx_kill_vid = vnr_asleep_kill_vid,
-};
-
-/* Returns the interface with a reference, NULL if there is none. */
-static struct net_device *vnr_netdev_close(struct vnr_dev *dev)
-{
-	struct net_device *netdev;
-
-	rtnl_lock();
-	netdev = dev->netdev;
-	if (netdev)
-		dev_hold(netdev);
-	/* It is still closed if virtio_net could not be restored at all. */
-	if (!netdev || netdev->netdev_ops == &vnr_asleep_ops)
-		goto out_unlock;
-	dev->ops = netdev->netdev_ops;
-	netif_tx_lock_bh(netdev);
-	netif_device_detach(netdev);
-	netif_tx_unlock_bh(netdev);
-	if (test_and_clear_bit(__LINK_STATE_START, &netdev->state))
-		dev->ops->ndo_stop(netdev);
-	WRITE_ONCE(netdev->netdev_ops, &vnr_asleep_ops);
-	/* Statistics are read under RCU. */
-	synchronize_net();
-out_unlock:
-	rtnl_unlock();
-	return netdev;
-}
-
-static void vnr_netdev_open(struct vnr_dev *dev, struct net_device *netdev)
-{
-	rtnl_lock();
-	netif_device_detach(netdev);
-	if (netdev->flags & IFF_UP) {
-		set_bit(__LINK_STATE_START, &netdev->state);
-		if (dev->ops->ndo_open(netdev)) {
-			netdev_err(netdev, "cannot be opened again\n");
-			dev_close(netdev);
-		}
-	}
-	WRITE_ONCE(netdev->netdev_ops, dev->ops);
-	netif_device_attach(netdev);
-	if (!dev->blind)
-		vnr_tell_again(netdev);
-	/* Report the link again: some only listen while the interface runs. */
-	if (netif_carrier_ok(netdev)) {
-		netif_carrier_off(netdev);
-		netif_carrier_on(netdev);
-	}
-	rtnl_unlock();
-}
-
-#ifdef CONFIG_PM_SLEEP
-static int vnr_restore(struct vnr_dev *dev, bool blind)
+/* Context: the child is locked. */
+static int vnr_recover_try(struct vnr_dev *dev)
 {
 	int ret;
 
-	dev->blind = blind;
-	WRITE_ONCE(dev->state.mute, blind);
-	ret = virtio_device_restore(&dev->child->vdev);
-	dev->frozen = ret;
-	if (ret)
-		dev->blind = false;
-	return ret;
-}
-#endif
-
-/*
- * A frozen virtio_net must not stay so: its queues are freed, but it uses them when it is
- * unbound.  If the device cannot be started, virtio_net is restored blind, which needs
- * nothing but memory: with virtqueues that nobody serves, a control queue on which each
- * command fails, and no link.
- */
-static int vnr_refresh(struct vnr_dev *dev, struct virtio_device *vdev)
-{
-#ifdef CONFIG_PM_SLEEP
-	int ret = 0;
-
-	if (!dev->frozen)
-		ret = virtio_device_freeze(vdev);
+	if (!dev->child->vdev.dev.driver || !dev->vqs ||
+	    vnr_life_state(dev) != VNR_QUIESCED) {
+		/* A driver that is bound later may start it: there was a sign of life. */
+		if (vnr_life_state(dev) == VNR_QUIESCED)
+			WRITE_ONCE(dev->state.mute, false);
+		return 0;
+	}
+	ret = vnr_restart(dev);
+	vnr_link(dev, !ret);
 	if (ret)
 		return ret;
-	dev->frozen = true;
-	ret = vnr_restore(dev, false);
-	if (ret && vnr_restore(dev, true))
-		dev_err(vnr_device(dev), "virtio_net stays frozen\n");
-	return ret;
-#else
-	return -EOPNOTSUPP;
-#endif
+	dev->state.restarted = jiffies;
+	dev_info(vnr_device(dev), "restarted\n");
+	return 0;
 }
 
 /**
  * vnr_recover_restart() - start a quiesced function again
  * @dev: function
  *
- * The interface stays.  The RDMA device is added by DRIVER_OK.
+ * The interface stays.  The RDMA device is added when the device runs.
  *
- * Context: may sleep.
+ * Context: may sleep; the RTNL lock must not be held.
  * Return: 0, also if there is nothing to start, or -errno.
  */
 int vnr_recover_restart(struct vnr_dev *dev)
 {
 	struct virtio_device *vdev = &dev->child->vdev;
-	struct net_device *netdev;
-	int ret = 0;
+	int ret;
 
 	/*
 	 * If it fails, virtio_net is being bound or unbound, and that may wait for us.
 	 */
 	if (!device_trylock(&vdev->dev))
 		return -EAGAIN;
-	if (!vdev->dev.driver || (!dev->vqs && !dev->frozen) ||
-	    vnr_life_state(dev) != VNR_QUIESCED) {
-		/* A driver that is bound later may start it: there was a sign of life. */
-		if (vnr_life_state(dev) == VNR_QUIESCED)
-			WRITE_ONCE(dev->state.mute, false);
-		device_unlock(&vdev->dev);
-		return 0;
-	}
-	netdev = vnr_netdev_close(dev);
-	ret = vnr_refresh(dev, vdev);
-	if (netdev && netdev->netdev_ops == &vnr_asleep_ops && !dev->frozen)
-		vnr_netdev_open(dev, netdev);
-	if (netdev)
-		dev_put(netdev);
+	ret = vnr_recover_try(dev);
 	device_unlock(&vdev->dev);
-	if (ret) {
-		vnr_link(dev, false);
-		return ret;
-	}
-	dev->state.restarted = jiffies;
-	vnr_link(dev, true);
-	dev_info(vnr_device(dev), "restarted\n");
-	return 0;
+	return ret == -EOPNOTSUPP ? vnr_recover_rebind(dev) : ret;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_restart);
 
@@ -577,7 +415,6 @@ void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
 	WRITE_ONCE(life->leaving, false);
 	WRITE_ONCE(life->stopped, false);
 	if (restart) {
-		WRITE_ONCE(life->mute, false);
 		life->heard = true;
 		life->pending = true;
 	}

@@ -62,6 +62,7 @@ static void vnr_shadow_answer(struct vnr_ctrl_cmd *cmd, u32 used)
 
 static void vnr_shadow_fail(struct vnr_ctrl_cmd *cmd)
 {
+	vnr_journal_note(cmd, false);
 	*(u8 *)cmd->segs[0].addr = VIRTIO_NET_ERR;
 	vnr_shadow_answer(cmd, 1);
 }
@@ -90,6 +91,8 @@ static void vnr_shadow_finish(struct vnr_ctrl_cmd *cmd)
 		vnr_shadow_fail(cmd);
 	} else if (!list_empty(&cmd->node)) {
 		vnr_shadow_copy_back(cmd);
+		if (*vnr_ctrl_cmd_ack(cmd) == VIRTIO_NET_OK)
+			vnr_journal_note(cmd, true);
 		vnr_shadow_answer(cmd, cmd->used);
 	}
 	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
@@ -336,6 +339,7 @@ void vnr_shadow_init(struct vnr_dev *dev)
 	spin_lock_init(&ctrl->shadow_lock);
 	ctrl->stall_ns = VNR_SHADOW_STALL_SEC * NSEC_PER_SEC;
 	INIT_LIST_HEAD(&ctrl->proxied);
+	INIT_LIST_HEAD(&ctrl->journal);
 	vnr_hrtimer_setup(&ctrl->stall, vnr_shadow_stall);
 	init_irq_work(&ctrl->stall_work, vnr_shadow_stall_work);
 
@@ -409,6 +413,7 @@ void vnr_shadow_destroy(struct vnr_dev *dev)
 	shadow = ctrl->shadow;
 	ctrl->shadow = NULL;
 	spin_unlock_irq(&ctrl->shadow_lock);
+	vnr_journal_forget(ctrl);
 	if (shadow)
 		vring_del_virtqueue(shadow);
 }
