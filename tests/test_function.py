@@ -44,7 +44,7 @@ def test_ordinary_device_with_bit_55_is_left_alone():
     assert guest.run("ls /sys/bus/pci/drivers/virtio_net_roce | grep -c 0000:",
                      check=False).stdout.strip() == "0"
     assert guest.run("ls /sys/class/infiniband | wc -l").stdout.strip() == "0"
-    guest.run("modprobe -r virtio_roce virtio_net_roce")
+    guest.run("modprobe -r virtio_net_roce virtio_roce")
     assert guest.run(f"cat /sys/class/net/{interface}/ifindex").stdout == index
     guest.assert_kernel_clean()
     guest.stop()
@@ -91,7 +91,7 @@ def test_modules_go_when_the_daemon_is_gone(plug_pair):
     plug_pair.plug()
     log = guest.dmesg()
     plug_pair.daemon.stop()
-    guest.run("modprobe -r virtio_roce virtio_net_roce", timeout=120 * PATIENCE)
+    guest.run("modprobe -r virtio_net_roce virtio_roce", timeout=120 * PATIENCE)
     assert guest.alive(), "QEMU ended"
     assert "not given back to virtio-pci" in guest.dmesg().removeprefix(log)
     plug_pair.unplug()

@@ -129,9 +129,7 @@ def unload(guest):
     """The modules, and whatever holds them; none hangs longer than a command may."""
     # What was killed may have some commands to wait for.
     guest.run("for i in $(seq 40); do modprobe -r rdma_ucm 2> /dev/null && break; sleep 1;"
-              " done; modprobe -r virtio_roce virtio_net_roce &&"
-              # A device that is restarted meanwhile makes udev load one of them again.
-              " udevadm settle && modprobe -r virtio_roce", timeout=150)
+              " done; modprobe -r virtio_net_roce virtio_roce", timeout=150)
     guest.forget()
 
 

@@ -212,7 +212,7 @@ def test_late(system, network):
     """
     assert_has_network(system)
     with Talk(system, system.daemon, HOST) as talk:
-        _changes_hands(system, "virtio-pci", "modprobe -r virtio_roce virtio_net_roce")
+        _changes_hands(system, "virtio-pci", "modprobe -r virtio_net_roce virtio_roce")
         talk.assert_goes_on()
         _changes_hands(system, "virtio_net_roce", "modprobe virtio_net_roce")
         talk.assert_goes_on()

@@ -586,7 +586,7 @@ class Guest:
 
     def unload_modules(self):
         """Unloads our modules; the stock driver has the interface again."""
-        self.run("modprobe -r virtio_roce virtio_net_roce")
+        self.run("modprobe -r virtio_net_roce virtio_roce")
         return self.configure_network()
 
     def rdma_device(self, timeout=20):

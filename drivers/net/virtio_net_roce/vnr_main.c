@@ -237,6 +237,4 @@ static void __exit vnr_exit(void)
 module_exit(vnr_exit);
 
 MODULE_DESCRIPTION("virtio-net functions with RoCE: Ethernet for virtio_net, RDMA for virtio_roce");
-/* Loading either of the two modules loads both. */
-MODULE_SOFTDEP("post: virtio_roce");
 MODULE_LICENSE("GPL");

@@ -544,7 +544,27 @@ static struct auxiliary_driver vroce_driver = {
 	.id_table = vroce_id_table,
 };
 
-module_auxiliary_driver(vroce_driver);
+static int __init vroce_init(void)
+{
+	return auxiliary_driver_register(&vroce_driver);
+}
+module_init(vroce_init);
+
+static int vroce_is_bound(struct device *d, void *data)
+{
+	return 1;
+}
+
+static void __exit vroce_exit(void)
+{
+	bool bound = driver_for_each_device(&vroce_driver.driver, NULL, NULL,
+					    vroce_is_bound);
+
+	auxiliary_driver_unregister(&vroce_driver);
+	if (bound)
+		pr_notice("virtio_roce: unloaded before virtio_net_roce, so a restart of a function loads it again; unload virtio_net_roce first\n");
+}
+module_exit(vroce_exit);
 
 MODULE_DESCRIPTION("RDMA over virtio-net functions that offer RoCE");
 MODULE_LICENSE("GPL");
