@@ -8,6 +8,7 @@
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/virtio_config.h>
 
 #include "virtio_net_roce_fake.h"
@@ -222,6 +223,33 @@ static void rdma_netdev_goes(struct kunit *test)
 	netdev_gone(netdev);
 }
 
+/*
+ * The interface moves to another network namespace: it is told as a removal, but nothing
+ * is removed.
+ */
+static void rdma_netdev_moves(struct kunit *test)
+{
+	struct fake *fake = rdma_fake(test);
+	struct net_device *netdev = netdev_new(fake);
+	struct netdev_notifier_info info = { .dev = netdev };
+	struct notifier_block *nb = &fake->dev->netdev_nb;
+
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(netdev));
+	settle(fake);
+	KUNIT_ASSERT_EQ(test, seen.probes, 1);
+	rtnl_lock();
+	nb->notifier_call(nb, NETDEV_UNREGISTER, &info);
+	KUNIT_EXPECT_PTR_EQ(test, fake->dev->netdev, netdev);
+	nb->notifier_call(nb, NETDEV_REGISTER, &info);
+	rtnl_unlock();
+	settle(fake);
+	KUNIT_EXPECT_EQ(test, seen.probes, 1);
+	KUNIT_EXPECT_EQ(test, seen.removes, 0);
+	netdev_gone(netdev);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+}
+
 /* A start while it stops: the device is removed, then added again. */
 static void rdma_start_while_stopping(struct kunit *test)
 {
@@ -233,7 +261,7 @@ static void rdma_start_while_stopping(struct kunit *test)
 	settle(fake);
 	KUNIT_ASSERT_EQ(test, seen.probes, 1);
 
-	/* As the notifier does for an interface that moves to a namespace. */
+	/* As the notifier does for an interface that goes. */
 	seen.hold_remove = true;
 	queue_work(system_unbound_wq, &fake->dev->stop_work);
 	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&seen.removing,
@@ -420,6 +448,7 @@ static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_once),
 	KUNIT_CASE(rdma_other_netdev),
 	KUNIT_CASE(rdma_netdev_goes),
+	KUNIT_CASE(rdma_netdev_moves),
 	KUNIT_CASE(rdma_start_while_stopping),
 	KUNIT_CASE(rdma_stop_while_starting),
 	KUNIT_CASE(rdma_follows_child),

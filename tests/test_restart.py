@@ -11,7 +11,7 @@ import pytest
 
 from lab import paths
 from lab.iperf import iperf
-from lab.pingpong import pingpong
+from lab.pingpong import PORT, gid_index, gid_text, pingpong
 
 # How often the function is restarted in each test.
 ROUNDS = 100 if paths.LONG else 5
@@ -162,3 +162,80 @@ def test_rings_are_not_resized(rdma_pair):
     restart(guest)
     wait_up(guest)
     assert guest.run(f"ethtool -g {interface}").stdout == shown
+
+
+def test_unload_in_order(rdma_pair):
+    """The lower module first, also while a restart is under way; the other order says so."""
+    guest = rdma_pair.b
+    wrong, before = "unload virtio_net_roce first", guest.dmesg()
+    reset = "$(ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*)/reset"
+    for _ in range(3):
+        guest.run(f"echo 1 > {reset} && modprobe -r virtio_net_roce virtio_roce &&"
+                  " udevadm settle && ! grep -E '^virtio_(net_)?roce ' /proc/modules")
+        guest.load_modules()
+        wait_up(guest)
+    assert wrong not in guest.dmesg().removeprefix(before)
+    guest.run("rmmod virtio_roce")
+    assert wrong in guest.dmesg().removeprefix(before)
+    guest.run("modprobe virtio_roce")
+    wait_up(guest)
+    pingpong(rdma_pair.a, guest, iterations=200, validate=True)
+
+
+class Container:
+    """A network namespace of a guest, with exclusive RDMA devices, as container plug-ins make it."""
+
+    def __init__(self, guest):
+        self.guest = guest
+        self.interface, self.device = guest.interface(), guest.rdma_device()
+        guest.run("rdma system set netns exclusive && ip netns add inside")
+
+    def take_interface(self):
+        """Moves the interface, with an address."""
+        self.guest.run(f"ip link set {self.interface} netns inside &&"
+                       f" ip -n inside addr add {self.guest.address}/24 dev {self.interface} &&"
+                       f" ip -n inside link set {self.interface} up")
+
+    def take_device(self):
+        """Moves the RDMA device."""
+        self.guest.run(f"rdma dev set {self.device} netns inside")
+
+    def run(self, line):
+        """A command in it."""
+        return self.guest.run(["ip", "netns", "exec", "inside", "bash", "-c", line])
+
+    def gid_index(self):
+        """Index of the GID of the guest's IPv4 address, once there is one."""
+        listing = (f"grep -ls {gid_text(self.guest.address)}"
+                   f" /sys/class/infiniband/{self.device}/ports/1/gids/*")
+        return self.run(f"until {listing}; do sleep 0.1; done").stdout.split()[0].rsplit("/", 1)[1]
+
+    def end(self):
+        """Everything is back outside."""
+        self.guest.run("ip netns del inside")
+        self.guest.wait_until(f"test -e /sys/class/net/{self.interface} &&"
+                              f" test -e /sys/class/infiniband/{self.device}", 60)
+        self.guest.run("rdma system set netns shared")
+        self.guest.forget()
+        self.guest.configure_network()
+
+
+@pytest.mark.parametrize("order", ["interface", "device"])
+def test_container(rdma_pair, order):
+    """Interface and RDMA device move to a container in either order, and come back."""
+    guest, other = rdma_pair.b, rdma_pair.a
+    box = Container(guest)
+    steps = [box.take_interface, box.take_device]
+    for step in steps if order == "interface" else reversed(steps):
+        step()
+    assert guest.run("ls /sys/class/infiniband").stdout == ""
+    box.run(f"until rdma link | grep -q 'state ACTIVE'; do sleep 0.1; done; ping -c 1 {other.address}")
+    name = other.rdma_device()
+    server = other.popen(["ibv_rc_pingpong", "-d", name, "-g", gid_index(other, name), "-n", "200"])
+    other.wait_listening(PORT)
+    result = box.run(f"ibv_rc_pingpong -d {box.device} -g {box.gid_index()} -n 200 {other.address}")
+    server.wait(check=True)
+    assert "200 iters" in result.stdout, result.stdout
+    box.end()
+    wait_up(guest)
+    pingpong(other, guest, iterations=200, validate=True)

@@ -204,7 +204,7 @@ def test_interface_down_and_up(rdma_pair):
 
 @pytest.mark.debug_kernel
 def test_interface_moves_between_namespaces(rdma_pair):
-    """The RDMA device goes with the interface and comes back with it."""
+    """The RDMA device stays, and works when the interface is back."""
     guest, other = rdma_pair.b, rdma_pair.a
     interface = guest.interface()
     guest.run("ip netns add moved")

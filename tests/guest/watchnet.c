@@ -288,7 +288,7 @@ static void count(unsigned int index)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 	unsigned int index;
 
 	if (argc != 3)

@@ -318,7 +318,7 @@ void vnr_rdma_drop(struct vnr_dev *dev)
 	mutex_unlock(&dev->life);
 }
 
-/* Try a start: an interface that moved to another network namespace is back by now. */
+/* Try a start: there may be another interface by now. */
 static void vnr_stop_work(struct work_struct *work)
 {
 	struct vnr_dev *dev = container_of(work, struct vnr_dev, stop_work);
@@ -379,6 +379,12 @@ static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
 		queue_work(system_freezable_wq, &dev->start_work);
 		break;
 	case NETDEV_UNREGISTER:
+		/*
+		 * An interface that moves to another network namespace stays registered,
+		 * and is the same one there.  Nobody waits for references to it.
+		 */
+		if (netdev->reg_state == NETREG_REGISTERED)
+			break;
 		spin_lock(&dev->netdev_lock);
 		dev->netdev = NULL;
 		spin_unlock(&dev->netdev_lock);
