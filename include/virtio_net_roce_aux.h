@@ -27,6 +27,9 @@ struct net_device;
  * @atomic: the caller must not sleep; the answer is polled for
  * @settle: after a failure the caller frees memory that the device knows.  So if the
  *	device dies, the failure is returned when the device can no longer reach memory.
+ * @undo: command that undoes this one, or 0.  It is sent if @atomic is set and the answer
+ *	comes after the caller has given up.  Its request is the first four bytes of this
+ *	one's request and the response of this one, which has four bytes.
  * @slow: the device needs long for it, as for a long request: few of these are sent at a
  *	time
  * @req: the request in up to two pieces, copied before the command is sent
@@ -38,6 +41,7 @@ struct virtio_net_roce_cmd {
 	bool atomic;
 	bool settle;
 	bool slow;
+	u8 undo;
 	struct kvec req[2];
 	void *rsp;
 	size_t rsp_len;
@@ -93,7 +97,7 @@ enum virtio_net_roce_event {
  *	filled, with zeros where the device wrote nothing, -EREMOTEIO if the device
  *	answered VIRTIO_NET_ERR, -EPROTO if it gave the command back without an
  *	answer, -ETIMEDOUT if that did not come in time, after which every command
- *	that was not sent yet fails with -EIO, -ENODEV if the device was reset since, has no objects
+ *	that was not sent yet fails with -EIO (but see @undo), -ENODEV if the device was reset since, has no objects
  *	any more and touches no memory, -ENOMEM, -E2BIG if the request does not fit into
  *	the control queue, -EAGAIN if the queue is full and the caller must not sleep,
  *	-EBUSY if it could not be sent because of other long requests.
@@ -170,6 +174,7 @@ struct virtio_net_roce_ops {
  * @num_doorbells: number of doorbell virtqueues, likewise
  * @max_req: bytes of the longest request that @ops->exec takes
  * @event_idx: VIRTIO_F_RING_EVENT_IDX was negotiated
+ * @cq_hold: the upper module has found that the device has %VIRTIO_IB_DEVICE_CQ_HOLD
  * @ops: operations
  */
 struct virtio_net_roce_aux {
@@ -184,6 +189,7 @@ struct virtio_net_roce_aux {
 	u32 num_doorbells;
 	size_t max_req;
 	bool event_idx;
+	bool cq_hold;
 	const struct virtio_net_roce_ops *ops;
 };
 

@@ -4,6 +4,8 @@
  * before the device has the command is not missed.
  */
 #include <kunit/static_stub.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
 #include <linux/kthread.h>
 #include <linux/virtio_config.h>
 
@@ -105,6 +107,8 @@ static void answer(struct fake *fake, const struct fake_cmd *cmd, u8 ack)
 	*(u8 *)cmd->in[0].addr = ack;
 	fake_give(fake, cmd, 1);
 	fake_interrupt(fake);
+	/* The CQ is looked at by an interrupt of its own. */
+	usleep_range(2000, 3000);
 }
 
 /* The caller does not wait for the answer.  Completions before it are noticed. */
@@ -279,6 +283,137 @@ static void arm_flood(struct kunit *test)
 	consumer_close(c);
 }
 
+/*
+ * A caller that must not sleep polls for its own answer, and finds that of an arming.  The
+ * handler may want a lock that the caller has.
+ */
+static void arm_caller(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+	unsigned int inside;
+	unsigned long flags;
+
+	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	complete_one(c);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	*(u8 *)cmd->in[0].addr = VIRTIO_NET_OK;
+	fake_give(fake, cmd, 1);
+	local_irq_save(flags);
+	vnr_ctrl_interrupt(fake->dev->ctrl.vq);
+	inside = c->events;
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, inside, 0);
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(c->events) == 1));
+	consumer_close(c);
+}
+
+/* ----- when is an armed CQ told? ----- */
+
+/**
+ * struct news_case - a CQ that is armed, and what happens to it then
+ * @name: for the report
+ * @slots: slots that the driver has given the device in all
+ * @before: completions when it is armed; not all of them have been polled
+ * @after: completions when an interrupt comes
+ * @twice: it was armed before, with @first completions
+ * @first: see @twice
+ * @told: is the handler called, with a device that does not hold completions
+ * @held: and with one that does
+ */
+static const struct news_case {
+	const char *name;
+	u16 slots;
+	u16 before;
+	u16 after;
+	bool twice;
+	u16 first;
+	bool told;
+	bool held;
+} news_cases[] = {
+	{ "empty, nothing comes", 4, 0, 0, .told = false, .held = false },
+	{ "empty, one comes", 4, 0, 1, .told = true, .held = true },
+	{ "empty, it fills up", 4, 0, 4, .told = true, .held = true },
+	{ "some not polled, nothing comes", 4, 2, 2, .told = false, .held = false },
+	{ "some not polled, one comes", 4, 2, 3, .told = true, .held = true },
+	{ "full, nothing comes", 4, 4, 4, .told = false, .held = true },
+	{ "one slot, full", 1, 1, 1, .told = false, .held = true },
+	{ "index wraps, full", 2, 2, 2, .told = false, .held = true },
+	{ "armed twice, nothing comes", 4, 1, 1, .twice = true, .first = 1,
+	  .told = false, .held = false },
+	{ "armed twice, one came in between", 4, 2, 2, .twice = true, .first = 1,
+	  .told = true, .held = true },
+	{ "armed twice, one comes", 4, 1, 2, .twice = true, .first = 1,
+	  .told = true, .held = true },
+};
+
+static void news_name(const struct news_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(news, news_cases, news_name);
+
+/* As vnr_op_cq_arm(): it is in a table that the test cannot reach without an interface. */
+static void news_arm(struct fake *fake, u16 used)
+{
+	struct vnr_dev *dev = fake->dev;
+
+	dev->queues[CQN].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake), used);
+	if (test_bit(CQN, dev->armed))
+		return;
+	dev->cqs[CQN].arm_idx = used;
+	set_bit(CQN, dev->armed);
+}
+
+static bool news_told(struct fake *fake, struct consumer *c, bool hold)
+{
+	const struct news_case *n = fake->test->param_value;
+	struct vnr_dev *dev = fake->dev;
+	unsigned int events = c->events;
+	unsigned long flags;
+
+	dev->cqs[CQN].hold = hold;
+	dev->queues[CQN].pub.vring.avail->idx = cpu_to_virtio16(fake_vdev(fake),
+								n->slots);
+	clear_bit(CQN, dev->armed);
+	if (n->twice)
+		news_arm(fake, n->first);
+	news_arm(fake, n->before);
+	dev->queues[CQN].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake),
+							       n->after);
+	local_irq_save(flags);
+	generic_handle_irq(dev->vectors[vnr_cq_vector(dev, CQN)].irq);
+	/* Told once for each arming. */
+	generic_handle_irq(dev->vectors[vnr_cq_vector(dev, CQN)].irq);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_LE(fake->test, c->events, events + 1);
+	return c->events != events;
+}
+
+/* The rule, for a vector of its own and for one that serves everything. */
+static void arm_news(struct kunit *test)
+{
+	const struct news_case *n = test->param_value;
+	struct consumer *c;
+	struct fake *fake;
+	unsigned int few;
+
+	for (few = 0; few < 2; few++) {
+		fake = fake_create(test);
+		if (few)	/* MSI-X control: size of the table */
+			fake->cfg[FAKE_MSIX_CAP + PCI_MSIX_FLAGS] = 0;
+		KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
+		KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
+		KUNIT_EXPECT_EQ(test, fake->dev->nvectors == 1, few);
+		c = consumer_open(fake);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, false), n->told);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, true), n->held);
+		consumer_close(c);
+	}
+}
+
 static struct kunit_case arm_cases[] = {
 	KUNIT_CASE(arm_missed),
 	KUNIT_CASE(arm_again),
@@ -286,6 +421,8 @@ static struct kunit_case arm_cases[] = {
 	KUNIT_CASE(arm_no_memory),
 	KUNIT_CASE(arm_dead),
 	KUNIT_CASE(arm_flood),
+	KUNIT_CASE(arm_caller),
+	KUNIT_CASE_PARAM(arm_news, news_gen_params),
 	{}
 };
 

@@ -372,8 +372,68 @@ static void ctrl_timeout_atomic(struct kunit *test)
 	fake->dev->ctrl.atomic_us = 2000;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_atomic(fake, r));
 	KUNIT_EXPECT_EQ(test, r->rsp[0], 0xee);
+	/* Nobody else is harmed. */
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_RUNNING);
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
+	/* But if it is not answered in the time of any command, the device is dead. */
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, vnr_ctrl_exec(fake->dev, &runner_new(fake, 2, 16, 8)->cmd));
 	expect_dead(test, fake, late);
+}
+
+/* What a late answer has made is undone, and only that. */
+static const struct undo_case {
+	const char *name;
+	u8 undo;
+	u8 ack;
+	bool undone;
+} undo_cases[] = {
+	{ "made", VIRTIO_NET_CTRL_ROCE_DESTROY_AH, VIRTIO_NET_OK, true },
+	{ "refused", VIRTIO_NET_CTRL_ROCE_DESTROY_AH, VIRTIO_NET_ERR, false },
+	{ "nothing to undo", 0, VIRTIO_NET_OK, false },
+};
+
+static void undo_name(const struct undo_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(undo, undo_cases, undo_name);
+
+static void ctrl_late_answer(struct kunit *test)
+{
+	const struct undo_case *c = test->param_value;
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct runner *r = runner_new(fake, VIRTIO_NET_CTRL_ROCE_CREATE_AH, 48, 4);
+	struct fake_cmd *cmd = fake_cmds(test, 2);
+	u8 rsp[5] = { c->ack, 0x11, 0x22, 0x33, 0x44 };
+	const struct virtio_net_ctrl_hdr *hdr;
+	u8 req[10];
+
+	r->cmd.undo = c->undo;
+	fake->dev->ctrl.atomic_us = 2000;
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_atomic(fake, r));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[0]));
+	fake_scatter(cmd[0].in, cmd[0].nin, rsp, sizeof(rsp));
+	fake_give(fake, &cmd[0], sizeof(rsp));
+	fake_interrupt(fake);
+	KUNIT_ASSERT_EQ(test, fake_take(fake, &cmd[1]), c->undone);
+	if (c->undone) {
+		hdr = cmd[1].out[0].addr;
+		KUNIT_EXPECT_EQ(test, hdr->class, VIRTIO_NET_CTRL_ROCE);
+		KUNIT_EXPECT_EQ(test, hdr->cmd, c->undo);
+		KUNIT_EXPECT_EQ(test, 10, fake_gather(cmd[1].out, cmd[1].nout,
+						      req, sizeof(req)));
+		KUNIT_EXPECT_MEMEQ(test, req + 2, r->req, 4);
+		KUNIT_EXPECT_MEMEQ(test, req + 6, rsp + 1, 4);
+		*(u8 *)cmd[1].in[0].addr = VIRTIO_NET_OK;
+		fake_give(fake, &cmd[1], 1);
+		fake_interrupt(fake);
+	}
+	KUNIT_EXPECT_EQ(test, fake->dev->ctrl.vq->num_free, FAKE_NUM);
+	fake_start(fake, serve_ok);
+	KUNIT_EXPECT_EQ(test, 0, run(fake, 2, 4, 8));
 }
 
 /* The device never answers, and the function is removed. */
@@ -779,6 +839,7 @@ static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE(ctrl_answers),
 	KUNIT_CASE(ctrl_timeout),
 	KUNIT_CASE(ctrl_timeout_atomic),
+	KUNIT_CASE_PARAM(ctrl_late_answer, undo_gen_params),
 	KUNIT_CASE(ctrl_timeout_teardown),
 	KUNIT_CASE(ctrl_abandon),
 	KUNIT_CASE(ctrl_full),

@@ -13,8 +13,6 @@
 
 #include "virtio_net_roce_fake.h"
 
-#define MSIX_CAP	0x40
-
 /* ----- the PCI function ----- */
 
 static struct fake *fake_from_bus(struct pci_bus *bus)
@@ -45,7 +43,7 @@ static int fake_cfg_write(struct pci_bus *bus, unsigned int devfn, int where,
 		return PCIBIOS_DEVICE_NOT_FOUND;
 	if (where == PCI_BASE_ADDRESS_0)
 		val &= ~(FAKE_BAR - 1);
-	else if (where != PCI_COMMAND && where != MSIX_CAP + PCI_MSIX_FLAGS)
+	else if (where != PCI_COMMAND && where != FAKE_MSIX_CAP + PCI_MSIX_FLAGS)
 		return PCIBIOS_SUCCESSFUL;
 	if (where == PCI_COMMAND && fake->master)
 		val |= PCI_COMMAND_MASTER;
@@ -104,10 +102,10 @@ static void fake_fill_cfg(struct fake *fake, u16 vendor, u16 device)
 	fake->cfg[PCI_REVISION_ID] = 1;
 	fake_put32(fake, PCI_BASE_ADDRESS_0, virt_to_phys(fake->bar));
 
-	fake_link(fake, MSIX_CAP, PCI_CAP_ID_MSIX);
-	fake_put16(fake, MSIX_CAP + PCI_MSIX_FLAGS, FAKE_VECTORS - 1);
-	fake_put32(fake, MSIX_CAP + PCI_MSIX_TABLE, FAKE_MSIX);
-	fake_put32(fake, MSIX_CAP + PCI_MSIX_PBA, FAKE_PBA);
+	fake_link(fake, FAKE_MSIX_CAP, PCI_CAP_ID_MSIX);
+	fake_put16(fake, FAKE_MSIX_CAP + PCI_MSIX_FLAGS, FAKE_VECTORS - 1);
+	fake_put32(fake, FAKE_MSIX_CAP + PCI_MSIX_TABLE, FAKE_MSIX);
+	fake_put32(fake, FAKE_MSIX_CAP + PCI_MSIX_PBA, FAKE_PBA);
 }
 
 static void fake_free_bar(void *data)
@@ -499,15 +497,19 @@ struct fake_cmd *fake_cmds(struct kunit *test, unsigned int n)
  */
 bool fake_take(struct fake *fake, struct fake_cmd *cmd)
 {
-	const struct vring *vring = fake_vring(fake);
-	const struct vring_desc *table = vring->desc;
-	unsigned int num = vring->num;
+	const struct vring_desc *table;
+	const struct vring *vring;
+	unsigned int num;
 	u16 i, flags;
 
 	if (fake_rung(fake) == FAKE_CTRL)
 		fake->awake = true;
+	/* While the function is restarted there is no queue. */
 	if (!fake->awake)
 		return false;
+	vring = fake_vring(fake);
+	table = vring->desc;
+	num = vring->num;
 	/* Orders the index before the entries. */
 	if ((u16)smp_load_acquire((__force u16 *)&vring->avail->idx) ==
 	    fake->avail) {

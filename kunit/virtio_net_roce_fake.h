@@ -41,6 +41,8 @@
 #define FAKE_BAR	0x2000
 
 #define FAKE_VECTORS	16
+/* In the configuration space. */
+#define FAKE_MSIX_CAP	0x40
 #define FAKE_SEGS	24
 
 /* A restart sets the sizes of receive and transmit rings, and sets them back. */

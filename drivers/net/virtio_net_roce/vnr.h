@@ -159,12 +159,14 @@ int vnr_arm_request(struct vnr_arm *arm, bool solicited_only);
  * @data: for @notify
  * @arm: command by which a kernel consumer's CQ asks for notifications, else NULL
  * @arm_idx: used index when the CQ was armed
+ * @hold: the device holds completions that find no slot
  */
 struct vnr_cq {
 	void (*notify)(void *data);
 	void *data;
 	struct vnr_arm *arm;
 	u16 arm_idx;
+	bool hold;
 };
 
 /**

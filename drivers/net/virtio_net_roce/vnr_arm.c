@@ -9,8 +9,10 @@
  * If the consumer asks again meanwhile, the command is sent again after the answer.
  *
  * Until the device has the command, it may complete a request without a notification.
- * So when the answer comes, the driver checks the CQ itself.
+ * So when the answer comes, the driver checks the CQ itself.  It does so from an interrupt
+ * of its own: an answer may be found by a caller that polls for another one under a lock.
  */
+#include <linux/irq_work.h>
 #include <linux/kmemleak.h>
 #include <linux/rcupdate.h>
 #include <linux/scatterlist.h>
@@ -31,6 +33,8 @@
  * @cqn: number of the CQ
  * @cmd: the command
  * @retry: sends it later if there was no memory, as when bounce buffers run out
+ * @look: checks the CQ
+ * @rcu: frees it, because @look must not free itself
  * @lock: guards the rest
  * @gone: the CQ is gone, and nothing is sent any more
  * @busy: the command waits for room or for its answer
@@ -43,6 +47,8 @@ struct vnr_arm {
 	u32 cqn;
 	struct vnr_ctrl_cmd *cmd;
 	struct delayed_work retry;
+	struct irq_work look;
+	struct rcu_head rcu;
 	spinlock_t lock; /* gone, busy, again, any */
 	bool gone;
 	bool busy;
@@ -55,7 +61,20 @@ static void vnr_arm_release(struct kref *ref)
 	struct vnr_arm *arm = container_of(ref, struct vnr_arm, ref);
 
 	vnr_ctrl_cmd_put(arm->cmd);
-	kfree(arm);
+	kfree_rcu(arm, rcu);
+}
+
+/* Has the reference that vnr_arm_finish() took. */
+static void vnr_arm_look(struct irq_work *work)
+{
+	struct vnr_arm *arm = container_of(work, struct vnr_arm, look);
+	unsigned long flags;
+
+	/* Without hard interrupts it runs in a thread. */
+	local_irq_save(flags);
+	vnr_cq_look(arm->dev, arm->cqn);
+	local_irq_restore(flags);
+	kref_put(&arm->ref, vnr_arm_release);
 }
 
 /* Context: lock held. */
@@ -110,11 +129,9 @@ static void vnr_arm_finish(struct vnr_ctrl_cmd *cmd)
 				    "REQ_NOTIFY_CQ failed for CQ %u\n",
 				    arm->cqn);
 
-	/* As if from an interrupt.  vnr_arm_destroy() waits until it is done. */
-	local_irq_save(flags);
-	vnr_cq_look(arm->dev, arm->cqn);
-	local_irq_restore(flags);
-	kref_put(&arm->ref, vnr_arm_release);
+	/* The reference goes over.  vnr_arm_destroy() waits until it is done. */
+	if (!irq_work_queue(&arm->look))
+		kref_put(&arm->ref, vnr_arm_release);
 }
 
 /**
@@ -154,6 +171,7 @@ struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn)
 	kref_init(&arm->ref);
 	spin_lock_init(&arm->lock);
 	INIT_DELAYED_WORK(&arm->retry, vnr_arm_retry);
+	arm->look = IRQ_WORK_INIT_HARD(vnr_arm_look);
 	arm->dev = dev;
 	arm->cqn = cqn;
 	arm->cmd = cmd;
@@ -182,6 +200,7 @@ void vnr_arm_destroy(struct vnr_arm *arm)
 	arm->gone = true;
 	spin_unlock_irq(&arm->lock);
 	cancel_delayed_work_sync(&arm->retry);
+	irq_work_sync(&arm->look);
 	kref_put(&arm->ref, vnr_arm_release);
 	/* This waits for all code that runs with interrupts off. */
 	synchronize_rcu();

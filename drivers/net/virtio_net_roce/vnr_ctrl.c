@@ -475,8 +475,47 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_ctrl_abandon);
 
 /* ----- RoCE commands ----- */
 
+static void vnr_ctrl_finish_undo(struct vnr_ctrl_cmd *cmd)
+{
+	if (!cmd->err && *vnr_ctrl_cmd_ack(cmd) != VIRTIO_NET_OK)
+		dev_err_ratelimited(vnr_device(container_of(cmd->ctrl, struct vnr_dev, ctrl)),
+				    "the device keeps what a late answer has made\n");
+}
+
+/*
+ * The device has made something that nobody waits for any more.  If there is no memory to
+ * undo it, it stays until the function is reset.
+ */
+static void vnr_ctrl_undo(struct vnr_ctrl_cmd *late)
+{
+	struct virtio_net_ctrl_hdr *hdr;
+	struct vnr_ctrl_cmd *cmd;
+	__le32 *req;
+	u8 *ack;
+
+	cmd = vnr_ctrl_cmd_alloc(late->ctrl, 3, vnr_ctrl_finish_undo, GFP_ATOMIC);
+	if (!cmd)
+		return;
+	hdr = vnr_ctrl_cmd_add(cmd, false, sizeof(*hdr), GFP_ATOMIC);
+	req = hdr ? vnr_ctrl_cmd_add(cmd, false, 2 * sizeof(*req), GFP_ATOMIC) : NULL;
+	ack = req ? vnr_ctrl_cmd_add(cmd, true, sizeof(*ack), GFP_ATOMIC) : NULL;
+	if (!ack)
+		goto out_put;
+	hdr->class = VIRTIO_NET_CTRL_ROCE;
+	hdr->cmd = late->undo;
+	req[0] = *(__le32 *)sg_virt(&late->sg[1]);
+	req[1] = *(__le32 *)sg_virt(&late->sg[late->nout + 1]);
+	*ack = VNR_CTRL_NO_ACK;
+	vnr_ctrl_submit(late->ctrl, cmd, VNR_CTRL_URGENT);
+out_put:
+	vnr_ctrl_cmd_put(cmd);
+}
+
 static void vnr_ctrl_finish_exec(struct vnr_ctrl_cmd *cmd)
 {
+	if (cmd->orphan && cmd->undo && !cmd->err &&
+	    *vnr_ctrl_cmd_ack(cmd) == VIRTIO_NET_OK)
+		vnr_ctrl_undo(cmd);
 	complete(&cmd->done);
 }
 
@@ -517,7 +556,10 @@ static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 	return cmd->err;
 }
 
-/* Give up a command whose caller must not sleep and has waited too long. */
+/*
+ * Give up a command whose caller must not sleep and has waited too long.  That is no reason
+ * to give up the device: a command that was sent has as much time as any other.
+ */
 static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
@@ -528,6 +570,8 @@ static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 	state = cmd->state;
 	if (state == VNR_CTRL_WAITING)
 		list_del_init(&cmd->link);
+	else if (state == VNR_CTRL_SENT)
+		cmd->orphan = true;
 	spin_unlock_irqrestore(&ctrl->lock, flags);
 
 	switch (state) {
@@ -535,9 +579,9 @@ static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 		vnr_ctrl_cmd_put(cmd);
 		return -EAGAIN;
 	case VNR_CTRL_SENT:
-		vnr_ctrl_kill(dev, "a RoCE command");
 		return -ETIMEDOUT;
 	default:
+		/* Its answer may not have been told yet. */
 		return cmd->err;
 	}
 }
@@ -638,6 +682,7 @@ vnr_ctrl_exec_alloc(struct vnr_ctrl *ctrl,
 			       vnr_ctrl_finish_exec, gfp);
 	if (!c)
 		return NULL;
+	c->undo = cmd->undo;
 	hdr = vnr_ctrl_cmd_add(c, false, sizeof(*hdr), gfp);
 	if (!hdr || vnr_ctrl_cmd_add_request(c, len, gfp))
 		goto err_put;

@@ -60,6 +60,8 @@ enum vnr_ctrl_state {
  * @submitted: when it was submitted
  * @sent: when it was sent, 0 before
  * @err: 0 if it was answered, else -errno
+ * @orphan: its caller has given up; guarded as @state
+ * @undo: command that undoes it, see &virtio_net_roce_cmd
  * @owner: for the use of the submitter
  * @deadline: when the answer to an Ethernet command is late
  * @used: used length that the device gave
@@ -85,6 +87,8 @@ struct vnr_ctrl_cmd {
 	ktime_t submitted;
 	ktime_t sent;
 	int err;
+	bool orphan;
+	u8 undo;
 	void *owner;
 	ktime_t deadline;
 	u32 used;

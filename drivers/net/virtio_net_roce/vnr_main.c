@@ -133,6 +133,9 @@ static int vnr_suspend(struct device *d)
 	if (vnr_recover_answers(dev))
 		vnr_rdma_stop(dev);
 	vnr_recover_take_down(dev);
+	/* virtio_net does not sleep yet: wait for doorbells that it is ringing just now. */
+	synchronize_net();
+	cancel_delayed_work_sync(&dev->config_work);
 	pci_disable_device(to_pci_dev(d));
 	return 0;
 }

@@ -32,15 +32,20 @@
 /* ----- interrupts ----- */
 
 /*
- * May an armed CQ have new completions?  If it has no free slot, it may: the device
- * holds the completions, and interrupts before it has a slot for them.
+ * May an armed CQ have new completions?  This is the rule for CQs that are virtqueues;
+ * those on direct rings have events.
+ *
+ * A CQ that has grown since it was armed has some.  A CQ that has no free slot cannot grow.
+ * A device with CQ_HOLD holds its completions then, and interrupts before it has a slot for
+ * them, so they may be news.  Any other device has no completions that find no slot, and
+ * all that are in the ring were there when the CQ was armed.
  */
 static bool vnr_cq_has_news(const struct vnr_cq *cq, const struct vring *vring)
 {
 	u16 avail = le16_to_cpu((__force __le16)READ_ONCE(vring->avail->idx));
 	u16 used = le16_to_cpu((__force __le16)READ_ONCE(vring->used->idx));
 
-	return used != READ_ONCE(cq->arm_idx) || used == avail;
+	return used != READ_ONCE(cq->arm_idx) || (cq->hold && used == avail);
 }
 
 /**
@@ -133,8 +138,11 @@ void vnr_config_work(struct work_struct *work)
 {
 	struct vnr_dev *dev = container_of(to_delayed_work(work),
 					   struct vnr_dev, config_work);
-	u32 generation = vp_modern_generation(&dev->mdev);
+	u32 generation;
 
+	if (READ_ONCE(dev->state.mute))
+		return;
+	generation = vp_modern_generation(&dev->mdev);
 	if (generation == dev->config_generation)
 		return;
 	dev->config_generation = generation;
@@ -692,6 +700,8 @@ void vnr_rdma_queues_teardown(struct vnr_dev *dev)
 	vnr_events_teardown(dev);
 	WRITE_ONCE(dev->armed, NULL);
 	vnr_vectors_synchronize(dev);
+	/* An answer to a command makes others look, too, with interrupts off. */
+	synchronize_rcu();
 	bitmap_free(armed);
 	for (i = 0; i < dev->nqueues; i++)
 		vnr_rdma_queue_free(dev, &dev->queues[i]);

@@ -118,6 +118,7 @@ static int vnr_op_cq_enable(struct virtio_net_roce_aux *aux, u32 cqn,
 	}
 	cq->notify = notify;
 	cq->data = data;
+	cq->hold = aux->cq_hold;
 	return 0;
 }
 

@@ -640,6 +640,7 @@ int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_CREATE_AH,
 		.atomic = atomic,
+		.undo = VIRTIO_NET_CTRL_ROCE_DESTROY_AH,
 		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
 		.rsp = &rsp,
 		.rsp_len = sizeof(rsp),

@@ -268,6 +268,7 @@ static void vroce_limit_device(struct vroce_dev *dev)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
 	if (!attr->max_mcast_grp || !attr->max_mcast_qp_attach)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MCAST;
+	dev->aux->cq_hold = vroce_cqs_hold(dev);
 }
 
 /*
