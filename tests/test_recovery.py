@@ -274,6 +274,30 @@ def test_daemon_hangs_and_goes_on(plugged):
         daemon.process.send_signal(signal.SIGCONT)
 
 
+def test_daemon_pauses(plugged):
+    """For three seconds, while connections are made: nothing is given up, and all goes on."""
+    guest, daemon = plugged.guest, plugged.daemon
+    ends, number, log = start_load(guest), restarts(guest), guest.dmesg()
+    server = guest.popen(["rping", "-s", "-P", "-a", guest.address])
+    guest.wait_listening_cm()
+    # A connection that meets the pause may fail.
+    clients = guest.popen(f"while :; do rping -c -a {guest.address} -C 1 && echo connected; done")
+    for _ in range(3):
+        clients.wait_output("connected")
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        daemon.process.send_signal(signal.SIGCONT)
+        clients.output["out"] = ""
+    clients.wait_output("connected")
+    for end in ends:
+        assert end.poll() is None, f"{end.stdout}{end.stderr}"
+    for each in (clients, server, *ends):
+        each.kill()
+    assert restarts(guest) == number
+    assert "does not answer" not in guest.dmesg().removeprefix(log)
+    pingpong(guest, guest, iterations=200, validate=True)
+
+
 def test_link_down_during_restart(plugged):
     """It stays down, whenever it came, and statistics can be read all the time."""
     guest = plugged.guest
