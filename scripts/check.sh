@@ -8,9 +8,10 @@
 # counts is a failure.  The lines before name what was skipped and what failed.
 #   (none)  all suites
 #   fast    what finds most in a few minutes: lint, unit, KUnit, the first guest tests
-#   soak    the guest tests in full volume on both kernels, rdma-core's tests on the kernels
-#           of Debian 12 and the next one, the provider in each version of rdma-core, RPM
-#           packages, the patches of "make upstream", and ten million inputs of each fuzzer
+#   soak    the guest tests in full volume on both kernels, the unit tests with more rounds,
+#           rdma-core's tests on the kernels of Debian 12 and the next one, the provider in
+#           each version of rdma-core, RPM packages, the patches of "make upstream", and ten
+#           million inputs of each fuzzer
 #
 # Suites run in three lanes side by side, because guests leave a third of the
 # processors idle.  The first and the second have guests and what measures time; the
@@ -39,9 +40,9 @@ fast)
 soak)
 	export LAB_LONG=1
 	first=(guest-tests)
-	second=(apps guest-debug conformance-bookworm conformance-forky)
+	second=(unit apps guest-debug conformance-bookworm conformance-forky)
 	idle=(provider-versions rpms upstream-check fused-long fuzz)
-	suites=(build guest-tests apps guest-debug conformance-bookworm conformance-forky
+	suites=(build guest-tests unit apps guest-debug conformance-bookworm conformance-forky
 		provider-versions rpm upstream fused fuzz)
 	;;
 *)

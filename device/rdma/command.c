@@ -16,6 +16,7 @@
 
 #include <linux/virtio_net.h>
 
+#include "base/place.h"
 #include "base/util.h"
 #include "rdma/command.h"
 #include "rdma/qp/qp_life.h"
@@ -133,6 +134,8 @@ static const char *command_query_device(struct rnic *rnic,
 	if (rnic_has_atomics(&rnic->ctx))
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_ATOMIC |
 						 VIRTIO_IB_DEVICE_ATOMIC_WRITE);
+	if (place_is_in_order())
+		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DATA_IN_ORDER);
 	if (rnic_has_direct(&rnic->ctx))
 		command_query_direct(limits, ack);
 	ack->max_fast_reg_pages = htole32(RNIC_FAST_REG_PAGES);

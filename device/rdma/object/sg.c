@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/place.h"
 #include "rdma/object/sg.h"
 
 uint64_t sg_length(const struct sge *sge, unsigned int n)
@@ -106,6 +107,22 @@ static void sg_advance(struct sg *sg, size_t len)
 		sg->off += len;
 }
 
+/*
+ * In a loop-back both may be the same memory.  What is gone reads as zeroes, as memory
+ * that QEMU takes away does.  Only a guest polls what is written.
+ */
+static void sg_copy_part(const struct sg *dst, uint8_t *to, const uint8_t *from, size_t len)
+{
+	if (!to)
+		return;
+	if (!from)
+		memset(to, 0, len);
+	else if (dst->flat)
+		memmove(to, from, len);
+	else
+		place(to, from, len);
+}
+
 void sg_copy(struct sg *dst, struct sg *src, uint64_t len)
 {
 	uint8_t *to, *from;
@@ -114,14 +131,7 @@ void sg_copy(struct sg *dst, struct sg *src, uint64_t len)
 	while (len) {
 		part = sg_contig(src, len, &from);
 		part = sg_contig(dst, part, &to);
-		/*
-		 * In a loop-back both may be the same memory.  What is gone reads as
-		 * zeroes, as memory that QEMU takes away does.
-		 */
-		if (to && from)
-			memmove(to, from, part);
-		else if (to)
-			memset(to, 0, part);
+		sg_copy_part(dst, to, from, part);
 		sg_advance(src, part);
 		sg_advance(dst, part);
 		len -= part;

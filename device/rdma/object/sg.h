@@ -94,6 +94,8 @@ void sg_init_flat(struct sg *sg, void *p);
  * @dst:	destination
  * @src:	source; may overlap the destination
  * @len:	bytes, no more than both were made for
+ *
+ * In memory of a guest the bytes become visible in the order of place().
  */
 void sg_copy(struct sg *dst, struct sg *src, uint64_t len);
 
