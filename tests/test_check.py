@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def test_list_of_skips():
     assert rows and all(len(row) == 4 and row[1] in ("short", "long", "any") for row in rows)
     for _, _, name, _ in rows:
         file, _, test = name.partition("::")
-        if test.strip("*"):
+        if re.match(r"\w", test):
             assert f"def {test.rstrip('*')}" in (paths.TOP / file).read_text(), name
 
 
