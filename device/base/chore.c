@@ -91,6 +91,11 @@ void chore_add(struct loop *loop, struct chore *chore)
 		loop_timer_set(loop, &chores->timer, CHORE_WAIT_NS);
 }
 
+void chore_del(struct loop *loop, struct chore *chore)
+{
+	TAILQ_REMOVE(&loop_chores(loop)->list, chore, entry);
+}
+
 void chore_help(struct loop *loop)
 {
 	struct chores *chores = loop_chores(loop);

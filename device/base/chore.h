@@ -74,6 +74,9 @@ void chores_finish(struct chores *chores);
 /** chore_add() - have a chore done, with @step filled in */
 void chore_add(struct loop *loop, struct chore *chore);
 
+/** chore_del() - forget a chore that is not done */
+void chore_del(struct loop *loop, struct chore *chore);
+
 /** chore_help() - who waits for chores does a part of the oldest one in its own time */
 void chore_help(struct loop *loop);
 

@@ -152,6 +152,7 @@ static struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn)
 	cq->table = cqs;
 	cq->cqn = cqn;
 	TAILQ_INIT(&cq->users);
+	TAILQ_INIT(&cq->failing);
 	TAILQ_INIT(&cq->held);
 	cq->timer.fn = cq_timer;
 	cq->timer.arg = cq;
@@ -397,6 +398,8 @@ void cq_forget(struct cq *cq, struct cq_user *user)
 
 static void cq_free(struct cq *cq)
 {
+	if (cq->chore.step)
+		chore_del(cq->table->ctx->loop, &cq->chore);
 	event_drop(cq->table->events, &cq->ready);
 	event_drop(cq->table->events, &cq->failed);
 	pages_free(&cq->pages);
@@ -427,7 +430,7 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
 
 	if (!cq)
 		return "unknown completion queue";
-	if (!TAILQ_EMPTY(&cq->users))
+	if (!TAILQ_EMPTY(&cq->users) || !TAILQ_EMPTY(&cq->failing))
 		return "completion queue in use";
 	cq_free(cq);
 	return NULL;
@@ -436,13 +439,14 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn)
 void cq_attach(struct cq *cq, struct cq_user *user)
 {
 	user->lot = NULL;
+	user->failed = cq->error;
 	TAILQ_INSERT_TAIL(&cq->users, user, entry);
 }
 
 void cq_detach(struct cq *cq, struct cq_user *user)
 {
 	cq_forget(cq, user);
-	TAILQ_REMOVE(&cq->users, user, entry);
+	TAILQ_REMOVE(cq->error && !user->failed ? &cq->failing : &cq->users, user, entry);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -529,10 +533,36 @@ static void cq_notify_held(struct cq *cq, const struct virtio_rdma_cq_req *wc,
 	cq_wake(cq);
 }
 
-static void cq_fail(struct cq *cq, const char *why)
-{
-	struct cq_user *user;
+/* So many users of a CQ in error fail at a time. */
+#define CQ_FAILS	32
 
+static void cq_fail_user(struct cq *cq, struct cq_user *user)
+{
+	if (user->failed)
+		return;
+	user->failed = true;
+	TAILQ_REMOVE(&cq->failing, user, entry);
+	TAILQ_INSERT_TAIL(&cq->users, user, entry);
+	cq_forget(cq, user);
+	user->fail(user->arg);
+}
+
+static bool cq_fail_some(struct chore *chore)
+{
+	struct cq *cq = (struct cq *)((char *)chore - offsetof(struct cq, chore));
+	unsigned int n;
+
+	for (n = 0; n < CQ_FAILS && !TAILQ_EMPTY(&cq->failing); n++)
+		cq_fail_user(cq, TAILQ_FIRST(&cq->failing));
+	if (!TAILQ_EMPTY(&cq->failing))
+		return true;
+	cq->chore.step = NULL;
+	return false;
+}
+
+/* A CQ may have thousands of users: the first ones, and @user if any, fail now. */
+static void cq_fail(struct cq *cq, struct cq_user *user, const char *why)
+{
 	rnic_warn(cq->table->ctx, "CQ %u in error: %s", cq->cqn, why);
 	cq->error = true;
 	if (cq->control) {
@@ -541,10 +571,13 @@ static void cq_fail(struct cq *cq, const char *why)
 					 __ATOMIC_RELEASE);
 		event_report(cq->table->events, &cq->failed);
 	}
-	TAILQ_FOREACH(user, &cq->users, entry)
-		cq_forget(cq, user);
-	TAILQ_FOREACH(user, &cq->users, entry)
-		user->fail(user->arg);
+	TAILQ_CONCAT(&cq->failing, &cq->users, entry);
+	if (user)
+		cq_fail_user(cq, user);
+	if (!cq_fail_some(&cq->chore))
+		return;
+	cq->chore.step = cq_fail_some;
+	chore_add(cq->table->ctx->loop, &cq->chore);
 }
 
 /*
@@ -709,8 +742,11 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	uint32_t n;
 	int ret = 1;
 
-	/* Without its queue a CQ stands still, as its users do, or while it has no memory. */
-	if (!vq || (cq->control && !cq_block(cq)))
+	/*
+	 * Without its queue a CQ stands still, as its users do, or while it has no memory.
+	 * In error it stores nothing, though some users may not have failed yet.
+	 */
+	if (!vq || cq->error || (cq->control && !cq_block(cq)))
 		return 0;
 	for (n = 0; cq->held_n && pieces < CQ_FILL_PIECES; n++) {
 		held = TAILQ_FIRST(&cq->held);
@@ -731,7 +767,7 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	if (cq->held_n && pieces >= CQ_FILL_PIECES)
 		cq_wait(cq, HELD_WAIT_MIN);
 	if (ret < 0)
-		cq_fail(cq, why);
+		cq_fail(cq, NULL, why);
 	return n;
 }
 
@@ -756,8 +792,10 @@ void cq_add(struct cq *cq, struct cq_user *user,
 	int ret = 1;
 
 	cq_fill_slots(cq);
-	if (cq->error)
+	if (cq->error) {
+		cq_fail_user(cq, user);
 		return;
+	}
 	if (cq->direct)
 		why = cq_store(cq, user, wc, wqe);
 	else if (!cq->vq)
@@ -769,7 +807,7 @@ void cq_add(struct cq *cq, struct cq_user *user,
 	if (!ret)
 		why = cq_hold(cq, user, wc, solicited);
 	if (why)
-		cq_fail(cq, why);
+		cq_fail(cq, user, why);
 	else if (ret)
 		cq_notify(cq, wc, solicited);
 	else

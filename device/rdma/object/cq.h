@@ -19,10 +19,11 @@ struct cq_lot;
 /**
  * struct cq_user - a queue that completes to a CQ
  * @fail:	the CQ has lost a completion: nothing of the queue can complete
- * @arg:	for both
+ * @arg:	for @fail
  * @recv:	it is a receive queue
  * @srqn:	it is the XRC SRQ with this number, or 0
  * @lot:	its completions that wait for a slot, or NULL if there are none
+ * @failed:	@fail was called
  * @entry:	of the CQ
  */
 struct cq_user {
@@ -31,6 +32,7 @@ struct cq_user {
 	bool recv;
 	uint32_t srqn;
 	struct cq_lot *lot;
+	bool failed;
 	TAILQ_ENTRY(cq_user) entry;
 };
 
@@ -51,6 +53,8 @@ struct cq_user {
  * @ready:	event: an armed CQ has what it was armed for
  * @failed:	event: it is in error
  * @users:	send and receive queues that complete to it
+ * @failing:	those of them that have not failed yet, although it is in error
+ * @chore:	lets them fail
  * @armed:	without @control: &enum virtio_ib_notify_flags asked for since the
  *		last interrupt for a completion in a slot
  * @arming:	number of the last arming; with @control: of the last one that a
@@ -81,6 +85,8 @@ struct cq {
 	struct event_mark ready;
 	struct event_mark failed;
 	struct cq_user_list users;
+	struct cq_user_list failing;
+	struct chore chore;
 	uint32_t armed;
 	uint32_t arming;
 	uint32_t told;
@@ -215,7 +221,8 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
  * @solicited:	it is that of a receive request whose sender set the solicited
  *		event
  *
- * If the CQ is full, it and all its users fail.
+ * If the CQ is full, it and @user fail, and its other users do bit by bit, or when they
+ * complete something.
  */
 void cq_add(struct cq *cq, struct cq_user *user,
 	    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);

@@ -225,6 +225,48 @@ static void test_all_announced(void **state)
 	er_pair_free(p);
 }
 
+static unsigned int in_error(const struct rnic *rnic)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < rnic->qps.size; i++)
+		n += rnic->qps.qp[i] && rnic->qps.qp[i]->state == VIRTIO_IB_QPS_ERR;
+	return n;
+}
+
+/* With a CQ all QPs fail that complete to it, though not in one go. */
+static void test_cq_in_error(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct rnic *rnic = p->a.end.guest->rnic;
+	struct er_page other;
+	struct er_qp qp;
+	unsigned int n, failed;
+	struct eg_wr wr;
+
+	er_page_init(&other, p->a.end.guest, 1);
+	er_qp_init(&qp, &other, &p->a.cq, 0, RC, p->a.end.pdn, &(struct er_shape) {});
+	for (n = 0; er_create_qp(&qp) == VIRTIO_NET_OK; n++)
+		qp.direct.bit = htole32(n + 1);
+	p->a.cq.control->consumer = htole32(1u << 30);
+	wr = eg_send(&p->a.end, 0, 0, 4);
+	er_recv(&p->b, 0, 4);
+	er_post_send(&p->a.qp, &wr);
+	while (!in_error(rnic))
+		rnic_poll(rnic);
+	failed = in_error(rnic);
+	assert_in_range(failed, 1, 64);
+	/* The one that it was about is among them. */
+	assert_int_equal(qp_get(&rnic->qps, p->a.qp.qpn)->state, VIRTIO_IB_QPS_ERR);
+	chore_help(p->engine->loop);
+	assert_in_range(in_error(rnic), failed + 1, failed + 64);
+	chores_finish(loop_chores(p->engine->loop));
+	assert_in_range(in_error(rnic), ALL, ALL + 8);
+	/* It can be destroyed once they are gone. */
+	eg_reset(p->a.end.guest);
+	er_pair_free(p);
+}
+
 /*
  * A reset takes all QPs out of reach at once, and frees them bit by bit.  Their memory is
  * the guest's again before that is done.
@@ -289,6 +331,7 @@ int main(void)
 		TEST(test_one_busy),
 		TEST(test_many_busy),
 		TEST(test_all_announced),
+		TEST(test_cq_in_error),
 		TEST(test_reset),
 	};
 
