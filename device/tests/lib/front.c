@@ -203,13 +203,20 @@ void front_remapped(struct front *front)
 	vu_answer(front, VU_SET_MEM_TABLE);
 }
 
+void front_hang_up(struct front *front)
+{
+	close(front->sock);
+	front->sock = -1;
+}
+
 void front_close(struct front *front)
 {
 	unsigned int i;
 
 	for (i = 0; i < FRONT_QUEUES; i++)
 		close(front->vq[i].kick);
-	close(front->sock);
+	if (front->sock >= 0)
+		close(front->sock);
 	guest_fini(&front->guest);
 }
 

@@ -97,7 +97,10 @@ void front_remap(struct front *front);
 /** front_remapped() - wait for the answer to front_remap() */
 void front_remapped(struct front *front);
 
-/** front_close() - disconnect */
+/** front_hang_up() - disconnect, and nothing more; front_close() is to follow */
+void front_hang_up(struct front *front);
+
+/** front_close() - disconnect, and free the guest */
 void front_close(struct front *front);
 
 /** front_gid() - the GID of guest @number */

@@ -61,23 +61,39 @@ static int sched_open(const char *process)
 	return fd;
 }
 
-/* How long the daemon and this thread have waited for a CPU so far: the second number. */
-static uint64_t waited(void)
+/* What the scheduler counts of the daemon, or of this thread. */
+static struct pp_sched sched_read(int fd)
 {
+	struct pp_sched sched;
 	char text[128], *wait;
-	uint64_t sum = 0;
-	unsigned int i;
 	ssize_t n;
 
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	assert_true(n > 0);
+	text[n] = 0;
+	sched.ran = strtoull(text, &wait, 10);
+	sched.waited = strtoull(wait, NULL, 10);
+	return sched;
+}
+
+static void sched_begin(struct pp_sched *sched)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		sched[i] = sched_read(pp.sched[i]);
+}
+
+static void sched_end(struct pp_sched *sched)
+{
+	struct pp_sched now;
+	unsigned int i;
+
 	for (i = 0; i < 2; i++) {
-		n = pread(pp.sched[i], text, sizeof(text) - 1, 0);
-		assert_true(n > 0);
-		text[n] = 0;
-		wait = strchr(text, ' ');
-		assert_non_null(wait);
-		sum += strtoull(wait, NULL, 10);
+		now = sched_read(pp.sched[i]);
+		sched[i].ran = now.ran - sched[i].ran;
+		sched[i].waited = now.waited - sched[i].waited;
 	}
-	return sum;
 }
 
 uint64_t pp_now(void)
@@ -143,11 +159,9 @@ static void await(unsigned int i)
 	assert_int_equal(status, VIRTIO_IB_WC_SUCCESS);
 }
 
-/* There and back; false if it had to wait for a CPU. */
 bool pp_ping(uint64_t *took)
 {
-	const uint64_t before = waited();
-
+	sched_begin(pp.last);
 	post_recv(0);
 	post_recv(1);
 	*took = pp_now();
@@ -156,7 +170,8 @@ bool pp_ping(uint64_t *took)
 	post_send(1);
 	await(0);
 	*took = pp_now() - *took;
-	return waited() - before < WAITED_NS;
+	sched_end(pp.last);
+	return pp.last[0].waited + pp.last[1].waited < WAITED_NS;
 }
 
 static void pair_up(void)

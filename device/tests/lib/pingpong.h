@@ -14,6 +14,16 @@
 #define PP_GUESTS	3
 
 /**
+ * struct pp_sched - what the scheduler counts of a thread, in ns
+ * @ran:	it had a CPU
+ * @waited:	it waited for one that others had
+ */
+struct pp_sched {
+	uint64_t ran;
+	uint64_t waited;
+};
+
+/**
  * struct pingpong - the daemon and its guests
  * @dir:	folder of the sockets
  * @path:	sockets
@@ -23,6 +33,7 @@
  * @end:	the ends of the connection of A and B
  * @ping:	device address of what A and B send and receive
  * @lkey:	key of that
+ * @last:	what the scheduler counted of the daemon and of this thread in the last ping
  */
 struct pingpong {
 	char dir[32];
@@ -33,6 +44,7 @@ struct pingpong {
 	struct front_qp end[2];
 	uint64_t ping[2];
 	uint32_t lkey[2];
+	struct pp_sched last[2];
 };
 
 extern struct pingpong pp;
