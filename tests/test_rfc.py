@@ -92,6 +92,14 @@ def test_perftest(rfc_pair, program):
     check(perftest(rfc_pair, program, "-s", 4096, "-n", 500, *depth), [4096], 500)
 
 
+@pytest.mark.each_device
+@pytest.mark.parametrize("program", ["ib_send_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"])
+def test_perftest_events(rfc_pair, program):
+    """The same by events.  ib_read_lat has a CQ of one, and polls once after each event."""
+    depth = ["-r", 64] if "send" in program else []
+    check(perftest(rfc_pair, program, "-e", "-s", 4096, "-n", 500, *depth), [4096], 500)
+
+
 def run(guest, program, mode, *arguments, timeout=120):
     """One of the programs of tests/guest."""
     guest.put(PROGRAMS / "ends.py")
