@@ -97,9 +97,9 @@ enum virtio_net_roce_event {
  *	filled, with zeros where the device wrote nothing, -EREMOTEIO if the device
  *	answered VIRTIO_NET_ERR, -EPROTO if it gave the command back without an
  *	answer, -ETIMEDOUT if that did not come in time, after which every command
- *	that was not sent yet fails with -EIO (but see @undo), -ENODEV if the device was reset since, has no objects
- *	any more and touches no memory, -ENOMEM, -E2BIG if the request does not fit into
- *	the control queue, -EAGAIN if the queue is full and the caller must not sleep,
+ *	that was not sent yet fails with -EIO unless the command was atomic, -ENODEV if
+ *	the device was reset since, has no objects any more and touches no memory,
+ *	-ENOMEM, -E2BIG if the request does not fit into the control queue, -EAGAIN if the queue is full and the caller must not sleep,
  *	-EBUSY if it could not be sent because of other long requests.
  *	Context: may sleep unless the command says atomic.
  * @cq_vq: the virtqueue of CQN @cqn, NULL if the number is out of range

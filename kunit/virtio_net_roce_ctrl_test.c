@@ -378,7 +378,7 @@ static void ctrl_timeout_atomic(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
 	/* But if it is not answered in the time of any command, the device is dead. */
 	fake->dev->ctrl.timeout = SHORT;
-	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, vnr_ctrl_exec(fake->dev, &runner_new(fake, 2, 16, 8)->cmd));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run(fake, 2, 16, 8));
 	expect_dead(test, fake, late);
 }
 

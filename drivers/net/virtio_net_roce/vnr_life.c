@@ -128,6 +128,7 @@ enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev)
  */
 enum vnr_state vnr_life_state(struct vnr_dev *dev)
 {
+	/* Before what has changed with it; pairs with vnr_state_set(). */
 	return smp_load_acquire(&dev->state.state);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);

@@ -17,6 +17,8 @@
  *
  * and below them the operations of &struct virtio_net_roce_aux.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -563,7 +565,7 @@ static void __exit vroce_exit(void)
 
 	auxiliary_driver_unregister(&vroce_driver);
 	if (bound)
-		pr_notice("virtio_roce: unloaded before virtio_net_roce, so a restart of a function loads it again; unload virtio_net_roce first\n");
+		pr_notice("unloaded before virtio_net_roce, so a restart of a function loads it again; unload virtio_net_roce first\n");
 }
 module_exit(vroce_exit);
 
