@@ -116,7 +116,7 @@ static void place_ascending(uint8_t *to, const uint8_t *from, size_t len)
 		PLACE(uint8_t, to, from, len);
 }
 
-void place(void *to, const void *from, size_t len)
+void place_bytes(void *to, const void *from, size_t len)
 {
 	uint8_t *dst = to;
 	const uint8_t *src = from;

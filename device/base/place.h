@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /**
  * place_is_in_order() - does place() store all bytes in ascending order on this host?
@@ -14,6 +16,9 @@
  * If not, it stores the last aligned 8 bytes, or what is copied of them, last.
  */
 bool place_is_in_order(void);
+
+/** place_bytes() - as place(), for any length */
+void place_bytes(void *to, const void *from, size_t len);
 
 /**
  * place() - copy, the last byte last
@@ -25,6 +30,16 @@ bool place_is_in_order(void);
  * before this call.  Each naturally aligned word of up to 8 bytes is stored at once.  If
  * the beginning of the destination lies within the source, the order is another one.
  */
-void place(void *to, const void *from, size_t len);
+static inline void place(void *to, const void *from, size_t len)
+{
+	uint64_t word;
+
+	if (len != sizeof(word) || (uintptr_t)to % sizeof(word)) {
+		place_bytes(to, from, len);
+		return;
+	}
+	memcpy(&word, from, sizeof(word));
+	__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
+}
 
 #endif /* DEVICE_BASE_PLACE_H */

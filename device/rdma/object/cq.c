@@ -659,13 +659,13 @@ static const char *cq_store(struct cq *cq, const struct cq_user *user,
 	return NULL;
 }
 
-/* An armed CQ is left to cq_add(), which looks at each completion. */
+/* For one completion or two.  An armed CQ is left to cq_add(), which looks at each. */
 bool cq_is_quiet(struct cq *cq, uint32_t n)
 {
 	const struct virtio_rdma_cq_control *block = cq_block(cq);
 	uint32_t unread, arm;
 
-	if (cq->error || !block || !cq_slot(cq, n - 1) || !cq_slot(cq, 0))
+	if (cq->error || !block || (n > 1 && !cq_slot(cq, 1)) || !cq_slot(cq, 0))
 		return false;
 	arm = le32toh(__atomic_load_n(&block->arm, __ATOMIC_RELAXED));
 	unread = cq_unread(cq, block);

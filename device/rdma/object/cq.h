@@ -230,7 +230,7 @@ void cq_add(struct cq *cq, struct cq_user *user,
 /**
  * cq_is_quiet() - is there room in a direct CQ, and is it not known to be armed?
  * @cq:		CQ
- * @n:		number of completions
+ * @n:		number of completions, 1 or 2
  *
  * Then cq_store_quiet() may be called @n times, and cq_look() is to be called after that.
  */
