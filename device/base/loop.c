@@ -54,6 +54,9 @@
 /* A round, or a sleep beyond its end, that takes so long was a pause. */
 #define LOOP_PAUSE_NS		(10000 * NS_PER_US)
 
+/* A wait that a long round can shorten by much. */
+#define LOOP_SHORT_NS		(1000 * NS_PER_US)
+
 /* A round without work that takes so long was interrupted by others' work. */
 #define LOOP_PREEMPTED_NS	(500 * NS_PER_US)
 #define LOOP_CONTENDED_NS	(10 * NS_PER_S)
@@ -307,6 +310,18 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns)
 	/* Later than now: a timer that sets itself does not run twice a round. */
 	timer->due = loop->now + (ns ? ns : 1);
 	timer_up(loop, timer, loop->timer_n++);
+}
+
+void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t ns)
+{
+	uint64_t late = 0;
+
+	if (ns < LOOP_SHORT_NS)
+		late = loop_clock() - loop->paused - loop->now;
+	/* The rest was a pause, which is not in the loop's time. */
+	if (late > LOOP_PAUSE_NS)
+		late = LOOP_PAUSE_NS;
+	loop_timer_set(loop, timer, ns + late);
 }
 
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)

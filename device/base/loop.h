@@ -118,6 +118,14 @@ void loop_fd_del(struct loop *loop, struct loop_fd *lfd);
  */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns);
 
+/**
+ * loop_timer_at_least() - the same, but it does not expire early
+ * @loop:	loop
+ * @timer:	as of loop_timer_set()
+ * @ns:		from this very moment, not from the beginning of the round
+ */
+void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t ns);
+
 /** loop_timer_cancel() - unset a timer; harmless if it is not set */
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 

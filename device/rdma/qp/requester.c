@@ -262,8 +262,7 @@ static void requester_rx_rnr(struct qp *qp, uint8_t code)
 	req->retry_left = qp->attr.retry_cnt;
 	requester_rewind(qp);
 	req->rnr_wait = true;
-	loop_timer_set(qp->ctx->loop, &req->timer,
-		       rnr_delays[code] * RNR_UNIT_NS);
+	loop_timer_at_least(qp->ctx->loop, &req->timer, rnr_delays[code] * RNR_UNIT_NS);
 }
 
 static void requester_rx_nak(struct qp *qp, uint8_t syndrome)
@@ -407,8 +406,8 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 static void requester_timer_start(struct qp *qp)
 {
 	if (qp->attr.timeout)
-		loop_timer_set(qp->ctx->loop, &qp->req.timer,
-			       (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
+		loop_timer_at_least(qp->ctx->loop, &qp->req.timer,
+				    (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
 }
 
 static void requester_timeout(struct qp *qp)
@@ -471,8 +470,6 @@ static bool requester_begin(struct qp *qp, struct wqe *wqe)
 	struct requester *req = &qp->req;
 	uint32_t npsn, under_way = req->max_pos - req->una_pos;
 
-	if (qp->state == VIRTIO_IB_QPS_SQD)
-		return false;
 	if (!requester_sge_ok(qp, wqe)) {
 		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 		return true;
@@ -711,8 +708,7 @@ static bool requester_local_step(struct qp *qp, struct wqe *wqe,
 	struct requester *req = &qp->req;
 
 	if (!wqe->begun) {
-		if (qp->state == VIRTIO_IB_QPS_SQD ||
-		    (wqe->fence && req->reads))
+		if (wqe->fence && req->reads)
 			return false;
 		if (!requester_may_change_mr(qp, wqe))
 			requester_set_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR,
@@ -739,6 +735,9 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 		return false;
 	wqe = qp_take_send(qp);
 	if (!wqe)
+		return false;
+	/* What is wrong with it is found when it is begun. */
+	if (qp->state == VIRTIO_IB_QPS_SQD && !wqe->begun)
 		return false;
 	if (wqe->status)
 		return requester_local_error(qp, wqe);

@@ -606,6 +606,36 @@ static void test_events_between_pollers(void **state)
 	loop_poller_del(loop, &last.poller);
 }
 
+static uint64_t wait_from, wait_to;
+
+static void wait_end(void *arg)
+{
+	wait_to = now;
+	loop_stop(loop);
+}
+
+static struct loop_timer wait_short = { .fn = wait_end };
+
+static void wait_begin(void *arg)
+{
+	now += MS / 2;
+	wait_from = now;
+	loop_timer_at_least(loop, &wait_short, 100 * US);
+}
+
+/* A short wait is not over because the round in which it began was long. */
+static void test_waits_are_not_short(void **state)
+{
+	struct loop_timer begin = { .fn = wait_begin };
+	struct worker busy = { .work = UINT32_MAX };
+
+	worker_add(&busy);
+	loop_timer_set(loop, &begin, MS);
+	loop_run(loop);
+	loop_poller_del(loop, &busy.poller);
+	assert_in_range(wait_to - wait_from, 100 * US, 200 * US);
+}
+
 static void never(void *arg)
 {
 	fail();
@@ -699,6 +729,7 @@ int main(void)
 		TEST(test_slow_poller_starves_nobody),
 		TEST(test_events_between_pollers),
 		TEST(test_work_before_timers),
+		TEST(test_waits_are_not_short),
 		TEST(test_pause),
 		TEST(test_pause_ends),
 		TEST(test_pause_asleep),

@@ -67,6 +67,11 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns)
 	loop->timer[loop->n++] = timer;
 }
 
+void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t ns)
+{
+	loop_timer_set(loop, timer, ns);
+}
+
 static struct loop_timer *loop_first(const struct loop *loop)
 {
 	struct loop_timer *first = NULL;

@@ -75,7 +75,7 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0x1fffff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x3fffff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
@@ -98,7 +98,7 @@ static void test_not_offered(void **state)
 
 	assert_int_equal(eg_command(guest, CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_false(le64toh(ack.device_cap_flags) & ~0x7ccffull);
+	assert_false(le64toh(ack.device_cap_flags) & ~0x27ccffull);
 	assert_int_equal(ack.max_direct_qp | ack.max_direct_cq | ack.max_direct_wr |
 			 ack.max_direct_cqe | ack.max_doorbells | ack.max_srq |
 			 ack.max_xrcd, 0);
@@ -486,6 +486,30 @@ static void test_drained(void **state)
 	er_expect_no_event(guest, 0);
 }
 
+/* A request that is malformed and was not begun does not end SQD, but what is behind it. */
+static void test_drained_before_malformed(void **state)
+{
+	struct ends e = ends_up(state);
+	struct eg_guest *guest = e.p.a.guest;
+	struct eg_wr wr = write_to(&e, EG_VA, e.p.b.lkey);
+
+	er_give_events(guest, 0, 4);
+	wr.opcode = VIRTIO_IB_WR_RDMA_READ;
+	eg_post_send(&e.p.a, &wr);
+	wr.opcode = 0xee;
+	eg_post_send(&e.p.a, &wr);
+	assert_true(rnic_poll(guest->rnic));
+	to_state(&e, VIRTIO_IB_QPS_SQD);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.a, wr.wr_id, 0);
+	eg_expect_none(&e.p.a);
+	assert_int_equal(eg_state(guest, e.p.a.qpn), VIRTIO_IB_QPS_SQD);
+	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_SQ_DRAINED, e.p.a.qpn);
+	to_state(&e, VIRTIO_IB_QPS_RTS);
+	eg_run(e.p.engine);
+	eg_expect(&e.p.a, wr.wr_id, VIRTIO_IB_WC_LOC_QP_OP_ERR);
+}
+
 /* What waits for a buffer is of one connection: RESET ends it. */
 static void test_reset_drops(void **state)
 {
@@ -595,6 +619,7 @@ int main(void)
 		TEST(test_no_event_beside_completion),
 		TEST(test_established),
 		TEST(test_drained),
+		TEST(test_drained_before_malformed),
 		TEST(test_reset_drops),
 		TEST(test_control_lost),
 		TEST(test_suppressed),
