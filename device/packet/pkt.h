@@ -181,12 +181,14 @@ enum aeth_nak {
  * @tclass:	traffic class: DSCP and ECN
  * @hops:	hop limit, 0 = the usual one
  * @flow:	flow label, 20 bits
+ * @priority:	802.1p, of packets with a tag
  */
 struct pkt_av {
 	uint8_t dmac[ETH_ALEN];
 	uint8_t tclass;
 	uint8_t hops;
 	uint32_t flow;
+	uint8_t priority;
 };
 
 /**

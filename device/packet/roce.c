@@ -26,6 +26,7 @@
 
 #define ROCE_TAG_SIZE		4
 #define ROCE_VID_MASK		0x0fff
+#define ROCE_PCP_SHIFT		13
 #define ROCE_IPV4_SIZE		sizeof(struct iphdr)
 #define ROCE_IPV6_SIZE		sizeof(struct ip6_hdr)
 #define ROCE_UDP_SIZE		sizeof(struct udphdr)
@@ -409,6 +410,7 @@ void roce_path_init(struct roce_path *path, const struct pkt *pkt,
 
 	*path = (struct roce_path) {
 		.vlan = pkt->vlan,
+		.priority = av->priority,
 		.tclass = av->tclass,
 		.hops = av->hops ? av->hops : ROCE_HOPS,
 		.flow = av->flow & ROCE_FLOW_MASK,
@@ -503,7 +505,8 @@ static uint8_t *roce_put_ethernet(uint8_t *p, const struct roce_path *path,
 	p += 2 * ETH_ALEN;
 	if (path->vlan) {
 		put_be16(p, ETHERTYPE_VLAN);
-		put_be16(p + 2, path->vlan & ROCE_VID_MASK);
+		put_be16(p + 2, (path->vlan & ROCE_VID_MASK) |
+				path->priority << ROCE_PCP_SHIFT);
 		p += ROCE_TAG_SIZE;
 	}
 	put_be16(p, ipv4 ? ETHERTYPE_IP : ETHERTYPE_IPV6);
@@ -622,6 +625,7 @@ static uint16_t roce_get_ethernet(struct roce_cursor *c, struct roce_path *path)
 	memcpy(path->dmac, p, ETH_ALEN);
 	memcpy(path->smac, p + ETH_ALEN, ETH_ALEN);
 	path->vlan = 0;
+	path->priority = 0;
 	type = get_be16(p + 2 * ETH_ALEN);
 	if (type != ETHERTYPE_VLAN)
 		return type;
@@ -630,6 +634,7 @@ static uint16_t roce_get_ethernet(struct roce_cursor *c, struct roce_path *path)
 		return 0;
 	/* A tag of VLAN 0 tells a priority only. */
 	path->vlan = get_be16(p) & ROCE_VID_MASK;
+	path->priority = get_be16(p) >> ROCE_PCP_SHIFT;
 	if (path->vlan)
 		path->vlan |= PKT_VLAN_TAGGED;
 	return get_be16(p + 2);

@@ -36,6 +36,7 @@
  * @dmac:	destination MAC address
  * @smac:	source MAC address
  * @vlan:	%PKT_VLAN_TAGGED and the VLAN's number, or 0
+ * @priority:	802.1p, with a tag only
  * @tclass:	traffic class: DSCP and ECN
  * @hops:	hop limit
  * @flow:	flow label (IPv6)
@@ -49,6 +50,7 @@ struct roce_path {
 	uint8_t dmac[ETH_ALEN];
 	uint8_t smac[ETH_ALEN];
 	uint16_t vlan;
+	uint8_t priority;
 	uint8_t tclass;
 	uint8_t hops;
 	uint32_t flow;

@@ -24,12 +24,16 @@ const char *av_check(const struct rnic_ctx *ctx,
 	return NULL;
 }
 
+/* Of the service level the lower three bits are the priority. */
+#define AV_PRIORITY	7
+
 void av_decode(const struct virtio_rdma_ah_attr *av, struct pkt_av *to)
 {
 	*to = (struct pkt_av) {
 		.tclass = av->grh.traffic_class,
 		.hops = av->grh.hop_limit,
 		.flow = le32toh(av->grh.flow_label),
+		.priority = av->sl & AV_PRIORITY,
 	};
 	memcpy(to->dmac, av->dmac, sizeof(to->dmac));
 }

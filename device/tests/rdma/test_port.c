@@ -479,6 +479,39 @@ static void test_cnp(void **state)
 	assert_int_equal(B(RCVD_CNP), 2);
 }
 
+/* The service level is the priority in a VLAN's tag, and reads back. */
+static void test_service_level(void **state)
+{
+	struct eg_pair p = { .engine = *state };
+	struct virtio_rdma_cmd_modify_qp req;
+	struct virtio_rdma_ack_query_qp qp;
+	unsigned int sl;
+
+	eg_ports(p.engine);
+	assert_int_equal(set_vlan(&p.engine->guest[0], VLAN_7), VIRTIO_NET_OK);
+	assert_int_equal(set_vlan(&p.engine->guest[1], VLAN_7), VIRTIO_NET_OK);
+	p = eg_pair_up(state, RC);
+	for (sl = 0; sl < 16; sl++) {
+		eg_to(&p.a, RC, VIRTIO_IB_QPS_RESET, &p.b);
+		eg_to(&p.a, RC, VIRTIO_IB_QPS_INIT, &p.b);
+		req = eg_modify_req(p.a.qpn, RC, VIRTIO_IB_QPS_RTR, p.b.guest, p.b.qpn);
+		req.ah_attr.sl = sl;
+		assert_int_equal(eg_modify(p.a.guest, &req), VIRTIO_NET_OK);
+		req = eg_modify_req(p.a.qpn, RC, VIRTIO_IB_QPS_RTS, p.b.guest, p.b.qpn);
+		req.attr_mask |= htole32(VIRTIO_IB_QP_RATE_LIMIT);
+		req.rate_limit = htole32(1000000 + sl);
+		assert_int_equal(eg_modify(p.a.guest, &req), VIRTIO_NET_OK);
+		qp = eg_query(p.a.guest, p.a.qpn);
+		assert_int_equal(qp.ah_attr.sl, sl);
+		assert_int_equal(le32toh(qp.rate_limit), 1000000 + sl);
+		post(&p, 1, VIRTIO_IB_WR_RDMA_WRITE, 4);
+		assert_true(rnic_poll(p.a.guest->rnic));
+		assert_int_equal(eg_port[0].frame[12] << 8 | eg_port[0].frame[13], 0x8100);
+		assert_int_equal(eg_port[0].frame[14], (sl & 7) << 5);
+		assert_int_equal(eg_port[0].frame[15], 7);
+	}
+}
+
 #define T(fn)	cmocka_unit_test_setup_teardown(fn, eg_setup, eg_teardown)
 
 int main(void)
@@ -498,6 +531,7 @@ int main(void)
 		T(test_reset_drops),
 		T(test_another_peer),
 		T(test_vlan),
+		T(test_service_level),
 		T(test_vlan_must_match),
 		T(test_vlan_same_gid),
 		T(test_vlan_bad),
