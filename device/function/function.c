@@ -360,6 +360,7 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	rnic_set_gid_policy(fn->rnic, function_gid_ok, fn);
 
 	eth_init(fn, sw, config->group);
+	function_port_changed(fn);
 
 	fn->poller.poll = function_poll;
 	fn->poller.sleep = function_sleep;
@@ -387,11 +388,20 @@ void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *
 	fn->fe = fe;
 }
 
+void function_port_changed(struct function *fn)
+{
+	const struct port_group *group = fn->port.group;
+
+	rnic_set_packets(fn->rnic, !fn->link_up || group->cut || group->pcap ||
+				   fault_any(&group->fault));
+}
+
 void function_set_link(struct function *fn, bool up)
 {
 	if (fn->link_up == up)
 		return;
 	fn->link_up = up;
+	function_port_changed(fn);
 	if (fn->fe_ops)
 		fn->fe_ops->config_changed(fn->fe);
 }

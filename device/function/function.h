@@ -87,6 +87,15 @@ void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *
 /** function_set_link() - set the link up or down */
 void function_set_link(struct function *fn, bool up);
 
+/**
+ * function_port_changed() - its group was cut off, or is not any more
+ * @fn:	function
+ *
+ * RDMA to other functions of the process takes the way of packets where the port is not a
+ * plain one: its link is down, it is cut off, has faults, or is captured.
+ */
+void function_port_changed(struct function *fn);
+
 /** function_link() - is the cable plugged in? */
 bool function_link(const struct function *fn);
 

@@ -163,6 +163,8 @@ static void command_link(const struct operator_port *port, bool up, FILE *out)
 static void command_cut(const struct operator_port *port, bool on, FILE *out)
 {
 	port->group->cut = on;
+	if (port->fn)
+		function_port_changed(port->fn);
 	fprintf(out, "ok\n");
 }
 

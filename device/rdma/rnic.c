@@ -146,6 +146,11 @@ void rnic_set_gid_policy(struct rnic *rnic,
 	rnic->gids.arg = arg;
 }
 
+void rnic_set_packets(struct rnic *rnic, bool packets)
+{
+	fabric_set_packets(&rnic->end, packets);
+}
+
 static bool rnic_has_gid(struct rnic *rnic, const struct roce_peek *peek)
 {
 	struct eth_port_known *known = &rnic->port.known;

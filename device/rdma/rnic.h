@@ -55,6 +55,9 @@ void rnic_set_gid_policy(struct rnic *rnic,
 			 bool (*may)(const void *arg, const uint8_t *gid),
 			 const void *arg);
 
+/** rnic_set_packets() - shall it reach other NICs of this process by packets only? */
+void rnic_set_packets(struct rnic *rnic, bool packets);
+
 /**
  * rnic_frame() - a frame has come by the port
  * @rnic:	NIC

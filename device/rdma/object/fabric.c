@@ -104,6 +104,14 @@ void fabric_use_packets(struct fabric *fabric)
 	fabric->epoch++;
 }
 
+void fabric_set_packets(struct fabric_end *end, bool packets)
+{
+	if (end->packets == packets)
+		return;
+	end->packets = packets;
+	end->fabric->epoch++;
+}
+
 uint64_t fabric_epoch(const struct fabric *fabric)
 {
 	return fabric->epoch;
@@ -163,7 +171,7 @@ struct route fabric_route(const struct fabric_end *from, const uint8_t *dgid,
 
 	if (!gid)
 		return (struct route) { .transport = from->beyond };
-	if (fabric->packets && gid->end != from)
+	if ((fabric->packets || from->packets || gid->end->packets) && gid->end != from)
 		return (struct route) {
 			.transport = from->beyond,
 			.owner = gid->end,

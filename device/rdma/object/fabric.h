@@ -29,6 +29,7 @@ struct transport;
  *		than one only if it is for a group
  * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
  * @forget:	another NIC ceases to exist: drop what came from it and waits
+ * @packets:	of fabric_set_packets()
  * @entry:	of the fabric
  *
  * The NIC fills it in when it is made, so that nothing below has to know it.
@@ -41,6 +42,7 @@ struct fabric_end {
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
 	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
 	void (*forget)(struct fabric_end *end, const struct fabric_end *gone);
+	bool packets;
 	LIST_ENTRY(fabric_end) entry;
 };
 
@@ -95,6 +97,15 @@ struct fabric *fabric_new(void);
 
 /** fabric_use_packets() - NICs of this fabric, too, reach each other by packets */
 void fabric_use_packets(struct fabric *fabric);
+
+/**
+ * fabric_set_packets() - shall a NIC and the others reach each other by packets?
+ * @end:	NIC
+ * @packets:	they shall; else in memory, if the fabric and the other NIC allow it
+ *
+ * May change at any time: connections go on.
+ */
+void fabric_set_packets(struct fabric_end *end, bool packets);
 
 /** fabric_free() - free a fabric that has no NIC any more */
 void fabric_free(struct fabric *fabric);

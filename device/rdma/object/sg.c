@@ -73,6 +73,16 @@ void sg_init_flat(struct sg *sg, void *p)
 	*sg = (struct sg) { .flat = p };
 }
 
+/* Leave elements that lie behind the cursor. */
+static void sg_enter(struct sg *sg)
+{
+	while (sg->off == sg->sge->length) {
+		sg->sge++;
+		sg->off = 0;
+		sg->mr = NULL;
+	}
+}
+
 /* The next piece in one go, up to @max bytes, which are not 0; *@p as of mr_contig(). */
 static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 {
@@ -82,11 +92,7 @@ static size_t sg_contig(struct sg *sg, size_t max, uint8_t **p)
 		*p = sg->flat;
 		return max;
 	}
-	while (sg->off == sg->sge->length) {
-		sg->sge++;
-		sg->off = 0;
-		sg->mr = NULL;
-	}
+	sg_enter(sg);
 	sge = sg->sge;
 	if (max > sge->length - sg->off)
 		max = sge->length - sg->off;
@@ -105,6 +111,21 @@ static void sg_advance(struct sg *sg, size_t len)
 		sg->flat += len;
 	else
 		sg->off += len;
+}
+
+void sg_skip(struct sg *sg, uint64_t len)
+{
+	uint64_t part = len;
+
+	for (; len; len -= part) {
+		if (!sg->flat) {
+			sg_enter(sg);
+			part = sg->sge->length - sg->off;
+			if (part > len)
+				part = len;
+		}
+		sg_advance(sg, part);
+	}
 }
 
 /*

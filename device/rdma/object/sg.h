@@ -89,6 +89,9 @@ bool sg_init_remote(struct sg *sg, const struct mr_table *mrs, const struct pd *
 /** sg_init_flat() - point a cursor at plain memory */
 void sg_init_flat(struct sg *sg, void *p);
 
+/** sg_skip() - move a cursor on by @len bytes, no more than it was made for */
+void sg_skip(struct sg *sg, uint64_t len);
+
 /**
  * sg_copy() - copy from cursor to cursor, and move both on
  * @dst:	destination

@@ -790,12 +790,39 @@ static void responder_duplicate(struct qp *qp, const struct pkt_op *op,
 	}
 }
 
+/*
+ * Does a slice end with something new, though it does not begin so?  That is a message
+ * that came by packets in part and is sent again in memory.
+ */
+static bool responder_is_half_new(const struct pkt_op *op, const struct pkt *pkt,
+				  uint32_t old)
+{
+	return !pkt_is_answered(op->kind) && pkt->npsn > old && pkt->payload;
+}
+
+/* Leaves of a slice what is new, behind its first @old PSNs; returns its opcode. */
+static const struct pkt_op *responder_cut_old(const struct qp *qp, const struct pkt_op *op,
+					      struct pkt *pkt, uint32_t old)
+{
+	enum pkt_extra extra = op->imm ? PKT_EXTRA_IMM :
+			       op->inv ? PKT_EXTRA_INV : PKT_EXTRA_NONE;
+
+	sg_skip(pkt->payload, (uint64_t)old * qp->mtu);
+	pkt->len -= old * qp->mtu;
+	pkt->psn = (pkt->psn + old) & PSN_MASK;
+	pkt->npsn -= old;
+	pkt->opcode = PKT_OPCODE(PKT_SERVICE(pkt->opcode),
+				 pkt_code(op->kind, false, op->last, extra));
+	return pkt_op(pkt->opcode);
+}
+
 static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 			    const struct pkt *pkt)
 {
 	struct responder *resp = &qp->resp;
 	int32_t gap = psn_diff(pkt->psn, resp->epsn);
 	enum resp_result result;
+	struct pkt rest;
 
 	if (gap > 0) {
 		qp_count(qp, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
@@ -804,13 +831,21 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 		resp->nak_sent = true;
 		return;
 	}
-	if (gap < 0) {
+	if (gap < 0 && !responder_is_half_new(op, pkt, -gap)) {
 		responder_duplicate(qp, op, pkt);
 		return;
+	}
+	if (gap < 0) {
+		rest = *pkt;
+		op = responder_cut_old(qp, op, &rest, -gap);
+		pkt = &rest;
 	}
 	result = responder_execute(qp, op, pkt);
 	if (result == RESP_OK) {
 		responder_accept(qp, op, pkt);
+		/* Its completion found no room, so that nobody hears of the message. */
+		if (!qp_receives(qp))
+			responder_refuse(qp, RESP_OP_ERR, pkt->psn);
 	} else if (result == RESP_RNR) {
 		/* Packets sent after it are not reported as a gap. */
 		resp->nak_sent = true;

@@ -191,8 +191,10 @@ static void test_link(void **state)
 	station_start(&st[1], FEATURES_ALL);
 	function_set_link(st[1].fn, true);
 	assert_int_equal(config_changes, 0);
+	assert_false(rnic_mock.packets);
 	function_set_link(st[1].fn, false);
 	assert_int_equal(config_changes, 1);
+	assert_true(rnic_mock.packets);
 	function_device_ops.config_read(st[1].fn, 6, &status, 1);
 	assert_int_equal(status, 0);
 
@@ -208,9 +210,38 @@ static void test_link(void **state)
 
 	function_set_link(st[1].fn, true);
 	assert_int_equal(config_changes, 2);
+	assert_false(rnic_mock.packets);
 	tx_frame(&st[0], BROADCAST, 60, false);
 	run();
 	assert_int_equal(rx_count(1), 1);
+}
+
+/* RDMA in memory passes by a capture, faults, and a cut. */
+static void test_port_is_not_plain(void **state)
+{
+	struct port_group groups[] = {
+		{ .name = "plain" },
+		{ .name = "faults", .fault.loss = 1 },
+		{ .name = "capture", .pcap = (struct pcap *)&groups },
+		{ .name = "cut", .cut = true },
+	};
+	struct l2_switch *own_switch = switch_new(loop);
+	struct fabric *own_fabric = fabric_new();
+	struct function_config config = ring_config;
+	struct function *fn;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(groups); i++) {
+		config.group = &groups[i];
+		fn = function_new(loop, own_switch, own_fabric, &config);
+		assert_int_equal(rnic_mock.packets, i > 0);
+		groups[i].cut = !i;
+		function_port_changed(fn);
+		assert_int_equal(rnic_mock.packets, i < 3);
+		function_free(fn);
+	}
+	fabric_free(own_fabric);
+	switch_free(own_switch);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -808,6 +839,7 @@ int main(void)
 		TEST(test_ring_queues),
 		TEST(test_optional_features),
 		TEST(test_link),
+		TEST(test_port_is_not_plain),
 		TEST(test_frame),
 		TEST(test_frame_in_pieces),
 		TEST(test_frames_of_many_pieces),

@@ -69,6 +69,11 @@ uint64_t rnic_fused(const struct rnic *rnic)
 	return 0;
 }
 
+void rnic_set_packets(struct rnic *rnic, bool packets)
+{
+	rnic_mock.packets = packets;
+}
+
 const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	static const uint64_t counters[VIRTIO_RDMA_CNT_NUM];

@@ -22,6 +22,7 @@
  * @eth_arg:	the same
  * @may:	of the last rnic_set_gid_policy()
  * @may_arg:	the same
+ * @packets:	of the last rnic_set_packets()
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
  * @frame_from:	of the last one
@@ -50,6 +51,7 @@ struct rnic_mock {
 	void *eth_arg;
 	bool (*may)(const void *arg, const uint8_t *gid);
 	const void *may_arg;
+	bool packets;
 	unsigned int frames;
 	size_t frame_len;
 	const struct rnic *frame_from;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/uds.h"
 #include "base/util.h"
+#include "function/function_priv.h"
 #include "operator/line.h"
 #include "operator/socket.h"
 #include "tests/lib/station.h"
@@ -303,10 +304,14 @@ static void test_metrics(void **state)
 
 static void test_cut(void **state)
 {
+	st[0].fn->port.group = &group[0];
 	assert_string_equal(ask("cut a.sock on\n"), "ok\n");
 	assert_true(group[0].cut);
+	/* RDMA in memory would not notice. */
+	assert_true(rnic_mock.packets);
 	assert_string_equal(ask("cut /run/a.sock off\n"), "ok\n");
 	assert_false(group[0].cut);
+	assert_false(rnic_mock.packets);
 	assert_string_equal(ask("cut /run/x y/same on\n"), "ok\n");
 	assert_true(group[1].cut);
 	assert_false(group[2].cut);
