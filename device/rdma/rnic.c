@@ -128,6 +128,14 @@ static bool rnic_has_mac(const struct fabric_end *end, const uint8_t *mac)
 	return eth_port_leads_to(&rnic_of((struct fabric_end *)end)->port, mac);
 }
 
+/* Without a port there is nothing that a packet could be too long for. */
+static uint32_t rnic_mtu(const struct fabric_end *end)
+{
+	const struct eth_port *port = &rnic_of((struct fabric_end *)end)->port;
+
+	return port->eth ? port->eth->mtu(port->arg) : UINT32_MAX;
+}
+
 static void rnic_forget(struct fabric_end *end, const struct fabric_end *gone)
 {
 	eth_port_forget(&rnic_of(end)->port, gone);
@@ -322,6 +330,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		.beyond = &transport_wire,
 		.deliver = rnic_deliver_end,
 		.has_mac = rnic_has_mac,
+		.mtu = rnic_mtu,
 		.forget = rnic_forget,
 	};
 	ret = rnic_init(rnic);

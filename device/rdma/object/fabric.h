@@ -28,6 +28,7 @@ struct transport;
  *		that it names is dropped.  Returns how many QPs it was for: more
  *		than one only if it is for a group
  * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
+ * @mtu:	largest IP packet that the NIC's port sends
  * @forget:	another NIC ceases to exist: drop what came from it and waits
  * @packets:	of fabric_set_packets()
  * @entry:	of the fabric
@@ -41,6 +42,7 @@ struct fabric_end {
 	const struct transport *beyond;
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
 	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
+	uint32_t (*mtu)(const struct fabric_end *end);
 	void (*forget)(struct fabric_end *end, const struct fabric_end *gone);
 	bool packets;
 	LIST_ENTRY(fabric_end) entry;

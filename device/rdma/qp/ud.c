@@ -45,7 +45,6 @@ static void ud_transmit(struct qp *qp, const struct ah *ah, struct pkt *pkt,
 		return;
 	}
 	pkt->av = &ah->av;
-	pkt->dgid = ah->dgid;
 	pkt->sgid = gid->raw;
 	pkt->vlan = gid->vlan;
 	route = fabric_route(end, pkt->dgid, pkt->vlan);
@@ -79,7 +78,9 @@ static uint8_t ud_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
 
 	if (!ah)
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_AH);
-	if (wqe->length > RNIC_UD_MTU)
+	pkt.dgid = ah->dgid;
+	/* In memory it would fit, but not on the way of another peer. */
+	if (wqe->length > RNIC_UD_MTU || roce_ip_size(&pkt) > qp->end->mtu(qp->end))
 		return ud_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR,
 				VENDOR_ERR_LENGTH);
 	if (wqe->inlined)

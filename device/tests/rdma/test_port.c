@@ -157,6 +157,43 @@ static void test_mtu(void **state)
 	assert_int_equal(eg_port[0].sent, 1);
 }
 
+static void expect_datagram(const struct eg_pair *p, uint32_t ah, uint32_t len,
+			    uint8_t status)
+{
+	struct eg_wr wr = eg_send(&p->a, 1, 0, len);
+
+	wr.ah = ah;
+	wr.remote_qpn = p->b.qpn;
+	wr.remote_qkey = 0x1234;
+	eg_recv(&p->b, 2, IN, 8192);
+	eg_post_send(&p->a, &wr);
+	eg_run(p->engine);
+	eg_expect(&p->a, 1, status);
+}
+
+/* A datagram has one packet, in memory and by packets. */
+static void mtu_of_datagram(struct eg_pair p)
+{
+	uint32_t ah = eg_create_ah(p.a.guest, p.a.pdn, p.b.guest);
+	const uint32_t fits = EG_MTU - 20 - 8 - 12 - 8 - 4;
+
+	expect_datagram(&p, ah, fits, OK);
+	assert_int_equal(B(RCVD_PKTS), 1);
+	expect_datagram(&p, ah, fits + 1, VIRTIO_IB_WC_LOC_LEN_ERR);
+	assert_int_equal(B(RCVD_PKTS), 1);
+}
+
+static void test_mtu_of_datagram(void **state)
+{
+	mtu_of_datagram(pair_by_port(state, UD));
+}
+
+static void test_mtu_of_datagram_in_memory(void **state)
+{
+	eg_plug(*state);
+	mtu_of_datagram(eg_pair_up(state, UD));
+}
+
 static void test_port_down(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -522,6 +559,8 @@ int main(void)
 		T(test_counters_local),
 		T(test_own_gid),
 		T(test_mtu),
+		T(test_mtu_of_datagram),
+		T(test_mtu_of_datagram_in_memory),
 		T(test_port_down),
 		T(test_unknown_gid),
 		T(test_taken),
