@@ -7,8 +7,8 @@
  * Behind the last byte of a message no byte may be older.  Neither thread waits for the
  * other one.  "make soak" sets LAB_LONG for many rounds.
  */
-#include "tests/lib/engine_guest.h"
 #include "tests/lib/engine_port.h"
+#include "tests/lib/engine_ring.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -106,14 +106,19 @@ static void *read_all(void *arg)
  * @op:		operation
  * @packets:	by packets
  * @inlined:	inline data
+ * @direct:	by direct QPs
  * @elements:	elements that it is scattered over
  */
 struct order {
 	uint8_t op;
 	bool packets;
 	bool inlined;
+	bool direct;
 	uint32_t elements;
 };
+
+/* Those of @direct; the others have it NULL. */
+static struct er_pair *rings;
 
 static unsigned int rounds(void)
 {
@@ -168,7 +173,10 @@ static void post(const struct order *order, struct eg_pair *p, struct eg_wr *wr,
 		wr->rkey = p->b.lkey;
 		break;
 	default:
-		eg_post_recv(&p->b, 2, to, n);
+		if (rings)
+			er_post_recv(&rings->b.qp, to, n);
+		else
+			eg_post_recv(&p->b, 2, to, n);
 	}
 	if (order->inlined) {
 		wr->flags |= VIRTIO_IB_SEND_INLINE;
@@ -176,7 +184,26 @@ static void post(const struct order *order, struct eg_pair *p, struct eg_wr *wr,
 		wr->data_len = wr->sge[0].length;
 		wr->num_sge = 0;
 	}
-	eg_post_send(&p->a, wr);
+	if (rings)
+		er_post_send(&rings->a.qp, wr);
+	else
+		eg_post_send(&p->a, wr);
+}
+
+static void expect(const struct order *order, const struct eg_pair *p)
+{
+	bool recv = order->op == VIRTIO_IB_WR_SEND;
+	struct virtio_rdma_cqe cqe;
+
+	if (rings) {
+		assert_true(er_poll(&rings->a.cq, &cqe));
+		assert_int_equal(cqe.status, OK);
+		assert_int_equal(er_poll(&rings->b.cq, &cqe), recv);
+		return;
+	}
+	eg_expect(&p->a, 1, OK);
+	if (recv)
+		eg_expect(&p->b, 2, OK);
 }
 
 static void messages(const struct order *order, struct eg_pair *p, struct reader *r,
@@ -200,15 +227,25 @@ static void messages(const struct order *order, struct eg_pair *p, struct reader
 			engine_loop_advance(p->engine->loop, MS);
 			eg_run(p->engine);
 		}
-		eg_expect(&p->a, 1, OK);
-		if (order->op == VIRTIO_IB_WR_SEND)
-			eg_expect(&p->b, 2, OK);
+		expect(order, p);
 	}
+}
+
+static struct eg_pair ends(void **state, bool direct)
+{
+	if (!direct)
+		return eg_pair_up(state, RC);
+	rings = er_pair_up(state, RC, NULL);
+	return (struct eg_pair) {
+		.engine = rings->engine,
+		.a = rings->a.end,
+		.b = rings->b.end,
+	};
 }
 
 static void play(void **state, struct order order)
 {
-	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_pair p = ends(state, order.direct);
 	uint32_t max = order.inlined ? VIRTIO_RDMA_INLINE_SIZE : LENGTHS, len;
 	struct reader *r = calloc(1, sizeof(*r));
 	pthread_t thread;
@@ -225,6 +262,9 @@ static void play(void **state, struct order order)
 		      r->seen, r->late);
 	assert_int_equal(r->late, 0);
 	free(r);
+	if (rings)
+		er_pair_free(rings);
+	rings = NULL;
 }
 
 static void test_write(void **state)
@@ -266,6 +306,22 @@ static void test_send_scattered_by_packets(void **state)
 	});
 }
 
+/* A way of their own in the daemon: rdma/qp/fused.c. */
+static void test_write_direct(void **state)
+{
+	play(state, (struct order) { .op = VIRTIO_IB_WR_RDMA_WRITE, .direct = true });
+}
+
+static void test_read_direct(void **state)
+{
+	play(state, (struct order) { .op = VIRTIO_IB_WR_RDMA_READ, .direct = true });
+}
+
+static void test_send_direct(void **state)
+{
+	play(state, (struct order) { .op = VIRTIO_IB_WR_SEND, .direct = true });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +335,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_send_scattered, eg_setup,
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_send_scattered_by_packets, eg_setup,
+						eg_teardown),
+		cmocka_unit_test_setup_teardown(test_write_direct, eg_setup_direct,
+						eg_teardown),
+		cmocka_unit_test_setup_teardown(test_read_direct, eg_setup_direct,
+						eg_teardown),
+		cmocka_unit_test_setup_teardown(test_send_direct, eg_setup_direct,
 						eg_teardown),
 	};
 
