@@ -46,6 +46,11 @@ static bool filter_has(const struct filter_macs *macs, const uint8_t *mac)
 	return false;
 }
 
+bool filter_names(const struct filter *filter, const uint8_t *mac)
+{
+	return !filter->uni.overflow && filter_has(&filter->uni, mac);
+}
+
 bool filter_pass(const struct filter *filter, const struct frame *frame)
 {
 	static const uint8_t broadcast[ETH_ALEN] = {

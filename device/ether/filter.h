@@ -58,6 +58,9 @@ void filter_init(struct filter *filter, const uint8_t *mac);
 /** filter_pass() - does the function receive @frame? */
 bool filter_pass(const struct filter *filter, const struct frame *frame);
 
+/** filter_names() - is it one of the further unicast addresses, each of them named? */
+bool filter_names(const struct filter *filter, const uint8_t *mac);
+
 /** filter_set_mode() - turn receive mode VIRTIO_NET_CTRL_RX_… on or off */
 void filter_set_mode(struct filter *filter, uint8_t mode, bool on);
 

@@ -286,6 +286,13 @@ static const uint8_t *eth_rnic_mac(void *arg)
 	return fn->filter.mac;
 }
 
+static bool eth_rnic_hears(void *arg, const uint8_t *mac)
+{
+	const struct function *fn = arg;
+
+	return filter_names(&fn->filter, mac);
+}
+
 static uint32_t eth_rnic_mtu(void *arg)
 {
 	struct function *fn = arg;
@@ -303,6 +310,7 @@ static bool eth_rnic_behind(void *arg, const uint8_t *mac)
 const struct rnic_eth eth_rnic_ops = {
 	.send = eth_rnic_send,
 	.mac = eth_rnic_mac,
+	.hears = eth_rnic_hears,
 	.mtu = eth_rnic_mtu,
 	.behind = eth_rnic_behind,
 };

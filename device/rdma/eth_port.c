@@ -60,7 +60,8 @@ void eth_port_attach(struct eth_port *port, const struct rnic_eth *eth,
 
 bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac)
 {
-	return port->eth && !memcmp(mac, port->eth->mac(port->arg), ETH_ALEN);
+	return port->eth && (!memcmp(mac, port->eth->mac(port->arg), ETH_ALEN) ||
+			     port->eth->hears(port->arg, mac));
 }
 
 bool eth_port_leads_to(const struct eth_port *port, const uint8_t *mac)

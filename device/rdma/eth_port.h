@@ -22,12 +22,15 @@ struct fabric_end;
  * @send:	send a frame, which is read before it returns; false if it
  *		cannot be sent now
  * @mac:	present address of the function
+ * @hears:	has the guest asked for frames to this further address, as it does for the
+ *		interfaces on top of its own (macvlan)?
  * @mtu:	largest payload of a frame, without tag
  * @behind:	is a station of this address behind the port, as far as is known?
  */
 struct rnic_eth {
 	bool (*send)(void *arg, void *frame, size_t len);
 	const uint8_t *(*mac)(void *arg);
+	bool (*hears)(void *arg, const uint8_t *mac);
 	uint32_t (*mtu)(void *arg);
 	bool (*behind)(void *arg, const uint8_t *mac);
 };
@@ -80,7 +83,7 @@ void eth_port_attach(struct eth_port *port, const struct rnic_eth *eth,
 /** eth_port_leads_to() - is it the port's address, or that of a station behind it? */
 bool eth_port_leads_to(const struct eth_port *port, const uint8_t *mac);
 
-/** eth_port_is_mine() - is this the MAC address of the function? */
+/** eth_port_is_mine() - is this a MAC address of the function? */
 bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac);
 
 /** eth_port_send() - send a packet; it is lost if there is no way to */

@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "function/eth.h"
 #include "function/function_priv.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/station.h"
@@ -135,6 +136,15 @@ static uint8_t mac_table(struct station *s, uint32_t uni, uint32_t multi,
 		    p - req + extra);
 }
 
+/* Does the RDMA side take what comes to a further address? */
+static bool hears(const struct station *s, uint64_t mac)
+{
+	uint8_t req[4 + ETH_ALEN], *p = req;
+
+	put_macs(&p, 1, mac);
+	return eth_rnic_ops.hears(s->fn, p - ETH_ALEN);
+}
+
 static void test_mac_table(void **state)
 {
 	struct station *s = &st[1];
@@ -147,10 +157,13 @@ static void test_mac_table(void **state)
 	assert_false(passes(MAC(102)));
 	assert_true(passes(MULTICAST + 1));
 	assert_false(passes(MULTICAST + 2));
+	assert_true(hears(s, MAC(101)));
+	assert_false(hears(s, MAC(102)));
 
 	/* Too many addresses to keep: all of that kind pass. */
 	assert_int_equal(mac_table(s, 65, 1, 0), VIRTIO_NET_OK);
 	assert_true(passes(MAC(999)));
+	assert_false(hears(s, MAC(100)));
 	assert_false(passes(MULTICAST + 1));
 	assert_int_equal(mac_table(s, 0, 65, 0), VIRTIO_NET_OK);
 	assert_false(passes(MAC(100)));

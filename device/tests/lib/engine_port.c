@@ -67,9 +67,17 @@ bool eg_port_behind(void *arg, const uint8_t *mac)
 	return !memcmp(mac, port->behind, ETH_ALEN);
 }
 
+bool eg_port_hears(void *arg, const uint8_t *mac)
+{
+	const struct eg_port *port = arg;
+
+	return !memcmp(mac, port->further, ETH_ALEN);
+}
+
 static const struct rnic_eth port_eth = {
 	.send = port_send,
 	.mac = port_mac,
+	.hears = eg_port_hears,
 	.mtu = port_mtu,
 	.behind = eg_port_behind,
 };

@@ -19,6 +19,7 @@
  * @peer:	port at the other end of the cable
  * @mac:	address
  * @behind:	address of a station behind it
+ * @further:	address of an interface on top of it
  * @mtu:	largest payload of a frame
  * @down:	nothing can be sent
  * @lose:	what is sent gets lost, but is counted and kept
@@ -32,6 +33,7 @@ struct eg_port {
 	struct eg_port *peer;
 	uint8_t mac[ETH_ALEN];
 	uint8_t behind[ETH_ALEN];
+	uint8_t further[ETH_ALEN];
 	uint32_t mtu;
 	bool down;
 	bool lose;
@@ -45,6 +47,9 @@ extern struct eg_port eg_port[EG_GUESTS];
 
 /** eg_port_behind() - of &struct rnic_eth */
 bool eg_port_behind(void *arg, const uint8_t *mac);
+
+/** eg_port_hears() - of &struct rnic_eth */
+bool eg_port_hears(void *arg, const uint8_t *mac);
 
 /** eg_plug() - give the guests ports */
 void eg_plug(struct engine *engine);

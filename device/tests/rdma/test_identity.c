@@ -25,6 +25,7 @@ static const uint8_t *third_mac(void *arg)
 
 static const struct rnic_eth third_eth = {
 	.mac = third_mac,
+	.hears = eg_port_hears,
 	.behind = eg_port_behind,
 };
 

@@ -269,6 +269,22 @@ static void test_taken(void **state)
 	eg_expect_received(&p, 5, 4);
 }
 
+/* Peers that look for the address of a macvlan interface find that interface's MAC. */
+static void test_taken_by_further_address(void **state)
+{
+	struct eg_pair p = pair_by_port(state, UC);
+	struct eg_port *from = frame_in_hand(&p);
+
+	assert_false(arrives_with(from, 5, 0x57));
+	memcpy(from->peer->further, from->peer->mac, ETH_ALEN);
+	from->peer->further[5] = 0x57;
+	eg_recv(&p.b, 5, IN, 64);
+	assert_true(arrives_with(from, 5, 0x57));
+	eg_run(p.engine);
+	eg_expect_received(&p, 5, 4);
+	assert_false(arrives_with(from, 5, 0x58));
+}
+
 static void test_not_for_reset_qp(void **state)
 {
 	struct eg_pair p = pair_by_port(state, UC);
@@ -564,6 +580,7 @@ int main(void)
 		T(test_port_down),
 		T(test_unknown_gid),
 		T(test_taken),
+		T(test_taken_by_further_address),
 		T(test_not_for_reset_qp),
 		T(test_bad_frames),
 		T(test_ring_full),
