@@ -107,6 +107,7 @@ static void *read_all(void *arg)
  * @packets:	by packets
  * @inlined:	inline data
  * @direct:	by direct QPs
+ * @back:	from guest 2 to guest 1: memmove() looks which address is the lower one
  * @elements:	elements that it is scattered over
  */
 struct order {
@@ -114,6 +115,7 @@ struct order {
 	bool packets;
 	bool inlined;
 	bool direct;
+	bool back;
 	uint32_t elements;
 };
 
@@ -231,9 +233,17 @@ static void messages(const struct order *order, struct eg_pair *p, struct reader
 	}
 }
 
-static struct eg_pair ends(void **state, bool direct)
+static struct eg_pair ends(void **state, const struct order *order)
 {
-	if (!direct)
+	struct eg_pair p = { .engine = *state };
+
+	if (order->back) {
+		p.a = eg_open(&p.engine->guest[1], RC);
+		p.b = eg_open(&p.engine->guest[0], RC);
+		eg_connect(&p.a, &p.b, RC);
+		return p;
+	}
+	if (!order->direct)
 		return eg_pair_up(state, RC);
 	rings = er_pair_up(state, RC, NULL);
 	return (struct eg_pair) {
@@ -245,7 +255,7 @@ static struct eg_pair ends(void **state, bool direct)
 
 static void play(void **state, struct order order)
 {
-	struct eg_pair p = ends(state, order.direct);
+	struct eg_pair p = ends(state, &order);
 	uint32_t max = order.inlined ? VIRTIO_RDMA_INLINE_SIZE : LENGTHS, len;
 	struct reader *r = calloc(1, sizeof(*r));
 	pthread_t thread;
@@ -270,6 +280,11 @@ static void play(void **state, struct order order)
 static void test_write(void **state)
 {
 	play(state, (struct order) { .op = VIRTIO_IB_WR_RDMA_WRITE });
+}
+
+static void test_write_back(void **state)
+{
+	play(state, (struct order) { .op = VIRTIO_IB_WR_RDMA_WRITE, .back = true });
 }
 
 static void test_write_by_packets(void **state)
@@ -326,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_write, eg_setup, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_write_back, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_write_by_packets, eg_setup,
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_write_inline, eg_setup, eg_teardown),
