@@ -3,11 +3,11 @@
  * Copies into memory that somebody else reads at the same time.
  *
  * memmove() stores in any order: often the first bytes last.  Programs poll the last byte
- * of a message.  So here volatile stores, each of them aligned, go from the lower
- * addresses to the higher ones, and the compiler leaves them as they are.  Processors of
- * x86-64 make stores visible in program order, but for those of string instructions and
- * for non-temporal ones.  Other processors need a barrier, which would be too slow between
- * all stores: there is one in front of the last word.
+ * of a message.  So here aligned stores go from the lower addresses to the higher ones, with
+ * a fence for the compiler behind each.  Processors of x86-64 make stores visible in program
+ * order, but for those of string instructions and for non-temporal ones.  Other processors
+ * need a barrier, which would be too slow between all stores: there is one in front of the
+ * last word.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ typedef uint64_t place_32 __attribute__((vector_size(32), may_alias));
 	type value_;								\
 										\
 	memcpy(&value_, from, sizeof(value_));					\
-	*(volatile type *)(to) = value_;					\
+	*(type *)(to) = value_;							\
+	atomic_signal_fence(memory_order_seq_cst);				\
 	(to) += sizeof(value_);							\
 	(from) += sizeof(value_);						\
 	(len) -= sizeof(value_);						\

@@ -391,9 +391,9 @@ void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *
 void function_port_changed(struct function *fn)
 {
 	const struct port_group *group = fn->port.group;
+	bool plain = fn->link_up && !group->cut && !group->pcap && !fault_any(&group->fault);
 
-	rnic_set_packets(fn->rnic, !fn->link_up || group->cut || group->pcap ||
-				   fault_any(&group->fault));
+	rnic_set_packets(fn->rnic, !plain);
 }
 
 void function_set_link(struct function *fn, bool up)
