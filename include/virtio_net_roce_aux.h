@@ -99,8 +99,9 @@ enum virtio_net_roce_event {
  *	answer, -ETIMEDOUT if that did not come in time, after which every command
  *	that was not sent yet fails with -EIO unless the command was atomic, -ENODEV if
  *	the device was reset since, has no objects any more and touches no memory,
- *	-ENOMEM, -E2BIG if the request does not fit into the control queue, -EAGAIN if the queue is full and the caller must not sleep,
- *	-EBUSY if it could not be sent because of other long requests.
+ *	-ENOMEM, -E2BIG if the request does not fit into the control queue, -EAGAIN if
+ *	the queue is full and the caller must not sleep, -EBUSY if it could not be sent
+ *	because of other long requests.
  *	Context: may sleep unless the command says atomic.
  * @cq_vq: the virtqueue of CQN @cqn, NULL if the number is out of range
  * @sq_vq: the send virtqueue of QPN @qpn, NULL if it is out of range
