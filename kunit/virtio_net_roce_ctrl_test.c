@@ -367,7 +367,7 @@ static void ctrl_timeout_atomic(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
 	struct runner *r = runner_new(fake, 1, 16, 8);
-	struct fake_cmd *late = fake_cmds(test, 1);
+	struct fake_cmd *late = fake_cmds(test, 2);
 
 	fake->dev->ctrl.atomic_us = 2000;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_atomic(fake, r));
@@ -379,6 +379,7 @@ static void ctrl_timeout_atomic(struct kunit *test)
 	/* But if it is not answered in the time of any command, the device is dead. */
 	fake->dev->ctrl.timeout = SHORT;
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run(fake, 2, 16, 8));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &late[1]));
 	expect_dead(test, fake, late);
 }
 

@@ -627,9 +627,16 @@ static void expect_told(struct kunit *test, const struct told *all,
 	}
 }
 
+/* The device has nothing to do, and so does not look at a queue that goes. */
+static void told_down(struct kunit *test, struct fake *fake)
+{
+	KUNIT_EXPECT_TRUE(test, fake_wait(!READ_ONCE(fake->awake)));
+	vnr_recover_take_down(fake->dev);
+}
+
 static void told_restart(struct kunit *test, struct fake *fake)
 {
-	vnr_recover_take_down(fake->dev);
+	told_down(test, fake);
 	told_begin();
 	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
 }
@@ -672,7 +679,7 @@ static void proxy_told_again(struct kunit *test)
 	told_restart(test, fake);
 	expect_told(test, again, ARRAY_SIZE(again));
 	/* And once more, though the device does not take one of them. */
-	vnr_recover_take_down(fake->dev);
+	told_down(test, fake);
 	told_begin();
 	told.refuse = 2;
 	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
@@ -720,7 +727,7 @@ static void proxy_told_while_down(struct kunit *test)
 	told_begin();
 	fake_start(fake, serve_told);
 	tell_all(test, fake, up, ARRAY_SIZE(up));
-	vnr_recover_take_down(fake->dev);
+	told_down(test, fake);
 	tell_all(test, fake, down, ARRAY_SIZE(down));
 	told_begin();
 	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(fake->dev));
@@ -742,7 +749,7 @@ static void proxy_told_meanwhile(struct kunit *test)
 	told_begin();
 	fake_start(fake, serve_told);
 	tell_all(test, fake, up, ARRAY_SIZE(up));
-	vnr_recover_take_down(fake->dev);
+	told_down(test, fake);
 	told_begin();
 	told.meanwhile = 0;
 	told.other = (struct told)VLAN(DEL, 7);
