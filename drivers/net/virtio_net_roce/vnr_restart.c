@@ -336,18 +336,19 @@ static void vnr_restart_run(struct vnr_dev *dev)
 {
 	unsigned int i;
 
+	/* The RDMA device, which may be added as soon as it runs, needs the control queue. */
+	if (dev->has_ctrl)
+		vnr_ctrl_plug(dev, dev->vqs[dev->nvqs - 1]);
 	vnr_child_run(dev);
 	vp_modern_set_status(&dev->mdev,
 			     VIRTIO_CONFIG_S_ACKNOWLEDGE |
 			     VIRTIO_CONFIG_S_DRIVER |
 			     VIRTIO_CONFIG_S_FEATURES_OK |
 			     VIRTIO_CONFIG_S_DRIVER_OK);
-	if (dev->has_ctrl)
-		vnr_ctrl_plug(dev, dev->vqs[dev->nvqs - 1]);
 	vnr_life_go_live(dev);
 	/* A ring that was filled without a doorbell was filled before this. */
 	smp_mb();
-	for (i = 0; i < vnr_rings(dev); i++)
+	for (i = 0; i < dev->nvqs; i++)
 		vnr_vq_ring(dev->vqs[i]);
 }
 
