@@ -331,7 +331,10 @@ def test_errors_at_start(daemon, victim):
 
 
 def test_one_answer_never_comes(daemon, victim, form):
-    """Of a device that answers all else: the caller fails after 30 s, and it is restarted."""
+    """Of a device that answers all else: the caller fails, and a reset starts it again.
+
+    The driver takes it for one without a daemon, which QEMU could not start.
+    """
     if form == "virtqueues":
         pytest.skip("without SRQs and windows")
     before = daemon.counts()
@@ -342,6 +345,8 @@ def test_one_answer_never_comes(daemon, victim, form):
     assert "query QP: " in result.stdout, str(result)
     assert 25 < time.monotonic() - start < 90, str(result)
     assert happened(daemon, before, "SILENT_QUERY_QP") == 1
+    victim.assert_kernel_clean()
+    victim.run("echo 1 > $(ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*/reset)", timeout=60)
     victim.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
     assert_works(victim)
 
