@@ -51,6 +51,12 @@
 /* How long events wait while there is work. */
 #define LOOP_EVENTS_NS		(10 * NS_PER_US)
 
+/*
+ * Timers that run in a round.  A guest has as many as it has QPs, and may have all of them
+ * due at once.
+ */
+#define LOOP_TIMERS		128
+
 /* A round, or a sleep beyond its end, that takes so long was a pause. */
 #define LOOP_PAUSE_NS		(10000 * NS_PER_US)
 
@@ -344,18 +350,18 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
 static bool loop_timers_run(struct loop *loop, bool work)
 {
 	struct loop_timer *timer;
-	bool any = false;
+	unsigned int n;
 
 	if (work && loop->now < loop->settle)
 		return false;
 	loop->settle = 0;
-	while (loop->timer_n && loop->timer[0]->due <= loop->now) {
+	for (n = 0; n < LOOP_TIMERS && loop->timer_n &&
+		    loop->timer[0]->due <= loop->now; n++) {
 		timer = loop->timer[0];
 		loop_timer_cancel(loop, timer);
 		timer->fn(timer->arg);
-		any = true;
 	}
-	return any;
+	return n;
 }
 
 /* ------------------------------------------------------------------------- */

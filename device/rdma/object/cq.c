@@ -771,11 +771,29 @@ static uint32_t cq_fill_slots(struct cq *cq)
 	return n;
 }
 
+/* Have the timers of all CQs together filled enough pieces of slots in this round? */
+static bool cq_round_is_over(struct cq_table *cqs)
+{
+	const uint64_t now = loop_now(cqs->ctx->loop);
+
+	if (cqs->round != now) {
+		cqs->round = now;
+		cqs->work = virtq_work();
+	}
+	return virtq_work() - cqs->work >= CQ_FILL_PIECES;
+}
+
 /* The slots of a guest that does not poll are checked less and less often. */
 static void cq_timer(void *arg)
 {
 	struct cq *cq = arg;
-	bool some = cq_fill_slots(cq);
+	bool some;
+
+	if (cq_round_is_over(cq->table)) {
+		cq_wait(cq, HELD_WAIT_MIN);
+		return;
+	}
+	some = cq_fill_slots(cq);
 
 	if (cq->held_n)
 		cq_wait(cq, some ? HELD_WAIT_MIN : 2 * cq->wait_ns);

@@ -110,6 +110,8 @@ struct cq {
  * @dropped:	completions that are neither wanted any more nor in the line of a CQ
  * @dropped_n:	how many are dropped whose memory was not given back, here or in a line
  * @timer:	gives back the memory of @dropped
+ * @round:	round of the loop in which a timer has looked for slots last
+ * @work:	virtq_work() when the first one did in that round
  */
 struct cq_table {
 	struct rnic_ctx *ctx;
@@ -122,6 +124,8 @@ struct cq_table {
 	struct cq_held_list dropped;
 	uint32_t dropped_n;
 	struct loop_timer timer;
+	uint64_t round;
+	uint64_t work;
 };
 
 /** cq_table_init() - make an empty table; returns 0 or -ENOMEM */

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/loop.h"
+#include "base/util.h"
 
 #define US	1000ULL
 #define MS	1000000ULL
@@ -702,6 +703,57 @@ static void test_pause_asleep(void **state)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
+static unsigned int due_together;
+
+static void on_together(void *arg)
+{
+	due_together++;
+}
+
+/* Timers that are due at once take turns with all else. */
+static bool poll_together(void *arg)
+{
+	unsigned int *most = arg, n = due_together;
+
+	due_together = 0;
+	if (n > *most)
+		*most = n;
+	return false;
+}
+
+static bool sleep_nothing(void *arg)
+{
+	return false;
+}
+
+static void wake_nothing(void *arg)
+{
+}
+
+static void test_many_timers_at_once(void **state)
+{
+	static struct loop_timer due[1000];
+	unsigned int i, most = 0;
+	struct loop_poller poller = {
+		.poll = poll_together, .sleep = sleep_nothing, .wake = wake_nothing,
+		.arg = &most,
+	};
+	struct loop_timer end = { .fn = stop };
+
+	loop_poller_add(loop, &poller);
+	for (i = 0; i < ARRAY_SIZE(due); i++) {
+		due[i].fn = on_together;
+		loop_timer_set(loop, &due[i], MS);
+	}
+	/* They run in order, so that this is the last one. */
+	loop_timer_set(loop, &end, MS + 1);
+	loop_run(loop);
+	assert_in_range(most, 100, 128);
+	for (i = 0; i < ARRAY_SIZE(due); i++)
+		assert_int_equal(due[i].due, 0);
+	loop_poller_del(loop, &poller);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -733,6 +785,7 @@ int main(void)
 		TEST(test_pause),
 		TEST(test_pause_ends),
 		TEST(test_pause_asleep),
+		TEST(test_many_timers_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
