@@ -147,17 +147,24 @@ static int vu_add_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
 	return 0;
 }
 
+/* Does a part of a queue begin in a region?  All of the part is there then. */
+static bool vu_rings_begin_in(const struct vu_vring_addr *addr, const struct vu_region *region)
+{
+	return addr->desc - region->user_addr < region->size ||
+	       addr->avail - region->user_addr < region->size ||
+	       addr->used - region->user_addr < region->size;
+}
+
 /* QEMU changes a region by taking it away and adding it again, and may send its file. */
 static int vu_rem_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
 {
 	struct vu_region *region = vu_mem_take(vu->mem, &msg->u.mem_reg.region);
-	struct vu_rings rings;
 	struct vu_vring *vr;
 
 	if (!region)
 		return -ENOENT;
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
-		if (vr->started && vu_rings_find(vu->mem, &vr->addr, vr->num, &rings))
+		if (vr->started && vu_rings_begin_in(&vr->addr, region))
 			vu_vring_stop(vr);
 	vu->ops->mem_changed(vu->dev, &vu->mem->map);
 	vu_region_free(region);
