@@ -267,6 +267,43 @@ static void test_cq_in_error(void **state)
 	er_pair_free(p);
 }
 
+/* An SRQ that many QPs hold goes in several turns, and no message can name it meanwhile. */
+static void test_srq_of_many(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct eg_guest *guest = p->a.end.guest;
+	const uint32_t xrcd = er_create_xrcd(guest), holders = 200;
+	struct srq_table *srqs = &guest->rnic->srqs;
+	struct er_qp tgt[200];
+	struct er_srq ring;
+	struct srq *srq;
+	struct qp *qp;
+	bool more = false;
+	uint32_t i;
+
+	er_srq_init(&ring, guest, p->a.end.pdn, 16);
+	ring.xrc = true;
+	ring.xrcd = xrcd;
+	ring.cqn = p->a.cq.cqn;
+	assert_int_equal(er_create_srq(&ring), VIRTIO_NET_OK);
+	srq = srq_get(srqs, ring.handle);
+	for (i = 0; i < holders; i++) {
+		er_tgt_init(&tgt[i], guest, xrcd);
+		assert_int_equal(er_create_qp(&tgt[i]), VIRTIO_NET_OK);
+		qp = qp_get(&guest->rnic->qps, tgt[i].qpn);
+		qp->rq.srq = srq;
+		srq_hold(srq, &qp->xrcd_user);
+	}
+	assert_null(srq_destroy(srqs, ring.handle, &more));
+	assert_true(more);
+	assert_null(srq_of_xrcd(srqs, srq->xrcd, ring.handle));
+	assert_int_equal(er_destroy_srq(&ring), VIRTIO_NET_OK);
+	assert_in_range(eg_rounds, holders / 32 - 1, holders / 32 + 1);
+	for (i = 0; i < holders; i++)
+		assert_null(qp_get(&guest->rnic->qps, tgt[i].qpn)->rq.srq);
+	er_pair_free(p);
+}
+
 /*
  * A reset takes all QPs out of reach at once, and frees them bit by bit.  Their memory is
  * the guest's again before that is done.
@@ -332,6 +369,7 @@ int main(void)
 		TEST(test_many_busy),
 		TEST(test_all_announced),
 		TEST(test_cq_in_error),
+		TEST(test_srq_of_many),
 		TEST(test_reset),
 	};
 
