@@ -105,6 +105,7 @@ def all_reasons():
                 found.setdefault(fmt, path.relative_to(TOP))
     # It says that there is no reason yet.
     del found["command goes on"]
+    del found["command is carried out again"]
     return found
 
 

@@ -350,16 +350,16 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
 static bool loop_timers_run(struct loop *loop, bool work)
 {
 	struct loop_timer *timer;
-	unsigned int n;
+	unsigned int n = 0;
 
 	if (work && loop->now < loop->settle)
 		return false;
 	loop->settle = 0;
-	for (n = 0; n < LOOP_TIMERS && loop->timer_n &&
-		    loop->timer[0]->due <= loop->now; n++) {
+	while (n < LOOP_TIMERS && loop->timer_n && loop->timer[0]->due <= loop->now) {
 		timer = loop->timer[0];
 		loop_timer_cancel(loop, timer);
 		timer->fn(timer->arg);
+		n++;
 	}
 	return n;
 }

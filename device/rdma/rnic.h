@@ -87,6 +87,9 @@ bool rnic_frame(struct rnic *rnic, const struct rnic *from,
  */
 void rnic_reset(struct rnic *rnic);
 
+/** rnic_clear_some() - free a portion of what was there before the last reset */
+void rnic_clear_some(struct rnic *rnic);
+
 /**
  * rnic_mem_changed() - the guest's memory map is another one
  * @rnic:	NIC

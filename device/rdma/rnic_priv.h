@@ -143,7 +143,4 @@ struct rnic {
 	bool gone;
 };
 
-/** rnic_clear_some() - free a portion of what was there before the last reset */
-void rnic_clear_some(struct rnic *rnic);
-
 #endif /* DEVICE_RDMA_RNIC_PRIV_H */
