@@ -48,7 +48,8 @@ void eth_port_reset(struct eth_port *port)
 
 void eth_port_fini(struct eth_port *port)
 {
-	free(port->ring);
+	if (port->ring)
+		rnic_give_back(port->ctx, port->ring, ETH_PORT_RING * sizeof(*port->ring));
 }
 
 void eth_port_attach(struct eth_port *port, const struct rnic_eth *eth,

@@ -375,12 +375,15 @@ static bool rnic_clear_stage(struct rnic *rnic)
 		return mr_table_reset(&rnic->mrs, &rnic->portion);
 	case 6:
 		return ah_table_reset(&rnic->ahs, &rnic->portion);
-	default:
+	case 7:
 		return pd_table_reset(&rnic->pds, &rnic->portion);
+	default:
+		/* A NIC that goes on does that by a timer. */
+		return !rnic->gone || cq_free_some(&rnic->cqs);
 	}
 }
 
-#define RNIC_CLEAR_STAGES	8
+#define RNIC_CLEAR_STAGES	9
 
 void rnic_clear_some(struct rnic *rnic)
 {

@@ -371,6 +371,12 @@ static void cq_free_dropped(void *arg)
 		loop_timer_set(cqs->ctx->loop, &cqs->timer, CQ_FREE_WAIT);
 }
 
+bool cq_free_some(struct cq_table *cqs)
+{
+	cq_free_dropped(cqs);
+	return TAILQ_EMPTY(&cqs->dropped);
+}
+
 /* Nothing waits for a slot any more: what is still in line was dropped. */
 static void cq_held_none(struct cq *cq)
 {

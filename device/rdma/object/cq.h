@@ -135,6 +135,9 @@ int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
 /** cq_table_reset() - destroy CQs, after all that complete to them; true if none is left */
 bool cq_table_reset(struct cq_table *cqs, struct portion *portion);
 
+/** cq_free_some() - give back memory of dropped completions now; true if that was all */
+bool cq_free_some(struct cq_table *cqs);
+
 /** cq_table_fini() - free a table without CQs, even if cq_table_init() failed */
 void cq_table_fini(struct cq_table *cqs);
 
