@@ -25,7 +25,7 @@ INSTALL ?= install
 
 .PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
-	interop apps apps-short fresh-build-test demo upstream upstream-check \
+	interop apps apps-short fabtests fresh-build-test demo upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
 
@@ -55,6 +55,7 @@ help:
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make apps        programs as Debian has them, between two guests'
+	@echo "make fabtests    libfabric's own tests, between two guests"
 	@echo 'make conformance rdma-core'\''s own tests on our device'
 	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
 	@echo 'make counts      instructions of the daemon for each kind of message'
@@ -160,6 +161,9 @@ apps: all
 
 apps-short: all
 	@scripts/apps.sh
+
+fabtests: all
+	@scripts/fabtests.sh
 
 conformance: all
 	@scripts/conformance.sh

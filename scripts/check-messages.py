@@ -32,6 +32,7 @@ OTHERS = {
     "systemctl reload",
     "dmesg | grep -i roce",
     "libibverbs: Warning: no userspace device-specific driver found for ...",
+    "fio: cq completion status 13(RNR retry counter exceeded)",
     "libibverbs: Warning: couldn't load driver 'libvirtio_roce-rdmav34.so'",
 }
 # What two messages make together, or a message and an error of the C library.

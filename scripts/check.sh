@@ -40,10 +40,10 @@ fast)
 soak)
 	export LAB_LONG=1
 	first=(guest-tests)
-	second=(unit apps guest-debug conformance-bookworm conformance-forky)
+	second=(unit apps fabtests guest-debug conformance-bookworm conformance-forky)
 	idle=(provider-versions rpms upstream-check fused-long fuzz)
-	suites=(build guest-tests unit apps guest-debug conformance-bookworm conformance-forky
-		provider-versions rpm upstream fused fuzz)
+	suites=(build guest-tests unit apps fabtests guest-debug conformance-bookworm
+		conformance-forky provider-versions rpm upstream fused fuzz)
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2

@@ -3,10 +3,10 @@
  * Operations of MPI programs whose results are known: a ring, an exchange of all with
  * all, a sum, and puts into each other's memory.
  *
- * mpi [--one-sided] SIZE...
+ * mpi [--one-sided | --accumulate] SIZE...
  *
  * SIZEs are lengths of messages in bytes.  With --one-sided the program uses puts and
- * gets, else messages.  The first rank's last line is "good" if every rank got the right
+ * gets, with --accumulate it multiplies a few numbers for each SIZE, else it uses messages.  The first rank's last line is "good" if every rank got the right
  * data; a rank that did not says what was wrong and aborts all.
  */
 
@@ -129,10 +129,48 @@ static void one_sided(size_t size)
 	free(in);
 }
 
+#define NUMBERS 5
+
+/* Each rank multiplies numbers of every rank, which takes a lock, a get, a put and fences. */
+static void accumulate(size_t size)
+{
+	double two[NUMBERS], *numbers;
+	MPI_Win win;
+	int peer, i;
+
+	(void)size;
+	MPI_Win_allocate(sizeof(two), sizeof(*numbers), MPI_INFO_NULL, MPI_COMM_WORLD,
+			 &numbers, &win);
+	for (i = 0; i < NUMBERS; i++) {
+		two[i] = 2;
+		numbers[i] = i;
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_lock_all(0, win);
+	for (peer = 0; peer < ranks; peer++) {
+		MPI_Accumulate(two, NUMBERS, MPI_DOUBLE, peer, 0, NUMBERS, MPI_DOUBLE, MPI_PROD,
+			       win);
+		MPI_Win_flush(peer, win);
+	}
+	MPI_Win_unlock_all(win);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+	for (i = 0; i < NUMBERS; i++) {
+		if (numbers[i] != (double)i * (1 << ranks)) {
+			printf("rank %d: number %d is %g\n", rank, i, numbers[i]);
+			fflush(stdout);
+			MPI_Abort(MPI_COMM_WORLD, 1);
+		}
+	}
+	MPI_Win_unlock(rank, win);
+	MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
+	void (*one_sided_test)(size_t size) = NULL;
 	char host[MPI_MAX_PROCESSOR_NAME];
-	int length, puts_only, i;
+	int length, i;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -141,12 +179,15 @@ int main(int argc, char **argv)
 	printf("rank %d of %d on %s\n", rank, ranks, host);
 	fflush(stdout);
 
-	puts_only = argc > 1 && !strcmp(argv[1], "--one-sided");
-	for (i = 1 + puts_only; i < argc; i++) {
+	if (argc > 1 && !strcmp(argv[1], "--one-sided"))
+		one_sided_test = one_sided;
+	if (argc > 1 && !strcmp(argv[1], "--accumulate"))
+		one_sided_test = accumulate;
+	for (i = one_sided_test ? 2 : 1; i < argc; i++) {
 		size_t size = strtoul(argv[i], NULL, 0);
 
-		if (puts_only) {
-			one_sided(size);
+		if (one_sided_test) {
+			one_sided_test(size);
 			continue;
 		}
 		ring(size);

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""fi_pingpong and fi_rma_bw over libfabric's provider for verbs.
+"""fi_pingpong and libfabric's own tests over its provider for verbs.
 
-fi_rma_bw is built from Debian's sources, because no package has it.
+The latter are built from Debian's sources, because no package has them.  "make fabtests"
+runs all of them.
 """
 
 import re
 
 import pytest
+
+from fabtests import run, suite
 
 PORT = 47592
 
@@ -36,19 +39,46 @@ def test_pingpong_rdm(apps):
     assert re.findall(r"^(\w+) +100 +=100 ", output, re.MULTILINE) == MESSAGES, output
 
 
+@pytest.fixture(scope="module")
+def fabtests(apps):
+    """The guests, with libfabric's own tests."""
+    suite.install(apps.pair.guests)
+    return apps
+
+
+# Those of the required tests that are content with the memory of these guests.
+SMALL = re.compile("fi_(av_xfer|cm_data|cq_data|msg|multi_recv|rdm|rdm_multi_client|rdm_rma_event"
+                   "|rdm_tagged_peek|shared_ctx|unexpected_msg)( -[^S].*)?")
+SHORT = ("verbs: fi_msg", "verbs;ofi_rxd: fi_rdm")
+
+
+def small():
+    """Each of them by name; most are of the long form."""
+    for name in sorted(run.required()):
+        if SMALL.fullmatch(name.split(": ")[1]):
+            yield pytest.param(name, marks=() if name in SHORT else pytest.mark.long)
+
+
+@pytest.mark.parametrize("name", small())
+def test_fabtests(fabtests, name):
+    """They compare contents, where they have any."""
+    with fabtests.traffic(1):
+        outcome = suite.run(*fabtests.pair.guests, *name.split(": "))
+    assert outcome.result == "passed", outcome.text
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("operation", ["write", "writedata", "read"])
 @pytest.mark.parametrize("provider, endpoint", [("verbs", "msg"), ("verbs;ofi_rxm", "rdm")])
-def test_rma(apps, provider, endpoint, operation):
+def test_rma(fabtests, provider, endpoint, operation):
     """RDMA WRITE, WRITE with immediate data, and READ; -v compares contents.
 
     For that it wants FI_DELIVERY_COMPLETE of WRITE and READ, which "verbs" does not have.
     """
-    program = apps.install("fi_rma_bw")
     verify = "" if endpoint == "msg" and operation != "writedata" else "-v"
     for size in (4096, 1 << 20):
-        line = (f"exec {program} -p '{provider}' -e {endpoint} -o {operation} -S {size} -I 200"
+        line = (f"exec fi_rma_bw -p '{provider}' -e {endpoint} -o {operation} -S {size} -I 200"
                 f" -W 16 {verify}")
-        with apps.traffic(size=200 * size):
-            output = apps.both(line, f"{line} {apps.b.address}")
+        with fabtests.traffic(size=200 * size):
+            output = fabtests.both(line, f"{line} {fabtests.b.address}")
         assert re.search(r"^bytes .*\n\S+ +200 ", output, re.MULTILINE), output

@@ -23,6 +23,9 @@ def openmpi(apps, environment):
             f" -n 8 --host {apps.a.name}:4,{apps.b.name}:4 {variables}")
 
 
+OFI = ("mpirun.openmpi --allow-run-as-root --bind-to none --mca pml cm --mca mtl ofi"
+       " --mca mtl_ofi_provider_include 'verbs;ofi_rxm' -n 8 --host {hosts} {program}")
+
 LAUNCHERS = {"mpich": mpich, "openmpi": openmpi}
 
 
@@ -76,6 +79,33 @@ def test_one_sided(apps, name):
     """Puts and gets, which are RDMA WRITE and READ."""
     with apps.traffic(100):
         run(apps, name, RC, "--one-sided 8 4096 65536")
+
+
+# Open MPI's osc/ucx asks UCX for a fence between the parts of such an operation, and UCX 1.18
+# takes a strong one, which flushes the remote side, unless told otherwise.
+ROUND = {
+    "weak": RC | {"UCX_FENCE_MODE": "weak"},
+    "no-proto": RC | {"UCX_PROTO_ENABLE": "n"},
+    "ud": {"UCX_TLS": "ud_v,self,sm"},
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ROUND)
+def test_accumulate(apps, way):
+    """What guest.rst says about "flush(remote) is not supported"."""
+    with apps.traffic(100):
+        run(apps, "openmpi", ROUND[way], "--accumulate 1 2 3")
+
+
+@pytest.mark.long
+def test_mtl_ofi(apps):
+    """Open MPI over libfabric, without UCX."""
+    program = apps.install("mpi-openmpi")
+    line = OFI.format(hosts=f"{apps.a.name}:4,{apps.b.name}:4", program=program)
+    with apps.traffic(100):
+        result = apps.a.run(f"{line} 8 4096 2>&1", timeout=300, check=False)
+    assert result.rc == 0 and "good" in result.stdout.splitlines(), str(result)
 
 
 @pytest.mark.long

@@ -31,7 +31,7 @@ runs them and fails if the results are not those on this page, which
 ``scripts/conformance.sh --release {release} --update`` has written."""
 
 
-def _columns(rows):
+def columns(rows):
     """A simple table; no cell is empty, as that would join rows."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rule = "  ".join("=" * width for width in widths)
@@ -65,4 +65,4 @@ def page(version, outcomes, required, release=None):
         rows += _module(list(group), required)
     how = HOW_RELEASE.format(release=release) if release else HOW
     return HEAD.format(version=version, how=how, required=len(required),
-                       **counts) + _columns(rows)
+                       **counts) + columns(rows)
