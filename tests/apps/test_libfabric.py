@@ -49,7 +49,7 @@ def fabtests(apps):
 # Those of the required tests that are content with the memory of these guests.
 SMALL = re.compile("fi_(av_xfer|cm_data|cq_data|msg|multi_recv|rdm|rdm_multi_client|rdm_rma_event"
                    "|rdm_tagged_peek|shared_ctx|unexpected_msg)( -[^S].*)?")
-SHORT = ("verbs: fi_msg", "verbs;ofi_rxd: fi_rdm")
+SHORT = ("verbs: fi_msg", "verbs;ofi_rxm: fi_rdm")
 
 
 def small():
