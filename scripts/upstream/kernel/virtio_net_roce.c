@@ -166,8 +166,8 @@ static struct virtnet_roce *virtnet_roce_from(struct virtio_net_roce_aux *aux)
 
 /* ----- commands ----- */
 
-/**
- * struct virtnet_roce_cmd - a RoCE command
+/*
+ * A RoCE command:
  * @base: the token
  * @ref: references: waiter, virtqueue
  * @room: where @units are given back when it was answered
