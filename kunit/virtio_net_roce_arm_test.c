@@ -322,7 +322,7 @@ static void arm_caller(struct kunit *test)
  * @told: is the handler called, with a device that does not hold completions
  * @held: and with one that does
  */
-static const struct news_case {
+struct news_case {
 	const char *name;
 	u16 slots;
 	u16 before;
@@ -331,7 +331,9 @@ static const struct news_case {
 	u16 first;
 	bool told;
 	bool held;
-} news_cases[] = {
+};
+
+static const struct news_case news_cases[] = {
 	{ "empty, nothing comes", 4, 0, 0, .told = false, .held = false },
 	{ "empty, one comes", 4, 0, 1, .told = true, .held = true },
 	{ "empty, it fills up", 4, 0, 4, .told = true, .held = true },

@@ -637,8 +637,8 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
  * earlier ones asked for and may not have got: one for solicited completions must not
  * take the wake-up of one for any completion.
  *
- * There is at most one event for each arming, and they come in order.  So after @events
- * events the armings up to this number are answered.  Later ones may be, too, if an
+ * There is at most one event for each arming, and they come in order.  So with @events of
+ * them the armings up to this number are answered.  Later ones may be, too, if an
  * earlier one was never answered; then one event more than needed can come.
  *
  * Context: lock of the CQ held.

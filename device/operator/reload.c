@@ -140,7 +140,8 @@ static int reload_remove(const char *control, char **words,
 		if (reload_wanted(words, guests[i].path))
 			continue;
 		if (!guests[i].absent)
-			fprintf(stderr, "vhost-user-roce-ctl: %s: not removed: its QEMU is connected\n",
+			fprintf(stderr,
+				"vhost-user-roce-ctl: %s: not removed: its QEMU is connected\n",
 				guests[i].path);
 		else if (hand_remove_guest(control, guests[i].path))
 			status = EXIT_FAILURE;

@@ -431,6 +431,7 @@ static void test_same_as_the_long_way(void **state)
 	struct world *w = calloc(2, sizeof(*w));
 	uint64_t fused = 0, sent = 0;
 	uint32_t i, k, steps, cqe;
+	const struct rnic_ctx *ctx;
 	struct step step;
 	bool srq;
 
@@ -459,8 +460,9 @@ static void test_same_as_the_long_way(void **state)
 					 " by the short way, else %#" PRIx64, i, k,
 					 w[0].log_n, w[1].log_n, w[0].log[k], w[1].log[k]);
 		for (k = 0; k < EG_GUESTS; k++) {
-			fused += engine_of(&w[0])->guest[k].rnic->ctx.fused;
-			sent += engine_of(&w[0])->guest[k].rnic->ctx.counter[VIRTIO_RDMA_CNT_SENT_PKTS];
+			ctx = &engine_of(&w[0])->guest[k].rnic->ctx;
+			fused += ctx->fused;
+			sent += ctx->counter[VIRTIO_RDMA_CNT_SENT_PKTS];
 			assert_int_equal(engine_of(&w[1])->guest[k].rnic->ctx.fused, 0);
 		}
 		eg_teardown(&w[0].state);
