@@ -7,6 +7,7 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
+#include <linux/smp.h>
 #include <linux/virtio_config.h>
 
 #include "virtio_net_roce_fake.h"
@@ -369,12 +370,17 @@ static void news_arm(struct fake *fake, u16 used)
 	set_bit(CQN, dev->armed);
 }
 
+static void news_irq(void *info)
+{
+	generic_handle_irq(*(unsigned int *)info);
+}
+
 static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 {
 	const struct news_case *n = fake->test->param_value;
 	struct vnr_dev *dev = fake->dev;
-	unsigned int events = c->events;
-	unsigned long flags;
+	unsigned int events = c->events, irq, i;
+	int cpu;
 
 	dev->cqs[CQN].hold = hold;
 	dev->queues[CQN].pub.vring.avail->idx = cpu_to_virtio16(fake_vdev(fake),
@@ -385,11 +391,15 @@ static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 	news_arm(fake, n->before);
 	dev->queues[CQN].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake),
 							       n->after);
-	local_irq_save(flags);
-	generic_handle_irq(dev->vectors[vnr_cq_vector(dev, CQN)].irq);
+	irq = dev->vectors[vnr_cq_vector(dev, CQN)].irq;
+	migrate_disable();
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
 	/* Told once for each arming. */
-	generic_handle_irq(dev->vectors[vnr_cq_vector(dev, CQN)].irq);
-	local_irq_restore(flags);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(fake->test, 0,
+				smp_call_function_single(cpu, news_irq, &irq,
+							 true));
+	migrate_enable();
 	KUNIT_EXPECT_LE(fake->test, c->events, events + 1);
 	return c->events != events;
 }

@@ -556,10 +556,13 @@ static void recover_resize(struct kunit *test)
 
 /* ----- what changes with the state ----- */
 
+#define ONLOOKS	300
+
 /* Another processor looks at a function that dies. */
 struct onlooker {
 	struct fake *fake;
 	unsigned int seen;
+	unsigned int over;
 	unsigned int early;
 };
 
@@ -573,8 +576,10 @@ static int onlooker_thread(void *data)
 		if (!READ_ONCE(o->fake->dev->state.mute))
 			o->early++;
 		WRITE_ONCE(o->seen, o->seen + 1);
-		while (vnr_life_state(o->fake->dev) == VNR_DEAD)
+		while (vnr_life_state(o->fake->dev) == VNR_DEAD &&
+		       !kthread_should_stop())
 			cond_resched();
+		WRITE_ONCE(o->over, o->seen);
 	}
 	return 0;
 }
@@ -589,7 +594,7 @@ static void life_flags_first(struct kunit *test)
 
 	task = kthread_run(onlooker_thread, &o, "onlooker");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < ONLOOKS; i++) {
 		seen = READ_ONCE(o.seen);
 		vnr_life_die(o.fake->dev, true);
 		if (!fake_wait(READ_ONCE(o.seen) != seen))
@@ -597,9 +602,11 @@ static void life_flags_first(struct kunit *test)
 		life->mute = false;
 		/* As it was before. */
 		smp_store_release(&life->state, VNR_RUNNING);
+		if (!fake_wait(READ_ONCE(o.over) == seen + 1))
+			break;
 	}
 	kthread_stop(task);
-	KUNIT_EXPECT_EQ(test, i, 2000);
+	KUNIT_EXPECT_EQ(test, i, ONLOOKS);
 	KUNIT_EXPECT_EQ(test, o.early, 0);
 }
 
