@@ -49,8 +49,8 @@ def asked(guest, *commands):
     for run in runs:
         result = run.wait()
         if isinstance(run.command, list):
-            done = re.match(r"(\d+) ", result.stdout)
-            assert done and int(done[1]) > 0, str(result)
+            counts = [int(number) for number in re.findall(r"\d+", result.stdout)]
+            assert counts and counts[0] > 0, str(result)
 
 
 def features(guest):

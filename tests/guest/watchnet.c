@@ -121,6 +121,7 @@ static bool dump_statistics(int fd, uint16_t family)
 	uint64_t scope = NETDEV_QSTATS_SCOPE_QUEUE;
 	struct message m;
 	bool any = false;
+	struct nlmsghdr *nl;
 	ssize_t len;
 
 	begin(&m, family, NETDEV_CMD_QSTATS_GET, NLM_F_DUMP);
@@ -130,10 +131,13 @@ static bool dump_statistics(int fd, uint16_t family)
 		len = recv(fd, &answer, sizeof(answer), 0);
 		if (len < (ssize_t)NLMSG_HDRLEN)
 			fail("recv");
-		if (answer.nl.nlmsg_type == NLMSG_DONE ||
-		    answer.nl.nlmsg_type == NLMSG_ERROR)
-			return any;
-		any = true;
+		/* The end may come together with the last answers. */
+		for (nl = &answer.nl; NLMSG_OK(nl, len); nl = NLMSG_NEXT(nl, len)) {
+			if (nl->nlmsg_type == NLMSG_DONE ||
+			    nl->nlmsg_type == NLMSG_ERROR)
+				return any;
+			any = true;
+		}
 	}
 }
 
