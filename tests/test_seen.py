@@ -3,9 +3,11 @@
 
 import json
 import re
+import time
 
 import pytest
 
+from lab.guest import PATIENCE
 from lab.pingpong import PingPong, pingpong
 
 TRACING = "/sys/kernel/tracing"
@@ -126,3 +128,26 @@ def test_death_and_restart_are_traced(rdma_pair, trace):
         "from=running to=dead", "from=dead to=quiesced", "from=quiesced to=running"], text
     assert re.findall(r"vroce_health: \S+ health=(\w+)", text) == ["dead", "quiesced"], text
     pingpong(rdma_pair.a, guest, iterations=10)
+
+
+@pytest.mark.parametrize("verb, off, on", [("cut", "on", "off"), ("link", "down", "up")])
+def test_port_without_a_way_stops_rdma(rdma_pair, verb, off, on):
+    """What is done to a guest's port holds for RDMA in memory; afterwards all works again."""
+    daemon, a, b = rdma_pair.daemon, rdma_pair.a, rdma_pair.b
+    port = daemon.sockets[0].name
+    run = PingPong(a, b, iterations=100000000, events=True)
+    run.wait_connected()
+    run.assert_moves()
+    daemon.control(verb, port, off)
+    try:
+        deadline = time.monotonic() + 60 * PATIENCE
+        while run.client.poll() is None and run.server.poll() is None:
+            assert time.monotonic() < deadline, "the ping-pong goes on, or waits for ever"
+            time.sleep(0.2)
+        said = run.client.stdout + run.client.stderr + run.server.stdout + run.server.stderr
+        assert "transport retry counter exceeded" in said, said
+    finally:
+        run.kill()
+        daemon.control(verb, port, on)
+    a.wait_output(f"cat /sys/class/net/{a.interface()}/carrier", "1")
+    pingpong(a, b, iterations=200, validate=True)
