@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What programs of others do, and devices of others let them do."""
+
+import pathlib
+
+import pytest
+
+from lab import paths
+from lab.pingpong import gid_index
+
+
+@pytest.mark.debug_kernel
+@pytest.mark.parametrize("case", ["destroy", "shared", "datagram", "inline", "arm"])
+def test_habits(rdma_pair, case):
+    """tests/guest/habits.c says what each case is."""
+    guest = rdma_pair.a
+    program = guest.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "habits")
+    device = guest.rdma_device()
+    said = guest.run([program, device, gid_index(guest, device), case], timeout=120,
+                     check=False)
+    assert said.stdout == f"{case}\n", str(said)
+
+
+@pytest.mark.parametrize("kind", ["r", "x"])
+def test_xclient(rdma_pair, kind):
+    """Two examples of librdmacm, by RC and XRC: inline data of a QP that asked for none."""
+    server = rdma_pair.b.popen(["rdma_xserver", "-c", kind])
+    rdma_pair.b.wait_listening_cm()
+    rdma_pair.a.run(["rdma_xclient", "-s", rdma_pair.b.address, "-c", kind])
+    server.wait(30, check=True)
