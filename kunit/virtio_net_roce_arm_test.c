@@ -7,9 +7,9 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
-#include <linux/smp.h>
 #include <linux/virtio_config.h>
 
+#include "virtio_net_roce_compat.h"
 #include "virtio_net_roce_fake.h"
 #include "../drivers/net/virtio_net_roce/vnr_ctrl.h"
 
@@ -370,17 +370,27 @@ static void news_arm(struct fake *fake, u16 used)
 	set_bit(CQN, dev->armed);
 }
 
-static void news_irq(void *info)
+/* A hard timer is the context of an interrupt, wherever it runs. */
+static struct {
+	struct hrtimer timer;
+	struct completion done;
+	unsigned int irq;
+} news;
+
+/* Told once for each arming. */
+static enum hrtimer_restart news_irq(struct hrtimer *timer)
 {
-	generic_handle_irq(*(unsigned int *)info);
+	generic_handle_irq(news.irq);
+	generic_handle_irq(news.irq);
+	complete(&news.done);
+	return HRTIMER_NORESTART;
 }
 
 static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 {
 	const struct news_case *n = fake->test->param_value;
 	struct vnr_dev *dev = fake->dev;
-	unsigned int events = c->events, irq, i;
-	int cpu;
+	unsigned int events = c->events;
 
 	dev->cqs[CQN].hold = hold;
 	dev->queues[CQN].pub.vring.avail->idx = cpu_to_virtio16(fake_vdev(fake),
@@ -391,15 +401,12 @@ static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 	news_arm(fake, n->before);
 	dev->queues[CQN].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake),
 							       n->after);
-	irq = dev->vectors[vnr_cq_vector(dev, CQN)].irq;
-	migrate_disable();
-	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
-	/* Told once for each arming. */
-	for (i = 0; i < 2; i++)
-		KUNIT_EXPECT_EQ(fake->test, 0,
-				smp_call_function_single(cpu, news_irq, &irq,
-							 true));
-	migrate_enable();
+	news.irq = dev->vectors[vnr_cq_vector(dev, CQN)].irq;
+	init_completion(&news.done);
+	vnr_hrtimer_setup(&news.timer, news_irq);
+	hrtimer_start(&news.timer, 0, HRTIMER_MODE_REL_HARD);
+	wait_for_completion(&news.done);
+	hrtimer_cancel(&news.timer);
 	KUNIT_EXPECT_LE(fake->test, c->events, events + 1);
 	return c->events != events;
 }
