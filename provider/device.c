@@ -226,6 +226,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.import_mr = virtio_roce_import_mr,
 	.import_pd = virtio_roce_import_pd,
 	.modify_qp = virtio_roce_modify_qp,
+	.modify_qp_rate_limit = virtio_roce_modify_qp_rate_limit,
 	.modify_srq = virtio_roce_modify_srq,
 	.open_qp = virtio_roce_open_qp,
 	.open_xrcd = virtio_roce_open_xrcd,

@@ -401,17 +401,29 @@ struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
+/* The kernel takes a rate limit by the newer command only. */
+static int qp_modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct ibv_modify_qp_ex cmd_ex = {};
+	struct ibv_modify_qp cmd = {};
+
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		return ibv_cmd_modify_qp_ex(ibqp, attr, attr_mask, &cmd_ex,
+					    sizeof(cmd_ex), &resp, sizeof(resp));
+	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
 int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			  int attr_mask)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
-	struct ibv_modify_qp cmd = {};
 	int err;
 
 	if (qp_is_parents(qp))
 		return EFAULT;
 
-	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	err = qp_modify(ibqp, attr, attr_mask);
 	if (err)
 		return err;
 
@@ -429,6 +441,17 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		}
 	}
 	return 0;
+}
+
+/* The device has no notion of bursts and of typical packets. */
+int virtio_roce_modify_qp_rate_limit(struct ibv_qp *ibqp,
+				     struct ibv_qp_rate_limit_attr *limit)
+{
+	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
+
+	if (limit->max_burst_sz || limit->typical_pkt_sz || limit->comp_mask)
+		return EINVAL;
+	return virtio_roce_modify_qp(ibqp, &attr, IBV_QP_RATE_LIMIT);
 }
 
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,

@@ -430,6 +430,8 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr);
 int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			  int attr_mask);
+int virtio_roce_modify_qp_rate_limit(struct ibv_qp *ibqp,
+				     struct ibv_qp_rate_limit_attr *limit);
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_qp_init_attr *init_attr);
 int virtio_roce_query_qp_data_in_order(struct ibv_qp *ibqp, enum ibv_wr_opcode op,

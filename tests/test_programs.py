@@ -10,7 +10,7 @@ from lab.pingpong import gid_index
 
 
 @pytest.mark.debug_kernel
-@pytest.mark.parametrize("case", ["destroy", "shared", "datagram", "inline", "arm"])
+@pytest.mark.parametrize("case", ["destroy", "shared", "datagram", "inline", "arm", "rate"])
 def test_habits(rdma_pair, case):
     """tests/guest/habits.c says what each case is."""
     guest = rdma_pair.a

@@ -533,6 +533,21 @@ static void direct_reset(void **state)
 	drop_all(qp);
 }
 
+/* By a command of its own, and without what the device does not know. */
+static void direct_rate_limit(void **state)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 8000 };
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+
+	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), 0);
+	assert_int_equal(fake.rate_limit, 8000);
+	limit.rate_limit = 9000;
+	limit.typical_pkt_sz = 1;
+	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), EINVAL);
+	assert_int_equal(fake.rate_limit, 8000);
+	drop_all(qp);
+}
+
 /* All QPs of a context have one doorbell page, mapped once. */
 static void direct_shares_doorbell(void **state)
 {
@@ -783,6 +798,7 @@ int run_direct_tests(void)
 		TEST_DIRECT(direct_resize_armed),
 		TEST_DIRECT(direct_resize_fails),
 		TEST_DIRECT(direct_reset),
+		TEST_DIRECT(direct_rate_limit),
 		TEST_DIRECT(direct_shares_doorbell),
 		TEST_DIRECT(direct_refuses_bad_queues),
 		TEST_DIRECT(direct_wakes_from_threads),

@@ -64,6 +64,7 @@ struct fake_vq {
  * @cq: the last CQ
  * @break_info: lets a test make the description of a queue wrong
  * @fail: errno value that commands fail with
+ * @rate_limit: the last one that was set
  * @send_cmds: POST_SEND commands
  * @recv_cmds: POST_RECV commands
  * @qps: QPs that exist
@@ -101,6 +102,7 @@ struct fake {
 	struct fake_vq cq;
 	void (*break_info)(struct virtio_roce_queue *info);
 	int fail;
+	uint32_t rate_limit;
 	int send_cmds;
 	int recv_cmds;
 	int qps;

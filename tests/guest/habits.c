@@ -10,6 +10,7 @@
  *   datagram  a datagram that is longer than the MTU of the port
  *   inline    inline data of a QP that was asked for none
  *   arm       a CQ is armed for any completion, and then for solicited ones
+ *   rate      a QP gets a rate limit
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SECONDS	30
@@ -286,12 +288,43 @@ static void arm_case(void)
 	expect(ibv_destroy_qp(qp), 0, "destroy QP");
 }
 
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void rate_case(void)
+{
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_send_sge = 1 };
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 8000, .max_burst_sz = 1 };
+	struct ibv_qp *qp = make_qp(IBV_QPT_RC, NULL, &cap);
+	double begin;
+	int i;
+
+	to_rts(qp);
+	expect(ibv_modify_qp_rate_limit(qp, &limit), EINVAL, "bursts");
+	limit.max_burst_sz = 0;
+	expect(ibv_modify_qp_rate_limit(qp, &limit), 0, "8000 kbit/s");
+	/* 400 KiB, at a million bytes in a second. */
+	begin = now();
+	for (i = 0; i < 100; i++) {
+		expect(post_write(qp, LENGTH / 2, 0), 0, "post");
+		wait_for_completion();
+	}
+	require(now() - begin > 0.3, "as fast as without a limit");
+	expect(ibv_destroy_qp(qp), 0, "destroy QP");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
 	{ "destroy", destroy_case }, { "shared", shared_case }, { "datagram", datagram_case },
 	{ "inline", inline_case }, { "arm", arm_case },
+	{ "rate", rate_case },
 };
 
 int main(int argc, char **argv)
