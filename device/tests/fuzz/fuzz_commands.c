@@ -690,6 +690,9 @@ static void add_indirect(struct guest_vq *gvq, const struct guest_buf *buf,
 	guest_vq_add_head(gvq, head);
 }
 
+/* Rounds in which each command has its answer. */
+#define ROUNDS_MAX	100000u
+
 /**
  * submit() - put a command on the control queue
  * @class:	its class
@@ -706,7 +709,8 @@ static int submit(uint8_t class, uint8_t number, size_t len, size_t room, uint8_
 	uint32_t piece = how & HOW_PIECES ? PIECE : UINT32_MAX, head, used;
 	uint8_t *header = ptr(REQ_AT);
 	struct guest_buf buf[16];
-	unsigned int n;
+	bool answered = false;
+	unsigned int n, i;
 
 	if (!t.vq[FUNCTION_CTRL].ready)
 		return -1;
@@ -719,10 +723,13 @@ static int submit(uint8_t class, uint8_t number, size_t len, size_t room, uint8_
 		add_indirect(gvq, buf, n);
 	else
 		guest_vq_add(gvq, buf, n);
-	poll_function();
+	/* A command waits until what was there before a reset is freed, bit by bit. */
+	for (i = 0; i < ROUNDS_MAX && !(answered = guest_vq_get(gvq, &head, &used)) &&
+		    !t.spoilt; i++)
+		poll_function();
 	if (t.spoilt)
 		return -1;
-	need(guest_vq_get(gvq, &head, &used));
+	need(answered);
 	need(!guest_vq_get(gvq, &head, &used));
 	need(used <= room);
 	return used;

@@ -26,6 +26,7 @@
 
 #include "base/util.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/lib/idle.h"
 #include "tests/lib/vu_wire.h"
 #include "vhost_user/vhost_user_priv.h"
 
@@ -245,18 +246,10 @@ static const struct fe_device_ops device_ops = {
 /* QEMU                                                                      */
 /* ------------------------------------------------------------------------- */
 
-static void stop(void *arg __always_unused)
-{
-	loop_stop(t.loop);
-}
-
-/* One round of the loop. */
+/* A round ends before all messages are read if others have waited. */
 static void run(void)
 {
-	struct loop_timer end = { .fn = stop };
-
-	loop_timer_set(t.loop, &end, 1);
-	need(!loop_run(t.loop));
+	run_idle(t.loop);
 }
 
 static void drain(int fd)

@@ -11,6 +11,7 @@
  * a command is kept even if it failed, since it can only fail because the device does not
  * run.
  */
+#include <linux/kmemleak.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
@@ -106,6 +107,15 @@ static void vnr_journal_drop(struct vnr_ctrl_cmd *cmd)
 	vnr_ctrl_cmd_put(cmd);
 }
 
+/* A scatter list has no addresses, so kmemleak does not see who has these buffers. */
+static void vnr_journal_keep(struct vnr_ctrl_cmd *cmd)
+{
+	unsigned int i;
+
+	for (i = 0; i < cmd->nout + cmd->nin; i++)
+		kmemleak_not_leak(sg_virt(&cmd->sg[i]));
+}
+
 /**
  * vnr_journal_note() - a command of virtio_net has its answer
  * @cmd: command of the shadow
@@ -133,6 +143,7 @@ void vnr_journal_note(struct vnr_ctrl_cmd *cmd, bool told)
 	kref_get(&cmd->ref);
 	cmd->again = true;
 	list_add_tail(&cmd->entry, &ctrl->journal);
+	vnr_journal_keep(cmd);
 }
 
 /**
