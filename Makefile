@@ -25,7 +25,7 @@ INSTALL ?= install
 
 .PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
-	interop apps apps-short fabtests fresh-build-test demo upstream upstream-check \
+	interop apps apps-short fabtests fresh-build-test demo figures upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak clean distclean help
 
@@ -60,6 +60,7 @@ help:
 	@echo 'make fuzz        ten million inputs for each of the daemon'\''s five fuzzers'
 	@echo 'make counts      instructions of the daemon for each kind of message'
 	@echo 'make bench       rates, latencies and memory of the daemon, as JSON and SVG'
+	@echo 'make figures     measures for README.md, and writes its table and plot'
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 dependencies:
@@ -216,6 +217,12 @@ install-test: provider device
 
 demo: dependencies all
 	@/usr/bin/python3 scripts/demo.py
+
+# The figures of README.md.  Needs a machine that has nothing else to do.
+figures: dependencies all
+	@/usr/bin/python3 scripts/demo.py --sizes
+	@scripts/bench.sh > /dev/null
+	@scripts/figures.py
 
 shell: dependencies all
 	@/usr/bin/python3 scripts/demo.py --shell

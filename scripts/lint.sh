@@ -131,6 +131,10 @@ step "Messages in the documentation"
 judge "Documentation/troubleshooting.rst" 'error:' "$top/scripts/check-messages.py" || true
 judge "check-messages.py finds what is wrong" 'error:' "$top/scripts/check-messages.py" --self-test || true
 
+step "Figures of README.md"
+judge "README.md, its table and plot" 'error:' "$top/scripts/figures.py" --check || true
+judge "figures.py finds what is wrong" 'error' "$top/scripts/figures.py" --self-test || true
+
 step "Headers of several kernels"
 judge "include/compat.mk" 'error:' "$top/scripts/compat-test.sh" || true
 
