@@ -58,7 +58,8 @@ def table(figures):
            f" the machine before: {demo['load']}."
            f" The daemon alone, driven by a native program (`make bench`):"
            f" {bench['rate_direct'] / 1e6:.2f} million SENDs a second, {bench['latency_direct_us']:.2g}"
-           " µs one way.")
+           f" µs one way, where a cache line takes {bench['bare_line_us']:.2g} µs from one"
+           " processor to the other.")
 
 
 def between(text, name, lines):
@@ -166,7 +167,7 @@ def self_test():
                  "runs": {what: both for what in ROWS},
                  "sizes": [{"size": size, "pingpong_us": {OURS: 1.5, SOFT: 150},
                             "write_gbits": {OURS: 10, SOFT: 0.1}} for size in (64, 1 << 20)]},
-        "bench": {"rate_direct": 1.3e6, "latency_direct_us": 1.56}}
+        "bench": {"rate_direct": 1.3e6, "latency_direct_us": 1.56, "bare_line_us": 0.2}}
     empty = "".join(["a\n", *(mark.format(name) for name in ("figures", "demo")
                                for mark in (BEGIN, END)), "b\n"])
     good = with_figures(empty, figures)
