@@ -5,7 +5,8 @@
  * $SANDBOXED is the path of the daemon, as shipped.
  *
  * What goes on all the time is judged by the p99 of the pings, against that of the two
- * guests alone in the same run.  What happens once is judged by the worst ping.
+ * guests alone in the same run, or that of a machine that is not quiet.  What happens once
+ * is judged by the worst ping.
  */
 #include <endian.h>
 #include <net/ethernet.h>
@@ -25,6 +26,13 @@
 
 #define PINGS		500
 #define TIMES_WORSE	10
+
+/*
+ * A turn of another guest is bounded by its work, some 10 to 100 µs, however quick a ping
+ * is alone: on a quiet machine that is 2 µs, on a busy one ten times as much.  Without
+ * bounds, each of these took 200 µs to 3 ms.
+ */
+#define QUICK_NS	18000
 
 /*
  * The daemon may be at something that happens once for so long.  The scheduler counts by
@@ -97,7 +105,7 @@ static uint64_t pings(void (*again)(void))
 
 static void expect_bearable(const char *what, unsigned int times, void (*again)(void))
 {
-	const uint64_t worst = times * alone;
+	const uint64_t worst = times * (alone > QUICK_NS ? alone : QUICK_NS);
 	uint64_t with;
 
 	again();
