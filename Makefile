@@ -64,34 +64,34 @@ help:
 	@echo 'make clean       deletes build/; distclean: the cache too'
 
 dependencies:
-	@scripts/install-packages.sh
+	@scripts/build/install-packages.sh
 
 # RELEASE=bookworm or forky makes them for another release of Debian than 13, into
 # build/packages-RELEASE.
 packages: dependencies
-	@scripts/build-packages.sh $(RELEASE)
+	@scripts/build/packages.sh $(RELEASE)
 
 rpms:
-	@scripts/build-rpms.sh
+	@scripts/build/rpms.sh
 
 modules:
-	@scripts/build-modules.sh guest
+	@scripts/build/modules.sh guest
 
 # RDMA_CORE=VERSION builds it for another version than the guests', into
 # build/provider-VERSION.
 provider:
-	@scripts/build-provider.sh
+	@scripts/build/provider.sh
 
 # Documentation/upstreaming.rst tells more.
 upstream: dependencies
-	@scripts/upstream.sh
+	@scripts/build/upstream.sh
 
 upstream-check:
-	@scripts/upstream.sh --check
+	@scripts/build/upstream.sh --check
 
 # The other versions that Debian has.
 provider-versions:
-	@scripts/build-provider.sh --versions
+	@scripts/build/provider.sh --versions
 
 device:
 	@echo '==> device daemon'
@@ -108,74 +108,74 @@ device-tests:
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device check-programs
 
 lint:
-	@scripts/lint.sh
+	@scripts/lint/lint.sh
 
 unit:
-	@scripts/unit.sh
+	@scripts/suites/unit.sh
 
 # Instructions of the engine for each message, against those stored in the tree.
 counts:
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device count
-	@scripts/counts.sh
+	@scripts/suites/counts.sh
 
 # Random schedules by the short way of a message and by the long one; some hours.
 fused-long: device-tests
-	@scripts/fused.sh 200000
+	@scripts/suites/fused.sh 200000
 
 # Needs two processors that have nothing else to do, so it is not in "make check".
 bench:
-	@scripts/bench.sh
+	@scripts/suites/bench.sh
 
 # Ten million inputs for each fuzzer take hours; "make check" has two minutes of it.
 fuzz:
-	@scripts/fuzz.sh -runs=10000000
+	@scripts/suites/fuzz.sh -runs=10000000
 
 fuzz-short:
-	@scripts/fuzz.sh
+	@scripts/suites/fuzz.sh
 
 kunit:
-	@scripts/kunit.sh plain
+	@scripts/suites/kunit.sh plain
 
 guest-tests: all device-variants
-	@scripts/guest-tests.sh
+	@scripts/suites/guest-tests.sh
 
 guest-fast: all device-variants
-	@scripts/guest-tests.sh --suite guest-fast tests/test_skeleton.py
+	@scripts/suites/guest-tests.sh --suite guest-fast tests/test_skeleton.py
 
 guest-debug: all device-variants
-	@scripts/guest-tests.sh --debug
+	@scripts/suites/guest-tests.sh --debug
 
 kunit-debug:
-	@scripts/kunit.sh debug
+	@scripts/suites/kunit.sh debug
 
 # Both, whatever becomes of the first.
 check-debug: all device-variants
-	@rc=0; scripts/kunit.sh debug || rc=1; \
-	scripts/guest-tests.sh --debug || rc=1; exit $$rc
+	@rc=0; scripts/suites/kunit.sh debug || rc=1; \
+	scripts/suites/guest-tests.sh --debug || rc=1; exit $$rc
 
 interop: all device-variants
-	@LAB_LONG=1 scripts/guest-tests.sh tests/test_interop.py tests/test_lossy.py
+	@LAB_LONG=1 scripts/suites/guest-tests.sh tests/test_interop.py tests/test_lossy.py
 
 # "make check" has the short form.
 apps: all
-	@LAB_LONG=1 scripts/apps.sh
+	@LAB_LONG=1 scripts/suites/apps.sh
 
 apps-short: all
-	@scripts/apps.sh
+	@scripts/suites/apps.sh
 
 fabtests: all
-	@scripts/fabtests.sh
+	@scripts/suites/fabtests.sh
 
 conformance: all
-	@scripts/conformance.sh
+	@scripts/suites/conformance.sh
 
 # On the kernels of Debian 12 and the next one; the latter has its own rdma-core.
 conformance-bookworm conformance-forky: device
-	@scripts/system-image.sh $(@:conformance-%=%) > /dev/null
-	@scripts/conformance.sh --release $(@:conformance-%=%)
+	@scripts/images/system-image.sh $(@:conformance-%=%) > /dev/null
+	@scripts/suites/conformance.sh --release $(@:conformance-%=%)
 
 fresh-build-test:
-	@scripts/fresh-build-test.sh
+	@scripts/suites/fresh-build-test.sh
 
 install: install-modules install-guest install-provider install-device
 
@@ -213,28 +213,28 @@ install-device:
 	$(INSTALL) -D -m 644 packaging/host/libvirt.xml '$(DESTDIR)$(docdir)/examples/libvirt.xml'
 
 install-test: provider device
-	@scripts/install-test.sh
+	@scripts/suites/install-test.sh
 
 demo: dependencies all
-	@/usr/bin/python3 scripts/demo.py
+	@/usr/bin/python3 scripts/suites/demo.py
 
 # The figures of README.md.  Needs a machine that has nothing else to do.
 figures: dependencies all
-	@/usr/bin/python3 scripts/demo.py --sizes
-	@scripts/bench.sh > /dev/null
-	@scripts/figures.py
+	@/usr/bin/python3 scripts/suites/demo.py --sizes
+	@scripts/suites/bench.sh > /dev/null
+	@scripts/suites/figures.py
 
 shell: dependencies all
-	@/usr/bin/python3 scripts/demo.py --shell
+	@/usr/bin/python3 scripts/suites/demo.py --shell
 
 check:
-	@scripts/check.sh
+	@scripts/suites/check.sh
 
 check-fast:
-	@scripts/check.sh fast
+	@scripts/suites/check.sh fast
 
 soak:
-	@scripts/check.sh soak
+	@scripts/suites/check.sh soak
 
 clean:
 	rm -rf build

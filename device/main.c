@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/notify.h"
-#include "base/ready.h"
+#include "base/sd_notify.h"
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -222,12 +222,12 @@ static void daemon_ready(const struct options *options, int ready)
 	snprintf(text, sizeof(text), "%u guest(s), %u virtqueues each (num_vqs)",
 		 options->guests, function_num_queues(&options->limits));
 	log_info("%s", text);
-	ready_tell(ready, text);
+	sd_notify_tell(ready, text);
 }
 
 static int daemon_run(struct daemon *d, const struct options *options)
 {
-	int ready = ready_open();
+	int ready = sd_notify_open();
 	int err;
 
 	d->ports.loop = d->loop;

@@ -5,7 +5,7 @@
 
 # $(call vnr-have,NAME,HEADER,PATTERN): does a line, or it with the next, match?  Each line
 # is looked at with the one after it: the hold space keeps the pair, because sed's D starts
-# again with the second line of it only while there is a newline.  scripts/compat-test.sh
+# again with the second line of it only while there is a newline.  scripts/suites/compat-test.sh
 # tests it.
 vnr-have = $(if $(shell sed -n '$$!N;h;s/\n//;/$(3)/p;g;D' $(srctree)/include/$(2) 2>/dev/null),-DVNR_HAVE_$(1))
 

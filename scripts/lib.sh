@@ -207,7 +207,7 @@ exclusive()
 }
 
 # record SUITE PASSED FAILED [SKIPPED [SECONDS]]: stores the counts and the time, which is
-# the script's if it is not given, for scripts/check.sh.  A suite of which nothing passed
+# the script's if it is not given, for scripts/suites/check.sh.  A suite of which nothing passed
 # counts as a failure, since it tested nothing.  It fails if there are failures, so it
 # must be the last command of a script.
 record()
@@ -225,7 +225,7 @@ record()
 # count_unexpected SUITE LOG SKIPPED: how many of the skipped tests count as failures:
 # those that tests/skips.txt does not expect, and those that the log does not name.  Lines
 # that begin with FAIL, at the end of the log, say which; the names of all skipped tests
-# are kept for scripts/check.sh.
+# are kept for scripts/suites/check.sh.
 count_unexpected()
 {
 	local suite=$1 log=$2 skipped=$3 named unexpected
@@ -233,7 +233,7 @@ count_unexpected()
 	mkdir -p "$build/results"
 	named=$(sed -n 's/^\([0-9]*| \)\?SKIP //p' "$log" | sort -u |
 		tee "$build/results/.$suite.skips" | wc -l)
-	unexpected=$(/usr/bin/python3 "$top/scripts/skips.py" "$suite" "$log")
+	unexpected=$(/usr/bin/python3 "$top/scripts/suites/skips.py" "$suite" "$log")
 	[ "$named" -ge "$skipped" ] || unexpected+=${unexpected:+$'\n'}"FAIL $suite: $skipped tests skipped, $named named"
 	[ -n "$unexpected" ] || { echo 0; return; }
 	echo "$unexpected" | tee -a "$log" >&2

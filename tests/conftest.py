@@ -7,7 +7,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-sys.path.insert(1, str(pathlib.Path(__file__).parents[1] / "scripts"))
+sys.path.insert(1, str(pathlib.Path(__file__).parents[1] / "scripts" / "suites"))
 
 import lab  # noqa: E402  (found by the line above)
 import shards  # noqa: E402

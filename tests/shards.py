@@ -168,7 +168,7 @@ def merge(reports, statuses):
     """Counts passed, failed and skipped tests; prints a line for each that did not pass.
 
     It begins with FAIL, also if the test did not run, or with SKIP, for the end of
-    scripts/check.sh.
+    scripts/suites/check.sh.
     """
     outcomes, collected = {}, set()
     for report in reports:

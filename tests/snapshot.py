@@ -2,7 +2,7 @@
 """Boots a guest and freezes it: snapshot.py DISK MEMORY DIRECTORY.
 
 The guest waits in its agent, for a host that tells it who it is; see
-scripts/guest-snapshot.sh.
+scripts/images/guest-snapshot.sh.
 """
 
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Kernel driver and provider of different age work together.
 
-The newer one is made here: scripts/build-abi.sh builds both for an ABI that has grown.
+The newer one is made here: scripts/build/abi.sh builds both for an ABI that has grown.
 The older one is that of this tree, and tests/guest/oldabi.c, whose layout never changes.
 """
 
@@ -22,7 +22,7 @@ ENLARGED = 1 << 63
 
 @pytest.fixture(scope="module", name="enlarged")
 def _enlarged():
-    return pathlib.Path(paths.script("build-abi.sh")[0])
+    return pathlib.Path(paths.script("build/abi.sh")[0])
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def provider(guest, library):
 
 def old_program(guest):
     """The features that the driver gives to a provider of the first version."""
-    program = guest.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "oldabi")
+    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "oldabi")
     said = guest.run([program, guest.rdma_device()]).stdout.split()
     assert said[:2] == ["oldabi:", "features"]
     return int(said[2], 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""scripts/check.sh and what all suites share count right, and leave nothing behind."""
+"""scripts/suites/check.sh and what all suites share count right, and leave nothing behind."""
 
 import fcntl
 import os
@@ -171,18 +171,19 @@ done
 def test_check(tmp_path):
     """The last line has all suites; one that did not run is a failure."""
     scripts = tmp_path / "scripts"
-    scripts.mkdir()
-    for name in ("check.sh", "lib.sh", "skips.py"):
-        shutil.copy(paths.TOP / "scripts" / name, scripts)
-    for name in ("install-packages.sh", "guest-image.sh", "kunit-kernel.sh", "system-image.sh",
-                 "trees.sh"):
+    for group in ("build", "images", "suites"):
+        (scripts / group).mkdir(parents=True)
+    for name in ("lib.sh", "suites/check.sh", "suites/skips.py"):
+        shutil.copy(paths.TOP / "scripts" / name, scripts / name)
+    for name in ("build/install-packages.sh", "images/guest-image.sh", "images/kunit-kernel.sh",
+                 "images/system-image.sh", "images/trees.sh"):
         (scripts / name).symlink_to("/bin/true")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "make").write_text(MAKE)
     (tmp_path / "bin" / "make").chmod(0o755)
     run = subprocess.run(
-        [scripts / "check.sh", "fast"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False, timeout=60,
+        [scripts / "suites" / "check.sh", "fast"], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False, timeout=60,
         env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
              "XDG_CACHE_HOME": str(tmp_path / "cache"), "RESULTS": str(tmp_path / "build/results")})
     lines = run.stdout.splitlines()

@@ -108,7 +108,7 @@ def test_demo():
     program = "import sys, demo; demo.REPEAT = 1; sys.exit(demo.main())"
     result = subprocess.run(
         ["setpriv", "--pdeathsig", "KILL", sys.executable, "-c", program],
-        cwd=paths.TOP / "scripts", env={**os.environ, "LAB_RUN": "demo-test"}, text=True,
+        cwd=paths.TOP / "scripts" / "suites", env={**os.environ, "LAB_RUN": "demo-test"}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
     print(result.stdout)
     assert result.returncode == 0, result.stdout

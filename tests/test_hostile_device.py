@@ -182,7 +182,7 @@ def _loads(victim):
     nvme.connect(victim, victim)
     device = victim.rdma_device()
     index = gid_index(victim, device)
-    patient = victim.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "patient")
+    patient = victim.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "patient")
     loads = [victim.popen([patient, device, index]),
              victim.popen([victim.put(PROGRAMS / "victims.sh"), device, index,
                            victim.address, victim.interface()])]
@@ -262,7 +262,7 @@ def happened(daemon, before, kind):
 
 def letgo(victim, check=True):
     """One object of each kind, made and destroyed."""
-    program = victim.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "letgo")
+    program = victim.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "letgo")
     device = victim.rdma_device()
     return victim.run([program, device, gid_index(victim, device)], check=check, timeout=100)
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import guest, living
+from lab import guest, registry
 
 
 @pytest.fixture(name="pretended")
@@ -20,7 +20,7 @@ def _pretended(tmp_path):
         one.console_log.write_text("the last line\n")
         one.agent, far = socket.socketpair()
         one.process = subprocess.Popen(command, stdin=far.fileno())
-        living.add(one)
+        registry.add(one)
         started.append((one, far))
         return one
 
@@ -28,7 +28,7 @@ def _pretended(tmp_path):
     for one, far in started:
         if one.process:
             one.kill()
-        living.remove(one)
+        registry.remove(one)
         far.close()
 
 
@@ -50,4 +50,4 @@ def test_guest_that_does_not_power_off(pretended, monkeypatch, command, timeout)
     with pytest.raises(AssertionError, match="did not power off(.|\n)*the last line"):
         one.stop()
     assert process.poll() is not None
-    assert one not in living._living
+    assert one not in registry._living

@@ -14,7 +14,7 @@ from lab.pingpong import gid_index
 def test_habits(rdma_pair, case):
     """tests/guest/habits.c says what each case is."""
     guest = rdma_pair.a
-    program = guest.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "habits")
+    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "habits")
     device = guest.rdma_device()
     said = guest.run([program, device, gid_index(guest, device), case], timeout=120,
                      check=False)

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from lab import machine, paths
-from lab.living import stop_all
+from lab.registry import stop_all
 from lab.pingpong import PORT
 from lab.system import System
 

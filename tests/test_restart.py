@@ -21,7 +21,7 @@ RESTARTED = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
 
 def program(guest):
     """tests/guest/watchnet.c, in the guest."""
-    return guest.put(pathlib.Path(paths.script("build-programs.sh")[0]) / "watchnet")
+    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "watchnet")
 
 
 def restart(guest):

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(not paths.LONG or paths.DEBUG,
 @functools.cache
 def files():
     """Kernel, disk, initramfs, and an archive with modules and provider."""
-    return [pathlib.Path(line) for line in paths.script("upstream-guest.sh")]
+    return [pathlib.Path(line) for line in paths.script("images/upstream-guest.sh")]
 
 
 class UpstreamGuest(Guest):

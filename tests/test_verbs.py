@@ -38,7 +38,7 @@ def run_both(pair, program, mode, *arguments, timeout=300):
 
 def program_of_c(guest, name):
     """One of tests/guest, in the guest."""
-    return guest.put(pathlib.Path(paths.script("build-programs.sh")[0]) / name)
+    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / name)
 
 
 # Atomic operations
@@ -70,8 +70,9 @@ def test_asyncwatch(rdma_pair):
     device, interface = guest.rdma_device(), guest.interface()
     reset = guest.run("ls /sys/bus/pci/drivers/virtio_net_roce/0000:*/reset").stdout.strip()
     watch = guest.popen(["ibv_asyncwatch", "-d", device], env={
-        "LD_PRELOAD": program_of_c(guest, "causes.so"), "CAUSES_GID": gid_index(guest, device)})
-    watch.wait_output("^causes: done$")
+        "LD_PRELOAD": program_of_c(guest, "async_causes.so"),
+        "CAUSES_GID": gid_index(guest, device)})
+    watch.wait_output("^async_causes: done$")
     for command, event in (
             (f"ip link set {interface} down", "PORT_ERR"),
             (f"ip link set {interface} up", "PORT_ACTIVE"),

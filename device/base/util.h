@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Macros that every room uses.
+ * Macros that every layer uses.
  */
 #ifndef DEVICE_UTIL_H
 #define DEVICE_UTIL_H

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "operator/ask.h"
-#include "operator/hand.h"
+#include "operator/control_client.h"
+#include "operator/open_port.h"
 #include "operator/json.h"
 #include "operator/line.h"
 #include "operator/reload.h"

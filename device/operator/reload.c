@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "operator/ask.h"
-#include "operator/hand.h"
+#include "operator/control_client.h"
+#include "operator/open_port.h"
 #include "operator/reload.h"
 
 #define SOCKET		"--socket"

@@ -15,7 +15,7 @@
  *	qp/requester.c, responder.c, ud.c	the halves of a QP
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
- *	qp/halves.c, wq.c	the memory of the halves; a queue in one of its two forms
+ *	qp/qp_sides.c, wq.c	the memory of the halves; a queue in one of its two forms
  *	object/			what commands create: PDs, AHs, MRs, CQs, SRQs, groups, GIDs;
  *				events, doorbell pages, the memory of rings
  *

@@ -52,7 +52,7 @@ def read_required(later=False):
 
 def report(outcome):
     """A line for each test, and all that is known about a failure."""
-    # scripts/skips.py looks for this word.
+    # scripts/suites/skips.py looks for this word.
     word = "SKIP " if outcome.result == "skipped" else f"{outcome.result:8}"
     print(f"{word}{outcome.name}"
           + (f": {outcome.brief}" if outcome.brief else ""), flush=True)
@@ -77,7 +77,8 @@ def page_is_stale(text, update, page=None):
         page.write_text(text, encoding="utf-8")
     if page.exists() and page.read_text(encoding="utf-8") == text:
         return False
-    print(f"{page.name} is not what this run says; scripts/conformance.sh --update writes it")
+    print(f"{page.name} is not what this run says;"
+          " scripts/suites/conformance.sh --update writes it")
     return True
 
 

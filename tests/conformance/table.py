@@ -23,12 +23,12 @@ for one reason has one line.
 HOW = """\
 guest with stock rdma-core and our driver, provider and daemon. ``make conformance``
 runs them and fails if the results are not those on this page, which
-``scripts/conformance.sh --update`` has written."""
+``scripts/suites/conformance.sh --update`` has written."""
 
 HOW_RELEASE = """\
 guest of Debian {release}, its kernel and rdma-core, with our packages. ``make soak``
 runs them and fails if the results are not those on this page, which
-``scripts/conformance.sh --release {release} --update`` has written."""
+``scripts/suites/conformance.sh --release {release} --update`` has written."""
 
 
 def columns(rows):

@@ -5,7 +5,7 @@ The lists of tests and the lists of those that a provider cannot do are read fro
 libfabric's source.  A test is a server in guest b and a client in guest a.  It passes if
 both end with 0, and it is "not run" if both say that the provider lacks what it needs.
 What is different from runfabtests.sh: programs have a smaller window (see
-scripts/build-programs.sh); the client starts when the server listens, and not
+scripts/build/programs.sh); the client starts when the server listens, and not
 after a second; and clients that meet their server by TCP before it listens for RDMA
 connections (RACE) are held up there.
 """

@@ -14,7 +14,7 @@ What libfabric's own tests (fabtests) say about the device: the functional and t
 ones of libfabric 2.1.0, between two guests with Debian's libfabric and rdma-core and our
 driver, provider and daemon. Tests that the suite's own files exclude for a provider are
 left out. ``make fabtests`` runs them, and ``make soak`` does; ``make apps`` runs some.
-``scripts/fabtests.sh --update`` has written this page, with Soft-RoCE (``rdma_rxe``)
+``scripts/suites/fabtests.sh --update`` has written this page, with Soft-RoCE (``rdma_rxe``)
 between the same guests, after our modules were removed.
 
 =========  ========  ========  ========

@@ -8,7 +8,7 @@ files that a run leaves are in build/run, see paths.RUN.
 from .daemon import Daemon
 from .devices import VIRTQUEUES, Limits, roce_device, stream_device
 from .guest import CommandTimeout, Guest, GuestError, Result, StockGuest
-from .living import assert_healthy, kill_commands, stop_all
+from .registry import assert_healthy, kill_commands, stop_all
 from .pair import Pair
 
 __all__ = [

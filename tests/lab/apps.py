@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Two guests that have the programs of scripts/trees/apps.list."""
+"""Two guests that have the programs of scripts/images/trees/apps.list."""
 
 import contextlib
 import shlex

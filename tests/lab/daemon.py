@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from . import living, paths
+from . import paths, registry
 from .devices import Limits
 
 # Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
@@ -75,7 +75,7 @@ class Daemon:
                 self.process.kill()
                 raise AssertionError(f"{self.name} does not listen\n{self.tail()}")
             time.sleep(0.02)
-        living.add(self)
+        registry.add(self)
         return self
 
     def in_namespace(self, command):
@@ -112,7 +112,7 @@ class Daemon:
         return self.process is not None and self.process.poll() is None
 
     def kill_commands(self):
-        """For living.py: a daemon runs none."""
+        """For registry.py: a daemon runs none."""
 
     def tail(self, lines=60):
         """The end of its log."""
@@ -132,7 +132,7 @@ class Daemon:
     def crash(self):
         """Ends it without warning."""
         process, self.process = self.process, None
-        living.remove(self)
+        registry.remove(self)
         process.kill()
         process.wait()
         self._assert_log_clean()
@@ -142,7 +142,7 @@ class Daemon:
         if self.process is None:
             return
         process, self.process = self.process, None
-        living.remove(self)
+        registry.remove(self)
         if process.poll() is None:
             process.terminate()
         try:

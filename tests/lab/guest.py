@@ -4,7 +4,7 @@
 Guests run without KVM (lab/machine.py).  The disk is the cached image opened as a
 snapshot: every guest starts from the same state and leaves none.  Only one guest of a
 kind boots: it is frozen before it has any device of a test.  The others go on from
-there, find their devices and get a name of their own (scripts/guest/thaw).
+there, find their devices and get a name of their own (scripts/images/guest/thaw).
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import subprocess
 import threading
 import time
 
-from . import frozen, kernellog, living, machine, paths
+from . import frozen, kernellog, machine, paths, registry
 from .devices import Plugged, stream_device
 from .qmp import Qmp, QmpError
 
@@ -239,7 +239,8 @@ class Guest:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.memory_file = os.fdopen(descriptor, "rb", 0)
-        self._launch([str(paths.TOP / "scripts" / "qemu"), *arguments], [descriptor, *self.fds])
+        qemu = paths.TOP / "scripts" / "images" / "qemu"
+        self._launch([str(qemu), *arguments], [descriptor, *self.fds])
         return self
 
     def _launch(self, command, fds=()):
@@ -250,7 +251,7 @@ class Guest:
                 # Ctrl-C is for this process, which then stops QEMU.
                 start_new_session=True, pass_fds=fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-        living.add(self)
+        registry.add(self)
         self._kernel_log, self._kernel_lines_judged = [], 0
         self.forget()
         self._ready.clear()
@@ -311,7 +312,7 @@ class Guest:
         self._gone()
 
     def _gone(self):
-        living.remove(self)
+        registry.remove(self)
         self.process = None
         if self.memory_file:
             self.memory_file.close()
@@ -518,7 +519,7 @@ class Guest:
         assert not unknown, f"kernel log of {self.name}:\n" + "\n".join(unknown)
 
     def assert_healthy(self):
-        """For living.assert_healthy()."""
+        """For registry.assert_healthy()."""
         try:
             self.assert_kernel_clean()
         except GuestError as error:

@@ -67,7 +67,7 @@ class Domain(System):
         self.daemon.control("guest", "add", str(self.socket))
         self.socket.chmod(0o666)
         self._document().write(self.directory / "domain.xml")
-        self._launch([paths.TOP / "scripts" / "in-tree", "libvirt",
-                      paths.TOP / "scripts" / "libvirt-domain", self.directory,
+        self._launch([paths.TOP / "scripts" / "images" / "in-tree", "libvirt",
+                      paths.TOP / "scripts" / "images" / "libvirt-domain", self.directory,
                       self.image()[1]])
         return self

@@ -7,7 +7,7 @@ stop() leaves the interface as if nobody had configured it.
 
 
 class Networkd:
-    """systemd-networkd, which the system starts with; scripts/system-disk has its file."""
+    """systemd-networkd, which the system starts with; scripts/images/system-disk has its file."""
 
     name = "systemd-networkd"
 

@@ -57,16 +57,16 @@ def socket_directory():
 @functools.cache
 def guest_image(disk="guest"):
     """Kernel, disk and initramfs; the disk "apps" has more programs."""
-    return [pathlib.Path(line) for line in script("guest-image.sh", KERNEL, disk)]
+    return [pathlib.Path(line) for line in script("images/guest-image.sh", KERNEL, disk)]
 
 
 @functools.cache
 def guest_snapshot(disk, memory):
     """The directory of a guest that has booted: its memory and the state of its devices."""
-    return pathlib.Path(script("guest-snapshot.sh", KERNEL, disk, memory)[0])
+    return pathlib.Path(script("images/guest-snapshot.sh", KERNEL, disk, memory)[0])
 
 
 @functools.cache
 def guest_files():
     """The archive with our modules and provider that a guest installs."""
-    return pathlib.Path(script("guest-files.sh", KERNEL)[0])
+    return pathlib.Path(script("images/guest-files.sh", KERNEL)[0])

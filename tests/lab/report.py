@@ -11,7 +11,7 @@ import pathlib
 import resource
 import time
 
-from . import living
+from . import registry
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -31,7 +31,7 @@ def processor_seconds():
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = resource.getrusage(resource.RUSAGE_SELF)
     return (ended.ru_utime + ended.ru_stime + own.ru_utime + own.ru_stime
-            + sum(_process_seconds(pid) for pid in living.pids()))
+            + sum(_process_seconds(pid) for pid in registry.pids()))
 
 
 class Report:

@@ -16,7 +16,7 @@ _FAILED = re.compile(r"storm: status (\d+) .*, (\d+) ms after the last progress"
 
 @functools.cache
 def _programs():
-    return pathlib.Path(paths.script("build-programs.sh")[0])
+    return pathlib.Path(paths.script("build/programs.sh")[0])
 
 
 class Storm:

@@ -12,7 +12,7 @@ from .guest import Guest
 def images(release=None):
     """The directory that system-image.sh fills, for Debian 13 or another release."""
     form = release or ("long" if paths.LONG else "short")
-    return pathlib.Path(paths.script("system-image.sh", form)[0])
+    return pathlib.Path(paths.script("images/system-image.sh", form)[0])
 
 
 class System(Guest):

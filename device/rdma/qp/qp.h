@@ -18,7 +18,7 @@
 #include "rdma/object/mr.h"
 #include "rdma/object/xrcd.h"
 #include "rdma/qp/flow.h"
-#include "rdma/qp/halves.h"
+#include "rdma/qp/qp_sides.h"
 #include "rdma/qp/wq.h"
 
 TAILQ_HEAD(qp_list, qp);

@@ -5,7 +5,7 @@
  *
  * Two guests in this process, one RC connection with direct rings.  Each burst posts
  * DEPTH requests, has the daemon's engine look at both guests once, and takes the
- * completions.  scripts/counts.py runs it under callgrind, which counts rnic_poll() only,
+ * completions.  scripts/suites/counts.py runs it under callgrind, which counts rnic_poll() only,
  * for two numbers of bursts; the difference is the work.
  */
 #include <stdio.h>

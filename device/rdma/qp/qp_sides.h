@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the two halves of a QP remember.
+ *
+ * requester.c and responder.c work on it.  What lies below them, the queues and
+ * the ways to ERR and RESET, needs a little of it, too: the functions here.
+ */
+#ifndef DEVICE_RDMA_QP_SIDES_H
+#define DEVICE_RDMA_QP_SIDES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/loop.h"
+#include "rdma/qp/wqe.h"
+
+/**
+ * struct requester - the sending half of a QP
+ * @ring:	work requests taken from the send queue; @first or a ring of its own
+ * @size:	how many it has room for, a power of two
+ * @max:	how many are taken at most before the oldest one is completed
+ * @first:	room for one
+ * @una:	oldest one that is not completed
+ * @cur:	the one that is sent from next, or is about to be
+ * @prod:	where the next one taken goes
+ * @una_pos:	first position that is not acknowledged
+ * @snd_pos:	position that is sent next; behind @max_pos after a step back
+ * @max_pos:	first position that was never sent
+ * @ask_pos:	position behind the last packet that asks for an answer
+ * @unasked:	bytes sent since then
+ * @reads:	RDMA READs, and what is answered likewise, sent and not completed
+ * @retry_left:	retries until RETRY_EXC_ERR
+ * @rnr_left:	RNR retries until RNR_RETRY_EXC_ERR
+ * @went_back:	something got lost and is sent again; until there is progress
+ *		only the timer tells that it got lost again
+ * @icrc_twice:	the peer takes FLUSHs with the ICRC of Soft-RoCE
+ * @rnr_wait:	the peer was not ready; @timer ends the wait
+ * @draining:	the QP is in SQD, and that it is drained was not reported yet
+ * @timer:	ACK timeout or RNR delay
+ *
+ * @una, @cur and @prod count without end; @cur is never behind @una nor ahead
+ * of @prod.  Positions are PSNs that count without end.
+ */
+struct requester {
+	struct wqe *ring;
+	uint32_t size;
+	uint32_t max;
+	uint32_t una;
+	uint32_t cur;
+	uint32_t prod;
+	uint32_t una_pos;
+	uint32_t snd_pos;
+	uint32_t max_pos;
+	uint32_t ask_pos;
+	uint32_t unasked;
+	uint32_t reads;
+	uint8_t retry_left;
+	uint8_t rnr_left;
+	bool went_back;
+	bool icrc_twice;
+	bool rnr_wait;
+	bool draining;
+	struct loop_timer timer;
+	struct wqe first;
+};
+
+/**
+ * enum read_share - what a READ that is to be answered counts for
+ * @READ_SHARE_PEER: the peer's own limit, max_dest_rd_atomic
+ * @READ_SHARE_FLUSH: FLUSHs and ATOMIC_WRITEs, which not every requester counts as READs
+ * @READ_SHARE_AGAIN: those asked for once more; an error ends one, not the QP
+ *
+ * Of each share there are never more than RNIC_MAX_RD_ATOMIC.
+ */
+enum read_share {
+	READ_SHARE_PEER,
+	READ_SHARE_FLUSH,
+	READ_SHARE_AGAIN,
+	READ_SHARES
+};
+
+/**
+ * struct read_job - an RDMA READ that is being answered, or what was carried out and is
+ *		     answered in the same order
+ * @va:		address of the next byte
+ * @orig:	@atomic: what was there before
+ * @rkey:	its key
+ * @srqn:	XRC: the SRQ that was named, whose protection domain that is of
+ * @left:	bytes still to be sent
+ * @psn:	PSN of the next packet of the response
+ * @msn:	messages completed when it was asked for
+ * @begun:	part of it was sent
+ * @atomic:	it is a CMP_SWAP or FETCH_ADD
+ * @share:	&enum read_share
+ */
+struct read_job {
+	union {
+		uint64_t va;
+		uint64_t orig;
+	};
+	uint32_t rkey;
+	uint32_t srqn;
+	uint32_t left;
+	uint32_t psn;
+	uint32_t msn;
+	bool begun;
+	bool atomic;
+	uint8_t share;
+};
+
+/**
+ * struct atomic_done - a CMP_SWAP or FETCH_ADD that was carried out
+ * @orig:	what was there before
+ * @psn:	PSN of the request
+ *
+ * The answer may get lost.  A request that comes again is answered by what is
+ * remembered, and not carried out again.
+ */
+struct atomic_done {
+	uint64_t orig;
+	uint32_t psn;
+};
+
+/**
+ * struct responder - the receiving half of a QP
+ * @epsn:	PSN that is expected next
+ * @msn:	messages completed
+ * @kind:	&enum pkt_kind of the message that is under way, or none
+ * @off:	bytes of it that have arrived
+ * @va:		RDMA WRITE: where it goes
+ * @rkey:	RDMA WRITE: key of that
+ * @dmalen:	RDMA WRITE: its length
+ * @has_rwqe:	a receive request was taken and waits for its message to end
+ * @rwqe:	that receive request
+ * @read:	READs to answer, a ring, or NULL while there was none lately
+ * @room:	how many it has room for, a power of two
+ * @read_head:	the one being answered
+ * @reads:	number of them
+ * @share:	number of them by &enum read_share
+ * @done:	atomic operations carried out last, a ring of RNIC_MAX_RD_ATOMIC, as no
+ *		peer has more under way; NULL before the first one
+ * @done_n:	how many there were, without end
+ * @nak:	syndrome of the NAK that is due, or 0
+ * @nak_psn:	PSN of that
+ * @nak_sent:	a sequence error was reported; no second time for the same gap
+ * @ack_due:	an ACK is due
+ * @dup_acked:	a repetition was acknowledged; further ones in a row that do
+ *		not ask for it are not
+ * @heard:	a request has come from the peer
+ * @event:	&enum virtio_rdma_event_type to report when the QP goes to ERR, or 0
+ * @dead:	nothing is accepted any more; the QP goes to ERR when all that
+ *		is due has been sent
+ */
+struct responder {
+	uint32_t epsn;
+	uint32_t msn;
+	uint8_t kind;
+	uint32_t off;
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t dmalen;
+	bool has_rwqe;
+	struct rwqe rwqe;
+	struct read_job *read;
+	uint32_t room;
+	uint32_t read_head;
+	uint32_t reads;
+	uint32_t share[READ_SHARES];
+	struct atomic_done *done;
+	uint64_t done_n;
+	uint8_t nak;
+	uint32_t nak_psn;
+	bool nak_sent;
+	bool ack_due;
+	bool dup_acked;
+	bool heard;
+	uint8_t event;
+	bool dead;
+};
+
+/** requester_wqe() - send request @i, which counts without end */
+static inline struct wqe *requester_wqe(const struct requester *req, uint32_t i)
+{
+	return &req->ring[i & (req->size - 1)];
+}
+
+/** REQUESTER_MAX - no QP takes more requests than this before one is completed */
+#define REQUESTER_MAX	1024u
+
+/** requester_is_full() - is there no room for one more request? */
+static inline bool requester_is_full(const struct requester *req)
+{
+	return req->prod - req->una == req->size;
+}
+
+/** requester_grow() - make room for more requests; false if there is not to be any */
+bool requester_grow(struct requester *req, struct rnic_ctx *ctx);
+
+/** requester_free() - free the ring; no request is in it */
+void requester_free(struct requester *req, struct rnic_ctx *ctx);
+
+/** responder_make_room() - make room for one more READ; false if there is no memory */
+bool responder_make_room(struct responder *resp);
+
+/** responder_make_atomic() - make room to remember atomic operations; false likewise */
+bool responder_make_atomic(struct responder *resp);
+
+/** responder_remember() - an atomic operation was carried out */
+void responder_remember(struct responder *resp, uint32_t psn, uint64_t orig);
+
+/** responder_recall() - the atomic operation at a PSN, or NULL if it is too long ago */
+const struct atomic_done *responder_recall(const struct responder *resp, uint32_t psn);
+
+/** responder_forget() - forget all atomic operations */
+void responder_forget(struct responder *resp);
+
+/** responder_free() - free the room for READs, of which there are none */
+void responder_free(struct responder *resp);
+
+/** requester_not_reading() - a request does not count as an outstanding READ */
+static inline void requester_not_reading(struct requester *req, struct wqe *wqe)
+{
+	req->reads -= wqe->reading;
+	wqe->reading = false;
+}
+
+/** requester_stop() - no timer, no waiting */
+static inline void requester_stop(struct requester *req, struct loop *loop)
+{
+	loop_timer_cancel(loop, &req->timer);
+	req->rnr_wait = false;
+}
+
+/** responder_drop_reads() - answer none of the READs any more */
+static inline void responder_drop_reads(struct responder *resp)
+{
+	resp->reads = 0;
+	memset(resp->share, 0, sizeof(resp->share));
+}
+
+#endif /* DEVICE_RDMA_QP_SIDES_H */

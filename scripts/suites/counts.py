@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""counts.py [--update] [NAME...]
+
+Counts instructions of the daemon's engine for each message, and compares them with those
+that are stored in device/tests/bench/counts.json.  A machine that is busy, or slow, counts
+the same.
+
+callgrind runs device/tests/bench/count.c, which says what the names are, for two numbers
+of bursts; their difference, divided by the messages, is what a message costs.  Only
+instructions of the program's own code count, not those of libc, which chooses its copies
+by the processor.
+
+Fails if a count is more than 3 % above or below the stored one.  --update stores what was
+counted: a change is committed together with its reason.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = TOP / "build" / "device"
+STORED = TOP / "device" / "tests" / "bench" / "counts.json"
+BURSTS = (20, 60)
+MESSAGES = 16
+TOLERANCE = 0.03
+
+
+def own_instructions(path, program):
+    """The sum of what callgrind has counted in a program itself."""
+    names, current, total, skip = {}, None, 0, False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"(c?ob)=\((\d+)\)(?: (.*))?$", line):
+            if match.group(3):
+                names[match.group(2)] = match.group(3)
+            if match.group(1) == "ob":
+                current = names[match.group(2)]
+        elif line.startswith("calls="):
+            skip = True
+        elif match := re.match(r"(?:[+-]?\d+|\*) (\d+)$", line):
+            if not skip and current and os.path.basename(current) == program.name:
+                total += int(match.group(1))
+            skip = False
+    return total
+
+
+def run(program, name, bursts):
+    """Counts a run."""
+    with tempfile.TemporaryDirectory(prefix="counts-") as scratch:
+        out = pathlib.Path(scratch) / "out"
+        subprocess.run(
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
+             "--toggle-collect=rnic_poll", program, name, str(bursts)],
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return own_instructions(out, program)
+
+
+def names_of(program):
+    """What the program can do."""
+    return subprocess.run([program, "--list"], check=True, capture_output=True,
+                          encoding="utf-8").stdout.split()
+
+
+def main(args):
+    """Counts, and compares or stores."""
+    update = "--update" in args
+    program = BUILD / "count"
+    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
+    chosen = [arg for arg in args if arg != "--update"]
+    passed = failed = 0
+    for name in chosen or names_of(program):
+        few, many = (run(program, name, bursts) for bursts in BURSTS)
+        count = round((many - few) / (BURSTS[1] - BURSTS[0]) / MESSAGES, 1)
+        wanted = stored.get(name)
+        good = update or (wanted is not None and abs(count - wanted) <= TOLERANCE * wanted)
+        print(f"{'PASS' if good else 'FAIL'} {name}: {count} instructions, stored {wanted}")
+        passed += good
+        failed += not good
+        stored[name] = count
+    if update:
+        STORED.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
+    missing = 0 if chosen else len(set(stored) - set(names_of(program)))
+    if missing:
+        print(f"FAIL {missing} stored counts of nothing")
+    print(f"{passed} passed, {failed + missing} failed, 0 skipped")
+    return 1 if failed + missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# fuzz.sh [TARGET...] [LIBFUZZER-OPTION...]
+#
+# Runs the daemon's fuzz targets (device/tests/fuzz):
+#   packets   frames of the network, to the parser and the RDMA engine
+#   messages  messages of vhost-user
+#   commands  control commands
+#   requests  work requests, and rings and memory behind them
+#   rings     direct rings, control blocks, doorbell pages, event queues
+# Without arguments it runs all five for about half a minute each.  The corpus stays in
+# build/fuzz, where the next run starts from it; so does an input that makes a target
+# fail.
+
+. "$(dirname "$0")/../lib.sh"
+
+# Bytes of an input.  Frames have what fits on the network; the others somewhat more than the
+# longest seed, which is a dozen operations: more would only take longer.
+declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [rings]=192)
+
+# Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
+# callers: both take a good part of the time.
+export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+
+# Inputs of a short run: half a minute each where nothing else runs.
+declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000 [rings]=20000)
+
+targets=()
+while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
+	targets+=("$1")
+	shift
+done
+[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings)
+
+exclusive fuzz
+step "fuzzers"
+make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" fuzz
+work=$build/fuzz
+
+# As many inputs as an option asks for, or so many that a target cannot have stood still.
+wanted()
+{
+	local option runs=10000
+
+	for option; do
+		[ "${option#-runs=}" = "$option" ] || runs=${option#-runs=}
+	done
+	echo "$runs"
+}
+
+# fuzz TARGET OPTION...: fails if the target failed, or if it ran fewer inputs than wanted.
+fuzz()
+{
+	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log began=$SECONDS runs rate rc=0
+
+	shift
+	mkdir -p "$corpus"
+	/usr/bin/python3 "$top/device/tests/fuzz/fuzz_seeds.py" "$target" "$corpus"
+	"$build/device/fuzz/fuzz_$target" -max_len="${longest[$target]}" -timeout=20 \
+		-entropic=0 \
+		-artifact_prefix="$work/$target-" -print_final_stats=1 "$@" \
+		"$corpus" > "$log" 2>&1 || rc=$?
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+	if [ "$rc" -eq 0 ] && [ "${runs:-0}" -ge "$(wanted "$@")" ]; then
+		rate=$((runs / (SECONDS - began + 1)))
+		echo "$target: $runs inputs, $rate in a second, $(grep -o 'cov: [0-9]*' "$log" |
+			tail -n 1)"
+		return 0
+	fi
+	echo "$target: $(wanted "$@") inputs wanted, ${runs:-none} run, status $rc"
+	tail -n 40 "$log"
+	return 1
+}
+
+passed=0
+failed=0
+for target in "${targets[@]}"; do
+	step "fuzzing with $target"
+	if fuzz "$target" "${@:--runs=${short[$target]}}"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+done
+record fuzz "$passed" "$failed"
