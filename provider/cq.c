@@ -145,21 +145,19 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
  * The wr_id of the request that a direct completion names, which is done with.  It is in
  * a table of the queue, which then can use the slot again.
  */
-static uint64_t cqe_take_wr_id(struct virtio_roce_qp *qp,
+static uint64_t cqe_take_wr_id(struct virtio_roce_vq *wq,
 			       const struct virtio_rdma_cqe *cqe)
 {
-	bool recv = cqe->opcode & VIRTIO_RDMA_CQE_RECV;
-	struct virtio_roce_vq *vq = recv ? &qp->rq : &qp->sq;
 	uint32_t wqe = le32toh(cqe->wqe);
 	uint64_t wr_id;
 
-	if (recv && qp->srq)
-		return virtio_roce_srq_complete(qp->srq, wqe);
-	if (unlikely(__atomic_load_n(&qp->gone, __ATOMIC_ACQUIRE)))
+	if (wq->srq)
+		return virtio_roce_srq_complete(wq->srq, wqe);
+	if (unlikely(wq->gone))
 		return 0;
-	wr_id = vq->wr_ids[wqe & (vq->ring.depth - 1)];
+	wr_id = wq->wr_ids[wqe & (wq->ring.depth - 1)];
 	/* Release: the table was read before. */
-	__atomic_store_n(&vq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&wq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
 	return wr_id;
 }
 
@@ -205,26 +203,45 @@ static bool cqe_from_xrc(const struct virtio_roce_cq *cq,
 	return true;
 }
 
+/* How a CQ finds the work queue that a completion is of. */
+static uint64_t wq_key(uint32_t qpn, bool recv)
+{
+	return 2 * (uint64_t)qpn + recv;
+}
+
+/* Context: lock of the CQ held. */
+static struct virtio_roce_vq *cq_find_wq(const struct virtio_roce_cq *cq, uint64_t key)
+{
+	struct virtio_roce_vq *wq;
+
+	for (wq = cq->wqs[key & cq->wqs_mask]; wq; wq = wq->chain)
+		if (wq->key == key)
+			break;
+	return wq;
+}
+
 /*
- * What a direct completion says, in the form of the RFC.  Returns false if there is no
- * such QP: it was destroyed, or is about to be.
+ * What a direct completion says, in the form of the RFC.  Returns false if no such queue
+ * completes to this CQ: the QP was destroyed, or is about to be, or the device names one
+ * that completes to another CQ.  Nothing of that one may be touched, because nobody waits
+ * for this CQ when it is destroyed.
  */
 static bool cqe_from_direct(struct virtio_roce_cq *cq,
 			    const struct virtio_rdma_cqe *from,
 			    struct virtio_rdma_cq_req *cqe)
 {
-	struct virtio_roce_context *ctx = to_vctx(cq->vcq.cq.context);
-	struct virtio_roce_qp *qp;
+	struct virtio_roce_vq *wq;
 
 	if (from->opcode & VIRTIO_RDMA_CQE_XRC)
 		return cqe_from_xrc(cq, from, cqe);
-	qp = virtio_roce_find_qp(ctx, le32toh(from->qp_num));
-	if (unlikely(!qp))
+	wq = cq_find_wq(cq, wq_key(le32toh(from->qp_num),
+				   from->opcode & VIRTIO_RDMA_CQE_RECV));
+	if (unlikely(!wq))
 		return false;
 	cqe_copy(from, cqe);
-	cqe->wr_id = htole64(cqe_take_wr_id(qp, from));
+	cqe->wr_id = htole64(cqe_take_wr_id(wq, from));
 	cqe->src_qp = from->src_qp;
-	return likely(!__atomic_load_n(&qp->gone, __ATOMIC_ACQUIRE));
+	return likely(!wq->gone);
 }
 
 /* Copy the completion in a slot; false if it is of a QP that is gone. */
@@ -401,6 +418,119 @@ void virtio_roce_cq_drop_srq(struct virtio_roce_cq *cq, uint32_t srqn)
 		cq_drop(cq, cq_slot_srqn, srqn, NULL);
 }
 
+/*
+ * Let the table have as many buckets as there are queues.  Without memory for that the
+ * chains get longer.
+ * Context: qp_mutex held.
+ */
+static void cq_grow_wqs(struct virtio_roce_cq *cq)
+{
+	struct virtio_roce_vq **wqs, **old = cq->wqs, *wq;
+	uint32_t i, n = cq->wqs_mask + 1;
+
+	if (cq->num_wqs < n)
+		return;
+	wqs = calloc(2 * n, sizeof(*wqs));
+	if (!wqs)
+		return;
+	vq_lock(&cq->vq);
+	for (i = 0; i < n; i++) {
+		while ((wq = old[i])) {
+			old[i] = wq->chain;
+			wq->chain = wqs[wq->key & (2 * n - 1)];
+			wqs[wq->key & (2 * n - 1)] = wq;
+		}
+	}
+	cq->wqs = wqs;
+	cq->wqs_mask = 2 * n - 1;
+	vq_unlock(&cq->vq);
+	if (old != cq->few)
+		free(old);
+}
+
+/**
+ * virtio_roce_cq_link() - completions of a work queue find it from now on
+ * @cq: CQ that it completes to
+ * @wq: work queue
+ * @qpn: its QP, of which the CQ has no queue
+ * @recv: it is the receive queue
+ *
+ * Context: qp_mutex held.
+ */
+void virtio_roce_cq_link(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq,
+			 uint32_t qpn, bool recv)
+{
+	struct virtio_roce_vq **bucket;
+
+	if (cq_is_parents(cq))
+		return;
+	cq_grow_wqs(cq);
+	vq_lock(&cq->vq);
+	wq->key = wq_key(qpn, recv);
+	bucket = &cq->wqs[wq->key & cq->wqs_mask];
+	wq->chain = *bucket;
+	*bucket = wq;
+	wq->linked = true;
+	cq->num_wqs++;
+	vq_unlock(&cq->vq);
+}
+
+/* Context: lock of the CQ held. */
+static void cq_take_out(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq)
+{
+	struct virtio_roce_vq **link = &cq->wqs[wq->key & cq->wqs_mask];
+
+	while (*link != wq)
+		link = &(*link)->chain;
+	*link = wq->chain;
+	wq->linked = false;
+	cq->num_wqs--;
+}
+
+/**
+ * virtio_roce_cq_unlink() - they do not any more, and those that are there are skipped
+ * @cq: CQ that a work queue completes to
+ * @wq: the queue, whose QP the kernel has destroyed
+ *
+ * Completions of both queues of the QP are skipped, so the receive queue comes first, whose
+ * requests in an SRQ are free again.  This does nothing if virtio_roce_cq_replace() did it.
+ *
+ * Context: qp_mutex held.
+ */
+void virtio_roce_cq_unlink(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq)
+{
+	if (!wq->linked)
+		return;
+	virtio_roce_cq_drop_qp(cq, wq->key / 2, wq->srq);
+	vq_lock(&cq->vq);
+	cq_take_out(cq, wq);
+	vq_unlock(&cq->vq);
+}
+
+/**
+ * virtio_roce_cq_replace() - unlink the queues of a QP whose number is in use again
+ * @cq: CQ
+ * @qpn: number; the kernel has destroyed the QP that had it
+ *
+ * Context: qp_mutex held.
+ */
+void virtio_roce_cq_replace(struct virtio_roce_cq *cq, uint32_t qpn)
+{
+	struct virtio_roce_vq *wq;
+	int recv;
+
+	if (cq_is_parents(cq))
+		return;
+	/* In this order, see virtio_roce_cq_unlink(). */
+	for (recv = 1; recv >= 0; recv--) {
+		vq_lock(&cq->vq);
+		wq = cq_find_wq(cq, wq_key(qpn, recv));
+		vq_unlock(&cq->vq);
+		if (wq)
+			virtio_roce_cq_unlink(cq, wq);
+	}
+}
+
 /** virtio_roce_cq_add_srq() - completions find an XRC SRQ from now on */
 void virtio_roce_cq_add_srq(struct virtio_roce_cq *cq, struct virtio_roce_srq *srq)
 {
@@ -548,8 +678,11 @@ static struct virtio_roce_cq *cq_alloc(void)
 	struct virtio_roce_cq *cq;
 
 	cq = process ? virtio_roce_alloc(sizeof(*cq)) : NULL;
-	if (cq)
-		cq->vq.process = process;
+	if (!cq)
+		return NULL;
+	cq->vq.process = process;
+	cq->wqs = cq->few;
+	cq->wqs_mask = FEW_WQS - 1;
 	return cq;
 }
 
@@ -808,6 +941,8 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 
 	virtio_roce_vq_free(&cq->vq);
+	if (cq->wqs != cq->few)
+		free(cq->wqs);
 	free(cq->stale);
 	free(cq);
 	return 0;

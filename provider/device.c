@@ -186,11 +186,8 @@ static int virtio_roce_destroy_ah(struct ibv_ah *ibah)
 static void virtio_roce_free_context(struct ibv_context *context)
 {
 	struct virtio_roce_context *ctx = to_vctx(context);
-	size_t i;
 
 	virtio_roce_doorbell_free(ctx);
-	for (i = 0; i < QP_TABLE_SIZE; i++)
-		free(ctx->qp_table[i]);
 	pthread_mutex_destroy(&ctx->qp_mutex);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);

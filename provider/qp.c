@@ -40,42 +40,6 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 	       !(attr->send_ops_flags & ~virtio_roce_send_ops(ctx, attr->qp_type));
 }
 
-/* Where the table has the QP with a number; NULL if it has no such place. */
-static struct virtio_roce_qp **qp_table_place(const struct virtio_roce_context *ctx,
-					      uint32_t qpn)
-{
-	struct virtio_roce_qp **table = qpn >> (2 * QP_TABLE_BITS) ? NULL :
-					ctx->qp_table[qpn >> QP_TABLE_BITS];
-
-	return table ? &table[qpn & (QP_TABLE_SIZE - 1)] : NULL;
-}
-
-/* See to it that the table has a place for a number.  Context: qp_mutex held. */
-static int qp_table_grow(struct virtio_roce_context *ctx, uint32_t qpn)
-{
-	struct virtio_roce_qp **table;
-
-	if (qpn >> (2 * QP_TABLE_BITS))
-		return EPROTO;
-	if (ctx->qp_table[qpn >> QP_TABLE_BITS])
-		return 0;
-	table = calloc(QP_TABLE_SIZE, sizeof(*table));
-	if (!table)
-		return ENOMEM;
-	__atomic_store_n(&ctx->qp_table[qpn >> QP_TABLE_BITS], table,
-			 __ATOMIC_RELEASE);
-	return 0;
-}
-
-/* Wait until nobody polls a CQ who may have looked at a QP before. */
-static void cq_pass(struct virtio_roce_cq *cq)
-{
-	if (cq_is_parents(cq))
-		return;
-	vq_lock(&cq->vq);
-	vq_unlock(&cq->vq);
-}
-
 /* CQ of the receive queue.  Where there cannot be a queue it is that of the other one. */
 static struct virtio_roce_cq *qp_recv_cq(const struct virtio_roce_qp *qp)
 {
@@ -85,17 +49,22 @@ static struct virtio_roce_cq *qp_recv_cq(const struct virtio_roce_qp *qp)
 							 ibqp->recv_cq);
 }
 
-static void qp_cqs_pass(struct virtio_roce_qp *qp)
+static void wq_set_gone(struct virtio_roce_vq *wq, struct virtio_roce_cq *cq)
 {
-	cq_pass(to_vcq(qp->vqp.qp.send_cq));
-	cq_pass(qp_recv_cq(qp));
+	bool shared = !cq_is_parents(cq);
+
+	if (shared)
+		vq_lock(&cq->vq);
+	wq->gone = true;
+	if (shared)
+		vq_unlock(&cq->vq);
 }
 
 /* Completions of the QP are dropped from now on, and nobody uses its queues. */
 static void qp_set_gone(struct virtio_roce_qp *qp)
 {
-	__atomic_store_n(&qp->gone, true, __ATOMIC_RELEASE);
-	qp_cqs_pass(qp);
+	wq_set_gone(&qp->sq, to_vcq(qp->vqp.qp.send_cq));
+	wq_set_gone(&qp->rq, qp_recv_cq(qp));
 }
 
 /* The QP went to RESET: all indices are 0 then. */
@@ -172,9 +141,9 @@ static void qp_drop_completions(struct virtio_roce_qp *qp)
 	struct virtio_roce_cq *send = to_vcq(qp->vqp.qp.send_cq);
 	struct virtio_roce_cq *recv = qp_recv_cq(qp);
 
-	virtio_roce_cq_drop_qp(send, qp->vqp.qp.qp_num, qp->srq);
+	virtio_roce_cq_drop_qp(recv, qp->vqp.qp.qp_num, qp->srq);
 	if (recv != send)
-		virtio_roce_cq_drop_qp(recv, qp->vqp.qp.qp_num, qp->srq);
+		virtio_roce_cq_drop_qp(send, qp->vqp.qp.qp_num, NULL);
 }
 
 static void qp_count(struct virtio_roce_context *ctx,
@@ -208,40 +177,23 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 }
 
 /*
- * The kernel has destroyed the QP at a place of the table: completions do not find it any
- * more, those that are there are skipped, and nobody uses it who found it before.
- * Context: qp_mutex held.
- */
-static void qp_table_remove(struct virtio_roce_qp **place)
-{
-	struct virtio_roce_qp *qp = *place;
-
-	qp_drop_completions(qp);
-	__atomic_store_n(place, NULL, __ATOMIC_RELEASE);
-	qp_cqs_pass(qp);
-}
-
-/*
  * From now on completions find the QP.  Its number may be that of one that another thread
  * is destroying and that the kernel has destroyed.  The completions of that one must be
  * gone before this one can have any.
  */
-static int qp_table_add(struct virtio_roce_context *ctx, struct virtio_roce_qp *qp)
+static void qp_link(struct virtio_roce_context *ctx, struct virtio_roce_qp *qp)
 {
+	struct virtio_roce_cq *send = to_vcq(qp->vqp.qp.send_cq);
+	struct virtio_roce_cq *recv = qp_recv_cq(qp);
 	uint32_t qpn = qp->vqp.qp.qp_num;
-	struct virtio_roce_qp **place;
-	int err;
 
 	pthread_mutex_lock(&ctx->qp_mutex);
-	err = qp_table_grow(ctx, qpn);
-	if (!err) {
-		place = qp_table_place(ctx, qpn);
-		if (*place)
-			qp_table_remove(place);
-		__atomic_store_n(place, qp, __ATOMIC_RELEASE);
-	}
+	virtio_roce_cq_replace(send, qpn);
+	virtio_roce_cq_replace(recv, qpn);
+	virtio_roce_cq_link(send, &qp->sq, qpn, false);
+	if (qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND)
+		virtio_roce_cq_link(recv, &qp->rq, qpn, true);
 	pthread_mutex_unlock(&ctx->qp_mutex);
-	return err;
 }
 
 /*
@@ -252,7 +204,6 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct virtio_roce_context *ctx = to_vctx(ibqp->context);
-	struct virtio_roce_qp **place;
 	int err;
 
 	err = ibv_cmd_destroy_qp(ibqp);
@@ -260,10 +211,9 @@ static int qp_cmd_destroy(struct virtio_roce_qp *qp)
 		return err;
 
 	pthread_mutex_lock(&ctx->qp_mutex);
-	place = qp_table_place(ctx, ibqp->qp_num);
-	/* Not if a new QP has its number. */
-	if (place && *place == qp)
-		qp_table_remove(place);
+	/* In this order, see virtio_roce_cq_unlink(). */
+	virtio_roce_cq_unlink(qp_recv_cq(qp), &qp->rq);
+	virtio_roce_cq_unlink(to_vcq(ibqp->send_cq), &qp->sq);
 	to_vcq(ibqp->send_cq)->users--;
 	if (ibqp->qp_type != IBV_QPT_XRC_SEND)
 		to_vcq(ibqp->recv_cq)->users--;
@@ -296,12 +246,8 @@ static int qp_start(struct virtio_roce_qp *qp, struct ibv_context *context,
 	err = qp_map(qp, context, &attr->cap, resp);
 	if (err)
 		return err;
-	err = qp_table_add(to_vctx(context), qp);
-	if (err) {
-		virtio_roce_vq_free(&qp->rq);
-		virtio_roce_vq_free(&qp->sq);
-		return err;
-	}
+	qp->rq.srq = qp->srq;
+	qp_link(to_vctx(context), qp);
 
 	qp_set_cap(qp, to_vctx(context)->max_inline_data, &attr->cap);
 	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);

@@ -36,10 +36,6 @@
 #include "virtio_net_roce.h"
 #include "virtio_roce-abi.h"
 
-/* Two levels for the 24 bits of a QPN. */
-#define QP_TABLE_BITS	12
-#define QP_TABLE_SIZE	(1 << QP_TABLE_BITS)
-
 #define CACHE_LINE	64
 
 /* Slots of a work queue.  The free-running indices of the RFC's form have 16 bits. */
@@ -63,17 +59,12 @@ struct virtio_roce_doorbell {
 	uint16_t value;
 };
 
-struct virtio_roce_qp;
-
 /**
  * struct virtio_roce_context - an open device
  * @vctx: of libibverbs
- * @qp_mutex: protects @qp_table and the use counts of CQs and SRQs.  It is not held
- *	across a command that destroys an object, because such a command waits until the
- *	application has acknowledged all events of the object.
- * @qp_table: QPs by their numbers; changed under @qp_mutex.  The kernel may give out a
- *	number again before the thread that destroyed its QP has returned.  Then the thread
- *	that makes the new QP marks the completions of the old one
+ * @qp_mutex: protects the use counts of CQs and SRQs, and which work queues complete to
+ *	which CQ.  It is not held across a command that destroys an object, because such a
+ *	command waits until the application has acknowledged all events of the object.
  * @doorbell: what direct QPs are announced by; changed under @qp_mutex
  * @max_inline_data: bytes that a send request can carry inline
  * @max_datagram: bytes that a datagram can have, as far as is known; changed atomically
@@ -83,7 +74,6 @@ struct virtio_roce_qp;
 struct virtio_roce_context {
 	struct verbs_context vctx;
 	pthread_mutex_t qp_mutex;
-	struct virtio_roce_qp **qp_table[QP_TABLE_SIZE];
 	struct virtio_roce_doorbell doorbell;
 	uint32_t max_inline_data;
 	uint32_t max_datagram;
@@ -111,7 +101,13 @@ enum {
  * @doorbell_value: tells the device which queue to look at
  * @page: direct form: doorbell page of the context
  * @bit: direct form: bit of the QP in that page
- * @wr_ids: direct form: wr_id of each request, by slot
+ * @wr_ids: direct form: wr_id of each request, by slot; NULL with @srq
+ * @key: of a work queue: how its CQ finds it, see wq_key().  This and what follows up to
+ *	@gone is protected by the lock of that CQ
+ * @chain: the next queue in the same bucket of the CQ's table
+ * @linked: the queue is in that table
+ * @gone: its QP is being destroyed, and its completions are dropped
+ * @srq: SRQ that the requests are in, or NULL
  * @parts: number of mappings
  * @part: the mappings
  */
@@ -125,12 +121,20 @@ struct virtio_roce_vq {
 	struct virtio_rdma_doorbell_page *page;
 	uint32_t bit;
 	uint64_t *wr_ids;
+	uint64_t key;
+	struct virtio_roce_vq *chain;
+	bool linked;
+	bool gone;
+	struct virtio_roce_srq *srq;
 	unsigned int parts;
 	struct {
 		void *addr;
 		size_t len;
 	} part[VQ_PARTS];
 };
+
+/* Buckets of a new CQ's table of work queues. */
+#define FEW_WQS		8
 
 /* What the data path uses begins a cache line. */
 #define ON_CACHE_LINE	__attribute__((aligned(CACHE_LINE)))
@@ -140,6 +144,11 @@ struct virtio_roce_vq {
  * @vcq: of libibverbs
  * @users: number of work queues and XRC SRQs that complete to it
  * @vq: its virtqueue; what follows is protected by its lock, too
+ * @wqs: the work queues that complete to it, in buckets by their keys, whose number is a
+ *	power of two.  A completion of any other queue is dropped
+ * @wqs_mask: that number, less one
+ * @num_wqs: how many queues there are
+ * @few: the first buckets
  * @cqe: completion that the application reads field by field
  * @stale: for each slot: its completion belongs to a QP that is gone
  * @num_stale: number of slots marked so
@@ -153,6 +162,10 @@ struct virtio_roce_cq {
 	struct verbs_cq vcq;
 	unsigned int users;
 	ON_CACHE_LINE struct virtio_roce_vq vq;
+	struct virtio_roce_vq **wqs;
+	uint32_t wqs_mask;
+	uint32_t num_wqs;
+	struct virtio_roce_vq *few[FEW_WQS];
 	struct virtio_rdma_cq_req cqe;
 	bool *stale;
 	unsigned int num_stale;
@@ -191,7 +204,6 @@ struct virtio_roce_srq {
  * @sq: send queue
  * @rq: receive queue; not there with @srq, nor for XRC.  An XRC_RECV QP has neither queue
  * @srq: shared receive queue, or NULL
- * @gone: direct form: it is being destroyed, and its completions are dropped
  * @groups: multicast groups that it is attached to, or more if it was attached to one
  *	twice, but never less; changed atomically
  * @control: direct form: the control block of both
@@ -208,7 +220,6 @@ struct virtio_roce_qp {
 	ON_CACHE_LINE struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
 	struct virtio_roce_srq *srq;
-	bool gone;
 	unsigned int groups;
 	struct virtio_rdma_qp_control *control;
 	uint32_t max_send_sge;
@@ -417,6 +428,10 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,
 void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
 void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 			    struct virtio_roce_srq *srq);
+void virtio_roce_cq_link(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq,
+			 uint32_t qpn, bool recv);
+void virtio_roce_cq_replace(struct virtio_roce_cq *cq, uint32_t qpn);
+void virtio_roce_cq_unlink(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq);
 void virtio_roce_cq_add_srq(struct virtio_roce_cq *cq, struct virtio_roce_srq *srq);
 void virtio_roce_cq_remove_srq(struct virtio_roce_cq *cq,
 			       struct virtio_roce_srq *srq);
@@ -443,22 +458,6 @@ int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 			     uint16_t lid);
 int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 			     uint16_t lid);
-
-/* The QP in direct form with this number, or NULL. */
-static inline struct virtio_roce_qp *
-virtio_roce_find_qp(const struct virtio_roce_context *ctx, uint32_t qpn)
-{
-	struct virtio_roce_qp **table;
-
-	if (qpn >> (2 * QP_TABLE_BITS))
-		return NULL;
-	table = __atomic_load_n(&ctx->qp_table[qpn >> QP_TABLE_BITS],
-				__ATOMIC_ACQUIRE);
-	if (!table)
-		return NULL;
-	return __atomic_load_n(&table[qpn & (QP_TABLE_SIZE - 1)],
-			       __ATOMIC_ACQUIRE);
-}
 
 /* srq.c */
 

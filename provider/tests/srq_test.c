@@ -489,7 +489,7 @@ static void srq_qp_is_gone(void **state)
 
 	for (i = 0; i < DEPTH; i++)
 		assert_int_equal(post(&bed, i), 0);
-	bed.qp->gone = true;
+	bed.qp->rq.gone = true;
 	for (i = 0; i < DEPTH; i++)
 		complete(cookie(i));
 	assert_int_equal(poll_one(&bed, &wr_id), 0);

@@ -18,14 +18,6 @@
 
 struct fake fake;
 
-static void free_qp_table(void)
-{
-	size_t i;
-
-	for (i = 0; i < QP_TABLE_SIZE; i++)
-		free(fake.ctx.qp_table[i]);
-}
-
 int fake_setup(void **state)
 {
 	int fd;
@@ -47,6 +39,7 @@ int fake_setup(void **state)
 	pthread_mutex_init(&fake.ctx.qp_mutex, NULL);
 	fake.pd.context = &fake.ctx.vctx.context;
 	fake.mtu = IBV_MTU_1024;
+	fake.qpn = TEST_QPN;
 	fake.num = 16;
 	fake.depth = 8;
 	fake.flags = VIRTIO_ROCE_QUEUE_DOORBELL;
@@ -65,7 +58,6 @@ int fake_setup_direct(void **state)
 int fake_teardown(void **state)
 {
 	virtio_roce_doorbell_free(&fake.ctx);
-	free_qp_table();
 	pthread_mutex_destroy(&fake.ctx.qp_mutex);
 	munmap(fake.mem, MEM_SIZE);
 	return close(fake.ctx.vctx.context.cmd_fd);
@@ -379,7 +371,7 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 	qp->qp.send_cq = attr_ex->send_cq;
 	qp->qp.recv_cq = attr_ex->recv_cq;
 	qp->qp.qp_type = attr_ex->qp_type;
-	qp->qp.qp_num = TEST_QPN;
+	qp->qp.qp_num = fake.qpn;
 	qp->qp.state = IBV_QPS_RESET;
 	fake.qps++;
 	return 0;

@@ -76,6 +76,7 @@ struct fake_vq {
  * @bit: bit of the last QP in that page
  * @cq_tail: completions in the last direct CQ
  * @told: number of its last event
+ * @qpn: number of the next QP
  * @srqn: number of the next XRC SRQ
  * @xrcds: XRC domains that exist
  * @mtu: of the port
@@ -114,6 +115,7 @@ struct fake {
 	uint32_t bit;
 	uint32_t cq_tail;
 	uint32_t told;
+	uint32_t qpn;
 	uint32_t srqn;
 	int xrcds;
 	enum ibv_mtu mtu;
@@ -159,6 +161,7 @@ void fake_destroyed(void);
 int run_cq_tests(void);
 int run_destroy_tests(void);
 int run_direct_tests(void);
+int run_foreign_tests(void);
 int run_post_tests(void);
 int run_srq_tests(void);
 int run_vq_tests(void);
