@@ -6,6 +6,7 @@ tests/documents.txt says of each what becomes of it.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -36,6 +37,50 @@ def test_each_command_has_a_row():
         assert why or place not in ("tested", "no"), pattern
         for name in re.findall(r"tests/\S+\.py", why):
             assert (paths.TOP / name).exists(), name
+
+
+def examples():
+    """Commands of the documents that choose tests by name."""
+    lines = {line for _, commands in documents.blocks() for line in commands}
+    chosen = [line for line in sorted(lines)
+              if re.match(r"(KUNIT_FILTER=.* )?scripts/(guest-tests|apps|conformance|fabtests|"
+                          r"fuzz|kunit-run)\.\w+ ", line)]
+    assert len(chosen) > 5
+    return chosen
+
+
+def chosen_by_pytest(arguments, more=()):
+    """How many tests pytest would run."""
+    said = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q",
+                           "-p", "no:cacheprovider", *arguments, *more], cwd=paths.TOP,
+                          stdout=subprocess.PIPE, text=True, check=False).stdout
+    return len(re.findall(r"^tests/\S+::", said, re.MULTILINE))
+
+
+def choice(line):
+    """How many tests a command chooses."""
+    *variables, script, words = re.fullmatch(r"(?:(\w+=\S+) )?scripts/(\S+) (.*)", line).groups()
+    words = shlex.split(words)
+    if script == "guest-tests.sh":
+        debug = ["-m", "debug_kernel"] if "--debug" in words else []
+        return chosen_by_pytest([word for word in words if word != "--debug"], debug)
+    if script == "apps.sh":
+        return chosen_by_pytest(words, ["tests/apps"])
+    if script == "kunit-run.py":
+        suite = shlex.split(variables[0])[0].partition("=")[2].partition(".")[0]
+        return sum(f'.name = "{suite}"' in path.read_text(encoding="utf-8")
+                   for path in (paths.TOP / "kunit").glob("*.c"))
+    if script == "fuzz.sh":
+        return len(list(paths.TOP.glob(f"device/tests/fuzz/fuzz_{words[0]}.c")))
+    suite = script.removesuffix(".sh")
+    required = (paths.TOP / "tests" / suite / "required.txt").read_text(encoding="utf-8")
+    return len(re.findall(words[-1], required))
+
+
+@pytest.mark.parametrize("line", examples())
+def test_names_choose_something(line):
+    """None that a document names runs nothing, or nearly all."""
+    assert 1 <= choice(line) <= 100
 
 
 @pytest.fixture(name="host", scope="module")

@@ -9,6 +9,7 @@ import pytest
 import lab
 from lab import paths
 from lab.iperf import iperf
+from lab.mckey import GROUP, multicast
 from lab.perftest import perftest
 from lab.pingpong import pingpong
 from lab.programs import cm_program, rping, rping_server, traffic
@@ -63,6 +64,15 @@ def test_nothing_is_moved(rdma_pair):
     with pytest.raises(AssertionError):
         with traffic(rdma_pair.a, size=10 * 4096 * 2):
             pingpong(rdma_pair.b, rdma_pair.a, iterations=9)
+
+
+def test_nothing_comes(rdma_pair):
+    """mckey sends to another group: both ends of the group say nothing, and one waits."""
+    other = Altered(rdma_pair.b, lambda command: [word.replace(GROUP, "239.1.1.2")
+                                                  for word in command])
+    with pytest.raises(RED, match="mckey"):
+        multicast(other, [rdma_pair.a], timeout=5)
+    lab.kill_commands()
 
 
 def _rping(a, b, _pair):

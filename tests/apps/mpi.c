@@ -3,11 +3,13 @@
  * Operations of MPI programs whose results are known: a ring, an exchange of all with
  * all, a sum, and puts into each other's memory.
  *
- * mpi [--one-sided | --accumulate] SIZE...
+ * mpi [--wrong] [--one-sided | --accumulate] SIZE...
  *
  * SIZEs are lengths of messages in bytes.  With --one-sided the program uses puts and
- * gets, with --accumulate it multiplies a few numbers for each SIZE, else it uses messages.  The first rank's last line is "good" if every rank got the right
- * data; a rank that did not says what was wrong and aborts all.
+ * gets, with --accumulate it multiplies and counts a few numbers for each SIZE, else it
+ * uses messages.  The first rank's last line is "good" if every rank got the right data; a
+ * rank that did not says what was wrong and aborts all.  With --wrong the last rank sends
+ * one wrong byte, which has to end so.
  */
 
 #include <mpi.h>
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, ranks;
+static int rank, ranks, wrong;
 
 /* What rank "from" sends to rank "to" in a round, at an offset. */
 static unsigned char content(int from, int to, int round, size_t offset)
@@ -29,6 +31,8 @@ static void fill(unsigned char *data, size_t size, int from, int to, int round)
 
 	for (i = 0; i < size; i++)
 		data[i] = content(from, to, round, i);
+	if (wrong && rank == ranks - 1)
+		data[size / 2] ^= 1;
 }
 
 static void compare(const char *what, const unsigned char *data, size_t size, int from,
@@ -166,11 +170,58 @@ static void accumulate(size_t size)
 	MPI_Win_free(&win);
 }
 
+static void check_number(const char *what, long found, long expected)
+{
+	if (found == expected)
+		return;
+	printf("rank %d: %s: %ld, and not %ld\n", rank, what, found, expected);
+	fflush(stdout);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/*
+ * Each rank counts in the memory of every rank, by an atomic operation that returns the old
+ * number, and then puts its own number into the memory of the next one, between two fences.
+ */
+static void count(size_t size)
+{
+	long one = 1, mine = rank, old, *number;
+	MPI_Win win;
+	int peer;
+
+	(void)size;
+	MPI_Win_allocate(sizeof(*number), sizeof(*number), MPI_INFO_NULL, MPI_COMM_WORLD, &number,
+			 &win);
+	*number = 0;
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Win_lock_all(0, win);
+	for (peer = 0; peer < ranks; peer++) {
+		MPI_Fetch_and_op(&one, &old, MPI_LONG, peer, 0, MPI_SUM, win);
+		MPI_Win_flush(peer, win);
+		if (old < 0 || old >= ranks)
+			check_number("number before", old, 0);
+	}
+	MPI_Win_unlock_all(win);
+	MPI_Win_fence(0, win);
+	check_number("ranks that counted", *number, ranks);
+	MPI_Win_fence(0, win);
+	MPI_Put(&mine, 1, MPI_LONG, (rank + 1) % ranks, 0, 1, MPI_LONG, win);
+	MPI_Win_fence(0, win);
+	check_number("number put", *number, (rank + ranks - 1) % ranks);
+	MPI_Win_free(&win);
+}
+
+static void accumulate_and_count(size_t size)
+{
+	accumulate(size);
+	count(size);
+}
+
 int main(int argc, char **argv)
 {
 	void (*one_sided_test)(size_t size) = NULL;
 	char host[MPI_MAX_PROCESSOR_NAME];
-	int length, i;
+	int length, i = 1;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -179,11 +230,13 @@ int main(int argc, char **argv)
 	printf("rank %d of %d on %s\n", rank, ranks, host);
 	fflush(stdout);
 
-	if (argc > 1 && !strcmp(argv[1], "--one-sided"))
+	if (i < argc && !strcmp(argv[i], "--wrong"))
+		wrong = i++;
+	if (i < argc && !strcmp(argv[i], "--one-sided"))
 		one_sided_test = one_sided;
-	if (argc > 1 && !strcmp(argv[1], "--accumulate"))
-		one_sided_test = accumulate;
-	for (i = one_sided_test ? 2 : 1; i < argc; i++) {
+	if (i < argc && !strcmp(argv[i], "--accumulate"))
+		one_sided_test = accumulate_and_count;
+	for (i += !!one_sided_test; i < argc; i++) {
 		size_t size = strtoul(argv[i], NULL, 0);
 
 		if (one_sided_test) {

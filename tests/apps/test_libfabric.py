@@ -75,10 +75,15 @@ def test_rma(fabtests, provider, endpoint, operation):
 
     For that it wants FI_DELIVERY_COMPLETE of WRITE and READ, which "verbs" does not have.
     """
-    verify = "" if endpoint == "msg" and operation != "writedata" else "-v"
     for size in (4096, 1 << 20):
-        line = (f"exec fi_rma_bw -p '{provider}' -e {endpoint} -o {operation} -S {size} -I 200"
-                f" -W 16 {verify}")
-        with fabtests.traffic(size=200 * size):
-            output = fabtests.both(line, f"{line} {fabtests.b.address}")
-        assert re.search(r"^bytes .*\n\S+ +200 ", output, re.MULTILINE), output
+        rma(fabtests, provider, endpoint, operation, size, 200)
+
+
+def rma(apps, provider, endpoint, operation, size, count):
+    """So many operations of a size, each counted."""
+    verify = "" if endpoint == "msg" and operation != "writedata" else "-v"
+    line = (f"exec fi_rma_bw -p '{provider}' -e {endpoint} -o {operation} -S {size} -I {count}"
+            f" -W 16 {verify}")
+    with apps.traffic(size=count * size):
+        output = apps.both(line, f"{line} {apps.b.address}")
+    assert re.search(rf"^bytes .*\n\S+ +{count} ", output, re.MULTILINE), output

@@ -15,10 +15,15 @@ PORT = 7000
 
 def test_rstream(apps):
     """10000 messages there and back, contents compared."""
-    line = "exec rstream -T v -I 10 -C 1000 -S 1000"
-    with apps.traffic(size=20_000_000):
+    rstream(apps, 10)
+
+
+def rstream(apps, iterations):
+    """A thousand messages of 1000 bytes, there and back; so often, which is less than 1000."""
+    line = f"exec rstream -T v -I {iterations} -C 1000 -S 1000"
+    with apps.traffic(size=iterations * 2_000_000):
         output = apps.both(line, f"{line} -s {apps.b.address}")
-    assert re.search(r"^custom +1000 +1k +10 ", output, re.MULTILINE), output
+    assert re.search(rf"^custom +1000 +1k +{iterations} ", output, re.MULTILINE), output
 
 
 def test_rcopy(apps):

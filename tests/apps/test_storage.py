@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """fio's engine for RDMA; NFS and iSCSI over RDMA."""
 
+import contextlib
 import json
 import time
 
@@ -29,11 +30,39 @@ def test_fio(apps, verb):
 
 
 @pytest.mark.long
-def test_fio_verifies(apps):
-    """NVMe: 64 MiB in random order, each block with a checksum of its own, read and compared."""
+def test_fio_sends(apps):
+    """What troubleshooting.rst says: fio accepts with a retry count of 0, and gives up at once.
+
+    The server offers one receive request, and the client sends eight messages.
+    """
+    common = f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size=64m"
+    server = apps.b.popen(f"{common} --rw=read --iodepth=1")
+    apps.b.wait_listening_cm()
+    client = apps.a.popen(f"{common} --rw=write --iodepth=8 --hostname={apps.b.address}"
+                          " --verb=send 2>&1")
+    client.wait_output(r"cq completion status 13\(RNR retry counter exceeded\)")
+    for end in (client, server):
+        end.kill()
+        end.wait(20)
+
+
+@contextlib.contextmanager
+def nvme_disk(apps):
+    """Guest a has a disk of guest b's, of 128 MiB of memory: nvme.DEVICE, and /dev/lab there."""
     nvme.target_start(apps.b, 128)
-    apps.a.run("modprobe nvme-rdma")
-    nvme.connect(apps.a, apps.b)
+    try:
+        apps.a.run("modprobe nvme-rdma")
+        nvme.connect(apps.a, apps.b)
+        try:
+            yield
+        finally:
+            nvme.disconnect(apps.a)
+    finally:
+        nvme.target_end(apps.b)
+
+
+def fio_verifies(apps):
+    """64 MiB are written in random order, each block with a checksum, and read and compared."""
     with apps.traffic(size=128 << 20):
         said = apps.a.run(["fio", "--name=x", "--ioengine=libaio", "--direct=1", "--rw=randwrite",
                            "--bs=16k", "--size=64m", "--iodepth=8", "--verify=crc32c",
@@ -42,8 +71,13 @@ def test_fio_verifies(apps):
     job, = json.loads(said)["jobs"]
     assert (job["error"], job["write"]["io_bytes"], job["read"]["io_bytes"]) == \
         (0, 64 << 20, 64 << 20), said
-    nvme.disconnect(apps.a)
-    nvme.target_end(apps.b)
+
+
+@pytest.mark.long
+def test_fio_verifies(apps):
+    """The same over NVMe."""
+    with nvme_disk(apps):
+        fio_verifies(apps)
 
 
 NFSD = f"rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4"

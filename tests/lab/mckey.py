@@ -14,7 +14,7 @@ def _start(guest, count, *arguments):
                         "-C", str(count), "-S", "1000", *arguments])
 
 
-def multicast(sender, receivers, posted=COUNT):
+def multicast(sender, receivers, posted=COUNT, *, timeout=60):
     """Each receiver gets COUNT datagrams of those that are posted.
 
     mckey ends without waiting until all is sent.  Soft-RoCE sends in a thread of its
@@ -29,7 +29,7 @@ def multicast(sender, receivers, posted=COUNT):
         command.wait_output("joined dgid")
     sending = _start(sender, posted, "-s")
     for command in (sending, *listening):
-        output = command.wait(60, check=True).stdout
+        output = command.wait(timeout, check=True).stdout
         assert "return status 0" in output, output
     # It looks at no status of a completion.
     for receiver, device, before in zip(receivers, devices, came):
