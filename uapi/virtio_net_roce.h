@@ -1435,7 +1435,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, byte_len, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, wc_flags, 32);
 
 /* ------------------------------------------------------------------------- */
-/* Event queues and direct rings (Documentation/spec-rings.rst)               */
+/* Event queues and direct rings                                             */
 /* ------------------------------------------------------------------------- */
 
 /**
@@ -1899,7 +1899,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, words, 64);
 VNR_ASSERT_OFFSET(struct virtio_rdma_doorbell_page, pending, 2048);
 
 /* ------------------------------------------------------------------------- */
-/* Shared receive queues (Documentation/spec-rings.rst)                       */
+/* Shared receive queues                                                     */
 /* ------------------------------------------------------------------------- */
 
 /**
@@ -2027,7 +2027,7 @@ struct virtio_rdma_cmd_destroy_srq {
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_srq, 4);
 
 /* ------------------------------------------------------------------------- */
-/* Extended reliable connections (Documentation/spec-rings.rst)               */
+/* Extended reliable connections                                             */
 /* ------------------------------------------------------------------------- */
 
 /**

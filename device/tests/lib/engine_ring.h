@@ -239,7 +239,7 @@ void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge);
 /** er_recv() - the same of one element at @off of the region of @end */
 void er_recv(struct er_end *end, uint64_t off, uint32_t len);
 
-/** er_announce() - steps 1 to 3 of spec-rings.rst */
+/** er_announce() - the three steps of "Doorbells" in spec.rst */
 void er_announce(struct er_qp *qp);
 
 /** er_poll() - take a completion of a direct CQ; false if there is none */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The examples of Documentation/spec-rings.rst: a device takes the driver's bytes and
+ * The examples of Documentation/spec.rst, Annex C: a device takes the driver's bytes and
  * writes its own.
  */
 #include "tests/lib/engine_ring.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPEC		"../Documentation/spec-rings.rst"
+#define SPEC		"../Documentation/spec.rst"
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define RC		VIRTIO_IB_QPT_RC
 
