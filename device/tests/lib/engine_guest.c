@@ -19,6 +19,16 @@
 #define CQ_SLOT	sizeof(struct virtio_rdma_cq_req)
 #define EVENT_SLOT sizeof(struct virtio_rdma_event)
 
+void (*eg_dump)(const struct eg_guest *guest, const char *kind, uint32_t number,
+		const void *data, size_t len, const void *more, size_t more_len);
+
+static void eg_tell(const struct eg_guest *guest, const char *kind, uint32_t number,
+		    const void *data, size_t len)
+{
+	if (eg_dump)
+		eg_dump(guest, kind, number, data, len, NULL, 0);
+}
+
 void *eg_ptr(const struct eg_guest *guest, uint64_t addr)
 {
 	assert_in_range(addr, EG_BASE, EG_BASE + EG_SIZE - 1);
@@ -177,6 +187,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 			       number == 1 ? "guest1" : "guest2");
 	assert_non_null(guest->rnic);
 	rnic_mem_changed(guest->rnic, &guest->map);
+	eg_tell(guest, "up", limits->rfc, NULL, 0);
 	eg_guest_start(guest, event_idx);
 }
 
@@ -308,6 +319,7 @@ unsigned int eg_rounds;
 
 void eg_reset(struct eg_guest *guest)
 {
+	eg_tell(guest, "reset", 0, NULL, 0);
 	rnic_reset(guest->rnic);
 	chores_finish(loop_chores(guest->rnic->ctx.loop));
 }
@@ -340,6 +352,12 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		ack = rnic_command_more(guest->rnic, buf, &len);
 	}
 	free(copy);
+	if (eg_dump) {
+		uint8_t answer[1 + RNIC_RSP_MAX] = { ack };
+
+		memcpy(answer + 1, buf, len);
+		eg_dump(guest, "command", command, req, req_len, answer, 1 + len);
+	}
 	if (ack == VIRTIO_NET_OK) {
 		assert_int_equal(len, rsp ? rsp_len : 0);
 		if (rsp)
@@ -696,6 +714,7 @@ void eg_post_send(const struct eg_end *end, const struct eg_wr *wr)
 		eg_put_sge(slot->sg_list, wr->sge, wr->num_sge,
 			   EG_SGE * sizeof(struct virtio_rdma_sge));
 	}
+	eg_tell(end->guest, "send", end->qpn, slot, SQ_SLOT);
 	eg_post_slot(ring);
 	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
 }
@@ -710,6 +729,7 @@ void eg_post_recv(const struct eg_end *end, uint64_t wr_id,
 	slot->wr_id = htole64(wr_id);
 	slot->num_sge = htole32(num_sge);
 	eg_put_sge(slot->sg_list, sge, num_sge, EG_SGE * sizeof(struct virtio_rdma_sge));
+	eg_tell(end->guest, "recv", end->qpn, slot, RQ_SLOT);
 	eg_post_slot(ring);
 }
 
@@ -725,6 +745,7 @@ bool eg_poll(const struct eg_end *end, struct eg_wc *wc)
 	assert_int_equal(le32toh(used->len), CQ_SLOT);
 	assert_in_range(le32toh(used->id), 0, EG_QUEUE - 1);
 	slot = eg_ptr(ring->guest, ring->slots + le32toh(used->id) * CQ_SLOT);
+	eg_tell(end->guest, "wc", end->cqn, slot, CQ_SLOT);
 	*wc = (struct eg_wc) {
 		.wr_id = le64toh(slot->wr_id),
 		.status = slot->status,

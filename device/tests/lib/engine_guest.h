@@ -192,6 +192,18 @@ struct eg_wc {
 	uint16_t vlan;
 };
 
+/**
+ * eg_dump() - is told what guests say and hear, or NULL: tests/lib/dump.c
+ * @guest:	guest
+ * @kind:	"up", "reset", "command", "send", "recv", "wc", "swqe", "rwqe", "srq",
+ *		"cqe", "event"
+ * @number:	of the command; QPN, CQN or event virtqueue of others
+ * @data:	request, slot, completion or event, of @len bytes
+ * @more:	of a command, ack and response, of @more_len bytes
+ */
+extern void (*eg_dump)(const struct eg_guest *guest, const char *kind, uint32_t number,
+		       const void *data, size_t len, const void *more, size_t more_len);
+
 /* cmocka fixtures: *state is a struct engine with all queues started. */
 int eg_setup(void **state);
 int eg_setup_event_idx(void **state);

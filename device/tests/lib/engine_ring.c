@@ -174,6 +174,8 @@ bool er_poll(struct er_cq *cq, struct virtio_rdma_cqe *cqe)
 	     VIRTIO_RDMA_CQE_PHASE) != phase)
 		return false;
 	*cqe = *slot;
+	if (eg_dump)
+		eg_dump(cq->guest, "cqe", cq->cqn, slot, 1u << cq->req.cqe_shift, NULL, 0);
 	cq->consumer++;
 	__atomic_store_n(&cq->control->consumer, htole32(cq->consumer),
 			 __ATOMIC_RELEASE);
@@ -279,6 +281,8 @@ void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
 		slot->num_sge = htole16(wr->num_sge);
 		eg_put_sge((void *)payload, wr->sge, wr->num_sge, room);
 	}
+	if (eg_dump)
+		eg_dump(qp->guest, "swqe", qp->qpn, slot, stride, NULL, 0);
 }
 
 void er_post_send(struct er_qp *qp, const struct eg_wr *wr)
@@ -299,6 +303,8 @@ void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge)
 	memset(slot, 0xee, stride);
 	slot->num_sge = htole32(num_sge);
 	eg_put_sge(slot->sg_list, sge, num_sge, stride - sizeof(*slot));
+	if (eg_dump)
+		eg_dump(qp->guest, "rwqe", qp->qpn, slot, stride, NULL, 0);
 	__atomic_store_n(&qp->control->recv_producer, htole32(++qp->posted_recv),
 			 __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -416,6 +422,8 @@ void er_post_srq(struct er_srq *srq, const struct eg_sge *sge, uint32_t num_sge,
 	slot->num_sge = htole32(num_sge);
 	slot->cookie = htole32(cookie);
 	eg_put_sge(slot->sg_list, sge, num_sge, 64 - sizeof(*slot));
+	if (eg_dump)
+		eg_dump(srq->guest, "srq", srq->handle, slot, 64, NULL, 0);
 	__atomic_store_n(&srq->control->producer, htole32(++srq->posted),
 			 __ATOMIC_RELEASE);
 }
@@ -552,6 +560,8 @@ bool er_take_event(struct eg_guest *guest, unsigned int vq,
 	assert_in_range(le32toh(used->id), 0, EG_QUEUE - 1);
 	memcpy(event, eg_ptr(guest, ring->slots + le32toh(used->id) * sizeof(*event)),
 	       sizeof(*event));
+	if (eg_dump)
+		eg_dump(guest, "event", vq, event, sizeof(*event), NULL, 0);
 	/* used_event: interrupt for the next one. */
 	ring->vq.avail->ring[EG_QUEUE] = htole16(ring->seen);
 	return true;

@@ -4,13 +4,12 @@
  * writes its own.
  */
 #include "tests/lib/engine_ring.h"
+#include "tests/lib/example.h"
 
 #include "packet/roce.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#define SPEC		"../Documentation/spec.rst"
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define RC		VIRTIO_IB_QPT_RC
 
@@ -23,32 +22,6 @@
 #define RECV_AT		(PAGE_AT + 0x4000)
 #define SRQ_CONTROL_AT	(PAGE_AT + 0x1100)
 #define SRQ_AT		(PAGE_AT + 0x6000)
-
-/* Puts an example to @to, which is @size bytes of 0 else; returns where it ends. */
-static size_t example(const char *name, void *to, size_t size)
-{
-	char line[256], what[16], *text;
-	unsigned int at, byte, end = 0;
-	uint8_t *p = to;
-	FILE *file = fopen(SPEC, "r");
-	int n;
-
-	assert_non_null(file);
-	memset(to, 0, size);
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "  %15[a-z_] %4x  %n", what, &at, &n) != 2 ||
-		    strcmp(what, name))
-			continue;
-		for (text = line + n; sscanf(text, " %2x%n", &byte, &n) == 1; text += n) {
-			assert_in_range(at, 0, size - 1);
-			p[at++] = byte;
-		}
-		end = at;
-	}
-	fclose(file);
-	assert_int_not_equal(end, 0);
-	return end;
-}
 
 static uint32_t create(struct eg_guest *guest, uint8_t command, const void *req,
 		       size_t len)
