@@ -199,7 +199,8 @@ struct eg_wc {
  *		"cqe", "event"
  * @number:	of the command; QPN, CQN or event virtqueue of others
  * @data:	request, slot, completion or event, of @len bytes
- * @more:	of a command, ack and response, of @more_len bytes
+ * @more:	of a command, ack and response; of a direct QP's slot, the index of the
+ *		request; of @more_len bytes
  */
 extern void (*eg_dump)(const struct eg_guest *guest, const char *kind, uint32_t number,
 		       const void *data, size_t len, const void *more, size_t more_len);

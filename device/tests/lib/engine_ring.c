@@ -282,7 +282,7 @@ void er_write_send(struct er_qp *qp, uint32_t i, const struct eg_wr *wr)
 		eg_put_sge((void *)payload, wr->sge, wr->num_sge, room);
 	}
 	if (eg_dump)
-		eg_dump(qp->guest, "swqe", qp->qpn, slot, stride, NULL, 0);
+		eg_dump(qp->guest, "swqe", qp->qpn, slot, stride, &i, sizeof(i));
 }
 
 void er_post_send(struct er_qp *qp, const struct eg_wr *wr)
@@ -304,7 +304,8 @@ void er_post_recv(struct er_qp *qp, const struct eg_sge *sge, uint32_t num_sge)
 	slot->num_sge = htole32(num_sge);
 	eg_put_sge(slot->sg_list, sge, num_sge, stride - sizeof(*slot));
 	if (eg_dump)
-		eg_dump(qp->guest, "rwqe", qp->qpn, slot, stride, NULL, 0);
+		eg_dump(qp->guest, "rwqe", qp->qpn, slot, stride,
+			&qp->posted_recv, sizeof(qp->posted_recv));
 	__atomic_store_n(&qp->control->recv_producer, htole32(++qp->posted_recv),
 			 __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -36,6 +36,6 @@ size_t example(const char *name, void *to, size_t size)
 	}
 	fclose(file);
 	if (!end)
-		fail_msg("the specification has no example \"%s\"", name);
+		fail_msg("spec.rst has no bytes of \"%s\"", name);
 	return end;
 }
