@@ -229,7 +229,7 @@ def prose(section):
 
 
 def tables(section):
-    """The tables of a section: rows of cells, by the columns' borders."""
+    """The tables of a section: rows of cells below the heads, by the columns' borders."""
     found = []
     rows = None
     borders = 0
@@ -243,12 +243,14 @@ def tables(section):
             borders += 1
             if borders == 3:
                 rows = None
-        elif rows is not None and line.strip():
+        elif rows is not None and borders == 2 and line.strip():
             cells = [line[begin:end if end != columns[-1][1] else None].strip()
                      for begin, end in columns]
-            if cells[0] and cells[0] != "\\":
+            more = not cells[0] or cells[0] == "\\"
+            if not more:
                 rows.append(cells)
             elif rows:
+                cells[0] = ""
                 rows[-1] = [(a + " " + b).strip() for a, b in zip(rows[-1], cells)]
     return found
 

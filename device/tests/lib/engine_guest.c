@@ -187,7 +187,8 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 			       number == 1 ? "guest1" : "guest2");
 	assert_non_null(guest->rnic);
 	rnic_mem_changed(guest->rnic, &guest->map);
-	eg_tell(guest, "up", limits->rfc, NULL, 0);
+	eg_tell(guest, "up", (limits->event_vqs ? 1 : 0) | (limits->doorbell_vqs ? 2 : 0),
+		NULL, 0);
 	eg_guest_start(guest, event_idx);
 }
 

@@ -197,7 +197,8 @@ struct eg_wc {
  * @guest:	guest
  * @kind:	"up", "reset", "command", "send", "recv", "wc", "swqe", "rwqe", "srq",
  *		"cqe", "event"
- * @number:	of the command; QPN, CQN or event virtqueue of others
+ * @number:	of the command; QPN, CQN, SRQ or event virtqueue of others; of "up", bit 0
+ *		for EVENTS, bit 1 for DIRECT
  * @data:	request, slot, completion or event, of @len bytes
  * @more:	of a command, ack and response; of a direct QP's slot, the index of the
  *		request; of @more_len bytes
