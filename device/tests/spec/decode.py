@@ -145,6 +145,10 @@ class Spec:
                      "xrc": self.shape("Work queues in direct form", 1),
                      "rwqe": self.shape("Work queues in direct form", 2)}
         self.slot["srq"] = self.slot["rwqe"]
+        self.operands = self.shape("Operands", 0)
+        where = [cells for cells in self.table("Work requests", 0) if cells[0] == "operands"]
+        self.operands_at = [int(re.match(r"offset (\d+)", cell).group(1))
+                            for cell in where[0][1:]]
         self.wc = self.shape("Slots", 3)
         self.cqe = self.shape("Direct completions", 0)
         self.event = self.shape("Events", 0)
@@ -421,6 +425,8 @@ class Guest:
             sge.append(self.spec.sge.decode(data[at:at + self.spec.sge.base]))
         fields["bytes"] = sum(element["length"] for element in sge)
         fields["complete"] = len(sge) == n
+        fields.update(self.spec.operands.decode(
+            data[self.spec.operands_at[kind == "swqe"]:]))
         queue = "recv" if kind in ("recv", "rwqe", "srq") else "send"
         key = fields.get("wr_id")
         if kind == "srq":
@@ -474,6 +480,12 @@ class Guest:
                  if r["opcode"] in self.spec.opcodes]
         need(any(re.match(r"\d+", cells[3]).group(0) == str(opcode) for cells in known),
              f"{name} completes {[cells[1] for cells in known]}")
+        if name == "SEND" and qp.get("qp_type") in (1, 4):
+            need(any(r["ud.ah"] in self.ever["ah"] for r in requests),
+                 f"a datagram by none of {sorted(map(hex, self.ever['ah']))}")
+        if name == "REG_MR":
+            need(any(r["reg.npages"] == (r["reg.iova"] % 4096 + r["reg.length"] + 4095) // 4096
+                     for r in requests), "REG_MR: pages do not cover the range")
         if name == "RDMA_READ":
             need(any(wc["byte_len"] == r["bytes"] for r in requests),
                  f"RDMA_READ of {wc['byte_len']} bytes")
@@ -545,6 +557,8 @@ FAULTS = (
     ("4      RDMA_READ            RC          2, RDMA_READ",
      "4      RDMA_READ            RC          1, RDMA_READ"),
     ("26      1     ``status``", "27      1     ``status``"),
+    ("8       4     ``ud.ah``", "4       4     ``ud.ah``"),
+    ("28      4     ``reg.npages``", "24      4     ``reg.npages``"),
     ("8       4     ``qp_num``      local QPN\n12",
      "12      4     ``qp_num``      local QPN\n12"),
     ("24      4     ``qp_num``      `Completions`_",
@@ -619,7 +633,7 @@ def main():
             name = os.path.basename(program)
             path = os.path.join(scratch, name)
             failed += report("decode_" + name, run(spec, program, path, counts))
-            if name in ("test_direct", "test_rdma", "test_srq", "test_rfc"):
+            if name in ("test_direct", "test_rdma", "test_srq", "test_ud", "test_fastreg"):
                 dumps.append(path)
             elif os.path.exists(path):
                 os.unlink(path)

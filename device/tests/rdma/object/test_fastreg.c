@@ -182,6 +182,8 @@ static void post_local(const struct eg_end *end, uint64_t wr_id, uint8_t flags,
 		slot->opcode = VIRTIO_IB_WR_LOCAL_INV;
 		slot->invalidate_rkey = htole32(key);
 	}
+	if (eg_dump)
+		eg_dump(end->guest, "send", end->qpn, slot, sizeof(*slot), NULL, 0);
 	eg_post_slot(ring);
 	rnic_queue_kick(end->guest->rnic, RNIC_SQ, end->qpn);
 }
