@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A saved state: a header, and sections of fields.
+ *
+ * All that is read may be hostile.  A field is read only within its section, and a section
+ * only within the state.  A name that goes into a message is made of letters that harm no
+ * log.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "state/state.h"
+
+/* What a buffer begins with. */
+#define STATE_ROOM	4096u
+
+/* A time that is none. */
+#define STATE_NEVER	INT64_MIN
+
+void state_refuse(struct state *st, const char *field, const char *fmt, ...)
+{
+	int n = 0;
+	va_list ap;
+
+	if (st->failed)
+		return;
+	st->failed = true;
+	if (st->section[0])
+		n = snprintf(st->why, sizeof(st->why), "section %s, %s: ", st->section,
+			     field);
+	if (n < 0 || (size_t)n >= sizeof(st->why))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(st->why + n, sizeof(st->why) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Fields                                                                    */
+/* ------------------------------------------------------------------------- */
+
+static bool state_grow(struct state *st, size_t n)
+{
+	size_t size = st->size ? st->size : STATE_ROOM;
+	uint8_t *data;
+
+	while (size - st->at < n)
+		size *= 2;
+	if (size == st->size)
+		return true;
+	data = realloc(st->data, size);
+	if (!data) {
+		state_refuse(st, "its room", "out of memory");
+		return false;
+	}
+	st->data = data;
+	st->size = size;
+	return true;
+}
+
+bool state_room(struct state *st, const char *field, size_t n)
+{
+	if (st->failed)
+		return false;
+	if (!st->loading)
+		return st->size - st->at >= n || state_grow(st, n);
+	if (st->end - st->at >= n)
+		return true;
+	state_refuse(st, field, "the section ends before it");
+	return false;
+}
+
+void state_bytes(struct state *st, const char *field, void *p, size_t n)
+{
+	if (!state_room(st, field, n)) {
+		if (st->loading)
+			memset(p, 0, n);
+		return;
+	}
+	if (st->loading)
+		memcpy(p, st->data + st->at, n);
+	else
+		memcpy(st->data + st->at, p, n);
+	st->at += n;
+}
+
+/* A number that was read, or 0 if it is too large. */
+static uint64_t state_bounded(struct state *st, const char *field, uint64_t value,
+			      uint64_t max)
+{
+	if (value <= max || !st->loading)
+		return value;
+	state_refuse(st, field, "%llu is more than %llu", (unsigned long long)value,
+		     (unsigned long long)max);
+	return 0;
+}
+
+void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
+{
+	state_bytes(st, field, value, sizeof(*value));
+	*value = state_bounded(st, field, *value, max);
+}
+
+void state_bool(struct state *st, const char *field, bool *value)
+{
+	uint8_t byte = *value;
+
+	state_u8(st, field, &byte, 1);
+	*value = byte;
+}
+
+void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max)
+{
+	uint16_t le = htole16(*value);
+
+	state_bytes(st, field, &le, sizeof(le));
+	*value = state_bounded(st, field, le16toh(le), max);
+}
+
+void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max)
+{
+	uint32_t le = htole32(*value);
+
+	state_bytes(st, field, &le, sizeof(le));
+	*value = state_bounded(st, field, le32toh(le), max);
+}
+
+void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max)
+{
+	uint64_t le = htole64(*value);
+
+	state_bytes(st, field, &le, sizeof(le));
+	*value = state_bounded(st, field, le64toh(le), max);
+}
+
+void state_same(struct state *st, const char *field, uint32_t value)
+{
+	uint32_t other = value;
+
+	state_u32(st, field, &other, UINT32_MAX);
+	if (!st->failed && other != value)
+		state_refuse(st, field, "%u, but %u here", other, value);
+}
+
+void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
+		 size_t size)
+{
+	state_u32(st, field, n, max);
+	if (st->loading && !st->failed && *n > (st->end - st->at) / size)
+		state_refuse(st, field, "%u, of which the section holds fewer", *n);
+	if (st->loading && st->failed)
+		*n = 0;
+}
+
+void state_time(struct state *st, const char *field, uint64_t *at, uint64_t now)
+{
+	int64_t diff = *at ? (int64_t)(*at - now) : STATE_NEVER;
+	uint64_t le;
+
+	/* What is so long ago has no effect any more, whenever it was. */
+	if (diff != STATE_NEVER && diff < -(int64_t)STATE_TIME_MAX)
+		diff = -(int64_t)STATE_TIME_MAX;
+	le = diff;
+	state_u64(st, field, &le, UINT64_MAX);
+	if (!st->loading)
+		return;
+	diff = le;
+	*at = 0;
+	if (st->failed || diff == STATE_NEVER)
+		return;
+	if (diff > (int64_t)STATE_TIME_MAX || diff < -(int64_t)STATE_TIME_MAX)
+		state_refuse(st, field, "a time too far from the present");
+	else if (diff < 0 && (uint64_t)-diff >= now)
+		*at = 1;
+	else
+		*at = now + diff;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Sections                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static void state_put_section(struct state *st, const struct state_section *row, void *arg)
+{
+	struct state_section_header header = {
+		.version = htole16(row->version),
+		.flags = htole16(row->flags),
+	};
+	const size_t begin = st->at;
+
+	memcpy(header.kind, row->kind, strlen(row->kind));
+	snprintf(st->section, sizeof(st->section), "%s", row->kind);
+	st->version = row->version;
+	state_bytes(st, "header", &header, sizeof(header));
+	row->io(st, arg);
+	if (st->failed)
+		return;
+	header.length = htole64(st->at - begin - sizeof(header));
+	memcpy(st->data + begin, &header, sizeof(header));
+	st->section[0] = '\0';
+}
+
+static bool state_kind_ok(const char *kind)
+{
+	const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	char text[STATE_KIND_SIZE + 1] = {};
+	size_t n;
+
+	memcpy(text, kind, STATE_KIND_SIZE);
+	n = strspn(text, letters);
+	for (; n && n < STATE_KIND_SIZE; n++)
+		if (text[n])
+			return false;
+	return n;
+}
+
+/* The header of the next section; false if there is none, or a wrong one. */
+static bool state_next(struct state *st, struct state_section_header *header)
+{
+	if (st->failed || st->at == st->size)
+		return false;
+	st->section[0] = '\0';
+	if (st->size - st->at < sizeof(*header)) {
+		state_refuse(st, "", "it ends in the header of a section");
+		return false;
+	}
+	memcpy(header, st->data + st->at, sizeof(*header));
+	if (!state_kind_ok(header->kind)) {
+		state_refuse(st, "", "a section without a name, at byte %zu", st->at);
+		return false;
+	}
+	memcpy(st->section, header->kind, STATE_KIND_SIZE);
+	header->version = le16toh(header->version);
+	header->flags = le16toh(header->flags);
+	header->length = le64toh(header->length);
+	if (header->flags & ~STATE_SKIPPABLE || header->reserved || !header->version)
+		state_refuse(st, "header", "unknown flags, or no version");
+	else if (header->length > st->size - st->at - sizeof(*header))
+		state_refuse(st, "header", "it is longer than the state");
+	return !st->failed;
+}
+
+static void state_enter(struct state *st, const struct state_section_header *header)
+{
+	st->at += sizeof(*header);
+	st->end = st->at + header->length;
+	st->version = header->version;
+}
+
+/* Go to the section of a kind, beyond those that may be skipped; false if it is not there. */
+static bool state_find(struct state *st, const struct state_section *row)
+{
+	struct state_section_header header;
+
+	while (state_next(st, &header)) {
+		if (!strcmp(st->section, row->kind) && header.version <= row->version) {
+			state_enter(st, &header);
+			return true;
+		}
+		if (!(header.flags & STATE_SKIPPABLE))
+			break;
+		state_enter(st, &header);
+		st->at = st->end;
+	}
+	if (st->failed || row->flags & STATE_SKIPPABLE)
+		return false;
+	if (st->at == st->size) {
+		st->section[0] = '\0';
+		state_refuse(st, "", "section %s is missing", row->kind);
+	} else if (!strcmp(st->section, row->kind)) {
+		state_refuse(st, "header", "its version is %u, and %u is known here",
+			     header.version, row->version);
+	} else {
+		state_refuse(st, "header",
+			     "unknown here, or in a wrong place, and required; %s is next",
+			     row->kind);
+	}
+	return false;
+}
+
+static void state_get_section(struct state *st, const struct state_section *row, void *arg)
+{
+	if (!state_find(st, row))
+		return;
+	row->io(st, arg);
+	if (!st->failed && st->at != st->end)
+		state_refuse(st, "its end", "%zu bytes too many", st->end - st->at);
+	if (!st->failed)
+		st->section[0] = '\0';
+}
+
+bool state_sections(struct state *st, const struct state_section *table, unsigned int n,
+		    void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < n && !st->failed; i++)
+		if (st->loading)
+			state_get_section(st, &table[i], arg);
+		else
+			state_put_section(st, &table[i], arg);
+	return !st->failed;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Whole states                                                              */
+/* ------------------------------------------------------------------------- */
+
+void state_write(struct state *st)
+{
+	struct state_header header = {
+		.version = htole32(STATE_VERSION),
+		.oldest = htole32(STATE_OLDEST),
+	};
+
+	*st = (struct state) {};
+	memcpy(header.magic, STATE_MAGIC, STATE_MAGIC_SIZE);
+	state_bytes(st, "header", &header, sizeof(header));
+}
+
+bool state_written(struct state *st)
+{
+	const uint64_t length = htole64(st->at - sizeof(struct state_header));
+
+	if (st->failed)
+		return false;
+	memcpy(st->data + offsetof(struct state_header, length), &length, sizeof(length));
+	return true;
+}
+
+void state_free(struct state *st)
+{
+	free(st->data);
+	*st = (struct state) {};
+}
+
+int state_memfd(const struct state *st)
+{
+	int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t done = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	for (; done < st->at; done += n) {
+		n = write(fd, st->data + done, st->at - done);
+		if (n <= 0) {
+			close(fd);
+			return n ? -errno : -EIO;
+		}
+	}
+	return fd;
+}
+
+bool state_read(struct state *st, const void *data, size_t size)
+{
+	struct state_header header;
+
+	*st = (struct state) {
+		.loading = true,
+		.data = (uint8_t *)data,
+		.size = size,
+		.at = sizeof(header),
+	};
+	if (size < sizeof(header)) {
+		state_refuse(st, "", "no state: it is too short");
+		return false;
+	}
+	memcpy(&header, data, sizeof(header));
+	if (memcmp(header.magic, STATE_MAGIC, STATE_MAGIC_SIZE))
+		state_refuse(st, "", "no state: it begins otherwise");
+	else if (le32toh(header.oldest) > STATE_VERSION)
+		state_refuse(st, "", "version %u, for readers from version %u on: this is version %u",
+			     le32toh(header.version), le32toh(header.oldest),
+			     STATE_VERSION);
+	else if (!header.oldest || le32toh(header.version) < le32toh(header.oldest))
+		state_refuse(st, "", "its versions contradict each other");
+	else if (le64toh(header.length) != size - sizeof(header))
+		state_refuse(st, "", "its length is another one than its header says");
+	return !st->failed;
+}
+
+bool state_read_end(struct state *st)
+{
+	struct state_section_header header;
+
+	while (state_next(st, &header)) {
+		if (!(header.flags & STATE_SKIPPABLE)) {
+			state_refuse(st, "header", "unknown here, and required");
+			break;
+		}
+		state_enter(st, &header);
+		st->at = st->end;
+	}
+	return !st->failed;
+}

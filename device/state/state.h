@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A saved state: a header, and sections of fields.
+ *
+ * The same function describes a section in both directions: it names each field, and the
+ * field is written, or read and checked.  So what is read is what was written.  Nothing
+ * here knows any object.  Documentation/state.rst has the format.
+ */
+#ifndef DEVICE_STATE_STATE_H
+#define DEVICE_STATE_STATE_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STATE_MAGIC		"VNRSTATE"
+#define STATE_MAGIC_SIZE	8u
+
+/** STATE_VERSION - of what is written */
+#define STATE_VERSION		1u
+
+/** STATE_OLDEST - version of the oldest reader that understands what is written */
+#define STATE_OLDEST		1u
+
+#define STATE_KIND_SIZE		16u
+
+/** STATE_SKIPPABLE - flag of a section: a reader that does not know it leaves it out */
+#define STATE_SKIPPABLE		1u
+
+/* Not longer ago, or farther off, than this is any time in a state: 4.9 hours. */
+#define STATE_TIME_MAX		(1ull << 44)
+
+/**
+ * struct state_header - what a state begins with
+ * @magic:	%STATE_MAGIC
+ * @version:	of the writer
+ * @oldest:	version of the oldest reader that understands it
+ * @length:	bytes of all sections
+ */
+struct state_header {
+	char magic[STATE_MAGIC_SIZE];
+	uint32_t version;
+	uint32_t oldest;
+	uint64_t length;
+};
+
+/**
+ * struct state_section_header - what a section begins with
+ * @kind:	its name: small letters, digits, hyphens, and zeroes behind them
+ * @version:	of its fields
+ * @flags:	%STATE_SKIPPABLE
+ * @reserved:	zero
+ * @length:	bytes of its fields
+ */
+struct state_section_header {
+	char kind[STATE_KIND_SIZE];
+	uint16_t version;
+	uint16_t flags;
+	uint32_t reserved;
+	uint64_t length;
+};
+
+_Static_assert(sizeof(struct state_header) == 24, "a header has another size");
+_Static_assert(sizeof(struct state_section_header) == 32,
+	       "the header of a section has another size");
+
+/**
+ * struct state - a state that is being written or read
+ * @loading:	it is read
+ * @failed:	@why says why nothing more is written or read; fields that are read are zero
+ * @data:	its bytes
+ * @size:	how many there are, or there is room for
+ * @at:		where the next field is
+ * @end:	reading: end of the section
+ * @version:	of the section; when writing, that of the writer
+ * @section:	its kind, or an empty text
+ * @why:	section, field and reason
+ */
+struct state {
+	bool loading;
+	bool failed;
+	uint8_t *data;
+	size_t size;
+	size_t at;
+	size_t end;
+	uint16_t version;
+	char section[STATE_KIND_SIZE + 1];
+	char why[160];
+};
+
+/**
+ * struct state_section - how a section is written and read
+ * @kind:	its name
+ * @version:	of its fields, as they are written; all earlier ones are read
+ * @flags:	%STATE_SKIPPABLE
+ * @io:		names each field, by the functions below
+ */
+struct state_section {
+	const char *kind;
+	uint16_t version;
+	uint16_t flags;
+	void (*io)(struct state *st, void *arg);
+};
+
+/* ------------------------------------------------------------------------- */
+/* Whole states                                                              */
+/* ------------------------------------------------------------------------- */
+
+/** state_write() - begin to write; state_free() is needed in any case */
+void state_write(struct state *st);
+
+/** state_written() - all sections are written; false, with @why, if that failed */
+bool state_written(struct state *st);
+
+/** state_free() - free what was written */
+void state_free(struct state *st);
+
+/** state_memfd() - a new memfd with what was written; returns it, or -errno */
+int state_memfd(const struct state *st);
+
+/** state_read() - begin to read @size bytes at @data, which stay the caller's; false: @why */
+bool state_read(struct state *st, const void *data, size_t size);
+
+/** state_read_end() - all sections that are known were read; false if others are left */
+bool state_read_end(struct state *st);
+
+/**
+ * state_sections() - write or read sections
+ * @st:		state
+ * @table:	them, in the order in which they stand
+ * @n:		number of them
+ * @arg:	for their @io
+ *
+ * Return: false if that failed, and @why says why.
+ */
+bool state_sections(struct state *st, const struct state_section *table, unsigned int n,
+		    void *arg);
+
+/* ------------------------------------------------------------------------- */
+/* Fields                                                                    */
+/* ------------------------------------------------------------------------- */
+
+/** state_refuse() - what is read cannot be; the first call counts */
+void state_refuse(struct state *st, const char *field, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** state_need() - refuse what is read, with a reason, unless @ok; returns @ok */
+static inline bool state_need(struct state *st, bool ok, const char *field,
+			      const char *why)
+{
+	if (!ok && st->loading)
+		state_refuse(st, field, "%s", why);
+	return ok || !st->loading;
+}
+
+/** state_room() - make room for @n bytes, or find that they are there; for state_bytes() */
+bool state_room(struct state *st, const char *field, size_t n);
+
+/** state_bytes() - a field of @n bytes, of which the order does not change */
+void state_bytes(struct state *st, const char *field, void *p, size_t n);
+
+/** state_u8() - a field of one byte, @max at most */
+void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max);
+
+/** state_bool() - a field of one byte, 0 or 1 */
+void state_bool(struct state *st, const char *field, bool *value);
+
+/** state_u16() - a field of two bytes, @max at most */
+void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max);
+
+/** state_u32() - a field of four bytes, @max at most */
+void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max);
+
+/** state_u64() - a field of eight bytes, @max at most */
+void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max);
+
+/** state_same() - a field of four bytes, which must be as it is here */
+void state_same(struct state *st, const char *field, uint32_t value);
+
+/**
+ * state_count() - a field of four bytes: how many entries follow
+ * @st:		state
+ * @field:	name
+ * @n:		number
+ * @max:	how many there may be
+ * @size:	bytes of the smallest entry, not 0
+ *
+ * Of more than there are bytes for none is read.
+ */
+void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
+		 size_t size);
+
+/**
+ * state_time() - a field of eight bytes: a time
+ * @st:		state
+ * @field:	name
+ * @at:		time, 0 for none
+ * @now:	present time
+ *
+ * It is kept as the difference to the present.
+ */
+void state_time(struct state *st, const char *field, uint64_t *at, uint64_t now);
+
+#endif /* DEVICE_STATE_STATE_H */
