@@ -68,6 +68,8 @@ _Static_assert(sizeof(struct state_section_header) == 32,
 /**
  * struct state - a state that is being written or read
  * @loading:	it is read
+ * @handed_over: reading: it comes from a process in whose place this one is; set by the
+ *		caller.  Then the order counts in which guests claimed addresses
  * @failed:	@why says why nothing more is written or read; fields that are read are zero
  * @data:	its bytes
  * @size:	how many there are, or there is room for
@@ -79,6 +81,7 @@ _Static_assert(sizeof(struct state_section_header) == 32,
  */
 struct state {
 	bool loading;
+	bool handed_over;
 	bool failed;
 	uint8_t *data;
 	size_t size;

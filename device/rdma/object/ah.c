@@ -122,3 +122,48 @@ const struct ah *ah_get(const struct ah_table *ahs, const struct pd *pd,
 
 	return ah && ah->pd == pd ? ah : NULL;
 }
+
+/* Bytes of one in a state. */
+#define AH_STATE_SIZE	37u
+
+static void ah_io(struct state *st, struct ah_table *ahs, struct ah *ah)
+{
+	uint32_t pdn = ah->pd ? ah->pd->pdn : 0;
+
+	state_u32(st, "handle", &ah->handle, UINT32_MAX);
+	state_u32(st, "pdn", &pdn, UINT32_MAX);
+	state_u8(st, "sgid_index", &ah->sgid_index, RNIC_GIDS - 1);
+	state_bytes(st, "dgid", ah->dgid, GID_SIZE);
+	state_u8(st, "traffic_class", &ah->av.tclass, UINT8_MAX);
+	state_u8(st, "hop_limit", &ah->av.hops, UINT8_MAX);
+	state_u8(st, "priority", &ah->av.priority, AV_PRIORITY);
+	state_u32(st, "flow_label", &ah->av.flow, UINT32_MAX);
+	state_bytes(st, "dmac", ah->av.dmac, sizeof(ah->av.dmac));
+	if (!st->loading)
+		return;
+	ah->pd = pd_get(ahs->pds, pdn);
+	state_need(st, ah->pd, "pdn", "no such protection domain");
+	state_need(st, !gid_is_zero(ah->dgid), "dgid", "it is zero");
+	if (!st->failed && !obj_put(&ahs->objs, ah->handle, ah))
+		state_refuse(st, "handle", "it is free, or another one's");
+}
+
+void ah_table_io(struct state *st, struct ah_table *ahs)
+{
+	uint32_t i, at = 0, n = ahs->objs.used;
+	struct ah *ah;
+
+	obj_table_io(st, &ahs->objs);
+	state_count(st, "handles", &n, ahs->objs.max, AH_STATE_SIZE);
+	for (i = 0; i < n && !st->failed; i++) {
+		ah = st->loading ? calloc(1, sizeof(*ah)) : obj_next(&ahs->objs, &at);
+		if (!state_need(st, ah, "handles", "out of memory"))
+			return;
+		ah_io(st, ahs, ah);
+		if (st->loading && st->failed)
+			free(ah);
+		else if (st->loading)
+			ah->pd->refs++;
+	}
+	obj_table_io_end(st, &ahs->objs);
+}

@@ -68,4 +68,7 @@ const char *av_check(const struct rnic_ctx *ctx,
 /** av_decode() - what an address vector says for the headers of packets */
 void av_decode(const struct virtio_rdma_ah_attr *av, struct pkt_av *to);
 
+/** ah_table_io() - save or load the table, after protection domains */
+void ah_table_io(struct state *st, struct ah_table *ahs);
+
 #endif /* DEVICE_RDMA_OBJECT_AH_H */

@@ -12,6 +12,7 @@
 #include "base/chore.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "state/state.h"
 #include "uapi/virtio_net_roce.h"
 #include "virtio/mem.h"
 #include "virtio/virtq.h"
@@ -214,6 +215,13 @@ static inline void rnic_give_back(struct rnic_ctx *ctx, void *p, size_t size)
  */
 const char *rnic_why(struct rnic_ctx *ctx, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/** rnic_timer_io() - save or load how much time a timer has left */
+void rnic_timer_io(struct state *st, const char *field, const struct rnic_ctx *ctx,
+		   struct loop_timer *timer);
+
+/** rnic_counters_io() - save or load counters by &enum virtio_rdma_counter */
+void rnic_counters_io(struct state *st, uint64_t *counter);
 
 /** rnic_count() - one more of what is counted */
 static inline void rnic_count(struct rnic_ctx *ctx,

@@ -26,6 +26,7 @@ TAILQ_HEAD(gid_list, gid);
  * @bucket:	GIDs by their hash
  * @key:	of that hash, because guests choose GIDs
  * @epoch:	changes with each of them; never 0, and wide enough not to come round
+ * @places:	&gid.place of the one that came last
  * @touched:	how often fabric_touch() was called
  * @local:	transport between its NICs
  * @packets:	they exchange packets all the same
@@ -35,6 +36,7 @@ struct fabric {
 	struct gid_list bucket[FABRIC_BUCKETS];
 	struct hash_key key;
 	uint64_t epoch;
+	uint64_t places;
 	uint64_t touched;
 	const struct transport *local;
 	bool packets;
@@ -193,8 +195,20 @@ bool fabric_is_from(const struct fabric *fabric, const struct pkt *pkt)
 void fabric_add(struct gid *gid)
 {
 	struct fabric *fabric = gid->end->fabric;
+	struct gid_list *list = fabric_bucket(fabric, gid->raw);
+	struct gid *before;
 
-	TAILQ_INSERT_TAIL(fabric_bucket(fabric, gid->raw), gid, link);
+	if (!gid->place)
+		gid->place = fabric->places + 1;
+	if (gid->place > fabric->places)
+		fabric->places = gid->place;
+	TAILQ_FOREACH_REVERSE(before, list, gid_list, link)
+		if (before->place <= gid->place)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(list, before, gid, link);
+	else
+		TAILQ_INSERT_HEAD(list, gid, link);
 	fabric->epoch++;
 }
 

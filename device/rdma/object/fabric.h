@@ -53,6 +53,7 @@ struct fabric_end {
  * @raw:	the GID
  * @vlan:	%VIRTIO_RDMA_GID_TAGGED and the VLAN's number, or 0
  * @used:	the entry holds one
+ * @place:	in the order in which all GIDs of the fabric came; 0: it comes last
  * @end:	NIC that it belongs to
  * @link:	of the fabric
  */
@@ -60,6 +61,7 @@ struct gid {
 	uint8_t raw[GID_SIZE];
 	uint16_t vlan;
 	bool used;
+	uint64_t place;
 	struct fabric_end *end;
 	TAILQ_ENTRY(gid) link;
 };
@@ -162,7 +164,13 @@ struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,
 /** fabric_has() - does this very NIC have a GID in a VLAN? */
 bool fabric_has(const struct fabric_end *end, const uint8_t *raw, uint16_t vlan);
 
-/** fabric_add() - a GID that is filled in leads to its NIC from now on */
+/** FABRIC_PLACE_MAX - no place is behind this one; so many GIDs never come */
+#define FABRIC_PLACE_MAX	(1ull << 62)
+
+/**
+ * fabric_add() - a GID that is filled in leads to its NIC from now on
+ * @gid:	it; with a @place that another process gave it, it stands there
+ */
 void fabric_add(struct gid *gid);
 
 /** fabric_del() - it does not any more */

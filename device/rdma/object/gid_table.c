@@ -14,7 +14,7 @@ void gid_table_init(struct gid_table *gids, struct fabric_end *end)
 	*gids = (struct gid_table) { .end = end };
 }
 
-static bool vlan_is_valid(uint16_t vlan)
+bool gid_vlan_ok(uint16_t vlan)
 {
 	uint16_t number = vlan & VIRTIO_RDMA_GID_VLAN_MASK;
 
@@ -32,7 +32,7 @@ const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
 		return "no such entry";
 	if (!gid_is_unicast(raw))
 		return "not a unicast GID";
-	if (!vlan_is_valid(vlan))
+	if (!gid_vlan_ok(vlan))
 		return "no such VLAN";
 	if (gids->may && !gids->may(gids->arg, raw))
 		return "not among the addresses of gid= of its --socket";
@@ -94,4 +94,48 @@ bool gid_has_vlan(const struct gid_table *gids, uint16_t vlan)
 		if (gids->gid[i].used && gids->gid[i].vlan == vlan)
 			return true;
 	return false;
+}
+
+/* Bytes of an entry in a state. */
+#define GID_STATE_SIZE	30u
+
+/* Its place counts only among those that came to the same process. */
+static void gid_load(struct state *st, struct gid_table *gids, uint32_t index,
+		     const struct gid *from)
+{
+	struct gid *gid = &gids->gid[index];
+
+	if (!state_need(st, !gid->used, "index", "an entry occurs twice") ||
+	    !state_need(st, gid_is_unicast(from->raw), "gid", "it is not unicast") ||
+	    !state_need(st, gid_vlan_ok(from->vlan), "vlan", "there is no such VLAN") ||
+	    !state_need(st, !gids->may || gids->may(gids->arg, from->raw), "gid",
+			"not among the addresses of gid= of its --socket"))
+		return;
+	*gid = *from;
+	gid->used = true;
+	gid->end = gids->end;
+	if (!st->handed_over)
+		gid->place = 0;
+	fabric_add(gid);
+}
+
+void gid_table_io(struct state *st, struct gid_table *gids)
+{
+	uint32_t i, index = 0, n = 0;
+	struct gid gid;
+
+	for (i = 0; i < RNIC_GIDS; i++)
+		n += gids->gid[i].used;
+	state_count(st, "gids", &n, RNIC_GIDS, GID_STATE_SIZE);
+	for (i = 0; i < n && !st->failed; i++, index++) {
+		while (!st->loading && !gids->gid[index].used)
+			index++;
+		gid = st->loading ? (struct gid) {} : gids->gid[index];
+		state_u32(st, "index", &index, RNIC_GIDS - 1);
+		state_bytes(st, "gid", gid.raw, GID_SIZE);
+		state_u16(st, "vlan", &gid.vlan, UINT16_MAX);
+		state_u64(st, "place", &gid.place, FABRIC_PLACE_MAX);
+		if (st->loading && !st->failed)
+			gid_load(st, gids, index, &gid);
+	}
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rdma/object/fabric.h"
+#include "state/state.h"
 
 /**
  * struct gid_table - the GIDs of a NIC
@@ -50,5 +51,11 @@ const struct gid *gid_get(const struct gid_table *gids, uint32_t index);
 
 /** gid_has_vlan() - is there any GID in this VLAN? */
 bool gid_has_vlan(const struct gid_table *gids, uint16_t vlan);
+
+/** gid_vlan_ok() - is this a VLAN as an entry has it? */
+bool gid_vlan_ok(uint16_t vlan);
+
+/** gid_table_io() - save or load the table */
+void gid_table_io(struct state *st, struct gid_table *gids);
 
 #endif /* DEVICE_RDMA_OBJECT_GID_TABLE_H */

@@ -11,6 +11,8 @@
 
 #define OBJ_TAG_MAX	((1u << OBJ_TAG_BITS) - 1)
 #define OBJ_NONE	UINT32_MAX
+/* As @next of an entry whose object is still to be loaded. */
+#define OBJ_AWAITED	(UINT32_MAX - 1)
 
 /*
  * Tags are 1 … OBJ_TAG_MAX, so that no handle and no key is 0.  They begin at a random
@@ -122,4 +124,147 @@ void obj_del(struct obj_table *table, uint32_t handle)
 		table->slot[table->tail].next = index;
 	table->tail = index;
 	table->used--;
+}
+
+void *obj_next(const struct obj_table *table, uint32_t *at)
+{
+	while (*at < table->max && !table->slot[*at].obj)
+		++*at;
+	return *at < table->max ? table->slot[(*at)++].obj : NULL;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Saving and loading                                                        */
+/* ------------------------------------------------------------------------- */
+
+static void obj_tags_io(struct state *st, struct obj_table *table)
+{
+	struct obj_slot *slot;
+	uint32_t i;
+
+	for (i = 0; i < table->max && !st->failed; i++) {
+		slot = &table->slot[i];
+		state_u8(st, "tag", &slot->tag, OBJ_TAG_MAX);
+		state_u8(st, "step", &slot->step, UINT8_MAX);
+		state_need(st, slot->tag, "tag", "it is 0");
+		state_need(st, obj_step_ok(slot->step), "step", "it does not reach all tags");
+		/* What a failure leaves behind is used once more: obj_table_renew(). */
+		slot->step = obj_step_ok(slot->step) ? slot->step : 1;
+	}
+}
+
+/* How many free entries follow each other in the line and in the table? */
+static uint32_t obj_run(const struct obj_table *table, uint32_t first, uint32_t left)
+{
+	uint32_t n = 1;
+
+	while (n < left && table->slot[first + n - 1].next == first + n)
+		n++;
+	return n;
+}
+
+static uint32_t obj_runs(const struct obj_table *table)
+{
+	uint32_t left = table->max - table->used, at = table->head, n, runs;
+
+	for (runs = 0; left; runs++, left -= n) {
+		n = obj_run(table, at, left);
+		at = table->slot[at + n - 1].next;
+	}
+	return runs;
+}
+
+static void obj_free_save(struct state *st, struct obj_table *table)
+{
+	uint32_t left = table->max - table->used, at = table->head;
+	uint32_t runs = obj_runs(table), first, n;
+
+	state_count(st, "runs", &runs, table->max, 8);
+	for (; left && !st->failed; left -= n) {
+		first = at;
+		n = obj_run(table, at, left);
+		at = table->slot[at + n - 1].next;
+		state_u32(st, "first", &first, UINT32_MAX);
+		state_u32(st, "length", &n, UINT32_MAX);
+	}
+}
+
+/* The line of free entries grows at its end; @n is how many it has. */
+static bool obj_free_load(struct state *st, struct obj_table *table, uint32_t index,
+			  uint32_t n)
+{
+	struct obj_slot *slot = &table->slot[index];
+
+	if (!state_need(st, slot->next == OBJ_AWAITED, "first", "an entry is free twice"))
+		return false;
+	slot->next = OBJ_NONE;
+	if (n)
+		table->slot[table->tail].next = index;
+	else
+		table->head = index;
+	table->tail = index;
+	return true;
+}
+
+static void obj_line_load(struct state *st, struct obj_table *table)
+{
+	uint32_t i, k, n, runs = 0, first, total = 0;
+
+	for (i = 0; i < table->max; i++)
+		table->slot[i].next = OBJ_AWAITED;
+	table->head = 0;
+	table->tail = 0;
+	state_count(st, "runs", &runs, table->max, 8);
+	for (i = 0; i < runs && !st->failed; i++) {
+		first = 0;
+		n = 0;
+		state_u32(st, "first", &first, table->max - 1);
+		state_u32(st, "length", &n, table->max - first);
+		for (k = 0; k < n && !st->failed; k++)
+			if (obj_free_load(st, table, first + k, total))
+				total++;
+	}
+}
+
+void obj_table_io(struct state *st, struct obj_table *table)
+{
+	state_same(st, "entries", table->max);
+	obj_tags_io(st, table);
+	if (st->loading)
+		obj_line_load(st, table);
+	else
+		obj_free_save(st, table);
+}
+
+bool obj_put(struct obj_table *table, uint32_t handle, void *obj)
+{
+	uint32_t index = obj_index(handle);
+	struct obj_slot *slot = &table->slot[index];
+
+	if (index >= table->max || slot->next != OBJ_AWAITED ||
+	    slot->tag != (handle & OBJ_TAG_MAX))
+		return false;
+	slot->obj = obj;
+	slot->next = OBJ_NONE;
+	table->used++;
+	return true;
+}
+
+void obj_table_io_end(struct state *st, struct obj_table *table)
+{
+	uint32_t i;
+
+	for (i = 0; st->loading && i < table->max; i++)
+		state_need(st, table->slot[i].next != OBJ_AWAITED, "entries",
+			   "one is neither free nor has an object");
+}
+
+void obj_table_renew(struct obj_table *table)
+{
+	struct obj_table new;
+
+	if (!table->max || obj_table_init(&new, table->max))
+		return;
+	obj_table_fini(table);
+	*table = new;
 }

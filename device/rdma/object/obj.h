@@ -11,7 +11,10 @@
 #ifndef DEVICE_RDMA_OBJECT_OBJ_H
 #define DEVICE_RDMA_OBJECT_OBJ_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "state/state.h"
 
 #define OBJ_TAG_BITS	8
 #define OBJ_TABLE_MAX	(1u << (32 - OBJ_TAG_BITS))
@@ -64,6 +67,21 @@ void *obj_at(const struct obj_table *table, uint32_t index);
 
 /** obj_del() - take out the object with a handle, which exists */
 void obj_del(struct obj_table *table, uint32_t handle);
+
+/** obj_next() - the first object at index *@at or behind it, or NULL; @at moves behind it */
+void *obj_next(const struct obj_table *table, uint32_t *at);
+
+/** obj_table_io() - save or load a table, without its objects */
+void obj_table_io(struct state *st, struct obj_table *table);
+
+/** obj_put() - an object that is loaded has this handle; false if it cannot have it */
+bool obj_put(struct obj_table *table, uint32_t handle, void *obj);
+
+/** obj_table_io_end() - all objects were saved or loaded */
+void obj_table_io_end(struct state *st, struct obj_table *table);
+
+/** obj_table_renew() - a table without objects becomes as new; without memory it stays */
+void obj_table_renew(struct obj_table *table);
 
 /** obj_retag() - the object with a handle, which exists, gets the tag of another */
 void obj_retag(struct obj_table *table, uint32_t handle);

@@ -94,3 +94,35 @@ void block_translate(struct block *block)
 	block->host = guest_mem_ptr(block->ctx->mem, block->addr, block->len);
 	block->epoch = block->ctx->mem_epoch;
 }
+
+void pages_io(struct state *st, struct pages *pages, struct rnic_ctx *ctx)
+{
+	uint32_t i, n = pages->n;
+	const char *why;
+
+	state_count(st, "pages", &n, RNIC_RING_PAGES_MAX, sizeof(*pages->addr));
+	if (st->loading) {
+		why = pages_alloc(pages, ctx, n);
+		if (!state_need(st, !why, "pages", why))
+			return;
+		pages->filled = n;
+	}
+	for (i = 0; i < n && !st->failed; i++) {
+		state_u64(st, "page", &pages->addr[i], UINT64_MAX);
+		state_need(st, !(pages->addr[i] % RNIC_PAGE_SIZE), "page",
+			   "its address is not aligned");
+	}
+}
+
+void block_io(struct state *st, struct block *block, const struct rnic_ctx *ctx,
+	      uint32_t len)
+{
+	uint64_t addr = block->addr;
+
+	state_u64(st, "control", &addr, UINT64_MAX);
+	state_need(st, !(addr % len), "control", "its address is not aligned");
+	if (!st->loading || st->failed)
+		return;
+	*block = (struct block) { .ctx = ctx, .addr = addr, .len = len };
+	block_translate(block);
+}

@@ -11,6 +11,7 @@
 #define DEVICE_RDMA_OBJECT_PAGES_H
 
 #include "rdma/object/ctx.h"
+#include "state/state.h"
 
 /**
  * struct pages - a list of pages
@@ -109,5 +110,19 @@ static inline void *block_host(struct block *block)
 		block_translate(block);
 	return block->host;
 }
+
+/**
+ * pages_io() - save or load a list that is complete
+ * @st:		state
+ * @pages:	list; zeroes if it is loaded
+ * @ctx:	the NIC's context
+ *
+ * The pages need not be memory now.
+ */
+void pages_io(struct state *st, struct pages *pages, struct rnic_ctx *ctx);
+
+/** block_io() - save or load a block of @len bytes, likewise; zeroes if it is loaded */
+void block_io(struct state *st, struct block *block, const struct rnic_ctx *ctx,
+	      uint32_t len);
 
 #endif /* DEVICE_RDMA_OBJECT_PAGES_H */

@@ -59,3 +59,24 @@ const char *pd_destroy(struct pd_table *pds, uint32_t pdn)
 	free(pd);
 	return NULL;
 }
+
+/* Their references are those of what is loaded later. */
+void pd_table_io(struct state *st, struct pd_table *pds)
+{
+	uint32_t i, at = 0, n = pds->objs.used;
+	struct pd *pd;
+
+	obj_table_io(st, &pds->objs);
+	state_count(st, "domains", &n, pds->objs.max, sizeof(pd->pdn));
+	for (i = 0; i < n && !st->failed; i++) {
+		pd = st->loading ? calloc(1, sizeof(*pd)) : obj_next(&pds->objs, &at);
+		if (!state_need(st, pd, "domains", "out of memory"))
+			return;
+		state_u32(st, "handle", &pd->pdn, UINT32_MAX);
+		if (!st->loading || (!st->failed && obj_put(&pds->objs, pd->pdn, pd)))
+			continue;
+		free(pd);
+		state_refuse(st, "handle", "it is free, or another one's");
+	}
+	obj_table_io_end(st, &pds->objs);
+}

@@ -51,4 +51,7 @@ static inline struct pd *pd_get(const struct pd_table *pds, uint32_t pdn)
 	return obj_get(&pds->objs, pdn);
 }
 
+/** pd_table_io() - save or load the table */
+void pd_table_io(struct state *st, struct pd_table *pds);
+
 #endif /* DEVICE_RDMA_OBJECT_PD_H */

@@ -71,3 +71,23 @@ void xrcd_detach(struct xrcd_user *user)
 {
 	LIST_REMOVE(user, entry);
 }
+
+void xrcd_table_io(struct state *st, struct xrcd_table *xrcds)
+{
+	uint32_t i, at = 0, n = xrcds->objs.used;
+	struct xrcd *xrcd;
+
+	obj_table_io(st, &xrcds->objs);
+	state_count(st, "domains", &n, xrcds->objs.max, sizeof(xrcd->handle));
+	for (i = 0; i < n && !st->failed; i++) {
+		xrcd = st->loading ? calloc(1, sizeof(*xrcd)) : obj_next(&xrcds->objs, &at);
+		if (!state_need(st, xrcd, "domains", "out of memory"))
+			return;
+		state_u32(st, "handle", &xrcd->handle, UINT32_MAX);
+		if (!st->loading || (!st->failed && obj_put(&xrcds->objs, xrcd->handle, xrcd)))
+			continue;
+		free(xrcd);
+		state_refuse(st, "handle", "it is free, or another one's");
+	}
+	obj_table_io_end(st, &xrcds->objs);
+}

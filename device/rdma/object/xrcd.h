@@ -81,4 +81,7 @@ void xrcd_attach(struct xrcd *xrcd, struct xrcd_user *user);
 /** xrcd_detach() - it does not any more */
 void xrcd_detach(struct xrcd_user *user);
 
+/** xrcd_table_io() - save or load the table */
+void xrcd_table_io(struct state *st, struct xrcd_table *xrcds);
+
 #endif /* DEVICE_RDMA_OBJECT_XRCD_H */
