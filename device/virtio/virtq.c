@@ -355,3 +355,30 @@ bool virtq_want_kick(struct virtq *vq, bool want)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return virtq_pending(vq);
 }
+
+void virtq_io(struct state *st, struct virtq *vq, struct virtq_image *image)
+{
+	struct virtq_image copy = {
+		.vq = vq,
+		.last_avail = vq->last_avail,
+		.used_idx = vq->used_idx,
+		.signalled = vq->signalled,
+		.broken = vq->broken,
+	};
+
+	state_same(st, "num", vq->num);
+	state_u16(st, "last_avail", &copy.last_avail, UINT16_MAX);
+	state_u16(st, "used_idx", &copy.used_idx, UINT16_MAX);
+	state_u16(st, "signalled", &copy.signalled, UINT16_MAX);
+	state_bool(st, "broken", &copy.broken);
+	if (image)
+		*image = copy;
+}
+
+void virtq_loaded(const struct virtq_image *image)
+{
+	image->vq->last_avail = image->last_avail;
+	image->vq->used_idx = image->used_idx;
+	image->vq->signalled = image->signalled;
+	image->vq->broken = image->broken;
+}

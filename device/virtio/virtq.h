@@ -15,6 +15,7 @@
 
 #include <linux/virtio_ring.h>
 
+#include "state/state.h"
 #include "virtio/mem.h"
 
 #define VIRTQ_SIZE_MAX	1024
@@ -221,5 +222,35 @@ bool virtq_want_kick(struct virtq *vq, bool want);
  * Writes nothing to guest memory; also clears @broken.
  */
 void virtq_restart(struct virtq *vq);
+
+/** VIRTQ_STATE_SIZE - bytes of a virtqueue in a state */
+#define VIRTQ_STATE_SIZE	11u
+
+/**
+ * struct virtq_image - indices of a virtqueue that were loaded
+ * @vq:		virtqueue
+ * @last_avail:	as of &struct virtq, like the following
+ * @used_idx:	index
+ * @signalled:	index
+ * @broken:	flag
+ */
+struct virtq_image {
+	struct virtq *vq;
+	uint16_t last_avail;
+	uint16_t used_idx;
+	uint16_t signalled;
+	bool broken;
+};
+
+/**
+ * virtq_io() - save or load the indices of a virtqueue
+ * @st:		state
+ * @vq:		virtqueue, which was started
+ * @image:	loading: set to what was loaded, for virtq_loaded(); else NULL
+ */
+void virtq_io(struct state *st, struct virtq *vq, struct virtq_image *image);
+
+/** virtq_loaded() - a virtqueue goes on with the indices that were loaded */
+void virtq_loaded(const struct virtq_image *image);
 
 #endif /* DEVICE_VIRTQ_H */

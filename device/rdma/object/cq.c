@@ -41,30 +41,6 @@
 #define CQ_FREE_MAX	1024
 #define CQ_FREE_WAIT	(100 * 1000ULL)
 
-/**
- * struct cq_lot - what is held for one queue
- * @user:	the queue, or NULL: it is dropped
- * @n:		number of completions
- */
-struct cq_lot {
-	struct cq_user *user;
-	uint32_t n;
-};
-
-/**
- * struct cq_held - a completion without a slot
- * @wc:		completion
- * @solicited:	as for cq_add()
- * @lot:	that it is of
- * @entry:	of the CQ, or of the table when the CQ has no use for it any more
- */
-struct cq_held {
-	struct virtio_rdma_cq_req wc;
-	bool solicited;
-	struct cq_lot *lot;
-	TAILQ_ENTRY(cq_held) entry;
-};
-
 static const char cq_no_memory[] = "out of memory";
 
 static void cq_timer(void *arg);
@@ -142,10 +118,9 @@ static uint32_t cqs_started(const struct cq_table *cqs)
 	return n;
 }
 
-/* Enter a CQ, about which nothing but its number is known yet. */
-static struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn)
+struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn)
 {
-	struct cq *cq = calloc(1, sizeof(*cq));
+	struct cq *cq = cq_table_grow(cqs, cqn) ? calloc(1, sizeof(*cq)) : NULL;
 
 	if (!cq)
 		return NULL;
@@ -211,7 +186,7 @@ static const char *cq_create_direct(struct cq_table *cqs,
 	}
 	if (i == n)
 		return rnic_why(cqs->ctx, "all %u direct CQs are in use", n);
-	cq = cq_table_grow(cqs, number) ? cq_enter(cqs, number) : NULL;
+	cq = cq_enter(cqs, number);
 	if (!cq)
 		return cq_no_memory;
 	cqs->next = first + (number - first + 1) % n;
@@ -224,7 +199,7 @@ static const char *cq_create_direct(struct cq_table *cqs,
 	return NULL;
 }
 
-static const char *cq_check_ring(uint32_t cqe, uint8_t shift, uint32_t npages)
+const char *cq_check_ring(uint32_t cqe, uint8_t shift, uint32_t npages)
 {
 	if (cqe < VIRTIO_RDMA_DIRECT_MIN_CQE || cqe > RNIC_DIRECT_CQE_MAX ||
 	    cqe & (cqe - 1))
@@ -449,6 +424,13 @@ void cq_attach(struct cq *cq, struct cq_user *user)
 	TAILQ_INSERT_TAIL(&cq->users, user, entry);
 }
 
+void cq_attach_again(struct cq *cq, struct cq_user *user, bool failed)
+{
+	user->lot = NULL;
+	user->failed = failed;
+	TAILQ_INSERT_TAIL(cq->error && !failed ? &cq->failing : &cq->users, user, entry);
+}
+
 void cq_detach(struct cq *cq, struct cq_user *user)
 {
 	cq_forget(cq, user);
@@ -566,6 +548,14 @@ static bool cq_fail_some(struct chore *chore)
 	return false;
 }
 
+void cq_fail_later(struct cq *cq)
+{
+	if (TAILQ_EMPTY(&cq->failing) || cq->chore.step)
+		return;
+	cq->chore.step = cq_fail_some;
+	chore_add(cq->table->ctx->loop, &cq->chore);
+}
+
 /* A CQ may have thousands of users: the first ones, and @user if any, fail now. */
 static void cq_fail(struct cq *cq, struct cq_user *user, const char *why)
 {
@@ -580,10 +570,8 @@ static void cq_fail(struct cq *cq, struct cq_user *user, const char *why)
 	TAILQ_CONCAT(&cq->failing, &cq->users, entry);
 	if (user)
 		cq_fail_user(cq, user);
-	if (!cq_fail_some(&cq->chore))
-		return;
-	cq->chore.step = cq_fail_some;
-	chore_add(cq->table->ctx->loop, &cq->chore);
+	if (cq_fail_some(&cq->chore))
+		cq_fail_later(cq);
 }
 
 /*
@@ -703,9 +691,8 @@ static void cq_wait(struct cq *cq, uint64_t ns)
 	loop_timer_set(cq->table->ctx->loop, &cq->timer, cq->wait_ns);
 }
 
-/* Returns why not, or NULL. */
-static const char *cq_hold(struct cq *cq, struct cq_user *user,
-			   const struct virtio_rdma_cq_req *wc, bool solicited)
+const char *cq_hold(struct cq *cq, struct cq_user *user,
+		    const struct virtio_rdma_cq_req *wc, bool solicited)
 {
 	struct cq_table *cqs = cq->table;
 	struct cq_held *held;

@@ -14,7 +14,30 @@
 
 TAILQ_HEAD(cq_held_list, cq_held);
 TAILQ_HEAD(cq_user_list, cq_user);
-struct cq_lot;
+
+/**
+ * struct cq_lot - what is held for one queue
+ * @user:	the queue, or NULL: it is dropped
+ * @n:		number of completions
+ */
+struct cq_lot {
+	struct cq_user *user;
+	uint32_t n;
+};
+
+/**
+ * struct cq_held - a completion without a slot
+ * @wc:		completion
+ * @solicited:	as for cq_add()
+ * @lot:	that it is of
+ * @entry:	of the CQ, or of the table when the CQ has no use for it any more
+ */
+struct cq_held {
+	struct virtio_rdma_cq_req wc;
+	bool solicited;
+	struct cq_lot *lot;
+	TAILQ_ENTRY(cq_held) entry;
+};
 
 /**
  * struct cq_user - a queue that completes to a CQ
@@ -212,6 +235,22 @@ const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);
 
 /** cq_attach() - a queue completes to a CQ */
 void cq_attach(struct cq *cq, struct cq_user *user);
+
+/** cq_attach_again() - the same of one that is loaded; @failed as of &struct cq_user */
+void cq_attach_again(struct cq *cq, struct cq_user *user, bool failed);
+
+/** cq_fail_later() - users of a CQ in error that have not failed do so by and by */
+void cq_fail_later(struct cq *cq);
+
+/** cq_enter() - a CQ of which nothing but its number is known; NULL without memory */
+struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn);
+
+/** cq_check_ring() - may a direct CQ be like this?  NULL, or why not */
+const char *cq_check_ring(uint32_t cqe, uint8_t shift, uint32_t npages);
+
+/** cq_hold() - keep a completion that finds no slot; NULL, or why not */
+const char *cq_hold(struct cq *cq, struct cq_user *user,
+		    const struct virtio_rdma_cq_req *wc, bool solicited);
 
 /** cq_detach() - it does not any more, and what waits for a slot is dropped */
 void cq_detach(struct cq *cq, struct cq_user *user);

@@ -462,7 +462,7 @@ static bool doorbell_grow(struct doorbell *doorbell, uint32_t room)
 	return true;
 }
 
-bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
+bool doorbell_enter(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
 {
 	uint32_t room = doorbell->room ? doorbell->room : DOORBELL_ROOM;
 
@@ -472,6 +472,13 @@ bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
 		return false;
 	doorbell->qpn[bit] = qpn;
 	doorbell->refs++;
+	return true;
+}
+
+bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
+{
+	if (!doorbell_enter(doorbell, bit, qpn))
+		return false;
 	/* What is left there of another QP announces nothing. */
 	doorbell_let_go(doorbell, bit);
 	return true;
@@ -482,4 +489,102 @@ void doorbell_unuse(struct doorbell *doorbell, uint32_t bit)
 	doorbell_let_go(doorbell, bit);
 	doorbell->qpn[bit] = 0;
 	doorbell->refs--;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Saving and loading                                                        */
+/* ------------------------------------------------------------------------- */
+
+/* Bytes of one in a state. */
+#define DOORBELL_STATE_SIZE	(4 + 8 + 8 + 8 + 4 + 8 * DOORBELL_TOPS)
+
+static void doorbell_io(struct state *st, struct doorbell_table *doorbells,
+			struct doorbell *doorbell)
+{
+	const uint64_t now = loop_now(doorbells->ctx->loop);
+	unsigned int i;
+
+	state_u32(st, "handle", &doorbell->handle, UINT32_MAX);
+	block_io(st, &doorbell->block, doorbells->ctx, RNIC_PAGE_SIZE);
+	state_time(st, "busy_at", &doorbell->busy_at, now);
+	state_time(st, "stream_at", &doorbell->stream_at, now);
+	state_u32(st, "next", &doorbell->next, VIRTIO_RDMA_DOORBELL_WORDS - 1);
+	for (i = 0; i < DOORBELL_TOPS; i++)
+		state_u64(st, "word", &doorbell->word[i], UINT64_MAX);
+	if (st->loading && !st->failed && !obj_put(&doorbells->objs, doorbell->handle, doorbell))
+		state_refuse(st, "handle", "it is free, or another one's");
+}
+
+static void doorbell_load(struct state *st, struct doorbell_table *doorbells, uint16_t vq)
+{
+	struct doorbell *doorbell = calloc(1, sizeof(*doorbell));
+
+	if (!state_need(st, doorbell, "pages", "out of memory"))
+		return;
+	doorbell_io(st, doorbells, doorbell);
+	if (st->failed) {
+		free(doorbell);
+		return;
+	}
+	doorbell->vq = vq;
+	doorbells->ring[vq].n++;
+	TAILQ_INSERT_TAIL(&doorbells->ring[vq].pages, doorbell, of_vq);
+}
+
+static void doorbell_ring_io(struct state *st, struct doorbell_table *doorbells, uint16_t vq)
+{
+	struct doorbell_ring *ring = &doorbells->ring[vq];
+	struct doorbell *doorbell = TAILQ_FIRST(&ring->pages);
+	uint32_t i, n = ring->n;
+
+	state_count(st, "pages", &n, RNIC_DOORBELLS_MAX, DOORBELL_STATE_SIZE);
+	for (i = 0; i < n && !st->failed; i++) {
+		if (st->loading) {
+			doorbell_load(st, doorbells, vq);
+		} else {
+			doorbell_io(st, doorbells, doorbell);
+			doorbell = TAILQ_NEXT(doorbell, of_vq);
+		}
+	}
+	state_u32(st, "left", &ring->left, n);
+	state_bool(st, "all", &ring->all);
+}
+
+/* In the order in which they are looked at. */
+static void doorbell_warm_io(struct state *st, struct doorbell_table *doorbells)
+{
+	struct doorbell *doorbell = TAILQ_FIRST(&doorbells->warm);
+	uint32_t i, n = doorbells->warm_n, handle = 0;
+
+	state_count(st, "warm", &n, doorbells->objs.used, sizeof(handle));
+	for (i = 0; i < n && !st->failed; i++) {
+		if (!st->loading)
+			handle = doorbell->handle;
+		state_u32(st, "warm", &handle, UINT32_MAX);
+		if (!st->loading) {
+			doorbell = TAILQ_NEXT(doorbell, entry);
+			continue;
+		}
+		doorbell = doorbell_get(doorbells, handle);
+		if (!state_need(st, doorbell && !doorbell->warm, "warm",
+				"no such page, or twice"))
+			return;
+		doorbell->warm = true;
+		doorbells->warm_n++;
+		TAILQ_INSERT_TAIL(&doorbells->warm, doorbell, entry);
+	}
+}
+
+void doorbell_table_io(struct state *st, struct doorbell_table *doorbells)
+{
+	uint32_t i;
+
+	if (!doorbells->objs.max)
+		return;
+	obj_table_io(st, &doorbells->objs);
+	for (i = 0; i < doorbells->ctx->limits.doorbell_vqs && !st->failed; i++)
+		doorbell_ring_io(st, doorbells, i);
+	obj_table_io_end(st, &doorbells->objs);
+	doorbell_warm_io(st, doorbells);
+	rnic_timer_io(st, "nap", doorbells->ctx, &doorbells->nap);
 }

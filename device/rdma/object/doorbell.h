@@ -108,6 +108,21 @@ bool doorbell_has(const struct doorbell *doorbell, uint32_t bit);
 /** doorbell_use() - bit @bit, which doorbell_has(), is that of @qpn; false: no memory */
 bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn);
 
+/** doorbell_enter() - the same, without a look at the page */
+bool doorbell_enter(struct doorbell *doorbell, uint32_t bit, uint32_t qpn);
+
+/** doorbell_holds() - is bit @bit, which a QP has, held? */
+static inline bool doorbell_holds(const struct doorbell *doorbell, uint32_t bit)
+{
+	return doorbell->held[bit / 64] >> bit % 64 & 1;
+}
+
+/** doorbell_load_held() - bit @bit is held, as it was when it was saved */
+static inline void doorbell_load_held(struct doorbell *doorbell, uint32_t bit)
+{
+	doorbell->held[bit / 64] |= 1ull << bit % 64;
+}
+
 /**
  * doorbell_hold() - the QP of bit @bit is polled: leave the bit set
  *
@@ -150,5 +165,8 @@ void doorbell_wake(struct doorbell_table *doorbells);
 
 /** doorbell_mem_changed() - the memory map has changed */
 void doorbell_mem_changed(struct doorbell_table *doorbells);
+
+/** doorbell_table_io() - save or load the table; QPs enter their bits */
+void doorbell_table_io(struct state *st, struct doorbell_table *doorbells);
 
 #endif /* DEVICE_RDMA_OBJECT_DOORBELL_H */

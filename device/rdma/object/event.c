@@ -106,3 +106,21 @@ void event_drop(struct event_table *events, struct event_mark *mark)
 	mark->waits = false;
 	TAILQ_REMOVE(&events->queue[mark->vq].marks, mark, entry);
 }
+
+bool event_line_up(struct event_table *events, struct event_mark *mark)
+{
+	if (mark->waits)
+		return false;
+	mark->waits = true;
+	TAILQ_INSERT_TAIL(&events->queue[mark->vq].marks, mark, entry);
+	return true;
+}
+
+void event_go_on(struct event_table *events)
+{
+	uint32_t i;
+
+	for (i = 0; i < events->ctx->limits.event_vqs; i++)
+		if (!TAILQ_EMPTY(&events->queue[i].marks))
+			event_flush(events, &events->queue[i]);
+}

@@ -73,4 +73,10 @@ void event_report(struct event_table *events, struct event_mark *mark);
 /** event_drop() - the object goes: what is not reported will not be */
 void event_drop(struct event_table *events, struct event_mark *mark);
 
+/** event_line_up() - an event that is loaded waits for a buffer; false if it does already */
+bool event_line_up(struct event_table *events, struct event_mark *mark);
+
+/** event_go_on() - all was loaded: report what waits, if there are buffers */
+void event_go_on(struct event_table *events);
+
 #endif /* DEVICE_RDMA_OBJECT_EVENT_H */

@@ -67,9 +67,7 @@ void mr_table_fini(struct mr_table *mrs)
 	obj_table_fini(&mrs->objs);
 }
 
-/* @of_user: the region is one of REG_USER_MR */
-static const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access,
-				   bool of_user)
+const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access, bool of_user)
 {
 	if (of_user && !ctx->limits.rfc)
 		access &= ~(VIRTIO_IB_ACCESS_ZERO_BASED | VIRTIO_IB_ACCESS_MW_BIND);
@@ -98,8 +96,7 @@ static uint32_t mr_extents_max(const struct mr_table *mrs)
 	return pages > RNIC_MR_EXTENTS_LEAST ? pages : RNIC_MR_EXTENTS_LEAST;
 }
 
-/* What a region counts for that. */
-static uint32_t mr_cost(const struct mr *mr)
+uint32_t mr_cost(const struct mr *mr)
 {
 	return mr->max_pages ? mr->max_pages : mr->n;
 }
@@ -258,8 +255,7 @@ static void mr_unbind_all(struct mr_table *mrs, struct mr *mr)
 	mr->windows = 0;
 }
 
-/* The region that a window is bound to, or NULL if that has gone or was changed. */
-static struct mr *mr_of(const struct mr_table *mrs, const struct mr *window)
+struct mr *mr_of(const struct mr_table *mrs, const struct mr *window)
 {
 	struct mr *mr = window->bound ? obj_at(&mrs->objs, window->of) : NULL;
 
@@ -750,9 +746,8 @@ size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 				p);
 }
 
-/* Are all pages of a part of a region still there? */
-static bool mr_covers(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
-		      uint64_t len)
+bool mr_covers(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
+	       uint64_t len)
 {
 	uint32_t hint = 0;
 	uint64_t part;

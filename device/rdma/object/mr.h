@@ -359,6 +359,19 @@ const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
 size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 		 size_t len, uint32_t *hint, uint8_t **p);
 
+/** mr_access_check() - may a region, @of_user: one of REG_USER_MR, have these rights? */
+const char *mr_access_check(const struct rnic_ctx *ctx, uint32_t access, bool of_user);
+
+/** mr_cost() - extents that a region counts for */
+uint32_t mr_cost(const struct mr *mr);
+
+/** mr_of() - the region that a window is bound to, or NULL if that has gone or was changed */
+struct mr *mr_of(const struct mr_table *mrs, const struct mr *window);
+
+/** mr_covers() - are all pages of a part of a region still there? */
+bool mr_covers(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
+	       uint64_t len);
+
 /**
  * struct mr_place - memory behind a part of a region, as it was found
  * @stamp:	&mr_table.stamp of then, 0 = none

@@ -13,6 +13,9 @@
 #include "base/util.h"
 #include "rdma/object/srq.h"
 
+/* Bytes of the smallest one in a state. */
+#define SRQ_STATE_SIZE	58u
+
 /**
  * struct srq_returned - a request that was taken and given back
  * @entry:	of the SRQ
@@ -416,4 +419,109 @@ const char *srq_create_xrc(struct srq_table *srqs,
 	};
 	cq_attach(srq->cq, &srq->user);
 	return NULL;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Saving and loading                                                        */
+/* ------------------------------------------------------------------------- */
+
+const void *srq_given_back(const struct srq *srq, uint32_t i)
+{
+	const struct srq_returned *returned = SLIST_FIRST(&srq->returned);
+	uint32_t n;
+
+	for (n = srq->returned_n - 1; n > i; n--)
+		returned = SLIST_NEXT(returned, entry);
+	return returned->req;
+}
+
+static void srq_xrc_io(struct state *st, struct srq_table *srqs, struct srq *srq)
+{
+	uint32_t xrcd = srq->xrcd ? srq->xrcd->handle : 0;
+	uint32_t cqn = srq->cq ? srq->cq->cqn : 0;
+	bool failed = srq->user.failed;
+
+	state_u32(st, "xrcd", &xrcd, UINT32_MAX);
+	state_u32(st, "cqn", &cqn, UINT32_MAX);
+	state_bool(st, "failed", &failed);
+	if (!st->loading || !xrcd)
+		return;
+	srq->xrcd = xrcd_get(srqs->xrcds, xrcd);
+	srq->cq = cq_get(srqs->cqs, cqn);
+	state_need(st, srq->xrcd, "xrcd", "no such XRC domain");
+	state_need(st, srq->cq && srq->cq->direct, "cqn", "no such direct CQ");
+	srq->user = (struct cq_user) {
+		.fail = srq_cq_failed,
+		.arg = srq,
+		.recv = true,
+		.srqn = srq->handle,
+		.failed = failed,
+	};
+}
+
+static void srq_io(struct state *st, struct srq_table *srqs, struct srq *srq)
+{
+	uint32_t pdn = srq->pd ? srq->pd->pdn : 0;
+
+	state_u32(st, "handle", &srq->handle, UINT32_MAX);
+	state_u32(st, "pdn", &pdn, UINT32_MAX);
+	srq_xrc_io(st, srqs, srq);
+	state_u32(st, "depth", &srq->depth, RNIC_DIRECT_WR_MAX);
+	state_u32(st, "max_sge", &srq->max_sge, RNIC_MAX_SGE);
+	state_u8(st, "shift", &srq->shift, UINT8_MAX);
+	block_io(st, &srq->block, srqs->ctx, VIRTIO_RDMA_CONTROL_SIZE);
+	state_u32(st, "taken", &srq->taken, UINT32_MAX);
+	state_u32(st, "limit", &srq->limit, srq->depth);
+	state_bool(st, "error", &srq->error);
+	state_bool(st, "dying", &srq->dying);
+	pages_io(st, &srq->pages, srqs->ctx);
+	if (!st->loading)
+		return;
+	srq->pd = pd_get(srqs->pds, pdn);
+	state_need(st, srq->pd, "pdn", "no such protection domain");
+	state_need(st, srq->depth && pages_fit_ring(srq->depth, srq->shift, srq->pages.n),
+		   "depth", "ring of a wrong size");
+	if (!st->failed && !obj_put(&srqs->objs, srq->handle, srq))
+		state_refuse(st, "handle", "it is free, or another one's");
+}
+
+static void srq_load_end(struct srq *srq)
+{
+	srq->pd->refs++;
+	if (!srq->xrcd)
+		return;
+	srq->xrcd->srqs++;
+	cq_attach_again(srq->cq, &srq->user, srq->user.failed);
+}
+
+void srq_table_io(struct state *st, struct srq_table *srqs)
+{
+	uint32_t i, at = 0, n = srqs->objs.used;
+	struct srq *srq;
+
+	obj_table_io(st, &srqs->objs);
+	state_count(st, "srqs", &n, srqs->objs.max, SRQ_STATE_SIZE);
+	for (i = 0; i < n && !st->failed; i++) {
+		srq = st->loading ? calloc(1, sizeof(*srq)) : obj_next(&srqs->objs, &at);
+		if (!state_need(st, srq, "srqs", "out of memory"))
+			return;
+		if (st->loading)
+			*srq = (struct srq) {
+				.table = srqs,
+				.low.type = VIRTIO_RDMA_EVENT_SRQ_LIMIT,
+				.failed.type = VIRTIO_RDMA_EVENT_SRQ_ERROR,
+			};
+		srq_io(st, srqs, srq);
+		if (!st->loading)
+			continue;
+		if (st->failed) {
+			pages_free(&srq->pages);
+			free(srq);
+			return;
+		}
+		srq->low.number = srq->handle;
+		srq->failed.number = srq->handle;
+		srq_load_end(srq);
+	}
+	obj_table_io_end(st, &srqs->objs);
 }

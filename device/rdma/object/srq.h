@@ -229,4 +229,16 @@ void srq_give_back(struct srq *srq, const void *req, size_t size);
 /** srq_take_back() - take such a request; false if there is none */
 bool srq_take_back(struct srq *srq, void *req, size_t size);
 
+/** srq_table_io() - save or load the table, without requests that were given back */
+void srq_table_io(struct state *st, struct srq_table *srqs);
+
+/**
+ * srq_given_back() - requests that were given back, one after the other
+ * @srq:	SRQ
+ * @i:		number of one, 0 for the one that was given back first
+ *
+ * Takes a time that grows with their number.
+ */
+const void *srq_given_back(const struct srq *srq, uint32_t i);
+
 #endif /* DEVICE_RDMA_OBJECT_SRQ_H */

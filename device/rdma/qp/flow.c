@@ -199,3 +199,22 @@ bool flow_cnp_due(struct flow *flow)
 	flow->cnp_at = now + FLOW_CNP_NS;
 	return true;
 }
+
+/* ------------------------------------------------------------------------- */
+/* Saving and loading                                                        */
+/* ------------------------------------------------------------------------- */
+
+void flow_io(struct state *st, struct flow *flow)
+{
+	const uint64_t now = loop_now(flow->loop);
+
+	state_bool(st, "on_wire", &flow->on_wire);
+	state_u32(st, "window", &flow->window, FLOW_WINDOW_MAX);
+	state_u32(st, "threshold", &flow->threshold, FLOW_WINDOW_MAX);
+	state_u32(st, "arrived", &flow->arrived, FLOW_WINDOW_MAX);
+	state_need(st, flow->window, "window", "it is 0");
+	state_time(st, "cut_at", &flow->cut_at, now);
+	state_time(st, "stream_at", &flow->stream_at, now);
+	state_time(st, "limit_at", &flow->limit_at, now);
+	state_time(st, "cnp_at", &flow->cnp_at, now);
+}

@@ -10,6 +10,7 @@
 
 #include "base/loop.h"
 #include "packet/pkt.h"
+#include "state/state.h"
 
 /* 100 Gb/s for 100 µs is 1.25 MB; somewhat more, so that ACKs may be late. */
 #define FLOW_WINDOW_MAX		(2u << 20)
@@ -124,5 +125,8 @@ void flow_congested(struct flow *flow, enum flow_sign sign);
  * Return: true if the sender shall be told now: a CNP is to be sent.
  */
 bool flow_cnp_due(struct flow *flow);
+
+/** flow_io() - save or load it; the MTU and the rate are set already; without the timer */
+void flow_io(struct state *st, struct flow *flow);
 
 #endif /* DEVICE_RDMA_QP_FLOW_H */

@@ -462,6 +462,120 @@ const char *qp_create(struct qp_table *qps,
 	return NULL;
 }
 
+static const char *qp_revive_number(const struct qp_table *qps, uint32_t qpn, uint8_t type)
+{
+	const struct rnic_limits *limits = &qps->ctx->limits;
+	const bool direct = qpn >= limits->qps;
+
+	if (qpn >= limits->qps + limits->direct_qps || qpn < VIRTIO_NET_ROCE_QPN_GSI)
+		return "no such number";
+	if (qp_get(qps, qpn))
+		return "a QP occurs twice";
+	if ((qpn == VIRTIO_NET_ROCE_QPN_GSI) != (type == VIRTIO_IB_QPT_GSI))
+		return "GSI has number 1, and nothing else has";
+	return qp_check_type(type, direct);
+}
+
+/* An XRC_TGT QP has a domain and nothing else. */
+static const char *qp_revive_tgt(struct qp *qp, const struct qp_names *names)
+{
+	struct srq *srq = names->srq ? srq_get(qp->table->srqs, names->srq) : NULL;
+	struct xrcd *xrcd = xrcd_get(qp->table->xrcds, names->xrcd);
+
+	if (!xrcd)
+		return "no such XRC domain";
+	if (names->srq && (!srq || srq->xrcd != xrcd))
+		return "no such XRC SRQ";
+	qp_use_xrcd(qp, xrcd);
+	qp->rq.srq = srq;
+	if (srq)
+		srq_hold(srq, &qp->xrcd_user);
+	return NULL;
+}
+
+static const char *qp_revive_doorbell(struct qp *qp, const struct qp_names *names)
+{
+	struct doorbell *doorbell = doorbell_get(qp->table->doorbells, names->doorbell);
+
+	if (!doorbell)
+		return "no such doorbell page";
+	if (!doorbell_has(doorbell, names->bit))
+		return "doorbell bit out of range or in use";
+	if (!doorbell_enter(doorbell, names->bit, qp->qpn))
+		return "out of memory";
+	if (names->held)
+		doorbell_load_held(doorbell, names->bit);
+	qp->doorbell = doorbell;
+	qp->bit = names->bit;
+	return NULL;
+}
+
+static const char *qp_revive_parts(struct qp *qp, const struct qp_names *names, bool direct)
+{
+	struct srq *srq = names->srq ? srq_of_xrcd(qp->table->srqs, NULL, names->srq) : NULL;
+	struct cq *send_cq = cq_get(qp->table->cqs, names->send_cqn);
+	struct cq *recv_cq = cq_get(qp->table->cqs, names->recv_cqn);
+	struct pd *pd = pd_get(qp->table->pds, names->pdn);
+	const char *why = NULL;
+
+	if (!pd)
+		return "no such protection domain";
+	if (!send_cq || !recv_cq)
+		return "no such completion queue";
+	if (direct && (!send_cq->direct || !recv_cq->direct))
+		return "a direct QP completes to direct CQs only";
+	if (names->srq && (!srq || !direct))
+		return "no such SRQ, or not for this QP";
+	if (direct)
+		why = qp_revive_doorbell(qp, names);
+	if (why)
+		return why;
+	qp->rq.srq = srq;
+	if (srq)
+		srq->refs++;
+	qp->pd = pd;
+	qp->send_cq = send_cq;
+	qp->recv_cq = recv_cq;
+	pd->refs++;
+	qp->send_user = (struct cq_user) { .fail = qp_cq_failed, .arg = qp };
+	qp->recv_user = (struct cq_user) { .fail = qp_cq_failed, .arg = qp, .recv = true };
+	cq_attach_again(send_cq, &qp->send_user, names->send_failed);
+	cq_attach_again(recv_cq, &qp->recv_user, names->recv_failed);
+	return NULL;
+}
+
+struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *names,
+		     const char **why)
+{
+	const bool direct = qpn >= qps->ctx->limits.qps;
+	const uint64_t serial = qps->serial;
+	struct qp *qp;
+
+	*why = qp_revive_number(qps, qpn, names->req.qp_type);
+	if (!*why)
+		*why = qp_check_cap(qps->ctx, &names->req.cap, direct ? RNIC_DIRECT_WR_MAX :
+				    qps->ctx->limits.queue_size);
+	if (*why)
+		return NULL;
+	qp = qp_table_grow(qps, qpn) ? qp_alloc(qps, qpn, &names->req) : NULL;
+	*why = "out of memory";
+	if (!qp)
+		return NULL;
+	qps->serial = serial;
+	*why = qp->type == VIRTIO_IB_QPT_XRC_TGT ? qp_revive_tgt(qp, names) :
+						   qp_revive_parts(qp, names, direct);
+	if (*why) {
+		free(qp);
+		return NULL;
+	}
+	qps->qp[qpn] = qp;
+	flow_init(&qp->flow, qp->ctx->loop, qp_wake, qp);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
+	fabric_touch(qp->end->fabric);
+	return qp;
+}
+
 static void qp_free(struct qp *qp)
 {
 	fabric_touch(qp->end->fabric);

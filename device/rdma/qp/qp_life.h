@@ -30,6 +30,48 @@ const char *qp_create(struct qp_table *qps,
 		      const struct virtio_rdma_cmd_create_qp *req,
 		      const struct qp_ring *ring, uint32_t *qpn);
 
+/**
+ * struct qp_names - what a QP that is loaded was made of
+ * @req:	type, flags, capabilities; no handles
+ * @pdn:	protection domain
+ * @send_cqn:	where send requests complete
+ * @recv_cqn:	where receive requests complete
+ * @srq:	its SRQ, or 0
+ * @xrcd:	of an XRC_TGT QP: XRC domain
+ * @doorbell:	of a direct QP with queues: doorbell page
+ * @bit:	and its bit there
+ * @held:	the bit is held
+ * @send_failed: as @failed of its use of the CQ
+ * @recv_failed: likewise
+ */
+struct qp_names {
+	struct virtio_rdma_cmd_create_qp req;
+	uint32_t pdn;
+	uint32_t send_cqn;
+	uint32_t recv_cqn;
+	uint32_t srq;
+	uint32_t xrcd;
+	uint32_t doorbell;
+	uint32_t bit;
+	bool held;
+	bool send_failed;
+	bool recv_failed;
+};
+
+/**
+ * qp_revive() - make a QP that is loaded
+ * @qps:	QPs of the NIC
+ * @qpn:	its number
+ * @names:	what it is made of, not checked yet
+ * @why:	set to why it failed
+ *
+ * It is entered, in RESET, and has no queues yet.
+ *
+ * Return: the QP, or NULL.
+ */
+struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *names,
+		     const char **why);
+
 /** qp_check_direct() - may qp_create() do with @direct for a type? NULL, or why not */
 const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 			    const struct virtio_rdma_qp_direct *direct);

@@ -364,6 +364,22 @@ void wqe_parse(const struct wr_slot *slot, uint8_t type, uint32_t max_sge,
 		wqe->status = VIRTIO_IB_WC_LOC_QP_OP_ERR;
 }
 
+bool wqe_set_opcode(struct wqe *wqe, uint8_t type)
+{
+	const struct wr_op *op;
+
+	if (wqe->opcode >= ARRAY_SIZE(wr_ops))
+		return false;
+	op = &wr_ops[wqe->opcode];
+	if (!(op->types & 1 << type) ||
+	    (wqe->inlined && !(op->flags & VIRTIO_IB_SEND_INLINE)))
+		return false;
+	wqe->kind = op->kind;
+	wqe->wc_opcode = op->wc_opcode;
+	wqe->extra = op->extra;
+	return true;
+}
+
 void wqe_refuse_extension(struct wqe *wqe)
 {
 	if (wqe->opcode <= VIRTIO_IB_WR_RDMA_READ)

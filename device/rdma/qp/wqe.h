@@ -172,6 +172,15 @@ void wqe_parse(const struct wr_slot *slot, uint8_t type, uint32_t max_sge,
 void wqe_refuse_extension(struct wqe *wqe);
 
 /**
+ * wqe_set_opcode() - fill in what follows from the opcode
+ * @wqe:	request with @opcode and @inlined
+ * @type:	&enum virtio_ib_qp_type
+ *
+ * Return: false if that type of QP has no such request.
+ */
+bool wqe_set_opcode(struct wqe *wqe, uint8_t type);
+
+/**
  * rwqe_parse() - copy a receive request out of its slot and check it
  * @slot:	slot
  * @max_sge:	elements that the QP takes
