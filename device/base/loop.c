@@ -452,15 +452,20 @@ static void loop_sleep(struct loop *loop)
 /* The loop                                                                  */
 /* ------------------------------------------------------------------------- */
 
-/* Waits for events: not at all while awake, else until the next timer is due. */
+/*
+ * Waits for events: not at all while awake, else until the next timer is due.  The round
+ * has taken time since @now, which counts.
+ */
 static int loop_wait(struct loop *loop)
 {
 	struct timespec ts = { 0 };
-	uint64_t ns = 0;
+	uint64_t now, ns = 0;
 
-	if (!loop->awake && loop->timer_n &&
-	    loop->timer[0]->due > loop->now)
-		ns = loop->timer[0]->due - loop->now;
+	if (!loop->awake && loop->timer_n) {
+		now = loop_clock() - loop->paused;
+		if (loop->timer[0]->due > now)
+			ns = loop->timer[0]->due - now;
+	}
 	ts.tv_sec = ns / NS_PER_S;
 	ts.tv_nsec = ns % NS_PER_S;
 

@@ -637,6 +637,42 @@ static void test_waits_are_not_short(void **state)
 	assert_in_range(wait_to - wait_from, 100 * US, 200 * US);
 }
 
+static bool sleep_slowly(void *arg)
+{
+	now += MS;
+	return false;
+}
+
+static bool poll_nothing(void *arg)
+{
+	return false;
+}
+
+static void wake_nothing(void *arg)
+{
+}
+
+static void begin_sleepy(void *arg)
+{
+	wait_from = loop_now(loop);
+	loop_timer_set(loop, &wait_short, 3 * MS);
+}
+
+/* A timer does not end late because the loop took its time before it slept. */
+static void test_waits_are_not_long(void **state)
+{
+	struct loop_timer begin = { .fn = begin_sleepy };
+	struct loop_poller sleepy = {
+		.poll = poll_nothing, .sleep = sleep_slowly, .wake = wake_nothing,
+	};
+
+	loop_poller_add(loop, &sleepy);
+	loop_timer_set(loop, &begin, MS);
+	loop_run(loop);
+	loop_poller_del(loop, &sleepy);
+	assert_in_range(wait_to - wait_from, 3 * MS, 3 * MS + 100 * US);
+}
+
 static void never(void *arg)
 {
 	fail();
@@ -726,10 +762,6 @@ static bool sleep_nothing(void *arg)
 	return false;
 }
 
-static void wake_nothing(void *arg)
-{
-}
-
 static void test_many_timers_at_once(void **state)
 {
 	static struct loop_timer due[1000];
@@ -782,6 +814,7 @@ int main(void)
 		TEST(test_events_between_pollers),
 		TEST(test_work_before_timers),
 		TEST(test_waits_are_not_short),
+		TEST(test_waits_are_not_long),
 		TEST(test_pause),
 		TEST(test_pause_ends),
 		TEST(test_pause_asleep),
