@@ -130,10 +130,16 @@ uint64_t fabric_stamp(const struct fabric *fabric)
 	return fabric->epoch + fabric->touched;
 }
 
+/* The VLAN is hashed, too: a guest may have one GID in each of its VLANs. */
 static struct gid_list *fabric_bucket(const struct fabric *fabric,
-				      const uint8_t *raw)
+				      const uint8_t *raw, uint16_t vlan)
 {
-	uint64_t sum = hash_bytes(&fabric->key, raw, GID_SIZE);
+	uint8_t key[GID_SIZE + sizeof(vlan)];
+	uint64_t sum;
+
+	memcpy(key, raw, GID_SIZE);
+	memcpy(key + GID_SIZE, &vlan, sizeof(vlan));
+	sum = hash_bytes(&fabric->key, key, sizeof(key));
 
 	return &((struct fabric *)fabric)->bucket[sum % FABRIC_BUCKETS];
 }
@@ -144,7 +150,7 @@ struct gid *fabric_find(const struct fabric *fabric, const uint8_t *raw,
 {
 	struct gid *gid;
 
-	TAILQ_FOREACH(gid, fabric_bucket(fabric, raw), link)
+	TAILQ_FOREACH(gid, fabric_bucket(fabric, raw, vlan), link)
 		if (gid->vlan == vlan && gid_equal(gid->raw, raw))
 			return gid;
 	return NULL;
@@ -154,7 +160,7 @@ bool fabric_has(const struct fabric_end *end, const uint8_t *raw, uint16_t vlan)
 {
 	const struct gid *gid;
 
-	TAILQ_FOREACH(gid, fabric_bucket(end->fabric, raw), link)
+	TAILQ_FOREACH(gid, fabric_bucket(end->fabric, raw, vlan), link)
 		if (gid->end == end && gid->vlan == vlan &&
 		    gid_equal(gid->raw, raw))
 			return true;
@@ -195,7 +201,7 @@ bool fabric_is_from(const struct fabric *fabric, const struct pkt *pkt)
 void fabric_add(struct gid *gid)
 {
 	struct fabric *fabric = gid->end->fabric;
-	struct gid_list *list = fabric_bucket(fabric, gid->raw);
+	struct gid_list *list = fabric_bucket(fabric, gid->raw, gid->vlan);
 	struct gid *before;
 
 	if (!gid->place)
@@ -216,6 +222,6 @@ void fabric_del(struct gid *gid)
 {
 	struct fabric *fabric = gid->end->fabric;
 
-	TAILQ_REMOVE(fabric_bucket(fabric, gid->raw), gid, link);
+	TAILQ_REMOVE(fabric_bucket(fabric, gid->raw, gid->vlan), gid, link);
 	fabric->epoch++;
 }

@@ -55,6 +55,33 @@ static void test_same_count_again(void **state)
 	eg_expect_works(&p);
 }
 
+/* Entries of a bucket, of as many as a guest may have: chance puts 5 together at most. */
+#define BUCKET_MOST	10u
+
+/* A guest has one GID in many VLANs, and others look up theirs in the same table. */
+static void test_one_gid_in_many_vlans(void **state)
+{
+	struct engine *engine = *state;
+	struct virtio_rdma_cmd_add_gid add = { .gid = { 0xfe, 0x80, [15] = 77 } };
+	unsigned int i, n, most = 0;
+	struct gid *gid;
+
+	for (i = 1; i < RNIC_GIDS; i++) {
+		add.index = htole16(i);
+		add.vlan = htole16(VIRTIO_RDMA_GID_TAGGED | i);
+		assert_int_equal(eg_command(&engine->guest[1], VIRTIO_NET_CTRL_ROCE_ADD_GID,
+					    &add, sizeof(add), NULL, 0), VIRTIO_NET_OK);
+	}
+	for (i = 0; i < FABRIC_BUCKETS; i++) {
+		n = 0;
+		TAILQ_FOREACH(gid, &engine->fabric->bucket[i], link)
+			n++;
+		if (n > most)
+			most = n;
+	}
+	assert_in_range(most, 1, BUCKET_MOST);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, eg_setup, eg_teardown)
 
 int main(void)
@@ -62,6 +89,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_counter_of_32_bits),
 		TEST(test_same_count_again),
+		TEST(test_one_gid_in_many_vlans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
