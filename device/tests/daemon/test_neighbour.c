@@ -35,8 +35,6 @@
 #include "base/util.h"
 #include "tests/lib/pingpong.h"
 
-#define BLOCKS		10
-#define PINGS		100
 #define TIMES_WORSE	10
 
 #define PAUSE_TIMEOUT_NS 20000000000ULL
@@ -424,15 +422,22 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
+static unsigned long began[ARRAY_SIZE(rig.noise) + 1];
 
-	return (*x > *y) - (*x < *y);
+static void noise_began(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < rig.noises; i++)
+		began[i] = rig.noise[i].vq->done;
+	began[i] = rig.announced;
 }
 
-/* What was in each queue of noise since @began has come back, and as much again. */
-static bool noise_went_round(const unsigned long *began)
+/*
+ * What was in each queue of noise has come back, and as much again.  How many pings that
+ * takes depends on the machine.
+ */
+static bool noise_went_round(void)
 {
 	unsigned int i;
 
@@ -442,54 +447,24 @@ static bool noise_went_round(const unsigned long *began)
 	return rig.announced - began[i] >= 2;
 }
 
-/* How many pings noise needs to go round depends on the machine: the last ones count. */
-static void block(uint64_t *took, bool noise)
-{
-	unsigned long began[ARRAY_SIZE(rig.noise) + 1];
-	unsigned int i;
-
-	for (i = 0; i < rig.noises; i++)
-		began[i] = rig.noise[i].vq->done;
-	began[i] = rig.announced;
-	for (i = 0; i < PINGS || (noise && !noise_went_round(began));) {
-		front_again(&pp.guest[0].vq[FRONT_RX]);
-		front_again(&pp.guest[1].vq[FRONT_RX]);
-		if (noise)
-			noise_again();
-		i += pp_ping(&took[i % PINGS]);
-	}
-}
-
-static uint64_t p99(uint64_t *took)
-{
-	const unsigned int n = BLOCKS * PINGS;
-
-	qsort(took, n, sizeof(*took), compare);
-	return took[n - n / 100];
-}
-
 static void test_neighbour(void **state)
 {
-	static uint64_t alone[BLOCKS * PINGS], noisy[BLOCKS * PINGS];
-	uint64_t a, b;
+	struct pp_worse worse = {};
+	uint64_t alone;
 	unsigned int i;
 
-	block(alone, false);	/* not measured: caches and page tables fill */
-	for (i = 0; i < BLOCKS; i++) {
-		block(alone + i * PINGS, false);
+	pp_block(NULL, NULL);	/* not measured: caches and page tables fill */
+	for (i = 0; i < PP_PAIRS; i++) {
+		alone = pp_block(NULL, NULL);
 		noise_resume();
-		block(noisy + i * PINGS, true);
+		noise_began();
+		pp_worse_add(&worse, alone, pp_block(noise_again, noise_went_round));
 		noise_pause();
 	}
-	a = p99(alone);
-	b = p99(noisy);
-	print_message("p50 %ju ns alone, %ju ns with noise; p99 %ju ns and %ju ns\n",
-		      (uintmax_t)alone[BLOCKS * PINGS / 2],
-		      (uintmax_t)noisy[BLOCKS * PINGS / 2], (uintmax_t)a, (uintmax_t)b);
 	for (i = 0; i < rig.noises; i++)
 		print_message("noise %u: %lu\n", i, rig.noise[i].vq->done);
 	print_message("all QPs announced: %lu\n", rig.announced);
-	assert_in_range(b, 0, TIMES_WORSE * a);
+	pp_worse_expect(&worse, "all at once", TIMES_WORSE);
 }
 
 int main(void)

@@ -19,6 +19,12 @@
 #define PING_LEN	64
 #define PING_TIMEOUT_NS	10000000000ULL
 
+#define BLOCK_TIMEOUT_NS 60000000000ULL
+
+/* Four times what the daemon copies for one guest before it turns to the next one. */
+#define UNIT_BYTES	(1u << 20)
+#define UNIT_TIMES	15
+
 struct pingpong pp;
 
 /* ------------------------------------------------------------------------- */
@@ -61,18 +67,21 @@ static int sched_open(const char *process)
 	return fd;
 }
 
-/* What the scheduler counts of the daemon, or of this thread. */
-static struct pp_sched sched_read(int fd)
+/* What the scheduler counts: the time in schedstat is as old as the last tick. */
+static struct pp_sched sched_read(unsigned int i)
 {
 	struct pp_sched sched;
 	char text[128], *wait;
+	struct timespec ts;
 	ssize_t n;
 
-	n = pread(fd, text, sizeof(text) - 1, 0);
+	n = pread(pp.sched[i], text, sizeof(text) - 1, 0);
 	assert_true(n > 0);
 	text[n] = 0;
-	sched.ran = strtoull(text, &wait, 10);
+	strtoull(text, &wait, 10);
 	sched.waited = strtoull(wait, NULL, 10);
+	assert_int_equal(clock_gettime(pp.clock[i], &ts), 0);
+	sched.ran = ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 	return sched;
 }
 
@@ -81,7 +90,7 @@ static void sched_begin(struct pp_sched *sched)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
-		sched[i] = sched_read(pp.sched[i]);
+		sched[i] = sched_read(i);
 }
 
 static void sched_end(struct pp_sched *sched)
@@ -90,7 +99,7 @@ static void sched_end(struct pp_sched *sched)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		now = sched_read(pp.sched[i]);
+		now = sched_read(i);
 		sched[i].ran = now.ran - sched[i].ran;
 		sched[i].waited = now.waited - sched[i].waited;
 	}
@@ -174,6 +183,87 @@ bool pp_ping(uint64_t *took)
 	return pp.last[0].waited + pp.last[1].waited < WAITED_NS;
 }
 
+uint64_t pp_pause(uint64_t took)
+{
+	const struct pp_sched *last = pp.last;
+	const uint64_t waited = last[last[0].waited < last[1].waited].waited;
+	const uint64_t left = took > waited ? took - waited : 0;
+
+	return last[0].ran < left ? last[0].ran : left;
+}
+
+/* ------------------------------------------------------------------------- */
+/* How much worse                                                            */
+/* ------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+uint64_t pp_unit(void)
+{
+	static uint8_t from[UNIT_BYTES], to[UNIT_BYTES];
+	uint64_t took[UNIT_TIMES];
+	unsigned int i;
+
+	for (i = 0; i < UNIT_TIMES; i++) {
+		memset(from, i, sizeof(from));
+		took[i] = pp_now();
+		memcpy(to, from, sizeof(to));
+		/* It is not left out. */
+		assert_int_equal(*(volatile uint8_t *)&to[i], i);
+		took[i] = pp_now() - took[i];
+	}
+	qsort(took, UNIT_TIMES, sizeof(*took), compare);
+	return took[UNIT_TIMES / 2];
+}
+
+uint64_t pp_block(void (*again)(void), bool (*enough)(void))
+{
+	static uint64_t took[PP_PINGS];
+	const uint64_t end = pp_now() + BLOCK_TIMEOUT_NS;
+	unsigned int i;
+
+	for (i = 0; i < PP_PINGS || (enough && !enough());) {
+		assert_true(pp_now() < end);
+		front_again(&pp.guest[0].vq[FRONT_RX]);
+		front_again(&pp.guest[1].vq[FRONT_RX]);
+		if (again)
+			again();
+		i += pp_ping(&took[i % PP_PINGS]);
+	}
+	qsort(took, PP_PINGS, sizeof(*took), compare);
+	return took[PP_PINGS - 1 - PP_PINGS / 100];
+}
+
+static uint64_t measure(const struct pp_worse *worse)
+{
+	return worse->alone > worse->unit ? worse->alone : worse->unit;
+}
+
+void pp_worse_add(struct pp_worse *worse, uint64_t alone, uint64_t noisy)
+{
+	const struct pp_worse pair = { .alone = alone, .noisy = noisy, .unit = pp_unit() };
+
+	if (!worse->unit || pair.noisy * measure(worse) < worse->noisy * measure(&pair))
+		*worse = pair;
+}
+
+void pp_worse_expect(const struct pp_worse *worse, const char *what, unsigned int times)
+{
+	print_message("%s: p99 %ju ns, alone %ju ns, unit %ju ns: %.1f of %u times\n", what,
+		      (uintmax_t)worse->noisy, (uintmax_t)worse->alone,
+		      (uintmax_t)worse->unit, (double)worse->noisy / measure(worse), times);
+	assert_in_range(worse->noisy, 0, times * measure(worse));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Begin and end                                                             */
+/* ------------------------------------------------------------------------- */
+
 static void pair_up(void)
 {
 	struct front *front;
@@ -218,6 +308,8 @@ void pp_start(char *const *options, uint64_t features)
 	for (i = 0; i < 2; i++)
 		front_open(&pp.guest[i], pp.path[i], i + 1, features);
 	snprintf(pid, sizeof(pid), "%d", pp.pid);
+	assert_int_equal(clock_getcpuclockid(pp.pid, &pp.clock[0]), 0);
+	pp.clock[1] = CLOCK_THREAD_CPUTIME_ID;
 	pp.sched[0] = sched_open(pid);
 	pp.sched[1] = sched_open("thread-self");
 	for (i = 0; i < 2; i++)

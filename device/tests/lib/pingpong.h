@@ -8,10 +8,15 @@
 #define DEVICE_TESTS_PINGPONG_H
 
 #include <sys/types.h>
+#include <time.h>
 
 #include "tests/lib/front.h"
 
 #define PP_GUESTS	3
+
+/* Pings of a block, and pairs of blocks of a test. */
+#define PP_PINGS	200
+#define PP_PAIRS	3
 
 /**
  * struct pp_sched - what the scheduler counts of a thread, in ns
@@ -28,7 +33,8 @@ struct pp_sched {
  * @dir:	folder of the sockets
  * @path:	sockets
  * @pid:	the daemon
- * @sched:	/proc/…/schedstat of the daemon and of this thread
+ * @clock:	CPU time of the daemon and of this thread
+ * @sched:	/proc/…/schedstat of both
  * @guest:	A and B; C is the test's affair
  * @end:	the ends of the connection of A and B
  * @ping:	device address of what A and B send and receive
@@ -39,6 +45,7 @@ struct pingpong {
 	char dir[32];
 	char path[PP_GUESTS][64];
 	pid_t pid;
+	clockid_t clock[2];
 	int sched[2];
 	struct front guest[PP_GUESTS];
 	struct front_qp end[2];
@@ -69,5 +76,54 @@ uint32_t pp_pd(struct front *front);
  *	   scheduler counts it: other processes are not what is measured.
  */
 bool pp_ping(uint64_t *took);
+
+/** pp_pause() - how long the daemon let the last ping wait, which took @took, while it ran */
+uint64_t pp_pause(uint64_t took);
+
+/**
+ * pp_unit() - how quick the machine is at present
+ *
+ * Return: ns to copy a MiB.  A turn of a guest is bounded by its work, and costs a few of
+ *	   these at most.
+ */
+uint64_t pp_unit(void);
+
+/**
+ * pp_block() - %PP_PINGS pings
+ * @again:	called before each, or NULL
+ * @enough:	after so many, go on until this returns true; or NULL
+ *
+ * Return: p99 of the last %PP_PINGS ones.
+ */
+uint64_t pp_block(void (*again)(void), bool (*enough)(void));
+
+/**
+ * struct pp_worse - how much worse pings are with noise
+ * @alone:	p99 without
+ * @noisy:	p99 with
+ * @unit:	of pp_unit(), meanwhile
+ *
+ * A ping may wait for a turn of the guest that makes noise.  What a turn costs does not
+ * depend on how quick a ping is alone, so that this or the unit is the measure, whichever
+ * is more.
+ */
+struct pp_worse {
+	uint64_t alone;
+	uint64_t noisy;
+	uint64_t unit;
+};
+
+/**
+ * pp_worse_add() - another pair of blocks
+ * @worse:	zeroes at first; the pair for which the noise did least
+ * @alone:	p99 without noise
+ * @noisy:	p99 with noise
+ *
+ * What the daemon does wrong shows in each pair.  What others on the machine do does not.
+ */
+void pp_worse_add(struct pp_worse *worse, uint64_t alone, uint64_t noisy);
+
+/** pp_worse_expect() - print it; with noise it is @times times the measure at most */
+void pp_worse_expect(const struct pp_worse *worse, const char *what, unsigned int times);
 
 #endif /* DEVICE_TESTS_PINGPONG_H */
