@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "ether/switch.h"
 #include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
 
@@ -26,6 +27,7 @@
  * @flags:	of each
  * @recv:	each takes a receive request
  * @packets:	guests reach each other by packets
+ * @mtu:	path MTU, &enum virtio_ib_mtu; 0: the usual one
  */
 struct work {
 	const char *name;
@@ -33,23 +35,136 @@ struct work {
 	uint32_t len;
 	uint8_t flags;
 	bool recv;
-	bool packets;
+	enum {
+		IN_MEMORY,
+		BY_CABLE,
+		BY_SWITCH,
+	} packets;
+	uint8_t mtu;
 };
 
 static const struct work works[] = {
-	{ "send_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, false },
+	{ "send_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, IN_MEMORY, 0 },
 	{ "send_8_inline", VIRTIO_IB_WR_SEND, 8,
-	  VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_INLINE, true, false },
-	{ "write_8", VIRTIO_IB_WR_RDMA_WRITE, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
-	{ "read_8", VIRTIO_IB_WR_RDMA_READ, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
-	{ "fetch_add", VIRTIO_IB_WR_FETCH_ADD, 8, VIRTIO_IB_SEND_SIGNALED, false, false },
-	{ "send_4096", VIRTIO_IB_WR_SEND, 4096, VIRTIO_IB_SEND_SIGNALED, true, false },
-	{ "write_65536", VIRTIO_IB_WR_RDMA_WRITE, 65536, VIRTIO_IB_SEND_SIGNALED, false, false },
-	{ "write_1m", VIRTIO_IB_WR_RDMA_WRITE, 1u << 20, VIRTIO_IB_SEND_SIGNALED, false, false },
-	{ "packet_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, true },
-	{ "packet_1024", VIRTIO_IB_WR_SEND, 1024, VIRTIO_IB_SEND_SIGNALED, true, true },
-	{ "nothing", -1, 0, 0, false, false },
+	  VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_INLINE, true, IN_MEMORY, 0 },
+	{ "write_8", VIRTIO_IB_WR_RDMA_WRITE, 8, VIRTIO_IB_SEND_SIGNALED, false, IN_MEMORY, 0 },
+	{ "read_8", VIRTIO_IB_WR_RDMA_READ, 8, VIRTIO_IB_SEND_SIGNALED, false, IN_MEMORY, 0 },
+	{ "fetch_add", VIRTIO_IB_WR_FETCH_ADD, 8, VIRTIO_IB_SEND_SIGNALED, false, IN_MEMORY, 0 },
+	{ "send_4096", VIRTIO_IB_WR_SEND, 4096, VIRTIO_IB_SEND_SIGNALED, true, IN_MEMORY, 0 },
+	{ "write_65536", VIRTIO_IB_WR_RDMA_WRITE, 65536, VIRTIO_IB_SEND_SIGNALED, false, IN_MEMORY, 0 },
+	{ "write_1m", VIRTIO_IB_WR_RDMA_WRITE, 1u << 20, VIRTIO_IB_SEND_SIGNALED, false, IN_MEMORY, 0 },
+	{ "packet_8", VIRTIO_IB_WR_SEND, 8, VIRTIO_IB_SEND_SIGNALED, true, BY_CABLE, 0 },
+	{ "packet_1024", VIRTIO_IB_WR_SEND, 1024, VIRTIO_IB_SEND_SIGNALED, true, BY_CABLE, 0 },
+	{ "switch_64", VIRTIO_IB_WR_SEND, 64, VIRTIO_IB_SEND_SIGNALED, true, BY_SWITCH,
+	  VIRTIO_IB_MTU_4096 },
+	{ "switch_4096", VIRTIO_IB_WR_SEND, 4096, VIRTIO_IB_SEND_SIGNALED, true, BY_SWITCH,
+	  VIRTIO_IB_MTU_4096 },
+	{ "switch_65536", VIRTIO_IB_WR_RDMA_WRITE, 65536, VIRTIO_IB_SEND_SIGNALED, false,
+	  BY_SWITCH, VIRTIO_IB_MTU_4096 },
+	{ "nothing", -1, 0, 0, false, IN_MEMORY, 0 },
 };
+
+/* ------------------------------------------------------------------------- */
+/* The switch, with what function/eth.c does for a NIC                       */
+/* ------------------------------------------------------------------------- */
+
+#define PORT_MTU	9000
+
+static struct switch_port ports[EG_GUESTS];
+
+static bool port_send(void *arg, void *data, size_t len)
+{
+	struct iovec iov = { .iov_base = data, .iov_len = len };
+	struct switch_port *port = arg;
+	struct frame frame;
+
+	if (frame_init(&frame, &iov, 1, 0, len))
+		return false;
+	frame.origin = eg_port[port - ports].rnic;
+	switch_send(port, &frame);
+	return true;
+}
+
+static void port_deliver(void *arg, const struct frame *frame)
+{
+	const struct switch_port *port = arg;
+
+	rnic_frame(eg_port[port - ports].rnic, frame->origin, frame->iov, frame->iov_n,
+		   frame->off, frame->len);
+}
+
+static void port_flush(void *arg __always_unused)
+{
+}
+
+static const uint8_t *port_mac(void *arg)
+{
+	static const uint8_t macs[EG_GUESTS][ETH_ALEN] = {
+		{ 0x52, 0x54, 0, 0, 0, 1 }, { 0x52, 0x54, 0, 0, 0, 2 },
+	};
+
+	return macs[(struct switch_port *)arg - ports];
+}
+
+static bool port_knows(void *arg __always_unused, const uint8_t *mac __always_unused)
+{
+	return false;
+}
+
+static uint32_t port_mtu(void *arg __always_unused)
+{
+	return PORT_MTU;
+}
+
+static const struct rnic_eth port_eth = {
+	.send = port_send,
+	.mac = port_mac,
+	.hears = port_knows,
+	.mtu = port_mtu,
+	.behind = port_knows,
+};
+
+static void plug(struct engine *engine)
+{
+	struct l2_switch *sw = switch_new(engine->loop);
+	unsigned int i;
+
+	assert_non_null(sw);
+	eg_ports(engine);
+	for (i = 0; i < EG_GUESTS; i++) {
+		ports[i] = (struct switch_port) {
+			.deliver = port_deliver,
+			.flush = port_flush,
+			.arg = &ports[i],
+		};
+		switch_port_add(sw, &ports[i]);
+		rnic_set_eth(eg_port[i].rnic, &port_eth, &ports[i]);
+	}
+}
+
+static void connect_end(struct eg_end *end, const struct eg_end *peer, uint8_t mtu)
+{
+	const struct switch_port *port = &ports[peer->guest - end->guest > 0];
+	struct virtio_rdma_cmd_modify_qp req;
+	uint8_t state;
+
+	for (state = VIRTIO_IB_QPS_RESET; state <= VIRTIO_IB_QPS_RTS; state++) {
+		req = eg_modify_req(end->qpn, VIRTIO_IB_QPT_RC, state, peer->guest, peer->qpn);
+		memcpy(req.ah_attr.dmac, port_mac((void *)port), ETH_ALEN);
+		req.path_mtu = mtu;
+		assert_int_equal(eg_modify(end->guest, &req), VIRTIO_NET_OK);
+	}
+}
+
+static void connect_by_switch(struct er_pair *p, uint8_t mtu)
+{
+	connect_end(&p->a.end, &p->b.end, mtu);
+	connect_end(&p->b.end, &p->a.end, mtu);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Work                                                                      */
+/* ------------------------------------------------------------------------- */
 
 static void burst(struct er_pair *p, const struct work *work, uint32_t n)
 {
@@ -105,9 +220,13 @@ int main(int argc, char **argv)
 		return 2;
 	n = strtoul(argv[2], NULL, 0);
 	eg_setup_direct(&state);
-	if (work->packets)
+	if (work->packets == BY_CABLE)
 		eg_ports(state);
+	else if (work->packets == BY_SWITCH)
+		plug(state);
 	p = er_pair_up(&state, VIRTIO_IB_QPT_RC, NULL);
+	if (work->mtu)
+		connect_by_switch(p, work->mtu);
 	for (i = 0; i < n; i++)
 		burst(p, work, i);
 	er_pair_free(p);
