@@ -11,7 +11,7 @@
 #define CONN	(RC_XRC | 1 << PKT_UC)
 #define ANY	(CONN | 1 << PKT_UD)
 
-static const struct pkt_op pkt_ops[PKT_CODES] = {
+const struct pkt_op pkt_ops[PKT_CODES] = {
 	[PKT_SEND_FIRST] = {
 		.name = "SEND first", .kind = PKT_KIND_SEND,
 		.first = true, .payload = true, .services = CONN,
@@ -132,34 +132,16 @@ static const struct pkt_op pkt_ops[PKT_CODES] = {
 	},
 };
 
-static const struct pkt_op pkt_cnp = {
+const struct pkt_op pkt_cnp = {
 	.name = "CNP", .kind = PKT_KIND_CNP, .first = true, .last = true,
 	.headers = PKT_CNP_RESERVED, .services = 1 << PKT_CONG,
 };
 
 /* By service: what all of its requests have. */
-static const uint16_t pkt_service_headers[8] = {
+const uint16_t pkt_service_headers[8] = {
 	[PKT_UD] = PKT_DETH,
 	[PKT_XRC] = PKT_XRCETH,
 };
-
-const struct pkt_op *pkt_op(uint8_t opcode)
-{
-	const struct pkt_op *op;
-
-	if (opcode == PKT_CNP)
-		return &pkt_cnp;
-	if (PKT_CODE(opcode) >= PKT_CODES)
-		return NULL;
-	op = &pkt_ops[PKT_CODE(opcode)];
-	return op->services & 1 << PKT_SERVICE(opcode) ? op : NULL;
-}
-
-uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
-{
-	return op->headers |
-	       (op->response ? 0 : pkt_service_headers[PKT_SERVICE(opcode)]);
-}
 
 /* By place, [first][last][extra]; only a last segment has extras. */
 static const uint8_t pkt_codes[][2][2][PKT_EXTRAS] = {

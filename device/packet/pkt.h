@@ -9,10 +9,14 @@
 #include <linux/types.h>
 #include <net/ethernet.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A cursor that sender and receiver know.  Here it is only passed on. */
 struct sg;
+
+/* Headers made in advance: here they are only passed on. */
+struct roce_head;
 
 /* A NIC of this process: here it only tells who is who. */
 struct fabric_end;
@@ -114,16 +118,16 @@ enum pkt_extra {
 
 /* Extension headers, in the order in which they stand in a packet. */
 enum pkt_header {
-	PKT_DETH	= 1 << 0,	/* datagram */
-	PKT_FETH	= 1 << 1,	/* FLUSH */
-	PKT_RETH	= 1 << 2,	/* RDMA */
-	PKT_AETH	= 1 << 3,	/* acknowledgment */
-	PKT_IMMDT	= 1 << 4,	/* immediate data */
-	PKT_IETH	= 1 << 5,	/* key to invalidate */
-	PKT_CNP_RESERVED = 1 << 6,	/* reserved bytes that end a CNP */
-	PKT_ATOMICETH	= 1 << 7,	/* atomic operation */
-	PKT_ATOMICACKETH = 1 << 8,	/* its answer, behind AETH */
-	PKT_XRCETH	= 1 << 9,	/* XRC SRQ, in front of all others */
+	PKT_XRCETH	= 1 << 0,	/* XRC SRQ */
+	PKT_DETH	= 1 << 1,	/* datagram */
+	PKT_FETH	= 1 << 2,	/* FLUSH */
+	PKT_RETH	= 1 << 3,	/* RDMA */
+	PKT_ATOMICETH	= 1 << 4,	/* atomic operation */
+	PKT_AETH	= 1 << 5,	/* acknowledgment */
+	PKT_ATOMICACKETH = 1 << 6,	/* answer to an atomic operation */
+	PKT_IMMDT	= 1 << 7,	/* immediate data */
+	PKT_IETH	= 1 << 8,	/* key to invalidate */
+	PKT_CNP_RESERVED = 1 << 9,	/* reserved bytes that end a CNP */
 };
 
 /**
@@ -222,6 +226,7 @@ struct pkt_av {
  * @ecn:	the network has
  * @av:		address vector of the sender, for the rest of the headers; NULL
  *		from a wire
+ * @head:	of a connection: its headers, which may be made; or NULL
  * @grh:	network header that it came with, as ROCE_GRH_SIZE bytes; NULL
  *		unless from a wire
  * @from:	NIC of this process whose guest it comes from, in memory or as a
@@ -259,11 +264,16 @@ struct pkt {
 	bool ect;
 	bool ecn;
 	const struct pkt_av *av;
+	struct roce_head *head;
 	const uint8_t *grh;
 	const struct fabric_end *from;
 	uint32_t len;
 	struct sg *payload;
 };
+
+extern const struct pkt_op pkt_ops[PKT_CODES];
+extern const struct pkt_op pkt_cnp;
+extern const uint16_t pkt_service_headers[8];
 
 /**
  * pkt_op() - look an opcode up
@@ -271,7 +281,17 @@ struct pkt {
  *
  * Return: what it means, or NULL if its service does not know it.
  */
-const struct pkt_op *pkt_op(uint8_t opcode);
+static inline const struct pkt_op *pkt_op(uint8_t opcode)
+{
+	const struct pkt_op *op;
+
+	if (opcode == PKT_CNP)
+		return &pkt_cnp;
+	if (PKT_CODE(opcode) >= PKT_CODES)
+		return NULL;
+	op = &pkt_ops[PKT_CODE(opcode)];
+	return op->services & 1 << PKT_SERVICE(opcode) ? op : NULL;
+}
 
 /**
  * pkt_headers() - the extension headers of an opcode
@@ -280,7 +300,11 @@ const struct pkt_op *pkt_op(uint8_t opcode);
  *
  * Return: bit mask of &enum pkt_header.
  */
-uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode);
+static inline uint16_t pkt_headers(const struct pkt_op *op, uint8_t opcode)
+{
+	return op->headers |
+	       (op->response ? 0 : pkt_service_headers[PKT_SERVICE(opcode)]);
+}
 
 /**
  * pkt_code() - the code of a segment of a SEND or WRITE, or of a READ response

@@ -5,300 +5,17 @@
  *	Ethernet [VLAN tag] IPv4|IPv6 UDP BTH [extension headers] payload pad ICRC
  *
  * pkt_headers() says which extension headers a packet has.  Each is a row of
- * roce_headers[], in the order in which they stand in the packet, with a
+ * roce_ext[] in roce_ext.c, in the order in which they stand in the packet, with a
  * function for each direction.
  *
  * What is received is checked front to back, each length before what it covers
  * is read.  All of the frame must be accounted for: between the last byte of
  * payload and the end of the IP packet there are only padding and ICRC.
  */
-#include <endian.h>
-#include <netinet/in.h>
-#include <netinet/ip.h>
-#include <netinet/ip6.h>
-#include <netinet/udp.h>
-#include <string.h>
-
 #include <libdeflate.h>
 
 #include "base/util.h"
-#include "packet/roce.h"
-
-#define ROCE_TAG_SIZE		4
-#define ROCE_VID_MASK		0x0fff
-#define ROCE_PCP_SHIFT		13
-#define ROCE_IPV4_SIZE		sizeof(struct iphdr)
-#define ROCE_IPV6_SIZE		sizeof(struct ip6_hdr)
-#define ROCE_UDP_SIZE		sizeof(struct udphdr)
-#define ROCE_BTH_SIZE		12
-
-/* Where the IPv4 header stands in a network header of 40 bytes. */
-#define ROCE_GRH_IPV4		(ROCE_GRH_SIZE - ROCE_IPV4_SIZE)
-
-#define ROCE_HOPS		64
-#define ROCE_FLOW_MASK		0xfffffu
-#define ROCE_PKEY_MASK		0x7fff
-
-/* ECN, the lower two bits of the traffic class. */
-#define ECN_MASK		3
-#define ECN_ECT0		2
-#define ECN_CE			3
-
-/* BTH: byte 1. */
-#define BTH_SOLICITED		0x80
-#define BTH_MIGRATED		0x40
-#define BTH_PAD_SHIFT		4
-#define BTH_TVER		0x0f
-/* BTH: byte 4, which the ICRC does not cover. */
-#define BTH_RESERVED		4
-#define BTH_FECN		0x80
-#define BTH_BECN		0x40
-/* BTH: byte 8. */
-#define BTH_ACK_REQ		0x80
-
-#define FETH_TYPE_MASK		0x0f
-#define FETH_LEVEL_SHIFT	4
-#define FETH_LEVEL_MASK		0x03
-
-/* ICRC: what stands before the IP header in its place. */
-#define ICRC_LRH_SIZE		8
-#define ICRC_HEAD_MAX		(ICRC_LRH_SIZE + ROCE_IPV6_SIZE + \
-				 ROCE_UDP_SIZE + ROCE_BTH_SIZE)
-
-static void put_be16(uint8_t *p, uint16_t value)
-{
-	value = htobe16(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static void put_be24(uint8_t *p, uint32_t value)
-{
-	p[0] = value >> 16;
-	p[1] = value >> 8;
-	p[2] = value;
-}
-
-static void put_be32(uint8_t *p, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static void put_be64(uint8_t *p, uint64_t value)
-{
-	value = htobe64(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static uint16_t get_be16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static uint32_t get_be24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | p[1] << 8 | p[2];
-}
-
-static uint32_t get_be32(const uint8_t *p)
-{
-	return (uint32_t)get_be16(p) << 16 | get_be16(p + 2);
-}
-
-static uint64_t get_be64(const uint8_t *p)
-{
-	return (uint64_t)get_be32(p) << 32 | get_be32(p + 4);
-}
-
-/* ------------------------------------------------------------------------- */
-/* Extension headers                                                         */
-/* ------------------------------------------------------------------------- */
-
-static void xrceth_put(uint8_t *p, const struct pkt *pkt)
-{
-	p[0] = 0;
-	put_be24(p + 1, pkt->srqn);
-}
-
-static void xrceth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->srqn = get_be24(p + 1);
-}
-
-static void deth_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be32(p, pkt->qkey);
-	put_be32(p + 4, pkt->src_qpn & PSN_MASK);
-}
-
-static void deth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->qkey = get_be32(p);
-	pkt->src_qpn = get_be24(p + 5);
-}
-
-static void reth_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be64(p, pkt->va);
-	put_be32(p + 8, pkt->rkey);
-	put_be32(p + 12, pkt->dmalen);
-}
-
-static void reth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->va = get_be64(p);
-	pkt->rkey = get_be32(p + 8);
-	pkt->dmalen = get_be32(p + 12);
-}
-
-/* The lower byte has the placement type, and the selectivity level above it. */
-static void feth_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be32(p, pkt->flush_type | pkt->flush_level << FETH_LEVEL_SHIFT);
-}
-
-static void feth_get(const uint8_t *p, struct pkt *pkt)
-{
-	uint32_t word = get_be32(p);
-
-	pkt->flush_type = word & FETH_TYPE_MASK;
-	pkt->flush_level = word >> FETH_LEVEL_SHIFT & FETH_LEVEL_MASK;
-}
-
-static void aeth_put(uint8_t *p, const struct pkt *pkt)
-{
-	p[0] = pkt->syndrome;
-	put_be24(p + 1, pkt->msn);
-}
-
-static void aeth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->syndrome = p[0];
-	pkt->msn = get_be24(p + 1);
-}
-
-static void atomiceth_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be64(p, pkt->va);
-	put_be32(p + 8, pkt->rkey);
-	put_be64(p + 12, pkt->swap_add);
-	put_be64(p + 20, pkt->compare);
-}
-
-static void atomiceth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->va = get_be64(p);
-	pkt->rkey = get_be32(p + 8);
-	pkt->swap_add = get_be64(p + 12);
-	pkt->compare = get_be64(p + 20);
-}
-
-static void atomicack_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be64(p, pkt->orig);
-}
-
-static void atomicack_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->orig = get_be64(p);
-}
-
-static void immdt_put(uint8_t *p, const struct pkt *pkt)
-{
-	memcpy(p, &pkt->imm, sizeof(pkt->imm));
-}
-
-static void immdt_get(const uint8_t *p, struct pkt *pkt)
-{
-	memcpy(&pkt->imm, p, sizeof(pkt->imm));
-}
-
-static void ieth_put(uint8_t *p, const struct pkt *pkt)
-{
-	put_be32(p, pkt->inv_rkey);
-}
-
-static void ieth_get(const uint8_t *p, struct pkt *pkt)
-{
-	pkt->inv_rkey = get_be32(p);
-}
-
-/* A CNP ends with 16 reserved bytes. */
-static void cnp_put(uint8_t *p, const struct pkt *pkt __always_unused)
-{
-	memset(p, 0, 16);
-}
-
-static void cnp_get(const uint8_t *p __always_unused,
-		    struct pkt *pkt __always_unused)
-{
-}
-
-/**
- * struct roce_header - an extension header
- * @bit:	&enum pkt_header
- * @size:	its bytes
- * @put:	writes it
- * @get:	reads it
- */
-struct roce_header {
-	unsigned int bit;
-	size_t size;
-	void (*put)(uint8_t *p, const struct pkt *pkt);
-	void (*get)(const uint8_t *p, struct pkt *pkt);
-};
-
-static const struct roce_header roce_headers[] = {
-	{ PKT_XRCETH, 4, xrceth_put, xrceth_get },
-	{ PKT_DETH, 8, deth_put, deth_get },
-	{ PKT_FETH, 4, feth_put, feth_get },
-	{ PKT_RETH, 16, reth_put, reth_get },
-	{ PKT_ATOMICETH, 28, atomiceth_put, atomiceth_get },
-	{ PKT_AETH, 4, aeth_put, aeth_get },
-	{ PKT_ATOMICACKETH, 8, atomicack_put, atomicack_get },
-	{ PKT_IMMDT, 4, immdt_put, immdt_get },
-	{ PKT_IETH, 4, ieth_put, ieth_get },
-	{ PKT_CNP_RESERVED, 16, cnp_put, cnp_get },
-};
-
-static size_t roce_header_size(unsigned int bits)
-{
-	size_t size = 0;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(roce_headers); i++)
-		if (bits & roce_headers[i].bit)
-			size += roce_headers[i].size;
-	return size;
-}
-
-static uint8_t *roce_put_headers(uint8_t *p, unsigned int bits,
-				 const struct pkt *pkt)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(roce_headers); i++) {
-		if (!(bits & roce_headers[i].bit))
-			continue;
-		roce_headers[i].put(p, pkt);
-		p += roce_headers[i].size;
-	}
-	return p;
-}
-
-static const uint8_t *roce_get_headers(const uint8_t *p, unsigned int bits,
-				       struct pkt *pkt)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(roce_headers); i++) {
-		if (!(bits & roce_headers[i].bit))
-			continue;
-		roce_headers[i].get(p, pkt);
-		p += roce_headers[i].size;
-	}
-	return p;
-}
+#include "packet/roce_priv.h"
 
 /* ------------------------------------------------------------------------- */
 /* ICRC                                                                      */
@@ -335,14 +52,13 @@ static void icrc_mask_ipv6(uint8_t *ip)
 	memcpy(ip, &hdr, sizeof(hdr));
 }
 
-uint32_t roce_icrc(const uint8_t *frame, size_t end)
+size_t roce_icrc_head(uint8_t *head, const uint8_t *frame)
 {
 	size_t off = roce_ip_offset(frame);
 	bool ipv4 = frame[off] >> 4 == 4;
 	size_t ip_size = ipv4 ? ROCE_IPV4_SIZE : ROCE_IPV6_SIZE;
 	size_t size = ip_size + ROCE_UDP_SIZE + ROCE_BTH_SIZE;
-	uint8_t head[ICRC_HEAD_MAX], *ip = head + ICRC_LRH_SIZE;
-	uint32_t crc;
+	uint8_t *ip = head + ICRC_LRH_SIZE;
 
 	memset(head, 0xff, ICRC_LRH_SIZE);
 	memcpy(ip, frame + off, size);
@@ -353,9 +69,19 @@ uint32_t roce_icrc(const uint8_t *frame, size_t end)
 	memset(ip + ip_size + offsetof(struct udphdr, uh_sum), 0xff,
 	       sizeof(uint16_t));
 	ip[ip_size + ROCE_UDP_SIZE + BTH_RESERVED] = 0xff;
+	return ICRC_LRH_SIZE + size;
+}
 
-	crc = libdeflate_crc32(0, head, ICRC_LRH_SIZE + size);
-	crc = libdeflate_crc32(crc, frame + off + size, end - off - size);
+uint32_t roce_icrc(const uint8_t *frame, size_t end)
+{
+	size_t size, off = roce_ip_offset(frame);
+	uint8_t head[ICRC_HEAD_MAX];
+	uint32_t crc;
+
+	size = roce_icrc_head(head, frame);
+	crc = libdeflate_crc32(0, head, size);
+	off += size - ICRC_LRH_SIZE;
+	crc = libdeflate_crc32(crc, frame + off, end - off);
 	return htole32(crc);
 }
 
@@ -369,9 +95,69 @@ static uint32_t roce_icrc_again(const uint8_t *frame, size_t end, uint32_t icrc)
 	return htole32(libdeflate_crc32(le32toh(icrc), frame + off, end - off));
 }
 
-bool roce_icrc_ok(struct roce_rx *rx, const uint8_t *frame)
+/**
+ * struct icrc_mask - what stands where the ICRC takes ones instead
+ * @ip:		the IP header, and what is in front of it
+ * @sum:	UDP checksum
+ * @reserved:	byte of the BTH
+ */
+struct icrc_mask {
+	uint8_t ip[ICRC_LRH_SIZE + ROCE_IPV6_SIZE];
+	uint8_t sum[2];
+	uint8_t reserved;
+};
+
+static void icrc_swap_ipv4(uint8_t *ip, struct icrc_mask *mask)
 {
-	uint32_t icrc = roce_icrc(frame, rx->icrc);
+	uint8_t *from = ip - ICRC_LRH_SIZE;
+
+	memcpy(mask->ip, from, ICRC_LRH_SIZE + ROCE_IPV4_SIZE);
+	memset(from, 0xff, ICRC_LRH_SIZE);
+	icrc_mask_ipv4(ip);
+}
+
+static void icrc_swap_ipv6(uint8_t *ip, struct icrc_mask *mask)
+{
+	uint8_t *from = ip - ICRC_LRH_SIZE;
+
+	memcpy(mask->ip, from, ICRC_LRH_SIZE + ROCE_IPV6_SIZE);
+	memset(from, 0xff, ICRC_LRH_SIZE);
+	icrc_mask_ipv6(ip);
+}
+
+/* As roce_icrc(), without a copy.  All that is masked meanwhile is put back. */
+static uint32_t roce_icrc_in_place(uint8_t *frame, size_t end)
+{
+	uint8_t *ip = frame + roce_ip_offset(frame), *udp, *bth;
+	const bool ipv4 = ip[0] >> 4 == 4;
+	struct icrc_mask mask;
+	uint32_t crc;
+
+	if (ipv4)
+		icrc_swap_ipv4(ip, &mask);
+	else
+		icrc_swap_ipv6(ip, &mask);
+	udp = ip + (ipv4 ? ROCE_IPV4_SIZE : ROCE_IPV6_SIZE);
+	bth = udp + ROCE_UDP_SIZE;
+	memcpy(mask.sum, udp + offsetof(struct udphdr, uh_sum), sizeof(mask.sum));
+	memset(udp + offsetof(struct udphdr, uh_sum), 0xff, sizeof(mask.sum));
+	mask.reserved = bth[BTH_RESERVED];
+	bth[BTH_RESERVED] = 0xff;
+
+	crc = libdeflate_crc32(0, ip - ICRC_LRH_SIZE, frame + end - ip + ICRC_LRH_SIZE);
+
+	bth[BTH_RESERVED] = mask.reserved;
+	memcpy(udp + offsetof(struct udphdr, uh_sum), mask.sum, sizeof(mask.sum));
+	if (ipv4)
+		memcpy(ip - ICRC_LRH_SIZE, mask.ip, ICRC_LRH_SIZE + ROCE_IPV4_SIZE);
+	else
+		memcpy(ip - ICRC_LRH_SIZE, mask.ip, ICRC_LRH_SIZE + ROCE_IPV6_SIZE);
+	return htole32(crc);
+}
+
+bool roce_icrc_ok(struct roce_rx *rx, uint8_t *frame)
+{
+	uint32_t icrc = roce_icrc_in_place(frame, rx->icrc);
 
 	if (!memcmp(&icrc, frame + rx->icrc, sizeof(icrc)))
 		return true;
@@ -424,11 +210,6 @@ void roce_path_init(struct roce_path *path, const struct pkt *pkt,
 	path->sport = roce_sport(path->flow, pkt->src_qpn, pkt->dest_qpn);
 }
 
-static uint32_t roce_pad(uint32_t len)
-{
-	return -len & 3;
-}
-
 /* Bytes from the UDP header to the end. */
 static size_t roce_udp_size(const struct pkt *pkt)
 {
@@ -443,20 +224,6 @@ size_t roce_ip_size(const struct pkt *pkt)
 {
 	return roce_udp_size(pkt) + (gid_is_ipv4(pkt->dgid) ? ROCE_IPV4_SIZE :
 							      ROCE_IPV6_SIZE);
-}
-
-/* Sum of the 16-bit words of an IPv4 header: 0xffff if its checksum is right. */
-static uint16_t ipv4_sum(const struct iphdr *ip)
-{
-	uint16_t word[sizeof(*ip) / 2];
-	uint32_t sum = 0;
-	unsigned int i;
-
-	memcpy(word, ip, sizeof(word));
-	for (i = 0; i < ARRAY_SIZE(word); i++)
-		sum += word[i];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum + (sum >> 16);
 }
 
 static uint8_t *roce_put_ipv4(uint8_t *p, const struct roce_path *path,

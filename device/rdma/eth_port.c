@@ -75,27 +75,57 @@ bool eth_port_leads_to(const struct eth_port *port, const uint8_t *mac)
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */
 
+/* Headers, for the payload to follow them; NULL if the long way is to be taken. */
+static uint8_t *eth_port_begin(const struct eth_port *port, const struct pkt *pkt,
+			       uint8_t *frame)
+{
+	const uint8_t *mac = port->eth->mac(port->arg);
+
+	if (!pkt->head || pkt->icrc_twice || pkt->opcode == PKT_CNP)
+		return NULL;
+	if (!roce_head_is(pkt->head, mac) && !roce_head_init(pkt->head, pkt, mac))
+		return NULL;
+	return roce_head_build(frame, pkt->head, pkt, port->eth->mtu(port->arg));
+}
+
+/* The same of any packet; @why is set if it returns NULL. */
+static uint8_t *eth_port_begin_any(const struct eth_port *port, const struct pkt *pkt,
+				   uint8_t *frame, const char **why)
+{
+	struct roce_path path;
+
+	*why = "packet longer than the MTU of the port";
+	if (roce_ip_size(pkt) > port->eth->mtu(port->arg))
+		return NULL;
+	*why = "no packet for these GIDs";
+	roce_path_init(&path, pkt, port->eth->mac(port->arg));
+	return roce_build(frame, &path, pkt);
+}
+
 static const char *eth_port_transmit(const struct eth_port *port,
 				     const struct pkt *pkt)
 {
 	uint8_t frame[ROCE_FRAME_MAX], *payload;
-	struct roce_path path;
+	struct roce_head *head = pkt->head;
+	const char *why;
 	struct sg dst;
 	size_t len;
 
 	if (!port->eth)
 		return "no port";
-	if (roce_ip_size(pkt) > port->eth->mtu(port->arg))
-		return "packet longer than the MTU of the port";
-	roce_path_init(&path, pkt, port->eth->mac(port->arg));
-	payload = roce_build(frame, &path, pkt);
+	payload = eth_port_begin(port, pkt, frame);
+	if (!payload) {
+		head = NULL;
+		payload = eth_port_begin_any(port, pkt, frame, &why);
+	}
 	if (!payload)
-		return "no packet for these GIDs";
+		return why;
 	if (pkt->len) {
 		sg_init_flat(&dst, payload);
 		sg_copy(&dst, pkt->payload, pkt->len);
 	}
-	len = roce_finish(frame, payload, pkt);
+	len = head ? roce_head_finish(frame, head, payload, pkt) :
+		     roce_finish(frame, payload, pkt);
 	if (!port->eth->send(port->arg, frame, len))
 		return "port is down";
 	return NULL;

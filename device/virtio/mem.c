@@ -129,9 +129,15 @@ static void iov_advance(struct iov_iter *it, size_t len)
 size_t iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
 		  void *buf, size_t len)
 {
-	struct iov_iter it = iov_at(iov, n, off);
+	struct iov_iter it;
 	size_t done = 0, part;
 
+	/* As a rule all of it lies in the first piece. */
+	if (n && off <= iov->iov_len && len <= iov->iov_len - off) {
+		guest_mem_read_once(buf, (const uint8_t *)iov->iov_base + off, len);
+		return len;
+	}
+	it = iov_at(iov, n, off);
 	while ((part = iov_room(&it, len - done))) {
 		guest_mem_read_once((uint8_t *)buf + done, iov_ptr(&it), part);
 		iov_advance(&it, part);

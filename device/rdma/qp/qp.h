@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "packet/roce.h"
 #include "rdma/object/ah.h"
 #include "rdma/object/cq.h"
 #include "rdma/object/doorbell.h"
@@ -153,6 +154,7 @@ struct qp_attr {
  * @req:	sending half
  * @resp:	receiving half
  * @flow:	how much it may send, and when
+ * @head:	cache: headers of its packets, made anew after MODIFY_QP
  * @route:	where the peer is, as of @epoch
  * @epoch:	of the fabric; 0: there was no look-up yet
  * @peer:	the other end, if rdma/qp/fused.c serves the connection, as of @peer_stamp
@@ -201,6 +203,7 @@ struct qp {
 	struct requester req;
 	struct responder resp;
 	struct flow flow;
+	struct roce_head head;
 	struct route route;
 	uint64_t epoch;
 	struct qp *peer;

@@ -256,6 +256,7 @@ void qp_send(struct qp *qp, struct pkt *pkt)
 	pkt->dgid = qp->attr.ah_attr.grh.dgid;
 	pkt->vlan = qp->attr.vlan;
 	pkt->av = &qp->attr.av;
+	pkt->head = &qp->head;
 	pkt->from = qp->end;
 	qp_count_sent(qp, pkt->len);
 	route->transport->send(qp->end, route->to, pkt);

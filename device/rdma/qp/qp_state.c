@@ -219,6 +219,7 @@ static void qp_set_attr(struct qp *qp,
 	struct qp_attr *attr = &qp->attr;
 	const struct gid *gid;
 
+	qp->head.size = 0;
 	if (mask & VIRTIO_IB_QP_ACCESS_FLAGS)
 		attr->access = le32toh(req->qp_access_flags);
 	if (mask & VIRTIO_IB_QP_QKEY)

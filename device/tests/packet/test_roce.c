@@ -24,7 +24,7 @@ static const uint8_t smac[] = { 0x52, 0x54, 0, 0, 0xce, 1 };
 /* Packets of rdma_rxe                                                       */
 /* ------------------------------------------------------------------------- */
 
-static void expect_rebuilt(const struct golden *g)
+static void expect_rebuilt(struct golden *g)
 {
 	uint8_t frame[ROCE_FRAME_MAX];
 	struct roce_peek peek;
@@ -250,6 +250,34 @@ static void expect_same(const struct built *b)
 	}
 }
 
+/*
+ * By headers made in advance it is the same frame, also behind a packet of another length
+ * and with a mark of ECN.
+ */
+static void expect_by_head(const struct built *b)
+{
+	uint32_t mtu = roce_ip_size(&b->pkt), lens[] = { b->pkt.len, b->pkt.len / 2, b->pkt.len };
+	struct built other = *b;
+	struct roce_head head = {};
+	uint8_t frame[ROCE_FRAME_MAX], *p;
+	unsigned int i;
+
+	assert_false(roce_head_is(&head, smac));
+	assert_true(roce_head_init(&head, &b->pkt, smac));
+	assert_true(roce_head_is(&head, smac));
+	assert_null(roce_head_build(frame, &head, &b->pkt, mtu - 1));
+	for (i = 0; i < 3; i++) {
+		other.pkt.len = lens[i];
+		other.pkt.ect = i == 1;
+		build(&other);
+		p = roce_head_build(frame, &head, &other.pkt, mtu);
+		assert_non_null(p);
+		memcpy(p, other.data, other.pkt.len);
+		assert_int_equal(roce_head_finish(frame, &head, p, &other.pkt), other.len);
+		assert_memory_equal(frame, other.frame, other.len);
+	}
+}
+
 static void expect_round_trip(uint8_t opcode, bool ipv4, uint16_t vlan,
 			      uint32_t len)
 {
@@ -261,6 +289,8 @@ static void expect_round_trip(uint8_t opcode, bool ipv4, uint16_t vlan,
 	assert_null(roce_parse(&b.rx, b.frame, b.len));
 	assert_true(roce_icrc_ok(&b.rx, b.frame));
 	expect_same(&b);
+	if (opcode != PKT_CNP)
+		expect_by_head(&b);
 	assert_int_equal(b.rx.path.becn, opcode == PKT_CNP);
 	assert_true(b.rx.path.migrated);
 	assert_int_equal(b.rx.path.hops, 3);
