@@ -33,7 +33,7 @@ struct pingpong pp;
 
 static void daemon_start(char *const *options)
 {
-	char *argv[32] = {
+	char *argv[160] = {
 		(char *)"vhost-user-roce",
 		(char *)"--socket", pp.path[0], (char *)"--socket", pp.path[1],
 		(char *)"--socket", pp.path[2], (char *)"--qps", (char *)"8",
@@ -45,7 +45,7 @@ static void daemon_start(char *const *options)
 	unsigned int n = 19;
 
 	assert_non_null(program);
-	while (*options && n < 31)
+	while (*options && n < 159)
 		argv[n++] = *options++;
 	pp.pid = fork();
 	assert_true(pp.pid >= 0);
