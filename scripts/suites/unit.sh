@@ -11,6 +11,9 @@ rc=0
 step "unit tests of the device daemon"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
 step_end
+step "those with threads, under ThreadSanitizer"
+make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check-tsan 2>&1 | tee -a "$log" || rc=1
+step_end
 "$top/scripts/build/provider.sh" --test 2>&1 | tee -a "$log" || rc=1
 # It has no time here, but must not rot.
 "$top/scripts/suites/bench.sh" --build 2>&1 | tee -a "$log" || rc=1

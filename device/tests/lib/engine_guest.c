@@ -105,12 +105,12 @@ void eg_post_slot(struct eg_ring *ring)
 	uint16_t i = ring->avail % EG_QUEUE;
 
 	ring->vq.avail->ring[i] = htole16(i);
-	ring->vq.avail->idx = htole16(++ring->avail);
+	__atomic_store_n(&ring->vq.avail->idx, htole16(++ring->avail), __ATOMIC_RELEASE);
 }
 
 uint16_t eg_used(const struct eg_ring *ring)
 {
-	return le16toh(ring->vq.used->idx);
+	return le16toh(__atomic_load_n(&ring->vq.used->idx, __ATOMIC_ACQUIRE));
 }
 
 bool eg_wants_kick(const struct eg_ring *ring)

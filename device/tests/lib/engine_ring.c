@@ -97,13 +97,14 @@ void er_announce(struct er_qp *qp)
 	__le64 *top = &page->words[n / 64 / 64];
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (page->pending[n / 64] & bit)
+	if (__atomic_load_n(&page->pending[n / 64], __ATOMIC_RELAXED) & bit)
 		return;
 	__atomic_or_fetch(&page->pending[n / 64], bit, __ATOMIC_SEQ_CST);
-	if (!(*top & word))
+	if (!(__atomic_load_n(top, __ATOMIC_RELAXED) & word))
 		__atomic_or_fetch(top, word, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!page->ring_me || !__atomic_exchange_n(&page->ring_me, 0, __ATOMIC_SEQ_CST))
+	if (!__atomic_load_n(&page->ring_me, __ATOMIC_RELAXED) ||
+	    !__atomic_exchange_n(&page->ring_me, 0, __ATOMIC_SEQ_CST))
 		return;
 	qp->page->rung++;
 	if (qp->page->kick)
@@ -185,7 +186,9 @@ bool er_poll(struct er_cq *cq, struct virtio_rdma_cqe *cqe)
 void er_arm(struct er_cq *cq, uint32_t flags)
 {
 	cq->number++;
-	cq->control->arm = htole32(cq->number * VIRTIO_RDMA_ARM_NUMBER | flags);
+	__atomic_store_n(&cq->control->arm,
+			 htole32(cq->number * VIRTIO_RDMA_ARM_NUMBER | flags),
+			 __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -534,7 +537,7 @@ void er_expect_none(struct er_end *end)
 /* Events                                                                    */
 /* ------------------------------------------------------------------------- */
 
-void er_give_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
+bool er_put_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
 {
 	struct eg_ring *ring = &guest->event[vq];
 	bool kick = false;
@@ -544,7 +547,12 @@ void er_give_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
 		kick |= eg_wants_kick(ring);
 		eg_post_slot(ring);
 	}
-	if (kick)
+	return kick;
+}
+
+void er_give_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
+{
+	if (er_put_events(guest, vq, n))
 		rnic_queue_kick(guest->rnic, RNIC_EVENT, vq);
 }
 
@@ -564,7 +572,7 @@ bool er_take_event(struct eg_guest *guest, unsigned int vq,
 	if (eg_dump)
 		eg_dump(guest, "event", vq, event, sizeof(*event), NULL, 0);
 	/* used_event: interrupt for the next one. */
-	ring->vq.avail->ring[EG_QUEUE] = htole16(ring->seen);
+	__atomic_store_n(&ring->vq.avail->ring[EG_QUEUE], htole16(ring->seen), __ATOMIC_RELAXED);
 	return true;
 }
 

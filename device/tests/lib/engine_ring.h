@@ -255,6 +255,16 @@ void er_expect_none(struct er_end *end);
 /** er_arm() - arm a CQ */
 void er_arm(struct er_cq *cq, uint32_t flags);
 
+/**
+ * er_put_events() - give the device buffers for events, from a thread of the guest's own
+ * @guest:	guest
+ * @vq:		event virtqueue
+ * @n:		buffers
+ *
+ * Return: whether the doorbell is to be rung, by the thread of the device.
+ */
+bool er_put_events(struct eg_guest *guest, unsigned int vq, unsigned int n);
+
 /** er_give_events() - make @n buffers for events available */
 void er_give_events(struct eg_guest *guest, unsigned int vq, unsigned int n);
 

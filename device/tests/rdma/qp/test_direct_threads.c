@@ -25,12 +25,14 @@
  * @p:		pair of QPs
  * @kick:	eventfd that wakes it
  * @end:	it shall end
+ * @rung:	the doorbell of the event virtqueue was rung
  * @slept:	how often it slept
  */
 struct device {
 	struct er_pair *p;
 	int kick;
 	bool end;
+	bool rung;
 	unsigned int slept;
 };
 
@@ -71,6 +73,8 @@ static void *device_run(void *arg)
 		rnic_wake(d->p->b.end.guest->rnic);
 		rnic_queue_kick(d->p->a.end.guest->rnic, RNIC_DOORBELL, 0);
 		rnic_queue_kick(d->p->b.end.guest->rnic, RNIC_DOORBELL, 0);
+		if (__atomic_exchange_n(&d->rung, false, __ATOMIC_ACQUIRE))
+			rnic_queue_kick(d->p->b.end.guest->rnic, RNIC_EVENT, 0);
 	}
 	return NULL;
 }
@@ -93,7 +97,7 @@ static void take(struct er_end *end, const char *what)
 }
 
 /* Sleeps, as far as it can tell, until the CQ has something. */
-static void take_by_event(struct er_end *end)
+static void take_by_event(struct device *d, struct er_end *end)
 {
 	struct virtio_rdma_event event;
 	struct virtio_rdma_cqe cqe;
@@ -105,7 +109,10 @@ static void take_by_event(struct er_end *end)
 			break;
 		while (!er_take_event(end->end.guest, 0, &event))
 			wait_or_fail(since, "an event");
-		er_give_events(end->end.guest, 0, 1);
+		if (er_put_events(end->end.guest, 0, 1)) {
+			__atomic_store_n(&d->rung, true, __ATOMIC_RELEASE);
+			eventfd_write(d->kick, 1);
+		}
 		if (er_poll(&end->cq, &cqe))
 			break;
 	}
@@ -128,7 +135,7 @@ static void play(void **state, bool events)
 		er_recv(&p->b, IN, 4);
 		er_post_send(&p->a.qp, &wr);
 		if (events)
-			take_by_event(&p->b);
+			take_by_event(&d, &p->b);
 		else
 			take(&p->b, "a message");
 		take(&p->a, "a completion");
