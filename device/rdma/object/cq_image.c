@@ -7,7 +7,7 @@
 #include "rdma/object/cq_image.h"
 
 /* Bytes of the smallest one in a state. */
-#define CQ_STATE_SIZE	27u
+#define CQ_STATE_SIZE	22u
 
 static void cq_direct_io(struct state *st, struct cq *cq)
 {

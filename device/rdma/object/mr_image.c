@@ -10,7 +10,7 @@
 #include "rdma/object/mr_image.h"
 
 /* Bytes of the smallest one in a state. */
-#define MR_STATE_SIZE		23u
+#define MR_STATE_SIZE		21u
 #define EXTENT_STATE_SIZE	12u
 
 /* What a region is, as the state has it. */

@@ -14,7 +14,7 @@
 #include "rdma/object/srq.h"
 
 /* Bytes of the smallest one in a state. */
-#define SRQ_STATE_SIZE	58u
+#define SRQ_STATE_SIZE	48u
 
 /**
  * struct srq_returned - a request that was taken and given back

@@ -17,7 +17,7 @@
 #include "rdma/qp/wqe_image.h"
 
 /* Bytes of the smallest entry of each kind. */
-#define QP_STATE_SIZE		300u
+#define QP_STATE_SIZE		200u
 #define READ_STATE_SIZE		31u
 #define ATOMIC_STATE_SIZE	12u
 #define HELD_STATE_SIZE		(4u + 2 + sizeof(struct virtio_rdma_cq_req))

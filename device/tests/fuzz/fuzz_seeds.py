@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Makes seeds for a fuzzer.
 
-usage: fuzz_seeds.py packets|messages|commands|requests|rings DIRECTORY
+usage: fuzz_seeds.py packets|messages|commands|requests|rings|state DIRECTORY
 
 What the bytes mean stands at the top of the fuzzer of that name.
 """
@@ -211,10 +211,20 @@ def rings():
                + bytes(6))
 
 
+def state():
+    """A byte of a state that changes, here and there, and states that end early."""
+    for at in range(0, 30000, 61):
+        for value in (0, 1, 255):
+            yield at.to_bytes(2, "little") + bytes([1, value])
+        yield at.to_bytes(2, "little") + bytes([255])
+    for at in range(0, 30000, 401):
+        yield at.to_bytes(2, "little") + bytes([8]) + bytes([255] * 8)
+
+
 def main():
     """Writes them."""
     makers = {maker.__name__: maker
-              for maker in (packets, messages, commands, requests, rings)}
+              for maker in (packets, messages, commands, requests, rings, state)}
     target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(makers[sys.argv[1]]()):

@@ -234,6 +234,23 @@ void eg_ring_reset(struct eg_ring *ring);
 /** eg_deliver() - a packet arrives in memory, from the NIC with its source GID */
 void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt);
 
+/**
+ * eg_follow() - a pointer of the test's to a guest's NIC, to be kept up to date
+ *
+ * With EG_STATE in the environment a NIC is saved, freed, and loaded between the steps of a
+ * test, as long as no frame waits in its port.
+ */
+void eg_follow(struct rnic **rnic);
+
+/** eg_cycle() - do that now, if it is asked for */
+void eg_cycle(struct eg_guest *guest);
+
+/** eg_cycles - how often that was done */
+extern unsigned int eg_cycles;
+
+/** eg_cycle_off - the test has something that does not outlive a NIC: do not */
+extern bool eg_cycle_off;
+
 /** eg_run() - poll all NICs until none has work */
 void eg_run(struct engine *engine);
 

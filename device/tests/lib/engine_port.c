@@ -93,6 +93,7 @@ void eg_plug(struct engine *engine)
 			.mac = EG_MAC,
 			.mtu = EG_MTU,
 		};
+		eg_follow(&eg_port[i].rnic);
 		rnic_set_eth(eg_port[i].rnic, &port_eth, &eg_port[i]);
 	}
 }

@@ -17,13 +17,17 @@
 
 #define ETH_PORT_MTU	4096
 
+/* NICs are saved and loaded once in so many rounds, where that is asked for. */
+#define WIRE_CYCLE	61
+
 struct frame {
 	uint64_t due;
 	struct pkt pkt;
 	struct pkt_av av;
 	uint8_t sgid[GID_SIZE];
 	uint8_t dgid[GID_SIZE];
-	struct fabric_end *to;
+	unsigned int to;
+	int from;
 	TAILQ_ENTRY(frame) entry;
 	uint8_t data[ETH_PORT_MTU];
 };
@@ -49,7 +53,7 @@ static bool wire_chance(uint32_t thousandths)
 static bool wire_wait(struct frame *frame)
 {
 	uint64_t now = loop_now(wire_engine->loop), bytes;
-	uint64_t *free = &wire_free[frame->to == &wire_engine->guest[1].rnic->end];
+	uint64_t *free = &wire_free[frame->to];
 
 	if (*free < now)
 		*free = now;
@@ -91,6 +95,17 @@ static void wire_put(const struct frame *frame)
 		TAILQ_INSERT_HEAD(&wire_line, copy, entry);
 }
 
+/* NICs are named by number: another one may take the place of one meanwhile. */
+static struct fabric_end *wire_end(unsigned int number)
+{
+	return &wire_engine->guest[number].rnic->end;
+}
+
+static unsigned int wire_number(const struct fabric_end *end)
+{
+	return end == wire_end(1);
+}
+
 static bool wire_cut(const struct pkt_op *op)
 {
 	return eg_wire.cut & (op->response ? 2 : 1);
@@ -110,7 +125,8 @@ static void wire_send(struct fabric_end *from, struct fabric_end *to,
 	assert_true(!pkt->solicited || op->last);
 	frame.pkt = *pkt;
 	frame.av = *pkt->av;
-	frame.to = to;
+	frame.to = wire_number(to);
+	frame.from = pkt->from ? (int)wire_number(pkt->from) : -1;
 	memcpy(frame.sgid, pkt->sgid, GID_SIZE);
 	memcpy(frame.dgid, pkt->dgid, GID_SIZE);
 	if (PKT_SERVICE(pkt->opcode) != PKT_UD)
@@ -163,7 +179,8 @@ bool eg_wire_deliver(void)
 	frame->pkt.sgid = frame->sgid;
 	frame->pkt.dgid = frame->dgid;
 	frame->pkt.av = &frame->av;
-	frame->to->deliver(frame->to, &frame->pkt);
+	frame->pkt.from = frame->from < 0 ? NULL : wire_end(frame->from);
+	wire_end(frame->to)->deliver(wire_end(frame->to), &frame->pkt);
 	free(frame);
 	return true;
 }
@@ -209,8 +226,13 @@ void eg_wire_connect(struct eg_end *a, struct eg_end *b, uint8_t mtu)
 /* Poll and deliver what is due now; false if there was nothing to do. */
 static bool wire_round(struct engine *engine)
 {
+	static unsigned int rounds;
 	unsigned int i;
 	bool busy = false;
+
+	if (++rounds % WIRE_CYCLE == 0)
+		for (i = 0; i < EG_GUESTS; i++)
+			eg_cycle(&engine->guest[i]);
 
 	for (i = 0; i < EG_GUESTS; i++)
 		busy |= rnic_poll(engine->guest[i].rnic);

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A NIC saved and loaded: size, a golden file, states that are wrong.
+ *
+ * That it goes on is what all other tests of the engine show, with EG_STATE in the
+ * environment.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rdma/rnic_image.h"
+#include "rdma/rnic_priv.h"
+#include "tests/lib/engine_ring.h"
+
+#define RC	VIRTIO_IB_QPT_RC
+
+/* Bytes for an idle RC QP with its CQ, at most. */
+#define SIZE_MAX_QP	1024u
+
+/* The tests run in device/. */
+#define GOLDEN	"tests/state/golden-1.bin"
+
+static size_t save(struct eg_guest *guest, uint8_t **data)
+{
+	struct state st;
+	size_t size;
+
+	state_write(&st);
+	assert_true(rnic_save(guest->rnic, &st));
+	assert_true(state_written(&st));
+	size = st.at;
+	if (data)
+		*data = memcpy(malloc(size), st.data, size);
+	state_free(&st);
+	return size;
+}
+
+static bool handed_over;
+
+/* Loads into a NIC without objects; returns why not, or an empty text. */
+static const char *load(struct eg_guest *guest, const uint8_t *data, size_t size)
+{
+	static char why[200];
+	uint8_t *copy = malloc(size ? size : 1);
+	struct state st;
+
+	memcpy(copy, data, size);
+	if (state_read(&st, copy, size)) {
+		st.handed_over = handed_over;
+		rnic_load(guest->rnic, &st);
+	}
+	snprintf(why, sizeof(why), "%s", st.why);
+	free(copy);
+	return why;
+}
+
+static void expect_nothing(const struct eg_guest *guest)
+{
+	const struct rnic *rnic = guest->rnic;
+	uint32_t i;
+
+	assert_int_equal(rnic->pds.objs.used, 0);
+	assert_int_equal(rnic->mrs.objs.used, 0);
+	assert_int_equal(rnic->mrs.extents, 0);
+	assert_int_equal(rnic->ctx.ring_pages, 0);
+	assert_int_equal(rnic->ctx.wqes, 0);
+	for (i = 0; i < rnic->qps.size; i++)
+		assert_null(rnic->qps.qp[i]);
+	for (i = 0; i < rnic->cqs.size; i++)
+		assert_null(rnic->cqs.cq[i]);
+}
+
+/* An RC QP and its CQ of their own, connected; ring of @shape. */
+static void one_more(struct engine *engine, struct er_end *end, struct er_cq *cq,
+		     struct er_qp *qp, uint32_t bit)
+{
+	static const struct er_shape shape = { .send_depth = 64, .recv_depth = 64 };
+	struct eg_guest *guest = &engine->guest[0];
+	struct eg_end here = end->end;
+
+	er_cq_init(cq, guest, 128, 5, 0);
+	assert_int_equal(er_create_cq(cq), VIRTIO_NET_OK);
+	er_qp_init(qp, &end->page, cq, bit, RC, end->end.pdn, &shape);
+	assert_int_equal(er_create_qp(qp), VIRTIO_NET_OK);
+	here.qpn = qp->qpn;
+	eg_to(&here, RC, VIRTIO_IB_QPS_INIT, &end->end);
+	eg_to(&here, RC, VIRTIO_IB_QPS_RTR, &end->end);
+	eg_to(&here, RC, VIRTIO_IB_QPS_RTS, &end->end);
+}
+
+static void test_size(void **state)
+{
+	static const struct er_shape plain;
+	struct engine *engine = *state;
+	struct er_cq cq[8];
+	struct er_qp qp[8];
+	struct er_end end;
+	size_t before, each;
+	unsigned int i;
+
+	er_open(&end, &engine->guest[0], RC, &plain);
+	before = save(&engine->guest[0], NULL);
+	for (i = 0; i < 8; i++)
+		one_more(engine, &end, &cq[i], &qp[i], 10 + i);
+	each = (save(&engine->guest[0], NULL) - before) / 8;
+	print_message("%zu bytes for each idle RC QP with its CQ\n", each);
+	assert_in_range(each, 1, SIZE_MAX_QP);
+}
+
+/* Of a state with messages under way. */
+static struct er_pair *busy_pair(void **state)
+{
+	static const struct er_shape plain;
+	struct er_pair *p = er_pair_up(state, RC, &plain);
+	struct eg_wr wr = eg_send(&p->a.end, 1, 0, 3000);
+	unsigned int i;
+
+	/* No receive request: the peer is not ready, and the requests wait. */
+	for (i = 0; i < 3; i++)
+		er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	return p;
+}
+
+/* Whatever byte is changed: loaded or refused with a reason, and then nothing is left. */
+static void test_each_byte(void **state)
+{
+	struct er_pair *p = busy_pair(state);
+	struct eg_guest *guest = p->a.end.guest;
+	size_t i, n, refused = 0;
+	uint8_t *data, was;
+
+	n = save(guest, &data);
+	for (i = 0; i < n; i++) {
+		/* The tags of tables of thousands are all alike. */
+		if (i > 4096 && i < n - 4096 && i % 97)
+			continue;
+		was = data[i];
+		data[i] ^= i % 3 ? 0xff : 1;
+		eg_reset(guest);
+		if (load(guest, data, n)[0]) {
+			refused++;
+			expect_nothing(guest);
+		}
+		data[i] = was;
+	}
+	assert_in_range(refused, 500, n);
+	eg_reset(guest);
+	assert_string_equal(load(guest, data, n), "");
+	free(data);
+	free(p);
+}
+
+static void test_each_length(void **state)
+{
+	struct er_pair *p = busy_pair(state);
+	struct eg_guest *guest = p->a.end.guest;
+	uint64_t length;
+	uint8_t *data;
+	size_t i, n;
+
+	n = save(guest, &data);
+	eg_reset(guest);
+	for (i = 24; i < n; i += 1 + i / 500) {
+		length = htole64(i - 24);
+		memcpy(data + 16, &length, sizeof(length));
+		assert_string_not_equal(load(guest, data, i), "");
+		expect_nothing(guest);
+	}
+	free(data);
+	free(p);
+}
+
+static void test_other_limits(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	uint8_t *data;
+	size_t n = save(guest, &data);
+
+	eg_reset(guest);
+	guest->rnic->ctx.limits.direct_qps--;
+	assert_string_equal(load(guest, data, n),
+			    "section limits, direct_qps: 32, but 31 here");
+	free(data);
+}
+
+/* A GID that another guest has is not taken away by a state from elsewhere. */
+static void test_places(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	uint8_t raw[GID_SIZE], *data;
+	size_t n = save(guest, &data);
+	struct virtio_rdma_cmd_add_gid gid = { .index = 9 };
+	const struct gid *owner;
+
+	eg_gid(guest, raw);
+	eg_reset(guest);
+	memcpy(gid.gid, raw, GID_SIZE);
+	assert_int_equal(eg_command(&engine->guest[1], VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid,
+				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
+	assert_string_equal(load(guest, data, n), "");
+	owner = fabric_find(engine->fabric, raw, 0);
+	assert_ptr_equal(owner->end, &engine->guest[1].rnic->end);
+	free(data);
+}
+
+/*
+ * A state as version 1 wrote it, once for all.  STATE_GOLDEN in the environment writes the
+ * file of the present version.
+ */
+static void test_golden(void **state)
+{
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	static uint8_t buf[1 << 20];
+	uint8_t *data;
+	FILE *file;
+	size_t n;
+
+	if (getenv("STATE_GOLDEN")) {
+		struct er_pair *p = busy_pair(state);
+
+		n = save(guest, &data);
+		file = fopen(GOLDEN, "w");
+		assert_non_null(file);
+		assert_int_equal(fwrite(data, 1, n, file), n);
+		fclose(file);
+		free(data);
+		free(p);
+		eg_reset(guest);
+	}
+	eg_reset(guest);
+	file = fopen(GOLDEN, "r");
+	assert_non_null(file);
+	n = fread(buf, 1, sizeof(buf), file);
+	fclose(file);
+	handed_over = true;
+	assert_string_equal(load(guest, buf, n), "");
+	handed_over = false;
+	assert_int_equal(guest->rnic->mrs.objs.used, 1);
+	assert_int_equal(guest->rnic->qps.active_n, 1);
+	/* What was loaded is saved again, byte for byte. */
+	assert_int_equal(save(guest, &data), n);
+	assert_memory_equal(data, buf, n);
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_size, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_each_byte, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_each_length, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_other_limits, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_places, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_golden, eg_setup_direct, eg_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
