@@ -124,3 +124,19 @@ int filter_set_vlan(struct filter *filter, uint16_t vid, bool on)
 		filter->vlan[vid / 8] &= ~(1u << vid % 8);
 	return 0;
 }
+
+static void filter_macs_io(struct state *st, struct filter_macs *macs)
+{
+	state_bool(st, "overflow", &macs->overflow);
+	state_count(st, "addresses", &macs->n, FILTER_MACS_MAX, ETH_ALEN);
+	state_bytes(st, "addresses", macs->mac, (size_t)macs->n * ETH_ALEN);
+}
+
+void filter_io(struct state *st, struct filter *filter)
+{
+	state_bytes(st, "mac", filter->mac, ETH_ALEN);
+	state_u8(st, "mode", &filter->mode, UINT8_MAX);
+	filter_macs_io(st, &filter->uni);
+	filter_macs_io(st, &filter->multi);
+	state_bytes(st, "vlans", filter->vlan, sizeof(filter->vlan));
+}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ether/frame.h"
+#include "state/state.h"
 
 #define FILTER_MACS_MAX		64
 #define FILTER_VLANS		4096
@@ -76,5 +77,8 @@ int filter_set_macs(struct filter *filter, const uint8_t *req, size_t len);
 
 /** filter_set_vlan() - add or remove VLAN @vid; 0 or -EINVAL */
 int filter_set_vlan(struct filter *filter, uint16_t vid, bool on);
+
+/** filter_io() - save or load it, without what follows from features */
+void filter_io(struct state *st, struct filter *filter);
 
 #endif /* DEVICE_FILTER_H */

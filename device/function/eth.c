@@ -208,6 +208,18 @@ int eth_set_guest_offloads(struct function *fn, uint64_t offloads)
 	return 0;
 }
 
+uint64_t eth_guest_offloads(const struct function *fn)
+{
+	const struct eth_offload *row = eth_offloads;
+	uint64_t offloads = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(eth_offloads); i++, row++)
+		if (fn->port.offloads & row->offload)
+			offloads |= BIT(row->guest);
+	return offloads;
+}
+
 /* ------------------------------------------------------------------------- */
 /* Transmit                                                                  */
 /* ------------------------------------------------------------------------- */

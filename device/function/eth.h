@@ -40,6 +40,9 @@ void eth_negotiated(struct function *fn);
  */
 int eth_set_guest_offloads(struct function *fn, uint64_t offloads);
 
+/** eth_guest_offloads() - what the guest takes undone now, as for eth_set_guest_offloads() */
+uint64_t eth_guest_offloads(const struct function *fn);
+
 /** eth_poll() - send a bounded number of the guest's frames; true if any */
 bool eth_poll(struct function *fn);
 

@@ -308,7 +308,7 @@ void eg_deliver(const struct eg_guest *guest, const struct pkt *pkt)
 #define FOLLOWERS	4u
 
 /* Done in each of the first steps of a test, then once in so many. */
-#define CYCLE_FIRST	60u
+#define CYCLE_FIRST	30u
 #define CYCLE_REST	61u
 #define CYCLE_MANY	997u
 

@@ -5,6 +5,7 @@
 
 #include <linux/virtio_net.h>
 
+#include "rdma/rnic_image.h"
 #include "tests/lib/rnic_mock.h"
 #include "uapi/virtio_net_roce.h"
 
@@ -186,4 +187,14 @@ bool rnic_sleep(struct rnic *rnic)
 
 void rnic_wake(struct rnic *rnic)
 {
+}
+
+bool rnic_save(struct rnic *rnic, struct state *st)
+{
+	return !st->failed;
+}
+
+bool rnic_load(struct rnic *rnic, struct state *st)
+{
+	return state_read_end(st);
 }

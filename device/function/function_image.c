@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A function, with its RDMA side, saved and loaded.
+ *
+ * The front-end has negotiated the features, mapped the memory and started the virtqueues
+ * before: what the state says of these is checked.  The rest is set when all is known to be
+ * good.
+ */
+#include <string.h>
+
+#include "function/eth.h"
+#include "function/function_image.h"
+#include "function/function_priv.h"
+#include "rdma/rnic_image.h"
+
+/**
+ * struct function_image - a function that is being saved or loaded
+ * @fn:		function
+ * @filter:	what it receives
+ * @offloads:	as of eth_guest_offloads()
+ * @link_up:	the cable is plugged in
+ * @queue:	its virtqueues, if @has_queue
+ * @has_queue:	they were started
+ * @stats:	counters
+ */
+struct function_image {
+	struct function *fn;
+	struct filter filter;
+	uint64_t offloads;
+	bool link_up;
+	struct virtq_image queue[FUNCTION_QUEUES];
+	bool has_queue[FUNCTION_QUEUES];
+	struct function_stats stats;
+};
+
+static void function_section(struct state *st, void *arg)
+{
+	struct function_image *image = arg;
+	const struct function *fn = image->fn;
+	uint64_t features = fn->features;
+
+	state_u64(st, "features", &features, UINT64_MAX);
+	state_need(st, features == fn->features, "features", "others were negotiated here");
+	state_bool(st, "link_up", &image->link_up);
+	state_u64(st, "offloads", &image->offloads, UINT64_MAX);
+	state_need(st, !(image->offloads & ~features), "offloads", "not negotiated");
+	filter_io(st, &image->filter);
+	state_need(st, !(image->filter.mac[0] & 1) &&
+		       pin_mac_ok(&fn->config.pin, image->filter.mac), "mac",
+		   "not the address of mac= of its --socket");
+}
+
+/* A command that goes on is to be taken once more. */
+static void ethernet_queue_io(struct state *st, struct function_image *image, unsigned int i)
+{
+	const bool again = !st->loading && i == FUNCTION_CTRL && image->fn->ctrlq.busy;
+	struct virtq copy;
+
+	state_bool(st, "started", &image->has_queue[i]);
+	state_need(st, image->has_queue[i] == !!image->fn->vq[i], "started",
+		   "otherwise than it is here");
+	if (!image->has_queue[i] || st->failed)
+		return;
+	copy = *image->fn->vq[i];
+	copy.last_avail -= again;
+	virtq_io(st, &copy, st->loading ? &image->queue[i] : NULL);
+	image->queue[i].vq = image->fn->vq[i];
+}
+
+static void ethernet_section(struct state *st, void *arg)
+{
+	struct function_image *image = arg;
+	unsigned int i;
+
+	for (i = 0; i < FUNCTION_QUEUES; i++)
+		ethernet_queue_io(st, image, i);
+	state_u64(st, "tx", &image->stats.tx, UINT64_MAX);
+	state_u64(st, "tx_dropped", &image->stats.tx_dropped, UINT64_MAX);
+	state_u64(st, "rx", &image->stats.rx, UINT64_MAX);
+	state_u64(st, "rx_dropped", &image->stats.rx_dropped, UINT64_MAX);
+	state_u64(st, "rx_filtered", &image->stats.rx_filtered, UINT64_MAX);
+	state_u64(st, "doorbells", &image->stats.doorbells, UINT64_MAX);
+}
+
+static const struct state_section function_sections[] = {
+	{ "function", 1, 0, function_section },
+	{ "ethernet", 1, 0, ethernet_section },
+};
+
+static bool function_sections_io(struct state *st, struct function_image *image)
+{
+	return state_sections(st, function_sections, ARRAY_SIZE(function_sections), image);
+}
+
+bool function_save(struct function *fn, struct state *st)
+{
+	struct function_image image = {
+		.fn = fn,
+		.filter = fn->filter,
+		.offloads = eth_guest_offloads(fn),
+		.link_up = fn->link_up,
+		.stats = fn->stats,
+	};
+	unsigned int i;
+
+	for (i = 0; i < FUNCTION_QUEUES; i++)
+		image.has_queue[i] = fn->vq[i];
+	state_write(st);
+	return function_sections_io(st, &image) && rnic_save(fn->rnic, st) &&
+	       state_written(st);
+}
+
+bool function_load(struct function *fn, struct state *st)
+{
+	struct function_image image = { .fn = fn };
+	unsigned int i;
+
+	if (!function_sections_io(st, &image) || !rnic_load(fn->rnic, st))
+		return false;
+	image.filter.vlan_on = fn->filter.vlan_on;
+	fn->filter = image.filter;
+	fn->stats = image.stats;
+	fn->link_up = image.link_up;
+	function_port_changed(fn);
+	eth_set_guest_offloads(fn, image.offloads);
+	for (i = 0; i < FUNCTION_QUEUES; i++)
+		if (image.has_queue[i])
+			virtq_loaded(&image.queue[i]);
+	return true;
+}
