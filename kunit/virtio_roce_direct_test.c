@@ -576,6 +576,63 @@ static void direct_arm_twice(struct kunit *test)
 	direct_done(d);
 }
 
+/* A completion whose event the driver gets later. */
+static void direct_sent_late(struct direct *d, u32 index)
+{
+	typeof(d->mock->notify) notify = d->mock->notify;
+
+	WRITE_ONCE(d->mock->notify, NULL);
+	direct_sent(d, index, VIRTIO_IB_WC_SUCCESS);
+	WRITE_ONCE(d->mock->notify, notify);
+}
+
+/*
+ * An event that is handled late, when the CQ is armed again, is not an answer to that: one
+ * processor handles events, and another one polls and arms.
+ */
+static void direct_arm_with_late_event(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	direct_sent_late(d, 0);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, d->cqn);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+
+	/* The second arming still waits for any completion. */
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 1, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 2);
+
+	/* Now all is answered. */
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 2, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 2);
+	direct_done(d);
+}
+
+/* Events that no arming asked for do not take anything from later armings. */
+static void direct_arm_after_strays(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	for (i = 0; i < 5; i++)
+		mock_event(d->mock, VIRTIO_RDMA_EVENT_COMPLETION, d->cqn);
+	KUNIT_EXPECT_EQ(test, d->events, 5);
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 6);
+	direct_done(d);
+}
+
 /* Events of what does not exist, or of an unknown type, do nothing. */
 static void direct_events(struct kunit *test)
 {
@@ -1274,6 +1331,8 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_limits),
 	KUNIT_CASE(direct_arm),
 	KUNIT_CASE(direct_arm_twice),
+	KUNIT_CASE(direct_arm_with_late_event),
+	KUNIT_CASE(direct_arm_after_strays),
 	KUNIT_CASE(direct_events),
 	KUNIT_CASE(direct_qp_events),
 	KUNIT_CASE(direct_drained),

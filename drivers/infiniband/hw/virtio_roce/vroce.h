@@ -615,16 +615,17 @@ bool vroce_mr_access_is_ok(const struct vroce_dev *dev, int access);
  * @obj: its references
  * @cqn: its number
  * @queue: its virtqueue
- * @lock: guards &vroce_queue.next, the slots, @arm, @armed and @feed of a kernel's CQ,
- *	and &vroce_queue.done of the work queues that use it
+ * @lock: guards &vroce_queue.next, the slots, @feed, @armings, @any and @answered of a
+ *	kernel's CQ, and &vroce_queue.done of the work queues that use it
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
  * @due: if @short_of: number of completions that are there or may still come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
  * @qps: how often QPs of the kernel use it; guarded by the lock of &vroce_dev.cqs
  * @mem: its ring, if it is direct, and its control block; NULL if it has neither
  * @control: its control block, by which it is armed; NULL if it is armed by a command
- * @arm: number of the last arming of a kernel's CQ
- * @armed: what it was armed for since the last event
+ * @armings: with @control: how often the kernel armed it
+ * @any: number of its last arming for any completion, counted from 1
+ * @answered: armings up to this number are answered by events
  */
 struct vroce_hw_cq {
 	struct vroce_obj obj;
@@ -637,8 +638,9 @@ struct vroce_hw_cq {
 	unsigned int qps;
 	struct vroce_mem *mem;
 	struct virtio_rdma_cq_control *control;
-	u32 arm;
-	u32 armed;
+	u64 armings;
+	u64 any;
+	u64 answered;
 };
 
 /**

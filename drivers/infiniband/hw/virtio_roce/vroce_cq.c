@@ -366,13 +366,17 @@ static void vroce_cq_fatal(struct vroce_cq *cq)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/* There was an event: what is armed from now on stands for itself. */
-static void vroce_cq_disarmed(struct vroce_hw_cq *hw)
+/*
+ * There was an event, which answers an arming.  One that no arming asked for, or of a CQ
+ * that a process arms, is not counted.
+ */
+static void vroce_cq_answered(struct vroce_hw_cq *hw)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&hw->lock, flags);
-	hw->armed = 0;
+	if (hw->answered < hw->armings)
+		hw->answered++;
 	spin_unlock_irqrestore(&hw->lock, flags);
 }
 
@@ -400,7 +404,7 @@ static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number
 	if (!cq)
 		return;
 	if (type == VIRTIO_RDMA_EVENT_COMPLETION) {
-		vroce_cq_disarmed(cq->hw);
+		vroce_cq_answered(cq->hw);
 		vroce_cq_notify(&cq->ibcq);
 	} else {
 		vroce_cq_fatal(cq);
@@ -555,17 +559,36 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 }
 
 /*
- * Arm a CQ by a store.  The device sees the last word only, so that has to say what all
- * armings since the last event asked for.
+ * What to arm a CQ for.  The device sees the last arming only, so an arming repeats what
+ * earlier ones asked for and may not have got: one for solicited completions must not
+ * take the wake-up of one for any completion.
+ *
+ * There is at most one event for each arming, and they come in order.  So @answered events
+ * answer the armings up to this number, at least.  They may answer later ones, if an
+ * earlier one was overwritten before it was answered.  Then a completion that is not
+ * solicited can raise an event that nobody needs, but none is lost, however late events
+ * are handled.  A consumer that always arms in the same way gets no such event.
+ *
+ * Context: lock of the CQ held; @hw has counted the new arming.
  */
+static u32 vroce_cq_arm_bits(struct vroce_hw_cq *hw, bool solicited)
+{
+	if (!solicited)
+		hw->any = hw->armings;
+	return hw->any > hw->answered ? VIRTIO_RDMA_ARM_NEXT :
+					VIRTIO_RDMA_ARM_SOLICITED;
+}
+
+/* Arm a CQ by a store. */
 static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
 {
 	unsigned long flags;
+	u32 arm;
 
 	spin_lock_irqsave(&hw->lock, flags);
-	hw->armed |= solicited ? VIRTIO_RDMA_ARM_SOLICITED : VIRTIO_RDMA_ARM_NEXT;
-	hw->arm += VIRTIO_RDMA_ARM_NUMBER;
-	WRITE_ONCE(hw->control->arm, cpu_to_le32(hw->arm | hw->armed));
+	hw->armings++;
+	arm = hw->armings * VIRTIO_RDMA_ARM_NUMBER + vroce_cq_arm_bits(hw, solicited);
+	WRITE_ONCE(hw->control->arm, cpu_to_le32(arm));
 	/* The device stores a completion before it looks whether the CQ is armed. */
 	mb();
 	spin_unlock_irqrestore(&hw->lock, flags);
