@@ -1172,6 +1172,68 @@ static void direct_user_resize(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/**
+ * struct resize_watch - a thread that looks at a CQ while the device gives it another ring
+ * @work: the thread
+ * @mock: function
+ * @cqn: CQ
+ * @spins: a spinlock that other consumers of the device need was held
+ */
+struct resize_watch {
+	struct work_struct work;
+	struct mock *mock;
+	u32 cqn;
+	bool spins;
+};
+
+static void resize_watch_work(struct work_struct *work)
+{
+	struct resize_watch *w = container_of(work, struct resize_watch, work);
+	struct ib_device *ibdev = mock_ibdev(w->mock);
+	struct vroce_dev *dev = to_vdev(ibdev);
+	struct vroce_cq *cq = xa_load(&dev->cqs, w->cqn);
+
+	wait_for_completion(&w->mock->held);
+	w->spins = !spin_trylock_irq(&cq->hw->lock);
+	if (!w->spins)
+		spin_unlock_irq(&cq->hw->lock);
+	local_irq_disable();
+	if (xa_trylock(&dev->cqs))
+		xa_unlock(&dev->cqs);
+	else
+		w->spins = true;
+	local_irq_enable();
+	/* An event of it is handled meanwhile. */
+	mock_event(w->mock, VIRTIO_RDMA_EVENT_COMPLETION, w->cqn);
+	ib_device_put(ibdev);
+	complete(&w->mock->release);
+}
+
+/* The command for another ring may take long, and nobody spins for it. */
+static void direct_user_resize_held(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = process_direct(mock, &prog);
+	struct resize_watch w = {
+		.mock = mock,
+		.cqn = mock->qps[prog.qp.qpn].scqn,
+	};
+	struct resize_resp resp = {};
+
+	INIT_WORK_ONSTACK(&w.work, resize_watch_work);
+	mock->hold[CMD(RESIZE_CQ)] = true;
+	queue_work(system_unbound_wq, &w.work);
+	KUNIT_EXPECT_EQ(test, 0, process_resize_cq(p, prog.cq.handle, 100, &resp,
+						   sizeof(resp)));
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	KUNIT_EXPECT_FALSE(test, w.spins);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.depth, 128);
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
 /* The wr_id by which a request can be told is its cookie here. */
 static u32 direct_srq_cookie(struct mock *mock, u32 index)
 {
@@ -1347,6 +1409,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_user_memlock),
 	KUNIT_CASE(direct_user_dead),
 	KUNIT_CASE(direct_user_resize),
+	KUNIT_CASE(direct_user_resize_held),
 	KUNIT_CASE(direct_user_not_resized),
 	KUNIT_CASE(direct_user_srq_resize),
 	KUNIT_CASE(direct_user_srq_not_resized),
