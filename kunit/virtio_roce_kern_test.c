@@ -794,6 +794,66 @@ static void kern_datagram_content(struct kunit *test)
 	endpoint_done(ep);
 }
 
+static int post_datagram(struct kunit *test, struct ib_qp *qp, struct ib_ah *ah, u32 len1,
+			 u32 len2)
+{
+	struct ib_sge sge[] = { { .length = len1 }, { .length = len2 } };
+	struct ib_ud_wr wr = {
+		.wr = {
+			.opcode = IB_WR_SEND,
+			.sg_list = sge,
+			.num_sge = ARRAY_SIZE(sge),
+		},
+		.ah = ah,
+	};
+	const struct ib_send_wr *bad = NULL;
+	int err = ib_post_send(qp, &wr.wr, &bad);
+
+	KUNIT_EXPECT_PTR_EQ(test, bad, err ? &wr.wr : NULL);
+	return err;
+}
+
+/* A datagram is one packet: one that is longer than the MTU of the port is not posted. */
+static void kern_datagram_mtu(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct ib_qp_init_attr init = {
+		.send_cq = ep->cq,
+		.recv_cq = ep->cq,
+		.cap = { 4, 4, 2, 1, 64 },
+		.qp_type = IB_QPT_UD,
+	};
+	static const struct {
+		int interface;
+		u32 fits;
+	} mtus[] = { { 9000, 4096 }, { 1500, 1024 }, { 300, 256 }, { 100, 256 } };
+	struct vroce_ah ah = {};
+	struct ib_qp *qp;
+	u32 n = 0, i;
+
+	qp = ib_create_qp(ep->pd, &init);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp);
+	to_vqp(qp)->state = IB_QPS_RTS;
+	for (i = 0; i < ARRAY_SIZE(mtus); i++) {
+		WRITE_ONCE(mock->aux.netdev->mtu, mtus[i].interface);
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				post_datagram(test, qp, &ah.ibah, mtus[i].fits - 9, 10));
+		KUNIT_EXPECT_EQ(test, -EINVAL,
+				post_datagram(test, qp, &ah.ibah, U32_MAX, U32_MAX));
+		KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->sq_vqs[qp->qp_num]), n);
+		KUNIT_EXPECT_EQ(test, 0,
+				post_datagram(test, qp, &ah.ibah, mtus[i].fits - 9, 9));
+		KUNIT_EXPECT_EQ(test, mock_avail_idx(&mock->sq_vqs[qp->qp_num]), ++n);
+	}
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(qp));
+	/* A message of an RC QP is as many packets as it takes. */
+	to_rts(test, ep->qp);
+	KUNIT_EXPECT_EQ(test, 0, send(ep->qp, 1, IB_WR_SEND, 0,
+				      &(struct ib_sge) { .length = SZ_1M }, 1));
+	endpoint_done(ep);
+}
+
 /*
  * Requests that leave no completion: they are complete with the next one that does.
  * If they fail, or are flushed, they leave one all the same.
@@ -2146,6 +2206,7 @@ static struct kunit_case kern_cases[] = {
 	KUNIT_CASE(kern_forged_elsewhere),
 	KUNIT_CASE(kern_completion_content),
 	KUNIT_CASE(kern_datagram_content),
+	KUNIT_CASE(kern_datagram_mtu),
 	KUNIT_CASE(kern_unsignaled),
 	KUNIT_CASE(kern_notify),
 	KUNIT_CASE(kern_modify_more),

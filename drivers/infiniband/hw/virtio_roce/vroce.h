@@ -13,6 +13,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -1160,6 +1161,13 @@ static inline bool vroce_has_xrc(const struct vroce_dev *dev)
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_MCAST;
+}
+
+/* The MTU of the port follows that of the Ethernet interface, and can change at any time. */
+static inline enum ib_mtu vroce_active_mtu(const struct vroce_dev *dev)
+{
+	/* 0 is below the smallest InfiniBand MTU. */
+	return iboe_get_mtu(READ_ONCE(dev->aux->netdev->mtu)) ?: IB_MTU_256;
 }
 
 static inline struct vroce_dev *to_vdev(struct ib_device *ibdev)

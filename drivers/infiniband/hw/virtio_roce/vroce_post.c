@@ -237,6 +237,18 @@ static void vroce_keep_send(const struct vroce_qp *qp,
 		keep->len = vroce_sges_len(wr->sg_list, wr->num_sge);
 }
 
+/*
+ * A datagram is one packet, so it must fit into the MTU of the port.  One that does not
+ * fit any more when the device sends it is the device's to refuse.
+ */
+static bool vroce_datagram_fits(const struct vroce_qp *qp, const struct ib_send_wr *wr)
+{
+	const struct vroce_dev *dev = to_vdev(qp->ibqp.device);
+
+	return vroce_sges_len(wr->sg_list, wr->num_sge) <=
+	       ib_mtu_enum_to_int(vroce_active_mtu(dev));
+}
+
 /* Write a request to position @pos, which is free. */
 static int vroce_put_send(struct vroce_qp *qp, u32 pos,
 			  const struct ib_send_wr *wr)
@@ -252,6 +264,8 @@ static int vroce_put_send(struct vroce_qp *qp, u32 pos,
 	if (flags < 0)
 		return flags;
 	if (wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge)
+		return -EINVAL;
+	if (qp->hw->datagram && !vroce_datagram_fits(qp, wr))
 		return -EINVAL;
 
 	/* The rest is reserved.  It is zero since the slot was allocated. */

@@ -209,9 +209,7 @@ int vroce_query_port(struct ib_device *ibdev, u32 port,
 				   IB_PORT_PHYS_STATE_DISABLED;
 	}
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = iboe_get_mtu(READ_ONCE(netdev->mtu));
-	if (!attr->active_mtu)	/* below the smallest InfiniBand MTU */
-		attr->active_mtu = IB_MTU_256;
+	attr->active_mtu = vroce_active_mtu(dev);
 	attr->phys_mtu = READ_ONCE(netdev->mtu);
 	attr->gid_tbl_len = dev->port.gid_tbl_len;
 	attr->ip_gids = true;
