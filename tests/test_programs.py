@@ -10,7 +10,8 @@ from lab.pingpong import gid_index
 
 
 @pytest.mark.debug_kernel
-@pytest.mark.parametrize("case", ["destroy", "shared", "datagram", "inline", "arm", "rate"])
+@pytest.mark.parametrize("case", ["destroy", "shared", "datagram", "inline", "arm", "rate",
+                                  "window"])
 def test_habits(rdma_pair, case):
     """tests/guest/habits.c says what each case is."""
     guest = rdma_pair.a

@@ -11,6 +11,7 @@
  *   inline    inline data of a QP that was asked for none
  *   arm       a CQ is armed for any completion, and then for solicited ones
  *   rate      a QP gets a rate limit
+ *   window    a region is deregistered while a window is bound to it, of type 1 or 2
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -318,13 +319,88 @@ static void rate_case(void)
 	expect(ibv_destroy_qp(qp), 0, "destroy QP");
 }
 
+/* Bind a window to a region, or to nothing. */
+static void bind_window(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mr *region)
+{
+	struct ibv_mw_bind_info info = {
+		.mr = region, .addr = region ? (uintptr_t)region->addr : 0,
+		.length = region ? region->length : 0,
+		.mw_access_flags = region ? IBV_ACCESS_REMOTE_WRITE : 0,
+	};
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED, .bind_info = info };
+	struct ibv_send_wr *bad, wr = {
+		.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED,
+		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind_info = info },
+	};
+
+	if (mw->type == IBV_MW_TYPE_1) {
+		expect(ibv_bind_mw(qp, mw, &bind), 0, "bind");
+	} else {
+		expect(ibv_post_send(qp, &wr, &bad), 0, "bind");
+		mw->rkey = wr.bind_mw.rkey;
+	}
+	wait_for_completion();
+}
+
+/* The window is real: by its key the region is written. */
+static void write_by(struct ibv_qp *qp, struct ibv_mw *mw, char *to, char what)
+{
+	struct ibv_sge sge = { (uintptr_t)memory, 1, mr->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { .remote_addr = (uintptr_t)to, .rkey = mw->rkey },
+	};
+
+	memory[0] = what;
+	expect(ibv_post_send(qp, &wr, &bad), 0, "write by the window");
+	wait_for_completion();
+	require(*to == what, "data by the window");
+}
+
+static void window_of(enum ibv_mw_type type)
+{
+	static char room[LENGTH];
+	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_send_sge = 1 };
+	struct ibv_qp *qp = make_qp(IBV_QPT_RC, NULL, &cap);
+	struct ibv_mr *region;
+	struct ibv_mw *mw;
+
+	to_rts(qp);
+	region = ibv_reg_mr(pd, room, sizeof(room),
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	require(!!region, "region");
+	mw = ibv_alloc_mw(pd, type);
+	require(!!mw, "window");
+	bind_window(qp, mw, region);
+	write_by(qp, mw, room, 'a');
+	expect(ibv_dereg_mr(region), EBUSY, "deregister under a window");
+	/* That changed nothing. */
+	write_by(qp, mw, room + LENGTH - 1, 'b');
+	expect(ibv_dereg_mr(region), EBUSY, "deregister under a window");
+
+	if (type == IBV_MW_TYPE_1)
+		bind_window(qp, mw, NULL);
+	else
+		expect(ibv_dealloc_mw(mw), 0, "free the window");
+	expect(ibv_dereg_mr(region), 0, "deregister");
+	if (type == IBV_MW_TYPE_1)
+		expect(ibv_dealloc_mw(mw), 0, "free the window");
+	expect(ibv_destroy_qp(qp), 0, "destroy QP");
+}
+
+static void window_case(void)
+{
+	window_of(IBV_MW_TYPE_1);
+	window_of(IBV_MW_TYPE_2);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
 	{ "destroy", destroy_case }, { "shared", shared_case }, { "datagram", datagram_case },
 	{ "inline", inline_case }, { "arm", arm_case },
-	{ "rate", rate_case },
+	{ "rate", rate_case }, { "window", window_case },
 };
 
 int main(int argc, char **argv)
