@@ -314,14 +314,19 @@ static void arm_caller(struct kunit *test)
 
 /**
  * struct news_case - a CQ that is armed, and what happens to it then
- * @name: for the report
+ * @name: for the report; the same name in virtio_roce_arm_test.c is the same case
  * @slots: slots that the driver has given the device in all
  * @before: completions when it is armed; not all of them have been polled
  * @after: completions when an interrupt comes
  * @twice: it was armed before, with @first completions
  * @first: see @twice
+ * @solicited: armed for solicited completions
+ * @any_first: but first for any, with @twice
  * @told: is the handler called, with a device that does not hold completions
  * @held: and with one that does
+ *
+ * The used index does not say whether a completion is solicited.  So with an interrupt
+ * that was for something else a handler may be called that waits for a solicited one.
  */
 struct news_case {
 	const char *name;
@@ -330,6 +335,8 @@ struct news_case {
 	u16 after;
 	bool twice;
 	u16 first;
+	bool solicited;
+	bool any_first;
 	bool told;
 	bool held;
 };
@@ -343,12 +350,23 @@ static const struct news_case news_cases[] = {
 	{ "full, nothing comes", 4, 4, 4, .told = false, .held = true },
 	{ "one slot, full", 1, 1, 1, .told = false, .held = true },
 	{ "index wraps, full", 2, 2, 2, .told = false, .held = true },
+	{ "solicited, nothing comes", 4, 0, 0, .solicited = true,
+	  .told = false, .held = false },
+	{ "solicited, one comes", 4, 0, 1, .solicited = true, .told = true, .held = true },
+	{ "solicited, some not polled, nothing comes", 4, 2, 2, .solicited = true,
+	  .told = false, .held = false },
+	{ "solicited, full, nothing comes", 4, 4, 4, .solicited = true,
+	  .told = false, .held = true },
 	{ "armed twice, nothing comes", 4, 1, 1, .twice = true, .first = 1,
 	  .told = false, .held = false },
 	{ "armed twice, one came in between", 4, 2, 2, .twice = true, .first = 1,
 	  .told = true, .held = true },
 	{ "armed twice, one comes", 4, 1, 2, .twice = true, .first = 1,
 	  .told = true, .held = true },
+	{ "armed for any, then solicited, nothing comes", 4, 1, 1, .twice = true, .first = 1,
+	  .solicited = true, .any_first = true, .told = false, .held = false },
+	{ "armed for any, then solicited, one comes", 4, 1, 2, .twice = true, .first = 1,
+	  .solicited = true, .any_first = true, .told = true, .held = true },
 };
 
 static void news_name(const struct news_case *c, char *desc)
@@ -386,7 +404,31 @@ static enum hrtimer_restart news_irq(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static bool news_told(struct fake *fake, struct consumer *c, bool hold)
+/* A consumer in the kernel has a command for it, and the CQ is looked at with the answer. */
+static void news_request(struct fake *fake, struct consumer *c, bool solicited)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	KUNIT_EXPECT_EQ(fake->test, 0, vnr_arm_request(c->arm, solicited));
+	local_irq_restore(flags);
+}
+
+static void news_answer(struct fake *fake, struct fake_cmd *cmd)
+{
+	const struct news_case *n = fake->test->param_value;
+	unsigned int i;
+
+	for (i = 0; fake_take(fake, cmd); i++) {
+		expect_taken(fake->test, cmd, n->solicited && !(n->any_first && !i) ?
+			     VIRTIO_IB_NOTIFY_SOLICITED :
+			     VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+		answer(fake, cmd, VIRTIO_NET_OK);
+	}
+	KUNIT_EXPECT_EQ(fake->test, i, n->twice ? 2 : 1);
+}
+
+static bool news_told(struct fake *fake, struct consumer *c, struct fake_cmd *cmd, bool hold)
 {
 	const struct news_case *n = fake->test->param_value;
 	struct vnr_dev *dev = fake->dev;
@@ -396,11 +438,18 @@ static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 	dev->queues[CQN].pub.vring.avail->idx = cpu_to_virtio16(fake_vdev(fake),
 								n->slots);
 	clear_bit(CQN, dev->armed);
-	if (n->twice)
+	if (n->twice) {
 		news_arm(fake, n->first);
+		if (cmd)
+			news_request(fake, c, n->solicited && !n->any_first);
+	}
 	news_arm(fake, n->before);
+	if (cmd)
+		news_request(fake, c, n->solicited);
 	dev->queues[CQN].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake),
 							       n->after);
+	if (cmd)
+		news_answer(fake, cmd);
 	news.irq = dev->vectors[vnr_cq_vector(dev, CQN)].irq;
 	init_completion(&news.done);
 	vnr_hrtimer_setup(&news.timer, news_irq);
@@ -411,10 +460,14 @@ static bool news_told(struct fake *fake, struct consumer *c, bool hold)
 	return c->events != events;
 }
 
-/* The rule, for a vector of its own and for one that serves everything. */
+/*
+ * The rule of vnr_cq_has_news(), for a vector of its own and for one that serves everything,
+ * for a process's CQ and for one of the kernel.
+ */
 static void arm_news(struct kunit *test)
 {
 	const struct news_case *n = test->param_value;
+	struct fake_cmd *cmd = fake_cmds(test, 1);
 	struct consumer *c;
 	struct fake *fake;
 	unsigned int few;
@@ -427,8 +480,10 @@ static void arm_news(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
 		KUNIT_EXPECT_EQ(test, fake->dev->nvectors == 1, few);
 		c = consumer_open(fake);
-		KUNIT_EXPECT_EQ(test, news_told(fake, c, false), n->told);
-		KUNIT_EXPECT_EQ(test, news_told(fake, c, true), n->held);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, NULL, false), n->told);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, NULL, true), n->held);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, cmd, false), n->told);
+		KUNIT_EXPECT_EQ(test, news_told(fake, c, cmd, true), n->held);
 		consumer_close(c);
 	}
 }

@@ -280,6 +280,7 @@ struct virtio_rdma_rwqe *mock_srq_slot(struct mock *mock, u32 srq, u32 index);
 int mock_alloc_doorbell(struct mock *mock, const void *r, void *rsp);
 int mock_free_doorbell(struct mock *mock, const void *r, void *rsp);
 void mock_event(struct mock *mock, u16 type, u32 number);
+void mock_direct_raise(struct mock *mock, u32 cqn, bool solicited);
 void mock_direct_complete(struct mock *mock, u32 cqn,
 			  const struct virtio_rdma_cqe *cqe, bool solicited);
 void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index);

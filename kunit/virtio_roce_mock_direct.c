@@ -433,6 +433,27 @@ void mock_event(struct mock *mock, u16 type, u32 number)
 }
 
 /**
+ * mock_direct_raise() - an event, if a CQ is armed by its control block for a completion
+ * @mock: function
+ * @cqn: CQ
+ * @solicited: the completion is one of those that solicited events are for
+ */
+void mock_direct_raise(struct mock *mock, u32 cqn, bool solicited)
+{
+	struct mock_cq *cq = &mock->cqs[cqn];
+	u32 arm;
+
+	/* The driver arms, and then polls once more. */
+	smp_mb();
+	arm = le32_to_cpu(READ_ONCE(cq->control->arm));
+	if (arm == cq->told || !(arm & VIRTIO_RDMA_ARM_NEXT ||
+				 (solicited && arm & VIRTIO_RDMA_ARM_SOLICITED)))
+		return;
+	cq->told = arm;
+	mock_event(mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+}
+
+/**
  * mock_direct_complete() - add a completion, and an event if the CQ is armed for it
  * @mock: function
  * @cqn: direct CQ
@@ -445,7 +466,6 @@ void mock_direct_complete(struct mock *mock, u32 cqn,
 	struct mock_cq *cq = &mock->cqs[cqn];
 	size_t at = (cq->tail & (cq->cqe - 1)) * sizeof(*cqe);
 	struct virtio_rdma_cqe *slot;
-	u32 arm;
 
 	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
 	KUNIT_ASSERT_LT(mock->test, cq->tail -
@@ -456,14 +476,7 @@ void mock_direct_complete(struct mock *mock, u32 cqn,
 	smp_store_release(&slot->phase, cq->tail & cq->cqe ? 0 : 1);
 	cq->tail++;
 
-	/* The driver arms, and then polls once more. */
-	smp_mb();
-	arm = le32_to_cpu(READ_ONCE(cq->control->arm));
-	if (arm == cq->told || !(arm & VIRTIO_RDMA_ARM_NEXT ||
-				 (solicited && arm & VIRTIO_RDMA_ARM_SOLICITED)))
-		return;
-	cq->told = arm;
-	mock_event(mock, VIRTIO_RDMA_EVENT_COMPLETION, cqn);
+	mock_direct_raise(mock, cqn, solicited);
 }
 
 /**
