@@ -246,13 +246,19 @@ REFUSED = ("DEREG_MR", "DETACH_MCAST", "DESTROY_QP", "DESTROY_CQ", "DESTROY_SRQ"
 
 # Those that a process hears the refusal of, and how.
 FAILED = {"MODIFY_QP": "modify QP: Invalid argument", "QUERY_QP": "query QP: Input/output error",
+          "CREATE_PD": "make PD: Cannot allocate memory",
+          "CREATE_CQ": "make CQ: Cannot allocate memory",
+          "CREATE_SRQ": "make SRQ: Cannot allocate memory",
+          "CREATE_AH": "make AH: Cannot allocate memory",
           "CREATE_QP": "make QP: Cannot allocate memory",
+          "ALLOC_DOORBELL": "make QP: Cannot allocate memory",
+          "ALLOC_MW": "make MW: Cannot allocate memory",
           "ATTACH_MCAST": "join group: Cannot allocate memory",
           "REG_USER_MR": "make MR: Cannot allocate memory"}
 
-# Those that the driver and ib_core send when the device is found.
+# Those that the driver and ib_core send when the device is found, but for REQ_NOTIFY_CQ.
 AT_START = ("QUERY_DEVICE", "QUERY_PORT", "CREATE_PD", "GET_DMA_MR", "CREATE_CQ", "CREATE_QP",
-            "MODIFY_QP", "ADD_GID", "REQ_NOTIFY_CQ")
+            "MODIFY_QP", "ADD_GID")
 
 
 def happened(daemon, before, kind):
@@ -323,11 +329,40 @@ def test_errors_at_start(daemon, victim):
         victim.run(f"ip addr add 10.78.9.9/32 dev {interface};"
                    f" ip addr del 10.78.9.9/32 dev {interface}", check=False)
         daemon.order({})
-        # A CQ that has a control block is armed without a command.
-        if command != "REQ_NOTIFY_CQ":
-            assert happened(daemon, before, f"REFUSE_{command}") > 0, command
+        assert happened(daemon, before, f"REFUSE_{command}") > 0, command
         victim.assert_kernel_clean()
     victim.load_modules()
+    assert_works(victim)
+
+
+@pytest.fixture(name="unarmed")
+def _unarmed():
+    """A function whose CQs are armed by commands, and its daemon."""
+    daemon = HostileDaemon("hostile-arm", guests=1, seed=SEED, limits=VIRTQUEUES).start()
+    guest = lab.Guest("victim-arm", 1, [lab.roce_device(daemon.sockets[0], daemon.limits)])
+    guest.start()
+    guest.wait_ready()
+    guest.load_modules()
+    yield daemon, guest
+    guest.stop()
+    daemon.stop()
+
+
+def test_arming_is_refused(unarmed):
+    """A process hears of it; of the kernel's CQs the driver says it; then all is well again."""
+    daemon, victim = unarmed
+    before = daemon.counts()
+    daemon.order({"REFUSE_REQ_NOTIFY_CQ": 1000})
+    result = letgo(victim, check=False)
+    assert "notify: Input/output error" in result.stdout.splitlines(), str(result)
+    assert happened(daemon, before, "REFUSE_REQ_NOTIFY_CQ") == 1
+    unload(victim)
+    before = daemon.counts()
+    victim.run("modprobe -a virtio_roce ib_uverbs; udevadm settle")
+    victim.wait_until("dmesg | grep -q 'REQ_NOTIFY_CQ failed for CQ'", 30)
+    daemon.order({})
+    assert happened(daemon, before, "REFUSE_REQ_NOTIFY_CQ") > 0
+    victim.assert_kernel_clean()
     assert_works(victim)
 
 
