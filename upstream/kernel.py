@@ -20,7 +20,7 @@ PARTS = (
     ("wire", ("vroce_wire.c", "vroce_wire.h", "vroce_layout.c")),
     ("commands", ("vroce_cmd.c", "vroce_cmd.h", "vroce_cmd_srq.c", "vroce_trace.c",
                   "vroce_trace.h")),
-    ("objects", ("vroce.h", "vroce_obj.c", "vroce_kept.c")),
+    ("objects", ("vroce.h", "vroce_obj.c", "vroce_kept.c", "vroce_users.c", "vroce_udata.c")),
     ("queues", ("vroce_queue.c", "vroce_ring.h", "vroce_form.c", "vroce_form.h", "vroce_mem.c",
                 "vroce_doorbell.c")),
     ("user", ("vroce_user.c", "vroce_mmap.c")),
@@ -28,7 +28,7 @@ PARTS = (
     ("cq", ("vroce_cq.c", "vroce_resize.c")),
     ("qp", ("vroce_qp.c", "vroce_hw_qp.c", "vroce_srq.c", "vroce_srq_resize.c",
             "vroce_domain.c")),
-    ("post", ("vroce_post.c", "vroce_flush.c", "vroce_drain.c")),
+    ("post", ("vroce_kq.c", "vroce_post.c", "vroce_flush.c", "vroce_drain.c")),
     ("device", REST),
 )
 

@@ -390,6 +390,44 @@ void vroce_maps_remove(struct vroce_maps *maps);
 int vroce_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void vroce_mmap_free(struct rdma_user_mmap_entry *entry);
 
+/* ----- vroce_udata.c: data exchanged with the provider ----- */
+
+int vroce_check_udata(struct ib_udata *udata, size_t outlen);
+int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
+int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
+bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata);
+
+/* ----- vroce_users.c: users, and what each may have at a time ----- */
+
+/**
+ * struct vroce_user - a user of the device
+ * @list: in &vroce_dev.users
+ * @dev: device
+ * @refs: contexts of the user, and threads that have a place; guarded by the lock of the
+ *	list
+ * @uid: who it is
+ * @gate: free places for verbs
+ * @lengthy: free place for a long command
+ */
+struct vroce_user {
+	struct list_head list;
+	struct vroce_dev *dev;
+	unsigned int refs;
+	kuid_t uid;
+	struct semaphore gate;
+	struct semaphore lengthy;
+};
+
+struct vroce_ucontext;
+
+void vroce_users_init(struct vroce_dev *dev);
+struct vroce_user *vroce_user_get(struct vroce_dev *dev);
+void vroce_user_put(struct vroce_user *user);
+struct vroce_user *vroce_long_begin(struct vroce_dev *dev, u32 npages);
+void vroce_long_end(struct vroce_user *user);
+int vroce_gate_init(struct vroce_ucontext *uctx);
+void vroce_gate_exit(struct vroce_ucontext *uctx);
+
 /* ----- vroce_user.c: contexts, and what a provider is told ----- */
 
 /**
@@ -408,10 +446,6 @@ struct vroce_ucontext {
 	struct vroce_doorbell doorbell;
 };
 
-int vroce_check_udata(struct ib_udata *udata, size_t outlen);
-int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
-int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
-bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata);
 extern const struct uapi_definition vroce_uapi_defs[];
 
 int vroce_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
@@ -465,6 +499,7 @@ int vroce_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata);
 /* ----- vroce_verbs.c: device, port, GIDs ----- */
 
 bool vroce_port_is_active(const struct vroce_dev *dev);
+void vroce_port_update(struct vroce_dev *dev);
 int vroce_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata);
 int vroce_modify_device(struct ib_device *ibdev, int mask,
@@ -662,16 +697,14 @@ struct vroce_cq {
 	struct mutex resizing;	/* hw->mem, hw->control, maps */
 };
 
-void vroce_cq_notify(void *data);
-bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit);
-void vroce_cq_unexpect(struct vroce_hw_cq *hw);
+void vroce_cq_fatal(struct vroce_cq *cq);
+void vroce_cq_answered(struct vroce_cq *cq);
 int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    VROCE_CREATE_CQ_ARG *arg);
 int vroce_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata);
 int vroce_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
-void vroce_cq_events(struct vroce_dev *dev, bool on);
 
 /* ----- vroce_resize.c: another ring for a direct CQ ----- */
 
@@ -748,8 +781,6 @@ int vroce_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int vroce_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int vroce_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
-bool vroce_srq_complete(struct vroce_hw_srq *hw, u32 cookie,
-			struct vroce_request *request);
 void vroce_srq_event(struct vroce_dev *dev, u32 handle, enum ib_event_type type);
 
 /* ----- vroce_qp.c: queue pairs ----- */
@@ -894,6 +925,34 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int vroce_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void vroce_qp_event(struct vroce_dev *dev, u16 type, u32 qpn);
 
+/* ----- vroce_kq.c: queues of the kernel ----- */
+
+/* Marks a completion whose QP is gone. */
+#define VROCE_QPN_GONE		U32_MAX
+
+static inline struct vroce_request *vroce_queue_request(const struct vroce_queue *q,
+							u32 pos)
+{
+	return &q->requests[pos & (q->depth - 1)];
+}
+
+void vroce_cq_notify(void *data);
+bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit);
+void vroce_cq_unexpect(struct vroce_hw_cq *hw);
+void vroce_put_sges(struct virtio_rdma_sge *wire, const struct ib_sge *sge, int n);
+u32 vroce_sges_len(const struct ib_sge *sge, int n);
+void vroce_put_recv(const struct vroce_queue *q, void *slot,
+		    struct vroce_request *keep, const struct ib_recv_wr *wr);
+bool vroce_wq_owed(const struct vroce_queue *q, u32 pos);
+bool vroce_srq_complete(struct vroce_hw_srq *hw, u32 cookie,
+			struct vroce_request *request);
+bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
+void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp);
+
+/* ----- vroce_event.c: events of objects ----- */
+
+void vroce_events(struct vroce_dev *dev, bool on);
+
 /* ----- vroce_post.c: the data path of kernel consumers ----- */
 
 /*
@@ -906,22 +965,11 @@ int vroce_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr);
 int vroce_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr);
-void vroce_put_recv(const struct vroce_queue *q, void *slot,
-		    struct vroce_request *keep, const struct ib_recv_wr *wr);
 int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
-bool vroce_cq_has_completions(struct vroce_hw_cq *hw);
-void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp);
 void vroce_backlog_drop(struct vroce_qp *qp);
 
 /* ----- vroce_gate.c: the verbs above, for a process ----- */
 
-struct vroce_user;
-
-void vroce_users_init(struct vroce_dev *dev);
-struct vroce_user *vroce_long_begin(struct vroce_dev *dev, u32 npages);
-void vroce_long_end(struct vroce_user *user);
-int vroce_gate_init(struct vroce_ucontext *uctx);
-void vroce_gate_exit(struct vroce_ucontext *uctx);
 int vroce_gate_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_gate_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -1043,8 +1091,6 @@ struct vroce_dev {
 	spinlock_t kept_lock;	/* kept */
 	struct list_head kept;
 };
-
-void vroce_port_update(struct vroce_dev *dev);
 
 /* Can work requests register memory? */
 static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)

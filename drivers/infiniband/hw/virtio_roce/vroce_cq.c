@@ -223,20 +223,6 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/**
- * vroce_cq_notify() - there may be completions
- * @data: &struct ib_cq
- *
- * Context: hard interrupt, or interrupts off.
- */
-void vroce_cq_notify(void *data)
-{
-	struct ib_cq *ibcq = data;
-
-	if (ibcq->comp_handler)
-		ibcq->comp_handler(ibcq, ibcq->cq_context);
-}
-
 static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 {
 	struct virtio_roce_create_cq_resp resp = {};
@@ -261,44 +247,6 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	if (err)
 		vroce_maps_remove(&cq->maps);
 	return err;
-}
-
-/**
- * vroce_cq_expect() - count one more completion that will come
- * @hw: CQ
- * @limit: refuse if this many are already due
- *
- * Only a CQ that got fewer slots than were asked for is counted.  Any other CQ has the
- * room that its user asked for, and the user must not overrun it.
- *
- * Context: any.
- * Return: false if there is no room for the completion.
- */
-bool vroce_cq_expect(struct vroce_hw_cq *hw, u32 limit)
-{
-	int due;
-
-	if (!hw->short_of)
-		return true;
-	due = atomic_read(&hw->due);
-	do {
-		if (due >= (int)limit)
-			return false;
-	} while (!atomic_try_cmpxchg(&hw->due, &due, due + 1));
-	return true;
-}
-
-/**
- * vroce_cq_unexpect() - a completion was polled, or will not come after all
- * @hw: CQ
- *
- * Context: any.
- */
-void vroce_cq_unexpect(struct vroce_hw_cq *hw)
-{
-	/* Stop at 0: a broken device may add completions that no request is due. */
-	if (hw->short_of)
-		atomic_dec_if_positive(&hw->due);
 }
 
 /*
@@ -352,8 +300,15 @@ static void vroce_cq_disable(struct vroce_dev *dev, struct vroce_cq *cq)
 		dev->aux->ops->cq_disable(dev->aux, cq->hw->cqn);
 }
 
-/* Once: the core keeps each event until the process reads it. */
-static void vroce_cq_fatal(struct vroce_cq *cq)
+/**
+ * vroce_cq_fatal() - a CQ is in error
+ * @cq: CQ
+ *
+ * Its consumer is told once: the core keeps each event until the process reads it.
+ *
+ * Context: interrupts off.
+ */
+void vroce_cq_fatal(struct vroce_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 	struct ib_event event = {
@@ -366,61 +321,23 @@ static void vroce_cq_fatal(struct vroce_cq *cq)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/*
- * There was an event, which answers an arming.  One that no arming asked for, or of a CQ
- * that a process arms, is not counted.
+/**
+ * vroce_cq_answered() - there was an event of a CQ, which answers an arming
+ * @cq: CQ
+ *
+ * An event that no arming asked for, or of a CQ that a process arms, is not counted.
+ *
+ * Context: any.
  */
-static void vroce_cq_answered(struct vroce_hw_cq *hw)
+void vroce_cq_answered(struct vroce_cq *cq)
 {
+	struct vroce_hw_cq *hw = cq->hw;
 	unsigned long flags;
 
 	spin_lock_irqsave(&hw->lock, flags);
 	if (hw->answered < hw->armings)
 		hw->answered++;
 	spin_unlock_irqrestore(&hw->lock, flags);
-}
-
-/*
- * The device says that something has happened to an object, which may not exist.  A CQ
- * that is found stays until this returns: see vroce_cq_disable().
- *
- * Context: interrupts off.
- */
-static void vroce_cq_event(struct virtio_net_roce_aux *aux, u16 type, u32 number)
-{
-	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
-	struct vroce_cq *cq;
-
-	if (type == VIRTIO_RDMA_EVENT_SRQ_LIMIT)
-		vroce_srq_event(dev, number, IB_EVENT_SRQ_LIMIT_REACHED);
-	if (type == VIRTIO_RDMA_EVENT_SRQ_ERROR)
-		vroce_srq_event(dev, number, IB_EVENT_SRQ_ERR);
-	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
-	    type != VIRTIO_RDMA_EVENT_CQ_ERROR) {
-		vroce_qp_event(dev, type, number);
-		return;
-	}
-	cq = xa_load(&dev->cqs, number);
-	if (!cq)
-		return;
-	if (type == VIRTIO_RDMA_EVENT_COMPLETION) {
-		vroce_cq_answered(cq->hw);
-		vroce_cq_notify(&cq->ibcq);
-	} else {
-		vroce_cq_fatal(cq);
-	}
-}
-
-/**
- * vroce_cq_events() - let events reach the CQs
- * @dev: device with %VIRTIO_IB_DEVICE_EVENTS
- * @on: false to stop
- *
- * Context: may sleep.
- */
-void vroce_cq_events(struct vroce_dev *dev, bool on)
-{
-	dev->aux->ops->events(dev->aux, on ? vroce_cq_event : NULL);
 }
 
 /**

@@ -47,8 +47,6 @@ void vroce_cq_advance(struct vroce_queue *q, const void *entry);
 void vroce_cq_publish(struct vroce_queue *q);
 __le32 *vroce_cq_entry_qpn(const struct vroce_queue *q, void *entry);
 
-bool vroce_wq_owed(const struct vroce_queue *q, u32 pos);
-
 void vroce_cq_flush_begin(struct vroce_queue *q);
 bool vroce_cq_flush_put(struct vroce_queue *q, u32 qpn, u32 pos, bool recv,
 			u8 status);

@@ -6,13 +6,17 @@
  * its interrupts, and publishes an auxiliary device, to which this driver binds.
  * From the top:
  *
- *   verbs      vroce_gate.c vroce_verbs.c vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c
- *              vroce_mcast.c vroce_mmap.c vroce_post.c vroce_drain.c vroce_user.c
- *              vroce_counters.c vroce_restrack.c
- *   objects    vroce_obj.c vroce_hw_qp.c vroce_queue.c vroce_form.c vroce_mem.c vroce_doorbell.c:
- *              what the device holds, and its memory;
- *              vroce_flush.c: what happens to it when the device is dead
- *   commands   vroce_cmd.c: one function for each
+ *   callers    vroce_gate.c: the verbs below, for a process; vroce_event.c, vroce_watch.c,
+ *              vroce_restrack.c, vroce_counters.c
+ *   verbs      vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c vroce_mcast.c
+ *              vroce_domain.c vroce_user.c vroce_verbs.c; vroce_post.c and vroce_drain.c for
+ *              consumers in the kernel; vroce_resize.c vroce_srq_resize.c
+ *   objects    vroce_hw_qp.c: what the device holds; vroce_flush.c: what happens to it when
+ *              the device is dead
+ *   queues     vroce_kq.c: what the kernel posts and polls; vroce_mmap.c: what a process maps;
+ *              vroce_queue.c vroce_form.c vroce_doorbell.c vroce_mem.c vroce_list.c
+ *   base       vroce_obj.c vroce_kept.c vroce_users.c vroce_udata.c
+ *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
  * and below them the operations of &struct virtio_net_roce_aux.
@@ -29,7 +33,7 @@
 
 #define VROCE_NAME	"virtio_roce"
 
-/* Number of deferred releases at a time; see vroce_gate.c for the reason. */
+/* Number of deferred releases at a time; see vroce_users.c for the reason. */
 #define VROCE_WQ_PLACES	4
 
 static const struct ib_device_ops vroce_ops = {
@@ -342,34 +346,6 @@ static void vroce_clear_rings(struct virtio_net_roce_aux *aux)
 	}
 }
 
-/**
- * vroce_port_update() - tell clients if the port came up or went down
- * @dev: device
- *
- * The state is read under the lock, so what is told last is the newest state, no matter
- * who tells it.
- *
- * Context: any.
- */
-void vroce_port_update(struct vroce_dev *dev)
-{
-	struct ib_event event = {
-		.device = &dev->ibdev,
-		.element.port_num = 1,
-	};
-	unsigned long flags;
-	bool active;
-
-	spin_lock_irqsave(&dev->port_lock, flags);
-	active = vroce_port_is_active(dev);
-	if (active != dev->port_active) {
-		dev->port_active = active;
-		event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
-		ib_dispatch_event(&event);
-	}
-	spin_unlock_irqrestore(&dev->port_lock, flags);
-}
-
 static int vroce_netdev_event(struct notifier_block *nb, unsigned long event,
 			      void *ptr)
 {
@@ -496,7 +472,7 @@ static int vroce_probe(struct auxiliary_device *adev,
 		goto err_dealloc;
 	auxiliary_set_drvdata(adev, dev);
 	if (vroce_has_events(dev))
-		vroce_cq_events(dev, true);
+		vroce_events(dev, true);
 	err = vroce_register(dev);
 	if (err)
 		goto err_events;
@@ -513,7 +489,7 @@ err_unregister:
 	ib_unregister_device(&dev->ibdev);
 err_events:
 	if (vroce_has_events(dev))
-		vroce_cq_events(dev, false);
+		vroce_events(dev, false);
 	vroce_dev_exit(dev);
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
@@ -529,7 +505,7 @@ static void vroce_remove(struct auxiliary_device *adev)
 	ib_unregister_device(&dev->ibdev);
 	vroce_flush_listen(dev, false);
 	if (vroce_has_events(dev))
-		vroce_cq_events(dev, false);
+		vroce_events(dev, false);
 	vroce_dev_exit(dev);
 	ib_dealloc_device(&dev->ibdev);
 }

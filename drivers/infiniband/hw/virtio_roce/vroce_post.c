@@ -34,17 +34,8 @@
 #include "vroce.h"
 #include "vroce_wire.h"
 
-/* Marks a completion whose QP is gone. */
-#define VROCE_QPN_GONE		U32_MAX
-
 /* Bytes before the payload in the receive buffer of a datagram. */
 #define VROCE_GRH_LEN		40
-
-static struct vroce_request *vroce_queue_request(const struct vroce_queue *q,
-						 u32 pos)
-{
-	return &q->requests[pos & (q->depth - 1)];
-}
 
 /*
  * May a request be put at @pos?  The request that was in its slot must be complete.  The
@@ -70,25 +61,6 @@ static void vroce_wq_publish(struct virtio_net_roce_aux *aux,
 	/* A poller that sees this index also sees the requests before it. */
 	smp_store_release(&q->next, pos);
 	vroce_wq_announce(aux, q, old);
-}
-
-static void vroce_put_sges(struct virtio_rdma_sge *wire,
-			   const struct ib_sge *sge, int n)
-{
-	for (; n--; wire++, sge++) {
-		wire->addr = cpu_to_le64(sge->addr);
-		wire->length = cpu_to_le32(sge->length);
-		wire->lkey = cpu_to_le32(sge->lkey);
-	}
-}
-
-static u32 vroce_sges_len(const struct ib_sge *sge, int n)
-{
-	u64 len = 0;
-
-	for (; n--; sge++)
-		len += sge->length;
-	return min_t(u64, len, U32_MAX);
 }
 
 /* The scatter list of an inline request has addresses of the kernel. */
@@ -355,31 +327,6 @@ out:
 	return err;
 }
 
-/**
- * vroce_put_recv() - write a receive request except for what depends on its position
- * @q: receive queue, of a QP or an SRQ
- * @slot: where to
- * @keep: what the driver remembers about it
- * @wr: request, whose number of elements was checked
- *
- * Context: any.
- */
-void vroce_put_recv(const struct vroce_queue *q, void *slot,
-		    struct vroce_request *keep, const struct ib_recv_wr *wr)
-{
-	struct virtio_rdma_rwqe *req = slot + q->head;
-
-	*keep = (struct vroce_request) {
-		.wr_id = wr->wr_id,
-		.len = vroce_sges_len(wr->sg_list, wr->num_sge),
-		.opcode = IB_WC_RECV,
-		.signaled = true,
-	};
-	memset(req, 0, sizeof(*req));
-	req->num_sge = cpu_to_le32(wr->num_sge);
-	vroce_put_sges(slot + q->sges, wr->sg_list, wr->num_sge);
-}
-
 static int vroce_put_qp_recv(struct vroce_qp *qp, void *slot,
 			     struct vroce_request *keep,
 			     const struct ib_recv_wr *wr)
@@ -564,26 +511,6 @@ static void vroce_wc_of_recv(const struct vroce_request *request, bool datagram,
 	wc->opcode = IB_WC_RECV;
 }
 
-/**
- * vroce_wq_owed() - is there a request before @pos whose own completion is still due?
- * @q: work queue of the kernel
- * @pos: position, not after &vroce_queue.next
- *
- * Completions of a queue come in order, so that one could not come any more after that
- * of @pos.
- *
- * Context: lock of the CQ held.
- */
-bool vroce_wq_owed(const struct vroce_queue *q, u32 pos)
-{
-	u32 i;
-
-	for (i = q->done; i != pos; i++)
-		if (vroce_queue_request(q, i)->signaled)
-			return true;
-	return false;
-}
-
 /*
  * Complete the request that a completion names; @wc has what else the device wrote.
  *
@@ -742,80 +669,4 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		vroce_backlog_feed(hw->feed);
 	spin_unlock_irqrestore(&hw->lock, flags);
 	return n;
-}
-
-/**
- * vroce_cq_has_completions() - are there any that were not polled?
- * @hw: CQ of the kernel
- *
- * Context: any.
- * Return: true if so.
- */
-bool vroce_cq_has_completions(struct vroce_hw_cq *hw)
-{
-	unsigned long flags;
-	bool ret;
-
-	spin_lock_irqsave(&hw->lock, flags);
-	ret = vroce_cq_entry(&hw->queue, 0);
-	spin_unlock_irqrestore(&hw->lock, flags);
-	return ret;
-}
-
-/* Make all posted requests complete.  Context: lock of the CQ held. */
-static void vroce_wq_forget(struct vroce_queue *q)
-{
-	/* Nobody reads the requests any more. */
-	smp_store_release(&q->done, READ_ONCE(q->next));
-	q->overtaken = false;
-}
-
-/* A completion is forgotten, but its request is free again. */
-static void vroce_cq_forget_entry(const struct vroce_queue *q,
-				  struct vroce_hw_qp *qp, void *entry)
-{
-	struct vroce_request request;
-	struct vroce_cqe cqe;
-
-	if (qp->srq) {
-		vroce_cq_read(q, entry, &cqe);
-		if (cqe.recv)
-			vroce_srq_complete(qp->srq, cqe.pos, &request);
-	}
-	*vroce_cq_entry_qpn(q, entry) = cpu_to_le32(VROCE_QPN_GONE);
-}
-
-/**
- * vroce_cq_forget_qp() - forget requests and completions of a QP
- * @hw: CQ of the kernel
- * @qp: queue pair of the kernel that uses it
- *
- * The QP has no requests any more, and its number may soon be reused.  Its completions
- * that were not polled are marked, and polling skips them.
- *
- * Context: any.  The device adds no further completions of the QP.
- */
-void vroce_cq_forget_qp(struct vroce_hw_cq *hw, struct vroce_hw_qp *qp)
-{
-	struct vroce_queue *q = &hw->queue;
-	unsigned long flags;
-	void *entry;
-	u32 n;
-
-	spin_lock_irqsave(&hw->lock, flags);
-	for (n = 0; (entry = vroce_cq_entry(q, n)); n++) {
-		if (le32_to_cpu(*vroce_cq_entry_qpn(q, entry)) == qp->qpn)
-			vroce_cq_forget_entry(q, qp, entry);
-	}
-	if (qp->scq == hw)
-		vroce_wq_forget(&qp->sq);
-	if (qp->rcq == hw)
-		vroce_wq_forget(&qp->rq);
-	/*
-	 * Completions that were due and have not come will not come.  Only a CQ of the
-	 * GSI is counted, and it has no other QP: see vroce_qp_make_backlog().
-	 */
-	if (hw->short_of)
-		atomic_set(&hw->due, n);
-	spin_unlock_irqrestore(&hw->lock, flags);
 }

@@ -467,30 +467,3 @@ int vroce_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 	return err;
 }
-
-/**
- * vroce_srq_complete() - a request of an SRQ is complete, and its cookie free
- * @hw: SRQ of the kernel
- * @cookie: what the completion says, not to be trusted
- * @request: set to the request
- *
- * Context: any.
- * Return: false if no request has this cookie.
- */
-bool vroce_srq_complete(struct vroce_hw_srq *hw, u32 cookie,
-			struct vroce_request *request)
-{
-	struct vroce_request *requests = hw->queue.requests;
-	unsigned long flags;
-	bool found;
-
-	spin_lock_irqsave(&hw->lock, flags);
-	found = cookie < hw->queue.depth && requests[cookie].signaled;
-	if (found) {
-		*request = requests[cookie];
-		requests[cookie].signaled = false;
-		hw->free[hw->num_free++] = cookie;
-	}
-	spin_unlock_irqrestore(&hw->lock, flags);
-	return found;
-}

@@ -158,6 +158,34 @@ bool vroce_port_is_active(const struct vroce_dev *dev)
 	       netif_carrier_ok(dev->aux->netdev);
 }
 
+/**
+ * vroce_port_update() - tell clients if the port came up or went down
+ * @dev: device
+ *
+ * The state is read under the lock, so what is told last is the newest state, no matter
+ * who tells it.
+ *
+ * Context: any.
+ */
+void vroce_port_update(struct vroce_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+	};
+	unsigned long flags;
+	bool active;
+
+	spin_lock_irqsave(&dev->port_lock, flags);
+	active = vroce_port_is_active(dev);
+	if (active != dev->port_active) {
+		dev->port_active = active;
+		event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+		ib_dispatch_event(&event);
+	}
+	spin_unlock_irqrestore(&dev->port_lock, flags);
+}
+
 /*
  * Report the speed of the Ethernet interface, as any RoCE device does.  The interface
  * has none if the device does not tell it (VIRTIO_NET_F_SPEED_DUPLEX).  Then the core
