@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_mr.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name

@@ -13,7 +13,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_users.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"

@@ -14,7 +14,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_caps.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"
 

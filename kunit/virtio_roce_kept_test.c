@@ -6,7 +6,7 @@
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_types.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"
 

@@ -5,7 +5,8 @@
 #include <kunit/test.h>
 #include <linux/virtio_byteorder.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_mmap.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_queue.h"
 #include "virtio_roce_mock.h"
 
 #define NUM	64

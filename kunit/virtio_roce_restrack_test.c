@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_types.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name

@@ -18,9 +18,9 @@ IDS = "include/uapi/rdma/ib_user_ioctl_verbs.h"
 # Which files are a patch, in the order of the layers.
 PARTS = (
     ("wire", ("vroce_wire.c", "vroce_wire.h", "vroce_layout.c")),
-    ("commands", ("vroce_cmd.c", "vroce_cmd.h", "vroce_cmd_srq.c", "vroce_trace.c",
-                  "vroce_trace.h")),
-    ("objects", ("vroce.h", "vroce_obj.c", "vroce_kept.c", "vroce_users.c", "vroce_udata.c")),
+    ("commands", ("vroce_cmd.c", "vroce_cmd.h", "vroce_cmd_srq.c", "vroce_cmd_mr.h",
+                  "vroce_trace.c", "vroce_trace.h")),
+    ("objects", ("vroce_types.h", "vroce_caps.h", "vroce_obj.c", "vroce_kept.c", "vroce_users.c", "vroce_udata.c")),
     ("queues", ("vroce_queue.c", "vroce_ring.h", "vroce_form.c", "vroce_form.h", "vroce_mem.c",
                 "vroce_doorbell.c")),
     ("user", ("vroce_user.c", "vroce_mmap.c")),
@@ -77,7 +77,7 @@ EDITS = {
     ),
     "vroce_queue.c": ((" * The rings belong to the lower module and stay",
                        " * The rings belong to virtio_net and stay"),),
-    "vroce.h": ((" * @aux: the lower module's part", " * @aux: virtio_net's part"),),
+    "vroce_types.h": ((" * @aux: the lower module's part", " * @aux: virtio_net's part"),),
     "vroce_cq.c": (("/* Without a control block the lower module looks for completions. */",
                     "/* Without a control block virtio_net looks for completions. */"),),
     # The core disassociates contexts, so no module has to stay.
@@ -290,6 +290,13 @@ def add_virtio_net(series, wire):
     series.commit(piece("kernel", "roce.txt"))
 
 
+def with_headers(files):
+    """PARTS, with the header of each file."""
+    return [(part, names if names is REST else tuple(dict.fromkeys(
+        both for name in names for both in (name, name[:-2] + ".h") if both in files)))
+            for part, names in PARTS]
+
+
 def kernel_series(tree, out, rfc_numbers):
     """Writes the series.  With the RFC's numbers it is for tests only."""
     series = Series("linux", tree, out, "RFC PATCH")
@@ -306,7 +313,7 @@ def kernel_series(tree, out, rfc_numbers):
     series.commit(piece("kernel", "abi.txt"))
 
     files = driver_files(tree, assertions)
-    for part, names in distribute(files, PARTS):
+    for part, names in distribute(files, with_headers(files)):
         for name in names:
             series.add(f"{DRIVER}/{name}", files[name])
         series.commit(piece("kernel", f"{part}.txt"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Checks device/layers: includes go downwards only, and each function is declared
-in the header of the file that defines it.
+"""Checks device/layers and the layers of the RDMA driver: includes go downwards only, and
+each function is declared in the header of the file that defines it.
 
-layers.py [--self-test] [DEVICE]
+layers.py [--self-test] [TOP]
 
 Prints a line for each violation; the exit status is 1 if there is one.
 """
@@ -18,6 +18,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 # Folders beside device/.
 OUTSIDE = ("uapi/", "provider/")
+
+# Folders that are layers from top to bottom, as their file "layers" says.
+LAYERED = ("drivers/infiniband/hw/virtio_roce",)
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -90,6 +93,22 @@ class Layers:
         return None
 
 
+class Order(Layers):
+    """What the "layers" of a flat folder says; headers are named without a folder."""
+
+    def __init__(self, path):
+        self.uses = {".": []}
+        self.shared = set()
+        with open(path, encoding="utf-8") as file:
+            text = "".join(line.split("#")[0] for line in file)
+        tiers = text.split("order:")[1].split(">")
+        self.order = {".": [[tier.split() for tier in tiers]]}
+
+    def names(self):
+        """All files that are in a layer."""
+        return {name for tier in self.order["."][0] for name in tier}
+
+
 def read_tree(device):
     """All sources and headers by name from device/."""
     files = {}
@@ -133,36 +152,64 @@ def check_declarations(layers, files):
                 yield f"{path}: {name}() is defined in {defined[name]}"
 
 
-def check(device):
+def check_layers(folder):
+    """Includes of a layered folder that do not go downwards, and files in no layer."""
+    order = Order(os.path.join(folder, "layers"))
+    files = read_tree(folder)
+    known = {os.path.splitext(name)[0] for name in files}
+    for name in sorted(known ^ order.names()):
+        yield f"{name}: " + ("is in no layer" if name in known else "does not exist")
+    for source in sorted(files):
+        for target in INCLUDE.findall(files[source]):
+            if target in files:
+                why = order.why_not(source, target)
+                if why:
+                    yield f"{source}: includes {target}: {why}"
+    yield from check_declarations(order, files)
+
+
+def check(top):
     """All violations, a line each."""
+    device = os.path.join(top, "device")
     layers = Layers(os.path.join(device, "layers"))
     files = read_tree(device)
-    return [*check_includes(layers, files), *check_declarations(layers, files)]
+    found = [*check_includes(layers, files), *check_declarations(layers, files)]
+    for folder in LAYERED:
+        found += [f"{folder}/{line}" for line in check_layers(os.path.join(top, folder))]
+    return found
 
+
+DRIVER = LAYERED[0] + "/"
 
 # A line that the check must find, and the file that it is added to.
 BAD_LINES = (
-    ("base/loop.c", '#include "rdma/rnic.h"\n', "may not use layer rdma"),
-    ("packet/pkt.h", '#include "uapi/virtio_net_roce.h"\n',
+    ("device/base/loop.c", '#include "rdma/rnic.h"\n', "may not use layer rdma"),
+    ("device/packet/pkt.h", '#include "uapi/virtio_net_roce.h"\n',
      "may not use layer uapi"),
-    ("rdma/object/cq.c", '#include "rdma/qp/qp.h"\n',
+    ("device/rdma/object/cq.c", '#include "rdma/qp/qp.h"\n',
      "may not use layer rdma/qp"),
-    ("rdma/qp/flow.c", '#include "rdma/qp/qp.h"\n', "flow is not above qp"),
-    ("rdma/qp/ud.h", '#include "rdma/qp/requester.h"\n',
+    ("device/rdma/qp/flow.c", '#include "rdma/qp/qp.h"\n', "flow is not above qp"),
+    ("device/rdma/qp/ud.h", '#include "rdma/qp/requester.h"\n',
      "ud is not above requester"),
-    ("ether/switch.c", '#include "vhost_user/vhost_user.h"\n',
+    ("device/ether/switch.c", '#include "vhost_user/vhost_user.h"\n',
      "may not use layer vhost_user"),
-    ("base/log.h", "int loop_run(struct loop *loop, int *stop);\n",
+    ("device/base/log.h", "int loop_run(struct loop *loop, int *stop);\n",
      "loop_run() is defined in base/loop.c"),
+    (DRIVER + "vroce_mem.c", '#include "vroce_cq.h"\n',
+     "vroce_mem is not above vroce_cq"),
+    (DRIVER + "vroce_obj.c", '#include "vroce_kept.h"\n',
+     "vroce_obj is not above vroce_kept"),
+    (DRIVER + "vroce_cq.h", "void vroce_cmd_run(int n);\n",
+     "vroce_cmd_run() is defined in vroce_cmd.c"),
 )
 
 
-def self_test(device):
+def self_test(top):
     """Each bad line makes the check fail, for the right reason."""
     failed = []
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = os.path.join(scratch, "device")
-        shutil.copytree(device, copy)
+    with tempfile.TemporaryDirectory() as copy:
+        for folder in ("device", *LAYERED):
+            shutil.copytree(os.path.join(top, folder), os.path.join(copy, folder))
         for path, line, why in BAD_LINES:
             name = os.path.join(copy, path)
             with open(name, encoding="utf-8") as file:
@@ -170,8 +217,8 @@ def self_test(device):
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text + line)
             found = check(copy)
-            if not any(entry.startswith(path) and why in entry
-                       for entry in found):
+            if not any(path.endswith(entry.split(":")[0].removeprefix("device/"))
+                       and why in entry for entry in found):
                 failed.append(f"{path}: not found: {line.strip()}")
             with open(name, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -185,7 +232,7 @@ def main():
     if args[:1] == ["--self-test"]:
         run = self_test
         args = args[1:]
-    found = run(args[0] if args else os.path.join(TOP, "device"))
+    found = run(args[0] if args else TOP)
     for line in found:
         print(line)
     return 1 if found else 0

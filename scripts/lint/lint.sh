@@ -4,8 +4,9 @@
 # Kernel style: the compiler's extra warnings for the oldest kernel that the modules build
 # for, the guests', the newest, and the debug kernel, with which the KUnit suites are
 # built; in the same pass sparse, which does not know the newest one's headers
-# (__typeof_unqual__); checkpatch.pl for every file.  The daemon's includes go downwards
-# only, as device/layers says, and the documentation has the messages literally.
+# (__typeof_unqual__); checkpatch.pl for every file.  The includes of the daemon and of the
+# RDMA driver go downwards only, as the file "layers" of each says, and the documentation
+# has the messages literally.
 #
 # The daemon and the provider: checkpatch.pl but for what it wants of kernel code only,
 # for their tests too; cppcheck; for the daemon clang-tidy with the checks of
@@ -124,8 +125,8 @@ check each "checkpatch.pl (for several kernels)" "$findings" checkpatch \
 	--ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,EXPORT_SYMBOL,MACRO_ARG_UNUSED < <(
 	find include -name '*_compat.h' -print0)
 
-step "Layers of the daemon"
-judge "device/layers" 'error:' "$top/scripts/lint/layers.py" || true
+step "Layers of the daemon and the RDMA driver"
+judge "layers" 'error:' "$top/scripts/lint/layers.py" || true
 judge "layers.py finds what is wrong" 'error:' "$top/scripts/lint/layers.py" --self-test || true
 
 step "Messages in the documentation"

@@ -10,7 +10,9 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_ah.h"
+#include "vroce_obj.h"
+#include "vroce_udata.h"
 
 /* How long to wait before a command is tried again. */
 #define VROCE_AH_RETRY_MS	20

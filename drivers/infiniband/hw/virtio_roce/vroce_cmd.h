@@ -55,40 +55,6 @@ struct vroce_port_attr {
 };
 
 /**
- * struct vroce_mr_keys - what the device returns for a new memory region
- * @mrn: handle
- * @lkey: local key
- * @rkey: remote key
- */
-struct vroce_mr_keys {
-	u32 mrn;
-	u32 lkey;
-	u32 rkey;
-};
-
-/**
- * struct vroce_reg_user_mr_params - for REG_USER_MR and REREG_MR
- * @pdn: protection domain
- * @access: IB_ACCESS_* bits
- * @virt_addr: address that work requests use for the first byte
- * @length: bytes
- * @npages: number of pages
- * @page_shift: log2 of their size, 0 for %VIRTIO_RDMA_MR_PAGE_SHIFT
- * @indirect: the list is not in the command
- * @pages: their device addresses, or with @indirect those of the pages that these are in
- */
-struct vroce_reg_user_mr_params {
-	u32 pdn;
-	int access;
-	u64 virt_addr;
-	u64 length;
-	u32 npages;
-	u8 page_shift;
-	bool indirect;
-	const __le64 *pages;
-};
-
-/**
  * struct vroce_create_cq_params - for CREATE_CQ, long form
  * @cqe: number of completions that it can hold
  * @direct: it is a ring, not a virtqueue
@@ -167,32 +133,6 @@ struct vroce_direct_params {
 };
 
 /**
- * struct vroce_create_srq_params - for CREATE_SRQ and CREATE_XRC_SRQ
- * @pdn: protection domain
- * @depth: slots of the ring
- * @max_sge: elements of a request
- * @shift: log2 of the stride of the ring
- * @control: device address of its control block
- * @npages: number of pages of the ring
- * @pages: their device addresses
- * @xrc: it is an XRC SRQ
- * @xrcd: its XRC domain
- * @cqn: its CQ
- */
-struct vroce_create_srq_params {
-	u32 pdn;
-	u32 depth;
-	u32 max_sge;
-	u8 shift;
-	dma_addr_t control;
-	u32 npages;
-	const __le64 *pages;
-	bool xrc;
-	u32 xrcd;
-	u32 cqn;
-};
-
-/**
  * struct vroce_create_qp_params - for CREATE_QP
  * @pdn: protection domain
  * @type: type
@@ -213,6 +153,20 @@ struct vroce_create_qp_params {
 	struct ib_qp_cap cap;
 	const struct vroce_direct_params *direct;
 };
+
+/**
+ * vroce_may_have_memory() - may the device use the memory that a failed command named?
+ * @err: error of a command that settles
+ *
+ * It may if it gave an answer that makes no sense, or no answer, after which its reset
+ * was not confirmed in time.  Such memory is given up, not freed.
+ *
+ * Return: true if so.
+ */
+static inline bool vroce_may_have_memory(int err)
+{
+	return err == -EPROTO || err == -ETIMEDOUT;
+}
 
 int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd);
 int vroce_cmd_run_unless_busy(struct virtio_net_roce_aux *aux,
@@ -240,62 +194,9 @@ int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
 int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
 			     u16 vq, u32 *handle);
 int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);
-int vroce_cmd_create_srq(struct virtio_net_roce_aux *aux,
-			 const struct vroce_create_srq_params *params,
-			 u32 *handle);
-/**
- * struct vroce_resize_srq_params - for RESIZE_SRQ
- * @handle: SRQ
- * @depth: slots of the new ring, a power of two
- * @control: device address of the new control block
- * @npages: pages of the new ring
- * @pages: their device addresses
- */
-struct vroce_resize_srq_params {
-	u32 handle;
-	u32 depth;
-	u64 control;
-	u32 npages;
-	const __le64 *pages;
-};
-
-int vroce_cmd_resize_srq(struct virtio_net_roce_aux *aux,
-			 const struct vroce_resize_srq_params *params);
-int vroce_cmd_modify_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 limit);
-int vroce_cmd_query_srq(struct virtio_net_roce_aux *aux, u32 handle, u32 *limit);
-int vroce_cmd_destroy_srq(struct virtio_net_roce_aux *aux, u32 handle);
-int vroce_cmd_create_xrcd(struct virtio_net_roce_aux *aux, u32 *handle);
-int vroce_cmd_destroy_xrcd(struct virtio_net_roce_aux *aux, u32 handle);
 int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
 int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);
-int vroce_cmd_get_dma_mr(struct virtio_net_roce_aux *aux, u32 pdn, int access,
-			 struct vroce_mr_keys *keys);
-int vroce_cmd_reg_user_mr(struct virtio_net_roce_aux *aux,
-			  const struct vroce_reg_user_mr_params *params,
-			  struct vroce_mr_keys *keys);
-int vroce_cmd_alloc_mr(struct virtio_net_roce_aux *aux, u32 pdn, u32 max_pages,
-		       struct vroce_mr_keys *keys);
-/**
- * vroce_may_have_memory() - may the device use the memory that a failed command named?
- * @err: error of a command that settles
- *
- * It may if it gave an answer that makes no sense, or no answer, after which its reset
- * was not confirmed in time.  Such memory is given up, not freed.
- *
- * Return: true if so.
- */
-static inline bool vroce_may_have_memory(int err)
-{
-	return err == -EPROTO || err == -ETIMEDOUT;
-}
-
-int vroce_cmd_rereg_mr(struct virtio_net_roce_aux *aux, u32 mrn,
-		       const struct vroce_reg_user_mr_params *params);
-int vroce_cmd_alloc_mw(struct virtio_net_roce_aux *aux, u32 pdn,
-		       enum ib_mw_type type, struct vroce_mr_keys *keys);
-int vroce_cmd_dereg_mr(struct virtio_net_roce_aux *aux, u32 mrn);
-int vroce_cmd_dereg_bound_mr(struct virtio_net_roce_aux *aux, u32 mrn);
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn);
 int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,

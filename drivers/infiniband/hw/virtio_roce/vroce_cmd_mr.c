@@ -6,6 +6,7 @@
 #include "virtio_roce_compat.h"
 
 #include "vroce_cmd.h"
+#include "vroce_cmd_mr.h"
 #include "vroce_wire.h"
 
 static void vroce_mr_keys_from_wire(const struct virtio_rdma_ack_mr *rsp,

@@ -3,6 +3,7 @@
  * Commands of shared receive queues and XRC domains: as vroce_cmd.c.
  */
 #include "vroce_cmd.h"
+#include "vroce_cmd_srq.h"
 
 /**
  * vroce_cmd_create_srq() - make a shared receive queue, or an XRC SRQ

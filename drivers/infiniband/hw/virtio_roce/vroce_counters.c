@@ -5,7 +5,7 @@
  * The device counts, if it has the capability.  The names are in
  * uapi/virtio_net_roce_counters.h.  The last counter is the driver's own.
  */
-#include "vroce.h"
+#include "vroce_counters.h"
 
 #define VIRTIO_RDMA_COUNTER(counter, title) \
 	[VIRTIO_RDMA_CNT_##counter].name = (title),

@@ -5,7 +5,18 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_cq.h"
+#include "vroce_flush.h"
+#include "vroce_kq.h"
+#include "vroce_mem.h"
+#include "vroce_mmap.h"
+#include "vroce_obj.h"
+#include "vroce_queue.h"
+#include "vroce_resize.h"
+#include "vroce_restrack.h"
+#include "vroce_udata.h"
+#include "vroce_users.h"
 
 /* Completions start on cache lines of their own. */
 #define VROCE_CQ_ALIGN	64

@@ -13,7 +13,10 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_cmd_srq.h"
+#include "vroce_domain.h"
+#include "vroce_obj.h"
+#include "vroce_udata.h"
 
 /**
  * struct vroce_domain_type - how the two differ

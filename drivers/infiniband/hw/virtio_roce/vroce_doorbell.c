@@ -14,7 +14,8 @@
 #include <asm/sync_bitops.h>
 #endif
 
-#include "vroce.h"
+#include "vroce_doorbell.h"
+#include "vroce_mem.h"
 
 /**
  * vroce_doorbell_init() - start without a page

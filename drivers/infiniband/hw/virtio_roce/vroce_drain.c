@@ -7,7 +7,7 @@
  * QP does not go to ERR.  Here a device that does not flush a queue in time is given up.
  * It is reset, and then the driver flushes what was posted (vroce_flush.c).
  */
-#include "vroce.h"
+#include "vroce_drain.h"
 
 /* How long a device and its consumer may take for the completions of a queue. */
 #define VROCE_DRAIN_MS	30000

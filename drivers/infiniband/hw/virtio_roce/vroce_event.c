@@ -2,7 +2,11 @@
 /*
  * Events: the device says that something has happened to an object, by its number.
  */
-#include "vroce.h"
+#include "vroce_cq.h"
+#include "vroce_event.h"
+#include "vroce_kq.h"
+#include "vroce_qp.h"
+#include "vroce_srq.h"
 
 /*
  * The device says that something has happened to an object, which may not exist.  A CQ

@@ -14,10 +14,12 @@
  * when the core replaces the mapping by pages of zeros.  A direct CQ has the word of its
  * control block by which the device says that the CQ is in error.
  */
+#include "vroce_flush.h"
 #include "vroce_form.h"
+#include "vroce_kq.h"
 #include "vroce_ring.h"
 #include "vroce_trace.h"
-#include "vroce.h"
+#include "vroce_verbs.h"
 
 /* The last word of the used ring's pages.  The ring must not reach so far. */
 static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)

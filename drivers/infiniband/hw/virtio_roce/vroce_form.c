@@ -4,6 +4,7 @@
  */
 #include <linux/stddef.h>
 
+#include "vroce_doorbell.h"
 #include "vroce_form.h"
 #include "vroce_ring.h"
 

@@ -15,7 +15,13 @@
 #ifndef _VROCE_FORM_H
 #define _VROCE_FORM_H
 
-#include "vroce.h"
+#include "vroce_types.h"
+
+/*
+ * This bit in a wr_id on the wire means that the request is of a receive queue.  The
+ * bits below it are the position in the ring.
+ */
+#define VROCE_COOKIE_RECV	BIT_ULL(16)
 
 /**
  * struct vroce_cqe - a completion, copied out of a CQ of either form

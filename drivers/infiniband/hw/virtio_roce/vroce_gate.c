@@ -10,7 +10,15 @@
 #include <linux/cred.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "vroce.h"
+#include "vroce_ah.h"
+#include "vroce_cq.h"
+#include "vroce_domain.h"
+#include "vroce_gate.h"
+#include "vroce_mcast.h"
+#include "vroce_mr.h"
+#include "vroce_qp.h"
+#include "vroce_srq.h"
+#include "vroce_users.h"
 
 /* Enter for a verb on an existing object; NULL if the kernel owns it. */
 static struct vroce_ucontext *vroce_gate_enter_obj(struct vroce_ucontext *uctx)

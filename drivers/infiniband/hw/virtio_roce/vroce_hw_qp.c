@@ -5,7 +5,16 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
+#include "vroce_caps.h"
+#include "vroce_doorbell.h"
 #include "vroce_form.h"
+#include "vroce_hw_qp.h"
+#include "vroce_kept.h"
+#include "vroce_kq.h"
+#include "vroce_mem.h"
+#include "vroce_obj.h"
+#include "vroce_queue.h"
+#include "vroce_users.h"
 
 #define VROCE_SQ_ALIGN	64
 #define VROCE_RQ_ALIGN	32

@@ -11,7 +11,7 @@
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_kept.h"
 
 /**
  * struct vroce_kept - a piece of memory

@@ -4,7 +4,7 @@
  * are, whether one is due, and what is forgotten when a QP goes.
  */
 #include "vroce_form.h"
-#include "vroce.h"
+#include "vroce_kq.h"
 
 /**
  * vroce_cq_notify() - there may be completions

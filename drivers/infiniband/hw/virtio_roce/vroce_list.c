@@ -15,7 +15,8 @@
 #include <rdma/iter.h>
 #endif
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_list.h"
 
 /* With a longer list a command is larger than a page, so the list is not put there. */
 #define VROCE_LIST_SHORT \

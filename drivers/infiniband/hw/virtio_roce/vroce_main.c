@@ -29,7 +29,28 @@
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 
-#include "vroce.h"
+#include "vroce_ah.h"
+#include "vroce_caps.h"
+#include "vroce_counters.h"
+#include "vroce_domain.h"
+#include "vroce_doorbell.h"
+#include "vroce_drain.h"
+#include "vroce_event.h"
+#include "vroce_flush.h"
+#include "vroce_gate.h"
+#include "vroce_hw_qp.h"
+#include "vroce_kept.h"
+#include "vroce_mmap.h"
+#include "vroce_mr.h"
+#include "vroce_obj.h"
+#include "vroce_post.h"
+#include "vroce_queue.h"
+#include "vroce_restrack.h"
+#include "vroce_srq.h"
+#include "vroce_user.h"
+#include "vroce_users.h"
+#include "vroce_verbs.h"
+#include "vroce_watch.h"
 
 #define VROCE_NAME	"virtio_roce"
 

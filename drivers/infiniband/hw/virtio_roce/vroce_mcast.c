@@ -2,7 +2,7 @@
 /*
  * Multicast groups: a UD QP also receives datagrams sent to its groups.
  */
-#include "vroce.h"
+#include "vroce_mcast.h"
 
 /**
  * vroce_attach_mcast() - verb

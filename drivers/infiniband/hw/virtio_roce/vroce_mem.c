@@ -17,7 +17,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "vroce.h"
+#include "vroce_kept.h"
+#include "vroce_mem.h"
 
 /**
  * vroce_charge_take() - count pages against RLIMIT_MEMLOCK, with those that are pinned

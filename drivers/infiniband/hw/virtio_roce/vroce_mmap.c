@@ -13,7 +13,9 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_mem.h"
+#include "vroce_mmap.h"
+#include "vroce_obj.h"
 
 /**
  * struct vroce_mmap - a piece of memory that can be mapped

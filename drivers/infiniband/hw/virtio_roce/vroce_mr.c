@@ -8,7 +8,14 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_cmd_mr.h"
+#include "vroce_kept.h"
+#include "vroce_list.h"
+#include "vroce_mr.h"
+#include "vroce_obj.h"
+#include "vroce_udata.h"
+#include "vroce_users.h"
 #include "vroce_wire.h"
 
 /**

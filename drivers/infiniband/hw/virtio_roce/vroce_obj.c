@@ -26,7 +26,7 @@
  */
 #include <linux/bitmap.h>
 
-#include "vroce.h"
+#include "vroce_obj.h"
 
 static void vroce_obj_release(struct kref *ref)
 {

@@ -30,8 +30,12 @@
  */
 #include <linux/overflow.h>
 
+#include "vroce_caps.h"
+#include "vroce_flush.h"
 #include "vroce_form.h"
-#include "vroce.h"
+#include "vroce_kq.h"
+#include "vroce_mr.h"
+#include "vroce_post.h"
 #include "vroce_wire.h"
 
 /* Bytes before the payload in the receive buffer of a datagram. */

@@ -7,9 +7,18 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "vroce_caps.h"
+#include "vroce_flush.h"
 #include "vroce_form.h"
+#include "vroce_hw_qp.h"
+#include "vroce_mmap.h"
+#include "vroce_obj.h"
+#include "vroce_post.h"
+#include "vroce_qp.h"
+#include "vroce_restrack.h"
 #include "vroce_ring.h"
 #include "vroce_trace.h"
+#include "vroce_udata.h"
 #include "vroce_wire.h"
 
 /* More than ib_mad can be configured to ask for. */

@@ -14,8 +14,10 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "vroce_kept.h"
+#include "vroce_mem.h"
+#include "vroce_queue.h"
 #include "vroce_ring.h"
-#include "vroce.h"
 
 /**
  * vroce_queue_alloc() - allocate zeroed slots

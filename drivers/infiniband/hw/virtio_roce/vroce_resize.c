@@ -14,7 +14,11 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 
-#include "vroce.h"
+#include "vroce_mem.h"
+#include "vroce_mmap.h"
+#include "vroce_resize.h"
+#include "vroce_udata.h"
+#include "vroce_users.h"
 
 /* Parts of the memory of a direct CQ. */
 enum vroce_cq_part {

@@ -14,7 +14,7 @@
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 
-#include "vroce.h"
+#include "vroce_restrack.h"
 #include "vroce_ring.h"
 
 /**

@@ -13,7 +13,20 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
+#include "vroce_caps.h"
+#include "vroce_cmd_srq.h"
 #include "vroce_form.h"
+#include "vroce_hw_qp.h"
+#include "vroce_kept.h"
+#include "vroce_kq.h"
+#include "vroce_mem.h"
+#include "vroce_mmap.h"
+#include "vroce_obj.h"
+#include "vroce_queue.h"
+#include "vroce_srq.h"
+#include "vroce_srq_resize.h"
+#include "vroce_udata.h"
+#include "vroce_users.h"
 
 static void vroce_hw_srq_free(struct vroce_hw_srq *hw)
 {

@@ -14,7 +14,12 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
-#include "vroce.h"
+#include "vroce_cmd_srq.h"
+#include "vroce_mem.h"
+#include "vroce_mmap.h"
+#include "vroce_srq_resize.h"
+#include "vroce_udata.h"
+#include "vroce_users.h"
 
 static void *vroce_srq_slot(const struct vroce_mem *mem, u32 stride, u32 i)
 {

@@ -6,7 +6,8 @@
  */
 #include <rdma/uverbs_ioctl.h>
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_udata.h"
 
 /**
  * vroce_udata_in() - copy a request of the provider

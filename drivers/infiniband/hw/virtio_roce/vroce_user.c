@@ -10,7 +10,12 @@
 #define UVERBS_MODULE_NAME vroce
 #include <rdma/uverbs_named_ioctl.h>
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_doorbell.h"
+#include "vroce_mmap.h"
+#include "vroce_udata.h"
+#include "vroce_user.h"
+#include "vroce_users.h"
 
 /* Capabilities that this driver knows.  Providers are not told of any other. */
 #define VROCE_DEVICE_CAPS						\

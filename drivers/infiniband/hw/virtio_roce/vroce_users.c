@@ -13,7 +13,7 @@
 #include <linux/cred.h>
 #include <linux/slab.h>
 
-#include "vroce.h"
+#include "vroce_users.h"
 
 /* Number of verbs of a context, and of a user, at a time. */
 #define VROCE_GATE_PLACES	8

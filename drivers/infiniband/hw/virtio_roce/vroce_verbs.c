@@ -13,7 +13,9 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 
-#include "vroce.h"
+#include "vroce_caps.h"
+#include "vroce_udata.h"
+#include "vroce_verbs.h"
 
 /* What there is only with a capability of the device. */
 static void vroce_query_extensions(const struct vroce_dev *dev,

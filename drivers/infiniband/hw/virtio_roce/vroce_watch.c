@@ -13,6 +13,8 @@
  * reset, and then the driver flushes what was posted (vroce_flush.c).
  */
 #include "vroce_form.h"
+#include "vroce_kq.h"
+#include "vroce_watch.h"
 
 #define VROCE_WATCH_MS		5000
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Hardware counters.
+ */
+#ifndef _VROCE_COUNTERS_H
+#define _VROCE_COUNTERS_H
+
+#include "vroce_types.h"
+
+void vroce_set_counter_ops(struct vroce_dev *dev);
+
+#endif /* _VROCE_COUNTERS_H */

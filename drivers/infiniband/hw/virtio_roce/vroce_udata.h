@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Data exchanged with the provider.
+ */
+#ifndef _VROCE_UDATA_H
+#define _VROCE_UDATA_H
+
+#include "vroce_types.h"
+
+int vroce_check_udata(struct ib_udata *udata, size_t outlen);
+int vroce_udata_in(struct ib_udata *udata, void *req, size_t min, size_t len);
+int vroce_udata_out(struct ib_udata *udata, void *resp, size_t len);
+bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata);
+
+#endif /* _VROCE_UDATA_H */
