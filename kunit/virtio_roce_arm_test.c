@@ -23,7 +23,6 @@
  * @direct: it is a direct ring
  * @control: it is armed by its control block, and the device reports events
  * @user: it is a process's
- * @vectors: number of interrupt vectors; with one, all CQs share it
  */
 struct news_kind {
 	const char *name;
@@ -31,19 +30,14 @@ struct news_kind {
 	bool direct;
 	bool control;
 	bool user;
-	u32 vectors;
 };
 
-#define NEWS_KINDS(name, ...)							\
-	{ name ", shared vector", __VA_ARGS__, .vectors = 1 },			\
-	{ name ", own vector", __VA_ARGS__, .vectors = 3 }
-
 static const struct news_kind news_kinds[] = {
-	NEWS_KINDS("RFC", .caps = 0),
-	NEWS_KINDS("CQ_HOLD", .caps = VIRTIO_IB_DEVICE_CQ_HOLD),
-	NEWS_KINDS("control block", .caps = VIRTIO_IB_DEVICE_EVENTS, .control = true),
-	NEWS_KINDS("direct ring", .direct = true, .control = true),
-	NEWS_KINDS("direct ring of a process", .direct = true, .control = true, .user = true),
+	{ "RFC" },
+	{ "CQ_HOLD", .caps = VIRTIO_IB_DEVICE_CQ_HOLD },
+	{ "control block", .caps = VIRTIO_IB_DEVICE_EVENTS, .control = true },
+	{ "direct ring", .direct = true, .control = true },
+	{ "direct ring of a process", .direct = true, .control = true, .user = true },
 };
 
 static void news_kind_name(const struct news_kind *kind, char *desc)
@@ -123,6 +117,7 @@ static const struct news_case news_cases[] = {
  * @mock: function
  * @ibdev: device
  * @kind: of the CQ
+ * @vectors: number of interrupt vectors; with one, all CQs share it
  * @cq: CQ
  * @device: what the device knows of it
  * @cqn: its number
@@ -134,6 +129,7 @@ struct news {
 	struct mock *mock;
 	struct ib_device *ibdev;
 	const struct news_kind *kind;
+	u32 vectors;
 	struct ib_cq *cq;
 	struct mock_cq *device;
 	u32 cqn;
@@ -212,14 +208,14 @@ static void news_row(struct kunit *test, struct news *n, const struct news_case 
 
 static void news_kernel(struct kunit *test, struct news *n, const struct news_case *row)
 {
-	const struct ib_cq_init_attr attr = { .cqe = FULL, .comp_vector = n->kind->vectors - 1 };
+	const struct ib_cq_init_attr attr = { .cqe = FULL, .comp_vector = n->vectors - 1 };
 
 	n->cq = ib_create_cq(n->ibdev, news_told, NULL, n, &attr);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, n->cq);
 	n->cqn = to_vcq(n->cq)->hw->cqn;
 	n->device = &n->mock->cqs[n->cqn];
 	if (n->kind->control)
-		KUNIT_EXPECT_EQ(test, n->device->event_vq, n->kind->vectors - 1);
+		KUNIT_EXPECT_EQ(test, n->device->event_vq, n->vectors - 1);
 	news_row(test, n, row);
 	ib_destroy_cq(n->cq);
 }
@@ -230,11 +226,13 @@ static void news_user(struct kunit *test, struct news *n, struct process *p,
 {
 	struct cq_resp resp = {};
 	struct vroce_cq *cq;
+	void *context;
 
 	KUNIT_ASSERT_EQ(test, 0, process_create_cq(p, FULL, &resp));
 	n->cqn = MOCK_CQS;
 	cq = xa_load(&to_vdev(n->ibdev)->cqs, n->cqn);
 	KUNIT_ASSERT_NOT_NULL(test, cq);
+	context = cq->ibcq.cq_context;
 	cq->ibcq.comp_handler = news_told;
 	cq->ibcq.cq_context = n;
 	n->cq = &cq->ibcq;
@@ -243,24 +241,25 @@ static void news_user(struct kunit *test, struct news *n, struct process *p,
 	n->unanswered = 0;
 	news_row(test, n, row);
 	cq->ibcq.comp_handler = NULL;
+	cq->ibcq.cq_context = context;
 	KUNIT_EXPECT_EQ(test, 0, process_destroy_cq(p, resp.handle));
 }
 
-static void arm_news(struct kunit *test)
+static void news_of(struct kunit *test, u32 vectors)
 {
 	const struct virtio_roce_alloc_ucontext_req req = {
 		.features = VIRTIO_ROCE_FEATURE_DIRECT,
 	};
 	const struct news_kind *kind = test->param_value;
-	struct news n = { .kind = kind, .mock = mock_device(test, 64) };
+	struct news n = { .kind = kind, .vectors = vectors, .mock = mock_device(test, 64) };
 	struct process *p = NULL;
 	size_t i;
 
 	if (kind->direct)
 		mock_make_direct(n.mock);
 	n.mock->query_device.device_cap_flags |= cpu_to_le64(kind->caps);
-	n.mock->aux.num_vectors = kind->vectors;
-	n.mock->aux.num_events = kind->vectors;
+	n.mock->aux.num_vectors = vectors;
+	n.mock->aux.num_events = vectors;
 	if (kind->user) {
 		p = process_start(n.mock);
 		KUNIT_ASSERT_EQ(test, 0, process_handshake(p, &req, sizeof(req),
@@ -282,6 +281,13 @@ static void arm_news(struct kunit *test)
 	mock_expect_clean(n.mock);
 	if (!kind->user)
 		mock_stop(n.mock, n.ibdev);
+}
+
+/* With a vector that serves everything, and with vectors of their own. */
+static void arm_news(struct kunit *test)
+{
+	news_of(test, 1);
+	news_of(test, 3);
 }
 
 static struct kunit_case arm_cases[] = {
