@@ -349,13 +349,13 @@ def _unarmed():
 
 
 def test_arming_is_refused(unarmed):
-    """A process hears of it; of the kernel's CQs the driver says it; then all is well again."""
+    """The driver says it, for the core tells a process nothing; then all is well again."""
     daemon, victim = unarmed
     before = daemon.counts()
     daemon.order({"REFUSE_REQ_NOTIFY_CQ": 1000})
-    result = letgo(victim, check=False)
-    assert "notify: Input/output error" in result.stdout.splitlines(), str(result)
+    letgo(victim, check=False)
     assert happened(daemon, before, "REFUSE_REQ_NOTIFY_CQ") == 1
+    victim.run("dmesg | grep -q 'REQ_NOTIFY_CQ failed$'")
     unload(victim)
     before = daemon.counts()
     victim.run("modprobe -a virtio_roce ib_uverbs; udevadm settle")
