@@ -293,7 +293,8 @@ def add_virtio_net(series, wire):
 def with_headers(files):
     """PARTS, with the header of each file."""
     return [(part, names if names is REST else tuple(dict.fromkeys(
-        both for name in names for both in (name, name[:-2] + ".h") if both in files)))
+        both for name in names for both in (name, name[:-2] + ".h")
+        if both == name or both in files)))
             for part, names in PARTS]
 
 
