@@ -49,11 +49,11 @@ static inline struct ib_udata *vroce_create_cq_udata(struct ib_udata *udata)
 #endif
 
 /* ib_device_ops.reg_user_mr: the device takes no DMA placement hints. */
-#ifdef VNR_HAVE_DMAH
 struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				     u64 virt_addr, int access,
 				     struct ib_udata *udata);
 
+#ifdef VNR_HAVE_DMAH
 static inline struct ib_mr *
 vroce_reg_user_mr_dmah(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
 		       int access, struct ib_dmah *dmah, struct ib_udata *udata)

@@ -237,17 +237,14 @@ err_free:
 static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 {
 	struct virtio_roce_create_cq_resp resp = {};
-	struct vroce_ucontext *uctx;
 	int err;
 
-	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
-					 ibucontext);
 	if (cq->hw->queue.direct)
-		err = vroce_maps_insert_cq(&cq->maps, &uctx->ibucontext,
+		err = vroce_maps_insert_cq(&cq->maps, &cq->uctx->ibucontext,
 					   cq->hw->mem, cq->hw->queue.depth,
 					   &resp.cq);
 	else
-		err = vroce_maps_insert(&cq->maps, &uctx->ibucontext,
+		err = vroce_maps_insert(&cq->maps, &cq->uctx->ibucontext,
 					&cq->hw->obj, &cq->hw->queue, true,
 					&resp.cq);
 	if (err)
@@ -374,6 +371,7 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 					    cq));
 	if (err)
 		return err;
+	cq->uctx = vroce_udata_context(udata);
 	if (attr->flags) {
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "CQ refused: flags %#x are not supported\n",

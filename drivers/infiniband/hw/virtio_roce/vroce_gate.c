@@ -8,9 +8,9 @@
  * atomic context.
  */
 #include <linux/cred.h>
-#include <rdma/uverbs_ioctl.h>
 
 #include "vroce_ah.h"
+#include "vroce_caps.h"
 #include "vroce_cq.h"
 #include "vroce_domain.h"
 #include "vroce_gate.h"
@@ -18,26 +18,17 @@
 #include "vroce_mr.h"
 #include "vroce_qp.h"
 #include "vroce_srq.h"
+#include "vroce_udata.h"
 #include "vroce_users.h"
 
-/* Enter for a verb on an existing object; NULL if the kernel owns it. */
-static struct vroce_ucontext *vroce_gate_enter_obj(struct vroce_ucontext *uctx)
+/* Enter for the verb of a context; NULL for the kernel's. */
+static struct vroce_ucontext *vroce_gate_enter(struct vroce_ucontext *uctx)
 {
 	if (uctx) {
 		down(&uctx->gate);
 		down(&uctx->user->gate);
 	}
 	return uctx;
-}
-
-/* Enter for a verb that creates an object; NULL for the kernel. */
-static struct vroce_ucontext *vroce_gate_enter(struct ib_udata *udata)
-{
-	if (!udata)
-		return NULL;
-	return vroce_gate_enter_obj(rdma_udata_to_drv_context(udata,
-							      struct vroce_ucontext,
-							      ibucontext));
 }
 
 static void vroce_gate_leave(struct vroce_ucontext *uctx)
@@ -57,89 +48,106 @@ static struct vroce_ucontext *vroce_gate_owner(struct ib_uobject *uobject)
 
 /* ----- the verbs, each through the gate ----- */
 
-int vroce_gate_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+static int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+				VROCE_CREATE_CQ_ARG *arg)
 {
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	int ret = vroce_alloc_pd(ibpd, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibpd->uobject));
-	int ret = vroce_dealloc_pd(ibpd, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			 VROCE_CREATE_CQ_ARG *arg)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter(vroce_create_cq_udata(arg));
+	struct vroce_ucontext *gate =
+		vroce_gate_enter(vroce_udata_context(vroce_create_cq_udata(arg)));
 	int ret = vroce_create_cq(ibcq, attr, arg);
 
-	to_vcq(ibcq)->uctx = uctx;
-	vroce_gate_leave(uctx);
+	vroce_gate_leave(gate);
 	return ret;
 }
 
-int vroce_gate_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
-	int ret = vroce_destroy_cq(ibcq, udata);
+/* vroce_gate_VERB(): vroce_VERB() by the gate of a context. */
+#define VROCE_GATED(verb, uctx, params, args)				\
+	static int vroce_gate_##verb params				\
+	{								\
+		struct vroce_ucontext *gate = vroce_gate_enter(uctx);	\
+		int ret = vroce_##verb args;				\
+									\
+		vroce_gate_leave(gate);					\
+		return ret;						\
+	}
 
-	vroce_gate_leave(uctx);
-	return ret;
-}
+/* The same for verbs that return a memory region. */
+#define VROCE_GATED_MR(verb, uctx, params, args)			\
+	struct ib_mr *vroce_gate_##verb params				\
+	{								\
+		struct vroce_ucontext *gate = vroce_gate_enter(uctx);	\
+		struct ib_mr *ret = vroce_##verb args;			\
+									\
+		vroce_gate_leave(gate);					\
+		return ret;						\
+	}
 
-int vroce_gate_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
-	int ret = vroce_req_notify_cq(ibcq, flags);
+VROCE_GATED(alloc_pd, vroce_udata_context(udata),
+	    (struct ib_pd *ibpd, struct ib_udata *udata), (ibpd, udata))
+VROCE_GATED(dealloc_pd, vroce_gate_owner(ibpd->uobject),
+	    (struct ib_pd *ibpd, struct ib_udata *udata), (ibpd, udata))
 
-	vroce_gate_leave(uctx);
-	return ret;
-}
+VROCE_GATED(destroy_cq, to_vcq(ibcq)->uctx,
+	    (struct ib_cq *ibcq, struct ib_udata *udata), (ibcq, udata))
+VROCE_GATED(req_notify_cq, to_vcq(ibcq)->uctx,
+	    (struct ib_cq *ibcq, enum ib_cq_notify_flags flags), (ibcq, flags))
+VROCE_GATED(resize_cq, to_vcq(ibcq)->uctx,
+	    (struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe, struct ib_udata *udata),
+	    (ibcq, cqe, udata))
 
-int vroce_gate_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
-			 struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vcq(ibcq)->uctx);
-	int ret = vroce_resize_cq(ibcq, cqe, udata);
+VROCE_GATED(create_qp, vroce_udata_context(udata),
+	    (struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata),
+	    (ibqp, attr, udata))
+VROCE_GATED(modify_qp, to_vqp(ibqp)->uctx,
+	    (struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+	     struct ib_udata *udata), (ibqp, attr, mask, udata))
+VROCE_GATED(destroy_qp, to_vqp(ibqp)->uctx,
+	    (struct ib_qp *ibqp, struct ib_udata *udata), (ibqp, udata))
+VROCE_GATED(attach_mcast, to_vqp(ibqp)->uctx,
+	    (struct ib_qp *ibqp, union ib_gid *gid, u16 lid), (ibqp, gid, lid))
+VROCE_GATED(detach_mcast, to_vqp(ibqp)->uctx,
+	    (struct ib_qp *ibqp, union ib_gid *gid, u16 lid), (ibqp, gid, lid))
 
-	vroce_gate_leave(uctx);
-	return ret;
-}
+VROCE_GATED(create_srq, vroce_udata_context(udata),
+	    (struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+	     struct ib_udata *udata), (ibsrq, attr, udata))
+VROCE_GATED(modify_srq, to_vsrq(ibsrq)->uctx,
+	    (struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+	     enum ib_srq_attr_mask mask, struct ib_udata *udata),
+	    (ibsrq, attr, mask, udata))
+VROCE_GATED(query_srq, to_vsrq(ibsrq)->uctx,
+	    (struct ib_srq *ibsrq, struct ib_srq_attr *attr), (ibsrq, attr))
+VROCE_GATED(destroy_srq, to_vsrq(ibsrq)->uctx,
+	    (struct ib_srq *ibsrq, struct ib_udata *udata), (ibsrq, udata))
 
-int vroce_gate_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-			 struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	int ret = vroce_create_qp(ibqp, attr, udata);
+VROCE_GATED(create_ah, vroce_udata_context(udata),
+	    (struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+	     struct ib_udata *udata), (ibah, attr, udata))
+VROCE_GATED(destroy_ah, vroce_gate_owner(ibah->uobject),
+	    (struct ib_ah *ibah, u32 flags), (ibah, flags))
 
-	to_vqp(ibqp)->uctx = uctx;
-	vroce_gate_leave(uctx);
-	return ret;
-}
+VROCE_GATED(alloc_mw, vroce_udata_context(udata),
+	    (struct ib_mw *ibmw, struct ib_udata *udata), (ibmw, udata))
+VROCE_GATED(dealloc_mw, vroce_gate_owner(ibmw->uobject),
+	    (struct ib_mw *ibmw), (ibmw))
 
-int vroce_gate_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			 struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
-	int ret = vroce_modify_qp(ibqp, attr, mask, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
+VROCE_GATED_MR(reg_user_mr, vroce_udata_context(udata),
+	       (struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr, int access,
+		struct ib_udata *udata),
+	       (ibpd, start, length, virt_addr, access, udata))
+VROCE_GATED_MR(reg_user_mr_dmabuf, vroce_udata_context(udata),
+	       (struct ib_pd *ibpd, u64 offset, u64 length, u64 virt_addr, int fd, int access,
+		struct ib_udata *udata),
+	       (ibpd, offset, length, virt_addr, fd, access, udata))
+/*
+ * The protection domain tells whose region it is.  In a region of the kernel, uobject shares
+ * its memory with a list entry (qp_entry).
+ */
+static VROCE_GATED_MR(rereg_user_mr, vroce_gate_owner(ibmr->pd->uobject),
+		      (struct ib_mr *ibmr, int flags, u64 start, u64 length, u64 virt_addr,
+		       int access, struct ib_pd *ibpd, struct ib_udata *udata),
+		      (ibmr, flags, start, length, virt_addr, access, ibpd, udata))
+VROCE_GATED(dereg_mr, vroce_gate_owner(ibmr->pd->uobject),
+	    (struct ib_mr *ibmr, struct ib_udata *udata), (ibmr, udata))
 
 /* Somebody asks who does not own the QP: netlink asks about all there are. */
 static int vroce_gate_query_other(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -157,179 +165,83 @@ static int vroce_gate_query_other(struct ib_qp *ibqp, struct ib_qp_attr *attr, i
 	return ret;
 }
 
-int vroce_gate_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			struct ib_qp_init_attr *init_attr)
+static int vroce_gate_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			       struct ib_qp_init_attr *init_attr)
 {
 	struct vroce_ucontext *uctx = to_vqp(ibqp)->uctx;
 	int ret;
 
 	if (current->mm && !(uctx && uid_eq(uctx->user->uid, current_uid())))
 		return vroce_gate_query_other(ibqp, attr, mask, init_attr);
-	vroce_gate_enter_obj(uctx);
+	vroce_gate_enter(uctx);
 	ret = vroce_query_qp(ibqp, attr, mask, init_attr);
 	vroce_gate_leave(uctx);
 	return ret;
 }
 
-int vroce_gate_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+static const struct ib_device_ops vroce_gate_ops = {
+	.alloc_pd = vroce_gate_alloc_pd,
+	.create_cq = vroce_gate_create_cq,
+	.create_qp = vroce_gate_create_qp,
+	.create_user_ah = vroce_gate_create_ah,
+	.dealloc_pd = vroce_gate_dealloc_pd,
+	.dereg_mr = vroce_gate_dereg_mr,
+	.destroy_ah = vroce_gate_destroy_ah,
+	.destroy_cq = vroce_gate_destroy_cq,
+	.destroy_qp = vroce_gate_destroy_qp,
+	.modify_qp = vroce_gate_modify_qp,
+	.query_qp = vroce_gate_query_qp,
+	.reg_user_mr = VROCE_REG_USER_MR,
+	.reg_user_mr_dmabuf = VROCE_REG_USER_MR_DMABUF,
+	.req_notify_cq = vroce_gate_req_notify_cq,
+#ifdef VNR_HAVE_RESIZE_USER_CQ
+	.resize_user_cq = vroce_gate_resize_cq,
+#else
+	.resize_cq = vroce_gate_resize_cq,
+#endif
+};
+
+static const struct ib_device_ops vroce_gate_mcast_ops = {
+	.attach_mcast = vroce_gate_attach_mcast,
+	.detach_mcast = vroce_gate_detach_mcast,
+};
+
+static const struct ib_device_ops vroce_gate_rereg_ops = {
+	.rereg_user_mr = vroce_gate_rereg_user_mr,
+};
+
+static const struct ib_device_ops vroce_gate_mw_ops = {
+	.alloc_mw = vroce_gate_alloc_mw,
+	.dealloc_mw = vroce_gate_dealloc_mw,
+
+	INIT_RDMA_OBJ_SIZE(ib_mw, vroce_mw, ibmw),
+};
+
+static const struct ib_device_ops vroce_gate_srq_ops = {
+	.create_srq = vroce_gate_create_srq,
+	.destroy_srq = vroce_gate_destroy_srq,
+	.modify_srq = vroce_gate_modify_srq,
+	.post_srq_recv = vroce_post_srq_recv,
+	.query_srq = vroce_gate_query_srq,
+
+	INIT_RDMA_OBJ_SIZE(ib_srq, vroce_srq, ibsrq),
+};
+
+/**
+ * vroce_set_gate_ops() - set the verbs that go through the gate
+ * @dev: device whose capabilities are known
+ */
+void vroce_set_gate_ops(struct vroce_dev *dev)
 {
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
-	int ret = vroce_destroy_qp(ibqp, udata);
+	struct ib_device *ibdev = &dev->ibdev;
 
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
-			  struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	int ret = vroce_create_srq(ibsrq, attr, udata);
-
-	to_vsrq(ibsrq)->uctx = uctx;
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
-			  enum ib_srq_attr_mask mask, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
-	int ret = vroce_modify_srq(ibsrq, attr, mask, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
-	int ret = vroce_query_srq(ibsrq, attr);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vsrq(ibsrq)->uctx);
-	int ret = vroce_destroy_srq(ibsrq, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
-{
-	/*
-	 * The protection domain tells whose region it is.  In a region of the kernel,
-	 * uobject shares its memory with a list entry (qp_entry).
-	 */
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibmr->pd->uobject));
-	int ret = vroce_dereg_mr(ibmr, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-struct ib_mr *vroce_gate_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
-				       u64 length, u64 virt_addr, int access,
-				       struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibmr->pd->uobject));
-	struct ib_mr *ret = vroce_rereg_user_mr(ibmr, flags, start, length,
-						virt_addr, access, ibpd, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	int ret = vroce_alloc_mw(ibmw, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_dealloc_mw(struct ib_mw *ibmw)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibmw->uobject));
-	int ret = vroce_dealloc_mw(ibmw);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
-			      struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	int ret = vroce_create_ah(ibah, attr, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_destroy_ah(struct ib_ah *ibah, u32 flags)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(vroce_gate_owner(ibah->uobject));
-	int ret = vroce_destroy_ah(ibah, flags);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
-	int ret = vroce_attach_mcast(ibqp, gid, lid);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-int vroce_gate_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
-{
-	struct vroce_ucontext *uctx =
-		vroce_gate_enter_obj(to_vqp(ibqp)->uctx);
-	int ret = vroce_detach_mcast(ibqp, gid, lid);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-struct ib_mr *vroce_gate_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				     u64 virt_addr, int access,
-				     struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	struct ib_mr *ret = vroce_reg_user_mr(ibpd, start, length, virt_addr,
-					      access, udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
-}
-
-struct ib_mr *vroce_gate_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
-					    u64 length, u64 virt_addr, int fd,
-					    int access, struct ib_udata *udata)
-{
-	struct vroce_ucontext *uctx = vroce_gate_enter(udata);
-	struct ib_mr *ret = vroce_reg_user_mr_dmabuf(ibpd, offset, length,
-						     virt_addr, fd, access,
-						     udata);
-
-	vroce_gate_leave(uctx);
-	return ret;
+	ib_set_device_ops(ibdev, &vroce_gate_ops);
+	if (vroce_has_mcast(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_mcast_ops);
+	if (vroce_has_mw(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_mw_ops);
+	if (vroce_has_rereg(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_rereg_ops);
+	if (vroce_has_srq(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_srq_ops);
 }

@@ -66,8 +66,7 @@ void vroce_cq_unexpect(struct vroce_hw_cq *hw)
  *
  * Context: any.
  */
-void vroce_put_sges(struct virtio_rdma_sge *wire,
-			   const struct ib_sge *sge, int n)
+void vroce_put_sges(struct virtio_rdma_sge *wire, const struct ib_sge *sge, int n)
 {
 	for (; n--; wire++, sge++) {
 		wire->addr = cpu_to_le64(sge->addr);

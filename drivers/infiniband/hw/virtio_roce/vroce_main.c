@@ -64,19 +64,10 @@ static const struct ib_device_ops vroce_ops = {
 
 	.add_gid = vroce_add_gid,
 	.alloc_mr = vroce_alloc_mr,
-	.alloc_pd = vroce_gate_alloc_pd,
 	.alloc_ucontext = vroce_alloc_ucontext,
 	.create_ah = vroce_create_ah,
-	.create_cq = vroce_gate_create_cq,
-	.create_qp = vroce_gate_create_qp,
-	.create_user_ah = vroce_gate_create_user_ah,
-	.dealloc_pd = vroce_gate_dealloc_pd,
 	.dealloc_ucontext = vroce_dealloc_ucontext,
 	.del_gid = vroce_del_gid,
-	.dereg_mr = vroce_gate_dereg_mr,
-	.destroy_ah = vroce_gate_destroy_ah,
-	.destroy_cq = vroce_gate_destroy_cq,
-	.destroy_qp = vroce_gate_destroy_qp,
 	.disassociate_ucontext = vroce_disassociate_ucontext,
 	.drain_rq = vroce_drain_rq,
 	.drain_sq = vroce_drain_sq,
@@ -88,56 +79,20 @@ static const struct ib_device_ops vroce_ops = {
 	.mmap = vroce_mmap,
 	.mmap_free = vroce_mmap_free,
 	.modify_device = vroce_modify_device,
-	.modify_qp = vroce_gate_modify_qp,
 	.poll_cq = vroce_poll_cq,
 	.post_recv = vroce_post_recv,
 	.post_send = vroce_post_send,
 	.query_device = vroce_query_device,
 	.query_pkey = vroce_query_pkey,
 	.query_port = vroce_query_port,
-	.query_qp = vroce_gate_query_qp,
 	.query_ucontext = vroce_query_ucontext,
-	.reg_user_mr = VROCE_REG_USER_MR,
-	.reg_user_mr_dmabuf = VROCE_REG_USER_MR_DMABUF,
 	VROCE_REPORT_PORT_EVENT
-	.req_notify_cq = vroce_gate_req_notify_cq,
-#ifdef VNR_HAVE_RESIZE_USER_CQ
-	.resize_user_cq = vroce_gate_resize_cq,
-#else
-	.resize_cq = vroce_gate_resize_cq,
-#endif
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vroce_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vroce_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, vroce_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, vroce_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, vroce_ucontext, ibucontext),
-};
-
-static const struct ib_device_ops vroce_mcast_ops = {
-	.attach_mcast = vroce_gate_attach_mcast,
-	.detach_mcast = vroce_gate_detach_mcast,
-};
-
-static const struct ib_device_ops vroce_rereg_ops = {
-	.rereg_user_mr = vroce_gate_rereg_user_mr,
-};
-
-static const struct ib_device_ops vroce_mw_ops = {
-	.alloc_mw = vroce_gate_alloc_mw,
-	.dealloc_mw = vroce_gate_dealloc_mw,
-
-	INIT_RDMA_OBJ_SIZE(ib_mw, vroce_mw, ibmw),
-};
-
-static const struct ib_device_ops vroce_srq_ops = {
-	.create_srq = vroce_gate_create_srq,
-	.destroy_srq = vroce_gate_destroy_srq,
-	.modify_srq = vroce_gate_modify_srq,
-	.post_srq_recv = vroce_post_srq_recv,
-	.query_srq = vroce_gate_query_srq,
-
-	INIT_RDMA_OBJ_SIZE(ib_srq, vroce_srq, ibsrq),
 };
 
 static const struct ib_device_ops vroce_xrc_ops = {
@@ -458,17 +413,10 @@ static int vroce_register(struct vroce_dev *dev)
 	/* rdma-ndd replaces it by the host name.  The interface name could change. */
 	strscpy(ibdev->node_desc, "virtio-net RoCE", sizeof(ibdev->node_desc));
 	ib_set_device_ops(ibdev, &vroce_ops);
+	vroce_set_gate_ops(dev);
 	ibdev->driver_def = vroce_uapi_defs;
 	vroce_set_counter_ops(dev);
 	vroce_set_restrack_ops(dev);
-	if (vroce_has_mcast(dev))
-		ib_set_device_ops(ibdev, &vroce_mcast_ops);
-	if (vroce_has_mw(dev))
-		ib_set_device_ops(ibdev, &vroce_mw_ops);
-	if (vroce_has_rereg(dev))
-		ib_set_device_ops(ibdev, &vroce_rereg_ops);
-	if (vroce_has_srq(dev))
-		ib_set_device_ops(ibdev, &vroce_srq_ops);
 	if (vroce_has_xrc(dev))
 		ib_set_device_ops(ibdev, &vroce_xrc_ops);
 	err = ib_device_set_netdev(ibdev, aux->netdev, 1);

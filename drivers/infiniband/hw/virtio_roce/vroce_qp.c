@@ -274,8 +274,7 @@ static int vroce_qp_expose(struct vroce_qp *qp, struct ib_udata *udata)
 	struct ib_ucontext *uctx;
 	int err;
 
-	uctx = &rdma_udata_to_drv_context(udata, struct vroce_ucontext,
-					  ibucontext)->ibucontext;
+	uctx = &vroce_udata_context(udata)->ibucontext;
 	if (hw->mem)
 		err = vroce_qp_expose_direct(qp, uctx, &resp);
 	else
@@ -381,8 +380,7 @@ static struct vroce_doorbell *vroce_qp_doorbell(struct vroce_dev *dev,
 {
 	if (!udata)
 		return &dev->doorbell;
-	return &rdma_udata_to_drv_context(udata, struct vroce_ucontext,
-					  ibucontext)->doorbell;
+	return &vroce_udata_context(udata)->doorbell;
 }
 
 /**
@@ -402,6 +400,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct ib_qp_cap cap;
 	int err;
 
+	qp->uctx = vroce_udata_context(udata);
 	/* The GSI always has the form of the RFC. */
 	if (attr->qp_type != IB_QPT_GSI && vroce_wants_direct(dev, udata))
 		db = vroce_qp_doorbell(dev, udata);

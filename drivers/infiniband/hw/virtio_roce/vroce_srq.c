@@ -194,8 +194,7 @@ static int vroce_srq_expose(struct vroce_srq *srq, struct ib_udata *udata)
 	struct vroce_ucontext *uctx;
 	int err;
 
-	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
-					 ibucontext);
+	uctx = vroce_udata_context(udata);
 	err = vroce_maps_insert_srq(&srq->maps, &uctx->ibucontext, &hw->queue,
 				    hw->mem, &resp.srq);
 	if (err)
@@ -256,6 +255,7 @@ int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	struct vroce_srq *srq = to_vsrq(ibsrq);
 	int err;
 
+	srq->uctx = vroce_udata_context(udata);
 	err = vroce_srq_check(dev, attr, udata);
 	if (err)
 		return err;

@@ -78,7 +78,6 @@ bool vroce_wants_direct(struct vroce_dev *dev, struct ib_udata *udata)
 
 	if (!udata)
 		return vroce_has_direct(dev);
-	uctx = rdma_udata_to_drv_context(udata, struct vroce_ucontext,
-					 ibucontext);
+	uctx = vroce_udata_context(udata);
 	return uctx->features & VIRTIO_ROCE_FEATURE_DIRECT;
 }
