@@ -615,6 +615,25 @@ static void direct_arm_with_late_event(struct kunit *test)
 	direct_done(d);
 }
 
+/* Armings that could not be answered do not count: no event comes that nobody needs. */
+static void direct_arm_often(struct kunit *test)
+{
+	struct direct *d = direct_open(test, 16, 8);
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, 0, direct_send(d, i, IB_SEND_SIGNALED));
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_NEXT_COMP));
+	direct_sent(d, 0, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	for (i = 0; i < 100; i++)
+		KUNIT_EXPECT_EQ(test, 0, ib_req_notify_cq(d->cq, IB_CQ_SOLICITED));
+	direct_sent(d, 1, VIRTIO_IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, d->events, 1);
+	direct_done(d);
+}
+
 /* Events that no arming asked for do not take anything from later armings. */
 static void direct_arm_after_strays(struct kunit *test)
 {
@@ -1395,6 +1414,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_arm_twice),
 	KUNIT_CASE(direct_arm_with_late_event),
 	KUNIT_CASE(direct_arm_after_strays),
+	KUNIT_CASE(direct_arm_often),
 	KUNIT_CASE(direct_events),
 	KUNIT_CASE(direct_qp_events),
 	KUNIT_CASE(direct_drained),

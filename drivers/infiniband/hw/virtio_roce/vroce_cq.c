@@ -8,6 +8,7 @@
 #include "vroce_caps.h"
 #include "vroce_cq.h"
 #include "vroce_flush.h"
+#include "vroce_form.h"
 #include "vroce_kq.h"
 #include "vroce_mem.h"
 #include "vroce_mmap.h"
@@ -333,7 +334,9 @@ void vroce_cq_fatal(struct vroce_cq *cq)
  * vroce_cq_answered() - there was an event of a CQ, which answers an arming
  * @cq: CQ
  *
- * An event that no arming asked for, or of a CQ that a process arms, is not counted.
+ * An event that no arming asked for, or of a CQ that a process arms, is not counted.  A
+ * device that holds completions sends one for a completion that it holds, and the CQ stays
+ * armed.  So these answer nothing.
  *
  * Context: any.
  */
@@ -342,6 +345,8 @@ void vroce_cq_answered(struct vroce_cq *cq)
 	struct vroce_hw_cq *hw = cq->hw;
 	unsigned long flags;
 
+	if (!hw->queue.direct && vroce_cqs_hold(hw->obj.dev))
+		return;
 	spin_lock_irqsave(&hw->lock, flags);
 	if (hw->answered < hw->armings)
 		hw->answered++;
@@ -366,12 +371,12 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	bool short_of, direct;
 	int err;
 
+	cq->uctx = vroce_udata_context(udata);
 	err = vroce_check_udata(udata,
 				offsetofend(struct virtio_roce_create_cq_resp,
 					    cq));
 	if (err)
 		return err;
-	cq->uctx = vroce_udata_context(udata);
 	if (attr->flags) {
 		ibdev_notice_ratelimited(&dev->ibdev,
 					 "CQ refused: flags %#x are not supported\n",
@@ -484,39 +489,59 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 	return 0;
 }
 
+/* How many completions an arming looks at to see whether one has come. */
+#define VROCE_ARM_LOOKS	64
+
 /*
- * What to arm a CQ for.  The device sees the last arming only, so an arming repeats what
+ * Has a completion come since this was last asked?  If it says so without need, that does
+ * no harm.  Context: lock of the CQ held.
+ */
+static bool vroce_cq_has_grown(struct vroce_hw_cq *hw)
+{
+	const struct vroce_queue *q = &hw->queue;
+	bool grown = (s32)(q->next - hw->grown) > 0;
+	unsigned int i;
+
+	if (grown)
+		hw->grown = q->next;
+	for (i = 0; i < VROCE_ARM_LOOKS && vroce_cq_entry(q, hw->grown - q->next); i++) {
+		hw->grown++;
+		grown = true;
+	}
+	return grown;
+}
+
+/*
+ * Arm a CQ by a store.  The device sees the last arming only, so an arming repeats what
  * earlier ones asked for and may not have got: one for solicited completions must not
  * take the wake-up of one for any completion.
  *
  * There is at most one event for each arming, and they come in order.  So @answered events
- * answer the armings up to this number, at least.  They may answer later ones, if an
- * earlier one was overwritten before it was answered.  Then a completion that is not
- * solicited can raise an event that nobody needs, but none is lost, however late events
- * are handled.  A consumer that always arms in the same way gets no such event.
- *
- * Context: lock of the CQ held; @hw has counted the new arming.
+ * answer the armings up to this number, at least, however late they are handled.  An
+ * arming without a completion since the one before is counted with that, because only the
+ * later of the two can get an event: if the device had seen the earlier one, it would
+ * have stored a completion before, and we would see that after our own store.  Armings
+ * that got no event although completions came, since these were not solicited, make the
+ * number of answers smaller than it is.  Then events come that nobody needs, and none is
+ * lost.
  */
-static u32 vroce_cq_arm_bits(struct vroce_hw_cq *hw, bool solicited)
-{
-	if (!solicited)
-		hw->any = hw->armings;
-	return hw->any > hw->answered ? VIRTIO_RDMA_ARM_NEXT :
-					VIRTIO_RDMA_ARM_SOLICITED;
-}
-
-/* Arm a CQ by a store. */
 static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
 {
 	unsigned long flags;
+	bool any;
 	u32 arm;
 
 	spin_lock_irqsave(&hw->lock, flags);
-	hw->armings++;
-	arm = hw->armings * VIRTIO_RDMA_ARM_NUMBER + vroce_cq_arm_bits(hw, solicited);
+	any = !solicited || hw->any > hw->answered;
+	hw->arm += VIRTIO_RDMA_ARM_NUMBER;
+	arm = hw->arm | (any ? VIRTIO_RDMA_ARM_NEXT : VIRTIO_RDMA_ARM_SOLICITED);
 	WRITE_ONCE(hw->control->arm, cpu_to_le32(arm));
 	/* The device stores a completion before it looks whether the CQ is armed. */
 	mb();
+	if (vroce_cq_has_grown(hw) || hw->answered == hw->armings)
+		hw->armings++;
+	if (!solicited)
+		hw->any = hw->armings;
 	spin_unlock_irqrestore(&hw->lock, flags);
 }
 

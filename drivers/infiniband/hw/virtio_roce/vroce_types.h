@@ -391,16 +391,19 @@ struct vroce_mw {
  * @obj: its references
  * @cqn: its number
  * @queue: its virtqueue
- * @lock: guards &vroce_queue.next, the slots, @feed, @armings, @any and @answered of a
- *	kernel's CQ, and &vroce_queue.done of the work queues that use it
+ * @lock: guards &vroce_queue.next, the slots, and from @feed on all of a kernel's CQ but
+ *	@qps, and &vroce_queue.done of the work queues that use it
  * @short_of: it has fewer slots than were asked for, and serves the GSI only
  * @due: if @short_of: number of completions that are there or may still come
  * @feed: QP whose backlog moves on when this CQ is polled, or NULL
  * @qps: how often QPs of the kernel use it; guarded by the lock of &vroce_dev.cqs
  * @mem: its ring, if it is direct, and its control block; NULL if it has neither
  * @control: its control block, by which it is armed; NULL if it is armed by a command
- * @armings: with @control: how often the kernel armed it
- * @any: number of its last arming for any completion, counted from 1
+ * @arm: number of the last arming, as the device sees it
+ * @grown: completions up to which it had grown when it was armed last
+ * @armings: armings that may have been answered, each by an event of its own; see
+ *	vroce_cq_store_arm()
+ * @any: number of the last of them for any completion, counted from 1
  * @answered: armings up to this number are answered by events
  */
 struct vroce_hw_cq {
@@ -414,6 +417,8 @@ struct vroce_hw_cq {
 	unsigned int qps;
 	struct vroce_mem *mem;
 	struct virtio_rdma_cq_control *control;
+	u32 arm;
+	u32 grown;
 	u64 armings;
 	u64 any;
 	u64 answered;
