@@ -98,7 +98,7 @@ def boot(kernel, order):
         names = "".join(f"{module.name}\n" for module in order)
         initrd.write(archive, {"init": INIT.encode(), "order": names.encode(), **files})
         command = [
-            "setpriv", "--pdeathsig", "KILL", TOP / "scripts" / "qemu",
+            "setpriv", "--pdeathsig", "KILL", TOP / "scripts" / "images" / "qemu",
             # Without q35 the debug kernel waits 30 s for ACPI.
             # kmemleak takes longer the more memory there is.
             "-machine", "q35", "-smp", "2", "-m", "1G",
