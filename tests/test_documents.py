@@ -43,8 +43,8 @@ def examples():
     """Commands of the documents that choose tests by name."""
     lines = {line for _, commands in documents.blocks() for line in commands}
     chosen = [line for line in sorted(lines)
-              if re.match(r"(KUNIT_FILTER=.* )?scripts/(guest-tests|apps|conformance|fabtests|"
-                          r"fuzz|kunit-run)\.\w+ ", line)]
+              if re.match(r"(KUNIT_FILTER=.* )?scripts/suites/(guest-tests|apps|conformance|"
+                          r"fabtests|fuzz|kunit-run)\.\w+ ", line)]
     assert len(chosen) > 5
     return chosen
 
@@ -59,7 +59,8 @@ def chosen_by_pytest(arguments, more=()):
 
 def choice(line):
     """How many tests a command chooses."""
-    *variables, script, words = re.fullmatch(r"(?:(\w+=\S+) )?scripts/(\S+) (.*)", line).groups()
+    *variables, script, words = re.fullmatch(r"(?:(\w+=\S+) )?scripts/suites/(\S+) (.*)",
+                                             line).groups()
     words = shlex.split(words)
     if script == "guest-tests.sh":
         debug = ["-m", "debug_kernel"] if "--debug" in words else []

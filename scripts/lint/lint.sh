@@ -134,8 +134,8 @@ judge "Documentation/troubleshooting.rst" 'error:' "$top/scripts/lint/messages.p
 judge "messages.py finds what is wrong" 'error:' "$top/scripts/lint/messages.py" --self-test || true
 
 step "The specification"
-judge "Documentation/spec.rst" 'error:' "$top/scripts/check-spec.py" || true
-judge "check-spec.py finds what is wrong" 'error:' "$top/scripts/check-spec.py" --self-test || true
+judge "Documentation/spec.rst" 'error:' "$top/scripts/lint/spec.py" || true
+judge "spec.py finds what is wrong" 'error:' "$top/scripts/lint/spec.py" --self-test || true
 
 step "Figures of README.md"
 judge "README.md, its table and plot" 'error:' "$top/scripts/suites/figures.py" --check || true

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Checks Documentation/spec.rst.
 
-check-spec.py [--update | --self-test]
+spec.py [--update | --self-test]
 
 - The listings of Annex A are those of uapi/virtio_net_roce.h; --update writes them.
 - A table of offsets and sizes says what the structure of the header has.
@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SPEC = os.path.join(TOP, "Documentation", "spec.rst")
 HEADER = os.path.join(TOP, "uapi", "virtio_net_roce.h")
 
@@ -354,7 +354,7 @@ def check(text, header):
     yield from check_references(found)
     yield from check_tables(found, Layout(header))
     if with_listing(text, listing(header)) != text:
-        yield "spec.rst: the listings are not those of the header: check-spec.py --update"
+        yield "spec.rst: the listings are not those of the header: spec.py --update"
 
 
 # What is put in the place of something else, and what the check then says.
