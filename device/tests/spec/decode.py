@@ -36,7 +36,7 @@ def load(name):
     return module
 
 
-check_spec = load("check-spec.py")
+check_spec = load("lint/spec.py")
 
 
 class Wrong(Exception):
