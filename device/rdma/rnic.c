@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/qp_run.h"
+#include "rdma/qp/responder.h"
 #include "rdma/rnic_priv.h"
 
 /* What one call of rnic_poll() does at most: for a QP, and for all of them. */
@@ -559,11 +560,15 @@ static bool rnic_poll_port(struct rnic *rnic)
 	struct roce_rx rx;
 	struct sg payload;
 
+	if (!rnic->port.n)
+		return false;
+	responder_hold(&rnic->qps);
 	while (done < RNIC_PORT_BURST && virtq_work() < end && rnic->port.n) {
 		pkt = eth_port_next(&rnic->port, &rx, &payload);
 		done += pkt ? rnic_deliver(rnic, pkt) : 1;
 		eth_port_done(&rnic->port);
 	}
+	responder_release(&rnic->qps);
 	return done;
 }
 

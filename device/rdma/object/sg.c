@@ -73,6 +73,11 @@ void sg_init_flat(struct sg *sg, void *p)
 	*sg = (struct sg) { .flat = p };
 }
 
+void sg_init_guest(struct sg *sg, uint8_t *p)
+{
+	*sg = (struct sg) { .flat = p, .guest = true };
+}
+
 /* Leave elements that lie behind the cursor. */
 static void sg_enter(struct sg *sg)
 {
@@ -138,7 +143,7 @@ static void sg_copy_part(const struct sg *dst, uint8_t *to, const uint8_t *from,
 		return;
 	if (!from)
 		memset(to, 0, len);
-	else if (dst->flat)
+	else if (dst->flat && !dst->guest)
 		memmove(to, from, len);
 	else
 		place(to, from, len);

@@ -35,6 +35,7 @@ struct sge {
  * @mr:		its memory region, or NULL if it was not looked up yet
  * @hint:	of mr_contig()
  * @flat:	without elements: plain memory
+ * @guest:	@flat is memory of the guest
  *
  * Valid until the next control command.
  */
@@ -49,6 +50,7 @@ struct sg {
 	const struct mr *mr;
 	uint32_t hint;
 	uint8_t *flat;
+	bool guest;
 };
 
 /** sg_length() - bytes in a list of elements; does not overflow */
@@ -88,6 +90,9 @@ bool sg_init_remote(struct sg *sg, const struct mr_table *mrs, const struct pd *
 
 /** sg_init_flat() - point a cursor at plain memory */
 void sg_init_flat(struct sg *sg, void *p);
+
+/** sg_init_guest() - point a cursor at memory of the guest, from mr_at() */
+void sg_init_guest(struct sg *sg, uint8_t *p);
 
 /** sg_skip() - move a cursor on by @len bytes, no more than it was made for */
 void sg_skip(struct sg *sg, uint64_t len);

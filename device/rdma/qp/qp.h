@@ -49,6 +49,8 @@ TAILQ_HEAD(qp_list, qp);
  * @resume_serial: &qp.serial of the newest of them; others have not stood still
  * @active:	QPs that rnic_poll() looks at
  * @active_n:	number of them
+ * @hold:	packets of the port are looked at: ACKs may wait until that ends
+ * @held:	QPs with such an ACK; empty at any other time
  */
 struct qp_table {
 	struct rnic_ctx *ctx;
@@ -74,6 +76,8 @@ struct qp_table {
 	uint64_t resume_serial;
 	struct qp_list active;
 	uint32_t active_n;
+	bool hold;
+	SLIST_HEAD(, qp) held;
 };
 
 /**
@@ -163,6 +167,8 @@ struct qp_attr {
  * @recv_place:	memory that a receive request named last
  * @remote_place: memory that the peer named last
  * @counter:	as &rnic_ctx.counter, of this QP alone
+ * @acks_held:	ACKs that wait, as one, while the port's packets are looked at; else 0
+ * @held:	of the list of those with such an ACK
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
  * @entry:	of that list
@@ -212,6 +218,8 @@ struct qp {
 	struct mr_place recv_place;
 	struct mr_place remote_place;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
+	uint32_t acks_held;
+	SLIST_ENTRY(qp) held;
 	bool active;
 	uint64_t busy_at;
 	TAILQ_ENTRY(qp) entry;

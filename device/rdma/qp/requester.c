@@ -449,13 +449,28 @@ static bool requester_local_error(struct qp *qp, const struct wqe *wqe)
 	return true;
 }
 
+/* @len bytes from @off on, if the request has one element, and they are in one piece. */
+static uint8_t *requester_at(struct qp *qp, const struct wqe *wqe, uint32_t off,
+			     uint32_t len, uint32_t access)
+{
+	const struct sge *sge = wqe->sge;
+
+	if (wqe->num_sge != 1 || !len || off > sge->length || len > sge->length - off)
+		return NULL;
+	return mr_at(qp->mrs, &qp->send_place, qp->pd, 0, sge->key, sge->addr + off, len,
+		     access);
+}
+
 static bool requester_sge_ok(struct qp *qp, const struct wqe *wqe)
 {
 	uint32_t access = pkt_fetches(wqe->kind) ? VIRTIO_IB_ACCESS_LOCAL_WRITE : 0;
 	struct sg sg;
 
-	return wqe->inlined || sg_init(&sg, qp->mrs, qp->pd, access, wqe->sge,
-				       wqe->num_sge, 0, wqe->length);
+	if (wqe->inlined || (wqe->length <= RNIC_SLICE &&
+			     requester_at(qp, wqe, 0, wqe->length, access)))
+		return true;
+	return sg_init(&sg, qp->mrs, qp->pd, access, wqe->sge, wqe->num_sge, 0,
+		       wqe->length);
 }
 
 static void requester_set_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
@@ -529,7 +544,11 @@ static void requester_sent(struct requester *req, uint32_t npsn)
 static bool requester_payload(struct qp *qp, struct wqe *wqe, uint32_t off,
 			      uint32_t len, struct sg *sg)
 {
-	if (wqe->inlined) {
+	uint8_t *p = wqe->inlined ? NULL : requester_at(qp, wqe, off, len, 0);
+
+	if (p) {
+		sg_init_guest(sg, p);
+	} else if (wqe->inlined) {
 		sg_init_flat(sg, wqe->data + off);
 	} else if (!sg_init(sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, off,
 			    len)) {

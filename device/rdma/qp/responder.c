@@ -9,6 +9,11 @@
  * out when it arrives and then answered as a READ of no bytes; so is a CMP_SWAP or
  * FETCH_ADD, which has an answer of its own.
  *
+ * An ACK acknowledges all before it.  While the packets that a port has received are
+ * looked at, ACKs wait for each other: one for RESP_ACKS_HELD of them, or the last one
+ * when the port has been looked at.  That is in the same round, so that none is late, and
+ * none can be forgotten.
+ *
  * An error that ends the QP makes a NAK due and sets "dead": nothing more is
  * taken, and the QP goes to ERR when the NAK has left.
  */
@@ -17,6 +22,9 @@
 
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/responder.h"
+
+/* One ACK goes for so many at most. */
+#define RESP_ACKS_HELD	16
 
 /* What a request came to; also says how an RC responder answers. */
 enum resp_result {
@@ -184,6 +192,25 @@ static enum resp_result responder_recv_error(struct qp *qp, uint8_t status,
 	return result;
 }
 
+/* Where the rest of a message goes; false if a key, or its bounds, are wrong. */
+static bool responder_recv_sg(struct qp *qp, uint32_t len, struct sg *dst)
+{
+	const struct responder *resp = &qp->resp;
+	const struct sge *sge = resp->rwqe.sge;
+	uint8_t *p = NULL;
+
+	/* As a rule that is one piece of memory, and the one of the message before. */
+	if (resp->rwqe.num_sge == 1 && len)
+		p = mr_at(qp->mrs, &qp->recv_place, qp_recv_pd(qp), 0, sge->key,
+			  sge->addr + resp->off, len, VIRTIO_IB_ACCESS_LOCAL_WRITE);
+	if (p) {
+		sg_init_guest(dst, p);
+		return true;
+	}
+	return sg_init(dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE, sge,
+		       resp->rwqe.num_sge, resp->off, len);
+}
+
 static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 				       const struct pkt *pkt)
 {
@@ -201,8 +228,7 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	    pkt->len > RNIC_MAX_MSG - resp->off)
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_LEN_ERR,
 					    VENDOR_ERR_RQ_SHORT, RESP_INV_REQ);
-	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
-		     resp->rwqe.sge, resp->rwqe.num_sge, resp->off, pkt->len))
+	if (!responder_recv_sg(qp, pkt->len, &dst))
 		return responder_recv_error(qp, VIRTIO_IB_WC_LOC_PROT_ERR,
 					    VENDOR_ERR_SGE, RESP_OP_ERR);
 	sg_copy(&dst, pkt->payload, pkt->len);
@@ -875,6 +901,36 @@ static void responder_rx_uc(struct qp *qp, const struct pkt_op *op,
 	resp->ack_due = false;
 }
 
+/* Can what is due be sent later in this round?  A NAK, or the end of the QP, cannot. */
+static bool responder_waits(struct qp *qp)
+{
+	const struct responder *resp = &qp->resp;
+	struct qp_table *qps = qp->table;
+
+	if (!qps->hold || !resp->ack_due || resp->nak || resp->dead || resp->reads)
+		return false;
+	if (!qp->acks_held)
+		SLIST_INSERT_HEAD(&qps->held, qp, held);
+	return ++qp->acks_held % RESP_ACKS_HELD;
+}
+
+void responder_hold(struct qp_table *qps)
+{
+	qps->hold = true;
+}
+
+void responder_release(struct qp_table *qps)
+{
+	struct qp *qp;
+
+	qps->hold = false;
+	while ((qp = SLIST_FIRST(&qps->held))) {
+		SLIST_REMOVE_HEAD(&qps->held, held);
+		qp->acks_held = 0;
+		responder_answer(qp);
+	}
+}
+
 void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	if (qp->resp.dead)
@@ -883,7 +939,8 @@ void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		responder_rx_rc(qp, op, pkt);
 	else
 		responder_rx_uc(qp, op, pkt);
-	responder_answer(qp);
+	if (!responder_waits(qp))
+		responder_answer(qp);
 	if (qp->resp.reads)
 		qp_activate(qp);
 }

@@ -17,4 +17,15 @@ bool responder_run(struct qp *qp, struct budget *budget);
 /** responder_rx() - a request has arrived */
 void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
+/**
+ * responder_hold() - from now on ACKs may wait for responder_release()
+ * @qps:	QPs of a NIC
+ *
+ * No QP may be destroyed in between.
+ */
+void responder_hold(struct qp_table *qps);
+
+/** responder_release() - send the ACKs that wait */
+void responder_release(struct qp_table *qps);
+
 #endif /* DEVICE_RDMA_QP_RESPONDER_H */

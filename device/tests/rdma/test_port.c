@@ -2,6 +2,7 @@
 /*
  * RDMA over an Ethernet port: packets sent, packets taken, counters.
  */
+#include "tests/lib/engine_loop.h"
 #include "tests/lib/engine_port.h"
 #include "base/util.h"
 #include "rdma/qp/qp_queues.h"
@@ -76,6 +77,56 @@ static void test_messages(void **state)
 		eg_expect(&p.a, i, OK);
 		eg_check(p.a.guest, 0, lens[i], i, 0);
 	}
+}
+
+/* Messages that are looked at together have one ACK, and each of them completes. */
+static void test_one_ack(void **state)
+{
+	struct eg_pair p = pair_by_port(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 16; i++) {
+		eg_recv(&p.b, i, IN, 8);
+		post(&p, i, VIRTIO_IB_WR_SEND, 8);
+	}
+	rnic_poll(p.a.guest->rnic);
+	assert_int_equal(eg_port[0].sent, 16);
+	rnic_poll(p.b.guest->rnic);
+	assert_int_equal(eg_port[1].sent, 1);
+	rnic_poll(p.a.guest->rnic);
+	for (i = 0; i < 16; i++) {
+		eg_expect_sent(&p, i);
+		eg_expect_received(&p, i, 8);
+	}
+	assert_int_equal(A(RETRY), 0);
+}
+
+/* What is refused goes out at once, and acknowledges all before it. */
+static void test_nak_instead_of_ack(void **state)
+{
+	struct eg_pair p = pair_by_port(state, RC);
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		eg_recv(&p.b, i, IN, 8);
+	for (i = 0; i < 16; i++)
+		post(&p, i, VIRTIO_IB_WR_SEND, 8);
+	rnic_poll(p.a.guest->rnic);
+	rnic_poll(p.b.guest->rnic);
+	assert_int_equal(eg_port[1].sent, 1);
+	rnic_poll(p.a.guest->rnic);
+	assert_int_equal(A(RCVD_RNR), 1);
+	for (i = 0; i < 8; i++)
+		eg_expect_sent(&p, i);
+	for (i = 8; i < 16; i++)
+		eg_recv(&p.b, i, IN, 8);
+	/* As long as the RNR NAK has said. */
+	engine_loop_advance(p.engine->loop, 640000);
+	eg_run(p.engine);
+	for (i = 8; i < 16; i++)
+		eg_expect_sent(&p, i);
+	for (i = 0; i < 16; i++)
+		eg_expect_received(&p, i, 8);
 }
 
 static void test_counters(void **state)
@@ -571,6 +622,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_messages),
+		T(test_one_ack),
+		T(test_nak_instead_of_ack),
 		T(test_counters),
 		T(test_counters_local),
 		T(test_own_gid),
