@@ -15,7 +15,8 @@
 #include <libdeflate.h>
 
 #include "base/util.h"
-#include "packet/roce_priv.h"
+#include "packet/roce.h"
+#include "packet/roce_ext.h"
 
 /* ------------------------------------------------------------------------- */
 /* ICRC                                                                      */

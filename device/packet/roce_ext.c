@@ -3,7 +3,7 @@
  * RoCEv2: the extension headers, as bytes and back.
  */
 #include "base/util.h"
-#include "packet/roce_priv.h"
+#include "packet/roce_ext.h"
 
 #define FETH_TYPE_MASK		0x0f
 #define FETH_LEVEL_SHIFT	4

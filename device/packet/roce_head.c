@@ -10,7 +10,8 @@
  */
 #include <libdeflate.h>
 
-#include "packet/roce_priv.h"
+#include "packet/roce_ext.h"
+#include "packet/roce_head.h"
 
 /* Where things stand in the template, behind the beginning of the IP header. */
 static size_t head_ip_size(const struct roce_head *head)

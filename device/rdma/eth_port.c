@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packet/roce_head.h"
 #include "rdma/eth_port.h"
 
 /* As much as several QPs send in one call of rnic_poll(), with an MTU of 1024. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "packet/roce.h"
+#include "packet/roce_head.h"
 #include "rdma/object/ah.h"
 #include "rdma/object/cq.h"
 #include "rdma/object/doorbell.h"

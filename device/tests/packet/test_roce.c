@@ -2,6 +2,7 @@
 /*
  * Packets as bytes: those of the kernel's rdma_rxe, our own, and bad ones.
  */
+#include "packet/roce_head.h"
 #include "tests/lib/engine_port.h"
 #include "tests/lib/golden.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of packet/roce*.c share.
+ * RoCEv2: the extension headers as bytes and back; sizes, bits and sums that roce.c and
+ * roce_head.c share.
  */
-#ifndef DEVICE_PACKET_ROCE_PRIV_H
-#define DEVICE_PACKET_ROCE_PRIV_H
+#ifndef DEVICE_PACKET_ROCE_EXT_H
+#define DEVICE_PACKET_ROCE_EXT_H
 
 #include <endian.h>
 #include <netinet/in.h>
@@ -12,7 +13,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#include "packet/roce.h"
+#include "packet/pkt.h"
 
 #define ROCE_TAG_SIZE		4
 #define ROCE_VID_MASK		0x0fff
@@ -45,11 +46,6 @@
 #define BTH_BECN		0x40
 /* BTH: byte 8. */
 #define BTH_ACK_REQ		0x80
-
-/* ICRC: what stands before the IP header in its place. */
-#define ICRC_LRH_SIZE		8
-#define ICRC_HEAD_MAX		(ICRC_LRH_SIZE + ROCE_IPV6_SIZE + \
-				 ROCE_UDP_SIZE + ROCE_BTH_SIZE)
 
 static inline void put_be16(uint8_t *p, uint16_t value)
 {
@@ -118,15 +114,6 @@ static inline uint16_t ipv4_sum(const struct iphdr *ip)
 	return sum_fold(sum);
 }
 
-/**
- * roce_icrc_head() - what the ICRC covers to the end of the BTH, masked
- * @head:	ICRC_HEAD_MAX bytes
- * @frame:	frame with these headers
- *
- * Return: bytes of it.
- */
-size_t roce_icrc_head(uint8_t *head, const uint8_t *frame);
-
 /* Bytes of padding behind a payload. */
 static inline uint32_t roce_pad(uint32_t len)
 {
@@ -186,4 +173,4 @@ static inline const uint8_t *roce_get_headers(const uint8_t *p, unsigned int bit
 	return p;
 }
 
-#endif /* DEVICE_PACKET_ROCE_PRIV_H */
+#endif /* DEVICE_PACKET_ROCE_EXT_H */
