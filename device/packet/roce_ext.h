@@ -13,6 +13,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "packet/pkt.h"
 
 #define ROCE_TAG_SIZE		4
@@ -109,7 +110,7 @@ static inline uint16_t ipv4_sum(const struct iphdr *ip)
 	unsigned int i;
 
 	memcpy(word, ip, sizeof(word));
-	for (i = 0; i < sizeof(word) / sizeof(word[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(word); i++)
 		sum += word[i];
 	return sum_fold(sum);
 }
