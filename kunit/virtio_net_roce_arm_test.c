@@ -488,6 +488,75 @@ static void arm_news(struct kunit *test)
 	}
 }
 
+/* ----- the queues go while a CQ is looked at ----- */
+
+/* How long the handler stays, so that a teardown that does not wait is seen. */
+#define STAY_MS		100
+
+static struct {
+	struct fake *fake;
+	struct fake_cmd *cmd;
+	bool entered;
+	bool freed;
+	bool early;
+} late;
+
+/* With interrupts off, on another processor than the test. */
+static void late_notify(void *data)
+{
+	ktime_t end = ktime_add_ms(ktime_get(), STAY_MS);
+
+	WRITE_ONCE(late.entered, true);
+	while (ktime_before(ktime_get(), end) && !READ_ONCE(late.freed))
+		cpu_relax();
+	late.early = READ_ONCE(late.freed);
+}
+
+/* As the watchdog does when an interrupt was lost. */
+static int late_thread(void *data)
+{
+	fake_give(late.fake, late.cmd, 1);
+	vnr_ctrl_interrupt(late.fake->dev->ctrl.vq);
+	while (!kthread_should_stop())
+		usleep_range(100, 300);
+	return 0;
+}
+
+/* A late answer makes a CQ be looked at.  The queues are freed only after that. */
+static void arm_teardown(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct consumer *c = consumer_open(fake);
+	struct task_struct *task;
+	unsigned int cpu;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one processor");
+	fake->dev->cqs[CQN].notify = late_notify;
+	KUNIT_ASSERT_EQ(test, 0, request(c, false));
+	complete_one(c);
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
+	*(u8 *)cmd->in[0].addr = VIRTIO_NET_OK;
+	memset(&late, 0, sizeof(late));
+	late.fake = fake;
+	late.cmd = cmd;
+
+	task = kthread_create(late_thread, NULL, "late");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	migrate_disable();
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	kthread_bind(task, cpu);
+	wake_up_process(task);
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(late.entered)));
+	vnr_rdma_queues_teardown(fake->dev);
+	WRITE_ONCE(late.freed, true);
+	migrate_enable();
+	kthread_stop(task);
+	KUNIT_EXPECT_FALSE(test, late.early);
+	vnr_arm_destroy(c->arm);
+}
+
 static struct kunit_case arm_cases[] = {
 	KUNIT_CASE(arm_missed),
 	KUNIT_CASE(arm_again),
@@ -496,6 +565,7 @@ static struct kunit_case arm_cases[] = {
 	KUNIT_CASE(arm_dead),
 	KUNIT_CASE(arm_flood),
 	KUNIT_CASE(arm_caller),
+	KUNIT_CASE(arm_teardown),
 	KUNIT_CASE_PARAM(arm_news, news_gen_params),
 	{}
 };

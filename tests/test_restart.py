@@ -9,26 +9,36 @@ import signal
 
 import pytest
 
-from lab import paths
+from lab import Pair, paths
+from lab.devices import Limits
 from lab.iperf import iperf
 from lab.pingpong import PORT, gid_index, gid_text, pingpong
 
 # How often the function is restarted in each test.
 ROUNDS = 100 if paths.LONG else 5
 
-RESTARTED = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
+OWN_MAC = "52:54:00:ab:cd:77"
+
+PROGRAMS = pathlib.Path(__file__).parent / "guest"
+
+NO_BPF = "the kernel has no BPF"
+
+# What the driver says when it has restarted a function, and when it cannot do so in place.
+RESTARTED = "restarted"
+BOUND_ANEW = "cannot be restarted in place"
 
 
-def program(guest):
-    """tests/guest/watchnet.c, in the guest."""
-    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "watchnet")
+def program(guest, name="watchnet"):
+    """One of tests/guest, in the guest."""
+    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / name)
 
 
-def restart(guest):
-    """A reset of the function by sysfs, and what follows."""
-    number = int(guest.run(RESTARTED, check=False).stdout)
+def restart(guest, says=RESTARTED):
+    """A reset of the function by sysfs, until the driver says something."""
+    count = f"dmesg | grep -c 'virtio_net_roce.*: {says}'"
+    number = int(guest.run(count, check=False).stdout)
     guest.run("echo 1 > $(ls -d /sys/bus/pci/drivers/virtio_net_roce/0000:*)/reset")
-    guest.wait_until(f"[ $({RESTARTED}) -gt {number} ]", 60)
+    guest.wait_until(f"[ $({count}) -gt {number} ]", 60)
 
 
 def wait_up(guest):
@@ -53,9 +63,42 @@ def asked(guest, *commands):
             assert counts and counts[0] > 0, str(result)
 
 
-def features(guest):
-    """What ethtool says is on, and off."""
-    return guest.run(["ethtool", "-k", guest.interface()]).stdout
+def settings(guest):
+    """What ethtool says is on and off; coalescing, channels and sizes of rings; MTU and MAC."""
+    interface = guest.interface()
+    said = "".join(guest.run(["ethtool", option, interface]).stdout for option in
+                   ("-k", "-c", "-l", "-g"))
+    link = json.loads(guest.run(f"ip -j link show {interface}").stdout)[0]
+    return f"{said}\nMTU {link['mtu']} MAC {link['address']}"
+
+
+def addresses(guest):
+    """The interface's own, but for those that the kernel gives it."""
+    shown = guest.run(f"ip -j addr show {guest.interface()}").stdout
+    return [info["local"] for info in json.loads(shown)[0]["addr_info"]
+            if info["scope"] == "global"]
+
+
+def set_more(guest):
+    """MAC address, MTU, no hardware GRO, no segmentation.
+
+    Not "tx-frames 0": with it, virtio_net of Linux 6.12 frees what is in a ring by a wrong
+    address, whenever it is unbound, suspended or gets another ring.
+    """
+    interface = guest.interface()
+    guest.run(f"ip link set {interface} address {OWN_MAC} mtu 1400 &&"
+              f" ethtool -K {interface} rx-gro-hw off tso off")
+    said = settings(guest)
+    for word in ("rx-gro-hw: off", "tcp-segmentation-offload: off",
+                 f"MTU 1400 MAC {OWN_MAC}"):
+        assert word in said, said
+
+
+def unset_more(guest, mac):
+    """The reverse."""
+    interface = guest.interface()
+    guest.run(f"ip link set {interface} address {mac} mtu 1500 &&"
+              f" ethtool -K {interface} rx-gro-hw on tso on")
 
 
 def can_attach(guest):
@@ -109,26 +152,23 @@ def received(other, guest, target):
 
 
 def test_what_was_set_stays(rdma_pair):
-    """MAC address, VLAN, receive filter and offloads, as the device knows them; and XDP."""
+    """MAC address, VLAN, receive filter and offloads, as the device knows them; and the rest."""
     guest, other = rdma_pair.b, rdma_pair.a
-    watch, interface = program(guest), guest.interface()
+    interface = guest.interface()
     mac = json.loads(guest.run(f"ip -j link show {interface}").stdout)[0]["address"]
-    own, group = "52:54:00:ab:cd:77", "01:00:5e:11:22:33"
+    group = "01:00:5e:11:22:33"
     for each, number in ((guest, 2), (other, 1)):
         each.run(f"ip link add link {each.interface()} name vlan7 type vlan id 7 &&"
                  f" ip addr add 10.78.0.{number}/24 dev vlan7 && ip link set vlan7 up")
-    guest.run(f"ip link set {interface} address {own} && ip maddr add {group} dev {interface} &&"
-              f" ethtool -K {interface} rx-gro-hw off")
-    before = features(guest)
-    assert "rx-gro-hw: off" in before, before
-    counter = guest.popen([watch, "count", interface])
-    counter.wait_output(r"^\d+$")
+    set_more(guest)
+    guest.run(f"ip maddr add {group} dev {interface}")
+    before = settings(guest), addresses(guest)
     for _ in range(3):
         restart(guest)
     wait_up(guest)
-    assert features(guest) == before
+    assert (settings(guest), addresses(guest)) == before
     # Frames to an address of the guest's own, of its group, and to neither.
-    assert received(other, guest, own)
+    assert received(other, guest, OWN_MAC)
     assert received(other, guest, group)
     assert not received(other, guest, "52:54:00:ab:cd:88")
     other.run("ping -c 3 -W 5 10.78.0.2")
@@ -136,20 +176,108 @@ def test_what_was_set_stays(rdma_pair):
     restart(guest)
     wait_up(guest)
     assert received(other, guest, "52:54:00:ab:cd:88")
-    # The program is there, and sees packets.
-    assert "xdp" in guest.run(f"ip link show {interface}").stdout
-    counts = [int(line) for line in counter.stdout.split()]
-    other.run("ping -c 20 -i 0.01 10.78.0.2")
-    counter.wait_output(rf"^{counts[-1]}\n\d+$")
-    counter.kill(signal.SIGTERM)
-    counter.wait(check=True)
     assert iperf(other, guest, seconds=1) > 0
     pingpong(other, guest, iterations=200, validate=True)
-    guest.run(f"ip link set {interface} address {mac} promisc off &&"
-              f" ip maddr del {group} dev {interface} && ethtool -K {interface} rx-gro-hw on")
+    guest.run(f"ip link set {interface} promisc off && ip maddr del {group} dev {interface}")
+    unset_more(guest, mac)
+    other.run(f"ip neigh flush dev {other.interface()}")
     for each in (guest, other):
         each.run("ip link del vlan7")
     guest.forget()
+
+
+def test_xdp_program_stays(rdma_pair):
+    """It is attached to the interface, and sees packets."""
+    guest, other = rdma_pair.b, rdma_pair.a
+    if not can_attach(guest):
+        pytest.skip(NO_BPF)
+    interface = guest.interface()
+    counter = guest.popen([program(guest), "count", interface])
+    counter.wait_output(r"^\d+$")
+    before = settings(guest)
+    for _ in range(3):
+        restart(guest)
+    wait_up(guest)
+    assert settings(guest) == before
+    assert "xdp" in guest.run(f"ip link show {interface}").stdout
+    count = counter.stdout.split()[-1]
+    other.run(f"ping -c 20 -i 0.01 {guest.address}")
+    counter.wait_output(rf"^{count}\n\d+$")
+    counter.kill(signal.SIGTERM)
+    counter.wait(check=True)
+    guest.wait_until(f"! ip link show {interface} | grep xdp")
+
+
+def test_af_xdp(rdma_pair):
+    """A socket on a queue sends all the time, and receives again after each restart."""
+    guest, other = rdma_pair.b, rdma_pair.a
+    if not can_attach(guest):
+        pytest.skip(NO_BPF)
+    interface = guest.interface()
+    mac = json.loads(guest.run(f"ip -j link show {interface}").stdout)[0]["address"]
+    echoes = ["python3", other.put(PROGRAMS / "echoes.py"), other.interface(), mac]
+    echo = guest.popen([program(guest, "xsk"), interface])
+    mode = echo.wait_output(r"^(zero )?copy.*$")[0]
+    print(f"volume: {mode}")
+    print(f"volume: {other.run([*echoes, '20']).stdout.strip()}")
+    for _ in range(ROUNDS):
+        sent = int(echo.wait_output(r"^\d+ (\d+)\n\Z")[1])
+        restart(guest)
+        wait_up(guest)
+        other.run([*echoes, "4"], timeout=120)
+        assert echo.poll() is None, f"{echo.stdout}{echo.stderr}"
+        assert int(echo.wait_output(r"^\d+ (\d+)\n\Z")[1]) > sent
+    # What is sent in between meets no link, a link, and queues that are being replaced.
+    for _ in range(ROUNDS):
+        restart(guest)
+    wait_up(guest)
+    print(f"volume: {other.run([*echoes, '20'], timeout=120).stdout.strip()}")
+    echo.kill(signal.SIGTERM)
+    echo.wait(check=True)
+    assert iperf(other, guest, seconds=1) > 0
+
+
+def bind_anew(guest):
+    """A restart that is not possible in place: the interface is another one, without address."""
+    guest.forget()
+    index = f"cat /sys/class/net/{guest.interface()}/ifindex"
+    before = guest.run(index).stdout.strip()
+    restart(guest, BOUND_ANEW)
+    guest.wait_until(f"now=$({index}) && [ $now != {before} ]")
+    guest.forget()
+    assert not addresses(guest)
+
+
+def test_bound_anew():
+    """virtio_net takes no smaller rings than these, so its interface is a new one.
+
+    Nothing that was set is there, which the kernel's log says; all works as after a hot plug.
+    """
+    pair = Pair("small", limits=Limits(queue_size=32)).start()
+    pair.load_modules()
+    guest, other = pair.b, pair.a
+    watch, before, log = program(guest), settings(guest), guest.dmesg()
+    set_more(guest)
+    counter = None
+    if can_attach(guest):
+        counter = guest.popen([watch, "count", guest.interface()])
+        counter.wait_output(r"^\d+$")
+    with asked(guest, [watch, "read", guest.interface()]):
+        for _ in range(ROUNDS):
+            bind_anew(guest)
+    if counter:
+        assert counter.poll() is None, str(counter.stderr)
+        counter.kill(signal.SIGTERM)
+    assert settings(guest) == before
+    assert "xdp" not in guest.run(f"ip link show {guest.interface()}").stdout
+    said = [line for line in guest.dmesg().removeprefix(log).splitlines() if BOUND_ANEW in line]
+    assert len(said) == ROUNDS, said
+    assert all("what was set on the old one is lost" in line for line in said), said
+    guest.configure_network()
+    wait_up(guest)
+    assert iperf(other, guest, seconds=1) > 0
+    pingpong(other, guest, iterations=200, validate=True)
+    pair.stop()
 
 
 def test_rings_are_not_resized(rdma_pair):

@@ -29,21 +29,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "xdp.h"
+
 #define NOBODY	65534
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int number)
-{
-	(void)number;
-	stopped = 1;
-}
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 /* ----- netlink ----- */
 
@@ -187,14 +175,6 @@ static void watch(const char *interface)
 
 /* ----- XDP ----- */
 
-static int bpf(enum bpf_cmd command, union bpf_attr *attr)
-{
-	return syscall(SYS_bpf, command, attr, sizeof(*attr));
-}
-
-#define INSN(c, d, s, o, i) \
-	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
-
 /* A program that counts in entry 0 of an array, and lets the packet pass. */
 static int load_program(int map)
 {
@@ -211,48 +191,18 @@ static int load_program(int map)
 		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, XDP_PASS),
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_XDP,
-		.insns = (uintptr_t)code,
-		.insn_cnt = sizeof(code) / sizeof(code[0]),
-		.license = (uintptr_t)"GPL",
-	};
-	int fd = bpf(BPF_PROG_LOAD, &attr);
 
-	if (fd < 0)
-		fail("BPF_PROG_LOAD");
-	return fd;
+	return load_xdp(code, sizeof(code) / sizeof(code[0]));
 }
 
-static int create_map(void)
+static int create_counter(void)
 {
-	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY,
-		.key_size = sizeof(uint32_t),
-		.value_size = sizeof(uint64_t),
-		.max_entries = 1,
-	};
-	int fd = bpf(BPF_MAP_CREATE, &attr);
-
-	if (fd < 0)
-		fail("BPF_MAP_CREATE");
-	return fd;
-}
-
-static int attach(int program, unsigned int index)
-{
-	union bpf_attr attr = {};
-
-	attr.link_create.prog_fd = program;
-	attr.link_create.target_ifindex = index;
-	attr.link_create.attach_type = BPF_XDP;
-	attr.link_create.flags = 1U << 2;	/* XDP_FLAGS_DRV_MODE */
-	return bpf(BPF_LINK_CREATE, &attr);
+	return create_map(BPF_MAP_TYPE_ARRAY, sizeof(uint64_t));
 }
 
 static void attach_and_detach(unsigned int index)
 {
-	int program = load_program(create_map()), link;
+	int program = load_program(create_counter()), link;
 	unsigned long n = 0, refused = 0;
 
 	while (!stopped) {
@@ -270,7 +220,7 @@ static void attach_and_detach(unsigned int index)
 
 static void count(unsigned int index)
 {
-	int map = create_map(), key = 0;
+	int map = create_counter(), key = 0;
 	union bpf_attr attr = { .map_fd = map };
 	uint64_t value = 0, last = -1;
 

@@ -203,8 +203,8 @@ static void vnr_link(struct vnr_dev *dev, bool up)
 /* ----- restart ----- */
 
 /*
- * virtio_net cannot go on with this device as it is: let it start anew.  Its interface is a
- * new one then.
+ * virtio_net cannot go on with this device as it is: let it start anew.  The new interface
+ * has nothing of what was set on the old one, as after a hot plug.
  */
 static int vnr_recover_rebind(struct vnr_dev *dev)
 {
@@ -212,7 +212,7 @@ static int vnr_recover_rebind(struct vnr_dev *dev)
 	int ret;
 
 	dev_warn(vnr_device(dev),
-		 "cannot be restarted in place: virtio_net is bound anew, with a new interface\n");
+		 "cannot be restarted in place: virtio_net is bound anew, its interface is a new one, and what was set on the old one is lost\n");
 	WRITE_ONCE(dev->state.mute, false);
 	device_release_driver(d);
 	ret = device_attach(d);
