@@ -10,7 +10,7 @@ HEAD = """\
 Conformance
 ===========
 
-What rdma-core's own tests say about the device: those of rdma-core {version}, on a
+This page has the results of rdma-core's own tests: those of rdma-core {version}, on a
 {how}
 
 In all {passed} tests pass, {failed} fail and {skipped} are skipped. {required} tests must

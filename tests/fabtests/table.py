@@ -10,7 +10,7 @@ HEAD = """\
 libfabric's tests
 =================
 
-What libfabric's own tests (fabtests) say about the device: the functional and the short
+This page has the results of libfabric's own tests (fabtests): the functional and the short
 ones of libfabric 2.1.0, between two guests with Debian's libfabric and rdma-core and our
 driver, provider and daemon. Tests that the suite's own files exclude for a provider are
 left out. ``make fabtests`` runs them, and ``make soak`` does; ``make apps`` runs some.
