@@ -23,7 +23,7 @@ DIRECTIVE = re.compile(r"#\s*(ifdef|ifndef|if|elif|else|endif)\b(.*)")
 
 
 def conditional(word, rest, defined):
-    """What a condition is: True, False, or None if it is about something else."""
+    """The value of a condition: True, False, or None if it is about something else."""
     rest = rest.split("/*")[0].strip()
     if rest == "IS_ENABLED(CONFIG_KUNIT)":
         return False
@@ -115,7 +115,7 @@ def fold(before, call, after, limit=80):
 
 @dataclasses.dataclass
 class Compat:
-    """What a compat header has, once its conditionals are decided."""
+    """The contents of a compat header, once its conditionals are decided."""
 
     macros: dict        # name: what it stands for
     inline: dict        # name: (parameters, expression)

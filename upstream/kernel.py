@@ -55,7 +55,7 @@ NUMBERS = (
     (re.compile(r"(?<=#define VIRTIO_NET_CTRL_ROCE\t\t)6$", re.M), "16"),
 )
 
-# What is not so where the driver is part of the kernel.
+# Texts that are not true where the driver is part of the kernel.
 EDITS = {
     "vroce_main.c": (
         (" * The lower module (virtio_net_roce) owns the PCI function, its virtqueues and\n"
@@ -108,7 +108,7 @@ AUX_EDITS = (
 
 
 def defined_by(tree):
-    """What include/compat.mk finds in a kernel's headers, as a function for flatten."""
+    """The findings of include/compat.mk in a kernel's headers, as a function for flatten."""
     with tempfile.TemporaryDirectory() as place:
         makefile = pathlib.Path(place, "Makefile")
         makefile.write_text(head("include/compat.mk") + "\nall: ; @echo $(ccflags-y)\n")
@@ -172,7 +172,7 @@ def wire_header(rfc_numbers=False):
 
 
 def abi_header():
-    """What the driver tells its provider."""
+    """The header with which the driver talks to its provider."""
     text = ascii_only(head("uapi/virtio_roce-abi.h"))
     text, count = re.subn(r"/\*\n \* In-tree drivers have small numbers.*?"
                           r"#define VIRTIO_ROCE_DRIVER_ID\t+\w+\n\n", "", text, flags=re.S)
@@ -198,7 +198,7 @@ FIRST_END = {"vroce_user.c": "features", "vroce_srq_resize.c": "reserved"}
 
 
 def core_udata(text, name):
-    """What the driver does for requests and responses of a provider, the core does here."""
+    """The core does here what the driver does for requests and responses of a provider."""
     text = re.sub(rf"/\*\*\n \* {UDATA}\(\) - (?:(?!\*/).)*?\*/\nint {UDATA}\([^{{]*\n"
                   r"\{\n.*?^\}\n\n", "", text, flags=re.S | re.M)
     text = re.sub(rf"^int {UDATA}\([^;]*;\n", "", text, flags=re.M)

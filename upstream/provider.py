@@ -75,7 +75,7 @@ def cmake_lists():
 
 
 def add_headers(series):
-    """What kernel-headers/update does, for headers that are in no kernel yet."""
+    """Does the work of kernel-headers/update, for headers that are in no kernel yet."""
     wire, _ = wire_header()
     series.add("kernel-headers/rdma/virtio_roce-abi.h", abi_header())
     series.add("kernel-headers/linux/virtio_net_roce.h", wire)

@@ -2,7 +2,7 @@
 /*
  * The control virtqueue of virtio_net, with several commands at a time.
  *
- * Each command is a token of the virtqueue.  Whoever takes answers off the virtqueue
+ * Each command is a token of the virtqueue.  A caller that takes answers off the virtqueue
  * finishes all commands that are answered, no matter who has sent them.  So a command
  * can be waited for by polling, also where the caller must not sleep.
  */

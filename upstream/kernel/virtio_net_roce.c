@@ -10,8 +10,8 @@
  * that owns every byte that the device may touch.  It has one reference for the waiter
  * and one for the virtqueue.  If it is not answered in time, the RoCE part is dead: the
  * device is cut off from memory, and Ethernet ends with it, because the RDMA driver must
- * tell its users that they may free what they have posted.  What the virtqueues have is
- * freed when the device was reset.
+ * tell its users that they may free what they have posted.  The buffers in the virtqueues
+ * are freed when the device was reset.
  *
  * The auxiliary device is removed before tasks are frozen for a system sleep, and not when
  * virtio_net is: the RDMA driver's users have to let go of it.
@@ -56,7 +56,7 @@
 #define VIRTNET_ROCE_TIMEOUT	(30 * HZ)
 #define VIRTNET_ROCE_ATOMIC_US	(2 * USEC_PER_SEC)
 
-/* What the device does not write. */
+/* A value that the device does not write. */
 #define VIRTNET_ROCE_NO_ACK	0xff
 
 /* Where the RoCE part of the configuration is. */
