@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between versions of rdma-core.  CMakeLists.txt finds out what there is.
+ * Differences between versions of rdma-core.  CMakeLists.txt finds out what there is.
  */
 #ifndef VIRTIO_ROCE_COMPAT_H
 #define VIRTIO_ROCE_COMPAT_H

@@ -161,7 +161,7 @@ static uint64_t cqe_take_wr_id(struct virtio_roce_vq *wq,
 	return wr_id;
 }
 
-/* What a direct completion says, in the form of the RFC, but for wr_id and sender. */
+/* Translates a direct completion to the form of the RFC, but for wr_id and sender. */
 static void cqe_copy(const struct virtio_rdma_cqe *from,
 		     struct virtio_rdma_cq_req *cqe)
 {
@@ -221,7 +221,7 @@ static struct virtio_roce_vq *cq_find_wq(const struct virtio_roce_cq *cq, uint64
 }
 
 /*
- * What a direct completion says, in the form of the RFC.  Returns false if no such queue
+ * Translates a direct completion to the form of the RFC.  Returns false if no such queue
  * completes to this CQ: the QP was destroyed, or is about to be, or the device names one
  * that completes to another CQ.  Nothing of that one may be touched, because nobody waits
  * for this CQ when it is destroyed.
@@ -766,7 +766,7 @@ struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
 }
 
 /*
- * What to arm a CQ for.  The device sees only the last arming, so an arming repeats what
+ * Returns what to arm a CQ for.  The device sees only the last arming, so an arming repeats what
  * earlier ones asked for and may not have got: one for solicited completions must not
  * take the wake-up of one for any completion.
  *
@@ -876,7 +876,7 @@ static int cq_move(struct virtio_roce_cq *cq,
 }
 
 /*
- * Whoever polls or arms meanwhile waits, so that the kernel and the device find out how
+ * Threads that poll or arm meanwhile wait, so that the kernel and the device find out how
  * many completions are unread, and the last arming.
  */
 static int cq_resize_direct(struct virtio_roce_cq *cq, int cqe)

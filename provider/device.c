@@ -310,7 +310,7 @@ static struct verbs_context *virtio_roce_import_context(struct ibv_device *ibdev
 		context_forget(ctx);
 		return NULL;
 	}
-	/* Whoever opened it may know more than this provider. */
+	/* The process that opened it may know more than this provider. */
 	if (resp.features & ~(uint64_t)VIRTIO_ROCE_FEATURES) {
 		context_forget(ctx);
 		errno = EOPNOTSUPP;

@@ -230,7 +230,7 @@ static void *sq_payload(const struct ring *ring, struct virtio_rdma_swqe *req,
 	return (char *)req - ring->head + offset;
 }
 
-/* What only requests in the form of the RFC have. */
+/* Fills the fields that only requests in the form of the RFC have. */
 static void sq_begin_rfc(struct virtio_rdma_sq_req *req, uint64_t wr_id)
 {
 	req->wr_id = htole64(wr_id);

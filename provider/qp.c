@@ -236,7 +236,7 @@ static struct virtio_roce_qp *qp_alloc(void)
 	return qp;
 }
 
-/* What the kernel has made, for this process. */
+/* Sets up, for this process, the QP that the kernel has made. */
 static int qp_start(struct virtio_roce_qp *qp, struct ibv_context *context,
 		    struct ibv_qp_init_attr_ex *attr,
 		    const struct virtio_roce_create_qp_resp *resp)

@@ -103,7 +103,7 @@ static struct virtio_roce_cq *srq_cq(const struct virtio_roce_srq *srq)
 
 /*
  * The number may be that of an SRQ that another thread is destroying and that the kernel
- * has destroyed.  What is in the CQ with this number is of that one.
+ * has destroyed.  Completions in the CQ with this number are of that one.
  */
 static void xsrq_link(struct virtio_roce_srq *srq)
 {
@@ -203,7 +203,7 @@ static int srq_add_cookies(struct virtio_roce_srq *srq, uint32_t cookies)
 }
 
 /*
- * Whoever posts or completes meanwhile waits.  The kernel copies the requests, each to the
+ * Threads that post or complete meanwhile wait.  The kernel copies the requests, each to the
  * slot of its position in the new ring.
  */
 static int srq_resize(struct virtio_roce_srq *srq, struct ibv_srq_attr *attr,

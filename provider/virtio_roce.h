@@ -136,7 +136,7 @@ struct virtio_roce_vq {
 /* Buckets of a new CQ's table of work queues. */
 #define FEW_WQS		8
 
-/* What the data path uses begins a cache line. */
+/* The fields that the data path uses begin a cache line. */
 #define ON_CACHE_LINE	__attribute__((aligned(CACHE_LINE)))
 
 /**

@@ -37,7 +37,7 @@ static struct ibv_wc wc[BATCH];
 static char payload[16];
 static int result;
 
-/* What a case makes ready before it is counted: completions that the device has added. */
+/* A case makes this ready before it is counted: completions that the device has added. */
 
 static void complete(unsigned int n, uint8_t opcode)
 {

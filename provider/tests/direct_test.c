@@ -113,7 +113,7 @@ static void direct_inline(void **state)
 	assert_int_equal(le16toh(swqe->inline_len), 100);
 	assert_memory_equal(fake.sq.slots + 32, data, 100);
 
-	/* What is taken back was never there. */
+	/* A request that is taken back was never there. */
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
@@ -426,7 +426,7 @@ static void direct_resize_next_round(void **state)
 	resize_at(21, 16);
 }
 
-/* What belongs to a QP that is gone is skipped in the new ring, too. */
+/* Completions of a QP that is gone are skipped in the new ring, too. */
 static void direct_resize_gone(void **state)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC), *next;

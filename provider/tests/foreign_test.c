@@ -147,7 +147,7 @@ static void foreign_is_dropped(void **state)
 	tear_down(&f);
 }
 
-/* So is one that was there before the QP is destroyed, and one that comes afterwards. */
+/* The same holds for one from before the QP is destroyed, and for one from afterwards. */
 static void foreign_of_destroyed_qp(void **state)
 {
 	struct fixture f = set_up();

@@ -197,7 +197,7 @@ static void bed_down(struct bed *bed)
 	assert_int_equal(count_maps(), 3);
 }
 
-/* What is asked for of a receive queue has no meaning (ibv_create_qp(3)). */
+/* The requested size of a receive queue has no meaning (ibv_create_qp(3)). */
 static void srq_qp_ignores_receive_queue(void **state)
 {
 	struct bed bed = bed_up();
@@ -443,7 +443,7 @@ static void srq_resized_and_failed(void **state)
 	bed_down(&bed);
 }
 
-/* What a device names that is not posted harms this SRQ only. */
+/* A device that names a request that is not posted harms this SRQ only. */
 static void srq_nonsense(void **state)
 {
 	struct bed bed = bed_up();
@@ -480,7 +480,7 @@ static void srq_qp_goes(void **state)
 	bed_down(&bed);
 }
 
-/* So do those that are polled while the QP goes. */
+/* The same holds for completions that are polled while the QP goes. */
 static void srq_qp_is_gone(void **state)
 {
 	struct bed bed = bed_up();

@@ -211,7 +211,7 @@ static void xrc_completion(void **state)
 	bed_down(&bed);
 }
 
-/* So does one that is read field by field. */
+/* The same holds for one that is read field by field. */
 static void xrc_completion_ex(void **state)
 {
 	struct ibv_poll_cq_attr attr = {};
