@@ -9,7 +9,7 @@
  *
  * A command is a heap object that owns every byte that the device may touch.  It has
  * one reference for the waiter and one for the queue.  If no answer comes in time, the
- * queue is dead.  Then all waiting commands fail, and so does every further one.  The
+ * queue is dead.  Then all waiting commands and every further one fail.  The
  * object keeps the queue's reference until the function has been reset.
  *
  * Descriptors are divided by class.  Ethernet may use all of them.  RoCE commands leave
@@ -557,8 +557,8 @@ static int vnr_ctrl_wait(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 }
 
 /*
- * Give up a command whose caller must not sleep and has waited too long.  That is no reason
- * to give up the device: a command that was sent has as much time as any other.
+ * Give up a command whose caller must not sleep and has waited too long.  The device
+ * is not given up for that: a command that was sent has as much time as any other.
  */
 static int vnr_ctrl_withdraw(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {

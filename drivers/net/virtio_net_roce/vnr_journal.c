@@ -53,7 +53,7 @@ static const struct vnr_journal_kind vnr_journal_kinds[] = {
 	  VIRTIO_NET_CTRL_GUEST_OFFLOADS_SET, .blind = true },
 };
 
-/* What a command is about. */
+/* The object that a command is about. */
 struct vnr_journal_key {
 	struct virtio_net_ctrl_hdr hdr;
 	__le16 number;

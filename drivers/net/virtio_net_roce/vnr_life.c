@@ -83,7 +83,7 @@ static bool vnr_state_set(struct vnr_dev *dev, enum vnr_state to)
 		vnr_state_names[life->state]);
 	trace_vnr_state(dev, life->state, to);
 	WRITE_ONCE(life->live, false);
-	/* What has changed with the state is seen before it; pairs with vnr_life_state(). */
+	/* Changes that come with the state are seen before it; pairs with vnr_life_state(). */
 	smp_store_release(&life->state, to);
 	return true;
 }

@@ -106,7 +106,7 @@ static void vnr_remove(struct pci_dev *pdev)
 	vnr_rdma_stop(dev);
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
-	/* What counts is whether commands were answered, not whether the reset was. */
+	/* It counts whether commands were answered, not whether the reset was. */
 	vnr_takeover_silent(pdev, dev->state.silent && !dev->state.heard);
 	/* Recovery may have started again since it was stopped. */
 	vnr_recover_stop(dev);
@@ -149,7 +149,7 @@ static int vnr_resume(struct device *d)
 	if (ret)
 		return ret;
 	pci_set_master(to_pci_dev(d));
-	/* A suspend is no reason to restart a function that was silent. */
+	/* A suspend does not restart a function that was silent. */
 	vnr_recover_go_on(dev, !dev->state.silent || dev->state.heard);
 	return 0;
 }

@@ -59,7 +59,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_is_candidate);
 /* Functions whose device did not answer when this driver released them. */
 static DEFINE_XARRAY(vnr_silent);
 
-/* What was once found out must not be forgotten for lack of memory. */
+/* A silent function must not be forgotten for lack of memory. */
 static void vnr_remember(struct xarray *functions, struct pci_dev *pdev)
 {
 	xa_store(functions, (unsigned long)pdev, xa_mk_value(1),

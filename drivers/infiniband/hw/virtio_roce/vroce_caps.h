@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the device can do.
+ * Capabilities of the device.
  */
 #ifndef _VROCE_CAPS_H
 #define _VROCE_CAPS_H
@@ -70,7 +70,7 @@ static inline bool vroce_has_atomics(const struct vroce_dev *dev)
 }
 
 /*
- * What the device is told of access flags.  Libraries grant atomic operations wherever
+ * Access flags in the form that the device is told.  Libraries grant atomic operations wherever
  * they may, so that is accepted for all devices, and means nothing to those without.
  */
 static inline int vroce_known_access(const struct vroce_dev *dev, int access)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens when the device is dead.
+ * The end of a device that is dead.
  *
  * Consumers get IB_EVENT_DEVICE_FATAL, and the port goes down.  Once the device is
  * quiesced, it touches no memory any more, and only the driver uses rings and slots.

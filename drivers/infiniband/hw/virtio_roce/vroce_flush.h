@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What happens when the device is dead.
+ * The end of a device that is dead.
  */
 #ifndef _VROCE_FLUSH_H
 #define _VROCE_FLUSH_H

@@ -172,7 +172,7 @@ void *vroce_cq_entry(const struct vroce_queue *q, u32 i)
 	return vroce_queue_slot(q, __virtio32_to_cpu(true, READ_ONCE(*id)));
 }
 
-/* What a direct completion says, in the form of the RFC. */
+/* Translates a direct completion to the driver's own form. */
 static void vroce_cqe_from_direct(const struct virtio_rdma_cqe *wire,
 				  struct vroce_cqe *cqe)
 {

@@ -42,7 +42,7 @@ static enum vroce_kind vroce_qp_kind(const struct vroce_hw_qp *hw)
 	return hw->gsi ? VROCE_GSI : hw->sq.direct ? VROCE_DIRECT_QP : VROCE_QP;
 }
 
-/* What it holds references to. */
+/* Drops all references that the QP holds. */
 static void vroce_hw_qp_put_all(struct vroce_hw_qp *hw)
 {
 	if (hw->xrcd) {
@@ -71,7 +71,7 @@ static void vroce_hw_qp_release(struct vroce_obj *obj)
 	vroce_hw_qp_forget(hw);
 	xa_erase_irq(&dev->qps, hw->qpn);
 	if (hw->kernel && hw->srq) {
-		/* Who has found it uses its SRQ, by a forged completion, under this lock. */
+		/* A poller that found it by a forged completion uses its SRQ under this lock. */
 		spin_lock_irq(&hw->rcq->lock);
 		spin_unlock_irq(&hw->rcq->lock);
 	}
@@ -272,7 +272,7 @@ static void vroce_hw_qp_free_queues(struct vroce_hw_qp *hw)
 	vroce_queue_free(&hw->sq);
 }
 
-/* What the kernel needs to post and poll. */
+/* Allocates the memory that the kernel needs to post and poll. */
 static int vroce_hw_qp_alloc_kernel(struct vroce_hw_qp *hw)
 {
 	int err;

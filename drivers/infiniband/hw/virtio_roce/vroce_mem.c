@@ -115,7 +115,7 @@ static int vroce_mem_alloc_pages(struct vroce_mem *mem)
 	if (!mem->pages)
 		return -ENOMEM;
 	for (i = 0; i < mem->npages; i++) {
-		/* What takes long ends when the process is to end. */
+		/* This may take long, so it ends when the process is to end. */
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		mem->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What user space can map of its queues: slots, available ring, used ring and doorbell
+ * User space can map these parts of its queues: slots, available ring, used ring and doorbell
  * page.  Each is an entry with an offset that is valid only in the process's own
  * context.  Descriptor tables have no entry.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What user space maps.
+ * Memory that user space maps.
  */
 #ifndef _VROCE_MMAP_H
 #define _VROCE_MMAP_H

@@ -238,7 +238,7 @@ bool vroce_numbers_take(struct vroce_numbers *numbers, u32 number)
 
 	if (!test_and_set_bit(number, numbers->taken))
 		return true;
-	/* Whoever destroys its last owner may not have come to clear the bit. */
+	/* The caller that destroys its last owner may not have cleared the bit yet. */
 	down_write(&numbers->lock);
 	taken = test_and_set_bit(number, numbers->taken);
 	up_write(&numbers->lock);

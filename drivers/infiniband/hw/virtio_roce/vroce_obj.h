@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the device holds.
+ * Objects that the device holds.
  */
 #ifndef _VROCE_OBJ_H
 #define _VROCE_OBJ_H

@@ -72,7 +72,7 @@ static int vroce_qp_check_cap(struct vroce_dev *dev,
 }
 
 /*
- * The GSI is only for the kernel, and an XRC_INI QP only for a process.  Who made an
+ * The GSI is only for the kernel, and an XRC_INI QP only for a process.  The maker of an
  * XRC_TGT QP does not matter: others may own it next.
  */
 static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
@@ -90,7 +90,7 @@ static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
 	}
 }
 
-/* What was asked for and is not supported, in words; NULL if all is supported. */
+/* Names what was asked for and is not supported; NULL if all is supported. */
 static const char *vroce_qp_unsupported(struct vroce_dev *dev,
 					const struct ib_qp_init_attr *attr,
 					bool user, bool direct)
@@ -524,7 +524,7 @@ static u32 vroce_qp_pending(const struct vroce_hw_qp *hw)
 static bool vroce_cq_takes(const struct vroce_dev *dev,
 			   const struct vroce_hw_cq *hw, u32 n)
 {
-	/* Whoever made a direct CQ has made it large enough. */
+	/* The creator of a direct CQ has made it large enough. */
 	return hw->queue.direct || vroce_cqs_hold(dev) ||
 	       n <= vroce_queue_pending(&hw->queue);
 }
@@ -673,7 +673,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			vroce_qp_rewind(qp);
 			WRITE_ONCE(qp->hw->told, 0);
 		}
-		/* What waits for this event must not wait for a dead device. */
+		/* A caller that waits for this event must not wait for a dead device. */
 		if (attr->qp_state == IB_QPS_ERR &&
 		    (qp->hw->srq || qp->hw->xrcd) &&
 		    READ_ONCE(dev->health) == VIRTIO_NET_ROCE_QUIESCED)

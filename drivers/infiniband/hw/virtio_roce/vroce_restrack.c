@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What "rdma -dd resource show" says about an object beside what the core knows: its
+ * Details of "rdma -dd resource show" about an object, beside what the core knows: its
  * form, size, indices and handle.
  *
  * The core may ask about an object while it is being destroyed.  vroce_restrack_hide_qp()

@@ -64,7 +64,7 @@ static void vroce_hw_srq_release(struct vroce_obj *obj)
 	vroce_obj_put(&pd->obj);
 }
 
-/* What the kernel needs to post and poll. */
+/* Allocates the memory that the kernel needs to post and poll. */
 static int vroce_hw_srq_alloc_kernel(struct vroce_hw_srq *hw)
 {
 	u32 depth = hw->queue.depth;

@@ -89,7 +89,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(vroce_query_context,
 						 VROCE_QUERY_CONTEXT_RESP,
 						 UA_MANDATORY));
 
-/* What the driver adds to the core's objects of user space. */
+/* Additions of the driver to the core's objects of user space. */
 const struct uapi_definition vroce_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &vroce_query_context),
 	{},

@@ -17,7 +17,7 @@
 #include "vroce_udata.h"
 #include "vroce_verbs.h"
 
-/* What there is only with a capability of the device. */
+/* Fills the attributes that exist only with a capability of the device. */
 static void vroce_query_extensions(const struct vroce_dev *dev,
 				   struct ib_device_attr *attr)
 {
