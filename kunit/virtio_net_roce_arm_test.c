@@ -34,7 +34,7 @@ static void consumer_notify(void *data)
 	c->events++;
 }
 
-/* What the operation cq_enable does. */
+/* Does the work of the operation cq_enable. */
 static struct consumer *consumer_open(struct fake *fake)
 {
 	struct kunit *test = fake->test;
@@ -51,7 +51,7 @@ static struct consumer *consumer_open(struct fake *fake)
 	return c;
 }
 
-/* What the operation cq_disable does. */
+/* Does the work of the operation cq_disable. */
 static void consumer_close(struct consumer *c)
 {
 	clear_bit(CQN, c->fake->dev->armed);

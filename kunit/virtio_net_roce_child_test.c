@@ -152,7 +152,7 @@ static void child_finalize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, high_half(fake), written | (c->roce ? ROCE : 0));
 }
 
-/* What becomes of a mapped page. */
+/* The way in which a page was mapped. */
 static enum { DIRECT, COPY, NOT_MAPPED, TOO_FAR } mapped;
 static unsigned long copy;
 

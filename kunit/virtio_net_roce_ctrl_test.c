@@ -383,7 +383,7 @@ static void ctrl_timeout_atomic(struct kunit *test)
 	expect_dead(test, fake, late);
 }
 
-/* What a late answer has made is undone, and only that. */
+/* An object that a late answer has made is undone, and nothing else. */
 static const struct undo_case {
 	const char *name;
 	u8 undo;
@@ -711,7 +711,7 @@ static void ctrl_big(struct kunit *test)
 	answer(fake, &cmd[2], VIRTIO_NET_OK);
 	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(small)));
 
-	/* This is no reason to give the queue up. */
+	/* The queue is not given up for this. */
 	fake->dev->ctrl.timeout = SHORT;
 	KUNIT_EXPECT_EQ(test, -EBUSY, run(fake, 4, 2 * PAGE_SIZE, 8));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);

@@ -20,7 +20,7 @@
 
 #include "../drivers/net/virtio_net_roce/vnr.h"
 
-/* What the function has. */
+/* Numbers of the function's queues. */
 #define FAKE_CQS	3
 #define FAKE_QPS	2
 #define FAKE_ETH	3	/* receive, transmit, control */

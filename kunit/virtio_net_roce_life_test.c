@@ -96,7 +96,7 @@ static struct fake *life_dead(struct kunit *test, struct fake_cmd *late)
 }
 
 /*
- * Who wants to free memory waits for the reset, and hears that the device has nothing any
+ * A caller that wants to free memory waits for the reset, and hears that the device has nothing any
  * more; all others hear at once that it is dead.
  */
 static void life_settle(struct kunit *test)
@@ -123,7 +123,7 @@ static void life_settle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->dev->ctrl.vq->num_free, FAKE_NUM);
 }
 
-/* Whoever waits for an answer when the device is reset does not wait longer. */
+/* A caller that waits for an answer when the device is reset does not wait longer. */
 static void life_waiters(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
@@ -518,7 +518,7 @@ static void recover_offers_less(struct kunit *test)
 	fake_offer(fake, BIT_ULL(VIRTIO_F_VERSION_1));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, vnr_restart(fake->dev));
 	expect_deaf(test, fake);
-	/* No RoCE is no reason: bits 17 and 49, 0 and 32, not 23 and 55. */
+	/* RoCE bits that are missing do not prevent it: bits 17 and 49, 0 and 32, not 23 and 55. */
 	fake_offer(fake, FAKE_NET);
 	KUNIT_EXPECT_EQ(test, 0, vnr_restart(fake->dev));
 	KUNIT_EXPECT_TRUE(test, is_running(fake));
@@ -640,7 +640,7 @@ static void recover_pci_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->resized, 0);
-	/* What a reset of the bus clears. */
+	/* A reset of the bus clears this. */
 	memset(&fake->cfg[PCI_COMMAND], 0, sizeof(u16));
 	KUNIT_EXPECT_TRUE(test, PCI_ERS_RESULT_RECOVERED ==
 			  handlers->slot_reset(fake->pdev));

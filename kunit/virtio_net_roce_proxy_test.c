@@ -9,7 +9,7 @@
 
 #include "virtio_net_roce_fake.h"
 
-/* What virtio_net does while it spins. */
+/* The time for which the device stalls virtio_net, which spins. */
 #define STALL_NS	(30 * NSEC_PER_MSEC)
 
 /* A class of the standard's, and a command of it. */
@@ -612,7 +612,7 @@ static void tell_all(struct kunit *test, struct fake *fake,
 	}
 }
 
-/* What the device got, since told_begin(). */
+/* Checks what the device got since told_begin(). */
 static void expect_told(struct kunit *test, const struct told *all,
 			unsigned int n)
 {
@@ -689,7 +689,7 @@ static void proxy_told_again(struct kunit *test)
 	fake_stop(fake);
 }
 
-/* What the device does not take is not repeated; the older one is. */
+/* A setting that the device refuses is not repeated; the older one is. */
 static void proxy_told_refused(struct kunit *test)
 {
 	static const struct told first[] = {

@@ -14,7 +14,7 @@
 #include "virtio_net_roce_fake.h"
 
 /*
- * What the driver has seen.  It holds the interface as the RDMA driver does, so
+ * Events that the driver has seen.  It holds the interface as the RDMA driver does, so
  * that an interface cannot go before the auxiliary device.
  */
 static struct {

@@ -47,7 +47,7 @@ static void news_kind_name(const struct news_kind *kind, char *desc)
 
 KUNIT_ARRAY_PARAM(news_kind, news_kinds, news_kind_name);
 
-/* What a CQ is armed for. */
+/* The completions that a CQ is armed for. */
 enum news_arming {
 	NOT_ARMED,
 	ANY,

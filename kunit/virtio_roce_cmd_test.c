@@ -285,7 +285,7 @@ static void cmd_list_elsewhere(struct kunit *test)
 		       0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 		       0x00, 0x50, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 		       0x00, 0x90, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00);
-	/* What needs neither has the form of before. */
+	/* A command that needs neither has the form of before. */
 	params.npages = 2;
 	params.indirect = false;
 	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_rereg_mr(&mock->aux, 5, &params));
@@ -532,7 +532,7 @@ static void cmd_mcast(struct kunit *test)
 	expect_end(mock);
 }
 
-/* ----- answers that are no success ----- */
+/* ----- answers that are not a success ----- */
 
 static int run_query_device(struct mock *mock)
 {
@@ -749,7 +749,7 @@ static void cmd_bad_answers(struct kunit *test)
 	expect_end(mock);
 }
 
-/* A short answer is no error: what is missing is zero. */
+/* A short answer is not an error: what is missing is zero. */
 static void cmd_short_answers(struct kunit *test)
 {
 	static const struct mock_answer answers[] = {

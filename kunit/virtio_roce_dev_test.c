@@ -205,7 +205,7 @@ static void dev_counters(struct kunit *test)
 
 /*
  * A device of the RFC counts nothing, and nothing of it is shown rather than zeroes.
- * What the driver counts is.
+ * The driver's own counters are shown.
  */
 static void dev_no_counters(struct kunit *test)
 {
@@ -835,7 +835,7 @@ static int asker_thread(void *data)
 	return 0;
 }
 
-/* Whoever asks by netlink about the QPs of others does not take their places. */
+/* Questions by netlink about the QPs of others do not take their places. */
 static void dev_gate_asked(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);

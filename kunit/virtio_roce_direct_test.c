@@ -450,7 +450,7 @@ static void direct_full(struct kunit *test)
 	direct_done(d);
 }
 
-/* What no request is outstanding for never reaches the consumer. */
+/* A completion without an outstanding request never reaches the consumer. */
 static void direct_forged(struct kunit *test)
 {
 	struct direct *d = direct_open(test, 16, 4);
@@ -863,7 +863,7 @@ static void direct_gsi(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, gsi->exists);
 	KUNIT_ASSERT_GE(test, gsi->rcqn, MOCK_CQS);
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(rq), 128);
-	/* What ib_mad gets makes no sense, so it posts the buffer again. */
+	/* The completions make no sense to ib_mad, so it posts the buffer again. */
 	for (i = 0; i < 300; i++) {
 		cqe.wqe = cpu_to_le32(i & 0xffff);
 		mock_direct_complete(mock, gsi->rcqn, &cqe, true);
@@ -996,7 +996,7 @@ static void direct_user_outlives(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mock->qps[prog.qp.qpn].exists);
 	KUNIT_EXPECT_FALSE(test, mock->cqs[cqn].exists);
 	KUNIT_EXPECT_EQ(test, 0, put_user(1, (u32 __user *)mem));
-	/* Who still polls it finds an error. */
+	/* A process that still polls it finds an error. */
 	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(control + 32)));
 	KUNIT_EXPECT_NE(test, word, 0);
 	KUNIT_EXPECT_EQ(test, (long)process_mmap(p, sq->slots_offset,
@@ -1136,7 +1136,7 @@ static void direct_user_resize(struct kunit *test)
 	ring = direct_map(p, old.slots_offset, old.slots_len, PROT_READ);
 	control = direct_map(p, old.control_offset, old.control_len,
 			     PROT_READ | PROT_WRITE);
-	/* What is unread goes over the end of the ring. */
+	/* The unread completions go over the end of the ring. */
 	direct_user_done(mock, &prog, 0, 40, control, 27);
 	KUNIT_EXPECT_EQ(test, 0, put_user(arm, (u32 __user *)control));
 	KUNIT_ASSERT_EQ(test, 0, process_resize_cq(p, prog.cq.handle, 100, &resp,
@@ -1160,7 +1160,7 @@ static void direct_user_resize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cq->told, arm);
 	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(new_control + 32)));
 	KUNIT_EXPECT_EQ(test, word, 0);
-	/* Who still polls the old ring finds what is there, and then an error. */
+	/* A process that still polls the old ring finds its completions, then an error. */
 	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)(control + 32)));
 	KUNIT_EXPECT_NE(test, word, 0);
 	KUNIT_EXPECT_EQ(test, 0, get_user(word, (u32 __user *)ring));
@@ -1299,7 +1299,7 @@ static void direct_user_srq_resize(struct kunit *test)
 						  (mem + resp.srq.control_pos)));
 		KUNIT_EXPECT_EQ(test, pos, 1000);
 		vm_munmap(mem, resp.srq.slots_len);
-		/* What there was cannot be mapped any more. */
+		/* The old slots cannot be mapped any more. */
 		KUNIT_EXPECT_EQ(test, (long)process_mmap(p, q.slots_offset, q.slots_len,
 							 PROT_READ, MAP_SHARED), -EINVAL);
 		q = resp.srq;

@@ -18,7 +18,7 @@
 /* A wr_id of a consumer. */
 #define POINTER		0xffff888001020300ULL
 
-/* What those of receive requests have on the wire. */
+/* The bit that those of receive requests have on the wire. */
 #define RECV		BIT_ULL(16)
 
 /**
@@ -192,7 +192,7 @@ static void set_used(struct mock_vq *vq, u16 idx)
 	smp_store_release(&vq->pub.vring.used->idx, __cpu_to_virtio16(true, idx));
 }
 
-/* What the request at @pos is called on the wire. */
+/* The cookie on the wire of the request at @pos. */
 static u64 wire_id(struct endpoint *ep, struct mock_vq *vq, u16 pos)
 {
 	const __le64 *wr_id;
@@ -572,7 +572,7 @@ static void kern_poll_hostile(struct kunit *test)
 	cq->pub.vring.used->ring[1].id = __cpu_to_virtio32(true, 0xfffffff1);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 3);
 	KUNIT_EXPECT_EQ(test, ib_poll_cq(ep->cq, 8, wc), 0);
-	/* What the device gets back is a slot of this CQ, too. */
+	/* The device gets back slots of this CQ, too. */
 	KUNIT_EXPECT_EQ(test, mock_avail_idx(cq), 7);
 	for (i = 0; i < 7; i++)
 		KUNIT_EXPECT_LT(test, __virtio16_to_cpu(true,
@@ -678,7 +678,7 @@ static void kern_forged_elsewhere(struct kunit *test)
 }
 
 /*
- * What a completion says is what was posted: operation, length.  A device that has
+ * A completion says what was posted: operation, length.  A device that has
  * read or received more than there was room for is not believed.
  */
 static void kern_completion_content(struct kunit *test)
@@ -713,7 +713,7 @@ static void kern_completion_content(struct kunit *test)
 		{ 0, VIRTIO_IB_WC_RECV, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
 		{ 100, VIRTIO_IB_WC_SEND, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
 		{ 100, VIRTIO_IB_WC_RDMA_READ, 1, IB_WC_GENERAL_ERR, IB_WC_RECV },
-		/* Who posts no buffer for it is told what was written. */
+		/* A consumer that posts no buffer for it is told what was written. */
 		{ 0, VIRTIO_IB_WC_RECV_RDMA_WITH_IMM, 5000, IB_WC_SUCCESS,
 		  IB_WC_RECV_RDMA_WITH_IMM, 5000 },
 		{ 100, VIRTIO_IB_WC_RECV_RDMA_WITH_IMM, 5000, IB_WC_SUCCESS,
@@ -956,7 +956,7 @@ static void kern_modify_more(struct kunit *test)
 	endpoint_done(ep);
 }
 
-/* What was not polled of a QP that is gone does not become another's. */
+/* Unpolled completions of a QP that is gone do not become another's. */
 static void kern_stale_completions(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -1388,7 +1388,7 @@ static void kern_cq_vector(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ib_create_cq(ibdev, NULL, NULL, NULL, &attr)),
 			-ENOMEM);
-	/* What no vector has is one of them all the same. */
+	/* A number that is not that of a vector gives one of them all the same. */
 	ib_destroy_cq(cqs[0]);
 	attr.comp_vector = 1000;
 	cqs[0] = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);

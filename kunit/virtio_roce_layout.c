@@ -355,7 +355,7 @@ NUMBER(VIRTIO_IB_WC_WITH_IMM, 2);
 NUMBER(VIRTIO_IB_WC_WITH_INVALIDATE, 4);
 
 /*
- * What kernel driver and provider share.  These are the bases, which do not change with
+ * Structures that kernel driver and provider share.  These are the bases, which do not change with
  * this version of the ABI; the structures may be longer one day.
  */
 NUMBER(VIRTIO_ROCE_ABI_VERSION, 2);

@@ -242,7 +242,7 @@ static int mock_list_check(struct mock *mock, const struct mock_list *list)
 	return -EREMOTEIO;
 }
 
-/* What else is in the pages that a list lies in must not be memory of somebody else. */
+/* The rest of the pages that a list lies in must not be memory of somebody else. */
 static void mock_list_tail(struct mock *mock, const struct mock_list *list)
 {
 	u32 n = list->npages % VIRTIO_RDMA_MR_LIST_PAGE;
@@ -296,7 +296,7 @@ static int mock_reg_user_mr(struct mock *mock, const void *r,
 	return mock_new_mr(mock, &mr, rsp);
 }
 
-/* What becomes of a region is told as if it were registered. */
+/* A changed region is told as if it were registered. */
 static int mock_rereg_mr(struct mock *mock, const struct virtio_net_roce_cmd *cmd)
 {
 	const struct virtio_rdma_cmd_rereg_mr *req = cmd->req[0].iov_base;

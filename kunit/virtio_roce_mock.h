@@ -43,10 +43,10 @@ struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
 #define MOCK_PAGES	24
 #define MOCK_DOORBELLS	4
 #define MOCK_SRQS	4
-/* What is added to the index of an SRQ. */
+/* The handle of an SRQ is its index plus this. */
 #define MOCK_SRQ_HANDLE	0xabc00
 #define MOCK_XRCDS	2
-/* What is added to the index of an XRC domain. */
+/* The handle of an XRC domain is its index plus this. */
 #define MOCK_XRCD_HANDLE	0x7100
 #define MOCK_RSP_MAX	256
 

@@ -143,7 +143,7 @@ static void mr_other_domain(struct kunit *test)
 	region_close(test, &r);
 }
 
-/* What the device refuses leaves all as it was. */
+/* A change that the device refuses leaves all as it was. */
 static void mr_change_refused(struct kunit *test)
 {
 	struct region r = region_of(test, VIRTIO_IB_DEVICE_REREG_MR, LOCAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What "rdma -dd resource show" says about objects.
+ * Details of "rdma -dd resource show" about objects.
  */
 #include <kunit/test.h>
 #include <linux/workqueue.h>

@@ -370,7 +370,7 @@ static void srq_events(struct kunit *test)
 	shared_done(s);
 }
 
-/* What a device repeats is told once, or the process's list of events grows without end. */
+/* A repeated event is told once, or the process's list of events grows without end. */
 static void srq_events_once(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .srq_limit = 5 };
@@ -403,7 +403,7 @@ static void srq_events_once(struct kunit *test)
 	shared_done(s);
 }
 
-/* What is asked for of a receive queue is ignored: there is none. */
+/* The requested size of a receive queue is ignored: there is none. */
 static void srq_no_receive_queue(struct kunit *test)
 {
 	struct shared *s = shared_open(test);
@@ -444,7 +444,7 @@ static void srq_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->mock->given_up, 1);
 }
 
-/* Who waits until a QP has no request any more does not wait for a dead device. */
+/* A caller that waits until a QP has no request does not wait for a dead device. */
 static void srq_dead(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a process can do with the device, good and bad.
+ * Actions of a process on the device, good and bad.
  *
  * Most important: no process reaches memory that is not its own, or not any more:
  * descriptor tables, and rings whose CQ or QP is destroyed.
@@ -838,7 +838,7 @@ static void user_unknown_input(struct kunit *test)
 					sizeof(req), &resp,
 					sizeof(resp.base) - 8));
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(CREATE_CQ)), 0);
-	/* Zeros are ignored, and so is room for more than the driver answers. */
+	/* Zeros are ignored, and room for more than the driver answers as well. */
 	memset(&resp, 0xa5, sizeof(resp));
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)p->mem + p->resp,
 					      &resp, sizeof(resp)));

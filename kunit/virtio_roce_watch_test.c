@@ -53,7 +53,7 @@ static struct watched watched_open(struct kunit *test, enum ib_qp_type type)
 	init.recv_cq = w.cq;
 	w.qp = ib_create_qp(w.pd, &init);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w.qp);
-	/* What states there are on the way matters to others. */
+	/* The states on the way matter to other tests. */
 	to_vqp(w.qp)->state = IB_QPS_RTS;
 	to_vdev(w.ibdev)->watch_ms = WATCH_MS;
 	mod_delayed_work(to_vdev(w.ibdev)->wq, &to_vdev(w.ibdev)->watch, 0);
@@ -68,7 +68,7 @@ static void watched_close(struct kunit *test, struct watched *w)
 	mock_stop(w->mock, w->ibdev);
 }
 
-/* The core's check of wr_id is not of interest, so it is no pointer. */
+/* The core's check of wr_id is not of interest, so it is not a pointer. */
 static void watched_post(struct kunit *test, const struct watched *w, bool send,
 			 int flags)
 {
@@ -158,7 +158,7 @@ static void watch_connected(struct kunit *test)
 	watched_close(test, &w);
 }
 
-/* So does that of a datagram.  A send request may ask for no completion. */
+/* The same holds for that of a datagram.  A send request may ask for no completion. */
 static void watch_unsignaled(struct kunit *test)
 {
 	struct watched w = watched_open(test, IB_QPT_UD);
@@ -169,7 +169,7 @@ static void watch_unsignaled(struct kunit *test)
 	watched_close(test, &w);
 }
 
-/* What is there and has not been polled is not the device's fault. */
+/* Completions that are there and not polled are not the device's fault. */
 static void watch_not_polled(struct kunit *test)
 {
 	struct watched w = watched_open(test, IB_QPT_UD);
