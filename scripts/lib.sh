@@ -68,8 +68,8 @@ forget_old()
 	done
 }
 
-# forget_half_made: removes what runs that were killed have begun to make.  Whoever makes an
-# entry has its lock, and so has every process that it started.
+# forget_half_made: removes what runs that were killed have begun to make.  The process that
+# makes an entry has its lock, as has every process that it started.
 forget_half_made()
 {
 	local half name lock
@@ -97,7 +97,7 @@ priority()
 # in build/NAME.  The hash covers the text of the function BUILDER, ARG... and
 # each INPUT: the content where it is a file, else the string itself.
 # BUILDER is called with ARG... and an empty directory to fill, which becomes
-# the entry if BUILDER succeeds.  What it prints goes to a log in the cache.
+# the entry if BUILDER succeeds.  Its output goes to a log in the cache.
 # With LAB_GENTLY in the environment the script has the lowest priority, but not
 # BUILDER, because others wait for the entry.
 cached()
@@ -160,8 +160,8 @@ cached()
 # aside COMMAND...: runs a command in the background, in a session of its own, whose leader
 # is the last of the array "aside".  All its processes end with end_aside, and also when
 # this script is killed: a process of the session waits for the end of a pipe that only
-# this script holds open for writing.  So do programs in the foreground: the script should
-# do nothing else than wait.
+# this script holds open for writing.  Programs in the foreground end in the same way: the
+# script should do nothing else than wait.
 aside=()
 aside()
 {
@@ -242,7 +242,7 @@ count_unexpected()
 
 # run_counted SUITE COMMAND...: records the counts of the command's last line of the form
 # "N passed, N failed, N skipped".  A command that fails without such a line counts as one
-# failure, and so does one of which nothing passed, and each unexpected skip.
+# failure, as does one of which nothing passed, and each unexpected skip.
 run_counted()
 {
 	local suite=$1 log=$build/$1.log rc=0 passed=0 failed=0 skipped=0
@@ -269,7 +269,7 @@ provider_flags()
 	done
 }
 
-# What checkpatch.pl wants of kernel code only, and so is not asked of programs and the
+# Wishes of checkpatch.pl for kernel code only, which are not asked of programs and the
 # provider: kernel types, macros and functions; errno, which verbs return positive;
 # fields that macros of sys/queue.h declare; macros that are rows of a table.
 kernel_only=PREFER_KERNEL_TYPES,PREFER_DEFINED_ATTRIBUTE_MACRO,BIT_MACRO,STRCPY

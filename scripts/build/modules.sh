@@ -51,8 +51,8 @@ shift
 dir=$build/$place/$version
 exclusive "$place"
 step "kernel modules for $version"
-# Kbuild writes beside the sources, so it gets a copy of them.  What it wrote
-# before stays, to be built upon: only a source that changed gets a new time.
+# Kbuild writes beside the sources, so it gets a copy of them.  The files that it
+# wrote before stay, to be built upon: only a source that changed gets a new time.
 mkdir -p "$dir"
 filters=()
 for made in '*.o' '*.ko' '*.mod' '*.mod.c' '.*.cmd' '*.a' modules.order Module.symvers; do

@@ -47,7 +47,7 @@ if [ $# -gt 0 ]; then
 fi
 
 version=$(cat "$top/VERSION")
-# What is in them depends on the release: provider and daemon on its libraries.
+# Their contents depend on the release: provider and daemon on its libraries.
 release=+$(. "$tree/etc/os-release" && echo "${VERSION_ID:+deb}${VERSION_ID:-$VERSION_CODENAME}")
 sums=$(
 	cd "$top"

@@ -36,7 +36,7 @@ git -C "$top" ls-files -z --cached --others --exclude-standard -- VERSION Makefi
 	dkms.conf.in drivers include uapi provider device Documentation/*.8 LICENSES packaging \
 	':!device/tests' scripts/build/provider-in-rdma-core |
 	tar -C "$top" -cz --null -T - --transform "s,^,$name/," -f "$out/SOURCES/$name.tar.gz"
-# What is required there goes by other names here; debug information is not asked for.
+# The required packages have other names here; debug information is not asked for.
 # shellcheck disable=SC2016
 expect "rpmbuild makes the packages" "$top/scripts/images/in-tree" "$tree" sh -ec '
 	source=$(echo /usr/src/rdma-core-*)

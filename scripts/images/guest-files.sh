@@ -6,8 +6,8 @@
 # Packs what a guest gets from us, the modules and the provider, into an archive
 # for its root directory, and prints the archive's path.  The module index is in
 # it: made here in a second, it would take a guest without KVM ten.  With the debug
-# kernel come that one's own modules, which are not on the disk.  What only debuggers
-# and depmod read stays here: a guest on the debug kernel would take half a minute to
+# kernel come that one's own modules, which are not on the disk.  Sections that
+# only debuggers and depmod read stay here: a guest on the debug kernel would take half a minute to
 # unpack it.
 
 . "$(dirname "$0")/../lib.sh"

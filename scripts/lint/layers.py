@@ -32,7 +32,7 @@ DEFINITION = re.compile(r"^(?!static|typedef|#|_)[a-z][^;{}()=]*?\b(\w+)"
 
 
 class Layers:
-    """What device/layers says."""
+    """The contents of device/layers."""
 
     def __init__(self, path):
         self.uses = {}
@@ -94,7 +94,7 @@ class Layers:
 
 
 class Order(Layers):
-    """What the "layers" of a flat folder says; headers are named without a folder."""
+    """The "layers" of a flat folder; headers are named without a folder."""
 
     def __init__(self, path):
         self.uses = {".": []}

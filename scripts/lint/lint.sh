@@ -12,7 +12,7 @@
 # for their tests too; cppcheck; for the daemon clang-tidy with the checks of
 # device/.clang-tidy; for the provider sparse.
 #
-# What has passed is not checked again until it changes: the cache has an empty file for
+# A file that has passed is not checked again until it changes: the cache has an empty file for
 # each check, or for each file where a check takes files one by one.
 
 . "$(dirname "$0")/../lib.sh"
@@ -26,7 +26,7 @@ mkdir -p "$build" "$stamps"
 find "$stamps" -type f -mtime +30 -delete
 cd "$top"
 
-# What all checks depend on: the programs and headers of this machine and of the trees,
+# All checks depend on these: the programs and headers of this machine and of the trees,
 # the kernels, and how they are used.
 common=$({
 	dpkg-query -W
@@ -93,7 +93,7 @@ check()
 	fi
 }
 
-# What was compiled before stays, to be built upon, if nothing was wrong with it.
+# Objects that were compiled before stay, to be built upon, if nothing was wrong with them.
 known=$build/lint/.passed
 [ "$(cat "$known" 2> /dev/null)" = "$common" ] || rm -rf "$build/lint"
 rm -f "$known"
@@ -164,7 +164,7 @@ check each "checkpatch.pl (unit tests)" "$findings" checkpatch \
 	--ignore "$kernel_only,$tests_only" < <(
 	find device/tests provider/tests -name '*.[ch]' -print0 | sort -z)
 
-# What the analyzers of the daemon read besides the file that they look at.
+# Files that the analyzers of the daemon read besides the file that they look at.
 mapfile -d '' read_too < <(find device provider uapi include -name '*.h' -print0 | sort -z)
 read_too+=(device/.clang-tidy)
 

@@ -3,8 +3,8 @@
 """Messages and what Documentation/troubleshooting.rst says about them agree.
 
 Each message of the modules and of the daemon that is more than a detail is quoted there,
-and what is quoted there is in the sources.  So is each reason that a function returns as a
-text, for a message such as "%s: %s".  N, NAME, PATH and ERROR stand for anything.
+and what is quoted there is in the sources.  Each reason that a function returns as a text,
+for a message such as "%s: %s", is quoted as well.  N, NAME, PATH and ERROR stand for anything.
 
 With --list it prints the messages.  With --self-test it sees that it finds what is wrong.
 """
@@ -15,14 +15,14 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = TOP / "Documentation" / "troubleshooting.rst"
-# Who prints messages, and whose words may be quoted besides.
+# Folders that print messages, and those whose words may be quoted besides.
 PRINTING = ("drivers", "device")
 QUOTED = ("drivers", "device", "provider")
 
 # Functions here return texts that are printed: why a command, a queue or an uplink failed.
 REASONING = ("device/rdma", "device/virtio", "device/uplink")
 
-# What is quoted there with a blank in it and is of others, or no message.
+# Quotations there with a blank in them that are of others, or not a message.
 OTHERS = {
     "Address already in use",
     "File exists",
@@ -35,7 +35,7 @@ OTHERS = {
     "fio: cq completion status 13(RNR retry counter exceeded)",
     "libibverbs: Warning: couldn't load driver 'libvirtio_roce-rdmav34.so'",
 }
-# What two messages make together, or a message and an error of the C library.
+# Texts that two messages make together, or a message and an error of the C library.
 COMPOSED = {
     "GSI refused; for a connection manager load ib_core with a smaller send_queue_size",
     "cannot listen: Address already in use",
@@ -116,7 +116,7 @@ def letters(text):
 
 
 def quotes(text, fmt):
-    """Is a text a message of this format?  What the caller begins it with may be left out."""
+    """Is a text a message of this format?  The caller's prefix may be left out."""
     fmt = re.sub(r"^(?:vhost-user-roce-ctl: )?%s: ", "", fmt)
     parts = [re.escape(part) for part in CONVERSION.split(fmt)]
     return re.fullmatch(rf"(?:(?:{ANYTHING.pattern}|[A-Z_]+): )?{'.*'.join(parts)}", text)
@@ -128,14 +128,14 @@ def mostly(text, fmt):
 
 
 def quotations(text):
-    """What is quoted, each in one line."""
+    """The quotations, each in one line."""
     return {" ".join(quoted.split()) for quoted in re.findall(r"``([^`]+)``", text)}
 
 
 def problems(printed, known, quoted):
-    """What is not in the document, and what is there and nowhere else."""
+    """Texts that are not in the document, and texts that are there and nowhere else."""
     for fmt, path in printed.items():
-        # What is only arguments says nothing by itself.
+        # A format of arguments alone says nothing by itself.
         if letters(CONVERSION.sub("", fmt)) and not any(quotes(text, fmt) for text in quoted):
             yield f"{path}: error: message is not in {DOCUMENT.name}: {fmt}"
     for text in sorted(quoted - OTHERS - COMPOSED):

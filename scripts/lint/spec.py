@@ -357,7 +357,7 @@ def check(text, header):
         yield "spec.rst: the listings are not those of the header: spec.py --update"
 
 
-# What is put in the place of something else, and what the check then says.
+# Texts put in the place of others, and what the check then says.
 FAULTS = (
     ("There is one port, number 1", "There MUST be one port, number 1",
      "a word of requirement"),

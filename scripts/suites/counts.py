@@ -61,7 +61,7 @@ def run(program, name, bursts):
 
 
 def names_of(program):
-    """What the program can do."""
+    """The names of the program's cases."""
     return subprocess.run([program, "--list"], check=True, capture_output=True,
                           encoding="utf-8").stdout.split()
 

@@ -34,7 +34,7 @@ OURS, SOFT = "virtio-net RoCE", "Soft-RoCE"
 SIZES = [64, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 # Messages of a run, so that either device has something to do for a moment.
 COUNT = {OURS: 20000, SOFT: 1000}
-# What is measured: its title, unit and whether less is better.
+# The measures: title, unit and whether less is better.
 MEASURES = {
     "pingpong_us": ("ping-pong of 4 KiB, there and back", "us", True),
     "write_gbits": ("RDMA WRITE of 64 KiB", "Gbit/s", False),
@@ -67,7 +67,7 @@ class Steps:
 
 
 def show_ended(guest, command):
-    """What was typed in the guest, and what came."""
+    """Prints what was typed in the guest, and what came."""
     typed = command.command
     print(f"{guest.name}# {typed if isinstance(typed, str) else ' '.join(typed)}")
     print("".join(f"    {line}\n" for line in command.stdout.splitlines()), end="", flush=True)
@@ -128,7 +128,7 @@ class Measure:
 
 
 def processor():
-    """What the host calls its processor."""
+    """The host's name of its processor."""
     text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
     found = re.search(r"^model name\s*: (.*)", text, re.MULTILINE)
     return found[1] if found else platform.machine()

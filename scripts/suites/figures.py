@@ -26,13 +26,13 @@ DEMO = TOP / "build" / "demo.json"
 BENCH = TOP / "build" / "bench" / "bench.json"
 
 OURS, SOFT = "virtio-net RoCE", "Soft-RoCE"
-# What demo.py measures: the row's title, its unit and whether less is better.
+# Measures of demo.py: the row's title, its unit and whether less is better.
 ROWS = {
     "pingpong_us": ("ping-pong of 4 KiB, there and back", "µs", True),
     "write_gbits": ("RDMA WRITE of 64 KiB", "Gbit/s", False),
     "send_mps": ("SEND of 64 bytes", "M/s", False),
 }
-# What is between markers of README.md.
+# The markers in README.md around what is written.
 BEGIN, END = "<!-- {}: begin, written by make figures -->\n", "<!-- {}: end -->\n"
 
 
@@ -151,7 +151,7 @@ def plot(figures):
 
 
 def problems(readme, drawing, figures):
-    """What is not as the figures make it."""
+    """Places that are not as the figures make them."""
     if with_figures(readme, figures) != readme:
         yield f"{README.name}: error: the table is not what {KEPT.name} makes: make figures"
     if drawing != plot(figures):

@@ -11,8 +11,8 @@
 #   rings     direct rings, control blocks, doorbell pages, event queues
 #   state     saved states of a NIC
 # Without arguments it runs all six for about half a minute each.  The corpus stays in
-# build/fuzz, where the next run starts from it; so does an input that makes a target
-# fail.
+# build/fuzz, where the next run starts from it; an input that makes a target fail
+# stays there as well.
 
 . "$(dirname "$0")/../lib.sh"
 

@@ -104,7 +104,7 @@ def boot(kernel, order):
             "-machine", "q35", "-smp", "2", "-m", "1G",
             "-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio",
             "-kernel", kernel / "bzImage", "-initrd", archive,
-            # What SLUB's own checks would find, KASAN finds, too.
+            # KASAN finds all that SLUB's own checks would find.
             "-append", " ".join(("console=ttyS0 panic=-1 mitigations=off log_buf_len=4M"
                                  " slub_debug=-" + chosen, *WATCHDOGS)),
         ]

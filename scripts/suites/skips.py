@@ -35,7 +35,7 @@ def expected(text):
 
 def is_expected(rows, suite, form, name, reason):
     """True if some row says that this form of the suite skips this test for this reason."""
-    # Names have brackets, which are no pattern here.
+    # Names have brackets, which are not a pattern here.
     def fits(value, pattern):
         return fnmatch.fnmatchcase(value, pattern.replace("[", "[[]"))
 

@@ -102,7 +102,7 @@ class Command:
 
 
 class KernelLog:
-    """What the kernel says, each line once, in the form of dmesg.
+    """The kernel's messages, each line once, in the form of dmesg.
 
     A guest without KVM needs a second for all of it.
     """
