@@ -10,7 +10,7 @@ have ended, and when there is no file whose name begins with LAB_BESIDE, which s
 suites are running, or that the cache is being filled.
 
 The last line is "N passed, N failed, N skipped"; a test that was collected and has no
-outcome is a failure, and so is a process that ended early.  What each test cost is in
+outcome is a failure, as is a process that ended early.  The cost of each test is in
 build/SUITE.times, those first that took most processor time.
 """
 

@@ -16,7 +16,7 @@ from test_verbs import run
 
 PROVIDER = "/usr/lib/x86_64-linux-gnu/libibverbs/libvirtio_roce-rdmav*.so"
 
-# What the enlarged driver has and ours has not; see tests/abi/enlarge.sed.
+# A feature that the enlarged driver has and ours has not; see tests/abi/enlarge.sed.
 ENLARGED = 1 << 63
 
 

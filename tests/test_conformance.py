@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What judges "make conformance" is given a bad suite and must miss nothing."""
+"""The judge of "make conformance" is given a bad suite and must miss nothing."""
 
 import io
 import shutil

@@ -150,7 +150,7 @@ def test_two_guests(rdma_pair, commands):
 
 
 def test_demo():
-    """What "make demo" runs once the daemon and the modules are built, with one repetition."""
+    """Runs what "make demo" runs once the daemon and the modules are built, with one repetition."""
     program = "import sys, demo; demo.REPEAT = 1; sys.exit(demo.main())"
     result = subprocess.run(
         ["setpriv", "--pdeathsig", "KILL", sys.executable, "-c", program],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What judges "make fabtests" is given bad results and must miss nothing."""
+"""The judge of "make fabtests" is given bad results and must miss nothing."""
 
 from fabtests import run, table
 from fabtests.suite import Outcome

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What tests assert of programs of others goes red when nothing, or something wrong, is moved.
+"""Assertions about programs of others go red when nothing, or something wrong, is moved.
 
 Most of these programs end with status 0 then.  tests/README.rst has the list.
 """

@@ -111,7 +111,7 @@ def test_reload(world):
     assert f"\t{connected}\t" in daemon.control("guest", "list")
     daemon.control("reload", f"--socket={connected}", "--socket", str(new))
     assert f"\t{new}\t" in daemon.control("guest", "list")
-    # What it can do is done, whatever else fails.
+    # It does all that it can, whatever else fails.
     assert "No such file" in daemon.refused("reload", "--socket", connected, "--socket",
                                             str(directory / "none" / "bad"))
     assert not new.exists()

@@ -134,7 +134,7 @@ def test_queues_are_charged(rdma_pair):
     assert match and int(match[1]) >= int(match[2]) > 1 << 20, str(result)
 
 
-# What it takes at least of each kind, in the short form, for the rest to be of any use.
+# The least of each kind, in the short form, for the rest to be of any use.
 _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\d+"
                        r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+ .*; (\d+) XRC objects")
 
@@ -143,7 +143,7 @@ _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\
 def test_mischief(sanitized_pair):
     """Random commands, ioctls, mappings, forks and kills harm nobody beside them."""
     a, b = sanitized_pair.guests
-    # What kmemleak has found is judged one by one.
+    # Findings of kmemleak are judged one by one.
     a.expect_reports(*kernellog.REFUSED_CONTEXT)
     program = a.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "mischief")
     beside = PingPong(b, a, iterations=100000000, events=True)

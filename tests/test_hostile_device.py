@@ -3,8 +3,8 @@
 
 The daemon is device/tests/hostile.  In the guest run programs, the connection manager and
 NVMe, which may fail.  The kernel has nothing to report, our modules can be unloaded and
-loaded again, and then all works.  What the device did is printed, with its seed; LAB_SEED
-sets that.
+loaded again, and then all works.  The acts of the device are printed, with its seed;
+LAB_SEED sets that.
 """
 
 import os
@@ -30,9 +30,9 @@ CHANGES = 1000000 if paths.LONG else 1000
 SECONDS = 6 * 3600 if paths.LONG else 240
 PART_SECONDS = 600 if paths.LONG else 240
 
-# What the device does, so often of a thousand times that it could (hostile.h).
+# Acts of the device, so often of a thousand times that it could (hostile.h).
 ANSWERS = {"ANSWER_BITS": 50, "ANSWER_VALUE": 50, "ANSWER_LATE": 50, "ETH_ACK": 200}
-# What costs a queue its requests is seldom, so that most of the time is spent with lies.
+# Acts that cost a queue its requests are seldom, so that most of the time is spent with lies.
 USER = {"USER_WR_ID": 10, "USER_BITS": 10, "USER_VALUE": 10, "USER_REPEAT": 500,
         "USER_FORGED": 20, "USER_ID": 5, "USER_LENGTH": 200, "USER_INDEX": 1,
         "USER_FLAGS": 5}
@@ -46,11 +46,11 @@ KERNEL = {"KERNEL_WR_ID": 20, "KERNEL_BITS": 20, "KERNEL_VALUE": 20, "KERNEL_REP
           "KERNEL_FLAGS": 50}
 GSI = {"GSI_REPEAT": 100, "GSI_FORGED": 500, "GSI_LENGTH": 200, "GSI_FLAGS": 50}
 
-# What ends with a reset of the function, or with memory that it does not let go of.  That
+# Acts that end with a reset of the function, or with memory that it does not let go of.  That
 # is freed when the modules are unloaded; else the DMA API would report it.
 DYING = {"ANSWER_ACK": 20, "ANSWER_LENGTH": 20, "ANSWER_ID": 5}
 
-# What takes completions away from ib_mad, which waits for them until the driver has the
+# Acts that take completions away from ib_mad, which waits for them until the driver has the
 # function reset.
 TAKEN = ("GSI_WR_ID",)
 if paths.LONG:
@@ -91,7 +91,7 @@ def _victim(daemon, form):
 
 
 class Lies:
-    """What the device does from now on, until it gets other orders."""
+    """Acts of the device from now on, until it gets other orders."""
 
     def __init__(self, daemon, kinds):
         self.daemon = daemon
@@ -114,7 +114,7 @@ class Lies:
                    and not kind.endswith("FLAGS"))
 
     def missing(self):
-        """What has not happened yet."""
+        """The kinds that have not happened yet."""
         done = self.done()
         return [kind for kind in self.kinds if not done.get(kind)]
 
@@ -128,7 +128,7 @@ class Lies:
 
 def unload(guest):
     """The modules, and whatever holds them; none hangs longer than a command may."""
-    # What was killed may have some commands to wait for.
+    # A load that was killed may have some commands to wait for.
     guest.run("for i in $(seq 40); do modprobe -r rdma_ucm 2> /dev/null && break; sleep 1;"
               " done; modprobe -r virtio_net_roce virtio_roce", timeout=150)
     guest.forget()
@@ -143,7 +143,7 @@ def assert_works(guest):
     guest.run(["ping", "-c", "1", guest.address])
 
 
-# What victims.sh does.
+# The loads of victims.sh.
 LOADS = ("rc", "ud", "rping", "addresses", "disk")
 
 
@@ -189,7 +189,7 @@ def _loads(victim):
     yield loads
     for load in loads:
         load.kill()
-    # nvme_rdma waits 60 s for the answer to its last command, and so does its admin queue.
+    # nvme_rdma waits 60 s for the answer to its last command; its admin queue does the same.
     victim.run("timeout 150 nvme disconnect -n lab; true", timeout=180)
     nvme.target_end(victim)
     assert_works(victim)
@@ -274,7 +274,7 @@ def letgo(victim, check=True):
 
 
 def test_refused_to_a_process(daemon, victim, form):
-    """What a device does not let go of does not keep a process from going, nor its PD."""
+    """An object that a device does not let go of does not keep a process from going, nor its PD."""
     if form == "virtqueues":
         pytest.skip("without SRQs and windows")
     for command in REFUSED:

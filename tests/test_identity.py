@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the device says about itself: names, attributes, resources, counters."""
+"""The device's words about itself: names, attributes, resources, counters."""
 
 import json
 import re
@@ -25,7 +25,7 @@ COUNTERS = {
 
 
 def counters(guest):
-    """What "rdma statistic" says."""
+    """The counters of "rdma statistic"."""
     entry, = json.loads(guest.run("rdma -j statistic show").stdout)
     return {name: value for name, value in entry.items() if name in COUNTERS}
 
@@ -36,7 +36,7 @@ def file(guest, name):
 
 
 def devinfo(guest):
-    """What "ibv_devinfo -v" says, by name; the GIDs are left out."""
+    """The attributes of "ibv_devinfo -v", by name; the GIDs are left out."""
     return dict(re.findall(r"^\s*(\w+):\s+(.+)$", guest.run("ibv_devinfo -v").stdout,
                            re.MULTILINE))
 
@@ -199,7 +199,7 @@ def shown_resources(guest, kind, pid):
 
 
 def test_resources_tell_the_truth(rdma_pair):
-    """What one ibv_rc_pingpong has, and that of the kernel."""
+    """The resources of one ibv_rc_pingpong, and those of the kernel."""
     run = PingPong(rdma_pair.a, rdma_pair.b, iterations=100000000, events=True, size=5000,
                    prefix=("stdbuf", "-oL"))
     guest = rdma_pair.b

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the kernel does with the device: connection manager, NVMe over RDMA.
+"""The kernel's own use of the device: connection manager, NVMe over RDMA.
 
 One guest is the target, the other one the host.  The kernel's log is searched after
 each test, see conftest.py.
@@ -117,7 +117,7 @@ def nvme(consumers, nvme_target):
 
 @pytest.mark.debug_kernel
 def test_memory_registration_is_used(nvme):
-    """What nvme-rdma needs: regions that work requests register."""
+    """nvme-rdma needs this: regions that work requests register."""
     regions = nvme.run("rdma resource show mr").stdout
     assert "nvme" in regions, regions
 

@@ -42,7 +42,7 @@ REPORTS = [
 
 
 def test_boot_is_no_trouble():
-    """What the debug kernel says about its own tools is not a report."""
+    """A word of the debug kernel about its own tools is not a report."""
     assert not kernellog.reports(BOOT)
 
 
@@ -82,7 +82,7 @@ def test_overlaps_are_known_by_who_maps(function, known):
 
 
 def lockdep_report(*functions, locks=("nvmet_config_sem", "&id_priv->handler_mutex")):
-    """What lockdep prints of two locks, with more functions in the chain."""
+    """The report of lockdep about two locks, with more functions in the chain."""
     first, second = locks
     return ["=====", "WARNING: possible circular locking dependency detected",
             "6.12.117-kunit-debug #1 Tainted: G           O", "-----",
@@ -123,7 +123,7 @@ def test_lockdep_may_end_after_a_known_report():
 
 @pytest.mark.parametrize("function,known", [("copy_process", True), ("vroce_create_cq", False)])
 def test_each_leak_is_judged(function, known):
-    """What kmemleak lists are reports of their own: one that is known hides no other."""
+    """Entries of kmemleak's list are reports of their own: one that is known hides no other."""
     leaks = [["unreferenced object 0xffff888004e1a000 (size 64):", '  comm "mischief", pid 175',
               "  backtrace (crc 0):", "    kmemleak_alloc+0x51/0x80", f"    {maker}+0x331/0x5540"]
              for maker in ("copy_process", function, "copy_process")]

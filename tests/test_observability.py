@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What an engineer sees: details of objects and tracepoints in a guest, rates outside."""
+"""The view of an engineer: details of objects and tracepoints in a guest, rates outside."""
 
 import json
 import re
@@ -15,7 +15,7 @@ ROCE = 6    # class of RoCE commands on the control queue
 
 
 def details(guest, kind, pid):
-    """What "rdma -dd resource show" says about a process's only object of a kind."""
+    """The details that "rdma -dd resource show" has of a process's only object of a kind."""
     listed = json.loads(guest.run(f"rdma -j -dd resource show {kind}").stdout)
     found, = [each for each in listed if each.get("pid") == pid]
     return {key.removeprefix("drv_"): value for key, value in found.items()}
@@ -39,7 +39,7 @@ def test_objects_tell_their_form(rdma_pair):
 
 
 def test_top_and_metrics(rdma_pair):
-    """What the operator sees of a program at both ends: state, peer, rates."""
+    """The operator's view of a program at both ends: state, peer, rates."""
     daemon, a, b = rdma_pair.daemon, rdma_pair.a, rdma_pair.b
     run = PingPong(a, b, iterations=100000000, events=True)
     run.wait_connected()
@@ -132,7 +132,7 @@ def test_death_and_restart_are_traced(rdma_pair, trace):
 
 @pytest.mark.parametrize("verb, off, on", [("cut", "on", "off"), ("link", "down", "up")])
 def test_port_without_a_way_stops_rdma(rdma_pair, verb, off, on):
-    """What is done to a guest's port holds for RDMA in memory; afterwards all works again."""
+    """An action on a guest's port holds for RDMA in memory; afterwards all works again."""
     daemon, a, b = rdma_pair.daemon, rdma_pair.a, rdma_pair.b
     port = daemon.sockets[0].name
     run = PingPong(a, b, iterations=100000000, events=True)

@@ -51,7 +51,7 @@ def system():
 
 
 def assert_has_network(system):
-    """What the distribution configures the network with has found the interface."""
+    """The distribution's network configuration has found the interface."""
     system.wait_until(f"ip -br -4 address | grep -q '^en.* UP .*{ADDRESS}/24'", timeout=60)
 
 
@@ -208,7 +208,7 @@ def network(request, system):
 def test_late(system, network):
     """The function changes hands under a configured interface.
 
-    What configures the network gives the new one its address, and a TCP connection goes on.
+    The network configuration gives the new one its address, and a TCP connection goes on.
     """
     assert_has_network(system)
     with Talk(system, system.daemon, HOST) as talk:

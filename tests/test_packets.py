@@ -92,7 +92,7 @@ def assert_as_expected(lines):
 
 
 def transport(pair, tag=b""):
-    """What is behind the UDP header of the RoCE packets over IPv4 with this tag that have
+    """The bytes behind the UDP header of the RoCE packets over IPv4 with this tag that have
     passed the daemon's switch."""
     ip = 14 + len(tag)
     for frame in frames(pair.daemon.directory / "wire.pcap"):

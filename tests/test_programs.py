@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What programs of others do, and devices of others let them do."""
+"""Habits of programs of others that devices of others allow."""
 
 import pathlib
 

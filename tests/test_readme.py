@@ -66,7 +66,7 @@ class Host:
         return self.wait_for("num_vqs")
 
     def wait_for(self, text):
-        """What the daemon says, up to a line with a text."""
+        """The daemon's output, up to a line with a text."""
         said = ""
         while text not in said.rpartition("\n")[0].rpartition("\n")[2]:
             line = self.daemon.stderr.readline()
@@ -75,7 +75,7 @@ class Host:
         return said
 
     def arguments(self, commands, name):
-        """What QEMU gets by the lines with mapfile and qemu-system-x86_64."""
+        """The arguments that QEMU gets by the lines with mapfile and qemu-system-x86_64."""
         mapfile, qemu = (self.here(command) for command in commands)
         mapfile = mapfile.removesuffix(" a)") + f" {name})"
         qemu = qemu.replace("qemu-system-x86_64", "printf '%s\\n'").replace("… &", "")

@@ -205,7 +205,7 @@ def configure_more(guest):
 
 
 def state(guest):
-    """What must be as before: all that ip tells, but for the link's flags and counters."""
+    """The state, which must be as before: all ip tells, but for the link's flags and counters."""
     interface = guest.interface()
     text = guest.run(f"ip -o link show {interface}; ip -o addr show {interface} scope global;"
                      f" ip route; ip maddr show {interface} | grep 01:00:5e:11;"

@@ -23,7 +23,7 @@ PROGRAMS = pathlib.Path(__file__).parent / "guest"
 
 NO_BPF = "the kernel has no BPF"
 
-# What the driver says when it has restarted a function, and when it cannot do so in place.
+# The driver's message when it has restarted a function, and when it cannot do so in place.
 RESTARTED = "restarted"
 BOUND_ANEW = "cannot be restarted in place"
 
@@ -64,7 +64,7 @@ def asked(guest, *commands):
 
 
 def settings(guest):
-    """What ethtool says is on and off; coalescing, channels and sizes of rings; MTU and MAC."""
+    """The features that ethtool says are on and off; coalescing, channels and sizes of rings; MTU and MAC."""
     interface = guest.interface()
     said = "".join(guest.run(["ethtool", option, interface]).stdout for option in
                    ("-k", "-c", "-l", "-g"))
@@ -227,7 +227,7 @@ def test_af_xdp(rdma_pair):
         other.run([*echoes, "4"], timeout=120)
         assert echo.poll() is None, f"{echo.stdout}{echo.stderr}"
         assert int(echo.wait_output(r"^\d+ (\d+)\n\Z")[1]) > sent
-    # What is sent in between meets no link, a link, and queues that are being replaced.
+    # Data sent in between meets no link, a link, and queues that are being replaced.
     for _ in range(ROUNDS):
         restart(guest)
     wait_up(guest)

@@ -51,7 +51,7 @@ def _rfc_pair(rfc_holder):
 
 
 def value(guest, name):
-    """What ibv_devinfo says of a limit."""
+    """The value of a limit by ibv_devinfo."""
     return int(re.search(rf"^\s*{name}:\s+(\d+)", guest.run("ibv_devinfo -v").stdout,
                          re.MULTILINE)[1])
 

@@ -34,11 +34,11 @@ class UpstreamGuest(Guest):
     """A guest with that kernel."""
 
     def image(self):
-        """What it boots: kernel, disk, initramfs."""
+        """The files that it boots: kernel, disk, initramfs."""
         return files()[:3]
 
     def install_archive(self):
-        """What is unpacked in it."""
+        """The archive that is unpacked in it."""
         return files()[3]
 
 

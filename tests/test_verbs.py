@@ -251,7 +251,7 @@ def test_killed_at_random(rdma_pair):
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
     gid = gid_index(guest, device)
-    # A client without a server ends at once, and so does a server whose client is killed
+    # A client without a server ends at once, as does a server whose client is killed
     # while they connect.  So every other client waits for its server.
     killed = guest.run(
         f"RANDOM=1; clients=0 servers=0; for i in $(seq {rounds}); do"

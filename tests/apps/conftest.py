@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the tests of applications share."""
+"""Fixtures that the tests of applications share."""
 
 import pytest
 

@@ -19,7 +19,7 @@
 
 static int rank, ranks, wrong;
 
-/* What rank "from" sends to rank "to" in a round, at an offset. */
+/* The byte that rank "from" sends to rank "to" in a round, at an offset. */
 static unsigned char content(int from, int to, int round, size_t offset)
 {
 	return 31 * from + 17 * to + 7 * round + offset + (offset >> 8);

@@ -93,7 +93,7 @@ ROUND = {
 @pytest.mark.long
 @pytest.mark.parametrize("way", ROUND)
 def test_accumulate(apps, way):
-    """What guest.rst says about "flush(remote) is not supported"."""
+    """It is as guest.rst says about "flush(remote) is not supported"."""
     with apps.traffic(100):
         run(apps, "openmpi", ROUND[way], "--accumulate 1 2 3")
 

@@ -31,7 +31,7 @@ def test_fio(apps, verb):
 
 @pytest.mark.long
 def test_fio_sends(apps):
-    """What troubleshooting.rst says: fio accepts with a retry count of 0, and gives up at once.
+    """It is as troubleshooting.rst says: fio accepts with a retry count of 0, and gives up at once.
 
     The server offers one receive request, and the client sends eight messages.
     """
@@ -112,7 +112,7 @@ def nfs_mount(apps, nfs_server):
 
 
 def compare_nfs(apps, mount):
-    """What the server has is what the client wrote, also without the client's cache."""
+    """The server has what the client wrote, also without the client's cache."""
     apps.a.run(f"umount /mnt && {mount} && cmp /tmp/data /mnt/data", timeout=120)
     wanted = apps.a.run("sha256sum < /tmp/data").stdout
     assert apps.b.run("sha256sum < /srv/data").stdout == wanted

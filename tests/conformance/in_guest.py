@@ -25,7 +25,7 @@ import unittest
 
 
 class Reporter:
-    """Standard output.  What tests and their children print goes elsewhere."""
+    """Standard output.  The output of tests and their children goes elsewhere."""
 
     def __init__(self):
         self.file = os.dup(1)

@@ -26,13 +26,13 @@ GUESTS_VERSION = 56.1
 PAGE = HERE.parents[1] / "Documentation" / "conformance.rst"
 
 
-# What a required test is called in versions of rdma-core after that of Debian 13.
+# Names of required tests in versions of rdma-core after that of Debian 13.
 RENAMED = {
     "tests.test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length":
         "tests.test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_size",
 }
 
-# What no device can do on a release's kernel: that of Debian 12 registers no memory that a
+# Tests that no device can pass on a release's kernel: that of Debian 12 registers no memory that a
 # peer may flush.
 LACKING = {"bookworm": {"tests.test_qpex.QpExTestCase.test_qp_ex_rc_flush",
                         "tests.test_qpex.QpExTestCase.test_qp_ex_rc_flush_type_violate"}}

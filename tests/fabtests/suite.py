@@ -4,7 +4,7 @@
 The lists of tests and the lists of those that a provider cannot do are read from
 libfabric's source.  A test is a server in guest b and a client in guest a.  It passes if
 both end with 0, and it is "not run" if both say that the provider lacks what it needs.
-What is different from runfabtests.sh: programs have a smaller window (see
+The differences from runfabtests.sh: programs have a smaller window (see
 scripts/build/programs.sh); the client starts when the server listens, and not
 after a second; and clients that meet their server by TCP before it listens for RDMA
 connections (RACE) are held up there.
@@ -18,7 +18,7 @@ from lab import paths
 
 FABTESTS = paths.BUILD / "fabtests"
 
-# What runfabtests.sh calls "Notrun": the exit status of both is ENODATA or ENOSYS.
+# Statuses that runfabtests.sh calls "Notrun": the exit status of both is ENODATA or ENOSYS.
 LACKING = (61, 38)
 
 # Seconds for one test, as in runfabtests.sh.
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def patterns(provider):
-    """What the suite excludes."""
+    """Tests that the suite excludes."""
     text = (FABTESTS / "test_configs" / PROVIDERS[provider]).read_text(encoding="ascii")
     found = [line.strip() for line in text.splitlines()]
     return [line for line in found if line and line[0] != "#"]

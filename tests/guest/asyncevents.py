@@ -81,7 +81,7 @@ def access_error(watched):
 
 
 def request_error(watched):
-    """What the peer's QP does not allow."""
+    """Makes a request that the peer's QP does not allow."""
     a, b = watched.pair(qp_access_flags=enums.IBV_ACCESS_LOCAL_WRITE)
     watched.write(a)
     expect(a, "REM_INV_REQ_ERR")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the programs that check contents share: memory, ends of connections, statuses.
+"""Parts that the programs that check contents share: memory, ends of connections, statuses.
 
 They run in a guest, beside this file, with the pyverbs of the guest's rdma-core.
 """

@@ -144,7 +144,7 @@ static void *destroy_srq(void *srq)
 	return (void *)(intptr_t)ibv_destroy_srq(srq);
 }
 
-/* What a thread destroys waits for @event, and nobody else does. */
+/* The object that a thread destroys waits for @event, and nobody else does. */
 static void destroyed_beside(void *(*destroy)(void *), void *object,
 			     struct ibv_async_event event)
 {

@@ -24,7 +24,7 @@ static void tell(int err, const char *what)
 	fflush(stdout);
 }
 
-/* What cannot be made is not destroyed. */
+/* An object that cannot be made is not destroyed. */
 static void *made(void *object, const char *what)
 {
 	tell(object ? 0 : errno, what);

@@ -36,7 +36,7 @@ def fields(path):
 
 
 def held():
-    """What this process has, rings with it, and what the kernel keeps of objects.
+    """Memory of this process, rings with it, and that of the kernel for objects.
 
     Free memory tells less: a processor keeps megabytes of free pages for itself.
     """

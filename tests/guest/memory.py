@@ -131,7 +131,7 @@ def huge(device):
 
 
 def check_told(length, pages, size):
-    """What the device was told of the region of this length."""
+    """Checks what the device was told of the region of this length."""
     listed = json.loads(subprocess.run(["rdma", "-j", "-dd", "resource", "show", "mr"],
                                        check=True, stdout=subprocess.PIPE).stdout)
     told = [(each["drv_pages"], each["drv_page_size"]) for each in listed
@@ -169,7 +169,7 @@ def gigantic(device, start="0"):
 
 
 def shared(device):
-    """What RDMA writes is in the file, also when the region's mapping is gone."""
+    """Data that RDMA writes is in the file, also when the region's mapping is gone."""
     of = End(device)
     local = scratch_for(of.pd)
     length = 300 * PAGE
@@ -347,7 +347,7 @@ def change(device):
     remote_write(device, of, local, (first.address + PAGE - 8, mr.rkey), "SUCCESS")
     check(keys == (mr.lkey, mr.rkey), "the keys changed")
 
-    # What fails leaves the region as it was.
+    # A change that fails leaves the region as it was.
     for flags, more in ((CHANGE_TRANSLATION, {"addr": 4096, "length": PAGE}),
                         (CHANGE_ACCESS, {"access": 1 << 9})):
         try:
@@ -393,7 +393,7 @@ def export(length):
     os.ftruncate(memfd, length)
     fcntl.fcntl(memfd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     with open("/dev/udmabuf", "wb") as exporter:
-        # What the process has of it, which flags, from where, how much.
+        # The process's descriptor of it, which flags, from where, how much.
         # Only with a bytearray Python returns what ioctl() does.
         return memfd, fcntl.ioctl(exporter, UDMABUF_CREATE,
                                   bytearray(struct.pack("=IIQQ", memfd, 1, 0, length)))

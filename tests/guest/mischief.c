@@ -11,7 +11,7 @@
  * status 0; with 1 and one line if it cannot do its work.  The kernel's log tells the
  * rest.
  *
- * What a process does follows from the seed and its number.  It may damage itself: the
+ * The acts of a process follow from the seed and its number.  It may damage itself: the
  * parent starts the next one then.
  */
 #include <arpa/inet.h>

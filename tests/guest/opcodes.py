@@ -207,7 +207,7 @@ def word(data):
 
 
 def operand(message):
-    """What is compared, or added."""
+    """The number that is compared, or added."""
     _, opcode, length, wrong = message
     if opcode == enums.IBV_WR_ATOMIC_CMP_AND_SWP and not wrong:
         return word(contents(length))
@@ -220,7 +220,7 @@ def contents(length):
 
 
 def changed(message):
-    """What an atomic operation leaves at the server."""
+    """The number that an atomic operation leaves at the server."""
     _, opcode, length, wrong = message
     value = word(contents(length))
     if opcode == enums.IBV_WR_ATOMIC_FETCH_AND_ADD:

@@ -95,7 +95,7 @@ static int make(struct ibv_context *context, int index, struct objects *o)
 	       to_rts(o->qp[1], o->qp[0]->qp_num, &gid, index);
 }
 
-/* What the device refuses to destroy goes when the context is closed. */
+/* Objects that the device refuses to destroy go when the context is closed. */
 static void unmake(struct objects *o)
 {
 	int i;

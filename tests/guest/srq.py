@@ -181,7 +181,7 @@ def play_life(bed, rounds):
         victim = bed.random.randrange(len(bed.receivers))
         for _ in range(3):
             bed.send(victim)
-        # What was not polled is dropped, and its requests are free.
+        # Completions that were not polled are dropped, and its requests are free.
         bed.drop(victim, number % 2)
         bed.received += 3
         while bed.taken:

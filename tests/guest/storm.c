@@ -302,7 +302,7 @@ static enum ibv_mtu mtu_code(void)
 	for (code = IBV_MTU_256; code <= IBV_MTU_4096; code++)
 		if (128 << code == opt.mtu)
 			return code;
-	die(1, "%d is no path MTU", opt.mtu);
+	die(1, "%d is not a path MTU", opt.mtu);
 }
 
 static void connect_qp(void)

@@ -4,8 +4,8 @@
 # victims.sh DEVICE GID-INDEX ADDRESS INTERFACE
 #
 # Keeps a device that lies busy until it is killed: ping-pongs by polling and by events,
-# rping, addresses that come and go, and NVMe if there is a disk.  What fails is started
-# again; what hangs is killed.
+# rping, addresses that come and go, and NVMe if there is a disk.  A load that fails is
+# started again; one that hangs is killed.
 
 device=$1 gid=$2 address=$3 interface=$4
 

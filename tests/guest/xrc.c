@@ -26,7 +26,7 @@
 #define ACCESS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* What the processes tell each other. */
+/* Messages of the processes to each other. */
 struct word {
 	uint32_t qpn;
 	uint32_t srqn;
@@ -389,7 +389,7 @@ int main(int argc, char **argv)
 		message(qp, fd[i & 1], i & 1 ? &opener : &maker);
 		rdma(qp, i & 2 ? &opener : &maker);
 	}
-	/* Who made QP and domain dies, and both live on. */
+	/* The maker of QP and domain dies, and both live on. */
 	kill(pid[0], SIGKILL);
 	require(waitpid(pid[0], &status, 0) == pid[0], "waitpid");
 	for (i = 0; i < 3 * REQUESTS; i++)

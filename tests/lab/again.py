@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What is tried again because a program of others has a known fault.
+"""Runs that are tried again because a program of others has a known fault.
 
 A test that needs it reports how often, in the lines at the end of a run, so that a fault of
 ours that looks like theirs is seen by its number.

@@ -32,7 +32,7 @@ def tshark(path, *fields, display, count=None):
 
 
 class Frame(bytes):
-    """What was captured of a frame; length is that of the frame itself."""
+    """The captured part of a frame; length is that of the frame itself."""
 
     length = 0
 

@@ -84,13 +84,13 @@ class Daemon:
                               stdout=subprocess.PIPE, text=True, timeout=60).stdout
 
     def control(self, *command):
-        """What vhost-user-roce-ctl answers to a command."""
+        """The answer of vhost-user-roce-ctl to a command."""
         return subprocess.run(
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
             check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
 
     def refused(self, *command):
-        """What vhost-user-roce-ctl writes, in one line, when a command fails."""
+        """The message of vhost-user-roce-ctl, in one line, when a command fails."""
         result = subprocess.run(
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
             check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=10)

@@ -15,7 +15,7 @@ class Limits:
     queue_size: int = 1024
     event_queues: int = 4
     doorbell_queues: int = 1
-    # What programs have: fewer than the daemon's own limit, as tests use up all of them.
+    # Objects for programs: fewer than the daemon's own limit, as tests use up all of them.
     direct_qps: int = 512
     direct_cqs: int = 512
     # Memory regions: a quarter of the daemon's own limit, as tests use up all of them, too.

@@ -32,7 +32,7 @@ def _markdown(lines):
 
 
 def _restructured(lines):
-    """What is indented after a paragraph that ends with two colons."""
+    """The blocks that are indented after a paragraph that ends with two colons."""
     block, margin = None, 0
     for line in [*lines, "end"]:
         indent = len(line) - len(line.lstrip())
@@ -42,7 +42,7 @@ def _restructured(lines):
         if block is not None:
             block.append(line.strip())
         elif line.rstrip().endswith("::") and not line.startswith(".. "):
-            # What belongs to an item of a list is indented from its text on.
+            # A block of an item of a list is indented from its text on.
             block, margin = [], indent
 
 

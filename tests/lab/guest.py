@@ -152,7 +152,7 @@ class Guest:
     fds       descriptors that the arguments refer to; QEMU inherits them
     shell     with a shell on the socket self.shell_socket
     disk      "guest", or "apps" for the one with applications
-    boot      it boots; so does one with append, shell or processors
+    boot      it boots, as one with append, shell or processors does
     processors  how many virtual CPUs it has, if not those of lab/machine.py
     """
 
@@ -187,11 +187,11 @@ class Guest:
     # Start and end
 
     def image(self):
-        """What it boots: kernel, disk, initramfs."""
+        """The files that it boots: kernel, disk, initramfs."""
         return paths.guest_image(self.disk)
 
     def install_archive(self):
-        """What is unpacked in it: our modules and provider."""
+        """The archive that is unpacked in it: our modules and provider."""
         return paths.guest_files()
 
     def start(self):
@@ -319,7 +319,7 @@ class Guest:
         self._qmp = None
 
     def _plug_devices(self):
-        """What could not be there while QEMU read the guest's state."""
+        """Plugs devices that could not be there while QEMU read the guest's state."""
         # QEMU makes its sockets one after another.
         qmp = None
         while not qmp:
@@ -527,7 +527,7 @@ class Guest:
 
     # Network and our modules
 
-    # What was found is remembered until a device may have changed: in a guest without
+    # Findings are remembered until a device may have changed: in a guest without
     # KVM a look takes longer than a short test.
 
     def forget(self):
@@ -535,7 +535,7 @@ class Guest:
         self._found = {}
 
     def remember(self, key, find):
-        """What find() returns; called once for each key after forget()."""
+        """Returns what find() returns; called once for each key after forget()."""
         if key not in self._found:
             self._found[key] = find()
         return self._found[key]

@@ -25,7 +25,7 @@ _STAMP = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *([CT]\d+)\])? ?")
 def _end(lines, start):
     """Where the report that starts in that line ends: after its stack trace.
 
-    What follows is another report, and must not count as part of a known one.
+    The text behind it is another report, and must not count as part of a known one.
     """
     if "DMA-API: Mapped at:" in lines[start] or "unreferenced object" in lines[start]:
         # Traces without a mark at their end.
@@ -42,7 +42,7 @@ def _end(lines, start):
 
 
 def _by_caller(lines):
-    """What each task or processor said: two may report at the same time."""
+    """The lines of each task or processor: two may report at the same time."""
     said = {}
     for line in lines:
         stamp = _STAMP.match(line)

@@ -44,7 +44,7 @@ def arguments(disk, memory, descriptor, share, processors=None):
         # A vhost-user device needs guest memory that can be shared.
         "-object", f"memory-backend-file,id=mem,size={memory},share=on,"
                    f"mem-path=/proc/self/fd/{descriptor}",
-        # What is frozen or goes on from there leaves the memory to frozen.py.
+        # A guest that is frozen or goes on from there leaves the memory to frozen.py.
         "-global", "migration.x-ignore-shared=on",
         "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,usb=off",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",

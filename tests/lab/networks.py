@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a Debian configures its network with: a System (system.py) has all of them.
+"""Programs with which a Debian configures its network: a System (system.py) has all of them.
 
 Each is an object with start(system, interface, address), stop(system), and a name.
 stop() leaves the interface as if nobody had configured it.

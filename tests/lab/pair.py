@@ -41,7 +41,7 @@ class Pair:
         return self.daemon.alive() and all(guest.alive() for guest in self.guests)
 
     def parts(self):
-        """What is to be stopped, in this order."""
+        """The parts to be stopped, in this order."""
         return (*self.guests, self.daemon)
 
     def load_modules(self):

@@ -67,7 +67,7 @@ def pull_out(guest):
 
 
 def push_in(guest):
-    """The power is back, and so is the function, as after a reset."""
+    """The power and the function are back, as after a reset."""
     guest.run(_POWER_OFF.format(0) + " && echo 1 > /sys/bus/pci/rescan")
     guest.wait_output(COUNT, "1")
 
@@ -99,7 +99,7 @@ class PlugPair:
         return self.daemon.alive() and self.guest.alive()
 
     def parts(self):
-        """What is to be stopped, in this order."""
+        """The parts to be stopped, in this order."""
         return self.guest, self.daemon
 
     def stop(self):

@@ -26,7 +26,7 @@ def traffic(guest, device=None, *, packets=0, size=0, received=0):
     """The body moves at least so many packets and bytes by RDMA, sent and received.
 
     received   so many packets come
-    A program that used TCP fails, and so does one whose requests fail.
+    A program that used TCP fails, as does one whose requests fail.
     """
     before = counters(guest, device)
     yield

@@ -37,7 +37,7 @@ def processor_seconds():
 class Report:
     """Counts each test as failed if any phase of it failed.
 
-    What a test prints after "volume: " is kept, also if it passes: how much it has done.
+    The text that a test prints after "volume: " is kept, also if it passes: how much it has done.
 
     The cost of a test is the seconds by the clock, then those of the processors in its
     setup, its own body and its teardown.  The fixtures of a module are in the setup of
@@ -84,7 +84,7 @@ class Report:
 
     @staticmethod
     def _skip_reason(report):
-        """What the test says why it is skipped, in one line."""
+        """The reason that the test gives for its skip, in one line."""
         said = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         return " ".join(said.removeprefix("Skipped: ").split())
 

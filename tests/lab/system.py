@@ -28,7 +28,7 @@ class System(Guest):
         self.initrd = initrd
 
     def image(self):
-        """What it boots: kernel, disk, initramfs."""
+        """The files that it boots: kernel, disk, initramfs."""
         directory = images(self.release) / self.state
         return [directory / name for name in ("vmlinuz", "disk.img", self.initrd)]
 

@@ -47,7 +47,7 @@ class Talk:
         self._server.wait()
 
     def assert_goes_on(self, timeout=30):
-        """What is sent from now on comes back, over the same connection."""
+        """Lines sent from now on come back, over the same connection."""
         # One line may be on its way to us.
         wanted = self._client.stdout.count("\n") + 2
         deadline = time.monotonic() + timeout
