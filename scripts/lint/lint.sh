@@ -133,6 +133,10 @@ step "Messages in the documentation"
 judge "Documentation/troubleshooting.rst" 'error:' "$top/scripts/lint/messages.py" || true
 judge "messages.py finds what is wrong" 'error:' "$top/scripts/lint/messages.py" --self-test || true
 
+step "Voice of comments and documents"
+judge "voice of comments and documents" 'error:' "$top/scripts/lint/voice.py" || true
+judge "voice.py finds what is wrong" 'error:' "$top/scripts/lint/voice.py" --self-test || true
+
 step "The specification"
 judge "Documentation/spec.rst" 'error:' "$top/scripts/lint/spec.py" || true
 judge "spec.py finds what is wrong" 'error:' "$top/scripts/lint/spec.py" --self-test || true
