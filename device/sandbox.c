@@ -191,7 +191,7 @@ static struct sandbox_dirs *sandbox_dirs_new(const struct sandbox_needs *needs)
 	return NULL;
 }
 
-/* From here on there is no way back: /tmp is covered. */
+/* This cannot be undone, because it covers /tmp. */
 static int sandbox_root(const struct sandbox_dirs *dirs)
 {
 	unsigned int i;

@@ -164,7 +164,7 @@ struct ibv_pd *virtio_roce_import_pd(struct ibv_context *context, uint32_t handl
 	return &pd->pd;
 }
 
-/* Those that contain it are the caller's, and end before it. */
+/* The caller frees parent domains that contain it before it. */
 void virtio_roce_unimport_pd(struct ibv_pd *pd)
 {
 	free(to_vpd(pd));

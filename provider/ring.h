@@ -247,7 +247,7 @@ static inline bool ring_is_dead(const struct ring *r)
 		return __atomic_load_n(r->error, __ATOMIC_RELAXED);
 	if (!r->alive)
 		return false;
-	/* After what was read before. */
+	/* The flag must be read after the completion that was read before. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return !__atomic_load_n(r->alive, __ATOMIC_RELAXED);
 }

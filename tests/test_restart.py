@@ -64,7 +64,7 @@ def asked(guest, *commands):
 
 
 def settings(guest):
-    """The features that ethtool says are on and off; coalescing, channels and sizes of rings; MTU and MAC."""
+    """Features of ethtool, on and off; coalescing, channels and sizes of rings; MTU and MAC."""
     interface = guest.interface()
     said = "".join(guest.run(["ethtool", option, interface]).stdout for option in
                    ("-k", "-c", "-l", "-g"))

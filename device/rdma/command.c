@@ -175,7 +175,7 @@ static const char *command_check_surplus(const struct rnic_request *req,
 	return NULL;
 }
 
-/* All pages of a ring are known: make what it is of, or give it to a CQ or an SRQ. */
+/* All pages of a ring are known: make the object it is for, or resize its CQ or SRQ. */
 static const char *command_create_end(struct rnic *rnic,
 				      const struct command_args *args)
 {

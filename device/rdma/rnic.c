@@ -34,7 +34,7 @@
 #define RNIC_QP_PIECES	512
 #define RNIC_PIECES	2048
 
-/* And for the port; a frame for n QPs counts as n. */
+/* The most frames of the port that one call handles; a frame for n QPs counts as n. */
 #define RNIC_PORT_BURST	256
 
 /* Of QPs that may have none, so many are looked at. */

@@ -120,7 +120,7 @@ static void knows_each_opcode(void **state)
 		} else {
 			assert_int_equal(wc.status, IBV_WC_GENERAL_ERR);
 		}
-		/* An error stays what it is. */
+		/* An error keeps its status, whatever the opcode is. */
 		wc = poll_status(cq, VIRTIO_IB_WC_WR_FLUSH_ERR, i);
 		assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
 	}

@@ -607,7 +607,7 @@ static void virtnet_roce_events_work(struct work_struct *work)
 	for (e = 0; e < roce->num_events; e++)
 		if (virtnet_roce_events_some(roce, &roce->events[e]))
 			more = true;
-	/* Others have their turn before. */
+	/* The rest is done later, so that other work gets its turn first. */
 	if (more)
 		schedule_work(work);
 }

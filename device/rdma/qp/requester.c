@@ -709,7 +709,7 @@ static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 	return true;
 }
 
-/* All QPs bind and invalidate windows; regions are the affair of the kernel's. */
+/* All QPs bind and invalidate windows; only QPs of the kernel do so with regions. */
 static bool requester_may_change_mr(const struct qp *qp, const struct wqe *wqe)
 {
 	if (qp->fast_reg)

@@ -391,7 +391,7 @@ static uint32_t good(struct message *msg, int *fd, unsigned int *fds)
 	case VU_ADD_MEM_REG:
 	case VU_REM_MEM_REG:
 		fd[(*fds)++] = t.file[FD_MEMORY_0];
-		/* Its first region is where these have theirs. */
+		/* The first region of a table is at the offset of the region in these messages. */
 		memory_table(msg);
 		return sizeof(struct vu_mem_reg);
 	case VU_SET_VRING_NUM:

@@ -102,7 +102,7 @@ void vnr_events_work(struct work_struct *work)
 	for (e = 0; e < dev->nevents; e++)
 		if (vnr_events_some(dev, &events[e]))
 			more = true;
-	/* Others have their turn before. */
+	/* The rest is done later, so that other work gets its turn first. */
 	if (more)
 		schedule_work(work);
 }

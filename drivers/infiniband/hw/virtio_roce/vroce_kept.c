@@ -48,7 +48,7 @@ void vroce_keep(struct vroce_dev *dev, void *what, void (*release)(void *what))
 	struct vroce_kept *kept = kmalloc(sizeof(*kept), GFP_KERNEL);
 
 	if (!kept) {
-		/* Better lost than used by two. */
+		/* It is leaked, because the device may still write to it. */
 		kmemleak_not_leak(what);
 		return;
 	}

@@ -657,7 +657,7 @@ int vroce_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	/* If there is no device, flushed requests come after what it completed. */
 	do {
 		vroce_flush_cq(dev, hw);
-		/* A device that is as fast as we are must not keep us here. */
+		/* Bounded, because a device may add completions as fast as we take them. */
 		for (had = 0; n < num && had < q->depth; had++) {
 			entry = vroce_cq_entry(q, 0);
 			if (!entry)

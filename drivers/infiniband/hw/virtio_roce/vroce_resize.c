@@ -89,7 +89,7 @@ static void vroce_cq_switch(struct vroce_hw_cq *hw, struct vroce_mem *mem, u32 c
 	xa_lock_irq(&dev->cqs);
 	if (READ_ONCE(hw->control->device))
 		WRITE_ONCE(control->device, cpu_to_le32(1));
-	/* In the old one from now on for good. */
+	/* The old control block reports an error from now on. */
 	WRITE_ONCE(hw->control->device, cpu_to_le32(1));
 	hw->mem = mem;
 	hw->control = control;

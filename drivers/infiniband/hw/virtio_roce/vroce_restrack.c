@@ -146,7 +146,7 @@ static int vroce_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	unsigned int n = 0;
 	bool direct = false;
 
-	/* It is what guards a CQ that gets another ring, too. */
+	/* A resize replaces the ring of a CQ under this lock, too. */
 	xa_lock_irq(&dev->cqs);
 	hw = to_vcq(ibcq)->hw;
 	if (hw) {

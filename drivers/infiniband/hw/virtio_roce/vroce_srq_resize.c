@@ -149,7 +149,7 @@ int vroce_srq_resize(struct vroce_srq *srq, u32 depth, struct ib_udata *udata)
 		if (err)
 			return err;
 	}
-	/* Only a process that has no such address does not learn where its ring is. */
+	/* A bad address harms only this process: it does not learn where its ring is. */
 	return copy_to_user(u64_to_user_ptr(req.resp), &resp,
 			    min_t(size_t, req.resp_len, sizeof(resp))) ? -EFAULT : 0;
 }

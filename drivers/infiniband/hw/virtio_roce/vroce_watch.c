@@ -18,7 +18,7 @@
 
 #define VROCE_WATCH_MS		5000
 
-/* So many looks, and a completion is overdue. */
+/* A completion is overdue after more looks than this. */
 #define VROCE_WATCH_LOOKS	6
 
 /* Context: lock of the CQ held. */
