@@ -497,7 +497,7 @@ static void loop_worked(struct loop *loop)
 
 /*
  * Asleep, time may pass up to the first timer; without one it does not matter how
- * long.  What passes beyond that was a pause.
+ * long.  Time beyond that was a pause.
  */
 static void loop_pause(struct loop *loop, uint64_t last)
 {

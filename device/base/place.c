@@ -123,7 +123,7 @@ void place_bytes(void *to, const void *from, size_t len)
 	const uint8_t *src = from;
 	size_t last;
 
-	/* What is still to be copied must not be overwritten. */
+	/* Bytes that are still to be copied must not be overwritten. */
 	if ((uintptr_t)dst - (uintptr_t)src < len) {
 		memmove(dst, src, len);
 		return;

@@ -12,7 +12,7 @@
 
 struct frame;
 
-/* What a receiver of frames may accept undone. */
+/* Work that a receiver of frames may accept undone. */
 enum offload_bit {
 	OFFLOAD_CSUM = 1 << 0,
 	OFFLOAD_TSO4 = 1 << 1,

@@ -190,7 +190,7 @@ static bool pin_nd_ok(const struct pin *pin, struct rest rest)
 		    !rest_skip(&rest, rest.p[1] * ND_OPTION_UNIT))
 			return false;
 	}
-	/* What the head does not hold could not be looked at. */
+	/* Bytes that the head does not hold could not be looked at. */
 	return !rest.len;
 }
 

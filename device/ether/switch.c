@@ -48,7 +48,7 @@
 #define SWITCH_BUCKET_SIZE	4
 #define SWITCH_AGE_NS		(300 * 1000000000ULL)
 
-/* What it costs to give a frame to a port is that of so many bytes, and its own. */
+/* To give a frame to a port costs as much as so many bytes, besides the frame's own. */
 #define SWITCH_FRAME_WORK	512
 
 /**
@@ -437,7 +437,7 @@ static void switch_forward(void *arg, const struct frame *frame)
 }
 
 /*
- * Looks at the addresses of a frame.  What is looked at is what is sent, though
+ * Looks at the addresses of a frame.  The bytes looked at are those that are sent, though
  * the guest may still write to the frame: @out has the beginning in a copy.
  */
 static bool switch_check(struct switch_port *from, const struct frame *frame,

@@ -147,7 +147,7 @@ void switch_send(struct switch_port *from, const struct frame *frame);
  * @sw:		switch
  *
  * Return: bytes that were given to ports, with what a frame costs however short it
- *	   is.  What a call of switch_send() adds to it is the cost of that frame.
+ *	   is.  The amount that a call of switch_send() adds is that frame's cost.
  */
 uint64_t switch_work(const struct l2_switch *sw);
 

@@ -26,7 +26,7 @@
 #include "function/eth.h"
 #include "function/function_priv.h"
 
-/* What is done in a round: commands, and bytes of them. */
+/* The most that is done in a round: commands, and bytes of them. */
 #define CTRLQ_BURST		16
 #define CTRLQ_BURST_BYTES	(64u << 10)
 

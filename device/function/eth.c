@@ -25,7 +25,7 @@
 /* The header has this length with VIRTIO_F_VERSION_1, which we require. */
 #define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
 
-/* What is sent in a round: frames, and pieces of them and of receive buffers. */
+/* The most that is sent in a round: frames, and pieces of them and of receive buffers. */
 #define ETH_TX_BURST		64
 #define ETH_TX_PIECES		1024
 /* And bytes, with those of the copy that each port gets. */
@@ -175,7 +175,7 @@ static const struct eth_offload eth_offloads[] = {
 	{ VIRTIO_NET_F_GUEST_ECN, VIRTIO_NET_F_HOST_ECN, OFFLOAD_ECN },
 };
 
-/* What the guest takes undone, if it takes what VIRTIO_NET_F_GUEST_… say. */
+/* Sets the work that the guest takes undone, by VIRTIO_NET_F_GUEST_… of @features. */
 static void eth_rx_offloads(struct function *fn, uint64_t features)
 {
 	const struct eth_offload *row = eth_offloads;
@@ -224,7 +224,7 @@ uint64_t eth_guest_offloads(const struct function *fn)
 /* Transmit                                                                  */
 /* ------------------------------------------------------------------------- */
 
-/* Sends what stands in @out; false if that is no frame that we can send. */
+/* Sends what stands in @out; false if that is not a frame that we can send. */
 static bool eth_tx(struct function *fn)
 {
 	const struct virtq_elem *elem = &fn->out;

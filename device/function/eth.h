@@ -36,7 +36,7 @@ void eth_negotiated(struct function *fn);
  * @fn:		function
  * @offloads:	feature bits VIRTIO_NET_F_GUEST_…, not checked yet
  *
- * Return: 0, or -EINVAL if one of them was not negotiated or is no offload.
+ * Return: 0, or -EINVAL if one of them was not negotiated or is not an offload.
  */
 int eth_set_guest_offloads(struct function *fn, uint64_t offloads);
 

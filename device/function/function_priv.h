@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of a function share: its life (function.c), the Ethernet queues
+ * The parts of a function share this: its life (function.c), the Ethernet queues
  * (eth.c) and the control queue (ctrlq.c).
  */
 #ifndef DEVICE_FUNCTION_PRIV_H

@@ -108,7 +108,7 @@ static inline bool pkt_fetches(uint8_t kind)
 	return kind == PKT_KIND_READ || kind == PKT_KIND_ATOMIC;
 }
 
-/* What the last segment of a message carries besides payload. */
+/* Things that the last segment of a message carries besides payload. */
 enum pkt_extra {
 	PKT_EXTRA_NONE,
 	PKT_EXTRA_IMM,

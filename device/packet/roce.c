@@ -8,7 +8,7 @@
  * roce_ext[] in roce_ext.c, in the order in which they stand in the packet, with a
  * function for each direction.
  *
- * What is received is checked front to back, each length before what it covers
+ * A received packet is checked front to back, each length before what it covers
  * is read.  All of the frame must be accounted for: between the last byte of
  * payload and the end of the IP packet there are only padding and ICRC.
  */

@@ -166,7 +166,7 @@ bool roce_peek(struct roce_peek *peek, const uint8_t *head, size_t len);
  */
 const char *roce_parse(struct roce_rx *rx, const uint8_t *frame, size_t len);
 
-/* What the ICRC covers up to the BTH: 8 bytes in place of an LRH, IPv6, UDP, BTH. */
+/* The ICRC covers this up to the BTH: 8 bytes in place of an LRH, IPv6, UDP, BTH. */
 #define ICRC_LRH_SIZE		8
 #define ICRC_HEAD_MAX		(ICRC_LRH_SIZE + 40 + 8 + 12)
 

@@ -16,7 +16,7 @@
 
 #include "state/state.h"
 
-/* What a buffer begins with. */
+/* The size that a buffer begins with. */
 #define STATE_ROOM	4096u
 
 /* A time that is none. */
@@ -162,7 +162,7 @@ void state_time(struct state *st, const char *field, uint64_t *at, uint64_t now)
 	int64_t diff = *at ? (int64_t)(*at - now) : STATE_NEVER;
 	uint64_t le;
 
-	/* What is so long ago has no effect any more, whenever it was. */
+	/* A time so long ago has no effect any more, whenever it was. */
 	if (diff != STATE_NEVER && diff < -(int64_t)STATE_TIME_MAX)
 		diff = -(int64_t)STATE_TIME_MAX;
 	le = diff;

@@ -61,7 +61,7 @@ static bool is_interface_name(const char *name)
 	return *name && strlen(name) < IFNAMSIZ;
 }
 
-/* What could not be done, or NULL. */
+/* Returns what could not be done, or NULL. */
 static const char *tap_setup(int fd, const char *name)
 {
 	/* A tap that was there before may have been set to another length. */
@@ -107,7 +107,7 @@ static bool tap_fits(int fd)
 /* Packet sockets                                                            */
 /* ------------------------------------------------------------------------- */
 
-/* What could not be done, or NULL. */
+/* Returns what could not be done, or NULL. */
 static const char *packet_setup(int fd, unsigned int ifindex)
 {
 	const struct sockaddr_ll addr = {

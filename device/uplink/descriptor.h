@@ -2,7 +2,7 @@
 /*
  * The descriptors that uplinks work with.
  *
- * Whoever makes one needs rights that a daemon in its sandbox has not.  So the daemon
+ * To make one takes rights that a daemon in its sandbox has not.  So the daemon
  * makes those of its command line before it enters the sandbox, and
  * vhost-user-roce-ctl those that come later.
  */

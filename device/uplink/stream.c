@@ -14,7 +14,7 @@
  * that announces a frame longer than the longest one is disconnected, because
  * where its next frame begins is not known.
  *
- * What the switch delivers is copied into a ring, and written once per burst.
+ * The frames that the switch delivers are copied into a ring, and written once per burst.
  * EPOLLOUT is asked for only while the socket takes no more.  A frame that does
  * not fit into the ring is dropped: a peer that does not read hurts nobody else.
  *
@@ -62,7 +62,7 @@ struct stream;
  * @rx_len:	bytes in @rx
  * @tx_head:	first byte of @tx that is to be written
  * @tx_len:	bytes to be written; they may go round the end of @tx
- * @rx:		what was read and is no complete frame yet
+ * @rx:		what was read and is not a complete frame yet
  * @tx:		what is to be written
  */
 struct stream_peer {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What connects the switch to something that is no guest of the daemon's own.
+ * An uplink connects the switch to something that is not a guest of the daemon's own.
  */
 #ifndef DEVICE_UPLINK_H
 #define DEVICE_UPLINK_H
@@ -29,7 +29,7 @@ struct uplink_env {
  * struct uplink_stats - what became of frames that did not get through
  * @peers:	connections that there are now; 1 for an interface
  * @tx_dropped:	frames for which the other side had no room
- * @rx_dropped:	what came from the other side and is no frame
+ * @rx_dropped:	what came from the other side and is not a frame
  */
 struct uplink_stats {
 	uint64_t peers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What tap and packet uplinks have in common.
+ * Code that tap and packet uplinks have in common.
  */
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What tap and packet uplinks have in common: a descriptor of which each read and
+ * The common part of tap and packet uplinks: a descriptor of which each read and
  * each write is a frame behind a struct virtio_net_hdr.
  */
 #ifndef DEVICE_UPLINK_VNET_H

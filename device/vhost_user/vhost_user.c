@@ -161,7 +161,7 @@ static void vu_readable(void *arg, uint32_t events)
 			err = -EFAULT;
 			break;
 		}
-		/* What has hung up is not waited for. */
+		/* A connection that has hung up is not waited for. */
 		if (vu_must_wait(vu) && !(events & (EPOLLHUP | EPOLLERR))) {
 			loop_fd_rest(vu->loop, &vu->conn, VU_DEAD_WAIT_NS);
 			return;

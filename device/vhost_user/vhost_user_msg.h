@@ -48,7 +48,7 @@ enum vu_request_type {
 	VU_REM_MEM_REG			= 38,
 };
 
-/* What we ask of QEMU, on the channel of SET_BACKEND_REQ_FD. */
+/* Requests that we send to QEMU, on the channel of SET_BACKEND_REQ_FD. */
 #define VU_BACKEND_CONFIG_CHANGE	2
 
 #define VU_FLAGS_VERSION_MASK		0x3
@@ -146,7 +146,7 @@ struct vu_msg {
  * @msg:	message, of zeroes or as an earlier call or vu_msg_done() left it
  *
  * Return: 1 if the message is complete, 0 if more must come, -ECONNRESET if the
- *	   other side closed the connection, -EPROTO if what comes is no message,
+ *	   other side closed the connection, -EPROTO if what comes is not a message,
  *	   -EMFILE if there is no room in this process for its descriptors, or
  *	   another -errno.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the parts of the vhost-user front-end share: connections (vhost_user.c),
+ * The parts of the vhost-user front-end share this: connections (vhost_user.c),
  * requests (vhost_user_req.c) and queues (vhost_user_vring.c).
  */
 #ifndef DEVICE_VHOST_USER_PRIV_H

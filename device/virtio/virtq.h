@@ -101,7 +101,7 @@ struct virtq_used {
  * The used index is taken from the ring.  The last two bytes of @avail and
  * @used are touched only with @event_idx.
  *
- * Return: 0, or -EINVAL if @num is no size of a virtqueue or a part is not
+ * Return: 0, or -EINVAL if @num is not a size of a virtqueue or a part is not
  *	   aligned as virtio demands.
  */
 int virtq_start(struct virtq *vq, uint16_t num, uint16_t last_avail,
