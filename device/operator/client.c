@@ -99,7 +99,7 @@ static struct table *top_ask(const char *path, const char *command,
 	return table;
 }
 
-/* What was now is before. */
+/* The latest answer becomes the one before, and a new one is fetched. */
 static void top_look(struct top *top, const char *path)
 {
 	table_free(top->ports[0]);

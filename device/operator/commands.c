@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an operator can ask a running daemon, and tell it to do.
+ * Commands of an operator to a running daemon: questions and orders.
  */
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the daemon and vhost-user-roce-ctl agree on.
+ * Definitions that the daemon and vhost-user-roce-ctl agree on.
  */
 #ifndef DEVICE_OPERATOR_LINE_H
 #define DEVICE_OPERATOR_LINE_H

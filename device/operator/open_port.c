@@ -6,7 +6,7 @@
  *
  * The daemon is in a sandbox: it sees some directories only, and cannot make sockets or
  * open devices.  So we make what a new guest or uplink needs, and pass its descriptor
- * with the command.  What has a name in a file system is made as the daemon itself would
+ * with the command.  A socket that has a name in a file system is made as the daemon itself would
  * have made it, that is by its user and group, and with its umask: whoever may connect to
  * its other sockets may connect to this one, and nothing is made or removed where the
  * daemon's user could not.  An interface is opened with our own rights.

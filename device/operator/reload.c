@@ -26,7 +26,7 @@
 
 #define SOCKET		"--socket"
 
-/* What is behind the next --socket; @words goes on behind that.  NULL: no more. */
+/* Returns the word behind the next --socket; @words goes on behind that.  NULL: no more. */
 static const char *reload_next(char ***words)
 {
 	const size_t len = strlen(SOCKET);

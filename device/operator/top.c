@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is going on: two answers of the daemon, one some time after the other, as rates.
+ * The view of what is going on: two answers of the daemon, one some time after the other, as rates.
  */
 
 #include <stdint.h>
@@ -203,7 +203,7 @@ static double table_number(const struct table *table, size_t row, const char *co
 	return strtod(table_get(table, row, column), NULL);
 }
 
-/* What was counted before something was made, or the daemon started again, is nothing. */
+/* The count from before something was made, or the daemon started again, is 0. */
 static double measure(const struct measure *m, const struct table *now, size_t row,
 		      const struct table *old, size_t old_row, double seconds)
 {

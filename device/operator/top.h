@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is going on: two answers of the daemon, one some time after the other, as rates.
+ * The view of what is going on: two answers of the daemon, one some time after the other, as rates.
  */
 #ifndef DEVICE_OPERATOR_TOP_H
 #define DEVICE_OPERATOR_TOP_H
