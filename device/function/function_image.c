@@ -46,7 +46,7 @@ static void function_section(struct state *st, void *arg)
 	state_need(st, !(image->offloads & ~features), "offloads", "not negotiated");
 	filter_io(st, &image->filter);
 	state_need(st, !(image->filter.mac[0] & 1) &&
-		       pin_mac_ok(&fn->config.pin, image->filter.mac), "mac",
+		   pin_mac_ok(&fn->config.pin, image->filter.mac), "mac",
 		   "not the address of mac= of its --socket");
 }
 

@@ -78,7 +78,7 @@ static struct virtq *rnic_virtq(const struct rnic *rnic, uint8_t kind, uint32_t 
 static uint32_t rnic_virtqs(const struct rnic *rnic)
 {
 	uint32_t i, n = 0;
-	uint8_t kind;
+	int kind;
 
 	for (kind = RNIC_CQ; kind <= RNIC_EVENT; kind++)
 		for (i = 0; i < VIRTIO_NET_ROCE_MAX_OBJECTS; i++)
@@ -103,12 +103,15 @@ static void queue_io(struct state *st, struct rnic_image *image, uint8_t *kind,
 static void queues_save(struct state *st, struct rnic_image *image)
 {
 	uint32_t number;
-	uint8_t kind;
+	uint8_t byte;
+	int kind;
 
-	for (kind = RNIC_CQ; kind <= RNIC_EVENT; kind++)
+	for (kind = RNIC_CQ; kind <= RNIC_EVENT; kind++) {
+		byte = kind;
 		for (number = 0; number < VIRTIO_NET_ROCE_MAX_OBJECTS; number++)
 			if (rnic_virtq(image->rnic, kind, number))
-				queue_io(st, image, &kind, &number);
+				queue_io(st, image, &byte, &number);
+	}
 }
 
 static void queues_io(struct state *st, void *arg)

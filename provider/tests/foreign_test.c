@@ -117,11 +117,13 @@ static void run_case(struct fixture *f, unsigned int i)
 	struct virtio_roce_qp *qp = make_between(cqs[cases[i].send_to_second],
 						 cqs[cases[i].recv_to_second],
 						 srqs[cases[i].shared]);
-	const struct virtio_roce_vq *vq = cases[i].recv ? &qp->rq : &qp->sq;
+	const struct virtio_roce_vq *vq = &qp->sq;
 	uint32_t num_free = f->srq->num_free;
 	bool taken = cases[i].is_taken;
 	struct ibv_wc wc;
 
+	if (cases[i].recv)
+		vq = &qp->rq;
 	post(qp, cases[i].recv);
 	complete(cases[i].recv);
 	assert_int_equal(virtio_roce_poll_cq(&f->second->vcq.cq, 1, &wc), taken);

@@ -130,7 +130,9 @@ void gid_table_io(struct state *st, struct gid_table *gids)
 	for (i = 0; i < n && !st->failed; i++, index++) {
 		while (!st->loading && !gids->gid[index].used)
 			index++;
-		gid = st->loading ? (struct gid) {} : gids->gid[index];
+		memset(&gid, 0, sizeof(gid));
+		if (!st->loading)
+			gid = gids->gid[index];
 		state_u32(st, "index", &index, RNIC_GIDS - 1);
 		state_bytes(st, "gid", gid.raw, GID_SIZE);
 		state_u16(st, "vlan", &gid.vlan, UINT16_MAX);

@@ -34,6 +34,7 @@ static uint8_t mr_form(const struct mr *mr)
 static void extents_io(struct state *st, struct mr *mr, uint32_t room)
 {
 	uint32_t i, page = 0;
+	uint64_t last;
 	struct mr_extent *extent;
 
 	state_count(st, "extents", &mr->n, room ? room : RNIC_MR_EXTENTS_MOST,
@@ -48,10 +49,9 @@ static void extents_io(struct state *st, struct mr *mr, uint32_t room)
 		state_u32(st, "pages", &extent->npages, UINT32_MAX);
 		state_need(st, extent->npages && extent->npages <= UINT32_MAX - page, "pages",
 			   "none, or too many");
-		state_need(st, !(extent->addr % RNIC_PAGE_SIZE) &&
-			       extent->addr <= UINT64_MAX -
-				(uint64_t)extent->npages * RNIC_PAGE_SIZE,
-			   "extent", "its address is not that of a page");
+		last = UINT64_MAX - (uint64_t)extent->npages * RNIC_PAGE_SIZE;
+		state_need(st, !(extent->addr % RNIC_PAGE_SIZE) && extent->addr <= last, "extent",
+			   "its address is not that of a page");
 		if (st->loading)
 			extent->page = page;
 		page += extent->npages;
@@ -167,7 +167,7 @@ static void mr_check_window(struct state *st, struct mr_table *mrs, const struct
 	state_need(st, mr_form(of) == MR_PAGES && of->pd == window->pd, "of",
 		   "windows cannot be bound to it");
 	state_need(st, window->base >= of->addr && window->length <= of->length &&
-		       window->base - of->addr <= of->length - window->length,
+		   window->base - of->addr <= of->length - window->length,
 		   "base", "a window beyond its region");
 }
 

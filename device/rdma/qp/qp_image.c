@@ -134,9 +134,9 @@ static void queues_end(struct state *st, struct qp *qp)
 			   "an XRC_TGT QP has no queues");
 	else
 		state_need(st, qp->sq.depth && !(qp->rq.srq && qp->rq.depth) &&
-			       pages_fit_ring(qp->sq.depth, qp->sq.shift, send) &&
-			       pages_fit_ring(qp->rq.depth, qp->rq.shift, recv) &&
-			       qp->pages.n == send + recv, "depth",
+			   pages_fit_ring(qp->sq.depth, qp->sq.shift, send) &&
+			   pages_fit_ring(qp->rq.depth, qp->rq.shift, recv) &&
+			   qp->pages.n == send + recv, "depth",
 			   "rings of a wrong size");
 }
 
@@ -294,7 +294,7 @@ static void wqes_load(struct state *st, struct qp *qp, uint32_t n)
 		memset(wqe, 0, sizeof(*wqe));
 		wqe_io(st, wqe, qp->type);
 		state_need(st, !qp->ctx->limits.rfc || wqe->status ||
-			       wqe->opcode <= VIRTIO_IB_WR_RDMA_READ, "opcode",
+			   wqe->opcode <= VIRTIO_IB_WR_RDMA_READ, "opcode",
 			   "it is not in the RFC");
 		state_need(st, wqe->num_sge <= qp->max_send_sge, "num_sge",
 			   "more than the QP takes");
@@ -328,6 +328,7 @@ static void requester_io(struct state *st, struct qp *qp)
 {
 	struct requester *req = &qp->req;
 	uint32_t ahead = req->cur - req->una;
+	bool may_have;
 
 	state_u32(st, "max", &req->max, REQUESTER_MAX);
 	wqes_io(st, qp);
@@ -347,9 +348,10 @@ static void requester_io(struct state *st, struct qp *qp)
 	rnic_timer_io(st, "timer", qp->ctx, &req->timer);
 	if (!st->loading || st->failed)
 		return;
-	state_need(st, req->una == req->prod || (!qp->xrcd && (qp_sends(qp) ||
-			qp->state == VIRTIO_IB_QPS_SQE || qp->state == VIRTIO_IB_QPS_ERR)),
-		   "requests", "a QP in this state has none");
+	may_have = !qp->xrcd && (qp_sends(qp) || qp->state == VIRTIO_IB_QPS_SQE ||
+				 qp->state == VIRTIO_IB_QPS_ERR);
+	state_need(st, may_have || req->una == req->prod, "requests",
+		   "a QP in this state has none");
 	if (qp_connected(qp))
 		positions_check(st, qp);
 }
@@ -378,8 +380,9 @@ static void reads_io(struct state *st, struct responder *resp)
 
 	state_count(st, "reads", &n, READ_SHARES * RNIC_MAX_RD_ATOMIC, READ_STATE_SIZE);
 	for (i = 0; i < n && !st->failed; i++) {
-		job = st->loading ? (struct read_job) {} :
-		      resp->read[(resp->read_head + i) & (resp->room - 1)];
+		memset(&job, 0, sizeof(job));
+		if (!st->loading)
+			job = resp->read[(resp->read_head + i) & (resp->room - 1)];
 		read_io(st, &job);
 		if (!st->loading || st->failed)
 			continue;
@@ -419,9 +422,10 @@ static void responder_check_loaded(struct state *st, const struct qp *qp)
 	const struct responder *resp = &qp->resp;
 
 	state_need(st, resp->kind == PKT_KIND_NONE || resp->kind == PKT_KIND_SEND ||
-		       resp->kind == PKT_KIND_WRITE, "message", "of no such kind");
-	state_need(st, !resp->event || (resp->event >= VIRTIO_RDMA_EVENT_QP_FATAL &&
-		       resp->event < VIRTIO_RDMA_EVENT_QP_FATAL + QP_EVENTS), "event",
+		   resp->kind == PKT_KIND_WRITE, "message", "of no such kind");
+	state_need(st, !resp->event || resp->event >= VIRTIO_RDMA_EVENT_QP_FATAL, "event",
+		   "there is no such event");
+	state_need(st, resp->event < VIRTIO_RDMA_EVENT_QP_FATAL + QP_EVENTS, "event",
 		   "there is no such event");
 	state_need(st, !resp->reads || qp_connected(qp), "reads", "of no connection");
 	state_need(st, !resp->has_rwqe || !qp->xrcd || qp->rq.srq, "has_recv",

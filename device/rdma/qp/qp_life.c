@@ -465,13 +465,13 @@ const char *qp_create(struct qp_table *qps,
 static const char *qp_revive_number(const struct qp_table *qps, uint32_t qpn, uint8_t type)
 {
 	const struct rnic_limits *limits = &qps->ctx->limits;
-	const bool direct = qpn >= limits->qps;
+	const bool direct = qpn >= limits->qps, first = qpn == VIRTIO_NET_ROCE_QPN_GSI;
 
 	if (qpn >= limits->qps + limits->direct_qps || qpn < VIRTIO_NET_ROCE_QPN_GSI)
 		return "no such number";
 	if (qp_get(qps, qpn))
 		return "a QP occurs twice";
-	if ((qpn == VIRTIO_NET_ROCE_QPN_GSI) != (type == VIRTIO_IB_QPT_GSI))
+	if (first != (type == VIRTIO_IB_QPT_GSI))
 		return "GSI has number 1, and nothing else has";
 	return qp_check_type(type, direct);
 }

@@ -116,7 +116,7 @@ static void wqe_opcode_io(struct state *st, struct wqe *wqe, uint8_t type)
 		return;
 	}
 	state_need(st, wqe_set_opcode(wqe, type) ||
-		       (wqe->status && !wqe->begun && wqe->inlined), "opcode",
+		   (wqe->status && !wqe->begun && wqe->inlined), "opcode",
 		   "unknown, or not for this QP");
 	state_need(st, st->failed || wqe->kind == kind || wqe->status, "kind",
 		   "not that of the opcode");

@@ -245,6 +245,9 @@ void eg_follow(struct rnic **rnic);
 /** eg_cycle() - do that now, if it is asked for */
 void eg_cycle(struct eg_guest *guest);
 
+/** eg_steps - steps of the present test, of which eg_cycle() leaves out some */
+extern unsigned int eg_steps;
+
 /** eg_cycles - how often that was done */
 extern unsigned int eg_cycles;
 

@@ -196,8 +196,8 @@ static void test_refused(void **state)
 	expect(SECTION + 18, 2, "section thing, header: unknown flags, or no version");
 	expect(SECTION + 16, 2, "section thing, header: its version is 2, and 1 is known here");
 	expect(SECTION + 30, 1, "section thing, header: it is longer than the state");
-	expect(SECTION, 'b', "section bhing, header: unknown here, or in a wrong place, and "
-	       "required; thing is next");
+	expect(SECTION, 'b',
+	       "section bhing, header: unknown here, or in a wrong place, and required; thing is next");
 	expect(FIELDS + 3, 201, "section thing, u8: 201 is more than 200");
 	expect(FIELDS + 4, 2, "section thing, yes: 2 is more than 1");
 	expect(FIELDS + 6, 0xff, "section thing, u16: 65376 is more than 60000");
