@@ -67,33 +67,29 @@ static const struct {
 	[VIRTIO_IB_WC_BIND_MW] = { IBV_WC_BIND_MW, true },
 };
 
-static bool cqe_has_opcode(const struct virtio_rdma_cq_req *cqe)
+static bool has_opcode(uint8_t opcode)
 {
-	return cqe->opcode < ARRAY_SIZE(wc_opcode) &&
-	       wc_opcode[cqe->opcode].valid;
+	return opcode < ARRAY_SIZE(wc_opcode) && wc_opcode[opcode].valid;
 }
 
 /* A completion that makes no sense is an error, whatever its status. */
-static enum ibv_wc_status cqe_status(const struct virtio_rdma_cq_req *cqe)
+static enum ibv_wc_status status_of(uint8_t status, uint8_t opcode)
 {
-	if (cqe->status >= ARRAY_SIZE(wc_status) ||
-	    (cqe->status == VIRTIO_IB_WC_SUCCESS && !cqe_has_opcode(cqe)))
+	if (unlikely(status >= ARRAY_SIZE(wc_status) ||
+		     (status == VIRTIO_IB_WC_SUCCESS && !has_opcode(opcode))))
 		return IBV_WC_GENERAL_ERR;
 
-	return wc_status[cqe->status];
+	return wc_status[status];
 }
 
 /* Applications may not look at the opcode of an error, so any will do there. */
-static enum ibv_wc_opcode cqe_opcode(const struct virtio_rdma_cq_req *cqe)
+static enum ibv_wc_opcode opcode_of(uint8_t opcode)
 {
-	return cqe_has_opcode(cqe) ? wc_opcode[cqe->opcode].opcode :
-				     IBV_WC_SEND;
+	return has_opcode(opcode) ? wc_opcode[opcode].opcode : IBV_WC_SEND;
 }
 
-static unsigned int cqe_flags(const struct virtio_rdma_cq_req *cqe)
+static unsigned int flags_of(uint32_t flags)
 {
-	uint32_t flags = le32toh(cqe->wc_flags);
-
 	return (flags & VIRTIO_IB_WC_GRH ? IBV_WC_GRH : 0) |
 	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
 	       (flags & VIRTIO_IB_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0);
@@ -109,35 +105,35 @@ enum {
 	PACKET_IPV4 = 2,
 };
 
-static uint8_t cqe_sl(const struct virtio_rdma_cq_req *cqe)
+static uint8_t sl_of(uint32_t flags)
 {
-	uint32_t flags = le32toh(cqe->wc_flags);
-
 	return flags & VIRTIO_IB_WC_IPV4 ? PACKET_IPV4 :
 	       flags & VIRTIO_IB_WC_IPV6 ? PACKET_IPV6 : 0;
 }
 
 /* In its place may be a key, which applications read in host order. */
-static __be32 cqe_imm_data(const struct virtio_rdma_cq_req *cqe)
+static __be32 imm_data_of(uint32_t flags, __be32 imm_data)
 {
-	if (le32toh(cqe->wc_flags) & VIRTIO_IB_WC_WITH_INVALIDATE)
-		return (__force __be32)le32toh(cqe->invalidate_rkey);
-	return cqe->imm_data;
+	if (flags & VIRTIO_IB_WC_WITH_INVALIDATE)
+		return (__force __be32)le32toh((__force __le32)imm_data);
+	return imm_data;
 }
 
 static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
 {
+	uint32_t flags = le32toh(cqe->wc_flags);
+
 	*wc = (struct ibv_wc){
 		.wr_id = le64toh(cqe->wr_id),
-		.status = cqe_status(cqe),
-		.opcode = cqe_opcode(cqe),
+		.status = status_of(cqe->status, cqe->opcode),
+		.opcode = opcode_of(cqe->opcode),
 		.vendor_err = le32toh(cqe->vendor_err),
 		.byte_len = le32toh(cqe->byte_len),
-		.imm_data = cqe_imm_data(cqe),
+		.imm_data = imm_data_of(flags, cqe->imm_data),
 		.qp_num = le32toh(cqe->qp_num),
 		.src_qp = le32toh(cqe->src_qp),
-		.wc_flags = cqe_flags(cqe),
-		.sl = cqe_sl(cqe),
+		.wc_flags = flags_of(flags),
+		.sl = sl_of(flags),
 	};
 }
 
@@ -145,13 +141,11 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
  * The wr_id of the request that a direct completion names, which is done with.  It is in
  * a table of the queue, which then can use the slot again.
  */
-static uint64_t cqe_take_wr_id(struct virtio_roce_vq *wq,
-			       const struct virtio_rdma_cqe *cqe)
+static inline uint64_t cqe_take_wr_id(struct virtio_roce_vq *wq, uint32_t wqe)
 {
-	uint32_t wqe = le32toh(cqe->wqe);
 	uint64_t wr_id;
 
-	if (wq->srq)
+	if (unlikely(wq->srq))
 		return virtio_roce_srq_complete(wq->srq, wqe);
 	if (unlikely(wq->gone))
 		return 0;
@@ -239,7 +233,7 @@ static bool cqe_from_direct(struct virtio_roce_cq *cq,
 	if (unlikely(!wq))
 		return false;
 	cqe_copy(from, cqe);
-	cqe->wr_id = htole64(cqe_take_wr_id(wq, from));
+	cqe->wr_id = htole64(cqe_take_wr_id(wq, le32toh(from->wqe)));
 	cqe->src_qp = from->src_qp;
 	return likely(!wq->gone);
 }
@@ -289,11 +283,14 @@ static uint32_t cq_slot_srqn(const struct virtio_roce_cq *cq, uint32_t slot)
 static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
 {
 	struct ring *ring = &cq->vq.ring;
+	const uint32_t end = ring->taken + ring->depth;
 	uint32_t slot;
 	bool stale;
 	int err;
 
 	do {
+		if (unlikely(ring->taken == end))
+			return ENOENT;
 		err = ring_peek(ring, &slot);
 		if (err)
 			return err;
@@ -316,24 +313,135 @@ static int cq_next(struct virtio_roce_cq *cq, struct virtio_rdma_cq_req *cqe)
  * No doorbell is rung: the device looks for a slot when it needs one.
  * Context: lock of the CQ held, which is released.
  */
-static void cq_unlock(struct virtio_roce_cq *cq)
+static inline void cq_unlock(struct virtio_roce_cq *cq)
 {
 	if (cq->vq.ring.next != cq->vq.ring.shown)
 		ring_publish(&cq->vq.ring);
 	vq_unlock(&cq->vq);
 }
 
-int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+/* Of an XRC SRQ.  Context: lock of the CQ held. */
+static __attribute__((noinline)) bool cq_take_xrc(const struct virtio_roce_cq *cq,
+						  uint32_t slot, struct ibv_wc *wc)
 {
-	struct virtio_roce_cq *cq = to_vcq(ibcq);
+	struct virtio_rdma_cq_req cqe;
+	struct virtio_rdma_cqe from;
+
+	ring_read(&cq->vq.ring, slot, &from, sizeof(from));
+	if (!(from.opcode & VIRTIO_RDMA_CQE_XRC) || !cqe_from_xrc(cq, &from, &cqe))
+		return false;
+	cqe_to_wc(&cqe, wc);
+	return true;
+}
+
+/* A field of a slot is read once, because the device may still write to it. */
+static inline uint32_t slot_le32(const __le32 *field)
+{
+	uint32_t value = __atomic_load_n((const uint32_t *)field, __ATOMIC_RELAXED);
+
+	return le32toh((__force __le32)value);
+}
+
+static inline uint16_t slot_le16(const __le16 *field)
+{
+	uint16_t value = __atomic_load_n((const uint16_t *)field, __ATOMIC_RELAXED);
+
+	return le16toh((__force __le16)value);
+}
+
+static inline __be32 slot_be32(const __be32 *field)
+{
+	return (__force __be32)__atomic_load_n((const uint32_t *)field, __ATOMIC_RELAXED);
+}
+
+static inline uint8_t slot_u8(const uint8_t *field)
+{
+	return __atomic_load_n(field, __ATOMIC_RELAXED);
+}
+
+/*
+ * As cqe_from_direct(), straight from the slot to what the application gets.  Nearly all
+ * completions have no flag.
+ * Context: lock of the CQ held.
+ */
+static bool cq_take_direct(struct virtio_roce_cq *cq, uint32_t slot, struct ibv_wc *wc)
+{
+	const struct virtio_rdma_cqe *cqe = ring_slot(&cq->vq.ring, slot);
+	const uint8_t kind = slot_u8(&cqe->opcode);
+	const uint8_t opcode = kind & VIRTIO_RDMA_CQE_OPCODE;
+	uint32_t qp_num = slot_le32(&cqe->qp_num);
+	uint16_t flags = slot_le16(&cqe->wc_flags);
+	struct virtio_roce_vq *wq;
+
+	if (unlikely(kind & VIRTIO_RDMA_CQE_XRC))
+		return cq_take_xrc(cq, slot, wc);
+	wq = cq_find_wq(cq, wq_key(qp_num, kind & VIRTIO_RDMA_CQE_RECV));
+	if (unlikely(!wq))
+		return false;
+	wc->wr_id = cqe_take_wr_id(wq, slot_le32(&cqe->wqe));
+	wc->status = status_of(slot_u8(&cqe->status), opcode);
+	wc->opcode = opcode_of(opcode);
+	wc->vendor_err = slot_le32(&cqe->vendor_err);
+	wc->byte_len = slot_le32(&cqe->byte_len);
+	wc->imm_data = slot_be32(&cqe->imm_data);
+	wc->qp_num = qp_num;
+	wc->src_qp = slot_le32(&cqe->src_qp);
+	wc->wc_flags = 0;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+	if (unlikely(flags)) {
+		wc->imm_data = imm_data_of(flags, wc->imm_data);
+		wc->wc_flags = flags_of(flags);
+		wc->sl = sl_of(flags);
+	}
+	return likely(!wq->gone);
+}
+
+/* Is the completion in a slot one to skip?  Context: lock of the CQ held. */
+static bool cq_is_stale(struct virtio_roce_cq *cq, uint32_t slot)
+{
+	if (likely(!cq->num_stale) || !cq->stale[slot])
+		return false;
+	cq->stale[slot] = false;
+	cq->num_stale--;
+	return true;
+}
+
+/* Poll a direct CQ that is not empty.  Context: lock of the CQ held, which is released. */
+static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
+						    int num_entries, struct ibv_wc *wc)
+{
+	struct ring *ring = &cq->vq.ring;
+	const uint32_t end = ring->taken + ring->depth;
+	bool dead = false;
+	uint32_t slot;
+	int n = 0;
+
+	/* A device that adds completions to be dropped, without end, does not hold us here. */
+	while (n < num_entries && ring->taken != end) {
+		slot = ring->taken & (ring->depth - 1);
+		if (!ring_has_phase(ring, slot)) {
+			dead = ring_is_dead(ring);
+			break;
+		}
+		if (!cq_is_stale(cq, slot))
+			n += cq_take_direct(cq, slot, &wc[n]);
+		ring_recycle(ring, slot);
+	}
+	cq_unlock(cq);
+
+	return !n && dead ? -EIO : n;
+}
+
+static __attribute__((noinline)) int cq_poll_virtq(struct virtio_roce_cq *cq,
+						   int num_entries, struct ibv_wc *wc)
+{
 	struct virtio_rdma_cq_req cqe;
 	int err = 0;
 	int n;
 
-	if (cq_is_parents(cq))
-		return -EFAULT;
-
-	vq_lock(&cq->vq);
 	for (n = 0; n < num_entries; n++) {
 		err = cq_next(cq, &cqe);
 		if (err)
@@ -343,6 +451,28 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	cq_unlock(cq);
 
 	return !n && err == EIO ? -EIO : n;
+}
+
+/*
+ * A direct CQ that is empty is what a busy program meets most often.  That is found out
+ * here, with nothing but the lock, the phase and the word that tells of an error.
+ */
+int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct virtio_roce_cq *cq = to_vcq(ibcq);
+	const struct ring *ring = &cq->vq.ring;
+
+	if (cq_is_parents(cq))
+		return -EFAULT;
+
+	vq_lock(&cq->vq);
+	if (unlikely(!ring->direct))
+		return cq_poll_virtq(cq, num_entries, wc);
+	if (ring_has_phase(ring, ring->taken & (ring->depth - 1)) ||
+	    unlikely(ring_is_dead(ring)))
+		return cq_poll_direct(cq, num_entries, wc);
+	vq_unlock(&cq->vq);
+	return 0;
 }
 
 /* The completion in a slot is skipped, but its request is free again. */
@@ -569,7 +699,7 @@ static int cq_ex_next(struct virtio_roce_cq *cq)
 	if (err)
 		return err;
 
-	cq->vcq.cq_ex.status = cqe_status(&cq->cqe);
+	cq->vcq.cq_ex.status = status_of(cq->cqe.status, cq->cqe.opcode);
 	cq->vcq.cq_ex.wr_id = le64toh(cq->cqe.wr_id);
 	return 0;
 }
@@ -603,7 +733,7 @@ static void cq_end_poll(struct ibv_cq_ex *ibcq)
 
 static enum ibv_wc_opcode cq_read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return cqe_opcode(&to_vcq_ex(ibcq)->cqe);
+	return opcode_of(to_vcq_ex(ibcq)->cqe.opcode);
 }
 
 static uint32_t cq_read_vendor_err(struct ibv_cq_ex *ibcq)
@@ -618,7 +748,9 @@ static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
 
 static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	return cqe_imm_data(&to_vcq_ex(ibcq)->cqe);
+	const struct virtio_rdma_cq_req *cqe = &to_vcq_ex(ibcq)->cqe;
+
+	return imm_data_of(le32toh(cqe->wc_flags), cqe->imm_data);
 }
 
 static uint32_t cq_read_qp_num(struct ibv_cq_ex *ibcq)
@@ -633,12 +765,12 @@ static uint32_t cq_read_src_qp(struct ibv_cq_ex *ibcq)
 
 static unsigned int cq_read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return cqe_flags(&to_vcq_ex(ibcq)->cqe);
+	return flags_of(le32toh(to_vcq_ex(ibcq)->cqe.wc_flags));
 }
 
 static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
 {
-	return cqe_sl(&to_vcq_ex(ibcq)->cqe);
+	return sl_of(le32toh(to_vcq_ex(ibcq)->cqe.wc_flags));
 }
 
 /* InfiniBand only */

@@ -258,9 +258,10 @@ static inline bool ring_has_phase(const struct ring *r, uint32_t slot)
 	const struct virtio_rdma_cqe *cqe =
 		(const void *)((const char *)r->slots +
 			       (size_t)slot * r->stride);
+	const bool odd = r->taken & r->depth;
 	uint8_t phase = __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE);
 
-	return !(phase & VIRTIO_RDMA_CQE_PHASE) == !!(r->taken & r->depth);
+	return !(phase & VIRTIO_RDMA_CQE_PHASE) == odd;
 }
 
 /**

@@ -94,7 +94,7 @@ enum {
 /**
  * struct virtio_roce_vq - a mapped virtqueue
  * @process: number of the process that made it, see vq_is_parents()
- * @lock: protects @ring and, with it, slots and available ring
+ * @lock: protects @ring and, with it, slots and available ring; not zero if it is taken
  * @unlocked: it does not: the application has one thread for the queue
  * @ring: its rings and slots
  * @doorbell: register to write @doorbell_value to, NULL if there is none to map
@@ -113,7 +113,7 @@ enum {
  */
 struct virtio_roce_vq {
 	uint64_t process;
-	pthread_spinlock_t lock;
+	uint32_t lock;
 	bool unlocked;
 	struct ring ring;
 	void *doorbell;
@@ -267,16 +267,24 @@ extern uint64_t *virtio_roce_here;
 uint64_t virtio_roce_process(void);
 void *virtio_roce_alloc(size_t size);
 
+void virtio_roce_vq_spin(struct virtio_roce_vq *vq);
+
+/*
+ * The lock is nearly always free, and is taken for each request and each completion.  So
+ * it is an exchange and a store in place, instead of calls into another library.
+ */
 static inline void vq_lock(struct virtio_roce_vq *vq)
 {
-	if (!vq->unlocked)
-		pthread_spin_lock(&vq->lock);
+	if (vq->unlocked)
+		return;
+	if (unlikely(__atomic_exchange_n(&vq->lock, 1, __ATOMIC_ACQUIRE)))
+		virtio_roce_vq_spin(vq);
 }
 
 static inline void vq_unlock(struct virtio_roce_vq *vq)
 {
 	if (!vq->unlocked)
-		pthread_spin_unlock(&vq->lock);
+		__atomic_store_n(&vq->lock, 0, __ATOMIC_RELEASE);
 }
 
 static inline struct virtio_roce_context *to_vctx(struct ibv_context *context)

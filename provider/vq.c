@@ -3,6 +3,7 @@
  * One queue: mapping it and ringing its doorbell.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,6 +59,9 @@ static bool vq_is_sane(const struct virtio_roce_queue *info, size_t slot_size)
 	       vq_rings_fit(info) && vq_slots_fit(info, slot_size) &&
 	       vq_doorbell_fits(info);
 }
+
+/* So often a thread looks at a lock before it lets others run. */
+#define LOOKS_AT_LOCK	1000
 
 static int vq_unusable(struct ibv_context *context)
 {
@@ -115,10 +119,6 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		vq->part[vq->parts].addr = addr;
 		vq->part[vq->parts].len = map[vq->parts].len;
 	}
-
-	err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
-	if (err)
-		goto err_unmap;
 
 	vq->ring = (struct ring){
 		.slots = vq->part[VQ_SLOTS].addr,
@@ -241,11 +241,6 @@ int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 	err = cq_map_pieces(vq, context, info);
 	if (err)
 		return err;
-	err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
-	if (err) {
-		virtio_roce_vq_unmap(vq);
-		return err;
-	}
 	vq->ring = (struct ring){ .direct = true, .used = &nothing_used };
 	cq_start_direct(cq, info);
 	return 0;
@@ -340,14 +335,9 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 			   const struct virtio_roce_queue *info,
 			   const struct virtio_roce_doorbell *db, uint32_t bit)
 {
-	int err;
-
 	vq->wr_ids = calloc(info->depth, sizeof(*vq->wr_ids));
 	if (!vq->wr_ids)
 		return ENOMEM;
-	err = pthread_spin_init(&vq->lock, PTHREAD_PROCESS_PRIVATE);
-	if (err)
-		return err;
 	vq->ring = (struct ring){
 		.direct = true,
 		.slots = base + info->slots_pos,
@@ -547,7 +537,24 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq)
 void virtio_roce_vq_free(struct virtio_roce_vq *vq)
 {
 	virtio_roce_vq_unmap(vq);
-	pthread_spin_destroy(&vq->lock);
+}
+
+/**
+ * virtio_roce_vq_spin() - take the lock of a queue that another thread has
+ * @vq: queue
+ *
+ * The holder may be a thread that does not run, so this one looks on without writing, and
+ * lets others run now and then.
+ */
+void virtio_roce_vq_spin(struct virtio_roce_vq *vq)
+{
+	unsigned int looks = 0;
+
+	do {
+		while (__atomic_load_n(&vq->lock, __ATOMIC_RELAXED))
+			if (!(++looks % LOOKS_AT_LOCK))
+				sched_yield();
+	} while (__atomic_exchange_n(&vq->lock, 1, __ATOMIC_ACQUIRE));
 }
 
 /**

@@ -522,7 +522,7 @@ static void fork_without(struct virtio_roce_vq *vq)
 	for (i = 0; i < vq->parts; i++)
 		assert_int_equal(madvise(vq->part[i].addr, vq->part[i].len,
 					 MADV_DONTFORK), 0);
-	pthread_spin_lock(&vq->lock);
+	vq_lock(vq);
 }
 
 /* Calls everything that a child may call; returns how many results were wrong. */
@@ -588,9 +588,9 @@ static void child_cannot_use_queues(void **state)
 	assert_true(child >= 0);
 	if (!child)
 		_exit(use_as_child(qp, cq));
-	pthread_spin_unlock(&qp->sq.lock);
-	pthread_spin_unlock(&qp->rq.lock);
-	pthread_spin_unlock(&cq->vq.lock);
+	vq_unlock(&qp->sq);
+	vq_unlock(&qp->rq);
+	vq_unlock(&cq->vq);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
