@@ -88,6 +88,14 @@ mkdir -p "$out"
 cp -p "$copy"/build/lib/libvirtio_roce-rdmav*.so \
 	"$copy/build/providers/virtio_roce/virtio_roce.driver" "$out"
 
+if [ "${1-}" = --count ]; then
+	# shellcheck disable=SC2016
+	exec "$top/scripts/images/in-tree" "$tree" sh -ec '
+		ninja --quiet -C "$1/build" virtio_roce_count >&2
+		"$1/build/bin/virtio_roce_count"
+	' sh "$copy"
+fi
+
 if [ "${1-}" = --test ]; then
 	step "provider: unit tests"
 	"$top/scripts/images/in-tree" "$tree" sh -ec '

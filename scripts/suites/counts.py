@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """counts.py [--update] [NAME...]
 
-Counts instructions of the daemon's engine for each message, and compares them with those
-that are stored in device/tests/bench/counts.json.  A machine that is busy, or slow, counts
-the same.
+Counts instructions of the daemon's engine for each message, and of the provider for each
+request and each look at a completion queue, and compares them with those that are stored in
+device/tests/bench/counts.json and provider/tests/counts.json.  A machine that is busy, or
+slow, counts the same.
 
 callgrind runs device/tests/bench/count.c, which says what the names are, for two numbers
 of bursts; their difference, divided by the messages, is what a message costs.  Only
 instructions of the program's own code count, not those of libc, which chooses its copies
-by the processor.
+by the processor.  provider/tests/count.c counts for itself.
 
 Fails if a count is more than 3 % above or below the stored one.  --update stores what was
 counted: a change is committed together with its reason.
@@ -26,6 +27,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build" / "device"
 STORED = TOP / "device" / "tests" / "bench" / "counts.json"
+STORED_PROVIDER = TOP / "provider" / "tests" / "counts.json"
 BURSTS = (20, 60)
 MESSAGES = 16
 TOLERANCE = 0.03
@@ -66,29 +68,51 @@ def names_of(program):
                           encoding="utf-8").stdout.split()
 
 
-def main(args):
-    """Counts, and compares or stores."""
-    update = "--update" in args
+def provider_counts():
+    """What the provider's program has counted."""
+    script = TOP / "scripts" / "build" / "provider.sh"
+    return json.loads(subprocess.run([script, "--count"], check=True, capture_output=True,
+                                     encoding="utf-8").stdout)
+
+
+def engine_counts(names):
+    """What callgrind counts, one after the other."""
     program = BUILD / "count"
-    stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
-    chosen = [arg for arg in args if arg != "--update"]
-    passed = failed = 0
-    for name in chosen or names_of(program):
+    for name in names or names_of(program):
         few, many = (run(program, name, bursts) for bursts in BURSTS)
-        count = round((many - few) / (BURSTS[1] - BURSTS[0]) / MESSAGES, 1)
+        yield name, round((many - few) / (BURSTS[1] - BURSTS[0]) / MESSAGES, 1)
+
+
+def judge(path, counted, update, whole):
+    """Compares or stores counts; returns how many are good and how many are not."""
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    found = {}
+    passed = failed = 0
+    for name, count in counted:
         wanted = stored.get(name)
         good = update or (wanted is not None and abs(count - wanted) <= TOLERANCE * wanted)
         print(f"{'PASS' if good else 'FAIL'} {name}: {count} instructions, stored {wanted}")
         passed += good
         failed += not good
-        stored[name] = count
+        found[name] = count
     if update:
-        STORED.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
-    missing = 0 if chosen else len(set(stored) - set(names_of(program)))
+        path.write_text(json.dumps(stored | found, indent=2) + "\n", encoding="utf-8")
+    missing = set(stored) - set(found) if whole else set()
     if missing:
-        print(f"FAIL {missing} stored counts of nothing")
-    print(f"{passed} passed, {failed + missing} failed, 0 skipped")
-    return 1 if failed + missing else 0
+        print(f"FAIL stored counts of nothing: {' '.join(sorted(missing))}")
+    return passed, failed + len(missing)
+
+
+def main(args):
+    """Counts, and compares or stores."""
+    update = "--update" in args
+    names = [arg for arg in args if arg != "--update"]
+    passed, failed = judge(STORED, engine_counts(names), update, not names)
+    if not names:
+        more = judge(STORED_PROVIDER, provider_counts().items(), update, True)
+        passed, failed = passed + more[0], failed + more[1]
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
