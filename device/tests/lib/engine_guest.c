@@ -113,15 +113,27 @@ uint16_t eg_used(const struct eg_ring *ring)
 	return le16toh(__atomic_load_n(&ring->vq.used->idx, __ATOMIC_ACQUIRE));
 }
 
-bool eg_wants_kick(const struct eg_ring *ring)
+/* Is a doorbell to be rung for the slot that is or was put at an index? */
+static bool eg_kick_at(const struct eg_ring *ring, uint16_t avail)
 {
-	uint16_t event;
+	const uint16_t *event = (const uint16_t *)&ring->vq.used->ring[EG_QUEUE];
 
 	if (!ring->vq.event_idx)
-		return !(le16toh(ring->vq.used->flags) &
+		return !(le16toh(__atomic_load_n(&ring->vq.used->flags, __ATOMIC_RELAXED)) &
 			 VRING_USED_F_NO_NOTIFY);
-	event = le16toh(*(uint16_t *)&ring->vq.used->ring[EG_QUEUE]);
-	return event == ring->avail;
+	return le16toh(__atomic_load_n(event, __ATOMIC_RELAXED)) == avail;
+}
+
+bool eg_wants_kick(const struct eg_ring *ring)
+{
+	return eg_kick_at(ring, ring->avail);
+}
+
+bool eg_wanted_kick(const struct eg_ring *ring)
+{
+	/* The slot was stored before this looks; the device does both the other way round. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return eg_kick_at(ring, ring->avail - 1);
 }
 
 /* ------------------------------------------------------------------------- */

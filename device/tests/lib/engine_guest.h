@@ -373,6 +373,9 @@ uint16_t eg_used(const struct eg_ring *ring);
 /** eg_wants_kick() - would the driver ring the doorbell if it posted now? */
 bool eg_wants_kick(const struct eg_ring *ring);
 
+/** eg_wanted_kick() - and for the slot that was put last, also if the device runs beside */
+bool eg_wanted_kick(const struct eg_ring *ring);
+
 /** eg_poll() - take a completion and give its slot back; false if none */
 bool eg_poll(const struct eg_end *end, struct eg_wc *wc);
 

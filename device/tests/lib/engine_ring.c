@@ -544,8 +544,8 @@ bool er_put_events(struct eg_guest *guest, unsigned int vq, unsigned int n)
 
 	while (n--) {
 		memset(eg_slot(ring), 0xee, ring->slot_size);
-		kick |= eg_wants_kick(ring);
 		eg_post_slot(ring);
+		kick |= eg_wanted_kick(ring);
 	}
 	return kick;
 }
