@@ -69,14 +69,14 @@ def names_of(program):
 
 
 def provider_counts():
-    """What the provider's program has counted."""
+    """The counts of the provider's program."""
     script = TOP / "scripts" / "build" / "provider.sh"
     return json.loads(subprocess.run([script, "--count"], check=True, capture_output=True,
                                      encoding="utf-8").stdout)
 
 
 def engine_counts(names):
-    """What callgrind counts, one after the other."""
+    """Counts by callgrind, one after the other."""
     program = BUILD / "count"
     for name in names or names_of(program):
         few, many = (run(program, name, bursts) for bursts in BURSTS)

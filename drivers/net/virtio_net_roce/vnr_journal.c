@@ -10,6 +10,9 @@
  * virtio_net does not look at the result of some commands, and never repeats them.  Such
  * a command is kept even if it failed, since it can only fail because the device does not
  * run.
+ *
+ * To put back another command, add a row to vnr_journal_kinds[].  vnr_restart.c puts back
+ * settings that virtio_net makes by other means than commands.
  */
 #include <linux/kmemleak.h>
 #include <linux/slab.h>
@@ -45,7 +48,7 @@ static const struct vnr_journal_kind vnr_journal_kinds[] = {
 	  VIRTIO_NET_CTRL_MAC_ADDR_SET },
 	{ VIRTIO_NET_CTRL_VLAN, VIRTIO_NET_CTRL_VLAN_ADD,
 	  VIRTIO_NET_CTRL_VLAN_DEL, .blind = true, .numbered = true },
-	/* Number of queue pairs, RSS and hash: the later of the first two decides. */
+	/* VQ_PAIRS_SET and RSS_CONFIG both set the number of pairs, so their order is kept. */
 	{ VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET,
 	  VIRTIO_NET_CTRL_MQ_HASH_CONFIG },
 	/* Blind when an XDP program comes or goes. */

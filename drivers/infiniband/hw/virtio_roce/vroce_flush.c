@@ -158,8 +158,10 @@ void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 }
 
 /**
- * vroce_flush_posted() - flush a request just posted, if the device is quiesced
+ * vroce_flush_posted() - a request was posted, perhaps to a quiesced device
  * @dev: device
+ *
+ * Nothing else would complete it then, so a work item flushes it.
  *
  * Context: any.
  */

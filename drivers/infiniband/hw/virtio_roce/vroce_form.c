@@ -78,7 +78,7 @@ void vroce_form_set_inline(const struct vroce_queue *q, void *slot, u16 len)
 }
 
 /**
- * vroce_wq_put() - the request at a position is complete
+ * vroce_wq_put() - the request at a position has been written
  * @q: queue
  * @pos: position, which the device does not look at yet
  * @recv: it is a receive queue

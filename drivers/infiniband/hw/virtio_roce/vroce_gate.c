@@ -149,7 +149,7 @@ static VROCE_GATED_MR(rereg_user_mr, vroce_gate_owner(ibmr->pd->uobject),
 VROCE_GATED(dereg_mr, vroce_gate_owner(ibmr->pd->uobject),
 	    (struct ib_mr *ibmr, struct ib_udata *udata), (ibmr, udata))
 
-/* Somebody asks who does not own the QP: netlink asks about all there are. */
+/* The caller does not own the QP ("rdma resource show"): its own places are used. */
 static int vroce_gate_query_other(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 				  struct ib_qp_init_attr *init_attr)
 {

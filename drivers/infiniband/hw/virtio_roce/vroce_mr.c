@@ -329,9 +329,9 @@ static int vroce_rereg_pages(struct vroce_mr *mr, u64 start,
  * @ibpd: with IB_MR_REREG_PD: protection domain
  * @udata: of the user
  *
- * The region keeps its keys.  If this fails, it is as it was.  That of a dma-buf does not
- * change.  Pages that were pinned to
- * be read are pinned again, at their address, before the device may write to them.
+ * The region keeps its keys.  If this fails, it is as it was.  A region of a dma-buf cannot
+ * be changed (-EOPNOTSUPP).  Pages that were pinned to be read are pinned again, at their
+ * address, before the device may write to them.
  *
  * Return: NULL, or error pointer.
  */

@@ -93,7 +93,10 @@ static void vroce_watch_work(struct work_struct *work)
 	ibdev_err(&dev->ibdev,
 		  "a completion of QP %u does not come: the device is given up until reset\n",
 		  overdue);
-	/* Also while the function is taken down, when nobody else does it. */
+	/*
+	 * Not give_up(): while the function is removed or suspended there is no recovery
+	 * that would reset it.
+	 */
 	dev->aux->ops->quiesce(dev->aux);
 }
 
