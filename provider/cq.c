@@ -922,11 +922,12 @@ static uint32_t cq_arm_bits(struct virtio_roce_cq *cq, bool solicited_only)
  */
 static int cq_arm(struct virtio_roce_cq *cq, bool solicited_only)
 {
-	uint32_t *arm = (__force uint32_t *)&cq->control->arm;
-	uint32_t value;
+	uint32_t *arm, value;
 	bool dead;
 
 	vq_lock(&cq->vq);
+	/* A resize puts another control block in its place, and unmaps this one. */
+	arm = (__force uint32_t *)&cq->control->arm;
 	cq->armings++;
 	value = cq->armings * VIRTIO_RDMA_ARM_NUMBER + cq_arm_bits(cq, solicited_only);
 	__atomic_store_n(arm, (__force uint32_t)htole32(value), __ATOMIC_RELEASE);
