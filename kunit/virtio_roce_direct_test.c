@@ -1213,8 +1213,15 @@ static void resize_watch_work(struct work_struct *work)
 	struct vroce_cq *cq = xa_load(&dev->cqs, w->cqn);
 
 	wait_for_completion(&w->mock->held);
-	/* Nobody else uses this device now. */
-	w->spins = spin_is_locked(&cq->hw->lock) || spin_is_locked(&dev->cqs.xa_lock);
+	w->spins = true;
+	if (spin_trylock_irq(&cq->hw->lock)) {
+		w->spins = false;
+		spin_unlock_irq(&cq->hw->lock);
+	}
+	if (spin_trylock_irq(&dev->cqs.xa_lock))
+		spin_unlock_irq(&dev->cqs.xa_lock);
+	else
+		w->spins = true;
 	/* An event of it is handled meanwhile. */
 	mock_event(w->mock, VIRTIO_RDMA_EVENT_COMPLETION, w->cqn);
 	ib_device_put(ibdev);

@@ -207,7 +207,7 @@ static void state_put_section(struct state *st, const struct state_section *row,
 
 static bool state_kind_ok(const char *kind)
 {
-	const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
 	char text[STATE_KIND_SIZE + 1] = {};
 	size_t n;
 
@@ -375,7 +375,7 @@ bool state_read(struct state *st, const void *data, size_t size)
 	if (memcmp(header.magic, STATE_MAGIC, STATE_MAGIC_SIZE))
 		state_refuse(st, "", "no state: it begins otherwise");
 	else if (le32toh(header.oldest) > STATE_VERSION)
-		state_refuse(st, "", "version %u, for readers from version %u on: this is version %u",
+		state_refuse(st, "", "version %u, for readers from %u on: this is version %u",
 			     le32toh(header.version), le32toh(header.oldest),
 			     STATE_VERSION);
 	else if (!header.oldest || le32toh(header.version) < le32toh(header.oldest))

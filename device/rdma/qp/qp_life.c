@@ -466,12 +466,13 @@ static const char *qp_revive_number(const struct qp_table *qps, uint32_t qpn, ui
 {
 	const struct rnic_limits *limits = &qps->ctx->limits;
 	const bool direct = qpn >= limits->qps, first = qpn == VIRTIO_NET_ROCE_QPN_GSI;
+	const bool gsi = type == VIRTIO_IB_QPT_GSI;
 
 	if (qpn >= limits->qps + limits->direct_qps || qpn < VIRTIO_NET_ROCE_QPN_GSI)
 		return "no such number";
 	if (qp_get(qps, qpn))
 		return "a QP occurs twice";
-	if (first != (type == VIRTIO_IB_QPT_GSI))
+	if (first != gsi)
 		return "GSI has number 1, and nothing else has";
 	return qp_check_type(type, direct);
 }

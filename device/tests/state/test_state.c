@@ -186,7 +186,7 @@ static void expect(size_t at, uint8_t value, const char *why)
 static void test_refused(void **state)
 {
 	expect(0, 'X', "no state: it begins otherwise");
-	expect(12, 2, "version 1, for readers from version 2 on: this is version 1");
+	expect(12, 2, "version 1, for readers from 2 on: this is version 1");
 	expect(12, 0, "its versions contradict each other");
 	expect(16, 1, "its length is another one than its header says");
 	expect(SECTION, 'T', "a section without a name, at byte 24");
