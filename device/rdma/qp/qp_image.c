@@ -408,8 +408,9 @@ static void atomics_io(struct state *st, struct responder *resp)
 	    !state_need(st, responder_make_atomic(resp), "atomics", "out of memory"))
 		return;
 	for (i = 0; i < n && !st->failed; i++) {
-		done = st->loading ? (struct atomic_done) {} :
-		       resp->done[(resp->done_n - n + i) % RNIC_MAX_RD_ATOMIC];
+		memset(&done, 0, sizeof(done));
+		if (!st->loading)
+			done = resp->done[(resp->done_n - n + i) % RNIC_MAX_RD_ATOMIC];
 		state_u32(st, "atomic.psn", &done.psn, UINT32_MAX);
 		state_u64(st, "atomic.orig", &done.orig, UINT64_MAX);
 		if (st->loading)
