@@ -284,6 +284,7 @@ void mock_direct_raise(struct mock *mock, u32 cqn, bool solicited);
 void mock_direct_complete(struct mock *mock, u32 cqn,
 			  const struct virtio_rdma_cqe *cqe, bool solicited);
 void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index);
+bool mock_direct_control_lives(struct mock *mock, u8 command);
 
 /* ----- virtio_roce_mock_xrc.c ----- */
 

@@ -4,6 +4,7 @@
  */
 #include <linux/io.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/sizes.h>
 
 #include "virtio_roce_mock.h"
@@ -499,4 +500,37 @@ void *mock_direct_slot(struct mock *mock, u32 qpn, bool recv, u32 index)
 	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
 	return phys_to_virt(qp->pages[at / SZ_4K + (recv ? MOCK_PAGES : 0)]) +
 	       at % SZ_4K;
+}
+
+/**
+ * mock_direct_control_lives() - is the page with a control block allocated?
+ * @mock: function
+ * @command: the control block is that of the last such command
+ *
+ * @command is one of those that make or resize a CQ, a QP or an SRQ.
+ */
+bool mock_direct_control_lives(struct mock *mock, u8 command)
+{
+	const struct mock_call *call = mock_last(mock, command);
+	const struct virtio_rdma_qp_direct *qp =
+		(void *)call->req + VIRTIO_RDMA_QP_DIRECT_OFFSET;
+	const struct virtio_rdma_cmd_create_cq_long *cq = (void *)call->req;
+	const struct virtio_rdma_cmd_resize_cq *resize = (void *)call->req;
+	const struct virtio_rdma_cmd_resize_srq *srq = (void *)call->req;
+	u64 control;
+
+	switch (command) {
+	case VIRTIO_NET_CTRL_ROCE_CREATE_CQ:
+		control = le64_to_cpu(cq->control);
+		break;
+	case VIRTIO_NET_CTRL_ROCE_RESIZE_CQ:
+		control = le64_to_cpu(resize->control);
+		break;
+	case VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ:
+		control = le64_to_cpu(srq->control);
+		break;
+	default:
+		control = le64_to_cpu(qp->control);
+	}
+	return page_count(pfn_to_page(PHYS_PFN(control)));
 }
