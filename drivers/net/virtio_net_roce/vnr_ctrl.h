@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The control queue, as its two users see it: the commands of vnr_ctrl_exec() in
- * vnr_ctrl.c and those of the shadow in vnr_shadow.c.
+ * vnr_ctrl_exec.c and those of the shadow in vnr_shadow.c.
  */
 #ifndef _VNR_CTRL_H
 #define _VNR_CTRL_H
@@ -15,6 +15,12 @@
 
 /* Initial value of an ack, so that VIRTIO_NET_OK must be written by the device. */
 #define VNR_CTRL_NO_ACK		0xff
+
+/* If a request cannot be allocated in one piece, its pieces have at least this size. */
+#define VNR_CTRL_CHUNK		(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+
+/* Descriptors that RoCE commands leave to the shadow. */
+#define VNR_CTRL_RESERVE	8
 
 /* Pieces of each direction that a command of virtio_net can have. */
 #define VNR_SHADOW_SEGS		8
@@ -102,21 +108,31 @@ struct vnr_ctrl_cmd {
 	struct scatterlist sg[];
 };
 
-/* ----- vnr_ctrl.c ----- */
+/* RoCE commands that are big (vnr_ctrl_exec.c) and sent at a time. */
+#define VNR_CTRL_BIG_MAX	2
+
+/* ----- vnr_ctrl_cmd.c ----- */
 
 struct vnr_ctrl_cmd *
 vnr_ctrl_cmd_alloc(struct vnr_ctrl *ctrl, unsigned int max,
 		   void (*finish)(struct vnr_ctrl_cmd *cmd), gfp_t gfp);
 void *vnr_ctrl_cmd_add(struct vnr_ctrl_cmd *cmd, bool in, size_t len,
 		       gfp_t gfp);
+u8 *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd);
 void vnr_ctrl_cmd_put(struct vnr_ctrl_cmd *cmd);
+
+/* ----- vnr_ctrl.c ----- */
+
 int vnr_ctrl_submit(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 		    enum vnr_ctrl_class class);
-int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd, bool atomic);
-u8 *vnr_ctrl_cmd_ack(struct vnr_ctrl_cmd *cmd);
 void vnr_ctrl_reap(struct vnr_ctrl *ctrl);
 void vnr_ctrl_kill(struct vnr_dev *dev, const char *what);
 void vnr_ctrl_drain(struct vnr_dev *dev);
+
+/* ----- vnr_ctrl_exec.c ----- */
+
+unsigned int vnr_ctrl_urgent(unsigned int num);
+int vnr_ctrl_run(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd, bool atomic);
 
 /* ----- vnr_shadow.c ----- */
 
