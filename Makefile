@@ -27,7 +27,7 @@ INSTALL ?= install
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fabtests fresh-build-test demo figures upstream upstream-check \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
-	shell check check-fast soak clean distclean help
+	shell check check-fast soak container-test release-check clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
 # parallel does so inside the scripts.
@@ -52,6 +52,8 @@ help:
 	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 20 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
 	@echo 'make soak        guest tests in full volume, fifty million fuzzed inputs; hours'
+	@echo 'make container-test   the demo in a container, by podman'
+	@echo 'make release-check    whether this commit can be released; an hour and a half'
 	@echo 'make check-debug KUnit and guests on a kernel that watches for mistakes'
 	@echo 'make interop     with Soft-RoCE and over lossy links, the long form'
 	@echo 'make apps        programs as Debian has them, between two guests'
@@ -232,6 +234,14 @@ check:
 
 check-fast:
 	@scripts/suites/check.sh fast
+
+# "make demo" in a container, from the Containerfile.
+container-test:
+	@scripts/suites/container-test.sh
+
+# What a release needs besides "make check"; an hour and a half.
+release-check: dependencies
+	@scripts/suites/release-check.sh
 
 soak:
 	@scripts/suites/check.sh soak

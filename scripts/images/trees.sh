@@ -20,6 +20,7 @@
 #   newest  compiles the modules against the newest kernel that backports have
 #   upstream  Debian forky, which compiles what "make upstream" writes, and the newest
 #           kernel source that Debian has
+#   bookworm  Debian 12 as small as it gets
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 #   libfabric  the part of libfabric's source, as Debian 13 has it, that its tests are
 #           built from
@@ -263,6 +264,15 @@ make_fresh()
 	install "$tree" $packages
 }
 
+make_bookworm()
+{
+	local tree=$1
+
+	step "Debian 12 base tree"
+	bootstrap bookworm "$tree"
+	echo "deb $mirror bookworm main" > "$tree/etc/apt/sources.list"
+}
+
 make_libfabric()
 {
 	local base=$1 dir=$2
@@ -405,6 +415,9 @@ newest)
 upstream)
 	cached tree-upstream "$common" "$(declare -f make_release)" -- make_upstream forky \
 		"$(package_names "$lists/build.list") $(package_names "$lists/upstream.list")"
+	;;
+bookworm)
+	cached tree-bookworm "$common" -- make_bookworm
 	;;
 fresh)
 	cached tree-fresh "$common" -- make_fresh \
