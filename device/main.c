@@ -126,7 +126,7 @@ static void daemon_control_stop(struct daemon *d)
 		operator_socket_free(d->control);
 }
 
-/* What fails here prints the reason itself, unless it is a lack of memory. */
+/* A step that fails prints the reason itself, unless it is a lack of memory. */
 static int daemon_init(struct daemon *d, const struct options *options)
 {
 	int err = -ENOMEM;

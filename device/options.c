@@ -336,7 +336,7 @@ static int parse_pin_unknown(const char *text, const char *who)
 	return -EINVAL;
 }
 
-/* What stands behind the path: ",mac=…" and ",gid=…". */
+/* The part behind the path: ",mac=…" and ",gid=…". */
 static int parse_pin(struct pin *pin, const char *text, const char *who)
 {
 	char item[64];
@@ -390,7 +390,7 @@ static int parse_fault(struct fault_config *fault, int opt, const char *name)
 
 	if (!fault_parse(optarg, target))
 		return 0;
-	log_error("--%s: \"%s\" is no probability", name, optarg);
+	log_error("--%s: \"%s\" is not a probability", name, optarg);
 	return -EINVAL;
 }
 
@@ -538,7 +538,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 }
 
 /*
- * What follows for some limits from others.
+ * Limits that follow from others.
  *
  * Where there are direct rings, only the GSI and drivers that do not know them use QPs and
  * CQs with virtqueues, so there are few unless the options say how many.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is connected to the daemon's switch.
+ * Ports of the daemon's switch.
  *
  * Theory of operation
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is connected to the daemon's switch: guests and uplinks, those of the command line
+ * Ports of the daemon's switch: guests and uplinks, those of the command line
  * and those that an operator adds later.
  */
 #ifndef DEVICE_PORTS_H

@@ -125,8 +125,8 @@ static void sandbox_dirs_free(struct sandbox_dirs *dirs)
 }
 
 /*
- * A copy of the tree at @path.  What an uplink is to connect to may have no
- * directory yet: then @path becomes the next one above that exists, but not the
+ * A copy of the tree at @path.  The socket that an uplink connects to may have
+ * no directory yet: then @path becomes the next one above that exists, but not the
  * whole root.
  */
 static int sandbox_tree(char *path)

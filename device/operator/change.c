@@ -87,7 +87,8 @@ static const struct operator_port *change_find(const struct operator *op, bool g
 		fprintf(out, "error more than one has the name %s; say its whole path\n",
 			name);
 	else if (port)
-		fprintf(out, "error %s is no %s\n", name, kind);
+		fprintf(out, "error %s is not %s %s\n", name,
+			*kind == 'u' ? "an" : "a", kind);
 	else
 		fprintf(out, "error no such %s: %s\n", kind, name);
 	return NULL;

@@ -153,7 +153,7 @@ static void command_umask(const struct operator *op, FILE *out)
 static void command_link(const struct operator_port *port, bool up, FILE *out)
 {
 	if (!port->fn) {
-		fprintf(out, "error %s is no guest\n", port->text);
+		fprintf(out, "error %s is not a guest\n", port->text);
 		return;
 	}
 	function_set_link(port->fn, up);

@@ -34,7 +34,7 @@
 /* Pages of a list looked at before others get their turn. */
 #define COMMAND_PAGES	2048
 
-/* What a handler returns whose command goes on with pages of its list. */
+/* Returned by a handler whose command goes on with pages of its list. */
 static const char command_goes_on[] = "command goes on";
 
 /* And if all of it is to be carried out again, because there is more to do. */
@@ -484,7 +484,7 @@ static const char *command_create_qp_rfc(struct rnic *rnic,
 	return why;
 }
 
-/* What is direct stands where the RFC's request has zeroes, and goes on behind it. */
+/* The direct part begins where the RFC's request has zeroes, and goes on behind it. */
 #define COMMAND_QP_LONG	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
 			 sizeof(struct virtio_rdma_qp_direct))
 
@@ -847,7 +847,7 @@ static const char *command_run(struct rnic *rnic, const struct command_row *comm
 	if (rsp_size < command->rsp_len)
 		return "no room for the response";
 	iov_to_buf(req->iov, req->iov_n, req->off, fixed, command->req_len);
-	/* What it returns is a constant text. */
+	/* It returns a constant text. */
 	/* cppcheck-suppress returnDanglingLifetime */
 	return command->fn(rnic, &args);
 }

@@ -21,7 +21,7 @@
 #include "rdma/qp/responder.h"
 #include "rdma/rnic_priv.h"
 
-/* What one call of rnic_poll() does at most: for a QP, and for all of them. */
+/* The work of one call of rnic_poll(), at most: for a QP, and for all of them. */
 #define RNIC_QP_MSGS	16
 #define RNIC_QP_BYTES	(64 * 1024)
 #define RNIC_MSGS	256
@@ -496,7 +496,7 @@ void rnic_queue_start(struct rnic *rnic, enum rnic_queue kind, uint32_t number,
 		      struct virtq *vq)
 {
 	rnic_set_queue(rnic, kind, number, vq);
-	/* What completes to a CQ may have stood still. */
+	/* QPs that complete to a CQ may have stood still. */
 	if (kind == RNIC_CQ)
 		qp_resume_all(&rnic->qps);
 }

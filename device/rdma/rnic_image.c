@@ -4,7 +4,7 @@
  *
  * One table lists the sections, in an order in which each refers only to those before.
  * Objects of which all fields are good are entered at once; if one is not, all of them are
- * destroyed, as at a reset.  What is not a number of theirs, indices of virtqueues, is set
+ * destroyed, as at a reset.  Indices of virtqueues, which are not part of them, are set
  * aside until all is known to be good.
  */
 #include <stdlib.h>
@@ -190,7 +190,7 @@ static const struct state_section rnic_sections[] = {
 /* The NIC                                                                   */
 /* ------------------------------------------------------------------------- */
 
-/* What a reset has left is out of reach already. */
+/* Objects that a reset has left are out of reach already. */
 static void rnic_clear(struct rnic *rnic)
 {
 	while (rnic->ctx.clearing)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What options_parse() makes of a command line.  test_main.c has its error messages.
+ * options_parse() of many command lines.  test_main.c has its error messages.
  */
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static void test_event_queues(void **state)
 			 -EINVAL);
 }
 
-/* What may follow the path of a socket. */
+/* Pins may follow the path of a socket. */
 static void test_pins(void **state)
 {
 	static const uint8_t mac[] = { 2, 0, 0, 0, 0xff, 0x10 };

@@ -243,7 +243,7 @@ static void test_uplink(void **state)
 		port_remove(text);
 		assert_int_equal(access(text_of("", "u", ""), F_OK), -1);
 		run();
-		/* The socket is not made again: there would be no right to make it. */
+		/* The socket is not made again, because the sandbox takes the right to make it. */
 		snprintf(text, sizeof(text), "connect:%s/u", dir);
 		assert_int_equal(port(text)->uplink->stats.peers, 0);
 		port_remove(text);

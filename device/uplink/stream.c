@@ -343,7 +343,7 @@ static struct stream *stream_new(const struct uplink_env *env, const char *path)
 	struct stream *stream;
 
 	if (!*path || strlen(path) >= sizeof(stream->path)) {
-		log_error("--uplink: \"%s\" is no name of a unix socket", path);
+		log_error("--uplink: \"%s\" is not a name of a unix socket", path);
 		errno = EINVAL;
 		return NULL;
 	}

@@ -6,7 +6,7 @@
  * again once its completion was read.  A completion that finds no slot is held
  * until there is one, and those that come later stand in line behind it.  The
  * driver rings no doorbell for a CQ, so a timer looks for slots meanwhile, and
- * so does each completion added and each arming.  Those of a queue that is reset
+ * each completion added and each arming do the same.  Those of a queue that is reset
  * are dropped: at once to the guest, while their memory is given back bit by bit,
  * as there may be a million of them.
  *
@@ -278,8 +278,8 @@ const char *cq_check_resize(const struct cq_table *cqs,
 }
 
 /*
- * Nothing is copied here, so that the time does not depend on what is unread.  What the
- * driver does to the old control block meanwhile makes no difference: it is read once.
+ * Nothing is copied here, so that the time does not depend on what is unread.  The driver
+ * may change the old control block meanwhile: it is read once.
  */
 const char *cq_resize(struct cq_table *cqs,
 		      const struct virtio_rdma_cmd_resize_cq *req,
@@ -447,7 +447,7 @@ static struct virtio_rdma_cq_control *cq_block(const struct cq *cq)
 }
 
 /*
- * What the CQ is armed for, &enum virtio_ib_notify_flags, and the number of that
+ * The events that the CQ is armed for, &enum virtio_ib_notify_flags, and the number of that
  * arming.  The bits of @arm are the same.  The barrier stands between the completion
  * and the look at @arm; the driver has one between its store to @arm and its look for
  * completions.

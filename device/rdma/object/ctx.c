@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What all parts of one NIC share.
+ * The part of a NIC that all others share.
  */
 #include <stdarg.h>
 #include <stdio.h>

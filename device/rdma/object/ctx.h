@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What all parts of one NIC share: limits, name, log, counters, memory map.
+ * The part of a NIC that all others share: limits, name, log, counters, memory map.
  */
 #ifndef DEVICE_RDMA_OBJECT_CTX_H
 #define DEVICE_RDMA_OBJECT_CTX_H
@@ -42,10 +42,10 @@
 
 #define RNIC_PAGE_SIZE		4096u
 
-/* What is copied in one go, at most, to a peer in memory; to others it is less. */
+/* Bytes that are copied in one go, at most, to a peer in memory; to others it is less. */
 #define RNIC_SLICE		(64u * 1024)
 
-/* What had no work for this long is no longer looked at. */
+/* A queue that had no work for this long is no longer looked at. */
 #define RNIC_IDLE_NS		(1000 * 1000)
 
 /*
@@ -188,7 +188,7 @@ struct portion {
 	int left;
 };
 
-/* What it costs to free an object, in looks. */
+/* The cost of freeing an object, in looks. */
 #define PORTION_OBJECT	16
 
 /* One portion: 32 objects. */

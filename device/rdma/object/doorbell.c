@@ -40,14 +40,14 @@
 #include "base/util.h"
 #include "rdma/object/doorbell.h"
 
-/* What is done in a round: pages looked at, words of 64 bits taken out of them. */
+/* The work of a round: pages looked at, words of 64 bits taken out of them. */
 #define DOORBELL_LOOKS	64u
 #define DOORBELL_BURST	16u
 
 /* And words of one page, if there are others. */
 #define DOORBELL_SHARE	4u
 
-/* What the table of bits begins with. */
+/* Bits that the table has at first. */
 #define DOORBELL_ROOM	64u
 
 /*
@@ -56,7 +56,7 @@
  */
 #define DOORBELL_NAP_NS		(30 * 1000)
 
-/* Who was not seen to stream for so long does not. */
+/* A QP that was not seen to stream for so long does not. */
 #define DOORBELL_STREAM_NS	(500 * 1000)
 
 #define DOORBELL_TOPS	(VIRTIO_RDMA_DOORBELL_WORDS / 64)
@@ -299,7 +299,7 @@ static uint32_t doorbell_find(struct doorbell_table *doorbells,
 		}
 		TAILQ_REMOVE(&ring->pages, doorbell, of_vq);
 		TAILQ_INSERT_TAIL(&ring->pages, doorbell, of_vq);
-		/* Whoever rings takes the wish first. */
+		/* The driver takes the wish before it rings. */
 		if (doorbell_page(doorbell) &&
 		    (ring->all || !__atomic_load_n(&doorbell_page(doorbell)->ring_me,
 						   __ATOMIC_RELAXED)))
@@ -479,7 +479,7 @@ bool doorbell_use(struct doorbell *doorbell, uint32_t bit, uint32_t qpn)
 {
 	if (!doorbell_enter(doorbell, bit, qpn))
 		return false;
-	/* What is left there of another QP announces nothing. */
+	/* A bit that another QP left there announces nothing. */
 	doorbell_let_go(doorbell, bit);
 	return true;
 }

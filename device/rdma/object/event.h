@@ -66,7 +66,7 @@ void event_kick(struct event_table *events, uint32_t number);
  * @events:	table
  * @mark:	the event
  *
- * Without a buffer it waits.  What occurs again meanwhile is the same event.
+ * Without a buffer it waits.  If it occurs again meanwhile, that is the same event.
  */
 void event_report(struct event_table *events, struct event_mark *mark);
 

@@ -4,8 +4,8 @@
  *
  * Entries of all GID tables hang in one hash table, in the order in which they
  * came.  A GID leads to the first entry of its VLAN that holds it; if two guests
- * claim the same one, the second gets it when the first gives it up.  What has
- * no entry is beyond the fabric.
+ * claim the same one, the second gets it when the first gives it up.  A GID
+ * without an entry is beyond the fabric.
  *
  * The same table tells which NIC may send with a GID as its source.  As long as the GID
  * leads to a NIC, only that NIC may.

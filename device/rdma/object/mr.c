@@ -101,7 +101,7 @@ uint32_t mr_cost(const struct mr *mr)
 	return mr->max_pages ? mr->max_pages : mr->n;
 }
 
-/* What needs no look at the pages; mr_enter() may still fail. */
+/* The checks that need no look at the pages; mr_enter() may still fail. */
 static const char *mr_check_room(const struct mr_table *mrs, uint32_t pdn,
 				 bool one_more, uint32_t cost)
 {

@@ -13,7 +13,7 @@
 #define MR_STATE_SIZE		21u
 #define EXTENT_STATE_SIZE	12u
 
-/* What a region is, as the state has it. */
+/* The kind of a region, as the state has it. */
 enum mr_form {
 	MR_PAGES,	/* of REG_USER_MR */
 	MR_DMA,

@@ -147,7 +147,7 @@ static void obj_tags_io(struct state *st, struct obj_table *table)
 		state_u8(st, "tag", &slot->tag, OBJ_TAG_MAX);
 		state_u8(st, "step", &slot->step, UINT8_MAX);
 		state_need(st, obj_step_ok(slot->step), "step", "it does not reach all tags");
-		/* What a failure leaves behind is used once more: obj_table_renew(). */
+		/* A table that a failure leaves behind is used once more: obj_table_renew(). */
 		slot->step = obj_step_ok(slot->step) ? slot->step : 1;
 	}
 }

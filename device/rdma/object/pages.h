@@ -5,7 +5,7 @@
  * The guest's memory map may change under an object, as often as a guest likes.  So a
  * change costs nothing for each object: the pointer to a block is made anew when it is
  * used next.  Pages, of which there may be millions, are looked up when they are used.
- * What is not memory any more has no pointer, and its user fails.
+ * A page that is not memory any more has no pointer, and its user fails.
  */
 #ifndef DEVICE_RDMA_OBJECT_PAGES_H
 #define DEVICE_RDMA_OBJECT_PAGES_H

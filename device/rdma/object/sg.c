@@ -134,8 +134,8 @@ void sg_skip(struct sg *sg, uint64_t len)
 }
 
 /*
- * In a loop-back both may be the same memory.  What is gone reads as zeroes, as memory
- * that QEMU takes away does.  Only a guest polls what is written.
+ * In a loop-back both may be the same memory.  Pages that are gone read as zeroes, as
+ * memory that QEMU takes away does.  Only a guest polls what is written.
  */
 static void sg_copy_part(const struct sg *dst, uint8_t *to, const uint8_t *from, size_t len)
 {

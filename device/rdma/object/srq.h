@@ -7,7 +7,7 @@
  * is the driver's again.
  *
  * An XRC SRQ belongs to an XRC domain and has a CQ of its own.  The QPs of the domain take
- * requests from it for messages that name it.  They are no reason that it cannot go.
+ * requests from it for messages that name it.  It can be destroyed while they exist.
  */
 #ifndef DEVICE_RDMA_OBJECT_SRQ_H
 #define DEVICE_RDMA_OBJECT_SRQ_H
@@ -180,7 +180,7 @@ const char *srq_query(const struct srq_table *srqs, uint32_t handle,
  */
 const char *srq_destroy(struct srq_table *srqs, uint32_t handle, bool *more);
 
-/** srq_hold() - an XRC_TGT QP has a message for an SRQ of its domain; @user is no holder */
+/** srq_hold() - an XRC_TGT QP has a message for an SRQ of its domain; @user does not hold it yet */
 static inline void srq_hold(struct srq *srq, struct xrcd_user *user)
 {
 	user->holds = true;

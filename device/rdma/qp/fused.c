@@ -13,7 +13,7 @@
  * do not fit, a receive queue that is empty, a CQ that is full or armed, several elements.
  * So no error is reported here, and there is no rule here that is not written there.
  *
- * What does not change from message to message is checked once, and again when a QP or a
+ * Conditions that do not change from message to message are checked once, and again when a QP or a
  * route of the fabric has changed (fabric_stamp()).
  */
 #include <endian.h>
@@ -239,7 +239,7 @@ static bool fused_local(struct qp *qp, const uint8_t *slot, struct fused_msg *ms
 	return msg->local;
 }
 
-/* What an RDMA WRITE or READ is about, in the peer's memory. */
+/* The region in the peer's memory that an RDMA WRITE or READ names. */
 static bool fused_remote(struct qp *peer, struct fused_msg *msg)
 {
 	msg->remote = mr_at(peer->mrs, &peer->remote_place, peer->pd, peer->serial,

@@ -2,12 +2,12 @@
 /*
  * Queue pairs, saved and loaded.
  *
- * A QP goes on where it was, also in the middle of a message.  What it looks up, routes and
- * places in memory, is looked up again.
+ * A QP goes on where it was, also in the middle of a message.  Its routes and
+ * places in memory are looked up again.
  *
- * What the requester relies on for its arithmetic is checked when all of it is there:
- * requests that were begun stand before the others and follow each other in position, and
- * what is sent next lies in the request that is at hand.
+ * The numbers that the requester's arithmetic relies on are checked when all of them are
+ * there: requests that were begun stand before the others and follow each other in position, and
+ * the byte that is sent next lies in the request that is at hand.
  */
 #include <stdlib.h>
 #include <string.h>

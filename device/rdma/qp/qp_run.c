@@ -181,7 +181,7 @@ static bool qp_expects(const struct qp *qp, const struct pkt *pkt)
 }
 
 /*
- * Was it sent by the guest that is the peer?  If the peer's GID is no guest's, it
+ * Was it sent by the guest that is the peer?  If no guest has the peer's GID, it
  * is beyond this process, or a guest that runs RoCE of its own by Ethernet: then
  * the address vector names a MAC address of that guest, or of a bridge in it.  It is
  * where our own packets go.

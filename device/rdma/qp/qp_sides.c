@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the two halves of a QP remember: the memory for it.
+ * Memory for the states of the requester and the responder of a QP.
  *
  * A QP that does nothing needs room for one request, which is in it, and for no READ.
- * What it needs beyond is allocated when it is needed, and freed when the QP has had
+ * More is allocated when it is needed, and freed when the QP has had
  * nothing to do for a while.  Answers to atomic operations stay until the QP is reset: a
  * peer may ask for them again after any time.
  */
@@ -11,7 +11,7 @@
 
 #include "rdma/qp/qp_sides.h"
 
-/* What rings begin with. */
+/* Entries that rings have at first. */
 #define REQUESTER_RING_MIN	8u
 #define RESPONDER_RING_MIN	8u
 

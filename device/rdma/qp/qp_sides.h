@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the two halves of a QP remember.
+ * The states of the requester and the responder of a QP.
  *
- * requester.c and responder.c work on it.  What lies below them, the queues and
- * the ways to ERR and RESET, needs a little of it, too: the functions here.
+ * requester.c and responder.c work on them.  The layers below, the queues and the ways to
+ * ERR and RESET, need a little of them, too: the functions here.
  */
 #ifndef DEVICE_RDMA_QP_SIDES_H
 #define DEVICE_RDMA_QP_SIDES_H

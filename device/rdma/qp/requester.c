@@ -16,8 +16,8 @@
  *
  * UC has no responses: a request is complete when it was sent.
  *
- * A FLUSH is a READ of no bytes that also says what the peer shall flush, and so is an
- * ATOMIC_WRITE.  CMP_SWAP and FETCH_ADD are like a READ that has an answer of its own.
+ * A FLUSH is a READ of no bytes that also says what the peer shall flush.  An ATOMIC_WRITE
+ * is one as well.  CMP_SWAP and FETCH_ADD are like a READ that has an answer of its own.
  *
  * Requests that change memory regions send nothing and take no position.  They
  * are carried out once, when it is their turn to be sent, and stay in the ring
@@ -31,7 +31,7 @@
 
 /*
  * An ACK is asked for at the end of a message, and once in so many bytes.  In memory
- * nothing gets lost, and it is only asked for lest the window of PSNs is used up.
+ * nothing gets lost, and it is only asked for so that the window of PSNs is not used up.
  */
 #define REQ_ACK_BYTES	(64 * 1024)
 #define REQ_ACK_BYTES_MEMORY (64 * REQ_ACK_BYTES)
@@ -186,8 +186,8 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 }
 
 /*
- * Something got lost on the way.  Every packet behind it reports that, and so do
- * copies made by the network: going back once is enough.
+ * Something got lost on the way.  Every packet behind it reports that, and copies
+ * made by the network do as well: going back once is enough.
  */
 static void requester_lost(struct qp *qp)
 {
@@ -558,7 +558,7 @@ static bool requester_payload(struct qp *qp, struct wqe *wqe, uint32_t off,
 	return true;
 }
 
-/* What a packet says beyond a READ; false if the request has been found wrong. */
+/* Add to a packet what goes beyond a READ; false if the request has been found wrong. */
 static bool requester_ask_more(struct qp *qp, struct wqe *wqe, struct pkt *pkt,
 			       struct sg *sg)
 {
@@ -673,7 +673,7 @@ static void requester_send_segment(struct qp *qp, struct wqe *wqe,
 	qp_send(qp, &pkt);
 }
 
-/* What was sent on a UC QP is done with. */
+/* Requests that were sent on a UC QP are done with. */
 static void requester_forget(struct qp *qp)
 {
 	struct requester *req = &qp->req;
@@ -700,7 +700,7 @@ static bool requester_change_mr(struct qp *qp, struct wqe *wqe)
 					    VENDOR_ERR_BIND);
 		return true;
 	}
-	/* What was sent may have to be sent again, out of that region. */
+	/* A request that was sent may have to be sent again, out of that region. */
 	if (req->una != req->cur)
 		return false;
 	if (!mr_invalidate(qp->mrs, qp->pd, qp->serial, wqe->inv_rkey))
@@ -755,7 +755,7 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 	wqe = qp_take_send(qp);
 	if (!wqe)
 		return false;
-	/* What is wrong with it is found when it is begun. */
+	/* Errors of it are found when it is begun. */
 	if (qp->state == VIRTIO_IB_QPS_SQD && !wqe->begun)
 		return false;
 	if (wqe->status)

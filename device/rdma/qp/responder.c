@@ -6,8 +6,8 @@
  * ACK or a NAK is due.  responder_answer() sends it once all READs before it are
  * answered, because the requester takes answers in the order of PSNs.
  * responder_run() answers READs, slice by slice.  A FLUSH or an ATOMIC_WRITE is carried
- * out when it arrives and then answered as a READ of no bytes; so is a CMP_SWAP or
- * FETCH_ADD, which has an answer of its own.
+ * out when it arrives and then answered as a READ of no bytes.  A CMP_SWAP or FETCH_ADD is
+ * carried out then, too, and has an answer of its own.
  *
  * An ACK acknowledges all before it.  While the packets that a port has received are
  * looked at, ACKs wait for each other: one for RESP_ACKS_HELD of them, or the last one
@@ -26,7 +26,7 @@
 /* One ACK goes for so many at most. */
 #define RESP_ACKS_HELD	16
 
-/* What a request came to; also says how an RC responder answers. */
+/* The outcome of a request; also says how an RC responder answers. */
 enum resp_result {
 	RESP_OK,
 	RESP_RNR,	/* no receive request: try again */
@@ -334,7 +334,7 @@ static enum resp_result responder_flush_check(struct qp *qp, const struct pkt *p
 /*
  * This very thread has copied what the QP wrote to memory that the guest shares,
  * before it looked at this request, and processors keep their caches coherent.
- * What is left to do: no write may be seen later than the answer.  A fence does
+ * One thing is left to do: no write may be seen later than the answer.  A fence does
  * that for a range as for a whole region.
  */
 static void responder_flush(void)
@@ -368,7 +368,7 @@ static enum resp_result responder_word(struct qp *qp, const struct pkt *pkt,
 			   pkt->rkey, pkt->va, PKT_ATOMIC_SIZE, access);
 	if (!mr)
 		return RESP_ACCESS;
-	/* Who maps the guest's memory may have mapped it askew. */
+	/* The front-end may have mapped the guest's memory askew. */
 	if (mr_contig(qp->mrs, mr, pkt->va, PKT_ATOMIC_SIZE, &hint, &p) !=
 	    PKT_ATOMIC_SIZE || !p || (uintptr_t)p % PKT_ATOMIC_SIZE)
 		return RESP_OP_ERR;
@@ -445,7 +445,7 @@ static void responder_carry_out(struct qp *qp, const struct pkt_op *op,
 	}
 }
 
-/* What is known of the answer before the request is carried out. */
+/* The part of the answer that is known before the request is carried out. */
 static struct read_job responder_job(const struct qp *qp, const struct pkt_op *op,
 				     const struct pkt *pkt)
 {
@@ -550,9 +550,9 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
 }
 
 /*
- * What a request that comes again is answered by.  A READ is carried out once more, and
- * to FLUSH again does no harm.  What changes memory is not: the answer to an atomic
- * operation is remembered, unless it is so long ago that the peer has got it.
+ * The answer to a request that comes again.  A READ is carried out once more, and
+ * to FLUSH again does no harm.  Requests that change memory are not: the answer to an
+ * atomic operation is remembered, unless it is so long ago that the peer has got it.
  */
 static enum resp_result responder_job_again(struct qp *qp, const struct pkt_op *op,
 					    const struct pkt *pkt, struct read_job *job)

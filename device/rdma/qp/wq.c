@@ -11,7 +11,7 @@
 
 #include "rdma/qp/wq.h"
 
-/* Who posts so many send requests without waiting for what was done streams. */
+/* A QP streams that posts so many send requests without waiting for completions. */
 #define WQ_STREAM	4
 
 static struct virtio_rdma_qp_control *wq_block(const struct wq *wq)

@@ -227,7 +227,7 @@ static void wqe_atomic(const struct virtio_rdma_sq_req *req, struct wqe *wqe)
 }
 
 /*
- * What is fetched goes to the first bytes of the elements: programs written for other
+ * Fetched data goes to the first bytes of the elements: programs written for other
  * devices post larger ones.
  */
 static uint8_t wqe_atomic_length(struct wqe *wqe)
@@ -247,7 +247,7 @@ static uint8_t wqe_srqn(const struct wr_slot *slot, struct wqe *wqe)
 	return wqe->srqn & ~VIRTIO_RDMA_XRC_SRQN_MASK ? VENDOR_ERR_SRQN : VENDOR_ERR_NONE;
 }
 
-/* What the opcode is about, beside payload. */
+/* The operand of the opcode, beside payload. */
 static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 			   struct wqe *wqe)
 {

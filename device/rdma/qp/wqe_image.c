@@ -90,7 +90,7 @@ static bool wqe_length_ok(const struct wqe *wqe)
 	return length == wqe->length && length <= RNIC_MAX_MSG;
 }
 
-/* What was begun was good then. */
+/* A request that was begun was good then. */
 static void wqe_payload_io(struct state *st, struct wqe *wqe)
 {
 	state_u32(st, "length", &wqe->length, UINT32_MAX);

@@ -65,7 +65,7 @@ static void test_order(void **state)
 	assert_int_equal(job[0].left, 1000);
 	assert_true(run_until(loop, job_done, &job[2]));
 	assert_int_equal(job[0].left + job[1].left, 0);
-	/* Whoever frees the loop has it all done. */
+	/* Freeing the loop does it all. */
 	job[0] = (struct job) {
 		.chore.step = job_step, .left = 1000000, .loop = loop, .next = &job[1].chore,
 	};

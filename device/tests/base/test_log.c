@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 
-/* What is said while standard error is a file that JOURNAL_STREAM names, or does not. */
+/* Log something while standard error is a file that JOURNAL_STREAM names, or does not. */
 static void say(char *text, size_t size, unsigned int off)
 {
 	FILE *file = tmpfile();

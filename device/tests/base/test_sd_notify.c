@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a service manager hears.  $SANDBOXED is the path of a daemon with a sandbox, which
+ * Messages to a service manager.  $SANDBOXED is the path of a daemon with a sandbox, which
  * has to tell from inside of it.
  */
 #include <setjmp.h>

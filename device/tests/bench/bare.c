@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the machine can do at best: two threads and a cache line, memcpy(), eventfds.
+ * The best that the machine can do: two threads and a cache line, memcpy(), eventfds.
  */
 #include "tests/bench/bare.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the machine can do at best, to compare with.
+ * The best that the machine can do, to compare with.
  */
 #ifndef DEVICE_TESTS_BENCH_BARE_H
 #define DEVICE_TESTS_BENCH_BARE_H

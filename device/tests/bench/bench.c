@@ -3,8 +3,8 @@
  * bench DAEMON: how fast the daemon is, without a guest's kernel in between.
  *
  * Two front-ends of this process are two guests, whose queues, in both forms, are used by
- * the provider's own code.  Prints JSON.  What takes time is done by one thread here and
- * the daemon's there, so that two processors are needed for figures that mean something.
+ * the provider's own code.  Prints JSON.  Time is spent by one thread here and by the
+ * daemon's, so that figures mean something only with two processors.
  *
  * Ends with status 1, after the figures, if one of them is worse than it may be.
  */

@@ -190,7 +190,7 @@ static void burst(struct er_pair *p, const struct work *work, uint32_t n)
 	}
 	rnic_poll(p->a.end.guest->rnic);
 	rnic_poll(p->b.end.guest->rnic);
-	/* What is answered later, or is more than one turn. */
+	/* A request may be answered later, or take more than one turn. */
 	if (work->opcode >= 0)
 		eg_run(p->engine);
 	for (i = 0; work->opcode >= 0 && i < DEPTH; i++) {

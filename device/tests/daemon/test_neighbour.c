@@ -97,7 +97,7 @@ static struct rig {
 /* Noise                                                                     */
 /* ------------------------------------------------------------------------- */
 
-/* What begins at descriptors 0, @step, 2 * @step … of a queue, which has seen nothing. */
+/* Chains that begin at descriptors 0, @step, 2 * @step … of a queue, which has seen nothing. */
 static void noise_add(struct front_vq *vq, unsigned int n, unsigned int step)
 {
 	assert_true(rig.noises < ARRAY_SIZE(rig.noise));
@@ -434,7 +434,7 @@ static void noise_began(void)
 }
 
 /*
- * What was in each queue of noise has come back, and as much again.  How many pings that
+ * The buffers of each queue of noise have come back, and as many again.  How many pings that
  * takes depends on the machine.
  */
 static bool noise_went_round(void)

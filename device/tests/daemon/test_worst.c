@@ -4,9 +4,9 @@
  * does one thing that makes the daemon walk along as much of it as there may be.
  * $SANDBOXED is the path of the daemon, as shipped.
  *
- * What goes on all the time is judged by the p99 of the pings, against that of the two
- * guests alone, as struct pp_worse has it: blocks with noise and without take turns.  What
- * happens once is judged by the worst ping, and by the daemon's own time in it.
+ * Noise that goes on all the time is judged by the p99 of the pings, against that of the two
+ * guests alone, as struct pp_worse has it: blocks with noise and without take turns.  An
+ * act that happens once is judged by the worst ping, and by the daemon's own time in it.
  */
 #include <endian.h>
 #include <net/ethernet.h>
@@ -224,7 +224,7 @@ static void test_receive_pieces(void **state)
 	for (i = 0; i < 64; i++)
 		frame_add(&pp.guest[0], to, 1000, 65000);
 	front_kick(tx);
-	/* What A sends goes to A's own account: it is a frame for each ping or two. */
+	/* A pays for what it sends: it is a frame for each ping or two. */
 	expect_bearable("receive buffers", TIMES_WORSE, receive_again);
 }
 

@@ -292,7 +292,7 @@ static void test_bad_segmentation(void **state)
 	WITH(len = sizeof(data));
 }
 
-/* What is cut in one go is bounded, and no more comes of it than was counted. */
+/* The work of one cut is bounded, and no more frames come of it than were counted. */
 static void test_many_segments(void **state)
 {
 	const struct packet packet = { .payload = 65000 };

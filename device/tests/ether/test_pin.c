@@ -132,7 +132,7 @@ static const struct sample samples[] = {
 	{ "echo", true, IP6("3a", LL_OTHERS) ICMP6("80", "00") },
 };
 
-/* What hexadecimal digits say; returns the number of bytes. */
+/* Bytes of hexadecimal digits; returns the number of bytes. */
 static size_t from_hex(const char *text, uint8_t *out)
 {
 	unsigned int byte;
@@ -248,7 +248,7 @@ static bool passes(const struct pin *p, const char *name)
 	return sample_passes(p, s);
 }
 
-/* What is not named is not looked at. */
+/* A part that is not named is not looked at. */
 static void test_parts(void **state)
 {
 	assert_false(passes(&only_mac, "another's MAC address"));

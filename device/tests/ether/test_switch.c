@@ -124,7 +124,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What the frames of send_mac() have. */
+/* The source of the frames of send_mac(). */
 static const void *origin;
 
 /* Sends a frame of 60 bytes between two stations; addresses are 02:00:…:n. */
@@ -308,7 +308,7 @@ static void test_pinned(void **state)
 	assert_frames(1, 1, 1);
 }
 
-/* What a pinned port sends is what was looked at, and all of it. */
+/* A pinned port sends the frame that was looked at, and all of it. */
 static void pinned_deliver(void *arg, const struct frame *frame)
 {
 	struct tap *t = arg;

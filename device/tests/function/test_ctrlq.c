@@ -485,7 +485,7 @@ static void test_excessive_mac_table(void **state)
 	assert_int_equal(work.copied, 2);
 }
 
-/* What a command of RoCE may have is up to the RDMA side. */
+/* The RDMA side decides about the length of a command of RoCE. */
 static void test_excessive_roce(void **state)
 {
 	station_start(&st[1], FEATURES_ALL);

@@ -139,7 +139,7 @@ static void test_ring_queues(void **state)
 		assert_int_equal(rnic_mock.kicks[RNIC_DOORBELL][i], 1);
 	}
 	assert_null(rnic_mock.queue[RNIC_DOORBELL][2]);
-	/* The last one is no queue of RDMA. */
+	/* The last one is not a queue of RDMA. */
 	assert_int_equal(function_stats(fn)->doorbells, 5);
 	for (i = 0; i < 6; i++)
 		function_device_ops.queue_stop(fn, &vq[i]);
@@ -150,7 +150,7 @@ static void test_ring_queues(void **state)
 	switch_free(own_switch);
 }
 
-/* What the operator did not ask for is not offered. */
+/* A feature that the operator did not ask for is not offered. */
 static void test_optional_features(void **state)
 {
 	static const uint8_t unknown[] = { 0xff, 0xff, 0xff, 0xff, 0xff };

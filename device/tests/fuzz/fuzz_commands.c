@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HOW_RAW		1	/* no good request to begin with */
 #define HOW_HANDLES	2	/* handles are numbers, not those of what there is */
 #define HOW_LENGTH	4	/* the request is longer or shorter, by a signed byte */
-#define HOW_ROOM	8	/* so is the room for a response */
+#define HOW_ROOM	8	/* the room for a response is, too */
 #define HOW_PIECES	16	/* everything is in small pieces */
 #define HOW_NUMBER	32	/* any class and number */
 #define HOW_INDIRECT	64	/* the descriptors stand in a table of their own */
@@ -622,7 +622,7 @@ static void put_handles(const struct row *row, uint8_t *req)
 	}
 }
 
-/* What the device has done. */
+/* Note the objects that the device has made. */
 static void learn(const struct row *row, const uint8_t *req)
 {
 	uint32_t handle, number;

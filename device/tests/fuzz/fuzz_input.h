@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a fuzzer is given, taken piece by piece.  Behind its end there are zeroes.
+ * The input of a fuzzer, taken piece by piece.  Behind its end there are zeroes.
  */
 #ifndef DEVICE_TESTS_FUZZ_INPUT_H
 #define DEVICE_TESTS_FUZZ_INPUT_H

@@ -324,7 +324,7 @@ static void disconnect_qemu(void)
 
 	drain(t.fd);
 	close(t.fd);
-	/* What was sent last and the end of it. */
+	/* The last message and the end of the connection. */
 	for (i = 0; i < 100 && vhost_user_connected(t.vu); i++)
 		run();
 	need(!vhost_user_connected(t.vu) && !t.started);

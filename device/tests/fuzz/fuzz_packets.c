@@ -81,7 +81,7 @@ static struct target {
 	struct xrc xrc;
 } target;
 
-/* What memory beside the region holds. */
+/* The content of memory beside the region. */
 static uint8_t canary[EG_PAGE];
 
 static uint8_t *target_canary(void)

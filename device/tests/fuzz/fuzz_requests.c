@@ -122,7 +122,7 @@ static struct target {
 	unsigned int posts;
 } targets[2];
 
-/* What memory beside the regions holds. */
+/* The content of memory beside the regions. */
 static uint8_t canary[EG_PAGE];
 
 /* ------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static void side_init(struct side *s, struct eg_guest *guest, struct eg_guest *t
 	memset(eg_ptr(guest, EG_DATA + REGION), CANARY, EG_PAGE);
 }
 
-/* What there is in an engine without anything. */
+/* The objects of an engine that has none yet. */
 static void target_fill(struct target *t)
 {
 	void *state = t->engine;
@@ -336,7 +336,7 @@ static void op_gap(struct target *t, struct fuzz_input *in)
 		target_map_all(t);
 }
 
-/* What the input has dealt with goes. */
+/* Destroy the objects that the input has dealt with. */
 static void target_down(struct target *t)
 {
 	unsigned int which, i;

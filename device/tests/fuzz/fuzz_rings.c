@@ -419,7 +419,7 @@ static void run(void)
 	}
 }
 
-/* What is in memory; false if it is something else. */
+/* Bytes of memory; false if it is something else. */
 static bool op_bytes(uint8_t what, unsigned int which, struct fuzz_input *in)
 {
 	struct side *s = &t.side[0];

@@ -5,7 +5,7 @@
  * configuration space.  A seed selects the changes.  A file of orders tells how often.
  *
  * Completions are changed on their way to a slot of a virtqueue or to a direct ring.
- * What only a used ring has, _ID, _LENGTH and _FLAGS, does not happen to direct CQs.
+ * _ID, _LENGTH and _FLAGS, which only a used ring has, do not happen to direct CQs.
  *
  * hostile_wrap.c gets there by the linker's --wrap, as the strict device does.
  * hostile_orders.c has the dice and keeps count.  hostile_answer.c changes answers,
@@ -24,7 +24,7 @@
 #include "function/function_priv.h"
 #include "rdma/object/cq.h"
 
-/* What can happen to one who has a QP or a CQ: a process, the kernel, or its GSI. */
+/* Mischief that can happen to the owner of a QP or a CQ: a process, the kernel, or its GSI. */
 #define HOSTILE_QUEUE_KINDS(who)						\
 	who ## _WR_ID,		/* wr_id of a completion is another one */	\
 	who ## _BITS,		/* bits of the rest of it are flipped */	\
@@ -65,7 +65,7 @@ enum hostile_kind {
 	HOSTILE_KINDS = SILENT + VIRTIO_NET_CTRL_ROCE_NUM,
 };
 
-/* Who has a QP or a CQ, in the order of the kinds. */
+/* Owners of a QP or a CQ, in the order of the kinds. */
 enum hostile_owner {
 	OWNER_USER,
 	OWNER_KERNEL,

@@ -70,7 +70,7 @@ uint8_t hostile_answer(struct hostile *h, uint8_t ack, void *rsp, size_t rsp_siz
 }
 
 /* ------------------------------------------------------------------------- */
-/* Who owns what                                                             */
+/* Owners of objects                                                         */
 /* ------------------------------------------------------------------------- */
 
 static bool pd_of_kernel(const struct hostile *h, uint32_t pdn)

@@ -88,7 +88,7 @@ static void eg_queues_stop(struct rnic *rnic)
 		rnic_queue_stop(rnic, RNIC_EVENT, i);
 }
 
-/* What the other process does not know. */
+/* Forget the indices, which the other process does not know. */
 static void eg_forget_indices(struct virtq *vq)
 {
 	vq->last_avail = 0xdead;

@@ -67,7 +67,7 @@ static int sched_open(const char *process)
 	return fd;
 }
 
-/* What the scheduler counts: the time in schedstat is as old as the last tick. */
+/* Counters of the scheduler: the time in schedstat is as old as the last tick. */
 static struct pp_sched sched_read(unsigned int i)
 {
 	struct pp_sched sched;

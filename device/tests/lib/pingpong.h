@@ -103,7 +103,7 @@ uint64_t pp_block(void (*again)(void), bool (*enough)(void));
  * @noisy:	p99 with
  * @unit:	of pp_unit(), meanwhile
  *
- * A ping may wait for a turn of the guest that makes noise.  What a turn costs does not
+ * A ping may wait for a turn of the guest that makes noise.  The cost of a turn does not
  * depend on how quick a ping is alone, so that this or the unit is the measure, whichever
  * is more.
  */
@@ -119,7 +119,7 @@ struct pp_worse {
  * @alone:	p99 without noise
  * @noisy:	p99 with noise
  *
- * What the daemon does wrong shows in each pair.  What others on the machine do does not.
+ * A fault of the daemon shows in each pair.  The work of others on the machine does not.
  */
 void pp_worse_add(struct pp_worse *worse, uint64_t alone, uint64_t noisy);
 

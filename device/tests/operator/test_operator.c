@@ -39,7 +39,7 @@ static struct rnic_limits limits = {
 	.qps = 32, .cqs = 64, .queue_size = 1024, .event_vqs = 4, .doorbell_vqs = 1,
 };
 
-/* What was changed; @err and @error are what comes of it. */
+/* The last change; @err and @error are what comes of it. */
 static struct {
 	char what[OPERATOR_LINE_MAX];
 	const char *error;
@@ -350,7 +350,7 @@ static void test_add(void **state)
 	assert_string_equal(change.what, "add guest /run/x y,mac=2");
 	assert_string_equal(ask_with("uplink add tap:x\n", fd, 1), "ok\n");
 	assert_string_equal(change.what, "add uplink tap:x");
-	/* What is wrong is told; without a message it is the error's own text. */
+	/* The message is told; without a message it is the error's own text. */
 	change.err = -EINVAL;
 	change.error = "wrong";
 	assert_string_equal(ask_with("guest add x\n", fd, 1), "error wrong\n");
@@ -407,8 +407,8 @@ static void test_remove(void **state)
 	*change.what = 0;
 	assert_string_equal(ask("guest remove same\n"),
 			    "error more than one has the name same; say its whole path\n");
-	assert_string_equal(ask("guest remove tap:same\n"), "error tap:same is no guest\n");
-	assert_string_equal(ask("uplink remove a.sock\n"), "error a.sock is no uplink\n");
+	assert_string_equal(ask("guest remove tap:same\n"), "error tap:same is not a guest\n");
+	assert_string_equal(ask("uplink remove a.sock\n"), "error a.sock is not an uplink\n");
 	assert_string_equal(ask("guest remove b\n"), "error no such guest: b\n");
 	assert_string_equal(change.what, "");
 }
@@ -472,7 +472,7 @@ static void test_too_many_clients(void **state)
 	run();
 }
 
-/* Who says nothing makes room for others after 5 s. */
+/* A client that says nothing makes room for others after 5 s. */
 static void test_patience(void **state)
 {
 	int fd = client(), ms;

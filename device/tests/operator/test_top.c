@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What vhost-user-roce-ctl makes of the daemon's answers.
+ * vhost-user-roce-ctl top: how it shows the daemon's answers.
  */
 
 #include <setjmp.h>

@@ -22,7 +22,7 @@
 #define ACK	(AETH_ACK | AETH_UNLIMITED)
 #define RNR	(AETH_RNR | 12)
 
-/* What the QP has sent. */
+/* Packets that the QP has sent. */
 #define SENT_MAX	(4 * RNIC_MAX_RD_ATOMIC)
 
 static struct pkt sent[SENT_MAX];
@@ -838,7 +838,7 @@ static struct eg_wr atomic_wr(const struct lone *l, uint8_t opcode)
 	return wr;
 }
 
-/* What is asked, and again with the same PSN if there is no answer. */
+/* An atomic operation is asked for, and again with the same PSN if there is no answer. */
 static void test_atomic_asked(void **state)
 {
 	struct lone l = lone_up(state, RC);
@@ -1096,7 +1096,7 @@ static void test_uc_rules(void **state)
 
 #define UC(code) PKT_OPCODE(PKT_UC, code)
 	eg_recv(&l.qp, 1, IN, 3 * MTU);
-	/* A message without its middle is dropped, and so is an end without a beginning. */
+	/* A message without its middle is dropped.  An end without a beginning is, too. */
 	request(&l, UC(PKT_SEND_FIRST), 0, MTU);
 	request(&l, UC(PKT_SEND_LAST), 2, MTU);
 	request(&l, UC(PKT_SEND_LAST), 3, MTU);
@@ -1341,7 +1341,7 @@ static void test_ack_behind_read(void **state)
 		eg_expect(&l.qp, i, OK);
 }
 
-/* What else arrives while the QP waits for the peer to be ready. */
+/* Other packets arrive while the QP waits for the peer to be ready. */
 static void test_while_waiting_for_rnr(void **state)
 {
 	struct lone l = lone_up(state, RC);

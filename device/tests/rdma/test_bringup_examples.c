@@ -31,7 +31,7 @@
 #define SEND_AT		(EG_BASE + 0x3004000)
 #define RECV_AT		(EG_BASE + 0x3005000)
 
-/* What depends on the processor of the host. */
+/* Capabilities that depend on the processor of the host. */
 #define HOST_CAPS	(VIRTIO_IB_DEVICE_ATOMIC | VIRTIO_IB_DEVICE_ATOMIC_WRITE | \
 			 VIRTIO_IB_DEVICE_DATA_IN_ORDER)
 

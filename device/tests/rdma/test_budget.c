@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a guest can have done in a round, with slots of as many pieces as there may be.
+ * The most work that a guest can cause in a round, with slots of as many pieces as there may be.
  */
 #include "tests/lib/engine_guest.h"
 #include "virtio/virtq.h"

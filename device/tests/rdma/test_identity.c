@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who may send in whose name: a third guest and the world outside try to get
+ * Nobody sends in the name of another one: a third guest and the world outside try to get
  * packets into the connection of two guests, with all numbers guessed right.
  */
 #include "tests/lib/engine_port.h"

@@ -242,7 +242,7 @@ static void test_golden(void **state)
 	handed_over = false;
 	assert_int_equal(guest->rnic->mrs.objs.used, 1);
 	assert_int_equal(guest->rnic->qps.active_n, 1);
-	/* What was loaded is saved again, byte for byte. */
+	/* The loaded state is saved again, byte for byte. */
 	assert_int_equal(save(guest, &data), n);
 	assert_memory_equal(data, buf, n);
 	free(data);

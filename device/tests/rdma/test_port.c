@@ -101,7 +101,7 @@ static void test_one_ack(void **state)
 	assert_int_equal(A(RETRY), 0);
 }
 
-/* What is refused goes out at once, and acknowledges all before it. */
+/* A NAK goes out at once, and acknowledges all before it. */
 static void test_nak_instead_of_ack(void **state)
 {
 	struct eg_pair p = pair_by_port(state, RC);

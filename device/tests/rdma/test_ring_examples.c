@@ -80,7 +80,7 @@ static void test_examples(void **state)
 	er_open(&peer, &engine->guest[1], RC, &(struct er_shape) {});
 	eg_connect(&end, &peer.end, RC);
 
-	/* What the driver posts. */
+	/* Slots that the driver posts. */
 	example("recv", eg_ptr(guest, RECV_AT), 64);
 	rwqe = eg_ptr(guest, RECV_AT);
 	rwqe->sg_list[0].lkey = htole32(end.lkey);
@@ -93,7 +93,7 @@ static void test_examples(void **state)
 	er_expect(&peer, true, 0, VIRTIO_IB_WC_SUCCESS);
 	assert_memory_equal(eg_ptr(peer.end.guest, EG_DATA + EG_IN), "hello", 5);
 
-	/* What the device writes. */
+	/* Slots that the device writes. */
 	er_give_events(guest, 1, 4);
 	example("cq_control", eg_ptr(guest, CQ_CONTROL_AT), 64);
 	wr = (struct eg_wr) {
@@ -268,7 +268,7 @@ static void test_xrc_examples(void **state)
 	assert_memory_equal(cq.ring, bytes, 32);
 }
 
-/* What the same message is on a wire. */
+/* The same message on a wire. */
 static void test_xrc_packet_example(void **state)
 {
 	static const uint8_t smac[ETH_ALEN];

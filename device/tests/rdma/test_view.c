@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an operator sees of the QPs of a NIC.
+ * The operator's view of the QPs of a NIC.
  */
 #include "tests/lib/engine_guest.h"
 #include "base/util.h"

@@ -40,7 +40,7 @@ check_spec = load("lint/spec.py")
 
 
 class Wrong(Exception):
-    """What was decoded is not as the document says."""
+    """A field is not as the document says."""
 
 
 def need(good, why):
@@ -93,7 +93,7 @@ def rows_of(table):
 
 
 class Spec:
-    """What the document says, as far as the bytes of messages go."""
+    """The tables of the document, as far as the bytes of messages go."""
 
     def __init__(self, text):
         self.sections = {}
@@ -271,7 +271,7 @@ ENDS = {"DESTROY_PD": "pdn", "DESTROY_CQ": "cqn", "DESTROY_QP": "qpn", "DESTROY_
 
 
 class Guest:
-    """What a guest has."""
+    """The objects of a guest."""
 
     def __init__(self, spec, forms):
         self.spec = spec
@@ -541,7 +541,7 @@ def decode(spec, path, counts):
             counts[kind] += 1
 
 
-# What is put in the place of something in the document: the decoder must then go wrong.
+# Changes of the document, old text and new: with each of them the decoder must go wrong.
 FAULTS = (
     ("7        `REG_USER_MR`_                        32 + 8 × n",
      "7        `REG_USER_MR`_                        40 + 8 × n"),

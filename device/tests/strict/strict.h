@@ -2,7 +2,7 @@
 /*
  * The strict device: the daemon with --rfc, and a layer between its function and its
  * RDMA side that checks each control command, work request and doorbell, as a device
- * that takes the RFC literally would.  What such a device may fail on is a
+ * that takes the RFC literally would.  A request that such a device may fail on is a
  * violation: one line "strict: …", and the process ends with STRICT_STATUS.
  *
  * strict_wrap.c adds the layer with the linker's --wrap, so that no file of the

@@ -445,7 +445,7 @@ static void after_add_gid(struct strict *s, uint32_t index)
 void strict_after(struct strict *s, uint8_t command, const void *req, uint8_t ack,
 		  const void *rsp)
 {
-	/* Most requests begin with a handle, and so do most responses. */
+	/* Most requests and most responses begin with a handle. */
 	const __le32 *in = req, *out = rsp;
 
 	if (ack != VIRTIO_NET_OK)

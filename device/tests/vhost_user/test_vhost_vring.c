@@ -20,7 +20,7 @@
 #include "tests/lib/idle.h"
 #include "tests/lib/qemu.h"
 
-/* What the loop's round does between events: the device looks at its queue. */
+/* The round of the loop between events: the device looks at its queue. */
 static bool device_poll(void *arg)
 {
 	static struct virtq_elem elem;
@@ -271,7 +271,7 @@ static void test_call_that_blocks(void **state)
 	assert_int_equal(vu->vring[0].call, -1);
 	assert_int_equal(eventfd_read(qemu.call, &count), 0);
 	assert_int_equal(count, UINT64_MAX - 1);
-	/* The doorbell is still one, and so is the next eventfd. */
+	/* The doorbell still works, and the next eventfd does, too. */
 	eventfd_write(qemu.kick, 1);
 	run();
 	assert_int_equal(dev.kicks[0], 1);
@@ -540,7 +540,7 @@ static bool has_maps(void *arg)
 	return guest_maps() == *(unsigned int *)arg;
 }
 
-/* What is not used any more is unmapped bit by bit. */
+/* Memory that is not used any more is unmapped bit by bit. */
 static void assert_maps(unsigned int maps)
 {
 	assert_true(run_until(loop, has_maps, &maps));
@@ -628,7 +628,7 @@ static void test_bad_memory_keeps_the_old(void **state)
 /* ------------------------------------------------------------------------- */
 
 /*
- * What QEMU sends for @n queues, of which every @step-th is set up: CALL and ERR
+ * The messages of QEMU for @n queues, of which every @step-th is set up: CALL and ERR
  * for all of them when it connects; NUM, BASE, ADDR, KICK and CALL when the
  * driver is ready; CALL for all of them once more.
  */
@@ -745,7 +745,7 @@ static void test_memory_truncated(void **state)
 	assert_int_equal(recv(qemu.fd, &c, 1, MSG_DONTWAIT), 0);
 	close(qemu.fd);
 
-	/* Who comes next is served. */
+	/* The next front-end is served. */
 	assert_int_equal(ftruncate(guest.fd, MEM_SIZE), 0);
 	guest_vq_init(&gvq, &guest, NUM);
 	qemu_connect();

@@ -5,7 +5,7 @@
  * A CQ here has EG_QUEUE slots and holds EG_CQE completions.
  */
 /*
- * What it holds is nobody else's business: the test has it in itself.  First, for
+ * The held completions are nobody else's business: the test includes cq.c.  First, for
  * cmocka has a macro fail().
  */
 #include "rdma/object/cq.c"
@@ -359,8 +359,8 @@ static void test_reset_qp(void **state)
 }
 
 /*
- * What one QP has does not cost another one anything.  All that is held looks as if
- * it were of the one that goes: who walked along it would take it away.
+ * The completions of one QP do not cost another one anything.  All that are held look as
+ * if they were of the QP that goes: a walk along them would take them away.
  */
 static void others_are_not_looked_at(void **state, void (*go)(struct eg_end *end))
 {

@@ -198,7 +198,7 @@ static void test_armed(void **state)
 	er_expect_no_event(guest, 0);
 	stream(p, 1);
 	er_expect_event(guest, 0, VIRTIO_RDMA_EVENT_COMPLETION, p->b.cq.cqn);
-	/* What was reported is not reported again. */
+	/* An event that was reported is not reported again. */
 	move(&p->b.cq, 64);
 	stream(p, 1);
 	er_expect_no_event(guest, 0);
@@ -327,7 +327,7 @@ static void test_bad_consumer(void **state)
 	er_pair_free(p);
 }
 
-/* A CQ in error stays so; so does one whose control block is no memory any more. */
+/* A CQ in error stays in error.  A CQ whose control block is gone from memory does, too. */
 static void test_in_error(void **state)
 {
 	const struct er_shape shape = { .cqe = 16 };

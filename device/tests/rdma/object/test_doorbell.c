@@ -81,7 +81,7 @@ static void test_warm_and_cold(void **state)
 			assert_int_equal(warm(&p->a), 1);
 		}
 	}
-	/* Who receives does not ring at all. */
+	/* A receiver does not ring at all. */
 	assert_int_equal(p->b.page.rung, 0);
 	assert_int_equal(warm(&p->b), 0);
 	er_pair_free(p);
@@ -99,8 +99,8 @@ static bool sleeps_rung(const struct er_pair *p)
 }
 
 /*
- * Who posts without waiting does not ring, and a timer wakes the loop; who waits for each
- * message rings.
+ * A QP that posts without waiting does not ring, and a timer wakes the loop.  A QP that
+ * waits for each message rings.
  */
 static void test_stream(void **state)
 {
@@ -121,7 +121,7 @@ static void test_stream(void **state)
 	}
 	assert_int_equal(engine_loop_timers(loop), timers + 1);
 	assert_true(engine_loop_next(loop) <= 30 * 1000);
-	/* What came meanwhile is found without having been announced. */
+	/* A request that came meanwhile is found without having been announced. */
 	assert_false(rnic_sleep(rnic_of(&p->a)));
 	i = p->a.page.rung;
 	message(p);
@@ -463,7 +463,7 @@ static void test_bad_requests(void **state)
 	assert_int_equal(er_alloc_doorbell(&page), VIRTIO_NET_ERR);
 }
 
-/* What was posted while the guest was paused is found when it goes on. */
+/* Requests that were posted while the guest was paused are found when it goes on. */
 static void test_paused(void **state)
 {
 	struct er_pair *p = er_pair_up(state, RC, NULL);

@@ -125,7 +125,7 @@ static void test_armed(void **state)
 	expect_event(&e);
 	send(&e, 3, 0);
 	expect_no_event(&e);
-	/* The same number is no new arming. */
+	/* The same number is not a new arming. */
 	e.cq.number--;
 	er_arm(&e.cq, NEXT);
 	send(&e, 4, 0);
@@ -423,7 +423,7 @@ static void test_established(void **state)
 	unsigned int i;
 
 	er_give_events(guest, 0, 4);
-	/* In RTS it is no news. */
+	/* In RTS it is not an event. */
 	eg_post_send(&e.p.a, &wr);
 	eg_run(e.p.engine);
 	eg_expect(&e.p.a, wr.wr_id, 0);
@@ -510,7 +510,7 @@ static void test_drained_before_malformed(void **state)
 	eg_expect(&e.p.a, wr.wr_id, VIRTIO_IB_WC_LOC_QP_OP_ERR);
 }
 
-/* What waits for a buffer is of one connection: RESET ends it. */
+/* An event that waits for a buffer is of one connection: RESET ends it. */
 static void test_reset_drops(void **state)
 {
 	struct ends e = ends_up(state);

@@ -622,7 +622,7 @@ static void test_memory_goes_cheaply(void **state)
 	assert_int_equal(guest->rnic->mrs.extents, MANY_PAGES);
 }
 
-/* What is longer than a slice is looked at slice by slice. */
+/* A message longer than a slice is looked at slice by slice. */
 static void test_memory_goes_under_message(void **state)
 {
 	enum { LEN = 5 * RNIC_SLICE, GAP = 3 * RNIC_SLICE };

@@ -152,7 +152,7 @@ static void test_pages(void **state)
 	assert_int_equal(guest->rnic->mrs.extents, 1);
 }
 
-/* What is refused leaves the region as it was. */
+/* A command that is refused leaves the region as it was. */
 static void test_refused(void **state)
 {
 	static const struct {

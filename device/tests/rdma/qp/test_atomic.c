@@ -66,7 +66,7 @@ static void test_fetch_add(void **state)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		*word(&p) = htole64(cases[i][0]);
 		*result(&p) = 0xee;
-		/* What is to be swapped in is not looked at. */
+		/* The value to be swapped in is not looked at. */
 		wr = atomic(&p, FETCH_ADD, cases[i][1], 77);
 		wc = run_one(&p, &wr, OK);
 		assert_int_equal(wc.opcode, VIRTIO_IB_WC_FETCH_ADD);

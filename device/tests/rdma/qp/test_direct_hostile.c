@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A process that writes nonsense into all that it shares with the device: the device
- * goes on, and so do the QPs of others.
+ * and the QPs of others go on.
  */
 #include "tests/lib/engine_ring.h"
 

@@ -68,7 +68,7 @@ static bool none_is_older(struct reader *r, uint32_t len, uint8_t last)
 	return good;
 }
 
-/* What was read while the place changed, or much was sent, tells nothing. */
+/* A look tells nothing if the place changed in it, or much was sent. */
 static void look(struct reader *r, uint8_t *before)
 {
 	unsigned int place = get(&r->place), sent = get(&r->sent);

@@ -422,7 +422,7 @@ static void test_err_flushes_both_queues(void **state)
 	eg_expect_none(&a);
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 
-	/* What is posted from now on is flushed, too. */
+	/* Requests that are posted from now on are flushed, too. */
 	post(&a, NULL, 20);
 	eg_recv(&a, 21, IN, 4);
 	rnic_queue_kick(a.guest->rnic, RNIC_RQ, a.qpn);

@@ -486,7 +486,7 @@ static void test_garbage(void **state)
 /* Doorbells                                                                 */
 /* ------------------------------------------------------------------------- */
 
-/* What eg_post_send() does, without the doorbell. */
+/* As eg_post_send(), without the doorbell. */
 static void post_quietly(const struct eg_end *end, uint64_t wr_id)
 {
 	struct eg_ring *sq = &end->guest->sq[end->qpn];

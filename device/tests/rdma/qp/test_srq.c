@@ -341,7 +341,7 @@ static void test_err_half_way(void **state)
 	free(bed);
 }
 
-/* What was not completed goes back, in front of the others. */
+/* A request that was not completed goes back, in front of the others. */
 static void test_reset_half_way(void **state)
 {
 	struct bed *bed = half_way(state);

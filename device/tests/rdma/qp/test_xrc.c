@@ -504,7 +504,7 @@ static void test_wrong_pd_atomic(void **state)
 	wrong_pd(state, VIRTIO_IB_WR_FETCH_ADD);
 }
 
-/* What XRC does not have fails where it is posted. */
+/* An operation that XRC does not have fails where it is posted. */
 static void test_no_such_request(void **state)
 {
 	static const uint8_t opcodes[] = { VIRTIO_IB_WR_FLUSH, VIRTIO_IB_WR_ATOMIC_WRITE };
@@ -702,7 +702,7 @@ static void test_err_half_way(void **state)
 	free(bed);
 }
 
-/* What was not completed goes back, in front of the others. */
+/* A request that was not completed goes back, in front of the others. */
 static void test_reset_half_way(void **state)
 {
 	struct bed *bed = half_way(state);
@@ -926,7 +926,7 @@ static void test_bad_commands(void **state)
 	free(bed);
 }
 
-/* What a QP is told that it does not need. */
+/* Attributes that a QP does not need. */
 static void test_bad_attributes(void **state)
 {
 	struct bed *bed = bed_up(state);
