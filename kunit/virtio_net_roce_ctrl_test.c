@@ -7,6 +7,7 @@
 #include <linux/preempt.h>
 #include <linux/virtio_ring.h>
 
+#include "../drivers/net/virtio_net_roce/vnr_ctrl.h"
 #include "virtio_net_roce_fake.h"
 
 /* A timeout for devices that never answer. */
@@ -539,42 +540,59 @@ static void ctrl_full(struct kunit *test)
 
 #define FLOOD	50
 
+/* The command that the device of a flood answers. */
+#define FLOOD_URGENT	99
+
+static int serve_urgent(struct fake *fake, struct fake_cmd *cmd)
+{
+	const struct virtio_net_ctrl_hdr *hdr = cmd->out[0].addr;
+
+	return hdr->cmd == FLOOD_URGENT ? serve_ok(fake, cmd) : -1;
+}
+
 /*
  * Callers that must not sleep have descriptors of their own, even if many threads have
  * commands in line.  When these are used up, too, the caller gets an error; the queue
  * goes on.
+ *
+ * The first such caller gives up, and leaves its command to the device.  So the descriptors
+ * are used for as long as the test likes, and no thread has to run in time.
  */
 static void ctrl_flood(struct kunit *test)
 {
 	struct fake *fake = fake_create(test);
 	struct fake_cmd *cmd = fake_cmds(test, FAKE_NUM);
-	struct runner *flood[FLOOD], *atomic[2];
+	struct runner *flood[FLOOD], *r;
 	unsigned int i, n = 0;
 
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	fake->dev->ctrl.atomic_us = 60 * USEC_PER_SEC;
+	fake->dev->ctrl.timeout = FAKE_PATIENCE;
 	for (i = 0; i < FLOOD; i++)
 		flood[i] = runner_start(fake, 1, 4, 8);
 	/* 64 descriptors, of which 8 are Ethernet's, and 4 the atomic command's. */
 	KUNIT_ASSERT_TRUE(test, fake_wait((n += fake_take(fake, &cmd[n])) == 13));
 	KUNIT_ASSERT_TRUE(test, fake_wait(in_line(fake) == FLOOD - 13));
 
-	atomic[0] = runner_new(fake, 99, 4, 8);
-	atomic[0]->cmd.atomic = true;
-	runner_go(atomic[0]);
-	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, &cmd[n])));
-	KUNIT_EXPECT_EQ(test, taken(test, &cmd[n]), 99);
-
 	fake->dev->ctrl.atomic_us = 1000;
-	atomic[1] = runner_new(fake, 98, 4, 8);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, atomic[1]));
+	r = runner_new(fake, 97, 4, 8);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, run_atomic(fake, r));
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[n]));
+	KUNIT_EXPECT_EQ(test, taken(test, &cmd[n]), 97);
+	r = runner_new(fake, 98, 4, 8);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, run_atomic(fake, r));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, &cmd[n + 1]));
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
 
+	/* The flood does not get the room that the answer makes. */
 	answer(fake, &cmd[n], VIRTIO_NET_OK);
-	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(atomic[0])));
-	KUNIT_EXPECT_EQ(test, atomic[0]->ret, 0);
 	KUNIT_EXPECT_EQ(test, in_line(fake), FLOOD - 13);
+	fake->dev->ctrl.atomic_us = FAKE_PATIENCE_US;
+	fake_start(fake, serve_urgent);
+	r = runner_new(fake, FLOOD_URGENT, 4, 8);
+	KUNIT_EXPECT_EQ(test, 0, run_atomic(fake, r));
+	KUNIT_EXPECT_EQ(test, in_line(fake), FLOOD - 13);
+	fake_stop(fake);
 
 	for (i = 0; i < n; i++)
 		answer(fake, &cmd[i], VIRTIO_NET_OK);
@@ -658,7 +676,6 @@ static void ctrl_small(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_EXPECT_EQ(test, fake->dev->roce, c->roce);
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	fake->dev->ctrl.timeout = SHORT;
 	if (c->roce) {
 		KUNIT_EXPECT_NE(test, 0, vnr_ctrl_max_req(fake->dev));
 		fake_start(fake, serve_ok);
@@ -711,12 +728,6 @@ static void ctrl_big(struct kunit *test)
 	answer(fake, &cmd[2], VIRTIO_NET_OK);
 	KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(small)));
 
-	/* The queue is not given up for this. */
-	fake->dev->ctrl.timeout = SHORT;
-	KUNIT_EXPECT_EQ(test, -EBUSY, run(fake, 4, 2 * PAGE_SIZE, 8));
-	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
-	fake->dev->ctrl.timeout = 30 * HZ;
-
 	answer(fake, &cmd[0], VIRTIO_NET_OK);
 	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, &cmd[3])));
 	KUNIT_EXPECT_EQ(test, taken(test, &cmd[3]), 2);
@@ -726,6 +737,25 @@ static void ctrl_big(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, fake_wait(runner_done(big[i])));
 		KUNIT_EXPECT_EQ(test, big[i]->ret, i == 2 ? -EREMOTEIO : 0);
 	}
+}
+
+/* One that waits too long for its turn fails, and the queue is not given up for it. */
+static void ctrl_big_busy(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	unsigned int i;
+
+	/* The test has the turns itself: a command that was sent would expire. */
+	for (i = 0; i < VNR_CTRL_BIG_MAX; i++)
+		down(&fake->dev->ctrl.big);
+	fake->dev->ctrl.timeout = SHORT;
+	KUNIT_EXPECT_EQ(test, -EBUSY, run(fake, 4, 2 * PAGE_SIZE, 8));
+	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
+	fake->dev->ctrl.timeout = FAKE_PATIENCE;
+	for (i = 0; i < VNR_CTRL_BIG_MAX; i++)
+		up(&fake->dev->ctrl.big);
+	fake_start(fake, serve_ok);
+	KUNIT_EXPECT_EQ(test, 0, run(fake, 4, 2 * PAGE_SIZE, 8));
 }
 
 /* ----- several threads ----- */
@@ -815,7 +845,8 @@ static void ctrl_crowd(struct kunit *test)
 	fake->common->queue_size = cpu_to_le16(32);
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	fake->dev->ctrl.atomic_us = 10 * USEC_PER_SEC;
+	fake->dev->ctrl.timeout = FAKE_PATIENCE;
+	fake->dev->ctrl.atomic_us = FAKE_PATIENCE_US;
 	fake_start(fake, serve_echo);
 	for (i = 0; i < CROWD; i++) {
 		m[i].fake = fake;
@@ -850,6 +881,7 @@ static struct kunit_case ctrl_cases[] = {
 	KUNIT_CASE_PARAM(ctrl_small, small_gen_params),
 	KUNIT_CASE(ctrl_max_req),
 	KUNIT_CASE(ctrl_big),
+	KUNIT_CASE(ctrl_big_busy),
 	KUNIT_CASE(ctrl_crowd),
 	{}
 };

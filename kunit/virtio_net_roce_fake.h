@@ -28,6 +28,10 @@
 #define FAKE_QUEUES	(FAKE_ETH + FAKE_CQS + 2 * FAKE_QPS)
 #define FAKE_NUM	64	/* descriptors of a virtqueue */
 
+/* How long to wait for what has to happen.  KUnit ends a case after 300 s. */
+#define FAKE_PATIENCE_US	(120 * USEC_PER_SEC)
+#define FAKE_PATIENCE		(120 * HZ)
+
 #define FAKE_NET	(BIT_ULL(VIRTIO_F_VERSION_1) | \
 			 BIT_ULL(VIRTIO_NET_F_CTRL_VQ))
 
@@ -164,7 +168,7 @@ void fake_stop(struct fake *fake);
 
 /* Waits long enough that only a mistake makes it fail. */
 #define fake_wait(cond) ({						\
-	unsigned long __end = jiffies + 20 * HZ;			\
+	unsigned long __end = jiffies + FAKE_PATIENCE;			\
 	bool __met;							\
 									\
 	while (!(__met = (cond)) && time_before(jiffies, __end))	\
