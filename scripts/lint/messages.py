@@ -25,6 +25,15 @@ REASONING = ("device/rdma", "device/virtio", "device/uplink")
 # Quotations there with a blank in them that are of others, or not a message.
 OTHERS = {
     "Address already in use",
+    "'vhost-user-test-device-pci' is not a valid device model name",
+    "Failed to connect",
+    "No such file or directory",
+    "Permission denied",
+    "Key was rejected by service",
+    "dkms status",
+    "dkms autoinstall",
+    "modinfo virtio_net_roce",
+    "linux-headers-$(uname -r)",
     "File exists",
     "Operation not permitted",
     "rdma link",
