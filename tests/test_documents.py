@@ -39,6 +39,25 @@ def test_each_command_has_a_row():
             assert (paths.TOP / name).exists(), name
 
 
+# Files of Linux, which documents name beside ours.
+FOREIGN = {"include/uapi/linux/virtio_net.h", "include/uapi/rdma/virtio_roce-abi.h",
+           "drivers/net/virtio_net_roce.c", "linux/vfio.h", "linux/virtio_net_roce.h"}
+
+
+def test_named_files_exist():
+    """A file of this tree that a document names is there, under that name or the end of one."""
+    tree = {f"/{name}" for name in subprocess.run(
+        ["git", "-C", str(paths.TOP), "ls-files", "--cached", "--others", "--exclude-standard"],
+        check=True, stdout=subprocess.PIPE, text=True).stdout.split()}
+    found = 0
+    for path in sorted((paths.TOP / "Documentation").glob("*.rst")):
+        for name in set(re.findall(r"``([a-z][\w./-]*\.(?:[ch]|py|sh|rst))``",
+                                   path.read_text(encoding="utf-8"))) - FOREIGN:
+            found += 1
+            assert any(file.endswith(f"/{name}") for file in tree), f"{path.name}: {name}"
+    assert found > 150
+
+
 def examples():
     """Commands of the documents that choose tests by name."""
     lines = {line for _, commands in documents.blocks() for line in commands}
