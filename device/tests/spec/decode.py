@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Decodes what the engine tests say and hear, by Documentation/spec.rst alone.
 
-decode.py PROGRAM...
+decode.py [--all] PROGRAM...
 
 Each program runs with EG_DUMP (tests/lib/dump.c).  Layouts, opcodes, flags, lengths and the
 state table are read from the tables of the document; nothing here has an offset.  Each
 command must then be as long as its section says, name objects that exist, and be answered
 with what its section says; each completion must fit its request.
 
-Prints a test for each program as cmocka does.  The last one puts faults into the document, each
-of which must be noticed.
+Prints a test for each program as cmocka does.  Another one puts faults into the document, each
+of which must be noticed.  With --all the programs must also have said, together, each command,
+opcode, completion, status and event that the document has.
 """
 
 import collections
@@ -273,8 +274,9 @@ ENDS = {"DESTROY_PD": "pdn", "DESTROY_CQ": "cqn", "DESTROY_QP": "qpn", "DESTROY_
 class Guest:
     """The objects of a guest."""
 
-    def __init__(self, spec, forms):
+    def __init__(self, spec, forms, seen):
         self.spec = spec
+        self.seen = seen
         self.capabilities = {name for bit, name in enumerate(("EVENTS", "DIRECT"))
                              if forms >> bit & 1}
         self.reset()
@@ -351,6 +353,7 @@ class Guest:
             return
         form = self.form(number, request)
         name, _, _, shape, response = form
+        self.seen.add(("command", name))
         self.check_length(form, request)
         fields = shape.decode(request)
         self.check_names(name, fields)
@@ -428,6 +431,8 @@ class Guest:
         fields.update(self.spec.operands.decode(
             data[self.spec.operands_at[kind == "swqe"]:]))
         queue = "recv" if kind in ("recv", "rwqe", "srq") else "send"
+        if queue == "send" and fields["opcode"] in self.spec.opcodes:
+            self.seen.add(("opcode", self.spec.opcodes[fields["opcode"]][1]))
         key = fields.get("wr_id")
         if kind == "srq":
             key = fields["cookie"]
@@ -446,6 +451,7 @@ class Guest:
         need(number in self.ever["cq"], f"CQ {number} was never created")
         need(wc["qp_num"] in self.ever["qp"], f"QP {wc['qp_num']} was never created")
         need(wc["status"] in self.spec.statuses, f"status {wc['status']}")
+        self.seen.add(("status", self.spec.statuses[wc["status"]]))
         opcode = wc["opcode"] & 0x3f if direct else wc["opcode"]
         if direct:
             need(wc["phase"] in (0, 1), f"phase {wc['phase']}")
@@ -454,6 +460,7 @@ class Guest:
         need(opcode in self.spec.wc_opcodes, f"opcode {opcode}")
         need(not wc["wc_flags"] & ~self.spec.wc_flags, f"flags {wc['wc_flags']:#x}")
         name = self.spec.wc_opcodes[opcode][0]
+        self.seen.add(("completion", name))
         recv = name.startswith("RECV")
         if direct:
             need(recv == bool(wc["opcode"] & 0x80), f"{name} with opcode {wc['opcode']:#x}")
@@ -502,6 +509,7 @@ class Guest:
         event = shape.decode(data)
         need(event["type"] in self.spec.events, f"event of type {event['type']}")
         name, of = self.spec.events[event["type"]]
+        self.seen.add(("event", name))
         kind = {"CQN": "cq", "QPN": "qp", "SRQ": "srq"}[of]
         need(event["detail"] == 0, f"{name}: detail {event['detail']}")
         need(event["number"] in self.ever[kind], f"{name} of {kind} {event['number']}")
@@ -512,8 +520,8 @@ def unhex(word):
     return b"" if word == "-" else bytes.fromhex(word)
 
 
-def decode(spec, path, counts):
-    """Goes through a dump."""
+def decode(spec, path, counts, seen):
+    """Goes through a dump; adds to what was counted and seen."""
     guests = {}
     with open(path, encoding="ascii") as file:
         for n, line in enumerate(file, 1):
@@ -521,7 +529,7 @@ def decode(spec, path, counts):
             data, more = map(unhex, words)
             number = int(number)
             if kind == "up":
-                guests[guest] = Guest(spec, number)
+                guests[guest] = Guest(spec, number, seen)
                 continue
             of = guests[guest]
             try:
@@ -571,6 +579,21 @@ FAULTS = (
 )
 
 
+# Statuses for faults inside of a device, which nothing in the document leads to.
+NEVER = {("status", name) for name in ("LOC_ACCESS_ERR", "REM_ABORT_ERR", "FATAL_ERR",
+                                       "RESP_TIMEOUT_ERR", "GENERAL_ERR")}
+
+
+def never_said(spec, seen):
+    """Names of the document that no program said, and those of NEVER that one did."""
+    has = {("command", form[0]) for forms in spec.commands.values() for form in forms}
+    has |= {("opcode", cells[1]) for cells in spec.opcodes.values()}
+    has |= {("completion", cells[0]) for cells in spec.wc_opcodes.values()}
+    has |= {("status", name) for name in spec.statuses.values()}
+    has |= {("event", name) for name, _ in spec.events.values()}
+    return sorted(f"{kind} {name}" for kind, name in has - NEVER ^ seen)
+
+
 def check_counts(counts):
     """Most completions have a request; some tests write slots by hand."""
     need(counts["fit"] * 2 > counts["wc"] + counts["cqe"],
@@ -587,14 +610,14 @@ def goes_red(text, dumps):
             spec = Spec(text.replace(old, new))
             for path in dumps:
                 counts = collections.Counter()
-                decode(spec, path, counts)
+                decode(spec, path, counts, set())
                 check_counts(counts)
         except (Wrong, LookupError):
             continue
         yield new.split("\n")[0]
 
 
-def run(spec, program, path, counts):
+def run(spec, program, path, counts, seen):
     """Runs a program and decodes its dump; returns why it is wrong, or None."""
     try:
         done = subprocess.run([program], env=dict(os.environ, EG_DUMP=path), timeout=300,
@@ -603,7 +626,7 @@ def run(spec, program, path, counts):
         if done.returncode:
             return f"it ended with {done.returncode}"
         before = sum(counts.values())
-        decode(spec, path, counts)
+        decode(spec, path, counts, seen)
         return None if sum(counts.values()) > before else "there is nothing to decode"
     except Wrong as wrong:
         return str(wrong)
@@ -624,15 +647,17 @@ def main():
         spec = Spec(text)
     except Wrong as wrong:
         return report("decode_document", f"spec.rst: {wrong}")
+    programs = [arg for arg in sys.argv[1:] if arg != "--all"]
     counts = collections.Counter()
+    seen = set()
     failed = 0
     dumps = []
     print("# decode.py")
     with tempfile.TemporaryDirectory() as scratch:
-        for program in sys.argv[1:]:
+        for program in programs:
             name = os.path.basename(program)
             path = os.path.join(scratch, name)
-            failed += report("decode_" + name, run(spec, program, path, counts))
+            failed += report("decode_" + name, run(spec, program, path, counts, seen))
             if name in ("test_direct", "test_rdma", "test_srq", "test_ud", "test_fastreg"):
                 dumps.append(path)
             elif os.path.exists(path):
@@ -644,8 +669,11 @@ def main():
         check_counts(counts)
     except Wrong as wrong:
         failed += report("decode_counts", str(wrong))
-    seen = counts["wc"] + counts["cqe"]
-    print(f"# decoded: {counts['command']} commands, {seen} completions, {counts['fit']} "
+    if "--all" in sys.argv[1:]:
+        never = never_said(spec, seen)
+        failed += report("decode_all", "never said: " + ", ".join(never) if never else None)
+    completions = counts["wc"] + counts["cqe"]
+    print(f"# decoded: {counts['command']} commands, {completions} completions, {counts['fit']} "
           f"of them with their request, {counts['event']} events")
     return 1 if failed else 0
 
