@@ -327,7 +327,8 @@ static const int sandbox_calls[] = {
 	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev),
 	SCMP_SYS(preadv2),
 	SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
-	SCMP_SYS(sendmsg), SCMP_SYS(accept4), SCMP_SYS(shutdown),
+	SCMP_SYS(sendmsg), SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg),
+	SCMP_SYS(accept4), SCMP_SYS(shutdown),
 	SCMP_SYS(close), SCMP_SYS(fcntl), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
 	SCMP_SYS(lseek),
 	/* the daemon's sockets, when it ends */

@@ -201,6 +201,7 @@ void roce_path_init(struct roce_path *path, const struct pkt *pkt,
 		.tclass = av->tclass,
 		.hops = av->hops ? av->hops : ROCE_HOPS,
 		.flow = av->flow & ROCE_FLOW_MASK,
+		.ip_id = pkt->psn,
 		.migrated = true,
 		.becn = pkt->opcode == PKT_CNP,
 	};

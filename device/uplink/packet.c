@@ -32,53 +32,86 @@ static const struct tpacket_auxdata *packet_auxdata(struct msghdr *msg)
 }
 
 /* Makes room for a tag in a frame of @n bytes with its header; its new length. */
-static size_t packet_tag(struct vnet *vnet, size_t n,
-			 const struct tpacket_auxdata *aux)
+static size_t packet_tag(uint8_t *rx, size_t n, const struct tpacket_auxdata *aux)
 {
 	const uint16_t tpid = aux->tp_status & TP_STATUS_VLAN_TPID_VALID ?
 			      aux->tp_vlan_tpid : ETHERTYPE_VLAN;
 	const uint16_t tag[] = { htobe16(tpid), htobe16(aux->tp_vlan_tci) };
-	struct virtio_net_hdr *hdr = (struct virtio_net_hdr *)vnet->rx;
+	struct virtio_net_hdr *hdr = (struct virtio_net_hdr *)rx;
 
 	if (n < TAG_OFF)
 		return n;
-	memmove(vnet->rx + TAG_OFF + sizeof(tag), vnet->rx + TAG_OFF,
-		n - TAG_OFF);
-	memcpy(vnet->rx + TAG_OFF, tag, sizeof(tag));
+	memmove(rx + TAG_OFF + sizeof(tag), rx + TAG_OFF, n - TAG_OFF);
+	memcpy(rx + TAG_OFF, tag, sizeof(tag));
 	if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
 		hdr->csum_start = htole16(le16toh(hdr->csum_start) +
 					  sizeof(tag));
 	return n + sizeof(tag);
 }
 
-static ssize_t packet_recv(struct vnet *vnet)
+/* Bytes of a frame that was read, with its tag; 0 if it was cut off. */
+static size_t packet_frame(uint8_t *rx, struct mmsghdr *mmsg)
+{
+	const struct tpacket_auxdata *aux = packet_auxdata(&mmsg->msg_hdr);
+
+	if (mmsg->msg_hdr.msg_flags & MSG_TRUNC)
+		return 0;
+	if (aux && (aux->tp_status & TP_STATUS_VLAN_VALID))
+		return packet_tag(rx, mmsg->msg_len, aux);
+	return mmsg->msg_len;
+}
+
+static int packet_recv(struct vnet *vnet)
 {
 	union {
 		struct cmsghdr cmsg;
 		uint8_t room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-	} control;
-	struct iovec iov = {
-		.iov_base = vnet->rx,
-		.iov_len = sizeof(vnet->rx) - OFFLOAD_TAG_LEN,
-	};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct tpacket_auxdata *aux;
-	ssize_t n = recvmsg(vnet->lfd.fd, &msg, MSG_DONTWAIT);
+	} control[VNET_RECV_MAX];
+	struct mmsghdr mmsg[VNET_RECV_MAX];
+	struct iovec iov[VNET_RECV_MAX];
+	int i, n;
 
+	memset(mmsg, 0, sizeof(mmsg));
+	for (i = 0; i < VNET_RECV_MAX; i++) {
+		iov[i].iov_base = vnet->rx[i].data;
+		iov[i].iov_len = sizeof(vnet->rx[i].data) - OFFLOAD_TAG_LEN;
+		mmsg[i].msg_hdr.msg_iov = &iov[i];
+		mmsg[i].msg_hdr.msg_iovlen = 1;
+		mmsg[i].msg_hdr.msg_control = &control[i];
+		mmsg[i].msg_hdr.msg_controllen = sizeof(control[i]);
+	}
+	n = recvmmsg(vnet->lfd.fd, mmsg, VNET_RECV_MAX, MSG_DONTWAIT, NULL);
 	if (n < 0)
 		return -errno;
-	if (msg.msg_flags & MSG_TRUNC)
-		return 0;
-	aux = packet_auxdata(&msg);
-	if (aux && (aux->tp_status & TP_STATUS_VLAN_VALID))
-		n = packet_tag(vnet, n, aux);
+	for (i = 0; i < n; i++)
+		vnet->rx_len[i] = packet_frame(vnet->rx[i].data, &mmsg[i]);
 	return n;
 }
+
+static int packet_send(struct vnet *vnet, unsigned int first)
+{
+	struct mmsghdr mmsg[BATCH_MSGS];
+	struct iovec iov[BATCH_MSGS];
+	struct batch *tx = &vnet->tx;
+	const unsigned int max = tx->n - first;
+	unsigned int i;
+	int n;
+
+	memset(mmsg, 0, max * sizeof(mmsg[0]));
+	for (i = 0; i < max; i++) {
+		iov[i].iov_base = tx->data + tx->msg[first + i].off;
+		iov[i].iov_len = tx->msg[first + i].len;
+		mmsg[i].msg_hdr.msg_iov = &iov[i];
+		mmsg[i].msg_hdr.msg_iovlen = 1;
+	}
+	n = sendmmsg(vnet->lfd.fd, mmsg, max, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n < 0 ? -errno : n;
+}
+
+static const struct vnet_ops packet_ops = {
+	.recv = packet_recv,
+	.send = packet_send,
+};
 
 static struct uplink *packet_open(const struct uplink_env *env, const char *name, int fd)
 {
@@ -86,7 +119,7 @@ static struct uplink *packet_open(const struct uplink_env *env, const char *name
 
 	if (!vnet)
 		return NULL;
-	vnet->recv = packet_recv;
+	vnet->ops = &packet_ops;
 	return vnet_start(vnet);
 }
 

@@ -9,12 +9,29 @@
 
 #include "uplink/vnet.h"
 
-static ssize_t tap_recv(struct vnet *vnet)
+/* A tap has no call for several frames. */
+static int tap_recv(struct vnet *vnet)
 {
-	ssize_t n = read(vnet->lfd.fd, vnet->rx, sizeof(vnet->rx));
+	const ssize_t n = read(vnet->lfd.fd, vnet->rx[0].data, sizeof(vnet->rx[0].data));
 
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	vnet->rx_len[0] = n;
+	return 1;
 }
+
+static int tap_send(struct vnet *vnet, unsigned int first)
+{
+	const struct batch_msg *msg = &vnet->tx.msg[first];
+	const int err = vnet_write(vnet, vnet->tx.data + msg->off, msg->len);
+
+	return err ? err : 1;
+}
+
+static const struct vnet_ops tap_ops = {
+	.recv = tap_recv,
+	.send = tap_send,
+};
 
 static struct uplink *tap_open(const struct uplink_env *env, const char *name, int fd)
 {
@@ -22,7 +39,7 @@ static struct uplink *tap_open(const struct uplink_env *env, const char *name, i
 
 	if (!vnet)
 		return NULL;
-	vnet->recv = tap_recv;
+	vnet->ops = &tap_ops;
 	return vnet_start(vnet);
 }
 

@@ -17,36 +17,85 @@
 /* Frames of one event, before others get their turn. */
 #define VNET_BURST	64
 
-/* One write for each frame; the kernel's queue is the only one. */
+int vnet_write(const struct vnet *vnet, const void *data, size_t len)
+{
+	const ssize_t n = write(vnet->lfd.fd, data, len);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
+/* The frames of a message one by one, for a kernel that does not cut up UDP. */
+static void vnet_send_segments(struct vnet *vnet, const struct batch_msg *msg)
+{
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < msg->segments; i++) {
+		len = batch_segment(&vnet->tx, msg, i, vnet->alone.data);
+		if (vnet_write(vnet, vnet->alone.data, len))
+			vnet->uplink.stats.tx_dropped++;
+	}
+}
+
+/* Writes all that waits.  The kernel's queue is the only one that outlasts this. */
+static void vnet_send(struct vnet *vnet)
+{
+	struct batch *tx = &vnet->tx;
+	const struct batch_msg *msg;
+	unsigned int i = 0;
+	int n;
+
+	batch_close(tx);
+	while (i < tx->n) {
+		n = vnet->ops->send(vnet, i);
+		if (n > 0) {
+			i += n;
+			continue;
+		}
+		msg = &tx->msg[i++];
+		if (n == -EINVAL && msg->segments > 1) {
+			/* Linux has taken such messages since 6.2. */
+			tx->plain = true;
+			vnet_send_segments(vnet, msg);
+		} else {
+			vnet->uplink.stats.tx_dropped += msg->segments;
+		}
+	}
+	tx->n = 0;
+	tx->len = 0;
+}
+
 static void vnet_deliver(void *arg, const struct frame *frame)
 {
 	struct vnet *vnet = arg;
-	const size_t total = VNET_HDR_LEN + frame->len;
 
-	if (total <= sizeof(vnet->tx)) {
-		memcpy(vnet->tx, &frame->hdr, VNET_HDR_LEN);
-		iov_to_buf(frame->iov, frame->iov_n, frame->off,
-			   vnet->tx + VNET_HDR_LEN, frame->len);
-		if (write(vnet->lfd.fd, vnet->tx, total) == (ssize_t)total)
-			return;
+	if (frame->len > OFFLOAD_FRAME_MAX) {
+		vnet->uplink.stats.tx_dropped++;
+		return;
 	}
-	vnet->uplink.stats.tx_dropped++;
+	if (batch_add(&vnet->tx, frame))
+		return;
+	vnet_send(vnet);
+	batch_add(&vnet->tx, frame);
 }
 
-static void vnet_flush(void *arg __always_unused)
+static void vnet_flush(void *arg)
 {
+	vnet_send(arg);
 }
 
 /* Sends on what was read; what fills the buffer may have been cut off. */
-static bool vnet_frame(struct vnet *vnet, size_t n)
+static bool vnet_frame(struct vnet *vnet, struct vnet_buf *buf, size_t n)
 {
-	const struct iovec iov = { .iov_base = vnet->rx, .iov_len = n };
+	const struct iovec iov = { .iov_base = buf->data, .iov_len = n };
 	struct virtio_net_hdr hdr;
 	struct frame frame;
 
-	if (n < VNET_HDR_LEN || n == sizeof(vnet->rx))
+	if (n < VNET_HDR_LEN || n > VNET_HDR_LEN + OFFLOAD_FRAME_MAX)
 		return false;
-	memcpy(&hdr, vnet->rx, sizeof(hdr));
+	memcpy(&hdr, buf->data, sizeof(hdr));
 	if (frame_init(&frame, &iov, 1, VNET_HDR_LEN, n - VNET_HDR_LEN) ||
 	    offload_init(&frame, &hdr))
 		return false;
@@ -68,15 +117,17 @@ static void vnet_error(struct vnet *vnet, int err)
 static void vnet_event(void *arg, uint32_t events __always_unused)
 {
 	struct vnet *vnet = arg;
-	unsigned int i;
-	ssize_t n = 0;
+	unsigned int done = 0;
+	int i, n = 0;
 
-	for (i = 0; i < VNET_BURST; i++) {
-		n = vnet->recv(vnet);
+	while (done < VNET_BURST) {
+		n = vnet->ops->recv(vnet);
 		if (n < 0)
 			break;
-		if (!vnet_frame(vnet, n))
-			vnet->uplink.stats.rx_dropped++;
+		for (i = 0; i < n; i++)
+			if (!vnet_frame(vnet, &vnet->rx[i], vnet->rx_len[i]))
+				vnet->uplink.stats.rx_dropped++;
+		done += n;
 	}
 	switch_flush(vnet->uplink.env.sw);
 	if (n < 0 && n != -EAGAIN && n != -EINTR)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The common part of tap and packet uplinks: a descriptor of which each read and
- * each write is a frame behind a struct virtio_net_hdr.
+ * each write is a frame behind a struct virtio_net_hdr, or several RoCE packets in one.
  */
 #ifndef DEVICE_UPLINK_VNET_H
 #define DEVICE_UPLINK_VNET_H
@@ -10,10 +10,39 @@
 
 #include "base/log.h"
 #include "ether/offload.h"
+#include "uplink/batch.h"
 #include "uplink/uplink.h"
 
 #define VNET_HDR_LEN	sizeof(struct virtio_net_hdr)
-#define VNET_BUF_SIZE	(VNET_HDR_LEN + OFFLOAD_FRAME_MAX + 1)
+
+/* A frame with its header, one byte to see that it was longer; a multiple of 8. */
+#define VNET_BUF_SIZE	((VNET_HDR_LEN + OFFLOAD_FRAME_MAX + 8) & ~(size_t)7)
+
+/* Frames that one call reads, where the descriptor has such a call. */
+#define VNET_RECV_MAX	16
+
+/**
+ * struct vnet_buf - a frame that was read
+ * @data:	with its header, for which it is aligned
+ */
+struct vnet_buf {
+	uint8_t data[VNET_BUF_SIZE] __attribute__((aligned(8)));
+};
+
+struct vnet;
+
+/**
+ * struct vnet_ops - how a kind of descriptor is read and written
+ * @recv:	read up to %VNET_RECV_MAX frames with their headers into @rx, their bytes
+ *		into @rx_len; 0 for one that is to be dropped.  Returns their number or
+ *		-errno
+ * @send:	write messages of @tx from message @first on, in order.  Returns how many
+ *		the kernel took, 1 at least, or -errno of message @first
+ */
+struct vnet_ops {
+	int (*recv)(struct vnet *vnet);
+	int (*send)(struct vnet *vnet, unsigned int first);
+};
 
 /**
  * struct vnet - an uplink of this sort
@@ -21,21 +50,24 @@
  * @lfd:	descriptor
  * @port:	port of the switch
  * @name:	of the interface
- * @recv:	read a frame with its header into @rx.  Returns its bytes or
- *		-errno
+ * @ops:	of its kind
  * @limit:	of messages
- * @rx:		frame that was read, aligned for its header
- * @tx:		frame that is to be written
+ * @rx:		frames that were read
+ * @rx_len:	bytes of each
+ * @tx:		frames that are to be written
+ * @alone:	a frame that is written alone, as the kernel does not take its message
  */
 struct vnet {
 	struct uplink uplink;
 	struct loop_fd lfd;
 	struct switch_port port;
 	char name[IFNAMSIZ];
-	ssize_t (*recv)(struct vnet *vnet);
+	const struct vnet_ops *ops;
 	struct log_limit limit;
-	uint8_t rx[VNET_BUF_SIZE] __attribute__((aligned(8)));
-	uint8_t tx[VNET_BUF_SIZE] __attribute__((aligned(8)));
+	struct vnet_buf rx[VNET_RECV_MAX];
+	size_t rx_len[VNET_RECV_MAX];
+	struct batch tx;
+	struct vnet_buf alone;
 };
 
 /**
@@ -49,9 +81,12 @@ struct vnet {
  */
 struct vnet *vnet_new(const struct uplink_env *env, const char *name, int fd);
 
+/** vnet_write() - write @len bytes of @data; 0 or -errno */
+int vnet_write(const struct vnet *vnet, const void *data, size_t len);
+
 /**
  * vnet_start() - connect to the switch
- * @vnet:	with @recv filled in
+ * @vnet:	with @ops filled in
  *
  * Return: the uplink; or NULL with errno set after an error was printed, and
  *	   @vnet is freed.

@@ -18,6 +18,8 @@
 #   bare_*	what the machine does without us, in the same run: a cache line from one
 #		thread to another, two wake-ups in a row by eventfds, memcpy() between
 #		the places of write_SIZE
+#   rate_packet_SIZE, rate_tap_SIZE	RoCE packets in a second that an uplink writes to an
+#		interface, and as bare_* with one call for each (root only)
 #   event_us	from a request to the event of the receiver's CQ, the median
 #   *_doorbells_per_1000	of so many messages, those that were rung for
 #   create_us, connect_us, destroy_us	of a direct QP, with as many as there can be;
@@ -40,8 +42,13 @@ make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" \
 	PROVIDER_FLAGS="$(provider_flags "$build/rdma-core")" bench
 [ "${1-}" != --build ] || exit 0
 rc=0
-"$build/device/bench" "$build/device/vhost-user-roce" > "$work/bench.json" 2> "$work/bench.log" ||
+"$build/device/bench" "$build/device/vhost-user-roce" > "$work/engine.json" 2> "$work/bench.log" ||
 	rc=$?
+"$build/device/links" > "$work/links.json" 2>> "$work/bench.log" || echo '{}' > "$work/links.json"
+/usr/bin/python3 -c '
+import json, sys
+print(json.dumps({k: v for name in sys.argv[1:] for k, v in json.load(open(name)).items()}, indent=2))
+' "$work/engine.json" "$work/links.json" > "$work/bench.json"
 cat "$work/bench.json"
 [ "$rc" -le 1 ] || {
 	cat "$work/bench.log" >&2

@@ -252,8 +252,8 @@ static void expect_same(const struct built *b)
 }
 
 /*
- * By headers made in advance it is the same frame, also behind a packet of another length
- * and with a mark of ECN.
+ * By headers made in advance it is the same frame, also behind a packet of another length,
+ * with another PSN and with a mark of ECN.
  */
 static void expect_by_head(const struct built *b)
 {
@@ -270,6 +270,7 @@ static void expect_by_head(const struct built *b)
 	for (i = 0; i < 3; i++) {
 		other.pkt.len = lens[i];
 		other.pkt.ect = i == 1;
+		other.pkt.psn = (b->pkt.psn + i * 0x12345) & 0xffffff;
 		build(&other);
 		p = roce_head_build(frame, &head, &other.pkt, mtu);
 		assert_non_null(p);
