@@ -245,6 +245,8 @@ struct mock {
 	u8 gids[MOCK_GIDS][16];
 };
 
+/* ----- virtio_roce_mock_device.c ----- */
+
 struct mock *mock_scripted(struct kunit *test, const struct mock_answer *script,
 			   size_t len);
 struct mock *mock_device(struct kunit *test, u32 num);
@@ -254,6 +256,8 @@ struct ib_device *mock_ibdev(struct mock *mock);
 struct ib_device *mock_start(struct mock *mock);
 void mock_stop(struct mock *mock, struct ib_device *ibdev);
 void mock_link(struct mock *mock, bool up);
+
+/* ----- virtio_roce_mock.c ----- */
 
 unsigned int mock_count(struct mock *mock, u8 command);
 const struct mock_call *mock_last(struct mock *mock, u8 command);
@@ -295,12 +299,30 @@ void mock_xrc_srq_gone(struct mock *mock, const struct mock_srq *srq);
 int mock_tgt_made(struct mock *mock, const struct kvec *req);
 int mock_tgt_gone(struct mock *mock, struct mock_qp *qp);
 
-/* ----- virtio_roce_mock.c, for them ----- */
+/* ----- virtio_roce_mock_mr.c ----- */
 
-void mock_violation(struct mock *mock, const char *what, u32 number);
-void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index);
+int mock_get_dma_mr(struct mock *mock, const void *r, void *rsp);
+int mock_alloc_mr(struct mock *mock, const void *r, void *rsp);
+int mock_reg_user_mr(struct mock *mock, const void *r, const struct kvec *pages, void *rsp);
+int mock_rereg_mr(struct mock *mock, const struct virtio_net_roce_cmd *cmd);
+int mock_alloc_mw(struct mock *mock, const void *r, void *rsp);
+int mock_dereg_mr(struct mock *mock, const void *r, void *rsp);
+
+/* ----- virtio_roce_mock_cmd.c ----- */
+
+int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd);
 int mock_pd_use(struct mock *mock, u32 pdn, int change);
 bool mock_cq_exists(struct mock *mock, u32 cqn);
 bool mock_qp_exists(struct mock *mock, u32 qpn);
+
+/* ----- virtio_roce_mock.c, for them ----- */
+
+extern const struct virtio_net_roce_ops mock_ops;
+
+void mock_violation(struct mock *mock, const char *what, u32 number);
+
+/* ----- virtio_roce_mock_device.c, likewise ----- */
+
+void mock_vq_init(struct mock *mock, struct mock_vq *vq, u16 index);
 
 #endif /* _VIRTIO_ROCE_MOCK_H */
