@@ -488,7 +488,8 @@ static void cq_free_request(const struct virtio_roce_cq *cq, uint32_t slot,
 
 /*
  * Skip the unread completions whose number, as @number_of() tells it, is @number.  The
- * requests of @srq, which may be NULL, that they name are free again.
+ * requests of @srq, which may be NULL, that they name are free again.  While the CQ is
+ * resized, some are in a ring that is not mapped yet.
  */
 static void cq_drop(struct virtio_roce_cq *cq,
 		    uint32_t (*number_of)(const struct virtio_roce_cq *cq, uint32_t slot),
@@ -501,6 +502,7 @@ static void cq_drop(struct virtio_roce_cq *cq,
 	if (cq_is_parents(cq))
 		return;
 
+	pthread_mutex_lock(&cq->resize.mutex);
 	vq_lock(&cq->vq);
 	for (walk = *ring; !ring_peek(&walk, &slot); walk.taken++) {
 		if (number_of(cq, slot) != number || cq->stale[slot])
@@ -511,6 +513,7 @@ static void cq_drop(struct virtio_roce_cq *cq,
 			cq_free_request(cq, slot, srq);
 	}
 	vq_unlock(&cq->vq);
+	pthread_mutex_unlock(&cq->resize.mutex);
 }
 
 /**
@@ -815,6 +818,7 @@ static struct virtio_roce_cq *cq_alloc(void)
 	cq->vq.process = process;
 	cq->wqs = cq->few;
 	cq->wqs_mask = FEW_WQS - 1;
+	pthread_mutex_init(&cq->resize.mutex, NULL);
 	return cq;
 }
 
@@ -877,6 +881,7 @@ err_unmap:
 err_destroy:
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
+	pthread_mutex_destroy(&cq->resize.mutex);
 	free(cq);
 	errno = err;
 	return NULL;
@@ -926,7 +931,12 @@ static int cq_arm(struct virtio_roce_cq *cq, bool solicited_only)
 	bool dead;
 
 	vq_lock(&cq->vq);
-	/* A resize puts another control block in its place, and unmaps this one. */
+	/* The kernel has copied the last arming to another control block. */
+	while (unlikely(cq->resize.running)) {
+		vq_unlock(&cq->vq);
+		virtio_roce_resize_wait(&cq->resize);
+		vq_lock(&cq->vq);
+	}
 	arm = (__force uint32_t *)&cq->control->arm;
 	cq->armings++;
 	value = cq->armings * VIRTIO_RDMA_ARM_NUMBER + cq_arm_bits(cq, solicited_only);
@@ -960,79 +970,6 @@ int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return ibv_cmd_req_notify_cq(ibcq, solicited_only);
 }
 
-/* Are more than @n completions unread?  Context: lock of the CQ held. */
-static bool cq_has_more(const struct virtio_roce_cq *cq, uint32_t n)
-{
-	struct ring walk = cq->vq.ring;
-	uint32_t slot, found = 0;
-
-	while (found <= n && !ring_peek(&walk, &slot)) {
-		walk.taken++;
-		found++;
-	}
-	return found > n;
-}
-
-/*
- * The kernel has given the CQ a new queue, whose first slots hold what is unread in the
- * old one.  If this fails, the old queue remains, and its control block says that the CQ
- * is in error.
- * Context: lock of the CQ held.
- */
-static int cq_move(struct virtio_roce_cq *cq,
-		   const struct virtio_roce_resize_cq_resp *to)
-{
-	const struct ring old = cq->vq.ring;
-	unsigned int num_stale = 0;
-	uint32_t i;
-	bool *stale;
-	int err;
-
-	if (to->unread > old.depth || to->unread > to->cq.depth)
-		return EPROTO;
-	stale = calloc(to->cq.depth, sizeof(*stale));
-	if (!stale)
-		return ENOMEM;
-	err = virtio_roce_cq_remap_direct(cq, cq->vcq.cq.context, &to->cq);
-	if (err) {
-		free(stale);
-		return err;
-	}
-	for (i = 0; i < to->unread; i++) {
-		stale[i] = cq->stale[(old.taken + i) & (old.depth - 1)];
-		num_stale += stale[i];
-	}
-	free(cq->stale);
-	cq->stale = stale;
-	cq->num_stale = num_stale;
-	return 0;
-}
-
-/*
- * Threads that poll or arm meanwhile wait, so that the kernel and the device find out how
- * many completions are unread, and the last arming.
- */
-static int cq_resize_direct(struct virtio_roce_cq *cq, int cqe)
-{
-	struct uvirtio_roce_resize_cq_resp resp = {};
-	struct ibv_resize_cq cmd;
-	int err;
-
-	vq_lock(&cq->vq);
-	if (cq_has_more(cq, cqe)) {
-		err = EINVAL;
-	} else {
-		ring_publish(&cq->vq.ring);
-		err = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd, sizeof(cmd),
-					&resp.ibv_resp, sizeof(resp));
-	}
-	/* Without a new queue the CQ is large enough as it is. */
-	if (!err && resp.drv_payload.cq.flags)
-		err = cq_move(cq, &resp.drv_payload);
-	vq_unlock(&cq->vq);
-	return err;
-}
-
 /* In the form of the RFC the slots stay the same. */
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -1042,7 +979,7 @@ int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cq_is_parents(to_vcq(ibcq)))
 		return EFAULT;
 	if (to_vcq(ibcq)->vq.ring.direct)
-		return cq_resize_direct(to_vcq(ibcq), cqe);
+		return virtio_roce_cq_resize(to_vcq(ibcq), cqe);
 
 	return ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp,
 				 sizeof(resp));
@@ -1077,6 +1014,7 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 	if (cq->wqs != cq->few)
 		free(cq->wqs);
 	free(cq->stale);
+	pthread_mutex_destroy(&cq->resize.mutex);
 	free(cq);
 	return 0;
 }

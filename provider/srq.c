@@ -27,9 +27,18 @@ static struct virtio_roce_srq *srq_alloc(void)
 	struct virtio_roce_srq *srq;
 
 	srq = process ? virtio_roce_alloc(sizeof(*srq)) : NULL;
-	if (srq)
-		srq->vq.process = process;
+	if (!srq)
+		return NULL;
+	srq->vq.process = process;
+	pthread_mutex_init(&srq->resize.mutex, NULL);
 	return srq;
+}
+
+static void srq_free(struct virtio_roce_srq *srq)
+{
+	pthread_mutex_destroy(&srq->resize.mutex);
+	free(srq->free);
+	free(srq);
 }
 
 /**
@@ -60,7 +69,6 @@ static int srq_map(struct virtio_roce_srq *srq, uint32_t max_sge,
 	err = virtio_roce_srq_map(srq, srq->vsrq.srq.context, max_sge, info);
 	if (err)
 		return err;
-	srq->max_sge = max_sge;
 	err = virtio_roce_srq_start(srq);
 	if (err)
 		virtio_roce_vq_free(&srq->vq);
@@ -90,7 +98,7 @@ struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
-	free(srq);
+	srq_free(srq);
 	errno = err;
 	return NULL;
 }
@@ -141,7 +149,7 @@ static struct ibv_srq *xsrq_create(struct ibv_context *context,
 err_destroy:
 	ibv_cmd_destroy_srq(&srq->vsrq.srq);
 err_free:
-	free(srq);
+	srq_free(srq);
 	errno = err;
 	return NULL;
 }
@@ -172,81 +180,21 @@ int virtio_roce_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-/* Requests that were posted and are not complete, as far as was polled. */
-static uint32_t srq_outstanding(const struct virtio_roce_srq *srq)
-{
-	return srq->cookies - srq->num_free;
-}
-
-/*
- * See to it that there are as many cookies.  They never get fewer, because requests that
- * are outstanding have any of them.
- */
-static int srq_add_cookies(struct virtio_roce_srq *srq, uint32_t cookies)
-{
-	uint64_t *wr_ids;
-	uint32_t *free_ones;
-
-	if (cookies <= srq->cookies)
-		return 0;
-	wr_ids = realloc(srq->vq.wr_ids, cookies * sizeof(*wr_ids));
-	if (!wr_ids)
-		return ENOMEM;
-	srq->vq.wr_ids = wr_ids;
-	free_ones = realloc(srq->free, cookies * sizeof(*free_ones));
-	if (!free_ones)
-		return ENOMEM;
-	srq->free = free_ones;
-	while (srq->cookies < cookies)
-		srq->free[srq->num_free++] = srq->cookies++;
-	return 0;
-}
-
-/*
- * Threads that post or complete meanwhile wait.  The kernel copies the requests, each to the
- * slot of its position in the new ring.
- */
-static int srq_resize(struct virtio_roce_srq *srq, struct ibv_srq_attr *attr,
-		      int attr_mask)
-{
-	struct virtio_roce_create_srq_resp resp = {};
-	struct uvirtio_roce_modify_srq cmd = {
-		.drv_payload.resp = (uintptr_t)&resp,
-		.drv_payload.resp_len = sizeof(resp),
-	};
-	struct ibv_srq *ibsrq = &srq->vsrq.srq;
-	int err, remap = 0;
-
-	if (!(to_vctx(ibsrq->context)->device_caps & VIRTIO_IB_DEVICE_SRQ_RESIZE))
-		return EOPNOTSUPP;
-	if (!attr->max_wr || attr->max_wr > VQ_NUM_MAX)
-		return EINVAL;
-
-	vq_lock(&srq->vq);
-	if (attr->max_wr < srq_outstanding(srq))
-		err = EINVAL;
-	else
-		err = srq_add_cookies(srq, roundup_pow_of_two(attr->max_wr));
-	if (!err)
-		err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.ibv_cmd,
-					 sizeof(cmd));
-	/* There may be a new ring though the limit was refused. */
-	if (resp.srq.flags)
-		remap = virtio_roce_srq_remap(srq, ibsrq->context, &resp.srq);
-	vq_unlock(&srq->vq);
-	return err ? err : remap;
-}
-
 int virtio_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 			   int attr_mask)
 {
+	struct virtio_roce_context *ctx = to_vctx(ibsrq->context);
 	struct ibv_modify_srq cmd;
 
 	if (vq_is_parents(&to_vsrq(ibsrq)->vq))
 		return EFAULT;
-	if (attr_mask & IBV_SRQ_MAX_WR)
-		return srq_resize(to_vsrq(ibsrq), attr, attr_mask);
-	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+	if (!(attr_mask & IBV_SRQ_MAX_WR))
+		return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+	if (!(ctx->device_caps & VIRTIO_IB_DEVICE_SRQ_RESIZE))
+		return EOPNOTSUPP;
+	if (!attr->max_wr || attr->max_wr > VQ_NUM_MAX)
+		return EINVAL;
+	return virtio_roce_srq_resize(to_vsrq(ibsrq), attr, attr_mask);
 }
 
 int virtio_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
@@ -306,12 +254,11 @@ int virtio_roce_destroy_srq(struct ibv_srq *ibsrq)
 	if (err)
 		return err;
 	virtio_roce_vq_free(&srq->vq);
-	free(srq->free);
-	free(srq);
+	srq_free(srq);
 	return 0;
 }
 
-/* Context: lock of the ring held. */
+/* Returns EAGAIN while the SRQ is resized.  Context: lock of the ring held. */
 static int post_one(struct virtio_roce_srq *srq, const struct ibv_recv_wr *wr)
 {
 	struct ring *ring = &srq->vq.ring;
@@ -321,8 +268,8 @@ static int post_one(struct virtio_roce_srq *srq, const struct ibv_recv_wr *wr)
 	if (unlikely(num_sge > srq->max_sge))
 		return EINVAL;
 	/* One that is outstanding may be in its slot. */
-	if (unlikely(srq_outstanding(srq) >= ring->depth))
-		return ENOMEM;
+	if (unlikely(virtio_roce_srq_outstanding(srq) >= ring->depth))
+		return srq->resize.running ? EAGAIN : ENOMEM;
 
 	cookie = srq->free[--srq->num_free];
 	srq->vq.wr_ids[cookie] = wr->wr_id;
@@ -334,6 +281,14 @@ static int post_one(struct virtio_roce_srq *srq, const struct ibv_recv_wr *wr)
 	virtio_roce_copy_sges(slot->sg_list, wr->sg_list, num_sge);
 	ring_put(ring, ring_next_slot(ring));
 	return 0;
+}
+
+/* Context: lock of the ring held, which is released meanwhile. */
+static __attribute__((noinline)) void srq_wait(struct virtio_roce_srq *srq)
+{
+	vq_unlock(&srq->vq);
+	virtio_roce_resize_wait(&srq->resize);
+	vq_lock(&srq->vq);
 }
 
 int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
@@ -350,12 +305,17 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	}
 
 	vq_lock(&srq->vq);
-	for (; wr; wr = wr->next) {
+	while (wr) {
 		err = post_one(srq, wr);
 		if (unlikely(err)) {
+			if (err == EAGAIN) {
+				srq_wait(srq);
+				continue;
+			}
 			*bad_wr = wr;
 			break;
 		}
+		wr = wr->next;
 	}
 	if (srq->vq.ring.next != srq->vq.ring.shown)
 		ring_publish(&srq->vq.ring);

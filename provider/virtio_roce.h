@@ -133,6 +133,17 @@ struct virtio_roce_vq {
 	} part[VQ_PARTS];
 };
 
+/**
+ * struct virtio_roce_resize - the resize of a queue
+ * @mutex: held by a thread that resizes it; the lock of the queue is taken inside of it
+ * @running: a thread does, and the kernel has copied what is in the control block;
+ *	protected by the lock of the queue
+ */
+struct virtio_roce_resize {
+	pthread_mutex_t mutex;
+	bool running;
+};
+
 /* Buckets of a new CQ's table of work queues. */
 #define FEW_WQS		8
 
@@ -157,6 +168,7 @@ struct virtio_roce_vq {
  * @any: direct form: number of the last arming for any completion, counted from 1
  * @events: events that the application has taken; changed atomically, without the lock
  * @srqs: XRC SRQs that complete to it
+ * @resize: the mutex is taken inside of @qp_mutex
  */
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
@@ -174,6 +186,7 @@ struct virtio_roce_cq {
 	uint64_t any;
 	uint64_t events;
 	struct virtio_roce_srq *srqs;
+	struct virtio_roce_resize resize;
 };
 
 /**
@@ -186,6 +199,7 @@ struct virtio_roce_cq {
  * @cookies: number of cookies; more than the ring has slots once that has shrunk
  * @free: cookies that no request has
  * @num_free: number of them
+ * @resize: see there
  */
 struct virtio_roce_srq {
 	struct verbs_srq vsrq;
@@ -196,6 +210,7 @@ struct virtio_roce_srq {
 	uint32_t cookies;
 	uint32_t *free;
 	uint32_t num_free;
+	struct virtio_roce_resize resize;
 };
 
 /**
@@ -354,6 +369,15 @@ static inline bool qp_has_rq(const struct virtio_roce_qp *qp)
 	return !qp->srq && qp_has_sq(qp) && qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND;
 }
 
+/*
+ * Requests that were posted and are not complete, as far as was polled.  Context: lock of
+ * the SRQ held.
+ */
+static inline uint32_t virtio_roce_srq_outstanding(const struct virtio_roce_srq *srq)
+{
+	return srq->cookies - srq->num_free;
+}
+
 /* Write the elements of a request. */
 static inline void virtio_roce_copy_sges(struct virtio_rdma_sge *to,
 					 const struct ibv_sge *from, uint32_t n)
@@ -378,17 +402,21 @@ int virtio_roce_vq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 			      struct ibv_context *context,
 			      const struct virtio_roce_queue *info);
-int virtio_roce_cq_remap_direct(struct virtio_roce_cq *cq,
-				struct ibv_context *context,
-				const struct virtio_roce_queue *info);
+int virtio_roce_cq_map_ring(struct virtio_roce_vq *vq, struct ibv_context *context,
+			    const struct virtio_roce_queue *info);
+void virtio_roce_cq_exchange(struct virtio_roce_cq *cq, struct virtio_roce_vq *vq,
+			     const struct virtio_roce_queue *info);
 int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 			      struct ibv_context *context,
 			      const struct ibv_qp_cap *cap,
 			      const struct virtio_roce_create_qp_resp *resp);
 int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context,
 			uint32_t max_sge, const struct virtio_roce_queue *info);
-int virtio_roce_srq_remap(struct virtio_roce_srq *srq, struct ibv_context *context,
-			  const struct virtio_roce_queue *info);
+int virtio_roce_srq_map_ring(const struct virtio_roce_srq *srq, struct virtio_roce_vq *vq,
+			     struct ibv_context *context,
+			     const struct virtio_roce_queue *info);
+void virtio_roce_srq_exchange(struct virtio_roce_srq *srq, struct virtio_roce_vq *vq,
+			      const struct virtio_roce_queue *info);
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
@@ -482,6 +510,13 @@ int virtio_roce_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			      struct ibv_recv_wr **bad_wr);
 int virtio_roce_srq_start(struct virtio_roce_srq *srq);
 uint64_t virtio_roce_srq_complete(struct virtio_roce_srq *srq, uint32_t cookie);
+
+/* resize.c */
+
+void virtio_roce_resize_wait(struct virtio_roce_resize *resize);
+int virtio_roce_cq_resize(struct virtio_roce_cq *cq, int cqe);
+int virtio_roce_srq_resize(struct virtio_roce_srq *srq, struct ibv_srq_attr *attr,
+			   int attr_mask);
 
 /* xrc.c */
 

@@ -185,9 +185,16 @@ static int vq_map_part(struct virtio_roce_vq *vq, struct ibv_context *context,
 	return 0;
 }
 
-/* Map the pieces of a CQ in direct form; all of them, or none. */
-static int cq_map_pieces(struct virtio_roce_vq *vq, struct ibv_context *context,
-			 const struct virtio_roce_queue *info)
+/**
+ * virtio_roce_cq_map_ring() - map the pieces of a CQ in direct form
+ * @vq: gets the mappings: all of them, or none
+ * @context: device
+ * @info: what the kernel says about the ring
+ *
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_cq_map_ring(struct virtio_roce_vq *vq, struct ibv_context *context,
+			    const struct virtio_roce_queue *info)
 {
 	int err;
 
@@ -238,7 +245,7 @@ int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 	struct virtio_roce_vq *vq = &cq->vq;
 	int err;
 
-	err = cq_map_pieces(vq, context, info);
+	err = virtio_roce_cq_map_ring(vq, context, info);
 	if (err)
 		return err;
 	vq->ring = (struct ring){ .direct = true, .used = &nothing_used };
@@ -246,33 +253,33 @@ int virtio_roce_cq_map_direct(struct virtio_roce_cq *cq,
 	return 0;
 }
 
+/* Each gets the mappings of the other. */
+static void vq_exchange_parts(struct virtio_roce_vq *a, struct virtio_roce_vq *b)
+{
+	const unsigned int parts = a->parts;
+	struct virtio_roce_vq old;
+
+	memcpy(old.part, a->part, sizeof(old.part));
+	memcpy(a->part, b->part, sizeof(a->part));
+	a->parts = b->parts;
+	memcpy(b->part, old.part, sizeof(b->part));
+	b->parts = parts;
+}
+
 /**
- * virtio_roce_cq_remap_direct() - map the new queue of a CQ in direct form, and unmap
- *	the old one
+ * virtio_roce_cq_exchange() - go over to the new ring of a CQ in direct form
  * @cq: CQ
- * @context: device
- * @info: what the kernel says about the new queue
+ * @vq: mappings of the new ring, which become those of the old one
+ * @info: what the kernel says about the new ring
  *
  * Context: lock of the CQ held.  Other threads look without it whether the queue is
  * there and direct, so these two do not change in between.
- * Returns 0 or an errno value; then the old queue is still there.
  */
-int virtio_roce_cq_remap_direct(struct virtio_roce_cq *cq,
-				struct ibv_context *context,
-				const struct virtio_roce_queue *info)
+void virtio_roce_cq_exchange(struct virtio_roce_cq *cq, struct virtio_roce_vq *vq,
+			     const struct virtio_roce_queue *info)
 {
-	struct virtio_roce_vq old = { .parts = cq->vq.parts }, new = {};
-	int err;
-
-	err = cq_map_pieces(&new, context, info);
-	if (err)
-		return err;
-	memcpy(old.part, cq->vq.part, sizeof(old.part));
-	memcpy(cq->vq.part, new.part, sizeof(new.part));
-	cq->vq.parts = new.parts;
+	vq_exchange_parts(&cq->vq, vq);
 	cq_start_direct(cq, info);
-	virtio_roce_vq_unmap(&old);
-	return 0;
 }
 
 /* Map the doorbell page of the context, unless it is.  Context: qp_mutex held. */
@@ -356,13 +363,22 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 	return 0;
 }
 
-/* Map the ring and the control block of an SRQ. */
-static int srq_map_piece(struct virtio_roce_vq *vq, struct ibv_context *context,
-			 uint32_t max_sge, const struct virtio_roce_queue *info)
+/**
+ * virtio_roce_srq_map_ring() - map the ring and the control block of an SRQ
+ * @srq: SRQ, with the number of elements of its requests
+ * @vq: gets the mapping
+ * @context: device
+ * @info: what the kernel says about the ring
+ *
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_srq_map_ring(const struct virtio_roce_srq *srq, struct virtio_roce_vq *vq,
+			     struct ibv_context *context,
+			     const struct virtio_roce_queue *info)
 {
 	if (!vq_is_sane_direct(info, VQ_NUM_MAX,
 			       offsetof(struct virtio_rdma_rwqe,
-					sg_list[max_sge])) ||
+					sg_list[srq->max_sge])) ||
 	    info->control_offset != info->slots_offset ||
 	    info->control_len != info->slots_len)
 		return vq_unusable(context);
@@ -387,7 +403,8 @@ int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context
 	char *base;
 	int err;
 
-	err = srq_map_piece(vq, context, max_sge, info);
+	srq->max_sge = max_sge;
+	err = virtio_roce_srq_map_ring(srq, vq, context, info);
 	if (err)
 		return err;
 	base = vq->part[VQ_SLOTS].addr;
@@ -402,38 +419,25 @@ int virtio_roce_srq_map(struct virtio_roce_srq *srq, struct ibv_context *context
 }
 
 /**
- * virtio_roce_srq_remap() - map the new ring of an SRQ, and unmap the old one
+ * virtio_roce_srq_exchange() - go over to the new ring of an SRQ
  * @srq: SRQ
- * @context: device
+ * @vq: mapping of the new ring, which becomes that of the old one
  * @info: what the kernel says about the new ring, where requests are at their positions
  *
- * Context: lock of the SRQ held.
- * Returns 0 or an errno value; then nothing can be posted any more, because the device
- * does not look at the old ring.
+ * Context: lock of the SRQ held.  The caller sets the depth.
  */
-int virtio_roce_srq_remap(struct virtio_roce_srq *srq, struct ibv_context *context,
-			  const struct virtio_roce_queue *info)
+void virtio_roce_srq_exchange(struct virtio_roce_srq *srq, struct virtio_roce_vq *vq,
+			      const struct virtio_roce_queue *info)
 {
-	struct virtio_roce_vq *vq = &srq->vq, old = { .parts = vq->parts }, new = {};
 	struct virtio_rdma_srq_control *control;
+	struct ring *ring = &srq->vq.ring;
 	char *base;
-	int err;
 
-	err = srq_map_piece(&new, context, srq->max_sge, info);
-	if (err) {
-		vq->ring.depth = 0;
-		return err;
-	}
-	memcpy(old.part, vq->part, sizeof(old.part));
-	memcpy(vq->part, new.part, sizeof(new.part));
-	vq->parts = new.parts;
-	base = vq->part[VQ_SLOTS].addr;
+	vq_exchange_parts(&srq->vq, vq);
+	base = srq->vq.part[VQ_SLOTS].addr;
 	control = (void *)(base + info->control_pos);
-	vq->ring.slots = base + info->slots_pos;
-	vq->ring.depth = info->depth;
-	vq->ring.producer = (__force uint32_t *)&control->producer;
-	virtio_roce_vq_unmap(&old);
-	return 0;
+	ring->slots = base + info->slots_pos;
+	ring->producer = (__force uint32_t *)&control->producer;
 }
 
 /* Is the receive queue of a QP in the same mapping as its send queue? */

@@ -68,6 +68,7 @@ int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
 	assert_int_equal(cmd_size, sizeof(*c));
 	assert_int_equal(c->drv_payload.resp_len, sizeof(*resp));
 	resp = (void *)(uintptr_t)c->drv_payload.resp;
+	fake_resizing(false);
 	while (depth < attr->max_wr)
 		depth *= 2;
 	if (depth == old.depth)
@@ -77,6 +78,7 @@ int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
 		memcpy(fake_srq.ring + pos % depth * 64, old.ring + pos % old.depth * 64, 64);
 	fake_srq.control->producer = htole32(producer);
 	memset(old.ring, 0xff, 64 * old.depth);
+	fake_resizing(true);
 	return fake_srq.fail_late;
 }
 
@@ -395,6 +397,52 @@ static void srq_resizes(void **state)
 	bed_down(&bed);
 }
 
+/* An SRQ that is resized, and a thread that posts to it. */
+static struct bed busy;
+static struct helper busy_helper;
+static uint32_t busy_names[2];
+
+static void post_one_more(void)
+{
+	assert_int_equal(post(&busy, 100), 0);
+}
+
+/*
+ * While the command runs requests complete, and threads that poll do not spin.  The kernel
+ * has copied the requests, so one that is posted waits for the new ring.
+ */
+static void use_meanwhile(bool done)
+{
+	assert_int_equal(__atomic_load_n(&busy.srq->vq.lock, __ATOMIC_RELAXED), 0);
+	complete(busy_names[done]);
+	expect(&busy, done);
+	if (done)
+		helper_start(&busy_helper, post_one_more);
+}
+
+static void srq_resized_from_threads(void **state)
+{
+	uint32_t i;
+
+	busy = bed_up();
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_SRQ_RESIZE;
+	for (i = 0; i < 5; i++)
+		assert_int_equal(post(&busy, i), 0);
+	busy_names[0] = cookie(0);
+	busy_names[1] = cookie(1);
+	fake.at_resize = use_meanwhile;
+	assert_int_equal(resize(&busy, 32), 0);
+	fake.at_resize = NULL;
+	helper_join(&busy_helper);
+	assert_int_equal(le32toh(fake_srq.control->producer), 6);
+	assert_int_equal(le64toh(slot(5)->sg_list[0].addr), 0x2000 + 100);
+	for (i = 2; i < 6; i++) {
+		complete(cookie(i));
+		expect(&busy, i < 5 ? i : 100);
+	}
+	bed_down(&busy);
+}
+
 /* The SRQ goes on as it was. */
 static void srq_resize_refused(void **state)
 {
@@ -527,6 +575,7 @@ int run_srq_tests(void)
 		TEST_DIRECT(srq_request),
 		TEST_DIRECT(srq_out_of_order),
 		TEST_DIRECT(srq_resizes),
+		TEST_DIRECT(srq_resized_from_threads),
 		TEST_DIRECT(srq_resize_refused),
 		TEST_DIRECT(srq_resized_and_failed),
 		TEST_DIRECT(srq_one_under_way),

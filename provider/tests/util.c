@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "util.h"
@@ -252,6 +253,13 @@ out:
 	return 0;
 }
 
+/* A command that resizes runs. */
+void fake_resizing(bool done)
+{
+	if (fake.at_resize)
+		fake.at_resize(done);
+}
+
 /* As the kernel and the device do together, unless the CQ is large enough. */
 static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t cqe)
 {
@@ -268,7 +276,8 @@ static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t
 	fake_direct_cq(&resp->cq);
 	fake.depth = depth;
 	to = (void *)fake.cq.slots;
-	resp->unread = tail - le32toh(control->consumer);
+	resp->unread = tail - le32toh(__atomic_load_n((uint32_t *)&control->consumer,
+						      __ATOMIC_ACQUIRE));
 	assert_in_range(resp->unread, 0, old);
 	for (i = 0; i < resp->unread; i++) {
 		to[i] = from[(tail - resp->unread + i) & (old - 1)];
@@ -277,6 +286,7 @@ static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t
 	fake.cq_control->arm = control->arm;
 	fake.cq_tail = resp->unread;
 	fake.told = told;
+	resp->unread -= fake.unread_less;
 	control->device = htole32(1);
 }
 
@@ -294,7 +304,9 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
 		r = container_of(resp, struct uvirtio_roce_resize_cq_resp, ibv_resp);
 		assert_int_equal(resp_size, sizeof(*r));
+		fake_resizing(false);
 		fake_direct_resize(&r->drv_payload, cqe);
+		fake_resizing(true);
 	} else {
 		assert_int_equal(resp_size, sizeof(*resp));
 	}
@@ -627,6 +639,56 @@ void fake_share_mappings(struct fake_vq *fake_vq, struct virtio_roce_vq *vq)
 	fake_vq->slots = vq->part[VQ_SLOTS].addr;
 	fake_vq->avail = vq->part[VQ_AVAIL].addr;
 	fake_vq->used = vq->part[VQ_USED].addr;
+}
+
+/* Another thread */
+
+static void *helper_thread(void *arg)
+{
+	struct helper *helper = arg;
+
+	__atomic_store_n(&helper->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	helper->body();
+	__atomic_store_n(&helper->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static bool helper_sleeps(const struct helper *helper)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+		 __atomic_load_n(&helper->tid, __ATOMIC_ACQUIRE));
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'S';
+}
+
+/**
+ * helper_start() - let another thread do something, until it waits or has done it
+ * @helper: to be filled in; belongs to the caller until helper_join()
+ * @body: what it does
+ */
+void helper_start(struct helper *helper, void (*body)(void))
+{
+	*helper = (struct helper){ .body = body };
+	assert_int_equal(pthread_create(&helper->thread, NULL, helper_thread, helper),
+			 0);
+	while (!__atomic_load_n(&helper->tid, __ATOMIC_ACQUIRE) ||
+	       (!helper_sleeps(helper) &&
+		!__atomic_load_n(&helper->done, __ATOMIC_ACQUIRE)))
+		sched_yield();
+}
+
+/** helper_join() - wait until that thread is done */
+void helper_join(struct helper *helper)
+{
+	assert_int_equal(pthread_join(helper->thread, NULL), 0);
 }
 
 /* Mappings of this process */

@@ -85,6 +85,8 @@ struct fake_vq {
  * @at_destroy: called once, by the next command that destroys an object, when it has
  *	destroyed it and waits until its events are acknowledged
  * @maps_at_destroy: mappings at the time of the last command that destroyed
+ * @at_resize: called by a command that resizes a CQ or an SRQ, before and after it does so
+ * @unread_less: so many fewer than there are it says are unread
  */
 struct fake {
 	struct ibv_device device;
@@ -123,9 +125,28 @@ struct fake {
 	bool in_group;
 	void (*at_destroy)(void);
 	unsigned int maps_at_destroy;
+	void (*at_resize)(bool done);
+	uint32_t unread_less;
 };
 
 extern struct fake fake;
+
+/**
+ * struct helper - another thread
+ * @thread: thread
+ * @body: what it does
+ * @tid: its number, 0 before it runs
+ * @done: it has done it
+ */
+struct helper {
+	pthread_t thread;
+	void (*body)(void);
+	pid_t tid;
+	bool done;
+};
+
+void helper_start(struct helper *helper, void (*body)(void));
+void helper_join(struct helper *helper);
 
 int fake_setup(void **state);
 int fake_setup_direct(void **state);
@@ -157,12 +178,14 @@ bool is_writable(const void *addr);
 bool fake_direct_complete(const struct virtio_rdma_cqe *cqe);
 
 void fake_destroyed(void);
+void fake_resizing(bool done);
 
 int run_cq_tests(void);
 int run_destroy_tests(void);
 int run_direct_tests(void);
 int run_foreign_tests(void);
 int run_post_tests(void);
+int run_resize_tests(void);
 int run_srq_tests(void);
 int run_vq_tests(void);
 int run_xrc_tests(void);

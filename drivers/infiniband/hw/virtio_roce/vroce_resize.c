@@ -2,11 +2,11 @@
 /*
  * Another ring, and another control block, for a direct CQ of a process.
  *
- * The process holds back its threads that poll and arm, and has stored how many
- * completions it took.  The device goes over to the new memory at once, and leaves its
- * first slots to us: we copy what is unread.  The process learns from the answer where
- * the new memory is.  The old pages stay as long as they are mapped; to whoever still
- * polls there, the CQ is in error.
+ * The process holds back its threads that arm.  The device goes over to the new memory at
+ * once, and leaves its first slots to us: we copy what was unread when it looked.  The
+ * process learns from the answer where the new memory is.  It may poll the old ring until
+ * then, and skips what it has taken.  The old pages stay as long as they are mapped; what
+ * is there says then that the CQ is in error.
  *
  * A process that does not keep to this, or lies about what it took, harms this CQ alone.
  */
