@@ -434,6 +434,13 @@ static void loop_wake(struct loop *loop)
 		poller->wake(poller->arg);
 }
 
+void loop_rouse(struct loop *loop)
+{
+	if (!loop->awake)
+		loop_wake(loop);
+	loop->worked = loop->now;
+}
+
 /* Goes to sleep unless there is work after all. */
 static void loop_sleep(struct loop *loop)
 {

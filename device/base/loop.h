@@ -83,6 +83,9 @@ int loop_run(struct loop *loop);
 /** loop_stop() - make loop_run() return after the present round */
 void loop_stop(struct loop *loop);
 
+/** loop_rouse() - wake up: the pollers look for work once, at least, without an event */
+void loop_rouse(struct loop *loop);
+
 /** loop_now() - time of this round in ns, without pauses of the process */
 uint64_t loop_now(const struct loop *loop);
 

@@ -138,6 +138,22 @@ void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t ma
 	*value = state_bounded(st, field, le64toh(le), max);
 }
 
+void state_text(struct state *st, const char *field, char *text, size_t size)
+{
+	uint32_t i, n = st->loading ? 0 : strlen(text);
+
+	state_count(st, field, &n, size - 1, 1);
+	state_bytes(st, field, text, n);
+	if (!st->loading)
+		return;
+	text[n] = '\0';
+	for (i = 0; i < n; i++)
+		if ((uint8_t)text[i] < ' ' || text[i] == 0x7f)
+			break;
+	if (!state_need(st, i == n, field, "a character that is none of a name"))
+		text[0] = '\0';
+}
+
 void state_same(struct state *st, const char *field, uint32_t value)
 {
 	uint32_t other = value;

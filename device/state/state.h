@@ -65,11 +65,14 @@ _Static_assert(sizeof(struct state_header) == 24, "a header has another size");
 _Static_assert(sizeof(struct state_section_header) == 32,
 	       "the header of a section has another size");
 
+struct state_fds;
+
 /**
  * struct state - a state that is being written or read
  * @loading:	it is read
  * @handed_over: reading: it comes from a process in whose place this one is; set by the
  *		caller.  Then the order counts in which guests claimed addresses
+ * @fds:	descriptors that belong to it, or NULL; set by the caller
  * @failed:	@why says why nothing more is written or read; fields that are read are zero
  * @data:	its bytes
  * @size:	how many there are, or there is room for
@@ -82,6 +85,7 @@ _Static_assert(sizeof(struct state_section_header) == 32,
 struct state {
 	bool loading;
 	bool handed_over;
+	struct state_fds *fds;
 	bool failed;
 	uint8_t *data;
 	size_t size;
@@ -177,6 +181,15 @@ void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t ma
 
 /** state_u64() - a field of eight bytes, @max at most */
 void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max);
+
+/**
+ * state_text() - a field of characters, without the zero that ends them in memory
+ * @st:		state
+ * @field:	name
+ * @text:	characters; when reading, those of a log or a path without a control character
+ * @size:	room there, with the zero
+ */
+void state_text(struct state *st, const char *field, char *text, size_t size);
 
 /** state_same() - a field of four bytes, which must be as it is here */
 void state_same(struct state *st, const char *field, uint32_t value);

@@ -381,6 +381,24 @@ static void test_poller_without_event(void **state)
 	assert_in_range(worker.polls, 0, 1);
 }
 
+/* Work is found for which no event comes, and the poller asks for doorbells again. */
+static void test_poller_is_roused(void **state)
+{
+	struct worker worker = { .work = 3 };
+	struct loop_timer end = { .fn = stop };
+
+	worker_add(&worker);
+	loop_rouse(loop);
+	assert_int_equal(worker.wakes, 1);
+	loop_rouse(loop);
+	assert_int_equal(worker.wakes, 1);
+	loop_timer_set(loop, &end, 2 * MS);
+	loop_run(loop);
+	assert_int_equal(worker.work, 0);
+	assert_int_not_equal(worker.sleeps, 0);
+	loop_poller_del(loop, &worker.poller);
+}
+
 static void test_poller_works_then_sleeps(void **state)
 {
 	struct worker worker = { .work = 100 };
@@ -797,6 +815,7 @@ int main(void)
 		TEST(test_fd_del_while_pending),
 		TEST(test_fd_bad),
 		TEST(test_poller_without_event),
+		TEST(test_poller_is_roused),
 		TEST(test_poller_works_then_sleeps),
 		TEST(test_poller_late_work),
 		cmocka_unit_test_setup_teardown(test_poll_window_of_zero,
