@@ -98,7 +98,7 @@ static bool vu_mem_is_lost(const struct vhost_user *vu)
 	return vu->mem && vu->mem->lost;
 }
 
-static void vu_disconnect(struct vhost_user *vu, int err)
+void vu_disconnect(struct vhost_user *vu, int err)
 {
 	struct vu_vring *vr;
 

@@ -49,6 +49,7 @@ static bool vu_region_step(struct chore *chore)
 void vu_region_free(struct vu_region *region)
 {
 	mem_guard_del(&region->guard);
+	close(region->fd);
 	chore_debt_add(region->dead, region->map_len);
 	region->chore.step = vu_region_step;
 	if (region->part && region->map_len > region->part)
@@ -140,10 +141,18 @@ static int vu_region_map(struct vu_region *region,
 	region->guest_addr = from->guest_addr;
 	region->size = from->size;
 	region->map_len = (skip + from->size + align - 1) / align * align;
+	region->offset = from->offset;
+	region->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (region->fd < 0)
+		return -errno;
 	region->map = mmap(NULL, region->map_len, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_NORESERVE, fd, from->offset - skip);
-	if (region->map == MAP_FAILED)
-		return -errno;
+	if (region->map == MAP_FAILED) {
+		int err = errno;
+
+		close(region->fd);
+		return -err;
+	}
 	region->host = (uint8_t *)region->map + skip;
 	region->sealed = fd_is_sealed(fd);
 	madvise(region->map, region->map_len, MADV_DONTDUMP);

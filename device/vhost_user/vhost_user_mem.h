@@ -25,6 +25,8 @@
  * @map_len:	what munmap() wants
  * @part:	so much of it is unmapped at a time, 0 for all of it
  * @sealed:	its file cannot shrink
+ * @fd:		its file, kept for a process that takes the guest over
+ * @offset:	of it there
  * @guard:	of @map
  * @chore:	unmaps it
  * @loop:	that does the chore
@@ -39,6 +41,8 @@ struct vu_region {
 	size_t map_len;
 	size_t part;
 	bool sealed;
+	int fd;
+	uint64_t offset;
 	struct mem_guard guard;
 	struct chore chore;
 	struct loop *loop;
@@ -80,7 +84,7 @@ struct vu_mem *vu_mem_new(struct loop *loop, struct chore_debt *dead, int conn);
  * vu_mem_add() - map a region of the guest's memory
  * @mem:	table, whose @map changes
  * @from:	description
- * @fd:		its file; not kept
+ * @fd:		its file, which stays the caller's
  *
  * Return: 0, -EINVAL if it wraps around, is not in its file or overlaps another one,
  *	   -ENOSPC if there are too many, or another -errno.

@@ -17,6 +17,12 @@
 #include "vhost_user/vhost_user_mem.h"
 #include "vhost_user/vhost_user_msg.h"
 
+/* The ones that the front-end has. */
+#define VU_PROTOCOL_FEATURES \
+	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
+	 VU_PROTOCOL_F_BACKEND_REQ | VU_PROTOCOL_F_CONFIG | \
+	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS)
+
 /**
  * struct vu_vring - a queue
  * @vq:		as the device sees it
@@ -136,6 +142,13 @@ struct vu_rings {
  */
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
 		  uint16_t num, struct vu_rings *rings);
+
+/**
+ * vu_disconnect() - end the connection, forget the guest, close all that came by it
+ * @vu:		front-end with a connection
+ * @err:	why, 0 if the other side has ended it
+ */
+void vu_disconnect(struct vhost_user *vu, int err);
 
 /** vu_vring_init() - make queue @index as it is without a connection */
 void vu_vring_init(struct vhost_user *vu, unsigned int index);

@@ -10,11 +10,6 @@
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
-#define VU_PROTOCOL_FEATURES \
-	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
-	 VU_PROTOCOL_F_BACKEND_REQ | VU_PROTOCOL_F_CONFIG | \
-	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS)
-
 static int vu_get_features(struct vhost_user *vu, struct vu_msg *msg)
 {
 	vu_msg_reply_u64(msg, vu->ops->features(vu->dev) |

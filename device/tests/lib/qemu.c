@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -347,6 +350,54 @@ int qemu_teardown(void **state)
 	assert_int_equal(guest_fds(), fds_before);
 	assert_int_equal(dev.starts, dev.stops);
 	return 0;
+}
+
+/* Where the front-end listens, once it was saved. */
+static char path[64];
+
+static void front_end_section(struct state *st, void *arg)
+{
+	vhost_user_io(st, vu, path);
+}
+
+static const struct state_section front_end[] = {
+	{ "front-end", 1, 0, front_end_section },
+};
+
+void qemu_save(struct state *st, struct state_fds *fds)
+{
+	uint32_t i;
+
+	snprintf(path, sizeof(path), "/tmp/test_vhost.%d", getpid());
+	if (vu->listen.fd < 0)
+		assert_int_equal(vhost_user_listen(vu, path), 0);
+	*fds = (struct state_fds) {};
+	state_write(st);
+	st->fds = fds;
+	assert_true(state_sections(st, front_end, 1, NULL));
+	assert_true(state_written(st));
+	for (i = 0; i < fds->n; i++)
+		fds->fd[i] = fcntl(fds->fd[i], F_DUPFD_CLOEXEC, 0);
+}
+
+const char *qemu_load(const struct state *out, struct state_fds *fds)
+{
+	static struct state in;
+	/* In a heap block of its size, so that reading past it is caught. */
+	uint8_t *copy = malloc(out->at);
+
+	vhost_user_free(vu);
+	assert_int_equal(dev.starts, dev.stops);
+	memset(&dev, 0, sizeof(dev));
+	vu = vhost_user_new(loop, "test", &device_ops, &dev, QUEUES);
+	memcpy(copy, out->data, out->at);
+	if (state_read(&in, copy, out->at)) {
+		in.fds = fds;
+		state_sections(&in, front_end, 1, NULL);
+	}
+	state_fds_close(fds);
+	free(copy);
+	return in.why;
 }
 
 uint64_t event_count(int fd)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/guest.h"
+#include "vhost_user/vhost_user_image.h"
 #include "vhost_user/vhost_user_priv.h"
 
 #define NUM		16
@@ -164,6 +165,22 @@ int qemu_setup(void **state);
 
 /** qemu_teardown() - for cmocka: the end of it; no descriptor may be left */
 int qemu_teardown(void **state);
+
+/**
+ * qemu_save() - save the front-end
+ * @st:		set to its state
+ * @fds:	set to copies of its descriptors, as another process gets them
+ */
+void qemu_save(struct state *st, struct state_fds *fds);
+
+/**
+ * qemu_load() - end the front-end, and load a state into another one in its place
+ * @out:	state
+ * @fds:	its descriptors; those that are left are closed
+ *
+ * Return: why that failed, or an empty text.
+ */
+const char *qemu_load(const struct state *out, struct state_fds *fds);
 
 /** event_count() - what an eventfd holds */
 uint64_t event_count(int fd);
