@@ -40,6 +40,7 @@
 #include "virtio/mem.h"
 
 #define STREAM_PEERS_MAX	64
+#define STREAM_PEER_SIZE	12u	/* of a state */
 #define STREAM_RETRY_NS		(500 * 1000000ULL)
 
 /* QEMU sends no longer ones. */
@@ -426,11 +427,113 @@ static void stream_free(struct uplink *uplink)
 	free(stream);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Saving and loading                                                        */
+/* ------------------------------------------------------------------------- */
+
+static void peer_save(struct stream_peer *peer, struct state *st)
+{
+	uint32_t rx = peer->rx_len, tx = peer->tx_len;
+	struct iovec iov[2];
+	unsigned int i, n;
+
+	state_fd(st, "connection", &peer->lfd.fd);
+	state_u32(st, "received", &rx, UINT32_MAX);
+	state_bytes(st, "received", peer->rx, rx);
+	state_u32(st, "unsent", &tx, UINT32_MAX);
+	n = peer_tx_iov(peer, 0, tx, iov);
+	for (i = 0; i < n; i++)
+		state_bytes(st, "unsent", iov[i].iov_base, iov[i].iov_len);
+}
+
+static void stream_save(struct uplink *uplink, struct state *st)
+{
+	struct stream *stream = (struct stream *)uplink;
+	uint32_t peers = uplink->stats.peers;
+	struct stream_peer *peer;
+
+	state_bool(st, "once", &stream->once);
+	state_u32(st, "peers", &peers, STREAM_PEERS_MAX);
+	LIST_FOREACH(peer, &stream->peers, entry)
+		peer_save(peer, st);
+}
+
+/* The bytes that a peer has sent are less than a frame. */
+static void peer_load(struct stream *stream, struct state *st)
+{
+	struct stream_peer *peer;
+	uint32_t n;
+	int fd;
+
+	state_fd_need(st, "connection", &fd);
+	state_need(st, fd >= 0 && uds_is_connected(fd), "connection", "not a connected socket");
+	if (st->failed) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	if (peer_new(stream, fd)) {
+		state_refuse(st, "connection", "refused");
+		return;
+	}
+	peer = LIST_FIRST(&stream->peers);
+	state_count(st, "received", &n, sizeof(uint32_t) + STREAM_FRAME_MAX - 1, 1);
+	state_bytes(st, "received", peer->rx, n);
+	peer->rx_len = n;
+	state_count(st, "unsent", &n, STREAM_TX_SIZE, 1);
+	state_bytes(st, "unsent", peer->tx, n);
+	peer->tx_len = n;
+	peer_set_blocked(peer, n);
+}
+
+static void stream_load_peers(struct stream *stream, struct state *st)
+{
+	const bool listens = stream->listener.fd >= 0;
+	uint32_t i, peers;
+
+	state_bool(st, "once", &stream->once);
+	state_count(st, "peers", &peers, listens ? STREAM_PEERS_MAX : 1, STREAM_PEER_SIZE);
+	for (i = 0; i < peers && !st->failed; i++)
+		peer_load(stream, st);
+	if (!listens && !peers && !stream->once)
+		loop_timer_set(stream->uplink.env.loop, &stream->retry, STREAM_RETRY_NS);
+}
+
+/* If it fails the name of the socket stays, because another process listens there. */
+static struct uplink *stream_load(const struct uplink_env *env, const char *path, int fd,
+				  struct state *st)
+{
+	struct stream *stream = stream_new(env, path);
+
+	if (!stream)
+		goto err_close;
+	stream->listener.fn = stream_accept;
+	stream->listener.arg = stream;
+	stream->listener.fd = fd;
+	if (fd >= 0 && loop_fd_add(env->loop, &stream->listener, EPOLLIN)) {
+		free(stream);
+		goto err_close;
+	}
+	stream_load_peers(stream, st);
+	if (!st->failed)
+		return &stream->uplink;
+	*stream->path = 0;
+	stream_free(&stream->uplink);
+	return NULL;
+
+err_close:
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
 const struct uplink_ops uplink_listen_ops = {
 	.scheme = "unix",
 	.needs = UPLINK_SOCKET,
 	.open = stream_open_listen,
 	.free = stream_free,
+	.save = stream_save,
+	.load = stream_load,
 };
 
 const struct uplink_ops uplink_connect_ops = {
@@ -438,4 +541,6 @@ const struct uplink_ops uplink_connect_ops = {
 	.needs = UPLINK_SOCKET | UPLINK_CONNECTS,
 	.open = stream_open_connect,
 	.free = stream_free,
+	.save = stream_save,
+	.load = stream_load,
 };

@@ -40,8 +40,10 @@ static struct uplink *uplink_new(const struct uplink_env *env,
 {
 	struct uplink *uplink = ops->open(env, text + strlen(ops->scheme) + 1, fd);
 
-	if (uplink)
-		uplink->ops = ops;
+	if (!uplink)
+		return NULL;
+	uplink->ops = ops;
+	uplink->fd = ops->needs & UPLINK_CONNECTS ? -1 : fd;
 	return uplink;
 }
 
@@ -72,6 +74,59 @@ struct uplink *uplink_take(const struct uplink_env *env, const char *text, int f
 	close(fd);
 	errno = EINVAL;
 	return NULL;
+}
+
+static void stats_io(struct state *st, struct uplink_stats *stats)
+{
+	state_u64(st, "tx_dropped", &stats->tx_dropped, UINT64_MAX);
+	state_u64(st, "rx_dropped", &stats->rx_dropped, UINT64_MAX);
+}
+
+void uplink_save(struct uplink *uplink, struct state *st)
+{
+	state_fd(st, "descriptor", &uplink->fd);
+	stats_io(st, &uplink->stats);
+	if (uplink->ops->save)
+		uplink->ops->save(uplink, st);
+}
+
+/* An uplink that connects has no descriptor of its own. */
+static bool descriptor_fits(const struct uplink_ops *ops, const char *text, int fd)
+{
+	if (!ops)
+		return false;
+	if (ops->needs & UPLINK_CONNECTS)
+		return fd < 0;
+	return fd >= 0 && uplink_descriptor_fits(text, fd);
+}
+
+struct uplink *uplink_load(const struct uplink_env *env, const char *text, struct state *st)
+{
+	const struct uplink_ops *ops = uplink_kind(text);
+	struct uplink_stats stats = {};
+	struct uplink *uplink = NULL;
+	const char *arg;
+	int fd = -1;
+
+	state_fd(st, "descriptor", &fd);
+	stats_io(st, &stats);
+	state_need(st, descriptor_fits(ops, text, fd), "descriptor", "of another kind");
+	if (st->failed) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	arg = text + strlen(ops->scheme) + 1;
+	uplink = ops->load ? ops->load(env, arg, fd, st) : ops->open(env, arg, fd);
+	if (!uplink) {
+		state_refuse(st, "descriptor", "%s", strerror(errno));
+		return NULL;
+	}
+	uplink->ops = ops;
+	uplink->fd = fd;
+	uplink->stats.tx_dropped = stats.tx_dropped;
+	uplink->stats.rx_dropped = stats.rx_dropped;
+	return uplink;
 }
 
 void uplink_free(struct uplink *uplink)

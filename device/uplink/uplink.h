@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "ether/switch.h"
+#include "state/state_fds.h"
 
 struct uplink;
 struct uplink_ops;
@@ -41,11 +42,13 @@ struct uplink_stats {
  * struct uplink - an uplink; the kinds embed it
  * @ops:	its kind
  * @env:	what it is connected to
+ * @fd:		its descriptor, of an interface or a socket that listens, or -1
  * @stats:	counters
  */
 struct uplink {
 	const struct uplink_ops *ops;
 	struct uplink_env env;
+	int fd;
 	struct uplink_stats stats;
 };
 
@@ -70,12 +73,18 @@ enum uplink_need {
  *		takes over, or -1 with %UPLINK_CONNECTS.  Returns NULL with errno set
  *		after it has said why
  * @free:	end it
+ * @save:	write what there is of it beside its descriptor, or NULL
+ * @load:	make one by that, likewise; @open does it without.  Returns NULL after
+ *		state_refuse()
  */
 struct uplink_ops {
 	const char *scheme;
 	unsigned int needs;
 	struct uplink *(*open)(const struct uplink_env *env, const char *arg, int fd);
 	void (*free)(struct uplink *uplink);
+	void (*save)(struct uplink *uplink, struct state *st);
+	struct uplink *(*load)(const struct uplink_env *env, const char *arg, int fd,
+			       struct state *st);
 };
 
 extern const struct uplink_ops uplink_listen_ops;
@@ -103,6 +112,24 @@ struct uplink *uplink_open(const struct uplink_env *env, const char *text);
  * Return: the uplink, or NULL with errno set after an error was printed.
  */
 struct uplink *uplink_take(const struct uplink_env *env, const char *text, int fd);
+
+/** UPLINK_STATE_SIZE - least bytes of an uplink in a state */
+#define UPLINK_STATE_SIZE	20u
+
+/** uplink_save() - write an uplink to a state with descriptors */
+void uplink_save(struct uplink *uplink, struct state *st);
+
+/**
+ * uplink_load() - make an uplink by a state with descriptors
+ * @env:	copied
+ * @text:	as for uplink_open()
+ * @st:		state
+ *
+ * Return: the uplink, or NULL after state_refuse().  Then nothing has changed for a process
+ *	   that goes on with the same descriptors.
+ */
+struct uplink *uplink_load(const struct uplink_env *env, const char *text,
+			   struct state *st);
 
 /** uplink_free() - disconnect an uplink from the switch and end it */
 void uplink_free(struct uplink *uplink);

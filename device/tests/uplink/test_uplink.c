@@ -348,6 +348,114 @@ static void test_connect(void **state)
 	switch_free(other);
 }
 
+static void uplink_section(struct state *st, void *arg)
+{
+	const struct uplink_env env = { .loop = loop, .sw = sw };
+
+	if (st->loading)
+		uplink = uplink_load(&env, arg, st);
+	else
+		uplink_save(uplink, st);
+}
+
+static const struct state_section uplink_table[] = { { "uplink", 1, 0, uplink_section } };
+
+/* The descriptors are copies, as another process gets them. */
+static void hand_save(struct state *st, struct state_fds *fds)
+{
+	uint32_t i;
+
+	*fds = (struct state_fds) {};
+	state_write(st);
+	st->fds = fds;
+	assert_true(state_sections(st, uplink_table, 1, text));
+	assert_true(state_written(st));
+	for (i = 0; i < fds->n; i++)
+		fds->fd[i] = fcntl(fds->fd[i], F_DUPFD_CLOEXEC, 0);
+}
+
+/* Ends the uplink; returns why another one does not go on with its state. */
+static const char *hand_load(const struct state *out, struct state_fds *fds,
+			     const char *as)
+{
+	static struct state in;
+
+	uplink_free(uplink);
+	assert_true(state_read(&in, out->data, out->at));
+	in.fds = fds;
+	state_sections(&in, uplink_table, 1, (void *)as);
+	state_fds_close(fds);
+	return in.why;
+}
+
+/* Half of a frame has come, and frames wait that the peer has not read. */
+static void test_handed_over(void **state)
+{
+	const uint32_t be = htobe32(60);
+	uint8_t data[4 + 60] = {};
+	struct state_fds fds;
+	int fd = join();
+	uint32_t next = 0, i;
+	struct state st;
+	uint64_t lost;
+
+	memcpy(data, &be, sizeof(be));
+	memset(data + 4, 0xff, 6);
+	data[63] = 77;
+	assert_int_equal(send(fd, data, 21, 0), 21);
+	for (i = 0; i < 2000; i++)
+		send_here(1500, i);
+	run_idle(loop);
+	lost = uplink->stats.tx_dropped;
+	assert_int_not_equal(lost, 0);
+	hand_save(&st, &fds);
+	assert_string_equal(hand_load(&st, &fds, text), "");
+	state_free(&st);
+
+	assert_int_equal(uplink->stats.tx_dropped, lost);
+	assert_int_equal(uplink->stats.peers, 1);
+	assert_int_equal(send(fd, data + 21, 43, 0), 43);
+	run_idle(loop);
+	assert_int_equal(frames, 1);
+	assert_int_equal(last[59], 77);
+	assert_int_equal(peer_drain(fd, &next), 2000 - lost);
+	assert_true(uds_is_listening(uplink->fd));
+	close(fd);
+}
+
+static void test_handed_over_refused(void **state)
+{
+	char connect[80];
+	struct state_fds fds;
+	struct state st;
+	int fd = join();
+
+	snprintf(connect, sizeof(connect), "connect:%s", path);
+	hand_save(&st, &fds);
+	assert_string_equal(hand_load(&st, &fds, connect),
+			    "section uplink, descriptor: of another kind");
+	assert_null(uplink);
+	state_free(&st);
+	close(fd);
+}
+
+static void test_handed_over_bad_peer(void **state)
+{
+	struct state_fds fds;
+	struct state st;
+	int fd = join();
+
+	/* The peer's descriptor is the listening one. */
+	hand_save(&st, &fds);
+	close(fds.fd[1]);
+	fds.fd[1] = fcntl(fds.fd[0], F_DUPFD_CLOEXEC, 0);
+	assert_string_equal(hand_load(&st, &fds, text),
+			    "section uplink, connection: not a connected socket");
+	assert_null(uplink);
+	state_free(&st);
+	close(fd);
+}
+
 static void test_bad_texts(void **state)
 {
 	static const char *const bad[] = {
@@ -379,6 +487,9 @@ int main(void)
 		TEST(test_peer_goes),
 		TEST(test_bounded_connections),
 		TEST(test_connect),
+		TEST(test_handed_over),
+		TEST(test_handed_over_refused),
+		TEST(test_handed_over_bad_peer),
 		TEST(test_bad_texts),
 	};
 
