@@ -11,6 +11,12 @@ rc=0
 step "unit tests of the device daemon"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check 2>&1 | tee "$log" || rc=1
 step_end
+if [ -n "${LAB_LONG:-}" ]; then
+	step "those that take minutes, saved and loaded between the steps"
+	make -s --no-print-directory -C "$top/device" O="$build/device" check-state-long 2>&1 |
+		tee -a "$log" || rc=1
+	step_end
+fi
 step "those with threads, under ThreadSanitizer"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check-tsan 2>&1 | tee -a "$log" || rc=1
 step_end

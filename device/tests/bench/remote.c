@@ -329,6 +329,7 @@ unsigned int remote_kicks(const struct rnic *rnic)
 
 /* The NIC is in another process. */
 unsigned int eg_steps;
+bool eg_cycle_off;
 
 void eg_cycle(struct eg_guest *guest)
 {

@@ -225,6 +225,7 @@ static int eg_setup_with(void **state, bool event_idx, struct rnic_limits limits
 	assert_non_null(engine);
 	log_set_level(LOG_LEVEL_ERROR);
 	eg_steps = 0;
+	eg_cycle_off = false;
 	engine->loop = loop_new(0);
 	engine->fabric = fabric_new();
 	for (i = 0; i < EG_GUESTS; i++)
@@ -236,6 +237,14 @@ static int eg_setup_with(void **state, bool event_idx, struct rnic_limits limits
 int eg_setup(void **state)
 {
 	return eg_setup_with(state, false, eg_limits());
+}
+
+int eg_setup_pointers(void **state)
+{
+	int ret = eg_setup(state);
+
+	eg_cycle_off = true;
+	return ret;
 }
 
 int eg_setup_event_idx(void **state)

@@ -208,6 +208,8 @@ extern void (*eg_dump)(const struct eg_guest *guest, const char *kind, uint32_t 
 
 /* cmocka fixtures: *state is a struct engine with all queues started. */
 int eg_setup(void **state);
+/* The same for a test that has pointers to objects, which do not outlive a NIC. */
+int eg_setup_pointers(void **state);
 int eg_setup_event_idx(void **state);
 /* The same with CQs that hold EG_CQE completions. */
 int eg_setup_hold(void **state);
@@ -251,7 +253,7 @@ extern unsigned int eg_steps;
 /** eg_cycles - how often that was done */
 extern unsigned int eg_cycles;
 
-/** eg_cycle_off - the test has something that does not outlive a NIC: do not */
+/** eg_cycle_off - the present test has what does not outlive a NIC: do not */
 extern bool eg_cycle_off;
 
 /** eg_run() - poll all NICs until none has work */

@@ -108,6 +108,44 @@ static void test_size(void **state)
 	assert_in_range(each, 1, SIZE_MAX_QP);
 }
 
+/*
+ * As many as there can be, each with a CQ of its own.  All of them have the same rings, as
+ * the guest of this test has little memory.
+ */
+static void test_size_of_all(void **state)
+{
+	static const struct er_shape plain;
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	const uint32_t n = guest->rnic->ctx.limits.direct_cqs - 1;
+	uint64_t rings;
+	struct er_end end;
+	struct er_cq cq;
+	struct er_qp qp;
+	uint8_t *data, *again;
+	size_t size;
+	uint32_t i;
+
+	eg_cycle_off = true;
+	er_open(&end, guest, RC, &plain);
+	rings = guest->next;
+	for (i = 0; i + 8 < n; i++) {
+		guest->next = rings;
+		one_more(engine, &end, &cq, &qp, 10 + i);
+	}
+	size = save(guest, &data);
+	print_message("%zu bytes for %u idle RC QPs with a CQ each\n", size, i + 1);
+	assert_in_range(size / (i + 1), 1, SIZE_MAX_QP);
+	eg_reset(guest);
+	handed_over = true;
+	assert_string_equal(load(guest, data, size), "");
+	handed_over = false;
+	assert_int_equal(save(guest, &again), size);
+	assert_memory_equal(again, data, size);
+	free(again);
+	free(data);
+}
+
 /* Of a state with messages under way. */
 static struct er_pair *busy_pair(void **state)
 {
@@ -186,6 +224,63 @@ static void test_other_limits(void **state)
 	free(data);
 }
 
+/* A state of @n bytes as it is, with a section behind it, as a later version has. */
+static uint8_t *enlarged(const uint8_t *data, size_t *n, uint16_t flags)
+{
+	struct state_section_header header = {
+		.kind = "of-version-2",
+		.version = htole16(1),
+		.flags = htole16(flags),
+		.length = htole64(8),
+	};
+	struct state_header *first;
+	uint8_t *more = calloc(1, *n + sizeof(header) + 8);
+
+	memcpy(more, data, *n);
+	memcpy(more + *n, &header, sizeof(header));
+	*n += sizeof(header) + 8;
+	first = (struct state_header *)more;
+	first->version = htole32(STATE_VERSION + 1);
+	first->length = htole64(*n - sizeof(*first));
+	return more;
+}
+
+/*
+ * A downgrade by one version: a section that may be skipped is, one that is required is
+ * refused by its name, and a version that says that this one is too old is refused.
+ */
+static void test_from_a_later_version(void **state)
+{
+	struct er_pair *p = busy_pair(state);
+	struct eg_guest *guest = p->a.end.guest;
+	uint8_t *data, *more, *again;
+	size_t n, size;
+
+	size = save(guest, &data);
+	eg_reset(guest);
+	n = size;
+	more = enlarged(data, &n, 0);
+	assert_string_equal(load(guest, more, n),
+			    "section of-version-2, header: unknown here, and required");
+	expect_nothing(guest);
+	free(more);
+	n = size;
+	more = enlarged(data, &n, STATE_SKIPPABLE);
+	((struct state_header *)more)->oldest = htole32(STATE_VERSION + 1);
+	assert_string_equal(load(guest, more, n),
+			    "version 2, for readers from 2 on: this is version 1");
+	((struct state_header *)more)->oldest = htole32(STATE_OLDEST);
+	handed_over = true;
+	assert_string_equal(load(guest, more, n), "");
+	handed_over = false;
+	assert_int_equal(save(guest, &again), size);
+	assert_memory_equal(again, data, size);
+	free(again);
+	free(more);
+	free(data);
+	free(p);
+}
+
 /* A GID that another guest has is not taken away by a state from elsewhere. */
 static void test_places(void **state)
 {
@@ -252,9 +347,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_size, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_size_of_all, eg_setup_direct_many,
+						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_each_byte, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_each_length, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_other_limits, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_from_a_later_version, eg_setup_direct,
+						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_places, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_golden, eg_setup_direct, eg_teardown),
 	};

@@ -30,7 +30,6 @@
 struct scene {
 	struct eg_guest *guest;
 	struct mr_table *mrs;
-	const struct pd *pd;
 	uint32_t pdn;
 	uint32_t region;
 	uint32_t window;
@@ -63,11 +62,15 @@ static struct scene scene_of(void **state, uint32_t type, uint32_t access)
 
 	scene.mrs = &scene.guest->rnic->mrs;
 	scene.pdn = eg_create_pd(scene.guest);
-	scene.pd = pd_get(&scene.guest->rnic->pds, scene.pdn);
 	scene.region = eg_reg(scene.guest, scene.pdn, access, VA, LENGTH, EG_DATA);
 	assert_int_equal(alloc_mw(scene.guest, scene.pdn, type, &ack), VIRTIO_NET_OK);
 	scene.window = le32toh(ack.rkey);
 	return scene;
+}
+
+static const struct pd *pd_of(const struct scene *scene)
+{
+	return pd_get(&scene->guest->rnic->pds, scene->pdn);
 }
 
 /* Binds with the next key, which is the window's if that works. */
@@ -81,7 +84,7 @@ static bool bind(struct scene *scene, uint64_t addr, uint64_t length, uint32_t a
 		.access = access,
 	};
 
-	if (mr_bind(scene->mrs, scene->pd, MINE, &req))
+	if (mr_bind(scene->mrs, pd_of(scene), MINE, &req))
 		return false;
 	scene->window = req.key;
 	return true;
@@ -90,7 +93,7 @@ static bool bind(struct scene *scene, uint64_t addr, uint64_t length, uint32_t a
 static const struct mr *get(const struct scene *scene, uint64_t user, uint64_t addr,
 			    uint64_t len, uint32_t access)
 {
-	return mr_get_remote(scene->mrs, scene->pd, user, scene->window, addr, len, access);
+	return mr_get_remote(scene->mrs, pd_of(scene), user, scene->window, addr, len, access);
 }
 
 static void test_types(void **state)
@@ -127,13 +130,13 @@ static void test_bounds_and_rights(void **state)
 	assert_null(get(&scene, MINE, VA + 100, 1, RREAD | ATOMIC));
 	/* Its key is none for a scatter/gather element. */
 	assert_null(get(&scene, MINE, VA + 100, 1, 0));
-	assert_null(mr_get(scene.mrs, scene.pd, scene.window, VA + 100, 1, LOCAL));
+	assert_null(mr_get(scene.mrs, pd_of(&scene), scene.window, VA + 100, 1, LOCAL));
 	/* Bound once more, the old key ends. */
 	assert_true(bind(&scene, VA, LENGTH, RWRITE | ATOMIC | LOCAL));
 	assert_non_null(get(&scene, MINE, VA, LENGTH, RWRITE));
 	assert_non_null(get(&scene, MINE, VA, 8, ATOMIC));
 	assert_null(get(&scene, MINE, VA, 8, RREAD));
-	assert_null(mr_get_remote(scene.mrs, scene.pd, MINE, old, VA + 100, 1, RREAD));
+	assert_null(mr_get_remote(scene.mrs, pd_of(&scene), MINE, old, VA + 100, 1, RREAD));
 	/* Without a byte it is not bound. */
 	assert_true(bind(&scene, 0, 0, 0));
 	assert_null(get(&scene, MINE, VA, 8, RWRITE));
@@ -182,7 +185,7 @@ static void test_refused(void **state)
 			fail_msg("case %u", i);
 	/* A window of another PD, one that is none, a region of another PD, a window. */
 	wrong = scene;
-	wrong.pd = pd_get(&scene.guest->rnic->pds, eg_create_pd(scene.guest));
+	wrong.pdn = eg_create_pd(scene.guest);
 	assert_false(bind(&wrong, VA, 1, RREAD));
 	wrong = scene;
 	wrong.window = scene.region;
@@ -217,10 +220,10 @@ static void test_type_2(void **state)
 	assert_null(get(&scene, OTHER, VA, 1, RREAD));
 	assert_null(get(&scene, 0, VA, 1, RREAD));
 	assert_false(bind(&scene, VA, 10, RREAD));
-	assert_false(mr_invalidate(scene.mrs, scene.pd, OTHER, scene.window));
-	assert_false(mr_invalidate(scene.mrs, scene.pd, MINE, scene.window + 1));
+	assert_false(mr_invalidate(scene.mrs, pd_of(&scene), OTHER, scene.window));
+	assert_false(mr_invalidate(scene.mrs, pd_of(&scene), MINE, scene.window + 1));
 	assert_non_null(get(&scene, MINE, VA, 1, RREAD));
-	assert_true(mr_invalidate(scene.mrs, scene.pd, MINE, scene.window));
+	assert_true(mr_invalidate(scene.mrs, pd_of(&scene), MINE, scene.window));
 	assert_null(get(&scene, MINE, VA, 1, RREAD));
 	assert_true(bind(&scene, VA, 10, RREAD));
 	assert_non_null(get(&scene, MINE, VA, 10, RREAD));
@@ -231,8 +234,8 @@ static void test_type_1_is_not_invalidated(void **state)
 	struct scene scene = scene_of(state, TYPE_1, LOCAL | BIND);
 
 	assert_true(bind(&scene, VA, 10, RREAD));
-	assert_false(mr_invalidate(scene.mrs, scene.pd, MINE, scene.window));
-	assert_false(mr_invalidate(scene.mrs, scene.pd, MINE, scene.region));
+	assert_false(mr_invalidate(scene.mrs, pd_of(&scene), MINE, scene.window));
+	assert_false(mr_invalidate(scene.mrs, pd_of(&scene), MINE, scene.region));
 	assert_non_null(get(&scene, MINE, VA, 10, RREAD));
 }
 
