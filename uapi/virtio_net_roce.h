@@ -216,6 +216,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_DEVICE_SRQ
  * @VIRTIO_IB_DEVICE_DATA_IN_ORDER: the bytes of a message become visible in the order in
  *	which they stand in it, so that a program may poll its last byte
+ * @VIRTIO_IB_DEVICE_RAW_PACKET: %VIRTIO_IB_QPT_RAW_PACKET.  Only with
+ *	%VIRTIO_IB_DEVICE_DIRECT
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -245,6 +247,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_SRQ_RESIZE		= 1 << 19,
 	VIRTIO_IB_DEVICE_XRC			= 1 << 20,
 	VIRTIO_IB_DEVICE_DATA_IN_ORDER		= 1 << 21,
+	VIRTIO_IB_DEVICE_RAW_PACKET		= 1 << 22,
 };
 
 /**
@@ -630,6 +633,8 @@ VNR_ASSERT_SIZE(struct virtio_rdma_qp_cap, 24);
  * @VIRTIO_IB_QPT_RC: reliable connection
  * @VIRTIO_IB_QPT_UC: unreliable connection
  * @VIRTIO_IB_QPT_UD: unreliable datagram
+ * @VIRTIO_IB_QPT_RAW_PACKET: whole Ethernet frames, in direct form only; with
+ *	%VIRTIO_IB_DEVICE_RAW_PACKET
  * @VIRTIO_IB_QPT_XRC_INI: sending end of an extended reliable connection, in direct form
  *	without a receive ring; with %VIRTIO_IB_DEVICE_XRC, like the next one
  * @VIRTIO_IB_QPT_XRC_TGT: receiving end, which has neither queues nor CQs nor a
@@ -641,6 +646,7 @@ enum virtio_ib_qp_type {
 	VIRTIO_IB_QPT_RC			= 2,
 	VIRTIO_IB_QPT_UC			= 3,
 	VIRTIO_IB_QPT_UD			= 4,
+	VIRTIO_IB_QPT_RAW_PACKET		= 8,
 	VIRTIO_IB_QPT_XRC_INI			= 9,
 	VIRTIO_IB_QPT_XRC_TGT			= 10,
 };
@@ -1116,7 +1122,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  * @VIRTIO_IB_WR_RDMA_WRITE: RC, UC
  * @VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM: RC, UC
  * @VIRTIO_IB_WR_SEND: all
- * @VIRTIO_IB_WR_SEND_WITH_IMM: all
+ * @VIRTIO_IB_WR_SEND_WITH_IMM: all but RAW_PACKET
  * @VIRTIO_IB_WR_RDMA_READ: RC
  * @VIRTIO_IB_WR_CMP_SWAP: RC: the peer replaces 8 bytes if they are as given; what was
  *	there before comes back

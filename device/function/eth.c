@@ -312,6 +312,13 @@ static uint32_t eth_rnic_mtu(void *arg)
 	return fn->config.mtu;
 }
 
+static uint64_t eth_rnic_work(void *arg)
+{
+	const struct function *fn = arg;
+
+	return switch_work(fn->sw);
+}
+
 static bool eth_rnic_behind(void *arg, const uint8_t *mac)
 {
 	const struct function *fn = arg;
@@ -324,6 +331,7 @@ const struct rnic_eth eth_rnic_ops = {
 	.mac = eth_rnic_mac,
 	.hears = eth_rnic_hears,
 	.mtu = eth_rnic_mtu,
+	.work = eth_rnic_work,
 	.behind = eth_rnic_behind,
 };
 

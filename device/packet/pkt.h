@@ -32,6 +32,7 @@ enum pkt_service {
 	PKT_UD			= 3,
 	PKT_CONG		= 4,
 	PKT_XRC			= 5,
+	PKT_FRAME		= 7,	/* whole frames: of no packet */
 };
 
 /* Congestion notification: the opcode, whatever service the QP is of. */

@@ -80,7 +80,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_DIRECT |
 					 VIRTIO_IB_DEVICE_SRQ |
 					 VIRTIO_IB_DEVICE_SRQ_RESIZE |
-					 VIRTIO_IB_DEVICE_XRC);
+					 VIRTIO_IB_DEVICE_XRC |
+					 VIRTIO_IB_DEVICE_RAW_PACKET);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);

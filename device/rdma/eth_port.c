@@ -145,6 +145,23 @@ void eth_port_send(struct eth_port *port, const struct pkt *pkt)
 		  pkt->dest_qpn, why);
 }
 
+uint64_t eth_port_send_frame(struct eth_port *port, void *frame, size_t len)
+{
+	uint64_t work;
+
+	if (!port->eth) {
+		rnic_count(port->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		return 0;
+	}
+	work = port->eth->work(port->arg);
+	if (!port->eth->send(port->arg, frame, len)) {
+		rnic_count(port->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
+		return 0;
+	}
+	rnic_count_sent(port->ctx, len);
+	return port->eth->work(port->arg) - work;
+}
+
 /* ------------------------------------------------------------------------- */
 /* Receiving                                                                 */
 /* ------------------------------------------------------------------------- */

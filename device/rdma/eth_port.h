@@ -25,6 +25,7 @@ struct fabric_end;
  * @hears:	has the guest asked for frames to this further address, as it does for the
  *		interfaces on top of its own (macvlan)?
  * @mtu:	largest payload of a frame, without tag
+ * @work:	bytes that the switch has given to ports so far, with what a frame costs
  * @behind:	is a station of this address behind the port, as far as is known?
  */
 struct rnic_eth {
@@ -32,6 +33,7 @@ struct rnic_eth {
 	const uint8_t *(*mac)(void *arg);
 	bool (*hears)(void *arg, const uint8_t *mac);
 	uint32_t (*mtu)(void *arg);
+	uint64_t (*work)(void *arg);
 	bool (*behind)(void *arg, const uint8_t *mac);
 };
 
@@ -88,6 +90,16 @@ bool eth_port_is_mine(const struct eth_port *port, const uint8_t *mac);
 
 /** eth_port_send() - send a packet; it is lost if there is no way to */
 void eth_port_send(struct eth_port *port, const struct pkt *pkt);
+
+/**
+ * eth_port_send_frame() - send a whole frame; it is lost if there is no way to
+ * @port:	port
+ * @frame:	frame, which may be written to
+ * @len:	its bytes
+ *
+ * Return: the switch's work for it, bytes; 0 if it was not sent.
+ */
+uint64_t eth_port_send_frame(struct eth_port *port, void *frame, size_t len);
 
 /**
  * eth_port_keep() - copy a frame, for eth_port_next()

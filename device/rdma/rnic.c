@@ -137,6 +137,11 @@ static uint32_t rnic_mtu(const struct fabric_end *end)
 	return port->eth ? port->eth->mtu(port->arg) : UINT32_MAX;
 }
 
+static uint64_t rnic_send_frame(struct fabric_end *end, void *frame, size_t len)
+{
+	return eth_port_send_frame(&rnic_of(end)->port, frame, len);
+}
+
 static void rnic_forget(struct fabric_end *end, const struct fabric_end *gone)
 {
 	eth_port_forget(&rnic_of(end)->port, gone);
@@ -180,7 +185,7 @@ static bool rnic_wants(struct rnic *rnic, const struct roce_peek *peek)
 {
 	const struct qp *qp = qp_get(&rnic->qps, peek->dest_qpn);
 
-	return qp && qp->state != VIRTIO_IB_QPS_RESET &&
+	return qp && qp->service != PKT_FRAME && qp->state != VIRTIO_IB_QPS_RESET &&
 	       eth_port_is_mine(&rnic->port, peek->dmac) &&
 	       rnic_has_gid(rnic, peek);
 }
@@ -332,6 +337,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 		.deliver = rnic_deliver_end,
 		.has_mac = rnic_has_mac,
 		.mtu = rnic_mtu,
+		.send_frame = rnic_send_frame,
 		.forget = rnic_forget,
 	};
 	ret = rnic_init(rnic);

@@ -21,6 +21,7 @@ static const char *const qp_types[] = {
 	[VIRTIO_IB_QPT_RC]	= "RC",
 	[VIRTIO_IB_QPT_UC]	= "UC",
 	[VIRTIO_IB_QPT_UD]	= "UD",
+	[VIRTIO_IB_QPT_RAW_PACKET] = "RAW_PACKET",
 	[VIRTIO_IB_QPT_XRC_INI]	= "XRC_INI",
 	[VIRTIO_IB_QPT_XRC_TGT]	= "XRC_TGT",
 };
@@ -59,8 +60,7 @@ static enum qp_wait view_wait(const struct qp *qp)
 
 static bool view_has_peer(const struct qp *qp)
 {
-	return qp->service != PKT_UD && (qp_receives(qp) ||
-					 qp->state == VIRTIO_IB_QPS_ERR);
+	return qp_connects(qp) && (qp_receives(qp) || qp->state == VIRTIO_IB_QPS_ERR);
 }
 
 static void view_peer(const struct qp *qp, struct qp_view *view)

@@ -7,6 +7,7 @@
 #define DEVICE_RDMA_OBJECT_FABRIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -29,6 +30,8 @@ struct transport;
  *		than one only if it is for a group
  * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
  * @mtu:	largest IP packet that the NIC's port sends
+ * @send_frame:	send a whole frame of @len bytes by the NIC's port.  Returns the switch's
+ *		work for it, bytes; 0 if it could not be sent
  * @forget:	another NIC ceases to exist: drop what came from it and waits
  * @packets:	of fabric_set_packets()
  * @entry:	of the fabric
@@ -43,6 +46,7 @@ struct fabric_end {
 	unsigned int (*deliver)(struct fabric_end *end, const struct pkt *pkt);
 	bool (*has_mac)(const struct fabric_end *end, const uint8_t *mac);
 	uint32_t (*mtu)(const struct fabric_end *end);
+	uint64_t (*send_frame)(struct fabric_end *end, void *frame, size_t len);
 	void (*forget)(struct fabric_end *end, const struct fabric_end *gone);
 	bool packets;
 	LIST_ENTRY(fabric_end) entry;

@@ -35,6 +35,7 @@ int qp_table_init(struct qp_table *qps)
 
 void qp_table_fini(struct qp_table *qps)
 {
+	free(qps->frame);
 	free(qps->rq_vq);
 	free(qps->sq_vq);
 	free(qps->qp);

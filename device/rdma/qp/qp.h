@@ -24,6 +24,9 @@
 
 TAILQ_HEAD(qp_list, qp);
 
+/* Bytes of the largest frame of any port: header, VLAN tag, payload. */
+#define RAW_FRAME_MAX	(14u + 4 + 65535)
+
 /**
  * struct qp_table - the QPs of a NIC
  * @ctx:	the NIC's context
@@ -49,6 +52,7 @@ TAILQ_HEAD(qp_list, qp);
  * @resume_serial: &qp.serial of the newest of them; others have not stood still
  * @active:	QPs that rnic_poll() looks at
  * @active_n:	number of them
+ * @frame:	room for a frame that is sent, or NULL while there was no RAW_PACKET QP
  * @hold:	packets of the port are looked at: ACKs may wait until that ends
  * @held:	QPs with such an ACK; empty at any other time
  */
@@ -76,6 +80,7 @@ struct qp_table {
 	uint64_t resume_serial;
 	struct qp_list active;
 	uint32_t active_n;
+	uint8_t *frame;
 	bool hold;
 	SLIST_HEAD(, qp) held;
 };
@@ -247,6 +252,12 @@ static inline const struct pd *qp_recv_pd(const struct qp *qp)
 static inline bool qp_is_reliable(const struct qp *qp)
 {
 	return qp->service == PKT_RC || qp->service == PKT_XRC;
+}
+
+/** qp_connects() - is it of a type that has a peer? */
+static inline bool qp_connects(const struct qp *qp)
+{
+	return qp->service != PKT_UD && qp->service != PKT_FRAME;
 }
 
 /** qp_sends() - may a connected QP send, or go on with what was begun? */

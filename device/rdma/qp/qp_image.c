@@ -161,7 +161,7 @@ static void queues_io(struct state *st, struct qp *qp)
 /* Does it look at its attributes, because it has a connection or is about to? */
 static bool qp_connected(const struct qp *qp)
 {
-	return qp->service != PKT_UD && qp_receives(qp);
+	return qp_connects(qp) && qp_receives(qp);
 }
 
 static void attr_check(struct state *st, struct qp *qp)

@@ -38,6 +38,7 @@ static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_RC] = PKT_RC,
 	[VIRTIO_IB_QPT_UC] = PKT_UC,
 	[VIRTIO_IB_QPT_UD] = PKT_UD,
+	[VIRTIO_IB_QPT_RAW_PACKET] = PKT_FRAME,
 	[VIRTIO_IB_QPT_XRC_INI] = PKT_XRC,
 	[VIRTIO_IB_QPT_XRC_TGT] = PKT_XRC,
 };
@@ -45,7 +46,8 @@ static const uint8_t qp_services[] = {
 #define QP_TYPES	(1 << VIRTIO_IB_QPT_GSI | 1 << VIRTIO_IB_QPT_RC | \
 			 1 << VIRTIO_IB_QPT_UC | 1 << VIRTIO_IB_QPT_UD)
 /* Those that have the direct form only. */
-#define QP_TYPES_DIRECT	(1 << VIRTIO_IB_QPT_XRC_INI | 1 << VIRTIO_IB_QPT_XRC_TGT)
+#define QP_TYPES_DIRECT	(1 << VIRTIO_IB_QPT_XRC_INI | 1 << VIRTIO_IB_QPT_XRC_TGT | \
+			 1 << VIRTIO_IB_QPT_RAW_PACKET)
 
 static const char *qp_check_cap(struct rnic_ctx *ctx,
 				const struct virtio_rdma_qp_cap *cap, uint32_t max_wr)
@@ -336,6 +338,14 @@ static const char *qp_claim(struct qp *qp, const struct virtio_rdma_qp_direct *d
 	return NULL;
 }
 
+/* Room for a frame comes with the first QP that sends any. */
+static bool qp_make_frame(struct qp_table *qps, uint8_t type)
+{
+	if (type == VIRTIO_IB_QPT_RAW_PACKET && !qps->frame)
+		qps->frame = malloc(RAW_FRAME_MAX);
+	return type != VIRTIO_IB_QPT_RAW_PACKET || qps->frame;
+}
+
 static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 			   const struct virtio_rdma_cmd_create_qp *req)
 {
@@ -431,7 +441,7 @@ const char *qp_create(struct qp_table *qps,
 			     qp_take_number(qps, req->qp_type, &plan, qpn);
 	if (why)
 		return why;
-	qp = qp_alloc(qps, *qpn, req);
+	qp = qp_make_frame(qps, req->qp_type) ? qp_alloc(qps, *qpn, req) : NULL;
 	if (!qp)
 		return "out of memory";
 	if (plan.xrcd)
@@ -558,7 +568,8 @@ struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *
 				    qps->ctx->limits.queue_size);
 	if (*why)
 		return NULL;
-	qp = qp_table_grow(qps, qpn) ? qp_alloc(qps, qpn, &names->req) : NULL;
+	qp = qp_table_grow(qps, qpn) && qp_make_frame(qps, names->req.qp_type) ?
+	     qp_alloc(qps, qpn, &names->req) : NULL;
 	*why = "out of memory";
 	if (!qp)
 		return NULL;

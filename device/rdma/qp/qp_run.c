@@ -5,6 +5,7 @@
 #include "rdma/qp/fused.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/qp_run.h"
+#include "rdma/qp/raw.h"
 #include "rdma/qp/requester.h"
 #include "rdma/qp/responder.h"
 #include "rdma/qp/ud.h"
@@ -112,6 +113,8 @@ static bool qp_send_half(struct qp *qp, struct budget *budget)
 
 	if (qp->service == PKT_UD)
 		return ud_run(qp, budget);
+	if (qp->service == PKT_FRAME)
+		return raw_run(qp, budget);
 	worked = fused_run(qp, budget);
 	return requester_run(qp, budget) || worked;
 }
@@ -242,7 +245,7 @@ bool qp_receive(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 	if (PKT_SERVICE(pkt->opcode) == PKT_UD)
 		return fabric_is_from(qp->end->fabric, pkt) &&
 		       ud_rx(qp, op, pkt);
-	if (qp->service == PKT_UD || !qp_expects(qp, pkt) ||
+	if (!qp_connects(qp) || !qp_expects(qp, pkt) ||
 	    !qp_sent_by_peer(qp, pkt))
 		return false;
 	if (pkt->ecn)

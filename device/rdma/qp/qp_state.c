@@ -23,7 +23,8 @@
 #define T_TGT		T(XRC_TGT)
 #define T_CONN		(T(RC) | T(UC) | T_INI | T_TGT)
 #define T_DGRAM		(T(UD) | T(GSI))
-#define T_ALL		(T_CONN | T_DGRAM)
+#define T_RAW		T(RAW_PACKET)
+#define T_ALL		(T_CONN | T_DGRAM | T_RAW)
 
 #define S(state)	VIRTIO_IB_QPS_ ## state
 #define A(attr)		VIRTIO_IB_QP_ ## attr
@@ -48,16 +49,19 @@ static const struct qp_rule qp_rules[] = {
 	{ S(RESET), S(RESET), T_ALL, 0, 0 },
 	{ S(RESET), S(INIT), T_CONN, A(ACCESS_FLAGS), 0 },
 	{ S(RESET), S(INIT), T_DGRAM, A(QKEY), 0 },
+	{ S(RESET), S(INIT), T_RAW, 0, 0 },
 
 	{ S(INIT), S(RESET), T_ALL, 0, 0 },
 	{ S(INIT), S(ERR), T_ALL, 0, 0 },
 	{ S(INIT), S(INIT), T_CONN, 0, A(ACCESS_FLAGS) },
 	{ S(INIT), S(INIT), T_DGRAM, 0, A(QKEY) },
+	{ S(INIT), S(INIT), T_RAW, 0, 0 },
 	{ S(INIT), S(RTR), T_RC | T_TGT, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) |
 		A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER), A(ACCESS_FLAGS) },
 	{ S(INIT), S(RTR), T_UC | T_INI, A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN),
 		A(ACCESS_FLAGS) },
 	{ S(INIT), S(RTR), T_DGRAM, 0, A(QKEY) },
+	{ S(INIT), S(RTR), T_RAW, 0, 0 },
 
 	{ S(RTR), S(RESET), T_ALL, 0, 0 },
 	{ S(RTR), S(ERR), T_ALL, 0, 0 },
@@ -74,6 +78,7 @@ static const struct qp_rule qp_rules[] = {
 		A(RATE_LIMIT) },
 	{ S(RTR), S(RTS), T_DGRAM, A(SQ_PSN), A(CUR_STATE) | A(QKEY) |
 		A(RATE_LIMIT) },
+	{ S(RTR), S(RTS), T_RAW, 0, A(CUR_STATE) | A(RATE_LIMIT) },
 
 	{ S(RTS), S(RESET), T_ALL, 0, 0 },
 	{ S(RTS), S(ERR), T_ALL, 0, 0 },
@@ -85,6 +90,7 @@ static const struct qp_rule qp_rules[] = {
 	{ S(RTS), S(RTS), T_UC | T_INI, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
 		A(RATE_LIMIT) },
 	{ S(RTS), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
+	{ S(RTS), S(RTS), T_RAW, 0, A(CUR_STATE) | A(RATE_LIMIT) },
 	{ S(RTS), S(SQD), T_ALL, 0, 0 },
 
 	{ S(SQD), S(RESET), T_ALL, 0, 0 },
@@ -97,6 +103,7 @@ static const struct qp_rule qp_rules[] = {
 	{ S(SQD), S(RTS), T_UC | T_INI, 0, A(CUR_STATE) | A(ACCESS_FLAGS) |
 		A(RATE_LIMIT) },
 	{ S(SQD), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) | A(RATE_LIMIT) },
+	{ S(SQD), S(RTS), T_RAW, 0, A(CUR_STATE) | A(RATE_LIMIT) },
 	{ S(SQD), S(SQD), T_RC, 0, A(AV) | A(TIMEOUT) | A(RETRY_CNT) |
 		A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) | A(MAX_DEST_RD_ATOMIC) |
 		A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | A(RATE_LIMIT) },
@@ -107,12 +114,14 @@ static const struct qp_rule qp_rules[] = {
 		A(MAX_DEST_RD_ATOMIC) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) },
 	{ S(SQD), S(SQD), T_UC, 0, A(AV) | A(ACCESS_FLAGS) | A(RATE_LIMIT) },
 	{ S(SQD), S(SQD), T_DGRAM, 0, A(QKEY) | A(RATE_LIMIT) },
+	{ S(SQD), S(SQD), T_RAW, 0, A(RATE_LIMIT) },
 
 	{ S(SQE), S(RESET), T_ALL, 0, 0 },
 	{ S(SQE), S(ERR), T_ALL, 0, 0 },
 	{ S(SQE), S(RTS), T_RC, 0, 0 },
 	{ S(SQE), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) },
 	{ S(SQE), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) },
+	{ S(SQE), S(RTS), T_RAW, 0, A(CUR_STATE) },
 
 	{ S(ERR), S(RESET), T_ALL, 0, 0 },
 	{ S(ERR), S(ERR), T_ALL, 0, 0 },

@@ -549,6 +549,8 @@ static uint32_t eg_attrs(uint8_t type, uint8_t state)
 	bool ini = type == VIRTIO_IB_QPT_XRC_INI, tgt = type == VIRTIO_IB_QPT_XRC_TGT;
 	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC || ini || tgt;
 
+	if (type == VIRTIO_IB_QPT_RAW_PACKET)
+		return 0;
 	switch (state) {
 	case VIRTIO_IB_QPS_INIT:
 		return conn ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY;

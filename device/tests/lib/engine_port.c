@@ -40,6 +40,7 @@ static bool port_send(void *arg, void *frame, size_t len)
 		return false;
 	port->sent++;
 	port->len = len;
+	port->bytes += len;
 	memcpy(port->frame, frame, len);
 	if (!port->lose)
 		eg_frame(port->peer, frame, len);
@@ -74,11 +75,20 @@ bool eg_port_hears(void *arg, const uint8_t *mac)
 	return !memcmp(mac, port->further, ETH_ALEN);
 }
 
+/* As a switch: what a frame costs, and its bytes. */
+static uint64_t port_work(void *arg)
+{
+	const struct eg_port *port = arg;
+
+	return port->bytes + (uint64_t)port->cost * port->sent;
+}
+
 static const struct rnic_eth port_eth = {
 	.send = port_send,
 	.mac = port_mac,
 	.hears = eg_port_hears,
 	.mtu = port_mtu,
+	.work = port_work,
 	.behind = eg_port_behind,
 };
 

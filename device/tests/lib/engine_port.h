@@ -24,6 +24,8 @@
  * @down:	nothing can be sent
  * @lose:	what is sent gets lost, but is counted and kept
  * @sent:	frames sent
+ * @bytes:	of them
+ * @cost:	of each, for the switch, beside its bytes
  * @taken:	frames received that the NIC took
  * @len:	bytes of the last frame sent
  * @frame:	that frame
@@ -38,6 +40,8 @@ struct eg_port {
 	bool down;
 	bool lose;
 	unsigned int sent;
+	uint64_t bytes;
+	uint32_t cost;
 	unsigned int taken;
 	size_t len;
 	uint8_t frame[ROCE_FRAME_MAX];

@@ -123,7 +123,7 @@ class Spec:
                        for cells in self.table("Events", 1)}
         self.states = {int(cells[0]): cells[1] for cells in self.table("States", 0)}
         self.attributes = self.read_attributes()
-        self.types = {2: "RC", 3: "UC", 4: "UD", 1: "GSI"}
+        self.types = {2: "RC", 3: "UC", 4: "UD", 1: "GSI", 8: "RAW_PACKET"}
         self.read_shapes()
 
     def table(self, title, n):
@@ -231,9 +231,9 @@ class Spec:
         xrc = kind in ("XRC_INI", "XRC_TGT")
         for cells in self.table("State table", 0):
             froms = cells[0].replace("any but RESET", "INIT, RTR, RTS, SQD, SQE, ERR")
-            types = {"all": ("RC", "UC", "UD", "GSI", "XRC_INI", "XRC_TGT"),
+            types = {"all": ("RC", "UC", "UD", "GSI", "XRC_INI", "XRC_TGT", "RAW_PACKET"),
                      "conn": ("RC", "UC", "XRC_INI", "XRC_TGT"),
-                     "dgram": ("UD", "GSI")}.get(cells[2], (cells[2],))
+                     "dgram": ("UD", "GSI"), "raw": ("RAW_PACKET",)}.get(cells[2], (cells[2],))
             if old in froms.split(", ") and new == cells[1] and kind in types:
                 return [{self.attributes[a] for a in re.findall(r"[A-Z_]+", text)}
                         for text in cells[3:5]]

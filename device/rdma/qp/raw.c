@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Whole Ethernet frames: both halves of RAW_PACKET QPs.
+ *
+ * A send request is a frame, which leaves by the function's port as one of its
+ * Ethernet does: the switch looks at its addresses, faults and capture act on it.  It
+ * is copied first, so that what is looked at is what is sent.  The request is complete
+ * when the frame was sent; nobody says whether it has arrived.
+ */
+#include "rdma/qp/qp_queues.h"
+#include "rdma/qp/raw.h"
+
+#define RAW_HEADER	14u
+#define RAW_TAG		4u
+
+/* ------------------------------------------------------------------------- */
+/* Sending                                                                   */
+/* ------------------------------------------------------------------------- */
+
+static uint8_t raw_error(struct wqe *wqe, uint8_t status, uint8_t vendor_err)
+{
+	wqe->vendor_err = vendor_err;
+	return status;
+}
+
+/* The longest frame that the port takes, which may have a VLAN tag. */
+static uint64_t raw_frame_max(const struct qp *qp)
+{
+	const uint64_t max = (uint64_t)qp->end->mtu(qp->end) + RAW_HEADER + RAW_TAG;
+
+	return max < RAW_FRAME_MAX ? max : RAW_FRAME_MAX;
+}
+
+/* The work of the switch counts, too: a frame for all costs as many copies. */
+static void raw_transmit(struct qp *qp, uint32_t len, struct budget *budget)
+{
+	const struct pkt pkt = { .npsn = 1, .len = len };
+	uint64_t work;
+
+	flow_sent(&qp->flow, FLOW_ACKED, &pkt);
+	qp_count_sent(qp, len);
+	work = qp->end->send_frame(qp->end, qp->table->frame, len);
+	budget_take(budget, work > len ? work : len);
+}
+
+/* Returns &enum virtio_ib_wc_status. */
+static uint8_t raw_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
+{
+	struct sg src, dst;
+
+	if (wqe->length < RAW_HEADER || wqe->length > raw_frame_max(qp))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	if (wqe->inlined)
+		sg_init_flat(&src, wqe->data);
+	else if (!sg_init(&src, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
+			  wqe->length))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+	sg_init_flat(&dst, qp->table->frame);
+	sg_copy(&dst, &src, wqe->length);
+	raw_transmit(qp, wqe->length, budget);
+	return VIRTIO_IB_WC_SUCCESS;
+}
+
+bool raw_run(struct qp *qp, struct budget *budget)
+{
+	struct wqe *wqe;
+	uint8_t status;
+	bool worked = false;
+
+	while (budget_left(budget) && qp->state == VIRTIO_IB_QPS_RTS &&
+	       flow_ready(&qp->flow, FLOW_ACKED)) {
+		wqe = qp_take_send(qp);
+		if (!wqe)
+			break;
+		status = wqe->status;
+		if (!status)
+			status = raw_send(qp, wqe, budget);
+		if (status) {
+			budget_take(budget, 0);
+			qp_fail_send(qp, status);
+		} else {
+			qp_complete_send(qp, status);
+		}
+		worked = true;
+	}
+	return worked;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RAW_PACKET QPs: frames that they send.
+ */
+#include "tests/lib/engine_port.h"
+#include "tests/lib/engine_ring.h"
+
+#include <stdlib.h>
+
+#include "rdma/qp/wqe.h"
+#include "rdma/rnic_priv.h"
+
+#define RAW		VIRTIO_IB_QPT_RAW_PACKET
+#define OK		VIRTIO_IB_WC_SUCCESS
+#define SEND		false
+#define HEADER		14u
+#define TAG		4u
+
+static const uint8_t macs[12] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1 };
+
+static struct er_pair *raw_up(void **state, const struct er_shape *shape)
+{
+	struct er_pair *p;
+
+	eg_ports(*state);
+	p = er_pair_up(state, RAW, shape);
+	return p;
+}
+
+/* A frame of @len bytes at offset 0 of the region of end a. */
+static uint8_t *put_frame(struct er_pair *p, uint32_t len)
+{
+	uint8_t *frame = eg_ptr(p->a.end.guest, EG_DATA);
+
+	eg_fill(p->a.end.guest, 0, len, len);
+	memcpy(frame, macs, sizeof(macs));
+	frame[12] = 0x88;
+	frame[13] = 0xb5;
+	return frame;
+}
+
+static void send_frame(struct er_pair *p, uint32_t len)
+{
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, len);
+
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+}
+
+static void test_sent(void **state)
+{
+	static const uint32_t lens[] = { HEADER, 15, 60, 1000, EG_MTU + HEADER,
+					 EG_MTU + HEADER + TAG };
+	struct er_pair *p = raw_up(state, NULL);
+	const uint8_t *frame;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		frame = put_frame(p, lens[i]);
+		send_frame(p, lens[i]);
+		assert_int_equal(er_expect(&p->a, SEND, i, OK).opcode, VIRTIO_IB_WC_SEND);
+		assert_int_equal(eg_port[0].sent, i + 1);
+		assert_int_equal(eg_port[0].len, lens[i]);
+		assert_memory_equal(eg_port[0].frame, frame, lens[i]);
+	}
+	/* Nobody has asked for them. */
+	assert_int_equal(eg_port[1].taken, 0);
+	er_expect_none(&p->b);
+	assert_int_equal(eg_count(p->a.end.guest, VIRTIO_RDMA_CNT_SENDS), 6);
+	assert_int_equal(eg_count(p->a.end.guest, VIRTIO_RDMA_CNT_SENT_PKTS), 6);
+	assert_int_equal(eg_count(p->a.end.guest, VIRTIO_RDMA_CNT_SENT_BYTES),
+			 14 + 15 + 60 + 1000 + 1514 + 1518);
+	er_pair_free(p);
+}
+
+static void test_elements(void **state)
+{
+	struct er_pair *p = raw_up(state, &(struct er_shape) { .send_shift = 7 });
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 5);
+	const uint8_t *frame = put_frame(p, 100);
+
+	wr.num_sge = 3;
+	wr.sge[1] = wr.sge[0];
+	wr.sge[1].addr += 5;
+	wr.sge[1].length = 0;
+	wr.sge[2] = wr.sge[0];
+	wr.sge[2].addr += 5;
+	wr.sge[2].length = 95;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	er_expect(&p->a, SEND, 0, OK);
+	assert_int_equal(eg_port[0].len, 100);
+	assert_memory_equal(eg_port[0].frame, frame, 100);
+
+	wr = (struct eg_wr) {
+		.opcode = VIRTIO_IB_WR_SEND,
+		.flags = VIRTIO_IB_SEND_SIGNALED | VIRTIO_IB_SEND_INLINE,
+		.data = frame,
+		.data_len = 64,
+	};
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	er_expect(&p->a, SEND, 1, OK);
+	assert_int_equal(eg_port[0].len, 64);
+	assert_memory_equal(eg_port[0].frame, frame, 64);
+	er_pair_free(p);
+}
+
+static void expect_failed(struct er_pair *p, uint32_t i, uint8_t status, uint16_t why)
+{
+	struct virtio_rdma_cqe cqe = er_expect(&p->a, SEND, i, status);
+
+	assert_int_equal(le16toh(cqe.vendor_err), why);
+	assert_int_equal(eg_state(p->a.end.guest, p->a.qp.qpn), VIRTIO_IB_QPS_SQE);
+	eg_to(&p->a.end, RAW, VIRTIO_IB_QPS_RTS, &p->b.end);
+}
+
+static void test_refused(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct eg_wr wr;
+
+	put_frame(p, EG_MTU + HEADER + TAG + 1);
+	send_frame(p, HEADER - 1);
+	expect_failed(p, 0, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	send_frame(p, 0);
+	expect_failed(p, 1, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	send_frame(p, EG_MTU + HEADER + TAG + 1);
+	expect_failed(p, 2, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	/* Longer than the room for a frame, whatever the MTU. */
+	eg_port[0].mtu = UINT32_MAX;
+	send_frame(p, RAW_FRAME_MAX + 1);
+	expect_failed(p, 3, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+
+	wr = eg_send(&p->a.end, 0, 0, 100);
+	wr.sge[0].lkey ^= 1;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	expect_failed(p, 4, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+
+	wr = eg_send(&p->a.end, 0, 0, 100);
+	wr.opcode = VIRTIO_IB_WR_SEND_WITH_IMM;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	expect_failed(p, 5, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_OPCODE);
+	assert_int_equal(eg_port[0].sent, 0);
+
+	eg_port[0].mtu = EG_MTU;
+	send_frame(p, 100);
+	er_expect(&p->a, SEND, 6, OK);
+	assert_int_equal(eg_port[0].sent, 1);
+	er_pair_free(p);
+}
+
+/* A frame that cannot be sent is lost, and complete. */
+static void test_lost(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+
+	put_frame(p, 100);
+	eg_port[0].down = true;
+	send_frame(p, 100);
+	er_expect(&p->a, SEND, 0, OK);
+	rnic_set_eth(p->a.end.guest->rnic, NULL, NULL);
+	send_frame(p, 100);
+	er_expect(&p->a, SEND, 1, OK);
+	assert_int_equal(eg_port[0].sent, 0);
+	assert_int_equal(eg_count(p->a.end.guest, VIRTIO_RDMA_CNT_SENT_DROPPED), 2);
+	er_pair_free(p);
+}
+
+static uint8_t modify(struct er_pair *p, uint8_t state, uint32_t mask)
+{
+	struct virtio_rdma_cmd_modify_qp req =
+		eg_modify_req(p->a.qp.qpn, RAW, state, p->b.end.guest, p->b.qp.qpn);
+
+	req.attr_mask |= htole32(mask);
+	req.rate_limit = htole32(1000);
+	req.cur_qp_state = eg_state(p->a.end.guest, p->a.qp.qpn);
+	return eg_modify(p->a.end.guest, &req);
+}
+
+/* It takes no attribute that names a peer. */
+static void test_states(void **state)
+{
+	static const uint32_t none[] = {
+		VIRTIO_IB_QP_AV, VIRTIO_IB_QP_QKEY, VIRTIO_IB_QP_DEST_QPN,
+		VIRTIO_IB_QP_SQ_PSN, VIRTIO_IB_QP_ACCESS_FLAGS, VIRTIO_IB_QP_PATH_MTU,
+	};
+	static const uint8_t way[] = {
+		VIRTIO_IB_QPS_RESET, VIRTIO_IB_QPS_INIT, VIRTIO_IB_QPS_INIT,
+		VIRTIO_IB_QPS_RTR, VIRTIO_IB_QPS_RTS, VIRTIO_IB_QPS_RTS, VIRTIO_IB_QPS_SQD,
+		VIRTIO_IB_QPS_SQD, VIRTIO_IB_QPS_RTS, VIRTIO_IB_QPS_ERR, VIRTIO_IB_QPS_RESET,
+	};
+	struct er_pair *p = raw_up(state, NULL);
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(way); i++) {
+		for (j = 0; j < sizeof(none) / sizeof(*none); j++)
+			assert_int_equal(modify(p, way[i], none[j]), VIRTIO_NET_ERR);
+		assert_int_equal(modify(p, way[i], 0), VIRTIO_NET_OK);
+		eg_run(p->engine);
+	}
+	assert_int_equal(modify(p, VIRTIO_IB_QPS_RTS, 0), VIRTIO_NET_ERR);
+	for (i = VIRTIO_IB_QPS_INIT; i <= VIRTIO_IB_QPS_RTS; i++)
+		assert_int_equal(modify(p, i, i < VIRTIO_IB_QPS_RTS ? 0 :
+					VIRTIO_IB_QP_RATE_LIMIT | VIRTIO_IB_QP_CUR_STATE),
+				 VIRTIO_NET_OK);
+	assert_int_equal(le32toh(eg_query(p->a.end.guest, p->a.qp.qpn).rate_limit), 1000);
+	er_pair_free(p);
+}
+
+/* There is none with virtqueues. */
+static void test_direct_only(void **state)
+{
+	struct eg_guest *guest = &((struct engine *)*state)->guest[0];
+	struct virtio_rdma_cmd_create_qp req =
+		eg_create_qp_req(RAW, eg_create_pd(guest), eg_create_cq(guest));
+	struct virtio_rdma_ack_create_qp ack;
+
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_QP, &req, sizeof(req),
+				    &ack, sizeof(ack)), VIRTIO_NET_ERR);
+}
+
+/* A packet of RoCE for its number is a frame like others. */
+static void test_no_roce(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	uint8_t frame[ROCE_FRAME_MAX];
+	uint8_t gid[2][GID_SIZE];
+	const struct pkt_av av = { .dmac = EG_MAC };
+	struct pkt pkt = {
+		.opcode = PKT_CNP,
+		.npsn = 1,
+		.dest_qpn = p->b.qp.qpn,
+		.sgid = gid[0],
+		.dgid = gid[1],
+		.av = &av,
+	};
+	struct roce_path path;
+
+	eg_gid(p->a.end.guest, gid[0]);
+	eg_gid(p->b.end.guest, gid[1]);
+	roce_path_init(&path, &pkt, av.dmac);
+	assert_false(eg_frame(&eg_port[1], frame, eg_build(frame, &path, &pkt, NULL)));
+	assert_int_equal(eg_port[1].taken, 0);
+	er_pair_free(p);
+}
+
+/* The work of the switch counts, so that one call sends few frames that are for all. */
+static void test_budget(void **state)
+{
+	struct er_pair *p = raw_up(state, &(struct er_shape) { .send_depth = 256 });
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 100);
+	unsigned int i, first;
+
+	eg_cycle_off = true;
+	put_frame(p, 100);
+	for (i = 0; i < 64; i++)
+		er_post_send(&p->a.qp, &wr);
+	rnic_poll(p->a.end.guest->rnic);
+	first = eg_port[0].sent;
+	assert_in_range(first, 1, 16);
+	eg_run(p->engine);
+	eg_port[0].cost = 30000;
+	for (i = 0; i < 64; i++)
+		er_post_send(&p->a.qp, &wr);
+	eg_port[0].sent = 0;
+	rnic_poll(p->a.end.guest->rnic);
+	/* 64 KiB for each QP. */
+	assert_in_range(eg_port[0].sent, 1, 3);
+	assert_true(eg_port[0].sent < first);
+	eg_cycle_off = false;
+	er_pair_free(p);
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_sent),
+		TEST(test_elements),
+		TEST(test_refused),
+		TEST(test_lost),
+		TEST(test_states),
+		TEST(test_direct_only),
+		TEST(test_no_roce),
+		TEST(test_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
