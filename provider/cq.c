@@ -409,30 +409,42 @@ static bool cq_is_stale(struct virtio_roce_cq *cq, uint32_t slot)
 	return true;
 }
 
-/* Poll a direct CQ that is not empty.  Context: lock of the CQ held, which is released. */
+/*
+ * Poll a direct CQ that is not empty.  The position is kept here meanwhile: nobody else looks
+ * at it without the lock.
+ * Context: lock of the CQ held, which is released.
+ */
 static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
 						    int num_entries, struct ibv_wc *wc)
 {
 	struct ring *ring = &cq->vq.ring;
-	const uint32_t end = ring->taken + ring->depth;
+	const struct ibv_wc *const last = wc + num_entries;
+	const struct ibv_wc *const first = wc;
+	const uint32_t begin = ring->taken;
+	const uint32_t depth = ring->depth;
+	uint32_t taken = begin;
 	bool dead = false;
 	uint32_t slot;
-	int n = 0;
 
 	/* A device that adds completions to be dropped, without end, does not hold us here. */
-	while (n < num_entries && ring->taken != end) {
-		slot = ring->taken & (ring->depth - 1);
-		if (!ring_has_phase(ring, slot)) {
+	while (wc < last && taken - begin != depth) {
+		slot = taken & (depth - 1);
+		if (!ring_has_phase_at(ring, slot, taken)) {
 			dead = ring_is_dead(ring);
 			break;
 		}
 		if (!cq_is_stale(cq, slot))
-			n += cq_take_direct(cq, slot, &wc[n]);
-		ring_recycle(ring, slot);
+			wc += cq_take_direct(cq, slot, wc);
+		taken++;
 	}
-	cq_unlock(cq);
+	if (likely(taken != begin)) {
+		ring->taken = taken;
+		ring->next += taken - begin;
+		ring_publish_direct(ring);
+	}
+	vq_unlock(&cq->vq);
 
-	return !n && dead ? -EIO : n;
+	return wc == first && dead ? -EIO : wc - first;
 }
 
 static __attribute__((noinline)) int cq_poll_virtq(struct virtio_roce_cq *cq,

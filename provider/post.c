@@ -190,6 +190,30 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 	return flags;
 }
 
+/**
+ * virtio_roce_plain_ops() - operations for which post_plain() is made
+ * @qp: queue pair with its send queue and its limits
+ *
+ * Return: a bit for each enum ibv_wr_opcode.
+ */
+uint32_t virtio_roce_plain_ops(const struct virtio_roce_qp *qp)
+{
+	enum ibv_qp_type type = qp->vqp.qp.qp_type;
+	uint32_t ops = 0;
+	size_t i;
+
+	if (!qp->sq.ring.direct || (type != IBV_QPT_RC && type != IBV_QPT_UC) ||
+	    !qp->max_send_sge)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(send_ops); i++)
+		if (find_op(qp, i) && !send_ops[i].has_atomic && !send_ops[i].has_key &&
+		    !send_ops[i].is_local && !send_ops[i].wr_only)
+			ops |= 1U << i;
+	return ops;
+}
+
+static_assert(ARRAY_SIZE(send_ops) <= 32, "an opcode has no bit");
+
 /*
  * The header of a send request is that of the direct form, which in the form of the RFC
  * stands behind the wr_id.
@@ -446,20 +470,28 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
 }
 
 /*
- * Publish, release the send queue and ring the doorbell.  This is done without the lock,
- * because a doorbell may take long.
- *
  * A command instead of a doorbell can fail only when the device is gone.  The requests
  * count as posted then, too; an event tells the application.
+ */
+static __attribute__((noinline)) void sq_announce(struct virtio_roce_qp *qp)
+{
+	struct ibv_send_wr *bad_wr;
+
+	if (!virtio_roce_vq_ring_doorbell(&qp->sq))
+		ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+}
+
+/*
+ * Publish, release the send queue and ring the doorbell.  This is done without the lock,
+ * because a doorbell may take long.
  */
 static void sq_end(struct virtio_roce_qp *qp)
 {
 	bool wanted = virtio_roce_vq_publish(&qp->sq);
-	struct ibv_send_wr *bad_wr;
 
 	vq_unlock(&qp->sq);
-	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->sq))
-		ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+	if (wanted)
+		sq_announce(qp);
 }
 
 /* The errno if nothing can be sent from a QP, or 0. */
@@ -528,6 +560,81 @@ static int post_one_send(struct virtio_roce_qp *qp,
 	return 0;
 }
 
+/*
+ * The most common request: one that is posted to a direct queue of an RC or UC QP, with one
+ * element, inline or not.  Does what post_one_send() does, or nothing: then it returns false.
+ * Context: lock of the send queue held.
+ */
+static inline bool post_plain(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr)
+{
+	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+	const unsigned int flags = wr->send_flags;
+	struct ring *ring = &qp->sq.ring;
+	const uint32_t next = ring->next;
+	const uint32_t slot = next & (ring->depth - 1);
+	struct virtio_rdma_swqe *req;
+	const struct send_op *op;
+
+	if (unlikely(wr->opcode >= ARRAY_SIZE(send_ops) ||
+		     !(qp->plain_ops & 1U << wr->opcode) || flags & ~known ||
+		     wr->num_sge != 1 ||
+		     next - __atomic_load_n(&ring->seen, __ATOMIC_ACQUIRE) >= ring->depth))
+		return false;
+
+	op = &send_ops[wr->opcode];
+	req = ring_slot(ring, slot);
+	req->opcode = op->opcode;
+	req->send_flags = send_flags(flags);
+	if (flags & IBV_SEND_INLINE) {
+		if (unlikely(op->has_no_inline ||
+			     wr->sg_list->length > qp->max_inline_data))
+			return false;
+		req->send_flags |= VIRTIO_IB_SEND_INLINE;
+		req->inline_len = htole16(wr->sg_list->length);
+		memcpy((char *)req + offsetof(struct virtio_rdma_swqe, inline_data),
+		       (const void *)(uintptr_t)wr->sg_list->addr,
+		       wr->sg_list->length);
+	} else {
+		req->num_sge = htole16(1);
+		virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
+	}
+	req->imm_data = op->has_imm ? wr->imm_data : 0;
+	req->by_opcode[2] = 0;
+	if (op->has_rdma) {
+		req->rdma.remote_addr = htole64(wr->wr.rdma.remote_addr);
+		req->by_opcode[1] = htole64(wr->wr.rdma.rkey);
+	} else {
+		req->by_opcode[0] = 0;
+		req->by_opcode[1] = 0;
+	}
+	qp->sq.wr_ids[slot] = wr->wr_id;
+	ring->next = next + 1;
+	return true;
+}
+
+/* The address is followed by the key, and by four bytes that are zero. */
+static_assert(offsetof(struct virtio_rdma_swqe, rdma.rkey) ==
+	      offsetof(struct virtio_rdma_swqe, by_opcode[1]), "the key is elsewhere");
+
+/* Posts what post_plain() has left.  Context: lock of the send queue held, and released. */
+static __attribute__((noinline)) int post_others(struct virtio_roce_qp *qp,
+						 struct ibv_send_wr *wr,
+						 struct ibv_send_wr **bad_wr)
+{
+	int err = 0;
+
+	for (; wr; wr = wr->next) {
+		err = post_one_send(qp, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	sq_end(qp);
+	return err;
+}
+
 int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr)
 {
@@ -543,16 +650,17 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	}
 
 	vq_lock(&qp->sq);
-	for (; wr; wr = wr->next) {
-		err = post_one_send(qp, wr);
-		if (unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	sq_end(qp);
+	do {
+		if (unlikely(!post_plain(qp, wr)))
+			return post_others(qp, wr, bad_wr);
+		wr = wr->next;
+	} while (wr);
 
-	return err;
+	ring_publish_direct(&qp->sq.ring);
+	vq_unlock(&qp->sq);
+	if (!vq_is_announced(&qp->sq))
+		sq_announce(qp);
+	return 0;
 }
 
 /*

@@ -133,6 +133,7 @@ static void qp_set_cap(struct virtio_roce_qp *qp, uint32_t max_inline_data,
 	qp->max_send_sge = cap->max_send_sge;
 	qp->max_recv_sge = cap->max_recv_sge;
 	qp->max_inline_data = cap->max_inline_data;
+	qp->plain_ops = virtio_roce_plain_ops(qp);
 }
 
 /* The device drops requests of this QP; drop the completions, too. */

@@ -167,14 +167,21 @@ static inline void ring_rollback(struct ring *r)
 }
 
 /* Release: the device sees slots and ring entries before it sees the index. */
-static inline void ring_publish(struct ring *r)
+static inline void ring_publish_direct(struct ring *r)
 {
 	r->shown = r->next;
-	if (r->direct)
-		__atomic_store_n(r->producer, (__force uint32_t)htole32(r->shown),
-				 __ATOMIC_RELEASE);
-	else
+	__atomic_store_n(r->producer, (__force uint32_t)htole32(r->shown),
+			 __ATOMIC_RELEASE);
+}
+
+static inline void ring_publish(struct ring *r)
+{
+	if (r->direct) {
+		ring_publish_direct(r);
+	} else {
+		r->shown = r->next;
 		ring_store16(&r->avail->idx, r->shown, __ATOMIC_RELEASE);
+	}
 }
 
 /*
@@ -252,16 +259,22 @@ static inline bool ring_is_dead(const struct ring *r)
 	return !__atomic_load_n(r->alive, __ATOMIC_RELAXED);
 }
 
-/* Acquire: the device writes the phase of a completion last. */
-static inline bool ring_has_phase(const struct ring *r, uint32_t slot)
+/* Does @slot have the completion of position @taken? */
+static inline bool ring_has_phase_at(const struct ring *r, uint32_t slot, uint32_t taken)
 {
 	const struct virtio_rdma_cqe *cqe =
 		(const void *)((const char *)r->slots +
 			       (size_t)slot * r->stride);
-	const bool odd = r->taken & r->depth;
+	const bool odd = taken & r->depth;
+	/* Acquire: the device writes the phase of a completion last. */
 	uint8_t phase = __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE);
 
 	return !(phase & VIRTIO_RDMA_CQE_PHASE) == odd;
+}
+
+static inline bool ring_has_phase(const struct ring *r, uint32_t slot)
+{
+	return ring_has_phase_at(r, slot, r->taken);
 }
 
 /**

@@ -225,6 +225,7 @@ struct virtio_roce_srq {
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
  * @max_inline_data: inline bytes of a send request
+ * @plain_ops: a bit for each enum ibv_wr_opcode that post_plain() may have
  * @wr_op: opcode of @wr_req
  * @wr_req: request that wr_*() builds.  It and its neighbours are protected by
  *	the lock of @sq, held from wr_start() on.
@@ -240,6 +241,7 @@ struct virtio_roce_qp {
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
 	uint32_t max_inline_data;
+	uint32_t plain_ops;
 	const struct send_op *wr_op;
 	struct virtio_rdma_swqe *wr_req;
 	int wr_err;
@@ -376,6 +378,23 @@ static inline bool qp_has_rq(const struct virtio_roce_qp *qp)
 static inline uint32_t virtio_roce_srq_outstanding(const struct virtio_roce_srq *srq)
 {
 	return srq->cookies - srq->num_free;
+}
+
+/*
+ * Do requests of a queue in direct form need to be announced?  Not while the bit of its QP
+ * is set: the device takes the bit before it reads the index.  The fence orders our store
+ * of the index before our load of the bit.
+ */
+static inline bool vq_is_announced(const struct virtio_roce_vq *vq)
+{
+	const uint64_t *word;
+
+	if (unlikely(!vq->page))
+		return false;
+	word = (__force const uint64_t *)&vq->page->pending[vq->bit / 64];
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST) &
+	       (__force uint64_t)htole64(1ULL << vq->bit % 64);
 }
 
 /* Write the elements of a request. */
@@ -529,6 +548,7 @@ int virtio_roce_close_xrcd(struct ibv_xrcd *ibxrcd);
 
 uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 			      enum ibv_qp_type type);
+uint32_t virtio_roce_plain_ops(const struct virtio_roce_qp *qp);
 void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp);
 int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);

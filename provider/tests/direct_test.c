@@ -161,6 +161,100 @@ static void direct_inline_room(void **state)
 	drop_cq(cq);
 }
 
+/* Posts a request into slot 0 of a new queue.  What it looks like then is in @slot. */
+static int post_into(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr, uint8_t *slot,
+		     uint64_t *wr_id)
+{
+	struct ibv_send_wr *bad, copy = *wr;
+	int err;
+
+	/* What stood there before does not show through. */
+	memset(fake.sq.slots, 0xee, 48);
+	qp->sq.wr_ids[0] = 0xee;
+	qp->sq.ring.next = 0;
+	qp->sq.ring.shown = 0;
+	fake.qp_control->send_producer = 0;
+	err = virtio_roce_post_send(&qp->vqp.qp, &copy, &bad);
+	if (err)
+		assert_ptr_equal(bad, &copy);
+	assert_int_equal(qp->sq.ring.next, !err);
+	assert_int_equal(le32toh(fake.qp_control->send_producer), !err);
+	memcpy(slot, fake.sq.slots, 256);
+	*wr_id = qp->sq.wr_ids[0];
+	return err;
+}
+
+static uint32_t sges_len(const struct ibv_send_wr *wr)
+{
+	uint32_t len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+/*
+ * Each request, with each combination of flags, elements and lengths: the path for common
+ * requests does just what the other one does.
+ */
+static void direct_plain(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	static uint8_t data[512] = "of the application";
+	struct ibv_sge sge[2] = {
+		{ .addr = (uintptr_t)data, .lkey = 7 },
+		{ .addr = (uintptr_t)data, .length = 2, .lkey = 8 },
+	};
+	static const uint32_t lengths[] = { 0, 1, 18, 100, 256 - 32, 256 - 31, 512 };
+	uint8_t plain[256], other[256];
+	uint64_t plain_id, other_id;
+	unsigned int t, op, flags, n, l, taken = 0;
+	struct virtio_roce_ah ah = { .num = 3 };
+	struct virtio_roce_qp *qp;
+	struct ibv_send_wr wr;
+	uint32_t ops, len;
+	int err;
+
+	fake.ctx.device_caps = ~0ULL;
+	for (t = 0; t < ARRAY_SIZE(types); t++) {
+		qp = make_qp(types[t]);
+		ops = qp->plain_ops;
+		for (op = 0; op < 40; op++)
+			for (flags = 0; flags < 64; flags++)
+				for (n = 0; n < 3; n++)
+					for (l = 0; l < ARRAY_SIZE(lengths); l++) {
+						wr = (struct ibv_send_wr){
+							.wr_id = 0x123456789a,
+							.sg_list = sge,
+							.num_sge = n,
+							.opcode = op,
+							.send_flags = flags,
+							.imm_data = htobe32(0x11223344),
+							.wr.rdma = { 0xabcdef0123, 9 },
+						};
+						if (types[t] == IBV_QPT_UD)
+							wr.wr.ud.ah = &ah.ah;
+						sge[0].length = lengths[l];
+						qp->plain_ops = ops;
+						err = post_into(qp, &wr, plain, &plain_id);
+						qp->plain_ops = 0;
+						assert_int_equal(post_into(qp, &wr, other,
+									   &other_id), err);
+						if (err)
+							continue;
+						taken += op < 32 && ops >> op & 1;
+						assert_int_equal(plain_id, other_id);
+						assert_memory_equal(plain, other, 32);
+						len = flags & IBV_SEND_INLINE ? sges_len(&wr) :
+										16 * n;
+						assert_memory_equal(plain + 32, other + 32, len);
+					}
+		drop_all(qp);
+	}
+	assert_true(taken > 500);
+}
+
 /* A bit for a QP with work; the doorbell only if the device asks, and once. */
 static void direct_doorbell(void **state)
 {
@@ -781,6 +875,7 @@ int run_direct_tests(void)
 		TEST_DIRECT(direct_request),
 		TEST_DIRECT(direct_inline),
 		TEST_DIRECT(direct_inline_room),
+		TEST_DIRECT(direct_plain),
 		TEST_DIRECT(direct_doorbell),
 		TEST_DIRECT(direct_doorbell_command),
 		TEST_DIRECT(direct_recv),
