@@ -27,7 +27,8 @@
  * follows both.
  *
  * Memory that is not in the table any more is unmapped bit by bit (base/chore.h), so that
- * a guest of many GiB that ends does not keep the others waiting.
+ * a guest of many GiB that ends does not keep the others waiting.  The descriptors of a
+ * connection that ends are closed likewise.
  *
  * Memory that QEMU takes away while the device uses it (virtio/guard.h) reads as
  * zeroes until the loop comes round to end the connection.
@@ -109,14 +110,10 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	else
 		log_warn("%s: connection ended: %s", vu->name, strerror(-err));
 
-	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++) {
+	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		if (vr->started)
 			vu_vring_stop(vr);
-		vu_kick_close(vr);
-		fd_close(&vr->call);
-		fd_close(&vr->err);
-		vu_vring_init(vu, vr->vq.index);
-	}
+	vu_vrings_end(vu);
 	vu->ops->reset(vu->dev);
 	vu->ops->mem_changed(vu->dev, &guest_mem_none);
 	vu_mem_free(vu->mem);
@@ -212,11 +209,16 @@ static void vu_accept(void *arg, uint32_t events __always_unused)
 	struct vhost_user *vu = arg;
 	int fd;
 
+	if (vhost_user_connected(vu) && vu_conn_closed(vu))
+		vu_disconnect(vu, 0);
+	/* There are descriptors for the queues of two connections, and not of more. */
+	if (vu->ending) {
+		loop_fd_rest(vu->loop, &vu->listen, VU_DEAD_WAIT_NS);
+		return;
+	}
 	fd = uds_accept(vu->loop, &vu->listen);
 	if (fd < 0)
 		return;
-	if (vhost_user_connected(vu) && vu_conn_closed(vu))
-		vu_disconnect(vu, 0);
 	if (vhost_user_connected(vu)) {
 		if (log_limit_ok(&vu->limit))
 			log_warn("%s: connected already, refused another",
@@ -295,11 +297,14 @@ struct vhost_user *vhost_user_new(struct loop *loop, const char *name,
 				  unsigned int queues)
 {
 	struct vhost_user *vu = calloc(1, sizeof(*vu));
-	unsigned int i;
 
 	if (!vu)
 		return NULL;
 	vu->loop = loop;
+	if (vu_vrings_new(vu)) {
+		free(vu);
+		return NULL;
+	}
 	snprintf(vu->name, sizeof(vu->name), "%s", name);
 	vu->ops = ops;
 	vu->dev = dev;
@@ -309,8 +314,6 @@ struct vhost_user *vhost_user_new(struct loop *loop, const char *name,
 	vu->backend = -1;
 	vu->cursor = -1;
 	vu->run = true;
-	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++)
-		vu_vring_init(vu, i);
 	return vu;
 }
 
@@ -323,5 +326,8 @@ void vhost_user_free(struct vhost_user *vu)
 		fd_close(&vu->listen.fd);
 		uds_unlink(vu->path);
 	}
+	if (vu->ending)
+		vu->ending->vu = NULL;
+	free(vu->vrings);
 	free(vu);
 }

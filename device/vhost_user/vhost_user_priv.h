@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/chore.h"
 #include "base/log.h"
 #include "vhost_user/vhost_user.h"
 #include "vhost_user/vhost_user_mem.h"
@@ -54,6 +55,22 @@ struct vu_vring {
 };
 
 /**
+ * struct vu_vrings - the queues of a connection
+ * @chore:	when it has ended: to close their descriptors
+ * @loop:	event loop
+ * @vu:		front-end that waits for that; NULL if there is none
+ * @closed:	queues whose descriptors are closed
+ * @vring:	queues
+ */
+struct vu_vrings {
+	struct chore chore;
+	struct loop *loop;
+	struct vhost_user *vu;
+	unsigned int closed;
+	struct vu_vring vring[VHOST_USER_QUEUES_MAX];
+};
+
+/**
  * struct vhost_user - the front-end of one guest
  * @loop:	event loop
  * @name:	for messages
@@ -73,7 +90,9 @@ struct vu_vring {
  * @warned:	the operator was told that its memory can shrink
  * @cursor:	queue that the last request was about
  * @run:	that was a request with 8 bits of queue number, as part of a run
- * @vring:	queues
+ * @vrings:	queues
+ * @vring:	the same
+ * @ending:	those of the connection before, as long as they have descriptors
  * @msg:	message being received or handled
  * @limit:	for messages that the guest or QEMU can cause
  */
@@ -96,7 +115,9 @@ struct vhost_user {
 	bool warned;
 	int cursor;
 	bool run;
-	struct vu_vring vring[VHOST_USER_QUEUES_MAX];
+	struct vu_vrings *vrings;
+	struct vu_vring *vring;
+	struct vu_vrings *ending;
 	struct vu_msg msg;
 	struct log_limit limit;
 };
@@ -150,8 +171,21 @@ int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
  */
 void vu_disconnect(struct vhost_user *vu, int err);
 
-/** vu_vring_init() - make queue @index as it is without a connection */
-void vu_vring_init(struct vhost_user *vu, unsigned int index);
+/**
+ * vu_vrings_new() - queues as they are without a connection
+ * @vu:		front-end, which gets them
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int vu_vrings_new(struct vhost_user *vu);
+
+/**
+ * vu_vrings_end() - the connection has ended
+ * @vu:		front-end, which gets other queues; all are stopped
+ *
+ * Descriptors are closed bit by bit.  &vhost_user.ending tells that some are left.
+ */
+void vu_vrings_end(struct vhost_user *vu);
 
 /** vu_vring_stop() - take a started queue away from the device */
 void vu_vring_stop(struct vu_vring *vr);

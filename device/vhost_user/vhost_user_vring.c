@@ -4,6 +4,7 @@
  */
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
@@ -11,6 +12,9 @@
 #include "base/notify.h"
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
+
+/* So many descriptors of queues are closed at a time, which takes some 50 µs. */
+#define VU_VRINGS_PART		96
 
 /*
  * @fd is an eventfd, or what QEMU uses for one, or -1.  QEMU may have closed its
@@ -149,10 +153,8 @@ static void vu_kicked(void *arg, uint32_t events __always_unused)
 		vr->vu->ops->kick(vr->vu->dev, &vr->vq);
 }
 
-void vu_vring_init(struct vhost_user *vu, unsigned int index)
+static void vu_vring_init(struct vhost_user *vu, struct vu_vring *vr, unsigned int index)
 {
-	struct vu_vring *vr = &vu->vring[index];
-
 	*vr = (struct vu_vring){
 		.vq = {
 			.index = index,
@@ -169,6 +171,86 @@ void vu_vring_init(struct vhost_user *vu, unsigned int index)
 		.call = -1,
 		.err = -1,
 	};
+}
+
+int vu_vrings_new(struct vhost_user *vu)
+{
+	struct vu_vrings *vrings = calloc(1, sizeof(*vrings));
+	unsigned int i;
+
+	if (!vrings)
+		return -ENOMEM;
+	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++)
+		vu_vring_init(vu, &vrings->vring[i], i);
+	vrings->loop = vu->loop;
+	vu->vrings = vrings;
+	vu->vring = vrings->vring;
+	return 0;
+}
+
+/* Returns how many descriptors there were. */
+static unsigned int vu_vring_close(struct loop *loop, struct vu_vring *vr)
+{
+	unsigned int n = (vr->kick.fd >= 0) + (vr->call >= 0) + (vr->err >= 0);
+
+	if (vr->kick.fd >= 0)
+		loop_fd_del(loop, &vr->kick);
+	fd_close(&vr->kick.fd);
+	fd_close(&vr->call);
+	fd_close(&vr->err);
+	return n;
+}
+
+static bool vu_vrings_step(struct chore *chore)
+{
+	struct vu_vrings *vrings = (struct vu_vrings *)((char *)chore -
+				   offsetof(struct vu_vrings, chore));
+	unsigned int n = 0;
+
+	while (vrings->closed < VHOST_USER_QUEUES_MAX && n < VU_VRINGS_PART)
+		n += vu_vring_close(vrings->loop, &vrings->vring[vrings->closed++]);
+	if (vrings->closed < VHOST_USER_QUEUES_MAX)
+		return true;
+	if (vrings->vu)
+		vrings->vu->ending = NULL;
+	free(vrings);
+	return false;
+}
+
+/* The doorbell of a queue that has ended. */
+static void vu_kicked_late(void *arg, uint32_t events __always_unused)
+{
+	struct vu_vring *vr = arg, *first = vr - vr->vq.index;
+	struct vu_vrings *vrings = (struct vu_vrings *)((char *)first -
+				   offsetof(struct vu_vrings, vring));
+
+	loop_fd_del(vrings->loop, &vr->kick);
+	fd_close(&vr->kick.fd);
+}
+
+void vu_vrings_end(struct vhost_user *vu)
+{
+	struct vu_vrings *old = vu->vrings;
+	unsigned int i;
+
+	if (vu_vrings_new(vu)) {
+		for (i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
+			vu_vring_close(vu->loop, &vu->vring[i]);
+			vu_vring_init(vu, &vu->vring[i], i);
+		}
+		return;
+	}
+	if (vu->ending)
+		vu->ending->vu = NULL;
+	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
+		old->vring[i].kick.fn = vu_kicked_late;
+		old->vring[i].vu = NULL;
+	}
+	old->vu = vu;
+	vu->ending = old;
+	old->chore.step = vu_vrings_step;
+	if (vu_vrings_step(&old->chore))
+		chore_add(vu->loop, &old->chore);
 }
 
 bool vu_any_started(struct vhost_user *vu)

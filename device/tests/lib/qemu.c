@@ -112,6 +112,8 @@ static void dev_reset(void *arg)
 		assert_null(d->vq[i]);
 	d->resets++;
 	d->features = 0;
+	if (d->at_reset)
+		d->at_reset();
 }
 
 static const struct fe_device_ops device_ops = {

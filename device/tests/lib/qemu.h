@@ -33,6 +33,7 @@
  * @stops:	calls of queue_stop
  * @kicks:	calls of kick, for each queue
  * @resets:	calls of reset
+ * @at_reset:	called there, may be NULL
  * @mem_changes: calls of mem_changed
  * @mem:	memory map
  * @features:	negotiated
@@ -44,6 +45,7 @@ struct device {
 	unsigned int stops;
 	unsigned int kicks[VHOST_USER_QUEUES_MAX];
 	unsigned int resets;
+	void (*at_reset)(void);
 	unsigned int mem_changes;
 	const struct guest_mem *mem;
 	uint64_t features;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 
 #include "base/uds.h"
 #include "base/util.h"
+#include "tests/lib/idle.h"
 #include "tests/lib/qemu.h"
 
 /* ------------------------------------------------------------------------- */
@@ -553,6 +555,74 @@ static void test_disconnect(void **state)
 	qemu.fd = -1;
 }
 
+/* Descriptors of this process when the device is reset. */
+static unsigned int fds_at_reset;
+
+static void count_at_reset(void)
+{
+	fds_at_reset = guest_fds();
+}
+
+/* A guest of 256 queues with two descriptors each. */
+static void use_many_queues(void)
+{
+	unsigned int before = guest_fds(), i;
+
+	qemu_handshake();
+	for (i = 0; i < 256; i++) {
+		assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, i, qemu.call), 0);
+		assert_int_equal(qemu_ask_fd(VU_SET_VRING_ERR, i, qemu.call), 0);
+	}
+	assert_int_equal(guest_fds(), before + 512);
+}
+
+static bool all_closed(void *arg)
+{
+	return !vu->ending;
+}
+
+/*
+ * The descriptors of many queues are closed bit by bit: few of them while the connection
+ * ends, and all of them in the end.
+ */
+static void test_disconnect_bit_by_bit(void **state)
+{
+	unsigned int before = guest_fds();
+
+	use_many_queues();
+	dev.at_reset = count_at_reset;
+	qemu_disconnect();
+	/* QEMU's end of the connection is closed by then. */
+	assert_in_range(fds_at_reset, before + 512 - 1 - 100, before + 512 - 1);
+	assert_true(run_until(loop, all_closed, NULL));
+	assert_int_equal(guest_fds(), before - 2);
+	qemu.fd = -1;
+}
+
+static void ring_at_reset(void)
+{
+	struct vu_vring *vr = &vu->ending->vring[255];
+
+	vr->kick.fd = eventfd(1, EFD_CLOEXEC);
+	assert_int_equal(loop_fd_add(loop, &vr->kick, EPOLLIN), 0);
+	vr->kick.fn(vr->kick.arg, EPOLLIN);
+	assert_int_equal(vr->kick.fd, -1);
+	assert_true(vr->call >= 0);
+	fds_at_reset = guest_fds();
+}
+
+/* A doorbell that is rung after its connection has ended is closed, and no other one. */
+static void test_disconnect_and_kick(void **state)
+{
+	fds_at_reset = 0;
+	use_many_queues();
+	dev.at_reset = ring_at_reset;
+	qemu_disconnect();
+	assert_int_not_equal(fds_at_reset, 0);
+	qemu.fd = -1;
+	/* The front-end ends before they are closed. */
+}
+
 /* The daemon does not wait for a QEMU that does not read replies. */
 static void test_replies_not_read(void **state)
 {
@@ -727,6 +797,8 @@ int main(void)
 		TEST(test_bad_version),
 		TEST(test_bad_size),
 		TEST(test_disconnect),
+		TEST(test_disconnect_bit_by_bit),
+		TEST(test_disconnect_and_kick),
 		TEST(test_replies_not_read),
 		TEST_LISTEN(test_listen),
 		TEST_LISTEN(test_listen_stale),
