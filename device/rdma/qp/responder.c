@@ -22,6 +22,7 @@
 
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/responder.h"
+#include "virtio/virtq.h"
 
 /* One ACK goes for so many at most. */
 #define RESP_ACKS_HELD	16
@@ -525,7 +526,8 @@ static uint32_t responder_read_find(struct qp *qp, uint32_t psn)
 
 /*
  * Put one that was answered before in front of job @at.  As a rule these come before all
- * others, so the jobs before @at move if they are fewer than those behind it.
+ * others, so the jobs before @at move if they are fewer than those behind it.  Each that
+ * moves counts as a piece: a peer may repeat many READs so that the most have to.
  */
 static void responder_read_insert(struct responder *resp, uint32_t at,
 				  struct read_job job)
@@ -535,6 +537,7 @@ static void responder_read_insert(struct responder *resp, uint32_t at,
 	if (resp->share[READ_SHARE_AGAIN] == RNIC_MAX_RD_ATOMIC ||
 	    !responder_make_room(resp))
 		return;
+	virtq_charge(at < resp->reads / 2 ? at : resp->reads - at);
 	if (at < resp->reads / 2) {
 		resp->read_head = (resp->read_head - 1) & (resp->room - 1);
 		for (i = 0; i < at; i++)

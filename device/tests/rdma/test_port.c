@@ -398,6 +398,54 @@ static void test_reset_drops(void **state)
 	assert_false(rnic_poll(p.b.guest->rnic));
 }
 
+/* Repeated READs, of which each comes to stand in the middle of those before it. */
+#define AGAIN		128u
+
+/* A round has 2048 pieces, and the last READ may take more. */
+#define ROUND_PIECES	2048u
+
+/*
+ * A peer asks for a long READ, then again for single packets of it, so that the line of READs
+ * has to be moved for each.  That counts: a round ends before all of them are looked at.
+ */
+static void test_reads_again_are_charged(void **state)
+{
+	struct eg_pair p = pair_by_port(state, RC);
+	struct rnic *rnic = p.b.guest->rnic;
+	uint32_t psn, i, n, moved = 0, all = 0;
+	struct roce_rx rx;
+
+	eg_port[0].lose = true;
+	eg_port[1].lose = true;
+	post(&p, 1, VIRTIO_IB_WR_RDMA_READ, 8);
+	rnic_poll(p.a.guest->rnic);
+	assert_int_equal(eg_port[0].sent, 1);
+	assert_null(roce_parse(&rx, eg_port[0].frame, eg_port[0].len));
+	psn = rx.pkt.psn;
+	for (i = 0; i <= AGAIN; i++) {
+		rx.pkt.va = EG_VA;
+		rx.pkt.dmalen = i ? 8 : 1000 * 1024;
+		/* 0, 998, 1, 997, ... */
+		rx.pkt.psn = i ? psn + (i % 2 ? i / 2 : 999 - i / 2) : psn;
+		rx.pkt.psn &= 0xffffff;
+		eg_port[0].len = eg_build(eg_port[0].frame, &rx.path, &rx.pkt, NULL);
+		assert_true(eg_frame(&eg_port[1], eg_port[0].frame, eg_port[0].len));
+	}
+	assert_int_equal(rnic->port.n, AGAIN + 1);
+	rnic_poll(rnic);
+	n = AGAIN - rnic->port.n;
+	for (i = 0; i < AGAIN; i++) {
+		all += i / 2;
+		moved += i < n ? i / 2 : 0;
+	}
+	assert_in_range(moved, 1, ROUND_PIECES + AGAIN / 2);
+	assert_true(all > 3 * ROUND_PIECES / 2);
+	/* The others follow. */
+	while (rnic->port.n)
+		assert_true(rnic_poll(rnic));
+	assert_int_equal(B(DUP_REQUEST), AGAIN);
+}
+
 /* From an address other than the peer's. */
 static void test_another_peer(void **state)
 {
@@ -638,6 +686,7 @@ int main(void)
 		T(test_bad_frames),
 		T(test_ring_full),
 		T(test_reset_drops),
+		T(test_reads_again_are_charged),
 		T(test_another_peer),
 		T(test_vlan),
 		T(test_service_level),
