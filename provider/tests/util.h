@@ -180,6 +180,7 @@ bool fake_direct_complete(const struct virtio_rdma_cqe *cqe);
 void fake_destroyed(void);
 void fake_resizing(bool done);
 
+int run_arm_tests(void);
 int run_cq_tests(void);
 int run_destroy_tests(void);
 int run_direct_tests(void);
