@@ -13,7 +13,8 @@
  *
  * The kernel computes a UDP checksum for each segment, where there was none.  The
  * ICRC does not cover it.  A packet that has a checksum of its own is left alone,
- * as a wrong one would become right.  So is one whose IPv4 header has a wrong one.
+ * as a wrong one would become right.  A packet with a wrong checksum of IPv4 is left alone
+ * as well.
  *
  * A frame may lie in the memory of a guest, who can change it at any time.  Only
  * the copy is looked at, and it is what is written.

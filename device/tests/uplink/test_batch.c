@@ -150,7 +150,7 @@ static void test_segments(void **state)
 	}
 }
 
-/* What ends a message: its length, a shorter packet, a longer one, another kind. */
+/* A message ends by its length, by a shorter packet, a longer one, or another kind. */
 static void test_ends(void **state)
 {
 	unsigned int i, n = 0;
