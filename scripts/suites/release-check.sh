@@ -4,8 +4,9 @@
 # release-check.sh [--tag]
 #
 # Says whether what is committed here can be released as the version that the file VERSION
-# names: the tree is clean, CHANGELOG.rst has the version with a date, the figures of
-# README.md are of this version's sources, "make check" passes, the packages of all
+# names: the tree is clean, CHANGELOG.rst has the version with a date, no file has another
+# version or denies that this one is released, the figures of README.md are of this version's
+# sources, "make check" passes, the packages of all
 # releases of Debian and those for RPM can be made, the patches of "make upstream" apply and
 # compile, and the demo runs in a container.  With --tag, and if all of it passed, makes
 # the tag vVERSION.  An hour and a half.  It goes on after a failure, so that one run names all
@@ -65,9 +66,32 @@ figures_are_recent()
 	git -C "$top" log -200 --format=%h --abbrev=7 | grep -q "^${commit:0:7}"
 }
 
+# Files that have the version by hand; the others take it from VERSION.
+same_version()
+{
+	local wrong=0
+
+	[ "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/packaging/debian/changelog")" = "$version" ] ||
+		{ echo "packaging/debian/changelog has another version" >&2; wrong=1; }
+	[ "$(sed -n 's/^Version:[[:space:]]*//p' "$top"/packaging/rpm/*.spec)" = "$version" ] ||
+		{ echo "packaging/rpm has another version" >&2; wrong=1; }
+	grep -qF "virtio-net-roce-$version" "$top/Documentation/guest.rst" ||
+		{ echo "Documentation/guest.rst has another version" >&2; wrong=1; }
+	return $wrong
+}
+
+# Documents say of a version that it is not released, until it is.
+no_document_denies_it()
+{
+	! grep -rnE "\\b${version//./\\.}\\b.*not released" "$top"/*.md "$top/CHANGELOG.rst" \
+		"$top"/Documentation/*.rst >&2
+}
+
 mkdir -p "$build"
 expect "the tree has no changes that are not committed" clean_tree
 expect "CHANGELOG.rst has \"$version (DATE)\"" dated
+expect "files with a version of their own have $version" same_version
+expect "no document says that $version is not released" no_document_denies_it
 expect "the figures of README.md are of one of the last 200 commits" figures_are_recent
 expect "README.md has the figures of figures.json" "$top/scripts/suites/figures.py" --check
 expect "make check" target check
@@ -77,6 +101,7 @@ expect "make packages RELEASE=forky" target packages RELEASE=forky
 expect "make rpms" target rpms
 expect "make upstream-check" target upstream-check
 expect "make container-test" target container-test
+expect "nothing of this changed a file of the tree" clean_tree
 
 record release ${#good[@]} ${#bad[@]} || exit 1
 if [ "${1-}" = --tag ]; then
