@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/eventfd.h"
 #include "base/log.h"
 #include "base/loop.h"
-#include "base/notify.h"
 #include "base/sd_notify.h"
 #include "base/util.h"
 #include "ether/pcap.h"
@@ -144,7 +144,7 @@ static int daemon_init(struct daemon *d, const struct options *options)
 		fabric_use_packets(d->fabric);
 	err = mem_guard_init();
 	if (!err)
-		err = notify_init();
+		err = eventfd_init();
 	if (!err)
 		err = daemon_signals(d);
 	if (err)

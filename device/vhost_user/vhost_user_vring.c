@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
-#include "base/notify.h"
+#include "base/eventfd.h"
 #include "base/util.h"
 #include "vhost_user/vhost_user_priv.h"
 
@@ -27,7 +27,7 @@ static void vu_signal(const struct vu_vring *vr, int *fd)
 
 	if (*fd < 0)
 		return;
-	err = notify_send(*fd);
+	err = eventfd_send(*fd);
 	if (err)
 		log_debug("a signal is lost: %s", strerror(-err));
 	if (err != -EINTR)

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/notify.h"
+#include "base/eventfd.h"
 #include "base/util.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/qemu.h"
@@ -259,7 +259,7 @@ static void test_call_that_blocks(void **state)
 	struct virtq *vq;
 	uint64_t count;
 
-	assert_int_equal(notify_init(), 0);
+	assert_int_equal(eventfd_init(), 0);
 	qemu_start(0);
 	vq = dev.vq[0];
 	assert_int_equal(eventfd_write(qemu.call, UINT64_MAX - 1), 0);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/notify.h"
+#include "base/eventfd.h"
 #include "base/util.h"
 
 /* A write that blocks takes this long, at most. */
@@ -53,7 +53,7 @@ static void notify_tick(int number __always_unused)
 	errno = err;
 }
 
-int notify_init(void)
+int eventfd_init(void)
 {
 	/* Without SA_RESTART, or the write would go on. */
 	const struct sigaction action = { .sa_handler = notify_tick };
@@ -69,7 +69,7 @@ int notify_init(void)
 	return 0;
 }
 
-int notify_send(int fd)
+int eventfd_send(int fd)
 {
 	const uint64_t one = 1;
 	ssize_t n;

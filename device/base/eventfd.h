@@ -2,14 +2,14 @@
 /*
  * Signals by eventfd to a process that may want to stop this one.
  */
-#ifndef DEVICE_NOTIFY_H
-#define DEVICE_NOTIFY_H
+#ifndef DEVICE_EVENTFD_H
+#define DEVICE_EVENTFD_H
 
-/** notify_init() - before the first notify_send(); returns 0 or a negative error */
-int notify_init(void);
+/** eventfd_init() - before the first eventfd_send(); returns 0 or a negative error */
+int eventfd_init(void);
 
 /**
- * notify_send() - add 1 to an eventfd, or to what QEMU uses for one
+ * eventfd_send() - add 1 to an eventfd, or to what QEMU uses for one
  * @fd: its descriptor
  *
  * The other side has the same open file.  It can fill the counter and make the write
@@ -18,6 +18,6 @@ int notify_init(void);
  * Return: 0, -EINTR if the write was interrupted because it blocked, or another
  * negative error.
  */
-int notify_send(int fd);
+int eventfd_send(int fd);
 
-#endif /* DEVICE_NOTIFY_H */
+#endif /* DEVICE_EVENTFD_H */
