@@ -24,6 +24,7 @@
 #include "ether/pcap.h"
 #include "ether/switch.h"
 #include "function/function.h"
+#include "handover.h"
 #include "operator/socket.h"
 #include "options.h"
 #include "ports.h"
@@ -49,6 +50,7 @@
  * @ports:	the guests, and uplinks
  * @cwd:	directory that it was started in
  * @control:	socket that they come by, or NULL
+ * @left:	all of that is another process's
  */
 struct daemon {
 	struct loop *loop;
@@ -59,6 +61,7 @@ struct daemon {
 	struct ports ports;
 	char cwd[PATH_MAX];
 	struct operator_socket *control;
+	bool left;
 };
 
 static void daemon_signalled(void *arg, uint32_t events __always_unused)
@@ -102,7 +105,8 @@ static void daemon_fd_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int daemon_control_start(struct daemon *d, const struct options *options)
+/* At socket @fd, or at one of its own. */
+static int daemon_control_start(struct daemon *d, const struct options *options, int fd)
 {
 	if (!options->control)
 		return 0;
@@ -113,7 +117,9 @@ static int daemon_control_start(struct daemon *d, const struct options *options)
 	d->ports.op.cwd = d->cwd;
 	d->ports.op.umask = umask(0);
 	umask(d->ports.op.umask);
-	d->control = operator_socket_new(d->loop, options->control, &d->ports.op);
+	d->control = fd < 0 ?
+		     operator_socket_new(d->loop, options->control, &d->ports.op) :
+		     operator_socket_take(d->loop, options->control, fd, &d->ports.op);
 	if (d->control)
 		return 0;
 	log_error("--control: %s: %s", options->control, strerror(errno));
@@ -188,7 +194,7 @@ static void sandbox_need_socket(struct sandbox_needs *needs, const char *path)
 	needs->socket[needs->sockets++] = path;
 }
 
-static int daemon_sandbox(const struct daemon *d, const struct options *options)
+static int daemon_sandbox(const struct options *options)
 {
 	struct sandbox_needs needs = { 0 };
 	unsigned int i, uplink;
@@ -201,7 +207,7 @@ static int daemon_sandbox(const struct daemon *d, const struct options *options)
 	for (i = 0; i < options->guests; i++)
 		sandbox_need_socket(&needs, options->guest[i].text);
 	for (i = 0; i < options->uplinks; i++) {
-		uplink = d->ports.uplink[i].uplink->ops->needs;
+		uplink = uplink_needs(options->uplink[i].text);
 		if (uplink & UPLINK_SOCKET)
 			sandbox_need_socket(&needs, strchr(options->uplink[i].text,
 							   ':') + 1);
@@ -225,32 +231,135 @@ static void daemon_ready(const struct options *options, int ready)
 	sd_notify_tell(ready, text);
 }
 
+/* ------------------------------------------------------------------------- */
+/* To begin, to serve, to end                                                */
+/* ------------------------------------------------------------------------- */
+
+static int daemon_capture(struct daemon *d, const struct options *options, int fd)
+{
+	int err = 0;
+
+	if (fd < 0)
+		err = port_pcap_start(&d->pcap, options->all.pcap);
+	else if (options->all.pcap)
+		d->pcap = pcap_take(fd);
+	else
+		close(fd);
+	switch_capture(d->sw, d->pcap);
+	return err;
+}
+
+static int daemon_start(struct daemon *d, const struct options *options)
+{
+	int err = daemon_capture(d, options, -1);
+
+	if (err)
+		return err;
+	err = ports_start(&d->ports);
+	if (err)
+		return err;
+	err = daemon_control_start(d, options, -1);
+	if (err)
+		ports_stop(&d->ports);
+	return err;
+}
+
+static void daemon_stop(struct daemon *d)
+{
+	daemon_control_stop(d);
+	ports_stop(&d->ports);
+}
+
+/* If it fails, all that there is belongs to another process. */
+static int daemon_take_over(struct daemon *d, const struct options *options, int sock)
+{
+	struct handover hand = {
+		.ports = &d->ports,
+		.control = options->control,
+		.control_fd = -1,
+		.pcap_fd = -1,
+	};
+	int err;
+
+	ports_init(&d->ports);
+	err = handover_take(&hand, sock);
+	if (!err)
+		err = daemon_capture(d, options, hand.pcap_fd);
+	if (!err)
+		err = daemon_control_start(d, options, hand.control_fd);
+	if (!err)
+		err = daemon_sandbox(options);
+	return err ? err : handover_serve(sock);
+}
+
+/* To the process that has asked for it; true if that one serves now. */
+static bool daemon_hand_over(struct daemon *d, const struct options *options)
+{
+	struct handover hand = {
+		.ports = &d->ports,
+		.control = options->control,
+		.control_fd = operator_socket_fd(d->control),
+		.pcap_fd = pcap_fd(d->pcap),
+	};
+	const int sock = d->ports.taker;
+
+	d->ports.taker = -1;
+	return handover_give(&hand, sock);
+}
+
+/* Returns 0 or -errno when it is to end; @left is set if another process serves now. */
+static int daemon_serve(struct daemon *d, const struct options *options)
+{
+	int err;
+
+	do {
+		err = loop_run(d->loop);
+		if (err)
+			log_error("event loop: %s", strerror(-err));
+		if (err || d->ports.taker < 0)
+			return err;
+		d->left = daemon_hand_over(d, options);
+	} while (!d->left);
+	return 0;
+}
+
+static int daemon_begin(struct daemon *d, const struct options *options)
+{
+	int err, sock;
+
+	if (!options->takeover) {
+		err = daemon_start(d, options);
+		if (err)
+			return err;
+		err = daemon_sandbox(options);
+		if (err)
+			daemon_stop(d);
+		return err;
+	}
+	sock = handover_ask(options->takeover);
+	if (sock < 0)
+		return sock;
+	err = daemon_take_over(d, options, sock);
+	d->left = err;
+	return err;
+}
+
 static int daemon_run(struct daemon *d, const struct options *options)
 {
-	int ready = sd_notify_open();
+	const int ready = sd_notify_open();
 	int err;
 
 	d->ports.loop = d->loop;
 	d->ports.sw = d->sw;
 	d->ports.fabric = d->fabric;
 	d->ports.options = options;
-	err = ports_start(&d->ports);
+	err = daemon_begin(d, options);
 	if (err)
 		return err;
-	err = daemon_control_start(d, options);
-	if (err)
-		goto err_ports;
-	err = daemon_sandbox(d, options);
-	if (err)
-		goto err_control;
 	daemon_ready(options, ready);
-	err = loop_run(d->loop);
-	if (err)
-		log_error("event loop: %s", strerror(-err));
-err_control:
-	daemon_control_stop(d);
-err_ports:
-	ports_stop(&d->ports);
+	err = daemon_serve(d, options);
+	if (!d->left)
+		daemon_stop(d);
 	return err;
 }
 
@@ -279,10 +388,9 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (daemon_init(&d, &options))
 		return EXIT_FAILURE;
-	err = port_pcap_start(&d.pcap, options.all.pcap);
-	switch_capture(d.sw, d.pcap);
-	if (!err)
-		err = daemon_run(&d, &options);
-	daemon_fini(&d);
+	err = daemon_run(&d, &options);
+	/* Nothing of what is another process's is touched, and no name is removed. */
+	if (!d.left)
+		daemon_fini(&d);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -84,6 +84,9 @@ const char options_usage[] =
 "\n"
 "  --control PATH    unix socket for vhost-user-roce-ctl, which also adds guests and\n"
 "                    uplinks and removes them\n"
+"  --takeover PATH   take over from the daemon whose --control this is: its guests,\n"
+"                    uplinks and sockets, which must be in the options, too; it ends\n"
+"                    when this one serves, and goes on if this one cannot\n"
 "  --verbose         tell more\n"
 "  --no-sandbox      keep all rights, for debugging\n"
 "  --help            print this and exit\n"
@@ -119,6 +122,7 @@ enum {
 	OPT_PACKETS,
 	OPT_PCAP,
 	OPT_CONTROL,
+	OPT_TAKEOVER,
 	OPT_LOSS,
 	OPT_DUP,
 	OPT_REORDER,
@@ -152,6 +156,7 @@ static const struct option long_options[] = {
 	{ "packets", no_argument, NULL, OPT_PACKETS },
 	{ "pcap", required_argument, NULL, OPT_PCAP },
 	{ "control", required_argument, NULL, OPT_CONTROL },
+	{ "takeover", required_argument, NULL, OPT_TAKEOVER },
 	{ "loss", required_argument, NULL, OPT_LOSS },
 	{ "dup", required_argument, NULL, OPT_DUP },
 	{ "reorder", required_argument, NULL, OPT_REORDER },
@@ -444,6 +449,9 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 		return 0;
 	case OPT_CONTROL:
 		options->control = optarg;
+		return 0;
+	case OPT_TAKEOVER:
+		options->takeover = optarg;
 		return 0;
 	case OPT_VERBOSE:
 		options->verbose = true;

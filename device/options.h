@@ -61,6 +61,7 @@ struct port_options {
  * @verbose:	tell more
  * @no_sandbox:	keep all rights
  * @control:	socket for commands, or NULL
+ * @takeover:	control socket of the daemon whose place this one takes, or NULL
  *
  * Strings are those of the argument vector.
  */
@@ -80,6 +81,7 @@ struct options {
 	bool verbose;
 	bool no_sandbox;
 	const char *control;
+	const char *takeover;
 };
 
 /** options_mac() - MAC address of guest number @guest */

@@ -38,7 +38,7 @@ static const char *base_name(const char *path)
 /* ------------------------------------------------------------------------- */
 
 /* Those that there are now, guests first. */
-static void ports_list(struct ports *ports)
+void ports_list(struct ports *ports)
 {
 	struct operator_port *port = ports->port;
 	unsigned int i;
@@ -75,16 +75,19 @@ int port_pcap_start(struct pcap **pcap, const char *path)
 }
 
 /* Ports with the same seed still get different random numbers. */
-static int group_start(struct port_group *group, const char *name,
-		       const struct port_options *options, unsigned int number)
+int group_start(struct port_group *group, const char *name,
+		const struct port_options *options, unsigned int number, int pcap)
 {
 	*group = (struct port_group){ .fault = options->fault };
 	group->fault.seed += (uint64_t)number << 32;
 	snprintf(group->name, sizeof(group->name), "%s", name);
-	return port_pcap_start(&group->pcap, options->pcap);
+	if (pcap < 0)
+		return port_pcap_start(&group->pcap, options->pcap);
+	group->pcap = pcap_take(pcap);
+	return group->pcap ? 0 : -ENOMEM;
 }
 
-static void group_stop(struct port_group *group)
+void group_stop(struct port_group *group)
 {
 	if (group->pcap)
 		pcap_close(group->pcap);
@@ -106,23 +109,14 @@ static int guest_listen(struct guest *guest, int fd)
 	return err;
 }
 
-static int guest_front_end(struct ports *ports, struct guest *guest, int fd)
+static int guest_front_end(struct ports *ports, struct guest *guest)
 {
 	const uint32_t queues = function_num_queues(&ports->options->limits);
-	int err;
 
 	guest->vu = vhost_user_new(ports->loop, guest->group.name, &function_device_ops,
 				   guest->fn, queues);
-	if (!guest->vu) {
-		err = -errno;
-		log_error("%s: %s", guest->options.text, strerror(errno));
-		return err;
-	}
-	err = guest_listen(guest, fd);
-	if (err) {
-		vhost_user_free(guest->vu);
-		return err;
-	}
+	if (!guest->vu)
+		return -ENOMEM;
 	function_set_frontend(guest->fn, &vhost_user_fe_ops, guest->vu);
 	return 0;
 }
@@ -146,9 +140,8 @@ static struct function *guest_function(struct ports *ports, struct guest *guest)
 	return function_new(ports->loop, ports->sw, ports->fabric, &config);
 }
 
-/* @fd: see guest_listen(). */
-static int guest_start(struct ports *ports, unsigned int number,
-		       const struct port_options *options, int fd)
+int guest_make(struct ports *ports, unsigned int number, const struct port_options *options,
+	       int pcap)
 {
 	struct guest *guest = &ports->guest[number];
 	int err;
@@ -156,16 +149,14 @@ static int guest_start(struct ports *ports, unsigned int number,
 	guest->options = *options;
 	guest->options.text = guest->options.path;
 	guest->mac = options_port_mac(ports->options, options, number);
-	err = group_start(&guest->group, base_name(options->text), options, number);
+	err = group_start(&guest->group, base_name(options->text), options, number, pcap);
 	if (err)
 		return err;
+	err = -ENOMEM;
 	guest->fn = guest_function(ports, guest);
-	if (!guest->fn) {
-		log_error("%s: %s", options->text, strerror(errno));
-		err = -ENOMEM;
+	if (!guest->fn)
 		goto err_group;
-	}
-	err = guest_front_end(ports, guest, fd);
+	err = guest_front_end(ports, guest);
 	if (err)
 		goto err_function;
 	ports_list(ports);
@@ -175,11 +166,12 @@ err_function:
 	function_free(guest->fn);
 	guest->fn = NULL;
 err_group:
+	log_error("%s: %s", options->text, strerror(ENOMEM));
 	group_stop(&guest->group);
 	return err;
 }
 
-static void guest_stop(struct ports *ports, struct guest *guest)
+void guest_unmake(struct ports *ports, struct guest *guest)
 {
 	vhost_user_free(guest->vu);
 	function_free(guest->fn);
@@ -188,13 +180,27 @@ static void guest_stop(struct ports *ports, struct guest *guest)
 	ports_list(ports);
 }
 
+int guest_start(struct ports *ports, unsigned int number, const struct port_options *options,
+		int fd)
+{
+	struct guest *guest = &ports->guest[number];
+	int err = guest_make(ports, number, options, -1);
+
+	if (err)
+		return err;
+	err = guest_listen(guest, fd);
+	if (err)
+		guest_unmake(ports, guest);
+	return err;
+}
+
 /* ------------------------------------------------------------------------- */
 /* Uplinks                                                                   */
 /* ------------------------------------------------------------------------- */
 
 /* With a descriptor that others made, which is taken over, or with -1. */
-static int uplink_start(struct ports *ports, unsigned int number,
-			const struct port_options *options, int fd)
+int uplink_start(struct ports *ports, unsigned int number, const struct port_options *options,
+		 int fd)
 {
 	struct uplink_port *port = &ports->uplink[number];
 	const struct uplink_env env = {
@@ -207,7 +213,8 @@ static int uplink_start(struct ports *ports, unsigned int number,
 	port->options = *options;
 	if (options->text == options->path)
 		port->options.text = port->options.path;
-	err = group_start(&port->group, options->text, options, GUESTS_MAX + number);
+	err = group_start(&port->group, options->text, options, GUESTS_MAX + number,
+			  -1);
 	if (err) {
 		if (fd >= 0)
 			close(fd);
@@ -242,7 +249,7 @@ static int ports_refuse(const char *why, const char *name)
 	return -EINVAL;
 }
 
-static bool ports_have(const struct ports *ports, const char *text)
+bool ports_have(const struct ports *ports, const char *text)
 {
 	unsigned int i;
 
@@ -267,8 +274,7 @@ static const struct guest *ports_mac_taken(const struct ports *ports,
 }
 
 /* The first free place whose MAC address is free, too, or GUESTS_MAX. */
-static unsigned int ports_guest_place(const struct ports *ports,
-				      const struct port_options *options)
+unsigned int ports_guest_place(const struct ports *ports, const struct port_options *options)
 {
 	const struct guest *other = NULL;
 	unsigned int i;
@@ -354,7 +360,7 @@ static void ports_remove(void *arg, const struct operator_port *port)
 
 	for (i = 0; i < GUESTS_MAX; i++)
 		if (port->fn && ports->guest[i].fn == port->fn) {
-			guest_stop(ports, &ports->guest[i]);
+			guest_unmake(ports, &ports->guest[i]);
 			return;
 		}
 	for (i = 0; i < UPLINKS_MAX; i++)
@@ -364,10 +370,24 @@ static void ports_remove(void *arg, const struct operator_port *port)
 		}
 }
 
+/* The loop ends its round first: nothing is under way then. */
+static void ports_takeover(void *arg, int fd)
+{
+	struct ports *ports = arg;
+
+	if (ports->taker >= 0) {
+		close(fd);
+		return;
+	}
+	ports->taker = fd;
+	loop_stop(ports->loop);
+}
+
 static const struct operator_changes ports_changes = {
 	.guest_add = ports_guest_add,
 	.uplink_add = ports_uplink_add,
 	.remove = ports_remove,
+	.takeover = ports_takeover,
 };
 
 /* ------------------------------------------------------------------------- */
@@ -380,10 +400,21 @@ void ports_stop(struct ports *ports)
 
 	for (i = GUESTS_MAX; i; i--)
 		if (ports->guest[i - 1].fn)
-			guest_stop(ports, &ports->guest[i - 1]);
+			guest_unmake(ports, &ports->guest[i - 1]);
 	for (i = UPLINKS_MAX; i; i--)
 		if (ports->uplink[i - 1].uplink)
 			uplink_stop(ports, &ports->uplink[i - 1]);
+}
+
+void ports_init(struct ports *ports)
+{
+	ports->op = (struct operator){
+		.limits = &ports->options->limits,
+		.changes = &ports_changes,
+		.arg = ports,
+	};
+	ports->taker = -1;
+	ports_list(ports);
 }
 
 int ports_start(struct ports *ports)
@@ -392,12 +423,7 @@ int ports_start(struct ports *ports)
 	unsigned int i;
 	int err = 0;
 
-	ports->op = (struct operator){
-		.limits = &options->limits,
-		.changes = &ports_changes,
-		.arg = ports,
-	};
-	ports_list(ports);
+	ports_init(ports);
 	for (i = 0; !err && i < options->uplinks; i++)
 		err = uplink_start(ports, i, &options->uplink[i], -1);
 	for (i = 0; !err && i < options->guests; i++)

@@ -8,6 +8,7 @@
 
 #include "operator/commands.h"
 #include "options.h"
+#include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
 
 /**
@@ -48,6 +49,7 @@ struct uplink_port {
  * @uplink:	places for uplinks
  * @port:	those that are taken, for @op
  * @op:		what an operator's commands are about
+ * @taker:	connection of a process that takes all over, or -1
  *
  * The places do not move, because switch and functions have pointers to them.
  */
@@ -60,6 +62,7 @@ struct ports {
 	struct uplink_port uplink[UPLINKS_MAX];
 	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
 	struct operator op;
+	int taker;
 };
 
 /**
@@ -69,6 +72,48 @@ struct ports {
  * Return: 0, or -errno after an error was printed, and none is left.
  */
 int ports_start(struct ports *ports);
+
+/**
+ * guest_make() - make a guest's function and front-end, which does not listen yet
+ * @ports:	all
+ * @number:	its place, which is free
+ * @options:	what is known of it
+ * @pcap:	descriptor of its capture file, taken over if there is no error, or -1
+ *
+ * Return: 0, or -errno after an error was printed.
+ */
+int guest_make(struct ports *ports, unsigned int number, const struct port_options *options,
+	       int pcap);
+
+/** guest_unmake() - end a guest */
+void guest_unmake(struct ports *ports, struct guest *guest);
+
+/** guest_start() - the same, and it listens at its path, or at socket @fd, taken over */
+int guest_start(struct ports *ports, unsigned int number, const struct port_options *options,
+		int fd);
+
+/** group_start() - as guest_make(), of a port's group; @number is that of all ports */
+int group_start(struct port_group *group, const char *name,
+		const struct port_options *options, unsigned int number, int pcap);
+
+/** group_stop() - close its capture file */
+void group_stop(struct port_group *group);
+
+/** uplink_start() - make an uplink by its text, and by a descriptor, taken over, or -1 */
+int uplink_start(struct ports *ports, unsigned int number, const struct port_options *options,
+		 int fd);
+
+/** ports_list() - list those that there are, as after each change */
+void ports_list(struct ports *ports);
+
+/** ports_have() - is there a port of that text? */
+bool ports_have(const struct ports *ports, const char *text);
+
+/** ports_guest_place() - a free place for a guest, or GUESTS_MAX after an error was printed */
+unsigned int ports_guest_place(const struct ports *ports, const struct port_options *options);
+
+/** ports_init() - there are none, but an operator may add some */
+void ports_init(struct ports *ports);
 
 /** ports_stop() - end all */
 void ports_stop(struct ports *ports);

@@ -363,6 +363,11 @@ static int sandbox_conditions(scmp_filter_ctx ctx,
 	if (!err && needs->handed)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(getsockopt), 1,
 				       kind);
+	/* To hand over: a file for the state, and to wait for the other process. */
+	if (!err && needs->handed)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(memfd_create), 0);
+	if (!err && needs->handed)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ppoll), 0);
 	if (err || !needs->connects)
 		return err;
 	err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1, local);

@@ -79,6 +79,20 @@ err_free:
 	return NULL;
 }
 
+struct pcap *pcap_take(int fd)
+{
+	struct pcap *pcap = calloc(1, sizeof(*pcap));
+
+	if (pcap)
+		pcap->fd = fd;
+	return pcap;
+}
+
+int pcap_fd(const struct pcap *pcap)
+{
+	return pcap ? pcap->fd : -1;
+}
+
 void pcap_close(struct pcap *pcap)
 {
 	if (pcap->fd >= 0)

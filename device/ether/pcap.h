@@ -16,6 +16,12 @@ struct frame;
  */
 struct pcap *pcap_open(const char *path);
 
+/** pcap_take() - go on with a capture file, whose descriptor is taken over; NULL: no memory */
+struct pcap *pcap_take(int fd);
+
+/** pcap_fd() - its descriptor, or -1 after an error; @pcap may be NULL */
+int pcap_fd(const struct pcap *pcap);
+
 /** pcap_close() - close a capture file */
 void pcap_close(struct pcap *pcap);
 

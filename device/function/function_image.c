@@ -128,3 +128,9 @@ bool function_load(struct function *fn, struct state *st)
 			virtq_loaded(&image.queue[i]);
 	return true;
 }
+
+void function_look_at_all(struct function *fn)
+{
+	if (function_rdma_runs(fn))
+		rnic_look_at_all(fn->rnic);
+}

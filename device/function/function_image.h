@@ -29,4 +29,7 @@ bool function_save(struct function *fn, struct state *st);
  */
 bool function_load(struct function *fn, struct state *st);
 
+/** function_look_at_all() - doorbells of its RDMA side may have got lost */
+void function_look_at_all(struct function *fn);
+
 #endif /* DEVICE_FUNCTION_FUNCTION_IMAGE_H */

@@ -9,6 +9,9 @@
  * The answer is made at once and written as fast as the client reads it.  There is room for
  * CONTROL_CLIENTS connections, and each one is closed after CONTROL_PATIENCE_NS.  So clients
  * that do nothing can keep the others out for that long at most.
+ *
+ * The command "takeover" is another daemon's, of the same user or of root: from now on the
+ * connection is its own affair.
  */
 
 #include <errno.h>
@@ -57,6 +60,7 @@ struct client {
  * @op:		what the commands are about
  * @lfd:	listening socket
  * @path:	its name
+ * @uid:	user that the daemon was started by
  * @client:	connections
  */
 struct operator_socket {
@@ -64,6 +68,7 @@ struct operator_socket {
 	const struct operator *op;
 	struct loop_fd lfd;
 	char *path;
+	uid_t uid;
 	struct client client[CONTROL_CLIENTS];
 };
 
@@ -158,6 +163,33 @@ static ssize_t client_receive(struct client *client)
 	return n;
 }
 
+static bool client_may_take_over(const struct client *client)
+{
+	socklen_t len = sizeof(struct ucred);
+	struct ucred cred;
+
+	return !getsockopt(client->lfd.fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) &&
+	       (!cred.uid || cred.uid == client->control->uid);
+}
+
+/* Gives the connection away, if that is what the client wants. */
+static bool client_takes_over(struct client *client)
+{
+	const struct operator *op = client->control->op;
+	struct loop *loop = client->control->loop;
+	const int fd = client->lfd.fd;
+
+	if (strcmp(client->line, "takeover") || !op->changes || !op->changes->takeover ||
+	    !client_may_take_over(client))
+		return false;
+	loop_timer_cancel(loop, &client->patience);
+	loop_fd_del(loop, &client->lfd);
+	client->lfd.fd = -1;
+	client_drop(client);
+	op->changes->takeover(op->arg, fd);
+	return true;
+}
+
 /* Returns true when the connection is to be ended. */
 static bool client_read(struct client *client)
 {
@@ -171,7 +203,7 @@ static bool client_read(struct client *client)
 	if (!end)
 		return client->len == sizeof(client->line);
 	*end = 0;
-	return client_answer(client);
+	return !client_takes_over(client) && client_answer(client);
 }
 
 static void client_event(void *arg, uint32_t events __always_unused)
@@ -226,47 +258,65 @@ static void client_init(struct client *client, struct operator_socket *control)
 	client->patience.arg = client;
 }
 
-struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
-					    const struct operator *op)
+struct operator_socket *operator_socket_take(struct loop *loop, const char *path, int fd,
+					     const struct operator *op)
 {
 	struct operator_socket *control = calloc(1, sizeof(*control));
 	unsigned int i;
-	mode_t mask;
 	int err;
 
 	if (!control)
 		return NULL;
 	control->loop = loop;
 	control->op = op;
+	control->uid = geteuid();
 	for (i = 0; i < CONTROL_CLIENTS; i++)
 		client_init(&control->client[i], control);
 	err = ENOMEM;
 	control->path = strdup(path);
 	if (!control->path)
 		goto err_free;
-	/* Only the owner may connect, even before a chmod(). */
-	mask = umask(0177);
-	control->lfd.fd = uds_listen(path, CONTROL_CLIENTS);
-	umask(mask);
-	err = -control->lfd.fd;
-	if (control->lfd.fd < 0)
-		goto err_path;
+	control->lfd.fd = fd;
 	control->lfd.fn = operator_socket_accept;
 	control->lfd.arg = control;
 	err = -loop_fd_add(loop, &control->lfd, EPOLLIN);
-	if (err)
-		goto err_unlink;
-	return control;
+	if (!err)
+		return control;
 
-err_unlink:
-	unlink(path);
-	close(control->lfd.fd);
-err_path:
 	free(control->path);
 err_free:
 	free(control);
 	errno = err;
 	return NULL;
+}
+
+struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
+					    const struct operator *op)
+{
+	struct operator_socket *control;
+	/* Only the owner may connect, even before a chmod(). */
+	const mode_t mask = umask(0177);
+	const int fd = uds_listen(path, CONTROL_CLIENTS);
+	int err;
+
+	umask(mask);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	control = operator_socket_take(loop, path, fd, op);
+	if (control)
+		return control;
+	err = errno;
+	unlink(path);
+	close(fd);
+	errno = err;
+	return NULL;
+}
+
+int operator_socket_fd(const struct operator_socket *control)
+{
+	return control->lfd.fd;
 }
 
 void operator_socket_free(struct operator_socket *control)

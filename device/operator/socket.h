@@ -21,6 +21,21 @@ struct operator_socket;
 struct operator_socket *operator_socket_new(struct loop *loop, const char *path,
 					    const struct operator *op);
 
+/**
+ * operator_socket_take() - listen for commands at a socket that others made
+ * @loop:	event loop
+ * @path:	its name
+ * @fd:		the socket, which listens; taken over unless there is an error
+ * @op:		as for operator_socket_new()
+ *
+ * Return: the socket, or NULL with errno set.
+ */
+struct operator_socket *operator_socket_take(struct loop *loop, const char *path, int fd,
+					     const struct operator *op);
+
+/** operator_socket_fd() - the listening socket */
+int operator_socket_fd(const struct operator_socket *control);
+
 /** operator_socket_free() - end all connections and remove the socket */
 void operator_socket_free(struct operator_socket *control);
 

@@ -355,22 +355,43 @@ void state_free(struct state *st)
 	*st = (struct state) {};
 }
 
-int state_memfd(const struct state *st)
+int state_put(const struct state *st, int fd)
 {
-	int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	size_t done = 0;
 	ssize_t n;
 
-	if (fd < 0)
-		return -errno;
 	for (; done < st->at; done += n) {
 		n = write(fd, st->data + done, st->at - done);
-		if (n <= 0) {
-			close(fd);
+		if (n <= 0)
 			return n ? -errno : -EIO;
-		}
 	}
-	return fd;
+	return 0;
+}
+
+int state_memfd(const struct state *st)
+{
+	int fd = memfd_create("state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = state_put(st, fd);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+size_t state_extent(const void *data, size_t size)
+{
+	struct state_header header;
+
+	if (size < sizeof(header))
+		return 0;
+	memcpy(&header, data, sizeof(header));
+	if (le64toh(header.length) > size - sizeof(header))
+		return 0;
+	return sizeof(header) + le64toh(header.length);
 }
 
 bool state_read(struct state *st, const void *data, size_t size)

@@ -123,6 +123,16 @@ bool state_written(struct state *st);
 /** state_free() - free what was written */
 void state_free(struct state *st);
 
+/** state_put() - append what was written to a file; 0 or -errno */
+int state_put(const struct state *st, int fd);
+
+/**
+ * state_extent() - bytes of the state at the beginning of @size bytes at @data
+ *
+ * Return: 0 if there is none.
+ */
+size_t state_extent(const void *data, size_t size);
+
 /** state_memfd() - a new memfd with what was written; returns it, or -errno */
 int state_memfd(const struct state *st);
 

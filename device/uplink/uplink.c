@@ -35,6 +35,13 @@ static const struct uplink_ops *uplink_kind(const char *text)
 	return NULL;
 }
 
+unsigned int uplink_needs(const char *text)
+{
+	const struct uplink_ops *ops = uplink_kind(text);
+
+	return ops ? ops->needs : 0;
+}
+
 static struct uplink *uplink_new(const struct uplink_env *env,
 				 const struct uplink_ops *ops, const char *text, int fd)
 {

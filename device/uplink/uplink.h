@@ -92,6 +92,9 @@ extern const struct uplink_ops uplink_connect_ops;
 extern const struct uplink_ops uplink_tap_ops;
 extern const struct uplink_ops uplink_packet_ops;
 
+/** uplink_needs() - bits of &enum uplink_need of an uplink */
+unsigned int uplink_needs(const char *text);
+
 /**
  * uplink_open() - make an uplink
  * @env:	copied

@@ -31,7 +31,10 @@ struct pingpong pp;
 /* The daemon                                                                */
 /* ------------------------------------------------------------------------- */
 
-static void daemon_start(char *const *options)
+/* Options of the daemon, behind those that all have. */
+static char *const *daemon_options;
+
+pid_t pp_spawn(const char *program, char *const *more)
 {
 	char *argv[160] = {
 		(char *)"vhost-user-roce",
@@ -41,16 +44,19 @@ static void daemon_start(char *const *options)
 		(char *)"--cqe", (char *)"256", (char *)"--event-queues", (char *)"1",
 		(char *)"--doorbell-queues", (char *)"1",
 	};
-	const char *program = getenv("SANDBOXED");
+	char *const *options = daemon_options;
 	unsigned int n = 19;
+	pid_t pid;
 
 	assert_non_null(program);
 	while (*options && n < 159)
 		argv[n++] = *options++;
-	pp.pid = fork();
-	assert_true(pp.pid >= 0);
-	if (pp.pid)
-		return;
+	while (*more && n < 159)
+		argv[n++] = *more++;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
 	alarm(300);
 	execv(program, argv);
 	_exit(127);
@@ -294,9 +300,21 @@ static void receive_frames(struct front *front)
 	}
 }
 
+void pp_is(pid_t pid)
+{
+	char text[16];
+
+	pp.pid = pid;
+	snprintf(text, sizeof(text), "%d", pid);
+	assert_int_equal(clock_getcpuclockid(pid, &pp.clock[0]), 0);
+	if (pp.sched[0] >= 0)
+		close(pp.sched[0]);
+	pp.sched[0] = sched_open(text);
+}
+
 void pp_start(char *const *options, uint64_t features)
 {
-	char pid[16];
+	char *const none[] = { NULL };
 	unsigned int i;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -304,13 +322,13 @@ void pp_start(char *const *options, uint64_t features)
 	assert_non_null(mkdtemp(pp.dir));
 	for (i = 0; i < PP_GUESTS; i++)
 		snprintf(pp.path[i], sizeof(pp.path[i]), "%s/%u", pp.dir, i);
-	daemon_start(options);
+	daemon_options = options;
+	pp.pid = pp_spawn(getenv("SANDBOXED"), none);
 	for (i = 0; i < 2; i++)
 		front_open(&pp.guest[i], pp.path[i], i + 1, features);
-	snprintf(pid, sizeof(pid), "%d", pp.pid);
-	assert_int_equal(clock_getcpuclockid(pp.pid, &pp.clock[0]), 0);
+	pp.sched[0] = -1;
+	pp_is(pp.pid);
 	pp.clock[1] = CLOCK_THREAD_CPUTIME_ID;
-	pp.sched[0] = sched_open(pid);
 	pp.sched[1] = sched_open("thread-self");
 	for (i = 0; i < 2; i++)
 		receive_frames(&pp.guest[i]);

@@ -59,6 +59,18 @@ extern struct pingpong pp;
 /** pp_start() - start the daemon with further options up to NULL, A and B; connect them */
 void pp_start(char *const *options, uint64_t features);
 
+/**
+ * pp_spawn() - start a program with the options of the daemon
+ * @program:	its path
+ * @more:	further options up to NULL
+ *
+ * Return: its process.
+ */
+pid_t pp_spawn(const char *program, char *const *more);
+
+/** pp_is() - from now on @pid is the daemon; the one before has ended */
+void pp_is(pid_t pid);
+
 /** pp_stop() - end them */
 void pp_stop(void);
 

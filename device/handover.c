@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Handing over to another process.
+ *
+ * Theory of operation
+ *
+ * The new process connects to the control socket of the old one, and sends the command
+ * "takeover".  The old one ends the round of its loop, stops serving, and answers with a
+ * head and then with descriptors, the first of which is a file with the state:
+ *
+ *	new			old
+ *	takeover\n
+ *				head, descriptors
+ *	READY
+ *				GO
+ *
+ * The new one says READY when it has loaded all and is in its sandbox: from then on nothing
+ * can fail.  With GO the old one ends.  Whatever happens before that, an end of the connection
+ * or the time limit, the old one goes on: all that it has is as before, except whether guests
+ * are asked for doorbells, and it asks for them again itself.
+ *
+ * The new one has not seen the doorbells that the old one took last, so it looks at all
+ * rings once.
+ *
+ * The state of the process is a state of three sections, and those of the functions follow
+ * it, one for each guest in the order of their numbers.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/uds.h"
+#include "base/util.h"
+#include "function/function_image.h"
+#include "handover.h"
+#include "ports_image.h"
+
+#define HAND_MAGIC	"VNRHAND1"
+#define HAND_READY	'R'
+#define HAND_GO		'G'
+
+/* Guests stand still for so long at most, if the new process is in trouble. */
+#define HAND_LIMIT_NS	(5 * NS_PER_S)
+
+/* Descriptors of a message; the kernel takes 253. */
+#define HAND_BATCH	200u
+
+/* No state is larger: what 64 guests can have is less. */
+#define HAND_STATE_MAX	(4ull << 30)
+
+/* Of a unix socket's name, and more. */
+#define HAND_PATH_ROOM	256u
+
+#define NS_PER_S	1000000000ull
+#define NS_PER_MS	1000000u
+
+/**
+ * struct hand_head - what the old process answers
+ * @magic:	%HAND_MAGIC
+ * @fds:	descriptors that come
+ * @zero:	0
+ * @stopped:	when it stopped serving, monotonic time of this host in ns
+ */
+struct hand_head {
+	char magic[8];
+	uint32_t fds;
+	uint32_t zero;
+	uint64_t stopped;
+};
+
+_Static_assert(sizeof(struct hand_head) == 24, "a head has another size");
+
+/**
+ * struct hand - a conversation
+ * @sock:	connection
+ * @end:	when it has to be over, or 0 for never
+ */
+struct hand {
+	int sock;
+	uint64_t end;
+};
+
+static uint64_t hand_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The state                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static void process_section(struct state *st, void *arg)
+{
+	struct handover *hand = arg;
+	char control[HAND_PATH_ROOM] = "";
+
+	if (!st->loading && hand->control)
+		memcpy(control, hand->control, strnlen(hand->control, sizeof(control) - 1));
+	state_text(st, "control", control, sizeof(control));
+	if (st->loading && !st->failed && *control &&
+	    (!hand->control || strcmp(control, hand->control)))
+		state_refuse(st, "control", "%s is not the --control of the options", control);
+	state_fd(st, "control", &hand->control_fd);
+	state_need(st, hand->control_fd < 0 || uds_is_listening(hand->control_fd), "control",
+		   "not a socket that listens");
+	state_fd(st, "capture", &hand->pcap_fd);
+}
+
+static void uplinks_section(struct state *st, void *arg)
+{
+	ports_uplinks_io(st, ((struct handover *)arg)->ports);
+}
+
+static void guests_section(struct state *st, void *arg)
+{
+	ports_guests_io(st, ((struct handover *)arg)->ports);
+}
+
+static const struct state_section hand_sections[] = {
+	{ "process", 1, 0, process_section },
+	{ "uplinks", 1, 0, uplinks_section },
+	{ "guests", 1, 0, guests_section },
+};
+
+static bool hand_sections_io(struct state *st, struct handover *hand, struct state_fds *fds)
+{
+	st->fds = fds;
+	return state_sections(st, hand_sections, ARRAY_SIZE(hand_sections), hand);
+}
+
+static int hand_write(struct handover *hand, struct state_fds *fds, int file)
+{
+	struct state st;
+	int err = -EINVAL;
+
+	state_write(&st);
+	if (hand_sections_io(&st, hand, fds) && state_written(&st))
+		err = state_put(&st, file);
+	if (err)
+		log_error("state: %s", st.failed ? st.why : strerror(-err));
+	state_free(&st);
+	return err ? err : ports_save_functions(hand->ports, file);
+}
+
+int handover_save(struct handover *hand, struct state_fds *fds)
+{
+	const int file = memfd_create("state", MFD_CLOEXEC);
+	int err = file < 0 ? -errno : 0;
+
+	if (err)
+		log_error("state: %s", strerror(-err));
+	else
+		err = hand_write(hand, fds, file);
+	if (!err)
+		return file;
+	if (file >= 0)
+		close(file);
+	return err;
+}
+
+static int hand_read(struct handover *hand, const uint8_t *data, size_t size,
+		     struct state_fds *fds)
+{
+	const size_t n = state_extent(data, size);
+	struct state st;
+
+	if (!state_read(&st, data, n ? n : size) || !hand_sections_io(&st, hand, fds) ||
+	    !state_read_end(&st)) {
+		log_error("state: %s", st.why);
+		return -EINVAL;
+	}
+	return ports_load_functions(hand->ports, data + n, size - n);
+}
+
+/* Reads the whole file; NULL with errno set. */
+static uint8_t *hand_file(int file, size_t *size)
+{
+	size_t done = 0;
+	uint8_t *data;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(file, &st))
+		return NULL;
+	errno = EINVAL;
+	if (st.st_size <= 0 || (uint64_t)st.st_size > HAND_STATE_MAX)
+		return NULL;
+	*size = st.st_size;
+	data = malloc(*size);
+	while (data && done < *size) {
+		n = pread(file, data + done, *size - done, done);
+		if (n > 0) {
+			done += n;
+			continue;
+		}
+		free(data);
+		errno = n ? errno : EINVAL;
+		return NULL;
+	}
+	return data;
+}
+
+static void hand_look_at_all(struct ports *ports)
+{
+	unsigned int i;
+
+	for (i = 0; i < GUESTS_MAX; i++)
+		if (ports->guest[i].fn)
+			function_look_at_all(ports->guest[i].fn);
+	loop_rouse(ports->loop);
+}
+
+int handover_load(struct handover *hand, int file, struct state_fds *fds)
+{
+	size_t size = 0;
+	uint8_t *data = hand_file(file, &size);
+	int err;
+
+	if (!data) {
+		err = -errno;
+		log_error("state: %s", strerror(errno));
+		return err;
+	}
+	err = hand_read(hand, data, size, fds);
+	free(data);
+	if (!err)
+		err = ports_start_rest(hand->ports);
+	if (!err)
+		hand_look_at_all(hand->ports);
+	return err;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Messages                                                                  */
+/* ------------------------------------------------------------------------- */
+
+/* Each of these returns 0, or -errno. */
+
+static int hand_wait(const struct hand *hand, short events)
+{
+	struct pollfd fd = { .fd = hand->sock, .events = events };
+	const uint64_t now = hand_now();
+	struct timespec left = {};
+	int n;
+
+	if (hand->end && now >= hand->end)
+		return -ETIMEDOUT;
+	left.tv_sec = (hand->end - now) / NS_PER_S;
+	left.tv_nsec = (hand->end - now) % NS_PER_S;
+	n = ppoll(&fd, 1, hand->end ? &left : NULL, NULL);
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+/* So many descriptors may be on their way in the system: the others wait a little. */
+static int hand_rest(const struct hand *hand)
+{
+	const struct timespec rest = { .tv_nsec = NS_PER_MS };
+
+	ppoll(NULL, 0, &rest, NULL);
+	return hand_now() >= hand->end ? -ETIMEDOUT : 0;
+}
+
+static int hand_send_msg(const struct hand *hand, const struct msghdr *msg)
+{
+	ssize_t n;
+	int err;
+
+	for (;;) {
+		n = sendmsg(hand->sock, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n >= 0)
+			return (size_t)n == msg->msg_iov->iov_len ? 0 : -EPIPE;
+		if (errno == EAGAIN)
+			err = hand_wait(hand, POLLOUT);
+		else if (errno == ETOOMANYREFS)
+			err = hand_rest(hand);
+		else
+			err = errno == EINTR ? 0 : -errno;
+		if (err)
+			return err;
+	}
+}
+
+static int hand_send(const struct hand *hand, const void *data, size_t len, const int *fd,
+		     uint32_t fds)
+{
+	union {
+		struct cmsghdr cmsg;
+		char buf[CMSG_SPACE(HAND_BATCH * sizeof(int))];
+	} control = {};
+	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(fds * sizeof(int));
+		control.cmsg.cmsg_level = SOL_SOCKET;
+		control.cmsg.cmsg_type = SCM_RIGHTS;
+		control.cmsg.cmsg_len = CMSG_LEN(fds * sizeof(int));
+		memcpy(CMSG_DATA(&control.cmsg), fd, fds * sizeof(int));
+	}
+	return hand_send_msg(hand, &msg);
+}
+
+/* Adds the descriptors of a message to a list. */
+static int hand_take_fds(struct msghdr *msg, struct state_fds *fds)
+{
+	struct cmsghdr *cmsg;
+	unsigned int i, n;
+	int fd, err = 0;
+
+	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
+		for (i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(fd), sizeof(fd));
+			if (state_fds_add(fds, fd))
+				continue;
+			close(fd);
+			err = -ENOMEM;
+		}
+	}
+	return msg->msg_flags & MSG_CTRUNC ? -EMFILE : err;
+}
+
+/* All of @len bytes, and the descriptors that come with them. */
+static int hand_receive(const struct hand *hand, void *data, size_t len,
+			struct state_fds *fds)
+{
+	union {
+		struct cmsghdr cmsg;
+		char buf[CMSG_SPACE(HAND_BATCH * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = data, .iov_len = len };
+	struct msghdr msg;
+	ssize_t n;
+	int err;
+
+	while (iov.iov_len) {
+		msg = (struct msghdr) {
+			.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = &control,
+			.msg_controllen = fds ? sizeof(control) : 0,
+		};
+		n = recvmsg(hand->sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		if (!n)
+			return -ECONNRESET;
+		if (n < 0) {
+			err = errno == EAGAIN ? hand_wait(hand, POLLIN) :
+			      errno == EINTR ? 0 : -errno;
+			if (err)
+				return err;
+			continue;
+		}
+		err = fds ? hand_take_fds(&msg, fds) : 0;
+		if (err)
+			return err;
+		iov.iov_base = (uint8_t *)iov.iov_base + n;
+		iov.iov_len -= n;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The old process                                                           */
+/* ------------------------------------------------------------------------- */
+
+static int hand_send_all(const struct hand *hand, int file, const struct state_fds *fds,
+			 uint64_t stopped)
+{
+	struct hand_head head = { .fds = 1 + fds->n, .stopped = stopped };
+	uint32_t i, n;
+	int err;
+
+	memcpy(head.magic, HAND_MAGIC, sizeof(head.magic));
+	err = hand_send(hand, &head, sizeof(head), NULL, 0);
+	if (!err)
+		err = hand_send(hand, "", 1, &file, 1);
+	for (i = 0; !err && i < fds->n; i += n) {
+		n = fds->n - i < HAND_BATCH ? fds->n - i : HAND_BATCH;
+		err = hand_send(hand, "", 1, fds->fd + i, n);
+	}
+	return err;
+}
+
+static int hand_answer(const struct hand *hand, char word)
+{
+	char got = 0;
+	int err = hand_receive(hand, &got, 1, NULL);
+
+	return err ? err : got == word ? 0 : -EPROTO;
+}
+
+static int hand_give_all(struct handover *all, const struct hand *hand, uint64_t stopped)
+{
+	const char go = HAND_GO;
+	struct state_fds fds = {};
+	int file, err;
+
+	file = handover_save(all, &fds);
+	err = file < 0 ? file : hand_send_all(hand, file, &fds, stopped);
+	state_fds_free(&fds);
+	if (file >= 0)
+		close(file);
+	if (!err)
+		err = hand_answer(hand, HAND_READY);
+	/* It is in a buffer of the other process then, or that process has ended. */
+	return err ? err : hand_send(hand, &go, 1, NULL, 0);
+}
+
+bool handover_give(struct handover *all, int sock)
+{
+	const uint64_t stopped = hand_now();
+	const struct hand hand = { .sock = sock, .end = stopped + HAND_LIMIT_NS };
+	const int err = hand_give_all(all, &hand, stopped);
+
+	close(sock);
+	if (err) {
+		log_warn("handing over failed: %s; this process goes on", strerror(-err));
+		hand_look_at_all(all->ports);
+		return false;
+	}
+	log_info("handed over to another process");
+	return true;
+}
+
+/* ------------------------------------------------------------------------- */
+/* The new process                                                           */
+/* ------------------------------------------------------------------------- */
+
+static int hand_fail(const char *what, int err)
+{
+	log_error("--takeover: %s: %s", what, strerror(-err));
+	return err;
+}
+
+int handover_ask(const char *control)
+{
+	static const char command[] = "takeover\n";
+	struct hand hand = { .end = hand_now() + HAND_LIMIT_NS };
+	int err;
+
+	hand.sock = uds_connect(control);
+	if (hand.sock < 0)
+		return hand_fail(control, hand.sock);
+	err = hand_send(&hand, command, sizeof(command) - 1, NULL, 0);
+	if (!err)
+		return hand.sock;
+	close(hand.sock);
+	return hand_fail(control, err);
+}
+
+static int hand_receive_all(const struct hand *hand, struct hand_head *head,
+			    struct state_fds *fds)
+{
+	char byte;
+	int err;
+
+	err = hand_receive(hand, head, sizeof(*head), NULL);
+	if (err)
+		return err;
+	if (memcmp(head->magic, HAND_MAGIC, sizeof(head->magic)))
+		return -EOPNOTSUPP;
+	if (!head->fds || head->fds > STATE_FDS_MAX)
+		return -EPROTO;
+	while (!err && fds->n < head->fds)
+		err = hand_receive(hand, &byte, 1, fds);
+	return err ? err : fds->n == head->fds ? 0 : -EPROTO;
+}
+
+/* The first descriptor is the state. */
+static int hand_take_all(struct handover *all, struct state_fds *fds)
+{
+	struct state_fds rest = { .fd = fds->fd + 1, .n = fds->n - 1 };
+
+	return handover_load(all, fds->fd[0], &rest);
+}
+
+int handover_take(struct handover *all, int sock)
+{
+	const struct hand hand = { .sock = sock, .end = hand_now() + 2 * HAND_LIMIT_NS };
+	struct state_fds fds = {};
+	struct hand_head head;
+	int err = hand_receive_all(&hand, &head, &fds);
+
+	if (err)
+		hand_fail("the daemon does not hand over", err);
+	else
+		err = hand_take_all(all, &fds);
+	state_fds_close(&fds);
+	if (err) {
+		close(sock);
+		return err;
+	}
+	log_info("loaded the state of %u port(s) %.1f ms after the other process stopped",
+		 all->ports->op.ports, (double)(hand_now() - head.stopped) / NS_PER_MS);
+	return 0;
+}
+
+int handover_serve(int sock)
+{
+	const struct hand hand = { .sock = sock };
+	const char ready = HAND_READY;
+	int err = hand_send(&hand, &ready, 1, NULL, 0);
+
+	/* However long it takes: one of both processes serves. */
+	if (!err)
+		err = hand_answer(&hand, HAND_GO);
+	close(sock);
+	return err ? hand_fail("the daemon goes on itself", err) : 0;
+}
