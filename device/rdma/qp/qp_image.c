@@ -466,6 +466,8 @@ static void responder_io(struct state *st, struct qp *qp)
 		rwqe_io(st, &resp->rwqe);
 	reads_io(st, resp);
 	atomics_io(st, resp);
+	if (st->loading)
+		resp->unready = resp->nak_sent;
 	if (st->loading && !st->failed)
 		responder_check_loaded(st, qp);
 }

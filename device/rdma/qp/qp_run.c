@@ -36,7 +36,7 @@ bool qp_doorbells_on(struct qp *qp)
 		return false;
 	if (qp_sq_hungry(qp) && !wq_is_broken(sq))
 		more |= wq_want_kick(sq, true);
-	if (qp->state == VIRTIO_IB_QPS_ERR && !wq_is_broken(rq))
+	if ((qp->state == VIRTIO_IB_QPS_ERR || qp->resp.unready) && !wq_is_broken(rq))
 		more |= wq_want_kick(rq, true);
 	return more;
 }
@@ -107,6 +107,37 @@ static bool qp_flush_recv(struct qp *qp, struct budget *budget)
 	return worked;
 }
 
+/* The QP of this process that a QP is connected to, and that is connected to it; or NULL. */
+static struct qp *qp_local_peer(struct qp *qp)
+{
+	const struct route *route = qp_route(qp);
+	struct qp *peer;
+
+	if (route->transport != &transport_local || !route->to)
+		return NULL;
+	peer = qp_get(route->to->qps, qp->attr.dest_qpn);
+	if (!peer || peer->attr.dest_qpn != qp->qpn || qp_route(peer)->to != qp->end)
+		return NULL;
+	return peer;
+}
+
+/* There is a receive request, for which a peer in memory has waited. */
+static bool qp_wake_peer(struct qp *qp)
+{
+	const bool known = qp->rq.direct && !qp->rq.srq;
+	struct qp *peer;
+
+	if (known && !wq_has_posted(&qp->rq))
+		return false;
+	qp->resp.unready = false;
+	if (!known)
+		return false;
+	peer = qp_local_peer(qp);
+	if (peer && qp_usable(peer))
+		requester_peer_ready(peer);
+	return true;
+}
+
 static bool qp_send_half(struct qp *qp, struct budget *budget)
 {
 	bool worked;
@@ -125,6 +156,8 @@ static bool qp_work(struct qp *qp, struct budget *budget)
 
 	if (qp_receives(qp))
 		worked |= responder_run(qp, budget);
+	if (qp->resp.unready)
+		worked |= qp_wake_peer(qp);
 
 	switch (qp->state) {
 	case VIRTIO_IB_QPS_RTS:

@@ -144,6 +144,8 @@ struct atomic_done {
  * @nak:	syndrome of the NAK that is due, or 0
  * @nak_psn:	PSN of that
  * @nak_sent:	a sequence error was reported; no second time for the same gap
+ * @unready:	a peer in memory was told that there is no receive request.  What is loaded
+ *		has @nak_sent here, which that sets, too
  * @ack_due:	an ACK is due
  * @dup_acked:	a repetition was acknowledged; further ones in a row that do
  *		not ask for it are not
@@ -172,6 +174,7 @@ struct responder {
 	uint8_t nak;
 	uint32_t nak_psn;
 	bool nak_sent;
+	bool unready;
 	bool ack_due;
 	bool dup_acked;
 	bool heard;

@@ -430,6 +430,14 @@ static void requester_timer(void *arg)
 	qp_activate(qp);
 }
 
+void requester_peer_ready(struct qp *qp)
+{
+	if (!qp->req.rnr_wait)
+		return;
+	requester_stop(&qp->req, qp->ctx->loop);
+	qp_activate(qp);
+}
+
 /* ------------------------------------------------------------------------- */
 /* Sending                                                                   */
 /* ------------------------------------------------------------------------- */

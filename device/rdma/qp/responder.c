@@ -316,6 +316,19 @@ static const struct pkt_op *responder_cut_old(const struct qp *qp, const struct 
 	return pkt_op(pkt->opcode);
 }
 
+/*
+ * A peer in memory does not wait for its timer: the next receive request is announced, and
+ * wakes it (qp_run.c).  One that was posted meanwhile is found at once.
+ */
+static void responder_await_recv(struct qp *qp)
+{
+	if (!qp->rq.direct || qp->rq.srq || qp_route(qp)->transport != &transport_local)
+		return;
+	qp->resp.unready = true;
+	if (wq_want_kick(&qp->rq, true))
+		qp_activate(qp);
+}
+
 static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 			    const struct pkt *pkt)
 {
@@ -351,6 +364,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 		resp->nak_sent = true;
 		qp_count(qp, VIRTIO_RDMA_CNT_SENT_RNR);
 		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
+		responder_await_recv(qp);
 	} else {
 		responder_refuse(qp, result, pkt->psn);
 	}

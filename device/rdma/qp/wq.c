@@ -167,6 +167,13 @@ void wq_drain(struct wq *wq, bool back)
 			virtq_push(vq, head, 0);
 }
 
+bool wq_has_posted(const struct wq *wq)
+{
+	uint32_t producer;
+
+	return wq_producer(wq, &producer) && producer != wq->taken;
+}
+
 /*
  * A send ring is announced by its bit, a receive ring has a flag of its own.  The barrier
  * pairs with that of the driver.
@@ -174,7 +181,6 @@ void wq_drain(struct wq *wq, bool back)
 static bool wq_want_direct(struct wq *wq, bool want)
 {
 	struct virtio_rdma_qp_control *block = wq->block ? wq_block(wq) : NULL;
-	uint32_t producer;
 
 	if (!block)
 		return false;
@@ -187,7 +193,7 @@ static bool wq_want_direct(struct wq *wq, bool want)
 	if (!want)
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return wq_producer(wq, &producer) && producer != wq->taken;
+	return wq_has_posted(wq);
 }
 
 bool wq_want_kick(struct wq *wq, bool want)

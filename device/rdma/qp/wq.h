@@ -140,6 +140,9 @@ void wq_drain(struct wq *wq, bool back);
 /** wq_restart() - all indices are 0 and nothing is taken, as at creation */
 void wq_restart(struct wq *wq);
 
+/** wq_has_posted() - has a ring a request that was not taken? */
+bool wq_has_posted(const struct wq *wq);
+
 /**
  * wq_want_kick() - ask for doorbells, or ask not to ring
  * @wq:		queue that is there

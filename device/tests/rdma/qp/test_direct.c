@@ -2,6 +2,7 @@
 /*
  * Direct QPs: requests in rings in memory, announced by a doorbell page.
  */
+#include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
 
 #include <stdlib.h>
@@ -339,16 +340,54 @@ static void test_deep(void **state)
 static void test_rnr(void **state)
 {
 	struct er_pair *p = er_pair_up(state, RC, NULL);
+	unsigned int i;
 
 	send(p, 4);
 	eg_run(p->engine);
 	er_expect_none(&p->a);
+	for (i = 0; i < 2; i++) {
+		engine_loop_advance(p->engine->loop, MS);
+		eg_run(p->engine);
+		er_expect_none(&p->a);
+	}
 	er_recv(&p->b, IN, 4);
-	assert_int_equal(p->b.page.rung, 0);
-	engine_loop_advance(p->engine->loop, MS);
 	eg_run(p->engine);
 	er_expect(&p->a, SEND, 0, 0);
 	er_expect(&p->b, RECV, 0, 0);
+	er_pair_free(p);
+}
+
+/*
+ * A peer in memory is woken by the receive request, not by its timer, awake or asleep, and
+ * also if the request was posted just after the NAK.  It was told only once.
+ */
+static void test_rnr_ends_by_request(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	unsigned int i, rung;
+
+	for (i = 0; i < 4; i++) {
+		send(p, 4);
+		eg_run(p->engine);
+		er_expect_none(&p->a);
+		assert_int_equal(p->b.qp.control->recv_wanted, htole32(1));
+		if (i & 1) {
+			assert_false(rnic_sleep(p->a.end.guest->rnic));
+			assert_false(rnic_sleep(p->b.end.guest->rnic));
+		}
+		rung = p->b.page.rung;
+		er_recv(&p->b, IN, 4);
+		if (i & 1) {
+			assert_int_equal(p->b.page.rung, rung + 1);
+			rnic_wake(p->a.end.guest->rnic);
+			rnic_wake(p->b.end.guest->rnic);
+		}
+		eg_run(p->engine);
+		er_expect(&p->a, SEND, i, 0);
+		er_expect(&p->b, RECV, i, 0);
+		assert_int_equal(p->b.qp.control->recv_wanted, 0);
+		assert_int_equal(eg_count(p->a.end.guest, VIRTIO_RDMA_CNT_RCVD_RNR), i + 1);
+	}
 	er_pair_free(p);
 }
 
@@ -685,6 +724,7 @@ int main(void)
 		TEST(test_unsignaled),
 		TEST(test_deep),
 		TEST(test_rnr),
+		TEST(test_rnr_ends_by_request),
 		TEST(test_no_recv),
 		TEST(test_flushed),
 		TEST(test_posted_before_sleep),
