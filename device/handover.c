@@ -22,6 +22,9 @@
  * The new one has not seen the doorbells that the old one took last, so it looks at all
  * rings once.
  *
+ * A service manager is no such process: it keeps a socket in whose queue head and descriptors
+ * are, and gives it to the daemon that it starts next.  There is no way back then.
+ *
  * The state of the process is a state of three sections, and those of the functions follow
  * it, one for each guest in the order of their numbers.
  */
@@ -437,6 +440,25 @@ bool handover_give(struct handover *all, int sock)
 	return true;
 }
 
+int handover_store(struct handover *all, int sock)
+{
+	const uint64_t stopped = hand_now();
+	/* Nobody empties the queue: there is no use in waiting for room. */
+	const struct hand hand = { .sock = sock, .end = stopped };
+	struct state_fds fds = {};
+	const int file = handover_save(all, &fds);
+	int err = file;
+
+	if (file >= 0) {
+		err = hand_send_all(&hand, file, &fds, stopped);
+		if (err)
+			log_error("state: %s", strerror(-err));
+		close(file);
+	}
+	state_fds_free(&fds);
+	return err;
+}
+
 /* ------------------------------------------------------------------------- */
 /* The new process                                                           */
 /* ------------------------------------------------------------------------- */
@@ -489,25 +511,45 @@ static int hand_take_all(struct handover *all, struct state_fds *fds)
 	return handover_load(all, fds->fd[0], &rest);
 }
 
-int handover_take(struct handover *all, int sock)
+static int hand_take(struct handover *all, const struct hand *hand)
 {
-	const struct hand hand = { .sock = sock, .end = hand_now() + 2 * HAND_LIMIT_NS };
 	struct state_fds fds = {};
 	struct hand_head head;
-	int err = hand_receive_all(&hand, &head, &fds);
+	int err = hand_receive_all(hand, &head, &fds);
 
 	if (err)
 		hand_fail("the daemon does not hand over", err);
 	else
 		err = hand_take_all(all, &fds);
 	state_fds_close(&fds);
-	if (err) {
+	if (!err)
+		log_info("loaded the state of %u port(s) %.1f ms after the other process stopped",
+			 all->ports->op.ports,
+			 (double)(hand_now() - head.stopped) / NS_PER_MS);
+	return err;
+}
+
+int handover_take(struct handover *all, int sock)
+{
+	const struct hand hand = { .sock = sock, .end = hand_now() + 2 * HAND_LIMIT_NS };
+	const int err = hand_take(all, &hand);
+
+	if (err)
 		close(sock);
-		return err;
-	}
-	log_info("loaded the state of %u port(s) %.1f ms after the other process stopped",
-		 all->ports->op.ports, (double)(hand_now() - head.stopped) / NS_PER_MS);
-	return 0;
+	return err;
+}
+
+int handover_restore(struct handover *all, int sock)
+{
+	const struct hand hand = { .sock = sock, .end = hand_now() };
+	char byte;
+	int err;
+
+	/* A process before this one may have emptied the queue, and ended. */
+	err = recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 ? hand_take(all, &hand) :
+								   -ENODATA;
+	close(sock);
+	return err;
 }
 
 int handover_serve(int sock)

@@ -53,6 +53,24 @@ int handover_load(struct handover *hand, int file, struct state_fds *fds);
  */
 bool handover_give(struct handover *hand, int sock);
 
+/**
+ * handover_store() - put all into the queue of a socket, for a process that comes later
+ * @hand:	all, of which nothing is under way
+ * @sock:	one of a pair of sockets
+ *
+ * Return: 0, or -errno after an error was printed.
+ */
+int handover_store(struct handover *hand, int sock);
+
+/**
+ * handover_restore() - go on with what is in the queue of a socket
+ * @hand:	all
+ * @sock:	socket, closed
+ *
+ * Return: 0, -ENODATA if there is nothing, or as of handover_load().
+ */
+int handover_restore(struct handover *hand, int sock);
+
 /** handover_ask() - ask the daemon at a control socket for all; a socket, or -errno: printed */
 int handover_ask(const char *control);
 

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/sd_notify.h"
+#include "base/sd_store.h"
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
@@ -50,6 +51,8 @@
  * @ports:	the guests, and uplinks
  * @cwd:	directory that it was started in
  * @control:	socket that they come by, or NULL
+ * @notify:	socket of a service manager, or -1
+ * @store:	for what it keeps while it restarts the daemon
  * @left:	all of that is another process's
  */
 struct daemon {
@@ -61,6 +64,8 @@ struct daemon {
 	struct ports ports;
 	char cwd[PATH_MAX];
 	struct operator_socket *control;
+	int notify;
+	struct sd_store store;
 	bool left;
 };
 
@@ -194,7 +199,7 @@ static void sandbox_need_socket(struct sandbox_needs *needs, const char *path)
 	needs->socket[needs->sockets++] = path;
 }
 
-static int daemon_sandbox(const struct options *options)
+static int daemon_sandbox(const struct daemon *d, const struct options *options)
 {
 	struct sandbox_needs needs = { 0 };
 	unsigned int i, uplink;
@@ -218,17 +223,18 @@ static int daemon_sandbox(const struct options *options)
 		sandbox_need_socket(&needs, options->control);
 		needs.handed = true;
 	}
+	needs.handed |= d->store.ready;
 	return sandbox_enter(&needs);
 }
 
-static void daemon_ready(const struct options *options, int ready)
+static void daemon_ready(const struct daemon *d, const struct options *options)
 {
 	char text[80];
 
 	snprintf(text, sizeof(text), "%u guest(s), %u virtqueues each (num_vqs)",
 		 options->guests, function_num_queues(&options->limits));
 	log_info("%s", text);
-	sd_notify_tell(ready, text);
+	sd_notify_tell(d->notify, text);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -270,54 +276,117 @@ static void daemon_stop(struct daemon *d)
 	ports_stop(&d->ports);
 }
 
-/* If it fails, all that there is belongs to another process. */
-static int daemon_take_over(struct daemon *d, const struct options *options, int sock)
+/* With what was loaded, or has to be made, and then in the sandbox. */
+static int daemon_go_on(struct daemon *d, const struct options *options,
+			const struct handover *hand)
 {
-	struct handover hand = {
+	int err = daemon_capture(d, options, hand->pcap_fd);
+
+	if (!err)
+		err = daemon_control_start(d, options, hand->control_fd);
+	return err ? err : daemon_sandbox(d, options);
+}
+
+static struct handover daemon_nothing(struct daemon *d, const struct options *options)
+{
+	ports_init(&d->ports);
+	return (struct handover) {
 		.ports = &d->ports,
 		.control = options->control,
 		.control_fd = -1,
 		.pcap_fd = -1,
 	};
+}
+
+/* If it fails, all that there is belongs to another process. */
+static int daemon_take_over(struct daemon *d, const struct options *options)
+{
+	struct handover hand = daemon_nothing(d, options);
+	const int sock = handover_ask(options->takeover);
 	int err;
 
-	ports_init(&d->ports);
+	if (sock < 0)
+		return sock;
+	d->left = true;
 	err = handover_take(&hand, sock);
 	if (!err)
-		err = daemon_capture(d, options, hand.pcap_fd);
+		err = daemon_go_on(d, options, &hand);
 	if (!err)
-		err = daemon_control_start(d, options, hand.control_fd);
+		err = handover_serve(sock);
+	d->left = err;
+	return err;
+}
+
+/*
+ * Of the process before this one, which a service manager has restarted; -ENODATA if there is
+ * nothing.  If it fails this process ends, and the next one begins anew.
+ */
+static int daemon_restore(struct daemon *d, const struct options *options)
+{
+	struct handover hand = daemon_nothing(d, options);
+	const int sock = sd_store_get();
+	int err = sock < 0 ? -ENODATA : handover_restore(&hand, sock);
+
 	if (!err)
-		err = daemon_sandbox(options);
-	return err ? err : handover_serve(sock);
+		err = daemon_go_on(d, options, &hand);
+	d->left = err && err != -ENODATA;
+	if (sock >= 0)
+		sd_store_forget(d->notify);
+	return err;
+}
+
+static struct handover daemon_all(struct daemon *d, const struct options *options)
+{
+	return (struct handover) {
+		.ports = &d->ports,
+		.control = options->control,
+		.control_fd = d->control ? operator_socket_fd(d->control) : -1,
+		.pcap_fd = pcap_fd(d->pcap),
+	};
 }
 
 /* To the process that has asked for it; true if that one serves now. */
 static bool daemon_hand_over(struct daemon *d, const struct options *options)
 {
-	struct handover hand = {
-		.ports = &d->ports,
-		.control = options->control,
-		.control_fd = operator_socket_fd(d->control),
-		.pcap_fd = pcap_fd(d->pcap),
-	};
+	struct handover hand = daemon_all(d, options);
 	const int sock = d->ports.taker;
 
 	d->ports.taker = -1;
 	return handover_give(&hand, sock);
 }
 
-/* Returns 0 or -errno when it is to end; @left is set if another process serves now. */
+/* To the service manager, for the process that it starts next; true if it has it. */
+static bool daemon_store(struct daemon *d, const struct options *options)
+{
+	struct handover hand = daemon_all(d, options);
+	int err;
+
+	if (!d->store.ready || d->notify < 0 || handover_store(&hand, d->store.queue[0]))
+		return false;
+	err = sd_store_put(&d->store, d->notify);
+	if (err)
+		log_warn("FDSTORE: %s", strerror(-err));
+	else
+		log_info("left all to the service manager");
+	return !err;
+}
+
+/* Returns 0 or -errno when it is to end; @left is set if another process serves then. */
 static int daemon_serve(struct daemon *d, const struct options *options)
 {
 	int err;
 
 	do {
 		err = loop_run(d->loop);
-		if (err)
+		if (err) {
 			log_error("event loop: %s", strerror(-err));
-		if (err || d->ports.taker < 0)
 			return err;
+		}
+		if (d->ports.taker < 0) {
+			d->left = daemon_store(d, options);
+			return 0;
+		}
+		/* A signal that came at the same time is still there. */
 		d->left = daemon_hand_over(d, options);
 	} while (!d->left);
 	return 0;
@@ -325,30 +394,28 @@ static int daemon_serve(struct daemon *d, const struct options *options)
 
 static int daemon_begin(struct daemon *d, const struct options *options)
 {
-	int err, sock;
+	int err;
 
-	if (!options->takeover) {
-		err = daemon_start(d, options);
-		if (err)
-			return err;
-		err = daemon_sandbox(options);
-		if (err)
-			daemon_stop(d);
+	if (options->takeover)
+		return daemon_take_over(d, options);
+	err = daemon_restore(d, options);
+	if (err != -ENODATA)
 		return err;
-	}
-	sock = handover_ask(options->takeover);
-	if (sock < 0)
-		return sock;
-	err = daemon_take_over(d, options, sock);
-	d->left = err;
+	err = daemon_start(d, options);
+	if (err)
+		return err;
+	err = daemon_sandbox(d, options);
+	if (err)
+		daemon_stop(d);
 	return err;
 }
 
 static int daemon_run(struct daemon *d, const struct options *options)
 {
-	const int ready = sd_notify_open();
 	int err;
 
+	d->notify = sd_notify_open();
+	sd_store_open(&d->store);
 	d->ports.loop = d->loop;
 	d->ports.sw = d->sw;
 	d->ports.fabric = d->fabric;
@@ -356,7 +423,7 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	err = daemon_begin(d, options);
 	if (err)
 		return err;
-	daemon_ready(options, ready);
+	daemon_ready(d, options);
 	err = daemon_serve(d, options);
 	if (!d->left)
 		daemon_stop(d);

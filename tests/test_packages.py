@@ -154,6 +154,29 @@ def _assert_reload(system, place):
         system.run("journalctl -o cat -u vhost-user-roce@lan").stdout
 
 
+# Asks for the features of a device before and after a restart of the daemon, on one connection.
+ASK_TWICE = """
+    use IO::Socket::UNIX;
+    my $qemu = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die;
+    for my $when (0, 1) {
+        system("systemctl restart vhost-user-roce@lan") if $when;
+        syswrite($qemu, pack("VVV", 1, 1, 0)) == 12 or die;
+        sysread($qemu, my $answer, 20) == 20 or die "no answer";
+        printf("%x\\n", (unpack("VVVQ<", $answer))[3]);
+    }
+"""
+
+
+def _assert_restart(system, place):
+    """QEMU's connection stays when the service is restarted; nothing else is left behind."""
+    pid = "systemctl show -P MainPID vhost-user-roce@lan"
+    before = system.run(pid).stdout
+    first, then = system.run(["perl", "-e", ASK_TWICE, f"{place}/a.sock"]).stdout.split()
+    assert first == then
+    assert system.run(pid).stdout != before
+    assert system.run("systemctl show -P NFileDescriptorStore vhost-user-roce@lan").stdout == "0\n"
+
+
 def test_service(system):
     """The daemon as a service of systemd: it tells when it is ready, and is well locked up."""
     system.run("install -D -m 644 /usr/share/doc/vhost-user-roce/examples/lan.conf"
@@ -176,6 +199,7 @@ def test_service(system):
         assert ("sandbox: seccomp, no_new_privs, no capabilities, own mount, network, IPC and UTS"
                 " namespaces\n") in log
         assert system.run("journalctl -q -o cat -p notice -u vhost-user-roce@lan").stdout == ""
+        _assert_restart(system, place)
         _assert_reload(system, place)
     finally:
         system.run("systemctl stop vhost-user-roce@lan", timeout=90)

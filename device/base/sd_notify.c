@@ -51,5 +51,4 @@ void sd_notify_tell(int fd, const char *status)
 		return;
 	if (dprintf(fd, "READY=1\nSTATUS=%s", status) < 0)
 		log_warn("NOTIFY_SOCKET: %s", strerror(errno));
-	close(fd);
 }

@@ -10,13 +10,13 @@
  *
  * Call this before the sandbox is entered, because its socket cannot be reached from there.
  *
- * Return: what sd_notify_tell() takes, or -1 if nobody waits.
+ * Return: a socket for sd_notify_tell(), or -1 if nobody waits.
  */
 int sd_notify_open(void);
 
 /**
  * sd_notify_tell() - tells that the daemon serves
- * @fd:		result of sd_notify_open(), which is closed
+ * @fd:		result of sd_notify_open(), which stays open
  * @status:	one line, shown to the operator
  */
 void sd_notify_tell(int fd, const char *status);

@@ -73,10 +73,18 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void tell(void)
+{
+	const int fd = sd_notify_open();
+
+	sd_notify_tell(fd, "ready");
+	close(fd);
+}
+
 static void test_file(void **state)
 {
 	listen_at(path);
-	sd_notify_tell(sd_notify_open(), "ready");
+	tell();
 	assert_told("READY=1\nSTATUS=ready");
 }
 
@@ -86,7 +94,7 @@ static void test_abstract(void **state)
 
 	snprintf(name, sizeof(name), "@test_sd_notify/%d", getpid());
 	listen_at(name);
-	sd_notify_tell(sd_notify_open(), "ready");
+	tell();
 	assert_told("READY=1\nSTATUS=ready");
 }
 

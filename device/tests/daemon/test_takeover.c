@@ -364,6 +364,121 @@ static void test_no_daemon(void **state)
 	expect_refused(more);
 }
 
+/* ------------------------------------------------------------------------- */
+/* A service manager                                                         */
+/* ------------------------------------------------------------------------- */
+
+static int manager = -1;
+
+static void manager_open(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval patience = { .tv_sec = 20 };
+	char name[64];
+
+	snprintf(name, sizeof(name), "@test_takeover/%d", getpid());
+	strcpy(addr.sun_path, name);
+	addr.sun_path[0] = 0;
+	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	setsockopt(manager, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	assert_int_equal(bind(manager, (struct sockaddr *)&addr,
+			      offsetof(struct sockaddr_un, sun_path) + strlen(name)), 0);
+	setenv("NOTIFY_SOCKET", name, 1);
+	setenv("FDSTORE", "1", 1);
+}
+
+static void manager_close(void)
+{
+	close(manager);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("FDSTORE");
+}
+
+/* The next message begins with @text; returns its descriptor, or -1. */
+static int manager_hears(const char *text)
+{
+	union {
+		struct cmsghdr cmsg;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} room;
+	char told[256] = {};
+	struct iovec iov = { .iov_base = told, .iov_len = sizeof(told) - 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &room,
+		.msg_controllen = sizeof(room),
+	};
+	int fd;
+
+	assert_true(recvmsg(manager, &msg, MSG_CMSG_CLOEXEC) > 0);
+	told[strlen(text)] = 0;
+	assert_string_equal(told, text);
+	if (!CMSG_FIRSTHDR(&msg))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* Ends the daemon; what it stored is in @pp. */
+static void manager_ends(void)
+{
+	int status;
+
+	kill(pp.pid, SIGTERM);
+	pp.stored = manager_hears("FDSTORE=1\nFDNAME=guests\nFDPOLL=0");
+	assert_int_equal(waitpid(pp.pid, NULL, WNOHANG), 0);
+	close(manager_hears("BARRIER=1"));
+	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_service_is_restarted(void **state)
+{
+	char *const none[] = { NULL };
+	unsigned int i;
+
+	manager_hears("READY=1");
+	for (i = 0; i < 3; i++) {
+		stream_some();
+		s.gap = 0;
+		manager_ends();
+		pp_is(spawn(none));
+		close(pp.stored);
+		pp.stored = 0;
+		manager_hears("FDSTOREREMOVE=1\nFDNAME=guests");
+		manager_hears("READY=1");
+		stream_some();
+		print_message("a restart takes %.1f ms\n", s.gap / 1e6);
+		expect_frame();
+		expect_control();
+	}
+}
+
+/* It does not load the state: it ends, and the next one begins anew. */
+static void test_service_with_other_options(void **state)
+{
+	char *const other[] = { (char *)"--mrs", (char *)"77", NULL };
+	int status, stored;
+
+	manager_hears("READY=1");
+	stream_some();
+	manager_ends();
+	assert_int_equal(waitpid(spawn(other), &status, 0) > 0, 1);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status));
+	manager_hears("FDSTOREREMOVE=1");
+	pp_is(spawn(other));
+	stored = pp.stored;
+	pp.stored = 0;
+	manager_hears("FDSTOREREMOVE=1");
+	manager_hears("READY=1");
+	front_close(&pp.guest[0]);
+	front_close(&pp.guest[1]);
+	front_open(&pp.guest[0], pp.path[0], 1, FEATURES);
+	front_open(&pp.guest[1], pp.path[1], 2, FEATURES);
+	close(stored);
+}
+
 static char *options[8];
 
 static int setup(void **state)
@@ -383,6 +498,28 @@ static int teardown(void **state)
 	return 0;
 }
 
+static int service_setup(void **state)
+{
+	manager_open();
+	return setup(state);
+}
+
+/* The daemon has left its names, which a service manager removes with their folder. */
+static int service_teardown(void **state)
+{
+	unsigned int i;
+
+	manager_ends();
+	close(pp.stored);
+	pp.stored = 0;
+	manager_close();
+	for (i = 0; i < PP_GUESTS; i++)
+		unlink(pp.path[i]);
+	unlink(control);
+	pp_end();
+	return 0;
+}
+
 int main(void)
 {
 	char packets[] = "--packets";
@@ -396,6 +533,10 @@ int main(void)
 		TEST(test_ends_in_the_middle),
 		TEST(test_does_nothing),
 		TEST(test_no_daemon),
+		cmocka_unit_test_setup_teardown(test_service_is_restarted, service_setup,
+						service_teardown),
+		cmocka_unit_test_setup_teardown(test_service_with_other_options,
+						service_setup, service_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ pid_t pp_spawn(const char *program, char *const *more)
 	};
 	char *const *options = daemon_options;
 	unsigned int n = 19;
+	char text[16];
 	pid_t pid;
 
 	assert_non_null(program);
@@ -58,6 +59,13 @@ pid_t pp_spawn(const char *program, char *const *more)
 	if (pid)
 		return pid;
 	alarm(300);
+	if (pp.stored) {
+		snprintf(text, sizeof(text), "%d", getpid());
+		setenv("LISTEN_PID", text, 1);
+		setenv("LISTEN_FDS", "1", 1);
+		setenv("LISTEN_FDNAMES", "guests", 1);
+		dup2(pp.stored, 3);
+	}
 	execv(program, argv);
 	_exit(127);
 }
@@ -335,17 +343,36 @@ void pp_start(char *const *options, uint64_t features)
 	pair_up();
 }
 
-void pp_stop(void)
+static void close_guests(void)
 {
 	unsigned int i;
-	int status;
 
 	for (i = 0; i < 2; i++)
 		front_close(&pp.guest[i]);
-	kill(pp.pid, SIGTERM);
-	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void end(void)
+{
+	unsigned int i;
+
 	for (i = 0; i < 2; i++)
 		close(pp.sched[i]);
 	assert_int_equal(rmdir(pp.dir), 0);
+}
+
+void pp_end(void)
+{
+	close_guests();
+	end();
+}
+
+void pp_stop(void)
+{
+	int status;
+
+	close_guests();
+	kill(pp.pid, SIGTERM);
+	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	end();
 }

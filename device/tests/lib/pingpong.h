@@ -39,6 +39,7 @@ struct pp_sched {
  * @end:	the ends of the connection of A and B
  * @ping:	device address of what A and B send and receive
  * @lkey:	key of that
+ * @stored:	descriptor that a service manager has stored, for daemons to come, or 0
  * @last:	what the scheduler counted of the daemon and of this thread in the last ping
  */
 struct pingpong {
@@ -51,6 +52,7 @@ struct pingpong {
 	struct front_qp end[2];
 	uint64_t ping[2];
 	uint32_t lkey[2];
+	int stored;
 	struct pp_sched last[2];
 };
 
@@ -70,6 +72,9 @@ pid_t pp_spawn(const char *program, char *const *more);
 
 /** pp_is() - from now on @pid is the daemon; the one before has ended */
 void pp_is(pid_t pid);
+
+/** pp_end() - the same as pp_stop() of a daemon that has ended, and whose sockets are gone */
+void pp_end(void);
 
 /** pp_stop() - end them */
 void pp_stop(void);
