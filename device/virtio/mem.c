@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "virtio/mem.h"
+#include "virtio/write.h"
 
 const struct guest_mem guest_mem_none;
 
@@ -153,7 +154,7 @@ size_t iov_from_buf(const struct iovec *iov, unsigned int n, size_t off,
 	size_t done = 0, part;
 
 	while ((part = iov_room(&it, len - done))) {
-		memcpy(iov_ptr(&it), (const uint8_t *)buf + done, part);
+		write_copy(iov_ptr(&it), (const uint8_t *)buf + done, part);
 		iov_advance(&it, part);
 		done += part;
 	}
@@ -170,7 +171,7 @@ size_t iov_copy(const struct iovec *dst, unsigned int dst_n, size_t dst_off,
 
 	while ((part = iov_room(&to, iov_room(&from, len - done)))) {
 		/* Both may lie in one guest's memory, and overlap. */
-		memmove(iov_ptr(&to), iov_ptr(&from), part);
+		write_move(iov_ptr(&to), iov_ptr(&from), part);
 		iov_advance(&to, part);
 		iov_advance(&from, part);
 		done += part;

@@ -23,6 +23,7 @@
 #include <errno.h>
 
 #include "virtio/virtq.h"
+#include "virtio/write.h"
 
 _Static_assert(sizeof(struct vring_desc) == 16, "descriptor is not 16 bytes");
 
@@ -34,7 +35,7 @@ static uint16_t ring_load(const void *p)
 
 static void ring_store(void *p, uint16_t value)
 {
-	__atomic_store_n((uint16_t *)p, htole16(value), __ATOMIC_RELEASE);
+	write_u16(p, htole16(value));
 }
 
 /* The event fields stand behind the entries of the other side's ring. */
@@ -291,15 +292,16 @@ void virtq_unpop(struct virtq *vq)
 void virtq_push_many(struct virtq *vq, const struct virtq_used *used,
 		     unsigned int n)
 {
-	struct vring_used_elem *entry;
+	struct vring_used_elem entry;
 	unsigned int i;
 
 	if (!vq->ready)
 		return;
 	for (i = 0; i < n; i++) {
-		entry = &vq->used->ring[(uint16_t)(vq->used_idx + i) % vq->num];
-		entry->id = htole32(used[i].head);
-		entry->len = htole32(used[i].len);
+		entry.id = htole32(used[i].head);
+		entry.len = htole32(used[i].len);
+		write_copy(&vq->used->ring[(uint16_t)(vq->used_idx + i) % vq->num], &entry,
+			   sizeof(entry));
 	}
 	vq->used_idx += n;
 	ring_store(&vq->used->idx, vq->used_idx);

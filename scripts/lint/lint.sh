@@ -129,6 +129,10 @@ step "Layers of the daemon and the RDMA driver"
 judge "layers" 'error:' "$top/scripts/lint/layers.py" || true
 judge "layers.py finds what is wrong" 'error:' "$top/scripts/lint/layers.py" --self-test || true
 
+step "Writes to memory of a guest"
+judge "writes" 'error:' "$top/scripts/lint/writes.py" || true
+judge "writes.py finds what is wrong" 'error:' "$top/scripts/lint/writes.py" --self-test || true
+
 step "Messages in the documentation"
 judge "Documentation/troubleshooting.rst" 'error:' "$top/scripts/lint/messages.py" || true
 judge "messages.py finds what is wrong" 'error:' "$top/scripts/lint/messages.py" --self-test || true

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "rdma/object/cq.h"
+#include "virtio/write.h"
 
 #define NOTIFY_ALL	(VIRTIO_IB_NOTIFY_SOLICITED | \
 			 VIRTIO_IB_NOTIFY_NEXT_COMPLETION)
@@ -563,8 +564,7 @@ static void cq_fail(struct cq *cq, struct cq_user *user, const char *why)
 	cq->error = true;
 	if (cq->control) {
 		if (cq_block(cq))
-			__atomic_store_n(&cq_block(cq)->device, htole32(1),
-					 __ATOMIC_RELEASE);
+			write_u32(&cq_block(cq)->device, htole32(1));
 		event_report(cq->table->events, &cq->failed);
 	}
 	TAILQ_CONCAT(&cq->failing, &cq->users, entry);
@@ -616,9 +616,8 @@ static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_contr
 static void cq_write(struct cq *cq, struct virtio_rdma_cqe *to,
 		     const struct virtio_rdma_cqe *cqe)
 {
-	memcpy(to, cqe, offsetof(struct virtio_rdma_cqe, phase));
-	__atomic_store_n(&to->phase, cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE,
-			 __ATOMIC_RELEASE);
+	write_copy_u8(to, cqe, offsetof(struct virtio_rdma_cqe, phase),
+		      cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE);
 	cq->stored++;
 }
 

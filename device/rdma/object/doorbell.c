@@ -39,6 +39,7 @@
 
 #include "base/util.h"
 #include "rdma/object/doorbell.h"
+#include "virtio/write.h"
 
 /* The work of a round: pages looked at, words of 64 bits taken out of them. */
 #define DOORBELL_LOOKS	64u
@@ -140,8 +141,7 @@ void doorbell_table_fini(struct doorbell_table *doorbells)
 
 static void doorbell_ask(const struct doorbell *doorbell, bool ring)
 {
-	__atomic_store_n(&doorbell_page(doorbell)->ring_me, htole32(ring),
-			 __ATOMIC_RELAXED);
+	write_u32(&doorbell_page(doorbell)->ring_me, htole32(ring));
 }
 
 /* Look at a page from now on. */
@@ -185,8 +185,7 @@ static __le64 *doorbell_pending(const struct doorbell *doorbell, uint32_t word)
 static uint64_t doorbell_take_bits(const struct doorbell *doorbell, uint32_t word,
 				   uint64_t bits)
 {
-	return le64toh(__atomic_fetch_and(doorbell_pending(doorbell, word),
-					  htole64(~bits), __ATOMIC_SEQ_CST)) & bits;
+	return le64toh(write_and(doorbell_pending(doorbell, word), htole64(~bits))) & bits;
 }
 
 /* Take a word of bits, look at the QPs that they are. */
@@ -221,8 +220,7 @@ void doorbell_hold(struct doorbell *doorbell, uint32_t bit)
 	if (!doorbell_page(doorbell))
 		return;
 	doorbell->held[bit / 64] |= mask;
-	__atomic_fetch_or(doorbell_pending(doorbell, bit / 64), htole64(mask),
-			  __ATOMIC_SEQ_CST);
+	write_or(doorbell_pending(doorbell, bit / 64), htole64(mask));
 }
 
 void doorbell_let_go(struct doorbell *doorbell, uint32_t bit)
@@ -245,9 +243,7 @@ static uint32_t doorbell_take(const struct doorbell_table *doorbells,
 	for (i = 0; i < DOORBELL_TOPS; i++) {
 		/* A look is cheaper than an exchange. */
 		if (__atomic_load_n(&page->words[i], __ATOMIC_RELAXED))
-			doorbell->word[i] |=
-				le64toh(__atomic_exchange_n(&page->words[i], 0,
-							    __ATOMIC_SEQ_CST));
+			doorbell->word[i] |= le64toh(write_swap(&page->words[i], 0));
 		some |= doorbell->word[i];
 	}
 	if (!some)

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "base/place.h"
 #include "rdma/object/sg.h"
+#include "virtio/write.h"
 
 uint64_t sg_length(const struct sge *sge, unsigned int n)
 {
@@ -142,11 +142,11 @@ static void sg_copy_part(const struct sg *dst, uint8_t *to, const uint8_t *from,
 	if (!to)
 		return;
 	if (!from)
-		memset(to, 0, len);
+		write_zero(to, len);
 	else if (dst->flat && !dst->guest)
 		memmove(to, from, len);
 	else
-		place(to, from, len);
+		write_place(to, from, len);
 }
 
 void sg_copy(struct sg *dst, struct sg *src, uint64_t len)

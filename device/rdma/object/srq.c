@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "rdma/object/srq.h"
+#include "virtio/write.h"
 
 /* Bytes of the smallest one in a state. */
 #define SRQ_STATE_SIZE	48u
@@ -200,7 +201,7 @@ static int srq_fail(struct srq *srq)
 	srq->error = true;
 	rnic_warn(srq->table->ctx, "SRQ %#x in error", srq->handle);
 	if (control)
-		__atomic_store_n(&control->device, htole32(1), __ATOMIC_RELAXED);
+		write_u32(&control->device, htole32(1));
 	event_report(srq->table->events, &srq->failed);
 	return -EPROTO;
 }

@@ -19,10 +19,10 @@
 #include <endian.h>
 #include <stddef.h>
 
-#include "base/place.h"
 #include "base/util.h"
 #include "rdma/qp/fused.h"
 #include "rdma/qp/qp_queues.h"
+#include "virtio/write.h"
 
 bool fused_off;
 
@@ -370,10 +370,10 @@ static void fused_advance(struct qp *qp, struct qp *peer, uint32_t npsn)
 static void fused_copy(const struct fused_msg *msg, struct fused_turn *turn)
 {
 	if (fused_fetches(msg)) {
-		place(msg->local, msg->remote, msg->len);
+		write_place(msg->local, msg->remote, msg->len);
 		turn->fetched += msg->len;
 	} else {
-		place(msg->remote, msg->local, msg->len);
+		write_place(msg->remote, msg->local, msg->len);
 		turn->sent += msg->len;
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "rdma/qp/responder_read.h"
+#include "virtio/write.h"
 #include "virtio/virtq.h"
 
 static struct read_job *responder_read(struct responder *resp, uint32_t i)
@@ -121,7 +122,7 @@ static void responder_atomic_write(uint64_t *word, struct sg *payload)
 
 	sg_init_flat(&dst, &value);
 	sg_copy(&dst, payload, sizeof(value));
-	__atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+	write_swap(word, value);
 }
 
 /*
@@ -130,13 +131,9 @@ static void responder_atomic_write(uint64_t *word, struct sg *payload)
  */
 static uint64_t responder_atomic(uint64_t *word, const struct pkt *pkt)
 {
-	uint64_t orig = pkt->compare;
-
 	if (PKT_CODE(pkt->opcode) == PKT_FETCH_ADD)
-		return __atomic_fetch_add(word, pkt->swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &orig, pkt->swap_add, false,
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	return orig;
+		return write_add(word, pkt->swap_add);
+	return write_swap_if(word, pkt->compare, pkt->swap_add);
 }
 
 /* Carry out what is to be done before the answer. */

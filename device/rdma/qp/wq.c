@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "rdma/qp/wq.h"
+#include "virtio/write.h"
 
 /* A QP streams that posts so many send requests without waiting for completions. */
 #define WQ_STREAM	4
@@ -185,7 +186,7 @@ static bool wq_want_direct(struct wq *wq, bool want)
 	if (!block)
 		return false;
 	if (wq->recv)
-		__atomic_store_n(&block->recv_wanted, htole32(want), __ATOMIC_RELAXED);
+		write_u32(&block->recv_wanted, htole32(want));
 	else if (want)
 		doorbell_let_go(wq->doorbell, wq->bit);
 	else

@@ -2,6 +2,7 @@
 /*
  * Guests for the tests of the RDMA engine.
  */
+#include "tests/lib/engine_dirty.h"
 #include "tests/lib/engine_guest.h"
 
 #include <stdlib.h>
@@ -198,6 +199,7 @@ static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
 	guest->rnic = rnic_new(engine->loop, engine->fabric, limits,
 			       number == 1 ? "guest1" : "guest2");
 	assert_non_null(guest->rnic);
+	eg_dirty_up(guest);
 	rnic_mem_changed(guest->rnic, &guest->map);
 	eg_tell(guest, "up", (limits->event_vqs ? 1 : 0) | (limits->doorbell_vqs ? 2 : 0),
 		NULL, 0);
@@ -298,6 +300,7 @@ int eg_teardown(void **state)
 
 	for (i = 0; i < EG_GUESTS; i++) {
 		rnic_free(engine->guest[i].rnic);
+		eg_dirty_down(&engine->guest[i]);
 		munmap(engine->guest[i].mem, EG_SIZE);
 		close(engine->guest[i].fd);
 	}
@@ -330,17 +333,20 @@ static void eg_cycle_all(struct engine *engine)
 void eg_run(struct engine *engine)
 {
 	unsigned int round, i;
-	bool work;
+	bool work = true;
 
 	eg_cycle_all(engine);
-
+	eg_dirty_begin();
 	for (round = 0; round < 100000; round++) {
 		work = false;
 		for (i = 0; i < EG_GUESTS; i++)
 			work |= rnic_poll(engine->guest[i].rnic);
 		if (!work)
-			return;
+			break;
 	}
+	eg_dirty_end();
+	if (!work)
+		return;
 	fail_msg("the engine does not come to rest");
 }
 
@@ -377,6 +383,7 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 	iov[0] = (struct iovec) { .iov_base = &ack, .iov_len = 1 };
 	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = req_len };
 	request.iov = iov;
+	eg_dirty_begin();
 	ack = rnic_command(guest->rnic, command, &request, buf, rsp ? rsp_len : 0,
 			   &len);
 	for (eg_rounds = 1; ack == RNIC_COMMAND_MORE; eg_rounds++) {
@@ -385,6 +392,7 @@ uint8_t eg_command(struct eg_guest *guest, uint8_t command, const void *req,
 		chores_finish(loop_chores(guest->rnic->ctx.loop));
 		ack = rnic_command_more(guest->rnic, buf, &len);
 	}
+	eg_dirty_end();
 	free(copy);
 	if (eg_dump) {
 		uint8_t answer[1 + RNIC_RSP_MAX] = { ack };
