@@ -9,7 +9,8 @@ import time
 import lab
 from lab.daemon import Daemon
 from lab.devices import roce_device
-from lab.guest import PATIENCE, Guest
+from lab.guest import Guest
+from lab.patience import PATIENCE
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, plug
 from lab.tap import open_tap

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from lab.patience import Deadline
 from lab.pingpong import gid_text, pingpong
 from lab.programs import rping, rping_server
 
@@ -26,13 +27,13 @@ def table(guest):
 
 def wait_for(guest, address, interface, present=True):
     """Waits until the table has an entry, or no longer has it."""
-    deadline = time.monotonic() + 10
+    deadline = Deadline(10)
     while True:
         found = any(entry[1:] == (gid_text(address), interface, "RoCE v2")
                     for entry in table(guest))
         if found == present:
             return
-        assert time.monotonic() < deadline, (address, interface, present, table(guest))
+        assert not deadline.over(), (address, interface, present, table(guest))
         time.sleep(0.1)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import lab
 from lab import paths
+from lab.patience import Deadline
 from lab.pingpong import PORT, gid_index, pingpong
 from lab.plug import plug, unplug
 
@@ -44,9 +45,9 @@ def _writing(daemon, guest, peer):
     peer.wait_listening(PORT)
     before = daemon.stats()[port]["rdma_writes"]
     client = guest.popen([*client, peer.address])
-    deadline = time.monotonic() + 30
+    deadline = Deadline(30)
     while daemon.stats()[port]["rdma_writes"] < before + 100:
-        assert time.monotonic() < deadline and client.poll() is None
+        assert not deadline.over() and client.poll() is None
         time.sleep(0.1)
     return server, client
 

@@ -17,6 +17,7 @@ import lab
 from lab import nvme, paths
 from lab.devices import VIRTQUEUES, Limits
 from lab.hostile_device import HostileDaemon
+from lab.patience import Deadline
 from lab.pingpong import gid_index, pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -160,12 +161,14 @@ def suffer(victim, lies, loads, seconds, changes=0):
     victims.sh starts again what fails, so that it runs says little: each of its loads must
     have begun.
     """
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    deadline = Deadline(seconds)
+    while not deadline.over():
         time.sleep(3)
         victim.assert_kernel_clean()
         assert all(load.poll() is None for load in loads), loads[-1].stderr
-        if lies.count() >= changes and not lies.missing() and (changes or not paths.LONG):
+        done = rounds(victim)
+        if (lies.count() >= changes and not lies.missing() and (changes or not paths.LONG)
+                and all(done.get(load) for load in LOADS)):
             break
     lies.end()
     done = rounds(victim)

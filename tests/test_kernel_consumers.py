@@ -14,6 +14,7 @@ from lab.iperf import Iperf
 from lab.mckey import COUNT, multicast
 from lab.nvme import DEVICE, NQN, connect, disconnect, target_end, target_start
 from lab.paths import LONG
+from lab.patience import Deadline
 from lab.pingpong import PingPong
 from lab.programs import RPING_MAX, cm_program, rping, rping_line, rping_server
 
@@ -31,8 +32,8 @@ def resources(guest):
 
 def settled_resources(guest, wanted, timeout=30):
     """The same, when the resources of the last test have gone."""
-    deadline = time.monotonic() + timeout
-    while resources(guest) != wanted and time.monotonic() < deadline:
+    deadline = Deadline(timeout)
+    while resources(guest) != wanted and not deadline.over():
         time.sleep(0.2)
     return resources(guest)
 

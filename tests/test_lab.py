@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import guest, registry
+from lab import guest, patience, registry
 
 
 @pytest.fixture(name="pretended")
@@ -51,3 +51,19 @@ def test_guest_that_does_not_power_off(pretended, monkeypatch, command, timeout)
         one.stop()
     assert process.poll() is not None
     assert one not in registry._living
+
+
+@pytest.mark.parametrize("load, seconds", [(0, 10), (1, 10), (2, 10), (8, 40), (1000, 300)])
+def test_deadline_on_a_busy_machine(monkeypatch, load, seconds):
+    """Ten seconds of two processors, of which each is shared by others."""
+    now = [100]
+    monkeypatch.setattr(patience, "PATIENCE", 1)
+    monkeypatch.setattr(patience.os, "getloadavg", lambda: (load, 0, 0))
+    monkeypatch.setattr(patience.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(patience.time, "monotonic", lambda: now[0])
+    deadline = patience.Deadline(10)
+    for _ in range(seconds):
+        assert not deadline.over()
+        now[0] += 1
+    now[0] += 1
+    assert deadline.over()

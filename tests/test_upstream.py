@@ -15,7 +15,8 @@ import time
 import pytest
 
 from lab import kernellog, paths
-from lab.guest import PATIENCE, Guest
+from lab.guest import Guest
+from lab.patience import PATIENCE
 from lab.pair import Pair
 from lab.pingpong import pingpong
 from lab.programs import rping, rping_server

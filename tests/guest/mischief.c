@@ -2,14 +2,14 @@
 /*
  * mischief: what an unprivileged process can ask of an RDMA device, at random.
  *
- *	mischief -d DEVICE [-n CALLS] [-t SECONDS] [-s SEED] [-p PROCESSES]
+ *	mischief -d DEVICE [-n CALLS] [-t SECONDS [-m CALLS]] [-s SEED] [-p PROCESSES]
  *
  * Processes of user nobody make objects of all kinds through the library, and beside it
  * send commands by write() and ioctl() with handles that are right, stale or made up,
  * map the device file at random offsets, write garbage into what they got, fork, and
- * are killed.  It ends after CALLS calls, or SECONDS, with one line of figures and
- * status 0; with 1 and one line if it cannot do its work.  The kernel's log tells the
- * rest.
+ * are killed.  It ends after CALLS calls, or after SECONDS if there were the CALLS of -m by
+ * then, with one line of figures and status 0; with 1 and one line if it cannot do its work.
+ * The kernel's log tells the rest.
  *
  * The acts of a process follow from the seed and its number.  It may damage itself: the
  * parent starts the next one then.
@@ -814,18 +814,20 @@ int main(int argc, char **argv)
 {
 	unsigned int seconds = 0, processes = 3, born = 0, hurt = 0, useless = 0, i;
 	pid_t pids[PROCESSES_MAX] = {}, pid;
-	uint64_t seed = 1, limit = 100000;
+	uint64_t seed = 1, limit = 100000, least = 0;
 	const char *name = NULL;
 	double start = now();
 	int option, status;
 
-	while ((option = getopt(argc, argv, "d:n:t:s:p:")) > 0) {
+	while ((option = getopt(argc, argv, "d:n:t:m:s:p:")) > 0) {
 		if (option == 'd')
 			name = optarg;
 		else if (option == 'n')
 			limit = strtoull(optarg, NULL, 0);
 		else if (option == 't')
 			seconds = atoi(optarg);
+		else if (option == 'm')
+			least = strtoull(optarg, NULL, 0);
 		else if (option == 's')
 			seed = strtoull(optarg, NULL, 0);
 		else if (option == 'p')
@@ -842,7 +844,8 @@ int main(int argc, char **argv)
 	}
 	tally->limit = limit;
 	me.random = seed;
-	while (tally->calls < limit && (!seconds || now() - start < seconds)) {
+	while (tally->calls < limit &&
+	       (!seconds || now() - start < seconds || tally->calls < least)) {
 		for (i = 0; i < processes; i++) {
 			if (pids[i])
 				continue;

@@ -9,6 +9,7 @@ import time
 
 from . import paths, registry
 from .devices import Limits
+from .patience import Deadline
 
 # Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer")
@@ -69,9 +70,9 @@ class Daemon:
                 [*command, *self.arguments], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True,
                 env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
-        deadline = time.monotonic() + 10
+        deadline = Deadline(10)
         while not all(socket.exists() for socket in self.sockets):
-            if not self.alive() or time.monotonic() > deadline:
+            if not self.alive() or deadline.over():
                 self.process.kill()
                 raise AssertionError(f"{self.name} does not listen\n{self.tail()}")
             time.sleep(0.02)

@@ -21,15 +21,13 @@ import time
 
 from . import frozen, kernellog, machine, paths, registry
 from .devices import Plugged, stream_device
+from .patience import PATIENCE, Deadline
 from .qmp import Qmp, QmpError
 
 BOOT_TIMEOUT = 120
 
 # A guest that hangs never ends, so on a busy machine it gets plenty of time.
 POWER_OFF_TIMEOUT = 60
-
-# The debug kernel takes several times as long for everything.
-PATIENCE = 5 if paths.DEBUG else 1
 
 # kmemleak reports what two scans find lost, and nothing younger than 5 s.  lockdep
 # turns itself off when it has reported something or has run out of space.
@@ -79,7 +77,7 @@ class Command:
     @property
     def pid(self):
         """Its process in the guest; waits until there is one."""
-        if not self._started.wait(20 * PATIENCE):
+        if not Deadline(20).wait(self._started):
             raise GuestError(f"{self.guest.name}: {self.command!r} did not start")
         return self._pid
 
@@ -114,7 +112,7 @@ class Command:
 
     def wait(self, timeout=60, check=False):
         """Waits for the end.  At the timeout kills the command and raises."""
-        if not self.done.wait(timeout * PATIENCE):
+        if not Deadline(timeout).wait(self.done):
             self.kill()
             self.done.wait(10)
             raise CommandTimeout(
@@ -130,13 +128,13 @@ class Command:
 
     def wait_output(self, pattern, timeout=60):
         """Waits until standard output matches, and returns the match."""
-        deadline = time.monotonic() + timeout * PATIENCE
+        deadline = Deadline(timeout)
         while True:
             ended = self.done.is_set()
             match = re.search(pattern, self.stdout, re.MULTILINE)
             if match:
                 return match
-            if ended or time.monotonic() > deadline:
+            if ended or deadline.over():
                 raise GuestError(f"{self.guest.name}: {self.command!r} did not say {pattern!r}:\n"
                                  f"{self.stdout}{self.stderr}")
             time.sleep(0.02)
@@ -259,7 +257,7 @@ class Guest:
 
     def wait_ready(self, timeout=BOOT_TIMEOUT):
         """Waits until commands can be run."""
-        if not self._ready.wait(timeout * PATIENCE) or not self.alive():
+        if not Deadline(timeout).wait(self._ready) or not self.alive():
             log = (self.directory / "qemu.log").read_text()
             raise GuestError(f"{self.name} did not boot\n{log}{self.console_tail()}")
         return self
@@ -542,12 +540,12 @@ class Guest:
 
     def _find(self, listing, what, timeout):
         """Waits until a command line prints something; returns the first word."""
-        deadline = time.monotonic() + timeout * PATIENCE
+        deadline = Deadline(timeout)
         while True:
             found = self.run(f"udevadm settle; {listing}").stdout.split()
             if found:
                 return found[0]
-            if time.monotonic() > deadline:
+            if deadline.over():
                 raise GuestError(f"{self.name}: no {what}\n{self.dmesg_tail()}")
             time.sleep(0.2)
 

@@ -5,6 +5,7 @@ import time
 
 from . import paths
 from .daemon import Daemon
+from .patience import Deadline
 
 _PAGE = 4096
 
@@ -34,9 +35,9 @@ class HostileDaemon(Daemon):
                          "end"])
         with open(self.orders_file, "r+b") as file:
             file.write(text.encode().ljust(_PAGE, b"\0"))
-        deadline = time.monotonic() + 10
+        deadline = Deadline(10)
         while self._read()[:1] != [str(self._serial)]:
-            assert self.alive() and time.monotonic() < deadline, self.tail()
+            assert self.alive() and not deadline.over(), self.tail()
             time.sleep(0.01)
 
     def counts(self):

@@ -9,7 +9,7 @@ import re
 import time
 
 from .again import attempts
-from .guest import PATIENCE
+from .patience import PATIENCE
 from .pingpong import gid_index
 
 PORT = 18700

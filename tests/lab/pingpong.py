@@ -5,7 +5,7 @@ import ipaddress
 import re
 import time
 
-from .guest import PATIENCE
+from .patience import Deadline
 
 _RESULT = re.compile(r"(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter")
 
@@ -89,9 +89,9 @@ class PingPong:
         """
         assert self.events, "a program that polls does not tell how far it is"
         wanted = self._steps() + messages
-        deadline = time.monotonic() + timeout * PATIENCE
+        deadline = Deadline(timeout)
         while self._steps() < wanted:
-            assert time.monotonic() < deadline, "the ping-pong stands still"
+            assert not deadline.over(), "the ping-pong stands still"
             time.sleep(0.1)
         for end in (self.client, self.server):
             assert end.poll() is None, f"{end.stdout}{end.stderr}"

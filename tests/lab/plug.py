@@ -6,7 +6,8 @@ import time
 
 from .daemon import Daemon
 from .devices import roce_properties
-from .guest import PATIENCE, Guest
+from .guest import Guest
+from .patience import Deadline
 from .kernellog import Known
 from .qmp import QmpError
 
@@ -41,16 +42,16 @@ def unplug(guest):
     guest.qmp("device_del", id="plugged")
     guest.wait_output(COUNT, "0")
     guest.wait_output("ls /sys/class/net | grep -c ^en", "0")
-    deadline = time.monotonic() + 20 * PATIENCE
+    deadline = Deadline(20)
     while any(entry["name"] == "plugged" for entry in
               guest.qmp("qom-list", path="/machine/peripheral")):
-        assert time.monotonic() < deadline, "QEMU keeps the device"
+        assert not deadline.over(), "QEMU keeps the device"
         time.sleep(0.1)
     while True:  # the device lets go of it some time later
         try:
             return guest.qmp("chardev-remove", id="plugged-socket")
         except QmpError:
-            assert time.monotonic() < deadline, "QEMU keeps the socket"
+            assert not deadline.over(), "QEMU keeps the socket"
             time.sleep(0.1)
 
 

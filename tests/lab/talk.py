@@ -4,6 +4,8 @@
 import subprocess
 import time
 
+from .patience import Deadline
+
 PORT = 7777
 
 # One number after the other goes there, comes back and is printed.
@@ -31,14 +33,14 @@ class Talk:
 
     def __enter__(self):
         # The server needs a moment until it listens.
-        deadline = time.monotonic() + 10
+        deadline = Deadline(10)
         while True:
             self._client = self._guest.popen(CLIENT.format(host=self._host, port=PORT))
             while not self._client.stdout and self._client.poll() is None:
                 time.sleep(0.05)
             if self._client.stdout:
                 return self
-            assert time.monotonic() < deadline, self._client.stderr
+            assert not deadline.over(), self._client.stderr
             time.sleep(0.2)
 
     def __exit__(self, *_):
@@ -50,8 +52,8 @@ class Talk:
         """Lines sent from now on come back, over the same connection."""
         # One line may be on its way to us.
         wanted = self._client.stdout.count("\n") + 2
-        deadline = time.monotonic() + timeout
+        deadline = Deadline(timeout)
         while self._client.stdout.count("\n") < wanted:
             assert self._client.poll() is None, f"the connection ended: {self._client.stderr}"
-            assert time.monotonic() < deadline, "the connection stands still"
+            assert not deadline.over(), "the connection stands still"
             time.sleep(0.05)
