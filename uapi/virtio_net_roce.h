@@ -162,8 +162,12 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 80 … 87: VIRTIO_IB_DEVICE_MR_PAGE_SHIFT and _MR_INDIRECT */
 	VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG	= 80,
 
+	/* 88 … 93: VIRTIO_IB_DEVICE_FLOW */
+	VIRTIO_NET_CTRL_ROCE_CREATE_FLOW	= 88,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW	= 89,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 81,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 90,
 };
 
 /**
@@ -218,6 +222,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	which they stand in it, so that a program may poll its last byte
  * @VIRTIO_IB_DEVICE_RAW_PACKET: %VIRTIO_IB_QPT_RAW_PACKET.  Only with
  *	%VIRTIO_IB_DEVICE_DIRECT
+ * @VIRTIO_IB_DEVICE_FLOW: flow rules: CREATE_FLOW, DESTROY_FLOW and
+ *	&virtio_rdma_ack_query_device.max_flow.  Only with %VIRTIO_IB_DEVICE_RAW_PACKET
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -248,6 +254,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_XRC			= 1 << 20,
 	VIRTIO_IB_DEVICE_DATA_IN_ORDER		= 1 << 21,
 	VIRTIO_IB_DEVICE_RAW_PACKET		= 1 << 22,
+	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
 };
 
 /**
@@ -285,6 +292,7 @@ enum virtio_ib_device_cap {
  * @max_srq: shared receive queues; zero without %VIRTIO_IB_DEVICE_SRQ.  Their requests
  *	have up to @max_recv_sge elements, and a ring holds up to @max_direct_wr
  * @max_xrcd: XRC domains; zero without %VIRTIO_IB_DEVICE_XRC
+ * @max_flow: flow rules; zero without %VIRTIO_IB_DEVICE_FLOW
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_device {
@@ -314,7 +322,8 @@ struct virtio_rdma_ack_query_device {
 	__le32 max_doorbells;
 	__le32 max_srq;
 	__le32 max_xrcd;
-	__le32 reserved[4];
+	__le32 max_flow;
+	__le32 reserved[3];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
@@ -325,7 +334,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_mcast_grp, 76);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_direct_qp, 84);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_srq, 104);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_xrcd, 108);
-VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, reserved, 112);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_flow, 112);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -2074,5 +2083,143 @@ struct virtio_rdma_cmd_create_xrc_srq {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_xrc_srq, 48);
+
+/* ------------------------------------------------------------------------- */
+/* Flow rules                                                                */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * enum virtio_rdma_flow_layer - bits of &virtio_rdma_flow_match.layers
+ * @VIRTIO_RDMA_FLOW_VLAN: the frame has an 802.1Q tag
+ * @VIRTIO_RDMA_FLOW_IPV4: it has an IPv4 header
+ * @VIRTIO_RDMA_FLOW_IPV6: it has an IPv6 header
+ * @VIRTIO_RDMA_FLOW_TCP: behind that it has the ports of TCP
+ * @VIRTIO_RDMA_FLOW_UDP: likewise of UDP
+ */
+enum virtio_rdma_flow_layer {
+	VIRTIO_RDMA_FLOW_VLAN			= 1 << 0,
+	VIRTIO_RDMA_FLOW_IPV4			= 1 << 1,
+	VIRTIO_RDMA_FLOW_IPV6			= 1 << 2,
+	VIRTIO_RDMA_FLOW_TCP			= 1 << 3,
+	VIRTIO_RDMA_FLOW_UDP			= 1 << 4,
+};
+
+#define VIRTIO_RDMA_FLOW_LAYERS		0x1f
+
+/**
+ * enum virtio_rdma_flow_ip_flags - bits of &virtio_rdma_flow_match.ip_flags
+ * @VIRTIO_RDMA_FLOW_DF: the packet may not be fragmented
+ * @VIRTIO_RDMA_FLOW_MF: more fragments follow
+ */
+enum virtio_rdma_flow_ip_flags {
+	VIRTIO_RDMA_FLOW_DF			= 1 << 1,
+	VIRTIO_RDMA_FLOW_MF			= 1 << 2,
+};
+
+/**
+ * struct virtio_rdma_flow_match - fields of a frame
+ * @dst_mac: destination address
+ * @src_mac: source address
+ * @ether_type: type, behind an 802.1Q tag if there is one
+ * @vlan_tag: that tag: priority, drop eligible indicator, VLAN
+ * @src_ip: source address; of IPv4 in the first four bytes
+ * @dst_ip: destination address; likewise
+ * @flow_label: IPv6: flow label, in the lower 20 bits
+ * @src_port: TCP, UDP: source port
+ * @dst_port: TCP, UDP: destination port
+ * @proto: protocol of IPv4, next header of IPv6
+ * @tos: type of service of IPv4, traffic class of IPv6
+ * @ttl: time to live of IPv4, hop limit of IPv6
+ * @ip_flags: IPv4: &enum virtio_rdma_flow_ip_flags
+ * @layers: &enum virtio_rdma_flow_layer
+ *
+ * A field that a frame does not have is zero.
+ */
+struct virtio_rdma_flow_match {
+	__u8 dst_mac[6];
+	__u8 src_mac[6];
+	__be16 ether_type;
+	__be16 vlan_tag;
+	__u8 src_ip[16];
+	__u8 dst_ip[16];
+	__be32 flow_label;
+	__be16 src_port;
+	__be16 dst_port;
+	__u8 proto;
+	__u8 tos;
+	__u8 ttl;
+	__u8 ip_flags;
+	__le32 layers;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_flow_match, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_flow_match, src_ip, 16);
+VNR_ASSERT_OFFSET(struct virtio_rdma_flow_match, layers, 60);
+
+/**
+ * enum virtio_rdma_flow_type - types of flow rules, by the frames that they take
+ * @VIRTIO_RDMA_FLOW_NORMAL: those that match
+ * @VIRTIO_RDMA_FLOW_ALL_DEFAULT: all that no other rule takes
+ * @VIRTIO_RDMA_FLOW_MC_DEFAULT: likewise, of those for groups
+ * @VIRTIO_RDMA_FLOW_SNIFFER: a copy of each frame
+ */
+enum virtio_rdma_flow_type {
+	VIRTIO_RDMA_FLOW_NORMAL			= 0,
+	VIRTIO_RDMA_FLOW_ALL_DEFAULT		= 1,
+	VIRTIO_RDMA_FLOW_MC_DEFAULT		= 2,
+	VIRTIO_RDMA_FLOW_SNIFFER		= 3,
+};
+
+/**
+ * enum virtio_rdma_flow_flags - bits of &virtio_rdma_cmd_create_flow.flags
+ * @VIRTIO_RDMA_FLOW_DONT_TRAP: the QP gets a copy, and the frame goes on
+ * @VIRTIO_RDMA_FLOW_DROP: frames that match are dropped
+ */
+enum virtio_rdma_flow_flags {
+	VIRTIO_RDMA_FLOW_DONT_TRAP		= 1 << 0,
+	VIRTIO_RDMA_FLOW_DROP			= 1 << 1,
+};
+
+/**
+ * struct virtio_rdma_cmd_create_flow - request of CREATE_FLOW
+ * @qpn: RAW_PACKET QP that it belongs to
+ * @priority: rules with a smaller one come first
+ * @type: &enum virtio_rdma_flow_type
+ * @flags: &enum virtio_rdma_flow_flags
+ * @value: what the bits of @mask must be
+ * @mask: bits that are looked at; zero, like @value, unless @type is
+ *	%VIRTIO_RDMA_FLOW_NORMAL
+ */
+struct virtio_rdma_cmd_create_flow {
+	__le32 qpn;
+	__le16 priority;
+	__u8 type;
+	__u8 flags;
+	struct virtio_rdma_flow_match value;
+	struct virtio_rdma_flow_match mask;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_flow, 136);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_flow, mask, 72);
+
+/**
+ * struct virtio_rdma_ack_create_flow - response to CREATE_FLOW
+ * @flow: handle of the rule
+ */
+struct virtio_rdma_ack_create_flow {
+	__le32 flow;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_flow, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_flow - request of DESTROY_FLOW
+ * @flow: handle of the rule
+ */
+struct virtio_rdma_cmd_destroy_flow {
+	__le32 flow;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_flow, 4);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */

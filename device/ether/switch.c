@@ -409,6 +409,18 @@ static void switch_finish(struct l2_switch *sw, const struct frame *frame)
 	LIST_INIT(&sw->waiting);
 }
 
+/*
+ * A frame that comes out of @finish is finished.  So while a port has another one, nobody
+ * uses that.
+ */
+void switch_finish_for(struct switch_port *port, const struct frame *frame,
+		       void (*emit)(void *arg, const struct frame *frame), void *arg)
+{
+	switch_count_finish(port->sw, frame);
+	if (offload_finish(&port->sw->finish, frame, emit, arg))
+		port->group->stats.unfinished++;
+}
+
 /* Brings a frame from port @arg to those that it is for. */
 static void switch_forward(void *arg, const struct frame *frame)
 {

@@ -151,6 +151,16 @@ void switch_send(struct switch_port *from, const struct frame *frame);
  */
 uint64_t switch_work(const struct l2_switch *sw);
 
+/**
+ * switch_finish_for() - do what is left to be done to a frame, for its receiver
+ * @port:	port whose @deliver got @frame, and has not returned
+ * @frame:	frame of which something is left to be done
+ * @emit:	called with each frame that comes of it, in order
+ * @arg:	for @emit
+ */
+void switch_finish_for(struct switch_port *port, const struct frame *frame,
+		       void (*emit)(void *arg, const struct frame *frame), void *arg);
+
 /** switch_is_behind() - was the station of this address heard behind a port last? */
 bool switch_is_behind(const struct switch_port *port, const uint8_t *mac);
 

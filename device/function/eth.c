@@ -21,6 +21,7 @@
 #include "ether/offload.h"
 #include "function/eth.h"
 #include "function/function_priv.h"
+#include "rdma/steer.h"
 
 /* The header has this length with VIRTIO_F_VERSION_1, which we require. */
 #define ETH_HDR_LEN		sizeof(struct virtio_net_hdr_v1)
@@ -120,12 +121,38 @@ err_unpop:
 }
 
 /* A frame that is still to be segmented is no RoCE packet. */
-static bool eth_rdma_takes(struct function *fn, const struct frame *frame)
+static bool eth_roce_takes(struct function *fn, const struct frame *frame)
 {
-	return function_rdma_runs(fn) && function_has_roce(fn) &&
-	       frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
+	return frame->hdr.gso_type == VIRTIO_NET_HDR_GSO_NONE &&
 	       rnic_frame(fn->rnic, frame->origin, frame->iov, frame->iov_n,
 			  frame->off, frame->len);
+}
+
+static void eth_give(void *arg, const struct frame *frame)
+{
+	struct function *fn = arg;
+
+	rnic_give(fn->rnic, &fn->hits, frame->iov, frame->off, frame->len);
+}
+
+/* Flow rules come behind RoCE, and sniffers see both.  They get frames as a wire has them. */
+static bool eth_rdma_takes(struct function *fn, const struct frame *frame)
+{
+	bool roce;
+
+	if (!function_rdma_runs(fn) || !function_has_roce(fn))
+		return false;
+	roce = eth_roce_takes(fn, frame);
+	if (!rnic_steer(fn->rnic, roce ? RULE_FOR_SNIFFERS : RULE_FOR_PORT, frame->iov,
+			frame->iov_n, frame->off, frame->len, &fn->hits))
+		return roce;
+	if (!fn->hits.n)
+		return true;
+	if (offload_needs(frame))
+		switch_finish_for(&fn->port, frame, eth_give, fn);
+	else
+		eth_give(fn, frame);
+	return roce || fn->hits.taken;
 }
 
 static void eth_deliver(void *arg, const struct frame *frame)

@@ -17,6 +17,7 @@
 #include "ether/filter.h"
 #include "ether/switch.h"
 #include "function/function.h"
+#include "rdma/object/rule.h"
 #include "uapi/virtio_net_roce.h"
 #include "virtio/virtq.h"
 
@@ -59,6 +60,7 @@ struct ctrlq {
  * @mem:	memory map
  * @stats:	counters
  * @ctrlq:	control command
+ * @hits:	who gets the frame being received
  * @out:	frame being sent
  * @first:	first buffer of a frame being received
  * @more:	another one of it
@@ -83,6 +85,7 @@ struct function {
 	const struct guest_mem *mem;
 	struct function_stats stats;
 	struct ctrlq ctrlq;
+	struct rule_hits hits;
 	struct virtq_elem out;
 	struct virtq_elem first;
 	struct virtq_elem more;

@@ -81,7 +81,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 					 VIRTIO_IB_DEVICE_SRQ |
 					 VIRTIO_IB_DEVICE_SRQ_RESIZE |
 					 VIRTIO_IB_DEVICE_XRC |
-					 VIRTIO_IB_DEVICE_RAW_PACKET);
+					 VIRTIO_IB_DEVICE_RAW_PACKET |
+					 VIRTIO_IB_DEVICE_FLOW);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
@@ -89,6 +90,7 @@ static void command_query_direct(const struct rnic_limits *limits,
 	ack->max_doorbells = htole32(RNIC_DOORBELLS_MAX);
 	ack->max_srq = htole32(RNIC_SRQS_MAX);
 	ack->max_xrcd = htole32(RNIC_XRCDS_MAX);
+	ack->max_flow = htole32(RNIC_FLOWS_MAX);
 }
 
 static const char *command_query_device(struct rnic *rnic,
@@ -617,7 +619,10 @@ static const char *command_destroy_qp(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_qp *cmd = args->req;
 
-	return qp_destroy(&rnic->qps, le32toh(cmd->qpn));
+	bool more = false;
+	const char *why = qp_destroy(&rnic->qps, le32toh(cmd->qpn), &more);
+
+	return more ? command_again : why;
 }
 
 static const char *command_create_ah(struct rnic *rnic, const struct command_args *args)
@@ -736,6 +741,27 @@ static const char *command_detach_mcast(struct rnic *rnic,
 	return mcast_detach(&rnic->mcast, le32toh(cmd->qpn), cmd->gid);
 }
 
+static const char *command_create_flow(struct rnic *rnic,
+				       const struct command_args *args)
+{
+	struct virtio_rdma_ack_create_flow *ack = args->rsp;
+	const char *why = "unknown command";
+	uint32_t flow = 0;
+
+	if (rnic_has_direct(&rnic->ctx))
+		why = qp_create_flow(&rnic->qps, args->req, &flow);
+	ack->flow = htole32(flow);
+	return why;
+}
+
+static const char *command_destroy_flow(struct rnic *rnic,
+					const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_flow *cmd = args->req;
+
+	return rule_destroy(&rnic->rules, le32toh(cmd->flow));
+}
+
 #define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
 #define ACK(name)	sizeof(struct virtio_rdma_ack_ ## name)
 #define C(name)		[VIRTIO_NET_CTRL_ROCE_ ## name]
@@ -813,6 +839,10 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			      CMD(create_xrc_srq), ACK(create_srq), true },
 	C(RESIZE_CQ) = { "RESIZE_CQ", command_resize_cq,
 			 CMD(resize_cq), ACK(resize_cq), true },
+	C(CREATE_FLOW) = { "CREATE_FLOW", command_create_flow,
+			   CMD(create_flow), ACK(create_flow), false },
+	C(DESTROY_FLOW) = { "DESTROY_FLOW", command_destroy_flow,
+			    CMD(destroy_flow), 0, false },
 };
 
 _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
@@ -823,6 +853,7 @@ _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
 _Static_assert(CMD(create_qp) <= COMMAND_REQ_MAX &&
 	       CMD(modify_qp) <= COMMAND_REQ_MAX &&
 	       CMD(create_ah) <= COMMAND_REQ_MAX &&
+	       CMD(create_flow) <= COMMAND_REQ_MAX &&
 	       CMD(reg_user_mr) <= COMMAND_REQ_MAX,
 	       "COMMAND_REQ_MAX is smaller than a request");
 

@@ -20,6 +20,7 @@
 #include "rdma/qp/qp_run.h"
 #include "rdma/qp/responder.h"
 #include "rdma/rnic_priv.h"
+#include "rdma/steer.h"
 
 /* The work of one call of rnic_poll(), at most: for a QP, and for all of them. */
 #define RNIC_QP_MSGS	16
@@ -137,9 +138,18 @@ static uint32_t rnic_mtu(const struct fabric_end *end)
 	return port->eth ? port->eth->mtu(port->arg) : UINT32_MAX;
 }
 
+/* The guest's own rules see the frame, too; the network gets it in any case. */
 static uint64_t rnic_send_frame(struct fabric_end *end, void *frame, size_t len)
 {
-	return eth_port_send_frame(&rnic_of(end)->port, frame, len);
+	const struct iovec iov = { .iov_base = frame, .iov_len = len };
+	struct rnic *rnic = rnic_of(end);
+	const uint64_t work = eth_port_send_frame(&rnic->port, frame, len);
+	struct rule_hits hits;
+
+	if (!work || !rnic_steer(rnic, RULE_FOR_OWN, &iov, 1, 0, len, &hits))
+		return work;
+	rnic_give(rnic, &hits, &iov, 0, len);
+	return work + hits.n * len;
 }
 
 static void rnic_forget(struct fabric_end *end, const struct fabric_end *gone)
@@ -250,6 +260,7 @@ static void rnic_fini(struct rnic *rnic)
 	ah_table_fini(&rnic->ahs);
 	mr_table_fini(&rnic->mrs);
 	pd_table_fini(&rnic->pds);
+	rule_table_fini(&rnic->rules);
 	chore_debt_put(rnic->ctx.debt);
 	free(rnic);
 }
@@ -269,6 +280,7 @@ static int rnic_init(struct rnic *rnic)
 
 	gid_table_init(&rnic->gids, &rnic->end);
 	event_table_init(&rnic->events, ctx);
+	rule_table_init(&rnic->rules, ctx);
 	rnic->qps = (struct qp_table) {
 		.ctx = ctx,
 		.end = &rnic->end,
@@ -282,6 +294,7 @@ static int rnic_init(struct rnic *rnic)
 		.doorbells = &rnic->doorbells,
 		.gids = &rnic->gids,
 		.mcast = &rnic->mcast,
+		.rules = &rnic->rules,
 	};
 	rnic->srqs = (struct srq_table) {
 		.ctx = ctx,
@@ -369,20 +382,22 @@ static bool rnic_clear_stage(struct rnic *rnic)
 {
 	switch (rnic->stage) {
 	case 0:
-		return qp_table_reset(&rnic->qps, &rnic->portion);
+		return rule_table_reset(&rnic->rules, &rnic->portion);
 	case 1:
-		return doorbell_table_reset(&rnic->doorbells, &rnic->portion);
+		return qp_table_reset(&rnic->qps, &rnic->portion);
 	case 2:
-		return srq_table_reset(&rnic->srqs, &rnic->portion);
+		return doorbell_table_reset(&rnic->doorbells, &rnic->portion);
 	case 3:
-		return xrcd_table_reset(&rnic->xrcds, &rnic->portion);
+		return srq_table_reset(&rnic->srqs, &rnic->portion);
 	case 4:
-		return cq_table_reset(&rnic->cqs, &rnic->portion);
+		return xrcd_table_reset(&rnic->xrcds, &rnic->portion);
 	case 5:
-		return mr_table_reset(&rnic->mrs, &rnic->portion);
+		return cq_table_reset(&rnic->cqs, &rnic->portion);
 	case 6:
-		return ah_table_reset(&rnic->ahs, &rnic->portion);
+		return mr_table_reset(&rnic->mrs, &rnic->portion);
 	case 7:
+		return ah_table_reset(&rnic->ahs, &rnic->portion);
+	case 8:
 		return pd_table_reset(&rnic->pds, &rnic->portion);
 	default:
 		/* A NIC that goes on does that by a timer. */
@@ -390,7 +405,7 @@ static bool rnic_clear_stage(struct rnic *rnic)
 	}
 }
 
-#define RNIC_CLEAR_STAGES	9
+#define RNIC_CLEAR_STAGES	10
 
 void rnic_clear_some(struct rnic *rnic)
 {

@@ -157,6 +157,7 @@ SECTION(qp, qp_table_io(st, &rnic->qps))
 SECTION(held, qp_held_io(st, &rnic->qps))
 SECTION(given_back, qp_given_back_io(st, &rnic->qps))
 SECTION(group, qp_groups_io(st, &rnic->qps))
+SECTION(rule, qp_rules_io(st, &rnic->qps))
 SECTION(event, qp_events_io(st, &rnic->qps))
 
 static void counter_section(struct state *st, void *arg)
@@ -182,6 +183,7 @@ static const struct state_section rnic_sections[] = {
 	{ "held", 1, 0, held_section },
 	{ "given-back", 1, 0, given_back_section },
 	{ "group", 1, 0, group_section },
+	{ "rule", 1, STATE_OPTIONAL, rule_section },
 	{ "event", 1, 0, event_section },
 	{ "counter", 1, 0, counter_section },
 };
@@ -230,6 +232,8 @@ static void rnic_load_undo(struct rnic *rnic)
 	obj_table_renew(&rnic->mrs.objs);
 	obj_table_renew(&rnic->srqs.objs);
 	obj_table_renew(&rnic->doorbells.objs);
+	obj_table_renew(&rnic->rules.objs);
+	rnic->rules.serial = 0;
 	rnic->mrs.binding = 0;
 	rnic->qps.serial = 0;
 }

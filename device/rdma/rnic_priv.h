@@ -10,14 +10,15 @@
  *
  *	rnic.c, command.c	composition, delivery, polling; RoCE commands
  *	eth_port.c		the port to the switch
+ *	steer.c			frames for RAW_PACKET QPs
  *	qp/qp_run.c		a QP polls, flushes, receives
  *	qp/qp_state.c, qp_life.c	MODIFY_QP; creation, reset, destruction
- *	qp/requester.c, responder.c, ud.c	the halves of a QP
+ *	qp/requester.c, responder.c, ud.c, raw.c	the halves of a QP
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
  *	qp/qp_sides.c, wq.c	the memory of the halves; a queue in one of its two forms
- *	object/			what commands create: PDs, AHs, MRs, CQs, SRQs, groups, GIDs;
- *				events, doorbell pages, the memory of rings
+ *	object/			what commands create: PDs, AHs, MRs, CQs, SRQs, groups, GIDs,
+ *				flow rules; events, doorbell pages, the memory of rings
  *
  * command.c decodes control commands by a table and calls the part that owns the
  * object.
@@ -60,6 +61,7 @@
 #include "rdma/object/mcast.h"
 #include "rdma/object/mr.h"
 #include "rdma/object/pd.h"
+#include "rdma/object/rule.h"
 #include "rdma/object/srq.h"
 #include "rdma/object/xrcd.h"
 #include "rdma/qp/qp.h"
@@ -101,6 +103,7 @@ struct rnic_create {
  * @xrcds:	XRC domains
  * @gids:	GID table
  * @mcast:	multicast groups
+ * @rules:	flow rules
  * @qps:	queue pairs
  * @port:	packets from and to the Ethernet port
  * @events:	event virtqueues
@@ -127,6 +130,7 @@ struct rnic {
 	struct xrcd_table xrcds;
 	struct gid_table gids;
 	struct mcast mcast;
+	struct rule_table rules;
 	struct qp_table qps;
 	struct eth_port port;
 	struct event_table events;

@@ -205,7 +205,7 @@ static void state_put_section(struct state *st, const struct state_section *row,
 {
 	struct state_section_header header = {
 		.version = htole16(row->version),
-		.flags = htole16(row->flags),
+		.flags = htole16(row->flags & STATE_SKIPPABLE),
 	};
 	const size_t begin = st->at;
 
@@ -218,6 +218,8 @@ static void state_put_section(struct state *st, const struct state_section *row,
 		return;
 	header.length = htole64(st->at - begin - sizeof(header));
 	memcpy(st->data + begin, &header, sizeof(header));
+	if (row->flags & STATE_OPTIONAL && !header.length)
+		st->at = begin;
 	st->section[0] = '\0';
 }
 
@@ -284,6 +286,8 @@ static bool state_find(struct state *st, const struct state_section *row)
 		st->at = st->end;
 	}
 	if (st->failed || row->flags & STATE_SKIPPABLE)
+		return false;
+	if (row->flags & STATE_OPTIONAL && (st->at == st->size || strcmp(st->section, row->kind)))
 		return false;
 	if (st->at == st->size) {
 		st->section[0] = '\0';

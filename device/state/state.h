@@ -28,6 +28,13 @@
 /** STATE_SKIPPABLE - flag of a section: a reader that does not know it leaves it out */
 #define STATE_SKIPPABLE		1u
 
+/**
+ * STATE_OPTIONAL - of a row: a section that has no fields is not written
+ *
+ * It may be missing when a state is read.  The flag itself is not written.
+ */
+#define STATE_OPTIONAL		0x8000u
+
 /* Not longer ago, or farther off, than this is any time in a state: 4.9 hours. */
 #define STATE_TIME_MAX		(1ull << 44)
 
@@ -100,7 +107,7 @@ struct state {
  * struct state_section - how a section is written and read
  * @kind:	its name
  * @version:	of its fields, as they are written; all earlier ones are read
- * @flags:	%STATE_SKIPPABLE
+ * @flags:	%STATE_SKIPPABLE, %STATE_OPTIONAL
  * @io:		names each field, by the functions below
  */
 struct state_section {

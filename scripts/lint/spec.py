@@ -22,7 +22,7 @@ SPEC = os.path.join(TOP, "Documentation", "spec.rst")
 HEADER = os.path.join(TOP, "uapi", "virtio_net_roce.h")
 
 TYPES = {"__u8": ("u8", 1), "__le16": ("le16", 2), "__le32": ("le32", 4),
-         "__le64": ("le64", 8), "__be32": ("be32", 4)}
+         "__le64": ("le64", 8), "__be16": ("be16", 2), "__be32": ("be32", 4)}
 WORDS = re.compile(r"\b(MUST|SHOULD|MAY)\b")
 # Sections that speak of the words, and chapters that list labels.
 FREE = ("Words of requirement", "Conformance")
@@ -58,6 +58,8 @@ TABLES = {
     "Control block of a QP": ["qp_control"],
     "CREATE_QP, long form": ["qp_direct@40"],
     "Doorbells": ["doorbell_page"],
+    "Fields of a frame": ["flow_match"],
+    "CREATE_FLOW": ["cmd_create_flow"],
     "ALLOC_DOORBELL": ["cmd_alloc_doorbell", "ack_alloc_doorbell"],
     "Control block of an SRQ": ["srq_control"],
     "CREATE_SRQ": ["cmd_create_srq"],

@@ -63,6 +63,9 @@
 #define RNIC_SRQS_MAX		4096u
 #define RNIC_XRCDS_MAX		4096u
 
+/* Flow rules, a power of two; bounds the memory for them to 5 MiB for each guest. */
+#define RNIC_FLOWS_MAX		16384u
+
 /* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
 #define RNIC_WQES_MAX		(1u << 18)
 

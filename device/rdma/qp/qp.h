@@ -17,6 +17,7 @@
 #include "rdma/object/gid_table.h"
 #include "rdma/object/mcast.h"
 #include "rdma/object/mr.h"
+#include "rdma/object/rule.h"
 #include "rdma/object/xrcd.h"
 #include "rdma/qp/flow.h"
 #include "rdma/qp/qp_sides.h"
@@ -41,6 +42,7 @@ TAILQ_HEAD(qp_list, qp);
  * @doorbells:	its doorbell pages
  * @gids:	its GID table
  * @mcast:	its multicast groups
+ * @rules:	its flow rules
  * @qp:		QPs by number, those with virtqueues first
  * @size:	numbers that there is room for in @qp
  * @sq_vq:	send virtqueues that are started, by number of the QP
@@ -69,6 +71,7 @@ struct qp_table {
 	struct doorbell_table *doorbells;
 	struct gid_table *gids;
 	struct mcast *mcast;
+	struct rule_table *rules;
 	struct qp **qp;
 	uint32_t size;
 	struct virtq **sq_vq;
@@ -138,6 +141,7 @@ struct qp_attr {
  * @service:	&enum pkt_service
  * @state:	&enum virtio_ib_qp_state
  * @sig_all:	each send request leaves a completion
+ * @rules:	flow rules that give it frames
  * @fast_reg:	send requests may register and invalidate memory regions
  * @pd:		protection domain; an XRC_TGT QP has neither this nor CQs
  * @send_cq:	where send requests complete
@@ -190,6 +194,7 @@ struct qp {
 	uint8_t state;
 	bool sig_all;
 	bool fast_reg;
+	struct rule_owner rules;
 	struct pd *pd;
 	struct cq *send_cq;
 	struct cq *recv_cq;

@@ -743,6 +743,28 @@ void qp_groups_io(struct state *st, struct qp_table *qps)
 		group_io(st, qps, st->loading ? NULL : &qps->mcast->group[i]);
 }
 
+static struct rule_owner *rule_owner_of(void *arg, uint32_t qpn)
+{
+	struct qp *qp = qp_get(arg, qpn);
+
+	return qp && qp->type == VIRTIO_IB_QPT_RAW_PACKET ? &qp->rules : NULL;
+}
+
+void qp_rules_io(struct state *st, struct qp_table *qps)
+{
+	struct rule_table *rules = qps->rules;
+	uint32_t i, at = 0, n = rules->objs.used;
+
+	if (!st->loading && !rules->objs.max)
+		return;
+	rule_table_io(st, rules);
+	state_count(st, "rules", &n, rules->objs.max, RULE_STATE_SIZE);
+	for (i = 0; i < n && !st->failed; i++)
+		rule_io(st, rules, st->loading ? NULL : rule_next(rules, &at), rule_owner_of,
+			qps);
+	rule_table_io_end(st, rules);
+}
+
 static struct event_mark *event_of(const struct qp_table *qps, uint8_t type, uint32_t number)
 {
 	struct srq *srq;

@@ -20,6 +20,9 @@ void qp_given_back_io(struct state *st, struct qp_table *qps);
 /** qp_groups_io() - save or load which QPs are attached to which groups */
 void qp_groups_io(struct state *st, struct qp_table *qps);
 
+/** qp_rules_io() - save or load the flow rules */
+void qp_rules_io(struct state *st, struct qp_table *qps);
+
 /** qp_events_io() - save or load the events, of all objects, that wait for a buffer */
 void qp_events_io(struct state *st, struct qp_table *qps);
 

@@ -596,6 +596,8 @@ static void qp_free(struct qp *qp)
 	qp_deactivate(qp);
 	if (qp->type == VIRTIO_IB_QPT_UD)
 		mcast_detach_all(qp->table->mcast, qp->qpn);
+	while (!rule_drop(qp->table->rules, &qp->rules))
+		;
 	qp->table->qp[qp->qpn] = NULL;
 	qp_return_recv(qp);
 	wq_restart(&qp->sq);
@@ -612,13 +614,15 @@ static void qp_free(struct qp *qp)
 	free(qp);
 }
 
-const char *qp_destroy(struct qp_table *qps, uint32_t qpn)
+const char *qp_destroy(struct qp_table *qps, uint32_t qpn, bool *more)
 {
 	struct qp *qp = qp_get(qps, qpn);
 
 	if (!qp)
 		return "unknown QP";
-	qp_free(qp);
+	*more = !rule_drop(qps->rules, &qp->rules);
+	if (!*more)
+		qp_free(qp);
 	return NULL;
 }
 
@@ -646,6 +650,16 @@ const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
 	if (!qp || qp->type != VIRTIO_IB_QPT_UD)
 		return "no such UD QP";
 	return mcast_attach(qps->mcast, qpn, gid);
+}
+
+const char *qp_create_flow(struct qp_table *qps,
+			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow)
+{
+	struct qp *qp = qp_get(qps, le32toh(req->qpn));
+
+	if (!qp || qp->type != VIRTIO_IB_QPT_RAW_PACKET)
+		return "no such RAW_PACKET QP";
+	return rule_create(qps->rules, &qp->rules, req, flow);
 }
 
 /* The RFC does not require that slots are given back.  That is an extension of ours. */

@@ -76,8 +76,15 @@ struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *
 const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 			    const struct virtio_rdma_qp_direct *direct);
 
-/** qp_destroy() - destroy a QP, whatever it is doing; NULL, or why not */
-const char *qp_destroy(struct qp_table *qps, uint32_t qpn);
+/**
+ * qp_destroy() - destroy a QP, whatever it is doing
+ * @qps:	QPs of the NIC
+ * @qpn:	number
+ * @more:	set; if true, it has many flow rules, of which some are gone: call again
+ *
+ * Return: NULL, or why not.
+ */
+const char *qp_destroy(struct qp_table *qps, uint32_t qpn, bool *more);
 
 /** qp_table_reset() - destroy QPs of a NIC; true if none is left */
 bool qp_table_reset(struct qp_table *qps, struct portion *portion);
@@ -90,6 +97,10 @@ bool qp_table_reset(struct qp_table *qps, struct portion *portion);
  * completions, so that the driver's count of free ones is right again.
  */
 void qp_reset(struct qp *qp);
+
+/** qp_create_flow() - make a flow rule, for a RAW_PACKET QP; NULL, or why not */
+const char *qp_create_flow(struct qp_table *qps,
+			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow);
 
 /** qp_attach_mcast() - a UD QP wants the datagrams of a group; NULL, or why not */
 const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,

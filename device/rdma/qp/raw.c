@@ -6,7 +6,12 @@
  * Ethernet does: the switch looks at its addresses, faults and capture act on it.  It
  * is copied first, so that what is looked at is what is sent.  The request is complete
  * when the frame was sent; nobody says whether it has arrived.
+ *
+ * Flow rules (object/rule.c) say which frames a QP receives.  One that finds no receive
+ * request, or too short a one, is dropped: otherwise anyone could fail the QP.
  */
+#include <endian.h>
+
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/raw.h"
 
@@ -84,4 +89,81 @@ bool raw_run(struct qp *qp, struct budget *budget)
 		worked = true;
 	}
 	return worked;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Receiving                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* A copy costs as much as so many bytes for each piece. */
+#define RAW_PIECE	512
+
+/* Is there a receive request that the frame fits into? */
+static bool raw_take(struct qp *qp, size_t len)
+{
+	if (!qp_receives(qp) || !qp_usable(qp))
+		return false;
+	switch (qp_take_recv(qp)) {
+	case QP_TAKE_EMPTY:
+		return false;
+	case QP_TAKE_BAD:
+		qp_fail(qp);
+		return false;
+	case QP_TAKE_OK:
+		break;
+	}
+	return qp->resp.rwqe.length >= len;
+}
+
+static void raw_copy(struct sg *dst, const struct iovec *iov, size_t off, size_t len)
+{
+	struct sg src;
+	size_t part;
+
+	for (; len; iov++) {
+		if (off >= iov->iov_len) {
+			off -= iov->iov_len;
+			continue;
+		}
+		part = iov->iov_len - off < len ? iov->iov_len - off : len;
+		sg_init_flat(&src, (uint8_t *)iov->iov_base + off);
+		sg_copy(dst, &src, part);
+		len -= part;
+		off = 0;
+	}
+}
+
+/* Returns &enum virtio_ib_wc_status. */
+static uint8_t raw_place(struct qp *qp, const struct iovec *iov, size_t off, size_t len)
+{
+	const struct rwqe *rwqe = &qp->resp.rwqe;
+	struct sg dst;
+
+	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
+		     rwqe->sge, rwqe->num_sge, 0, len))
+		return VIRTIO_IB_WC_LOC_PROT_ERR;
+	raw_copy(&dst, iov, off, len);
+	return VIRTIO_IB_WC_SUCCESS;
+}
+
+void raw_rx(struct qp *qp, const struct iovec *iov, size_t off, size_t len)
+{
+	struct virtio_rdma_cq_req wc = {
+		.opcode = VIRTIO_IB_WC_RECV,
+		.byte_len = htole32(len),
+	};
+
+	virtq_charge(1 + len / RAW_PIECE);
+	if (!raw_take(qp, len)) {
+		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_DROPPED);
+		return;
+	}
+	wc.status = raw_place(qp, iov, off, len);
+	qp_complete_recv(qp, &wc, false);
+	if (wc.status) {
+		qp_fail(qp);
+		return;
+	}
+	qp_count_received(qp, len);
+	rnic_count_received(qp->ctx, len);
 }

@@ -5,10 +5,24 @@
 #ifndef DEVICE_RDMA_QP_RAW_H
 #define DEVICE_RDMA_QP_RAW_H
 
+#include <stddef.h>
+#include <sys/uio.h>
+
 #include "rdma/qp/budget.h"
 #include "rdma/qp/qp.h"
 
 /** raw_run() - send frames of a QP in RTS; true if there were any */
 bool raw_run(struct qp *qp, struct budget *budget);
+
+/**
+ * raw_rx() - a frame is for a QP
+ * @qp:		QP
+ * @iov:	pieces that all of it lies in
+ * @off:	where in them it begins
+ * @len:	its bytes
+ *
+ * If the QP has no room for it, it is dropped.
+ */
+void raw_rx(struct qp *qp, const struct iovec *iov, size_t off, size_t len);
 
 #endif /* DEVICE_RDMA_QP_RAW_H */

@@ -792,6 +792,45 @@ static void test_rdma_takes_frames(void **state)
 	assert_int_equal(rx_count(1), 1);
 }
 
+/* Flow rules are asked behind RoCE, and get frames as a wire has them. */
+static void test_rules_take_frames(void **state)
+{
+	station_start(&st[0], FEATURES_ALL);
+	station_start(&st[1], FEATURES_ALL);
+	rx_buffer(&st[1], 4000);
+	rnic_mock.hits = (struct rule_hits) { .taken = true, .n = 1 };
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(rnic_mock.steer_what, RULE_FOR_PORT);
+	assert_int_equal(rnic_mock.given, 1);
+	assert_int_equal(rnic_mock.given_len, 100);
+	assert_int_equal(rx_count(1), 0);
+	/* Two segments. */
+	tx_tso(&st[0]);
+	run();
+	assert_int_equal(rnic_mock.given, 3);
+	assert_int_equal(rnic_mock.given_len, 100 + 2 * 1054);
+	assert_int_equal(rx_count(1), 0);
+	/* It is dropped. */
+	rnic_mock.hits.n = 0;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(rnic_mock.given, 3);
+	assert_int_equal(rx_count(1), 0);
+	/* A copy: Ethernet gets it undone. */
+	rnic_mock.hits = (struct rule_hits) { .n = 1 };
+	tx_tso(&st[0]);
+	run();
+	assert_int_equal(rnic_mock.given, 5);
+	assert_int_equal(rx_count(1), 1);
+	rnic_mock.take_frames = true;
+	tx_frame(&st[0], MAC(2), 100, false);
+	run();
+	assert_int_equal(rnic_mock.steer_what, RULE_FOR_SNIFFERS);
+	assert_int_equal(rnic_mock.given, 6);
+	assert_int_equal(rx_count(1), 1);
+}
+
 /* Without RoCE, and without a link, the RDMA side sees no frame. */
 static void test_rdma_not_asked(void **state)
 {
@@ -807,6 +846,7 @@ static void test_rdma_not_asked(void **state)
 	tx_frame(&st[0], MAC(2), 100, false);
 	run();
 	assert_int_equal(rnic_mock.frames, 0);
+	assert_int_equal(rnic_mock.steered, 0);
 }
 
 /* The mock has the port of the second function, which was made last. */
@@ -819,7 +859,9 @@ static void test_rdma_sends(void **state)
 	assert_memory_equal(eth->mac(rnic_mock.eth_arg), frame + 6, 6);
 	station_start(&st[0], FEATURES_ALL);
 	rx_buffer(&st[0], 2048);
+	assert_int_equal(eth->work(rnic_mock.eth_arg), 0);
 	assert_true(eth->send(rnic_mock.eth_arg, frame, sizeof(frame)));
+	assert_int_equal(eth->work(rnic_mock.eth_arg), 512 + sizeof(frame));
 	assert_int_equal(rx_count(0), 1);
 	assert_false(eth->send(rnic_mock.eth_arg, frame, 13));
 	function_set_link(st[1].fn, false);
@@ -861,6 +903,7 @@ int main(void)
 		TEST(test_burst),
 		TEST(test_doorbells),
 		TEST(test_rdma_takes_frames),
+		TEST(test_rules_take_frames),
 		TEST(test_rdma_not_asked),
 		TEST(test_rdma_sends),
 	};

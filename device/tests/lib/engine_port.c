@@ -6,12 +6,15 @@
 
 #include <stdlib.h>
 
+#include "rdma/steer.h"
+
 struct eg_port eg_port[EG_GUESTS];
 
 bool eg_frame_from(struct eg_port *port, const struct rnic *from,
 		   const void *frame, size_t len)
 {
 	uint8_t before[] = "xyz";
+	struct rule_hits hits;
 	struct iovec iov[2];
 	uint8_t *copy = malloc(len);
 	bool taken;
@@ -22,6 +25,12 @@ bool eg_frame_from(struct eg_port *port, const struct rnic *from,
 	iov[0] = (struct iovec) { .iov_base = before, .iov_len = 3 };
 	iov[1] = (struct iovec) { .iov_base = copy, .iov_len = len };
 	taken = rnic_frame(port->rnic, from, iov, 2, 3, len);
+	/* As the port of a function. */
+	if (rnic_steer(port->rnic, taken ? RULE_FOR_SNIFFERS : RULE_FOR_PORT, iov, 2, 3, len,
+		       &hits)) {
+		rnic_give(port->rnic, &hits, iov, 3, len);
+		taken |= hits.taken;
+	}
 	port->taken += taken;
 	free(copy);
 	return taken;

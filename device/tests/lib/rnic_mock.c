@@ -65,6 +65,22 @@ bool rnic_frame(struct rnic *rnic, const struct rnic *from,
 	return rnic_mock.take_frames;
 }
 
+bool rnic_steer(struct rnic *rnic, enum rule_for what, const struct iovec *iov,
+		unsigned int iov_n, size_t off, size_t len, struct rule_hits *hits)
+{
+	rnic_mock.steered++;
+	rnic_mock.steer_what = what;
+	*hits = rnic_mock.hits;
+	return hits->n || hits->taken;
+}
+
+void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iovec *iov,
+	       size_t off, size_t len)
+{
+	rnic_mock.given++;
+	rnic_mock.given_len += len;
+}
+
 uint64_t rnic_fused(const struct rnic *rnic)
 {
 	return 0;

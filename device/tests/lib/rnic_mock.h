@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rdma/rnic.h"
+#include "rdma/steer.h"
 #include "rdma/view.h"
 
 #define RNIC_MOCK_QUEUES	64
@@ -27,6 +28,11 @@
  * @frame_len:	of the last one
  * @frame_from:	of the last one
  * @take_frames: what rnic_frame() returns
+ * @steered:	calls of rnic_steer()
+ * @steer_what:	of the last one
+ * @hits:	what that says
+ * @given:	calls of rnic_give()
+ * @given_len:	bytes of all of them
  * @queue:	queues started and not stopped, by kind and number
  * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
@@ -56,6 +62,11 @@ struct rnic_mock {
 	size_t frame_len;
 	const struct rnic *frame_from;
 	bool take_frames;
+	unsigned int steered;
+	enum rule_for steer_what;
+	struct rule_hits hits;
+	unsigned int given;
+	size_t given_len;
 	struct virtq *queue[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int kicks[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int commands;

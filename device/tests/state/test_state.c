@@ -264,6 +264,41 @@ static void test_unknown_is_refused(void **state)
 	state_free(&st);
 }
 
+static void nothing_io(struct state *st, void *arg)
+{
+}
+
+/* A section without fields is not written; one that has some is required. */
+static void test_optional(void **state)
+{
+	const struct state_section without[] = {
+		table[0], { "rare", 1, STATE_OPTIONAL, nothing_io }, table[1],
+	};
+	const struct state_section with[] = {
+		table[0], { "rare", 1, STATE_OPTIONAL, more_io }, table[1],
+	};
+	const struct state_section later[] = {
+		table[0], { "rare", 2, STATE_OPTIONAL, more_io }, table[1],
+	};
+	struct thing thing;
+	struct state st;
+
+	save_with(&st, without, 3);
+	assert_string_equal(load(&st, &thing), "");
+	assert_string_equal(load_with(st.data, st.at, &thing, with, 3), "");
+	state_free(&st);
+	save_with(&st, with, 3);
+	assert_string_equal(load_with(st.data, st.at, &thing, with, 3), "");
+	assert_string_equal(load(&st, &thing),
+			    "section rare, header: unknown here, or in a wrong place, and required; "
+			    "more is next");
+	state_free(&st);
+	save_with(&st, later, 3);
+	assert_string_equal(load_with(st.data, st.at, &thing, with, 3),
+			    "section rare, header: its version is 2, and 1 is known here");
+	state_free(&st);
+}
+
 static void enlarged_io(struct state *st, void *arg)
 {
 	uint32_t zero = 0;
@@ -340,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_unknown_is_skipped),
 		cmocka_unit_test(test_unknown_is_refused),
+		cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_failed_reads_zeroes),
 		cmocka_unit_test(test_memfd),

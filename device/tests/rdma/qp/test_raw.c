@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RAW_PACKET QPs: frames that they send.
+ * RAW_PACKET QPs: frames that they send, and those that flow rules give them.
  */
 #include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
@@ -13,6 +13,9 @@
 #define RAW		VIRTIO_IB_QPT_RAW_PACKET
 #define OK		VIRTIO_IB_WC_SUCCESS
 #define SEND		false
+#define RECV		true
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
+#define IN		EG_IN
 #define HEADER		14u
 #define TAG		4u
 
@@ -274,6 +277,262 @@ static void test_budget(void **state)
 	er_pair_free(p);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Flow rules                                                                */
+/* ------------------------------------------------------------------------- */
+
+static uint8_t create_flow(const struct er_end *end,
+			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow)
+{
+	struct virtio_rdma_ack_create_flow ack = {};
+	uint8_t ret = eg_command(end->end.guest, CMD(CREATE_FLOW), req, sizeof(*req), &ack,
+				 sizeof(ack));
+
+	*flow = le32toh(ack.flow);
+	return ret;
+}
+
+static uint8_t destroy_flow(const struct er_end *end, uint32_t flow)
+{
+	const struct virtio_rdma_cmd_destroy_flow req = { .flow = htole32(flow) };
+
+	return eg_command(end->end.guest, CMD(DESTROY_FLOW), &req, sizeof(req), NULL, 0);
+}
+
+/* Frames for the address of put_frame(). */
+static struct virtio_rdma_cmd_create_flow flow_req(const struct er_end *end)
+{
+	struct virtio_rdma_cmd_create_flow req = {
+		.qpn = htole32(end->qp.qpn),
+	};
+
+	memcpy(req.value.dst_mac, macs, ETH_ALEN);
+	memset(req.mask.dst_mac, 0xff, ETH_ALEN);
+	return req;
+}
+
+static uint32_t add_flow(const struct er_end *end, uint8_t type, uint8_t flags)
+{
+	struct virtio_rdma_cmd_create_flow req = flow_req(end);
+	uint32_t flow;
+
+	if (type != VIRTIO_RDMA_FLOW_NORMAL) {
+		memset(&req.value, 0, sizeof(req.value));
+		memset(&req.mask, 0, sizeof(req.mask));
+	}
+	req.type = type;
+	req.flags = flags;
+	assert_int_equal(create_flow(end, &req, &flow), VIRTIO_NET_OK);
+	return flow;
+}
+
+static void test_received(void **state)
+{
+	static const uint32_t lens[] = { HEADER, 61, 1000, EG_MTU + HEADER + TAG };
+	struct er_pair *p = raw_up(state, NULL);
+	uint32_t flow = add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	struct virtio_rdma_cqe cqe;
+	const uint8_t *frame;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		frame = put_frame(p, lens[i]);
+		eg_zero(p->b.end.guest, IN, 2000);
+		er_recv(&p->b, IN, 2000);
+		send_frame(p, lens[i]);
+		er_expect(&p->a, SEND, i, OK);
+		cqe = er_expect(&p->b, RECV, i, OK);
+		assert_int_equal(cqe.opcode, VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV);
+		assert_int_equal(le32toh(cqe.byte_len), lens[i]);
+		assert_int_equal(cqe.wc_flags, 0);
+		assert_memory_equal(eg_ptr(p->b.end.guest, EG_DATA + IN), frame, lens[i]);
+		eg_check_zero(p->b.end.guest, IN + lens[i], 2000 - lens[i]);
+	}
+	assert_int_equal(eg_port[1].taken, 4);
+	assert_int_equal(eg_count(p->b.end.guest, VIRTIO_RDMA_CNT_RECVS), 4);
+	assert_int_equal(eg_count(p->b.end.guest, VIRTIO_RDMA_CNT_RCVD_PKTS), 4);
+	/* Another address; then no rule. */
+	er_recv(&p->b, IN, 2000);
+	put_frame(p, 100)[5] ^= 1;
+	send_frame(p, 100);
+	assert_int_equal(destroy_flow(&p->b, flow), VIRTIO_NET_OK);
+	assert_int_equal(destroy_flow(&p->b, flow), VIRTIO_NET_ERR);
+	put_frame(p, 100);
+	send_frame(p, 100);
+	er_expect_none(&p->b);
+	assert_int_equal(eg_port[1].taken, 4);
+	er_pair_free(p);
+}
+
+/* A frame that finds no room is lost, and the request stays. */
+static void test_no_room(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct virtio_rdma_cqe cqe;
+
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	put_frame(p, 100);
+	send_frame(p, 100);
+	er_expect_none(&p->b);
+	er_recv(&p->b, IN, 99);
+	send_frame(p, 100);
+	er_expect_none(&p->b);
+	assert_int_equal(eg_count(p->b.end.guest, VIRTIO_RDMA_CNT_RCVD_DROPPED), 2);
+	assert_int_equal(eg_state(p->b.end.guest, p->b.qp.qpn), VIRTIO_IB_QPS_RTS);
+	put_frame(p, 99);
+	send_frame(p, 99);
+	cqe = er_expect(&p->b, RECV, 0, OK);
+	assert_int_equal(le32toh(cqe.byte_len), 99);
+	/* A bad key fails the QP; nothing is received any more. */
+	p->b.end.lkey ^= 1;
+	er_recv(&p->b, IN, 2000);
+	send_frame(p, 99);
+	er_expect(&p->b, RECV, 1, VIRTIO_IB_WC_LOC_PROT_ERR);
+	assert_int_equal(eg_state(p->b.end.guest, p->b.qp.qpn), VIRTIO_IB_QPS_ERR);
+	send_frame(p, 99);
+	assert_int_equal(eg_count(p->b.end.guest, VIRTIO_RDMA_CNT_RCVD_DROPPED), 3);
+	er_pair_free(p);
+}
+
+/* A QP hears itself by its own rules, and the network hears it, too. */
+static void test_own_rules(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	const uint8_t *frame = put_frame(p, 100);
+
+	add_flow(&p->a, VIRTIO_RDMA_FLOW_ALL_DEFAULT, 0);
+	er_recv(&p->a, IN, 2000);
+	send_frame(p, 100);
+	er_expect(&p->a, SEND, 0, OK);
+	er_expect_none(&p->a);
+	add_flow(&p->a, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	send_frame(p, 100);
+	er_expect(&p->a, RECV, 0, OK);
+	er_expect(&p->a, SEND, 1, OK);
+	assert_memory_equal(eg_ptr(p->a.end.guest, EG_DATA + IN), frame, 100);
+	assert_int_equal(eg_port[0].sent, 2);
+	/* One that cannot be sent is not heard either. */
+	eg_port[0].down = true;
+	er_recv(&p->a, IN, 2000);
+	send_frame(p, 100);
+	er_expect(&p->a, SEND, 2, OK);
+	er_expect_none(&p->a);
+	er_pair_free(p);
+}
+
+static void test_drop_copy(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	uint32_t drop;
+
+	put_frame(p, 100);
+	drop = add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, VIRTIO_RDMA_FLOW_DROP);
+	er_recv(&p->b, IN, 2000);
+	send_frame(p, 100);
+	er_expect_none(&p->b);
+	assert_int_equal(eg_port[1].taken, 1);
+	assert_int_equal(destroy_flow(&p->b, drop), VIRTIO_NET_OK);
+	/* With a copy, Ethernet gets it, too. */
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, VIRTIO_RDMA_FLOW_DONT_TRAP);
+	send_frame(p, 100);
+	er_expect(&p->b, RECV, 0, OK);
+	assert_int_equal(eg_port[1].taken, 1);
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_SNIFFER, 0);
+	er_recv(&p->b, IN, 2000);
+	er_recv(&p->b, IN, 2000);
+	send_frame(p, 100);
+	er_expect(&p->b, RECV, 1, OK);
+	er_expect(&p->b, RECV, 2, OK);
+	assert_int_equal(eg_port[1].taken, 1);
+	er_pair_free(p);
+}
+
+/* Only for RAW_PACKET QPs, and of a right length. */
+static void test_flow_refused(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct virtio_rdma_cmd_create_flow req = flow_req(&p->a);
+	struct er_end rc;
+	uint32_t flow;
+
+	er_open(&rc, p->a.end.guest, VIRTIO_IB_QPT_RC, &(struct er_shape) {});
+	req.qpn = htole32(rc.qp.qpn);
+	assert_int_equal(create_flow(&p->a, &req, &flow), VIRTIO_NET_ERR);
+	req.qpn = htole32(UINT32_MAX);
+	assert_int_equal(create_flow(&p->a, &req, &flow), VIRTIO_NET_ERR);
+	req = flow_req(&p->a);
+	req.type = 4;
+	assert_int_equal(create_flow(&p->a, &req, &flow), VIRTIO_NET_ERR);
+	req.type = 0;
+	assert_int_equal(eg_command(p->a.end.guest, CMD(CREATE_FLOW), &req, sizeof(req) - 1,
+				    &flow, sizeof(flow)), VIRTIO_NET_ERR);
+	assert_int_equal(eg_command(p->a.end.guest, CMD(CREATE_FLOW), &req, sizeof(req),
+				    &flow, sizeof(flow) - 1), VIRTIO_NET_ERR);
+	assert_int_equal(destroy_flow(&p->a, 1), VIRTIO_NET_ERR);
+	assert_false(rule_any(&p->a.end.guest->rnic->rules));
+	er_pair_free(p);
+}
+
+/* The rules of a QP go with it, also if there are many. */
+static void test_rules_die(void **state)
+{
+	struct engine *engine = *state;
+	struct er_pair *p = raw_up(state, NULL);
+	struct virtio_rdma_cmd_create_flow req = flow_req(&p->b);
+	unsigned int i;
+	uint32_t flow;
+
+	eg_cycle_off = true;
+	for (i = 0; i < 1000; i++) {
+		req.value.dst_port = htobe16(i);
+		req.mask.dst_port = 0xffff;
+		assert_int_equal(create_flow(&p->b, &req, &flow), VIRTIO_NET_OK);
+	}
+	assert_int_equal(p->b.end.guest->rnic->rules.objs.used, 1000);
+	/* RESET keeps them. */
+	eg_to(&p->b.end, RAW, VIRTIO_IB_QPS_RESET, &p->a.end);
+	assert_int_equal(p->b.end.guest->rnic->rules.objs.used, 1000);
+	assert_int_equal(er_destroy_qp(&p->b.qp), VIRTIO_NET_OK);
+	assert_in_range(eg_rounds, 4, 8);
+	assert_false(rule_any(&p->b.end.guest->rnic->rules));
+	put_frame(p, 100);
+	send_frame(p, 100);
+	assert_int_equal(eg_port[1].taken, 0);
+	/* And with a reset of the function. */
+	add_flow(&p->a, VIRTIO_RDMA_FLOW_ALL_DEFAULT, 0);
+	eg_reset(&engine->guest[0]);
+	assert_int_equal(engine->guest[0].rnic->rules.objs.used, 0);
+	eg_cycle_off = false;
+	er_pair_free(p);
+}
+
+/* Packets of RoCE are for their QPs; sniffers get a copy. */
+static void test_roce_first(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct er_end a, b;
+	struct eg_wr wr;
+
+	er_open(&a, p->a.end.guest, VIRTIO_IB_QPT_RC, &(struct er_shape) {});
+	er_open(&b, p->b.end.guest, VIRTIO_IB_QPT_RC, &(struct er_shape) {});
+	eg_connect(&a.end, &b.end, VIRTIO_IB_QPT_RC);
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_ALL_DEFAULT, 0);
+	er_recv(&p->b, IN, 2000);
+	er_recv(&b, IN + 4096, 2000);
+	wr = eg_send(&a.end, 0, 0, 100);
+	er_post_send(&a.qp, &wr);
+	eg_run(p->engine);
+	er_expect(&b, RECV, 0, OK);
+	er_expect_none(&p->b);
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_SNIFFER, 0);
+	er_recv(&b, IN + 4096, 2000);
+	er_post_send(&a.qp, &wr);
+	eg_run(p->engine);
+	er_expect(&b, RECV, 1, OK);
+	er_expect(&p->b, RECV, 0, OK);
+	er_pair_free(p);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
 
 int main(void)
@@ -287,6 +546,13 @@ int main(void)
 		TEST(test_direct_only),
 		TEST(test_no_roce),
 		TEST(test_budget),
+		TEST(test_received),
+		TEST(test_no_room),
+		TEST(test_own_rules),
+		TEST(test_drop_copy),
+		TEST(test_flow_refused),
+		TEST(test_rules_die),
+		TEST(test_roce_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
