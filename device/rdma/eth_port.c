@@ -145,21 +145,18 @@ void eth_port_send(struct eth_port *port, const struct pkt *pkt)
 		  pkt->dest_qpn, why);
 }
 
-uint64_t eth_port_send_frame(struct eth_port *port, void *frame, size_t len)
+bool eth_port_send_frame(struct eth_port *port, void *frame, size_t len, uint64_t *work)
 {
-	uint64_t work;
+	const uint64_t before = port->eth ? port->eth->work(port->arg) : 0;
 
-	if (!port->eth) {
+	*work = 0;
+	if (!port->eth || !port->eth->send(port->arg, frame, len)) {
 		rnic_count(port->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
-		return 0;
-	}
-	work = port->eth->work(port->arg);
-	if (!port->eth->send(port->arg, frame, len)) {
-		rnic_count(port->ctx, VIRTIO_RDMA_CNT_SENT_DROPPED);
-		return 0;
+		return false;
 	}
 	rnic_count_sent(port->ctx, len);
-	return port->eth->work(port->arg) - work;
+	*work = port->eth->work(port->arg) - before;
+	return true;
 }
 
 /* ------------------------------------------------------------------------- */

@@ -96,10 +96,11 @@ void eth_port_send(struct eth_port *port, const struct pkt *pkt);
  * @port:	port
  * @frame:	frame, which may be written to
  * @len:	its bytes
+ * @work:	set to the switch's work for it, bytes: none if nobody is connected
  *
- * Return: the switch's work for it, bytes; 0 if it was not sent.
+ * Return: false if it was not sent.
  */
-uint64_t eth_port_send_frame(struct eth_port *port, void *frame, size_t len);
+bool eth_port_send_frame(struct eth_port *port, void *frame, size_t len, uint64_t *work);
 
 /**
  * eth_port_keep() - copy a frame, for eth_port_next()

@@ -143,10 +143,11 @@ static uint64_t rnic_send_frame(struct fabric_end *end, void *frame, size_t len)
 {
 	const struct iovec iov = { .iov_base = frame, .iov_len = len };
 	struct rnic *rnic = rnic_of(end);
-	const uint64_t work = eth_port_send_frame(&rnic->port, frame, len);
 	struct rule_hits hits;
+	uint64_t work;
 
-	if (!work || !rnic_steer(rnic, RULE_FOR_OWN, &iov, 1, 0, len, &hits))
+	if (!eth_port_send_frame(&rnic->port, frame, len, &work) ||
+	    !rnic_steer(rnic, RULE_FOR_OWN, &iov, 1, 0, len, &hits))
 		return work;
 	rnic_give(rnic, &hits, &iov, 0, len);
 	return work + hits.n * len;

@@ -30,8 +30,8 @@ struct transport;
  *		than one only if it is for a group
  * @has_mac:	is this the MAC address of the NIC's port, or of a station behind it?
  * @mtu:	largest IP packet that the NIC's port sends
- * @send_frame:	send a whole frame of @len bytes by the NIC's port.  Returns the switch's
- *		work for it, bytes; 0 if it could not be sent
+ * @send_frame:	send a whole frame of @len bytes by the NIC's port, or lose it.  Returns the
+ *		work for it, bytes
  * @forget:	another NIC ceases to exist: drop what came from it and waits
  * @packets:	of fabric_set_packets()
  * @entry:	of the fabric

@@ -51,7 +51,7 @@ static bool port_send(void *arg, void *frame, size_t len)
 	port->len = len;
 	port->bytes += len;
 	memcpy(port->frame, frame, len);
-	if (!port->lose)
+	if (!port->lose && !port->alone)
 		eg_frame(port->peer, frame, len);
 	return true;
 }
@@ -89,7 +89,7 @@ static uint64_t port_work(void *arg)
 {
 	const struct eg_port *port = arg;
 
-	return port->bytes + (uint64_t)port->cost * port->sent;
+	return port->alone ? 0 : port->bytes + (uint64_t)port->cost * port->sent;
 }
 
 static const struct rnic_eth port_eth = {

@@ -25,6 +25,7 @@
  * @lose:	what is sent gets lost, but is counted and kept
  * @sent:	frames sent
  * @bytes:	of them
+ * @alone:	nobody is connected to the switch, which has no work
  * @cost:	of each, for the switch, beside its bytes
  * @taken:	frames received that the NIC took
  * @len:	bytes of the last frame sent
@@ -39,6 +40,7 @@ struct eg_port {
 	uint32_t mtu;
 	bool down;
 	bool lose;
+	bool alone;
 	unsigned int sent;
 	uint64_t bytes;
 	uint32_t cost;

@@ -411,11 +411,17 @@ static void test_own_rules(void **state)
 	er_expect(&p->a, SEND, 1, OK);
 	assert_memory_equal(eg_ptr(p->a.end.guest, EG_DATA + IN), frame, 100);
 	assert_int_equal(eg_port[0].sent, 2);
+	/* Also where nobody else is. */
+	eg_port[0].alone = true;
+	er_recv(&p->a, IN, 2000);
+	send_frame(p, 100);
+	er_expect(&p->a, RECV, 1, OK);
+	er_expect(&p->a, SEND, 2, OK);
 	/* One that cannot be sent is not heard either. */
 	eg_port[0].down = true;
 	er_recv(&p->a, IN, 2000);
 	send_frame(p, 100);
-	er_expect(&p->a, SEND, 2, OK);
+	er_expect(&p->a, SEND, 3, OK);
 	er_expect_none(&p->a);
 	er_pair_free(p);
 }
