@@ -161,14 +161,14 @@ static void direct_inline_room(void **state)
 	drop_cq(cq);
 }
 
-/* Posts a request into slot 0 of a new queue.  What it looks like then is in @slot. */
+/* Posts a request into slot 0 of a new queue, and copies the slot to @slot. */
 static int post_into(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr, uint8_t *slot,
 		     uint64_t *wr_id)
 {
 	struct ibv_send_wr *bad, copy = *wr;
 	int err;
 
-	/* What stood there before does not show through. */
+	/* Old bytes of the slot do not show through. */
 	memset(fake.sq.slots, 0xee, 48);
 	qp->sq.wr_ids[0] = 0xee;
 	qp->sq.ring.next = 0;
