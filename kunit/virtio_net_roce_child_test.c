@@ -241,7 +241,7 @@ static void child_reset_never(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
 
-	fake->dev->state.reset_ms = 20;
+	fake->dev->life.reset_ms = 20;
 	status_reads = 0;
 	status_busy = UINT_MAX;
 	kunit_activate_static_stub(test, vnr_status, slow_status);

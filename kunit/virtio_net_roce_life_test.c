@@ -95,6 +95,59 @@ static struct fake *life_dead(struct kunit *test, struct fake_cmd *late)
 	return fake;
 }
 
+/* All transitions: those of the picture in design.rst happen, and no other does. */
+static void life_transitions(struct kunit *test)
+{
+	static const bool may[VNR_STATES][VNR_STATES] = {
+		[VNR_QUIESCED] = { false, true, false, false },
+		[VNR_STARTING] = { true, false, true, true },
+		[VNR_RUNNING] = { true, false, false, true },
+		[VNR_DEAD] = { true, false, false, false },
+	};
+	struct fake *fake = fake_running(test, FAKE_NET);
+	enum vnr_state from, to, now;
+	bool changed;
+
+	for (from = 0; from < VNR_STATES; from++) {
+		for (to = 0; to < VNR_STATES; to++) {
+			/* Not by the function under test, which may refuse it. */
+			fake->dev->life.state = from;
+			changed = vnr_life_change(fake->dev, to);
+			now = vnr_life_state(fake->dev);
+			KUNIT_EXPECT_EQ_MSG(test, changed, may[from][to], "from %d to %d",
+					    from, to);
+			KUNIT_EXPECT_EQ_MSG(test, now, may[from][to] ? to : from,
+					    "from %d to %d", from, to);
+		}
+	}
+	fake->dev->life.state = VNR_RUNNING;
+}
+
+/* Between its virtqueues and DRIVER_OK no doorbell reaches the device; a dead one stays dead. */
+static void life_starting(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct vnr_dev *dev = fake->dev;
+
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_RUNNING);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_QUIESCED);
+	KUNIT_EXPECT_FALSE(test, vnr_life_lives(dev));
+	vnr_life_go_live(dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_QUIESCED);
+	vnr_life_die(dev, false);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_QUIESCED);
+
+	KUNIT_EXPECT_TRUE(test, vnr_life_change(dev, VNR_STARTING));
+	KUNIT_EXPECT_TRUE(test, vnr_life_lives(dev));
+	vnr_life_die(dev, false);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_DEAD);
+	vnr_life_go_live(dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_DEAD);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_QUIESCED);
+}
+
 /*
  * A caller that wants to free memory waits for the reset, and hears that the device has nothing any
  * more; all others hear at once that it is dead.
@@ -152,7 +205,7 @@ static void life_no_reset(struct kunit *test)
 	struct fake_cmd *late = fake_cmds(test, 1);
 	struct fake *fake = life_dead(test, late);
 
-	fake->dev->state.reset_ms = 20;
+	fake->dev->life.reset_ms = 20;
 	kunit_activate_static_stub(test, vnr_status, status_never);
 	KUNIT_EXPECT_NE(test, fake_command(fake) & PCI_COMMAND_MASTER, 0);
 	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
@@ -168,8 +221,8 @@ static void life_no_reset_at_all(struct kunit *test)
 	struct fake *fake = life_dead(test, late);
 	u8 junk[64] = {};
 
-	fake->dev->state.reset_ms = 20;
-	fake->dev->state.settle_ms = 50;
+	fake->dev->life.reset_ms = 20;
+	fake->dev->life.settle_ms = 50;
 	fake->master = true;
 	kunit_activate_static_stub(test, vnr_status, status_never);
 	KUNIT_EXPECT_EQ(test, -EBUSY, vnr_life_quiesce(fake->dev));
@@ -225,7 +278,7 @@ static void life_leaving_stuck(struct kunit *test)
 	u8 junk[64] = {};
 	unsigned int i;
 
-	fake->dev->state.reset_ms = 300;
+	fake->dev->life.reset_ms = 300;
 	fake->master = true;
 	vnr_recover_stop(fake->dev);
 	kunit_activate_static_stub(test, vnr_status, status_never);
@@ -254,7 +307,7 @@ static void life_reset_waits(struct kunit *test)
 	struct fake *fake = fake_running(test, FAKE_NET);
 	struct releaser r = { .fake = fake };
 
-	fake->dev->state.reset_ms = 20;
+	fake->dev->life.reset_ms = 20;
 	fake->master = true;
 	INIT_DELAYED_WORK_ONSTACK(&r.work, releaser_work);
 	schedule_delayed_work(&r.work, HZ / 4);
@@ -313,8 +366,7 @@ static void life_again(struct kunit *test)
 static bool is_running(struct fake *fake)
 {
 	return vnr_life_state(fake->dev) == VNR_RUNNING &&
-	       READ_ONCE(fake->dev->state.live) &&
-	       !READ_ONCE(fake->dev->state.mute);
+	       !READ_ONCE(fake->dev->life.mute);
 }
 
 static void expect_works(struct kunit *test, struct fake *fake)
@@ -396,11 +448,11 @@ static void recover_silent(struct kunit *test)
 	fake_interface(fake);
 	set_link(fake);
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
-	fake->dev->state.grace_ms = 20;
+	fake->dev->life.grace_ms = 20;
 	vnr_recover_go_on(fake->dev, false);
 	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) ==
 					  VNR_QUIESCED));
-	flush_delayed_work(&fake->dev->state.recover);
+	flush_delayed_work(&fake->dev->life.recover);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->resized, 0);
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
@@ -501,7 +553,7 @@ static void recover_fails_unbind(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, virtqueue_detach_unused_buf(fake->vqs[0]),
 			    (void *)NULL);
 	fake_vdev(fake)->config->del_vqs(fake_vdev(fake));
-	fake->dev->state.mute = false;
+	fake->dev->life.mute = false;
 	KUNIT_EXPECT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_EXPECT_EQ(test, 0, fake_find(fake, NULL));
 	KUNIT_EXPECT_TRUE(test, is_running(fake));
@@ -575,7 +627,7 @@ static int onlooker_thread(void *data)
 	while (!kthread_should_stop()) {
 		if (vnr_life_state(o->fake->dev) != VNR_DEAD)
 			continue;
-		if (!READ_ONCE(o->fake->dev->state.mute))
+		if (!READ_ONCE(o->fake->dev->life.mute))
 			o->early++;
 		WRITE_ONCE(o->seen, o->seen + 1);
 		while (vnr_life_state(o->fake->dev) == VNR_DEAD &&
@@ -590,7 +642,7 @@ static int onlooker_thread(void *data)
 static void life_flags_first(struct kunit *test)
 {
 	struct onlooker o = { .fake = fake_running(test, FAKE_NET) };
-	struct vnr_life *life = &o.fake->dev->state;
+	struct vnr_life *life = &o.fake->dev->life;
 	struct task_struct *task;
 	unsigned int i, seen;
 
@@ -623,7 +675,7 @@ static void recover_pci_error(struct kunit *test)
 
 	fake = fake_running(test, FAKE_NET);
 	fake_interface(fake);
-	fake->dev->state.stopped = false;
+	fake->dev->life.stopped = false;
 	pci_set_drvdata(fake->pdev, fake->dev);
 	pci_save_state(fake->pdev);
 
@@ -663,8 +715,8 @@ static void recover_watch(struct kunit *test)
 
 	fake = fake_create(test);
 	fake_interface(fake);
-	fake->dev->state.watch_ms = 20;
-	fake->dev->state.stopped = false;
+	fake->dev->life.watch_ms = 20;
+	fake->dev->life.stopped = false;
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
 	msleep(100);
@@ -682,6 +734,8 @@ static void recover_watch(struct kunit *test)
 }
 
 static struct kunit_case life_cases[] = {
+	KUNIT_CASE(life_transitions),
+	KUNIT_CASE(life_starting),
 	KUNIT_CASE(life_settle),
 	KUNIT_CASE(life_waiters),
 	KUNIT_CASE(life_no_reset),

@@ -431,7 +431,7 @@ static void rdma_quiesce_never(struct kunit *test)
 	struct net_device *netdev;
 	struct fake *fake = rdma_distrusted(test, &netdev);
 
-	fake->dev->state.reset_ms = 20;
+	fake->dev->life.reset_ms = 20;
 	fake->master = true;
 	vnr_recover_stop(fake->dev);
 	kunit_activate_static_stub(test, vnr_status, rdma_status_never);

@@ -125,7 +125,8 @@ def test_death_and_restart_are_traced(rdma_pair, trace):
     guest.wait_until("rdma link | grep -q ACTIVE", timeout=30)
     text = "\n".join(trace())
     assert re.findall(r"vnr_state: \S+ (from=\w+ to=\w+)", text) == [
-        "from=running to=dead", "from=dead to=quiesced", "from=quiesced to=running"], text
+        "from=running to=dead", "from=dead to=quiesced", "from=quiesced to=starting",
+        "from=starting to=running"], text
     assert re.findall(r"vroce_health: \S+ health=(\w+)", text) == ["dead", "quiesced"], text
     pingpong(rdma_pair.a, guest, iterations=10)
 

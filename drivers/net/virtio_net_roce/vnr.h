@@ -301,25 +301,28 @@ void vnr_child_del(struct vnr_dev *dev);
  * enum vnr_state - state of a function
  * @VNR_QUIESCED: the device has no objects or commands of ours and touches no memory:
  *	it was reset, or cannot reach memory, or is gone, or was not started yet
- * @VNR_RUNNING: its virtqueues exist
+ * @VNR_STARTING: its virtqueues exist
+ * @VNR_RUNNING: DRIVER_OK was set, too, so doorbells reach the device
  * @VNR_DEAD: the device does not answer, but may still touch memory
+ * @VNR_STATES: number of states
  */
 enum vnr_state {
 	VNR_QUIESCED,
+	VNR_STARTING,
 	VNR_RUNNING,
 	VNR_DEAD,
+	VNR_STATES,
 };
 
 /**
  * struct vnr_life - state and recovery of a function
- * @lock: guards @state, and @silent, @heard, @pending, @mute and @live when it changes
- * @state: state
+ * @lock: guards @state, and @silent, @heard, @pending and @mute when it changes
+ * @state: state, which vnr_state_set() in vnr_life.c alone writes
  * @wait: woken when @state has changed
  * @reset: serialises resets of the function
  * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
- * @live: DRIVER_OK was set, and it has not died since: doorbells reach the device
  * @stopped: recovery is stopped for now
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
@@ -345,7 +348,6 @@ struct vnr_life {
 	bool silent;
 	bool heard;
 	bool mute;
-	bool live;
 	bool stopped;
 	bool leaving;
 	bool stuck;
@@ -366,6 +368,8 @@ struct vnr_life {
 
 void vnr_life_init(struct vnr_dev *dev);
 enum vnr_state vnr_life_state(struct vnr_dev *dev);
+bool vnr_life_lives(struct vnr_dev *dev);
+bool vnr_life_change(struct vnr_dev *dev, enum vnr_state to);
 void vnr_life_run(struct vnr_dev *dev);
 void vnr_life_go_live(struct vnr_dev *dev);
 bool vnr_life_unmute(struct vnr_dev *dev);
@@ -437,7 +441,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @mdev: the modern virtio PCI device
  * @offer: what it offered at probe
  * @child: child device
- * @state: state and recovery
+ * @life: state and recovery
  * @ctrl: control queue
  *
  * @roce: VIRTIO_NET_F_ROCE was acknowledged for the child's current driver
@@ -466,7 +470,7 @@ extern const struct pci_error_handlers vnr_error_handlers;
  * @config_generation: generation of the configuration that the child was told about
  * @config_work: checks whether a shared interrupt hid a configuration change
  *
- * @life: serialises start and stop of the auxiliary device
+ * @aux_lock: serialises start and stop of the auxiliary device
  * @aux: the auxiliary device, NULL if there is none
  * @netdev_lock: guards @netdev and @wanted, also against the notifier
  * @netdev: the child's interface while it is registered
@@ -484,7 +488,7 @@ struct vnr_dev {
 	struct virtio_pci_modern_device mdev;
 	struct vnr_offer offer;
 	struct vnr_child *child;
-	struct vnr_life state;
+	struct vnr_life life;
 	struct vnr_ctrl ctrl;
 
 	bool roce;
@@ -511,7 +515,7 @@ struct vnr_dev {
 	u32 config_generation;
 	struct delayed_work config_work;
 
-	struct mutex life; /* aux */
+	struct mutex aux_lock; /* aux */
 	struct virtio_net_roce_aux *aux;
 	spinlock_t netdev_lock; /* netdev, wanted */
 	struct net_device *netdev;

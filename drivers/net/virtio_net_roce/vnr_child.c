@@ -53,7 +53,7 @@ static void vnr_child_get(struct virtio_device *vdev, unsigned int offset,
 		memset(buf, 0, len);
 		return;
 	}
-	if (READ_ONCE(vnr_from_vdev(vdev)->state.mute)) {
+	if (READ_ONCE(vnr_from_vdev(vdev)->life.mute)) {
 		vnr_child_get_kept(vnr_from_vdev(vdev), offset, buf, len);
 		return;
 	}
@@ -80,7 +80,7 @@ static void vnr_child_set(struct virtio_device *vdev, unsigned int offset,
 	unsigned int i;
 
 	if (!vnr_child_config_ok(offset, len) ||
-	    READ_ONCE(vnr_from_vdev(vdev)->state.mute))
+	    READ_ONCE(vnr_from_vdev(vdev)->life.mute))
 		return;
 	switch (len) {
 	case 1:
@@ -103,7 +103,7 @@ static u32 vnr_child_generation(struct virtio_device *vdev)
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 
 	/* The configuration that was kept does not change. */
-	if (READ_ONCE(dev->state.mute))
+	if (READ_ONCE(dev->life.mute))
 		return 0;
 	return vp_modern_generation(&dev->mdev);
 }
@@ -318,7 +318,7 @@ static int vnr_child_finalize_features(struct virtio_device *vdev)
 {
 	struct vnr_dev *dev = vnr_from_vdev(vdev);
 
-	if (READ_ONCE(dev->state.mute)) {
+	if (READ_ONCE(dev->life.mute)) {
 		dev_err(vnr_device(dev),
 			"not started without a sign of life: unplug it (under QEMU nothing else is safe), or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
 		return -ENODEV;

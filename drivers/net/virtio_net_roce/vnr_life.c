@@ -5,7 +5,11 @@
  * Theory of operation
  * ===================
  *
- *   running ──> dead ──> quiesced ──> running
+ *   quiesced ──> starting ──> running ──> dead ──> quiesced
+ *
+ * vnr_next[] has all transitions, vnr_state_set() makes them, and nothing else writes the
+ * state.  A function starts (vnr_life_run()) when it has its virtqueues, and runs
+ * (vnr_life_go_live()) from DRIVER_OK on.
  *
  * A function dies (vnr_life_die()) when a sent command got no answer in time, when the
  * function is gone, when it asks for a reset, or when PCI reports an error.  From then
@@ -54,43 +58,51 @@
 
 static const char * const vnr_state_names[] = {
 	[VNR_QUIESCED]	= "quiesced",
+	[VNR_STARTING]	= "starting",
 	[VNR_RUNNING]	= "running",
 	[VNR_DEAD]	= "dead",
 };
 
-/* Every legal transition. */
-static bool vnr_state_may(enum vnr_state from, enum vnr_state to)
+/* Each legal transition: the states that follow on one. */
+static const unsigned long vnr_next[VNR_STATES] = {
+	[VNR_QUIESCED]	= BIT(VNR_STARTING),
+	[VNR_STARTING]	= BIT(VNR_RUNNING) | BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
+	[VNR_RUNNING]	= BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
+	[VNR_DEAD]	= BIT(VNR_QUIESCED),
+};
+
+/* Context: @life->lock held. */
+static bool vnr_state_may(const struct vnr_life *life, enum vnr_state to)
 {
-	switch (to) {
-	case VNR_RUNNING:
-		return from == VNR_QUIESCED;
-	case VNR_DEAD:
-		return from == VNR_RUNNING;
-	case VNR_QUIESCED:
-		return from == VNR_RUNNING || from == VNR_DEAD;
-	}
-	return false;
+	return vnr_next[life->state] & BIT(to);
 }
 
 /* Context: @life->lock held. */
 static bool vnr_state_set(struct vnr_dev *dev, enum vnr_state to)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
-	if (!vnr_state_may(life->state, to))
+	if (!vnr_state_may(life, to))
 		return false;
 	pci_dbg(dev->mdev.pci_dev, "%s, was %s\n", vnr_state_names[to],
 		vnr_state_names[life->state]);
 	trace_vnr_state(dev, life->state, to);
-	WRITE_ONCE(life->live, false);
 	/* Changes that come with the state are seen before it; pairs with vnr_life_state(). */
 	smp_store_release(&life->state, to);
 	return true;
 }
 
-static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
+/**
+ * vnr_life_change() - take a function to another state, if that may follow
+ * @dev: function
+ * @to: state
+ *
+ * Context: any.
+ * Return: false if @to may not follow, and nothing has changed.
+ */
+bool vnr_life_change(struct vnr_dev *dev, enum vnr_state to)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	unsigned long flags;
 	bool may;
 
@@ -100,9 +112,11 @@ static bool vnr_state_change(struct vnr_dev *dev, enum vnr_state to)
 	wake_up_all(&life->wait);
 	return may;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_change);
 
 static const enum virtio_net_roce_event vnr_state_events[] = {
 	[VNR_QUIESCED]	= VIRTIO_NET_ROCE_QUIESCED,
+	[VNR_STARTING]	= VIRTIO_NET_ROCE_RUNS,
 	[VNR_RUNNING]	= VIRTIO_NET_ROCE_RUNS,
 	[VNR_DEAD]	= VIRTIO_NET_ROCE_DEAD,
 };
@@ -129,12 +143,27 @@ enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev)
 enum vnr_state vnr_life_state(struct vnr_dev *dev)
 {
 	/* Before what has changed with it; pairs with vnr_state_set(). */
-	return smp_load_acquire(&dev->state.state);
+	return smp_load_acquire(&dev->life.state);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);
 
 /**
- * vnr_life_run() - a function has its virtqueues and runs
+ * vnr_life_lives() - has a function its virtqueues, and does the device answer?
+ * @dev: function
+ *
+ * Context: any.
+ * Return: true if it starts or runs, which may change at any time.
+ */
+bool vnr_life_lives(struct vnr_dev *dev)
+{
+	enum vnr_state state = vnr_life_state(dev);
+
+	return state == VNR_STARTING || state == VNR_RUNNING;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_lives);
+
+/**
+ * vnr_life_run() - a function has its virtqueues, and will run
  * @dev: function
  *
  * Context: may sleep.
@@ -143,7 +172,7 @@ void vnr_life_run(struct vnr_dev *dev)
 {
 	/* vnr_stop_dma() may have turned it off. */
 	pci_set_master(dev->mdev.pci_dev);
-	if (vnr_state_change(dev, VNR_RUNNING))
+	if (vnr_life_change(dev, VNR_STARTING))
 		vnr_recover_watch(dev);
 }
 
@@ -155,12 +184,8 @@ void vnr_life_run(struct vnr_dev *dev)
  */
 void vnr_life_go_live(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
-	unsigned long flags;
-
-	spin_lock_irqsave(&life->lock, flags);
-	WRITE_ONCE(life->live, life->state == VNR_RUNNING);
-	spin_unlock_irqrestore(&life->lock, flags);
+	/* Not if it has died since, or runs already. */
+	vnr_life_change(dev, VNR_RUNNING);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_go_live);
 
@@ -173,16 +198,16 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_go_live);
  */
 bool vnr_life_unmute(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	unsigned long flags;
-	bool running;
+	bool lives;
 
 	spin_lock_irqsave(&life->lock, flags);
-	running = life->state == VNR_RUNNING;
-	if (running)
+	lives = vnr_life_lives(dev);
+	if (lives)
 		WRITE_ONCE(life->mute, false);
 	spin_unlock_irqrestore(&life->lock, flags);
-	return running;
+	return lives;
 }
 
 /**
@@ -194,12 +219,12 @@ bool vnr_life_unmute(struct vnr_dev *dev)
  */
 void vnr_life_die(struct vnr_dev *dev, bool silent)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	unsigned long flags;
 	bool died;
 
 	spin_lock_irqsave(&life->lock, flags);
-	died = vnr_state_may(life->state, VNR_DEAD);
+	died = vnr_state_may(life, VNR_DEAD);
 	if (died) {
 		life->silent = silent;
 		life->heard = false;
@@ -223,7 +248,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
  */
 void vnr_life_heard(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	unsigned long flags;
 
 	/* Under the lock, or vnr_life_die() could clear it again. */
@@ -246,7 +271,7 @@ static int vnr_reset(struct vnr_dev *dev)
 	for (ms = 0; vnr_status(dev); ms++) {
 		if (!pci_device_is_present(dev->mdev.pci_dev))
 			return -ENODEV;
-		if (ms >= dev->state.reset_ms)
+		if (ms >= dev->life.reset_ms)
 			return -ETIMEDOUT;
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 	}
@@ -271,7 +296,7 @@ static int vnr_stop_dma(struct vnr_dev *dev)
 /* Context: @life->reset held. */
 static int vnr_quiesce(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	ktime_t start = ktime_get();
 	int ret;
 
@@ -285,7 +310,7 @@ static int vnr_quiesce(struct vnr_dev *dev)
 		ret = vnr_stop_dma(dev);
 	if (!ret) {
 		/* Before the waiters are woken, because they check the state. */
-		vnr_state_change(dev, VNR_QUIESCED);
+		vnr_life_change(dev, VNR_QUIESCED);
 		vnr_ctrl_drain(dev);
 	}
 	return ret;
@@ -302,7 +327,7 @@ static int vnr_quiesce(struct vnr_dev *dev)
  */
 int vnr_life_quiesce(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	int ret;
 
 	mutex_lock(&life->reset);
@@ -321,7 +346,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_quiesce);
  */
 static void vnr_life_settle(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 	bool quiesced = false;
 
 	wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD ||
@@ -382,7 +407,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_exec);
  */
 void vnr_life_init(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	spin_lock_init(&life->lock);
 	mutex_init(&life->reset);

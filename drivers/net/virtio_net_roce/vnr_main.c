@@ -107,7 +107,7 @@ static void vnr_remove(struct pci_dev *pdev)
 	vnr_child_del(dev);
 	vnr_rdma_exit(dev);
 	/* It counts whether commands were answered, not whether the reset was. */
-	vnr_takeover_silent(pdev, dev->state.silent && !dev->state.heard);
+	vnr_takeover_silent(pdev, dev->life.silent && !dev->life.heard);
 	/* Recovery may have started again since it was stopped. */
 	vnr_recover_stop(dev);
 	vp_modern_remove(&dev->mdev);
@@ -150,7 +150,7 @@ static int vnr_resume(struct device *d)
 		return ret;
 	pci_set_master(to_pci_dev(d));
 	/* A suspend does not restart a function that was silent. */
-	vnr_recover_go_on(dev, !dev->state.silent || dev->state.heard);
+	vnr_recover_go_on(dev, !dev->life.silent || dev->life.heard);
 	return 0;
 }
 
@@ -188,7 +188,7 @@ static void vnr_error_resume(struct pci_dev *pdev)
 {
 	struct vnr_dev *dev = pci_get_drvdata(pdev);
 
-	if (READ_ONCE(dev->state.stopped))
+	if (READ_ONCE(dev->life.stopped))
 		vnr_recover_go_on(dev, true);
 }
 

@@ -140,7 +140,7 @@ void vnr_config_work(struct work_struct *work)
 					   struct vnr_dev, config_work);
 	u32 generation;
 
-	if (READ_ONCE(dev->state.mute))
+	if (READ_ONCE(dev->life.mute))
 		return;
 	generation = vp_modern_generation(&dev->mdev);
 	if (generation == dev->config_generation)
@@ -426,7 +426,7 @@ void vnr_vq_ring(struct virtqueue *vq)
  */
 static bool vnr_notify(struct virtqueue *vq)
 {
-	if (READ_ONCE(vnr_from_vdev(vq->vdev)->state.live))
+	if (vnr_life_state(vnr_from_vdev(vq->vdev)) == VNR_RUNNING)
 		vnr_vq_ring(vq);
 	return true;
 }

@@ -284,7 +284,7 @@ static void vnr_start_work(struct work_struct *work)
 	struct net_device *netdev = NULL;
 	int ret;
 
-	mutex_lock(&dev->life);
+	mutex_lock(&dev->aux_lock);
 	spin_lock(&dev->netdev_lock);
 	if (dev->wanted && !dev->aux && dev->netdev &&
 	    vnr_life_state(dev) == VNR_RUNNING) {
@@ -299,7 +299,7 @@ static void vnr_start_work(struct work_struct *work)
 			dev_err(vnr_device(dev), "cannot add the RDMA device: %pe\n", ERR_PTR(ret));
 		dev_put(netdev);
 	}
-	mutex_unlock(&dev->life);
+	mutex_unlock(&dev->aux_lock);
 }
 
 /**
@@ -310,13 +310,13 @@ static void vnr_start_work(struct work_struct *work)
  */
 void vnr_rdma_drop(struct vnr_dev *dev)
 {
-	mutex_lock(&dev->life);
+	mutex_lock(&dev->aux_lock);
 	if (dev->aux) {
 		auxiliary_device_delete(&dev->aux->adev);
 		auxiliary_device_uninit(&dev->aux->adev);
 		dev->aux = NULL;
 	}
-	mutex_unlock(&dev->life);
+	mutex_unlock(&dev->aux_lock);
 }
 
 /* Try a start: there may be another interface by now. */
@@ -404,7 +404,7 @@ static int vnr_netdev_event(struct notifier_block *nb, unsigned long event,
  */
 int vnr_rdma_init(struct vnr_dev *dev)
 {
-	mutex_init(&dev->life);
+	mutex_init(&dev->aux_lock);
 	mutex_init(&dev->event_lock);
 	spin_lock_init(&dev->netdev_lock);
 	INIT_WORK(&dev->start_work, vnr_start_work);

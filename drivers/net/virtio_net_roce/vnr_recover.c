@@ -90,7 +90,7 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 	struct vnr_ctrl_cmd *cmd;
 	bool answers = true;
 
-	if (vnr_life_state(dev) != VNR_RUNNING)
+	if (!vnr_life_lives(dev))
 		return false;
 	/* Newer kernels break the queues of a device before they shut it down. */
 	if (vnr_is_broken(dev) || !pci_device_is_present(dev->mdev.pci_dev)) {
@@ -103,7 +103,7 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 	cmd = vnr_ask_send(dev);
 	if (cmd) {
 		answers = wait_for_completion_timeout(&cmd->done,
-						      msecs_to_jiffies(dev->state.ask_ms));
+						      msecs_to_jiffies(dev->life.ask_ms));
 		if (!answers) {
 			/* Only its interrupt may be lost. */
 			vnr_ctrl_reap(&dev->ctrl);
@@ -126,7 +126,7 @@ static void vnr_watch_forget(struct vnr_life *life)
 
 static void vnr_watch_question(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	/* Only the interrupt of its answer may be lost. */
 	if (life->question)
@@ -149,9 +149,9 @@ static void vnr_watch_work(struct work_struct *work)
 {
 	struct vnr_life *life = container_of(to_delayed_work(work),
 					     struct vnr_life, watch);
-	struct vnr_dev *dev = container_of(life, struct vnr_dev, state);
+	struct vnr_dev *dev = container_of(life, struct vnr_dev, life);
 
-	if (vnr_life_state(dev) == VNR_RUNNING) {
+	if (vnr_life_lives(dev)) {
 		if (!pci_device_is_present(dev->mdev.pci_dev)) {
 			dev_err(vnr_device(dev), "the device is gone\n");
 			vnr_life_die(dev, false);
@@ -164,7 +164,7 @@ static void vnr_watch_work(struct work_struct *work)
 			vnr_watch_question(dev);
 		}
 	}
-	if (vnr_life_state(dev) == VNR_RUNNING)
+	if (vnr_life_lives(dev))
 		schedule_delayed_work(&life->watch,
 				      msecs_to_jiffies(life->watch_ms));
 	else
@@ -213,7 +213,7 @@ static int vnr_recover_rebind(struct vnr_dev *dev)
 
 	dev_warn(vnr_device(dev),
 		 "cannot be restarted in place: virtio_net is bound anew, its interface is a new one, and what was set on the old one is lost\n");
-	WRITE_ONCE(dev->state.mute, false);
+	WRITE_ONCE(dev->life.mute, false);
 	device_release_driver(d);
 	ret = device_attach(d);
 	return ret < 0 ? ret : 0;
@@ -228,14 +228,14 @@ static int vnr_recover_try(struct vnr_dev *dev)
 	    vnr_life_state(dev) != VNR_QUIESCED) {
 		/* A driver that is bound later may start it: there was a sign of life. */
 		if (vnr_life_state(dev) == VNR_QUIESCED)
-			WRITE_ONCE(dev->state.mute, false);
+			WRITE_ONCE(dev->life.mute, false);
 		return 0;
 	}
 	ret = vnr_restart(dev);
 	vnr_link(dev, !ret);
 	if (ret)
 		return ret;
-	dev->state.restarted = jiffies;
+	dev->life.restarted = jiffies;
 	dev_info(vnr_device(dev), "restarted\n");
 	return 0;
 }
@@ -292,7 +292,7 @@ static unsigned int vnr_recover_backoff(struct vnr_life *life)
  */
 static bool vnr_recover_quiesce(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	if (vnr_life_state(dev) == VNR_DEAD) {
 		vnr_link(dev, false);
@@ -318,7 +318,7 @@ static void vnr_recover_work(struct work_struct *work)
 {
 	struct vnr_life *life = container_of(to_delayed_work(work),
 					     struct vnr_life, recover);
-	struct vnr_dev *dev = container_of(life, struct vnr_dev, state);
+	struct vnr_dev *dev = container_of(life, struct vnr_dev, life);
 	int ret;
 
 	if (!life->pending) {
@@ -361,7 +361,7 @@ static void vnr_recover_work(struct work_struct *work)
  */
 void vnr_recover_begin(struct vnr_dev *dev)
 {
-	vnr_recover_later(&dev->state, 0);
+	vnr_recover_later(&dev->life, 0);
 }
 
 /**
@@ -372,7 +372,7 @@ void vnr_recover_begin(struct vnr_dev *dev)
  */
 void vnr_recover_watch(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	if (dev->roce && !READ_ONCE(life->stopped))
 		schedule_delayed_work(&life->watch,
@@ -387,7 +387,7 @@ void vnr_recover_watch(struct vnr_dev *dev)
  */
 void vnr_recover_stop(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	WRITE_ONCE(life->stopped, true);
 	wake_up_all(&life->wait);
@@ -409,7 +409,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_recover_stop);
  */
 void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	life->stuck = false;
 	WRITE_ONCE(life->leaving, false);
@@ -418,7 +418,7 @@ void vnr_recover_go_on(struct vnr_dev *dev, bool restart)
 		life->heard = true;
 		life->pending = true;
 	}
-	if (vnr_life_state(dev) == VNR_RUNNING)
+	if (vnr_life_lives(dev))
 		vnr_recover_watch(dev);
 	else
 		vnr_recover_begin(dev);
@@ -445,7 +445,7 @@ int vnr_recover_take_down(struct vnr_dev *dev)
 	vnr_rdma_tell(dev);
 	ret = vnr_life_quiesce(dev);
 	if (READ_ONCE(dev->aux))
-		msleep(dev->state.flush_ms);
+		msleep(dev->life.flush_ms);
 	vnr_rdma_drop(dev);
 	return ret;
 }
@@ -459,7 +459,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_recover_take_down);
  */
 void vnr_recover_init(struct vnr_dev *dev)
 {
-	struct vnr_life *life = &dev->state;
+	struct vnr_life *life = &dev->life;
 
 	INIT_DELAYED_WORK(&life->watch, vnr_watch_work);
 	INIT_DELAYED_WORK(&life->recover, vnr_recover_work);

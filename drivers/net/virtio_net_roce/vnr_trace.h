@@ -16,12 +16,14 @@
 #define VNR_TRACE_DEVICE	20
 
 TRACE_DEFINE_ENUM(VNR_QUIESCED);
+TRACE_DEFINE_ENUM(VNR_STARTING);
 TRACE_DEFINE_ENUM(VNR_RUNNING);
 TRACE_DEFINE_ENUM(VNR_DEAD);
 
 #define vnr_trace_state(state)				\
 	__print_symbolic(state,				\
 			 { VNR_QUIESCED, "quiesced" },	\
+			 { VNR_STARTING, "starting" },	\
 			 { VNR_RUNNING, "running" },	\
 			 { VNR_DEAD, "dead" })
 

@@ -226,8 +226,8 @@ static void vroce_flush_work(struct work_struct *work)
 	xa_unlock_irqrestore(&dev->cqs, flags);
 }
 
-static void vroce_event(struct virtio_net_roce_aux *aux,
-			enum virtio_net_roce_event event)
+static void vroce_health_changed(struct virtio_net_roce_aux *aux,
+				 enum virtio_net_roce_event event)
 {
 	struct vroce_dev *dev = auxiliary_get_drvdata(&aux->adev);
 	enum virtio_net_roce_event before = dev->health;
@@ -269,5 +269,5 @@ void vroce_flush_init(struct vroce_dev *dev)
  */
 void vroce_flush_listen(struct vroce_dev *dev, bool on)
 {
-	dev->aux->ops->listen(dev->aux, on ? vroce_event : NULL);
+	dev->aux->ops->listen(dev->aux, on ? vroce_health_changed : NULL);
 }
