@@ -300,8 +300,7 @@ static void attr_qp_types(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_UC), 3);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_UD), 4);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_SMI), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_RAW_PACKET),
-			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_RAW_PACKET), 8);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_XRC_INI), 9);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_XRC_TGT), 10);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_DRIVER),

@@ -64,7 +64,7 @@ static const struct send_op send_ops[] = {
 		.has_rdma = true,
 	},
 	[IBV_WR_SEND] = {
-		.types = QPT_CONNECTED | QPT(UD),
+		.types = QPT_CONNECTED | QPT(UD) | QPT(RAW_PACKET),
 		.wr_flag = IBV_QP_EX_WITH_SEND,
 		.opcode = VIRTIO_IB_WR_SEND,
 	},

@@ -544,6 +544,12 @@ struct ibv_xrcd *virtio_roce_open_xrcd(struct ibv_context *context,
 				       struct ibv_xrcd_init_attr *attr);
 int virtio_roce_close_xrcd(struct ibv_xrcd *ibxrcd);
 
+/* flow.c */
+
+struct ibv_flow *virtio_roce_create_flow(struct ibv_qp *ibqp,
+					 struct ibv_flow_attr *attr);
+int virtio_roce_destroy_flow(struct ibv_flow *flow);
+
 /* post.c */
 
 uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,

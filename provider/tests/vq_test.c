@@ -619,7 +619,7 @@ static void knows_send_ops(void **state)
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_UC), send | write);
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_UD), send);
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_RAW_PACKET),
-			 0);
+			 IBV_QP_EX_WITH_SEND);
 	assert_int_equal(virtio_roce_send_ops(&fake.ctx, IBV_QPT_DRIVER), 0);
 
 	/* Not every device can flush. */

@@ -120,6 +120,18 @@ static inline bool vroce_has_xrc(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_XRC;
 }
 
+/* Are there QPs that send and receive whole frames? */
+static inline bool vroce_has_raw_packet(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RAW_PACKET;
+}
+
+/* Can rules say which frames they receive? */
+static inline bool vroce_has_flow(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLOW;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {

@@ -67,6 +67,8 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_XRCD]	= { "DESTROY_XRCD", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ]	= { "CREATE_XRC_SRQ", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG]	= { "REREG_MR_LONG", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW]	= { "CREATE_FLOW", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW]	= { "DESTROY_FLOW", -EIO, true },
 };
 
 /*
@@ -212,6 +214,7 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_doorbells = le32_to_cpu(rsp.max_doorbells);
 	attr->max_srq = le32_to_cpu(rsp.max_srq);
 	attr->max_xrcd = le32_to_cpu(rsp.max_xrcd);
+	attr->max_flow = le32_to_cpu(rsp.max_flow);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);
@@ -766,3 +769,37 @@ int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 				    qpn, gid);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_detach_mcast);
+
+/**
+ * vroce_cmd_create_flow() - make a flow rule
+ * @aux: device
+ * @req: the rule, as the device takes it
+ * @handle: its handle
+ */
+int vroce_cmd_create_flow(struct virtio_net_roce_aux *aux,
+			  struct virtio_rdma_cmd_create_flow *req, u32 *handle)
+{
+	struct virtio_rdma_ack_create_flow rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, req, sizeof(*req),
+			     &rsp, sizeof(rsp));
+	if (!err)
+		*handle = le32_to_cpu(rsp.flow);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_flow);
+
+/**
+ * vroce_cmd_destroy_flow() - destroy a flow rule
+ * @aux: device
+ * @handle: its handle
+ */
+int vroce_cmd_destroy_flow(struct virtio_net_roce_aux *aux, u32 handle)
+{
+	struct virtio_rdma_cmd_destroy_flow req = { .flow = cpu_to_le32(handle) };
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW,
+			      &req, sizeof(req), NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_flow);

@@ -42,6 +42,7 @@ struct vroce_device_attr {
 	u32 max_doorbells;
 	u32 max_srq;
 	u32 max_xrcd;
+	u32 max_flow;
 };
 
 /**
@@ -216,5 +217,8 @@ int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
 int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
+int vroce_cmd_create_flow(struct virtio_net_roce_aux *aux,
+			  struct virtio_rdma_cmd_create_flow *req, u32 *handle);
+int vroce_cmd_destroy_flow(struct virtio_net_roce_aux *aux, u32 handle);
 
 #endif /* _VROCE_CMD_H */

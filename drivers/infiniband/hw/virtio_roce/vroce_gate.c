@@ -13,6 +13,7 @@
 #include "vroce_caps.h"
 #include "vroce_cq.h"
 #include "vroce_domain.h"
+#include "vroce_flow.h"
 #include "vroce_gate.h"
 #include "vroce_mcast.h"
 #include "vroce_mr.h"
@@ -106,6 +107,18 @@ VROCE_GATED(attach_mcast, to_vqp(ibqp)->uctx,
 	    (struct ib_qp *ibqp, union ib_gid *gid, u16 lid), (ibqp, gid, lid))
 VROCE_GATED(detach_mcast, to_vqp(ibqp)->uctx,
 	    (struct ib_qp *ibqp, union ib_gid *gid, u16 lid), (ibqp, gid, lid))
+
+static struct ib_flow *vroce_gate_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
+					      struct ib_udata *udata)
+{
+	struct vroce_ucontext *gate = vroce_gate_enter(to_vqp(ibqp)->uctx);
+	struct ib_flow *flow = vroce_create_flow(ibqp, attr, udata);
+
+	vroce_gate_leave(gate);
+	return flow;
+}
+
+VROCE_GATED(destroy_flow, to_vqp(ibflow->qp)->uctx, (struct ib_flow *ibflow), (ibflow))
 
 VROCE_GATED(create_srq, vroce_udata_context(udata),
 	    (struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
@@ -206,6 +219,11 @@ static const struct ib_device_ops vroce_gate_mcast_ops = {
 	.detach_mcast = vroce_gate_detach_mcast,
 };
 
+static const struct ib_device_ops vroce_gate_flow_ops = {
+	.create_flow = vroce_gate_create_flow,
+	.destroy_flow = vroce_gate_destroy_flow,
+};
+
 static const struct ib_device_ops vroce_gate_rereg_ops = {
 	.rereg_user_mr = vroce_gate_rereg_user_mr,
 };
@@ -238,6 +256,8 @@ void vroce_set_gate_ops(struct vroce_dev *dev)
 	ib_set_device_ops(ibdev, &vroce_gate_ops);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_mcast_ops);
+	if (vroce_has_flow(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_flow_ops);
 	if (vroce_has_mw(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_mw_ops);
 	if (vroce_has_rereg(dev))

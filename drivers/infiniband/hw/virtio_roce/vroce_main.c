@@ -211,6 +211,10 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 	attr->max_xrcd = min_t(u32, attr->max_xrcd, VROCE_DIRECT_MAX);
 	if (!vroce_has_srq(dev) || !attr->max_xrcd)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_XRC;
+	if (!vroce_has_direct(dev))
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_PACKET;
+	if (!vroce_has_raw_packet(dev) || !attr->max_flow)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_FLOW;
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

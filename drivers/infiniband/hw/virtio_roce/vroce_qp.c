@@ -72,7 +72,7 @@ static int vroce_qp_check_cap(struct vroce_dev *dev,
 }
 
 /*
- * The GSI is only for the kernel, and an XRC_INI QP only for a process.  The maker of an
+ * The GSI is only for the kernel, and XRC_INI and RAW_PACKET QPs only for processes.  The maker of an
  * XRC_TGT QP does not matter: others may own it next.
  */
 static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
@@ -85,6 +85,8 @@ static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
 		return user && direct && vroce_has_xrc(dev);
 	case IB_QPT_XRC_TGT:
 		return direct && vroce_has_xrc(dev);
+	case IB_QPT_RAW_PACKET:
+		return user && direct && vroce_has_raw_packet(dev);
 	default:
 		return vroce_qp_type_to_wire(type) >= 0;
 	}

@@ -29,7 +29,8 @@
 	 VIRTIO_IB_DEVICE_SRQ | VIRTIO_IB_DEVICE_QP_EVENTS |		\
 	 VIRTIO_IB_DEVICE_REREG_MR | VIRTIO_IB_DEVICE_ZERO_BASED |	\
 	 VIRTIO_IB_DEVICE_MEM_WINDOW | VIRTIO_IB_DEVICE_SRQ_RESIZE |	\
-	 VIRTIO_IB_DEVICE_XRC | VIRTIO_IB_DEVICE_DATA_IN_ORDER)
+	 VIRTIO_IB_DEVICE_XRC | VIRTIO_IB_DEVICE_DATA_IN_ORDER |	\
+	 VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_FLOW)
 
 /* Agree with the provider on what both of them can. */
 static void vroce_agreed(struct vroce_dev *dev, const struct vroce_ucontext *vuctx,

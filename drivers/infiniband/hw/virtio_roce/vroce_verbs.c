@@ -59,6 +59,10 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 		attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	if (vroce_has_xrc(dev))
 		attr->device_cap_flags |= IB_DEVICE_XRC;
+	if (vroce_has_raw_packet(dev))
+		attr->max_raw_ethy_qp = hw->max_direct_qp;
+	if (vroce_has_flow(dev))
+		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
@@ -264,6 +268,8 @@ int vroce_get_port_immutable(struct ib_device *ibdev, u32 port,
 	struct vroce_dev *dev = to_vdev(ibdev);
 
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	if (vroce_has_raw_packet(dev))
+		immutable->core_cap_flags |= RDMA_CORE_PORT_RAW_PACKET;
 	immutable->gid_tbl_len = dev->port.gid_tbl_len;
 	immutable->pkey_tbl_len = 1;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;

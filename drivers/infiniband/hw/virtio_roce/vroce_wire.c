@@ -111,6 +111,7 @@ static const struct {
 	[IB_QPT_RC]	= { VIRTIO_IB_QPT_RC, true },
 	[IB_QPT_UC]	= { VIRTIO_IB_QPT_UC, true },
 	[IB_QPT_UD]	= { VIRTIO_IB_QPT_UD, true },
+	[IB_QPT_RAW_PACKET] = { VIRTIO_IB_QPT_RAW_PACKET, true },
 	[IB_QPT_XRC_INI] = { VIRTIO_IB_QPT_XRC_INI, true },
 	[IB_QPT_XRC_TGT] = { VIRTIO_IB_QPT_XRC_TGT, true },
 };

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Flow rules.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "virtio_roce.h"
+
+struct ibv_flow *virtio_roce_create_flow(struct ibv_qp *ibqp,
+					 struct ibv_flow_attr *attr)
+{
+	struct ibv_flow *flow;
+	int err;
+
+	flow = calloc(1, sizeof(*flow));
+	if (!flow)
+		return NULL;
+
+	err = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
+	if (err) {
+		free(flow);
+		errno = err;
+		return NULL;
+	}
+
+	return flow;
+}
+
+int virtio_roce_destroy_flow(struct ibv_flow *flow)
+{
+	int err;
+
+	err = ibv_cmd_destroy_flow(flow);
+	if (err)
+		return err;
+
+	free(flow);
+	return 0;
+}
