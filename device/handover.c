@@ -138,6 +138,7 @@ static const struct state_section hand_sections[] = {
 static bool hand_sections_io(struct state *st, struct handover *hand, struct state_fds *fds)
 {
 	st->fds = fds;
+	st->lenient = hand->lenient;
 	return state_sections(st, hand_sections, ARRAY_SIZE(hand_sections), hand);
 }
 
@@ -182,7 +183,7 @@ static int hand_read(struct handover *hand, const uint8_t *data, size_t size,
 		log_error("state: %s", st.why);
 		return -EINVAL;
 	}
-	return ports_load_functions(hand->ports, data + n, size - n);
+	return ports_load_functions(hand->ports, data + n, size - n, hand->lenient);
 }
 
 /* Reads the whole file; NULL with errno set. */
@@ -545,6 +546,8 @@ int handover_restore(struct handover *all, int sock)
 	char byte;
 	int err;
 
+	/* There is no process any more that could go on: each guest that can be had is. */
+	all->lenient = true;
 	/* A process before this one may have emptied the queue, and ended. */
 	err = recv(sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 ? hand_take(all, &hand) :
 								   -ENODATA;

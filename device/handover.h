@@ -15,12 +15,14 @@
  * @control:	name of the control socket, or NULL
  * @control_fd:	that socket, or -1; set when loading
  * @pcap_fd:	capture file of the switch, or -1; set when loading
+ * @lenient:	when loading: a guest that cannot be had any more does not refuse all
  */
 struct handover {
 	struct ports *ports;
 	const char *control;
 	int control_fd;
 	int pcap_fd;
+	bool lenient;
 };
 
 /**

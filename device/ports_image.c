@@ -311,10 +311,21 @@ int ports_save_functions(struct ports *ports, int fd)
 	return err;
 }
 
-int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size)
+static bool function_is_loaded(struct guest *guest, const uint8_t *data, size_t size)
+{
+	struct state st;
+	bool ok = state_read(&st, data, size);
+
+	st.handed_over = true;
+	ok = ok && function_load(guest->fn, &st);
+	if (!ok)
+		log_error("%s: its state: %s", guest->options.text, st.why);
+	return ok;
+}
+
+int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, bool lenient)
 {
 	struct guest *guest = ports->guest;
-	struct state st;
 	unsigned int i;
 	size_t n;
 
@@ -322,14 +333,10 @@ int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size)
 		if (!guest->fn)
 			continue;
 		n = state_extent(data, size);
-		if (!state_read(&st, data, n ? n : size)) {
-			log_error("%s: its state: %s", guest->options.text, st.why);
-			return -EINVAL;
-		}
-		st.handed_over = true;
-		if (!function_load(guest->fn, &st)) {
-			log_error("%s: its state: %s", guest->options.text, st.why);
-			return -EINVAL;
+		if (!function_is_loaded(guest, data, n ? n : size)) {
+			if (!n || !lenient)
+				return -EINVAL;
+			vhost_user_drop(guest->vu);
 		}
 		data += n;
 		size -= n;

@@ -29,10 +29,11 @@ int ports_save_functions(struct ports *ports, int fd);
  * @ports:	all, of which the connections were loaded
  * @data:	the states
  * @size:	bytes of all
+ * @lenient:	a guest whose state cannot be loaded loses its connection, and the others go on
  *
  * Return: 0, or -EINVAL after an error was printed.
  */
-int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size);
+int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, bool lenient);
 
 /**
  * ports_start_rest() - start those of the options that were not in the state

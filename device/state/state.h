@@ -79,6 +79,8 @@ struct state_fds;
  * @loading:	it is read
  * @handed_over: reading: it comes from a process in whose place this one is; set by the
  *		caller.  Then the order counts in which guests claimed addresses
+ * @lenient:	reading: a guest that cannot be had any more, as its memory is gone, does not
+ *		refuse the state; set by the caller
  * @fds:	descriptors that belong to it, or NULL; set by the caller
  * @failed:	@why says why nothing more is written or read; fields that are read are zero
  * @data:	its bytes
@@ -92,6 +94,7 @@ struct state_fds;
 struct state {
 	bool loading;
 	bool handed_over;
+	bool lenient;
 	struct state_fds *fds;
 	bool failed;
 	uint8_t *data;

@@ -323,7 +323,8 @@ static int load_queue(struct vhost_user *vu, struct queue_image *queue)
 		}
 		queue->kick = -1;
 	}
-	err = vu_vring_update(vr);
+	/* One that could not be started may still be such a one, or its memory is to come. */
+	err = queue->started ? vu_vring_update(vr) : 0;
 	if (!err && vr->started != queue->started)
 		err = -EINVAL;
 	vr->stopped = queue->stopped;
@@ -383,7 +384,8 @@ static void load_connection(struct state *st, struct vhost_user *vu, struct vu_i
 	}
 	if (!err)
 		return;
-	state_refuse(st, field, "%s", strerror(-err));
+	if (!st->lenient)
+		state_refuse(st, field, "%s", strerror(-err));
 	vu_disconnect(vu, err);
 }
 
@@ -420,4 +422,10 @@ void vhost_user_io(struct state *st, struct vhost_user *vu, const char *path)
 		image_close(image);
 	}
 	free(image);
+}
+
+void vhost_user_drop(struct vhost_user *vu)
+{
+	if (vhost_user_connected(vu))
+		vu_disconnect(vu, -ESTALE);
 }

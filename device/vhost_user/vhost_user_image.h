@@ -19,8 +19,12 @@
  *
  * What is loaded is read first and then done: memory is mapped, queues are started.  The
  * device behind loads its own state afterwards.  If it fails there is no connection, but the
- * front-end may listen.
+ * front-end may listen.  The same holds for a lenient state if only memory or queues of
+ * QEMU's cannot be had.
  */
 void vhost_user_io(struct state *st, struct vhost_user *vu, const char *path);
+
+/** vhost_user_drop() - end the connection, if there is one, of a device that has no state */
+void vhost_user_drop(struct vhost_user *vu);
 
 #endif /* DEVICE_VHOST_USER_IMAGE_H */

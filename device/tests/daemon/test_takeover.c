@@ -455,19 +455,29 @@ static void test_service_is_restarted(void **state)
 	}
 }
 
-/* It does not load the state: it ends, and the next one begins anew. */
+/*
+ * With other limits the guests lose their connections, and can come again; with another
+ * address the daemon ends, and the next one begins anew.
+ */
 static void test_service_with_other_options(void **state)
 {
-	char *const other[] = { (char *)"--mrs", (char *)"77", NULL };
+	char *const mrs[] = { (char *)"--mrs", (char *)"77", NULL };
+	char *const mac[] = { (char *)"--mac-base", (char *)"52:54:00:00:dd:01", NULL };
 	int status, stored;
 
 	manager_hears("READY=1");
 	stream_some();
 	manager_ends();
-	assert_int_equal(waitpid(spawn(other), &status, 0) > 0, 1);
+	pp_is(spawn(mrs));
+	manager_hears("FDSTOREREMOVE=1");
+	manager_hears("READY=1");
+	stored = pp.stored;
+	manager_ends();
+	close(stored);
+	assert_true(waitpid(spawn(mac), &status, 0) > 0);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status));
 	manager_hears("FDSTOREREMOVE=1");
-	pp_is(spawn(other));
+	pp_is(spawn(mac));
 	stored = pp.stored;
 	pp.stored = 0;
 	manager_hears("FDSTOREREMOVE=1");

@@ -395,6 +395,7 @@ const char *qemu_load(const struct state *out, struct state_fds *fds)
 	memcpy(copy, out->data, out->at);
 	if (state_read(&in, copy, out->at)) {
 		in.fds = fds;
+		in.lenient = out->lenient;
 		state_sections(&in, front_end, 1, NULL);
 	}
 	state_fds_close(fds);
