@@ -14,6 +14,8 @@ from .patience import Deadline
 # Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer")
 
+_LOADED = re.compile(r"loaded the state of \d+ port\(s\) ([\d.]+) ms")
+
 
 class Daemon:
     """One daemon, with a socket for each guest in self.sockets.
@@ -65,11 +67,9 @@ class Daemon:
         if self.uplink:
             self.uplink_socket.unlink(missing_ok=True)
             command += ["--uplink", f"unix:{self.uplink_socket}"]
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [*command, *self.arguments], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True,
-                env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
+        self._command = [*command, *self.arguments]
+        self.log.write_bytes(b"")
+        self.process = self._spawn()
         deadline = Deadline(10)
         while not all(socket.exists() for socket in self.sockets):
             if not self.alive() or deadline.over():
@@ -78,6 +78,30 @@ class Daemon:
             time.sleep(0.02)
         registry.add(self)
         return self
+
+    def _spawn(self, *more):
+        with open(self.log, "ab") as log:
+            return subprocess.Popen(
+                [*self._command, *more], stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
+
+    def take_over(self):
+        """Another process goes on with all that this one has, which then ends.
+
+        Returns the milliseconds from when the old one stopped until the new one had loaded.
+        """
+        before = self.process
+        self.process = self._spawn("--takeover", self.control_socket)
+        try:
+            status = before.wait(30)
+        except subprocess.TimeoutExpired:
+            before.kill()
+            before.wait()
+            raise AssertionError(f"{self.name} was not taken over\n{self.tail()}") from None
+        assert status == 0, f"{self.name} ended, status {status}\n{self.tail()}"
+        self.assert_healthy()
+        return float(_LOADED.findall(self.log.read_text(errors="replace"))[-1])
 
     def in_namespace(self, command):
         """Runs a command in the daemon's network namespace; returns what it wrote."""

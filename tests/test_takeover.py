@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A daemon takes the place of another one, and the guests notice nothing.
+
+With LAB_LONG=1 in the environment ("make soak") this happens 200 times.
+"""
+
+import statistics
+
+import pytest
+
+import lab
+from lab.iperf import Iperf, iperf
+from lab.paths import LONG
+from lab.pingpong import PingPong, pingpong
+from lab.storm import Storm
+
+TIMES = 200 if LONG else 5
+
+@pytest.fixture(scope="module", name="pair")
+def _pair():
+    """Two guests whose daemon has no judge, which would not know what was before it."""
+    pair = lab.Pair("takeover").start()
+    pair.load_modules()
+    yield pair
+    pair.stop()
+
+
+def _take_over(pair, times=TIMES):
+    took = [pair.daemon.take_over() for _ in range(times)]
+    print(f"takeover: {statistics.median(took):.1f} ms (median), {max(took):.1f} ms (most)")
+
+
+def test_messages_go_on(pair):
+    """Programs that send all the time: no message is lost, doubled or wrong."""
+    run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
+    run.wait_connected()
+    checked = Storm(pair.a, pair.b, count=200000 if LONG else 8000)
+    for _ in range(TIMES):
+        _take_over(pair, 1)
+        run.assert_moves()
+    checked.wait(600)
+    run.kill()
+
+
+def test_tcp_goes_on(pair):
+    """A TCP connection lives through it; what is new afterwards works as before."""
+    load = Iperf(pair.a, pair.b, seconds=5)
+    _take_over(pair)
+    load.wait()
+    iperf(pair.a, pair.b, seconds=1)
+    pingpong(pair.a, pair.b, iterations=200, validate=True)
+
+
+def test_function_goes_on(pair):
+    """The function can be unloaded and loaded, and the guest be paused meanwhile."""
+    guest, other = pair.guests
+    guest.unload_modules()
+    _take_over(pair, 1)
+    guest.load_modules()
+    pingpong(guest, other, iterations=200, validate=True)
+    guest.qmp("stop")
+    _take_over(pair, 1)
+    guest.qmp("cont")
+    pingpong(guest, other, iterations=200, validate=True)
