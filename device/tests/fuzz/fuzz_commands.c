@@ -87,7 +87,7 @@ enum {
 #define PIECE		24u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, FLOW, KINDS };
 #define HANDLES		8
 
 /**
@@ -119,6 +119,8 @@ struct row {
 /* The same, of an XRC_INI QP, of whose send ring it is four times the same page. */
 #define INI_PAGES	4u
 #define QP_INI		(QP_LONG + INI_PAGES * sizeof(__le64))
+/* The same, of a RAW_PACKET QP: two of that of a send ring, one of a receive ring. */
+#define QP_RAW		(QP_LONG + 3 * sizeof(__le64))
 #define QP_AT(member)	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
 			 offsetof(struct virtio_rdma_qp_direct, member) + 1)
 #define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
@@ -191,6 +193,14 @@ static const struct row rows[] = {
 	  { { PD, AT(reg_user_mr, pdn) } } },
 	{ CMD(REREG_MR_LONG), REQ(rereg_mr_long) + 8, 0, KINDS,
 	  { { PD, AT(rereg_mr_long, pdn) }, { MR, AT(rereg_mr_long, mrn) } } },
+	/* A RAW_PACKET QP, and rules that give it frames. */
+	{ CMD(CREATE_QP), QP_RAW, RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, send_cqn) },
+	    { DB, QP_AT(doorbell) } } },
+	{ CMD(CREATE_FLOW), REQ(create_flow), RSP(create_flow), FLOW,
+	  { { QP, AT(create_flow, qpn) } } },
+	{ CMD(DESTROY_FLOW), REQ(destroy_flow), 0, KINDS,
+	  { { FLOW, AT(destroy_flow, flow) } } },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -353,6 +363,8 @@ static uint32_t attributes(uint8_t type, uint8_t state)
 	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC;
 	uint32_t mask = VIRTIO_IB_QP_STATE;
 
+	if (type == VIRTIO_IB_QPT_RAW_PACKET)
+		return mask;
 	switch (state) {
 	case VIRTIO_IB_QPS_INIT:
 		return mask | (conn ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY);
@@ -454,6 +466,14 @@ static void good_qp_long(uint8_t *to, size_t len)
 	direct->recv_depth = htole32(NUM);
 	direct->recv_pages = htole32(1);
 	pages[1] = htole64(GUEST_BASE + RECV_AT);
+	if (len < QP_RAW)
+		return;
+	req->qp_type = VIRTIO_IB_QPT_RAW_PACKET;
+	direct->bit = htole32(2);
+	direct->send_depth = htole32(2 * 64);
+	direct->send_pages = htole32(2);
+	pages[2] = pages[1];
+	pages[1] = pages[0];
 }
 
 /* Its list of pages stands behind what @size bytes hold. */
@@ -500,6 +520,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_alloc_mr alloc_mr;
 		struct virtio_rdma_cmd_alloc_mw alloc_mw;
 		struct virtio_rdma_cmd_mcast mcast;
+		struct virtio_rdma_cmd_create_flow create_flow;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
 		struct virtio_rdma_cmd_modify_srq modify_srq;
@@ -591,6 +612,10 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(ALLOC_MR):
 		u.alloc_mr.max_pages = htole32(4);
+		break;
+	case CMD(CREATE_FLOW):
+		/* For frames of zeroes. */
+		u.create_flow.mask.ether_type = 0xffff;
 		break;
 	case CMD(ATTACH_MCAST):
 	case CMD(DETACH_MCAST):
@@ -1004,6 +1029,11 @@ static void check_all_free(void)
 	say(CMD(CREATE_XRC_SRQ));
 	say_long(CMD(CREATE_QP), QP_LONG);
 	need(t.handles[XRCD] == 1 && t.handles[SRQ] == 2 && t.handles[QP] == 3);
+	say(CMD(DESTROY_QP));
+	say_long(CMD(CREATE_QP), QP_RAW);
+	say(CMD(CREATE_FLOW));
+	say(CMD(CREATE_FLOW));
+	need(t.handles[QP] == 4 && t.handles[FLOW] == 2);
 	function_down();
 }
 

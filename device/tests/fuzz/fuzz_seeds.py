@@ -91,7 +91,7 @@ def messages():
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(48, 54)
-    numbers = range(42)
+    numbers = range(45)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -123,6 +123,12 @@ def commands():
     yield b"\x01" + shared + bytes([reset, 1]) + traffic
     # The SRQ gets another ring.
     yield b"\x01" + shared + bytes([34, 0, 0]) + traffic * 3 + bytes([34, 0, 0]) + traffic
+    # A direct CQ, a doorbell page, a RAW_PACKET QP to RTS, which hears itself by a rule.
+    frames = bytes([24, 0, 0, 22, 0, 0, 42, 0, 0]) + bytes([10, 0, 0]) * 3
+    rule = bytes([43, 0, 0])
+    yield b"\x01" + frames + traffic + rule + traffic * 3 + bytes([44, 0, 0]) + traffic
+    yield b"\x01" + frames + rule * 20 + traffic + bytes([12, 0, 0]) + traffic
+    yield b"\x01" + frames + rule + traffic + bytes([memory, 1]) + traffic + bytes([reset, 1])
     # A direct CQ, a domain, an XRC SRQ, and a QP of each end of a connection.
     extended = bytes([24, 0, 0, 35, 0, 0, 37, 0, 0])
     target = bytes([38, 0, 0]) + bytes([10, 0, 0]) * 3

@@ -40,6 +40,25 @@ static struct target {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* A RAW_PACKET QP with some rules. */
+static void rules_init(struct eg_guest *guest)
+{
+	static const struct er_shape plain;
+	static struct er_end end;
+	struct virtio_rdma_cmd_create_flow req = { .mask = { .proto = 0xff } };
+	struct virtio_rdma_ack_create_flow ack;
+	unsigned int i;
+
+	er_open(&end, guest, VIRTIO_IB_QPT_RAW_PACKET, &plain);
+	req.qpn = htole32(end.qp.qpn);
+	for (i = 0; i < 4; i++) {
+		req.value.proto = i / 2;
+		req.priority = htole16(i % 2);
+		eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, &req, sizeof(req), &ack,
+			   sizeof(ack));
+	}
+}
+
 static void target_init(void)
 {
 	static const struct er_shape plain;
@@ -55,6 +74,7 @@ static void target_init(void)
 	er_srq_init(&srq, &t.engine->guest[0], t.pair->a.end.pdn, 16);
 	er_create_srq(&srq);
 	er_create_xrcd(&t.engine->guest[0]);
+	rules_init(&t.engine->guest[0]);
 	eg_create_ah(&t.engine->guest[0], t.pair->a.end.pdn, &t.engine->guest[1]);
 	/* The peer has no receive request, so that all of these wait. */
 	wr = eg_send(&t.pair->a.end, 1, 0, 3000);
@@ -87,7 +107,8 @@ static size_t change(struct fuzz_input *in, uint8_t *data)
 static void nothing_is_left(const struct rnic *rnic)
 {
 	if (rnic->pds.objs.used || rnic->mrs.objs.used || rnic->mrs.extents ||
-	    rnic->ctx.ring_pages || rnic->ctx.wqes || rnic->qps.active_n)
+	    rnic->ctx.ring_pages || rnic->ctx.wqes || rnic->qps.active_n ||
+	    rnic->rules.objs.used || rnic->rules.groups)
 		abort();
 }
 
