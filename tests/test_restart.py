@@ -280,6 +280,56 @@ def test_bound_anew():
     pair.stop()
 
 
+def per_frame(guest, other):
+    """Bytes of a frame that the interface of a guest gets, when TCP sends as fast as it can."""
+    count = (f"cd /sys/class/net/{guest.interface()}/statistics && cat rx_bytes rx_packets")
+    before = [int(number) for number in guest.run(count).stdout.split()]
+    iperf(guest, other, seconds=1)
+    size, frames = (int(number) - old
+                    for number, old in zip(guest.run(count).stdout.split(), before))
+    return size / frames
+
+
+def test_offloads_stay_off(rdma_pair):
+    """A router that may not get joined segments gets none after a restart, either."""
+    guest, other = rdma_pair.b, rdma_pair.a
+    interface = guest.interface()
+    largest = 14 + 1500
+    assert per_frame(guest, other) > 2 * largest
+    guest.run(f"ethtool -K {interface} rx-gro-hw off")
+    assert per_frame(guest, other) <= largest
+    for _ in range(3):
+        restart(guest)
+        wait_up(guest)
+        assert "rx-gro-hw: off" in settings(guest)
+        assert per_frame(guest, other) <= largest
+    guest.run(f"ethtool -K {interface} rx-gro-hw on")
+    restart(guest)
+    wait_up(guest)
+    assert per_frame(guest, other) > 2 * largest
+
+
+# Pairs of queues, spreading to them, and coalescing, which a device of ours does not offer.
+REFUSED = ("-L {} combined 2", "-X {} equal 2", "-X {} hkey " + ":".join(["11"] * 40),
+           "-C {} rx-usecs 8", "-C {} rx-frames 8")
+
+
+def test_what_cannot_be_set(rdma_pair):
+    """A device without multiqueue: ethtool refuses what it cannot do, also after a restart."""
+    guest = rdma_pair.b
+    interface = guest.interface()
+    before = settings(guest)
+    for again in (False, True):
+        if again:
+            restart(guest)
+            wait_up(guest)
+        for arguments in REFUSED:
+            result = guest.run(f"ethtool {arguments.format(interface)}", check=False)
+            assert result.rc != 0, str(result)
+            assert settings(guest) == before, arguments
+    pingpong(rdma_pair.a, guest, iterations=200, validate=True)
+
+
 def test_rings_are_not_resized(rdma_pair):
     """By nobody but a restart: ethtool -G says what it says without VIRTIO_F_RING_RESET."""
     guest = rdma_pair.b
