@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A raw packet QP: sends frames, or receives those that a rule names.
+
+raw.py send DEVICE FRAME...           frames in hexadecimal
+raw.py receive DEVICE COUNT RULE...   prints "ready", and then each frame; the first rule
+                                      is for the QP, others are dropped
+RULE is all, sniffer, or WHAT=VALUE[,...] with dst (MAC address), type, vlan, ip (destination),
+udp and tcp (destination ports).
+"""
+
+import sys
+
+import pyverbs.enums as e
+from pyverbs.cq import CQ
+from pyverbs.device import Context
+from pyverbs.flow import Flow, FlowAttr
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.spec import EthSpec, Ipv4ExtSpec, TcpUdpSpec
+from pyverbs.wr import SGE, RecvWR, SendWR
+
+SIZE = 2048
+
+
+def specs(text):
+    """The headers that a rule looks for."""
+    wanted = dict(part.split("=") for part in text.split(","))
+    found = []
+    if {"dst", "type", "vlan"} & set(wanted):
+        vlan = wanted.get("vlan")
+        found.append(EthSpec(dst_mac=wanted.get("dst"),
+                             ether_type=int(wanted["type"], 16) if "type" in wanted else None,
+                             vlan_tag=int(vlan) if vlan else None,
+                             vlan_tag_mask=0xfff if vlan else None))
+    if "ip" in wanted:
+        found.append(Ipv4ExtSpec(dst_ip=wanted["ip"]))
+    for name, kind in (("udp", e.IBV_FLOW_SPEC_UDP), ("tcp", e.IBV_FLOW_SPEC_TCP)):
+        if name in wanted:
+            found.append(TcpUdpSpec(kind, dst_port=int(wanted[name])))
+    return found
+
+
+def rule(qp, text, priority):
+    """A flow rule for a QP."""
+    types = {"all": e.IBV_FLOW_ATTR_ALL_DEFAULT, "sniffer": e.IBV_FLOW_ATTR_SNIFFER}
+    found = [] if text in types else specs(text)
+    attr = FlowAttr(num_of_specs=len(found), priority=priority,
+                    flow_type=types.get(text, e.IBV_FLOW_ATTR_NORMAL))
+    for spec in found:
+        attr.specs.append(spec)
+    return Flow(qp, attr)
+
+
+def completion(cq):
+    """The next completion."""
+    while True:
+        n, wcs = cq.poll()
+        if n:
+            assert wcs[0].status == e.IBV_WC_SUCCESS, wcs[0]
+            return wcs[0]
+
+
+def main():
+    """Returns the exit status."""
+    what, device, *arguments = sys.argv[1:]
+    with Context(name=device) as ctx, PD(ctx) as pd, CQ(ctx, 256) as cq:
+        attr = QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1,
+                          cap=QPCap(max_send_wr=128, max_recv_wr=128))
+        with QP(pd, attr, QPAttr()) as qp:
+            if what == "send":
+                memory = MR(pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
+                for frame in map(bytes.fromhex, arguments):
+                    memory.write(frame, len(frame))
+                    qp.post_send(SendWR(num_sge=1, sg=[SGE(memory.buf, len(frame),
+                                                           memory.lkey)]))
+                    completion(cq)
+                return 0
+            count = int(arguments[0])
+            buffers = [MR(pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE) for _ in range(count)]
+            for number, memory in enumerate(buffers):
+                qp.post_recv(RecvWR(wr_id=number, num_sge=1,
+                                    sg=[SGE(memory.buf, SIZE, memory.lkey)]))
+            rules = [rule(qp, text, number) for number, text in enumerate(arguments[1:])]
+            print("ready", flush=True)
+            for memory in buffers:
+                print(memory.read(completion(cq).byte_len, 0).hex(), flush=True)
+            for found in rules:
+                found.close()
+    return 0
+
+
+sys.exit(main())
