@@ -7,6 +7,10 @@ import pytest
 
 from lab import paths
 from lab.pingpong import gid_index
+from lab.programs import counters
+
+
+MAD = 256
 
 
 @pytest.mark.debug_kernel
@@ -27,5 +31,10 @@ def test_xclient(rdma_pair, kind):
     """Two examples of librdmacm, by RC and XRC: inline data of a QP that asked for none."""
     server = rdma_pair.b.popen(["rdma_xserver", "-c", kind])
     rdma_pair.b.wait_listening_cm()
+    before = counters(rdma_pair.a)
     rdma_pair.a.run(["rdma_xclient", "-s", rdma_pair.b.address, "-c", kind])
     server.wait(30, check=True)
+    after = counters(rdma_pair.a)
+    # A message of the connection manager has 256 bytes; those of the program have 16.
+    sent = after["sent_bytes"] - before["sent_bytes"]
+    assert sent % MAD == 16, (before, after)

@@ -10,7 +10,9 @@ import pytest
 
 import lab
 from lab import nvme
+from lab.iperf import iperf
 from lab.paths import LONG
+from lab.pingpong import pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
 PORT = 18640
@@ -98,3 +100,18 @@ def test_nvme_with_32_queues():
     nvme.target_end(target)
     for part in (host, target, daemon):
         part.stop()
+
+
+def test_two_processors():
+    """Of a stock kernel, so that programs, interrupts and work items of a guest race."""
+    pair = lab.Pair("two", processors=2).start()
+    pair.load_modules()
+    for guest in pair.guests:
+        assert guest.run("nproc").stdout.strip() == "2"
+    said = run(pair, "qps", 100, 3, 2)
+    assert len(said) == 2 and all("100 QPs, 3 rounds" in one for one in said), said
+    said = run(pair, "cm", 20, 3)
+    assert "20 connections, 3 rounds" in said[0], said
+    pingpong(pair.a, pair.b, iterations=500, events=True, validate=True)
+    assert iperf(pair.a, pair.b, seconds=1) > 0
+    pair.stop()
