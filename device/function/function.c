@@ -23,8 +23,10 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "function/announce.h"
 #include "function/ctrlq.h"
 #include "function/eth.h"
+#include "function/function_image.h"
 #include "function/function_priv.h"
 
 /* As struct virtio_net_config has them. */
@@ -251,6 +253,9 @@ static void function_ethernet_start(struct function *fn, struct virtq *vq)
 	rnic_mem_changed(fn->rnic, fn->mem);
 	if (fn->awake)
 		rnic_wake(fn->rnic);
+	if (fn->moved)
+		announce_start(fn);
+	fn->moved = false;
 }
 
 static void function_ethernet_stop(struct function *fn, struct virtq *vq)
@@ -314,6 +319,8 @@ static void function_reset(void *dev)
 {
 	struct function *fn = dev;
 
+	announce_stop(fn);
+	fn->moved = false;
 	ctrlq_restart(fn);
 	rnic_reset(fn->rnic);
 	filter_init(&fn->filter, fn->config.mac);
@@ -330,6 +337,8 @@ const struct fe_device_ops function_device_ops = {
 	.queue_stop = function_queue_stop,
 	.kick = function_kick,
 	.mem_changed = function_mem_changed,
+	.save = function_move_save,
+	.load = function_move_load,
 	.reset = function_reset,
 };
 
@@ -359,6 +368,7 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	rnic_set_eth(fn->rnic, &eth_rnic_ops, fn);
 	rnic_set_gid_policy(fn->rnic, function_gid_ok, fn);
 
+	announce_init(fn);
 	eth_init(fn, sw, config->group);
 	function_port_changed(fn);
 
@@ -377,6 +387,7 @@ err_free:
 void function_free(struct function *fn)
 {
 	loop_poller_del(fn->loop, &fn->poller);
+	announce_stop(fn);
 	eth_fini(fn);
 	rnic_free(fn->rnic);
 	free(fn);

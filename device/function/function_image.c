@@ -6,8 +6,10 @@
  * before: what the state says of these is checked.  The rest is set when all is known to be
  * good.
  */
+#include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "function/eth.h"
 #include "function/function_image.h"
 #include "function/function_priv.h"
@@ -22,6 +24,7 @@
  * @queue:	its virtqueues, if @has_queue
  * @has_queue:	they were started
  * @stats:	counters
+ * @move:	from or to another host
  */
 struct function_image {
 	struct function *fn;
@@ -31,19 +34,33 @@ struct function_image {
 	struct virtq_image queue[FUNCTION_QUEUES];
 	bool has_queue[FUNCTION_QUEUES];
 	struct function_stats stats;
+	bool move;
 };
+
+/* A guest that comes from elsewhere has negotiated them there. */
+static void features_io(struct state *st, struct function_image *image)
+{
+	struct function *fn = image->fn;
+	uint64_t features = fn->features;
+
+	state_u64(st, "features", &features, UINT64_MAX);
+	if (st->loading && !st->failed && image->move &&
+	    function_device_ops.negotiated(fn, features))
+		state_refuse(st, "features", "%#llx, and %#llx are offered here",
+			     (unsigned long long)features,
+			     (unsigned long long)function_device_ops.features(fn));
+	state_need(st, features == fn->features, "features", "others were negotiated here");
+}
 
 static void function_section(struct state *st, void *arg)
 {
 	struct function_image *image = arg;
 	const struct function *fn = image->fn;
-	uint64_t features = fn->features;
 
-	state_u64(st, "features", &features, UINT64_MAX);
-	state_need(st, features == fn->features, "features", "others were negotiated here");
+	features_io(st, image);
 	state_bool(st, "link_up", &image->link_up);
 	state_u64(st, "offloads", &image->offloads, UINT64_MAX);
-	state_need(st, !(image->offloads & ~features), "offloads", "not negotiated");
+	state_need(st, !(image->offloads & ~fn->features), "offloads", "not negotiated");
 	filter_io(st, &image->filter);
 	state_need(st, !(image->filter.mac[0] & 1) &&
 		   pin_mac_ok(&fn->config.pin, image->filter.mac), "mac",
@@ -82,9 +99,22 @@ static void ethernet_section(struct state *st, void *arg)
 	state_u64(st, "doorbells", &image->stats.doorbells, UINT64_MAX);
 }
 
+/* Messages of the path MTU of its QPs must go through the port. */
+static void port_section(struct state *st, void *arg)
+{
+	const struct function_image *image = arg;
+	const uint16_t here = image->fn->config.mtu;
+	uint16_t mtu = here;
+
+	state_u16(st, "mtu", &mtu, UINT16_MAX);
+	if (st->loading && !st->failed && mtu > here)
+		state_refuse(st, "mtu", "%u, but %u here", mtu, here);
+}
+
 static const struct state_section function_sections[] = {
 	{ "function", 1, 0, function_section },
 	{ "ethernet", 1, 0, ethernet_section },
+	{ "port", 1, STATE_SKIPPABLE, port_section },
 };
 
 static bool function_sections_io(struct state *st, struct function_image *image)
@@ -110,9 +140,9 @@ bool function_save(struct function *fn, struct state *st)
 	       state_written(st);
 }
 
-bool function_load(struct function *fn, struct state *st)
+static bool function_load_as(struct function *fn, struct state *st, bool move)
 {
-	struct function_image image = { .fn = fn };
+	struct function_image image = { .fn = fn, .move = move };
 	unsigned int i;
 
 	if (!function_sections_io(st, &image) || !rnic_load(fn->rnic, st))
@@ -127,6 +157,43 @@ bool function_load(struct function *fn, struct state *st)
 		if (image.has_queue[i])
 			virtq_loaded(&image.queue[i]);
 	return true;
+}
+
+bool function_load(struct function *fn, struct state *st)
+{
+	return function_load_as(fn, st, false);
+}
+
+int function_move_save(void *dev, uint8_t **data, size_t *size)
+{
+	struct function *fn = dev;
+	struct state st;
+
+	if (!function_save(fn, &st)) {
+		log_error("%s: not saved: %s", fn->name, st.why);
+		state_free(&st);
+		return -ENOMEM;
+	}
+	*data = st.data;
+	*size = st.at;
+	log_info("%s: saved, %zu bytes", fn->name, *size);
+	return 0;
+}
+
+int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *features)
+{
+	struct function *fn = dev;
+	struct state st;
+
+	if (!state_read(&st, data, size) || !function_load_as(fn, &st, true)) {
+		log_error("%s: not loaded: %s", fn->name, st.why);
+		function_device_ops.reset(fn);
+		return -EINVAL;
+	}
+	log_info("%s: loaded, %zu bytes", fn->name, size);
+	fn->moved = true;
+	*features = fn->features;
+	return 0;
 }
 
 void function_look_at_all(struct function *fn)

@@ -29,6 +29,29 @@ bool function_save(struct function *fn, struct state *st);
  */
 bool function_load(struct function *fn, struct state *st);
 
+/**
+ * function_move_save() - the state of a function that is stopped, for another host
+ * @dev:	function, without virtqueues
+ * @data:	set to the state, for free()
+ * @size:	its bytes
+ *
+ * Return: 0, or -errno, and the reason was logged.
+ */
+int function_move_save(void *dev, uint8_t **data, size_t *size);
+
+/**
+ * function_move_load() - go on as a function from another host
+ * @dev:	function, without memory and virtqueues
+ * @data:	its state
+ * @size:	bytes of that
+ * @features:	set to those that were negotiated
+ *
+ * When it has its control queue it announces its addresses.
+ *
+ * Return: 0, or -errno; then the reason was logged, and the function has no objects.
+ */
+int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *features);
+
 /** function_look_at_all() - doorbells of its RDMA side may have got lost */
 void function_look_at_all(struct function *fn);
 

@@ -61,6 +61,9 @@ struct ctrlq {
  * @stats:	counters
  * @ctrlq:	control command
  * @hits:	who gets the frame being received
+ * @moved:	it was loaded from elsewhere, and has not said so to the network yet
+ * @announce:	when it says so once more
+ * @announce_left: so many times more
  * @out:	frame being sent
  * @first:	first buffer of a frame being received
  * @more:	another one of it
@@ -86,6 +89,9 @@ struct function {
 	struct function_stats stats;
 	struct ctrlq ctrlq;
 	struct rule_hits hits;
+	bool moved;
+	struct loop_timer announce;
+	unsigned int announce_left;
 	struct virtq_elem out;
 	struct virtq_elem first;
 	struct virtq_elem more;

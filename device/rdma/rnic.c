@@ -163,6 +163,16 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	eth_port_attach(&rnic->port, eth, arg);
 }
 
+const uint8_t *rnic_gid(const struct rnic *rnic, uint32_t index, uint16_t *vlan)
+{
+	const struct gid *gid = gid_get(&rnic->gids, index);
+
+	if (!gid)
+		return NULL;
+	*vlan = gid->vlan;
+	return gid->raw;
+}
+
 void rnic_set_gid_policy(struct rnic *rnic,
 			 bool (*may)(const void *arg, const uint8_t *gid),
 			 const void *arg)

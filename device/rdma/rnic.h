@@ -45,6 +45,9 @@ void rnic_free(struct rnic *rnic);
  */
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
 
+/** rnic_gid() - GID @index, and its VLAN as of ADD_GID; NULL if there is none */
+const uint8_t *rnic_gid(const struct rnic *rnic, uint32_t index, uint16_t *vlan);
+
 /**
  * rnic_set_gid_policy() - from now on ask which GIDs the guest may enter
  * @rnic:	NIC

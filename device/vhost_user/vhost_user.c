@@ -116,6 +116,8 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	vu_vrings_end(vu);
 	vu->ops->reset(vu->dev);
 	vu->ops->mem_changed(vu->dev, &guest_mem_none);
+	vu_move_end(vu);
+	vu_log_end(vu);
 	vu_mem_free(vu->mem);
 	vu->mem = NULL;
 	vu->mem_most = 0;
@@ -312,6 +314,7 @@ struct vhost_user *vhost_user_new(struct loop *loop, const char *name,
 	vu->listen = (struct loop_fd){ .fd = -1, .fn = vu_accept, .arg = vu };
 	vu->conn = (struct loop_fd){ .fd = -1, .fn = vu_readable, .arg = vu };
 	vu->backend = -1;
+	vu->move.pipe.fd = -1;
 	vu->cursor = -1;
 	vu->run = true;
 	return vu;

@@ -13,14 +13,17 @@
 
 #include "base/util.h"
 
+#define VU_F_LOG_ALL			BIT(26)
 #define VU_F_PROTOCOL_FEATURES		BIT(30)
 
 #define VU_PROTOCOL_F_MQ		BIT(0)
+#define VU_PROTOCOL_F_LOG_SHMFD		BIT(1)
 #define VU_PROTOCOL_F_REPLY_ACK		BIT(3)
 #define VU_PROTOCOL_F_BACKEND_REQ	BIT(5)
 #define VU_PROTOCOL_F_CONFIG		BIT(9)
 #define VU_PROTOCOL_F_RESET_DEVICE	BIT(13)
 #define VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS BIT(15)
+#define VU_PROTOCOL_F_DEVICE_STATE	BIT(19)
 
 enum vu_request_type {
 	VU_GET_FEATURES			= 1,
@@ -28,6 +31,7 @@ enum vu_request_type {
 	VU_SET_OWNER			= 3,
 	VU_RESET_OWNER			= 4,
 	VU_SET_MEM_TABLE		= 5,
+	VU_SET_LOG_BASE			= 6,
 	VU_SET_VRING_NUM		= 8,
 	VU_SET_VRING_ADDR		= 9,
 	VU_SET_VRING_BASE		= 10,
@@ -46,6 +50,8 @@ enum vu_request_type {
 	VU_GET_MAX_MEM_SLOTS		= 36,
 	VU_ADD_MEM_REG			= 37,
 	VU_REM_MEM_REG			= 38,
+	VU_SET_DEVICE_STATE_FD		= 42,
+	VU_CHECK_DEVICE_STATE		= 43,
 };
 
 /* Requests that we send to QEMU, on the channel of SET_BACKEND_REQ_FD. */
@@ -58,6 +64,14 @@ enum vu_request_type {
 
 #define VU_VRING_INDEX_MASK		0xff
 #define VU_VRING_NOFD			BIT(8)
+
+/* Of SET_VRING_ADDR: writes to the used ring are to be logged. */
+#define VU_VRING_LOG			BIT(0)
+
+/* Of SET_DEVICE_STATE_FD: directions, and the only phase. */
+#define VU_STATE_SAVE			0
+#define VU_STATE_LOAD			1
+#define VU_STATE_STOPPED		0
 
 /* Of SET_MEM_TABLE; ADD_MEM_REG has one. */
 #define VU_REGIONS_MAX			8
@@ -102,6 +116,16 @@ struct vu_mem_reg {
 	struct vu_memory_region region;
 };
 
+struct vu_log_base {
+	uint64_t size;
+	uint64_t offset;
+};
+
+struct vu_device_state {
+	uint32_t direction;
+	uint32_t phase;
+};
+
 struct vu_config {
 	uint32_t offset;
 	uint32_t size;
@@ -132,6 +156,8 @@ struct vu_msg {
 		struct vu_memory memory;
 		struct vu_mem_reg mem_reg;
 		struct vu_config config;
+		struct vu_log_base log_base;
+		struct vu_device_state device_state;
 		uint8_t bytes[VU_PAYLOAD_MAX];
 	} u;
 	uint32_t reply_len;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The parts of the vhost-user front-end share this: connections (vhost_user.c),
- * requests (vhost_user_req.c) and queues (vhost_user_vring.c).
+ * requests (vhost_user_req.c), queues (vhost_user_vring.c), the log of written pages
+ * (vhost_user_log.c) and the state of the device (vhost_user_move.c).
  */
 #ifndef DEVICE_VHOST_USER_PRIV_H
 #define DEVICE_VHOST_USER_PRIV_H
@@ -17,12 +18,18 @@
 #include "vhost_user/vhost_user.h"
 #include "vhost_user/vhost_user_mem.h"
 #include "vhost_user/vhost_user_msg.h"
+#include "virtio/dirty.h"
+#include "virtio/guard.h"
 
 /* The ones that the front-end has. */
 #define VU_PROTOCOL_FEATURES \
 	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
 	 VU_PROTOCOL_F_BACKEND_REQ | VU_PROTOCOL_F_CONFIG | \
-	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS)
+	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS | \
+	 VU_PROTOCOL_F_LOG_SHMFD | VU_PROTOCOL_F_DEVICE_STATE)
+
+/* Features that are the front-end's and not the device's. */
+#define VU_OWN_FEATURES		(VU_F_PROTOCOL_FEATURES | VU_F_LOG_ALL)
 
 /**
  * struct vu_vring - a queue
@@ -52,6 +59,40 @@ struct vu_vring {
 	bool started;
 	bool stopped;
 	struct vu_vring_addr addr;
+};
+
+/**
+ * struct vu_log - the log of written pages
+ * @dirty:	what is logged where
+ * @guard:	of the memory for it
+ * @map:	that memory, NULL while there is none
+ * @on:		it is on
+ */
+struct vu_log {
+	struct dirty_log dirty;
+	struct mem_guard guard;
+	void *map;
+	bool on;
+};
+
+/**
+ * struct vu_move - the state of the device on its way
+ * @pipe:	to QEMU or from it; its fd is -1 while there is none
+ * @loading:	from it
+ * @failed:	it did not come through
+ * @ended:	all of it did
+ * @data:	the state
+ * @size:	its bytes; loading: room for so many
+ * @at:		bytes that came through
+ */
+struct vu_move {
+	struct loop_fd pipe;
+	bool loading;
+	bool failed;
+	bool ended;
+	uint8_t *data;
+	size_t size;
+	size_t at;
 };
 
 /**
@@ -93,6 +134,8 @@ struct vu_vrings {
  * @vrings:	queues
  * @vring:	the same
  * @ending:	those of the connection before, as long as they have descriptors
+ * @log:	log of written pages
+ * @move:	state of the device on its way
  * @msg:	message being received or handled
  * @limit:	for messages that the guest or QEMU can cause
  */
@@ -118,6 +161,8 @@ struct vhost_user {
 	struct vu_vrings *vrings;
 	struct vu_vring *vring;
 	struct vu_vrings *ending;
+	struct vu_log log;
+	struct vu_move move;
 	struct vu_msg msg;
 	struct log_limit limit;
 };
@@ -200,6 +245,20 @@ int vu_vring_update(struct vu_vring *vr);
 
 /** vu_kick_close() - close the kick descriptor, if there is one */
 void vu_kick_close(struct vu_vring *vr);
+
+/** vu_log_update() - memory, features or log are others now */
+void vu_log_update(struct vhost_user *vu);
+
+/** vu_log_end() - there is no log any more */
+void vu_log_end(struct vhost_user *vu);
+
+/** vu_move_end() - no state is on its way any more */
+void vu_move_end(struct vhost_user *vu);
+
+/* Requests, as of &struct vu_request. */
+int vu_set_log_base(struct vhost_user *vu, struct vu_msg *msg);
+int vu_set_device_state_fd(struct vhost_user *vu, struct vu_msg *msg);
+int vu_check_device_state(struct vhost_user *vu, struct vu_msg *msg);
 
 /** vu_any_started() - has the device any queue? */
 bool vu_any_started(struct vhost_user *vu);

@@ -13,14 +13,14 @@
 static int vu_get_features(struct vhost_user *vu, struct vu_msg *msg)
 {
 	vu_msg_reply_u64(msg, vu->ops->features(vu->dev) |
-			      VU_F_PROTOCOL_FEATURES);
+			      VU_OWN_FEATURES);
 	return 0;
 }
 
 static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 {
 	uint64_t features = msg->u.u64;
-	bool change = vu->negotiated && features != vu->features;
+	bool change = vu->negotiated && (features ^ vu->features) & ~VU_F_LOG_ALL;
 	int err;
 
 	if (change && vu_any_started(vu))
@@ -29,11 +29,13 @@ static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 		vu->negotiated = false;
 		vu_function_reset(vu);
 	}
-	err = vu->ops->negotiated(vu->dev, features & ~VU_F_PROTOCOL_FEATURES);
+	/* The guest may have set things by commands: they stay if all features do. */
+	err = vu->negotiated ? 0 : vu->ops->negotiated(vu->dev, features & ~VU_OWN_FEATURES);
 	if (err)
 		return err;
 	vu->features = features;
 	vu->negotiated = true;
+	vu_log_update(vu);
 	return 0;
 }
 
@@ -108,6 +110,7 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 		vr->vq.mem = &mem->map;
 	}
 	vu->mem = mem;
+	vu_log_update(vu);
 	vu->ops->mem_changed(vu->dev, &mem->map);
 	vu_mem_free(old);
 	return 0;
@@ -136,6 +139,7 @@ static int vu_add_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
 	if (err)
 		return err;
 	vu_warn_unsealed(vu, vu->mem);
+	vu_log_update(vu);
 	vu->ops->mem_changed(vu->dev, &vu->mem->map);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vu_vring_update(vr);
@@ -194,11 +198,15 @@ static int vu_set_vring_addr(struct vhost_user *vu, struct vu_msg *msg)
 		return -ERANGE;
 	if (!vr->num)
 		return -EPROTO;
-	if (addr->flags)
+	if (addr->flags & ~VU_VRING_LOG)
 		return -EINVAL;
 	err = vu_rings_find(vu->mem, addr, vr->num, &rings);
 	if (err)
 		return err;
+	/* QEMU sends the same again when it switches the log. */
+	if (vr->started && addr->desc == vr->addr.desc && addr->avail == vr->addr.avail &&
+	    addr->used == vr->addr.used)
+		return 0;
 	if (vr->started)
 		vu_vring_stop(vr);
 	vr->addr = *addr;
@@ -435,6 +443,14 @@ static const struct vu_request vu_requests[] = {
 		.max = sizeof(struct vu_memory),
 		.fds = VU_REGIONS_MAX,
 	},
+	[VU_SET_LOG_BASE] = {
+		.name = "SET_LOG_BASE",
+		.fn = vu_set_log_base,
+		VU_EXACT(struct vu_log_base),
+		.fds = 1,
+		.protocol = VU_PROTOCOL_F_LOG_SHMFD,
+		.reply = true,
+	},
 	[VU_SET_VRING_NUM] = {
 		.name = "SET_VRING_NUM",
 		.fn = vu_set_vring_num,
@@ -540,6 +556,20 @@ static const struct vu_request vu_requests[] = {
 		VU_EXACT(struct vu_mem_reg),
 		.fds = 1,
 		.protocol = VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS,
+	},
+	[VU_SET_DEVICE_STATE_FD] = {
+		.name = "SET_DEVICE_STATE_FD",
+		.fn = vu_set_device_state_fd,
+		VU_EXACT(struct vu_device_state),
+		.fds = 1,
+		.protocol = VU_PROTOCOL_F_DEVICE_STATE,
+		.reply = true,
+	},
+	[VU_CHECK_DEVICE_STATE] = {
+		.name = "CHECK_DEVICE_STATE",
+		.fn = vu_check_device_state,
+		.protocol = VU_PROTOCOL_F_DEVICE_STATE,
+		.reply = true,
 	},
 };
 

@@ -103,7 +103,7 @@ void vu_vring_stop(struct vu_vring *vr)
 {
 	vr->vu->ops->queue_stop(vr->vu->dev, &vr->vq);
 	virtq_stop(&vr->vq);
-	vr->base = vr->vq.last_avail;
+	vr->base = virtq_base(&vr->vq);
 	vr->started = false;
 	vr->stopped = true;
 }
@@ -277,7 +277,7 @@ void vu_function_reset(struct vhost_user *vu)
 
 	if (vu->negotiated)
 		vu->negotiated = !vu->ops->negotiated(vu->dev, vu->features &
-						      ~VU_F_PROTOCOL_FEATURES);
+						      ~VU_OWN_FEATURES);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vu_vring_update(vr);
 }

@@ -31,6 +31,12 @@
  * @kick:	the driver rang a queue's doorbell.  May be spurious
  * @mem_changed: the memory map is another one now; pointers made from the old
  *		one are invalid
+ * @save:	the state of the device, whose queues are stopped, for another daemon:
+ *		@data for free() and its @size.  Return 0 or -errno, and say why.  May be
+ *		NULL, like @load
+ * @load:	go on as the device whose state this is, without memory and queues yet;
+ *		@features are those that were negotiated.  Return likewise; then the
+ *		device is as before
  * @reset:	back to the state after creation: the guest reset the function
  *		or is gone.  All queues were stopped before
  *
@@ -46,6 +52,8 @@ struct fe_device_ops {
 	void (*queue_stop)(void *dev, struct virtq *vq);
 	void (*kick)(void *dev, struct virtq *vq);
 	void (*mem_changed)(void *dev, const struct guest_mem *mem);
+	int (*save)(void *dev, uint8_t **data, size_t *size);
+	int (*load)(void *dev, const uint8_t *data, size_t size, uint64_t *features);
 	void (*reset)(void *dev);
 };
 

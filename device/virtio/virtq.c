@@ -71,6 +71,15 @@ int virtq_start(struct virtq *vq, uint16_t num, uint16_t last_avail,
 	return 0;
 }
 
+uint16_t virtq_base(const struct virtq *vq)
+{
+	const uint16_t avail = ring_load(&vq->avail->idx), used = ring_load(&vq->used->idx);
+
+	if (!vq->last_avail && (avail > vq->num || (uint16_t)-used > vq->num))
+		return avail;
+	return vq->last_avail;
+}
+
 void virtq_stop(struct virtq *vq)
 {
 	vq->ready = false;

@@ -107,6 +107,16 @@ struct virtq_used {
 int virtq_start(struct virtq *vq, uint16_t num, uint16_t last_avail,
 		void *desc, void *avail, void *used);
 
+/**
+ * virtq_base() - what the front-end is told to begin with when it starts the queue again
+ * @vq:		virtqueue that is still mapped
+ *
+ * As a rule @last_avail.  That of a queue without an object is 0, whatever its driver has
+ * left in the rings.  QEMU holds a device for broken whose queue is farther behind than its
+ * size; so it is told the available index then, which the next object does not look at.
+ */
+uint16_t virtq_base(const struct virtq *vq);
+
 /** virtq_stop() - nothing is popped from it or pushed to it any more */
 void virtq_stop(struct virtq *vq);
 

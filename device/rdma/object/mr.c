@@ -675,6 +675,7 @@ bool mr_table_reset(struct mr_table *mrs, struct portion *portion)
 		portion->left -= PORTION_OBJECT;
 	}
 	mrs->gaps = false;
+	mrs->unchecked = false;
 	return !mrs->objs.used;
 }
 
@@ -704,6 +705,19 @@ static bool mem_includes(const struct guest_mem *mem, const struct guest_mem *ot
 	return true;
 }
 
+void mr_find_gaps(struct mr_table *mrs)
+{
+	const struct mr *mr;
+	uint32_t at = 0;
+
+	if (!mrs->unchecked)
+		return;
+	mrs->unchecked = false;
+	while (!mrs->gaps && (mr = obj_next(&mrs->objs, &at)))
+		mrs->gaps = !mr->window && mr->n &&
+			    !mr_covers(mrs, mr, mr->addr, mr->length);
+}
+
 /*
  * With all of the memory gone the guest stands still, and mr_get_whole() finds
  * nothing.  As a rule the same memory comes back, or more is plugged in.  Then all pages
@@ -721,6 +735,7 @@ void mr_mem_changed(struct mr_table *mrs)
 		rnic_warn(mrs->ctx, "some memory is gone: accesses to regions there fail");
 	}
 	mrs->map = *mem;
+	mr_find_gaps(mrs);
 }
 
 size_t mr_contig(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,

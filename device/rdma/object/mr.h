@@ -70,6 +70,7 @@ struct mr_reg;
  * @extents:	extents of all of them together
  * @binding:	&mr.binding that was given out last
  * @map:	last memory map that was not empty
+ * @unchecked:	they were loaded without memory: look for gaps when it is there
  * @gaps:	pages of regions may not be in the guest's memory any more
  * @stamp:	changes with each of them, and with the memory map; not 0
  * @reg:	registration under way, or NULL
@@ -81,6 +82,7 @@ struct mr_table {
 	uint32_t extents;
 	uint64_t binding;
 	struct guest_mem map;
+	bool unchecked;
 	bool gaps;
 	uint64_t stamp;
 	struct mr_reg *reg;
@@ -293,6 +295,9 @@ bool mr_invalidate(struct mr_table *mrs, const struct pd *pd, uint64_t user,
 
 /** mr_dereg() - destroy a memory region; returns NULL, or why not */
 const char *mr_dereg(struct mr_table *mrs, uint32_t mrn);
+
+/** mr_find_gaps() - regions were loaded: are all of their pages there? */
+void mr_find_gaps(struct mr_table *mrs);
 
 /** mr_mem_changed() - the memory map may be another one */
 void mr_mem_changed(struct mr_table *mrs);

@@ -179,8 +179,9 @@ static void mr_check_all(struct state *st, struct mr_table *mrs)
 	while ((mr = obj_next(&mrs->objs, &at)) && !st->failed)
 		if (mr->window)
 			mr_check_window(st, mrs, mr);
-		else if (mr->n && !mr_covers(mrs, mr, mr->addr, mr->length))
-			mrs->gaps = true;
+	mrs->unchecked = true;
+	if (mrs->ctx->mem->n)
+		mr_find_gaps(mrs);
 }
 
 void mr_table_io(struct state *st, struct mr_table *mrs)

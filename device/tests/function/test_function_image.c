@@ -3,6 +3,8 @@
  * A function saved, and loaded into another one: features, filter, offloads, link, queues,
  * counters.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "function/eth.h"
@@ -11,6 +13,33 @@
 #include "tests/lib/station.h"
 
 static const uint8_t mac[ETH_ALEN] = { 0x02, 0, 0, 0, 0, 0x77 };
+
+/* Frames that another port of the switch has heard. */
+static uint8_t heard[8][128];
+static unsigned int heard_n;
+
+static void hear(void *arg, const struct frame *frame)
+{
+	if (heard_n < 8)
+		iov_to_buf(frame->iov, frame->iov_n, frame->off, heard[heard_n],
+			   frame->len < 128 ? frame->len : 128);
+	heard_n++;
+}
+
+static void heard_all(void *arg)
+{
+}
+
+/* The sum over an ICMPv6 message and its pseudo-header: all ones if it is right. */
+static uint16_t checksum(const uint8_t *ip)
+{
+	uint32_t i, sum = (ip[4] << 8 | ip[5]) + ip[6];
+
+	for (i = 8; i < 40u + (ip[4] << 8 | ip[5]); i += 2)
+		sum += ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum + (sum >> 16);
+}
 
 /* A state of the first station, with something in each field. */
 static void save(struct state *out)
@@ -89,12 +118,69 @@ static void test_refused(void **state)
 	state_free(&out);
 }
 
+/* Without memory and queues, as a guest that was moved here. */
+static void test_moved(void **state)
+{
+	static const uint8_t ipv4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 7 };
+	static const uint8_t ipv6[16] = { 0xfe, 0x80, [15] = 9 };
+	struct switch_port port = { .deliver = hear, .flush = heard_all };
+	struct function *from = st[0].fn, *to = st[1].fn;
+	uint64_t features = 0;
+	uint8_t *data;
+	size_t n;
+
+	function_device_ops.negotiated(from, FEATURES_ALL);
+	memcpy(from->filter.mac, mac, ETH_ALEN);
+	assert_int_equal(function_device_ops.save(from, &data, &n), 0);
+	/* A port through which less goes. */
+	to->config.mtu = from->config.mtu - 1;
+	assert_int_equal(function_device_ops.load(to, data, n, &features), -EINVAL);
+	assert_int_equal(to->features, 0);
+	to->config.mtu = from->config.mtu;
+	/* Other limits. */
+	assert_int_equal(function_device_ops.load(to, data, n - 1, &features), -EINVAL);
+	assert_int_equal(function_device_ops.load(to, data, n, &features), 0);
+	assert_int_equal(features, FEATURES_ALL);
+	assert_int_equal(to->features, FEATURES_ALL);
+	assert_true(to->moved);
+	assert_memory_equal(to->filter.mac, mac, ETH_ALEN);
+	free(data);
+
+	/* It tells others when it has its queues, and may go before all times are over. */
+	rnic_mock.gid[0] = ipv4;
+	rnic_mock.gid[1] = ipv6;
+	rnic_mock.gid_vlan[1] = VIRTIO_RDMA_GID_TAGGED | 100;
+	rnic_mock.gids = 2;
+	heard_n = 0;
+	switch_port_add(sw, &port);
+	station_start(&st[1], FEATURES_ALL);
+	assert_false(to->moved);
+	assert_int_equal(heard_n, 3);
+	/* RARP, ARP, and a neighbour advertisement in VLAN 100, whose sum is right. */
+	assert_memory_equal(heard[0] + 6, mac, ETH_ALEN);
+	assert_memory_equal(heard[0] + 12, "\x80\x35\0\1\x08\0\6\4\0\3", 10);
+	assert_memory_equal(heard[1] + 12, "\x08\6\0\1\x08\0\6\4\0\1", 10);
+	assert_memory_equal(heard[1] + 28, ipv4 + 12, 4);
+	assert_memory_equal(heard[1] + 38, ipv4 + 12, 4);
+	assert_memory_equal(heard[2], "\x33\x33\0\0\0\1", 6);
+	assert_memory_equal(heard[2] + 12, "\x81\0\0\x64\x86\xdd", 6);
+	assert_memory_equal(heard[2] + 18 + 8, ipv6, 16);
+	assert_int_equal(heard[2][18 + 40], 136);
+	assert_memory_equal(heard[2] + 18 + 48, ipv6, 16);
+	assert_memory_equal(heard[2] + 18 + 66, mac, ETH_ALEN);
+	assert_int_equal(checksum(heard[2] + 18), 0xffff);
+	rnic_mock.gids = 0;
+	switch_port_del(sw, &port);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_saved_and_loaded, station_setup,
 						station_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, station_setup,
+						station_teardown),
+		cmocka_unit_test_setup_teardown(test_moved, station_setup,
 						station_teardown),
 	};
 

@@ -57,8 +57,8 @@ def messages():
     """Each request, to a front-end that runs and to one that does not, in one piece and in
     two; what QEMU does when the guest is paused, restarted, or gets memory."""
     kick, memory, queue, config, reconnect = 48, 49, 50, 51, 53
-    requests = (1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34,
-                36, 37, 38)
+    requests = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34,
+                36, 37, 38, 42, 43)
     # A buffer of two descriptors in the rings of queue 0.
     buffer = (bytes([memory, 0, 0, 0, 32])
               + (0x40004000).to_bytes(8, "little") + (16).to_bytes(4, "little")

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,29 @@ static void dev_reset(void *arg)
 		d->at_reset();
 }
 
+static int dev_save(void *arg, uint8_t **data, size_t *size)
+{
+	size_t i;
+
+	*data = malloc(DEVICE_STATE_SIZE);
+	*size = DEVICE_STATE_SIZE;
+	for (i = 0; i < *size; i++)
+		(*data)[i] = i * 7;
+	return 0;
+}
+
+static int dev_load(void *arg, const uint8_t *data, size_t size, uint64_t *features)
+{
+	struct device *d = arg;
+
+	if (!size || data[0])
+		return -EINVAL;
+	d->loads++;
+	d->features = FEATURES;
+	*features = FEATURES;
+	return 0;
+}
+
 static const struct fe_device_ops device_ops = {
 	.features = dev_features,
 	.negotiated = dev_negotiated,
@@ -125,6 +149,8 @@ static const struct fe_device_ops device_ops = {
 	.queue_stop = dev_queue_stop,
 	.kick = dev_kick,
 	.mem_changed = dev_mem_changed,
+	.save = dev_save,
+	.load = dev_load,
 	.reset = dev_reset,
 };
 

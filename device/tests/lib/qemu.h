@@ -23,8 +23,12 @@
 #define USER_BASE	0x7f0000000000ULL
 
 #define FEATURES	(BIT(32) | BIT(29) | BIT(28) | BIT(5))
-#define PROTOCOL_FEATURES (BIT(0) | BIT(3) | BIT(5) | BIT(9) | BIT(13) | BIT(15))
+#define PROTOCOL_FEATURES (BIT(0) | BIT(1) | BIT(3) | BIT(5) | BIT(9) | BIT(13) | BIT(15) | \
+			   BIT(19))
 #define QUEUES		131
+
+/* Of the state of the device: byte n is 7 * n.  One that begins with 0 is loaded. */
+#define DEVICE_STATE_SIZE	200000u
 
 /**
  * struct device - a device
@@ -37,6 +41,7 @@
  * @mem_changes: calls of mem_changed
  * @mem:	memory map
  * @features:	negotiated
+ * @loads:	states that were loaded
  * @written:	bytes of configuration written
  */
 struct device {
@@ -49,6 +54,7 @@ struct device {
 	unsigned int mem_changes;
 	const struct guest_mem *mem;
 	uint64_t features;
+	unsigned int loads;
 	unsigned int written;
 };
 

@@ -47,6 +47,12 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	rnic_mock.eth_arg = arg;
 }
 
+const uint8_t *rnic_gid(const struct rnic *rnic, uint32_t index, uint16_t *vlan)
+{
+	*vlan = rnic_mock.gid_vlan[index % RNIC_MOCK_GIDS];
+	return index < rnic_mock.gids ? rnic_mock.gid[index] : NULL;
+}
+
 void rnic_set_gid_policy(struct rnic *rnic,
 			 bool (*may)(const void *arg, const uint8_t *gid),
 			 const void *arg)
@@ -213,4 +219,8 @@ bool rnic_save(struct rnic *rnic, struct state *st)
 bool rnic_load(struct rnic *rnic, struct state *st)
 {
 	return state_read_end(st);
+}
+
+void rnic_look_at_all(struct rnic *rnic)
+{
 }

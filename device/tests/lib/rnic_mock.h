@@ -14,6 +14,8 @@
 
 #define RNIC_MOCK_QUEUES	64
 
+#define RNIC_MOCK_GIDS		4u
+
 /**
  * struct rnic_mock - what the NIC that was made last was told
  * @resets:	calls of rnic_reset()
@@ -46,10 +48,16 @@
  * @ack:	what rnic_command() returns
  * @rsp:	response that it gives, if there is room
  * @rsp_len:	bytes of that
+ * @gid:	GIDs that each NIC says it has
+ * @gid_vlan:	their VLANs
+ * @gids:	number of them
  * @qp:		QPs that each NIC says it has
  * @qps:	number of them
  */
 struct rnic_mock {
+	const uint8_t *gid[RNIC_MOCK_GIDS];
+	uint16_t gid_vlan[RNIC_MOCK_GIDS];
+	unsigned int gids;
 	unsigned int resets;
 	unsigned int polls;
 	const struct guest_mem *mem;

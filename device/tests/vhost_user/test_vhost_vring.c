@@ -174,9 +174,9 @@ static void test_addr_bad(void **state)
 	/* The guest's own addresses mean nothing here. */
 	addr.desc = gvq.desc_addr;
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
-	/* Logging was not offered. */
+	/* A flag that does not exist. */
 	addr = qemu_addr(0);
-	addr.flags = 1;
+	addr.flags = 2;
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
 }
 
@@ -195,8 +195,9 @@ static void test_addr_misaligned(void **state)
 	assert_int_not_equal(qemu_ask_addr(&addr), 0);
 	assert_int_equal(dev.stops, 0);
 	addr.desc -= 8;
+	/* The same once more changes nothing. */
 	assert_int_equal(qemu_ask_addr(&addr), 0);
-	assert_int_equal(dev.starts, 2);
+	assert_int_equal(dev.starts, 1);
 }
 
 static void test_new_addr_while_started(void **state)
