@@ -10,6 +10,9 @@
  *	input:	begin, then operations
  *	operation: what, how, ...; see operation()
  *
+ * Among the operations is that another front-end takes the place of this one, by a saved state
+ * of which the input changes some bytes.
+ *
  * The device may look at each queue between its start and its stop.  When the
  * connection has ended, nothing is left of it: no queue, no descriptor.
  */
@@ -28,6 +31,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/vu_wire.h"
+#include "vhost_user/vhost_user_image.h"
 #include "vhost_user/vhost_user_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,6 +58,7 @@ enum {
 	OP_CONFIG,
 	OP_BYTES,
 	OP_RECONNECT,
+	OP_HAND_OVER,
 	OPS,
 };
 
@@ -68,6 +73,9 @@ enum {
 #define GUEST_BASE	0x40000000ULL
 #define USER_BASE	0x7f0000000000ULL
 #define RING_STRIDE	1024u
+
+/* Where the fields of a state with one section begin. */
+#define STATE_FIELDS	(sizeof(struct state_header) + sizeof(struct state_section_header))
 
 /* Descriptors are looked for among the first ones. */
 #define FDS_WATCHED	256
@@ -107,6 +115,7 @@ struct message {
  * struct target - what is fuzzed
  * @loop:	event loop
  * @vu:		front-end
+ * @listen:	socket that it listens on
  * @fd:		QEMU's end of its connection
  * @file:	descriptors that QEMU sends
  * @backend:	QEMU's end of the channel for requests of the daemon
@@ -120,6 +129,7 @@ struct message {
 static struct target {
 	struct loop *loop;
 	struct vhost_user *vu;
+	int listen;
 	int fd;
 	int file[FDS];
 	int backend;
@@ -281,16 +291,32 @@ static int memory_file(size_t size)
 	return fd;
 }
 
+static void front_end_new(void)
+{
+	t.vu = vhost_user_new(t.loop, "fuzz", &device_ops, NULL, QUEUES);
+	need(t.vu);
+}
+
+static void front_end_listen(void)
+{
+	need(!vhost_user_take(t.vu, "none", fcntl(t.listen, F_DUPFD_CLOEXEC, 0)));
+}
+
 static void target_init(void)
 {
+	const sa_family_t family = AF_UNIX;
 	int pair[2], ended[2];
 
 	signal(SIGPIPE, SIG_IGN);
 	log_set_level(LOG_LEVEL_ERROR);
 	t.loop = loop_new(0);
 	t.mem = &guest_mem_none;
-	t.vu = vhost_user_new(t.loop, "fuzz", &device_ops, NULL, QUEUES);
-	need(t.loop && t.vu);
+	/* It has no name in the file system. */
+	t.listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	need(!bind(t.listen, (const struct sockaddr *)&family, sizeof(family)));
+	need(!listen(t.listen, 1));
+	front_end_new();
+	front_end_listen();
 	t.file[FD_MEMORY_0] = memory_file(SIZE_0);
 	t.file[FD_MEMORY_1] = memory_file(SIZE_1);
 	t.memory = mmap(NULL, SIZE_0, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -532,6 +558,68 @@ static void op_bytes(struct fuzz_input *in, uint8_t how)
 		send_bytes(bytes, len, fd, fds);
 }
 
+static void front_end_section(struct state *st, void *arg __always_unused)
+{
+	vhost_user_io(st, t.vu, "none");
+}
+
+static const struct state_section front_end_table[] = {
+	{ "front-end", 1, 0, front_end_section },
+};
+
+/* Saves the front-end, with copies of its descriptors. */
+static void front_end_save(struct state *st, struct state_fds *fds)
+{
+	uint32_t i;
+
+	state_write(st);
+	st->fds = fds;
+	need(state_sections(st, front_end_table, 1, NULL) && state_written(st));
+	for (i = 0; i < fds->n; i++) {
+		fds->fd[i] = fcntl(fds->fd[i], F_DUPFD_CLOEXEC, 0);
+		need(fds->fd[i] >= 0);
+	}
+}
+
+/* how many changes (3 bits), then of each: offset (2 bytes), length and bytes. */
+static void op_hand_over(struct fuzz_input *in, uint8_t how)
+{
+	struct state_fds fds = {};
+	unsigned int n = how % 8;
+	struct state out, st;
+	uint8_t *copy;
+	size_t at;
+
+	front_end_save(&out, &fds);
+	/* In a block of its size, so that reading past it is caught. */
+	copy = malloc(out.at);
+	memcpy(copy, out.data, out.at);
+	while (n--) {
+		at = STATE_FIELDS + fuzz_u16(in) % (out.at - STATE_FIELDS);
+		fuzz_patch(in, copy + at, out.at - at);
+	}
+	vhost_user_free(t.vu);
+	need(!t.started);
+	front_end_new();
+	need(state_read(&st, copy, out.at));
+	st.fds = &fds;
+	st.lenient = how & HOW_FLAGS;
+	state_sections(&st, front_end_table, 1, NULL);
+	state_fds_close(&fds);
+	state_free(&out);
+	free(copy);
+	need(!st.failed || !vhost_user_connected(t.vu));
+	/* Without a change it is good. */
+	need(how % 8 || !st.failed);
+	if (t.vu->listen.fd < 0)
+		front_end_listen();
+	if (vhost_user_connected(t.vu))
+		return;
+	close(t.fd);
+	connect_qemu();
+	begin(0);
+}
+
 static void operation(struct fuzz_input *in)
 {
 	uint8_t what = fuzz_u8(in) % OPS, how = fuzz_u8(in);
@@ -559,6 +647,9 @@ static void operation(struct fuzz_input *in)
 		connect_qemu();
 		begin(how);
 		return;
+	case OP_HAND_OVER:
+		op_hand_over(in, how);
+		break;
 	default:
 		op_request(in, what, how);
 	}

@@ -56,7 +56,7 @@ def packets():
 def messages():
     """Each request, to a front-end that runs and to one that does not, in one piece and in
     two; what QEMU does when the guest is paused, restarted, or gets memory."""
-    kick, memory, queue, config, reconnect = 48, 49, 50, 51, 53
+    kick, memory, queue, config, reconnect, hand_over = 48, 49, 50, 51, 53, 54
     requests = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34,
                 36, 37, 38, 42, 43)
     # A buffer of two descriptors in the rings of queue 0.
@@ -82,6 +82,13 @@ def messages():
     yield b"\x01" + bytes([38, 1, 0]) + start + bytes([37, 1, 0]) + buffer
     yield b"\x03" + bytes([reconnect, 3]) + buffer
     yield b"\x03" + bytes([config, 0])
+    # Another front-end goes on, with the state as it is and with a byte changed.
+    yield b"\x03" + buffer + bytes([hand_over, 0]) + buffer + stop + start
+    yield b"\x03" + bytes([11, 2, 0, hand_over, 0]) + start + buffer
+    for begin in (0, 1, 3):
+        for at in range(0, 280, 2):
+            yield (bytes([begin, hand_over, 2]) + at.to_bytes(2, "little") + b"\x01\x01"
+                   + (at + 1).to_bytes(2, "little") + b"\x01\xff" + buffer)
     yield b"\x01" + bytes([queue, 0, 0, 1]) + start + bytes([kick, 0])
     for kind in range(8):
         for request in (5, 12, 13, 14, 21):
