@@ -87,11 +87,11 @@ static void test_datagrams(void **state)
 	}
 }
 
-/* The header of IPv4, as on the wire: checked by its own checksum. */
+/* The header of IPv4, as on the wire, with the PSN: checked by its own checksum. */
 static void test_grh_ipv4(void **state)
 {
 	static const uint8_t want[20] = {
-		0x45, 0x28, 0, 20 + 8 + 12 + 8 + 100 + 4, 0, 0, 0x40, 0,
+		0x45, 0x28, 0, 20 + 8 + 12 + 8 + 100 + 4, 0xff, 0xfe, 0x40, 0,
 		64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
 	};
 	struct pair p = pair_of(state, UD);

@@ -912,7 +912,7 @@ static void test_bad_commands(void **state)
 	BAD(qp.direct.flags = VIRTIO_RDMA_QP_SRQ;
 	    qp.direct.srq = htole32(bed->in[0].srq.handle));
 	BAD(qp.req.qp_type = 5);
-	BAD(qp.req.qp_type = 8);
+	BAD(qp.req.qp_type = 7);
 	BAD(qp.req.qp_type = 11);
 	BAD(qp.req.qp_type = 255);
 	/* An XRC SRQ is not for other QPs. */
