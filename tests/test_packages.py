@@ -159,7 +159,7 @@ ASK_TWICE = """
     use IO::Socket::UNIX;
     my $qemu = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die;
     for my $when (0, 1) {
-        system("systemctl restart vhost-user-roce@lan") if $when;
+        !$when or !system("systemctl", "restart", $ARGV[1]) or die "not restarted";
         syswrite($qemu, pack("VVV", 1, 1, 0)) == 12 or die;
         sysread($qemu, my $answer, 20) == 20 or die "no answer";
         printf("%x\\n", (unpack("VVVQ<", $answer))[3]);
@@ -171,7 +171,8 @@ def _assert_restart(system, place):
     """QEMU's connection stays when the service is restarted; nothing else is left behind."""
     pid = "systemctl show -P MainPID vhost-user-roce@lan"
     before = system.run(pid).stdout
-    first, then = system.run(["perl", "-e", ASK_TWICE, f"{place}/a.sock"]).stdout.split()
+    first, then = system.run(["perl", "-e", ASK_TWICE, f"{place}/a.sock",
+                              "vhost-user-roce@lan"]).stdout.split()
     assert first == then
     assert system.run(pid).stdout != before
     assert system.run("systemctl show -P NFileDescriptorStore vhost-user-roce@lan").stdout == "0\n"
