@@ -193,6 +193,13 @@ static void flow_types(struct kunit *test)
 	flow->attr->type = IB_FLOW_ATTR_NORMAL;
 	flow->attr->flags = IB_FLOW_ATTR_FLAGS_DONT_TRAP;
 	KUNIT_EXPECT_EQ(test, compiled(test, flow).flags, VIRTIO_RDMA_FLOW_DONT_TRAP);
+	flow_add(flow, IB_FLOW_SPEC_ACTION_DROP, sizeof(struct ib_flow_spec_action_drop));
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	flow = flow_new(test);
+	flow->attr->type = IB_FLOW_ATTR_SNIFFER;
+	flow->attr->flags = IB_FLOW_ATTR_FLAGS_DONT_TRAP;
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	flow->attr->type = IB_FLOW_ATTR_NORMAL;
 	flow->attr->flags = IB_FLOW_ATTR_FLAGS_EGRESS;
 	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EOPNOTSUPP);
 }

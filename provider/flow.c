@@ -7,34 +7,54 @@
 
 #include "virtio_roce.h"
 
+/**
+ * struct virtio_roce_flow - a flow rule
+ * @flow: of libibverbs
+ * @qp: QP that gets its frames, which cannot be destroyed before
+ */
+struct virtio_roce_flow {
+	struct ibv_flow flow;
+	struct virtio_roce_qp *qp;
+};
+
 struct ibv_flow *virtio_roce_create_flow(struct ibv_qp *ibqp,
 					 struct ibv_flow_attr *attr)
 {
-	struct ibv_flow *flow;
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	struct virtio_roce_flow *flow;
 	int err;
 
+	if (qp_is_parents(qp)) {
+		errno = EFAULT;
+		return NULL;
+	}
 	flow = calloc(1, sizeof(*flow));
 	if (!flow)
 		return NULL;
 
-	err = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
+	flow->qp = qp;
+	__atomic_fetch_add(&qp->holds, 1, __ATOMIC_RELAXED);
+	err = ibv_cmd_create_flow(ibqp, &flow->flow, attr, NULL, 0);
 	if (err) {
+		__atomic_fetch_sub(&qp->holds, 1, __ATOMIC_RELAXED);
 		free(flow);
 		errno = err;
 		return NULL;
 	}
 
-	return flow;
+	return &flow->flow;
 }
 
-int virtio_roce_destroy_flow(struct ibv_flow *flow)
+int virtio_roce_destroy_flow(struct ibv_flow *ibflow)
 {
+	struct virtio_roce_flow *flow = container_of(ibflow, struct virtio_roce_flow, flow);
 	int err;
 
-	err = ibv_cmd_destroy_flow(flow);
+	err = ibv_cmd_destroy_flow(ibflow);
 	if (err)
 		return err;
 
+	__atomic_fetch_sub(&flow->qp->holds, 1, __ATOMIC_RELAXED);
 	free(flow);
 	return 0;
 }

@@ -444,7 +444,7 @@ int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 	int err = ibv_cmd_attach_mcast(ibqp, gid, lid);
 
 	if (!err)
-		__atomic_fetch_add(&to_vqp(ibqp)->groups, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&to_vqp(ibqp)->holds, 1, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -454,7 +454,7 @@ int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 	int err = ibv_cmd_detach_mcast(ibqp, gid, lid);
 
 	if (!err)
-		__atomic_fetch_sub(&to_vqp(ibqp)->groups, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&to_vqp(ibqp)->holds, 1, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -471,25 +471,25 @@ static void qp_unmap(struct virtio_roce_qp *qp)
  * are unmapped first.  If it refuses all the same, the QP remains, but nothing can be
  * posted to it.
  *
- * The kernel refuses to destroy a QP that is attached to a multicast group, and such a QP
- * must go on as before.  So where it may be attached, the kernel is asked first.  If it
- * does destroy the QP, its number is free a moment after the queues are unmapped.
+ * The kernel refuses to destroy a QP that is attached to a multicast group or has a flow
+ * rule, and such a QP must go on as before.  So where that may be, the kernel is asked first.
+ * If it does destroy the QP, its number is free a moment after the queues are unmapped.
  */
 int virtio_roce_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
-	bool in_group = __atomic_load_n(&qp->groups, __ATOMIC_RELAXED);
+	bool held = __atomic_load_n(&qp->holds, __ATOMIC_RELAXED);
 	int err;
 
 	if (qp_is_parents(qp))
 		return EFAULT;
 
-	if (!in_group)
+	if (!held)
 		qp_unmap(qp);
 	err = qp_cmd_destroy(qp);
 	if (err)
 		return err;
-	if (in_group)
+	if (held)
 		qp_unmap(qp);
 
 	virtio_roce_vq_free(&qp->rq);

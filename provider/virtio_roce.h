@@ -219,7 +219,7 @@ struct virtio_roce_srq {
  * @sq: send queue
  * @rq: receive queue; not there with @srq, nor for XRC.  An XRC_RECV QP has neither queue
  * @srq: shared receive queue, or NULL
- * @groups: multicast groups that it is attached to, or more if it was attached to one
+ * @holds: flow rules that it has, and multicast groups that it is attached to, or more if it was attached to one
  *	twice, but never less; changed atomically
  * @control: direct form: the control block of both
  * @max_send_sge: scatter/gather elements of a send request
@@ -236,7 +236,7 @@ struct virtio_roce_qp {
 	ON_CACHE_LINE struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
 	struct virtio_roce_srq *srq;
-	unsigned int groups;
+	unsigned int holds;
 	struct virtio_rdma_qp_control *control;
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;

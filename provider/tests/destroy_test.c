@@ -92,6 +92,35 @@ static void destroy_qp_in_group_waits(void **state)
 	number_of_qp_is_in_use_again(true);
 }
 
+/* The kernel keeps a QP that has a rule.  So it goes on, until the rule is gone. */
+static void destroy_qp_with_rule(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct virtio_roce_qp *qp = make_qp_on(cq, IBV_QPT_RC);
+	struct ibv_flow_attr attr = { .size = sizeof(attr), .port = 1 };
+	struct ibv_flow *flow;
+	struct ibv_wc wc;
+
+	fake.fail = ENOMEM;
+	assert_null(virtio_roce_create_flow(&qp->vqp.qp, &attr));
+	assert_int_equal(errno, ENOMEM);
+	fake.fail = 0;
+	flow = virtio_roce_create_flow(&qp->vqp.qp, &attr);
+	assert_non_null(flow);
+	assert_int_equal(virtio_roce_destroy_qp(&qp->vqp.qp), EBUSY);
+	assert_int_equal(post(qp, 11), 0);
+	complete(11);
+	assert_int_equal(virtio_roce_poll_cq(&cq->vcq.cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 11);
+	fake.fail = EIO;
+	assert_int_equal(virtio_roce_destroy_flow(flow), EIO);
+	fake.fail = 0;
+	assert_int_equal(virtio_roce_destroy_flow(flow), 0);
+	drop_qp(qp);
+	drop_cq(cq);
+	assert_int_equal(fake.qps + fake.cqs + fake.rules, 0);
+}
+
 /* XRC SRQs with one CQ, and the number of both. */
 static struct virtio_roce_cq *srq_cq;
 static struct virtio_roce_srq *new_srq;
@@ -205,6 +234,8 @@ int run_destroy_tests(void)
 	const struct CMUnitTest tests[] = {
 		TEST(destroy_qp_waits),
 		TEST_DIRECT(destroy_qp_waits),
+		TEST(destroy_qp_with_rule),
+		TEST_DIRECT(destroy_qp_with_rule),
 		TEST(destroy_qp_in_group_waits),
 		TEST_DIRECT(destroy_qp_in_group_waits),
 		TEST_DIRECT(destroy_srq_waits),

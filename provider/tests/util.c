@@ -410,11 +410,30 @@ int ibv_cmd_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid,
 	return 0;
 }
 
+int ibv_cmd_create_flow(struct ibv_qp *qp, struct ibv_flow *flow,
+			struct ibv_flow_attr *attr, void *ucmd, size_t ucmd_size)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	fake.rules++;
+	return 0;
+}
+
+int ibv_cmd_destroy_flow(struct ibv_flow *flow)
+{
+	if (fake.fail)
+		return fake.fail;
+
+	fake.rules--;
+	return 0;
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	if (fake.fail)
 		return fake.fail;
-	if (fake.in_group)
+	if (fake.in_group || fake.rules)
 		return EBUSY;
 
 	fake_vq_check(&fake.sq);

@@ -82,6 +82,7 @@ struct fake_vq {
  * @mtu: of the port
  * @ports_asked: QUERY_PORT commands
  * @in_group: the QP is attached to a multicast group
+ * @rules: flow rules that it has
  * @at_destroy: called once, by the next command that destroys an object, when it has
  *	destroyed it and waits until its events are acknowledged
  * @maps_at_destroy: mappings at the time of the last command that destroyed
@@ -123,6 +124,7 @@ struct fake {
 	enum ibv_mtu mtu;
 	int ports_asked;
 	bool in_group;
+	int rules;
 	void (*at_destroy)(void);
 	unsigned int maps_at_destroy;
 	void (*at_resize)(bool done);

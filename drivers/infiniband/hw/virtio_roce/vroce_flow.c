@@ -221,6 +221,10 @@ int vroce_flow_compile(const struct ib_flow_attr *attr,
 	}
 	if (places && req->type != VIRTIO_RDMA_FLOW_NORMAL)
 		return -EINVAL;
+	/* A frame is not both dropped and passed on, and a sniffer has a copy only. */
+	if (req->flags == (VIRTIO_RDMA_FLOW_DONT_TRAP | VIRTIO_RDMA_FLOW_DROP) ||
+	    (req->flags && req->type == VIRTIO_RDMA_FLOW_SNIFFER))
+		return -EINVAL;
 	vroce_flow_mask(req);
 	/* A rule for a VLAN is for frames that have a tag. */
 	if (req->mask.vlan_tag) {

@@ -72,8 +72,8 @@ static int vroce_qp_check_cap(struct vroce_dev *dev,
 }
 
 /*
- * The GSI is only for the kernel, and XRC_INI and RAW_PACKET QPs only for processes.  The maker of an
- * XRC_TGT QP does not matter: others may own it next.
+ * The GSI is only for the kernel, and XRC_INI and RAW_PACKET QPs only for processes.  The maker
+ * of an XRC_TGT QP does not matter: others may own it next.
  */
 static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
 			      bool user, bool direct)
