@@ -2,6 +2,7 @@
 /*
  * Extended reliable connections: XRC_INI and XRC_TGT QPs, XRC SRQs and domains.
  */
+#include "rdma/rnic_image.h"
 #include "tests/lib/engine_ring.h"
 
 #include <stdlib.h>
@@ -659,6 +660,22 @@ static void test_srq_goes_half_way(void **state)
 	free(bed);
 }
 
+/* The SRQ goes while the peer waits: its QP has no ring that could be looked at. */
+static void test_rnr_and_srq_goes(void **state)
+{
+	struct bed *bed = bed_up(state);
+	struct eg_wr wr = send_to(bed, 0, 0, 10);
+
+	run_post(bed, 0, &wr);
+	expect_none(bed);
+	destroy_inbox(bed, &bed->in[0]);
+	eg_run(bed->engine);
+	rnic_look_at_all(receiver(bed)->rnic);
+	eg_run(bed->engine);
+	expect_works(bed, 1, 1);
+	free(bed);
+}
+
 /* Nothing of the message comes any more: the QP has nothing to flush. */
 static void test_srq_goes_before_err(void **state)
 {
@@ -966,6 +983,7 @@ int main(void)
 		WIRE(test_rdma_by_wire),
 		WIRE(test_lossy),
 		TEST(test_rnr),
+		TEST(test_rnr_and_srq_goes),
 		TEST(test_limit),
 		TEST(test_unknown_srq),
 		TEST(test_srq_of_nobody),
