@@ -69,16 +69,28 @@ int eventfd_init(void)
 	return 0;
 }
 
+void eventfd_tick_begin(void)
+{
+	notify.writing = true;
+	if (notify.ready && !notify.runs)
+		notify_timer(NOTIFY_TICK_NS);
+}
+
+void eventfd_tick_end(void)
+{
+	notify.written = true;
+	notify.writing = false;
+}
+
 int eventfd_send(int fd)
 {
 	const uint64_t one = 1;
 	ssize_t n;
 
-	notify.writing = true;
-	if (notify.ready && !notify.runs)
-		notify_timer(NOTIFY_TICK_NS);
+	eventfd_tick_begin();
 	n = write(fd, &one, sizeof(one));
-	notify.written = true;
-	notify.writing = false;
-	return n < 0 ? -errno : 0;
+	if (n < 0)
+		n = -errno;
+	eventfd_tick_end();
+	return n < 0 ? n : 0;
 }

@@ -20,4 +20,15 @@ int eventfd_init(void);
  */
 int eventfd_send(int fd);
 
+/**
+ * eventfd_tick_begin() - from now on a system call that blocks is interrupted
+ *
+ * It fails with EINTR then, within two ticks of 20 ms.  For descriptors whose open file the
+ * other side has, too.
+ */
+void eventfd_tick_begin(void);
+
+/** eventfd_tick_end() - system calls may block again */
+void eventfd_tick_end(void);
+
 #endif /* DEVICE_EVENTFD_H */

@@ -48,6 +48,7 @@ struct queue_image {
 
 /**
  * struct vu_image - a front-end; the other fields are those of &struct vhost_user
+ * @moving:	its guest is being moved to another host: the log is not handed over
  * @has_mem:	there is a memory table
  * @regions:	number of its regions
  * @queues:	number of queues about which something is known
@@ -62,6 +63,7 @@ struct vu_image {
 	uint32_t cursor;
 	bool run;
 	bool warned;
+	bool moving;
 	struct vu_msg msg;
 	bool has_mem;
 	uint32_t regions;
@@ -140,6 +142,7 @@ static void connection_io(struct state *st, struct vu_image *image)
 	state_u32(st, "cursor", &image->cursor, VHOST_USER_QUEUES_MAX);
 	state_bool(st, "run", &image->run);
 	state_bool(st, "warned", &image->warned);
+	state_bool(st, "moving", &image->moving);
 	msg_io(st, &image->msg);
 	state_bool(st, "has_mem", &image->has_mem);
 	state_count(st, "regions", &image->regions, GUEST_MEM_REGIONS_MAX, REGION_SIZE);
@@ -270,6 +273,7 @@ static void image_take(struct vu_image *image, struct vhost_user *vu)
 	image->cursor = vu->cursor + 1;
 	image->run = vu->run;
 	image->warned = vu->warned;
+	image->moving = vu->log.on || vu->move.pipe.fd >= 0 || vu->move.ended;
 	image->msg = vu->msg;
 	image_take_mem(image, vu->mem);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
@@ -337,7 +341,7 @@ static int load_features(struct vhost_user *vu, const struct vu_image *image)
 
 	vu->protocol = image->protocol;
 	if (image->negotiated)
-		err = vu->ops->negotiated(vu->dev, image->features & ~VU_F_PROTOCOL_FEATURES);
+		err = vu->ops->negotiated(vu->dev, image->features & ~VU_OWN_FEATURES);
 	if (err)
 		return err;
 	vu->features = image->features;
@@ -372,8 +376,12 @@ static void load_connection(struct state *st, struct vhost_user *vu, struct vu_i
 		return;
 	}
 	load_rest(vu, image);
-	field = "features";
-	err = load_features(vu, image);
+	field = "moving";
+	err = image->moving ? -EBUSY : 0;
+	if (!err) {
+		field = "features";
+		err = load_features(vu, image);
+	}
 	if (!err) {
 		field = "memory";
 		err = load_mem(vu, image);

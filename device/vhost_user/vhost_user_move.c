@@ -3,7 +3,8 @@
  * The state of the device on its way to another daemon, or from one (DEVICE_STATE).
  *
  * QEMU has stopped all queues.  It gives a pipe, which is written or read as it takes and
- * brings bytes, and asks in the end whether all went well.  A state is loaded before QEMU
+ * brings bytes.  It has the same open file and could let it block again, so a call that
+ * blocks is interrupted, and ends the transfer.  QEMU asks in the end whether all went well.  A state is loaded before QEMU
  * says anything of features, memory and queues: the function then is one that was paused.
  */
 #include <errno.h>
@@ -11,11 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 
+#include "base/eventfd.h"
 #include "vhost_user/vhost_user_priv.h"
 
 /* More than any guest's, with all objects that it may have. */
-#define VU_STATE_MAX	(1ull << 30)
+#define VU_STATE_MAX	(256ull << 20)
+
+/* Reads at the end: what a pipe holds, which nobody writes to any more. */
+#define VU_STATE_READS	32u
 
 /* Bytes that are written or read at a time, and a first room for them. */
 #define VU_STATE_PART	(64u << 10)
@@ -54,9 +60,11 @@ static bool vu_move_write(struct vhost_user *vu)
 	size_t part = move->size - move->at;
 	ssize_t n;
 
+	eventfd_tick_begin();
 	n = write(move->pipe.fd, move->data + move->at,
 		  part < VU_STATE_PART ? part : VU_STATE_PART);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	eventfd_tick_end();
+	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n < 0) {
 		vu_move_fail(vu, strerror(errno));
@@ -96,9 +104,11 @@ static bool vu_move_read(struct vhost_user *vu)
 		return false;
 	}
 	part = move->size - move->at;
+	eventfd_tick_begin();
 	n = read(move->pipe.fd, move->data + move->at,
 		 part < VU_STATE_PART ? part : VU_STATE_PART);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	eventfd_tick_end();
+	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n < 0) {
 		vu_move_fail(vu, strerror(errno));
@@ -125,9 +135,10 @@ static void vu_move_ready(void *arg, uint32_t events __always_unused)
 static int vu_move_start(struct vhost_user *vu, struct vu_msg *msg, bool load)
 {
 	struct vu_move *move = &vu->move;
+	struct stat st;
 	int flags, err;
 
-	if (msg->fd_n != 1)
+	if (msg->fd_n != 1 || fstat(msg->fd[0], &st) || !S_ISFIFO(st.st_mode))
 		return -EINVAL;
 	if (vu_any_started(vu))
 		return -EBUSY;
@@ -189,10 +200,12 @@ static int vu_move_load(struct vhost_user *vu)
 
 int vu_check_device_state(struct vhost_user *vu, struct vu_msg *msg)
 {
+	unsigned int i;
 	bool ok;
 
-	while (vu->move.pipe.fd >= 0 && vu->move.loading && vu_move_read(vu))
-		;
+	for (i = 0; i < VU_STATE_READS; i++)
+		if (vu->move.pipe.fd < 0 || !vu->move.loading || !vu_move_read(vu))
+			break;
 	ok = vu->move.ended && !vu->move.failed && !vu_any_started(vu);
 	if (ok && vu->move.loading)
 		ok = !vu_move_load(vu);

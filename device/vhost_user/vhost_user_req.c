@@ -25,6 +25,9 @@ static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 
 	if (change && vu_any_started(vu))
 		return -EBUSY;
+	/* The log that was set may have been that of a daemon before this one. */
+	if (features & ~vu->features & VU_F_LOG_ALL && vu_any_started(vu) && !vu->log.map)
+		return -EINVAL;
 	if (change) {
 		vu->negotiated = false;
 		vu_function_reset(vu);

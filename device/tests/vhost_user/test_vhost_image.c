@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/uds.h"
@@ -169,6 +170,42 @@ static void test_without_connection(void **state)
 	qemu_start(0);
 }
 
+/* A bit of the transport's that the guest has acknowledged, too. */
+static void test_bit_of_the_guest(void **state)
+{
+	const uint64_t features = FEATURES | VU_F_PROTOCOL_FEATURES | BIT(26);
+
+	qemu_handshake();
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, features), 0);
+	hand_over();
+	assert_true(vhost_user_connected(vu));
+	assert_int_equal(dev.features, FEATURES);
+}
+
+/* A guest whose written pages are logged is on its way to another host. */
+static void test_moving(void **state)
+{
+	const struct vu_log_base base = { .size = 4096 };
+	const int file = memfd_create("log", MFD_CLOEXEC);
+	struct state_fds fds;
+	struct state st;
+	uint64_t answer;
+
+	assert_int_equal(ftruncate(file, 4096), 0);
+	qemu_start(1);
+	qemu_send(VU_SET_LOG_BASE, 0, &base, sizeof(base), &file, 1);
+	assert_int_equal(qemu_reply(VU_SET_LOG_BASE, &answer, sizeof(answer)), 8);
+	close(file);
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, FEATURES | VU_F_PROTOCOL_FEATURES |
+				      BIT(26)), 0);
+	qemu_save(&st, &fds);
+	assert_string_equal(qemu_load(&st, &fds),
+			    "section front-end, moving: Device or resource busy");
+	state_free(&st);
+	close(qemu.fd);
+	qemu_connect();
+}
+
 /* ------------------------------------------------------------------------- */
 
 #define FIELDS	56u
@@ -176,7 +213,8 @@ static void test_without_connection(void **state)
 #define LISTEN	0u
 #define CONN	4u
 #define PROTOCOL (CONN + 4 + 4 + 8 + 1)
-#define GOT	(PROTOCOL + 8 + 4 + 1 + 1)
+#define MOVING	(PROTOCOL + 8 + 4 + 1 + 1)
+#define GOT	(MOVING + 1)
 #define HAS_MEM	(GOT + 4 + 1 + 4)
 #define REGION	(HAS_MEM + 1 + 4)
 #define QUEUE_AT (REGION + 36 + 4)
@@ -205,6 +243,8 @@ static void test_refused(void **state)
 	expect(LISTEN, 9, "section front-end, listen: descriptor 9 did not come with the state");
 	expect(CONN, 3, "section front-end, connection: not a connected socket");
 	expect(PROTOCOL, 0x40, "section front-end, protocol: features that are unknown here");
+	expect(MOVING, 1, "section front-end, moving: Device or resource busy");
+	expect(MOVING, 2, "section front-end, moving: 2 is more than 1");
 	expect(GOT, 14, "section front-end, header: not one of a message");
 	expect(HAS_MEM, 0, "section front-end, memory: Invalid argument");
 	expect(REGION + 15, 1, "section front-end, memory: Invalid argument");
@@ -228,6 +268,8 @@ int main(void)
 		TEST(test_memory_comes_back),
 		TEST(test_memory_is_gone),
 		TEST(test_without_connection),
+		TEST(test_bit_of_the_guest),
+		TEST(test_moving),
 		TEST(test_refused),
 	};
 

@@ -3,12 +3,14 @@
  * The log of written pages, and the state of the device on its way, as QEMU asks for them.
  */
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/eventfd.h"
 #include "tests/lib/qemu.h"
 
 #define LOG_ALL		BIT(26)
@@ -83,20 +85,30 @@ static void test_log(void **state)
 }
 
 /* The bit alone, which a guest may have acknowledged, does nothing. */
+static void test_bit_of_the_guest(void **state)
+{
+	qemu_handshake();
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
+	assert_int_equal(dirty_logs, 0);
+	assert_still_serving();
+}
+
+/* A running guest's log may have been that of a daemon before this one. */
 static void test_bit_without_a_log(void **state)
 {
 	qemu_start(1);
-	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), EINVAL);
 	assert_int_equal(dirty_logs, 0);
 	assert_int_equal(set_log(LOG_SIZE, LOG_SIZE, log_fd), 8);
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
 	assert_true(is_logged());
 }
 
 static void test_log_ends_with_the_connection(void **state)
 {
 	qemu_start(1);
-	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
 	assert_int_equal(set_log(LOG_SIZE, LOG_SIZE, log_fd), 8);
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
 	assert_int_equal(dirty_logs, 1);
 	/* A larger one takes its place. */
 	assert_int_equal(set_log(2 * LOG_SIZE, 0, log_fd), 8);
@@ -286,11 +298,33 @@ static void test_bad_loads(void **state)
 	assert_still_serving();
 }
 
+/*
+ * The open file is QEMU's, too.  It lets it block again: the call is interrupted, and the
+ * transfer has failed.
+ */
+static void test_pipe_that_blocks(void **state)
+{
+	int fd[2], flags;
+
+	qemu_handshake();
+	assert_int_equal(eventfd_init(), 0);
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	assert_int_equal(set_state(VU_STATE_LOAD, 0, fd[0]), BIT(8));
+	flags = fcntl(fd[0], F_GETFL);
+	assert_true(flags & O_NONBLOCK);
+	assert_int_equal(fcntl(fd[0], F_SETFL, flags & ~O_NONBLOCK), 0);
+	assert_int_equal(check_state(), 1);
+	close(fd[0]);
+	close(fd[1]);
+	assert_still_serving();
+}
+
 int main(void)
 {
 #define T(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_log),
+		T(test_bit_of_the_guest),
 		T(test_bit_without_a_log),
 		T(test_log_ends_with_the_connection),
 		T(test_bad_logs),
@@ -301,6 +335,7 @@ int main(void)
 		T(test_load_and_reset),
 		T(test_load_again),
 		T(test_bad_loads),
+		T(test_pipe_that_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
