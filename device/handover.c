@@ -20,7 +20,7 @@
  * are asked for doorbells, and it asks for them again itself.
  *
  * The new one has not seen the doorbells that the old one took last, so it looks at all
- * rings once.
+ * rings once, but not before GO: the old one may go on until then.
  *
  * A service manager is no such process: it keeps a socket in whose queue head and descriptors
  * are, and gives it to the daemon that it starts next.  There is no way back then.
@@ -237,11 +237,12 @@ int handover_load(struct handover *hand, int file, struct state_fds *fds)
 	}
 	err = hand_read(hand, data, size, fds);
 	free(data);
-	if (!err)
-		err = ports_start_rest(hand->ports);
-	if (!err)
-		hand_look_at_all(hand->ports);
-	return err;
+	return err ? err : ports_start_rest(hand->ports);
+}
+
+void handover_go_on(struct handover *hand)
+{
+	hand_look_at_all(hand->ports);
 }
 
 /* ------------------------------------------------------------------------- */

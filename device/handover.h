@@ -40,10 +40,15 @@ int handover_save(struct handover *hand, struct state_fds *fds);
  * @file:	its state
  * @fds:	its descriptors, of which objects take what is theirs
  *
+ * No guest notices yet: see handover_go_on().
+ *
  * Return: 0, or -errno after an error was printed.  Then the process is to end, and to leave
  *	   all as it is: another one goes on with it.
  */
 int handover_load(struct handover *hand, int file, struct state_fds *fds);
+
+/** handover_go_on() - this process serves now: look at all that the other may have missed */
+void handover_go_on(struct handover *hand);
 
 /**
  * handover_give() - give all to the process that has asked for it

@@ -313,6 +313,8 @@ static int daemon_take_over(struct daemon *d, const struct options *options)
 		err = daemon_go_on(d, options, &hand);
 	if (!err)
 		err = handover_serve(sock);
+	if (!err)
+		handover_go_on(&hand);
 	d->left = err;
 	return err;
 }
@@ -329,6 +331,8 @@ static int daemon_restore(struct daemon *d, const struct options *options)
 
 	if (!err)
 		err = daemon_go_on(d, options, &hand);
+	if (!err)
+		handover_go_on(&hand);
 	d->left = err && err != -ENODATA;
 	if (sock >= 0)
 		sd_store_forget(d->notify);
@@ -364,11 +368,14 @@ static bool daemon_store(struct daemon *d, const struct options *options)
 	if (!d->store.ready || d->notify < 0 || handover_store(&hand, d->store.queue[0]))
 		return false;
 	err = sd_store_put(&d->store, d->notify);
-	if (err)
-		log_warn("FDSTORE: %s", strerror(-err));
-	else
+	if (!err) {
 		log_info("left all to the service manager");
-	return !err;
+		return true;
+	}
+	log_warn("FDSTORE: %s", strerror(-err));
+	/* It may have it all the same: nobody is to go on with what ends here. */
+	sd_store_forget(d->notify);
+	return false;
 }
 
 /* Returns 0 or -errno when it is to end; @left is set if another process serves then. */

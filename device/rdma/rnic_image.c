@@ -219,7 +219,6 @@ static void rnic_loaded(struct rnic *rnic, const struct rnic_image *image)
 	rnic->ctx.fused = image->fused;
 	cq_loaded(&rnic->cqs);
 	qp_loaded(&rnic->qps);
-	event_go_on(&rnic->events);
 }
 
 static void rnic_load_undo(struct rnic *rnic)
@@ -256,4 +255,5 @@ void rnic_look_at_all(struct rnic *rnic)
 {
 	doorbell_mem_changed(&rnic->doorbells);
 	qp_resume_all(&rnic->qps);
+	event_go_on(&rnic->events);
 }

@@ -76,7 +76,7 @@ void event_drop(struct event_table *events, struct event_mark *mark);
 /** event_line_up() - an event that is loaded waits for a buffer; false if it does already */
 bool event_line_up(struct event_table *events, struct event_mark *mark);
 
-/** event_go_on() - all was loaded: report what waits, if there are buffers */
+/** event_go_on() - buffers may have come unseen: report what waits, or ask for doorbells */
 void event_go_on(struct event_table *events);
 
 #endif /* DEVICE_RDMA_OBJECT_EVENT_H */

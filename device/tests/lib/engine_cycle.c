@@ -228,5 +228,7 @@ void eg_cycle(struct eg_guest *guest)
 	in.handed_over = true;
 	if (!rnic_load(new, &in))
 		fail_msg("not loaded: %s", in.why);
+	/* All else is for doorbells that got lost: none is here. */
+	event_go_on(&new->events);
 	state_free(&out);
 }
