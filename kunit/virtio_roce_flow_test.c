@@ -135,7 +135,7 @@ static void flow_ipv4_udp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.value.ttl, 64);
 	KUNIT_EXPECT_EQ(test, req.value.ip_flags, VIRTIO_RDMA_FLOW_DF);
 	KUNIT_EXPECT_EQ(test, req.mask.ip_flags, VIRTIO_RDMA_FLOW_DF | VIRTIO_RDMA_FLOW_MF);
-	KUNIT_EXPECT_EQ(test, req.value.src_port, 0);
+	KUNIT_EXPECT_EQ(test, ntohs(req.value.src_port), 0);
 	KUNIT_EXPECT_EQ(test, ntohs(req.value.dst_port), 4791);
 	expect_layers(test, &req, VIRTIO_RDMA_FLOW_IPV4 | VIRTIO_RDMA_FLOW_UDP);
 }
@@ -164,7 +164,7 @@ static void flow_ipv6_tcp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.value.tos, 7);
 	KUNIT_EXPECT_EQ(test, req.value.ttl, 8);
 	KUNIT_EXPECT_EQ(test, ntohs(req.mask.src_port), 0xff00);
-	KUNIT_EXPECT_EQ(test, req.value.src_port, 0);
+	KUNIT_EXPECT_EQ(test, ntohs(req.value.src_port), 0);
 	expect_layers(test, &req, VIRTIO_RDMA_FLOW_IPV6 | VIRTIO_RDMA_FLOW_TCP);
 }
 
