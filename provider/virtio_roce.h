@@ -219,8 +219,8 @@ struct virtio_roce_srq {
  * @sq: send queue
  * @rq: receive queue; not there with @srq, nor for XRC.  An XRC_RECV QP has neither queue
  * @srq: shared receive queue, or NULL
- * @holds: flow rules that it has, and multicast groups that it is attached to, or more if it was attached to one
- *	twice, but never less; changed atomically
+ * @holds: flow rules that it has, and multicast groups that it is attached to, or more if
+ *	it was attached to one twice, but never less; changed atomically
  * @control: direct form: the control block of both
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request

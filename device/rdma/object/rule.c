@@ -448,7 +448,7 @@ static void rule_load(struct state *st, struct rule_table *rules, const struct r
 	    !state_need(st, from->serial && from->serial <= rules->serial, "serial",
 			"not one of this table"))
 		return;
-	rule = malloc(sizeof(*rule));
+	rule = calloc(1, sizeof(*rule));
 	if (!state_need(st, rule, "rule", "out of memory"))
 		return;
 	*rule = *from;
