@@ -4,8 +4,9 @@
  *
  * QEMU has stopped all queues.  It gives a pipe, which is written or read as it takes and
  * brings bytes.  It has the same open file and could let it block again, so a call that
- * blocks is interrupted, and ends the transfer.  QEMU asks in the end whether all went well.  A state is loaded before QEMU
- * says anything of features, memory and queues: the function then is one that was paused.
+ * blocks is interrupted, and ends the transfer.  QEMU asks in the end whether all went well.
+ * A state is loaded before QEMU says anything of features, memory and queues: the function
+ * then is one that was paused.
  */
 #include <errno.h>
 #include <fcntl.h>
