@@ -54,6 +54,13 @@ static void vu_move_fail(struct vhost_user *vu, const char *why)
 	vu_move_close(vu);
 }
 
+/* The pipe takes or has nothing now, or it failed. */
+static void vu_move_refused(struct vhost_user *vu)
+{
+	if (errno != EAGAIN)
+		vu_move_fail(vu, strerror(errno));
+}
+
 /* Returns false if there is no more to do now. */
 static bool vu_move_write(struct vhost_user *vu)
 {
@@ -65,10 +72,8 @@ static bool vu_move_write(struct vhost_user *vu)
 	n = write(move->pipe.fd, move->data + move->at,
 		  part < VU_STATE_PART ? part : VU_STATE_PART);
 	eventfd_tick_end();
-	if (n < 0 && errno == EAGAIN)
-		return false;
 	if (n < 0) {
-		vu_move_fail(vu, strerror(errno));
+		vu_move_refused(vu);
 		return false;
 	}
 	move->at += n;
@@ -109,10 +114,8 @@ static bool vu_move_read(struct vhost_user *vu)
 	n = read(move->pipe.fd, move->data + move->at,
 		 part < VU_STATE_PART ? part : VU_STATE_PART);
 	eventfd_tick_end();
-	if (n < 0 && errno == EAGAIN)
-		return false;
 	if (n < 0) {
-		vu_move_fail(vu, strerror(errno));
+		vu_move_refused(vu);
 		return false;
 	}
 	move->at += n;
