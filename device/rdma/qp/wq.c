@@ -23,7 +23,7 @@ static struct virtio_rdma_qp_control *wq_block(const struct wq *wq)
 /* The producer index; false if the memory is gone. */
 static bool wq_producer(const struct wq *wq, uint32_t *producer)
 {
-	const struct virtio_rdma_qp_control *block = wq->block ? wq_block(wq) : NULL;
+	const struct virtio_rdma_qp_control *block = wq_block(wq);
 
 	if (!block)
 		return false;
