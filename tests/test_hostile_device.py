@@ -280,6 +280,8 @@ def test_refused_to_a_process(daemon, victim, form):
     """An object that a device does not let go of does not keep a process from going, nor its PD."""
     if form == "virtqueues":
         pytest.skip("without SRQs and windows")
+    # A disk of the tests before may still be taken down: its regions are the kernel's.
+    victim.wait_until("! rdma resource show mr | grep -q 'comm \\[nvme'")
     for command in REFUSED:
         before = daemon.counts()
         daemon.order({f"REFUSE_{command}": 1000})
