@@ -29,14 +29,18 @@ static bool qp_sq_hungry(const struct qp *qp)
 
 bool qp_doorbells_on(struct qp *qp)
 {
+	const bool hungry = qp_sq_hungry(qp);
 	struct wq *sq = &qp->sq, *rq = &qp->rq;
+	const bool recv = (qp->state == VIRTIO_IB_QPS_ERR || qp->resp.unready) &&
+			  !wq_is_broken(rq);
 	bool more = false;
 
 	if (!qp_usable(qp))
 		return false;
-	if (qp_sq_hungry(qp) && !wq_is_broken(sq))
-		more |= wq_want_kick(sq, true);
-	if ((qp->state == VIRTIO_IB_QPS_ERR || qp->resp.unready) && !wq_is_broken(rq))
+	/* The bit of a direct QP announces requests of both rings. */
+	if ((hungry || (recv && rq->direct)) && !wq_is_broken(sq))
+		more = wq_want_kick(sq, true) && hungry;
+	if (recv)
 		more |= wq_want_kick(rq, true);
 	return more;
 }

@@ -391,6 +391,31 @@ static void test_rnr_ends_by_request(void **state)
 	er_pair_free(p);
 }
 
+/* So it is while the receiver waits for the other's receive request itself. */
+static void test_rnr_both_ways(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	struct eg_wr back = eg_send(&p->b.end, 0, 0, 4);
+	uint32_t rung;
+
+	send(p, 4);
+	er_post_send(&p->b.qp, &back);
+	eg_run(p->engine);
+	er_expect_none(&p->a);
+	er_expect_none(&p->b);
+	assert_false(rnic_sleep(p->a.end.guest->rnic));
+	assert_false(rnic_sleep(p->b.end.guest->rnic));
+	rung = p->b.page.rung;
+	er_recv(&p->b, IN, 4);
+	assert_int_equal(p->b.page.rung, rung + 1);
+	rnic_wake(p->a.end.guest->rnic);
+	rnic_wake(p->b.end.guest->rnic);
+	eg_run(p->engine);
+	er_expect(&p->a, SEND, 0, 0);
+	er_expect(&p->b, RECV, 0, 0);
+	er_pair_free(p);
+}
+
 /* A QP without a receive ring sends, and others write to it. */
 static void test_no_recv(void **state)
 {
@@ -725,6 +750,7 @@ int main(void)
 		TEST(test_deep),
 		TEST(test_rnr),
 		TEST(test_rnr_ends_by_request),
+		TEST(test_rnr_both_ways),
 		TEST(test_no_recv),
 		TEST(test_flushed),
 		TEST(test_posted_before_sleep),
