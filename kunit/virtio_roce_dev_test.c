@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "../drivers/infiniband/hw/virtio_roce/vroce_users.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_verbs.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"
@@ -487,6 +488,7 @@ struct event_log {
 	struct ib_event_handler handler;
 	int active;
 	int err;
+	enum ib_event_type last;
 	struct completion seen;
 	struct completion gid_changed;
 };
@@ -503,6 +505,7 @@ static void log_event(struct ib_event_handler *handler, struct ib_event *event)
 		log->err++;
 	else
 		return;
+	log->last = event->event;
 	complete(&log->seen);
 }
 
@@ -546,6 +549,69 @@ static void dev_port_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&log->seen, HZ / 10), 0);
 	KUNIT_EXPECT_EQ(test, log->active, 1);
 	KUNIT_EXPECT_EQ(test, log->err, 1);
+
+	kunit_release_action(test, unregister_event_log, log);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
+/**
+ * struct dying - a device that dies on another processor
+ * @work: runs there
+ * @mock: device
+ */
+struct dying {
+	struct work_struct work;
+	struct mock *mock;
+};
+
+static void dying_work(struct work_struct *work)
+{
+	struct mock *mock = container_of(work, struct dying, work)->mock;
+
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_DEAD);
+}
+
+/*
+ * The device dies after the notifier has seen that the port is up, and before it says so.
+ * This test does what the notifier does then.  What is told last is that the port is down.
+ */
+static void dev_port_dies(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev = mock_start(mock);
+	struct event_log *log = open_event_log(test, ibdev);
+	struct vroce_dev *dev = to_vdev(ibdev);
+	struct dying dying = { .mock = mock };
+	struct ib_event up = {
+		.device = ibdev,
+		.element.port_num = 1,
+		.event = IB_EVENT_PORT_ACTIVE,
+	};
+	unsigned long flags;
+	int i, cpu;
+
+	INIT_WORK_ONSTACK(&dying.work, dying_work);
+
+	spin_lock_irqsave(&dev->port_lock, flags);
+	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	clear_bit(__LINK_STATE_NOCARRIER, &mock->aux.netdev->state);
+	KUNIT_EXPECT_TRUE(test, vroce_port_is_active(dev));
+	queue_work_on(cpu, system_wq, &dying.work);
+	for (i = 0; i < 100000 && vroce_port_is_active(dev); i++)
+		udelay(10);
+	udelay(200);
+	dev->port_active = true;
+	ib_dispatch_event(&up);
+	spin_unlock_irqrestore(&dev->port_lock, flags);
+
+	flush_work(&dying.work);
+	destroy_work_on_stack(&dying.work);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, 5 * HZ), 0);
+	KUNIT_EXPECT_EQ(test, log->active, 1);
+	KUNIT_EXPECT_EQ(test, log->err, 1);
+	KUNIT_EXPECT_EQ(test, log->last, IB_EVENT_PORT_ERR);
 
 	kunit_release_action(test, unregister_event_log, log);
 	mock_stop(mock, ibdev);
@@ -881,6 +947,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_mcast_refused),
 	KUNIT_CASE(dev_mcast_without),
 	KUNIT_CASE(dev_port_events),
+	KUNIT_CASE(dev_port_dies),
 	KUNIT_CASE(dev_gid),
 	KUNIT_CASE(dev_gid_event),
 	KUNIT_CASE(dev_gid_vlan),

@@ -78,7 +78,7 @@ class Host:
         """The arguments that QEMU gets by the lines with mapfile and qemu-system-x86_64."""
         mapfile, qemu = (self.here(command) for command in commands)
         mapfile = mapfile.removesuffix(" a)") + f" {name})"
-        qemu = qemu.replace("qemu-system-x86_64", "printf '%s\\n'").replace("… &", "")
+        qemu = qemu.replace("qemu-system-x86_64", "printf '%s\\n'").partition(" -smp")[0]
         said = subprocess.run(["bash", "-ec", f"{mapfile}\n{qemu}"], env=self.environment,
                               check=True, stdout=subprocess.PIPE, text=True).stdout
         return said.splitlines()
