@@ -50,7 +50,7 @@ const char options_usage[] =
 "  --cqs N           completion queues with virtqueues of each guest (default 4,\n"
 "                    or 64)\n"
 "  --cqe N           completions that each of them holds (default 262144)\n"
-"  --mrs N           memory regions of each guest (default 16384)\n"
+"  --mrs N           RDMA memory regions of each guest (default 16384)\n"
 "  --pds N           protection domains of each guest (default 1024)\n"
 "  --ahs N           address handles of each guest (default 4096)\n"
 "  --event-queues N  virtqueues that tell of completions (default 4); 0: a guest's\n"

@@ -74,6 +74,9 @@ static void vnr_ctrl_undo(struct vnr_ctrl_cmd *late)
 	__le32 *req;
 	u8 *ack;
 
+	/* See @undo of struct virtio_net_roce_cmd: request and answer begin with these. */
+	if (WARN_ON_ONCE(late->nout < 2 || late->nin < 2))
+		return;
 	cmd = vnr_ctrl_cmd_alloc(late->ctrl, 3, vnr_ctrl_finish_undo, GFP_ATOMIC);
 	if (!cmd)
 		return;

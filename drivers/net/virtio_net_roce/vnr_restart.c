@@ -84,7 +84,7 @@ int vnr_restart_enable_vq(struct virtqueue *vq)
 
 	if (dev->renew == VNR_RENEW_SHOW) {
 		ret = vnr_vq_show(dev, vq, vnr_vq_vector(dev, vq->index));
-		vq->reset = ret;
+		vq->reset = ret != 0;
 	}
 	/* The device may have broken it before it died. */
 	__virtqueue_unbreak(vq);

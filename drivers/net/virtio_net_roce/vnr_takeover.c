@@ -40,7 +40,6 @@ static struct workqueue_struct *vnr_takeover_wq;
 /*
  * Functions whose take-over failed.  They were given back, and it is not tried again.
  */
-static DEFINE_MUTEX(vnr_failed_lock);
 static DEFINE_XARRAY(vnr_failed);
 
 VISIBLE_IF_KUNIT bool vnr_failed_before(struct pci_dev *pdev)
@@ -170,9 +169,7 @@ static void vnr_take_over(struct pci_dev *pdev)
 
 	pci_err(pdev, "take-over failed: %d; given back to %s\n", ret,
 		VNR_VIRTIO_PCI);
-	mutex_lock(&vnr_failed_lock);
 	vnr_remember(&vnr_failed, pdev);
-	mutex_unlock(&vnr_failed_lock);
 	if (device_attach(&pdev->dev) < 0)
 		pci_err(pdev, "no driver takes it\n");
 }

@@ -21,13 +21,13 @@
  * @refused: errno for the answer VIRTIO_NET_ERR, which gives no reason.  It means
  *	lack of room, or the caller's fault.  -EIO means that a correct device has no
  *	reason to refuse, so the device is at fault.
- * @undo: the command takes something away from the device.  After a reset the device
+ * @destroys: the command takes something away from the device.  After a reset the device
  *	has nothing left, so the command counts as done.
  */
 struct vroce_command {
 	const char *name;
 	int refused;
-	bool undo;
+	bool destroys;
 };
 
 static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
@@ -120,20 +120,20 @@ int vroce_cmd_bad_answer(struct virtio_net_roce_aux *aux, u8 command, u32 handle
 }
 
 /*
- * Run a command, and translate its result.  If it takes something away (@undo), it counts
+ * Run a command, and translate its result.  If it takes something away (@destroys), it counts
  * as done after a reset: the device has no objects left.
  */
 static int vroce_cmd_traced(struct virtio_net_roce_aux *aux,
-			    struct virtio_net_roce_cmd *cmd, bool undo, int refused)
+			    struct virtio_net_roce_cmd *cmd, bool destroys, int refused)
 {
 	const struct vroce_command *info = &vroce_commands[cmd->command];
 	ktime_t start = trace_vroce_command_enabled() ? ktime_get() : 0;
 	int err;
 
-	if (undo)
+	if (destroys)
 		cmd->settle = true;
 	err = aux->ops->exec(aux, cmd);
-	if (undo && err == -ENODEV)
+	if (destroys && err == -ENODEV)
 		err = 0;
 	err = vroce_cmd_errno(aux, cmd->command, refused, err);
 	if (start)

@@ -29,6 +29,7 @@ static struct rdma_hw_stats *vroce_alloc_hw_port_stats(struct ib_device *ibdev,
 {
 	int n = vroce_device_counters(to_vdev(ibdev));
 
+	/* The driver's own counter is the last one.  Without the device's it is the only one. */
 	return rdma_alloc_hw_stats_struct(vroce_counters + VIRTIO_RDMA_CNT_NUM - n,
 					  n + 1, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
