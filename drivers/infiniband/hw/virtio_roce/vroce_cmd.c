@@ -147,7 +147,7 @@ int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *c
 {
 	const struct vroce_command *info = &vroce_commands[cmd->command];
 
-	return vroce_cmd_traced(aux, cmd, info->undo, info->refused);
+	return vroce_cmd_traced(aux, cmd, info->destroys, info->refused);
 }
 
 /* The same if a correct device refuses to take something away that is in use. */
