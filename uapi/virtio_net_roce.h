@@ -166,8 +166,13 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_CREATE_FLOW	= 88,
 	VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW	= 89,
 
+	/* 96 … 105: VIRTIO_IB_DEVICE_RSS */
+	VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE	= 96,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE	= 97,
+	VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP	= 98,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 90,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 99,
 };
 
 /**
@@ -224,6 +229,10 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_DEVICE_DIRECT
  * @VIRTIO_IB_DEVICE_FLOW: flow rules: CREATE_FLOW, DESTROY_FLOW and
  *	&virtio_rdma_ack_query_device.max_flow.  Only with %VIRTIO_IB_DEVICE_RAW_PACKET
+ * @VIRTIO_IB_DEVICE_RSS: frames are spread over work queues: %VIRTIO_IB_QPT_WQ,
+ *	%VIRTIO_IB_QPT_RX_HASH, CREATE_WQ_TABLE, DESTROY_WQ_TABLE, CREATE_RX_HASH_QP,
+ *	%VIRTIO_RDMA_EVENT_WQ_FATAL, &virtio_rdma_ack_query_device.max_wq_tables and
+ *	&virtio_rdma_ack_query_device.max_wq_table_size.  Only with %VIRTIO_IB_DEVICE_FLOW
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -255,6 +264,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_DATA_IN_ORDER		= 1 << 21,
 	VIRTIO_IB_DEVICE_RAW_PACKET		= 1 << 22,
 	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
+	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
 };
 
 /**
@@ -294,6 +304,9 @@ enum virtio_ib_device_cap {
  * @max_xrcd: XRC domains; zero without %VIRTIO_IB_DEVICE_XRC
  * @max_flow: flow rules; zero without %VIRTIO_IB_DEVICE_FLOW
  * @reserved: zero
+ * @max_wq_tables: indirection tables; this and the next one are zero without
+ *	%VIRTIO_IB_DEVICE_RSS
+ * @max_wq_table_size: work queues that one of them names, a power of two
  */
 struct virtio_rdma_ack_query_device {
 	__le64 device_cap_flags;
@@ -323,7 +336,9 @@ struct virtio_rdma_ack_query_device {
 	__le32 max_srq;
 	__le32 max_xrcd;
 	__le32 max_flow;
-	__le32 reserved[3];
+	__le32 reserved;
+	__le32 max_wq_tables;
+	__le32 max_wq_table_size;
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_device, 128);
@@ -335,6 +350,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_direct_qp, 84);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_srq, 104);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_xrcd, 108);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_flow, 112);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_device, max_wq_tables, 120);
 
 /**
  * struct virtio_rdma_ack_query_port - response to QUERY_PORT (no request)
@@ -648,6 +664,10 @@ VNR_ASSERT_SIZE(struct virtio_rdma_qp_cap, 24);
  *	without a receive ring; with %VIRTIO_IB_DEVICE_XRC, like the next one
  * @VIRTIO_IB_QPT_XRC_TGT: receiving end, which has neither queues nor CQs nor a
  *	protection domain
+ * @VIRTIO_IB_QPT_WQ: a work queue: a receive ring for whole Ethernet frames, in direct form
+ *	only; with %VIRTIO_IB_DEVICE_RSS.  It is in RESET, in RTR or in ERR
+ * @VIRTIO_IB_QPT_RX_HASH: made by CREATE_RX_HASH_QP: gives each frame to one of the work
+ *	queues of a table, and has no queues; likewise.  It is always in RTR
  */
 enum virtio_ib_qp_type {
 	VIRTIO_IB_QPT_SMI			= 0,
@@ -658,6 +678,8 @@ enum virtio_ib_qp_type {
 	VIRTIO_IB_QPT_RAW_PACKET		= 8,
 	VIRTIO_IB_QPT_XRC_INI			= 9,
 	VIRTIO_IB_QPT_XRC_TGT			= 10,
+	VIRTIO_IB_QPT_WQ			= 11,
+	VIRTIO_IB_QPT_RX_HASH			= 12,
 };
 
 /**
@@ -680,7 +702,7 @@ enum virtio_ib_qp_create_flags {
  * @flags: &enum virtio_ib_qp_create_flags; zero, and not looked at, without
  *	%VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
  * @padding: zero
- * @send_cqn: CQ of the send queue
+ * @send_cqn: CQ of the send queue; of a work queue zero, and not looked at
  * @recv_cqn: CQ of the receive queue; of an XRC_INI QP zero, and not looked at
  * @cap: capabilities
  * @reserved: zero
@@ -1482,15 +1504,18 @@ enum virtio_rdma_event_type {
 	VIRTIO_RDMA_EVENT_SRQ_ERROR		= 17,
 	VIRTIO_RDMA_EVENT_QP_LAST_WQE		= 18,
 
+	/* VIRTIO_IB_DEVICE_RSS: in the place of QP_FATAL, of a work queue */
+	VIRTIO_RDMA_EVENT_WQ_FATAL		= 19,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_RDMA_EVENT_NUM			= 19,
+	VIRTIO_RDMA_EVENT_NUM			= 20,
 };
 
 /**
  * struct virtio_rdma_event - buffer of an event virtqueue (device-writable)
  * @type: &enum virtio_rdma_event_type
  * @detail: zero
- * @number: CQN, QPN or handle of an SRQ
+ * @number: CQN, QPN, which work queues have too, or handle of an SRQ
  * @reserved: zero
  */
 struct virtio_rdma_event {
@@ -2182,7 +2207,7 @@ enum virtio_rdma_flow_flags {
 
 /**
  * struct virtio_rdma_cmd_create_flow - request of CREATE_FLOW
- * @qpn: RAW_PACKET QP that it belongs to
+ * @qpn: RAW_PACKET or RX_HASH QP that it belongs to
  * @priority: rules with a smaller one come first
  * @type: &enum virtio_rdma_flow_type
  * @flags: &enum virtio_rdma_flow_flags
@@ -2221,5 +2246,108 @@ struct virtio_rdma_cmd_destroy_flow {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_flow, 4);
+
+/* ------------------------------------------------------------------------- */
+/* Work queues                                                               */
+/* ------------------------------------------------------------------------- */
+
+#define VIRTIO_RDMA_WQ_TABLE_LOG_MAX	10
+
+/**
+ * struct virtio_rdma_cmd_create_wq_table - request of CREATE_WQ_TABLE
+ * @log_size: log2 of the number of entries, up to %VIRTIO_RDMA_WQ_TABLE_LOG_MAX
+ * @reserved: zero
+ *
+ * Behind it stands the number of a work queue for each entry, 4 bytes each.  One may stand
+ * there several times.  They cannot be destroyed before the table.
+ */
+struct virtio_rdma_cmd_create_wq_table {
+	__u8 log_size;
+	__u8 reserved[7];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_wq_table, 8);
+
+/**
+ * struct virtio_rdma_ack_create_wq_table - response to CREATE_WQ_TABLE
+ * @table: handle of the table
+ */
+struct virtio_rdma_ack_create_wq_table {
+	__le32 table;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_wq_table, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_wq_table - request of DESTROY_WQ_TABLE (no response)
+ * @table: handle of a table that no RX_HASH QP has
+ */
+struct virtio_rdma_cmd_destroy_wq_table {
+	__le32 table;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_wq_table, 4);
+
+/**
+ * enum virtio_rdma_rx_hash_fields - fields of a frame that are hashed, in this order
+ * @VIRTIO_RDMA_RX_HASH_SRC_IPV4: source address of IPv4
+ * @VIRTIO_RDMA_RX_HASH_DST_IPV4: destination address
+ * @VIRTIO_RDMA_RX_HASH_SRC_IPV6: source address of IPv6; none of IPv4 may be there then
+ * @VIRTIO_RDMA_RX_HASH_DST_IPV6: destination address; likewise
+ * @VIRTIO_RDMA_RX_HASH_SRC_PORT_TCP: source port of TCP
+ * @VIRTIO_RDMA_RX_HASH_DST_PORT_TCP: destination port
+ * @VIRTIO_RDMA_RX_HASH_SRC_PORT_UDP: source port of UDP; none of TCP may be there then
+ * @VIRTIO_RDMA_RX_HASH_DST_PORT_UDP: destination port; likewise
+ *
+ * A field that a frame does not have is left out.  A fragment has no ports, the first one
+ * neither, so that all of a packet goes the same way.
+ */
+enum virtio_rdma_rx_hash_fields {
+	VIRTIO_RDMA_RX_HASH_SRC_IPV4		= 1 << 0,
+	VIRTIO_RDMA_RX_HASH_DST_IPV4		= 1 << 1,
+	VIRTIO_RDMA_RX_HASH_SRC_IPV6		= 1 << 2,
+	VIRTIO_RDMA_RX_HASH_DST_IPV6		= 1 << 3,
+	VIRTIO_RDMA_RX_HASH_SRC_PORT_TCP	= 1 << 4,
+	VIRTIO_RDMA_RX_HASH_DST_PORT_TCP	= 1 << 5,
+	VIRTIO_RDMA_RX_HASH_SRC_PORT_UDP	= 1 << 6,
+	VIRTIO_RDMA_RX_HASH_DST_PORT_UDP	= 1 << 7,
+};
+
+#define VIRTIO_RDMA_RX_HASH_FIELDS	0xff
+
+/**
+ * enum virtio_rdma_rx_hash_function - how they are hashed
+ * @VIRTIO_RDMA_RX_HASH_TOEPLITZ: by the Toeplitz function, with a key
+ * @VIRTIO_RDMA_RX_HASH_XOR: all 16-bit words of them, in network order, exclusive or; the
+ *	key is zero
+ */
+enum virtio_rdma_rx_hash_function {
+	VIRTIO_RDMA_RX_HASH_TOEPLITZ		= 1,
+	VIRTIO_RDMA_RX_HASH_XOR			= 2,
+};
+
+#define VIRTIO_RDMA_RX_HASH_KEY_SIZE	40
+
+/**
+ * struct virtio_rdma_cmd_create_rx_hash_qp - request of CREATE_RX_HASH_QP
+ * @table: handle of its table, which cannot be destroyed before the QP
+ * @fields: &enum virtio_rdma_rx_hash_fields
+ * @function: &enum virtio_rdma_rx_hash_function
+ * @reserved: zero
+ * @key: key, the first byte first
+ *
+ * The response is that of CREATE_QP.  A frame that a flow rule gives to the QP goes to the
+ * work queue at the entry that is the hash modulo the size of the table, and to that alone.
+ */
+struct virtio_rdma_cmd_create_rx_hash_qp {
+	__le32 table;
+	__le32 fields;
+	__u8 function;
+	__u8 reserved[7];
+	__u8 key[VIRTIO_RDMA_RX_HASH_KEY_SIZE];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_rx_hash_qp, 56);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_rx_hash_qp, key, 16);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */

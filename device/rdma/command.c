@@ -82,7 +82,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 					 VIRTIO_IB_DEVICE_SRQ_RESIZE |
 					 VIRTIO_IB_DEVICE_XRC |
 					 VIRTIO_IB_DEVICE_RAW_PACKET |
-					 VIRTIO_IB_DEVICE_FLOW);
+					 VIRTIO_IB_DEVICE_FLOW |
+					 VIRTIO_IB_DEVICE_RSS);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
@@ -91,6 +92,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 	ack->max_srq = htole32(RNIC_SRQS_MAX);
 	ack->max_xrcd = htole32(RNIC_XRCDS_MAX);
 	ack->max_flow = htole32(RNIC_FLOWS_MAX);
+	ack->max_wq_tables = htole32(RNIC_WQ_TABLES_MAX);
+	ack->max_wq_table_size = htole32(RSS_TABLE_MAX);
 }
 
 static const char *command_query_device(struct rnic *rnic,
@@ -762,6 +765,50 @@ static const char *command_destroy_flow(struct rnic *rnic,
 	return rule_destroy(&rnic->rules, le32toh(cmd->flow));
 }
 
+static const char *command_create_wq_table(struct rnic *rnic,
+					   const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_create_wq_table *cmd = args->req;
+	struct virtio_rdma_ack_create_wq_table *ack = args->rsp;
+	const struct rnic_request *req = args->whole;
+	__le32 wqn[RSS_TABLE_MAX];
+	uint32_t table = 0;
+	const char *why;
+	size_t size;
+
+	ack->table = 0;
+	if (!rnic_has_direct(&rnic->ctx))
+		return "unknown command";
+	if (cmd->log_size > VIRTIO_RDMA_WQ_TABLE_LOG_MAX)
+		return "indirection table too large";
+	size = sizeof(*wqn) << cmd->log_size;
+	if (req->len != sizeof(*cmd) + size)
+		return "request has another number of work queues than it says";
+	iov_to_buf(req->iov, req->iov_n, req->off + sizeof(*cmd), wqn, size);
+	why = wq_table_create(&rnic->tables, cmd->log_size, wqn, &table);
+	ack->table = htole32(table);
+	return why;
+}
+
+static const char *command_destroy_wq_table(struct rnic *rnic,
+					    const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_wq_table *cmd = args->req;
+
+	return wq_table_destroy(&rnic->tables, le32toh(cmd->table));
+}
+
+static const char *command_create_rx_hash_qp(struct rnic *rnic,
+					     const struct command_args *args)
+{
+	struct virtio_rdma_ack_create_qp *ack = args->rsp;
+	uint32_t qpn = 0;
+	const char *why = qp_create_rx_hash(&rnic->qps, args->req, &qpn);
+
+	ack->qpn = htole32(qpn);
+	return why;
+}
+
 #define CMD(name)	sizeof(struct virtio_rdma_cmd_ ## name)
 #define ACK(name)	sizeof(struct virtio_rdma_ack_ ## name)
 #define C(name)		[VIRTIO_NET_CTRL_ROCE_ ## name]
@@ -843,6 +890,12 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			   CMD(create_flow), ACK(create_flow), false },
 	C(DESTROY_FLOW) = { "DESTROY_FLOW", command_destroy_flow,
 			    CMD(destroy_flow), 0, false },
+	C(CREATE_WQ_TABLE) = { "CREATE_WQ_TABLE", command_create_wq_table,
+			       CMD(create_wq_table), ACK(create_wq_table), true },
+	C(DESTROY_WQ_TABLE) = { "DESTROY_WQ_TABLE", command_destroy_wq_table,
+				CMD(destroy_wq_table), 0, false },
+	C(CREATE_RX_HASH_QP) = { "CREATE_RX_HASH_QP", command_create_rx_hash_qp,
+				 CMD(create_rx_hash_qp), ACK(create_qp), false },
 };
 
 _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&

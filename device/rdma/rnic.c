@@ -272,6 +272,7 @@ static void rnic_fini(struct rnic *rnic)
 	mr_table_fini(&rnic->mrs);
 	pd_table_fini(&rnic->pds);
 	rule_table_fini(&rnic->rules);
+	wq_tables_fini(&rnic->tables);
 	chore_debt_put(rnic->ctx.debt);
 	free(rnic);
 }
@@ -292,6 +293,7 @@ static int rnic_init(struct rnic *rnic)
 	gid_table_init(&rnic->gids, &rnic->end);
 	event_table_init(&rnic->events, ctx);
 	rule_table_init(&rnic->rules, ctx);
+	wq_tables_init(&rnic->tables, &rnic->qps);
 	rnic->qps = (struct qp_table) {
 		.ctx = ctx,
 		.end = &rnic->end,
@@ -306,6 +308,7 @@ static int rnic_init(struct rnic *rnic)
 		.gids = &rnic->gids,
 		.mcast = &rnic->mcast,
 		.rules = &rnic->rules,
+		.tables = &rnic->tables,
 	};
 	rnic->srqs = (struct srq_table) {
 		.ctx = ctx,
@@ -397,18 +400,20 @@ static bool rnic_clear_stage(struct rnic *rnic)
 	case 1:
 		return qp_table_reset(&rnic->qps, &rnic->portion);
 	case 2:
-		return doorbell_table_reset(&rnic->doorbells, &rnic->portion);
+		return wq_tables_reset(&rnic->tables, &rnic->portion);
 	case 3:
-		return srq_table_reset(&rnic->srqs, &rnic->portion);
+		return doorbell_table_reset(&rnic->doorbells, &rnic->portion);
 	case 4:
-		return xrcd_table_reset(&rnic->xrcds, &rnic->portion);
+		return srq_table_reset(&rnic->srqs, &rnic->portion);
 	case 5:
-		return cq_table_reset(&rnic->cqs, &rnic->portion);
+		return xrcd_table_reset(&rnic->xrcds, &rnic->portion);
 	case 6:
-		return mr_table_reset(&rnic->mrs, &rnic->portion);
+		return cq_table_reset(&rnic->cqs, &rnic->portion);
 	case 7:
-		return ah_table_reset(&rnic->ahs, &rnic->portion);
+		return mr_table_reset(&rnic->mrs, &rnic->portion);
 	case 8:
+		return ah_table_reset(&rnic->ahs, &rnic->portion);
+	case 9:
 		return pd_table_reset(&rnic->pds, &rnic->portion);
 	default:
 		/* A NIC that goes on does that by a timer. */
@@ -416,7 +421,7 @@ static bool rnic_clear_stage(struct rnic *rnic)
 	}
 }
 
-#define RNIC_CLEAR_STAGES	10
+#define RNIC_CLEAR_STAGES	11
 
 void rnic_clear_some(struct rnic *rnic)
 {

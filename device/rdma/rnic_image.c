@@ -154,6 +154,7 @@ SECTION(cq, cq_table_io(st, &rnic->cqs))
 SECTION(srq, srq_table_io(st, &rnic->srqs))
 SECTION(doorbell, doorbell_table_io(st, &rnic->doorbells))
 SECTION(qp, qp_table_io(st, &rnic->qps))
+SECTION(rss, rss_io(st, &rnic->tables))
 SECTION(held, qp_held_io(st, &rnic->qps))
 SECTION(given_back, qp_given_back_io(st, &rnic->qps))
 SECTION(group, qp_groups_io(st, &rnic->qps))
@@ -180,6 +181,7 @@ static const struct state_section rnic_sections[] = {
 	{ "srq", 1, 0, srq_section },
 	{ "doorbell", 1, 0, doorbell_section },
 	{ "qp", 1, 0, qp_section },
+	{ "rss", 1, STATE_OPTIONAL, rss_section },
 	{ "held", 1, 0, held_section },
 	{ "given-back", 1, 0, given_back_section },
 	{ "group", 1, 0, group_section },
@@ -232,6 +234,7 @@ static void rnic_load_undo(struct rnic *rnic)
 	obj_table_renew(&rnic->srqs.objs);
 	obj_table_renew(&rnic->doorbells.objs);
 	obj_table_renew(&rnic->rules.objs);
+	obj_table_renew(&rnic->tables.objs);
 	rnic->rules.serial = 0;
 	rnic->mrs.binding = 0;
 	rnic->qps.serial = 0;
@@ -243,6 +246,7 @@ bool rnic_load(struct rnic *rnic, struct state *st)
 
 	rnic_clear(rnic);
 	if (state_sections(st, rnic_sections, ARRAY_SIZE(rnic_sections), &image) &&
+	    state_need(st, rss_loaded(&rnic->qps), "qpn", "an RX_HASH QP without a table") &&
 	    state_read_end(st))
 		rnic_loaded(rnic, &image);
 	else

@@ -10,10 +10,11 @@
  *
  *	rnic.c, command.c	composition, delivery, polling; RoCE commands
  *	eth_port.c		the port to the switch
- *	steer.c			frames for RAW_PACKET QPs
+ *	steer.c			frames for RAW_PACKET QPs and work queues
  *	qp/qp_run.c		a QP polls, flushes, receives
  *	qp/qp_state.c, qp_life.c	MODIFY_QP; creation, reset, destruction
  *	qp/requester.c, responder.c, ud.c, raw.c	the halves of a QP
+ *	qp/rss.c		indirection tables; which work queue gets a frame
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
  *	qp/qp_sides.c, wq.c	the memory of the halves; a queue in one of its two forms
@@ -65,6 +66,7 @@
 #include "rdma/object/srq.h"
 #include "rdma/object/xrcd.h"
 #include "rdma/qp/qp.h"
+#include "rdma/qp/rss.h"
 #include "rdma/rnic.h"
 
 /**
@@ -104,6 +106,7 @@ struct rnic_create {
  * @gids:	GID table
  * @mcast:	multicast groups
  * @rules:	flow rules
+ * @tables:	indirection tables
  * @qps:	queue pairs
  * @port:	packets from and to the Ethernet port
  * @events:	event virtqueues
@@ -131,6 +134,7 @@ struct rnic {
 	struct gid_table gids;
 	struct mcast mcast;
 	struct rule_table rules;
+	struct wq_tables tables;
 	struct qp_table qps;
 	struct eth_port port;
 	struct event_table events;

@@ -7,6 +7,7 @@
  * have to be segmented in between, and all of its segments go the same way.
  */
 #include "rdma/qp/raw.h"
+#include "rdma/qp/rss.h"
 #include "rdma/rnic_priv.h"
 #include "rdma/steer.h"
 
@@ -14,23 +15,25 @@ bool rnic_steer(struct rnic *rnic, enum rule_for what, const struct iovec *iov,
 		unsigned int iov_n, size_t off, size_t len, struct rule_hits *hits)
 {
 	uint8_t head[RULE_HEAD];
-	union rule_key key;
 
 	hits->n = 0;
 	hits->taken = false;
 	if (!rule_any(&rnic->rules))
 		return false;
 	len = iov_to_buf(iov, iov_n, off, head, len < sizeof(head) ? len : sizeof(head));
-	rule_key(&key, head, len);
-	return rule_find(&rnic->rules, &key, what, hits);
+	rule_key(&hits->key, head, len);
+	return rule_find(&rnic->rules, &hits->key, what, hits);
 }
 
 void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iovec *iov,
 	       size_t off, size_t len)
 {
 	unsigned int i;
+	struct qp *qp;
 
-	/* The rules of a QP go before it does. */
-	for (i = 0; i < hits->n; i++)
-		raw_rx(qp_get(&rnic->qps, hits->qpn[i]), iov, off, len);
+	/* The rules of a QP go before it does, and it goes before its work queues. */
+	for (i = 0; i < hits->n; i++) {
+		qp = qp_get(&rnic->qps, hits->qpn[i]);
+		raw_rx(rss_choose(qp, &hits->key), iov, off, len);
+	}
 }

@@ -24,6 +24,8 @@ static const char *const qp_types[] = {
 	[VIRTIO_IB_QPT_RAW_PACKET] = "RAW_PACKET",
 	[VIRTIO_IB_QPT_XRC_INI]	= "XRC_INI",
 	[VIRTIO_IB_QPT_XRC_TGT]	= "XRC_TGT",
+	[VIRTIO_IB_QPT_WQ]	= "WQ",
+	[VIRTIO_IB_QPT_RX_HASH]	= "RX_HASH",
 };
 
 static const char *const qp_states[] = {
@@ -47,7 +49,7 @@ static enum qp_wait view_wait(const struct qp *qp)
 
 	if (!qp_usable(qp))
 		return QP_WAIT_GUEST;
-	if (!qp->xrcd && (qp->send_cq->held_n || qp->recv_cq->held_n))
+	if (qp->send_cq && (qp->send_cq->held_n || qp->recv_cq->held_n))
 		return QP_WAIT_POLL;
 	if (!qp_sends(qp) || req->una == req->prod)
 		return QP_WAIT_NONE;

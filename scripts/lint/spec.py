@@ -28,6 +28,9 @@ WORDS = re.compile(r"\b(MUST|SHOULD|MAY)\b")
 FREE = ("Words of requirement", "Conformance")
 ANNEX = "Annex A: listings"
 
+# Such lists, and the bytes of an element.
+BEHIND = {"pages[]": 8, "wqn[]": 4}
+
 # Sections whose tables are those of structures.
 TABLES = {
     "Device configuration layout": ["config@24", "config_rings@32"],
@@ -60,6 +63,8 @@ TABLES = {
     "Doorbells": ["doorbell_page"],
     "Fields of a frame": ["flow_match"],
     "CREATE_FLOW": ["cmd_create_flow"],
+    "CREATE_WQ_TABLE": ["cmd_create_wq_table"],
+    "CREATE_RX_HASH_QP": ["cmd_create_rx_hash_qp"],
     "ALLOC_DOORBELL": ["cmd_alloc_doorbell", "ack_alloc_doorbell"],
     "Control block of an SRQ": ["srq_control"],
     "CREATE_SRQ": ["cmd_create_srq"],
@@ -307,9 +312,9 @@ def row_fits(cells, layouts):
         key = "sg_list"
     for fields, base in layouts:
         spans = [span for field, span in fields.items() if field == key]
-        if key == "pages[]":
+        if key in BEHIND:
             # Lists that the header has no member for are behind the structure.
-            spans.append((max(at + length for at, length in fields.values()), 8))
+            spans.append((max(at + length for at, length in fields.values()), BEHIND[key]))
         for begin, length in spans:
             if begin + base == int(off.group(0)) and (
                     length == int(size.group(1)) or key == "sg_list"):

@@ -66,6 +66,9 @@
 /* Flow rules, a power of two; bounds the memory for them to 5 MiB for each guest. */
 #define RNIC_FLOWS_MAX		16384u
 
+/* Indirection tables; bounds the memory for them to 1 MiB for each guest. */
+#define RNIC_WQ_TABLES_MAX	256u
+
 /* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
 #define RNIC_WQES_MAX		(1u << 18)
 

@@ -68,11 +68,13 @@ struct rule_table {
  * @taken:	nobody else gets it
  * @n:		number of QPs
  * @qpn:	them
+ * @key:	if there are any: fields of the frame
  */
 struct rule_hits {
 	bool taken;
 	unsigned int n;
 	uint32_t qpn[RULE_COPIES];
+	union rule_key key;
 };
 
 /** enum rule_for - what frame rules are asked about */

@@ -23,6 +23,9 @@
 #include "rdma/qp/qp_sides.h"
 #include "rdma/qp/wq.h"
 
+struct rss;
+struct wq_tables;
+
 TAILQ_HEAD(qp_list, qp);
 
 /* Bytes of the largest frame of any port: header, VLAN tag, payload. */
@@ -43,6 +46,7 @@ TAILQ_HEAD(qp_list, qp);
  * @gids:	its GID table
  * @mcast:	its multicast groups
  * @rules:	its flow rules
+ * @tables:	its indirection tables
  * @qp:		QPs by number, those with virtqueues first
  * @size:	numbers that there is room for in @qp
  * @sq_vq:	send virtqueues that are started, by number of the QP
@@ -72,6 +76,7 @@ struct qp_table {
 	struct gid_table *gids;
 	struct mcast *mcast;
 	struct rule_table *rules;
+	struct wq_tables *tables;
 	struct qp **qp;
 	uint32_t size;
 	struct virtq **sq_vq;
@@ -143,8 +148,10 @@ struct qp_attr {
  * @sig_all:	each send request leaves a completion
  * @rules:	flow rules that give it frames
  * @fast_reg:	send requests may register and invalidate memory regions
- * @pd:		protection domain; an XRC_TGT QP has neither this nor CQs
- * @send_cq:	where send requests complete
+ * @rss:	of an RX_HASH QP: how it spreads frames, else NULL
+ * @tables:	of a work queue: entries of indirection tables that name it
+ * @pd:		protection domain; an XRC_TGT or RX_HASH QP has neither this nor CQs
+ * @send_cq:	where send requests complete; of a work queue @recv_cq
  * @recv_cq:	where receive requests complete; of an XRC_INI QP @send_cq
  * @send_user:	makes it a user of @send_cq
  * @recv_user:	the same of @recv_cq
@@ -195,6 +202,8 @@ struct qp {
 	bool sig_all;
 	bool fast_reg;
 	struct rule_owner rules;
+	struct rss *rss;
+	uint32_t tables;
 	struct pd *pd;
 	struct cq *send_cq;
 	struct cq *recv_cq;
@@ -309,7 +318,7 @@ static inline void qp_count_received(struct qp *qp, uint32_t len)
 static inline bool qp_usable(const struct qp *qp)
 {
 	return qp->ctx->mem->n && wq_ready(&qp->sq) && wq_ready(&qp->rq) &&
-	       (qp->xrcd || (cq_usable(qp->send_cq) && cq_usable(qp->recv_cq)));
+	       (!qp->send_cq || (cq_usable(qp->send_cq) && cq_usable(qp->recv_cq)));
 }
 
 /** qp_activate() - have rnic_poll() look at it */

@@ -122,6 +122,12 @@ static void queues_begin(struct qp *qp)
 	qp->rq.srq = srq;
 }
 
+/* A work queue has a receive ring, and all others have a send ring. */
+static bool queues_are_those(const struct qp *qp)
+{
+	return qp->type == VIRTIO_IB_QPT_WQ ? qp->rq.depth && !qp->sq.depth : qp->sq.depth;
+}
+
 static void queues_end(struct state *st, struct qp *qp)
 {
 	const uint32_t send = wq_pages(&qp->sq), recv = wq_pages(&qp->rq);
@@ -129,11 +135,11 @@ static void queues_end(struct state *st, struct qp *qp)
 	if (st->failed || !qp->sq.direct)
 		return;
 	qp->rq.first = (uint64_t)send * RNIC_PAGE_SIZE;
-	if (qp->xrcd)
+	if (!qp->send_cq)
 		state_need(st, !qp->sq.depth && !qp->rq.depth && !qp->pages.n, "depth",
-			   "an XRC_TGT QP has no queues");
+			   "an XRC_TGT or RX_HASH QP has no queues");
 	else
-		state_need(st, qp->sq.depth && !(qp->rq.srq && qp->rq.depth) &&
+		state_need(st, queues_are_those(qp) && !(qp->rq.srq && qp->rq.depth) &&
 			   pages_fit_ring(qp->sq.depth, qp->sq.shift, send) &&
 			   pages_fit_ring(qp->rq.depth, qp->rq.shift, recv) &&
 			   qp->pages.n == send + recv, "depth",
@@ -348,7 +354,7 @@ static void requester_io(struct state *st, struct qp *qp)
 	rnic_timer_io(st, "timer", qp->ctx, &req->timer);
 	if (!st->loading || st->failed)
 		return;
-	may_have = !qp->xrcd && (qp_sends(qp) || qp->state == VIRTIO_IB_QPS_SQE ||
+	may_have = qp->send_cq && (qp_sends(qp) || qp->state == VIRTIO_IB_QPS_SQE ||
 				 qp->state == VIRTIO_IB_QPS_ERR);
 	state_need(st, may_have || req->una == req->prod, "requests",
 		   "a QP in this state has none");
@@ -492,12 +498,26 @@ static struct qp *qp_begin_io(struct state *st, struct qp_table *qps, uint32_t *
 	return qp;
 }
 
+/* Types that do not have all states. */
+static bool qp_may_be_in(uint8_t type, uint8_t state)
+{
+	switch (type) {
+	case VIRTIO_IB_QPT_WQ:
+		return state == VIRTIO_IB_QPS_RESET || state == VIRTIO_IB_QPS_RTR ||
+		       state == VIRTIO_IB_QPS_ERR;
+	case VIRTIO_IB_QPT_RX_HASH:
+		return state == VIRTIO_IB_QPS_RTR;
+	}
+	return true;
+}
+
 static void qp_io(struct state *st, struct qp *qp)
 {
 	state_u64(st, "serial", &qp->serial, UINT64_MAX);
 	state_need(st, qp->serial && qp->serial <= qp->table->serial, "serial",
 		   "not one of this table");
 	state_u8(st, "state", &qp->state, VIRTIO_IB_QPS_ERR);
+	state_need(st, qp_may_be_in(qp->type, qp->state), "state", "none of this type");
 	state_bool(st, "no_wqe", &qp->no_wqe);
 	queues_io(st, qp);
 	attr_io(st, qp);
@@ -747,7 +767,7 @@ static struct rule_owner *rule_owner_of(void *arg, uint32_t qpn)
 {
 	struct qp *qp = qp_get(arg, qpn);
 
-	return qp && qp->type == VIRTIO_IB_QPT_RAW_PACKET ? &qp->rules : NULL;
+	return qp && qp_takes_rules(qp) ? &qp->rules : NULL;
 }
 
 void qp_rules_io(struct state *st, struct qp_table *qps)
@@ -786,6 +806,8 @@ static struct event_mark *event_of(const struct qp_table *qps, uint8_t type, uin
 		return type == VIRTIO_RDMA_EVENT_SRQ_LIMIT ? &srq->low : &srq->failed;
 	}
 	qp = qp_get(qps, number);
+	if (type == VIRTIO_RDMA_EVENT_WQ_FATAL)
+		return qp && qp->type == VIRTIO_IB_QPT_WQ ? &qp->event[0] : NULL;
 	if (qp && type == VIRTIO_RDMA_EVENT_QP_LAST_WQE)
 		return &qp->last_wqe;
 	if (qp && type >= VIRTIO_RDMA_EVENT_QP_FATAL &&

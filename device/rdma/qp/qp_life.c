@@ -11,6 +11,7 @@
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/requester.h"
 #include "rdma/qp/responder.h"
+#include "rdma/qp/rss.h"
 
 #define QPN_FIRST	(VIRTIO_NET_ROCE_QPN_GSI + 1)
 
@@ -41,13 +42,15 @@ static const uint8_t qp_services[] = {
 	[VIRTIO_IB_QPT_RAW_PACKET] = PKT_FRAME,
 	[VIRTIO_IB_QPT_XRC_INI] = PKT_XRC,
 	[VIRTIO_IB_QPT_XRC_TGT] = PKT_XRC,
+	[VIRTIO_IB_QPT_WQ] = PKT_FRAME,
+	[VIRTIO_IB_QPT_RX_HASH] = PKT_FRAME,
 };
 
 #define QP_TYPES	(1 << VIRTIO_IB_QPT_GSI | 1 << VIRTIO_IB_QPT_RC | \
 			 1 << VIRTIO_IB_QPT_UC | 1 << VIRTIO_IB_QPT_UD)
 /* Those that have the direct form only. */
 #define QP_TYPES_DIRECT	(1 << VIRTIO_IB_QPT_XRC_INI | 1 << VIRTIO_IB_QPT_XRC_TGT | \
-			 1 << VIRTIO_IB_QPT_RAW_PACKET)
+			 1 << VIRTIO_IB_QPT_RAW_PACKET | 1 << VIRTIO_IB_QPT_WQ)
 
 static const char *qp_check_cap(struct rnic_ctx *ctx,
 				const struct virtio_rdma_qp_cap *cap, uint32_t max_wr)
@@ -108,6 +111,8 @@ static const char *qp_check(const struct qp_table *qps,
 	};
 	if (req->qp_type == VIRTIO_IB_QPT_XRC_INI)
 		plan->recv_cq = plan->send_cq;
+	if (req->qp_type == VIRTIO_IB_QPT_WQ)
+		plan->send_cq = plan->recv_cq;
 	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
 		return "unknown flags";
 	if (!plan->pd)
@@ -155,6 +160,18 @@ static const char *qp_check_direct_tgt(const struct virtio_rdma_qp_direct *direc
 	       "an XRC_TGT QP has no queues" : NULL;
 }
 
+/* The other queue of a QP that has only one of its own; NULL, or why it cannot be. */
+static const char *qp_check_one_sided(uint8_t type,
+				      const struct virtio_rdma_qp_direct *direct)
+{
+	if (type == VIRTIO_IB_QPT_XRC_INI && (direct->flags || direct->recv_depth))
+		return "an XRC_INI QP has no receive queue";
+	if (type == VIRTIO_IB_QPT_WQ && (direct->flags || direct->send_depth ||
+					 !direct->recv_depth))
+		return "a work queue has a receive ring, and nothing else";
+	return NULL;
+}
+
 const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 			    const struct virtio_rdma_qp_direct *direct)
 {
@@ -167,9 +184,10 @@ const char *qp_check_direct(const struct qp_table *qps, uint8_t type,
 		return "unknown form";
 	if (type == VIRTIO_IB_QPT_XRC_TGT)
 		return qp_check_direct_tgt(direct);
-	if (type == VIRTIO_IB_QPT_XRC_INI && (direct->flags || direct->recv_depth))
-		return "an XRC_INI QP has no receive queue";
-	if (!direct->send_depth ||
+	why = qp_check_one_sided(type, direct);
+	if (why)
+		return why;
+	if ((!direct->send_depth && type != VIRTIO_IB_QPT_WQ) ||
 	    !pages_fit_ring(le32toh(direct->send_depth), direct->send_shift,
 			    le32toh(direct->send_pages)))
 		return "send ring of a wrong size";
@@ -364,6 +382,8 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 			.type = VIRTIO_RDMA_EVENT_QP_FATAL + i,
 			.number = qpn,
 		};
+	if (req->qp_type == VIRTIO_IB_QPT_WQ)
+		qp->event[0].type = VIRTIO_RDMA_EVENT_WQ_FATAL;
 	qp->last_wqe = (struct event_mark) {
 		.type = VIRTIO_RDMA_EVENT_QP_LAST_WQE,
 		.number = qpn,
@@ -420,6 +440,8 @@ static void qp_leave_all(struct qp *qp)
 		xrcd_detach(&qp->xrcd_user);
 		return;
 	}
+	if (!qp->send_cq)
+		return;
 	if (qp->rq.srq)
 		qp->rq.srq->refs--;
 	cq_detach(qp->recv_cq, &qp->recv_user);
@@ -472,6 +494,46 @@ const char *qp_create(struct qp_table *qps,
 	return NULL;
 }
 
+/* It has neither queues nor states. */
+static void qp_make_rx_hash(struct qp *qp)
+{
+	qp->sq.direct = true;
+	qp->rq.direct = true;
+	qp->sq.ctx = qp->ctx;
+	qp->rq.ctx = qp->ctx;
+	qp->state = VIRTIO_IB_QPS_RTR;
+}
+
+const char *qp_create_rx_hash(struct qp_table *qps,
+			      const struct virtio_rdma_cmd_create_rx_hash_qp *req,
+			      uint32_t *qpn)
+{
+	const struct virtio_rdma_cmd_create_qp bare = { .qp_type = VIRTIO_IB_QPT_RX_HASH };
+	struct rss *rss = NULL;
+	const char *why;
+	struct qp *qp;
+
+	why = rss_new(qps->tables, req, &rss);
+	if (!why)
+		why = qp_take_direct_number(qps, qpn);
+	if (why) {
+		rss_free(rss);
+		return why;
+	}
+	qp = qp_alloc(qps, *qpn, &bare);
+	if (!qp) {
+		rss_free(rss);
+		return "out of memory";
+	}
+	qp->rss = rss;
+	qp_make_rx_hash(qp);
+	qps->qp[*qpn] = qp;
+	flow_init(&qp->flow, qp->ctx->loop, qp_wake, qp);
+	requester_reset(qp, 0);
+	responder_reset(qp, 0);
+	return NULL;
+}
+
 static const char *qp_revive_number(const struct qp_table *qps, uint32_t qpn, uint8_t type)
 {
 	const struct rnic_limits *limits = &qps->ctx->limits;
@@ -484,7 +546,7 @@ static const char *qp_revive_number(const struct qp_table *qps, uint32_t qpn, ui
 		return "a QP occurs twice";
 	if (first != gsi)
 		return "GSI has number 1, and nothing else has";
-	return qp_check_type(type, direct);
+	return type == VIRTIO_IB_QPT_RX_HASH && direct ? NULL : qp_check_type(type, direct);
 }
 
 /* An XRC_TGT QP has a domain and nothing else. */
@@ -574,8 +636,12 @@ struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *
 	if (!qp)
 		return NULL;
 	qps->serial = serial;
-	*why = qp->type == VIRTIO_IB_QPT_XRC_TGT ? qp_revive_tgt(qp, names) :
-						   qp_revive_parts(qp, names, direct);
+	if (qp->type == VIRTIO_IB_QPT_RX_HASH)
+		*why = NULL;	/* rss_io() has the rest. */
+	else if (qp->type == VIRTIO_IB_QPT_XRC_TGT)
+		*why = qp_revive_tgt(qp, names);
+	else
+		*why = qp_revive_parts(qp, names, direct);
 	if (*why) {
 		free(qp);
 		return NULL;
@@ -608,6 +674,7 @@ static void qp_free(struct qp *qp)
 		doorbell_unuse(qp->doorbell, qp->bit);
 	pages_free(&qp->pages);
 	qp_leave_all(qp);
+	rss_free(qp->rss);
 	requester_free(&qp->req, qp->ctx);
 	responder_free(&qp->resp);
 	responder_forget(&qp->resp);
@@ -620,6 +687,8 @@ const char *qp_destroy(struct qp_table *qps, uint32_t qpn, bool *more)
 
 	if (!qp)
 		return "unknown QP";
+	if (qp->tables)
+		return "an indirection table names the work queue";
 	*more = !rule_drop(qps->rules, &qp->rules);
 	if (!*more)
 		qp_free(qp);
@@ -657,8 +726,8 @@ const char *qp_create_flow(struct qp_table *qps,
 {
 	struct qp *qp = qp_get(qps, le32toh(req->qpn));
 
-	if (!qp || qp->type != VIRTIO_IB_QPT_RAW_PACKET)
-		return "no such RAW_PACKET QP";
+	if (!qp || !qp_takes_rules(qp))
+		return "no such RAW_PACKET or RX_HASH QP";
 	return rule_create(qps->rules, &qp->rules, req, flow);
 }
 

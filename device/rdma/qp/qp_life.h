@@ -98,7 +98,18 @@ bool qp_table_reset(struct qp_table *qps, struct portion *portion);
  */
 void qp_reset(struct qp *qp);
 
-/** qp_create_flow() - make a flow rule, for a RAW_PACKET QP; NULL, or why not */
+/** qp_create_rx_hash() - make an RX_HASH QP; NULL, or why not */
+const char *qp_create_rx_hash(struct qp_table *qps,
+			      const struct virtio_rdma_cmd_create_rx_hash_qp *req,
+			      uint32_t *qpn);
+
+/** qp_takes_rules() - is it of a type that flow rules give frames to? */
+static inline bool qp_takes_rules(const struct qp *qp)
+{
+	return qp->type == VIRTIO_IB_QPT_RAW_PACKET || qp->type == VIRTIO_IB_QPT_RX_HASH;
+}
+
+/** qp_create_flow() - make a flow rule, for a QP that takes them; NULL, or why not */
 const char *qp_create_flow(struct qp_table *qps,
 			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow);
 

@@ -24,6 +24,7 @@
 #define T_CONN		(T(RC) | T(UC) | T_INI | T_TGT)
 #define T_DGRAM		(T(UD) | T(GSI))
 #define T_RAW		T(RAW_PACKET)
+#define T_WQ		T(WQ)
 #define T_ALL		(T_CONN | T_DGRAM | T_RAW)
 
 #define S(state)	VIRTIO_IB_QPS_ ## state
@@ -125,6 +126,14 @@ static const struct qp_rule qp_rules[] = {
 
 	{ S(ERR), S(RESET), T_ALL, 0, 0 },
 	{ S(ERR), S(ERR), T_ALL, 0, 0 },
+
+	/* A work queue is ready in RTR.  An RX_HASH QP has one state. */
+	{ S(RESET), S(RESET), T_WQ, 0, 0 },
+	{ S(RESET), S(RTR), T_WQ, 0, A(CUR_STATE) },
+	{ S(RTR), S(RESET), T_WQ, 0, A(CUR_STATE) },
+	{ S(RTR), S(RTR), T_WQ, 0, A(CUR_STATE) },
+	{ S(RTR), S(ERR), T_WQ, 0, A(CUR_STATE) },
+	{ S(ERR), S(RESET), T_WQ, 0, A(CUR_STATE) },
 };
 
 static const struct qp_rule *qp_rule(uint8_t from, uint8_t to, uint8_t type)

@@ -207,7 +207,7 @@ void er_qp_init(struct er_qp *qp, struct er_page *page, struct er_cq *cq,
 {
 	struct eg_guest *guest = page->guest;
 	uint64_t control = eg_place(guest, VIRTIO_RDMA_CONTROL_SIZE);
-	const uint32_t depth = or_else(shape->send_depth, 16);
+	const uint32_t depth = type == VIRTIO_IB_QPT_WQ ? 0 : or_else(shape->send_depth, 16);
 	const uint32_t recv_depth = shape->no_recv || shape->srq ? 0 :
 				    or_else(shape->recv_depth, 16);
 	const uint8_t shift = or_else(shape->send_shift, 6);

@@ -187,8 +187,8 @@ static void test_query_device(void **state)
 	assert_int_equal(le32toh(ack.max_fast_reg_pages), 512);
 	assert_int_equal(le32toh(ack.max_mcast_grp), 128);
 	assert_int_equal(le32toh(ack.max_mcast_qp_attach), 64);
-	assert_int_equal(ack.max_srq | ack.max_xrcd | ack.max_flow | ack.reserved[0] |
-			 ack.reserved[2], 0);
+	assert_int_equal(ack.max_srq | ack.max_xrcd | ack.max_flow | ack.reserved |
+			 ack.max_wq_tables | ack.max_wq_table_size, 0);
 }
 
 static void test_query_port(void **state)

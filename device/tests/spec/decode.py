@@ -123,7 +123,7 @@ class Spec:
                        for cells in self.table("Events", 1)}
         self.states = {int(cells[0]): cells[1] for cells in self.table("States", 0)}
         self.attributes = self.read_attributes()
-        self.types = {2: "RC", 3: "UC", 4: "UD", 1: "GSI", 8: "RAW_PACKET"}
+        self.types = {2: "RC", 3: "UC", 4: "UD", 1: "GSI", 8: "RAW_PACKET", 11: "WQ"}
         self.read_shapes()
 
     def table(self, title, n):
@@ -171,7 +171,7 @@ class Spec:
         """The list of commands, and the shapes of their requests and responses."""
         for cells in self.table("List of commands", 0):
             names = re.findall(r"`([^`]+)`_", cells[1])
-            lengths = re.findall(r"(\d+)( \+ 8 × n)?", cells[2])
+            lengths = re.findall(r"(\d+)( \+ [48] × n)?", cells[2])
             answers = re.findall(r"\d+", cells[3])
             if not cells[0].isdigit() or not names:
                 continue
@@ -233,7 +233,8 @@ class Spec:
             froms = cells[0].replace("any but RESET", "INIT, RTR, RTS, SQD, SQE, ERR")
             types = {"all": ("RC", "UC", "UD", "GSI", "XRC_INI", "XRC_TGT", "RAW_PACKET"),
                      "conn": ("RC", "UC", "XRC_INI", "XRC_TGT"),
-                     "dgram": ("UD", "GSI"), "raw": ("RAW_PACKET",)}.get(cells[2], (cells[2],))
+                     "dgram": ("UD", "GSI"), "raw": ("RAW_PACKET",),
+                     "wq": ("WQ",)}.get(cells[2], (cells[2],))
             if old in froms.split(", ") and new == cells[1] and kind in types:
                 return [{self.attributes[a] for a in re.findall(r"[A-Z_]+", text)}
                         for text in cells[3:5]]
@@ -261,14 +262,16 @@ class Spec:
 
 # Which objects the fields of requests name.
 NAMES = {"pdn": "pd", "qpn": "qp", "cqn": "cq", "send_cqn": "cq", "recv_cqn": "cq",
-         "srq": "srq", "xrcd": "xrcd", "doorbell": "doorbell", "mrn": "mr", "ah": "ah"}
+         "srq": "srq", "xrcd": "xrcd", "doorbell": "doorbell", "mrn": "mr", "ah": "ah",
+         "table": "table"}
 MAKES = {"CREATE_PD": "pdn", "CREATE_CQ": "cqn", "CREATE_QP": "qpn", "CREATE_AH": "ah",
          "CREATE_SRQ": "srq", "CREATE_XRC_SRQ": "srq", "CREATE_XRCD": "xrcd",
          "ALLOC_DOORBELL": "doorbell", "GET_DMA_MR": "mrn", "REG_USER_MR": "mrn",
-         "ALLOC_MR": "mrn", "ALLOC_MW": "mrn"}
+         "ALLOC_MR": "mrn", "ALLOC_MW": "mrn", "CREATE_WQ_TABLE": "table",
+         "CREATE_RX_HASH_QP": "qpn"}
 ENDS = {"DESTROY_PD": "pdn", "DESTROY_CQ": "cqn", "DESTROY_QP": "qpn", "DESTROY_AH": "ah",
         "DESTROY_SRQ": "srq", "DESTROY_XRCD": "xrcd", "FREE_DOORBELL": "doorbell",
-        "DEREG_MR": "mrn"}
+        "DEREG_MR": "mrn", "DESTROY_WQ_TABLE": "table"}
 
 
 class Guest:
@@ -310,6 +313,10 @@ class Guest:
                  not any(request[base:]), f"{name}: {len(request)} bytes")
             return
         fields = shape.decode(request)
+        if name == "CREATE_WQ_TABLE":
+            need(len(request) == base + (shape.each << fields["log_size"]),
+                 f"{name}: {len(request)} bytes")
+            return
         n = fields.get("npages", fields.get("send_pages", 0) + fields.get("recv_pages", 0))
         if fields.get("levels"):
             n = (n + 511) // 512
@@ -341,7 +348,8 @@ class Guest:
             if name.startswith("CREATE_QP") and (
                     qp_type == 10 and field != "xrcd" or
                     qp_type != 10 and field == "xrcd" or
-                    qp_type == 9 and field == "recv_cqn"):
+                    qp_type == 9 and field == "recv_cqn" or
+                    qp_type == 11 and field == "send_cqn"):
                 continue
             need(fields[field] in self.objects[kind],
                  f"{name} succeeded, and there is no {kind} {fields[field]:#x}")
@@ -382,6 +390,8 @@ class Guest:
             handle = result[field]
             need(handle not in self.objects[kind], f"{name}: {handle:#x} is in use")
             self.objects[kind][handle] = dict(fields, state="RESET")
+            if name == "CREATE_RX_HASH_QP":
+                self.objects[kind][handle].update(qp_type=12, state="RTR")
             self.ever[kind].add(handle)
             if kind == "qp":
                 self.posted = collections.defaultdict(

@@ -75,7 +75,7 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0xffffff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x1ffffff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
@@ -83,6 +83,8 @@ static void test_offered(void **state)
 	assert_int_equal(le32toh(ack.max_doorbells), 1024);
 	assert_int_equal(le32toh(ack.max_srq), 4096);
 	assert_int_equal(le32toh(ack.max_xrcd), 4096);
+	assert_int_equal(le32toh(ack.max_wq_tables), 256);
+	assert_int_equal(le32toh(ack.max_wq_table_size), 1024);
 }
 
 /* A device that does not offer them knows no command of them. */
