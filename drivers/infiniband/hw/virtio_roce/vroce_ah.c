@@ -102,7 +102,7 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 }
 
 /**
- * vroce_destroy_ah() - verb
+ * vroce_destroy_ah() - destroy an address handle
  * @ibah: address handle
  * @flags: whether the caller may sleep
  *

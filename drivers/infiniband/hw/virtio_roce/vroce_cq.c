@@ -354,7 +354,7 @@ void vroce_cq_answered(struct vroce_cq *cq)
 }
 
 /**
- * vroce_create_cq() - verb
+ * vroce_create_cq() - make a completion queue
  * @ibcq: completion queue
  * @attr: what is asked for
  * @arg: from the user, NULL for the kernel
@@ -426,7 +426,7 @@ err_hw:
 }
 
 /**
- * vroce_destroy_cq() - verb
+ * vroce_destroy_cq() - destroy a completion queue
  * @ibcq: completion queue
  * @udata: of the user
  *

@@ -80,7 +80,7 @@ err_quota:
 }
 
 /**
- * vroce_alloc_pd() - verb
+ * vroce_alloc_pd() - make a protection domain
  * @ibpd: protection domain
  * @udata: of the user
  *
@@ -97,7 +97,7 @@ int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /**
- * vroce_dealloc_pd() - verb
+ * vroce_dealloc_pd() - destroy a protection domain
  * @ibpd: protection domain
  * @udata: of the user
  *
@@ -110,7 +110,7 @@ int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /**
- * vroce_alloc_xrcd() - verb
+ * vroce_alloc_xrcd() - make an XRC domain
  * @ibxrcd: XRC domain
  * @udata: of the user
  *
@@ -128,7 +128,7 @@ int vroce_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 }
 
 /**
- * vroce_dealloc_xrcd() - verb
+ * vroce_dealloc_xrcd() - destroy an XRC domain
  * @ibxrcd: XRC domain that nothing is in
  * @udata: of the user
  *

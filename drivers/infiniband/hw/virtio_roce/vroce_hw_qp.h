@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Their part in the device.
+ * Queue pairs as the device has them.
  */
 #ifndef _VROCE_HW_QP_H
 #define _VROCE_HW_QP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queues of the kernel.
+ * Posting and polling for consumers in the kernel.
  */
 #ifndef _VROCE_KQ_H
 #define _VROCE_KQ_H

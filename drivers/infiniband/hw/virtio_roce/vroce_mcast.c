@@ -5,7 +5,7 @@
 #include "vroce_mcast.h"
 
 /**
- * vroce_attach_mcast() - verb
+ * vroce_attach_mcast() - join a multicast group
  * @ibqp: QP; the core has checked that it is of type UD
  * @gid: group; the core has checked that it is a multicast address
  * @lid: not used by RoCE
@@ -25,7 +25,7 @@ int vroce_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 }
 
 /**
- * vroce_detach_mcast() - verb
+ * vroce_detach_mcast() - leave a multicast group
  * @ibqp: UD QP
  * @gid: group
  * @lid: not used by RoCE

@@ -492,7 +492,7 @@ static void vroce_mr_release_kept(void *data)
 }
 
 /**
- * vroce_dereg_mr() - verb
+ * vroce_dereg_mr() - destroy a memory region
  * @ibmr: memory region
  * @udata: of the user
  *
@@ -566,7 +566,7 @@ int vroce_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 }
 
 /**
- * vroce_dealloc_mw() - verb
+ * vroce_dealloc_mw() - destroy a memory window
  * @ibmw: memory window
  *
  * A window that the device refuses to destroy counts as one that it has.  It names no

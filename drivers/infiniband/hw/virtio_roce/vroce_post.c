@@ -279,7 +279,7 @@ static int vroce_post_user(struct vroce_qp *qp, struct vroce_queue *q,
 }
 
 /**
- * vroce_post_send() - verb
+ * vroce_post_send() - post send requests
  * @ibqp: queue pair
  * @wr: list of requests
  * @bad_wr: on error the first request that was not posted; else left alone, as
@@ -439,7 +439,7 @@ static int vroce_ring_post(struct vroce_qp *qp, const struct ib_recv_wr **wr)
 }
 
 /**
- * vroce_post_recv() - verb
+ * vroce_post_recv() - post receive requests
  * @ibqp: queue pair
  * @wr: list of requests
  * @bad_wr: on error the first request that was not posted; else left alone, as
@@ -631,7 +631,7 @@ static bool vroce_cq_take(struct vroce_dev *dev, struct vroce_hw_cq *hw,
 }
 
 /**
- * vroce_poll_cq() - verb
+ * vroce_poll_cq() - take completions
  * @ibcq: completion queue
  * @num: how many completions at most
  * @wc: completions

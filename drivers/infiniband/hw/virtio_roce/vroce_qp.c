@@ -386,7 +386,7 @@ static struct vroce_doorbell *vroce_qp_doorbell(struct vroce_dev *dev,
 }
 
 /**
- * vroce_create_qp() - verb
+ * vroce_create_qp() - make a queue pair
  * @ibqp: queue pair
  * @attr: what is asked for; on return its capabilities are those of the QP
  * @udata: of the user
@@ -619,7 +619,7 @@ static void vroce_qp_rewind(struct vroce_qp *qp)
 }
 
 /**
- * vroce_modify_qp() - verb
+ * vroce_modify_qp() - change state and attributes of a queue pair
  * @ibqp: queue pair
  * @attr: attributes
  * @mask: which of them are given
@@ -688,7 +688,7 @@ out_unlock:
 }
 
 /**
- * vroce_query_qp() - verb
+ * vroce_query_qp() - say state and attributes of a queue pair
  * @ibqp: queue pair
  * @attr: result
  * @mask: which attributes are asked for
@@ -736,7 +736,7 @@ static void vroce_qp_stop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 }
 
 /**
- * vroce_destroy_qp() - verb
+ * vroce_destroy_qp() - destroy a queue pair
  * @ibqp: queue pair
  * @udata: of the user
  *

@@ -241,7 +241,7 @@ static int vroce_srq_check(struct vroce_dev *dev,
 }
 
 /**
- * vroce_create_srq() - verb
+ * vroce_create_srq() - make a shared receive queue
  * @ibsrq: shared receive queue
  * @attr: what is asked for; on return its size is that of the SRQ
  * @udata: of the user
@@ -359,7 +359,7 @@ int vroce_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * vroce_query_srq() - verb
+ * vroce_query_srq() - say the attributes of a shared receive queue
  * @ibsrq: shared receive queue
  * @attr: result
  *
@@ -376,7 +376,7 @@ int vroce_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 }
 
 /**
- * vroce_destroy_srq() - verb
+ * vroce_destroy_srq() - destroy a shared receive queue
  * @ibsrq: shared receive queue that no QP uses
  * @udata: of the user
  *
@@ -444,7 +444,7 @@ static int vroce_srq_put(struct vroce_srq *srq, const struct ib_recv_wr *wr)
 }
 
 /**
- * vroce_post_srq_recv() - verb
+ * vroce_post_srq_recv() - post receive requests to a shared receive queue
  * @ibsrq: shared receive queue
  * @wr: list of requests
  * @bad_wr: on error the first request that was not posted; else left alone

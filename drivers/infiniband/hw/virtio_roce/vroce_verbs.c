@@ -74,7 +74,7 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 }
 
 /**
- * vroce_query_device() - verb
+ * vroce_query_device() - say the limits of the device
  * @ibdev: device
  * @attr: result
  * @udata: of the user
@@ -220,7 +220,7 @@ static int vroce_query_speed(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * vroce_query_port() - verb
+ * vroce_query_port() - say the attributes of the port
  * @ibdev: device
  * @port: 1
  * @attr: result, zeroed
@@ -255,7 +255,7 @@ int vroce_query_port(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * vroce_get_port_immutable() - verb
+ * vroce_get_port_immutable() - say what of the port never changes
  * @ibdev: device
  * @port: 1
  * @immutable: result
@@ -277,7 +277,7 @@ int vroce_get_port_immutable(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * vroce_get_link_layer() - verb
+ * vroce_get_link_layer() - say that the port is Ethernet
  * @ibdev: device
  * @port: 1
  *
@@ -302,7 +302,7 @@ void vroce_get_dev_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /**
- * vroce_query_pkey() - verb
+ * vroce_query_pkey() - say the P_Key of an index
  * @ibdev: device
  * @port: 1
  * @index: 0
