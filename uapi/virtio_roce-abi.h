@@ -207,7 +207,23 @@ struct virtio_roce_modify_srq_req {
 };
 
 /**
- * struct virtio_roce_create_qp_resp - response to create_qp
+ * struct virtio_roce_create_qp_req - request of create_qp, with an indirection table
+ * @rx_hash_fields: &enum virtio_rdma_rx_hash_fields
+ * @rx_hash_function: &enum virtio_rdma_rx_hash_function
+ * @reserved: zero
+ * @key: of the Toeplitz function, else zero
+ *
+ * Base: up to @key.  All other QPs have no request.
+ */
+struct virtio_roce_create_qp_req {
+	__u32 rx_hash_fields;
+	__u8 rx_hash_function;
+	__u8 reserved[3];
+	__u8 key[40];
+};
+
+/**
+ * struct virtio_roce_create_qp_resp - response to create_qp, and to create_wq
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue; zero if the QP has an SRQ or is XRC_INI
  * @page_offset: mmap offset of the context's doorbell page, the same for all its QPs;
@@ -220,7 +236,8 @@ struct virtio_roce_modify_srq_req {
  * In direct form the doorbell of @sq is the one to ring after @page_offset.  @sq and @rq
  * have the same control block.
  *
- * An XRC_TGT QP has no queues and no response: all is zero.
+ * An XRC_TGT QP, or one with an indirection table, has no queues and no response: all is zero.
+ * A work queue has @rq, @page_offset and @bit, and the doorbell of @sq.
  */
 struct virtio_roce_create_qp_resp {
 	struct virtio_roce_queue sq;

@@ -132,6 +132,12 @@ static inline bool vroce_has_flow(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLOW;
 }
 
+/* Can QPs spread frames over work queues? */
+static inline bool vroce_has_rss(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RSS;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {

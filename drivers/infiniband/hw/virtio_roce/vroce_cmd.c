@@ -69,6 +69,9 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG]	= { "REREG_MR_LONG", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW]	= { "CREATE_FLOW", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW]	= { "DESTROY_FLOW", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE]	= { "CREATE_WQ_TABLE", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE]	= { "DESTROY_WQ_TABLE", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP] = { "CREATE_RX_HASH_QP", -ENOMEM },
 };
 
 /*
@@ -215,6 +218,8 @@ int vroce_cmd_query_device(struct virtio_net_roce_aux *aux,
 	attr->max_srq = le32_to_cpu(rsp.max_srq);
 	attr->max_xrcd = le32_to_cpu(rsp.max_xrcd);
 	attr->max_flow = le32_to_cpu(rsp.max_flow);
+	attr->max_wq_tables = le32_to_cpu(rsp.max_wq_tables);
+	attr->max_wq_table_size = le32_to_cpu(rsp.max_wq_table_size);
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_device);

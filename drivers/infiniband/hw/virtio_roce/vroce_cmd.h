@@ -43,6 +43,8 @@ struct vroce_device_attr {
 	u32 max_srq;
 	u32 max_xrcd;
 	u32 max_flow;
+	u32 max_wq_tables;
+	u32 max_wq_table_size;
 };
 
 /**

@@ -7,6 +7,7 @@
 #include "vroce_kq.h"
 #include "vroce_qp.h"
 #include "vroce_srq.h"
+#include "vroce_wq.h"
 
 /*
  * The device says that something has happened to an object, which may not exist.  A CQ
@@ -23,6 +24,8 @@ static void vroce_event_seen(struct virtio_net_roce_aux *aux, u16 type, u32 numb
 		vroce_srq_event(dev, number, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (type == VIRTIO_RDMA_EVENT_SRQ_ERROR)
 		vroce_srq_event(dev, number, IB_EVENT_SRQ_ERR);
+	if (type == VIRTIO_RDMA_EVENT_WQ_FATAL)
+		vroce_wq_event(dev, number);
 	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
 	    type != VIRTIO_RDMA_EVENT_CQ_ERROR) {
 		vroce_qp_event(dev, type, number);

@@ -21,6 +21,7 @@
 #include "vroce_srq.h"
 #include "vroce_udata.h"
 #include "vroce_users.h"
+#include "vroce_wq.h"
 
 /* Enter for the verb of a context; NULL for the kernel's. */
 static struct vroce_ucontext *vroce_gate_enter(struct vroce_ucontext *uctx)
@@ -119,6 +120,27 @@ static struct ib_flow *vroce_gate_create_flow(struct ib_qp *ibqp, struct ib_flow
 }
 
 VROCE_GATED(destroy_flow, to_vqp(ibflow->qp)->uctx, (struct ib_flow *ibflow), (ibflow))
+
+static struct ib_wq *vroce_gate_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
+					  struct ib_udata *udata)
+{
+	struct vroce_ucontext *gate = vroce_gate_enter(vroce_udata_context(udata));
+	struct ib_wq *wq = vroce_create_wq(ibpd, attr, udata);
+
+	vroce_gate_leave(gate);
+	return wq;
+}
+
+VROCE_GATED(modify_wq, to_vwq(ibwq)->uctx,
+	    (struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask, struct ib_udata *udata),
+	    (ibwq, attr, mask, udata))
+VROCE_GATED(destroy_wq, to_vwq(ibwq)->uctx,
+	    (struct ib_wq *ibwq, struct ib_udata *udata), (ibwq, udata))
+VROCE_GATED(create_rwq_ind_table, vroce_udata_context(udata),
+	    (struct ib_rwq_ind_table *ibtable, struct ib_rwq_ind_table_init_attr *attr,
+	     struct ib_udata *udata), (ibtable, attr, udata))
+VROCE_GATED(destroy_rwq_ind_table, vroce_gate_owner(ibtable->uobject),
+	    (struct ib_rwq_ind_table *ibtable), (ibtable))
 
 VROCE_GATED(create_srq, vroce_udata_context(udata),
 	    (struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
@@ -224,6 +246,16 @@ static const struct ib_device_ops vroce_gate_flow_ops = {
 	.destroy_flow = vroce_gate_destroy_flow,
 };
 
+static const struct ib_device_ops vroce_gate_wq_ops = {
+	.create_rwq_ind_table = vroce_gate_create_rwq_ind_table,
+	.create_wq = vroce_gate_create_wq,
+	.destroy_rwq_ind_table = vroce_gate_destroy_rwq_ind_table,
+	.destroy_wq = vroce_gate_destroy_wq,
+	.modify_wq = vroce_gate_modify_wq,
+
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, vroce_wq_table, ibtable),
+};
+
 static const struct ib_device_ops vroce_gate_rereg_ops = {
 	.rereg_user_mr = vroce_gate_rereg_user_mr,
 };
@@ -258,6 +290,8 @@ void vroce_set_gate_ops(struct vroce_dev *dev)
 		ib_set_device_ops(ibdev, &vroce_gate_mcast_ops);
 	if (vroce_has_flow(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_flow_ops);
+	if (vroce_has_rss(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_wq_ops);
 	if (vroce_has_mw(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_mw_ops);
 	if (vroce_has_rereg(dev))

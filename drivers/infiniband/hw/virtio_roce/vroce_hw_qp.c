@@ -15,6 +15,9 @@
 #include "vroce_obj.h"
 #include "vroce_queue.h"
 #include "vroce_users.h"
+#include "vroce_wire.h"
+
+#include "vroce_cmd_wq.h"
 
 #define VROCE_SQ_ALIGN	64
 #define VROCE_RQ_ALIGN	32
@@ -45,10 +48,10 @@ static enum vroce_kind vroce_qp_kind(const struct vroce_hw_qp *hw)
 /* Drops all references that the QP holds. */
 static void vroce_hw_qp_put_all(struct vroce_hw_qp *hw)
 {
-	if (hw->xrcd) {
+	if (hw->xrcd)
 		vroce_obj_put(&hw->xrcd->obj);
+	if (!hw->scq)
 		return;
-	}
 	if (hw->srq)
 		vroce_obj_put(&hw->srq->obj);
 	vroce_obj_put(&hw->rcq->obj);
@@ -287,6 +290,17 @@ static int vroce_hw_qp_alloc_kernel(struct vroce_hw_qp *hw)
 	return err;
 }
 
+/* The device has answered a command that makes a QP: the number that it said is taken. */
+static int vroce_hw_qp_answered(struct vroce_dev *dev, struct vroce_hw_qp *hw, u8 command,
+				int err)
+{
+	if (!err && !vroce_numbers_take(&dev->qpns, hw->qpn))
+		err = vroce_cmd_bad_answer(dev->aux, command, hw->qpn);
+	if (err)
+		vroce_quota_give(dev, vroce_qp_kind(hw));
+	return err;
+}
+
 static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw,
 				   const struct vroce_create_qp_params *params)
 {
@@ -306,12 +320,7 @@ static int vroce_hw_qp_take_number(struct vroce_dev *dev, struct vroce_hw_qp *hw
 	err = vroce_cmd_create_qp(dev->aux, params, &hw->qpn);
 	vroce_numbers_unlock(&dev->qpns, false);
 	vroce_long_end(user);
-	if (!err && !vroce_numbers_take(&dev->qpns, hw->qpn))
-		err = vroce_cmd_bad_answer(dev->aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-					   hw->qpn);
-	if (err)
-		vroce_quota_give(dev, vroce_qp_kind(hw));
-	return err;
+	return vroce_hw_qp_answered(dev, hw, VIRTIO_NET_CTRL_ROCE_CREATE_QP, err);
 }
 
 static int vroce_hw_qp_attach(struct vroce_hw_qp *hw,
@@ -355,7 +364,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		 * it could make the device access any memory.
 		 */
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
-		.send_cqn = to_vcq(attr->send_cq)->hw->cqn,
+		.send_cqn = attr->qp_type == VROCE_QPT_WQ ? 0 :
+			    to_vcq(attr->send_cq)->hw->cqn,
 		.recv_cqn = attr->recv_cq ? to_vcq(recv_cq)->hw->cqn : 0,
 		.cap = *cap,
 	};
@@ -457,4 +467,45 @@ struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
 	vroce_obj_get(&xrcd->obj);
 	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
 	return hw;
+}
+
+/**
+ * vroce_hw_rx_hash_create() - create a QP that spreads frames over work queues
+ * @dev: device
+ * @req: what it is like, as the device takes it
+ *
+ * Nobody posts to it or polls for it.  The core keeps its table.
+ *
+ * Context: may sleep.
+ * Return: QP, or error pointer.
+ */
+struct vroce_hw_qp *
+vroce_hw_rx_hash_create(struct vroce_dev *dev,
+			struct virtio_rdma_cmd_create_rx_hash_qp *req)
+{
+	u32 first = dev->aux->max_qps;
+	struct vroce_hw_qp *hw;
+	int err;
+
+	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	if (!hw)
+		return ERR_PTR(-ENOMEM);
+	hw->sq.direct = true;
+	hw->rq.direct = true;
+	err = vroce_quota_take(dev, vroce_qp_kind(hw));
+	if (err)
+		goto err_free;
+	vroce_numbers_lock(&dev->qpns, false);
+	err = vroce_cmd_create_rx_hash_qp(dev->aux, req, first,
+					  first + dev->attr.max_direct_qp, &hw->qpn);
+	vroce_numbers_unlock(&dev->qpns, false);
+	err = vroce_hw_qp_answered(dev, hw, VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP, err);
+	if (err)
+		goto err_free;
+	vroce_obj_init(&hw->obj, dev, vroce_hw_qp_release);
+	return hw;
+
+err_free:
+	kfree(hw);
+	return ERR_PTR(err);
 }

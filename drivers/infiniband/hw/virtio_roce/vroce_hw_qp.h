@@ -26,5 +26,8 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		   struct vroce_doorbell *db);
 struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
 					struct vroce_hw_domain *xrcd);
+struct vroce_hw_qp *
+vroce_hw_rx_hash_create(struct vroce_dev *dev,
+			struct virtio_rdma_cmd_create_rx_hash_qp *req);
 
 #endif /* _VROCE_HW_QP_H */

@@ -9,14 +9,14 @@
  *   callers    vroce_gate.c: the verbs below, for a process; vroce_event.c, vroce_watch.c,
  *              vroce_restrack.c, vroce_counters.c
  *   verbs      vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c vroce_mcast.c
- *              vroce_domain.c vroce_user.c vroce_verbs.c; vroce_post.c and vroce_drain.c for
+ *              vroce_wq.c vroce_flow.c vroce_domain.c vroce_user.c vroce_verbs.c; vroce_post.c and vroce_drain.c for
  *              consumers in the kernel; vroce_resize.c vroce_srq_resize.c
  *   objects    vroce_hw_qp.c: what the device holds; vroce_flush.c: what happens to it when
  *              the device is dead
  *   queues     vroce_kq.c: what the kernel posts and polls; vroce_mmap.c: what a process maps;
  *              vroce_queue.c vroce_form.c vroce_doorbell.c vroce_mem.c vroce_list.c
  *   base       vroce_obj.c vroce_kept.c vroce_users.c vroce_udata.c
- *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c: one function for each
+ *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c vroce_cmd_wq.c: one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
  * and below them the operations of &struct virtio_net_roce_aux.
@@ -215,6 +215,11 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_PACKET;
 	if (!vroce_has_raw_packet(dev) || !attr->max_flow)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_FLOW;
+	attr->max_wq_tables = min_t(u32, attr->max_wq_tables, VROCE_DIRECT_MAX);
+	attr->max_wq_table_size = vroce_depth_limit(attr->max_wq_table_size,
+						    BIT(VIRTIO_RDMA_WQ_TABLE_LOG_MAX));
+	if (!vroce_has_flow(dev) || !attr->max_wq_tables || !attr->max_wq_table_size)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_RSS;
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

@@ -106,6 +106,7 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 	[VROCE_DIRECT_QP] = "QPs (max_direct_qp)",
 	[VROCE_SRQ]	= "SRQs (max_srq)",
 	[VROCE_XRCD]	= "XRC domains (max_xrcd)",
+	[VROCE_WQ_TABLE] = "indirection tables (max_wq_tables)",
 };
 
 /**
@@ -125,6 +126,7 @@ void vroce_quotas_init(struct vroce_dev *dev)
 		[VROCE_DIRECT_QP] = dev->attr.max_direct_qp,
 		[VROCE_SRQ]	= dev->attr.max_srq,
 		[VROCE_XRCD]	= dev->attr.max_xrcd,
+		[VROCE_WQ_TABLE] = dev->attr.max_wq_tables,
 	};
 	int i;
 

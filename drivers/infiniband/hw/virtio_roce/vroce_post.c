@@ -264,15 +264,15 @@ static int vroce_put_send(struct vroce_qp *qp, u32 pos,
 }
 
 /*
- * Ring the doorbell for a process.  A process must post its requests itself.  An XRC_TGT QP
- * has no doorbell.
+ * Ring the doorbell for a process.  A process must post its requests itself.  A QP without
+ * queues has no doorbell.
  */
 static int vroce_post_user(struct vroce_qp *qp, struct vroce_queue *q,
 			   bool empty)
 {
 	struct virtio_net_roce_aux *aux = to_vdev(qp->ibqp.device)->aux;
 
-	if (!empty || qp->hw->xrcd)
+	if (!empty || !qp->hw->scq)
 		return -EOPNOTSUPP;
 	aux->ops->kick(aux, q->direct ? q->doorbell->vq : q->vq);
 	return 0;

@@ -39,6 +39,12 @@ static bool vroce_qp_exceeds(struct vroce_dev *dev, const char *what, u32 asked,
 	return true;
 }
 
+/* Has it no queues at all? */
+static bool vroce_qp_is_bare(const struct ib_qp_init_attr *attr)
+{
+	return attr->qp_type == IB_QPT_XRC_TGT || attr->rwq_ind_tbl;
+}
+
 /* Without a receive queue of its own it does not matter what is asked for. */
 static bool vroce_qp_has_recv(const struct ib_qp_init_attr *attr)
 {
@@ -103,7 +109,8 @@ static const char *vroce_qp_unsupported(struct vroce_dev *dev,
 		return "these creation flags";
 	if (attr->srq && !direct)
 		return "a shared receive queue";
-	if (attr->rwq_ind_tbl)
+	if (attr->rwq_ind_tbl && !(vroce_has_rss(dev) && user && direct &&
+				   attr->qp_type == IB_QPT_RAW_PACKET))
 		return "an indirection table";
 	return NULL;
 }
@@ -142,6 +149,9 @@ static int vroce_qp_check_attr(struct vroce_dev *dev,
 	}
 	if (attr->qp_type == IB_QPT_XRC_TGT)
 		return attr->xrcd ? 0 : -EINVAL;
+	/* It spreads frames, and has no queues. */
+	if (attr->rwq_ind_tbl)
+		return attr->cap.max_send_wr || attr->srq ? -EINVAL : 0;
 	if (!vroce_qp_cqs_fit(attr, direct))
 		return -EINVAL;
 	err = vroce_qp_check_cap(dev, attr, direct);
@@ -216,23 +226,24 @@ static int vroce_qp_make_backlog(struct vroce_dev *dev, struct vroce_qp *qp,
 }
 
 /* Change @cap to what the QP will really have, never less than was asked for. */
-static void vroce_qp_round_cap(struct ib_qp_cap *cap, bool direct,
-			       enum ib_qp_type type, bool recv)
+static void vroce_qp_round_cap(struct ib_qp_init_attr *attr, bool direct)
 {
-	if (type == IB_QPT_XRC_TGT) {
+	struct ib_qp_cap *cap = &attr->cap;
+
+	if (vroce_qp_is_bare(attr)) {
 		*cap = (struct ib_qp_cap) {};
 		return;
 	}
 	cap->max_send_wr = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
-	if (recv) {
+	if (vroce_qp_has_recv(attr)) {
 		cap->max_recv_wr = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 		cap->max_recv_sge = max(cap->max_recv_sge, 1U);
 	} else {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;
 	}
-	cap->max_inline_data = direct ? vroce_inline_room(type, cap) :
+	cap->max_inline_data = direct ? vroce_inline_room(attr->qp_type, cap) :
 					VIRTIO_RDMA_INLINE_SIZE;
 }
 
@@ -302,7 +313,7 @@ static void vroce_hw_qp_own(struct vroce_hw_qp *hw, struct vroce_qp *qp)
 {
 	struct vroce_dev *dev = hw->obj.dev;
 
-	if (hw->xrcd) {
+	if (!hw->scq) {
 		WRITE_ONCE(hw->qp, qp);
 	} else {
 		spin_lock_irq(&hw->scq->lock);
@@ -385,6 +396,33 @@ static struct vroce_doorbell *vroce_qp_doorbell(struct vroce_dev *dev,
 	return &vroce_udata_context(udata)->doorbell;
 }
 
+/* Only a QP that spreads frames has a request of the provider. */
+static int vroce_qp_read_request(const struct ib_qp_init_attr *attr,
+				 struct ib_udata *udata,
+				 struct virtio_roce_create_qp_req *req)
+{
+	if (attr->rwq_ind_tbl && udata)
+		return vroce_udata_in(udata, req, offsetofend(typeof(*req), key),
+				      sizeof(*req));
+	return vroce_check_udata(udata,
+				 offsetofend(struct virtio_roce_create_qp_resp, rq));
+}
+
+/* The device knows which fields and functions there are. */
+static struct vroce_hw_qp *
+vroce_qp_create_rx_hash(struct vroce_dev *dev, const struct ib_qp_init_attr *attr,
+			const struct virtio_roce_create_qp_req *from)
+{
+	struct virtio_rdma_cmd_create_rx_hash_qp req = {
+		.table = cpu_to_le32(to_vwq_table(attr->rwq_ind_tbl)->handle),
+		.fields = cpu_to_le32(from->rx_hash_fields),
+		.function = from->rx_hash_function,
+	};
+
+	memcpy(req.key, from->key, sizeof(req.key));
+	return vroce_hw_rx_hash_create(dev, &req);
+}
+
 /**
  * vroce_create_qp() - make a queue pair
  * @ibqp: queue pair
@@ -399,6 +437,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct vroce_dev *dev = to_vdev(ibqp->device);
 	struct vroce_doorbell *db = NULL;
 	struct vroce_qp *qp = to_vqp(ibqp);
+	struct virtio_roce_create_qp_req req;
 	struct ib_qp_cap cap;
 	int err;
 
@@ -406,15 +445,13 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	/* The GSI always has the form of the RFC. */
 	if (attr->qp_type != IB_QPT_GSI && vroce_wants_direct(dev, udata))
 		db = vroce_qp_doorbell(dev, udata);
-	err = vroce_check_udata(udata,
-				offsetofend(struct virtio_roce_create_qp_resp,
-					    rq));
+	err = vroce_qp_read_request(attr, udata, &req);
 	if (!err)
 		err = vroce_qp_check_attr(dev, attr, udata, db);
 	if (err)
 		return err;
 
-	vroce_qp_round_cap(&attr->cap, db, attr->qp_type, vroce_qp_has_recv(attr));
+	vroce_qp_round_cap(attr, db);
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->sq_lock);
 	spin_lock_init(&qp->rq_lock);
@@ -427,6 +464,8 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		return err;
 	if (attr->qp_type == IB_QPT_XRC_TGT)
 		qp->hw = vroce_hw_tgt_create(dev, to_vxrcd(attr->xrcd)->hw);
+	else if (attr->rwq_ind_tbl)
+		qp->hw = vroce_qp_create_rx_hash(dev, attr, &req);
 	else
 		qp->hw = vroce_hw_qp_create(dev, ibqp->pd, attr, &cap, !udata, db);
 	if (IS_ERR(qp->hw)) {
@@ -437,7 +476,7 @@ int vroce_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 
 	vroce_hw_qp_own(qp->hw, qp);
 	err = xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp->hw, GFP_KERNEL));
-	if (!err && udata)
+	if (!err && udata && !vroce_qp_is_bare(attr))
 		err = vroce_qp_expose(qp, udata);
 	if (err)
 		goto err_hw;
@@ -635,6 +674,9 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	int err;
 
 	err = vroce_check_udata(udata, 0);
+	/* It has one state, in which it receives. */
+	if (!err && ibqp->rwq_ind_tbl)
+		err = -EOPNOTSUPP;
 	if (err)
 		return err;
 
@@ -723,6 +765,7 @@ int vroce_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.cap = qp->cap,
 		.sq_sig_type = qp->sig_type,
 		.qp_type = ibqp->qp_type,
+		.rwq_ind_tbl = ibqp->rwq_ind_tbl,
 	};
 	return 0;
 }

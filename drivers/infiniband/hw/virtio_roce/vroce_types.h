@@ -27,6 +27,7 @@ struct vroce_domain_type;
 struct vroce_user;
 struct vroce_dev;
 struct vroce_qp;
+struct vroce_wq;
 
 /* Keeps slots, and with them whole queues, at a size that can be allocated. */
 #define VROCE_SGE_MAX	64
@@ -94,6 +95,7 @@ struct vroce_numbers {
  * @VROCE_DIRECT_QP: queue pairs in direct form
  * @VROCE_SRQ: shared receive queues
  * @VROCE_XRCD: XRC domains
+ * @VROCE_WQ_TABLE: indirection tables
  * @VROCE_KINDS: number of kinds
  */
 enum vroce_kind {
@@ -107,6 +109,7 @@ enum vroce_kind {
 	VROCE_DIRECT_QP,
 	VROCE_SRQ,
 	VROCE_XRCD,
+	VROCE_WQ_TABLE,
 	VROCE_KINDS,
 };
 
@@ -507,11 +510,11 @@ struct vroce_srq {
  * @obj: its references
  * @qpn: its number
  * @pd: its protection domain; the QP holds a reference to it
- * @scq: CQ of the send queue; the QP holds a reference to it
+ * @scq: CQ of the send queue, of a work queue @rcq; the QP holds a reference to it.  Without
+ *	it there are no queues, no @rcq and no @pd: it is an XRC_TGT QP or spreads frames
  * @rcq: CQ of the receive queue, of an XRC_INI QP @scq; the QP holds a reference to it
  * @srq: SRQ in the place of a receive queue, or NULL; likewise
- * @xrcd: XRC domain of an XRC_TGT QP, or NULL; likewise.  With it there are no queues, no
- *	CQs and no protection domain
+ * @xrcd: XRC domain of an XRC_TGT QP, or NULL; likewise
  * @sq: virtqueue of the send queue
  * @rq: virtqueue of the receive queue
  * @kernel: the kernel posts and polls, not a process
@@ -519,6 +522,7 @@ struct vroce_srq {
  * @datagram: received data begins with a network header
  * @qp: the verbs object, NULL when it is going away; changes under the locks of both
  *	CQs
+ * @wq: the work queue that it is, once that was ready, until it goes away; else NULL
  * @told: bits of &enum virtio_rdma_event_type: what its consumer has been told since the
  *	last RESET
  * @mem: its rings and its control block, if it is direct
@@ -538,6 +542,7 @@ struct vroce_hw_qp {
 	bool gsi;
 	bool datagram;
 	struct vroce_qp *qp;
+	struct vroce_wq *wq;
 	unsigned long told;
 	struct vroce_mem *mem;
 	struct rcu_head rcu;
@@ -607,6 +612,32 @@ struct vroce_qp {
 	atomic_t groups;
 	struct vroce_drain sq_drain;
 	struct vroce_drain rq_drain;
+};
+
+/**
+ * struct vroce_wq - a work queue of a process
+ * @ibwq: the core's part
+ * @uctx: context that created it
+ * @hw: the device's part
+ * @maps: the pieces of it that user space may map
+ * @mutex: serialises changes of its state
+ */
+struct vroce_wq {
+	struct ib_wq ibwq;
+	struct vroce_ucontext *uctx;
+	struct vroce_hw_qp *hw;
+	struct vroce_maps maps;
+	struct mutex mutex;	/* ibwq.state */
+};
+
+/**
+ * struct vroce_wq_table - an indirection table
+ * @ibtable: the core's part
+ * @handle: the device's handle
+ */
+struct vroce_wq_table {
+	struct ib_rwq_ind_table ibtable;
+	u32 handle;
 };
 
 /**
@@ -710,6 +741,16 @@ static inline struct vroce_srq *to_vsrq(struct ib_srq *ibsrq)
 static inline struct vroce_qp *to_vqp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct vroce_qp, ibqp);
+}
+
+static inline struct vroce_wq *to_vwq(struct ib_wq *ibwq)
+{
+	return container_of(ibwq, struct vroce_wq, ibwq);
+}
+
+static inline struct vroce_wq_table *to_vwq_table(struct ib_rwq_ind_table *ibtable)
+{
+	return container_of(ibtable, struct vroce_wq_table, ibtable);
 }
 
 #endif /* _VROCE_TYPES_H */

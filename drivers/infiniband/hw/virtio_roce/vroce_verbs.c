@@ -63,6 +63,12 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 		attr->max_raw_ethy_qp = hw->max_direct_qp;
 	if (vroce_has_flow(dev))
 		attr->device_cap_flags |= IB_DEVICE_MANAGED_FLOW_STEERING;
+	if (vroce_has_rss(dev)) {
+		attr->max_wq_type_rq = hw->max_direct_qp;
+		attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+		attr->rss_caps.max_rwq_indirection_tables = hw->max_wq_tables;
+		attr->rss_caps.max_rwq_indirection_table_size = hw->max_wq_table_size;
+	}
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,

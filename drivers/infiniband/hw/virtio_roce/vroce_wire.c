@@ -237,6 +237,8 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_access_from_wire);
  */
 int vroce_qp_type_to_wire(enum ib_qp_type type)
 {
+	if (type == VROCE_QPT_WQ)
+		return VIRTIO_IB_QPT_WQ;
 	if (type >= ARRAY_SIZE(vroce_qp_type_wire) ||
 	    !vroce_qp_type_wire[type].valid)
 		return -EOPNOTSUPP;

@@ -57,4 +57,9 @@ int vroce_send_flags_to_wire(int flags);
 void vroce_wc_from_wire(const struct virtio_rdma_cq_req *wire,
 			struct ib_wc *wc);
 
+/*
+ * The core leaves these types to drivers.  A work queue is a QP for the device alone.
+ */
+#define VROCE_QPT_WQ	IB_QPT_RESERVED1
+
 #endif /* _VROCE_WIRE_H */
