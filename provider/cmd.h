@@ -18,6 +18,7 @@
 #define _STRUCT_virtio_roce_alloc_ucontext_resp
 #define _STRUCT_virtio_roce_create_ah_resp
 #define _STRUCT_virtio_roce_create_cq_resp
+#define _STRUCT_virtio_roce_create_qp_req
 #define _STRUCT_virtio_roce_create_qp_resp
 #define _STRUCT_virtio_roce_create_srq_resp
 #define _STRUCT_virtio_roce_modify_srq_req
@@ -35,6 +36,8 @@ DECLARE_DRV_CMD(uvirtio_roce_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
 DECLARE_DRV_CMD(uvirtio_roce_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		empty, virtio_roce_resize_cq_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
+		virtio_roce_create_qp_req, virtio_roce_create_qp_resp);
+DECLARE_DRV_CMD(uvirtio_roce_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ,
 		empty, virtio_roce_create_qp_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, virtio_roce_create_srq_resp);

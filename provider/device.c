@@ -35,6 +35,9 @@ static int virtio_roce_query_device(struct ibv_context *context,
 		 "%u.%u.%u", (unsigned int)(fw_ver >> 32) & 0xffff,
 		 (unsigned int)(fw_ver >> 16) & 0xffff,
 		 (unsigned int)fw_ver & 0xffff);
+	if (attr_size >= offsetof(struct ibv_device_attr_ex, rss_caps) +
+			 sizeof(attr->rss_caps))
+		virtio_roce_query_rss(to_vctx(context), &attr->rss_caps);
 	return 0;
 }
 
@@ -208,8 +211,10 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.create_flow = virtio_roce_create_flow,
 	.create_qp = virtio_roce_create_qp,
 	.create_qp_ex = virtio_roce_create_qp_ex,
+	.create_rwq_ind_table = virtio_roce_create_rwq_ind_table,
 	.create_srq = virtio_roce_create_srq,
 	.create_srq_ex = virtio_roce_create_srq_ex,
+	.create_wq = virtio_roce_create_wq,
 	.dealloc_mw = virtio_roce_dealloc_mw,
 	.dealloc_pd = virtio_roce_dealloc_pd,
 	.dealloc_td = virtio_roce_dealloc_td,
@@ -218,7 +223,9 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.destroy_cq = virtio_roce_destroy_cq,
 	.destroy_flow = virtio_roce_destroy_flow,
 	.destroy_qp = virtio_roce_destroy_qp,
+	.destroy_rwq_ind_table = virtio_roce_destroy_rwq_ind_table,
 	.destroy_srq = virtio_roce_destroy_srq,
+	.destroy_wq = virtio_roce_destroy_wq,
 	.detach_mcast = virtio_roce_detach_mcast,
 	.free_context = virtio_roce_free_context,
 	.get_srq_num = virtio_roce_get_srq_num,
@@ -227,6 +234,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.modify_qp = virtio_roce_modify_qp,
 	.modify_qp_rate_limit = virtio_roce_modify_qp_rate_limit,
 	.modify_srq = virtio_roce_modify_srq,
+	.modify_wq = virtio_roce_modify_wq,
 	.open_qp = virtio_roce_open_qp,
 	.open_xrcd = virtio_roce_open_xrcd,
 	.poll_cq = virtio_roce_poll_cq,

@@ -14,11 +14,20 @@
 #define QP_COMP_MASK	(IBV_QP_INIT_ATTR_PD | \
 			 IBV_QP_INIT_ATTR_XRCD | \
 			 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
+			 IBV_QP_INIT_ATTR_IND_TABLE | \
+			 IBV_QP_INIT_ATTR_RX_HASH | \
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 static bool qp_type_is_xrc(enum ibv_qp_type type)
 {
 	return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
+
+/* Has it no queues?  XRC_RECV QPs, and those that spread frames, have none. */
+static bool qp_attr_is_bare(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->qp_type == IBV_QPT_XRC_RECV ||
+	       attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
 }
 
 static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
@@ -67,8 +76,8 @@ static void qp_set_gone(struct virtio_roce_qp *qp)
 	wq_set_gone(&qp->rq, qp_recv_cq(qp));
 }
 
-/* The QP went to RESET: all indices are 0 then. */
-static void vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
+/** virtio_roce_vq_rewind() - a QP or work queue went to RESET: all indices are 0 then */
+void virtio_roce_vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq)
 {
 	bool shared = !cq_is_parents(cq);
 
@@ -151,7 +160,7 @@ static void qp_count(struct virtio_roce_context *ctx,
 		     const struct ibv_qp_init_attr_ex *attr,
 		     struct virtio_roce_srq *srq, int by)
 {
-	if (attr->qp_type == IBV_QPT_XRC_RECV)
+	if (qp_attr_is_bare(attr))
 		return;
 	pthread_mutex_lock(&ctx->qp_mutex);
 	to_vcq(attr->send_cq)->users += by;
@@ -167,11 +176,16 @@ static int qp_cmd_create(struct virtio_roce_qp *qp, struct ibv_context *context,
 			 struct uvirtio_roce_create_qp_resp *resp)
 {
 	struct virtio_roce_context *ctx = to_vctx(context);
+	struct uvirtio_roce_create_qp cmd = {};
 	int err;
 
+	err = virtio_roce_rx_hash_attr(ctx, attr, &cmd.drv_payload);
+	if (err > 0)
+		return err;
 	qp_count(ctx, attr, qp->srq, 1);
-	err = compat_create_qp_ex2(context, &qp->vqp, attr, &resp->ibv_resp,
-				   sizeof(*resp));
+	err = compat_create_qp_ex2(context, &qp->vqp, attr,
+				   err ? NULL : &cmd.ibv_cmd, err ? 0 : sizeof(cmd),
+				   &resp->ibv_resp, sizeof(*resp));
 	if (err)
 		qp_count(ctx, attr, qp->srq, -1);
 	return err;
@@ -277,6 +291,7 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
+	qp->bare = qp_attr_is_bare(attr);
 	if (attr->srq && !qp_type_is_xrc(attr->qp_type))
 		qp->srq = to_vsrq(attr->srq);
 	if (attr->srq || qp_type_is_xrc(attr->qp_type)) {
@@ -337,6 +352,7 @@ struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
+	qp->bare = true;
 	err = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
 			      sizeof(cmd), &resp, sizeof(resp));
 	if (err) {
@@ -382,9 +398,10 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	    qp_has_sq(qp)) {
 		qp_drop_completions(qp);
 		if (qp->sq.ring.direct) {
-			vq_rewind(&qp->sq, to_vcq(ibqp->send_cq));
+			virtio_roce_vq_rewind(&qp->sq, to_vcq(ibqp->send_cq));
 			if (qp_has_rq(qp))
-				vq_rewind(&qp->rq, to_vcq(ibqp->recv_cq));
+				virtio_roce_vq_rewind(&qp->rq,
+						      to_vcq(ibqp->recv_cq));
 		}
 	}
 	return 0;

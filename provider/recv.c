@@ -62,24 +62,39 @@ static struct virtio_rdma_sge *rq_begin(const struct ring *ring, void *slot,
 	return rfc->sg_list;
 }
 
-static int post_one_recv(struct virtio_roce_qp *qp,
-			 const struct ibv_recv_wr *wr)
+static inline int put_recv(struct virtio_roce_vq *rq, uint32_t max_sge,
+			   const struct ibv_recv_wr *wr)
 {
-	struct ring *ring = &qp->rq.ring;
+	struct ring *ring = &rq->ring;
 	uint32_t slot, num_sge = wr->num_sge;
 
-	if (unlikely(num_sge > qp->max_recv_sge))
+	if (unlikely(num_sge > max_sge))
 		return EINVAL;
 	if (unlikely(!ring_has_room(ring)))
 		return ENOMEM;
 
 	slot = ring_next_slot(ring);
 	if (ring->direct)
-		qp->rq.wr_ids[slot] = wr->wr_id;
+		rq->wr_ids[slot] = wr->wr_id;
 	virtio_roce_copy_sges(rq_begin(ring, ring_slot(ring, slot), wr->wr_id,
 				       num_sge), wr->sg_list, num_sge);
 	ring_put(ring, slot);
 	return 0;
+}
+
+/**
+ * virtio_roce_put_recv() - write a request into the next slot of a work queue
+ * @rq: its ring
+ * @max_sge: elements that a request may have
+ * @wr: request
+ *
+ * Context: lock of the queue held.
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_put_recv(struct virtio_roce_vq *rq, uint32_t max_sge,
+			 const struct ibv_recv_wr *wr)
+{
+	return put_recv(rq, max_sge, wr);
 }
 
 int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -98,7 +113,7 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	vq_lock(&qp->rq);
 	for (; wr; wr = wr->next) {
-		err = post_one_recv(qp, wr);
+		err = put_recv(&qp->rq, qp->max_recv_sge, wr);
 		if (unlikely(err)) {
 			*bad_wr = wr;
 			break;

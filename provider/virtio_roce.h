@@ -11,6 +11,7 @@
  *   cq.c      completion queues: create, poll, translate completions
  *   qp.c      queue pairs: create, modify, query, destroy
  *   srq.c     shared receive queues
+ *   wq.c      work queues, indirection tables, QPs that spread frames
  *   xrc.c     XRC domains, QPs that several processes open
  *   post.c    work requests: translate and post
  *   vq.c      map one queue, ring its doorbell
@@ -217,7 +218,8 @@ struct virtio_roce_srq {
  * struct virtio_roce_qp - a queue pair
  * @vqp: of libibverbs
  * @sq: send queue
- * @rq: receive queue; not there with @srq, nor for XRC.  An XRC_RECV QP has neither queue
+ * @rq: receive queue; not there with @srq, nor for XRC
+ * @bare: it has neither queue: it is an XRC_RECV QP, or spreads frames over work queues
  * @srq: shared receive queue, or NULL
  * @holds: flow rules that it has, and multicast groups that it is attached to, or more if
  *	it was attached to one twice, but never less; changed atomically
@@ -235,6 +237,7 @@ struct virtio_roce_qp {
 	struct verbs_qp vqp;
 	ON_CACHE_LINE struct virtio_roce_vq sq;
 	struct virtio_roce_vq rq;
+	bool bare;
 	struct virtio_roce_srq *srq;
 	unsigned int holds;
 	struct virtio_rdma_qp_control *control;
@@ -362,7 +365,7 @@ static inline bool cq_is_parents(const struct virtio_roce_cq *cq)
 /* Does a QP have a send queue? */
 static inline bool qp_has_sq(const struct virtio_roce_qp *qp)
 {
-	return qp->vqp.qp.qp_type != IBV_QPT_XRC_RECV;
+	return !qp->bare;
 }
 
 /* Does a QP have a receive queue of its own? */
@@ -436,6 +439,8 @@ int virtio_roce_srq_map_ring(const struct virtio_roce_srq *srq, struct virtio_ro
 			     const struct virtio_roce_queue *info);
 void virtio_roce_srq_exchange(struct virtio_roce_srq *srq, struct virtio_roce_vq *vq,
 			      const struct virtio_roce_queue *info);
+int virtio_roce_wq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
+		       uint32_t max_sge, const struct virtio_roce_create_qp_resp *resp);
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
@@ -514,6 +519,8 @@ int virtio_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 int virtio_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid,
 			     uint16_t lid);
 
+void virtio_roce_vq_rewind(struct virtio_roce_vq *vq, struct virtio_roce_cq *cq);
+
 /* srq.c */
 
 struct ibv_srq *virtio_roce_create_srq(struct ibv_pd *pd,
@@ -550,6 +557,23 @@ struct ibv_flow *virtio_roce_create_flow(struct ibv_qp *ibqp,
 					 struct ibv_flow_attr *attr);
 int virtio_roce_destroy_flow(struct ibv_flow *flow);
 
+/* wq.c */
+
+bool virtio_roce_has_rss(const struct virtio_roce_context *ctx);
+struct ibv_wq *virtio_roce_create_wq(struct ibv_context *context,
+				     struct ibv_wq_init_attr *attr);
+int virtio_roce_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int virtio_roce_destroy_wq(struct ibv_wq *ibwq);
+struct ibv_rwq_ind_table *
+virtio_roce_create_rwq_ind_table(struct ibv_context *context,
+				 struct ibv_rwq_ind_table_init_attr *attr);
+int virtio_roce_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+void virtio_roce_query_rss(const struct virtio_roce_context *ctx,
+			   struct ibv_rss_caps *caps);
+int virtio_roce_rx_hash_attr(const struct virtio_roce_context *ctx,
+			     const struct ibv_qp_init_attr_ex *attr,
+			     struct virtio_roce_create_qp_req *req);
+
 /* post.c */
 
 uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
@@ -561,6 +585,8 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 /* recv.c */
 
+int virtio_roce_put_recv(struct virtio_roce_vq *rq, uint32_t max_sge,
+			 const struct ibv_recv_wr *wr);
 int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr);
 

@@ -522,6 +522,49 @@ int virtio_roce_qp_map_direct(struct virtio_roce_qp *qp,
 }
 
 /**
+ * virtio_roce_wq_map() - map a work queue
+ * @vq: to be filled in
+ * @context: device
+ * @max_sge: elements of its requests
+ * @resp: what the kernel says about it
+ *
+ * Context: qp_mutex held.
+ * Returns 0 or an errno value.
+ */
+int virtio_roce_wq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
+		       uint32_t max_sge, const struct virtio_roce_create_qp_resp *resp)
+{
+	const struct virtio_roce_queue *info = &resp->rq;
+	struct virtio_roce_context *ctx = to_vctx(context);
+	struct virtio_rdma_qp_control *control;
+	char *base;
+	int err;
+
+	if (!vq_is_sane_direct(info, VQ_NUM_MAX,
+			       offsetof(struct virtio_rdma_rwqe, sg_list[max_sge])) ||
+	    info->control_offset != info->slots_offset ||
+	    info->control_len != info->slots_len ||
+	    resp->bit >= VIRTIO_RDMA_DOORBELL_BITS)
+		return vq_unusable(context);
+	err = doorbell_map(ctx, resp);
+	if (!err)
+		err = vq_map_part(vq, context, info->slots_offset, info->slots_len,
+				  PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	base = vq->part[VQ_SLOTS].addr;
+	err = vq_start_direct(vq, base, info, &ctx->doorbell, resp->bit);
+	if (err) {
+		virtio_roce_vq_unmap(vq);
+		return err;
+	}
+	control = (void *)(base + info->control_pos);
+	vq->ring.producer = (__force uint32_t *)&control->recv_producer;
+	vq->ring.wanted = (__force const uint32_t *)&control->recv_wanted;
+	return 0;
+}
+
+/**
  * virtio_roce_vq_unmap() - unmap the memory of a virtqueue
  * @vq: virtqueue, from now on always full (work queue) or empty (completion queue)
  */

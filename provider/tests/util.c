@@ -148,7 +148,7 @@ static void fake_direct_cq(struct virtio_roce_queue *info)
 }
 
 /* A QP in direct form: one mapping with a page for each ring and the control block. */
-static void fake_direct_qp(struct virtio_roce_create_qp_resp *resp)
+void fake_direct_qp(struct virtio_roce_create_qp_resp *resp)
 {
 	struct virtio_roce_queue info = {
 		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
@@ -363,6 +363,10 @@ int ibv_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *qp,
 	if (attr_ex->qp_type == IBV_QPT_XRC_RECV) {
 		/* The driver does not know which process made it. */
 		assert_true(attr_ex->comp_mask & IBV_QP_INIT_ATTR_XRCD);
+	} else if (attr_ex->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE) {
+		assert_int_equal(cmd_size, sizeof(struct uvirtio_roce_create_qp));
+		fake.rx_hash = container_of(cmd, struct uvirtio_roce_create_qp,
+					    ibv_cmd)->drv_payload;
 	} else if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
 		fake_direct_qp(&r->drv_payload);
 		if (attr_ex->qp_type == IBV_QPT_XRC_SEND)

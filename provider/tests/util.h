@@ -83,6 +83,7 @@ struct fake_vq {
  * @ports_asked: QUERY_PORT commands
  * @in_group: the QP is attached to a multicast group
  * @rules: flow rules that it has
+ * @rx_hash: what the last QP without queues was asked for with
  * @at_destroy: called once, by the next command that destroys an object, when it has
  *	destroyed it and waits until its events are acknowledged
  * @maps_at_destroy: mappings at the time of the last command that destroyed
@@ -125,6 +126,7 @@ struct fake {
 	int ports_asked;
 	bool in_group;
 	int rules;
+	struct virtio_roce_create_qp_req rx_hash;
 	void (*at_destroy)(void);
 	unsigned int maps_at_destroy;
 	void (*at_resize)(bool done);
@@ -155,6 +157,8 @@ int fake_setup_direct(void **state);
 int fake_teardown(void **state);
 
 uint8_t *fake_give(__u64 *offset, __u32 *size, size_t len);
+
+void fake_direct_qp(struct virtio_roce_create_qp_resp *resp);
 
 struct virtio_roce_cq *make_cq(void);
 struct virtio_roce_qp *make_qp(enum ibv_qp_type type);
@@ -191,6 +195,7 @@ int run_post_tests(void);
 int run_resize_tests(void);
 int run_srq_tests(void);
 int run_vq_tests(void);
+int run_wq_tests(void);
 int run_xrc_tests(void);
 
 #endif /* VIRTIO_ROCE_TEST_UTIL_H */
