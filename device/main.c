@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/eventfd.h"
+#include "base/keeper.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/sd_notify.h"
@@ -29,6 +30,7 @@
 #include "operator/socket.h"
 #include "options.h"
 #include "ports.h"
+#include "ports_keep.h"
 #include "rdma/rnic.h"
 #include "sandbox.h"
 #include "virtio/guard.h"
@@ -53,6 +55,7 @@
  * @control:	socket that they come by, or NULL
  * @notify:	socket of a service manager, or -1
  * @store:	for what it keeps while it restarts the daemon
+ * @keeper:	what the daemon before this one has left
  * @left:	all of that is another process's
  */
 struct daemon {
@@ -66,6 +69,7 @@ struct daemon {
 	struct operator_socket *control;
 	int notify;
 	struct sd_store store;
+	struct keeper keeper;
 	bool left;
 };
 
@@ -339,6 +343,19 @@ static int daemon_restore(struct daemon *d, const struct options *options)
 	return err;
 }
 
+/* The daemon before this one was killed, and its keeper has the connections of all guests. */
+static int daemon_recover(struct daemon *d, const struct options *options)
+{
+	const struct handover hand = daemon_nothing(d, options);
+	int err = ports_recover(&d->ports);
+
+	if (!err)
+		err = daemon_go_on(d, options, &hand);
+	if (!err)
+		ports_recovered(&d->ports);
+	return err;
+}
+
 static struct handover daemon_all(struct daemon *d, const struct options *options)
 {
 	return (struct handover) {
@@ -403,10 +420,12 @@ static int daemon_begin(struct daemon *d, const struct options *options)
 {
 	int err;
 
-	if (options->takeover)
-		return daemon_take_over(d, options);
-	err = daemon_restore(d, options);
-	if (err != -ENODATA)
+	if (d->keeper.died)
+		return daemon_recover(d, options);
+	err = options->takeover ? daemon_take_over(d, options) : daemon_restore(d, options);
+	if (!err && d->ports.keep)
+		ports_keep_all(&d->ports);
+	if (options->takeover || err != -ENODATA)
 		return err;
 	err = daemon_start(d, options);
 	if (err)
@@ -443,6 +462,19 @@ static int print(const char *text)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* From here on this is the daemon, or a later one; its keeper stays behind. */
+static int daemon_kept(struct daemon *d)
+{
+	int err = keeper_start(&d->keeper, PORTS_KEEP_SIZE);
+
+	if (err)
+		return err;
+	d->ports.keep = d->keeper.memory;
+	if (d->keeper.died)
+		ports_keep_sweep(&d->ports);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct options options;
@@ -458,6 +490,8 @@ int main(int argc, char **argv)
 		return print("vhost-user-roce " VERSION "\n");
 	if (options.verbose)
 		log_set_level(LOG_LEVEL_DEBUG);
+	if (options.keeper && daemon_kept(&d))
+		return EXIT_FAILURE;
 	daemon_fd_limit();
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	if (daemon_init(&d, &options))

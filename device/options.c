@@ -87,6 +87,9 @@ const char options_usage[] =
 "  --takeover PATH   take over from the daemon whose --control this is: its guests,\n"
 "                    uplinks and sockets, which must be in the options, too; it ends\n"
 "                    when this one serves, and goes on if this one cannot\n"
+"  --keeper          be two processes: if the daemon is killed, by a bug or by others,\n"
+"                    the other one starts it again.  Guests keep their device; RDMA\n"
+"                    starts anew in them\n"
 "  --verbose         tell more\n"
 "  --no-sandbox      keep all rights, for debugging\n"
 "  --help            print this and exit\n"
@@ -130,6 +133,7 @@ enum {
 	OPT_SEED,
 	OPT_VERBOSE,
 	OPT_NO_SANDBOX,
+	OPT_KEEPER,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -164,6 +168,7 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
 	{ "no-sandbox", no_argument, NULL, OPT_NO_SANDBOX },
+	{ "keeper", no_argument, NULL, OPT_KEEPER },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ 0 },
@@ -458,6 +463,9 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 		return 0;
 	case OPT_NO_SANDBOX:
 		options->no_sandbox = true;
+		return 0;
+	case OPT_KEEPER:
+		options->keeper = true;
 		return 0;
 	case OPT_HELP:
 		options->action = OPTIONS_HELP;

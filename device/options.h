@@ -60,6 +60,7 @@ struct port_options {
  * @packets:	RDMA between the guests goes by packets, too
  * @verbose:	tell more
  * @no_sandbox:	keep all rights
+ * @keeper:	another process keeps the descriptors, and starts a daemon again
  * @control:	socket for commands, or NULL
  * @takeover:	control socket of the daemon whose place this one takes, or NULL
  *
@@ -80,6 +81,7 @@ struct options {
 	bool packets;
 	bool verbose;
 	bool no_sandbox;
+	bool keeper;
 	const char *control;
 	const char *takeover;
 };

@@ -25,6 +25,7 @@
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ports.h"
+#include "ports_keep.h"
 
 static const char *base_name(const char *path)
 {
@@ -173,6 +174,7 @@ err_group:
 
 void guest_unmake(struct ports *ports, struct guest *guest)
 {
+	ports_keep_not(ports, guest);
 	vhost_user_free(guest->vu);
 	function_free(guest->fn);
 	guest->fn = NULL;
@@ -191,6 +193,8 @@ int guest_start(struct ports *ports, unsigned int number, const struct port_opti
 	err = guest_listen(guest, fd);
 	if (err)
 		guest_unmake(ports, guest);
+	else
+		ports_keep_guest(ports, guest);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
+#include "vhost_user/vhost_user_keep.h"
 
 /**
  * struct guest - a place for a guest, connected or not
@@ -40,6 +41,22 @@ struct uplink_port {
 };
 
 /**
+ * struct guest_keep - a guest in memory that outlives the process, always current
+ * @used:	there is one
+ * @text:	as &port_options has it
+ * @pin:	likewise
+ * @fn:		function
+ * @vu:		front-end
+ */
+struct guest_keep {
+	bool used;
+	char text[PORT_NAME_MAX];
+	struct pin pin;
+	struct function_keep fn;
+	struct vu_keep vu;
+};
+
+/**
  * struct ports - all of them
  * @loop:	event loop
  * @sw:		switch
@@ -49,6 +66,9 @@ struct uplink_port {
  * @uplink:	places for uplinks
  * @port:	those that are taken, for @op
  * @op:		what an operator's commands are about
+ * @keep:	a place for each guest, or NULL
+ * @kept_fd:	descriptors of guests that were kept, until they have been recovered
+ * @kept_fds:	number of these
  * @taker:	connection of a process that takes all over, or -1
  *
  * The places do not move, because switch and functions have pointers to them.
@@ -62,6 +82,9 @@ struct ports {
 	struct uplink_port uplink[UPLINKS_MAX];
 	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
 	struct operator op;
+	struct guest_keep *keep;
+	int *kept_fd;
+	size_t kept_fds;
 	int taker;
 };
 

@@ -104,6 +104,11 @@ static uint8_t ctrlq_roce(struct function *fn, struct ctrlq_command *ctrl)
 		.len = ctrl->len,
 	};
 
+	/* The driver hears in this way that it has to reset the function. */
+	if (fn->lost)
+		return VIRTIO_NET_ERR;
+	if (fn->keep)
+		fn->keep->rdma = true;
 	return rnic_command(fn->rnic, ctrl->hdr.cmd, &req, ctrl->rsp,
 			    ctrl->rsp_size, &ctrl->rsp_len);
 }
@@ -217,6 +222,7 @@ static uint8_t ctrlq_run_copy(struct function *fn, struct ctrlq_command *ctrl,
 	iov_to_buf(elem->iov, elem->out_n, sizeof(ctrl->hdr), req, ctrl->len);
 	ctrl->req = req;
 	ack = row->fn(fn, ctrl);
+	function_keep(fn);
 	free(req);
 	return ack;
 }

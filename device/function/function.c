@@ -165,6 +165,7 @@ static int function_negotiated(void *dev, uint64_t features)
 		return -EINVAL;
 	fn->features = features;
 	eth_negotiated(fn);
+	function_keep(fn);
 	return 0;
 }
 
@@ -326,6 +327,10 @@ static void function_reset(void *dev)
 	filter_init(&fn->filter, fn->config.mac);
 	fn->features = 0;
 	eth_negotiated(fn);
+	fn->lost = false;
+	if (fn->keep)
+		fn->keep->rdma = false;
+	function_keep(fn);
 }
 
 const struct fe_device_ops function_device_ops = {
@@ -399,12 +404,31 @@ void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *
 	fn->fe = fe;
 }
 
+void function_keep(struct function *fn)
+{
+	if (!fn->keep)
+		return;
+	fn->keep->cut = fn->port.group->cut;
+	fn->keep->link_up = fn->link_up;
+	fn->keep->offloads = eth_guest_offloads(fn);
+	fn->keep->filter = fn->filter;
+}
+
+void function_set_keep(struct function *fn, struct function_keep *keep)
+{
+	fn->keep = keep;
+	/* A function that was loaded has objects. */
+	keep->rdma = function_has_roce(fn);
+	function_keep(fn);
+}
+
 void function_port_changed(struct function *fn)
 {
 	const struct port_group *group = fn->port.group;
 	bool plain = fn->link_up && !group->cut && !group->pcap && !fault_any(&group->fault);
 
 	rnic_set_packets(fn->rnic, !plain);
+	function_keep(fn);
 }
 
 void function_set_link(struct function *fn, bool up)

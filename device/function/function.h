@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "ether/filter.h"
 #include "ether/switch.h"
 #include "rdma/rnic.h"
 #include "virtio/frontend.h"
@@ -63,6 +64,22 @@ struct function_stats {
 	uint64_t fused;
 };
 
+/**
+ * struct function_keep - a function in memory that outlives the process, always current
+ * @rdma:	there were commands of RoCE since the last reset
+ * @cut:	its port is cut off
+ * @link_up:	the cable is plugged in
+ * @offloads:	as of eth_guest_offloads()
+ * @filter:	what it receives
+ */
+struct function_keep {
+	bool rdma;
+	bool cut;
+	bool link_up;
+	uint64_t offloads;
+	struct filter filter;
+};
+
 /** function_device_ops - what a front-end calls, with the function as device */
 extern const struct fe_device_ops function_device_ops;
 
@@ -83,6 +100,12 @@ void function_free(struct function *fn);
 
 /** function_set_frontend() - from now on @ops, called with @fe, reach the guest */
 void function_set_frontend(struct function *fn, const struct fe_ops *ops, void *fe);
+
+/** function_set_keep() - keep a function there from now on */
+void function_set_keep(struct function *fn, struct function_keep *keep);
+
+/** function_keep() - another process would go on with the function as it is now */
+void function_keep(struct function *fn);
 
 /** function_set_link() - set the link up or down */
 void function_set_link(struct function *fn, bool up);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "function/eth.h"
 #include "function/function_image.h"
 #include "function/function_priv.h"
@@ -52,12 +53,12 @@ static void features_io(struct state *st, struct function_image *image)
 	state_need(st, features == fn->features, "features", "others were negotiated here");
 }
 
-static void function_section(struct state *st, void *arg)
+/* The part that a function has without its queues and its RDMA side. */
+static void plain_section(struct state *st, void *arg)
 {
 	struct function_image *image = arg;
 	const struct function *fn = image->fn;
 
-	features_io(st, image);
 	state_bool(st, "link_up", &image->link_up);
 	state_u64(st, "offloads", &image->offloads, UINT64_MAX);
 	state_need(st, !(image->offloads & ~fn->features), "offloads", "not negotiated");
@@ -65,6 +66,12 @@ static void function_section(struct state *st, void *arg)
 	state_need(st, !(image->filter.mac[0] & 1) &&
 		   pin_mac_ok(&fn->config.pin, image->filter.mac), "mac",
 		   "not the address of mac= of its --socket");
+}
+
+static void function_section(struct state *st, void *arg)
+{
+	features_io(st, arg);
+	plain_section(st, arg);
 }
 
 /* A command that goes on is to be taken once more. */
@@ -156,6 +163,7 @@ static bool function_load_as(struct function *fn, struct state *st, bool move)
 	for (i = 0; i < FUNCTION_QUEUES; i++)
 		if (image.has_queue[i])
 			virtq_loaded(&image.queue[i]);
+	function_keep(fn);
 	return true;
 }
 
@@ -193,6 +201,54 @@ int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *fe
 	log_info("%s: loaded, %zu bytes", fn->name, size);
 	fn->moved = true;
 	*features = fn->features;
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- */
+/* After a process that was killed                                           */
+/* ------------------------------------------------------------------------- */
+
+static const struct state_section kept_sections[] = {
+	{ "kept", 1, 0, plain_section },
+};
+
+/* The image is checked by being read: the other process may have written anything. */
+static int kept_read(struct function_image *image)
+{
+	struct state from, to = {};
+	bool ok;
+
+	state_write(&from);
+	ok = state_sections(&from, kept_sections, ARRAY_SIZE(kept_sections), image) &&
+	     state_written(&from);
+	if (ok)
+		ok = state_read(&to, from.data, from.at) &&
+		     state_sections(&to, kept_sections, ARRAY_SIZE(kept_sections), image) &&
+		     state_read_end(&to);
+	if (!ok)
+		log_error("%s: not kept: %s", image->fn->name, *to.why ? to.why : from.why);
+	state_free(&from);
+	return ok ? 0 : -EINVAL;
+}
+
+int function_recover(struct function *fn, const struct function_keep *keep)
+{
+	struct function_image image = {
+		.fn = fn,
+		.filter = keep->filter,
+		.offloads = keep->offloads,
+		.link_up = keep->link_up,
+	};
+
+	if (kept_read(&image))
+		return -EINVAL;
+	image.filter.vlan_on = fn->filter.vlan_on;
+	fn->filter = image.filter;
+	fn->link_up = image.link_up;
+	fn->port.group->cut = keep->cut;
+	function_port_changed(fn);
+	eth_set_guest_offloads(fn, image.offloads);
+	fn->lost = keep->rdma;
 	return 0;
 }
 

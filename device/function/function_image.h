@@ -55,4 +55,16 @@ int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *fe
 /** function_look_at_all() - doorbells of its RDMA side may have got lost */
 void function_look_at_all(struct function *fn);
 
+/**
+ * function_recover() - go on as a function that was kept
+ * @fn:		function, whose front-end was recovered before
+ * @keep:	what another process has left, which was killed
+ *
+ * It has no objects of RDMA.  If the other one may have had some, each command of RoCE fails
+ * until the guest resets the function.
+ *
+ * Return: 0, or -EINVAL after an error was printed.
+ */
+int function_recover(struct function *fn, const struct function_keep *keep);
+
 #endif /* DEVICE_FUNCTION_FUNCTION_IMAGE_H */

@@ -61,6 +61,9 @@ struct ctrlq {
  * @stats:	counters
  * @ctrlq:	control command
  * @hits:	who gets the frame being received
+ * @keep:	what is known of it, for another process, or NULL
+ * @lost:	its objects of RDMA went with a process that was killed: the guest has to
+ *		reset the function
  * @moved:	it was loaded from elsewhere, and has not said so to the network yet
  * @announce:	when it says so once more
  * @announce_left: so many times more
@@ -89,6 +92,8 @@ struct function {
 	struct function_stats stats;
 	struct ctrlq ctrlq;
 	struct rule_hits hits;
+	struct function_keep *keep;
+	bool lost;
 	bool moved;
 	struct loop_timer announce;
 	unsigned int announce_left;

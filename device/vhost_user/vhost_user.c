@@ -60,11 +60,11 @@
 #define VU_DEAD_BYTES			(1ull << 30)
 #define VU_DEAD_WAIT_NS			(1000 * 1000)
 
-/* Carries out the message received, answers it, and gets ready for the next. */
-static int vu_dispatch(struct vhost_user *vu)
+int vu_dispatch(struct vhost_user *vu)
 {
 	struct vu_msg *msg = &vu->msg;
-	const struct vu_request *req = vu_request_find(msg->hdr.request);
+	const uint32_t request = msg->hdr.request;
+	const struct vu_request *req = vu_request_find(request);
 	bool reply = req && req->reply;
 	int err;
 
@@ -91,6 +91,7 @@ static int vu_dispatch(struct vhost_user *vu)
 		err = vu_send(vu->conn.fd, &msg->hdr, &msg->u);
 	}
 	vu_msg_done(&vu->msg);
+	vu_keep_request(vu, request);
 	return err;
 }
 
@@ -133,6 +134,7 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	fd_close(&vu->backend);
 	loop_fd_del(vu->loop, &vu->conn);
 	fd_close(&vu->conn.fd);
+	vu_keep_all(vu);
 }
 
 /*
@@ -166,6 +168,7 @@ static void vu_readable(void *arg, uint32_t events)
 			return;
 		}
 		err = vu_receive(vu->conn.fd, &vu->msg);
+		vu_keep_message(vu);
 		if (err <= 0)
 			break;
 		err = vu_dispatch(vu);
@@ -189,6 +192,7 @@ int vhost_user_connect(struct vhost_user *vu, int fd)
 		fd_close(&vu->conn.fd);
 		return err;
 	}
+	vu_keep_all(vu);
 	log_info("%s: connected", vu->name);
 	return 0;
 }

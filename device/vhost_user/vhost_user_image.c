@@ -6,71 +6,20 @@
  * the descriptors, until the front-end takes them over.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/uds.h"
+#include "base/util.h"
 #include "vhost_user/vhost_user_image.h"
 #include "vhost_user/vhost_user_priv.h"
 
 /* Bytes of a region and of a queue in a state. */
 #define REGION_SIZE	36u
 #define QUEUE_SIZE	48u
-
-/**
- * struct region_image - a region of guest memory
- * @at:		where it is
- * @fd:		its file
- */
-struct region_image {
-	struct vu_memory_region at;
-	int fd;
-};
-
-/**
- * struct queue_image - a queue; the fields are those of &struct vu_vring
- */
-struct queue_image {
-	uint32_t index;
-	uint16_t num;
-	uint16_t base;
-	bool addr_set;
-	bool enabled;
-	bool started;
-	bool stopped;
-	struct vu_vring_addr addr;
-	int kick;
-	int call;
-	int err;
-};
-
-/**
- * struct vu_image - a front-end; the other fields are those of &struct vhost_user
- * @moving:	its guest is being moved to another host: the log is not handed over
- * @has_mem:	there is a memory table
- * @regions:	number of its regions
- * @queues:	number of queues about which something is known
- */
-struct vu_image {
-	int listen;
-	int conn;
-	int backend;
-	uint64_t features;
-	bool negotiated;
-	uint64_t protocol;
-	uint32_t cursor;
-	bool run;
-	bool warned;
-	bool moving;
-	struct vu_msg msg;
-	bool has_mem;
-	uint32_t regions;
-	struct region_image region[GUEST_MEM_REGIONS_MAX];
-	uint32_t queues;
-	struct queue_image queue[VHOST_USER_QUEUES_MAX];
-};
 
 /* ------------------------------------------------------------------------- */
 /* Fields                                                                    */
@@ -222,9 +171,9 @@ static bool vring_is_known(const struct vu_vring *vr)
 	return vr->num || vr->enabled || vr->kick.fd >= 0 || vr->call >= 0 || vr->err >= 0;
 }
 
-static void image_take_queue(struct vu_image *image, const struct vu_vring *vr)
+void vu_image_take_queue(struct queue_image *queue, const struct vu_vring *vr)
 {
-	image->queue[image->queues++] = (struct queue_image) {
+	*queue = (struct queue_image) {
 		.index = vr->vq.index,
 		.num = vr->num,
 		.base = vr->started ? vr->vq.last_avail : vr->base,
@@ -260,10 +209,8 @@ static void image_take_mem(struct vu_image *image, const struct vu_mem *mem)
 	}
 }
 
-static void image_take(struct vu_image *image, struct vhost_user *vu)
+void vu_image_take(struct vu_image *image, const struct vhost_user *vu)
 {
-	const struct vu_vring *vr;
-
 	image->listen = vu->listen.fd;
 	image->conn = vu->conn.fd;
 	image->backend = vu->backend;
@@ -276,9 +223,16 @@ static void image_take(struct vu_image *image, struct vhost_user *vu)
 	image->moving = vu->log.on || vu->move.pipe.fd >= 0 || vu->move.ended;
 	image->msg = vu->msg;
 	image_take_mem(image, vu->mem);
+}
+
+static void image_take_all(struct vu_image *image, struct vhost_user *vu)
+{
+	const struct vu_vring *vr;
+
+	vu_image_take(image, vu);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		if (vring_is_known(vr))
-			image_take_queue(image, vr);
+			vu_image_take_queue(&image->queue[image->queues++], vr);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -423,7 +377,7 @@ void vhost_user_io(struct state *st, struct vhost_user *vu, const char *path)
 		return;
 	}
 	if (!st->loading)
-		image_take(image, vu);
+		image_take_all(image, vu);
 	image_io(st, image);
 	if (st->loading) {
 		image_load(st, vu, image, path);
@@ -436,4 +390,148 @@ void vhost_user_drop(struct vhost_user *vu)
 {
 	if (vhost_user_connected(vu))
 		vu_disconnect(vu, -ESTALE);
+}
+
+/* ------------------------------------------------------------------------- */
+/* After a process that was killed                                           */
+/* ------------------------------------------------------------------------- */
+
+/* An image that such a process has left is checked as a state is: by being read. */
+
+/*
+ * Gets a descriptor of its own.  The other one stays, for one more process, in case that this one
+ * is killed before it keeps the front-end itself.
+ */
+static void kept_fd(int *fd)
+{
+	*fd = *fd > STDERR_FILENO ? fcntl(*fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+static bool queue_is_known(const struct queue_image *queue)
+{
+	return queue->num || queue->enabled || queue->kick >= 0 || queue->call >= 0 ||
+	       queue->err >= 0;
+}
+
+static void kept_queues(struct vu_image *image)
+{
+	struct queue_image *queue = image->queue;
+	uint32_t i;
+
+	image->queues = 0;
+	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++, queue++) {
+		queue->index = i;
+		kept_fd(&queue->kick);
+		kept_fd(&queue->call);
+		kept_fd(&queue->err);
+		if (queue_is_known(queue))
+			image->queue[image->queues++] = *queue;
+	}
+}
+
+static void kept_message(struct vu_msg *msg)
+{
+	const size_t max = sizeof(msg->hdr) + sizeof(msg->u);
+	unsigned int i;
+
+	if (msg->got > max)
+		msg->got = max;
+	if (msg->fd_n > VU_FDS_MAX)
+		msg->fd_n = VU_FDS_MAX;
+	for (i = 0; i < msg->fd_n; i++)
+		kept_fd(&msg->fd[i]);
+}
+
+static void kept_check(struct vu_image *image)
+{
+	uint32_t i;
+
+	kept_fd(&image->listen);
+	kept_fd(&image->conn);
+	kept_fd(&image->backend);
+	if (image->regions > GUEST_MEM_REGIONS_MAX)
+		image->regions = GUEST_MEM_REGIONS_MAX;
+	for (i = 0; i < image->regions; i++)
+		kept_fd(&image->region[i].fd);
+	kept_message(&image->msg);
+	kept_queues(image);
+}
+
+/**
+ * struct kept - a front-end that goes on
+ * @vu:		itself
+ * @image:	what was kept of it
+ * @path:	name of its socket
+ */
+struct kept {
+	struct vhost_user *vu;
+	struct vu_image *image;
+	const char *path;
+};
+
+static void kept_section(struct state *st, void *arg)
+{
+	struct kept *kept = arg;
+
+	if (st->loading)
+		vhost_user_io(st, kept->vu, kept->path);
+	else
+		image_io(st, kept->image);
+}
+
+static const struct state_section kept_sections[] = {
+	{ "guest", 1, 0, kept_section },
+};
+
+static bool kept_write(struct state *st, struct kept *kept)
+{
+	return state_sections(st, kept_sections, ARRAY_SIZE(kept_sections), kept) &&
+	       state_written(st);
+}
+
+static bool kept_read(struct state *st, struct kept *kept, struct state_fds *fds,
+		      const struct state *from)
+{
+	bool ok = state_read(st, from->data, from->at);
+
+	st->fds = fds;
+	st->lenient = true;
+	return ok && state_sections(st, kept_sections, ARRAY_SIZE(kept_sections), kept) &&
+	       state_read_end(st);
+}
+
+static int kept_load(struct kept *kept)
+{
+	struct state_fds fds = {};
+	struct state from, to = {};
+	int err = -EINVAL;
+
+	state_write(&from);
+	from.fds = &fds;
+	if (!kept_write(&from, kept))
+		log_error("%s: not kept: %s", kept->vu->name, from.why);
+	else if (!kept_read(&to, kept, &fds, &from))
+		log_error("%s: not kept: %s", kept->vu->name, to.why);
+	else
+		err = 0;
+	state_free(&from);
+	/* Also what no field has taken. */
+	state_fds_close(&fds);
+	return err;
+}
+
+int vhost_user_recover(struct vhost_user *vu, const struct vu_keep *keep, const char *path)
+{
+	struct kept kept = { .vu = vu, .image = image_new(), .path = path };
+	int err;
+
+	if (!kept.image)
+		return -ENOMEM;
+	*kept.image = keep->image;
+	kept_check(kept.image);
+	vu->recovers = true;
+	err = kept_load(&kept);
+	vu->recovers = false;
+	free(kept.image);
+	return err;
 }

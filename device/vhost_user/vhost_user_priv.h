@@ -16,6 +16,7 @@
 #include "base/chore.h"
 #include "base/log.h"
 #include "vhost_user/vhost_user.h"
+#include "vhost_user/vhost_user_keep.h"
 #include "vhost_user/vhost_user_mem.h"
 #include "vhost_user/vhost_user_msg.h"
 #include "virtio/dirty.h"
@@ -138,6 +139,9 @@ struct vu_vrings {
  * @move:	state of the device on its way
  * @msg:	message being received or handled
  * @limit:	for messages that the guest or QEMU can cause
+ * @touched:	queue that the request being handled is about, or NULL
+ * @keep:	what is known of all this, for another process, or NULL
+ * @recovers:	it was kept, and goes on: queues begin where they have been used
  */
 struct vhost_user {
 	struct loop *loop;
@@ -165,6 +169,9 @@ struct vhost_user {
 	struct vu_move move;
 	struct vu_msg msg;
 	struct log_limit limit;
+	struct vu_vring *touched;
+	struct vu_keep *keep;
+	bool recovers;
 };
 
 static inline void fd_close(int *fd)
@@ -243,6 +250,9 @@ void vu_vring_stop(struct vu_vring *vr);
  */
 int vu_vring_update(struct vu_vring *vr);
 
+/** vu_signal() - signal *@fd, of a queue, if it is not -1; one that blocks is closed */
+void vu_signal(struct vu_vring *vr, int *fd);
+
 /** vu_kick_close() - close the kick descriptor, if there is one */
 void vu_kick_close(struct vu_vring *vr);
 
@@ -254,6 +264,31 @@ void vu_log_end(struct vhost_user *vu);
 
 /** vu_move_end() - no state is on its way any more */
 void vu_move_end(struct vhost_user *vu);
+
+/** vu_image_take() - describe a front-end, all but its queues */
+void vu_image_take(struct vu_image *image, const struct vhost_user *vu);
+
+/** vu_image_take_queue() - describe a queue */
+void vu_image_take_queue(struct queue_image *queue, const struct vu_vring *vr);
+
+/*
+ * After each of these another process would go on with the front-end as it is now.
+ */
+
+/** vu_keep_all() - keep all of it */
+void vu_keep_all(struct vhost_user *vu);
+
+/** vu_keep_queue() - keep a queue that has changed */
+void vu_keep_queue(struct vu_vring *vr);
+
+/** vu_keep_message() - keep what was received of a message */
+void vu_keep_message(struct vhost_user *vu);
+
+/** vu_keep_request() - keep what request number @request has changed, and that it is done */
+void vu_keep_request(struct vhost_user *vu, uint32_t request);
+
+/** vu_dispatch() - carry out the message received, answer it, get ready for the next */
+int vu_dispatch(struct vhost_user *vu);
 
 /* Requests, as of &struct vu_request. */
 int vu_set_log_base(struct vhost_user *vu, struct vu_msg *msg);

@@ -258,6 +258,7 @@ static int vu_set_vring_enable(struct vhost_user *vu, struct vu_msg *msg)
 	if (msg->u.state.num > 1)
 		return -EINVAL;
 	vr = &vu->vring[index];
+	vu->touched = vr;
 	vr->enabled = msg->u.state.num;
 	err = vu_vring_update(vr);
 	if (err)

@@ -21,7 +21,7 @@
  * end; then nobody waits for the signal.  One that blocks is not written to again:
  * only QEMU can have made it so.
  */
-static void vu_signal(const struct vu_vring *vr, int *fd)
+void vu_signal(struct vu_vring *vr, int *fd)
 {
 	int err;
 
@@ -36,6 +36,7 @@ static void vu_signal(const struct vu_vring *vr, int *fd)
 		log_warn("%s: queue %u: its eventfd blocks, and is closed",
 			 vr->vu->name, vr->vq.index);
 	fd_close(fd);
+	vu_keep_queue(vr);
 }
 
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
@@ -94,6 +95,8 @@ static int vu_vring_start(struct vu_vring *vr)
 			  rings.used);
 	if (err)
 		return err;
+	if (vu->recovers)
+		virtq_from_used(&vr->vq);
 	vr->started = true;
 	vu->ops->queue_start(vu->dev, &vr->vq);
 	return 0;
@@ -147,6 +150,7 @@ static void vu_kicked(void *arg, uint32_t events __always_unused)
 	if (n <= 0) {
 		vu_kick_close(vr);
 		vu_vring_update(vr);
+		vu_keep_queue(vr);
 		return;
 	}
 	if (vr->started)
@@ -280,6 +284,7 @@ void vu_function_reset(struct vhost_user *vu)
 						      ~VU_OWN_FEATURES);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vu_vring_update(vr);
+	vu_keep_all(vu);
 }
 
 struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index)
@@ -288,7 +293,8 @@ struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index)
 		return NULL;
 	vu->cursor = index;
 	vu->run = false;
-	return &vu->vring[index];
+	vu->touched = &vu->vring[index];
+	return vu->touched;
 }
 
 struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low)
@@ -303,5 +309,6 @@ struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low)
 			vu->cursor = low;
 		vu->run = true;
 	}
-	return &vu->vring[vu->cursor];
+	vu->touched = &vu->vring[vu->cursor];
+	return vu->touched;
 }

@@ -71,6 +71,11 @@ int virtq_start(struct virtq *vq, uint16_t num, uint16_t last_avail,
 	return 0;
 }
 
+void virtq_from_used(struct virtq *vq)
+{
+	vq->last_avail = vq->used_idx;
+}
+
 uint16_t virtq_base(const struct virtq *vq)
 {
 	const uint16_t avail = ring_load(&vq->avail->idx), used = ring_load(&vq->used->idx);

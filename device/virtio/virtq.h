@@ -108,6 +108,14 @@ int virtq_start(struct virtq *vq, uint16_t num, uint16_t last_avail,
 		void *desc, void *avail, void *used);
 
 /**
+ * virtq_from_used() - go on with the first buffer that was not used
+ * @vq:		virtqueue that was just started
+ *
+ * For a queue whose buffers are used in their order.
+ */
+void virtq_from_used(struct virtq *vq);
+
+/**
  * virtq_base() - what the front-end is told to begin with when it starts the queue again
  * @vq:		virtqueue that is still mapped
  *

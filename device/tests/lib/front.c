@@ -158,6 +158,14 @@ static struct vu_memory front_memory(const struct front *front)
 	};
 }
 
+static void front_add_gid(struct front *front)
+{
+	struct virtio_rdma_cmd_add_gid gid = { 0 };
+
+	front_gid(front->number, gid.gid);
+	front_command(front, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid, sizeof(gid), NULL, 0);
+}
+
 void front_open(struct front *front, const char *path, uint8_t number, uint64_t features)
 {
 	front_open_mem(front, path, number, features, FRONT_MEM);
@@ -168,7 +176,6 @@ void front_open_mem(struct front *front, const char *path, uint8_t number, uint6
 {
 	struct vu_memory memory;
 	const uint64_t protocol = PROTOCOL_FEATURES;
-	struct virtio_rdma_cmd_add_gid gid = { 0 };
 	uint32_t i;
 
 	memset(front, 0, sizeof(*front));
@@ -186,8 +193,41 @@ void front_open_mem(struct front *front, const char *path, uint8_t number, uint6
 		front_place(front, i);
 		vu_queue(front, i);
 	}
-	front_gid(number, gid.gid);
-	front_command(front, VIRTIO_NET_CTRL_ROCE_ADD_GID, &gid, sizeof(gid), NULL, 0);
+	front_add_gid(front);
+}
+
+/* Returns where the device has stopped. */
+static uint32_t vu_stop(struct front *front, uint32_t index)
+{
+	struct vu_vring_state state = { .index = index };
+	struct vu_header hdr;
+
+	vu_request(front, VU_GET_VRING_BASE, &state, sizeof(state), -1);
+	assert_int_equal(recv(front->sock, &hdr, sizeof(hdr), MSG_WAITALL), sizeof(hdr));
+	assert_int_equal(hdr.request, VU_GET_VRING_BASE);
+	assert_int_equal(hdr.size, sizeof(state));
+	assert_int_equal(recv(front->sock, &state, sizeof(state), MSG_WAITALL),
+			 sizeof(state));
+	return state.num;
+}
+
+void front_reset(struct front *front)
+{
+	struct guest_vq *gvq;
+	uint32_t i;
+
+	for (i = 0; i < FRONT_QUEUES; i++)
+		vu_stop(front, i);
+	for (i = 0; i < FRONT_QUEUES; i++) {
+		gvq = &front->vq[i].gvq;
+		memset(gvq->avail, 0, 6 + 2 * FRONT_NUM);
+		memset(gvq->used, 0, 6 + 8 * FRONT_NUM);
+		gvq->next_desc = 0;
+		gvq->avail_idx = 0;
+		gvq->last_used = 0;
+		vu_queue(front, i);
+	}
+	front_add_gid(front);
 }
 
 void front_remap(struct front *front)
@@ -248,8 +288,8 @@ unsigned int front_again(struct front_vq *vq)
 	return n;
 }
 
-void front_command(struct front *front, uint8_t command, const void *req, size_t len,
-		   void *rsp, size_t rsp_len)
+uint8_t front_ack(struct front *front, uint8_t command, const void *req, size_t len,
+		  void *rsp, size_t rsp_len)
 {
 	struct front_vq *vq = &front->vq[FRONT_CTRL];
 	const struct guest_buf buf[] = {
@@ -270,9 +310,15 @@ void front_command(struct front *front, uint8_t command, const void *req, size_t
 	front_kick(vq);
 	while (!guest_vq_get(&vq->gvq, &head, &got))
 		usleep(10);
-	assert_int_equal(in[0], VIRTIO_NET_OK);
-	if (rsp_len)
+	if (rsp_len && in[0] == VIRTIO_NET_OK)
 		memcpy(rsp, in + 1, rsp_len);
+	return in[0];
+}
+
+void front_command(struct front *front, uint8_t command, const void *req, size_t len,
+		   void *rsp, size_t rsp_len)
+{
+	assert_int_equal(front_ack(front, command, req, len, rsp, rsp_len), VIRTIO_NET_OK);
 }
 
 /* ------------------------------------------------------------------------- */

@@ -116,6 +116,13 @@ unsigned int front_again(struct front_vq *vq);
 void front_command(struct front *front, uint8_t command, const void *req, size_t len,
 		   void *rsp, size_t rsp_len);
 
+/** front_ack() - a RoCE command; its ack, and its response if that is VIRTIO_NET_OK */
+uint8_t front_ack(struct front *front, uint8_t command, const void *req, size_t len,
+		  void *rsp, size_t rsp_len);
+
+/** front_reset() - stop all queues, and start them as after a reset of the function */
+void front_reset(struct front *front);
+
 /** front_reg() - register the memory at @addr, addresses as the device's; the key */
 uint32_t front_reg(struct front *front, uint32_t pdn, uint64_t addr, uint64_t length);
 

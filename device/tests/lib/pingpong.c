@@ -308,6 +308,15 @@ static void receive_frames(struct front *front)
 	}
 }
 
+void pp_pair(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		receive_frames(&pp.guest[i]);
+	pair_up();
+}
+
 void pp_is(pid_t pid)
 {
 	char text[16];
@@ -338,9 +347,7 @@ void pp_start(char *const *options, uint64_t features)
 	pp_is(pp.pid);
 	pp.clock[1] = CLOCK_THREAD_CPUTIME_ID;
 	pp.sched[1] = sched_open("thread-self");
-	for (i = 0; i < 2; i++)
-		receive_frames(&pp.guest[i]);
-	pair_up();
+	pp_pair();
 }
 
 static void close_guests(void)

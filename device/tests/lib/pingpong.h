@@ -61,6 +61,9 @@ extern struct pingpong pp;
 /** pp_start() - start the daemon with further options up to NULL, A and B; connect them */
 void pp_start(char *const *options, uint64_t features);
 
+/** pp_pair() - connect A and B, which are new or were reset, and let them receive frames */
+void pp_pair(void);
+
 /**
  * pp_spawn() - start a program with the options of the daemon
  * @program:	its path

@@ -429,6 +429,11 @@ const char *qemu_load(const struct state *out, struct state_fds *fds)
 	return in.why;
 }
 
+void qemu_new_front_end(void)
+{
+	vu = vhost_user_new(loop, "test", &device_ops, &dev, QUEUES);
+}
+
 uint64_t event_count(int fd)
 {
 	eventfd_t value;

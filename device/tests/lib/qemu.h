@@ -190,6 +190,9 @@ void qemu_save(struct state *st, struct state_fds *fds);
  */
 const char *qemu_load(const struct state *out, struct state_fds *fds);
 
+/** qemu_new_front_end() - a front-end in the place of one that was freed */
+void qemu_new_front_end(void);
+
 /** event_count() - what an eventfd holds */
 uint64_t event_count(int fd);
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A daemon with a keeper is killed, again and again, while two guests are connected.
+ * $SANDBOXED is the path of the daemon, as shipped.
+ */
+#include <endian.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+
+#include "base/util.h"
+#include "tests/lib/pingpong.h"
+
+#define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
+			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
+
+#define TIMEOUT_NS	20000000000ULL
+
+/* In the short form, and in the long one, which $LAB_LONG asks for. */
+#define KILLS		10u
+#define KILLS_LONG	200u
+
+static char control[96];
+static uint64_t frame_addr;
+
+/* ------------------------------------------------------------------------- */
+/* Processes                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* The child of a keeper, or 0 while there is none. */
+static pid_t daemon_of(pid_t keeper)
+{
+	char path[64], text[32] = {};
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", keeper, keeper);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	return n ? atoi(text) : 0;
+}
+
+static pid_t await_daemon(pid_t keeper, pid_t other_than)
+{
+	const uint64_t end = pp_now() + TIMEOUT_NS;
+	pid_t pid;
+
+	do {
+		pid = daemon_of(keeper);
+		assert_true(pp_now() < end);
+	} while (!pid || pid == other_than);
+	return pid;
+}
+
+static void kill_daemon(int sig)
+{
+	const pid_t pid = await_daemon(pp.pid, 0);
+
+	assert_int_equal(kill(pid, sig), 0);
+	await_daemon(pp.pid, pid);
+}
+
+/* ------------------------------------------------------------------------- */
+/* What guests do                                                            */
+/* ------------------------------------------------------------------------- */
+
+static void send_frame(void)
+{
+	const struct virtio_net_hdr_v1 hdr = { .num_buffers = 0 };
+	struct front_vq *tx = &pp.guest[0].vq[FRONT_TX];
+	const struct guest_buf buf = { .addr = frame_addr, .len = sizeof(hdr) + 64 };
+	uint8_t *p = guest_ptr(&pp.guest[0].guest, frame_addr);
+
+	memcpy(p, &hdr, sizeof(hdr));
+	memset(p + sizeof(hdr), 0xff, 6);
+	memcpy(p + sizeof(hdr) + 6, "\x52\x54\x00\x00\xce\x01\x88\xb5", 8);
+	guest_vq_add(&tx->gvq, &buf, 1);
+	front_kick(tx);
+}
+
+/* Each frame that was sent was used, and B has received one. */
+static void await_frame(void)
+{
+	struct front_vq *tx = &pp.guest[0].vq[FRONT_TX], *rx = &pp.guest[1].vq[FRONT_RX];
+	const uint64_t end = pp_now() + TIMEOUT_NS;
+	uint32_t head, len;
+
+	while (!guest_vq_get(&rx->gvq, &head, &len))
+		assert_true(pp_now() < end);
+	assert_int_equal(len, sizeof(struct virtio_net_hdr_v1) + 64);
+	guest_vq_add_head(&rx->gvq, head);
+	front_kick(rx);
+	while (tx->gvq.last_used != tx->gvq.avail_idx) {
+		guest_vq_get(&tx->gvq, &head, &len);
+		assert_true(pp_now() < end);
+	}
+}
+
+static void drain_frames(void)
+{
+	uint32_t head, len;
+	struct front_vq *rx = &pp.guest[1].vq[FRONT_RX];
+
+	while (guest_vq_get(&rx->gvq, &head, &len)) {
+		guest_vq_add_head(&rx->gvq, head);
+		front_kick(rx);
+	}
+}
+
+static uint8_t ask_port(struct front *front)
+{
+	struct virtio_rdma_ack_query_port ack;
+
+	return front_ack(front, VIRTIO_NET_CTRL_ROCE_QUERY_PORT, NULL, 0, &ack, sizeof(ack));
+}
+
+/* Ethernet goes on; RDMA says that it is lost until the function was reset. */
+static void expect_recovery(void)
+{
+	uint64_t took;
+	unsigned int i;
+
+	await_frame();
+	drain_frames();
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(ask_port(&pp.guest[i]), VIRTIO_NET_ERR);
+		front_reset(&pp.guest[i]);
+		assert_int_equal(ask_port(&pp.guest[i]), VIRTIO_NET_OK);
+	}
+	pp_pair();
+	pp_ping(&took);
+}
+
+static void begin(void)
+{
+	frame_addr = guest_alloc(&pp.guest[0].guest, 128, 64);
+}
+
+/* ------------------------------------------------------------------------- */
+/* The tests                                                                 */
+/* ------------------------------------------------------------------------- */
+
+static void test_killed(void **state)
+{
+	const unsigned int kills = getenv("LAB_LONG") ? KILLS_LONG : KILLS;
+	uint64_t gap, most = 0;
+	unsigned int i;
+	uint64_t took;
+
+	pp_ping(&took);
+	for (i = 0; i < kills; i++) {
+		/* Some are under way. */
+		send_frame();
+		gap = pp_now();
+		kill_daemon(SIGKILL);
+		send_frame();
+		await_frame();
+		gap = pp_now() - gap;
+		if (gap > most)
+			most = gap;
+		drain_frames();
+		send_frame();
+		expect_recovery();
+	}
+	print_message("killed %u times; Ethernet was back after %.1f ms at most\n", kills,
+		      most / 1e6);
+}
+
+/*
+ * A guest that does nothing about it keeps its Ethernet, also the second time, and whatever the
+ * daemon was doing with what it found.
+ */
+static void test_killed_twice(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * KILLS; i++) {
+		kill_daemon(SIGKILL);
+		usleep(1000 * i);
+	}
+	send_frame();
+	await_frame();
+	kill_daemon(SIGSEGV);
+	send_frame();
+	expect_recovery();
+}
+
+/* Guests come and go, before and after. */
+static void test_guests_come_and_go(void **state)
+{
+	front_open(&pp.guest[2], pp.path[2], 3, FEATURES);
+	kill_daemon(SIGKILL);
+	assert_int_equal(ask_port(&pp.guest[2]), VIRTIO_NET_ERR);
+	front_close(&pp.guest[2]);
+	kill_daemon(SIGKILL);
+	front_open(&pp.guest[2], pp.path[2], 3, FEATURES);
+	assert_int_equal(ask_port(&pp.guest[2]), VIRTIO_NET_OK);
+	front_close(&pp.guest[2]);
+}
+
+/* A bug that comes again and again ends both. */
+static void test_gives_up(void **state)
+{
+	pid_t pid = 0;
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < 5; i++) {
+		pid = await_daemon(pp.pid, pid);
+		assert_int_equal(kill(pid, SIGABRT), 0);
+	}
+	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status));
+	pp.pid = 0;
+}
+
+/* Another daemon, which has a keeper of its own, takes over, and is killed. */
+static void test_takeover(void **state)
+{
+	char *const more[] = { (char *)"--takeover", control, NULL };
+	const pid_t pid = pp_spawn(getenv("SANDBOXED"), more);
+	uint64_t took;
+	int status;
+
+	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	assert_int_equal(status, 0);
+	pp_is(pid);
+	pp_ping(&took);
+	send_frame();
+	await_frame();
+	kill_daemon(SIGKILL);
+	send_frame();
+	expect_recovery();
+}
+
+static int setup(void **state)
+{
+	static char *options[4];
+
+	snprintf(control, sizeof(control), "/tmp/keeper.%d", getpid());
+	options[0] = (char *)"--control";
+	options[1] = control;
+	options[2] = (char *)"--keeper";
+	pp_start(options, FEATURES);
+	begin();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	pp_stop();
+	return 0;
+}
+
+/* Both have ended, and left the names of their sockets. */
+static int teardown_ended(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < PP_GUESTS; i++)
+		unlink(pp.path[i]);
+	unlink(control);
+	pp_end();
+	return 0;
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_killed),
+		TEST(test_killed_twice),
+		TEST(test_guests_come_and_go),
+		TEST(test_takeover),
+		cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
