@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -83,6 +84,13 @@ static void keeper_environment(pid_t keeper, unsigned int died)
 		setenv("LISTEN_PID", text, 1);
 }
 
+/* A daemon whose keeper is to end with its parent ends with its keeper. */
+static void keeper_end_together(int sig)
+{
+	if (sig)
+		prctl(PR_SET_PDEATHSIG, sig, 0, 0, 0);
+}
+
 /* Was that one death too many? */
 static bool keeper_gives_up(int sig, time_t lived, unsigned int *in_a_row)
 {
@@ -103,7 +111,7 @@ int keeper_start(struct keeper *keeper, size_t size)
 	unsigned int in_a_row = 0;
 	bool asked = false;
 	sigset_t set, old;
-	int status, sig;
+	int status, sig, with_parent = 0;
 	time_t started;
 	pid_t pid;
 
@@ -113,6 +121,7 @@ int keeper_start(struct keeper *keeper, size_t size)
 		log_error("--keeper: %s", strerror(errno));
 		return -ENOMEM;
 	}
+	prctl(PR_GET_PDEATHSIG, &with_parent, 0, 0, 0);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
@@ -127,6 +136,7 @@ int keeper_start(struct keeper *keeper, size_t size)
 		}
 		if (!pid) {
 			keeper_environment(self, keeper->died);
+			keeper_end_together(with_parent);
 			sigprocmask(SIG_SETMASK, &old, NULL);
 			return 0;
 		}

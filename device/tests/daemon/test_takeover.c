@@ -532,7 +532,7 @@ static int service_teardown(void **state)
 
 int main(void)
 {
-	char packets[] = "--packets";
+	char packets[] = "--packets", keeper[] = "--keeper";
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_messages_go_on),
@@ -545,6 +545,8 @@ int main(void)
 		TEST(test_no_daemon),
 		cmocka_unit_test_setup_teardown(test_service_is_restarted, service_setup,
 						service_teardown),
+		cmocka_unit_test_prestate_setup_teardown(test_service_is_restarted, service_setup,
+							 service_teardown, keeper),
 		cmocka_unit_test_setup_teardown(test_service_with_other_options,
 						service_setup, service_teardown),
 	};
