@@ -23,12 +23,14 @@
  * @bits:	a bit for each page by its device address, in memory that others read and
  *		clear at the same time
  * @size:	bytes of @bits; pages beyond it are not logged
+ * @last:	region that the last write was to, if there are so many
  * @entry:	of the logs that are on
  */
 struct dirty_log {
 	const struct guest_mem *mem;
 	uint8_t *bits;
 	uint64_t size;
+	unsigned int last;
 	LIST_ENTRY(dirty_log) entry;
 };
 

@@ -70,6 +70,37 @@ static void test_ranges(void **state)
 	assert_int_equal(marked(), 1 << 9);
 }
 
+/* The log of another guest, and a region that is not the one of the write before. */
+static void test_two_logs(void **state)
+{
+	static uint8_t three[PAGE] __attribute__((aligned(PAGE)));
+	struct guest_mem other = { .n = 1, .region[0] = { 3 * PAGE, sizeof(three), three } };
+	uint8_t others = 0;
+	struct dirty_log dlog2 = { .mem = &other, .bits = &others, .size = 1 };
+	unsigned int i;
+
+	dirty_log_start(&dlog2);
+	for (i = 0; i < 2; i++) {
+		dirty_mark(two, 1);
+		dirty_mark(three, 1);
+		dirty_mark(one, 1);
+		assert_int_equal(others, 1 << 3);
+		assert_int_equal(marked(), 1 << 8 | 1 << 2);
+		others = 0;
+	}
+	/* A region goes, and the log that had the last write. */
+	mem.n = 1;
+	dirty_mark(two, 1);
+	dirty_mark(three, 1);
+	assert_int_equal(marked(), 0);
+	dirty_log_stop(&dlog2);
+	others = 0;
+	dirty_mark(three, 1);
+	assert_int_equal(others, 0);
+	dirty_mark(one, 1);
+	assert_int_equal(marked(), 1 << 2);
+}
+
 /* Memory of this process, or of a guest that is not moved. */
 static void test_other_memory(void **state)
 {
@@ -141,6 +172,7 @@ int main(void)
 #define T(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_ranges),
+		T(test_two_logs),
 		T(test_other_memory),
 		T(test_log_ends),
 		T(test_taken_bits),
