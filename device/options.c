@@ -32,12 +32,13 @@ const char options_usage[] =
 "A virtio-net device with RoCE for each guest that connects to one of the\n"
 "sockets, and a switch between them.\n"
 "\n"
-"  --socket PATH[,mac=MAC][,gid=ADDRESS]...\n"
+"  --socket PATH[,mac=MAC][,gid=ADDRESS]...[,elsewhere]\n"
 "                    unix socket to serve one guest on; repeat for more guests.\n"
 "                    With mac= the guest has this MAC address and can use no\n"
 "                    other, and no other port can; with gid= it can use only these\n"
 "                    as GIDs, in ARP and neighbor discovery, and as the source of\n"
-"                    RoCE packets\n"
+"                    RoCE packets; with elsewhere it is on another host until it is\n"
+"                    moved here\n"
 "  --uplink UPLINK   connect the switch to something else as well; repeat for more:\n"
 "                      unix:PATH     listen; each connection, as of QEMU's\n"
 "                                    -netdev stream,addr.type=unix,addr.path=PATH,\n"
@@ -342,11 +343,11 @@ static int parse_pin_gid(struct pin *pin, const char *text, const char *who)
 
 static int parse_pin_unknown(const char *text, const char *who)
 {
-	log_error("%s: \"%s\" is neither mac= nor gid=", who, text);
+	log_error("%s: \"%s\" is neither mac= nor gid= nor elsewhere", who, text);
 	return -EINVAL;
 }
 
-/* The part behind the path: ",mac=…" and ",gid=…". */
+/* The part behind the path: ",mac=…", ",gid=…" and ",elsewhere". */
 static int parse_pin(struct pin *pin, const char *text, const char *who)
 {
 	char item[64];
@@ -362,6 +363,8 @@ static int parse_pin(struct pin *pin, const char *text, const char *who)
 			err = parse_pin_mac(pin, item + 4, who);
 		else if (len < sizeof(item) && !strncmp(item, "gid=", 4))
 			err = parse_pin_gid(pin, item + 4, who);
+		else if (!strcmp(item, "elsewhere"))
+			pin->elsewhere = true;
 		else
 			err = parse_pin_unknown(item, who);
 	}

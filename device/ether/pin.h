@@ -23,6 +23,7 @@
  * @mac:	its address
  * @gids:	number of @gid; unless it is 0, no others may be used
  * @gid:	GIDs, which are IP addresses as well
+ * @elsewhere:	the guest is in the network until it is moved here: see switch_set_away()
  *
  * With @has_mac the link-local IPv6 address that is made of @mac needs no @gid.
  */
@@ -31,6 +32,7 @@ struct pin {
 	uint8_t mac[ETH_ALEN];
 	unsigned int gids;
 	uint8_t gid[PIN_GIDS_MAX][GID_SIZE];
+	bool elsewhere;
 };
 
 /** pin_any() - is there anything to check? */

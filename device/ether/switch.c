@@ -18,7 +18,8 @@
  * Stations are known by their addresses only.  A guest that sends with another
  * guest's address gets that guest's frames until the other one sends again, as
  * on any switch of this kind.  The operator can pin addresses to a port (pin.h):
- * then it can send with no others, and no other port with its MAC address.
+ * then it can send with no others, and no other port with its MAC address.  While the guest
+ * is on another host, a port with a network can.
  *
  * A frame passes these points in this order:
  *   if addresses are pinned to the port, a look at those of the frame;
@@ -185,14 +186,26 @@ static void station_forget(struct station *st)
 	st->port = NULL;
 }
 
+static void stations_forget(struct switch_port *port)
+{
+	while (!TAILQ_EMPTY(&port->station))
+		station_forget(TAILQ_FIRST(&port->station));
+}
+
 void switch_port_del(struct l2_switch *sw __always_unused,
 		     struct switch_port *port)
 {
 	LIST_REMOVE(port, entry);
 	fault_fini(&port->fault_in);
 	fault_fini(&port->fault_out);
-	while (!TAILQ_EMPTY(&port->station))
-		station_forget(TAILQ_FIRST(&port->station));
+	stations_forget(port);
+}
+
+void switch_set_away(struct switch_port *port, bool away)
+{
+	port->away = away;
+	if (away)
+		stations_forget(port);
 }
 
 void switch_forget(struct l2_switch *sw, const void *origin)
@@ -252,7 +265,10 @@ static void station_move(struct station *st, struct switch_port *port)
 	TAILQ_INSERT_TAIL(&port->station, st, entry);
 }
 
-/* Is an address pinned to another port? */
+/*
+ * Is an address pinned to another port?  A guest that is on another host is somewhere in the
+ * network, and no other guest of this daemon.
+ */
 static bool switch_is_taken(const struct l2_switch *sw,
 			    const struct switch_port *port, const uint8_t *mac)
 {
@@ -260,6 +276,7 @@ static bool switch_is_taken(const struct l2_switch *sw,
 
 	LIST_FOREACH(other, &sw->ports, entry)
 		if (other != port && other->pin && other->pin->has_mac &&
+		    !(other->away && port->network) &&
 		    !memcmp(other->pin->mac, mac, ETH_ALEN))
 			return true;
 	return false;

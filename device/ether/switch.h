@@ -77,6 +77,9 @@ struct port_group {
  * @group:	what the operator sees it as, or NULL
  * @pin:	addresses that frames from it may have, and that others may not, or
  *		NULL
+ * @away:	a guest that is on another host: an address that is pinned to it may be
+ *		behind a port with a network; see switch_set_away()
+ * @network:	a network is behind it, and not one guest
  * @quota:	stations that may be behind it, 0 for %SWITCH_PORT_STATIONS
  * @sw:		of the switch: itself
  * @station:	of the switch: stations behind it, silent ones included
@@ -96,6 +99,8 @@ struct switch_port {
 	unsigned int offloads;
 	struct port_group *group;
 	const struct pin *pin;
+	bool away;
+	bool network;
 	unsigned int quota;
 	struct l2_switch *sw;
 	TAILQ_HEAD(stations, station) station;
@@ -128,6 +133,9 @@ void switch_port_add(struct l2_switch *sw, struct switch_port *port);
 
 /** switch_port_del() - disconnect a port and forget who is behind it */
 void switch_port_del(struct l2_switch *sw, struct switch_port *port);
+
+/** switch_set_away() - a guest is on another host, and no station behind its port; or is here */
+void switch_set_away(struct switch_port *port, bool away);
 
 /** switch_forget() - drop the frames of @origin, which goes, that are held back */
 void switch_forget(struct l2_switch *sw, const void *origin);

@@ -376,6 +376,7 @@ void eth_init(struct function *fn, struct l2_switch *sw,
 	fn->port.group = group;
 	fn->port.quota = SWITCH_GUEST_STATIONS;
 	fn->port.pin = pin_any(&fn->config.pin) ? &fn->config.pin : NULL;
+	fn->port.away = fn->config.pin.elsewhere;
 	switch_port_add(sw, &fn->port);
 }
 

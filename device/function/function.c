@@ -28,6 +28,7 @@
 #include "function/eth.h"
 #include "function/function_image.h"
 #include "function/function_priv.h"
+#include "function/needs.h"
 
 /* As struct virtio_net_config has them. */
 #define FUNCTION_SPEED_UNKNOWN	UINT32_MAX
@@ -245,8 +246,26 @@ static bool function_rdma_queue(const struct function *fn, uint16_t index,
 	return i < limits->event_vqs + limits->doorbell_vqs;
 }
 
+void function_set_here(struct function *fn, bool here)
+{
+	if (fn->here == here)
+		return;
+	fn->here = here;
+	rnic_set_away(fn->rnic, !here);
+	if (here)
+		switch_set_away(&fn->port, false);
+}
+
+void function_leave(struct function *fn)
+{
+	announce_stop(fn);
+	function_set_here(fn, false);
+	switch_set_away(&fn->port, true);
+}
+
 static void function_ethernet_start(struct function *fn, struct virtq *vq)
 {
+	function_set_here(fn, true);
 	fn->vq[vq->index] = vq;
 	virtq_want_kick(vq, vq->index != FUNCTION_RX && !fn->awake);
 	if (vq->index != FUNCTION_CTRL)
@@ -324,6 +343,7 @@ static void function_reset(void *dev)
 	fn->moved = false;
 	ctrlq_restart(fn);
 	rnic_reset(fn->rnic);
+	function_set_here(fn, false);
 	filter_init(&fn->filter, fn->config.mac);
 	fn->features = 0;
 	eth_negotiated(fn);
@@ -344,6 +364,7 @@ const struct fe_device_ops function_device_ops = {
 	.mem_changed = function_mem_changed,
 	.save = function_move_save,
 	.load = function_move_load,
+	.can_move = needs_portable,
 	.reset = function_reset,
 };
 
@@ -372,6 +393,7 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	rnic_mem_changed(fn->rnic, &guest_mem_none);
 	rnic_set_eth(fn->rnic, &eth_rnic_ops, fn);
 	rnic_set_gid_policy(fn->rnic, function_gid_ok, fn);
+	rnic_set_away(fn->rnic, true);
 
 	announce_init(fn);
 	eth_init(fn, sw, config->group);

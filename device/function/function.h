@@ -119,6 +119,12 @@ void function_set_link(struct function *fn, bool up);
  */
 void function_port_changed(struct function *fn);
 
+/** function_set_here() - is the guest served here, and do its GIDs lead here? */
+void function_set_here(struct function *fn, bool here);
+
+/** function_leave() - it is served by another host, and its addresses are in the network */
+void function_leave(struct function *fn);
+
 /** function_link() - is the cable plugged in? */
 bool function_link(const struct function *fn);
 

@@ -154,6 +154,9 @@ static bool function_load_as(struct function *fn, struct state *st, bool move)
 
 	if (!function_sections_io(st, &image) || !rnic_load(fn->rnic, st))
 		return false;
+	/* One that was paused when its process was replaced is here, without any queue. */
+	if (!move && fn->features)
+		function_set_here(fn, true);
 	image.filter.vlan_on = fn->filter.vlan_on;
 	fn->filter = image.filter;
 	fn->stats = image.stats;
@@ -184,6 +187,7 @@ int function_move_save(void *dev, uint8_t **data, size_t *size)
 	}
 	*data = st.data;
 	*size = st.at;
+	function_leave(fn);
 	log_info("%s: saved, %zu bytes", fn->name, *size);
 	return 0;
 }
@@ -199,6 +203,7 @@ int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *fe
 		return -EINVAL;
 	}
 	log_info("%s: loaded, %zu bytes", fn->name, size);
+	rnic_moved(fn->rnic);
 	fn->moved = true;
 	*features = fn->features;
 	return 0;

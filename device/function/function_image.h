@@ -35,6 +35,9 @@ bool function_load(struct function *fn, struct state *st);
  * @data:	set to the state, for free()
  * @size:	its bytes
  *
+ * From now on the guest is elsewhere, until a queue is started: who talks to it does so by the
+ * uplinks.
+ *
  * Return: 0, or -errno, and the reason was logged.
  */
 int function_move_save(void *dev, uint8_t **data, size_t *size);

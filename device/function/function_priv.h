@@ -64,6 +64,7 @@ struct ctrlq {
  * @keep:	what is known of it, for another process, or NULL
  * @lost:	its objects of RDMA went with a process that was killed: the guest has to
  *		reset the function
+ * @here:	the guest is served here: it has queues, or was paused
  * @moved:	it was loaded from elsewhere, and has not said so to the network yet
  * @announce:	when it says so once more
  * @announce_left: so many times more
@@ -94,6 +95,7 @@ struct function {
 	struct rule_hits hits;
 	struct function_keep *keep;
 	bool lost;
+	bool here;
 	bool moved;
 	struct loop_timer announce;
 	unsigned int announce_left;

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "function/needs.h"
 #include "operator/change.h"
+#include "operator/line.h"
 
 /* Room for what is wrong with a command. */
 #define CHANGE_ERROR	256
@@ -122,6 +124,40 @@ static void uplink_remove(const struct operator *op, const char *name,
 	change_remove(op, false, name, out);
 }
 
+static void guest_needs(const struct operator *op, const char *name,
+			int *fd __always_unused, FILE *out)
+{
+	const struct operator_port *port = change_find(op, true, name, out);
+
+	if (!port)
+		return;
+	fprintf(out, "ok\n");
+	needs_print(port->fn, out);
+}
+
+/* The needs stand behind the name, which may have spaces. */
+static void guest_check_move(const struct operator *op, const char *text,
+			     int *fd __always_unused, FILE *out)
+{
+	const char *needs = strstr(text, " " NEEDS_FIRST);
+	char copy[OPERATOR_LINE_MAX], why[NEEDS_WHY];
+	const struct operator_port *port;
+
+	if (!needs || strlen(text) >= sizeof(copy)) {
+		fprintf(out, "error check-move wants a guest, and what \"guest needs\" says of another one\n");
+		return;
+	}
+	strcpy(copy, text);
+	copy[needs - text] = 0;
+	port = change_find(op, true, copy, out);
+	if (!port)
+		return;
+	if (needs_check(port->fn, copy + (needs - text) + 1, why))
+		fprintf(out, "ok\n");
+	else
+		fprintf(out, "error %s\n", why);
+}
+
 /**
  * struct change - a command with a name behind it, spaces included
  * @verb:	its words
@@ -135,6 +171,8 @@ struct change {
 static const struct change changes[] = {
 	{ "guest add ", guest_add },
 	{ "guest remove ", guest_remove },
+	{ "guest needs ", guest_needs },
+	{ "guest check-move ", guest_check_move },
 	{ "uplink add ", uplink_add },
 	{ "uplink remove ", uplink_remove },
 };

@@ -20,6 +20,9 @@
  *   guest add TEXT       with a socket that listens, see &struct operator_changes
  *   guest remove NAME    its path, which may be there still: of what others made we
  *                        need not see the directory
+ *   guest needs NAME     as needs_print()
+ *   guest check-move NAME NEEDS
+ *                        nothing, or the field that does not fit, as needs_check()
  *   uplink add TEXT      with its descriptor, likewise
  *   uplink remove NAME   path, if it listened at one
  *

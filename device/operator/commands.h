@@ -93,7 +93,8 @@ const char *operator_guest_state(const struct operator_port *port);
  *   metrics           see operator_metrics()
  *   link NAME up|down
  *   cut NAME on|off
- *   guest list, guest add TEXT, guest remove NAME, uplink add TEXT, uplink remove NAME
+ *   guest list, guest add TEXT, guest remove NAME, uplink add TEXT, uplink remove NAME,
+ *   guest needs NAME, guest check-move NAME NEEDS
  *                     see operator_change()
  *   umask             of the daemon, in octal
  */

@@ -181,6 +181,13 @@ void rnic_set_gid_policy(struct rnic *rnic,
 	rnic->gids.arg = arg;
 }
 
+void rnic_set_away(struct rnic *rnic, bool away)
+{
+	if (rnic->gids.away && !away)
+		qp_moved_all(&rnic->qps);
+	gid_table_set_away(&rnic->gids, away);
+}
+
 void rnic_set_packets(struct rnic *rnic, bool packets)
 {
 	fabric_set_packets(&rnic->end, packets);

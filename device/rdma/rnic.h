@@ -58,6 +58,13 @@ void rnic_set_gid_policy(struct rnic *rnic,
 			 bool (*may)(const void *arg, const uint8_t *gid),
 			 const void *arg);
 
+/**
+ * rnic_set_away() - the guest is elsewhere now, or here again
+ * @rnic:	NIC, whose virtqueues were stopped
+ * @away:	its GIDs lead out of this process; its objects stay
+ */
+void rnic_set_away(struct rnic *rnic, bool away);
+
 /** rnic_set_packets() - shall it reach other NICs of this process by packets only? */
 void rnic_set_packets(struct rnic *rnic, bool packets);
 

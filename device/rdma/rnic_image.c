@@ -255,6 +255,11 @@ bool rnic_load(struct rnic *rnic, struct state *st)
 	return !st->failed;
 }
 
+void rnic_moved(struct rnic *rnic)
+{
+	qp_moved_all(&rnic->qps);
+}
+
 void rnic_look_at_all(struct rnic *rnic)
 {
 	doorbell_mem_changed(&rnic->doorbells);

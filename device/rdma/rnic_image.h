@@ -32,6 +32,9 @@ bool rnic_save(struct rnic *rnic, struct state *st);
  */
 bool rnic_load(struct rnic *rnic, struct state *st);
 
+/** rnic_moved() - what was loaded comes from another host, and its peers are to know */
+void rnic_moved(struct rnic *rnic);
+
 /** rnic_look_at_all() - doorbells may have got lost: look at all rings and doorbell pages */
 void rnic_look_at_all(struct rnic *rnic);
 

@@ -98,3 +98,16 @@ bool rnic_view_next(const struct rnic *rnic, uint32_t qpn, struct qp_view *view)
 	view_peer(qp, view);
 	return true;
 }
+
+uint32_t rnic_path_mtu(const struct rnic *rnic)
+{
+	const struct qp *qp;
+	uint32_t i, most = 0;
+
+	for (i = 0; i < rnic->qps.size; i++) {
+		qp = qp_get(&rnic->qps, i);
+		if (qp && qp_connects(qp) && qp_receives(qp) && qp->mtu > most)
+			most = qp->mtu;
+	}
+	return most;
+}

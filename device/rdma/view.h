@@ -64,4 +64,7 @@ struct qp_view {
  */
 bool rnic_view_next(const struct rnic *rnic, uint32_t qpn, struct qp_view *view);
 
+/** rnic_path_mtu() - the largest path MTU of its connections; 0 if there is none */
+uint32_t rnic_path_mtu(const struct rnic *rnic);
+
 #endif /* DEVICE_RDMA_VIEW_H */

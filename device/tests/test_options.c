@@ -145,7 +145,7 @@ static void test_pins(void **state)
 
 	assert_int_equal(PARSE("--socket",
 			       "a,mac=02:00:00:00:ff:10,gid=192.0.2.1,gid=2001:db8::7",
-			       "--socket", "b,gid=192.0.2.1", "--socket", "c"), 0);
+			       "--socket", "b,gid=192.0.2.1,elsewhere", "--socket", "c"), 0);
 	assert_string_equal(options.guest[0].text, "a");
 	assert_true(pin->has_mac);
 	assert_memory_equal(pin->mac, mac, sizeof(mac));
@@ -155,6 +155,7 @@ static void test_pins(void **state)
 	assert_string_equal(options.guest[1].text, "b");
 	assert_false(options.guest[1].pin.has_mac);
 	assert_int_equal(options.guest[1].pin.gids, 1);
+	assert_true(options.guest[1].pin.elsewhere && !pin->elsewhere);
 	assert_false(pin_any(&options.guest[2].pin));
 	assert_true(options_mac(&options, 0) == 0x02000000ff10);
 	assert_true(options_mac(&options, 1) == options.mac_base + 1);
@@ -166,6 +167,7 @@ static void test_pins(void **state)
 			       "a,mac=02:00:00:00:ff:10,mac=02:00:00:00:ff:11"),
 			 -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=192.0.2"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a,elsewhere=1"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=224.0.0.1"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,gid=ff02::1"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a,mac=02:00:00:00:ff:10",

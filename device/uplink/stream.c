@@ -297,6 +297,7 @@ static int peer_new(struct stream *stream, int fd)
 	peer->port.deliver = peer_deliver;
 	peer->port.flush = peer_flush;
 	peer->port.arg = peer;
+	peer->port.network = true;
 	peer->port.group = uplink->env.group;
 	switch_port_add(uplink->env.sw, &peer->port);
 	LIST_INSERT_HEAD(&stream->peers, peer, entry);

@@ -173,6 +173,7 @@ struct uplink *vnet_start(struct vnet *vnet)
 	vnet->port.arg = vnet;
 	vnet->port.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4 | OFFLOAD_TSO6 |
 			      OFFLOAD_ECN;
+	vnet->port.network = true;
 	vnet->port.group = uplink->env.group;
 	switch_port_add(uplink->env.sw, &vnet->port);
 	uplink->stats.peers = 1;

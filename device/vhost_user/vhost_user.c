@@ -125,6 +125,7 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	chore_debt_put(vu->dead);
 	vu->dead = NULL;
 	vu->warned = false;
+	vu->saved = false;
 	vu->negotiated = false;
 	vu->features = 0;
 	vu->protocol = 0;

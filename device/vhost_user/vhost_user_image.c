@@ -220,7 +220,8 @@ void vu_image_take(struct vu_image *image, const struct vhost_user *vu)
 	image->cursor = vu->cursor + 1;
 	image->run = vu->run;
 	image->warned = vu->warned;
-	image->moving = vu->log.on || vu->move.pipe.fd >= 0 || vu->move.ended;
+	image->moving = vu->log.on || vu->move.pipe.fd >= 0 || vu->move.ended ||
+			vu->saved;
 	image->msg = vu->msg;
 	image_take_mem(image, vu->mem);
 }

@@ -156,6 +156,7 @@ static int vu_move_start(struct vhost_user *vu, struct vu_msg *msg, bool load)
 	err = load ? 0 : vu->ops->save(vu->dev, &move->data, &move->size);
 	if (err)
 		return err;
+	vu->saved = !load;
 	move->pipe = (struct loop_fd) {
 		.fd = vu_msg_fd(msg, 0),
 		.fn = vu_move_ready,

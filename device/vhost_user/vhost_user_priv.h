@@ -135,6 +135,7 @@ struct vu_vrings {
  * @vrings:	queues
  * @vring:	the same
  * @ending:	those of the connection before, as long as they have descriptors
+ * @saved:	the state was saved, and no queue was started since
  * @log:	log of written pages
  * @move:	state of the device on its way
  * @msg:	message being received or handled
@@ -165,6 +166,7 @@ struct vhost_user {
 	struct vu_vrings *vrings;
 	struct vu_vring *vring;
 	struct vu_vrings *ending;
+	bool saved;
 	struct vu_log log;
 	struct vu_move move;
 	struct vu_msg msg;

@@ -17,6 +17,17 @@ static int vu_get_features(struct vhost_user *vu, struct vu_msg *msg)
 	return 0;
 }
 
+/* QEMU ends the migration before it stops the guest. */
+static bool vu_can_move(struct vhost_user *vu)
+{
+	char why[128];
+
+	if (!vu->ops->can_move || vu->ops->can_move(vu->dev, why, sizeof(why)))
+		return true;
+	log_error("%s: it cannot be moved: %s", vu->name, why);
+	return false;
+}
+
 static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 {
 	uint64_t features = msg->u.u64;
@@ -28,6 +39,8 @@ static int vu_set_features(struct vhost_user *vu, struct vu_msg *msg)
 	/* The log that was set may have been that of a daemon before this one. */
 	if (features & ~vu->features & VU_F_LOG_ALL && vu_any_started(vu) && !vu->log.map)
 		return -EINVAL;
+	if (features & ~vu->features & VU_F_LOG_ALL && vu->log.map && !vu_can_move(vu))
+		return -EOPNOTSUPP;
 	if (change) {
 		vu->negotiated = false;
 		vu_function_reset(vu);

@@ -98,6 +98,7 @@ static int vu_vring_start(struct vu_vring *vr)
 	if (vu->recovers)
 		virtq_from_used(&vr->vq);
 	vr->started = true;
+	vu->saved = false;
 	vu->ops->queue_start(vu->dev, &vr->vq);
 	return 0;
 }

@@ -37,6 +37,8 @@
  * @load:	go on as the device whose state this is, without memory and queues yet;
  *		@features are those that were negotiated.  Return likewise; then the
  *		device is as before
+ * @can_move:	could the device be moved to another host, as far as is known here?  If not,
+ *		@why says which field is in the way.  May be NULL: yes
  * @reset:	back to the state after creation: the guest reset the function
  *		or is gone.  All queues were stopped before
  *
@@ -54,6 +56,7 @@ struct fe_device_ops {
 	void (*mem_changed)(void *dev, const struct guest_mem *mem);
 	int (*save)(void *dev, uint8_t **data, size_t *size);
 	int (*load)(void *dev, const uint8_t *data, size_t size, uint64_t *features);
+	bool (*can_move)(void *dev, char *why, size_t size);
 	void (*reset)(void *dev);
 };
 

@@ -52,7 +52,8 @@ const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
 	gid->vlan = vlan;
 	gid->end = gids->end;
 	gid->used = true;
-	fabric_add(gid);
+	if (!gids->away)
+		fabric_add(gid);
 	return NULL;
 }
 
@@ -65,7 +66,8 @@ const char *gid_del(struct gid_table *gids, uint32_t index)
 	gid = &gids->gid[index];
 	if (!gid->used)
 		return "entry holds no GID";
-	fabric_del(gid);
+	if (!gids->away)
+		fabric_del(gid);
 	*gid = (struct gid) {};
 	return NULL;
 }
@@ -77,6 +79,21 @@ void gid_table_reset(struct gid_table *gids)
 	for (i = 0; i < RNIC_GIDS; i++)
 		if (gids->gid[i].used)
 			gid_del(gids, i);
+}
+
+/* An entry that leads here again stands where it stood. */
+void gid_table_set_away(struct gid_table *gids, bool away)
+{
+	uint32_t i;
+
+	if (gids->away == away)
+		return;
+	gids->away = away;
+	for (i = 0; i < RNIC_GIDS; i++)
+		if (gids->gid[i].used && away)
+			fabric_del(&gids->gid[i]);
+		else if (gids->gid[i].used)
+			fabric_add(&gids->gid[i]);
 }
 
 const struct gid *gid_get(const struct gid_table *gids, uint32_t index)
@@ -116,7 +133,8 @@ static void gid_load(struct state *st, struct gid_table *gids, uint32_t index,
 	gid->end = gids->end;
 	if (!st->handed_over)
 		gid->place = 0;
-	fabric_add(gid);
+	if (!gids->away)
+		fabric_add(gid);
 }
 
 void gid_table_io(struct state *st, struct gid_table *gids)

@@ -16,12 +16,14 @@
  * @end:	the NIC, as the fabric sees it
  * @may:	may the guest enter a GID?  NULL: any
  * @arg:	for @may
+ * @away:	the NIC is elsewhere now: none of them leads here
  * @gid:	them
  */
 struct gid_table {
 	struct fabric_end *end;
 	bool (*may)(const void *arg, const uint8_t *gid);
 	const void *arg;
+	bool away;
 	struct gid gid[RNIC_GIDS];
 };
 
@@ -45,6 +47,9 @@ const char *gid_add(struct gid_table *gids, uint32_t index, const uint8_t *raw,
 
 /** gid_del() - clear an entry; returns NULL, or why not */
 const char *gid_del(struct gid_table *gids, uint32_t index);
+
+/** gid_table_set_away() - from now on the entries lead nowhere, or here again */
+void gid_table_set_away(struct gid_table *gids, bool away);
 
 /** gid_get() - the entry at an index from anywhere, or NULL if it holds none */
 const struct gid *gid_get(const struct gid_table *gids, uint32_t index);

@@ -137,6 +137,15 @@ bool qp_resume_some(struct qp_table *qps)
 	return some;
 }
 
+void qp_moved_all(struct qp_table *qps)
+{
+	uint32_t i;
+
+	for (i = 0; i < qps->size; i++)
+		if (qps->qp[i] && qp_is_reliable(qps->qp[i]))
+			qps->qp[i]->moved = true;
+}
+
 void qp_set_queue(struct qp_table *qps, struct virtq **vqs, uint32_t qpn,
 		  struct virtq *vq)
 {

@@ -183,6 +183,7 @@ struct qp_attr {
  * @recv_place:	memory that a receive request named last
  * @remote_place: memory that the peer named last
  * @counter:	as &rnic_ctx.counter, of this QP alone
+ * @moved:	it goes on elsewhere than it was, or after that: see qp_moved_all()
  * @acks_held:	ACKs that wait, as one, while the port's packets are looked at; else 0
  * @held:	of the list of those with such an ACK
  * @active:	on the list of those that rnic_poll() looks at
@@ -237,6 +238,7 @@ struct qp {
 	struct mr_place recv_place;
 	struct mr_place remote_place;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
+	bool moved;
 	uint32_t acks_held;
 	SLIST_ENTRY(qp) held;
 	bool active;
@@ -353,6 +355,14 @@ static inline void qp_resume_all(struct qp_table *qps)
 	qps->resume = 0;
 	qps->resume_serial = qps->serial;
 }
+
+/**
+ * qp_moved_all() - what its QPs and their peers have sent meanwhile did not arrive
+ * @qps:	QPs of a NIC that comes from another host, or that was to go to one
+ *
+ * When a QP has its queues, it sends what is not acknowledged, and tells its peer to do so.
+ */
+void qp_moved_all(struct qp_table *qps);
 
 /** qp_resume_some() - go on with that; false if there is nothing to do */
 bool qp_resume_some(struct qp_table *qps);

@@ -154,9 +154,19 @@ static bool qp_send_half(struct qp *qp, struct budget *budget)
 	return requester_run(qp, budget) || worked;
 }
 
+static bool qp_go_on(struct qp *qp)
+{
+	if (!qp->moved)
+		return false;
+	qp->moved = false;
+	requester_moved(qp);
+	responder_moved(qp);
+	return true;
+}
+
 static bool qp_work(struct qp *qp, struct budget *budget)
 {
-	bool worked = false;
+	bool worked = qp_go_on(qp);
 
 	if (qp_receives(qp))
 		worked |= responder_run(qp, budget);

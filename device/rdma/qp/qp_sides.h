@@ -150,6 +150,7 @@ struct atomic_done {
  * @dup_acked:	a repetition was acknowledged; further ones in a row that do
  *		not ask for it are not
  * @heard:	a request has come from the peer
+ * @tell:	the peer is to be told what has arrived
  * @event:	&enum virtio_rdma_event_type to report when the QP goes to ERR, or 0
  * @dead:	nothing is accepted any more; the QP goes to ERR when all that
  *		is due has been sent
@@ -178,6 +179,7 @@ struct responder {
 	bool ack_due;
 	bool dup_acked;
 	bool heard;
+	bool tell;
 	uint8_t event;
 	bool dead;
 };

@@ -430,6 +430,15 @@ static void requester_timer(void *arg)
 	qp_activate(qp);
 }
 
+void requester_moved(struct qp *qp)
+{
+	const struct requester *req = &qp->req;
+
+	/* A request that the peer is not ready for is sent again anyway. */
+	if (qp_sends(qp) && !req->rnr_wait && pos_after(req->max_pos, req->una_pos))
+		requester_rewind(qp);
+}
+
 void requester_peer_ready(struct qp *qp)
 {
 	if (!qp->req.rnr_wait)

@@ -17,6 +17,9 @@ bool requester_run(struct qp *qp, struct budget *budget);
 /** requester_rx() - a response has arrived (RC) */
 void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 
+/** requester_moved() - requests and answers may have got lost: go back, at no retry's cost */
+void requester_moved(struct qp *qp);
+
 /** requester_peer_ready() - the peer has a receive request: if that is waited for, go on */
 void requester_peer_ready(struct qp *qp);
 

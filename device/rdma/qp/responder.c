@@ -436,6 +436,16 @@ bool responder_run(struct qp *qp, struct budget *budget)
 	return worked;
 }
 
+void responder_moved(struct qp *qp)
+{
+	if (!qp_receives(qp) || qp->resp.dead)
+		return;
+	/* The NAK for a gap may be among what got lost. */
+	qp->resp.nak_sent = false;
+	qp->resp.tell = true;
+	responder_answer(qp);
+}
+
 void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 {
 	if (qp->resp.dead)

@@ -14,6 +14,15 @@ void responder_reset(struct qp *qp, uint32_t psn);
 /** responder_run() - answer READs; true if there was any */
 bool responder_run(struct qp *qp, struct budget *budget);
 
+/**
+ * responder_moved() - requests and answers of both sides may have got lost
+ * @qp:		QP of a service that is acknowledged, which goes on now
+ *
+ * The peer is told what has arrived here, once READs before it are answered.  So it does not
+ * wait for its timeout.
+ */
+void responder_moved(struct qp *qp);
+
 /** responder_rx() - a request has arrived */
 void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt);
 

@@ -26,6 +26,17 @@ void responder_send_aeth(struct qp *qp, uint8_t syndrome, uint32_t psn)
 	qp_send(qp, &pkt);
 }
 
+/*
+ * The ACK is for a peer that has sent nothing else, the NAK for one that has: it goes back to
+ * there.  Either is nothing to a peer that waits for no answer.
+ */
+static void responder_tell(struct qp *qp)
+{
+	qp->resp.tell = false;
+	responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, qp->resp.epsn - 1);
+	responder_send_aeth(qp, AETH_NAK_PSN, qp->resp.epsn);
+}
+
 void responder_answer(struct qp *qp)
 {
 	struct responder *resp = &qp->resp;
@@ -36,6 +47,8 @@ void responder_answer(struct qp *qp)
 		return;
 	resp->nak = 0;
 	resp->ack_due = false;
+	if (resp->tell)
+		responder_tell(qp);
 	/* A NAK acknowledges all before it, too. */
 	if (nak)
 		responder_send_aeth(qp, nak, resp->nak_psn);

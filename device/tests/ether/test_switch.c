@@ -308,6 +308,37 @@ static void test_pinned(void **state)
 	assert_frames(1, 1, 1);
 }
 
+/* A guest on another host: its address is behind a network, and no other guest's. */
+static void test_pinned_away(void **state)
+{
+	static const struct pin pin = { .has_mac = true, .mac = { 2, [5] = 7 } };
+
+	tap[1].port.pin = &pin;
+	tap[2].port.network = true;
+	send_mac(1, STATION(7), BROADCAST);
+	assert_frames(1, 0, 1);
+	send_mac(2, STATION(7), BROADCAST);
+	assert_frames(0, 0, 0);
+	switch_set_away(&tap[1].port, true);
+	/* It is not behind its port any more. */
+	send_mac(0, STATION(1), STATION(7));
+	assert_frames(0, 1, 1);
+	send_mac(0, STATION(7), BROADCAST);
+	assert_frames(0, 0, 0);
+	send_mac(2, STATION(7), BROADCAST);
+	assert_frames(1, 1, 0);
+	send_mac(0, STATION(1), STATION(7));
+	assert_frames(0, 0, 1);
+	/* It comes, and is behind its port when it has sent. */
+	switch_set_away(&tap[1].port, false);
+	send_mac(1, STATION(7), BROADCAST);
+	assert_frames(1, 0, 1);
+	send_mac(2, STATION(7), BROADCAST);
+	assert_frames(0, 0, 0);
+	send_mac(0, STATION(1), STATION(7));
+	assert_frames(0, 1, 0);
+}
+
 /* A pinned port sends the frame that was looked at, and all of it. */
 static void pinned_deliver(void *arg, const struct frame *frame)
 {
@@ -734,6 +765,7 @@ int main(void)
 		TEST(test_table_full),
 		TEST(test_quota),
 		TEST(test_pinned),
+		TEST(test_pinned_away),
 		TEST(test_pinned_copy),
 		TEST(test_silent_give_way),
 		TEST(test_group_addresses_are_not_learned),

@@ -171,6 +171,18 @@ static void test_moved(void **state)
 	assert_int_equal(checksum(heard[2] + 18), 0xffff);
 	rnic_mock.gids = 0;
 	switch_port_del(sw, &port);
+	assert_int_equal(rnic_mock.moves, 1);
+	/* It leaves: its port announces nothing any more, and its GIDs lead nowhere. */
+	assert_false(rnic_mock.away);
+	station_stop(&st[1]);
+	assert_true(to->announce.due);
+	assert_int_equal(function_device_ops.save(to, &data, &n), 0);
+	free(data);
+	assert_false(to->announce.due);
+	assert_true(rnic_mock.away && to->port.away);
+	/* And goes on here after all. */
+	station_start(&st[1], FEATURES_ALL);
+	assert_true(!rnic_mock.away && !to->port.away);
 }
 
 int main(void)

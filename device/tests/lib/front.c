@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include <endian.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,7 +19,8 @@
 /* QEMU's address of a device address. */
 #define USER(addr)	((addr) - GUEST_BASE + 0x7f0000000000ULL)
 
-#define PROTOCOL_FEATURES (VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK)
+#define PROTOCOL_FEATURES (VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
+			   VU_PROTOCOL_F_LOG_SHMFD | VU_PROTOCOL_F_DEVICE_STATE)
 
 #define PAGE		4096u
 #define SQ_SLOT	(sizeof(struct virtio_rdma_sq_req) + \
@@ -50,12 +52,14 @@ static void vu_request(struct front *front, uint32_t request, const void *payloa
 		},
 	};
 
-	memcpy(msg.payload, payload, len);
+	if (len)
+		memcpy(msg.payload, payload, len);
 	assert_true(vu_wire_send(front->sock, &msg, sizeof(msg.hdr) + len, &fd, fd >= 0,
 				 0));
 }
 
-static void vu_answer(struct front *front, uint32_t request)
+/* Each answer that the tests ask for has 64 bits. */
+static uint64_t vu_answer_u64(struct front *front, uint32_t request)
 {
 	struct vu_header hdr;
 	uint64_t result;
@@ -64,7 +68,12 @@ static void vu_answer(struct front *front, uint32_t request)
 	assert_int_equal(hdr.request, request);
 	assert_int_equal(recv(front->sock, &result, sizeof(result), MSG_WAITALL),
 			 sizeof(result));
-	assert_int_equal(result, 0);
+	return result;
+}
+
+static void vu_answer(struct front *front, uint32_t request)
+{
+	assert_int_equal(vu_answer_u64(front, request), 0);
 }
 
 static void vu_ask(struct front *front, uint32_t request, const void *payload,
@@ -82,7 +91,7 @@ static void vu_ask_state(struct front *front, uint32_t request, uint32_t index,
 	vu_ask(front, request, &state, sizeof(state), -1);
 }
 
-static void vu_queue(struct front *front, uint32_t index)
+static void vu_queue(struct front *front, uint32_t index, uint16_t base)
 {
 	struct front_vq *vq = &front->vq[index];
 	struct vu_vring_addr addr = {
@@ -94,7 +103,7 @@ static void vu_queue(struct front *front, uint32_t index)
 	uint64_t number = index;
 
 	vu_ask_state(front, VU_SET_VRING_NUM, index, FRONT_NUM);
-	vu_ask_state(front, VU_SET_VRING_BASE, index, 0);
+	vu_ask_state(front, VU_SET_VRING_BASE, index, base);
 	vu_ask(front, VU_SET_VRING_ADDR, &addr, sizeof(addr), -1);
 	vu_ask(front, VU_SET_VRING_KICK, &number, sizeof(number), vq->kick);
 	vu_ask_state(front, VU_SET_VRING_ENABLE, index, 1);
@@ -171,53 +180,58 @@ void front_open(struct front *front, const char *path, uint8_t number, uint64_t 
 	front_open_mem(front, path, number, features, FRONT_MEM);
 }
 
+static void front_hello(struct front *front, const char *path)
+{
+	const uint64_t protocol = PROTOCOL_FEATURES;
+
+	vu_connect(front, path);
+	vu_ask(front, VU_SET_PROTOCOL_FEATURES, &protocol, sizeof(protocol), -1);
+}
+
+static void front_set_features(struct front *front, uint64_t more)
+{
+	const uint64_t features = front->features | VU_F_PROTOCOL_FEATURES | more;
+
+	vu_ask(front, VU_SET_FEATURES, &features, sizeof(features), -1);
+}
+
+/* Features, memory, and queues that go on where they were. */
+static void front_start(struct front *front, const uint16_t *base)
+{
+	uint32_t i;
+
+	front_set_features(front, 0);
+	front_remap(front);
+	front_remapped(front);
+	for (i = 0; i < FRONT_QUEUES; i++)
+		vu_queue(front, i, base[i]);
+}
+
 void front_open_mem(struct front *front, const char *path, uint8_t number, uint64_t features,
 		    size_t mem)
 {
-	struct vu_memory memory;
-	const uint64_t protocol = PROTOCOL_FEATURES;
+	const uint16_t base[FRONT_QUEUES] = {};
 	uint32_t i;
 
 	memset(front, 0, sizeof(*front));
 	front->number = number;
+	front->features = features;
 	guest_init(&front->guest, mem);
-	memory = front_memory(front);
 	front->cmd = guest_alloc(&front->guest, CMD_MAX, PAGE);
-	vu_connect(front, path);
-	features |= VU_F_PROTOCOL_FEATURES;
-	vu_ask(front, VU_SET_PROTOCOL_FEATURES, &protocol, sizeof(protocol), -1);
-	vu_ask(front, VU_SET_FEATURES, &features, sizeof(features), -1);
-	vu_ask(front, VU_SET_MEM_TABLE, &memory, offsetof(struct vu_memory, region[1]),
-	       front->guest.fd);
-	for (i = 0; i < FRONT_QUEUES; i++) {
+	for (i = 0; i < FRONT_QUEUES; i++)
 		front_place(front, i);
-		vu_queue(front, i);
-	}
+	front_hello(front, path);
+	front_start(front, base);
 	front_add_gid(front);
-}
-
-/* Returns where the device has stopped. */
-static uint32_t vu_stop(struct front *front, uint32_t index)
-{
-	struct vu_vring_state state = { .index = index };
-	struct vu_header hdr;
-
-	vu_request(front, VU_GET_VRING_BASE, &state, sizeof(state), -1);
-	assert_int_equal(recv(front->sock, &hdr, sizeof(hdr), MSG_WAITALL), sizeof(hdr));
-	assert_int_equal(hdr.request, VU_GET_VRING_BASE);
-	assert_int_equal(hdr.size, sizeof(state));
-	assert_int_equal(recv(front->sock, &state, sizeof(state), MSG_WAITALL),
-			 sizeof(state));
-	return state.num;
 }
 
 void front_reset(struct front *front)
 {
+	uint16_t base[FRONT_QUEUES];
 	struct guest_vq *gvq;
 	uint32_t i;
 
-	for (i = 0; i < FRONT_QUEUES; i++)
-		vu_stop(front, i);
+	front_pause(front, base);
 	for (i = 0; i < FRONT_QUEUES; i++) {
 		gvq = &front->vq[i].gvq;
 		memset(gvq->avail, 0, 6 + 2 * FRONT_NUM);
@@ -225,7 +239,7 @@ void front_reset(struct front *front)
 		gvq->next_desc = 0;
 		gvq->avail_idx = 0;
 		gvq->last_used = 0;
-		vu_queue(front, i);
+		vu_queue(front, i, 0);
 	}
 	front_add_gid(front);
 }
@@ -258,6 +272,88 @@ void front_close(struct front *front)
 	if (front->sock >= 0)
 		close(front->sock);
 	guest_fini(&front->guest);
+}
+
+/* ------------------------------------------------------------------------- */
+/* Moving                                                                    */
+/* ------------------------------------------------------------------------- */
+
+void front_log(struct front *front, int fd, uint64_t size)
+{
+	const struct vu_log_base base = { .size = size };
+
+	if (fd >= 0)
+		vu_ask(front, VU_SET_LOG_BASE, &base, sizeof(base), fd);
+	front_set_features(front, fd >= 0 ? VU_F_LOG_ALL : 0);
+}
+
+void front_pause(struct front *front, uint16_t *base)
+{
+	union {
+		struct vu_vring_state state;
+		uint64_t answer;
+	} both;
+	uint32_t i;
+
+	for (i = 0; i < FRONT_QUEUES; i++) {
+		both.state = (struct vu_vring_state) { .index = i };
+		vu_request(front, VU_GET_VRING_BASE, &both.state, sizeof(both.state), -1);
+		both.answer = vu_answer_u64(front, VU_GET_VRING_BASE);
+		assert_int_equal(both.state.index, i);
+		base[i] = both.state.num;
+	}
+}
+
+void front_resume(struct front *front, const uint16_t *base)
+{
+	front_start(front, base);
+}
+
+static uint64_t front_state(struct front *front, uint32_t direction, int fd)
+{
+	const struct vu_device_state req = { .direction = direction };
+	uint64_t answer;
+
+	vu_request(front, VU_SET_DEVICE_STATE_FD, &req, sizeof(req), fd);
+	answer = vu_answer_u64(front, VU_SET_DEVICE_STATE_FD);
+	close(fd);
+	return answer;
+}
+
+size_t front_save(struct front *front, uint8_t *data, size_t room)
+{
+	size_t n = 0;
+	ssize_t part;
+	int fd[2];
+
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	assert_int_equal(front_state(front, VU_STATE_SAVE, fd[1]), VU_VRING_NOFD);
+	while ((part = read(fd[0], data + n, room - n)) > 0)
+		n += part;
+	close(fd[0]);
+	assert_true(n < room);
+	vu_request(front, VU_CHECK_DEVICE_STATE, NULL, 0, -1);
+	vu_answer(front, VU_CHECK_DEVICE_STATE);
+	return n;
+}
+
+bool front_load(struct front *front, const char *path, const uint8_t *data, size_t len)
+{
+	ssize_t part;
+	int fd[2];
+
+	front_hello(front, path);
+	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+	assert_int_equal(front_state(front, VU_STATE_LOAD, fd[0]), VU_VRING_NOFD);
+	while (len) {
+		part = write(fd[1], data, len);
+		assert_true(part > 0);
+		data += part;
+		len -= part;
+	}
+	close(fd[1]);
+	vu_request(front, VU_CHECK_DEVICE_STATE, NULL, 0, -1);
+	return !vu_answer_u64(front, VU_CHECK_DEVICE_STATE);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -339,6 +435,7 @@ uint32_t front_reg(struct front *front, uint32_t pdn, uint64_t addr, uint64_t le
 	req->access_flags = htole32(VIRTIO_IB_ACCESS_LOCAL_WRITE |
 				    VIRTIO_IB_ACCESS_REMOTE_WRITE |
 				    VIRTIO_IB_ACCESS_REMOTE_READ |
+				    VIRTIO_IB_ACCESS_REMOTE_ATOMIC |
 				    VIRTIO_IB_ACCESS_MW_BIND);
 	req->virt_addr = htole64(addr);
 	req->length = htole64(length);
@@ -481,6 +578,30 @@ static uint32_t front_attrs(uint8_t type, uint8_t state)
 	}
 }
 
+static struct virtio_rdma_ah_attr front_address(uint8_t number)
+{
+	struct virtio_rdma_ah_attr attr = {
+		.grh.hop_limit = 64,
+		.dmac = { 0x52, 0x54, 0, 0, 0xce, number },
+	};
+
+	front_gid(number, attr.grh.dgid);
+	return attr;
+}
+
+uint32_t front_ah(struct front *front, uint32_t pdn, uint8_t number)
+{
+	const struct virtio_rdma_cmd_create_ah req = {
+		.pdn = htole32(pdn),
+		.ah_attr = front_address(number),
+	};
+	struct virtio_rdma_ack_create_ah ack;
+
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_AH, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	return le32toh(ack.ah);
+}
+
 void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer)
 {
 	struct virtio_rdma_cmd_modify_qp req = {
@@ -495,13 +616,12 @@ void front_connect(const struct front_qp *qp, uint8_t type, const struct front_q
 		.qkey = htole32(0x1234),
 		.dest_qp_num = htole32(peer->qpn),
 		.qp_access_flags = htole32(VIRTIO_IB_ACCESS_REMOTE_WRITE |
-					   VIRTIO_IB_ACCESS_REMOTE_READ),
-		.ah_attr.grh.hop_limit = 64,
-		.ah_attr.dmac = { 0x52, 0x54, 0, 0, 0xce, peer->front->number },
+					   VIRTIO_IB_ACCESS_REMOTE_READ |
+					   VIRTIO_IB_ACCESS_REMOTE_ATOMIC),
+		.ah_attr = front_address(peer->front->number),
 	};
 	uint8_t state;
 
-	front_gid(peer->front->number, req.ah_attr.grh.dgid);
 	for (state = VIRTIO_IB_QPS_INIT; state <= VIRTIO_IB_QPS_RTS; state++) {
 		req.qp_state = state;
 		req.attr_mask = htole32(VIRTIO_IB_QP_STATE | front_attrs(type, state));
@@ -525,16 +645,24 @@ void *front_slot(const struct front_vq *vq, unsigned int i)
 	return guest_ptr(vq->gvq.guest, vq->slots + (uint64_t)i * vq->slot_size);
 }
 
-bool front_poll(const struct front_qp *qp, uint8_t *status)
+bool front_poll_cq(struct front *front, uint32_t cqn, struct virtio_rdma_cq_req *wc)
 {
-	struct front_vq *vq = &qp->front->vq[FRONT_CQ + qp->cqn];
-	const struct virtio_rdma_cq_req *slot;
+	struct front_vq *vq = &front->vq[FRONT_CQ + cqn];
 	uint32_t head, len;
 
 	if (!guest_vq_get(&vq->gvq, &head, &len))
 		return false;
-	slot = front_slot(vq, head);
-	*status = slot->status;
+	memcpy(wc, front_slot(vq, head), sizeof(*wc));
 	guest_vq_add_head(&vq->gvq, head);
+	return true;
+}
+
+bool front_poll(const struct front_qp *qp, uint8_t *status)
+{
+	struct virtio_rdma_cq_req wc;
+
+	if (!front_poll_cq(qp->front, qp->cqn, &wc))
+		return false;
+	*status = wc.status;
 	return true;
 }

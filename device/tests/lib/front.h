@@ -60,6 +60,7 @@ struct front_vq {
  * @sock:	its vhost-user connection
  * @guest:	its memory
  * @number:	last byte of its GID, ::ffff:10.0.0.n
+ * @features:	negotiated
  * @cmd:	device address of the command that front_command() sends
  * @vq:		queues
  */
@@ -67,6 +68,7 @@ struct front {
 	int sock;
 	struct guest guest;
 	uint8_t number;
+	uint64_t features;
 	uint64_t cmd;
 	struct front_vq vq[FRONT_QUEUES];
 };
@@ -99,6 +101,34 @@ void front_remapped(struct front *front);
 
 /** front_hang_up() - disconnect, and nothing more; front_close() is to follow */
 void front_hang_up(struct front *front);
+
+/**
+ * front_log() - have the daemon log what it writes
+ * @front:	guest
+ * @fd:		memory of the log, or -1 for no log any more
+ * @size:	bytes of it
+ */
+void front_log(struct front *front, int fd, uint64_t size);
+
+/** front_pause() - stop all queues; @base is set to where each of them was */
+void front_pause(struct front *front, uint16_t *base);
+
+/** front_resume() - start all queues there, here or, after front_load(), elsewhere */
+void front_resume(struct front *front, const uint16_t *base);
+
+/** front_save() - the state of a function that is paused; its bytes, fewer than @room */
+size_t front_save(struct front *front, uint8_t *data, size_t room);
+
+/**
+ * front_load() - connect to another daemon with a state
+ * @front:	guest, whose old connection is the caller's now
+ * @path:	socket of the daemon
+ * @data:	state
+ * @len:	bytes of it
+ *
+ * Return: false if the daemon has refused it.
+ */
+bool front_load(struct front *front, const char *path, const uint8_t *data, size_t len);
 
 /** front_close() - disconnect, and free the guest */
 void front_close(struct front *front);
@@ -149,6 +179,9 @@ uint32_t front_page(struct front *front, uint64_t page);
 void front_idle_qp(struct front *front, uint32_t pdn, uint32_t cqn, uint32_t page,
 		   uint32_t bit);
 
+/** front_ah() - an address handle of guest @number */
+uint32_t front_ah(struct front *front, uint32_t pdn, uint8_t number);
+
 /** front_connect() - take a QP to RTS, with @peer as the peer of a connected one */
 void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer);
 
@@ -160,6 +193,9 @@ struct front_vq *front_recv_vq(const struct front_qp *qp);
 
 /** front_slot() - slot @i of a queue */
 void *front_slot(const struct front_vq *vq, unsigned int i);
+
+/** front_poll_cq() - take a completion of a CQ and give its slot back; false if none */
+bool front_poll_cq(struct front *front, uint32_t cqn, struct virtio_rdma_cq_req *wc);
 
 /**
  * front_poll() - take a completion and give its slot back

@@ -140,6 +140,14 @@ static int dev_load(void *arg, const uint8_t *data, size_t size, uint64_t *featu
 	return 0;
 }
 
+static bool dev_can_move(void *arg, char *why, size_t size)
+{
+	const struct device *d = arg;
+
+	snprintf(why, size, "test: it stays");
+	return !d->stays;
+}
+
 static const struct fe_device_ops device_ops = {
 	.features = dev_features,
 	.negotiated = dev_negotiated,
@@ -151,6 +159,7 @@ static const struct fe_device_ops device_ops = {
 	.mem_changed = dev_mem_changed,
 	.save = dev_save,
 	.load = dev_load,
+	.can_move = dev_can_move,
 	.reset = dev_reset,
 };
 

@@ -43,6 +43,7 @@
  * @features:	negotiated
  * @loads:	states that were loaded
  * @written:	bytes of configuration written
+ * @stays:	it cannot be moved
  */
 struct device {
 	struct virtq *vq[VHOST_USER_QUEUES_MAX];
@@ -56,6 +57,7 @@ struct device {
 	uint64_t features;
 	unsigned int loads;
 	unsigned int written;
+	bool stays;
 };
 
 /**

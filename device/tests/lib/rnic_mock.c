@@ -97,6 +97,11 @@ void rnic_set_packets(struct rnic *rnic, bool packets)
 	rnic_mock.packets = packets;
 }
 
+void rnic_set_away(struct rnic *rnic, bool away)
+{
+	rnic_mock.away = away;
+}
+
 const uint64_t *rnic_counters(const struct rnic *rnic)
 {
 	static const uint64_t counters[VIRTIO_RDMA_CNT_NUM];
@@ -114,6 +119,11 @@ bool rnic_view_next(const struct rnic *rnic, uint32_t qpn, struct qp_view *view)
 			return true;
 		}
 	return false;
+}
+
+uint32_t rnic_path_mtu(const struct rnic *rnic)
+{
+	return rnic_mock.path_mtu;
 }
 
 void rnic_free(struct rnic *rnic)
@@ -219,6 +229,11 @@ bool rnic_save(struct rnic *rnic, struct state *st)
 bool rnic_load(struct rnic *rnic, struct state *st)
 {
 	return state_read_end(st);
+}
+
+void rnic_moved(struct rnic *rnic)
+{
+	rnic_mock.moves++;
 }
 
 void rnic_look_at_all(struct rnic *rnic)

@@ -26,6 +26,9 @@
  * @may:	of the last rnic_set_gid_policy()
  * @may_arg:	the same
  * @packets:	of the last rnic_set_packets()
+ * @away:	of the last rnic_set_away()
+ * @path_mtu:	what rnic_path_mtu() returns
+ * @moves:	calls of rnic_moved()
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
  * @frame_from:	of the last one
@@ -66,6 +69,9 @@ struct rnic_mock {
 	bool (*may)(const void *arg, const uint8_t *gid);
 	const void *may_arg;
 	bool packets;
+	bool away;
+	uint32_t path_mtu;
+	unsigned int moves;
 	unsigned int frames;
 	size_t frame_len;
 	const struct rnic *frame_from;

@@ -413,6 +413,51 @@ static void test_remove(void **state)
 	assert_string_equal(change.what, "");
 }
 
+/* Answer to whether a guest that has @text in its needs for @from could take b's place. */
+static const char *check_move(const char *needs, const char *from, const char *to)
+{
+	const char *at = strstr(needs, from);
+	char line[OPERATOR_LINE_MAX];
+
+	assert_non_null(at);
+	snprintf(line, sizeof(line), "guest check-move /run/x y/same %.*s%s%s", (int)(at - needs),
+		 needs, to, at + strlen(from));
+	return ask(line);
+}
+
+static void test_needs(void **state)
+{
+	static const uint8_t here[] = { 0x20, 1, 0x0d, 0xb8, [15] = 7 };
+	char needs[512];
+
+	rnic_mock.gid[0] = here;
+	rnic_mock.gids = 1;
+	rnic_mock.path_mtu = 1024;
+	snprintf(needs, sizeof(needs), "%s", ask("guest needs a.sock\n"));
+	rnic_mock.gids = 0;
+	assert_memory_equal(needs, "ok\nfeatures=0 mtu=1500 qps=4 cqs=3 ", 34);
+	assert_non_null(strstr(needs, " path_mtu=1024 mac=02:00:00:00:00:"));
+	assert_non_null(strstr(needs, " gid=2001:db8::7\n"));
+	memmove(needs, needs + 3, strlen(needs) - 2);
+	assert_string_equal(check_move(needs, "qps=4", "qps=4"), "ok\n");
+	assert_string_equal(check_move(needs, "qps=4", "qps=5"), "error qps: 5, but 4 here\n");
+	assert_string_equal(check_move(needs, "mtu=1500", "mtu=68"), "ok\n");
+	assert_string_equal(check_move(needs, "mtu=1500", "mtu=9000"),
+			    "error mtu: 9000, but 1500 here\n");
+	assert_string_equal(check_move(needs, "path_mtu=1024", "path_mtu=2048"),
+			    "error path_mtu: 2048, but 1500 here\n");
+	assert_memory_equal(check_move(needs, "features=0 ", "features=0x4000000000000000 "),
+			    "error features: 0x4000000000000000, and 0x", 42);
+	assert_string_equal(check_move(needs, "mac=02:", "mac=2"), "error mac: not a MAC address\n");
+	assert_string_equal(check_move(needs, "gid=2001", "gid=20010"), "error gid: not a GID\n");
+	assert_string_equal(check_move(needs, "cqs=3", "nvme=3"), "error nvme: unknown here\n");
+	assert_string_equal(check_move(needs, "cqs=3", "cqs=-3"), "error cqs: not a number\n");
+	assert_string_equal(check_move(needs, "cqs=3", "cqs"), "error cqs: no FIELD=VALUE\n");
+	assert_string_equal(ask("guest needs tap:same\n"), "error tap:same is not a guest\n");
+	assert_memory_equal(ask("guest check-move a.sock\n"), "error check-move wants", 22);
+	assert_string_equal(ask("guest check-move b features=0x0\n"), "error no such guest: b\n");
+}
+
 static void test_guest_list(void **state)
 {
 	char line[128];
@@ -510,6 +555,7 @@ int main(void)
 		TEST(test_add),
 		TEST(test_add_in_pieces),
 		TEST(test_remove),
+		TEST(test_needs),
 		TEST(test_guest_list),
 		TEST(test_errors),
 		TEST(test_long_line),

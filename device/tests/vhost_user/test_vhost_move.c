@@ -104,6 +104,23 @@ static void test_bit_without_a_log(void **state)
 	assert_true(is_logged());
 }
 
+/* QEMU is told before it stops the guest, which goes on. */
+static void test_cannot_move(void **state)
+{
+	qemu_start(1);
+	assert_int_equal(set_log(LOG_SIZE, LOG_SIZE, log_fd), 8);
+	dev.stays = true;
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), EOPNOTSUPP);
+	assert_false(is_logged());
+	assert_int_equal(dev.stops, 0);
+	dev.stays = false;
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
+	/* While it is on, nobody is asked again. */
+	dev.stays = true;
+	assert_int_equal(qemu_ask_u64(VU_SET_FEATURES, ALL | LOG_ALL), 0);
+	assert_true(is_logged());
+}
+
 static void test_log_ends_with_the_connection(void **state)
 {
 	qemu_start(1);
@@ -326,6 +343,7 @@ int main(void)
 		T(test_log),
 		T(test_bit_of_the_guest),
 		T(test_bit_without_a_log),
+		T(test_cannot_move),
 		T(test_log_ends_with_the_connection),
 		T(test_bad_logs),
 		T(test_base_of_unused_queue),
