@@ -169,6 +169,43 @@ static void dev_limits_page_sizes(struct kunit *test)
 
 /* ----- counters ----- */
 
+/* Raw packets have the offloads that the device has, and none without such QPs. */
+static void dev_raw_packets(struct kunit *test)
+{
+	static const struct {
+		u64 caps;
+		u32 raw;
+		u64 flags;
+	} kinds[] = {
+		{ 0, 0, 0 },
+		{ VIRTIO_IB_DEVICE_RAW_CSUM, 0, 0 },
+		{ VIRTIO_IB_DEVICE_RAW_PACKET, 0, 0 },
+		{ VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_CSUM,
+		  IB_RAW_PACKET_CAP_IP_CSUM, IB_DEVICE_RAW_IP_CSUM },
+	};
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+	__le64 rest;
+	size_t i;
+
+	mock_make_direct(mock);
+	rest = mock->query_device.device_cap_flags;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		mock->query_device.device_cap_flags = rest | cpu_to_le64(kinds[i].caps);
+		ibdev = mock_start(mock);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.raw_packet_caps, kinds[i].raw);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.device_cap_flags & IB_DEVICE_RAW_IP_CSUM,
+				kinds[i].flags);
+		mock_stop(mock, ibdev);
+	}
+	/* Frames are in the memory that a process names, in direct form. */
+	mock = mock_device(test, NUM);
+	mock->query_device.device_cap_flags |= cpu_to_le64(kinds[3].caps);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.raw_packet_caps, 0);
+	mock_stop(mock, ibdev);
+}
+
 static void dev_counters(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -935,6 +972,7 @@ static struct kunit_case dev_cases[] = {
 	KUNIT_CASE(dev_limits_power_of_two),
 	KUNIT_CASE(dev_limits_mr_size),
 	KUNIT_CASE(dev_limits_page_sizes),
+	KUNIT_CASE(dev_raw_packets),
 	KUNIT_CASE(dev_counters),
 	KUNIT_CASE(dev_no_counters),
 	KUNIT_CASE(dev_useless_devices),

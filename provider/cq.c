@@ -92,7 +92,8 @@ static unsigned int flags_of(uint32_t flags)
 {
 	return (flags & VIRTIO_IB_WC_GRH ? IBV_WC_GRH : 0) |
 	       (flags & VIRTIO_IB_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
-	       (flags & VIRTIO_IB_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0);
+	       (flags & VIRTIO_IB_WC_WITH_INVALIDATE ? IBV_WC_WITH_INV : 0) |
+	       (flags & VIRTIO_IB_WC_IP_CSUM_OK ? IBV_WC_IP_CSUM_OK : 0);
 }
 
 /*

@@ -285,6 +285,16 @@ static void sq_set_inline(const struct ring *ring, struct virtio_rdma_swqe *req,
 		rfc->inline_len = htole16(len);
 }
 
+/* Is it what only QPs of whole frames may ask for? */
+static __attribute__((noinline)) bool is_frame_flag(const struct virtio_roce_qp *qp,
+						    unsigned int flags)
+{
+	const struct virtio_roce_context *ctx = to_vctx(qp->vqp.qp.context);
+
+	return flags == IBV_SEND_IP_CSUM && qp->vqp.qp.qp_type == IBV_QPT_RAW_PACKET &&
+	       ctx->device_caps & VIRTIO_IB_DEVICE_RAW_CSUM;
+}
+
 /*
  * Start a request in the next slot: fill in everything except addresses and payload,
  * which are empty.
@@ -299,7 +309,7 @@ static int sq_begin(struct virtio_roce_qp *qp, const struct send_op *op,
 	struct virtio_rdma_swqe *req;
 	uint32_t slot;
 
-	if (unlikely(!op || flags & ~known))
+	if (unlikely(!op || (flags & ~known && !is_frame_flag(qp, flags & ~known))))
 		return EINVAL;
 	if (unlikely(!ring_has_room(ring)))
 		return ENOMEM;
@@ -313,6 +323,8 @@ static int sq_begin(struct virtio_roce_qp *qp, const struct send_op *op,
 		sq_begin_rfc(ring_slot(ring, slot), wr_id);
 	req->opcode = op->opcode;
 	req->send_flags = send_flags(flags);
+	if (unlikely(flags & ~known))
+		req->send_flags |= VIRTIO_IB_SEND_IP_CSUM;
 
 	*reqp = req;
 	return 0;

@@ -49,6 +49,50 @@ def test_rules(rdma_pair):
     exchange(rdma_pair, [f"type={TYPE:x},vlan=7"], sent, [2, 4])
 
 
+def total(data):
+    """The sum that checksums are made of."""
+    data += b"\0" * (len(data) % 2)
+    return sum(struct.unpack(f"!{len(data) // 2}H", data)) % 0xffff or 0xffff
+
+
+def packet(source, target, kind, checksums):
+    """A frame with a packet of UDP or TCP, with its checksums or zeroes."""
+    payload = bytes(range(99))
+    if kind == 17:
+        head, place = struct.pack("!HHHH", 4000, 7, 8 + len(payload), 0), 6
+    else:
+        head, place = struct.pack("!HHIIBBHHH", 4000, 7, 1, 2, 0x50, 0x10, 100, 0, 0), 16
+    l4 = bytearray(head + payload)
+    ip = bytearray(struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(l4), 9, 0x4000, 64, kind, 0,
+                               bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])))
+    if checksums:
+        pseudo = bytes(ip[12:]) + struct.pack("!HH", kind, len(l4))
+        ip[10:12] = struct.pack("!H", 0xffff - total(bytes(ip)))
+        l4[place:place + 2] = struct.pack("!H", 0xffff - total(pseudo + bytes(l4)))
+    head = bytes.fromhex((target + source).replace(":", ""))
+    return (head + b"\x08\x00" + ip + l4).hex()
+
+
+@pytest.mark.debug_kernel
+def test_checksums(rdma_pair):
+    """The device makes those that it is asked for, and says of those that come."""
+    a, b = rdma_pair.a, rdma_pair.b
+    caps = a.run(["python3", a.put(PROGRAM), "caps", a.rdma_device()]).stdout
+    assert int(caps) & 4, caps
+    source = mac(a)
+    bare = [packet(source, TARGET, kind, False) for kind in (17, 6)]
+    whole = [packet(source, TARGET, kind, True) for kind in (17, 6)]
+    sent = [*bare, *whole, *(f"csum:{data}" for data in bare + whole)]
+    receiver = b.popen(["python3", b.put(PROGRAM), "receive", b.rdma_device(), str(len(sent)),
+                        f"dst={TARGET}"])
+    receiver.wait_output("^ready$")
+    a.run(["python3", a.put(PROGRAM), "send", a.rdma_device(), *sent])
+    good = [f"ok:{data}" for data in whole]
+    heard = receiver.wait(60, check=True).stdout.split()[1:]
+    # Of UDP, a checksum of 0 is none.
+    assert heard == [*bare, *good, *good, *good], str(heard)
+
+
 def test_no_rule_is_left(rdma_pair):
     """The rules of a program that was killed are gone: the interface hears again."""
     guest = rdma_pair.b

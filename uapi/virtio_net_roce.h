@@ -233,6 +233,9 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_QPT_RX_HASH, CREATE_WQ_TABLE, DESTROY_WQ_TABLE, CREATE_RX_HASH_QP,
  *	%VIRTIO_RDMA_EVENT_WQ_FATAL, &virtio_rdma_ack_query_device.max_wq_tables and
  *	&virtio_rdma_ack_query_device.max_wq_table_size.  Only with %VIRTIO_IB_DEVICE_FLOW
+ * @VIRTIO_IB_DEVICE_RAW_CSUM: checksums of the frames of RAW_PACKET QPs:
+ *	%VIRTIO_IB_SEND_IP_CSUM, %VIRTIO_IB_WC_IP_CSUM_OK.  Only with
+ *	%VIRTIO_IB_DEVICE_RAW_PACKET
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -265,6 +268,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RAW_PACKET		= 1 << 22,
 	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
 	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
+	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
 };
 
 /**
@@ -1210,11 +1214,16 @@ enum virtio_ib_flush_level {
 	VIRTIO_IB_FLUSH_MR			= 1,
 };
 
+/*
+ * IP_CSUM, with VIRTIO_IB_DEVICE_RAW_CSUM, of RAW_PACKET QPs: the device makes the checksums
+ * of IPv4, and of TCP or UDP.
+ */
 enum virtio_ib_send_flags {
 	VIRTIO_IB_SEND_FENCE			= 1 << 0,
 	VIRTIO_IB_SEND_SIGNALED			= 1 << 1,
 	VIRTIO_IB_SEND_SOLICITED		= 1 << 2,
 	VIRTIO_IB_SEND_INLINE			= 1 << 3,
+	VIRTIO_IB_SEND_IP_CSUM			= 1 << 4,
 };
 
 /**
@@ -1418,6 +1427,9 @@ enum virtio_ib_wc_status {
  * IPV4, IPV6: which header a datagram came with, in the last 20 or in all 40 of the
  * bytes that GRH is about.  A device that does not say it, as those of the RFC, sets
  * neither.
+ *
+ * IP_CSUM_OK, with VIRTIO_IB_DEVICE_RAW_CSUM, of RAW_PACKET QPs: the frame has the checksums
+ * of IP_CSUM, that of TCP or UDP among them, and they are right.
  */
 enum virtio_ib_wc_flags {
 	VIRTIO_IB_WC_GRH			= 1 << 0,
@@ -1426,6 +1438,7 @@ enum virtio_ib_wc_flags {
 	VIRTIO_IB_WC_WITH_VLAN			= 1 << 3,
 	VIRTIO_IB_WC_IPV4			= 1 << 4,
 	VIRTIO_IB_WC_IPV6			= 1 << 5,
+	VIRTIO_IB_WC_IP_CSUM_OK			= 1 << 6,
 };
 
 /**

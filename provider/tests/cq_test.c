@@ -140,7 +140,7 @@ static void translates_flags(void **state)
 		cqe->invalidate_rkey = htole32(0x503);
 		fake_complete_end();
 		expect = i == 0 ? IBV_WC_GRH : i == 1 ? IBV_WC_WITH_IMM :
-			 i == 2 ? IBV_WC_WITH_INV : 0;
+			 i == 2 ? IBV_WC_WITH_INV : i == 6 ? IBV_WC_IP_CSUM_OK : 0;
 		wc = poll_one(cq);
 		assert_int_equal(wc.wc_flags, expect);
 		assert_int_equal(wc.invalidated_rkey, 0x503);

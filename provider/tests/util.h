@@ -192,6 +192,7 @@ int run_destroy_tests(void);
 int run_direct_tests(void);
 int run_foreign_tests(void);
 int run_post_tests(void);
+int run_raw_tests(void);
 int run_resize_tests(void);
 int run_srq_tests(void);
 int run_vq_tests(void);

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A raw packet QP: sends frames, or receives those that a rule names.
 
-raw.py send DEVICE FRAME...           frames in hexadecimal
-raw.py receive DEVICE COUNT RULE...   prints "ready", and then each frame; the first rule
-                                      is for the QP, others are dropped
+raw.py caps DEVICE                    prints the capabilities of raw packets
+raw.py send DEVICE FRAME...           frames in hexadecimal; "csum:" in front of one asks for
+                                      its checksums
+raw.py receive DEVICE COUNT RULE...   prints "ready", and then each frame, with "ok:" in front
+                                      of it if its checksums are right
 RULE is all, sniffer, or WHAT=VALUE[,...] with dst (MAC address), type, vlan, ip (destination),
 udp and tcp (destination ports).
 """
@@ -22,6 +24,7 @@ from pyverbs.spec import EthSpec, Ipv4ExtSpec, TcpUdpSpec
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 SIZE = 2048
+FLAGS = {"": e.IBV_SEND_SIGNALED, "csum": e.IBV_SEND_SIGNALED | e.IBV_SEND_IP_CSUM}
 
 
 def specs(text):
@@ -66,15 +69,20 @@ def main():
     """Returns the exit status."""
     what, device, *arguments = sys.argv[1:]
     with Context(name=device) as ctx, PD(ctx) as pd, CQ(ctx, 256) as cq:
+        if what == "caps":
+            print(ctx.query_device_ex().raw_packet_caps)
+            return 0
         attr = QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1,
                           cap=QPCap(max_send_wr=128, max_recv_wr=128))
         with QP(pd, attr, QPAttr()) as qp:
             if what == "send":
                 memory = MR(pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
-                for frame in map(bytes.fromhex, arguments):
+                for text in arguments:
+                    flags, _, digits = text.rpartition(":")
+                    frame = bytes.fromhex(digits)
                     memory.write(frame, len(frame))
-                    qp.post_send(SendWR(num_sge=1, sg=[SGE(memory.buf, len(frame),
-                                                           memory.lkey)]))
+                    qp.post_send(SendWR(num_sge=1, send_flags=FLAGS[flags],
+                                        sg=[SGE(memory.buf, len(frame), memory.lkey)]))
                     completion(cq)
                 return 0
             count = int(arguments[0])
@@ -85,7 +93,9 @@ def main():
             rules = [rule(qp, text, number) for number, text in enumerate(arguments[1:])]
             print("ready", flush=True)
             for memory in buffers:
-                print(memory.read(completion(cq).byte_len, 0).hex(), flush=True)
+                wc = completion(cq)
+                print(("ok:" if wc.wc_flags & e.IBV_WC_IP_CSUM_OK else "") +
+                      memory.read(wc.byte_len, 0).hex(), flush=True)
             for found in rules:
                 found.close()
     return 0

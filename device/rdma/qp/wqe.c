@@ -271,6 +271,12 @@ static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 	}
 }
 
+/* Flags that a request may have. */
+static uint8_t wqe_flags(const struct wr_op *op, uint8_t type)
+{
+	return type == VIRTIO_IB_QPT_RAW_PACKET ? op->flags | VIRTIO_IB_SEND_IP_CSUM : op->flags;
+}
+
 static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 			  uint32_t max_sge,
 			  const struct virtio_rdma_sq_req *req,
@@ -289,11 +295,12 @@ static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 	wqe->wc_opcode = op->wc_opcode;
 	wqe->extra = op->extra;
 
-	if (req->send_flags & ~op->flags)
+	if (req->send_flags & ~wqe_flags(op, type))
 		return VENDOR_ERR_FLAGS;
 	wqe->fence = req->send_flags & VIRTIO_IB_SEND_FENCE;
 	wqe->signaled = req->send_flags & VIRTIO_IB_SEND_SIGNALED;
 	wqe->solicited = req->send_flags & VIRTIO_IB_SEND_SOLICITED;
+	wqe->ip_csum = req->send_flags & VIRTIO_IB_SEND_IP_CSUM;
 	wqe->inlined = req->send_flags & VIRTIO_IB_SEND_INLINE;
 
 	/* Two names of the same bytes; the opcode tells which is the right one. */

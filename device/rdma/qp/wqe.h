@@ -66,6 +66,7 @@ enum vendor_err {
  * @fence:	wait for READs and atomic operations before it
  * @signaled:	leaves a completion
  * @solicited:	solicited event
+ * @ip_csum:	RAW_PACKET: the checksums are to be made
  * @inlined:	payload is @data, not @sge
  * @begun:	its position is known; if nothing is sent, it was carried out
  * @reading:	one that is answered by more than an ACK, counted as outstanding
@@ -117,6 +118,7 @@ struct wqe {
 	bool fence;
 	bool signaled;
 	bool solicited;
+	bool ip_csum;
 	bool inlined;
 	bool begun;
 	bool reading;

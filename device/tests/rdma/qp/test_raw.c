@@ -109,6 +109,62 @@ static void test_elements(void **state)
 	er_pair_free(p);
 }
 
+/* A packet of UDP, without checksums, in the place of put_frame(). */
+static uint8_t *put_packet(struct er_pair *p)
+{
+	static const uint8_t head[] = {
+		0x08, 0x00,
+		0x45, 0, 0, 46, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+		0x30, 0x39, 0, 7, 0, 26, 0, 0,
+	};
+	uint8_t *frame = put_frame(p, 60);
+
+	memcpy(frame + HEADER - 2, head, sizeof(head));
+	memset(frame + 42, 'x', 18);
+	return frame;
+}
+
+/* The checksums of put_packet(). */
+static void test_csum(void **state)
+{
+	static const uint8_t ip_csum[] = { 0x26, 0xbc }, udp_csum[] = { 0x7f, 0x3b };
+	struct er_pair *p = raw_up(state, NULL);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 60);
+	uint8_t *frame = put_packet(p);
+	uint8_t sent[60];
+
+	wr.flags |= VIRTIO_IB_SEND_IP_CSUM;
+	memcpy(sent, frame, sizeof(sent));
+	memcpy(sent + 24, ip_csum, sizeof(ip_csum));
+	memcpy(sent + 40, udp_csum, sizeof(udp_csum));
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	er_expect(&p->a, SEND, 0, OK);
+	assert_memory_equal(eg_port[0].frame, sent, 60);
+	/* The program's memory stays. */
+	assert_int_equal(frame[24] | frame[25] | frame[40] | frame[41], 0);
+	/* Not asked for. */
+	send_frame(p, 60);
+	er_expect(&p->a, SEND, 1, OK);
+	assert_memory_equal(eg_port[0].frame, frame, 60);
+	er_pair_free(p);
+}
+
+/* Other QPs have no such flag. */
+static void test_csum_only_raw(void **state)
+{
+	struct er_pair *p = er_pair_up(state, VIRTIO_IB_QPT_RC, NULL);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 60);
+	struct virtio_rdma_cqe cqe;
+
+	wr.flags |= VIRTIO_IB_SEND_IP_CSUM;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	cqe = er_expect(&p->a, SEND, 0, VIRTIO_IB_WC_LOC_QP_OP_ERR);
+	assert_int_equal(le32toh(cqe.vendor_err), VENDOR_ERR_FLAGS);
+	er_pair_free(p);
+}
+
 static void expect_failed(struct er_pair *p, uint32_t i, uint8_t status, uint16_t why)
 {
 	struct virtio_rdma_cqe cqe = er_expect(&p->a, SEND, i, status);
@@ -364,6 +420,28 @@ static void test_received(void **state)
 	er_pair_free(p);
 }
 
+/* The receiver hears whether the checksums are right; the frame comes in any case. */
+static void test_csum_ok(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 60);
+	struct virtio_rdma_cqe cqe;
+
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	put_packet(p);
+	er_recv(&p->b, IN, 2000);
+	er_recv(&p->b, IN, 2000);
+	send_frame(p, 60);
+	cqe = er_expect(&p->b, RECV, 0, OK);
+	assert_int_equal(le16toh(cqe.wc_flags), 0);
+	wr.flags |= VIRTIO_IB_SEND_IP_CSUM;
+	er_post_send(&p->a.qp, &wr);
+	eg_run(p->engine);
+	cqe = er_expect(&p->b, RECV, 1, OK);
+	assert_int_equal(le16toh(cqe.wc_flags), VIRTIO_IB_WC_IP_CSUM_OK);
+	er_pair_free(p);
+}
+
 /* A frame that finds no room is lost, and the request stays. */
 static void test_no_room(void **state)
 {
@@ -546,6 +624,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_sent),
 		TEST(test_elements),
+		TEST(test_csum),
+		TEST(test_csum_only_raw),
 		TEST(test_refused),
 		TEST(test_lost),
 		TEST(test_states),
@@ -553,6 +633,7 @@ int main(void)
 		TEST(test_no_roce),
 		TEST(test_budget),
 		TEST(test_received),
+		TEST(test_csum_ok),
 		TEST(test_no_room),
 		TEST(test_own_rules),
 		TEST(test_drop_copy),

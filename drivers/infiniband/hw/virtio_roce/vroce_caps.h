@@ -138,6 +138,12 @@ static inline bool vroce_has_rss(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RSS;
 }
 
+/* Are checksums made and checked for QPs of whole frames? */
+static inline bool vroce_has_raw_csum(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RAW_CSUM;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {

@@ -220,6 +220,8 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 						    BIT(VIRTIO_RDMA_WQ_TABLE_LOG_MAX));
 	if (!vroce_has_flow(dev) || !attr->max_wq_tables || !attr->max_wq_table_size)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_RSS;
+	if (!vroce_has_raw_packet(dev))
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_CSUM;
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

@@ -69,6 +69,10 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 		attr->rss_caps.max_rwq_indirection_tables = hw->max_wq_tables;
 		attr->rss_caps.max_rwq_indirection_table_size = hw->max_wq_table_size;
 	}
+	if (vroce_has_raw_csum(dev)) {
+		attr->device_cap_flags |= IB_DEVICE_RAW_IP_CSUM;
+		attr->raw_packet_caps |= IB_RAW_PACKET_CAP_IP_CSUM;
+	}
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * QPs of whole frames: what their requests and completions have beside those of others.
+ */
+#include <errno.h>
+
+#include <ccan/array_size.h>
+
+#include "util.h"
+
+#define ALL_CAPS	(VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_CSUM)
+
+static void drop_both(struct virtio_roce_qp *qp)
+{
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+
+	drop_qp(qp);
+	drop_cq(cq);
+}
+
+static int post(struct virtio_roce_qp *qp, unsigned int flags)
+{
+	struct ibv_sge sge = { .addr = 0x1000, .length = 60, .lkey = 7 };
+	struct ibv_send_wr *bad, wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = flags,
+	};
+
+	return virtio_roce_post_send(&qp->vqp.qp, &wr, &bad);
+}
+
+static int post_ex(struct virtio_roce_qp *qp, unsigned int flags)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	ibv_wr_start(ex);
+	ex->wr_flags = flags;
+	ibv_wr_send(ex);
+	ibv_wr_set_sge(ex, 7, 0x1000, 60);
+	return ibv_wr_complete(ex);
+}
+
+/* Checksums are made if the program asks for it and the device can. */
+static void raw_csum(void **state)
+{
+	const struct virtio_rdma_swqe *swqe;
+	struct virtio_roce_qp *qp;
+
+	fake.ctx.device_caps = ALL_CAPS;
+	qp = make_qp(IBV_QPT_RAW_PACKET);
+	swqe = (void *)fake.sq.slots;
+	assert_int_equal(post(qp, IBV_SEND_IP_CSUM | IBV_SEND_SIGNALED), 0);
+	assert_int_equal(swqe->send_flags, VIRTIO_IB_SEND_IP_CSUM | VIRTIO_IB_SEND_SIGNALED);
+	swqe = (void *)(fake.sq.slots + 256);
+	assert_int_equal(post_ex(qp, IBV_SEND_IP_CSUM), 0);
+	assert_int_equal(swqe->send_flags, VIRTIO_IB_SEND_IP_CSUM);
+	swqe = (void *)(fake.sq.slots + 512);
+	assert_int_equal(post(qp, 0), 0);
+	assert_int_equal(swqe->send_flags, 0);
+	assert_int_equal(post(qp, IBV_SEND_IP_CSUM << 1), EINVAL);
+	assert_int_equal(post(qp, IBV_SEND_IP_CSUM | IBV_SEND_IP_CSUM << 1), EINVAL);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_RAW_PACKET;
+	assert_int_equal(post(qp, IBV_SEND_IP_CSUM), EINVAL);
+	assert_int_equal(post_ex(qp, IBV_SEND_IP_CSUM), EINVAL);
+	drop_both(qp);
+}
+
+/* Datagrams have no such flag. */
+static void raw_csum_of_others(void **state)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct virtio_roce_qp *qp;
+	unsigned int i;
+
+	fake.ctx.device_caps = ALL_CAPS;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		qp = make_qp(types[i]);
+		assert_int_equal(post(qp, IBV_SEND_IP_CSUM), EINVAL);
+		drop_both(qp);
+	}
+}
+
+static void raw_csum_ok(void **state)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = htole32(TEST_QPN),
+		.byte_len = htole32(60),
+		.opcode = VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV,
+		.wc_flags = htole16(VIRTIO_IB_WC_IP_CSUM_OK),
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct virtio_roce_qp *qp;
+	struct ibv_cq_ex *ex;
+	struct ibv_wc wc;
+
+	qp = make_qp(IBV_QPT_RAW_PACKET);
+	ex = &to_vcq(qp->vqp.qp.recv_cq)->vcq.cq_ex;
+	fake_direct_complete(&cqe);
+	cqe.wqe = htole32(1);
+	fake_direct_complete(&cqe);
+	assert_int_equal(virtio_roce_poll_cq(qp->vqp.qp.recv_cq, 1, &wc), 1);
+	assert_int_equal(wc.wc_flags, IBV_WC_IP_CSUM_OK);
+	assert_int_equal(wc.byte_len, 60);
+	assert_int_equal(ibv_start_poll(ex, &attr), 0);
+	assert_int_equal(ibv_wc_read_wc_flags(ex), IBV_WC_IP_CSUM_OK);
+	ibv_end_poll(ex);
+	drop_both(qp);
+}
+
+int run_raw_tests(void)
+{
+	const struct CMUnitTest raw[] = {
+		TEST_DIRECT(raw_csum),
+		TEST_DIRECT(raw_csum_of_others),
+		TEST_DIRECT(raw_csum_ok),
+	};
+
+	return cmocka_run_group_tests(raw, NULL, NULL);
+}
