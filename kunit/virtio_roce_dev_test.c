@@ -178,10 +178,12 @@ static void dev_raw_packets(struct kunit *test)
 		u64 flags;
 	} kinds[] = {
 		{ 0, 0, 0 },
-		{ VIRTIO_IB_DEVICE_RAW_CSUM, 0, 0 },
+		{ VIRTIO_IB_DEVICE_RAW_CSUM | VIRTIO_IB_DEVICE_RAW_VLAN, 0, 0 },
 		{ VIRTIO_IB_DEVICE_RAW_PACKET, 0, 0 },
 		{ VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_CSUM,
 		  IB_RAW_PACKET_CAP_IP_CSUM, IB_DEVICE_RAW_IP_CSUM },
+		{ VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_VLAN,
+		  IB_RAW_PACKET_CAP_CVLAN_STRIPPING, 0 },
 	};
 	struct mock *mock = mock_device(test, NUM);
 	struct ib_device *ibdev;

@@ -126,6 +126,7 @@ static void fastreg_create_qp_flag(struct kunit *test)
 	static const struct mock_answer answers[] = {
 		{ CMD(CREATE_QP), 0, 4, { 2 } },
 		{ CMD(CREATE_QP), 0, 4, { 3 } },
+		{ CMD(CREATE_QP), 0, 4, { 4 } },
 	};
 	struct mock *mock = mock_scripted(test, answers, ARRAY_SIZE(answers));
 	struct vroce_create_qp_params params = { .type = IB_QPT_RC };
@@ -138,6 +139,11 @@ static void fastreg_create_qp_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0,
 			vroce_cmd_create_qp(&mock->aux, &params, &qpn));
 	KUNIT_EXPECT_EQ(test, mock->calls[1].req[6], 1);
+	params.fast_reg = false;
+	params.strip = true;
+	KUNIT_EXPECT_EQ(test, 0,
+			vroce_cmd_create_qp(&mock->aux, &params, &qpn));
+	KUNIT_EXPECT_EQ(test, mock->calls[2].req[6], 2);
 	KUNIT_EXPECT_EQ(test, mock->calls[1].req[7], 0);
 }
 

@@ -789,6 +789,14 @@ static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
 	return sl_of(le32toh(to_vcq_ex(ibcq)->cqe.wc_flags));
 }
 
+/* The whole tag that was taken out of a frame, or 0. */
+static uint16_t cq_read_cvlan(struct ibv_cq_ex *ibcq)
+{
+	const struct virtio_rdma_cq_req *cqe = &to_vcq_ex(ibcq)->cqe;
+
+	return le32toh(cqe->wc_flags) & VIRTIO_IB_WC_WITH_VLAN ? le16toh(cqe->vlan) : 0;
+}
+
 /* InfiniBand only */
 static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
 {
@@ -818,6 +826,7 @@ void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
 	ex->read_slid = cq_read_slid;
 	ex->read_sl = cq_read_sl;
 	ex->read_dlid_path_bits = cq_read_dlid_path_bits;
+	ex->read_cvlan = cq_read_cvlan;
 }
 
 static struct virtio_roce_cq *cq_alloc(void)
@@ -852,7 +861,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	struct virtio_roce_cq *cq;
 	int err;
 
-	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
+	if (attr->wc_flags & ~(uint64_t)(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_CVLAN) ||
 	    attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
 				IBV_CQ_INIT_ATTR_MASK_PD) ||
 	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&

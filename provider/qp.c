@@ -30,6 +30,17 @@ static bool qp_attr_is_bare(const struct ibv_qp_init_attr_ex *attr)
 	       attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
 }
 
+/* Those that may be given must be zero, but for one of QPs of whole frames. */
+static bool qp_flags_are_supported(const struct virtio_roce_context *ctx,
+				   const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) || !attr->create_flags)
+		return true;
+	return attr->create_flags == IBV_QP_CREATE_CVLAN_STRIPPING &&
+	       attr->qp_type == IBV_QPT_RAW_PACKET && !qp_attr_is_bare(attr) &&
+	       ctx->device_caps & VIRTIO_IB_DEVICE_RAW_VLAN;
+}
+
 static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 				 const struct ibv_qp_init_attr_ex *attr)
 {
@@ -40,9 +51,7 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 	/* The form of the RFC has none. */
 	if (attr->srq && !(ctx->features & VIRTIO_ROCE_FEATURE_DIRECT))
 		return false;
-	/* The flags may be given, but must be zero. */
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
-	    attr->create_flags)
+	if (!qp_flags_are_supported(ctx, attr))
 		return false;
 
 	return !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||

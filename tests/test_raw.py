@@ -78,7 +78,8 @@ def test_checksums(rdma_pair):
     """The device makes those that it is asked for, and says of those that come."""
     a, b = rdma_pair.a, rdma_pair.b
     caps = a.run(["python3", a.put(PROGRAM), "caps", a.rdma_device()]).stdout
-    assert int(caps) & 4, caps
+    # Tags out, checksums; no FCS in the buffer.
+    assert int(caps) == 1 | 4, caps
     source = mac(a)
     bare = [packet(source, TARGET, kind, False) for kind in (17, 6)]
     whole = [packet(source, TARGET, kind, True) for kind in (17, 6)]
@@ -91,6 +92,21 @@ def test_checksums(rdma_pair):
     heard = receiver.wait(60, check=True).stdout.split()[1:]
     # Of UDP, a checksum of 0 is none.
     assert heard == [*bare, *good, *good, *good], str(heard)
+
+
+def test_tags(rdma_pair):
+    """A QP that asked for it gets frames without tags, and the tags beside them."""
+    a, b = rdma_pair.a, rdma_pair.b
+    source = mac(a)
+    sent = [frame(source, TARGET, 0), frame(source, TARGET, 1, 7),
+            frame(source, TARGET, 2, 0xe00c)]
+    receiver = b.popen(["python3", b.put(PROGRAM), "strip", b.rdma_device(), "3",
+                        f"dst={TARGET}"])
+    receiver.wait_output("^ready$")
+    a.run(["python3", a.put(PROGRAM), "send", a.rdma_device(), *sent])
+    heard = receiver.wait(60, check=True).stdout.split()[1:]
+    assert heard == [sent[0], "7:" + frame(source, TARGET, 1),
+                     "e00c:" + frame(source, TARGET, 2)], str(heard)
 
 
 def test_no_rule_is_left(rdma_pair):

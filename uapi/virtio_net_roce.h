@@ -236,6 +236,8 @@ enum virtio_net_ctrl_roce_cmd {
  * @VIRTIO_IB_DEVICE_RAW_CSUM: checksums of the frames of RAW_PACKET QPs:
  *	%VIRTIO_IB_SEND_IP_CSUM, %VIRTIO_IB_WC_IP_CSUM_OK.  Only with
  *	%VIRTIO_IB_DEVICE_RAW_PACKET
+ * @VIRTIO_IB_DEVICE_RAW_VLAN: tags are taken out of their frames:
+ *	%VIRTIO_IB_QP_CVLAN_STRIP.  Only with %VIRTIO_IB_DEVICE_RAW_PACKET
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -269,6 +271,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
 	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
 	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
+	VIRTIO_IB_DEVICE_RAW_VLAN		= 1 << 28,
 };
 
 /**
@@ -690,12 +693,15 @@ enum virtio_ib_qp_type {
  * enum virtio_ib_qp_create_flags - bits of &virtio_rdma_cmd_create_qp.flags
  * @VIRTIO_IB_QP_FAST_REG: send requests may be %VIRTIO_IB_WR_REG_MR and
  *	%VIRTIO_IB_WR_LOCAL_INV
+ * @VIRTIO_IB_QP_CVLAN_STRIP: RAW_PACKET: the 802.1Q tag of a frame that is received goes to
+ *	its completion; with %VIRTIO_IB_DEVICE_RAW_VLAN
  *
  * A request %VIRTIO_IB_WR_REG_MR can make any memory of the guest accessible.  So a
  * driver does not set the bit for a QP whose send queue a process can write to.
  */
 enum virtio_ib_qp_create_flags {
 	VIRTIO_IB_QP_FAST_REG			= 1 << 0,
+	VIRTIO_IB_QP_CVLAN_STRIP		= 1 << 1,
 };
 
 /**
@@ -704,7 +710,7 @@ enum virtio_ib_qp_create_flags {
  * @qp_type: &enum virtio_ib_qp_type
  * @sq_sig_all: if not 0, each send request leaves a completion
  * @flags: &enum virtio_ib_qp_create_flags; zero, and not looked at, without
- *	%VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS
+ *	%VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS and %VIRTIO_IB_DEVICE_RAW_VLAN
  * @padding: zero
  * @send_cqn: CQ of the send queue; of a work queue zero, and not looked at
  * @recv_cqn: CQ of the receive queue; of an XRC_INI QP zero, and not looked at
@@ -1447,8 +1453,9 @@ enum virtio_ib_wc_flags {
  * @status: &enum virtio_ib_wc_status; with an error only @wr_id, @status,
  *	@vendor_err and @qp_num are valid
  * @opcode: &enum virtio_ib_wc_opcode
- * @vlan: number of the VLAN that a datagram came by, if VIRTIO_IB_WC_WITH_VLAN is
- *	set (UD); else zero, as without %VIRTIO_IB_DEVICE_GID_VLAN
+ * @vlan: if VIRTIO_IB_WC_WITH_VLAN is set: number of the VLAN that a datagram came by (UD),
+ *	tag that was taken out of a frame (RAW_PACKET); else zero, as without
+ *	%VIRTIO_IB_DEVICE_GID_VLAN and %VIRTIO_IB_DEVICE_RAW_VLAN
  * @vendor_err: tells the reason of @status to the device's makers
  * @byte_len: bytes received, read or fetched
  * @imm_data: immediate data, four bytes in network order, if
@@ -1655,7 +1662,7 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
  * @srqn: in its place, if %VIRTIO_RDMA_CQE_XRC is set: number of the XRC SRQ
  * @wqe: index of the work request
  * @vendor_err: tells the reason of @status to the device's makers
- * @vlan: number of the VLAN
+ * @vlan: number of the VLAN, or tag
  * @status: &enum virtio_ib_wc_status
  * @opcode: &enum virtio_ib_wc_opcode, %VIRTIO_RDMA_CQE_RECV, %VIRTIO_RDMA_CQE_XRC
  * @wc_flags: &enum virtio_ib_wc_flags

@@ -8,7 +8,8 @@
 
 #include "util.h"
 
-#define ALL_CAPS	(VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_CSUM)
+#define ALL_CAPS	(VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_RAW_CSUM | \
+			 VIRTIO_IB_DEVICE_RAW_VLAN)
 
 static void drop_both(struct virtio_roce_qp *qp)
 {
@@ -109,12 +110,87 @@ static void raw_csum_ok(void **state)
 	drop_both(qp);
 }
 
+/* Only tags can be taken out of frames, and only where the device can and frames are. */
+static void raw_flags(void **state)
+{
+	static const struct {
+		uint64_t caps;
+		enum ibv_qp_type type;
+		uint32_t flags;
+		bool ok;
+	} qps[] = {
+		{ ALL_CAPS, IBV_QPT_RAW_PACKET, IBV_QP_CREATE_CVLAN_STRIPPING, true },
+		{ ALL_CAPS, IBV_QPT_RAW_PACKET, 0, true },
+		{ ALL_CAPS & ~VIRTIO_IB_DEVICE_RAW_VLAN, IBV_QPT_RAW_PACKET,
+		  IBV_QP_CREATE_CVLAN_STRIPPING, false },
+		{ ALL_CAPS, IBV_QPT_UD, IBV_QP_CREATE_CVLAN_STRIPPING, false },
+		{ ALL_CAPS, IBV_QPT_RAW_PACKET, IBV_QP_CREATE_SCATTER_FCS, false },
+		{ ALL_CAPS, IBV_QPT_RAW_PACKET,
+		  IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SCATTER_FCS, false },
+	};
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_qp *qp;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(qps); i++) {
+		struct ibv_qp_init_attr_ex attr = {
+			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+			.pd = &fake.pd,
+			.send_cq = &cq->vcq.cq,
+			.recv_cq = &cq->vcq.cq,
+			.cap = { .max_send_sge = 1, .max_recv_sge = 1 },
+			.qp_type = qps[i].type,
+			.create_flags = qps[i].flags,
+		};
+
+		fake.ctx.device_caps = qps[i].caps;
+		errno = 0;
+		qp = virtio_roce_create_qp_ex(fake.pd.context, &attr);
+		assert_int_equal(!!qp, qps[i].ok);
+		if (qp)
+			drop_qp(to_vqp(qp));
+		else
+			assert_int_equal(errno, EOPNOTSUPP);
+	}
+	drop_cq(cq);
+}
+
+/* The tag, all of it, where one was taken out; else 0. */
+static void raw_cvlan(void **state)
+{
+	struct virtio_rdma_cqe cqe = {
+		.qp_num = htole32(TEST_QPN),
+		.opcode = VIRTIO_IB_WC_RECV | VIRTIO_RDMA_CQE_RECV,
+		.wc_flags = htole16(VIRTIO_IB_WC_WITH_VLAN),
+		.vlan = htole16(0xa123),
+	};
+	struct ibv_poll_cq_attr attr = {};
+	struct virtio_roce_qp *qp;
+	struct ibv_cq_ex *ex;
+
+	qp = make_qp(IBV_QPT_RAW_PACKET);
+	ex = &to_vcq(qp->vqp.qp.recv_cq)->vcq.cq_ex;
+	fake_direct_complete(&cqe);
+	cqe.wqe = htole32(1);
+	cqe.wc_flags = 0;
+	fake_direct_complete(&cqe);
+	assert_int_equal(ibv_start_poll(ex, &attr), 0);
+	assert_int_equal(ibv_wc_read_cvlan(ex), 0xa123);
+	assert_int_equal(ibv_wc_read_wc_flags(ex), 0);
+	assert_int_equal(ibv_next_poll(ex), 0);
+	assert_int_equal(ibv_wc_read_cvlan(ex), 0);
+	ibv_end_poll(ex);
+	drop_both(qp);
+}
+
 int run_raw_tests(void)
 {
 	const struct CMUnitTest raw[] = {
 		TEST_DIRECT(raw_csum),
 		TEST_DIRECT(raw_csum_of_others),
 		TEST_DIRECT(raw_csum_ok),
+		TEST_DIRECT(raw_flags),
+		TEST_DIRECT(raw_cvlan),
 	};
 
 	return cmocka_run_group_tests(raw, NULL, NULL);

@@ -7,6 +7,8 @@ raw.py send DEVICE FRAME...           frames in hexadecimal; "csum:" in front of
                                       its checksums
 raw.py receive DEVICE COUNT RULE...   prints "ready", and then each frame, with "ok:" in front
                                       of it if its checksums are right
+raw.py strip DEVICE COUNT RULE...     likewise without tags, and with "TAG:" in front of those
+                                      that had one
 RULE is all, sniffer, or WHAT=VALUE[,...] with dst (MAC address), type, vlan, ip (destination),
 udp and tcp (destination ports).
 """
@@ -14,12 +16,12 @@ udp and tcp (destination ports).
 import sys
 
 import pyverbs.enums as e
-from pyverbs.cq import CQ
+from pyverbs.cq import CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.device import Context
 from pyverbs.flow import Flow, FlowAttr
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
 from pyverbs.spec import EthSpec, Ipv4ExtSpec, TcpUdpSpec
 from pyverbs.wr import SGE, RecvWR, SendWR
 
@@ -57,24 +59,31 @@ def rule(qp, text, priority):
 
 
 def completion(cq):
-    """The next completion."""
-    while True:
-        n, wcs = cq.poll()
-        if n:
-            assert wcs[0].status == e.IBV_WC_SUCCESS, wcs[0]
-            return wcs[0]
+    """Length, flags and tag of the next completion."""
+    while cq.start_poll(PollCqAttr()):
+        pass
+    try:
+        assert cq.status == e.IBV_WC_SUCCESS, cq.status
+        return cq.read_byte_len(), cq.read_wc_flags(), cq.read_cvlan()
+    finally:
+        cq.end_poll()
 
 
 def main():
     """Returns the exit status."""
     what, device, *arguments = sys.argv[1:]
-    with Context(name=device) as ctx, PD(ctx) as pd, CQ(ctx, 256) as cq:
+    strip = what == "strip"
+    with Context(name=device) as ctx, PD(ctx) as pd, \
+            CQEX(ctx, CqInitAttrEx(cqe=256, wc_flags=e.IBV_WC_STANDARD_FLAGS |
+                                   e.IBV_WC_EX_WITH_CVLAN)) as cq:
         if what == "caps":
             print(ctx.query_device_ex().raw_packet_caps)
             return 0
-        attr = QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1,
-                          cap=QPCap(max_send_wr=128, max_recv_wr=128))
-        with QP(pd, attr, QPAttr()) as qp:
+        attr = QPInitAttrEx(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1, pd=pd,
+                            cap=QPCap(max_send_wr=128, max_recv_wr=128),
+                            comp_mask=e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_CREATE_FLAGS,
+                            create_flags=e.IBV_QP_CREATE_CVLAN_STRIPPING if strip else 0)
+        with QP(ctx, attr, QPAttr()) as qp:
             if what == "send":
                 memory = MR(pd, SIZE, e.IBV_ACCESS_LOCAL_WRITE)
                 for text in arguments:
@@ -93,9 +102,10 @@ def main():
             rules = [rule(qp, text, number) for number, text in enumerate(arguments[1:])]
             print("ready", flush=True)
             for memory in buffers:
-                wc = completion(cq)
-                print(("ok:" if wc.wc_flags & e.IBV_WC_IP_CSUM_OK else "") +
-                      memory.read(wc.byte_len, 0).hex(), flush=True)
+                length, flags, tag = completion(cq)
+                print((f"{tag:x}:" if tag else "") +
+                      ("ok:" if flags & e.IBV_WC_IP_CSUM_OK else "") +
+                      memory.read(length, 0).hex(), flush=True)
             for found in rules:
                 found.close()
     return 0

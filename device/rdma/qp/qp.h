@@ -148,6 +148,7 @@ struct qp_attr {
  * @sig_all:	each send request leaves a completion
  * @rules:	flow rules that give it frames
  * @fast_reg:	send requests may register and invalidate memory regions
+ * @strip:	RAW_PACKET: tags go from frames to completions
  * @rss:	of an RX_HASH QP: how it spreads frames, else NULL
  * @tables:	of a work queue: entries of indirection tables that name it
  * @pd:		protection domain; an XRC_TGT or RX_HASH QP has neither this nor CQs
@@ -202,6 +203,7 @@ struct qp {
 	uint8_t state;
 	bool sig_all;
 	bool fast_reg;
+	bool strip;
 	struct rule_owner rules;
 	struct rss *rss;
 	uint32_t tables;

@@ -32,7 +32,8 @@ static struct qp_names qp_names(const struct qp *qp)
 		.req = {
 			.qp_type = qp->type,
 			.sq_sig_all = qp->sig_all,
-			.flags = qp->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0,
+			.flags = (qp->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0) |
+				 (qp->strip ? VIRTIO_IB_QP_CVLAN_STRIP : 0),
 			.cap = qp->cap,
 		},
 		.pdn = qp->pd ? qp->pd->pdn : 0,
@@ -61,7 +62,8 @@ static void names_io(struct state *st, struct qp_names *names)
 {
 	state_u8(st, "type", &names->req.qp_type, UINT8_MAX);
 	state_u8(st, "sig_all", &names->req.sq_sig_all, 1);
-	state_u8(st, "flags", &names->req.flags, VIRTIO_IB_QP_FAST_REG);
+	state_u8(st, "flags", &names->req.flags,
+		 VIRTIO_IB_QP_FAST_REG | VIRTIO_IB_QP_CVLAN_STRIP);
 	le32_io(st, "max_send_wr", &names->req.cap.max_send_wr);
 	le32_io(st, "max_recv_wr", &names->req.cap.max_recv_wr);
 	le32_io(st, "max_send_sge", &names->req.cap.max_send_sge);

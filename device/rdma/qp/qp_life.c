@@ -92,6 +92,12 @@ static const char *qp_check_tgt(const struct qp_table *qps,
 	return plan->xrcd ? NULL : "unknown XRC domain";
 }
 
+static uint8_t qp_flags(uint8_t type)
+{
+	return type == VIRTIO_IB_QPT_RAW_PACKET ?
+	       VIRTIO_IB_QP_FAST_REG | VIRTIO_IB_QP_CVLAN_STRIP : VIRTIO_IB_QP_FAST_REG;
+}
+
 static const char *qp_check(const struct qp_table *qps,
 			    const struct virtio_rdma_cmd_create_qp *req,
 			    const struct qp_ring *ring, struct qp_plan *plan)
@@ -113,7 +119,7 @@ static const char *qp_check(const struct qp_table *qps,
 		plan->recv_cq = plan->send_cq;
 	if (req->qp_type == VIRTIO_IB_QPT_WQ)
 		plan->send_cq = plan->recv_cq;
-	if (!qps->ctx->limits.rfc && req->flags & ~VIRTIO_IB_QP_FAST_REG)
+	if (!qps->ctx->limits.rfc && req->flags & ~qp_flags(req->qp_type))
 		return "unknown flags";
 	if (!plan->pd)
 		return "unknown protection domain";
@@ -396,6 +402,8 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 	qp->sig_all = req->sq_sig_all;
 	qp->fast_reg = !qps->ctx->limits.rfc &&
 		       req->flags & VIRTIO_IB_QP_FAST_REG;
+	qp->strip = req->qp_type == VIRTIO_IB_QPT_RAW_PACKET &&
+		    req->flags & VIRTIO_IB_QP_CVLAN_STRIP;
 	qp->cap = req->cap;
 	qp->cap.padding = 0;
 	qp->max_send_sge = le32toh(req->cap.max_send_sge);

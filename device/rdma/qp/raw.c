@@ -8,7 +8,8 @@
  * when the frame was sent; nobody says whether it has arrived.
  *
  * Flow rules (object/rule.c) say which frames a QP receives.  One that finds no receive
- * request, or too short a one, is dropped: otherwise anyone could fail the QP.
+ * request, or too short a one, is dropped: otherwise anyone could fail the QP.  Rules see a
+ * frame with its tag, also if the QP gets it without.
  *
  * Checksums are made of what is sent, and looked at before a frame is copied.  A guest that
  * changes its frame meanwhile deceives only about a frame that it could have sent anyway.
@@ -21,6 +22,9 @@
 
 #define RAW_HEADER	14u
 #define RAW_TAG		4u
+
+/* Where the tag is in a frame that has one. */
+#define RAW_TAG_AT	12u
 
 /* ------------------------------------------------------------------------- */
 /* Sending                                                                   */
@@ -139,15 +143,40 @@ static void raw_copy(struct sg *dst, const struct iovec *iov, size_t off, size_t
 	}
 }
 
-/* Returns &enum virtio_ib_wc_status. */
-static uint8_t raw_place(struct qp *qp, const struct iovec *iov, size_t off, size_t len)
+/* The tag to take out of a frame goes to the completion; returns its bytes. */
+static size_t raw_strip(const struct qp *qp, const struct iovec *iov, size_t off, size_t len,
+			struct virtio_rdma_cq_req *wc)
+{
+	uint8_t head[RAW_HEADER + RAW_TAG];
+	struct sg dst;
+
+	if (!qp->strip || len < sizeof(head))
+		return 0;
+	sg_init_flat(&dst, head);
+	raw_copy(&dst, iov, off, sizeof(head));
+	if (head[RAW_TAG_AT] != 0x81 || head[RAW_TAG_AT + 1])
+		return 0;
+	wc->vlan = htole16(head[RAW_TAG_AT + 2] << 8 | head[RAW_TAG_AT + 3]);
+	wc->wc_flags |= htole32(VIRTIO_IB_WC_WITH_VLAN);
+	wc->byte_len = htole32(len - RAW_TAG);
+	return RAW_TAG;
+}
+
+/* Without @tag bytes of a tag.  Returns &enum virtio_ib_wc_status. */
+static uint8_t raw_place(struct qp *qp, const struct iovec *iov, size_t off, size_t len,
+			 size_t tag)
 {
 	const struct rwqe *rwqe = &qp->resp.rwqe;
 	struct sg dst;
 
 	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
-		     rwqe->sge, rwqe->num_sge, 0, len))
+		     rwqe->sge, rwqe->num_sge, 0, len - tag))
 		return VIRTIO_IB_WC_LOC_PROT_ERR;
+	if (tag) {
+		raw_copy(&dst, iov, off, RAW_TAG_AT);
+		off += RAW_TAG_AT + tag;
+		len -= RAW_TAG_AT + tag;
+	}
 	raw_copy(&dst, iov, off, len);
 	return VIRTIO_IB_WC_SUCCESS;
 }
@@ -158,15 +187,16 @@ void raw_rx(struct qp *qp, const struct iovec *iov, size_t off, size_t len)
 		.opcode = VIRTIO_IB_WC_RECV,
 		.byte_len = htole32(len),
 	};
+	size_t tag = raw_strip(qp, iov, off, len, &wc);
 
 	virtq_charge(1 + len / RAW_PIECE);
-	if (!raw_take(qp, len)) {
+	if (!raw_take(qp, len - tag)) {
 		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_DROPPED);
 		return;
 	}
 	if (csum_is_right(iov, off, len))
-		wc.wc_flags = htole32(VIRTIO_IB_WC_IP_CSUM_OK);
-	wc.status = raw_place(qp, iov, off, len);
+		wc.wc_flags |= htole32(VIRTIO_IB_WC_IP_CSUM_OK);
+	wc.status = raw_place(qp, iov, off, len, tag);
 	qp_complete_recv(qp, &wc, false);
 	if (wc.status) {
 		qp_fail(qp);

@@ -221,6 +221,7 @@ void er_qp_init(struct er_qp *qp, struct er_page *page, struct er_cq *cq,
 	qp->recv = recv ? eg_ptr(guest, qp->pages[send]) : NULL;
 	qp->control = eg_ptr(guest, control);
 	qp->req = eg_create_qp_req(type, pdn, cq->cqn);
+	qp->req.flags = shape->flags;
 	qp->direct = (struct virtio_rdma_qp_direct) {
 		.form = VIRTIO_RDMA_QP_FORM_DIRECT,
 		.send_shift = shift,

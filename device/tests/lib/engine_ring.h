@@ -135,7 +135,7 @@ struct er_pair {
  * struct er_shape - of the rings of a QP
  *
  * What is 0 is a stride of 64, 16 requests, or 64 completions of 32 bytes.  With @srq
- * there is no receive ring.
+ * there is no receive ring.  @flags are those of CREATE_QP.
  */
 struct er_shape {
 	uint8_t send_shift;
@@ -146,6 +146,7 @@ struct er_shape {
 	uint8_t cqe_shift;
 	bool no_recv;
 	const struct er_srq *srq;
+	uint8_t flags;
 };
 
 /** er_lose_page() - the guest's memory map has all but one page */

@@ -442,6 +442,71 @@ static void test_csum_ok(void **state)
 	er_pair_free(p);
 }
 
+/* A tag of a frame that comes to a QP with the flag goes to the completion. */
+static void test_strip(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct er_shape shape = { .flags = VIRTIO_IB_QP_CVLAN_STRIP };
+	struct virtio_rdma_cqe cqe;
+	struct er_end strip;
+	uint8_t *frame;
+
+	er_open(&strip, p->b.end.guest, RAW, &shape);
+	eg_to(&strip.end, RAW, VIRTIO_IB_QPS_INIT, &p->a.end);
+	eg_to(&strip.end, RAW, VIRTIO_IB_QPS_RTR, &p->a.end);
+	add_flow(&strip, VIRTIO_RDMA_FLOW_NORMAL, 0);
+
+	frame = put_packet(p);
+	memmove(frame + 16, frame + 12, 60);
+	memcpy(frame + 12, (uint8_t []) { 0x81, 0, 0xa1, 0x23 }, TAG);
+	/* One byte less than the frame has without its tag is too few. */
+	er_recv(&strip, IN, 60);
+	eg_zero(p->b.end.guest, IN, 2000);
+	send_frame(p, 65);
+	er_expect_none(&strip);
+	send_frame(p, 64);
+	cqe = er_expect(&strip, RECV, 0, OK);
+	assert_int_equal(le32toh(cqe.byte_len), 60);
+	assert_int_equal(le16toh(cqe.wc_flags), VIRTIO_IB_WC_WITH_VLAN);
+	assert_int_equal(le16toh(cqe.vlan), 0xa123);
+	assert_memory_equal(eg_ptr(p->b.end.guest, EG_DATA + IN), frame, 12);
+	assert_memory_equal(eg_ptr(p->b.end.guest, EG_DATA + IN + 12), frame + 16, 48);
+	eg_check_zero(p->b.end.guest, IN + 60, 1940);
+	/* Without a tag, and with nothing behind one. */
+	put_frame(p, 17);
+	er_recv(&strip, IN, 100);
+	send_frame(p, 17);
+	cqe = er_expect(&strip, RECV, 1, OK);
+	assert_int_equal(le32toh(cqe.byte_len), 17);
+	assert_int_equal(cqe.wc_flags | cqe.vlan, 0);
+	put_frame(p, 17);
+	frame[12] = 0x81;
+	frame[13] = 0;
+	er_recv(&strip, IN, 100);
+	send_frame(p, 17);
+	cqe = er_expect(&strip, RECV, 2, OK);
+	assert_int_equal(le32toh(cqe.byte_len), 17);
+	assert_int_equal(cqe.wc_flags | cqe.vlan, 0);
+	er_pair_free(p);
+}
+
+/* Frames only have tags: other QPs are not created with the flag, nor any with others. */
+static void test_flags(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct er_shape shape = { .flags = VIRTIO_IB_QP_CVLAN_STRIP };
+	struct er_qp qp;
+
+	er_qp_init(&qp, &p->a.page, &p->a.cq, 6, VIRTIO_IB_QPT_RC, p->a.end.pdn, &shape);
+	assert_int_equal(er_create_qp(&qp), VIRTIO_NET_ERR);
+	er_qp_init(&qp, &p->a.page, &p->a.cq, 6, VIRTIO_IB_QPT_UD, p->a.end.pdn, &shape);
+	assert_int_equal(er_create_qp(&qp), VIRTIO_NET_ERR);
+	shape.flags = VIRTIO_IB_QP_CVLAN_STRIP << 1;
+	er_qp_init(&qp, &p->a.page, &p->a.cq, 6, RAW, p->a.end.pdn, &shape);
+	assert_int_equal(er_create_qp(&qp), VIRTIO_NET_ERR);
+	er_pair_free(p);
+}
+
 /* A frame that finds no room is lost, and the request stays. */
 static void test_no_room(void **state)
 {
@@ -634,6 +699,8 @@ int main(void)
 		TEST(test_budget),
 		TEST(test_received),
 		TEST(test_csum_ok),
+		TEST(test_strip),
+		TEST(test_flags),
 		TEST(test_no_room),
 		TEST(test_own_rules),
 		TEST(test_drop_copy),

@@ -144,6 +144,12 @@ static inline bool vroce_has_raw_csum(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RAW_CSUM;
 }
 
+/* Can tags be taken out of the frames that they receive? */
+static inline bool vroce_has_raw_vlan(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RAW_VLAN;
+}
+
 /* Can QPs be attached to multicast groups? */
 static inline bool vroce_has_mcast(const struct vroce_dev *dev)
 {

@@ -539,7 +539,8 @@ int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 		.pdn = cpu_to_le32(params->pdn),
 		.qp_type = vroce_qp_type_to_wire(params->type),
 		.sq_sig_all = params->sq_sig_all,
-		.flags = params->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0,
+		.flags = (params->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0) |
+			 (params->strip ? VIRTIO_IB_QP_CVLAN_STRIP : 0),
 		.send_cqn = cpu_to_le32(params->send_cqn),
 		.recv_cqn = cpu_to_le32(params->recv_cqn),
 	};

@@ -141,6 +141,7 @@ struct vroce_direct_params {
  * @type: type
  * @sq_sig_all: every send request leaves a completion
  * @fast_reg: send requests may register and invalidate memory regions
+ * @strip: tags go from frames to completions
  * @send_cqn: CQ of the send queue
  * @recv_cqn: CQ of the receive queue
  * @cap: capabilities
@@ -151,6 +152,7 @@ struct vroce_create_qp_params {
 	enum ib_qp_type type;
 	bool sq_sig_all;
 	bool fast_reg;
+	bool strip;
 	u32 send_cqn;
 	u32 recv_cqn;
 	struct ib_qp_cap cap;

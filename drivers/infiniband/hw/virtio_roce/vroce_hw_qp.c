@@ -364,6 +364,7 @@ vroce_hw_qp_create(struct vroce_dev *dev, struct ib_pd *ibpd,
 		 * it could make the device access any memory.
 		 */
 		.fast_reg = kernel && vroce_has_fast_reg(dev),
+		.strip = attr->create_flags & IB_QP_CREATE_CVLAN_STRIPPING,
 		.send_cqn = attr->qp_type == VROCE_QPT_WQ ? 0 :
 			    to_vcq(attr->send_cq)->hw->cqn,
 		.recv_cqn = attr->recv_cq ? to_vcq(recv_cq)->hw->cqn : 0,

@@ -221,7 +221,8 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 	if (!vroce_has_flow(dev) || !attr->max_wq_tables || !attr->max_wq_table_size)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_RSS;
 	if (!vroce_has_raw_packet(dev))
-		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_CSUM;
+		*caps &= ~(u64)(VIRTIO_IB_DEVICE_RAW_CSUM |
+				VIRTIO_IB_DEVICE_RAW_VLAN);
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

@@ -98,6 +98,14 @@ static bool vroce_qp_has_type(struct vroce_dev *dev, enum ib_qp_type type,
 	}
 }
 
+static bool vroce_qp_has_flags(struct vroce_dev *dev, const struct ib_qp_init_attr *attr)
+{
+	return !attr->create_flags ||
+	       (attr->create_flags == IB_QP_CREATE_CVLAN_STRIPPING &&
+		attr->qp_type == IB_QPT_RAW_PACKET && !attr->rwq_ind_tbl &&
+		vroce_has_raw_vlan(dev));
+}
+
 /* Names what was asked for and is not supported; NULL if all is supported. */
 static const char *vroce_qp_unsupported(struct vroce_dev *dev,
 					const struct ib_qp_init_attr *attr,
@@ -105,7 +113,7 @@ static const char *vroce_qp_unsupported(struct vroce_dev *dev,
 {
 	if (!vroce_qp_has_type(dev, attr->qp_type, user, direct))
 		return "this type";
-	if (attr->create_flags)
+	if (!vroce_qp_has_flags(dev, attr))
 		return "these creation flags";
 	if (attr->srq && !direct)
 		return "a shared receive queue";

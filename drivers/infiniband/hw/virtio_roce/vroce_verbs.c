@@ -73,6 +73,8 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 		attr->device_cap_flags |= IB_DEVICE_RAW_IP_CSUM;
 		attr->raw_packet_caps |= IB_RAW_PACKET_CAP_IP_CSUM;
 	}
+	if (vroce_has_raw_vlan(dev))
+		attr->raw_packet_caps |= IB_RAW_PACKET_CAP_CVLAN_STRIPPING;
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
