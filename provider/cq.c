@@ -65,6 +65,7 @@ static const struct {
 	[VIRTIO_IB_WC_FETCH_ADD] = { IBV_WC_FETCH_ADD, true },
 	[VIRTIO_IB_WC_LOCAL_INV] = { IBV_WC_LOCAL_INV, true },
 	[VIRTIO_IB_WC_BIND_MW] = { IBV_WC_BIND_MW, true },
+	[VIRTIO_IB_WC_TSO] = { IBV_WC_TSO, true },
 };
 
 static bool has_opcode(uint8_t opcode)

@@ -10,6 +10,7 @@
 #include <ccan/minmax.h>
 #include <infiniband/cmd_ioctl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <util/util.h>
 
 #include "cmd.h"
 #include "compat.h"
@@ -38,6 +39,11 @@ static int virtio_roce_query_device(struct ibv_context *context,
 	if (attr_size >= offsetof(struct ibv_device_attr_ex, rss_caps) +
 			 sizeof(attr->rss_caps))
 		virtio_roce_query_rss(to_vctx(context), &attr->rss_caps);
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, tso_caps) &&
+	    to_vctx(context)->device_caps & VIRTIO_IB_DEVICE_RAW_TSO) {
+		attr->tso_caps.max_tso = VIRTIO_RDMA_TSO_MAX;
+		attr->tso_caps.supported_qpts = 1U << IBV_QPT_RAW_PACKET;
+	}
 	return 0;
 }
 

@@ -30,7 +30,7 @@
  * @has_rdma: goes to memory that the request names
  * @has_atomic: likewise, and has operands
  * @has_key: names a key that becomes invalid
- * @is_local: sends nothing, and has no payload
+ * @is_local: sends nothing and has no payload, or is TSO: see post_special()
  * @has_no_inline: cannot have inline data: it reads, or has no data
  * @wr_only: ibv_post_send() has no such request
  * @cap: bit of enum virtio_ib_device_cap that the device must have, or 0
@@ -139,6 +139,14 @@ static const struct send_op send_ops[] = {
 		.has_no_inline = true,
 		.cap = VIRTIO_IB_DEVICE_MEM_WINDOW,
 	},
+	[IBV_WR_TSO] = {
+		.types = QPT(RAW_PACKET),
+		.wr_flag = IBV_QP_EX_WITH_TSO,
+		.opcode = VIRTIO_IB_WR_TSO,
+		.is_local = true,
+		.has_no_inline = true,
+		.cap = VIRTIO_IB_DEVICE_RAW_TSO,
+	},
 };
 
 /*
@@ -231,6 +239,7 @@ SAME_PLACE(imm_data);
 SAME_PLACE(rdma.rkey);
 SAME_PLACE(ud.ah);
 SAME_PLACE(flush.level);
+SAME_PLACE(tso.header_len);
 static_assert(offsetof(struct virtio_rdma_sq_req, inline_data) ==
 	      offsetof(struct virtio_rdma_sq_req, opcode) + SEND_HEADER,
 	      "the header has another length");
@@ -438,6 +447,34 @@ static int set_sges(const struct virtio_roce_qp *qp,
 	return 0;
 }
 
+/* Headers of frames, behind which the elements stand. */
+static int set_tso(const struct virtio_roce_qp *qp, struct virtio_rdma_swqe *req,
+		   const void *header, uint16_t header_len, uint16_t mss)
+{
+	if (unlikely(!mss || !header_len || header_len > qp->max_tso_header))
+		return EINVAL;
+
+	req->tso.mss = htole16(mss);
+	req->tso.header_len = htole16(header_len);
+	memcpy(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges), header, header_len);
+	return 0;
+}
+
+static int set_tso_sges(const struct virtio_roce_qp *qp, struct virtio_rdma_swqe *req,
+			const struct ibv_sge *sges, size_t n)
+{
+	uint32_t room = tso_room(le16toh(req->tso.header_len));
+
+	if (unlikely(n > qp->max_send_sge ||
+		     room + n * sizeof(struct virtio_rdma_sge) > qp->max_inline_data))
+		return EINVAL;
+
+	virtio_roce_copy_sges(sq_payload(&qp->sq.ring, req, qp->sq.ring.sges + room),
+			      sges, n);
+	sq_set_sges(&qp->sq.ring, req, n);
+	return 0;
+}
+
 /* Append to the inline data, which has *@have bytes so far. */
 static int add_inline(const struct virtio_roce_qp *qp,
 		      struct virtio_rdma_swqe *req, size_t *have,
@@ -514,11 +551,27 @@ static int post_send_error(const struct virtio_roce_qp *qp)
 	return likely(may_post_send[qp->vqp.qp.state] && qp_has_sq(qp)) ? 0 : EINVAL;
 }
 
-static int post_local(struct virtio_roce_qp *qp, const struct send_op *op,
-		      const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
+static int post_tso(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr,
+		    struct virtio_rdma_swqe *req)
+{
+	int err = EINVAL;
+
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		err = set_tso(qp, req, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss);
+	if (!err)
+		err = set_tso_sges(qp, req, wr->sg_list, wr->num_sge);
+	if (!err)
+		sq_put(qp);
+	return err;
+}
+
+static int post_special(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr,
+			struct virtio_rdma_swqe *req)
 {
 	int err = 0;
 
+	if (wr->opcode == IBV_WR_TSO)
+		return post_tso(qp, wr, req);
 	if (unlikely(wr->num_sge || wr->send_flags & IBV_SEND_INLINE))
 		return EINVAL;
 	if (wr->opcode == IBV_WR_BIND_MW)
@@ -549,7 +602,7 @@ static int post_one_send(struct virtio_roce_qp *qp,
 	if (op->has_key)
 		req->invalidate_rkey = htole32(wr->invalidate_rkey);
 	if (op->is_local)
-		return post_local(qp, op, wr, req);
+		return post_special(qp, wr, req);
 	if (op->has_rdma)
 		set_rdma(req, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 	else if (op->has_atomic)
@@ -879,6 +932,15 @@ static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 		to_vqp_ex(ibqp)->wr_err = set_bind(req, rkey, info);
 }
 
+static void wr_send_tso(struct ibv_qp_ex *ibqp, void *hdr, uint16_t hdr_sz, uint16_t mss)
+{
+	struct virtio_rdma_swqe *req = wr_begin(ibqp, IBV_WR_TSO);
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+
+	if (req)
+		qp->wr_err = set_tso(qp, req, hdr, hdr_sz, mss);
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -912,6 +974,27 @@ static void wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
 	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
 
 	wr_set_sge_list(ibqp, 1, &sge);
+}
+
+/* Of a QP of whole frames. */
+static void wr_set_frame_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
+				  const struct ibv_sge *sges)
+{
+	struct virtio_roce_qp *qp = to_vqp_ex(ibqp);
+	struct virtio_rdma_swqe *req = wr_current(qp);
+
+	if (req && req->opcode == VIRTIO_IB_WR_TSO)
+		qp->wr_err = set_tso_sges(qp, req, sges, num_sge);
+	else if (req)
+		qp->wr_err = set_sges(qp, req, sges, num_sge);
+}
+
+static void wr_set_frame_sge(struct ibv_qp_ex *ibqp, uint32_t lkey, uint64_t addr,
+			     uint32_t length)
+{
+	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+
+	wr_set_frame_sge_list(ibqp, 1, &sge);
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t num_buf,
@@ -967,4 +1050,9 @@ void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp)
 	ex->wr_set_sge_list = wr_set_sge_list;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	if (qp->vqp.qp.qp_type == IBV_QPT_RAW_PACKET) {
+		ex->wr_send_tso = wr_send_tso;
+		ex->wr_set_sge = wr_set_frame_sge;
+		ex->wr_set_sge_list = wr_set_frame_sge_list;
+	}
 }

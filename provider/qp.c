@@ -16,6 +16,7 @@
 			 IBV_QP_INIT_ATTR_CREATE_FLAGS | \
 			 IBV_QP_INIT_ATTR_IND_TABLE | \
 			 IBV_QP_INIT_ATTR_RX_HASH | \
+			 IBV_QP_INIT_ATTR_MAX_TSO_HEADER | \
 			 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 
 static bool qp_type_is_xrc(enum ibv_qp_type type)
@@ -41,6 +42,11 @@ static bool qp_flags_are_supported(const struct virtio_roce_context *ctx,
 	       ctx->device_caps & VIRTIO_IB_DEVICE_RAW_VLAN;
 }
 
+static uint32_t qp_tso_header(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ? attr->max_tso_header : 0;
+}
+
 static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 				 const struct ibv_qp_init_attr_ex *attr)
 {
@@ -52,6 +58,10 @@ static bool qp_attr_is_supported(const struct virtio_roce_context *ctx,
 	if (attr->srq && !(ctx->features & VIRTIO_ROCE_FEATURE_DIRECT))
 		return false;
 	if (!qp_flags_are_supported(ctx, attr))
+		return false;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER &&
+	    (attr->qp_type != IBV_QPT_RAW_PACKET || qp_attr_is_bare(attr) ||
+	     !(ctx->device_caps & VIRTIO_IB_DEVICE_RAW_TSO)))
 		return false;
 
 	return !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
@@ -127,6 +137,21 @@ static int qp_map(struct virtio_roce_qp *qp, struct ibv_context *context,
 	if (err)
 		virtio_roce_vq_free(&qp->sq);
 	return err;
+}
+
+/*
+ * Headers and elements of a TSO request share the room for inline data, which is bounded: with
+ * long headers such a request has fewer elements than others.
+ */
+static void qp_make_tso_room(struct ibv_qp_cap *cap, uint32_t header_len)
+{
+	uint32_t room = tso_room(header_len) +
+			max(cap->max_send_sge, 1U) * sizeof(struct virtio_rdma_sge);
+
+	if (!header_len)
+		return;
+	room = min_t(uint32_t, room, VIRTIO_RDMA_INLINE_SIZE);
+	cap->max_inline_data = max(cap->max_inline_data, room);
 }
 
 /* Inline bytes that the slots of the send queue have room for. */
@@ -274,6 +299,8 @@ static int qp_start(struct virtio_roce_qp *qp, struct ibv_context *context,
 	qp_link(to_vctx(context), qp);
 
 	qp_set_cap(qp, to_vctx(context)->max_inline_data, &attr->cap);
+	/* Whatever the kernel has made of it. */
+	qp->max_tso_header = min(qp->max_tso_header, qp->max_inline_data & ~15U);
 	qp->sq.unlocked = virtio_roce_single_threaded(attr->pd);
 	qp->rq.unlocked = qp->sq.unlocked;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
@@ -296,6 +323,10 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 		return NULL;
 	}
 
+	if (qp_tso_header(attr) > VIRTIO_RDMA_TSO_HEADER) {
+		errno = EINVAL;
+		return NULL;
+	}
 	qp = qp_alloc();
 	if (!qp)
 		return NULL;
@@ -308,6 +339,8 @@ struct ibv_qp *virtio_roce_create_qp_ex(struct ibv_context *context,
 		attr->cap.max_recv_wr = 0;
 		attr->cap.max_recv_sge = 0;
 	}
+	qp->max_tso_header = qp_tso_header(attr);
+	qp_make_tso_room(&attr->cap, qp->max_tso_header);
 	err = qp_cmd_create(qp, context, attr, &resp);
 	if (err)
 		goto err_free;

@@ -227,6 +227,7 @@ struct virtio_roce_srq {
  * @max_send_sge: scatter/gather elements of a send request
  * @max_recv_sge: scatter/gather elements of a receive request
  * @max_inline_data: inline bytes of a send request
+ * @max_tso_header: bytes of headers of a TSO request
  * @plain_ops: a bit for each enum ibv_wr_opcode that post_plain() may have
  * @wr_op: opcode of @wr_req
  * @wr_req: request that wr_*() builds.  It and its neighbours are protected by
@@ -244,6 +245,7 @@ struct virtio_roce_qp {
 	uint32_t max_send_sge;
 	uint32_t max_recv_sge;
 	uint32_t max_inline_data;
+	uint32_t max_tso_header;
 	uint32_t plain_ops;
 	const struct send_op *wr_op;
 	struct virtio_rdma_swqe *wr_req;
@@ -305,6 +307,12 @@ static inline void vq_unlock(struct virtio_roce_vq *vq)
 {
 	if (!vq->unlocked)
 		__atomic_store_n(&vq->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Bytes of a slot that headers of TSO take. */
+static inline uint32_t tso_room(uint32_t header_len)
+{
+	return (header_len + 15) & ~15U;
 }
 
 static inline struct virtio_roce_context *to_vctx(struct ibv_context *context)

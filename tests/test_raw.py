@@ -77,9 +77,9 @@ def packet(source, target, kind, checksums):
 def test_checksums(rdma_pair):
     """The device makes those that it is asked for, and says of those that come."""
     a, b = rdma_pair.a, rdma_pair.b
-    caps = a.run(["python3", a.put(PROGRAM), "caps", a.rdma_device()]).stdout
-    # Tags out, checksums; no FCS in the buffer.
-    assert int(caps) == 1 | 4, caps
+    caps = a.run(["python3", a.put(PROGRAM), "caps", a.rdma_device()]).stdout.split()
+    # Tags out, checksums; no FCS in the buffer.  Streams for these QPs.
+    assert list(map(int, caps)) == [1 | 4, 65280, 1 << 8], caps
     source = mac(a)
     bare = [packet(source, TARGET, kind, False) for kind in (17, 6)]
     whole = [packet(source, TARGET, kind, True) for kind in (17, 6)]
@@ -92,6 +92,25 @@ def test_checksums(rdma_pair):
     heard = receiver.wait(60, check=True).stdout.split()[1:]
     # Of UDP, a checksum of 0 is none.
     assert heard == [*bare, *good, *good, *good], str(heard)
+
+
+@pytest.mark.debug_kernel
+def test_stream(rdma_pair):
+    """One request becomes frames that make up the stream, each with right checksums."""
+    a, b = rdma_pair.a, rdma_pair.b
+    mss, length = 1400, 30000
+    head = packet(mac(a), TARGET, 6, False)[:2 * 54]
+    count = -(-length // mss)
+    receiver = b.popen(["python3", b.put(PROGRAM), "receive", b.rdma_device(), str(count),
+                        f"dst={TARGET}"])
+    receiver.wait_output("^ready$")
+    a.run(["python3", a.put(PROGRAM), "stream", a.rdma_device(), str(mss), str(length), head])
+    heard = receiver.wait(60, check=True).stdout.split()[1:]
+    assert all(text.startswith("ok:") for text in heard), heard
+    frames = [bytes.fromhex(text[3:]) for text in heard]
+    assert b"".join(data[54:] for data in frames) == bytes(n % 251 for n in range(length))
+    assert [int.from_bytes(data[38:42], "big") for data in frames] == \
+        [1 + mss * number for number in range(count)]
 
 
 def test_tags(rdma_pair):

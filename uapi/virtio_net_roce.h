@@ -238,6 +238,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_DEVICE_RAW_PACKET
  * @VIRTIO_IB_DEVICE_RAW_VLAN: tags are taken out of their frames:
  *	%VIRTIO_IB_QP_CVLAN_STRIP.  Only with %VIRTIO_IB_DEVICE_RAW_PACKET
+ * @VIRTIO_IB_DEVICE_RAW_TSO: one request sends many frames of TCP: %VIRTIO_IB_WR_TSO.  Only
+ *	with %VIRTIO_IB_DEVICE_RAW_PACKET
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -272,6 +274,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
 	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
 	VIRTIO_IB_DEVICE_RAW_VLAN		= 1 << 28,
+	VIRTIO_IB_DEVICE_RAW_TSO		= 1 << 29,
 };
 
 /**
@@ -1178,11 +1181,13 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_mcast, gid, 8);
  *	regions visible, or persistent, before this completes
  * @VIRTIO_IB_WR_ATOMIC_WRITE: RC: the peer writes 8 bytes at once
  * @VIRTIO_IB_WR_BIND_MW: RC, UC: let a memory window open a part of a memory region
+ * @VIRTIO_IB_WR_TSO: RAW_PACKET: payload of TCP, as frames that all have the headers that the
+ *	request has
  *
  * 5 and 6 are there with %VIRTIO_IB_DEVICE_ATOMIC, those from 7 to 9 with
  * %VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS, FLUSH with %VIRTIO_IB_DEVICE_FLUSH,
  * ATOMIC_WRITE with %VIRTIO_IB_DEVICE_ATOMIC_WRITE, BIND_MW, and 7 and 8 for windows, with
- * %VIRTIO_IB_DEVICE_MEM_WINDOW.
+ * %VIRTIO_IB_DEVICE_MEM_WINDOW, TSO with %VIRTIO_IB_DEVICE_RAW_TSO.
  */
 enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_RDMA_WRITE			= 0,
@@ -1198,6 +1203,7 @@ enum virtio_ib_wr_opcode {
 	VIRTIO_IB_WR_FLUSH			= 10,
 	VIRTIO_IB_WR_ATOMIC_WRITE		= 11,
 	VIRTIO_IB_WR_BIND_MW			= 12,
+	VIRTIO_IB_WR_TSO			= 13,
 };
 
 /**
@@ -1295,6 +1301,10 @@ VNR_ASSERT_SIZE(struct virtio_rdma_sge, 16);
  * @atomic.remote_addr: address inside the peer's memory region, a multiple of 8
  * @atomic.compare_add: CMP_SWAP: what the 8 bytes are to be; FETCH_ADD: what is added
  * @atomic.swap: CMP_SWAP: what replaces them; FETCH_ADD: zero
+ * @tso: TSO, only in direct form
+ * @tso.mss: bytes of payload that a frame has, but for the last one
+ * @tso.header_len: bytes of the headers, %VIRTIO_RDMA_TSO_HEADER at most.  They stand at
+ *	&virtio_rdma_swqe.inline_data, and the elements behind them, at a multiple of 16
  * @reserved: zero where none applies
  * @inline_data: payload if VIRTIO_IB_SEND_INLINE is set
  * @num_sge: length of @sg_list if VIRTIO_IB_SEND_INLINE is not set; 0 for
@@ -1352,6 +1362,10 @@ struct virtio_rdma_sq_req {
 			__le64 compare_add;
 			__le64 swap;
 		} atomic;
+		struct {
+			__le16 mss;
+			__le16 header_len;
+		} tso;
 		__le64 reserved[4];
 	};
 	__u8 inline_data[VIRTIO_RDMA_INLINE_SIZE];
@@ -1362,6 +1376,12 @@ struct virtio_rdma_sq_req {
 	__le32 reserved2[3];
 	struct virtio_rdma_sge sg_list[];
 };
+
+#define VIRTIO_RDMA_TSO_HEADER		144
+
+/* Payload of a TSO request, and frames that come of it, at most. */
+#define VIRTIO_RDMA_TSO_MAX		65280
+#define VIRTIO_RDMA_TSO_SEGMENTS	256
 
 VNR_ASSERT_SIZE(struct virtio_rdma_sq_req, 576);
 VNR_ASSERT_OFFSET(struct virtio_rdma_sq_req, invalidate_rkey, 12);
@@ -1403,6 +1423,7 @@ enum virtio_ib_wc_opcode {
 	VIRTIO_IB_WC_FLUSH			= 9,
 	VIRTIO_IB_WC_ATOMIC_WRITE		= 10,
 	VIRTIO_IB_WC_BIND_MW			= 11,
+	VIRTIO_IB_WC_TSO			= 12,
 };
 
 /*
@@ -1732,6 +1753,7 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_qp_control, recv_wanted, 32);
  * @ud: SEND of a UD QP
  * @flush: FLUSH
  * @atomic: CMP_SWAP, FETCH_ADD
+ * @tso: TSO
  * @reg: REG_MR, which has no elements
  * @bind: BIND_MW, which has none either
  * @sg_list: payload
@@ -1773,6 +1795,10 @@ struct virtio_rdma_swqe {
 					__le64 compare_add;
 					__le64 swap;
 				} atomic;
+				struct {
+					__le16 mss;
+					__le16 header_len;
+				} tso;
 				__le64 by_opcode[3];
 			};
 			union {

@@ -85,7 +85,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 					 VIRTIO_IB_DEVICE_FLOW |
 					 VIRTIO_IB_DEVICE_RSS |
 					 VIRTIO_IB_DEVICE_RAW_CSUM |
-					 VIRTIO_IB_DEVICE_RAW_VLAN);
+					 VIRTIO_IB_DEVICE_RAW_VLAN |
+					 VIRTIO_IB_DEVICE_RAW_TSO);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);

@@ -81,6 +81,7 @@ static const int opcodes[] = {
 	IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ, IBV_WC_RECV,
 	IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD,
 	IBV_WC_LOCAL_INV, -1, IBV_WC_FLUSH, IBV_WC_ATOMIC_WRITE, IBV_WC_BIND_MW,
+	IBV_WC_TSO,
 };
 
 static struct ibv_wc poll_status(struct virtio_roce_cq *cq, uint8_t status,

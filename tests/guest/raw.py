@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A raw packet QP: sends frames, or receives those that a rule names.
 
-raw.py caps DEVICE                    prints the capabilities of raw packets
+raw.py caps DEVICE                    prints the capabilities of raw packets: bits, bytes of TSO
+raw.py stream DEVICE MSS LENGTH HEADER  LENGTH bytes, cut into frames, each with these headers
 raw.py send DEVICE FRAME...           frames in hexadecimal; "csum:" in front of one asks for
                                       its checksums
 raw.py receive DEVICE COUNT RULE...   prints "ready", and then each frame, with "ok:" in front
@@ -21,7 +22,7 @@ from pyverbs.device import Context
 from pyverbs.flow import Flow, FlowAttr
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttrEx
+from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttrEx
 from pyverbs.spec import EthSpec, Ipv4ExtSpec, TcpUdpSpec
 from pyverbs.wr import SGE, RecvWR, SendWR
 
@@ -69,6 +70,26 @@ def completion(cq):
         cq.end_poll()
 
 
+def stream(ctx, pd, cq, mss, length, header):
+    """Sends a stream by one request."""
+    attr = QPInitAttrEx(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1, pd=pd,
+                        cap=QPCap(max_send_wr=8), max_tso_header=len(header),
+                        comp_mask=e.IBV_QP_INIT_ATTR_PD | e.IBV_QP_INIT_ATTR_MAX_TSO_HEADER |
+                        e.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                        send_ops_flags=e.IBV_QP_EX_WITH_TSO)
+    with QPEx(ctx, attr, QPAttr()) as qp:
+        memory = MR(pd, 65536, e.IBV_ACCESS_LOCAL_WRITE)
+        memory.write(bytes(number % 251 for number in range(length)), length)
+        head = MR(pd, len(header), e.IBV_ACCESS_LOCAL_WRITE)
+        head.write(header, len(header))
+        qp.wr_start()
+        qp.wr_flags = e.IBV_SEND_SIGNALED
+        qp.wr_send_tso(head.buf, len(header), mss)
+        qp.wr_set_sge(SGE(memory.buf, length, memory.lkey))
+        qp.wr_complete()
+        completion(cq)
+
+
 def main():
     """Returns the exit status."""
     what, device, *arguments = sys.argv[1:]
@@ -77,7 +98,12 @@ def main():
             CQEX(ctx, CqInitAttrEx(cqe=256, wc_flags=e.IBV_WC_STANDARD_FLAGS |
                                    e.IBV_WC_EX_WITH_CVLAN)) as cq:
         if what == "caps":
-            print(ctx.query_device_ex().raw_packet_caps)
+            attr = ctx.query_device_ex()
+            print(attr.raw_packet_caps, attr.tso_caps.max_tso, attr.tso_caps.supported_qpts)
+            return 0
+        if what == "stream":
+            stream(ctx, pd, cq, int(arguments[0]), int(arguments[1]),
+                   bytes.fromhex(arguments[2]))
             return 0
         attr = QPInitAttrEx(qp_type=e.IBV_QPT_RAW_PACKET, scq=cq, rcq=cq, sq_sig_all=1, pd=pd,
                             cap=QPCap(max_send_wr=128, max_recv_wr=128),

@@ -17,6 +17,7 @@
 #include <endian.h>
 
 #include "packet/csum.h"
+#include "packet/tso.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/raw.h"
 
@@ -45,34 +46,85 @@ static uint64_t raw_frame_max(const struct qp *qp)
 }
 
 /* The work of the switch counts, too: a frame for all costs as many copies. */
-static void raw_transmit(struct qp *qp, uint32_t len, struct budget *budget)
+static void raw_transmit(struct qp *qp, void *frame, uint32_t len, struct budget *budget)
 {
 	const struct pkt pkt = { .npsn = 1, .len = len };
 	uint64_t work;
 
 	flow_sent(&qp->flow, FLOW_ACKED, &pkt);
 	qp_count_sent(qp, len);
-	work = qp->end->send_frame(qp->end, qp->table->frame, len);
+	work = qp->end->send_frame(qp->end, frame, len);
 	budget_take(budget, work > len ? work : len);
 }
 
-/* Returns &enum virtio_ib_wc_status. */
-static uint8_t raw_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
+/* Copies the payload; false if it is not where the request says. */
+static bool raw_gather(struct qp *qp, struct wqe *wqe, uint8_t *to)
 {
 	struct sg src, dst;
 
-	if (wqe->length < RAW_HEADER || wqe->length > raw_frame_max(qp))
-		return raw_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
 	if (wqe->inlined)
 		sg_init_flat(&src, wqe->data);
 	else if (!sg_init(&src, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, 0,
 			  wqe->length))
-		return raw_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
-	sg_init_flat(&dst, qp->table->frame);
+		return false;
+	sg_init_flat(&dst, to);
 	sg_copy(&dst, &src, wqe->length);
+	return true;
+}
+
+/*
+ * A stream.  The headers of a frame are written in front of its payload, over that of the
+ * frame before, which was sent.  The frames of a request are sent in one go, as the switch
+ * cuts those of Ethernet.
+ */
+static void raw_send_frames(struct qp *qp, const struct tso *tso, const struct wqe *wqe,
+			    uint8_t *payload, struct budget *budget)
+{
+	uint32_t off, len;
+	unsigned int i;
+	uint8_t *frame;
+
+	for (i = 0, off = 0; off < wqe->length; i++, off += len) {
+		len = wqe->length - off < wqe->mss ? wqe->length - off : wqe->mss;
+		frame = payload + off - tso->len;
+		tso_segment(tso, frame, i, off, len, off + len == wqe->length);
+		raw_transmit(qp, frame, tso->len + len, budget);
+	}
+}
+
+/* Returns &enum virtio_ib_wc_status. */
+static uint8_t raw_send_tso(struct qp *qp, struct wqe *wqe, struct budget *budget)
+{
+	uint8_t *payload = qp->table->frame + TSO_HEADER_MAX;
+	struct tso tso;
+
+	if (!wqe->mss || !tso_init(&tso, wqe_header(wqe), wqe->header_len))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO);
+	if (!wqe->length || wqe->length > VIRTIO_RDMA_TSO_MAX ||
+	    wqe->length > (uint32_t)wqe->mss * VIRTIO_RDMA_TSO_SEGMENTS ||
+	    tso.len + (wqe->length < wqe->mss ? wqe->length : wqe->mss) > raw_frame_max(qp))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	if (!raw_gather(qp, wqe, payload))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+	raw_send_frames(qp, &tso, wqe, payload, budget);
+	return VIRTIO_IB_WC_SUCCESS;
+}
+
+_Static_assert(TSO_HEADER_MAX == VIRTIO_RDMA_TSO_HEADER, "headers of another size");
+_Static_assert(TSO_HEADER_MAX + VIRTIO_RDMA_TSO_MAX <= RAW_FRAME_MAX, "no room for a stream");
+
+/* Returns &enum virtio_ib_wc_status. */
+static uint8_t raw_send(struct qp *qp, struct wqe *wqe, struct budget *budget)
+{
+	if (wqe->opcode == VIRTIO_IB_WR_TSO)
+		return raw_send_tso(qp, wqe, budget);
+	if (wqe->length < RAW_HEADER || wqe->length > raw_frame_max(qp))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
+	if (!raw_gather(qp, wqe, qp->table->frame))
+		return raw_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
 	if (wqe->ip_csum)
 		csum_fill(qp->table->frame, wqe->length);
-	raw_transmit(qp, wqe->length, budget);
+	raw_transmit(qp, qp->table->frame, wqe->length, budget);
 	return VIRTIO_IB_WC_SUCCESS;
 }
 

@@ -75,6 +75,8 @@ static const struct wr_op wr_ops[] = {
 		VIRTIO_IB_WC_ATOMIC_WRITE, PKT_EXTRA_NONE },
 	[VIRTIO_IB_WR_BIND_MW] = { CONN, PKT_KIND_NONE, LOCAL_FLAGS,
 		VIRTIO_IB_WC_BIND_MW, PKT_EXTRA_NONE },
+	[VIRTIO_IB_WR_TSO] = { 1 << VIRTIO_IB_QPT_RAW_PACKET, PKT_KIND_SEND,
+		FLAGS & ~VIRTIO_IB_SEND_INLINE, VIRTIO_IB_WC_TSO, PKT_EXTRA_NONE },
 };
 
 /* The fixed part without the inline data in its middle. */
@@ -238,6 +240,32 @@ static uint8_t wqe_atomic_length(struct wqe *wqe)
 	return wqe->length == PKT_ATOMIC_SIZE ? VENDOR_ERR_NONE : VENDOR_ERR_LENGTH;
 }
 
+/*
+ * Headers, and where elements are behind them.  The copies of both share the room of inline
+ * data, which bounds the number of elements.
+ */
+static uint8_t wqe_read_header(const struct wr_slot *slot, struct wr_form *form,
+			       uint32_t *max_sge, struct wqe *wqe)
+{
+	const size_t room = wqe_header_room(wqe->header_len);
+	const size_t sges = (sizeof(wqe->data) - room) / sizeof(struct virtio_rdma_sge);
+
+	if (!wqe->header_len || wqe->header_len > VIRTIO_RDMA_TSO_HEADER)
+		return VENDOR_ERR_TSO;
+	if (slot->len < form->sge + room)
+		return VENDOR_ERR_SLOT_SHORT;
+	slot_read(slot, form->sge, wqe_header(wqe), wqe->header_len);
+	form->sge += room;
+	if (*max_sge > sges)
+		*max_sge = sges;
+	return VENDOR_ERR_NONE;
+}
+
+_Static_assert(sizeof(struct sge) <= sizeof(struct virtio_rdma_sge),
+	       "elements and headers do not fit into the room of inline data");
+_Static_assert(VIRTIO_RDMA_TSO_HEADER % 16 == 0 &&
+	       VIRTIO_RDMA_TSO_HEADER < VIRTIO_RDMA_INLINE_SIZE, "no room for elements");
+
 /* All slots of rings are long enough. */
 static uint8_t wqe_srqn(const struct wr_slot *slot, struct wqe *wqe)
 {
@@ -265,6 +293,10 @@ static uint8_t wqe_operand(const struct virtio_rdma_sq_req *req, uint8_t type,
 	case VIRTIO_IB_WR_FETCH_ADD:
 		wqe_atomic(req, wqe);
 		return VENDOR_ERR_NONE;
+	case VIRTIO_IB_WR_TSO:
+		wqe->mss = le16toh(req->tso.mss);
+		wqe->header_len = le16toh(req->tso.header_len);
+		return VENDOR_ERR_NONE;
 	default:
 		wqe_target(req, type, wqe);
 		return VENDOR_ERR_NONE;
@@ -282,6 +314,7 @@ static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 			  const struct virtio_rdma_sq_req *req,
 			  struct wqe *wqe)
 {
+	struct wr_form form = *wr_form(slot, type);
 	const struct wr_op *op;
 	uint8_t err;
 
@@ -311,8 +344,10 @@ static uint8_t wqe_decode(const struct wr_slot *slot, uint8_t type,
 		err = wqe_srqn(slot, wqe);
 	if (op->kind == PKT_KIND_NONE || op->kind == PKT_KIND_FLUSH)
 		max_sge = 0;
+	if (!err && req->opcode == VIRTIO_IB_WR_TSO)
+		err = wqe_read_header(slot, &form, &max_sge, wqe);
 	if (!err)
-		err = wqe_payload(slot, wr_form(slot, type), max_sge, req, wqe);
+		err = wqe_payload(slot, &form, max_sge, req, wqe);
 	if (!err && pkt_is_atomic(op->kind))
 		err = wqe_atomic_length(wqe);
 	return err;

@@ -34,6 +34,7 @@ enum vendor_err {
 	VENDOR_ERR_FLUSH,		/* unknown placement type or level */
 	VENDOR_ERR_BIND,		/* a window cannot be bound so */
 	VENDOR_ERR_SRQN,		/* no number of an XRC SRQ */
+	VENDOR_ERR_TSO,			/* headers, or their length, or that of segments */
 };
 
 /**
@@ -49,6 +50,8 @@ enum vendor_err {
  * @remote_qpn:	UD: receiver
  * @remote_qkey: UD: its Q_Key
  * @ah:		UD: address handle
+ * @mss:	TSO: bytes of payload of a frame
+ * @header_len:	TSO: bytes of wqe_header()
  * @reg:	REG_MR
  * @bind:	BIND_MW
  * @srqn:	XRC_INI: XRC SRQ that it is for
@@ -100,6 +103,10 @@ struct wqe {
 			uint32_t remote_qkey;
 			uint32_t ah;
 		};
+		struct {
+			uint16_t mss;
+			uint16_t header_len;
+		};
 		struct mr_fast reg;
 		struct mr_bind bind;
 	};
@@ -150,6 +157,18 @@ struct rwqe {
 	uint8_t num_sge;
 	struct sge sge[RNIC_MAX_SGE];
 };
+
+/** wqe_header_room() - bytes of a slot that headers of @len bytes take */
+static inline size_t wqe_header_room(size_t len)
+{
+	return (len + 15) / 16 * 16;
+}
+
+/** wqe_header() - headers of a TSO request, behind its elements */
+static inline uint8_t *wqe_header(struct wqe *wqe)
+{
+	return wqe->data + sizeof(wqe->data) - wqe_header_room(wqe->header_len);
+}
 
 /** flush_is_known() - are placement type and selectivity level some that exist? */
 static inline bool flush_is_known(uint8_t type, uint8_t level)

@@ -59,6 +59,10 @@ static void wqe_operand_io(struct state *st, struct wqe *wqe, uint8_t type)
 	case VIRTIO_IB_WR_BIND_MW:
 		wqe_bind_io(st, &wqe->bind);
 		return;
+	case VIRTIO_IB_WR_TSO:
+		/* One that was good was sent when it was taken. */
+		state_need(st, wqe->status, "opcode", "it does not wait");
+		return;
 	}
 	wqe_target_io(st, wqe, type);
 	switch (wqe->opcode) {

@@ -682,6 +682,191 @@ static void test_roce_first(void **state)
 	er_pair_free(p);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Streams                                                                   */
+/* ------------------------------------------------------------------------- */
+
+#define STREAM_HEADER	54u
+
+/* Headers of Ethernet, IPv4 and TCP. */
+static void put_headers(uint8_t *head)
+{
+	static const uint8_t rest[] = {
+		0x08, 0x00,
+		0x45, 0, 0, 0, 0x10, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+		0x30, 0x39, 0, 7, 0, 0, 1, 0, 0, 0, 0, 0, 0x50, 0x18, 1, 0, 0, 0, 0, 0,
+	};
+
+	memcpy(head, macs, sizeof(macs));
+	memcpy(head + sizeof(macs), rest, sizeof(rest));
+}
+
+/**
+ * struct stream - a TSO request
+ * @mss:	payload of a frame
+ * @header_len:	bytes of headers, as the request says
+ * @len:	bytes of payload, in elements of @part
+ * @part:	bytes of an element
+ */
+struct stream {
+	uint16_t mss;
+	uint16_t header_len;
+	uint32_t len;
+	uint32_t part;
+};
+
+/* The elements stand behind the headers, at a multiple of 16. */
+static void post_stream(struct er_pair *p, const struct stream *s)
+{
+	const size_t stride = 1ul << p->a.qp.direct.send_shift;
+	const uint32_t depth = le32toh(p->a.qp.direct.send_depth);
+	uint8_t *slot = p->a.qp.send + (p->a.qp.posted & (depth - 1)) * stride;
+	struct virtio_rdma_swqe *swqe = (void *)slot;
+	struct virtio_rdma_sge *sge = (void *)(slot + 32 + (s->header_len + 15) / 16 * 16);
+	struct eg_wr wr = eg_send(&p->a.end, 0, 0, 0);
+	uint32_t at, n = 0;
+
+	wr.opcode = VIRTIO_IB_WR_TSO;
+	wr.num_sge = 0;
+	er_write_send(&p->a.qp, p->a.qp.posted, &wr);
+	swqe->tso.mss = htole16(s->mss);
+	swqe->tso.header_len = htole16(s->header_len);
+	if (32 + STREAM_HEADER <= stride)
+		put_headers(slot + 32);
+	for (at = 0; at < s->len; at += s->part, n++) {
+		if ((uint8_t *)&sge[n + 1] > slot + stride)
+			continue;
+		sge[n] = (struct virtio_rdma_sge) {
+			.addr = htole64(EG_VA + at),
+			.length = htole32(s->len - at < s->part ? s->len - at : s->part),
+			.lkey = htole32(p->a.end.lkey),
+		};
+	}
+	swqe->num_sge = htole16(n);
+	__atomic_store_n(&p->a.qp.control->send_producer, htole32(++p->a.qp.posted),
+			 __ATOMIC_RELEASE);
+	er_announce(&p->a.qp);
+	eg_run(p->engine);
+}
+
+static uint32_t seq_of(const uint8_t *frame)
+{
+	__be32 seq;
+
+	memcpy(&seq, frame + 38, sizeof(seq));
+	return be32toh(seq);
+}
+
+/* A stream comes in pieces that make it up, and that all have right checksums. */
+static void test_tso(void **state)
+{
+	static const struct stream streams[] = {
+		{ 1000, STREAM_HEADER, 3500, 3500 },
+		{ 1000, STREAM_HEADER, 3500, 999 },
+		{ 1460, STREAM_HEADER, 1460, 1460 },
+		{ 1, STREAM_HEADER, 10, 3 },
+		{ 1460, STREAM_HEADER, VIRTIO_RDMA_TSO_MAX, 4000 },
+		{ 65535, STREAM_HEADER, 100, 100 },
+	};
+	struct er_pair *p = raw_up(state, &(struct er_shape) {
+		.send_shift = 9, .recv_depth = 64,
+	});
+	const uint8_t *data = eg_ptr(p->a.end.guest, EG_DATA);
+	const uint8_t *frame = eg_ptr(p->b.end.guest, EG_DATA + IN);
+	unsigned int i, n, frames, taken = 0;
+	struct virtio_rdma_cqe cqe;
+	uint32_t off, len;
+
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	for (i = 0; i < sizeof(streams) / sizeof(*streams); i++) {
+		const struct stream *s = &streams[i];
+
+		eg_fill(p->a.end.guest, 0, s->len, i);
+		frames = (s->len + s->mss - 1) / s->mss;
+		for (n = 0; n < frames; n++)
+			er_recv(&p->b, IN + n * 2048, 2048);
+		post_stream(p, s);
+		cqe = er_expect(&p->a, SEND, i, OK);
+		assert_int_equal(cqe.opcode, VIRTIO_IB_WC_TSO);
+		for (n = 0, off = 0; n < frames; n++, off += len) {
+			len = s->len - off < s->mss ? s->len - off : s->mss;
+			cqe = er_expect(&p->b, RECV, taken++, OK);
+			assert_int_equal(le32toh(cqe.byte_len), STREAM_HEADER + len);
+			assert_int_equal(le16toh(cqe.wc_flags), VIRTIO_IB_WC_IP_CSUM_OK);
+			assert_int_equal(seq_of(frame + n * 2048), 0x100 + off);
+			assert_memory_equal(frame + n * 2048 + STREAM_HEADER, data + off, len);
+		}
+		er_expect_none(&p->b);
+	}
+	er_pair_free(p);
+}
+
+static void expect_stream_failed(struct er_pair *p, uint32_t i, const struct stream *s,
+				 uint8_t status, uint16_t why)
+{
+	struct virtio_rdma_cqe cqe;
+
+	post_stream(p, s);
+	cqe = er_expect(&p->a, SEND, i, status);
+	assert_int_equal(le16toh(cqe.vendor_err), why);
+	eg_to(&p->a.end, RAW, VIRTIO_IB_QPS_RTS, &p->b.end);
+}
+
+static void test_tso_refused(void **state)
+{
+	static const struct {
+		struct stream stream;
+		uint8_t status;
+		uint16_t why;
+	} rows[] = {
+		{ { 0, STREAM_HEADER, 100, 100 }, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, 0, 100, 100 }, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, VIRTIO_RDMA_TSO_HEADER + 1, 100, 100 },
+		  VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, UINT16_MAX, 100, 100 }, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, STREAM_HEADER - 1, 100, 100 },
+		  VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, STREAM_HEADER + 1, 100, 100 },
+		  VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO },
+		{ { 100, STREAM_HEADER, 0, 1 }, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH },
+		{ { 1460, STREAM_HEADER, VIRTIO_RDMA_TSO_MAX + 1, 65536 },
+		  VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH },
+		{ { 100, STREAM_HEADER, 25601, 25601 },
+		  VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH },
+		/* A frame of 1519 bytes. */
+		{ { 1465, STREAM_HEADER, 1465, 1465 },
+		  VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH },
+		/* More elements than the copy of a request has room for, or the QP. */
+		{ { 100, STREAM_HEADER, 29, 1 },
+		  VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_NUM_SGE },
+	};
+	struct er_pair *p = raw_up(state, &(struct er_shape) { .send_shift = 10 });
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		expect_stream_failed(p, i, &rows[i].stream, rows[i].status, rows[i].why);
+	p->a.end.lkey ^= 1;
+	expect_stream_failed(p, i, &(struct stream) { 100, STREAM_HEADER, 100, 100 },
+			     VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
+	assert_int_equal(eg_port[0].sent, 0);
+	er_pair_free(p);
+}
+
+/* The slot ends in the headers, or in the elements. */
+static void test_tso_short_slot(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct er_pair *q;
+
+	expect_stream_failed(p, 0, &(struct stream) { 100, STREAM_HEADER, 100, 100 },
+			     VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_SLOT_SHORT);
+	q = er_pair_up(state, RAW, &(struct er_shape) { .send_shift = 7 });
+	expect_stream_failed(q, 0, &(struct stream) { 100, STREAM_HEADER, 100, 25 },
+			     VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_SLOT_SHORT);
+	er_pair_free(q);
+	er_pair_free(p);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
 
 int main(void)
@@ -699,6 +884,9 @@ int main(void)
 		TEST(test_budget),
 		TEST(test_received),
 		TEST(test_csum_ok),
+		TEST(test_tso),
+		TEST(test_tso_refused),
+		TEST(test_tso_short_slot),
 		TEST(test_strip),
 		TEST(test_flags),
 		TEST(test_no_room),

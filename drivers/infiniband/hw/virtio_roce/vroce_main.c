@@ -222,7 +222,8 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_RSS;
 	if (!vroce_has_raw_packet(dev))
 		*caps &= ~(u64)(VIRTIO_IB_DEVICE_RAW_CSUM |
-				VIRTIO_IB_DEVICE_RAW_VLAN);
+				VIRTIO_IB_DEVICE_RAW_VLAN |
+				VIRTIO_IB_DEVICE_RAW_TSO);
 }
 
 static void vroce_limit_device(struct vroce_dev *dev)

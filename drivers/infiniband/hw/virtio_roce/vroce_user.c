@@ -31,8 +31,8 @@
 	 VIRTIO_IB_DEVICE_MEM_WINDOW | VIRTIO_IB_DEVICE_SRQ_RESIZE |	\
 	 VIRTIO_IB_DEVICE_XRC | VIRTIO_IB_DEVICE_DATA_IN_ORDER |	\
 	 VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_FLOW |		\
-	 VIRTIO_IB_DEVICE_RSS | VIRTIO_IB_DEVICE_RAW_CSUM |	\
-	 VIRTIO_IB_DEVICE_RAW_VLAN)
+	 VIRTIO_IB_DEVICE_RSS | VIRTIO_IB_DEVICE_RAW_CSUM |		\
+	 VIRTIO_IB_DEVICE_RAW_VLAN | VIRTIO_IB_DEVICE_RAW_TSO)
 
 /* Agree with the provider on what both of them can. */
 static void vroce_agreed(struct vroce_dev *dev, const struct vroce_ucontext *vuctx,

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A stream of TCP as frames with the same headers.
+ */
+#include <endian.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "packet/csum.h"
+#include "packet/tso.h"
+
+#define TAG_LEN		4u
+#define IPV4_HLEN	20u
+#define IPV4_LEN	2
+#define IPV4_ID		4
+#define IPV4_FRAGMENT	6
+#define IPV4_PROTOCOL	9
+#define IPV6_HLEN	40u
+#define IPV6_LEN	4
+#define IPV6_NEXT	6
+#define TCP_HLEN	20u
+#define TCP_SEQ		4
+#define TCP_DOFF	12
+#define TCP_FLAGS	13
+
+#define TCP_FIN		0x01
+#define TCP_PSH		0x08
+#define TCP_CWR		0x80
+
+/* Offset, and "more fragments". */
+#define IPV4_IS_FRAGMENT	0x3fff
+
+static uint16_t get16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static void put16(uint8_t *p, size_t value)
+{
+	p[0] = value >> 8;
+	p[1] = value;
+}
+
+/* Sets where TCP begins, in headers that are long enough for IP without options. */
+static bool tso_ip(struct tso *tso)
+{
+	const uint8_t *ip = tso->head + tso->ip;
+
+	if (tso->v6) {
+		tso->l4 = tso->ip + IPV6_HLEN;
+		return ip[0] >> 4 == 6 && ip[IPV6_NEXT] == IPPROTO_TCP;
+	}
+	tso->l4 = tso->ip + (ip[0] & 15) * 4u;
+	return ip[0] >> 4 == 4 && tso->l4 >= tso->ip + IPV4_HLEN &&
+	       ip[IPV4_PROTOCOL] == IPPROTO_TCP &&
+	       !(get16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT);
+}
+
+bool tso_init(struct tso *tso, const uint8_t *head, size_t len)
+{
+	uint16_t type;
+
+	*tso = (struct tso) { .len = len, .ip = ETH_HLEN };
+	if (len < ETH_HLEN + IPV4_HLEN + TCP_HLEN || len > sizeof(tso->head))
+		return false;
+	memcpy(tso->head, head, len);
+	if (get16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
+		tso->ip += TAG_LEN;
+	type = get16(head + tso->ip - 2);
+	tso->v6 = type == ETHERTYPE_IPV6;
+	if (!(tso->v6 || type == ETHERTYPE_IP) || !tso_ip(tso) || len < tso->l4 + TCP_HLEN)
+		return false;
+	return len == tso->l4 + (head[tso->l4 + TCP_DOFF] >> 4) * 4u;
+}
+
+static void tso_put_ip(const struct tso *tso, uint8_t *ip, unsigned int i, size_t len)
+{
+	if (tso->v6) {
+		put16(ip + IPV6_LEN, tso->len - tso->l4 + len);
+		return;
+	}
+	put16(ip + IPV4_LEN, tso->len - tso->ip + len);
+	put16(ip + IPV4_ID, get16(ip + IPV4_ID) + i);
+}
+
+void tso_segment(const struct tso *tso, uint8_t *frame, unsigned int i, size_t off,
+		 size_t len, bool last)
+{
+	uint8_t *tcp = frame + tso->l4;
+	uint32_t seq;
+
+	memcpy(frame, tso->head, tso->len);
+	tso_put_ip(tso, frame + tso->ip, i, len);
+	memcpy(&seq, tcp + TCP_SEQ, sizeof(seq));
+	seq = htobe32(be32toh(seq) + (uint32_t)off);
+	memcpy(tcp + TCP_SEQ, &seq, sizeof(seq));
+	if (i)
+		tcp[TCP_FLAGS] &= (uint8_t)~TCP_CWR;
+	if (!last)
+		tcp[TCP_FLAGS] &= (uint8_t)~(TCP_FIN | TCP_PSH);
+	csum_fill(frame, tso->len + len);
+}
