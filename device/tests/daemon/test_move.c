@@ -27,22 +27,26 @@
 #include <linux/virtio_net.h>
 
 #include "base/util.h"
-#include "tests/lib/front.h"
+#include "tests/lib/front_direct.h"
 #include "virtio/dirty.h"
 
 #define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
 
-#define MEM		(12u << 20)
+#define MEM		(8u << 20)
 #define PAGE		4096u
 
-/* Cycles of a link that are under way, and the size of their messages. */
-#define DEPTH		8u
-#define MESSAGE		(16 * PAGE)
+/*
+ * Cycles of a link that are under way, and the size of their messages: so little that no ring
+ * overflows while a daemon waits for a processor.
+ */
+#define DEPTH		4u
+#define MESSAGE		(8 * PAGE)
 #define SLOTS		(DEPTH * MESSAGE)
 
 #define DATAGRAM	1000u
 #define UD_ROOM		(40u + DATAGRAM)
+#define DATAGRAM_NS	1000000u
 
 #define TIMEOUT_NS	20000000000ULL
 #define STATE_MAX	(1u << 20)
@@ -86,12 +90,41 @@ struct link {
 };
 
 /**
+ * struct stream - messages between direct QPs, from one guest to another, one SRQ a guest
+ * @from:	guests
+ * @to:		.
+ * @qp:		of both
+ * @sent:	messages posted
+ * @done:	of which have completed
+ * @got:	of which have arrived
+ */
+struct stream {
+	unsigned int from;
+	unsigned int to;
+	struct front_dqp qp[2];
+	uint64_t sent;
+	uint64_t done;
+	uint64_t got;
+};
+
+/**
+ * struct room - memory for the messages of streams of a guest
+ * @at:		that which they are sent from, and that which the SRQ has
+ * @key:	of that
+ */
+struct room {
+	uint64_t at;
+	uint32_t key;
+};
+
+/**
  * struct datagrams - from one guest to another by UD, one at a time
  * @to:		guest
  * @ah:		of it
  * @qp:		of both
  * @next:	number of the next one
  * @busy:	it has not completed
+ * @at:		when the next one is sent: a flood would push others' packets out of rings
  * @got:	number behind that of the last one that came
  */
 struct datagrams {
@@ -101,6 +134,7 @@ struct datagrams {
 	uint64_t next;
 	uint64_t got;
 	bool busy;
+	uint64_t at;
 };
 
 /**
@@ -123,6 +157,14 @@ static struct front guest[GUESTS];
 static uint32_t pdn[GUESTS], cqn[GUESTS];
 static struct ud ud[GUESTS];
 static struct link links[] = {
+	{ .from = MOVER, .to = PEER_A },
+	{ .from = PEER_A, .to = MOVER },
+	{ .from = MOVER, .to = PEER_B },
+	{ .from = PEER_B, .to = MOVER },
+};
+static struct front_direct direct[GUESTS];
+static struct room rooms[GUESTS];
+static struct stream streams[] = {
 	{ .from = MOVER, .to = PEER_A },
 	{ .from = PEER_A, .to = MOVER },
 	{ .from = MOVER, .to = PEER_B },
@@ -300,6 +342,48 @@ static void link_got(struct link *link, const struct virtio_rdma_cq_req *wc)
 	link->got++;
 }
 
+/*
+ * Messages of a stream are sent from one place each: they wait for each other.  A receive
+ * request's place is told by its cookie.
+ */
+static void stream_post(unsigned int i)
+{
+	struct stream *s = &streams[i];
+	const uint64_t at = rooms[s->from].at + i * MESSAGE;
+
+	if (s->sent != s->done || (frozen && s->from == MOVER))
+		return;
+	fill(&guest[s->from], at, s->sent++);
+	front_dqp_send(&s->qp[0], sge(at, MESSAGE, rooms[s->from].key));
+}
+
+static void room_post(unsigned int who, uint32_t place)
+{
+	const struct room *room = &rooms[who];
+
+	front_direct_recv(&direct[who], sge(room->at + SLOTS + place * MESSAGE, MESSAGE, room->key),
+			  place);
+}
+
+static void direct_completion(unsigned int who, const struct virtio_rdma_cqe *cqe)
+{
+	const bool recv = cqe->opcode & VIRTIO_RDMA_CQE_RECV;
+	const uint32_t qpn = le32toh(cqe->qp_num);
+	unsigned int i;
+
+	if (cqe->status)
+		fail_msg("guest %u, direct QP %u: status %u", who, qpn, cqe->status);
+	last = now_ns();
+	for (i = 0; i < ARRAY_SIZE(streams); i++)
+		if (!recv && streams[i].from == who && streams[i].qp[0].qp.qpn == qpn) {
+			streams[i].done++;
+		} else if (recv && streams[i].to == who && streams[i].qp[1].qp.qpn == qpn) {
+			expect_filled(&guest[who], rooms[who].at + SLOTS +
+				      le32toh(cqe->wqe) * MESSAGE, streams[i].got++);
+			room_post(who, le32toh(cqe->wqe));
+		}
+}
+
 static void ud_post(struct ud *u)
 {
 	while (u->posted - u->got < DEPTH) {
@@ -314,8 +398,9 @@ static void flow_post(struct datagrams *flow)
 	const struct ud *u = &ud[flow->from];
 	struct virtio_rdma_sq_req *req;
 
-	if (flow->busy || (frozen && flow->from == MOVER))
+	if (flow->busy || (frozen && flow->from == MOVER) || now_ns() < flow->at)
 		return;
+	flow->at = now_ns() + DATAGRAM_NS;
 	*(uint64_t *)guest_ptr(&guest[flow->from].guest, u->at) = flow->next;
 	*(uint64_t *)guest_ptr(&guest[flow->from].guest, u->at + DATAGRAM - 8) = flow->next;
 	req = request_at(&u->qp);
@@ -369,10 +454,13 @@ static void completion(unsigned int who, const struct virtio_rdma_cq_req *wc)
 static void step(void)
 {
 	struct virtio_rdma_cq_req wc;
+	struct virtio_rdma_cqe cqe;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		link_post(&links[i]);
+	for (i = 0; i < ARRAY_SIZE(streams); i++)
+		stream_post(i);
 	for (i = 0; i < ARRAY_SIZE(flows); i++)
 		flow_post(&flows[i]);
 	for (i = 0; i < GUESTS; i++) {
@@ -381,6 +469,8 @@ static void step(void)
 		ud_post(&ud[i]);
 		while (front_poll_cq(&guest[i], cqn[i], &wc))
 			completion(i, &wc);
+		while (front_direct_poll(&direct[i], &cqe))
+			direct_completion(i, &cqe);
 	}
 	if (now_ns() - last < TIMEOUT_NS)
 		return;
@@ -389,12 +479,16 @@ static void step(void)
 			      links[i].from, links[i].to, (unsigned long)links[i].sent,
 			      (unsigned long)links[i].done, (unsigned long)links[i].posted,
 			      (unsigned long)links[i].got);
+	for (i = 0; i < ARRAY_SIZE(streams); i++)
+		print_message("direct, %u to %u: %lu sent, %lu done, %lu got\n", streams[i].from,
+			      streams[i].to, (unsigned long)streams[i].sent,
+			      (unsigned long)streams[i].done, (unsigned long)streams[i].got);
 	fail_msg("nothing completes");
 }
 
 static void work_some(void)
 {
-	uint64_t enough[ARRAY_SIZE(links)], heard[ARRAY_SIZE(flows)];
+	uint64_t enough[ARRAY_SIZE(links)], heard[ARRAY_SIZE(flows)], came[ARRAY_SIZE(streams)];
 	bool more = true;
 	unsigned int i;
 
@@ -403,6 +497,8 @@ static void work_some(void)
 		enough[i] = links[i].got + SOME;
 	for (i = 0; i < ARRAY_SIZE(flows); i++)
 		heard[i] = flows[i].got + 1;
+	for (i = 0; i < ARRAY_SIZE(streams); i++)
+		came[i] = streams[i].done + SOME;
 	while (more) {
 		step();
 		more = false;
@@ -410,6 +506,8 @@ static void work_some(void)
 			more |= links[i].got < enough[i] || links[i].done < CYCLE * enough[i];
 		for (i = 0; i < ARRAY_SIZE(flows); i++)
 			more |= flows[i].got < heard[i];
+		for (i = 0; i < ARRAY_SIZE(streams); i++)
+			more |= streams[i].done < came[i];
 	}
 }
 
@@ -480,6 +578,27 @@ static void link_open(struct link *link)
 	link->got = 0;
 }
 
+static void stream_open(struct stream *s)
+{
+	s->sent = 0;
+	s->done = 0;
+	s->got = 0;
+	front_dqp_open(&s->qp[0], &direct[s->from]);
+	front_dqp_open(&s->qp[1], &direct[s->to]);
+	front_connect(&s->qp[0].qp, VIRTIO_IB_QPT_RC, &s->qp[1].qp);
+	front_connect(&s->qp[1].qp, VIRTIO_IB_QPT_RC, &s->qp[0].qp);
+}
+
+static void direct_open(unsigned int who)
+{
+	unsigned int i;
+
+	front_direct_open(&direct[who], &guest[who], pdn[who]);
+	rooms[who].at = place(who, 2 * SLOTS, &rooms[who].key);
+	for (i = 0; i < DEPTH; i++)
+		room_post(who, i);
+}
+
 static void guests_open(void)
 {
 	unsigned int i;
@@ -494,7 +613,10 @@ static void guests_open(void)
 		ud[i].at = place(i, (1 + DEPTH) * PAGE, &ud[i].key);
 		ud[i].qp = front_qp(&guest[i], VIRTIO_IB_QPT_UD, pdn[i], cqn[i]);
 		front_connect(&ud[i].qp, VIRTIO_IB_QPT_UD, &ud[i].qp);
+		direct_open(i);
 	}
+	for (i = 0; i < ARRAY_SIZE(streams); i++)
+		stream_open(&streams[i]);
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		link_open(&links[i]);
 	for (i = 0; i < ARRAY_SIZE(flows); i++) {
