@@ -343,6 +343,44 @@ static void test_golden(void **state)
 	free(data);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Elsewhere                                                                 */
+/* ------------------------------------------------------------------------- */
+
+/* Packets are lost while a guest is elsewhere, and nobody waits for a timer. */
+static void goes_and_comes(void **state, bool sender)
+{
+	struct eg_pair p = eg_pair_up(state, VIRTIO_IB_QPT_RC);
+	struct rnic *away = (sender ? &p.a : &p.b)->guest->rnic;
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 5000);
+
+	eg_fill(p.a.guest, 0, 5000, 1);
+	eg_recv(&p.b, 2, EG_IN, 5000);
+	rnic_set_away(away, true);
+	eg_post_send(&p.a, &wr);
+	eg_run(p.engine);
+	eg_expect_none(&p.a);
+	eg_expect_none(&p.b);
+	rnic_set_away(away, false);
+	rnic_look_at_all(away);
+	eg_run(p.engine);
+	eg_expect_sent(&p, 1);
+	eg_expect_received(&p, 2, 5000);
+	eg_expect_none(&p.b);
+	eg_check(p.b.guest, EG_IN, 5000, 1, 0);
+	assert_int_equal(engine_loop_timers(p.engine->loop), 0);
+}
+
+static void test_receiver_elsewhere(void **state)
+{
+	goes_and_comes(state, false);
+}
+
+static void test_sender_elsewhere(void **state)
+{
+	goes_and_comes(state, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +394,8 @@ int main(void)
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_places, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_golden, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_receiver_elsewhere, eg_setup, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_sender_elsewhere, eg_setup, eg_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
