@@ -11,7 +11,6 @@ MODULEs only these are run, and the page is not used.
 """
 
 import argparse
-import dataclasses
 import pathlib
 import sys
 
@@ -26,7 +25,6 @@ GUESTS_VERSION = 56.1
 
 PAGE = HERE.parents[1] / "Documentation" / "conformance.rst"
 
-
 # Names of required tests in versions of rdma-core after that of Debian 13.
 RENAMED = {
     "tests.test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length":
@@ -37,18 +35,6 @@ RENAMED = {
 # peer may flush.
 LACKING = {"bookworm": {"tests.test_qpex.QpExTestCase.test_qp_ex_rc_flush",
                         "tests.test_qpex.QpExTestCase.test_qp_ex_rc_flush_type_violate"}}
-
-
-# Tests of verbs that the device does not have, and which do not skip themselves.  One that
-# passes counts as any other.
-ABSENT = {"tests.test_rss_traffic.RSSTrafficTest.test_rss_traffic": "There are no work queues"}
-
-
-def judged(outcome):
-    """The outcome of a test; one of ABSENT that has failed counts as skipped."""
-    if outcome.result == "failed" and outcome.name in ABSENT:
-        return dataclasses.replace(outcome, result="skipped", text=ABSENT[outcome.name])
-    return outcome
 
 
 def page_of(release):
@@ -65,7 +51,6 @@ def read_required(later=False):
 
 def report(outcome):
     """A line for each test, and all that is known about a failure."""
-    outcome = judged(outcome)
     # scripts/suites/skips.py looks for this word.
     word = "SKIP " if outcome.result == "skipped" else f"{outcome.result:8}"
     print(f"{word}{outcome.name}"
@@ -111,7 +96,6 @@ def main():
 
     outcomes = suite.run(arguments.source, arguments.modules or suite.modules(arguments.source),
                          report, arguments.release)
-    outcomes = [judged(outcome) for outcome in outcomes]
     results = [outcome.result for outcome in outcomes]
     failed = results.count("failed") + len(unmet(outcomes, required))
     page = page_of(arguments.release)
