@@ -10,6 +10,7 @@ import pytest
 from lab.perftest import check, rows
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "raw.py"
+SPREAD = pathlib.Path(__file__).parent / "guest" / "rss.py"
 TARGET = "02:72:61:77:00:01"
 OTHER = "02:72:61:77:00:02"
 TYPE = 0x88b5
@@ -137,6 +138,37 @@ def test_no_rule_is_left(rdma_pair):
     program.kill()
     program.wait()
     rdma_pair.a.run(f"ping -c 2 {guest.address}")
+
+
+def datagram(source, flow, number):
+    """A frame in hexadecimal: a UDP datagram of a flow, with a number."""
+    head = bytes.fromhex((TARGET + source).replace(":", "")) + b"\x08\0"
+    ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 46, 0, 0, 64, 17, 0, 10, 9, 0, flow % 7,
+                     10, 9, 1, 1)
+    return (head + ip + struct.pack("!HHHH", 1000 + flow, 2000, 26, 0)
+            + struct.pack("!HH", flow, number) + bytes(14)).hex()
+
+
+def test_spread(rdma_pair):
+    """Each flow goes to one work queue, in its order, and all work queues have some."""
+    source = mac(rdma_pair.a)
+    flows, frames = 40, 3
+    sent = [datagram(source, flow, number) for number in range(frames)
+            for flow in range(flows)]
+    receiver = rdma_pair.b.popen(["python3", rdma_pair.b.put(SPREAD),
+                                  rdma_pair.b.rdma_device(), "4", str(len(sent)), TARGET])
+    receiver.wait_output("^ready$")
+    rdma_pair.a.run(["python3", rdma_pair.a.put(PROGRAM), "send", rdma_pair.a.rdma_device(),
+                     *sent])
+    lines = receiver.wait(60, check=True).stdout.split()[1:]
+    heard = list(zip(map(int, lines[::2]), lines[1::2]))
+    assert sorted(text for _, text in heard) == sorted(sent)
+    assert {place for place, _ in heard} == {0, 1, 2, 3}
+    for flow in range(flows):
+        own = [datagram(source, flow, number) for number in range(frames)]
+        places = [(place, text) for place, text in heard if text in own]
+        assert [text for _, text in places] == own
+        assert len({place for place, _ in places}) == 1
 
 
 def line(guest, peer, program, *arguments):
