@@ -109,6 +109,7 @@ static int recover_options(const struct ports *ports, const struct guest_keep *k
 		*options = *in_options;
 	else
 		options->pin = keep->pin;
+	options->pin.has_mac = keeper_bool(&options->pin.has_mac);
 	memcpy(options->path, keep->text, sizeof(options->path));
 	options->text = options->path;
 	return 0;

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /**
  * struct keeper - what a daemon and its keeper have in common
@@ -40,5 +42,14 @@ int keeper_start(struct keeper *keeper, size_t size);
  *	   out.
  */
 size_t keeper_sweep(int *fd, size_t n);
+
+/** keeper_bool() - a flag that another daemon has written: any byte but 0 is true */
+static inline bool keeper_bool(const bool *flag)
+{
+	uint8_t byte;
+
+	memcpy(&byte, flag, sizeof(byte));
+	return byte;
+}
 
 #endif /* DEVICE_KEEPER_H */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/keeper.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "function/eth.h"
@@ -242,18 +243,20 @@ int function_recover(struct function *fn, const struct function_keep *keep)
 		.fn = fn,
 		.filter = keep->filter,
 		.offloads = keep->offloads,
-		.link_up = keep->link_up,
+		.link_up = keeper_bool(&keep->link_up),
 	};
 
+	image.filter.uni.overflow = keeper_bool(&keep->filter.uni.overflow);
+	image.filter.multi.overflow = keeper_bool(&keep->filter.multi.overflow);
 	if (kept_read(&image))
 		return -EINVAL;
 	image.filter.vlan_on = fn->filter.vlan_on;
 	fn->filter = image.filter;
 	fn->link_up = image.link_up;
-	fn->port.group->cut = keep->cut;
+	fn->port.group->cut = keeper_bool(&keep->cut);
 	function_port_changed(fn);
 	eth_set_guest_offloads(fn, image.offloads);
-	fn->lost = keep->rdma;
+	fn->lost = keeper_bool(&keep->rdma);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/keeper.h"
 #include "base/uds.h"
 #include "base/util.h"
 #include "vhost_user/vhost_user_image.h"
@@ -408,6 +409,11 @@ static void kept_fd(int *fd)
 	*fd = *fd > STDERR_FILENO ? fcntl(*fd, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
+static void kept_bool(bool *flag)
+{
+	*flag = keeper_bool(flag);
+}
+
 static bool queue_is_known(const struct queue_image *queue)
 {
 	return queue->num || queue->enabled || queue->kick >= 0 || queue->call >= 0 ||
@@ -425,6 +431,10 @@ static void kept_queues(struct vu_image *image)
 		kept_fd(&queue->kick);
 		kept_fd(&queue->call);
 		kept_fd(&queue->err);
+		kept_bool(&queue->addr_set);
+		kept_bool(&queue->enabled);
+		kept_bool(&queue->started);
+		kept_bool(&queue->stopped);
 		if (queue_is_known(queue))
 			image->queue[image->queues++] = *queue;
 	}
@@ -450,6 +460,12 @@ static void kept_check(struct vu_image *image)
 	kept_fd(&image->listen);
 	kept_fd(&image->conn);
 	kept_fd(&image->backend);
+	kept_bool(&image->negotiated);
+	kept_bool(&image->run);
+	kept_bool(&image->warned);
+	kept_bool(&image->moving);
+	kept_bool(&image->has_mem);
+	kept_bool(&image->msg.fd_lost);
 	if (image->regions > GUEST_MEM_REGIONS_MAX)
 		image->regions = GUEST_MEM_REGIONS_MAX;
 	for (i = 0; i < image->regions; i++)

@@ -11,7 +11,7 @@
  *	operation: what, how, ...; see operation()
  *
  * Among the operations is that another front-end takes the place of this one, by a saved state
- * of which the input changes some bytes.
+ * of which the input changes some bytes, or by what was kept when this one was killed.
  *
  * The device may look at each queue between its start and its stop.  When the
  * connection has ended, nothing is left of it: no queue, no descriptor.
@@ -30,6 +30,7 @@
 #include "base/util.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/idle.h"
+#include "tests/lib/keep.h"
 #include "tests/lib/vu_wire.h"
 #include "vhost_user/vhost_user_image.h"
 #include "vhost_user/vhost_user_priv.h"
@@ -59,6 +60,7 @@ enum {
 	OP_BYTES,
 	OP_RECONNECT,
 	OP_HAND_OVER,
+	OP_KILL,
 	OPS,
 };
 
@@ -620,6 +622,47 @@ static void op_hand_over(struct fuzz_input *in, uint8_t how)
 	begin(0);
 }
 
+/*
+ * how many changes (3 bits), then of each: offset (3 bytes), length and bytes.  Numbers of
+ * descriptors are what they are, because this process has others, too.
+ */
+static void op_kill(struct fuzz_input *in, uint8_t how)
+{
+	static struct vu_keep keep, left, changed;
+	unsigned int n = how % 8;
+	uint32_t at;
+
+	/* Keeping it all the time takes too long here. */
+	keep.tries = 0;
+	vhost_user_set_keep(t.vu, &keep);
+	keep_copy(&left, &keep);
+	changed = left;
+	while (n--) {
+		at = (fuzz_u16(in) | fuzz_u8(in) << 16) % sizeof(changed);
+		fuzz_patch(in, (uint8_t *)&changed + at, sizeof(changed) - at);
+	}
+	keep_same_fds(&changed, &left);
+	t.vu->keep = NULL;
+	vhost_user_free(t.vu);
+	need(!t.started);
+	front_end_new();
+	vhost_user_recover(t.vu, &changed, "none");
+	keep_close(&left);
+	keep.tries = changed.tries;
+	t.vu->keep = &keep;
+	/* Without a change it is good. */
+	need(how % 8 || vhost_user_connected(t.vu) || left.image.conn < 0 || left.image.moving);
+	vhost_user_look_again(t.vu);
+	t.vu->keep = NULL;
+	if (t.vu->listen.fd < 0)
+		front_end_listen();
+	if (vhost_user_connected(t.vu))
+		return;
+	close(t.fd);
+	connect_qemu();
+	begin(0);
+}
+
 static void operation(struct fuzz_input *in)
 {
 	uint8_t what = fuzz_u8(in) % OPS, how = fuzz_u8(in);
@@ -649,6 +692,9 @@ static void operation(struct fuzz_input *in)
 		return;
 	case OP_HAND_OVER:
 		op_hand_over(in, how);
+		break;
+	case OP_KILL:
+		op_kill(in, how);
 		break;
 	default:
 		op_request(in, what, how);

@@ -56,7 +56,7 @@ def packets():
 def messages():
     """Each request, to a front-end that runs and to one that does not, in one piece and in
     two; what QEMU does when the guest is paused, restarted, or gets memory."""
-    kick, memory, queue, config, reconnect, hand_over = 48, 49, 50, 51, 53, 54
+    kick, memory, queue, config, reconnect, hand_over, kill = 48, 49, 50, 51, 53, 54, 55
     requests = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 21, 24, 25, 34,
                 36, 37, 38, 42, 43)
     # A buffer of two descriptors in the rings of queue 0.
@@ -84,6 +84,9 @@ def messages():
     yield b"\x03" + bytes([config, 0])
     # Another front-end goes on, with the state as it is and with a byte changed.
     yield b"\x03" + buffer + bytes([hand_over, 0]) + buffer + stop + start
+    yield b"\x03" + buffer + bytes([kill, 0]) + buffer + stop + start
+    for at in range(0, 1200, 40):
+        yield (bytes([3, kill, 1]) + at.to_bytes(3, "little") + b"\x01\x01" + buffer)
     yield b"\x03" + bytes([11, 2, 0, hand_over, 0]) + start + buffer
     for begin in (0, 1, 3):
         for at in range(0, 280, 2):

@@ -13,49 +13,13 @@
 
 #include "base/uds.h"
 #include "base/util.h"
+#include "tests/lib/keep.h"
 #include "tests/lib/qemu.h"
 
 #define QUEUE	130u
 
 static struct vu_keep keep;
 static char path[64];
-
-static void copy_fd(int *fd)
-{
-	if (*fd >= 0)
-		*fd = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
-}
-
-/* Another process finds the memory, and has descriptors of its own. */
-static void copy_keep(struct vu_keep *to)
-{
-	struct vu_image *image = &to->image;
-	uint32_t i;
-
-	*to = keep;
-	copy_fd(&image->listen);
-	copy_fd(&image->conn);
-	copy_fd(&image->backend);
-	for (i = 0; i < image->msg.fd_n; i++)
-		copy_fd(&image->msg.fd[i]);
-	for (i = 0; i < image->regions; i++)
-		copy_fd(&image->region[i].fd);
-	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
-		copy_fd(&image->queue[i].kick);
-		copy_fd(&image->queue[i].call);
-		copy_fd(&image->queue[i].err);
-	}
-}
-
-static void close_keep(const struct vu_keep *left)
-{
-	static int fd[VU_KEEP_FDS];
-	size_t n = vhost_user_kept_fds(left, fd);
-
-	while (n)
-		if (fd[--n] > STDERR_FILENO)
-			close(fd[n]);
-}
 
 /* All that the front-end knows is kept. */
 static void assert_kept(void)
@@ -95,7 +59,7 @@ static int recover(struct vu_keep *left)
 	memset(&dev, 0, sizeof(dev));
 	qemu_new_front_end();
 	err = vhost_user_recover(vu, left, path);
-	close_keep(left);
+	keep_close(left);
 	keep = *left;
 	vhost_user_set_keep(vu, &keep);
 	return err;
@@ -106,7 +70,7 @@ static void kill_it(void)
 	static struct vu_keep left;
 
 	assert_kept();
-	copy_keep(&left);
+	keep_copy(&left, &keep);
 	assert_int_equal(recover(&left), 0);
 	vhost_user_look_again(vu);
 	assert_kept();
@@ -260,7 +224,7 @@ static void test_nonsense(void **state)
 
 	for (i = 0; i < 8; i++) {
 		qemu_start(0);
-		copy_keep(&left);
+		keep_copy(&left, &keep);
 		switch (i) {
 		case 0:
 			left.image.queue[0].num = 3;
