@@ -145,9 +145,12 @@ static bool check_number(const char *field, const char *value, uint64_t here,
 		return refuse(why, field, "not a number");
 	if (fits(there, here))
 		return true;
-	snprintf(why, NEEDS_WHY, fits == fits_bits ? "%s: %#" PRIx64 ", and %#" PRIx64 " are offered here" :
-						     "%s: %" PRIu64 ", but %" PRIu64 " here",
-		 field, there, here);
+	if (fits == fits_bits)
+		snprintf(why, NEEDS_WHY, "%s: %#" PRIx64 ", and %#" PRIx64 " are offered here",
+			 field, there, here);
+	else
+		snprintf(why, NEEDS_WHY, "%s: %" PRIu64 ", but %" PRIu64 " here", field, there,
+			 here);
 	return false;
 }
 
@@ -199,7 +202,7 @@ bool needs_check(const struct function *fn, char *text, char why[NEEDS_WHY])
 {
 	char *word, *value, *rest = text;
 
-	while ((word = strsep(&rest, " \n"))) {
+	while ((word = strsep(&rest, " "))) {
 		if (!*word)
 			continue;
 		value = strchr(word, '=');

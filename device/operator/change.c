@@ -144,7 +144,7 @@ static void guest_check_move(const struct operator *op, const char *text,
 	const struct operator_port *port;
 
 	if (!needs || strlen(text) >= sizeof(copy)) {
-		fprintf(out, "error check-move wants a guest, and what \"guest needs\" says of another one\n");
+		fprintf(out, "error check-move wants a guest, and the needs of another one\n");
 		return;
 	}
 	strcpy(copy, text);

@@ -860,7 +860,7 @@ static void expect_no_timeout(void)
 
 	for (i = 0; i < 2; i++) {
 		if (counted(i, "local_ack_timeout_err"))
-			print_message("%u: %lu frames dropped by the uplink, %lu packets by guests\n", i,
+			print_message("%u: uplink dropped %lu frames, guests %lu packets\n", i,
 				      counted(i, "tx_dropped"), counted(i, "rcvd_dropped"));
 		assert_int_equal(counted(i, "local_ack_timeout_err"), 0);
 	}

@@ -448,7 +448,8 @@ static void test_needs(void **state)
 			    "error path_mtu: 2048, but 1500 here\n");
 	assert_memory_equal(check_move(needs, "features=0 ", "features=0x4000000000000000 "),
 			    "error features: 0x4000000000000000, and 0x", 42);
-	assert_string_equal(check_move(needs, "mac=02:", "mac=2"), "error mac: not a MAC address\n");
+	assert_string_equal(check_move(needs, "mac=02:", "mac=2"),
+			    "error mac: not a MAC address\n");
 	assert_string_equal(check_move(needs, "gid=2001", "gid=20010"), "error gid: not a GID\n");
 	assert_string_equal(check_move(needs, "cqs=3", "nvme=3"), "error nvme: unknown here\n");
 	assert_string_equal(check_move(needs, "cqs=3", "cqs=-3"), "error cqs: not a number\n");
