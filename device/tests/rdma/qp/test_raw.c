@@ -715,8 +715,8 @@ struct stream {
 	uint32_t part;
 };
 
-/* The elements stand behind the headers, at a multiple of 16. */
-static void post_stream(struct er_pair *p, const struct stream *s)
+/* Into the next slot.  The elements stand behind the headers, at a multiple of 16. */
+static void put_stream(struct er_pair *p, const struct stream *s)
 {
 	const size_t stride = 1ul << p->a.qp.direct.send_shift;
 	const uint32_t depth = le32toh(p->a.qp.direct.send_depth);
@@ -743,10 +743,20 @@ static void post_stream(struct er_pair *p, const struct stream *s)
 		};
 	}
 	swqe->num_sge = htole16(n);
+}
+
+static void announce_stream(struct er_pair *p)
+{
 	__atomic_store_n(&p->a.qp.control->send_producer, htole32(++p->a.qp.posted),
 			 __ATOMIC_RELEASE);
 	er_announce(&p->a.qp);
 	eg_run(p->engine);
+}
+
+static void post_stream(struct er_pair *p, const struct stream *s)
+{
+	put_stream(p, s);
+	announce_stream(p);
 }
 
 static uint32_t seq_of(const uint8_t *frame)
@@ -867,6 +877,54 @@ static void test_tso_short_slot(void **state)
 	er_pair_free(p);
 }
 
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/*
+ * Streams of which some bytes of the slot were changed: each leaves one completion, no frame is
+ * longer than one may be, and a good stream goes through afterwards.
+ */
+static void test_tso_changed(void **state)
+{
+	static const struct stream good = { 1000, STREAM_HEADER, 3500, 1000 };
+	struct er_pair *p = raw_up(state, &(struct er_shape) { .send_shift = 8 });
+	unsigned int i, k, n, sent = 0, failed = 0;
+	struct virtio_rdma_cqe cqe;
+	uint32_t seed = 1;
+	uint8_t *slot;
+
+	eg_port[0].lose = true;
+	for (i = 0; i < 180; i++) {
+		slot = p->a.qp.send + (size_t)(p->a.qp.posted & 15) * 256;
+		put_stream(p, &good);
+		n = 1 + next_random(&seed) % 3;
+		for (k = 0; k < n; k++)
+			slot[next_random(&seed) % 160] = next_random(&seed);
+		slot[1] |= VIRTIO_IB_SEND_SIGNALED;
+		announce_stream(p);
+		assert_true(er_poll(&p->a.cq, &cqe));
+		assert_int_equal(le32toh(cqe.wqe), i);
+		assert_true(eg_port[0].len <= EG_MTU + HEADER + TAG);
+		er_expect_none(&p->a);
+		if (!cqe.status) {
+			sent++;
+			continue;
+		}
+		failed++;
+		assert_int_equal(eg_state(p->a.end.guest, p->a.qp.qpn), VIRTIO_IB_QPS_SQE);
+		eg_to(&p->a.end, RAW, VIRTIO_IB_QPS_RTS, &p->b.end);
+	}
+	/* Both happen: payload, ports and addresses are free, lengths and types are not. */
+	assert_in_range(sent, 20, 160);
+	assert_in_range(failed, 20, 160);
+	post_stream(p, &good);
+	er_expect(&p->a, SEND, i, OK);
+	er_pair_free(p);
+}
+
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, eg_setup_direct, eg_teardown)
 
 int main(void)
@@ -887,6 +945,7 @@ int main(void)
 		TEST(test_tso),
 		TEST(test_tso_refused),
 		TEST(test_tso_short_slot),
+		TEST(test_tso_changed),
 		TEST(test_strip),
 		TEST(test_flags),
 		TEST(test_no_room),
