@@ -303,6 +303,8 @@ static void attr_qp_types(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_RAW_PACKET), 8);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_XRC_INI), 9);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_XRC_TGT), 10);
+	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_RESERVED1), 11);
+	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_RESERVED2), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, vroce_qp_type_to_wire(IB_QPT_DRIVER),
 			-EOPNOTSUPP);
 }

@@ -48,6 +48,10 @@ struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
 #define MOCK_XRCDS	2
 /* The handle of an XRC domain is its index plus this. */
 #define MOCK_XRCD_HANDLE	0x7100
+#define MOCK_TABLES	2
+#define MOCK_TABLE_MAX	8
+/* The handle of an indirection table is its index plus this. */
+#define MOCK_TABLE_HANDLE	0x5500
 #define MOCK_RSP_MAX	256
 
 /**
@@ -121,6 +125,14 @@ struct mock_qp {
 	struct virtio_rdma_qp_control *control;
 	struct virtio_rdma_qp_direct direct;
 	u64 pages[2 * MOCK_PAGES];
+	u32 table;	/* of an RX_HASH QP */
+};
+
+struct mock_table {
+	bool exists;
+	int refs;
+	u32 n;
+	u32 wqn[MOCK_TABLE_MAX];
 };
 
 struct mock_srq {
@@ -241,6 +253,7 @@ struct mock {
 	struct mock_mr mrs[MOCK_MRS];
 	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
 	int xrcd_refs[MOCK_XRCDS];	/* likewise */
+	struct mock_table tables[MOCK_TABLES];
 	int ah_pdn[MOCK_AHS];	/* likewise */
 	u8 gids[MOCK_GIDS][16];
 };
@@ -298,6 +311,15 @@ int mock_create_xrc_srq(struct mock *mock, const struct kvec *req, void *rsp);
 void mock_xrc_srq_gone(struct mock *mock, const struct mock_srq *srq);
 int mock_tgt_made(struct mock *mock, const struct kvec *req);
 int mock_tgt_gone(struct mock *mock, struct mock_qp *qp);
+
+/* ----- virtio_roce_mock_wq.c ----- */
+
+void mock_wq_made(struct mock *mock, struct mock_qp *qp);
+void mock_wq_gone(struct mock *mock, u32 qpn);
+int mock_create_wq_table(struct mock *mock, const struct kvec *req, void *rsp);
+int mock_destroy_wq_table(struct mock *mock, const void *r, void *rsp);
+int mock_create_rx_hash_qp(struct mock *mock, const void *r, void *rsp);
+int mock_rx_hash_gone(struct mock *mock, struct mock_qp *qp);
 
 /* ----- virtio_roce_mock_mr.c ----- */
 

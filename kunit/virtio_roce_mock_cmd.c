@@ -205,6 +205,9 @@ static int mock_destroy_qp(struct mock *mock, const void *r, void *rsp)
 	qp = &mock->qps[qpn];
 	if (qp->type == VIRTIO_IB_QPT_XRC_TGT)
 		return mock_tgt_gone(mock, qp);
+	if (qp->type == VIRTIO_IB_QPT_RX_HASH)
+		return mock_rx_hash_gone(mock, qp);
+	mock_wq_gone(mock, qpn);
 	mock->cqs[qp->scqn].refs--;
 	mock->cqs[qp->rcqn].refs--;
 	if (mock_qp_srq(mock, qp))
@@ -400,6 +403,12 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(rereg_mr), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG] = {
 		MOCK_CMD(rereg_mr_long), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE] = {
+		MOCK_CMD(create_wq_table), MOCK_ACK(create_wq_table), NULL },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE] = {
+		MOCK_CMD(destroy_wq_table), 0, mock_destroy_wq_table },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP] = {
+		MOCK_CMD(create_rx_hash_qp), MOCK_ACK(create_qp), mock_create_rx_hash_qp },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MW] = {
 		MOCK_CMD(alloc_mw), MOCK_ACK(mr), mock_alloc_mw },
 };
@@ -449,6 +458,8 @@ int mock_act(struct mock *mock, struct virtio_net_roce_cmd *cmd)
 		return mock_create_srq(mock, cmd->req, cmd->rsp);
 	case VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ:
 		return mock_create_xrc_srq(mock, cmd->req, cmd->rsp);
+	case VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE:
+		return mock_create_wq_table(mock, cmd->req, cmd->rsp);
 	case VIRTIO_NET_CTRL_ROCE_RESIZE_SRQ:
 		return mock_resize_srq(mock, cmd->req);
 	case VIRTIO_NET_CTRL_ROCE_REG_USER_MR:

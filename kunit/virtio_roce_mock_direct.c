@@ -172,6 +172,8 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 			mock_violation(mock, "receive queue of an XRC_INI QP", qpn);
 		qp.rcqn = qp.scqn;
 	}
+	if (qp.type == VIRTIO_IB_QPT_WQ)
+		mock_wq_made(mock, &qp);
 	if (direct->form != VIRTIO_RDMA_QP_FORM_DIRECT || control % 64 ||
 	    le32_to_cpu(direct->bit) >= VIRTIO_RDMA_DOORBELL_BITS ||
 	    le32_to_cpu(direct->doorbell) >= MOCK_DOORBELLS ||

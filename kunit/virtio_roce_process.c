@@ -183,6 +183,59 @@ int process_command(struct process *p, u32 command, void *req, size_t len,
 }
 
 /**
+ * process_command_ex() - an extended command of uverbs
+ * @p: process
+ * @command: command
+ * @req: request
+ * @len: its length, a multiple of 8, like all of the following
+ * @drv: what the provider adds to it
+ * @drv_len: its length
+ * @resp: answer
+ * @resp_len: its length
+ * @drv_resp: what the driver adds to it
+ * @drv_resp_len: its length
+ *
+ * Return: 0 or -errno.
+ */
+int process_command_ex(struct process *p, u32 command, const void *req, size_t len,
+		       const void *drv, size_t drv_len, void *resp, size_t resp_len,
+		       void *drv_resp, size_t drv_resp_len)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex;
+	} head = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_FLAG_EXTENDED | command,
+			.in_words = len / 8,
+			.out_words = resp_len / 8,
+		},
+		.ex = {
+			.provider_in_words = drv_len / 8,
+			.provider_out_words = drv_resp_len / 8,
+		},
+	};
+	unsigned long to = p->mem, from = p->mem + p->resp;
+	loff_t pos = 0;
+	ssize_t ret;
+
+	if (resp_len || drv_resp_len)
+		head.ex.response = from;
+	if (copy_to_user((void __user *)to, &head, sizeof(head)) ||
+	    copy_to_user((void __user *)(to + sizeof(head)), req, len) ||
+	    copy_to_user((void __user *)(to + sizeof(head) + len), drv, drv_len))
+		return -EFAULT;
+	ret = p->file->f_op->write(p->file, (const char __user *)to,
+				   sizeof(head) + len + drv_len, &pos);
+	if (ret < 0)
+		return ret;
+	if (copy_from_user(resp, (void __user *)from, resp_len) ||
+	    copy_from_user(drv_resp, (void __user *)(from + resp_len), drv_resp_len))
+		return -EFAULT;
+	return 0;
+}
+
+/**
  * process_mmap() - map a piece of the device
  * @p: process
  * @offset: offset

@@ -106,6 +106,9 @@ unsigned long process_mmap(struct process *p, u64 offset, size_t len,
 			   int prot, int flags);
 struct process *process_start(struct mock *mock);
 struct process *process_with_context(struct mock *mock);
+int process_command_ex(struct process *p, u32 command, const void *req, size_t len,
+		       const void *drv, size_t drv_len, void *resp, size_t resp_len,
+		       void *drv_resp, size_t drv_resp_len);
 int process_alloc_pd(struct process *p, u32 *handle);
 int process_dealloc_pd(struct process *p, u32 handle);
 int process_reg_mr(struct process *p, u32 pd, unsigned long start, size_t len,
