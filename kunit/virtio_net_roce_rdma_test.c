@@ -326,6 +326,93 @@ static void rdma_follows_child(struct kunit *test)
 	netdev_gone(netdev);
 }
 
+/* ----- a device that has lost its objects ----- */
+
+static bool lost;
+
+static int serve_question(struct fake *fake, struct fake_cmd *cmd)
+{
+	u8 ack = READ_ONCE(lost) ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
+
+	fake_scatter(cmd->in, cmd->nin, &ack, sizeof(ack));
+	return fake_len(cmd->in, cmd->nin);
+}
+
+static struct fake *rdma_asked(struct kunit *test, struct net_device **netdev)
+{
+	struct fake *fake = rdma_fake(test);
+
+	*netdev = netdev_new(fake);
+	vnr_rdma_start(fake->dev);
+	KUNIT_ASSERT_EQ(test, 0, register_netdev(*netdev));
+	settle(fake);
+	KUNIT_ASSERT_EQ(test, seen.probes, 1);
+	lost = false;
+	fake_start(fake, serve_question);
+	return fake;
+}
+
+/* A change of the configuration has it asked at once; if it refuses the answer it is reset. */
+static void rdma_lost(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_asked(test, &netdev);
+	struct vnr_dev *dev = fake->dev;
+
+	dev->life.watch_ms = 10 * 60 * MSEC_PER_SEC;
+	dev->life.flush_ms = 10;
+	vnr_recover_look(dev);
+	KUNIT_EXPECT_EQ(test, fake->served, 0);
+	dev->life.stopped = false;
+	vnr_recover_watch(dev);
+	vnr_recover_look(dev);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->served) == 1));
+	KUNIT_ASSERT_TRUE(test, fake_wait(!READ_ONCE(dev->life.question)));
+	KUNIT_EXPECT_TRUE(test, vnr_life_lives(dev));
+	KUNIT_EXPECT_EQ(test, seen.removes, 0);
+
+	WRITE_ONCE(lost, true);
+	vnr_recover_look(dev);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 1));
+	KUNIT_EXPECT_EQ(test, fake->served, 2);
+	vnr_recover_stop(dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_QUIESCED);
+	KUNIT_EXPECT_FALSE(test, dev->life.silent);
+	fake_stop(fake);
+	netdev_gone(netdev);
+}
+
+/* One that has never answered is left as it is. */
+static void rdma_refuses(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_asked(test, &netdev);
+
+	WRITE_ONCE(lost, true);
+	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
+	KUNIT_EXPECT_TRUE(test, vnr_life_lives(fake->dev));
+	fake_stop(fake);
+	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* A lost device that is about to be removed: nothing waits for its commands. */
+static void rdma_lost_at_the_end(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_asked(test, &netdev);
+
+	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
+	WRITE_ONCE(lost, true);
+	KUNIT_EXPECT_FALSE(test, vnr_recover_answers(fake->dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	vnr_rdma_stop(fake->dev);
+	KUNIT_EXPECT_EQ(test, seen.removes, 1);
+	fake_stop(fake);
+	netdev_gone(netdev);
+}
+
 /* Each queue has its own virtqueue and doorbell. */
 static void rdma_queues(struct kunit *test)
 {
@@ -452,6 +539,9 @@ static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_start_while_stopping),
 	KUNIT_CASE(rdma_stop_while_starting),
 	KUNIT_CASE(rdma_follows_child),
+	KUNIT_CASE(rdma_lost),
+	KUNIT_CASE(rdma_refuses),
+	KUNIT_CASE(rdma_lost_at_the_end),
 	KUNIT_CASE(rdma_queues),
 	KUNIT_CASE(rdma_quiesce),
 	KUNIT_CASE(rdma_quiesce_leaving),

@@ -327,6 +327,8 @@ enum vnr_state {
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
  * @pending: it is quiesced, and has to be restarted
+ * @soon: the next question is to be sent at once
+ * @answered: the device has answered QUERY_PORT since it was started
  * @question: last question sent to the device, or NULL
  * @asked: when @question was sent
  * @restarted: when it was last restarted
@@ -352,6 +354,8 @@ struct vnr_life {
 	bool leaving;
 	bool stuck;
 	bool pending;
+	bool soon;
+	bool answered;
 	struct vnr_ctrl_cmd *question;
 	unsigned long asked;
 	unsigned long restarted;
@@ -385,6 +389,7 @@ int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd);
 void vnr_recover_init(struct vnr_dev *dev);
 void vnr_recover_begin(struct vnr_dev *dev);
 void vnr_recover_watch(struct vnr_dev *dev);
+void vnr_recover_look(struct vnr_dev *dev);
 void vnr_recover_stop(struct vnr_dev *dev);
 void vnr_recover_go_on(struct vnr_dev *dev, bool restart);
 int vnr_recover_take_down(struct vnr_dev *dev);

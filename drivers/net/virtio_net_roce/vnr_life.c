@@ -172,6 +172,7 @@ void vnr_life_run(struct vnr_dev *dev)
 {
 	/* vnr_stop_dma() may have turned it off. */
 	pci_set_master(dev->mdev.pci_dev);
+	WRITE_ONCE(dev->life.answered, false);
 	if (vnr_life_change(dev, VNR_STARTING))
 		vnr_recover_watch(dev);
 }

@@ -116,11 +116,13 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 		 * the same vector.  If no queue had anything, it was a change.
 		 * Else check later, because that costs a trap to the hypervisor.
 		 */
-		if (!handled)
+		if (!handled) {
 			virtio_config_changed(&dev->child->vdev);
-		else
+			vnr_recover_look(dev);
+		} else {
 			schedule_delayed_work(&dev->config_work,
 					      VNR_CONFIG_DELAY);
+		}
 	}
 	/*
 	 * The vector is not shared, so the interrupt is ours even if nothing was new.
@@ -147,6 +149,7 @@ void vnr_config_work(struct work_struct *work)
 		return;
 	dev->config_generation = generation;
 	virtio_config_changed(&dev->child->vdev);
+	vnr_recover_look(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_config_work);
 

@@ -19,6 +19,9 @@
 
 #define VNR_WATCH_MS		5000
 
+/* How long after a question its answer is looked for. */
+#define VNR_LOOK_MS		200U
+
 /* How long a device may take to answer a question before it is taken down. */
 #define VNR_ASK_MS		3000
 
@@ -63,6 +66,27 @@ err_put:
 	return NULL;
 }
 
+/*
+ * A device that has answered this question since it was started, when the RDMA device was made,
+ * and now refuses to, has lost all that it knew of RDMA: its process was started again.
+ */
+static bool vnr_ask_refused(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
+{
+	if (cmd->err)
+		return false;
+	if (*vnr_ctrl_cmd_ack(cmd) != VIRTIO_NET_OK)
+		return READ_ONCE(dev->life.answered);
+	WRITE_ONCE(dev->life.answered, true);
+	return false;
+}
+
+static void vnr_recover_lost(struct vnr_dev *dev)
+{
+	dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
+	vnr_life_die(dev, false);
+	vnr_ctrl_abandon(dev);
+}
+
 static bool vnr_is_broken(struct vnr_dev *dev)
 {
 	struct vnr_ctrl *ctrl = &dev->ctrl;
@@ -88,7 +112,7 @@ static bool vnr_is_broken(struct vnr_dev *dev)
 bool vnr_recover_answers(struct vnr_dev *dev)
 {
 	struct vnr_ctrl_cmd *cmd;
-	bool answers = true;
+	bool answers = true, lost = false;
 
 	if (!vnr_life_lives(dev))
 		return false;
@@ -109,13 +133,17 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 			vnr_ctrl_reap(&dev->ctrl);
 			answers = completion_done(&cmd->done);
 		}
+		lost = answers && vnr_ask_refused(dev, cmd);
 		answers = answers && !cmd->err;
 		vnr_ctrl_cmd_put(cmd);
 	}
-	if (!answers)
+	if (lost)
+		vnr_recover_lost(dev);
+	else if (!answers)
 		vnr_ctrl_kill(dev, "a question");
-	return answers;
+	return answers && !lost;
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_answers);
 
 static void vnr_watch_forget(struct vnr_life *life)
 {
@@ -127,12 +155,19 @@ static void vnr_watch_forget(struct vnr_life *life)
 static void vnr_watch_question(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
+	bool lost = false;
 
 	/* Only the interrupt of its answer may be lost. */
 	if (life->question)
 		vnr_ctrl_reap(&dev->ctrl);
-	if (life->question && completion_done(&life->question->done))
+	if (life->question && completion_done(&life->question->done)) {
+		lost = vnr_ask_refused(dev, life->question);
 		vnr_watch_forget(life);
+	}
+	if (lost) {
+		vnr_recover_lost(dev);
+		return;
+	}
 	if (life->question) {
 		if (time_after(jiffies, life->asked + dev->ctrl.timeout))
 			vnr_ctrl_kill(dev, "a question");
@@ -141,8 +176,19 @@ static void vnr_watch_question(struct vnr_dev *dev)
 	/* Without RDMA nobody depends on the control queue but virtio_net. */
 	if (!READ_ONCE(dev->aux))
 		return;
+	/* This may be a look for the answer, and not the time for the next question. */
+	if (!READ_ONCE(life->soon) &&
+	    time_before(jiffies, life->asked + msecs_to_jiffies(life->watch_ms)))
+		return;
+	WRITE_ONCE(life->soon, false);
 	life->asked = jiffies;
 	life->question = vnr_ask_send(dev);
+}
+
+static unsigned long vnr_watch_delay(const struct vnr_life *life)
+{
+	return msecs_to_jiffies(life->question ?
+				min(life->watch_ms, VNR_LOOK_MS) : life->watch_ms);
 }
 
 static void vnr_watch_work(struct work_struct *work)
@@ -165,8 +211,7 @@ static void vnr_watch_work(struct work_struct *work)
 		}
 	}
 	if (vnr_life_lives(dev))
-		schedule_delayed_work(&life->watch,
-				      msecs_to_jiffies(life->watch_ms));
+		schedule_delayed_work(&life->watch, vnr_watch_delay(life));
 	else
 		vnr_watch_forget(life);
 }
@@ -374,10 +419,36 @@ void vnr_recover_watch(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
 
+	WRITE_ONCE(life->soon, true);
 	if (dev->roce && !READ_ONCE(life->stopped))
 		schedule_delayed_work(&life->watch,
 				      msecs_to_jiffies(life->watch_ms));
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_watch);
+
+/**
+ * vnr_recover_look() - ask the device soon
+ * @dev: function, of which something has changed
+ *
+ * A process that was started again in the place of one that was killed says so by a change of
+ * the configuration.
+ *
+ * Context: any.
+ */
+void vnr_recover_look(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->life;
+	unsigned long flags;
+
+	spin_lock_irqsave(&life->lock, flags);
+	/* Only if it is being watched. */
+	if (!life->stopped && delayed_work_pending(&life->watch)) {
+		WRITE_ONCE(life->soon, true);
+		mod_delayed_work(system_wq, &life->watch, 0);
+	}
+	spin_unlock_irqrestore(&life->lock, flags);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_look);
 
 /**
  * vnr_recover_stop() - stop watchdog and recovery of a function
@@ -388,8 +459,12 @@ void vnr_recover_watch(struct vnr_dev *dev)
 void vnr_recover_stop(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
+	unsigned long flags;
 
+	/* Against vnr_recover_look(). */
+	spin_lock_irqsave(&life->lock, flags);
 	WRITE_ONCE(life->stopped, true);
+	spin_unlock_irqrestore(&life->lock, flags);
 	wake_up_all(&life->wait);
 	cancel_delayed_work_sync(&life->watch);
 	cancel_delayed_work_sync(&life->recover);
