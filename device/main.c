@@ -183,9 +183,10 @@ static void daemon_fini(struct daemon *d)
 		pcap_close(d->pcap);
 	loop_fd_del(d->loop, &d->signals);
 	close(d->signals.fd);
+	/* Its chores free QPs, which tell the fabric. */
+	loop_free(d->loop);
 	fabric_free(d->fabric);
 	switch_free(d->sw);
-	loop_free(d->loop);
 }
 
 /* A sanitizer reads files, starts programs and traces itself to tell what it found. */

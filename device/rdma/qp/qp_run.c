@@ -29,14 +29,14 @@ static bool qp_sq_hungry(const struct qp *qp)
 
 bool qp_doorbells_on(struct qp *qp)
 {
-	const bool hungry = qp_sq_hungry(qp);
 	struct wq *sq = &qp->sq, *rq = &qp->rq;
-	const bool recv = (qp->state == VIRTIO_IB_QPS_ERR || qp->resp.unready) &&
-			  !wq_is_broken(rq);
-	bool more = false;
+	bool hungry, recv, more = false;
 
+	/* Before any look at its queues: they may not be there. */
 	if (!qp_usable(qp))
 		return false;
+	hungry = qp_sq_hungry(qp);
+	recv = (qp->state == VIRTIO_IB_QPS_ERR || qp->resp.unready) && !wq_is_broken(rq);
 	/* The bit of a direct QP announces requests of both rings. */
 	if ((hungry || (recv && rq->direct)) && !wq_is_broken(sq))
 		more = wq_want_kick(sq, true) && hungry;
