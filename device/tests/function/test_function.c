@@ -869,6 +869,49 @@ static void test_rdma_sends(void **state)
 	assert_int_equal(rx_count(0), 1);
 }
 
+/* A frame of RDMA, raw packets too, has no addresses but those that the operator named. */
+static void test_rdma_is_pinned(void **state)
+{
+	uint8_t plain[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5 };
+	uint8_t arp[64] = {
+		2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 2,
+		2, 0, 0, 0, 0, 2, 10, 0, 0, 2, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1,
+	};
+	uint8_t roce[64] = {
+		2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00,
+		0x45, 0, 0, 50, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1,
+		0xc0, 0, 0x12, 0xb7, 0, 30, 0, 0,
+	};
+	struct pin pin = { .has_mac = true, .mac = { 2, 0, 0, 0, 0, 2 }, .gids = 1 };
+	static const uint8_t gid[GID_SIZE] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };
+	struct {
+		uint8_t *frame;
+		unsigned int at;
+	} rows[] = { { plain, 11 }, { arp, 31 }, { roce, 29 }, { roce, 11 } };
+	const struct rnic_eth *eth = rnic_mock.eth;
+	struct port_group group = { .name = "pinned" };
+	struct port_group *nobody = st[1].fn->port.group;
+	unsigned int i;
+
+	memcpy(pin.gid[0], gid, sizeof(gid));
+	st[1].fn->port.pin = &pin;
+	st[1].fn->port.group = &group;
+	station_start(&st[0], FEATURES_ALL);
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		rx_buffer(&st[0], 2048);
+		assert_true(eth->send(rnic_mock.eth_arg, rows[i].frame, sizeof(plain)));
+		assert_int_equal(rx_count(0), i + 1);
+		assert_int_equal(group.stats.spoofed, i);
+		rows[i].frame[rows[i].at]++;
+		assert_true(eth->send(rnic_mock.eth_arg, rows[i].frame, sizeof(plain)));
+		assert_int_equal(rx_count(0), i + 1);
+		assert_int_equal(group.stats.spoofed, i + 1);
+		rows[i].frame[rows[i].at]--;
+	}
+	st[1].fn->port.pin = NULL;
+	st[1].fn->port.group = nobody;
+}
+
 #define TEST(fn) \
 	cmocka_unit_test_setup_teardown(fn, station_setup, station_teardown)
 
@@ -906,6 +949,7 @@ int main(void)
 		TEST(test_rules_take_frames),
 		TEST(test_rdma_not_asked),
 		TEST(test_rdma_sends),
+		TEST(test_rdma_is_pinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
