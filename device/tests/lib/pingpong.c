@@ -17,6 +17,7 @@
 #define WAITED_NS	20000
 
 #define PING_LEN	64
+#define FRAME_ROOM	2048u
 #define PING_TIMEOUT_NS	10000000000ULL
 
 #define BLOCK_TIMEOUT_NS 60000000000ULL
@@ -296,14 +297,16 @@ static void pair_up(void)
 }
 
 /* Frames of others end here, and as many come again. */
-static void receive_frames(struct front *front)
+static void receive_frames(struct front *front, uint64_t *memory)
 {
 	struct front_vq *vq = &front->vq[FRONT_RX];
-	struct guest_buf buf = { .len = 2048, .write = true };
+	struct guest_buf buf = { .len = FRAME_ROOM, .write = true };
 	unsigned int i;
 
+	if (!*memory)
+		*memory = guest_alloc(&front->guest, FRONT_NUM * FRAME_ROOM, 64);
 	for (i = 0; i < FRONT_NUM; i++) {
-		buf.addr = guest_alloc(&front->guest, buf.len, 64);
+		buf.addr = *memory + i * FRAME_ROOM;
 		guest_vq_add(&vq->gvq, &buf, 1);
 	}
 }
@@ -313,7 +316,7 @@ void pp_pair(void)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++)
-		receive_frames(&pp.guest[i]);
+		receive_frames(&pp.guest[i], &pp.frames[i]);
 	pair_up();
 }
 
@@ -335,6 +338,7 @@ void pp_start(char *const *options, uint64_t features)
 	unsigned int i;
 
 	signal(SIGPIPE, SIG_IGN);
+	memset(pp.frames, 0, sizeof(pp.frames));
 	strcpy(pp.dir, "/tmp/pingpong.XXXXXX");
 	assert_non_null(mkdtemp(pp.dir));
 	for (i = 0; i < PP_GUESTS; i++)

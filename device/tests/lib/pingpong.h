@@ -37,6 +37,7 @@ struct pp_sched {
  * @sched:	/proc/…/schedstat of both
  * @guest:	A and B; C is the test's affair
  * @end:	the ends of the connection of A and B
+ * @frames:	device address of what A and B receive frames in, 0 at first
  * @ping:	device address of what A and B send and receive
  * @lkey:	key of that
  * @stored:	descriptor that a service manager has stored, for daemons to come, or 0
@@ -50,6 +51,7 @@ struct pingpong {
 	int sched[2];
 	struct front guest[PP_GUESTS];
 	struct front_qp end[2];
+	uint64_t frames[2];
 	uint64_t ping[2];
 	uint32_t lkey[2];
 	int stored;
