@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HOW_INDIRECT	64	/* the descriptors stand in a table of their own */
 
 enum {
-	OP_COMMANDS = 48,	/* some more than there are */
+	OP_COMMANDS = 64,	/* some more than there are */
 	OP_POST = OP_COMMANDS,
 	OP_RING,
 	OP_POLL,
@@ -56,7 +56,7 @@ enum {
 #define MRS		8
 #define PDS		4
 #define AHS		4
-#define DIRECT_QPS	3
+#define DIRECT_QPS	5
 #define DIRECT_CQS	3
 #define QPS_ALL		(QPS + DIRECT_QPS)
 /* One event and one doorbell virtqueue. */
@@ -87,7 +87,7 @@ enum {
 #define PIECE		24u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, FLOW, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, FLOW, TABLE, KINDS };
 #define HANDLES		8
 
 /**
@@ -121,6 +121,11 @@ struct row {
 #define QP_INI		(QP_LONG + INI_PAGES * sizeof(__le64))
 /* The same, of a RAW_PACKET QP: two of that of a send ring, one of a receive ring. */
 #define QP_RAW		(QP_LONG + 3 * sizeof(__le64))
+/* The same, of a work queue, whose receive ring is eight times the same page. */
+#define WQ_PAGES	8u
+#define QP_WQ		(QP_LONG + WQ_PAGES * sizeof(__le64))
+/* CREATE_WQ_TABLE with two entries. */
+#define TABLE_LEN	(REQ(create_wq_table) + 2 * sizeof(__le32))
 #define QP_AT(member)	(VIRTIO_RDMA_QP_DIRECT_OFFSET + \
 			 offsetof(struct virtio_rdma_qp_direct, member) + 1)
 #define AT(name, member) (offsetof(struct virtio_rdma_cmd_ ## name, member) + 1)
@@ -201,6 +206,16 @@ static const struct row rows[] = {
 	  { { QP, AT(create_flow, qpn) } } },
 	{ CMD(DESTROY_FLOW), REQ(destroy_flow), 0, KINDS,
 	  { { FLOW, AT(destroy_flow, flow) } } },
+	/* A work queue, a table of it and another one, a QP that spreads frames over them. */
+	{ CMD(CREATE_QP), QP_WQ, RSP(create_qp), QP,
+	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, recv_cqn) },
+	    { DB, QP_AT(doorbell) } } },
+	{ CMD(CREATE_WQ_TABLE), TABLE_LEN, RSP(create_wq_table), TABLE,
+	  { { QP, REQ(create_wq_table) + 1 }, { QP, REQ(create_wq_table) + 5 } } },
+	{ CMD(DESTROY_WQ_TABLE), REQ(destroy_wq_table), 0, KINDS,
+	  { { TABLE, AT(destroy_wq_table, table) } } },
+	{ CMD(CREATE_RX_HASH_QP), REQ(create_rx_hash_qp), RSP(create_qp), QP,
+	  { { TABLE, AT(create_rx_hash_qp, table) } } },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -363,7 +378,7 @@ static uint32_t attributes(uint8_t type, uint8_t state)
 	bool conn = type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_UC;
 	uint32_t mask = VIRTIO_IB_QP_STATE;
 
-	if (type == VIRTIO_IB_QPT_RAW_PACKET)
+	if (type == VIRTIO_IB_QPT_RAW_PACKET || type == VIRTIO_IB_QPT_WQ)
 		return mask;
 	switch (state) {
 	case VIRTIO_IB_QPS_INIT:
@@ -398,6 +413,8 @@ static void good_modify(struct virtio_rdma_cmd_modify_qp *req)
 	uint8_t state = t.state[qpn] < VIRTIO_IB_QPS_RTS ? t.state[qpn] + 1 :
 			VIRTIO_IB_QPS_ERR;
 
+	if (t.type[qpn] == VIRTIO_IB_QPT_WQ && state == VIRTIO_IB_QPS_INIT)
+		state = VIRTIO_IB_QPS_RTR;
 	*req = (struct virtio_rdma_cmd_modify_qp) {
 		.attr_mask = htole32(attributes(t.type[qpn], state)),
 		.qp_state = state,
@@ -455,6 +472,19 @@ static void good_qp_long(uint8_t *to, size_t len)
 		direct->send_depth = htole32(INI_PAGES * 64);
 		direct->send_pages = htole32(INI_PAGES);
 		for (i = 1; i < INI_PAGES; i++)
+			pages[i] = pages[0];
+		return;
+	}
+	if (len == QP_WQ) {
+		req->qp_type = VIRTIO_IB_QPT_WQ;
+		/* Handles are put in later; 0 is the newest. */
+		req->recv_cqn = 0;
+		direct->bit = htole32(3);
+		direct->send_depth = 0;
+		direct->send_pages = 0;
+		direct->recv_depth = htole32(WQ_PAGES * 64);
+		direct->recv_pages = htole32(WQ_PAGES);
+		for (i = 1; i < WQ_PAGES; i++)
 			pages[i] = pages[0];
 		return;
 	}
@@ -521,6 +551,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_alloc_mw alloc_mw;
 		struct virtio_rdma_cmd_mcast mcast;
 		struct virtio_rdma_cmd_create_flow create_flow;
+		struct virtio_rdma_cmd_create_rx_hash_qp rx_hash;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
 		struct virtio_rdma_cmd_modify_srq modify_srq;
@@ -612,6 +643,14 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(ALLOC_MR):
 		u.alloc_mr.max_pages = htole32(4);
+		break;
+	case CMD(CREATE_WQ_TABLE):
+		u.bytes[0] = 1;
+		break;
+	case CMD(CREATE_RX_HASH_QP):
+		u.rx_hash.function = VIRTIO_RDMA_RX_HASH_XOR;
+		u.rx_hash.fields = htole32(VIRTIO_RDMA_RX_HASH_SRC_IPV4 |
+					   VIRTIO_RDMA_RX_HASH_SRC_PORT_UDP);
 		break;
 	case CMD(CREATE_FLOW):
 		/* For frames of zeroes. */
@@ -1034,6 +1073,12 @@ static void check_all_free(void)
 	say(CMD(CREATE_FLOW));
 	say(CMD(CREATE_FLOW));
 	need(t.handles[QP] == 4 && t.handles[FLOW] == 2);
+	say_long(CMD(CREATE_QP), QP_WQ);
+	say(CMD(CREATE_WQ_TABLE));
+	need(t.handles[QP] == 5 && t.handles[TABLE] == 1);
+	say(CMD(CREATE_RX_HASH_QP));
+	say(CMD(CREATE_FLOW));
+	need(t.handles[QP] == 6 && t.handles[FLOW] == 3);
 	function_down();
 }
 

@@ -100,8 +100,8 @@ def messages():
 
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
-    post, _ring, poll, queue, memory, reset = range(48, 54)
-    numbers = range(45)
+    post, _ring, poll, queue, memory, reset = range(64, 70)
+    numbers = range(49)
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -139,6 +139,12 @@ def commands():
     yield b"\x01" + frames + traffic + rule + traffic * 3 + bytes([44, 0, 0]) + traffic
     yield b"\x01" + frames + rule * 20 + traffic + bytes([12, 0, 0]) + traffic
     yield b"\x01" + frames + rule + traffic + bytes([memory, 1]) + traffic + bytes([reset, 1])
+    # A work queue in RTR, a table, a QP that spreads frames over it, a rule; frames for it.
+    spread = (bytes([24, 0, 0, 22, 0, 0, 45, 0, 0, 10, 0, 0, 46, 0, 0, 48, 0, 0]) + rule
+              + bytes([42, 0, 0]) + bytes([10, 0, 0]) * 3)
+    yield b"\x01" + spread + traffic * 3
+    yield b"\x01" + spread + traffic + bytes([memory, 1]) + traffic + bytes([reset, 1])
+    yield b"\x01" + spread + bytes([12, 0, 0, 47, 0, 0, 12, 0, 0]) + traffic
     # A direct CQ, a domain, an XRC SRQ, and a QP of each end of a connection.
     extended = bytes([24, 0, 0, 35, 0, 0, 37, 0, 0])
     target = bytes([38, 0, 0]) + bytes([10, 0, 0]) * 3

@@ -59,6 +59,33 @@ static void rules_init(struct eg_guest *guest)
 	}
 }
 
+/* Two work queues, and a QP that spreads frames over them. */
+static void rss_init(struct eg_guest *guest)
+{
+	struct {
+		struct virtio_rdma_cmd_create_wq_table fixed;
+		__le32 wqn[2];
+	} table = { .fixed.log_size = 1 };
+	struct virtio_rdma_cmd_create_rx_hash_qp req = {
+		.function = VIRTIO_RDMA_RX_HASH_XOR,
+	};
+	static const struct er_shape plain;
+	static struct er_end end[2];
+	struct virtio_rdma_ack_create_wq_table ack;
+	struct virtio_rdma_ack_create_qp qp;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		er_open(&end[i], guest, VIRTIO_IB_QPT_WQ, &plain);
+		table.wqn[i] = htole32(end[i].qp.qpn);
+	}
+	eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE, &table, sizeof(table), &ack,
+		   sizeof(ack));
+	req.table = ack.table;
+	eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP, &req, sizeof(req), &qp,
+		   sizeof(qp));
+}
+
 static void target_init(void)
 {
 	static const struct er_shape plain;
@@ -75,6 +102,7 @@ static void target_init(void)
 	er_create_srq(&srq);
 	er_create_xrcd(&t.engine->guest[0]);
 	rules_init(&t.engine->guest[0]);
+	rss_init(&t.engine->guest[0]);
 	eg_create_ah(&t.engine->guest[0], t.pair->a.end.pdn, &t.engine->guest[1]);
 	/* The peer has no receive request, so that all of these wait. */
 	wr = eg_send(&t.pair->a.end, 1, 0, 3000);
@@ -108,7 +136,7 @@ static void nothing_is_left(const struct rnic *rnic)
 {
 	if (rnic->pds.objs.used || rnic->mrs.objs.used || rnic->mrs.extents ||
 	    rnic->ctx.ring_pages || rnic->ctx.wqes || rnic->qps.active_n ||
-	    rnic->rules.objs.used || rnic->rules.groups)
+	    rnic->rules.objs.used || rnic->rules.groups || rnic->tables.objs.used)
 		abort();
 }
 
