@@ -612,7 +612,7 @@ static void dying_work(struct work_struct *work)
 
 /*
  * The device dies after the notifier has seen that the port is up, and before it says so.
- * This test does what the notifier does then.  What is told last is that the port is down.
+ * This test does what the notifier does then.  The port is down, and clients hear that last.
  */
 static void dev_port_dies(struct kunit *test)
 {
