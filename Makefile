@@ -26,6 +26,7 @@ INSTALL ?= install
 .PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fabtests fresh-build-test demo figures upstream upstream-check \
+	qemu-migration \
 	install install-modules install-guest install-provider install-device install-test provider-versions \
 	shell check check-fast soak container-test release-check clean distclean help
 
@@ -87,6 +88,10 @@ provider:
 # Documentation/upstreaming.rst tells more.
 upstream: dependencies
 	@scripts/build/upstream.sh
+
+# QEMU with the patches that let it move a guest, into the cache.
+qemu-migration:
+	@scripts/build/qemu-migration.sh
 
 upstream-check:
 	@scripts/build/upstream.sh --check

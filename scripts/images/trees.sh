@@ -24,6 +24,8 @@
 #   fresh   Debian 12 with the packages of packages.list and nothing else
 #   libfabric  the part of libfabric's source, as Debian 13 has it, that its tests are
 #           built from
+#   qemu-build  compiles QEMU
+#   qemu-source  the newest source of QEMU that Debian's mirror has, without Debian's patches
 #   rdma-core  the sources of rdma-core as Debian 12, 13 and the next one have them,
 #           a directory each; without those that the mirror lists and does not have
 
@@ -292,6 +294,44 @@ make_libfabric()
 	rm "$dir"/*.tar.*
 }
 
+make_qemu_build()
+{
+	local base=$1 packages=$2 tree=$3
+
+	step "tree to build QEMU in"
+	cp -aT "$base" "$tree"
+	in_new_tree "$tree" apt-get update -q
+	install "$tree" $packages
+	rm -r "$tree"/var/lib/apt/lists/*
+}
+
+# The newest version with the generic device of which the mirror has what it lists.
+make_qemu_source()
+{
+	local base=$1 mirror=$2 dir=$3
+
+	step "source of QEMU"
+	# shellcheck disable=SC2016
+	"$top/scripts/images/in-tree" "$base" sh -ec '
+		for suite in trixie-backports forky sid; do
+			echo "deb-src $1 $suite main"
+		done > /etc/apt/sources.list
+		apt-get update -q -o "Acquire::Check-Valid-Until=$3"
+		cd "$2"
+		apt-cache showsrc --only-source qemu |
+			sed -n "s/^Version: //p" | sort -ruV | while read -r version; do
+			apt-get --print-uris source "qemu=$version" |
+				sed -n "s/^.\([^ ]*\). \(qemu_[^ ]*\.orig\.tar\.[a-z]*\) .* SHA256:\([0-9a-f]*\)$/\1 \2 \3/p" |
+				{
+					read -r uri file sum
+					/usr/lib/apt/apt-helper download-file "$uri" "$file" "SHA256:$sum"
+				} && break
+		done
+	' sh "$mirror" "$dir" "$check_valid"
+	tar -xf "$dir"/*.tar.* -C "$dir" --strip-components=1
+	rm "$dir"/*.tar.*
+}
+
 # The unpatched archives are enough.
 make_rdma_core()
 {
@@ -426,6 +466,15 @@ fresh)
 libfabric)
 	base
 	cached sources-libfabric -- make_libfabric "$base"
+	;;
+qemu-build)
+	base
+	cached tree-qemu-build "$common" -- make_qemu_build "$base" \
+		"$(package_names "$lists/qemu-build.list")"
+	;;
+qemu-source)
+	base
+	cached sources-qemu -- make_qemu_source "$base" "$mirror"
 	;;
 rdma-core)
 	base
