@@ -381,6 +381,22 @@ static void test_sender_elsewhere(void **state)
 	goes_and_comes(state, true);
 }
 
+/* The queues of a QP in ERR, which waits for requests to flush, are not there yet. */
+static void test_error_without_queues(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct rnic *rnic = p.b.guest->rnic;
+	struct virtq *rq = p.b.guest->rnic->qps.rq_vq[p.b.qpn];
+
+	eg_to(&p.b, RC, VIRTIO_IB_QPS_ERR, &p.a);
+	rnic_queue_stop(rnic, RNIC_RQ, p.b.qpn);
+	assert_false(rnic_sleep(rnic));
+	rnic_queue_start(rnic, RNIC_RQ, p.b.qpn, rq);
+	eg_recv(&p.b, 7, EG_IN, 8);
+	eg_run(p.engine);
+	eg_expect(&p.b, 7, VIRTIO_IB_WC_WR_FLUSH_ERR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_golden, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_receiver_elsewhere, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_sender_elsewhere, eg_setup, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_error_without_queues, eg_setup, eg_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
