@@ -188,3 +188,14 @@ def test_latency(rdma_pair):
                                     *options))
     results = [end.wait(120, check=True) for end in (client, server)]
     check(rows(results[0].stdout), [200], 500)
+
+
+def test_rule_rate(rdma_pair):
+    """perftest: rules are made, as many as asked for; none is left."""
+    guest = rdma_pair.a
+    result = guest.run(["raw_ethernet_fs_rate", "-d", guest.rdma_device(), "-F", "-B", mac(guest),
+                        "-E", TARGET, "-J", "192.0.2.1", "-j", "192.0.2.2", "-K", "4000",
+                        "-k", "5000", "-n", "500", "--server"], timeout=120)
+    found = rows(result.stdout)
+    assert found and found[-1][0] == 500 and found[-1][-1] > 0, str(result)
+    guest.run(f"ping -c 2 {rdma_pair.b.address}")
