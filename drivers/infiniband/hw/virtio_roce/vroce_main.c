@@ -9,8 +9,9 @@
  *   callers    vroce_gate.c: the verbs below, for a process; vroce_event.c, vroce_watch.c,
  *              vroce_restrack.c, vroce_counters.c
  *   verbs      vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c vroce_mcast.c
- *              vroce_wq.c vroce_flow.c vroce_domain.c vroce_user.c vroce_verbs.c; vroce_post.c and vroce_drain.c for
- *              consumers in the kernel; vroce_resize.c vroce_srq_resize.c
+ *              vroce_wq.c vroce_flow.c vroce_domain.c vroce_user.c vroce_verbs.c;
+ *              vroce_post.c and vroce_drain.c for consumers in the kernel;
+ *              vroce_resize.c vroce_srq_resize.c
  *   objects    vroce_hw_qp.c: what the device holds; vroce_flush.c: what happens to it when
  *              the device is dead
  *   queues     vroce_kq.c: what the kernel posts and polls; vroce_mmap.c: what a process maps;
