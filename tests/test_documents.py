@@ -147,6 +147,8 @@ def test_host(host, commands, tmp_path):
                 assert_serves(line, environment)
             continue
         line = re.sub(r"/run/(roce|vhost-user-roce/lan)\b", str(host.directory), line)
+        # The daemon that a guest is to move from and to is one here.
+        line = re.sub(r"\b(TARGET|SOURCE)\b", f"{host.directory}/control", line)
         endless = re.search(r" top( --json \d+)?$", line)
         result = subprocess.run(
             ["nsenter", "-t", str(host.pid), "-n", *(["timeout", "1"] if endless else []),
@@ -154,7 +156,7 @@ def test_host(host, commands, tmp_path):
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=30, check=False)
         assert result.returncode == 0 or endless and result.returncode == 124, (line, result.stdout)
-        if not re.search(r" (link|cut|guest add|guest remove|uplink|reload) |roce\.prom$", line):
+        if not re.search(r" (link|cut|guest add|guest remove|guest check-move|uplink|reload) |roce\.prom$", line):
             assert result.stdout or endless, line
 
 
