@@ -635,9 +635,11 @@ static void dev_port_dies(struct kunit *test)
 	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
 	clear_bit(__LINK_STATE_NOCARRIER, &mock->aux.netdev->state);
 	queue_work_on(cpu, system_wq, &dying.work);
-	for (i = 0; i < 100000 && READ_ONCE(dev->health) == VIRTIO_NET_ROCE_RUNS; i++)
-		udelay(10);
-	udelay(200);
+	for (i = 0; i < 200000 && READ_ONCE(dev->health) == VIRTIO_NET_ROCE_RUNS; i++)
+		udelay(5);
+	/* It comes to the lock. */
+	for (i = 0; i < 40; i++)
+		udelay(5);
 	dev->port_active = true;
 	ib_dispatch_event(&up);
 	spin_unlock_irqrestore(&dev->port_lock, flags);
