@@ -29,7 +29,7 @@ import initrd  # noqa: E402  (found by the line above)
 from lab.kernellog import OVERLAPS, TROUBLE, reports  # noqa: E402
 from lab.machine import WATCHDOGS  # noqa: E402
 
-TIMEOUT = 900
+TIMEOUT = 2400
 FINISHED = "kunit-run: finished"
 UNLOADABLE = "kunit-run: cannot"
 
