@@ -185,10 +185,20 @@ static void vnr_watch_question(struct vnr_dev *dev)
 	life->question = vnr_ask_send(dev);
 }
 
-static unsigned long vnr_watch_delay(const struct vnr_life *life)
+/* vnr_recover_look() leaves it to this if it comes while the watchdog runs. */
+static void vnr_watch_again(struct vnr_dev *dev)
 {
-	return msecs_to_jiffies(life->question ?
-				min(life->watch_ms, VNR_LOOK_MS) : life->watch_ms);
+	struct vnr_life *life = &dev->life;
+	unsigned int ms = life->watch_ms;
+	unsigned long flags;
+
+	spin_lock_irqsave(&life->lock, flags);
+	if (life->question)
+		ms = min(ms, VNR_LOOK_MS);
+	else if (life->soon && READ_ONCE(dev->aux))
+		ms = 0;
+	schedule_delayed_work(&life->watch, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&life->lock, flags);
 }
 
 static void vnr_watch_work(struct work_struct *work)
@@ -211,7 +221,7 @@ static void vnr_watch_work(struct work_struct *work)
 		}
 	}
 	if (vnr_life_lives(dev))
-		schedule_delayed_work(&life->watch, vnr_watch_delay(life));
+		vnr_watch_again(dev);
 	else
 		vnr_watch_forget(life);
 }
@@ -441,11 +451,10 @@ void vnr_recover_look(struct vnr_dev *dev)
 	unsigned long flags;
 
 	spin_lock_irqsave(&life->lock, flags);
+	WRITE_ONCE(life->soon, true);
 	/* Only if it is being watched. */
-	if (!life->stopped && delayed_work_pending(&life->watch)) {
-		WRITE_ONCE(life->soon, true);
+	if (!life->stopped && delayed_work_pending(&life->watch))
 		mod_delayed_work(system_wq, &life->watch, 0);
-	}
 	spin_unlock_irqrestore(&life->lock, flags);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_look);
