@@ -27,7 +27,7 @@ def _run(guest, mode):
     """All completions arrive, in order; see the program."""
     device = guest.rdma_device()
     result = guest.run(["python3", guest.put(PROGRAM), mode, device, gid_index(guest, device)],
-                       timeout=90)
+                       timeout=300)
     assert result.stdout.splitlines()[-1:] == ["good"], str(result)
 
 
