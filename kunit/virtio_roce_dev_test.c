@@ -616,24 +616,27 @@ static void dying_work(struct work_struct *work)
  */
 static void dev_port_dies(struct kunit *test)
 {
-	struct mock *mock = mock_device(test, NUM);
-	struct ib_device *ibdev = mock_start(mock);
-	struct event_log *log = open_event_log(test, ibdev);
-	struct vroce_dev *dev = to_vdev(ibdev);
-	struct dying dying = { .mock = mock };
 	struct ib_event up = {
-		.device = ibdev,
 		.element.port_num = 1,
 		.event = IB_EVENT_PORT_ACTIVE,
 	};
+	struct event_log *log;
+	struct vroce_dev *dev;
+	struct dying dying;
 	unsigned long flags;
 	int i, cpu;
 
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two processors");
+	dying.mock = mock_device(test, NUM);
+	up.device = mock_start(dying.mock);
+	log = open_event_log(test, up.device);
+	dev = to_vdev(up.device);
 	INIT_WORK_ONSTACK(&dying.work, dying_work);
 
 	spin_lock_irqsave(&dev->port_lock, flags);
 	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
-	clear_bit(__LINK_STATE_NOCARRIER, &mock->aux.netdev->state);
+	clear_bit(__LINK_STATE_NOCARRIER, &dying.mock->aux.netdev->state);
 	queue_work_on(cpu, system_wq, &dying.work);
 	for (i = 0; i < 200000 && READ_ONCE(dev->health) == VIRTIO_NET_ROCE_RUNS; i++)
 		udelay(5);
@@ -653,8 +656,8 @@ static void dev_port_dies(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, log->last, IB_EVENT_PORT_ERR);
 
 	kunit_release_action(test, unregister_event_log, log);
-	mock_stop(mock, ibdev);
-	mock_expect_clean(mock);
+	mock_stop(dying.mock, up.device);
+	mock_expect_clean(dying.mock);
 }
 
 /* The link-local GID of the interface is in the device's table, too. */

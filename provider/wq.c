@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ccan/array_size.h>
 #include <ccan/container_of.h>
 
 #include "cmd.h"
@@ -254,8 +255,6 @@ static const struct {
 	{ IBV_RX_HASH_DST_PORT_UDP, VIRTIO_RDMA_RX_HASH_DST_PORT_UDP },
 };
 
-#define ENTRIES(array)	(sizeof(array) / sizeof(*(array)))
-
 /* libibverbs has no name for it; that of the first proposal was IBV_EX_RX_HASH_FUNC_XOR. */
 #define RX_HASH_FUNC_XOR	(1 << 1)
 
@@ -268,7 +267,7 @@ void virtio_roce_query_rss(const struct virtio_roce_context *ctx,
 	if (!virtio_roce_has_rss(ctx))
 		return;
 	caps->rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ | RX_HASH_FUNC_XOR;
-	for (i = 0; i < ENTRIES(rx_hash_fields); i++)
+	for (i = 0; i < ARRAY_SIZE(rx_hash_fields); i++)
 		caps->rx_hash_fields_mask |= rx_hash_fields[i].field;
 }
 
@@ -292,7 +291,7 @@ static int rx_hash_to_wire(const struct ibv_rx_hash_conf *conf,
 	default:
 		return EOPNOTSUPP;
 	}
-	for (i = 0; i < ENTRIES(rx_hash_fields); i++) {
+	for (i = 0; i < ARRAY_SIZE(rx_hash_fields); i++) {
 		if (!(left & rx_hash_fields[i].field))
 			continue;
 		req->rx_hash_fields |= rx_hash_fields[i].wire;

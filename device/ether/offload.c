@@ -8,9 +8,6 @@
  * what size a TCP packet longer than the MTU is to be cut.  It comes from a guest
  * or a tap, so nothing in it is used before it was compared with the frame.  The
  * headers are parsed here, and their length is the one that the parser found.
- *
- * A sum is taken over words in the byte order of this machine: the sum of ones'
- * complement does not depend on the byte order.
  */
 
 #include <endian.h>
@@ -21,30 +18,8 @@
 
 #include "ether/frame.h"
 #include "ether/offload.h"
+#include "packet/inet.h"
 #include "virtio/mem.h"
-
-#define IPV4_LEN	2
-#define IPV4_ID		4
-#define IPV4_FRAGMENT	6
-#define IPV4_PROTOCOL	9
-#define IPV4_CSUM	10
-#define IPV4_ADDRS	12
-#define IPV4_HLEN	20
-#define IPV6_LEN	4
-#define IPV6_ADDRS	8
-#define IPV6_HLEN	40
-#define IPV6_NEXT	6
-#define TCP_SEQ		4
-#define TCP_DOFF	12
-#define TCP_FLAGS	13
-#define TCP_CSUM	16
-#define TCP_HLEN	20
-
-#define TCP_FIN		0x01
-#define TCP_PSH		0x08
-#define TCP_CWR		0x80
-
-#define IPV4_NO_FRAGMENT	0x3fff	/* offset and "more fragments" */
 
 /**
  * struct layout - where headers are in a frame
@@ -60,17 +35,6 @@ struct layout {
 	bool v6;
 };
 
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static void put16(uint8_t *p, uint16_t value)
-{
-	p[0] = value >> 8;
-	p[1] = value;
-}
-
 static uint8_t gso_type(const struct virtio_net_hdr *hdr)
 {
 	return hdr->gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
@@ -80,33 +44,12 @@ static uint8_t gso_type(const struct virtio_net_hdr *hdr)
 /* Checksum                                                                  */
 /* ------------------------------------------------------------------------- */
 
-/* All but the last piece of a sum have an even length. */
-static uint64_t sum_add(uint64_t sum, const uint8_t *p, size_t len)
-{
-	uint32_t word;
-	uint16_t half;
-
-	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		sum += word;
-	}
-	if (len >= sizeof(half)) {
-		memcpy(&half, p, sizeof(half));
-		sum += half;
-		p += sizeof(half);
-		len -= sizeof(half);
-	}
-	if (len)
-		sum += htobe16(*p << 8);
-	return sum;
-}
-
 /* The checksum for a sum.  Where 0 would mean no checksum, its other form is used. */
 static uint16_t sum_csum(uint64_t sum)
 {
-	while (sum >> 16)
-		sum = (sum >> 16) + (sum & 0xffff);
-	return sum == 0xffff ? sum : ~sum;
+	const uint16_t fold = sum_fold(sum);
+
+	return fold == 0xffff ? fold : ~fold;
 }
 
 static void csum_put(uint8_t *p, uint64_t sum)
@@ -133,7 +76,7 @@ static bool layout_ip(struct layout *at, const uint8_t *head, size_t n,
 	       (ip[0] & 15) * 4 >= IPV4_HLEN &&
 	       l4 == at->ip + (ip[0] & 15) * 4 &&
 	       ip[IPV4_PROTOCOL] == IPPROTO_TCP &&
-	       !(get16(ip + IPV4_FRAGMENT) & IPV4_NO_FRAGMENT);
+	       !(get_be16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT);
 }
 
 /* Finds the headers of a packet that is to be segmented in its first @n bytes. */
@@ -149,9 +92,9 @@ static int layout_parse(struct layout *at, const struct virtio_net_hdr *hdr,
 	at->ip = ETH_HLEN;
 	if (n < ETH_HLEN + OFFLOAD_TAG_LEN)
 		return -EINVAL;
-	if (get16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
+	if (get_be16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
 		at->ip += OFFLOAD_TAG_LEN;
-	if (get16(head + at->ip - 2) != type || l4 <= at->ip ||
+	if (get_be16(head + at->ip - 2) != type || l4 <= at->ip ||
 	    n < l4 + TCP_HLEN || !layout_ip(at, head, n, l4))
 		return -EINVAL;
 	doff = (head[l4 + TCP_DOFF] >> 4) * 4;
@@ -246,7 +189,7 @@ static void finish_csum(struct offload *offload, const struct frame *frame)
 	uint8_t *data = offload->data;
 
 	csum_put(data + start + le16toh(frame->hdr.csum_offset),
-		 sum_add(0, data + start, frame->len - start));
+		 sum_bytes(data + start, frame->len - start));
 }
 
 /* Sum of the pseudo header of a segment of @l4_len bytes of TCP. */
@@ -256,8 +199,8 @@ static uint64_t pseudo_sum(const uint8_t *head, const struct layout *at,
 	const uint8_t *ip = head + at->ip;
 	uint64_t sum = htobe32(l4_len) + (uint64_t)htobe32(IPPROTO_TCP);
 
-	return at->v6 ? sum_add(sum, ip + IPV6_ADDRS, 32) :
-			sum_add(sum, ip + IPV4_ADDRS, 8);
+	return sum + (at->v6 ? sum_bytes(ip + IPV6_ADDRS, 32) :
+			       sum_bytes(ip + IPV4_ADDRS, 8));
 }
 
 static void segment_ip(uint8_t *head, const struct layout *at, unsigned int i,
@@ -266,13 +209,13 @@ static void segment_ip(uint8_t *head, const struct layout *at, unsigned int i,
 	uint8_t *ip = head + at->ip;
 
 	if (at->v6) {
-		put16(ip + IPV6_LEN, at->l4 - at->ip - IPV6_HLEN + l4_len);
+		put_be16(ip + IPV6_LEN, at->l4 - at->ip - IPV6_HLEN + l4_len);
 		return;
 	}
-	put16(ip + IPV4_LEN, at->l4 - at->ip + l4_len);
-	put16(ip + IPV4_ID, get16(ip + IPV4_ID) + i);
-	put16(ip + IPV4_CSUM, 0);
-	csum_put(ip + IPV4_CSUM, sum_add(0, ip, at->l4 - at->ip));
+	put_be16(ip + IPV4_LEN, at->l4 - at->ip + l4_len);
+	put_be16(ip + IPV4_ID, get_be16(ip + IPV4_ID) + i);
+	put_be16(ip + IPV4_CSUM, 0);
+	csum_put(ip + IPV4_CSUM, sum_bytes(ip, at->l4 - at->ip));
 }
 
 static void segment_tcp(uint8_t *tcp, size_t off, bool last)
@@ -286,7 +229,7 @@ static void segment_tcp(uint8_t *tcp, size_t off, bool last)
 		tcp[TCP_FLAGS] &= ~TCP_CWR;
 	if (!last)
 		tcp[TCP_FLAGS] &= ~(TCP_FIN | TCP_PSH);
-	put16(tcp + TCP_CSUM, 0);
+	put_be16(tcp + TCP_CSUM, 0);
 }
 
 /* Makes the headers of segment @i, which carries @len bytes from @off on. */
@@ -301,8 +244,8 @@ static void segment_head(struct offload *offload, const struct layout *at,
 	segment_ip(head, at, i, l4_len);
 	segment_tcp(head + at->l4, off, last);
 	sum = pseudo_sum(head, at, l4_len);
-	sum = sum_add(sum, head + at->l4, at->payload - at->l4);
-	sum = sum_add(sum, offload->data + at->payload + off, len);
+	sum += sum_bytes(head + at->l4, at->payload - at->l4);
+	sum += sum_bytes(offload->data + at->payload + off, len);
 	csum_put(head + at->l4 + TCP_CSUM, sum);
 }
 

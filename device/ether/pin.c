@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ether/pin.h"
+#include "packet/inet.h"
 
 #define PIN_TAGS		2
 #define PIN_TAG_LEN		4
@@ -27,15 +28,6 @@
 #define ARP_SENDER_MAC		8
 #define ARP_SENDER_IP		14
 
-#define IPV4_HLEN		20
-#define IPV4_FRAGMENT		6
-#define IPV4_PROTOCOL		9
-#define IPV4_SOURCE		12
-#define UDP_DPORT		2
-
-#define IPV6_HLEN		40
-#define IPV6_NEXT		6
-#define IPV6_SOURCE		8
 #define IPV6_OPTIONS_MAX	4
 #define IPV6_FRAGMENT_LEN	8
 #define IPV6_FRAGMENT_AT	2
@@ -58,11 +50,6 @@ struct rest {
 	size_t len;
 	size_t at;
 };
-
-static uint16_t be16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
 
 static bool rest_skip(struct rest *rest, size_t len)
 {
@@ -123,8 +110,8 @@ static bool pin_ipv4_ok(const struct pin *pin, const uint8_t *addr)
 
 static bool pin_arp_ok(const struct pin *pin, struct rest rest)
 {
-	if (rest.len < ARP_LEN || be16(rest.p + ARP_HTYPE) != ARPHRD_ETHER ||
-	    be16(rest.p + ARP_PTYPE) != ETHERTYPE_IP ||
+	if (rest.len < ARP_LEN || get_be16(rest.p + ARP_HTYPE) != ARPHRD_ETHER ||
+	    get_be16(rest.p + ARP_PTYPE) != ETHERTYPE_IP ||
 	    rest.p[ARP_HLEN] != ETH_ALEN || rest.p[ARP_PLEN] != 4)
 		return false;
 	return pin_mac_ok(pin, rest.p + ARP_SENDER_MAC) &&
@@ -134,7 +121,7 @@ static bool pin_arp_ok(const struct pin *pin, struct rest rest)
 static bool is_roce(const struct rest *udp)
 {
 	return udp->len >= UDP_DPORT + 2 &&
-	       be16(udp->p + UDP_DPORT) == PIN_ROCE_PORT;
+	       get_be16(udp->p + UDP_DPORT) == PIN_ROCE_PORT;
 }
 
 /*
@@ -155,10 +142,10 @@ static bool pin_ip_ok(const struct pin *pin, struct rest rest, size_t sum)
 		return false;
 	/* Only the first fragment has a port, and RoCE takes no fragments. */
 	if (rest.len < IPV4_HLEN || rest.p[IPV4_PROTOCOL] != IPPROTO_UDP ||
-	    (be16(rest.p + IPV4_FRAGMENT) & 0x1fff) ||
+	    (get_be16(rest.p + IPV4_FRAGMENT) & IPV4_OFFSET) ||
 	    !rest_skip(&udp, hlen))
 		return true;
-	return !is_roce(&udp) || pin_ipv4_ok(pin, rest.p + IPV4_SOURCE);
+	return !is_roce(&udp) || pin_ipv4_ok(pin, rest.p + IPV4_ADDRS);
 }
 
 /*
@@ -219,7 +206,7 @@ static bool ipv6_defragment(struct rest *rest, uint8_t *next, bool *first)
 		return true;
 	if (rest->len < IPV6_FRAGMENT_LEN)
 		return false;
-	*first = !(be16(rest->p + IPV6_FRAGMENT_AT) & IPV6_FRAGMENT_MASK);
+	*first = !(get_be16(rest->p + IPV6_FRAGMENT_AT) & IPV6_FRAGMENT_MASK);
 	*next = rest->p[0];
 	rest_skip(rest, IPV6_FRAGMENT_LEN);
 	/* No honest packet has a second one. */
@@ -228,7 +215,7 @@ static bool ipv6_defragment(struct rest *rest, uint8_t *next, bool *first)
 
 static bool pin_ipv6_ok(const struct pin *pin, struct rest rest, size_t sum)
 {
-	const uint8_t *source = rest.p + IPV6_SOURCE;
+	const uint8_t *source = rest.p + IPV6_ADDRS;
 	bool first = true;
 	uint8_t next;
 
@@ -260,11 +247,11 @@ bool pin_frame_ok(const struct pin *pin, const uint8_t *head, size_t len,
 	if (len < ETH_HLEN || !pin_mac_ok(pin, head + ETH_ALEN))
 		return false;
 	rest_skip(&rest, ETH_HLEN);
-	type = be16(head + 2 * ETH_ALEN);
+	type = get_be16(head + 2 * ETH_ALEN);
 	while (type == ETHERTYPE_VLAN || type == PIN_QINQ) {
 		if (tags++ == PIN_TAGS || rest.len < PIN_TAG_LEN)
 			return false;
-		type = be16(rest.p + 2);
+		type = get_be16(rest.p + 2);
 		rest_skip(&rest, PIN_TAG_LEN);
 	}
 	switch (type) {

@@ -246,6 +246,11 @@ int function_recover(struct function *fn, const struct function_keep *keep)
 		.link_up = keeper_bool(&keep->link_up),
 	};
 
+	/* How much is read by being written: the rest of it is checked by being read. */
+	if (image.filter.uni.n > FILTER_MACS_MAX || image.filter.multi.n > FILTER_MACS_MAX) {
+		log_error("%s: not kept: %s", fn->name, "too many addresses in its filter");
+		return -EINVAL;
+	}
 	image.filter.uni.overflow = keeper_bool(&keep->filter.uni.overflow);
 	image.filter.multi.overflow = keeper_bool(&keep->filter.multi.overflow);
 	if (kept_read(&image))

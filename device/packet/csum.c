@@ -2,9 +2,8 @@
 /*
  * Checksums of the IP packet in an Ethernet frame.
  *
- * A sum is taken over words in the byte order of this machine: the sum of ones' complement
- * does not depend on it.  The frame may lie in memory that a guest still writes to, so its
- * headers are copied before they are looked at.
+ * The frame may lie in memory that a guest still writes to, so its headers are copied before
+ * they are looked at.
  */
 #include <endian.h>
 #include <net/ethernet.h>
@@ -12,28 +11,10 @@
 #include <string.h>
 
 #include "packet/csum.h"
-
-#define TAG_LEN		4u
-#define IPV4_HLEN	20u
-#define IPV4_LEN	2
-#define IPV4_FRAGMENT	6
-#define IPV4_PROTOCOL	9
-#define IPV4_CSUM	10
-#define IPV4_ADDRS	12
-#define IPV6_HLEN	40u
-#define IPV6_LEN	4
-#define IPV6_NEXT	6
-#define IPV6_ADDRS	8
-#define TCP_CSUM	16
-#define TCP_HLEN	20u
-#define UDP_CSUM	6
-#define UDP_HLEN	8u
-
-/* Offset, and "more fragments". */
-#define IPV4_IS_FRAGMENT	0x3fff
+#include "packet/inet.h"
 
 /* Ethernet, VLAN, IPv4 with all options, TCP without. */
-#define CSUM_HEAD	(ETH_HLEN + TAG_LEN + 60 + TCP_HLEN)
+#define CSUM_HEAD	(ETH_HLEN + INET_TAG_LEN + 60 + TCP_HLEN)
 
 /**
  * struct csum_place - where checksums of a frame are
@@ -53,42 +34,9 @@ struct csum_place {
 	bool v6;
 };
 
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
 /* ------------------------------------------------------------------------- */
 /* Sums                                                                      */
 /* ------------------------------------------------------------------------- */
-
-static uint16_t sum_fold(uint64_t sum)
-{
-	while (sum >> 16)
-		sum = (sum >> 16) + (sum & 0xffff);
-	return sum;
-}
-
-static uint64_t sum_bytes(const uint8_t *p, size_t len)
-{
-	uint64_t sum = 0;
-	uint32_t word;
-	uint16_t half;
-
-	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
-		memcpy(&word, p, sizeof(word));
-		sum += word;
-	}
-	if (len >= sizeof(half)) {
-		memcpy(&half, p, sizeof(half));
-		sum += half;
-		p += sizeof(half);
-		len -= sizeof(half);
-	}
-	if (len)
-		sum += htobe16((uint16_t)(*p << 8));
-	return sum;
-}
 
 /* A piece that begins at an odd byte has the bytes of all its words exchanged. */
 static uint64_t sum_pieces(const struct iovec *iov, size_t off, size_t len)
@@ -133,23 +81,23 @@ static bool place_ipv4(struct csum_place *at, const uint8_t *ip, size_t n, size_
 	if (n < IPV4_HLEN || ip[0] >> 4 != 4)
 		return false;
 	size = (ip[0] & 15) * 4u;
-	total = get16(ip + IPV4_LEN);
+	total = get_be16(ip + IPV4_LEN);
 	if (size < IPV4_HLEN || n < size || total < size || total > len)
 		return false;
 	at->l4 = at->ip + size;
 	at->end = at->ip + total;
-	if (!(get16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT))
+	if (!(get_be16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT))
 		at->proto = ip[IPV4_PROTOCOL];
 	return true;
 }
 
 static bool place_ipv6(struct csum_place *at, const uint8_t *ip, size_t n, size_t len)
 {
-	if (n < IPV6_HLEN || ip[0] >> 4 != 6 || get16(ip + IPV6_LEN) > len - IPV6_HLEN)
+	if (n < IPV6_HLEN || ip[0] >> 4 != 6 || get_be16(ip + IPV6_LEN) > len - IPV6_HLEN)
 		return false;
 	at->v6 = true;
 	at->l4 = at->ip + IPV6_HLEN;
-	at->end = at->l4 + get16(ip + IPV6_LEN);
+	at->end = at->l4 + get_be16(ip + IPV6_LEN);
 	at->proto = ip[IPV6_NEXT];
 	return true;
 }
@@ -161,14 +109,14 @@ static bool place_find(struct csum_place *at, const uint8_t *head, size_t n, siz
 	bool is_ip;
 
 	*at = (struct csum_place) { .ip = ETH_HLEN };
-	if (n < ETH_HLEN + TAG_LEN)
+	if (n < ETH_HLEN + INET_TAG_LEN)
 		return false;
-	if (get16(head + at->ip - 2) == ETHERTYPE_VLAN)
-		at->ip += TAG_LEN;
-	if (get16(head + at->ip - 2) == ETHERTYPE_IP)
+	if (get_be16(head + at->ip - 2) == ETHERTYPE_VLAN)
+		at->ip += INET_TAG_LEN;
+	if (get_be16(head + at->ip - 2) == ETHERTYPE_IP)
 		is_ip = place_ipv4(at, head + at->ip, n - at->ip, len - at->ip);
 	else
-		is_ip = get16(head + at->ip - 2) == ETHERTYPE_IPV6 &&
+		is_ip = get_be16(head + at->ip - 2) == ETHERTYPE_IPV6 &&
 			place_ipv6(at, head + at->ip, n - at->ip, len - at->ip);
 	if (!is_ip)
 		return false;
@@ -242,7 +190,7 @@ bool csum_is_right(const struct iovec *iov, size_t off, size_t len)
 		return false;
 	if (!at.v6 && sum_fold(sum_bytes(head + at.ip, at.l4 - at.ip)) != 0xffff)
 		return false;
-	if (at.proto == IPPROTO_UDP && !get16(head + at.csum))
+	if (at.proto == IPPROTO_UDP && !get_be16(head + at.csum))
 		return false;
 	return sum_fold(sum_pseudo(&at, head) +
 			sum_pieces(iov, off + at.l4, at.end - at.l4)) == 0xffff;

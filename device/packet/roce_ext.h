@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "packet/inet.h"
 #include "packet/pkt.h"
 
 #define ROCE_TAG_SIZE		4
@@ -47,60 +48,6 @@
 #define BTH_BECN		0x40
 /* BTH: byte 8. */
 #define BTH_ACK_REQ		0x80
-
-static inline void put_be16(uint8_t *p, uint16_t value)
-{
-	value = htobe16(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static inline void put_be24(uint8_t *p, uint32_t value)
-{
-	p[0] = value >> 16;
-	p[1] = value >> 8;
-	p[2] = value;
-}
-
-static inline void put_be32(uint8_t *p, uint32_t value)
-{
-	value = htobe32(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static inline void put_be64(uint8_t *p, uint64_t value)
-{
-	value = htobe64(value);
-	memcpy(p, &value, sizeof(value));
-}
-
-static inline uint16_t get_be16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static inline uint32_t get_be24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | p[1] << 8 | p[2];
-}
-
-static inline uint32_t get_be32(const uint8_t *p)
-{
-	return (uint32_t)get_be16(p) << 16 | get_be16(p + 2);
-}
-
-static inline uint64_t get_be64(const uint8_t *p)
-{
-	return (uint64_t)get_be32(p) << 32 | get_be32(p + 4);
-}
-
-/* Ones' complement sum of 16 bits. */
-static inline uint16_t sum_fold(uint64_t sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (sum & 0xffff) + (sum >> 16);
-}
 
 /* Sum of the 16-bit words of an IPv4 header: 0xffff if its checksum is right. */
 static inline uint16_t ipv4_sum(const struct iphdr *ip)

@@ -8,39 +8,8 @@
 #include <string.h>
 
 #include "packet/csum.h"
+#include "packet/inet.h"
 #include "packet/tso.h"
-
-#define TAG_LEN		4u
-#define IPV4_HLEN	20u
-#define IPV4_LEN	2
-#define IPV4_ID		4
-#define IPV4_FRAGMENT	6
-#define IPV4_PROTOCOL	9
-#define IPV6_HLEN	40u
-#define IPV6_LEN	4
-#define IPV6_NEXT	6
-#define TCP_HLEN	20u
-#define TCP_SEQ		4
-#define TCP_DOFF	12
-#define TCP_FLAGS	13
-
-#define TCP_FIN		0x01
-#define TCP_PSH		0x08
-#define TCP_CWR		0x80
-
-/* Offset, and "more fragments". */
-#define IPV4_IS_FRAGMENT	0x3fff
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static void put16(uint8_t *p, size_t value)
-{
-	p[0] = value >> 8;
-	p[1] = value;
-}
 
 /* Sets where TCP begins, in headers that are long enough for IP without options. */
 static bool tso_ip(struct tso *tso)
@@ -54,7 +23,7 @@ static bool tso_ip(struct tso *tso)
 	tso->l4 = tso->ip + (ip[0] & 15) * 4u;
 	return ip[0] >> 4 == 4 && tso->l4 >= tso->ip + IPV4_HLEN &&
 	       ip[IPV4_PROTOCOL] == IPPROTO_TCP &&
-	       !(get16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT);
+	       !(get_be16(ip + IPV4_FRAGMENT) & IPV4_IS_FRAGMENT);
 }
 
 bool tso_init(struct tso *tso, const uint8_t *head, size_t len)
@@ -65,9 +34,9 @@ bool tso_init(struct tso *tso, const uint8_t *head, size_t len)
 	if (len < ETH_HLEN + IPV4_HLEN + TCP_HLEN || len > sizeof(tso->head))
 		return false;
 	memcpy(tso->head, head, len);
-	if (get16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
-		tso->ip += TAG_LEN;
-	type = get16(head + tso->ip - 2);
+	if (get_be16(head + ETH_HLEN - 2) == ETHERTYPE_VLAN)
+		tso->ip += INET_TAG_LEN;
+	type = get_be16(head + tso->ip - 2);
 	tso->v6 = type == ETHERTYPE_IPV6;
 	if (!(tso->v6 || type == ETHERTYPE_IP) || !tso_ip(tso) || len < tso->l4 + TCP_HLEN)
 		return false;
@@ -77,11 +46,11 @@ bool tso_init(struct tso *tso, const uint8_t *head, size_t len)
 static void tso_put_ip(const struct tso *tso, uint8_t *ip, unsigned int i, size_t len)
 {
 	if (tso->v6) {
-		put16(ip + IPV6_LEN, tso->len - tso->l4 + len);
+		put_be16(ip + IPV6_LEN, tso->len - tso->l4 + len);
 		return;
 	}
-	put16(ip + IPV4_LEN, tso->len - tso->ip + len);
-	put16(ip + IPV4_ID, get16(ip + IPV4_ID) + i);
+	put_be16(ip + IPV4_LEN, tso->len - tso->ip + len);
+	put_be16(ip + IPV4_ID, get_be16(ip + IPV4_ID) + i);
 }
 
 void tso_segment(const struct tso *tso, uint8_t *frame, unsigned int i, size_t off,

@@ -218,15 +218,9 @@ static uint16_t head_pseudo_sum(const uint8_t *head, size_t size, size_t payload
 	const size_t addrs = head_is_ipv4(head) ? 2 * sizeof(struct in_addr) :
 						  2 * sizeof(struct in6_addr);
 	const uint8_t *p = head + size - BATCH_UDP_SIZE - addrs;
-	uint64_t sum = htobe16(BATCH_UDP_SIZE + payload) + htobe16(IPPROTO_UDP);
-	uint16_t word;
-	size_t i;
 
-	for (i = 0; i < addrs; i += sizeof(word)) {
-		memcpy(&word, p + i, sizeof(word));
-		sum += word;
-	}
-	return sum_fold(sum);
+	return sum_fold(htobe16(BATCH_UDP_SIZE + payload) + (uint64_t)htobe16(IPPROTO_UDP) +
+			sum_bytes(p, addrs));
 }
 
 static void msg_close(struct batch *batch, const struct batch_msg *msg)

@@ -11,22 +11,14 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "packet/inet.h"
 #include "rdma/object/rule_key.h"
 
-#define TAG_LEN		4u
-#define IPV4_LEN	20u
-#define IPV6_LEN	40u
 #define PORTS_LEN	4u
 
-#define IPV4_FRAGMENT	0x1fff
 #define IPV4_DF		0x4000
 #define IPV4_MF		0x2000
 #define IPV6_LABEL	0x000fffff
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
 
 static void key_ports(union rule_key *key, const uint8_t *p, size_t len)
 {
@@ -50,9 +42,9 @@ static void key_ipv4(union rule_key *key, const uint8_t *p, size_t len)
 	const size_t size = (p[0] & 0xf) * 4u;
 	uint16_t frag;
 
-	if (len < IPV4_LEN || p[0] >> 4 != 4 || size < IPV4_LEN)
+	if (len < IPV4_HLEN || p[0] >> 4 != 4 || size < IPV4_HLEN)
 		return;
-	frag = get16(p + 6);
+	frag = get_be16(p + 6);
 	match->layers |= htole32(VIRTIO_RDMA_FLOW_IPV4);
 	match->tos = p[1];
 	match->ttl = p[8];
@@ -61,7 +53,7 @@ static void key_ipv4(union rule_key *key, const uint8_t *p, size_t len)
 			  (frag & IPV4_MF ? VIRTIO_RDMA_FLOW_MF : 0);
 	memcpy(match->src_ip, p + 12, 4);
 	memcpy(match->dst_ip, p + 16, 4);
-	if (!(frag & IPV4_FRAGMENT) && len > size)
+	if (!(frag & IPV4_OFFSET) && len > size)
 		key_ports(key, p + size, len - size);
 }
 
@@ -70,7 +62,7 @@ static void key_ipv6(union rule_key *key, const uint8_t *p, size_t len)
 	struct virtio_rdma_flow_match *match = &key->match;
 	uint32_t word;
 
-	if (len < IPV6_LEN || p[0] >> 4 != 6)
+	if (len < IPV6_HLEN || p[0] >> 4 != 6)
 		return;
 	memcpy(&word, p, sizeof(word));
 	match->layers |= htole32(VIRTIO_RDMA_FLOW_IPV6);
@@ -80,7 +72,7 @@ static void key_ipv6(union rule_key *key, const uint8_t *p, size_t len)
 	match->ttl = p[7];
 	memcpy(match->src_ip, p + 8, 16);
 	memcpy(match->dst_ip, p + 24, 16);
-	key_ports(key, p + IPV6_LEN, len - IPV6_LEN);
+	key_ports(key, p + IPV6_HLEN, len - IPV6_HLEN);
 }
 
 void rule_key(union rule_key *key, const uint8_t *head, size_t len)
@@ -94,14 +86,14 @@ void rule_key(union rule_key *key, const uint8_t *head, size_t len)
 		return;
 	memcpy(match->dst_mac, head, ETH_ALEN);
 	memcpy(match->src_mac, head + ETH_ALEN, ETH_ALEN);
-	type = get16(p - 2);
+	type = get_be16(p - 2);
 	len -= ETH_HLEN;
-	if (type == ETHERTYPE_VLAN && len >= TAG_LEN) {
+	if (type == ETHERTYPE_VLAN && len >= INET_TAG_LEN) {
 		match->layers = htole32(VIRTIO_RDMA_FLOW_VLAN);
 		memcpy(&match->vlan_tag, p, sizeof(match->vlan_tag));
-		type = get16(p + 2);
-		p += TAG_LEN;
-		len -= TAG_LEN;
+		type = get_be16(p + 2);
+		p += INET_TAG_LEN;
+		len -= INET_TAG_LEN;
 	}
 	match->ether_type = htobe16(type);
 	if (type == ETHERTYPE_IP && len)

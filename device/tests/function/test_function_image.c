@@ -118,6 +118,28 @@ static void test_refused(void **state)
 	state_free(&out);
 }
 
+/* A process that was killed may have written anything before: nothing beyond a table is read. */
+static void test_recovered(void **state)
+{
+	struct function *fn = st[1].fn;
+	struct function_keep keep = { .link_up = true, .rdma = true };
+
+	station_start(&st[1], FEATURES_ALL);
+	keep.filter = fn->filter;
+	keep.filter.uni.n = FILTER_MACS_MAX + 1;
+	assert_int_equal(function_recover(fn, &keep), -EINVAL);
+	keep.filter.uni.n = UINT32_MAX;
+	assert_int_equal(function_recover(fn, &keep), -EINVAL);
+	keep.filter.uni.n = FILTER_MACS_MAX;
+	keep.filter.multi.n = 1 << 20;
+	assert_int_equal(function_recover(fn, &keep), -EINVAL);
+	assert_int_equal(fn->filter.uni.n, 0);
+	keep.filter.multi.n = 0;
+	assert_int_equal(function_recover(fn, &keep), 0);
+	assert_int_equal(fn->filter.uni.n, FILTER_MACS_MAX);
+	assert_true(fn->lost);
+}
+
 /* Without memory and queues, as a guest that was moved here. */
 static void test_moved(void **state)
 {
@@ -191,6 +213,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_saved_and_loaded, station_setup,
 						station_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, station_setup,
+						station_teardown),
+		cmocka_unit_test_setup_teardown(test_recovered, station_setup,
 						station_teardown),
 		cmocka_unit_test_setup_teardown(test_moved, station_setup,
 						station_teardown),

@@ -236,7 +236,7 @@ int vroce_flow_compile(const struct ib_flow_attr *attr,
 EXPORT_SYMBOL_IF_KUNIT(vroce_flow_compile);
 
 /**
- * vroce_create_flow() - verb
+ * vroce_create_flow() - make a flow rule
  * @ibqp: QP that gets the frames
  * @attr: rule
  * @udata: of the user
@@ -273,7 +273,7 @@ struct ib_flow *vroce_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 }
 
 /**
- * vroce_destroy_flow() - verb
+ * vroce_destroy_flow() - destroy a flow rule
  * @ibflow: rule
  *
  * If the device refuses, the rule exists until its QP is destroyed.

@@ -429,6 +429,18 @@ err_free:
 	return ERR_PTR(err);
 }
 
+/* One without queues counts among the direct ones. */
+static struct vroce_hw_qp *vroce_hw_bare_alloc(void)
+{
+	struct vroce_hw_qp *hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+
+	if (hw) {
+		hw->sq.direct = true;
+		hw->rq.direct = true;
+	}
+	return hw;
+}
+
 /**
  * vroce_hw_tgt_create() - create an XRC_TGT QP in the device
  * @dev: device
@@ -454,11 +466,9 @@ struct vroce_hw_qp *vroce_hw_tgt_create(struct vroce_dev *dev,
 	struct vroce_hw_qp *hw;
 	int err;
 
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	hw = vroce_hw_bare_alloc();
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
-	hw->sq.direct = true;
-	hw->rq.direct = true;
 	err = vroce_hw_qp_take_number(dev, hw, &params);
 	if (err) {
 		kfree(hw);
@@ -488,11 +498,9 @@ vroce_hw_rx_hash_create(struct vroce_dev *dev,
 	struct vroce_hw_qp *hw;
 	int err;
 
-	hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
+	hw = vroce_hw_bare_alloc();
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
-	hw->sq.direct = true;
-	hw->rq.direct = true;
 	err = vroce_quota_take(dev, vroce_qp_kind(hw));
 	if (err)
 		goto err_free;

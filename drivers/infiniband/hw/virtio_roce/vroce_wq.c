@@ -76,7 +76,7 @@ static struct vroce_hw_qp *vroce_wq_create_hw(struct vroce_dev *dev, struct ib_p
 }
 
 /**
- * vroce_create_wq() - verb
+ * vroce_create_wq() - make a work queue
  * @ibpd: its protection domain
  * @attr: what is asked for; on return its size is that of the work queue
  * @udata: of the user
@@ -142,7 +142,7 @@ static int vroce_wq_state(enum ib_wq_state state)
 }
 
 /**
- * vroce_modify_wq() - verb
+ * vroce_modify_wq() - change the state of a work queue
  * @ibwq: work queue
  * @attr: attributes
  * @mask: which of them are given
@@ -166,17 +166,18 @@ int vroce_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 		return err;
 	if (mask & IB_WQ_FLAGS)
 		return -EOPNOTSUPP;
+	mutex_lock(&wq->mutex);
 	state = vroce_wq_state(mask & IB_WQ_STATE ? attr->wq_state : ibwq->state);
 	cur = vroce_wq_state(mask & IB_WQ_CUR_STATE ? attr->curr_wq_state : ibwq->state);
-	if (state < 0 || cur < 0)
-		return -EINVAL;
+	if (state < 0 || cur < 0) {
+		err = -EINVAL;
+		goto out_unlock;
+	}
 	to.qp_state = state;
 	if (mask & IB_WQ_CUR_STATE) {
 		to.cur_qp_state = cur;
 		qp_mask |= IB_QP_CUR_STATE;
 	}
-
-	mutex_lock(&wq->mutex);
 	/* The core has filled in the rest of it by now, so that events may come. */
 	WRITE_ONCE(wq->hw->wq, wq);
 	err = vroce_cmd_modify_qp(dev->aux, wq->hw->qpn, &to, qp_mask);
@@ -185,12 +186,13 @@ int vroce_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 		if (attr->wq_state == IB_WQS_RESET)
 			WRITE_ONCE(wq->hw->told, 0);
 	}
+out_unlock:
 	mutex_unlock(&wq->mutex);
 	return err;
 }
 
 /**
- * vroce_destroy_wq() - verb
+ * vroce_destroy_wq() - destroy a work queue
  * @ibwq: work queue
  * @udata: of the user
  *
@@ -247,7 +249,7 @@ void vroce_wq_event(struct vroce_dev *dev, u32 wqn)
 /* ----- indirection tables ----- */
 
 /**
- * vroce_create_rwq_ind_table() - verb
+ * vroce_create_rwq_ind_table() - make an indirection table
  * @ibtable: indirection table
  * @attr: its work queues
  * @udata: of the user
@@ -292,7 +294,7 @@ err_quota:
 }
 
 /**
- * vroce_destroy_rwq_ind_table() - verb
+ * vroce_destroy_rwq_ind_table() - destroy an indirection table
  * @ibtable: indirection table
  *
  * If the device refuses, the table counts as one that it still has.
