@@ -92,6 +92,8 @@ def messages():
         for at in range(0, 280, 2):
             yield (bytes([begin, hand_over, 2]) + at.to_bytes(2, "little") + b"\x01\x01"
                    + (at + 1).to_bytes(2, "little") + b"\x01\xff" + buffer)
+    # The state counts fewer queues than it has: bytes are left at the end of the section.
+    yield bytes([3, hand_over, 2, 0x88, 1, 1, 1, 0xeb]) + bytes(8) + b"\x01\0\0\x15" + buffer
     yield b"\x01" + bytes([queue, 0, 0, 1]) + start + bytes([kick, 0])
     for kind in range(8):
         for request in (5, 12, 13, 14, 21):
