@@ -172,6 +172,7 @@ int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
 
 	return vroce_cmd_run(aux, &cmd);
 }
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_exec);
 
 /**
  * vroce_cmd_query_device() - ask what the device can do
