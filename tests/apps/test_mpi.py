@@ -90,12 +90,25 @@ ROUND = {
 }
 
 
+REFUSED = "flush(remote) is not supported"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("way", ROUND)
 def test_accumulate(apps, way):
     """It is as guest.rst says about "flush(remote) is not supported"."""
     with apps.traffic(100):
-        run(apps, "openmpi", ROUND[way], "--accumulate 1 2 3")
+        result = run(apps, "openmpi", ROUND[way], "--accumulate 1 2 3")
+    assert REFUSED not in result.stdout, str(result)
+
+
+@pytest.mark.long
+def test_accumulate_without_a_way_round(apps):
+    """UCX says so, or the ways round would not be needed any more."""
+    program = apps.install("mpi-openmpi")
+    line = f"{openmpi(apps, RC)} {program} --accumulate 1 2 3"
+    result = apps.a.run(f"{line} 2>&1", timeout=300, check=False)
+    assert REFUSED in result.stdout, str(result)
 
 
 @pytest.mark.long
