@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A daemon takes the place of another one while two guests send messages.  $SANDBOXED is the
- * path of the daemon, as shipped.
- *
- * Each message has its number in its first and last bytes.  So a message that is lost,
- * doubled or overtaken shows, and one whose second half never came shows as well.
+ * path of the daemon, as shipped, and with "-next" behind it that of one whose saved state is of
+ * the next version.
  */
 #include <endian.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -20,174 +19,18 @@
 #include <linux/virtio_net.h>
 
 #include "base/util.h"
-#include "tests/lib/pingpong.h"
+#include "tests/lib/stream.h"
 
 #define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
 
-/* Messages under way, and their size: some more than are copied in a turn. */
-#define DEPTH		32u
-#define MESSAGE		(128u << 10)
-#define TIMEOUT_NS	20000000000ULL
-
-/* Messages between two events of a test. */
-#define SOME		(4 * DEPTH)
-
 #define TAKEOVERS	10u
-
-/**
- * struct stream - messages from A to B
- * @qp:		ends
- * @at:		memory of the messages of each end
- * @key:	key of that
- * @sent:	send requests so far
- * @done:	of which have completed
- * @posted:	receive requests so far
- * @got:	of which have completed
- * @last:	when something completed last
- * @gap:	longest time without
- */
-static struct stream {
-	struct front_qp qp[2];
-	uint64_t at[2];
-	uint32_t key[2];
-	uint64_t sent;
-	uint64_t done;
-	uint64_t posted;
-	uint64_t got;
-	uint64_t last;
-	uint64_t gap;
-} s;
 
 static char control[96];
 
 /* ------------------------------------------------------------------------- */
-/* Messages                                                                  */
-/* ------------------------------------------------------------------------- */
-
-static void stream_open(void)
-{
-	struct front *front;
-	uint32_t pdn;
-	unsigned int i;
-
-	memset(&s, 0, sizeof(s));
-	for (i = 0; i < 2; i++) {
-		front = &pp.guest[i];
-		pdn = pp_pd(front);
-		s.at[i] = guest_alloc(&front->guest, DEPTH * MESSAGE, 4096);
-		s.key[i] = front_reg(front, pdn, s.at[i], DEPTH * MESSAGE);
-		s.qp[i] = front_qp(front, VIRTIO_IB_QPT_RC, pdn, front_cq(front));
-	}
-	front_connect(&s.qp[0], VIRTIO_IB_QPT_RC, &s.qp[1]);
-	front_connect(&s.qp[1], VIRTIO_IB_QPT_RC, &s.qp[0]);
-	s.last = pp_now();
-}
-
-static uint64_t *number_at(unsigned int end, uint64_t number, uint32_t off)
-{
-	return guest_ptr(&pp.guest[end].guest, s.at[end] + number % DEPTH * MESSAGE + off);
-}
-
-static struct virtio_rdma_sge sge(unsigned int end, uint64_t number)
-{
-	return (struct virtio_rdma_sge) {
-		.addr = htole64(s.at[end] + number % DEPTH * MESSAGE),
-		.length = htole32(MESSAGE),
-		.lkey = htole32(s.key[end]),
-	};
-}
-
-static void post_recv(void)
-{
-	struct front_vq *vq = front_recv_vq(&s.qp[1]);
-	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
-	struct virtio_rdma_rq_req *req = front_slot(vq, slot);
-
-	req->num_sge = htole32(1);
-	req->sg_list[0] = sge(1, s.posted++);
-	guest_vq_add_head(&vq->gvq, slot);
-	front_kick(vq);
-}
-
-static void post_send(void)
-{
-	struct front_vq *vq = front_send_vq(&s.qp[0]);
-	const uint16_t slot = vq->gvq.avail_idx % FRONT_NUM;
-	struct virtio_rdma_sq_req *req = front_slot(vq, slot);
-
-	*number_at(0, s.sent, 0) = s.sent;
-	*number_at(0, s.sent, MESSAGE - 8) = s.sent;
-	req->opcode = VIRTIO_IB_WR_SEND;
-	req->send_flags = VIRTIO_IB_SEND_SIGNALED;
-	req->num_sge = htole32(1);
-	req->sg_list[0] = sge(0, s.sent++);
-	guest_vq_add_head(&vq->gvq, slot);
-	front_kick(vq);
-}
-
-static bool completed(const struct front_qp *qp)
-{
-	uint8_t status;
-
-	if (!front_poll(qp, &status))
-		return false;
-	assert_int_equal(status, VIRTIO_IB_WC_SUCCESS);
-	return true;
-}
-
-/* Half of the receive requests come late, so that some messages wait for theirs. */
-static void stream_step(void)
-{
-	uint64_t now;
-
-	while (s.posted - s.got < DEPTH / 2)
-		post_recv();
-	while (s.sent - s.done < DEPTH)
-		post_send();
-	now = pp_now();
-	while (completed(&s.qp[0]))
-		s.done++;
-	while (completed(&s.qp[1])) {
-		assert_int_equal(*number_at(1, s.got, 0), s.got);
-		assert_int_equal(*number_at(1, s.got, MESSAGE - 8), s.got);
-		s.got++;
-		if (now - s.last > s.gap)
-			s.gap = now - s.last;
-		s.last = now;
-	}
-	assert_true(s.done <= s.got);
-	if (now - s.last >= TIMEOUT_NS)
-		fail_msg("nothing completes: %lu sent, %lu done, %lu posted, %lu got",
-			 s.sent, s.done, s.posted, s.got);
-}
-
-static void stream_some(void)
-{
-	const uint64_t enough = s.got + SOME;
-
-	while (s.got < enough)
-		stream_step();
-}
-
-/* ------------------------------------------------------------------------- */
 /* Daemons                                                                   */
 /* ------------------------------------------------------------------------- */
-
-/* Runs the stream until a process has ended; its exit status. */
-static int stream_until_end(pid_t pid)
-{
-	int status;
-	pid_t got;
-
-	do {
-		stream_step();
-		got = waitpid(pid, &status, WNOHANG);
-		assert_true(got >= 0);
-	} while (!got);
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
 
 static pid_t spawn(char *const *more)
 {
@@ -204,14 +47,56 @@ static void take_over(void)
 	stream_some();
 }
 
-/* A daemon that cannot take over ends, and the one that there is goes on. */
-static void expect_refused(char *const *more)
+static void expect_ends(pid_t pid)
 {
-	const pid_t pid = spawn(more);
-
 	assert_int_not_equal(stream_until_end(pid), 0);
 	assert_int_equal(waitpid(pp.pid, NULL, WNOHANG), 0);
 	stream_some();
+}
+
+/* A daemon that cannot take over ends, and the one that there is goes on. */
+static void expect_refused(char *const *more)
+{
+	expect_ends(spawn(more));
+}
+
+/* ------------------------------------------------------------------------- */
+/* Of the next version                                                       */
+/* ------------------------------------------------------------------------- */
+
+/* That daemon takes over; @more says what it knows more, see tests/next/next_wrap.c. */
+static void next_takes_over(const char *more)
+{
+	char *const options_more[] = { (char *)"--takeover", control, NULL };
+	char path[256];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s-next", getenv("SANDBOXED"));
+	setenv("STATE_NEXT", more, 1);
+	pid = pp_spawn(path, options_more);
+	unsetenv("STATE_NEXT");
+	assert_int_equal(stream_until_end(pp.pid), 0);
+	pp_is(pid);
+	stream_some();
+}
+
+/* Today's daemon does not take over, because of @why; the other one goes on. */
+static void expect_too_old(const char *why)
+{
+	char *const more[] = { (char *)"--takeover", control, NULL };
+	const int file = memfd_create("log", MFD_CLOEXEC), err = dup(STDERR_FILENO);
+	char said[2048] = {};
+	pid_t pid;
+
+	assert_true(dup2(file, STDERR_FILENO) >= 0);
+	pid = spawn(more);
+	assert_true(dup2(err, STDERR_FILENO) >= 0);
+	close(err);
+	expect_ends(pid);
+	assert_true(pread(file, said, sizeof(said) - 1, 0) > 0);
+	close(file);
+	if (!strstr(said, why))
+		fail_msg("\"%s\" was expected, and it said: %s", why, said);
 }
 
 static int control_connect(void)
@@ -236,28 +121,6 @@ static void expect_control(void)
 	close(sock);
 }
 
-static void expect_frame(void)
-{
-	const struct virtio_net_hdr_v1 hdr = { .num_buffers = 0 };
-	struct front_vq *tx = &pp.guest[0].vq[FRONT_TX], *rx = &pp.guest[1].vq[FRONT_RX];
-	const uint64_t addr = guest_alloc(&pp.guest[0].guest, sizeof(hdr) + 64, 64);
-	const struct guest_buf buf = { .addr = addr, .len = sizeof(hdr) + 64 };
-	uint8_t *p = guest_ptr(&pp.guest[0].guest, addr);
-	const uint64_t end = pp_now() + TIMEOUT_NS;
-	uint32_t head, len;
-
-	memcpy(p, &hdr, sizeof(hdr));
-	memset(p + sizeof(hdr), 0xff, 6);
-	memcpy(p + sizeof(hdr) + 6, "\x52\x54\x00\x00\xce\x01\x88\xb5", 8);
-	guest_vq_add(&tx->gvq, &buf, 1);
-	front_kick(tx);
-	while (!guest_vq_get(&rx->gvq, &head, &len))
-		assert_true(pp_now() < end);
-	assert_int_equal(len, sizeof(hdr) + 64);
-	while (!guest_vq_get(&tx->gvq, &head, &len))
-		assert_true(pp_now() < end);
-}
-
 /* ------------------------------------------------------------------------- */
 /* The tests                                                                 */
 /* ------------------------------------------------------------------------- */
@@ -276,10 +139,10 @@ static void test_messages_go_on(void **state)
 
 	stream_some();
 	for (i = 0; i < TAKEOVERS; i++) {
-		s.gap = 0;
+		stream.gap = 0;
 		take_over();
-		gap[i] = s.gap;
-		expect_frame();
+		gap[i] = stream.gap;
+		stream_frame();
 		expect_control();
 	}
 	qsort(gap, TAKEOVERS, sizeof(*gap), by_number);
@@ -318,8 +181,41 @@ static void test_other_options(void **state)
 	expect_refused(other_qps);
 	expect_refused(other_mac);
 	expect_refused(other_control);
-	expect_frame();
+	stream_frame();
 	expect_control();
+	take_over();
+}
+
+/* An upgrade, and back to what can do without what is new. */
+static void test_next_version_and_back(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		next_takes_over("");
+		stream_frame();
+		next_takes_over("");
+		take_over();
+		stream_frame();
+		expect_control();
+	}
+}
+
+/*
+ * With content that today's daemon must know there is no way back: it says why, and the other one
+ * goes on, until one that knows it takes over and leaves it out.
+ */
+static void test_no_way_back(void **state)
+{
+	next_takes_over("section");
+	expect_too_old("section next-object, header: unknown here, and required");
+	next_takes_over("field");
+	expect_too_old("section process, header: its version is 2, and 1 is known here");
+	next_takes_over("oldest");
+	expect_too_old("version 2, for readers from 2 on: this is version 1");
+	stream_frame();
+	expect_control();
+	next_takes_over("");
 	take_over();
 }
 
@@ -341,7 +237,7 @@ static void test_ends_in_the_middle(void **state)
 	close(sock);
 	stream_some();
 	expect_control();
-	expect_frame();
+	stream_frame();
 	take_over();
 }
 
@@ -441,7 +337,7 @@ static void test_service_is_restarted(void **state)
 	manager_hears("READY=1");
 	for (i = 0; i < 3; i++) {
 		stream_some();
-		s.gap = 0;
+		stream.gap = 0;
 		manager_ends();
 		pp_is(spawn(none));
 		close(pp.stored);
@@ -449,8 +345,8 @@ static void test_service_is_restarted(void **state)
 		manager_hears("FDSTOREREMOVE=1\nFDNAME=guests");
 		manager_hears("READY=1");
 		stream_some();
-		print_message("a restart takes %.1f ms\n", s.gap / 1e6);
-		expect_frame();
+		print_message("a restart takes %.1f ms\n", stream.gap / 1e6);
+		stream_frame();
 		expect_control();
 	}
 }
@@ -540,6 +436,8 @@ int main(void)
 							 packets),
 		TEST(test_guests_come_and_go),
 		TEST(test_other_options),
+		TEST(test_next_version_and_back),
+		TEST(test_no_way_back),
 		TEST(test_ends_in_the_middle),
 		TEST(test_does_nothing),
 		TEST(test_no_daemon),

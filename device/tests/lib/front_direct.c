@@ -139,13 +139,15 @@ void front_direct_recv(struct front_direct *of, struct virtio_rdma_sge to, uint3
 static void announce(struct front_dqp *qp)
 {
 	struct virtio_rdma_doorbell_page *page = qp->of->page;
+	const uint32_t word = qp->bit / 64;
 	const uint64_t bit = htole64(1ull << qp->bit % 64);
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&page->pending[0], __ATOMIC_RELAXED) & bit)
+	if (__atomic_load_n(&page->pending[word], __ATOMIC_RELAXED) & bit)
 		return;
-	__atomic_or_fetch(&page->pending[0], bit, __ATOMIC_SEQ_CST);
-	__atomic_or_fetch(&page->words[0], htole64(1), __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&page->pending[word], bit, __ATOMIC_SEQ_CST);
+	__atomic_or_fetch(&page->words[word / 64], htole64(1ull << word % 64),
+			  __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&page->ring_me, __ATOMIC_RELAXED) &&
 	    __atomic_exchange_n(&page->ring_me, 0, __ATOMIC_SEQ_CST))
 		eventfd_write(qp->of->front->vq[FRONT_DOORBELL].kick, 1);
