@@ -162,9 +162,11 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 80 … 87: VIRTIO_IB_DEVICE_MR_PAGE_SHIFT and _MR_INDIRECT */
 	VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG	= 80,
 
-	/* 88 … 93: VIRTIO_IB_DEVICE_FLOW */
+	/* 88 … 93: VIRTIO_IB_DEVICE_FLOW and _FLOW_COUNT */
 	VIRTIO_NET_CTRL_ROCE_CREATE_FLOW	= 88,
 	VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW	= 89,
+	VIRTIO_NET_CTRL_ROCE_QUERY_FLOW		= 90,
+	VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG	= 91,
 
 	/* 96 … 105: VIRTIO_IB_DEVICE_RSS */
 	VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE	= 96,
@@ -240,6 +242,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_QP_CVLAN_STRIP.  Only with %VIRTIO_IB_DEVICE_RAW_PACKET
  * @VIRTIO_IB_DEVICE_RAW_TSO: one request sends many frames of TCP: %VIRTIO_IB_WR_TSO.  Only
  *	with %VIRTIO_IB_DEVICE_RAW_PACKET
+ * @VIRTIO_IB_DEVICE_FLOW_COUNT: flow rules count what they take, and put a tag into its
+ *	completions: QUERY_FLOW, CREATE_FLOW_LONG.  Only with %VIRTIO_IB_DEVICE_FLOW
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -275,6 +279,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
 	VIRTIO_IB_DEVICE_RAW_VLAN		= 1 << 28,
 	VIRTIO_IB_DEVICE_RAW_TSO		= 1 << 29,
+	VIRTIO_IB_DEVICE_FLOW_COUNT		= 1 << 30,
 };
 
 /**
@@ -1484,7 +1489,8 @@ enum virtio_ib_wc_flags {
  * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set: key
  *	that the peer has made invalid
  * @qp_num: local QPN
- * @src_qp: QPN of the sender (UD)
+ * @src_qp: QPN of the sender (UD); tag of the flow rule that took the frame (RAW_PACKET,
+ *	WQ), with %VIRTIO_IB_DEVICE_FLOW_COUNT
  * @wc_flags: &enum virtio_ib_wc_flags
  * @reserved: zero
  *
@@ -1679,7 +1685,7 @@ VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
  * @imm_data: immediate data
  * @invalidate_rkey: in its place, if VIRTIO_IB_WC_WITH_INVALIDATE is set
  * @qp_num: local QPN
- * @src_qp: QPN of the sender (UD)
+ * @src_qp: QPN of the sender (UD), or tag
  * @srqn: in its place, if %VIRTIO_RDMA_CQE_XRC is set: number of the XRC SRQ
  * @wqe: index of the work request
  * @vendor_err: tells the reason of @status to the device's makers
@@ -2292,6 +2298,47 @@ struct virtio_rdma_cmd_destroy_flow {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_flow, 4);
+
+/**
+ * struct virtio_rdma_cmd_query_flow - request of QUERY_FLOW
+ * @flow: handle of the rule
+ */
+struct virtio_rdma_cmd_query_flow {
+	__le32 flow;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_flow, 4);
+
+/**
+ * struct virtio_rdma_ack_query_flow - response to QUERY_FLOW
+ * @packets: frames that the rule has taken, copied or dropped since it was made
+ * @bytes: their bytes
+ *
+ * A stream of TCP that its sender has left to be segmented counts as its frames, but as one
+ * if it is dropped.
+ */
+struct virtio_rdma_ack_query_flow {
+	__le64 packets;
+	__le64 bytes;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_flow, 16);
+
+/**
+ * struct virtio_rdma_cmd_create_flow_long - request of CREATE_FLOW_LONG
+ * @flow: as of CREATE_FLOW, whose response this command has, too
+ * @tag: &virtio_rdma_cq_req.src_qp of the frames that the rule takes; zero, as of all
+ *	rules of CREATE_FLOW: none
+ * @reserved: zero
+ */
+struct virtio_rdma_cmd_create_flow_long {
+	struct virtio_rdma_cmd_create_flow flow;
+	__le32 tag;
+	__le32 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_flow_long, 144);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_flow_long, tag, 136);
 
 /* ------------------------------------------------------------------------- */
 /* Work queues                                                               */

@@ -86,7 +86,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 					 VIRTIO_IB_DEVICE_RSS |
 					 VIRTIO_IB_DEVICE_RAW_CSUM |
 					 VIRTIO_IB_DEVICE_RAW_VLAN |
-					 VIRTIO_IB_DEVICE_RAW_TSO);
+					 VIRTIO_IB_DEVICE_RAW_TSO |
+					 VIRTIO_IB_DEVICE_FLOW_COUNT);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
@@ -747,8 +748,8 @@ static const char *command_detach_mcast(struct rnic *rnic,
 	return mcast_detach(&rnic->mcast, le32toh(cmd->qpn), cmd->gid);
 }
 
-static const char *command_create_flow(struct rnic *rnic,
-				       const struct command_args *args)
+static const char *command_create_flow_long(struct rnic *rnic,
+					    const struct command_args *args)
 {
 	struct virtio_rdma_ack_create_flow *ack = args->rsp;
 	const char *why = "unknown command";
@@ -758,6 +759,24 @@ static const char *command_create_flow(struct rnic *rnic,
 		why = qp_create_flow(&rnic->qps, args->req, &flow);
 	ack->flow = htole32(flow);
 	return why;
+}
+
+static const char *command_create_flow(struct rnic *rnic,
+				       const struct command_args *args)
+{
+	struct virtio_rdma_cmd_create_flow_long req = {};
+	struct command_args long_args = *args;
+
+	memcpy(&req.flow, args->req, sizeof(req.flow));
+	long_args.req = &req;
+	return command_create_flow_long(rnic, &long_args);
+}
+
+static const char *command_query_flow(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_query_flow *cmd = args->req;
+
+	return rule_query(&rnic->rules, le32toh(cmd->flow), args->rsp);
 }
 
 static const char *command_destroy_flow(struct rnic *rnic,
@@ -893,6 +912,10 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			   CMD(create_flow), ACK(create_flow), false },
 	C(DESTROY_FLOW) = { "DESTROY_FLOW", command_destroy_flow,
 			    CMD(destroy_flow), 0, false },
+	C(QUERY_FLOW) = { "QUERY_FLOW", command_query_flow,
+			  CMD(query_flow), ACK(query_flow), false },
+	C(CREATE_FLOW_LONG) = { "CREATE_FLOW_LONG", command_create_flow_long,
+				CMD(create_flow_long), ACK(create_flow), false },
 	C(CREATE_WQ_TABLE) = { "CREATE_WQ_TABLE", command_create_wq_table,
 			       CMD(create_wq_table), ACK(create_wq_table), true },
 	C(DESTROY_WQ_TABLE) = { "DESTROY_WQ_TABLE", command_destroy_wq_table,
@@ -909,7 +932,7 @@ _Static_assert(ACK(query_device) <= RNIC_RSP_MAX &&
 _Static_assert(CMD(create_qp) <= COMMAND_REQ_MAX &&
 	       CMD(modify_qp) <= COMMAND_REQ_MAX &&
 	       CMD(create_ah) <= COMMAND_REQ_MAX &&
-	       CMD(create_flow) <= COMMAND_REQ_MAX &&
+	       CMD(create_flow_long) <= COMMAND_REQ_MAX &&
 	       CMD(reg_user_mr) <= COMMAND_REQ_MAX,
 	       "COMMAND_REQ_MAX is smaller than a request");
 

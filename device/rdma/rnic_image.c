@@ -185,7 +185,7 @@ static const struct state_section rnic_sections[] = {
 	{ "held", 1, 0, held_section },
 	{ "given-back", 1, 0, given_back_section },
 	{ "group", 1, 0, group_section },
-	{ "rule", 1, STATE_OPTIONAL, rule_section },
+	{ "rule", RULE_STATE_COUNTS, STATE_OPTIONAL, rule_section },
 	{ "event", 1, 0, event_section },
 	{ "counter", 1, 0, counter_section },
 };

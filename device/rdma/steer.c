@@ -16,13 +16,19 @@ bool rnic_steer(struct rnic *rnic, enum rule_for what, const struct iovec *iov,
 {
 	uint8_t head[RULE_HEAD];
 
+	size_t part;
+	bool found;
+
 	hits->n = 0;
 	hits->taken = false;
 	if (!rule_any(&rnic->rules))
 		return false;
-	len = iov_to_buf(iov, iov_n, off, head, len < sizeof(head) ? len : sizeof(head));
-	rule_key(&hits->key, head, len);
-	return rule_find(&rnic->rules, &hits->key, what, hits);
+	part = iov_to_buf(iov, iov_n, off, head, len < sizeof(head) ? len : sizeof(head));
+	rule_key(&hits->key, head, part);
+	found = rule_find(&rnic->rules, &hits->key, what, hits);
+	if (hits->dropped)
+		rule_count_frame(hits->dropped, len);
+	return found;
 }
 
 void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iovec *iov,
@@ -33,7 +39,8 @@ void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iov
 
 	/* The rules of a QP go before it does, and it goes before its work queues. */
 	for (i = 0; i < hits->n; i++) {
+		rule_count_frame(hits->count[i], len);
 		qp = qp_get(&rnic->qps, hits->qpn[i]);
-		raw_rx(rss_choose(qp, &hits->key), iov, off, len);
+		raw_rx(rss_choose(qp, &hits->key), hits->tag[i], iov, off, len);
 	}
 }

@@ -63,6 +63,8 @@ TABLES = {
     "Doorbells": ["doorbell_page"],
     "Fields of a frame": ["flow_match"],
     "CREATE_FLOW": ["cmd_create_flow"],
+    "QUERY_FLOW": ["ack_query_flow"],
+    "CREATE_FLOW_LONG": ["cmd_create_flow_long"],
     "CREATE_WQ_TABLE": ["cmd_create_wq_table"],
     "CREATE_RX_HASH_QP": ["cmd_create_rx_hash_qp"],
     "ALLOC_DOORBELL": ["cmd_alloc_doorbell", "ack_alloc_doorbell"],

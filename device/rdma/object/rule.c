@@ -14,6 +14,9 @@
  * copy.  Default rules are groups behind all others.  Sniffers stand outside of groups: each
  * gets a copy of each frame.  RULE_COPIES QPs get one, at most.
  *
+ * A rule counts what it takes.  Frames that it gives to a QP are counted when they are given,
+ * as a wire has them; one that it drops is counted as it has come.
+ *
  * A frame that a QP of the NIC sends meets its rules, too, but not those that look for
  * nothing: a program that forwards all that it gets would forward its own for ever.
  */
@@ -57,6 +60,8 @@ struct rule_group {
  * @handle:	its handle
  * @serial:	larger than that of all older ones
  * @req:	as it was asked for
+ * @tag:	of completions of the frames that it takes
+ * @count:	what it has taken
  * @value:	what it looks for, under the mask of @group
  * @group:	its group, or NULL of a sniffer
  * @entry:	of a bucket, or of the sniffers
@@ -66,6 +71,8 @@ struct rule {
 	uint32_t handle;
 	uint64_t serial;
 	struct virtio_rdma_cmd_create_flow req;
+	uint32_t tag;
+	struct rule_count count;
 	union rule_key value;
 	struct rule_group *group;
 	LIST_ENTRY(rule) entry;
@@ -299,17 +306,21 @@ static void rule_free(struct rule_table *rules, struct rule *rule)
 }
 
 const char *rule_create(struct rule_table *rules, struct rule_owner *owner,
-			const struct virtio_rdma_cmd_create_flow *req, uint32_t *handle)
+			const struct virtio_rdma_cmd_create_flow_long *req,
+			uint32_t *handle)
 {
-	const char *why = rule_check(req);
+	const char *why = rule_check(&req->flow);
 	struct rule *rule;
 
+	if (!why && req->reserved)
+		why = "request has fields that are not known here";
 	if (why)
 		return why;
 	rule = rule_table_ready(rules) ? calloc(1, sizeof(*rule)) : NULL;
 	if (!rule)
 		return "out of memory";
-	rule->req = *req;
+	rule->req = req->flow;
+	rule->tag = le32toh(req->tag);
 	rule->serial = rules->serial + 1;
 	why = rules->objs.used < rules->objs.max ? rule_enter(rules, rule) :
 	      rnic_why(rules->ctx, "all %u flow rules are in use", RNIC_FLOWS_MAX);
@@ -332,6 +343,18 @@ const char *rule_destroy(struct rule_table *rules, uint32_t handle)
 	if (!rule)
 		return "unknown flow rule";
 	rule_free(rules, rule);
+	return NULL;
+}
+
+const char *rule_query(const struct rule_table *rules, uint32_t handle,
+		       struct virtio_rdma_ack_query_flow *ack)
+{
+	const struct rule *rule = obj_get(&rules->objs, handle);
+
+	if (!rule)
+		return "unknown flow rule";
+	ack->packets = htole64(rule->count.packets);
+	ack->bytes = htole64(rule->count.bytes);
 	return NULL;
 }
 
@@ -362,13 +385,24 @@ bool rule_table_reset(struct rule_table *rules, struct portion *portion)
 /* Find                                                                      */
 /* ------------------------------------------------------------------------- */
 
+/* The QP of a rule gets the frame. */
+static void rule_add_hit(struct rule *rule, struct rule_hits *hits)
+{
+	hits->qpn[hits->n] = le32toh(rule->req.qpn);
+	hits->tag[hits->n] = rule->tag;
+	hits->count[hits->n] = &rule->count;
+	hits->n++;
+}
+
 /* A rule matches; true if the search ends. */
-static bool rule_hit(const struct rule *rule, struct rule_hits *hits)
+static bool rule_hit(struct rule *rule, struct rule_hits *hits)
 {
 	const uint8_t flags = rule->req.flags;
 
-	if (!(flags & VIRTIO_RDMA_FLOW_DROP) && hits->n < RULE_COPIES)
-		hits->qpn[hits->n++] = le32toh(rule->req.qpn);
+	if (flags & VIRTIO_RDMA_FLOW_DROP)
+		hits->dropped = &rule->count;
+	else if (hits->n < RULE_COPIES)
+		rule_add_hit(rule, hits);
 	hits->taken = !(flags & VIRTIO_RDMA_FLOW_DONT_TRAP);
 	return hits->taken;
 }
@@ -377,7 +411,7 @@ static bool rule_find_in(struct rule_table *rules, const struct rule_group *grou
 			 const union rule_key *key, struct rule_hits *hits)
 {
 	union rule_key value;
-	const struct rule *rule;
+	struct rule *rule;
 
 	rules->looks++;
 	rule_key_mask(&value, key, &group->mask);
@@ -400,13 +434,14 @@ bool rule_find(struct rule_table *rules, const union rule_key *key, enum rule_fo
 	       struct rule_hits *hits)
 {
 	const uint64_t before = rules->looks;
-	const struct rule *rule;
+	struct rule *rule;
 	unsigned int i;
 
 	hits->n = 0;
 	hits->taken = false;
+	hits->dropped = NULL;
 	LIST_FOREACH(rule, &rules->sniffers, entry)
-		hits->qpn[hits->n++] = le32toh(rule->req.qpn);
+		rule_add_hit(rule, hits);
 	for (i = 0; i < rules->groups && what != RULE_FOR_SNIFFERS; i++)
 		if (rule_is_asked(rules->group[i], what) &&
 		    rule_find_in(rules, rules->group[i], key, hits))
@@ -477,6 +512,11 @@ void rule_io(struct state *st, struct rule_table *rules, struct rule *rule,
 	state_u32(st, "handle", &rule->handle, UINT32_MAX);
 	state_u64(st, "serial", &rule->serial, UINT64_MAX);
 	state_bytes(st, "rule", &rule->req, sizeof(rule->req));
+	if (st->version >= RULE_STATE_COUNTS) {
+		state_u32(st, "tag", &rule->tag, UINT32_MAX);
+		state_u64(st, "packets", &rule->count.packets, UINT64_MAX);
+		state_u64(st, "bytes", &rule->count.bytes, UINT64_MAX);
+	}
 	if (st->loading && !st->failed)
 		rule_load(st, rules, rule, owner(arg, le32toh(rule->req.qpn)));
 }

@@ -64,18 +64,41 @@ struct rule_table {
 };
 
 /**
+ * struct rule_count - what a rule has taken
+ * @packets:	frames
+ * @bytes:	of them
+ */
+struct rule_count {
+	uint64_t packets;
+	uint64_t bytes;
+};
+
+/**
  * struct rule_hits - QPs that a frame is for
  * @taken:	nobody else gets it
  * @n:		number of QPs
  * @qpn:	them
+ * @tag:	for the completion of each
+ * @count:	of the rule of each
+ * @dropped:	of the rule that drops it, or NULL
  * @key:	if there are any: fields of the frame
  */
 struct rule_hits {
 	bool taken;
 	unsigned int n;
 	uint32_t qpn[RULE_COPIES];
+	uint32_t tag[RULE_COPIES];
+	struct rule_count *count[RULE_COPIES];
+	struct rule_count *dropped;
 	union rule_key key;
 };
+
+/** rule_count_frame() - a rule takes a frame of @len bytes */
+static inline void rule_count_frame(struct rule_count *count, size_t len)
+{
+	count->packets++;
+	count->bytes += len;
+}
 
 /** enum rule_for - what frame rules are asked about */
 enum rule_for {
@@ -97,13 +120,18 @@ bool rule_table_reset(struct rule_table *rules, struct portion *portion);
  * rule_create() - make a rule
  * @rules:	rules of the NIC
  * @owner:	of its QP, which is that of @req
- * @req:	request
+ * @req:	request, of either form
  * @handle:	set to its handle
  *
  * Return: NULL, or why not.
  */
 const char *rule_create(struct rule_table *rules, struct rule_owner *owner,
-			const struct virtio_rdma_cmd_create_flow *req, uint32_t *handle);
+			const struct virtio_rdma_cmd_create_flow_long *req,
+			uint32_t *handle);
+
+/** rule_query() - what has a rule taken?  Returns NULL, or why there is no answer */
+const char *rule_query(const struct rule_table *rules, uint32_t handle,
+		       struct virtio_rdma_ack_query_flow *ack);
 
 /** rule_destroy() - destroy a rule; returns NULL, or why not */
 const char *rule_destroy(struct rule_table *rules, uint32_t handle);
@@ -149,7 +177,10 @@ struct rule *rule_next(const struct rule_table *rules, uint32_t *at);
 void rule_io(struct state *st, struct rule_table *rules, struct rule *rule,
 	     struct rule_owner *(*owner)(void *arg, uint32_t qpn), void *arg);
 
-/* Bytes of a rule in a state. */
+/* Bytes of a rule in a state, at least: a section of version 1 ends with the request. */
 #define RULE_STATE_SIZE	(4u + 8 + sizeof(struct virtio_rdma_cmd_create_flow))
+
+/* Version of the section from which on it has tags and counts. */
+#define RULE_STATE_COUNTS	2
 
 #endif /* DEVICE_RDMA_OBJECT_RULE_H */

@@ -730,9 +730,10 @@ const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,
 }
 
 const char *qp_create_flow(struct qp_table *qps,
-			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow)
+			   const struct virtio_rdma_cmd_create_flow_long *req,
+			   uint32_t *flow)
 {
-	struct qp *qp = qp_get(qps, le32toh(req->qpn));
+	struct qp *qp = qp_get(qps, le32toh(req->flow.qpn));
 
 	if (!qp || !qp_takes_rules(qp))
 		return "no such RAW_PACKET or RX_HASH QP";

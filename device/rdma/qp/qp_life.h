@@ -111,7 +111,8 @@ static inline bool qp_takes_rules(const struct qp *qp)
 
 /** qp_create_flow() - make a flow rule, for a QP that takes them; NULL, or why not */
 const char *qp_create_flow(struct qp_table *qps,
-			   const struct virtio_rdma_cmd_create_flow *req, uint32_t *flow);
+			   const struct virtio_rdma_cmd_create_flow_long *req,
+			   uint32_t *flow);
 
 /** qp_attach_mcast() - a UD QP wants the datagrams of a group; NULL, or why not */
 const char *qp_attach_mcast(struct qp_table *qps, uint32_t qpn,

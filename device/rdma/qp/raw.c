@@ -233,22 +233,23 @@ static uint8_t raw_place(struct qp *qp, const struct iovec *iov, size_t off, siz
 	return VIRTIO_IB_WC_SUCCESS;
 }
 
-void raw_rx(struct qp *qp, const struct iovec *iov, size_t off, size_t len)
+void raw_rx(struct qp *qp, uint32_t tag, const struct iovec *iov, size_t off, size_t len)
 {
 	struct virtio_rdma_cq_req wc = {
 		.opcode = VIRTIO_IB_WC_RECV,
 		.byte_len = htole32(len),
+		.src_qp = htole32(tag),
 	};
-	size_t tag = raw_strip(qp, iov, off, len, &wc);
+	const size_t strip = raw_strip(qp, iov, off, len, &wc);
 
 	virtq_charge(1 + len / RAW_PIECE);
-	if (!raw_take(qp, len - tag)) {
+	if (!raw_take(qp, len - strip)) {
 		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_DROPPED);
 		return;
 	}
 	if (csum_is_right(iov, off, len))
 		wc.wc_flags |= htole32(VIRTIO_IB_WC_IP_CSUM_OK);
-	wc.status = raw_place(qp, iov, off, len, tag);
+	wc.status = raw_place(qp, iov, off, len, strip);
 	qp_complete_recv(qp, &wc, false);
 	if (wc.status) {
 		qp_fail(qp);

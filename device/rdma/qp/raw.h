@@ -17,12 +17,13 @@ bool raw_run(struct qp *qp, struct budget *budget);
 /**
  * raw_rx() - a frame is for a QP
  * @qp:		QP
+ * @tag:	of the rule that it comes by, for its completion
  * @iov:	pieces that all of it lies in
  * @off:	where in them it begins
  * @len:	its bytes
  *
  * If the QP has no room for it, it is dropped.
  */
-void raw_rx(struct qp *qp, const struct iovec *iov, size_t off, size_t len);
+void raw_rx(struct qp *qp, uint32_t tag, const struct iovec *iov, size_t off, size_t len);
 
 #endif /* DEVICE_RDMA_QP_RAW_H */

@@ -206,6 +206,10 @@ static const struct row rows[] = {
 	  { { QP, AT(create_flow, qpn) } } },
 	{ CMD(DESTROY_FLOW), REQ(destroy_flow), 0, KINDS,
 	  { { FLOW, AT(destroy_flow, flow) } } },
+	{ CMD(QUERY_FLOW), REQ(query_flow), RSP(query_flow), KINDS,
+	  { { FLOW, AT(query_flow, flow) } } },
+	{ CMD(CREATE_FLOW_LONG), REQ(create_flow_long), RSP(create_flow), FLOW,
+	  { { QP, AT(create_flow_long, flow.qpn) } } },
 	/* A work queue, a table of it and another one, a QP that spreads frames over them. */
 	{ CMD(CREATE_QP), QP_WQ, RSP(create_qp), QP,
 	  { { PD, AT(create_qp, pdn) }, { CQ, AT(create_qp, recv_cqn) },
@@ -550,7 +554,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_alloc_mr alloc_mr;
 		struct virtio_rdma_cmd_alloc_mw alloc_mw;
 		struct virtio_rdma_cmd_mcast mcast;
-		struct virtio_rdma_cmd_create_flow create_flow;
+		struct virtio_rdma_cmd_create_flow_long create_flow;
 		struct virtio_rdma_cmd_create_rx_hash_qp rx_hash;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
@@ -653,8 +657,11 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 					   VIRTIO_RDMA_RX_HASH_SRC_PORT_UDP);
 		break;
 	case CMD(CREATE_FLOW):
+	case CMD(CREATE_FLOW_LONG):	/* begins like it */
 		/* For frames of zeroes. */
-		u.create_flow.mask.ether_type = 0xffff;
+		u.create_flow.flow.mask.ether_type = 0xffff;
+		if (len > sizeof(u.create_flow.flow))
+			u.create_flow.tag = htole32(1);
 		break;
 	case CMD(ATTACH_MCAST):
 	case CMD(DETACH_MCAST):
@@ -1071,7 +1078,8 @@ static void check_all_free(void)
 	say(CMD(DESTROY_QP));
 	say_long(CMD(CREATE_QP), QP_RAW);
 	say(CMD(CREATE_FLOW));
-	say(CMD(CREATE_FLOW));
+	say(CMD(CREATE_FLOW_LONG));
+	say(CMD(QUERY_FLOW));
 	need(t.handles[QP] == 4 && t.handles[FLOW] == 2);
 	say_long(CMD(CREATE_QP), QP_WQ);
 	say(CMD(CREATE_WQ_TABLE));

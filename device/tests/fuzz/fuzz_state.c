@@ -45,16 +45,17 @@ static void rules_init(struct eg_guest *guest)
 {
 	static const struct er_shape plain;
 	static struct er_end end;
-	struct virtio_rdma_cmd_create_flow req = { .mask = { .proto = 0xff } };
+	struct virtio_rdma_cmd_create_flow_long req = { .flow.mask.proto = 0xff };
 	struct virtio_rdma_ack_create_flow ack;
 	unsigned int i;
 
 	er_open(&end, guest, VIRTIO_IB_QPT_RAW_PACKET, &plain);
-	req.qpn = htole32(end.qp.qpn);
+	req.flow.qpn = htole32(end.qp.qpn);
 	for (i = 0; i < 4; i++) {
-		req.value.proto = i / 2;
-		req.priority = htole16(i % 2);
-		eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, &req, sizeof(req), &ack,
+		req.flow.value.proto = i / 2;
+		req.flow.priority = htole16(i % 2);
+		req.tag = htole32(i);
+		eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG, &req, sizeof(req), &ack,
 			   sizeof(ack));
 	}
 }

@@ -343,6 +343,65 @@ static void test_golden(void **state)
 	free(data);
 }
 
+/* Where the section @kind of a state begins; a copy of its header. */
+static uint8_t *section_of(uint8_t *data, size_t n, const char *kind,
+			   struct state_section_header *header)
+{
+	size_t at = sizeof(struct state_header);
+
+	for (; at < n; at += sizeof(*header) + le64toh(header->length)) {
+		memcpy(header, data + at, sizeof(*header));
+		if (!strcmp(header->kind, kind))
+			return data + at;
+	}
+	fail_msg("no section %s", kind);
+	return NULL;
+}
+
+/* Bytes that version 2 has of each rule, behind those of version 1. */
+#define RULE_COUNTS	(4u + 8 + 8)
+
+/* Rules as version 1 of their section wrote them: no tag, and they have counted nothing. */
+static void test_rules_without_counts(void **state)
+{
+	static const struct er_shape plain;
+	struct engine *engine = *state;
+	struct eg_guest *guest = &engine->guest[0];
+	struct virtio_rdma_cmd_create_flow_long req = { .tag = htole32(7) };
+	struct virtio_rdma_cmd_query_flow query;
+	struct virtio_rdma_ack_create_flow ack;
+	struct virtio_rdma_ack_query_flow counts;
+	struct state_section_header header;
+	uint8_t *data, *rule, *last;
+	struct er_end end;
+	size_t n;
+
+	er_open(&end, guest, VIRTIO_IB_QPT_RAW_PACKET, &plain);
+	req.flow.qpn = htole32(end.qp.qpn);
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG, &req,
+				    sizeof(req), &ack, sizeof(ack)), VIRTIO_NET_OK);
+	n = save(guest, &data);
+	rule = section_of(data, n, "rule", &header);
+	last = rule + sizeof(header) + le64toh(header.length) - RULE_COUNTS;
+	assert_int_equal(le16toh(header.version), 2);
+	assert_int_equal(last[0], 7);
+	header.version = htole16(1);
+	header.length = htole64(le64toh(header.length) - RULE_COUNTS);
+	memcpy(rule, &header, sizeof(header));
+	n -= RULE_COUNTS;
+	memmove(last, last + RULE_COUNTS, n - (last - data));
+	((struct state_header *)data)->length = htole64(n - sizeof(struct state_header));
+	eg_reset(guest);
+	handed_over = true;
+	assert_string_equal(load(guest, data, n), "");
+	handed_over = false;
+	query.flow = ack.flow;
+	assert_int_equal(eg_command(guest, VIRTIO_NET_CTRL_ROCE_QUERY_FLOW, &query,
+				    sizeof(query), &counts, sizeof(counts)), VIRTIO_NET_OK);
+	assert_int_equal(counts.packets | counts.bytes, 0);
+	free(data);
+}
+
 /* ------------------------------------------------------------------------- */
 /* Elsewhere                                                                 */
 /* ------------------------------------------------------------------------- */
@@ -410,6 +469,8 @@ int main(void)
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_places, eg_setup_direct, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_golden, eg_setup_direct, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_rules_without_counts, eg_setup_direct,
+						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_receiver_elsewhere, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_sender_elsewhere, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_error_without_queues, eg_setup, eg_teardown),

@@ -194,18 +194,20 @@ static struct virtio_rdma_cmd_create_flow for_port(uint32_t qpn, uint16_t priori
 
 static uint32_t create(const struct virtio_rdma_cmd_create_flow *req)
 {
+	const struct virtio_rdma_cmd_create_flow_long all = { .flow = *req };
 	uint32_t handle = 0;
 
-	assert_null(rule_create(&rules, &owner, req, &handle));
+	assert_null(rule_create(&rules, &owner, &all, &handle));
 	return handle;
 }
 
 static void refused(const struct virtio_rdma_cmd_create_flow *req)
 {
+	const struct virtio_rdma_cmd_create_flow_long all = { .flow = *req };
 	const unsigned int groups = rules.groups, used = rules.objs.used;
 	uint32_t handle = 77;
 
-	assert_non_null(rule_create(&rules, &owner, req, &handle));
+	assert_non_null(rule_create(&rules, &owner, &all, &handle));
 	assert_int_equal(handle, 77);
 	assert_int_equal(rules.groups, groups);
 	assert_int_equal(rules.objs.used, used);
@@ -426,6 +428,47 @@ static void test_refused(void **state)
 	assert_int_equal(rules.objs.used, 0);
 }
 
+/* A rule with a tag, and one that drops; what each has counted. */
+static void test_counts(void **state)
+{
+	struct virtio_rdma_cmd_create_flow_long req = { .flow = for_port(1, 0, 80) };
+	struct virtio_rdma_ack_query_flow ack;
+	struct rule_hits hits;
+	uint32_t handle, other;
+
+	req.tag = htole32(0xfedcba98);
+	assert_null(rule_create(&rules, &owner, &req, &handle));
+	hits = find(&req.flow.value, RULE_FOR_PORT);
+	assert_int_equal(hits.n, 1);
+	assert_int_equal(hits.tag[0], 0xfedcba98);
+	assert_null(hits.dropped);
+	assert_null(rule_query(&rules, handle, &ack));
+	assert_int_equal(ack.packets | ack.bytes, 0);
+	rule_count_frame(hits.count[0], 100);
+	rule_count_frame(hits.count[0], 1500);
+	assert_null(rule_query(&rules, handle, &ack));
+	assert_int_equal(le64toh(ack.packets), 2);
+	assert_int_equal(le64toh(ack.bytes), 1600);
+
+	req.flow = for_port(1, 0, 81);
+	req.flow.flags = VIRTIO_RDMA_FLOW_DROP;
+	assert_null(rule_create(&rules, &owner, &req, &other));
+	hits = find(&req.flow.value, RULE_FOR_PORT);
+	assert_int_equal(hits.n, 0);
+	rule_count_frame(hits.dropped, 60);
+	assert_null(rule_query(&rules, other, &ack));
+	assert_int_equal(le64toh(ack.bytes), 60);
+	/* A rule of the short form has no tag. */
+	req.flow = for_port(1, 0, 82);
+	create(&req.flow);
+	assert_int_equal(find(&req.flow.value, RULE_FOR_PORT).tag[0], 0);
+
+	assert_null(rule_destroy(&rules, handle));
+	assert_non_null(rule_query(&rules, handle, &ack));
+	req.reserved = htole32(1);
+	assert_non_null(rule_create(&rules, &owner, &req, &handle));
+}
+
 /* ------------------------------------------------------------------------- */
 /* Limits                                                                    */
 /* ------------------------------------------------------------------------- */
@@ -554,6 +597,7 @@ int main(void)
 		T(test_drop),
 		T(test_own),
 		T(test_refused),
+		T(test_counts),
 		T(test_limits),
 		T(test_most_copies),
 		T(test_many),

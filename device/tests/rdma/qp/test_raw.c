@@ -596,6 +596,60 @@ static void test_drop_copy(void **state)
 	er_pair_free(p);
 }
 
+static void expect_counts(const struct er_end *end, uint32_t flow, uint64_t packets,
+			  uint64_t bytes)
+{
+	const struct virtio_rdma_cmd_query_flow req = { .flow = htole32(flow) };
+	struct virtio_rdma_ack_query_flow ack = {};
+
+	assert_int_equal(eg_command(end->end.guest, CMD(QUERY_FLOW), &req, sizeof(req), &ack,
+				    sizeof(ack)), VIRTIO_NET_OK);
+	assert_int_equal(le64toh(ack.packets), packets);
+	assert_int_equal(le64toh(ack.bytes), bytes);
+}
+
+/* Rules count, and put their tag into completions. */
+static void test_counts(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct virtio_rdma_cmd_create_flow_long req = {
+		.flow = flow_req(&p->b),
+		.tag = htole32(0x12345678),
+	};
+	struct virtio_rdma_ack_create_flow ack;
+	uint32_t tagged, copy, drop;
+	struct virtio_rdma_cqe cqe;
+
+	copy = add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, VIRTIO_RDMA_FLOW_DONT_TRAP);
+	assert_int_equal(eg_command(p->b.end.guest, CMD(CREATE_FLOW_LONG), &req, sizeof(req),
+				    &ack, sizeof(ack)), VIRTIO_NET_OK);
+	tagged = le32toh(ack.flow);
+	put_frame(p, 100);
+	er_recv(&p->b, IN, 2000);
+	er_recv(&p->b, IN, 2000);
+	send_frame(p, 100);
+	cqe = er_expect(&p->b, RECV, 0, OK);
+	assert_int_equal(le32toh(cqe.src_qp), 0);
+	cqe = er_expect(&p->b, RECV, 1, OK);
+	assert_int_equal(le32toh(cqe.src_qp), 0x12345678);
+	/* One that finds no request counts, too. */
+	send_frame(p, 61);
+	expect_counts(&p->b, copy, 2, 161);
+	expect_counts(&p->b, tagged, 2, 161);
+	assert_int_equal(destroy_flow(&p->b, copy), VIRTIO_NET_OK);
+	drop = add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, VIRTIO_RDMA_FLOW_DROP);
+	assert_int_equal(destroy_flow(&p->b, tagged), VIRTIO_NET_OK);
+	expect_counts(&p->b, drop, 0, 0);
+	send_frame(p, 100);
+	expect_counts(&p->b, drop, 1, 100);
+	req.reserved = htole32(1);
+	assert_int_equal(eg_command(p->b.end.guest, CMD(CREATE_FLOW_LONG), &req, sizeof(req),
+				    &ack, sizeof(ack)), VIRTIO_NET_ERR);
+	assert_int_equal(eg_command(p->b.end.guest, CMD(QUERY_FLOW), &tagged, sizeof(tagged),
+				    &ack, sizeof(ack)), VIRTIO_NET_ERR);
+	er_pair_free(p);
+}
+
 /* Only for RAW_PACKET QPs, and of a right length. */
 static void test_flow_refused(void **state)
 {
@@ -951,6 +1005,7 @@ int main(void)
 		TEST(test_no_room),
 		TEST(test_own_rules),
 		TEST(test_drop_copy),
+		TEST(test_counts),
 		TEST(test_flow_refused),
 		TEST(test_rules_die),
 		TEST(test_roce_first),
