@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow rules of the core, as the device takes them.
+ * Flow rules of the core, as the device takes them; their counters and tags.
  */
 #include <kunit/test.h>
 
 #include "../drivers/infiniband/hw/virtio_roce/vroce_flow.h"
+#include "virtio_roce_mock.h"
 
+#define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define SPECS	8
 
 /**
@@ -66,8 +68,9 @@ static struct ib_flow_spec_tcp_udp *add_ports(struct flow *flow, u32 type)
 static struct virtio_rdma_cmd_create_flow compiled(struct kunit *test, struct flow *flow)
 {
 	struct virtio_rdma_cmd_create_flow req;
+	struct vroce_flow_extra extra;
 
-	KUNIT_ASSERT_EQ(test, vroce_flow_compile(flow->attr, &req), 0);
+	KUNIT_ASSERT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), 0);
 	return req;
 }
 
@@ -178,6 +181,7 @@ static void flow_types(struct kunit *test)
 	};
 	struct virtio_rdma_cmd_create_flow req;
 	struct flow *flow = flow_new(test);
+	struct vroce_flow_extra extra;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
@@ -185,34 +189,225 @@ static void flow_types(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, compiled(test, flow).type, types[i][1]);
 	}
 	flow->attr->type = IB_FLOW_ATTR_SNIFFER + 1;
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EOPNOTSUPP);
 	/* The others look for nothing. */
 	add_eth(flow);
 	flow->attr->type = IB_FLOW_ATTR_SNIFFER;
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
 	flow->attr->type = IB_FLOW_ATTR_NORMAL;
 	flow->attr->flags = IB_FLOW_ATTR_FLAGS_DONT_TRAP;
 	KUNIT_EXPECT_EQ(test, compiled(test, flow).flags, VIRTIO_RDMA_FLOW_DONT_TRAP);
 	flow_add(flow, IB_FLOW_SPEC_ACTION_DROP, sizeof(struct ib_flow_spec_action_drop));
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
 	flow = flow_new(test);
 	flow->attr->type = IB_FLOW_ATTR_SNIFFER;
 	flow->attr->flags = IB_FLOW_ATTR_FLAGS_DONT_TRAP;
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
 	flow->attr->type = IB_FLOW_ATTR_NORMAL;
 	flow->attr->flags = IB_FLOW_ATTR_FLAGS_EGRESS;
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EOPNOTSUPP);
+}
+
+static void add_tag(struct flow *flow, u32 tag)
+{
+	struct ib_flow_spec_action_tag *action =
+		flow_add(flow, IB_FLOW_SPEC_ACTION_TAG, sizeof(*action));
+
+	action->tag_id = tag;
+}
+
+static void add_counters(struct flow *flow, struct ib_counters *counters)
+{
+	struct ib_flow_spec_action_count *action =
+		flow_add(flow, IB_FLOW_SPEC_ACTION_COUNT, sizeof(*action));
+
+	action->counters = counters;
 }
 
 static void flow_actions(struct kunit *test)
 {
 	struct virtio_rdma_cmd_create_flow req;
 	struct flow *flow = flow_new(test);
+	struct ib_counters counters;
+	struct vroce_flow_extra extra;
 
 	flow_add(flow, IB_FLOW_SPEC_ACTION_DROP, sizeof(struct ib_flow_spec_action_drop));
 	KUNIT_EXPECT_EQ(test, compiled(test, flow).flags, VIRTIO_RDMA_FLOW_DROP);
-	flow_add(flow, IB_FLOW_SPEC_ACTION_TAG, sizeof(struct ib_flow_spec_action_tag));
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EOPNOTSUPP);
+	KUNIT_ASSERT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), 0);
+	KUNIT_EXPECT_EQ(test, extra.tag, 0);
+	KUNIT_EXPECT_NULL(test, extra.counters);
+	add_tag(flow, 0x87654321);
+	add_counters(flow, &counters);
+	KUNIT_ASSERT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), 0);
+	KUNIT_EXPECT_EQ(test, extra.tag, 0x87654321);
+	KUNIT_EXPECT_PTR_EQ(test, extra.counters, &counters);
+	/* They look for nothing, so that any rule may have them, once each. */
+	flow->attr->type = IB_FLOW_ATTR_ALL_DEFAULT;
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), 0);
+	add_tag(flow, 1);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
+	flow = flow_new(test);
+	add_counters(flow, &counters);
+	add_counters(flow, &counters);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
+	flow = flow_new(test);
+	flow_add(flow, IB_FLOW_SPEC_ACTION_HANDLE, sizeof(struct ib_flow_spec_action_handle));
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EOPNOTSUPP);
+}
+
+/* ----- counters ----- */
+
+/**
+ * struct raw - a RAW_PACKET QP of a device, as far as rules go
+ * @mock: function
+ * @ibdev: RDMA device over it
+ * @qp: QP
+ * @counters: counters
+ */
+struct raw {
+	struct mock *mock;
+	struct ib_device *ibdev;
+	struct vroce_qp qp;
+	struct vroce_flow_counters counters;
+};
+
+static struct raw *raw_up(struct kunit *test, u64 caps)
+{
+	struct raw *raw = kunit_kzalloc(test, sizeof(*raw), GFP_KERNEL);
+	struct mock *mock = mock_device(test, 64);
+
+	KUNIT_ASSERT_NOT_NULL(test, raw);
+	mock_make_direct(mock);
+	mock->query_device.device_cap_flags |=
+		cpu_to_le64(VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_FLOW | caps);
+	mock->query_device.max_flow = cpu_to_le32(MOCK_FLOWS);
+	raw->mock = mock;
+	raw->ibdev = mock_start(mock);
+	raw->qp.ibqp.device = raw->ibdev;
+	raw->qp.ibqp.qp_type = IB_QPT_RAW_PACKET;
+	raw->qp.ibqp.qp_num = MOCK_QPS;
+	mock->qps[MOCK_QPS].exists = true;
+	return raw;
+}
+
+static void raw_down(struct raw *raw)
+{
+	raw->mock->qps[MOCK_QPS].exists = false;
+	mock_expect_clean(raw->mock);
+}
+
+/* Does what the core does around it. */
+static struct ib_flow *raw_flow(struct raw *raw, struct flow *flow)
+{
+	struct ib_qp *qp = &raw->qp.ibqp;
+	struct ib_flow *ibflow = raw->ibdev->ops.create_flow(qp, flow->attr, NULL);
+
+	if (!IS_ERR(ibflow)) {
+		ibflow->device = raw->ibdev;
+		ibflow->qp = qp;
+	}
+	return ibflow;
+}
+
+static void expect_read(struct kunit *test, struct raw *raw, u64 packets, u64 bytes)
+{
+	u64 values[VIRTIO_ROCE_FLOW_COUNTERS] = {};
+	struct ib_counters_read_attr attr = {
+		.counters_buff = values,
+		.ncounters = ARRAY_SIZE(values),
+	};
+
+	KUNIT_EXPECT_EQ(test, 0, raw->ibdev->ops.read_counters(&raw->counters.ibcounters,
+							       &attr, NULL));
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_ROCE_FLOW_PACKETS], packets);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_ROCE_FLOW_BYTES], bytes);
+}
+
+static void counters_up(struct raw *raw)
+{
+	struct ib_counters *ibcounters = &raw->counters.ibcounters;
+
+	ibcounters->device = raw->ibdev;
+	KUNIT_ASSERT_EQ(raw->mock->test, 0, raw->ibdev->ops.create_counters(ibcounters, NULL));
+}
+
+/* Counters are the sum of their rules, also of those that are gone. */
+static void flow_counters(struct kunit *test)
+{
+	struct raw *raw = raw_up(test, VIRTIO_IB_DEVICE_FLOW_COUNT);
+	struct ib_counters *ibcounters = &raw->counters.ibcounters;
+	struct mock_flow *made = raw->mock->flows;
+	struct flow *flow = flow_new(test);
+	u64 values[VIRTIO_ROCE_FLOW_COUNTERS];
+	struct ib_counters_read_attr few = { .counters_buff = values, .ncounters = 1 };
+	struct ib_counters_read_attr both = { .counters_buff = values, .ncounters = 2 };
+	struct ib_flow *first, *second;
+
+	counters_up(raw);
+	add_counters(flow, ibcounters);
+	first = raw_flow(raw, flow);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, first);
+	KUNIT_EXPECT_EQ(test, made[0].tag, 0);
+	KUNIT_EXPECT_EQ(test, mock_count(raw->mock, CMD(CREATE_FLOW_LONG)), 0);
+	add_tag(flow, 0xdeadbeef);
+	second = raw_flow(raw, flow);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, second);
+	KUNIT_EXPECT_EQ(test, made[1].tag, 0xdeadbeef);
+	KUNIT_EXPECT_EQ(test, made[1].qpn, MOCK_QPS);
+
+	made[0].packets = 3;
+	made[0].bytes = 300;
+	made[1].packets = 1;
+	made[1].bytes = 1ULL << 40;
+	expect_read(test, raw, 4, 300 + (1ULL << 40));
+	KUNIT_EXPECT_EQ(test, 0, raw->ibdev->ops.destroy_flow(second));
+	expect_read(test, raw, 4, 300 + (1ULL << 40));
+	made[0].packets = 4;
+	expect_read(test, raw, 5, 300 + (1ULL << 40));
+	KUNIT_EXPECT_EQ(test, -EINVAL, raw->ibdev->ops.read_counters(ibcounters, &few, NULL));
+	raw->mock->fail[CMD(QUERY_FLOW)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, -EIO, raw->ibdev->ops.read_counters(ibcounters, &both, NULL));
+	/* Without an answer it goes nevertheless. */
+	KUNIT_EXPECT_EQ(test, 0, raw->ibdev->ops.destroy_flow(first));
+	raw->mock->fail[CMD(QUERY_FLOW)] = 0;
+	expect_read(test, raw, 1, 1ULL << 40);
+	KUNIT_EXPECT_EQ(test, 0, raw->ibdev->ops.destroy_counters(ibcounters));
+	raw_down(raw);
+}
+
+/* A device without the capability is not asked. */
+static void flow_no_counters(struct kunit *test)
+{
+	struct raw *raw = raw_up(test, 0);
+	struct flow *flow = flow_new(test);
+	struct ib_flow *ibflow;
+
+	KUNIT_EXPECT_NULL(test, raw->ibdev->ops.create_counters);
+	KUNIT_EXPECT_NULL(test, raw->ibdev->ops.read_counters);
+	add_tag(flow, 1);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(raw_flow(raw, flow)), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, mock_count(raw->mock, CMD(CREATE_FLOW_LONG)), 0);
+	ibflow = raw_flow(raw, flow_new(test));
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ibflow);
+	KUNIT_EXPECT_EQ(test, 0, raw->ibdev->ops.destroy_flow(ibflow));
+	KUNIT_EXPECT_EQ(test, mock_count(raw->mock, CMD(QUERY_FLOW)), 0);
+	raw_down(raw);
+}
+
+/* A rule that the device refuses counts nowhere. */
+static void flow_refused_counters(struct kunit *test)
+{
+	struct raw *raw = raw_up(test, VIRTIO_IB_DEVICE_FLOW_COUNT);
+	struct flow *flow = flow_new(test);
+
+	counters_up(raw);
+	add_counters(flow, &raw->counters.ibcounters);
+	raw->mock->fail[CMD(CREATE_FLOW)] = -EREMOTEIO;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(raw_flow(raw, flow)), -ENOMEM);
+	KUNIT_EXPECT_TRUE(test, list_empty(&raw->counters.flows));
+	expect_read(test, raw, 0, 0);
+	KUNIT_EXPECT_EQ(test, mock_count(raw->mock, CMD(QUERY_FLOW)), 0);
+	raw_down(raw);
 }
 
 /* Headers that exclude each other, are there twice, or are not known. */
@@ -224,6 +419,7 @@ static void flow_refused(struct kunit *test)
 		{ IB_FLOW_SPEC_TCP, IB_FLOW_SPEC_UDP },
 	};
 	struct virtio_rdma_cmd_create_flow req;
+	struct vroce_flow_extra extra;
 	struct flow *flow;
 	size_t i;
 
@@ -232,14 +428,14 @@ static void flow_refused(struct kunit *test)
 		flow_add(flow, pairs[i][0], sizeof(union ib_flow_spec));
 		compiled(test, flow);
 		flow_add(flow, pairs[i][1], sizeof(union ib_flow_spec));
-		KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+		KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
 	}
 	flow = flow_new(test);
 	flow_add(flow, IB_FLOW_SPEC_ETH | IB_FLOW_SPEC_INNER, sizeof(struct ib_flow_spec_eth));
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EOPNOTSUPP);
 	flow = flow_new(test);
 	flow_add(flow, IB_FLOW_SPEC_ETH, sizeof(struct ib_flow_spec_eth) - 1);
-	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vroce_flow_compile(flow->attr, &req, &extra), -EINVAL);
 }
 
 static struct kunit_case flow_cases[] = {
@@ -249,6 +445,9 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(flow_types),
 	KUNIT_CASE(flow_actions),
 	KUNIT_CASE(flow_refused),
+	KUNIT_CASE(flow_counters),
+	KUNIT_CASE(flow_no_counters),
+	KUNIT_CASE(flow_refused_counters),
 	{}
 };
 

@@ -324,6 +324,8 @@ unsigned int mock_objects(struct mock *mock)
 		n += mock->xrcd_refs[i] >= 0;
 	for (i = 0; i < MOCK_TABLES; i++)
 		n += mock->tables[i].exists;
+	for (i = 0; i < MOCK_FLOWS; i++)
+		n += mock->flows[i].exists;
 	for (i = 0; i < MOCK_MRS; i++)
 		n += mock->mrs[i].exists;
 	for (i = 0; i < MOCK_AHS; i++)

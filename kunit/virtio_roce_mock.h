@@ -52,6 +52,9 @@ struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
 #define MOCK_TABLE_MAX	8
 /* The handle of an indirection table is its index plus this. */
 #define MOCK_TABLE_HANDLE	0x5500
+#define MOCK_FLOWS	4
+/* The handle of a flow rule is its index plus this. */
+#define MOCK_FLOW_HANDLE	0x6600
 #define MOCK_RSP_MAX	256
 
 /**
@@ -133,6 +136,14 @@ struct mock_table {
 	int refs;
 	u32 n;
 	u32 wqn[MOCK_TABLE_MAX];
+};
+
+struct mock_flow {
+	bool exists;
+	u32 qpn;
+	u32 tag;
+	u64 packets;
+	u64 bytes;
 };
 
 struct mock_srq {
@@ -254,6 +265,7 @@ struct mock {
 	int pd_refs[MOCK_PDS];	/* -1 if it does not exist */
 	int xrcd_refs[MOCK_XRCDS];	/* likewise */
 	struct mock_table tables[MOCK_TABLES];
+	struct mock_flow flows[MOCK_FLOWS];
 	int ah_pdn[MOCK_AHS];	/* likewise */
 	u8 gids[MOCK_GIDS][16];
 };
@@ -320,6 +332,10 @@ int mock_create_wq_table(struct mock *mock, const struct kvec *req, void *rsp);
 int mock_destroy_wq_table(struct mock *mock, const void *r, void *rsp);
 int mock_create_rx_hash_qp(struct mock *mock, const void *r, void *rsp);
 int mock_rx_hash_gone(struct mock *mock, struct mock_qp *qp);
+int mock_create_flow(struct mock *mock, const void *r, void *rsp);
+int mock_create_flow_long(struct mock *mock, const void *r, void *rsp);
+int mock_query_flow(struct mock *mock, const void *r, void *rsp);
+int mock_destroy_flow(struct mock *mock, const void *r, void *rsp);
 
 /* ----- virtio_roce_mock_mr.c ----- */
 

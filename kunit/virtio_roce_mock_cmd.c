@@ -403,6 +403,14 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(rereg_mr), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_REREG_MR_LONG] = {
 		MOCK_CMD(rereg_mr_long), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW] = {
+		MOCK_CMD(create_flow), MOCK_ACK(create_flow), mock_create_flow },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG] = {
+		MOCK_CMD(create_flow_long), MOCK_ACK(create_flow), mock_create_flow_long },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_FLOW] = {
+		MOCK_CMD(query_flow), MOCK_ACK(query_flow), mock_query_flow },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW] = {
+		MOCK_CMD(destroy_flow), 0, mock_destroy_flow },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE] = {
 		MOCK_CMD(create_wq_table), MOCK_ACK(create_wq_table), NULL },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE] = {

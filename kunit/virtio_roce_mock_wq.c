@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work queues, indirection tables and RX_HASH QPs of the function without hardware; see
- * virtio_roce_mock.h.
+ * Work queues, indirection tables, RX_HASH QPs and flow rules of the function without
+ * hardware; see virtio_roce_mock.h.
  */
 #include "virtio_roce_mock.h"
 
@@ -135,5 +135,68 @@ int mock_rx_hash_gone(struct mock *mock, struct mock_qp *qp)
 	if (!table)
 		return -EREMOTEIO;
 	table->refs--;
+	return 0;
+}
+
+static struct mock_flow *mock_flow(struct mock *mock, u32 handle)
+{
+	u32 i = handle - MOCK_FLOW_HANDLE;
+
+	if (i < MOCK_FLOWS && mock->flows[i].exists)
+		return &mock->flows[i];
+	mock_violation(mock, "no such flow rule", handle);
+	return NULL;
+}
+
+int mock_create_flow_long(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_create_flow_long *req = r;
+	struct virtio_rdma_ack_create_flow *ack = rsp;
+	u32 i, qpn = le32_to_cpu(req->flow.qpn);
+
+	if (!mock_qp_exists(mock, qpn))
+		mock_violation(mock, "no such QP", qpn);
+	for (i = 0; i < MOCK_FLOWS && mock->flows[i].exists; i++)
+		;
+	if (i == MOCK_FLOWS)
+		return -EREMOTEIO;
+	mock->flows[i] = (struct mock_flow) {
+		.exists = true,
+		.qpn = qpn,
+		.tag = le32_to_cpu(req->tag),
+	};
+	ack->flow = cpu_to_le32(MOCK_FLOW_HANDLE + i);
+	return 0;
+}
+
+int mock_create_flow(struct mock *mock, const void *r, void *rsp)
+{
+	struct virtio_rdma_cmd_create_flow_long req = {};
+
+	memcpy(&req.flow, r, sizeof(req.flow));
+	return mock_create_flow_long(mock, &req, rsp);
+}
+
+int mock_query_flow(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_query_flow *req = r;
+	struct mock_flow *flow = mock_flow(mock, le32_to_cpu(req->flow));
+	struct virtio_rdma_ack_query_flow *ack = rsp;
+
+	if (!flow)
+		return -EREMOTEIO;
+	ack->packets = cpu_to_le64(flow->packets);
+	ack->bytes = cpu_to_le64(flow->bytes);
+	return 0;
+}
+
+int mock_destroy_flow(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_destroy_flow *req = r;
+	struct mock_flow *flow = mock_flow(mock, le32_to_cpu(req->flow));
+
+	if (!flow)
+		return -EREMOTEIO;
+	flow->exists = false;
 	return 0;
 }

@@ -248,6 +248,18 @@ struct virtio_roce_create_qp_resp {
 };
 
 /**
+ * enum virtio_roce_flow_counter - values that read_counters returns, all of them each time
+ * @VIRTIO_ROCE_FLOW_PACKETS: frames that the rules of the counters have taken
+ * @VIRTIO_ROCE_FLOW_BYTES: their bytes
+ */
+enum virtio_roce_flow_counter {
+	VIRTIO_ROCE_FLOW_PACKETS		= 0,
+	VIRTIO_ROCE_FLOW_BYTES			= 1,
+};
+
+#define VIRTIO_ROCE_FLOW_COUNTERS		2
+
+/**
  * struct virtio_roce_create_ah_resp - response to create_ah
  * @ah: handle for the send requests of UD QPs
  *

@@ -132,6 +132,12 @@ static inline bool vroce_has_flow(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLOW;
 }
 
+/* Do rules count frames, and put a tag into their completions? */
+static inline bool vroce_has_flow_count(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_FLOW_COUNT;
+}
+
 /* Can QPs spread frames over work queues? */
 static inline bool vroce_has_rss(const struct vroce_dev *dev)
 {

@@ -48,6 +48,16 @@ struct vroce_device_attr {
 };
 
 /**
+ * struct vroce_flow_counts - what QUERY_FLOW says
+ * @packets: frames
+ * @bytes: of them
+ */
+struct vroce_flow_counts {
+	u64 packets;
+	u64 bytes;
+};
+
+/**
  * struct vroce_port_attr - what QUERY_PORT says
  * @gid_tbl_len: number of entries of the GID table
  * @max_msg_sz: largest message, bytes
@@ -223,6 +233,10 @@ int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
 int vroce_cmd_create_flow(struct virtio_net_roce_aux *aux,
 			  struct virtio_rdma_cmd_create_flow *req, u32 *handle);
+int vroce_cmd_create_flow_long(struct virtio_net_roce_aux *aux,
+			       struct virtio_rdma_cmd_create_flow_long *req, u32 *handle);
+int vroce_cmd_query_flow(struct virtio_net_roce_aux *aux, u32 handle,
+			 struct vroce_flow_counts *counts);
 int vroce_cmd_destroy_flow(struct virtio_net_roce_aux *aux, u32 handle);
 
 #endif /* _VROCE_CMD_H */

@@ -5,6 +5,10 @@
  * The core describes a rule by a list of headers, each with values and masks.  The device
  * takes all of them as one structure, and one mask of it.  The core has checked that the
  * process has CAP_NET_RAW, and destroys the rules of a process that ends.
+ *
+ * The device counts for each rule.  Counters of the core are the sum of the rules that were
+ * made with them, also of those that are gone.  The core keeps them as long as they have
+ * rules, and does not let a process read them else.
  */
 #include <linux/slab.h>
 
@@ -17,10 +21,14 @@
  * struct vroce_flow - a rule
  * @ibflow: as the core knows it
  * @handle: its handle
+ * @counters: it counts there, or NULL
+ * @entry: of those
  */
 struct vroce_flow {
 	struct ib_flow ibflow;
 	u32 handle;
+	struct vroce_flow_counters *counters;
+	struct list_head entry;
 };
 
 /* One side of a rule: its values or its mask. */
@@ -147,17 +155,42 @@ static const struct vroce_flow_spec *vroce_flow_spec(u32 type)
 	return NULL;
 }
 
+/* Actions have places, too, behind those of headers. */
+#define VROCE_FLOW_HEADERS	3
+#define VROCE_FLOW_PLACE_TAG	3
+#define VROCE_FLOW_PLACE_COUNT	4
+
+static int vroce_flow_add_action(struct virtio_rdma_cmd_create_flow *req,
+				 struct vroce_flow_extra *extra,
+				 const union ib_flow_spec *from, unsigned long *places)
+{
+	switch (from->type) {
+	case IB_FLOW_SPEC_ACTION_DROP:
+		req->flags |= VIRTIO_RDMA_FLOW_DROP;
+		return 0;
+	case IB_FLOW_SPEC_ACTION_TAG:
+		if (test_and_set_bit(VROCE_FLOW_PLACE_TAG, places))
+			return -EINVAL;
+		extra->tag = from->flow_tag.tag_id;
+		return 0;
+	case IB_FLOW_SPEC_ACTION_COUNT:
+		if (test_and_set_bit(VROCE_FLOW_PLACE_COUNT, places))
+			return -EINVAL;
+		extra->counters = from->flow_count.counters;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
 static int vroce_flow_add(struct virtio_rdma_cmd_create_flow *req,
+			  struct vroce_flow_extra *extra,
 			  const union ib_flow_spec *from, unsigned long *places)
 {
 	const struct vroce_flow_spec *spec = vroce_flow_spec(from->type);
 
-	if (from->type == IB_FLOW_SPEC_ACTION_DROP) {
-		req->flags |= VIRTIO_RDMA_FLOW_DROP;
-		return 0;
-	}
 	if (!spec)
-		return -EOPNOTSUPP;
+		return vroce_flow_add_action(req, extra, from, places);
 	if (from->size < spec->size || test_and_set_bit(spec->place, places))
 		return -EINVAL;
 	spec->put(&req->value, (const u8 *)from + spec->val);
@@ -192,11 +225,13 @@ static void vroce_flow_mask(struct virtio_rdma_cmd_create_flow *req)
  * vroce_flow_compile() - a rule as the device takes it
  * @attr: rule of the core
  * @req: filled in, without QP
+ * @extra: filled in
  *
  * Return: 0, -EOPNOTSUPP for what no device has, -EINVAL for what cannot be.
  */
 int vroce_flow_compile(const struct ib_flow_attr *attr,
-		       struct virtio_rdma_cmd_create_flow *req)
+		       struct virtio_rdma_cmd_create_flow *req,
+		       struct vroce_flow_extra *extra)
 {
 	const union ib_flow_spec *spec = (const union ib_flow_spec *)(attr + 1);
 	unsigned long places = 0;
@@ -206,6 +241,7 @@ int vroce_flow_compile(const struct ib_flow_attr *attr,
 	*req = (struct virtio_rdma_cmd_create_flow) {
 		.priority = cpu_to_le16(attr->priority),
 	};
+	*extra = (struct vroce_flow_extra) {};
 	if ((u32)attr->type >= ARRAY_SIZE(vroce_flow_types) ||
 	    !vroce_flow_types[attr->type].valid ||
 	    attr->flags & ~(u32)IB_FLOW_ATTR_FLAGS_DONT_TRAP)
@@ -214,12 +250,12 @@ int vroce_flow_compile(const struct ib_flow_attr *attr,
 	if (attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP)
 		req->flags |= VIRTIO_RDMA_FLOW_DONT_TRAP;
 	for (i = 0; i < attr->num_of_specs; i++) {
-		err = vroce_flow_add(req, spec, &places);
+		err = vroce_flow_add(req, extra, spec, &places);
 		if (err)
 			return err;
 		spec = (const void *)spec + spec->size;
 	}
-	if (places && req->type != VIRTIO_RDMA_FLOW_NORMAL)
+	if (places & GENMASK(VROCE_FLOW_HEADERS - 1, 0) && req->type != VIRTIO_RDMA_FLOW_NORMAL)
 		return -EINVAL;
 	/* A frame is not both dropped and passed on, and a sniffer has a copy only. */
 	if (req->flags == (VIRTIO_RDMA_FLOW_DONT_TRAP | VIRTIO_RDMA_FLOW_DROP) ||
@@ -235,6 +271,124 @@ int vroce_flow_compile(const struct ib_flow_attr *attr,
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_flow_compile);
 
+static struct vroce_flow_counters *to_vcounters(struct ib_counters *ibcounters)
+{
+	return container_of(ibcounters, struct vroce_flow_counters, ibcounters);
+}
+
+/**
+ * vroce_create_counters() - make counters, without rules
+ * @ibcounters: counters
+ * @attrs: of the user
+ *
+ * Return: 0.
+ */
+int vroce_create_counters(struct ib_counters *ibcounters, struct uverbs_attr_bundle *attrs)
+{
+	struct vroce_flow_counters *counters = to_vcounters(ibcounters);
+
+	mutex_init(&counters->lock);
+	INIT_LIST_HEAD(&counters->flows);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_create_counters);
+
+/**
+ * vroce_destroy_counters() - destroy counters, which have no rules
+ * @ibcounters: counters
+ *
+ * Return: 0.
+ */
+int vroce_destroy_counters(struct ib_counters *ibcounters)
+{
+	mutex_destroy(&to_vcounters(ibcounters)->lock);
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_destroy_counters);
+
+/* Add what a rule has counted. */
+static int vroce_flow_count(struct vroce_flow *flow, struct ib_device *ibdev,
+			    struct vroce_flow_counts *sum)
+{
+	struct vroce_flow_counts counts;
+	int err = vroce_cmd_query_flow(to_vdev(ibdev)->aux, flow->handle, &counts);
+
+	if (err)
+		return err;
+	sum->packets += counts.packets;
+	sum->bytes += counts.bytes;
+	return 0;
+}
+
+/**
+ * vroce_read_counters() - sum up what the rules of counters have counted
+ * @ibcounters: counters
+ * @attr: values, in the order of &enum virtio_roce_flow_counter
+ * @attrs: of the user
+ *
+ * Return: 0 or a negative error.
+ */
+int vroce_read_counters(struct ib_counters *ibcounters, struct ib_counters_read_attr *attr,
+			struct uverbs_attr_bundle *attrs)
+{
+	struct vroce_flow_counters *counters = to_vcounters(ibcounters);
+	struct vroce_flow_counts sum;
+	struct vroce_flow *flow;
+	int err = 0;
+
+	if (attr->ncounters != VIRTIO_ROCE_FLOW_COUNTERS)
+		return -EINVAL;
+	mutex_lock(&counters->lock);
+	sum = counters->gone;
+	/* A command for each. */
+	list_for_each_entry(flow, &counters->flows, entry) {
+		err = fatal_signal_pending(current) ? -EINTR :
+		      vroce_flow_count(flow, ibcounters->device, &sum);
+		if (err)
+			break;
+	}
+	mutex_unlock(&counters->lock);
+	attr->counters_buff[VIRTIO_ROCE_FLOW_PACKETS] = sum.packets;
+	attr->counters_buff[VIRTIO_ROCE_FLOW_BYTES] = sum.bytes;
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_read_counters);
+
+static void vroce_flow_count_here(struct vroce_flow *flow,
+				  struct vroce_flow_counters *counters)
+{
+	mutex_lock(&counters->lock);
+	flow->counters = counters;
+	list_add_tail(&flow->entry, &counters->flows);
+	mutex_unlock(&counters->lock);
+}
+
+/* The rule is about to go.  If the device does not answer, its frames are not counted. */
+static void vroce_flow_count_gone(struct vroce_flow *flow)
+{
+	struct vroce_flow_counters *counters = flow->counters;
+
+	mutex_lock(&counters->lock);
+	list_del(&flow->entry);
+	vroce_flow_count(flow, flow->ibflow.device, &counters->gone);
+	mutex_unlock(&counters->lock);
+}
+
+static int vroce_flow_make(struct ib_qp *ibqp, struct virtio_rdma_cmd_create_flow *req,
+			   u32 tag, u32 *handle)
+{
+	struct virtio_net_roce_aux *aux = to_vdev(ibqp->device)->aux;
+	struct virtio_rdma_cmd_create_flow_long tagged = {
+		.tag = cpu_to_le32(tag),
+	};
+
+	req->qpn = cpu_to_le32(ibqp->qp_num);
+	if (!tag)
+		return vroce_cmd_create_flow(aux, req, handle);
+	tagged.flow = *req;
+	return vroce_cmd_create_flow_long(aux, &tagged, handle);
+}
+
 /**
  * vroce_create_flow() - make a flow rule
  * @ibqp: QP that gets the frames
@@ -247,6 +401,7 @@ struct ib_flow *vroce_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 				  struct ib_udata *udata)
 {
 	struct virtio_rdma_cmd_create_flow req;
+	struct vroce_flow_extra extra;
 	struct vroce_flow *flow;
 	int err;
 
@@ -254,7 +409,10 @@ struct ib_flow *vroce_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	if (!err && (ibqp->qp_type != IB_QPT_RAW_PACKET || attr->port != 1))
 		err = -EINVAL;
 	if (!err)
-		err = vroce_flow_compile(attr, &req);
+		err = vroce_flow_compile(attr, &req, &extra);
+	if (!err && (extra.tag || extra.counters) &&
+	    !vroce_has_flow_count(to_vdev(ibqp->device)))
+		err = -EOPNOTSUPP;
 	if (err) {
 		ibdev_dbg(ibqp->device, "QP %u: flow rule refused: %d\n",
 			  ibqp->qp_num, err);
@@ -263,12 +421,13 @@ struct ib_flow *vroce_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	if (!flow)
 		return ERR_PTR(-ENOMEM);
-	req.qpn = cpu_to_le32(ibqp->qp_num);
-	err = vroce_cmd_create_flow(to_vdev(ibqp->device)->aux, &req, &flow->handle);
+	err = vroce_flow_make(ibqp, &req, extra.tag, &flow->handle);
 	if (err) {
 		kfree(flow);
 		return ERR_PTR(err);
 	}
+	if (extra.counters)
+		vroce_flow_count_here(flow, to_vcounters(extra.counters));
 	return &flow->ibflow;
 }
 
@@ -284,6 +443,8 @@ int vroce_destroy_flow(struct ib_flow *ibflow)
 {
 	struct vroce_flow *flow = container_of(ibflow, struct vroce_flow, ibflow);
 
+	if (flow->counters)
+		vroce_flow_count_gone(flow);
 	vroce_cmd_destroy_flow(to_vdev(ibflow->device)->aux, flow->handle);
 	kfree(flow);
 	return 0;

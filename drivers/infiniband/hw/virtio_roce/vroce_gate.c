@@ -119,6 +119,9 @@ static struct ib_flow *vroce_gate_create_flow(struct ib_qp *ibqp, struct ib_flow
 	return flow;
 }
 
+VROCE_GATED(read_counters, vroce_gate_owner(ibcounters->uobject),
+	    (struct ib_counters *ibcounters, struct ib_counters_read_attr *attr,
+	     struct uverbs_attr_bundle *attrs), (ibcounters, attr, attrs))
 VROCE_GATED(destroy_flow, to_vqp(ibflow->qp)->uctx, (struct ib_flow *ibflow), (ibflow))
 
 static struct ib_wq *vroce_gate_create_wq(struct ib_pd *ibpd, struct ib_wq_init_attr *attr,
@@ -246,6 +249,14 @@ static const struct ib_device_ops vroce_gate_flow_ops = {
 	.destroy_flow = vroce_gate_destroy_flow,
 };
 
+static const struct ib_device_ops vroce_gate_flow_count_ops = {
+	.create_counters = vroce_create_counters,
+	.destroy_counters = vroce_destroy_counters,
+	.read_counters = vroce_gate_read_counters,
+
+	INIT_RDMA_OBJ_SIZE(ib_counters, vroce_flow_counters, ibcounters),
+};
+
 static const struct ib_device_ops vroce_gate_wq_ops = {
 	.create_rwq_ind_table = vroce_gate_create_rwq_ind_table,
 	.create_wq = vroce_gate_create_wq,
@@ -290,6 +301,8 @@ void vroce_set_gate_ops(struct vroce_dev *dev)
 		ib_set_device_ops(ibdev, &vroce_gate_mcast_ops);
 	if (vroce_has_flow(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_flow_ops);
+	if (vroce_has_flow_count(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_flow_count_ops);
 	if (vroce_has_rss(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_wq_ops);
 	if (vroce_has_mw(dev))

@@ -216,6 +216,8 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_PACKET;
 	if (!vroce_has_raw_packet(dev) || !attr->max_flow)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_FLOW;
+	if (!vroce_has_flow(dev))
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_FLOW_COUNT;
 	attr->max_wq_tables = min_t(u32, attr->max_wq_tables, VROCE_DIRECT_MAX);
 	attr->max_wq_table_size = vroce_depth_limit(attr->max_wq_table_size,
 						    BIT(VIRTIO_RDMA_WQ_TABLE_LOG_MAX));
