@@ -19,21 +19,8 @@
 #include "ether/frame.h"
 #include "ether/offload.h"
 #include "packet/inet.h"
+#include "packet/tso.h"
 #include "virtio/mem.h"
-
-/**
- * struct layout - where headers are in a frame
- * @ip:		offset of the IP header
- * @l4:		offset of the TCP header
- * @payload:	offset of what TCP carries
- * @v6:		IPv6, not IPv4
- */
-struct layout {
-	size_t ip;
-	size_t l4;
-	size_t payload;
-	bool v6;
-};
 
 static uint8_t gso_type(const struct virtio_net_hdr *hdr)
 {
@@ -63,7 +50,7 @@ static void csum_put(uint8_t *p, uint64_t sum)
 /* What is to be done                                                        */
 /* ------------------------------------------------------------------------- */
 
-static bool layout_ip(struct layout *at, const uint8_t *head, size_t n,
+static bool layout_ip(struct tso_layout *at, const uint8_t *head, size_t n,
 		      size_t l4)
 {
 	const uint8_t *ip = head + at->ip;
@@ -80,7 +67,7 @@ static bool layout_ip(struct layout *at, const uint8_t *head, size_t n,
 }
 
 /* Finds the headers of a packet that is to be segmented in its first @n bytes. */
-static int layout_parse(struct layout *at, const struct virtio_net_hdr *hdr,
+static int layout_parse(struct tso_layout *at, const struct virtio_net_hdr *hdr,
 			const uint8_t *head, size_t n)
 {
 	const size_t l4 = le16toh(hdr->csum_start);
@@ -101,7 +88,7 @@ static int layout_parse(struct layout *at, const struct virtio_net_hdr *hdr,
 	if (doff < TCP_HLEN || n < l4 + doff)
 		return -EINVAL;
 	at->l4 = l4;
-	at->payload = l4 + doff;
+	at->len = l4 + doff;
 	return 0;
 }
 
@@ -109,7 +96,7 @@ static int gso_init(struct frame *frame)
 {
 	struct virtio_net_hdr *hdr = &frame->hdr;
 	uint8_t head[OFFLOAD_HEAD_MAX];
-	struct layout at;
+	struct tso_layout at;
 	size_t n;
 
 	if (!(hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || !hdr->gso_size ||
@@ -118,11 +105,11 @@ static int gso_init(struct frame *frame)
 		return -EINVAL;
 	n = iov_to_buf(frame->iov, frame->iov_n, frame->off, head,
 		       frame->len < sizeof(head) ? frame->len : sizeof(head));
-	if (layout_parse(&at, hdr, head, n) || at.payload >= frame->len ||
-	    frame->len - at.payload > (size_t)le16toh(hdr->gso_size) * OFFLOAD_SEGMENTS_MAX)
+	if (layout_parse(&at, hdr, head, n) || at.len >= frame->len ||
+	    frame->len - at.len > (size_t)le16toh(hdr->gso_size) * OFFLOAD_SEGMENTS_MAX)
 		return -EINVAL;
-	hdr->hdr_len = htole16(at.payload);
-	frame->wire_len = at.payload + le16toh(hdr->gso_size);
+	hdr->hdr_len = htole16(at.len);
+	frame->wire_len = at.len + le16toh(hdr->gso_size);
 	if (frame->wire_len > frame->len)
 		frame->wire_len = frame->len;
 	return 0;
@@ -193,7 +180,7 @@ static void finish_csum(struct offload *offload, const struct frame *frame)
 }
 
 /* Sum of the pseudo header of a segment of @l4_len bytes of TCP. */
-static uint64_t pseudo_sum(const uint8_t *head, const struct layout *at,
+static uint64_t pseudo_sum(const uint8_t *head, const struct tso_layout *at,
 			   size_t l4_len)
 {
 	const uint8_t *ip = head + at->ip;
@@ -203,49 +190,23 @@ static uint64_t pseudo_sum(const uint8_t *head, const struct layout *at,
 			       sum_bytes(ip + IPV4_ADDRS, 8));
 }
 
-static void segment_ip(uint8_t *head, const struct layout *at, unsigned int i,
-		       size_t l4_len)
-{
-	uint8_t *ip = head + at->ip;
-
-	if (at->v6) {
-		put_be16(ip + IPV6_LEN, at->l4 - at->ip - IPV6_HLEN + l4_len);
-		return;
-	}
-	put_be16(ip + IPV4_LEN, at->l4 - at->ip + l4_len);
-	put_be16(ip + IPV4_ID, get_be16(ip + IPV4_ID) + i);
-	put_be16(ip + IPV4_CSUM, 0);
-	csum_put(ip + IPV4_CSUM, sum_bytes(ip, at->l4 - at->ip));
-}
-
-static void segment_tcp(uint8_t *tcp, size_t off, bool last)
-{
-	uint32_t seq;
-
-	memcpy(&seq, tcp + TCP_SEQ, sizeof(seq));
-	seq = htobe32(be32toh(seq) + off);
-	memcpy(tcp + TCP_SEQ, &seq, sizeof(seq));
-	if (off)
-		tcp[TCP_FLAGS] &= ~TCP_CWR;
-	if (!last)
-		tcp[TCP_FLAGS] &= ~(TCP_FIN | TCP_PSH);
-	put_be16(tcp + TCP_CSUM, 0);
-}
-
 /* Makes the headers of segment @i, which carries @len bytes from @off on. */
-static void segment_head(struct offload *offload, const struct layout *at,
+static void segment_head(struct offload *offload, const struct tso_layout *at,
 			 unsigned int i, size_t off, size_t len, bool last)
 {
-	const size_t l4_len = at->payload - at->l4 + len;
-	uint8_t *head = offload->head;
+	uint8_t *head = offload->head, *ip = head + at->ip;
 	uint64_t sum;
 
-	memcpy(head, offload->data, at->payload);
-	segment_ip(head, at, i, l4_len);
-	segment_tcp(head + at->l4, off, last);
-	sum = pseudo_sum(head, at, l4_len);
-	sum += sum_bytes(head + at->l4, at->payload - at->l4);
-	sum += sum_bytes(offload->data + at->payload + off, len);
+	memcpy(head, offload->data, at->len);
+	tso_number(head, at, i, off, len, last);
+	if (!at->v6) {
+		put_be16(ip + IPV4_CSUM, 0);
+		csum_put(ip + IPV4_CSUM, sum_bytes(ip, at->l4 - at->ip));
+	}
+	put_be16(head + at->l4 + TCP_CSUM, 0);
+	sum = pseudo_sum(head, at, at->len - at->l4 + len);
+	sum += sum_bytes(head + at->l4, at->len - at->l4);
+	sum += sum_bytes(offload->data + at->len + off, len);
 	csum_put(head + at->l4 + TCP_CSUM, sum);
 }
 
@@ -256,7 +217,7 @@ int offload_finish(struct offload *offload, const struct frame *frame,
 	const size_t size = le16toh(frame->hdr.gso_size);
 	struct iovec iov[2] = { { offload->data, frame->len } };
 	struct frame out = *frame;
-	struct layout at;
+	struct tso_layout at;
 	size_t off, len;
 	unsigned int i;
 
@@ -279,15 +240,15 @@ int offload_finish(struct offload *offload, const struct frame *frame,
 	if (layout_parse(&at, &frame->hdr, offload->data, len))
 		return -EINVAL;
 	out.iov_n = 2;
-	for (i = 0, off = 0; at.payload + off < frame->len; i++, off += len) {
-		len = frame->len - at.payload - off;
+	for (i = 0, off = 0; at.len + off < frame->len; i++, off += len) {
+		len = frame->len - at.len - off;
 		if (len > size)
 			len = size;
 		segment_head(offload, &at, i, off, len,
-			     at.payload + off + len == frame->len);
-		iov[0] = (struct iovec){ offload->head, at.payload };
-		iov[1] = (struct iovec){ offload->data + at.payload + off, len };
-		out.len = at.payload + len;
+			     at.len + off + len == frame->len);
+		iov[0] = (struct iovec){ offload->head, at.len };
+		iov[1] = (struct iovec){ offload->data + at.len + off, len };
+		out.len = at.len + len;
 		out.wire_len = out.len;
 		emit(arg, &out);
 	}

@@ -13,19 +13,27 @@
 #define TSO_HEADER_MAX	144
 
 /**
+ * struct tso_layout - where headers are in a frame of TCP
+ * @ip:		that of IP begins there
+ * @l4:		that of TCP begins there
+ * @len:	bytes of all headers
+ * @v6:		that of IP is of IPv6
+ */
+struct tso_layout {
+	size_t ip;
+	size_t l4;
+	size_t len;
+	bool v6;
+};
+
+/**
  * struct tso - headers of frames
  * @head:	headers of Ethernet, IP and TCP
- * @len:	their bytes
- * @ip:		where in them that of IP begins
- * @l4:		where that of TCP begins
- * @v6:		that of IP is of IPv6
+ * @at:		where each is
  */
 struct tso {
 	uint8_t head[TSO_HEADER_MAX];
-	size_t len;
-	size_t ip;
-	size_t l4;
-	bool v6;
+	struct tso_layout at;
 };
 
 /**
@@ -37,6 +45,20 @@ struct tso {
  * Return: false if that is not what they are, from the first byte to the last one.
  */
 bool tso_init(struct tso *tso, const uint8_t *head, size_t len);
+
+/**
+ * tso_number() - give headers their place in a stream
+ * @head:	headers, as the stream has them
+ * @at:		where each is
+ * @i:		number of the frame, from 0
+ * @off:	where in the stream its payload begins
+ * @len:	bytes of its payload
+ * @last:	it is the last one
+ *
+ * Sets length, identification, sequence number and flags, but no checksum.
+ */
+void tso_number(uint8_t *head, const struct tso_layout *at, unsigned int i, size_t off,
+		size_t len, bool last);
 
 /**
  * tso_segment() - make the headers of a frame

@@ -34,6 +34,12 @@ bool rnic_steer(struct rnic *rnic, enum rule_for what, const struct iovec *iov,
 void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iovec *iov,
 	       size_t off, size_t len)
 {
+	const struct raw_frame frame = {
+		.iov = iov,
+		.off = off,
+		.len = len,
+		.key = &hits->key,
+	};
 	unsigned int i;
 	struct qp *qp;
 
@@ -41,6 +47,6 @@ void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iov
 	for (i = 0; i < hits->n; i++) {
 		rule_count_frame(hits->count[i], len);
 		qp = qp_get(&rnic->qps, hits->qpn[i]);
-		raw_rx(rss_choose(qp, &hits->key), hits->tag[i], iov, off, len);
+		raw_rx(rss_choose(qp, &hits->key), &frame, hits->tag[i]);
 	}
 }

@@ -86,9 +86,9 @@ static void raw_send_frames(struct qp *qp, const struct tso *tso, const struct w
 
 	for (i = 0, off = 0; off < wqe->length; i++, off += len) {
 		len = wqe->length - off < wqe->mss ? wqe->length - off : wqe->mss;
-		frame = payload + off - tso->len;
+		frame = payload + off - tso->at.len;
 		tso_segment(tso, frame, i, off, len, off + len == wqe->length);
-		raw_transmit(qp, frame, tso->len + len, budget);
+		raw_transmit(qp, frame, tso->at.len + len, budget);
 	}
 }
 
@@ -102,7 +102,7 @@ static uint8_t raw_send_tso(struct qp *qp, struct wqe *wqe, struct budget *budge
 		return raw_error(wqe, VIRTIO_IB_WC_LOC_QP_OP_ERR, VENDOR_ERR_TSO);
 	if (!wqe->length || wqe->length > VIRTIO_RDMA_TSO_MAX ||
 	    wqe->length > (uint32_t)wqe->mss * VIRTIO_RDMA_TSO_SEGMENTS ||
-	    tso.len + (wqe->length < wqe->mss ? wqe->length : wqe->mss) > raw_frame_max(qp))
+	    tso.at.len + (wqe->length < wqe->mss ? wqe->length : wqe->mss) > raw_frame_max(qp))
 		return raw_error(wqe, VIRTIO_IB_WC_LOC_LEN_ERR, VENDOR_ERR_LENGTH);
 	if (!raw_gather(qp, wqe, payload))
 		return raw_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);
@@ -196,60 +196,56 @@ static void raw_copy(struct sg *dst, const struct iovec *iov, size_t off, size_t
 }
 
 /* The tag to take out of a frame goes to the completion; returns its bytes. */
-static size_t raw_strip(const struct qp *qp, const struct iovec *iov, size_t off, size_t len,
+static size_t raw_strip(const struct qp *qp, const struct raw_frame *frame,
 			struct virtio_rdma_cq_req *wc)
 {
-	uint8_t head[RAW_HEADER + RAW_TAG];
-	struct sg dst;
+	const struct virtio_rdma_flow_match *match = &frame->key->match;
 
-	if (!qp->strip || len < sizeof(head))
+	if (!qp->strip || !(match->layers & htole32(VIRTIO_RDMA_FLOW_VLAN)))
 		return 0;
-	sg_init_flat(&dst, head);
-	raw_copy(&dst, iov, off, sizeof(head));
-	if (head[RAW_TAG_AT] != 0x81 || head[RAW_TAG_AT + 1])
-		return 0;
-	wc->vlan = htole16(head[RAW_TAG_AT + 2] << 8 | head[RAW_TAG_AT + 3]);
+	wc->vlan = htole16(be16toh(match->vlan_tag));
 	wc->wc_flags |= htole32(VIRTIO_IB_WC_WITH_VLAN);
-	wc->byte_len = htole32(len - RAW_TAG);
+	wc->byte_len = htole32(frame->len - RAW_TAG);
 	return RAW_TAG;
 }
 
 /* Without @tag bytes of a tag.  Returns &enum virtio_ib_wc_status. */
-static uint8_t raw_place(struct qp *qp, const struct iovec *iov, size_t off, size_t len,
-			 size_t tag)
+static uint8_t raw_place(struct qp *qp, const struct raw_frame *frame, size_t tag)
 {
 	const struct rwqe *rwqe = &qp->resp.rwqe;
+	size_t off = frame->off, len = frame->len;
 	struct sg dst;
 
 	if (!sg_init(&dst, qp->mrs, qp_recv_pd(qp), VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     rwqe->sge, rwqe->num_sge, 0, len - tag))
 		return VIRTIO_IB_WC_LOC_PROT_ERR;
 	if (tag) {
-		raw_copy(&dst, iov, off, RAW_TAG_AT);
+		raw_copy(&dst, frame->iov, off, RAW_TAG_AT);
 		off += RAW_TAG_AT + tag;
 		len -= RAW_TAG_AT + tag;
 	}
-	raw_copy(&dst, iov, off, len);
+	raw_copy(&dst, frame->iov, off, len);
 	return VIRTIO_IB_WC_SUCCESS;
 }
 
-void raw_rx(struct qp *qp, uint32_t tag, const struct iovec *iov, size_t off, size_t len)
+void raw_rx(struct qp *qp, const struct raw_frame *frame, uint32_t tag)
 {
+	const size_t len = frame->len;
 	struct virtio_rdma_cq_req wc = {
 		.opcode = VIRTIO_IB_WC_RECV,
 		.byte_len = htole32(len),
 		.src_qp = htole32(tag),
 	};
-	const size_t strip = raw_strip(qp, iov, off, len, &wc);
+	const size_t strip = raw_strip(qp, frame, &wc);
 
 	virtq_charge(1 + len / RAW_PIECE);
 	if (!raw_take(qp, len - strip)) {
 		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_DROPPED);
 		return;
 	}
-	if (csum_is_right(iov, off, len))
+	if (csum_is_right(frame->iov, frame->off, len))
 		wc.wc_flags |= htole32(VIRTIO_IB_WC_IP_CSUM_OK);
-	wc.status = raw_place(qp, iov, off, len, strip);
+	wc.status = raw_place(qp, frame, strip);
 	qp_complete_recv(qp, &wc, false);
 	if (wc.status) {
 		qp_fail(qp);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
+#include "rdma/object/rule_key.h"
 #include "rdma/qp/budget.h"
 #include "rdma/qp/qp.h"
 
@@ -15,15 +16,27 @@
 bool raw_run(struct qp *qp, struct budget *budget);
 
 /**
- * raw_rx() - a frame is for a QP
- * @qp:		QP
- * @tag:	of the rule that it comes by, for its completion
+ * struct raw_frame - a frame that comes
  * @iov:	pieces that all of it lies in
  * @off:	where in them it begins
  * @len:	its bytes
+ * @key:	its fields
+ */
+struct raw_frame {
+	const struct iovec *iov;
+	size_t off;
+	size_t len;
+	const union rule_key *key;
+};
+
+/**
+ * raw_rx() - a frame is for a QP
+ * @qp:		QP
+ * @frame:	frame
+ * @tag:	of the rule that it comes by, for its completion
  *
  * If the QP has no room for it, it is dropped.
  */
-void raw_rx(struct qp *qp, uint32_t tag, const struct iovec *iov, size_t off, size_t len);
+void raw_rx(struct qp *qp, const struct raw_frame *frame, uint32_t tag);
 
 #endif /* DEVICE_RDMA_QP_RAW_H */
