@@ -798,6 +798,12 @@ static uint16_t cq_read_cvlan(struct ibv_cq_ex *ibcq)
 	return le32toh(cqe->wc_flags) & VIRTIO_IB_WC_WITH_VLAN ? le16toh(cqe->vlan) : 0;
 }
 
+/* Frames have no sender's QPN.  In its place is the tag of the rule that they came by. */
+static uint32_t cq_read_flow_tag(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_vcq_ex(ibcq)->cqe.src_qp);
+}
+
 /* InfiniBand only */
 static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
 {
@@ -828,6 +834,7 @@ void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq)
 	ex->read_sl = cq_read_sl;
 	ex->read_dlid_path_bits = cq_read_dlid_path_bits;
 	ex->read_cvlan = cq_read_cvlan;
+	ex->read_flow_tag = cq_read_flow_tag;
 }
 
 static struct virtio_roce_cq *cq_alloc(void)
@@ -854,6 +861,16 @@ static bool cq_is_single_threaded(const struct ibv_cq_init_attr_ex *attr)
 	       virtio_roce_single_threaded(attr->parent_domain);
 }
 
+/* Values that completions have; a tag only if rules have one. */
+static uint64_t cq_wc_flags(struct ibv_context *context)
+{
+	uint64_t flags = (uint64_t)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_CVLAN;
+
+	if (to_vctx(context)->device_caps & VIRTIO_IB_DEVICE_FLOW_COUNT)
+		flags |= IBV_WC_EX_WITH_FLOW_TAG;
+	return flags;
+}
+
 struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
@@ -862,7 +879,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 	struct virtio_roce_cq *cq;
 	int err;
 
-	if (attr->wc_flags & ~(uint64_t)(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_CVLAN) ||
+	if (attr->wc_flags & ~cq_wc_flags(context) ||
 	    attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
 				IBV_CQ_INIT_ATTR_MASK_PD) ||
 	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&

@@ -559,6 +559,18 @@ struct ibv_xrcd *virtio_roce_open_xrcd(struct ibv_context *context,
 				       struct ibv_xrcd_init_attr *attr);
 int virtio_roce_close_xrcd(struct ibv_xrcd *ibxrcd);
 
+/* counters.c */
+
+struct ibv_counters *virtio_roce_create_counters(struct ibv_context *context,
+						 struct ibv_counters_init_attr *attr);
+int virtio_roce_destroy_counters(struct ibv_counters *counters);
+int virtio_roce_attach_counters_point_flow(struct ibv_counters *counters,
+					   struct ibv_counter_attach_attr *attr,
+					   struct ibv_flow *flow);
+int virtio_roce_read_counters(struct ibv_counters *counters, uint64_t *values,
+			      uint32_t num, uint32_t flags);
+void virtio_roce_counters_use(struct ibv_counters *counters, int change);
+
 /* flow.c */
 
 struct ibv_flow *virtio_roce_create_flow(struct ibv_qp *ibqp,

@@ -187,6 +187,7 @@ void fake_destroyed(void);
 void fake_resizing(bool done);
 
 int run_arm_tests(void);
+int run_counters_tests(void);
 int run_cq_tests(void);
 int run_destroy_tests(void);
 int run_direct_tests(void);
