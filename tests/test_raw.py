@@ -7,6 +7,7 @@ import struct
 
 import pytest
 
+from lab import paths
 from lab.perftest import check, rows
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "raw.py"
@@ -188,6 +189,53 @@ def test_latency(rdma_pair):
                                     *options))
     results = [end.wait(120, check=True) for end in (client, server)]
     check(rows(results[0].stdout), [200], 500)
+
+
+def between(pair, program, state, *options):
+    """A run whose server is in this state when it has posted its requests; both outputs."""
+    server = pair.b.popen(line(pair.b, pair.a, program, "--server", *options))
+    pair.b.wait_until(f"rdma resource show qp | grep -q 'type RAW_PACKET state {state}'")
+    # The rest of its preparation takes less than the client needs to begin.
+    client = pair.a.popen(line(pair.a, pair.b, program, "--client", *options))
+    return [end.wait(120, check=True).stdout for end in (client, server)]
+
+
+def test_bandwidth(rdma_pair):
+    """perftest: frames one way.  The server only receives, so that its QP stays in RTR."""
+    count = 500
+    sent, heard = between(rdma_pair, "raw_ethernet_bw", "RTR", "-s", 1000, "-n", count,
+                          "--rx-depth", count + 12)
+    for table in map(rows, (sent, heard)):
+        assert [row[:2] for row in table] == [[1000, count]], (sent, heard)
+        assert table[0][3] > 0, (sent, heard)
+
+
+def test_burst_latency(rdma_pair):
+    """perftest: bursts of frames there and back."""
+    sent, _ = between(rdma_pair, "raw_ethernet_burst_lat", "RTS", "-s", 200, "-n", 320,
+                      "--burst_size", 16)
+    check(rows(sent), [200], 320)
+
+
+@pytest.mark.debug_kernel
+def test_counters_and_tags(rdma_pair):
+    """Rules put their tags into completions, and count, also what they drop."""
+    a, b = rdma_pair.a, rdma_pair.b
+    source = mac(a)
+    program = b.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "flowcount")
+    receiver = b.popen([program, b.rdma_device(), "3", TARGET, OTHER])
+    receiver.wait_output("^ready$")
+    sent = [frame(source, TARGET, 0), frame(source, "ff:ff:ff:ff:ff:ff", 1),
+            frame(source, OTHER, 2, 7), frame(source, TARGET, 3)]
+    a.run(["python3", a.put(PROGRAM), "send", a.rdma_device(), *sent])
+    lengths = [len(text) // 2 for text in sent]
+    taken = f"3 {lengths[0] + lengths[2] + lengths[3]}"
+    lines = receiver.wait(60, check=True).stdout.splitlines()[1:]
+    assert lines[:3] == [f"1 {lengths[0]}", f"2 {lengths[2]}", f"1 {lengths[3]}"], lines
+    # The broadcasts of others are dropped and counted, too.
+    assert lines[3] == lines[5] == taken, lines
+    packets, size = map(int, lines[4].split())
+    assert packets >= 1 and size >= lengths[1], lines
 
 
 def test_rule_rate(rdma_pair):
