@@ -173,8 +173,11 @@ enum virtio_net_ctrl_roce_cmd {
 	VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE	= 97,
 	VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP	= 98,
 
+	/* 106 … 111: VIRTIO_IB_DEVICE_CQ_MODERATE */
+	VIRTIO_NET_CTRL_ROCE_MODIFY_CQ		= 106,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 99,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 107,
 };
 
 /**
@@ -235,6 +238,8 @@ enum virtio_net_ctrl_roce_cmd {
  *	%VIRTIO_IB_QPT_RX_HASH, CREATE_WQ_TABLE, DESTROY_WQ_TABLE, CREATE_RX_HASH_QP,
  *	%VIRTIO_RDMA_EVENT_WQ_FATAL, &virtio_rdma_ack_query_device.max_wq_tables and
  *	&virtio_rdma_ack_query_device.max_wq_table_size.  Only with %VIRTIO_IB_DEVICE_FLOW
+ * @VIRTIO_IB_DEVICE_CQ_MODERATE: events of CQs wait for more completions: MODIFY_CQ.  Only
+ *	with %VIRTIO_IB_DEVICE_EVENTS
  * @VIRTIO_IB_DEVICE_RAW_CSUM: checksums of the frames of RAW_PACKET QPs:
  *	%VIRTIO_IB_SEND_IP_CSUM, %VIRTIO_IB_WC_IP_CSUM_OK.  Only with
  *	%VIRTIO_IB_DEVICE_RAW_PACKET
@@ -276,6 +281,7 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_RAW_PACKET		= 1 << 22,
 	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
 	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
+	VIRTIO_IB_DEVICE_CQ_MODERATE		= 1 << 25,
 	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
 	VIRTIO_IB_DEVICE_RAW_VLAN		= 1 << 28,
 	VIRTIO_IB_DEVICE_RAW_TSO		= 1 << 29,
@@ -1668,6 +1674,23 @@ struct virtio_rdma_ack_resize_cq {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_resize_cq, 8);
+
+/**
+ * struct virtio_rdma_cmd_modify_cq - request of MODIFY_CQ (no response)
+ * @cqn: number of a CQ with a control block
+ * @count: completions of those that the CQ is armed for after which its event is raised; 0:
+ *	only @period says when
+ * @period: µs after the first of them after which it is raised in any case; 0: at once, as of
+ *	a new CQ, whatever @count is
+ */
+struct virtio_rdma_cmd_modify_cq {
+	__le32 cqn;
+	__le16 count;
+	__le16 period;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_modify_cq, 8);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_cq, period, 6);
 
 #define VIRTIO_RDMA_DIRECT_MIN_CQE	16
 

@@ -127,7 +127,8 @@ static const char *command_query_device(struct rnic *rnic,
 		return NULL;
 	if (limits->event_vqs)
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_EVENTS |
-						 VIRTIO_IB_DEVICE_QP_EVENTS);
+						 VIRTIO_IB_DEVICE_QP_EVENTS |
+						 VIRTIO_IB_DEVICE_CQ_MODERATE);
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
 					 VIRTIO_IB_DEVICE_COUNTERS |
 					 VIRTIO_IB_DEVICE_GID_VLAN |
@@ -310,6 +311,14 @@ static const char *command_resize_cq(struct rnic *rnic, const struct command_arg
 	return why ? why :
 	       command_create_begin(rnic, args, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
 				    sizeof(*cmd), le32toh(cmd->npages));
+}
+
+static const char *command_modify_cq(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_modify_cq *cmd = args->req;
+
+	return cq_modify(&rnic->cqs, le32toh(cmd->cqn), le16toh(cmd->count),
+			 le16toh(cmd->period));
 }
 
 static const char *command_create_pd(struct rnic *rnic, const struct command_args *args)
@@ -844,6 +853,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			 CMD(create_cq), ACK(create_cq), true },
 	C(DESTROY_CQ) = { "DESTROY_CQ", command_destroy_cq,
 			  CMD(destroy_cq), 0, false },
+	C(MODIFY_CQ) = { "MODIFY_CQ", command_modify_cq,
+			 CMD(modify_cq), 0, false },
 	C(CREATE_PD) = { "CREATE_PD", command_create_pd,
 			 0, ACK(create_pd), false },
 	C(DESTROY_PD) = { "DESTROY_PD", command_destroy_pd,

@@ -151,6 +151,7 @@ SECTION(ah, ah_table_io(st, &rnic->ahs))
 SECTION(xrcd, xrcd_table_io(st, &rnic->xrcds))
 SECTION(mr, mr_table_io(st, &rnic->mrs))
 SECTION(cq, cq_table_io(st, &rnic->cqs))
+SECTION(moderation, cq_moderation_io(st, &rnic->cqs))
 SECTION(srq, srq_table_io(st, &rnic->srqs))
 SECTION(doorbell, doorbell_table_io(st, &rnic->doorbells))
 SECTION(qp, qp_table_io(st, &rnic->qps))
@@ -178,6 +179,7 @@ static const struct state_section rnic_sections[] = {
 	{ "xrcd", 1, 0, xrcd_section },
 	{ "mr", 1, 0, mr_section },
 	{ "cq", 1, 0, cq_section },
+	{ "moderation", 1, STATE_OPTIONAL, moderation_section },
 	{ "srq", 1, 0, srq_section },
 	{ "doorbell", 1, 0, doorbell_section },
 	{ "qp", 1, 0, qp_section },

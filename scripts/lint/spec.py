@@ -56,6 +56,7 @@ TABLES = {
     "Control block of a CQ": ["cq_control"],
     "CREATE_CQ, long form": ["cmd_create_cq_long"],
     "Direct completions": ["cqe"],
+    "MODIFY_CQ": ["cmd_modify_cq"],
     "RESIZE_CQ": ["cmd_resize_cq", "ack_resize_cq"],
     "Work queues in direct form": ["swqe", "xrc@40", "rwqe"],
     "Control block of a QP": ["qp_control"],

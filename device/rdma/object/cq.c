@@ -45,6 +45,7 @@
 static const char cq_no_memory[] = "out of memory";
 
 static void cq_timer(void *arg);
+static void cq_period_over(void *arg);
 static void cq_free_dropped(void *arg);
 
 /* ------------------------------------------------------------------------- */
@@ -132,6 +133,8 @@ struct cq *cq_enter(struct cq_table *cqs, uint32_t cqn)
 	TAILQ_INIT(&cq->held);
 	cq->timer.fn = cq_timer;
 	cq->timer.arg = cq;
+	cq->mod.timer.fn = cq_period_over;
+	cq->mod.timer.arg = cq;
 	cqs->cq[cqn] = cq;
 	return cq;
 }
@@ -382,6 +385,7 @@ static void cq_free(struct cq *cq)
 {
 	if (cq->chore.step)
 		chore_del(cq->table->ctx->loop, &cq->chore);
+	moderate_stop(&cq->mod, cq->table->ctx);
 	event_drop(cq->table->events, &cq->ready);
 	event_drop(cq->table->events, &cq->failed);
 	pages_free(&cq->pages);
@@ -498,11 +502,50 @@ static void cq_notify(struct cq *cq, const struct virtio_rdma_cq_req *wc,
 {
 	uint32_t number;
 
-	if (!cq_raises(cq, wc, solicited, &number))
+	if (!cq_raises(cq, wc, solicited, &number) ||
+	    (cq->control && moderate_holds(&cq->mod, cq->table->ctx, number)))
 		return;
 	cq->armed = 0;
 	cq->arming = number;
 	cq_wake(cq);
+}
+
+/* The event has waited, unless the driver has armed the CQ again since. */
+static void cq_raise_waiting(struct cq *cq)
+{
+	uint32_t number;
+
+	if (!cq_armed(cq, &number) || number != cq->mod.arming)
+		return;
+	cq->arming = number;
+	cq_wake(cq);
+}
+
+/* Without its memory, as while the guest is paused, nobody knows what the CQ is armed for. */
+static void cq_period_over(void *arg)
+{
+	struct cq *cq = arg;
+
+	if (!cq_block(cq) && !cq->table->ctx->clearing) {
+		moderate_again(&cq->mod, cq->table->ctx);
+		return;
+	}
+	moderate_stop(&cq->mod, cq->table->ctx);
+	if (!cq->table->ctx->clearing)
+		cq_raise_waiting(cq);
+}
+
+const char *cq_modify(struct cq_table *cqs, uint32_t cqn, uint16_t count, uint16_t period)
+{
+	struct cq *cq = cq_get(cqs, cqn);
+
+	if (!cq)
+		return "unknown completion queue";
+	if (!cq->control)
+		return "the completion queue has no control block";
+	if (moderate_set(&cq->mod, cqs->ctx, count, period))
+		cq_raise_waiting(cq);
+	return NULL;
 }
 
 /*

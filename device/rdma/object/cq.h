@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "rdma/object/event.h"
+#include "rdma/object/moderate.h"
 #include "rdma/object/pages.h"
 
 TAILQ_HEAD(cq_held_list, cq_held);
@@ -84,6 +85,7 @@ struct cq_user {
  *		completion in a slot was reported for
  * @told:	number of the last arming with an interrupt for a completion that is
  *		held
+ * @mod:	with @control: how long the event waits
  * @error:	a completion was lost; nothing is completed any more
  * @held:	completions that wait for a slot, the oldest one first, and between them
  *		some that were dropped
@@ -113,6 +115,7 @@ struct cq {
 	uint32_t armed;
 	uint32_t arming;
 	uint32_t told;
+	struct moderate mod;
 	bool error;
 	struct cq_held_list held;
 	uint32_t held_n;
@@ -229,6 +232,9 @@ const char *cq_check_resize(const struct cq_table *cqs,
 const char *cq_resize(struct cq_table *cqs,
 		      const struct virtio_rdma_cmd_resize_cq *req,
 		      struct pages *pages, struct virtio_rdma_ack_resize_cq *ack);
+
+/** cq_modify() - carry out MODIFY_CQ; returns NULL, or why not */
+const char *cq_modify(struct cq_table *cqs, uint32_t cqn, uint16_t count, uint16_t period);
 
 /** cq_destroy() - destroy a CQ without users; returns NULL, or why not */
 const char *cq_destroy(struct cq_table *cqs, uint32_t cqn);

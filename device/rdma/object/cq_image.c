@@ -54,6 +54,38 @@ static void cq_io(struct state *st, struct cq *cq)
 	state_need(st, !cq->direct || !cq->held_max, "held_max", "a direct CQ holds nothing");
 }
 
+static void cq_moderate_io(struct state *st, struct cq_table *cqs, uint32_t *cqn)
+{
+	struct cq *cq;
+
+	state_u32(st, "cqn", cqn, UINT32_MAX);
+	cq = cq_get(cqs, *cqn);
+	if (state_need(st, cq && cq->control && (!st->loading || !cq->mod.period), "cqn",
+		       "no such CQ with a control block, or twice"))
+		moderate_io(st, &cq->mod, cqs->ctx);
+}
+
+static bool cq_is_moderated(const struct cq *cq)
+{
+	return cq && cq->mod.period;
+}
+
+void cq_moderation_io(struct state *st, struct cq_table *cqs)
+{
+	uint32_t i, cqn, n = 0;
+
+	for (i = 0; !st->loading && i < cqs->size; i++)
+		n += cq_is_moderated(cqs->cq[i]);
+	if (!st->loading && !n)
+		return;
+	state_count(st, "cqs", &n, cqs->size, 4 + MODERATE_STATE_SIZE);
+	for (i = 0, cqn = 0; i < n && !st->failed; i++, cqn++) {
+		while (!st->loading && !cq_is_moderated(cqs->cq[cqn]))
+			cqn++;
+		cq_moderate_io(st, cqs, &cqn);
+	}
+}
+
 static struct cq *cq_load_number(struct state *st, struct cq_table *cqs, uint32_t cqn)
 {
 	const struct rnic_limits *limits = &cqs->ctx->limits;

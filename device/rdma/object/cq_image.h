@@ -11,6 +11,9 @@
 /** cq_table_io() - save or load the table, without completions that are held */
 void cq_table_io(struct state *st, struct cq_table *cqs);
 
+/** cq_moderation_io() - save or load how long events wait, if any do */
+void cq_moderation_io(struct state *st, struct cq_table *cqs);
+
 /** cq_loaded() - all was loaded: CQs have their virtqueues, and go on */
 void cq_loaded(struct cq_table *cqs);
 

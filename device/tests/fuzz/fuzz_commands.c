@@ -167,6 +167,7 @@ static const struct row rows[] = {
 	    { DB, QP_AT(doorbell) } } },
 	{ CMD(RESIZE_CQ), REQ(resize_cq) + 8, RSP(resize_cq), KINDS,
 	  { { CQ, AT(resize_cq, cqn) } } },
+	{ CMD(MODIFY_CQ), REQ(modify_cq), 0, KINDS, { { CQ, AT(modify_cq, cqn) } } },
 	{ CMD(CREATE_SRQ), REQ(create_srq) + 8, RSP(create_srq), SRQ,
 	  { { PD, AT(create_srq, pdn) } } },
 	{ CMD(MODIFY_SRQ), REQ(modify_srq), 0, KINDS, { { SRQ, AT(modify_srq, srq) } } },
@@ -558,6 +559,7 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_create_rx_hash_qp rx_hash;
 		struct virtio_rdma_cmd_alloc_doorbell alloc_doorbell;
 		struct virtio_rdma_cmd_resize_cq resize_cq;
+		struct virtio_rdma_cmd_modify_cq modify_cq;
 		struct virtio_rdma_cmd_modify_srq modify_srq;
 		struct {
 			struct virtio_rdma_cmd_resize_srq resize_srq;
@@ -608,6 +610,10 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		break;
 	case CMD(ALLOC_DOORBELL):
 		u.alloc_doorbell.page = htole64(GUEST_BASE + DOORBELL_AT);
+		break;
+	case CMD(MODIFY_CQ):
+		u.modify_cq.count = htole16(2);
+		u.modify_cq.period = htole16(10);
 		break;
 	case CMD(RESIZE_CQ):
 		u.resize_cq.cqe = htole32(128);

@@ -87,6 +87,19 @@ static void rss_init(struct eg_guest *guest)
 		   sizeof(qp));
 }
 
+/* A CQ that is armed, and whose event waits. */
+static void moderation_init(struct er_end *end)
+{
+	const struct virtio_rdma_cmd_modify_cq req = {
+		.cqn = htole32(end->cq.cqn),
+		.count = htole16(100),
+		.period = htole16(1000),
+	};
+
+	eg_command(end->end.guest, VIRTIO_NET_CTRL_ROCE_MODIFY_CQ, &req, sizeof(req), NULL, 0);
+	er_arm(&end->cq, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
+}
+
 static void target_init(void)
 {
 	static const struct er_shape plain;
@@ -103,6 +116,7 @@ static void target_init(void)
 	er_create_srq(&srq);
 	er_create_xrcd(&t.engine->guest[0]);
 	rules_init(&t.engine->guest[0]);
+	moderation_init(&t.pair->a);
 	rss_init(&t.engine->guest[0]);
 	eg_create_ah(&t.engine->guest[0], t.pair->a.end.pdn, &t.engine->guest[1]);
 	/* The peer has no receive request, so that all of these wait. */

@@ -75,7 +75,7 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0x79ffffff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x7bffffff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
@@ -164,6 +164,138 @@ static void test_solicited(void **state)
 	rnic_queue_kick(e.p.b.guest->rnic, RNIC_RQ, e.p.b.qpn);
 	eg_run(e.p.engine);
 	expect_no_event(&e);
+}
+
+static void modify(const struct ends *e, uint16_t count, uint16_t period, uint8_t ret)
+{
+	const struct virtio_rdma_cmd_modify_cq req = {
+		.cqn = htole32(e->cq.cqn),
+		.count = htole16(count),
+		.period = htole16(period),
+	};
+
+	assert_int_equal(eg_command(e->p.b.guest, CMD(MODIFY_CQ), &req, sizeof(req), NULL, 0),
+			 ret);
+}
+
+#define US	1000ULL
+
+/* A message whose completion is read, so that there is a slot for the next one. */
+static void send_read(const struct ends *e, uint64_t wr_id, uint8_t flags)
+{
+	send(e, wr_id, flags);
+	eg_expect(&e->p.b, wr_id, 0);
+}
+
+/* An event waits for three completions, or for 50 us after the first one. */
+static void test_moderated(void **state)
+{
+	struct ends e = ends_up(state);
+	struct loop *loop = e.p.engine->loop;
+
+	modify(&e, 3, 50, VIRTIO_NET_OK);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 1, 0);
+	send_read(&e, 2, 0);
+	expect_no_event(&e);
+	send_read(&e, 3, 0);
+	expect_event(&e);
+	assert_int_equal(engine_loop_timers(loop), 0);
+	/* Nothing waits that was not asked for. */
+	send_read(&e, 4, 0);
+	assert_int_equal(engine_loop_timers(loop), 0);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 5, 0);
+	engine_loop_advance(loop, 49 * US);
+	expect_no_event(&e);
+	send_read(&e, 6, 0);
+	engine_loop_advance(loop, 1 * US);
+	expect_event(&e);
+	send_read(&e, 7, 0);
+	engine_loop_advance(loop, 100 * US);
+	expect_no_event(&e);
+	/* Any number of completions. */
+	modify(&e, 0, 65535, VIRTIO_NET_OK);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 8, 0);
+	send_read(&e, 9, 0);
+	send_read(&e, 10, 0);
+	send_read(&e, 11, 0);
+	engine_loop_advance(loop, 65534 * US);
+	expect_no_event(&e);
+	engine_loop_advance(loop, 1 * US);
+	expect_event(&e);
+	/* Without a period there is no wait. */
+	modify(&e, 100, 0, VIRTIO_NET_OK);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 12, 0);
+	expect_event(&e);
+}
+
+/* A later arming waits anew, and one for solicited completions counts those only. */
+static void test_moderated_armings(void **state)
+{
+	struct ends e = ends_up(state);
+	struct loop *loop = e.p.engine->loop;
+
+	modify(&e, 2, 50, VIRTIO_NET_OK);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 1, 0);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 2, 0);
+	engine_loop_advance(loop, 49 * US);
+	expect_no_event(&e);
+	engine_loop_advance(loop, 1 * US);
+	expect_event(&e);
+	/* One that nothing has come for since has no event. */
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 3, 0);
+	er_arm(&e.cq, NEXT);
+	engine_loop_advance(loop, 50 * US);
+	expect_no_event(&e);
+	er_arm(&e.cq, SOLICITED);
+	send_read(&e, 4, VIRTIO_IB_SEND_SOLICITED);
+	send_read(&e, 5, 0);
+	expect_no_event(&e);
+	send_read(&e, 6, VIRTIO_IB_SEND_SOLICITED);
+	expect_event(&e);
+}
+
+/* An event that waits is raised when the wait is changed, and goes with its CQ. */
+static void test_moderated_changed(void **state)
+{
+	struct ends e = ends_up(state);
+	struct loop *loop = e.p.engine->loop;
+
+	modify(&e, 10, 1000, VIRTIO_NET_OK);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 1, 0);
+	modify(&e, 10, 2000, VIRTIO_NET_OK);
+	expect_event(&e);
+	assert_int_equal(engine_loop_timers(loop), 0);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 2, 0);
+	expect_no_event(&e);
+	assert_int_equal(engine_loop_timers(loop), 1);
+	/* While the guest is paused nothing can be raised; its armings are not known. */
+	rnic_mem_changed(e.p.b.guest->rnic, &guest_mem_none);
+	engine_loop_advance(loop, 5000 * US);
+	rnic_mem_changed(e.p.b.guest->rnic, &e.p.b.guest->map);
+	expect_no_event(&e);
+	engine_loop_advance(loop, 10000 * US);
+	expect_event(&e);
+	er_arm(&e.cq, NEXT);
+	send_read(&e, 3, 0);
+	eg_reset(e.p.b.guest);
+	engine_loop_advance(loop, 5000 * US);
+	assert_int_equal(engine_loop_timers(loop), 0);
+
+	/* Only where there is a control block. */
+	e.p.b.guest = e.p.a.guest;
+	e.cq.cqn = e.p.a.cqn;
+	modify(&e, 1, 1, VIRTIO_NET_ERR);
+	e.cq.cqn = 77777;
+	modify(&e, 1, 1, VIRTIO_NET_ERR);
 }
 
 static void test_no_command_arms(void **state)
@@ -607,6 +739,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_offered, eg_setup, eg_teardown),
 		TEST(test_armed),
 		TEST(test_solicited),
+		TEST(test_moderated),
+		TEST(test_moderated_armings),
+		TEST(test_moderated_changed),
 		TEST(test_no_command_arms),
 		TEST(test_held),
 		TEST(test_held_paused),
