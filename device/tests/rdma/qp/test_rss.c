@@ -384,6 +384,156 @@ static void test_order(void **state)
 	rss_down(t);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Very many flows                                                           */
+/* ------------------------------------------------------------------------- */
+
+#define MANY		8u
+#define MANY_LOG	3
+#define FLOWS		10000u
+#define ROUNDS		2u
+#define BURST		2u
+#define SMALL		128u
+
+/**
+ * struct many - flows over MANY work queues, each of which has BURST requests
+ * @t:		the guests
+ * @wq:		work queues
+ * @table:	table of them
+ * @qpn:	RX_HASH QP
+ * @place:	by flow, its work queue and 1, once it is known
+ * @flows:	by work queue, flows that it has
+ */
+struct many {
+	struct rss_test t;
+	struct er_qp wq[MANY];
+	uint32_t table;
+	uint32_t qpn;
+	uint8_t place[FLOWS];
+	unsigned int flows[MANY];
+};
+
+/* Request @n of work queue @i. */
+static uint64_t many_room(unsigned int i, unsigned int n)
+{
+	return EG_IN + (i * BURST + n % BURST) * SMALL;
+}
+
+static void many_post(struct many *m, unsigned int i, unsigned int n)
+{
+	const struct eg_sge sge = { EG_VA + many_room(i, n), SMALL, m->t.p->b.end.lkey };
+
+	er_post_recv(&m->wq[i], &sge, 1);
+}
+
+static void many_open(struct many *m, unsigned int i)
+{
+	const struct er_shape shape = { .recv_depth = 4 };
+	struct er_end *end = &m->t.p->b;
+	unsigned int n;
+
+	er_qp_init(&m->wq[i], &end->page, &end->cq, 32 + i, WQ, end->end.pdn, &shape);
+	assert_int_equal(er_create_qp(&m->wq[i]), VIRTIO_NET_OK);
+	assert_int_equal(wq_to(&m->t, m->wq[i].qpn, VIRTIO_IB_QPS_RTR), VIRTIO_NET_OK);
+	for (n = 0; n < BURST; n++)
+		many_post(m, i, n);
+}
+
+static void many_spread(struct many *m)
+{
+	uint32_t wqn[MANY];
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++)
+		wqn[i] = m->wq[i].qpn;
+	assert_int_equal(create_table(&m->t, MANY_LOG, wqn, MANY, &m->table), VIRTIO_NET_OK);
+	assert_int_equal(create_rx_hash(&m->t, m->table, F(TOEPLITZ), F(SRC_IPV4) |
+					F(DST_IPV4) | F(SRC_PORT_UDP) | F(DST_PORT_UDP),
+					&m->qpn), VIRTIO_NET_OK);
+	add_rule(&m->t, m->qpn);
+}
+
+/* Work queue @i is another one from now on. */
+static void many_rebuild(struct many *m, unsigned int i)
+{
+	assert_int_equal(destroy_qp(&m->t, m->qpn), VIRTIO_NET_OK);
+	assert_int_equal(destroy_table(&m->t, m->table), VIRTIO_NET_OK);
+	assert_int_equal(destroy_qp(&m->t, m->wq[i].qpn), VIRTIO_NET_OK);
+	many_open(m, i);
+	many_spread(m);
+}
+
+/* Completions of a burst are of one work queue, in order, and their frames are the right ones. */
+static void many_take(struct many *m, unsigned int flow)
+{
+	struct virtio_rdma_cqe cqe;
+	unsigned int i = 0, n;
+	const uint8_t *p;
+
+	for (n = 0; n < BURST; n++) {
+		assert_true(er_poll(&m->t.p->b.cq, &cqe));
+		assert_int_equal(cqe.status, OK);
+		if (!n)
+			while (m->wq[i].qpn != le32toh(cqe.qp_num))
+				assert_in_range(++i, 0, MANY - 1);
+		assert_int_equal(m->wq[i].qpn, le32toh(cqe.qp_num));
+		p = eg_ptr(m->t.p->b.end.guest, EG_DATA + many_room(i, le32toh(cqe.wqe)));
+		assert_int_equal(p[IP + 28] << 8 | p[IP + 29], flow);
+		assert_int_equal(p[IP + 30], n);
+		many_post(m, i, le32toh(cqe.wqe));
+	}
+	if (!m->place[flow]) {
+		m->place[flow] = i + 1;
+		m->flows[i]++;
+	}
+	/* Whatever was rebuilt, it is at the same place. */
+	assert_int_equal(m->place[flow], i + 1);
+}
+
+static void many_send(struct many *m, unsigned int flow)
+{
+	uint8_t *frame;
+	unsigned int n;
+
+	for (n = 0; n < BURST; n++) {
+		frame = put_ipv4(&m->t, flow, 17, 1000 + flow / 256, 0);
+		put16(frame + IP + 28, flow);
+		frame[IP + 30] = n;
+		send_it(&m->t);
+	}
+	many_take(m, flow);
+}
+
+/* They are spread evenly, and each is in order, while work queues come and go. */
+static void test_many_flows(void **state)
+{
+	struct many *m = calloc(1, sizeof(*m));
+	unsigned int i, round, flow;
+
+	assert_non_null(m);
+	eg_cycle_off = true;
+	for (i = 0; i < sizeof(key); i++)
+		key[i] = 37 * i + 11;
+	eg_ports(*state);
+	m->t.p = er_pair_up(state, RAW, &(struct er_shape) { .cqe = 256 });
+	for (i = 0; i < MANY; i++)
+		many_open(m, i);
+	many_spread(m);
+	for (round = 0; round < ROUNDS; round++) {
+		for (flow = 0; flow < FLOWS; flow++) {
+			many_send(m, flow);
+			if (flow % 500 == 250)
+				many_rebuild(m, flow / 500 % MANY);
+		}
+	}
+	for (i = 0; i < MANY; i++)
+		assert_in_range(m->flows[i], FLOWS / MANY * 8 / 10, FLOWS / MANY * 12 / 10);
+	assert_int_equal(eg_count(guest_of(&m->t), VIRTIO_RDMA_CNT_RCVD_DROPPED), 0);
+	eg_cycle_off = false;
+	er_pair_free(m->t.p);
+	free(m);
+}
+
 static void test_states(void **state)
 {
 	static const uint8_t states[] = { VIRTIO_IB_QPS_RESET, VIRTIO_IB_QPS_RTR,
@@ -574,6 +724,7 @@ int main(void)
 		TEST(test_no_fields),
 		TEST(test_full),
 		TEST(test_order),
+		TEST(test_many_flows),
 		TEST(test_states),
 		TEST(test_flush),
 		TEST(test_fatal),
