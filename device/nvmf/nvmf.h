@@ -2,10 +2,9 @@
 /*
  * NVMe over Fabrics, the target's side: capsules in, capsules and data out.
  *
- * This layer knows the protocol and namespaces, and nothing of how bytes travel.  What
- * carries them is a wire: it hands over each capsule that a connection receives, and does
- * three things when it is asked to, to read and to write memory of the initiator, and to
- * send an answer.
+ * This layer knows the protocol and namespaces, and nothing of how bytes travel.  A wire
+ * carries them: it hands over each capsule that a connection receives, and does three things
+ * when it is asked to: it reads and writes memory of the initiator, and sends an answer.
  *
  * Any of the wire's functions may report the end of what it was asked for before it returns.
  */
@@ -15,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 struct loop;
 struct ns;
@@ -51,20 +49,18 @@ struct nvmf_target;
  *		multiple of 4096; NULL if there is none now.  Its content does not matter
  * @free:	give it back
  * @arg:	for both
- * @waiting:	commands without a buffer, the oldest one first; nvmf_pool_init() empties it
+ * @size:	bytes of all buffers; one guest, or all who come by uplinks, get half at most
  *
  * All buffers are memory that the wire can read and write and the storage process has, too.
- * device/storage/staging.h is such a pool.
+ * device/storage/staging.h is such a pool.  Only struct nvmf calls the functions; a command
+ * without a buffer waits until one is given back.
  */
 struct nvmf_pool {
 	void *(*alloc)(void *arg, uint32_t len);
 	void (*free)(void *arg, void *buf, uint32_t len);
 	void *arg;
-	TAILQ_HEAD(nvmf_waiting, nvmf_cmd) waiting;
+	uint64_t size;
 };
-
-/** nvmf_pool_init() - nobody waits */
-void nvmf_pool_init(struct nvmf_pool *pool);
 
 /**
  * struct nvmf_wire_ops - what carries capsules and data
@@ -94,7 +90,7 @@ struct nvmf_wire_ops {
  * @queues:	I/O queues of a controller (16)
  * @depth:	entries of a queue (128)
  * @controllers: controllers of the target (256)
- * @host:	controllers of one host (64)
+ * @host:	controllers of one guest, or of all hosts that come by uplinks (64)
  */
 struct nvmf_limits {
 	uint16_t queues;
@@ -202,7 +198,7 @@ struct nvmf_counters {
 /**
  * nvmf_new() - all targets of a daemon, none yet
  * @loop:	for timers
- * @pool:	staging buffers, initialised; outlives this
+ * @pool:	staging buffers; outlives this
  *
  * Return: it, or NULL without memory.
  */
