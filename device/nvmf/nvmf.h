@@ -204,7 +204,7 @@ struct nvmf_counters {
  */
 struct nvmf *nvmf_new(struct loop *loop, struct nvmf_pool *pool);
 
-/** nvmf_free() - free it; there are no targets any more */
+/** nvmf_free() - free it; no targets are left, and namespaces have ended all they had */
 void nvmf_free(struct nvmf *nvmf);
 
 /**
