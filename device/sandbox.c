@@ -422,3 +422,77 @@ int sandbox_enter(const struct sandbox_needs *needs)
 			 namespaces);
 	return err;
 }
+
+/* ------------------------------------------------------------------------- */
+/* The storage process                                                       */
+/* ------------------------------------------------------------------------- */
+
+/* All that it does: io_uring_enter(), and eventfds; sigaltstack() is of a sanitizer. */
+static const int sandbox_worker_calls[] = {
+	SCMP_SYS(io_uring_enter), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(futex),
+	SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
+	SCMP_SYS(exit), SCMP_SYS(exit_group),
+};
+
+/* To start it, and to let it set up its ring and its own filter. */
+static const int sandbox_starter_calls[] = {
+	SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+	SCMP_SYS(wait4), SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(gettid),
+	SCMP_SYS(clock_gettime), SCMP_SYS(prctl), SCMP_SYS(seccomp), SCMP_SYS(io_uring_setup),
+	SCMP_SYS(io_uring_register), SCMP_SYS(close), SCMP_SYS(fcntl), SCMP_SYS(munmap),
+	SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(getrandom), SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat), SCMP_SYS(lseek), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(uname), SCMP_SYS(prlimit64),
+};
+
+static int sandbox_allow(scmp_filter_ctx ctx, const int *calls, unsigned int n)
+{
+	int err = 0;
+
+	while (!err && n--)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[n], 0);
+	return err;
+}
+
+static int sandbox_storage_rules(scmp_filter_ctx ctx, bool worker)
+{
+	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	int err = sandbox_allow(ctx, sandbox_worker_calls, ARRAY_SIZE(sandbox_worker_calls));
+
+	if (err || worker)
+		return err;
+	err = sandbox_allow(ctx, sandbox_starter_calls, ARRAY_SIZE(sandbox_starter_calls));
+	if (!err)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_code);
+	if (!err)
+		err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_code);
+	return err;
+}
+
+static int sandbox_storage_seccomp(bool worker)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err;
+
+	if (!ctx)
+		return sandbox_fail("seccomp", ENOMEM);
+	err = sandbox_storage_rules(ctx, worker);
+	if (!err)
+		err = seccomp_load(ctx);
+	seccomp_release(ctx);
+	return err ? sandbox_fail("seccomp", -err) : 0;
+}
+
+int sandbox_storage(bool worker)
+{
+	const struct sandbox_needs none = { 0 };
+	char namespaces[128];
+	int err = 0;
+
+	if (!worker) {
+		err = sandbox_namespaces(&none, namespaces, sizeof(namespaces));
+		if (!err)
+			err = sandbox_capabilities();
+	}
+	return err ? err : sandbox_storage_seccomp(worker);
+}

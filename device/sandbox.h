@@ -36,4 +36,12 @@ struct sandbox_needs {
  */
 int sandbox_enter(const struct sandbox_needs *needs);
 
+/**
+ * sandbox_storage() - the same for the storage process
+ * @worker:	for itself: io_uring that exists, and eventfds; else for the process that starts it
+ *
+ * Return: 0, or -errno after an error was printed.
+ */
+int sandbox_storage(bool worker);
+
 #endif /* DEVICE_SANDBOX_H */

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The storage process: io_uring, and nothing else.
+ *
+ * Theory of operation
+ *
+ * It takes requests from a ring, has the kernel do them, and puts replies into another ring.
+ * It waits in one place only, for the kernel's completions; among them is that of a poll of
+ * the eventfd by which the daemon wakes it.
+ *
+ * The daemon has checked a request.  It is copied and checked again here, as far as memory is
+ * concerned.
+ *
+ * A filter of system calls does not see what a ring is asked to do.  So the ring itself is
+ * restricted, for good, to the few operations that are used.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "storage/worker.h"
+
+#define WORKER_WAKE		UINT64_MAX
+#define WORKER_ZEROES		(1u << 20)
+
+/**
+ * enum work_step - what of a request the kernel does
+ * @WORK_MAIN:	what it says
+ * @WORK_FILL:	zeroes are written one piece after the other, because there is no other way
+ * @WORK_SYNC:	what was done before is made lasting
+ */
+enum work_step {
+	WORK_MAIN,
+	WORK_FILL,
+	WORK_SYNC,
+};
+
+/**
+ * struct work - a request under way
+ * @req:	it
+ * @step:	what is being done
+ * @done:	bytes of it that are done
+ */
+struct work {
+	struct storage_request req;
+	enum work_step step;
+	uint64_t done;
+};
+
+/**
+ * struct process - the process
+ * @worker:	what it was given
+ * @epoch:	its number
+ * @ring:	of the kernel
+ * @taken:	requests that were taken
+ * @replies:	replies that were made
+ * @told:	those of which the daemon knows, if it sleeps
+ * @work:	requests by tag
+ */
+struct process {
+	const struct storage_worker *worker;
+	uint32_t epoch;
+	struct io_uring ring;
+	uint32_t taken;
+	uint32_t replies;
+	uint32_t told;
+	struct work work[STORAGE_TAGS];
+};
+
+static uint8_t zeroes[WORKER_ZEROES] __attribute__((aligned(4096)));
+
+/* ------------------------------------------------------------------------- */
+/* Replies                                                                   */
+/* ------------------------------------------------------------------------- */
+
+static void work_end(struct process *p, const struct work *work, int err)
+{
+	struct storage_reply *reply = &p->worker->shared->reply[p->replies % STORAGE_TAGS];
+
+	reply->tag = work->req.tag;
+	reply->err = err;
+	storage_set(&p->worker->shared->replies, ++p->replies);
+}
+
+static void process_tell(struct process *p)
+{
+	const uint64_t one = 1;
+
+	if (p->told == p->replies)
+		return;
+	p->told = p->replies;
+	if (storage_get(&p->worker->shared->daemon_sleeps) &&
+	    write(p->worker->tell, &one, sizeof(one)) < 0)
+		/* It is full, and so readable. */
+		return;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Requests                                                                  */
+/* ------------------------------------------------------------------------- */
+
+static struct io_uring_sqe *process_sqe(struct process *p)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&p->ring);
+
+	/* The kernel takes all that it is given: then there is room. */
+	while (!sqe) {
+		io_uring_submit(&p->ring);
+		sqe = io_uring_get_sqe(&p->ring);
+	}
+	return sqe;
+}
+
+static void prep_rw(const struct process *p, struct io_uring_sqe *sqe, const struct work *work)
+{
+	const struct storage_request *req = &work->req;
+	const int fd = p->worker->file[req->file];
+	uint8_t *buf = p->worker->staging + req->buf + work->done;
+	const uint64_t at = req->offset + work->done;
+	const unsigned int left = req->len - work->done;
+
+	if (req->op == NS_READ) {
+		io_uring_prep_read(sqe, fd, buf, left, at);
+		return;
+	}
+	io_uring_prep_write(sqe, fd, buf, left, at);
+	sqe->rw_flags = req->lasting ? RWF_DSYNC : 0;
+}
+
+static void prep_fill(const struct process *p, struct io_uring_sqe *sqe, const struct work *work)
+{
+	const struct storage_request *req = &work->req;
+	const uint64_t left = req->len - work->done;
+
+	io_uring_prep_write(sqe, p->worker->file[req->file], zeroes,
+			    left < sizeof(zeroes) ? left : sizeof(zeroes),
+			    req->offset + work->done);
+}
+
+static void prep_main(const struct process *p, struct io_uring_sqe *sqe, const struct work *work)
+{
+	const struct storage_request *req = &work->req;
+	const int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	const int fd = p->worker->file[req->file];
+
+	switch (req->op) {
+	case NS_ZERO:
+		io_uring_prep_fallocate(sqe, fd, req->keep ? FALLOC_FL_ZERO_RANGE |
+					FALLOC_FL_KEEP_SIZE : hole, req->offset, req->len);
+		break;
+	case NS_DISCARD:
+		io_uring_prep_fallocate(sqe, fd, hole, req->offset, req->len);
+		break;
+	case NS_FLUSH:
+		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
+		break;
+	default:
+		prep_rw(p, sqe, work);
+	}
+}
+
+static void work_go(struct process *p, struct work *work)
+{
+	struct io_uring_sqe *sqe = process_sqe(p);
+
+	if (work->step == WORK_FILL)
+		prep_fill(p, sqe, work);
+	else if (work->step == WORK_SYNC)
+		io_uring_prep_fsync(sqe, p->worker->file[work->req.file], IORING_FSYNC_DATASYNC);
+	else
+		prep_main(p, sqe, work);
+	io_uring_sqe_set_data64(sqe, work->req.tag);
+}
+
+static bool request_is_right(const struct process *p, const struct storage_request *req)
+{
+	const struct storage_worker *worker = p->worker;
+
+	if (req->op >= NS_OPS || req->file >= worker->files)
+		return false;
+	if (req->op != NS_READ && req->op != NS_WRITE)
+		return true;
+	return req->buf <= worker->staging_size && req->len <= worker->staging_size - req->buf;
+}
+
+static bool process_take(struct process *p)
+{
+	struct storage_shared *shared = p->worker->shared;
+	struct storage_request req;
+	struct work *work;
+	bool any = false;
+
+	if (storage_get(&shared->ack) != p->epoch)
+		return false;
+	while (storage_get(&shared->requests) != p->taken) {
+		memcpy(&req, &shared->request[p->taken % STORAGE_TAGS], sizeof(req));
+		storage_set(&shared->taken, ++p->taken);
+		any = true;
+		if (req.tag >= STORAGE_TAGS)
+			continue;
+		work = &p->work[req.tag];
+		memset(work, 0, sizeof(*work));
+		work->req = req;
+		if (request_is_right(p, &req))
+			work_go(p, work);
+		else
+			work_end(p, work, -EINVAL);
+	}
+	return any;
+}
+
+/* ------------------------------------------------------------------------- */
+/* Completions                                                               */
+/* ------------------------------------------------------------------------- */
+
+static bool is_unsupported(int err)
+{
+	return err == -EOPNOTSUPP || err == -ENOSYS || err == -EINVAL;
+}
+
+/* Data was moved, or zeroes written: as much as @res says. */
+static void work_moved(struct process *p, struct work *work, int res)
+{
+	if (!res) {
+		/* The file is shorter than it was, or takes no more. */
+		work_end(p, work, -EIO);
+		return;
+	}
+	work->done += res;
+	if (work->done < work->req.len) {
+		work_go(p, work);
+		return;
+	}
+	if (work->step == WORK_FILL && work->req.lasting) {
+		work->step = WORK_SYNC;
+		work_go(p, work);
+		return;
+	}
+	work_end(p, work, 0);
+}
+
+static void work_allocated(struct process *p, struct work *work, int res)
+{
+	if (work->req.op == NS_DISCARD) {
+		/* It is advice, which not all storage can follow. */
+		work_end(p, work, is_unsupported(res) ? 0 : res);
+		return;
+	}
+	if (is_unsupported(res)) {
+		work->step = WORK_FILL;
+		work_go(p, work);
+	} else if (!res && work->req.lasting) {
+		work->step = WORK_SYNC;
+		work_go(p, work);
+	} else {
+		work_end(p, work, res);
+	}
+}
+
+static void work_done(struct process *p, struct work *work, int res)
+{
+	const uint8_t op = work->req.op;
+
+	const bool allocates = op == NS_ZERO || op == NS_DISCARD;
+
+	if (res == -EINTR || res == -EAGAIN)
+		work_go(p, work);
+	else if (allocates && work->step == WORK_MAIN)
+		work_allocated(p, work, res);
+	else if (res < 0 || op == NS_FLUSH || work->step == WORK_SYNC)
+		work_end(p, work, res < 0 ? res : 0);
+	else
+		work_moved(p, work, res);
+}
+
+static void process_watch(struct process *p)
+{
+	struct io_uring_sqe *sqe = process_sqe(p);
+
+	io_uring_prep_poll_add(sqe, p->worker->wake, POLLIN);
+	io_uring_sqe_set_data64(sqe, WORKER_WAKE);
+}
+
+static void process_woken(struct process *p)
+{
+	uint64_t n;
+
+	/* It does not block: if it is empty after all, so be it. */
+	if (read(p->worker->wake, &n, sizeof(n)) < 0)
+		n = 0;
+	process_watch(p);
+}
+
+static bool process_reap(struct process *p)
+{
+	struct io_uring_cqe *cqe;
+	uint64_t data;
+	bool any = false;
+	int res;
+
+	while (!io_uring_peek_cqe(&p->ring, &cqe)) {
+		data = io_uring_cqe_get_data64(cqe);
+		res = cqe->res;
+		io_uring_cqe_seen(&p->ring, cqe);
+		any = true;
+		if (data == WORKER_WAKE)
+			process_woken(p);
+		else
+			work_done(p, &p->work[data % STORAGE_TAGS], res);
+	}
+	return any;
+}
+
+/* Sleeps unless a request has come meanwhile. */
+static int process_sleep(struct process *p)
+{
+	struct storage_shared *shared = p->worker->shared;
+	int n = 0;
+
+	storage_set(&shared->worker_sleeps, 1);
+	if (storage_get(&shared->ack) != p->epoch ||
+	    storage_get(&shared->requests) == p->taken)
+		n = io_uring_submit_and_wait(&p->ring, 1);
+	storage_set(&shared->worker_sleeps, 0);
+	return n == -EINTR || n == -EAGAIN || n == -EBUSY ? 0 : n;
+}
+
+static const uint8_t process_ops[] = {
+	IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC, IORING_OP_FALLOCATE,
+	IORING_OP_POLL_ADD,
+};
+
+/* A ring that opens nothing, connects to nothing, and never will. */
+static int process_ring(struct process *p)
+{
+	struct io_uring_restriction only[ARRAY_SIZE(process_ops)] = { 0 };
+	unsigned int i;
+	int err;
+
+	/* More than the requests under way, and the poll. */
+	err = io_uring_queue_init(2 * STORAGE_TAGS, &p->ring, IORING_SETUP_R_DISABLED);
+	if (err)
+		return err;
+	for (i = 0; i < ARRAY_SIZE(process_ops); i++) {
+		only[i].opcode = IORING_RESTRICTION_SQE_OP;
+		only[i].sqe_op = process_ops[i];
+	}
+	/* Debian's library has these two in its headers only. */
+	if (syscall(SYS_io_uring_register, p->ring.ring_fd, IORING_REGISTER_RESTRICTIONS, only,
+		    ARRAY_SIZE(process_ops)) ||
+	    syscall(SYS_io_uring_register, p->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0))
+		return -errno;
+	return 0;
+}
+
+int storage_work(const struct storage_worker *worker, uint32_t epoch)
+{
+	static struct process process;
+	struct process *p = &process;
+	const char ready = 'r';
+	int err;
+
+	p->worker = worker;
+	p->epoch = epoch;
+	err = process_ring(p);
+	if (err) {
+		log_error("storage: io_uring: %s", strerror(-err));
+		return EXIT_FAILURE;
+	}
+	if (worker->confine && worker->confine(true))
+		return EXIT_FAILURE;
+	process_watch(p);
+	if (epoch == 1 && write(worker->life, &ready, sizeof(ready)) < 0)
+		return EXIT_FAILURE;
+	while (!storage_get(&worker->shared->stop)) {
+		bool busy = process_take(p);
+
+		if (io_uring_sq_ready(&p->ring))
+			io_uring_submit(&p->ring);
+		busy |= process_reap(p);
+		process_tell(p);
+		if (!busy && process_sleep(p) < 0)
+			return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
