@@ -19,6 +19,7 @@ struct loop {
 	struct loop_timer *timer[TIMERS_MAX];
 	unsigned int n;
 	struct chores chores;
+	LIST_HEAD(, loop_poller) pollers;
 };
 
 struct loop *loop_new(unsigned int poll_us)
@@ -28,6 +29,7 @@ struct loop *loop_new(unsigned int poll_us)
 	assert_non_null(loop);
 	loop->now = 1000000000;
 	chores_init(&loop->chores, loop);
+	LIST_INIT(&loop->pollers);
 	return loop;
 }
 
@@ -70,6 +72,26 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t ns)
 void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t ns)
 {
 	loop_timer_set(loop, timer, ns);
+}
+
+void loop_poller_add(struct loop *loop, struct loop_poller *poller)
+{
+	LIST_INSERT_HEAD(&loop->pollers, poller, entry);
+}
+
+void loop_poller_del(struct loop *loop, struct loop_poller *poller)
+{
+	LIST_REMOVE(poller, entry);
+}
+
+bool engine_loop_poll(struct loop *loop)
+{
+	struct loop_poller *poller;
+	bool work = false;
+
+	LIST_FOREACH(poller, &loop->pollers, entry)
+		work |= poller->poll(poller->arg);
+	return work;
 }
 
 static struct loop_timer *loop_first(const struct loop *loop)

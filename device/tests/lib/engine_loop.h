@@ -19,4 +19,7 @@ uint64_t engine_loop_next(const struct loop *loop);
 /** engine_loop_timers() - number of timers that are set */
 unsigned int engine_loop_timers(const struct loop *loop);
 
+/** engine_loop_poll() - call each poller once; true if one had work */
+bool engine_loop_poll(struct loop *loop);
+
 #endif /* DEVICE_TESTS_ENGINE_LOOP_H */
