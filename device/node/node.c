@@ -5,9 +5,10 @@
  * Theory of operation
  *
  * A node has what a guest has: a NIC (rdma/rnic.h), memory that the NIC reaches, and a port
- * of the switch.  In the place of a driver are node_verbs.c for what goes by queues.  So
- * data moves between a guest and a node as between two guests, by one copy, and to a peer
- * elsewhere as packets; and all that the engine checks it checks here, too.
+ * of the switch.  In the place of a driver are node_verbs.c and node_gsi.c for what goes by
+ * queues, and in the place of an operating system node_arp.c and node_cm.c.  So data moves
+ * between a guest and a node as between two guests, by one copy, and to a peer elsewhere as
+ * packets; and all that the engine checks it checks here, too.
  *
  * A poller takes completions, which lead to new requests, before it has the NIC carry
  * requests out, so that both happen in one round.
@@ -21,11 +22,16 @@
 /* Completions taken in a round. */
 #define NODE_BURST	256u
 
+/* Rounds that a node may take to end: a guest may keep it busy. */
+#define NODE_STOP	10000u
+
 static bool node_poll(void *arg)
 {
 	struct node *node = arg;
-	bool worked = node_poll_cq(&node->verbs, NODE_BURST);
+	bool worked = node_arp_poll(&node->arp);
 
+	worked |= node_poll_cq(&node->verbs, NODE_BURST);
+	worked |= node_cm_poll(&node->cm);
 	worked |= rnic_poll(node->rnic);
 	if (worked)
 		switch_flush(node->port.sw);
@@ -35,7 +41,7 @@ static bool node_poll(void *arg)
 static bool node_sleep(void *arg)
 {
 	struct node *node = arg;
-	bool work = node_pending(&node->verbs) || node->port.n;
+	bool work = node_pending(&node->verbs) || node->port.n || node->cm.ending;
 
 	return rnic_sleep(node->rnic) || work;
 }
@@ -74,6 +80,19 @@ static void node_connect(struct node *node, struct l2_switch *sw,
 	loop_poller_add(node->loop, &node->poller);
 }
 
+static void node_init_cm(struct node *node, const struct node_config *config)
+{
+	node->arp.port = &node->port;
+	node->cm.loop = node->loop;
+	node->cm.verbs = &node->verbs;
+	node->cm.gsi = &node->gsi;
+	node->cm.arp = &node->arp;
+	node->cm.service = config->service;
+	node->cm.ops = config->ops;
+	node->cm.arg = config->arg;
+	node_cm_init(&node->cm);
+}
+
 static int node_init(struct node *node, struct fabric *fabric,
 		     const struct node_config *config)
 {
@@ -90,13 +109,19 @@ static int node_init(struct node *node, struct fabric *fabric,
 		goto err_mem;
 	}
 	rnic_mem_changed(node->rnic, &node->mem.map);
+	node_init_cm(node, config);
 	err = node_verbs_open(&node->verbs, node->rnic, &node->mem);
+	if (err)
+		goto err_rnic;
+	err = node_gsi_open(&node->gsi, &node->verbs);
 	if (!err)
 		err = node_add_gids(node, config);
 	if (err)
-		goto err_rnic;
+		goto err_gsi;
 	return 0;
 
+err_gsi:
+	node_gsi_close(&node->gsi);
 err_rnic:
 	rnic_free(node->rnic);
 err_mem:
@@ -123,11 +148,24 @@ struct node *node_new(struct loop *loop, struct l2_switch *sw, struct fabric *fa
 	return node;
 }
 
+/* Each round does something, as long as requests of QPs are to be completed. */
+void node_stop(struct node *node)
+{
+	unsigned int round;
+
+	node_cm_stop(&node->cm);
+	for (round = 0; round < NODE_STOP && node_poll(node); round++)
+		;
+}
+
 /* The NIC is given back bit by bit, and does not reach the memory any more. */
 void node_free(struct node *node)
 {
+	node_stop(node);
+	node_cm_fini(&node->cm);
 	loop_poller_del(node->loop, &node->poller);
 	node_port_fini(&node->port);
+	node_gsi_close(&node->gsi);
 	rnic_free(node->rnic);
 	node_mem_fini(&node->mem);
 	free(node);

@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "node/node_arp.h"
+#include "node/node_cm.h"
+#include "node/node_gsi.h"
 #include "node/node_mem.h"
 #include "node/node_port.h"
 #include "node/node_verbs.h"
@@ -26,6 +29,9 @@
  * @group:	what the operator sees its port as, or NULL
  * @shared:	memory of others that its NIC reaches, or NULL
  * @shared_size: bytes of it, as of node_mem_share()
+ * @service:	port that it listens on, in the port space of TCP
+ * @ops:	whose connections they are
+ * @arg:	for @ops
  */
 struct node_config {
 	const char *name;
@@ -36,6 +42,9 @@ struct node_config {
 	struct port_group *group;
 	void *shared;
 	size_t shared_size;
+	uint16_t service;
+	const struct node_cm_ops *ops;
+	void *arg;
 };
 
 /**
@@ -45,6 +54,9 @@ struct node_config {
  * @rnic:	NIC
  * @verbs:	driver's side of it
  * @port:	port of the switch
+ * @arp:	ARP and neighbor discovery
+ * @gsi:	QP 1
+ * @cm:		connection manager
  * @poller:	looks after all
  */
 struct node {
@@ -53,6 +65,9 @@ struct node {
 	struct rnic *rnic;
 	struct node_verbs verbs;
 	struct node_port port;
+	struct node_arp arp;
+	struct node_gsi gsi;
+	struct node_cm cm;
 	struct loop_poller poller;
 };
 
@@ -68,7 +83,16 @@ struct node {
 struct node *node_new(struct loop *loop, struct l2_switch *sw, struct fabric *fabric,
 		      const struct node_config *config);
 
-/** node_free() - end a node without QPs */
+/**
+ * node_stop() - end all connections, and tell the peers; let nobody connect any more
+ * @node:	node
+ *
+ * When it returns the messages are sent, and @gone of &struct node_cm_ops was called for
+ * each connection.
+ */
+void node_stop(struct node *node);
+
+/** node_free() - the same, and end the node */
 void node_free(struct node *node);
 
 #endif /* DEVICE_NODE_H */
