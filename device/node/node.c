@@ -158,6 +158,11 @@ void node_stop(struct node *node)
 		;
 }
 
+void node_resume(struct node *node)
+{
+	node->cm.stopped = false;
+}
+
 /* The NIC is given back bit by bit, and does not reach the memory any more. */
 void node_free(struct node *node)
 {

@@ -92,7 +92,10 @@ struct node *node_new(struct loop *loop, struct l2_switch *sw, struct fabric *fa
  */
 void node_stop(struct node *node);
 
-/** node_free() - the same, and end the node */
+/** node_resume() - after node_stop(): let peers connect again */
+void node_resume(struct node *node);
+
+/** node_free() - node_stop(), and end the node */
 void node_free(struct node *node);
 
 #endif /* DEVICE_NODE_H */
