@@ -707,7 +707,7 @@ enum virtio_ib_qp_type {
  * enum virtio_ib_qp_create_flags - bits of &virtio_rdma_cmd_create_qp.flags
  * @VIRTIO_IB_QP_FAST_REG: send requests may be %VIRTIO_IB_WR_REG_MR and
  *	%VIRTIO_IB_WR_LOCAL_INV
- * @VIRTIO_IB_QP_CVLAN_STRIP: RAW_PACKET: the 802.1Q tag of a frame that is received goes to
+ * @VIRTIO_IB_QP_CVLAN_STRIP: RAW_PACKET, WQ: the 802.1Q tag of a frame that is received goes to
  *	its completion; with %VIRTIO_IB_DEVICE_RAW_VLAN
  *
  * A request %VIRTIO_IB_WR_REG_MR can make any memory of the guest accessible.  So a

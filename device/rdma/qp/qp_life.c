@@ -92,9 +92,15 @@ static const char *qp_check_tgt(const struct qp_table *qps,
 	return plan->xrcd ? NULL : "unknown XRC domain";
 }
 
+/* Only what receives frames can take tags out of them. */
+static bool qp_may_strip(uint8_t type)
+{
+	return type == VIRTIO_IB_QPT_RAW_PACKET || type == VIRTIO_IB_QPT_WQ;
+}
+
 static uint8_t qp_flags(uint8_t type)
 {
-	return type == VIRTIO_IB_QPT_RAW_PACKET ?
+	return qp_may_strip(type) ?
 	       VIRTIO_IB_QP_FAST_REG | VIRTIO_IB_QP_CVLAN_STRIP : VIRTIO_IB_QP_FAST_REG;
 }
 
@@ -402,7 +408,7 @@ static struct qp *qp_alloc(struct qp_table *qps, uint32_t qpn,
 	qp->sig_all = req->sq_sig_all;
 	qp->fast_reg = !qps->ctx->limits.rfc &&
 		       req->flags & VIRTIO_IB_QP_FAST_REG;
-	qp->strip = req->qp_type == VIRTIO_IB_QPT_RAW_PACKET &&
+	qp->strip = qp_may_strip(req->qp_type) &&
 		    req->flags & VIRTIO_IB_QP_CVLAN_STRIP;
 	qp->cap = req->cap;
 	qp->cap.padding = 0;

@@ -58,10 +58,13 @@ static uint8_t wq_to(const struct rss_test *t, uint32_t wqn, uint8_t to)
 	return eg_modify(guest_of(t), &req);
 }
 
+/* With these flags, those that are opened. */
+static uint8_t wq_flags;
+
 static void open_wq(struct rss_test *t, unsigned int i, uint32_t depth)
 {
 	struct er_end *end = &t->p->b;
-	const struct er_shape shape = { .recv_depth = depth };
+	const struct er_shape shape = { .recv_depth = depth, .flags = wq_flags };
 
 	er_qp_init(&t->wq[i], &end->page, &end->cq, 32 + i, WQ, end->end.pdn, &shape);
 	assert_int_equal(er_create_qp(&t->wq[i]), VIRTIO_NET_OK);
@@ -358,6 +361,29 @@ static void test_full(void **state)
 	post(t, 0);
 	put_ipv4(t, 0, 17, 0, 0);
 	assert_int_equal(where(t), 0);
+	rss_down(t);
+}
+
+/* Work queues with the flag get frames without their tags, which are in the completions. */
+static void test_strip(void **state)
+{
+	struct virtio_rdma_cqe cqe;
+	struct rss_test *t;
+	uint8_t *frame;
+
+	wq_flags = VIRTIO_IB_QP_CVLAN_STRIP;
+	t = rss_up(state, F(XOR), F(SRC_IPV4), 4);
+	wq_flags = 0;
+	post_all(t, 1);
+	frame = put_ipv4(t, 2, 17, 7, 0);
+	memmove(frame + 16, frame + 12, FRAME - 16);
+	memcpy(frame + 12, "\x81\x00\x60\x05", 4);
+	send_it(t);
+	assert_true(er_poll(&t->p->b.cq, &cqe));
+	assert_int_equal(le32toh(cqe.qp_num), t->wq[2].qpn);
+	assert_int_equal(le32toh(cqe.byte_len), FRAME - 4);
+	assert_int_equal(le16toh(cqe.wc_flags) & VIRTIO_IB_WC_WITH_VLAN, VIRTIO_IB_WC_WITH_VLAN);
+	assert_int_equal(le16toh(cqe.vlan), 0x6005);
 	rss_down(t);
 }
 
@@ -724,6 +750,7 @@ int main(void)
 		TEST(test_no_fields),
 		TEST(test_full),
 		TEST(test_order),
+		TEST(test_strip),
 		TEST(test_many_flows),
 		TEST(test_states),
 		TEST(test_flush),
