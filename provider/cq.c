@@ -1010,6 +1010,17 @@ int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return ibv_cmd_req_notify_cq(ibcq, solicited_only);
 }
 
+/* The kernel knows how long an event may wait. */
+int virtio_roce_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd;
+
+	if (cq_is_parents(to_vcq(ibcq)))
+		return EFAULT;
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 /* In the form of the RFC the slots stay the same. */
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
 {

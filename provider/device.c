@@ -240,6 +240,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.get_srq_num = virtio_roce_get_srq_num,
 	.import_mr = virtio_roce_import_mr,
 	.import_pd = virtio_roce_import_pd,
+	.modify_cq = virtio_roce_modify_cq,
 	.modify_qp = virtio_roce_modify_qp,
 	.modify_qp_rate_limit = virtio_roce_modify_qp_rate_limit,
 	.modify_srq = virtio_roce_modify_srq,

@@ -489,6 +489,7 @@ struct ibv_cq_ex *virtio_roce_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr);
 int virtio_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void virtio_roce_cq_event(struct ibv_cq *ibcq);
+int virtio_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe);
 int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,

@@ -117,6 +117,15 @@ static struct virtio_roce_wq *wq_alloc(void)
 	return wq;
 }
 
+static bool wq_has_flags(const struct virtio_roce_context *ctx,
+			 const struct ibv_wq_init_attr *attr)
+{
+	uint32_t flags = attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS ? attr->create_flags : 0;
+
+	return !flags || (flags == IBV_WQ_FLAGS_CVLAN_STRIPPING &&
+			  ctx->device_caps & VIRTIO_IB_DEVICE_RAW_VLAN);
+}
+
 struct ibv_wq *virtio_roce_create_wq(struct ibv_context *context,
 				     struct ibv_wq_init_attr *attr)
 {
@@ -128,7 +137,7 @@ struct ibv_wq *virtio_roce_create_wq(struct ibv_context *context,
 
 	if (!virtio_roce_has_rss(ctx) || attr->wq_type != IBV_WQT_RQ ||
 	    attr->comp_mask & ~(uint32_t)IBV_WQ_INIT_ATTR_FLAGS ||
-	    (attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS && attr->create_flags)) {
+	    !wq_has_flags(ctx, attr)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

@@ -9,6 +9,19 @@
 
 #include "util.h"
 
+static struct ibv_moderate_cq moderated;
+
+/* A function of libibverbs that the provider calls. */
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
+		      struct ibv_modify_cq *cmd, size_t cmd_size)
+{
+	if (fake.fail)
+		return fake.fail;
+	assert_int_equal(attr->attr_mask, IBV_CQ_ATTR_MODERATE);
+	moderated = attr->moderate;
+	return 0;
+}
+
 static int poll_cq(struct virtio_roce_cq *cq, int n, struct ibv_wc *wc)
 {
 	return virtio_roce_poll_cq(&cq->vcq.cq, n, wc);
@@ -480,6 +493,23 @@ static void resizes(void **state)
 	drop_cq(cq);
 }
 
+static void is_moderated(void **state)
+{
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 7, .cq_period = 500 },
+	};
+
+	assert_int_equal(virtio_roce_modify_cq(&cq->vcq.cq, &attr), 0);
+	assert_int_equal(moderated.cq_count, 7);
+	assert_int_equal(moderated.cq_period, 500);
+	fake.fail = EOPNOTSUPP;
+	assert_int_equal(virtio_roce_modify_cq(&cq->vcq.cq, &attr), EOPNOTSUPP);
+	fake.fail = 0;
+	drop_cq(cq);
+}
+
 /* Two threads poll, each in its own way, while the device fills slots. */
 
 #define POLLERS		2
@@ -593,6 +623,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(polls_step_by_step),
 	TEST(reads_a_slot_once),
 	TEST(resizes),
+	TEST(is_moderated),
 	TEST(polls_from_threads),
 };
 

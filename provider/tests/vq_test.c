@@ -534,6 +534,7 @@ static int use_as_child(struct virtio_roce_qp *qp, struct virtio_roce_cq *cq)
 	struct ibv_cq_ex *cq_ex = &cq->vcq.cq_ex;
 	struct ibv_qp_ex *qp_ex = &qp->vqp.qp_ex;
 	struct ibv_poll_cq_attr poll = {};
+	struct ibv_modify_cq_attr moderate = {};
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct ibv_cq *ibcq = &cq->vcq.cq;
 	unsigned int maps = count_maps();
@@ -559,6 +560,7 @@ static int use_as_child(struct virtio_roce_qp *qp, struct virtio_roce_cq *cq)
 	wrong += ibv_start_poll(cq_ex, &poll) != EFAULT;
 	wrong += virtio_roce_req_notify_cq(ibcq, 0) != EFAULT;
 	wrong += virtio_roce_resize_cq(ibcq, 1) != EFAULT;
+	wrong += virtio_roce_modify_cq(ibcq, &moderate) != EFAULT;
 	wrong += virtio_roce_modify_qp(ibqp, &attr, IBV_QP_STATE) != EFAULT;
 	wrong += virtio_roce_destroy_qp(ibqp) != EFAULT;
 	wrong += virtio_roce_destroy_cq(ibcq) != EFAULT;

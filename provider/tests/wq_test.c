@@ -231,6 +231,16 @@ static void test_refused(void **state)
 	attr.create_flags = IBV_WQ_FLAGS_SCATTER_FCS;
 	assert_null(virtio_roce_create_wq(fake.pd.context, &attr));
 	assert_int_equal(errno, EOPNOTSUPP);
+	/* Tags can be taken out, if the device can. */
+	attr.create_flags = IBV_WQ_FLAGS_CVLAN_STRIPPING;
+	assert_null(virtio_roce_create_wq(fake.pd.context, &attr));
+	assert_int_equal(errno, EOPNOTSUPP);
+	fake.ctx.device_caps = VIRTIO_IB_DEVICE_RSS | VIRTIO_IB_DEVICE_RAW_VLAN;
+	attr.pd = &fake.pd;
+	attr.cq = &cq->vcq.cq;
+	wq = virtio_roce_create_wq(fake.pd.context, &attr);
+	assert_non_null(wq);
+	assert_int_equal(virtio_roce_destroy_wq(wq), 0);
 	fake.fail = ENOMEM;
 	assert_null(make_wq(cq));
 	assert_int_equal(errno, ENOMEM);
