@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Makes seeds for a fuzzer.
 
-usage: fuzz_seeds.py packets|messages|commands|requests|rings|state DIRECTORY
+usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|handover DIRECTORY
 
 What the bytes mean stands at the top of the fuzzer of that name.
 """
@@ -245,10 +245,28 @@ def state():
         yield at.to_bytes(2, "little") + bytes([8]) + bytes([255] * 8)
 
 
+def handover():
+    """A byte of the process's sections that changes, and of its guests' functions; states that
+    end early; descriptors in each other's place."""
+    swap, cut, process, guest = 254, 255, 1010, 1900
+    for how in (0, 1):
+        for at in range(process):
+            yield bytes([how]) + at.to_bytes(2, "little") + bytes([1, 255])
+        for at in range(process, guest, 7):
+            yield bytes([how]) + at.to_bytes(2, "little") + bytes([1, 255])
+        for at in [*range(0, process, 9), *range(process, 60000, 1999)]:
+            yield bytes([how]) + at.to_bytes(2, "little") + bytes([cut])
+        for here in range(16):
+            for there in range(16):
+                yield bytes([how, 0, 0, swap, here, there])
+        for at in range(0, process, 4):
+            yield bytes([how]) + at.to_bytes(2, "little") + bytes([4] + [255] * 4)
+
+
 def main():
     """Writes them."""
     makers = {maker.__name__: maker
-              for maker in (packets, messages, commands, requests, rings, state)}
+              for maker in (packets, messages, commands, requests, rings, state, handover)}
     target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(makers[sys.argv[1]]()):
