@@ -11,7 +11,8 @@
 #   rings     direct rings, control blocks, doorbell pages, event queues
 #   state     saved states of a NIC
 #   handover  what a process hands over: ports, connections, descriptors
-# Without arguments it runs all seven for about half a minute each.  The corpus stays in
+#   nvmf      capsules of NVMe over Fabrics
+# Without arguments it runs all eight for about half a minute each.  The corpus stays in
 # build/fuzz, where the next run starts from it; an input that makes a target fail
 # stays there as well.
 
@@ -19,22 +20,23 @@
 
 # Bytes of an input.  Frames have what fits on the network; the others somewhat more than the
 # longest seed, which is a dozen operations: more would only take longer.
-declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [rings]=192 [state]=64 [handover]=64)
+declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [rings]=192
+	[state]=64 [handover]=64 [nvmf]=128)
 
 # Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
 # callers: both take a good part of the time.
 export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # Inputs of a short run: half a minute each where nothing else runs.
-declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000 [rings]=20000 [state]=20000
-	[handover]=5000)
+declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000
+	[rings]=20000 [state]=20000 [handover]=5000 [nvmf]=30000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
 	targets+=("$1")
 	shift
 done
-[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings state handover)
+[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings state handover nvmf)
 
 exclusive fuzz
 step "fuzzers"

@@ -263,10 +263,37 @@ def handover():
             yield bytes([how]) + at.to_bytes(2, "little") + bytes([4] + [255] * 4)
 
 
+def nvmf():
+    """Each command on each connection, changed in each field, held back and with its queue
+    ended; and several."""
+    ops = 8
+    send, _, go, hold, release, time, reopen, memory = range(ops)
+
+    def sent(conn, which, at=0, change=b"", more=0):
+        return bytes([send + ops * conn, which, at, len(change)]) + change + bytes([more, 0])
+
+    for conn in range(4):
+        for which in (*range(12), 40, 100, 128, 129):
+            one = sent(conn, which, 0, b"", 128)
+            yield one
+            yield bytes([hold + 3 * ops]) + one * 3 + bytes([release, go + ops * conn]) * 2
+            yield (bytes([hold + 3 * ops]) + one + bytes([reopen + ops * conn, release])
+                   + sent(conn, 128) + one)
+            for at in (0, 1, 4, 24, 32, 35, 39, 40, 42, 44, 48, 51, 52):
+                yield sent(conn, which, at, bytes([1]), 128) + one
+                yield sent(conn, which, at, bytes([255]), 128) + one
+        yield sent(conn, 128) + bytes([time, 200, time, 200]) + sent(conn, 0) * 3
+        for at in (0, 16, 256, 512, 767):
+            yield (bytes([memory]) + at.to_bytes(2, "little") + bytes([2, 255, 1])
+                   + sent(conn, 128))
+    yield sent(0, 5) + bytes([time, 9, time, 11]) + sent(1, 0)
+    yield bytes([hold + 2 * ops]) + sent(1, 7) * 8 + bytes([release, reopen + ops, release])
+
+
 def main():
     """Writes them."""
     makers = {maker.__name__: maker
-              for maker in (packets, messages, commands, requests, rings, state, handover)}
+              for maker in (packets, messages, commands, requests, rings, state, handover, nvmf)}
     target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(makers[sys.argv[1]]()):

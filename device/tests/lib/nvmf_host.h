@@ -15,7 +15,7 @@
 #define NH_NQN		"nqn.2026-11.org.example:disk"
 #define NH_HOSTNQN	"nqn.2014-08.org.nvmexpress:uuid:host"
 #define NH_KEY		0x00c0ffee
-#define NH_MEMORY	(2u << 20)
+#define NH_MEMORY	((1u << 20) + (128u << 10))
 #define NH_CONNS	8
 #define NH_EVENTS	512
 #define NH_BLOCKS	4096u
