@@ -33,6 +33,7 @@
 #include "ports_keep.h"
 #include "rdma/rnic.h"
 #include "sandbox.h"
+#include "targets.h"
 #include "virtio/guard.h"
 
 /* The makefile defines it, from the file of that name. */
@@ -51,6 +52,7 @@
  * @sw:		Ethernet between the guests
  * @fabric:	RDMA between the guests
  * @ports:	the guests, and uplinks
+ * @targets:	storage of the host for them
  * @cwd:	directory that it was started in
  * @control:	socket that they come by, or NULL
  * @notify:	socket of a service manager, or -1
@@ -65,6 +67,7 @@ struct daemon {
 	struct l2_switch *sw;
 	struct fabric *fabric;
 	struct ports ports;
+	struct targets targets;
 	char cwd[PATH_MAX];
 	struct operator_socket *control;
 	int notify;
@@ -373,8 +376,14 @@ static bool daemon_hand_over(struct daemon *d, const struct options *options)
 	struct handover hand = daemon_all(d, options);
 	const int sock = d->ports.taker;
 
+	bool left;
+
 	d->ports.taker = -1;
-	return handover_give(&hand, sock);
+	targets_stop(&d->targets);
+	left = handover_give(&hand, sock);
+	if (!left)
+		targets_resume(&d->targets);
+	return left;
 }
 
 /* To the service manager, for the process that it starts next; true if it has it. */
@@ -383,7 +392,10 @@ static bool daemon_store(struct daemon *d, const struct options *options)
 	struct handover hand = daemon_all(d, options);
 	int err;
 
-	if (!d->store.ready || d->notify < 0 || handover_store(&hand, d->store.queue[0]))
+	if (!d->store.ready || d->notify < 0)
+		return false;
+	targets_stop(&d->targets);
+	if (handover_store(&hand, d->store.queue[0]))
 		return false;
 	err = sd_store_put(&d->store, d->notify);
 	if (!err) {
@@ -447,13 +459,22 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	d->ports.sw = d->sw;
 	d->ports.fabric = d->fabric;
 	d->ports.options = options;
-	err = daemon_begin(d, options);
+	err = targets_open(&d->targets, options, d->loop, d->sw, d->fabric);
 	if (err)
 		return err;
+	err = daemon_begin(d, options);
+	if (!err)
+		err = targets_attach(&d->targets, d->loop);
+	if (err) {
+		targets_close(&d->targets);
+		return err;
+	}
 	daemon_ready(d, options);
 	err = daemon_serve(d, options);
-	if (!d->left)
-		daemon_stop(d);
+	if (d->left)
+		return err;
+	targets_close(&d->targets);
+	daemon_stop(d);
 	return err;
 }
 

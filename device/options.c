@@ -46,6 +46,18 @@ const char options_usage[] =
 "                      connect:PATH  connect to such a socket, as of another daemon\n"
 "                      tap:NAME      a tap interface, made if there is none\n"
 "                      packet:NAME   share an interface of the host\n"
+"  --namespace NAME=STORAGE[,ro]\n"
+"                    storage of the host for targets; repeat for more:\n"
+"                      file:PATH     a file\n"
+"                      block:PATH    a block device\n"
+"                      null:SIZE     reads as zeroes and keeps nothing; K, M, G, T\n"
+"  --nvmf-target nqn=NQN,address=ADDRESS,namespace=NAME[,FIELD]...\n"
+"                    a target of NVMe over Fabrics (RDMA) for all that reach the switch,\n"
+"                    at an IP address of its own, port 4420; repeat for more.  Further\n"
+"                    fields, each as often as needed: address=, namespace=,\n"
+"                    readonly=NAME, a namespace that hosts must not write to;\n"
+"                    host=NQN, these hosts alone may connect; guest=NAME, these\n"
+"                    guests alone may, by the last part of the paths of their sockets\n"
 "  --qps N           queue pairs with virtqueues of each guest (default 4; 32 where\n"
 "                    there are no direct rings)\n"
 "  --cqs N           completion queues with virtqueues of each guest (default 4,\n"
@@ -107,6 +119,8 @@ const char options_usage[] =
 enum {
 	OPT_SOCKET = 256,
 	OPT_UPLINK,
+	OPT_NAMESPACE,
+	OPT_NVMF_TARGET,
 	OPT_QPS,
 	OPT_CQS,
 	OPT_CQE,
@@ -142,6 +156,8 @@ enum {
 static const struct option long_options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
 	{ "uplink", required_argument, NULL, OPT_UPLINK },
+	{ "namespace", required_argument, NULL, OPT_NAMESPACE },
+	{ "nvmf-target", required_argument, NULL, OPT_NVMF_TARGET },
 	{ "qps", required_argument, NULL, OPT_QPS },
 	{ "cqs", required_argument, NULL, OPT_CQS },
 	{ "cqe", required_argument, NULL, OPT_CQE },
@@ -427,6 +443,25 @@ static int parse_mac_base(struct options *options, const char *name)
 	return -EINVAL;
 }
 
+static int parse_namespace(struct options *options)
+{
+	if (options->namespaces == STORAGE_NAMESPACES_MAX) {
+		log_error("--namespace: more than %u", STORAGE_NAMESPACES_MAX);
+		return -EINVAL;
+	}
+	options->namespace[options->namespaces++] = optarg;
+	return 0;
+}
+
+static int parse_target(struct options *options)
+{
+	if (options->targets == TARGETS_MAX) {
+		log_error("--nvmf-target: more than %u", TARGETS_MAX);
+		return -EINVAL;
+	}
+	return target_options_parse(&options->target[options->targets++], optarg);
+}
+
 static int parse_option(struct parser *parser, int opt, const char *name)
 {
 	struct options *options = parser->options;
@@ -437,6 +472,10 @@ static int parse_option(struct parser *parser, int opt, const char *name)
 	case OPT_UPLINK:
 		return parse_port(parser, options->uplink, &options->uplinks,
 				  UPLINKS_MAX, name);
+	case OPT_NAMESPACE:
+		return parse_namespace(options);
+	case OPT_NVMF_TARGET:
+		return parse_target(options);
 	case OPT_LOSS:
 	case OPT_DUP:
 	case OPT_REORDER:
@@ -500,6 +539,25 @@ static int check_pins(const struct options *options)
 	return 0;
 }
 
+/* An address is that of one target. */
+static int check_targets(const struct options *options)
+{
+	const struct target_options *a, *b;
+	unsigned int i, j;
+
+	for (a = options->target; a < options->target + options->targets; a++)
+		for (i = 0; i < a->gids; i++)
+			for (b = options->target; b <= a; b++)
+				for (j = 0; j < (a == b ? i : b->gids); j++) {
+					if (!gid_equal(a->gid[i], b->gid[j]))
+						continue;
+					log_error("--nvmf-target: %s: an address occurs twice",
+						  a->nqn);
+					return -EINVAL;
+				}
+	return 0;
+}
+
 /* Checks what the options say together. */
 static int check_options(const struct options *options)
 {
@@ -528,6 +586,8 @@ static int check_options(const struct options *options)
 			  VHOST_USER_QUEUES_MAX);
 		return -EINVAL;
 	}
+	if (check_targets(options))
+		return -EINVAL;
 	return check_pins(options);
 }
 

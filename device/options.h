@@ -12,6 +12,8 @@
 #include "ether/pin.h"
 #include "function/function.h"
 #include "rdma/rnic.h"
+#include "storage/storage.h"
+#include "target_options.h"
 
 #define GUESTS_MAX	64
 #define UPLINKS_MAX	16
@@ -51,6 +53,10 @@ struct port_options {
  * @guests:	number of them
  * @uplink:	the uplinks
  * @uplinks:	number of them
+ * @namespace:	namespaces of the host's storage, as of storage_add()
+ * @namespaces:	number of them
+ * @target:	targets of NVMe over Fabrics
+ * @targets:	number of them
  * @all:	faults that each port begins with, and the switch's capture file
  * @limits:	of each guest's RDMA side
  * @poll_us:	poll window
@@ -72,6 +78,10 @@ struct options {
 	unsigned int guests;
 	struct port_options uplink[UPLINKS_MAX];
 	unsigned int uplinks;
+	const char *namespace[STORAGE_NAMESPACES_MAX];
+	unsigned int namespaces;
+	struct target_options target[TARGETS_MAX];
+	unsigned int targets;
 	struct port_options all;
 	struct rnic_limits limits;
 	uint32_t poll_us;

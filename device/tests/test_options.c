@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
 #include "options.h"
 
 #define ARGS_MAX	16
@@ -262,6 +263,70 @@ static void test_too_many_ports(void **state)
 			 -EINVAL);
 }
 
+#define TARGET	"nqn=nqn.2026-11.org.example:disk,address=192.0.2.9,namespace=disk"
+
+#define OTHER	"namespace=one,readonly=two,host=h1,host=h2,guest=a.sock,address=2001:db8::1," \
+		"address=192.0.2.10,nqn=other"
+
+static void test_targets(void **state)
+{
+	static const uint8_t gid[] = { [10] = 0xff, 0xff, 192, 0, 2, 9 };
+	const struct target_options *target = options.target;
+
+	assert_int_equal(PARSE("--socket", "a", "--namespace", "disk=null:1M",
+			       "--nvmf-target", TARGET, "--nvmf-target", OTHER), 0);
+	assert_int_equal(options.namespaces, 1);
+	assert_string_equal(options.namespace[0], "disk=null:1M");
+	assert_int_equal(options.targets, 2);
+	assert_string_equal(target->nqn, "nqn.2026-11.org.example:disk");
+	assert_int_equal(target->gids, 1);
+	assert_memory_equal(target->gid[0], gid, sizeof(gid));
+	assert_int_equal(target->spaces, 1);
+	assert_string_equal(target->space[0], "disk");
+	assert_int_equal(target->hosts + target->guests, 0);
+	target++;
+	assert_string_equal(target->nqn, "other");
+	assert_int_equal(target->gids, 2);
+	assert_int_equal(target->spaces, 2);
+	assert_string_equal(target->space[1], "two");
+	assert_false(target->ro[0]);
+	assert_true(target->ro[1]);
+	assert_int_equal(target->hosts, 2);
+	assert_string_equal(target->host[1], "h2");
+	assert_int_equal(target->guests, 1);
+	assert_string_equal(target->guest[0], "a.sock");
+}
+
+static void test_bad_targets(void **state)
+{
+	static const char *const bad[] = {
+		"", ",", "nqn=", "nqn=a", "nqn=a,address=192.0.2.9", "nqn=a,namespace=b",
+		"address=192.0.2.9,namespace=b", TARGET ",", TARGET ",nqn=b",
+		TARGET ",address=x", TARGET ",address=224.0.0.1", TARGET ",address=192.0.2",
+		TARGET ",address=ff02::1", TARGET ",address=::", TARGET ",readonly=",
+		TARGET ",namespaces=x", TARGET ",guest", TARGET ",address=192.0.2.9",
+	};
+	char text[TARGET_TEXT_MAX + 1] = TARGET ",host=";
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(PARSE("--socket", "a", "--nvmf-target", bad[i]), -EINVAL);
+	/* Too much of each, and a name that is too long. */
+	memset(text + strlen(text), 'h', NVMF_NQN_MAX);
+	assert_int_equal(PARSE("--socket", "a", "--nvmf-target", text), 0);
+	text[strlen(text)] = 'h';
+	assert_int_equal(PARSE("--socket", "a", "--nvmf-target", text), -EINVAL);
+	strcpy(text, TARGET);
+	for (i = 0; i < NVMF_NAMESPACES_MAX; i++)
+		strcat(text, ",namespace=n");
+	assert_int_equal(PARSE("--socket", "a", "--nvmf-target", text), -EINVAL);
+	memset(text, 'n', sizeof(text) - 1);
+	assert_int_equal(PARSE("--socket", "a", "--nvmf-target", text), -EINVAL);
+	/* The address of another target. */
+	assert_int_equal(PARSE("--socket", "a", "--nvmf-target", TARGET, "--nvmf-target",
+			       "nqn=b,namespace=c,address=192.0.2.8,address=192.0.2.9"), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +341,8 @@ int main(void)
 		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_too_many_ports),
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_bad_targets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
