@@ -12,7 +12,8 @@
 #   state     saved states of a NIC
 #   handover  what a process hands over: ports, connections, descriptors
 #   nvmf      capsules of NVMe over Fabrics
-# Without arguments it runs all eight for about half a minute each.  The corpus stays in
+#   node      frames and messages of the connection manager, to a node of the daemon
+# Without arguments it runs all of them for about half a minute each.  The corpus stays in
 # build/fuzz, where the next run starts from it; an input that makes a target fail
 # stays there as well.
 
@@ -21,7 +22,7 @@
 # Bytes of an input.  Frames have what fits on the network; the others somewhat more than the
 # longest seed, which is a dozen operations: more would only take longer.
 declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [rings]=192
-	[state]=64 [handover]=64 [nvmf]=128)
+	[state]=64 [handover]=64 [nvmf]=128 [node]=256)
 
 # Memory that is freed is kept back by 16 MiB of it, and an allocation remembers three
 # callers: both take a good part of the time.
@@ -29,14 +30,14 @@ export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:
 
 # Inputs of a short run: half a minute each where nothing else runs.
 declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000
-	[rings]=20000 [state]=20000 [handover]=5000 [nvmf]=30000)
+	[rings]=20000 [state]=20000 [handover]=5000 [nvmf]=30000 [node]=100000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
 	targets+=("$1")
 	shift
 done
-[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings state handover nvmf)
+[ ${#targets[@]} -gt 0 ] || targets=(packets messages commands requests rings state handover nvmf node)
 
 exclusive fuzz
 step "fuzzers"

@@ -4,6 +4,9 @@
 
 usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|handover DIRECTORY
 
+
+usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|node DIRECTORY
+
 What the bytes mean stands at the top of the fuzzer of that name.
 """
 
@@ -290,10 +293,35 @@ def nvmf():
     yield bytes([hold + 2 * ops]) + sent(1, 7) * 8 + bytes([release, reopen + ops, release])
 
 
+def node():
+    """Good frames and messages, each byte of them changed, in the order of a connection."""
+    frame, message, time, end, forget, post = range(6)
+    req, mra, rej, rtu, dreq, sidr = 0, 1, 2, 4, 5, 7
+
+    def said(kind, which=0, at=0, *patch):
+        return bytes([message, kind, which, at, len(patch), *patch])
+
+    for which in range(4):
+        yield bytes([frame, which, 0, 0])
+        for at in range(86):
+            yield bytes([frame, which, at, 1, 1 << at % 8] if which < 2 else [frame, which, at, at, 0])
+    for at in range(256):
+        yield said(req, 0, at, 1 << at % 8) + said(rtu)
+        for kind in (mra, rej, rtu, dreq, sidr):
+            yield said(req) + said(kind, 0, at % 48, 0x80 >> at % 8)
+    yield said(req) + said(rtu) + bytes([post, 0, time, 200]) + said(dreq)
+    yield said(req) + said(req) + bytes([time, 12]) + said(req) + bytes([time, 100])
+    yield said(req) + said(req, 1) + bytes([end, 0]) + said(dreq) + said(dreq, 1)
+    yield bytes([forget]) + said(req) + bytes([frame, 0, 0, 0]) + said(rtu)
+    yield bytes([forget]) + said(req) * 40 + bytes([time, 30])
+    yield b"".join(said(req, number) for number in range(40)) + bytes([time, 90])
+
+
 def main():
     """Writes them."""
     makers = {maker.__name__: maker
-              for maker in (packets, messages, commands, requests, rings, state, handover, nvmf)}
+              for maker in (packets, messages, commands, requests, rings, state, handover,
+                            nvmf, node)}
     target = pathlib.Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(makers[sys.argv[1]]()):
