@@ -60,7 +60,7 @@ help:
 	@echo 'make apps        programs as Debian has them, between two guests'
 	@echo "make fabtests    libfabric's own tests, between two guests"
 	@echo 'make conformance rdma-core'\''s own tests on our device'
-	@echo 'make fuzz        ten million inputs for each of the daemon'\''s seven fuzzers'
+	@echo 'make fuzz        ten million inputs for each of the daemon'\''s fuzzers'
 	@echo 'make counts      instructions of the daemon for each kind of message'
 	@echo 'make bench       rates, latencies and memory of the daemon, as JSON and SVG'
 	@echo 'make figures     measures for README.md, and writes its table and plot'

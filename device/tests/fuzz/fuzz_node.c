@@ -28,13 +28,15 @@ enum {
 };
 
 #define LINKS		NODE_QPS
+
+/* Bytes of what the node sends. */
+#define SENT		64u
 #define MS		(1000 * 1000ULL)
 
 static struct node_bed *bed;
 static struct caller *hostile, *good;
 static struct node_conn *links[LINKS];
 static unsigned int link_count;
-static uint8_t buffer[64];
 
 static void need_at(bool ok, const char *what)
 {
@@ -170,7 +172,7 @@ static void op_post(uint8_t which)
 	struct node_conn *conn = link_count ? links[which % link_count] : NULL;
 
 	if (conn && node_qp_room(&conn->qp))
-		node_qp_post(&conn->qp, &send, bed->node->mem.host, sizeof(buffer));
+		node_qp_post(&conn->qp, &send, bed->node->mem.host, SENT);
 }
 
 static void operation(struct fuzz_input *in)
