@@ -78,18 +78,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int was[HANDED_FDS], fd[HANDED_FDS];
 	struct fuzz_input in = { data, size };
-	static unsigned int fds;
 	static char why[300];
+	static bool begun;
+	unsigned int fds;
 	uint8_t *copy;
 	bool lenient;
 
-	if (!fds) {
+	if (!begun) {
+		begun = true;
 		log_set_level(LOG_LEVEL_ERROR);
 		handed_begin();
 		atexit(handed_end);
 		memcpy(was, handed.fd, sizeof(was));
-		fds = open_fds();
 	}
+	/* libFuzzer opens some now and then. */
+	fds = open_fds();
 	lenient = fuzz_u8(&in) & 1;
 	/* In a block of its size, so that reading past it is caught. */
 	copy = malloc(handed.size);
