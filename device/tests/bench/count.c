@@ -7,12 +7,16 @@
  * DEPTH requests, has the daemon's engine look at both guests once, and takes the
  * completions.  scripts/suites/counts.py runs it under callgrind, which counts rnic_poll() only,
  * for two numbers of bursts; the difference is the work.
+ *
+ * "takeover_qp" has DEPTH idle QPs with a CQ each for each burst, and saves and loads all of them
+ * once: counted are rnic_save() and rnic_load().
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/util.h"
 #include "ether/switch.h"
+#include "rdma/rnic_image.h"
 #include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
 
@@ -202,6 +206,51 @@ static void burst(struct er_pair *p, const struct work *work, uint32_t n)
 	}
 }
 
+/* All of them have the same rings, as the guest has little memory. */
+static void add_qps(struct er_end *end, uint32_t n)
+{
+	static const struct er_shape shape = { .send_depth = 64, .recv_depth = 64 };
+	struct eg_guest *guest = end->end.guest;
+	const uint64_t rings = guest->next;
+	struct eg_end here = end->end;
+	struct er_cq cq;
+	struct er_qp qp;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		guest->next = rings;
+		er_cq_init(&cq, guest, 128, 5, 0);
+		assert_int_equal(er_create_cq(&cq), VIRTIO_NET_OK);
+		er_qp_init(&qp, &end->page, &cq, 10 + i, VIRTIO_IB_QPT_RC, here.pdn, &shape);
+		assert_int_equal(er_create_qp(&qp), VIRTIO_NET_OK);
+		here.qpn = qp.qpn;
+		eg_to(&here, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPS_INIT, &end->end);
+		eg_to(&here, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPS_RTR, &end->end);
+		eg_to(&here, VIRTIO_IB_QPT_RC, VIRTIO_IB_QPS_RTS, &end->end);
+	}
+}
+
+static void take_over(uint32_t n)
+{
+	static const struct er_shape plain;
+	struct state from, to;
+	struct engine *engine;
+	void *state = NULL;
+	struct er_end end;
+
+	eg_setup_direct_many(&state);
+	engine = state;
+	er_open(&end, &engine->guest[0], VIRTIO_IB_QPT_RC, &plain);
+	add_qps(&end, n * DEPTH);
+	state_write(&from);
+	assert_true(rnic_save(engine->guest[0].rnic, &from) && state_written(&from));
+	eg_reset(&engine->guest[0]);
+	assert_true(state_read(&to, from.data, from.at));
+	to.handed_over = true;
+	assert_true(rnic_load(engine->guest[0].rnic, &to));
+	state_free(&from);
+}
+
 int main(int argc, char **argv)
 {
 	const struct work *work = works;
@@ -212,15 +261,20 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
 		for (i = 0; i < ARRAY_SIZE(works); i++)
 			puts(works[i].name);
+		puts("takeover_qp");
 		return 0;
 	}
 	if (argc != 3)
 		return 2;
+	n = strtoul(argv[2], NULL, 0);
+	if (!strcmp(argv[1], "takeover_qp")) {
+		take_over(n);
+		return 0;
+	}
 	while (work < works + ARRAY_SIZE(works) && strcmp(work->name, argv[1]))
 		work++;
 	if (work == works + ARRAY_SIZE(works))
 		return 2;
-	n = strtoul(argv[2], NULL, 0);
 	eg_setup_direct(&state);
 	if (work->packets == BY_CABLE)
 		eg_ports(state);
