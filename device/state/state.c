@@ -89,6 +89,22 @@ void state_bytes(struct state *st, const char *field, void *p, size_t n)
 	st->at += n;
 }
 
+/* The same for a number of bytes that the compiler knows: most fields are so. */
+static inline void state_few(struct state *st, const char *field, void *p, size_t n)
+{
+	const size_t end = st->loading ? st->end : st->size;
+
+	if (st->failed || end - st->at < n) {
+		state_bytes(st, field, p, n);
+		return;
+	}
+	if (st->loading)
+		memcpy(p, st->data + st->at, n);
+	else
+		memcpy(st->data + st->at, p, n);
+	st->at += n;
+}
+
 /* A number that was read, or 0 if it is too large. */
 static uint64_t state_bounded(struct state *st, const char *field, uint64_t value,
 			      uint64_t max)
@@ -102,7 +118,7 @@ static uint64_t state_bounded(struct state *st, const char *field, uint64_t valu
 
 void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
 {
-	state_bytes(st, field, value, sizeof(*value));
+	state_few(st, field, value, sizeof(*value));
 	*value = state_bounded(st, field, *value, max);
 }
 
@@ -118,7 +134,7 @@ void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t ma
 {
 	uint16_t le = htole16(*value);
 
-	state_bytes(st, field, &le, sizeof(le));
+	state_few(st, field, &le, sizeof(le));
 	*value = state_bounded(st, field, le16toh(le), max);
 }
 
@@ -126,7 +142,7 @@ void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t ma
 {
 	uint32_t le = htole32(*value);
 
-	state_bytes(st, field, &le, sizeof(le));
+	state_few(st, field, &le, sizeof(le));
 	*value = state_bounded(st, field, le32toh(le), max);
 }
 
@@ -134,7 +150,7 @@ void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t ma
 {
 	uint64_t le = htole64(*value);
 
-	state_bytes(st, field, &le, sizeof(le));
+	state_few(st, field, &le, sizeof(le));
 	*value = state_bounded(st, field, le64toh(le), max);
 }
 
