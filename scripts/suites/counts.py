@@ -32,7 +32,7 @@ BURSTS = (20, 60)
 MESSAGES = 16
 TOLERANCE = 0.03
 
-# What is counted, if it is not rnic_poll().
+# The functions that are counted, if it is not rnic_poll().
 COUNTED = {"takeover_qp": ("rnic_save", "rnic_load")}
 
 

@@ -75,7 +75,7 @@ static uint64_t *value(unsigned int place)
 	return guest_ptr(&pp.guest[2].guest, m.at + place * sizeof(uint64_t));
 }
 
-/* What QP @i sends in a round. */
+/* QP @i sends that in a round. */
 static uint64_t number(unsigned int i, unsigned int round)
 {
 	return (uint64_t)(round + 1) << 32 | i;

@@ -365,6 +365,6 @@ void handed_stop(void)
 		close(handed.all.pcap_fd);
 	peers_close();
 	run();
-	/* What its objects were is freed bit by bit. */
+	/* Its objects are freed bit by bit. */
 	chores_finish(loop_chores(handed.ports.loop));
 }

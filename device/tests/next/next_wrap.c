@@ -2,9 +2,9 @@
 /*
  * A daemon of the next version of the saved state, for tests: an upgrade to it, and back.
  *
- * The linker replaces references to a function f below by __wrap_f, and __real_f by f.  What
- * this daemon writes has more than is known today, and it reads what is written today.
- * $STATE_NEXT says what there is more:
+ * The linker replaces references to a function f below by __wrap_f, and __real_f by f.  This
+ * daemon writes more than is known today, and it reads what is written today.  $STATE_NEXT says
+ * what there is more:
  *
  *	nothing		sections that may be skipped, and more fields of one that may be
  *	section		a section that is required as well
@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "state/state.h"
 
-/* What each field and section of the next version has. */
+/* The content of each field and section that only the next version has. */
 #define NEXT		0x7478656eu
 
 void __real_state_write(struct state *st);
