@@ -493,6 +493,58 @@ static void kern_cq_resize(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* Events wait where the device can let them, and the CQ has a control block. */
+static void kern_cq_moderation(struct kunit *test)
+{
+	static const bool can[] = { false, true };
+	struct ib_cq_init_attr attr = { .cqe = 5 };
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+	struct ib_cq *cq;
+	unsigned int i;
+	u32 cqn;
+
+	mock_make_direct(mock);
+	for (i = 0; i < ARRAY_SIZE(can); i++) {
+		if (can[i])
+			mock->query_device.device_cap_flags |=
+				cpu_to_le64(VIRTIO_IB_DEVICE_CQ_MODERATE);
+		ibdev = mock_start(mock);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.cq_caps.max_cq_moderation_count,
+				can[i] ? U16_MAX : 0);
+		KUNIT_EXPECT_EQ(test, ibdev->attrs.cq_caps.max_cq_moderation_period,
+				can[i] ? U16_MAX : 0);
+		cq = ib_create_cq(ibdev, NULL, NULL, NULL, &attr);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq);
+		KUNIT_EXPECT_EQ(test, rdma_set_cq_moderation(cq, 3, 500),
+				can[i] ? 0 : -EOPNOTSUPP);
+		cqn = to_vcq(cq)->hw->cqn;
+		KUNIT_EXPECT_EQ(test, mock->cqs[cqn].count, can[i] ? 3 : 0);
+		KUNIT_EXPECT_EQ(test, mock->cqs[cqn].period, can[i] ? 500 : 0);
+		mock->fail[CMD(MODIFY_CQ)] = -EREMOTEIO;
+		KUNIT_EXPECT_EQ(test, rdma_set_cq_moderation(cq, 1, 1),
+				can[i] ? -EINVAL : -EOPNOTSUPP);
+		mock->fail[CMD(MODIFY_CQ)] = 0;
+		ib_destroy_cq(cq);
+		mock_stop(mock, ibdev);
+	}
+	mock_expect_clean(mock);
+}
+
+/* The capability is nothing without event queues. */
+static void kern_cq_no_moderation(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct ib_device *ibdev;
+
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_CQ_MODERATE);
+	ibdev = mock_start(mock);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.cq_caps.max_cq_moderation_count, 0);
+	KUNIT_EXPECT_NULL(test, ibdev->ops.modify_cq);
+	mock_stop(mock, ibdev);
+	mock_expect_clean(mock);
+}
+
 static void kern_create_cq_refused(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -564,6 +616,8 @@ static struct kunit_case kern_cq_cases[] = {
 	KUNIT_CASE(kern_cq_vector),
 	KUNIT_CASE(kern_cq_vector_race),
 	KUNIT_CASE(kern_cq_resize),
+	KUNIT_CASE(kern_cq_moderation),
+	KUNIT_CASE(kern_cq_no_moderation),
 	KUNIT_CASE(kern_create_cq_refused),
 	KUNIT_CASE(kern_short_cq),
 	{}

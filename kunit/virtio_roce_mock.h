@@ -107,6 +107,8 @@ struct mock_cq {
 	int refs;
 	u32 armed;
 	bool arm_first;
+	u16 count;	/* of MODIFY_CQ, like the next one */
+	u16 period;
 	bool kernel;
 	void (*notify)(void *data);
 	void *data;
@@ -120,6 +122,7 @@ struct mock_cq {
 struct mock_qp {
 	bool exists;
 	u8 type;
+	u8 flags;
 	u8 state;
 	u32 pdn;
 	u32 scqn;

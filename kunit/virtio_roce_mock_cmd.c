@@ -75,6 +75,20 @@ static int mock_destroy_cq(struct mock *mock, const void *r, void *rsp)
 	return 0;
 }
 
+static int mock_modify_cq(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_modify_cq *req = r;
+	u32 cqn = le32_to_cpu(req->cqn);
+
+	if (!mock_cq_exists(mock, cqn) || !mock->cqs[cqn].control) {
+		mock_violation(mock, "no such CQ with a control block", cqn);
+		return -EREMOTEIO;
+	}
+	mock->cqs[cqn].count = le16_to_cpu(req->count);
+	mock->cqs[cqn].period = le16_to_cpu(req->period);
+	return 0;
+}
+
 static int mock_create_pd(struct mock *mock, const void *r, void *rsp)
 {
 	struct virtio_rdma_ack_create_pd *ack = rsp;
@@ -342,6 +356,8 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(create_cq), MOCK_ACK(create_cq), mock_create_cq },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_CQ] = {
 		MOCK_CMD(destroy_cq), 0, mock_destroy_cq },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_CQ] = {
+		MOCK_CMD(modify_cq), 0, mock_modify_cq },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_PD] = {
 		0, MOCK_ACK(create_pd), mock_create_pd },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD] = {

@@ -144,6 +144,12 @@ static inline bool vroce_has_rss(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RSS;
 }
 
+/* Can events of CQs wait for more completions? */
+static inline bool vroce_has_cq_moderate(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_CQ_MODERATE;
+}
+
 /* Are checksums made and checked for QPs of whole frames? */
 static inline bool vroce_has_raw_csum(const struct vroce_dev *dev)
 {

@@ -71,6 +71,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW]	= { "DESTROY_FLOW", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_FLOW]	= { "QUERY_FLOW", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG]	= { "CREATE_FLOW_LONG", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_MODIFY_CQ]	= { "MODIFY_CQ", -EINVAL },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE]	= { "CREATE_WQ_TABLE", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE]	= { "DESTROY_WQ_TABLE", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP] = { "CREATE_RX_HASH_QP", -ENOMEM },
@@ -357,6 +358,26 @@ int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 	return 0;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq_long);
+
+/**
+ * vroce_cmd_modify_cq() - say how long the event of a CQ waits for more completions
+ * @aux: device
+ * @cqn: the CQ, which has a control block
+ * @count: completions that end the wait, or 0
+ * @period: microseconds that it lasts at most; 0 for none
+ */
+int vroce_cmd_modify_cq(struct virtio_net_roce_aux *aux, u32 cqn, u16 count, u16 period)
+{
+	struct virtio_rdma_cmd_modify_cq req = {
+		.cqn = cpu_to_le32(cqn),
+		.count = cpu_to_le16(count),
+		.period = cpu_to_le16(period),
+	};
+
+	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_MODIFY_CQ, &req, sizeof(req),
+			      NULL, 0);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_cq);
 
 /**
  * vroce_cmd_resize_cq() - give a direct CQ another ring and another control block

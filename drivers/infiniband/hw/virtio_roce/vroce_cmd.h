@@ -203,6 +203,7 @@ int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
 int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 			     const struct vroce_create_cq_params *params,
 			     u32 *cqn);
+int vroce_cmd_modify_cq(struct virtio_net_roce_aux *aux, u32 cqn, u16 count, u16 period);
 int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
 			const struct vroce_resize_cq_params *params,
 			u32 *stored, u32 *unread);

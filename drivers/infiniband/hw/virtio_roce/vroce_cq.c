@@ -546,6 +546,24 @@ static void vroce_cq_store_arm(struct vroce_hw_cq *hw, bool solicited)
 }
 
 /**
+ * vroce_modify_cq() - let the event of a CQ wait for more completions
+ * @ibcq: CQ
+ * @count: completions that end the wait; 0 for any number
+ * @period: microseconds that it lasts at most; 0 for none
+ *
+ * Return: 0 or -errno.
+ */
+int vroce_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct vroce_cq *cq = to_vcq(ibcq);
+
+	/* One of the RFC is armed by commands, and has an interrupt for each. */
+	if (!cq->hw->control)
+		return -EOPNOTSUPP;
+	return vroce_cmd_modify_cq(to_vdev(ibcq->device)->aux, cq->hw->cqn, count, period);
+}
+
+/**
  * vroce_req_notify_cq() - verb: call the completion handler once
  * @ibcq: completion queue
  * @flags: for which completions

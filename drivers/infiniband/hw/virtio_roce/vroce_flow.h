@@ -16,7 +16,7 @@
  */
 struct vroce_flow_counters {
 	struct ib_counters ibcounters;
-	struct mutex lock;
+	struct mutex lock;	/* flows, gone */
 	struct list_head flows;
 	struct vroce_flow_counts gone;
 };

@@ -96,6 +96,9 @@ VROCE_GATED(resize_cq, to_vcq(ibcq)->uctx,
 	    (struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe, struct ib_udata *udata),
 	    (ibcq, cqe, udata))
 
+VROCE_GATED(modify_cq, to_vcq(ibcq)->uctx,
+	    (struct ib_cq *ibcq, u16 count, u16 period), (ibcq, count, period))
+
 VROCE_GATED(create_qp, vroce_udata_context(udata),
 	    (struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata),
 	    (ibqp, attr, udata))
@@ -239,6 +242,10 @@ static const struct ib_device_ops vroce_gate_ops = {
 #endif
 };
 
+static const struct ib_device_ops vroce_gate_cq_moderate_ops = {
+	.modify_cq = vroce_gate_modify_cq,
+};
+
 static const struct ib_device_ops vroce_gate_mcast_ops = {
 	.attach_mcast = vroce_gate_attach_mcast,
 	.detach_mcast = vroce_gate_detach_mcast,
@@ -297,6 +304,8 @@ void vroce_set_gate_ops(struct vroce_dev *dev)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	ib_set_device_ops(ibdev, &vroce_gate_ops);
+	if (vroce_has_cq_moderate(dev))
+		ib_set_device_ops(ibdev, &vroce_gate_cq_moderate_ops);
 	if (vroce_has_mcast(dev))
 		ib_set_device_ops(ibdev, &vroce_gate_mcast_ops);
 	if (vroce_has_flow(dev))

@@ -184,7 +184,8 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 	if (!aux->num_events)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_EVENTS;
 	if (!vroce_has_events(dev))
-		*caps &= ~(u64)VIRTIO_IB_DEVICE_QP_EVENTS;
+		*caps &= ~(u64)(VIRTIO_IB_DEVICE_QP_EVENTS |
+				VIRTIO_IB_DEVICE_CQ_MODERATE);
 	attr->max_direct_qp = min_t(u32, attr->max_direct_qp, VROCE_DIRECT_MAX);
 	attr->max_direct_cq = min_t(u32, attr->max_direct_cq, VROCE_DIRECT_MAX);
 	vroce_limit_rings(dev);

@@ -33,7 +33,7 @@
 	 VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_FLOW |		\
 	 VIRTIO_IB_DEVICE_RSS | VIRTIO_IB_DEVICE_RAW_CSUM |		\
 	 VIRTIO_IB_DEVICE_RAW_VLAN | VIRTIO_IB_DEVICE_RAW_TSO |	\
-	 VIRTIO_IB_DEVICE_FLOW_COUNT)
+	 VIRTIO_IB_DEVICE_FLOW_COUNT | VIRTIO_IB_DEVICE_CQ_MODERATE)
 
 /* Agree with the provider on what both of them can. */
 static void vroce_agreed(struct vroce_dev *dev, const struct vroce_ucontext *vuctx,

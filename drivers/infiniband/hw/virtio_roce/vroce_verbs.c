@@ -75,6 +75,10 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 	}
 	if (vroce_has_raw_vlan(dev))
 		attr->raw_packet_caps |= IB_RAW_PACKET_CAP_CVLAN_STRIPPING;
+	if (vroce_has_cq_moderate(dev)) {
+		attr->cq_caps.max_cq_moderation_count = U16_MAX;
+		attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	}
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,
