@@ -245,7 +245,7 @@ def test_while_it_takes(daemon, victim, kind):
 
 # Commands that take something away, of a process's objects.
 REFUSED = ("DEREG_MR", "DETACH_MCAST", "DESTROY_QP", "DESTROY_CQ", "DESTROY_SRQ", "DESTROY_AH",
-           "DESTROY_PD", "FREE_DOORBELL")
+           "DESTROY_PD", "FREE_DOORBELL", "DESTROY_FLOW", "DESTROY_WQ_TABLE")
 
 # Those that a process hears the refusal of, and how.
 FAILED = {"MODIFY_QP": "modify QP: Invalid argument", "QUERY_QP": "query QP: Input/output error",
@@ -257,7 +257,13 @@ FAILED = {"MODIFY_QP": "modify QP: Invalid argument", "QUERY_QP": "query QP: Inp
           "ALLOC_DOORBELL": "make QP: Cannot allocate memory",
           "ALLOC_MW": "make MW: Cannot allocate memory",
           "ATTACH_MCAST": "join group: Cannot allocate memory",
-          "REG_USER_MR": "make MR: Cannot allocate memory"}
+          "REG_USER_MR": "make MR: Cannot allocate memory",
+          "CREATE_FLOW": "make rule: Cannot allocate memory",
+          "CREATE_FLOW_LONG": "make tagged rule: Cannot allocate memory",
+          "QUERY_FLOW": "read counters: Input/output error",
+          "CREATE_WQ_TABLE": "make table: Cannot allocate memory",
+          "CREATE_RX_HASH_QP": "make hash QP: Cannot allocate memory",
+          "MODIFY_CQ": "moderate CQ: Invalid argument"}
 
 # Those that the driver and ib_core send when the device is found, but for REQ_NOTIFY_CQ.
 AT_START = ("QUERY_DEVICE", "QUERY_PORT", "CREATE_PD", "GET_DMA_MR", "CREATE_CQ", "CREATE_QP",
