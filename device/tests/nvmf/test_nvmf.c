@@ -599,6 +599,37 @@ static void namespaces_are_identified(void **state)
 	nh_free(host);
 }
 
+/* Two addresses of a subsystem: the host takes what they have for the same. */
+static void ports_of_a_subsystem_agree(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = nh_admin(host, 0), *other;
+	const struct nvme_id_ctrl *id = (const struct nvme_id_ctrl *)(host->memory + 4096);
+	const struct nvme_id_ns *ns = (const struct nvme_id_ns *)id;
+	struct nvmf_target *target = host->target, *second;
+	struct nvmf_target_config config;
+	uint8_t nguid[16], serial[20];
+
+	assert_int_equal(identify(conn, NVME_CNS_NS, 1, 4096), NVME_OK);
+	memcpy(nguid, ns->nguid, sizeof(nguid));
+	assert_int_equal(identify(conn, NVME_CNS_CTRL, 0, 4096), NVME_OK);
+	memcpy(serial, id->sn, sizeof(serial));
+	nh_config(host, &config);
+	second = nvmf_target_new(host->nvmf, &config);
+	host->target = second;
+	other = nh_admin(host, 1);
+	assert_int_equal(identify(other, NVME_CNS_CTRL, 0, 4096), NVME_OK);
+	assert_memory_equal(id->sn, serial, sizeof(serial));
+	/* But for the controllers. */
+	assert_int_not_equal(other->cntlid, conn->cntlid);
+	assert_int_equal(identify(other, NVME_CNS_NS, 1, 4096), NVME_OK);
+	assert_memory_equal(ns->nguid, nguid, sizeof(nguid));
+	nh_close(other);
+	nvmf_target_free(second);
+	host->target = target;
+	nh_free(host);
+}
+
 static uint16_t log_page(struct nh_conn *conn, uint8_t lid, uint64_t at, uint32_t len)
 {
 	struct nvme_sqe sqe = nh_sqe(NVME_ADMIN_LOG_PAGE, 0, 8192, len);
@@ -753,6 +784,7 @@ int main(void)
 		cmocka_unit_test(features_are_set_and_told),
 		cmocka_unit_test(controllers_are_identified),
 		cmocka_unit_test(namespaces_are_identified),
+		cmocka_unit_test(ports_of_a_subsystem_agree),
 		cmocka_unit_test(log_pages_are_told),
 		cmocka_unit_test(targets_are_discovered),
 		cmocka_unit_test(discovery_is_all_that_it_does),

@@ -455,6 +455,53 @@ static void who_gives_back_serves_who_waits(void **state)
 	nh_free(host);
 }
 
+/* A controller of guest "b" on connections 2 and 3. */
+static struct nh_conn *io_of_other(struct nh *host)
+{
+	struct nh_conn *admin = nh_open(host, 2, host->target, 0, 32, "b");
+	struct nh_conn *conn = nh_open(host, 3, host->target, 1, 32, "b");
+	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
+	const struct nvme_sqe on = nh_property(NVME_FABRICS_SET, NVME_REG_CC, false,
+					       NVME_CC_EN | NVME_CC_SIZES_NVM);
+
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	assert_int_equal(nh_exec(admin, &sqe), NVME_OK);
+	admin->cntlid = le64toh(admin->cqe.result);
+	assert_int_equal(nh_exec(admin, &on), NVME_OK);
+	sqe = nh_connect_sqe(1, 32, 0);
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, admin->cntlid);
+	assert_int_equal(nh_exec(conn, &sqe), NVME_OK);
+	return conn;
+}
+
+static void those_who_wait_are_served_in_turn(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = io_queue(host, 32);
+	struct nh_conn *other = io_of_other(host);
+	struct nvme_sqe sqe = nh_rw(NVME_IO_READ, 1, 0, 8, DATA);
+	const unsigned int before = conn->answers, others = other->answers;
+	const uint64_t left = host->left;
+	unsigned int i;
+
+	/* One buffer; one guest was there first, with all that it has. */
+	host->left = 4096;
+	host->hold = true;
+	for (i = 0; i < 8; i++)
+		nh_send(conn, &sqe, NULL, 0);
+	for (i = 0; i < 2; i++)
+		nh_send(other, &sqe, NULL, 0);
+	for (i = 0; i < 5; i++)
+		nh_release(host);
+	assert_int_equal(other->answers, others + 2);
+	assert_int_equal(conn->answers, before + 3);
+	host->hold = false;
+	nh_release(host);
+	assert_int_equal(conn->answers, before + 8);
+	host->left = left;
+	nh_free(host);
+}
+
 static void one_guest_leaves_half_to_others(void **state)
 {
 	struct nh *host = nh_new();
@@ -542,11 +589,14 @@ static void nothing_is_asked_of_a_wire_that_is_to_end(void **state)
 static void an_answer_that_is_not_delivered_ends_the_queue(void **state)
 {
 	struct nh *host = nh_new();
-	struct nh_conn *conn = io_queue(host, 32);
+	struct nh_conn *conn = io_queue(host, 4);
 	struct nvme_sqe read = nh_rw(NVME_IO_READ, 1, 0, 8, DATA);
+	unsigned int i;
 
+	/* Also where capsules wait for the command. */
 	host->lazy = true;
-	nh_send(conn, &read, NULL, 0);
+	for (i = 0; i < 9; i++)
+		nh_send(conn, &read, NULL, 0);
 	nvmf_sent(conn->event[0].cmd, -EIO);
 	assert_true(conn->ended);
 	nh_close(conn);
@@ -597,6 +647,7 @@ int main(void)
 		cmocka_unit_test(the_head_of_the_queue_is_told),
 		cmocka_unit_test(commands_wait_for_a_staging_buffer),
 		cmocka_unit_test(who_gives_back_serves_who_waits),
+		cmocka_unit_test(those_who_wait_are_served_in_turn),
 		cmocka_unit_test(one_guest_leaves_half_to_others),
 		cmocka_unit_test(a_queue_ends_with_commands_under_way),
 		cmocka_unit_test(an_end_within_ranges_is_the_end),

@@ -40,6 +40,7 @@
  * @ns:		of the file
  * @left:	requests that are not done
  * @err:	error of the last one that is
+ * @deaths:	of processes, for has_died()
  */
 struct world {
 	char dir[32];
@@ -50,6 +51,7 @@ struct world {
 	struct ns *ns;
 	unsigned int left;
 	int err;
+	uint64_t deaths;
 };
 
 static struct world *current;
@@ -313,7 +315,7 @@ static bool has_died(void *arg)
 {
 	const struct world *w = arg;
 
-	return storage_counters(w->storage)->deaths && !w->left;
+	return storage_counters(w->storage)->deaths == w->deaths && !w->left;
 }
 
 static void a_killed_process_is_replaced(void **state)
@@ -333,6 +335,7 @@ static void a_killed_process_is_replaced(void **state)
 	submit(w, &read, NS_READ, buf, 4096, 4096);
 	submit(w, &write, NS_WRITE, other, 8192, 4096);
 	kill(worker, SIGKILL);
+	w->deaths = 1;
 	assert_true(run_until(w->loop, has_died, w));
 	assert_int_equal(w->err, -EPIPE);
 	/* Its pages are others now: whoever reads into the old ones does not hurt. */
@@ -341,6 +344,40 @@ static void a_killed_process_is_replaced(void **state)
 	assert_int_equal(run(w, NS_READ, buf, 0, 4096), 0);
 	assert_false(is_zero(buf, 4096));
 	assert_int_equal(run(w, NS_WRITE, other, 0, 4096), 0);
+	world_free(w);
+}
+
+static bool has_failed(void *arg)
+{
+	const char *text = arg;
+
+	return *text;
+}
+
+/* Not by SIGKILL, which is others' doing. */
+static void a_process_that_dies_and_dies_is_given_up(void **state)
+{
+	struct world *w = with_file("");
+	uint8_t *buf = staging_alloc(w->staging, 4096);
+	const pid_t keeper = child_of(getpid());
+	const struct storage_counters *count = storage_counters(w->storage);
+	char text[128] = "";
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(run(w, NS_READ, buf, 0, 4096), 0);
+		assert_int_equal(count->deaths, i);
+		kill(child_of(keeper), SIGUSR1);
+		w->deaths = i + 1;
+		assert_true(run_until(w->loop, has_died, w));
+	}
+	assert_int_equal(run(w, NS_READ, buf, 0, 4096), 0);
+	log_catch(text, sizeof(text));
+	kill(child_of(keeper), SIGUSR1);
+	assert_true(run_until(w->loop, has_failed, text));
+	log_catch(NULL, 0);
+	assert_non_null(strstr(text, "storage: its process ended for good"));
+	assert_int_equal(run(w, NS_READ, buf, 0, 4096), -EIO);
 	world_free(w);
 }
 
@@ -403,6 +440,7 @@ static void the_process_has_few_rights(void **state)
 		assert_int_equal(descriptors_of(keeper), 5);
 		assert_int_equal(descriptors_of(worker), 6);
 		kill(worker, SIGKILL);
+		w->deaths = 1;
 		if (!i)
 			assert_true(run_until(w->loop, has_died, w));
 	}
@@ -481,7 +519,13 @@ static void wrong_options_are_refused(void **state)
 	/* A daemon that takes over from another one has the same files. */
 	storage_share(w->storage);
 	assert_int_equal(storage_add(w->storage, text), 0);
-	for (i = 0; i < STORAGE_NAMESPACES_MAX - 3; i++)
+	/* And those that only read do not mind each other. */
+	snprintf(text, sizeof(text), "%s2", w->path);
+	make_file(text, FILE_SIZE);
+	add(w, "r1=file:%s,ro", text);
+	add(w, "r2=file:%s,ro", text);
+	unlink(text);
+	for (i = 0; i < STORAGE_NAMESPACES_MAX - 5; i++)
 		add(w, "n%u=null:%uK,ro", i, i + 1);
 	assert_non_null(strstr(refused(w, "more=null:1M"), "--namespace: more than 32"));
 	assert_int_equal(storage_find(w->storage, "n7")->size, 8192);
@@ -565,6 +609,7 @@ int main(void)
 		cmocka_unit_test(who_may_only_read_does_not_write),
 		cmocka_unit_test(a_file_that_shrinks_is_an_error),
 		cmocka_unit_test(a_killed_process_is_replaced),
+		cmocka_unit_test(a_process_that_dies_and_dies_is_given_up),
 		cmocka_unit_test(the_process_has_few_rights),
 		cmocka_unit_test(namespaces_fail_with_the_last_process),
 		cmocka_unit_test(wrong_options_are_refused),
