@@ -93,7 +93,7 @@ struct nvmf_ctrl *nvmf_ctrl_new(struct nvmf_queue *queue, bool discovery,
 	struct nvmf_ctrl *ctrl;
 	uint16_t cntlid;
 
-	if (!nvmf_ctrl_has_room(target, queue->share))
+	if (queue->share->orphans || !nvmf_ctrl_has_room(target, queue->share))
 		return NULL;
 	cntlid = nvmf_cntlid_new(target->nvmf);
 	ctrl = cntlid ? calloc(1, sizeof(*ctrl)) : NULL;

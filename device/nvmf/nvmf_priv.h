@@ -39,6 +39,7 @@
  * @entry:	of the list
  * @refs:	its queues
  * @lone:	those that are not connected to a controller
+ * @orphans:	commands of ended queues that namespaces still have
  * @staged:	bytes of staging buffers
  * @waiting:	commands that wait for one, the oldest one first
  * @guest:	name, or an empty one
@@ -47,6 +48,7 @@ struct nvmf_share {
 	TAILQ_ENTRY(nvmf_share) entry;
 	unsigned int refs;
 	unsigned int lone;
+	unsigned int orphans;
 	uint64_t staged;
 	TAILQ_HEAD(, nvmf_cmd) waiting;
 	char guest[];

@@ -11,6 +11,8 @@
  * A queue ends in two steps.  nvmf_queue_end() asks the wire for it, and from then on no
  * function of the wire is called.  nvmf_queue_free() follows; commands that a namespace
  * works on keep the memory of the queue, and their staging buffers, until it has let go.
+ * Until then the guest gets no new controller: it would do again what was not answered, and
+ * something else after that, before the first write of that reaches the storage.
  */
 
 #include <endian.h>
@@ -262,6 +264,7 @@ static void nvmf_queue_finish(struct nvmf_queue *queue)
 
 void nvmf_queue_unref(struct nvmf_queue *queue)
 {
+	queue->share->orphans--;
 	if (!--queue->running)
 		nvmf_queue_finish(queue);
 }
@@ -283,6 +286,7 @@ void nvmf_queue_free(struct nvmf_queue *queue)
 	queue->ctrl = NULL;
 	nvmf_queue_drop(queue);
 	queue->target = NULL;
+	queue->share->orphans += queue->running;
 	if (!queue->running)
 		nvmf_queue_finish(queue);
 }

@@ -25,7 +25,7 @@
 
 #define NS_BLOCK_MIN		512u
 #define NS_BLOCK_MAX		4096u
-#define NS_LOCK_TRIES		100
+#define NS_LOCK_TRIES		500
 
 /**
  * struct ns_text - the text of a namespace
@@ -166,7 +166,10 @@ static int ns_look(int fd, struct ns *ns, bool is_block, bool *direct)
 	return ns->size && !(ns->size % ns->block) ? 0 : -EFBIG;
 }
 
-/* The storage process of a daemon that was killed lets go a moment later. */
+/*
+ * The storage process of a daemon that was killed lets go a moment later, when the kernel is
+ * done with all that it was asked for.
+ */
 static int ns_lock(int fd, bool ro)
 {
 	const struct timespec ms10 = { .tv_nsec = 10000000 };

@@ -549,6 +549,34 @@ static void a_queue_ends_with_commands_under_way(void **state)
 	nh_free(host);
 }
 
+/*
+ * A write of a connection that has ended is not done yet.  The host would do it again by the
+ * next one, and overwrite that; then the first one would undo it.
+ */
+static void a_host_waits_for_what_it_has_left_behind(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = io_queue(host, 32);
+	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
+
+	host->hold = true;
+	nh_send(conn, &write, NULL, 0);
+	nh_send(conn, &write, NULL, 0);
+	nh_close(conn);
+	nh_close(&host->conn[0]);
+	conn = nh_open(host, 0, host->target, 0, 32, NULL);
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	assert_int_equal(nh_exec(conn, &sqe), NVME_CONNECT_BUSY);
+	assert_false(le16toh(conn->cqe.status) >> 1 & NVME_DNR);
+	/* Others do not wait. */
+	io_of_other(host);
+	nh_release(host);
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	assert_int_equal(nh_exec(conn, &sqe), NVME_OK);
+	nh_free(host);
+}
+
 static void an_end_within_ranges_is_the_end(void **state)
 {
 	struct nh *host = nh_new();
@@ -650,6 +678,7 @@ int main(void)
 		cmocka_unit_test(those_who_wait_are_served_in_turn),
 		cmocka_unit_test(one_guest_leaves_half_to_others),
 		cmocka_unit_test(a_queue_ends_with_commands_under_way),
+		cmocka_unit_test(a_host_waits_for_what_it_has_left_behind),
 		cmocka_unit_test(an_end_within_ranges_is_the_end),
 		cmocka_unit_test(nothing_is_asked_of_a_wire_that_is_to_end),
 		cmocka_unit_test(an_answer_that_is_not_delivered_ends_the_queue),
