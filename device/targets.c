@@ -108,6 +108,7 @@ static int open_nvmf(struct targets *targets, struct loop *loop)
 {
 	targets->pool = (struct nvmf_pool) {
 		.alloc = staging_alloc,
+		.alloc_of = staging_alloc_of,
 		.free = staging_release,
 		.arg = targets->staging,
 		.size = staging_size(targets->staging),

@@ -24,10 +24,12 @@ static bool nvmf_cmd_stage(struct nvmf_cmd *cmd)
 {
 	struct nvmf_share *share = cmd->queue->share;
 	struct nvmf *nvmf = cmd->queue->nvmf;
+	const struct nvmf_pool *pool = nvmf->pool;
 
 	if (share->staged + cmd->len > nvmf->share_max)
 		return false;
-	cmd->buf = nvmf->pool->alloc(nvmf->pool->arg, cmd->len);
+	cmd->buf = pool->alloc_of ? pool->alloc_of(pool->arg, share, cmd->len) :
+				    pool->alloc(pool->arg, cmd->len);
 	if (!cmd->buf)
 		return false;
 	share->staged += cmd->len;

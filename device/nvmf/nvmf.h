@@ -47,8 +47,10 @@ struct nvmf_target;
  * struct nvmf_pool - where commands get staging buffers
  * @alloc:	a buffer of @len bytes, from 1 to %NVMF_DATA_MAX, at an address that is a
  *		multiple of 4096; NULL if there is none now.  Its content does not matter
+ * @alloc_of:	if not NULL, instead of @alloc: likewise, but buffers of one @owner leave others
+ *		alone, however they lie
  * @free:	give it back
- * @arg:	for both
+ * @arg:	for these
  * @size:	bytes of all buffers; one guest, or all who come by uplinks, get half at most
  *
  * All buffers are memory that the wire can read and write and the storage process has, too.
@@ -57,6 +59,7 @@ struct nvmf_target;
  */
 struct nvmf_pool {
 	void *(*alloc)(void *arg, uint32_t len);
+	void *(*alloc_of)(void *arg, const void *owner, uint32_t len);
 	void (*free)(void *arg, void *buf, uint32_t len);
 	void *arg;
 	uint64_t size;

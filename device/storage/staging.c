@@ -4,6 +4,10 @@
  *
  * Its lists are the daemon's alone, beside the memory: neither the storage process nor a
  * guest can reach them.
+ *
+ * Memory is made of chunks, as large as the largest buffer.  A chunk belongs to one owner as
+ * long as a buffer of it is used, and an owner has half of the chunks at most.  So buffers that
+ * one guest does not give back can be scattered as they like: others have whole chunks.
  */
 
 #include <errno.h>
@@ -31,35 +35,63 @@ struct staging_page {
 };
 
 /**
+ * struct staging_chunk - a chunk
+ * @owner:	whose it is, or NULL
+ * @orders:	of its free blocks, as bits
+ * @lists:	free blocks by order
+ */
+struct staging_chunk {
+	const void *owner;
+	unsigned int orders;
+	LIST_HEAD(, staging_page) lists[STAGING_ORDERS];
+};
+
+/**
  * struct staging - all
  * @base:	memory
  * @size:	bytes
  * @fd:		its descriptor
- * @lists:	free blocks by order
+ * @chunks:	number of @chunk
+ * @last:	the one of the last buffer
+ * @chunk:	chunks
  * @page:	pages
  */
 struct staging {
 	uint8_t *base;
 	uint64_t size;
 	int fd;
-	LIST_HEAD(, staging_page) lists[STAGING_ORDERS];
+	size_t chunks;
+	struct staging_chunk *last;
+	struct staging_chunk *chunk;
 	struct staging_page page[];
 };
 
+static struct staging_chunk *staging_chunk_of(struct staging *staging, size_t at)
+{
+	return &staging->chunk[at / STAGING_CHUNK_PAGES];
+}
+
 static void staging_put(struct staging *staging, size_t at, unsigned int order)
 {
+	struct staging_chunk *chunk = staging_chunk_of(staging, at);
 	struct staging_page *page = &staging->page[at];
 
 	page->free = true;
 	page->order = order;
-	LIST_INSERT_HEAD(&staging->lists[order], page, entry);
+	LIST_INSERT_HEAD(&chunk->lists[order], page, entry);
+	chunk->orders |= 1U << order;
 }
 
 static size_t staging_take(struct staging *staging, struct staging_page *page)
 {
+	const size_t at = page - staging->page;
+	struct staging_chunk *chunk = staging_chunk_of(staging, at);
+
 	page->free = false;
 	LIST_REMOVE(page, entry);
-	return page - staging->page;
+	if (LIST_EMPTY(&chunk->lists[page->order]))
+		chunk->orders &= ~(1U << page->order);
+	return at;
 }
 
 static int staging_map(struct staging *staging)
@@ -91,12 +123,16 @@ struct staging *staging_new(uint64_t size)
 	if (!staging)
 		return NULL;
 	staging->size = size;
-	err = staging_map(staging);
+	staging->chunks = pages / STAGING_CHUNK_PAGES;
+	staging->chunk = calloc(staging->chunks, sizeof(staging->chunk[0]));
+	err = staging->chunk ? staging_map(staging) : -ENOMEM;
 	if (err) {
+		free(staging->chunk);
 		free(staging);
 		errno = -err;
 		return NULL;
 	}
+	staging->last = staging->chunk;
 	for (at = 0; at < pages; at += STAGING_CHUNK_PAGES)
 		staging_put(staging, at, STAGING_ORDERS - 1);
 	return staging;
@@ -106,6 +142,7 @@ void staging_free(struct staging *staging)
 {
 	munmap(staging->base, staging->size);
 	close(staging->fd);
+	free(staging->chunk);
 	free(staging);
 }
 
@@ -133,21 +170,48 @@ static unsigned int staging_order(uint32_t len)
 	return order;
 }
 
-void *staging_alloc(void *arg, uint32_t len)
+/* A chunk of an owner with a free block of that order or a larger one, or a new one, or NULL. */
+static struct staging_chunk *staging_find(struct staging *staging, const void *owner,
+					  unsigned int order)
+{
+	struct staging_chunk *chunk = staging->last, *empty = NULL;
+	size_t owned = 0, i;
+
+	if (chunk->owner == owner && chunk->orders >> order)
+		return chunk;
+	for (i = 0; i < staging->chunks; i++) {
+		chunk = &staging->chunk[i];
+		if (chunk->owner == owner && chunk->orders >> order)
+			return chunk;
+		owned += chunk->owner == owner;
+		if (!chunk->owner && !empty)
+			empty = chunk;
+	}
+	return owner == staging || owned < (staging->chunks + 1) / 2 ? empty : NULL;
+}
+
+void *staging_alloc_of(void *arg, const void *owner, uint32_t len)
 {
 	struct staging *staging = arg;
 	const unsigned int order = staging_order(len);
-	unsigned int from = order;
+	struct staging_chunk *chunk = staging_find(staging, owner, order);
+	unsigned int from;
 	size_t at;
 
-	while (from < STAGING_ORDERS && LIST_EMPTY(&staging->lists[from]))
-		from++;
-	if (from == STAGING_ORDERS)
+	if (!chunk)
 		return NULL;
-	at = staging_take(staging, LIST_FIRST(&staging->lists[from]));
+	chunk->owner = owner;
+	staging->last = chunk;
+	from = order + __builtin_ctz(chunk->orders >> order);
+	at = staging_take(staging, LIST_FIRST(&chunk->lists[from]));
 	while (from-- > order)
 		staging_put(staging, at + (1U << from), from);
 	return staging->base + at * STAGING_PAGE;
+}
+
+void *staging_alloc(void *arg, uint32_t len)
+{
+	return staging_alloc_of(arg, arg, len);
 }
 
 void staging_release(void *arg, void *buf, uint32_t len)
@@ -165,6 +229,8 @@ void staging_release(void *arg, void *buf, uint32_t len)
 		at &= ~(size_t)(1U << order);
 	}
 	staging_put(staging, at, order);
+	if (order == STAGING_ORDERS - 1)
+		staging_chunk_of(staging, at)->owner = NULL;
 }
 
 int staging_renew(struct staging *staging, void *buf, uint32_t len)

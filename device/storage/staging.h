@@ -44,6 +44,16 @@ int staging_fd(const struct staging *staging);
  */
 void *staging_alloc(void *staging, uint32_t len);
 
+/**
+ * staging_alloc_of() - as &nvmf_pool.alloc_of
+ * @staging:	struct staging
+ * @owner:	whose buffer it is; not NULL
+ * @len:	as of staging_alloc()
+ *
+ * Return: a buffer of whole pages, or NULL; also if the owner has half of the memory already.
+ */
+void *staging_alloc_of(void *staging, const void *owner, uint32_t len);
+
 /** staging_release() - as &nvmf_pool.free */
 void staging_release(void *staging, void *buf, uint32_t len);
 

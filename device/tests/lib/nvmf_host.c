@@ -38,6 +38,12 @@ static void *pool_alloc(void *arg, uint32_t len)
 	return buf;
 }
 
+static void *pool_alloc_of(void *arg, const void *owner, uint32_t len)
+{
+	assert_non_null(owner);
+	return pool_alloc(arg, len);
+}
+
 static void pool_free(void *arg, void *buf, uint32_t len)
 {
 	struct nh *host = arg;
@@ -242,6 +248,7 @@ struct nh *nh_new(void)
 	assert_non_null(host);
 	host->loop = loop_new(0);
 	host->pool.alloc = pool_alloc;
+	host->pool.alloc_of = pool_alloc_of;
 	host->pool.free = pool_free;
 	host->pool.arg = host;
 	host->pool.size = POOL_SIZE;

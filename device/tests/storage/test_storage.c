@@ -567,6 +567,48 @@ static void staging_buffers_are_bounded_and_merge(void **state)
 	staging_free(staging);
 }
 
+/* However one guest scatters what it does not give back. */
+static void one_owner_leaves_half_to_others(void **state)
+{
+	struct staging *staging = staging_new(POOL);
+	static const char a, b;
+	static void *page[POOL / STAGING_PAGE];
+	void *large[2], *half[4];
+	unsigned int n, i;
+
+	for (n = 0; n < ARRAY_SIZE(page); n++) {
+		page[n] = staging_alloc_of(staging, &a, 4096);
+		if (!page[n])
+			break;
+	}
+	assert_int_equal(n, ARRAY_SIZE(page) / 2);
+	/* One page of each half of a chunk stays, and more than that is not to be had. */
+	for (i = 0; i < n; i++)
+		if (i % 128)
+			staging_release(staging, page[i], 4096);
+	assert_null(staging_alloc_of(staging, &a, STAGING_BUFFER_MAX));
+	assert_null(staging_alloc_of(staging, &a, STAGING_BUFFER_MAX / 2));
+	for (i = 0; i < 2; i++) {
+		large[i] = staging_alloc_of(staging, &b, STAGING_BUFFER_MAX);
+		assert_non_null(large[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		half[i] = staging_alloc_of(staging, &a, STAGING_BUFFER_MAX / 4);
+		assert_non_null(half[i]);
+	}
+	for (i = 0; i < 4; i++)
+		staging_release(staging, half[i], STAGING_BUFFER_MAX / 4);
+	for (i = 0; i < n; i += 128)
+		staging_release(staging, page[i], 4096);
+	/* A chunk that is free is anybody's. */
+	staging_release(staging, large[0], STAGING_BUFFER_MAX);
+	large[0] = staging_alloc_of(staging, &a, STAGING_BUFFER_MAX);
+	assert_non_null(large[0]);
+	staging_release(staging, large[0], STAGING_BUFFER_MAX);
+	staging_release(staging, large[1], STAGING_BUFFER_MAX);
+	staging_free(staging);
+}
+
 /* The last test: it leaves the mount namespace. */
 static void a_full_file_system_is_told(void **state)
 {
@@ -614,6 +656,7 @@ int main(void)
 		cmocka_unit_test(namespaces_fail_with_the_last_process),
 		cmocka_unit_test(wrong_options_are_refused),
 		cmocka_unit_test(staging_buffers_are_bounded_and_merge),
+		cmocka_unit_test(one_owner_leaves_half_to_others),
 		cmocka_unit_test(a_full_file_system_is_told),
 	};
 
