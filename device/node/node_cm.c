@@ -26,8 +26,10 @@
  * if it comes from the GID of its peer, and has both numbers; the engine lets nobody send
  * from the GID of another guest.
  */
+#include <endian.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "node/node_cm.h"
 
@@ -194,6 +196,9 @@ static void conn_done(void *arg, const struct virtio_rdma_cqe *cqe)
 {
 	struct node_conn *conn = arg;
 
+	if (cqe->status && conn->state != NODE_CONN_ENDING && !conn->ask_end)
+		log_debug("QP %u of a node: opcode %u ended with status %u, vendor_err %u",
+			  conn->qp.qpn, cqe->opcode, cqe->status, le32toh(cqe->vendor_err));
 	if (cqe->status)
 		conn_want_end(conn, true);
 	else if (cqe->opcode & VIRTIO_RDMA_CQE_RECV)
@@ -283,8 +288,8 @@ static void conn_init(struct node_cm *cm, struct node_conn *conn, const struct c
 		.timer = { .fn = conn_timer, .arg = conn },
 	};
 	conn->path.qpn = req->qpn;
-	conn->path.rq_psn = req->psn;
-	conn->path.sq_psn = cm_number(cm) & PSN_BITS;
+	conn->path.rq_psn = cm_number(cm) & PSN_BITS;
+	conn->path.sq_psn = req->psn;
 	conn->path.mtu = req->mtu;
 	conn->path.reads = req->reads < READS_MAX ? req->reads : READS_MAX;
 	conn->path.timeout = timeout;
@@ -322,7 +327,7 @@ static void conn_answer(struct node_conn *conn, const struct node_mad *mad,
 		.comm_id = conn->comm_id,
 		.peer_id = conn->peer_id,
 		.qpn = conn->qp.qpn,
-		.psn = conn->path.sq_psn,
+		.psn = conn->path.rq_psn,
 		.reads = conn->path.reads,
 		.guid = cm->guid,
 		.data = answer->data,

@@ -47,7 +47,7 @@ enum cm_rej_reason {
  * @comm_id:	number of the connection at the peer
  * @service:	what it wants to connect to
  * @qpn:	QPN of the peer
- * @psn:	its first PSN
+ * @psn:	PSN that the receiver of this is to begin with
  * @reads:	READs that it serves at a time
  * @transport:	transport service: 0 is RC
  * @extended:	extended transport, 0 is none
@@ -77,7 +77,7 @@ struct cm_req {
  * @comm_id:	number of the connection here
  * @peer_id:	and at the peer
  * @qpn:	QPN here
- * @psn:	first PSN
+ * @psn:	PSN that the receiver of this is to begin with
  * @reads:	READs that are outstanding at a time
  * @guid:	of the node, which QPNs belong to
  * @data:	private data

@@ -180,8 +180,9 @@ struct eg_end connect_qp(struct caller *c, const struct eg_end *closed,
 		memcpy(req.ah_attr.grh.dgid, c->bed->config.gid[0], GID_SIZE);
 		memcpy(req.ah_attr.dmac, c->bed->config.mac, ETH_ALEN);
 		req.path_mtu = VIRTIO_IB_MTU_4096;
-		req.sq_psn = htole32(CALLER_PSN);
-		req.rq_psn = htole32(get_be24(rep + 44));
+		/* Each side tells the other one what to begin with. */
+		req.rq_psn = htole32(CALLER_PSN);
+		req.sq_psn = htole32(get_be24(rep + 44));
 		assert_int_equal(eg_modify(end.guest, &req), VIRTIO_NET_OK);
 	}
 	return end;
