@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The daemon's own target of NVMe over Fabrics: guests with a stock initiator use its disk.
+
+A guest finds it by discovery and connects, with what its distribution has: the kernel's
+nvme-rdma, and nvme-cli.
+"""
+
+import contextlib
+
+import pytest
+
+import lab
+from lab import paths
+from lab.nvme import DEVICE
+from lab.paths import LONG
+
+NQN = "nqn.2026-11.org.example:disk"
+PRIVATE = "nqn.2026-11.org.example:private"
+ADDRESS = "10.77.0.100"
+ADDRESS_V6 = "fd00:77::100"
+OTHER = "10.77.0.101"
+SIZE = 512 << 20
+
+
+@pytest.fixture(scope="module", name="pair")
+def _pair():
+    """Two guests; the second one may not use the second target."""
+    disk = paths.run_directory("nvmf-disk") / "disk"
+    with open(disk, "wb") as file:
+        file.truncate(SIZE)
+    arguments = [
+        "--namespace", f"disk=file:{disk}",
+        "--nvmf-target", f"nqn={NQN},address={ADDRESS},address={ADDRESS_V6},namespace=disk",
+        "--nvmf-target", f"nqn={PRIVATE},address={OTHER},readonly=disk,guest=nvmf-daemon.1",
+    ]
+    pair = lab.Pair("nvmf", daemon_arguments=arguments).start()
+    pair.load_modules()
+    for guest in pair.guests:
+        guest.run("modprobe nvme-rdma")
+        guest.run(f"ip -6 addr add fd00:77::{guest.number}/64 dev {guest.interface()} nodad")
+    yield pair
+    pair.stop()
+
+
+def connect(guest, *arguments, address=ADDRESS, nqn=NQN, check=True):
+    """Connects; what nvme-cli says."""
+    return guest.run(["nvme", "connect", "-t", "rdma", "-a", address, "-s", "4420", "-n", nqn,
+                      *arguments], check=check)
+
+
+def disconnect(guest, nqn=NQN):
+    """Disconnects, and waits until the block devices are gone."""
+    guest.run(["nvme", "disconnect", "-n", nqn])
+    guest.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1")
+
+
+@contextlib.contextmanager
+def connected(guest, *arguments, **target):
+    """Connected for the time of a test."""
+    connect(guest, *arguments, **target)
+    try:
+        guest.wait_until(f"[ -b {DEVICE} ]")
+        yield
+    finally:
+        guest.run("umount /mnt", check=False)
+        disconnect(guest, target.get("nqn", NQN))
+
+
+def test_discovery(pair):
+    """The subsystem is listed, by either address."""
+    for address in (ADDRESS, ADDRESS_V6):
+        said = pair.a.run(["nvme", "discover", "-t", "rdma", "-a", address, "-s", "4420"]).stdout
+        assert f"subnqn:  {NQN}" in said and ADDRESS in said, said
+
+
+def test_file_system(pair):
+    """Made, written, read after the caches were dropped, and once more after connecting anew."""
+    guest, megabytes = pair.a, 200 if LONG else 40
+    with connected(guest):
+        guest.run(f"mkfs.ext4 -q {DEVICE} && mount {DEVICE} /mnt", timeout=120)
+        guest.run(f"head -c {megabytes}M /dev/urandom > /tmp/data", timeout=120)
+        wanted = guest.run("sha256sum < /tmp/data", timeout=120).stdout
+        guest.run("cp /tmp/data /mnt/data && sync", timeout=300)
+        guest.run(f"umount /mnt && echo 3 > /proc/sys/vm/drop_caches && mount {DEVICE} /mnt")
+        assert guest.run("sha256sum < /mnt/data", timeout=300).stdout == wanted
+    with connected(guest, address=ADDRESS_V6):
+        guest.run(f"e2fsck -fn {DEVICE} && mount {DEVICE} /mnt", timeout=120)
+        assert guest.run("sha256sum < /mnt/data", timeout=300).stdout == wanted
+    # The other guest has the same disk.
+    with connected(pair.b):
+        pair.b.run(f"mount -o ro {DEVICE} /mnt")
+        assert pair.b.run("sha256sum < /mnt/data", timeout=300).stdout == wanted
+
+
+@pytest.mark.parametrize("size", [4096, 8192, 69632, 1 << 20])
+def test_direct(pair, size):
+    """Without the page cache, in requests of one size: written, read, compared."""
+    count = min((64 if LONG else 8) * (1 << 20) // size, 500)
+    with connected(pair.a):
+        pair.a.run(f"head -c {size * count} /dev/urandom > /tmp/data &&"
+                   f" dd if=/tmp/data of={DEVICE} bs={size} oflag=direct status=none &&"
+                   f" dd if={DEVICE} bs={size} count={count} iflag=direct status=none |"
+                   " cmp - /tmp/data && rm /tmp/data", timeout=300)
+
+
+def test_two_guests_at_once(pair):
+    """Both read and write parts of their own of one disk, and find what they have written."""
+    with connected(pair.a), connected(pair.b):
+        work = [guest.popen(
+            f"set -e; for i in $(seq 5); do head -c 4M /dev/urandom > /tmp/data;"
+            f" dd if=/tmp/data of={DEVICE} bs=64k seek={2000 * number} oflag=direct"
+            f" status=none; dd if={DEVICE} bs=64k skip={2000 * number} count=64 iflag=direct"
+            " status=none | cmp - /tmp/data; done") for number, guest in enumerate(pair.guests)]
+        for run in work:
+            run.wait(300, check=True)
+
+
+def test_access(pair):
+    """A target for one guest: it reads there and cannot write; the other guest is refused."""
+    with connected(pair.a, address=OTHER, nqn=PRIVATE):
+        pair.a.run(f"dd if={DEVICE} of=/dev/null bs=1M count=8 iflag=direct status=none")
+        assert pair.a.run(f"blockdev --getro {DEVICE}").stdout.strip() == "1"
+    said = connect(pair.b, address=OTHER, nqn=PRIVATE, check=False)
+    assert said.rc != 0, said
+    assert not pair.b.run("ls /dev/nvme*n*", check=False).stdout
+    # Of a name that there is not, and at an address without a port.
+    assert connect(pair.a, nqn=NQN + "x", check=False).rc != 0
+    assert pair.a.run(["nvme", "connect", "-t", "rdma", "-a", ADDRESS, "-s", "4421", "-n", NQN],
+                      check=False).rc != 0
+
+
+def test_again_and_again(pair):
+    """Connected and disconnected, every other time with requests under way."""
+    for cycle in range(20 if LONG else 4):
+        with connected(pair.a):
+            if cycle % 2:
+                pair.a.popen(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct")
+
+
+def test_restart(pair):
+    """Another daemon takes over under load: connections end, and the initiator comes back."""
+    guest = pair.a
+    with connected(guest, "--reconnect-delay=1"):
+        reader = guest.popen(f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct count=4000")
+        guest.wait_until("grep -q . /sys/class/nvme/nvme0/state")
+        pair.daemon.take_over()
+        reader.wait(300, check=True)
+        assert "Successfully reconnected" in guest.dmesg_tail(), guest.dmesg_tail()
+        guest.run(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct count=20 status=none")
