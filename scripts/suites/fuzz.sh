@@ -29,8 +29,8 @@ declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [ri
 export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
 # Inputs of a short run: half a minute each where nothing else runs.
-declare -A short=([packets]=100000 [messages]=30000 [commands]=100000 [requests]=20000
-	[rings]=20000 [state]=20000 [handover]=5000 [nvmf]=30000 [node]=100000)
+declare -A short=([packets]=100000 [messages]=30000 [commands]=60000 [requests]=20000
+	[rings]=20000 [state]=10000 [handover]=2000 [nvmf]=10000 [node]=30000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
