@@ -459,7 +459,8 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	d->ports.sw = d->sw;
 	d->ports.fabric = d->fabric;
 	d->ports.options = options;
-	err = targets_open(&d->targets, options, d->loop, d->sw, d->fabric);
+	err = targets_open(&d->targets, options, d->loop, d->sw, d->fabric,
+			   options->takeover || d->keeper.died);
 	if (err)
 		return err;
 	err = daemon_begin(d, options);

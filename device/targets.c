@@ -13,7 +13,8 @@
 #include "sandbox.h"
 #include "targets.h"
 
-static int open_storage(struct targets *targets, const struct options *options)
+static int open_storage(struct targets *targets, const struct options *options,
+			bool successor)
 {
 	unsigned int i;
 	int err = 0;
@@ -24,7 +25,7 @@ static int open_storage(struct targets *targets, const struct options *options)
 	targets->storage = storage_new(targets->staging);
 	if (!targets->storage)
 		goto err_memory;
-	if (options->takeover)
+	if (successor)
 		storage_share(targets->storage);
 	for (i = 0; !err && i < options->namespaces; i++)
 		err = storage_add(targets->storage, options->namespace[i]);
@@ -121,14 +122,14 @@ static int open_nvmf(struct targets *targets, struct loop *loop)
 }
 
 int targets_open(struct targets *targets, const struct options *options, struct loop *loop,
-		 struct l2_switch *sw, struct fabric *fabric)
+		 struct l2_switch *sw, struct fabric *fabric, bool successor)
 {
 	int err;
 
 	targets->options = options;
 	if (!options->namespaces && !options->targets)
 		return 0;
-	err = open_storage(targets, options);
+	err = open_storage(targets, options, successor);
 	if (!err)
 		err = open_nvmf(targets, loop);
 	while (!err && targets->n < options->targets)

@@ -40,13 +40,14 @@ struct targets {
  * @loop:	event loop
  * @sw:		switch
  * @fabric:	fabric of the nodes' NICs
+ * @successor:	another daemon, whose place this one takes, may still have the files
  *
  * Before the sandbox, and before there are guests, who might claim the addresses.
  *
  * Return: 0, or -errno after an error was printed.
  */
 int targets_open(struct targets *targets, const struct options *options, struct loop *loop,
-		 struct l2_switch *sw, struct fabric *fabric);
+		 struct l2_switch *sw, struct fabric *fabric, bool successor);
 
 /** targets_attach() - in the sandbox: storage can be used; 0, or -errno after an error */
 int targets_attach(struct targets *targets, struct loop *loop);

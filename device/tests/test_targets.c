@@ -8,7 +8,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -65,7 +68,7 @@ static int open_with(const char *space, const char *one, const char *two)
 	};
 
 	assert_int_equal(options_parse(&options, two ? 10 : 8, argv), 0);
-	return targets_open(&targets, &options, loop, sw, fabric);
+	return targets_open(&targets, &options, loop, sw, fabric, false);
 }
 
 /* Two of them; a RoCE packet finds the way to their addresses. */
@@ -116,13 +119,35 @@ static void test_refused(void **state)
 	assert_int_equal(count_fds(), fds);
 }
 
+/* Two daemons would destroy a file, but the one that goes may have it for a moment. */
+static void test_successor(void **state)
+{
+	char path[] = "/tmp/test_targets.XXXXXX", space[64], text[256];
+	const int fd = mkstemp(path);
+	struct targets next = {};
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	snprintf(space, sizeof(space), "disk=file:%s", path);
+	assert_int_equal(open_with(space, TARGET, NULL), 0);
+	*text = 0;
+	log_catch(text, sizeof(text));
+	assert_int_not_equal(targets_open(&next, &options, loop, sw, fabric, false), 0);
+	log_catch(NULL, 0);
+	assert_non_null(strstr(text, "in use by another daemon"));
+	assert_int_equal(targets_open(&next, &options, loop, sw, fabric, true), 0);
+	targets_close(&next);
+	close(fd);
+	unlink(path);
+}
+
 /* Without these options there is nothing of it. */
 static void test_none(void **state)
 {
 	char *argv[] = { (char *)"", (char *)"--socket", (char *)"a" };
 
 	assert_int_equal(options_parse(&options, 3, argv), 0);
-	assert_int_equal(targets_open(&targets, &options, loop, sw, fabric), 0);
+	assert_int_equal(targets_open(&targets, &options, loop, sw, fabric, false), 0);
 	assert_int_equal(targets_attach(&targets, loop), 0);
 	assert_null(targets.staging);
 	targets_stop(&targets);
@@ -134,6 +159,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_successor, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
