@@ -127,6 +127,8 @@ static int daemon_control_start(struct daemon *d, const struct options *options,
 		return -EINVAL;
 	}
 	d->ports.op.cwd = d->cwd;
+	d->ports.op.targets = targets_print;
+	d->ports.op.targets_arg = &d->targets;
 	d->ports.op.umask = umask(0);
 	umask(d->ports.op.umask);
 	d->control = fd < 0 ?

@@ -20,7 +20,7 @@ static int add_nqn(struct target_options *options, const char *value)
 {
 	if (options->nqn)
 		return target_refuse("more than one nqn=", value);
-	if (!*value || strlen(value) > NVMF_NQN_MAX)
+	if (strlen(value) > NVMF_NQN_MAX || strpbrk(value, "\t\n"))
 		return target_refuse("no name of a subsystem", value);
 	options->nqn = value;
 	return 0;

@@ -5,11 +5,15 @@
  * Nothing of it is in a saved state.  A daemon that ends or hands over ends all connections,
  * and tells the initiators, which connect again, to the next daemon.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/util.h"
 #include "sandbox.h"
 #include "targets.h"
 
@@ -162,6 +166,67 @@ void targets_resume(struct targets *targets)
 
 	for (i = 0; i < targets->n; i++)
 		node_target_resume(targets->target[i]);
+}
+
+/**
+ * struct target_counter - a column
+ * @name:	its name
+ * @offset:	of the counter
+ */
+struct target_counter {
+	const char *name;
+	size_t offset;
+};
+
+#define COUNTER(name)	{ #name, offsetof(struct nvmf_counters, name) }
+
+static const struct target_counter target_counters[] = {
+	COUNTER(controllers),
+	COUNTER(queues),
+	COUNTER(connects),
+	COUNTER(refused),
+	COUNTER(read),
+	COUNTER(written),
+	COUNTER(other),
+	COUNTER(read_bytes),
+	COUNTER(written_bytes),
+	COUNTER(errors),
+	COUNTER(waits),
+	COUNTER(expired),
+};
+
+static void print_address(const struct targets *targets, unsigned int n, unsigned int i,
+			  FILE *out)
+{
+	const struct target_options *options = &targets->options->target[n];
+	const struct nvmf_counters *values = node_target_counters(targets->target[n], i);
+	char addr[INET6_ADDRSTRLEN];
+	unsigned int j;
+
+	if (gid_is_ipv4(options->gid[i]))
+		inet_ntop(AF_INET, options->gid[i] + GID_IPV4, addr, sizeof(addr));
+	else
+		inet_ntop(AF_INET6, options->gid[i], addr, sizeof(addr));
+	fprintf(out, "%s\t%s\t%u", options->nqn, addr,
+		node_target_conns(targets->target[n]));
+	for (j = 0; j < ARRAY_SIZE(target_counters); j++)
+		fprintf(out, "\t%" PRIu64,
+			*(const uint64_t *)((const char *)values + target_counters[j].offset));
+	fprintf(out, "\n");
+}
+
+void targets_print(const void *arg, FILE *out)
+{
+	const struct targets *targets = arg;
+	unsigned int i, n;
+
+	fprintf(out, "nqn\taddress\tconnections");
+	for (i = 0; i < ARRAY_SIZE(target_counters); i++)
+		fprintf(out, "\t%s", target_counters[i].name);
+	fprintf(out, "\n");
+	for (n = 0; n < targets->n; n++)
+		for (i = 0; i < targets->options->target[n].gids; i++)
+			print_address(targets, n, i, out);
 }
 
 /* Namespaces end their requests, which are of commands of the targets. */

@@ -5,6 +5,8 @@
 #ifndef DEVICE_TARGETS_H
 #define DEVICE_TARGETS_H
 
+#include <stdio.h>
+
 #include "ether/switch.h"
 #include "node/node_target.h"
 #include "options.h"
@@ -57,6 +59,9 @@ void targets_stop(struct targets *targets);
 
 /** targets_resume() - after targets_stop(): let initiators connect again */
 void targets_resume(struct targets *targets);
+
+/** targets_print() - a line for each address, after one that names the columns */
+void targets_print(const void *targets, FILE *out);
 
 /** targets_close() - the same, and end all */
 void targets_close(struct targets *targets);

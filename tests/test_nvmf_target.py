@@ -6,6 +6,7 @@ nvme-rdma, and nvme-cli.
 """
 
 import contextlib
+import json
 
 import pytest
 
@@ -54,6 +55,11 @@ def disconnect(guest, nqn=NQN):
     guest.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1")
 
 
+def counted(pair):
+    """The counters of the first target at its first address."""
+    return json.loads(pair.daemon.control("targets", "--json"))[0]
+
+
 @contextlib.contextmanager
 def connected(guest, *arguments, **target):
     """Connected for the time of a test."""
@@ -94,13 +100,17 @@ def test_file_system(pair):
 
 @pytest.mark.parametrize("size", [4096, 8192, 69632, 1 << 20])
 def test_direct(pair, size):
-    """Without the page cache, in requests of one size: written, read, compared."""
+    """Without the page cache, in requests of one size: written, read, compared, counted."""
+    before = counted(pair)
     count = min((64 if LONG else 8) * (1 << 20) // size, 500)
     with connected(pair.a):
         pair.a.run(f"head -c {size * count} /dev/urandom > /tmp/data &&"
                    f" dd if=/tmp/data of={DEVICE} bs={size} oflag=direct status=none &&"
                    f" dd if={DEVICE} bs={size} count={count} iflag=direct status=none |"
                    " cmp - /tmp/data && rm /tmp/data", timeout=300)
+    after = counted(pair)
+    assert after["written_bytes"] - before["written_bytes"] >= size * count
+    assert after["read_bytes"] - before["read_bytes"] >= size * count
 
 
 def test_two_guests_at_once(pair):

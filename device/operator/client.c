@@ -28,6 +28,7 @@ static const char usage[] =
 "  qemu-args GUEST     what QEMU must be told, one argument a line\n"
 "  stats [--json]      counters of all ports\n"
 "  qps [--json]        QPs of all guests, with counters\n"
+"  targets [--json]    targets of NVMe over Fabrics, with counters\n"
 "  metrics             counters and states as OpenMetrics text\n"
 "  top [--json|--once] [SECONDS]\n"
 "                      ports and QPs with rates, again and again or once\n"
@@ -189,7 +190,7 @@ static void (*client_printer(char **words))(FILE *answer, FILE *out)
 		words[1] = NULL;
 		return json_stats;
 	}
-	if (!strcmp(words[0], "qps")) {
+	if (!strcmp(words[0], "qps") || !strcmp(words[0], "targets")) {
 		words[1] = NULL;
 		return json_table;
 	}

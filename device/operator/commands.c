@@ -187,6 +187,13 @@ static const struct command commands[] = {
 	{ "cut", "on", "off", command_cut },
 };
 
+static void command_targets(const struct operator *op, FILE *out)
+{
+	fprintf(out, "ok\n");
+	if (op->targets)
+		op->targets(op->targets_arg, out);
+}
+
 /**
  * struct question - a command of one word
  * @verb:	the word
@@ -202,6 +209,7 @@ static const struct question questions[] = {
 	{ "ports", command_ports },
 	{ "qps", operator_qps },
 	{ "metrics", operator_metrics },
+	{ "targets", command_targets },
 	{ "umask", command_umask },
 };
 

@@ -53,6 +53,9 @@ struct operator_changes {
  * @umask:	of the daemon, which the names of its sockets were made with
  * @changes:	how they come and go
  * @arg:	for @changes
+ * @targets:	print a line for each target's address, and before them one with the columns;
+ *		or NULL: there are none
+ * @targets_arg: for @targets
  */
 struct operator {
 	const struct operator_port *port;
@@ -62,6 +65,8 @@ struct operator {
 	mode_t umask;
 	const struct operator_changes *changes;
 	void *arg;
+	void (*targets)(const void *arg, FILE *out);
+	const void *targets_arg;
 };
 
 /** operator_port_find() - the port of this name, short or whole, or NULL */
@@ -91,6 +96,7 @@ const char *operator_guest_state(const struct operator_port *port);
  *   stats             name, kind, counter, value
  *   qps               see operator_qps()
  *   metrics           see operator_metrics()
+ *   targets           see @targets of &struct operator
  *   link NAME up|down
  *   cut NAME on|off
  *   guest list, guest add TEXT, guest remove NAME, uplink add TEXT, uplink remove NAME,

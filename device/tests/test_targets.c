@@ -78,7 +78,9 @@ static void test_two(void **state)
 		{ [10] = 0xff, 0xff, 192, 0, 2, 9 }, { 0xfd, [15] = 9 },
 	};
 	const unsigned int fds = count_fds();
+	char text[1024] = "";
 	unsigned int i;
+	FILE *out;
 
 	assert_int_equal(open_with("disk=null:1M", TARGET,
 				   "nqn=b,address=fd00::9,readonly=disk,host=nqn.a"), 0);
@@ -91,6 +93,12 @@ static void test_two(void **state)
 	}
 	assert_int_equal(targets_attach(&targets, loop), 0);
 	run_idle(loop);
+	out = fmemopen(text, sizeof(text), "w");
+	targets_print(&targets, out);
+	fclose(out);
+	assert_non_null(strstr(text, "nqn\taddress\tconnections\tcontrollers\t"));
+	assert_non_null(strstr(text, "\nnqn.2026-11.org.example:disk\t192.0.2.9\t0\t0\t"));
+	assert_non_null(strstr(text, "\nb\tfd00::9\t0\t0\t"));
 	targets_stop(&targets);
 	targets_resume(&targets);
 	run_idle(loop);

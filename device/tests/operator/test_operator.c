@@ -272,6 +272,28 @@ static void test_qps(void **state)
 }
 
 /* Each family is in one piece, of its type, and the text ends as it has to. */
+static void print_targets(const void *arg, FILE *out)
+{
+	fprintf(out, "nqn\taddress\n%s\t192.0.2.9\n", (const char *)arg);
+}
+
+static void test_targets(void **state)
+{
+	struct operator with = op;
+	char line[] = "targets", *answer = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&answer, &len);
+	int fd = -1;
+
+	assert_string_equal(ask("targets\n"), "ok\n");
+	with.targets = print_targets;
+	with.targets_arg = "a name";
+	operator_command(&with, line, &fd, out);
+	fclose(out);
+	assert_string_equal(answer, "ok\nnqn\taddress\na name\t192.0.2.9\n");
+	free(answer);
+}
+
 static void test_metrics(void **state)
 {
 	const char *answer;
@@ -550,6 +572,7 @@ int main(void)
 		TEST(test_qemu_args),
 		TEST(test_stats),
 		TEST(test_qps),
+		TEST(test_targets),
 		TEST(test_metrics),
 		TEST(test_cut),
 		TEST(test_link),
