@@ -561,8 +561,8 @@ static void op_bytes(struct fuzz_input *in, uint8_t how)
 }
 
 /*
- * One that is refused has no connection.  What fails later, such as bytes that are left at the
- * end of the section, is its owner's to clear up.
+ * A front-end that is refused has no connection.  If the section fails later, because of bytes
+ * that are left at its end, its owner clears up.
  */
 static void front_end_section(struct state *st, void *arg __always_unused)
 {
