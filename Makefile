@@ -108,7 +108,8 @@ device:
 device-variants: device
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device \
 		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict \
-		$(O)/device/vhost-user-roce-hostile
+		$(O)/device/vhost-user-roce-hostile \
+		$(O)/device/vhost-user-roce-next
 
 # The daemon's unit tests, not run.
 device-tests:

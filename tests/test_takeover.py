@@ -9,12 +9,15 @@ import statistics
 import pytest
 
 import lab
+from lab import disk, paths
 from lab.iperf import Iperf, iperf
-from lab.paths import LONG
 from lab.pingpong import PingPong, pingpong
 from lab.storm import Storm
 
-TIMES = 200 if LONG else 5
+TIMES = 200 if paths.LONG else 5
+
+# Megabytes of a file that is written meanwhile.
+SIZE = 128 if paths.LONG else 64
 
 @pytest.fixture(scope="module", name="pair")
 def _pair():
@@ -34,7 +37,7 @@ def test_messages_go_on(pair):
     """Programs that send all the time: no message is lost, doubled or wrong."""
     run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
     run.wait_connected()
-    checked = Storm(pair.a, pair.b, count=200000 if LONG else 8000)
+    checked = Storm(pair.a, pair.b, count=200000 if paths.LONG else 8000)
     for _ in range(TIMES):
         _take_over(pair, 1)
         run.assert_moves()
@@ -62,3 +65,28 @@ def test_function_goes_on(pair):
     _take_over(pair, 1)
     guest.qmp("cont")
     pingpong(guest, other, iterations=200, validate=True)
+
+
+def test_next_version_and_back(pair):
+    """An upgrade to a daemon whose saved state has more, and back, while programs send."""
+    today = pair.daemon.binary
+    checked = Storm(pair.a, pair.b, count=200000 if paths.LONG else 8000)
+    run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
+    run.wait_connected()
+    for number in range(TIMES):
+        pair.daemon.take_over(today if number % 2 else paths.NEXT_DAEMON)
+        run.assert_moves()
+    pair.daemon.take_over(today)
+    checked.wait(600)
+    run.kill()
+
+
+def test_nvme_goes_on(pair):
+    """A file system over NVMe: neither the disk nor its controller notices."""
+    with disk.mounted(pair.a, pair.b):
+        before = len(pair.a.dmesg())
+        copy = disk.Copy(pair.a, SIZE)
+        _take_over(pair)
+        copy.wait()
+        log = pair.a.dmesg()[before:]
+        assert "nvme" not in log, log

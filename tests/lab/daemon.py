@@ -3,7 +3,9 @@
 
 import json
 import os
+import pathlib
 import re
+import signal
 import subprocess
 import time
 
@@ -86,12 +88,15 @@ class Daemon:
                 stderr=subprocess.STDOUT, start_new_session=True,
                 env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
 
-    def take_over(self):
+    def take_over(self, binary=None):
         """Another process goes on with all that this one has, which then ends.
 
+        binary   the daemon that takes over, if it is another one
         Returns the milliseconds from when the old one stopped until the new one had loaded.
         """
         before = self.process
+        if binary:
+            self._command[self._command.index(self.binary)] = self.binary = binary
         self.process = self._spawn("--takeover", self.control_socket)
         try:
             status = before.wait(30)
@@ -153,6 +158,12 @@ class Daemon:
         text = self.log.read_text(errors="replace")
         match = SANITIZER.search(text)
         assert not match, f"{self.name}:\n{text[match.start():][:6000]}"
+
+    def kill_kept(self):
+        """Ends the daemon without warning, and not its keeper, which starts another one."""
+        children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        kept, = children.read_text(encoding="ascii").split()
+        os.kill(int(kept), signal.SIGKILL)
 
     def crash(self):
         """Ends it without warning."""

@@ -37,9 +37,12 @@ modprobe -r nvmet-rdma null_blk
 """
 
 
-def target_start(guest, size=512, parameters=""):
-    """Makes a subsystem whose namespace has that many megabytes of memory."""
-    guest.run(_TARGET.replace("ADDRESS", guest.address).replace("SIZE", str(size))
+def target_start(guest, size=512, parameters="", address=None):
+    """Makes a subsystem whose namespace has that many megabytes of memory.
+
+    address   it listens there; at the guest's if not given
+    """
+    guest.run(_TARGET.replace("ADDRESS", address or guest.address).replace("SIZE", str(size))
               .replace("PARAMETERS", parameters))
 
 

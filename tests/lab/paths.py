@@ -24,6 +24,9 @@ STRICT_DAEMON = BUILD / "device" / "vhost-user-roce-strict"
 # The daemon that gives a guest's driver nonsense (device/tests/hostile).
 HOSTILE_DAEMON = BUILD / "device" / "vhost-user-roce-hostile"
 
+# The daemon whose saved state is of the next version (device/tests/next).
+NEXT_DAEMON = BUILD / "device" / "vhost-user-roce-next"
+
 # The kernel that guests boot: "guest", which is Debian's, or "debug".
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"
