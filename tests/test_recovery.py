@@ -9,36 +9,13 @@ import time
 import pytest
 
 from lab import paths
+from lab.memory import memory, memory_lost
 from lab.nvme import DEVICE, connect, disconnect, target_end, target_listen_again, target_start
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, PlugPair, pull_out, push_in
 
 # How often programs lose their device; the daemon is killed in all rounds but the first.
 ROUNDS = 51 if paths.LONG else 2
-
-
-def memory(guest):
-    """Kilobytes that are free or can be had, caches dropped.
-
-    MemAvailable leaves out the free pages that each processor keeps for itself, and these
-    can be some ten megabytes.
-    """
-    guest.run("sync; echo 3 > /proc/sys/vm/drop_caches")
-    said = guest.run("cat /proc/meminfo /proc/zoneinfo").stdout
-    available = re.search(r"^MemAvailable:\s+(\d+)", said, re.MULTILINE)[1]
-    kept = re.findall(r"^\s+cpu: \d+\n\s+count:\s+(\d+)", said, re.MULTILINE)
-    assert kept, said
-    return int(available) + 4 * sum(map(int, kept))
-
-
-def memory_lost(guest, before, allowed):
-    """Kilobytes less than before.  Some memory is freed later, by work items and RCU."""
-    for _ in range(10):
-        lost = before - memory(guest)
-        if lost < allowed:
-            break
-        time.sleep(1)
-    return lost
 
 
 @pytest.fixture(scope="module", name="plugged")
