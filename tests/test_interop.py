@@ -25,7 +25,7 @@ from lab.paths import LONG
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, pingpong
 from lab.programs import RPING_MAX, cm_program, counters, rping, rping_server
-from lab.storm import storm
+from lab.storm import Storm, storm
 
 # Ethernet MTU by path MTU of RDMA, with room for the headers.
 ETHERNET_MTU = {1024: 1500, 4096: 4200}
@@ -152,6 +152,18 @@ def test_storm(lan, mtu, ends, addresses):
           gids=[gid_index(guest, lan.device[guest], address)
                 for guest, address in zip(ends, addresses)],
           within=3600 if LONG else 120)
+
+
+@each("ends")
+def test_takeover(lan, ends):
+    """Another daemon takes over, in full 50 times, while messages go both ways; none is lost."""
+    run = Storm(*ends, count=20000 if LONG else 1500, min_size=1, timeout=16,
+                devices=devices(lan, ends))
+    before = lan.packets()
+    for _ in range(50 if LONG else 3):
+        lan.daemon.take_over()
+    assert lan.packets() > before
+    run.wait(3600 if LONG else 120)
 
 
 @combine(size=["1", "mtu", "65536"])
