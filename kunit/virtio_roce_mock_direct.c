@@ -143,6 +143,7 @@ int mock_direct_create_qp(struct mock *mock, const struct kvec *kvec, void *rsp)
 	struct mock_qp qp = {
 		.exists = true,
 		.type = req->qp_type,
+		.flags = req->flags,
 		.state = VIRTIO_IB_QPS_RESET,
 		.pdn = le32_to_cpu(req->pdn),
 		.scqn = le32_to_cpu(req->send_cqn),

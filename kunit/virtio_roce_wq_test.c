@@ -39,8 +39,8 @@ static struct process *wq_process(struct kunit *test, struct program *prog)
 
 /* ----- what a process asks for ----- */
 
-static int wq_create(struct process *p, const struct program *prog, u32 max_wr,
-		     struct wq_resp *resp)
+static int wq_create_flags(struct process *p, const struct program *prog, u32 max_wr,
+			   u32 flags, struct wq_resp *resp)
 {
 	const struct ib_uverbs_ex_create_wq req = {
 		.wq_type = IB_WQT_RQ,
@@ -48,11 +48,18 @@ static int wq_create(struct process *p, const struct program *prog, u32 max_wr,
 		.cq_handle = prog->cq.handle,
 		.max_wr = max_wr,
 		.max_sge = 1,
+		.create_flags = flags,
 	};
 
 	return process_command_ex(p, IB_USER_VERBS_EX_CMD_CREATE_WQ, &req, sizeof(req),
 				  NULL, 0, &resp->core, sizeof(resp->core), &resp->drv,
 				  sizeof(resp->drv));
+}
+
+static int wq_create(struct process *p, const struct program *prog, u32 max_wr,
+		     struct wq_resp *resp)
+{
+	return wq_create_flags(p, prog, max_wr, 0, resp);
 }
 
 static int wq_modify(struct process *p, u32 handle, u32 mask, enum ib_wq_state cur,
@@ -177,6 +184,46 @@ static void wq_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPROTO, wq_create(p, &prog, 1, &wq));
 	process_close_file(p);
 	mock_expect_clean(mock);
+}
+
+/* Tags are taken out where the device can, and nothing else is asked of it. */
+static void wq_flags(struct kunit *test)
+{
+	static const u32 bad[] = {
+		IB_UVERBS_WQ_FLAGS_SCATTER_FCS,
+		IB_UVERBS_WQ_FLAGS_SCATTER_FCS | IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING,
+	};
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct wq_resp wq = {};
+	struct process *p;
+	size_t i;
+
+	mock->query_device.device_cap_flags |= cpu_to_le64(VIRTIO_IB_DEVICE_RAW_VLAN);
+	wq_offer(mock);
+	p = process_direct(mock, &prog);
+	KUNIT_ASSERT_EQ(test, 0, wq_create(p, &prog, 4, &wq));
+	KUNIT_EXPECT_EQ(test, mock->qps[wq.core.wqn].flags, 0);
+	KUNIT_ASSERT_EQ(test, 0, wq_create_flags(p, &prog, 4,
+						 IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING, &wq));
+	KUNIT_EXPECT_EQ(test, mock->qps[wq.core.wqn].flags, VIRTIO_IB_QP_CVLAN_STRIP);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+				wq_create_flags(p, &prog, 4, bad[i], &wq));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+static void wq_no_flags(struct kunit *test)
+{
+	struct program prog = {};
+	struct process *p = wq_process(test, &prog);
+	struct wq_resp wq = {};
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			wq_create_flags(p, &prog, 4, IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING, &wq));
+	process_close_file(p);
+	mock_expect_clean(p->mock);
 }
 
 static void wq_tables(struct kunit *test)
@@ -355,6 +402,8 @@ static void wq_offered(struct kunit *test)
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(wq_states),
 	KUNIT_CASE(wq_refused),
+	KUNIT_CASE(wq_flags),
+	KUNIT_CASE(wq_no_flags),
 	KUNIT_CASE(wq_tables),
 	KUNIT_CASE(wq_hash),
 	KUNIT_CASE(wq_events),

@@ -24,7 +24,9 @@
 static int vroce_wq_check(struct vroce_dev *dev, const struct ib_wq_init_attr *attr,
 			  struct ib_udata *udata)
 {
-	if (attr->wq_type != IB_WQT_RQ || attr->create_flags ||
+	const u32 flags = vroce_has_raw_vlan(dev) ? IB_WQ_FLAGS_CVLAN_STRIPPING : 0;
+
+	if (attr->wq_type != IB_WQT_RQ || attr->create_flags & ~flags ||
 	    !vroce_wants_direct(dev, udata))
 		return -EOPNOTSUPP;
 	if (!to_vcq(attr->cq)->hw->queue.direct ||
@@ -66,6 +68,8 @@ static struct vroce_hw_qp *vroce_wq_create_hw(struct vroce_dev *dev, struct ib_p
 		.qp_type = VROCE_QPT_WQ,
 		.send_cq = attr->cq,
 		.recv_cq = attr->cq,
+		.create_flags = attr->create_flags & IB_WQ_FLAGS_CVLAN_STRIPPING ?
+				IB_QP_CREATE_CVLAN_STRIPPING : 0,
 	};
 	const struct ib_qp_cap cap = {
 		.max_recv_wr = attr->max_wr,
