@@ -130,9 +130,7 @@ def test_nfs(apps, nfs_mount):
 @pytest.mark.long
 def test_nfs_server_dies(apps, nfs_server, nfs_mount):
     """In the middle of 200 MB the server ends all connections; the client waits for it."""
-    apps.a.run(NFS_DATA, timeout=120)
-    copy = apps.a.popen("cp /tmp/data /mnt/data && sync")
-    nfs_server.wait_until("test $(stat -c %s /srv/data || echo 0) -gt 10000000")
+    copy = copy_begins(apps, nfs_server)
     nfs_server.run("rpc.nfsd 0")
     assert int(nfs_server.run("stat -c %s /srv/data").stdout) < 200 << 20
     time.sleep(3)
@@ -140,6 +138,30 @@ def test_nfs_server_dies(apps, nfs_server, nfs_mount):
     nfs_server.run(NFSD)
     copy.wait(120, check=True)
     compare_nfs(apps, nfs_mount)
+
+
+def copy_begins(apps, nfs_server):
+    """200 MB are on their way to the server, of which some have come."""
+    apps.a.run(NFS_DATA, timeout=120)
+    copy = apps.a.popen("cp /tmp/data /mnt/data && sync")
+    nfs_server.wait_until("test $(stat -c %s /srv/data || echo 0) -gt 10000000")
+    return copy
+
+
+@pytest.mark.long
+def test_nfs_goes_on(apps, nfs_server, nfs_mount):
+    """In the middle of 200 MB another daemon takes over, again and again; nobody notices."""
+    copy = copy_begins(apps, nfs_server)
+    before = len(apps.a.dmesg())
+    times = 0
+    while copy.poll() is None:
+        apps.pair.daemon.take_over()
+        times += 1
+    copy.wait(120, check=True)
+    assert times > 1
+    compare_nfs(apps, nfs_mount)
+    log = apps.a.dmesg()[before:]
+    assert "nfs:" not in log and "rpcrdma:" not in log, log
 
 
 ISCSI_PORT = 3260
