@@ -191,6 +191,39 @@ static void kern_ah_retry(struct kunit *test)
 }
 
 /*
+ * The kernel gets address handles of a dead device, or ib_cm could not fail to send a DREQ,
+ * and its consumer would wait for ever.  They can be made and destroyed in any context.
+ */
+static void kern_ah_of_the_dead(struct kunit *test)
+{
+	static const int errors[] = { -ENODEV, -EIO, -ETIMEDOUT };
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 8, 4);
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	struct ib_ah *ah;
+	unsigned int i;
+
+	endpoint_address(ep, &attr);
+	/* Of a device that lives it is an error. */
+	mock->fail[CMD(CREATE_AH)] = -EIO;
+	KUNIT_EXPECT_EQ(test, PTR_ERR(rdma_create_ah(ep->pd, &attr, 0)), -EIO);
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	mock->fail[CMD(DESTROY_AH)] = -ENODEV;
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		mock->fail[CMD(CREATE_AH)] = errors[i];
+		preempt_disable();
+		ah = rdma_create_ah(ep->pd, &attr, 0);
+		preempt_enable();
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+		rdma_destroy_ah(ah, 0);
+		ah = rdma_create_ah(ep->pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ah);
+		rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+	}
+	endpoint_done(ep);
+}
+
+/*
  * With rings that are large enough the core's management layer creates QP 1 and posts
  * receives on it: a consumer that was not written for this driver.
  */
@@ -277,6 +310,7 @@ static struct kunit_case kern_ah_cases[] = {
 	KUNIT_CASE(kern_datagram_mtu),
 	KUNIT_CASE(kern_ah),
 	KUNIT_CASE(kern_ah_retry),
+	KUNIT_CASE(kern_ah_of_the_dead),
 	KUNIT_CASE(kern_management),
 	KUNIT_CASE(kern_management_small),
 	{}

@@ -6,6 +6,11 @@
  * fails.  So the device's part is a refcounted object, like that of CQs and QPs.  The
  * destroy command is sent at once if the caller may sleep, else from a work item.  It
  * is sent again if there was no memory for it.  The protection domain stays until then.
+ *
+ * On a dead device the kernel still gets address handles.  ib_cm makes one for each message.
+ * If it gets none for its DREQ, it says nothing to its consumer, and xprtrdma waits without
+ * end for that word while the RDMA device is unregistered.  With one, the DREQ is posted to
+ * the GSI and fails (vroce_flush.c), and the consumer learns that the connection has ended.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -36,9 +41,15 @@ static void vroce_hw_ah_release(struct vroce_obj *obj)
 	kfree(hw);
 }
 
+static bool vroce_ah_needs_no_device(const struct vroce_dev *dev, int err)
+{
+	return err == -ENODEV || READ_ONCE(dev->health) != VIRTIO_NET_ROCE_RUNS;
+}
+
+/* An AH of the kernel on a dead device has number 0, and leads nowhere. */
 static struct vroce_hw_ah *
 vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_domain *pd,
-		   const struct rdma_ah_attr *attr, bool atomic)
+		   const struct rdma_ah_attr *attr, bool atomic, bool user)
 {
 	struct vroce_hw_ah *hw;
 	int err;
@@ -50,7 +61,7 @@ vroce_hw_ah_create(struct vroce_dev *dev, struct vroce_hw_domain *pd,
 	if (err)
 		goto err_free;
 	err = vroce_cmd_create_ah(dev->aux, atomic, pd->handle, attr, &hw->ahn);
-	if (err)
+	if (err && (user || !vroce_ah_needs_no_device(dev, err)))
 		goto err_quota;
 	hw->pd = pd;
 	vroce_obj_get(&pd->obj);
@@ -86,7 +97,7 @@ int vroce_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
 	if (err)
 		return err;
 	hw = vroce_hw_ah_create(to_vdev(ibah->device), to_vpd(ibah->pd)->hw,
-				attr->ah_attr, atomic);
+				attr->ah_attr, atomic, udata);
 	if (IS_ERR(hw))
 		return PTR_ERR(hw);
 	ah->hw = hw;
