@@ -164,6 +164,21 @@ def test_nfs_goes_on(apps, nfs_server, nfs_mount):
     assert "nfs:" not in log and "rpcrdma:" not in log, log
 
 
+@pytest.mark.long
+def test_nfs_daemon_is_killed(apps, nfs_server, nfs_mount):
+    """In the middle of 200 MB the daemon is killed: server and client find each other again."""
+    copy = copy_begins(apps, nfs_server)
+    count = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
+    before = [int(guest.run(count, check=False).stdout) for guest in apps.pair.guests]
+    assert copy.poll() is None
+    apps.pair.daemon.kill_kept()
+    for guest, number in zip(apps.pair.guests, before):
+        guest.wait_until(f"[ $({count}) -gt {number} ]", 60)
+        guest.forget()
+    copy.wait(300, check=True)
+    compare_nfs(apps, nfs_mount)
+
+
 ISCSI_PORT = 3260
 IQN = "iqn.2026-11.invalid.guest:disk"
 TARGET = "/sys/kernel/config/target"

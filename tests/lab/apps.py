@@ -12,11 +12,11 @@ class Apps:
     """The guests, with our modules loaded and with what the programs need.
 
     Guest a reaches guest b by ssh without a password: that is how mpirun starts
-    ranks.  Each guest knows the other's name.
+    ranks.  Each guest knows the other's name.  The daemon has a keeper.
     """
 
     def __init__(self):
-        self.pair = Pair("apps", disk="apps")
+        self.pair = Pair("apps", disk="apps", daemon_arguments=("--keeper",))
         self.a = self.b = None
 
     def start(self):
