@@ -3,7 +3,6 @@
  * All that a process hands over: what version 1 wrote is loaded, and states that are wrong leave
  * nothing behind.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,23 +18,13 @@
 
 #include "base/log.h"
 #include "tests/lib/handed.h"
+#include "tests/lib/need.h"
 
 /* The tests run in device/. */
 #define GOLDEN		"tests/state/golden-handover-1.bin"
 
 static int home;
 static unsigned int fds;
-
-static unsigned int count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static int setup(void **state)
 {

@@ -3,7 +3,6 @@
  * Guests and uplinks that come and go.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,23 +21,13 @@
 #include "base/util.h"
 #include "ports.h"
 #include "tests/lib/idle.h"
+#include "tests/lib/need.h"
 
 static struct options options;
 static struct ports ports;
 static char dir[] = "/tmp/test_ports.XXXXXX";
 static char error[256];
 static unsigned int fds;
-
-static unsigned int count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static int setup(void **state)
 {

@@ -2,7 +2,6 @@
 /*
  * Targets of the command line: they come, and leave nothing behind.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +18,7 @@
 #include "base/util.h"
 #include "targets.h"
 #include "tests/lib/idle.h"
+#include "tests/lib/need.h"
 
 #define TARGET	"nqn=nqn.2026-11.org.example:disk,address=192.0.2.9,namespace=disk"
 
@@ -27,17 +27,6 @@ static struct targets targets;
 static struct loop *loop;
 static struct l2_switch *sw;
 static struct fabric *fabric;
-
-static unsigned int count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static int setup(void **state)
 {

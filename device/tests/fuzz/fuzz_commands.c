@@ -21,6 +21,7 @@
 #include "function/function_priv.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/guest.h"
+#include "tests/lib/need.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -252,16 +253,6 @@ static struct target {
 	uint8_t state[QPS_ALL];
 	bool spoilt;
 } t;
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* The function and its queues                                               */

@@ -31,6 +31,7 @@
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/keep.h"
+#include "tests/lib/need.h"
 #include "tests/lib/vu_wire.h"
 #include "vhost_user/vhost_user_image.h"
 #include "vhost_user/vhost_user_priv.h"
@@ -142,16 +143,6 @@ static struct target {
 	const struct guest_mem *mem;
 	unsigned int fds;
 } t;
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* The device                                                                */

@@ -12,6 +12,7 @@
 
 #include "packet/inet.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/lib/need.h"
 #include "tests/lib/node_caller.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,16 +38,6 @@ static struct node_bed *bed;
 static struct caller *hostile, *good;
 static struct node_conn *links[LINKS];
 static unsigned int link_count;
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* The user of connections                                                   */

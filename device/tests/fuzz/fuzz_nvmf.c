@@ -25,6 +25,7 @@
 #include "base/util.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/engine_loop.h"
+#include "tests/lib/need.h"
 #include "tests/lib/nvmf_host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,16 +49,6 @@ enum { ADMIN, IO, FRESH, FRESH_IO, HOSTILE, OTHER = HOSTILE, OTHER_IO };
 #define DEPTH		8
 #define BLOCKS_OF_OTHER	64
 #define DATA		4096u
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* Good commands                                                             */

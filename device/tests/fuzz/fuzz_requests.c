@@ -20,6 +20,7 @@
 #include "rdma/rnic_priv.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/engine_port.h"
+#include "tests/lib/need.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -128,16 +129,6 @@ static uint8_t canary[EG_PAGE];
 /* ------------------------------------------------------------------------- */
 /* Setting up                                                                */
 /* ------------------------------------------------------------------------- */
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 static uint8_t command(const struct eg_guest *guest, uint8_t number, const void *req,
 		       size_t req_len, void *rsp, size_t rsp_len)

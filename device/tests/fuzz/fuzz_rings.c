@@ -21,6 +21,7 @@
 #include "rdma/rnic_priv.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/engine_ring.h"
+#include "tests/lib/need.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,16 +105,6 @@ static struct target {
 } t;
 
 static uint8_t canary[EG_PAGE];
-
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* Setting up                                                                */

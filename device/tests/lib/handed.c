@@ -22,6 +22,7 @@
 #include "ether/switch.h"
 #include "tests/lib/handed.h"
 #include "tests/lib/idle.h"
+#include "tests/lib/need.h"
 #include "tests/lib/vu_wire.h"
 #include "uapi/virtio_net_roce.h"
 #include "vhost_user/vhost_user_msg.h"
@@ -41,17 +42,6 @@
 #define RINGS		4096u
 
 struct handed handed;
-
-/* Nothing of this can go on without it. */
-static void need_at(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "not so: %s\n", what);
-	abort();
-}
-
-#define need(ok)	need_at(ok, #ok)
 
 /* ------------------------------------------------------------------------- */
 /* The process that is saved                                                 */

@@ -3,7 +3,6 @@
  * Commands of an operator, and clients that misbehave.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "function/function_priv.h"
 #include "operator/line.h"
 #include "operator/socket.h"
+#include "tests/lib/need.h"
 #include "tests/lib/station.h"
 
 #define PORTS	3
@@ -348,17 +348,6 @@ static void test_link(void **state)
 	assert_int_equal(config_changes, 1);
 	assert_string_equal(ask("link a.sock up\n"), "ok\n");
 	assert_true(function_link(st[0].fn));
-}
-
-static unsigned int count_fds(void)
-{
-	unsigned int n = 0;
-	DIR *d = opendir("/proc/self/fd");
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 static void test_add(void **state)
