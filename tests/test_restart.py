@@ -44,7 +44,7 @@ def restart(guest, says=RESTARTED):
 def wait_up(guest):
     """Ethernet has its link, and RDMA its port."""
     guest.forget()
-    guest.wait_output(f"cat /sys/class/net/{guest.interface()}/carrier", "1")
+    guest.wait_output(f"cat /sys/class/net/{guest.interface()}/carrier", "1", 60)
     guest.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
 
 
