@@ -300,7 +300,8 @@ static void test_targets(void **state)
 static void test_bad_targets(void **state)
 {
 	static const char *const bad[] = {
-		"", ",", "nqn=a\tb,address=192.0.2.9,namespace=c", "nqn=", "nqn=a", "nqn=a,address=192.0.2.9", "nqn=a,namespace=b",
+		"", ",", "nqn=a\tb,address=192.0.2.9,namespace=c", "nqn=", "nqn=a",
+		"nqn=a,address=192.0.2.9", "nqn=a,namespace=b",
 		"address=192.0.2.9,namespace=b", TARGET ",", TARGET ",nqn=b",
 		TARGET ",address=x", TARGET ",address=224.0.0.1", TARGET ",address=192.0.2",
 		TARGET ",address=ff02::1", TARGET ",address=::", TARGET ",readonly=",
