@@ -377,7 +377,6 @@ static bool daemon_hand_over(struct daemon *d, const struct options *options)
 {
 	struct handover hand = daemon_all(d, options);
 	const int sock = d->ports.taker;
-
 	bool left;
 
 	d->ports.taker = -1;

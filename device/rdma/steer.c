@@ -15,7 +15,6 @@ bool rnic_steer(struct rnic *rnic, enum rule_for what, const struct iovec *iov,
 		unsigned int iov_n, size_t off, size_t len, struct rule_hits *hits)
 {
 	uint8_t head[RULE_HEAD];
-
 	size_t part;
 	bool found;
 

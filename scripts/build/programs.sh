@@ -20,7 +20,8 @@ build_program()
 	local program=$programs/$1 source=$2 tree=$3 compiler=$4
 
 	shift 4
-	if [ "$program" -nt "$source" ] && [ ! "$top/tests/guest/xdp.h" -nt "$program" ]; then
+	if [ "$program" -nt "$source" ] &&
+		[ -z "$(find "$top/tests/guest" -name '*.h' -newer "$program")" ]; then
 		return 0
 	fi
 	step "program for the guests: ${program##*/}"

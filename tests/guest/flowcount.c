@@ -16,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "open.h"
+
 #define SIZE		2048
 #define DEPTH		64
 #define RULES		8
@@ -38,26 +40,6 @@ struct rule {
 } __attribute__((packed));
 
 static char memory[DEPTH][SIZE];
-
-static void require(int ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	unsigned int i;
-
-	require(!!list, "devices");
-	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), name); i++)
-		;
-	require(!!list[i], name);
-	return ibv_open_device(list[i]);
-}
 
 /* Packets at the first place, bytes at the last of three. */
 static struct ibv_counters *new_counters(struct ibv_context *ctx)

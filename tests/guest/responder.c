@@ -13,7 +13,6 @@
  * It prints "ready", and at SIGTERM how many frames each thread has answered.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <infiniband/verbs.h>
 #include <netinet/if_ether.h>
 #include <netinet/ip.h>
@@ -24,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "open.h"
 
 #define THREADS		8
 #define DEPTH		64
@@ -56,14 +57,6 @@ static struct worker workers[THREADS];
 static in_addr_t own_ip;
 static uint8_t own_mac[ETH_ALEN];
 static int ended;
-
-static void require(int ok, const char *what)
-{
-	if (ok)
-		return;
-	printf("%s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 /* ------------------------------------------------------------------------- */
 /* Answers                                                                   */
@@ -249,18 +242,6 @@ static void add_rule(struct ibv_qp *qp, const uint8_t *mac, uint16_t type, uint3
 	rule.eth.val.ether_type = htons(type);
 	rule.eth.mask.ether_type = type ? 0xffff : 0;
 	require(!!ibv_create_flow(qp, &rule.attr), "rule");
-}
-
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	unsigned int i;
-
-	require(!!list, "devices");
-	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), name); i++)
-		;
-	require(!!list[i], name);
-	return ibv_open_device(list[i]);
 }
 
 int main(int argc, char **argv)
