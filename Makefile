@@ -10,7 +10,9 @@ VERSION := $(shell cat VERSION)
 
 # Where "make install" puts things, below DESTDIR.
 prefix ?= /usr/local
+bindir ?= $(prefix)/bin
 sbindir ?= $(prefix)/sbin
+includedir ?= $(prefix)/include
 libdir ?= $(prefix)/lib
 mandir ?= $(prefix)/share/man
 docdir ?= $(prefix)/share/doc/vhost-user-roce
@@ -23,24 +25,26 @@ dkmsdir ?= /usr/src/virtio-net-roce-$(VERSION)
 hooksdir ?= /etc/initramfs-tools/hooks
 INSTALL ?= install
 
-.PHONY: all dependencies packages rpms modules provider device device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
+.PHONY: all dependencies packages rpms modules provider device nvmft device-variants device-tests lint unit counts fused-long bench fuzz fuzz-short \
 	kunit kunit-debug guest-tests guest-fast guest-debug check-debug conformance conformance-bookworm conformance-forky \
 	interop apps apps-short fabtests fresh-build-test demo figures upstream upstream-check \
 	qemu-migration \
-	install install-modules install-guest install-provider install-device install-test provider-versions \
+	install install-modules install-guest install-provider install-dev install-nvmft \
+	install-device install-test provider-versions \
 	shell check check-fast soak container-test release-check clean distclean help
 
 # Targets that use the same files must not run side by side; what can run in
 # parallel does so inside the scripts.
 .NOTPARALLEL:
 
-all: modules provider device
+all: modules provider device nvmft
 
 help:
 	@echo 'make             modules, provider and device daemon, into build/'
 	@echo 'make demo        two guests, a ping-pong over RDMA, figures'
 	@echo 'make install     what was built, and the sources of the modules for DKMS;'
-	@echo '                 DESTDIR, prefix, and install-modules, -guest, -provider, -device'
+	@echo '                 DESTDIR, prefix, and install-modules, -guest, -provider, -device;'
+	@echo '                 install-dev and -nvmft: direct verbs, and a program that uses them'
 	@echo 'make packages    Debian packages, into build/packages/; RELEASE=bookworm (or'
 	@echo '                 forky): for that one, into build/packages-bookworm/'
 	@echo 'make rpms        RPM packages, into build/rpms/, to see that the spec file works'
@@ -50,7 +54,7 @@ help:
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
-	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 20 minutes'
+	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 50 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
 	@echo 'make soak        guest tests in full volume, fifty million fuzzed inputs; hours'
 	@echo 'make container-test   the demo in a container, by podman'
@@ -85,6 +89,10 @@ modules:
 provider:
 	@scripts/build/provider.sh
 
+# A target of NVMe over Fabrics for guests.
+nvmft:
+	@scripts/build/nvmft.sh
+
 # Documentation/upstreaming.rst tells more.
 upstream: dependencies
 	@scripts/build/upstream.sh
@@ -109,7 +117,7 @@ device-variants: device
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device \
 		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict \
 		$(O)/device/vhost-user-roce-hostile \
-		$(O)/device/vhost-user-roce-next
+		$(O)/device/vhost-user-roce-next $(O)/device/service_guests
 
 # The daemon's unit tests, not run.
 device-tests:
@@ -185,6 +193,8 @@ conformance-bookworm conformance-forky: device
 fresh-build-test:
 	@scripts/suites/fresh-build-test.sh
 
+# Who wants to write programs for the direct verbs adds install-dev, and install-nvmft the
+# example of one.
 install: install-modules install-guest install-provider install-device
 
 # The sources, without the KUnit suites, as DKMS wants them.
@@ -207,6 +217,26 @@ install-provider:
 	$(INSTALL) -d '$(DESTDIR)$(libdir)/libibverbs' '$(DESTDIR)$(sysconfdir)/libibverbs.d'
 	$(INSTALL) -m 644 $(O)/provider/libvirtio_roce-rdmav*.so '$(DESTDIR)$(libdir)/libibverbs'
 	$(INSTALL) -m 644 $(O)/provider/virtio_roce.driver '$(DESTDIR)$(sysconfdir)/libibverbs.d'
+	ln -sf libibverbs/$$(basename $(O)/provider/libvirtio_roce-rdmav*.so) \
+		'$(DESTDIR)$(libdir)/libvirtio_roce.so.1'
+
+# For programs that use the direct verbs.
+install-dev:
+	$(INSTALL) -d '$(DESTDIR)$(includedir)/infiniband' '$(DESTDIR)$(libdir)/pkgconfig' \
+		'$(DESTDIR)$(mandir)/man3' '$(DESTDIR)$(mandir)/man7'
+	$(INSTALL) -m 644 provider/virtio_rocedv.h '$(DESTDIR)$(includedir)/infiniband'
+	sed 's,@prefix@,$(prefix),; s,@libdir@,$(libdir),; s,@includedir@,$(includedir),' \
+		packaging/guest/libvirtio_roce.pc.in > \
+		'$(DESTDIR)$(libdir)/pkgconfig/libvirtio_roce.pc'
+	sed -i 's,@VERSION@,$(VERSION),' '$(DESTDIR)$(libdir)/pkgconfig/libvirtio_roce.pc'
+	ln -sf libvirtio_roce.so.1 '$(DESTDIR)$(libdir)/libvirtio_roce.so'
+	$(INSTALL) -m 644 provider/man/*.3 '$(DESTDIR)$(mandir)/man3'
+	$(INSTALL) -m 644 provider/man/*.7 '$(DESTDIR)$(mandir)/man7'
+
+install-nvmft:
+	$(INSTALL) -D -m 755 $(O)/nvmft/virtio-roce-nvmft '$(DESTDIR)$(bindir)/virtio-roce-nvmft'
+	$(INSTALL) -D -m 644 Documentation/virtio-roce-nvmft.1 \
+		'$(DESTDIR)$(mandir)/man1/virtio-roce-nvmft.1'
 
 install-device:
 	$(INSTALL) -d '$(DESTDIR)$(sbindir)' '$(DESTDIR)$(mandir)/man8'
@@ -220,7 +250,7 @@ install-device:
 	$(INSTALL) -D -m 644 packaging/host/example.conf '$(DESTDIR)$(docdir)/examples/lan.conf'
 	$(INSTALL) -D -m 644 packaging/host/libvirt.xml '$(DESTDIR)$(docdir)/examples/libvirt.xml'
 
-install-test: provider device
+install-test: provider device nvmft
 	@scripts/suites/install-test.sh
 
 demo: dependencies all

@@ -30,6 +30,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/uds.h"
 #include "base/util.h"
@@ -50,7 +53,7 @@
 #define HAND_GO		'G'
 
 /* Guests stand still for so long at most, if the new process is in trouble. */
-#define HAND_LIMIT_NS	(5 * NS_PER_S)
+#define HAND_LIMIT_NS	(5 * CLOCK_NS_PER_S)
 
 /* Descriptors of a message; the kernel takes 253. */
 #define HAND_BATCH	200u
@@ -58,10 +61,12 @@
 /* No state is larger: what 64 guests can have is less. */
 #define HAND_STATE_MAX	(4ull << 30)
 
+/* Objects and their state take about so many times the room of the state alone. */
+#define HAND_HEAP	6u
+
 /* Of a unix socket's name, and more. */
 #define HAND_PATH_ROOM	256u
 
-#define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000u
 
 /**
@@ -89,14 +94,6 @@ struct hand {
 	int sock;
 	uint64_t end;
 };
-
-static uint64_t hand_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
 
 /* ------------------------------------------------------------------------- */
 /* The state                                                                 */
@@ -200,6 +197,7 @@ static uint8_t *hand_file(int file, size_t *size)
 	if (st.st_size <= 0 || (uint64_t)st.st_size > HAND_STATE_MAX)
 		return NULL;
 	*size = st.st_size;
+	heap_expect(HAND_HEAP * *size);
 	data = malloc(*size);
 	while (data && done < *size) {
 		n = pread(file, data + done, *size - done, done);
@@ -243,6 +241,7 @@ int handover_load(struct handover *hand, int file, struct state_fds *fds)
 void handover_go_on(struct handover *hand)
 {
 	hand_look_at_all(hand->ports);
+	heap_settle();
 }
 
 /* ------------------------------------------------------------------------- */
@@ -254,14 +253,14 @@ void handover_go_on(struct handover *hand)
 static int hand_wait(const struct hand *hand, short events)
 {
 	struct pollfd fd = { .fd = hand->sock, .events = events };
-	const uint64_t now = hand_now();
+	const uint64_t now = clock_ns();
 	struct timespec left = {};
 	int n;
 
 	if (hand->end && now >= hand->end)
 		return -ETIMEDOUT;
-	left.tv_sec = (hand->end - now) / NS_PER_S;
-	left.tv_nsec = (hand->end - now) % NS_PER_S;
+	left.tv_sec = (hand->end - now) / CLOCK_NS_PER_S;
+	left.tv_nsec = (hand->end - now) % CLOCK_NS_PER_S;
 	n = ppoll(&fd, 1, hand->end ? &left : NULL, NULL);
 	if (n < 0 && errno != EINTR)
 		return -errno;
@@ -274,7 +273,7 @@ static int hand_rest(const struct hand *hand)
 	const struct timespec rest = { .tv_nsec = NS_PER_MS };
 
 	ppoll(NULL, 0, &rest, NULL);
-	return hand_now() >= hand->end ? -ETIMEDOUT : 0;
+	return clock_ns() >= hand->end ? -ETIMEDOUT : 0;
 }
 
 static int hand_send_msg(const struct hand *hand, const struct msghdr *msg)
@@ -428,7 +427,7 @@ static int hand_give_all(struct handover *all, const struct hand *hand, uint64_t
 
 bool handover_give(struct handover *all, int sock)
 {
-	const uint64_t stopped = hand_now();
+	const uint64_t stopped = clock_ns();
 	const struct hand hand = { .sock = sock, .end = stopped + HAND_LIMIT_NS };
 	const int err = hand_give_all(all, &hand, stopped);
 
@@ -444,7 +443,7 @@ bool handover_give(struct handover *all, int sock)
 
 int handover_store(struct handover *all, int sock)
 {
-	const uint64_t stopped = hand_now();
+	const uint64_t stopped = clock_ns();
 	/* Nobody empties the queue: there is no use in waiting for room. */
 	const struct hand hand = { .sock = sock, .end = stopped };
 	struct state_fds fds = {};
@@ -471,15 +470,37 @@ static int hand_fail(const char *what, int err)
 	return err;
 }
 
+/*
+ * This process will need as much memory as that one: better now than while guests wait.  An
+ * older daemon does not know the question.
+ */
+static void hand_expect(const char *control)
+{
+	static const char command[] = "heap\n";
+	struct hand hand = { .sock = uds_connect(control), .end = clock_ns() + HAND_LIMIT_NS };
+	char answer[64] = "";
+	size_t bytes;
+
+	if (hand.sock < 0)
+		return;
+	if (!hand_send(&hand, command, sizeof(command) - 1, NULL, 0) && !hand_wait(&hand, POLLIN) &&
+	    recv(hand.sock, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0 &&
+	    sscanf(answer, "ok %zu", &bytes) == 1)
+		heap_expect(bytes);
+	close(hand.sock);
+}
+
 int handover_ask(const char *control)
 {
 	static const char command[] = "takeover\n";
-	struct hand hand = { .end = hand_now() + HAND_LIMIT_NS };
+	struct hand hand = {};
 	int err;
 
+	hand_expect(control);
 	hand.sock = uds_connect(control);
 	if (hand.sock < 0)
 		return hand_fail(control, hand.sock);
+	hand.end = clock_ns() + HAND_LIMIT_NS;
 	err = hand_send(&hand, command, sizeof(command) - 1, NULL, 0);
 	if (!err)
 		return hand.sock;
@@ -527,13 +548,13 @@ static int hand_take(struct handover *all, const struct hand *hand)
 	if (!err)
 		log_info("loaded the state of %u port(s) %.1f ms after the other process stopped",
 			 all->ports->op.ports,
-			 (double)(hand_now() - head.stopped) / NS_PER_MS);
+			 clock_ms_since(head.stopped));
 	return err;
 }
 
 int handover_take(struct handover *all, int sock)
 {
-	const struct hand hand = { .sock = sock, .end = hand_now() + 2 * HAND_LIMIT_NS };
+	const struct hand hand = { .sock = sock, .end = clock_ns() + 2 * HAND_LIMIT_NS };
 	const int err = hand_take(all, &hand);
 
 	if (err)
@@ -543,7 +564,7 @@ int handover_take(struct handover *all, int sock)
 
 int handover_restore(struct handover *all, int sock)
 {
-	const struct hand hand = { .sock = sock, .end = hand_now() };
+	const struct hand hand = { .sock = sock, .end = clock_ns() };
 	char byte;
 	int err;
 

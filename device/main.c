@@ -34,6 +34,7 @@
 #include "rdma/rnic.h"
 #include "sandbox.h"
 #include "targets.h"
+#include "targets_print.h"
 #include "virtio/guard.h"
 
 /* The makefile defines it, from the file of that name. */
@@ -128,6 +129,8 @@ static int daemon_control_start(struct daemon *d, const struct options *options,
 	}
 	d->ports.op.cwd = d->cwd;
 	d->ports.op.targets = targets_print;
+	d->ports.op.metrics = targets_metrics;
+	d->ports.op.look = targets_look;
 	d->ports.op.targets_arg = &d->targets;
 	d->ports.op.umask = umask(0);
 	umask(d->ports.op.umask);
@@ -242,7 +245,7 @@ static void daemon_ready(const struct daemon *d, const struct options *options)
 	char text[80];
 
 	snprintf(text, sizeof(text), "%u guest(s), %u virtqueues each (num_vqs)",
-		 options->guests, function_num_queues(&options->limits));
+		 options->guests, function_num_queues(options->queue_pairs, &options->limits));
 	log_info("%s", text);
 	sd_notify_tell(d->notify, text);
 }
@@ -460,6 +463,7 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	d->ports.sw = d->sw;
 	d->ports.fabric = d->fabric;
 	d->ports.options = options;
+	d->ports.targets = &d->targets;
 	err = targets_open(&d->targets, options, d->loop, d->sw, d->fabric,
 			   options->takeover || d->keeper.died);
 	if (err)
@@ -468,13 +472,17 @@ static int daemon_run(struct daemon *d, const struct options *options)
 	if (!err)
 		err = targets_attach(&d->targets, d->loop);
 	if (err) {
+		ports_leave_nvmf(&d->ports);
 		targets_close(&d->targets);
 		return err;
 	}
+	d->ports.stations = targets_ports(&d->targets, d->ports.station);
+	ports_list(&d->ports);
 	daemon_ready(d, options);
 	err = daemon_serve(d, options);
 	if (d->left)
 		return err;
+	ports_leave_nvmf(&d->ports);
 	targets_close(&d->targets);
 	daemon_stop(d);
 	return err;

@@ -32,13 +32,14 @@ const char options_usage[] =
 "A virtio-net device with RoCE for each guest that connects to one of the\n"
 "sockets, and a switch between them.\n"
 "\n"
-"  --socket PATH[,mac=MAC][,gid=ADDRESS]...[,elsewhere]\n"
+"  --socket PATH[,mac=MAC][,gid=ADDRESS]...[,elsewhere][,copy]\n"
 "                    unix socket to serve one guest on; repeat for more guests.\n"
 "                    With mac= the guest has this MAC address and can use no\n"
 "                    other, and no other port can; with gid= it can use only these\n"
 "                    as GIDs, in ARP and neighbor discovery, and as the source of\n"
 "                    RoCE packets; with elsewhere it is on another host until it is\n"
-"                    moved here\n"
+"                    moved here; with copy it comes from a snapshot, and its\n"
+"                    connections end\n"
 "  --uplink UPLINK   connect the switch to something else as well; repeat for more:\n"
 "                      unix:PATH     listen; each connection, as of QEMU's\n"
 "                                    -netdev stream,addr.type=unix,addr.path=PATH,\n"
@@ -46,8 +47,9 @@ const char options_usage[] =
 "                      connect:PATH  connect to such a socket, as of another daemon\n"
 "                      tap:NAME      a tap interface, made if there is none\n"
 "                      packet:NAME   share an interface of the host\n"
-"  --namespace NAME=STORAGE[,ro]\n"
-"                    storage of the host for targets; repeat for more:\n"
+"  --namespace NAME=STORAGE[,ro][,guest=GUEST]...\n"
+"                    storage of the host for targets, and for programs in a guest,\n"
+"                    by the last part of the path of its socket; repeat for more:\n"
 "                      file:PATH     a file\n"
 "                      block:PATH    a block device\n"
 "                      null:SIZE     reads as zeroes and keeps nothing; K, M, G, T\n"
@@ -74,6 +76,8 @@ const char options_usage[] =
 "  --direct-cqs N    completion queues in direct rings, likewise\n"
 "  --rfc             offer what the RFC of RoCE for virtio-net has, without extensions:\n"
 "                    a CQ holds as many completions as a virtqueue\n"
+"  --queue-pairs N   pairs of Ethernet queues of each guest (default 1); with more, a guest\n"
+"                    spreads what it receives over its processors\n"
 "  --queue-size N    largest virtqueue, QEMU's vq_size (default 1024)\n"
 "  --mtu N           MTU that the interface gets in the guest, and that it cannot\n"
 "                    exceed; without it the guest decides\n"
@@ -113,8 +117,9 @@ const char options_usage[] =
 "  -chardev socket,id=roce,path=PATH\n"
 "  -device vhost-user-test-device-pci,chardev=roce,virtio-id=1,num_vqs=20,\\\n"
 "          vq_size=1024,config_size=36,page-per-vq=on\n"
-"where num_vqs is 3 + CQs + 2 * QPs + event queues + doorbell queues.  A guest whose\n"
-"QEMU was told config_size=32, and a num_vqs without the last two, has neither.\n";
+"where num_vqs is 1 + 2 * queue pairs + CQs + 2 * QPs + event queues + doorbell\n"
+"queues.  A guest whose QEMU was told config_size=32, and a num_vqs without the\n"
+"last two, has neither.\n";
 
 enum {
 	OPT_SOCKET = 256,
@@ -131,6 +136,7 @@ enum {
 	OPT_DOORBELL_QUEUES,
 	OPT_DIRECT_QPS,
 	OPT_DIRECT_CQS,
+	OPT_QUEUE_PAIRS,
 	OPT_QUEUE_SIZE,
 	OPT_RFC,
 	OPT_MTU,
@@ -168,6 +174,7 @@ static const struct option long_options[] = {
 	{ "doorbell-queues", required_argument, NULL, OPT_DOORBELL_QUEUES },
 	{ "direct-qps", required_argument, NULL, OPT_DIRECT_QPS },
 	{ "direct-cqs", required_argument, NULL, OPT_DIRECT_CQS },
+	{ "queue-pairs", required_argument, NULL, OPT_QUEUE_PAIRS },
 	{ "queue-size", required_argument, NULL, OPT_QUEUE_SIZE },
 	{ "rfc", no_argument, NULL, OPT_RFC },
 	{ "mtu", required_argument, NULL, OPT_MTU },
@@ -222,6 +229,7 @@ static const struct number_option number_options[] = {
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
 	{ OPT_DIRECT_CQS, offsetof(struct options, limits.direct_cqs), 0,
 	  VIRTIO_NET_ROCE_MAX_OBJECTS },
+	{ OPT_QUEUE_PAIRS, offsetof(struct options, queue_pairs), 1, FUNCTION_PAIRS_MAX },
 	{ OPT_QUEUE_SIZE, offsetof(struct options, limits.queue_size), 2,
 	  VIRTQ_SIZE_MAX },
 	{ OPT_MTU, offsetof(struct options, mtu), FUNCTION_MTU_MIN, FUNCTION_MTU_MAX },
@@ -359,11 +367,11 @@ static int parse_pin_gid(struct pin *pin, const char *text, const char *who)
 
 static int parse_pin_unknown(const char *text, const char *who)
 {
-	log_error("%s: \"%s\" is neither mac= nor gid= nor elsewhere", who, text);
+	log_error("%s: \"%s\" is neither mac= nor gid= nor elsewhere nor copy", who, text);
 	return -EINVAL;
 }
 
-/* The part behind the path: ",mac=…", ",gid=…" and ",elsewhere". */
+/* The part behind the path: ",mac=…", ",gid=…", ",elsewhere" and ",copy". */
 static int parse_pin(struct pin *pin, const char *text, const char *who)
 {
 	char item[64];
@@ -381,6 +389,8 @@ static int parse_pin(struct pin *pin, const char *text, const char *who)
 			err = parse_pin_gid(pin, item + 4, who);
 		else if (!strcmp(item, "elsewhere"))
 			pin->elsewhere = true;
+		else if (!strcmp(item, "copy"))
+			pin->copy = true;
 		else
 			err = parse_pin_unknown(item, who);
 	}
@@ -562,7 +572,7 @@ static int check_targets(const struct options *options)
 static int check_options(const struct options *options)
 {
 	const struct rnic_limits *limits = &options->limits;
-	uint32_t queues = function_num_queues(limits);
+	uint32_t queues = function_num_queues(options->queue_pairs, limits);
 
 	if (!options->guests && !options->uplinks && !options->control) {
 		log_error("neither --socket nor --uplink given, nor --control to add one; "
@@ -605,6 +615,7 @@ static void options_init(struct options *options)
 			.direct_qps = VIRTIO_NET_ROCE_MAX_OBJECTS,
 			.direct_cqs = VIRTIO_NET_ROCE_MAX_OBJECTS,
 		},
+		.queue_pairs = 1,
 		.poll_us = 50,
 		.speed = 100,
 		.mac_base = 0x52540000ce01,

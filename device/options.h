@@ -58,6 +58,7 @@ struct port_options {
  * @target:	targets of NVMe over Fabrics
  * @targets:	number of them
  * @all:	faults that each port begins with, and the switch's capture file
+ * @queue_pairs: of each guest's Ethernet
  * @limits:	of each guest's RDMA side
  * @poll_us:	poll window
  * @mtu:	of the Ethernet, 0 if the guests decide
@@ -83,6 +84,7 @@ struct options {
 	struct target_options target[TARGETS_MAX];
 	unsigned int targets;
 	struct port_options all;
+	uint32_t queue_pairs;
 	struct rnic_limits limits;
 	uint32_t poll_us;
 	uint32_t mtu;

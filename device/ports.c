@@ -38,7 +38,7 @@ static const char *base_name(const char *path)
 /* What an operator sees                                                     */
 /* ------------------------------------------------------------------------- */
 
-/* Those that there are now, guests first. */
+/* Those that there are now, guests first and stations last. */
 void ports_list(struct ports *ports)
 {
 	struct operator_port *port = ports->port;
@@ -58,6 +58,8 @@ void ports_list(struct ports *ports)
 				.group = &ports->uplink[i].group,
 				.uplink = ports->uplink[i].uplink,
 			};
+	for (i = 0; i < ports->stations; i++)
+		*port++ = ports->station[i];
 	ports->op.port = ports->port;
 	ports->op.ports = port - ports->port;
 }
@@ -112,7 +114,8 @@ static int guest_listen(struct guest *guest, int fd)
 
 static int guest_front_end(struct ports *ports, struct guest *guest)
 {
-	const uint32_t queues = function_num_queues(&ports->options->limits);
+	const struct options *options = ports->options;
+	const uint32_t queues = function_num_queues(options->queue_pairs, &options->limits);
 
 	guest->vu = vhost_user_new(ports->loop, guest->group.name, &function_device_ops,
 				   guest->fn, queues);
@@ -130,9 +133,12 @@ static struct function *guest_function(struct ports *ports, struct guest *guest)
 		.mtu = options->mtu ? options->mtu : FUNCTION_MTU_MAX,
 		.offer_mtu = options->mtu,
 		.speed = options->speed * 1000,
+		.pairs = options->queue_pairs,
 		.limits = options->limits,
 		.group = &guest->group,
 		.pin = guest->options.pin,
+		.nvmf = ports->targets ? targets_host(ports->targets, guest->group.name) :
+					 NULL,
 	};
 	unsigned int i;
 
@@ -398,6 +404,15 @@ static const struct operator_changes ports_changes = {
 /* All                                                                       */
 /* ------------------------------------------------------------------------- */
 
+void ports_leave_nvmf(struct ports *ports)
+{
+	unsigned int i;
+
+	for (i = 0; i < GUESTS_MAX; i++)
+		if (ports->guest[i].fn)
+			function_leave_nvmf(ports->guest[i].fn);
+}
+
 void ports_stop(struct ports *ports)
 {
 	unsigned int i;
@@ -413,6 +428,7 @@ void ports_stop(struct ports *ports)
 void ports_init(struct ports *ports)
 {
 	ports->op = (struct operator){
+		.queue_pairs = ports->options->queue_pairs,
 		.limits = &ports->options->limits,
 		.changes = &ports_changes,
 		.arg = ports,

@@ -8,6 +8,7 @@
 
 #include "operator/commands.h"
 #include "options.h"
+#include "targets.h"
 #include "uplink/uplink.h"
 #include "vhost_user/vhost_user.h"
 #include "vhost_user/vhost_user_keep.h"
@@ -62,9 +63,12 @@ struct guest_keep {
  * @sw:		switch
  * @fabric:	RDMA between the guests
  * @options:	command line
+ * @targets:	storage of the host for guests, or NULL
  * @guest:	places for guests; the number of one counts for its MAC address
  * @uplink:	places for uplinks
  * @port:	those that are taken, for @op
+ * @station:	ports of stations of the daemon's own, for @op
+ * @stations:	number of them
  * @op:		what an operator's commands are about
  * @keep:	a place for each guest, or NULL
  * @kept_fd:	descriptors of guests that were kept, until they have been recovered
@@ -78,9 +82,12 @@ struct ports {
 	struct l2_switch *sw;
 	struct fabric *fabric;
 	const struct options *options;
+	const struct targets *targets;
 	struct guest guest[GUESTS_MAX];
 	struct uplink_port uplink[UPLINKS_MAX];
-	struct operator_port port[GUESTS_MAX + UPLINKS_MAX];
+	struct operator_port port[GUESTS_MAX + UPLINKS_MAX + TARGETS_MAX];
+	struct operator_port station[TARGETS_MAX];
+	unsigned int stations;
 	struct operator op;
 	struct guest_keep *keep;
 	int *kept_fd;
@@ -137,6 +144,9 @@ unsigned int ports_guest_place(const struct ports *ports, const struct port_opti
 
 /** ports_init() - there are none, but an operator may add some */
 void ports_init(struct ports *ports);
+
+/** ports_leave_nvmf() - the storage of the host is about to go */
+void ports_leave_nvmf(struct ports *ports);
 
 /** ports_stop() - end all */
 void ports_stop(struct ports *ports);

@@ -427,11 +427,11 @@ int sandbox_enter(const struct sandbox_needs *needs)
 /* The storage process                                                       */
 /* ------------------------------------------------------------------------- */
 
-/* All that it does: io_uring_enter(), and eventfds; sigaltstack() is of a sanitizer. */
+/* All that it does: io_uring_enter(), eventfds, locks, sizes; sigaltstack() is of a sanitizer. */
 static const int sandbox_worker_calls[] = {
-	SCMP_SYS(io_uring_enter), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(futex),
-	SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
-	SCMP_SYS(exit), SCMP_SYS(exit_group),
+	SCMP_SYS(io_uring_enter), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(flock),
+	SCMP_SYS(lseek), SCMP_SYS(futex), SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
 /* To start it, and to let it set up its ring and its own filter. */
@@ -441,7 +441,7 @@ static const int sandbox_starter_calls[] = {
 	SCMP_SYS(clock_gettime), SCMP_SYS(prctl), SCMP_SYS(seccomp), SCMP_SYS(io_uring_setup),
 	SCMP_SYS(io_uring_register), SCMP_SYS(close), SCMP_SYS(fcntl), SCMP_SYS(munmap),
 	SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(getrandom), SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat), SCMP_SYS(lseek), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(newfstatat), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(uname), SCMP_SYS(prlimit64),
 };
 

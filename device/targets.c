@@ -5,10 +5,7 @@
  * Nothing of it is in a saved state.  A daemon that ends or hands over ends all connections,
  * and tells the initiators, which connect again, to the next daemon.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,6 +106,23 @@ static int target_start(struct targets *targets, struct loop *loop, struct l2_sw
 	return 0;
 }
 
+static struct ns *find_for_guest(const void *arg, const char *name, const char *guest)
+{
+	const struct targets *targets = arg;
+
+	return storage_find_for(targets->storage, name, guest);
+}
+
+const struct nvmf_host *targets_host(const struct targets *targets, const char *guest)
+{
+	return targets->nvmf && find_for_guest(targets, NULL, guest) ? &targets->host : NULL;
+}
+
+static void targets_changed(void *nvmf, struct ns *ns)
+{
+	nvmf_ns_changed(nvmf, ns);
+}
+
 static int open_nvmf(struct targets *targets, struct loop *loop)
 {
 	targets->pool = (struct nvmf_pool) {
@@ -119,8 +133,15 @@ static int open_nvmf(struct targets *targets, struct loop *loop)
 		.size = staging_size(targets->staging),
 	};
 	targets->nvmf = nvmf_new(loop, &targets->pool);
-	if (targets->nvmf)
+	targets->host = (struct nvmf_host) {
+		.nvmf = targets->nvmf,
+		.find = find_for_guest,
+		.arg = targets,
+	};
+	if (targets->nvmf) {
+		storage_watch(targets->storage, targets_changed, targets->nvmf);
 		return 0;
+	}
 	log_error("--nvmf-target: %s", strerror(ENOMEM));
 	return -ENOMEM;
 }
@@ -168,65 +189,25 @@ void targets_resume(struct targets *targets)
 		node_target_resume(targets->target[i]);
 }
 
-/**
- * struct target_counter - a column
- * @name:	its name
- * @offset:	of the counter
- */
-struct target_counter {
-	const char *name;
-	size_t offset;
-};
-
-#define COUNTER(name)	{ #name, offsetof(struct nvmf_counters, name) }
-
-static const struct target_counter target_counters[] = {
-	COUNTER(controllers),
-	COUNTER(queues),
-	COUNTER(connects),
-	COUNTER(refused),
-	COUNTER(read),
-	COUNTER(written),
-	COUNTER(other),
-	COUNTER(read_bytes),
-	COUNTER(written_bytes),
-	COUNTER(errors),
-	COUNTER(waits),
-	COUNTER(expired),
-};
-
-static void print_address(const struct targets *targets, unsigned int n, unsigned int i,
-			  FILE *out)
+void targets_look(void *arg)
 {
-	const struct target_options *options = &targets->options->target[n];
-	const struct nvmf_counters *values = node_target_counters(targets->target[n], i);
-	char addr[INET6_ADDRSTRLEN];
-	unsigned int j;
+	struct targets *targets = arg;
 
-	if (gid_is_ipv4(options->gid[i]))
-		inet_ntop(AF_INET, options->gid[i] + GID_IPV4, addr, sizeof(addr));
-	else
-		inet_ntop(AF_INET6, options->gid[i], addr, sizeof(addr));
-	fprintf(out, "%s\t%s\t%u", options->nqn, addr,
-		node_target_conns(targets->target[n]));
-	for (j = 0; j < ARRAY_SIZE(target_counters); j++)
-		fprintf(out, "\t%" PRIu64,
-			*(const uint64_t *)((const char *)values + target_counters[j].offset));
-	fprintf(out, "\n");
+	if (targets->storage)
+		storage_look(targets->storage);
 }
 
-void targets_print(const void *arg, FILE *out)
+unsigned int targets_ports(struct targets *targets, struct operator_port *port)
 {
-	const struct targets *targets = arg;
-	unsigned int i, n;
+	unsigned int i;
 
-	fprintf(out, "nqn\taddress\tconnections");
-	for (i = 0; i < ARRAY_SIZE(target_counters); i++)
-		fprintf(out, "\t%s", target_counters[i].name);
-	fprintf(out, "\n");
-	for (n = 0; n < targets->n; n++)
-		for (i = 0; i < targets->options->target[n].gids; i++)
-			print_address(targets, n, i, out);
+	for (i = 0; i < targets->n; i++)
+		port[i] = (struct operator_port) {
+			.text = targets->group[i].name,
+			.group = &targets->group[i],
+			.rnic = node_target_rnic(targets->target[i]),
+		};
+	return i;
 }
 
 /* Namespaces end their requests, which are of commands of the targets. */

@@ -9,7 +9,9 @@
 
 #include "ether/switch.h"
 #include "node/node_target.h"
+#include "operator/commands.h"
 #include "options.h"
+#include "rdma/nvmf/subsys.h"
 #include "storage/staging.h"
 #include "storage/storage.h"
 
@@ -20,6 +22,7 @@
  * @storage:	namespaces, or NULL
  * @pool:	buffers of @staging
  * @nvmf:	targets, or NULL
+ * @host:	what guests may use of it themselves
  * @n:		number of @target
  * @target:	with a node each
  * @group:	ports of the nodes
@@ -30,6 +33,7 @@ struct targets {
 	struct storage *storage;
 	struct nvmf_pool pool;
 	struct nvmf *nvmf;
+	struct nvmf_host host;
 	unsigned int n;
 	struct node_target *target[TARGETS_MAX];
 	struct port_group group[TARGETS_MAX];
@@ -51,6 +55,9 @@ struct targets {
 int targets_open(struct targets *targets, const struct options *options, struct loop *loop,
 		 struct l2_switch *sw, struct fabric *fabric, bool successor);
 
+/** targets_host() - what guest @guest may use by control commands, or NULL */
+const struct nvmf_host *targets_host(const struct targets *targets, const char *guest);
+
 /** targets_attach() - in the sandbox: storage can be used; 0, or -errno after an error */
 int targets_attach(struct targets *targets, struct loop *loop);
 
@@ -60,10 +67,13 @@ void targets_stop(struct targets *targets);
 /** targets_resume() - after targets_stop(): let initiators connect again */
 void targets_resume(struct targets *targets);
 
-/** targets_print() - a line for each address, after one that names the columns */
-void targets_print(const void *targets, FILE *out);
+/** targets_look() - look how large namespaces are, and tell hosts of those that changed */
+void targets_look(void *targets);
 
-/** targets_close() - the same, and end all */
+/** targets_ports() - what an operator sees of them: %TARGETS_MAX ports at most, and how many */
+unsigned int targets_ports(struct targets *targets, struct operator_port *port);
+
+/** targets_close() - the same, and end all; no guest uses targets_host() any more */
 void targets_close(struct targets *targets);
 
 #endif /* DEVICE_TARGETS_H */

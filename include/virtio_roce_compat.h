@@ -6,6 +6,7 @@
 #ifndef _VIRTIO_ROCE_COMPAT_H
 #define _VIRTIO_ROCE_COMPAT_H
 
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -20,6 +21,15 @@ static inline void vroce_vm_flags_mod(struct vm_area_struct *vma,
 	vm_flags_mod(vma, set, clear);
 #else
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
+static inline void vroce_eventfd_signal(struct eventfd_ctx *ctx)
+{
+#ifdef VNR_HAVE_EVENTFD_SIGNAL_ONE
+	eventfd_signal(ctx);
+#else
+	eventfd_signal(ctx, 1);
 #endif
 }
 
@@ -127,6 +137,17 @@ static inline void vroce_report_port_event(struct ib_device *ibdev,
 #define VROCE_REPORT_PORT_EVENT	.report_port_event = vroce_report_port_event,
 #else
 #define VROCE_REPORT_PORT_EVENT
+#endif
+
+/* The core makes the memory of a counter of QPs, in the size that the driver wants. */
+#ifdef VNR_HAVE_COUNTER_SIZE
+struct vroce_rdma_counter {
+	struct rdma_counter counter;
+};
+
+#define VROCE_INIT_COUNTER_SIZE	INIT_RDMA_OBJ_SIZE(rdma_counter, vroce_rdma_counter, counter),
+#else
+#define VROCE_INIT_COUNTER_SIZE
 #endif
 
 /*

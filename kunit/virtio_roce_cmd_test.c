@@ -7,6 +7,7 @@
 
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_mr.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_nvmf.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
@@ -144,6 +145,35 @@ static void cmd_query_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_RCVD_CNP], 0x22);
 	/* Counters of later devices are left out. */
 	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_NUM], 0);
+	expect_end(mock);
+}
+
+static void cmd_query_qp_counters(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK_BYTES(QUERY_QP_COUNTERS, 256,
+		[8 * VIRTIO_RDMA_CNT_SENDS] = 0x11,
+		[8 * VIRTIO_RDMA_CNT_RCVD_CNP] = 0x22,
+		[8 * VIRTIO_RDMA_CNT_NUM] = 0x33));
+	static const u8 request[] = { 0x04, 0x03, 0x02, 0x01 };
+	u64 values[VIRTIO_RDMA_CNT_NUM + 1] = {};
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_query_qp_counters(&mock->aux, 0x01020304, values));
+	expect_request(mock, 0, CMD(QUERY_QP_COUNTERS), false, request, sizeof(request), 256);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_SENDS], 0x11);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_RCVD_CNP], 0x22);
+	KUNIT_EXPECT_EQ(test, values[VIRTIO_RDMA_CNT_NUM], 0);
+	expect_end(mock);
+}
+
+static void cmd_query_clock(struct kunit *test)
+{
+	struct mock *mock = SCRIPT(test, OK_BYTES(QUERY_CLOCK, 8,
+		0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x81));
+	u64 time = 0;
+
+	KUNIT_EXPECT_EQ(test, 0, vroce_cmd_query_clock(&mock->aux, &time));
+	expect_request(mock, 0, CMD(QUERY_CLOCK), false, NULL, 0, 8);
+	KUNIT_EXPECT_EQ(test, time, 0x8102030405060708);
 	expect_end(mock);
 }
 
@@ -371,7 +401,7 @@ static void cmd_modify_qp(struct kunit *test)
 					    IB_QP_STATE | IB_QP_AV |
 					    IB_QP_PATH_MTU | IB_QP_DEST_QPN |
 					    IB_QP_RQ_PSN | IB_QP_MIN_RNR_TIMER |
-					    IB_QP_MAX_DEST_RD_ATOMIC));
+					    IB_QP_MAX_DEST_RD_ATOMIC, 0));
 	EXPECT_REQUEST(mock, 0, MODIFY_QP, false, 0, 128,
 		       0x04, 0x03, 0x02, 0x01,
 		       0x31, 0xaa, 0, 0,
@@ -616,7 +646,7 @@ static int run_modify_qp(struct mock *mock)
 {
 	static const struct ib_qp_attr attr;
 
-	return vroce_cmd_modify_qp(&mock->aux, 2, &attr, IB_QP_STATE);
+	return vroce_cmd_modify_qp(&mock->aux, 2, &attr, IB_QP_STATE, 0);
 }
 
 static int run_query_qp(struct mock *mock)
@@ -669,6 +699,20 @@ static int run_query_counters(struct mock *mock)
 	return vroce_cmd_query_counters(&mock->aux, values);
 }
 
+static int run_query_qp_counters(struct mock *mock)
+{
+	u64 values[VIRTIO_RDMA_CNT_NUM];
+
+	return vroce_cmd_query_qp_counters(&mock->aux, 2, values);
+}
+
+static int run_query_clock(struct mock *mock)
+{
+	u64 time;
+
+	return vroce_cmd_query_clock(&mock->aux, &time);
+}
+
 static int run_attach_mcast(struct mock *mock)
 {
 	static const union ib_gid gid = { .raw = { 0xff, 0x12, [15] = 1 } };
@@ -697,6 +741,60 @@ struct cmd_case {
 	int refused;
 };
 
+static int run_query_nvmf(struct mock *mock)
+{
+	struct virtio_rdma_ack_query_nvmf caps;
+
+	return vroce_cmd_query_nvmf(&mock->aux, &caps);
+}
+
+static int run_query_namespace(struct mock *mock)
+{
+	const struct virtio_rdma_cmd_query_namespace req = { .name = "disk" };
+	struct virtio_rdma_ack_query_namespace rsp;
+
+	return vroce_cmd_query_namespace(&mock->aux, &req, &rsp);
+}
+
+static int run_set_srq_nvmf(struct mock *mock)
+{
+	const struct virtio_rdma_cmd_set_srq_nvmf req = {};
+
+	return vroce_cmd_set_srq_nvmf(&mock->aux, &req);
+}
+
+static int run_create_nvme_ctrl(struct mock *mock)
+{
+	const struct virtio_rdma_cmd_create_nvme_ctrl req = {};
+	u32 handle;
+
+	return vroce_cmd_create_nvme_ctrl(&mock->aux, &req, &handle);
+}
+
+static int run_destroy_nvme_ctrl(struct mock *mock)
+{
+	return vroce_cmd_destroy_nvme_ctrl(&mock->aux, 1);
+}
+
+static int run_map_nsid(struct mock *mock)
+{
+	const struct virtio_rdma_cmd_map_nsid req = {};
+
+	return vroce_cmd_map_nsid(&mock->aux, &req);
+}
+
+static int run_unmap_nsid(struct mock *mock)
+{
+	return vroce_cmd_unmap_nsid(&mock->aux, 1, 1);
+}
+
+static int run_set_qp_nvmf(struct mock *mock)
+{
+	const struct virtio_rdma_cmd_set_qp_nvmf req = {};
+
+	return vroce_cmd_set_qp_nvmf(&mock->aux, &req);
+}
+
 static const struct cmd_case cmd_table[] = {
 	{ "QUERY_DEVICE", CMD(QUERY_DEVICE), run_query_device, -EIO },
 	{ "QUERY_PORT", CMD(QUERY_PORT), run_query_port, -EIO },
@@ -718,6 +816,8 @@ static const struct cmd_case cmd_table[] = {
 	{ "DEL_GID", CMD(DEL_GID), run_del_gid, -EIO },
 	{ "REQ_NOTIFY_CQ", CMD(REQ_NOTIFY_CQ), run_req_notify, -EIO },
 	{ "QUERY_COUNTERS", CMD(QUERY_COUNTERS), run_query_counters, -EIO },
+	{ "QUERY_QP_COUNTERS", CMD(QUERY_QP_COUNTERS), run_query_qp_counters, -EIO },
+	{ "QUERY_CLOCK", CMD(QUERY_CLOCK), run_query_clock, -EIO },
 	{ "ATTACH_MCAST", CMD(ATTACH_MCAST), run_attach_mcast, -ENOMEM },
 	{ "DETACH_MCAST", CMD(DETACH_MCAST), run_detach_mcast, -EIO },
 	{ "ALLOC_MR", CMD(ALLOC_MR), NULL, -ENOMEM },
@@ -742,6 +842,14 @@ static const struct cmd_case cmd_table[] = {
 	{ "CREATE_WQ_TABLE", CMD(CREATE_WQ_TABLE), NULL, -ENOMEM },
 	{ "DESTROY_WQ_TABLE", CMD(DESTROY_WQ_TABLE), NULL, -EIO },
 	{ "CREATE_RX_HASH_QP", CMD(CREATE_RX_HASH_QP), NULL, -ENOMEM },
+	{ "QUERY_NVMF", CMD(QUERY_NVMF), run_query_nvmf, -EIO },
+	{ "QUERY_NAMESPACE", CMD(QUERY_NAMESPACE), run_query_namespace, -ENOENT },
+	{ "SET_SRQ_NVMF", CMD(SET_SRQ_NVMF), run_set_srq_nvmf, -EINVAL },
+	{ "CREATE_NVME_CTRL", CMD(CREATE_NVME_CTRL), run_create_nvme_ctrl, -EINVAL },
+	{ "DESTROY_NVME_CTRL", CMD(DESTROY_NVME_CTRL), run_destroy_nvme_ctrl, -EIO },
+	{ "MAP_NSID", CMD(MAP_NSID), run_map_nsid, -EINVAL },
+	{ "UNMAP_NSID", CMD(UNMAP_NSID), run_unmap_nsid, -EIO },
+	{ "SET_QP_NVMF", CMD(SET_QP_NVMF), run_set_qp_nvmf, -EINVAL },
 };
 
 KUNIT_ARRAY_PARAM_DESC(cmd, cmd_table, name);
@@ -873,6 +981,8 @@ static struct kunit_case cmd_cases[] = {
 	KUNIT_CASE(cmd_query_device),
 	KUNIT_CASE(cmd_query_port),
 	KUNIT_CASE(cmd_query_counters),
+	KUNIT_CASE(cmd_query_qp_counters),
+	KUNIT_CASE(cmd_query_clock),
 	KUNIT_CASE(cmd_cq),
 	KUNIT_CASE(cmd_pd),
 	KUNIT_CASE(cmd_get_dma_mr),

@@ -375,6 +375,133 @@ static void direct_user_resize_held(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+/* Of the only CQ with times. */
+static u32 direct_timed_cqn(struct mock *mock)
+{
+	u32 cqn = 0;
+
+	while (cqn < MOCK_ALL_CQS && !(mock->cqs[cqn].exists && mock->cqs[cqn].timed))
+		cqn++;
+	KUNIT_ASSERT_LT(mock->test, cqn, MOCK_ALL_CQS);
+	return cqn;
+}
+
+/* @n completions from the slot @first on are there, the first one with a time. */
+static void direct_expect_times(struct kunit *test, unsigned long ring, u32 first, u32 n,
+				u32 wqe, u64 time)
+{
+	struct virtio_rdma_cqe_timed cqe = {};
+	u32 i;
+
+	for (i = first; i < first + n; i++) {
+		KUNIT_EXPECT_EQ(test, 0, copy_from_user(&cqe, (void __user *)
+							(ring + i * sizeof(cqe)),
+							sizeof(cqe)));
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(cqe.cqe.wqe), wqe++);
+		KUNIT_EXPECT_EQ(test, cqe.cqe.phase, VIRTIO_RDMA_CQE_PHASE);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(cqe.time), time++);
+	}
+}
+
+static void direct_complete_more(struct mock *mock, u32 cqn, u32 first, u32 n)
+{
+	struct virtio_rdma_cqe cqe = { .opcode = VIRTIO_IB_WC_SEND };
+
+	while (n--) {
+		cqe.wqe = cpu_to_le32(first++);
+		mock_direct_complete(mock, cqn, &cqe, false);
+	}
+}
+
+/* A CQ whose completions have their time; it keeps them when it grows. */
+static void direct_user_timed(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct program prog = {};
+	struct process *p = process_direct(mock, &prog);
+	struct ib_device *ibdev = mock_ibdev(mock);
+	struct resize_resp more = {};
+	struct cq_resp resp = {};
+	unsigned long ring;
+	u64 time = 0;
+	u32 cqn;
+
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.timestamp_mask, U64_MAX);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.hca_core_clock, 1000000);
+	ib_device_put(ibdev);
+	mock->clock = 0x123456789abcdef;
+	KUNIT_EXPECT_EQ(test, 0, process_query_clock(p, &time));
+	KUNIT_EXPECT_EQ(test, time, 0x123456789abcdef);
+
+	KUNIT_ASSERT_EQ(test, 0,
+			process_create_cq_ex(p, 40, IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+					     &resp));
+	cqn = direct_timed_cqn(mock);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.depth, 64);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.stride, 64);
+	KUNIT_EXPECT_EQ(test, resp.drv.cq.slots_len, PAGE_ALIGN(64 * 64));
+	direct_complete_more(mock, cqn, 0, 3);
+	ring = direct_map(p, resp.drv.cq.slots_offset, resp.drv.cq.slots_len, PROT_READ);
+	direct_expect_times(test, ring, 0, 3, 0, time);
+	vm_munmap(ring, resp.drv.cq.slots_len);
+
+	KUNIT_ASSERT_EQ(test, 0, process_resize_cq(p, resp.handle, 100, &more, sizeof(more)));
+	KUNIT_EXPECT_EQ(test, more.drv.cq.stride, 64);
+	KUNIT_EXPECT_EQ(test, more.drv.unread, 3);
+	direct_complete_more(mock, cqn, 3, 2);
+	ring = direct_map(p, more.drv.cq.slots_offset, more.drv.cq.slots_len, PROT_READ);
+	direct_expect_times(test, ring, 0, 5, 0, time);
+	vm_munmap(ring, more.drv.cq.slots_len);
+
+	/* No other flag, and not more than a list of pages has room for. */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			process_create_cq_ex(p, 40, IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |
+						    IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN, &resp));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			process_create_cq_ex(p, (1 << 22) + 1,
+					     IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION, &resp));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+/* Nor where the process has queues of the other form, or without the capability. */
+static void direct_user_not_timed(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct cq_resp resp = {};
+	struct process *p;
+	u64 time;
+
+	mock_make_direct(mock);
+	p = process_with_context(mock);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			process_create_cq_ex(p, 16, IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+					     &resp));
+	KUNIT_EXPECT_EQ(test, 0, process_query_clock(p, &time));
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
+static void direct_user_no_clock(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, 64);
+	struct process *p = process_with_context(mock);
+	struct ib_device *ibdev = mock_ibdev(mock);
+	struct cq_resp resp = {};
+	u64 time;
+
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.timestamp_mask, 0);
+	KUNIT_EXPECT_EQ(test, ibdev->attrs.hca_core_clock, 0);
+	ib_device_put(ibdev);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			process_create_cq_ex(p, 16, IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+					     &resp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, process_query_clock(p, &time));
+	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(QUERY_CLOCK)), 0);
+	process_close_file(p);
+	mock_expect_clean(mock);
+}
+
 /* The wr_id by which a request can be told is its cookie here. */
 static u32 direct_srq_cookie(struct mock *mock, u32 index)
 {
@@ -528,6 +655,9 @@ static struct kunit_case direct_user_cases[] = {
 	KUNIT_CASE(direct_user_resize),
 	KUNIT_CASE(direct_user_resize_held),
 	KUNIT_CASE(direct_user_not_resized),
+	KUNIT_CASE(direct_user_timed),
+	KUNIT_CASE(direct_user_not_timed),
+	KUNIT_CASE(direct_user_no_clock),
 	KUNIT_CASE(direct_user_srq_resize),
 	KUNIT_CASE(direct_user_srq_not_resized),
 	{}

@@ -163,6 +163,7 @@ AT(virtio_rdma_cmd_modify_qp, qp_access_flags, 40);
 AT(virtio_rdma_cmd_modify_qp, rate_limit, 44);
 AT(virtio_rdma_cmd_modify_qp, cap, 48);
 AT(virtio_rdma_cmd_modify_qp, ah_attr, 72);
+AT(virtio_rdma_cmd_modify_qp, max_burst, 112);
 
 SIZE(virtio_rdma_cmd_query_qp, 8);
 AT(virtio_rdma_cmd_query_qp, qpn, 0);
@@ -186,6 +187,7 @@ AT(virtio_rdma_ack_query_qp, qp_access_flags, 32);
 AT(virtio_rdma_ack_query_qp, rate_limit, 36);
 AT(virtio_rdma_ack_query_qp, cap, 40);
 AT(virtio_rdma_ack_query_qp, ah_attr, 64);
+AT(virtio_rdma_ack_query_qp, max_burst, 104);
 
 SIZE(virtio_rdma_cmd_destroy_qp, 4);
 AT(virtio_rdma_cmd_destroy_qp, qpn, 0);
@@ -215,6 +217,15 @@ AT(virtio_rdma_cmd_req_notify, flags, 4);
 
 SIZE(virtio_rdma_ack_query_counters, 256);
 AT(virtio_rdma_ack_query_counters, value, 0);
+
+SIZE(virtio_rdma_ack_query_clock, 8);
+AT(virtio_rdma_ack_query_clock, time, 0);
+
+SIZE(virtio_rdma_cqe_timed, 64);
+AT(virtio_rdma_cqe_timed, time, 32);
+
+SIZE(virtio_rdma_cmd_query_qp_counters, 4);
+AT(virtio_rdma_cmd_query_qp_counters, qpn, 0);
 
 SIZE(virtio_rdma_cmd_mcast, 24);
 AT(virtio_rdma_cmd_mcast, qpn, 0);
@@ -301,6 +312,10 @@ NUMBER(VIRTIO_IB_DEVICE_RAW_CSUM, 0x8000000);
 NUMBER(VIRTIO_IB_DEVICE_RAW_VLAN, 0x10000000);
 NUMBER(VIRTIO_IB_DEVICE_RAW_TSO, 0x20000000);
 NUMBER(VIRTIO_IB_DEVICE_FLOW_COUNT, 0x40000000);
+NUMBER(VIRTIO_IB_DEVICE_QP_COUNTERS, 0x80000000);
+NUMBER(VIRTIO_IB_DEVICE_CQ_TIMESTAMP, 0x100000000);
+NUMBER(VIRTIO_IB_DEVICE_RATE_BURST, 0x200000000);
+NUMBER(VIRTIO_RDMA_CQ_TIMESTAMP, 4);
 NUMBER(VIRTIO_IB_QP_FAST_REG, 1);
 NUMBER(VIRTIO_IB_QP_CVLAN_STRIP, 2);
 NUMBER(VIRTIO_RDMA_KEY_TAG_BITS, 8);
@@ -397,6 +412,9 @@ NUMBER(VIRTIO_ROCE_QUEUE_EVENT_IDX, 2);
 NUMBER(VIRTIO_ROCE_QUEUE_ALIVE, 4);
 
 AT(virtio_roce_alloc_ucontext_req, features, 0);
+
+SIZE(virtio_roce_modify_qp_req, 8);
+AT(virtio_roce_modify_qp_req, max_burst, 0);
 AT(virtio_roce_alloc_ucontext_resp, features, 0);
 AT(virtio_roce_alloc_ucontext_resp, device_caps, 8);
 AT(virtio_roce_alloc_ucontext_resp, max_inline_data, 16);

@@ -107,6 +107,7 @@ struct mock_cq {
 	int refs;
 	u32 armed;
 	bool arm_first;
+	bool timed;
 	u16 count;	/* of MODIFY_CQ, like the next one */
 	u16 period;
 	bool kernel;
@@ -132,6 +133,7 @@ struct mock_qp {
 	struct virtio_rdma_qp_direct direct;
 	u64 pages[2 * MOCK_PAGES];
 	u32 table;	/* of an RX_HASH QP */
+	struct virtio_rdma_ack_query_counters counters;
 };
 
 struct mock_table {
@@ -256,6 +258,7 @@ struct mock {
 	struct virtio_rdma_ack_query_device query_device;
 	struct virtio_rdma_ack_query_port query_port;
 	struct virtio_rdma_ack_query_counters counters;
+	u64 clock;
 	void (*event)(struct virtio_net_roce_aux *aux,
 		      enum virtio_net_roce_event event);
 	struct mock_vq cq_vqs[MOCK_CQS];

@@ -305,6 +305,27 @@ static int mock_query_counters(struct mock *mock, const void *cmd, void *rsp)
 	return 0;
 }
 
+static int mock_query_qp_counters(struct mock *mock, const void *r, void *rsp)
+{
+	const struct virtio_rdma_cmd_query_qp_counters *req = r;
+	u32 qpn = le32_to_cpu(req->qpn);
+
+	if (!mock_qp_exists(mock, qpn)) {
+		mock_violation(mock, "no such QP to count", qpn);
+		return -EREMOTEIO;
+	}
+	memcpy(rsp, &mock->qps[qpn].counters, sizeof(mock->qps[qpn].counters));
+	return 0;
+}
+
+static int mock_query_clock(struct mock *mock, const void *cmd, void *rsp)
+{
+	struct virtio_rdma_ack_query_clock *ack = rsp;
+
+	ack->time = cpu_to_le64(mock->clock);
+	return 0;
+}
+
 /* Only counts; tests find the group in the request. */
 static int mock_mcast(struct mock *mock, const void *r, int change)
 {
@@ -358,6 +379,22 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(destroy_cq), 0, mock_destroy_cq },
 	[VIRTIO_NET_CTRL_ROCE_MODIFY_CQ] = {
 		MOCK_CMD(modify_cq), 0, mock_modify_cq },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_NVMF] = {
+		0, MOCK_ACK(query_nvmf), NULL },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_NAMESPACE] = {
+		MOCK_CMD(query_namespace), MOCK_ACK(query_namespace), NULL },
+	[VIRTIO_NET_CTRL_ROCE_SET_SRQ_NVMF] = {
+		MOCK_CMD(set_srq_nvmf), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_NVME_CTRL] = {
+		MOCK_CMD(create_nvme_ctrl), MOCK_ACK(create_nvme_ctrl), NULL },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_NVME_CTRL] = {
+		MOCK_CMD(destroy_nvme_ctrl), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_MAP_NSID] = {
+		MOCK_CMD(map_nsid), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_UNMAP_NSID] = {
+		MOCK_CMD(unmap_nsid), 0, NULL },
+	[VIRTIO_NET_CTRL_ROCE_SET_QP_NVMF] = {
+		MOCK_CMD(set_qp_nvmf), 0, NULL },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_PD] = {
 		0, MOCK_ACK(create_pd), mock_create_pd },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_PD] = {
@@ -390,6 +427,10 @@ static const struct mock_handler mock_handlers[VIRTIO_NET_CTRL_ROCE_NUM] = {
 		MOCK_CMD(alloc_mr), MOCK_ACK(mr), mock_alloc_mr },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS] = {
 		0, MOCK_ACK(query_counters), mock_query_counters },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS] = {
+		MOCK_CMD(query_qp_counters), MOCK_ACK(query_counters), mock_query_qp_counters },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_CLOCK] = {
+		0, MOCK_ACK(query_clock), mock_query_clock },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST] = {
 		MOCK_CMD(mcast), 0, mock_attach_mcast },
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST] = {

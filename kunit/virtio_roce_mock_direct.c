@@ -28,7 +28,8 @@ void mock_make_direct(struct mock *mock)
 					      VIRTIO_IB_DEVICE_SRQ |
 					      VIRTIO_IB_DEVICE_SRQ_RESIZE |
 					      VIRTIO_IB_DEVICE_XRC |
-					      VIRTIO_IB_DEVICE_QP_EVENTS);
+					      VIRTIO_IB_DEVICE_QP_EVENTS |
+					      VIRTIO_IB_DEVICE_CQ_TIMESTAMP);
 	attr->max_direct_qp = cpu_to_le32(DIRECT_QPS);
 	attr->max_direct_cq = cpu_to_le32(DIRECT_CQS);
 	attr->max_direct_wr = cpu_to_le32(32768);
@@ -77,6 +78,12 @@ static u32 mock_pick_cqn(struct mock *mock, bool direct)
 	return cqn;
 }
 
+static size_t mock_cq_stride(const struct mock_cq *cq)
+{
+	return cq->timed ? sizeof(struct virtio_rdma_cqe_timed) :
+			   sizeof(struct virtio_rdma_cqe);
+}
+
 /**
  * mock_direct_create_cq() - CREATE_CQ, long form
  * @mock: function
@@ -97,15 +104,18 @@ int mock_direct_create_cq(struct mock *mock, const struct kvec *kvec, void *rsp)
 		.cqe = cqe,
 		.event_vq = le16_to_cpu(req->event_vq),
 		.control = phys_to_virt(control),
+		.timed = req->flags & VIRTIO_RDMA_CQ_TIMESTAMP,
 	};
 
 	if (!(req->flags & VIRTIO_RDMA_CQ_CONTROL) || control % 64 ||
 	    cq.event_vq >= mock->aux.num_events ||
 	    !mock_is_blank(control, VIRTIO_RDMA_CONTROL_SIZE))
 		mock_violation(mock, "bad control block of a CQ", cqn);
-	if (direct && (!is_power_of_2(cqe) || req->cqe_shift != 5 ||
+	if (direct && (!is_power_of_2(cqe) || req->cqe_shift != 5 + cq.timed ||
 		       cqe < VIRTIO_RDMA_DIRECT_MIN_CQE))
 		mock_violation(mock, "bad size of a CQ", cqe);
+	if (cq.timed && !direct)
+		mock_violation(mock, "timestamps of a CQ that is not direct", cqn);
 	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
 			   direct ? (size_t)cqe << req->cqe_shift : 0, cq.pages,
 			   MOCK_PAGES))
@@ -236,8 +246,7 @@ int mock_direct_resize_cq(struct mock *mock, const struct kvec *kvec, void *rsp)
 	    memchr_inv(&control->consumer, 0, sizeof(*control) - 4))
 		mock_violation(mock, "bad size or control block of a CQ", cqn);
 	if (!mock_pages_ok(mock, &kvec[1], le32_to_cpu(req->npages),
-			   cqe * sizeof(struct virtio_rdma_cqe), cq.pages,
-			   MOCK_PAGES))
+			   cqe * mock_cq_stride(&cq), cq.pages, MOCK_PAGES))
 		return -EREMOTEIO;
 	if (!mock_is_blank(cq.pages[0], SZ_4K))
 		mock_violation(mock, "ring of a CQ is not zero", cqn);
@@ -468,7 +477,8 @@ void mock_direct_complete(struct mock *mock, u32 cqn,
 			  const struct virtio_rdma_cqe *cqe, bool solicited)
 {
 	struct mock_cq *cq = &mock->cqs[cqn];
-	size_t at = (cq->tail & (cq->cqe - 1)) * sizeof(*cqe);
+	size_t at = (cq->tail & (cq->cqe - 1)) * mock_cq_stride(cq);
+	struct virtio_rdma_cqe_timed *timed;
 	struct virtio_rdma_cqe *slot;
 
 	KUNIT_ASSERT_LT(mock->test, at / SZ_4K, MOCK_PAGES);
@@ -476,6 +486,10 @@ void mock_direct_complete(struct mock *mock, u32 cqn,
 			le32_to_cpu(READ_ONCE(cq->control->consumer)), cq->cqe);
 	slot = phys_to_virt(cq->pages[at / SZ_4K]) + at % SZ_4K;
 	memcpy(slot, cqe, offsetof(typeof(*cqe), phase));
+	if (cq->timed) {
+		timed = container_of(slot, struct virtio_rdma_cqe_timed, cqe);
+		timed->time = cpu_to_le64(mock->clock++);
+	}
 	/* The phase comes last. */
 	smp_store_release(&slot->phase, cq->tail & cq->cqe ? 0 : 1);
 	cq->tail++;

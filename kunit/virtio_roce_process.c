@@ -134,6 +134,46 @@ int process_handshake(struct process *p, const void *req, u16 inlen, u16 outlen)
 }
 
 /**
+ * process_query_clock() - ask for the time of completions
+ * @p: process
+ * @time: result
+ *
+ * Return: 0 or -errno.
+ */
+int process_query_clock(struct process *p, u64 *time)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[1];
+	} cmd = {
+		.hdr = {
+			.length = sizeof(cmd),
+			.object_id = UVERBS_OBJECT_DEVICE,
+			.method_id = VIRTIO_ROCE_METHOD_QUERY_CLOCK,
+			.num_attrs = 1,
+			.driver_id = VIRTIO_ROCE_DRIVER_ID,
+		},
+		.attr = {
+			{
+				.attr_id = VIRTIO_ROCE_ATTR_QUERY_CLOCK_TIME,
+				.flags = UVERBS_ATTR_F_MANDATORY,
+				.len = sizeof(*time),
+				.data = p->mem + p->resp,
+			},
+		},
+	};
+	long ret;
+
+	if (copy_to_user((void __user *)p->mem, &cmd, sizeof(cmd)))
+		return -EFAULT;
+	ret = p->file->f_op->unlocked_ioctl(p->file, RDMA_VERBS_IOCTL, p->mem);
+	if (ret)
+		return ret;
+	return copy_from_user(time, (void __user *)(p->mem + p->resp), sizeof(*time)) ?
+	       -EFAULT : 0;
+}
+
+/**
  * process_get_context() - make a context without a request to the driver
  * @p: process
  * @outlen: room for the driver's answer
@@ -404,6 +444,31 @@ int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp)
 
 	return process_command(p, IB_USER_VERBS_CMD_CREATE_CQ, &req,
 			       sizeof(req), resp, sizeof(*resp));
+}
+
+/**
+ * process_create_cq_ex() - the extended command, which has flags
+ * @p: process
+ * @cqe: completions
+ * @flags: &enum ib_uverbs_ex_create_cq_flags
+ * @resp: answer
+ */
+int process_create_cq_ex(struct process *p, u32 cqe, u32 flags, struct cq_resp *resp)
+{
+	const struct ib_uverbs_ex_create_cq req = {
+		.cqe = cqe,
+		.comp_channel = -1,
+		.flags = flags,
+	};
+	struct ib_uverbs_ex_create_cq_resp core = {};
+	int err;
+
+	err = process_command_ex(p, IB_USER_VERBS_EX_CMD_CREATE_CQ, &req, sizeof(req),
+				 NULL, 0, &core, sizeof(core), &resp->drv,
+				 sizeof(resp->drv));
+	resp->handle = core.base.cq_handle;
+	resp->cqe = core.base.cqe;
+	return err;
 }
 
 /**

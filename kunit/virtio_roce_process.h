@@ -99,6 +99,7 @@ struct file *process_open(struct process *p);
 void process_close_file(struct process *p);
 void process_reopen(struct process *p);
 int process_handshake(struct process *p, const void *req, u16 inlen, u16 outlen);
+int process_query_clock(struct process *p, u64 *time);
 int process_get_context(struct process *p, u16 outlen);
 int process_command(struct process *p, u32 command, void *req, size_t len,
 		    void *resp, size_t resp_len);
@@ -116,6 +117,7 @@ int process_reg_mr(struct process *p, u32 pd, unsigned long start, size_t len,
 int process_dereg_mr(struct process *p, u32 handle);
 struct page *process_page(struct kunit *test, unsigned long addr);
 int process_create_cq(struct process *p, u32 cqe, struct cq_resp *resp);
+int process_create_cq_ex(struct process *p, u32 cqe, u32 flags, struct cq_resp *resp);
 int process_resize_cq(struct process *p, u32 handle, u32 cqe,
 		      struct resize_resp *resp, size_t len);
 int process_destroy_cq(struct process *p, u32 handle);

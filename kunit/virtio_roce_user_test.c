@@ -8,6 +8,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/ib_verbs.h>
 
+#include "../drivers/infiniband/hw/virtio_roce/vroce_types.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"
 #include "virtio_roce_process.h"
@@ -310,6 +311,53 @@ static void user_poll_and_notify(struct kunit *test)
 	mock_expect_clean(mock);
 }
 
+static int set_burst(struct program *prog, u32 qp, u32 attr_mask, const void *drv, size_t len)
+{
+	const struct ib_uverbs_ex_modify_qp req = {
+		.base = { .qp_handle = qp, .attr_mask = attr_mask },
+		.rate_limit = 1000,
+	};
+	struct ib_uverbs_ex_modify_qp_resp resp;
+
+	return process_command_ex(prog->p, IB_USER_VERBS_EX_CMD_MODIFY_QP, &req, sizeof(req),
+				  drv, len, &resp, sizeof(resp), NULL, 0);
+}
+
+/* How long bursts are comes with a rate limit, to a device that takes it. */
+static void user_rate_burst(struct kunit *test)
+{
+	struct virtio_roce_modify_qp_req drv[2] = { { .max_burst = 0x01020304 } };
+	const struct virtio_rdma_cmd_modify_qp *req;
+	struct mock *mock = mock_device(test, NUM);
+	struct program *prog = program_start(mock);
+	struct ib_device *ibdev = mock_ibdev(mock);
+	const u32 rate = IB_QP_RATE_LIMIT;
+	struct qp_resp qp;
+
+	KUNIT_ASSERT_EQ(test, 0, process_create_qp(prog->p, prog->pd, prog->cq.handle,
+						   IB_QPT_RC, &qp));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, set_burst(prog, qp.handle, rate, drv, 8));
+	to_vdev(ibdev)->attr.device_cap_flags |= VIRTIO_IB_DEVICE_RATE_BURST;
+	KUNIT_EXPECT_EQ(test, 0, set_burst(prog, qp.handle, rate, drv, 8));
+	req = (const void *)mock_last(mock, CMD(MODIFY_QP))->req;
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->rate_limit), 1000);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->max_burst), 0x01020304);
+	/* Zeroes of a newer provider ask for nothing; other bytes are a request that is unknown. */
+	KUNIT_EXPECT_EQ(test, 0, set_burst(prog, qp.handle, rate, drv, 16));
+	drv[1].reserved = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, set_burst(prog, qp.handle, rate, drv, 16));
+	KUNIT_EXPECT_EQ(test, -EINVAL, set_burst(prog, qp.handle, 0, drv, 8));
+	drv[0].reserved = 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, set_burst(prog, qp.handle, rate, drv, 8));
+	/* Without it the device has its own burst again. */
+	KUNIT_EXPECT_EQ(test, 0, set_burst(prog, qp.handle, rate, NULL, 0));
+	req = (const void *)mock_last(mock, CMD(MODIFY_QP))->req;
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(req->max_burst), 0);
+	ib_device_put(ibdev);
+	process_close_file(prog->p);
+	mock_expect_clean(mock);
+}
+
 static void user_qp_types(struct kunit *test)
 {
 	struct mock *mock = mock_device(test, NUM);
@@ -345,6 +393,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(user_doorbell_by_post),
 	KUNIT_CASE(user_poll_and_notify),
 	KUNIT_CASE(user_qp_types),
+	KUNIT_CASE(user_rate_burst),
 	{}
 };
 

@@ -21,6 +21,7 @@
 #define _STRUCT_virtio_roce_create_qp_req
 #define _STRUCT_virtio_roce_create_qp_resp
 #define _STRUCT_virtio_roce_create_srq_resp
+#define _STRUCT_virtio_roce_modify_qp_req
 #define _STRUCT_virtio_roce_modify_srq_req
 #define _STRUCT_virtio_roce_resize_cq_resp
 
@@ -31,6 +32,8 @@ DECLARE_DRV_CMD(uvirtio_roce_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, virtio_roce_create_ah_resp);
 DECLARE_DRV_CMD(uvirtio_roce_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 		empty, virtio_roce_create_cq_resp);
+DECLARE_DRV_CMD(uvirtio_roce_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		virtio_roce_modify_qp_req, empty);
 DECLARE_DRV_CMD(uvirtio_roce_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
 		virtio_roce_modify_srq_req, empty);
 DECLARE_DRV_CMD(uvirtio_roce_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,

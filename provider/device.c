@@ -15,6 +15,7 @@
 #include "cmd.h"
 #include "compat.h"
 #include "virtio_roce.h"
+#include "virtio_rocedv.h"
 
 static int virtio_roce_query_device(struct ibv_context *context,
 				    const struct ibv_query_device_ex_input *input,
@@ -44,6 +45,41 @@ static int virtio_roce_query_device(struct ibv_context *context,
 		attr->tso_caps.max_tso = VIRTIO_RDMA_TSO_MAX;
 		attr->tso_caps.supported_qpts = 1U << IBV_QPT_RAW_PACKET;
 	}
+	/* Any rate of any QP that sends; programs look here before they ask for one. */
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, packet_pacing_caps)) {
+		attr->packet_pacing_caps.qp_rate_limit_min = 1;
+		attr->packet_pacing_caps.qp_rate_limit_max = UINT32_MAX;
+		attr->packet_pacing_caps.supported_qpts =
+			1U << IBV_QPT_RC | 1U << IBV_QPT_UC | 1U << IBV_QPT_UD |
+			1U << IBV_QPT_RAW_PACKET | 1U << IBV_QPT_XRC_SEND;
+	}
+	return 0;
+}
+
+/*
+ * The clock of completions, in ns.  As other providers have it, all of it is in tv_nsec; where
+ * that has not 64 bits, there is no room for it.
+ */
+static int virtio_roce_query_rt_values(struct ibv_context *context,
+				       struct ibv_values_ex *values)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE, VIRTIO_ROCE_METHOD_QUERY_CLOCK, 1);
+	__u64 now = 0;
+	int err;
+
+	if (values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK)
+		return EINVAL;
+	if (!(values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return 0;
+	if (!(to_vctx(context)->device_caps & VIRTIO_IB_DEVICE_CQ_TIMESTAMP) ||
+	    sizeof(values->raw_clock.tv_nsec) < sizeof(now))
+		return EOPNOTSUPP;
+	fill_attr_out_ptr(cmd, VIRTIO_ROCE_ATTR_QUERY_CLOCK_TIME, &now);
+	err = execute_ioctl(context, cmd);
+	if (err)
+		return err;
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = now;
 	return 0;
 }
 
@@ -196,6 +232,7 @@ static void virtio_roce_free_context(struct ibv_context *context)
 {
 	struct virtio_roce_context *ctx = to_vctx(context);
 
+	virtio_roce_nvmf_exit(ctx);
 	virtio_roce_doorbell_free(ctx);
 	pthread_mutex_destroy(&ctx->qp_mutex);
 	verbs_uninit_context(&ctx->vctx);
@@ -255,6 +292,7 @@ static const struct verbs_context_ops virtio_roce_context_ops = {
 	.query_port = virtio_roce_query_port,
 	.query_qp = virtio_roce_query_qp,
 	.query_qp_data_in_order = virtio_roce_query_qp_data_in_order,
+	.query_rt_values = virtio_roce_query_rt_values,
 	.query_srq = virtio_roce_query_srq,
 	.read_counters = virtio_roce_read_counters,
 	.reg_dmabuf_mr = virtio_roce_reg_dmabuf_mr,
@@ -279,6 +317,7 @@ context_start(struct virtio_roce_context *ctx,
 	      const struct virtio_roce_alloc_ucontext_resp *resp)
 {
 	pthread_mutex_init(&ctx->qp_mutex, NULL);
+	virtio_roce_nvmf_init(ctx);
 	ctx->max_inline_data = min_t(uint32_t, resp->max_inline_data,
 				     VIRTIO_RDMA_INLINE_SIZE);
 	ctx->features = resp->features;
@@ -366,5 +405,10 @@ static const struct verbs_device_ops virtio_roce_device_ops = {
 	.alloc_context = virtio_roce_alloc_context,
 	.import_context = virtio_roce_import_context,
 };
+
+bool virtio_rocedv_is_supported(struct ibv_device *device)
+{
+	return verbs_get_device(device)->ops == &virtio_roce_device_ops;
+}
 
 PROVIDER_DRIVER(virtio_roce, virtio_roce_device_ops);

@@ -84,6 +84,7 @@ static void wq_set_gone(struct virtio_roce_vq *wq, struct virtio_roce_cq *cq)
 	if (shared)
 		vq_lock(&cq->vq);
 	wq->gone = true;
+	wq->plain = WQ_NOT_PLAIN;
 	if (shared)
 		vq_unlock(&cq->vq);
 }
@@ -449,15 +450,29 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* The device has no notion of bursts and of typical packets. */
+/*
+ * The device counts the bytes of each packet, so that it need not know how long packets are as
+ * a rule.
+ */
 int virtio_roce_modify_qp_rate_limit(struct ibv_qp *ibqp,
 				     struct ibv_qp_rate_limit_attr *limit)
 {
 	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
+	struct uvirtio_roce_modify_qp cmd = {};
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
 
-	if (limit->max_burst_sz || limit->typical_pkt_sz || limit->comp_mask)
+	if (limit->comp_mask)
 		return EINVAL;
-	return virtio_roce_modify_qp(ibqp, &attr, IBV_QP_RATE_LIMIT);
+	if (!limit->max_burst_sz)
+		return virtio_roce_modify_qp(ibqp, &attr, IBV_QP_RATE_LIMIT);
+	if (!(to_vctx(ibqp->context)->device_caps & VIRTIO_IB_DEVICE_RATE_BURST))
+		return EOPNOTSUPP;
+	if (qp_is_parents(to_vqp(ibqp)))
+		return EFAULT;
+
+	cmd.drv_payload.max_burst = limit->max_burst_sz;
+	return ibv_cmd_modify_qp_ex(ibqp, &attr, IBV_QP_RATE_LIMIT, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp, sizeof(resp));
 }
 
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,

@@ -23,15 +23,22 @@ static const bool may_post_recv[] = {
 	[IBV_QPS_UNKNOWN] = false,
 };
 
+static __attribute__((noinline)) void rq_ring(struct virtio_roce_qp *qp)
+{
+	struct ibv_recv_wr *bad_wr;
+
+	if (!virtio_roce_vq_ring_doorbell(&qp->rq))
+		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
+}
+
 /* Publish, release the receive queue and ring the doorbell, as sq_end() does. */
 static void rq_end(struct virtio_roce_qp *qp)
 {
 	bool wanted = virtio_roce_vq_publish(&qp->rq);
-	struct ibv_recv_wr *bad_wr;
 
 	vq_unlock(&qp->rq);
-	if (wanted && !virtio_roce_vq_ring_doorbell(&qp->rq))
-		ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad_wr);
+	if (wanted)
+		rq_ring(qp);
 }
 
 /* The errno if nothing can be received by a QP, or 0. */
@@ -97,10 +104,53 @@ int virtio_roce_put_recv(struct virtio_roce_vq *rq, uint32_t max_sge,
 	return put_recv(rq, max_sge, wr);
 }
 
+/*
+ * The most common request: one that is posted to a direct queue, with one element.  Does what
+ * put_recv() does, or nothing: then it returns false.
+ * Context: lock of the receive queue held.
+ */
+static inline bool put_plain(struct virtio_roce_vq *rq, const struct ibv_recv_wr *wr)
+{
+	struct ring *ring = &rq->ring;
+	const uint32_t next = ring->next;
+	const uint32_t slot = next & (ring->depth - 1);
+	struct virtio_rdma_rwqe *req;
+
+	if (unlikely(wr->num_sge != 1 ||
+		     next - __atomic_load_n(&ring->seen, __ATOMIC_ACQUIRE) >= ring->depth))
+		return false;
+	req = ring_slot(ring, slot);
+	*req = (struct virtio_rdma_rwqe){ .num_sge = htole32(1) };
+	virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
+	rq->wr_ids[slot] = wr->wr_id;
+	ring->next = next + 1;
+	return true;
+}
+
+/* Posts what put_plain() has left.  Context: lock of the receive queue held, and released. */
+static __attribute__((noinline)) int post_others(struct virtio_roce_qp *qp,
+						 struct ibv_recv_wr *wr,
+						 struct ibv_recv_wr **bad_wr)
+{
+	int err = 0;
+
+	for (; wr; wr = wr->next) {
+		err = put_recv(&qp->rq, qp->max_recv_sge, wr);
+		if (unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	rq_end(qp);
+	return err;
+}
+
 int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {
 	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	struct ring *ring = &qp->rq.ring;
+	bool wanted;
 	int err;
 
 	if (unlikely(!wr))
@@ -112,14 +162,17 @@ int virtio_roce_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	}
 
 	vq_lock(&qp->rq);
-	for (; wr; wr = wr->next) {
-		err = put_recv(&qp->rq, qp->max_recv_sge, wr);
-		if (unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	rq_end(qp);
+	/* A queue whose QP has an element at all. */
+	if (unlikely(!ring->direct || !qp->max_recv_sge))
+		return post_others(qp, wr, bad_wr);
+	for (; wr; wr = wr->next)
+		if (unlikely(!put_plain(&qp->rq, wr)))
+			return post_others(qp, wr, bad_wr);
+	ring_publish_direct(ring);
+	wanted = ring_wants_doorbell_direct(ring);
+	vq_unlock(&qp->rq);
+	if (wanted)
+		rq_ring(qp);
 
-	return err;
+	return 0;
 }

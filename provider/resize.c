@@ -92,6 +92,7 @@ static int cq_exchange(struct virtio_roce_cq *cq, struct virtio_roce_vq *new,
 	ring->taken = taken;
 	ring->next = taken;
 	ring_publish(ring);
+	virtio_roce_cq_set_head(cq);
 	return 0;
 }
 
@@ -113,7 +114,9 @@ static int cq_move(struct virtio_roce_cq *cq,
 	if (err)
 		return err;
 	stale = calloc(to->cq.depth, sizeof(*stale));
-	if (stale) {
+	if (!cq_has_times(cq, &to->cq)) {
+		err = EPROTO;
+	} else if (stale) {
 		vq_lock(&cq->vq);
 		err = cq_exchange(cq, &new, to, &stale);
 		vq_unlock(&cq->vq);

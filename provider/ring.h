@@ -190,16 +190,22 @@ static inline void ring_publish(struct ring *r)
  * device asks for.  The device stores and loads in the other order, so at least one
  * of the two sees the other's store.
  */
+static inline bool ring_wants_doorbell_direct(const struct ring *r)
+{
+	/* Send requests are always announced, by a protocol with a fence of its own. */
+	if (!r->wanted)
+		return true;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(r->wanted, __ATOMIC_RELAXED);
+}
+
 static inline bool ring_wants_doorbell(const struct ring *r, uint16_t old)
 {
 	const __virtio16 *event;
 
-	/* Send requests are always announced, by a protocol with a fence of its own. */
-	if (r->direct && !r->wanted)
-		return true;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (r->direct)
-		return __atomic_load_n(r->wanted, __ATOMIC_RELAXED);
+		return ring_wants_doorbell_direct(r);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	event = (const __virtio16 *)&r->used->ring[r->mask + 1];
 	if (r->event_idx)
 		return vring_need_event(ring_load16(event, __ATOMIC_RELAXED),

@@ -71,6 +71,10 @@ struct virtio_roce_doorbell {
  * @max_datagram: bytes that a datagram can have, as far as is known; changed atomically
  * @features: VIRTIO_ROCE_FEATURES that provider, kernel and device have
  * @device_caps: enum virtio_ib_device_cap
+ * @nvmf_mutex: protects the following
+ * @nvmf_cond: an event of an NVMe controller was acknowledged
+ * @nvmf_eventfd: readable while there are events of NVMe controllers; -1 if nobody asked
+ * @nvme_ctrls: NVMe controllers
  */
 struct virtio_roce_context {
 	struct verbs_context vctx;
@@ -80,6 +84,10 @@ struct virtio_roce_context {
 	uint32_t max_datagram;
 	uint64_t features;
 	uint64_t device_caps;
+	pthread_mutex_t nvmf_mutex;
+	pthread_cond_t nvmf_cond;
+	int nvmf_eventfd;
+	struct virtio_rocedv_nvme_ctrl *nvme_ctrls;
 };
 
 enum {
@@ -103,8 +111,10 @@ enum {
  * @page: direct form: doorbell page of the context
  * @bit: direct form: bit of the QP in that page
  * @wr_ids: direct form: wr_id of each request, by slot; NULL with @srq
- * @key: of a work queue: how its CQ finds it, see wq_key().  This and what follows up to
- *	@gone is protected by the lock of that CQ
+ * @plain: of a work queue: @key if the wr_id of a completion is in @wr_ids, and nothing
+ *	else is to be done or looked at, else %WQ_NOT_PLAIN.  This and what follows up to @gone
+ *	is protected by the lock of its CQ
+ * @key: of a work queue: how its CQ finds it, see wq_key()
  * @chain: the next queue in the same bucket of the CQ's table
  * @linked: the queue is in that table
  * @gone: its QP is being destroyed, and its completions are dropped
@@ -122,6 +132,7 @@ struct virtio_roce_vq {
 	struct virtio_rdma_doorbell_page *page;
 	uint32_t bit;
 	uint64_t *wr_ids;
+	uint64_t plain;
 	uint64_t key;
 	struct virtio_roce_vq *chain;
 	bool linked;
@@ -145,6 +156,9 @@ struct virtio_roce_resize {
 	bool running;
 };
 
+/* No work queue has this key. */
+#define WQ_NOT_PLAIN	UINT64_MAX
+
 /* Buckets of a new CQ's table of work queues. */
 #define FEW_WQS		8
 
@@ -155,7 +169,11 @@ struct virtio_roce_resize {
  * struct virtio_roce_cq - a completion queue
  * @vcq: of libibverbs
  * @users: number of work queues and XRC SRQs that complete to it
- * @vq: its virtqueue; what follows is protected by its lock, too
+ * @head: direct form: the slot that is polled next; see virtio_roce_cq_set_head()
+ * @end: direct form: behind the last slot
+ * @head_phase: the phase that it has when there is a completion, as a bit of its last word
+ * @last: the work queue that the last plain completion was of, or %virtio_roce_no_wq
+ * @vq: its virtqueue, whose lock protects all from @head on
  * @wqs: the work queues that complete to it, in buckets by their keys, whose number is a
  *	power of two.  A completion of any other queue is dropped
  * @wqs_mask: that number, less one
@@ -170,11 +188,16 @@ struct virtio_roce_resize {
  * @events: events that the application has taken; changed atomically, without the lock
  * @srqs: XRC SRQs that complete to it
  * @resize: the mutex is taken inside of @qp_mutex
+ * @timed: the application asked for the times of completions
  */
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
 	unsigned int users;
-	ON_CACHE_LINE struct virtio_roce_vq vq;
+	ON_CACHE_LINE const struct virtio_rdma_cqe *head;
+	const void *end;
+	uint64_t head_phase;
+	struct virtio_roce_vq *last;
+	struct virtio_roce_vq vq;
 	struct virtio_roce_vq **wqs;
 	uint32_t wqs_mask;
 	uint32_t num_wqs;
@@ -188,7 +211,15 @@ struct virtio_roce_cq {
 	uint64_t events;
 	struct virtio_roce_srq *srqs;
 	struct virtio_roce_resize resize;
+	bool timed;
 };
+
+/* Has a ring of the CQ the times of completions, if the application asked for them? */
+static inline bool cq_has_times(const struct virtio_roce_cq *cq,
+				const struct virtio_roce_queue *info)
+{
+	return !cq->timed || info->stride >= sizeof(struct virtio_rdma_cqe_timed);
+}
 
 /**
  * struct virtio_roce_srq - a shared receive queue
@@ -282,9 +313,39 @@ struct virtio_roce_ah {
 	uint32_t num;
 };
 
+/* Context: lock of the CQ held. */
+static inline struct virtio_roce_srq *cq_find_srq(const struct virtio_roce_cq *cq,
+						  uint32_t srqn)
+{
+	struct virtio_roce_srq *srq;
+
+	for (srq = cq->srqs; srq; srq = srq->next)
+		if (srq->vsrq.srq_num == srqn)
+			break;
+	return srq;
+}
+
+/* How a CQ finds the work queue that a completion is of. */
+static inline uint64_t wq_key(uint32_t qpn, bool recv)
+{
+	return 2 * (uint64_t)qpn + recv;
+}
+
+/* Context: lock of the CQ held. */
+static inline struct virtio_roce_vq *cq_find_wq(const struct virtio_roce_cq *cq,
+						uint64_t key)
+{
+	struct virtio_roce_vq *wq;
+
+	for (wq = cq->wqs[key & cq->wqs_mask]; wq; wq = wq->chain)
+		if (wq->key == key)
+			break;
+	return wq;
+}
+
 /* process.c */
 
-extern uint64_t *virtio_roce_here;
+extern __attribute__((visibility("hidden"))) uint64_t *virtio_roce_here;
 
 uint64_t virtio_roce_process(void);
 void *virtio_roce_alloc(size_t size);
@@ -480,6 +541,14 @@ virtio_roce_alloc_parent_domain(struct ibv_context *context,
 struct ibv_pd *virtio_roce_import_pd(struct ibv_context *context, uint32_t handle);
 void virtio_roce_unimport_pd(struct ibv_pd *pd);
 
+/* poll.c */
+
+extern struct virtio_roce_vq virtio_roce_no_wq;
+
+void virtio_roce_cq_set_head(struct virtio_roce_cq *cq);
+void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
+int virtio_roce_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+
 /* cq.c */
 
 struct ibv_cq *virtio_roce_create_cq(struct ibv_context *context, int cqe,
@@ -492,9 +561,6 @@ void virtio_roce_cq_event(struct ibv_cq *ibcq);
 int virtio_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int virtio_roce_resize_cq(struct ibv_cq *ibcq, int cqe);
 int virtio_roce_destroy_cq(struct ibv_cq *ibcq);
-int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries,
-			struct ibv_wc *wc);
-void virtio_roce_cq_set_ops(struct virtio_roce_cq *cq);
 void virtio_roce_cq_drop_qp(struct virtio_roce_cq *cq, uint32_t qpn,
 			    struct virtio_roce_srq *srq);
 void virtio_roce_cq_link(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq,
@@ -552,6 +618,11 @@ void virtio_roce_resize_wait(struct virtio_roce_resize *resize);
 int virtio_roce_cq_resize(struct virtio_roce_cq *cq, int cqe);
 int virtio_roce_srq_resize(struct virtio_roce_srq *srq, struct ibv_srq_attr *attr,
 			   int attr_mask);
+
+/* nvmf.c */
+
+void virtio_roce_nvmf_init(struct virtio_roce_context *ctx);
+void virtio_roce_nvmf_exit(struct virtio_roce_context *ctx);
 
 /* xrc.c */
 

@@ -177,6 +177,10 @@ int virtio_roce_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 
 	if (vq_is_parents(&wq->rq))
 		return EFAULT;
+	/* The kernel would keep a reference, and complain about it when the file is closed. */
+	if ((attr->attr_mask & IBV_WQ_ATTR_STATE && attr->wq_state > IBV_WQS_ERR) ||
+	    (attr->attr_mask & IBV_WQ_ATTR_CURR_STATE && attr->curr_wq_state > IBV_WQS_ERR))
+		return EINVAL;
 	err = ibv_cmd_modify_wq(ibwq, attr, &cmd, sizeof(cmd));
 	if (err)
 		return err;

@@ -137,7 +137,8 @@ def test_queues_are_charged(rdma_pair):
 
 # The least of each kind, in the short form, for the rest to be of any use.
 _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\d+"
-                       r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+ .*; (\d+) XRC objects")
+                       r" ioctls (\d+)/\d+ maps (\d+)/\d+ garbage (\d+)/\d+ .*; (\d+) XRC objects,"
+                       r" (\d+) for frames")
 
 
 @pytest.mark.debug_kernel
@@ -150,7 +151,7 @@ def test_mischief(sanitized_pair):
     beside = PingPong(b, a, iterations=100000000, events=True)
     beside.wait_connected()
     before = a.run("rdma resource show").stdout.strip()
-    volume = ["-n", "1000000"] if paths.LONG else ["-n", "50000", "-t", "45", "-m", "3000"]
+    volume = ["-f", "-n", "1000000"] if paths.LONG else ["-n", "50000", "-t", "45", "-m", "3000"]
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)
@@ -160,6 +161,7 @@ def test_mischief(sanitized_pair):
     assert int(match[2]) >= 20 and int(match[5]) >= 1, str(result)
     # One of some thousand calls: the debug kernel has not always time for one.
     assert int(match[7]) >= 1 or int(match[1]) < 20000, str(result)
+    assert int(match[8]) >= 1 or not paths.LONG, str(result)
     beside.assert_moves()
     deadline = Deadline(30)
     while (left := a.run("rdma resource show").stdout.strip()) != before:

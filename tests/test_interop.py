@@ -156,11 +156,11 @@ def test_storm(lan, mtu, ends, addresses):
 
 @each("ends")
 def test_takeover(lan, ends):
-    """Another daemon takes over, in full 50 times, while messages go both ways; none is lost."""
+    """Another daemon takes over, in full 200 times, while messages go both ways; none is lost."""
     run = Storm(*ends, count=20000 if LONG else 1500, min_size=1, timeout=16,
                 devices=devices(lan, ends))
     before = lan.packets()
-    for _ in range(50 if LONG else 3):
+    for _ in range(200 if LONG else 3):
         lan.daemon.take_over()
     assert lan.packets() > before
     run.wait(3600 if LONG else 120)

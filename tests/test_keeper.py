@@ -6,6 +6,8 @@ soak") this happens 200 times.
 """
 
 import os
+import statistics
+import time
 
 import pytest
 
@@ -58,6 +60,7 @@ def test_killed_under_load(pair):
     """
     links = [_link(guest) for guest in pair.guests]
     left = descriptors = None
+    took = []
     for times in range(TIMES):
         if times == 1:
             left = memory(pair.a)
@@ -66,15 +69,19 @@ def test_killed_under_load(pair):
         run.wait_connected()
         load = Iperf(pair.a, pair.b, seconds=10)
         before = [_restarts(guest) for guest in pair.guests]
+        began = time.monotonic()
         pair.daemon.kill_kept()
         for guest, number in zip(pair.guests, before):
             _wait_restarted(guest, number)
+        took.append(time.monotonic() - began)
         for end in (run.client, run.server):
             result = end.wait(60)
             assert result.rc > 0, str(result)
         load.wait()
         assert [_link(guest) for guest in pair.guests] == links
         pingpong(pair.a, pair.b, iterations=200, validate=True)
+    print(f"volume: RDMA was back after {statistics.median(took):.1f} s (median), "
+          f"{max(took):.1f} s (most) of {TIMES}, both guests")
     # A ping-pong's rings and regions alone are 1 MB in each round.
     allowed = 8192 + 100 * TIMES
     lost = memory_lost(pair.a, left, allowed)

@@ -7,6 +7,10 @@ nvme-rdma, and nvme-cli.
 
 import contextlib
 import json
+import os
+import pathlib
+import signal
+import time
 
 import pytest
 
@@ -14,13 +18,18 @@ import lab
 from lab import paths
 from lab.nvme import DEVICE
 from lab.paths import LONG
+from lab.patience import Deadline
 
 NQN = "nqn.2026-11.org.example:disk"
 PRIVATE = "nqn.2026-11.org.example:private"
 ADDRESS = "10.77.0.100"
 ADDRESS_V6 = "fd00:77::100"
 OTHER = "10.77.0.101"
+SECOND = "10.77.0.102"
 SIZE = 512 << 20
+
+# Sectors that a guest has read of the disk.
+SECTORS = "awk '{ print $3 }' /sys/block/nvme0n1/stat"
 
 
 @pytest.fixture(scope="module", name="pair")
@@ -33,12 +42,14 @@ def _pair():
         "--namespace", f"disk=file:{disk}",
         "--nvmf-target", f"nqn={NQN},address={ADDRESS},address={ADDRESS_V6},namespace=disk",
         "--nvmf-target", f"nqn={PRIVATE},address={OTHER},readonly=disk,guest=nvmf-daemon.1",
+        "--nvmf-target", f"nqn={NQN},address={SECOND},namespace=disk",
     ]
     pair = lab.Pair("nvmf", daemon_arguments=arguments).start()
     pair.load_modules()
     for guest in pair.guests:
         guest.run("modprobe nvme-rdma")
         guest.run(f"ip -6 addr add fd00:77::{guest.number}/64 dev {guest.interface()} nodad")
+    pair.disk = disk
     yield pair
     pair.stop()
 
@@ -145,6 +156,126 @@ def test_again_and_again(pair):
         with connected(pair.a):
             if cycle % 2:
                 pair.a.popen(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct")
+
+
+READ = f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct status=none"
+
+
+def storage_process(pair):
+    """The process that reads and writes the files, by its pid."""
+    pid = pair.daemon.pid
+    for _ in ("what starts it", "itself"):
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+        pid, = children.read_text(encoding="ascii").split()
+    return int(pid)
+
+
+def test_backend_errors(pair):
+    """A file that is cut short: reads beyond its end fail, all others do not; then it is whole."""
+    before = counted(pair)["errors"]
+    with connected(pair.a):
+        os.truncate(pair.disk, SIZE // 2)
+        said = pair.a.run(f"{READ} skip={SIZE * 3 // 4 >> 16} count=1", check=False)
+        assert said.rc and "No data available" in said.stderr, said
+        assert counted(pair)["errors"] > before
+        pair.a.run(f"{READ} count=100")
+        os.truncate(pair.disk, SIZE)
+        pair.a.run(f"{READ} skip={SIZE * 3 // 4 >> 16} count=1")
+
+
+def test_disk_grows(pair):
+    """The file is made larger: the operator says so, and a guest has a larger disk at once."""
+    with connected(pair.a):
+        os.truncate(pair.disk, SIZE + (64 << 20))
+        pair.daemon.control("look")
+        pair.a.wait_output(f"blockdev --getsize64 {DEVICE}", str(SIZE + (64 << 20)))
+        pair.a.run(f"{READ} skip={SIZE >> 16} count=10")
+        os.truncate(pair.disk, SIZE)
+        pair.daemon.control("look")
+        pair.a.wait_output(f"blockdev --getsize64 {DEVICE}", str(SIZE))
+
+
+def test_storage_process_dies(pair):
+    """It is killed again and again under load: the host repeats what it has lost."""
+    with connected(pair.a):
+        reader = pair.a.popen(f"{READ} count={8000 if LONG else 4000}")
+        for _ in range(5):
+            pair.a.wait_until(f"a=$({SECTORS}); sleep 0.2; [ $({SECTORS}) != $a ]")
+            if reader.poll() is None:
+                os.kill(storage_process(pair), signal.SIGKILL)
+        reader.wait(300, check=True)
+        pair.a.run(f"{READ} count=100")
+    assert "vhost_user_roce_storage_deaths_total 0\n" not in pair.daemon.control("metrics")
+
+
+def test_timeout(pair):
+    """Storage stands still for longer than the host waits: that connects again, and goes on.
+
+    As long as requests of before are under way it is told that the target is busy.
+    """
+    timeout = "/sys/module/nvme_core/parameters/io_timeout"
+    old = pair.a.run(f"cat {timeout}").stdout.strip()
+    pair.a.run(f"echo 3 > {timeout}")
+    stands = storage_process(pair)
+    try:
+        with connected(pair.a, "--reconnect-delay=1"):
+            pair.a.run(f"{READ} count=10")
+            os.kill(stands, signal.SIGSTOP)
+            reader = pair.a.popen(f"{READ} count=1000")
+            refused = counted(pair)["refused"]
+            pair.a.wait_until("dmesg | grep -q 'nvme.*Connect.*fail\\|controller busy'", 60)
+            assert counted(pair)["refused"] > refused and reader.poll() is None
+            os.kill(stands, signal.SIGCONT)
+            reader.wait(300, check=True)
+            pair.a.run(f"{READ} count=10")
+    finally:
+        os.kill(stands, signal.SIGCONT)
+        pair.a.run(f"echo {old} > {timeout}")
+
+
+def test_guest_is_unplugged(pair):
+    """The device of a guest goes away under load: nothing of it is left, and the other reads on."""
+    connections = counted(pair)["connections"]
+    with connected(pair.a):
+        connect(pair.b, "--ctrl-loss-tmo=2")
+        pair.b.wait_until(f"[ -b {DEVICE} ]")
+        reader = pair.a.popen(f"{READ} count=4000")
+        pair.b.popen(f"{READ} count=4000")
+        pair.b.wait_until(f"[ $({SECTORS}) -gt 1000 ]")
+        device = pair.b.run("basename $(readlink /sys/class/infiniband/*/device)").stdout.strip()
+        pair.b.run(f"echo {device} > /sys/bus/pci/drivers/virtio_net_roce/unbind", timeout=120)
+        reader.wait(300, check=True)
+    deadline = Deadline(60)
+    while counted(pair)["connections"] != connections:
+        assert not deadline.over(), counted(pair)
+        time.sleep(0.2)
+    pair.b.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1", 60)
+    pair.b.run(f"echo {device} > /sys/bus/pci/drivers/virtio_net_roce/bind")
+    pair.b.forget()
+    pair.b.configure_network()
+    with connected(pair.b):
+        pair.b.run(f"{READ} count=100")
+
+
+def test_two_paths(pair):
+    """One of two ways to the disk is cut while it is written to: the other one has all of it."""
+    guest, device = pair.a, "/dev/nvme0n1"
+    alive = "grep -l live /sys/class/nvme/nvme*/state | wc -l"
+    with connected(guest, "--keep-alive-tmo=2", "--reconnect-delay=1"):
+        connect(guest, "--keep-alive-tmo=2", "--reconnect-delay=1", address=SECOND)
+        guest.wait_output(alive, "2")
+        # They are one disk.
+        guest.wait_output("ls /dev/nvme*n*", device)
+        guest.run("head -c 48M /dev/urandom > /tmp/data")
+        writer = guest.popen(f"dd if=/tmp/data of={device} bs=16k oflag=direct status=none")
+        guest.wait_until("[ $(awk '{ print $7 }' /sys/block/nvme0n1/stat) -gt 2000 ]")
+        assert writer.poll() is None
+        pair.daemon.control("cut", "nvmf-target0", "on")
+        writer.wait(300, check=True)
+        guest.run(f"cmp -n {48 << 20} /tmp/data {device} && rm /tmp/data", timeout=120)
+        guest.wait_output(alive, "1", 60)
+        pair.daemon.control("cut", "nvmf-target0", "off")
+        guest.wait_output(alive, "2", 60)
 
 
 def test_restart(pair):

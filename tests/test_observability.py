@@ -9,6 +9,7 @@ import pytest
 
 from lab.patience import Deadline
 from lab.pingpong import PingPong, pingpong
+from lab.programs import counters
 
 TRACING = "/sys/kernel/tracing"
 ROCE = 6    # class of RoCE commands on the control queue
@@ -36,6 +37,51 @@ def test_objects_tell_their_form(rdma_pair):
     assert cq["form"] == "direct" and cq["slots"] >= 501, cq
     assert cq["taken"] > 0 and cq["arm"] > 0, cq
     assert mr["kind"] == "process" and mr["pages"] in (1, 2) and "device_mrn" in mr, mr
+
+
+def bound(guest):
+    """The counters that QPs are bound to: of each its number, its QPs and what it counts."""
+    listed = json.loads(guest.run("rdma -j statistic qp show").stdout or "[]")
+    return {each["cntn"]: each for each in listed}
+
+
+@pytest.mark.debug_kernel
+def test_counters_of_qps(rdma_pair):
+    """QPs are bound to counters, by hand or when they are made; those of the port go on."""
+    daemon, guest = rdma_pair.daemon, rdma_pair.b
+    link = f"{guest.rdma_device()}/1"
+    before = counters(guest)
+    guest.run(f"rdma statistic qp set link {link} auto type on")
+    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True)
+    run.wait_connected()
+    number, first = bound(guest).popitem()
+    qpn, = first["lqpn"]
+    then = bound(guest)[number]
+    assert then["rdma_sends"] > first["rdma_sends"] and then["rcvd_bytes"] > 0, (first, then)
+    # The port counts what the counter does, and has not less when the QP leaves it.
+    during = counters(guest)
+    assert during["rdma_sends"] >= before["rdma_sends"] + then["rdma_sends"], (before, then)
+    run.kill()
+    guest.wait_until("! rdma resource show qp | grep -q 'type RC'")
+    assert not bound(guest)
+    after = counters(guest)
+    assert all(after[name] >= during[name] for name in during), (during, after)
+    guest.run(f"rdma statistic qp set link {link} auto off")
+    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True)
+    run.wait_connected()
+    listed = json.loads(guest.run("rdma -j resource show qp").stdout)
+    qpn, = [each["lqpn"] for each in listed if each.get("pid") == run.client.pid]
+    assert not bound(guest)
+    guest.run(f"rdma statistic qp bind link {link} lqpn {qpn}")
+    number, second = bound(guest).popitem()
+    assert second["lqpn"] == [qpn] and bound(guest)[number]["rdma_sends"] > 0, second
+    guest.run(f"rdma statistic qp unbind link {link} cntn {number} lqpn {qpn}")
+    assert not bound(guest)
+    run.kill()
+    guest.wait_until("! rdma resource show qp | grep -q 'type RC'")
+    mine, = re.findall(rf'_rdma_sends_total{{port="{daemon.sockets[1].name}".*}} (\d+)',
+                       daemon.control("metrics"))
+    assert counters(guest)["rdma_sends"] == int(mine)
 
 
 def test_top_and_metrics(rdma_pair):

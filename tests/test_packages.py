@@ -7,6 +7,7 @@ guest without KVM.
 
 import contextlib
 import re
+import subprocess
 
 import pytest
 
@@ -178,6 +179,59 @@ def _assert_restart(system, place):
     assert system.run("systemctl show -P NFileDescriptorStore vhost-user-roce@lan").stdout == "0\n"
 
 
+SERVICE = "vhost-user-roce@lan"
+
+# As the native guests want it (device/tests/lib/front.h).
+NATIVE = ("--socket a.sock --socket b.sock --qps 8 --cqs 4 --queue-size 256 --cqe 256"
+          " --event-queues 1 --doorbell-queues 1")
+
+# Each of these happens to the service while guests send messages, which keep their RDMA or lose it.
+# The line for the shell ends when another process serves.
+EVENTS = {
+    "restart": ("keeps", f"systemctl restart {SERVICE}"),
+    "upgrade": ("keeps", "dpkg --install /mnt/share/upgrade.deb > /dev/null"),
+    "keeper killed": ("keeps", f"systemctl kill -s KILL --kill-whom=main {SERVICE} &&"
+                               f" until [ $(systemctl show -P NRestarts {SERVICE}) -gt 0 ] &&"
+                               f" systemctl -q is-active {SERVICE}; do sleep 0.2; done"),
+    "daemon killed": ("loses", f"keeper=$(systemctl show -P MainPID {SERVICE}) &&"
+                               " was=$(pgrep -P $keeper) && kill -KILL $was &&"
+                               " while is=$(pgrep -P $keeper) || true;"
+                               " [ -z \"$is\" ] || [ $is = $was ]; do sleep 0.1; done"),
+}
+
+
+@pytest.fixture(name="guests")
+def _guests(system):
+    """The service with two native guests, and its package; the command that runs the guests."""
+    system.mount_share()
+    program = system.put(paths.SERVICE_GUESTS)
+    library, = re.findall(r"libcmocka\S* => (\S+)", subprocess.run(
+        ["ldd", paths.SERVICE_GUESTS], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    library = system.put(library)
+    package, = (paths.BUILD / "packages").glob("vhost-user-roce_*.deb")
+    system.put(package, "upgrade.deb")
+    system.run("mkdir -p /etc/vhost-user-roce && cat > /etc/vhost-user-roce/lan.conf",
+               stdin=f'OPTIONS="{NATIVE}"\n')
+    system.run(f"systemctl start {SERVICE}", timeout=90)
+    yield ["env", f"LD_LIBRARY_PATH={library.rpartition('/')[0]}", program]
+    system.run(f"systemctl stop {SERVICE}", timeout=90)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_service_with_guests(system, guests, event):
+    """Its guests keep their network over an upgrade, and whichever of its processes is killed."""
+    what, line = EVENTS[event]
+    sockets = [f"/run/vhost-user-roce/lan/{name}.sock" for name in "ab"]
+    main = f"systemctl show -P MainPID {SERVICE}"
+    before = system.run(main).stdout
+    said = system.run([*guests, what, *sockets, line], timeout=120).stdout
+    print(said)
+    assert said.startswith(f"{what}: "), said
+    assert (system.run(main).stdout == before) == (what == "loses")
+    assert system.run(f"systemctl is-active {SERVICE}").stdout == "active\n"
+    assert system.run(f"systemctl show -P NFileDescriptorStore {SERVICE}").stdout == "0\n"
+
+
 def test_service(system):
     """The daemon as a service of systemd: it tells when it is ready, and is well locked up."""
     system.run("install -D -m 644 /usr/share/doc/vhost-user-roce/examples/lan.conf"
@@ -196,10 +250,13 @@ def test_service(system):
         assert system.run(f"stat -c '%U:%G %A' {place}/a.sock").stdout == \
             "vhost-user-roce:vhost-user-roce srwxrwx---\n"
         assert system.as_user(f"ls {place}", check=False).rc != 0
-        log = system.run("journalctl -o cat -p info..info -u vhost-user-roce@lan").stdout
+        # The lines of this start: other tests have used the service, too.
+        ours = "$(systemctl show -P InvocationID vhost-user-roce@lan)"
+        journal = f"journalctl -q -o cat _SYSTEMD_INVOCATION_ID={ours} + INVOCATION_ID={ours}"
+        log = system.run(f"{journal} -p info..info").stdout
         assert ("sandbox: seccomp, no_new_privs, no capabilities, own mount, network, IPC and UTS"
                 " namespaces\n") in log
-        assert system.run("journalctl -q -o cat -p notice -u vhost-user-roce@lan").stdout == ""
+        assert system.run(f"{journal} -p notice").stdout == ""
         _assert_restart(system, place)
         _assert_reload(system, place)
     finally:

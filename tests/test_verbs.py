@@ -172,6 +172,23 @@ def test_states(rdma_pair):
     assert run(rdma_pair.a, "faults", "states").split() == ["SQD", "SQE", "ERR"]
 
 
+# Times
+
+@pytest.mark.debug_kernel
+def test_times_of_completions(rdma_pair):
+    """Each lies between two looks at the device's clock, which counts nanoseconds."""
+    guest = rdma_pair.a
+    device = guest.rdma_device()
+    program = program_of_c(guest, "timed")
+    said = guest.run([program, device, gid_index(guest, device)], timeout=120).stdout
+    caps, clock, rounds = (list(map(int, line.split())) for line in said.splitlines())
+    assert caps == [(1 << 64) - 1, 1000000], said
+    inner, measured, outer = clock
+    # The guest's own clock may be a little off.
+    assert 0.5 * inner < measured < 1.5 * outer, said
+    assert rounds == [300], said
+
+
 # Events
 
 def counts(said):

@@ -133,8 +133,9 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 32 … 39: VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS */
 	VIRTIO_NET_CTRL_ROCE_ALLOC_MR		= 32,
 
-	/* 40 … 47: VIRTIO_IB_DEVICE_COUNTERS */
+	/* 40 … 47: VIRTIO_IB_DEVICE_COUNTERS and _QP_COUNTERS */
 	VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS	= 40,
+	VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS	= 41,
 
 	/* 48 … 55: VIRTIO_IB_DEVICE_MCAST */
 	VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST	= 48,
@@ -176,8 +177,21 @@ enum virtio_net_ctrl_roce_cmd {
 	/* 106 … 111: VIRTIO_IB_DEVICE_CQ_MODERATE */
 	VIRTIO_NET_CTRL_ROCE_MODIFY_CQ		= 106,
 
+	/* 112 … 119: VIRTIO_IB_DEVICE_NVMF */
+	VIRTIO_NET_CTRL_ROCE_QUERY_NVMF		= 112,
+	VIRTIO_NET_CTRL_ROCE_QUERY_NAMESPACE	= 113,
+	VIRTIO_NET_CTRL_ROCE_SET_SRQ_NVMF	= 114,
+	VIRTIO_NET_CTRL_ROCE_CREATE_NVME_CTRL	= 115,
+	VIRTIO_NET_CTRL_ROCE_DESTROY_NVME_CTRL	= 116,
+	VIRTIO_NET_CTRL_ROCE_MAP_NSID		= 117,
+	VIRTIO_NET_CTRL_ROCE_UNMAP_NSID		= 118,
+	VIRTIO_NET_CTRL_ROCE_SET_QP_NVMF	= 119,
+
+	/* 120 … 127: VIRTIO_IB_DEVICE_CQ_TIMESTAMP */
+	VIRTIO_NET_CTRL_ROCE_QUERY_CLOCK	= 120,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_NET_CTRL_ROCE_NUM		= 107,
+	VIRTIO_NET_CTRL_ROCE_NUM		= 121,
 };
 
 /**
@@ -240,6 +254,9 @@ enum virtio_net_ctrl_roce_cmd {
  *	&virtio_rdma_ack_query_device.max_wq_table_size.  Only with %VIRTIO_IB_DEVICE_FLOW
  * @VIRTIO_IB_DEVICE_CQ_MODERATE: events of CQs wait for more completions: MODIFY_CQ.  Only
  *	with %VIRTIO_IB_DEVICE_EVENTS
+ * @VIRTIO_IB_DEVICE_NVMF: the device carries out commands of NVMe over Fabrics that QPs
+ *	receive: QUERY_NVMF and those behind it, %VIRTIO_RDMA_EVENT_NVME_PCI_ERR,
+ *	%VIRTIO_RDMA_EVENT_NVME_TIMEOUT.  Only with %VIRTIO_IB_DEVICE_SRQ
  * @VIRTIO_IB_DEVICE_RAW_CSUM: checksums of the frames of RAW_PACKET QPs:
  *	%VIRTIO_IB_SEND_IP_CSUM, %VIRTIO_IB_WC_IP_CSUM_OK.  Only with
  *	%VIRTIO_IB_DEVICE_RAW_PACKET
@@ -249,6 +266,11 @@ enum virtio_net_ctrl_roce_cmd {
  *	with %VIRTIO_IB_DEVICE_RAW_PACKET
  * @VIRTIO_IB_DEVICE_FLOW_COUNT: flow rules count what they take, and put a tag into its
  *	completions: QUERY_FLOW, CREATE_FLOW_LONG.  Only with %VIRTIO_IB_DEVICE_FLOW
+ * @VIRTIO_IB_DEVICE_QP_COUNTERS: what a QP alone has counted: QUERY_QP_COUNTERS.  Only with
+ *	%VIRTIO_IB_DEVICE_COUNTERS
+ * @VIRTIO_IB_DEVICE_CQ_TIMESTAMP: completions have the time at which they were stored:
+ *	%VIRTIO_RDMA_CQ_TIMESTAMP, QUERY_CLOCK.  Only with %VIRTIO_IB_DEVICE_DIRECT
+ * @VIRTIO_IB_DEVICE_RATE_BURST: MODIFY_QP takes the length of bursts under a rate limit
  *
  * With %VIRTIO_IB_DEVICE_REREG_MR and one of the two there is REREG_MR_LONG.
  *
@@ -282,10 +304,14 @@ enum virtio_ib_device_cap {
 	VIRTIO_IB_DEVICE_FLOW			= 1 << 23,
 	VIRTIO_IB_DEVICE_RSS			= 1 << 24,
 	VIRTIO_IB_DEVICE_CQ_MODERATE		= 1 << 25,
+	VIRTIO_IB_DEVICE_NVMF			= 1 << 26,
 	VIRTIO_IB_DEVICE_RAW_CSUM		= 1 << 27,
 	VIRTIO_IB_DEVICE_RAW_VLAN		= 1 << 28,
 	VIRTIO_IB_DEVICE_RAW_TSO		= 1 << 29,
 	VIRTIO_IB_DEVICE_FLOW_COUNT		= 1 << 30,
+	VIRTIO_IB_DEVICE_QP_COUNTERS		= 1U << 31,
+	VIRTIO_IB_DEVICE_CQ_TIMESTAMP		= 1ULL << 32,
+	VIRTIO_IB_DEVICE_RATE_BURST		= 1ULL << 33,
 };
 
 /**
@@ -862,6 +888,8 @@ enum virtio_ib_mtu {
  * @cap: capabilities
  * @ah_attr: address vector of the peer (RC, UC); the source GID is taken from the
  *	GID table now, and a later change of the table does not touch the QP
+ * @max_burst: given with @rate_limit: bytes that may leave at once after a pause, 0 = what
+ *	the device finds right.  Not 0 only with %VIRTIO_IB_DEVICE_RATE_BURST
  * @reserved: zero
  *
  * A QP that goes to RESET gives its pending slots back used, without completions,
@@ -888,13 +916,15 @@ struct virtio_rdma_cmd_modify_qp {
 	__le32 rate_limit;
 	struct virtio_rdma_qp_cap cap;
 	struct virtio_rdma_ah_attr ah_attr;
-	__le32 reserved[4];
+	__le32 max_burst;
+	__le32 reserved[3];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_modify_qp, 128);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, qkey, 24);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, cap, 48);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, ah_attr, 72);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_modify_qp, max_burst, 112);
 
 /**
  * struct virtio_rdma_cmd_query_qp - request of QUERY_QP
@@ -929,6 +959,7 @@ VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_qp, 8);
  * @rate_limit: as in MODIFY_QP
  * @cap: as in CREATE_QP
  * @ah_attr: as in MODIFY_QP
+ * @max_burst: as in MODIFY_QP
  * @reserved: zero
  */
 struct virtio_rdma_ack_query_qp {
@@ -950,13 +981,15 @@ struct virtio_rdma_ack_query_qp {
 	__le32 rate_limit;
 	struct virtio_rdma_qp_cap cap;
 	struct virtio_rdma_ah_attr ah_attr;
-	__le32 reserved[4];
+	__le32 max_burst;
+	__le32 reserved[3];
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_qp, 120);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, qkey, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, cap, 40);
 VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, ah_attr, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_qp, max_burst, 104);
 
 /**
  * struct virtio_rdma_cmd_destroy_qp - request of DESTROY_QP (no response)
@@ -1137,7 +1170,8 @@ enum virtio_rdma_counter {
 #define VIRTIO_RDMA_CNT_MAX			32
 
 /**
- * struct virtio_rdma_ack_query_counters - response to QUERY_COUNTERS (no request)
+ * struct virtio_rdma_ack_query_counters - response to QUERY_COUNTERS (no request) and
+ *	QUERY_QP_COUNTERS
  * @value: by &enum virtio_rdma_counter; zero where the device counts nothing.
  *	They never decrease, and a reset of the function does not clear them
  */
@@ -1146,6 +1180,16 @@ struct virtio_rdma_ack_query_counters {
 };
 
 VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_counters, 256);
+
+/**
+ * struct virtio_rdma_cmd_query_qp_counters - request of QUERY_QP_COUNTERS
+ * @qpn: a QP
+ */
+struct virtio_rdma_cmd_query_qp_counters {
+	__le32 qpn;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_qp_counters, 4);
 
 /**
  * struct virtio_rdma_cmd_mcast - request of ATTACH_MCAST and of DETACH_MCAST (no
@@ -1539,6 +1583,9 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cq_req, wc_flags, 32);
  *	may not access
  * @VIRTIO_RDMA_EVENT_COMM_EST: a QP in RTR got a packet from its peer
  * @VIRTIO_RDMA_EVENT_SQ_DRAINED: a QP in SQD has completed all that it had begun
+ * @VIRTIO_RDMA_EVENT_NVME_PCI_ERR: memory of an NVMe controller could not be used, or it
+ *	answered what makes no sense
+ * @VIRTIO_RDMA_EVENT_NVME_TIMEOUT: an NVMe controller did not answer in time
  * @VIRTIO_RDMA_EVENT_NUM: one more than the largest
  */
 enum virtio_rdma_event_type {
@@ -1560,15 +1607,19 @@ enum virtio_rdma_event_type {
 	/* VIRTIO_IB_DEVICE_RSS: in the place of QP_FATAL, of a work queue */
 	VIRTIO_RDMA_EVENT_WQ_FATAL		= 19,
 
+	/* VIRTIO_IB_DEVICE_NVMF */
+	VIRTIO_RDMA_EVENT_NVME_PCI_ERR		= 20,
+	VIRTIO_RDMA_EVENT_NVME_TIMEOUT		= 21,
+
 	/* One more than the largest; not all numbers below it are in use. */
-	VIRTIO_RDMA_EVENT_NUM			= 20,
+	VIRTIO_RDMA_EVENT_NUM			= 22,
 };
 
 /**
  * struct virtio_rdma_event - buffer of an event virtqueue (device-writable)
  * @type: &enum virtio_rdma_event_type
  * @detail: zero
- * @number: CQN, QPN, which work queues have too, or handle of an SRQ
+ * @number: CQN, QPN, which work queues have too, handle of an SRQ or of an NVMe controller
  * @reserved: zero
  */
 struct virtio_rdma_event {
@@ -1610,10 +1661,13 @@ VNR_ASSERT_OFFSET(struct virtio_rdma_cq_control, device, 32);
  * enum virtio_rdma_cq_flags - bits of &virtio_rdma_cmd_create_cq_long.flags
  * @VIRTIO_RDMA_CQ_CONTROL: it has a control block, and events are reported
  * @VIRTIO_RDMA_CQ_DIRECT: it is a ring; only with %VIRTIO_RDMA_CQ_CONTROL
+ * @VIRTIO_RDMA_CQ_TIMESTAMP: its completions are &struct virtio_rdma_cqe_timed; only with
+ *	%VIRTIO_RDMA_CQ_DIRECT and completions of 64 bytes
  */
 enum virtio_rdma_cq_flags {
 	VIRTIO_RDMA_CQ_CONTROL			= 1 << 0,
 	VIRTIO_RDMA_CQ_DIRECT			= 1 << 1,
+	VIRTIO_RDMA_CQ_TIMESTAMP		= 1 << 2,
 };
 
 /**
@@ -1744,6 +1798,32 @@ struct virtio_rdma_cqe {
 VNR_ASSERT_SIZE(struct virtio_rdma_cqe, 32);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cqe, wqe, 16);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cqe, phase, 31);
+
+/**
+ * struct virtio_rdma_cqe_timed - completion in a CQ with %VIRTIO_RDMA_CQ_TIMESTAMP
+ * @cqe: the completion, whose phase is written last, as of all direct CQs
+ * @time: what the clock of QUERY_CLOCK said when it was stored
+ * @reserved: zero, as the driver left it: the device does not write there
+ */
+struct virtio_rdma_cqe_timed {
+	struct virtio_rdma_cqe cqe;
+	__le64 time;
+	__le64 reserved[3];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cqe_timed, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cqe_timed, time, 32);
+
+/**
+ * struct virtio_rdma_ack_query_clock - response to QUERY_CLOCK (no request)
+ * @time: ns since a moment of the device's own, with 64 bits.  It never goes back, and a
+ *	reset does not set it back
+ */
+struct virtio_rdma_ack_query_clock {
+	__le64 time;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_clock, 8);
 
 /**
  * struct virtio_rdma_qp_control - control block of a direct QP
@@ -2465,5 +2545,310 @@ struct virtio_rdma_cmd_create_rx_hash_qp {
 
 VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_rx_hash_qp, 56);
 VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_rx_hash_qp, key, 16);
+
+/* ------------------------------------------------------------------------- */
+/* NVMe over Fabrics                                                         */
+/* ------------------------------------------------------------------------- */
+
+/**
+ * enum virtio_rdma_nvmf_ops - commands that the device carries out, bits
+ * @VIRTIO_RDMA_NVMF_WRITE: Write
+ * @VIRTIO_RDMA_NVMF_READ: Read
+ * @VIRTIO_RDMA_NVMF_FLUSH: Flush, only with the two others
+ */
+enum virtio_rdma_nvmf_ops {
+	VIRTIO_RDMA_NVMF_WRITE			= 1 << 0,
+	VIRTIO_RDMA_NVMF_READ			= 1 << 1,
+	VIRTIO_RDMA_NVMF_FLUSH			= 1 << 2,
+};
+
+/**
+ * enum virtio_rdma_nvmf_offload - combinations of them that are possible, bits
+ * @VIRTIO_RDMA_NVMF_OFFLOAD_WRITE: Write alone
+ * @VIRTIO_RDMA_NVMF_OFFLOAD_READ: Read alone
+ * @VIRTIO_RDMA_NVMF_OFFLOAD_READ_WRITE: both
+ * @VIRTIO_RDMA_NVMF_OFFLOAD_READ_WRITE_FLUSH: all three
+ */
+enum virtio_rdma_nvmf_offload {
+	VIRTIO_RDMA_NVMF_OFFLOAD_WRITE		= 1 << 0,
+	VIRTIO_RDMA_NVMF_OFFLOAD_READ		= 1 << 1,
+	VIRTIO_RDMA_NVMF_OFFLOAD_READ_WRITE	= 1 << 2,
+	VIRTIO_RDMA_NVMF_OFFLOAD_READ_WRITE_FLUSH = 1 << 3,
+};
+
+/**
+ * enum virtio_rdma_nvme_backend - kinds of NVMe controllers
+ * @VIRTIO_RDMA_NVME_QUEUES: a submission and a completion queue in memory
+ * @VIRTIO_RDMA_NVME_NAMESPACE: a namespace of the host, which has number 1
+ *
+ * In &virtio_rdma_ack_query_nvmf.backends bit n stands for kind n.
+ */
+enum virtio_rdma_nvme_backend {
+	VIRTIO_RDMA_NVME_QUEUES			= 1,
+	VIRTIO_RDMA_NVME_NAMESPACE		= 2,
+};
+
+/**
+ * enum virtio_rdma_nvmf_flags - bits of &virtio_rdma_ack_query_nvmf.flags
+ * @VIRTIO_RDMA_NVMF_DOORBELL_MEMORY: doorbells of controllers are memory of the guest, not
+ *	registers of a device
+ */
+enum virtio_rdma_nvmf_flags {
+	VIRTIO_RDMA_NVMF_DOORBELL_MEMORY	= 1 << 0,
+};
+
+/**
+ * struct virtio_rdma_ack_query_nvmf - response to QUERY_NVMF (no request)
+ * @offload: &enum virtio_rdma_nvmf_offload
+ * @backends: kinds of controllers, a bit for each of &enum virtio_rdma_nvme_backend
+ * @flags: &enum virtio_rdma_nvmf_flags
+ * @lba_sizes: bytes of a block, bit n for 2^n
+ * @max_ctrls: controllers of the function
+ * @max_srq_ctrls: controllers of an SRQ
+ * @max_srq_namespaces: namespaces of an SRQ
+ * @min_staging_size: bytes of staging memory, at least
+ * @max_io_size: bytes of a command, at most
+ * @max_capsule: bytes of a command capsule, at most, in units of 16
+ * @min_capsule: bytes of a command capsule, at least, in units of 16
+ * @max_queue_depth: entries of the queues of a controller, at most
+ * @min_queue_depth: entries of the queues of a controller, at least
+ * @max_data_offset: place of the data in a capsule, behind the command, at most, in units of
+ *	16
+ * @max_qp_commands: commands of a QP that are under way at a time; a further capsule is
+ *	answered with an RNR NAK
+ * @max_srqs: SRQs that can have attributes
+ * @reserved: zero
+ */
+struct virtio_rdma_ack_query_nvmf {
+	__le32 offload;
+	__le32 backends;
+	__le32 flags;
+	__le32 lba_sizes;
+	__le32 max_ctrls;
+	__le32 max_srq_ctrls;
+	__le32 max_srq_namespaces;
+	__le32 min_staging_size;
+	__le32 max_io_size;
+	__le32 max_capsule;
+	__le32 min_capsule;
+	__le16 max_queue_depth;
+	__le16 min_queue_depth;
+	__le16 max_data_offset;
+	__le16 max_qp_commands;
+	__le32 max_srqs;
+	__le32 reserved[2];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_nvmf, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_nvmf, max_queue_depth, 44);
+VNR_ASSERT_OFFSET(struct virtio_rdma_ack_query_nvmf, max_srqs, 52);
+
+#define VIRTIO_RDMA_NAMESPACE_NAME	64
+
+/**
+ * struct virtio_rdma_cmd_query_namespace - request of QUERY_NAMESPACE
+ * @name: name of a namespace of the host, ends with a zero byte, all further bytes are zero
+ */
+struct virtio_rdma_cmd_query_namespace {
+	__u8 name[VIRTIO_RDMA_NAMESPACE_NAME];
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_query_namespace, 64);
+
+/**
+ * enum virtio_rdma_namespace_flags - bits of &virtio_rdma_ack_query_namespace.flags
+ * @VIRTIO_RDMA_NAMESPACE_RO: Write is refused
+ * @VIRTIO_RDMA_NAMESPACE_CACHE: what was written lasts after a Flush only
+ */
+enum virtio_rdma_namespace_flags {
+	VIRTIO_RDMA_NAMESPACE_RO		= 1 << 0,
+	VIRTIO_RDMA_NAMESPACE_CACHE		= 1 << 1,
+};
+
+/**
+ * struct virtio_rdma_ack_query_namespace - response to QUERY_NAMESPACE
+ * @size: bytes, whole blocks
+ * @lba_size: bytes of a block
+ * @flags: &enum virtio_rdma_namespace_flags
+ */
+struct virtio_rdma_ack_query_namespace {
+	__le64 size;
+	__le32 lba_size;
+	__le32 flags;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_query_namespace, 16);
+
+/**
+ * struct virtio_rdma_region - a part of a memory region
+ * @addr: address of its first byte inside the region, as in &virtio_rdma_sge
+ * @length: bytes
+ * @lkey: key of the region, which is in the protection domain of the SRQ, and has
+ *	%VIRTIO_IB_ACCESS_LOCAL_WRITE
+ * @reserved: zero
+ */
+struct virtio_rdma_region {
+	__le64 addr;
+	__le64 length;
+	__le32 lkey;
+	__le32 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_region, 24);
+
+/**
+ * struct virtio_rdma_cmd_set_srq_nvmf - request of SET_SRQ_NVMF (no response)
+ * @srq: an SRQ, not of XRC, that has no attributes yet
+ * @ops: &enum virtio_rdma_nvmf_ops, a combination that is possible
+ * @max_namespaces: namespaces that are mapped, at most
+ * @max_io_size: bytes of a command, at most
+ * @capsule: bytes of a command capsule, at most, in units of 16
+ * @data_offset: place of the data in a capsule, behind the command, in units of 16
+ * @queue_depth: entries of the queues of its controllers, a power of two
+ * @page_shift: log2 of the bytes of a page of its controllers, 12
+ * @padding: zero
+ * @reserved: zero
+ * @staging: staging memory, begins and ends at a page of 4096 bytes
+ */
+struct virtio_rdma_cmd_set_srq_nvmf {
+	__le32 srq;
+	__le32 ops;
+	__le32 max_namespaces;
+	__le32 max_io_size;
+	__le32 capsule;
+	__le16 data_offset;
+	__le16 queue_depth;
+	__u8 page_shift;
+	__u8 padding[7];
+	__le64 reserved;
+	struct virtio_rdma_region staging;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_set_srq_nvmf, 64);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_set_srq_nvmf, page_shift, 24);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_set_srq_nvmf, staging, 40);
+
+/**
+ * enum virtio_rdma_nvme_ctrl_flags - bits of &virtio_rdma_cmd_create_nvme_ctrl.flags
+ * @VIRTIO_RDMA_NVME_REGION_ADDR: QUEUES: data pointers of commands are addresses inside the
+ *	region of the staging memory, in place of device addresses
+ */
+enum virtio_rdma_nvme_ctrl_flags {
+	VIRTIO_RDMA_NVME_REGION_ADDR		= 1 << 0,
+};
+
+/**
+ * struct virtio_rdma_cmd_create_nvme_ctrl - request of CREATE_NVME_CTRL
+ * @srq: an SRQ with attributes
+ * @backend: &enum virtio_rdma_nvme_backend
+ * @flags: &enum virtio_rdma_nvme_ctrl_flags
+ * @timeout_ms: time that a command may take; 0 stands for no limit
+ * @sq_initial: QUEUES: index of the next submission
+ * @cq_initial: QUEUES: index of the next completion, which will have phase 1
+ * @reserved: zero
+ * @queues: QUEUES
+ * @queues.sq: submission queue, 64 bytes for each entry
+ * @queues.cq: completion queue, 16 bytes for each entry
+ * @queues.sq_doorbell: 4 bytes, to which the device writes the index of the next submission
+ * @queues.cq_doorbell: 4 bytes, to which it writes the index of the next completion
+ * @name: in its place, NAMESPACE: as of &virtio_rdma_cmd_query_namespace
+ */
+struct virtio_rdma_cmd_create_nvme_ctrl {
+	__le32 srq;
+	__u8 backend;
+	__u8 flags;
+	__le16 timeout_ms;
+	__le16 sq_initial;
+	__le16 cq_initial;
+	__le32 reserved;
+	union {
+		struct {
+			struct virtio_rdma_region sq;
+			struct virtio_rdma_region cq;
+			struct virtio_rdma_region sq_doorbell;
+			struct virtio_rdma_region cq_doorbell;
+		} queues;
+		__u8 name[VIRTIO_RDMA_NAMESPACE_NAME];
+	};
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_create_nvme_ctrl, 112);
+VNR_ASSERT_OFFSET(struct virtio_rdma_cmd_create_nvme_ctrl, name, 16);
+
+/**
+ * struct virtio_rdma_ack_create_nvme_ctrl - response to CREATE_NVME_CTRL
+ * @ctrl: handle of the controller
+ */
+struct virtio_rdma_ack_create_nvme_ctrl {
+	__le32 ctrl;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_ack_create_nvme_ctrl, 4);
+
+/**
+ * struct virtio_rdma_cmd_destroy_nvme_ctrl - request of DESTROY_NVME_CTRL (no response)
+ * @ctrl: handle of a controller to which no namespace is mapped
+ */
+struct virtio_rdma_cmd_destroy_nvme_ctrl {
+	__le32 ctrl;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_destroy_nvme_ctrl, 4);
+
+/**
+ * struct virtio_rdma_cmd_map_nsid - request of MAP_NSID (no response)
+ * @ctrl: handle of a controller
+ * @nsid: number of the namespace, of those who send commands; not mapped yet by the SRQ
+ * @ctrl_nsid: number of the controller's namespace; NAMESPACE: 1
+ * @lba_size: bytes of a block; NAMESPACE: those of the namespace
+ */
+struct virtio_rdma_cmd_map_nsid {
+	__le32 ctrl;
+	__le32 nsid;
+	__le32 ctrl_nsid;
+	__le32 lba_size;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_map_nsid, 16);
+
+/**
+ * struct virtio_rdma_cmd_unmap_nsid - request of UNMAP_NSID (no response)
+ * @ctrl: handle of a controller
+ * @nsid: number of a namespace that is mapped to it
+ */
+struct virtio_rdma_cmd_unmap_nsid {
+	__le32 ctrl;
+	__le32 nsid;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_unmap_nsid, 8);
+
+/**
+ * enum virtio_rdma_qp_nvmf_flags - bits of &virtio_rdma_cmd_set_qp_nvmf.flags
+ * @VIRTIO_RDMA_QP_NVMF_ENABLE: commands are carried out by the device from now on
+ */
+enum virtio_rdma_qp_nvmf_flags {
+	VIRTIO_RDMA_QP_NVMF_ENABLE		= 1 << 0,
+};
+
+/**
+ * struct virtio_rdma_cmd_set_qp_nvmf - request of SET_QP_NVMF (no response)
+ * @qpn: an RC QP whose SRQ has attributes
+ * @flags: &enum virtio_rdma_qp_nvmf_flags
+ * @sq_size: entries of the submission queue that the QP is; 0: there is no flow control, and
+ *	answers have 0xffff as head of that queue
+ * @sq_head: head of that queue, below @sq_size, that the command before the next one has been
+ *	told; else zero
+ * @reserved: zero
+ */
+struct virtio_rdma_cmd_set_qp_nvmf {
+	__le32 qpn;
+	__le32 flags;
+	__le16 sq_size;
+	__le16 sq_head;
+	__le32 reserved;
+};
+
+VNR_ASSERT_SIZE(struct virtio_rdma_cmd_set_qp_nvmf, 16);
 
 #endif /* _UAPI_VIRTIO_NET_ROCE_H */

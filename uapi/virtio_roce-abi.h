@@ -154,8 +154,29 @@ enum virtio_roce_query_context_attrs {
 };
 
 /**
+ * enum virtio_roce_device_methods - methods of the driver, of %UVERBS_OBJECT_DEVICE
+ * @VIRTIO_ROCE_METHOD_QUERY_CLOCK: ask what the clock of completions says; EOPNOTSUPP without
+ *	%VIRTIO_IB_DEVICE_CQ_TIMESTAMP
+ */
+enum virtio_roce_device_methods {
+	VIRTIO_ROCE_METHOD_QUERY_CLOCK	= 1U << 12,
+};
+
+/**
+ * enum virtio_roce_query_clock_attrs - of %VIRTIO_ROCE_METHOD_QUERY_CLOCK
+ * @VIRTIO_ROCE_ATTR_QUERY_CLOCK_TIME: __u64, ns
+ */
+enum virtio_roce_query_clock_attrs {
+	VIRTIO_ROCE_ATTR_QUERY_CLOCK_TIME = 1U << 12,
+};
+
+/**
  * struct virtio_roce_create_cq_resp - response to create_cq
  * @cq: its virtqueue
+ *
+ * A CQ with IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION, which needs
+ * %VIRTIO_IB_DEVICE_CQ_TIMESTAMP and %VIRTIO_ROCE_FEATURE_DIRECT, has slots of
+ * &struct virtio_rdma_cqe_timed, and a stride of 64 bytes.
  *
  * Base: up to @cq.
  */
@@ -203,6 +224,19 @@ struct virtio_roce_create_srq_resp {
 struct virtio_roce_modify_srq_req {
 	__aligned_u64 resp;
 	__u32 resp_len;
+	__u32 reserved;
+};
+
+/**
+ * struct virtio_roce_modify_qp_req - request of modify_qp
+ * @max_burst: of &struct virtio_rdma_cmd_modify_qp; not 0 only with a rate limit, on a device
+ *	with %VIRTIO_IB_DEVICE_RATE_BURST
+ * @reserved: zero
+ *
+ * Base: nothing.
+ */
+struct virtio_roce_modify_qp_req {
+	__u32 max_burst;
 	__u32 reserved;
 };
 
@@ -268,6 +302,274 @@ enum virtio_roce_flow_counter {
  */
 struct virtio_roce_create_ah_resp {
 	__u32 ah;
+};
+
+/* ----- NVMe over Fabrics: methods of uverbs in the driver's namespace ----- */
+
+/*
+ * Without VIRTIO_IB_DEVICE_NVMF all of them fail with EOPNOTSUPP.  Structures grow as those
+ * above, and what is reserved is zero.  Numbers, flags and combinations are those of
+ * virtio_net_roce.h.
+ */
+
+/**
+ * enum virtio_roce_objects - objects of the driver
+ * @VIRTIO_ROCE_OBJECT_NVMF: methods that belong to no object of the driver's
+ * @VIRTIO_ROCE_OBJECT_NVME_CTRL: an NVMe controller of an SRQ
+ */
+enum virtio_roce_objects {
+	VIRTIO_ROCE_OBJECT_NVMF			= 1U << 12,	/* UVERBS_ID_NS_SHIFT */
+	VIRTIO_ROCE_OBJECT_NVME_CTRL,
+};
+
+/**
+ * enum virtio_roce_nvmf_methods - methods of %VIRTIO_ROCE_OBJECT_NVMF
+ * @VIRTIO_ROCE_METHOD_NVMF_QUERY: ask what the offload can do
+ * @VIRTIO_ROCE_METHOD_NVMF_NAMESPACE: ask for a namespace of the host; ENOENT if it is not
+ *	there for this function
+ * @VIRTIO_ROCE_METHOD_NVMF_SET_SRQ: give an SRQ attributes
+ * @VIRTIO_ROCE_METHOD_NVMF_SET_QP: turn the offload of a QP on or off
+ */
+enum virtio_roce_nvmf_methods {
+	VIRTIO_ROCE_METHOD_NVMF_QUERY		= 1U << 12,
+	VIRTIO_ROCE_METHOD_NVMF_NAMESPACE,
+	VIRTIO_ROCE_METHOD_NVMF_SET_SRQ,
+	VIRTIO_ROCE_METHOD_NVMF_SET_QP,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_methods - methods of %VIRTIO_ROCE_OBJECT_NVME_CTRL
+ * @VIRTIO_ROCE_METHOD_NVME_CTRL_CREATE: make one
+ * @VIRTIO_ROCE_METHOD_NVME_CTRL_DESTROY: destroy it; EBUSY while namespaces are mapped
+ * @VIRTIO_ROCE_METHOD_NVME_CTRL_MAP: map a namespace; EEXIST if the SRQ has its number,
+ *	EOPNOTSUPP if its blocks are of no size that the device can
+ * @VIRTIO_ROCE_METHOD_NVME_CTRL_UNMAP: undo that; ENOENT if it is not mapped to this one
+ * @VIRTIO_ROCE_METHOD_NVME_CTRL_STATE: ask whether it has failed
+ */
+enum virtio_roce_nvme_ctrl_methods {
+	VIRTIO_ROCE_METHOD_NVME_CTRL_CREATE	= 1U << 12,
+	VIRTIO_ROCE_METHOD_NVME_CTRL_DESTROY,
+	VIRTIO_ROCE_METHOD_NVME_CTRL_MAP,
+	VIRTIO_ROCE_METHOD_NVME_CTRL_UNMAP,
+	VIRTIO_ROCE_METHOD_NVME_CTRL_STATE,
+};
+
+/**
+ * enum virtio_roce_nvmf_query_attrs - of %VIRTIO_ROCE_METHOD_NVMF_QUERY
+ * @VIRTIO_ROCE_ATTR_NVMF_QUERY_RESP: &struct virtio_roce_nvmf_caps
+ */
+enum virtio_roce_nvmf_query_attrs {
+	VIRTIO_ROCE_ATTR_NVMF_QUERY_RESP	= 1U << 12,
+};
+
+/**
+ * enum virtio_roce_nvmf_namespace_attrs - of %VIRTIO_ROCE_METHOD_NVMF_NAMESPACE
+ * @VIRTIO_ROCE_ATTR_NVMF_NAMESPACE_NAME: 64 bytes: name, and zeroes behind it
+ * @VIRTIO_ROCE_ATTR_NVMF_NAMESPACE_RESP: &struct virtio_roce_nvmf_namespace
+ */
+enum virtio_roce_nvmf_namespace_attrs {
+	VIRTIO_ROCE_ATTR_NVMF_NAMESPACE_NAME	= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVMF_NAMESPACE_RESP,
+};
+
+/**
+ * enum virtio_roce_nvmf_set_srq_attrs - of %VIRTIO_ROCE_METHOD_NVMF_SET_SRQ
+ * @VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_SRQ: SRQ
+ * @VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_STAGING: memory region of the staging memory
+ * @VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_REQ: &struct virtio_roce_set_srq_nvmf
+ */
+enum virtio_roce_nvmf_set_srq_attrs {
+	VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_SRQ	= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_STAGING,
+	VIRTIO_ROCE_ATTR_NVMF_SET_SRQ_REQ,
+};
+
+/**
+ * enum virtio_roce_nvmf_set_qp_attrs - of %VIRTIO_ROCE_METHOD_NVMF_SET_QP
+ * @VIRTIO_ROCE_ATTR_NVMF_SET_QP_QP: QP
+ * @VIRTIO_ROCE_ATTR_NVMF_SET_QP_REQ: &struct virtio_roce_set_qp_nvmf
+ */
+enum virtio_roce_nvmf_set_qp_attrs {
+	VIRTIO_ROCE_ATTR_NVMF_SET_QP_QP		= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVMF_SET_QP_REQ,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_create_attrs - of %VIRTIO_ROCE_METHOD_NVME_CTRL_CREATE
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_HANDLE: the new controller
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SRQ: its SRQ, which stays as long as it does
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_REQ: &struct virtio_roce_create_nvme_ctrl
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_EVENTFD: __s32, an eventfd that is signalled when it fails
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SQ: memory region of its submission queue, if it has
+ *	queues in memory, like the following three
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_CQ: of its completion queue
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SQDB: of the doorbell of the former
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_CQDB: of the doorbell of the latter
+ */
+enum virtio_roce_nvme_ctrl_create_attrs {
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_HANDLE = 1U << 12,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SRQ,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_REQ,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_EVENTFD,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SQ,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_CQ,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_SQDB,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_CREATE_CQDB,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_destroy_attrs - of %VIRTIO_ROCE_METHOD_NVME_CTRL_DESTROY
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_DESTROY_HANDLE: controller
+ */
+enum virtio_roce_nvme_ctrl_destroy_attrs {
+	VIRTIO_ROCE_ATTR_NVME_CTRL_DESTROY_HANDLE = 1U << 12,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_map_attrs - of %VIRTIO_ROCE_METHOD_NVME_CTRL_MAP
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_MAP_HANDLE: controller
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_MAP_REQ: &struct virtio_roce_map_nsid
+ */
+enum virtio_roce_nvme_ctrl_map_attrs {
+	VIRTIO_ROCE_ATTR_NVME_CTRL_MAP_HANDLE	= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_MAP_REQ,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_unmap_attrs - of %VIRTIO_ROCE_METHOD_NVME_CTRL_UNMAP
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_UNMAP_HANDLE: controller
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_UNMAP_NSID: __u32, number that hosts use
+ */
+enum virtio_roce_nvme_ctrl_unmap_attrs {
+	VIRTIO_ROCE_ATTR_NVME_CTRL_UNMAP_HANDLE	= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_UNMAP_NSID,
+};
+
+/**
+ * enum virtio_roce_nvme_ctrl_state_attrs - of %VIRTIO_ROCE_METHOD_NVME_CTRL_STATE
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_STATE_HANDLE: controller
+ * @VIRTIO_ROCE_ATTR_NVME_CTRL_STATE_RESP: __u32, &enum virtio_roce_nvme_state
+ */
+enum virtio_roce_nvme_ctrl_state_attrs {
+	VIRTIO_ROCE_ATTR_NVME_CTRL_STATE_HANDLE	= 1U << 12,
+	VIRTIO_ROCE_ATTR_NVME_CTRL_STATE_RESP,
+};
+
+/**
+ * enum virtio_roce_nvme_state - what has become of a controller
+ * @VIRTIO_ROCE_NVME_WORKS: it works
+ * @VIRTIO_ROCE_NVME_PCI_ERR: its memory could not be used, or it answered nonsense
+ * @VIRTIO_ROCE_NVME_TIMEOUT: it did not answer in time
+ */
+enum virtio_roce_nvme_state {
+	VIRTIO_ROCE_NVME_WORKS			= 0,
+	VIRTIO_ROCE_NVME_PCI_ERR		= 1,
+	VIRTIO_ROCE_NVME_TIMEOUT		= 2,
+};
+
+/**
+ * struct virtio_roce_nvmf_caps - as &struct virtio_rdma_ack_query_nvmf
+ *
+ * Base: up to @max_srqs.
+ */
+struct virtio_roce_nvmf_caps {
+	__u32 offload;
+	__u32 backends;
+	__u32 flags;
+	__u32 lba_sizes;
+	__u32 max_ctrls;
+	__u32 max_srq_ctrls;
+	__u32 max_srq_namespaces;
+	__u32 min_staging_size;
+	__u32 max_io_size;
+	__u32 max_capsule;
+	__u32 min_capsule;
+	__u16 max_queue_depth;
+	__u16 min_queue_depth;
+	__u16 max_data_offset;
+	__u16 max_qp_commands;
+	__u32 max_srqs;
+};
+
+/**
+ * struct virtio_roce_nvmf_namespace - as &struct virtio_rdma_ack_query_namespace
+ *
+ * Base: up to @flags.
+ */
+struct virtio_roce_nvmf_namespace {
+	__aligned_u64 size;
+	__u32 lba_size;
+	__u32 flags;
+};
+
+/**
+ * struct virtio_roce_set_srq_nvmf - as &struct virtio_rdma_cmd_set_srq_nvmf
+ *
+ * Base: up to @staging_length.
+ */
+struct virtio_roce_set_srq_nvmf {
+	__u32 ops;
+	__u32 max_namespaces;
+	__u32 max_io_size;
+	__u32 capsule;
+	__u16 data_offset;
+	__u16 queue_depth;
+	__u8 page_shift;
+	__u8 reserved;
+	__u16 reserved2;
+	__aligned_u64 staging_addr;
+	__aligned_u64 staging_length;
+};
+
+/**
+ * struct virtio_roce_set_qp_nvmf - as &struct virtio_rdma_cmd_set_qp_nvmf
+ *
+ * Base: up to @sq_head.
+ */
+struct virtio_roce_set_qp_nvmf {
+	__u32 flags;
+	__u16 sq_size;
+	__u16 sq_head;
+};
+
+/** struct virtio_roce_nvmf_region - a part of a memory region */
+struct virtio_roce_nvmf_region {
+	__aligned_u64 addr;
+	__aligned_u64 length;
+};
+
+/**
+ * struct virtio_roce_create_nvme_ctrl - as &struct virtio_rdma_cmd_create_nvme_ctrl
+ * @backend: &enum virtio_rdma_nvme_backend
+ * @flags: &enum virtio_rdma_nvme_ctrl_flags
+ * @timeout_ms: time that a command may take
+ * @sq_initial: index of the next submission
+ * @cq_initial: index of the next completion
+ * @region: submission queue, completion queue, doorbells of the two
+ * @name: name of a namespace of the host, and zeroes behind it
+ *
+ * Base: up to @name.
+ */
+struct virtio_roce_create_nvme_ctrl {
+	__u8 backend;
+	__u8 flags;
+	__u16 timeout_ms;
+	__u16 sq_initial;
+	__u16 cq_initial;
+	struct virtio_roce_nvmf_region region[4];
+	__u8 name[64];
+};
+
+/**
+ * struct virtio_roce_map_nsid - as &struct virtio_rdma_cmd_map_nsid
+ *
+ * Base: up to @reserved.
+ */
+struct virtio_roce_map_nsid {
+	__u32 nsid;
+	__u32 ctrl_nsid;
+	__u32 lba_size;
+	__u32 reserved;
 };
 
 #endif /* _UAPI_VIRTIO_ROCE_ABI_H */

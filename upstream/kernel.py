@@ -194,7 +194,8 @@ def object_allocations(text):
 UDATA = r"vroce_(?:udata_in|udata_out|check_udata)"
 
 # The last member that a request had in the first version of the ABI.
-FIRST_END = {"vroce_user.c": "features", "vroce_srq_resize.c": "reserved"}
+FIRST_END = {"vroce_user.c": "features", "vroce_srq_resize.c": "reserved",
+             "vroce_qp.c": "reserved"}
 
 
 def core_udata(text, name):
@@ -207,6 +208,8 @@ def core_udata(text, name):
     text = re.sub(r"vroce_udata_in\(udata, &(\w+), 0, sizeof\(\1\)\)",
                   lambda match: f"ib_copy_validate_udata_in(udata, {match[1]}, {FIRST_END[name]})",
                   text)
+    text = re.sub(r"vroce_udata_in\(udata, (\w+), offsetofend\(typeof\(\*\1\), (\w+)\),\s*"
+                  r"sizeof\(\*\1\)\)", r"ib_copy_validate_udata_in(udata, *\1, \2)", text)
     text = re.sub(r"vroce_check_udata\(udata, 0\)", "ib_no_udata_io(udata)", text)
     text = re.sub(r"vroce_check_udata\(udata,\s*offsetofend\([^()]*(?:\(\w+\))?[^()]*\)\)",
                   "ib_is_udata_in_empty(udata)", text)

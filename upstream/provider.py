@@ -68,10 +68,11 @@ def provider_files():
 
 
 def cmake_lists():
-    """Its CMakeLists.txt: the same sources."""
-    sources = re.search(r"^set\(VIRTIO_ROCE_SOURCES\n(.*?)\)", head("provider/CMakeLists.txt"),
-                        re.M | re.S)
-    return f"rdma_provider(virtio_roce\n{sources[1]})\n"
+    """Its CMakeLists.txt: the same library."""
+    text = head("provider/CMakeLists.txt")
+    sources = re.search(r"^set\(VIRTIO_ROCE_SOURCES\n(.*?)\)", text, re.M | re.S)
+    library = re.search(r"^rdma_shared_provider\(.*?^rdma_pkg_config\([^\n]*\n", text, re.M | re.S)
+    return library[0].replace("  ${VIRTIO_ROCE_SOURCES}\n", sources[1])
 
 
 def add_headers(series):
@@ -120,6 +121,7 @@ def provider_series(tree, out):
         series.commit(piece("provider", f"{part}.txt"))
 
     series.add(f"{PROVIDER}/CMakeLists.txt", cmake_lists())
+    series.add(f"{PROVIDER}/libvirtio_roce.map", head("provider/libvirtio_roce.map"))
     series.change("CMakeLists.txt", lambda text: edit(text, ((
         "add_subdirectory(providers/vmw_pvrdma)\n",
         f"add_subdirectory({PROVIDER})\nadd_subdirectory(providers/vmw_pvrdma)\n"),),

@@ -17,6 +17,7 @@
 #define LOG_LIMIT_COUNT		10
 
 static enum log_level log_max = LOG_LEVEL_INFO;
+static const char *log_name = "vhost-user-roce";
 static bool log_journal;
 static char *log_caught;
 static size_t log_room;
@@ -31,6 +32,11 @@ void log_init(void)
 	log_journal = stream && sscanf(stream, "%llu:%llu", &dev, &ino) == 2 &&
 		      !fstat(STDERR_FILENO, &st) && st.st_dev == dev &&
 		      st.st_ino == ino;
+}
+
+void log_set_name(const char *name)
+{
+	log_name = name;
 }
 
 void log_set_level(enum log_level level)
@@ -57,7 +63,7 @@ static void log_line(enum log_level level, const char *prefix, const char *fmt,
 		fprintf(stderr, "<%d>%s\n", priority[level], text);
 		return;
 	}
-	fprintf(stderr, "vhost-user-roce: %s%s\n", prefix, text);
+	fprintf(stderr, "%s: %s%s\n", log_name, prefix, text);
 }
 
 void log_catch(char *text, size_t size)

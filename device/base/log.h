@@ -22,6 +22,9 @@ enum log_level {
 /** log_init() - find out whether standard error is the journal, which takes priorities */
 void log_init(void);
 
+/** log_set_name() - whose messages these are: "vhost-user-roce" unless told */
+void log_set_name(const char *name);
+
 /** log_set_level() - print messages up to @level; LOG_LEVEL_INFO at start */
 void log_set_level(enum log_level level);
 

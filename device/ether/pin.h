@@ -24,6 +24,7 @@
  * @gids:	number of @gid; unless it is 0, no others may be used
  * @gid:	GIDs, which are IP addresses as well
  * @elsewhere:	the guest is in the network until it is moved here: see switch_set_away()
+ * @copy:	a guest that comes here is a copy of one that goes on: see rnic_parted()
  *
  * With @has_mac the link-local IPv6 address that is made of @mac needs no @gid.
  */
@@ -33,6 +34,7 @@ struct pin {
 	unsigned int gids;
 	uint8_t gid[PIN_GIDS_MAX][GID_SIZE];
 	bool elsewhere;
+	bool copy;
 };
 
 /** pin_any() - is there anything to check? */

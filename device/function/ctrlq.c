@@ -94,6 +94,24 @@ static uint8_t ctrlq_guest_offloads(struct function *fn, struct ctrlq_command *c
 						      VIRTIO_NET_OK;
 }
 
+static uint8_t ctrlq_pairs(struct function *fn, struct ctrlq_command *ctrl)
+{
+	uint16_t pairs;
+
+	memcpy(&pairs, ctrl->req, sizeof(pairs));
+	return mq_set_pairs(&fn->mq, le16toh(pairs)) ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
+}
+
+static uint8_t ctrlq_rss(struct function *fn, struct ctrlq_command *ctrl)
+{
+	return mq_set_rss(&fn->mq, ctrl->req, ctrl->len) ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
+}
+
+static uint8_t ctrlq_hash(struct function *fn, struct ctrlq_command *ctrl)
+{
+	return mq_set_hash(&fn->mq, ctrl->req, ctrl->len) ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
+}
+
 static uint8_t ctrlq_roce(struct function *fn, struct ctrlq_command *ctrl)
 {
 	const struct virtq_elem *elem = &fn->ctrlq.elem;
@@ -183,6 +201,28 @@ static const struct ctrlq_row ctrlq_table[] = {
 		.min = sizeof(uint64_t),
 		.max = sizeof(uint64_t),
 		.fn = ctrlq_guest_offloads,
+	}, {
+		.class = VIRTIO_NET_CTRL_MQ,
+		.first = VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET,
+		.last = VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET,
+		.feature = VIRTIO_NET_F_MQ,
+		.min = sizeof(uint16_t),
+		.max = sizeof(uint16_t),
+		.fn = ctrlq_pairs,
+	}, {
+		.class = VIRTIO_NET_CTRL_MQ,
+		.first = VIRTIO_NET_CTRL_MQ_RSS_CONFIG,
+		.last = VIRTIO_NET_CTRL_MQ_RSS_CONFIG,
+		.feature = VIRTIO_NET_F_RSS,
+		.max = MQ_REQ_MAX,
+		.fn = ctrlq_rss,
+	}, {
+		.class = VIRTIO_NET_CTRL_MQ,
+		.first = VIRTIO_NET_CTRL_MQ_HASH_CONFIG,
+		.last = VIRTIO_NET_CTRL_MQ_HASH_CONFIG,
+		.feature = VIRTIO_NET_F_HASH_REPORT,
+		.max = MQ_REQ_MAX,
+		.fn = ctrlq_hash,
 	}, {
 		.class = VIRTIO_NET_CTRL_ROCE,
 		.first = 0,

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "function/announce.h"
 #include "function/ctrlq.h"
@@ -58,6 +60,12 @@
 	 BIT(VIRTIO_NET_F_CTRL_RX_EXTRA) | \
 	 BIT(VIRTIO_NET_F_CTRL_MAC_ADDR) | \
 	 BIT(VIRTIO_NET_F_ROCE))
+
+/* Those of a function with several pairs of Ethernet queues. */
+#define FUNCTION_MORE_FEATURES \
+	(BIT(VIRTIO_NET_F_MQ) | \
+	 BIT(VIRTIO_NET_F_RSS) | \
+	 BIT(VIRTIO_NET_F_HASH_REPORT))
 
 /* A front-end shows no more than this to its driver. */
 #define FUNCTION_CONFIG_MAX	256
@@ -108,6 +116,18 @@ static bool function_poll(void *arg)
 	return work;
 }
 
+/* Of the transmit queues of further pairs. */
+static bool function_want_kicks(struct function *fn, bool want)
+{
+	bool work = false;
+	unsigned int i;
+
+	for (i = FUNCTION_TX; fn->more_on && i < 2 * (fn->config.pairs - 1); i += 2)
+		if (fn->more[i])
+			work |= virtq_want_kick(fn->more[i], want);
+	return work;
+}
+
 static bool function_sleep(void *arg)
 {
 	struct function *fn = arg;
@@ -116,6 +136,7 @@ static bool function_sleep(void *arg)
 	fn->awake = false;
 	if (fn->vq[FUNCTION_TX])
 		work |= virtq_want_kick(fn->vq[FUNCTION_TX], true);
+	work |= function_want_kicks(fn, true);
 	if (fn->vq[FUNCTION_CTRL])
 		work |= virtq_want_kick(fn->vq[FUNCTION_CTRL], true);
 	if (function_rdma_runs(fn))
@@ -130,6 +151,7 @@ static void function_wake(void *arg)
 	fn->awake = true;
 	if (fn->vq[FUNCTION_TX])
 		virtq_want_kick(fn->vq[FUNCTION_TX], false);
+	function_want_kicks(fn, false);
 	if (fn->vq[FUNCTION_CTRL])
 		virtq_want_kick(fn->vq[FUNCTION_CTRL], false);
 	if (function_rdma_runs(fn))
@@ -153,8 +175,19 @@ static uint64_t function_features(void *dev)
 	const struct function *fn = dev;
 
 	return FUNCTION_FEATURES |
+	       (fn->config.pairs > 1 ? FUNCTION_MORE_FEATURES : 0) |
 	       (fn->config.offer_mtu ? BIT(VIRTIO_NET_F_MTU) : 0) |
 	       (fn->config.speed ? BIT(VIRTIO_NET_F_SPEED_DUPLEX) : 0);
+}
+
+/* No queue is started. */
+static void function_follow(struct function *fn)
+{
+	const uint64_t pairs = BIT(VIRTIO_NET_F_MQ) | BIT(VIRTIO_NET_F_RSS);
+
+	fn->more_on = fn->features & FUNCTION_MORE_FEATURES;
+	fn->ctrl_index = fn->features & pairs ? 2 * fn->config.pairs : FUNCTION_CTRL;
+	eth_negotiated(fn);
 }
 
 static int function_negotiated(void *dev, uint64_t features)
@@ -165,7 +198,7 @@ static int function_negotiated(void *dev, uint64_t features)
 	    !(features & BIT(VIRTIO_F_VERSION_1)))
 		return -EINVAL;
 	fn->features = features;
-	eth_negotiated(fn);
+	function_follow(fn);
 	function_keep(fn);
 	return 0;
 }
@@ -173,16 +206,21 @@ static int function_negotiated(void *dev, uint64_t features)
 static int function_config_read(void *dev, uint32_t off, void *buf, uint32_t len)
 {
 	const struct function *fn = dev;
+	const bool more = fn->config.pairs > 1;
 	struct function_config_space space = {
 		.net = {
 			.status = htole16(fn->link_up ?
 					  VIRTIO_NET_S_LINK_UP : 0),
-			.max_virtqueue_pairs = htole16(1),
+			.max_virtqueue_pairs = htole16(fn->config.pairs),
 			.mtu = htole16(fn->config.mtu),
 			.speed = htole32(fn->config.speed ? fn->config.speed :
 					 FUNCTION_SPEED_UNKNOWN),
 			.duplex = fn->config.speed ? FUNCTION_DUPLEX_FULL :
 				  FUNCTION_DUPLEX_UNKNOWN,
+			.rss_max_key_size = more ? RX_HASH_KEY : 0,
+			.rss_max_indirection_table_length =
+				htole16(more ? MQ_TABLE_MAX : 0),
+			.supported_hash_types = htole32(more ? MQ_TYPES : 0),
 		},
 		.roce = {
 			.max_rdma_qps = htole32(fn->config.limits.qps),
@@ -226,9 +264,9 @@ static bool function_rdma_queue(const struct function *fn, uint16_t index,
 	const struct rnic_limits *limits = &fn->config.limits;
 	uint32_t i = index;
 
-	if (!function_has_roce(fn) || i < FUNCTION_QUEUES)
+	if (!function_has_roce(fn) || i <= fn->ctrl_index)
 		return false;
-	i -= FUNCTION_QUEUES;
+	i -= fn->ctrl_index + 1;
 	if (i < limits->cqs) {
 		*kind = RNIC_CQ;
 		*number = i;
@@ -263,27 +301,48 @@ void function_leave(struct function *fn)
 	switch_set_away(&fn->port, true);
 }
 
-static void function_ethernet_start(struct function *fn, struct virtq *vq)
+/* The function has all of its queues, and goes on. */
+static void function_resume(struct function *fn)
 {
-	function_set_here(fn, true);
-	fn->vq[vq->index] = vq;
-	virtq_want_kick(vq, vq->index != FUNCTION_RX && !fn->awake);
-	if (vq->index != FUNCTION_CTRL)
-		return;
+	const uint64_t began = clock_ns();
+
 	rnic_mem_changed(fn->rnic, fn->mem);
 	if (fn->awake)
 		rnic_wake(fn->rnic);
-	if (fn->moved)
-		announce_start(fn);
+	if (!fn->moved)
+		return;
+	announce_start(fn);
+	log_info("%s: goes on, %.2f ms", fn->name, clock_ms_since(began));
 	fn->moved = false;
+}
+
+/* Where an Ethernet queue stands, or the control queue. */
+static struct virtq **function_place(struct function *fn, uint16_t index)
+{
+	if (index == fn->ctrl_index)
+		return &fn->vq[FUNCTION_CTRL];
+	return index < FUNCTION_CTRL ? &fn->vq[index] : &fn->more[index - FUNCTION_CTRL];
+}
+
+static void function_ethernet_start(struct function *fn, struct virtq *vq)
+{
+	const bool ctrl = vq->index == fn->ctrl_index;
+
+	function_set_here(fn, true);
+	*function_place(fn, vq->index) = vq;
+	virtq_want_kick(vq, (ctrl || vq->index % 2 == FUNCTION_TX) && !fn->awake);
+	if (ctrl)
+		function_resume(fn);
 }
 
 static void function_ethernet_stop(struct function *fn, struct virtq *vq)
 {
-	if (vq->index == FUNCTION_CTRL)
+	const bool ctrl = vq->index == fn->ctrl_index;
+
+	if (ctrl)
 		ctrlq_restart(fn);
-	fn->vq[vq->index] = NULL;
-	if (vq->index == FUNCTION_CTRL)
+	*function_place(fn, vq->index) = NULL;
+	if (ctrl)
 		rnic_mem_changed(fn->rnic, &guest_mem_none);
 }
 
@@ -293,7 +352,7 @@ static void function_queue_start(void *dev, struct virtq *vq)
 	enum rnic_queue kind;
 	uint32_t number;
 
-	if (vq->index < FUNCTION_QUEUES)
+	if (vq->index <= fn->ctrl_index)
 		function_ethernet_start(fn, vq);
 	else if (function_rdma_queue(fn, vq->index, &kind, &number))
 		rnic_queue_start(fn->rnic, kind, number, vq);
@@ -305,7 +364,7 @@ static void function_queue_stop(void *dev, struct virtq *vq)
 	enum rnic_queue kind;
 	uint32_t number;
 
-	if (vq->index < FUNCTION_QUEUES)
+	if (vq->index <= fn->ctrl_index)
 		function_ethernet_stop(fn, vq);
 	else if (function_rdma_queue(fn, vq->index, &kind, &number))
 		rnic_queue_stop(fn->rnic, kind, number);
@@ -345,8 +404,9 @@ static void function_reset(void *dev)
 	rnic_reset(fn->rnic);
 	function_set_here(fn, false);
 	filter_init(&fn->filter, fn->config.mac);
+	mq_reset(&fn->mq);
 	fn->features = 0;
-	eth_negotiated(fn);
+	function_follow(fn);
 	fn->lost = false;
 	if (fn->keep)
 		fn->keep->rdma = false;
@@ -382,10 +442,15 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	fn->loop = loop;
 	fn->config = *config;
 	fn->config.name = NULL;
+	if (!fn->config.pairs)
+		fn->config.pairs = 1;
 	snprintf(fn->name, sizeof(fn->name), "%s", config->name);
 	fn->link_up = true;
 	fn->mem = &guest_mem_none;
 	filter_init(&fn->filter, config->mac);
+	fn->mq.max = fn->config.pairs;
+	mq_reset(&fn->mq);
+	function_follow(fn);
 
 	fn->rnic = rnic_new(loop, fabric, &config->limits, fn->name);
 	if (!fn->rnic)
@@ -394,6 +459,7 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	rnic_set_eth(fn->rnic, &eth_rnic_ops, fn);
 	rnic_set_gid_policy(fn->rnic, function_gid_ok, fn);
 	rnic_set_away(fn->rnic, true);
+	rnic_set_nvmf(fn->rnic, config->nvmf);
 
 	announce_init(fn);
 	eth_init(fn, sw, config->group);
@@ -409,6 +475,11 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 err_free:
 	free(fn);
 	return NULL;
+}
+
+void function_leave_nvmf(struct function *fn)
+{
+	rnic_set_nvmf(fn->rnic, NULL);
 }
 
 void function_free(struct function *fn)
@@ -434,6 +505,7 @@ void function_keep(struct function *fn)
 	fn->keep->link_up = fn->link_up;
 	fn->keep->offloads = eth_guest_offloads(fn);
 	fn->keep->filter = fn->filter;
+	fn->keep->mq = fn->mq.set;
 }
 
 void function_set_keep(struct function *fn, struct function_keep *keep)
@@ -488,9 +560,9 @@ const struct rnic *function_rnic(const struct function *fn)
 	return fn->rnic;
 }
 
-uint32_t function_num_queues(const struct rnic_limits *limits)
+uint32_t function_num_queues(uint32_t pairs, const struct rnic_limits *limits)
 {
-	return FUNCTION_QUEUES + limits->cqs + 2 * limits->qps +
+	return 2 * pairs + 1 + limits->cqs + 2 * limits->qps +
 	       limits->event_vqs + limits->doorbell_vqs;
 }
 

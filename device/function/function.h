@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "ether/filter.h"
 #include "ether/switch.h"
+#include "function/mq.h"
 #include "rdma/rnic.h"
 #include "virtio/frontend.h"
 
@@ -20,6 +21,9 @@
 #define FUNCTION_MTU_MAX	65535
 
 struct function;
+
+/** FUNCTION_PAIRS_MAX - the most pairs of Ethernet queues */
+#define FUNCTION_PAIRS_MAX	MQ_PAIRS_MAX
 
 /**
  * struct function_config - what the operator configured
@@ -30,8 +34,10 @@ struct function;
  * @offer_mtu:	tell the guest, whose interface then has @mtu.  Else the guest
  *		decides: Linux begins with 1500, and may raise that
  * @speed:	of the link, in Mbit/s; 0 to tell none
+ * @pairs:	of Ethernet queues; 0 is 1, too
  * @limits:	of the RDMA side
  * @group:	what the operator sees the function's port as, or NULL
+ * @nvmf:	storage of the host for the guest's own targets, or NULL
  */
 struct function_config {
 	const char *name;
@@ -40,8 +46,10 @@ struct function_config {
 	uint16_t mtu;
 	bool offer_mtu;
 	uint32_t speed;
+	unsigned int pairs;
 	struct rnic_limits limits;
 	struct port_group *group;
+	const struct nvmf_host *nvmf;
 };
 
 /**
@@ -71,6 +79,7 @@ struct function_stats {
  * @link_up:	the cable is plugged in
  * @offloads:	as of eth_guest_offloads()
  * @filter:	what it receives
+ * @mq:		in which of its queues
  */
 struct function_keep {
 	bool rdma;
@@ -78,6 +87,7 @@ struct function_keep {
 	bool link_up;
 	uint64_t offloads;
 	struct filter filter;
+	struct mq_settings mq;
 };
 
 /** function_device_ops - what a front-end calls, with the function as device */
@@ -119,6 +129,9 @@ void function_set_link(struct function *fn, bool up);
  */
 void function_port_changed(struct function *fn);
 
+/** function_leave_nvmf() - the storage of the host is about to go */
+void function_leave_nvmf(struct function *fn);
+
 /** function_set_here() - is the guest served here, and do its GIDs lead here? */
 void function_set_here(struct function *fn, bool here);
 
@@ -140,8 +153,8 @@ const uint64_t *function_rdma_counters(const struct function *fn);
 /** function_rnic() - the function's RDMA side */
 const struct rnic *function_rnic(const struct function *fn);
 
-/** function_num_queues() - number of virtqueues that the function has */
-uint32_t function_num_queues(const struct rnic_limits *limits);
+/** function_num_queues() - number of virtqueues of a function with so many pairs and limits */
+uint32_t function_num_queues(uint32_t pairs, const struct rnic_limits *limits);
 
 /** function_stats() - what became of the frames since function_new() */
 const struct function_stats *function_stats(struct function *fn);

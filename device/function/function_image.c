@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/keeper.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -25,6 +26,10 @@
  * @link_up:	the cable is plugged in
  * @queue:	its virtqueues, if @has_queue
  * @has_queue:	they were started
+ * @more:	virtqueues of further pairs, likewise
+ * @has_more:	they were started
+ * @mq:		which pair gets a frame
+ * @mq_known:	the section with these was read
  * @stats:	counters
  * @move:	from or to another host
  */
@@ -35,6 +40,10 @@ struct function_image {
 	bool link_up;
 	struct virtq_image queue[FUNCTION_QUEUES];
 	bool has_queue[FUNCTION_QUEUES];
+	struct virtq_image more[FUNCTION_MORE];
+	bool has_more[FUNCTION_MORE];
+	struct mq_settings mq;
+	bool mq_known;
 	struct function_stats stats;
 	bool move;
 };
@@ -75,21 +84,28 @@ static void function_section(struct state *st, void *arg)
 	plain_section(st, arg);
 }
 
+/* One that is not started is NULL.  Of the control queue, @again: what was taken last. */
+static void queue_io(struct state *st, struct virtq *vq, bool again, bool *has,
+		     struct virtq_image *image)
+{
+	struct virtq copy;
+
+	state_bool(st, "started", has);
+	state_need(st, *has == !!vq, "started", "otherwise than it is here");
+	if (!*has || st->failed)
+		return;
+	copy = *vq;
+	copy.last_avail -= again;
+	virtq_io(st, &copy, st->loading ? image : NULL);
+	image->vq = vq;
+}
+
 /* A command that goes on is to be taken once more. */
 static void ethernet_queue_io(struct state *st, struct function_image *image, unsigned int i)
 {
 	const bool again = !st->loading && i == FUNCTION_CTRL && image->fn->ctrlq.busy;
-	struct virtq copy;
 
-	state_bool(st, "started", &image->has_queue[i]);
-	state_need(st, image->has_queue[i] == !!image->fn->vq[i], "started",
-		   "otherwise than it is here");
-	if (!image->has_queue[i] || st->failed)
-		return;
-	copy = *image->fn->vq[i];
-	copy.last_avail -= again;
-	virtq_io(st, &copy, st->loading ? &image->queue[i] : NULL);
-	image->queue[i].vq = image->fn->vq[i];
+	queue_io(st, image->fn->vq[i], again, &image->has_queue[i], &image->queue[i]);
 }
 
 static void ethernet_section(struct state *st, void *arg)
@@ -119,15 +135,37 @@ static void port_section(struct state *st, void *arg)
 		state_refuse(st, "mtu", "%u, but %u here", mtu, here);
 }
 
+/* Where no feature of it was negotiated there is only the first pair. */
+static void multiqueue_section(struct state *st, void *arg)
+{
+	struct function_image *image = arg;
+	const struct function *fn = image->fn;
+	unsigned int i;
+
+	if (!st->loading && !fn->more_on)
+		return;
+	state_same(st, "max_pairs", fn->config.pairs);
+	state_need(st, fn->more_on, "max_pairs", "no feature of it was negotiated");
+	mq_io(st, &image->mq, fn->config.pairs);
+	for (i = 0; i < 2 * (fn->config.pairs - 1) && !st->failed; i++)
+		queue_io(st, fn->more[i], false, &image->has_more[i], &image->more[i]);
+	image->mq_known = true;
+}
+
 static const struct state_section function_sections[] = {
 	{ "function", 1, 0, function_section },
 	{ "ethernet", 1, 0, ethernet_section },
 	{ "port", 1, STATE_SKIPPABLE, port_section },
+	{ "multiqueue", 1, STATE_OPTIONAL, multiqueue_section },
 };
 
 static bool function_sections_io(struct state *st, struct function_image *image)
 {
-	return state_sections(st, function_sections, ARRAY_SIZE(function_sections), image);
+	if (!state_sections(st, function_sections, ARRAY_SIZE(function_sections), image))
+		return false;
+	if (image->fn->more_on && !image->mq_known)
+		state_refuse(st, "", "section multiqueue is missing");
+	return !st->failed;
 }
 
 bool function_save(struct function *fn, struct state *st)
@@ -137,10 +175,13 @@ bool function_save(struct function *fn, struct state *st)
 		.filter = fn->filter,
 		.offloads = eth_guest_offloads(fn),
 		.link_up = fn->link_up,
+		.mq = fn->mq.set,
 		.stats = fn->stats,
 	};
 	unsigned int i;
 
+	for (i = 0; i < FUNCTION_MORE; i++)
+		image.has_more[i] = fn->more[i];
 	for (i = 0; i < FUNCTION_QUEUES; i++)
 		image.has_queue[i] = fn->vq[i];
 	state_write(st);
@@ -164,6 +205,11 @@ static bool function_load_as(struct function *fn, struct state *st, bool move)
 	fn->link_up = image.link_up;
 	function_port_changed(fn);
 	eth_set_guest_offloads(fn, image.offloads);
+	if (image.mq_known)
+		fn->mq.set = image.mq;
+	for (i = 0; i < FUNCTION_MORE; i++)
+		if (image.has_more[i])
+			virtq_loaded(&image.more[i]);
 	for (i = 0; i < FUNCTION_QUEUES; i++)
 		if (image.has_queue[i])
 			virtq_loaded(&image.queue[i]);
@@ -176,8 +222,17 @@ bool function_load(struct function *fn, struct state *st)
 	return function_load_as(fn, st, false);
 }
 
+uint16_t function_section_known(const char *kind)
+{
+	const uint16_t version = state_known(function_sections, ARRAY_SIZE(function_sections),
+					     kind);
+
+	return version ? version : rnic_section_known(kind);
+}
+
 int function_move_save(void *dev, uint8_t **data, size_t *size)
 {
+	const uint64_t began = clock_ns();
 	struct function *fn = dev;
 	struct state st;
 
@@ -189,12 +244,13 @@ int function_move_save(void *dev, uint8_t **data, size_t *size)
 	*data = st.data;
 	*size = st.at;
 	function_leave(fn);
-	log_info("%s: saved, %zu bytes", fn->name, *size);
+	log_info("%s: saved, %zu bytes, %.2f ms", fn->name, *size, clock_ms_since(began));
 	return 0;
 }
 
 int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *features)
 {
+	const uint64_t began = clock_ns();
 	struct function *fn = dev;
 	struct state st;
 
@@ -203,8 +259,11 @@ int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *fe
 		function_device_ops.reset(fn);
 		return -EINVAL;
 	}
-	log_info("%s: loaded, %zu bytes", fn->name, size);
-	rnic_moved(fn->rnic);
+	if (fn->config.pin.copy)
+		rnic_parted(fn->rnic);
+	else
+		rnic_moved(fn->rnic);
+	log_info("%s: loaded, %zu bytes, %.2f ms", fn->name, size, clock_ms_since(began));
 	fn->moved = true;
 	*features = fn->features;
 	return 0;
@@ -214,8 +273,16 @@ int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *fe
 /* After a process that was killed                                           */
 /* ------------------------------------------------------------------------- */
 
+static void kept_mq_section(struct state *st, void *arg)
+{
+	struct function_image *image = arg;
+
+	mq_io(st, &image->mq, image->fn->config.pairs);
+}
+
 static const struct state_section kept_sections[] = {
 	{ "kept", 1, 0, plain_section },
+	{ "kept-multiqueue", 1, 0, kept_mq_section },
 };
 
 /* The image is checked by being read: the other process may have written anything. */
@@ -243,6 +310,7 @@ int function_recover(struct function *fn, const struct function_keep *keep)
 		.fn = fn,
 		.filter = keep->filter,
 		.offloads = keep->offloads,
+		.mq = keep->mq,
 		.link_up = keeper_bool(&keep->link_up),
 	};
 
@@ -251,12 +319,18 @@ int function_recover(struct function *fn, const struct function_keep *keep)
 		log_error("%s: not kept: %s", fn->name, "too many addresses in its filter");
 		return -EINVAL;
 	}
+	if (image.mq.entries > MQ_TABLE_MAX) {
+		log_error("%s: not kept: %s", fn->name, "a table too long");
+		return -EINVAL;
+	}
+	image.mq.rss = keeper_bool(&keep->mq.rss);
 	image.filter.uni.overflow = keeper_bool(&keep->filter.uni.overflow);
 	image.filter.multi.overflow = keeper_bool(&keep->filter.multi.overflow);
 	if (kept_read(&image))
 		return -EINVAL;
 	image.filter.vlan_on = fn->filter.vlan_on;
 	fn->filter = image.filter;
+	fn->mq.set = image.mq;
 	fn->link_up = image.link_up;
 	fn->port.group->cut = keeper_bool(&keep->cut);
 	function_port_changed(fn);

@@ -55,6 +55,9 @@ int function_move_save(void *dev, uint8_t **data, size_t *size);
  */
 int function_move_load(void *dev, const uint8_t *data, size_t size, uint64_t *features);
 
+/** function_section_known() - the version of a section that function_load() reads, or 0 */
+uint16_t function_section_known(const char *kind);
+
 /** function_look_at_all() - doorbells of its RDMA side may have got lost */
 void function_look_at_all(struct function *fn);
 

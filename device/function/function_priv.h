@@ -17,17 +17,25 @@
 #include "ether/filter.h"
 #include "ether/switch.h"
 #include "function/function.h"
+#include "function/mq.h"
 #include "rdma/object/rule.h"
 #include "uapi/virtio_net_roce.h"
 #include "virtio/virtq.h"
 
-/* One pair of Ethernet queues: the N of virtio_net_roce.h is 1. */
+/*
+ * The first pair of Ethernet queues, and the control queue.  Where there are more pairs, the
+ * control queue has another number.
+ */
 enum {
 	FUNCTION_RX,
 	FUNCTION_TX,
 	FUNCTION_CTRL,
 	FUNCTION_QUEUES,
 };
+
+/* Ethernet queues of further pairs. */
+#define FUNCTION_MORE	(2 * (MQ_PAIRS_MAX - 1))
+_Static_assert(MQ_PAIRS_MAX <= 64, "a word has no bit for each pair");
 
 /**
  * struct ctrlq - the control command that is being carried out
@@ -51,12 +59,19 @@ struct ctrlq {
  * @fe_ops:	front-end, or NULL
  * @fe:		for @fe_ops
  * @features:	negotiated
+ * @hdr_len:	bytes of the header of each frame
+ * @ctrl_index:	number of the control queue; those of RDMA follow it
  * @tx_offloads: what the guest may leave undone, by &enum offload_bit
  * @link_up:	the cable is plugged in
  * @awake:	the loop is awake
  * @step:	what its poller looks at next
  * @filter:	what the guest wants to receive; has its present address
  * @vq:		Ethernet and control queues; NULL while not started
+ * @more_on:	a feature was negotiated with which there may be further pairs
+ * @more:	the Ethernet queues of further pairs: receive, transmit, and so on
+ * @mq:		which pair gets a frame
+ * @rx_more:	further pairs that got one and are not told yet
+ * @tx_next:	pair whose frames are sent first in the next round, with several
  * @mem:	memory map
  * @stats:	counters
  * @ctrlq:	control command
@@ -70,7 +85,7 @@ struct ctrlq {
  * @announce_left: so many times more
  * @out:	frame being sent
  * @first:	first buffer of a frame being received
- * @more:	another one of it
+ * @rest:	another one of it
  */
 struct function {
 	struct loop *loop;
@@ -83,12 +98,19 @@ struct function {
 	const struct fe_ops *fe_ops;
 	void *fe;
 	uint64_t features;
+	size_t hdr_len;
+	unsigned int ctrl_index;
 	unsigned int tx_offloads;
 	bool link_up;
 	bool awake;
 	unsigned int step;
 	struct filter filter;
 	struct virtq *vq[FUNCTION_QUEUES];
+	bool more_on;
+	struct virtq *more[FUNCTION_MORE];
+	struct mq mq;
+	uint64_t rx_more;
+	unsigned int tx_next;
 	const struct guest_mem *mem;
 	struct function_stats stats;
 	struct ctrlq ctrlq;
@@ -101,7 +123,7 @@ struct function {
 	unsigned int announce_left;
 	struct virtq_elem out;
 	struct virtq_elem first;
-	struct virtq_elem more;
+	struct virtq_elem rest;
 };
 
 /** function_has() - was feature VIRTIO_…_F_… negotiated? */
@@ -120,6 +142,13 @@ static inline bool function_has_roce(const struct function *fn)
 {
 	return function_has(fn, VIRTIO_NET_F_ROCE) &&
 	       function_has(fn, VIRTIO_NET_F_CTRL_VQ);
+}
+
+/** function_eth_queue() - queue FUNCTION_RX or FUNCTION_TX of a pair, NULL while not started */
+static inline struct virtq *function_eth_queue(const struct function *fn, unsigned int pair,
+					       unsigned int which)
+{
+	return pair ? fn->more[2 * (pair - 1) + which] : fn->vq[which];
 }
 
 /** function_rdma_runs() - may the RDMA side work? */

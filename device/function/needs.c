@@ -12,12 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function/function_image.h"
 #include "function/function_priv.h"
 #include "function/needs.h"
 #include "rdma/view.h"
 
 /* Headers of a packet with IPv6, and with all that a request may have, and the ICRC. */
 #define NEEDS_HEADERS	(40u + 8 + 12 + 4 + 16 + 4 + 4)
+
+#define NEEDS_SECTIONS	"sections"
 
 /**
  * struct need - a number
@@ -109,7 +112,31 @@ static void gids_print(const struct function *fn, FILE *out)
 	}
 }
 
-void needs_print(const struct function *fn, FILE *out)
+/*
+ * The state that the guest has now: the oldest reader of it, and the sections which that must know,
+ * with their versions.  Without memory for it, none are told.
+ */
+static void state_print(struct function *fn, FILE *out)
+{
+	const char *before = " " NEEDS_SECTIONS "=";
+	char kind[STATE_KIND_SIZE + 1];
+	struct state_header header;
+	struct state st;
+	uint16_t version;
+	size_t at = 0;
+
+	if (function_save(fn, &st)) {
+		memcpy(&header, st.data, sizeof(header));
+		fprintf(out, " state=%u", le32toh(header.oldest));
+		while ((version = state_required(&st, &at, kind))) {
+			fprintf(out, "%s%s.%u", before, kind, version);
+			before = ",";
+		}
+	}
+	state_free(&st);
+}
+
+void needs_print(struct function *fn, FILE *out)
 {
 	const uint8_t *mac = fn->filter.mac;
 	unsigned int i;
@@ -117,9 +144,12 @@ void needs_print(const struct function *fn, FILE *out)
 	fprintf(out, NEEDS_FIRST "%#" PRIx64, fn->features);
 	for (i = 0; i < ARRAY_SIZE(needs); i++)
 		fprintf(out, " %s=%" PRIu64, needs[i].name, needs[i].of(fn));
+	if (fn->more_on)
+		fprintf(out, " queue_pairs=%u", fn->config.pairs);
 	fprintf(out, " path_mtu=%u mac=%02x:%02x:%02x:%02x:%02x:%02x",
 		rnic_path_mtu(fn->rnic), mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	gids_print(fn, out);
+	state_print(fn, out);
 	fprintf(out, "\n");
 }
 
@@ -179,19 +209,53 @@ static bool check_gid(const struct function *fn, const char *value, char *why)
 	       refuse(why, "gid", "not among the addresses of gid= of its --socket");
 }
 
-static bool check_word(const struct function *fn, const char *field, const char *value, char *why)
+/* As "qp.1,cq.1". */
+static bool check_sections(char *value, char *why)
+{
+	char *section, *version, *end = value;
+	unsigned long there;
+	uint16_t here;
+
+	while ((section = strsep(&value, ","))) {
+		version = strchr(section, '.');
+		there = version ? strtoul(version + 1, &end, 10) : 0;
+		if (!there || *end)
+			return refuse(why, NEEDS_SECTIONS, "not NAME.VERSION");
+		*version = 0;
+		here = function_section_known(section);
+		if (there <= here)
+			continue;
+		if (here)
+			snprintf(why, NEEDS_WHY,
+				 NEEDS_SECTIONS ": %.32s of version %lu, but %u here", section,
+				 there, here);
+		else
+			snprintf(why, NEEDS_WHY, NEEDS_SECTIONS ": %.32s, which is unknown here",
+				 section);
+		return false;
+	}
+	return true;
+}
+
+static bool check_word(const struct function *fn, const char *field, char *value, char *why)
 {
 	unsigned int i;
 
 	if (!strcmp(field, "features"))
 		return check_number(field, value, function_device_ops.features((void *)fn),
 				    fits_bits, why);
+	if (!strcmp(field, "queue_pairs"))
+		return check_number(field, value, fn->config.pairs, fits_same, why);
 	if (!strcmp(field, "path_mtu"))
 		return check_number(field, value, fn->config.mtu, fits_path, why);
 	if (!strcmp(field, "mac"))
 		return check_mac(fn, value, why);
 	if (!strcmp(field, "gid"))
 		return check_gid(fn, value, why);
+	if (!strcmp(field, "state"))
+		return check_number(field, value, STATE_VERSION, fits_below, why);
+	if (!strcmp(field, NEEDS_SECTIONS))
+		return check_sections(value, why);
 	for (i = 0; i < ARRAY_SIZE(needs); i++)
 		if (!strcmp(field, needs[i].name))
 			return check_number(field, value, needs[i].of(fn), needs[i].fits, why);

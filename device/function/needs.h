@@ -16,7 +16,7 @@
 #define NEEDS_WHY	160
 
 /** needs_print() - all that counts, as one line of words FIELD=VALUE */
-void needs_print(const struct function *fn, FILE *out);
+void needs_print(struct function *fn, FILE *out);
 
 /**
  * needs_check() - could the guest whose needs these are be moved here?

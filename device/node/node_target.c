@@ -96,13 +96,18 @@ static void link_post(struct link *link, struct nvmf_cmd *cmd, enum link_kind ki
 		      const struct virtio_rdma_swqe *wqe, const void *data, uint32_t len)
 {
 	struct node_qp *qp = &link->conn->qp;
+	const uint32_t room = node_qp_room(qp);
 	uint32_t index;
 
-	if (!node_qp_room(qp)) {
+	if (!room) {
 		node_cm_end(link->conn);
 		return;
 	}
-	index = node_qp_post(qp, wqe, data, len);
+	/* The answer to a push follows, and has a completion for both. */
+	if (kind == LINK_PUSH && room > 1)
+		index = node_qp_post_quiet(qp, wqe, data, len);
+	else
+		index = node_qp_post(qp, wqe, data, len);
 	link->op[index % qp->send_depth] = (struct link_op) { .cmd = cmd, .kind = kind };
 }
 
@@ -364,6 +369,11 @@ void node_target_free(struct node_target *of)
 {
 	node_free(of->node);
 	free_targets(of);
+}
+
+struct rnic *node_target_rnic(const struct node_target *of)
+{
+	return of->node->rnic;
 }
 
 unsigned int node_target_conns(const struct node_target *of)

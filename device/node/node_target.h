@@ -38,6 +38,9 @@ void node_target_resume(struct node_target *target);
 /** node_target_free() - the same, and end the node */
 void node_target_free(struct node_target *target);
 
+/** node_target_rnic() - NIC of its node */
+struct rnic *node_target_rnic(const struct node_target *target);
+
 /** node_target_conns() - connections that it has */
 unsigned int node_target_conns(const struct node_target *target);
 

@@ -415,21 +415,36 @@ static struct virtio_rdma_sge sge(const struct node_verbs *verbs, const void *da
 	};
 }
 
-uint32_t node_qp_post(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
-		      const void *data, uint32_t len)
+static struct virtio_rdma_swqe *put_send(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
+					 const void *data, uint32_t len)
 {
-	struct virtio_rdma_swqe *slot = &qp->send[qp->sent & (qp->send_depth - 1)];
-	const uint32_t index = qp->sent++;
+	struct virtio_rdma_swqe *slot = &qp->send[qp->sent++ & (qp->send_depth - 1)];
 
 	*slot = *wqe;
-	slot->send_flags |= VIRTIO_IB_SEND_SIGNALED;
 	if (data) {
 		slot->num_sge = htole16(1);
 		slot->sg_list[0] = sge(qp->verbs, data, len);
 	}
+	return slot;
+}
+
+uint32_t node_qp_post(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
+		      const void *data, uint32_t len)
+{
+	struct virtio_rdma_swqe *slot = put_send(qp, wqe, data, len);
+
+	slot->send_flags |= VIRTIO_IB_SEND_SIGNALED;
 	qp->control->send_producer = htole32(qp->sent);
 	announce(qp);
-	return index;
+	return qp->sent - 1;
+}
+
+/* The device sees it together with the one that follows. */
+uint32_t node_qp_post_quiet(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
+			    const void *data, uint32_t len)
+{
+	put_send(qp, wqe, data, len);
+	return qp->sent - 1;
 }
 
 uint32_t node_qp_recv(struct node_qp *qp, void *data, uint32_t len)
@@ -471,7 +486,8 @@ static void tell(struct node_verbs *verbs, const struct virtio_rdma_cqe *cqe)
 	if (cqe->opcode & VIRTIO_RDMA_CQE_RECV)
 		qp->recvs_done++;
 	else
-		qp->sent_done++;
+		/* Those before it are complete as well. */
+		qp->sent_done = le32toh(cqe->wqe) + 1;
 	qp->done(qp->arg, cqe);
 }
 

@@ -213,6 +213,20 @@ static inline uint32_t node_qp_room(const struct node_qp *qp)
 uint32_t node_qp_post(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
 		      const void *data, uint32_t len);
 
+/**
+ * node_qp_post_quiet() - as node_qp_post(), but it leaves no completion if it succeeds
+ * @qp:		QP with room for two
+ * @wqe:	as of node_qp_post()
+ * @data:	likewise
+ * @len:	likewise
+ *
+ * Another request has to follow it at once by node_qp_post(): its completion is that of both.
+ *
+ * Return: as node_qp_post().
+ */
+uint32_t node_qp_post_quiet(struct node_qp *qp, const struct virtio_rdma_swqe *wqe,
+			    const void *data, uint32_t len);
+
 /** node_qp_recv() - post a receive request for @len bytes at @data; returns its index */
 uint32_t node_qp_recv(struct node_qp *qp, void *data, uint32_t len);
 

@@ -117,7 +117,8 @@ static void nvmf_cmd_answer(struct nvmf_cmd *cmd, uint16_t status)
 {
 	struct nvmf_queue *queue = cmd->queue;
 
-	queue->sqhd = (queue->sqhd + 1) % queue->size;
+	if (!queue->counted)
+		queue->sqhd = (queue->sqhd + 1) % queue->size;
 	cmd->cqe.sqhd = htole16(queue->flow ? queue->sqhd : 0xffff);
 	cmd->cqe.cid = cmd->sqe.cid;
 	cmd->cqe.status = htole16(status << 1);
@@ -170,6 +171,9 @@ static uint16_t nvmf_cmd_within(struct nvmf_cmd *cmd, uint32_t *len)
 	cmd->within = true;
 	if (*len && nvmf_cmd_dir(cmd) != NVME_DIR_IN)
 		return NVME_INVALID_FIELD;
+	if (cmd->addr > cmd->capsule_len)
+		return NVME_SGL_BAD_OFFSET;
+	cmd->addr += cmd->queue->target->offload.data_off;
 	if (cmd->addr > cmd->capsule_len || *len > cmd->capsule_len - cmd->addr)
 		return NVME_SGL_BAD_OFFSET;
 	return NVME_OK;

@@ -133,6 +133,19 @@ void nvmf_ctrl_free(struct nvmf_ctrl *ctrl)
 	free(ctrl);
 }
 
+/* An event stands for all that changes until the host has read the list. */
+void nvmf_ctrl_changed(struct nvmf_ctrl *ctrl)
+{
+	struct nvmf_cmd *cmd;
+
+	if (!ctrl->changed || ctrl->told || !ctrl->events || !(ctrl->config & NVME_OAES_NS))
+		return;
+	ctrl->told = true;
+	cmd = ctrl->event[--ctrl->events];
+	nvmf_cmd_result(cmd, NVME_EVENT_NS);
+	nvmf_cmd_end(cmd, NVME_OK);
+}
+
 uint64_t nvmf_ctrl_cap(const struct nvmf_ctrl *ctrl)
 {
 	return (ctrl->target->limits.depth - 1) | NVME_CAP_CQR | NVME_CAP_TO | NVME_CAP_NVM;

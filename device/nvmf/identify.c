@@ -74,7 +74,7 @@ static void nvmf_identify_io(const struct nvmf_target *target, struct nvme_id_ct
 	id->cqes = 0x44;
 	id->nn = htole32(NVMF_NAMESPACES_MAX);
 	id->mnan = htole32(NVMF_NAMESPACES_MAX);
-	id->oncs = htole16(NVME_ONCS_DSM | NVME_ONCS_ZEROES);
+	id->oncs = htole16(target->away ? 0 : NVME_ONCS_DSM | NVME_ONCS_ZEROES);
 	id->vwc = nvmf_has_cache(target) ? NVME_VWC : 0;
 	id->ioccsz = htole32(NVMF_CAPSULE_MAX / 16);
 	id->iorcsz = htole32(NVMF_CQE_SIZE / 16);
@@ -89,7 +89,8 @@ static uint16_t nvmf_identify_ctrl(struct nvmf_cmd *cmd)
 	id->mdts = NVMF_MDTS;
 	id->cntlid = htole16(ctrl->cntlid);
 	id->ver = htole32(NVME_VERSION);
-	id->ctratt = htole32(NVME_CTRATT_HOSTID | NVME_CTRATT_TRAFFIC);
+	id->ctratt = htole32(NVME_CTRATT_HOSTID |
+			     (ctrl->target->away ? 0 : NVME_CTRATT_TRAFFIC));
 	id->cntrltype = ctrl->discovery ? NVME_CTRL_DISCOVERY : NVME_CTRL_IO;
 	id->acl = NVMF_EVENTS - 1;
 	id->aerl = NVMF_EVENTS - 1;

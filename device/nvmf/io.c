@@ -18,6 +18,8 @@
 /* An error of a namespace as the host is told.  Without DNR it may try again. */
 static uint16_t nvmf_io_status(const struct nvmf_cmd *cmd, int err)
 {
+	if (err && cmd->io.status)
+		return cmd->io.status;
 	switch (err) {
 	case 0:
 		return NVME_OK;
@@ -32,6 +34,8 @@ static uint16_t nvmf_io_status(const struct nvmf_cmd *cmd, int err)
 		return NVME_CAPACITY | NVME_DNR;
 	case -EROFS:
 		return NVME_NS_PROTECTED | NVME_DNR;
+	case -EOPNOTSUPP:
+		return NVME_INVALID_OPCODE | NVME_DNR;
 	case -EINVAL:
 		return NVME_INTERNAL | NVME_DNR;
 	default:
@@ -75,6 +79,7 @@ static void nvmf_io_submit(struct nvmf_cmd *cmd, enum ns_op op)
 	cmd->io.op = op;
 	cmd->io.buf = cmd->buf;
 	cmd->io.done = nvmf_io_done;
+	cmd->io.status = 0;
 	cmd->stage = NVMF_RUN;
 	cmd->queue->running++;
 	ns_submit(cmd->ns, &cmd->io);
@@ -125,7 +130,7 @@ static uint16_t nvmf_io_data(struct nvmf_cmd *cmd, bool writes)
 		status = nvmf_io_range(cmd);
 	if (status)
 		return status;
-	if (cmd->io.len > NVMF_DATA_MAX)
+	if (cmd->io.len > cmd->queue->target->offload.max_io)
 		return NVME_INVALID_FIELD;
 	cmd->len = cmd->io.len;
 	return NVME_OK;
@@ -267,6 +272,7 @@ static void nvmf_dsm_next(struct nvmf_cmd *cmd)
 			continue;
 		cmd->io.op = NS_DISCARD;
 		cmd->io.done = nvmf_dsm_done;
+		cmd->io.status = 0;
 		cmd->stage = NVMF_RUN;
 		cmd->queue->running++;
 		cmd->step = NVMF_STEP_OPEN;

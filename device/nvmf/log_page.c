@@ -71,6 +71,18 @@ static void nvmf_log_firmware(const struct nvmf_ctrl *ctrl __always_unused,
 	nvmf_window_put(window, 0, page, sizeof(page));
 }
 
+/* Which ones; nvmf_log_run() forgets them. */
+static void nvmf_log_changed(const struct nvmf_ctrl *ctrl, const struct nvmf_window *window)
+{
+	__le32 list[NVMF_NAMESPACES_MAX] = { 0 };
+	unsigned int i, n = 0;
+
+	for (i = 0; i < NVMF_NAMESPACES_MAX; i++)
+		if (ctrl->changed & 1u << i)
+			list[n++] = htole32(i + 1);
+	nvmf_window_put(window, 0, list, sizeof(list));
+}
+
 static bool nvmf_discovers(const struct nvmf_ctrl *ctrl, const struct nvmf_target *target)
 {
 	return nvmf_target_allows(target, ctrl->hostnqn, ctrl->share->guest);
@@ -131,7 +143,7 @@ static const struct nvmf_log nvmf_logs[] = {
 	{ NVME_LOG_ERROR, false, NVME_ERROR_SIZE, nvmf_log_nothing },
 	{ NVME_LOG_HEALTH, false, NVME_HEALTH_SIZE, nvmf_log_health },
 	{ NVME_LOG_FIRMWARE, false, NVME_FIRMWARE_SIZE, nvmf_log_firmware },
-	{ NVME_LOG_CHANGED_NS, false, NVME_PAGE, nvmf_log_nothing },
+	{ NVME_LOG_CHANGED_NS, false, NVME_PAGE, nvmf_log_changed },
 	{ NVME_LOG_DISCOVERY, true, UINT32_MAX, nvmf_log_discovery },
 };
 
@@ -168,12 +180,19 @@ uint16_t nvmf_log_check(struct nvmf_cmd *cmd)
 
 void nvmf_log_run(struct nvmf_cmd *cmd)
 {
+	const struct nvmf_log *log = nvmf_log_find(cmd);
+	struct nvmf_ctrl *ctrl = cmd->queue->ctrl;
 	struct nvmf_window window;
 
 	window.buf = cmd->buf;
 	window.len = cmd->len;
 	window.at = nvmf_log_at(cmd);
 	memset(cmd->buf, 0, cmd->len);
-	nvmf_log_find(cmd)->fill(cmd->queue->ctrl, &window);
+	log->fill(ctrl, &window);
+	if (log->lid == NVME_LOG_CHANGED_NS &&
+	    !(le32toh(cmd->sqe.cdw10) & NVME_LOG_RETAIN)) {
+		ctrl->changed = 0;
+		ctrl->told = false;
+	}
 	nvmf_cmd_end(cmd, NVME_OK);
 }

@@ -409,6 +409,15 @@ struct nvme_id_ns {
 #define NVME_FEAT_HOSTID	0x81
 #define NVME_FEAT_SAVE		0x80000000u
 
+/* The result of an event: a notice that the list of changed namespaces tells more. */
+#define NVME_EVENT_NS		(2 | NVME_LOG_CHANGED_NS << 16)
+
+/* A host that reads a log page keeps its event. */
+#define NVME_LOG_RETAIN		(1 << 15)
+
+/* Bytes of the identifier of a host, in its long form. */
+#define NVME_HOSTID_SIZE	16
+
 #define NVME_LOG_ERROR		0x01
 #define NVME_LOG_HEALTH		0x02
 #define NVME_LOG_FIRMWARE	0x03

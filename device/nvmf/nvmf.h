@@ -124,6 +124,8 @@ struct nvmf_namespace {
  * @guests:	number of names in @guest; who comes from elsewhere may connect if it is 0
  * @guest:	names of guests that may connect, as struct nvmf_peer has them
  * @limits:	limits
+ * @away:	Read, Write and Flush are carried out elsewhere, so that nothing of them is seen
+ *		here: other commands of I/O queues do not exist, and they keep no host alive
  *
  * Strings are copied.  Targets of one name are ports of one subsystem.
  */
@@ -138,6 +140,7 @@ struct nvmf_target_config {
 	unsigned int guests;
 	const char *guest[NVMF_GUESTS_MAX];
 	struct nvmf_limits limits;
+	bool away;
 };
 
 /**
@@ -222,6 +225,9 @@ struct nvmf_target *nvmf_target_new(struct nvmf *nvmf, const struct nvmf_target_
 /** nvmf_target_free() - remove it; all its queues are freed already */
 void nvmf_target_free(struct nvmf_target *target);
 
+/** nvmf_ns_changed() - a namespace has another size: hosts that want to know are told */
+void nvmf_ns_changed(struct nvmf *nvmf, const struct ns *ns);
+
 /** nvmf_target_counters() - what it has counted */
 const struct nvmf_counters *nvmf_target_counters(const struct nvmf_target *target);
 
@@ -238,6 +244,19 @@ const struct nvmf_counters *nvmf_target_counters(const struct nvmf_target *targe
 struct nvmf_queue *nvmf_queue_new(struct nvmf_target *target, const struct nvmf_wire_ops *ops,
 				  void *conn, const struct nvmf_peer *peer,
 				  struct nvmf_cm_answer *answer);
+
+/** nvmf_queue_is_io() - it is an I/O queue, not that of the administration */
+bool nvmf_queue_is_io(const struct nvmf_queue *queue);
+
+/**
+ * nvmf_queue_flow() - the entries of an I/O queue that is connected
+ * @queue:	it
+ * @size:	number of entries; 0 if its host wants no flow control
+ * @head:	head of it, as the answer that is sent last says
+ *
+ * Return: true if it belongs to a controller: its Connect command succeeded.
+ */
+bool nvmf_queue_flow(const struct nvmf_queue *queue, uint16_t *size, uint16_t *head);
 
 /**
  * nvmf_queue_free() - the connection has ended
@@ -260,6 +279,78 @@ void nvmf_queue_free(struct nvmf_queue *queue);
  * @cookie:	for release()
  */
 void nvmf_capsule(struct nvmf_queue *queue, const void *capsule, size_t len, void *cookie);
+
+/**
+ * struct nvmf_offload_config - a subsystem without a target, whose software is elsewhere
+ * @ops:	commands that it has: bit n for opcode n
+ * @max_io:	bytes of a command, up to %NVMF_DATA_MAX
+ * @capsule:	bytes of a capsule, up to %NVMF_CAPSULE_MAX
+ * @data_off:	where data is in a capsule, behind the command
+ */
+struct nvmf_offload_config {
+	uint32_t ops;
+	uint32_t max_io;
+	uint32_t capsule;
+	uint32_t data_off;
+};
+
+/**
+ * nvmf_offload_new() - make a subsystem that has neither name nor administration
+ * @nvmf:	all
+ * @config:	what it does
+ *
+ * No host finds it by discovery.  Its queues are always connected.
+ *
+ * Return: it, or NULL without memory.
+ */
+struct nvmf_target *nvmf_offload_new(struct nvmf *nvmf,
+				     const struct nvmf_offload_config *config);
+
+/** nvmf_offload_free() - remove it; all its queues are freed already */
+void nvmf_offload_free(struct nvmf_target *target);
+
+/** nvmf_offload_map() - its number @nsid, not 0, stands for a namespace; false without room */
+bool nvmf_offload_map(struct nvmf_target *target, uint32_t nsid, struct ns *ns);
+
+/** nvmf_offload_unmap() - number @nsid stands for nothing any more */
+void nvmf_offload_unmap(struct nvmf_target *target, uint32_t nsid);
+
+/**
+ * nvmf_offload_queue() - a connection from now on belongs to a subsystem of nvmf_offload_new()
+ * @target:	it
+ * @ops:	its wire
+ * @conn:	for @ops
+ * @guest:	whose staging buffers it uses
+ * @depth:	half of the commands that can be under way
+ *
+ * Return: the queue, or NULL without memory, or with errno EBUSY if commands of the guest's
+ *	   queues that have ended are not done yet.
+ */
+struct nvmf_queue *nvmf_offload_queue(struct nvmf_target *target,
+				      const struct nvmf_wire_ops *ops, void *conn,
+				      const char *guest, uint16_t depth);
+
+/** nvmf_offload_flow() - the host's queue has @size entries, of which @head was told last, or 0 */
+void nvmf_offload_flow(struct nvmf_queue *queue, uint16_t size, uint16_t head);
+
+/** nvmf_offload_head() - the head that was told last */
+uint16_t nvmf_offload_head(const struct nvmf_queue *queue);
+
+/** nvmf_offload_ready() - can a command be taken now? */
+bool nvmf_offload_ready(const struct nvmf_queue *queue);
+
+/**
+ * nvmf_offload_wants() - a message has come
+ * @queue:	by which connection
+ * @head:	its first 64 bytes, at any address
+ * @len:	bytes of it
+ *
+ * Return: true if it is a command for nvmf_capsule().
+ */
+bool nvmf_offload_wants(struct nvmf_queue *queue, const void *head, size_t len);
+
+/** nvmf_queue_is_idle() - are all commands done? */
+bool nvmf_queue_is_idle(const struct nvmf_queue *queue);
 
 /** nvmf_moved() - a pull has ended, with 0 or a negative error */
 void nvmf_moved(struct nvmf_cmd *cmd, int err);

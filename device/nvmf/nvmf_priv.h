@@ -91,6 +91,9 @@ struct nvmf {
  * @guests:	guests that may connect
  * @guest:	their names
  * @limits:	limits
+ * @away:	Read, Write and Flush are carried out elsewhere
+ * @offload:	of nvmf_offload_new(): what it does
+ * @nsid:	of that: numbers of @space, 0 where there is none
  * @ctrls:	controllers
  * @count:	what it has counted
  * @log:	rate limit of messages
@@ -109,6 +112,9 @@ struct nvmf_target {
 	unsigned int guests;
 	char *guest[NVMF_GUESTS_MAX];
 	struct nvmf_limits limits;
+	bool away;
+	struct nvmf_offload_config offload;
+	uint32_t nsid[NVMF_NAMESPACES_MAX];
 	LIST_HEAD(, nvmf_ctrl) ctrls;
 	struct nvmf_counters count;
 	struct log_limit log;
@@ -131,6 +137,8 @@ struct nvmf_target {
  * @config:	events that the host wants
  * @event:	commands that wait for events
  * @events:	number of them
+ * @changed:	namespaces of another size than the host knows, as bits
+ * @told:	there was an event for them, and the host has not read which they are
  * @queue:	its queues by number, NULL if not connected
  */
 struct nvmf_ctrl {
@@ -149,6 +157,8 @@ struct nvmf_ctrl {
 	uint32_t config;
 	struct nvmf_cmd *event[NVMF_EVENTS];
 	unsigned int events;
+	uint32_t changed;
+	bool told;
 	struct nvmf_queue *queue[NVMF_QUEUES_MAX + 1];
 };
 
@@ -254,7 +264,8 @@ struct nvmf_held {
  * @ctrl:	controller, or NULL
  * @flow:	the host is told @sqhd
  * @size:	entries of the host's queue, @depth at most
- * @sqhd:	commands that were answered, modulo @size
+ * @sqhd:	commands that were answered, modulo @size; with @counted, those that have come
+ * @counted:	@sqhd counts by nvmf_offload_wants()
  * @ended:	it is about to end: nothing more is done
  * @gone:	it has ended, and is freed when namespaces have let go its commands
  * @running:	commands that namespaces have
@@ -279,6 +290,7 @@ struct nvmf_queue {
 	bool flow;
 	uint16_t size;
 	uint16_t sqhd;
+	bool counted;
 	bool ended;
 	bool gone;
 	unsigned int running;
@@ -307,6 +319,12 @@ bool nvmf_target_allows(const struct nvmf_target *target, const char *hostnqn,
 struct nvmf_namespace *nvmf_target_ns(struct nvmf_target *target, uint32_t nsid);
 
 /* ---------------- queue.c ---------------- */
+
+/** nvmf_queue_alloc() - memory of a queue, or NULL */
+struct nvmf_queue *nvmf_queue_alloc(uint16_t depth);
+
+/** nvmf_queue_unmake() - give it back */
+void nvmf_queue_unmake(struct nvmf_queue *queue);
 
 /** nvmf_queue_end() - have a connection ended, with all that is under way */
 void nvmf_queue_end(struct nvmf_queue *queue);
@@ -337,6 +355,9 @@ uint64_t nvmf_ctrl_cap(const struct nvmf_ctrl *ctrl);
 
 /** nvmf_ctrl_set_cc() - write its register CC */
 void nvmf_ctrl_set_cc(struct nvmf_ctrl *ctrl, uint32_t cc);
+
+/** nvmf_ctrl_changed() - tell the host of @changed, if it wants that, and waits for it */
+void nvmf_ctrl_changed(struct nvmf_ctrl *ctrl);
 
 /* ---------------- cmd.c ---------------- */
 

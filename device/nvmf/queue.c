@@ -40,7 +40,7 @@ static uint16_t nvmf_cm_check(const struct nvmf_target *target, const struct nvm
 	return hrqsize ? 0 : NVMF_CM_HRQSIZE;
 }
 
-static struct nvmf_queue *nvmf_queue_alloc(uint16_t depth)
+struct nvmf_queue *nvmf_queue_alloc(uint16_t depth)
 {
 	struct nvmf_queue *queue = calloc(1, sizeof(*queue));
 	unsigned int i;
@@ -64,7 +64,7 @@ static struct nvmf_queue *nvmf_queue_alloc(uint16_t depth)
 	return queue;
 }
 
-static void nvmf_queue_unmake(struct nvmf_queue *queue)
+void nvmf_queue_unmake(struct nvmf_queue *queue)
 {
 	free(queue->cmd);
 	free(queue->held);
@@ -150,6 +150,18 @@ void nvmf_queue_join(struct nvmf_queue *queue, struct nvmf_ctrl *ctrl)
 	queue->share->lone--;
 	queue->ctrl = ctrl;
 	ctrl->queue[queue->qid] = queue;
+}
+
+bool nvmf_queue_is_io(const struct nvmf_queue *queue)
+{
+	return queue->qid;
+}
+
+bool nvmf_queue_flow(const struct nvmf_queue *queue, uint16_t *size, uint16_t *head)
+{
+	*size = queue->flow ? queue->size : 0;
+	*head = queue->flow ? queue->sqhd : 0;
+	return queue->ctrl;
 }
 
 /* ------------------------------------------------------------------------- */

@@ -140,6 +140,7 @@ static bool nvmf_target_fill(struct nvmf_target *target, const struct nvmf_targe
 	target->hosts = nvmf_copy_names(target->host, config->host, config->hosts);
 	target->guests = nvmf_copy_names(target->guest, config->guest, config->guests);
 	nvmf_target_limits(target, &config->limits);
+	target->away = config->away;
 	return target->nqn && target->traddr && target->trsvcid &&
 	       target->hosts == config->hosts && target->guests == config->guests;
 }
@@ -161,6 +162,7 @@ struct nvmf_target *nvmf_target_new(struct nvmf *nvmf, const struct nvmf_target_
 		return NULL;
 	}
 	target->nvmf = nvmf;
+	target->offload.max_io = NVMF_DATA_MAX;
 	LIST_INIT(&target->ctrls);
 	target->portid = ++nvmf->genctr;
 	TAILQ_INSERT_TAIL(&nvmf->targets, target, entry);
@@ -172,6 +174,36 @@ void nvmf_target_free(struct nvmf_target *target)
 	TAILQ_REMOVE(&target->nvmf->targets, target, entry);
 	target->nvmf->genctr++;
 	nvmf_target_unmake(target);
+}
+
+/* The end of an answer may be that of a controller, but not before this has returned. */
+static void nvmf_target_changed(struct nvmf_target *target, uint32_t changed)
+{
+	struct nvmf_ctrl *ctrl, *next;
+
+	for (ctrl = LIST_FIRST(&target->ctrls); ctrl; ctrl = next) {
+		next = LIST_NEXT(ctrl, entry);
+		if (ctrl->discovery)
+			continue;
+		ctrl->changed |= changed;
+		nvmf_ctrl_changed(ctrl);
+	}
+}
+
+void nvmf_ns_changed(struct nvmf *nvmf, const struct ns *ns)
+{
+	struct nvmf_target *target;
+	uint32_t changed;
+	unsigned int i;
+
+	TAILQ_FOREACH(target, &nvmf->targets, entry) {
+		changed = 0;
+		for (i = 0; i < target->namespaces; i++)
+			if (target->space[i].ns == ns)
+				changed |= 1u << i;
+		if (changed)
+			nvmf_target_changed(target, changed);
+	}
 }
 
 const struct nvmf_counters *nvmf_target_counters(const struct nvmf_target *target)
@@ -199,5 +231,12 @@ bool nvmf_target_allows(const struct nvmf_target *target, const char *hostnqn,
 
 struct nvmf_namespace *nvmf_target_ns(struct nvmf_target *target, uint32_t nsid)
 {
-	return nsid && nsid <= target->namespaces ? &target->space[nsid - 1] : NULL;
+	unsigned int i;
+
+	if (!target->offload.ops)
+		return nsid && nsid <= target->namespaces ? &target->space[nsid - 1] : NULL;
+	for (i = 0; nsid && i < NVMF_NAMESPACES_MAX; i++)
+		if (target->nsid[i] == nsid)
+			return &target->space[i];
+	return NULL;
 }

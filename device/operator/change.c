@@ -80,7 +80,7 @@ static const struct operator_port *change_find(const struct operator *op, bool g
 	const struct operator_port *port = operator_port_find(op, name);
 	unsigned int i;
 
-	if (port && !port->fn == !guest)
+	if (port && (guest ? !!port->fn : !!port->uplink))
 		return port;
 	for (i = 0; !port && i < op->ports; i++)
 		if (!strcmp(op->port[i].group->name, name))

@@ -28,6 +28,7 @@ static const char usage[] =
 "  qemu-args GUEST     what QEMU must be told, one argument a line\n"
 "  stats [--json]      counters of all ports\n"
 "  qps [--json]        QPs of all guests, with counters\n"
+"  look                look whether files of namespaces have another size now\n"
 "  targets [--json]    targets of NVMe over Fabrics, with counters\n"
 "  metrics             counters and states as OpenMetrics text\n"
 "  top [--json|--once] [SECONDS]\n"

@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/util.h"
 #include "operator/change.h"
 #include "operator/commands.h"
 #include "operator/counters.h"
 #include "operator/metrics.h"
 #include "operator/qps.h"
+#include "rdma/rnic.h"
 
 /* ------------------------------------------------------------------------- */
 /* Names                                                                     */
@@ -49,7 +51,7 @@ const struct operator_port *operator_port_find(const struct operator *op,
 
 const char *operator_port_kind(const struct operator_port *port)
 {
-	return port->fn ? "guest" : "uplink";
+	return port->fn ? "guest" : port->uplink ? "uplink" : "target";
 }
 
 /* ------------------------------------------------------------------------- */
@@ -99,6 +101,8 @@ static void command_ports(const struct operator *op, FILE *out)
 			operator_port_kind(port));
 		if (port->fn)
 			fprintf(out, "%s", operator_guest_state(port));
+		else if (!port->uplink)
+			fprintf(out, "up");
 		else
 			fprintf(out, "%" PRIu64 " peers",
 				port->uplink->stats.peers);
@@ -141,13 +145,19 @@ static void command_qemu_args(const struct operator *op, const char *name,
 	fprintf(out, "\n-device\nvhost-user-test-device-pci,virtio-id=1,");
 	fprintf(out, "chardev=roce0-socket,id=roce0,page-per-vq=on,");
 	fprintf(out, "num_vqs=%u,vq_size=%u,config_size=%zu\n",
-		function_num_queues(limits), limits->queue_size, config);
+		function_num_queues(op->queue_pairs, limits), limits->queue_size, config);
 }
 
 /* For who makes sockets for us, which shall have the same rights. */
 static void command_umask(const struct operator *op, FILE *out)
 {
 	fprintf(out, "ok\n%04o\n", op->umask);
+}
+
+/* For a process that is about to take over. */
+static void command_heap(const struct operator *op __always_unused, FILE *out)
+{
+	fprintf(out, "ok\n%zu\n", heap_used());
 }
 
 static void command_link(const struct operator_port *port, bool up, FILE *out)
@@ -165,6 +175,8 @@ static void command_cut(const struct operator_port *port, bool on, FILE *out)
 	port->group->cut = on;
 	if (port->fn)
 		function_port_changed(port->fn);
+	else if (port->rnic)
+		rnic_set_packets(port->rnic, on);
 	fprintf(out, "ok\n");
 }
 
@@ -186,6 +198,13 @@ static const struct command commands[] = {
 	{ "link", "up", "down", command_link },
 	{ "cut", "on", "off", command_cut },
 };
+
+static void command_look(const struct operator *op, FILE *out)
+{
+	fprintf(out, "ok\n");
+	if (op->look)
+		op->look(op->targets_arg);
+}
 
 static void command_targets(const struct operator *op, FILE *out)
 {
@@ -210,7 +229,9 @@ static const struct question questions[] = {
 	{ "qps", operator_qps },
 	{ "metrics", operator_metrics },
 	{ "targets", command_targets },
+	{ "look", command_look },
 	{ "umask", command_umask },
+	{ "heap", command_heap },
 };
 
 /* The name is all between the first word and the last one, spaces included. */

@@ -18,12 +18,14 @@
  * @group:	name, counters, whether it is cut off
  * @fn:	function of a guest, or NULL
  * @uplink:	uplink, or NULL
+ * @rnic:	NIC of a station of the daemon's own, or NULL
  */
 struct operator_port {
 	const char *text;
 	struct port_group *group;
 	struct function *fn;
 	struct uplink *uplink;
+	struct rnic *rnic;
 };
 
 /**
@@ -48,25 +50,31 @@ struct operator_changes {
  * struct operator - all ports
  * @port:	they; commands that change something change this, too
  * @ports:	number of them
- * @limits:	of each guest
+ * @queue_pairs: of each guest
+ * @limits:	likewise
  * @cwd:	directory that sockets without one are in
  * @umask:	of the daemon, which the names of its sockets were made with
  * @changes:	how they come and go
  * @arg:	for @changes
  * @targets:	print a line for each target's address, and before them one with the columns;
  *		or NULL: there are none
- * @targets_arg: for @targets
+ * @metrics:	print metrics of targets and namespaces, or NULL
+ * @look:	look how large namespaces are, or NULL
+ * @targets_arg: for @targets, @metrics and @look
  */
 struct operator {
 	const struct operator_port *port;
 	unsigned int ports;
+	uint32_t queue_pairs;
 	const struct rnic_limits *limits;
 	const char *cwd;
 	mode_t umask;
 	const struct operator_changes *changes;
 	void *arg;
 	void (*targets)(const void *arg, FILE *out);
-	const void *targets_arg;
+	void (*metrics)(const void *arg, FILE *out);
+	void (*look)(void *arg);
+	void *targets_arg;
 };
 
 /** operator_port_find() - the port of this name, short or whole, or NULL */
@@ -96,6 +104,7 @@ const char *operator_guest_state(const struct operator_port *port);
  *   stats             name, kind, counter, value
  *   qps               see operator_qps()
  *   metrics           see operator_metrics()
+ *   look              see @look of &struct operator
  *   targets           see @targets of &struct operator
  *   link NAME up|down
  *   cut NAME on|off

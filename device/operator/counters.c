@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "operator/counters.h"
+#include "rdma/rnic.h"
 #include "uapi/virtio_net_roce.h"
 
 #define COUNTER(what, field, title) { title, offsetof(struct what, field), false }
@@ -73,7 +74,9 @@ static const void *function_values(const struct operator_port *port)
 
 static const void *rdma_values(const struct operator_port *port)
 {
-	return port->fn ? function_rdma_counters(port->fn) : NULL;
+	if (port->fn)
+		return function_rdma_counters(port->fn);
+	return port->rnic ? rnic_counters(port->rnic) : NULL;
 }
 
 const struct counter_set counter_sets[] = {

@@ -6,6 +6,6 @@
 #define DEVICE_OPERATOR_LINE_H
 
 /* Longest command, with the line feed that ends it. */
-#define OPERATOR_LINE_MAX	1024
+#define OPERATOR_LINE_MAX	4096
 
 #endif /* DEVICE_OPERATOR_LINE_H */

@@ -16,7 +16,7 @@
 /* As many as there are states, and one that is not known. */
 #define STATES	8
 
-static void label_print(const char *text, FILE *out)
+void metric_label(FILE *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\n') {
@@ -29,12 +29,23 @@ static void label_print(const char *text, FILE *out)
 	}
 }
 
+void metric_type(FILE *out, const char *name, bool gauge)
+{
+	fprintf(out, "# TYPE " PREFIX "%s %s\n", name, gauge ? "gauge" : "counter");
+}
+
+void metric_name(FILE *out, const char *name, bool gauge)
+{
+	fprintf(out, PREFIX "%s%s", name, gauge ? "" : "_total");
+}
+
 /* The beginning of a sample, up to its last label. */
 static void sample_print(const struct operator *op, const struct operator_port *port,
-			 const char *name, const char *suffix, FILE *out)
+			 const char *name, bool gauge, FILE *out)
 {
-	fprintf(out, PREFIX "%s%s{port=\"", name, suffix);
-	label_print(operator_port_name(op, port), out);
+	metric_name(out, name, gauge);
+	fprintf(out, "{port=\"");
+	metric_label(out, operator_port_name(op, port));
 	fprintf(out, "\",kind=\"%s\"", operator_port_kind(port));
 }
 
@@ -45,14 +56,12 @@ static void counter_print(const struct operator *op, const struct counter_set *s
 	const void *values;
 	unsigned int i;
 
-	fprintf(out, "# TYPE " PREFIX "%s %s\n", counter->name,
-		counter->gauge ? "gauge" : "counter");
+	metric_type(out, counter->name, counter->gauge);
 	for (i = 0; i < op->ports; i++, port++) {
 		values = set->of(port);
 		if (!values)
 			continue;
-		sample_print(op, port, counter->name,
-			     counter->gauge ? "" : "_total", out);
+		sample_print(op, port, counter->name, counter->gauge, out);
 		fprintf(out, "} %" PRIu64 "\n", counter_value(counter, values));
 	}
 }
@@ -67,11 +76,11 @@ static void guests_print(const struct operator *op, FILE *out)
 	const struct operator_port *port = op->port;
 	unsigned int i;
 
-	fprintf(out, "# TYPE " PREFIX "guest_up gauge\n");
+	metric_type(out, "guest_up", true);
 	for (i = 0; i < op->ports; i++, port++) {
 		if (!port->fn)
 			continue;
-		sample_print(op, port, "guest_up", "", out);
+		sample_print(op, port, "guest_up", true, out);
 		fprintf(out, "} %d\n", guest_is_up(port->fn));
 	}
 }
@@ -95,7 +104,7 @@ static void qps_print(const struct operator *op, const struct operator_port *por
 		count[i]++;
 	}
 	for (i = 0; i < STATES && state[i]; i++) {
-		sample_print(op, port, "qps", "", out);
+		sample_print(op, port, "qps", true, out);
 		fprintf(out, ",state=\"%s\"} %" PRIu64 "\n", state[i], count[i]);
 	}
 }
@@ -111,9 +120,11 @@ void operator_metrics(const struct operator *op, FILE *out)
 		for (counter = set->counter; counter->name; counter++)
 			counter_print(op, set, counter, out);
 	guests_print(op, out);
-	fprintf(out, "# TYPE " PREFIX "qps gauge\n");
+	metric_type(out, "qps", true);
 	for (i = 0; i < op->ports; i++)
 		if (op->port[i].fn)
 			qps_print(op, &op->port[i], out);
+	if (op->metrics)
+		op->metrics(op->targets_arg, out);
 	fprintf(out, "# EOF\n");
 }

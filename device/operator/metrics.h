@@ -7,6 +7,15 @@
 
 #include "operator/commands.h"
 
+/** metric_type() - begin with a metric: its name, which is of the daemon, and its kind */
+void metric_type(FILE *out, const char *name, bool gauge);
+
+/** metric_name() - begin with a sample of it */
+void metric_name(FILE *out, const char *name, bool gauge);
+
+/** metric_label() - write the value of a label */
+void metric_label(FILE *out, const char *text);
+
 /**
  * operator_metrics() - counters, states, and QPs by state, as OpenMetrics text
  * @op:		the ports that there are

@@ -87,7 +87,8 @@ static void command_query_direct(const struct rnic_limits *limits,
 					 VIRTIO_IB_DEVICE_RAW_CSUM |
 					 VIRTIO_IB_DEVICE_RAW_VLAN |
 					 VIRTIO_IB_DEVICE_RAW_TSO |
-					 VIRTIO_IB_DEVICE_FLOW_COUNT);
+					 VIRTIO_IB_DEVICE_FLOW_COUNT |
+					 VIRTIO_IB_DEVICE_CQ_TIMESTAMP);
 	ack->max_direct_qp = htole32(limits->direct_qps);
 	ack->max_direct_cq = htole32(limits->direct_cqs);
 	ack->max_direct_wr = htole32(RNIC_DIRECT_WR_MAX);
@@ -98,6 +99,67 @@ static void command_query_direct(const struct rnic_limits *limits,
 	ack->max_flow = htole32(RNIC_FLOWS_MAX);
 	ack->max_wq_tables = htole32(RNIC_WQ_TABLES_MAX);
 	ack->max_wq_table_size = htole32(RSS_TABLE_MAX);
+}
+
+static const char *command_query_clock(struct rnic *rnic, const struct command_args *args)
+{
+	struct virtio_rdma_ack_query_clock *ack = args->rsp;
+
+	rnic->ctx.clock_known = true;
+	*ack = (struct virtio_rdma_ack_query_clock) {
+		.time = htole64(rnic_clock(&rnic->ctx)),
+	};
+	return NULL;
+}
+
+static const char *command_query_nvmf(struct rnic *rnic, const struct command_args *args)
+{
+	return subsys_query(&rnic->subs, args->rsp);
+}
+
+static const char *command_query_namespace(struct rnic *rnic,
+					   const struct command_args *args)
+{
+	return subsys_query_ns(&rnic->subs, args->req, args->rsp);
+}
+
+static const char *command_set_srq_nvmf(struct rnic *rnic, const struct command_args *args)
+{
+	return subsys_set_srq(&rnic->subs, args->req);
+}
+
+static const char *command_create_nvme_ctrl(struct rnic *rnic,
+					    const struct command_args *args)
+{
+	struct virtio_rdma_ack_create_nvme_ctrl *ack = args->rsp;
+	uint32_t ctrl = 0;
+	const char *why = subsys_create_ctrl(&rnic->subs, args->req, &ctrl);
+
+	ack->ctrl = htole32(ctrl);
+	return why;
+}
+
+static const char *command_destroy_nvme_ctrl(struct rnic *rnic,
+					     const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_destroy_nvme_ctrl *cmd = args->req;
+
+	return subsys_destroy_ctrl(&rnic->subs, le32toh(cmd->ctrl));
+}
+
+static const char *command_map_nsid(struct rnic *rnic, const struct command_args *args)
+{
+	return subsys_map_nsid(&rnic->subs, args->req);
+}
+
+static const char *command_unmap_nsid(struct rnic *rnic, const struct command_args *args)
+{
+	return subsys_unmap_nsid(&rnic->subs, args->req);
+}
+
+static const char *command_set_qp_nvmf(struct rnic *rnic, const struct command_args *args)
+{
+	return subsys_set_qp(&rnic->subs, args->req);
 }
 
 static const char *command_query_device(struct rnic *rnic,
@@ -125,13 +187,17 @@ static const char *command_query_device(struct rnic *rnic,
 	};
 	if (limits->rfc)
 		return NULL;
+	if (rnic->subs.host)
+		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_NVMF);
 	if (limits->event_vqs)
 		ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_EVENTS |
 						 VIRTIO_IB_DEVICE_QP_EVENTS |
 						 VIRTIO_IB_DEVICE_CQ_MODERATE);
 	ack->device_cap_flags |= htole64(VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |
 					 VIRTIO_IB_DEVICE_COUNTERS |
+					 VIRTIO_IB_DEVICE_QP_COUNTERS |
 					 VIRTIO_IB_DEVICE_GID_VLAN |
+					 VIRTIO_IB_DEVICE_RATE_BURST |
 					 VIRTIO_IB_DEVICE_CQ_HOLD |
 					 VIRTIO_IB_DEVICE_MCAST |
 					 VIRTIO_IB_DEVICE_FLUSH |
@@ -613,8 +679,10 @@ static const char *command_destroy_srq(struct rnic *rnic,
 {
 	const struct virtio_rdma_cmd_destroy_srq *cmd = args->req;
 	bool more = false;
-	const char *why = srq_destroy(&rnic->srqs, le32toh(cmd->srq), &more);
+	const char *why;
 
+	subsys_srq_gone(&rnic->subs, le32toh(cmd->srq));
+	why = srq_destroy(&rnic->srqs, le32toh(cmd->srq), &more);
 	return more ? command_again : why;
 }
 
@@ -729,15 +797,31 @@ static const char *command_alloc_mw(struct rnic *rnic, const struct command_args
 	return why;
 }
 
-static const char *command_query_counters(struct rnic *rnic,
-					  const struct command_args *args)
+static void command_answer_counters(const struct command_args *args, const uint64_t *counter)
 {
 	struct virtio_rdma_ack_query_counters *ack = args->rsp;
 	unsigned int i;
 
 	*ack = (struct virtio_rdma_ack_query_counters) {};
 	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
-		ack->value[i] = htole64(rnic->ctx.counter[i]);
+		ack->value[i] = htole64(counter[i]);
+}
+
+static const char *command_query_counters(struct rnic *rnic,
+					  const struct command_args *args)
+{
+	command_answer_counters(args, rnic->ctx.counter);
+	return NULL;
+}
+
+static const char *command_query_qp_counters(struct rnic *rnic, const struct command_args *args)
+{
+	const struct virtio_rdma_cmd_query_qp_counters *cmd = args->req;
+	const struct qp *qp = qp_get(&rnic->qps, le32toh(cmd->qpn));
+
+	if (!qp)
+		return "unknown QP";
+	command_answer_counters(args, qp->counter);
 	return NULL;
 }
 
@@ -855,6 +939,22 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			  CMD(destroy_cq), 0, false },
 	C(MODIFY_CQ) = { "MODIFY_CQ", command_modify_cq,
 			 CMD(modify_cq), 0, false },
+	C(QUERY_CLOCK) = { "QUERY_CLOCK", command_query_clock,
+			   0, ACK(query_clock), false },
+	C(QUERY_NVMF) = { "QUERY_NVMF", command_query_nvmf,
+			  0, ACK(query_nvmf), false },
+	C(QUERY_NAMESPACE) = { "QUERY_NAMESPACE", command_query_namespace,
+			       CMD(query_namespace), ACK(query_namespace), false },
+	C(SET_SRQ_NVMF) = { "SET_SRQ_NVMF", command_set_srq_nvmf,
+			    CMD(set_srq_nvmf), 0, false },
+	C(CREATE_NVME_CTRL) = { "CREATE_NVME_CTRL", command_create_nvme_ctrl,
+				CMD(create_nvme_ctrl), ACK(create_nvme_ctrl), false },
+	C(DESTROY_NVME_CTRL) = { "DESTROY_NVME_CTRL", command_destroy_nvme_ctrl,
+				 CMD(destroy_nvme_ctrl), 0, false },
+	C(MAP_NSID) = { "MAP_NSID", command_map_nsid, CMD(map_nsid), 0, false },
+	C(UNMAP_NSID) = { "UNMAP_NSID", command_unmap_nsid, CMD(unmap_nsid), 0, false },
+	C(SET_QP_NVMF) = { "SET_QP_NVMF", command_set_qp_nvmf,
+			   CMD(set_qp_nvmf), 0, false },
 	C(CREATE_PD) = { "CREATE_PD", command_create_pd,
 			 0, ACK(create_pd), false },
 	C(DESTROY_PD) = { "DESTROY_PD", command_destroy_pd,
@@ -893,6 +993,8 @@ static const struct command_row command_table[VIRTIO_NET_CTRL_ROCE_NUM] = {
 			CMD(alloc_mw), ACK(mr), false },
 	C(QUERY_COUNTERS) = { "QUERY_COUNTERS", command_query_counters,
 			      0, ACK(query_counters), false },
+	C(QUERY_QP_COUNTERS) = { "QUERY_QP_COUNTERS", command_query_qp_counters,
+				 CMD(query_qp_counters), ACK(query_counters), false },
 	C(ATTACH_MCAST) = { "ATTACH_MCAST", command_attach_mcast,
 			    CMD(mcast), 0, false },
 	C(DETACH_MCAST) = { "DETACH_MCAST", command_detach_mcast,

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "rdma/nvmf/rings.h"
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/qp_run.h"
 #include "rdma/qp/responder.h"
@@ -163,6 +164,13 @@ void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 	eth_port_attach(&rnic->port, eth, arg);
 }
 
+void rnic_set_nvmf(struct rnic *rnic, const struct nvmf_host *host)
+{
+	if (!host)
+		subsys_table_reset(&rnic->subs);
+	rnic->subs.host = rnic_has_direct(&rnic->ctx) ? host : NULL;
+}
+
 const uint8_t *rnic_gid(const struct rnic *rnic, uint32_t index, uint16_t *vlan)
 {
 	const struct gid *gid = gid_get(&rnic->gids, index);
@@ -270,6 +278,7 @@ static bool rnic_limits_ok(const struct rnic_limits *limits)
 static void rnic_fini(struct rnic *rnic)
 {
 	eth_port_fini(&rnic->port);
+	subsys_table_fini(&rnic->subs);
 	qp_table_fini(&rnic->qps);
 	doorbell_table_fini(&rnic->doorbells);
 	srq_table_fini(&rnic->srqs);
@@ -324,6 +333,7 @@ static int rnic_init(struct rnic *rnic)
 		.xrcds = &rnic->xrcds,
 		.events = &rnic->events,
 	};
+	rnic->subs = (struct subsys_table) { .ctx = ctx, .qps = &rnic->qps };
 	ctx->debt = chore_debt_new();
 	ret = ctx->debt ? pd_table_init(&rnic->pds, ctx) : -ENOMEM;
 	if (!ret)
@@ -340,6 +350,8 @@ static int rnic_init(struct rnic *rnic)
 		ret = doorbell_table_init(&rnic->doorbells, ctx, rnic_look, rnic);
 	if (!ret)
 		ret = qp_table_init(&rnic->qps);
+	if (!ret)
+		ret = subsys_table_init(&rnic->subs);
 	if (!ret)
 		ret = eth_port_init(&rnic->port, ctx);
 	return ret;
@@ -361,6 +373,7 @@ struct rnic *rnic_new(struct loop *loop, struct fabric *fabric,
 	rnic->ctx.loop = loop;
 	rnic->ctx.limits = *limits;
 	rnic->ctx.mem = &guest_mem_none;
+	rnic->ctx.clock_zero = clock_ns();
 	rnic->mem = &guest_mem_none;
 	snprintf(rnic->ctx.name, sizeof(rnic->ctx.name), "%s", name);
 	rnic->end = (struct fabric_end) {
@@ -467,6 +480,7 @@ static bool rnic_clear_step(struct chore *chore)
 void rnic_reset(struct rnic *rnic)
 {
 	rnic_command_abort(rnic);
+	subsys_table_reset(&rnic->subs);
 	gid_table_reset(&rnic->gids);
 	eth_port_reset(&rnic->port);
 	rnic->mcast.n = 0;
@@ -633,6 +647,8 @@ bool rnic_poll(struct rnic *rnic)
 	worked = rnic_poll_port(rnic);
 	worked |= doorbell_poll(&rnic->doorbells);
 	worked |= qp_resume_some(&rnic->qps);
+	if (rnic->subs.rings)
+		worked |= rings_poll(&rnic->subs);
 	last = TAILQ_LAST(&rnic->qps.active, qp_list);
 	if (!last)
 		return worked;

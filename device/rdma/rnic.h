@@ -45,6 +45,16 @@ void rnic_free(struct rnic *rnic);
  */
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg);
 
+struct nvmf_host;
+
+/**
+ * rnic_set_nvmf() - offer the offload of NVMe over Fabrics, or end it
+ * @rnic:	NIC
+ * @host:	what the host has for it, before there is a guest; NULL: all that the guest has of
+ *		it ends
+ */
+void rnic_set_nvmf(struct rnic *rnic, const struct nvmf_host *host);
+
 /** rnic_gid() - GID @index, and its VLAN as of ADD_GID; NULL if there is none */
 const uint8_t *rnic_gid(const struct rnic *rnic, uint32_t index, uint16_t *vlan);
 

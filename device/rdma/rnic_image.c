@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "rdma/nvmf/subsys_image.h"
 #include "rdma/object/cq_image.h"
 #include "rdma/object/mr_image.h"
 #include "rdma/qp/qp_image.h"
+#include "rdma/qp/qp_state.h"
 #include "rdma/rnic_image.h"
 #include "rdma/rnic_priv.h"
 #include "virtio/virtq.h"
@@ -25,6 +27,7 @@
  * @queues:	their number
  * @counter:	counters that were loaded
  * @fused:	likewise
+ * @clock:	likewise, the guest's
  */
 struct rnic_image {
 	struct rnic *rnic;
@@ -32,6 +35,7 @@ struct rnic_image {
 	uint32_t queues;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint64_t fused;
+	struct cq_clock clock;
 };
 
 /* ------------------------------------------------------------------------- */
@@ -57,22 +61,37 @@ static void limits_io(struct state *st, void *arg)
 	state_same(st, "rfc", limits->rfc);
 }
 
-/* Virtqueue @number of its kind, or NULL. */
-static struct virtq *rnic_virtq(const struct rnic *rnic, uint8_t kind, uint32_t number)
+/* How many virtqueues of a kind are there, started or not? */
+static uint32_t rnic_virtqs_max(const struct rnic *rnic, uint8_t kind)
 {
 	const struct rnic_limits *limits = &rnic->ctx.limits;
 
 	switch (kind) {
 	case RNIC_CQ:
-		return number < limits->cqs ? rnic->cqs.vq[number] : NULL;
+		return limits->cqs;
 	case RNIC_SQ:
-		return number < limits->qps ? rnic->qps.sq_vq[number] : NULL;
 	case RNIC_RQ:
-		return number < limits->qps ? rnic->qps.rq_vq[number] : NULL;
+		return limits->qps;
 	case RNIC_EVENT:
-		return number < limits->event_vqs ? rnic->events.queue[number].vq : NULL;
+		return limits->event_vqs;
 	}
-	return NULL;
+	return 0;
+}
+
+/* Virtqueue @number of its kind, or NULL. */
+static struct virtq *rnic_virtq(const struct rnic *rnic, uint8_t kind, uint32_t number)
+{
+	if (number >= rnic_virtqs_max(rnic, kind))
+		return NULL;
+	switch (kind) {
+	case RNIC_CQ:
+		return rnic->cqs.vq[number];
+	case RNIC_SQ:
+		return rnic->qps.sq_vq[number];
+	case RNIC_RQ:
+		return rnic->qps.rq_vq[number];
+	}
+	return rnic->events.queue[number].vq;
 }
 
 static uint32_t rnic_virtqs(const struct rnic *rnic)
@@ -81,7 +100,7 @@ static uint32_t rnic_virtqs(const struct rnic *rnic)
 	int kind;
 
 	for (kind = RNIC_CQ; kind <= RNIC_EVENT; kind++)
-		for (i = 0; i < VIRTIO_NET_ROCE_MAX_OBJECTS; i++)
+		for (i = 0; i < rnic_virtqs_max(rnic, kind); i++)
 			n += !!rnic_virtq(rnic, kind, i);
 	return n;
 }
@@ -108,7 +127,7 @@ static void queues_save(struct state *st, struct rnic_image *image)
 
 	for (kind = RNIC_CQ; kind <= RNIC_EVENT; kind++) {
 		byte = kind;
-		for (number = 0; number < VIRTIO_NET_ROCE_MAX_OBJECTS; number++)
+		for (number = 0; number < rnic_virtqs_max(image->rnic, kind); number++)
 			if (rnic_virtq(image->rnic, kind, number))
 				queue_io(st, image, &byte, &number);
 	}
@@ -155,12 +174,21 @@ SECTION(moderation, cq_moderation_io(st, &rnic->cqs))
 SECTION(srq, srq_table_io(st, &rnic->srqs))
 SECTION(doorbell, doorbell_table_io(st, &rnic->doorbells))
 SECTION(qp, qp_table_io(st, &rnic->qps))
+SECTION(burst, qp_bursts_io(st, &rnic->qps))
+SECTION(nvmf, subsys_io(st, &rnic->subs))
 SECTION(rss, rss_io(st, &rnic->tables))
 SECTION(held, qp_held_io(st, &rnic->qps))
 SECTION(given_back, qp_given_back_io(st, &rnic->qps))
 SECTION(group, qp_groups_io(st, &rnic->qps))
 SECTION(rule, qp_rules_io(st, &rnic->qps))
 SECTION(event, qp_events_io(st, &rnic->qps))
+
+static void timestamp_section(struct state *st, void *arg)
+{
+	struct rnic_image *image = arg;
+
+	cq_timestamps_io(st, &image->rnic->cqs, &image->clock);
+}
 
 static void counter_section(struct state *st, void *arg)
 {
@@ -180,10 +208,13 @@ static const struct state_section rnic_sections[] = {
 	{ "mr", 1, 0, mr_section },
 	{ "cq", 1, 0, cq_section },
 	{ "moderation", 1, STATE_OPTIONAL, moderation_section },
+	{ "timestamp", 1, STATE_OPTIONAL, timestamp_section },
 	{ "srq", 1, 0, srq_section },
 	{ "doorbell", 1, 0, doorbell_section },
 	{ "qp", 1, 0, qp_section },
+	{ "burst", 1, STATE_OPTIONAL, burst_section },
 	{ "rss", 1, STATE_OPTIONAL, rss_section },
+	{ "nvmf", 1, STATE_OPTIONAL, nvmf_section },
 	{ "held", 1, 0, held_section },
 	{ "given-back", 1, 0, given_back_section },
 	{ "group", 1, 0, group_section },
@@ -221,8 +252,10 @@ static void rnic_loaded(struct rnic *rnic, const struct rnic_image *image)
 		virtq_loaded(&image->queue[i]);
 	memcpy(rnic->ctx.counter, image->counter, sizeof(image->counter));
 	rnic->ctx.fused = image->fused;
+	cq_clock_loaded(&rnic->ctx, &image->clock);
 	cq_loaded(&rnic->cqs);
 	qp_loaded(&rnic->qps);
+	subsys_loaded(&rnic->subs);
 }
 
 static void rnic_load_undo(struct rnic *rnic)
@@ -237,6 +270,7 @@ static void rnic_load_undo(struct rnic *rnic)
 	obj_table_renew(&rnic->doorbells.objs);
 	obj_table_renew(&rnic->rules.objs);
 	obj_table_renew(&rnic->tables.objs);
+	obj_table_renew(&rnic->subs.backends);
 	rnic->rules.serial = 0;
 	rnic->mrs.binding = 0;
 	rnic->qps.serial = 0;
@@ -257,9 +291,19 @@ bool rnic_load(struct rnic *rnic, struct state *st)
 	return !st->failed;
 }
 
+uint16_t rnic_section_known(const char *kind)
+{
+	return state_known(rnic_sections, ARRAY_SIZE(rnic_sections), kind);
+}
+
 void rnic_moved(struct rnic *rnic)
 {
 	qp_moved_all(&rnic->qps);
+}
+
+void rnic_parted(struct rnic *rnic)
+{
+	qp_parted_all(&rnic->qps);
 }
 
 void rnic_look_at_all(struct rnic *rnic)

@@ -32,8 +32,14 @@ bool rnic_save(struct rnic *rnic, struct state *st);
  */
 bool rnic_load(struct rnic *rnic, struct state *st);
 
+/** rnic_section_known() - the version of a section that rnic_load() reads, or 0 */
+uint16_t rnic_section_known(const char *kind);
+
 /** rnic_moved() - what was loaded comes from another host, and its peers are to know */
 void rnic_moved(struct rnic *rnic);
+
+/** rnic_parted() - what was loaded is a copy: its connections are those of another one */
+void rnic_parted(struct rnic *rnic);
 
 /** rnic_look_at_all() - doorbells may have got lost: look at all rings and doorbell pages */
 void rnic_look_at_all(struct rnic *rnic);

@@ -14,6 +14,8 @@
  *	qp/qp_run.c		a QP polls, flushes, receives
  *	qp/qp_state.c, qp_life.c	MODIFY_QP; creation, reset, destruction
  *	qp/requester.c, responder.c, ud.c, raw.c	the halves of a QP
+ *	nvmf/			the offload of NVMe over Fabrics
+ *	qp/offload.c		how a QP is shared with an offload
  *	qp/rss.c		indirection tables; which work queue gets a frame
  *	qp/qp_queues.c		take, complete, route, fail
  *	qp/qp.c, wqe.c, flow.c	the table of QPs; work requests; how much to send
@@ -54,6 +56,7 @@
 #define DEVICE_RDMA_RNIC_PRIV_H
 
 #include "rdma/eth_port.h"
+#include "rdma/nvmf/subsys.h"
 #include "rdma/object/ah.h"
 #include "rdma/object/cq.h"
 #include "rdma/object/ctx.h"
@@ -111,6 +114,7 @@ struct rnic_create {
  * @port:	packets from and to the Ethernet port
  * @events:	event virtqueues
  * @doorbells:	doorbell pages
+ * @subs:	subsystems of NVMe over Fabrics
  * @page_list:	what is still to be read of a command with a list of pages
  * @command:	that command
  * @create:	it, if it makes a ring
@@ -139,6 +143,7 @@ struct rnic {
 	struct eth_port port;
 	struct event_table events;
 	struct doorbell_table doorbells;
+	struct subsys_table subs;
 	struct rnic_request page_list;
 	uint8_t command;
 	struct rnic_create create;

@@ -343,6 +343,34 @@ bool state_sections(struct state *st, const struct state_section *table, unsigne
 	return !st->failed;
 }
 
+uint16_t state_required(const struct state *st, size_t *at, char kind[STATE_KIND_SIZE + 1])
+{
+	struct state_section_header header;
+
+	if (!*at)
+		*at = sizeof(struct state_header);
+	while (*at < st->at) {
+		memcpy(&header, st->data + *at, sizeof(header));
+		*at += sizeof(header) + le64toh(header.length);
+		if (le16toh(header.flags) & STATE_SKIPPABLE)
+			continue;
+		memcpy(kind, header.kind, STATE_KIND_SIZE);
+		kind[STATE_KIND_SIZE] = '\0';
+		return le16toh(header.version);
+	}
+	return 0;
+}
+
+uint16_t state_known(const struct state_section *table, unsigned int n, const char *kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(table[i].kind, kind))
+			return table[i].version;
+	return 0;
+}
+
 /* ------------------------------------------------------------------------- */
 /* Whole states                                                              */
 /* ------------------------------------------------------------------------- */

@@ -164,6 +164,19 @@ bool state_read_end(struct state *st);
 bool state_sections(struct state *st, const struct state_section *table, unsigned int n,
 		    void *arg);
 
+/**
+ * state_required() - the next section that a reader must know
+ * @st:		state that was written
+ * @at:		where to look; 0 at first, and set for the next call
+ * @kind:	set to its name
+ *
+ * Return: its version, or 0 if there is no other one.
+ */
+uint16_t state_required(const struct state *st, size_t *at, char kind[STATE_KIND_SIZE + 1]);
+
+/** state_known() - the version of a section that a table has, or 0 if it has none */
+uint16_t state_known(const struct state_section *table, unsigned int n, const char *kind);
+
 /* ------------------------------------------------------------------------- */
 /* Fields                                                                    */
 /* ------------------------------------------------------------------------- */

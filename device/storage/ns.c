@@ -23,13 +23,36 @@ static int ns_check(const struct ns *ns, const struct ns_io *io)
 	return ns->ro && io->op != NS_READ ? -EROFS : 0;
 }
 
+static void ns_count(struct ns *ns, const struct ns_io *io, int err)
+{
+	struct ns_counters *count = &ns->count;
+
+	if (err) {
+		count->errors++;
+	} else if (io->op == NS_READ) {
+		count->read++;
+		count->read_bytes += io->len;
+	} else if (io->op == NS_WRITE) {
+		count->written++;
+		count->written_bytes += io->len;
+	} else {
+		count->other++;
+	}
+}
+
+void ns_done(struct ns_io *io, int err)
+{
+	ns_count(io->ns, io, err);
+	io->done(io, err);
+}
+
 void ns_submit(struct ns *ns, struct ns_io *io)
 {
 	int err = ns_check(ns, io);
 
 	io->ns = ns;
 	if (err)
-		io->done(io, err);
+		ns_done(io, err);
 	else
 		ns->submit(ns->arg, io);
 }
@@ -38,7 +61,7 @@ static void ns_null_submit(void *arg __always_unused, struct ns_io *io)
 {
 	if (io->op == NS_READ)
 		memset(io->buf, 0, io->len);
-	io->done(io, 0);
+	ns_done(io, 0);
 }
 
 void ns_null(struct ns *ns, const char *name, uint64_t size, bool ro)

@@ -10,6 +10,8 @@
 #include <sys/queue.h>
 
 #define NS_NAME_MAX	64
+/* Bytes of the names of all guests that have one. */
+#define NS_GUESTS_MAX	1024
 #define NS_NULL_BLOCK	512
 
 struct ns;
@@ -22,6 +24,7 @@ struct ns_io;
  * @NS_FLUSH:	make lasting what was written
  * @NS_ZERO:	write zeroes
  * @NS_DISCARD:	forget what is there, if the storage can
+ * @NS_SIZE:	of storage.c: look how large it is, which @offset says then
  */
 enum ns_op {
 	NS_READ,
@@ -29,6 +32,7 @@ enum ns_op {
 	NS_FLUSH,
 	NS_ZERO,
 	NS_DISCARD,
+	NS_SIZE,
 	NS_OPS,
 };
 
@@ -43,6 +47,7 @@ enum ns_op {
  * @done:	called once, with 0 or a negative error, also before ns_submit() returns.
  *		-EPIPE: the storage has gone, and the same may succeed later.  From then on @buf
  *		is the caller's again
+ * @status:	status of NVMe, which a namespace that has one may set with an error; 0 before
  * @ns:		where, of ns_submit()
  * @tag:	of the namespace
  * @entry:	of the namespace
@@ -55,9 +60,28 @@ struct ns_io {
 	uint64_t offset;
 	uint64_t len;
 	void (*done)(struct ns_io *io, int err);
+	uint16_t status;
 	struct ns *ns;
 	uint32_t tag;
 	TAILQ_ENTRY(ns_io) entry;
+};
+
+/**
+ * struct ns_counters - what a namespace was asked for, when that was done
+ * @read:	reads
+ * @written:	writes
+ * @other:	all else
+ * @read_bytes:	bytes of @read
+ * @written_bytes: bytes of @written
+ * @errors:	requests that failed, and count nowhere else
+ */
+struct ns_counters {
+	uint64_t read;
+	uint64_t written;
+	uint64_t other;
+	uint64_t read_bytes;
+	uint64_t written_bytes;
+	uint64_t errors;
 };
 
 /**
@@ -70,6 +94,8 @@ struct ns_io {
  * @submit:	begin with something that was checked
  * @arg:	for @submit
  * @file:	number of the file, of the storage process
+ * @count:	what was counted
+ * @guests:	guests that may use it by its name, each behind a comma; "*" is any
  */
 struct ns {
 	char name[NS_NAME_MAX];
@@ -80,6 +106,8 @@ struct ns {
 	void (*submit)(void *arg, struct ns_io *io);
 	void *arg;
 	unsigned int file;
+	struct ns_counters count;
+	char guests[NS_GUESTS_MAX];
 };
 
 /**
@@ -91,6 +119,9 @@ struct ns {
  * namespace.
  */
 void ns_submit(struct ns *ns, struct ns_io *io);
+
+/** ns_done() - for @submit: something is done, with 0 or a negative error */
+void ns_done(struct ns_io *io, int err);
 
 /** ns_null() - make @ns one of @size bytes that keeps nothing, and reads as zeroes */
 void ns_null(struct ns *ns, const char *name, uint64_t size, bool ro);

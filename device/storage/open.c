@@ -33,12 +33,14 @@
  * @kind:	file, block or null
  * @value:	what follows
  * @ro:		it cannot be written to
+ * @guests:	as struct ns has them
  */
 struct ns_text {
 	char name[NS_NAME_MAX];
 	char kind[8];
 	char value[4096];
 	bool ro;
+	char guests[NS_GUESTS_MAX];
 };
 
 static int ns_wrong(const char *text, const char *why)
@@ -59,21 +61,40 @@ static const char *ns_part(char *to, size_t size, const char *text, char until)
 	return end + 1;
 }
 
+/* A field that stands behind the value, with its comma; false if it is part of a path. */
+static bool ns_field(struct ns_text *parts, const char *field)
+{
+	static const char guest[] = ",guest=";
+	const size_t used = strlen(parts->guests), len = strlen(field);
+
+	if (!strcmp(field, ",ro")) {
+		parts->ro = true;
+		return true;
+	}
+	if (strncmp(field, guest, sizeof(guest) - 1) || len == sizeof(guest) - 1 ||
+	    used + len >= sizeof(parts->guests))
+		return false;
+	parts->guests[used] = ',';
+	strcpy(parts->guests + used + 1, field + sizeof(guest) - 1);
+	return true;
+}
+
 static int ns_parse(struct ns_text *parts, const char *text)
 {
 	const char *p = ns_part(parts->name, sizeof(parts->name), text, '=');
-	size_t len;
+	char *field;
 
+	parts->ro = false;
+	parts->guests[0] = 0;
 	if (!p || strpbrk(parts->name, ", \t\n\"\\"))
 		return ns_wrong(text, "not NAME=file:PATH, NAME=block:PATH or NAME=null:SIZE");
 	p = ns_part(parts->kind, sizeof(parts->kind), p, ':');
 	if (!p || !*p || strlen(p) >= sizeof(parts->value))
 		return ns_wrong(text, "not NAME=file:PATH, NAME=block:PATH or NAME=null:SIZE");
 	strcpy(parts->value, p);
-	len = strlen(p);
-	parts->ro = len > 3 && !strcmp(p + len - 3, ",ro");
-	if (parts->ro)
-		parts->value[len - 3] = 0;
+	while ((field = strrchr(parts->value, ',')) && field != parts->value &&
+	       ns_field(parts, field))
+		*field = 0;
 	return 0;
 }
 
@@ -260,6 +281,7 @@ int ns_open(struct ns *ns, const char *text, bool shared)
 		if (!size)
 			return ns_wrong(text, "its size is not that of whole blocks");
 		ns_null(ns, parts.name, size, parts.ro);
+		strcpy(ns->guests, parts.guests);
 		return -ENODATA;
 	}
 	if (strcmp(parts.kind, "file") && strcmp(parts.kind, "block"))
@@ -267,5 +289,6 @@ int ns_open(struct ns *ns, const char *text, bool shared)
 	fd = ns_open_file(ns, &parts, parts.kind[0] == 'b', shared);
 	if (fd < 0)
 		log_error("--namespace: %s: %s", parts.value, ns_why(fd));
+	strcpy(ns->guests, parts.guests);
 	return fd;
 }

@@ -44,10 +44,12 @@ struct storage_request {
  * struct storage_reply - it is done
  * @tag:	of the request
  * @err:	0 or a negative error
+ * @size:	of %NS_SIZE: bytes
  */
 struct storage_reply {
 	uint32_t tag;
 	int32_t err;
+	uint64_t size;
 };
 
 /**

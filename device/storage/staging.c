@@ -8,6 +8,9 @@
  * Memory is made of chunks, as large as the largest buffer.  A chunk belongs to one owner as
  * long as a buffer of it is used, and an owner has half of the chunks at most.  So buffers that
  * one guest does not give back can be scattered as they like: others have whole chunks.
+ *
+ * A buffer whose pages could not be replaced is lost: when its owner gives it back nobody gets
+ * it, until they can be.
  */
 
 #include <errno.h>
@@ -24,13 +27,15 @@
 
 /**
  * struct staging_page - a page
- * @entry:	if a free block begins with it: of its order
+ * @entry:	if a free block begins with it: of its order; or of those that are lost
  * @free:	a free block begins with it
+ * @lost:	a buffer begins with it whose pages have to be replaced
  * @order:	of that
  */
 struct staging_page {
 	LIST_ENTRY(staging_page) entry;
 	bool free;
+	bool lost;
 	uint8_t order;
 };
 
@@ -53,6 +58,7 @@ struct staging_chunk {
  * @fd:		its descriptor
  * @chunks:	number of @chunk
  * @last:	the one of the last buffer
+ * @lost:	buffers that were given back, and are lost
  * @chunk:	chunks
  * @page:	pages
  */
@@ -62,6 +68,7 @@ struct staging {
 	int fd;
 	size_t chunks;
 	struct staging_chunk *last;
+	LIST_HEAD(, staging_page) lost;
 	struct staging_chunk *chunk;
 	struct staging_page page[];
 };
@@ -133,6 +140,7 @@ struct staging *staging_new(uint64_t size)
 		return NULL;
 	}
 	staging->last = staging->chunk;
+	LIST_INIT(&staging->lost);
 	for (at = 0; at < pages; at += STAGING_CHUNK_PAGES)
 		staging_put(staging, at, STAGING_ORDERS - 1);
 	return staging;
@@ -190,6 +198,45 @@ static struct staging_chunk *staging_find(struct staging *staging, const void *o
 	return owner == staging || owned < (staging->chunks + 1) / 2 ? empty : NULL;
 }
 
+/* With what is free beside it. */
+static void staging_give(struct staging *staging, size_t at, unsigned int order)
+{
+	struct staging_page *buddy;
+
+	for (; order < STAGING_ORDERS - 1; order++) {
+		buddy = &staging->page[at ^ (1U << order)];
+		if (!buddy->free || buddy->order != order)
+			break;
+		staging_take(staging, buddy);
+		at &= ~(size_t)(1U << order);
+	}
+	staging_put(staging, at, order);
+	if (order == STAGING_ORDERS - 1)
+		staging_chunk_of(staging, at)->owner = NULL;
+}
+
+static int staging_replace(struct staging *staging, size_t at, unsigned int order)
+{
+	const size_t size = (size_t)STAGING_PAGE << order;
+
+	return madvise(staging->base + at * STAGING_PAGE, size, MADV_REMOVE) ? -errno : 0;
+}
+
+/* Buffers that were lost and need not be any more. */
+static void staging_regain(struct staging *staging)
+{
+	struct staging_page *page = LIST_FIRST(&staging->lost), *next;
+
+	for (; page; page = next) {
+		next = LIST_NEXT(page, entry);
+		if (staging_replace(staging, page - staging->page, page->order))
+			continue;
+		LIST_REMOVE(page, entry);
+		page->lost = false;
+		staging_give(staging, page - staging->page, page->order);
+	}
+}
+
 void *staging_alloc_of(void *arg, const void *owner, uint32_t len)
 {
 	struct staging *staging = arg;
@@ -198,6 +245,10 @@ void *staging_alloc_of(void *arg, const void *owner, uint32_t len)
 	unsigned int from;
 	size_t at;
 
+	if (!chunk && !LIST_EMPTY(&staging->lost)) {
+		staging_regain(staging);
+		chunk = staging_find(staging, owner, order);
+	}
 	if (!chunk)
 		return NULL;
 	chunk->owner = owner;
@@ -214,29 +265,28 @@ void *staging_alloc(void *arg, uint32_t len)
 	return staging_alloc_of(arg, arg, len);
 }
 
+static size_t staging_at(const struct staging *staging, const void *buf)
+{
+	return ((const uint8_t *)buf - staging->base) / STAGING_PAGE;
+}
+
 void staging_release(void *arg, void *buf, uint32_t len)
 {
 	struct staging *staging = arg;
-	size_t at = ((uint8_t *)buf - staging->base) / STAGING_PAGE;
-	unsigned int order = staging_order(len);
-	struct staging_page *buddy;
+	const size_t at = staging_at(staging, buf);
+	struct staging_page *page = &staging->page[at];
 
-	for (; order < STAGING_ORDERS - 1; order++) {
-		buddy = &staging->page[at ^ (1U << order)];
-		if (!buddy->free || buddy->order != order)
-			break;
-		staging_take(staging, buddy);
-		at &= ~(size_t)(1U << order);
+	if (!page->lost) {
+		staging_give(staging, at, staging_order(len));
+		return;
 	}
-	staging_put(staging, at, order);
-	if (order == STAGING_ORDERS - 1)
-		staging_chunk_of(staging, at)->owner = NULL;
+	page->order = staging_order(len);
+	LIST_INSERT_HEAD(&staging->lost, page, entry);
 }
 
-int staging_renew(struct staging *staging, void *buf, uint32_t len)
+void staging_renew(struct staging *staging, void *buf, uint32_t len)
 {
-	const uint64_t size = (uint64_t)STAGING_PAGE << staging_order(len);
+	const size_t at = staging_at(staging, buf);
 
-	(void)staging;
-	return madvise(buf, size, MADV_REMOVE) ? -errno : 0;
+	staging->page[at].lost = staging_replace(staging, at, staging_order(len));
 }

@@ -63,10 +63,9 @@ void staging_release(void *staging, void *buf, uint32_t len);
  * @buf:	buffer
  * @len:	bytes
  *
- * Whoever may still write to the pages that it had does no harm any more.
- *
- * Return: 0 or -errno.
+ * Whoever may still write to the pages that it had does no harm any more.  If that is not
+ * possible now, its owner must not read it, and nobody gets it after that until it is.
  */
-int staging_renew(struct staging *staging, void *buf, uint32_t len);
+void staging_renew(struct staging *staging, void *buf, uint32_t len);
 
 #endif /* DEVICE_STORAGE_STAGING_H */

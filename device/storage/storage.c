@@ -61,6 +61,10 @@
  * @frees:	number of them
  * @waiting:	requests that wait for a tag
  * @poller:	looks for replies
+ * @size:	for each namespace: look how large it is
+ * @looks:	which of them are under way
+ * @changed:	called if a size has changed, or NULL
+ * @changed_arg: for it
  * @count:	what was counted
  * @log:	rate limit of messages
  */
@@ -86,6 +90,10 @@ struct storage {
 	unsigned int frees;
 	TAILQ_HEAD(, ns_io) waiting;
 	struct loop_poller poller;
+	struct ns_io size[STORAGE_NAMESPACES_MAX];
+	bool looks[STORAGE_NAMESPACES_MAX];
+	void (*changed)(void *arg, struct ns *ns);
+	void *changed_arg;
 	struct storage_counters count;
 	struct log_limit log;
 };
@@ -133,7 +141,7 @@ static void storage_submit(void *arg, struct ns_io *io)
 	struct storage *storage = arg;
 
 	if (storage->failed)
-		io->done(io, -EIO);
+		ns_done(io, -EIO);
 	else if (storage->frees && TAILQ_EMPTY(&storage->waiting))
 		storage_make(storage, io);
 	else
@@ -172,7 +180,7 @@ static void storage_serve(struct storage *storage)
 static void storage_done(struct storage *storage, struct ns_io *io, int err)
 {
 	storage->count.errors += err != 0;
-	io->done(io, err);
+	ns_done(io, err);
 }
 
 /* A process that says nonsense can say it of its own requests only. */
@@ -187,6 +195,8 @@ static bool storage_replies(struct storage *storage)
 		memcpy(&reply, &shared->reply[storage->replies++ % STORAGE_TAGS], sizeof(reply));
 		n++;
 		io = storage_take(storage, reply.tag);
+		if (io && io->op == NS_SIZE)
+			io->offset = reply.size;
 		if (io)
 			storage_done(storage, io, reply.err < 0 ? reply.err : 0);
 	}
@@ -201,14 +211,12 @@ static void storage_lost(struct storage *storage, int err)
 	uint32_t tag;
 
 	for (tag = 0; tag < STORAGE_TAGS; tag++) {
-		io = storage->io[tag];
-		/* Pages that cannot be replaced are never used again. */
-		if (io && io->op == NS_READ &&
-		    staging_renew(storage->staging, io->buf, io->len))
-			continue;
 		io = storage_take(storage, tag);
-		if (io)
-			storage_done(storage, io, err);
+		if (!io)
+			continue;
+		if (io->op == NS_READ)
+			staging_renew(storage->staging, io->buf, io->len);
+		storage_done(storage, io, err);
 	}
 }
 
@@ -314,6 +322,82 @@ struct ns *storage_find(struct storage *storage, const char *name)
 	for (i = 0; i < storage->namespaces; i++)
 		if (!strcmp(storage->ns[i].name, name))
 			return &storage->ns[i];
+	return NULL;
+}
+
+/* Whole blocks count; a file without one stays as it was, and fails when it is read. */
+static void storage_looked(struct ns_io *io, int err)
+{
+	struct storage *storage = io->ns->arg;
+	const uint64_t size = io->offset & ~(uint64_t)(io->ns->block - 1);
+
+	storage->looks[io - storage->size] = false;
+	if (err || !size || size == io->ns->size)
+		return;
+	log_info("%s: it had %llu bytes, and has %llu", io->ns->name,
+		 (unsigned long long)io->ns->size, (unsigned long long)size);
+	io->ns->size = size;
+	if (storage->changed)
+		storage->changed(storage->changed_arg, io->ns);
+}
+
+void storage_watch(struct storage *storage, void (*changed)(void *arg, struct ns *ns),
+		   void *arg)
+{
+	storage->changed = changed;
+	storage->changed_arg = arg;
+}
+
+/* It is not a host's, and so does not go through ns_submit(). */
+void storage_look(struct storage *storage)
+{
+	struct ns_io *io;
+	unsigned int i;
+
+	for (i = 0; i < storage->namespaces; i++) {
+		io = &storage->size[i];
+		if (storage->ns[i].submit != storage_submit || storage->looks[i])
+			continue;
+		storage->looks[i] = true;
+		*io = (struct ns_io) {
+			.op = NS_SIZE,
+			.ns = &storage->ns[i],
+			.done = storage_looked,
+		};
+		storage_submit(storage, io);
+	}
+}
+
+const struct ns *storage_ns(const struct storage *storage, unsigned int i)
+{
+	return i < storage->namespaces ? &storage->ns[i] : NULL;
+}
+
+/* Is it one of the names, each of which is behind a comma? */
+static bool storage_lists(const char *list, const char *guest)
+{
+	const size_t len = strlen(guest);
+	const char *p;
+
+	for (p = strchr(list, ','); p; p = strchr(p + 1, ',')) {
+		if (!strncmp(p + 1, guest, len) && (!p[1 + len] || p[1 + len] == ','))
+			return true;
+		if (p[1] == '*' && (!p[2] || p[2] == ','))
+			return true;
+	}
+	return false;
+}
+
+struct ns *storage_find_for(struct storage *storage, const char *name, const char *guest)
+{
+	struct ns *ns;
+	unsigned int i;
+
+	for (i = 0; i < storage->namespaces; i++) {
+		ns = &storage->ns[i];
+		if ((!name || !strcmp(ns->name, name)) && storage_lists(ns->guests, guest))
+			return ns;
+	}
 	return NULL;
 }
 

@@ -40,15 +40,15 @@ struct storage *storage_new(struct staging *staging);
  * storage_share() - another daemon, whose place this one takes, has the same files
  * @storage:	all
  *
- * Without it a file that another daemon has is refused.
+ * Requests wait until that has let go.  Without it a file that another daemon has is refused.
  */
 void storage_share(struct storage *storage);
 
 /**
  * storage_add() - open a namespace
  * @storage:	all
- * @text:	NAME=file:PATH[,ro], NAME=block:PATH[,ro] or NAME=null:SIZE[,ro], where SIZE may
- *		end with K, M, G or T
+ * @text:	NAME=file:PATH, NAME=block:PATH or NAME=null:SIZE, where SIZE may end with K, M, G
+ *		or T; behind that ",ro" and ",guest=GUEST" for each guest that may use it by name
  *
  * Return: 0, or -errno after an error was printed.
  */
@@ -56,6 +56,24 @@ int storage_add(struct storage *storage, const char *text);
 
 /** storage_find() - a namespace by its name, or NULL */
 struct ns *storage_find(struct storage *storage, const char *name);
+
+/**
+ * storage_watch() - be told of namespaces whose size has changed
+ * @storage:	all
+ * @changed:	called for each one, whose @size is the new one
+ * @arg:	for @changed
+ */
+void storage_watch(struct storage *storage, void (*changed)(void *arg, struct ns *ns),
+		   void *arg);
+
+/** storage_look() - begin to look how large all files and block devices are */
+void storage_look(struct storage *storage);
+
+/** storage_ns() - namespace @i, from 0 on, or NULL */
+const struct ns *storage_ns(const struct storage *storage, unsigned int i);
+
+/** storage_find_for() - the same of those that @guest may use; without @name any of them */
+struct ns *storage_find_for(struct storage *storage, const char *name, const char *guest);
 
 /**
  * storage_start() - start the storage process, if a namespace needs it

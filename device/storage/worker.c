@@ -11,6 +11,9 @@
  * The daemon has checked a request.  It is copied and checked again here, as far as memory is
  * concerned.
  *
+ * It has all files locked before it takes the first request.  The daemon before this one may
+ * have them yet, and the kernel may still write for that: what a host does now comes later.
+ *
  * A filter of system calls does not see what a ring is asked to do.  So the ring itself is
  * restricted, for good, to the few operations that are used.
  */
@@ -21,6 +24,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -31,6 +35,10 @@
 
 #define WORKER_WAKE		UINT64_MAX
 #define WORKER_ZEROES		(1u << 20)
+
+/* Files that are not to be had are tried so often; after so many times that is said. */
+#define WORKER_LOCK_NS		10000000
+#define WORKER_LOCK_TRIES	500
 
 /**
  * enum work_step - what of a request the kernel does
@@ -49,11 +57,13 @@ enum work_step {
  * @req:	it
  * @step:	what is being done
  * @done:	bytes of it that are done
+ * @size:	for the reply
  */
 struct work {
 	struct storage_request req;
 	enum work_step step;
 	uint64_t done;
+	uint64_t size;
 };
 
 /**
@@ -64,6 +74,9 @@ struct work {
  * @taken:	requests that were taken
  * @replies:	replies that were made
  * @told:	those of which the daemon knows, if it sleeps
+ * @lock:	how each file is to be locked
+ * @locked:	files that are
+ * @tries:	how often the next one was not to be had
  * @work:	requests by tag
  */
 struct process {
@@ -73,6 +86,9 @@ struct process {
 	uint32_t taken;
 	uint32_t replies;
 	uint32_t told;
+	int lock[STORAGE_FILES_MAX];
+	unsigned int locked;
+	unsigned int tries;
 	struct work work[STORAGE_TAGS];
 };
 
@@ -88,6 +104,7 @@ static void work_end(struct process *p, const struct work *work, int err)
 
 	reply->tag = work->req.tag;
 	reply->err = err;
+	reply->size = work->size;
 	storage_set(&p->worker->shared->replies, ++p->replies);
 }
 
@@ -192,6 +209,26 @@ static bool request_is_right(const struct process *p, const struct storage_reque
 	return req->buf <= worker->staging_size && req->len <= worker->staging_size - req->buf;
 }
 
+/* One that was locked by the daemon, or by a process before this one, is so again. */
+static bool process_lock(struct process *p)
+{
+	const struct storage_worker *worker = p->worker;
+
+	while (p->locked < worker->files &&
+	       !flock(worker->file[p->locked], p->lock[p->locked] | LOCK_NB))
+		p->locked++;
+	return p->locked == worker->files;
+}
+
+/* Files and block devices alike; it does not wait. */
+static void work_size(struct process *p, struct work *work)
+{
+	const off_t size = lseek(p->worker->file[work->req.file], 0, SEEK_END);
+
+	work->size = size < 0 ? 0 : size;
+	work_end(p, work, size < 0 ? -errno : 0);
+}
+
 static bool process_take(struct process *p)
 {
 	struct storage_shared *shared = p->worker->shared;
@@ -199,7 +236,7 @@ static bool process_take(struct process *p)
 	struct work *work;
 	bool any = false;
 
-	if (storage_get(&shared->ack) != p->epoch)
+	if (storage_get(&shared->ack) != p->epoch || !process_lock(p))
 		return false;
 	while (storage_get(&shared->requests) != p->taken) {
 		memcpy(&req, &shared->request[p->taken % STORAGE_TAGS], sizeof(req));
@@ -210,10 +247,12 @@ static bool process_take(struct process *p)
 		work = &p->work[req.tag];
 		memset(work, 0, sizeof(*work));
 		work->req = req;
-		if (request_is_right(p, &req))
-			work_go(p, work);
-		else
+		if (!request_is_right(p, &req))
 			work_end(p, work, -EINVAL);
+		else if (req.op == NS_SIZE)
+			work_size(p, work);
+		else
+			work_go(p, work);
 	}
 	return any;
 }
@@ -320,6 +359,20 @@ static bool process_reap(struct process *p)
 	return any;
 }
 
+/* Sleeps until there is something to do, or it is time to look for the files again. */
+static int process_wait_for_files(struct process *p)
+{
+	struct __kernel_timespec ts = { .tv_nsec = WORKER_LOCK_NS };
+	struct io_uring_cqe *cqe;
+	int n = io_uring_submit_and_wait_timeout(&p->ring, &cqe, 1, &ts, NULL);
+
+	if (n != -ETIME)
+		return n;
+	if (++p->tries == WORKER_LOCK_TRIES)
+		log_warn("storage: waits for files that another daemon has");
+	return 0;
+}
+
 /* Sleeps unless a request has come meanwhile. */
 static int process_sleep(struct process *p)
 {
@@ -327,8 +380,10 @@ static int process_sleep(struct process *p)
 	int n = 0;
 
 	storage_set(&shared->worker_sleeps, 1);
-	if (storage_get(&shared->ack) != p->epoch ||
-	    storage_get(&shared->requests) == p->taken)
+	if (p->locked < p->worker->files)
+		n = process_wait_for_files(p);
+	else if (storage_get(&shared->ack) != p->epoch ||
+		 storage_get(&shared->requests) == p->taken)
 		n = io_uring_submit_and_wait(&p->ring, 1);
 	storage_set(&shared->worker_sleeps, 0);
 	return n == -EINTR || n == -EAGAIN || n == -EBUSY ? 0 : n;
@@ -362,6 +417,19 @@ static int process_ring(struct process *p)
 	return 0;
 }
 
+static void process_init(struct process *p, const struct storage_worker *worker, uint32_t epoch)
+{
+	unsigned int i;
+	int flags;
+
+	p->worker = worker;
+	p->epoch = epoch;
+	for (i = 0; i < worker->files; i++) {
+		flags = fcntl(worker->file[i], F_GETFL);
+		p->lock[i] = (flags & O_ACCMODE) == O_RDONLY ? LOCK_SH : LOCK_EX;
+	}
+}
+
 int storage_work(const struct storage_worker *worker, uint32_t epoch)
 {
 	static struct process process;
@@ -369,8 +437,7 @@ int storage_work(const struct storage_worker *worker, uint32_t epoch)
 	const char ready = 'r';
 	int err;
 
-	p->worker = worker;
-	p->epoch = epoch;
+	process_init(p, worker, epoch);
 	err = process_ring(p);
 	if (err) {
 		log_error("storage: io_uring: %s", strerror(-err));

@@ -146,7 +146,7 @@ static void test_pins(void **state)
 
 	assert_int_equal(PARSE("--socket",
 			       "a,mac=02:00:00:00:ff:10,gid=192.0.2.1,gid=2001:db8::7",
-			       "--socket", "b,gid=192.0.2.1,elsewhere", "--socket", "c"), 0);
+			       "--socket", "b,gid=192.0.2.1,elsewhere", "--socket", "c,copy"), 0);
 	assert_string_equal(options.guest[0].text, "a");
 	assert_true(pin->has_mac);
 	assert_memory_equal(pin->mac, mac, sizeof(mac));
@@ -158,6 +158,7 @@ static void test_pins(void **state)
 	assert_int_equal(options.guest[1].pin.gids, 1);
 	assert_true(options.guest[1].pin.elsewhere && !pin->elsewhere);
 	assert_false(pin_any(&options.guest[2].pin));
+	assert_true(options.guest[2].pin.copy && !pin->copy);
 	assert_true(options_mac(&options, 0) == 0x02000000ff10);
 	assert_true(options_mac(&options, 1) == options.mac_base + 1);
 
@@ -240,6 +241,14 @@ static void test_contradictions(void **state)
 			       "--cqe", "512"), 0);
 	assert_int_equal(PARSE("--socket", "a", "--cqs", "996", "--qps", "10"),
 			 0);
+	/* Two virtqueues for each further pair. */
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "994", "--qps", "10",
+			       "--queue-pairs", "2"), 0);
+	assert_int_equal(PARSE("--socket", "a", "--cqs", "995", "--qps", "10",
+			       "--queue-pairs", "2"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--queue-pairs", "64"), 0);
+	assert_int_equal(PARSE("--socket", "a", "--queue-pairs", "65"), -EINVAL);
+	assert_int_equal(PARSE("--socket", "a", "--queue-pairs", "0"), -EINVAL);
 	assert_int_equal(PARSE("--socket", "a", "--cqs", "997", "--qps", "10"),
 			 -EINVAL);
 	assert_int_equal(PARSE("--socket", "a", "--cqs", "1001", "--qps", "10",

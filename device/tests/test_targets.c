@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "targets.h"
+#include "targets_print.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/need.h"
 
@@ -48,6 +49,11 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void flushed(struct ns_io *io, int err)
+{
+	assert_int_equal(err, 0);
+}
+
 static int open_with(const char *space, const char *one, const char *two)
 {
 	char *argv[] = {
@@ -58,6 +64,35 @@ static int open_with(const char *space, const char *one, const char *two)
 
 	assert_int_equal(options_parse(&options, two ? 10 : 8, argv), 0);
 	return targets_open(&targets, &options, loop, sw, fabric, false);
+}
+
+/* A namespace and a target have a line in each metric, and each target has a port. */
+static void check_metrics(void)
+{
+	struct operator_port port[TARGETS_MAX];
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	struct ns_io io = { .op = NS_FLUSH, .done = flushed };
+
+	ns_submit(storage_find(targets.storage, "disk"), &io);
+	targets_metrics(&targets, out);
+	fclose(out);
+	assert_non_null(strstr(text, "# TYPE vhost_user_roce_target_controllers gauge\n"
+			       "vhost_user_roce_target_controllers{"
+			       "nqn=\"nqn.2026-11.org.example:disk\",address=\"192.0.2.9\"} 0\n"
+			       "vhost_user_roce_target_controllers{nqn=\"b\",address=\"fd00::9\"} 0\n"
+			       "# TYPE "));
+	assert_non_null(strstr(text, "# TYPE vhost_user_roce_namespace_other counter\n"
+			       "vhost_user_roce_namespace_other_total{namespace=\"disk\"} 1\n"));
+	assert_non_null(strstr(text,
+			       "vhost_user_roce_namespace_read_total{namespace=\"disk\"} 0\n"));
+	assert_non_null(strstr(text, "# TYPE vhost_user_roce_storage_deaths counter\n"
+			       "vhost_user_roce_storage_deaths_total 0\n"));
+	free(text);
+	assert_int_equal(targets_ports(&targets, port), 2);
+	assert_string_equal(port[1].text, "nvmf-target1");
+	assert_string_equal(operator_port_kind(&port[1]), "target");
 }
 
 /* Two of them; a RoCE packet finds the way to their addresses. */
@@ -88,6 +123,7 @@ static void test_two(void **state)
 	assert_non_null(strstr(text, "nqn\taddress\tconnections\tcontrollers\t"));
 	assert_non_null(strstr(text, "\nnqn.2026-11.org.example:disk\t192.0.2.9\t0\t0\t"));
 	assert_non_null(strstr(text, "\nb\tfd00::9\t0\t0\t"));
+	check_metrics();
 	targets_stop(&targets);
 	targets_resume(&targets);
 	run_idle(loop);

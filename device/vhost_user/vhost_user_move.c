@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/eventfd.h"
 #include "vhost_user/vhost_user_priv.h"
 
@@ -79,6 +80,7 @@ static bool vu_move_write(struct vhost_user *vu)
 	move->at += n;
 	if (move->at < move->size)
 		return true;
+	log_info("%s: its state was taken, %.2f ms", vu->name, clock_ms_since(move->began));
 	move->ended = true;
 	vu_move_close(vu);
 	return false;
@@ -157,6 +159,7 @@ static int vu_move_start(struct vhost_user *vu, struct vu_msg *msg, bool load)
 	if (err)
 		return err;
 	vu->saved = !load;
+	move->began = clock_ns();
 	move->pipe = (struct loop_fd) {
 		.fd = vu_msg_fd(msg, 0),
 		.fn = vu_move_ready,
@@ -192,6 +195,7 @@ static int vu_move_load(struct vhost_user *vu)
 		vu->negotiated = false;
 		vu_function_reset(vu);
 	}
+	log_info("%s: its state has come, %.2f ms", vu->name, clock_ms_since(vu->move.began));
 	err = vu->ops->load(vu->dev, vu->move.data, vu->move.at, &features);
 	if (err)
 		return err;

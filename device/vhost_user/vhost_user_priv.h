@@ -85,6 +85,7 @@ struct vu_log {
  * @data:	the state
  * @size:	its bytes; loading: room for so many
  * @at:		bytes that came through
+ * @began:	when the first one could, of clock_ns()
  */
 struct vu_move {
 	struct loop_fd pipe;
@@ -94,6 +95,7 @@ struct vu_move {
 	uint8_t *data;
 	size_t size;
 	size_t at;
+	uint64_t began;
 };
 
 /**

@@ -4,25 +4,19 @@
  *
  * virtio_roce_count [--addresses CASE]
  *
- * A child runs each case, and this process single-steps it and counts.  So the counts are
- * exact and the same in each run; they depend only on the provider and on the compiler.
- * The driver and the device of the unit tests stand behind the queues; what they do is
- * not counted.  JSON: instructions of each case, for one element of it.
+ * The counts (stepper.c) depend only on the provider and on the compiler.  The driver and the
+ * device of the unit tests stand behind the queues; what they do is not counted.  JSON:
+ * instructions of each case, for one element of it.
  *
  * With --addresses it prints the address of each instruction of a case instead, from
  * which "addr2line -f" makes a profile.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <ccan/array_size.h>
 
+#include "stepper.h"
 #include "util.h"
 
 #define BATCH	8
@@ -86,10 +80,6 @@ static void unannounced_ready(void)
 }
 
 /* The cases */
-
-static void empty(void)
-{
-}
 
 static void post_send(void)
 {
@@ -193,19 +183,6 @@ static const struct count_case {
 	{ "start_poll_empty", nothing_ready, poll_ex_none, 1, 1 },
 };
 
-/* Here counting begins and ends.  Not to be inlined: their addresses are looked for. */
-static volatile int marks;
-
-static __attribute__((noinline)) void count_begin(void)
-{
-	marks++;
-}
-
-static __attribute__((noinline)) void count_end(void)
-{
-	marks--;
-}
-
 static void make_objects(const struct count_case *c)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -238,83 +215,21 @@ static void make_objects(const struct count_case *c)
 	}
 }
 
-/* Run a case: once so that all is bound and warm, and then between the marks. */
-static int run_case(const struct count_case *c, void (*run)(void))
+static int run_case(const void *arg, void (*run)(void))
 {
+	const struct count_case *c = arg;
+
 	make_objects(c);
 	c->ready();
 	run();
 	c->ready();
-	count_begin();
-	run();
-	count_end();
+	stepper_count(run);
 	return result;
-}
-
-static unsigned long long step(pid_t child)
-{
-	struct user_regs_struct regs;
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) ||
-	    waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_GETREGS, child, NULL, &regs)) {
-		fprintf(stderr, "count: the child ended too early\n");
-		exit(1);
-	}
-	return regs.rip;
-}
-
-/* Let the child run to a function, and put back what is there. */
-static void run_to(pid_t child, void (*function)(void))
-{
-	long old = ptrace(PTRACE_PEEKTEXT, child, function, NULL);
-	struct user_regs_struct regs;
-	int status;
-
-	ptrace(PTRACE_POKETEXT, child, function, (old & ~0xffL) | 0xcc);
-	ptrace(PTRACE_CONT, child, NULL, NULL);
-	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-	    WSTOPSIG(status) != SIGTRAP) {
-		fprintf(stderr, "count: the child did not come to its case\n");
-		exit(1);
-	}
-	ptrace(PTRACE_POKETEXT, child, function, old);
-	ptrace(PTRACE_GETREGS, child, NULL, &regs);
-	regs.rip = (uintptr_t)function;
-	ptrace(PTRACE_SETREGS, child, NULL, &regs);
 }
 
 static unsigned int count(const struct count_case *c, void (*run)(void), bool addresses)
 {
-	unsigned long long at;
-	unsigned int n = 0;
-	pid_t child;
-	int status;
-
-	child = fork();
-	if (!child) {
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		raise(SIGSTOP);
-		_exit(run_case(c, run) ? 1 : 0);
-	}
-	if (child < 0 || waitpid(child, &status, 0) != child) {
-		perror("count");
-		exit(1);
-	}
-	run_to(child, count_begin);
-	for (at = 0; at != (uintptr_t)count_end; n++) {
-		at = step(child);
-		if (addresses)
-			printf("%#llx\n", at);
-	}
-	ptrace(PTRACE_CONT, child, NULL, NULL);
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
-	    WEXITSTATUS(status)) {
-		fprintf(stderr, "count: %s failed\n", c->name);
-		exit(1);
-	}
-	return n;
+	return stepper_run(c->name, run_case, c, run, addresses);
 }
 
 int main(int argc, char **argv)
@@ -328,7 +243,8 @@ int main(int argc, char **argv)
 				count(&cases[i], cases[i].run, true);
 			continue;
 		}
-		n = count(&cases[i], cases[i].run, false) - count(&cases[i], empty, false);
+		n = count(&cases[i], cases[i].run, false) -
+		    count(&cases[i], stepper_nothing, false);
 		printf("%s\t\"%s\": %u", i ? ",\n" : "{\n", cases[i].name,
 		       n / cases[i].elements);
 	}

@@ -59,17 +59,6 @@ static int poll_cq(struct virtio_roce_qp *qp, int n, struct ibv_wc *wc)
 	return virtio_roce_poll_cq(qp->vqp.qp.send_cq, n, wc);
 }
 
-static void drop_all(struct virtio_roce_qp *qp)
-{
-	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
-
-	drop_qp(qp);
-	drop_cq(cq);
-	assert_int_equal(fake.qps + fake.cqs, 0);
-	/* Memory of the test, doorbell page and register. */
-	assert_int_equal(count_maps(), 3);
-}
-
 /* One cache line for one element. */
 static void direct_request(void **state)
 {
@@ -629,7 +618,7 @@ static void direct_reset(void **state)
 	drop_all(qp);
 }
 
-/* By a command of its own, and without what the device does not know. */
+/* By a command of its own, with bursts only where the device has them. */
 static void direct_rate_limit(void **state)
 {
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 8000 };
@@ -637,10 +626,18 @@ static void direct_rate_limit(void **state)
 
 	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), 0);
 	assert_int_equal(fake.rate_limit, 8000);
+	assert_int_equal(fake.max_burst, 0);
 	limit.rate_limit = 9000;
-	limit.typical_pkt_sz = 1;
-	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), EINVAL);
+	limit.max_burst_sz = 5000;
+	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), EOPNOTSUPP);
 	assert_int_equal(fake.rate_limit, 8000);
+	fake.ctx.device_caps |= VIRTIO_IB_DEVICE_RATE_BURST;
+	limit.typical_pkt_sz = 1000;
+	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), 0);
+	assert_int_equal(fake.rate_limit, 9000);
+	assert_int_equal(fake.max_burst, 5000);
+	limit.comp_mask = 1;
+	assert_int_equal(virtio_roce_modify_qp_rate_limit(&qp->vqp.qp, &limit), EINVAL);
 	drop_all(qp);
 }
 

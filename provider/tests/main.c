@@ -12,5 +12,5 @@ int main(int argc, char **argv)
 	       run_direct_tests() + run_foreign_tests() + run_srq_tests() +
 	       run_xrc_tests() + run_destroy_tests() + run_resize_tests() +
 	       run_arm_tests() + run_wq_tests() + run_raw_tests() +
-	       run_counters_tests();
+	       run_counters_tests() + run_poll_tests();
 }

@@ -134,7 +134,8 @@ static void fake_direct_cq(struct virtio_roce_queue *info)
 	memset(vq, 0, sizeof(*vq));
 	vq->info.flags = VIRTIO_ROCE_QUEUE_DIRECT;
 	vq->info.depth = fake.depth;
-	vq->info.stride = sizeof(struct virtio_rdma_cqe);
+	vq->info.stride = fake.timed ? sizeof(struct virtio_rdma_cqe_timed) :
+				       sizeof(struct virtio_rdma_cqe);
 	vq->slots = fake_give(&vq->info.slots_offset, &vq->info.slots_len,
 			 fake.depth * vq->info.stride);
 	fake.cq_control = (void *)fake_give(&vq->info.control_offset,
@@ -236,6 +237,7 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 		return fake.fail;
 
 	assert_int_equal(resp_size, sizeof(*r));
+	fake.timed = cq_attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
 	if (fake.ctx.features & VIRTIO_ROCE_FEATURE_DIRECT) {
 		fake_direct_cq(&r->drv_payload.cq);
 		goto out;
@@ -264,8 +266,9 @@ void fake_resizing(bool done)
 static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t cqe)
 {
 	struct virtio_rdma_cq_control *control = fake.cq_control;
-	const struct virtio_rdma_cqe *from = (void *)fake.cq.slots;
+	const uint8_t *from = fake.cq.slots;
 	const uint32_t old = fake.cq.info.depth, depth = fake.depth;
+	const size_t stride = fake.cq.info.stride;
 	uint32_t i, tail = fake.cq_tail, told = fake.told;
 	struct virtio_rdma_cqe *to;
 
@@ -275,13 +278,13 @@ static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t
 		;
 	fake_direct_cq(&resp->cq);
 	fake.depth = depth;
-	to = (void *)fake.cq.slots;
 	resp->unread = tail - le32toh(__atomic_load_n((uint32_t *)&control->consumer,
 						      __ATOMIC_ACQUIRE));
 	assert_in_range(resp->unread, 0, old);
 	for (i = 0; i < resp->unread; i++) {
-		to[i] = from[(tail - resp->unread + i) & (old - 1)];
-		to[i].phase = VIRTIO_RDMA_CQE_PHASE;
+		to = (void *)(fake.cq.slots + i * stride);
+		memcpy(to, from + ((tail - resp->unread + i) & (old - 1)) * stride, stride);
+		to->phase = VIRTIO_RDMA_CQE_PHASE;
 	}
 	fake.cq_control->arm = control->arm;
 	fake.cq_tail = resp->unread;
@@ -467,6 +470,8 @@ int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 {
 	assert_int_equal(attr_mask, IBV_QP_RATE_LIMIT);
 	fake.rate_limit = attr->rate_limit;
+	if (cmd_size > sizeof(*cmd))
+		fake.max_burst = ((struct uvirtio_roce_modify_qp *)cmd)->drv_payload.max_burst;
 	return fake.fail;
 }
 
@@ -550,6 +555,18 @@ void drop_qp_and_cq(struct virtio_roce_qp *qp)
 	assert_int_equal(count_maps(), 1);
 }
 
+/* A QP in direct form and its CQ, which are the last objects. */
+void drop_all(struct virtio_roce_qp *qp)
+{
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+
+	drop_qp(qp);
+	drop_cq(cq);
+	assert_int_equal(fake.qps + fake.cqs, 0);
+	/* Memory of the test, doorbell page and register. */
+	assert_int_equal(count_maps(), 3);
+}
+
 /* The device */
 
 unsigned int fake_pending(const struct fake_vq *vq)
@@ -624,7 +641,8 @@ bool fake_direct_complete(const struct virtio_rdma_cqe *cqe)
 {
 	const uint32_t depth = fake.cq.info.depth;
 	uint32_t slot = fake.cq_tail & (depth - 1);
-	struct virtio_rdma_cqe *to = (void *)(fake.cq.slots + slot * sizeof(*to));
+	struct virtio_rdma_cqe *to = (void *)(fake.cq.slots + slot * fake.cq.info.stride);
+	struct virtio_rdma_cqe_timed *timed = (void *)to;
 	uint32_t arm;
 
 	while (fake.cq_tail -
@@ -632,6 +650,8 @@ bool fake_direct_complete(const struct virtio_rdma_cqe *cqe)
 				       __ATOMIC_ACQUIRE)) == depth)
 		sched_yield();
 	memcpy(to, cqe, offsetof(struct virtio_rdma_cqe, phase));
+	if (fake.timed)
+		timed->time = htole64(++fake.clock);
 	__atomic_store_n(&to->phase, !(fake.cq_tail & depth),
 			 __ATOMIC_RELEASE);
 	fake.cq_tail++;

@@ -65,6 +65,7 @@ struct fake_vq {
  * @break_info: lets a test make the description of a queue wrong
  * @fail: errno value that commands fail with
  * @rate_limit: the last one that was set
+ * @max_burst: the last one that was set
  * @send_cmds: POST_SEND commands
  * @recv_cmds: POST_RECV commands
  * @qps: QPs that exist
@@ -75,6 +76,8 @@ struct fake_vq {
  * @kick: doorbell register behind it
  * @bit: bit of the last QP in that page
  * @cq_tail: completions in the last direct CQ
+ * @timed: its completions have their time
+ * @clock: time of the last one
  * @told: number of its last event
  * @qpn: number of the next QP
  * @srqn: number of the next XRC SRQ
@@ -108,6 +111,7 @@ struct fake {
 	void (*break_info)(struct virtio_roce_queue *info);
 	int fail;
 	uint32_t rate_limit;
+	uint32_t max_burst;
 	int send_cmds;
 	int recv_cmds;
 	int qps;
@@ -118,6 +122,8 @@ struct fake {
 	uint16_t *kick;
 	uint32_t bit;
 	uint32_t cq_tail;
+	bool timed;
+	uint64_t clock;
 	uint32_t told;
 	uint32_t qpn;
 	uint32_t srqn;
@@ -167,6 +173,7 @@ struct virtio_roce_qp *make_qp_on(struct virtio_roce_cq *cq,
 void drop_cq(struct virtio_roce_cq *cq);
 void drop_qp(struct virtio_roce_qp *qp);
 void drop_qp_and_cq(struct virtio_roce_qp *qp);
+void drop_all(struct virtio_roce_qp *qp);
 
 unsigned int fake_pending(const struct fake_vq *vq);
 uint32_t *fake_alive(struct fake_vq *vq);
@@ -192,6 +199,7 @@ int run_cq_tests(void);
 int run_destroy_tests(void);
 int run_direct_tests(void);
 int run_foreign_tests(void);
+int run_poll_tests(void);
 int run_post_tests(void);
 int run_raw_tests(void);
 int run_resize_tests(void);

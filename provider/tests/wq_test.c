@@ -136,6 +136,27 @@ static int modify(struct ibv_wq *wq, enum ibv_wq_state state)
 	return virtio_roce_modify_wq(wq, &attr);
 }
 
+/* Of such a state the kernel does not hear. */
+static void test_bad_states(void **state)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_CURR_STATE | IBV_WQ_ATTR_STATE,
+				    .wq_state = IBV_WQS_RDY,
+				    .curr_wq_state = IBV_WQS_UNKNOWN };
+	struct virtio_roce_cq *cq = make_cq();
+	struct ibv_wq *wq = make_wq(cq);
+
+	assert_non_null(wq);
+	modified.attr_mask = 0;
+	assert_int_equal(modify(wq, IBV_WQS_UNKNOWN), EINVAL);
+	assert_int_equal(virtio_roce_modify_wq(wq, &attr), EINVAL);
+	assert_int_equal(modified.attr_mask, 0);
+	attr.curr_wq_state = IBV_WQS_RESET;
+	assert_int_equal(virtio_roce_modify_wq(wq, &attr), 0);
+	assert_int_equal(modified.attr_mask, attr.attr_mask);
+	assert_int_equal(virtio_roce_destroy_wq(wq), 0);
+	drop_cq(cq);
+}
+
 static void test_post(void **state)
 {
 	struct virtio_roce_cq *cq = make_cq();
@@ -384,6 +405,7 @@ static void test_caps(void **state)
 int run_wq_tests(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST_DIRECT(test_bad_states),
 		TEST_DIRECT(test_post),
 		TEST_DIRECT(test_doorbell),
 		TEST_DIRECT(test_reset),

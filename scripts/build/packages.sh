@@ -52,7 +52,7 @@ release=+$(. "$tree/etc/os-release" && echo "${VERSION_ID:+deb}${VERSION_ID:-$VE
 sums=$(
 	cd "$top"
 	git ls-files -z --cached --others --exclude-standard -- VERSION Makefile Kbuild \
-		dkms.conf.in drivers include uapi provider device Documentation/*.8 LICENSES \
+		dkms.conf.in drivers include uapi provider device nvmft Documentation/*.[18] LICENSES \
 		CHANGELOG.rst packaging ':!packaging/rpm' ':!device/tests' \
 		scripts/build/packages.sh scripts/build/provider-in-rdma-core |
 		sort -z | xargs -0 sha256sum

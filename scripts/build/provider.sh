@@ -96,6 +96,18 @@ if [ "${1-}" = --count ]; then
 	' sh "$copy"
 fi
 
+if [ "${1-}" = --count-others ]; then
+	# shellcheck disable=SC2016
+	exec "$top/scripts/images/in-tree" "$tree" sh -ec '
+		ninja --quiet -C "$1/build" virtio_roce_count_efa virtio_roce_count_mlx5 >&2
+		echo "{ \"efa\":"
+		"$1/build/bin/virtio_roce_count_efa"
+		echo ", \"mlx5\":"
+		"$1/build/bin/virtio_roce_count_mlx5"
+		echo "}"
+	' sh "$copy"
+fi
+
 if [ "${1-}" = --test ]; then
 	step "provider: unit tests"
 	"$top/scripts/images/in-tree" "$tree" sh -ec '

@@ -33,7 +33,7 @@ mkdir -p "$out/SOURCES"
 step "RPM packages"
 name=virtio-net-roce-$version
 git -C "$top" ls-files -z --cached --others --exclude-standard -- VERSION Makefile Kbuild \
-	dkms.conf.in drivers include uapi provider device Documentation/*.8 LICENSES packaging \
+	dkms.conf.in drivers include uapi provider device nvmft Documentation/*.[18] LICENSES packaging \
 	':!device/tests' scripts/build/provider-in-rdma-core |
 	tar -C "$top" -cz --null -T - --transform "s,^,$name/," -f "$out/SOURCES/$name.tar.gz"
 # The required packages have other names here; debug information is not asked for.
@@ -49,6 +49,7 @@ expect "rpmbuild makes the packages" "$top/scripts/images/in-tree" "$tree" sh -e
 ' sh "$top" "$out"
 for file in usr/sbin/vhost-user-roce usr/lib/systemd/system/vhost-user-roce@.service \
 	usr/share/doc/vhost-user-roce/examples/lan.conf "usr/src/$name/dkms.conf" \
+	usr/bin/virtio-roce-nvmft usr/include/infiniband/virtio_rocedv.h \
 	usr/lib/dracut/dracut.conf.d/50-virtio-net-roce.conf etc/libibverbs.d/virtio_roce.driver; do
 	expect "$file is installed" test -s "$out/root/$file"
 done

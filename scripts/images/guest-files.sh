@@ -41,12 +41,16 @@ if [ ! -e "$archive" ] || [ "$0" -nt "$archive" ] ||
 		depmod "$version"
 		cp "$build"/provider/*.so usr/lib/x86_64-linux-gnu/libibverbs/
 		cp "$build"/provider/*.driver etc/libibverbs.d/
+		# The same file: a program that is linked with it has one provider.
+		ln -s libibverbs/"$(basename "$build"/provider/*.so)" \
+			usr/lib/x86_64-linux-gnu/libvirtio_roce.so.1
 		packed=$modules
 		[ -n "$own" ] || packed="$modules/extra $(echo "$modules"/modules.*)"
 		tar -cf "$archive.new" --exclude="$modules/build" \
 			--exclude="$modules/modules.alias" --exclude="$modules/modules.dep" \
 			--exclude="$modules/modules.symbols" $packed \
 			usr/lib/x86_64-linux-gnu/libibverbs/libvirtio_roce-* \
+			usr/lib/x86_64-linux-gnu/libvirtio_roce.so.1 \
 			etc/libibverbs.d/virtio_roce.driver
 		mv "$archive.new" "$archive"
 	' sh "$build" "$version" "$archive" "$own" "$stripped"

@@ -128,6 +128,8 @@ cp "$image/lib/modules/$version"/modules.{builtin,builtin.modinfo,order} "$modul
 mkdir -p "$out/root/usr/lib/x86_64-linux-gnu/libibverbs" "$out/root/etc/libibverbs.d"
 cp "$build"/provider/*.so "$out/root/usr/lib/x86_64-linux-gnu/libibverbs"
 cp "$build"/provider/*.driver "$out/root/etc/libibverbs.d"
+ln -s libibverbs/"$(basename "$build"/provider/*.so)" \
+	"$out/root/usr/lib/x86_64-linux-gnu/libvirtio_roce.so.1"
 tar -C "$out/root" -cf "$out/install.tar" .
 
 find "$image/" -name 'vmlinuz*' -type f -print -quit

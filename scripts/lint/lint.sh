@@ -159,7 +159,7 @@ check all "sparse (provider)" 'warning:|error:' "$top/scripts/build/provider.sh"
 step "checkpatch.pl (user space)"
 # shellcheck disable=SC2154
 check each "checkpatch.pl (user space)" "$findings" checkpatch --ignore "$kernel_only" < <(
-	find device provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z)
+	find device nvmft provider -name '*.[ch]' ! -path '*/tests/*' -print0 | sort -z)
 
 step "checkpatch.pl (unit tests)"
 # Left out besides: functions that the linker names (--wrap); names for mkdtemp() to
@@ -173,7 +173,7 @@ check each "checkpatch.pl (unit tests)" "$findings" checkpatch \
 	find device/tests provider/tests -name '*.[ch]' -print0 | sort -z)
 
 # Files that the analyzers of the daemon read besides the file that they look at.
-mapfile -d '' read_too < <(find device provider uapi include -name '*.h' -print0 | sort -z)
+mapfile -d '' read_too < <(find device nvmft provider uapi include -name '*.h' -print0 | sort -z)
 read_too+=(device/.clang-tidy)
 
 step "cppcheck"
@@ -181,8 +181,8 @@ step "cppcheck"
 check each "cppcheck" 'warning:|error:' xargs -0 cppcheck --quiet --error-exitcode=1 \
 	-j2 --std=c11 --enable=warning,performance,portability --inline-suppr \
 	--include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
-	-D_GNU_SOURCE -Idevice -I. < <(
-	find device provider -name '*.c' ! -path '*/tests/*' -print0 | sort -z)
+	-D_GNU_SOURCE -Idevice -Invmft -I. < <(
+	find device nvmft provider -name '*.c' ! -path '*/tests/*' -print0 | sort -z)
 
 step "clang-tidy"
 check each "clang-tidy" 'warning:|error:' xargs -0 -n 8 -P 2 sh -c \

@@ -20,6 +20,10 @@
 #		the places of write_SIZE
 #   rate_packet_SIZE, rate_tap_SIZE	RoCE packets in a second that an uplink writes to an
 #		interface, and as bare_* with one call for each (root only)
+#   rate_null_read_4096	reads of 4 KiB from a null namespace at a target of the daemon's own
+#		(--nvmf-target), in a second of one processor, the guest's own time left out
+#   rate_file_read_4096	random reads of a file there, 64 at a time, in a second of all time; and
+#		as bare_file_read_4096 by io_uring in one process
 #   event_us	from a request to the event of the receiver's CQ, the median
 #   *_doorbells_per_1000	of so many messages, those that were rung for
 #   create_us, connect_us, destroy_us	of a direct QP, with as many as there can be;
@@ -45,10 +49,14 @@ rc=0
 "$build/device/bench" "$build/device/vhost-user-roce" > "$work/engine.json" 2> "$work/bench.log" ||
 	rc=$?
 "$build/device/links" > "$work/links.json" 2>> "$work/bench.log" || echo '{}' > "$work/links.json"
+head -c 64M /dev/urandom > "$work/disk"
+"$build/device/disk" "$work/disk" > "$work/disk.json" 2>> "$work/bench.log" ||
+	echo '{}' > "$work/disk.json"
+rm -f "$work/disk"
 /usr/bin/python3 -c '
 import json, sys
 print(json.dumps({k: v for name in sys.argv[1:] for k, v in json.load(open(name)).items()}, indent=2))
-' "$work/engine.json" "$work/links.json" > "$work/bench.json"
+' "$work/engine.json" "$work/links.json" "$work/disk.json" > "$work/bench.json"
 cat "$work/bench.json"
 [ "$rc" -le 1 ] || {
 	cat "$work/bench.log" >&2

@@ -37,7 +37,7 @@ if [ "${LAB_KERNEL-}" = debug ]; then
 	if [ -z "${LAB_LONG-}" ]; then
 		set -- -m debug_kernel "$@"
 	else
-		for file in ethernet interop lossy packets uplink; do
+		for file in ethernet interop lossy migration packets uplink; do
 			set -- --ignore "tests/test_$file.py" "$@"
 		done
 	fi

@@ -31,11 +31,14 @@ version=$(cat "$top/VERSION")
 kernel=$("$top/scripts/images/kunit-kernel.sh" debug)/tree
 rm -rf "$dest"
 step "make install"
-make -s -C "$top" install DESTDIR="$dest" prefix=/usr
+make -s -C "$top" install install-dev install-nvmft DESTDIR="$dest" prefix=/usr
 
 for file in usr/sbin/vhost-user-roce usr/sbin/vhost-user-roce-ctl \
 	usr/share/man/man8/vhost-user-roce.8 usr/share/man/man8/vhost-user-roce-ctl.8 \
-	usr/lib/libibverbs/libvirtio_roce-rdmav34.so etc/libibverbs.d/virtio_roce.driver \
+	usr/lib/libibverbs/libvirtio_roce-rdmav34.so usr/lib/libvirtio_roce.so.1 etc/libibverbs.d/virtio_roce.driver \
+	usr/lib/libvirtio_roce.so usr/lib/pkgconfig/libvirtio_roce.pc \
+	usr/include/infiniband/virtio_rocedv.h usr/share/man/man7/virtio_rocedv_nvmf.7 \
+	usr/bin/virtio-roce-nvmft usr/share/man/man1/virtio-roce-nvmft.1 \
 	"usr/src/virtio-net-roce-$version/dkms.conf" \
 	usr/lib/udev/rules.d/75-virtio-net-roce.rules \
 	usr/lib/dracut/dracut.conf.d/50-virtio-net-roce.conf \
@@ -50,6 +53,8 @@ done
 expect "the daemon tells its version" sh -c '[ "$("$1" --version)" = "vhost-user-roce $2" ]' \
 	sh "$dest/usr/sbin/vhost-user-roce" "$version"
 expect "the service starts what is installed" grep -q "^ExecStart=/usr/sbin/vhost-user-roce " \
+	"$dest/usr/lib/systemd/system/vhost-user-roce@.service"
+expect "the service has a keeper" grep -q "^ExecStart=.* --keeper " \
 	"$dest/usr/lib/systemd/system/vhost-user-roce@.service"
 # Guests have addresses that the example cannot know.
 # shellcheck source=/dev/null

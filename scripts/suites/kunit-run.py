@@ -17,9 +17,11 @@ import io
 import os
 import pathlib
 import re
+import select
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests"))
@@ -30,6 +32,8 @@ from lab.kernellog import OVERLAPS, TROUBLE, reports  # noqa: E402
 from lab.machine import WATCHDOGS  # noqa: E402
 
 TIMEOUT = 2400
+# A case hangs if nothing has come for so long: more than the kernel gives one.
+SILENCE = 600
 FINISHED = "kunit-run: finished"
 UNLOADABLE = "kunit-run: cannot"
 
@@ -108,12 +112,16 @@ def boot(kernel, order):
             "-append", " ".join(("console=ttyS0 panic=-1 mitigations=off log_buf_len=4M"
                                  " slub_debug=-" + chosen, *WATCHDOGS)),
         ]
-        try:
-            run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False)
-            output = run.stdout
-        except subprocess.TimeoutExpired as expired:
-            output = expired.stdout or b""
+        output = b""
+        end = time.monotonic() + TIMEOUT
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as run:
+            while time.monotonic() < end and select.select([run.stdout], [], [], SILENCE)[0]:
+                more = os.read(run.stdout.fileno(), 1 << 16)
+                if not more:
+                    break
+                output += more
+            run.kill()
     return output.decode(errors="replace").replace("\r", "")
 
 

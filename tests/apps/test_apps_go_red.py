@@ -38,7 +38,8 @@ PROGRAMS = {
     "fi_msg_pingpong": _fabtests,
     "qperf": lambda apps: test_qperf.test_qperf(apps, ["rc_lat", "rc_bw"]),
     "ucx_perftest": lambda apps: test_ucx.test_perftest(apps, "rc_v", "tag_bw", 65536, 20000),
-    "fio": lambda apps: test_storage.test_fio(apps, "write"),
+    # More than 64 MiB, which have arrived before the killer has looked twice.
+    "fio": lambda apps: test_storage.fio(apps, "write", 16 << 30),
     "rstream": lambda apps: test_sockets.rstream(apps, 999),
     "mpi-mpich": lambda apps: test_mpi.run(apps, "mpich", test_mpi.RC, ROUNDS),
     "mpi-openmpi": lambda apps: test_mpi.run(apps, "openmpi", test_mpi.UD, ROUNDS),

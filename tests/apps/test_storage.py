@@ -7,26 +7,30 @@ import time
 
 import pytest
 
-from lab import nvme, programs
+from lab import nfs, nvme, programs
 
 FIO_PORT = 18600
-NFS_PORT = 20049
+
+
+def fio(apps, verb, size):
+    """So many bytes, each operation counted."""
+    before = programs.counters(apps.a)[f"rdma_{verb}s"]
+    common = (f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size={size}"
+              " --iodepth=8")
+    with apps.traffic(size=size):
+        apps.both(f"{common} --rw=read",
+                  f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
+    assert programs.counters(apps.a)[f"rdma_{verb}s"] - before == size // 65536
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("verb", ["write", "read"])
 def test_fio(apps, verb):
-    """64 MiB, each operation counted.  Nothing compares them: see test_fio_verifies.
+    """64 MiB.  Nothing compares them: see test_fio_verifies.
 
     Sends are left out: fio sends before its other end may be ready.
     """
-    before = programs.counters(apps.a)[f"rdma_{verb}s"]
-    common = (f"exec fio --name=x --ioengine=rdma --port={FIO_PORT} --bs=64k --size=64m"
-              " --iodepth=8")
-    with apps.traffic(size=64 << 20):
-        apps.both(f"{common} --rw=read",
-                  f"{common} --rw=write --hostname={apps.b.address} --verb={verb}")
-    assert programs.counters(apps.a)[f"rdma_{verb}s"] - before == (64 << 20) // 65536
+    fio(apps, verb, 64 << 20)
 
 
 @pytest.mark.long
@@ -80,78 +84,50 @@ def test_fio_verifies(apps):
         fio_verifies(apps)
 
 
-NFSD = f"rpc.nfsd --no-nfs-version 3 --rdma={NFS_PORT} 4"
-NFS_DATA = "head -c 200M /dev/urandom > /tmp/data"
+# Megabytes of a file that is written.
+NFS_SIZE = 200
 
 
 @pytest.fixture
 def nfs_server(apps):
-    """Guest b exports its /srv, without the daemons that NFS 4 does not need.
-
-    After its restart clients have 10 s, and not 90, to claim what they had.
-    """
-    apps.b.run("mkdir -p /run/rpc_pipefs && mount -t tmpfs srv /srv &&"
-               " modprobe -a nfsd rpcrdma && mount -t nfsd nfsd /proc/fs/nfsd &&"
-               " mount -t rpc_pipefs rpc_pipefs /run/rpc_pipefs &&"
-               " echo 10 > /proc/fs/nfsd/nfsv4leasetime &&"
-               " echo 10 > /proc/fs/nfsd/nfsv4gracetime &&"
-               " echo '/srv *(rw,no_root_squash,insecure,fsid=0)' > /etc/exports &&"
-               f" nfsdcld && exportfs -ra && rpc.mountd --no-nfs-version 3 && {NFSD}")
-    yield apps.b
-    apps.b.run("rpc.nfsd 0; pkill -x rpc.mountd; pkill -x nfsdcld; exportfs -ua;"
-               " umount /srv /run/rpc_pipefs /proc/fs/nfsd")
+    """Guest b exports its /srv."""
+    with nfs.server(apps.b):
+        yield apps.b
 
 
 @pytest.fixture
 def nfs_mount(apps, nfs_server):
     """How guest a mounts that on /mnt, where it is mounted already."""
-    mount = f"mount -t nfs4 -o retry=0,rdma,port={NFS_PORT} {nfs_server.address}:/ /mnt"
-    apps.a.run(f"modprobe rpcrdma && {mount}", timeout=60)
-    yield mount
-    apps.a.run("umount -f /mnt; rm -f /tmp/data", check=False)
-
-
-def compare_nfs(apps, mount):
-    """The server has what the client wrote, also without the client's cache."""
-    apps.a.run(f"umount /mnt && {mount} && cmp /tmp/data /mnt/data", timeout=120)
-    wanted = apps.a.run("sha256sum < /tmp/data").stdout
-    assert apps.b.run("sha256sum < /srv/data").stdout == wanted
+    with nfs.mounted(apps.a, nfs_server.address) as mount:
+        nfs.make_data(apps.a, NFS_SIZE)
+        yield mount
 
 
 @pytest.mark.long
 def test_nfs(apps, nfs_mount):
     """200 MB are written, and read back after the client's cache was dropped."""
-    apps.a.run(NFS_DATA, timeout=120)
-    with apps.traffic(size=400 << 20):
+    with apps.traffic(size=2 * NFS_SIZE << 20):
         apps.a.run("cp /tmp/data /mnt/data && sync", timeout=120)
-        compare_nfs(apps, nfs_mount)
+        nfs.compare(apps.a, apps.b, nfs_mount)
 
 
 @pytest.mark.long
 def test_nfs_server_dies(apps, nfs_server, nfs_mount):
     """In the middle of 200 MB the server ends all connections; the client waits for it."""
-    copy = copy_begins(apps, nfs_server)
+    copy = nfs.copy_begins(apps.a, nfs_server)
     nfs_server.run("rpc.nfsd 0")
-    assert int(nfs_server.run("stat -c %s /srv/data").stdout) < 200 << 20
+    assert int(nfs_server.run("stat -c %s /srv/data").stdout) < NFS_SIZE << 20
     time.sleep(3)
     assert copy.poll() is None
-    nfs_server.run(NFSD)
+    nfs_server.run(nfs.NFSD)
     copy.wait(120, check=True)
-    compare_nfs(apps, nfs_mount)
-
-
-def copy_begins(apps, nfs_server):
-    """200 MB are on their way to the server, of which some have come."""
-    apps.a.run(NFS_DATA, timeout=120)
-    copy = apps.a.popen("cp /tmp/data /mnt/data && sync")
-    nfs_server.wait_until("test $(stat -c %s /srv/data || echo 0) -gt 10000000")
-    return copy
+    nfs.compare(apps.a, apps.b, nfs_mount)
 
 
 @pytest.mark.long
 def test_nfs_goes_on(apps, nfs_server, nfs_mount):
     """In the middle of 200 MB another daemon takes over, again and again; nobody notices."""
-    copy = copy_begins(apps, nfs_server)
+    copy = nfs.copy_begins(apps.a, nfs_server)
     before = len(apps.a.dmesg())
     times = 0
     while copy.poll() is None:
@@ -159,7 +135,7 @@ def test_nfs_goes_on(apps, nfs_server, nfs_mount):
         times += 1
     copy.wait(120, check=True)
     assert times > 1
-    compare_nfs(apps, nfs_mount)
+    nfs.compare(apps.a, apps.b, nfs_mount)
     log = apps.a.dmesg()[before:]
     assert "nfs:" not in log and "rpcrdma:" not in log, log
 
@@ -167,7 +143,7 @@ def test_nfs_goes_on(apps, nfs_server, nfs_mount):
 @pytest.mark.long
 def test_nfs_daemon_is_killed(apps, nfs_server, nfs_mount):
     """In the middle of 200 MB the daemon is killed: server and client find each other again."""
-    copy = copy_begins(apps, nfs_server)
+    copy = nfs.copy_begins(apps.a, nfs_server)
     count = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
     before = [int(guest.run(count, check=False).stdout) for guest in apps.pair.guests]
     assert copy.poll() is None
@@ -176,7 +152,7 @@ def test_nfs_daemon_is_killed(apps, nfs_server, nfs_mount):
         guest.wait_until(f"[ $({count}) -gt {number} ]", 60)
         guest.forget()
     copy.wait(300, check=True)
-    compare_nfs(apps, nfs_mount)
+    nfs.compare(apps.a, apps.b, nfs_mount)
 
 
 ISCSI_PORT = 3260

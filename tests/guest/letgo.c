@@ -113,6 +113,7 @@ int main(int argc, char **argv)
 		.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = { .cq_count = 4, .cq_period = 100 },
 	};
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
 	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
 	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 9 } };
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
@@ -155,6 +156,7 @@ int main(int argc, char **argv)
 	qp = made(ibv_create_qp(pd, &qp_attr), "make QP");
 	tell(ibv_modify_cq(cq, &moderate), "moderate CQ");
 	tell(ibv_req_notify_cq(cq, 0), "notify");
+	tell(ibv_query_rt_values_ex(context, &values), "read clock");
 	if (qp) {
 		tell(ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 				   IBV_QP_PORT | IBV_QP_QKEY), "modify QP");

@@ -2,14 +2,15 @@
 /*
  * mischief: what an unprivileged process can ask of an RDMA device, at random.
  *
- *	mischief -d DEVICE [-n CALLS] [-t SECONDS [-m CALLS]] [-s SEED] [-p PROCESSES]
+ *	mischief -d DEVICE [-n CALLS] [-t SECONDS [-m CALLS]] [-s SEED] [-p PROCESSES] [-f]
  *
  * Processes of user nobody make objects of all kinds through the library, and beside it
  * send commands by write() and ioctl() with handles that are right, stale or made up,
  * map the device file at random offsets, write garbage into what they got, fork, and
- * are killed.  It ends after CALLS calls, or after SECONDS if there were the CALLS of -m by
- * then, with one line of figures and status 0; with 1 and one line if it cannot do its work.
- * The kernel's log tells the rest.
+ * are killed.  With -f, every second one may send and take whole frames (CAP_NET_RAW).  It
+ * ends after CALLS calls, or after SECONDS if there were the CALLS of -m by then, with one
+ * line of figures and status 0; with 1 and one line if it cannot do its work.  The kernel's
+ * log tells the rest.
  *
  * The acts of a process follow from the seed and its number.  It may damage itself: the
  * parent starts the next one then.
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <infiniband/verbs.h>
+#include <linux/capability.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -32,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,6 +74,7 @@ struct tally {
 	uint64_t kinds[CALL_KINDS];
 	uint64_t good[CALL_KINDS];
 	uint64_t xrc;
+	uint64_t frames;
 	bool stop;
 };
 
@@ -89,6 +93,10 @@ static struct {
 	struct ibv_mw *mw[OBJECTS];
 	struct ibv_srq *srq[OBJECTS];
 	struct ibv_xrcd *xrcd[OBJECTS];
+	struct ibv_wq *wq[OBJECTS];
+	struct ibv_rwq_ind_table *table[OBJECTS];
+	struct ibv_counters *counters[OBJECTS];
+	struct ibv_flow *flow[OBJECTS];
 	union ibv_gid gid;
 	int file;
 	struct {
@@ -314,6 +322,241 @@ static bool make_xrc_recv(uint32_t i)
 	return me.qp[i];
 }
 
+/* ----- whole frames ----- */
+
+/* As plain ones, or with the times of completions. */
+static bool make_cq_ex(uint32_t i)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = below(8) ? 1 + below(256) : number(),
+		.channel = below(2) ? me.channel : NULL,
+		.wc_flags = below(8) ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP : number(),
+	};
+	struct ibv_cq_ex *cq;
+
+	if (me.cq[i])
+		return false;
+	cq = ibv_create_cq_ex(me.ctx, &attr);
+	me.cq[i] = cq ? ibv_cq_ex_to_cq(cq) : NULL;
+	return cq;
+}
+
+static bool ask_clock(uint32_t i)
+{
+	struct ibv_values_ex values = { .comp_mask = i % 4 ? IBV_VALUES_MASK_RAW_CLOCK : number() };
+
+	return !ibv_query_rt_values_ex(me.ctx, &values);
+}
+
+static bool make_raw(uint32_t i)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = me.cq[below(OBJECTS)],
+		.recv_cq = me.cq[below(OBJECTS)],
+		.cap = {
+			.max_send_wr = 1 + below(128),
+			.max_recv_wr = 1 + below(128),
+			.max_send_sge = below(8) ? 1 + below(8) : number(),
+			.max_recv_sge = 1 + below(4),
+		},
+		.qp_type = IBV_QPT_RAW_PACKET,
+	};
+	struct ibv_pd *pd = me.pd[below(OBJECTS)];
+
+	if (me.qp[i] || !pd || !attr.send_cq || !attr.recv_cq)
+		return false;
+	me.qp[i] = ibv_create_qp(pd, &attr);
+	tally->frames += !!me.qp[i];
+	return me.qp[i];
+}
+
+static bool make_wq(uint32_t i)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = below(8) ? 1 + below(128) : number(),
+		.max_sge = below(8) ? 1 + below(4) : number(),
+		.pd = me.pd[below(OBJECTS)],
+		.cq = me.cq[below(OBJECTS)],
+		.comp_mask = below(4) ? 0 : IBV_WQ_INIT_ATTR_FLAGS,
+		.create_flags = below(8) ? IBV_WQ_FLAGS_CVLAN_STRIPPING : number(),
+	};
+
+	if (me.wq[i] || !attr.pd || !attr.cq)
+		return false;
+	me.wq[i] = ibv_create_wq(me.ctx, &attr);
+	tally->frames += !!me.wq[i];
+	return me.wq[i];
+}
+
+static bool change_wq(uint32_t i)
+{
+	struct ibv_wq_attr attr = {
+		.attr_mask = below(8) ? IBV_WQ_ATTR_STATE : number(),
+		.wq_state = below(2) ? IBV_WQS_RDY : below(4),
+	};
+
+	return me.wq[i] && !ibv_modify_wq(me.wq[i], &attr);
+}
+
+/* A receive request that may be wrong. */
+static void make_recv(struct ibv_recv_wr *wr, struct ibv_sge *sge)
+{
+	struct ibv_mr *mr = me.mr[below(OBJECTS)];
+
+	*sge = (struct ibv_sge) {
+		.addr = pointer(),
+		.length = below(4) ? below(4096) : number(),
+		.lkey = mr ? mr->lkey : number(),
+	};
+	*wr = (struct ibv_recv_wr) {
+		.wr_id = roll(), .sg_list = sge, .num_sge = below(2),
+	};
+}
+
+static bool post_wq(uint32_t i)
+{
+	struct ibv_recv_wr wr, *bad;
+	struct ibv_sge sge;
+
+	make_recv(&wr, &sge);
+	return me.wq[i] && !ibv_post_wq_recv(me.wq[i], &wr, &bad);
+}
+
+static bool make_table(uint32_t i)
+{
+	struct ibv_wq *wqs[8];
+	struct ibv_rwq_ind_table_init_attr attr = {
+		.log_ind_tbl_size = below(4),
+		.ind_tbl = wqs,
+	};
+	unsigned int n;
+
+	if (me.table[i])
+		return false;
+	for (n = 0; n < 8; n++) {
+		wqs[n] = me.wq[below(OBJECTS)];
+		if (!wqs[n])
+			return false;
+	}
+	me.table[i] = ibv_create_rwq_ind_table(me.ctx, &attr);
+	tally->frames += !!me.table[i];
+	return me.table[i];
+}
+
+static bool make_hash(uint32_t i)
+{
+	static uint8_t key[40];
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			     IBV_QP_INIT_ATTR_IND_TABLE,
+		.pd = me.pd[below(OBJECTS)],
+		.rwq_ind_tbl = me.table[below(OBJECTS)],
+		.rx_hash_conf = {
+			.rx_hash_function = below(8) ? IBV_RX_HASH_FUNC_TOEPLITZ : number(),
+			.rx_hash_key_len = sizeof(key),
+			.rx_hash_key = key,
+			.rx_hash_fields_mask = below(8) ? below(4) : number(),
+		},
+	};
+
+	if (me.qp[i] || !attr.pd || !attr.rwq_ind_tbl)
+		return false;
+	me.qp[i] = ibv_create_qp_ex(me.ctx, &attr);
+	tally->frames += !!me.qp[i];
+	return me.qp[i];
+}
+
+static bool make_counters(uint32_t i)
+{
+	struct ibv_counters_init_attr attr = {};
+
+	if (me.counters[i])
+		return false;
+	me.counters[i] = ibv_create_counters(me.ctx, &attr);
+	return me.counters[i];
+}
+
+static bool use_counters(uint32_t i)
+{
+	struct ibv_counter_attach_attr attr = {
+		.counter_desc = below(8) ? below(2) : number(),
+		.index = below(8) ? below(4) : number(),
+	};
+	uint64_t values[4];
+
+	if (!me.counters[i])
+		return false;
+	return below(2) ? !ibv_read_counters(me.counters[i], values, below(5), 0) :
+			  !ibv_attach_counters_point_flow(me.counters[i], &attr, NULL);
+}
+
+/* To addresses that nobody else has: the interface goes on to hear its own frames. */
+static bool make_flow(uint32_t i)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+		struct ibv_flow_spec_counter_action count;
+	} rule = {
+		.attr = {
+			.type = IBV_FLOW_ATTR_NORMAL,
+			.size = sizeof(rule),
+			.priority = below(8) ? below(4) : number(),
+			.num_of_specs = 2,
+			.port = 1,
+			.flags = below(8) ? 0 : IBV_FLOW_ATTR_FLAGS_DONT_TRAP,
+		},
+		.eth = {
+			.type = IBV_FLOW_SPEC_ETH,
+			.size = sizeof(rule.eth),
+			.val = { .dst_mac = { 2, 0x6d, 0x69, 0x73, 0, below(8) } },
+			.mask = { .dst_mac = { 255, 255, 255, 255, 255, 255 } },
+		},
+		.count = {
+			.type = IBV_FLOW_SPEC_ACTION_COUNT,
+			.size = sizeof(rule.count),
+			.counters = me.counters[below(OBJECTS)],
+		},
+	};
+	struct ibv_qp *qp = me.qp[below(OBJECTS)];
+
+	if (me.flow[i] || !qp)
+		return false;
+	if (!rule.count.counters) {
+		rule.attr.num_of_specs = 1;
+		rule.attr.size -= sizeof(rule.count);
+	}
+	me.flow[i] = ibv_create_flow(qp, &rule.attr);
+	tally->frames += !!me.flow[i];
+	return me.flow[i];
+}
+
+/* Such a frame, of a request that may be wrong otherwise. */
+static bool post_frame(uint32_t i)
+{
+	struct ibv_mr *mr = me.mr[below(OBJECTS)];
+	struct ibv_sge sge = {
+		.addr = mr ? (uintptr_t)mr->addr : pointer(),
+		.length = below(4) ? 60 + below(1000) : number(),
+		.lkey = mr ? mr->lkey : number(),
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = roll(), .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+		.send_flags = below(2) ? IBV_SEND_SIGNALED : IBV_SEND_IP_CSUM,
+	}, *bad;
+	const uint8_t head[] = {
+		2, 0x6d, 0x69, 0x73, 0, below(8), 2, 0x6d, 0x69, 0x73, 1, 0, 8, 0, 0x45,
+	};
+
+	if (!me.qp[i] || me.qp[i]->qp_type != IBV_QPT_RAW_PACKET)
+		return false;
+	if (mr && mr->length >= sizeof(head))
+		memcpy(mr->addr, head, sizeof(head));
+	return !ibv_post_send(me.qp[i], &wr, &bad);
+}
+
 #define DROP(object, destroy) do {				\
 	if (!(object) || destroy(object))			\
 		return false;					\
@@ -361,6 +604,26 @@ static bool drop_xrcd(uint32_t i)
 	DROP(me.xrcd[i], ibv_close_xrcd);
 }
 
+static bool drop_wq(uint32_t i)
+{
+	DROP(me.wq[i], ibv_destroy_wq);
+}
+
+static bool drop_table(uint32_t i)
+{
+	DROP(me.table[i], ibv_destroy_rwq_ind_table);
+}
+
+static bool drop_counters(uint32_t i)
+{
+	DROP(me.counters[i], ibv_destroy_counters);
+}
+
+static bool drop_flow(uint32_t i)
+{
+	DROP(me.flow[i], ibv_destroy_flow);
+}
+
 static bool change_mr(uint32_t i)
 {
 	struct ibv_mr *mr = me.mr[i];
@@ -403,16 +666,10 @@ static bool change_srq(uint32_t i)
 
 static bool post_srq(uint32_t i)
 {
-	struct ibv_mr *mr = me.mr[below(OBJECTS)];
-	struct ibv_sge sge = {
-		.addr = pointer(),
-		.length = below(4) ? below(4096) : number(),
-		.lkey = mr ? mr->lkey : number(),
-	};
-	struct ibv_recv_wr wr = {
-		.wr_id = roll(), .sg_list = &sge, .num_sge = below(2),
-	}, *bad;
+	struct ibv_recv_wr wr, *bad;
+	struct ibv_sge sge;
 
+	make_recv(&wr, &sge);
 	return me.srq[i] && !ibv_post_srq_recv(me.srq[i], &wr, &bad);
 }
 
@@ -445,6 +702,8 @@ static bool change_qp(uint32_t i)
 	attr.qp_state = below(4) ? (qp->state + 1) % 4 : below(8);
 	if (!below(6)) {
 		mask = number();
+	} else if (qp->qp_type == IBV_QPT_RAW_PACKET) {
+		mask |= attr.qp_state == IBV_QPS_INIT ? IBV_QP_PORT : 0;
 	} else if (attr.qp_state == IBV_QPS_INIT) {
 		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			(qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY :
@@ -550,6 +809,10 @@ static bool call_verb(void)
 		post, post, post, poll_cq, arm_cq, resize_cq, join,
 		make_mw, make_srq, drop_mw, drop_srq, change_mr, bind_mw, change_srq,
 		post_srq, make_xrcd, make_xrc_srq, make_xrc_send, make_xrc_recv, drop_xrcd,
+		make_cq_ex, ask_clock, make_raw, make_raw, make_wq, make_wq, change_wq,
+		post_wq, make_table, make_table, make_hash, make_hash, make_counters,
+		use_counters, make_flow, make_flow, post_frame, post_frame, drop_wq,
+		drop_table, drop_counters, drop_flow,
 	};
 
 	return verbs[below(sizeof(verbs) / sizeof(verbs[0]))](below(OBJECTS));
@@ -591,6 +854,10 @@ static bool ioctl_destroy(void)
 		{ UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 4 },
 		{ UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, 4 },
 		{ UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, 0 },
+		{ UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, 0 },
+		{ UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, 4 },
+		{ UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, 0 },
+		{ UVERBS_OBJECT_COUNTERS, UVERBS_METHOD_COUNTERS_DESTROY, 0 },
 	};
 	uint32_t i = below(sizeof(kinds) / sizeof(kinds[0]));
 	struct {
@@ -733,12 +1000,24 @@ static bool call(enum kind kind)
 
 /* ----- processes ----- */
 
+/* Has this process the right to frames, and no other? */
+static bool set_rights(bool frames)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	if (frames)
+		data[0].permitted = 1 << CAP_NET_RAW;
+	data[0].effective = data[0].permitted;
+	return !syscall(SYS_capset, &head, data);
+}
+
 static void nonblocking(int fd)
 {
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static void live(const char *name, uint64_t seed)
+static void live(const char *name, uint64_t seed, bool frames)
 {
 	static const enum kind mix[] = {
 		CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB,
@@ -756,6 +1035,8 @@ static void live(const char *name, uint64_t seed)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_NOFILE, &files);
+	if (!set_rights(frames && seed % 2))
+		_exit(2);
 	me.scratch = mmap(NULL, SCRATCH, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	list = ibv_get_device_list(&n);
@@ -780,7 +1061,10 @@ static void live(const char *name, uint64_t seed)
 	if (below(2))
 		_exit(0);
 	for (i = 0; i < OBJECTS; i++) {
+		drop_flow(i);
+		drop_counters(i);
 		drop_qp(i);
+		drop_table(i);
 		drop_ah(i);
 		drop_mw(i);
 		drop_srq(i);
@@ -807,7 +1091,8 @@ static void report(double seconds, unsigned int born, unsigned int hurt)
 		printf(" %s %llu/%llu", kind_names[i],
 		       (unsigned long long)tally->good[i],
 		       (unsigned long long)tally->kinds[i]);
-	printf("; %llu XRC objects\n", (unsigned long long)tally->xrc);
+	printf("; %llu XRC objects, %llu for frames\n", (unsigned long long)tally->xrc,
+	       (unsigned long long)tally->frames);
 }
 
 int main(int argc, char **argv)
@@ -815,11 +1100,12 @@ int main(int argc, char **argv)
 	unsigned int seconds = 0, processes = 3, born = 0, hurt = 0, useless = 0, i;
 	pid_t pids[PROCESSES_MAX] = {}, pid;
 	uint64_t seed = 1, limit = 100000, least = 0;
+	bool frames = false;
 	const char *name = NULL;
 	double start = now();
 	int option, status;
 
-	while ((option = getopt(argc, argv, "d:n:t:m:s:p:")) > 0) {
+	while ((option = getopt(argc, argv, "d:n:t:m:s:p:f")) > 0) {
 		if (option == 'd')
 			name = optarg;
 		else if (option == 'n')
@@ -832,13 +1118,16 @@ int main(int argc, char **argv)
 			seed = strtoull(optarg, NULL, 0);
 		else if (option == 'p')
 			processes = atoi(optarg);
+		else if (option == 'f')
+			frames = true;
 		else
 			return 1;
 	}
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!name || processes > PROCESSES_MAX || tally == MAP_FAILED ||
-	    setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)) {
+	    setgroups(0, NULL) || setgid(NOBODY) || prctl(PR_SET_KEEPCAPS, 1) ||
+	    setuid(NOBODY) || !set_rights(frames)) {
 		printf("mischief: cannot begin: %s\n", strerror(errno));
 		return 1;
 	}
@@ -852,7 +1141,7 @@ int main(int argc, char **argv)
 			born++;
 			pids[i] = fork();
 			if (!pids[i])
-				live(name, seed + born);
+				live(name, seed + born, frames);
 		}
 		usleep(20000);
 		i = below(processes);

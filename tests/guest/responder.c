@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * responder DEVICE IP MAC [THREADS]
+ * responder DEVICE IP MAC [THREADS [NETWORK/BITS=MAC...]]
  *
- * Answers ARP and pings for an IPv4 address that no interface has, from user space: an example
- * of raw packets, flow rules and work queues.
+ * Answers ARP and pings for an IPv4 address that no interface has, and is a router for networks
+ * behind it, from user space: an example of raw packets, flow rules and work queues.  A packet to
+ * one of the networks goes to the MAC address behind the longest one that fits; one without a
+ * network, or whose time to live is over, is dropped.
  *
  * Each thread has a work queue, a CQ and a RAW_PACKET QP to send by, and shares nothing with the
  * others.  A QP with an RX hash spreads the frames over the work queues by their
  * addresses.  Two rules give frames to it: all to MAC, and a copy of each ARP broadcast, which
  * the interface gets as well.
  *
- * It prints "ready", and at SIGTERM how many frames each thread has answered.
+ * It prints "ready", and at SIGTERM how many frames each thread has answered or forwarded.
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
@@ -29,6 +31,7 @@
 #define THREADS		8
 #define DEPTH		64
 #define SIZE		2048
+#define ROUTES		16
 
 /* wr_id of a send request: that of the buffer and this. */
 #define SENT		0x100
@@ -40,7 +43,7 @@
  * @wq:		frames come here
  * @qp:		and are sent by this
  * @mr:		@memory
- * @answered:	frames
+ * @answered:	frames, or forwarded
  * @memory:	a buffer for each request
  */
 struct worker {
@@ -53,7 +56,21 @@ struct worker {
 	char memory[DEPTH][SIZE];
 };
 
+/**
+ * struct route - a network that is not here
+ * @network:	its addresses begin so
+ * @mask:	with so many bits
+ * @mac:	who is nearer to it
+ */
+struct route {
+	in_addr_t network;
+	in_addr_t mask;
+	uint8_t mac[ETH_ALEN];
+};
+
 static struct worker workers[THREADS];
+static struct route routes[ROUTES];
+static unsigned int routes_n;
 static in_addr_t own_ip;
 static uint8_t own_mac[ETH_ALEN];
 static int ended;
@@ -92,10 +109,40 @@ static int answer_ping(struct iphdr *ip, size_t len)
 	return 1;
 }
 
-/* The frame becomes its answer; 0 if there is none. */
+static const struct route *route_to(in_addr_t ip)
+{
+	const struct route *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < routes_n; i++)
+		if ((ip & routes[i].mask) == routes[i].network &&
+		    (!found || ntohl(routes[i].mask) > ntohl(found->mask)))
+			found = &routes[i];
+	return found;
+}
+
+/* The sum of IP grows by what the time to live loses (RFC 1624). */
+static const struct route *forward(struct iphdr *ip, size_t len)
+{
+	const struct route *route = NULL;
+	uint32_t sum;
+
+	if (len >= sizeof(*ip) && ip->version == 4 && ip->ttl > 1)
+		route = route_to(ip->daddr);
+	if (!route)
+		return NULL;
+	ip->ttl--;
+	sum = ip->check + htons(1 << 8);
+	ip->check = sum + (sum >> 16);
+	return route;
+}
+
+/* A frame to here becomes what is to be sent; 0 if that is nothing. */
 static int answer(char *frame, size_t len)
 {
 	struct ether_header *eth = (struct ether_header *)frame;
+	const struct route *route = NULL;
+	struct iphdr *ip = (struct iphdr *)(eth + 1);
 	int is;
 
 	if (len < sizeof(*eth))
@@ -104,9 +151,11 @@ static int answer(char *frame, size_t len)
 	if (eth->ether_type == htons(ETHERTYPE_ARP))
 		is = answer_arp((struct ether_arp *)(eth + 1), len);
 	else
-		is = eth->ether_type == htons(ETHERTYPE_IP) &&
-		     answer_ping((struct iphdr *)(eth + 1), len);
-	memcpy(eth->ether_dhost, eth->ether_shost, ETH_ALEN);
+		is = eth->ether_type == htons(ETHERTYPE_IP) && answer_ping(ip, len);
+	if (!is && eth->ether_type == htons(ETHERTYPE_IP))
+		route = forward(ip, len);
+	is |= !!route;
+	memcpy(eth->ether_dhost, route ? route->mac : eth->ether_shost, ETH_ALEN);
 	memcpy(eth->ether_shost, own_mac, ETH_ALEN);
 	return is;
 }
@@ -244,6 +293,26 @@ static void add_rule(struct ibv_qp *qp, const uint8_t *mac, uint16_t type, uint3
 	require(!!ibv_create_flow(qp, &rule.attr), "rule");
 }
 
+static int parse_mac(const char *text, uint8_t *mac)
+{
+	return sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &mac[0], &mac[1], &mac[2], &mac[3],
+		      &mac[4], &mac[5]) == ETH_ALEN;
+}
+
+static void add_route(const char *text)
+{
+	struct route *route = &routes[routes_n++];
+	char network[INET_ADDRSTRLEN];
+	unsigned int bits;
+	int at;
+
+	require(routes_n <= ROUTES && sscanf(text, "%15[0-9.]/%u=%n", network, &bits, &at) == 2 &&
+		bits <= 32 && inet_pton(AF_INET, network, &route->network) == 1 &&
+		parse_mac(text + at, route->mac), text);
+	route->mask = htonl(bits ? ~0u << (32 - bits) : 0);
+	route->network &= route->mask;
+}
+
 int main(int argc, char **argv)
 {
 	static const uint8_t broadcast[ETH_ALEN] = { 255, 255, 255, 255, 255, 255 };
@@ -257,9 +326,10 @@ int main(int argc, char **argv)
 	for (log_size = 0; 1u << log_size < threads; log_size++)
 		;
 	require(argc > 3 && threads && threads <= THREADS && threads == 1u << log_size &&
-		inet_pton(AF_INET, argv[2], &own_ip) == 1 &&
-		sscanf(argv[3], "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &own_mac[0], &own_mac[1],
-		       &own_mac[2], &own_mac[3], &own_mac[4], &own_mac[5]) == 6, "arguments");
+		inet_pton(AF_INET, argv[2], &own_ip) == 1 && parse_mac(argv[3], own_mac),
+		"arguments");
+	for (i = 5; i < (unsigned int)argc; i++)
+		add_route(argv[i]);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);

@@ -18,6 +18,8 @@
  *	WRITE with immediate		goes to a slot of the receiver, who checks
  *	WRITE, READ			a pair: to a slot, and back from it; the
  *					sender checks
+ *	ADD			with -a, behind each of these pairs: fetches the number
+ *				of those before and adds one; the sender checks
  *
  * There are WINDOW receive requests, and each is posted again only when its message
  * was checked.  So among the messages that take one, number m + WINDOW + 1 is not
@@ -47,6 +49,7 @@ enum op {
 	OP_WRITE_IMM,
 	OP_WRITE,
 	OP_READ,
+	OP_ADD,
 	OP_NUM,
 };
 
@@ -61,6 +64,7 @@ static const struct {
 			   IBV_WC_RECV_RDMA_WITH_IMM },
 	[OP_WRITE] = { "WRITE", IBV_WR_RDMA_WRITE, 0 },
 	[OP_READ] = { "READ", IBV_WR_RDMA_READ, 0 },
+	[OP_ADD] = { "ADD", IBV_WR_ATOMIC_FETCH_AND_ADD, 0 },
 };
 
 /* The ends exchange this; both run on the same kind of machine. */
@@ -72,16 +76,18 @@ struct hello {
 	uint32_t pad;
 	uint64_t inbox;
 	uint64_t scratch;
+	uint64_t counter;
 };
 
 /*
  * One direction's messages, one after the other: n counts them all, m those that
- * take a receive request.
+ * take a receive request, and adds those that are ADDs.
  */
 struct script {
 	uint64_t state;
 	uint64_t n;
 	uint64_t m;
+	uint64_t adds;
 	enum op op;
 	uint32_t size;
 	uint32_t offset;
@@ -95,6 +101,7 @@ static struct {
 	int mtu;
 	int timeout;
 	int retry;
+	int atomics;
 	uint64_t count;
 	uint64_t seed;
 	uint32_t window;
@@ -121,6 +128,7 @@ static struct ibv_mr *mr;
 /* All in one region: noise, then slots of max_size. */
 static uint8_t *memory;
 static uint8_t *noise, *inbox, *scratch, *recv_slots, *read_slots;
+static uint64_t *counter;
 static uint32_t slots;
 static struct hello mine, theirs;
 
@@ -195,8 +203,13 @@ static void script_next(struct script *script)
 {
 	script->n++;
 	script->m += script->op <= OP_WRITE_IMM;
+	script->adds += script->op == OP_ADD;
 	if (script->op == OP_WRITE) {
 		script->op = OP_READ;
+		return;
+	}
+	if (script->op == OP_READ && opt.atomics) {
+		script->op = OP_ADD;
 		return;
 	}
 	script->op = random_next(&script->state) % OP_READ;
@@ -209,6 +222,7 @@ static void script_start(struct script *script, uint64_t seed)
 	script->state = seed * 0x9e3779b97f4a7c15ull | 1;
 	script->n = UINT64_MAX;
 	script->m = 0;
+	script->adds = 0;
 	script->op = OP_NUM;
 	script_next(script);
 }
@@ -245,11 +259,12 @@ static void make_memory(void)
 
 	slots = 2 * opt.window;
 	area = (uint64_t)slots * opt.max_size;
-	total = NOISE_SIZE + opt.max_size + 4 * area;
+	total = (NOISE_SIZE + opt.max_size + 4 * area + 7) / 8 * 8 + sizeof(*counter);
 	memory = calloc(1, total);
 	if (!memory)
 		die(1, "no memory for %llu bytes", (unsigned long long)total);
 	noise = memory;
+	counter = (uint64_t *)(memory + total - sizeof(*counter));
 	inbox = noise + NOISE_SIZE + opt.max_size;
 	scratch = inbox + area;
 	recv_slots = scratch + area;
@@ -258,7 +273,7 @@ static void make_memory(void)
 		noise[i] = random_next(&state) >> 24;
 	mr = ibv_reg_mr(pd, memory, total,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			IBV_ACCESS_REMOTE_READ);
+			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 	if (!mr)
 		die(1, "cannot register memory: %s", strerror(errno));
 }
@@ -278,7 +293,8 @@ static void make_qp(void)
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ,
+				   IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
 	pd = ibv_alloc_pd(context);
@@ -400,6 +416,7 @@ static void say_hello(void)
 		.rkey = mr->rkey,
 		.inbox = (uintptr_t)inbox,
 		.scratch = (uintptr_t)scratch,
+		.counter = (uintptr_t)counter,
 	};
 	if (ibv_query_gid(context, 1, opt.gid_index, &mine.gid))
 		die(1, "no GID %d", opt.gid_index);
@@ -414,10 +431,10 @@ static void post_send(void)
 {
 	const uint64_t n = out.n;
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)(out.op == OP_READ ?
+		.addr = (uintptr_t)(out.op >= OP_READ ?
 				    read_slots + slot_offset(n - 1) :
 				    noise + out.offset),
-		.length = out.size,
+		.length = out.op == OP_ADD ? sizeof(*counter) : out.size,
 		.lkey = mr->lkey,
 	};
 	struct ibv_send_wr wr = {
@@ -428,7 +445,7 @@ static void post_send(void)
 		.imm_data = htobe32(n),
 	}, *bad;
 
-	if (out.op == OP_READ || n % SIGNAL_EVERY == 0 || n == opt.count - 1)
+	if (out.op >= OP_READ || n % SIGNAL_EVERY == 0 || n == opt.count - 1)
 		wr.send_flags = IBV_SEND_SIGNALED;
 	wr.wr.rdma.rkey = theirs.rkey;
 	if (out.op == OP_WRITE_IMM)
@@ -437,20 +454,27 @@ static void post_send(void)
 		wr.wr.rdma.remote_addr = theirs.scratch +
 					 slot_offset(out.op == OP_READ ?
 						     n - 1 : n);
+	if (out.op == OP_ADD) {
+		wr.wr.atomic.rkey = theirs.rkey;
+		wr.wr.atomic.remote_addr = theirs.counter;
+		wr.wr.atomic.compare_add = 1;
+		wr.wr.atomic.swap = 0;
+	}
 	if (ibv_post_send(qp, &wr, &bad))
 		die(1, "cannot post message %llu: %s", (unsigned long long)n,
 		    strerror(errno));
-	bytes += out.size;
+	bytes += sge.length;
 	sent++;
 }
 
 /*
- * The READ n - 1 is checked when it completes.  The script has gone on by then, so its
- * expected contents are kept by slot.
+ * The READ or ADD n is checked when it completes.  The script has gone on by then, so its
+ * expected contents are kept by slot, that of n - 1.
  */
 static struct {
 	uint32_t size;
 	uint32_t offset;
+	uint64_t adds;
 } *expected;
 
 static void send_some(void)
@@ -460,6 +484,8 @@ static void send_some(void)
 			expected[out.n % slots].size = out.size;
 			expected[out.n % slots].offset = out.offset;
 		}
+		if (out.op == OP_ADD)
+			expected[(out.n - 1) % slots].adds = out.adds;
 		post_send();
 		script_next(&out);
 	}
@@ -480,11 +506,18 @@ static void check(const char *what, uint64_t n, const uint8_t *got,
 
 static void send_completed(const struct ibv_wc *wc)
 {
-	uint64_t slot = (wc->wr_id - 1) % slots;
+	uint64_t slot = (wc->wr_id - 1) % slots, found;
 
 	if (wc->opcode == IBV_WC_RDMA_READ)
 		check("READ", wc->wr_id, read_slots + slot * opt.max_size,
 		      expected[slot].offset, expected[slot].size);
+	if (wc->opcode == IBV_WC_FETCH_ADD) {
+		memcpy(&found, read_slots + slot * opt.max_size, sizeof(found));
+		if (found != expected[slot].adds)
+			die(1, "ADD %llu: found %llu instead of %llu",
+			    (unsigned long long)wc->wr_id, (unsigned long long)found,
+			    (unsigned long long)expected[slot].adds);
+	}
 	if (wc->wr_id + 1 <= completed)
 		die(1, "request %llu completed twice, or out of order",
 		    (unsigned long long)wc->wr_id);
@@ -604,6 +637,9 @@ static void run(void)
 	/* The end that is done first must not leave the other without its last ACK. */
 	tcp_exchange(&say, &hear, 1);
 	poll_some();
+	if (*counter != in.adds)
+		die(1, "%llu ADDs arrived instead of %llu", (unsigned long long)*counter,
+		    (unsigned long long)in.adds);
 	printf("storm: %llu requests done, %llu messages received, %llu bytes, %.3f s\n",
 	       (unsigned long long)completed, (unsigned long long)received,
 	       (unsigned long long)bytes, seconds);
@@ -613,8 +649,11 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:l:m:n:p:r:s:S:t:w:")) != -1) {
+	while ((c = getopt(argc, argv, "ad:g:l:m:n:p:r:s:S:t:w:")) != -1) {
 		switch (c) {
+		case 'a':
+			opt.atomics = 1;
+			break;
 		case 'd':
 			opt.device = optarg;
 			break;
@@ -653,6 +692,8 @@ static void parse(int argc, char **argv)
 		}
 	}
 	opt.host = argv[optind];
+	if (opt.atomics && opt.max_size < sizeof(*counter))
+		die(1, "with ADDs SIZE must not be below %zu", sizeof(*counter));
 	if (!opt.count || opt.window < SIGNAL_EVERY || !opt.max_size)
 		die(1, "COUNT and SIZE must not be 0, nor WINDOW below %d",
 		    SIGNAL_EVERY);

@@ -7,6 +7,11 @@ import shlex
 from . import paths, programs
 from .pair import Pair
 
+# A disk of the daemon's own: a file of so many bytes, and one that keeps nothing.
+TARGET_NQN = "nqn.2026-11.org.example:apps"
+TARGET_ADDRESS = "10.77.0.100"
+TARGET_SIZE = 256 << 20
+
 
 class Apps:
     """The guests, with our modules loaded and with what the programs need.
@@ -16,7 +21,14 @@ class Apps:
     """
 
     def __init__(self):
-        self.pair = Pair("apps", disk="apps", daemon_arguments=("--keeper",))
+        self.target_disk = paths.run_directory("apps-target") / "disk"
+        with open(self.target_disk, "wb") as file:
+            file.truncate(TARGET_SIZE)
+        self.pair = Pair("apps", disk="apps", daemon_arguments=(
+            "--keeper", "--namespace", f"disk=file:{self.target_disk}",
+            "--namespace", "nothing=null:1G",
+            "--nvmf-target", f"nqn={TARGET_NQN},address={TARGET_ADDRESS},"
+                             "namespace=disk,namespace=nothing"))
         self.a = self.b = None
 
     def start(self):

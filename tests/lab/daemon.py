@@ -61,6 +61,8 @@ class Daemon:
                     "--direct-qps", str(self.limits.direct_qps),
                     "--direct-cqs", str(self.limits.direct_cqs),
                     "--mrs", str(self.limits.mrs)]
+        if self.limits.queue_pairs > 1:  # an older daemon does not know the option
+            command += ["--queue-pairs", str(self.limits.queue_pairs)]
         if self.pcap:  # before the ports, so for all of them
             command += ["--pcap", self.directory / "wire.pcap"]
         for socket, pin in zip(self.sockets, self.pins):

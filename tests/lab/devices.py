@@ -20,11 +20,14 @@ class Limits:
     direct_cqs: int = 512
     # Memory regions: a quarter of the daemon's own limit, as tests use up all of them, too.
     mrs: int = 4096
+    # Pairs of Ethernet queues.
+    queue_pairs: int = 1
 
     @property
     def queues(self):
         """Virtqueues: receive, transmit, control; completion; send and receive; the rest."""
-        return 3 + self.cqs + 2 * self.qps + self.event_queues + self.doorbell_queues
+        return (2 * self.queue_pairs + 1 + self.cqs + 2 * self.qps + self.event_queues
+                + self.doorbell_queues)
 
 
 # All queues are virtqueues, as the RFC has them.

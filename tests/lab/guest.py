@@ -194,8 +194,8 @@ class Guest:
 
     def start(self):
         """Starts QEMU.  The thread that calls this must outlive QEMU, which dies with it."""
-        kernel, disk, initrd = self.image()
         self.directory = paths.run_directory(self.name)
+        kernel, disk, initrd = self.image()
         self.share = self.directory / "share"
         self.share.mkdir()
         self.console_log = self.directory / "console.log"
@@ -215,13 +215,7 @@ class Guest:
             snapshot = paths.guest_snapshot(self.disk, self.memory)
             descriptor = frozen.restore(snapshot / "memory")
         append = [f"lab.name={self.name}", self.append]
-        arguments = [
-            *machine.arguments(disk, self.memory, descriptor, self.share,
-                               self.processors and str(self.processors)),
-            "-serial", f"file:{self.console_log}",
-            "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
-            "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",
-        ]
+        arguments = self._arguments(disk, descriptor)
         if self.shell:
             append.append("lab.shell")
             arguments += ["-serial", f"unix:{self.shell_socket},server=on,wait=off"]
@@ -237,9 +231,22 @@ class Guest:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.memory_file = os.fdopen(descriptor, "rb", 0)
-        qemu = paths.TOP / "scripts" / "images" / "qemu"
-        self._launch([str(qemu), *arguments], [descriptor, *self.fds])
+        self._launch([*self.qemu(), *arguments], [descriptor, *self.fds])
         return self
+
+    def qemu(self):
+        """How QEMU is started."""
+        return [str(paths.TOP / "scripts" / "images" / "qemu")]
+
+    def _arguments(self, disk, descriptor):
+        """QEMU arguments of the machine and of the sockets to it."""
+        return [
+            *machine.arguments(disk, self.memory, descriptor, self.share,
+                               self.processors and str(self.processors)),
+            "-serial", f"file:{self.console_log}",
+            "-qmp", f"unix:{self.qmp_socket},server=on,wait=off",
+            "-chardev", f"socket,id=agent,path={self.agent_socket},server=on,wait=off",
+        ]
 
     def _launch(self, command, fds=()):
         """Starts what is or runs QEMU, and listens to the agent."""
@@ -359,9 +366,8 @@ class Guest:
                 if not self.boots:
                     self._plug_devices()
                     self.send(thaw=self.name, time=time.time(), seed=os.urandom(64).hex())
-                with agent.makefile("r", encoding="utf-8") as lines:
-                    for line in lines:
-                        self._on_message(json.loads(line))
+                for line in self._agent_lines():
+                    self._on_message(json.loads(line))
             except (OSError, ValueError, GuestError, QmpError) as error:
                 # QEMU may have died in the middle of a line.
                 with open(self.directory / "qemu.log", "a", encoding="utf-8") as log:
@@ -372,6 +378,11 @@ class Guest:
             commands, self._commands = self._commands, {}
         for command in commands.values():
             command.done.set()
+
+    def _agent_lines(self):
+        """The lines that the agent sends, to the end."""
+        with self.agent.makefile("r", encoding="utf-8") as lines:
+            yield from lines
 
     def _on_message(self, message):
         if "ready" in message:

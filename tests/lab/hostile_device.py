@@ -19,7 +19,8 @@ class HostileDaemon(Daemon):
         self.seed = seed
         self._serial = 0
         super().__init__(name, binary=paths.HOSTILE_DAEMON,
-                         arguments=["--seed", str(seed), "--orders", self.orders_file],
+                         arguments=["--seed", str(seed), "--orders", self.orders_file,
+                                    "--namespace", "null=null:1M,guest=*"],
                          **arguments)
 
     def _read(self):

@@ -14,6 +14,10 @@ class Iperf:
         self._client = client.popen(["iperf3", "-c", server.address, "-t", str(seconds), "-J",
                                      *arguments])
 
+    def runs(self):
+        """It has not ended."""
+        return self._client.poll() is None
+
     def wait(self):
         """TCP throughput from client to server, in Mbit/s, as the server measures it."""
         result = self._client.wait(self._seconds + 60, check=True)

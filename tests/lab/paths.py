@@ -27,6 +27,9 @@ HOSTILE_DAEMON = BUILD / "device" / "vhost-user-roce-hostile"
 # The daemon whose saved state is of the next version (device/tests/next).
 NEXT_DAEMON = BUILD / "device" / "vhost-user-roce-next"
 
+# Two guests of a daemon that systemd runs (device/tests/service).
+SERVICE_GUESTS = BUILD / "device" / "service_guests"
+
 # The kernel that guests boot: "guest", which is Debian's, or "debug".
 KERNEL = os.environ.get("LAB_KERNEL", "guest")
 DEBUG = KERNEL == "debug"

@@ -24,11 +24,12 @@ class Storm:
 
     devices   names of the two RDMA devices; ours if not given
     gids      GID indices; those of the guests' IPv4 addresses if not given
+    atomics   with fetch-and-adds, whose results are checked, too
     """
 
     def __init__(self, server, client, *, count=10000, devices=(None, None), gids=(None, None),
                  mtu=1024, timeout=14, retry=7, window=32, min_size=0, max_size=65536, seed=1,
-                 port=PORT, address=None):
+                 port=PORT, address=None, atomics=False):
         self.count = count
         options = {"-n": count, "-m": mtu, "-t": timeout, "-r": retry, "-w": window,
                    "-l": min_size, "-s": max_size, "-S": seed, "-p": port}
@@ -39,7 +40,7 @@ class Storm:
             gid = gid if gid is not None else gid_index(guest, device)
             program = guest.put(_programs() / "storm")
             self.ends.append(guest.popen(
-                [program, "-d", device, "-g", str(gid),
+                [program, "-d", device, "-g", str(gid), *(["-a"] if atomics else []),
                  *(str(word) for option in options.items() for word in option), *host]))
             if not host:
                 # The client connects only once.

@@ -195,6 +195,9 @@ static const char *cq_create_direct(struct cq_table *cqs,
 		return cq_no_memory;
 	cqs->next = first + (number - first + 1) % n;
 	cq->direct = true;
+	cq->timed = req->flags & VIRTIO_RDMA_CQ_TIMESTAMP;
+	cq->plain = !cq->timed;
+	cqs->ctx->clock_known |= cq->timed;
 	cq->shift = req->cqe_shift;
 	cq->cqe = le32toh(req->cqe);
 	cq->pages = *pages;
@@ -220,6 +223,8 @@ static const char *cq_check_direct(const struct cq_table *cqs,
 {
 	if (!rnic_has_direct(cqs->ctx) || !(req->flags & VIRTIO_RDMA_CQ_CONTROL))
 		return "a direct CQ needs direct rings and a control block";
+	if (req->flags & VIRTIO_RDMA_CQ_TIMESTAMP && req->cqe_shift != CQ_TIMED_SHIFT)
+		return "completions of a CQ with timestamps have 64 bytes";
 	return cq_check_ring(le32toh(req->cqe), req->cqe_shift, le32toh(req->npages));
 }
 
@@ -228,7 +233,8 @@ const char *cq_check_long(const struct cq_table *cqs,
 {
 	struct block block;
 
-	if (req->flags & ~(VIRTIO_RDMA_CQ_CONTROL | VIRTIO_RDMA_CQ_DIRECT))
+	if (req->flags & ~(VIRTIO_RDMA_CQ_CONTROL | VIRTIO_RDMA_CQ_DIRECT |
+			   VIRTIO_RDMA_CQ_TIMESTAMP))
 		return "unknown flags";
 	if (le16toh(req->event_vq) >= cqs->ctx->limits.event_vqs)
 		return "no such event virtqueue";
@@ -236,6 +242,8 @@ const char *cq_check_long(const struct cq_table *cqs,
 		return cq_check_direct(cqs, req);
 	if (req->npages)
 		return "pages of a CQ that is none of them";
+	if (req->flags & VIRTIO_RDMA_CQ_TIMESTAMP)
+		return "timestamps of a CQ that is none of them";
 	return req->flags & VIRTIO_RDMA_CQ_CONTROL ?
 	       block_init(&block, cqs->ctx, le64toh(req->control),
 			  VIRTIO_RDMA_CONTROL_SIZE) : NULL;
@@ -655,6 +663,14 @@ static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_contr
 	return cq->stored - le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
 }
 
+static void cq_write_time(struct cq *cq, struct virtio_rdma_cqe *to)
+{
+	struct virtio_rdma_cqe_timed *timed = (struct virtio_rdma_cqe_timed *)to;
+	const uint64_t now = htole64(rnic_clock(cq->table->ctx));
+
+	write_copy(&timed->time, &now, sizeof(now));
+}
+
 /* The phase is what the driver looks at, so it comes last. */
 static void cq_write(struct cq *cq, struct virtio_rdma_cqe *to,
 		     const struct virtio_rdma_cqe *cqe)
@@ -664,9 +680,13 @@ static void cq_write(struct cq *cq, struct virtio_rdma_cqe *to,
 	cq->stored++;
 }
 
-/* Store a completion in the ring of a direct CQ; returns why not, or NULL. */
-static const char *cq_store(struct cq *cq, const struct cq_user *user,
-			    const struct virtio_rdma_cq_req *wc, uint32_t wqe)
+/*
+ * Store a completion in the ring of a direct CQ; returns why not, or NULL.  @timed is a constant,
+ * so that times cost nothing where there are none.
+ */
+static inline __attribute__((always_inline)) const char *
+cq_store_either(struct cq *cq, const struct cq_user *user, const struct virtio_rdma_cq_req *wc,
+		uint32_t wqe, bool timed)
 {
 	const struct virtio_rdma_cq_control *block = cq_block(cq);
 	const struct virtio_rdma_cqe cqe = {
@@ -691,8 +711,24 @@ static const char *cq_store(struct cq *cq, const struct cq_user *user,
 	if (unread >= cq->cqe)
 		return "overrun";
 	cq->read = !unread;
+	if (timed)
+		cq_write_time(cq, to);
 	cq_write(cq, to, &cqe);
 	return NULL;
+}
+
+static const char *cq_store(struct cq *cq, const struct cq_user *user,
+			    const struct virtio_rdma_cq_req *wc, uint32_t wqe)
+{
+	return cq_store_either(cq, user, wc, wqe, false);
+}
+
+static __attribute__((noinline)) const char *cq_store_timed(struct cq *cq,
+							     const struct cq_user *user,
+							     const struct virtio_rdma_cq_req *wc,
+							     uint32_t wqe)
+{
+	return cq_store_either(cq, user, wc, wqe, true);
 }
 
 /* For one completion or two.  An armed CQ is left to cq_add(), which looks at each. */
@@ -849,10 +885,11 @@ void cq_add(struct cq *cq, struct cq_user *user,
 		cq_fail_user(cq, user);
 		return;
 	}
-	if (cq->direct)
+	if (cq->plain)
 		why = cq_store(cq, user, wc, wqe);
 	else if (!cq->vq)
-		why = "its virtqueue was stopped";
+		why = cq->timed ? cq_store_timed(cq, user, wc, wqe) :
+				  "its virtqueue was stopped";
 	else if (cq->control && !cq_block(cq))
 		why = "its control block is gone";
 	else

@@ -13,6 +13,9 @@
 #include "rdma/object/moderate.h"
 #include "rdma/object/pages.h"
 
+/** CQ_TIMED_SHIFT - log2 of the bytes of a completion that has its time */
+#define CQ_TIMED_SHIFT	6
+
 TAILQ_HEAD(cq_held_list, cq_held);
 TAILQ_HEAD(cq_user_list, cq_user);
 
@@ -69,6 +72,8 @@ struct cq_user {
  * @shift:	direct: log2 of the bytes of a completion
  * @cqe:	direct: completions that the ring holds
  * @stored:	direct: completions stored, modulo 2^32
+ * @timed:	direct: completions have their time
+ * @plain:	direct: they have not
  * @read:	direct: the driver had taken all when the last one was stored
  * @pages:	direct: the ring
  * @near:	direct: page of it that was used last
@@ -102,6 +107,8 @@ struct cq {
 	uint8_t shift;
 	uint32_t cqe;
 	uint32_t stored;
+	bool timed;
+	bool plain;
 	bool read;
 	struct pages pages;
 	struct pages_near near;

@@ -86,6 +86,63 @@ void cq_moderation_io(struct state *st, struct cq_table *cqs)
 	}
 }
 
+static void cq_timed_io(struct state *st, struct cq_table *cqs, uint32_t *cqn)
+{
+	struct cq *cq;
+
+	state_u32(st, "cqn", cqn, UINT32_MAX);
+	cq = cq_get(cqs, *cqn);
+	if (state_need(st, cq && cq->direct && cq->shift == CQ_TIMED_SHIFT &&
+		       (!st->loading || !cq->timed), "cqn",
+		       "no such CQ with completions of 64 bytes, or twice")) {
+		cq->timed = true;
+		cq->plain = false;
+	}
+}
+
+static bool cq_is_timed(const struct cq *cq)
+{
+	return cq && cq->timed;
+}
+
+void cq_timestamps_io(struct state *st, struct cq_table *cqs, struct cq_clock *clock)
+{
+	uint32_t i, cqn, n = 0;
+
+	if (!st->loading && !cqs->ctx->clock_known)
+		return;
+	clock->known = true;
+	clock->zero = cqs->ctx->clock_zero;
+	clock->time = rnic_clock(cqs->ctx);
+	state_u64(st, "zero", &clock->zero, UINT64_MAX);
+	state_u64(st, "time", &clock->time, UINT64_MAX);
+	clock->here = st->handed_over;
+	for (i = 0; !st->loading && i < cqs->size; i++)
+		n += cq_is_timed(cqs->cq[i]);
+	state_count(st, "cqs", &n, cqs->size, 4);
+	for (i = 0, cqn = 0; i < n && !st->failed; i++, cqn++) {
+		while (!st->loading && !cq_is_timed(cqs->cq[cqn]))
+			cqn++;
+		cq_timed_io(st, cqs, &cqn);
+	}
+}
+
+/*
+ * In the place of another process the clock of the host is the same one, unless it would set
+ * ours back.  On another host ours goes on from what it said.
+ */
+void cq_clock_loaded(struct rnic_ctx *ctx, const struct cq_clock *clock)
+{
+	const uint64_t now = clock_ns();
+
+	if (!clock->known)
+		return;
+	ctx->clock_known = true;
+	ctx->clock_zero = clock->zero;
+	if (!clock->here || (int64_t)(now - clock->zero - clock->time) < 0)
+		ctx->clock_zero = now - clock->time;
+}
+
 static struct cq *cq_load_number(struct state *st, struct cq_table *cqs, uint32_t cqn)
 {
 	const struct rnic_limits *limits = &cqs->ctx->limits;
@@ -95,8 +152,10 @@ static struct cq *cq_load_number(struct state *st, struct cq_table *cqs, uint32_
 	state_need(st, !cq_get(cqs, cqn), "cqn", "a CQ occurs twice");
 	if (!st->failed)
 		cq = cq_enter(cqs, cqn);
-	if (state_need(st, cq, "cqn", "out of memory"))
+	if (state_need(st, cq, "cqn", "out of memory")) {
 		cq->direct = cqn >= limits->cqs;
+		cq->plain = cq->direct;
+	}
 	return cq;
 }
 

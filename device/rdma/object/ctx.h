@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/chore.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "state/state.h"
@@ -125,6 +126,8 @@ struct rnic_limits {
  * @counter:	by &enum virtio_rdma_counter
  * @ring_pages:	pages of rings, of all objects
  * @wqes:	requests that all QPs together have room for, beside one in each
+ * @clock_zero:	clock_ns() when the clock of its guest was 0
+ * @clock_known: the guest may have seen that clock
  * @why:	for rnic_why()
  * @debt:	memory that its objects had and that is not given back yet
  * @elem:	buffer taken from a virtqueue last; valid until the next one is
@@ -141,6 +144,8 @@ struct rnic_ctx {
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint32_t ring_pages;
 	uint32_t wqes;
+	uint64_t clock_zero;
+	bool clock_known;
 	char why[96];
 	struct chore_debt *debt;
 	struct virtq_elem elem;
@@ -204,6 +209,12 @@ struct portion {
 static inline bool portion_next(struct portion *portion, uint32_t n)
 {
 	return portion->at < n && portion->left > 0 && portion->left--;
+}
+
+/** rnic_clock() - what the guest's clock says, in ns: how old the NIC is, wherever it was */
+static inline uint64_t rnic_clock(const struct rnic_ctx *ctx)
+{
+	return clock_ns() - ctx->clock_zero;
 }
 
 /** rnic_give_back() - free memory of malloc() that may be much; it is @ctx->debt until then */

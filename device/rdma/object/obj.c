@@ -39,13 +39,28 @@ static uint8_t obj_tag_after(uint8_t tag, uint8_t step)
 	return (tag + OBJ_TAG_MAX - 1 + step) % OBJ_TAG_MAX + 1;
 }
 
-/* Makes a slot of random bytes. */
-static void obj_slot_init(struct obj_slot *slot)
+/*
+ * Makes slots of random bytes.  Only what is needed is drawn, because a process that takes the
+ * place of another one makes all tables while guests wait.
+ */
+static void obj_slots_init(struct obj_slot *slot, uint32_t n)
 {
-	slot->obj = NULL;
-	slot->tag = obj_tag_after(slot->tag, 1);
-	while (!obj_step_ok(slot->step))
-		slot->step++;
+	struct {
+		uint8_t tag;
+		uint8_t step;
+	} random[2048];
+	const uint32_t room = sizeof(random) / sizeof(*random);
+	uint32_t i, at;
+
+	for (i = 0; i < n; i++, slot++) {
+		at = i % room;
+		if (!at)
+			arc4random_buf(random, (n - i < room ? n - i : room) * sizeof(*random));
+		slot->tag = obj_tag_after(random[at].tag, 1);
+		slot->step = random[at].step;
+		while (!obj_step_ok(slot->step))
+			slot->step++;
+	}
 }
 
 int obj_table_init(struct obj_table *table, uint32_t max)
@@ -60,11 +75,9 @@ int obj_table_init(struct obj_table *table, uint32_t max)
 	if (!table->slot)
 		return -ENOMEM;
 
-	arc4random_buf(table->slot, max * sizeof(*table->slot));
-	for (i = 0; i < max; i++) {
-		obj_slot_init(&table->slot[i]);
+	obj_slots_init(table->slot, max);
+	for (i = 0; i < max; i++)
 		table->slot[i].next = i + 1 < max ? i + 1 : OBJ_NONE;
-	}
 	return 0;
 }
 
@@ -137,19 +150,49 @@ void *obj_next(const struct obj_table *table, uint32_t *at)
 /* Saving and loading                                                        */
 /* ------------------------------------------------------------------------- */
 
-static void obj_tags_io(struct state *st, struct obj_table *table)
+static void obj_tags_save(const struct obj_table *table, uint8_t *to)
 {
-	struct obj_slot *slot;
 	uint32_t i;
 
-	for (i = 0; i < table->max && !st->failed; i++) {
-		slot = &table->slot[i];
-		state_u8(st, "tag", &slot->tag, OBJ_TAG_MAX);
-		state_u8(st, "step", &slot->step, UINT8_MAX);
-		state_need(st, obj_step_ok(slot->step), "step", "it does not reach all tags");
-		/* A table that a failure leaves behind is used once more: obj_table_renew(). */
-		slot->step = obj_step_ok(slot->step) ? slot->step : 1;
+	for (i = 0; i < table->max; i++) {
+		*to++ = table->slot[i].tag;
+		*to++ = table->slot[i].step;
 	}
+}
+
+static bool obj_tags_load(struct obj_table *table, const uint8_t *from)
+{
+	struct obj_slot *slot;
+	bool ok = true;
+	uint32_t i;
+
+	for (i = 0; i < table->max; i++) {
+		slot = &table->slot[i];
+		slot->tag = *from++;
+		slot->step = *from++;
+		if (obj_step_ok(slot->step))
+			continue;
+		/* A table that a failure leaves behind is used once more: obj_table_renew(). */
+		slot->step = 1;
+		ok = false;
+	}
+	return ok;
+}
+
+/* A tag and a step of each entry, as many as a guest may have: they are taken as bytes. */
+static void obj_tags_io(struct state *st, struct obj_table *table)
+{
+	const size_t n = 2 * (size_t)table->max;
+
+	_Static_assert(OBJ_TAG_MAX == UINT8_MAX, "not each byte is a tag");
+	if (!state_room(st, "tag", n))
+		return;
+	if (st->loading)
+		state_need(st, obj_tags_load(table, st->data + st->at), "step",
+			   "it does not reach all tags");
+	else
+		obj_tags_save(table, st->data + st->at);
+	st->at += n;
 }
 
 /* How many free entries follow each other in the line and in the table? */

@@ -34,7 +34,7 @@
 /* Packets sent at once behind a loss. */
 #define FLOW_RESTART		4u
 
-/* The rate limit is averaged over so much time, which timers can tell. */
+/* The rate limit is averaged over so much time, which timers can tell, if nobody says how much. */
 #define FLOW_LIMIT_BURST_NS	1000000u
 
 /* A packet marked by the network is told of at most so often (DCQCN). */
@@ -75,9 +75,16 @@ void flow_set_mtu(struct flow *flow, uint32_t mtu)
 	flow->mtu = mtu;
 }
 
-void flow_set_rate(struct flow *flow, uint32_t rate)
+/* The time that @bytes take at the rate limit, ns. */
+static uint64_t flow_limit_ns(const struct flow *flow, uint64_t bytes)
+{
+	return bytes * NS_PER_S / ((uint64_t)flow->rate * FLOW_KBIT);
+}
+
+void flow_set_rate(struct flow *flow, uint32_t rate, uint32_t max_burst)
 {
 	flow->rate = rate;
+	flow->burst = rate && max_burst ? flow_limit_ns(flow, max_burst) : FLOW_LIMIT_BURST_NS;
 	flow->limit_at = 0;
 }
 
@@ -126,10 +133,8 @@ void flow_sent(struct flow *flow, enum flow_kind kind, const struct pkt *pkt)
 	now = loop_now(flow->loop);
 	bytes = pkt->len + (uint64_t)pkt->npsn * FLOW_OVERHEAD;
 	if (flow->rate)
-		flow->limit_at = flow_after(flow->limit_at, now,
-					    FLOW_LIMIT_BURST_NS,
-					    bytes * NS_PER_S /
-					    ((uint64_t)flow->rate * FLOW_KBIT));
+		flow->limit_at = flow_after(flow->limit_at, now, flow->burst,
+					    flow_limit_ns(flow, bytes));
 	if (!stream)
 		return;
 	flow->stream_at = flow_after(flow->stream_at, now, FLOW_PERIOD_NS,

@@ -20,6 +20,7 @@
  * @loop:	event loop
  * @mtu:	path MTU, bytes
  * @rate:	rate limit, kbit/s, 0 = none
+ * @burst:	how much time that was not used counts under @rate, ns
  * @on_wire:	packets leave memory and can get lost
  * @window:	bytes that it may have under way on a wire
  * @threshold:	up to there @window grows by what has arrived, then slowly
@@ -34,6 +35,7 @@ struct flow {
 	struct loop *loop;
 	uint32_t mtu;
 	uint32_t rate;
+	uint64_t burst;
 	bool on_wire;
 	uint32_t window;
 	uint32_t threshold;
@@ -74,8 +76,13 @@ void flow_reset(struct flow *flow);
 /** flow_set_mtu() - the path MTU, bytes */
 void flow_set_mtu(struct flow *flow, uint32_t mtu);
 
-/** flow_set_rate() - the rate limit, kbit/s, 0 = none */
-void flow_set_rate(struct flow *flow, uint32_t rate);
+/**
+ * flow_set_rate() - how fast it may send at most, from now on
+ * @flow:	state
+ * @rate:	kbit/s, 0 = without a limit
+ * @max_burst:	bytes that may leave at once after a pause, 0 = what leaves in a millisecond
+ */
+void flow_set_rate(struct flow *flow, uint32_t rate, uint32_t max_burst);
 
 /** flow_set_wire() - do packets leave memory? */
 void flow_set_wire(struct flow *flow, bool on_wire);

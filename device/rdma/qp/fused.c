@@ -137,8 +137,8 @@ static bool fused_fetches(const struct fused_msg *msg)
 
 static bool fused_has_rings(const struct qp *qp)
 {
-	return qp->type == VIRTIO_IB_QPT_RC && qp->sq.direct && qp->sq.block &&
-	       qp->rq.direct && qp->send_cq->direct && qp->recv_cq->direct;
+	return qp->type == VIRTIO_IB_QPT_RC && !qp->offload && qp->sq.direct && qp->sq.block &&
+	       qp->rq.direct && qp->send_cq->plain && qp->recv_cq->plain;
 }
 
 /* Does what @qp sends go to @peer in memory, and does @peer take it as from its peer? */

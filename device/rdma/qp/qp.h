@@ -23,6 +23,7 @@
 #include "rdma/qp/qp_sides.h"
 #include "rdma/qp/wq.h"
 
+struct qp_offload;
 struct rss;
 struct wq_tables;
 
@@ -103,6 +104,7 @@ struct qp_table {
  * @retry_cnt:	retries
  * @rnr_retry:	RNR retries, 7 = without end
  * @rate_limit: kbit/s, 0 = none
+ * @max_burst:	bytes that may leave at once under it, 0 = the device's choice
  * @qkey:	Q_Key
  * @dest_qpn:	QPN of the peer
  * @access:	what the peer may do, &enum virtio_ib_access_flags
@@ -122,6 +124,7 @@ struct qp_attr {
 	uint8_t retry_cnt;
 	uint8_t rnr_retry;
 	uint32_t rate_limit;
+	uint32_t max_burst;
 	uint32_t qkey;
 	uint32_t dest_qpn;
 	uint32_t access;
@@ -187,6 +190,8 @@ struct qp_attr {
  * @moved:	it goes on elsewhere than it was, or after that: see qp_moved_all()
  * @acks_held:	ACKs that wait, as one, while the port's packets are looked at; else 0
  * @held:	of the list of those with such an ACK
+ * @offload:	takes messages and posts requests, or NULL (rdma/qp/offload.h)
+ * @cut:	it had an offload with work, was loaded, and is to go to ERR
  * @active:	on the list of those that rnic_poll() looks at
  * @busy_at:	when it had work last
  * @entry:	of that list
@@ -243,6 +248,8 @@ struct qp {
 	bool moved;
 	uint32_t acks_held;
 	SLIST_ENTRY(qp) held;
+	struct qp_offload *offload;
+	bool cut;
 	bool active;
 	uint64_t busy_at;
 	TAILQ_ENTRY(qp) entry;

@@ -214,7 +214,7 @@ static void attr_io(struct state *st, struct qp *qp)
 	av_decode(&attr->ah_attr, &attr->av);
 	qp->mtu = attr->path_mtu ? 128u << attr->path_mtu : 0;
 	flow_set_mtu(&qp->flow, qp->mtu);
-	flow_set_rate(&qp->flow, attr->rate_limit);
+	flow_set_rate(&qp->flow, attr->rate_limit, attr->max_burst);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -593,6 +593,43 @@ void qp_table_io(struct state *st, struct qp_table *qps)
 			qp_io(st, qp);
 	}
 	qps_active_io(st, qps);
+}
+
+/* When the next packet may leave is known already, and stays. */
+static void burst_io(struct state *st, struct qp_table *qps, uint32_t *qpn)
+{
+	struct qp *qp = st->loading ? NULL : qps->qp[*qpn];
+	uint32_t max_burst = qp ? qp->attr.max_burst : 0;
+	uint64_t limit_at;
+
+	state_u32(st, "qpn", qpn, UINT32_MAX);
+	state_u32(st, "max_burst", &max_burst, UINT32_MAX);
+	if (!st->loading)
+		return;
+	qp = qp_get(qps, *qpn);
+	if (!state_need(st, qp && max_burst && !qp->attr.max_burst, "qpn",
+			"no such QP, or twice"))
+		return;
+	qp->attr.max_burst = max_burst;
+	limit_at = qp->flow.limit_at;
+	flow_set_rate(&qp->flow, qp->attr.rate_limit, max_burst);
+	qp->flow.limit_at = limit_at;
+}
+
+void qp_bursts_io(struct state *st, struct qp_table *qps)
+{
+	uint32_t i, qpn, n = 0;
+
+	for (i = 0; !st->loading && i < qps->size; i++)
+		n += qps->qp[i] && qps->qp[i]->attr.max_burst;
+	if (!st->loading && !n)
+		return;
+	state_count(st, "qps", &n, qps->size, 8);
+	for (i = 0, qpn = 0; i < n && !st->failed; i++, qpn++) {
+		while (!st->loading && !(qps->qp[qpn] && qps->qp[qpn]->attr.max_burst))
+			qpn++;
+		burst_io(st, qps, &qpn);
+	}
 }
 
 void qp_loaded(struct qp_table *qps)

@@ -11,6 +11,9 @@
 /** qp_table_io() - save or load the table, after all other objects */
 void qp_table_io(struct state *st, struct qp_table *qps);
 
+/** qp_bursts_io() - save or load the bursts that programs have set, if any */
+void qp_bursts_io(struct state *st, struct qp_table *qps);
+
 /** qp_held_io() - save or load the completions that wait for a slot of their CQ */
 void qp_held_io(struct state *st, struct qp_table *qps);
 

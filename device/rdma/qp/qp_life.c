@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "rdma/qp/offload.h"
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/requester.h"
@@ -670,6 +671,7 @@ struct qp *qp_revive(struct qp_table *qps, uint32_t qpn, const struct qp_names *
 
 static void qp_free(struct qp *qp)
 {
+	qp_offload_stop(qp, false);
 	fabric_touch(qp->end->fabric);
 	requester_stop(&qp->req, qp->ctx->loop);
 	flow_stop(&qp->flow);
@@ -754,7 +756,8 @@ static void qp_drop_slots(struct qp *qp)
 
 	if (wq_ready(&qp->sq)) {
 		for (; back && req->una != req->prod; req->una++)
-			wq_give(&qp->sq, requester_wqe(req, req->una)->head);
+			if (!requester_wqe(req, req->una)->posted)
+				wq_give(&qp->sq, requester_wqe(req, req->una)->head);
 		wq_drain(&qp->sq, back);
 	}
 	qp_return_recv(qp);
@@ -767,6 +770,7 @@ static void qp_drop_slots(struct qp *qp)
 
 void qp_reset(struct qp *qp)
 {
+	qp_offload_stop(qp, false);
 	if (qp->state != VIRTIO_IB_QPS_RESET)
 		qp_drop_slots(qp);
 	qp_drop_events(qp);

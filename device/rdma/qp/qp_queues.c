@@ -4,7 +4,9 @@
  * datagrams stand on.
  */
 #include <endian.h>
+#include <errno.h>
 
+#include "rdma/qp/offload.h"
 #include "rdma/qp/qp_queues.h"
 
 /* ------------------------------------------------------------------------- */
@@ -79,6 +81,11 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 	};
 
 	qp_count_send(qp, wqe, status);
+	if (wqe->posted) {
+		if (wqe->post)
+			wqe->post->done(wqe->post, status ? -EIO : 0);
+		return;
+	}
 	wq_give(&qp->sq, wqe->head);
 	if (!status && !wqe->signaled && !qp->sig_all)
 		return;
@@ -134,25 +141,46 @@ void qp_fail_send(struct qp *qp, uint8_t status)
 /* Take                                                                      */
 /* ------------------------------------------------------------------------- */
 
-/* Copy the next request out of the send queue. */
-static struct wqe *qp_fetch_send(struct qp *qp)
+/* Copy the next request out of the send queue; false if there is none. */
+static bool qp_fetch_slot(struct qp *qp, struct wqe *wqe)
 {
-	struct requester *req = &qp->req;
 	struct wr_slot slot;
-	struct wqe *wqe;
-	int ret;
+	int ret = wq_take(&qp->sq, &slot);
 
-	if (requester_is_full(req) && !requester_grow(req, qp->ctx))
-		return NULL;
-	ret = wq_take(&qp->sq, &slot);
 	if (ret < 0)
 		qp_fail_queue(qp, "send");
 	if (ret <= 0)
-		return NULL;
-	wqe = requester_wqe(req, req->prod);
+		return false;
+	wqe->posted = false;
 	wqe_parse(&slot, qp->type, qp->max_send_sge, wqe);
 	if (qp->ctx->limits.rfc)
 		wqe_refuse_extension(wqe);
+	return true;
+}
+
+/* The driver and the offload take turns, as long as both have something. */
+static bool qp_fetch_in_turn(struct qp *qp, struct wqe *wqe)
+{
+	struct qp_offload *offload = qp->offload;
+
+	if (offload->turn && qp_offload_next(qp, wqe)) {
+		offload->turn = false;
+		return true;
+	}
+	offload->turn = true;
+	return qp_fetch_slot(qp, wqe) || qp_offload_next(qp, wqe);
+}
+
+static struct wqe *qp_fetch_send(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+	struct wqe *wqe;
+
+	if (requester_is_full(req) && !requester_grow(req, qp->ctx))
+		return NULL;
+	wqe = requester_wqe(req, req->prod);
+	if (qp->offload ? !qp_fetch_in_turn(qp, wqe) : !qp_fetch_slot(qp, wqe))
+		return NULL;
 	req->prod++;
 	return wqe;
 }

@@ -3,6 +3,7 @@
  * Queue pairs at work: polling, flushing, doorbells, packets that arrive.
  */
 #include "rdma/qp/fused.h"
+#include "rdma/qp/offload.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/qp_run.h"
 #include "rdma/qp/raw.h"
@@ -168,6 +169,10 @@ static bool qp_work(struct qp *qp, struct budget *budget)
 {
 	bool worked = qp_go_on(qp);
 
+	if (qp->offload && qp->offload->ending)
+		qp_fail(qp);
+	if (qp->offload && qp->state == VIRTIO_IB_QPS_ERR)
+		qp_offload_stop(qp, true);
 	if (qp_receives(qp))
 		worked |= responder_run(qp, budget);
 	if (qp->resp.unready)

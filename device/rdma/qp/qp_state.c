@@ -10,6 +10,7 @@
 #include <endian.h>
 
 #include "base/util.h"
+#include "rdma/qp/offload.h"
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/qp_state.h"
@@ -269,7 +270,8 @@ static void qp_set_attr(struct qp *qp,
 		attr->min_rnr_timer = req->min_rnr_timer;
 	if (mask & VIRTIO_IB_QP_RATE_LIMIT) {
 		attr->rate_limit = le32toh(req->rate_limit);
-		flow_set_rate(&qp->flow, attr->rate_limit);
+		attr->max_burst = le32toh(req->max_burst);
+		flow_set_rate(&qp->flow, attr->rate_limit, attr->max_burst);
 	}
 	if (mask & VIRTIO_IB_QP_DEST_QPN)
 		attr->dest_qpn = le32toh(req->dest_qp_num);
@@ -286,6 +288,7 @@ static void qp_enter(struct qp *qp, uint8_t to)
 		qp_reset(qp);
 		break;
 	case VIRTIO_IB_QPS_ERR:
+		qp_offload_stop(qp, false);
 		qp_fail(qp);
 		break;
 	default:
@@ -355,8 +358,23 @@ const char *qp_query(const struct qp_table *qps, uint32_t qpn,
 		.dest_qp_num = htole32(attr->dest_qpn),
 		.qp_access_flags = htole32(attr->access),
 		.rate_limit = htole32(attr->rate_limit),
+		.max_burst = htole32(attr->max_burst),
 		.cap = qp->cap,
 		.ah_attr = attr->ah_attr,
 	};
 	return NULL;
+}
+
+void qp_parted_all(struct qp_table *qps)
+{
+	struct qp *qp;
+	uint32_t i;
+
+	for (i = 0; i < qps->size; i++) {
+		qp = qps->qp[i];
+		if (!qp || !qp_connects(qp) || !qp_receives(qp))
+			continue;
+		qp_report(qp, VIRTIO_RDMA_EVENT_QP_FATAL);
+		qp_fail(qp);
+	}
 }

@@ -15,4 +15,12 @@ const char *qp_modify(struct qp_table *qps,
 const char *qp_query(const struct qp_table *qps, uint32_t qpn,
 		     struct virtio_rdma_ack_query_qp *rsp);
 
+/**
+ * qp_parted_all() - no connection is there any more
+ * @qps:	QPs that were loaded, and have not run yet
+ *
+ * Each QP that has a peer goes to ERR, with an event, and sends nothing to it.
+ */
+void qp_parted_all(struct qp_table *qps);
+
 #endif /* DEVICE_RDMA_QP_QP_STATE_H */

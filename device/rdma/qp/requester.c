@@ -310,6 +310,11 @@ static bool requester_place(struct qp *qp, struct wqe *wqe, uint32_t off,
 {
 	struct sg dst;
 
+	if (wqe->posted) {
+		sg_init_flat(&dst, wqe->flat + off);
+		sg_copy(&dst, src, len);
+		return true;
+	}
 	/* Looked up again: the key may be gone since the request was sent. */
 	if (!sg_init(&dst, qp->mrs, qp->pd, VIRTIO_IB_ACCESS_LOCAL_WRITE,
 		     wqe->sge, wqe->num_sge, off, len)) {
@@ -566,7 +571,7 @@ static bool requester_payload(struct qp *qp, struct wqe *wqe, uint32_t off,
 	if (p) {
 		sg_init_guest(sg, p);
 	} else if (wqe->inlined) {
-		sg_init_flat(sg, wqe->data + off);
+		sg_init_flat(sg, (wqe->posted ? wqe->flat : wqe->data) + off);
 	} else if (!sg_init(sg, qp->mrs, qp->pd, 0, wqe->sge, wqe->num_sge, off,
 			    len)) {
 		requester_set_error(wqe, VIRTIO_IB_WC_LOC_PROT_ERR, VENDOR_ERR_SGE);

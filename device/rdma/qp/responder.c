@@ -15,6 +15,7 @@
  */
 #include <endian.h>
 
+#include "rdma/qp/offload.h"
 #include "rdma/qp/responder.h"
 #include "rdma/qp/responder_read.h"
 
@@ -116,6 +117,8 @@ static enum resp_result responder_send(struct qp *qp, const struct pkt_op *op,
 	struct sg dst;
 
 	if (op->first) {
+		if (qp->offload && !qp->offload->ops->ready(qp->offload))
+			return RESP_RNR;
 		result = responder_take_recv(qp);
 		if (result)
 			return result;
@@ -239,7 +242,10 @@ static void responder_finish(struct qp *qp, const struct pkt_op *op,
 	}
 	qp->resp.kind = PKT_KIND_NONE;
 	qp->resp.msn = (qp->resp.msn + 1) & PSN_MASK;
-	if (op->kind == PKT_KIND_SEND || op->imm)
+	if (qp->offload && op->kind == PKT_KIND_SEND && !op->imm &&
+	    qp->offload->ops->take(qp->offload, qp->resp.off))
+		qp_return_recv(qp);
+	else if (op->kind == PKT_KIND_SEND || op->imm)
 		qp_complete_recv(qp, &wc, pkt->solicited);
 }
 

@@ -2,19 +2,16 @@
 /*
  * Frames spread over work queues: indirection tables, and how RX_HASH QPs choose.
  *
- * The fields of a frame are those that flow rules look at.  All frames of a connection have
- * the same ones, so they go to the same work queue, in their order.  Ports of a fragment
- * are not looked at: only the first one has them.
+ * rdma/object/rx_hash.c has the hash.  All frames of a connection have the same one, so they
+ * go to the same work queue, in their order.
  */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "packet/toeplitz.h"
+#include "rdma/object/rx_hash.h"
 #include "rdma/qp/rss.h"
-
-_Static_assert(TOEPLITZ_KEY == VIRTIO_RDMA_RX_HASH_KEY_SIZE, "a key has another size");
 
 /* Bytes of the smallest table, and of what a QP is made of, in a state. */
 #define WQ_TABLE_STATE_SIZE	9u
@@ -143,21 +140,15 @@ const char *wq_table_destroy(struct wq_tables *tables, uint32_t handle)
 /* RX_HASH QPs                                                               */
 /* ------------------------------------------------------------------------- */
 
-#define F(field)	VIRTIO_RDMA_RX_HASH_ ## field
-#define F_IPV4		(F(SRC_IPV4) | F(DST_IPV4))
-#define F_IPV6		(F(SRC_IPV6) | F(DST_IPV6))
-#define F_TCP		(F(SRC_PORT_TCP) | F(DST_PORT_TCP))
-#define F_UDP		(F(SRC_PORT_UDP) | F(DST_PORT_UDP))
-
 static const char *rss_check(uint8_t function, uint32_t fields)
 {
 	if (function != VIRTIO_RDMA_RX_HASH_TOEPLITZ && function != VIRTIO_RDMA_RX_HASH_XOR)
 		return "unknown hash function";
 	if (fields & ~VIRTIO_RDMA_RX_HASH_FIELDS)
 		return "unknown fields to hash";
-	if (fields & F_IPV4 && fields & F_IPV6)
+	if (fields & RX_HASH_IPV4 && fields & RX_HASH_IPV6)
 		return "fields of both IPv4 and IPv6";
-	if (fields & F_TCP && fields & F_UDP)
+	if (fields & RX_HASH_TCP && fields & RX_HASH_UDP)
 		return "fields of both TCP and UDP";
 	return NULL;
 }
@@ -196,72 +187,11 @@ void rss_free(struct rss *rss)
 /* Hash                                                                      */
 /* ------------------------------------------------------------------------- */
 
-/**
- * struct rss_field - a field that can be hashed
- * @field:	&enum virtio_rdma_rx_hash_fields
- * @layer:	&enum virtio_rdma_flow_layer that has it
- * @offset:	where it is in &struct virtio_rdma_flow_match
- * @size:	its bytes
- */
-struct rss_field {
-	uint8_t field;
-	uint8_t layer;
-	uint8_t offset;
-	uint8_t size;
-};
-
-#define AT(member)	offsetof(struct virtio_rdma_flow_match, member)
-
-static const struct rss_field rss_fields[] = {
-	{ F(SRC_IPV4), VIRTIO_RDMA_FLOW_IPV4, AT(src_ip), 4 },
-	{ F(DST_IPV4), VIRTIO_RDMA_FLOW_IPV4, AT(dst_ip), 4 },
-	{ F(SRC_IPV6), VIRTIO_RDMA_FLOW_IPV6, AT(src_ip), 16 },
-	{ F(DST_IPV6), VIRTIO_RDMA_FLOW_IPV6, AT(dst_ip), 16 },
-	{ F(SRC_PORT_TCP), VIRTIO_RDMA_FLOW_TCP, AT(src_port), 2 },
-	{ F(DST_PORT_TCP), VIRTIO_RDMA_FLOW_TCP, AT(dst_port), 2 },
-	{ F(SRC_PORT_UDP), VIRTIO_RDMA_FLOW_UDP, AT(src_port), 2 },
-	{ F(DST_PORT_UDP), VIRTIO_RDMA_FLOW_UDP, AT(dst_port), 2 },
-};
-
-/* Layers of a frame whose fields count. */
-static uint32_t rss_layers(const struct virtio_rdma_flow_match *match)
-{
-	const uint32_t ports = VIRTIO_RDMA_FLOW_TCP | VIRTIO_RDMA_FLOW_UDP;
-	const uint32_t layers = le32toh(match->layers);
-
-	return match->ip_flags & VIRTIO_RDMA_FLOW_MF ? layers & ~ports : layers;
-}
-
-/* All fields have an even number of bytes. */
-static uint32_t rss_xor(const uint8_t *data, size_t len)
-{
-	uint32_t hash = 0;
-	size_t i;
-
-	for (i = 0; i < len; i += 2)
-		hash ^= data[i] << 8 | data[i + 1];
-	return hash;
-}
-
 uint32_t rss_hash(const struct rss *rss, const union rule_key *key)
 {
-	const uint8_t *from = (const uint8_t *)&key->match;
-	const uint32_t layers = rss_layers(&key->match);
-	const struct rss_field *field;
-	uint8_t data[TOEPLITZ_MAX];
-	unsigned int i;
-	size_t len = 0;
-
-	/* Those of one version of IP, and of one protocol, fit. */
-	for (i = 0; i < ARRAY_SIZE(rss_fields); i++) {
-		field = &rss_fields[i];
-		if (!(rss->fields & field->field) || !(layers & field->layer))
-			continue;
-		memcpy(data + len, from + field->offset, field->size);
-		len += field->size;
-	}
-	return rss->function == VIRTIO_RDMA_RX_HASH_XOR ? rss_xor(data, len) :
-							  toeplitz(rss->key, data, len);
+	if (rss->function == VIRTIO_RDMA_RX_HASH_XOR)
+		return rx_hash_xor(rss->fields, key);
+	return rx_hash_toeplitz(rss->key, rss->fields, key);
 }
 
 struct qp *rss_choose(struct qp *qp, const union rule_key *key)

@@ -13,6 +13,8 @@
 #include "rdma/qp/wq.h"
 #include "uapi/virtio_net_roce.h"
 
+struct qp_post;
+
 /**
  * enum vendor_err - why a work request failed, for the completion's vendor_err
  */
@@ -76,6 +78,9 @@ enum vendor_err {
  * @status:	error that was found before it was sent, to be completed with
  *		when its turn has come
  * @vendor_err:	&enum vendor_err
+ * @posted:	the device has posted it, and not the driver: it has no slot and no completion
+ * @post:	who has, or NULL if nobody waits for its end
+ * @flat:	if @posted: payload, plain memory
  * @num_sge:	number of @sge
  * @sge:	payload
  * @data:	payload
@@ -131,6 +136,9 @@ struct wqe {
 	bool reading;
 	uint8_t status;
 	uint8_t vendor_err;
+	bool posted;
+	struct qp_post *post;
+	uint8_t *flat;
 	uint8_t num_sge;
 	union {
 		struct sge sge[RNIC_MAX_SGE];

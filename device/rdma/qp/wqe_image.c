@@ -126,8 +126,28 @@ static void wqe_opcode_io(struct state *st, struct wqe *wqe, uint8_t type)
 		   "not that of the opcode");
 }
 
+/*
+ * The payload of a request of an offload is memory of this process.  It is not sent again
+ * from where it is loaded, and is written as one whose key is not known.
+ */
+static void posted_save(struct state *st, const struct wqe *posted, uint8_t type)
+{
+	struct wqe wqe = *posted;
+
+	wqe.posted = false;
+	wqe.inlined = false;
+	wqe.num_sge = 1;
+	wqe.sge[0] = (struct sge) { .length = wqe.length };
+	wqe_io(st, &wqe, type);
+}
+
 void wqe_io(struct state *st, struct wqe *wqe, uint8_t type)
 {
+	if (!st->loading && wqe->posted) {
+		posted_save(st, wqe, type);
+		return;
+	}
+	wqe->posted = false;
 	state_u64(st, "wr_id", &wqe->wr_id, UINT64_MAX);
 	state_u32(st, "index", &wqe->index, UINT32_MAX);
 	state_u16(st, "head", &wqe->head, VIRTQ_SIZE_MAX - 1);

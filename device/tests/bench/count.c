@@ -8,6 +8,9 @@
  * completions.  scripts/suites/counts.py runs it under callgrind, which counts rnic_poll() only,
  * for two numbers of bursts; the difference is the work.
  *
+ * "nvmf_read_4096" has 64 Reads of 4 KiB under way, of a namespace that keeps nothing, at a
+ * target of the daemon's own: counted is what NIC and target do.
+ *
  * "takeover_qp" has DEPTH idle QPs with a CQ each for each burst, and saves and loads all of them
  * once: counted are rnic_save() and rnic_load().
  */
@@ -17,8 +20,11 @@
 #include "base/util.h"
 #include "ether/switch.h"
 #include "rdma/rnic_image.h"
+#include "storage/ns.h"
+#include "storage/staging.h"
 #include "tests/lib/engine_port.h"
 #include "tests/lib/engine_ring.h"
+#include "tests/lib/reader.h"
 
 #define DEPTH	16u
 #define IN	EG_IN
@@ -251,6 +257,44 @@ static void take_over(uint32_t n)
 	state_free(&from);
 }
 
+static void round_of_reads(struct reader *r) __attribute__((noinline));
+
+/* The function that is counted. */
+static void round_of_reads(struct reader *r)
+{
+	reader_poll(r);
+}
+
+static void read_namespace(uint32_t n)
+{
+	struct staging *staging = staging_new(STAGING_DEFAULT);
+	struct nvmf_pool pool = {
+		.alloc = staging_alloc,
+		.alloc_of = staging_alloc_of,
+		.free = staging_release,
+		.arg = staging,
+		.size = STAGING_DEFAULT,
+	};
+	uint32_t posted, taken = 0;
+	struct reader r;
+	void *state = NULL;
+	struct ns ns;
+	uint16_t slot;
+
+	assert_int_equal(bed_setup(&state), 0);
+	ns_null(&ns, "null", 1 << 30, false);
+	reader_open(&r, &state, &ns, &pool, staging_base(staging));
+	for (posted = 0; posted < READER_DEPTH; posted++)
+		reader_read(&r, posted, posted * READER_BYTES);
+	while (taken < n * DEPTH) {
+		round_of_reads(&r);
+		while (taken < n * DEPTH && reader_take(&r, &slot)) {
+			taken++;
+			reader_read(&r, slot, posted++ * READER_BYTES);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct work *work = works;
@@ -262,6 +306,7 @@ int main(int argc, char **argv)
 		for (i = 0; i < ARRAY_SIZE(works); i++)
 			puts(works[i].name);
 		puts("takeover_qp");
+		puts("nvmf_read_4096");
 		return 0;
 	}
 	if (argc != 3)
@@ -269,6 +314,10 @@ int main(int argc, char **argv)
 	n = strtoul(argv[2], NULL, 0);
 	if (!strcmp(argv[1], "takeover_qp")) {
 		take_over(n);
+		return 0;
+	}
+	if (!strcmp(argv[1], "nvmf_read_4096")) {
+		read_namespace(n);
 		return 0;
 	}
 	while (work < works + ARRAY_SIZE(works) && strcmp(work->name, argv[1]))

@@ -12,15 +12,9 @@
  * shows.  Daemons of ours tell each other where to go on, so that no QP may meet its timeout.
  */
 #include <endian.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <linux/virtio_config.h>
@@ -28,7 +22,7 @@
 
 #include "base/util.h"
 #include "tests/lib/front_direct.h"
-#include "virtio/dirty.h"
+#include "tests/lib/moving.h"
 
 #define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
@@ -175,25 +169,13 @@ static struct datagrams flows[] = {
 	{ .from = PEER_B, .to = MOVER },
 };
 
-static char dir[32];
-static char socket_of[2][2][64], control[2][64];
-static pid_t daemons[2];
-/* The one that the guest is in. */
-static unsigned int here;
+static struct moving between;
 static uint64_t last;
 
 static unsigned int moves;
 
 /* The processor of the moving guest stands still. */
 static bool frozen;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 /* ------------------------------------------------------------------------- */
 /* Work                                                                      */
@@ -373,7 +355,7 @@ static void direct_completion(unsigned int who, const struct virtio_rdma_cqe *cq
 
 	if (cqe->status)
 		fail_msg("guest %u, direct QP %u: status %u", who, qpn, cqe->status);
-	last = now_ns();
+	last = moving_ns();
 	for (i = 0; i < ARRAY_SIZE(streams); i++)
 		if (!recv && streams[i].from == who && streams[i].qp[0].qp.qpn == qpn) {
 			streams[i].done++;
@@ -398,9 +380,9 @@ static void flow_post(struct datagrams *flow)
 	const struct ud *u = &ud[flow->from];
 	struct virtio_rdma_sq_req *req;
 
-	if (flow->busy || (frozen && flow->from == MOVER) || now_ns() < flow->at)
+	if (flow->busy || (frozen && flow->from == MOVER) || moving_ns() < flow->at)
 		return;
-	flow->at = now_ns() + DATAGRAM_NS;
+	flow->at = moving_ns() + DATAGRAM_NS;
 	*(uint64_t *)guest_ptr(&guest[flow->from].guest, u->at) = flow->next;
 	*(uint64_t *)guest_ptr(&guest[flow->from].guest, u->at + DATAGRAM - 8) = flow->next;
 	req = request_at(&u->qp);
@@ -438,7 +420,7 @@ static void completion(unsigned int who, const struct virtio_rdma_cq_req *wc)
 	if (wc->status)
 		fail_msg("guest %u, QP %u, request %lu: status %u, opcode %u", who, qpn,
 			 (unsigned long)le64toh(wc->wr_id), wc->status, wc->opcode);
-	last = now_ns();
+	last = moving_ns();
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		if (!recv && links[i].from == who && links[i].qp[0].qpn == qpn)
 			link_done(&links[i], wc);
@@ -472,7 +454,7 @@ static void step(void)
 		while (front_direct_poll(&direct[i], &cqe))
 			direct_completion(i, &cqe);
 	}
-	if (now_ns() - last < TIMEOUT_NS)
+	if (moving_ns() - last < TIMEOUT_NS)
 		return;
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		print_message("%u to %u: %lu sent, %lu done, %lu posted, %lu got\n",
@@ -492,7 +474,7 @@ static void work_some(void)
 	bool more = true;
 	unsigned int i;
 
-	last = now_ns();
+	last = moving_ns();
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		enough[i] = links[i].got + SOME;
 	for (i = 0; i < ARRAY_SIZE(flows); i++)
@@ -514,35 +496,6 @@ static void work_some(void)
 /* ------------------------------------------------------------------------- */
 /* Daemons and guests                                                        */
 /* ------------------------------------------------------------------------- */
-
-static pid_t spawn(unsigned int i, const char *mtu)
-{
-	char guests[2][320], uplink[96];
-	char *argv[] = {
-		(char *)"vhost-user-roce", (char *)"--socket", guests[0],
-		(char *)"--socket", guests[1], (char *)"--uplink", uplink,
-		(char *)"--control", control[i], (char *)"--qps", (char *)"8",
-		(char *)"--cqs", (char *)"4", (char *)"--queue-size", (char *)"256",
-		(char *)"--cqe", (char *)"256", (char *)"--event-queues", (char *)"1",
-		(char *)"--doorbell-queues", (char *)"1", (char *)(mtu ? "--mtu" : NULL),
-		(char *)mtu, NULL,
-	};
-	pid_t pid;
-
-	assert_non_null(getenv("SANDBOXED"));
-	snprintf(guests[0], sizeof(guests[0]), "%s,mac=52:54:00:00:ce:01,gid=10.0.0.1%s",
-		 socket_of[i][0], i ? ",elsewhere" : "");
-	snprintf(guests[1], sizeof(guests[1]), "%s,mac=52:54:00:00:ce:%02x,gid=10.0.0.%u",
-		 socket_of[i][1], 2 + i, 2 + i);
-	snprintf(uplink, sizeof(uplink), "%s:%s/uplink", i ? "connect" : "unix", dir);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid)
-		return pid;
-	alarm(300);
-	execv(getenv("SANDBOXED"), argv);
-	_exit(127);
-}
 
 static uint32_t protection_domain(struct front *front)
 {
@@ -603,9 +556,9 @@ static void guests_open(void)
 {
 	unsigned int i;
 
-	front_open_mem(&guest[MOVER], socket_of[0][0], 1, FEATURES, MEM);
-	front_open_mem(&guest[PEER_A], socket_of[0][1], 2, FEATURES, MEM);
-	front_open_mem(&guest[PEER_B], socket_of[1][1], 3, FEATURES, MEM);
+	front_open_mem(&guest[MOVER], between.socket_of[0][0], 1, FEATURES, MEM);
+	front_open_mem(&guest[PEER_A], between.socket_of[0][1], 2, FEATURES, MEM);
+	front_open_mem(&guest[PEER_B], between.socket_of[1][1], 3, FEATURES, MEM);
 	for (i = 0; i < GUESTS; i++) {
 		pdn[i] = protection_domain(&guest[i]);
 		cqn[i] = front_cq(&guest[i]);
@@ -628,49 +581,12 @@ static void guests_open(void)
 	}
 }
 
-static void ask(unsigned int i, const char *command, char *text, size_t room)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	size_t n = 0;
-	ssize_t part;
-
-	strcpy(addr.sun_path, control[i]);
-	while (connect(sock, (struct sockaddr *)&addr, sizeof(addr)))
-		usleep(1000);
-	assert_int_equal(write(sock, command, strlen(command)), strlen(command));
-	shutdown(sock, SHUT_WR);
-	while ((part = recv(sock, text + n, room - 1 - n, 0)) > 0)
-		n += part;
-	text[n] = 0;
-	close(sock);
-}
-
 static int setup_mtu(const char *mtu)
 {
-	char uplink[64], text[512];
-	unsigned int i;
-
-	signal(SIGPIPE, SIG_IGN);
-	strcpy(dir, "/tmp/move.XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	for (i = 0; i < 2; i++) {
-		snprintf(socket_of[i][0], sizeof(socket_of[i][0]), "%s/%u-mover", dir, i);
-		snprintf(socket_of[i][1], sizeof(socket_of[i][1]), "%s/%u-peer", dir, i);
-		snprintf(control[i], sizeof(control[i]), "%s/%u-control", dir, i);
-		daemons[i] = spawn(i, i ? mtu : NULL);
-		/* The second one connects to the first one. */
-		snprintf(uplink, sizeof(uplink), "%s/uplink", dir);
-		while (access(uplink, F_OK))
-			usleep(1000);
-	}
-	do
-		ask(1, "ports\n", text, sizeof(text));
-	while (!strstr(text, "1 peers"));
-	here = 0;
+	moving_start(&between, mtu);
 	frozen = false;
 	guests_open();
-	last = now_ns();
+	last = moving_ns();
 	return 0;
 }
 
@@ -682,16 +598,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	unsigned int i;
-	int status;
 
 	for (i = 0; i < GUESTS; i++)
 		front_close(&guest[i]);
-	for (i = 0; i < 2; i++) {
-		kill(daemons[i], SIGTERM);
-		assert_int_equal(waitpid(daemons[i], &status, 0), daemons[i]);
-		assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
-	}
-	assert_int_equal(rmdir(dir), 0);
+	moving_stop(&between);
 	return 0;
 }
 
@@ -706,7 +616,7 @@ static uint64_t counted(unsigned int i, const char *counter)
 	char *line, *field, *next = text;
 	uint64_t sum = 0;
 
-	ask(i, "stats\n", text, sizeof(text));
+	moving_ask(&between, i, "stats\n", text, sizeof(text));
 	while ((line = strsep(&next, "\n"))) {
 		field = strstr(line, counter);
 		if (field && field[-1] == '\t' && field[strlen(counter)] == '\t')
@@ -719,110 +629,23 @@ static uint64_t counted(unsigned int i, const char *counter)
 /* Moving                                                                    */
 /* ------------------------------------------------------------------------- */
 
-/**
- * struct copy - the memory of the guest at the target
- * @fd:		its file
- * @host:	the same, mapped
- * @log:	file of the log
- * @bits:	the same, mapped
- * @log_size:	bytes of it
- * @pages:	copied because of the log
- */
-struct copy {
-	int fd;
-	uint8_t *host;
-	int log;
-	uint8_t *bits;
-	size_t log_size;
-	unsigned long pages;
-};
-
-static void *map_file(int *fd, size_t size)
-{
-	void *map;
-
-	*fd = memfd_create("copy", MFD_CLOEXEC);
-	assert_true(*fd >= 0);
-	assert_int_equal(ftruncate(*fd, size), 0);
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	assert_ptr_not_equal(map, MAP_FAILED);
-	return map;
-}
-
-static void copy_begin(struct copy *copy)
-{
-	struct front *front = &guest[MOVER];
-
-	copy->host = map_file(&copy->fd, MEM);
-	copy->log_size = (GUEST_BASE + MEM) / DIRTY_PAGE_SIZE / 8;
-	copy->bits = map_file(&copy->log, copy->log_size);
-	copy->pages = 0;
-	front_log(front, copy->log, copy->log_size);
-	memcpy(copy->host, front->guest.host, MEM);
-}
-
-static void copy_page(struct copy *copy, uint64_t page)
-{
-	const uint64_t off = page * DIRTY_PAGE_SIZE - GUEST_BASE;
-
-	assert_in_range(off, 0, MEM - 1);
-	memcpy(copy->host + off, guest[MOVER].guest.host + off, DIRTY_PAGE_SIZE);
-	copy->pages++;
-}
-
-static void copy_sync(struct copy *copy)
-{
-	unsigned int bit;
-	uint8_t bits;
-	size_t i;
-
-	for (i = 0; i < copy->log_size; i++) {
-		if (!copy->bits[i])
-			continue;
-		bits = __atomic_exchange_n(&copy->bits[i], 0, __ATOMIC_SEQ_CST);
-		for (bit = 0; bit < 8; bit++)
-			if (bits >> bit & 1)
-				copy_page(copy, i * 8 + bit);
-	}
-}
-
-/* From now on it is the guest's memory. */
-static void copy_use(struct copy *copy)
-{
-	struct guest *to = &guest[MOVER].guest;
-
-	assert_ptr_equal(mmap(to->host, MEM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			      copy->fd, 0), to->host);
-	close(to->fd);
-	to->fd = copy->fd;
-}
-
-static void copy_end(struct copy *copy)
-{
-	munmap(copy->host, MEM);
-	munmap(copy->bits, copy->log_size);
-	close(copy->log);
-}
-
 /* Copies while the daemon and the peers work, and stops the queues; all is copied then. */
-static void copy_and_pause(struct copy *copy, uint16_t *base)
+static void copy_and_pause(struct moving_copy *copy, uint16_t *base)
 {
-	unsigned int i, off;
+	unsigned int i;
 
 	step();
 	frozen = true;
-	copy_begin(copy);
+	moving_copy_begin(copy, &guest[MOVER]);
 	/* In some moves the guest has work left, in others only its peers have. */
 	for (i = 1; i <= ROUNDS * (moves % 4) / 3; i++) {
 		step();
 		if (!(i % ROUNDS_SYNC))
-			copy_sync(copy);
+			moving_copy_sync(copy, &guest[MOVER]);
 	}
 	front_pause(&guest[MOVER], base);
-	copy_sync(copy);
-	for (off = 0; off < MEM; off += PAGE)
-		if (memcmp(copy->host + off, guest[MOVER].guest.host + off, PAGE))
-			fail_msg("page %#x differs, and is not in the log", off);
+	moving_copy_sync(copy, &guest[MOVER]);
+	moving_copy_check(copy, &guest[MOVER]);
 }
 
 static void move(void)
@@ -830,24 +653,24 @@ static void move(void)
 	static uint8_t data[STATE_MAX];
 	struct front *front = &guest[MOVER];
 	uint16_t base[FRONT_QUEUES];
-	struct copy copy;
+	struct moving_copy copy;
 	uint64_t began;
 	size_t len;
 	int old;
 
 	work_some();
 	copy_and_pause(&copy, base);
-	began = now_ns();
+	began = moving_ns();
 	len = front_save(front, data, sizeof(data));
 	old = front->sock;
-	copy_use(&copy);
-	assert_true(front_load(front, socket_of[!here][0], data, len));
+	moving_copy_use(&copy, front);
+	assert_true(front_load(front, between.socket_of[!between.here][0], data, len));
 	front_resume(front, base);
 	frozen = false;
-	here = !here;
-	print_message("moved to %u: %lu pages by the log, %zu bytes of state, %.1f ms\n", here,
-		      copy.pages, len, (now_ns() - began) / 1e6);
-	copy_end(&copy);
+	between.here = !between.here;
+	print_message("moved to %u: %lu pages by the log, %zu bytes of state, %.1f ms\n",
+		      between.here, copy.pages, len, (moving_ns() - began) / 1e6);
+	moving_copy_end(&copy, front);
 	moves++;
 	/* QEMU's connection at the source stays as long as QEMU does. */
 	work_some();
@@ -880,13 +703,13 @@ static void test_to_and_fro(void **state)
 /* The answer of the daemon that the guest is not in. */
 static void expect_answer(const char *answer)
 {
-	char needs[1024], line[1200], text[512];
+	char needs[2048], line[2200], text[512];
 
-	snprintf(line, sizeof(line), "guest needs %u-mover\n", here);
-	ask(here, line, needs, sizeof(needs));
+	snprintf(line, sizeof(line), "guest needs %u-mover\n", between.here);
+	moving_ask(&between, between.here, line, needs, sizeof(needs));
 	assert_memory_equal(needs, "ok\n", 3);
-	snprintf(line, sizeof(line), "guest check-move %u-mover %s", !here, needs + 3);
-	ask(!here, line, text, sizeof(text));
+	snprintf(line, sizeof(line), "guest check-move %u-mover %s", !between.here, needs + 3);
+	moving_ask(&between, !between.here, line, text, sizeof(text));
 	assert_string_equal(text, answer);
 }
 
@@ -913,7 +736,7 @@ static void test_refused(void **state)
 		front_pause(front, base);
 		len = front_save(front, data, sizeof(data));
 		old = front->sock;
-		assert_false(front_load(front, socket_of[!here][0], data, len));
+		assert_false(front_load(front, between.socket_of[!between.here][0], data, len));
 		close(front->sock);
 		front->sock = old;
 		front_resume(front, base);

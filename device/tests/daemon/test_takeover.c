@@ -139,7 +139,7 @@ static void test_messages_go_on(void **state)
 
 	stream_some();
 	for (i = 0; i < TAKEOVERS; i++) {
-		stream.gap = 0;
+		stream_again();
 		take_over();
 		gap[i] = stream.gap;
 		stream_frame();
@@ -337,7 +337,7 @@ static void test_service_is_restarted(void **state)
 	manager_hears("READY=1");
 	for (i = 0; i < 3; i++) {
 		stream_some();
-		stream.gap = 0;
+		stream_again();
 		manager_ends();
 		pp_is(spawn(none));
 		close(pp.stored);
@@ -395,6 +395,7 @@ static int setup(void **state)
 	options[2] = *state;
 	pp_start(options, FEATURES);
 	stream_open();
+	stream.control = control;
 	return 0;
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A daemon takes the place of another one while many QPs of a guest have a message under way
- * each, and two others send messages.  $SANDBOXED is the path of the daemon, as shipped.
+ * each, and two others send messages.  $SANDBOXED is the path of the daemon, as shipped.  How
+ * long these messages stand still is printed, beside what a process takes that is started and
+ * maps the same memory, and does nothing else.
  *
  * No QP has a receive request before the daemon was replaced, so that all of them wait for
  * their peers, and each message has to come after it, once.
  */
 #include <endian.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,14 +27,16 @@
 #define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
 
-/* In the short form, and in the long one, which $LAB_LONG asks for. */
+/* In the short form, and in the long one, which $LAB_LONG asks for: all that a guest may have. */
 #define QPS		1000u
-#define QPS_LONG	16000u
-#define MEM		(256ul << 20)
+#define QPS_LONG	16374u
+#define MEM		(320ul << 20)
 #define PAGE		4096u
 #define ROUNDS		3u
+#define ROUNDS_LONG	101u
 
-#define TIMEOUT_NS	20000000000ULL
+/* The program is called with it, and with descriptors to map. */
+#define MAP		"map"
 
 /* A number to send for each, and what is received. */
 #define ROOM		((QPS_LONG + FD_DEPTH + PAGE / 8 - 1) / (PAGE / 8) * PAGE)
@@ -125,10 +131,31 @@ static void receive_more(void)
 	}
 }
 
+/* The first QPs that still wait, and what guest and daemon last said to each other. */
+static void stands_still(void)
+{
+	const struct virtio_rdma_doorbell_page *page = m.of.page;
+	unsigned int i, n = 0;
+
+	print_message("CQ: %u taken; SRQ: %u posted; the page %s\n", m.of.consumer, m.of.posted,
+		      page->ring_me ? "is to be rung" : "is looked at");
+	for (i = 0; i < m.n && n < 8; i++) {
+		if (m.came[i])
+			continue;
+		n++;
+		print_message("QP %u: %u posted, its bit is %s\n", m.qp[i].qp.qpn,
+			      m.qp[i].posted,
+			      le64toh(page->pending[i / 64]) >> i % 64 & 1 ? "set" : "clear");
+	}
+	stream_print_daemon();
+	fail_msg("nothing completes: of %u messages %u have come, and %u are known to have",
+		 m.n, m.got, m.sent);
+}
+
 /* Until each message has come, and each sender knows it. */
 static void receive_all(unsigned int round)
 {
-	uint64_t end = pp_now() + TIMEOUT_NS;
+	uint64_t end = pp_ran() + PP_LOOK_NS;
 	struct virtio_rdma_cqe cqe;
 	uint32_t i;
 
@@ -139,10 +166,11 @@ static void receive_all(unsigned int round)
 	receive_more();
 	while (m.got < m.n || m.sent < m.n) {
 		if (!front_direct_poll(&m.of, &cqe)) {
-			assert_true(pp_now() < end);
+			if (pp_ran() >= end)
+				stands_still();
 			continue;
 		}
-		end = pp_now() + TIMEOUT_NS;
+		end = pp_ran() + PP_LOOK_NS;
 		assert_int_equal(cqe.status, VIRTIO_IB_WC_SUCCESS);
 		if (!(cqe.opcode & VIRTIO_RDMA_CQE_RECV)) {
 			m.sent++;
@@ -155,60 +183,98 @@ static void receive_all(unsigned int round)
 	assert_false(front_direct_poll(&m.of, &cqe));
 }
 
-/* The least that a new process takes: to start, and to say what options it has. */
+/* The least that a new process takes that is to have the memory of all guests. */
 static double bare_ms(void)
 {
+	char text[PP_GUESTS][2][24];
+	char *args[2 * PP_GUESTS + 3] = { (char *)"test_takeover_many", (char *)MAP };
 	const uint64_t begin = pp_now();
-	const pid_t pid = fork();
+	unsigned int i;
 	int status;
+	pid_t pid;
 
+	for (i = 0; i < PP_GUESTS; i++) {
+		snprintf(text[i][0], sizeof(text[i][0]), "%d", pp.guest[i].guest.fd);
+		snprintf(text[i][1], sizeof(text[i][1]), "%zu", pp.guest[i].guest.size);
+		args[2 * i + 2] = text[i][0];
+		args[2 * i + 3] = text[i][1];
+	}
+	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		close(STDOUT_FILENO);
-		execl(getenv("SANDBOXED"), "vhost-user-roce", "--help", NULL);
+		for (i = 0; i < PP_GUESTS; i++)
+			fcntl(pp.guest[i].guest.fd, F_SETFD, 0);
+		execv("/proc/self/exe", args);
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 	return (pp_now() - begin) / 1e6;
 }
 
-static void take_over(void)
+static int bare(int argc, char **argv)
 {
-	char *const more[] = { (char *)"--takeover", control, NULL };
-	const pid_t pid = pp_spawn(getenv("SANDBOXED"), more);
+	int i;
 
-	stream.gap = 0;
-	assert_int_equal(stream_until_end(pp.pid), 0);
-	pp_is(pid);
-	stream_some();
+	for (i = 2; i + 1 < argc; i += 2)
+		if (mmap(NULL, strtoul(argv[i + 1], NULL, 0), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, atoi(argv[i]), 0) == MAP_FAILED)
+			return 1;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void print_times(const char *what, double *ms, unsigned int n)
+{
+	qsort(ms, n, sizeof(*ms), by_value);
+	print_message("%s: median %.1f ms, p99 %.1f ms, most %.1f ms of %u\n", what, ms[n / 2],
+		      ms[n * 99 / 100], ms[n - 1], n);
 }
 
 static void test_many(void **state)
 {
+	const unsigned int rounds = getenv("LAB_LONG") ? ROUNDS_LONG : ROUNDS;
+	double still[ROUNDS_LONG], least[ROUNDS_LONG], rest[ROUNDS_LONG];
+	char text[64];
 	unsigned int i;
 
-	print_message("a process that does nothing takes %.1f ms\n", bare_ms());
 	stream_some();
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
+		least[i] = bare_ms();
 		send_all(i);
-		take_over();
+		stream_take_over(getenv("SANDBOXED"));
+		stream_some();
+		still[i] = stream.gap / 1e6;
+		rest[i] = pp_now() / 1e6;
 		receive_all(i);
-		print_message("%u QPs wait: messages of others stood still for %.1f ms\n", m.n,
-			      stream.gap / 1e6);
+		rest[i] = pp_now() / 1e6 - rest[i];
 	}
+	print_times("a process that maps the memory", least, rounds);
+	snprintf(text, sizeof(text), "messages of others, while %u QPs wait", m.n);
+	print_times(text, still, rounds);
+	print_times("until the messages of these have come", rest, rounds);
 }
 
-static int setup(void **state)
+static int setup(void **state, unsigned int n)
 {
 	static char *options[] = { (char *)"--control", control, NULL };
 	struct front *front = &pp.guest[2];
 	uint32_t pdn;
 	unsigned int i;
 
-	m.n = getenv("LAB_LONG") ? QPS_LONG : QPS;
+	memset(&m, 0, sizeof(m));
+	m.n = n;
 	snprintf(control, sizeof(control), "/tmp/takeover.%d", getpid());
 	pp_start(options, FEATURES);
 	stream_open();
+	stream.control = control;
 	front_open_mem(front, pp.path[2], 3, FEATURES, MEM);
 	pdn = pp_pd(front);
 	m.at = guest_alloc(&front->guest, ROOM, PAGE);
@@ -221,6 +287,21 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup_none(void **state)
+{
+	return setup(state, 0);
+}
+
+static int setup_many(void **state)
+{
+	return setup(state, QPS);
+}
+
+static int setup_most(void **state)
+{
+	return setup(state, QPS_LONG);
+}
+
 static int teardown(void **state)
 {
 	front_close(&pp.guest[2]);
@@ -228,11 +309,18 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup_none, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup_many, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup_most, teardown),
 	};
+	const struct CMUnitTest short_tests[] = { tests[0], tests[1] };
 
+	if (argc > 1 && !strcmp(argv[1], MAP))
+		return bare(argc, argv);
+	if (!getenv("LAB_LONG"))
+		return cmocka_run_group_tests(short_tests, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void test_config_space(void **state)
 	assert_int_equal(function_device_ops.config_read(fn, UINT32_MAX, buf, 8),
 			 -EINVAL);
 	assert_int_equal(function_device_ops.config_write(fn, 0, buf, 6), -EINVAL);
-	assert_int_equal(function_num_queues(&(struct rnic_limits){
+	assert_int_equal(function_num_queues(1, &(struct rnic_limits){
 				.qps = 32, .cqs = 64 }), 131);
 }
 
@@ -106,7 +106,7 @@ static void test_config_rings(void **state)
 
 	assert_int_equal(function_device_ops.config_read(fn, 28, buf, 8), 0);
 	assert_memory_equal(buf, expected, 8);
-	assert_int_equal(function_num_queues(&ring_config.limits),
+	assert_int_equal(function_num_queues(1, &ring_config.limits),
 			 3 + CQS + 2 * QPS + 3 + 2);
 	function_free(fn);
 	fabric_free(own_fabric);

@@ -122,7 +122,7 @@ static void test_refused(void **state)
 static void test_recovered(void **state)
 {
 	struct function *fn = st[1].fn;
-	struct function_keep keep = { .link_up = true, .rdma = true };
+	struct function_keep keep = { .link_up = true, .rdma = true, .mq.pairs = 1 };
 
 	station_start(&st[1], FEATURES_ALL);
 	keep.filter = fn->filter;
@@ -194,17 +194,24 @@ static void test_moved(void **state)
 	rnic_mock.gids = 0;
 	switch_port_del(sw, &port);
 	assert_int_equal(rnic_mock.moves, 1);
+	assert_int_equal(rnic_mock.parts, 0);
 	/* It leaves: its port announces nothing any more, and its GIDs lead nowhere. */
 	assert_false(rnic_mock.away);
 	station_stop(&st[1]);
 	assert_true(to->announce.due);
 	assert_int_equal(function_device_ops.save(to, &data, &n), 0);
-	free(data);
 	assert_false(to->announce.due);
 	assert_true(rnic_mock.away && to->port.away);
 	/* And goes on here after all. */
 	station_start(&st[1], FEATURES_ALL);
 	assert_true(!rnic_mock.away && !to->port.away);
+
+	/* A guest that comes to a place for copies does not go on with the peers. */
+	from->config.pin.copy = true;
+	assert_int_equal(function_device_ops.load(from, data, n, &features), 0);
+	assert_int_equal(rnic_mock.moves, 1);
+	assert_int_equal(rnic_mock.parts, 1);
+	free(data);
 }
 
 int main(void)

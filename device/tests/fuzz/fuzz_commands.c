@@ -19,6 +19,9 @@
 #include <stdlib.h>
 
 #include "function/function_priv.h"
+#include "nvmf/nvmf.h"
+#include "rdma/nvmf/subsys.h"
+#include "storage/staging.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/guest.h"
 #include "tests/lib/need.h"
@@ -29,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BEGIN_OBJECTS	1	/* one of each kind, a QP in RTS */
 #define BEGIN_EVENT_IDX	2	/* VIRTIO_RING_F_EVENT_IDX */
 #define BEGIN_PLAIN	4	/* a driver that does not know RoCE */
+#define BEGIN_PAIRS	8	/* all pairs of Ethernet queues, not the first one alone */
 
 /* How: bits of the second byte of an operation. */
 #define HOW_RAW		1	/* no good request to begin with */
@@ -47,6 +51,8 @@ enum {
 	OP_QUEUE,
 	OP_MEMORY,
 	OP_RESET,
+	OP_PAIRS,
+	OP_FRAME,
 	OPS,
 };
 
@@ -60,8 +66,10 @@ enum {
 #define DIRECT_QPS	5
 #define DIRECT_CQS	3
 #define QPS_ALL		(QPS + DIRECT_QPS)
-/* One event and one doorbell virtqueue. */
-#define QUEUES		(FUNCTION_QUEUES + CQS + 2 * QPS + 2)
+#define PAIRS		3u
+/* Those of RDMA: one event and one doorbell virtqueue, too. */
+#define RDMA_QUEUES	(CQS + 2 * QPS + 2)
+#define QUEUES_MAX	(2 * PAIRS + 1 + RDMA_QUEUES)
 
 /* Places in the guest's memory. */
 #define MEM_SIZE	(256u << 10)
@@ -86,9 +94,11 @@ enum {
 #define RECV_AT		RING_AT(4)
 #define SRQ_AT		RING_AT(5)
 #define PIECE		24u
+/* Entries of the queues of an NVMe controller. */
+#define NVME_DEPTH	16u
 #define VA		0x10000u
 
-enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, FLOW, TABLE, KINDS };
+enum kind { PD, MR, AH, CQ, QP, DB, SRQ, XRCD, FLOW, TABLE, NVME, KINDS };
 #define HANDLES		8
 
 /**
@@ -222,6 +232,21 @@ static const struct row rows[] = {
 	  { { TABLE, AT(destroy_wq_table, table) } } },
 	{ CMD(CREATE_RX_HASH_QP), REQ(create_rx_hash_qp), RSP(create_qp), QP,
 	  { { TABLE, AT(create_rx_hash_qp, table) } } },
+	/* New rows stand at the end: seeds have their numbers. */
+	{ CMD(QUERY_QP_COUNTERS), REQ(query_qp_counters), RSP(query_counters), KINDS,
+	  { { QP, AT(query_qp_counters, qpn) } } },
+	/* The offload of NVMe over Fabrics, of the SRQ of a QP. */
+	{ CMD(QUERY_NVMF), 0, RSP(query_nvmf), KINDS, {} },
+	{ CMD(QUERY_NAMESPACE), REQ(query_namespace), RSP(query_namespace), KINDS, {} },
+	{ CMD(SET_SRQ_NVMF), REQ(set_srq_nvmf), 0, KINDS, { { SRQ, AT(set_srq_nvmf, srq) } } },
+	{ CMD(CREATE_NVME_CTRL), REQ(create_nvme_ctrl), RSP(create_nvme_ctrl), NVME,
+	  { { SRQ, AT(create_nvme_ctrl, srq) } } },
+	{ CMD(DESTROY_NVME_CTRL), REQ(destroy_nvme_ctrl), 0, KINDS,
+	  { { NVME, AT(destroy_nvme_ctrl, ctrl) } } },
+	{ CMD(MAP_NSID), REQ(map_nsid), 0, KINDS, { { NVME, AT(map_nsid, ctrl) } } },
+	{ CMD(UNMAP_NSID), REQ(unmap_nsid), 0, KINDS, { { NVME, AT(unmap_nsid, ctrl) } } },
+	{ CMD(SET_QP_NVMF), REQ(set_qp_nvmf), 0, KINDS, { { QP, AT(set_qp_nvmf, qpn) } } },
+	{ CMD(QUERY_CLOCK), 0, RSP(query_clock), KINDS, {} },
 };
 
 _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands");
@@ -231,6 +256,8 @@ _Static_assert(ARRAY_SIZE(rows) <= OP_COMMANDS, "no operation for some commands"
  * @fn:		function
  * @guest:	guest
  * @mem:	its memory map, as the device is told
+ * @first:	number of the first queue of RDMA; the control queue is before it
+ * @queues:	number of queues
  * @vq:		the device's side of its queues
  * @gvq:	the driver's side
  * @handle:	handles that the device has given out, the last ones of each kind
@@ -244,8 +271,10 @@ static struct target {
 	struct function *fn;
 	struct guest guest;
 	struct guest_mem mem;
-	struct virtq vq[QUEUES];
-	struct guest_vq gvq[QUEUES];
+	unsigned int first;
+	unsigned int queues;
+	struct virtq vq[QUEUES_MAX];
+	struct guest_vq gvq[QUEUES_MAX];
 	uint32_t handle[KINDS][HANDLES];
 	unsigned int handles[KINDS];
 	uint32_t key;
@@ -262,18 +291,59 @@ static void on_call(struct virtq *vq __always_unused)
 {
 }
 
+/* A namespace that keeps nothing, which is done at once. */
+static void disk_submit(void *arg __always_unused, struct ns_io *io)
+{
+	io->done(io, 0);
+}
+
+static struct ns disk = {
+	.name = "disk",
+	.size = 1 << 20,
+	.block = 512,
+	.submit = disk_submit,
+};
+
+static struct ns *disk_find(const void *arg __always_unused, const char *name,
+			    const char *guest __always_unused)
+{
+	return strcmp(name, disk.name) ? NULL : &disk;
+}
+
+/* It lives as long as the function. */
+static const struct nvmf_host *storage_init(struct loop *loop)
+{
+	static struct nvmf_host host = { .find = disk_find };
+	static struct nvmf_pool pool;
+	struct staging *staging = staging_new(4 << 20);
+
+	need(staging);
+	pool = (struct nvmf_pool) {
+		.alloc = staging_alloc,
+		.alloc_of = staging_alloc_of,
+		.free = staging_release,
+		.arg = staging,
+		.size = staging_size(staging),
+	};
+	host.nvmf = nvmf_new(loop, &pool);
+	need(host.nvmf);
+	return &host;
+}
+
 static void target_init(void)
 {
+	struct loop *loop = loop_new(0);
 	const struct function_config config = {
 		.name = "fuzz",
 		.mac = { 2, 0, 0, 0, 0, 1 },
 		.mtu = 1500,
+		.pairs = PAIRS,
 		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM, .cqe = 2 * NUM,
 			    .mrs = MRS, .pds = PDS, .ahs = AHS, .event_vqs = 1,
 			    .doorbell_vqs = 1, .direct_qps = DIRECT_QPS,
 			    .direct_cqs = DIRECT_CQS },
+		.nvmf = storage_init(loop),
 	};
-	struct loop *loop = loop_new(0);
 
 	log_set_level(LOG_LEVEL_ERROR);
 	guest_init(&t.guest, MEM_SIZE);
@@ -310,7 +380,7 @@ static void queue_start(unsigned int i)
 	vq->mem = &t.mem;
 	need(!virtq_start(vq, NUM, 0, gvq->desc, gvq->avail, gvq->used));
 	function_device_ops.queue_start(t.fn, vq);
-	if (i == FUNCTION_CTRL)
+	if (i == t.first - 1)
 		t.spoilt = false;
 }
 
@@ -333,7 +403,7 @@ static void function_down(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < QUEUES; i++)
+	for (i = 0; i < t.queues; i++)
 		if (t.vq[i].ready)
 			queue_stop(i);
 	function_device_ops.reset(t.fn);
@@ -348,10 +418,15 @@ static void function_up(uint8_t how)
 		features &= ~BIT(VIRTIO_RING_F_EVENT_IDX);
 	if (how & BEGIN_PLAIN)
 		features &= ~BIT(VIRTIO_NET_F_ROCE);
+	if (!(how & BEGIN_PAIRS))
+		features &= ~(BIT(VIRTIO_NET_F_MQ) | BIT(VIRTIO_NET_F_RSS) |
+			      BIT(VIRTIO_NET_F_HASH_REPORT));
+	t.first = how & BEGIN_PAIRS ? 2 * PAIRS + 1 : FUNCTION_QUEUES;
+	t.queues = t.first + RDMA_QUEUES;
 	need(!function_device_ops.negotiated(t.fn, features));
 	t.mem = t.guest.mem;
 	function_device_ops.mem_changed(t.fn, &t.mem);
-	for (i = 0; i < QUEUES; i++)
+	for (i = 0; i < t.queues; i++)
 		queue_start(i);
 	memset(t.handles, 0, sizeof(t.handles));
 	memset(t.state, 0, sizeof(t.state));
@@ -529,6 +604,32 @@ static void good_list(struct virtio_rdma_cmd_reg_user_mr *reg)
 	reg->npages = htole32(2);
 }
 
+/* Part of the guest's memory, by a region of all of it, if that is the newest. */
+static struct virtio_rdma_region in_memory(uint32_t at, uint64_t len)
+{
+	return (struct virtio_rdma_region) {
+		.addr = htole64(GUEST_BASE + at),
+		.length = htole64(len),
+		.lkey = t.key,
+	};
+}
+
+/* Of the namespace and of queues in memory in turn. */
+static void good_nvme_ctrl(struct virtio_rdma_cmd_create_nvme_ctrl *ctrl)
+{
+	if (t.handles[NVME] % 2 == 0) {
+		ctrl->backend = VIRTIO_RDMA_NVME_NAMESPACE;
+		memcpy(ctrl->name, disk.name, strlen(disk.name));
+		return;
+	}
+	ctrl->backend = VIRTIO_RDMA_NVME_QUEUES;
+	ctrl->timeout_ms = htole16(1);
+	ctrl->queues.sq = in_memory(DATA_AT, 64 * NVME_DEPTH);
+	ctrl->queues.cq = in_memory(DATA_AT + 4096, 16 * NVME_DEPTH);
+	ctrl->queues.sq_doorbell = in_memory(DATA_AT + 8192, 4);
+	ctrl->queues.cq_doorbell = in_memory(DATA_AT + 8196, 4);
+}
+
 /* A good request, its handles zero; returns its length. */
 static size_t good(uint8_t number, size_t len, uint8_t *to)
 {
@@ -552,6 +653,12 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		struct virtio_rdma_cmd_resize_cq resize_cq;
 		struct virtio_rdma_cmd_modify_cq modify_cq;
 		struct virtio_rdma_cmd_modify_srq modify_srq;
+		struct virtio_rdma_cmd_query_namespace query_namespace;
+		struct virtio_rdma_cmd_set_srq_nvmf set_srq_nvmf;
+		struct virtio_rdma_cmd_create_nvme_ctrl nvme_ctrl;
+		struct virtio_rdma_cmd_map_nsid map_nsid;
+		struct virtio_rdma_cmd_unmap_nsid unmap_nsid;
+		struct virtio_rdma_cmd_set_qp_nvmf set_qp_nvmf;
 		struct {
 			struct virtio_rdma_cmd_resize_srq resize_srq;
 			__le64 srq_page;
@@ -659,6 +766,33 @@ static size_t good(uint8_t number, size_t len, uint8_t *to)
 		u.create_flow.flow.mask.ether_type = 0xffff;
 		if (len > sizeof(u.create_flow.flow))
 			u.create_flow.tag = htole32(1);
+		break;
+	case CMD(QUERY_NAMESPACE):
+		memcpy(u.query_namespace.name, disk.name, strlen(disk.name));
+		break;
+	case CMD(SET_SRQ_NVMF):
+		u.set_srq_nvmf.ops = htole32(VIRTIO_RDMA_NVMF_WRITE | VIRTIO_RDMA_NVMF_READ |
+					     VIRTIO_RDMA_NVMF_FLUSH);
+		u.set_srq_nvmf.max_namespaces = htole32(2);
+		u.set_srq_nvmf.max_io_size = htole32(8192);
+		u.set_srq_nvmf.capsule = htole32(256 / 16);
+		u.set_srq_nvmf.queue_depth = htole16(NVME_DEPTH);
+		u.set_srq_nvmf.page_shift = 12;
+		u.set_srq_nvmf.staging = in_memory(RINGS_AT, 64u << 10);
+		break;
+	case CMD(CREATE_NVME_CTRL):
+		good_nvme_ctrl(&u.nvme_ctrl);
+		break;
+	case CMD(MAP_NSID):
+		u.map_nsid.nsid = htole32(1);
+		u.map_nsid.ctrl_nsid = htole32(1);
+		u.map_nsid.lba_size = htole32(disk.block);
+		break;
+	case CMD(UNMAP_NSID):
+		u.unmap_nsid.nsid = htole32(1);
+		break;
+	case CMD(SET_QP_NVMF):
+		u.set_qp_nvmf.flags = htole32(VIRTIO_RDMA_QP_NVMF_ENABLE);
 		break;
 	case CMD(ATTACH_MCAST):
 	case CMD(DETACH_MCAST):
@@ -773,14 +907,14 @@ static void add_indirect(struct guest_vq *gvq, const struct guest_buf *buf,
  */
 static int submit(uint8_t class, uint8_t number, size_t len, size_t room, uint8_t how)
 {
-	struct guest_vq *gvq = &t.gvq[FUNCTION_CTRL];
+	struct guest_vq *gvq = &t.gvq[t.first - 1];
 	uint32_t piece = how & HOW_PIECES ? PIECE : UINT32_MAX, head, used;
 	uint8_t *header = ptr(REQ_AT);
 	struct guest_buf buf[16];
 	bool answered = false;
 	unsigned int n, i;
 
-	if (!t.vq[FUNCTION_CTRL].ready)
+	if (!t.vq[t.first - 1].ready)
 		return -1;
 	header[0] = class;
 	header[1] = number;
@@ -879,7 +1013,7 @@ static void fill_cq(uint32_t cqn)
 	unsigned int i;
 
 	for (i = 0; i < NUM; i++)
-		put_slot(FUNCTION_QUEUES + cqn % CQS, NULL,
+		put_slot(t.first + cqn % CQS, NULL,
 			 sizeof(struct virtio_rdma_cq_req), true);
 }
 
@@ -891,7 +1025,7 @@ static void op_post_direct(struct fuzz_input *in)
 	struct virtio_rdma_swqe *send = ptr(SEND_AT + control->send_producer % NUM * 64);
 	struct virtio_rdma_rwqe *recv = ptr(RECV_AT + control->recv_producer % NUM * 64);
 	struct virtio_rdma_srq_control *shared = ptr(CONTROL_AT + 192);
-	const unsigned int doorbell = QUEUES - 1;
+	const unsigned int doorbell = t.queues - 1;
 	struct virtio_rdma_xrc *xrc;
 
 	send->opcode = VIRTIO_IB_WR_SEND;
@@ -922,7 +1056,7 @@ static void op_post_direct(struct fuzz_input *in)
 /* A request for each queue of the newest QP; patch of the one to send */
 static void op_post(struct fuzz_input *in)
 {
-	uint32_t qpn = newest(QP) % QPS, queue = FUNCTION_QUEUES + CQS + 2 * qpn;
+	uint32_t qpn = newest(QP) % QPS, queue = t.first + CQS + 2 * qpn;
 	const struct virtio_rdma_sge sge = {
 		htole64(VA + 100), htole32(100), t.key,
 	};
@@ -962,10 +1096,10 @@ static void op_post(struct fuzz_input *in)
 /* which queue, where, patch of its three rings */
 static void op_ring(struct fuzz_input *in)
 {
-	unsigned int queue = fuzz_u8(in) % QUEUES;
+	unsigned int queue = fuzz_u8(in) % t.queues;
 	uint32_t at = fuzz_u16(in) % RING_SIZE;
 
-	if (queue == FUNCTION_CTRL)
+	if (queue == t.first - 1)
 		t.spoilt = true;
 	fuzz_patch(in, ptr(RINGS_AT + queue * RING_SIZE + at), RING_SIZE - at);
 	if (t.vq[queue].ready)
@@ -976,12 +1110,107 @@ static void op_ring(struct fuzz_input *in)
 /* which queue: it is taken away, or comes back */
 static void op_queue(struct fuzz_input *in)
 {
-	unsigned int queue = fuzz_u8(in) % QUEUES;
+	unsigned int queue = fuzz_u8(in) % t.queues;
 
 	if (t.vq[queue].ready)
 		queue_stop(queue);
 	else
 		queue_start(queue);
+}
+
+static uint8_t *put16(uint8_t *p, uint16_t value)
+{
+	p[0] = value;
+	p[1] = value >> 8;
+	return p + 2;
+}
+
+/* A good request of class VIRTIO_NET_CTRL_MQ; returns its length. */
+static size_t good_pairs(uint8_t number, unsigned int log_size, uint8_t *req)
+{
+	uint8_t *p = req;
+	unsigned int i, n = 1u << log_size;
+
+	if (number == VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET)
+		return put16(p, PAIRS) - req;
+	p = put16(put16(p, MQ_TYPES), 0);
+	if (number == VIRTIO_NET_CTRL_MQ_HASH_CONFIG) {
+		for (i = 0; i < 4; i++)
+			p = put16(p, 0);
+	} else {
+		p = put16(put16(p, n - 1), PAIRS - 1);
+		for (i = 0; i < n; i++)
+			p = put16(p, i % PAIRS);
+		p = put16(p, PAIRS);
+	}
+	*p++ = RX_HASH_KEY;
+	return p + RX_HASH_KEY - req;
+}
+
+/* Whatever was asked for, only what a function has can be chosen. */
+static void check_pairs(void)
+{
+	const struct mq_settings *set = &t.fn->mq.set;
+	unsigned int i;
+
+	need(set->pairs && set->pairs <= PAIRS && set->unclassified < PAIRS);
+	need(set->entries <= MQ_TABLE_MAX && !(set->entries & (set->entries - 1u)));
+	need(set->entries || !set->rss);
+	for (i = 0; i < set->entries; i++)
+		need(set->table[i] < PAIRS);
+	need(!(set->types & ~MQ_TYPES));
+}
+
+/* how: which command, log2 of a table; the length differs by a signed byte; patch */
+static void op_pairs(struct fuzz_input *in, uint8_t how)
+{
+	const bool known = t.first > FUNCTION_QUEUES;
+	uint8_t *req = (uint8_t *)ptr(REQ_AT) + 2, number = how % 3, ack;
+	int8_t differs = fuzz_u8(in);
+	size_t len;
+
+	memset(req, 0, REQ_MAX - 2);
+	len = good_pairs(number, (how >> 2) % 8, req);
+	/* A patch of each byte would be a long input. */
+	fuzz_patch(in, req + (how & 128 && len > 16 ? len - 16 : 0), 16);
+	if (submit(VIRTIO_NET_CTRL_MQ, number, (len + differs) % 512, 1, 0) <= 0)
+		return;
+	ack = *(uint8_t *)ptr(RSP_AT);
+	need(ack == VIRTIO_NET_ERR || (ack == VIRTIO_NET_OK && known));
+	check_pairs();
+}
+
+/* One as a good driver has it is taken. */
+static void say_pairs(uint8_t number)
+{
+	const size_t len = good_pairs(number, 7, (uint8_t *)ptr(REQ_AT) + 2);
+
+	need(submit(VIRTIO_NET_CTRL_MQ, number, len, 1, 0) == 1);
+	need(*(uint8_t *)ptr(RSP_AT) == VIRTIO_NET_OK);
+	check_pairs();
+}
+
+/* A frame of IPv4 and UDP, sent by a pair and received; how: which; patch */
+static void op_frame(struct fuzz_input *in, uint8_t how)
+{
+	uint8_t head[SLOT_SIZE] = {}, *bytes = head + t.fn->hdr_len;
+	struct iovec iov = { .iov_base = bytes };
+	const unsigned int pair = how % ((t.first - 1) / 2);
+	struct frame frame;
+	unsigned int i;
+
+	memcpy(bytes, "\2\0\0\0\0\1\2\0\0\0\0\2\x8\0\x45", 15);
+	bytes[14 + 9] = 17;
+	fuzz_patch(in, bytes, 64);
+	iov.iov_len = 14 + (how >> 2);
+	put_slot(2 * pair + 1, head, t.fn->hdr_len + iov.iov_len, false);
+	for (i = 0; i < (t.first - 1) / 2; i++)
+		put_slot(2 * i, NULL, SLOT_SIZE, true);
+	poll_function();
+	if (frame_init(&frame, &iov, 1, 0, iov.iov_len))
+		return;
+	t.fn->port.deliver(t.fn->port.arg, &frame);
+	t.fn->port.flush(t.fn->port.arg);
 }
 
 /* how: memory gets less, or is all there again; the rings always are */
@@ -1038,6 +1267,12 @@ static void operation(struct fuzz_input *in)
 		function_down();
 		begin(how);
 		break;
+	case OP_PAIRS:
+		op_pairs(in, how);
+		break;
+	case OP_FRAME:
+		op_frame(in, how);
+		break;
 	default:
 		op_command(in, what, how);
 	}
@@ -1065,9 +1300,20 @@ static void check_all_free(void)
 	need(t.handles[DB] == 1 && t.handles[CQ] == CQS + DIRECT_CQS);
 	say_long(CMD(CREATE_QP), QP_OWN);
 	need(t.handles[QP] == 1 && newest(QP) >= QPS);
+	say(CMD(QUERY_QP_COUNTERS));
+	say(CMD(QUERY_CLOCK));
 	say(CMD(CREATE_SRQ));
 	say_long(CMD(CREATE_QP), QP_SHARED);
 	need(t.handles[SRQ] == 1 && t.handles[QP] == 2);
+	/* The offload needs a region of all memory, in the place of one that there is. */
+	say(CMD(DEREG_MR));
+	say(CMD(GET_DMA_MR));
+	say(CMD(SET_SRQ_NVMF));
+	say(CMD(CREATE_NVME_CTRL));
+	say(CMD(MAP_NSID));
+	say(CMD(CREATE_NVME_CTRL));
+	say(CMD(SET_QP_NVMF));
+	need(t.handles[NVME] == 2);
 	say(CMD(CREATE_XRCD));
 	say(CMD(CREATE_XRC_SRQ));
 	say_long(CMD(CREATE_QP), QP_LONG);
@@ -1084,6 +1330,12 @@ static void check_all_free(void)
 	say(CMD(CREATE_RX_HASH_QP));
 	say(CMD(CREATE_FLOW));
 	need(t.handles[QP] == 6 && t.handles[FLOW] == 3);
+	function_down();
+	function_up(BEGIN_PAIRS);
+	say_pairs(VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET);
+	say_pairs(VIRTIO_NET_CTRL_MQ_RSS_CONFIG);
+	need(t.fn->mq.set.rss);
+	say_pairs(VIRTIO_NET_CTRL_MQ_HASH_CONFIG);
 	function_down();
 }
 

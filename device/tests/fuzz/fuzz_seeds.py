@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Makes seeds for a fuzzer.
 
-usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|handover DIRECTORY
-
-
-usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|node DIRECTORY
+usage: fuzz_seeds.py packets|messages|commands|requests|rings|state|handover|node DIRECTORY
 
 What the bytes mean stands at the top of the fuzzer of that name.
 """
 
 import pathlib
+import re
 import sys
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
@@ -103,10 +101,26 @@ def messages():
             yield b"\x03" + bytes([request, 17, 16 + kind, 0]) + bytes([kick, 0])
 
 
+def command_rows():
+    """The operations that are commands, by name and form, as fuzz_commands.c lists them."""
+    source = pathlib.Path(__file__).with_name("fuzz_commands.c").read_text(encoding="utf-8")
+    begin, end = map(source.index, ("struct row rows[]", "_Static_assert(ARRAY_SIZE(rows)"))
+    return re.findall(r"\{ CMD\((\w+)\), ([^,]+),", source[begin:end])
+
+
 def commands():
     """Each command alone and with each other one behind it, in good form and in pieces."""
     post, _ring, poll, queue, memory, reset = range(64, 70)
-    numbers = range(49)
+    rows = command_rows()
+    numbers = range(len(rows))
+
+    def say(*names):
+        """Good commands, "NAME" or "NAME FORM" of one that has several."""
+        return b"".join(bytes([next(i for i, row in enumerate(rows)
+                                    if f"{row[0]} {row[1]}".startswith(f"{name} ")
+                                    or f"{row[0]} {row[1]}" == name), 0, 0])
+                        for name in names)
+
     for begin in (0, 1, 3):
         yield from (bytes([begin, number, how, 0]) for number in numbers for how in (0, 16, 64))
         yield from (bytes([begin, number, how, by, 0]) for number in numbers for how in (4, 8)
@@ -114,57 +128,91 @@ def commands():
     yield from (bytes([1, first, 0, 0, second, 0, 0]) for first in numbers
                 for second in numbers)
     traffic = bytes([post, 0, 0, poll, 0])
+    gone, there, again = bytes([memory, 1]), bytes([memory, 0]), bytes([reset, 1])
     yield b"\x01" + traffic
     for taken in range(13):
         yield b"\x01" + bytes([post, 1, 0, queue, 0, taken, poll, 0]) + traffic
-    yield b"\x01" + bytes([memory, 1, poll, 0]) + traffic + bytes([memory, 0]) + traffic
-    yield b"\x01" + bytes([reset, 1]) + traffic
+    yield b"\x01" + gone + bytes([poll, 0]) + traffic + there + traffic
+    yield b"\x01" + again + traffic
     for taken in (13, 14, 15, 16, 17, 18):
         yield b"\x01" + bytes([post, 1, 0, queue, 0, taken, poll, 0]) + traffic
-    # A direct CQ, a doorbell page, a QP of both, to RTS.
-    direct = bytes([24, 0, 0, 22, 0, 0, 25, 0, 0]) + bytes([10, 0, 0]) * 3
+    to_rts = say("MODIFY_QP") * 3
+    # A direct CQ and a doorbell page.
+    ground = say("CREATE_CQ REQ(create_cq_long) + 8", "ALLOC_DOORBELL")
+    # A QP of both, to RTS.
+    direct = ground + say("CREATE_QP QP_OWN") + to_rts
     yield b"\x01" + direct + traffic * 3
-    yield b"\x01" + direct + traffic + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
-    yield b"\x01" + direct + traffic + bytes([12, 0, 0, 3, 0, 0, 23, 0, 0]) + traffic
-    yield b"\x01" + direct + bytes([reset, 1]) + traffic
+    yield b"\x01" + direct + traffic + gone + traffic + there + traffic
+    yield b"\x01" + direct + traffic + say("DESTROY_QP", "DESTROY_CQ", "FREE_DOORBELL") + traffic
+    yield b"\x01" + direct + again + traffic
     # The CQ gets another ring.
-    yield b"\x01" + direct + traffic + bytes([26, 0, 0]) + traffic * 3 + bytes([26, 0, 0]) + traffic
-    # An SRQ, a CQ, a doorbell page, a QP of them, to RTS; the limit, and what it is then.
-    shared = (bytes([27, 0, 0, 24, 0, 0, 22, 0, 0, 31, 0, 0]) + bytes([10, 0, 0]) * 3
-              + traffic * 3)
-    yield b"\x01" + shared + bytes([28, 0, 0, 29, 0, 0]) + traffic + bytes([29, 0, 0])
-    yield b"\x01" + shared + bytes([30, 0, 0, 12, 0, 0, 30, 0, 0]) + traffic
-    yield b"\x01" + shared + bytes([memory, 1]) + traffic + bytes([memory, 0]) + traffic
-    yield b"\x01" + shared + bytes([reset, 1]) + traffic
+    yield b"\x01" + direct + traffic + say("RESIZE_CQ") + traffic * 3 + say("RESIZE_CQ") + traffic
+    # A QP whose CQ has times: flags and size of a completion differ.
+    timed = say("CREATE_CQ REQ(create_cq_long) + 8")[:2] + bytes([6, 0, 0, 0, 0, 4, 3])
+    timed += say("ALLOC_DOORBELL", "CREATE_QP QP_OWN") + to_rts
+    yield b"\x01" + timed + traffic * 3 + say("QUERY_CLOCK", "RESIZE_CQ") + traffic
+    # A QP with an SRQ, to RTS; the limit, and what it is then.
+    shared = say("CREATE_SRQ") + ground + say("CREATE_QP QP_SHARED") + to_rts
+    yield (b"\x01" + shared + traffic * 3 + say("MODIFY_SRQ", "QUERY_SRQ") + traffic
+           + say("QUERY_SRQ"))
+    yield b"\x01" + shared + traffic + say("DESTROY_SRQ", "DESTROY_QP", "DESTROY_SRQ") + traffic
+    yield b"\x01" + shared + gone + traffic + there + traffic
+    yield b"\x01" + shared + traffic + again + traffic
     # The SRQ gets another ring.
-    yield b"\x01" + shared + bytes([34, 0, 0]) + traffic * 3 + bytes([34, 0, 0]) + traffic
-    # A direct CQ, a doorbell page, a RAW_PACKET QP to RTS, which hears itself by a rule.
-    frames = bytes([24, 0, 0, 22, 0, 0, 42, 0, 0]) + bytes([10, 0, 0]) * 3
-    rule = bytes([43, 0, 0])
-    yield b"\x01" + frames + traffic + rule + traffic * 3 + bytes([44, 0, 0]) + traffic
-    yield b"\x01" + frames + rule * 20 + traffic + bytes([12, 0, 0]) + traffic
-    yield b"\x01" + frames + rule + traffic + bytes([memory, 1]) + traffic + bytes([reset, 1])
+    yield b"\x01" + shared + say("RESIZE_SRQ") + traffic * 3 + say("RESIZE_SRQ") + traffic
+    # A region of all memory, attributes, controllers of both kinds, a namespace, the QP enabled.
+    offload = (say("GET_DMA_MR") + shared
+               + say("SET_SRQ_NVMF", "CREATE_NVME_CTRL", "MAP_NSID", "CREATE_NVME_CTRL",
+                     "SET_QP_NVMF"))
+    yield b"\x01" + offload + traffic * 3
+    yield (b"\x01" + offload + traffic
+           + say("QUERY_NVMF", "QUERY_NAMESPACE", "UNMAP_NSID", "DESTROY_NVME_CTRL") + traffic)
+    yield b"\x01" + offload + traffic + say("DESTROY_QP", "DESTROY_NVME_CTRL", "DESTROY_SRQ")
+    yield b"\x01" + offload + gone + traffic + again + traffic
+    # A RAW_PACKET QP to RTS, which hears itself by a rule.
+    frames = ground + say("CREATE_QP QP_RAW") + to_rts
+    rule = say("CREATE_FLOW")
+    yield b"\x01" + frames + traffic + rule + traffic * 3 + say("DESTROY_FLOW") + traffic
+    yield b"\x01" + frames + rule * 20 + traffic + say("DESTROY_QP") + traffic
+    yield b"\x01" + frames + rule + traffic + gone + traffic + again
+    yield b"\x01" + frames + say("CREATE_FLOW_LONG") + traffic + say("QUERY_FLOW") + traffic
     # A work queue in RTR, a table, a QP that spreads frames over it, a rule; frames for it.
-    spread = (bytes([24, 0, 0, 22, 0, 0, 45, 0, 0, 10, 0, 0, 46, 0, 0, 48, 0, 0]) + rule
-              + bytes([42, 0, 0]) + bytes([10, 0, 0]) * 3)
+    spread = (ground + say("CREATE_QP QP_WQ", "MODIFY_QP", "CREATE_WQ_TABLE", "CREATE_RX_HASH_QP")
+              + rule + say("CREATE_QP QP_RAW") + to_rts)
     yield b"\x01" + spread + traffic * 3
-    yield b"\x01" + spread + traffic + bytes([memory, 1]) + traffic + bytes([reset, 1])
-    yield b"\x01" + spread + bytes([12, 0, 0, 47, 0, 0, 12, 0, 0]) + traffic
-    # A direct CQ, a domain, an XRC SRQ, and a QP of each end of a connection.
-    extended = bytes([24, 0, 0, 35, 0, 0, 37, 0, 0])
-    target = bytes([38, 0, 0]) + bytes([10, 0, 0]) * 3
-    initiator = bytes([22, 0, 0, 39, 0, 0]) + bytes([10, 0, 0]) * 3
-    yield b"\x01" + extended + target + traffic + bytes([12, 0, 0, 30, 0, 0, 36, 0, 0])
-    yield b"\x01" + extended + target + bytes([36, 0, 0, 30, 0, 0, 36, 0, 0, 12, 0, 0, 36, 0, 0])
-    yield b"\x01" + extended + initiator + traffic * 3 + bytes([30, 0, 0]) + traffic
-    yield b"\x01" + extended + initiator + target + traffic * 2 + bytes([reset, 1]) + traffic
+    yield b"\x01" + spread + traffic + gone + traffic + again
+    yield b"\x01" + spread + say("DESTROY_QP", "DESTROY_WQ_TABLE", "DESTROY_QP") + traffic
+    # A domain, an XRC SRQ, and a QP of each end of a connection.
+    extended = say("CREATE_CQ REQ(create_cq_long) + 8", "CREATE_XRCD", "CREATE_XRC_SRQ")
+    target = say("CREATE_QP QP_LONG") + to_rts
+    initiator = say("ALLOC_DOORBELL", "CREATE_QP QP_INI") + to_rts
+    yield (b"\x01" + extended + target + traffic
+           + say("DESTROY_QP", "DESTROY_SRQ", "DESTROY_XRCD"))
+    yield (b"\x01" + extended + target
+           + say("DESTROY_XRCD", "DESTROY_SRQ", "DESTROY_XRCD", "DESTROY_QP", "DESTROY_XRCD"))
+    yield b"\x01" + extended + initiator + traffic * 3 + say("DESTROY_SRQ") + traffic
+    yield b"\x01" + extended + initiator + target + traffic * 2 + again + traffic
     # A region whose list is elsewhere, and one that is changed to such a list; with less memory.
-    for listed in (bytes([40, 0, 0]), bytes([41, 0, 0])):
+    for listed in (say("REG_USER_MR REQ(reg_user_mr) + 8"), say("REREG_MR_LONG")):
         yield b"\x01" + listed + traffic
-        yield b"\x01" + bytes([memory, 1]) + listed + traffic + bytes([memory, 0]) + listed + traffic
+        yield b"\x01" + gone + listed + traffic + there + listed + traffic
+    # Several pairs of Ethernet queues: each command, tables of each size, a length that differs.
+    pairs, frame = 70, 71
+    frames = b"".join(bytes([frame, how, 0]) for how in (200, 201, 202))
+    for start in (b"\x08", b"\x0a", b"\x0c", b"\x09", b"\x00"):
+        for number in range(3):
+            yield start + bytes([pairs, number, 0, 0]) + frames
+            yield start + bytes([pairs, number, 1, 0]) + bytes([pairs, number, 255, 0]) + frames
+            yield start + bytes([pairs, number | 128, 0, 0]) + frames + again
+    for log_size in range(8):
+        yield b"\x08" + bytes([pairs, 4 * log_size + (1 - log_size) % 3, 0, 0]) + frames
+        yield b"\x08" + bytes([pairs, 1, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1 << log_size]) + frames
+    for taken in range(7):
+        yield b"\x08" + bytes([pairs, 0, 0, 0, queue, 0, taken]) + frames + bytes([queue, 0, taken])
     # A UD QP: type 4 in CREATE_QP, then to RTS.
-    datagrams = bytes([9, 0, 5, 0, 0, 0, 0, 6]) + bytes([10, 0, 0]) * 3
-    yield b"\x01" + datagrams + traffic + bytes([20, 0, 0]) + traffic + bytes([21, 0, 0])
+    datagrams = say("CREATE_QP")[:2] + bytes([5, 0, 0, 0, 0, 6]) + to_rts
+    yield (b"\x01" + datagrams + traffic + say("ATTACH_MCAST") + traffic + say("DETACH_MCAST")
+           + say("QUERY_QP_COUNTERS"))
 
 
 def requests():

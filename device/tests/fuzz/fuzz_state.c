@@ -100,6 +100,18 @@ static void moderation_init(struct er_end *end)
 	er_arm(&end->cq, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
 }
 
+static void burst_init(const struct eg_end *end)
+{
+	const struct virtio_rdma_cmd_modify_qp req = {
+		.qpn = htole32(end->qpn),
+		.attr_mask = htole32(VIRTIO_IB_QP_RATE_LIMIT),
+		.rate_limit = htole32(1000000),
+		.max_burst = htole32(10000),
+	};
+
+	eg_modify(end->guest, &req);
+}
+
 static void target_init(void)
 {
 	static const struct er_shape plain;
@@ -117,6 +129,7 @@ static void target_init(void)
 	er_create_xrcd(&t.engine->guest[0]);
 	rules_init(&t.engine->guest[0]);
 	moderation_init(&t.pair->a);
+	burst_init(&t.pair->b.end);
 	rss_init(&t.engine->guest[0]);
 	eg_create_ah(&t.engine->guest[0], t.pair->a.end.pdn, &t.engine->guest[1]);
 	/* The peer has no receive request, so that all of these wait. */

@@ -186,6 +186,7 @@ static struct rnic *eg_renew(struct rnic *old)
 	const void *may_arg = old->gids.arg;
 	struct loop *loop = old->ctx.loop;
 	const struct guest_mem *mem = old->mem;
+	const struct nvmf_host *host = old->subs.host;
 	struct eg_started started;
 	struct rnic *new;
 	char name[64];
@@ -203,6 +204,7 @@ static struct rnic *eg_renew(struct rnic *old)
 	rnic_set_eth(new, eth, eth_arg);
 	rnic_set_gid_policy(new, may, may_arg);
 	rnic_set_packets(new, end.packets);
+	rnic_set_nvmf(new, host);
 	for (i = 0; i < started.n; i++) {
 		rnic_queue_start(new, started.kind[i], started.number[i], started.vq[i]);
 		eg_forget(started.vq[i]);

@@ -475,7 +475,9 @@ void er_open(struct er_end *end, struct eg_guest *guest, uint8_t type,
 	};
 	er_page_init(&end->page, guest, 0);
 	er_cq_init(&end->cq, guest, or_else(shape->cqe, 64),
-		   or_else(shape->cqe_shift, 5), 0);
+		   or_else(shape->cqe_shift, shape->timed ? 6 : 5), 0);
+	if (shape->timed)
+		end->cq.req.flags |= VIRTIO_RDMA_CQ_TIMESTAMP;
 	assert_int_equal(er_create_cq(&end->cq), VIRTIO_NET_OK);
 	er_qp_init(&end->qp, &end->page, &end->cq, 5, type, end->end.pdn, shape);
 	assert_int_equal(er_create_qp(&end->qp), VIRTIO_NET_OK);

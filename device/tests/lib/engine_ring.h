@@ -135,7 +135,8 @@ struct er_pair {
  * struct er_shape - of the rings of a QP
  *
  * What is 0 is a stride of 64, 16 requests, or 64 completions of 32 bytes.  With @srq
- * there is no receive ring.  @flags are those of CREATE_QP.
+ * there is no receive ring.  @flags are those of CREATE_QP.  With @timed completions have
+ * 64 bytes and their times.
  */
 struct er_shape {
 	uint8_t send_shift;
@@ -144,6 +145,7 @@ struct er_shape {
 	uint32_t recv_depth;
 	uint32_t cqe;
 	uint8_t cqe_shift;
+	bool timed;
 	bool no_recv;
 	const struct er_srq *srq;
 	uint8_t flags;

@@ -558,23 +558,43 @@ void front_idle_qp(struct front *front, uint32_t pdn, uint32_t cqn, uint32_t pag
 		      sizeof(ack));
 }
 
+static bool is_connected(uint8_t type)
+{
+	return type == VIRTIO_IB_QPT_RC || type == VIRTIO_IB_QPT_XRC_INI ||
+	       type == VIRTIO_IB_QPT_XRC_TGT;
+}
+
+static uint32_t front_attrs_rtr(uint8_t type)
+{
+	const uint32_t of_responder = VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC |
+				      VIRTIO_IB_QP_MIN_RNR_TIMER;
+
+	if (!is_connected(type))
+		return 0;
+	return VIRTIO_IB_QP_AV | VIRTIO_IB_QP_PATH_MTU | VIRTIO_IB_QP_DEST_QPN |
+	       VIRTIO_IB_QP_RQ_PSN | (type == VIRTIO_IB_QPT_XRC_INI ? 0 : of_responder);
+}
+
+static uint32_t front_attrs_rts(uint8_t type)
+{
+	const uint32_t of_requester = VIRTIO_IB_QP_RETRY_CNT | VIRTIO_IB_QP_RNR_RETRY |
+				      VIRTIO_IB_QP_MAX_QP_RD_ATOMIC;
+
+	if (!is_connected(type))
+		return VIRTIO_IB_QP_SQ_PSN;
+	return VIRTIO_IB_QP_SQ_PSN | VIRTIO_IB_QP_TIMEOUT |
+	       (type == VIRTIO_IB_QPT_XRC_TGT ? 0 : of_requester);
+}
+
 static uint32_t front_attrs(uint8_t type, uint8_t state)
 {
-	const bool rc = type == VIRTIO_IB_QPT_RC;
-
 	switch (state) {
 	case VIRTIO_IB_QPS_INIT:
-		return rc ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY;
+		return is_connected(type) ? VIRTIO_IB_QP_ACCESS_FLAGS : VIRTIO_IB_QP_QKEY;
 	case VIRTIO_IB_QPS_RTR:
-		return rc ? VIRTIO_IB_QP_AV | VIRTIO_IB_QP_PATH_MTU |
-			    VIRTIO_IB_QP_DEST_QPN | VIRTIO_IB_QP_RQ_PSN |
-			    VIRTIO_IB_QP_MAX_DEST_RD_ATOMIC |
-			    VIRTIO_IB_QP_MIN_RNR_TIMER : 0;
+		return front_attrs_rtr(type);
 	default:
-		return VIRTIO_IB_QP_SQ_PSN |
-		       (rc ? VIRTIO_IB_QP_TIMEOUT | VIRTIO_IB_QP_RETRY_CNT |
-			     VIRTIO_IB_QP_RNR_RETRY |
-			     VIRTIO_IB_QP_MAX_QP_RD_ATOMIC : 0);
+		return front_attrs_rts(type);
 	}
 }
 

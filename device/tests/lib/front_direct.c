@@ -16,7 +16,7 @@ static void *pages(struct front *front, unsigned int n, uint64_t *addr)
 	return guest_ptr(&front->guest, *addr);
 }
 
-static void open_cq(struct front_direct *of)
+void front_direct_own_cq(struct front_direct *of)
 {
 	struct {
 		struct virtio_rdma_cmd_create_cq_long fixed;
@@ -41,28 +41,54 @@ static void open_cq(struct front_direct *of)
 	of->cqn = le32toh(ack.cqn);
 }
 
-static void open_srq(struct front_direct *of)
+static struct virtio_rdma_cmd_create_srq srq_request(struct front_direct *of, __le64 *page)
 {
-	struct {
-		struct virtio_rdma_cmd_create_srq fixed;
-		__le64 page;
-	} req = {
-		.fixed = {
-			.pdn = htole32(of->pdn),
-			.depth = htole32(FD_DEPTH),
-			.max_sge = htole32(1),
-			.shift = __builtin_ctz(STRIDE),
-			.npages = htole32(1),
-		},
-	};
-	struct virtio_rdma_ack_create_srq ack;
 	uint64_t addr;
 
 	of->srq = pages(of->front, 2, &addr);
 	of->srq_control = (void *)(of->srq + PAGE);
-	req.page = htole64(addr);
-	req.fixed.control = htole64(addr + PAGE);
+	of->posted = 0;
+	*page = htole64(addr);
+	return (struct virtio_rdma_cmd_create_srq) {
+		.pdn = htole32(of->pdn),
+		.depth = htole32(FD_DEPTH),
+		.max_sge = htole32(1),
+		.shift = __builtin_ctz(STRIDE),
+		.npages = htole32(1),
+		.control = htole64(addr + PAGE),
+	};
+}
+
+void front_direct_own_srq(struct front_direct *of)
+{
+	struct {
+		struct virtio_rdma_cmd_create_srq fixed;
+		__le64 page;
+	} req;
+	struct virtio_rdma_ack_create_srq ack;
+
+	req.fixed = srq_request(of, &req.page);
 	front_command(of->front, VIRTIO_NET_CTRL_ROCE_CREATE_SRQ, &req, sizeof(req), &ack,
+		      sizeof(ack));
+	of->srqn = le32toh(ack.srq);
+}
+
+void front_direct_own_xrc(struct front_direct *of)
+{
+	struct {
+		struct virtio_rdma_cmd_create_xrc_srq fixed;
+		__le64 page;
+	} req = {};
+	struct virtio_rdma_ack_create_xrcd domain;
+	struct virtio_rdma_ack_create_srq ack;
+
+	front_command(of->front, VIRTIO_NET_CTRL_ROCE_CREATE_XRCD, NULL, 0, &domain,
+		      sizeof(domain));
+	of->xrcd = le32toh(domain.xrcd);
+	req.fixed.srq = srq_request(of, &req.page);
+	req.fixed.xrcd = domain.xrcd;
+	req.fixed.cqn = htole32(of->cqn);
+	front_command(of->front, VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ, &req, sizeof(req), &ack,
 		      sizeof(ack));
 	of->srqn = le32toh(ack.srq);
 }
@@ -74,54 +100,77 @@ void front_direct_open(struct front_direct *of, struct front *front, uint32_t pd
 	*of = (struct front_direct) { .front = front, .pdn = pdn };
 	of->page = pages(front, 1, &addr);
 	of->doorbell = front_page(front, addr);
-	open_cq(of);
-	open_srq(of);
+	front_direct_own_cq(of);
+	front_direct_own_srq(of);
 }
 
-void front_dqp_open(struct front_dqp *qp, struct front_direct *of)
+/* An XRC_TGT QP has a domain, the others a send ring, and an SRQ unless they receive nothing. */
+static struct virtio_rdma_qp_direct direct_form(struct front_dqp *qp, uint8_t type, __le64 *page)
 {
-	struct front *front = of->front;
-	const struct virtio_rdma_cmd_create_qp req = {
-		.pdn = htole32(of->pdn),
-		.qp_type = VIRTIO_IB_QPT_RC,
-		.send_cqn = htole32(of->cqn),
-		.recv_cqn = htole32(of->cqn),
-		.cap = {
-			.max_send_wr = htole32(FD_DEPTH),
-			.max_send_sge = htole32(1),
-		},
-	};
+	struct front_direct *of = qp->of;
 	struct virtio_rdma_qp_direct direct = {
 		.form = VIRTIO_RDMA_QP_FORM_DIRECT,
-		.flags = VIRTIO_RDMA_QP_SRQ,
-		.srq = htole32(of->srqn),
-		.send_shift = __builtin_ctz(STRIDE),
-		.recv_shift = __builtin_ctz(STRIDE),
-		.send_depth = htole32(FD_DEPTH),
-		.doorbell = htole32(of->doorbell),
-		.send_pages = htole32(1),
 	};
+	uint64_t addr;
+
+	if (type == VIRTIO_IB_QPT_XRC_TGT) {
+		direct.xrcd = htole32(of->xrcd);
+		return direct;
+	}
+	qp->bit = of->bits++;
+	qp->send = pages(of->front, 2, &addr);
+	qp->control = (void *)(qp->send + PAGE);
+	*page = htole64(addr);
+	direct.control = htole64(addr + PAGE);
+	direct.send_shift = __builtin_ctz(STRIDE);
+	direct.recv_shift = __builtin_ctz(STRIDE);
+	direct.send_depth = htole32(FD_DEPTH);
+	direct.send_pages = htole32(1);
+	direct.doorbell = htole32(of->doorbell);
+	direct.bit = htole32(qp->bit);
+	if (type != VIRTIO_IB_QPT_XRC_INI) {
+		direct.flags = VIRTIO_RDMA_QP_SRQ;
+		direct.srq = htole32(of->srqn);
+	}
+	return direct;
+}
+
+void front_dqp_open_type(struct front_dqp *qp, struct front_direct *of, uint8_t type)
+{
+	struct front *front = of->front;
+	const bool target = type == VIRTIO_IB_QPT_XRC_TGT;
+	struct virtio_rdma_cmd_create_qp req = {
+		.qp_type = type,
+	};
+	struct virtio_rdma_qp_direct direct;
 	uint8_t text[VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(direct) + sizeof(__le64)];
 	struct virtio_rdma_ack_create_qp ack;
-	uint64_t addr;
-	__le64 page;
+	__le64 page = 0;
 
-	*qp = (struct front_dqp) { .of = of, .bit = of->bits++ };
-	qp->send = pages(front, 2, &addr);
-	qp->control = (void *)(qp->send + PAGE);
-	direct.bit = htole32(qp->bit);
-	direct.control = htole64(addr + PAGE);
-	page = htole64(addr);
+	*qp = (struct front_dqp) { .of = of };
+	direct = direct_form(qp, type, &page);
+	if (!target) {
+		req.pdn = htole32(of->pdn);
+		req.send_cqn = htole32(of->cqn);
+		req.recv_cqn = htole32(of->cqn);
+		req.cap.max_send_wr = htole32(FD_DEPTH);
+		req.cap.max_send_sge = htole32(1);
+	}
 	memcpy(text, &req, VIRTIO_RDMA_QP_DIRECT_OFFSET);
 	memcpy(text + VIRTIO_RDMA_QP_DIRECT_OFFSET, &direct, sizeof(direct));
 	memcpy(text + VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(direct), &page, sizeof(page));
-	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_QP, text, sizeof(text), &ack,
-		      sizeof(ack));
+	front_command(front, VIRTIO_NET_CTRL_ROCE_CREATE_QP, text,
+		      sizeof(text) - (target ? sizeof(page) : 0), &ack, sizeof(ack));
 	qp->qp = (struct front_qp) {
 		.front = front,
 		.cqn = of->cqn,
 		.qpn = le32toh(ack.qpn),
 	};
+}
+
+void front_dqp_open(struct front_dqp *qp, struct front_direct *of)
+{
+	front_dqp_open_type(qp, of, VIRTIO_IB_QPT_RC);
 }
 
 void front_direct_recv(struct front_direct *of, struct virtio_rdma_sge to, uint32_t cookie)
@@ -153,17 +202,23 @@ static void announce(struct front_dqp *qp)
 		eventfd_write(qp->of->front->vq[FRONT_DOORBELL].kick, 1);
 }
 
-void front_dqp_send(struct front_dqp *qp, struct virtio_rdma_sge from)
+void front_dqp_post(struct front_dqp *qp, const struct virtio_rdma_swqe *req)
 {
-	struct virtio_rdma_swqe *slot = (void *)(qp->send + qp->posted % FD_DEPTH * STRIDE);
-
-	memset(slot, 0, STRIDE);
-	slot->opcode = VIRTIO_IB_WR_SEND;
-	slot->send_flags = VIRTIO_IB_SEND_SIGNALED;
-	slot->num_sge = htole16(1);
-	slot->sg_list[0] = from;
+	memcpy(qp->send + qp->posted % FD_DEPTH * STRIDE, req, STRIDE);
 	__atomic_store_n(&qp->control->send_producer, htole32(++qp->posted), __ATOMIC_RELEASE);
 	announce(qp);
+}
+
+void front_dqp_send(struct front_dqp *qp, struct virtio_rdma_sge from)
+{
+	struct virtio_rdma_swqe req = {
+		.opcode = VIRTIO_IB_WR_SEND,
+		.send_flags = VIRTIO_IB_SEND_SIGNALED,
+		.num_sge = htole16(1),
+	};
+
+	req.sg_list[0] = from;
+	front_dqp_post(qp, &req);
 }
 
 bool front_direct_poll(struct front_direct *of, struct virtio_rdma_cqe *cqe)
@@ -178,4 +233,14 @@ bool front_direct_poll(struct front_direct *of, struct virtio_rdma_cqe *cqe)
 	of->consumer++;
 	__atomic_store_n(&of->cq_control->consumer, htole32(of->consumer), __ATOMIC_RELEASE);
 	return true;
+}
+
+void front_direct_arm(struct front_direct *of)
+{
+	of->armings++;
+	__atomic_store_n(&of->cq_control->arm,
+			 htole32(of->armings * VIRTIO_RDMA_ARM_NUMBER | VIRTIO_RDMA_ARM_NEXT),
+			 __ATOMIC_RELEASE);
+	/* Against the device, which looks at it behind a completion. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

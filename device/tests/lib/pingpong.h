@@ -87,6 +87,15 @@ void pp_stop(void);
 /** pp_now() - time in ns */
 uint64_t pp_now(void);
 
+/*
+ * So long a thread looks for what the daemon is to do next.  It is CPU time of the thread: the
+ * daemon has as much of the machine as that has, so that a busy machine does not count.
+ */
+#define PP_LOOK_NS	20000000000ULL
+
+/** pp_ran() - CPU time of this thread in ns */
+uint64_t pp_ran(void);
+
 /** pp_pd() - a protection domain of a guest */
 uint32_t pp_pd(struct front *front);
 

@@ -41,6 +41,10 @@ void fabric_use_packets(struct fabric *fabric)
 {
 }
 
+void rnic_set_nvmf(struct rnic *rnic, const struct nvmf_host *host)
+{
+}
+
 void rnic_set_eth(struct rnic *rnic, const struct rnic_eth *eth, void *arg)
 {
 	rnic_mock.eth = eth;
@@ -231,9 +235,19 @@ bool rnic_load(struct rnic *rnic, struct state *st)
 	return state_read_end(st);
 }
 
+uint16_t rnic_section_known(const char *kind)
+{
+	return !strcmp(kind, "mock");
+}
+
 void rnic_moved(struct rnic *rnic)
 {
 	rnic_mock.moves++;
+}
+
+void rnic_parted(struct rnic *rnic)
+{
+	rnic_mock.parts++;
 }
 
 void rnic_look_at_all(struct rnic *rnic)

@@ -29,6 +29,7 @@
  * @away:	of the last rnic_set_away()
  * @path_mtu:	what rnic_path_mtu() returns
  * @moves:	calls of rnic_moved()
+ * @parts:	calls of rnic_parted()
  * @frames:	calls of rnic_frame()
  * @frame_len:	of the last one
  * @frame_from:	of the last one
@@ -72,6 +73,7 @@ struct rnic_mock {
 	bool away;
 	uint32_t path_mtu;
 	unsigned int moves;
+	unsigned int parts;
 	unsigned int frames;
 	size_t frame_len;
 	const struct rnic *frame_from;

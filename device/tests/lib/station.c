@@ -9,6 +9,7 @@ struct loop *loop;
 struct station st[2];
 unsigned int config_changes;
 bool connected;
+unsigned int station_pairs = 1;
 
 struct l2_switch *sw;
 static struct fabric *fabric;
@@ -46,7 +47,9 @@ void station_start(struct station *s, uint64_t features)
 
 	assert_int_equal(function_device_ops.negotiated(s->fn, features), 0);
 	function_device_ops.mem_changed(s->fn, &s->guest.mem);
-	for (i = 0; i < 3; i++) {
+	s->queues = features & (BIT(VIRTIO_NET_F_MQ) | BIT(VIRTIO_NET_F_RSS)) ?
+		    2 * station_pairs + 1 : 3;
+	for (i = 0; i < s->queues; i++) {
 		s->vq[i].index = i;
 		s->vq[i].indirect = true;
 		s->vq[i].call = on_call;
@@ -62,7 +65,7 @@ void station_stop(struct station *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < s->queues; i++)
 		if (s->vq[i].ready)
 			function_device_ops.queue_stop(s->fn, &s->vq[i]);
 }
@@ -74,6 +77,7 @@ int station_setup(void **state)
 		.mtu = MTU,
 		.offer_mtu = true,
 		.speed = SPEED,
+		.pairs = station_pairs,
 		.limits = { .qps = QPS, .cqs = CQS, .queue_size = NUM },
 	};
 	unsigned int i;
@@ -114,7 +118,7 @@ void run(void)
 	run_idle(loop);
 }
 
-uint64_t rx_buffer(struct station *s, uint32_t len)
+uint64_t rx_buffer_to(struct station *s, unsigned int queue, uint32_t len)
 {
 	struct guest_buf buf = {
 		.addr = guest_alloc(&s->guest, len, 1),
@@ -123,8 +127,13 @@ uint64_t rx_buffer(struct station *s, uint32_t len)
 	};
 
 	memset(guest_ptr(&s->guest, buf.addr), 0xee, len);
-	guest_vq_add(&s->gvq[RX], &buf, 1);
+	guest_vq_add(&s->gvq[queue], &buf, 1);
 	return buf.addr;
+}
+
+uint64_t rx_buffer(struct station *s, uint32_t len)
+{
+	return rx_buffer_to(s, RX, len);
 }
 
 uint8_t *tx_frame(struct station *s, uint64_t dst, uint32_t len,

@@ -35,13 +35,18 @@
 #define BROADCAST	0xffffffffffffULL
 #define MULTICAST	0x01005e000001ULL
 
+/* Queues of the first pair, and the control queue of a function that has no other pair. */
 enum { RX, TX, CTRL };
+
+#define STATION_PAIRS	4u
+#define STATION_QUEUES	(2 * STATION_PAIRS + 1)
 
 /**
  * struct station - a guest with a function
  * @fn:	function
  * @guest:	guest
- * @gvq:	receive, transmit, control: the driver's side
+ * @queues:	that were started
+ * @gvq:	receive, transmit, of further pairs as well, control: the driver's side
  * @vq:		the device's side
  * @calls:	interrupts of each
  * @errors:	times that a queue broke
@@ -49,9 +54,10 @@ enum { RX, TX, CTRL };
 struct station {
 	struct function *fn;
 	struct guest guest;
-	struct guest_vq gvq[3];
-	struct virtq vq[3];
-	unsigned int calls[3];
+	unsigned int queues;
+	struct guest_vq gvq[STATION_QUEUES];
+	struct virtq vq[STATION_QUEUES];
+	unsigned int calls[STATION_QUEUES];
 	unsigned int errors;
 };
 
@@ -60,6 +66,9 @@ extern struct l2_switch *sw;
 extern struct station st[2];
 extern unsigned int config_changes;
 extern bool connected;
+
+/* Pairs of Ethernet queues that functions are made with. */
+extern unsigned int station_pairs;
 
 /** station_start() - negotiate @features, start the Ethernet and control queues */
 void station_start(struct station *s, uint64_t features);
@@ -75,6 +84,9 @@ int station_teardown(void **state);
 
 /** run() - run the loop until the functions have nothing left to do */
 void run(void);
+
+/** rx_buffer_to() - as rx_buffer(), in a queue */
+uint64_t rx_buffer_to(struct station *s, unsigned int queue, uint32_t len);
 
 /**
  * rx_buffer() - give a station a receive buffer of @len bytes, filled with 0xee

@@ -330,13 +330,13 @@ static void test_many(void **state)
 }
 
 /* A key that is none: the command fails at the initiator's NIC, and with it the connection. */
-static void test_wrong_key(void **state)
+static void wrong_key(void **state, uint8_t opcode)
 {
 	struct caller *c = caller(state, 0);
 	uint16_t cntlid;
 	struct queue admin = open_admin(c, &cntlid);
 	struct queue io = open_io(c, cntlid);
-	struct nvme_sqe sqe = nh_rw(NVME_IO_WRITE, 1, 0, 8, EG_VA + EG_MR_SIZE);
+	struct nvme_sqe sqe = nh_rw(opcode, 1, 0, 8, EG_VA + EG_MR_SIZE);
 
 	post(&io, &sqe, NULL, 0);
 	bed_run(c->bed);
@@ -344,6 +344,17 @@ static void test_wrong_key(void **state)
 	assert_int_equal(node_target_conns(tb->target), 1);
 	heard(c, c->n - 1, DREQ);
 	close_queue(&admin);
+	assert_int_equal(node_target_conns(tb->target), 0);
+}
+
+static void test_wrong_key(void **state)
+{
+	wrong_key(state, NVME_IO_WRITE);
+}
+
+static void test_wrong_key_of_a_read(void **state)
+{
+	wrong_key(state, NVME_IO_READ);
 }
 
 /* The admin queue ends, and the I/O queue with it, while the namespace has its request. */
@@ -419,6 +430,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_key_of_a_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_under_load, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_access, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),

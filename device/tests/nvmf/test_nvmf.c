@@ -643,6 +643,56 @@ static uint16_t log_page(struct nh_conn *conn, uint8_t lid, uint64_t at, uint32_
 	return nh_exec(conn, &sqe);
 }
 
+/* Of all changes until a host has read which they are there is one event. */
+static void changes_of_namespaces_are_told(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = nh_admin(host, 0), *quiet = nh_admin(host, 1);
+	struct nvme_sqe sqe = nh_sqe(NVME_ADMIN_EVENT, 0, 0, 0);
+	struct nvme_sqe set = nh_sqe(NVME_ADMIN_SET_FEATURES, 0, 0, 0);
+	const __le32 *list = (const void *)(host->memory + 8192);
+	unsigned int before;
+	struct ns other;
+
+	ns_null(&other, "other", 1 << 20, false);
+	nh_send(conn, &sqe, NULL, 0);
+	nh_send(quiet, &sqe, NULL, 0);
+	before = conn->answers;
+	/* They do not want to know. */
+	nvmf_ns_changed(host->nvmf, &host->null);
+	assert_int_equal(conn->answers, before);
+	set.cdw10 = htole32(NVME_FEAT_EVENTS);
+	set.cdw11 = htole32(1 << 8);
+	nh_send(conn, &set, NULL, 0);
+	assert_int_equal(conn->answers, before + 2);
+	assert_int_equal(log_page(conn, NVME_LOG_CHANGED_NS, 0, 4096), NVME_OK);
+	assert_int_equal(le32toh(list[0]), 2);
+	assert_int_equal(list[1], 0);
+
+	nh_send(conn, &sqe, NULL, 0);
+	before = conn->answers;
+	nvmf_ns_changed(host->nvmf, &other);
+	assert_int_equal(conn->answers, before);
+	nvmf_ns_changed(host->nvmf, &host->ns);
+	assert_int_equal(conn->answers, before + 1);
+	assert_int_equal(le64toh(conn->cqe.result), 0x00040002);
+	assert_int_equal(conn->cqe.status, 0);
+	nh_send(conn, &sqe, NULL, 0);
+	nvmf_ns_changed(host->nvmf, &host->null);
+	assert_int_equal(conn->answers, before + 1);
+	sqe = nh_sqe(NVME_ADMIN_LOG_PAGE, 0, 8192, 4096);
+	sqe.cdw10 = htole32(NVME_LOG_CHANGED_NS | NVME_LOG_RETAIN | 1023 << 16);
+	assert_int_equal(nh_exec(conn, &sqe), NVME_OK);
+	assert_int_equal(log_page(conn, NVME_LOG_CHANGED_NS, 0, 4096), NVME_OK);
+	assert_int_equal(le32toh(list[0]), 1);
+	assert_int_equal(le32toh(list[1]), 2);
+	assert_int_equal(log_page(conn, NVME_LOG_CHANGED_NS, 0, 4096), NVME_OK);
+	assert_int_equal(list[0], 0);
+	nvmf_ns_changed(host->nvmf, &host->null);
+	assert_int_equal(le64toh(conn->cqe.result), 0x00040002);
+	nh_free(host);
+}
+
 static void log_pages_are_told(void **state)
 {
 	struct nh *host = nh_new();
@@ -786,6 +836,7 @@ int main(void)
 		cmocka_unit_test(namespaces_are_identified),
 		cmocka_unit_test(ports_of_a_subsystem_agree),
 		cmocka_unit_test(log_pages_are_told),
+		cmocka_unit_test(changes_of_namespaces_are_told),
 		cmocka_unit_test(targets_are_discovered),
 		cmocka_unit_test(discovery_is_all_that_it_does),
 	};

@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "function/function_priv.h"
 #include "operator/line.h"
+#include "operator/metrics.h"
 #include "operator/socket.h"
 #include "tests/lib/need.h"
 #include "tests/lib/station.h"
@@ -83,6 +84,7 @@ static const struct operator_changes changes = {
 static const struct operator op = {
 	.port = port,
 	.ports = PORTS,
+	.queue_pairs = 1,
 	.limits = &limits,
 	.cwd = "/run/a,b",
 	.umask = 027,
@@ -287,10 +289,84 @@ static void test_targets(void **state)
 
 	assert_string_equal(ask("targets\n"), "ok\n");
 	with.targets = print_targets;
-	with.targets_arg = "a name";
+	with.targets_arg = (char *)"a name";
 	operator_command(&with, line, &fd, out);
 	fclose(out);
 	assert_string_equal(answer, "ok\nnqn\taddress\na name\t192.0.2.9\n");
+	free(answer);
+}
+
+static void print_metrics(const void *arg, FILE *out)
+{
+	metric_type(out, "stored", false);
+	metric_name(out, "stored", false);
+	fprintf(out, "{of=\"");
+	metric_label(out, arg);
+	fprintf(out, "\"} 1\n");
+}
+
+static void look(void *arg)
+{
+	*(char *)arg = 'l';
+}
+
+static void test_look(void **state)
+{
+	struct operator with = op;
+	char line[] = "look", *answer = NULL, seen = 0;
+	size_t len = 0;
+	FILE *out = open_memstream(&answer, &len);
+	int fd = -1;
+
+	assert_string_equal(ask("look\n"), "ok\n");
+	with.look = look;
+	with.targets_arg = &seen;
+	operator_command(&with, line, &fd, out);
+	fclose(out);
+	assert_string_equal(answer, "ok\n");
+	assert_int_equal(seen, 'l');
+	free(answer);
+}
+
+/* A station of the daemon's own is a port as others are, and cannot be removed. */
+static void test_station(void **state)
+{
+	struct operator_port ports[PORTS + 1];
+	static struct port_group target = { .name = "nvmf-target0" };
+	struct operator with = op;
+	char line[64], *answer = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&answer, &len);
+	int fd = -1;
+
+	memcpy(ports, port, sizeof(port));
+	ports[PORTS] = (struct operator_port) {
+		.text = target.name,
+		.group = &target,
+		.rnic = (struct rnic *)function_rnic(st[0].fn),
+	};
+	with.port = ports;
+	with.ports = PORTS + 1;
+	with.metrics = print_metrics;
+	with.targets_arg = (char *)"a\"name";
+	strcpy(line, "ports");
+	operator_command(&with, line, &fd, out);
+	strcpy(line, "stats");
+	operator_command(&with, line, &fd, out);
+	strcpy(line, "metrics");
+	operator_command(&with, line, &fd, out);
+	strcpy(line, "cut nvmf-target0 on");
+	operator_command(&with, line, &fd, out);
+	strcpy(line, "uplink remove nvmf-target0");
+	operator_command(&with, line, &fd, out);
+	fclose(out);
+	assert_true(target.cut);
+	assert_non_null(strstr(answer, "\nnvmf-target0\ttarget\tup\n"));
+	assert_non_null(strstr(answer, "\nnvmf-target0\ttarget\tport_in\t0\n"));
+	assert_non_null(strstr(answer, "\nnvmf-target0\ttarget\trcvd_malformed\t"));
+	assert_non_null(strstr(answer, "\n# TYPE vhost_user_roce_stored counter\n"
+			       "vhost_user_roce_stored_total{of=\"a\\\"name\"} 1\n# EOF\n"));
+	assert_non_null(strstr(answer, "\nerror nvmf-target0 is not an uplink\n"));
 	free(answer);
 }
 
@@ -439,7 +515,7 @@ static const char *check_move(const char *needs, const char *from, const char *t
 static void test_needs(void **state)
 {
 	static const uint8_t here[] = { 0x20, 1, 0x0d, 0xb8, [15] = 7 };
-	char needs[512];
+	char needs[1024];
 
 	rnic_mock.gid[0] = here;
 	rnic_mock.gids = 1;
@@ -448,7 +524,9 @@ static void test_needs(void **state)
 	rnic_mock.gids = 0;
 	assert_memory_equal(needs, "ok\nfeatures=0 mtu=1500 qps=4 cqs=3 ", 34);
 	assert_non_null(strstr(needs, " path_mtu=1024 mac=02:00:00:00:00:"));
-	assert_non_null(strstr(needs, " gid=2001:db8::7\n"));
+	assert_non_null(strstr(needs, " gid=2001:db8::7 "));
+	/* A section that may be skipped is not needed. */
+	assert_non_null(strstr(needs, " state=1 sections=function.1,ethernet.1\n"));
 	memmove(needs, needs + 3, strlen(needs) - 2);
 	assert_string_equal(check_move(needs, "qps=4", "qps=4"), "ok\n");
 	assert_string_equal(check_move(needs, "qps=4", "qps=5"), "error qps: 5, but 4 here\n");
@@ -464,6 +542,15 @@ static void test_needs(void **state)
 	assert_string_equal(check_move(needs, "gid=2001", "gid=20010"), "error gid: not a GID\n");
 	assert_string_equal(check_move(needs, "cqs=3", "nvme=3"), "error nvme: unknown here\n");
 	assert_string_equal(check_move(needs, "cqs=3", "cqs=-3"), "error cqs: not a number\n");
+	assert_string_equal(check_move(needs, "state=1", "state=2"),
+			    "error state: 2, but 1 here\n");
+	assert_string_equal(check_move(needs, "ethernet.1", "mock.1"), "ok\n");
+	assert_string_equal(check_move(needs, "ethernet.1", "ethernet.2"),
+			    "error sections: ethernet of version 2, but 1 here\n");
+	assert_string_equal(check_move(needs, "ethernet.1", "later.1"),
+			    "error sections: later, which is unknown here\n");
+	assert_string_equal(check_move(needs, "ethernet.1", "ethernet"),
+			    "error sections: not NAME.VERSION\n");
 	assert_string_equal(check_move(needs, "cqs=3", "cqs"), "error cqs: no FIELD=VALUE\n");
 	assert_string_equal(ask("guest needs tap:same\n"), "error tap:same is not a guest\n");
 	assert_memory_equal(ask("guest check-move a.sock\n"), "error check-move wants", 22);
@@ -481,6 +568,8 @@ static void test_guest_list(void **state)
 		 function_mac(st[0].fn)[5], function_mac(st[1].fn)[5]);
 	assert_string_equal(ask("guest list\n"), line);
 	assert_string_equal(ask("umask\n"), "ok\n0027\n");
+	/* A number: the allocator of the sanitizers says 0. */
+	assert_string_equal(ask("heap\n"), "ok\n0\n");
 }
 
 static void test_errors(void **state)
@@ -563,6 +652,8 @@ int main(void)
 		TEST(test_qps),
 		TEST(test_targets),
 		TEST(test_metrics),
+		TEST(test_station),
+		TEST(test_look),
 		TEST(test_cut),
 		TEST(test_link),
 		TEST(test_add),

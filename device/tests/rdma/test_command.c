@@ -171,7 +171,7 @@ static void test_query_device(void **state)
 	memset(&ack, 0xff, sizeof(ack));
 	assert_int_equal(eg_command(guest0(state), CMD(QUERY_DEVICE), NULL, 0,
 				    &ack, sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0x27ccff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x28027ccff);
 	assert_int_equal(le64toh(ack.page_size_cap), 0x7ffff000);
 	assert_int_equal(le64toh(ack.max_mr_size), 8ull << 40);
 	assert_int_equal(le32toh(ack.max_qp_wr), EG_QUEUE);

@@ -440,6 +440,29 @@ static void test_sender_elsewhere(void **state)
 	goes_and_comes(state, true);
 }
 
+/* A copy of a guest has no connections: its peers hear nothing, and both of its ends fail. */
+static void test_copy(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, VIRTIO_IB_QPT_RC);
+	struct rnic *rnic = p.a.guest->rnic;
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 5000);
+
+	eg_recv(&p.a, 2, EG_IN, 5000);
+	eg_recv(&p.b, 3, EG_IN, 5000);
+	rnic_set_away(rnic, true);
+	eg_post_send(&p.a, &wr);
+	eg_run(p.engine);
+	rnic_parted(rnic);
+	rnic_set_away(rnic, false);
+	rnic_look_at_all(rnic);
+	eg_run(p.engine);
+	eg_expect(&p.a, 1, VIRTIO_IB_WC_WR_FLUSH_ERR);
+	eg_expect(&p.a, 2, VIRTIO_IB_WC_WR_FLUSH_ERR);
+	eg_expect_none(&p.b);
+	assert_int_equal(eg_query(p.a.guest, p.a.qpn).qp_state, VIRTIO_IB_QPS_ERR);
+	assert_int_equal(engine_loop_timers(p.engine->loop), 0);
+}
+
 /* The queues of a QP in ERR, which waits for requests to flush, are not there yet. */
 static void test_error_without_queues(void **state)
 {
@@ -473,6 +496,7 @@ int main(void)
 						eg_teardown),
 		cmocka_unit_test_setup_teardown(test_receiver_elsewhere, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_sender_elsewhere, eg_setup, eg_teardown),
+		cmocka_unit_test_setup_teardown(test_copy, eg_setup, eg_teardown),
 		cmocka_unit_test_setup_teardown(test_error_without_queues, eg_setup, eg_teardown),
 	};
 

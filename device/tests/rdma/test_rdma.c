@@ -566,6 +566,51 @@ static void expect_counter(struct eg_guest *guest,
 	assert_int_equal(le64toh(ack.value[counter]), value);
 }
 
+static void expect_qp_counter(struct eg_end *end, enum virtio_rdma_counter counter,
+			      uint64_t value)
+{
+	const struct virtio_rdma_cmd_query_qp_counters req = { .qpn = htole32(end->qpn) };
+	struct virtio_rdma_ack_query_counters ack;
+
+	assert_int_equal(eg_command(end->guest, VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS,
+				    &req, sizeof(req), &ack, sizeof(ack)),
+			 VIRTIO_NET_OK);
+	assert_int_equal(le64toh(ack.value[counter]), value);
+	assert_int_equal(ack.value[VIRTIO_RDMA_CNT_NUM], 0);
+}
+
+/* Two pairs of QPs of the same guests count each for itself, and the port counts both. */
+static void test_qp_counters(void **state)
+{
+	struct virtio_rdma_cmd_query_qp_counters req = {};
+	struct virtio_rdma_ack_query_counters ack;
+	struct eg_pair p = eg_pair_up(state, RC), q = p;
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 100);
+
+	eg_pair(p.engine, RC, &q.a, &q.b);
+	eg_recv(&p.b, 1, IN, 100);
+	run_one(&p, &wr, OK);
+	eg_expect(&p.b, 1, OK);
+	wr = rdma(&q, WRITE, 2, 0, IN, 50);
+	run_one(&q, &wr, OK);
+	expect_qp_counter(&p.a, VIRTIO_RDMA_CNT_SENDS, 1);
+	expect_qp_counter(&p.a, VIRTIO_RDMA_CNT_WRITES, 0);
+	expect_qp_counter(&p.b, VIRTIO_RDMA_CNT_RECVS, 1);
+	expect_qp_counter(&p.b, VIRTIO_RDMA_CNT_RCVD_BYTES, 100);
+	expect_qp_counter(&q.a, VIRTIO_RDMA_CNT_SENDS, 0);
+	expect_qp_counter(&q.a, VIRTIO_RDMA_CNT_WRITES, 1);
+	expect_qp_counter(&q.b, VIRTIO_RDMA_CNT_RCVD_BYTES, 50);
+	expect_counter(p.b.guest, VIRTIO_RDMA_CNT_RCVD_BYTES, 150);
+	/* Of no QP, and of one that is gone. */
+	req.qpn = htole32(UINT32_MAX);
+	assert_int_equal(eg_command(p.a.guest, VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS, &req,
+				    sizeof(req), &ack, sizeof(ack)), VIRTIO_NET_ERR);
+	eg_destroy_qp(p.a.guest, q.a.qpn);
+	req.qpn = htole32(q.a.qpn);
+	assert_int_equal(eg_command(p.a.guest, VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS, &req,
+				    sizeof(req), &ack, sizeof(ack)), VIRTIO_NET_ERR);
+}
+
 /* Operations are counted where they were posted, unless they were flushed. */
 static void test_counters(void **state)
 {
@@ -627,6 +672,7 @@ int main(void)
 		T(test_uc_not_ready),
 		T(test_uc_write),
 		T(test_counters),
+		T(test_qp_counters),
 	};
 
 	return cmocka_run_group_tests_name("rdma", tests, NULL, NULL);

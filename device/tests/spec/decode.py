@@ -221,7 +221,7 @@ class Spec:
             shape = Shape(rows[side])
             shape.rows = rows[side]
             shapes.append(shape)
-        if name == "QUERY_COUNTERS":
+        if name in ("QUERY_COUNTERS", "QUERY_QP_COUNTERS"):
             # 32 counters
             shapes[1].fields = [(f"value{i}", 8 * i, 8) for i in range(32)]
         return shapes
@@ -262,15 +262,15 @@ class Spec:
 
 # Which objects the fields of requests name.
 NAMES = {"pdn": "pd", "qpn": "qp", "cqn": "cq", "send_cqn": "cq", "recv_cqn": "cq",
-         "srq": "srq", "xrcd": "xrcd", "doorbell": "doorbell", "mrn": "mr", "ah": "ah",
+         "srq": "srq", "ctrl": "ctrl", "xrcd": "xrcd", "doorbell": "doorbell", "mrn": "mr", "ah": "ah",
          "table": "table"}
 MAKES = {"CREATE_PD": "pdn", "CREATE_CQ": "cqn", "CREATE_QP": "qpn", "CREATE_AH": "ah",
-         "CREATE_SRQ": "srq", "CREATE_XRC_SRQ": "srq", "CREATE_XRCD": "xrcd",
+         "CREATE_NVME_CTRL": "ctrl", "CREATE_SRQ": "srq", "CREATE_XRC_SRQ": "srq", "CREATE_XRCD": "xrcd",
          "ALLOC_DOORBELL": "doorbell", "GET_DMA_MR": "mrn", "REG_USER_MR": "mrn",
          "ALLOC_MR": "mrn", "ALLOC_MW": "mrn", "CREATE_WQ_TABLE": "table",
          "CREATE_RX_HASH_QP": "qpn"}
 ENDS = {"DESTROY_PD": "pdn", "DESTROY_CQ": "cqn", "DESTROY_QP": "qpn", "DESTROY_AH": "ah",
-        "DESTROY_SRQ": "srq", "DESTROY_XRCD": "xrcd", "FREE_DOORBELL": "doorbell",
+        "DESTROY_SRQ": "srq", "DESTROY_NVME_CTRL": "ctrl", "DESTROY_XRCD": "xrcd", "FREE_DOORBELL": "doorbell",
         "DEREG_MR": "mrn", "DESTROY_WQ_TABLE": "table"}
 
 
@@ -456,7 +456,8 @@ class Guest:
         shape = self.spec.cqe if direct else self.spec.wc
         need(len(data) >= shape.base, "a short completion")
         shape.check_reserved(data, "completion")
-        need(not any(data[shape.base:]), "the second half of a completion")
+        timed = self.objects["cq"].get(number, {}).get("flags", 0) & 4
+        need(not any(data[shape.base + (8 if timed else 0):]), "the second half of a completion")
         wc = shape.decode(data)
         need(number in self.ever["cq"], f"CQ {number} was never created")
         need(wc["qp_num"] in self.ever["qp"], f"QP {wc['qp_num']} was never created")
@@ -520,7 +521,7 @@ class Guest:
         need(event["type"] in self.spec.events, f"event of type {event['type']}")
         name, of = self.spec.events[event["type"]]
         self.seen.add(("event", name))
-        kind = {"CQN": "cq", "QPN": "qp", "SRQ": "srq"}[of]
+        kind = {"CQN": "cq", "QPN": "qp", "SRQ": "srq", "controller": "ctrl"}[of]
         need(event["detail"] == 0, f"{name}: detail {event['detail']}")
         need(event["number"] in self.ever[kind], f"{name} of {kind} {event['number']}")
 

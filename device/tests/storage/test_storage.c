@@ -13,8 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -347,6 +350,45 @@ static void a_killed_process_is_replaced(void **state)
 	world_free(w);
 }
 
+/* A locked page cannot be replaced: the request is answered, and nobody gets the buffer. */
+static void a_buffer_that_cannot_be_renewed_is_not_used_again(void **state)
+{
+	struct world *w = with_file("");
+	uint8_t *buf = staging_alloc(w->staging, 4096);
+	const pid_t keeper = child_of(getpid());
+	const pid_t worker = child_of(keeper);
+	static void *page[POOL / STAGING_PAGE];
+	struct ns_io read = { 0 };
+	unsigned int n, i;
+
+	/* The sanitizer's mlock() does nothing. */
+	assert_int_equal(syscall(SYS_mlock, buf, 4096), 0);
+	kill(worker, SIGSTOP);
+	submit(w, &read, NS_READ, buf, 0, 4096);
+	kill(worker, SIGKILL);
+	w->deaths = 1;
+	assert_true(run_until(w->loop, has_died, w));
+	assert_int_equal(w->err, -EPIPE);
+	staging_release(w->staging, buf, 4096);
+	for (n = 0; n < ARRAY_SIZE(page); n++) {
+		page[n] = staging_alloc(w->staging, 4096);
+		if (!page[n])
+			break;
+		assert_ptr_not_equal(page[n], buf);
+	}
+	assert_int_equal(n, ARRAY_SIZE(page) - 1);
+	/* As soon as it can be replaced it is one as all others. */
+	assert_int_equal(syscall(SYS_munlock, buf, 4096), 0);
+	page[n] = staging_alloc(w->staging, 4096);
+	assert_ptr_equal(page[n], buf);
+	for (i = 0; i <= n; i++)
+		staging_release(w->staging, page[i], 4096);
+	page[0] = staging_alloc(w->staging, STAGING_BUFFER_MAX);
+	assert_non_null(page[0]);
+	assert_int_equal(run(w, NS_READ, page[0], 0, STAGING_BUFFER_MAX), 0);
+	world_free(w);
+}
+
 static bool has_failed(void *arg)
 {
 	const char *text = arg;
@@ -475,6 +517,91 @@ static const char *refused(struct world *w, const char *text)
 	assert_true(storage_add(w->storage, text) < 0);
 	log_catch(NULL, 0);
 	return why;
+}
+
+/* A daemon that takes over gets the lock of the one before it, and does nothing before that. */
+static void who_takes_over_waits_for_the_file(void **state)
+{
+	struct world *w = world_new();
+	uint8_t *buf = staging_alloc(w->staging, 4096);
+	int other = open(w->path, O_RDWR | O_CLOEXEC), third;
+	struct ns_io write = { 0 };
+	char byte;
+
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+	storage_share(w->storage);
+	add(w, "disk=file:%s", w->path);
+	world_start(w);
+	memset(buf, 'n', 4096);
+	submit(w, &write, NS_WRITE, buf, 0, 4096);
+	run_idle(w->loop);
+	assert_int_equal(pwrite(other, "old", 3, 0), 3);
+	assert_int_equal(w->left, 1);
+	close(other);
+	assert_int_equal(finish(w), 0);
+	third = open(w->path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(third, LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(errno, EWOULDBLOCK);
+	assert_int_equal(pread(third, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'n');
+	close(third);
+	world_free(w);
+}
+
+static void guests_have_what_is_theirs(void **state)
+{
+	struct world *w = world_new();
+
+	add(w, "one=null:1M,guest=a.sock,ro,guest=b.sock");
+	add(w, "two=null:1M,guest=b.sock");
+	add(w, "all=null:1M,guest=*");
+	add(w, "none=null:1M");
+	assert_true(storage_find(w->storage, "one")->ro);
+	assert_ptr_equal(storage_find_for(w->storage, "one", "a.sock"),
+			 storage_find(w->storage, "one"));
+	assert_non_null(storage_find_for(w->storage, "one", "b.sock"));
+	assert_null(storage_find_for(w->storage, "one", "b.soc"));
+	assert_null(storage_find_for(w->storage, "one", "b.sockk"));
+	assert_null(storage_find_for(w->storage, "one", ""));
+	assert_null(storage_find_for(w->storage, "two", "a.sock"));
+	assert_non_null(storage_find_for(w->storage, "all", "c.sock"));
+	assert_null(storage_find_for(w->storage, "none", "a.sock"));
+	assert_ptr_equal(storage_find_for(w->storage, NULL, "a.sock"),
+			 storage_find(w->storage, "one"));
+	world_free(w);
+}
+
+static void changed(void *arg, struct ns *ns)
+{
+	struct world *w = arg;
+
+	assert_ptr_equal(ns, w->ns);
+	w->left--;
+}
+
+/* Whole blocks of it count, and what is there now can be written to. */
+static void a_file_that_grows_is_seen(void **state)
+{
+	struct world *w = with_file("");
+	uint8_t *buf = staging_alloc(w->staging, 4096);
+
+	storage_watch(w->storage, changed, w);
+	storage_look(w->storage);
+	assert_int_equal(run(w, NS_READ, buf, 0, 4096), 0);
+	assert_int_equal(truncate(w->path, FILE_SIZE + 4096 + 100), 0);
+	assert_int_equal(run(w, NS_WRITE, buf, FILE_SIZE, 4096), -EINVAL);
+	w->left = 1;
+	storage_look(w->storage);
+	storage_look(w->storage);
+	finish(w);
+	assert_int_equal(w->ns->size, FILE_SIZE + 4096);
+	assert_int_equal(run(w, NS_WRITE, buf, FILE_SIZE, 4096), 0);
+	/* One of no size is one that fails, and not none. */
+	assert_int_equal(truncate(w->path, 0), 0);
+	storage_look(w->storage);
+	assert_int_equal(run(w, NS_READ, buf, 0, 4096), -EIO);
+	assert_int_equal(w->ns->size, FILE_SIZE + 4096);
+	world_free(w);
 }
 
 static void wrong_options_are_refused(void **state)
@@ -651,9 +778,13 @@ int main(void)
 		cmocka_unit_test(who_may_only_read_does_not_write),
 		cmocka_unit_test(a_file_that_shrinks_is_an_error),
 		cmocka_unit_test(a_killed_process_is_replaced),
+		cmocka_unit_test(a_buffer_that_cannot_be_renewed_is_not_used_again),
 		cmocka_unit_test(a_process_that_dies_and_dies_is_given_up),
 		cmocka_unit_test(the_process_has_few_rights),
 		cmocka_unit_test(namespaces_fail_with_the_last_process),
+		cmocka_unit_test(who_takes_over_waits_for_the_file),
+		cmocka_unit_test(guests_have_what_is_theirs),
+		cmocka_unit_test(a_file_that_grows_is_seen),
 		cmocka_unit_test(wrong_options_are_refused),
 		cmocka_unit_test(staging_buffers_are_bounded_and_merge),
 		cmocka_unit_test(one_owner_leaves_half_to_others),

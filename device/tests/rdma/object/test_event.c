@@ -75,7 +75,7 @@ static void test_offered(void **state)
 
 	assert_int_equal(eg_command(&engine->guest[0], CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_int_equal(le64toh(ack.device_cap_flags), 0x7bffffff);
+	assert_int_equal(le64toh(ack.device_cap_flags), 0x3fbffffff);
 	assert_int_equal(le32toh(ack.max_direct_qp), EG_DIRECT_QPS);
 	assert_int_equal(le32toh(ack.max_direct_cq), EG_DIRECT_CQS);
 	assert_int_equal(le32toh(ack.max_direct_wr), 32768);
@@ -100,7 +100,7 @@ static void test_not_offered(void **state)
 
 	assert_int_equal(eg_command(guest, CMD(QUERY_DEVICE), NULL, 0, &ack,
 				    sizeof(ack)), VIRTIO_NET_OK);
-	assert_false(le64toh(ack.device_cap_flags) & ~0x27ccffull);
+	assert_false(le64toh(ack.device_cap_flags) & ~0x28027ccffull);
 	assert_int_equal(ack.max_direct_qp | ack.max_direct_cq | ack.max_direct_wr |
 			 ack.max_direct_cqe | ack.max_doorbells | ack.max_srq |
 			 ack.max_xrcd, 0);

@@ -427,6 +427,57 @@ static void test_rate_changes(void **state)
 	assert_in_range(mbps(stream_for(&s, 10 * MS), 10 * MS), 9000, 10000);
 }
 
+/* Sets the rate limit and the burst; how many packets of 4154 bytes leave at once after a pause. */
+static unsigned int after_pause(struct stream *s, uint32_t kbps, uint32_t max_burst)
+{
+	const struct virtio_rdma_cmd_modify_qp req = {
+		.qpn = htole32(s->p.a.qpn),
+		.attr_mask = htole32(VIRTIO_IB_QP_RATE_LIMIT),
+		.rate_limit = htole32(kbps),
+		.max_burst = htole32(max_burst),
+	};
+	const unsigned int n = EG_QUEUE / 2;
+	unsigned int i, done = 0;
+	struct eg_wc wc;
+
+	assert_int_equal(eg_modify(s->p.a.guest, &req), VIRTIO_NET_OK);
+	assert_int_equal(eg_query(s->p.a.guest, s->p.a.qpn).max_burst, htole32(max_burst));
+	/* The first packet may always leave; it begins the time that is counted. */
+	post(s);
+	eg_wire_for(s->p.engine, 100 * MS);
+	assert_true(eg_poll(&s->p.a, &wc));
+	for (i = 0; i < n; i++)
+		post(s);
+	eg_wire_for(s->p.engine, 5 * US);
+	for (; eg_poll(&s->p.a, &wc); done++)
+		assert_int_equal(wc.status, OK);
+	/* The others are not lost. */
+	eg_wire_for(s->p.engine, SECOND);
+	for (i = done; eg_poll(&s->p.a, &wc); i++)
+		assert_int_equal(wc.status, OK);
+	assert_int_equal(i, n);
+	return done;
+}
+
+/* 100 Mbit/s: a packet takes 332 µs, so that four leave in a millisecond. */
+static void test_rate_bursts(void **state)
+{
+	struct stream s = {
+		.p = pair_up(state, RC, patient, patient),
+		.opcode = WRITE,
+		.len = 4096,
+	};
+
+	fabric_set_local(s.p.engine->fabric, &transport_local);
+	assert_int_equal(after_pause(&s, 100000, 0), 4);
+	assert_int_equal(after_pause(&s, 100000, 1), 1);
+	assert_int_equal(after_pause(&s, 100000, 8192), 2);
+	assert_int_equal(after_pause(&s, 100000, 8 * 4154), 9);
+	assert_int_equal(after_pause(&s, 100000, UINT32_MAX), EG_QUEUE / 2);
+	/* A burst that was set is forgotten. */
+	assert_int_equal(after_pause(&s, 100000, 0), 4);
+}
+
 static void test_rate_ud(void **state)
 {
 	struct engine *engine = *state;
@@ -654,6 +705,7 @@ int main(void)
 		T(test_rate_low),
 		T(test_rate_in_memory),
 		T(test_rate_changes),
+		T(test_rate_bursts),
 		T(test_rate_ud),
 		T(test_cut_write),
 		T(test_cut_read),

@@ -235,6 +235,7 @@ static uint8_t modify(struct er_pair *p, uint8_t state, uint32_t mask)
 
 	req.attr_mask |= htole32(mask);
 	req.rate_limit = htole32(1000);
+	req.max_burst = htole32(5000);
 	req.cur_qp_state = eg_state(p->a.end.guest, p->a.qp.qpn);
 	return eg_modify(p->a.end.guest, &req);
 }
@@ -265,7 +266,9 @@ static void test_states(void **state)
 		assert_int_equal(modify(p, i, i < VIRTIO_IB_QPS_RTS ? 0 :
 					VIRTIO_IB_QP_RATE_LIMIT | VIRTIO_IB_QP_CUR_STATE),
 				 VIRTIO_NET_OK);
+	eg_run(p->engine);
 	assert_int_equal(le32toh(eg_query(p->a.end.guest, p->a.qp.qpn).rate_limit), 1000);
+	assert_int_equal(le32toh(eg_query(p->a.end.guest, p->a.qp.qpn).max_burst), 5000);
 	er_pair_free(p);
 }
 

@@ -9,6 +9,12 @@
 
 #include "vroce_types.h"
 
+/* Can it carry out commands of NVMe over Fabrics? */
+static inline bool vroce_has_nvmf(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_NVMF;
+}
+
 /* Can work requests register memory? */
 static inline bool vroce_has_fast_reg(const struct vroce_dev *dev)
 {
@@ -150,6 +156,18 @@ static inline bool vroce_has_cq_moderate(const struct vroce_dev *dev)
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_CQ_MODERATE;
 }
 
+/* Can completions have their time? */
+static inline bool vroce_has_cq_timestamp(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_CQ_TIMESTAMP;
+}
+
+/* Does the device take the length of bursts under a rate limit? */
+static inline bool vroce_has_rate_burst(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RATE_BURST;
+}
+
 /* Are checksums made and checked for QPs of whole frames? */
 static inline bool vroce_has_raw_csum(const struct vroce_dev *dev)
 {
@@ -160,6 +178,12 @@ static inline bool vroce_has_raw_csum(const struct vroce_dev *dev)
 static inline bool vroce_has_raw_vlan(const struct vroce_dev *dev)
 {
 	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_RAW_VLAN;
+}
+
+/* Does the device say what each QP has counted? */
+static inline bool vroce_has_qp_counters(const struct vroce_dev *dev)
+{
+	return dev->attr.device_cap_flags & VIRTIO_IB_DEVICE_QP_COUNTERS;
 }
 
 /* Can QPs be attached to multicast groups? */

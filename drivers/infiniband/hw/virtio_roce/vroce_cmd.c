@@ -51,6 +51,7 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ]	= { "REQ_NOTIFY_CQ", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_MR]		= { "ALLOC_MR", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS]	= { "QUERY_COUNTERS", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS] = { "QUERY_QP_COUNTERS", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_ATTACH_MCAST]	= { "ATTACH_MCAST", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DETACH_MCAST]	= { "DETACH_MCAST", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_ALLOC_DOORBELL]	= { "ALLOC_DOORBELL", -ENOMEM },
@@ -72,9 +73,18 @@ static const struct vroce_command vroce_commands[VIRTIO_NET_CTRL_ROCE_NUM] = {
 	[VIRTIO_NET_CTRL_ROCE_QUERY_FLOW]	= { "QUERY_FLOW", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG]	= { "CREATE_FLOW_LONG", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_MODIFY_CQ]	= { "MODIFY_CQ", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_CLOCK]	= { "QUERY_CLOCK", -EIO },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_WQ_TABLE]	= { "CREATE_WQ_TABLE", -ENOMEM },
 	[VIRTIO_NET_CTRL_ROCE_DESTROY_WQ_TABLE]	= { "DESTROY_WQ_TABLE", -EIO, true },
 	[VIRTIO_NET_CTRL_ROCE_CREATE_RX_HASH_QP] = { "CREATE_RX_HASH_QP", -ENOMEM },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_NVMF]	= { "QUERY_NVMF", -EIO },
+	[VIRTIO_NET_CTRL_ROCE_QUERY_NAMESPACE]	= { "QUERY_NAMESPACE", -ENOENT },
+	[VIRTIO_NET_CTRL_ROCE_SET_SRQ_NVMF]	= { "SET_SRQ_NVMF", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_CREATE_NVME_CTRL]	= { "CREATE_NVME_CTRL", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_DESTROY_NVME_CTRL] = { "DESTROY_NVME_CTRL", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_MAP_NSID]		= { "MAP_NSID", -EINVAL },
+	[VIRTIO_NET_CTRL_ROCE_UNMAP_NSID]	= { "UNMAP_NSID", -EIO, true },
+	[VIRTIO_NET_CTRL_ROCE_SET_QP_NVMF]	= { "SET_QP_NVMF", -EINVAL },
 };
 
 /*
@@ -250,6 +260,15 @@ int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_port);
 
+static void vroce_cmd_counters(const struct virtio_rdma_ack_query_counters *rsp,
+			       u64 values[VIRTIO_RDMA_CNT_NUM])
+{
+	unsigned int i;
+
+	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
+		values[i] = le64_to_cpu(rsp->value[i]);
+}
+
 /**
  * vroce_cmd_query_counters() - ask for what was counted
  * @aux: device
@@ -259,19 +278,54 @@ int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
 			     u64 values[VIRTIO_RDMA_CNT_NUM])
 {
 	struct virtio_rdma_ack_query_counters rsp = {};
-	unsigned int i;
 	int err;
 
 	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_COUNTERS, NULL, 0,
 			     &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	for (i = 0; i < VIRTIO_RDMA_CNT_NUM; i++)
-		values[i] = le64_to_cpu(rsp.value[i]);
-	return 0;
+	if (!err)
+		vroce_cmd_counters(&rsp, values);
+	return err;
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_counters);
+
+/**
+ * vroce_cmd_query_qp_counters() - ask for what a QP has counted
+ * @aux: device
+ * @qpn: number of the QP
+ * @values: result, by &enum virtio_rdma_counter
+ */
+int vroce_cmd_query_qp_counters(struct virtio_net_roce_aux *aux, u32 qpn,
+				u64 values[VIRTIO_RDMA_CNT_NUM])
+{
+	struct virtio_rdma_cmd_query_qp_counters req = { .qpn = cpu_to_le32(qpn) };
+	struct virtio_rdma_ack_query_counters rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP_COUNTERS, &req, sizeof(req),
+			     &rsp, sizeof(rsp));
+	if (!err)
+		vroce_cmd_counters(&rsp, values);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_qp_counters);
+
+/**
+ * vroce_cmd_query_clock() - read the clock of completions
+ * @aux: device
+ * @time: result, in ns
+ */
+int vroce_cmd_query_clock(struct virtio_net_roce_aux *aux, u64 *time)
+{
+	struct virtio_rdma_ack_query_clock rsp = {};
+	int err;
+
+	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_CLOCK, NULL, 0,
+			     &rsp, sizeof(rsp));
+	if (!err)
+		*time = le64_to_cpu(rsp.time);
+	return err;
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_clock);
 
 /**
  * vroce_cmd_create_cq() - make a completion queue
@@ -335,7 +389,8 @@ int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 	struct virtio_rdma_cmd_create_cq_long req = {
 		.cqe = cpu_to_le32(params->cqe),
 		.flags = VIRTIO_RDMA_CQ_CONTROL |
-			 (params->direct ? VIRTIO_RDMA_CQ_DIRECT : 0),
+			 (params->direct ? VIRTIO_RDMA_CQ_DIRECT : 0) |
+			 (params->timed ? VIRTIO_RDMA_CQ_TIMESTAMP : 0),
 		.cqe_shift = params->cqe_shift,
 		.event_vq = cpu_to_le16(params->event_vq),
 		.control = cpu_to_le64(params->control),
@@ -595,11 +650,16 @@ EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_qp);
  * @qpn: its number
  * @attr: attributes; states and MTU have been checked
  * @mask: which of them are given, IB_QP_* bits
+ * @max_burst: bytes that may leave at once under a rate limit that is given, 0 = the device
+ *	knows best; the caller has checked that the device takes others
  */
 int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
-			const struct ib_qp_attr *attr, int mask)
+			const struct ib_qp_attr *attr, int mask, u32 max_burst)
 {
-	struct virtio_rdma_cmd_modify_qp req = { .qpn = cpu_to_le32(qpn) };
+	struct virtio_rdma_cmd_modify_qp req = {
+		.qpn = cpu_to_le32(qpn),
+		.max_burst = cpu_to_le32(max_burst),
+	};
 	struct virtio_net_roce_cmd cmd = {
 		.command = VIRTIO_NET_CTRL_ROCE_MODIFY_QP,
 		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },

@@ -71,6 +71,7 @@ struct vroce_port_attr {
  * struct vroce_create_cq_params - for CREATE_CQ, long form
  * @cqe: number of completions that it can hold
  * @direct: it is a ring, not a virtqueue
+ * @timed: its completions have their time
  * @cqe_shift: of a ring: log2 of the bytes of a completion
  * @event_vq: number of its event virtqueue
  * @control: device address of its control block
@@ -82,6 +83,7 @@ struct vroce_port_attr {
 struct vroce_create_cq_params {
 	u32 cqe;
 	bool direct;
+	bool timed;
 	u8 cqe_shift;
 	u16 event_vq;
 	dma_addr_t control;
@@ -199,6 +201,9 @@ int vroce_cmd_query_port(struct virtio_net_roce_aux *aux,
 			 struct vroce_port_attr *attr);
 int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
 			     u64 values[VIRTIO_RDMA_CNT_NUM]);
+int vroce_cmd_query_qp_counters(struct virtio_net_roce_aux *aux, u32 qpn,
+				u64 values[VIRTIO_RDMA_CNT_NUM]);
+int vroce_cmd_query_clock(struct virtio_net_roce_aux *aux, u64 *time);
 int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
 int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
 			     const struct vroce_create_cq_params *params,
@@ -216,7 +221,7 @@ int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);
 int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
 			const struct vroce_create_qp_params *params, u32 *qpn);
 int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
-			const struct ib_qp_attr *attr, int mask);
+			const struct ib_qp_attr *attr, int mask, u32 max_burst);
 int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
 		       struct ib_qp_attr *attr);
 int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn);

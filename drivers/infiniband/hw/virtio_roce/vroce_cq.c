@@ -147,15 +147,17 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 				   u32 cqe, u32 vector, bool kernel)
 {
 	bool direct = hw->queue.direct;
+	u32 stride = hw->queue.stride;
 	const size_t lens[] = {
-		array_size(cqe, sizeof(struct virtio_rdma_cqe)),
+		array_size(cqe, stride),
 		VIRTIO_RDMA_CONTROL_SIZE,
 	};
 	u32 control = direct ? 1 : 0;
 	struct vroce_create_cq_params params = {
 		.cqe = cqe,
 		.direct = direct,
-		.cqe_shift = direct ? ilog2(sizeof(struct virtio_rdma_cqe)) : 0,
+		.timed = direct && stride == sizeof(struct virtio_rdma_cqe_timed),
+		.cqe_shift = direct ? ilog2(stride) : 0,
 		.event_vq = vector % dev->aux->num_events,
 		.first = direct ? dev->aux->max_cqs : 0,
 		.end = dev->aux->max_cqs +
@@ -172,7 +174,7 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	if (direct) {
 		vroce_queue_init_direct(&hw->queue, kernel ?
 					vroce_mem_addr(hw->mem, 0) : NULL,
-					cqe, sizeof(struct virtio_rdma_cqe));
+					cqe, stride);
 		hw->queue.consumer = &hw->control->consumer;
 		params.npages = vroce_mem_wire_pages(hw->mem, 0);
 	}
@@ -187,10 +189,12 @@ static int vroce_hw_cq_create_long(struct vroce_dev *dev, struct vroce_hw_cq *hw
 	return err;
 }
 
+/* @stride: bytes of a completion of a direct CQ; of another one 0. */
 static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
 					      u32 vector, bool kernel,
-					      bool direct)
+					      u32 stride)
 {
+	bool direct = stride;
 	struct vroce_hw_cq *hw;
 	int err;
 
@@ -198,6 +202,7 @@ static struct vroce_hw_cq *vroce_hw_cq_create(struct vroce_dev *dev, u32 cqe,
 	if (!hw)
 		return ERR_PTR(-ENOMEM);
 	hw->queue.direct = direct;
+	hw->queue.stride = stride;
 	if (!direct) {
 		err = vroce_queue_alloc(&hw->queue, dev->aux->dma_dev,
 					min(cqe, dev->max_cq_slots),
@@ -243,7 +248,7 @@ static int vroce_cq_expose(struct vroce_cq *cq, struct ib_udata *udata)
 	if (cq->hw->queue.direct)
 		err = vroce_maps_insert_cq(&cq->maps, &cq->uctx->ibucontext,
 					   cq->hw->mem, cq->hw->queue.depth,
-					   &resp.cq);
+					   cq->hw->queue.stride, &resp.cq);
 	else
 		err = vroce_maps_insert(&cq->maps, &cq->uctx->ibucontext,
 					&cq->hw->obj, &cq->hw->queue, true,
@@ -279,9 +284,11 @@ static bool vroce_cq_may_be_short(struct vroce_dev *dev,
 }
 
 /* In old kernels the size is signed.  A negative one is a large number here. */
-static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe, bool direct)
+static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe, u32 stride)
 {
-	u32 max = direct ? dev->attr.max_direct_cqe : dev->attr.max_cqe;
+	u32 max = !stride ? dev->attr.max_cqe :
+		  stride == sizeof(struct virtio_rdma_cqe) ? dev->attr.max_direct_cqe :
+							     dev->max_timed_cqe;
 
 	if (cqe && cqe <= max)
 		return 0;
@@ -289,6 +296,28 @@ static int vroce_cq_check_size(struct vroce_dev *dev, u32 cqe, bool direct)
 				 "CQ of %u entries refused: 1 to %u (max_cqe)\n",
 				 cqe, max);
 	return -EINVAL;
+}
+
+/*
+ * The size of a completion of a direct CQ, which tells whether it has its time; 0 of another
+ * one.  Consumers in the kernel have no way to ask for a time.
+ *
+ * Return: 0 or -EOPNOTSUPP.
+ */
+static int vroce_cq_stride(struct vroce_dev *dev, u32 flags, struct ib_udata *udata,
+			   u32 *stride)
+{
+	bool timed = flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+
+	*stride = !vroce_wants_direct(dev, udata) ? 0 :
+		  timed ? sizeof(struct virtio_rdma_cqe_timed) :
+			  sizeof(struct virtio_rdma_cqe);
+	if (!flags || (flags == IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION && udata &&
+		       *stride && vroce_has_cq_timestamp(dev)))
+		return 0;
+	ibdev_notice_ratelimited(&dev->ibdev,
+				 "CQ refused: flags %#x are not supported\n", flags);
+	return -EOPNOTSUPP;
 }
 
 /* Without a control block the lower module looks for completions. */
@@ -367,8 +396,8 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct ib_udata *udata = vroce_create_cq_udata(arg);
 	struct vroce_dev *dev = to_vdev(ibcq->device);
 	struct vroce_cq *cq = to_vcq(ibcq);
-	u32 cqe = attr->cqe;
-	bool short_of, direct;
+	u32 cqe = attr->cqe, stride;
+	bool short_of;
 	int err;
 
 	cq->uctx = vroce_udata_context(udata);
@@ -377,25 +406,21 @@ int vroce_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 					    cq));
 	if (err)
 		return err;
-	if (attr->flags) {
-		ibdev_notice_ratelimited(&dev->ibdev,
-					 "CQ refused: flags %#x are not supported\n",
-					 attr->flags);
-		return -EOPNOTSUPP;
-	}
-	direct = vroce_wants_direct(dev, udata);
-	short_of = !direct && cqe > dev->attr.max_cqe &&
+	err = vroce_cq_stride(dev, attr->flags, udata, &stride);
+	if (err)
+		return err;
+	short_of = !stride && cqe > dev->attr.max_cqe &&
 		   vroce_cq_may_be_short(dev, ibcq);
 	if (short_of)
 		cqe = dev->attr.max_cqe;
-	err = vroce_cq_check_size(dev, cqe, direct);
+	err = vroce_cq_check_size(dev, cqe, stride);
 	if (err)
 		return err;
 
 	cqe = roundup_pow_of_two(cqe);
-	if (direct)
+	if (stride)
 		cqe = max_t(u32, cqe, VIRTIO_RDMA_DIRECT_MIN_CQE);
-	cq->hw = vroce_hw_cq_create(dev, cqe, attr->comp_vector, !udata, direct);
+	cq->hw = vroce_hw_cq_create(dev, cqe, attr->comp_vector, !udata, stride);
 	if (IS_ERR(cq->hw))
 		return PTR_ERR(cq->hw);
 	cq->hw->short_of = short_of;
@@ -465,13 +490,14 @@ int vroce_resize_cq(struct ib_cq *ibcq, VROCE_RESIZE_CQ_ARG cqe,
 		    struct ib_udata *udata)
 {
 	struct vroce_dev *dev = to_vdev(ibcq->device);
-	bool direct = to_vcq(ibcq)->hw->queue.direct;
+	const struct vroce_queue *q = &to_vcq(ibcq)->hw->queue;
+	bool direct = q->direct;
 	int err;
 
 	err = vroce_check_udata(udata, 0);
 	if (err)
 		return err;
-	err = vroce_cq_check_size(dev, cqe, direct);
+	err = vroce_cq_check_size(dev, cqe, direct ? q->stride : 0);
 	if (err)
 		return err;
 	if (direct && udata)

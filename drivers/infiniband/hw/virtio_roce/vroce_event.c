@@ -5,6 +5,7 @@
 #include "vroce_cq.h"
 #include "vroce_event.h"
 #include "vroce_kq.h"
+#include "vroce_nvmf.h"
 #include "vroce_qp.h"
 #include "vroce_srq.h"
 #include "vroce_wq.h"
@@ -26,6 +27,9 @@ static void vroce_event_seen(struct virtio_net_roce_aux *aux, u16 type, u32 numb
 		vroce_srq_event(dev, number, IB_EVENT_SRQ_ERR);
 	if (type == VIRTIO_RDMA_EVENT_WQ_FATAL)
 		vroce_wq_event(dev, number);
+	if (type == VIRTIO_RDMA_EVENT_NVME_PCI_ERR ||
+	    type == VIRTIO_RDMA_EVENT_NVME_TIMEOUT)
+		vroce_nvmf_event(dev, number, type);
 	if (type != VIRTIO_RDMA_EVENT_COMPLETION &&
 	    type != VIRTIO_RDMA_EVENT_CQ_ERROR) {
 		vroce_qp_event(dev, type, number);

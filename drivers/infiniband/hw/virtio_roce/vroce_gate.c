@@ -23,24 +23,6 @@
 #include "vroce_users.h"
 #include "vroce_wq.h"
 
-/* Enter for the verb of a context; NULL for the kernel's. */
-static struct vroce_ucontext *vroce_gate_enter(struct vroce_ucontext *uctx)
-{
-	if (uctx) {
-		down(&uctx->gate);
-		down(&uctx->user->gate);
-	}
-	return uctx;
-}
-
-static void vroce_gate_leave(struct vroce_ucontext *uctx)
-{
-	if (uctx) {
-		up(&uctx->user->gate);
-		up(&uctx->gate);
-	}
-}
-
 static struct vroce_ucontext *vroce_gate_owner(struct ib_uobject *uobject)
 {
 	if (!uobject || !uobject->context)

@@ -9,7 +9,8 @@
  *   callers    vroce_gate.c: the verbs below, for a process; vroce_event.c, vroce_watch.c,
  *              vroce_restrack.c, vroce_counters.c
  *   verbs      vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c vroce_mcast.c
- *              vroce_wq.c vroce_flow.c vroce_domain.c vroce_user.c vroce_verbs.c;
+ *              vroce_wq.c vroce_flow.c vroce_nvmf.c vroce_domain.c vroce_user.c
+ *              vroce_verbs.c;
  *              vroce_post.c and vroce_drain.c for consumers in the kernel;
  *              vroce_resize.c vroce_srq_resize.c
  *   objects    vroce_hw_qp.c: what the device holds; vroce_flush.c: what happens to it when
@@ -17,7 +18,8 @@
  *   queues     vroce_kq.c: what the kernel posts and polls; vroce_mmap.c: what a process maps;
  *              vroce_queue.c vroce_form.c vroce_doorbell.c vroce_mem.c vroce_list.c
  *   base       vroce_obj.c vroce_kept.c vroce_users.c vroce_udata.c
- *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c vroce_cmd_wq.c: one function for each
+ *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c vroce_cmd_wq.c vroce_cmd_nvmf.c:
+ *              one function for each
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
  * and below them the operations of &struct virtio_net_roce_aux.
@@ -32,6 +34,7 @@
 
 #include "vroce_ah.h"
 #include "vroce_caps.h"
+#include "vroce_cmd_nvmf.h"
 #include "vroce_counters.h"
 #include "vroce_domain.h"
 #include "vroce_doorbell.h"
@@ -169,6 +172,9 @@ static void vroce_limit_rings(struct vroce_dev *dev)
 	cqe = room / sizeof(struct virtio_rdma_cqe);
 	attr->max_direct_cqe = vroce_depth_limit(attr->max_direct_cqe,
 						 min_t(size_t, cqe, VROCE_DIRECT_CQE_MAX));
+	cqe = room / sizeof(struct virtio_rdma_cqe_timed);
+	dev->max_timed_cqe = vroce_depth_limit(attr->max_direct_cqe,
+					       min_t(size_t, cqe, VROCE_DIRECT_CQE_MAX));
 }
 
 /*
@@ -207,14 +213,17 @@ static void vroce_limit_direct(struct vroce_dev *dev)
 	if (!vroce_has_direct(dev) || !attr->max_srq)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ;
 	if (!vroce_has_srq(dev)) {
-		*caps &= ~(u64)VIRTIO_IB_DEVICE_SRQ_RESIZE;
+		*caps &= ~(u64)(VIRTIO_IB_DEVICE_SRQ_RESIZE | VIRTIO_IB_DEVICE_NVMF);
 		attr->max_srq = 0;
 	}
 	attr->max_xrcd = min_t(u32, attr->max_xrcd, VROCE_DIRECT_MAX);
 	if (!vroce_has_srq(dev) || !attr->max_xrcd)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_XRC;
 	if (!vroce_has_direct(dev))
-		*caps &= ~(u64)VIRTIO_IB_DEVICE_RAW_PACKET;
+		*caps &= ~(u64)(VIRTIO_IB_DEVICE_RAW_PACKET |
+				VIRTIO_IB_DEVICE_CQ_TIMESTAMP);
+	if (dev->max_timed_cqe < VIRTIO_RDMA_DIRECT_MIN_CQE)
+		*caps &= ~(u64)VIRTIO_IB_DEVICE_CQ_TIMESTAMP;
 	if (!vroce_has_raw_packet(dev) || !attr->max_flow)
 		*caps &= ~(u64)VIRTIO_IB_DEVICE_FLOW;
 	if (!vroce_has_flow(dev))
@@ -265,6 +274,8 @@ static void vroce_limit_device(struct vroce_dev *dev)
 					      VROCE_PAGES_PER_PAGE);
 	if (!attr->max_fast_reg_pages)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS;
+	if (!(attr->device_cap_flags & VIRTIO_IB_DEVICE_COUNTERS))
+		attr->device_cap_flags &= ~(u64)VIRTIO_IB_DEVICE_QP_COUNTERS;
 	if (!attr->max_mcast_grp || !attr->max_mcast_qp_attach)
 		attr->device_cap_flags &= ~VIRTIO_IB_DEVICE_MCAST;
 	dev->aux->cq_hold = vroce_cqs_hold(dev);
@@ -315,6 +326,11 @@ static int vroce_query(struct vroce_dev *dev)
 		return err;
 
 	vroce_limit_device(dev);
+	if (vroce_has_nvmf(dev)) {
+		err = vroce_cmd_query_nvmf(aux, &dev->nvmf);
+		if (err)
+			return err;
+	}
 	dev->port.gid_tbl_len = min_t(u32, dev->port.gid_tbl_len,
 				      VROCE_GID_MAX);
 	zero = vroce_zero_limit(dev);
@@ -365,8 +381,10 @@ static int vroce_dev_init(struct vroce_dev *dev)
 		return err;
 	vroce_quotas_init(dev);
 	vroce_clear_rings(dev->aux);
+	vroce_counters_init(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->srqs, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->nvme_ctrls, XA_FLAGS_LOCK_IRQ);
 	spin_lock_init(&dev->port_lock);
 	vroce_flush_init(dev);
 	vroce_drain_init(dev);
@@ -407,8 +425,10 @@ static void vroce_dev_exit(struct vroce_dev *dev)
 	vroce_numbers_destroy(&dev->qpns);
 	vroce_numbers_destroy(&dev->cqns);
 	xa_destroy(&dev->cqs);
+	xa_destroy(&dev->nvme_ctrls);
 	xa_destroy(&dev->srqs);
 	xa_destroy(&dev->qps);
+	vroce_counters_fini(dev);
 }
 
 static int vroce_register(struct vroce_dev *dev)

@@ -198,12 +198,13 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
  * @uctx: context that may map it
  * @mem: memory of the CQ; its ring is read-only
  * @cqe: slots of the ring
+ * @stride: bytes of a slot
  * @resp: to be filled in for the provider
  *
  * Return: 0 or -ENOMEM.
  */
 int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
-			 struct vroce_mem *mem, u32 cqe,
+			 struct vroce_mem *mem, u32 cqe, u32 stride,
 			 struct virtio_roce_queue *resp)
 {
 	u32 ring = mem->pos[1] >> PAGE_SHIFT;
@@ -225,7 +226,7 @@ int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		.control_offset = vroce_maps_offset(maps, VROCE_PIECE_CONTROL),
 		.control_len = (mem->npages - ring) << PAGE_SHIFT,
 		.depth = cqe,
-		.stride = sizeof(struct virtio_rdma_cqe),
+		.stride = stride,
 		.flags = VIRTIO_ROCE_QUEUE_DIRECT,
 	};
 	return 0;

@@ -31,7 +31,7 @@ int vroce_maps_insert(struct vroce_maps *maps, struct ib_ucontext *uctx,
 		      struct vroce_obj *owner, const struct vroce_queue *q,
 		      bool is_cq, struct virtio_roce_queue *resp);
 int vroce_maps_insert_cq(struct vroce_maps *maps, struct ib_ucontext *uctx,
-			 struct vroce_mem *mem, u32 cqe,
+			 struct vroce_mem *mem, u32 cqe, u32 stride,
 			 struct virtio_roce_queue *resp);
 int vroce_maps_insert_qp(struct vroce_maps *maps, struct ib_ucontext *uctx,
 			 const struct vroce_queue *q, struct vroce_mem *mem,

@@ -107,6 +107,7 @@ static const char * const vroce_kind_names[VROCE_KINDS] = {
 	[VROCE_SRQ]	= "SRQs (max_srq)",
 	[VROCE_XRCD]	= "XRC domains (max_xrcd)",
 	[VROCE_WQ_TABLE] = "indirection tables (max_wq_tables)",
+	[VROCE_NVME_CTRL] = "NVMe controllers (max_ctrls)",
 };
 
 /**
@@ -127,6 +128,8 @@ void vroce_quotas_init(struct vroce_dev *dev)
 		[VROCE_SRQ]	= dev->attr.max_srq,
 		[VROCE_XRCD]	= dev->attr.max_xrcd,
 		[VROCE_WQ_TABLE] = dev->attr.max_wq_tables,
+		[VROCE_NVME_CTRL] = min_t(u32, INT_MAX,
+					  le32_to_cpu(dev->nvmf.max_ctrls)),
 	};
 	int i;
 

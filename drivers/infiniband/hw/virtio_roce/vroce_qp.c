@@ -620,7 +620,7 @@ static int vroce_qp_empty(struct vroce_dev *dev, struct vroce_qp *qp)
 					 hw->qpn, n);
 		return -EBUSY;
 	}
-	err = vroce_cmd_modify_qp(dev->aux, hw->qpn, &error, IB_QP_STATE);
+	err = vroce_cmd_modify_qp(dev->aux, hw->qpn, &error, IB_QP_STATE, 0);
 	if (err)
 		return err;
 	vroce_qp_set_state(dev, qp, IB_QPS_ERR);
@@ -665,6 +665,27 @@ static void vroce_qp_rewind(struct vroce_qp *qp)
 	vroce_queue_rewind(&hw->rq, &qp->rq_lock, &hw->rcq->lock);
 }
 
+/* The provider sends nothing with the attributes, or how long bursts are. */
+static int vroce_qp_burst(struct vroce_dev *dev, int mask, struct ib_udata *udata,
+			  u32 *max_burst)
+{
+	struct virtio_roce_modify_qp_req req;
+	int err;
+
+	*max_burst = 0;
+	if (!udata || !udata->inlen)
+		return 0;
+	err = vroce_udata_in(udata, &req, 0, sizeof(req));
+	if (err)
+		return err;
+	if (req.reserved || (req.max_burst && !(mask & IB_QP_RATE_LIMIT)))
+		return -EINVAL;
+	if (req.max_burst && !vroce_has_rate_burst(dev))
+		return -EOPNOTSUPP;
+	*max_burst = req.max_burst;
+	return 0;
+}
+
 /**
  * vroce_modify_qp() - change state and attributes of a queue pair
  * @ibqp: queue pair
@@ -679,9 +700,10 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct vroce_dev *dev = to_vdev(ibqp->device);
 	struct vroce_qp *qp = to_vqp(ibqp);
+	u32 max_burst;
 	int err;
 
-	err = vroce_check_udata(udata, 0);
+	err = vroce_qp_burst(dev, mask, udata, &max_burst);
 	/* It has one state, in which it receives. */
 	if (!err && ibqp->rwq_ind_tbl)
 		err = -EOPNOTSUPP;
@@ -707,7 +729,7 @@ int vroce_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		WRITE_ONCE(qp->sqd_notify,
 			   mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 			   attr->en_sqd_async_notify);
-	err = vroce_cmd_modify_qp(dev->aux, ibqp->qp_num, attr, mask);
+	err = vroce_cmd_modify_qp(dev->aux, ibqp->qp_num, attr, mask, max_burst);
 	if (err)
 		goto out_unlock;
 
@@ -783,7 +805,7 @@ static void vroce_qp_stop(struct vroce_dev *dev, struct vroce_hw_qp *hw)
 {
 	static const struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
 
-	vroce_cmd_modify_qp(dev->aux, hw->qpn, &reset, IB_QP_STATE);
+	vroce_cmd_modify_qp(dev->aux, hw->qpn, &reset, IB_QP_STATE, 0);
 }
 
 /**

@@ -26,9 +26,10 @@ enum vroce_cq_part {
 	VROCE_CQ_CONTROL,
 };
 
-static struct virtio_rdma_cqe *vroce_cq_slot(const struct vroce_mem *mem, u32 i)
+/* Slots do not cross a border of pages. */
+static void *vroce_cq_slot(const struct vroce_mem *mem, u32 i, u32 stride)
 {
-	size_t at = i * sizeof(struct virtio_rdma_cqe);
+	size_t at = (size_t)i * stride;
 
 	return page_address(mem->pages[at >> PAGE_SHIFT]) + offset_in_page(at);
 }
@@ -37,12 +38,14 @@ static struct virtio_rdma_cqe *vroce_cq_slot(const struct vroce_mem *mem, u32 i)
 static void vroce_cq_carry(struct vroce_mem *to, struct vroce_hw_cq *hw,
 			   u32 first, u32 n)
 {
+	const u32 stride = hw->queue.stride;
 	struct virtio_rdma_cqe *cqe;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		cqe = vroce_cq_slot(to, i);
-		*cqe = *vroce_cq_slot(hw->mem, (first + i) & (hw->queue.depth - 1));
+		cqe = vroce_cq_slot(to, i, stride);
+		memcpy(cqe, vroce_cq_slot(hw->mem, (first + i) & (hw->queue.depth - 1),
+					  stride), stride);
 		cqe->phase = VIRTIO_RDMA_CQE_PHASE;
 		cond_resched();
 	}
@@ -103,7 +106,7 @@ static int vroce_cq_replace(struct vroce_cq *cq, u32 cqe,
 			    struct virtio_roce_resize_cq_resp *resp)
 {
 	const size_t lens[] = {
-		[VROCE_CQ_RING] = array_size(cqe, sizeof(struct virtio_rdma_cqe)),
+		[VROCE_CQ_RING] = array_size(cqe, cq->hw->queue.stride),
 		[VROCE_CQ_CONTROL] = VIRTIO_RDMA_CONTROL_SIZE,
 	};
 	struct vroce_maps maps = {}, old_maps = cq->maps;
@@ -119,7 +122,7 @@ static int vroce_cq_replace(struct vroce_cq *cq, u32 cqe,
 	control = vroce_mem_addr(mem, VROCE_CQ_CONTROL);
 	control->arm = READ_ONCE(hw->control->arm);
 	err = vroce_maps_insert_cq(&maps, &cq->uctx->ibucontext, mem, cqe,
-				   &resp->cq);
+				   hw->queue.stride, &resp->cq);
 	if (err)
 		goto err_mem;
 	err = vroce_cq_tell(hw, mem, cqe, &stored, &resp->unread);

@@ -263,6 +263,8 @@ int vroce_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	attr->attr.max_sge = max(attr->attr.max_sge, 1U);
 	srq->max_sge = attr->attr.max_sge;
 	mutex_init(&srq->resizing);
+	mutex_init(&srq->nsid_lock);
+	xa_init(&srq->nsids);
 	srq->hw = vroce_hw_srq_create(dev, to_vpd(ibsrq->pd)->hw, attr, !udata);
 	if (IS_ERR(srq->hw))
 		return PTR_ERR(srq->hw);

@@ -96,6 +96,7 @@ struct vroce_numbers {
  * @VROCE_SRQ: shared receive queues
  * @VROCE_XRCD: XRC domains
  * @VROCE_WQ_TABLE: indirection tables
+ * @VROCE_NVME_CTRL: NVMe controllers
  * @VROCE_KINDS: number of kinds
  */
 enum vroce_kind {
@@ -110,6 +111,7 @@ enum vroce_kind {
 	VROCE_SRQ,
 	VROCE_XRCD,
 	VROCE_WQ_TABLE,
+	VROCE_NVME_CTRL,
 	VROCE_KINDS,
 };
 
@@ -493,6 +495,8 @@ struct vroce_hw_srq {
  * @failed: its consumer has been told that it is in error
  * @armed: its consumer waits for the event that there are few requests
  * @resizing: held while it gets another ring
+ * @nsid_lock: held while a namespace is mapped or unmapped
+ * @nsids: the NVMe controller to which each namespace is mapped, by its number
  */
 struct vroce_srq {
 	struct ib_srq ibsrq;
@@ -503,6 +507,8 @@ struct vroce_srq {
 	int failed;
 	int armed;
 	struct mutex resizing;	/* the ring */
+	struct mutex nsid_lock;	/* nsids */
+	struct xarray nsids;
 };
 
 /**
@@ -646,14 +652,20 @@ struct vroce_wq_table {
  * @aux: the lower module's part
  * @attr: attributes of the device, limited to what the driver supports
  * @port: attributes of its port, limited to what the driver supports
+ * @nvmf: limits of the offload of NVMe over Fabrics, as the device gave them
  * @max_cq_slots: number of slots that any CQ can have
+ * @max_timed_cqe: as &vroce_device_attr.max_direct_cqe, of CQs with times
  * @quotas: how many objects of each kind the device holds
  * @cqns: CQNs in use
  * @qpns: QPNs in use
  * @qps: &struct vroce_hw_qp of each QPN in use
  * @srqs: &struct vroce_srq of each handle in use
+ * @nvme_ctrls: NVMe controller of each handle in use
  * @bad_completions: number of completions that were dropped because they match no
  *	request
+ * @counters_lock: guards @counters, all that is in them, and @counters_gone
+ * @counters: &struct vroce_counter by their numbers
+ * @counters_gone: what those that do not exist any more have counted
  * @doorbell: doorbell page of the kernel's direct QPs
  * @next_doorbell: counts doorbell pages, to spread them over the doorbell virtqueues
  * @wq: runs releases that vroce_obj_put_later() deferred
@@ -673,13 +685,19 @@ struct vroce_dev {
 	struct virtio_net_roce_aux *aux;
 	struct vroce_device_attr attr;
 	struct vroce_port_attr port;
+	struct virtio_rdma_ack_query_nvmf nvmf;
 	u32 max_cq_slots;
+	u32 max_timed_cqe;
 	struct vroce_quota quotas[VROCE_KINDS];
 	struct vroce_numbers cqns;
 	struct vroce_numbers qpns;
 	struct xarray qps;
 	struct xarray srqs;
+	struct xarray nvme_ctrls;
 	atomic64_t bad_completions;
+	struct mutex counters_lock;	/* counters, counters_gone */
+	struct xarray counters;
+	u64 counters_gone[VIRTIO_RDMA_CNT_NUM];
 	struct vroce_doorbell doorbell;
 	atomic_t next_doorbell;
 	struct workqueue_struct *wq;

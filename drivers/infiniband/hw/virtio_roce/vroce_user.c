@@ -11,8 +11,10 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "vroce_caps.h"
+#include "vroce_clock.h"
 #include "vroce_doorbell.h"
 #include "vroce_mmap.h"
+#include "vroce_nvmf.h"
 #include "vroce_udata.h"
 #include "vroce_user.h"
 #include "vroce_users.h"
@@ -33,7 +35,9 @@
 	 VIRTIO_IB_DEVICE_RAW_PACKET | VIRTIO_IB_DEVICE_FLOW |		\
 	 VIRTIO_IB_DEVICE_RSS | VIRTIO_IB_DEVICE_RAW_CSUM |		\
 	 VIRTIO_IB_DEVICE_RAW_VLAN | VIRTIO_IB_DEVICE_RAW_TSO |	\
-	 VIRTIO_IB_DEVICE_FLOW_COUNT | VIRTIO_IB_DEVICE_CQ_MODERATE)
+	 VIRTIO_IB_DEVICE_FLOW_COUNT | VIRTIO_IB_DEVICE_CQ_MODERATE |	\
+	 VIRTIO_IB_DEVICE_NVMF | VIRTIO_IB_DEVICE_CQ_TIMESTAMP |	\
+	 VIRTIO_IB_DEVICE_RATE_BURST)
 
 /* Agree with the provider on what both of them can. */
 static void vroce_agreed(struct vroce_dev *dev, const struct vroce_ucontext *vuctx,
@@ -96,6 +100,8 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(vroce_query_context,
 /* Additions of the driver to the core's objects of user space. */
 const struct uapi_definition vroce_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &vroce_query_context),
+	UAPI_DEF_CHAIN(vroce_clock_uapi_defs),
+	UAPI_DEF_CHAIN(vroce_nvmf_uapi_defs),
 	{},
 };
 

@@ -147,3 +147,31 @@ void vroce_gate_exit(struct vroce_ucontext *uctx)
 	vroce_user_put(uctx->user);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_gate_exit);
+
+/**
+ * vroce_gate_enter() - a verb of a context is about to be carried out
+ * @uctx: context; NULL for the kernel's
+ *
+ * Context: may sleep; no lock held that contexts share.
+ * Return: @uctx, for vroce_gate_leave().
+ */
+struct vroce_ucontext *vroce_gate_enter(struct vroce_ucontext *uctx)
+{
+	if (uctx) {
+		down(&uctx->gate);
+		down(&uctx->user->gate);
+	}
+	return uctx;
+}
+
+/**
+ * vroce_gate_leave() - undo vroce_gate_enter()
+ * @uctx: context; NULL for the kernel's
+ */
+void vroce_gate_leave(struct vroce_ucontext *uctx)
+{
+	if (uctx) {
+		up(&uctx->user->gate);
+		up(&uctx->gate);
+	}
+}

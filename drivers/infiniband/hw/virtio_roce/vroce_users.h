@@ -33,5 +33,7 @@ struct vroce_user *vroce_long_begin(struct vroce_dev *dev, u32 npages);
 void vroce_long_end(struct vroce_user *user);
 int vroce_gate_init(struct vroce_ucontext *uctx);
 void vroce_gate_exit(struct vroce_ucontext *uctx);
+struct vroce_ucontext *vroce_gate_enter(struct vroce_ucontext *uctx);
+void vroce_gate_leave(struct vroce_ucontext *uctx);
 
 #endif /* _VROCE_USERS_H */

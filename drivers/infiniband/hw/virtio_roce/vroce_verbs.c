@@ -79,6 +79,11 @@ static void vroce_query_extensions(const struct vroce_dev *dev,
 		attr->cq_caps.max_cq_moderation_count = U16_MAX;
 		attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	}
+	/* Nanoseconds, in 64 bits; the rate is in kHz. */
+	if (vroce_has_cq_timestamp(dev)) {
+		attr->timestamp_mask = U64_MAX;
+		attr->hca_core_clock = NSEC_PER_MSEC;
+	}
 	if (vroce_has_mcast(dev)) {
 		attr->max_mcast_grp = min_t(u32, hw->max_mcast_grp, INT_MAX);
 		attr->max_mcast_qp_attach = min_t(u32, hw->max_mcast_qp_attach,

@@ -184,7 +184,7 @@ int vroce_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 	}
 	/* The core has filled in the rest of it by now, so that events may come. */
 	WRITE_ONCE(wq->hw->wq, wq);
-	err = vroce_cmd_modify_qp(dev->aux, wq->hw->qpn, &to, qp_mask);
+	err = vroce_cmd_modify_qp(dev->aux, wq->hw->qpn, &to, qp_mask, 0);
 	if (!err && mask & IB_WQ_STATE) {
 		ibwq->state = attr->wq_state;
 		if (attr->wq_state == IB_WQS_RESET)
@@ -214,7 +214,7 @@ int vroce_destroy_wq(struct ib_wq *ibwq, struct ib_udata *udata)
 	vroce_maps_remove(&wq->maps);
 	/* As for a QP that is still mapped: see vroce_destroy_qp(). */
 	if (kref_read(&hw->obj.ref) > 1)
-		vroce_cmd_modify_qp(dev->aux, hw->qpn, &reset, IB_QP_STATE);
+		vroce_cmd_modify_qp(dev->aux, hw->qpn, &reset, IB_QP_STATE, 0);
 	vroce_obj_put(&hw->obj);
 	mutex_destroy(&wq->mutex);
 	kfree(wq);
