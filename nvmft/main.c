@@ -307,8 +307,9 @@ static int program_srq(struct program *p)
 	}
 	p->rnic.srq = ibv_create_srq(p->rnic.pd, &attr);
 	if (!p->rnic.srq) {
-		log_error("shared receive queue: %s", strerror(errno));
-		return -errno;
+		err = errno;
+		log_error("shared receive queue: %s", strerror(err));
+		return -err;
 	}
 	return rnic_start(&p->rnic);
 }

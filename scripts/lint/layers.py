@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Checks device/layers and the layers of the RDMA driver: includes go downwards only, and
+"""Checks device/layers and the layers of the RDMA driver and of nvmft: includes go downwards only, and
 each function is declared in the header of the file that defines it.
 
 layers.py [--self-test] [TOP]
@@ -20,7 +20,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 OUTSIDE = ("uapi/", "provider/")
 
 # Folders that are layers from top to bottom, as their file "layers" says.
-LAYERED = ("drivers/infiniband/hw/virtio_roce",)
+LAYERED = ("drivers/infiniband/hw/virtio_roce", "nvmft")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -199,6 +199,7 @@ BAD_LINES = (
      "vroce_mem is not above vroce_cq"),
     (DRIVER + "vroce_obj.c", '#include "vroce_kept.h"\n',
      "vroce_obj is not above vroce_kept"),
+    ("nvmft/rnic.c", '#include "link.h"\n', "rnic is not above link"),
     (DRIVER + "vroce_cq.h", "void vroce_cmd_run(int n);\n",
      "vroce_cmd_run() is defined in vroce_cmd.c"),
 )

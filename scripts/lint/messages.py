@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Messages and what Documentation/troubleshooting.rst says about them agree.
 
-Each message of the modules and of the daemon that is more than a detail is quoted there,
+Each message of the modules, of the daemon and of nvmft that is more than a detail is quoted there,
 and what is quoted there is in the sources.  Each reason that a function returns as a text,
 for a message such as "%s: %s", is quoted as well.  N, NAME, PATH and ERROR stand for anything.
 
@@ -16,8 +16,8 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = TOP / "Documentation" / "troubleshooting.rst"
 # Folders that print messages, and those whose words may be quoted besides.
-PRINTING = ("drivers", "device")
-QUOTED = ("drivers", "device", "provider")
+PRINTING = ("drivers", "device", "nvmft")
+QUOTED = ("drivers", "device", "nvmft", "provider")
 
 # Functions here return texts that are printed: why a command, a queue or an uplink failed.
 REASONING = ("device/rdma", "device/virtio", "device/uplink")
