@@ -407,16 +407,23 @@ struct ibv_qp *virtio_roce_open_qp(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
-/* The kernel takes a rate limit by the newer command only. */
-static int qp_modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+/*
+ * The kernel takes a rate limit by the newer command only.  A @max_burst of 0 leaves the
+ * length of its bursts to the device, and says nothing that an older driver does not know.
+ */
+static int qp_modify(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		     uint32_t max_burst)
 {
+	struct uvirtio_roce_modify_qp cmd_ex = {
+		.drv_payload.max_burst = max_burst,
+	};
 	struct ib_uverbs_ex_modify_qp_resp resp = {};
-	struct ibv_modify_qp_ex cmd_ex = {};
 	struct ibv_modify_qp cmd = {};
 
 	if (attr_mask & IBV_QP_RATE_LIMIT)
-		return ibv_cmd_modify_qp_ex(ibqp, attr, attr_mask, &cmd_ex,
-					    sizeof(cmd_ex), &resp, sizeof(resp));
+		return ibv_cmd_modify_qp_ex(ibqp, attr, attr_mask, &cmd_ex.ibv_cmd,
+					    max_burst ? sizeof(cmd_ex) : sizeof(cmd_ex.ibv_cmd),
+					    &resp, sizeof(resp));
 	return ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 }
 
@@ -429,7 +436,7 @@ int virtio_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if (qp_is_parents(qp))
 		return EFAULT;
 
-	err = qp_modify(ibqp, attr, attr_mask);
+	err = qp_modify(ibqp, attr, attr_mask, 0);
 	if (err)
 		return err;
 
@@ -458,21 +465,16 @@ int virtio_roce_modify_qp_rate_limit(struct ibv_qp *ibqp,
 				     struct ibv_qp_rate_limit_attr *limit)
 {
 	struct ibv_qp_attr attr = { .rate_limit = limit->rate_limit };
-	struct uvirtio_roce_modify_qp cmd = {};
-	struct ib_uverbs_ex_modify_qp_resp resp = {};
 
 	if (limit->comp_mask)
 		return EINVAL;
-	if (!limit->max_burst_sz)
-		return virtio_roce_modify_qp(ibqp, &attr, IBV_QP_RATE_LIMIT);
-	if (!(to_vctx(ibqp->context)->device_caps & VIRTIO_IB_DEVICE_RATE_BURST))
+	if (limit->max_burst_sz &&
+	    !(to_vctx(ibqp->context)->device_caps & VIRTIO_IB_DEVICE_RATE_BURST))
 		return EOPNOTSUPP;
 	if (qp_is_parents(to_vqp(ibqp)))
 		return EFAULT;
 
-	cmd.drv_payload.max_burst = limit->max_burst_sz;
-	return ibv_cmd_modify_qp_ex(ibqp, &attr, IBV_QP_RATE_LIMIT, &cmd.ibv_cmd,
-				    sizeof(cmd), &resp, sizeof(resp));
+	return qp_modify(ibqp, &attr, IBV_QP_RATE_LIMIT, limit->max_burst_sz);
 }
 
 int virtio_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
