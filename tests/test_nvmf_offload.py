@@ -166,8 +166,11 @@ def test_program_ends(pair, binary):
 
 
 def test_offload(pair, binary):
-    """The device serves a file system and more, and the program is not woken for any of it."""
-    blocks = 100000 if LONG else 2000
+    """The device serves a file system and more, and the program is not woken for any of it.
+
+    In the long form a million requests of 4 KiB.
+    """
+    blocks = 500000 if LONG else 2000
     with serving(pair, binary, "--namespace", "host:disk", "--namespace", "host:null") as target:
         with connected(pair):
             disks = [f"/dev/{device(pair.b, nsid)}" for nsid in (1, 2)]
@@ -175,8 +178,10 @@ def test_offload(pair, binary):
             assert before["offloaded"] and before["offloaded"] == before["io_capsules"], before
             file_system(pair.b, disks[0])
             for operation in ("if=/dev/zero of={} oflag=direct", "if={} of=/dev/null iflag=direct"):
-                pair.b.run(f"dd {operation.format(disks[1])} bs=4k count={blocks} status=none",
-                           timeout=600)
+                # A disk of so many blocks, again and again.
+                rounds = -(-blocks * 4096 // SIZE)
+                pair.b.run(f"for i in $(seq {rounds}); do dd {operation.format(disks[1])} bs=4k"
+                           f" count={blocks // rounds} status=none || exit 1; done", timeout=3600)
             # Whatever the device does not take, the kernel does by what it does take.
             pair.b.run(f"blkdiscard -z -l 1M {disks[1]}")
             assert pair.b.run(f"blockdev --getsize64 {disks[0]}").stdout.strip() == str(SIZE)
