@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import time
 
@@ -197,15 +198,20 @@ def test_disk_grows(pair):
 
 def test_storage_process_dies(pair):
     """It is killed again and again under load: the host repeats what it has lost."""
+    kills = 20 if LONG else 5
     with connected(pair.a):
-        reader = pair.a.popen(f"{READ} count={8000 if LONG else 4000}")
-        for _ in range(5):
+        reader = pair.a.popen(f"until [ -e /tmp/enough ]; do {READ} count=200 || exit 1; done")
+        for _ in range(kills):
             pair.a.wait_until(f"a=$({SECTORS}); sleep 0.2; [ $({SECTORS}) != $a ]")
-            if reader.poll() is None:
-                os.kill(storage_process(pair), signal.SIGKILL)
+            assert reader.poll() is None, reader.stderr
+            os.kill(storage_process(pair), signal.SIGKILL)
+        pair.a.wait_until(f"a=$({SECTORS}); sleep 0.2; [ $({SECTORS}) != $a ]")
+        pair.a.run("touch /tmp/enough")
         reader.wait(300, check=True)
-        pair.a.run(f"{READ} count=100")
-    assert "vhost_user_roce_storage_deaths_total 0\n" not in pair.daemon.control("metrics")
+        pair.a.run(f"rm /tmp/enough && {READ} count=100")
+    deaths = re.search(r"vhost_user_roce_storage_deaths_total (\d+)\n",
+                       pair.daemon.control("metrics"))
+    assert int(deaths[1]) >= kills, deaths[0]
 
 
 def test_timeout(pair):

@@ -300,13 +300,16 @@ static double now(void)
 static void rate_case(void)
 {
 	struct ibv_qp_cap cap = { .max_send_wr = 4, .max_send_sge = 1 };
-	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 8000, .max_burst_sz = 1 };
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 8000, .comp_mask = 1 };
 	struct ibv_qp *qp = make_qp(IBV_QPT_RC, NULL, &cap);
 	double begin;
 	int i;
 
 	to_rts(qp);
-	expect(ibv_modify_qp_rate_limit(qp, &limit), EINVAL, "bursts");
+	expect(ibv_modify_qp_rate_limit(qp, &limit), EINVAL, "what there is not yet");
+	limit.comp_mask = 0;
+	limit.max_burst_sz = LENGTH / 2;
+	expect(ibv_modify_qp_rate_limit(qp, &limit), 0, "8000 kbit/s in bursts");
 	limit.max_burst_sz = 0;
 	expect(ibv_modify_qp_rate_limit(qp, &limit), 0, "8000 kbit/s");
 	/* 400 KiB, at a million bytes in a second. */
