@@ -15,6 +15,8 @@
 #   latency_SIZE_p50_us, _p99_us, _p999_us	the same for messages of SIZE bytes, as so
 #		many of them are below it
 #   write_SIZE_gbytes	10^9 bytes in a second by RDMA WRITEs of SIZE bytes
+#   rate_raw_SIZE	frames of SIZE bytes in a second from a RAW_PACKET QP of one guest to one of
+#		another, each way, both ways at once
 #   bare_*	what the machine does without us, in the same run: a cache line from one
 #		thread to another, two wake-ups in a row by eventfds, memcpy() between
 #		the places of write_SIZE

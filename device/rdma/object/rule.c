@@ -46,6 +46,8 @@ enum rule_rank {
  * @bits:	set in it
  * @salt:	of its hash
  * @n:		number of rules
+ * @last:	what was looked for last; frames of a flow come one behind the other
+ * @bucket:	the bucket of that, or NULL
  */
 struct rule_group {
 	uint32_t order;
@@ -53,6 +55,8 @@ struct rule_group {
 	unsigned int bits;
 	uint64_t salt;
 	unsigned int n;
+	union rule_key last;
+	const struct rule_list *bucket;
 };
 
 /**
@@ -407,7 +411,19 @@ static bool rule_hit(struct rule *rule, struct rule_hits *hits)
 	return hits->taken;
 }
 
-static bool rule_find_in(struct rule_table *rules, const struct rule_group *group,
+/* A value is always in the same bucket, and buckets stay where they are. */
+static const struct rule_list *rule_bucket_again(const struct rule_table *rules,
+						 struct rule_group *group,
+						 const union rule_key *value)
+{
+	if (!group->bucket || memcmp(&group->last, value, sizeof(*value))) {
+		group->last = *value;
+		group->bucket = rule_bucket(rules, group, value);
+	}
+	return group->bucket;
+}
+
+static bool rule_find_in(struct rule_table *rules, struct rule_group *group,
 			 const union rule_key *key, struct rule_hits *hits)
 {
 	union rule_key value;
@@ -415,7 +431,7 @@ static bool rule_find_in(struct rule_table *rules, const struct rule_group *grou
 
 	rules->looks++;
 	rule_key_mask(&value, key, &group->mask);
-	LIST_FOREACH(rule, rule_bucket(rules, group, &value), entry) {
+	LIST_FOREACH(rule, rule_bucket_again(rules, group, &value), entry) {
 		rules->looks++;
 		if (rule_is(rule, group, &value) && rule_hit(rule, hits))
 			return true;

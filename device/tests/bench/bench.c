@@ -479,6 +479,131 @@ static void bench_events(struct er_pair *p, const struct ends *e)
 	print("event_us", bench_percentile(one, EVENTS, 0.5));
 }
 
+/* ------------------------------------------------------------------------- */
+/* Frames                                                                    */
+/* ------------------------------------------------------------------------- */
+
+#define RAW		VIRTIO_IB_QPT_RAW_PACKET
+#define HEADER		14u
+
+/* The frame that an end sends: from address @from to address @to, both of this program. */
+static void raw_frame(const struct er_end *end, uint8_t from, uint8_t to)
+{
+	uint8_t *frame = eg_ptr(end->end.guest, EG_DATA);
+
+	memset(frame, 0, HEADER);
+	frame[0] = 2;
+	frame[5] = to;
+	frame[6] = 2;
+	frame[11] = from;
+	frame[12] = 0x88;
+	frame[13] = 0xb5;
+}
+
+/* From now on the QP gets the frames for address @to. */
+static void raw_rule(const struct er_end *end, uint8_t to)
+{
+	struct virtio_rdma_cmd_create_flow req = {
+		.qpn = htole32(end->qp.qpn),
+		.value.dst_mac = { 2, 0, 0, 0, 0, to },
+	};
+	struct virtio_rdma_ack_create_flow ack;
+
+	memset(req.mask.dst_mac, 0xff, sizeof(req.mask.dst_mac));
+	assert_int_equal(eg_command(end->end.guest, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, &req,
+				    sizeof(req), &ack, sizeof(ack)), VIRTIO_NET_OK);
+}
+
+/**
+ * struct raw_way - frames of one end to the other
+ * @from:	sender
+ * @to:		receiver
+ * @given:	receive requests
+ * @posted:	send requests
+ * @left:	of those, the ones that have completed
+ * @came:	frames
+ */
+struct raw_way {
+	const struct user_end *from;
+	const struct user_end *to;
+	unsigned int given;
+	unsigned int posted;
+	unsigned int left;
+	unsigned int came;
+};
+
+static void raw_post(struct raw_way *way, uint32_t len)
+{
+	for (; way->given < MESSAGES && way->given - way->came < DEPTH; way->given++)
+		user_recv(way->to, way->to->qp, EG_VA + IN, 2048);
+	for (; way->posted < MESSAGES && way->posted - way->came < DEPTH / 2 &&
+	     way->posted - way->left < DEPTH / 2; way->posted++)
+		user_send(way->from, way->from->qp, EG_VA, len);
+}
+
+/* An end has two kinds of completions: of frames that @out has sent, and that came by @in. */
+static void raw_take(const struct user_end *end, struct raw_way *out, struct raw_way *in,
+		     uint32_t len)
+{
+	struct ibv_wc wc[POLL];
+	int n = ibv_poll_cq(end->cq, POLL, wc);
+
+	assert_in_range(n, 0, POLL);
+	while (n-- > 0) {
+		assert_int_equal(wc[n].status, IBV_WC_SUCCESS);
+		if (wc[n].opcode & IBV_WC_RECV) {
+			assert_int_equal(wc[n].byte_len, len);
+			in->came++;
+		} else {
+			out->left++;
+		}
+	}
+}
+
+/* Frames of both ways at once; those of each in a second. */
+static double raw_once(const struct ends *e, uint32_t len)
+{
+	struct raw_way there = { .from = &e->a, .to = &e->b };
+	struct raw_way back = { .from = &e->b, .to = &e->a };
+	double begin = bench_now();
+
+	while (there.came < MESSAGES || there.left < MESSAGES || back.came < MESSAGES ||
+	       back.left < MESSAGES) {
+		raw_post(&there, len);
+		raw_post(&back, len);
+		raw_take(&e->a, &there, &back, len);
+		raw_take(&e->b, &back, &there, len);
+	}
+	return MESSAGES / (bench_now() - begin);
+}
+
+static void bench_raw(void **state)
+{
+	static const uint32_t sizes[] = { 64, 1500 };
+	struct er_pair *p = er_pair_up(state, RAW, &shape);
+	struct ends e;
+	double best, one;
+	unsigned int i, k;
+	char name[64];
+
+	user_end_raw(&e.a, &p->a);
+	user_end_raw(&e.b, &p->b);
+	raw_frame(&p->a, 1, 2);
+	raw_frame(&p->b, 2, 1);
+	raw_rule(&p->a, 1);
+	raw_rule(&p->b, 2);
+	for (k = 0; k < 2; k++) {
+		for (i = 0, best = 0; i < RUNS; i++) {
+			one = raw_once(&e, sizes[k]);
+			if (one > best)
+				best = one;
+		}
+		snprintf(name, sizeof(name), "rate_raw_%u", sizes[k]);
+		print(name, best);
+	}
+	er_pair_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	struct ends rfc, direct;
@@ -511,6 +636,7 @@ int main(int argc, char **argv)
 	bench_events(rings, &direct);
 	bench_many(rings, &direct);
 	bench_idle(rings, &direct);
+	bench_raw(&state);
 	printf("\n}\n");
 	remote_daemon_end();
 	er_pair_free(rings);

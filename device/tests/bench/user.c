@@ -99,14 +99,14 @@ static void make_cq(struct device *dev, struct user_end *end,
 	assert_non_null(end->cq);
 }
 
-static struct ibv_qp *make_qp(struct device *dev, struct ibv_cq *cq, uint32_t qpn,
-			      const struct virtio_roce_create_qp_resp *resp)
+static struct ibv_qp *make_qp(struct device *dev, struct ibv_cq *cq, enum ibv_qp_type type,
+			      uint32_t qpn, const struct virtio_roce_create_qp_resp *resp)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = cq,
 		.recv_cq = cq,
 		.cap = { .max_send_sge = SGES, .max_recv_sge = SGES },
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type,
 	};
 	struct ibv_qp *qp;
 
@@ -226,7 +226,7 @@ void user_end_rfc(struct user_end *end, const struct eg_end *from)
 	add_doorbell(dev, &resp.rq, remote_index(guest->rnic, RNIC_RQ, from->qpn));
 	*end = (struct user_end) { .lkey = from->lkey };
 	make_cq(dev, end, &cq);
-	end->qp = make_qp(dev, end->cq, from->qpn, &resp);
+	end->qp = make_qp(dev, end->cq, IBV_QPT_RC, from->qpn, &resp);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -255,7 +255,8 @@ static struct virtio_roce_queue direct_queue(const struct er_qp *from, const uin
 	};
 }
 
-struct ibv_qp *user_qp_direct(const struct user_end *end, const struct er_qp *from)
+static struct ibv_qp *qp_direct(const struct user_end *end, enum ibv_qp_type type,
+				const struct er_qp *from)
 {
 	struct device *dev = to_device(end->cq->context);
 	struct virtio_roce_create_qp_resp resp = {
@@ -269,10 +270,15 @@ struct ibv_qp *user_qp_direct(const struct user_end *end, const struct er_qp *fr
 
 	add_doorbell(dev, &resp.sq,
 		     remote_index(dev->guest->rnic, RNIC_DOORBELL, from->page->vq));
-	return make_qp(dev, end->cq, from->qpn, &resp);
+	return make_qp(dev, end->cq, type, from->qpn, &resp);
 }
 
-void user_end_direct(struct user_end *end, const struct er_end *from)
+struct ibv_qp *user_qp_direct(const struct user_end *end, const struct er_qp *from)
+{
+	return qp_direct(end, IBV_QPT_RC, from);
+}
+
+static void end_direct(struct user_end *end, enum ibv_qp_type type, const struct er_end *from)
 {
 	struct eg_guest *guest = from->end.guest;
 	const struct er_cq *cq = &from->cq;
@@ -288,7 +294,17 @@ void user_end_direct(struct user_end *end, const struct er_end *from)
 
 	*end = (struct user_end) { .lkey = from->end.lkey };
 	make_cq(device_open(guest, true), end, &info);
-	end->qp = user_qp_direct(end, &from->qp);
+	end->qp = qp_direct(end, type, &from->qp);
+}
+
+void user_end_direct(struct user_end *end, const struct er_end *from)
+{
+	end_direct(end, IBV_QPT_RC, from);
+}
+
+void user_end_raw(struct user_end *end, const struct er_end *from)
+{
+	end_direct(end, IBV_QPT_RAW_PACKET, from);
 }
 
 void user_qp_free(struct ibv_qp *qp)

@@ -42,6 +42,9 @@ void user_end_rfc(struct user_end *end, const struct eg_end *from);
 /** user_end_direct() - use a direct QP and its CQ */
 void user_end_direct(struct user_end *end, const struct er_end *from);
 
+/** user_end_raw() - the same of a RAW_PACKET QP */
+void user_end_raw(struct user_end *end, const struct er_end *from);
+
 /** user_qp_direct() - use one direct QP more, which completes to @end's CQ */
 struct ibv_qp *user_qp_direct(const struct user_end *end, const struct er_qp *from);
 
