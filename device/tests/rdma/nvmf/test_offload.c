@@ -1299,7 +1299,7 @@ static void test_queues_wrong(void **state)
 	req.queues.cq.addr = htole64(EG_VA + CQ + 8);
 	assert_int_equal(create_ctrl(bed, &req, &ctrl), ERR);
 	req = good;
-	req.queues.sq_doorbell.lkey = htole32(1);
+	req.queues.sq_doorbell.lkey ^= htole32(1);
 	assert_int_equal(create_ctrl(bed, &req, &ctrl), ERR);
 	req = good;
 	req.queues.cq_doorbell.length = htole64(8);
