@@ -16,10 +16,11 @@ import time
 import pytest
 
 import lab
-from lab import paths
+from lab import nvme, paths
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
+from lab.report import process_seconds
 
 NQN = "nqn.2026-11.org.example:disk"
 PRIVATE = "nqn.2026-11.org.example:private"
@@ -212,6 +213,35 @@ def test_storage_process_dies(pair):
     deaths = re.search(r"vhost_user_roce_storage_deaths_total (\d+)\n",
                        pair.daemon.control("metrics"))
     assert int(deaths[1]) >= kills, deaths[0]
+
+
+def cost(pids, guest, count):
+    """Processor time of processes, in µs, for each of so many reads of 4 KiB by a guest."""
+    before = sum(process_seconds(pid) for pid in pids)
+    guest.run(f"dd if={DEVICE} of=/dev/null bs=4k count={count} iflag=direct status=none",
+              timeout=600)
+    return (sum(process_seconds(pid) for pid in pids) - before) * 1e6 / count
+
+
+@pytest.mark.skipif(not LONG, reason="a figure: make soak")
+def test_processor_time_beside_nvmet(pair):
+    """A read costs the host a quarter at most of one from the kernel's target in another guest.
+
+    All but the initiator's guest counts: the daemon and its storage process with a file on one
+    side, the daemon and the guest with memory on the other.
+    """
+    count = 50000
+    with connected(pair.a):
+        ours = cost([pair.daemon.pid, storage_process(pair)], pair.a, count)
+    nvme.target_start(pair.b)
+    try:
+        nvme.connect(pair.a, pair.b)
+        theirs = cost([pair.daemon.pid, pair.b.process.pid], pair.a, count)
+        nvme.disconnect(pair.a)
+    finally:
+        nvme.target_end(pair.b)
+    print(f"volume: {ours:.1f} µs a read, {theirs:.1f} with nvmet")
+    assert ours * 4 <= theirs
 
 
 def test_timeout(pair):

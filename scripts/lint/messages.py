@@ -113,9 +113,6 @@ def all_reasons():
         for path in sorted((TOP / folder).rglob("*.[ch]")):
             for fmt in reasons(path.read_text()):
                 found.setdefault(fmt, path.relative_to(TOP))
-    # It says that there is no reason yet.
-    del found["command goes on"]
-    del found["command is carried out again"]
     return found
 
 

@@ -16,7 +16,7 @@ from . import registry
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def _process_seconds(pid):
+def process_seconds(pid):
     """User and system time of a process that runs."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
@@ -31,7 +31,7 @@ def processor_seconds():
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = resource.getrusage(resource.RUSAGE_SELF)
     return (ended.ru_utime + ended.ru_stime + own.ru_utime + own.ru_stime
-            + sum(_process_seconds(pid) for pid in registry.pids()))
+            + sum(process_seconds(pid) for pid in registry.pids()))
 
 
 class Report:
