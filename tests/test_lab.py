@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import guest, patience, registry
+from lab import guest, patience, perftest, registry
 
 
 @pytest.fixture(name="pretended")
@@ -67,3 +67,23 @@ def test_deadline_on_a_busy_machine(monkeypatch, load, seconds):
         now[0] += 1
     now[0] += 1
     assert deadline.over()
+
+
+COMPLAINT = "Correlation coefficient r^2: 0.284714 < 0.9"
+
+
+@pytest.mark.parametrize("rc, complaint, rate, seconds, wrong", [
+    (0, "", 100, 1, False),
+    (0, "", 0, 1, True),
+    (0, "", 0, 10000, False),
+    (1, "", None, 1, False),
+    (1, COMPLAINT, None, 1, True),
+    (0, COMPLAINT, None, 1, True),
+    (0, COMPLAINT, 100, 1, False),
+    (0, COMPLAINT, 0, 1, True),
+    (0, COMPLAINT, 0, 10000, False)])
+def test_perftest_clock(rc, complaint, rate, seconds, wrong):
+    """A run is repeated if perftest's clock is wrong, and not if the stream stands still."""
+    table = [] if rate is None else [[8388608, 20, rate, rate, 0]]
+    results = [guest.Result("ib_send_bw", rc, "", complaint)]
+    assert perftest.clock_is_wrong(results, table, seconds) == wrong

@@ -1,43 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """virtio-roce-nvmft, a target in one guest, and the kernel's initiator in the other one."""
 
-import contextlib
-import json
-import signal
 import subprocess
 
 import pytest
 
 import lab
-from lab import paths
+from lab import nvmft, paths
 from lab.nvme import DEVICE
+from lab.nvmft import NQN, Target, connected, device, serving
 from lab.paths import LONG
 
-NQN = "nqn.2026-11.org.example:offload"
 SIZE = 256 << 20
-
-
-class Target:
-    """The program, in guest a."""
-
-    def __init__(self, guest, binary, *arguments):
-        self.guest = guest
-        self.program = guest.popen([binary, "--address", guest.address, "--nqn", NQN,
-                                    *arguments])
-        self.program.wait_output("listening\n")
-        self.reports = 0
-
-    def count(self):
-        """The counters of the program."""
-        self.program.kill(signal.SIGUSR1)
-        self.reports += 1
-        self.program.wait_output(r"listening\n(\{.*\}\n){%d}" % self.reports)
-        return json.loads(self.program.stdout.splitlines()[-1])
-
-    def stop(self):
-        """It ends by itself, with status 0."""
-        self.program.kill(signal.SIGTERM)
-        self.program.wait(60, check=True)
 
 
 @pytest.fixture(scope="module", name="pair")
@@ -60,40 +34,7 @@ def _pair():
 @pytest.fixture(scope="module", name="binary")
 def _binary(pair):
     """The program, in the guest's own file system."""
-    shared = pair.a.put(paths.BUILD / "nvmft" / "virtio-roce-nvmft")
-    pair.a.run(["install", shared, "/usr/local/bin/virtio-roce-nvmft"])
-    return "/usr/local/bin/virtio-roce-nvmft"
-
-
-@contextlib.contextmanager
-def serving(pair, binary, *arguments):
-    """The program runs for the time of the body, which the initiator has left at its end."""
-    target = Target(pair.a, binary, *arguments)
-    try:
-        yield target
-        assert target.count()["controllers"] == 0
-    finally:
-        target.stop()
-
-
-@contextlib.contextmanager
-def connected(pair, *arguments):
-    """Guest b is connected for the time of the body."""
-    pair.b.run(["nvme", "connect", "-t", "rdma", "-a", pair.a.address, "-s", "4420", "-n", NQN,
-                *arguments])
-    try:
-        pair.b.wait_until(f"[ -b {DEVICE} ]")
-        yield
-    finally:
-        pair.b.run("umount /mnt", check=False)
-        pair.b.run(["nvme", "disconnect", "-n", NQN])
-        pair.b.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1")
-
-
-def device(guest, nsid):
-    """The block device of a namespace: they come in any order."""
-    guest.wait_until(f"grep -qx {nsid} /sys/block/nvme[0-9]n*/nsid")
-    return guest.run(f"grep -lx {nsid} /sys/block/nvme[0-9]n*/nsid").stdout.split("/")[3]
+    return nvmft.install(pair.a)
 
 
 def file_system(guest, disk=DEVICE, megabytes=200 if LONG else 30):

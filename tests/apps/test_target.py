@@ -7,6 +7,7 @@ import json
 import pytest
 
 from lab import apps as lab_apps
+from lab.fio import fio, moved, verifying
 from lab.paths import LONG
 
 # Names by number of the namespace: the kernel's own follow from which one it found first.
@@ -30,24 +31,6 @@ def disk(apps):
         apps.a.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1")
 
 
-def fio(device, *arguments):
-    """A command of fio for a device, past the page cache."""
-    return ["fio", "--name=x", "--ioengine=libaio", "--direct=1", f"--filename={device}",
-            "--output-format=json", *arguments]
-
-
-def verifying(size, total):
-    """It writes in random order, 64 requests at a time, then reads and compares all of it."""
-    return fio(DEVICE, "--rw=randwrite", f"--bs={size}", f"--size={total}", "--iodepth=64",
-               "--verify=crc32c", "--do_verify=1", "--verify_fatal=1")
-
-
-def moved(said):
-    """Errors, and requests written and read, of fio's answer."""
-    job, = json.loads(said[said.index("{"):])["jobs"]
-    return job["error"], job["write"]["total_ios"], job["read"]["total_ios"]
-
-
 def counted(apps):
     """The target's counters."""
     return json.loads(apps.pair.daemon.control("targets", "--json"))[0]
@@ -60,7 +43,7 @@ def test_fio_verifies(apps, size):
     total = min(lab_apps.TARGET_SIZE if LONG else 32 << 20, size * 4096)
     before = counted(apps)
     with disk(apps):
-        said = apps.a.run(verifying(size, total), timeout=300).stdout
+        said = apps.a.run(verifying(DEVICE, size, total), timeout=300).stdout
     assert moved(said) == (0, total // size, total // size), said
     after = counted(apps)
     assert after["written_bytes"] - before["written_bytes"] >= total
@@ -86,7 +69,7 @@ def test_fio_goes_on(apps, how):
     restarts = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
     with disk(apps):
         before = [int(guest.run(restarts, check=False).stdout) for guest in apps.pair.guests]
-        running = apps.a.popen(verifying(4096, total))
+        running = apps.a.popen(verifying(DEVICE, 4096, total))
         apps.a.wait_until(f"[ $(awk '{{ print $5 }}' {STATISTICS}) -gt 200 ]")
         assert running.poll() is None
         getattr(apps.pair.daemon, how)()

@@ -7,7 +7,8 @@ import shlex
 from . import paths, programs
 from .pair import Pair
 
-# A disk of the daemon's own: a file of so many bytes, and one that keeps nothing.
+# Disks of the daemon's own: files of so many bytes, one for a target in guest a; and one that
+# keeps nothing.
 TARGET_NQN = "nqn.2026-11.org.example:apps"
 TARGET_ADDRESS = "10.77.0.100"
 TARGET_SIZE = 256 << 20
@@ -21,12 +22,15 @@ class Apps:
     """
 
     def __init__(self):
-        self.target_disk = paths.run_directory("apps-target") / "disk"
-        with open(self.target_disk, "wb") as file:
-            file.truncate(TARGET_SIZE)
+        directory = paths.run_directory("apps-target")
+        self.target_disk, self.offload_disk = directory / "disk", directory / "offload"
+        for disk in self.target_disk, self.offload_disk:
+            with open(disk, "wb") as file:
+                file.truncate(TARGET_SIZE)
         self.pair = Pair("apps", disk="apps", daemon_arguments=(
             "--keeper", "--namespace", f"disk=file:{self.target_disk}",
-            "--namespace", "nothing=null:1G",
+            "--namespace", "nothing=null:1G,guest=apps-daemon.1",
+            "--namespace", f"offload=file:{self.offload_disk},guest=apps-daemon.1",
             "--nvmf-target", f"nqn={TARGET_NQN},address={TARGET_ADDRESS},"
                              "namespace=disk,namespace=nothing"))
         self.a = self.b = None

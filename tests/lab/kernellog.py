@@ -92,9 +92,10 @@ class Known:
 
 
 # ib_core 6.12 frees a context that it refuses, a process's second one for example,
-# without rdma_restrack_put(): what the process consists of is never freed then.
+# without rdma_restrack_put(): what the process consists of is never freed then, its
+# credentials included, wherever they were made last.
 REFUSED_CONTEXT = (*(Known("unreferenced object", maker) for maker in
-                     (" copy_process+", " __x64_sys_setgroups+")),
+                     (" copy_process+", " __x64_sys_setgroups+", " __x64_sys_capset+")),
                    Known("kmemleak: ", "new suspected memory leaks"))
 
 # How our functions appear in a stack trace.

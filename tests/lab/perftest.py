@@ -42,11 +42,12 @@ def clock_is_wrong(results, table, seconds):
     moment, as on a busy machine, it gives up, or says that all took for ever.  By our clock
     it did not; a run that took long by ours has stood still.
     """
-    if any("Correlation coefficient" in result.stderr for result in results):
-        # It may go on all the same, with numbers that are infinite.
-        return any(result.rc for result in results) or (
-            not table and seconds < SOON * PATIENCE)
-    return bool(table) and not moved(table) and seconds < SOON * PATIENCE
+    complains = any("Correlation coefficient" in result.stderr for result in results)
+    if complains and any(result.rc for result in results):
+        return True
+    # It may go on all the same, with numbers that are infinite, or zero.
+    counted = bool(table) and moved(table)
+    return (complains or bool(table)) and not counted and seconds < SOON * PATIENCE
 
 
 def perftest(pair, program, *arguments, timeout=120, devices=None):
