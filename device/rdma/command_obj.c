@@ -10,7 +10,7 @@
 #include "rdma/qp/qp_state.h"
 #include "rdma/rnic_priv.h"
 
-const char command_again[] = "command is carried out again";
+const char *const command_again = "command is carried out again";
 
 const char *command_query_nvmf(struct rnic *rnic, const struct command_args *args)
 {

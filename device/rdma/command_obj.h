@@ -8,7 +8,7 @@
 #include "rdma/command_priv.h"
 
 /* Returned by a handler whose command is to be carried out again: there is more to do. */
-extern const char command_again[];
+extern const char *const command_again;
 
 command_fn command_query_nvmf;
 command_fn command_query_namespace;

@@ -19,7 +19,7 @@
 /* Pages of a list looked at before others get their turn. */
 #define COMMAND_PAGES	2048
 
-const char command_goes_on[] = "command goes on";
+const char *const command_goes_on = "command goes on";
 
 /*
  * A newer driver sends requests with fields that we do not know.  As long as they are

@@ -10,7 +10,7 @@
 #include "rdma/command_priv.h"
 
 /* Returned by a handler whose command goes on with pages of its list. */
-extern const char command_goes_on[];
+extern const char *const command_goes_on;
 
 command_fn command_create_cq;
 command_fn command_resize_cq;
