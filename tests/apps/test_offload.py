@@ -4,7 +4,7 @@
 import pytest
 
 from lab import apps as lab_apps, nvmft
-from lab.fio import fio, moved, verifying
+from lab.fio import moved, reading, verifying
 from lab.nvmft import connected, device, serving
 from lab.paths import LONG
 
@@ -40,8 +40,6 @@ def test_fio_wakes_nobody(apps, binary):
     with serving(apps.pair, binary, "--namespace", "host:nothing") as target:
         with connected(apps.pair):
             before = target.count()
-            said = apps.b.run(fio(f"/dev/{device(apps.b, 1)}", "--rw=randread", "--bs=4k",
-                                  "--size=1g", "--iodepth=64", "--norandommap",
-                                  f"--number_ios={count}"), timeout=3600).stdout
+            said = apps.b.run(reading(f"/dev/{device(apps.b, 1)}", count), timeout=3600).stdout
             assert moved(said) == (0, 0, count), said
             assert target.count() == before

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lab import apps as lab_apps
-from lab.fio import fio, moved, verifying
+from lab.fio import moved, reading, verifying
 from lab.paths import LONG
 
 # Names by number of the namespace: the kernel's own follow from which one it found first.
@@ -56,8 +56,7 @@ def test_fio_reads_nothing(apps):
     """Random reads of 4 KiB from the namespace that keeps nothing: a million in the long form."""
     count = 1000000 if LONG else 20000
     with disk(apps):
-        said = apps.a.run(fio(NOTHING, "--rw=randread", "--bs=4k", "--size=1g", "--iodepth=64",
-                              "--norandommap", f"--number_ios={count}"), timeout=3600).stdout
+        said = apps.a.run(reading(NOTHING, count), timeout=3600).stdout
     assert moved(said) == (0, 0, count), said
 
 

@@ -16,6 +16,12 @@ def verifying(device, size, total):
                "--verify=crc32c", "--do_verify=1", "--verify_fatal=1")
 
 
+def reading(device, count):
+    """So many reads of 4 KiB in random order, 64 at a time, of as little as a gigabyte."""
+    return fio(device, "--rw=randread", "--bs=4k", "--size=1g", "--iodepth=64", "--norandommap",
+               f"--io_size={count * 4096}")
+
+
 def moved(said):
     """Errors, and requests written and read, of fio's answer."""
     job, = json.loads(said[said.index("{"):])["jobs"]
