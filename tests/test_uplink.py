@@ -21,6 +21,7 @@ from lab.capture import frames
 from lab.iperf import iperf
 from lab.mckey import multicast
 from lab.patience import Deadline
+from lab.perftest import rows
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "transfer.py"
 PORT = 7777
@@ -177,6 +178,59 @@ def test_host_vlan(world, kind):
         assert not deadline.over(), "the frame did not come"
         time.sleep(0.1)
     assert frame in capture.read_bytes()
+
+
+# perftest counts it, though no program sends it.
+FCS = 4
+STRANGERS = {"tap": "02:72:61:77:00:09", "packet": "02:72:61:77:00:0a"}
+COUNT_FRAMES = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE
+s.bind((sys.argv[1], 0))
+s.settimeout(20)
+print("ready", flush=True)
+n = 0
+while n < int(sys.argv[3]):
+    try:
+        frame = s.recv(65536)
+    except TimeoutError:
+        break
+    n += frame[:6] == bytes.fromhex(sys.argv[2]) and len(frame) == int(sys.argv[4])
+print(n)
+"""
+SEND_FRAMES = """
+import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+frame = bytes.fromhex(sys.argv[2]) + bytes.fromhex(sys.argv[5]) + b"\\x88\\xb5"
+for i in range(int(sys.argv[3])):
+    s.send(frame.ljust(int(sys.argv[4]), b"x"))
+    if not i % 32:
+        time.sleep(0.005)
+"""
+
+
+@pytest.mark.parametrize("kind", HOST_SIDES)
+def test_host_raw(world, kind):
+    """perftest's frames by a raw QP reach a raw socket of the host, and the other way round."""
+    guest, (interface, _), count, size = world.ours, HOST_SIDES[kind], 500, 1000
+    mac = guest.run(f"cat /sys/class/net/{guest.interface()}/address").stdout.strip()
+    stranger = STRANGERS[kind]
+    ours, theirs = (text.replace(":", "") for text in (mac, stranger))
+    program = ["raw_ethernet_bw", "-d", guest.rdma_device(), "-F", "-B", mac, "-E", stranger,
+               "-s", str(size), "-n", str(count)]
+    with world.near.popen_in_namespace(
+            [sys.executable, "-c", COUNT_FRAMES, interface, theirs, str(count),
+             str(size - FCS)]) as host:
+        assert host.stdout.readline() == "ready\n"
+        guest.run([*program, "--client"])
+        assert host.stdout.read() == f"{count}\n"
+    server = guest.popen([*program, "--server", "--rx-depth", str(count + 12)])
+    guest.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTR'")
+    world.near.in_namespace([sys.executable, "-c", SEND_FRAMES, interface, ours, str(count),
+                             str(size - FCS), theirs])
+    assert [row[:2] for row in rows(server.wait(60, check=True).stdout)] == [[size, count]]
 
 
 def test_two_daemons(world):

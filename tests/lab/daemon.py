@@ -115,6 +115,11 @@ class Daemon:
         return subprocess.run(["nsenter", "-t", str(self.pid), "-n", *command], check=True,
                               stdout=subprocess.PIPE, text=True, timeout=60).stdout
 
+    def popen_in_namespace(self, command):
+        """The same, but it runs on; its output is a pipe."""
+        return subprocess.Popen(["nsenter", "-t", str(self.pid), "-n", *command],
+                                stdout=subprocess.PIPE, text=True)
+
     def control(self, *command):
         """The answer of vhost-user-roce-ctl to a command."""
         return subprocess.run(

@@ -22,6 +22,7 @@
 #include <linux/virtio_net.h>
 
 #include "base/util.h"
+#include "tests/lib/front_direct.h"
 #include "tests/lib/pingpong.h"
 
 /*
@@ -300,60 +301,130 @@ static void test_windows(void **state)
 	expect_bearable("windows", TIMES_SOME, bind_again);
 }
 
-/* XRC SRQs that come and go, one by each command that C has under way. */
-#define XRC_SRQS	16u
+/* Objects that come and go, one by each command that C has under way. */
+#define CHURNERS	16u
+#define CHURN_ROOM	512u
+#define CHURN_ACK	384u
 
-static struct virtio_rdma_cmd_create_xrc_srq xrc_srq;
-static uint64_t xrc_page;
-static uint64_t xrc_cmd;
-static unsigned int xrc_done;
+/**
+ * struct churn - what comes and goes
+ * @create:	command that makes one, and answers with its handle
+ * @destroy:	command that takes the handle, and nothing else
+ * @req:	request of @create
+ * @len:	bytes of it
+ * @differ:	makes the request of each command another one, or NULL
+ * @at:		memory of the commands
+ * @begun:	they are under way
+ * @done:	commands that were answered
+ */
+static struct churn {
+	uint8_t create;
+	uint8_t destroy;
+	uint8_t req[256];
+	size_t len;
+	void (*differ)(uint8_t *req, unsigned int i);
+	uint64_t at;
+	bool begun;
+	unsigned int done;
+} churn;
 
-/* Command @i makes an XRC SRQ, or with a handle ends it. */
-static void xrc_post(unsigned int i, uint32_t srq)
+/* Command @i makes an object, or with a handle ends it. */
+static void churn_post(unsigned int i, uint32_t handle)
 {
 	struct front_vq *vq = &c->vq[FRONT_CTRL];
 	struct vring_desc *desc = &vq->gvq.desc[2 * i];
-	const uint64_t at = xrc_cmd + 256 * i;
+	const uint64_t at = churn.at + CHURN_ROOM * i;
 	uint8_t *p = guest_ptr(&c->guest, at);
 
 	p[0] = VIRTIO_NET_CTRL_ROCE;
-	p[1] = srq ? VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ : VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ;
+	p[1] = handle ? churn.destroy : churn.create;
 	desc[0] = (struct vring_desc) {
 		.addr = at, .flags = VRING_DESC_F_NEXT, .next = 2 * i + 1,
 	};
 	desc[1] = (struct vring_desc) {
-		.addr = at + 192, .len = 5, .flags = VRING_DESC_F_WRITE,
+		.addr = at + CHURN_ACK, .len = 5, .flags = VRING_DESC_F_WRITE,
 	};
-	if (srq) {
-		memcpy(p + 2, &(__le32) { htole32(srq) }, 4);
+	if (handle) {
+		memcpy(p + 2, &(__le32) { htole32(handle) }, 4);
 		desc[0].len = 2 + 4;
 		desc[1].len = 1;
 	} else {
-		memcpy(p + 2, &xrc_srq, sizeof(xrc_srq));
-		memcpy(p + 2 + sizeof(xrc_srq), &(__le64) { htole64(xrc_page) }, 8);
-		desc[0].len = 2 + sizeof(xrc_srq) + 8;
+		memcpy(p + 2, churn.req, churn.len);
+		if (churn.differ)
+			churn.differ(p + 2, i);
+		desc[0].len = 2 + churn.len;
 	}
 	guest_vq_add_head(&vq->gvq, 2 * i);
 }
 
-static void xrc_again(void)
+static void churn_again(void)
 {
-	static unsigned int rounds;
 	struct front_vq *vq = &c->vq[FRONT_CTRL];
-	uint32_t head, len, srq;
+	uint32_t head, len, handle;
 	uint8_t *ack;
 
-	if (!rounds++)
-		for (head = 0; head < XRC_SRQS; head++)
-			xrc_post(head, 0);
+	for (head = 0; !churn.begun && head < CHURNERS; head++)
+		churn_post(head, 0);
+	churn.begun = true;
 	while (guest_vq_get(&vq->gvq, &head, &len)) {
-		ack = guest_ptr(&c->guest, xrc_cmd + 128 * head + 192);
+		ack = guest_ptr(&c->guest, churn.at + CHURN_ROOM / 2 * head + CHURN_ACK);
 		assert_int_equal(ack[0], VIRTIO_NET_OK);
-		memcpy(&srq, ack + 1, sizeof(srq));
-		xrc_post(head / 2, len == 5 ? le32toh(srq) : 0);
-		xrc_done++;
+		memcpy(&handle, ack + 1, sizeof(handle));
+		churn_post(head / 2, len == 5 ? le32toh(handle) : 0);
+		churn.done++;
 	}
 	front_kick(vq);
+}
+
+static void churn_expect_bearable(const char *what, unsigned int times)
+{
+	churn.at = guest_alloc(&c->guest, CHURN_ROOM * CHURNERS, 4096);
+	expect_bearable(what, times, churn_again);
+	print_message("%u commands\n", churn.done);
+}
+
+/* Rules of one mask; and so many others that each have another priority. */
+#define RULES		10000u
+#define RULE_RANKS	48u
+
+static void rule_differ(uint8_t *req, unsigned int i)
+{
+	struct virtio_rdma_cmd_create_flow flow;
+
+	memcpy(&flow, req, sizeof(flow));
+	flow.priority = htole16(RULE_RANKS + i);
+	memcpy(req, &flow, sizeof(flow));
+}
+
+static void test_flow_rules(void **state)
+{
+	struct virtio_rdma_cmd_create_flow req = {};
+	struct virtio_rdma_ack_create_flow ack;
+	struct front_direct of;
+	struct front_dqp qp;
+	unsigned int i;
+	uint32_t mac;
+
+	c_open(FEATURES, FRONT_MEM);
+	front_direct_open(&of, c, pp_pd(c));
+	front_dqp_open_type(&qp, &of, VIRTIO_IB_QPT_RAW_PACKET);
+	req.qpn = htole32(qp.qp.qpn);
+	memset(req.mask.dst_mac, 0xff, sizeof(req.mask.dst_mac));
+	for (i = 0; i < RULES; i++) {
+		req.priority = htole16(i < RULE_RANKS ? i : 0);
+		mac = htole32(i);
+		memcpy(req.value.dst_mac + 2, &mac, sizeof(mac));
+		front_command(c, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, &req, sizeof(req), &ack,
+			      sizeof(ack));
+	}
+	churn = (struct churn) {
+		.create = VIRTIO_NET_CTRL_ROCE_CREATE_FLOW,
+		.destroy = VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW,
+		.len = sizeof(req),
+		.differ = rule_differ,
+	};
+	memcpy(churn.req, &req, sizeof(req));
+	churn_expect_bearable("flow rules", TIMES_FEW);
 }
 
 /* All QPs are of the domain of the SRQs, and none of them has a message for one. */
@@ -362,9 +433,11 @@ static void test_xrc_srqs(void **state)
 	const struct virtio_rdma_cmd_create_qp qp = { .qp_type = VIRTIO_IB_QPT_XRC_TGT };
 	struct virtio_rdma_qp_direct direct = { .form = VIRTIO_RDMA_QP_FORM_DIRECT };
 	uint8_t req[VIRTIO_RDMA_QP_DIRECT_OFFSET + sizeof(direct)];
+	struct virtio_rdma_cmd_create_xrc_srq srq;
 	struct virtio_rdma_ack_create_xrcd ack;
 	struct virtio_rdma_ack_create_qp made;
 	unsigned int i;
+	uint64_t mem;
 
 	c_open(FEATURES, FRONT_MEM);
 	front_command(c, VIRTIO_NET_CTRL_ROCE_CREATE_XRCD, NULL, 0, &ack, sizeof(ack));
@@ -374,22 +447,27 @@ static void test_xrc_srqs(void **state)
 	for (i = 0; i < QPS; i++)
 		front_command(c, VIRTIO_NET_CTRL_ROCE_CREATE_QP, req, sizeof(req), &made,
 			      sizeof(made));
-	xrc_page = guest_alloc(&c->guest, 2 * 4096, 4096);
-	xrc_cmd = guest_alloc(&c->guest, 256 * XRC_SRQS, 4096);
-	xrc_srq = (struct virtio_rdma_cmd_create_xrc_srq) {
+	mem = guest_alloc(&c->guest, 2 * 4096, 4096);
+	srq = (struct virtio_rdma_cmd_create_xrc_srq) {
 		.srq = {
 			.pdn = htole32(pp_pd(c)),
 			.depth = htole32(4096 >> VIRTIO_RDMA_MIN_STRIDE_SHIFT),
 			.max_sge = htole32(1),
 			.shift = VIRTIO_RDMA_MIN_STRIDE_SHIFT,
-			.control = htole64(xrc_page + 4096),
+			.control = htole64(mem + 4096),
 			.npages = htole32(1),
 		},
 		.xrcd = ack.xrcd,
 		.cqn = htole32(front_direct_cq(c)),
 	};
-	expect_bearable("XRC SRQs", TIMES_FEW, xrc_again);
-	print_message("%u commands\n", xrc_done);
+	churn = (struct churn) {
+		.create = VIRTIO_NET_CTRL_ROCE_CREATE_XRC_SRQ,
+		.destroy = VIRTIO_NET_CTRL_ROCE_DESTROY_SRQ,
+		.len = sizeof(srq) + sizeof(__le64),
+	};
+	memcpy(churn.req, &srq, sizeof(srq));
+	memcpy(churn.req + sizeof(srq), &(__le64) { htole64(mem) }, sizeof(__le64));
+	churn_expect_bearable("XRC SRQs", TIMES_FEW);
 }
 
 static struct virtio_rdma_doorbell_page *page[PAGES];
@@ -599,6 +677,7 @@ int main(void)
 		TEST(test_receive_pieces),
 		TEST(test_windows),
 		TEST(test_xrc_srqs),
+		TEST(test_flow_rules),
 		TEST(test_doorbell_pages),
 		TEST(test_qps_end),
 		TEST(test_qps_remapped),
