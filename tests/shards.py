@@ -95,7 +95,9 @@ class Queue:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session):
-        """Replaces pytest's own loop."""
+        """Replaces pytest's own loop, unless tests are only listed."""
+        if session.config.option.collectonly:
+            return None
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors during collection")
         alone = [item for item in session.items if item.get_closest_marker("alone")]

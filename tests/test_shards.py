@@ -64,6 +64,19 @@ def run(directory, names, monkeypatch):
         stdout=subprocess.PIPE, text=True, timeout=60, check=False).stdout
 
 
+def test_a_list_is_no_run(tmp_path, monkeypatch):
+    """A process that only lists tests, started by a test, takes none from the others."""
+    claims = tmp_path / "claims"
+    claims.mkdir()
+    monkeypatch.setenv("LAB_QUEUE", f"{claims},0,2")
+    said = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
+         str(HERE / "test_shards.py"), "-k", "test_counts"],
+        stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
+    assert said.count("::test_counts[") == 8, said
+    assert not list(claims.iterdir())
+
+
 def test_each_runs_once(tmp_path, monkeypatch):
     """Each test runs once, in either process."""
     said = run(tmp_path, ["test_a", "test_b", "test_bad"], monkeypatch)

@@ -125,7 +125,7 @@ check each "checkpatch.pl (for several kernels)" "$findings" checkpatch \
 	--ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,EXPORT_SYMBOL,MACRO_ARG_UNUSED < <(
 	find include -name '*_compat.h' -print0)
 
-step "Layers of the daemon and the RDMA driver"
+step "Layers of the daemon, the RDMA driver and nvmft"
 judge "layers" 'error:' "$top/scripts/lint/layers.py" || true
 judge "layers.py finds what is wrong" 'error:' "$top/scripts/lint/layers.py" --self-test || true
 
