@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """scripts/suites/check.sh and what all suites share count right, and leave nothing behind."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -79,20 +80,30 @@ def processes(word):
     return found
 
 
+def lane_of(word):
+    """The sessions of the processes with a word, but for those of our own session."""
+    found = {}
+    for pid in processes(word):
+        with contextlib.suppress(ProcessLookupError):
+            found[pid] = os.getsid(pid)
+    return {pid: session for pid, session in found.items() if session != os.getsid(0)}
+
+
 @pytest.mark.parametrize("ends", ["KILL", "TERM", "by itself"])
 def test_lanes_end_with_their_script(ends):
     """However it ends; and what a lane has started ends as well."""
-    word = f"lane-{os.getpid()}-{ends}"
+    word = f"lane-{os.getpid()}-{ends}".replace(" ", "-")
     script = ('. "$0/scripts/lib.sh"; trap end_aside EXIT;'
               'aside sh -c "sleep 1000 & sh -c \\"sleep 1000; :\\" $1; :" "$1";'
               '[ "$2" = 1 ] || wait; sleep 3 {alive}>&-')
     with subprocess.Popen(["bash", "-c", script, paths.TOP, word,
                            "1" if ends == "by itself" else "0"]) as run:
         deadline = time.monotonic() + 60
-        # The script, the leader and its child.
-        while len(processes(word)) < 3 and time.monotonic() < deadline:
+        # The leader, its child, and what waits for the script's end.  The script is in our
+        # session, and for a moment what it forks has its command line.
+        while len(lane := lane_of(word)) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
-        sessions = {os.getsid(pid) for pid in processes(word) if pid != run.pid}
+        sessions = set(lane.values())
         assert len(sessions) == 1
         if ends != "by itself":
             run.send_signal(getattr(signal, f"SIG{ends}"))
