@@ -96,6 +96,7 @@ static void wq_io(struct state *st, struct wq *wq)
 	state_u32(st, "done", &wq->done, UINT32_MAX);
 	state_u32(st, "ahead", &wq->ahead, UINT32_MAX);
 	state_bool(st, "broken", &wq->broken);
+	wq->seen = wq->taken;
 	state_need(st, wq->taken - wq->done <= wq->depth, "taken",
 		   "more requests under way than the ring holds");
 }

@@ -4,7 +4,8 @@
  *
  * The producer index of a ring is the guest's, and a hint: it must be between what was
  * taken and a ring ahead of what is done with.  It is read with acquire before the
- * requests that it covers.
+ * requests that it covers, and not again before those are taken: the guest writes its
+ * cache line with each post, in both directions of a QP.
  */
 #include <endian.h>
 #include <errno.h>
@@ -55,6 +56,21 @@ static bool wq_in_ring(const struct wq *wq, uint32_t producer)
 	return ahead <= wq->depth && ahead >= wq->taken - wq->done;
 }
 
+/* Is there a request to take?  Returns 1, 0, or -EPROTO if that cannot be known. */
+static int wq_look(struct wq *wq)
+{
+	uint32_t producer;
+
+	if (wq->broken)
+		return -EPROTO;
+	if (wq->seen != wq->taken)
+		return 1;
+	if (!wq_producer(wq, &producer) || !wq_in_ring(wq, producer))
+		return -EPROTO;
+	wq->seen = producer;
+	return producer != wq->taken;
+}
+
 uint32_t wq_took(struct wq *wq)
 {
 	if (!wq->recv && ++wq->ahead >= WQ_STREAM)
@@ -64,23 +80,19 @@ uint32_t wq_took(struct wq *wq)
 
 const void *wq_peek(struct wq *wq)
 {
-	uint32_t producer;
-
-	if (wq->broken || !wq_producer(wq, &producer) || !wq_in_ring(wq, producer) ||
-	    producer == wq->taken)
-		return NULL;
-	return wq_slot(wq);
+	return wq_look(wq) > 0 ? wq_slot(wq) : NULL;
 }
 
 static int wq_take_direct(struct wq *wq, struct wr_slot *slot)
 {
-	uint32_t producer;
+	int ret;
 
 	if (!wq->block)
 		return 0;
-	if (wq->broken || !wq_producer(wq, &producer) || !wq_in_ring(wq, producer))
+	ret = wq_look(wq);
+	if (ret < 0)
 		return wq_break(wq);
-	if (producer == wq->taken)
+	if (!ret)
 		return 0;
 	wq->piece.iov_base = wq_slot(wq);
 	if (!wq->piece.iov_base)
@@ -148,6 +160,7 @@ void wq_give(struct wq *wq, uint16_t head)
 void wq_restart(struct wq *wq)
 {
 	wq->taken = 0;
+	wq->seen = 0;
 	wq->done = 0;
 	wq->ahead = 0;
 	wq->broken = false;

@@ -54,6 +54,7 @@ struct wr_slot {
  * @ahead:	ring: requests taken since one that was posted when all were done with
  * @depth:	ring: slots
  * @taken:	ring: requests taken, modulo 2^32
+ * @seen:	ring: requests known to be posted, modulo 2^32
  * @done:	ring: requests done with, modulo 2^32
  * @near:	ring: page of the request looked at last
  * @piece:	ring: the request taken last
@@ -75,6 +76,7 @@ struct wq {
 	uint32_t ahead;
 	uint32_t depth;
 	uint32_t taken;
+	uint32_t seen;
 	uint32_t done;
 	struct pages_near near;
 	struct iovec piece;

@@ -565,6 +565,30 @@ static void test_recv_producer_too_far(void **state)
 	er_pair_free(p);
 }
 
+/* An index is read again when all that it covered is taken, and not before. */
+static void test_producer_is_kept(void **state)
+{
+	struct er_pair *p = er_pair_up(state, RC, NULL);
+	unsigned int i;
+
+	er_give_events(p->b.end.guest, 0, 4);
+	for (i = 0; i < 3; i++)
+		er_recv(&p->b, IN, 4);
+	send(p, 4);
+	eg_run(p->engine);
+	p->b.qp.control->recv_producer = htole32(1000);
+	for (i = 0; i < 2; i++)
+		send(p, 4);
+	eg_run(p->engine);
+	for (i = 0; i < 3; i++)
+		er_expect(&p->b, RECV, i, 0);
+	er_expect_no_event(p->b.end.guest, 0);
+	send(p, 4);
+	eg_run(p->engine);
+	er_expect_event(p->b.end.guest, 0, VIRTIO_RDMA_EVENT_QP_FATAL, p->b.qp.qpn);
+	er_pair_free(p);
+}
+
 /* The guest's memory goes away under a control block, or under a ring. */
 static void lose(void **state, bool ring)
 {
@@ -758,6 +782,7 @@ int main(void)
 		TEST(test_producer_too_far),
 		TEST(test_producer_backwards),
 		TEST(test_recv_producer_too_far),
+		TEST(test_producer_is_kept),
 		TEST(test_control_lost),
 		TEST(test_ring_lost),
 		TEST(test_bad_requests),
