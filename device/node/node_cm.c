@@ -521,6 +521,7 @@ static void cm_again(void *arg)
 	}
 	if (more)
 		loop_timer_set(cm->loop, &cm->again, ASK_NS);
+	switch_flush(cm->arp->port->sw);
 }
 
 /* As @received of QP 1. */

@@ -14,6 +14,7 @@ static void bed_deliver(void *arg, const struct frame *frame)
 {
 	struct bed_port *port = arg;
 
+	port->unflushed++;
 	if (rnic_frame(port->rnic, frame->origin, frame->iov, frame->iov_n, frame->off,
 		       frame->len))
 		return;
@@ -27,6 +28,9 @@ static void bed_deliver(void *arg, const struct frame *frame)
 
 static void bed_flush(void *arg)
 {
+	struct bed_port *port = arg;
+
+	port->unflushed = 0;
 }
 
 static bool bed_send(void *arg, void *data, size_t len)

@@ -18,6 +18,7 @@
  * @port:	of it
  * @mac:	address
  * @n:		frames received that the NIC has not taken
+ * @unflushed:	frames received since the switch has flushed the port
  * @len:	bytes of each
  * @frame:	the first ones
  */
@@ -27,6 +28,7 @@ struct bed_port {
 	struct switch_port port;
 	uint8_t mac[ETH_ALEN];
 	unsigned int n;
+	unsigned int unflushed;
 	size_t len[BED_FRAMES];
 	uint8_t frame[BED_FRAMES][BED_FRAME];
 };
