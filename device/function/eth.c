@@ -246,6 +246,8 @@ static void eth_flush(void *arg)
 {
 	struct function *fn = arg;
 
+	if (function_rdma_runs(fn))
+		rnic_flush(fn->rnic);
 	if (fn->more_on)
 		eth_flush_more(fn);
 	else if (fn->vq[FUNCTION_RX])

@@ -630,7 +630,7 @@ static bool rnic_poll_port(struct rnic *rnic)
 	return done;
 }
 
-bool rnic_poll(struct rnic *rnic)
+static bool rnic_work(struct rnic *rnic)
 {
 	struct budget all = {
 		.msgs = RNIC_MSGS,
@@ -642,8 +642,6 @@ bool rnic_poll(struct rnic *rnic)
 	unsigned int looks = RNIC_LOOKS;
 	bool worked;
 
-	if (rnic->ctx.clearing)
-		return false;
 	worked = rnic_poll_port(rnic);
 	worked |= doorbell_poll(&rnic->doorbells);
 	worked |= qp_resume_some(&rnic->qps);
@@ -661,6 +659,22 @@ bool rnic_poll(struct rnic *rnic)
 	} while (qp != last && budget_left(&all) && --looks);
 	/* There are others to be looked at: nobody may sleep before that. */
 	return worked || qp != last;
+}
+
+bool rnic_poll(struct rnic *rnic)
+{
+	bool worked;
+
+	if (rnic->ctx.clearing)
+		return false;
+	worked = rnic_work(rnic);
+	rnic_flush(rnic);
+	return worked;
+}
+
+void rnic_flush(struct rnic *rnic)
+{
+	cq_look_late(&rnic->cqs);
 }
 
 bool rnic_sleep(struct rnic *rnic)

@@ -166,6 +166,9 @@ const uint64_t *rnic_counters(const struct rnic *rnic);
  */
 bool rnic_poll(struct rnic *rnic);
 
+/** rnic_flush() - tell the driver of the frames that rnic_give() has given to QPs */
+void rnic_flush(struct rnic *rnic);
+
 /**
  * rnic_sleep() - ask for the doorbells of all queues in use
  * @rnic:	NIC

@@ -239,6 +239,8 @@ bool rnic_save(struct rnic *rnic, struct state *st)
 	struct rnic_image image = { .rnic = rnic, .fused = rnic->ctx.fused };
 
 	rnic_clear(rnic);
+	/* Before its queues are saved. */
+	rnic_flush(rnic);
 	memcpy(image.counter, rnic->ctx.counter, sizeof(image.counter));
 	return state_sections(st, rnic_sections, ARRAY_SIZE(rnic_sections), &image);
 }

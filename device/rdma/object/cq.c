@@ -42,6 +42,9 @@
 #define CQ_FREE_MAX	1024
 #define CQ_FREE_WAIT	(100 * 1000ULL)
 
+/* An event waits for so many completions of a long burst, at most. */
+#define CQ_LATE_MAX	32
+
 static const char cq_no_memory[] = "out of memory";
 
 static void cq_timer(void *arg);
@@ -56,6 +59,7 @@ int cq_table_init(struct cq_table *cqs, struct rnic_ctx *ctx,
 		  struct event_table *events)
 {
 	TAILQ_INIT(&cqs->dropped);
+	LIST_INIT(&cqs->late);
 	cqs->timer.fn = cq_free_dropped;
 	cqs->timer.arg = cqs;
 	cqs->ctx = ctx;
@@ -393,6 +397,8 @@ static void cq_free(struct cq *cq)
 {
 	if (cq->chore.step)
 		chore_del(cq->table->ctx->loop, &cq->chore);
+	if (cq->late)
+		LIST_REMOVE(cq, late_entry);
 	moderate_stop(&cq->mod, cq->table->ctx);
 	event_drop(cq->table->events, &cq->ready);
 	event_drop(cq->table->events, &cq->failed);
@@ -902,6 +908,45 @@ void cq_add(struct cq *cq, struct cq_user *user,
 		cq_notify(cq, wc, solicited);
 	else
 		cq_notify_held(cq, wc, solicited);
+}
+
+static void cq_look_now(struct cq *cq)
+{
+	cq->late = 0;
+	LIST_REMOVE(cq, late_entry);
+	cq_look(cq, cq->solicited);
+}
+
+/* Moderation counts completions, so that each is looked at. */
+void cq_add_late(struct cq *cq, struct cq_user *user, const struct virtio_rdma_cq_req *wc,
+		 uint32_t wqe, bool solicited)
+{
+	const char *why;
+
+	if (!cq->plain || cq->error || cq->mod.period) {
+		cq_add(cq, user, wc, wqe, solicited);
+		return;
+	}
+	why = cq_store(cq, user, wc, wqe);
+	if (why) {
+		cq_fail(cq, user, why);
+		return;
+	}
+	if (!cq->late++) {
+		cq->solicited = false;
+		LIST_INSERT_HEAD(&cq->table->late, cq, late_entry);
+	}
+	cq->solicited |= solicited || wc->status != VIRTIO_IB_WC_SUCCESS;
+	if (cq->late == CQ_LATE_MAX)
+		cq_look_now(cq);
+}
+
+void cq_look_late(struct cq_table *cqs)
+{
+	struct cq *cq;
+
+	while ((cq = LIST_FIRST(&cqs->late)))
+		cq_look_now(cq);
 }
 
 /*

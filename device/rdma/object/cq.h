@@ -91,6 +91,9 @@ struct cq_user {
  * @told:	number of the last arming with an interrupt for a completion that is
  *		held
  * @mod:	with @control: how long the event waits
+ * @late:	completions that were added since somebody has looked for an event
+ * @solicited:	with @late: one of them is solicited, or not of success
+ * @late_entry:	with @late: of the table
  * @error:	a completion was lost; nothing is completed any more
  * @held:	completions that wait for a slot, the oldest one first, and between them
  *		some that were dropped
@@ -123,6 +126,9 @@ struct cq {
 	uint32_t arming;
 	uint32_t told;
 	struct moderate mod;
+	uint32_t late;
+	bool solicited;
+	LIST_ENTRY(cq) late_entry;
 	bool error;
 	struct cq_held_list held;
 	uint32_t held_n;
@@ -139,6 +145,7 @@ struct cq {
  * @size:	numbers that there is room for in @cq
  * @next:	where the search for a free number of a direct CQ begins
  * @vq:		virtqueues that are started, by number of the CQ
+ * @late:	CQs for cq_look_late()
  * @held:	completions that all CQs together hold without a slot
  * @dropped:	completions that are neither wanted any more nor in the line of a CQ
  * @dropped_n:	how many are dropped whose memory was not given back, here or in a line
@@ -153,6 +160,7 @@ struct cq_table {
 	uint32_t size;
 	uint32_t next;
 	struct virtq **vq;
+	LIST_HEAD(, cq) late;
 	uint32_t held;
 	struct cq_held_list dropped;
 	uint32_t dropped_n;
@@ -285,6 +293,19 @@ const char *cq_arm(struct cq_table *cqs, uint32_t cqn, uint32_t flags);
  */
 void cq_add(struct cq *cq, struct cq_user *user,
 	    const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited);
+
+/**
+ * cq_add_late() - as cq_add(), but an interrupt may wait for the next cq_look_late()
+ *
+ * One look at what the driver asks for, and one barrier, serve several completions.  Who calls
+ * this sees to it that cq_look_late() follows before anybody sleeps, and before the state is
+ * saved.
+ */
+void cq_add_late(struct cq *cq, struct cq_user *user, const struct virtio_rdma_cq_req *wc,
+		 uint32_t wqe, bool solicited);
+
+/** cq_look_late() - raise the events of completions that cq_add_late() has added */
+void cq_look_late(struct cq_table *cqs);
 
 /**
  * cq_is_quiet() - is there room in a direct CQ, and is it not known to be armed?

@@ -91,7 +91,10 @@ static void qp_complete_wqe(struct qp *qp, const struct wqe *wqe, uint8_t status
 		return;
 	if (!status && pkt_fetches(wqe->kind))
 		wc.byte_len = htole32(wqe->length);
-	cq_add(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
+	if (qp->service == PKT_FRAME)
+		cq_add_late(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
+	else
+		cq_add(qp->send_cq, &qp->send_user, &wc, wqe->index, false);
 	if (qp->send_cq->read)
 		wq_awaited(&qp->sq);
 }
@@ -124,6 +127,8 @@ void qp_complete_recv(struct qp *qp, struct virtio_rdma_cq_req *wc,
 	wq_give(&qp->rq, resp->rwqe.head);
 	if (srq && srq->cq)
 		cq_add(srq->cq, &srq->user, wc, resp->rwqe.index, solicited);
+	else if (qp->service == PKT_FRAME)
+		cq_add_late(qp->recv_cq, &qp->recv_user, wc, resp->rwqe.index, solicited);
 	else
 		cq_add(qp->recv_cq, &qp->recv_user, wc, resp->rwqe.index, solicited);
 }

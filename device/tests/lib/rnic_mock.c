@@ -89,6 +89,12 @@ void rnic_give(struct rnic *rnic, const struct rule_hits *hits, const struct iov
 {
 	rnic_mock.given++;
 	rnic_mock.given_len += len;
+	rnic_mock.unflushed++;
+}
+
+void rnic_flush(struct rnic *rnic)
+{
+	rnic_mock.unflushed = 0;
 }
 
 uint64_t rnic_fused(const struct rnic *rnic)

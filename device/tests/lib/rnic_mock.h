@@ -39,6 +39,7 @@
  * @hits:	what that says
  * @given:	calls of rnic_give()
  * @given_len:	bytes of all of them
+ * @unflushed:	calls since the last one of rnic_flush()
  * @queue:	queues started and not stopped, by kind and number
  * @kicks:	calls of rnic_queue_kick(), by kind and number
  * @commands:	calls of rnic_command()
@@ -83,6 +84,7 @@ struct rnic_mock {
 	struct rule_hits hits;
 	unsigned int given;
 	size_t given_len;
+	unsigned int unflushed;
 	struct virtq *queue[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int kicks[RNIC_QUEUES][RNIC_MOCK_QUEUES];
 	unsigned int commands;
