@@ -23,7 +23,7 @@
 #include "rdma/rnic_priv.h"
 #include "rdma/steer.h"
 
-/* The work of one call of rnic_poll(), at most: for a QP, and for all of them. */
+/* The work of one call of rnic_poll(), at most: for one of many QPs, and for all of them. */
 #define RNIC_QP_MSGS	16
 #define RNIC_QP_BYTES	(64 * 1024)
 #define RNIC_MSGS	256
@@ -590,18 +590,27 @@ static uint64_t rnic_linger(const struct qp *qp)
 	return qp->doorbell && qp->table->active_n > RNIC_LINGER_QPS ? 0 : RNIC_IDLE_NS;
 }
 
+/* Few busy QPs share what is there for all: long messages need fewer rounds. */
+static int64_t rnic_qp_bytes(const struct qp_table *qps)
+{
+	const int64_t share = RNIC_BYTES / qps->active_n;
+
+	return share > RNIC_QP_BYTES ? share : RNIC_QP_BYTES;
+}
+
 static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
 {
+	const int64_t bytes = rnic_qp_bytes(qp->table);
 	struct budget budget = {
 		.msgs = RNIC_QP_MSGS,
-		.bytes = RNIC_QP_BYTES,
+		.bytes = bytes,
 		.work = virtq_work() + RNIC_QP_PIECES,
 	};
 
 	if (qp_poll(qp, &budget)) {
 		qp->busy_at = now;
 		all->msgs -= RNIC_QP_MSGS - budget.msgs;
-		all->bytes -= RNIC_QP_BYTES - budget.bytes;
+		all->bytes -= bytes - budget.bytes;
 		return true;
 	}
 	if (now - qp->busy_at > rnic_linger(qp) && !qp_doorbells_on(qp))

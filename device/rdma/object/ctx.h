@@ -43,8 +43,12 @@
 
 #define RNIC_PAGE_SIZE		4096u
 
-/* Bytes that are copied in one go, at most, to a peer in memory; to others it is less. */
+/*
+ * Bytes that are copied in one go, at most, to a peer in memory; to others it is less.  Few
+ * busy QPs may copy more, since long messages then need fewer turns.
+ */
 #define RNIC_SLICE		(64u * 1024)
+#define RNIC_SLICE_FEW		(128u * 1024)
 
 /* A queue that had no work for this long is no longer looked at. */
 #define RNIC_IDLE_NS		(1000 * 1000)

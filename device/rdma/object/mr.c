@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "rdma/object/mr.h"
+#include "virtio/virtq.h"
 
 _Static_assert(VIRTIO_RDMA_KEY_TAG_BITS == OBJ_TAG_BITS,
 	       "keys of memory regions are not handles");
@@ -769,6 +770,7 @@ bool mr_covers(const struct mr_table *mrs, const struct mr *mr, uint64_t addr,
 	uint8_t *p;
 
 	while (len) {
+		virtq_charge(1);
 		part = mr_contig(mrs, mr, addr, len, &hint, &p);
 		if (!p)
 			return false;
@@ -814,7 +816,7 @@ const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
 		return NULL;
 	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
 		return NULL;
-	if (mrs->gaps && len <= RNIC_SLICE && !mr_covers(mrs, mr, addr, len))
+	if (mrs->gaps && len <= RNIC_SLICE_FEW && !mr_covers(mrs, mr, addr, len))
 		return NULL;
 	return mr;
 }

@@ -250,6 +250,9 @@ enum qp_take qp_take_recv(struct qp *qp)
 	return QP_TAKE_BAD;
 }
 
+/* Of so many busy QPs of a NIC each may take larger slices. */
+#define QP_FEW	2
+
 /* ------------------------------------------------------------------------- */
 /* Route                                                                     */
 /* ------------------------------------------------------------------------- */
@@ -272,7 +275,12 @@ uint32_t qp_seg_max(struct qp *qp)
 {
 	const struct route *route = qp_route(qp);
 
-	return route->transport->seg_max ? route->transport->seg_max : qp->mtu;
+	if (!route->transport->seg_max)
+		return qp->mtu;
+	/* A limit of the rate is kept better by small slices. */
+	if (qp->table->active_n > QP_FEW || qp->flow.rate)
+		return RNIC_SLICE;
+	return route->transport->seg_max;
 }
 
 void qp_send(struct qp *qp, struct pkt *pkt)
