@@ -16,8 +16,6 @@ from lab.registry import stop_all
 from lab.pingpong import PORT
 from lab.system import System
 
-pytestmark = pytest.mark.skipif(not paths.LONG, reason="it boots two systems")
-
 BOOT = 300
 Step = collections.namedtuple("Step", "place command printed")
 
@@ -83,6 +81,19 @@ class Host:
                               check=True, stdout=subprocess.PIPE, text=True).stdout
         return said.splitlines()
 
+    def slots(self, commands):
+        """The PCI slots of machine a, which does not run, by the ids of what is in them."""
+        mapfile, qemu = (self.here(command) for command in commands)
+        qemu = qemu.removesuffix(" &").replace("file=a.qcow2", "driver=null-co")
+        # Its ports are those of a namespace of its own.
+        script = (f"ip link set lo up; qemu-system-x86_64() {{ {paths.TOP}/scripts/images/qemu \"$@\"; }}"
+                  f"\n{mapfile}\n{qemu} -S -monitor stdio")
+        said = subprocess.run(["unshare", "-n", "bash", "-ec", script], env=self.environment,
+                              input="info pci\nquit\n", check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
+        return {card: int(slot) for slot, card in re.findall(
+            r"device +(\d+), function 0:\s+[^:]+: PCI device (\S+)", said)}
+
     def stop(self):
         """Ends the daemon."""
         if self.daemon:
@@ -119,6 +130,21 @@ def start_machine(name, number, arguments, monkeypatch):
         return system.start()
 
 
+def test_names_of_interfaces(host):
+    """Those of the recipe are those that a machine with its arguments has."""
+    _, _, daemon, mapfile, qemu, *_ = steps = recipe()
+    host.start_daemon(daemon.command)
+    slots = host.slots((mapfile.command, qemu.command))
+    ours, ssh = (f"enp0s{slots[card]}" for card in ("1af4:1041", "8086:10d3"))
+    readme = (paths.TOP / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"dev (enp0s\d+)", " ".join(step.command for step in steps))) == {ours}
+    assert f"{ours} is this card, {ssh} is for ssh" in readme
+    assert f"netdev {ours}" in readme and f"DHCP on {ssh}" in readme
+    guest = (paths.TOP / "Documentation" / "guest.rst").read_text(encoding="utf-8")
+    assert f"Name={ours}\n" in guest
+
+
+@pytest.mark.skipif(not paths.LONG, reason="it boots two systems")
 def test_two_virtual_machines(host, monkeypatch):
     """From nothing to a ping-pong."""
     steps = recipe()
@@ -145,7 +171,7 @@ def test_two_virtual_machines(host, monkeypatch):
                   f" ip address flush dev {guest.interface()} scope global")
     for step in inside:
         guest = guests[step.place]
-        command = step.command.replace("enp0s5", guest.interface())
+        command = step.command.replace("enp0s3", guest.interface())
         if command.endswith(" &"):
             guest.popen(command.removesuffix(" &"))
             guest.wait_listening(PORT)

@@ -28,7 +28,7 @@ BENCH = TOP / "build" / "bench" / "bench.json"
 OURS, SOFT = "virtio-net RoCE", "Soft-RoCE"
 # A comparison of unequals, which must not look like one of equals.
 SLOWED = ("an emulator runs the guests, and slows Soft-RoCE, whose data path is in the guests, far more"
-          " than this device, whose data path is in the daemon. With KVM the factors will be much"
+          " than this device, whose data path is in the daemon. With KVM the factors should be much"
           " smaller; nobody has measured them. ")
 # Measures of demo.py: the row's title, its unit and whether less is better.
 ROWS = {
@@ -58,12 +58,12 @@ def table(figures):
     yield (f"{demo['date']}, commit {demo['commit']}, {demo['processors']} processors"
            f" ({demo['processor']}), **{'KVM' if demo['kvm'] else 'no KVM'}**:"
            f" {'' if demo['kvm'] else SLOWED}Medians of"
-           f" {demo['repeat']} runs in turn, Linux {demo['guest_kernel']}, MTU {demo['mtu']}; load of"
-           f" the machine before: {demo['load']}."
-           f" With native programs in the place of guests (`make bench`) the daemon carries"
-           f" {bench['rate_direct'] / 1e6:.2f} million SENDs a second, each in"
-           f" {bench['latency_direct_us']:.2g} µs; a cache line takes {bench['bare_line_us']:.2g} µs"
-           " from one processor to the other.")
+           f" {demo['repeat']} runs, the devices in turn; guests have Linux {demo['guest_kernel']} and MTU"
+           f" {demo['mtu']}; load of the machine before: {demo['load']}. The plot has one run of each size,"
+           " and differs from the table as runs do here. With native programs in the place of guests"
+           f" (`make bench`) the daemon carries {bench['rate_direct'] / 1e6:.2f} million SENDs a second; one"
+           f" alone takes {bench['latency_direct_us']:.2g} µs, and a cache line from one processor to the"
+           f" other {bench['bare_line_us']:.2g} µs.")
 
 
 def between(text, name, lines):

@@ -297,9 +297,8 @@ void cq_add(struct cq *cq, struct cq_user *user,
 /**
  * cq_add_late() - as cq_add(), but an interrupt may wait for the next cq_look_late()
  *
- * One look at what the driver asks for, and one barrier, serve several completions.  Who calls
- * this sees to it that cq_look_late() follows before anybody sleeps, and before the state is
- * saved.
+ * One look at what the driver asks for, and one barrier, serve several completions.  The caller
+ * makes sure that cq_look_late() follows before the loop sleeps, and before the state is saved.
  */
 void cq_add_late(struct cq *cq, struct cq_user *user, const struct virtio_rdma_cq_req *wc,
 		 uint32_t wqe, bool solicited);
