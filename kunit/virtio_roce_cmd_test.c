@@ -5,9 +5,10 @@
  */
 #include <kunit/test.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_cq.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_mr.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_nvmf.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_qp.h"
 #include "virtio_roce_mock.h"
 
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name

@@ -9,8 +9,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_mr.h"
+#include "../drivers/infiniband/hw/virtio_roce/vroce_cmd_qp.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_wire.h"
 #include "virtio_roce-abi.h"
 #include "virtio_roce_mock.h"

@@ -18,7 +18,8 @@ IDS = "include/uapi/rdma/ib_user_ioctl_verbs.h"
 # Which files are a patch, in the order of the layers.
 PARTS = (
     ("wire", ("vroce_wire.c", "vroce_wire.h", "vroce_layout.c")),
-    ("commands", ("vroce_cmd.c", "vroce_cmd.h", "vroce_cmd_srq.c", "vroce_cmd_mr.h",
+    ("commands", ("vroce_cmd.c", "vroce_cmd_cq.c", "vroce_cmd_qp.c", "vroce_cmd_mr.c",
+                  "vroce_cmd_srq.c", "vroce_cmd_wq.c", "vroce_cmd_flow.c", "vroce_cmd_nvmf.c",
                   "vroce_trace.c", "vroce_trace.h")),
     ("objects", ("vroce_types.h", "vroce_caps.h", "vroce_obj.c", "vroce_kept.c", "vroce_users.c", "vroce_udata.c")),
     ("queues", ("vroce_queue.c", "vroce_ring.h", "vroce_form.c", "vroce_form.h", "vroce_mem.c",

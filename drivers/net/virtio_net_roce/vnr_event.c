@@ -3,8 +3,9 @@
  * Event virtqueues: the device says by number what has happened to which object.
  *
  * All buffers of a virtqueue are made available before the device starts, and each is
- * given back as soon as it was read.  The interrupt handler reads numbers, whatever the
- * number of objects is.  It does not trust them: the RDMA driver looks them up.
+ * given back as soon as it was read.  The interrupt handler reads the numbers of objects, so
+ * its work does not grow with the objects that exist.  It does not trust them: the RDMA driver
+ * looks them up.
  *
  * A device can use the buffers as fast as they are given back.  So the interrupt handler
  * reads no more events than the virtqueue has buffers.  If there are more, a work item

@@ -11,8 +11,8 @@
  * a command is kept even if it failed, since it can only fail because the device does not
  * run.
  *
- * To put back another command, add a row to vnr_journal_kinds[].  vnr_restart.c puts back
- * settings that virtio_net makes by other means than commands.
+ * To put back another command, add a row to vnr_journal_kinds[].  vnr_restart_mac() sets the
+ * MAC address again, which virtio_net may only have read.  The MTU stays in the interface.
  */
 #include <linux/kmemleak.h>
 #include <linux/slab.h>

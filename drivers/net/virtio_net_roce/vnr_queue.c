@@ -2,14 +2,14 @@
 /*
  * Virtqueues and interrupts.
  *
- * Ethernet queues and the control queue are virtqueues of the kernel's virtio_ring.
- * RoCE queues are only memory here: descriptor table, available ring and used ring.
+ * Ethernet, control and event virtqueues are virtqueues of the kernel's virtio_ring.
+ * The other RoCE queues are only memory here: descriptor table, available and used ring.
  * Each is on its own pages, because user space maps the two rings but never the
  * descriptor table.
  *
  * A function may have a vector for every purpose.  Or it has a single one, like QEMU's
- * generic vhost-user device, which serves configuration changes and all queues.  Send
- * and receive queues of RoCE never interrupt; completion queues do.
+ * generic vhost-user device, which serves configuration changes and all queues.
+ * Send, receive and doorbell queues of RoCE never interrupt; completion and event queues do.
  */
 #include <linux/bitmap.h>
 #include <linux/dma-mapping.h>

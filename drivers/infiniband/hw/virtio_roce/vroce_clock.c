@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The clock of completions, for processes: a method of uverbs in the driver's namespace, of
- * the core's object for the device.
+ * Processes read the clock of completions by a uverbs method of this driver.  It belongs to the
+ * core's object for the device.
  */
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>

@@ -2,11 +2,11 @@
 /*
  * The control commands, one function for each.
  *
- * The device's answers are not trusted.  A handle that names a virtqueue is checked
- * here; opaque handles cannot be checked.  The callers make sure that the device does
- * not return a number that is already in use.
+ * The device's answers are not trusted.  The commands that create CQs and QPs check the
+ * number that the device returns (vroce_cmd_cq.c, vroce_cmd_qp.c); opaque handles cannot be
+ * checked.  The callers make sure that a number is not already in use.
  *
- * Only this layer reports faults of the device.
+ * vroce_cmd_errno() turns every refusal into an errno, and reports it if nothing excuses it.
  */
 #include "virtio_net_roce.h"
 #include "virtio_roce_compat.h"
@@ -158,7 +158,7 @@ static int vroce_cmd_traced(struct virtio_net_roce_aux *aux,
 	return err;
 }
 
-/* This one, the next one and vroce_cmd_exec() are for vroce_cmd*.c alone. */
+/* This function and the next three are for vroce_cmd*.c.  KUnit uses vroce_cmd_exec(), too. */
 int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd)
 {
 	const struct vroce_command *info = &vroce_commands[cmd->command];
@@ -166,11 +166,16 @@ int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *c
 	return vroce_cmd_traced(aux, cmd, info->destroys, info->refused);
 }
 
-/* The same if a correct device refuses to take something away that is in use. */
-int vroce_cmd_run_unless_busy(struct virtio_net_roce_aux *aux,
-			      struct virtio_net_roce_cmd *cmd)
+/*
+ * Run a command that takes something away from the device.  @refused is the errno for a
+ * refusal.  Two commands need this, because the table cannot describe them: MODIFY_QP takes
+ * requests away only if it goes to ERR or RESET, and DEREG_MR may be refused while memory
+ * windows are bound.
+ */
+int vroce_cmd_run_destroy(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd,
+			  int refused)
 {
-	return vroce_cmd_traced(aux, cmd, true, -EBUSY);
+	return vroce_cmd_traced(aux, cmd, true, refused);
 }
 
 int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
@@ -186,6 +191,29 @@ int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
 	return vroce_cmd_run(aux, &cmd);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_exec);
+
+/*
+ * A command whose request ends with a list of pages, or whose memory the caller frees if
+ * it fails, so that the outcome must be certain.
+ */
+int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
+			 void *req, size_t req_len, const __le64 *pages,
+			 u32 npages, void *rsp, size_t rsp_len)
+{
+	struct virtio_net_roce_cmd cmd = {
+		.command = command,
+		.settle = true,
+		.req = {
+			{ .iov_base = req, .iov_len = req_len },
+			{ .iov_base = (void *)pages,
+			  .iov_len = array_size(npages, sizeof(*pages)) },
+		},
+		.rsp = rsp,
+		.rsp_len = rsp_len,
+	};
+
+	return vroce_cmd_run(aux, &cmd);
+}
 
 /**
  * vroce_cmd_query_device() - ask what the device can do
@@ -328,148 +356,6 @@ int vroce_cmd_query_clock(struct virtio_net_roce_aux *aux, u64 *time)
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_clock);
 
 /**
- * vroce_cmd_create_cq() - make a completion queue
- * @aux: device
- * @cqe: number of completions that it can hold
- * @cqn: its number, which has a virtqueue
- */
-int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn)
-{
-	struct virtio_rdma_cmd_create_cq req = { .cqe = cpu_to_le32(cqe) };
-	struct virtio_rdma_ack_create_cq rsp = {};
-	int err;
-
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-			     &req, sizeof(req), &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	*cqn = le32_to_cpu(rsp.cqn);
-	/* It is not destroyed: this may be the number of a CQ of somebody else's. */
-	if (*cqn >= aux->max_cqs)
-		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-					    *cqn);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq);
-
-/*
- * A command whose request ends with a list of pages, or whose memory the caller frees if
- * it fails, so that the outcome must be certain.
- */
-int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
-			 void *req, size_t req_len, const __le64 *pages,
-			 u32 npages, void *rsp, size_t rsp_len)
-{
-	struct virtio_net_roce_cmd cmd = {
-		.command = command,
-		.settle = true,
-		.req = {
-			{ .iov_base = req, .iov_len = req_len },
-			{ .iov_base = (void *)pages,
-			  .iov_len = array_size(npages, sizeof(*pages)) },
-		},
-		.rsp = rsp,
-		.rsp_len = rsp_len,
-	};
-
-	return vroce_cmd_run(aux, &cmd);
-}
-
-/**
- * vroce_cmd_create_cq_long() - make a completion queue with a control block
- * @aux: device
- * @params: parameters
- * @cqn: its number
- */
-int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
-			     const struct vroce_create_cq_params *params,
-			     u32 *cqn)
-{
-	struct virtio_rdma_cmd_create_cq_long req = {
-		.cqe = cpu_to_le32(params->cqe),
-		.flags = VIRTIO_RDMA_CQ_CONTROL |
-			 (params->direct ? VIRTIO_RDMA_CQ_DIRECT : 0) |
-			 (params->timed ? VIRTIO_RDMA_CQ_TIMESTAMP : 0),
-		.cqe_shift = params->cqe_shift,
-		.event_vq = cpu_to_le16(params->event_vq),
-		.control = cpu_to_le64(params->control),
-		.npages = cpu_to_le32(params->npages),
-	};
-	struct virtio_rdma_ack_create_cq rsp = {};
-	int err;
-
-	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-				   &req, sizeof(req), params->pages,
-				   params->npages, &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	*cqn = le32_to_cpu(rsp.cqn);
-	/* It is not destroyed: this may be the number of a CQ of somebody else's. */
-	if (*cqn < params->first || *cqn >= params->end)
-		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_CQ,
-					    *cqn);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_cq_long);
-
-/**
- * vroce_cmd_modify_cq() - say how long the event of a CQ waits for more completions
- * @aux: device
- * @cqn: the CQ, which has a control block
- * @count: completions that end the wait, or 0
- * @period: microseconds that it lasts at most; 0 for none
- */
-int vroce_cmd_modify_cq(struct virtio_net_roce_aux *aux, u32 cqn, u16 count, u16 period)
-{
-	struct virtio_rdma_cmd_modify_cq req = {
-		.cqn = cpu_to_le32(cqn),
-		.count = cpu_to_le16(count),
-		.period = cpu_to_le16(period),
-	};
-
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_MODIFY_CQ, &req, sizeof(req),
-			      NULL, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_cq);
-
-/**
- * vroce_cmd_resize_cq() - give a direct CQ another ring and another control block
- * @aux: device
- * @params: parameters
- * @stored: number of completions in the old ring so far, modulo 2^32
- * @unread: how many of them, the last ones, were not taken
- */
-int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
-			const struct vroce_resize_cq_params *params,
-			u32 *stored, u32 *unread)
-{
-	struct virtio_rdma_cmd_resize_cq req = {
-		.cqn = cpu_to_le32(params->cqn),
-		.cqe = cpu_to_le32(params->cqe),
-		.npages = cpu_to_le32(params->npages),
-		.control = cpu_to_le64(params->control),
-	};
-	struct virtio_rdma_ack_resize_cq rsp = {};
-	int err;
-
-	err = vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
-				   &req, sizeof(req), params->pages,
-				   params->npages, &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	*stored = le32_to_cpu(rsp.stored);
-	*unread = le32_to_cpu(rsp.unread);
-	if (*unread > params->most || *unread > params->cqe)
-		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_RESIZE_CQ,
-					    *unread);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_resize_cq);
-
-/**
  * vroce_cmd_alloc_doorbell() - share a doorbell page with the device
  * @aux: device
  * @page: its device address
@@ -512,20 +398,6 @@ int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle)
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_free_doorbell);
 
 /**
- * vroce_cmd_destroy_cq() - destroy a completion queue
- * @aux: device
- * @cqn: its number
- */
-int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn)
-{
-	struct virtio_rdma_cmd_destroy_cq req = { .cqn = cpu_to_le32(cqn) };
-
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_CQ,
-			      &req, sizeof(req), NULL, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_cq);
-
-/**
  * vroce_cmd_create_pd() - make a protection domain
  * @aux: device
  * @pdn: its handle
@@ -558,164 +430,6 @@ int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn)
 			      &req, sizeof(req), NULL, 0);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_pd);
-
-/* Only the management interfaces have QPN 0 and 1. */
-static bool vroce_qpn_is_sane(const struct virtio_net_roce_aux *aux,
-			      const struct vroce_create_qp_params *params,
-			      u32 qpn)
-{
-	if (params->direct)
-		return qpn >= params->direct->first && qpn < params->direct->end;
-	if (params->type == IB_QPT_GSI)
-		return qpn == VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
-	return qpn > VIRTIO_NET_ROCE_QPN_GSI && qpn < aux->max_qps;
-}
-
-/* Behind the first 40 bytes of the RFC's request. */
-static int vroce_cmd_create_direct_qp(struct virtio_net_roce_aux *aux,
-				      const struct vroce_direct_params *params,
-				      const struct virtio_rdma_cmd_create_qp *rfc,
-				      struct virtio_rdma_ack_create_qp *rsp)
-{
-	struct {
-		u8 rfc[VIRTIO_RDMA_QP_DIRECT_OFFSET];
-		struct virtio_rdma_qp_direct direct;
-	} __packed req = {
-		.direct = {
-			.form = VIRTIO_RDMA_QP_FORM_DIRECT,
-			.send_shift = params->send_shift,
-			.recv_shift = params->recv_shift,
-			.send_depth = cpu_to_le32(params->send_depth),
-			.recv_depth = cpu_to_le32(params->recv_depth),
-			.doorbell = cpu_to_le32(params->doorbell),
-			.bit = cpu_to_le32(params->bit),
-			.send_pages = cpu_to_le32(params->send_pages),
-			.recv_pages = cpu_to_le32(params->recv_pages),
-			.flags = params->shared ? VIRTIO_RDMA_QP_SRQ : 0,
-			.srq = cpu_to_le32(params->srq),
-			.control = cpu_to_le64(params->control),
-			.xrcd = cpu_to_le32(params->xrcd),
-		},
-	};
-
-	memcpy(req.rfc, rfc, sizeof(req.rfc));
-	return vroce_cmd_exec_pages(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-				    &req, sizeof(req), params->pages,
-				    params->send_pages + params->recv_pages,
-				    rsp, sizeof(*rsp));
-}
-
-/**
- * vroce_cmd_create_qp() - make a queue pair
- * @aux: device
- * @params: parameters; the type is one that the wire has
- * @qpn: its number, which in the RFC's form has two virtqueues
- */
-int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
-			const struct vroce_create_qp_params *params, u32 *qpn)
-{
-	struct virtio_rdma_cmd_create_qp req = {
-		.pdn = cpu_to_le32(params->pdn),
-		.qp_type = vroce_qp_type_to_wire(params->type),
-		.sq_sig_all = params->sq_sig_all,
-		.flags = (params->fast_reg ? VIRTIO_IB_QP_FAST_REG : 0) |
-			 (params->strip ? VIRTIO_IB_QP_CVLAN_STRIP : 0),
-		.send_cqn = cpu_to_le32(params->send_cqn),
-		.recv_cqn = cpu_to_le32(params->recv_cqn),
-	};
-	struct virtio_rdma_ack_create_qp rsp = {};
-	int err;
-
-	vroce_qp_cap_to_wire(&params->cap, &req.cap);
-	if (params->direct)
-		err = vroce_cmd_create_direct_qp(aux, params->direct, &req, &rsp);
-	else
-		err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-				     &req, sizeof(req), &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	*qpn = le32_to_cpu(rsp.qpn);
-	/* It is not destroyed: this may be the number of a QP of somebody else's. */
-	if (!vroce_qpn_is_sane(aux, params, *qpn))
-		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_CREATE_QP,
-					    *qpn);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_qp);
-
-/**
- * vroce_cmd_modify_qp() - change attributes of a queue pair
- * @aux: device
- * @qpn: its number
- * @attr: attributes; states and MTU have been checked
- * @mask: which of them are given, IB_QP_* bits
- * @max_burst: bytes that may leave at once under a rate limit that is given, 0 = the device
- *	knows best; the caller has checked that the device takes others
- */
-int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
-			const struct ib_qp_attr *attr, int mask, u32 max_burst)
-{
-	struct virtio_rdma_cmd_modify_qp req = {
-		.qpn = cpu_to_le32(qpn),
-		.max_burst = cpu_to_le32(max_burst),
-	};
-	struct virtio_net_roce_cmd cmd = {
-		.command = VIRTIO_NET_CTRL_ROCE_MODIFY_QP,
-		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
-	};
-
-	vroce_qp_attr_to_wire(attr, mask, &req);
-	/* These two states take the requests away from the device. */
-	if (mask & IB_QP_STATE && (attr->qp_state == IB_QPS_ERR ||
-				   attr->qp_state == IB_QPS_RESET))
-		return vroce_cmd_traced(aux, &cmd, true, -EINVAL);
-	return vroce_cmd_run(aux, &cmd);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_modify_qp);
-
-/**
- * vroce_cmd_query_qp() - ask for attributes of a queue pair
- * @aux: device
- * @qpn: its number
- * @mask: which are asked for, IB_QP_* bits; the device may return others, too
- * @attr: attributes; those that the device does not know are not touched
- */
-int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
-		       struct ib_qp_attr *attr)
-{
-	struct virtio_rdma_cmd_query_qp req = {
-		.qpn = cpu_to_le32(qpn),
-		.attr_mask = cpu_to_le32(vroce_qp_mask_to_wire(mask)),
-	};
-	struct virtio_rdma_ack_query_qp rsp = {};
-	int err;
-
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
-			     &req, sizeof(req), &rsp, sizeof(rsp));
-	if (err)
-		return err;
-
-	if (vroce_qp_attr_from_wire(&rsp, attr))
-		return vroce_cmd_bad_answer(aux, VIRTIO_NET_CTRL_ROCE_QUERY_QP,
-					    rsp.qp_state);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_qp);
-
-/**
- * vroce_cmd_destroy_qp() - destroy a queue pair
- * @aux: device
- * @qpn: its number
- */
-int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn)
-{
-	struct virtio_rdma_cmd_destroy_qp req = { .qpn = cpu_to_le32(qpn) };
-
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_QP,
-			      &req, sizeof(req), NULL, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_qp);
 
 /**
  * vroce_cmd_create_ah() - make an address handle
@@ -802,27 +516,6 @@ int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index)
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_del_gid);
 
-/**
- * vroce_cmd_req_notify_cq() - ask for one notification of a CQ
- * @aux: device
- * @cqn: the CQ
- * @solicited_only: only for solicited completions and errors
- */
-int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, u32 cqn,
-			    bool solicited_only)
-{
-	struct virtio_rdma_cmd_req_notify req = {
-		.cqn = cpu_to_le32(cqn),
-		.flags = cpu_to_le32(solicited_only ?
-				     VIRTIO_IB_NOTIFY_SOLICITED :
-				     VIRTIO_IB_NOTIFY_NEXT_COMPLETION),
-	};
-
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_REQ_NOTIFY_CQ,
-			      &req, sizeof(req), NULL, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_req_notify_cq);
-
 static int vroce_cmd_exec_mcast(struct virtio_net_roce_aux *aux, u8 command,
 				u32 qpn, const union ib_gid *gid)
 {
@@ -859,80 +552,3 @@ int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 				    qpn, gid);
 }
 EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_detach_mcast);
-
-/**
- * vroce_cmd_create_flow() - make a flow rule
- * @aux: device
- * @req: the rule, as the device takes it
- * @handle: its handle
- */
-int vroce_cmd_create_flow(struct virtio_net_roce_aux *aux,
-			  struct virtio_rdma_cmd_create_flow *req, u32 *handle)
-{
-	struct virtio_rdma_ack_create_flow rsp = {};
-	int err;
-
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW, req, sizeof(*req),
-			     &rsp, sizeof(rsp));
-	if (!err)
-		*handle = le32_to_cpu(rsp.flow);
-	return err;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_flow);
-
-/**
- * vroce_cmd_create_flow_long() - make a flow rule with a tag
- * @aux: device
- * @req: the rule, as the device takes it
- * @handle: its handle
- */
-int vroce_cmd_create_flow_long(struct virtio_net_roce_aux *aux,
-			       struct virtio_rdma_cmd_create_flow_long *req, u32 *handle)
-{
-	struct virtio_rdma_ack_create_flow rsp = {};
-	int err;
-
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_CREATE_FLOW_LONG, req, sizeof(*req),
-			     &rsp, sizeof(rsp));
-	if (!err)
-		*handle = le32_to_cpu(rsp.flow);
-	return err;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_create_flow_long);
-
-/**
- * vroce_cmd_query_flow() - frames that a flow rule has taken
- * @aux: device
- * @handle: handle of the rule
- * @counts: filled in
- */
-int vroce_cmd_query_flow(struct virtio_net_roce_aux *aux, u32 handle,
-			 struct vroce_flow_counts *counts)
-{
-	struct virtio_rdma_cmd_query_flow req = { .flow = cpu_to_le32(handle) };
-	struct virtio_rdma_ack_query_flow rsp = {};
-	int err;
-
-	err = vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_QUERY_FLOW, &req, sizeof(req),
-			     &rsp, sizeof(rsp));
-	if (err)
-		return err;
-	counts->packets = le64_to_cpu(rsp.packets);
-	counts->bytes = le64_to_cpu(rsp.bytes);
-	return 0;
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_query_flow);
-
-/**
- * vroce_cmd_destroy_flow() - destroy a flow rule
- * @aux: device
- * @handle: its handle
- */
-int vroce_cmd_destroy_flow(struct virtio_net_roce_aux *aux, u32 handle)
-{
-	struct virtio_rdma_cmd_destroy_flow req = { .flow = cpu_to_le32(handle) };
-
-	return vroce_cmd_exec(aux, VIRTIO_NET_CTRL_ROCE_DESTROY_FLOW,
-			      &req, sizeof(req), NULL, 0);
-}
-EXPORT_SYMBOL_IF_KUNIT(vroce_cmd_destroy_flow);

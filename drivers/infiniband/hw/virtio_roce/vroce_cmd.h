@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control commands, one function for each.  Parameters and results are in the
- * processor's byte order.  The layers above do not see the wire format of a command.
+ * Control commands: what all of them share, and those that no vroce_cmd_*.h has.  Parameters
+ * and results are in the processor's byte order.  Flow rules, RX_HASH QPs and the offload of
+ * NVMe are exceptions: their callers fill in the wire structure.
  */
 #ifndef _VROCE_CMD_H
 #define _VROCE_CMD_H
@@ -48,16 +49,6 @@ struct vroce_device_attr {
 };
 
 /**
- * struct vroce_flow_counts - what QUERY_FLOW says
- * @packets: frames
- * @bytes: of them
- */
-struct vroce_flow_counts {
-	u64 packets;
-	u64 bytes;
-};
-
-/**
  * struct vroce_port_attr - what QUERY_PORT says
  * @gid_tbl_len: number of entries of the GID table
  * @max_msg_sz: largest message, bytes
@@ -65,110 +56,6 @@ struct vroce_flow_counts {
 struct vroce_port_attr {
 	u32 gid_tbl_len;
 	u32 max_msg_sz;
-};
-
-/**
- * struct vroce_create_cq_params - for CREATE_CQ, long form
- * @cqe: number of completions that it can hold
- * @direct: it is a ring, not a virtqueue
- * @timed: its completions have their time
- * @cqe_shift: of a ring: log2 of the bytes of a completion
- * @event_vq: number of its event virtqueue
- * @control: device address of its control block
- * @npages: of a ring: number of pages
- * @pages: their device addresses
- * @first: least number that it may have
- * @end: number that it must be below
- */
-struct vroce_create_cq_params {
-	u32 cqe;
-	bool direct;
-	bool timed;
-	u8 cqe_shift;
-	u16 event_vq;
-	dma_addr_t control;
-	u32 npages;
-	const __le64 *pages;
-	u32 first;
-	u32 end;
-};
-
-/**
- * struct vroce_resize_cq_params - for RESIZE_CQ
- * @cqn: number of a direct CQ
- * @cqe: number of completions that it shall hold
- * @most: number of completions that it holds now
- * @control: device address of its new control block
- * @npages: number of pages of its new ring
- * @pages: their device addresses
- */
-struct vroce_resize_cq_params {
-	u32 cqn;
-	u32 cqe;
-	u32 most;
-	dma_addr_t control;
-	u32 npages;
-	const __le64 *pages;
-};
-
-/**
- * struct vroce_direct_params - for CREATE_QP of a QP in direct form
- * @send_shift: log2 of the stride of the send ring
- * @recv_shift: log2 of the stride of the receive ring
- * @send_depth: slots of the send ring
- * @recv_depth: slots of the receive ring
- * @doorbell: handle of the doorbell page
- * @bit: its bit there
- * @send_pages: number of pages of the send ring
- * @recv_pages: number of pages of the receive ring
- * @control: device address of the control block
- * @pages: device addresses of all pages
- * @first: least number that it may have
- * @end: number that it must be below
- * @shared: it has an SRQ, not a receive ring
- * @srq: handle of the SRQ
- * @xrcd: XRC domain of an XRC_TGT QP, which has only this, @first and @end
- */
-struct vroce_direct_params {
-	u8 send_shift;
-	u8 recv_shift;
-	u32 send_depth;
-	u32 recv_depth;
-	u32 doorbell;
-	u32 bit;
-	u32 send_pages;
-	u32 recv_pages;
-	dma_addr_t control;
-	const __le64 *pages;
-	u32 first;
-	u32 end;
-	bool shared;
-	u32 srq;
-	u32 xrcd;
-};
-
-/**
- * struct vroce_create_qp_params - for CREATE_QP
- * @pdn: protection domain
- * @type: type
- * @sq_sig_all: every send request leaves a completion
- * @fast_reg: send requests may register and invalidate memory regions
- * @strip: tags go from frames to completions
- * @send_cqn: CQ of the send queue
- * @recv_cqn: CQ of the receive queue
- * @cap: capabilities
- * @direct: its direct form, NULL for that of the RFC
- */
-struct vroce_create_qp_params {
-	u32 pdn;
-	enum ib_qp_type type;
-	bool sq_sig_all;
-	bool fast_reg;
-	bool strip;
-	u32 send_cqn;
-	u32 recv_cqn;
-	struct ib_qp_cap cap;
-	const struct vroce_direct_params *direct;
 };
 
 /**
@@ -186,8 +73,8 @@ static inline bool vroce_may_have_memory(int err)
 }
 
 int vroce_cmd_run(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd);
-int vroce_cmd_run_unless_busy(struct virtio_net_roce_aux *aux,
-			      struct virtio_net_roce_cmd *cmd);
+int vroce_cmd_run_destroy(struct virtio_net_roce_aux *aux, struct virtio_net_roce_cmd *cmd,
+			  int refused);
 int vroce_cmd_exec(struct virtio_net_roce_aux *aux, u8 command,
 		   void *req, size_t req_len, void *rsp, size_t rsp_len);
 int vroce_cmd_exec_pages(struct virtio_net_roce_aux *aux, u8 command,
@@ -204,45 +91,20 @@ int vroce_cmd_query_counters(struct virtio_net_roce_aux *aux,
 int vroce_cmd_query_qp_counters(struct virtio_net_roce_aux *aux, u32 qpn,
 				u64 values[VIRTIO_RDMA_CNT_NUM]);
 int vroce_cmd_query_clock(struct virtio_net_roce_aux *aux, u64 *time);
-int vroce_cmd_create_cq(struct virtio_net_roce_aux *aux, u32 cqe, u32 *cqn);
-int vroce_cmd_create_cq_long(struct virtio_net_roce_aux *aux,
-			     const struct vroce_create_cq_params *params,
-			     u32 *cqn);
-int vroce_cmd_modify_cq(struct virtio_net_roce_aux *aux, u32 cqn, u16 count, u16 period);
-int vroce_cmd_resize_cq(struct virtio_net_roce_aux *aux,
-			const struct vroce_resize_cq_params *params,
-			u32 *stored, u32 *unread);
 int vroce_cmd_alloc_doorbell(struct virtio_net_roce_aux *aux, dma_addr_t page,
 			     u16 vq, u32 *handle);
 int vroce_cmd_free_doorbell(struct virtio_net_roce_aux *aux, u32 handle);
-int vroce_cmd_destroy_cq(struct virtio_net_roce_aux *aux, u32 cqn);
 int vroce_cmd_create_pd(struct virtio_net_roce_aux *aux, u32 *pdn);
 int vroce_cmd_destroy_pd(struct virtio_net_roce_aux *aux, u32 pdn);
-int vroce_cmd_create_qp(struct virtio_net_roce_aux *aux,
-			const struct vroce_create_qp_params *params, u32 *qpn);
-int vroce_cmd_modify_qp(struct virtio_net_roce_aux *aux, u32 qpn,
-			const struct ib_qp_attr *attr, int mask, u32 max_burst);
-int vroce_cmd_query_qp(struct virtio_net_roce_aux *aux, u32 qpn, int mask,
-		       struct ib_qp_attr *attr);
-int vroce_cmd_destroy_qp(struct virtio_net_roce_aux *aux, u32 qpn);
 int vroce_cmd_create_ah(struct virtio_net_roce_aux *aux, bool atomic, u32 pdn,
 			const struct rdma_ah_attr *attr, u32 *ahn);
 int vroce_cmd_destroy_ah(struct virtio_net_roce_aux *aux, u32 pdn, u32 ahn);
 int vroce_cmd_add_gid(struct virtio_net_roce_aux *aux, u16 index,
 		      const union ib_gid *gid, u16 vlan);
 int vroce_cmd_del_gid(struct virtio_net_roce_aux *aux, u16 index);
-int vroce_cmd_req_notify_cq(struct virtio_net_roce_aux *aux, u32 cqn,
-			    bool solicited_only);
 int vroce_cmd_attach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
 int vroce_cmd_detach_mcast(struct virtio_net_roce_aux *aux, u32 qpn,
 			   const union ib_gid *gid);
-int vroce_cmd_create_flow(struct virtio_net_roce_aux *aux,
-			  struct virtio_rdma_cmd_create_flow *req, u32 *handle);
-int vroce_cmd_create_flow_long(struct virtio_net_roce_aux *aux,
-			       struct virtio_rdma_cmd_create_flow_long *req, u32 *handle);
-int vroce_cmd_query_flow(struct virtio_net_roce_aux *aux, u32 handle,
-			 struct vroce_flow_counts *counts);
-int vroce_cmd_destroy_flow(struct virtio_net_roce_aux *aux, u32 handle);
 
 #endif /* _VROCE_CMD_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of memory regions and memory windows: as vroce_cmd.c.
+ * Commands of memory regions and memory windows.  The rules at the top of vroce_cmd.c apply.
  */
 #include "virtio_net_roce.h"
 #include "virtio_roce_compat.h"
@@ -221,5 +221,5 @@ int vroce_cmd_dereg_bound_mr(struct virtio_net_roce_aux *aux, u32 mrn)
 		.req = { { .iov_base = &req, .iov_len = sizeof(req) } },
 	};
 
-	return vroce_cmd_run_unless_busy(aux, &cmd);
+	return vroce_cmd_run_destroy(aux, &cmd, -EBUSY);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of the offload of NVMe over Fabrics: as vroce_cmd.c.
+ * Commands of the offload of NVMe over Fabrics.  The rules at the top of vroce_cmd.c apply.
  */
 #include "virtio_roce_compat.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of shared receive queues and XRC domains: as vroce_cmd.c.
+ * Commands of shared receive queues and XRC domains.  The rules at the top of vroce_cmd.c apply.
  */
 #include "vroce_cmd.h"
 #include "vroce_cmd_srq.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of indirection tables and RX_HASH QPs: as vroce_cmd.c.
+ * Commands of indirection tables and RX_HASH QPs.  The rules at the top of vroce_cmd.c apply.
  */
 #include "virtio_roce_compat.h"
 

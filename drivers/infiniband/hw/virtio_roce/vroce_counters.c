@@ -10,11 +10,10 @@
  * a counter is the sum of what its QPs have counted since they were bound, and of what those
  * that are not bound any more had counted until then.
  *
- * The core adds all counters to those of the port, and also what counters had counted that it
- * has freed.  Our port has all of that already, so it is taken off there.  The port is asked
- * before the counters: so the core's sum is never less than it was, nor more than there is.  If
- * the port is below its counters because these were asked later, the difference wraps; the sum
- * is right.
+ * The core adds all QP counters to those of the port, also those that were freed.  The device
+ * has counted them for the port already, so the driver subtracts them.  It asks for the port
+ * first: then the core's sum never goes back and is never too large.  The difference may be
+ * negative and wrap, but the sum is right.
  */
 #include <linux/sched/signal.h>
 

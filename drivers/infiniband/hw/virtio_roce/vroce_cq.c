@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "vroce_caps.h"
+#include "vroce_cmd_cq.h"
 #include "vroce_cq.h"
 #include "vroce_flush.h"
 #include "vroce_form.h"

@@ -6,14 +6,13 @@
  * takes all of them as one structure, and one mask of it.  The core has checked that the
  * process has CAP_NET_RAW, and destroys the rules of a process that ends.
  *
- * The device counts for each rule.  Counters of the core are the sum of the rules that were
- * made with them, also of those that are gone.  The core keeps them as long as they have
- * rules, and does not let a process read them else.
+ * The device counts for each rule.  A counter of the core is the sum of all rules that were
+ * made with it, also of rules that are gone.  The core keeps the counter while it has rules,
+ * and lets a process read it only then.
  */
 #include <linux/slab.h>
 
 #include "vroce_caps.h"
-#include "vroce_cmd.h"
 #include "vroce_flow.h"
 #include "vroce_udata.h"
 

@@ -5,6 +5,7 @@
 #ifndef _VROCE_FLOW_H
 #define _VROCE_FLOW_H
 
+#include "vroce_cmd_flow.h"
 #include "vroce_types.h"
 
 /**

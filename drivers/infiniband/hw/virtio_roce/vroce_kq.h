@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Posting and polling for consumers in the kernel.
+ * Requests and completions of the kernel's queues, for those who post and poll.
  */
 #ifndef _VROCE_KQ_H
 #define _VROCE_KQ_H

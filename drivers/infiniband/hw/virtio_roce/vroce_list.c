@@ -2,9 +2,9 @@
 /*
  * Lists of the pages of a memory region, for the device.
  *
- * A list that is short stands in the command.  For one that is not the device is given the
- * pages in which the list lies, if it can have that; otherwise the control queue bounds
- * how long the list can be.
+ * A short list is part of the command.  A long list stays in its own pages, and the command
+ * names these pages, if the device can do that (MR_INDIRECT).  If not, the size of the control
+ * queue limits the list.
  */
 #include <linux/dma-mapping.h>
 #include <linux/highmem.h>

@@ -7,19 +7,20 @@
  * From the top:
  *
  *   callers    vroce_gate.c: the verbs below, for a process; vroce_event.c, vroce_watch.c,
- *              vroce_restrack.c, vroce_counters.c
+ *              vroce_counters.c
  *   verbs      vroce_cq.c vroce_qp.c vroce_srq.c vroce_mr.c vroce_ah.c vroce_mcast.c
- *              vroce_wq.c vroce_flow.c vroce_nvmf.c vroce_domain.c vroce_user.c
- *              vroce_verbs.c;
+ *              vroce_wq.c vroce_flow.c vroce_nvmf.c vroce_clock.c vroce_domain.c
+ *              vroce_user.c vroce_verbs.c;
  *              vroce_post.c and vroce_drain.c for consumers in the kernel;
- *              vroce_resize.c vroce_srq_resize.c
+ *              vroce_resize.c vroce_srq_resize.c vroce_restrack.c
  *   objects    vroce_hw_qp.c: what the device holds; vroce_flush.c: what happens to it when
  *              the device is dead
  *   queues     vroce_kq.c: what the kernel posts and polls; vroce_mmap.c: what a process maps;
  *              vroce_queue.c vroce_form.c vroce_doorbell.c vroce_mem.c vroce_list.c
  *   base       vroce_obj.c vroce_kept.c vroce_users.c vroce_udata.c
- *   commands   vroce_cmd.c vroce_cmd_mr.c vroce_cmd_srq.c vroce_cmd_wq.c vroce_cmd_nvmf.c:
- *              one function for each
+ *   commands   vroce_cmd.c: what all commands share, and those of device, port, counters,
+ *              doorbells, PDs, AHs, GIDs and multicast groups; vroce_cmd_*.c: those of one
+ *              kind of object
  *   wire       vroce_wire.c, uapi/virtio_net_roce.h: layout
  *
  * and below them the operations of &struct virtio_net_roce_aux.

@@ -3,8 +3,8 @@
  * Memory of direct queues: ordinary pages, of which the device is given a list.
  *
  * The pages are charged to the process that asks for the queue, and count against its
- * RLIMIT_MEMLOCK as pinned pages do: nothing else bounds them, as they need not be mapped,
- * and whoever looks for memory to free does not see them.  A process maps them by
+ * RLIMIT_MEMLOCK as pinned pages do: nothing else limits them, because a process need not
+ * map them, and the OOM killer does not see pages that are not mapped.  A process maps them by
  * vm_insert_pages(), and so each mapping holds references of its own: pages that are
  * still mapped after the queue is gone belong to that process alone.  For consumers in
  * the kernel all pages of a queue are mapped at one address.

@@ -2,8 +2,9 @@
 /*
  * Objects in the device, and their lifetime.
  *
- * User space maps the rings of its CQs and QPs, and the rings belong to numbers that
- * the device reuses.  A mapping that outlived its object would let one process write
+ * In the form of the RFC, user space maps rings that belong to a number, and the device
+ * reuses numbers.  (The memory of a direct queue belongs to no number, see vroce_mem.c.)
+ * A mapping that outlived its object would let one process write
  * into the available ring, or read the used ring, of the next owner.  So an object
  * stays in the device, and its number stays taken, until the last mapping of its memory
  * is gone.  The verbs object holds one reference to it, and each mappable piece holds

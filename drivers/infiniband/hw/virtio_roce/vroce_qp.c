@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "vroce_caps.h"
+#include "vroce_cmd_qp.h"
 #include "vroce_flush.h"
 #include "vroce_form.h"
 #include "vroce_hw_qp.h"

@@ -2,8 +2,9 @@
 /*
  * Another ring, and another control block, for a direct CQ of a process.
  *
- * The process holds back its threads that arm.  The device goes over to the new memory at
- * once, and leaves its first slots to us: we copy what was unread when it looked.  The
+ * The process holds back its threads that arm.  The device switches to the new ring at once,
+ * and does not fill its first slots.  The driver copies the completions there that were unread
+ * at that moment.  The
  * process learns from the answer where the new memory is.  It may poll the old ring until
  * then, and skips what it has taken.  The old pages stay as long as they are mapped; what
  * is there says then that the CQ is in error.
@@ -14,6 +15,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 
+#include "vroce_cmd_cq.h"
 #include "vroce_mem.h"
 #include "vroce_mmap.h"
 #include "vroce_resize.h"

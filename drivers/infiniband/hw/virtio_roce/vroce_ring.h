@@ -5,7 +5,7 @@
  * Driver and device share each index:
  *
  *   available index  written by the driver: by the kernel under the lock of the
- *                    queue in &struct vroce_cq or &struct vroce_qp, or by user
+ *                    queue in &struct vroce_hw_cq or &struct vroce_qp, or by user
  *                    space
  *   used index       written by the device
  *

@@ -19,7 +19,7 @@
 #include "vroce_user.h"
 #include "vroce_users.h"
 
-/* Capabilities that this driver knows.  Providers are not told of any other. */
+/* Capabilities that providers are told of.  Those that only the kernel uses are left out. */
 #define VROCE_DEVICE_CAPS						\
 	(VIRTIO_IB_DEVICE_RC_RNR_NAK_GEN |				\
 	 VIRTIO_IB_DEVICE_MEM_MGT_EXTENSIONS |				\

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs that concern the device, its port, GIDs and protection domains.
+ * Verbs of the device, its port and its GID table.
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>

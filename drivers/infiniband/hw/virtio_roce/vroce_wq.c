@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "vroce_caps.h"
+#include "vroce_cmd_qp.h"
 #include "vroce_hw_qp.h"
 #include "vroce_mmap.h"
 #include "vroce_obj.h"
