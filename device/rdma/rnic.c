@@ -590,12 +590,12 @@ static uint64_t rnic_linger(const struct qp *qp)
 	return qp->doorbell && qp->table->active_n > RNIC_LINGER_QPS ? 0 : RNIC_IDLE_NS;
 }
 
-/* Few busy QPs share what is there for all: long messages need fewer rounds. */
+/* One busy QP or two share what is there for all: long messages need fewer rounds. */
 static int64_t rnic_qp_bytes(const struct qp_table *qps)
 {
-	const int64_t share = RNIC_BYTES / qps->active_n;
-
-	return share > RNIC_QP_BYTES ? share : RNIC_QP_BYTES;
+	if (qps->active_n > QP_FEW)
+		return RNIC_QP_BYTES;
+	return qps->active_n > 1 ? RNIC_BYTES / 2 : RNIC_BYTES;
 }
 
 static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)

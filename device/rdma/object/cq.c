@@ -723,8 +723,9 @@ cq_store_either(struct cq *cq, const struct cq_user *user, const struct virtio_r
 	return NULL;
 }
 
-static const char *cq_store(struct cq *cq, const struct cq_user *user,
-			    const struct virtio_rdma_cq_req *wc, uint32_t wqe)
+static inline __attribute__((always_inline)) const char *
+cq_store(struct cq *cq, const struct cq_user *user, const struct virtio_rdma_cq_req *wc,
+	 uint32_t wqe)
 {
 	return cq_store_either(cq, user, wc, wqe, false);
 }

@@ -32,6 +32,9 @@ TAILQ_HEAD(qp_list, qp);
 /* Bytes of the largest frame of any port: header, VLAN tag, payload. */
 #define RAW_FRAME_MAX	(14u + 4 + 65535)
 
+/* So many busy QPs of a NIC may copy more in one go than many may. */
+#define QP_FEW		2
+
 /**
  * struct qp_table - the QPs of a NIC
  * @ctx:	the NIC's context

@@ -250,9 +250,6 @@ enum qp_take qp_take_recv(struct qp *qp)
 	return QP_TAKE_BAD;
 }
 
-/* Of so many busy QPs of a NIC each may take larger slices. */
-#define QP_FEW	2
-
 /* ------------------------------------------------------------------------- */
 /* Route                                                                     */
 /* ------------------------------------------------------------------------- */

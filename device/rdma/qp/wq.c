@@ -57,7 +57,7 @@ static bool wq_in_ring(const struct wq *wq, uint32_t producer)
 }
 
 /* Is there a request to take?  Returns 1, 0, or -EPROTO if that cannot be known. */
-static int wq_look(struct wq *wq)
+static inline __attribute__((always_inline)) int wq_look(struct wq *wq)
 {
 	uint32_t producer;
 
