@@ -141,11 +141,7 @@ static inline void vroce_report_port_event(struct ib_device *ibdev,
 
 /* The core makes the memory of a counter of QPs, in the size that the driver wants. */
 #ifdef VNR_HAVE_COUNTER_SIZE
-struct vroce_rdma_counter {
-	struct rdma_counter counter;
-};
-
-#define VROCE_INIT_COUNTER_SIZE	INIT_RDMA_OBJ_SIZE(rdma_counter, vroce_rdma_counter, counter),
+#define VROCE_INIT_COUNTER_SIZE	.size_rdma_counter = sizeof(struct rdma_counter),
 #else
 #define VROCE_INIT_COUNTER_SIZE
 #endif

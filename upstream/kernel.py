@@ -81,6 +81,25 @@ EDITS = {
     "vroce_types.h": ((" * @aux: the lower module's part", " * @aux: virtio_net's part"),),
     "vroce_cq.c": (("/* Without a control block the lower module looks for completions. */",
                     "/* Without a control block virtio_net looks for completions. */"),),
+    # A compat header refers to these two elsewhere.
+    "vroce_gate.c": (
+        ("\nVROCE_GATED_MR(reg_user_mr, vroce_udata_context(udata),\n"
+         "\t       (struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr, int access,\n"
+         "\t\tstruct ib_udata *udata),\n"
+         "\t       (ibpd, start, length, virt_addr, access, udata))\n",
+         "\nstatic VROCE_GATED_MR(reg_user_mr, vroce_udata_context(udata),\n"
+         "\t\t      (struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr, int access,\n"
+         "\t\t       struct ib_udata *udata),\n"
+         "\t\t      (ibpd, start, length, virt_addr, access, udata))\n"),
+        ("\nVROCE_GATED_MR(reg_user_mr_dmabuf, vroce_udata_context(udata),\n"
+         "\t       (struct ib_pd *ibpd, u64 offset, u64 length, u64 virt_addr, int fd, int access,\n"
+         "\t\tstruct ib_udata *udata),\n"
+         "\t       (ibpd, offset, length, virt_addr, fd, access, udata))\n",
+         "\nstatic VROCE_GATED_MR(reg_user_mr_dmabuf, vroce_udata_context(udata),\n"
+         "\t\t      (struct ib_pd *ibpd, u64 offset, u64 length, u64 virt_addr, int fd,\n"
+         "\t\t       int access, struct ib_udata *udata),\n"
+         "\t\t      (ibpd, offset, length, virt_addr, fd, access, udata))\n"),
+    ),
     # The core disassociates contexts, so no module has to stay.
     "vroce_user.c": (
         (" * The context keeps both modules loaded.  If the function is unplugged, the\n"
