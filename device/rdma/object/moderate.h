@@ -12,7 +12,7 @@
 
 /**
  * struct moderate - how long the event of a CQ waits, and for what
- * @count:	completions that end the wait, 0 for any number
+ * @count:	completions that end the wait, 0: none end it
  * @period:	us after the first of them that it ends; 0: there is no wait
  * @waits:	an event waits
  * @arming:	number of the arming that it answers
