@@ -691,13 +691,14 @@ static void test_dereg_under_way(void **state)
 /* Bytes of a message that were placed so far, in whole slices: all of each, or nothing. */
 static size_t placed(const struct eg_pair *p, size_t len)
 {
+	static const uint8_t nothing[16];
 	const size_t slice = transport_local.seg_max;
 	const uint8_t *last;
 	size_t done;
 
 	for (done = 0; done < len; done += slice) {
-		last = eg_ptr(p->b.guest, EG_DATA + IN + done + slice - 16);
-		if (!memcmp(last, (uint8_t[16]) {}, 16))
+		last = eg_ptr(p->b.guest, EG_DATA + IN + done + slice - sizeof(nothing));
+		if (!memcmp(last, nothing, sizeof(nothing)))
 			break;
 	}
 	return done;
