@@ -5,8 +5,6 @@ A guest finds it by discovery and connects, with what its distribution has: the 
 nvme-rdma, and nvme-cli.
 """
 
-import contextlib
-import json
 import os
 import pathlib
 import re
@@ -17,14 +15,13 @@ import pytest
 
 import lab
 from lab import nvme, paths
+from lab.host_disk import ADDRESS, NQN, connect, connected, counted
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
 from lab.report import process_seconds
 
-NQN = "nqn.2026-11.org.example:disk"
 PRIVATE = "nqn.2026-11.org.example:private"
-ADDRESS = "10.77.0.100"
 ADDRESS_V6 = "fd00:77::100"
 OTHER = "10.77.0.101"
 SECOND = "10.77.0.102"
@@ -54,35 +51,6 @@ def _pair():
     pair.disk = disk
     yield pair
     pair.stop()
-
-
-def connect(guest, *arguments, address=ADDRESS, nqn=NQN, check=True):
-    """Connects; what nvme-cli says."""
-    return guest.run(["nvme", "connect", "-t", "rdma", "-a", address, "-s", "4420", "-n", nqn,
-                      *arguments], check=check)
-
-
-def disconnect(guest, nqn=NQN):
-    """Disconnects, and waits until the block devices are gone."""
-    guest.run(["nvme", "disconnect", "-n", nqn])
-    guest.wait_until("! ls /dev/nvme*n* > /dev/null 2>&1")
-
-
-def counted(pair):
-    """The counters of the first target at its first address."""
-    return json.loads(pair.daemon.control("targets", "--json"))[0]
-
-
-@contextlib.contextmanager
-def connected(guest, *arguments, **target):
-    """Connected for the time of a test."""
-    connect(guest, *arguments, **target)
-    try:
-        guest.wait_until(f"[ -b {DEVICE} ]")
-        yield
-    finally:
-        guest.run("umount /mnt", check=False)
-        disconnect(guest, target.get("nqn", NQN))
 
 
 def test_discovery(pair):
@@ -227,11 +195,11 @@ def cost(pids, guest, jobs, count):
 @pytest.mark.skipif(not LONG, reason="a figure: make soak")
 @pytest.mark.parametrize("jobs", [1, 16])
 def test_processor_time_beside_nvmet(pair, jobs):
-    """A read costs the host less than half of one from the kernel's target in another guest.
+    """Of several reads at a time one costs the host a quarter of one from nvmet in another guest.
 
     All but the initiator's guest counts: the daemon and its storage process with a file on one
     side, the daemon and the guest with memory on the other.  One read at a time is mostly waking
-    up: 46 µs were seen, and 162.
+    up: 40 to 47 µs were seen, and 160 to 172; of sixteen at a time 28, and 151.
     """
     count = 50000 // jobs
     with connected(pair.a):
@@ -244,7 +212,7 @@ def test_processor_time_beside_nvmet(pair, jobs):
     finally:
         nvme.target_end(pair.b)
     print(f"volume: {jobs} at a time: {ours:.1f} µs a read, {theirs:.1f} with nvmet")
-    assert ours * 2 <= theirs
+    assert ours * (4 if jobs > 1 else 2) <= theirs
 
 
 def test_timeout(pair):

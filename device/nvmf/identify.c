@@ -94,7 +94,7 @@ static uint16_t nvmf_identify_ctrl(struct nvmf_cmd *cmd)
 	id->cntrltype = ctrl->discovery ? NVME_CTRL_DISCOVERY : NVME_CTRL_IO;
 	id->acl = NVMF_EVENTS - 1;
 	id->aerl = NVMF_EVENTS - 1;
-	id->lpa = NVME_LPA_EXTENDED;
+	id->lpa = NVME_LPA_EXTENDED | (ctrl->discovery ? 0 : NVME_LPA_EFFECTS);
 	id->kas = htole16(NVMF_KAS);
 	id->maxcmd = htole16(ctrl->discovery ? NVME_AQ_DEPTH : ctrl->target->limits.depth);
 	id->sgls = htole32(NVME_SGLS);

@@ -83,6 +83,32 @@ static void nvmf_log_changed(const struct nvmf_ctrl *ctrl, const struct nvmf_win
 	nvmf_window_put(window, 0, list, sizeof(list));
 }
 
+/* Commands that Identify does not offer are not there. */
+static uint32_t nvmf_io_effects(const struct nvmf_target *target, uint8_t opcode)
+{
+	const bool optional = opcode == NVME_IO_ZEROES || opcode == NVME_IO_DSM;
+
+	if (!nvmf_io_op(opcode) || (optional && target->away))
+		return 0;
+	return NVME_EFFECTS_SUPPORTED |
+	       (optional || opcode == NVME_IO_WRITE ? NVME_EFFECTS_CHANGES : 0);
+}
+
+/* Which commands there are, and which of them change data. */
+static void nvmf_log_effects(const struct nvmf_ctrl *ctrl, const struct nvmf_window *window)
+{
+	unsigned int i;
+	__le32 effects;
+
+	for (i = 0; i <= UINT8_MAX; i++) {
+		effects = htole32(nvmf_admin_op(i, false) ? NVME_EFFECTS_SUPPORTED : 0);
+		nvmf_window_put(window, i * sizeof(effects), &effects, sizeof(effects));
+		effects = htole32(nvmf_io_effects(ctrl->target, i));
+		nvmf_window_put(window, NVME_EFFECTS_IO + i * sizeof(effects), &effects,
+				sizeof(effects));
+	}
+}
+
 static bool nvmf_discovers(const struct nvmf_ctrl *ctrl, const struct nvmf_target *target)
 {
 	return nvmf_target_allows(target, ctrl->hostnqn, ctrl->share->guest);
@@ -144,6 +170,7 @@ static const struct nvmf_log nvmf_logs[] = {
 	{ NVME_LOG_HEALTH, false, NVME_HEALTH_SIZE, nvmf_log_health },
 	{ NVME_LOG_FIRMWARE, false, NVME_FIRMWARE_SIZE, nvmf_log_firmware },
 	{ NVME_LOG_CHANGED_NS, false, NVME_PAGE, nvmf_log_changed },
+	{ NVME_LOG_EFFECTS, false, NVME_EFFECTS_SIZE, nvmf_log_effects },
 	{ NVME_LOG_DISCOVERY, true, UINT32_MAX, nvmf_log_discovery },
 };
 

@@ -357,6 +357,7 @@ struct nvme_id_ctrl {
 #define NVME_CTRATT_TRAFFIC	(1 << 6)
 #define NVME_CTRL_IO		1
 #define NVME_CTRL_DISCOVERY	2
+#define NVME_LPA_EFFECTS	(1 << 1)
 #define NVME_LPA_EXTENDED	(1 << 2)
 #define NVME_ONCS_DSM		(1 << 2)
 #define NVME_ONCS_ZEROES	(1 << 3)
@@ -422,11 +423,18 @@ struct nvme_id_ns {
 #define NVME_LOG_HEALTH		0x02
 #define NVME_LOG_FIRMWARE	0x03
 #define NVME_LOG_CHANGED_NS	0x04
+#define NVME_LOG_EFFECTS	0x05
 #define NVME_LOG_DISCOVERY	0x70
 
 #define NVME_ERROR_SIZE		64
 #define NVME_HEALTH_SIZE	512
 #define NVME_FIRMWARE_SIZE	512
+#define NVME_EFFECTS_SIZE	4096
+
+/* Effects of commands: 4 bytes for each opcode, those of I/O queues behind the others. */
+#define NVME_EFFECTS_IO		1024
+#define NVME_EFFECTS_SUPPORTED	(1 << 0)
+#define NVME_EFFECTS_CHANGES	(1 << 1)
 
 /**
  * struct nvmf_disc_head - the discovery log page begins with it

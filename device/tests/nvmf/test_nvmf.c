@@ -693,6 +693,47 @@ static void changes_of_namespaces_are_told(void **state)
 	nh_free(host);
 }
 
+/* Which commands there are: of a target whose reads and writes are elsewhere these are fewer. */
+static void effects_are_told(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = nh_admin(host, 0);
+	const __le32 *admin = (const __le32 *)(host->memory + 8192), *io = admin + 256;
+	const struct nvme_id_ctrl *id = (const struct nvme_id_ctrl *)(host->memory + 4096);
+	struct nvmf_target *target = host->target, *away;
+	struct nvmf_target_config config;
+
+	assert_int_equal(identify(conn, NVME_CNS_CTRL, 0, 4096), NVME_OK);
+	assert_true(id->lpa & NVME_LPA_EFFECTS);
+	assert_int_equal(log_page(conn, NVME_LOG_EFFECTS, 0, 4096), NVME_OK);
+	no_secret(host, 8192, 4096);
+	assert_int_equal(le32toh(admin[NVME_ADMIN_IDENTIFY]), NVME_EFFECTS_SUPPORTED);
+	assert_int_equal(admin[0xff], 0);
+	assert_int_equal(le32toh(io[NVME_IO_READ]), NVME_EFFECTS_SUPPORTED);
+	assert_int_equal(le32toh(io[NVME_IO_WRITE]),
+			 NVME_EFFECTS_SUPPORTED | NVME_EFFECTS_CHANGES);
+	assert_int_equal(le32toh(io[NVME_IO_DSM]), NVME_EFFECTS_SUPPORTED | NVME_EFFECTS_CHANGES);
+	assert_int_equal(io[0x05], 0);
+	/* From one entry on. */
+	assert_int_equal(log_page(conn, NVME_LOG_EFFECTS, NVME_EFFECTS_IO + 4 * NVME_IO_WRITE, 8),
+			 NVME_OK);
+	assert_int_equal(le32toh(admin[0]), NVME_EFFECTS_SUPPORTED | NVME_EFFECTS_CHANGES);
+	assert_int_equal(le32toh(admin[1]), NVME_EFFECTS_SUPPORTED);
+
+	nh_config(host, &config);
+	config.away = true;
+	away = nvmf_target_new(host->nvmf, &config);
+	host->target = away;
+	conn = nh_admin(host, 1);
+	assert_int_equal(log_page(conn, NVME_LOG_EFFECTS, 0, 4096), NVME_OK);
+	assert_int_equal(le32toh(io[NVME_IO_READ]), NVME_EFFECTS_SUPPORTED);
+	assert_int_equal(io[NVME_IO_DSM], 0);
+	nh_close(conn);
+	nvmf_target_free(away);
+	host->target = target;
+	nh_free(host);
+}
+
 static void log_pages_are_told(void **state)
 {
 	struct nh *host = nh_new();
@@ -835,6 +876,7 @@ int main(void)
 		cmocka_unit_test(controllers_are_identified),
 		cmocka_unit_test(namespaces_are_identified),
 		cmocka_unit_test(ports_of_a_subsystem_agree),
+		cmocka_unit_test(effects_are_told),
 		cmocka_unit_test(log_pages_are_told),
 		cmocka_unit_test(changes_of_namespaces_are_told),
 		cmocka_unit_test(targets_are_discovered),
