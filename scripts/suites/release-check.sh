@@ -61,9 +61,10 @@ figures_are_recent()
 {
 	local commit
 
-	commit=$(sed -n 's/.*"commit": "\([0-9a-f]*\)".*/\1/p' \
-		"$top/Documentation/figures/figures.json" | head -n 1)
-	git -C "$top" log -200 --format=%h --abbrev=7 | grep -q "^${commit:0:7}"
+	commit=$(sed -n '/"commit": /{s/.*"commit": "\([0-9a-f]*\)".*/\1/p; q}' \
+		"$top/Documentation/figures/figures.json")
+	git -C "$top" merge-base --is-ancestor "$commit" HEAD &&
+		[ "$(git -C "$top" rev-list --count "$commit..HEAD")" -lt 200 ]
 }
 
 # Files that have the version by hand; the others take it from VERSION.
