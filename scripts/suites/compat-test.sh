@@ -18,11 +18,13 @@ mkdir -p "$tree/include/rdma"
 # expect YES|NO LINE...: is CREATE_CQ_ATTRS found in a header of these lines?
 expect()
 {
-	local wanted=$1 found=NO
+	local wanted=$1 found=NO flags
 
 	shift
 	printf '%s\n' "$@" > "$tree/include/rdma/ib_verbs.h"
-	if make -s -f "$tree/Makefile" srctree="$tree" | grep -qw -e -DVNR_HAVE_CREATE_CQ_ATTRS; then
+	# Not by a pipe: make may say more, as that it leaves a directory, when grep has ended.
+	flags=$(make -s -f "$tree/Makefile" srctree="$tree")
+	if grep -qw -e -DVNR_HAVE_CREATE_CQ_ATTRS <<< "$flags"; then
 		found=YES
 	fi
 	if [ "$found" != "$wanted" ]; then

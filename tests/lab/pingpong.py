@@ -5,6 +5,7 @@ import ipaddress
 import re
 import time
 
+from .guest import CommandTimeout
 from .patience import Deadline
 
 _RESULT = re.compile(r"(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter")
@@ -57,7 +58,13 @@ class PingPong:
         self.events = events
         self._client_guest = client
         self.server = server.popen(command(server, 0))
-        server.wait_listening(port)
+        try:
+            server.wait_listening(port)
+        except CommandTimeout as error:
+            # Has it ended, or where does it wait?
+            where = server.run(f"cat /proc/{self.server.pid}/stack", check=False).stdout
+            raise AssertionError(f"the server does not listen: status {self.server.poll()},"
+                                 f" {self.server.stdout}{self.server.stderr}{where}") from error
         self.client = client.popen([*prefix, *command(client, 1), server.address])
 
     def wait(self, timeout=120):
