@@ -199,7 +199,7 @@ def test_processor_time_beside_nvmet(pair, jobs):
 
     All but the initiator's guest counts: the daemon and its storage process with a file on one
     side, the daemon and the guest with memory on the other.  One read at a time is mostly waking
-    up: 40 to 47 µs were seen, and 160 to 172; of sixteen at a time 28, and 151.
+    up: 40 to 47 µs were seen, and 147 to 172; of sixteen at a time 28, and 149.
     """
     count = 50000 // jobs
     with connected(pair.a):

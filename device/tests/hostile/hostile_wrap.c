@@ -19,6 +19,7 @@ __typeof__(vhost_user_new) __real_vhost_user_new, __wrap_vhost_user_new;
 __typeof__(rnic_command) __real_rnic_command, __wrap_rnic_command;
 __typeof__(rnic_command_more) __real_rnic_command_more, __wrap_rnic_command_more;
 __typeof__(cq_add) __real_cq_add, __wrap_cq_add;
+__typeof__(cq_add_late) __wrap_cq_add_late;
 __typeof__(virtq_pop) __real_virtq_pop, __wrap_virtq_pop;
 __typeof__(virtq_push) __real_virtq_push, __wrap_virtq_push;
 
@@ -244,6 +245,12 @@ void __wrap_cq_add(struct cq *cq, struct cq_user *user,
 		hostile_add(h, cq, user, wc, wqe, solicited);
 	else
 		__real_cq_add(cq, user, wc, wqe, solicited);
+}
+
+void __wrap_cq_add_late(struct cq *cq, struct cq_user *user,
+			const struct virtio_rdma_cq_req *wc, uint32_t wqe, bool solicited)
+{
+	__wrap_cq_add(cq, user, wc, wqe, solicited);
 }
 
 int __wrap_virtq_pop(struct virtq *vq, struct virtq_elem *elem)
