@@ -30,6 +30,7 @@ void state_refuse(struct state *st, const char *field, const char *fmt, ...)
 	if (st->failed)
 		return;
 	st->failed = true;
+	st->end = st->at;
 	if (st->section[0])
 		n = snprintf(st->why, sizeof(st->why), "section %s, %s: ", st->section,
 			     field);
@@ -60,6 +61,7 @@ static bool state_grow(struct state *st, size_t n)
 	}
 	st->data = data;
 	st->size = size;
+	st->end = size;
 	return true;
 }
 
@@ -75,7 +77,7 @@ bool state_room(struct state *st, const char *field, size_t n)
 	return false;
 }
 
-void state_bytes(struct state *st, const char *field, void *p, size_t n)
+void state_bytes_slowly(struct state *st, const char *field, void *p, size_t n)
 {
 	if (!state_room(st, field, n)) {
 		if (st->loading)
@@ -89,69 +91,25 @@ void state_bytes(struct state *st, const char *field, void *p, size_t n)
 	st->at += n;
 }
 
-/* The same for a number of bytes that the compiler knows: most fields are so. */
-static inline void state_few(struct state *st, const char *field, void *p, size_t n)
+uint64_t state_number(struct state *st, const char *field, uint64_t value, size_t n)
 {
-	const size_t end = st->loading ? st->end : st->size;
+	uint64_t le = htole64(value);
 
-	if (st->failed || end - st->at < n) {
-		state_bytes(st, field, p, n);
-		return;
-	}
-	if (st->loading)
-		memcpy(p, st->data + st->at, n);
-	else
-		memcpy(st->data + st->at, p, n);
-	st->at += n;
+	state_bytes(st, field, &le, n);
+	return st->loading ? le64toh(le) & (UINT64_MAX >> (64 - 8 * n)) : value;
 }
 
-/* A number that was read, or 0 if it is too large. */
-static uint64_t state_bounded(struct state *st, const char *field, uint64_t value,
-			      uint64_t max)
+uint64_t state_too_large(struct state *st, const char *field, uint64_t value, uint64_t max)
 {
-	if (value <= max || !st->loading)
-		return value;
 	state_refuse(st, field, "%llu is more than %llu", (unsigned long long)value,
 		     (unsigned long long)max);
 	return 0;
 }
 
-void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
+uint32_t state_too_many(struct state *st, const char *field, uint32_t n)
 {
-	state_few(st, field, value, sizeof(*value));
-	*value = state_bounded(st, field, *value, max);
-}
-
-void state_bool(struct state *st, const char *field, bool *value)
-{
-	uint8_t byte = *value;
-
-	state_u8(st, field, &byte, 1);
-	*value = byte;
-}
-
-void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max)
-{
-	uint16_t le = htole16(*value);
-
-	state_few(st, field, &le, sizeof(le));
-	*value = state_bounded(st, field, le16toh(le), max);
-}
-
-void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max)
-{
-	uint32_t le = htole32(*value);
-
-	state_few(st, field, &le, sizeof(le));
-	*value = state_bounded(st, field, le32toh(le), max);
-}
-
-void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max)
-{
-	uint64_t le = htole64(*value);
-
-	state_few(st, field, &le, sizeof(le));
-	*value = state_bounded(st, field, le64toh(le), max);
+	state_refuse(st, field, "%u, of which the section holds fewer", n);
+	return 0;
 }
 
 void state_text(struct state *st, const char *field, char *text, size_t size)
@@ -177,16 +135,6 @@ void state_same(struct state *st, const char *field, uint32_t value)
 	state_u32(st, field, &other, UINT32_MAX);
 	if (!st->failed && other != value)
 		state_refuse(st, field, "%u, but %u here", other, value);
-}
-
-void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
-		 size_t size)
-{
-	state_u32(st, field, n, max);
-	if (st->loading && !st->failed && *n > (st->end - st->at) / size)
-		state_refuse(st, field, "%u, of which the section holds fewer", *n);
-	if (st->loading && st->failed)
-		*n = 0;
 }
 
 void state_time(struct state *st, const char *field, uint64_t *at, uint64_t now)
@@ -451,6 +399,7 @@ bool state_read(struct state *st, const void *data, size_t size)
 		.data = (uint8_t *)data,
 		.size = size,
 		.at = sizeof(header),
+		.end = sizeof(header),
 	};
 	if (size < sizeof(header)) {
 		state_refuse(st, "", "no state: it is too short");

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define STATE_MAGIC		"VNRSTATE"
 #define STATE_MAGIC_SIZE	8u
@@ -86,7 +87,8 @@ struct state_fds;
  * @data:	its bytes
  * @size:	how many there are, or there is room for
  * @at:		where the next field is
- * @end:	reading: end of the section
+ * @end:	of what may be read or written before anything else is to be looked at: reading, of
+ *		the section; writing, of the room; @at, if it has failed
  * @version:	of the section; when writing, that of the writer
  * @section:	its kind, or an empty text
  * @why:	section, field and reason
@@ -197,23 +199,124 @@ static inline bool state_need(struct state *st, bool ok, const char *field,
 /** state_room() - make room for @n bytes, or find that they are there; for state_bytes() */
 bool state_room(struct state *st, const char *field, size_t n);
 
+/*
+ * Most fields are numbers, and a QP has two hundred of them: guests stand still while they are
+ * handed over.  So what is done for each is here, and takes a dozen instructions; what is
+ * rare is in state.c.
+ */
+
+/** state_bytes_slowly() - state_bytes(), if the room is to be looked at */
+void state_bytes_slowly(struct state *st, const char *field, void *p, size_t n);
+
+/** state_number() - a number of @n bytes as a field, if the room is to be looked at; returns it */
+uint64_t state_number(struct state *st, const char *field, uint64_t value, size_t n);
+
+/** state_too_large() - refuse a number that was read; returns 0 */
+uint64_t state_too_large(struct state *st, const char *field, uint64_t value, uint64_t max);
+
+/** state_too_many() - refuse a number of entries that was read; returns 0 */
+uint32_t state_too_many(struct state *st, const char *field, uint32_t n);
+
+/* The place of a field of @n bytes, or NULL if state_number() has to look. */
+static inline uint8_t *state_place(struct state *st, size_t n)
+{
+	uint8_t *place = st->data + st->at;
+
+	if (__builtin_expect(st->end - st->at < n, 0))
+		return NULL;
+	st->at += n;
+	return place;
+}
+
 /** state_bytes() - a field of @n bytes, of which the order does not change */
-void state_bytes(struct state *st, const char *field, void *p, size_t n);
+static inline void state_bytes(struct state *st, const char *field, void *p, size_t n)
+{
+	uint8_t *place = state_place(st, n);
+
+	if (!place)
+		state_bytes_slowly(st, field, p, n);
+	else if (st->loading)
+		memcpy(p, place, n);
+	else
+		memcpy(place, p, n);
+}
+
+static inline uint64_t state_bounded(struct state *st, const char *field, uint64_t value,
+				     uint64_t max)
+{
+	return __builtin_expect(value <= max, 1) || !st->loading ? value :
+	       state_too_large(st, field, value, max);
+}
 
 /** state_u8() - a field of one byte, @max at most */
-void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max);
+static inline void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
+{
+	uint8_t *place = state_place(st, sizeof(*value));
+
+	if (!place)
+		*value = state_bounded(st, field, state_number(st, field, *value, 1), max);
+	else if (st->loading)
+		*value = state_bounded(st, field, *place, max);
+	else
+		*place = *value;
+}
 
 /** state_bool() - a field of one byte, 0 or 1 */
-void state_bool(struct state *st, const char *field, bool *value);
+static inline void state_bool(struct state *st, const char *field, bool *value)
+{
+	uint8_t byte = *value;
+
+	state_u8(st, field, &byte, 1);
+	*value = byte;
+}
 
 /** state_u16() - a field of two bytes, @max at most */
-void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max);
+static inline void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max)
+{
+	uint8_t *place = state_place(st, sizeof(*value));
+	uint16_t le = htole16(*value);
+
+	if (!place) {
+		*value = state_bounded(st, field, state_number(st, field, *value, 2), max);
+	} else if (st->loading) {
+		memcpy(&le, place, sizeof(le));
+		*value = state_bounded(st, field, le16toh(le), max);
+	} else {
+		memcpy(place, &le, sizeof(le));
+	}
+}
 
 /** state_u32() - a field of four bytes, @max at most */
-void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max);
+static inline void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max)
+{
+	uint8_t *place = state_place(st, sizeof(*value));
+	uint32_t le = htole32(*value);
+
+	if (!place) {
+		*value = state_bounded(st, field, state_number(st, field, *value, 4), max);
+	} else if (st->loading) {
+		memcpy(&le, place, sizeof(le));
+		*value = state_bounded(st, field, le32toh(le), max);
+	} else {
+		memcpy(place, &le, sizeof(le));
+	}
+}
 
 /** state_u64() - a field of eight bytes, @max at most */
-void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max);
+static inline void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max)
+{
+	uint8_t *place = state_place(st, sizeof(*value));
+	uint64_t le = htole64(*value);
+
+	if (!place) {
+		*value = state_bounded(st, field, state_number(st, field, *value, 8), max);
+	} else if (st->loading) {
+		memcpy(&le, place, sizeof(le));
+		*value = state_bounded(st, field, le64toh(le), max);
+	} else {
+		memcpy(place, &le, sizeof(le));
+	}
+}
 
 /**
  * state_text() - a field of characters, without the zero that ends them in memory
@@ -237,8 +340,13 @@ void state_same(struct state *st, const char *field, uint32_t value);
  *
  * Of more than there are bytes for none is read.
  */
-void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
-		 size_t size);
+static inline void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
+			       size_t size)
+{
+	state_u32(st, field, n, max);
+	if (st->loading && __builtin_expect(*n > (st->end - st->at) / size, 0))
+		*n = state_too_many(st, field, *n);
+}
 
 /**
  * state_time() - a field of eight bytes: a time

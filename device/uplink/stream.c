@@ -463,7 +463,7 @@ static void stream_save(struct uplink *uplink, struct state *st)
 static void peer_load(struct stream *stream, struct state *st)
 {
 	struct stream_peer *peer;
-	uint32_t n;
+	uint32_t n = 0;
 	int fd;
 
 	state_fd_need(st, "connection", &fd);
@@ -490,7 +490,7 @@ static void peer_load(struct stream *stream, struct state *st)
 static void stream_load_peers(struct stream *stream, struct state *st)
 {
 	const bool listens = stream->listener.fd >= 0;
-	uint32_t i, peers;
+	uint32_t i, peers = 0;
 
 	state_bool(st, "once", &stream->once);
 	state_count(st, "peers", &peers, listens ? STREAM_PEERS_MAX : 1, STREAM_PEER_SIZE);
