@@ -394,6 +394,21 @@ static const uint8_t process_ops[] = {
 	IORING_OP_POLL_ADD,
 };
 
+/*
+ * One process uses the ring, so completions may wait until it asks for them: it takes as many at
+ * once as there are, and none interrupts it.  Linux before 6.1 does not have that.
+ */
+static int process_ring_init(struct process *p)
+{
+	/* More than the requests under way, and the poll. */
+	const unsigned int entries = 2 * STORAGE_TAGS;
+	const unsigned int flags = IORING_SETUP_R_DISABLED;
+	int err = io_uring_queue_init(entries, &p->ring, flags | IORING_SETUP_SINGLE_ISSUER |
+				      IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG);
+
+	return err == -EINVAL ? io_uring_queue_init(entries, &p->ring, flags) : err;
+}
+
 /* A ring that opens nothing, connects to nothing, and never will. */
 static int process_ring(struct process *p)
 {
@@ -401,8 +416,7 @@ static int process_ring(struct process *p)
 	unsigned int i;
 	int err;
 
-	/* More than the requests under way, and the poll. */
-	err = io_uring_queue_init(2 * STORAGE_TAGS, &p->ring, IORING_SETUP_R_DISABLED);
+	err = process_ring_init(p);
 	if (err)
 		return err;
 	for (i = 0; i < ARRAY_SIZE(process_ops); i++) {
