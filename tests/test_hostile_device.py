@@ -165,7 +165,8 @@ def suffer(victim, lies, loads, seconds, changes=0):
 
     victims.sh starts again what fails, so that it runs says little: each of its loads must
     have begun.  Some lies need completions of a disk, which others end before it has many: in
-    the last half of the time there are only those that are missing.
+    the last half of the time there are only those that are missing.  Others have the function
+    reset, after which somebody has to tell the disk's target to listen.
     """
     deadline = Deadline(seconds)
     half = Deadline(seconds / 2)
@@ -174,6 +175,7 @@ def suffer(victim, lies, loads, seconds, changes=0):
         time.sleep(3)
         victim.assert_kernel_clean()
         assert all(load.poll() is None for load in loads), loads[-1].stderr
+        nvme.target_keep_listening(victim)
         done = rounds(victim)
         if (lies.count() >= changes and not lies.missing() and (changes or not paths.LONG)
                 and all(done.get(load) for load in LOADS)):

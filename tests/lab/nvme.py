@@ -46,11 +46,22 @@ def target_start(guest, size=512, parameters="", address=None):
               .replace("PARAMETERS", parameters))
 
 
+_LISTEN_AGAIN = f"""
+cd /sys/kernel/config/nvmet
+rm -f ports/1/subsystems/{NQN}
+ln -s $PWD/subsystems/{NQN} ports/1/subsystems/{NQN}
+"""
+
+
 def target_listen_again(guest):
     """After its RDMA device was removed: nvmet does not do so by itself."""
-    subsystem = f"/sys/kernel/config/nvmet/subsystems/{NQN}"
-    link = f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"
-    guest.run(f"rm {link} && ln -s {subsystem} {link}")
+    guest.run(_LISTEN_AGAIN)
+
+
+def target_keep_listening(guest):
+    """The same if it is needed; while the device is away it may fail, and is to be called again."""
+    guest.run(f"rdma resource show cm_id | grep -q 'LISTEN.*:{_PORT}' || {{ {_LISTEN_AGAIN} }}",
+              check=False)
 
 
 def target_end(guest):
