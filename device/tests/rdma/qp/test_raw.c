@@ -453,6 +453,118 @@ static void test_event_of_error(void **state)
 	er_pair_free(p);
 }
 
+/* Events that are moderated count the frames of a burst one by one. */
+static void test_moderated_events(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	const struct virtio_rdma_cmd_modify_cq req = {
+		.cqn = htole32(p->a.cq.cqn),
+		.count = htole16(3),
+		.period = htole16(50),
+	};
+	unsigned int i;
+
+	assert_int_equal(eg_command(p->a.end.guest, CMD(MODIFY_CQ), &req, sizeof(req), NULL, 0),
+			 VIRTIO_NET_OK);
+	er_give_events(p->a.end.guest, 0, 4);
+	put_frame(p, 100);
+	er_arm(&p->a.cq, VIRTIO_RDMA_ARM_NEXT);
+	send_some(p, 2);
+	er_expect_no_event(p->a.end.guest, 0);
+	send_some(p, 2);
+	expect_told(&p->a);
+	er_arm(&p->a.cq, VIRTIO_RDMA_ARM_NEXT);
+	send_some(p, 1);
+	er_expect_no_event(p->a.end.guest, 0);
+	engine_loop_advance(p->engine->loop, 50000);
+	expect_told(&p->a);
+	for (i = 0; i < 5; i++)
+		er_expect(&p->a, SEND, i, OK);
+	er_pair_free(p);
+}
+
+/* An RC QP whose CQ is that of the raw one. */
+static struct eg_end open_rc(struct er_end *end, struct er_qp *qp)
+{
+	static const struct er_shape plain;
+	struct eg_end rc = end->end;
+
+	er_qp_init(qp, &end->page, &end->cq, 40, VIRTIO_IB_QPT_RC, rc.pdn, &plain);
+	assert_int_equal(er_create_qp(qp), VIRTIO_NET_OK);
+	rc.qpn = qp->qpn;
+	return rc;
+}
+
+/* Takes the completions of two QPs, in which order they may be; none has failed. */
+static void expect_both(struct er_end *end, const struct er_qp *rc, unsigned int raws,
+			unsigned int rcs)
+{
+	struct virtio_rdma_cqe cqe;
+
+	while (er_poll(&end->cq, &cqe)) {
+		assert_int_equal(cqe.status, OK);
+		if (le32toh(cqe.qp_num) == rc->qpn)
+			rcs--;
+		else
+			raws--;
+	}
+	assert_int_equal(raws, 0);
+	assert_int_equal(rcs, 0);
+}
+
+/*
+ * Completions of raw QPs are looked at late, those of others at once: with one CQ for both no
+ * event is lost, and none is raised twice.
+ */
+static void test_shared_cq(void **state)
+{
+	struct er_pair *p = raw_up(state, NULL);
+	struct eg_end from, to;
+	struct er_qp a, b;
+	struct eg_wr wr;
+	unsigned int i;
+
+	from = open_rc(&p->a, &a);
+	to = open_rc(&p->b, &b);
+	eg_connect(&from, &to, VIRTIO_IB_QPT_RC);
+	add_flow(&p->b, VIRTIO_RDMA_FLOW_NORMAL, 0);
+	er_give_events(p->a.end.guest, 0, 8);
+	er_give_events(p->b.end.guest, 0, 8);
+	put_frame(p, 100);
+	wr = eg_send(&from, 0, 0, 100);
+	for (i = 0; i < 8; i++) {
+		const struct eg_sge sge = { EG_VA + IN + 4096, 100, to.lkey };
+
+		er_recv(&p->b, IN, 2000);
+		er_post_recv(&b, &sge, 1);
+	}
+	/* Each of both first, and alone. */
+	for (i = 0; i < 4; i++) {
+		er_arm(&p->a.cq, VIRTIO_RDMA_ARM_NEXT);
+		er_arm(&p->b.cq, VIRTIO_RDMA_ARM_NEXT);
+		if (i & 1)
+			er_post_send(&a, &wr);
+		send_some(p, i != 3);
+		if (i == 2)
+			er_post_send(&a, &wr);
+		eg_run(p->engine);
+		expect_told(&p->a);
+		expect_told(&p->b);
+		expect_both(&p->a, &a, i != 3, i > 0);
+		expect_both(&p->b, &b, i != 3, i > 0);
+	}
+	/* Only the RC QP's message is solicited. */
+	er_arm(&p->b.cq, VIRTIO_RDMA_ARM_SOLICITED);
+	send_some(p, 1);
+	er_expect_no_event(p->b.end.guest, 0);
+	wr.flags |= VIRTIO_IB_SEND_SOLICITED;
+	er_post_send(&a, &wr);
+	send_some(p, 1);
+	expect_told(&p->b);
+	expect_both(&p->b, &b, 2, 1);
+	er_pair_free(p);
+}
+
 static void test_received(void **state)
 {
 	static const uint32_t lens[] = { HEADER, 61, 1000, EG_MTU + HEADER + TAG };
@@ -1068,6 +1180,8 @@ int main(void)
 		TEST(test_received),
 		TEST(test_events),
 		TEST(test_event_of_error),
+		TEST(test_moderated_events),
+		TEST(test_shared_cq),
 		TEST(test_csum_ok),
 		TEST(test_tso),
 		TEST(test_tso_refused),
