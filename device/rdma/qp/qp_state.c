@@ -120,7 +120,6 @@ static const struct qp_rule qp_rules[] = {
 
 	{ S(SQE), S(RESET), T_ALL, 0, 0 },
 	{ S(SQE), S(ERR), T_ALL, 0, 0 },
-	{ S(SQE), S(RTS), T_RC, 0, 0 },
 	{ S(SQE), S(RTS), T_UC, 0, A(CUR_STATE) | A(ACCESS_FLAGS) },
 	{ S(SQE), S(RTS), T_DGRAM, 0, A(CUR_STATE) | A(QKEY) },
 	{ S(SQE), S(RTS), T_RAW, 0, A(CUR_STATE) },
