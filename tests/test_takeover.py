@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A daemon takes the place of another one, and the guests notice nothing.
 
-With LAB_LONG=1 in the environment ("make soak") this happens 200 times.
+With LAB_LONG=1 in the environment ("make soak") this happens 200 times, and again between guests
+whose messages are packets.
 """
 
 import statistics
@@ -19,10 +20,14 @@ TIMES = 200 if paths.LONG else 5
 # Megabytes of a file that is written meanwhile.
 SIZE = 128 if paths.LONG else 64
 
-@pytest.fixture(scope="module", name="pair")
-def _pair():
+# How messages go from guest to guest, with the daemon's options for it.
+FORMS = {"memory": (), "packets": ("--packets",)}
+
+
+@pytest.fixture(scope="module", name="pair", params=FORMS if paths.LONG else ["memory"])
+def _pair(request):
     """Two guests whose daemon has no judge, which would not know what was before it."""
-    pair = lab.Pair("takeover").start()
+    pair = lab.Pair(f"takeover-{request.param}", daemon_arguments=FORMS[request.param]).start()
     pair.load_modules()
     yield pair
     pair.stop()
