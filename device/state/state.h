@@ -220,12 +220,12 @@ uint32_t state_too_many(struct state *st, const char *field, uint32_t n);
 /* The place of a field of @n bytes, or NULL if state_number() has to look. */
 static inline uint8_t *state_place(struct state *st, size_t n)
 {
-	uint8_t *place = st->data + st->at;
+	const size_t at = st->at;
 
-	if (__builtin_expect(st->end - st->at < n, 0))
+	if (__builtin_expect(st->end - at < n, 0))
 		return NULL;
-	st->at += n;
-	return place;
+	st->at = at + n;
+	return st->data + at;
 }
 
 /** state_bytes() - a field of @n bytes, of which the order does not change */
