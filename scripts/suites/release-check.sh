@@ -61,7 +61,7 @@ figures_are_recent()
 {
 	local commit
 
-	commit=$(sed -n '/"commit": /{s/.*"commit": "\([0-9a-f]*\)".*/\1/p; q}' \
+	commit=$(sed -n '/"commit": /{s/.*"commit": "\([^"]*\)".*/\1/p; q}' \
 		"$top/Documentation/figures/figures.json")
 	git -C "$top" merge-base --is-ancestor "$commit" HEAD &&
 		[ "$(git -C "$top" rev-list --count "$commit..HEAD")" -lt 200 ]
