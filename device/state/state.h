@@ -87,8 +87,8 @@ struct state_fds;
  * @data:	its bytes
  * @size:	how many there are, or there is room for
  * @at:		where the next field is
- * @end:	of what may be read or written before anything else is to be looked at: reading, of
- *		the section; writing, of the room; @at, if it has failed
+ * @end:	end of the bytes that may be read or written: those of the section, or of the room;
+ *		@at once it has failed, so that there are none
  * @version:	of the section; when writing, that of the writer
  * @section:	its kind, or an empty text
  * @why:	section, field and reason
@@ -205,10 +205,10 @@ bool state_room(struct state *st, const char *field, size_t n);
  * rare is in state.c.
  */
 
-/** state_bytes_slowly() - state_bytes(), if the room is to be looked at */
+/** state_bytes_slowly() - state_bytes() where state_place() has none */
 void state_bytes_slowly(struct state *st, const char *field, void *p, size_t n);
 
-/** state_number() - a number of @n bytes as a field, if the room is to be looked at; returns it */
+/** state_number() - a number of @n bytes as a field where state_place() has none; returns it */
 uint64_t state_number(struct state *st, const char *field, uint64_t value, size_t n);
 
 /** state_too_large() - refuse a number that was read; returns 0 */
@@ -217,7 +217,7 @@ uint64_t state_too_large(struct state *st, const char *field, uint64_t value, ui
 /** state_too_many() - refuse a number of entries that was read; returns 0 */
 uint32_t state_too_many(struct state *st, const char *field, uint32_t n);
 
-/* The place of a field of @n bytes, or NULL if state_number() has to look. */
+/* The place of a field of @n bytes; NULL if its room has to be made, or is not to be had. */
 static inline uint8_t *state_place(struct state *st, size_t n)
 {
 	const size_t at = st->at;
@@ -248,74 +248,52 @@ static inline uint64_t state_bounded(struct state *st, const char *field, uint64
 	       state_too_large(st, field, value, max);
 }
 
+/* A number of @n bytes, as many as the compiler knows, @max at most. */
+static inline uint64_t state_uint(struct state *st, const char *field, uint64_t value,
+				  uint64_t max, size_t n)
+{
+	uint8_t *place = state_place(st, n);
+	uint64_t le = htole64(value);
+
+	if (!place)
+		return state_bounded(st, field, state_number(st, field, value, n), max);
+	if (!st->loading) {
+		memcpy(place, &le, n);
+		return value;
+	}
+	le = 0;
+	memcpy(&le, place, n);
+	return state_bounded(st, field, le64toh(le), max);
+}
+
 /** state_u8() - a field of one byte, @max at most */
 static inline void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
 {
-	uint8_t *place = state_place(st, sizeof(*value));
-
-	if (!place)
-		*value = state_bounded(st, field, state_number(st, field, *value, 1), max);
-	else if (st->loading)
-		*value = state_bounded(st, field, *place, max);
-	else
-		*place = *value;
+	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_bool() - a field of one byte, 0 or 1 */
 static inline void state_bool(struct state *st, const char *field, bool *value)
 {
-	uint8_t byte = *value;
-
-	state_u8(st, field, &byte, 1);
-	*value = byte;
+	*value = state_uint(st, field, *value, 1, 1);
 }
 
 /** state_u16() - a field of two bytes, @max at most */
 static inline void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max)
 {
-	uint8_t *place = state_place(st, sizeof(*value));
-	uint16_t le = htole16(*value);
-
-	if (!place) {
-		*value = state_bounded(st, field, state_number(st, field, *value, 2), max);
-	} else if (st->loading) {
-		memcpy(&le, place, sizeof(le));
-		*value = state_bounded(st, field, le16toh(le), max);
-	} else {
-		memcpy(place, &le, sizeof(le));
-	}
+	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_u32() - a field of four bytes, @max at most */
 static inline void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max)
 {
-	uint8_t *place = state_place(st, sizeof(*value));
-	uint32_t le = htole32(*value);
-
-	if (!place) {
-		*value = state_bounded(st, field, state_number(st, field, *value, 4), max);
-	} else if (st->loading) {
-		memcpy(&le, place, sizeof(le));
-		*value = state_bounded(st, field, le32toh(le), max);
-	} else {
-		memcpy(place, &le, sizeof(le));
-	}
+	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_u64() - a field of eight bytes, @max at most */
 static inline void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max)
 {
-	uint8_t *place = state_place(st, sizeof(*value));
-	uint64_t le = htole64(*value);
-
-	if (!place) {
-		*value = state_bounded(st, field, state_number(st, field, *value, 8), max);
-	} else if (st->loading) {
-		memcpy(&le, place, sizeof(le));
-		*value = state_bounded(st, field, le64toh(le), max);
-	} else {
-		memcpy(place, &le, sizeof(le));
-	}
+	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /**
