@@ -129,7 +129,7 @@ static struct qp *qp_local_peer(struct qp *qp)
 /* There is a receive request, for which a peer in memory has waited. */
 static bool qp_wake_peer(struct qp *qp)
 {
-	const bool known = qp->rq.direct && qp->rq.block && !qp->rq.srq;
+	const bool known = wq_announces(&qp->rq);
 	struct qp *peer;
 
 	if (known && !wq_has_posted(&qp->rq))

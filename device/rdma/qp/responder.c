@@ -328,7 +328,7 @@ static const struct pkt_op *responder_cut_old(const struct qp *qp, const struct 
  */
 static void responder_await_recv(struct qp *qp)
 {
-	if (!qp->rq.direct || qp->rq.srq || qp_route(qp)->transport != &transport_local)
+	if (!wq_announces(&qp->rq) || qp_route(qp)->transport != &transport_local)
 		return;
 	qp->resp.unready = true;
 	if (wq_want_kick(&qp->rq, true))

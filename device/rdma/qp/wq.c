@@ -181,10 +181,17 @@ void wq_drain(struct wq *wq, bool back)
 			virtq_push(vq, head, 0);
 }
 
+bool wq_announces(const struct wq *wq)
+{
+	return !wq->srq && (wq->direct ? !!wq->block : !!wq->vq);
+}
+
 bool wq_has_posted(const struct wq *wq)
 {
 	uint32_t producer;
 
+	if (!wq->direct)
+		return virtq_pending(wq->vq);
 	return wq_producer(wq, &producer) && producer != wq->taken;
 }
 

@@ -142,7 +142,10 @@ void wq_drain(struct wq *wq, bool back);
 /** wq_restart() - all indices are 0 and nothing is taken, as at creation */
 void wq_restart(struct wq *wq);
 
-/** wq_has_posted() - has a ring a request that was not taken? */
+/** wq_announces() - does the guest say when it posts a request, if wq_want_kick() asks? */
+bool wq_announces(const struct wq *wq);
+
+/** wq_has_posted() - has a queue that is there a request that was not taken? */
 bool wq_has_posted(const struct wq *wq);
 
 /**

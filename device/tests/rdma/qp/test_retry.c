@@ -3,6 +3,7 @@
  * RC: receivers that are not ready, and peers that do not answer.
  */
 #include "tests/lib/engine_guest.h"
+#include "tests/lib/engine_port.h"
 
 #define RC	VIRTIO_IB_QPT_RC
 
@@ -32,18 +33,52 @@ static void test_rnr_then_success(void **state)
 	assert_int_equal(eg_used(&p.a.guest->sq[p.a.qpn]), 0);
 	assert_int_equal(engine_loop_next(p.engine->loop), RNR_NS);
 
-	/* A receive request does not end the wait early. */
-	eg_recv(&p.b, 2, IN, 5000);
-	rnic_queue_kick(p.b.guest->rnic, RNIC_RQ, p.b.qpn);
 	engine_loop_advance(p.engine->loop, RNR_NS - 1);
 	eg_run(p.engine);
 	eg_expect_none(&p.a);
+	/* Without a receive request it waits once more. */
 	engine_loop_advance(p.engine->loop, 1);
+	eg_run(p.engine);
+	eg_expect_none(&p.a);
+	assert_int_equal(engine_loop_next(p.engine->loop), RNR_NS);
+	eg_recv(&p.b, 2, IN, 5000);
+	engine_loop_advance(p.engine->loop, RNR_NS);
 	eg_run(p.engine);
 	eg_expect_sent(&p, 1);
 	eg_expect_received(&p, 2, 5000);
 	eg_check(p.b.guest, IN, 5000, 1, 0);
 	assert_int_equal(engine_loop_timers(p.engine->loop), 0);
+}
+
+/*
+ * A peer in memory is woken by the receive request, not by its timer: the guest is asked to
+ * say when it posts one, and not any more once it has.
+ */
+static void test_rnr_ends_by_request(void **state)
+{
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_ring *rq = &p.b.guest->rq[p.b.qpn];
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 4);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_false(eg_wants_kick(rq));
+		eg_post_send(&p.a, &wr);
+		eg_run(p.engine);
+		eg_expect_none(&p.a);
+		assert_true(eg_wants_kick(rq));
+		assert_false(rnic_sleep(p.a.guest->rnic));
+		assert_false(rnic_sleep(p.b.guest->rnic));
+		eg_recv(&p.b, 2, IN, 4);
+		rnic_wake(p.a.guest->rnic);
+		rnic_wake(p.b.guest->rnic);
+		rnic_queue_kick(p.b.guest->rnic, RNIC_RQ, p.b.qpn);
+		eg_run(p.engine);
+		eg_expect_sent(&p, 1);
+		eg_expect_received(&p, 2, 4);
+		assert_int_equal(engine_loop_timers(p.engine->loop), 0);
+		assert_int_equal(eg_count(p.a.guest, VIRTIO_RDMA_CNT_RCVD_RNR), i + 1);
+	}
 }
 
 static void test_rnr_exhausted(void **state)
@@ -406,6 +441,7 @@ int main(void)
 #define T(name)	cmocka_unit_test_setup_teardown(name, eg_setup, eg_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_rnr_then_success),
+		T(test_rnr_ends_by_request),
 		T(test_rnr_exhausted),
 		T(test_rnr_for_ever),
 		T(test_rnr_no_retry),
