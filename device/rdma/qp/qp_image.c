@@ -16,6 +16,10 @@
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/wqe_image.h"
 
+/* A QP is asked of memory while so many before it are saved; bytes of a cache line. */
+#define QP_AHEAD		2u
+#define QP_LINE			64u
+
 /* Bytes of the smallest entry of each kind. */
 #define QP_STATE_SIZE		200u
 #define READ_STATE_SIZE		31u
@@ -567,6 +571,16 @@ static void qps_active_io(struct state *st, struct qp_table *qps)
 	}
 }
 
+/* Nearly all of a QP is saved, and of many hardly any is in a cache. */
+static void qp_prefetch(const struct qp *qp)
+{
+	const char *line = (const char *)qp;
+	size_t i;
+
+	for (i = 0; qp && i < sizeof(*qp); i += QP_LINE)
+		__builtin_prefetch(line + i);
+}
+
 void qp_table_io(struct state *st, struct qp_table *qps)
 {
 	const struct rnic_limits *limits = &qps->ctx->limits;
@@ -589,6 +603,8 @@ void qp_table_io(struct state *st, struct qp_table *qps)
 	for (i = 0; i < n && !st->failed; i++, qpn++) {
 		while (!st->loading && !qps->qp[qpn])
 			qpn++;
+		if (!st->loading && qpn + QP_AHEAD < qps->size)
+			qp_prefetch(qps->qp[qpn + QP_AHEAD]);
 		qp = qp_begin_io(st, qps, &qpn);
 		if (qp)
 			qp_io(st, qp);
