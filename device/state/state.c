@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "state/state.h"
+#include "state/state_pipe.h"
 
 /* The size that a buffer begins with. */
 #define STATE_ROOM	4096u
@@ -50,6 +51,8 @@ static bool state_grow(struct state *st, size_t n)
 	size_t size = st->size ? st->size : STATE_ROOM;
 	uint8_t *data;
 
+	if (st->pipe && !state_pipe_flush(st))
+		return false;
 	while (size - st->at < n)
 		size *= 2;
 	if (size == st->size)
@@ -71,6 +74,9 @@ bool state_room(struct state *st, const char *field, size_t n)
 		return false;
 	if (!st->loading)
 		return st->size - st->at >= n || state_grow(st, n);
+	while (st->open && st->end - st->at < n)
+		if (!state_pipe_more(st))
+			return false;
 	if (st->end - st->at >= n)
 		return true;
 	state_refuse(st, field, "the section ends before it");
@@ -108,6 +114,8 @@ uint64_t state_too_large(struct state *st, const char *field, uint64_t value, ui
 
 uint32_t state_too_many(struct state *st, const char *field, uint32_t n)
 {
+	if (st->open)
+		return n;
 	state_refuse(st, field, "%u, of which the section holds fewer", n);
 	return 0;
 }
@@ -171,8 +179,11 @@ static void state_put_section(struct state *st, const struct state_section *row,
 		.version = htole16(row->version),
 		.flags = htole16(row->flags & STATE_SKIPPABLE),
 	};
-	const size_t begin = st->at;
 
+	/* Before it has a name: what may be sent here is not of this section. */
+	if (!state_room(st, "header", sizeof(header)))
+		return;
+	st->begin = st->at;
 	memcpy(header.kind, row->kind, strlen(row->kind));
 	snprintf(st->section, sizeof(st->section), "%s", row->kind);
 	st->version = row->version;
@@ -180,11 +191,15 @@ static void state_put_section(struct state *st, const struct state_section *row,
 	row->io(st, arg);
 	if (st->failed)
 		return;
-	header.length = htole64(st->at - begin - sizeof(header));
-	memcpy(st->data + begin, &header, sizeof(header));
-	if (row->flags & STATE_OPTIONAL && !header.length)
-		st->at = begin;
 	st->section[0] = '\0';
+	if (st->open) {
+		state_pipe_close(st);
+		return;
+	}
+	header.length = htole64(st->at - st->begin - sizeof(header));
+	memcpy(st->data + st->begin, &header, sizeof(header));
+	if (row->flags & STATE_OPTIONAL && !header.length)
+		st->at = st->begin;
 }
 
 static bool state_kind_ok(const char *kind)
@@ -204,6 +219,7 @@ static bool state_kind_ok(const char *kind)
 /* The header of the next section; false if there is none, or a wrong one. */
 static bool state_next(struct state *st, struct state_section_header *header)
 {
+	state_pipe_await(st, sizeof(*header));
 	if (st->failed || st->at == st->size)
 		return false;
 	st->section[0] = '\0';
@@ -222,7 +238,8 @@ static bool state_next(struct state *st, struct state_section_header *header)
 	header->length = le64toh(header->length);
 	if (header->flags & ~STATE_SKIPPABLE || header->reserved || !header->version)
 		state_refuse(st, "header", "unknown flags, or no version");
-	else if (header->length > st->size - st->at - sizeof(*header))
+	else if (header->length > st->size - st->at - sizeof(*header) &&
+		 !(st->pipe && header->length == STATE_OPEN))
 		state_refuse(st, "header", "it is longer than the state");
 	return !st->failed;
 }
@@ -230,8 +247,28 @@ static bool state_next(struct state *st, struct state_section_header *header)
 static void state_enter(struct state *st, const struct state_section_header *header)
 {
 	st->at += sizeof(*header);
-	st->end = st->at + header->length;
+	st->open = st->pipe && header->length == STATE_OPEN;
+	st->end = st->open ? st->size : st->at + header->length;
 	st->version = header->version;
+}
+
+static void state_skip(struct state *st)
+{
+	do
+		st->at = st->end;
+	while (st->open && state_pipe_more(st));
+	st->at = st->end;
+}
+
+/* All fields of a section were read: is it at its end? */
+static void state_leave(struct state *st)
+{
+	if (st->open && st->at == st->end && !state_pipe_more(st))
+		return;
+	if (st->open || st->at != st->end)
+		state_refuse(st, "its end", "%zu bytes too many", st->end - st->at);
+	else
+		st->section[0] = '\0';
 }
 
 /* Go to the section of a kind, beyond those that may be skipped; false if it is not there. */
@@ -247,7 +284,7 @@ static bool state_find(struct state *st, const struct state_section *row)
 		if (!(header.flags & STATE_SKIPPABLE))
 			break;
 		state_enter(st, &header);
-		st->at = st->end;
+		state_skip(st);
 	}
 	if (st->failed || row->flags & STATE_SKIPPABLE)
 		return false;
@@ -272,10 +309,8 @@ static void state_get_section(struct state *st, const struct state_section *row,
 	if (!state_find(st, row))
 		return;
 	row->io(st, arg);
-	if (!st->failed && st->at != st->end)
-		state_refuse(st, "its end", "%zu bytes too many", st->end - st->at);
 	if (!st->failed)
-		st->section[0] = '\0';
+		state_leave(st);
 }
 
 bool state_sections(struct state *st, const struct state_section *table, unsigned int n,
@@ -341,6 +376,8 @@ bool state_written(struct state *st)
 
 	if (st->failed)
 		return false;
+	if (st->pipe)
+		return state_pipe_end(st);
 	memcpy(st->data + offsetof(struct state_header, length), &length, sizeof(length));
 	return true;
 }
@@ -429,7 +466,7 @@ bool state_read_end(struct state *st)
 			break;
 		}
 		state_enter(st, &header);
-		st->at = st->end;
+		state_skip(st);
 	}
 	return !st->failed;
 }

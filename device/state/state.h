@@ -69,11 +69,15 @@ struct state_section_header {
 	uint64_t length;
 };
 
+/** STATE_OPEN - a length that is not known yet: of what is read while it is written */
+#define STATE_OPEN		UINT64_MAX
+
 _Static_assert(sizeof(struct state_header) == 24, "a header has another size");
 _Static_assert(sizeof(struct state_section_header) == 32,
 	       "the header of a section has another size");
 
 struct state_fds;
+struct state_pipe;
 
 /**
  * struct state - a state that is being written or read
@@ -84,8 +88,13 @@ struct state_fds;
  *		refuse the state; set by the caller
  * @fds:	descriptors that belong to it, or NULL; set by the caller
  * @failed:	@why says why nothing more is written or read; fields that are read are zero
- * @data:	its bytes
+ * @pipe:	it is read while it is written (state_pipe.h), or NULL
+ * @open:	pipe: the section has begun to be sent, or its end has not come yet
+ * @ended:	pipe, reading: all of it has come
+ * @data:	its bytes; pipe: those that were not sent, or not read yet
+ * @room:	pipe, reading: how many there is room for
  * @size:	how many there are, or there is room for
+ * @begin:	writing: where the section begins, unless it is @open
  * @at:		where the next field is
  * @end:	end of the bytes that may be read or written: those of the section, or of the room;
  *		@at once it has failed, so that there are none
@@ -99,8 +108,13 @@ struct state {
 	bool lenient;
 	struct state_fds *fds;
 	bool failed;
+	const struct state_pipe *pipe;
+	bool open;
+	bool ended;
 	uint8_t *data;
+	size_t room;
 	size_t size;
+	size_t begin;
 	size_t at;
 	size_t end;
 	uint16_t version;
@@ -214,7 +228,7 @@ uint64_t state_number(struct state *st, const char *field, uint64_t value, size_
 /** state_too_large() - refuse a number that was read; returns 0 */
 uint64_t state_too_large(struct state *st, const char *field, uint64_t value, uint64_t max);
 
-/** state_too_many() - refuse a number of entries that was read; returns 0 */
+/** state_too_many() - refuse a number of entries, unless more bytes can come; returns it or 0 */
 uint32_t state_too_many(struct state *st, const char *field, uint32_t n);
 
 /* The place of a field of @n bytes; NULL if its room has to be made, or is not to be had. */
@@ -316,7 +330,7 @@ void state_same(struct state *st, const char *field, uint32_t value);
  * @max:	how many there may be
  * @size:	bytes of the smallest entry, not 0
  *
- * Of more than there are bytes for none is read.
+ * Of more than there are bytes for none is read.  In a pipe only @max bounds them.
  */
 static inline void state_count(struct state *st, const char *field, uint32_t *n, uint32_t max,
 			       size_t size)

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/chore.h"
+#include "base/util.h"
 #include "rdma/rnic_image.h"
 #include "rdma/rnic_priv.h"
+#include "tests/lib/pipe_mem.h"
 
 #define FOLLOWERS	4u
 
@@ -212,25 +214,37 @@ static struct rnic *eg_renew(struct rnic *old)
 	return new;
 }
 
+/* As a whole, or in parts: of a field each, of some, of many. */
+static const size_t eg_parts[] = { 0, 1, 100, 4096 };
+
 void eg_cycle(struct eg_guest *guest)
 {
 	struct rnic *old = guest->rnic, *new;
 	struct state out, in;
+	struct pipe_mem mem;
+	size_t part;
 
 	if (!eg_cycle_wanted(guest))
 		return;
-	eg_cycles++;
+	part = eg_parts[eg_cycles++ % ARRAY_SIZE(eg_parts)];
+	pipe_mem_init(&mem, part);
 	state_write(&out);
+	if (part)
+		state_pipe_write(&out, &mem.pipe);
 	if (!rnic_save(old, &out) || !state_written(&out))
 		fail_msg("not saved: %s", out.why);
 	new = eg_renew(old);
 	eg_replace(old, new);
 	guest->rnic = new;
-	assert_true(state_read(&in, out.data, out.at));
+	assert_true(part ? state_pipe_read(&in, &mem.pipe) : state_read(&in, out.data, out.at));
 	in.handed_over = true;
 	if (!rnic_load(new, &in))
 		fail_msg("not loaded: %s", in.why);
 	/* All else is for doorbells that got lost: none is here. */
 	event_go_on(&new->events);
+	assert_int_equal(mem.at, mem.size);
+	if (part)
+		state_free(&in);
 	state_free(&out);
+	pipe_mem_free(&mem);
 }
