@@ -5,14 +5,19 @@
  * Theory of operation
  *
  * The new process connects to the control socket of the old one, and sends the command
- * "takeover".  The old one ends the round of its loop, stops serving, and answers with a
- * head and then with descriptors, the first of which is a file with the state:
+ * "takeover piped".  The old one ends the round of its loop, stops serving, and answers with a
+ * head, with descriptors, the first of which is a file with the state of the process, and
+ * then with the states of the functions in a pipe (state_pipe.h), which the new one loads while
+ * they come:
  *
  *	new			old
- *	takeover\n
- *				head, descriptors
+ *	takeover piped\n
+ *				head, descriptors, functions
  *	READY
  *				GO
+ *
+ * Version 0.1.0 knows only "takeover".  Then the states of the functions are in the file, too, as
+ * they are for a service manager.
  *
  * The new one says READY when it has loaded all and is in its sandbox: from then on nothing
  * can fail.  With GO the old one ends.  Whatever happens before that, an end of the connection
@@ -36,7 +41,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -46,17 +50,17 @@
 #include "base/util.h"
 #include "function/function_image.h"
 #include "handover.h"
+#include "handover_wire.h"
 #include "ports_image.h"
 
+/* Of a conversation with all in a file, and of one with a pipe. */
 #define HAND_MAGIC	"VNRHAND1"
+#define HAND_PIPED	"VNRHAND2"
 #define HAND_READY	'R'
 #define HAND_GO		'G'
 
 /* Guests stand still for so long at most, if the new process is in trouble. */
 #define HAND_LIMIT_NS	(5 * CLOCK_NS_PER_S)
-
-/* Descriptors of a message; the kernel takes 253. */
-#define HAND_BATCH	200u
 
 /* No state is larger: what 64 guests can have is less. */
 #define HAND_STATE_MAX	(4ull << 30)
@@ -67,11 +71,12 @@
 /* Of a unix socket's name, and more. */
 #define HAND_PATH_ROOM	256u
 
-#define NS_PER_MS	1000000u
+/* Bytes that are worth a system call and a process that wakes up. */
+#define HAND_PART	(64u << 10)
 
 /**
  * struct hand_head - what the old process answers
- * @magic:	%HAND_MAGIC
+ * @magic:	%HAND_MAGIC, %HAND_PIPED
  * @fds:	descriptors that come
  * @zero:	0
  * @stopped:	when it stopped serving, monotonic time of this host in ns
@@ -84,16 +89,6 @@ struct hand_head {
 };
 
 _Static_assert(sizeof(struct hand_head) == 24, "a head has another size");
-
-/**
- * struct hand - a conversation
- * @sock:	connection
- * @end:	when it has to be over, or 0 for never
- */
-struct hand {
-	int sock;
-	uint64_t end;
-};
 
 /* ------------------------------------------------------------------------- */
 /* The state                                                                 */
@@ -139,7 +134,7 @@ static bool hand_sections_io(struct state *st, struct handover *hand, struct sta
 	return state_sections(st, hand_sections, ARRAY_SIZE(hand_sections), hand);
 }
 
-static int hand_write(struct handover *hand, struct state_fds *fds, int file)
+static int hand_write(struct handover *hand, struct state_fds *fds, int file, bool functions)
 {
 	struct state st;
 	int err = -EINVAL;
@@ -150,10 +145,10 @@ static int hand_write(struct handover *hand, struct state_fds *fds, int file)
 	if (err)
 		log_error("state: %s", st.failed ? st.why : strerror(-err));
 	state_free(&st);
-	return err ? err : ports_save_functions(hand->ports, file);
+	return err || !functions ? err : ports_save_functions(hand->ports, file);
 }
 
-int handover_save(struct handover *hand, struct state_fds *fds)
+int handover_save(struct handover *hand, struct state_fds *fds, bool functions)
 {
 	const int file = memfd_create("state", MFD_CLOEXEC);
 	int err = file < 0 ? -errno : 0;
@@ -161,7 +156,7 @@ int handover_save(struct handover *hand, struct state_fds *fds)
 	if (err)
 		log_error("state: %s", strerror(-err));
 	else
-		err = hand_write(hand, fds, file);
+		err = hand_write(hand, fds, file, functions);
 	if (!err)
 		return file;
 	if (file >= 0)
@@ -170,9 +165,10 @@ int handover_save(struct handover *hand, struct state_fds *fds)
 }
 
 static int hand_read(struct handover *hand, const uint8_t *data, size_t size,
-		     struct state_fds *fds)
+		     struct state_fds *fds, const struct state_pipe *pipe)
 {
-	const size_t n = state_extent(data, size);
+	/* All of the file, if functions come by a pipe. */
+	const size_t n = pipe ? 0 : state_extent(data, size);
 	struct state st;
 
 	if (!state_read(&st, data, n ? n : size) || !hand_sections_io(&st, hand, fds) ||
@@ -180,7 +176,8 @@ static int hand_read(struct handover *hand, const uint8_t *data, size_t size,
 		log_error("state: %s", st.why);
 		return -EINVAL;
 	}
-	return ports_load_functions(hand->ports, data + n, size - n, hand->lenient);
+	return pipe ? ports_receive_functions(hand->ports, pipe) :
+		      ports_load_functions(hand->ports, data + n, size - n, hand->lenient);
 }
 
 /* Reads the whole file; NULL with errno set. */
@@ -222,7 +219,8 @@ static void hand_look_at_all(struct ports *ports)
 	loop_rouse(ports->loop);
 }
 
-int handover_load(struct handover *hand, int file, struct state_fds *fds)
+int handover_load(struct handover *hand, int file, struct state_fds *fds,
+		  const struct state_pipe *pipe)
 {
 	size_t size = 0;
 	uint8_t *data = hand_file(file, &size);
@@ -233,7 +231,7 @@ int handover_load(struct handover *hand, int file, struct state_fds *fds)
 		log_error("state: %s", strerror(errno));
 		return err;
 	}
-	err = hand_read(hand, data, size, fds);
+	err = hand_read(hand, data, size, fds, pipe);
 	free(data);
 	return err ? err : ports_start_rest(hand->ports);
 }
@@ -245,151 +243,17 @@ void handover_go_on(struct handover *hand)
 }
 
 /* ------------------------------------------------------------------------- */
-/* Messages                                                                  */
-/* ------------------------------------------------------------------------- */
-
-/* Each of these returns 0, or -errno. */
-
-static int hand_wait(const struct hand *hand, short events)
-{
-	struct pollfd fd = { .fd = hand->sock, .events = events };
-	const uint64_t now = clock_ns();
-	struct timespec left = {};
-	int n;
-
-	if (hand->end && now >= hand->end)
-		return -ETIMEDOUT;
-	left.tv_sec = (hand->end - now) / CLOCK_NS_PER_S;
-	left.tv_nsec = (hand->end - now) % CLOCK_NS_PER_S;
-	n = ppoll(&fd, 1, hand->end ? &left : NULL, NULL);
-	if (n < 0 && errno != EINTR)
-		return -errno;
-	return 0;
-}
-
-/* So many descriptors may be on their way in the system: the others wait a little. */
-static int hand_rest(const struct hand *hand)
-{
-	const struct timespec rest = { .tv_nsec = NS_PER_MS };
-
-	ppoll(NULL, 0, &rest, NULL);
-	return clock_ns() >= hand->end ? -ETIMEDOUT : 0;
-}
-
-static int hand_send_msg(const struct hand *hand, const struct msghdr *msg)
-{
-	ssize_t n;
-	int err;
-
-	for (;;) {
-		n = sendmsg(hand->sock, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n >= 0)
-			return (size_t)n == msg->msg_iov->iov_len ? 0 : -EPIPE;
-		if (errno == EAGAIN)
-			err = hand_wait(hand, POLLOUT);
-		else if (errno == ETOOMANYREFS)
-			err = hand_rest(hand);
-		else
-			err = errno == EINTR ? 0 : -errno;
-		if (err)
-			return err;
-	}
-}
-
-static int hand_send(const struct hand *hand, const void *data, size_t len, const int *fd,
-		     uint32_t fds)
-{
-	union {
-		struct cmsghdr cmsg;
-		char buf[CMSG_SPACE(HAND_BATCH * sizeof(int))];
-	} control = {};
-	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (fds) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(fds * sizeof(int));
-		control.cmsg.cmsg_level = SOL_SOCKET;
-		control.cmsg.cmsg_type = SCM_RIGHTS;
-		control.cmsg.cmsg_len = CMSG_LEN(fds * sizeof(int));
-		memcpy(CMSG_DATA(&control.cmsg), fd, fds * sizeof(int));
-	}
-	return hand_send_msg(hand, &msg);
-}
-
-/* Adds the descriptors of a message to a list. */
-static int hand_take_fds(struct msghdr *msg, struct state_fds *fds)
-{
-	struct cmsghdr *cmsg;
-	unsigned int i, n;
-	int fd, err = 0;
-
-	for (cmsg = CMSG_FIRSTHDR(msg); cmsg; cmsg = CMSG_NXTHDR(msg, cmsg)) {
-		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
-		for (i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(fd), sizeof(fd));
-			if (state_fds_add(fds, fd))
-				continue;
-			close(fd);
-			err = -ENOMEM;
-		}
-	}
-	return msg->msg_flags & MSG_CTRUNC ? -EMFILE : err;
-}
-
-/* All of @len bytes, and the descriptors that come with them. */
-static int hand_receive(const struct hand *hand, void *data, size_t len,
-			struct state_fds *fds)
-{
-	union {
-		struct cmsghdr cmsg;
-		char buf[CMSG_SPACE(HAND_BATCH * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = data, .iov_len = len };
-	struct msghdr msg;
-	ssize_t n;
-	int err;
-
-	while (iov.iov_len) {
-		msg = (struct msghdr) {
-			.msg_iov = &iov,
-			.msg_iovlen = 1,
-			.msg_control = &control,
-			.msg_controllen = fds ? sizeof(control) : 0,
-		};
-		n = recvmsg(hand->sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		if (!n)
-			return -ECONNRESET;
-		if (n < 0) {
-			err = errno == EAGAIN ? hand_wait(hand, POLLIN) :
-			      errno == EINTR ? 0 : -errno;
-			if (err)
-				return err;
-			continue;
-		}
-		err = fds ? hand_take_fds(&msg, fds) : 0;
-		if (err)
-			return err;
-		iov.iov_base = (uint8_t *)iov.iov_base + n;
-		iov.iov_len -= n;
-	}
-	return 0;
-}
-
-/* ------------------------------------------------------------------------- */
 /* The old process                                                           */
 /* ------------------------------------------------------------------------- */
 
 static int hand_send_all(const struct hand *hand, int file, const struct state_fds *fds,
-			 uint64_t stopped)
+			 const char *magic)
 {
-	struct hand_head head = { .fds = 1 + fds->n, .stopped = stopped };
+	struct hand_head head = { .fds = 1 + fds->n, .stopped = hand->begin };
 	uint32_t i, n;
 	int err;
 
-	memcpy(head.magic, HAND_MAGIC, sizeof(head.magic));
+	memcpy(head.magic, magic, sizeof(head.magic));
 	err = hand_send(hand, &head, sizeof(head), NULL, 0);
 	if (!err)
 		err = hand_send(hand, "", 1, &file, 1);
@@ -408,28 +272,41 @@ static int hand_answer(const struct hand *hand, char word)
 	return err ? err : got == word ? 0 : -EPROTO;
 }
 
-static int hand_give_all(struct handover *all, const struct hand *hand, uint64_t stopped)
+static int hand_put(void *arg, const void *data, size_t n)
+{
+	return hand_send(arg, data, n, NULL, 0);
+}
+
+static int hand_give_state(struct handover *all, struct hand *hand, bool piped)
+{
+	const struct state_pipe pipe = { .put = hand_put, .arg = hand, .part = HAND_PART };
+	struct state_fds fds = {};
+	const int file = handover_save(all, &fds, !piped);
+	int err = file;
+
+	if (file >= 0) {
+		err = hand_send_all(hand, file, &fds, piped ? HAND_PIPED : HAND_MAGIC);
+		close(file);
+	}
+	state_fds_free(&fds);
+	return err || !piped ? err : ports_send_functions(all->ports, &pipe);
+}
+
+static int hand_give_all(struct handover *all, struct hand *hand, bool piped)
 {
 	const char go = HAND_GO;
-	struct state_fds fds = {};
-	int file, err;
+	int err = hand_give_state(all, hand, piped);
 
-	file = handover_save(all, &fds);
-	err = file < 0 ? file : hand_send_all(hand, file, &fds, stopped);
-	state_fds_free(&fds);
-	if (file >= 0)
-		close(file);
 	if (!err)
 		err = hand_answer(hand, HAND_READY);
 	/* It is in a buffer of the other process then, or that process has ended. */
 	return err ? err : hand_send(hand, &go, 1, NULL, 0);
 }
 
-bool handover_give(struct handover *all, int sock)
+bool handover_give(struct handover *all, int sock, bool piped)
 {
-	const uint64_t stopped = clock_ns();
-	const struct hand hand = { .sock = sock, .end = stopped + HAND_LIMIT_NS };
-	const int err = hand_give_all(all, &hand, stopped);
+	struct hand hand = hand_new(sock, HAND_LIMIT_NS);
+	const int err = hand_give_all(all, &hand, piped);
 
 	close(sock);
 	if (err) {
@@ -443,15 +320,14 @@ bool handover_give(struct handover *all, int sock)
 
 int handover_store(struct handover *all, int sock)
 {
-	const uint64_t stopped = clock_ns();
 	/* Nobody empties the queue: there is no use in waiting for room. */
-	const struct hand hand = { .sock = sock, .end = stopped };
+	const struct hand hand = hand_new(sock, 0);
 	struct state_fds fds = {};
-	const int file = handover_save(all, &fds);
+	const int file = handover_save(all, &fds, true);
 	int err = file;
 
 	if (file >= 0) {
-		err = hand_send_all(&hand, file, &fds, stopped);
+		err = hand_send_all(&hand, file, &fds, HAND_MAGIC);
 		if (err)
 			log_error("state: %s", strerror(-err));
 		close(file);
@@ -470,42 +346,56 @@ static int hand_fail(const char *what, int err)
 	return err;
 }
 
-/*
- * This process will need as much memory as that one: better now than while guests wait.  An
- * older daemon does not know the question.
+/**
+ * struct hand_answer - what a daemon says before it is asked for all
+ * @heap:	memory that it needs, in bytes
+ * @piped:	it can send states in a pipe
  */
-static void hand_expect(const char *control)
+struct hand_answer {
+	size_t heap;
+	bool piped;
+};
+
+/* An older daemon does not know the question. */
+static struct hand_answer hand_ask_heap(const char *control)
 {
 	static const char command[] = "heap\n";
-	struct hand hand = { .sock = uds_connect(control), .end = clock_ns() + HAND_LIMIT_NS };
-	char answer[64] = "";
-	size_t bytes;
+	struct hand hand = hand_new(uds_connect(control), HAND_LIMIT_NS);
+	struct hand_answer answer = {};
+	char text[64] = "", word[8] = "";
 
 	if (hand.sock < 0)
-		return;
+		return answer;
 	if (!hand_send(&hand, command, sizeof(command) - 1, NULL, 0) && !hand_wait(&hand, POLLIN) &&
-	    recv(hand.sock, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0 &&
-	    sscanf(answer, "ok %zu", &bytes) == 1)
-		heap_expect(bytes);
+	    recv(hand.sock, text, sizeof(text) - 1, MSG_DONTWAIT) > 0 &&
+	    sscanf(text, "ok %zu %7s", &answer.heap, word) == 2)
+		answer.piped = !strcmp(word, "piped");
 	close(hand.sock);
+	return answer;
 }
 
 int handover_ask(const char *control)
 {
-	static const char command[] = "takeover\n";
-	struct hand hand = {};
+	const struct hand_answer answer = hand_ask_heap(control);
+	const char *command = answer.piped ? "takeover piped\n" : "takeover\n";
+	struct hand hand;
 	int err;
 
-	hand_expect(control);
-	hand.sock = uds_connect(control);
+	/* This process will need as much memory as that one: better now than while guests wait. */
+	heap_expect(answer.heap);
+	hand = hand_new(uds_connect(control), HAND_LIMIT_NS);
 	if (hand.sock < 0)
 		return hand_fail(control, hand.sock);
-	hand.end = clock_ns() + HAND_LIMIT_NS;
-	err = hand_send(&hand, command, sizeof(command) - 1, NULL, 0);
+	err = hand_send(&hand, command, strlen(command), NULL, 0);
 	if (!err)
 		return hand.sock;
 	close(hand.sock);
 	return hand_fail(control, err);
+}
+
+static bool hand_is(const struct hand_head *head, const char *magic)
+{
+	return !memcmp(head->magic, magic, sizeof(head->magic));
 }
 
 static int hand_receive_all(const struct hand *hand, struct hand_head *head,
@@ -517,7 +407,7 @@ static int hand_receive_all(const struct hand *hand, struct hand_head *head,
 	err = hand_receive(hand, head, sizeof(*head), NULL);
 	if (err)
 		return err;
-	if (memcmp(head->magic, HAND_MAGIC, sizeof(head->magic)))
+	if (!hand_is(head, HAND_MAGIC) && !hand_is(head, HAND_PIPED))
 		return -EOPNOTSUPP;
 	if (!head->fds || head->fds > STATE_FDS_MAX)
 		return -EPROTO;
@@ -526,15 +416,25 @@ static int hand_receive_all(const struct hand *hand, struct hand_head *head,
 	return err ? err : fds->n == head->fds ? 0 : -EPROTO;
 }
 
-/* The first descriptor is the state. */
-static int hand_take_all(struct handover *all, struct state_fds *fds)
+/* However much comes, it ends. */
+static int hand_get(void *arg, void *data, size_t n)
 {
-	struct state_fds rest = { .fd = fds->fd + 1, .n = fds->n - 1 };
+	const struct hand *hand = arg;
 
-	return handover_load(all, fds->fd[0], &rest);
+	return clock_ns() >= hand->end ? -ETIMEDOUT : hand_receive(hand, data, n, NULL);
 }
 
-static int hand_take(struct handover *all, const struct hand *hand)
+/* The first descriptor is the state. */
+static int hand_take_all(struct handover *all, struct hand *hand, bool piped,
+			 struct state_fds *fds)
+{
+	const struct state_pipe pipe = { .get = hand_get, .arg = hand };
+	struct state_fds rest = { .fd = fds->fd + 1, .n = fds->n - 1 };
+
+	return handover_load(all, fds->fd[0], &rest, piped ? &pipe : NULL);
+}
+
+static int hand_take(struct handover *all, struct hand *hand)
 {
 	struct state_fds fds = {};
 	struct hand_head head;
@@ -543,7 +443,7 @@ static int hand_take(struct handover *all, const struct hand *hand)
 	if (err)
 		hand_fail("the daemon does not hand over", err);
 	else
-		err = hand_take_all(all, &fds);
+		err = hand_take_all(all, hand, hand_is(&head, HAND_PIPED), &fds);
 	state_fds_close(&fds);
 	if (!err)
 		log_info("loaded the state of %u port(s) %.1f ms after the other process stopped",
@@ -554,7 +454,7 @@ static int hand_take(struct handover *all, const struct hand *hand)
 
 int handover_take(struct handover *all, int sock)
 {
-	const struct hand hand = { .sock = sock, .end = clock_ns() + 2 * HAND_LIMIT_NS };
+	struct hand hand = hand_new(sock, 2 * HAND_LIMIT_NS);
 	const int err = hand_take(all, &hand);
 
 	if (err)
@@ -564,7 +464,7 @@ int handover_take(struct handover *all, int sock)
 
 int handover_restore(struct handover *all, int sock)
 {
-	const struct hand hand = { .sock = sock, .end = clock_ns() };
+	struct hand hand = hand_new(sock, 0);
 	char byte;
 	int err;
 

@@ -29,23 +29,26 @@ struct handover {
  * handover_save() - write the state of the process
  * @hand:	all
  * @fds:	empty; set to its descriptors, which stay those of the objects
+ * @functions:	with the states of the functions
  *
  * Return: a file with the state, or -errno after an error was printed.
  */
-int handover_save(struct handover *hand, struct state_fds *fds);
+int handover_save(struct handover *hand, struct state_fds *fds, bool functions);
 
 /**
  * handover_load() - go on with the state of another process
  * @hand:	all
  * @file:	its state
  * @fds:	its descriptors, of which objects take what is theirs
+ * @pipe:	where the states of the functions come from, or NULL if they are in the file
  *
  * No guest notices yet: see handover_go_on().
  *
  * Return: 0, or -errno after an error was printed.  Then the process is to end, and to leave
  *	   all as it is: another one goes on with it.
  */
-int handover_load(struct handover *hand, int file, struct state_fds *fds);
+int handover_load(struct handover *hand, int file, struct state_fds *fds,
+		  const struct state_pipe *pipe);
 
 /** handover_go_on() - this process serves now: look at all that the other may have missed */
 void handover_go_on(struct handover *hand);
@@ -54,11 +57,12 @@ void handover_go_on(struct handover *hand);
  * handover_give() - give all to the process that has asked for it
  * @hand:	all, of which nothing is under way
  * @sock:	its connection, closed
+ * @piped:	it has asked for the states of the functions in a pipe
  *
  * Return: true if it serves now: this process has only to end, and must not touch anything.
  *	   False if all is as before, after a warning was printed.
  */
-bool handover_give(struct handover *hand, int sock);
+bool handover_give(struct handover *hand, int sock, bool piped);
 
 /**
  * handover_store() - put all into the queue of a socket, for a process that comes later

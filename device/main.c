@@ -384,7 +384,7 @@ static bool daemon_hand_over(struct daemon *d, const struct options *options)
 
 	d->ports.taker = -1;
 	targets_stop(&d->targets);
-	left = handover_give(&hand, sock);
+	left = handover_give(&hand, sock, d->ports.taker_piped);
 	if (!left)
 		targets_resume(&d->targets);
 	return left;

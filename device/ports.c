@@ -381,7 +381,7 @@ static void ports_remove(void *arg, const struct operator_port *port)
 }
 
 /* The loop ends its round first: nothing is under way then. */
-static void ports_takeover(void *arg, int fd)
+static void ports_takeover(void *arg, int fd, bool piped)
 {
 	struct ports *ports = arg;
 
@@ -390,6 +390,7 @@ static void ports_takeover(void *arg, int fd)
 		return;
 	}
 	ports->taker = fd;
+	ports->taker_piped = piped;
 	loop_stop(ports->loop);
 }
 

@@ -74,6 +74,7 @@ struct guest_keep {
  * @kept_fd:	descriptors of guests that were kept, until they have been recovered
  * @kept_fds:	number of these
  * @taker:	connection of a process that takes all over, or -1
+ * @taker_piped: it takes the states of functions from a pipe
  *
  * The places do not move, because switch and functions have pointers to them.
  */
@@ -93,6 +94,7 @@ struct ports {
 	int *kept_fd;
 	size_t kept_fds;
 	int taker;
+	bool taker_piped;
 };
 
 /**

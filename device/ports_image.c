@@ -292,40 +292,60 @@ void ports_guests_io(struct state *st, struct ports *ports)
 /* Functions                                                                 */
 /* ------------------------------------------------------------------------- */
 
-int ports_save_functions(struct ports *ports, int fd)
+/* Into a file, or into a pipe if there is one. */
+static int function_put(struct guest *guest, int fd, const struct state_pipe *pipe)
 {
-	struct guest *guest = ports->guest;
 	struct state st;
-	unsigned int i;
-	int err = 0;
+	int err = -EINVAL;
 
-	for (i = 0; !err && i < GUESTS_MAX; i++, guest++) {
-		if (!guest->fn)
-			continue;
-		err = function_save(guest->fn, &st) ? state_put(&st, fd) : -EINVAL;
-		if (err)
-			log_error("%s: its state: %s", guest->options.text,
-				  st.failed ? st.why : strerror(-err));
-		state_free(&st);
-	}
+	state_write(&st);
+	if (pipe)
+		state_pipe_write(&st, pipe);
+	if (function_save(guest->fn, &st))
+		err = pipe ? 0 : state_put(&st, fd);
+	if (err)
+		log_error("%s: its state: %s", guest->options.text,
+			  st.failed ? st.why : strerror(-err));
+	state_free(&st);
 	return err;
 }
 
-static bool function_is_loaded(struct guest *guest, const uint8_t *data, size_t size)
+static int functions_put(struct ports *ports, int fd, const struct state_pipe *pipe)
 {
-	struct state st;
-	bool ok = state_read(&st, data, size);
+	struct guest *guest = ports->guest;
+	unsigned int i;
+	int err = 0;
 
-	st.handed_over = true;
-	ok = ok && function_load(guest->fn, &st);
+	for (i = 0; !err && i < GUESTS_MAX; i++, guest++)
+		if (guest->fn)
+			err = function_put(guest, fd, pipe);
+	return err;
+}
+
+int ports_save_functions(struct ports *ports, int fd)
+{
+	return functions_put(ports, fd, NULL);
+}
+
+int ports_send_functions(struct ports *ports, const struct state_pipe *pipe)
+{
+	return functions_put(ports, -1, pipe);
+}
+
+/* @ok: it has begun to be read. */
+static bool function_is_loaded(struct guest *guest, struct state *st, bool ok)
+{
+	st->handed_over = true;
+	ok = ok && function_load(guest->fn, st);
 	if (!ok)
-		log_error("%s: its state: %s", guest->options.text, st.why);
+		log_error("%s: its state: %s", guest->options.text, st->why);
 	return ok;
 }
 
 int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, bool lenient)
 {
 	struct guest *guest = ports->guest;
+	struct state st;
 	unsigned int i;
 	size_t n;
 
@@ -333,7 +353,7 @@ int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, 
 		if (!guest->fn)
 			continue;
 		n = state_extent(data, size);
-		if (!function_is_loaded(guest, data, n ? n : size)) {
+		if (!function_is_loaded(guest, &st, state_read(&st, data, n ? n : size))) {
 			if (!n || !lenient)
 				return -EINVAL;
 			vhost_user_drop(guest->vu);
@@ -345,6 +365,22 @@ int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, 
 		return 0;
 	log_error("state: %zu bytes too many", size);
 	return -EINVAL;
+}
+
+int ports_receive_functions(struct ports *ports, const struct state_pipe *pipe)
+{
+	struct guest *guest = ports->guest;
+	struct state st;
+	unsigned int i;
+	bool ok = true;
+
+	for (i = 0; ok && i < GUESTS_MAX; i++, guest++) {
+		if (!guest->fn)
+			continue;
+		ok = function_is_loaded(guest, &st, state_pipe_read(&st, pipe));
+		state_free(&st);
+	}
+	return ok ? 0 : -EINVAL;
 }
 
 /* ------------------------------------------------------------------------- */

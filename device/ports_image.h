@@ -7,6 +7,7 @@
 
 #include "ports.h"
 #include "state/state_fds.h"
+#include "state/state_pipe.h"
 
 /**
  * ports_uplinks_io() - save or load the uplinks
@@ -23,6 +24,9 @@ void ports_guests_io(struct state *st, struct ports *ports);
 
 /** ports_save_functions() - append the state of each guest's function to a file; 0 or -errno */
 int ports_save_functions(struct ports *ports, int fd);
+
+/** ports_send_functions() - the same into a pipe */
+int ports_send_functions(struct ports *ports, const struct state_pipe *pipe);
 
 /**
  * ports_load_functions() - read the state of each guest's function
@@ -41,5 +45,14 @@ int ports_load_functions(struct ports *ports, const uint8_t *data, size_t size, 
  * Return: 0, or -errno after an error was printed.
  */
 int ports_start_rest(struct ports *ports);
+
+/**
+ * ports_receive_functions() - the same from a pipe
+ * @ports:	all, of which the connections were loaded
+ * @pipe:	of ports_send_functions()
+ *
+ * Return: 0, or -EINVAL after an error was printed.
+ */
+int ports_receive_functions(struct ports *ports, const struct state_pipe *pipe);
 
 #endif /* DEVICE_PORTS_IMAGE_H */

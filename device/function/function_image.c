@@ -184,7 +184,6 @@ bool function_save(struct function *fn, struct state *st)
 		image.has_more[i] = fn->more[i];
 	for (i = 0; i < FUNCTION_QUEUES; i++)
 		image.has_queue[i] = fn->vq[i];
-	state_write(st);
 	return function_sections_io(st, &image) && rnic_save(fn->rnic, st) &&
 	       state_written(st);
 }
@@ -236,6 +235,7 @@ int function_move_save(void *dev, uint8_t **data, size_t *size)
 	struct function *fn = dev;
 	struct state st;
 
+	state_write(&st);
 	if (!function_save(fn, &st)) {
 		log_error("%s: not saved: %s", fn->name, st.why);
 		state_free(&st);

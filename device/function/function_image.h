@@ -11,7 +11,7 @@
 /**
  * function_save() - write a whole state
  * @fn:		function; nothing of it is being polled.  It can go on afterwards
- * @st:		set to the state; state_free() is needed in any case
+ * @st:		from state_write(); all of it is written then
  *
  * A control command that goes on in the next round is as if it had not been taken.
  *

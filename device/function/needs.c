@@ -125,6 +125,7 @@ static void state_print(struct function *fn, FILE *out)
 	uint16_t version;
 	size_t at = 0;
 
+	state_write(&st);
 	if (function_save(fn, &st)) {
 		memcpy(&header, st.data, sizeof(header));
 		fprintf(out, " state=%u", le32toh(header.oldest));

@@ -154,10 +154,10 @@ static void command_umask(const struct operator *op, FILE *out)
 	fprintf(out, "ok\n%04o\n", op->umask);
 }
 
-/* For a process that is about to take over. */
+/* For a process that is about to take over: it may ask for "takeover piped". */
 static void command_heap(const struct operator *op __always_unused, FILE *out)
 {
-	fprintf(out, "ok\n%zu\n", heap_used());
+	fprintf(out, "ok\n%zu\npiped\n", heap_used());
 }
 
 static void command_link(const struct operator_port *port, bool up, FILE *out)

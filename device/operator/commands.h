@@ -37,13 +37,13 @@ struct operator_port {
  *		uplink_descriptor() made
  * @remove:	remove a guest or an uplink
  * @takeover:	another process takes all over, by the connection that it asked on, which is
- *		taken over; or NULL
+ *		taken over, and as it asked for; or NULL
  */
 struct operator_changes {
 	int (*guest_add)(void *arg, const char *text, int fd);
 	int (*uplink_add)(void *arg, const char *text, int fd);
 	void (*remove)(void *arg, const struct operator_port *port);
-	void (*takeover)(void *arg, int fd);
+	void (*takeover)(void *arg, int fd, bool piped);
 };
 
 /**

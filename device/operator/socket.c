@@ -10,8 +10,8 @@
  * CONTROL_CLIENTS connections, and each one is closed after CONTROL_PATIENCE_NS.  So clients
  * that do nothing can keep the others out for that long at most.
  *
- * The command "takeover" is another daemon's, of the same user or of root: from now on the
- * connection is its own affair.
+ * The commands "takeover" and "takeover piped" are another daemon's, of the same user or of root:
+ * from now on the connection is its own affair.
  */
 
 #include <errno.h>
@@ -178,15 +178,17 @@ static bool client_takes_over(struct client *client)
 	const struct operator *op = client->control->op;
 	struct loop *loop = client->control->loop;
 	const int fd = client->lfd.fd;
+	const bool piped = !strcmp(client->line, "takeover piped");
 
-	if (strcmp(client->line, "takeover") || !op->changes || !op->changes->takeover ||
-	    !client_may_take_over(client))
+	if (!piped && strcmp(client->line, "takeover"))
+		return false;
+	if (!op->changes || !op->changes->takeover || !client_may_take_over(client))
 		return false;
 	loop_timer_cancel(loop, &client->patience);
 	loop_fd_del(loop, &client->lfd);
 	client->lfd.fd = -1;
 	client_drop(client);
-	op->changes->takeover(op->arg, fd);
+	op->changes->takeover(op->arg, fd, piped);
 	return true;
 }
 

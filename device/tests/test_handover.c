@@ -43,14 +43,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Loads; returns why not, or an empty text.  Nothing of it is left. */
-static const char *load(const uint8_t *data, size_t size, bool lenient)
+static const char *load_as(const uint8_t *data, size_t size, bool lenient, bool piped)
 {
 	static char why[300];
 	int err;
 
 	log_catch(why, sizeof(why));
-	err = handed_load(data, size, lenient);
+	err = piped ? handed_load_piped(data, size) : handed_load(data, size, lenient);
 	log_catch(NULL, 0);
 	if (!err)
 		handed_go_on();
@@ -61,14 +60,24 @@ static const char *load(const uint8_t *data, size_t size, bool lenient)
 	return why;
 }
 
-/* Is loaded, and saved again byte for byte. */
-static void expect_goes_on(const uint8_t *data, size_t size)
+/* Loads; returns why not, or an empty text.  Nothing of it is left. */
+static const char *load(const uint8_t *data, size_t size, bool lenient)
+{
+	return load_as(data, size, lenient, false);
+}
+
+static const char *load_piped(const uint8_t *data, size_t size)
+{
+	return load_as(data, size, false, true);
+}
+
+/* The state that was loaded serves, and is saved again byte for byte. */
+static void expect_serves(const uint8_t *data, size_t size)
 {
 	const struct guest *guest = handed.ports.guest;
 	uint8_t *again;
 	size_t n;
 
-	assert_int_equal(handed_load(data, size, false), 0);
 	assert_int_equal(handed.ports.op.ports, 5);
 	assert_true(function_connected(guest[0].fn));
 	assert_false(function_connected(guest[1].fn));
@@ -85,9 +94,39 @@ static void expect_goes_on(const uint8_t *data, size_t size)
 	handed_stop();
 }
 
+static void expect_goes_on(const uint8_t *data, size_t size)
+{
+	assert_int_equal(handed_load(data, size, false), 0);
+	expect_serves(data, size);
+}
+
 static void test_goes_on(void **state)
 {
 	expect_goes_on(handed.data, handed.size);
+}
+
+static void test_piped(void **state)
+{
+	assert_int_equal(handed_load_piped(handed.piped, handed.piped_size), 0);
+	expect_serves(handed.data, handed.size);
+}
+
+/* Whatever byte of a part or of its head is changed, and wherever the parts end. */
+static void test_piped_wrong(void **state)
+{
+	const size_t step = (handed.piped_size - handed.process) / 300 | 1;
+	size_t i, refused = 0;
+	uint8_t was;
+
+	for (i = handed.process; i < handed.piped_size; i += step) {
+		was = handed.piped[i];
+		handed.piped[i] ^= i % 2 ? 0xff : 1;
+		refused += !!load_piped(handed.piped, handed.piped_size)[0];
+		handed.piped[i] = was;
+		assert_string_not_equal(load_piped(handed.piped, i), "");
+	}
+	assert_in_range(refused, 20, 310);
+	assert_string_equal(load_piped(handed.piped, handed.piped_size), "");
 }
 
 /*
@@ -166,6 +205,8 @@ int main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_goes_on),
+		TEST(test_piped),
+		TEST(test_piped_wrong),
 		TEST(test_golden),
 		TEST(test_each_byte),
 		TEST(test_each_length),

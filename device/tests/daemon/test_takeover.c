@@ -220,25 +220,33 @@ static void test_no_way_back(void **state)
 }
 
 /* Another process that asks, and ends before it serves. */
-static void test_ends_in_the_middle(void **state)
+static void ends_in_the_middle(const char *command, const char *magic)
 {
+	const size_t len = strlen(command);
 	uint8_t head[24];
 	int sock;
 
 	sock = control_connect();
-	assert_int_equal(write(sock, "takeover\n", 9), 9);
+	assert_int_equal(write(sock, command, len), len);
 	close(sock);
 	stream_some();
 
 	sock = control_connect();
-	assert_int_equal(write(sock, "takeover\n", 9), 9);
+	assert_int_equal(write(sock, command, len), len);
 	assert_int_equal(recv(sock, head, sizeof(head), MSG_WAITALL), sizeof(head));
-	assert_memory_equal(head, "VNRHAND1", 8);
+	assert_memory_equal(head, magic, 8);
 	close(sock);
 	stream_some();
 	expect_control();
 	stream_frame();
 	take_over();
+}
+
+/* With all in a file, as version 0.1.0 asks, and with functions in a pipe. */
+static void test_ends_in_the_middle(void **state)
+{
+	ends_in_the_middle("takeover\n", "VNRHAND1");
+	ends_in_the_middle("takeover piped\n", "VNRHAND2");
 }
 
 /* Another one that does nothing does not keep the guests waiting for ever. */
@@ -250,6 +258,41 @@ static void test_does_nothing(void **state)
 	stream_some();
 	close(sock);
 	expect_control();
+}
+
+/* One line, which the process that asks sends to a daemon; returns the connection. */
+static int hears(int listener, const char *line)
+{
+	const int sock = accept(listener, NULL, NULL);
+	char text[64] = {};
+
+	assert_true(sock >= 0);
+	assert_true(recv(sock, text, sizeof(text) - 1, 0) > 0);
+	assert_string_equal(text, line);
+	return sock;
+}
+
+/* Version 0.1.0 says how much memory it has, and no more: it is not asked for a pipe. */
+static void test_older_daemon(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval patience = { .tv_sec = 20 };
+	char *const more[] = { (char *)"--takeover", addr.sun_path, NULL };
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), sock;
+	pid_t pid;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.older", control);
+	setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	assert_int_equal(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(listener, 2), 0);
+	pid = spawn(more);
+	sock = hears(listener, "heap\n");
+	assert_int_equal(write(sock, "ok\n5\n", 5), 5);
+	close(sock);
+	close(hears(listener, "takeover\n"));
+	expect_ends(pid);
+	close(listener);
+	unlink(addr.sun_path);
 }
 
 /* Nobody is there who could hand over. */
@@ -441,6 +484,7 @@ int main(void)
 		TEST(test_no_way_back),
 		TEST(test_ends_in_the_middle),
 		TEST(test_does_nothing),
+		TEST(test_older_daemon),
 		TEST(test_no_daemon),
 		cmocka_unit_test_setup_teardown(test_service_is_restarted, service_setup,
 						service_teardown),

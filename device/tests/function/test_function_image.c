@@ -59,6 +59,7 @@ static void save(struct state *out)
 	st[0].vq[TX].last_avail = 7;
 	st[0].vq[CTRL].last_avail = 9;
 	fn->ctrlq.busy = true;
+	state_write(out);
 	assert_true(function_save(fn, out));
 	fn->ctrlq.busy = false;
 }

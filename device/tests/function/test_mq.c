@@ -779,6 +779,7 @@ static void save(struct state *out)
 	station_start(&st[0], FEATURES_ALL);
 	assert_int_equal(set_rss(&st[0], &good), VIRTIO_NET_OK);
 	st[0].vq[5].last_avail = 7;
+	state_write(out);
 	assert_true(function_save(st[0].fn, out));
 }
 

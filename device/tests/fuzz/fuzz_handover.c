@@ -5,7 +5,8 @@
  * The states of a process and of its guests' functions are saved once (tests/lib/handed.h).  An
  * input is
  *
- *	how	1 byte: bit 0, as from a service manager, when nobody goes on if this fails
+ *	how	1 byte: bit 0, as from a service manager, when nobody goes on if this fails;
+ *		bit 1, states of functions come in parts, of which the heads are changed, too
  *
  * and a list of changes:
  *
@@ -23,6 +24,9 @@
 #include "base/log.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/lib/handed.h"
+
+#define LENIENT		1u
+#define PIPED		2u
 
 #define SWAP		254u
 #define CUT		255u
@@ -45,13 +49,13 @@ static unsigned int open_fds(void)
 	return n;
 }
 
-static size_t change(struct fuzz_input *in, uint8_t *data, int *fd)
+static size_t change(struct fuzz_input *in, uint8_t *data, const size_t all, int *fd)
 {
-	size_t size = handed.size, at, n, i;
+	size_t size = all, at, n, i;
 	unsigned int to;
 
 	while (in->size > 2) {
-		at = fuzz_u16(in) % handed.size;
+		at = fuzz_u16(in) % all;
 		n = fuzz_u8(in);
 		if (n == CUT) {
 			size = at;
@@ -59,7 +63,7 @@ static size_t change(struct fuzz_input *in, uint8_t *data, int *fd)
 			to = fuzz_u8(in) % handed.fds;
 			fd[to] = handed.fd[fuzz_u8(in) % handed.fds];
 		}
-		for (i = 0; n < SWAP && i < n && in->size && at + i < handed.size; i++)
+		for (i = 0; n < SWAP && i < n && in->size && at + i < all; i++)
 			data[at + i] = fuzz_u8(in);
 	}
 	return size;
@@ -81,8 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char why[300];
 	static bool begun;
 	unsigned int fds;
-	uint8_t *copy;
-	bool lenient;
+	uint8_t *copy, how;
+	size_t all;
+	int err;
 
 	if (!begun) {
 		begun = true;
@@ -93,16 +98,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	/* libFuzzer opens some now and then. */
 	fds = open_fds();
-	lenient = fuzz_u8(&in) & 1;
+	how = fuzz_u8(&in);
+	all = how & PIPED ? handed.piped_size : handed.size;
 	/* In a block of its size, so that reading past it is caught. */
-	copy = malloc(handed.size);
-	memcpy(copy, handed.data, handed.size);
+	copy = malloc(all);
+	memcpy(copy, how & PIPED ? handed.piped : handed.data, all);
 	memcpy(fd, was, sizeof(fd));
-	size = change(&in, copy, fd);
+	size = change(&in, copy, all, fd);
 	cut(copy, size);
 	memcpy(handed.fd, fd, sizeof(fd));
 	log_catch(why, sizeof(why));
-	if (!handed_load(copy, size, lenient))
+	err = how & PIPED ? handed_load_piped(copy, size) :
+			    handed_load(copy, size, how & LENIENT);
+	if (!err)
 		handed_go_on();
 	handed_stop();
 	log_catch(NULL, 0);

@@ -297,8 +297,8 @@ def state():
 
 
 def handover():
-    """A byte of the process's sections that changes, and of its guests' functions; states that
-    end early; descriptors in each other's place."""
+    """A byte of the process's sections that changes, and of its guests' functions, whole and in
+    parts; states that end early; descriptors in each other's place."""
     swap, cut, process, guest = 254, 255, 1010, 1900
     for how in (0, 1):
         for at in range(process):
@@ -312,6 +312,11 @@ def handover():
                 yield bytes([how, 0, 0, swap, here, there])
         for at in range(0, process, 4):
             yield bytes([how]) + at.to_bytes(2, "little") + bytes([4] + [255] * 4)
+    piped = 2
+    for at in [*range(process, guest), *range(guest, 60000, 499)]:
+        yield bytes([piped]) + at.to_bytes(2, "little") + bytes([1, 255])
+    for at in range(process, 60000, 499):
+        yield bytes([piped]) + at.to_bytes(2, "little") + bytes([cut])
 
 
 def nvmf():

@@ -20,9 +20,11 @@
 #include "base/util.h"
 #include "ether/pcap.h"
 #include "ether/switch.h"
+#include "ports_image.h"
 #include "tests/lib/handed.h"
 #include "tests/lib/idle.h"
 #include "tests/lib/need.h"
+#include "tests/lib/pipe_mem.h"
 #include "tests/lib/vu_wire.h"
 #include "uapi/virtio_net_roce.h"
 #include "vhost_user/vhost_user_msg.h"
@@ -37,6 +39,9 @@
 /* The guest's address of its memory, and QEMU's. */
 #define GUEST_BASE	0x40000000ULL
 #define USER_BASE	0x7f0000000000ULL
+
+/* Bytes of a part: less than most sections have. */
+#define PART		64u
 
 /* Rings of a queue. */
 #define RINGS		4096u
@@ -244,20 +249,47 @@ static struct handover nothing(void)
 	};
 }
 
-static void take_state(int control, int pcap)
+static void take_whole(struct handover *all)
 {
-	struct handover all = nothing();
 	struct state_fds fds = {};
-	int file;
+	const int file = handover_save(all, &fds, true);
 
-	all.control_fd = control;
-	all.pcap_fd = pcap;
-	file = handover_save(&all, &fds);
 	need(file >= 0);
 	handed.data = file_read(file, &handed.size);
 	handed.process = state_extent(handed.data, handed.size);
 	keep_fds(&fds);
 	state_fds_free(&fds);
+}
+
+static void take_piped(struct handover *all)
+{
+	struct state_fds fds = {};
+	const int file = handover_save(all, &fds, false);
+	struct pipe_mem mem;
+	uint8_t *data;
+	size_t size;
+
+	need(file >= 0);
+	data = file_read(file, &size);
+	need(size == handed.process);
+	pipe_mem_init(&mem, PART);
+	need(!ports_send_functions(all->ports, &mem.pipe));
+	handed.piped_size = size + mem.size;
+	handed.piped = realloc(data, handed.piped_size);
+	need(handed.piped);
+	memcpy(handed.piped + size, mem.data, mem.size);
+	pipe_mem_free(&mem);
+	state_fds_free(&fds);
+}
+
+static void take_state(int control, int pcap)
+{
+	struct handover all = nothing();
+
+	all.control_fd = control;
+	all.pcap_fd = pcap;
+	take_whole(&all);
+	take_piped(&all);
 }
 
 void handed_begin(void)
@@ -301,6 +333,7 @@ void handed_end(void)
 		if (handed.fd[i] >= 0)
 			close(handed.fd[i]);
 	free(handed.data);
+	free(handed.piped);
 	close(handed.memory);
 	fabric_free(handed.ports.fabric);
 	switch_free(handed.ports.sw);
@@ -312,7 +345,7 @@ void handed_end(void)
 /* The process that takes over                                               */
 /* ------------------------------------------------------------------------- */
 
-int handed_load(const uint8_t *data, size_t size, bool lenient)
+static int load(const uint8_t *data, size_t size, bool lenient, const struct state_pipe *pipe)
 {
 	const int file = memfd_create("state", MFD_CLOEXEC);
 	struct state_fds fds = {};
@@ -323,10 +356,26 @@ int handed_load(const uint8_t *data, size_t size, bool lenient)
 	handed.all = nothing();
 	handed.all.lenient = lenient;
 	copy_fds(&fds);
-	err = handover_load(&handed.all, file, &fds);
+	err = handover_load(&handed.all, file, &fds, pipe);
 	state_fds_close(&fds);
 	close(file);
 	return err;
+}
+
+int handed_load(const uint8_t *data, size_t size, bool lenient)
+{
+	return load(data, size, lenient, NULL);
+}
+
+int handed_load_piped(const uint8_t *data, size_t size)
+{
+	const size_t n = size < handed.process ? size : handed.process;
+	struct pipe_mem mem;
+
+	pipe_mem_init(&mem, PART);
+	mem.data = (uint8_t *)data + n;
+	mem.size = size - n;
+	return load(data, n, false, &mem.pipe);
 }
 
 void handed_go_on(void)
@@ -338,7 +387,7 @@ void handed_go_on(void)
 uint8_t *handed_save(size_t *size)
 {
 	struct state_fds fds = {};
-	const int file = handover_save(&handed.all, &fds);
+	const int file = handover_save(&handed.all, &fds, true);
 
 	state_fds_free(&fds);
 	need(file >= 0);

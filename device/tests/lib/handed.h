@@ -22,6 +22,8 @@
  * @data:	the state that was saved
  * @size:	bytes of it
  * @process:	of which those of the process itself; those of its guests' functions follow
+ * @piped:	the same, but what follows are parts of a pipe
+ * @piped_size:	bytes of it
  * @fd:		a copy of each descriptor, or -1 of a connection, which is new each time
  * @fds:	number of these
  * @peer:	the other ends of such connections
@@ -36,6 +38,8 @@ struct handed {
 	uint8_t *data;
 	size_t size;
 	size_t process;
+	uint8_t *piped;
+	size_t piped_size;
 	int fd[HANDED_FDS];
 	unsigned int fds;
 	int peer[HANDED_FDS];
@@ -60,6 +64,9 @@ void handed_end(void);
  * Return: 0 or -errno; handed_stop() is to follow in any case.
  */
 int handed_load(const uint8_t *data, size_t size, bool lenient);
+
+/** handed_load_piped() - the same with @data as &handed.piped has it */
+int handed_load_piped(const uint8_t *data, size_t size);
 
 /** handed_go_on() - serve for a moment */
 void handed_go_on(void);
