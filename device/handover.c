@@ -274,7 +274,10 @@ static int hand_answer(const struct hand *hand, char word)
 
 static int hand_put(void *arg, const void *data, size_t n)
 {
-	return hand_send(arg, data, n, NULL, 0);
+	struct hand *hand = arg;
+
+	hand->err = hand_send(hand, data, n, NULL, 0);
+	return hand->err;
 }
 
 static int hand_give_state(struct handover *all, struct hand *hand, bool piped)
@@ -289,7 +292,9 @@ static int hand_give_state(struct handover *all, struct hand *hand, bool piped)
 		close(file);
 	}
 	state_fds_free(&fds);
-	return err || !piped ? err : ports_send_functions(all->ports, &pipe);
+	if (!err && piped)
+		err = ports_send_functions(all->ports, &pipe);
+	return hand->err ? hand->err : err;
 }
 
 static int hand_give_all(struct handover *all, struct hand *hand, bool piped)

@@ -18,11 +18,13 @@
  * @sock:	connection
  * @begin:	when it began, monotonic time of this host in ns
  * @end:	when it has to be over, or 0 for never
+ * @err:	why bytes of a pipe were not sent, or 0
  */
 struct hand {
 	int sock;
 	uint64_t begin;
 	uint64_t end;
+	int err;
 };
 
 /** hand_new() - a conversation that begins now, and may take @ns */
