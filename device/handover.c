@@ -238,6 +238,7 @@ int handover_load(struct handover *hand, int file, struct state_fds *fds,
 
 void handover_go_on(struct handover *hand)
 {
+	loop_resume(hand->ports->loop);
 	hand_look_at_all(hand->ports);
 	heap_settle();
 }

@@ -441,6 +441,12 @@ void loop_rouse(struct loop *loop)
 	loop->worked = loop->now;
 }
 
+void loop_resume(struct loop *loop)
+{
+	loop->paused = loop_clock() - loop->now;
+	loop->settle = 0;
+}
+
 /* Goes to sleep unless there is work after all. */
 static void loop_sleep(struct loop *loop)
 {

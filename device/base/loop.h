@@ -86,6 +86,9 @@ void loop_stop(struct loop *loop);
 /** loop_rouse() - wake up: the pollers look for work once, at least, without an event */
 void loop_rouse(struct loop *loop);
 
+/** loop_resume() - the time that has passed since the last round was a pause, all of it */
+void loop_resume(struct loop *loop);
+
 /** loop_now() - time of this round in ns, without pauses of the process */
 uint64_t loop_now(const struct loop *loop);
 

@@ -741,6 +741,29 @@ static void test_pause_ends(void **state)
 	loop_poller_del(loop, &worker.poller);
 }
 
+/*
+ * Timers of a process that takes the place of another one have the time left that they had
+ * there, though to load the others took long; and they do not wait for those that have work.
+ */
+static void test_resume(void **state)
+{
+	struct worker worker = { .work = UINT32_MAX, .cost = MS };
+	struct loop_timer end = { .fn = stop };
+	const uint64_t before = loop_now(loop);
+	uint64_t began;
+
+	worker_add(&worker);
+	loop_timer_set(loop, &end, 5 * MS);
+	now += 40000 * MS;
+	loop_resume(loop);
+	began = now;
+	loop_rouse(loop);
+	loop_run(loop);
+	assert_in_range(now - began, 5 * MS, 8 * MS);
+	assert_in_range(loop_now(loop) - before, 5 * MS, 8 * MS);
+	loop_poller_del(loop, &worker.poller);
+}
+
 /* The same while the loop sleeps: its timer should have ended that long ago. */
 static void test_pause_asleep(void **state)
 {
@@ -836,6 +859,7 @@ int main(void)
 		TEST(test_waits_are_not_long),
 		TEST(test_pause),
 		TEST(test_pause_ends),
+		TEST(test_resume),
 		TEST(test_pause_asleep),
 		TEST(test_many_timers_at_once),
 	};
