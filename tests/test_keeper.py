@@ -67,7 +67,7 @@ def test_killed_under_load(pair):
             descriptors = _descriptors(pair)
         run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
         run.wait_connected()
-        load = Iperf(pair.a, pair.b, seconds=10)
+        load = Iperf(pair.a, pair.b, seconds=0)
         before = [_restarts(guest) for guest in pair.guests]
         began = time.monotonic()
         pair.daemon.kill_kept()
@@ -77,7 +77,8 @@ def test_killed_under_load(pair):
         for end in (run.client, run.server):
             result = end.wait(60)
             assert result.rc > 0, str(result)
-        load.wait()
+        load.assert_moves()
+        load.kill()
         assert [_link(guest) for guest in pair.guests] == links
         pingpong(pair.a, pair.b, iterations=200, validate=True)
     print(f"volume: RDMA was back after {statistics.median(took):.1f} s (median), "

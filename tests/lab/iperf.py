@@ -2,10 +2,18 @@
 """iperf3 between guests."""
 
 import json
+import re
+import time
+
+from .patience import Deadline
 
 
 class Iperf:
-    """One run, started by its constructor."""
+    """One run, started by its constructor; of 0 seconds it is one that does not end.
+
+    One that ends has to end on time: the server hangs up 5 s later.  So it is not for a
+    connection that may stand still on a busy machine.
+    """
 
     def __init__(self, server, client, *, seconds=2, arguments=()):
         self._seconds = seconds
@@ -17,6 +25,27 @@ class Iperf:
     def runs(self):
         """It has not ended."""
         return self._client.poll() is None
+
+    def _intervals(self):
+        """How many there were in which the server got something."""
+        return len(re.findall(r"^\[.*-.* sec +(?!0\.00 )", self._server.stdout, re.MULTILINE))
+
+    def assert_moves(self, timeout=60):
+        """The server gets more, by the connection that there is: it may wait before it tries again."""
+        before = self._intervals()
+        deadline = Deadline(timeout)
+        # The interval in which this begins may have been good before.
+        while self._intervals() < before + 2:
+            assert not deadline.over(), f"TCP stands still: {self._server.stdout}"
+            time.sleep(0.1)
+        assert self.runs()
+
+    def kill(self):
+        """Ends both."""
+        self._client.kill()
+        self._client.wait(20)
+        self._server.kill()
+        self._server.wait(20)
 
     def wait(self):
         """TCP throughput from client to server, in Mbit/s, as the server measures it."""
