@@ -11,8 +11,7 @@ from .patience import Deadline
 class Iperf:
     """One run, started by its constructor; of 0 seconds it is one that does not end.
 
-    One that ends has to end on time: the server hangs up 5 s later.  So it is not for a
-    connection that may stand still on a busy machine.
+    One that ends fails if the connection stands still when it does.
     """
 
     def __init__(self, server, client, *, seconds=2, arguments=()):

@@ -16,7 +16,7 @@
 #include "rdma/qp/qp_life.h"
 #include "rdma/qp/wqe_image.h"
 
-/* A QP is asked of memory while so many before it are saved; bytes of a cache line. */
+/* So far ahead of the QP that is saved another one is prefetched; bytes of a cache line. */
 #define QP_AHEAD		2u
 #define QP_LINE			64u
 
