@@ -8,6 +8,7 @@
 #include <linux/virtio_byteorder.h>
 #include <rdma/ib_verbs.h>
 
+#include "../drivers/infiniband/hw/virtio_roce/vroce_flush.h"
 #include "../drivers/infiniband/hw/virtio_roce/vroce_types.h"
 #include "virtio_roce_endpoint.h"
 
@@ -232,6 +233,39 @@ static void kern_dead_notify(struct kunit *test)
 	mock_stop(mock, ep->ibdev);
 }
 
+/*
+ * When a device that was reset is unregistered, consumers have time to let go of it, and no
+ * more than they take.
+ */
+static void kern_dead_wait(struct kunit *test)
+{
+	struct mock *mock = mock_device(test, NUM);
+	struct endpoint *ep = endpoint_open(mock, 4, 4);
+	struct vroce_dev *dev = to_vdev(ep->ibdev);
+	unsigned int i, had = dev->flush_ms;
+	unsigned long start;
+
+	KUNIT_EXPECT_EQ(test, had, 1000);
+	dev->flush_ms = 20 * MSEC_PER_SEC;
+	/* Nobody needs time while it is alive. */
+	start = jiffies;
+	vroce_flush_wait(dev);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + 10 * HZ));
+	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
+		mock->fail[i] = -ENODEV;
+	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
+	dev->flush_ms = 200;
+	start = jiffies;
+	vroce_flush_wait(dev);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, start + HZ / 5));
+	kunit_release_action(test, endpoint_close, ep);
+	dev->flush_ms = 20 * MSEC_PER_SEC;
+	start = jiffies;
+	vroce_flush_wait(dev);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + 10 * HZ));
+	mock_stop(mock, ep->ibdev);
+}
+
 static unsigned int drain_done;
 
 static void drain_count(struct ib_cq *cq, struct ib_wc *wc)
@@ -353,6 +387,7 @@ static struct kunit_case kern_end_cases[] = {
 	KUNIT_CASE(kern_dead_flush),
 	KUNIT_CASE(kern_dead_hostile),
 	KUNIT_CASE(kern_dead_notify),
+	KUNIT_CASE(kern_dead_wait),
 	KUNIT_CASE(kern_drain_lost),
 	KUNIT_CASE(kern_drain_datagrams),
 	{}

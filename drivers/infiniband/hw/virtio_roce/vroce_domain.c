@@ -88,12 +88,17 @@ err_quota:
  */
 int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	struct vroce_dev *dev = to_vdev(ibpd->device);
 	int err = vroce_check_udata(udata, 0);
 
 	if (err)
 		return err;
-	to_vpd(ibpd)->hw = vroce_hw_domain_create(to_vdev(ibpd->device), &vroce_pd_type);
-	return PTR_ERR_OR_ZERO(to_vpd(ibpd)->hw);
+	to_vpd(ibpd)->hw = vroce_hw_domain_create(dev, &vroce_pd_type);
+	if (IS_ERR(to_vpd(ibpd)->hw))
+		return PTR_ERR(to_vpd(ibpd)->hw);
+	if (!ibpd->uobject)
+		atomic_inc(&dev->kernel_pds);
+	return 0;
 }
 
 /**
@@ -105,6 +110,8 @@ int vroce_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 int vroce_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	if (!ibpd->uobject)
+		atomic_dec(&to_vdev(ibpd->device)->kernel_pds);
 	vroce_obj_put(&to_vpd(ibpd)->hw->obj);
 	return 0;
 }

@@ -7,19 +7,27 @@
  * From then on the driver does the device's part for the kernel's queue pairs: polling
  * a CQ flushes into it (IB_WC_WR_FLUSH_ERR) every request that was posted before, and
  * every request that is posted later.  So consumers that wait for their requests can
- * finish, and drain their queues, before the RDMA device is unregistered.
+ * finish, and drain their queues, before the RDMA device is unregistered.  Some of them, as
+ * nvme_rdma, connect again later only if they have let go of all its objects by then, so
+ * they have some time for that.  Ethernet waits meanwhile, so it is not more than they need.
  *
  * User space polls by itself.  A word behind the used ring of each CQ of the RFC's form
  * says that the device is alive.  It becomes zero when the driver writes zero, and also
  * when the core replaces the mapping by pages of zeros.  A direct CQ has the word of its
  * control block by which the device says that the CQ is in error.
  */
+#include <linux/delay.h>
+
 #include "vroce_flush.h"
 #include "vroce_form.h"
 #include "vroce_kq.h"
 #include "vroce_ring.h"
 #include "vroce_trace.h"
 #include "vroce_verbs.h"
+
+/* How long consumers may take to let go of a device, and how often this is looked at. */
+#define VROCE_FLUSH_MS		1000
+#define VROCE_FLUSH_POLL_MS	5
 
 /* The last word of the used ring's pages.  The ring must not reach so far. */
 static __le32 *vroce_alive_word(const struct vroce_hw_cq *hw)
@@ -249,6 +257,47 @@ static void vroce_health_changed(struct virtio_net_roce_aux *aux,
 		queue_work(dev->wq, &dev->flush_work);
 }
 
+/*
+ * Does no consumer in the kernel have anything of the device any more?  All that they make is in
+ * protection domains of theirs.  ib_mad lets go only when the device is unregistered, but those
+ * whose datagrams are not complete are to hear of them before.
+ */
+static bool vroce_flush_is_over(struct vroce_dev *dev)
+{
+	unsigned long flags, qpn;
+	struct vroce_hw_qp *qp;
+	bool done = true;
+	int gsi = 0;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	xa_for_each(&dev->qps, qpn, qp) {
+		if (!qp->gsi)
+			continue;
+		gsi++;
+		done = done && vroce_wq_is_done(&qp->sq);
+	}
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return done && atomic_read(&dev->kernel_pds) <= gsi;
+}
+
+/**
+ * vroce_flush_wait() - let consumers in the kernel let go of a device that was reset
+ * @dev: device that is about to be unregistered
+ *
+ * Context: may sleep, for at most a second.
+ */
+void vroce_flush_wait(struct vroce_dev *dev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(dev->flush_ms);
+
+	if (READ_ONCE(dev->health) != VIRTIO_NET_ROCE_QUIESCED)
+		return;
+	flush_work(&dev->flush_work);
+	while (!vroce_flush_is_over(dev) && time_before(jiffies, end))
+		msleep(VROCE_FLUSH_POLL_MS);
+}
+EXPORT_SYMBOL_IF_KUNIT(vroce_flush_wait);
+
 /**
  * vroce_flush_init() - prepare for the device's death
  * @dev: device
@@ -258,6 +307,7 @@ void vroce_flush_init(struct vroce_dev *dev)
 	dev->health = VIRTIO_NET_ROCE_RUNS;
 	xa_init_flags(&dev->cqs, XA_FLAGS_LOCK_IRQ);
 	INIT_WORK(&dev->flush_work, vroce_flush_work);
+	dev->flush_ms = VROCE_FLUSH_MS;
 }
 
 /**

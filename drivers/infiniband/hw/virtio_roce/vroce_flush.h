@@ -13,6 +13,7 @@ bool vroce_flush_owes(struct vroce_dev *dev, const struct vroce_hw_cq *hw);
 void vroce_flush_drop(struct vroce_dev *dev, struct vroce_hw_qp *hw);
 void vroce_flush_posted(struct vroce_dev *dev);
 void vroce_flush_count(struct vroce_dev *dev, struct vroce_hw_qp *hw, int n);
+void vroce_flush_wait(struct vroce_dev *dev);
 void vroce_flush_init(struct vroce_dev *dev);
 void vroce_flush_listen(struct vroce_dev *dev, bool on);
 

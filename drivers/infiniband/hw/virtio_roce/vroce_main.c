@@ -507,6 +507,7 @@ static void vroce_remove(struct auxiliary_device *adev)
 {
 	struct vroce_dev *dev = auxiliary_get_drvdata(adev);
 
+	vroce_flush_wait(dev);
 	unregister_netdevice_notifier(&dev->netdev_nb);
 	/* This removes all mappings and all objects. */
 	ib_unregister_device(&dev->ibdev);

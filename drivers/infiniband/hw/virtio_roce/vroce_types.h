@@ -675,6 +675,8 @@ struct vroce_wq_table {
  * @health: whether the device is alive
  * @cqs: &struct vroce_cq of each CQN in use
  * @flush_work: has all CQs polled when the device is dead
+ * @flush_ms: how long consumers in the kernel have to let go of a device that is dead
+ * @kernel_pds: number of protection domains of the kernel
  * @drain_ms: how long a queue may take to be drained
  * @users: &struct vroce_user of each user who has the device open
  * @watch: looks for completions that do not come
@@ -707,6 +709,8 @@ struct vroce_dev {
 	enum virtio_net_roce_event health;
 	struct xarray cqs;
 	struct work_struct flush_work;
+	unsigned int flush_ms;
+	atomic_t kernel_pds;
 	unsigned int drain_ms;
 	struct mutex users_lock;	/* users */
 	struct list_head users;
