@@ -344,7 +344,6 @@ struct fake *fake_create(struct kunit *test)
 	/* Tests of the recovery let it go on. */
 	dev->life.stopped = true;
 	dev->life.ask_ms = 20;
-	dev->life.flush_ms = 0;
 	KUNIT_ASSERT_EQ(test, 0, vnr_rdma_init(dev));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, fake_exit,
 							   fake));

@@ -99,10 +99,13 @@ static struct fake *life_dead(struct kunit *test, struct fake_cmd *late)
 static void life_transitions(struct kunit *test)
 {
 	static const bool may[VNR_STATES][VNR_STATES] = {
-		[VNR_QUIESCED] = { false, true, false, false },
-		[VNR_STARTING] = { true, false, true, true },
-		[VNR_RUNNING] = { true, false, false, true },
-		[VNR_DEAD] = { true, false, false, false },
+		[VNR_QUIESCED] = { [VNR_STARTING] = true },
+		[VNR_STARTING] = { [VNR_RUNNING] = true, [VNR_DEAD] = true,
+				   [VNR_QUIESCED] = true },
+		[VNR_RUNNING] = { [VNR_LOST] = true, [VNR_DEAD] = true,
+				  [VNR_QUIESCED] = true },
+		[VNR_LOST] = { [VNR_DEAD] = true, [VNR_QUIESCED] = true },
+		[VNR_DEAD] = { [VNR_QUIESCED] = true },
 	};
 	struct fake *fake = fake_running(test, FAKE_NET);
 	enum vnr_state from, to, now;
@@ -192,6 +195,88 @@ static void life_waiters(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c[i])));
 		KUNIT_EXPECT_EQ(test, c[i]->ret, -ENODEV);
 	}
+}
+
+/* virtio_net reaches a device: its receive queue is rung, and a command of its is sent. */
+static void expect_heard(struct kunit *test, struct fake *fake, struct fake_cmd *cmd)
+{
+	u8 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct scatterlist sg[2], *sgs[2] = { &sg[0], &sg[1] };
+	struct virtqueue *shadow = fake->vqs[FAKE_CTRL];
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	buf[0] = VIRTIO_NET_CTRL_ANNOUNCE;
+	fake_rung(fake);
+	for (i = 0; i < 2; i++)
+		sg_init_one(&sg[i], &buf[32 * i], 32);
+	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_inbuf(fake->vqs[0], &sg[0], 1, buf,
+						     GFP_KERNEL));
+	KUNIT_EXPECT_TRUE(test, virtqueue_kick(fake->vqs[0]));
+	KUNIT_EXPECT_EQ(test, fake_rung(fake), 0);
+	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_sgs(shadow, sgs, 1, 1, buf,
+						   GFP_KERNEL));
+	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow));
+	/* It looks when it is rung. */
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+	fake_give(fake, cmd, fake_len(cmd->in, cmd->nin));
+	fake_interrupt(fake);
+}
+
+/*
+ * A device that has lost its RDMA objects gets no command of RDMA any more, and their memory
+ * stays until the reset.  virtio_net sees nothing of that.
+ */
+static void life_lost(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct vnr_dev *dev = fake->dev;
+	struct caller *c, *sent = caller_start(fake, true);
+	struct fake_cmd *cmd = fake_cmds(test, 1);
+
+	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
+	KUNIT_EXPECT_TRUE(test, vnr_life_lose(dev));
+	KUNIT_EXPECT_FALSE(test, vnr_life_lose(dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_LOST);
+	KUNIT_EXPECT_FALSE(test, vnr_life_lives(dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_event(dev), VIRTIO_NET_ROCE_DEAD);
+	KUNIT_EXPECT_FALSE(test, dev->life.mute);
+	/* One that it has already is refused, and that is not the end of the device. */
+	*(u8 *)cmd->in[0].addr = VIRTIO_NET_ERR;
+	fake_give(fake, cmd, fake_len(cmd->in, cmd->nin));
+	fake_interrupt(fake);
+	c = caller_start(fake, true);
+	KUNIT_EXPECT_EQ(test, -EIO, call(fake, false));
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, caller_done(sent));
+	KUNIT_EXPECT_FALSE(test, caller_done(c));
+	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+	expect_heard(test, fake, cmd);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_LOST);
+
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(dev));
+	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c) && caller_done(sent)));
+	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
+	KUNIT_EXPECT_EQ(test, sent->ret, -ENODEV);
+}
+
+/* It is taken down while it is lost: the first command that may free memory resets it. */
+static void life_lost_leaving(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+
+	KUNIT_EXPECT_TRUE(test, vnr_life_lose(fake->dev));
+	vnr_recover_stop(fake->dev);
+	KUNIT_EXPECT_EQ(test, -ENODEV, call(fake, true));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_QUIESCED);
+
+	fake = fake_running(test, FAKE_NET);
+	KUNIT_EXPECT_TRUE(test, vnr_life_lose(fake->dev));
+	KUNIT_EXPECT_FALSE(test, vnr_recover_answers(fake->dev));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
+	KUNIT_EXPECT_TRUE(test, fake->dev->life.mute);
+	KUNIT_EXPECT_FALSE(test, fake->dev->life.silent);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
 }
 
 static u8 status_never(struct vnr_dev *dev)
@@ -738,6 +823,8 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(life_starting),
 	KUNIT_CASE(life_settle),
 	KUNIT_CASE(life_waiters),
+	KUNIT_CASE(life_lost),
+	KUNIT_CASE(life_lost_leaving),
 	KUNIT_CASE(life_no_reset),
 	KUNIT_CASE(life_no_reset_at_all),
 	KUNIT_CASE(life_leaving),

@@ -348,6 +348,7 @@ static struct fake *rdma_asked(struct kunit *test, struct net_device **netdev)
 	settle(fake);
 	KUNIT_ASSERT_EQ(test, seen.probes, 1);
 	lost = false;
+	fake->dev->life.ask_ms = 20 * MSEC_PER_SEC;
 	fake_start(fake, serve_question);
 	return fake;
 }
@@ -360,7 +361,6 @@ static void rdma_lost(struct kunit *test)
 	struct vnr_dev *dev = fake->dev;
 
 	dev->life.watch_ms = 10 * 60 * MSEC_PER_SEC;
-	dev->life.flush_ms = 10;
 	vnr_recover_look(dev);
 	KUNIT_EXPECT_EQ(test, fake->served, 0);
 	dev->life.stopped = false;
@@ -374,11 +374,112 @@ static void rdma_lost(struct kunit *test)
 	WRITE_ONCE(lost, true);
 	vnr_recover_look(dev);
 	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 1));
-	KUNIT_EXPECT_EQ(test, fake->served, 2);
+	/* Once more before it is reset. */
+	KUNIT_EXPECT_EQ(test, fake->served, 3);
 	vnr_recover_stop(dev);
 	/* It was quiesced, and is maybe started again. */
 	KUNIT_EXPECT_NE(test, vnr_life_state(dev), VNR_DEAD);
 	KUNIT_EXPECT_FALSE(test, dev->life.silent);
+	fake_stop(fake);
+	netdev_gone(netdev);
+}
+
+/* A function that has just been restarted, and has lost its objects again. */
+static struct fake *rdma_lost_again(struct kunit *test, struct net_device **netdev)
+{
+	struct fake *fake = rdma_asked(test, netdev);
+	struct vnr_life *life = &fake->dev->life;
+
+	life->watch_ms = 10 * 60 * MSEC_PER_SEC;
+	/* It waits for twice as long, which is the most. */
+	life->backoff_ms = 1500;
+	life->restarted = jiffies;
+	life->stopped = false;
+	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
+	vnr_recover_watch(fake->dev);
+	WRITE_ONCE(lost, true);
+	vnr_recover_look(fake->dev);
+	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) == VNR_LOST));
+	return fake;
+}
+
+/* Ethernet goes on until its time has come; the device is asked whether it is still there. */
+static void rdma_lost_waits(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_lost_again(test, &netdev);
+	struct vnr_dev *dev = fake->dev;
+	unsigned int served = READ_ONCE(fake->served);
+	unsigned long start = jiffies;
+
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(dev->life.mute));
+	/* Not as long as it waits, for a machine that is busy. */
+	msleep(500);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_LOST);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(dev->life.mute));
+	KUNIT_EXPECT_EQ(test, seen.removes, 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake->served), served);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 1));
+	KUNIT_EXPECT_TRUE(test, time_after(jiffies, start + HZ));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake->served), served + 1);
+	KUNIT_EXPECT_EQ(test, dev->life.backoff_ms, 2000);
+	vnr_recover_stop(dev);
+	KUNIT_EXPECT_FALSE(test, dev->life.silent);
+	fake_stop(fake);
+	netdev_gone(netdev);
+}
+
+/* A function is not started whose process has ended while it waited. */
+static void rdma_lost_then_silent(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_lost_again(test, &netdev);
+	struct vnr_dev *dev = fake->dev;
+
+	dev->life.ask_ms = 20;
+	dev->life.grace_ms = 20;
+	fake_stop(fake);
+	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(dev) == VNR_QUIESCED));
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 1));
+	flush_delayed_work(&dev->life.recover);
+	KUNIT_EXPECT_TRUE(test, dev->life.silent);
+	KUNIT_EXPECT_FALSE(test, dev->life.pending);
+	KUNIT_EXPECT_EQ(test, fake->resized, 0);
+	vnr_recover_stop(dev);
+	netdev_gone(netdev);
+}
+
+/* The delay ends when the function is taken down. */
+static void rdma_lost_stopped(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_lost_again(test, &netdev);
+	unsigned long start = jiffies;
+
+	vnr_recover_stop(fake->dev);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + HZ));
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_LOST);
+	KUNIT_EXPECT_FALSE(test, vnr_recover_answers(fake->dev));
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	vnr_rdma_stop(fake->dev);
+	fake_stop(fake);
+	netdev_gone(netdev);
+}
+
+/* The RDMA driver was refused something: not the end of Ethernet if the device is lost. */
+static void rdma_lost_refuses(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_asked(test, &netdev);
+
+	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
+	WRITE_ONCE(lost, true);
+	vnr_recover_refused(fake->dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_LOST);
+	vnr_recover_refused(fake->dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_LOST);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
+	vnr_rdma_stop(fake->dev);
 	fake_stop(fake);
 	netdev_gone(netdev);
 }
@@ -477,6 +578,9 @@ static void rdma_quiesce(struct kunit *test)
 	struct fake *fake;
 
 	fake = rdma_distrusted(test, &netdev);
+	fake->dev->life.ask_ms = 20 * MSEC_PER_SEC;
+	lost = false;
+	fake_start(fake, serve_question);
 	vnr_recover_go_on(fake->dev, false);
 	seen.quiesce = true;
 	seen.quiesced = -EINVAL;
@@ -489,6 +593,7 @@ static void rdma_quiesce(struct kunit *test)
 	seen.quiesce = false;
 	vnr_recover_stop(fake->dev);
 	vnr_rdma_stop(fake->dev);
+	fake_stop(fake);
 	netdev_gone(netdev);
 }
 
@@ -541,6 +646,10 @@ static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_stop_while_starting),
 	KUNIT_CASE(rdma_follows_child),
 	KUNIT_CASE(rdma_lost),
+	KUNIT_CASE(rdma_lost_waits),
+	KUNIT_CASE(rdma_lost_then_silent),
+	KUNIT_CASE(rdma_lost_stopped),
+	KUNIT_CASE(rdma_lost_refuses),
 	KUNIT_CASE(rdma_refuses),
 	KUNIT_CASE(rdma_lost_at_the_end),
 	KUNIT_CASE(rdma_queues),

@@ -303,6 +303,7 @@ void vnr_child_del(struct vnr_dev *dev);
  *	it was reset, or cannot reach memory, or is gone, or was not started yet
  * @VNR_STARTING: its virtqueues exist
  * @VNR_RUNNING: DRIVER_OK was set, too, so doorbells reach the device
+ * @VNR_LOST: the device has no RDMA objects any more, serves Ethernet, and waits for a reset
  * @VNR_DEAD: the device does not answer, but may still touch memory
  * @VNR_STATES: number of states
  */
@@ -310,6 +311,7 @@ enum vnr_state {
 	VNR_QUIESCED,
 	VNR_STARTING,
 	VNR_RUNNING,
+	VNR_LOST,
 	VNR_DEAD,
 	VNR_STATES,
 };
@@ -337,7 +339,6 @@ enum vnr_state {
  * @grace_ms: how long a silent function has before it is reset
  * @settle_ms: how long a command with memory at stake waits for the reset
  * @ask_ms: how long a caller that takes the function down waits for an answer
- * @flush_ms: how long the RDMA device stays after the function was quiesced
  * @watch_ms: period of @watch
  * @watch: checks the function while it runs
  * @recover: takes a dead function through quiesce and restart
@@ -364,7 +365,6 @@ struct vnr_life {
 	unsigned int grace_ms;
 	unsigned int settle_ms;
 	unsigned int ask_ms;
-	unsigned int flush_ms;
 	unsigned int watch_ms;
 	struct delayed_work watch;
 	struct delayed_work recover;
@@ -378,6 +378,7 @@ void vnr_life_run(struct vnr_dev *dev);
 void vnr_life_go_live(struct vnr_dev *dev);
 bool vnr_life_unmute(struct vnr_dev *dev);
 void vnr_life_die(struct vnr_dev *dev, bool silent);
+bool vnr_life_lose(struct vnr_dev *dev);
 void vnr_life_heard(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
 int vnr_life_quiesce(struct vnr_dev *dev);
@@ -394,6 +395,7 @@ void vnr_recover_stop(struct vnr_dev *dev);
 void vnr_recover_go_on(struct vnr_dev *dev, bool restart);
 int vnr_recover_take_down(struct vnr_dev *dev);
 bool vnr_recover_answers(struct vnr_dev *dev);
+void vnr_recover_refused(struct vnr_dev *dev);
 int vnr_recover_restart(struct vnr_dev *dev);
 
 /* ----- vnr_restart.c: a quiesced function is started again in place ----- */

@@ -6,6 +6,7 @@
  * ===================
  *
  *   quiesced ──> starting ──> running ──> dead ──> quiesced
+ *                                └─> lost ─┘
  *
  * vnr_next[] has all transitions, vnr_state_set() makes them, and nothing else writes the
  * state.  A function starts (vnr_life_run()) when it has its virtqueues, and runs
@@ -15,6 +16,13 @@
  * function is gone, when it asks for a reset, or when PCI reports an error.  From then
  * on each command fails at once.  Users of RDMA are told, and the link goes down.  But
  * the device may still write to memory, so nothing that it knows about is freed.
+ *
+ * A function loses its RDMA objects (vnr_life_lose()) when the device's process was started
+ * again: the device says so by refusing questions that it has answered before.  It serves
+ * Ethernet, so virtio_net notices nothing, and users of RDMA are told.  The function is
+ * reset, which RDMA needs and Ethernet suffers from, when the delay that limits how often
+ * this happens is over.  Then it is dead for the short time that this takes.  That the
+ * device has no RDMA objects is what it says: their memory is not freed before the reset.
  *
  * It is quiesced (vnr_life_quiesce()) when a reset was confirmed, when bus mastering is
  * off, or when the function is gone.  Then the device has forgotten everything and
@@ -60,6 +68,7 @@ static const char * const vnr_state_names[] = {
 	[VNR_QUIESCED]	= "quiesced",
 	[VNR_STARTING]	= "starting",
 	[VNR_RUNNING]	= "running",
+	[VNR_LOST]	= "lost",
 	[VNR_DEAD]	= "dead",
 };
 
@@ -67,7 +76,8 @@ static const char * const vnr_state_names[] = {
 static const unsigned long vnr_next[VNR_STATES] = {
 	[VNR_QUIESCED]	= BIT(VNR_STARTING),
 	[VNR_STARTING]	= BIT(VNR_RUNNING) | BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
-	[VNR_RUNNING]	= BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
+	[VNR_RUNNING]	= BIT(VNR_LOST) | BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
+	[VNR_LOST]	= BIT(VNR_DEAD) | BIT(VNR_QUIESCED),
 	[VNR_DEAD]	= BIT(VNR_QUIESCED),
 };
 
@@ -118,6 +128,7 @@ static const enum virtio_net_roce_event vnr_state_events[] = {
 	[VNR_QUIESCED]	= VIRTIO_NET_ROCE_QUIESCED,
 	[VNR_STARTING]	= VIRTIO_NET_ROCE_RUNS,
 	[VNR_RUNNING]	= VIRTIO_NET_ROCE_RUNS,
+	[VNR_LOST]	= VIRTIO_NET_ROCE_DEAD,
 	[VNR_DEAD]	= VIRTIO_NET_ROCE_DEAD,
 };
 
@@ -132,6 +143,7 @@ enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev)
 {
 	return vnr_state_events[vnr_life_state(dev)];
 }
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_event);
 
 /**
  * vnr_life_state() - the state of a function
@@ -152,7 +164,8 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_state);
  * @dev: function
  *
  * Context: any.
- * Return: true if it starts or runs, which may change at any time.
+ * Return: true if it starts or runs, which may change at any time.  One that is lost
+ * answers Ethernet only.
  */
 bool vnr_life_lives(struct vnr_dev *dev)
 {
@@ -161,6 +174,14 @@ bool vnr_life_lives(struct vnr_dev *dev)
 	return state == VNR_STARTING || state == VNR_RUNNING;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_lives);
+
+/* Does it not run any more, and may still touch memory of RDMA? */
+static bool vnr_life_lingers(struct vnr_dev *dev)
+{
+	enum vnr_state state = vnr_life_state(dev);
+
+	return state == VNR_LOST || state == VNR_DEAD;
+}
 
 /**
  * vnr_life_run() - a function has its virtqueues, and will run
@@ -240,6 +261,36 @@ void vnr_life_die(struct vnr_dev *dev, bool silent)
 	vnr_recover_begin(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
+
+/**
+ * vnr_life_lose() - the device has lost its RDMA objects, and goes on with Ethernet
+ * @dev: function
+ *
+ * Context: any.
+ * Return: false if it did not run before virtio_net's eyes, and nothing has changed.
+ */
+bool vnr_life_lose(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->life;
+	unsigned long flags;
+	bool lost;
+
+	spin_lock_irqsave(&life->lock, flags);
+	lost = !life->mute && vnr_state_may(life, VNR_LOST);
+	if (lost) {
+		life->silent = false;
+		life->heard = false;
+		life->pending = false;
+		vnr_state_set(dev, VNR_LOST);
+	}
+	spin_unlock_irqrestore(&life->lock, flags);
+	if (!lost)
+		return false;
+	wake_up_all(&life->wait);
+	vnr_recover_begin(dev);
+	return true;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_lose);
 
 /**
  * vnr_life_heard() - a dead device has answered after all
@@ -341,8 +392,8 @@ int vnr_life_quiesce(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_quiesce);
 
 /*
- * Wait until a dead function is quiesced, because memory is at stake.  While the function
- * is taken down there is no recovery, so the command that finds it dead quiesces it.
+ * Wait until a dead or lost function is quiesced, because memory is at stake.  While the function
+ * is taken down there is no recovery, so the command that finds it so quiesces it.
  * This is tried once.  The commands after it then have the same result, without delay.
  */
 static void vnr_life_settle(struct vnr_dev *dev)
@@ -350,13 +401,13 @@ static void vnr_life_settle(struct vnr_dev *dev)
 	struct vnr_life *life = &dev->life;
 	bool quiesced = false;
 
-	wait_event_timeout(life->wait, vnr_life_state(dev) != VNR_DEAD ||
+	wait_event_timeout(life->wait, !vnr_life_lingers(dev) ||
 			   READ_ONCE(life->leaving),
 			   msecs_to_jiffies(life->settle_ms));
 	if (!READ_ONCE(life->leaving))
 		return;
 	mutex_lock(&life->reset);
-	if (vnr_life_state(dev) == VNR_DEAD && !life->stuck) {
+	if (vnr_life_lingers(dev) && !life->stuck) {
 		life->stuck = vnr_quiesce(dev);
 		quiesced = !life->stuck;
 	}
@@ -375,7 +426,7 @@ static void vnr_life_settle(struct vnr_dev *dev)
 int vnr_life_wait_quiesced(struct vnr_dev *dev)
 {
 	vnr_life_settle(dev);
-	return vnr_life_state(dev) == VNR_DEAD ? -EBUSY : 0;
+	return vnr_life_lingers(dev) ? -EBUSY : 0;
 }
 
 /**
@@ -388,12 +439,18 @@ int vnr_life_wait_quiesced(struct vnr_dev *dev)
  */
 int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 {
-	int ret;
+	int ret = -EREMOTEIO;
 
-	ret = vnr_ctrl_exec(dev, cmd);
-	/* The device has answered. */
-	if (!ret || ret == -EREMOTEIO)
-		return ret;
+	/* A device that is lost would refuse it. */
+	if (vnr_life_state(dev) != VNR_LOST)
+		ret = vnr_ctrl_exec(dev, cmd);
+	if (!ret)
+		return 0;
+	if (ret == -EREMOTEIO) {
+		if (vnr_life_state(dev) != VNR_LOST)
+			return ret;
+		ret = -EIO;
+	}
 	if (cmd->settle && !cmd->atomic)
 		vnr_life_settle(dev);
 	return vnr_life_state(dev) == VNR_QUIESCED ? -ENODEV : ret;

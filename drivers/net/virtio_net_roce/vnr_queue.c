@@ -429,7 +429,10 @@ void vnr_vq_ring(struct virtqueue *vq)
  */
 static bool vnr_notify(struct virtqueue *vq)
 {
-	if (vnr_life_state(vnr_from_vdev(vq->vdev)) == VNR_RUNNING)
+	enum vnr_state state = vnr_life_state(vnr_from_vdev(vq->vdev));
+
+	/* One that is lost serves Ethernet. */
+	if (state == VNR_RUNNING || state == VNR_LOST)
 		vnr_vq_ring(vq);
 	return true;
 }

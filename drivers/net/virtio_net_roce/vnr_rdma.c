@@ -180,8 +180,10 @@ static void vnr_op_give_up(struct virtio_net_roce_aux *aux)
 
 static int vnr_op_quiesce(struct virtio_net_roce_aux *aux)
 {
-	vnr_op_give_up(aux);
-	return vnr_life_wait_quiesced(vnr_from_aux(aux));
+	struct vnr_dev *dev = vnr_from_aux(aux);
+
+	vnr_recover_refused(dev);
+	return vnr_life_wait_quiesced(dev);
 }
 
 /**

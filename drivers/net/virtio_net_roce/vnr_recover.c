@@ -6,7 +6,6 @@
  * else reports that a backend is gone.  One work item takes a function from its death
  * to its restart.  Remove, suspend and resets of the PCI core stop the work item first.
  */
-#include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/rtnetlink.h>
@@ -25,12 +24,14 @@
 /* How long a device may take to answer a question before it is taken down. */
 #define VNR_ASK_MS		3000
 
-/* How long kernel consumers have to poll their flushed requests. */
-#define VNR_FLUSH_MS		1000
-
-/* Delay of a restart, doubled each time unless the last one lasted. */
+/*
+ * Delay of a restart, doubled each time unless the last one lasted.  While a device that has
+ * lost its RDMA objects waits, Ethernet goes on, and somebody has started its process again,
+ * who does not do that without end.
+ */
 #define VNR_BACKOFF_MS		1000
 #define VNR_BACKOFF_MAX_MS	60000
+#define VNR_BACKOFF_LOST_MS	2000
 
 /* ----- questions ----- */
 
@@ -80,12 +81,72 @@ static bool vnr_ask_refused(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 	return false;
 }
 
-static void vnr_recover_lost(struct vnr_dev *dev)
+enum vnr_answer {
+	VNR_ANSWER_OK,
+	VNR_ANSWER_LOST,	/* it has lost its RDMA objects */
+	VNR_ANSWER_NONE,
+};
+
+/* Ask now, and wait for the answer.  A question that cannot be sent now says nothing. */
+static enum vnr_answer vnr_ask(struct vnr_dev *dev)
 {
-	dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
+	enum vnr_answer answer = VNR_ANSWER_OK;
+	struct vnr_ctrl_cmd *cmd;
+	bool done;
+
+	cmd = vnr_ask_send(dev);
+	if (!cmd)
+		return VNR_ANSWER_OK;
+	done = wait_for_completion_timeout(&cmd->done, msecs_to_jiffies(dev->life.ask_ms));
+	if (!done) {
+		/* Only its interrupt may be lost. */
+		vnr_ctrl_reap(&dev->ctrl);
+		done = completion_done(&cmd->done);
+	}
+	if (!done || cmd->err)
+		answer = VNR_ANSWER_NONE;
+	else if (vnr_ask_refused(dev, cmd))
+		answer = VNR_ANSWER_LOST;
+	vnr_ctrl_cmd_put(cmd);
+	return answer;
+}
+
+/* Nothing is expected of it any more, not for Ethernet either. */
+static void vnr_recover_give_up(struct vnr_dev *dev)
+{
 	vnr_life_die(dev, false);
 	vnr_ctrl_abandon(dev);
 }
+
+static void vnr_recover_lost(struct vnr_dev *dev)
+{
+	dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
+	if (!vnr_life_lose(dev))
+		vnr_recover_give_up(dev);
+}
+
+/**
+ * vnr_recover_refused() - the device has refused what it must not refuse
+ * @dev: function
+ *
+ * It is reset: at once, or when recovery does it if it has lost its RDMA objects or is silent.
+ *
+ * Context: may sleep, for some seconds.
+ */
+void vnr_recover_refused(struct vnr_dev *dev)
+{
+	enum vnr_answer answer = VNR_ANSWER_OK;
+
+	if (vnr_life_state(dev) == VNR_RUNNING)
+		answer = vnr_ask(dev);
+	if (answer == VNR_ANSWER_LOST)
+		vnr_recover_lost(dev);
+	else if (answer == VNR_ANSWER_NONE)
+		vnr_ctrl_kill(dev, "a question");
+	else if (vnr_life_state(dev) != VNR_LOST)
+		vnr_recover_give_up(dev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_recover_refused);
 
 static bool vnr_is_broken(struct vnr_dev *dev)
 {
@@ -111,37 +172,29 @@ static bool vnr_is_broken(struct vnr_dev *dev)
  */
 bool vnr_recover_answers(struct vnr_dev *dev)
 {
-	struct vnr_ctrl_cmd *cmd;
-	bool answers = true, lost = false;
-
+	/* The caller is about to take down Ethernet, too. */
+	if (vnr_life_state(dev) == VNR_LOST)
+		vnr_recover_give_up(dev);
 	if (!vnr_life_lives(dev))
 		return false;
 	/* Newer kernels break the queues of a device before they shut it down. */
 	if (vnr_is_broken(dev) || !pci_device_is_present(dev->mdev.pci_dev)) {
-		vnr_life_die(dev, false);
-		vnr_ctrl_abandon(dev);
+		vnr_recover_give_up(dev);
 		return false;
 	}
 	if (!READ_ONCE(dev->aux))
 		return true;
-	cmd = vnr_ask_send(dev);
-	if (cmd) {
-		answers = wait_for_completion_timeout(&cmd->done,
-						      msecs_to_jiffies(dev->life.ask_ms));
-		if (!answers) {
-			/* Only its interrupt may be lost. */
-			vnr_ctrl_reap(&dev->ctrl);
-			answers = completion_done(&cmd->done);
-		}
-		lost = answers && vnr_ask_refused(dev, cmd);
-		answers = answers && !cmd->err;
-		vnr_ctrl_cmd_put(cmd);
-	}
-	if (lost)
-		vnr_recover_lost(dev);
-	else if (!answers)
+	switch (vnr_ask(dev)) {
+	case VNR_ANSWER_OK:
+		return true;
+	case VNR_ANSWER_LOST:
+		dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
+		vnr_recover_give_up(dev);
+		return false;
+	default:
 		vnr_ctrl_kill(dev, "a question");
-	return answers && !lost;
+		return false;
+	}
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_answers);
 
@@ -210,12 +263,10 @@ static void vnr_watch_work(struct work_struct *work)
 	if (vnr_life_lives(dev)) {
 		if (!pci_device_is_present(dev->mdev.pci_dev)) {
 			dev_err(vnr_device(dev), "the device is gone\n");
-			vnr_life_die(dev, false);
-			vnr_ctrl_abandon(dev);
+			vnr_recover_give_up(dev);
 		} else if (vnr_status(dev) & VIRTIO_CONFIG_S_NEEDS_RESET) {
 			dev_err(vnr_device(dev), "the device asks for a reset\n");
-			vnr_life_die(dev, false);
-			vnr_ctrl_abandon(dev);
+			vnr_recover_give_up(dev);
 		} else {
 			vnr_watch_question(dev);
 		}
@@ -324,33 +375,52 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_recover_restart);
 
 static void vnr_recover_later(struct vnr_life *life, unsigned int ms)
 {
-	/* Not if recovery was stopped. */
+	/* Not if recovery was stopped.  If it was queued already, this time counts. */
 	if (!READ_ONCE(life->stopped))
-		queue_delayed_work(system_unbound_wq, &life->recover,
-				   msecs_to_jiffies(ms));
+		mod_delayed_work(system_unbound_wq, &life->recover,
+				 msecs_to_jiffies(ms));
 }
 
-static unsigned int vnr_recover_backoff(struct vnr_life *life)
+static unsigned int vnr_recover_backoff(struct vnr_life *life, unsigned int max)
 {
 	if (time_after(jiffies, life->restarted +
 		       msecs_to_jiffies(VNR_BACKOFF_MAX_MS)))
 		life->backoff_ms = 0;
 	else
-		life->backoff_ms = clamp(2 * life->backoff_ms, VNR_BACKOFF_MS,
-					 VNR_BACKOFF_MAX_MS);
+		life->backoff_ms = clamp(2 * life->backoff_ms, VNR_BACKOFF_MS, max);
 	return life->backoff_ms;
+}
+
+/* Wait while Ethernet goes on, and then give up the device, or learn that it is silent. */
+static void vnr_recover_wait_lost(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->life;
+	unsigned int ms = vnr_recover_backoff(life, VNR_BACKOFF_LOST_MS);
+
+	vnr_rdma_tell(dev);
+	wait_event_timeout(life->wait, READ_ONCE(life->stopped) ||
+			   vnr_life_state(dev) != VNR_LOST, msecs_to_jiffies(ms));
+	if (READ_ONCE(life->stopped) || vnr_life_state(dev) != VNR_LOST)
+		return;
+	/* Its process may have ended since.  QEMU aborts when such a device is started. */
+	if (vnr_ask(dev) == VNR_ANSWER_NONE)
+		vnr_ctrl_kill(dev, "a question");
+	else
+		vnr_recover_give_up(dev);
 }
 
 /*
  * Quiesce a dead function and remove the RDMA device.  Returns false if it has to be
- * called again.
+ * called again.  If it is started again at once, the link stays up: a link that goes down
+ * for a moment costs addresses of neighbours, leases and routes, and so much longer.
  */
-static bool vnr_recover_quiesce(struct vnr_dev *dev)
+static bool vnr_recover_quiesce(struct vnr_dev *dev, bool link)
 {
 	struct vnr_life *life = &dev->life;
 
 	if (vnr_life_state(dev) == VNR_DEAD) {
-		vnr_link(dev, false);
+		if (!link || life->silent)
+			vnr_link(dev, false);
 		vnr_rdma_tell(dev);
 		if (life->silent)
 			wait_event_timeout(life->wait, life->heard ||
@@ -362,10 +432,8 @@ static bool vnr_recover_quiesce(struct vnr_dev *dev)
 		if (vnr_life_state(dev) == VNR_DEAD && vnr_life_quiesce(dev))
 			return false;
 	}
-	if (vnr_life_state(dev) == VNR_QUIESCED && READ_ONCE(dev->aux)) {
-		msleep(life->flush_ms);
+	if (vnr_life_state(dev) == VNR_QUIESCED)
 		vnr_rdma_drop(dev);
-	}
 	return true;
 }
 
@@ -374,10 +442,15 @@ static void vnr_recover_work(struct work_struct *work)
 	struct vnr_life *life = container_of(to_delayed_work(work),
 					     struct vnr_life, recover);
 	struct vnr_dev *dev = container_of(life, struct vnr_dev, life);
+	bool lost = false;
 	int ret;
 
 	if (!life->pending) {
-		if (!vnr_recover_quiesce(dev)) {
+		lost = vnr_life_state(dev) == VNR_LOST;
+		if (lost)
+			vnr_recover_wait_lost(dev);
+		if (!vnr_recover_quiesce(dev, lost)) {
+			vnr_link(dev, false);
 			vnr_recover_later(life, VNR_BACKOFF_MAX_MS);
 			return;
 		}
@@ -385,15 +458,17 @@ static void vnr_recover_work(struct work_struct *work)
 		    vnr_life_state(dev) != VNR_QUIESCED)
 			return;
 		/* A device that is gone will be removed sooner or later. */
-		if (!pci_device_is_present(dev->mdev.pci_dev))
+		if (!pci_device_is_present(dev->mdev.pci_dev)) {
+			vnr_link(dev, false);
 			return;
+		}
 		if (life->silent && !life->heard) {
 			dev_warn(vnr_device(dev),
 				 "was reset, but is not restarted without a sign of life: unplug it (under QEMU nothing else is safe), or, if the device is back, write 1 to its file \"reset\" in sysfs\n");
 			return;
 		}
 		life->pending = true;
-		vnr_recover_later(life, vnr_recover_backoff(life));
+		vnr_recover_later(life, lost ? 0 : vnr_recover_backoff(life, VNR_BACKOFF_MAX_MS));
 		return;
 	}
 	ret = vnr_recover_restart(dev);
@@ -402,7 +477,7 @@ static void vnr_recover_work(struct work_struct *work)
 	} else if (ret) {
 		dev_err(vnr_device(dev), "cannot be restarted: %pe\n", ERR_PTR(ret));
 		life->restarted = jiffies;
-		vnr_recover_later(life, vnr_recover_backoff(life));
+		vnr_recover_later(life, vnr_recover_backoff(life, VNR_BACKOFF_MAX_MS));
 	} else {
 		life->pending = false;
 	}
@@ -523,13 +598,10 @@ int vnr_recover_take_down(struct vnr_dev *dev)
 	int ret;
 
 	vnr_recover_stop(dev);
-	vnr_life_die(dev, false);
-	vnr_ctrl_abandon(dev);
+	vnr_recover_give_up(dev);
 	vnr_link(dev, false);
 	vnr_rdma_tell(dev);
 	ret = vnr_life_quiesce(dev);
-	if (READ_ONCE(dev->aux))
-		msleep(dev->life.flush_ms);
 	vnr_rdma_drop(dev);
 	return ret;
 }
@@ -549,6 +621,5 @@ void vnr_recover_init(struct vnr_dev *dev)
 	INIT_DELAYED_WORK(&life->recover, vnr_recover_work);
 	life->watch_ms = VNR_WATCH_MS;
 	life->ask_ms = VNR_ASK_MS;
-	life->flush_ms = VNR_FLUSH_MS;
 	life->restarted = jiffies - 2 * msecs_to_jiffies(VNR_BACKOFF_MAX_MS);
 }

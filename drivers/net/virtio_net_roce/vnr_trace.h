@@ -18,6 +18,7 @@
 TRACE_DEFINE_ENUM(VNR_QUIESCED);
 TRACE_DEFINE_ENUM(VNR_STARTING);
 TRACE_DEFINE_ENUM(VNR_RUNNING);
+TRACE_DEFINE_ENUM(VNR_LOST);
 TRACE_DEFINE_ENUM(VNR_DEAD);
 
 #define vnr_trace_state(state)				\
@@ -25,6 +26,7 @@ TRACE_DEFINE_ENUM(VNR_DEAD);
 			 { VNR_QUIESCED, "quiesced" },	\
 			 { VNR_STARTING, "starting" },	\
 			 { VNR_RUNNING, "running" },	\
+			 { VNR_LOST, "lost" },		\
 			 { VNR_DEAD, "dead" })
 
 /* The state of a function has changed; see vnr_life.c. */
