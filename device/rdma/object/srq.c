@@ -310,6 +310,21 @@ const void *srq_peek(struct srq *srq)
 	return srq_slot(srq);
 }
 
+bool srq_promise(struct srq *srq)
+{
+	uint32_t ahead, since = srq->taken - srq->promised_at;
+
+	if (srq->error || !srq_ahead(srq, &ahead))
+		return false;
+	/* Nobody knows who took them.  A promise to one who never comes ends like that, too. */
+	srq->promised -= since < srq->promised ? since : srq->promised;
+	srq->promised_at = srq->taken;
+	if (srq->promised >= ahead + srq->returned_n)
+		return false;
+	srq->promised++;
+	return true;
+}
+
 void srq_took(struct srq *srq)
 {
 	uint32_t ahead;

@@ -42,6 +42,8 @@ SLIST_HEAD(srq_returned_list, srq_returned);
  * @near:	page of it that was used last
  * @block:	the control block
  * @taken:	requests taken from the ring, modulo 2^32
+ * @promised:	requests that senders who had found none were woken for
+ * @promised_at: @taken when @promised was last brought up to date
  * @limit:	report when fewer requests than this are there, or 0
  * @error:	the guest broke a rule; no request is taken any more
  * @dying:	of an XRC SRQ: it is being destroyed, and no message can name it
@@ -66,6 +68,8 @@ struct srq {
 	struct pages_near near;
 	struct block block;
 	uint32_t taken;
+	uint32_t promised;
+	uint32_t promised_at;
 	uint32_t limit;
 	bool error;
 	bool dying;
@@ -212,6 +216,17 @@ int srq_take(struct srq *srq, struct iovec *piece);
  *	   or if srq_take() has to look at it.
  */
 const void *srq_peek(struct srq *srq);
+
+/**
+ * srq_promise() - is there a request for one more sender who has found none?
+ * @srq:	SRQ
+ *
+ * A request is promised once, so that one request does not wake many senders.  It may still
+ * be taken by another one.
+ *
+ * Return: true if there is, and it is promised now.
+ */
+bool srq_promise(struct srq *srq);
 
 /** srq_took() - take the request that srq_peek() has found */
 void srq_took(struct srq *srq);

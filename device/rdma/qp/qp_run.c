@@ -126,12 +126,31 @@ static struct qp *qp_local_peer(struct qp *qp)
 	return peer;
 }
 
+/* The same with an SRQ, of which others take requests, too. */
+static bool qp_wake_srq_peer(struct qp *qp)
+{
+	struct qp *peer = qp_local_peer(qp);
+
+	/* It has come by itself, or does not come any more. */
+	if (!peer || !qp_usable(peer) || !qp->resp.nak_sent) {
+		qp->resp.unready = false;
+		return false;
+	}
+	if (!peer->req.rnr_wait || !srq_promise(qp->rq.srq))
+		return false;
+	qp->resp.unready = false;
+	requester_peer_ready(peer);
+	return true;
+}
+
 /* There is a receive request, for which a peer in memory has waited. */
 static bool qp_wake_peer(struct qp *qp)
 {
 	const bool known = wq_announces(&qp->rq);
 	struct qp *peer;
 
+	if (qp->rq.srq)
+		return qp_wake_srq_peer(qp);
 	if (known && !wq_has_posted(&qp->rq))
 		return false;
 	qp->resp.unready = false;

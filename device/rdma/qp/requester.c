@@ -448,6 +448,9 @@ void requester_peer_ready(struct qp *qp)
 {
 	if (!qp->req.rnr_wait)
 		return;
+	/* Another QP may take the request of an SRQ: a wait that is cut short does not count. */
+	if (qp->req.rnr_left < qp->attr.rnr_retry)
+		qp->req.rnr_left++;
 	requester_stop(&qp->req, qp->ctx->loop);
 	qp_activate(qp);
 }

@@ -324,14 +324,17 @@ static const struct pkt_op *responder_cut_old(const struct qp *qp, const struct 
 
 /*
  * A peer in memory does not wait for its timer: the next receive request is announced, and
- * wakes it (qp_run.c).  One that was posted meanwhile is found at once.
+ * wakes it (qp_run.c).  One that was posted meanwhile is found at once.  Those of an SRQ are not
+ * announced, but found while there is polling.
  */
 static void responder_await_recv(struct qp *qp)
 {
-	if (!wq_announces(&qp->rq) || qp_route(qp)->transport != &transport_local)
+	if (qp_route(qp)->transport != &transport_local)
+		return;
+	if (!qp->rq.srq && !wq_announces(&qp->rq))
 		return;
 	qp->resp.unready = true;
-	if (wq_want_kick(&qp->rq, true))
+	if (qp->rq.srq || wq_want_kick(&qp->rq, true))
 		qp_activate(qp);
 }
 

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "rdma/rnic_priv.h"
 #include "rdma/qp/wqe.h"
+#include "tests/lib/engine_port.h"
 #include "tests/lib/engine_wire.h"
 
 #define RC		VIRTIO_IB_QPT_RC
@@ -222,6 +223,68 @@ static void test_rnr(void **state)
 	engine_loop_advance(bed->engine->loop, MS);
 	eg_run(bed->engine);
 	expect(bed, 1, 3, 0);
+	er_expect(&bed->from[1], false, 0, 0);
+	free(bed);
+}
+
+/*
+ * A peer in memory is woken by the request and not by its timer.  One request wakes one sender, and
+ * waits that are cut short are not counted as retries.
+ */
+static void test_rnr_ends_by_request(void **state)
+{
+	struct bed *bed = bed_up(state, RC, false);
+	struct eg_guest *sender = bed->from[0].end.guest;
+	uint32_t round, i, rnr = 0;
+
+	/* There are fewer retries than rounds. */
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < PAIRS; i++)
+			send(bed, i);
+		expect_none(bed);
+		rnr += PAIRS;
+		assert_int_equal(eg_count(sender, VIRTIO_RDMA_CNT_RCVD_RNR), rnr);
+		for (i = 0; i < PAIRS; i++) {
+			post(bed, i);
+			eg_run(bed->engine);
+			assert_int_equal(bed->to[0].cq.consumer, round * PAIRS + i);
+			expect(bed, i, i, 0);
+			expect_none(bed);
+		}
+		assert_int_equal(eg_count(sender, VIRTIO_RDMA_CNT_RCVD_RNR), rnr);
+		for (i = 0; i < PAIRS; i++)
+			er_expect(&bed->from[i], false, round, 0);
+		assert_int_equal(engine_loop_timers(bed->engine->loop), 0);
+	}
+	free(bed);
+}
+
+/*
+ * The request that a sender was woken for is taken by another one, more often than it may try
+ * again.
+ */
+static void test_rnr_request_stolen(void **state)
+{
+	struct bed *bed = bed_up(state, RC, false);
+	struct eg_guest *sender = bed->from[0].end.guest;
+	uint32_t round;
+
+	/* The thief is looked at first. */
+	post(bed, 0);
+	send(bed, 0);
+	expect(bed, 0, 0, 0);
+	send(bed, 1);
+	for (round = 0; round < 10; round++) {
+		post(bed, 0);
+		rnic_poll(receiver(bed)->rnic);
+		send(bed, 0);
+		expect(bed, 0, 0, 0);
+		expect_none(bed);
+	}
+	assert_int_equal(eg_count(sender, VIRTIO_RDMA_CNT_RCVD_RNR), 11);
+	post(bed, 1);
+	eg_run(bed->engine);
+	expect(bed, 1, 1, 0);
 	er_expect(&bed->from[1], false, 0, 0);
 	free(bed);
 }
@@ -705,6 +768,8 @@ int main(void)
 		WIRE(test_out_of_order),
 		WIRE(test_slot_of_one_under_way),
 		TEST(test_rnr),
+		TEST(test_rnr_ends_by_request),
+		TEST(test_rnr_request_stolen),
 		TEST(test_ud_empty),
 		TEST(test_pd_rc),
 		TEST(test_pd_ud),
