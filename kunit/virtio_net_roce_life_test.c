@@ -551,6 +551,39 @@ static void recover_silent(struct kunit *test)
 	expect_works(test, fake);
 }
 
+/* The link is up over the reset of a lost function, and of no other. */
+static void recover_lost_link(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct vnr_dev *dev = fake->dev;
+
+	fake_interface(fake);
+	set_link(fake);
+	vnr_child_keep(dev);
+	/* Not lost. */
+	vnr_life_pause(dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_RUNNING);
+	KUNIT_EXPECT_TRUE(test, vnr_life_lose(dev));
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+	vnr_life_pause(dev);
+	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_DEAD);
+	KUNIT_EXPECT_TRUE(test, dev->life.mute);
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(dev));
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+	/* A start that fails takes it down. */
+	fake->no_memory = 1;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, vnr_recover_restart(dev));
+	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
+	KUNIT_EXPECT_EQ(test, 0, vnr_recover_restart(dev));
+	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
+
+	KUNIT_EXPECT_TRUE(test, vnr_life_lose(dev));
+	vnr_life_die(dev, true);
+	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
+	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(dev));
+}
+
 /* virtio_net's rings lead nowhere, and each of its commands fails. */
 static void expect_deaf(struct kunit *test, struct fake *fake)
 {
@@ -837,6 +870,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(recover_late_answer),
 	KUNIT_CASE(recover_nonsense),
 	KUNIT_CASE(recover_silent),
+	KUNIT_CASE(recover_lost_link),
 	KUNIT_CASE(recover_fails),
 	KUNIT_CASE(recover_fails_unbind),
 	KUNIT_CASE(recover_offers_less),

@@ -384,15 +384,17 @@ static void rdma_lost(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* A function that has just been restarted, and has lost its objects again. */
-static struct fake *rdma_lost_again(struct kunit *test, struct net_device **netdev)
+/* A function that has just been restarted, has lost its objects again, and waits for @ms. */
+static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms,
+				    struct net_device **netdev)
 {
 	struct fake *fake = rdma_asked(test, netdev);
 	struct vnr_life *life = &fake->dev->life;
 
 	life->watch_ms = 10 * 60 * MSEC_PER_SEC;
-	/* It waits for twice as long, which is the most. */
-	life->backoff_ms = 1500;
+	KUNIT_EXPECT_EQ(test, life->lost_ms, 1000);
+	life->lost_ms = ms;
+	life->backoff_ms = ms;
 	life->restarted = jiffies;
 	life->stopped = false;
 	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
@@ -407,7 +409,7 @@ static struct fake *rdma_lost_again(struct kunit *test, struct net_device **netd
 static void rdma_lost_waits(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, &netdev);
+	struct fake *fake = rdma_lost_again(test, 2000, &netdev);
 	struct vnr_dev *dev = fake->dev;
 	unsigned int served = READ_ONCE(fake->served);
 	unsigned long start = jiffies;
@@ -433,7 +435,7 @@ static void rdma_lost_waits(struct kunit *test)
 static void rdma_lost_then_silent(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, &netdev);
+	struct fake *fake = rdma_lost_again(test, 500, &netdev);
 	struct vnr_dev *dev = fake->dev;
 
 	dev->life.ask_ms = 20;
@@ -453,11 +455,11 @@ static void rdma_lost_then_silent(struct kunit *test)
 static void rdma_lost_stopped(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, &netdev);
+	struct fake *fake = rdma_lost_again(test, 60 * MSEC_PER_SEC, &netdev);
 	unsigned long start = jiffies;
 
 	vnr_recover_stop(fake->dev);
-	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + HZ));
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, start + 20 * HZ));
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_LOST);
 	KUNIT_EXPECT_FALSE(test, vnr_recover_answers(fake->dev));
 	KUNIT_EXPECT_EQ(test, 0, vnr_life_quiesce(fake->dev));
@@ -495,6 +497,27 @@ static void rdma_refuses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, vnr_life_lives(fake->dev));
 	fake_stop(fake);
 	vnr_rdma_stop(fake->dev);
+	netdev_gone(netdev);
+}
+
+/* One that has answered, and does not even once after its next start, has lost its objects. */
+static void rdma_lost_at_start(struct kunit *test)
+{
+	struct net_device *netdev;
+	struct fake *fake = rdma_asked(test, &netdev);
+	struct vnr_dev *dev = fake->dev;
+
+	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(dev));
+	WRITE_ONCE(lost, true);
+	vnr_recover_take_down(dev);
+	vnr_recover_go_on(dev, true);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.probes) == 2));
+	KUNIT_EXPECT_FALSE(test, dev->life.answered);
+	vnr_recover_look(dev);
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 2));
+	vnr_recover_stop(dev);
+	vnr_recover_take_down(dev);
+	fake_stop(fake);
 	netdev_gone(netdev);
 }
 
@@ -650,6 +673,7 @@ static struct kunit_case rdma_cases[] = {
 	KUNIT_CASE(rdma_lost_then_silent),
 	KUNIT_CASE(rdma_lost_stopped),
 	KUNIT_CASE(rdma_lost_refuses),
+	KUNIT_CASE(rdma_lost_at_start),
 	KUNIT_CASE(rdma_refuses),
 	KUNIT_CASE(rdma_lost_at_the_end),
 	KUNIT_CASE(rdma_queues),

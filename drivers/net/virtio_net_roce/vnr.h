@@ -287,6 +287,7 @@ struct vnr_child {
 
 u8 vnr_status(struct vnr_dev *dev);
 int vnr_child_take_features(struct vnr_dev *dev, u64 offered);
+void vnr_child_keep(struct vnr_dev *dev);
 void vnr_child_run(struct vnr_dev *dev);
 #if IS_ENABLED(CONFIG_KUNIT)
 dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page);
@@ -318,19 +319,21 @@ enum vnr_state {
 
 /**
  * struct vnr_life - state and recovery of a function
- * @lock: guards @state, and @silent, @heard, @pending and @mute when it changes
+ * @lock: guards @state, and @silent, @heard, @pending, @mute and @link when it changes
  * @state: state, which vnr_state_set() in vnr_life.c alone writes
  * @wait: woken when @state has changed
  * @reset: serialises resets of the function
  * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
+ * @link: while it is mute virtio_net reads its link as it was, and not that it is down
  * @stopped: recovery is stopped for now
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
  * @pending: it is quiesced, and has to be restarted
  * @soon: the next question is to be sent at once
- * @answered: the device has answered QUERY_PORT since it was started
+ * @answers: the device has answered QUERY_PORT before
+ * @answered: it has done so since it was started
  * @question: last question sent to the device, or NULL
  * @asked: when @question was sent
  * @restarted: when it was last restarted
@@ -338,6 +341,7 @@ enum vnr_state {
  * @reset_ms: how long the function may take to report that it was reset
  * @grace_ms: how long a silent function has before it is reset
  * @settle_ms: how long a command with memory at stake waits for the reset
+ * @lost_ms: how long at most a lost function waits for its reset
  * @ask_ms: how long a caller that takes the function down waits for an answer
  * @watch_ms: period of @watch
  * @watch: checks the function while it runs
@@ -351,11 +355,13 @@ struct vnr_life {
 	bool silent;
 	bool heard;
 	bool mute;
+	bool link;
 	bool stopped;
 	bool leaving;
 	bool stuck;
 	bool pending;
 	bool soon;
+	bool answers;
 	bool answered;
 	struct vnr_ctrl_cmd *question;
 	unsigned long asked;
@@ -364,6 +370,7 @@ struct vnr_life {
 	unsigned int reset_ms;
 	unsigned int grace_ms;
 	unsigned int settle_ms;
+	unsigned int lost_ms;
 	unsigned int ask_ms;
 	unsigned int watch_ms;
 	struct delayed_work watch;
@@ -379,7 +386,9 @@ void vnr_life_go_live(struct vnr_dev *dev);
 bool vnr_life_unmute(struct vnr_dev *dev);
 void vnr_life_die(struct vnr_dev *dev, bool silent);
 bool vnr_life_lose(struct vnr_dev *dev);
+void vnr_life_pause(struct vnr_dev *dev);
 void vnr_life_heard(struct vnr_dev *dev);
+void vnr_life_answered(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);
 int vnr_life_quiesce(struct vnr_dev *dev);
 int vnr_life_wait_quiesced(struct vnr_dev *dev);

@@ -340,7 +340,7 @@ int vnr_ctrl_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 	if (!ret)
 		ret = vnr_ctrl_exec_result(cmd, c);
 	if (!ret && cmd->command == VIRTIO_NET_CTRL_ROCE_QUERY_PORT)
-		WRITE_ONCE(dev->life.answered, true);
+		vnr_life_answered(dev);
 
 out_put:
 	vnr_ctrl_cmd_put(c);

@@ -251,6 +251,7 @@ void vnr_life_die(struct vnr_dev *dev, bool silent)
 		life->silent = silent;
 		life->heard = false;
 		life->pending = false;
+		WRITE_ONCE(life->link, false);
 		WRITE_ONCE(life->mute, true);
 		vnr_state_set(dev, VNR_DEAD);
 	}
@@ -293,6 +294,33 @@ bool vnr_life_lose(struct vnr_dev *dev)
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_lose);
 
 /**
+ * vnr_life_pause() - a lost function is about to be reset, and started again at once
+ * @dev: function, of which the configuration was kept
+ *
+ * It is dead from now on, and virtio_net does not notice: a link that goes down for a moment
+ * costs addresses of neighbours, leases and routes, and so much longer.
+ *
+ * Context: any; recovery runs already.
+ */
+void vnr_life_pause(struct vnr_dev *dev)
+{
+	struct vnr_life *life = &dev->life;
+	unsigned long flags;
+
+	spin_lock_irqsave(&life->lock, flags);
+	if (life->state == VNR_LOST) {
+		WRITE_ONCE(life->link, true);
+		/* Seen by all that see that it is mute; pairs with vnr_child_get_kept(). */
+		smp_wmb();
+		WRITE_ONCE(life->mute, true);
+		vnr_state_set(dev, VNR_DEAD);
+	}
+	spin_unlock_irqrestore(&life->lock, flags);
+	wake_up_all(&life->wait);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_life_pause);
+
+/**
  * vnr_life_heard() - a dead device has answered after all
  * @dev: function
  *
@@ -309,6 +337,18 @@ void vnr_life_heard(struct vnr_dev *dev)
 		WRITE_ONCE(life->heard, true);
 	spin_unlock_irqrestore(&life->lock, flags);
 	wake_up_all(&life->wait);
+}
+
+/**
+ * vnr_life_answered() - the device has answered QUERY_PORT
+ * @dev: function
+ *
+ * Context: any.
+ */
+void vnr_life_answered(struct vnr_dev *dev)
+{
+	WRITE_ONCE(dev->life.answers, true);
+	WRITE_ONCE(dev->life.answered, true);
 }
 
 /* ----- dead -> quiesced ----- */

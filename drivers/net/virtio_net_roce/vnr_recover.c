@@ -18,6 +18,9 @@
 
 #define VNR_WATCH_MS		5000
 
+/* The first time is earlier, because a device that dies while it is started tells nobody. */
+#define VNR_WATCH_FIRST_MS	1000U
+
 /* How long after a question its answer is looked for. */
 #define VNR_LOOK_MS		200U
 
@@ -29,9 +32,9 @@
  * lost its RDMA objects waits, Ethernet goes on, and somebody has started its process again,
  * who does not do that without end.
  */
-#define VNR_BACKOFF_MS		1000
-#define VNR_BACKOFF_MAX_MS	60000
-#define VNR_BACKOFF_LOST_MS	2000
+#define VNR_BACKOFF_MS		1000U
+#define VNR_BACKOFF_MAX_MS	60000U
+#define VNR_BACKOFF_LOST_MS	1000
 
 /* ----- questions ----- */
 
@@ -68,16 +71,17 @@ err_put:
 }
 
 /*
- * A device that has answered this question since it was started, when the RDMA device was made,
- * and now refuses to, has lost all that it knew of RDMA: its process was started again.
+ * A device that has answered this question before, when an RDMA device was made, and now refuses
+ * to, has lost all that it knew of RDMA: its process was started again.  That may have been
+ * before it could answer once after its last start.
  */
 static bool vnr_ask_refused(struct vnr_dev *dev, struct vnr_ctrl_cmd *cmd)
 {
 	if (cmd->err)
 		return false;
 	if (*vnr_ctrl_cmd_ack(cmd) != VIRTIO_NET_OK)
-		return READ_ONCE(dev->life.answered);
-	WRITE_ONCE(dev->life.answered, true);
+		return READ_ONCE(dev->life.answers);
+	vnr_life_answered(dev);
 	return false;
 }
 
@@ -121,7 +125,8 @@ static void vnr_recover_give_up(struct vnr_dev *dev)
 static void vnr_recover_lost(struct vnr_dev *dev)
 {
 	dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
-	if (!vnr_life_lose(dev))
+	/* Others may have found out at the same time. */
+	if (!vnr_life_lose(dev) && vnr_life_state(dev) != VNR_LOST)
 		vnr_recover_give_up(dev);
 }
 
@@ -287,6 +292,8 @@ static void vnr_link(struct vnr_dev *dev, bool up)
 {
 	struct net_device *netdev;
 
+	if (!up)
+		WRITE_ONCE(dev->life.link, false);
 	/* virtio_has_feature() wants a driver to be bound. */
 	if (__virtio_test_bit(&dev->child->vdev, VIRTIO_NET_F_STATUS)) {
 		virtio_config_changed(&dev->child->vdev);
@@ -381,13 +388,13 @@ static void vnr_recover_later(struct vnr_life *life, unsigned int ms)
 				 msecs_to_jiffies(ms));
 }
 
-static unsigned int vnr_recover_backoff(struct vnr_life *life, unsigned int max)
+static unsigned int vnr_recover_backoff(struct vnr_life *life, unsigned int most)
 {
 	if (time_after(jiffies, life->restarted +
 		       msecs_to_jiffies(VNR_BACKOFF_MAX_MS)))
 		life->backoff_ms = 0;
 	else
-		life->backoff_ms = clamp(2 * life->backoff_ms, VNR_BACKOFF_MS, max);
+		life->backoff_ms = min(max(2 * life->backoff_ms, VNR_BACKOFF_MS), most);
 	return life->backoff_ms;
 }
 
@@ -395,7 +402,9 @@ static unsigned int vnr_recover_backoff(struct vnr_life *life, unsigned int max)
 static void vnr_recover_wait_lost(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
-	unsigned int ms = vnr_recover_backoff(life, VNR_BACKOFF_LOST_MS);
+	/* One that has not answered since its start may be another one, which never will. */
+	unsigned int ms = vnr_recover_backoff(life, READ_ONCE(life->answered) ?
+					      life->lost_ms : VNR_BACKOFF_MAX_MS);
 
 	vnr_rdma_tell(dev);
 	wait_event_timeout(life->wait, READ_ONCE(life->stopped) ||
@@ -403,23 +412,25 @@ static void vnr_recover_wait_lost(struct vnr_dev *dev)
 	if (READ_ONCE(life->stopped) || vnr_life_state(dev) != VNR_LOST)
 		return;
 	/* Its process may have ended since.  QEMU aborts when such a device is started. */
-	if (vnr_ask(dev) == VNR_ANSWER_NONE)
+	if (vnr_ask(dev) == VNR_ANSWER_NONE) {
 		vnr_ctrl_kill(dev, "a question");
-	else
-		vnr_recover_give_up(dev);
+		return;
+	}
+	vnr_child_keep(dev);
+	vnr_life_pause(dev);
+	vnr_ctrl_abandon(dev);
 }
 
 /*
  * Quiesce a dead function and remove the RDMA device.  Returns false if it has to be
- * called again.  If it is started again at once, the link stays up: a link that goes down
- * for a moment costs addresses of neighbours, leases and routes, and so much longer.
+ * called again.
  */
-static bool vnr_recover_quiesce(struct vnr_dev *dev, bool link)
+static bool vnr_recover_quiesce(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
 
 	if (vnr_life_state(dev) == VNR_DEAD) {
-		if (!link || life->silent)
+		if (!life->link)
 			vnr_link(dev, false);
 		vnr_rdma_tell(dev);
 		if (life->silent)
@@ -449,7 +460,7 @@ static void vnr_recover_work(struct work_struct *work)
 		lost = vnr_life_state(dev) == VNR_LOST;
 		if (lost)
 			vnr_recover_wait_lost(dev);
-		if (!vnr_recover_quiesce(dev, lost)) {
+		if (!vnr_recover_quiesce(dev)) {
 			vnr_link(dev, false);
 			vnr_recover_later(life, VNR_BACKOFF_MAX_MS);
 			return;
@@ -507,7 +518,7 @@ void vnr_recover_watch(struct vnr_dev *dev)
 	WRITE_ONCE(life->soon, true);
 	if (dev->roce && !READ_ONCE(life->stopped))
 		schedule_delayed_work(&life->watch,
-				      msecs_to_jiffies(life->watch_ms));
+				      msecs_to_jiffies(min(life->watch_ms, VNR_WATCH_FIRST_MS)));
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_watch);
 
@@ -620,6 +631,7 @@ void vnr_recover_init(struct vnr_dev *dev)
 	INIT_DELAYED_WORK(&life->watch, vnr_watch_work);
 	INIT_DELAYED_WORK(&life->recover, vnr_recover_work);
 	life->watch_ms = VNR_WATCH_MS;
+	life->lost_ms = VNR_BACKOFF_LOST_MS;
 	life->ask_ms = VNR_ASK_MS;
 	life->restarted = jiffies - 2 * msecs_to_jiffies(VNR_BACKOFF_MAX_MS);
 }
