@@ -25,16 +25,19 @@ class Iperf:
         """It has not ended."""
         return self._client.poll() is None
 
-    def _intervals(self):
-        """How many there were in which the server got something."""
+    def intervals(self):
+        """How many there were in which the server got something, one each second."""
         return len(re.findall(r"^\[.*-.* sec +(?!0\.00 )", self._server.stdout, re.MULTILINE))
 
-    def assert_moves(self, timeout=60):
-        """The server gets more, by the connection that there is: it may wait before it tries again."""
-        before = self._intervals()
+    def assert_moves(self, timeout=60, since=None):
+        """The server gets more, by the connection that there is: it may wait before it tries again.
+
+        More than now, or than when intervals() was @since.
+        """
+        before = self.intervals() if since is None else since
         deadline = Deadline(timeout)
         # The interval in which this begins may have been good before.
-        while self._intervals() < before + 2:
+        while self.intervals() < before + 2:
             assert not deadline.over(), f"TCP stands still: {self._server.stdout}"
             time.sleep(0.1)
         assert self.runs()
