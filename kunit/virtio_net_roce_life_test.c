@@ -559,13 +559,12 @@ static void recover_lost_link(struct kunit *test)
 
 	fake_interface(fake);
 	set_link(fake);
-	vnr_child_keep(dev);
 	/* Not lost. */
-	vnr_life_pause(dev);
+	vnr_life_pause(dev, true);
 	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_RUNNING);
 	KUNIT_EXPECT_TRUE(test, vnr_life_lose(dev));
 	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
-	vnr_life_pause(dev);
+	vnr_life_pause(dev, true);
 	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_DEAD);
 	KUNIT_EXPECT_TRUE(test, dev->life.mute);
 	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);

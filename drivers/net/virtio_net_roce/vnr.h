@@ -287,7 +287,6 @@ struct vnr_child {
 
 u8 vnr_status(struct vnr_dev *dev);
 int vnr_child_take_features(struct vnr_dev *dev, u64 offered);
-void vnr_child_keep(struct vnr_dev *dev);
 void vnr_child_run(struct vnr_dev *dev);
 #if IS_ENABLED(CONFIG_KUNIT)
 dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page);
@@ -326,7 +325,7 @@ enum vnr_state {
  * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
- * @link: while it is mute virtio_net reads its link as it was, and not that it is down
+ * @link: while it is mute virtio_net reads that its link is up, as it was
  * @stopped: recovery is stopped for now
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
@@ -386,7 +385,7 @@ void vnr_life_go_live(struct vnr_dev *dev);
 bool vnr_life_unmute(struct vnr_dev *dev);
 void vnr_life_die(struct vnr_dev *dev, bool silent);
 bool vnr_life_lose(struct vnr_dev *dev);
-void vnr_life_pause(struct vnr_dev *dev);
+void vnr_life_pause(struct vnr_dev *dev, bool link);
 void vnr_life_heard(struct vnr_dev *dev);
 void vnr_life_answered(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);

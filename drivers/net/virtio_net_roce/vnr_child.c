@@ -36,9 +36,11 @@ static void vnr_child_get_kept(struct vnr_dev *dev, unsigned int offset,
 	memcpy(config, dev->config, sizeof(config));
 	/* After it was seen that it is mute; pairs with vnr_life_pause(). */
 	smp_rmb();
-	if (!READ_ONCE(dev->life.link))
-		config[offsetof(struct virtio_net_config, status)] &=
-			~VIRTIO_NET_S_LINK_UP;
+	config[offsetof(struct virtio_net_config, status)] &=
+		~VIRTIO_NET_S_LINK_UP;
+	if (READ_ONCE(dev->life.link))
+		config[offsetof(struct virtio_net_config, status)] |=
+			VIRTIO_NET_S_LINK_UP;
 	memcpy(buf, config + offset, len);
 }
 
@@ -390,21 +392,6 @@ static int vnr_child_vectors(struct vnr_dev *dev, struct irq_affinity *desc)
 }
 
 /**
- * vnr_child_keep() - read what virtio_net is to read of the configuration while it is mute
- * @dev: function whose device answers
- *
- * Context: may sleep.
- */
-void vnr_child_keep(struct vnr_dev *dev)
-{
-	unsigned int i;
-
-	for (i = 0; i < sizeof(dev->config); i++)
-		dev->config[i] = ioread8(dev->mdev.device + i);
-}
-EXPORT_SYMBOL_IF_KUNIT(vnr_child_keep);
-
-/**
  * vnr_child_run() - add the virtqueues of RoCE to those of virtio_net, and enable all
  * @dev: function whose device knows virtio_net's virtqueues
  *
@@ -412,6 +399,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_child_keep);
  */
 void vnr_child_run(struct vnr_dev *dev)
 {
+	unsigned int i;
 	int ret;
 
 	if (dev->roce) {
@@ -420,7 +408,8 @@ void vnr_child_run(struct vnr_dev *dev)
 			vnr_child_give_up_roce(dev, "virtqueues", ret);
 	}
 	vnr_child_enable_vqs(dev);
-	vnr_child_keep(dev);
+	for (i = 0; i < sizeof(dev->config); i++)
+		dev->config[i] = ioread8(dev->mdev.device + i);
 	vnr_life_run(dev);
 }
 

@@ -295,21 +295,22 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_lose);
 
 /**
  * vnr_life_pause() - a lost function is about to be reset, and started again at once
- * @dev: function, of which the configuration was kept
+ * @dev: function
+ * @link: virtio_net's link is up
  *
  * It is dead from now on, and virtio_net does not notice: a link that goes down for a moment
  * costs addresses of neighbours, leases and routes, and so much longer.
  *
  * Context: any; recovery runs already.
  */
-void vnr_life_pause(struct vnr_dev *dev)
+void vnr_life_pause(struct vnr_dev *dev, bool link)
 {
 	struct vnr_life *life = &dev->life;
 	unsigned long flags;
 
 	spin_lock_irqsave(&life->lock, flags);
 	if (life->state == VNR_LOST) {
-		WRITE_ONCE(life->link, true);
+		WRITE_ONCE(life->link, link);
 		/* Seen by all that see that it is mute; pairs with vnr_child_get_kept(). */
 		smp_wmb();
 		WRITE_ONCE(life->mute, true);

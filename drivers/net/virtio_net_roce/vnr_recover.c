@@ -313,6 +313,17 @@ static void vnr_link(struct vnr_dev *dev, bool up)
 	dev_put(netdev);
 }
 
+/* The configuration is not read for this: a process may be gone at any time. */
+static bool vnr_link_is_up(struct vnr_dev *dev)
+{
+	bool up;
+
+	spin_lock(&dev->netdev_lock);
+	up = dev->netdev && netif_carrier_ok(dev->netdev);
+	spin_unlock(&dev->netdev_lock);
+	return up;
+}
+
 /* ----- restart ----- */
 
 /*
@@ -416,8 +427,7 @@ static void vnr_recover_wait_lost(struct vnr_dev *dev)
 		vnr_ctrl_kill(dev, "a question");
 		return;
 	}
-	vnr_child_keep(dev);
-	vnr_life_pause(dev);
+	vnr_life_pause(dev, vnr_link_is_up(dev));
 	vnr_ctrl_abandon(dev);
 }
 
