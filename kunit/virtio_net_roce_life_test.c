@@ -197,8 +197,11 @@ static void life_waiters(struct kunit *test)
 	}
 }
 
-/* virtio_net reaches a device: its receive queue is rung, and a command of its is sent. */
-static void expect_heard(struct kunit *test, struct fake *fake, struct fake_cmd *cmd)
+/*
+ * virtio_net posts a buffer for packets, upon which @bell is rung, and a command of 32 bytes, with
+ * as many for the answer behind them.  A restarted function does not repeat the command.
+ */
+static u8 *child_speaks(struct kunit *test, struct fake *fake, u16 bell)
 {
 	u8 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
 	struct scatterlist sg[2], *sgs[2] = { &sg[0], &sg[1] };
@@ -213,10 +216,17 @@ static void expect_heard(struct kunit *test, struct fake *fake, struct fake_cmd 
 	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_inbuf(fake->vqs[0], &sg[0], 1, buf,
 						     GFP_KERNEL));
 	KUNIT_EXPECT_TRUE(test, virtqueue_kick(fake->vqs[0]));
-	KUNIT_EXPECT_EQ(test, fake_rung(fake), 0);
+	KUNIT_EXPECT_EQ(test, fake_rung(fake), bell);
 	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_sgs(shadow, sgs, 1, 1, buf,
 						   GFP_KERNEL));
 	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow));
+	return buf;
+}
+
+/* virtio_net reaches a device. */
+static void expect_heard(struct kunit *test, struct fake *fake, struct fake_cmd *cmd)
+{
+	child_speaks(test, fake, 0);
 	/* It looks when it is rung. */
 	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
 	fake_give(fake, cmd, fake_len(cmd->in, cmd->nin));
@@ -560,11 +570,11 @@ static void recover_lost_link(struct kunit *test)
 	fake_interface(fake);
 	set_link(fake);
 	/* Not lost. */
-	vnr_life_pause(dev, true);
+	KUNIT_EXPECT_FALSE(test, vnr_life_pause(dev, true));
 	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_RUNNING);
 	KUNIT_EXPECT_TRUE(test, vnr_life_lose(dev));
 	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
-	vnr_life_pause(dev, true);
+	KUNIT_EXPECT_TRUE(test, vnr_life_pause(dev, true));
 	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_DEAD);
 	KUNIT_EXPECT_TRUE(test, dev->life.mute);
 	KUNIT_EXPECT_EQ(test, child_status(fake), VIRTIO_NET_S_LINK_UP);
@@ -586,26 +596,13 @@ static void recover_lost_link(struct kunit *test)
 /* virtio_net's rings lead nowhere, and each of its commands fails. */
 static void expect_deaf(struct kunit *test, struct fake *fake)
 {
-	u8 *buf = kunit_kzalloc(test, 64, GFP_KERNEL);
-	struct scatterlist sg[2], *sgs[2] = { &sg[0], &sg[1] };
-	struct virtqueue *shadow = fake->vqs[FAKE_CTRL];
-	unsigned int i, len;
+	unsigned int len;
+	u8 *buf;
 
-	KUNIT_ASSERT_NOT_NULL(test, buf);
-	/* A command that is not repeated when the function is restarted. */
-	buf[0] = VIRTIO_NET_CTRL_ANNOUNCE;
 	KUNIT_EXPECT_FALSE(test, is_running(fake));
 	KUNIT_EXPECT_EQ(test, child_status(fake), 0);
-	fake_rung(fake);
-	for (i = 0; i < 2; i++)
-		sg_init_one(&sg[i], &buf[32 * i], 32);
-	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_inbuf(fake->vqs[0], &sg[0], 1, buf,
-						     GFP_KERNEL));
-	KUNIT_EXPECT_TRUE(test, virtqueue_kick(fake->vqs[0]));
-	KUNIT_EXPECT_EQ(test, 0, virtqueue_add_sgs(shadow, sgs, 1, 1, buf,
-						   GFP_KERNEL));
-	KUNIT_EXPECT_TRUE(test, virtqueue_kick(shadow));
-	KUNIT_EXPECT_PTR_EQ(test, virtqueue_get_buf(shadow, &len), (void *)buf);
+	buf = child_speaks(test, fake, FAKE_QUIET);
+	KUNIT_EXPECT_PTR_EQ(test, virtqueue_get_buf(fake->vqs[FAKE_CTRL], &len), (void *)buf);
 	KUNIT_EXPECT_EQ(test, buf[32], VIRTIO_NET_ERR);
 	KUNIT_EXPECT_EQ(test, fake_rung(fake), FAKE_QUIET);
 }

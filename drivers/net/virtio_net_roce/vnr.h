@@ -318,14 +318,14 @@ enum vnr_state {
 
 /**
  * struct vnr_life - state and recovery of a function
- * @lock: guards @state, and @silent, @heard, @pending, @mute and @link when it changes
+ * @lock: guards @state, and @silent, @heard, @pending and @mute when it changes
  * @state: state, which vnr_state_set() in vnr_life.c alone writes
  * @wait: woken when @state has changed
  * @reset: serialises resets of the function
  * @silent: it died because it did not answer
  * @heard: there was a sign of life since it died
  * @mute: the driver must not access what the backend would have to answer
- * @link: while it is mute virtio_net reads that its link is up, as it was
+ * @link: while it is mute virtio_net reads that its link is up, as it was; set before @mute
  * @stopped: recovery is stopped for now
  * @leaving: it is stopped, and its caller takes the function down
  * @stuck: then quiescing the function has failed; guarded by @reset
@@ -385,7 +385,7 @@ void vnr_life_go_live(struct vnr_dev *dev);
 bool vnr_life_unmute(struct vnr_dev *dev);
 void vnr_life_die(struct vnr_dev *dev, bool silent);
 bool vnr_life_lose(struct vnr_dev *dev);
-void vnr_life_pause(struct vnr_dev *dev, bool link);
+bool vnr_life_pause(struct vnr_dev *dev, bool link);
 void vnr_life_heard(struct vnr_dev *dev);
 void vnr_life_answered(struct vnr_dev *dev);
 enum virtio_net_roce_event vnr_life_event(struct vnr_dev *dev);

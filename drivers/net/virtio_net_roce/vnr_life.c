@@ -268,7 +268,7 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_die);
  * @dev: function
  *
  * Context: any.
- * Return: false if it did not run before virtio_net's eyes, and nothing has changed.
+ * Return: false if it does not run, or is still being restarted, and nothing has changed.
  */
 bool vnr_life_lose(struct vnr_dev *dev)
 {
@@ -302,14 +302,17 @@ EXPORT_SYMBOL_IF_KUNIT(vnr_life_lose);
  * costs addresses of neighbours, leases and routes, and so much longer.
  *
  * Context: any; recovery runs already.
+ * Return: false if it is not lost any more, and nothing has changed.
  */
-void vnr_life_pause(struct vnr_dev *dev, bool link)
+bool vnr_life_pause(struct vnr_dev *dev, bool link)
 {
 	struct vnr_life *life = &dev->life;
 	unsigned long flags;
+	bool lost;
 
 	spin_lock_irqsave(&life->lock, flags);
-	if (life->state == VNR_LOST) {
+	lost = life->state == VNR_LOST;
+	if (lost) {
 		WRITE_ONCE(life->link, link);
 		/* Seen by all that see that it is mute; pairs with vnr_child_get_kept(). */
 		smp_wmb();
@@ -318,6 +321,7 @@ void vnr_life_pause(struct vnr_dev *dev, bool link)
 	}
 	spin_unlock_irqrestore(&life->lock, flags);
 	wake_up_all(&life->wait);
+	return lost;
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_life_pause);
 
@@ -480,18 +484,16 @@ int vnr_life_wait_quiesced(struct vnr_dev *dev)
  */
 int vnr_life_exec(struct vnr_dev *dev, struct virtio_net_roce_cmd *cmd)
 {
-	int ret = -EREMOTEIO;
+	int ret = -EIO;
 
-	/* A device that is lost would refuse it. */
 	if (vnr_life_state(dev) != VNR_LOST)
 		ret = vnr_ctrl_exec(dev, cmd);
-	if (!ret)
-		return 0;
-	if (ret == -EREMOTEIO) {
-		if (vnr_life_state(dev) != VNR_LOST)
-			return ret;
+	/* A device that is lost refuses everything, which says nothing of this command. */
+	if (ret == -EREMOTEIO && vnr_life_state(dev) == VNR_LOST)
 		ret = -EIO;
-	}
+	/* The device has answered. */
+	if (!ret || ret == -EREMOTEIO)
+		return ret;
 	if (cmd->settle && !cmd->atomic)
 		vnr_life_settle(dev);
 	return vnr_life_state(dev) == VNR_QUIESCED ? -ENODEV : ret;

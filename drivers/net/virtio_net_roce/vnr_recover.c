@@ -34,7 +34,7 @@
  */
 #define VNR_BACKOFF_MS		1000U
 #define VNR_BACKOFF_MAX_MS	60000U
-#define VNR_BACKOFF_LOST_MS	1000
+#define VNR_BACKOFF_LOST_MS	1000U
 
 /* ----- questions ----- */
 
@@ -193,7 +193,7 @@ bool vnr_recover_answers(struct vnr_dev *dev)
 	case VNR_ANSWER_OK:
 		return true;
 	case VNR_ANSWER_LOST:
-		dev_err(vnr_device(dev), "the device has lost its RDMA objects\n");
+		vnr_recover_lost(dev);
 		vnr_recover_give_up(dev);
 		return false;
 	default:
@@ -409,7 +409,7 @@ static unsigned int vnr_recover_backoff(struct vnr_life *life, unsigned int most
 	return life->backoff_ms;
 }
 
-/* Wait while Ethernet goes on, and then give up the device, or learn that it is silent. */
+/* Wait while Ethernet goes on.  Then the function is dead, and about to be reset. */
 static void vnr_recover_wait_lost(struct vnr_dev *dev)
 {
 	struct vnr_life *life = &dev->life;
@@ -427,8 +427,8 @@ static void vnr_recover_wait_lost(struct vnr_dev *dev)
 		vnr_ctrl_kill(dev, "a question");
 		return;
 	}
-	vnr_life_pause(dev, vnr_link_is_up(dev));
-	vnr_ctrl_abandon(dev);
+	if (vnr_life_pause(dev, vnr_link_is_up(dev)))
+		vnr_ctrl_abandon(dev);
 }
 
 /*
