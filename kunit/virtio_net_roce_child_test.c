@@ -10,6 +10,7 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_pci.h>
 
+#include "virtio_net_roce_compat.h"
 #include "virtio_net_roce_fake.h"
 
 #define ROCE		BIT_ULL(VIRTIO_NET_F_ROCE)
@@ -444,6 +445,7 @@ static void child_irq_early(struct kunit *test)
 
 /* A handler that is busy on another processor when the queues go. */
 static struct {
+	struct hrtimer timer;
 	unsigned int irq;
 	bool inside;
 	bool left;
@@ -456,9 +458,16 @@ static void busy_notify(void *data)
 	WRITE_ONCE(busy.left, true);
 }
 
-static void busy_irq(void *info)
+static enum hrtimer_restart busy_irq(struct hrtimer *timer)
 {
 	generic_handle_irq(busy.irq);
+	return HRTIMER_NORESTART;
+}
+
+/* An idle processor may call this from its loop, and handlers need the context of an interrupt. */
+static void busy_start(void *info)
+{
+	hrtimer_start(&busy.timer, 0, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static void child_irq_busy(struct kunit *test)
@@ -472,16 +481,17 @@ static void child_irq_busy(struct kunit *test)
 	dev->cqs[0].notify = busy_notify;
 	set_bit(0, dev->armed);
 	dev->queues[0].pub.vring.used->idx = cpu_to_virtio16(fake_vdev(fake), 1);
+	vnr_hrtimer_setup(&busy.timer, busy_irq);
 
 	migrate_disable();
 	cpu = cpumask_any_but(cpu_online_mask, smp_processor_id());
-	KUNIT_EXPECT_EQ(test, 0, smp_call_function_single(cpu, busy_irq, NULL,
-							  false));
+	KUNIT_EXPECT_EQ(test, 0, smp_call_function_single(cpu, busy_start, NULL,
+							  true));
 	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(busy.inside)));
 	vnr_rdma_queues_teardown(dev);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(busy.left));
 	migrate_enable();
-	fake_wait(READ_ONCE(busy.left));
+	hrtimer_cancel(&busy.timer);
 }
 
 /* Without a control queue the last virtqueue is one as any other. */
