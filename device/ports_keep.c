@@ -117,7 +117,7 @@ static int recover_options(const struct ports *ports, const struct guest_keep *k
 
 static int recover_guest(struct ports *ports, unsigned int number)
 {
-	const struct guest_keep *keep = &ports->keep[number];
+	struct guest_keep *keep = &ports->keep[number];
 	struct guest *guest = &ports->guest[number];
 	struct port_options options;
 	int err;

@@ -63,11 +63,13 @@
 int vu_dispatch(struct vhost_user *vu)
 {
 	struct vu_msg *msg = &vu->msg;
-	const uint32_t request = msg->hdr.request;
-	const struct vu_request *req = vu_request_find(request);
-	bool reply = req && req->reply;
+	const struct vu_request *req;
+	bool reply;
 	int err;
 
+	vu_msg_copy(msg, &vu->box->msg);
+	req = vu_request_find(msg->hdr.request);
+	reply = req && req->reply;
 	log_debug("%s: request %u (%s), %u bytes, %u descriptors", vu->name,
 		  msg->hdr.request, req ? req->name : "unknown", msg->hdr.size,
 		  msg->fd_n);
@@ -84,15 +86,26 @@ int vu_dispatch(struct vhost_user *vu)
 		reply = true;
 	}
 
-	err = 0;
-	if (reply) {
-		msg->hdr.flags = VU_FLAGS_VERSION | VU_FLAGS_REPLY;
-		msg->hdr.size = msg->reply_len;
-		err = vu_send(vu->conn.fd, &msg->hdr, &msg->u);
-	}
-	vu_msg_done(&vu->msg);
-	vu_keep_request(vu, request);
-	return err;
+	vu_keep_request(vu, req, reply ? msg : NULL);
+	vu_msg_done(msg);
+	vu_close_now(vu);
+	return vu_box_send(vu->conn.fd, vu->box);
+}
+
+void vu_close_late(struct vhost_user *vu, int fd)
+{
+	if (fd < 0)
+		return;
+	if (vu->late_n < VU_LATE_MAX)
+		vu->late[vu->late_n++] = fd;
+	else
+		close(fd);
+}
+
+void vu_close_now(struct vhost_user *vu)
+{
+	while (vu->late_n)
+		close(vu->late[--vu->late_n]);
 }
 
 static bool vu_mem_is_lost(const struct vhost_user *vu)
@@ -104,6 +117,7 @@ void vu_disconnect(struct vhost_user *vu, int err)
 {
 	struct vu_vring *vr;
 
+	vu_keep_no_connection(vu);
 	if (vu_mem_is_lost(vu))
 		log_error("%s: disconnected: its memory was taken away", vu->name);
 	else if (err == -ECONNRESET || !err)
@@ -131,7 +145,7 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	vu->protocol = 0;
 	vu->cursor = -1;
 	vu->run = true;
-	vu_msg_done(&vu->msg);
+	vu_msg_done(&vu->box->msg);
 	fd_close(&vu->backend);
 	loop_fd_del(vu->loop, &vu->conn);
 	fd_close(&vu->conn.fd);
@@ -168,8 +182,7 @@ static void vu_readable(void *arg, uint32_t events)
 			loop_fd_rest(vu->loop, &vu->conn, VU_DEAD_WAIT_NS);
 			return;
 		}
-		err = vu_receive(vu->conn.fd, &vu->msg);
-		vu_keep_message(vu);
+		err = vu_receive(vu->conn.fd, vu->box);
 		if (err <= 0)
 			break;
 		err = vu_dispatch(vu);
@@ -319,6 +332,7 @@ struct vhost_user *vhost_user_new(struct loop *loop, const char *name,
 	vu->listen = (struct loop_fd){ .fd = -1, .fn = vu_accept, .arg = vu };
 	vu->conn = (struct loop_fd){ .fd = -1, .fn = vu_readable, .arg = vu };
 	vu->backend = -1;
+	vu->box = &vu->own;
 	vu->move.pipe.fd = -1;
 	vu->cursor = -1;
 	vu->run = true;

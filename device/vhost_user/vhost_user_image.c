@@ -37,9 +37,8 @@ static void msg_io(struct state *st, struct vu_msg *msg)
 	state_bytes(st, "header", &msg->hdr, head);
 	state_bytes(st, "payload", &msg->u, got - head);
 	if (head == sizeof(msg->hdr))
-		state_need(st, (msg->hdr.flags & VU_FLAGS_VERSION_MASK) == VU_FLAGS_VERSION &&
-			   msg->hdr.size <= sizeof(msg->u) &&
-			   got - head <= msg->hdr.size, "header", "not one of a message");
+		state_need(st, vu_header_is_good(&msg->hdr) && got - head <= msg->hdr.size,
+			   "header", "not one of a message");
 	state_bool(st, "fd_lost", &msg->fd_lost);
 	state_count(st, "fds", &fds, VU_FDS_MAX, sizeof(uint32_t));
 	for (i = 0; i < fds; i++)
@@ -93,7 +92,7 @@ static void connection_io(struct state *st, struct vu_image *image)
 	state_bool(st, "run", &image->run);
 	state_bool(st, "warned", &image->warned);
 	state_bool(st, "moving", &image->moving);
-	msg_io(st, &image->msg);
+	msg_io(st, &image->box.msg);
 	state_bool(st, "has_mem", &image->has_mem);
 	state_count(st, "regions", &image->regions, GUEST_MEM_REGIONS_MAX, REGION_SIZE);
 	for (i = 0; i < image->regions; i++)
@@ -133,7 +132,7 @@ static struct vu_image *image_new(void)
 	image->conn = -1;
 	image->backend = -1;
 	for (i = 0; i < VU_FDS_MAX; i++)
-		image->msg.fd[i] = -1;
+		image->box.msg.fd[i] = -1;
 	for (i = 0; i < GUEST_MEM_REGIONS_MAX; i++)
 		image->region[i].fd = -1;
 	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
@@ -153,7 +152,7 @@ static void image_close(struct vu_image *image)
 	fd_close(&image->conn);
 	fd_close(&image->backend);
 	for (i = 0; i < VU_FDS_MAX; i++)
-		fd_close(&image->msg.fd[i]);
+		fd_close(&image->box.msg.fd[i]);
 	for (i = 0; i < GUEST_MEM_REGIONS_MAX; i++)
 		fd_close(&image->region[i].fd);
 	for (i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
@@ -223,7 +222,6 @@ void vu_image_take(struct vu_image *image, const struct vhost_user *vu)
 	image->warned = vu->warned;
 	image->moving = vu->log.on || vu->move.pipe.fd >= 0 || vu->move.ended ||
 			vu->saved;
-	image->msg = vu->msg;
 	image_take_mem(image, vu->mem);
 }
 
@@ -232,6 +230,7 @@ static void image_take_all(struct vu_image *image, struct vhost_user *vu)
 	const struct vu_vring *vr;
 
 	vu_image_take(image, vu);
+	image->box = *vu->box;
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		if (vring_is_known(vr))
 			vu_image_take_queue(&image->queue[image->queues++], vr);
@@ -314,9 +313,9 @@ static void load_rest(struct vhost_user *vu, struct vu_image *image)
 	vu->cursor = (int)image->cursor - 1;
 	vu->run = image->run;
 	vu->warned = image->warned;
-	vu->msg = image->msg;
+	vu->box->msg = image->box.msg;
 	for (i = 0; i < VU_FDS_MAX; i++)
-		image->msg.fd[i] = -1;
+		image->box.msg.fd[i] = -1;
 }
 
 /* Says which part could not be done. */
@@ -440,6 +439,12 @@ static void kept_queues(struct vu_image *image)
 	}
 }
 
+/* The process may have been killed before it ended the connection for that. */
+static bool message_is_good(const struct vu_msg *msg)
+{
+	return msg->got < sizeof(msg->hdr) || vu_header_is_good(&msg->hdr);
+}
+
 static void kept_message(struct vu_msg *msg)
 {
 	const size_t max = sizeof(msg->hdr) + sizeof(msg->u);
@@ -458,6 +463,10 @@ static void kept_check(struct vu_image *image)
 	uint32_t i;
 
 	kept_fd(&image->listen);
+	if (!message_is_good(&image->box.msg))
+		image->conn = -1;
+	if (image->conn < 0)
+		return;
 	kept_fd(&image->conn);
 	kept_fd(&image->backend);
 	kept_bool(&image->negotiated);
@@ -465,12 +474,12 @@ static void kept_check(struct vu_image *image)
 	kept_bool(&image->warned);
 	kept_bool(&image->moving);
 	kept_bool(&image->has_mem);
-	kept_bool(&image->msg.fd_lost);
+	kept_bool(&image->box.msg.fd_lost);
 	if (image->regions > GUEST_MEM_REGIONS_MAX)
 		image->regions = GUEST_MEM_REGIONS_MAX;
 	for (i = 0; i < image->regions; i++)
 		kept_fd(&image->region[i].fd);
-	kept_message(&image->msg);
+	kept_message(&image->box.msg);
 	kept_queues(image);
 }
 
@@ -537,18 +546,37 @@ static int kept_load(struct kept *kept)
 	return err;
 }
 
-int vhost_user_recover(struct vhost_user *vu, const struct vu_keep *keep, const char *path)
+/* A state does not have these: an answer that was not sent, how often a message was begun. */
+static void kept_answer(struct vhost_user *vu, const struct vu_box *from)
+{
+	struct vu_box *box = vu->box;
+
+	box->tries = from->tries;
+	if (!(from->stage & VU_BOX_DONE))
+		return;
+	box->hdr = from->hdr;
+	if (box->hdr.size > sizeof(box->reply))
+		box->hdr.size = sizeof(box->reply);
+	memcpy(box->reply, from->reply, box->hdr.size);
+	box->has_reply = !!from->has_reply;
+	vu_box_stage(box, VU_BOX_DONE);
+}
+
+int vhost_user_recover(struct vhost_user *vu, struct vu_keep *keep, const char *path)
 {
 	struct kept kept = { .vu = vu, .image = image_new(), .path = path };
 	int err;
 
 	if (!kept.image)
 		return -ENOMEM;
-	*kept.image = keep->image;
+	vu_keep_settle(keep);
+	*kept.image = *vu_kept(keep);
 	kept_check(kept.image);
 	vu->recovers = true;
 	err = kept_load(&kept);
 	vu->recovers = false;
+	if (!err && vhost_user_connected(vu))
+		kept_answer(vu, &vu_kept(keep)->box);
 	free(kept.image);
 	return err;
 }

@@ -49,7 +49,8 @@ static bool vu_region_step(struct chore *chore)
 void vu_region_free(struct vu_region *region)
 {
 	mem_guard_del(&region->guard);
-	close(region->fd);
+	if (region->fd >= 0)
+		close(region->fd);
 	chore_debt_add(region->dead, region->map_len);
 	region->chore.step = vu_region_step;
 	if (region->part && region->map_len > region->part)

@@ -25,7 +25,7 @@
  * @map_len:	what munmap() wants
  * @part:	so much of it is unmapped at a time, 0 for all of it
  * @sealed:	its file cannot shrink
- * @fd:		its file, kept for a process that takes the guest over
+ * @fd:		its file, kept for a process that takes the guest over, or -1
  * @offset:	of it there
  * @guard:	of @map
  * @chore:	unmaps it

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/util.h"
 
@@ -136,6 +137,9 @@ struct vu_config {
 /* No message that we know is longer than this. */
 #define VU_PAYLOAD_MAX			4096
 
+/** vu_header_is_good() - can it be that of a message? */
+bool vu_header_is_good(const struct vu_header *hdr);
+
 /**
  * struct vu_msg - a message being received or handled
  * @got:	bytes of header and payload received
@@ -166,17 +170,90 @@ struct vu_msg {
 	int fd[VU_FDS_MAX];
 };
 
+/* A message of the box was carried out: it is not there any more, and the answer may be due. */
+#define VU_BOX_DONE		BIT(0)
+
+/* The change of a queue is to be copied to where it belongs. */
+#define VU_BOX_CHANGE		BIT(1)
+
+/**
+ * struct vu_box - a message on its way in, and the answer to it on its way out
+ * @msg:	what was received, until it was carried out
+ * @stage:	VU_BOX_…: how far it is
+ * @tries:	processes that have begun with it after another one was killed
+ * @at:		bytes of @msg when @in was used
+ * @fd_at:	descriptors of it then
+ * @in:		the call that receives; msg_len is 0 until something came
+ * @control:	descriptors that came
+ * @out:	the call that answers; msg_len is 0 until the answer is out
+ * @hdr:	header of the answer; its size is that of @reply
+ * @has_reply:	there is an answer
+ * @reply:	payload of it
+ *
+ * It may be in memory that outlives the process.  Whatever the instruction was at which that was
+ * killed, it tells what was received and what was answered: the kernel writes both with the
+ * call that does it, because a signal ends no call that does not wait.
+ */
+struct vu_box {
+	struct vu_msg msg;
+	uint32_t stage;
+	uint32_t tries;
+	size_t at;
+	unsigned int fd_at;
+	struct mmsghdr in;
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(VU_FDS_MAX * sizeof(int))];
+	} control;
+	struct mmsghdr out;
+	struct vu_header hdr;
+	uint32_t has_reply;
+	uint8_t reply[sizeof(struct vu_config)];
+};
+
+/** vu_box_init() - nothing came, nothing is to be answered */
+void vu_box_init(struct vu_box *box);
+
+/** vu_box_stage() - all stores before this one are seen by the next process if this one is */
+static inline void vu_box_stage(struct vu_box *box, uint32_t stage)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	box->stage = stage;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/** vu_box_settle() - after a process that was killed: finish the step that it was at */
+void vu_box_settle(struct vu_box *box);
+
+/** vu_box_answer() - write the answer, which @msg has, or NULL if there is none */
+void vu_box_answer(struct vu_box *box, const struct vu_msg *msg);
+
+/** vu_box_forget() - the message is done; its descriptors are the caller's */
+void vu_box_forget(struct vu_box *box);
+
+/**
+ * vu_box_send() - send the answer, if there is one that is not out, and be ready for a message
+ * @fd:		socket
+ * @box:	box, at VU_BOX_DONE
+ *
+ * Return: 0 or -errno.  It does not wait for the other side.
+ */
+int vu_box_send(int fd, struct vu_box *box);
+
 /**
  * vu_receive() - receive what is there of a message, and nothing behind it
  * @fd:		socket
- * @msg:	message, of zeroes or as an earlier call or vu_msg_done() left it
+ * @box:	box, of zeroes or as an earlier call left it
  *
  * Return: 1 if the message is complete, 0 if more must come, -ECONNRESET if the
  *	   other side closed the connection, -EPROTO if what comes is not a message,
  *	   -EMFILE if there is no room in this process for its descriptors, or
  *	   another -errno.
  */
-int vu_receive(int fd, struct vu_msg *msg);
+int vu_receive(int fd, struct vu_box *box);
+
+/** vu_msg_copy() - copy a message that is complete */
+void vu_msg_copy(struct vu_msg *to, const struct vu_msg *from);
 
 /** vu_msg_done() - close what descriptors are left, get ready for the next */
 void vu_msg_done(struct vu_msg *msg);

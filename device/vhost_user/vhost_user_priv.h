@@ -29,6 +29,9 @@
 	 VU_PROTOCOL_F_RESET_DEVICE | VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS | \
 	 VU_PROTOCOL_F_LOG_SHMFD | VU_PROTOCOL_F_DEVICE_STATE)
 
+/* One request does away with no more descriptors than these: doorbells or regions, and its own. */
+#define VU_LATE_MAX		(VHOST_USER_QUEUES_MAX + VU_FDS_MAX + 3u)
+
 /* Features that are the front-end's and not the device's. */
 #define VU_OWN_FEATURES		(VU_F_PROTOCOL_FEATURES | VU_F_LOG_ALL)
 
@@ -140,9 +143,14 @@ struct vu_vrings {
  * @saved:	the state was saved, and no queue was started since
  * @log:	log of written pages
  * @move:	state of the device on its way
- * @msg:	message being received or handled
+ * @box:	message on its way: @own, or one of @keep
+ * @own:	the box of a front-end that is not kept
+ * @msg:	message being handled
  * @limit:	for messages that the guest or QEMU can cause
  * @touched:	queue that the request being handled is about, or NULL
+ * @changed:	it has changed others, too
+ * @late:	descriptors to close when what is kept does not name them any more
+ * @late_n:	their number
  * @keep:	what is known of all this, for another process, or NULL
  * @recovers:	it was kept, and goes on: queues begin where they have been used
  */
@@ -171,9 +179,14 @@ struct vhost_user {
 	bool saved;
 	struct vu_log log;
 	struct vu_move move;
+	struct vu_box *box;
+	struct vu_box own;
 	struct vu_msg msg;
 	struct log_limit limit;
 	struct vu_vring *touched;
+	bool changed;
+	int late[VU_LATE_MAX];
+	unsigned int late_n;
 	struct vu_keep *keep;
 	bool recovers;
 };
@@ -257,7 +270,18 @@ int vu_vring_update(struct vu_vring *vr);
 /** vu_signal() - signal *@fd, of a queue, if it is not -1; one that blocks is closed */
 void vu_signal(struct vu_vring *vr, int *fd);
 
-/** vu_kick_close() - close the kick descriptor, if there is one */
+/**
+ * vu_close_late() - close @fd, or nothing if it is -1, when the request has ended
+ *
+ * A process that is killed before that leaves it to the next one, which has the queue, the
+ * memory or the channel still as it was.
+ */
+void vu_close_late(struct vhost_user *vu, int fd);
+
+/** vu_close_now() - it has ended: close what vu_close_late() was told */
+void vu_close_now(struct vhost_user *vu);
+
+/** vu_kick_close() - close the kick descriptor late, if there is one */
 void vu_kick_close(struct vu_vring *vr);
 
 /** vu_log_update() - memory, features or log are others now */
@@ -269,27 +293,44 @@ void vu_log_end(struct vhost_user *vu);
 /** vu_move_end() - no state is on its way any more */
 void vu_move_end(struct vhost_user *vu);
 
-/** vu_image_take() - describe a front-end, all but its queues */
+/** vu_image_take() - describe a front-end, all but its queues and its box */
 void vu_image_take(struct vu_image *image, const struct vhost_user *vu);
 
 /** vu_image_take_queue() - describe a queue */
 void vu_image_take_queue(struct queue_image *queue, const struct vu_vring *vr);
 
 /*
- * After each of these another process would go on with the front-end as it is now.
+ * After each of these another process would go on with the front-end as it is now.  Before that
+ * it would as it was, and never in between.
  */
 
-/** vu_keep_all() - keep all of it */
+/** vu_keep_all() - keep all of it, without a message */
 void vu_keep_all(struct vhost_user *vu);
 
-/** vu_keep_queue() - keep a queue that has changed */
+/** vu_keep_queue() - keep a queue that has changed, not by a request */
 void vu_keep_queue(struct vu_vring *vr);
 
-/** vu_keep_message() - keep what was received of a message */
-void vu_keep_message(struct vhost_user *vu);
+/** vu_keep_signals() - keep that descriptors of a queue to be signalled are not used any more */
+void vu_keep_signals(struct vu_vring *vr);
 
-/** vu_keep_request() - keep what request number @request has changed, and that it is done */
-void vu_keep_request(struct vhost_user *vu, uint32_t request);
+/** vu_keep_no_connection() - it has ended */
+void vu_keep_no_connection(struct vhost_user *vu);
+
+/** vu_keep_settle() - finish the step at which the process that has left it was killed */
+void vu_keep_settle(struct vu_keep *keep);
+
+struct vu_request;
+
+/**
+ * vu_keep_request() - keep what a request has changed, that it is done, and its answer
+ * @vu:		front-end
+ * @req:	request, or NULL if it is not known
+ * @answer:	message with the answer, or NULL if there is none
+ *
+ * The box is at VU_BOX_DONE then.
+ */
+void vu_keep_request(struct vhost_user *vu, const struct vu_request *req,
+		     const struct vu_msg *answer);
 
 /** vu_dispatch() - carry out the message received, answer it, get ready for the next */
 int vu_dispatch(struct vhost_user *vu);
@@ -325,6 +366,13 @@ struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index);
  */
 struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low);
 
+/* How much of what is kept a request may change. */
+enum vu_changes {
+	VU_CHANGES_ALL,
+	VU_CHANGES_QUEUE,
+	VU_CHANGES_NOTHING,
+};
+
 /**
  * struct vu_request - a request that we know
  * @name:	for messages
@@ -334,6 +382,7 @@ struct vu_vring *vu_vring_u8(struct vhost_user *vu, uint8_t low);
  * @fds:	descriptors, at most
  * @protocol:	protocol feature that must have been acknowledged
  * @reply:	it has a reply of its own, which is empty if it failed
+ * @changes:	what it may change; a queue is the one of &vhost_user.touched
  */
 struct vu_request {
 	const char *name;
@@ -343,6 +392,7 @@ struct vu_request {
 	unsigned int fds;
 	uint64_t protocol;
 	bool reply;
+	enum vu_changes changes;
 };
 
 /** vu_request_find() - the request of number @request, or NULL */

@@ -87,6 +87,12 @@ static void vu_warn_unsealed(struct vhost_user *vu, const struct vu_mem *mem)
 		 vu->name);
 }
 
+static void vu_region_close_late(struct vhost_user *vu, struct vu_region *region)
+{
+	vu_close_late(vu, region->fd);
+	region->fd = -1;
+}
+
 /* Tell the device about the new map before the old one is freed. */
 static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 {
@@ -128,6 +134,8 @@ static int vu_set_mem_table(struct vhost_user *vu, struct vu_msg *msg)
 	vu->mem = mem;
 	vu_log_update(vu);
 	vu->ops->mem_changed(vu->dev, &mem->map);
+	for (i = 0; old && i < old->n; i++)
+		vu_region_close_late(vu, old->region[i]);
 	vu_mem_free(old);
 	return 0;
 }
@@ -182,6 +190,7 @@ static int vu_rem_mem_reg(struct vhost_user *vu, struct vu_msg *msg)
 		if (vr->started && vu_rings_begin_in(&vr->addr, region))
 			vu_vring_stop(vr);
 	vu->ops->mem_changed(vu->dev, &vu->mem->map);
+	vu_region_close_late(vu, region);
 	vu_region_free(region);
 	return 0;
 }
@@ -333,7 +342,7 @@ err_forget:
 	vr->kick.fd = -1;
 	vu_vring_update(vr);
 err_close:
-	close(fd);
+	vu_close_late(vu, fd);
 	return err;
 }
 
@@ -345,7 +354,7 @@ static int vu_set_vring_call(struct vhost_user *vu, struct vu_msg *msg)
 	err = vu_vring_fd(vu, msg, &vr, &fd);
 	if (err)
 		return err;
-	fd_close(&vr->call);
+	vu_close_late(vu, vr->call);
 	vr->call = fd;
 	return 0;
 }
@@ -358,7 +367,7 @@ static int vu_set_vring_err(struct vhost_user *vu, struct vu_msg *msg)
 	err = vu_vring_fd(vu, msg, &vr, &fd);
 	if (err)
 		return err;
-	fd_close(&vr->err);
+	vu_close_late(vu, vr->err);
 	vr->err = fd;
 	return 0;
 }
@@ -388,7 +397,7 @@ static int vu_set_backend_req_fd(struct vhost_user *vu, struct vu_msg *msg)
 {
 	if (!msg->fd_n)
 		return -EINVAL;
-	fd_close(&vu->backend);
+	vu_close_late(vu, vu->backend);
 	vu->backend = vu_msg_fd(msg, 0);
 	return 0;
 }
@@ -439,6 +448,7 @@ static const struct vu_request vu_requests[] = {
 		.name = "GET_FEATURES",
 		.fn = vu_get_features,
 		.reply = true,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_SET_FEATURES] = {
 		.name = "SET_FEATURES",
@@ -448,10 +458,12 @@ static const struct vu_request vu_requests[] = {
 	[VU_SET_OWNER] = {
 		.name = "SET_OWNER",
 		.fn = vu_set_owner,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_RESET_OWNER] = {
 		.name = "RESET_OWNER",
 		.fn = vu_set_owner,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_SET_MEM_TABLE] = {
 		.name = "SET_MEM_TABLE",
@@ -472,45 +484,53 @@ static const struct vu_request vu_requests[] = {
 		.name = "SET_VRING_NUM",
 		.fn = vu_set_vring_num,
 		VU_EXACT(struct vu_vring_state),
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_VRING_ADDR] = {
 		.name = "SET_VRING_ADDR",
 		.fn = vu_set_vring_addr,
 		VU_EXACT(struct vu_vring_addr),
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_VRING_BASE] = {
 		.name = "SET_VRING_BASE",
 		.fn = vu_set_vring_base,
 		VU_EXACT(struct vu_vring_state),
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_GET_VRING_BASE] = {
 		.name = "GET_VRING_BASE",
 		.fn = vu_get_vring_base,
 		VU_EXACT(struct vu_vring_state),
 		.reply = true,
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_VRING_KICK] = {
 		.name = "SET_VRING_KICK",
 		.fn = vu_set_vring_kick,
 		VU_EXACT(uint64_t),
 		.fds = 1,
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_VRING_CALL] = {
 		.name = "SET_VRING_CALL",
 		.fn = vu_set_vring_call,
 		VU_EXACT(uint64_t),
 		.fds = 1,
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_VRING_ERR] = {
 		.name = "SET_VRING_ERR",
 		.fn = vu_set_vring_err,
 		VU_EXACT(uint64_t),
 		.fds = 1,
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_GET_PROTOCOL_FEATURES] = {
 		.name = "GET_PROTOCOL_FEATURES",
 		.fn = vu_get_protocol_features,
 		.reply = true,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_SET_PROTOCOL_FEATURES] = {
 		.name = "SET_PROTOCOL_FEATURES",
@@ -522,11 +542,13 @@ static const struct vu_request vu_requests[] = {
 		.fn = vu_get_queue_num,
 		.protocol = VU_PROTOCOL_F_MQ,
 		.reply = true,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_SET_VRING_ENABLE] = {
 		.name = "SET_VRING_ENABLE",
 		.fn = vu_set_vring_enable,
 		VU_EXACT(struct vu_vring_state),
+		.changes = VU_CHANGES_QUEUE,
 	},
 	[VU_SET_BACKEND_REQ_FD] = {
 		.name = "SET_BACKEND_REQ_FD",
@@ -541,6 +563,7 @@ static const struct vu_request vu_requests[] = {
 		.max = sizeof(struct vu_config),
 		.protocol = VU_PROTOCOL_F_CONFIG,
 		.reply = true,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_SET_CONFIG] = {
 		.name = "SET_CONFIG",
@@ -548,6 +571,7 @@ static const struct vu_request vu_requests[] = {
 		.min = offsetof(struct vu_config, data),
 		.max = sizeof(struct vu_config),
 		.protocol = VU_PROTOCOL_F_CONFIG,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_RESET_DEVICE] = {
 		.name = "RESET_DEVICE",
@@ -559,6 +583,7 @@ static const struct vu_request vu_requests[] = {
 		.fn = vu_get_max_mem_slots,
 		.protocol = VU_PROTOCOL_F_CONFIGURE_MEM_SLOTS,
 		.reply = true,
+		.changes = VU_CHANGES_NOTHING,
 	},
 	[VU_ADD_MEM_REG] = {
 		.name = "ADD_MEM_REG",

@@ -23,7 +23,7 @@
  */
 void vu_signal(struct vu_vring *vr, int *fd)
 {
-	int err;
+	int err, blocks;
 
 	if (*fd < 0)
 		return;
@@ -35,8 +35,10 @@ void vu_signal(struct vu_vring *vr, int *fd)
 	if (log_limit_ok(&vr->vu->limit))
 		log_warn("%s: queue %u: its eventfd blocks, and is closed",
 			 vr->vu->name, vr->vq.index);
-	fd_close(fd);
-	vu_keep_queue(vr);
+	blocks = *fd;
+	*fd = -1;
+	vu_keep_signals(vr);
+	close(blocks);
 }
 
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,
@@ -131,7 +133,8 @@ void vu_kick_close(struct vu_vring *vr)
 	if (vr->kick.fd < 0)
 		return;
 	loop_fd_del(vr->vu->loop, &vr->kick);
-	fd_close(&vr->kick.fd);
+	vu_close_late(vr->vu, vr->kick.fd);
+	vr->kick.fd = -1;
 }
 
 /*
@@ -152,6 +155,7 @@ static void vu_kicked(void *arg, uint32_t events __always_unused)
 		vu_kick_close(vr);
 		vu_vring_update(vr);
 		vu_keep_queue(vr);
+		vu_close_now(vr->vu);
 		return;
 	}
 	if (vr->started)
@@ -285,7 +289,7 @@ void vu_function_reset(struct vhost_user *vu)
 						      ~VU_OWN_FEATURES);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vu_vring_update(vr);
-	vu_keep_all(vu);
+	vu->changed = true;
 }
 
 struct vu_vring *vu_vring_u32(struct vhost_user *vu, uint32_t index)

@@ -630,7 +630,6 @@ static void op_kill(struct fuzz_input *in, uint8_t how)
 	uint32_t at;
 
 	/* Keeping it all the time takes too long here. */
-	keep.tries = 0;
 	vhost_user_set_keep(t.vu, &keep);
 	keep_copy(&left, &keep);
 	changed = left;
@@ -645,10 +644,10 @@ static void op_kill(struct fuzz_input *in, uint8_t how)
 	front_end_new();
 	vhost_user_recover(t.vu, &changed, "none");
 	keep_close(&left);
-	keep.tries = changed.tries;
 	t.vu->keep = &keep;
 	/* Without a change it is good. */
-	need(how % 8 || vhost_user_connected(t.vu) || left.image.conn < 0 || left.image.moving);
+	need(how % 8 || vhost_user_connected(t.vu) || vu_kept(&left)->conn < 0 ||
+	     vu_kept(&left)->moving);
 	vhost_user_look_again(t.vu);
 	t.vu->keep = NULL;
 	if (t.vu->listen.fd < 0)

@@ -25,6 +25,7 @@ static char path[64];
 static void assert_kept(void)
 {
 	static struct vu_image now;
+	const struct vu_image *kept = vu_kept(&keep);
 	struct vu_vring *vr;
 
 	vu_image_take(&now, vu);
@@ -32,22 +33,22 @@ static void assert_kept(void)
 		vu_image_take_queue(&now.queue[vr->vq.index], vr);
 		/* Guest memory has that of a queue that is started. */
 		if (vr->started)
-			now.queue[vr->vq.index].base = keep.image.queue[vr->vq.index].base;
+			now.queue[vr->vq.index].base = kept->queue[vr->vq.index].base;
 	}
-	assert_memory_equal(now.queue, keep.image.queue, sizeof(now.queue));
-	assert_memory_equal(now.region, keep.image.region, now.regions * sizeof(*now.region));
-	assert_int_equal(now.regions, keep.image.regions);
-	assert_int_equal(now.has_mem, keep.image.has_mem);
-	assert_int_equal(now.listen, keep.image.listen);
-	assert_int_equal(now.conn, keep.image.conn);
-	assert_int_equal(now.backend, keep.image.backend);
-	assert_int_equal(now.features, keep.image.features);
-	assert_int_equal(now.negotiated, keep.image.negotiated);
-	assert_int_equal(now.protocol, keep.image.protocol);
-	assert_int_equal(now.cursor, keep.image.cursor);
-	assert_int_equal(now.run, keep.image.run);
-	assert_int_equal(now.moving, keep.image.moving);
-	assert_int_equal(now.msg.got, keep.image.msg.got);
+	assert_memory_equal(now.queue, kept->queue, sizeof(now.queue));
+	assert_memory_equal(now.region, kept->region, now.regions * sizeof(*now.region));
+	assert_int_equal(now.regions, kept->regions);
+	assert_int_equal(now.has_mem, kept->has_mem);
+	assert_int_equal(now.listen, kept->listen);
+	assert_int_equal(now.conn, kept->conn);
+	assert_int_equal(now.backend, kept->backend);
+	assert_int_equal(now.features, kept->features);
+	assert_int_equal(now.negotiated, kept->negotiated);
+	assert_int_equal(now.protocol, kept->protocol);
+	assert_int_equal(now.cursor, kept->cursor);
+	assert_int_equal(now.run, kept->run);
+	assert_int_equal(now.moving, kept->moving);
+	assert_int_equal(vu->box->msg.got, kept->box.msg.got);
 }
 
 static int recover(struct vu_keep *left)
@@ -142,7 +143,7 @@ static void test_each_request_is_kept(void **state)
 	assert_kept();
 	qemu_disconnect();
 	assert_kept();
-	assert_int_equal(keep.image.conn, -1);
+	assert_int_equal(vu_kept(&keep)->conn, -1);
 	kill_it();
 	assert_false(vhost_user_connected(vu));
 	qemu_connect();
@@ -185,8 +186,7 @@ static void begin_message(void)
 	struct vu_header hdr = { .request = VU_GET_FEATURES, .flags = VU_FLAGS_VERSION };
 
 	qemu_send_raw(&hdr, sizeof(hdr), NULL, 0);
-	assert_int_equal(vu_receive(vu->conn.fd, &vu->msg), 1);
-	vu_keep_message(vu);
+	assert_int_equal(vu_receive(vu->conn.fd, vu->box), 1);
 }
 
 static void test_message_without_an_answer(void **state)
@@ -198,7 +198,7 @@ static void test_message_without_an_answer(void **state)
 	kill_it();
 	assert_int_equal(qemu_reply(VU_GET_FEATURES, &features, sizeof(features)), 8);
 	assert_true(features & BIT(32));
-	assert_int_equal(keep.tries, 0);
+	assert_int_equal(vu->box->tries, 0);
 	assert_still_serving();
 }
 
@@ -207,7 +207,7 @@ static void test_message_that_kills(void **state)
 {
 	qemu_start(0);
 	begin_message();
-	keep.tries = 1;
+	vu->box->tries = 1;
 	kill_it();
 	assert_false(vhost_user_connected(vu));
 	assert_true(uds_is_listening(vu->listen.fd));
@@ -220,39 +220,41 @@ static void test_message_that_kills(void **state)
 static void test_nonsense(void **state)
 {
 	static struct vu_keep left;
+	struct vu_image *image;
 	unsigned int i;
 
 	for (i = 0; i < 8; i++) {
 		qemu_start(0);
 		keep_copy(&left, &keep);
+		image = vu_kept(&left);
 		switch (i) {
 		case 0:
-			left.image.queue[0].num = 3;
+			image->queue[0].num = 3;
 			break;
 		case 1:
-			left.image.regions = UINT32_MAX;
+			image->regions = UINT32_MAX;
 			break;
 		case 2:
-			left.image.msg.got = SIZE_MAX;
+			image->box.msg.got = SIZE_MAX;
 			break;
 		case 3:
-			left.image.msg.got = sizeof(left.image.msg.hdr);
-			left.image.msg.fd_n = UINT32_MAX;
+			image->box.msg.got = sizeof(image->box.msg.hdr);
+			image->box.msg.fd_n = UINT32_MAX;
 			break;
 		case 4:
-			left.image.cursor = UINT32_MAX;
+			image->cursor = UINT32_MAX;
 			break;
 		case 5:
-			left.image.protocol = UINT64_MAX;
+			image->protocol = UINT64_MAX;
 			break;
 		case 6:
-			close(left.image.conn);
-			left.image.conn = left.image.listen;
-			left.image.listen = fcntl(left.image.listen, F_DUPFD_CLOEXEC, 0);
+			close(image->conn);
+			image->conn = image->listen;
+			image->listen = fcntl(image->listen, F_DUPFD_CLOEXEC, 0);
 			break;
 		case 7:
-			close(left.image.region[0].fd);
-			left.image.region[0].fd = 0;
+			close(image->region[0].fd);
+			image->region[0].fd = 0;
 			break;
 		}
 		recover(&left);
