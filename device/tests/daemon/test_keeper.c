@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -19,6 +21,7 @@
 
 #include "base/util.h"
 #include "tests/lib/pingpong.h"
+#include "vhost_user/vhost_user_msg.h"
 
 #define FEATURES	(BIT(VIRTIO_F_VERSION_1) | BIT(VIRTIO_RING_F_INDIRECT_DESC) | \
 			 BIT(VIRTIO_NET_F_CTRL_VQ) | BIT(VIRTIO_NET_F_ROCE))
@@ -269,6 +272,95 @@ static void test_killed_twice(void **state)
 	expect_recovery();
 }
 
+/**
+ * struct questions - what the killer and the front-end that asks have in common
+ * @answers:	answers so far
+ * @ended:	the killer has done its work
+ */
+struct questions {
+	unsigned long answers;
+	bool ended;
+};
+
+/* QEMU reads the configuration by requests of this form, and waits for each answer. */
+static void ask_config(int sock, uint32_t offset)
+{
+	struct {
+		struct vu_header hdr;
+		uint32_t offset;
+		uint32_t size;
+		uint32_t flags;
+		uint8_t data[4];
+	} ask = {
+		.hdr = {
+			.request = VU_GET_CONFIG,
+			.flags = VU_FLAGS_VERSION,
+			.size = 16,
+		},
+		.offset = offset,
+		.size = sizeof(ask.data),
+	}, answer = {};
+
+	assert_int_equal(send(sock, &ask, sizeof(ask), MSG_NOSIGNAL), sizeof(ask));
+	assert_int_equal(recv(sock, &answer, sizeof(answer), MSG_WAITALL), sizeof(answer));
+	assert_int_equal(answer.hdr.request, VU_GET_CONFIG);
+	assert_int_equal(answer.hdr.flags, VU_FLAGS_VERSION | VU_FLAGS_REPLY);
+	assert_int_equal(answer.offset, offset);
+}
+
+/* Kills at any moment, but not before the daemon has answered again. */
+static void killer(struct questions *q, unsigned int kills)
+{
+	unsigned long from;
+	uint64_t until;
+	pid_t pid = 0;
+
+	while (kills--) {
+		from = __atomic_load_n(&q->answers, __ATOMIC_RELAXED) + 2 + rand() % 64;
+		while (__atomic_load_n(&q->answers, __ATOMIC_RELAXED) < from)
+			usleep(50);
+		until = pp_now() + rand() % 100000;
+		while (pp_now() < until)
+			;
+		pid = await_daemon(pp.pid, pid);
+		kill(pid, SIGKILL);
+	}
+	__atomic_store_n(&q->ended, true, __ATOMIC_RELAXED);
+}
+
+/* Each question of QEMU's has one answer, whenever the daemon is killed. */
+static void test_killed_while_it_is_asked(void **state)
+{
+	const unsigned int kills = getenv("LAB_LONG") ? 5 * KILLS_LONG : 4 * KILLS;
+	const struct timeval patience = { .tv_sec = 20 };
+	const int sock = pp.guest[0].sock;
+	struct questions *q;
+	int status;
+	pid_t pid;
+
+	q = mmap(NULL, sizeof(*q), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(q, MAP_FAILED);
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		killer(q, kills);
+		_exit(0);
+	}
+	while (!__atomic_load_n(&q->ended, __ATOMIC_RELAXED)) {
+		/* The address, and what follows it. */
+		ask_config(sock, q->answers % 8);
+		__atomic_fetch_add(&q->answers, 1, __ATOMIC_RELAXED);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	print_message("killed %u times, %lu answers\n", kills, q->answers);
+	munmap(q, sizeof(*q));
+	send_frame();
+	expect_recovery();
+}
+
 /* Guests come and go, before and after. */
 static void test_guests_come_and_go(void **state)
 {
@@ -354,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_killed),
 		TEST(test_killed_twice),
+		TEST(test_killed_while_it_is_asked),
 		TEST(test_guests_come_and_go),
 		TEST(test_takeover),
 		cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown_ended),

@@ -20,7 +20,8 @@
 #define USER(addr)	((addr) - GUEST_BASE + 0x7f0000000000ULL)
 
 #define PROTOCOL_FEATURES (VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | \
-			   VU_PROTOCOL_F_LOG_SHMFD | VU_PROTOCOL_F_DEVICE_STATE)
+			   VU_PROTOCOL_F_CONFIG | VU_PROTOCOL_F_LOG_SHMFD | \
+			   VU_PROTOCOL_F_DEVICE_STATE)
 
 #define PAGE		4096u
 #define SQ_SLOT	(sizeof(struct virtio_rdma_sq_req) + \
