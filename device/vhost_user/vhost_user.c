@@ -98,7 +98,7 @@ void vu_close_late(struct vhost_user *vu, int fd)
 		return;
 	if (vu->late_n < VU_LATE_MAX)
 		vu->late[vu->late_n++] = fd;
-	else
+	else	/* By mistake: better soon than never. */
 		close(fd);
 }
 

@@ -36,7 +36,7 @@ int vu_send(int fd, const struct vu_header *hdr, const void *payload)
 	n = sendmsg(fd, &mh, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0)
 		return -errno;
-	/* A peer whose socket is full does not read replies, so fail. */
+	/* A part of a message is of no use to anybody. */
 	return (size_t)n == sizeof(*hdr) + hdr->size ? 0 : -EPIPE;
 }
 

@@ -23,7 +23,7 @@
  */
 void vu_signal(struct vu_vring *vr, int *fd)
 {
-	int err, blocks;
+	int err, old;
 
 	if (*fd < 0)
 		return;
@@ -35,10 +35,10 @@ void vu_signal(struct vu_vring *vr, int *fd)
 	if (log_limit_ok(&vr->vu->limit))
 		log_warn("%s: queue %u: its eventfd blocks, and is closed",
 			 vr->vu->name, vr->vq.index);
-	blocks = *fd;
+	old = *fd;
 	*fd = -1;
 	vu_keep_signals(vr);
-	close(blocks);
+	close(old);
 }
 
 int vu_rings_find(const struct vu_mem *mem, const struct vu_vring_addr *addr,

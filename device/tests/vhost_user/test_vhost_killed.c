@@ -12,7 +12,8 @@
  * one answer, and the next message is understood.
  *
  * A process that is killed most often is at a system call, where it had lost its processor.  So
- * each of them is a point, and some other instructions are; with LAB_LONG=1 all of them are.
+ * each of them is a point, and some other instructions are.  With LAB_LONG=1 all of them are, but
+ * for those that copy all queues, and in the requests that take longest.
  */
 
 #include <errno.h>
