@@ -12,6 +12,13 @@
  * a guest that saw that no doorbell was wanted does not ring for what it queued
  * in between.  If they find nothing, the loop sleeps.
  *
+ * A daemon has many guests, of which few have work.  To look at the others in each round
+ * would cost the few more than their messages do.  So a poller that has had no work for
+ * LOOP_QUIET_NS sleeps alone, in the same way, while the loop goes round with the others.
+ * When the loop sleeps and is woken, those that slept alone sleep on.  Whatever gives such
+ * a poller work calls loop_poller_wake(): its guest's doorbell, another guest's packet, a
+ * timer.
+ *
  * Looking for events costs a system call.  An idle round always looks; while
  * there is work, one looks every LOOP_EVENTS_NS, between two pollers if need be,
  * so that a poller with much work does not keep others' doorbells waiting.
@@ -63,6 +70,9 @@
 /* A wait that a long round can shorten by much. */
 #define LOOP_SHORT_NS		(1000 * NS_PER_US)
 
+/* A poller without work for so long sleeps alone. */
+#define LOOP_QUIET_NS		(1000 * NS_PER_US)
+
 /* A round without work that takes so long was interrupted by others' work. */
 #define LOOP_PREEMPTED_NS	(500 * NS_PER_US)
 #define LOOP_CONTENDED_NS	(10 * NS_PER_S)
@@ -84,7 +94,8 @@
  * @event:	events of this round
  * @event_n:	number of them; those at and behind @event_i are to come
  * @event_i:	see @event_n
- * @pollers:	all pollers
+ * @pollers:	pollers, but for those that sleep alone
+ * @sleepers:	those that do
  * @next:	poller that the walk along @pollers comes to next
  * @timer:	heap of timers, [0] the next one due
  * @timer_n:	number of timers set
@@ -107,7 +118,8 @@ struct loop {
 	struct epoll_event event[LOOP_EVENTS];
 	int event_n;
 	int event_i;
-	LIST_HEAD(, loop_poller) pollers;
+	TAILQ_HEAD(loop_pollers, loop_poller) pollers;
+	struct loop_pollers sleepers;
 	struct loop_poller *next;
 	struct loop_timer **timer;
 	unsigned int timer_n;
@@ -135,7 +147,8 @@ struct loop *loop_new(unsigned int poll_us)
 	loop->poll_ns = poll_us * NS_PER_US;
 	loop->window = loop->poll_ns;
 	loop->now = loop_clock();
-	LIST_INIT(&loop->pollers);
+	TAILQ_INIT(&loop->pollers);
+	TAILQ_INIT(&loop->sleepers);
 	chores_init(&loop->chores, loop);
 	return loop;
 
@@ -370,22 +383,73 @@ static bool loop_timers_run(struct loop *loop, bool work)
 
 void loop_poller_add(struct loop *loop, struct loop_poller *poller)
 {
-	LIST_INSERT_HEAD(&loop->pollers, poller, entry);
+	poller->worked = loop->now;
+	TAILQ_INSERT_HEAD(&loop->pollers, poller, entry);
 	if (loop->awake)
 		poller->wake(poller->arg);
 }
 
-void loop_poller_del(struct loop *loop, struct loop_poller *poller)
+/* Out of the pollers that are called. */
+static void loop_poller_out(struct loop *loop, struct loop_poller *poller)
 {
 	if (loop->next == poller)
-		loop->next = LIST_NEXT(poller, entry);
-	LIST_REMOVE(poller, entry);
+		loop->next = TAILQ_NEXT(poller, entry);
+	TAILQ_REMOVE(&loop->pollers, poller, entry);
+}
+
+void loop_poller_del(struct loop *loop, struct loop_poller *poller)
+{
+	if (poller->asleep)
+		TAILQ_REMOVE(&loop->sleepers, poller, entry);
+	else
+		loop_poller_out(loop, poller);
+	poller->asleep = false;
+}
+
+/* It goes to the end, where a walk that is under way comes to it. */
+void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller)
+{
+	TAILQ_REMOVE(&loop->sleepers, poller, entry);
+	TAILQ_INSERT_TAIL(&loop->pollers, poller, entry);
+	poller->asleep = false;
+	poller->worked = loop->now;
+	if (!loop->next)
+		loop->next = poller;
+	if (loop->awake)
+		poller->wake(poller->arg);
+}
+
+static bool loop_poller_is_quiet(const struct loop *loop, const struct loop_poller *poller)
+{
+	return loop->now - poller->worked > LOOP_QUIET_NS && poller->may_sleep &&
+	       poller->may_sleep(poller->arg);
+}
+
+/* It has asked for its doorbells. */
+static void loop_poller_leave(struct loop *loop, struct loop_poller *poller)
+{
+	loop_poller_out(loop, poller);
+	TAILQ_INSERT_TAIL(&loop->sleepers, poller, entry);
+	poller->asleep = true;
+}
+
+/* Puts a poller to sleep if it has had no work for long, and has none after all. */
+static void loop_poller_rest(struct loop *loop, struct loop_poller *poller)
+{
+	if (!loop_poller_is_quiet(loop, poller))
+		return;
+	if (!poller->sleep(poller->arg)) {
+		loop_poller_leave(loop, poller);
+		return;
+	}
+	poller->wake(poller->arg);
+	poller->worked = loop->now;
 }
 
 /* The walk goes by @next, which loop_poller_del() keeps valid. */
 static void loop_poller_first(struct loop *loop)
 {
-	loop->next = LIST_FIRST(&loop->pollers);
+	loop->next = TAILQ_FIRST(&loop->pollers);
 }
 
 static struct loop_poller *loop_poller_next(struct loop *loop)
@@ -393,7 +457,7 @@ static struct loop_poller *loop_poller_next(struct loop *loop)
 	struct loop_poller *poller = loop->next;
 
 	if (poller)
-		loop->next = LIST_NEXT(poller, entry);
+		loop->next = TAILQ_NEXT(poller, entry);
 	return poller;
 }
 
@@ -411,8 +475,11 @@ static int loop_poll(struct loop *loop)
 
 	loop_poller_first(loop);
 	while ((poller = loop_poller_next(loop))) {
-		if (!poller->poll(poller->arg))
+		if (!poller->poll(poller->arg)) {
+			loop_poller_rest(loop, poller);
 			continue;
+		}
+		poller->worked = loop->now;
 		work = 1;
 		if (!loop->next || !loop_look_due(loop))
 			continue;
@@ -436,6 +503,10 @@ static void loop_wake(struct loop *loop)
 
 void loop_rouse(struct loop *loop)
 {
+	struct loop_poller *poller;
+
+	while ((poller = TAILQ_FIRST(&loop->sleepers)))
+		loop_poller_wake_up(loop, poller);
 	if (!loop->awake)
 		loop_wake(loop);
 	loop->worked = loop->now;
@@ -457,8 +528,14 @@ static void loop_sleep(struct loop *loop)
 	loop_poller_first(loop);
 	while ((poller = loop_poller_next(loop)))
 		work |= poller->sleep(poller->arg);
-	if (work)
+	if (work) {
 		loop_wake(loop);
+		return;
+	}
+	loop_poller_first(loop);
+	while ((poller = loop_poller_next(loop)))
+		if (loop_poller_is_quiet(loop, poller))
+			loop_poller_leave(loop, poller);
 }
 
 /* ------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
  * of them finds work and for a short while beyond, then lets them ask for
  * doorbells again and sleeps.  How short that while is depends on how soon work
  * has come lately.
+ *
+ * While others have work, a poller that has had none for a while sleeps alone.
  */
 #ifndef DEVICE_LOOP_H
 #define DEVICE_LOOP_H
@@ -54,16 +56,23 @@ struct loop_fd {
  * @poll:	do a bounded amount of work; return true if there was any
  * @sleep:	the loop is about to sleep: ask for doorbells.  Return true if
  *		work turned up meanwhile, and the loop stays awake
- * @wake:	the loop is awake: doorbells are not needed
- * @arg:	for the three
+ * @wake:	it is called from now on: doorbells are not needed
+ * @may_sleep:	may it sleep alone?  Then it is not called before loop_poller_wake(), whatever
+ *		happens.  Asked when it has had no work for a while; NULL: never
+ * @arg:	for the four
+ * @asleep:	of the loop: it sleeps alone
+ * @worked:	of the loop: when it had work last
  * @entry:	of the loop
  */
 struct loop_poller {
 	bool (*poll)(void *arg);
 	bool (*sleep)(void *arg);
 	void (*wake)(void *arg);
+	bool (*may_sleep)(void *arg);
 	void *arg;
-	LIST_ENTRY(loop_poller) entry;
+	bool asleep;
+	uint64_t worked;
+	TAILQ_ENTRY(loop_poller) entry;
 };
 
 /**
@@ -83,7 +92,7 @@ int loop_run(struct loop *loop);
 /** loop_stop() - make loop_run() return after the present round */
 void loop_stop(struct loop *loop);
 
-/** loop_rouse() - wake up: the pollers look for work once, at least, without an event */
+/** loop_rouse() - wake up: all pollers look for work once, at least, without an event */
 void loop_rouse(struct loop *loop);
 
 /** loop_resume() - the time that has passed since the last round was a pause, all of it */
@@ -146,10 +155,26 @@ bool loop_look_due(const struct loop *loop);
 /** loop_chores() - what is to be cleared away bit by bit, for chore_add() */
 struct chores *loop_chores(struct loop *loop);
 
-/** loop_poller_add() - start calling a poller */
+/** loop_poller_add() - start calling a poller; its last fields are zeroes */
 void loop_poller_add(struct loop *loop, struct loop_poller *poller);
 
 /** loop_poller_del() - stop calling a poller; may be called by a poller */
 void loop_poller_del(struct loop *loop, struct loop_poller *poller);
+
+/** loop_poller_wake_up() - loop_poller_wake() for one that sleeps alone */
+void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller);
+
+/**
+ * loop_poller_wake() - there may be work for a poller, of which no other event tells
+ * @loop:	loop
+ * @poller:	poller; if it sleeps alone it does not any more
+ *
+ * Wherever this is called, the poller is called before the loop sleeps.
+ */
+static inline void loop_poller_wake(struct loop *loop, struct loop_poller *poller)
+{
+	if (poller->asleep)
+		loop_poller_wake_up(loop, poller);
+}
 
 #endif /* DEVICE_LOOP_H */

@@ -144,6 +144,19 @@ static bool function_sleep(void *arg)
 	return work;
 }
 
+static bool function_may_sleep(void *arg)
+{
+	const struct function *fn = arg;
+
+	return !function_rdma_runs(fn) || rnic_may_sleep(fn->rnic);
+}
+
+/* There may be work that its poller does not know of, if it sleeps. */
+static void function_call(struct function *fn)
+{
+	loop_poller_wake(fn->loop, &fn->poller);
+}
+
 static void function_wake(void *arg)
 {
 	struct function *fn = arg;
@@ -352,6 +365,7 @@ static void function_queue_start(void *dev, struct virtq *vq)
 	enum rnic_queue kind;
 	uint32_t number;
 
+	function_call(fn);
 	if (vq->index <= fn->ctrl_index)
 		function_ethernet_start(fn, vq);
 	else if (function_rdma_queue(fn, vq->index, &kind, &number))
@@ -370,13 +384,14 @@ static void function_queue_stop(void *dev, struct virtq *vq)
 		rnic_queue_stop(fn->rnic, kind, number);
 }
 
-/* Ethernet and control queues are polled, so that their doorbells need nothing here. */
+/* Ethernet and control queues are polled, so that their doorbells need nothing more here. */
 static void function_kick(void *dev, struct virtq *vq)
 {
 	struct function *fn = dev;
 	enum rnic_queue kind;
 	uint32_t number;
 
+	function_call(fn);
 	if (!function_rdma_queue(fn, vq->index, &kind, &number))
 		return;
 	fn->stats.doorbells++;
@@ -388,6 +403,7 @@ static void function_mem_changed(void *dev, const struct guest_mem *mem)
 	struct function *fn = dev;
 
 	fn->mem = mem;
+	function_call(fn);
 	if (!function_rdma_runs(fn))
 		return;
 	ctrlq_restart(fn);
@@ -468,7 +484,9 @@ struct function *function_new(struct loop *loop, struct l2_switch *sw,
 	fn->poller.poll = function_poll;
 	fn->poller.sleep = function_sleep;
 	fn->poller.wake = function_wake;
+	fn->poller.may_sleep = function_may_sleep;
 	fn->poller.arg = fn;
+	rnic_set_poller(fn->rnic, &fn->poller);
 	loop_poller_add(loop, &fn->poller);
 	return fn;
 

@@ -63,7 +63,7 @@ struct ctrlq {
  * @ctrl_index:	number of the control queue; those of RDMA follow it
  * @tx_offloads: what the guest may leave undone, by &enum offload_bit
  * @link_up:	the cable is plugged in
- * @awake:	the loop is awake
+ * @awake:	its poller is called
  * @step:	what its poller looks at next
  * @filter:	what the guest wants to receive; has its present address
  * @vq:		Ethernet and control queues; NULL while not started

@@ -181,6 +181,7 @@ void eth_port_keep(struct eth_port *port, const struct fabric_end *from,
 	slot->from = from;
 	slot->len = iov_to_buf(iov, iov_n, off, slot->frame, len);
 	port->n++;
+	rnic_call(port->ctx);
 }
 
 const struct pkt *eth_port_next(struct eth_port *port, struct roce_rx *rx,

@@ -123,6 +123,7 @@ static unsigned int rnic_deliver(struct rnic *rnic, const struct pkt *pkt)
 static unsigned int rnic_deliver_end(struct fabric_end *end,
 				     const struct pkt *pkt)
 {
+	rnic_call(end->ctx);
 	return rnic_deliver(rnic_of(end), pkt);
 }
 
@@ -194,6 +195,11 @@ void rnic_set_away(struct rnic *rnic, bool away)
 	if (rnic->gids.away && !away)
 		qp_moved_all(&rnic->qps);
 	gid_table_set_away(&rnic->gids, away);
+}
+
+void rnic_set_poller(struct rnic *rnic, struct loop_poller *poller)
+{
+	rnic->ctx.poller = poller;
 }
 
 void rnic_set_packets(struct rnic *rnic, bool packets)
@@ -496,6 +502,7 @@ void rnic_reset(struct rnic *rnic)
 
 void rnic_free(struct rnic *rnic)
 {
+	rnic->ctx.poller = NULL;
 	rnic_reset(rnic);
 	fabric_leave(&rnic->end);
 	eth_port_attach(&rnic->port, NULL, NULL);
@@ -697,6 +704,13 @@ bool rnic_sleep(struct rnic *rnic)
 		more |= qp_doorbells_on(qp);
 	more |= doorbell_sleep(&rnic->doorbells);
 	return more;
+}
+
+/* Nothing tells of completions in the memory of an NVMe device. */
+bool rnic_may_sleep(const struct rnic *rnic)
+{
+	return !rnic->subs.rings && rnic->qps.active_n <= RNIC_SLEEP_MAX &&
+	       rnic->doorbells.warm_n <= RNIC_SLEEP_MAX;
 }
 
 void rnic_wake(struct rnic *rnic)

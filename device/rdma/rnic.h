@@ -75,6 +75,15 @@ void rnic_set_gid_policy(struct rnic *rnic,
  */
 void rnic_set_away(struct rnic *rnic, bool away);
 
+/**
+ * rnic_set_poller() - it is polled by a poller that may sleep alone
+ * @rnic:	NIC
+ * @poller:	calls rnic_poll(), rnic_sleep() and rnic_wake(); valid until rnic_free()
+ *
+ * Whatever gives the NIC work, but for a doorbell of its guest, wakes that poller.
+ */
+void rnic_set_poller(struct rnic *rnic, struct loop_poller *poller);
+
 /** rnic_set_packets() - shall it reach other NICs of this process by packets only? */
 void rnic_set_packets(struct rnic *rnic, bool packets);
 
@@ -179,5 +188,8 @@ bool rnic_sleep(struct rnic *rnic);
 
 /** rnic_wake() - doorbells are not needed while the loop polls */
 void rnic_wake(struct rnic *rnic);
+
+/** rnic_may_sleep() - may its poller sleep alone?  Then rnic_sleep() takes little time */
+bool rnic_may_sleep(const struct rnic *rnic);
 
 #endif /* DEVICE_RDMA_RNIC_H */

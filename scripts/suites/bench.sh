@@ -27,13 +27,14 @@
 #   rate_file_read_4096	random reads of a file there, 64 at a time, in a second of all time; and
 #		as bare_file_read_4096 by io_uring in one process
 #   event_us	from a request to the event of the receiver's CQ, the median
+#   *_beside_62_guests	rate_write_8, and latency_*, while so many guests of the daemon do nothing
 #   *_doorbells_per_1000	of so many messages, those that were rung for
 #   create_us, connect_us, destroy_us	of a direct QP, with as many as there can be;
 #		"connect" is all changes of its state
 #   idle_qp_bytes	what each such QP adds to the daemon's resident memory
 #
-# Fails if QPs in direct form are slower than those with virtqueues, if idle ones take a
-# tenth of a busy one's rate, if an idle one takes 8 KiB, or if a stream rings more than 20
+# Fails if QPs in direct form are slower than those with virtqueues, if idle ones, or idle
+# guests, take a tenth of a busy one's rate, if an idle one takes 8 KiB, or if a stream rings more than 20
 # doorbells for 1000 messages.
 #
 # It needs two processors that have nothing else to do.  With --build it is only built.

@@ -934,6 +934,7 @@ void cq_add_late(struct cq *cq, struct cq_user *user, const struct virtio_rdma_c
 		return;
 	}
 	if (!cq->late++) {
+		rnic_call(cq->table->ctx);
 		cq->solicited = false;
 		LIST_INSERT_HEAD(&cq->table->late, cq, late_entry);
 	}

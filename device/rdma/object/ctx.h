@@ -59,6 +59,12 @@
  */
 #define RNIC_LINGER_QPS		64u
 
+/*
+ * QPs and doorbell pages that are still looked at, of a NIC that may sleep while others
+ * work: each is written to when it does.  Those without work are gone after RNIC_IDLE_NS.
+ */
+#define RNIC_SLEEP_MAX		16u
+
 #define RNIC_EVENT_VQS_MAX	64u
 #define RNIC_DOORBELL_VQS_MAX	16u
 
@@ -124,6 +130,7 @@ struct rnic_limits {
  * @log:	keeps them few
  * @mem:	memory map of the guest, which is none while @clearing
  * @mem_epoch:	changes with @mem
+ * @poller:	it calls rnic_poll(), and may sleep alone, or NULL
  * @clearing:	the NIC was reset, and its objects are being freed bit by bit.  They have no
  *		part in anything any more, and there are no new ones
  * @fused:	messages that took the short way (rdma/qp/fused.c)
@@ -143,6 +150,7 @@ struct rnic_ctx {
 	struct log_limit log;
 	const struct guest_mem *mem;
 	uint64_t mem_epoch;
+	struct loop_poller *poller;
 	bool clearing;
 	uint64_t fused;
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
@@ -154,6 +162,13 @@ struct rnic_ctx {
 	struct chore_debt *debt;
 	struct virtq_elem elem;
 };
+
+/** rnic_call() - have rnic_poll() called in this round or the next, though its guest did not ring */
+static inline void rnic_call(const struct rnic_ctx *ctx)
+{
+	if (ctx->poller)
+		loop_poller_wake(ctx->loop, ctx->poller);
+}
 
 /** rnic_has_direct() - are there direct rings? */
 static inline bool rnic_has_direct(const struct rnic_ctx *ctx)

@@ -71,9 +71,12 @@ static struct virtio_rdma_doorbell_page *doorbell_page(const struct doorbell *do
 /* The table                                                                 */
 /* ------------------------------------------------------------------------- */
 
-/* That the loop is awake is all that is needed. */
-static void doorbell_nap_over(__always_unused void *arg)
+/* That its pages are looked at is all that is needed. */
+static void doorbell_nap_over(void *arg)
 {
+	const struct doorbell_table *doorbells = arg;
+
+	rnic_call(doorbells->ctx);
 }
 
 int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
@@ -85,6 +88,7 @@ int doorbell_table_init(struct doorbell_table *doorbells, struct rnic_ctx *ctx,
 	doorbells->look = look;
 	doorbells->arg = arg;
 	doorbells->nap.fn = doorbell_nap_over;
+	doorbells->nap.arg = doorbells;
 	TAILQ_INIT(&doorbells->warm);
 	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++)
 		TAILQ_INIT(&doorbells->ring[i].pages);
@@ -376,6 +380,7 @@ void doorbell_mem_changed(struct doorbell_table *doorbells)
 	struct doorbell_ring *ring;
 	unsigned int i;
 
+	rnic_call(doorbells->ctx);
 	for (i = 0; i < RNIC_DOORBELL_VQS_MAX; i++) {
 		ring = &doorbells->ring[i];
 		ring->left = ring->n;

@@ -72,6 +72,7 @@ void qp_activate(struct qp *qp)
 {
 	uint64_t now = loop_now(qp->ctx->loop);
 
+	rnic_call(qp->ctx);
 	if (qp->active)
 		qp->busy_at = now;
 	else

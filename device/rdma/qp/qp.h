@@ -364,6 +364,7 @@ bool qp_table_grow(struct qp_table *qps, uint32_t qpn);
 /** qp_resume_all() - the same for all QPs of a NIC, bit by bit by qp_resume_some() */
 static inline void qp_resume_all(struct qp_table *qps)
 {
+	rnic_call(qps->ctx);
 	qps->resume = 0;
 	qps->resume_serial = qps->serial;
 }

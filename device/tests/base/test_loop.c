@@ -284,6 +284,8 @@ static void test_fd_bad(void **state)
  * @rings:	it rings its own event when polled
  * @cancels:	timer that it cancels with its last work
  * @leaver:	workers that it removes when polled, or NULL
+ * @caller:	a worker that it wakes when polled, to which it gives @gives, or NULL
+ * @gives:	see @caller
  */
 struct worker {
 	struct loop_poller poller;
@@ -298,6 +300,8 @@ struct worker {
 	bool rings;
 	struct loop_timer *cancels;
 	struct worker *leaver[2];
+	struct worker *caller;
+	unsigned int gives;
 };
 
 static bool worker_poll(void *arg)
@@ -316,6 +320,11 @@ static bool worker_poll(void *arg)
 		if (worker->leaver[i])
 			loop_poller_del(loop, &worker->leaver[i]->poller);
 		worker->leaver[i] = NULL;
+	}
+	if (worker->caller) {
+		worker->caller->work = worker->gives;
+		loop_poller_wake(loop, &worker->caller->poller);
+		worker->caller = NULL;
 	}
 	if (!worker->work)
 		return false;
@@ -827,6 +836,186 @@ static void test_many_timers_at_once(void **state)
 	loop_poller_del(loop, &poller);
 }
 
+/* ------------------------------------------------------------------------- */
+/* Pollers that sleep alone                                                  */
+/* ------------------------------------------------------------------------- */
+
+static bool yes(void *arg)
+{
+	return true;
+}
+
+static void sleeper_add(struct worker *worker)
+{
+	worker_add(worker);
+	worker->poller.may_sleep = yes;
+}
+
+/* Lets a poller fall asleep beside one that is busy for 5 ms. */
+static void lull(struct worker *worker)
+{
+	struct worker busy = { .work = UINT32_MAX, .cost = 10 * US };
+
+	worker_add(&busy);
+	sleeper_add(worker);
+	run_after_event(5 * MS);
+	loop_poller_del(loop, &busy.poller);
+	assert_true(worker->poller.asleep);
+	assert_false(worker->awake);
+}
+
+static void test_quiet_poller_sleeps_alone(void **state)
+{
+	struct worker busy = { .work = UINT32_MAX, .cost = 10 * US };
+	struct worker quiet = {}, restless = {};
+
+	sleeper_add(&busy);
+	sleeper_add(&quiet);
+	worker_add(&restless);
+	run_after_event(5 * MS);
+	assert_int_equal(busy.sleeps, 0);
+	assert_int_equal(restless.sleeps, 0);
+	assert_true(restless.polls > 200);
+	assert_int_equal(quiet.sleeps, 1);
+	assert_in_range(quiet.polls, 20, 110);
+	assert_false(quiet.awake);
+	/* It is called again for as long. */
+	loop_poller_wake(loop, &quiet.poller);
+	assert_true(quiet.awake);
+	quiet.polls = 0;
+	run_after_event(5 * MS);
+	assert_int_equal(quiet.sleeps, 2);
+	assert_in_range(quiet.polls, 20, 110);
+	loop_poller_del(loop, &quiet.poller);
+	loop_poller_del(loop, &restless.poller);
+	loop_poller_del(loop, &busy.poller);
+}
+
+/* What its guest queued before it knew that a doorbell is wanted is found. */
+static void test_quiet_poller_has_late_work(void **state)
+{
+	struct worker busy = { .work = UINT32_MAX, .cost = 10 * US };
+	struct worker quiet = { .late = 3 };
+
+	worker_add(&busy);
+	sleeper_add(&quiet);
+	run_after_event(10 * MS);
+	assert_int_equal(quiet.late, 0);
+	assert_int_equal(quiet.work, 0);
+	assert_int_equal(quiet.sleeps, 2);
+	assert_false(quiet.awake);
+	loop_poller_del(loop, &quiet.poller);
+	loop_poller_del(loop, &busy.poller);
+}
+
+/* One that has work now and then does not fall asleep. */
+static void test_poller_with_work_does_not_sleep_alone(void **state)
+{
+	struct worker busy = { .work = UINT32_MAX, .cost = 10 * US };
+	struct worker other = {};
+	unsigned int i;
+
+	worker_add(&busy);
+	sleeper_add(&other);
+	for (i = 0; i < 20; i++) {
+		other.work = 1;
+		run_after_event(MS / 2);
+	}
+	assert_int_equal(other.sleeps, 0);
+	loop_poller_del(loop, &other.poller);
+	loop_poller_del(loop, &busy.poller);
+}
+
+/* The loop sleeps and is woken: who had work lately is called, who slept alone is not. */
+static void test_sleeper_sleeps_on(void **state)
+{
+	struct worker quiet = {}, other = { .work = 10 };
+
+	lull(&quiet);
+	sleeper_add(&other);
+	run_after_event(20 * MS);
+	assert_int_equal(other.work, 0);
+	assert_int_not_equal(other.sleeps, 0);
+	assert_int_equal(quiet.wakes, 1);
+	assert_int_equal(quiet.sleeps, 1);
+	/* When it slept last it had had no work for long, so that it slept alone. */
+	assert_true(other.poller.asleep);
+	other.wakes = 0;
+	run_after_event(20 * MS);
+	assert_int_equal(other.wakes, 0);
+	loop_poller_del(loop, &other.poller);
+	loop_poller_del(loop, &quiet.poller);
+}
+
+/* Work from one that has none itself, behind it in the list: not a round goes by. */
+static void test_sleeper_is_woken_by_another(void **state)
+{
+	struct worker quiet = {}, giver = { .caller = &quiet, .gives = 3 };
+
+	lull(&quiet);
+	worker_add(&giver);
+	run_after_event(20 * MS);
+	assert_int_equal(quiet.work, 0);
+	assert_true(quiet.wakes > 1);
+	loop_poller_del(loop, &giver.poller);
+	loop_poller_del(loop, &quiet.poller);
+}
+
+static void give_work(void *arg)
+{
+	struct worker *worker = arg;
+
+	worker->work = 3;
+	loop_poller_wake(loop, &worker->poller);
+}
+
+/* The loop itself sleeps until then. */
+static void test_sleeper_is_woken_by_timer(void **state)
+{
+	struct worker quiet = {};
+	struct loop_timer give = { .fn = give_work, .arg = &quiet };
+	struct loop_timer end = { .fn = stop };
+
+	lull(&quiet);
+	loop_timer_set(loop, &give, 20 * MS);
+	loop_timer_set(loop, &end, 40 * MS);
+	loop_run(loop);
+	assert_int_equal(quiet.work, 0);
+	assert_true(quiet.wakes > 1);
+	loop_poller_del(loop, &quiet.poller);
+}
+
+static void test_sleeper_is_roused(void **state)
+{
+	struct loop_timer end = { .fn = stop };
+	struct worker quiet = {};
+
+	lull(&quiet);
+	quiet.work = 3;
+	loop_rouse(loop);
+	loop_timer_set(loop, &end, 20 * MS);
+	loop_run(loop);
+	assert_int_equal(quiet.work, 0);
+	loop_poller_del(loop, &quiet.poller);
+}
+
+static void test_sleeper_leaves(void **state)
+{
+	struct worker quiet = {};
+
+	lull(&quiet);
+	loop_poller_del(loop, &quiet.poller);
+	loop_poller_wake(loop, &quiet.poller);
+	run_after_event(5 * MS);
+	assert_int_equal(quiet.wakes, 1);
+	/* It may come back. */
+	quiet.work = 3;
+	loop_poller_add(loop, &quiet.poller);
+	run_after_event(5 * MS);
+	assert_int_equal(quiet.work, 0);
+	loop_poller_del(loop, &quiet.poller);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -862,6 +1051,14 @@ int main(void)
 		TEST(test_resume),
 		TEST(test_pause_asleep),
 		TEST(test_many_timers_at_once),
+		TEST(test_quiet_poller_sleeps_alone),
+		TEST(test_quiet_poller_has_late_work),
+		TEST(test_poller_with_work_does_not_sleep_alone),
+		TEST(test_sleeper_sleeps_on),
+		TEST(test_sleeper_is_woken_by_another),
+		TEST(test_sleeper_is_woken_by_timer),
+		TEST(test_sleeper_is_roused),
+		TEST(test_sleeper_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -22,13 +23,16 @@
 #include "vhost_user/vhost_user_msg.h"
 
 #define ETHERNET_QUEUES	3
+#define TX_QUEUE	1
 #define CTRL_QUEUE	2
 #define CTRL_NUM	8
 /* The first page of a guest is nobody's; its last megabyte is not, either. */
 #define CTRL_RING	EG_BASE
 #define CTRL_REQ	(EG_BASE + EG_SIZE - (1u << 20))
 #define CTRL_RSP	(EG_BASE + EG_SIZE - EG_PAGE)
+#define TX_RING		(CTRL_RING + EG_PAGE / 2)
 #define QUEUES_MAX	64
+#define SOCKETS		(EG_GUESTS + REMOTE_GUESTS)
 #define PROTOCOL	(VU_PROTOCOL_F_MQ | VU_PROTOCOL_F_REPLY_ACK | VU_PROTOCOL_F_CONFIG)
 
 /**
@@ -68,17 +72,26 @@ static void socket_path(char *path, size_t size, unsigned int i)
 
 int remote_daemon(const char *path)
 {
-	char a[sizeof(directory) + 16], b[sizeof(directory) + 16];
+	static const char * const options[] = {
+		"--qps", "8", "--cqs", "4", "--queue-size", "64", "--event-queues", "2",
+		"--doorbell-queues", "2",
+	};
+	static char sockets[SOCKETS][sizeof(directory) + 16];
+	const char *argv[1 + 2 * SOCKETS + ARRAY_SIZE(options) + 1] = { path };
+	unsigned int i, n = 1;
 
 	assert_non_null(mkdtemp(directory));
-	socket_path(a, sizeof(a), 0);
-	socket_path(b, sizeof(b), 1);
+	for (i = 0; i < SOCKETS; i++) {
+		socket_path(sockets[i], sizeof(sockets[i]), i);
+		argv[n++] = "--socket";
+		argv[n++] = sockets[i];
+	}
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		argv[n++] = options[i];
 	daemon_pid = fork();
 	if (!daemon_pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		execl(path, path, "--socket", a, "--socket", b, "--qps", "8", "--cqs", "4",
-		      "--queue-size", "64", "--event-queues", "2",
-		      "--doorbell-queues", "2", NULL);
+		execv(path, (char **)argv);
 		_exit(127);
 	}
 	return daemon_pid;
@@ -91,7 +104,7 @@ void remote_daemon_end(void)
 
 	kill(daemon_pid, SIGTERM);
 	waitpid(daemon_pid, NULL, 0);
-	for (i = 0; i < EG_GUESTS; i++) {
+	for (i = 0; i < SOCKETS; i++) {
 		socket_path(path, sizeof(path), i);
 		unlink(path);
 	}
@@ -265,6 +278,44 @@ void rnic_mem_changed(struct rnic *rnic, const struct guest_mem *mem)
 	ask(rnic, VU_SET_MEM_TABLE, &memory, offsetof(struct vu_memory, region[1]),
 	    guest->fd);
 	ctrl_start(rnic);
+}
+
+/* They last until the daemon ends. */
+void remote_guests(void)
+{
+	static struct eg_guest guests[REMOTE_GUESTS];
+	static struct virtq tx[REMOTE_GUESTS];
+	const struct rnic_limits limits = {
+		.qps = EG_QPS,
+		.cqs = EG_CQS,
+		.event_vqs = EG_EVENT_VQS,
+		.doorbell_vqs = EG_DOORBELL_VQS,
+	};
+	struct eg_guest *guest;
+	uint8_t *ring;
+	unsigned int i;
+
+	for (i = 0; i < REMOTE_GUESTS; i++) {
+		guest = &guests[i];
+		guest->fd = memfd_create("guest", MFD_CLOEXEC);
+		assert_true(guest->fd >= 0);
+		assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
+		guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  guest->fd, 0);
+		assert_ptr_not_equal(guest->mem, MAP_FAILED);
+		guest->map.n = 1;
+		guest->map.region[0] = (struct guest_region) {
+			.addr = EG_BASE,
+			.size = EG_SIZE,
+			.host = guest->mem,
+		};
+		guest->rnic = rnic_new(NULL, NULL, &limits, "quiet");
+		rnic_mem_changed(guest->rnic, &guest->map);
+		ring = eg_ptr(guest, TX_RING);
+		assert_int_equal(virtq_start(&tx[i], CTRL_NUM, 0, ring, ring + 256,
+					     ring + 512), 0);
+		queue_start(guest->rnic, TX_QUEUE, &tx[i]);
+	}
 }
 
 uint32_t remote_index(const struct rnic *rnic, enum rnic_queue kind,

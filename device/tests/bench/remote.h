@@ -8,11 +8,17 @@
 
 #include "tests/lib/engine_guest.h"
 
-/** remote_daemon() - run @path with a socket for each guest of an engine; its PID */
+/* Guests that remote_guests() can add. */
+#define REMOTE_GUESTS	62u
+
+/** remote_daemon() - run @path with a socket for each guest of an engine, and more; its PID */
 int remote_daemon(const char *path);
 
 /** remote_daemon_end() - end it */
 void remote_daemon_end(void);
+
+/** remote_guests() - add guests whose queues run and that do nothing, %REMOTE_GUESTS of them */
+void remote_guests(void);
 
 /** remote_daemon_rss() - its resident memory, bytes */
 size_t remote_daemon_rss(void);

@@ -919,6 +919,71 @@ static void test_rdma_is_pinned(void **state)
 	st[1].fn->port.group = nobody;
 }
 
+static bool busy(void *arg)
+{
+	return true;
+}
+
+static bool never_sleeps(void *arg)
+{
+	fail();
+	return false;
+}
+
+static void wakes(void *arg)
+{
+}
+
+static void lull_over(void *arg)
+{
+	loop_stop(loop);
+}
+
+/* Runs the loop for so long, with work elsewhere, that a function without any sleeps. */
+static void lull(void)
+{
+	struct loop_poller poller = { .poll = busy, .sleep = never_sleeps, .wake = wakes };
+	struct loop_timer end = { .fn = lull_over };
+
+	loop_poller_add(loop, &poller);
+	loop_rouse(loop);
+	loop_timer_set(loop, &end, 5000000);
+	assert_int_equal(loop_run(loop), 0);
+	loop_poller_del(loop, &poller);
+}
+
+/* While others work it sleeps alone, until something may be work for it. */
+static void test_sleeps_alone(void **state)
+{
+	struct function *fn = st[0].fn;
+	const struct loop_poller *poller = &fn->poller;
+
+	assert_ptr_equal(rnic_mock.poller, &st[1].fn->poller);
+	lull();
+	assert_true(poller->asleep);
+	/* It starts. */
+	station_start(&st[0], FEATURES_MIN);
+	assert_false(poller->asleep);
+	lull();
+	assert_true(poller->asleep);
+	assert_int_equal(st[0].gvq[FUNCTION_TX].used->flags, 0);
+	/* It is rung for. */
+	function_device_ops.kick(fn, &st[0].vq[FUNCTION_TX]);
+	assert_false(poller->asleep);
+	assert_int_equal(st[0].gvq[FUNCTION_TX].used->flags, VRING_USED_F_NO_NOTIFY);
+	lull();
+	/* Its memory changes. */
+	function_device_ops.mem_changed(fn, fn->mem);
+	assert_false(poller->asleep);
+	/* There is much to be looked at, or what nobody tells of. */
+	rnic_mock.restless = true;
+	lull();
+	assert_false(poller->asleep);
+	rnic_mock.restless = false;
+	lull();
+	assert_true(poller->asleep);
+}
+
 #define TEST(fn) \
 	cmocka_unit_test_setup_teardown(fn, station_setup, station_teardown)
 
@@ -957,6 +1022,7 @@ int main(void)
 		TEST(test_rdma_not_asked),
 		TEST(test_rdma_sends),
 		TEST(test_rdma_is_pinned),
+		TEST(test_sleeps_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

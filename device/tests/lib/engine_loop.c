@@ -19,7 +19,7 @@ struct loop {
 	struct loop_timer *timer[TIMERS_MAX];
 	unsigned int n;
 	struct chores chores;
-	LIST_HEAD(, loop_poller) pollers;
+	TAILQ_HEAD(, loop_poller) pollers;
 };
 
 struct loop *loop_new(unsigned int poll_us)
@@ -29,7 +29,7 @@ struct loop *loop_new(unsigned int poll_us)
 	assert_non_null(loop);
 	loop->now = 1000000000;
 	chores_init(&loop->chores, loop);
-	LIST_INIT(&loop->pollers);
+	TAILQ_INIT(&loop->pollers);
 	return loop;
 }
 
@@ -76,12 +76,18 @@ void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t n
 
 void loop_poller_add(struct loop *loop, struct loop_poller *poller)
 {
-	LIST_INSERT_HEAD(&loop->pollers, poller, entry);
+	TAILQ_INSERT_HEAD(&loop->pollers, poller, entry);
 }
 
 void loop_poller_del(struct loop *loop, struct loop_poller *poller)
 {
-	LIST_REMOVE(poller, entry);
+	TAILQ_REMOVE(&loop->pollers, poller, entry);
+}
+
+/* All are called, always. */
+void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller)
+{
+	fail_msg("a poller is asleep");
 }
 
 bool engine_loop_poll(struct loop *loop)
@@ -89,7 +95,7 @@ bool engine_loop_poll(struct loop *loop)
 	struct loop_poller *poller;
 	bool work = false;
 
-	LIST_FOREACH(poller, &loop->pollers, entry)
+	TAILQ_FOREACH(poller, &loop->pollers, entry)
 		work |= poller->poll(poller->arg);
 	return work;
 }

@@ -107,6 +107,16 @@ void rnic_set_packets(struct rnic *rnic, bool packets)
 	rnic_mock.packets = packets;
 }
 
+void rnic_set_poller(struct rnic *rnic, struct loop_poller *poller)
+{
+	rnic_mock.poller = poller;
+}
+
+bool rnic_may_sleep(const struct rnic *rnic)
+{
+	return !rnic_mock.restless;
+}
+
 void rnic_set_away(struct rnic *rnic, bool away)
 {
 	rnic_mock.away = away;

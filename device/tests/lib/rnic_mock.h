@@ -26,6 +26,8 @@
  * @may:	of the last rnic_set_gid_policy()
  * @may_arg:	the same
  * @packets:	of the last rnic_set_packets()
+ * @poller:	of the last rnic_set_poller()
+ * @restless:	what rnic_may_sleep() denies
  * @away:	of the last rnic_set_away()
  * @path_mtu:	what rnic_path_mtu() returns
  * @moves:	calls of rnic_moved()
@@ -71,6 +73,8 @@ struct rnic_mock {
 	bool (*may)(const void *arg, const uint8_t *gid);
 	const void *may_arg;
 	bool packets;
+	const struct loop_poller *poller;
+	bool restless;
 	bool away;
 	uint32_t path_mtu;
 	unsigned int moves;
