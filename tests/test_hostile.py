@@ -165,7 +165,8 @@ def test_mischief(sanitized_pair):
     beside.assert_moves()
     deadline = Deadline(30)
     while (left := a.run("rdma resource show").stdout.strip()) != before:
-        assert not deadline.over(), f"{left}\nbefore: {before}"
+        assert not deadline.over(), (f"{left}\nbefore: {before}\n"
+                                     f"left: {a.run('pgrep -a mischief || true').stdout}")
         time.sleep(0.2)
     beside.kill()
     pingpong(a, b, iterations=200, validate=True)

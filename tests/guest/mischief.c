@@ -957,17 +957,24 @@ static bool call_event(void)
 
 static bool call(enum kind kind);
 
+/* Ends this process with its parent, which may have ended before this was said. */
+static void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+}
+
 /* The child has the files, not the mappings, and ends in one way or another. */
 static bool call_fork(void)
 {
-	pid_t child = fork();
+	pid_t parent = getpid(), child = fork();
 	int n;
 
 	if (child < 0)
 		return false;
 	if (!child) {
-		/* Not longer than who made it, which may be killed. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		end_with(parent);
 		for (n = below(20); n > 0; n--)
 			call(CALL_WRITE + below(3));
 		if (below(2))
@@ -1017,7 +1024,7 @@ static void nonblocking(int fd)
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static void live(const char *name, uint64_t seed, bool frames)
+static void live(const char *name, uint64_t seed, bool frames, pid_t parent)
 {
 	static const enum kind mix[] = {
 		CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB, CALL_VERB,
@@ -1029,10 +1036,8 @@ static void live(const char *name, uint64_t seed, bool frames)
 	int i, n = 0;
 
 	me.random = seed * 0x9e3779b97f4a7c15 + 1;
-	/*
-	 * A process that damages itself leaves no core, and none outlives its parent.
-	 */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	end_with(parent);
+	/* A process that damages itself leaves no core. */
 	prctl(PR_SET_DUMPABLE, 0);
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (!set_rights(frames && seed % 2))
@@ -1098,7 +1103,7 @@ static void report(double seconds, unsigned int born, unsigned int hurt)
 int main(int argc, char **argv)
 {
 	unsigned int seconds = 0, processes = 3, born = 0, hurt = 0, useless = 0, i;
-	pid_t pids[PROCESSES_MAX] = {}, pid;
+	pid_t pids[PROCESSES_MAX] = {}, parent = getpid(), pid;
 	uint64_t seed = 1, limit = 100000, least = 0;
 	bool frames = false;
 	const char *name = NULL;
@@ -1141,7 +1146,7 @@ int main(int argc, char **argv)
 			born++;
 			pids[i] = fork();
 			if (!pids[i])
-				live(name, seed + born, frames);
+				live(name, seed + born, frames, parent);
 		}
 		usleep(20000);
 		i = below(processes);
