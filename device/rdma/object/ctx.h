@@ -163,7 +163,7 @@ struct rnic_ctx {
 	struct virtq_elem elem;
 };
 
-/** rnic_call() - have rnic_poll() called in this round or the next, though its guest did not ring */
+/** rnic_call() - have rnic_poll() called soon, although the guest did not ring */
 static inline void rnic_call(const struct rnic_ctx *ctx)
 {
 	if (ctx->poller)

@@ -891,7 +891,7 @@ static void test_quiet_poller_sleeps_alone(void **state)
 	loop_poller_del(loop, &busy.poller);
 }
 
-/* What its guest queued before it knew that a doorbell is wanted is found. */
+/* A guest queued something before it knew that a doorbell is wanted: it is found. */
 static void test_quiet_poller_has_late_work(void **state)
 {
 	struct worker busy = { .work = UINT32_MAX, .cost = 10 * US };
@@ -938,7 +938,7 @@ static void test_sleeper_sleeps_on(void **state)
 	assert_int_not_equal(other.sleeps, 0);
 	assert_int_equal(quiet.wakes, 1);
 	assert_int_equal(quiet.sleeps, 1);
-	/* When it slept last it had had no work for long, so that it slept alone. */
+	/* Its last work was long ago when it slept last, so that it slept alone. */
 	assert_true(other.poller.asleep);
 	other.wakes = 0;
 	run_after_event(20 * MS);
