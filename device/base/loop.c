@@ -96,6 +96,7 @@
  * @event_i:	see @event_n
  * @pollers:	pollers, but for those that sleep alone
  * @sleepers:	those that do
+ * @added:	how many there have been
  * @next:	poller that the walk along @pollers comes to next
  * @timer:	heap of timers, [0] the next one due
  * @timer_n:	number of timers set
@@ -120,6 +121,7 @@ struct loop {
 	int event_i;
 	TAILQ_HEAD(loop_pollers, loop_poller) pollers;
 	struct loop_pollers sleepers;
+	uint64_t added;
 	struct loop_poller *next;
 	struct loop_timer **timer;
 	unsigned int timer_n;
@@ -384,6 +386,7 @@ static bool loop_timers_run(struct loop *loop, bool work)
 void loop_poller_add(struct loop *loop, struct loop_poller *poller)
 {
 	poller->worked = loop->now;
+	poller->order = ++loop->added;
 	TAILQ_INSERT_HEAD(&loop->pollers, poller, entry);
 	if (loop->awake)
 		poller->wake(poller->arg);
@@ -406,14 +409,28 @@ void loop_poller_del(struct loop *loop, struct loop_poller *poller)
 	poller->asleep = false;
 }
 
-/* It goes to the end, where a walk that is under way comes to it. */
+/* Into its old place: two guests in a ping-pong are as fast as they were before they slept. */
+static void loop_poller_in(struct loop *loop, struct loop_poller *poller)
+{
+	struct loop_poller *other;
+
+	TAILQ_FOREACH(other, &loop->pollers, entry) {
+		if (other->order < poller->order) {
+			TAILQ_INSERT_BEFORE(other, poller, entry);
+			return;
+		}
+	}
+	TAILQ_INSERT_TAIL(&loop->pollers, poller, entry);
+}
+
 void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller)
 {
 	TAILQ_REMOVE(&loop->sleepers, poller, entry);
-	TAILQ_INSERT_TAIL(&loop->pollers, poller, entry);
+	loop_poller_in(loop, poller);
 	poller->asleep = false;
 	poller->worked = loop->now;
-	if (!loop->next)
+	/* A walk that has passed its place goes back to it. */
+	if (!loop->next || loop->next->order < poller->order)
 		loop->next = poller;
 	if (loop->awake)
 		poller->wake(poller->arg);

@@ -62,6 +62,7 @@ struct loop_fd {
  * @arg:	for the four
  * @asleep:	of the loop: it sleeps alone
  * @worked:	of the loop: when it had work last
+ * @order:	of the loop: those with more come first
  * @entry:	of the loop
  */
 struct loop_poller {
@@ -72,6 +73,7 @@ struct loop_poller {
 	void *arg;
 	bool asleep;
 	uint64_t worked;
+	uint64_t order;
 	TAILQ_ENTRY(loop_poller) entry;
 };
 

@@ -947,17 +947,87 @@ static void test_sleeper_sleeps_on(void **state)
 	loop_poller_del(loop, &quiet.poller);
 }
 
-/* Work from one that has none itself, behind it in the list: not a round goes by. */
+static void nothing_more(void *arg)
+{
+}
+
+static bool worker_sleeps_idle(void *arg)
+{
+	struct worker *worker = arg;
+
+	assert_int_equal(worker->work, 0);
+	return worker_sleep(arg);
+}
+
+/* A timer makes one round, after which the loop sleeps if none has work. */
+static void run_after_timer(void)
+{
+	struct loop_timer begin = { .fn = nothing_more }, end = { .fn = stop };
+
+	loop_timer_set(loop, &begin, MS);
+	loop_timer_set(loop, &end, 20 * MS);
+	loop_run(loop);
+}
+
+/* Work from one that has none itself, so that no round may follow: called in this one. */
 static void test_sleeper_is_woken_by_another(void **state)
 {
-	struct worker quiet = {}, giver = { .caller = &quiet, .gives = 3 };
+	struct worker quiet = {}, before = {}, behind = {};
 
+	worker_add(&behind);
 	lull(&quiet);
-	worker_add(&giver);
-	run_after_event(20 * MS);
+	worker_add(&before);
+	quiet.poller.sleep = worker_sleeps_idle;
+	before.caller = &quiet;
+	before.gives = 3;
+	run_after_timer();
 	assert_int_equal(quiet.work, 0);
 	assert_true(quiet.wakes > 1);
-	loop_poller_del(loop, &giver.poller);
+	loop_poller_del(loop, &before.poller);
+
+	/* The round has passed its place. */
+	loop_poller_del(loop, &quiet.poller);
+	lull(&quiet);
+	quiet.poller.sleep = worker_sleeps_idle;
+	behind.caller = &quiet;
+	behind.gives = 3;
+	run_after_timer();
+	assert_int_equal(quiet.work, 0);
+	loop_poller_del(loop, &behind.poller);
+	loop_poller_del(loop, &quiet.poller);
+}
+
+static struct worker *order[3];
+static unsigned int orders;
+
+static bool worker_notes(void *arg)
+{
+	struct worker *worker = arg;
+
+	if (orders < ARRAY_SIZE(order))
+		order[orders++] = worker;
+	return worker_poll(arg);
+}
+
+/* Who slept is called at its old place again. */
+static void test_sleeper_has_its_place(void **state)
+{
+	struct worker first = {}, quiet = {}, last = {};
+
+	worker_add(&last);
+	lull(&quiet);
+	worker_add(&first);
+	first.poller.poll = worker_notes;
+	quiet.poller.poll = worker_notes;
+	last.poller.poll = worker_notes;
+	loop_poller_wake(loop, &quiet.poller);
+	orders = 0;
+	run_after_event(5 * MS);
+	assert_ptr_equal(order[0], &first);
+	assert_ptr_equal(order[1], &quiet);
+	assert_ptr_equal(order[2], &last);
+	loop_poller_del(loop, &last.poller);
+	loop_poller_del(loop, &first.poller);
 	loop_poller_del(loop, &quiet.poller);
 }
 
@@ -1055,7 +1125,9 @@ int main(void)
 		TEST(test_quiet_poller_has_late_work),
 		TEST(test_poller_with_work_does_not_sleep_alone),
 		TEST(test_sleeper_sleeps_on),
-		TEST(test_sleeper_is_woken_by_another),
+		cmocka_unit_test_setup_teardown(test_sleeper_is_woken_by_another,
+						setup_no_window, teardown),
+		TEST(test_sleeper_has_its_place),
 		TEST(test_sleeper_is_woken_by_timer),
 		TEST(test_sleeper_is_roused),
 		TEST(test_sleeper_leaves),
