@@ -1009,7 +1009,7 @@ static bool worker_notes(void *arg)
 	return worker_poll(arg);
 }
 
-/* Who slept is called at its old place again. */
+/* One that slept is called at its old place again. */
 static void test_sleeper_has_its_place(void **state)
 {
 	struct worker first = {}, quiet = {}, last = {};
