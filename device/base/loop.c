@@ -96,7 +96,8 @@
  * @event_i:	see @event_n
  * @pollers:	pollers, but for those that sleep alone
  * @sleepers:	those that do
- * @added:	how many there have been
+ * @added:	how many pollers there have been
+ * @awake_n:	see loop_awake()
  * @next:	poller that the walk along @pollers comes to next
  * @timer:	heap of timers, [0] the next one due
  * @timer_n:	number of timers set
@@ -122,6 +123,7 @@ struct loop {
 	TAILQ_HEAD(loop_pollers, loop_poller) pollers;
 	struct loop_pollers sleepers;
 	uint64_t added;
+	unsigned int awake_n;
 	struct loop_poller *next;
 	struct loop_timer **timer;
 	unsigned int timer_n;
@@ -387,6 +389,7 @@ void loop_poller_add(struct loop *loop, struct loop_poller *poller)
 {
 	poller->worked = loop->now;
 	poller->order = ++loop->added;
+	loop->awake_n += !!poller->may_sleep;
 	TAILQ_INSERT_HEAD(&loop->pollers, poller, entry);
 	if (loop->awake)
 		poller->wake(poller->arg);
@@ -398,6 +401,7 @@ static void loop_poller_out(struct loop *loop, struct loop_poller *poller)
 	if (loop->next == poller)
 		loop->next = TAILQ_NEXT(poller, entry);
 	TAILQ_REMOVE(&loop->pollers, poller, entry);
+	loop->awake_n -= !!poller->may_sleep;
 }
 
 void loop_poller_del(struct loop *loop, struct loop_poller *poller)
@@ -427,6 +431,7 @@ void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller)
 {
 	TAILQ_REMOVE(&loop->sleepers, poller, entry);
 	loop_poller_in(loop, poller);
+	loop->awake_n++;
 	poller->asleep = false;
 	poller->worked = loop->now;
 	/* A walk that has passed its place goes back to it. */
@@ -434,6 +439,11 @@ void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller)
 		loop->next = poller;
 	if (loop->awake)
 		poller->wake(poller->arg);
+}
+
+unsigned int loop_awake(const struct loop *loop)
+{
+	return loop->awake_n;
 }
 
 static bool loop_poller_is_quiet(const struct loop *loop, const struct loop_poller *poller)

@@ -163,6 +163,14 @@ void loop_poller_add(struct loop *loop, struct loop_poller *poller);
 /** loop_poller_del() - stop calling a poller; may be called by a poller */
 void loop_poller_del(struct loop *loop, struct loop_poller *poller);
 
+/**
+ * loop_awake() - pollers that may sleep alone and do not
+ * @loop:	loop
+ *
+ * Return: how many there are: those that have had work in the last millisecond, or so.
+ */
+unsigned int loop_awake(const struct loop *loop);
+
 /** loop_poller_wake_up() - loop_poller_wake() for one that sleeps alone */
 void loop_poller_wake_up(struct loop *loop, struct loop_poller *poller);
 

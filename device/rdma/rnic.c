@@ -29,6 +29,9 @@
 #define RNIC_MSGS	256
 #define RNIC_BYTES	(256 * 1024)
 
+/* The same while there is hardly anybody who waits for its end. */
+#define RNIC_BYTES_ALONE (1024 * 1024)
+
 /*
  * And pieces of slots, of the NIC's own and of its peers'.  A slot of a driver of ours
  * has one piece.
@@ -602,7 +605,9 @@ static int64_t rnic_qp_bytes(const struct qp_table *qps)
 {
 	if (qps->active_n > QP_FEW)
 		return RNIC_QP_BYTES;
-	return qps->active_n > 1 ? RNIC_BYTES / 2 : RNIC_BYTES;
+	if (qps->active_n > 1)
+		return RNIC_BYTES / 2;
+	return qp_is_alone(qps) ? RNIC_BYTES_ALONE : RNIC_BYTES;
 }
 
 static bool rnic_poll_qp(struct qp *qp, struct budget *all, uint64_t now)
@@ -650,7 +655,6 @@ static bool rnic_work(struct rnic *rnic)
 {
 	struct budget all = {
 		.msgs = RNIC_MSGS,
-		.bytes = RNIC_BYTES,
 		.work = virtq_work() + RNIC_PIECES,
 	};
 	struct qp *qp, *last;
@@ -666,6 +670,7 @@ static bool rnic_work(struct rnic *rnic)
 	last = TAILQ_LAST(&rnic->qps.active, qp_list);
 	if (!last)
 		return worked;
+	all.bytes = qp_is_alone(&rnic->qps) ? RNIC_BYTES_ALONE : RNIC_BYTES;
 	/* One round; a QP that was polled goes to the end of the list. */
 	do {
 		qp = TAILQ_FIRST(&rnic->qps.active);

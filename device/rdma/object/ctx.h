@@ -45,10 +45,15 @@
 
 /*
  * Bytes that are copied in one go, at most, to a peer in memory; to others it is less.  Few
- * busy QPs may copy more, since long messages then need fewer turns.
+ * busy QPs may copy more, since long messages then need fewer turns; and more still the only
+ * one, while hardly any other guest has had work lately.
  */
 #define RNIC_SLICE		(64u * 1024)
 #define RNIC_SLICE_FEW		(128u * 1024)
+#define RNIC_SLICE_ALONE	(512u * 1024)
+
+/* Two guests that exchange messages are no crowd. */
+#define RNIC_GUESTS_FEW		2
 
 /* A queue that had no work for this long is no longer looked at. */
 #define RNIC_IDLE_NS		(1000 * 1000)

@@ -55,7 +55,7 @@ static void transport_local_send(struct fabric_end *from, struct fabric_end *to,
  */
 const struct transport transport_local = {
 	.name = "local",
-	.seg_max = RNIC_SLICE_FEW,
+	.seg_max = RNIC_SLICE_ALONE,
 	.send = transport_local_send,
 };
 

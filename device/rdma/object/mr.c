@@ -816,7 +816,7 @@ const struct mr *mr_get_remote(const struct mr_table *mrs, const struct pd *pd,
 		return NULL;
 	if (mr->dma && !mem_covers(mrs->ctx->mem, addr, len))
 		return NULL;
-	if (mrs->gaps && len <= RNIC_SLICE_FEW && !mr_covers(mrs, mr, addr, len))
+	if (mrs->gaps && len <= RNIC_SLICE_ALONE && !mr_covers(mrs, mr, addr, len))
 		return NULL;
 	return mr;
 }

@@ -324,7 +324,7 @@ const struct mr *mr_get_whole(const struct mr_table *mrs, const struct pd *pd,
  * @len:	bytes
  * @access:	right that the region must grant, or 0 for local reading
  *
- * Of a range longer than %RNIC_SLICE_FEW it is not known whether its pages are still the
+ * Of a range longer than %RNIC_SLICE_ALONE it is not known whether its pages are still the
  * guest's memory; that is looked at for each slice.
  *
  * Return: the region if all of [@addr, @addr + @len) may be accessed, else

@@ -335,6 +335,12 @@ static inline bool qp_usable(const struct qp *qp)
 	       (!qp->send_cq || (cq_usable(qp->send_cq) && cq_usable(qp->recv_cq)));
 }
 
+/** qp_is_alone() - is one QP of a NIC busy, and hardly any other guest? */
+static inline bool qp_is_alone(const struct qp_table *qps)
+{
+	return qps->active_n <= 1 && loop_awake(qps->ctx->loop) <= RNIC_GUESTS_FEW;
+}
+
 /** qp_activate() - have rnic_poll() look at it */
 void qp_activate(struct qp *qp);
 

@@ -270,14 +270,17 @@ const struct route *qp_route(struct qp *qp)
 
 uint32_t qp_seg_max(struct qp *qp)
 {
-	const struct route *route = qp_route(qp);
+	const uint32_t max = qp_route(qp)->transport->seg_max;
+	uint32_t slice = RNIC_SLICE_FEW;
 
-	if (!route->transport->seg_max)
+	if (!max)
 		return qp->mtu;
 	/* A limit of the rate is kept better by small slices. */
 	if (qp->table->active_n > QP_FEW || qp->flow.rate)
-		return RNIC_SLICE;
-	return route->transport->seg_max;
+		slice = RNIC_SLICE;
+	else if (qp_is_alone(qp->table))
+		slice = RNIC_SLICE_ALONE;
+	return slice < max ? slice : max;
 }
 
 void qp_send(struct qp *qp, struct pkt *pkt)

@@ -354,15 +354,21 @@ static void worker_wake(void *arg)
 	worker->awake = true;
 }
 
-static void worker_add(struct worker *worker)
+static void worker_add_as(struct worker *worker, bool (*may_sleep)(void *arg))
 {
 	worker->poller = (struct loop_poller){
 		.poll = worker_poll,
 		.sleep = worker_sleep,
 		.wake = worker_wake,
+		.may_sleep = may_sleep,
 		.arg = worker,
 	};
 	loop_poller_add(loop, &worker->poller);
+}
+
+static void worker_add(struct worker *worker)
+{
+	worker_add_as(worker, NULL);
 }
 
 /* Runs the loop for @ns with one event at the beginning. */
@@ -847,8 +853,7 @@ static bool yes(void *arg)
 
 static void sleeper_add(struct worker *worker)
 {
-	worker_add(worker);
-	worker->poller.may_sleep = yes;
+	worker_add_as(worker, yes);
 }
 
 /* Lets a poller fall asleep beside one that is busy for 5 ms. */
@@ -879,8 +884,11 @@ static void test_quiet_poller_sleeps_alone(void **state)
 	assert_int_equal(quiet.sleeps, 1);
 	assert_in_range(quiet.polls, 20, 110);
 	assert_false(quiet.awake);
+	/* The third one cannot sleep, and does not count. */
+	assert_int_equal(loop_awake(loop), 1);
 	/* It is called again for as long. */
 	loop_poller_wake(loop, &quiet.poller);
+	assert_int_equal(loop_awake(loop), 2);
 	assert_true(quiet.awake);
 	quiet.polls = 0;
 	run_after_event(5 * MS);

@@ -22,6 +22,8 @@ struct loop {
 	TAILQ_HEAD(, loop_poller) pollers;
 };
 
+unsigned int engine_loop_awake = ENGINE_LOOP_AWAKE;
+
 struct loop *loop_new(unsigned int poll_us)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
@@ -82,6 +84,11 @@ void loop_poller_add(struct loop *loop, struct loop_poller *poller)
 void loop_poller_del(struct loop *loop, struct loop_poller *poller)
 {
 	TAILQ_REMOVE(&loop->pollers, poller, entry);
+}
+
+unsigned int loop_awake(const struct loop *loop)
+{
+	return engine_loop_awake;
 }
 
 /* All are called, always. */

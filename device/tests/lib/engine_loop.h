@@ -19,6 +19,12 @@ uint64_t engine_loop_next(const struct loop *loop);
 /** engine_loop_timers() - number of timers that are set */
 unsigned int engine_loop_timers(const struct loop *loop);
 
+/* More than two: a turn of a NIC is small. */
+#define ENGINE_LOOP_AWAKE	3
+
+/* What loop_awake() returns. */
+extern unsigned int engine_loop_awake;
+
 /** engine_loop_poll() - call each poller once; true if one had work */
 bool engine_loop_poll(struct loop *loop);
 

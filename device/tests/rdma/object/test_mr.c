@@ -627,7 +627,7 @@ static void test_memory_goes_cheaply(void **state)
 /* A message longer than a slice is looked at slice by slice. */
 static void test_memory_goes_under_message(void **state)
 {
-	enum { LEN = 5 * RNIC_SLICE_FEW, GAP = 3 * RNIC_SLICE_FEW };
+	enum { LEN = 5 * RNIC_SLICE_ALONE, GAP = 3 * RNIC_SLICE_ALONE };
 	struct eg_pair p = eg_pair_up(state, VIRTIO_IB_QPT_RC);
 	const struct pd *pd = pd_get(&p.b.guest->rnic->pds, p.b.pdn);
 	struct guest_mem map = p.b.guest->map;

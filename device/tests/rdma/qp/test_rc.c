@@ -692,7 +692,7 @@ static void test_dereg_under_way(void **state)
 static size_t placed(const struct eg_pair *p, size_t len)
 {
 	static const uint8_t nothing[16];
-	const size_t slice = transport_local.seg_max;
+	const size_t slice = RNIC_SLICE_FEW;
 	const uint8_t *last;
 	size_t done;
 
@@ -702,6 +702,37 @@ static size_t placed(const struct eg_pair *p, size_t len)
 			break;
 	}
 	return done;
+}
+
+/* What a lone QP may copy in one turn, by how many guests have had work lately. */
+static void test_turn_alone(void **state)
+{
+	static const struct {
+		unsigned int awake;
+		size_t most;
+	} turn[] = {
+		{ 2, 1 << 20 },
+		{ 3, 256 << 10 },
+	};
+	struct eg_pair p = eg_pair_up(state, RC);
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 1 << 20);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(turn); i++) {
+		engine_loop_awake = turn[i].awake;
+		eg_recv(&p.b, 2, IN, 1 << 20);
+		eg_zero(p.b.guest, IN, 1 << 20);
+		eg_fill(p.a.guest, 0, 1 << 20, 1);
+		eg_post_send(&p.a, &wr);
+		assert_true(rnic_poll(p.a.guest->rnic));
+		engine_loop_awake = ENGINE_LOOP_AWAKE;
+		eg_check(p.b.guest, IN, turn[i].most, 1, 0);
+		eg_check_zero(p.b.guest, IN + turn[i].most, (1 << 20) - turn[i].most);
+		eg_run(p.engine);
+		eg_check(p.b.guest, IN, 1 << 20, 1, 0);
+		eg_expect(&p.a, 1, VIRTIO_IB_WC_SUCCESS);
+		eg_expect(&p.b, 2, VIRTIO_IB_WC_SUCCESS);
+	}
 }
 
 static void test_peer_dereg_under_way(void **state)
@@ -757,6 +788,7 @@ int main(void)
 		T(test_receive_unknown_lkey),
 		T(test_receive_without_write_access),
 		T(test_receive_unused_element),
+		T(test_turn_alone),
 		T(test_dereg_under_way),
 		T(test_peer_dereg_under_way),
 	};
