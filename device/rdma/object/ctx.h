@@ -52,7 +52,7 @@
 #define RNIC_SLICE_FEW		(128u * 1024)
 #define RNIC_SLICE_ALONE	(512u * 1024)
 
-/* Two guests that exchange messages are no crowd. */
+/* Two guests that exchange messages are few. */
 #define RNIC_GUESTS_FEW		2
 
 /* A queue that had no work for this long is no longer looked at. */

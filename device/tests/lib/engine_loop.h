@@ -22,7 +22,7 @@ unsigned int engine_loop_timers(const struct loop *loop);
 /* More than two: a turn of a NIC is small. */
 #define ENGINE_LOOP_AWAKE	3
 
-/* What loop_awake() returns. */
+/* The return value of loop_awake(). */
 extern unsigned int engine_loop_awake;
 
 /** engine_loop_poll() - call each poller once; true if one had work */

@@ -704,7 +704,7 @@ static size_t placed(const struct eg_pair *p, size_t len)
 	return done;
 }
 
-/* What a lone QP may copy in one turn, by how many guests have had work lately. */
+/* A lone QP copies more in one turn if few guests have had work lately. */
 static void test_turn_alone(void **state)
 {
 	static const struct {
