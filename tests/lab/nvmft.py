@@ -4,9 +4,11 @@
 import contextlib
 import json
 import signal
+import time
 
 from . import paths
 from .nvme import DEVICE
+from .patience import Deadline
 
 NQN = "nqn.2026-11.org.example:offload"
 
@@ -47,7 +49,11 @@ def serving(pair, binary, *arguments):
     target = Target(pair.a, binary, *arguments)
     try:
         yield target
-        assert target.count()["controllers"] == 0
+        # It hears of the end after the initiator has gone on.
+        deadline = Deadline(30)
+        while target.count()["controllers"]:
+            assert not deadline.over(), target.program.stdout
+            time.sleep(0.1)
     finally:
         target.stop()
 
