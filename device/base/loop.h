@@ -157,7 +157,7 @@ bool loop_look_due(const struct loop *loop);
 /** loop_chores() - what is to be cleared away bit by bit, for chore_add() */
 struct chores *loop_chores(struct loop *loop);
 
-/** loop_poller_add() - start calling a poller; its last fields are zeroes */
+/** loop_poller_add() - start calling a poller; the fields of the loop are zeroes */
 void loop_poller_add(struct loop *loop, struct loop_poller *poller);
 
 /** loop_poller_del() - stop calling a poller; may be called by a poller */

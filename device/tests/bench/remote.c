@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -297,18 +296,7 @@ void remote_guests(void)
 
 	for (i = 0; i < REMOTE_GUESTS; i++) {
 		guest = &guests[i];
-		guest->fd = memfd_create("guest", MFD_CLOEXEC);
-		assert_true(guest->fd >= 0);
-		assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
-		guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
-				  guest->fd, 0);
-		assert_ptr_not_equal(guest->mem, MAP_FAILED);
-		guest->map.n = 1;
-		guest->map.region[0] = (struct guest_region) {
-			.addr = EG_BASE,
-			.size = EG_SIZE,
-			.host = guest->mem,
-		};
+		eg_guest_mem(guest);
 		guest->rnic = rnic_new(NULL, NULL, &limits, "quiet");
 		rnic_mem_changed(guest->rnic, &guest->map);
 		ring = eg_ptr(guest, TX_RING);

@@ -180,22 +180,27 @@ void eg_guest_start(struct eg_guest *guest, bool event_idx)
 				    sizeof(gid), NULL, 0), VIRTIO_NET_OK);
 }
 
-static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
-			uint8_t number, bool event_idx,
-			const struct rnic_limits *limits)
+void eg_guest_mem(struct eg_guest *guest)
 {
 	guest->fd = memfd_create("guest", MFD_CLOEXEC);
 	assert_true(guest->fd >= 0);
 	assert_int_equal(ftruncate(guest->fd, EG_SIZE), 0);
 	guest->mem = mmap(NULL, EG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, guest->fd, 0);
 	assert_ptr_not_equal(guest->mem, MAP_FAILED);
-	guest->number = number;
 	guest->map.n = 1;
 	guest->map.region[0] = (struct guest_region) {
 		.addr = EG_BASE,
 		.size = EG_SIZE,
 		.host = guest->mem,
 	};
+}
+
+static void eg_guest_up(struct engine *engine, struct eg_guest *guest,
+			uint8_t number, bool event_idx,
+			const struct rnic_limits *limits)
+{
+	eg_guest_mem(guest);
+	guest->number = number;
 	guest->rnic = rnic_new(engine->loop, engine->fabric, limits,
 			       number == 1 ? "guest1" : "guest2");
 	assert_non_null(guest->rnic);

@@ -221,6 +221,9 @@ int eg_setup_direct(void **state);
 int eg_setup_direct_many(void **state);
 int eg_teardown(void **state);
 
+/** eg_guest_mem() - make the memory of a guest, and its map */
+void eg_guest_mem(struct eg_guest *guest);
+
 /** eg_guest_start() - a NIC with nothing in it gets its queues and its GID */
 void eg_guest_start(struct eg_guest *guest, bool event_idx);
 
