@@ -11,6 +11,7 @@
 #include "tests/lib/engine_ring.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define RC		VIRTIO_IB_QPT_RC
@@ -20,6 +21,8 @@
 /* How often each length is tried. */
 #define ROUNDS		8u
 #define ROUNDS_LONG	100u
+/* The reader is waited for after so many lengths: in between the last byte cannot wrap to itself. */
+#define SEEN_EVERY	63u
 /* Elements of a scattered message begin at such a distance. */
 #define ELEMENTS	3u
 #define APART		(8192u + 40)
@@ -33,6 +36,7 @@
  * @len:	bytes of the message
  * @place:	changes when the two have changed; odd while they do
  * @sent:	messages so far; all bytes of one have the lower 8 bits of its number
+ * @before:	the last byte as the reader has seen it
  * @seen:	messages whose last byte the reader has seen
  * @late:	those of which other bytes were still older
  * @end:	it shall end
@@ -42,6 +46,7 @@ struct reader {
 	uint32_t len;
 	unsigned int place;
 	unsigned int sent;
+	unsigned int before;
 	unsigned int seen;
 	unsigned int late;
 	unsigned int end;
@@ -69,7 +74,7 @@ static bool none_is_older(struct reader *r, uint32_t len, uint8_t last)
 }
 
 /* A look tells nothing if the place changed in it, or much was sent. */
-static void look(struct reader *r, uint8_t *before)
+static void look(struct reader *r)
 {
 	unsigned int place = get(&r->place), sent = get(&r->sent);
 	uint32_t len = r->len;
@@ -79,25 +84,24 @@ static void look(struct reader *r, uint8_t *before)
 	if (place % 2 || !len)
 		return;
 	last = *r->at[len - 1];
-	if (last == *before)
+	if (last == r->before)
 		return;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	good = none_is_older(r, len, last);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (get(&r->place) != place || get(&r->sent) - sent > 64)
 		return;
-	*before = last;
 	r->seen++;
 	r->late += !good;
+	set(&r->before, last);
 }
 
 static void *read_all(void *arg)
 {
 	struct reader *r = arg;
-	uint8_t before = 0;
 
 	while (!get(&r->end))
-		look(r, &before);
+		look(r);
 	return NULL;
 }
 
@@ -264,8 +268,14 @@ static void play(void **state, struct order order)
 	if (order.packets)
 		eg_ports(p.engine);
 	assert_int_equal(pthread_create(&thread, NULL, read_all, r), 0);
-	for (len = order.elements ? order.elements : 1; len <= max; len++)
+	for (len = order.elements ? order.elements : 1; len <= max; len++) {
 		messages(&order, &p, r, len, len % 2 ? len * 7 % 64 : 0);
+		if (len % SEEN_EVERY && len < max)
+			continue;
+		/* Its processor may have been taken away. */
+		while (get(&r->before) != (uint8_t)r->sent)
+			sched_yield();
+	}
 	set(&r->end, 1);
 	pthread_join(thread, NULL);
 	print_message("%u messages, %u seen, %u with the last byte early\n", r->sent,
