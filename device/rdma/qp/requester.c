@@ -38,6 +38,10 @@
 
 #define REQ_TIMEOUT_NS	4096u
 
+/* How often the ACK timeout doubles, and the one that does not: 268 ms. */
+#define REQ_TIMEOUT_DOUBLES	2
+#define REQ_TIMEOUT_LONG	16u
+
 /* RNR NAK timer by code, in units of 10 µs (InfiniBand, 9.7.5.2.8). */
 static const uint32_t rnr_delays[] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -408,11 +412,28 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 /* Timers                                                                    */
 /* ------------------------------------------------------------------------- */
 
+/*
+ * The timeout as a power of two.  IBA allows four times what was asked for, and a virtual
+ * machine may stand still for longer than eight times 67 ms, which is what most programs ask
+ * for.  So each retry without progress doubles a short timeout.  A long one stays as it is:
+ * it is time enough, and a peer that is gone is to be noticed.
+ */
+static unsigned int requester_timeout_shift(const struct qp *qp)
+{
+	const int retries = qp->attr.retry_cnt - qp->req.retry_left;
+	unsigned int shift = qp->attr.timeout;
+
+	if (retries <= 0 || shift >= REQ_TIMEOUT_LONG)
+		return shift;
+	shift += retries < REQ_TIMEOUT_DOUBLES ? retries : REQ_TIMEOUT_DOUBLES;
+	return shift < REQ_TIMEOUT_LONG ? shift : REQ_TIMEOUT_LONG;
+}
+
 static void requester_timer_start(struct qp *qp)
 {
 	if (qp->attr.timeout)
 		loop_timer_at_least(qp->ctx->loop, &qp->req.timer,
-				    (uint64_t)REQ_TIMEOUT_NS << qp->attr.timeout);
+				    (uint64_t)REQ_TIMEOUT_NS << requester_timeout_shift(qp));
 }
 
 static void requester_timeout(struct qp *qp)

@@ -229,8 +229,8 @@ static void expect_retry_exceeded(const struct eg_pair *p)
 	for (i = 0; i < 3; i++) {
 		eg_run(p->engine);
 		eg_expect_none(&p->a);
-		assert_int_equal(engine_loop_next(p->engine->loop), TIMEOUT_NS);
-		engine_loop_advance(p->engine->loop, TIMEOUT_NS);
+		assert_int_equal(engine_loop_next(p->engine->loop), TIMEOUT_NS << i);
+		engine_loop_advance(p->engine->loop, TIMEOUT_NS << i);
 	}
 	eg_run(p->engine);
 	eg_expect(&p->a, 1, VIRTIO_IB_WC_RETRY_EXC_ERR);
@@ -410,6 +410,71 @@ static void test_peer_comes_late(void **state)
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 }
 
+/* What the ACK timer is set to, the first time and for each retry, with this timeout. */
+static void expect_timeouts(void **state, uint8_t timeout, const uint8_t shift[8])
+{
+	struct eg_pair p = pair_with(state, 12, 7, timeout, 7);
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 4);
+	uint32_t i;
+
+	eg_destroy_qp(p.b.guest, p.b.qpn);
+	eg_post_send(&p.a, &wr);
+	for (i = 0; i < 8; i++) {
+		eg_run(p.engine);
+		eg_expect_none(&p.a);
+		assert_int_equal(engine_loop_next(p.engine->loop), 4096ull << shift[i]);
+		engine_loop_advance(p.engine->loop, 4096ull << shift[i]);
+	}
+	eg_run(p.engine);
+	eg_expect(&p.a, 1, VIRTIO_IB_WC_RETRY_EXC_ERR);
+}
+
+/* A short one doubles twice, as far as a long one, which stays as it is. */
+static void test_timeout_doubles(void **state)
+{
+	expect_timeouts(state, 14, (const uint8_t[8]) { 14, 15, 16, 16, 16, 16, 16, 16 });
+}
+
+static void test_timeout_doubles_once(void **state)
+{
+	expect_timeouts(state, 15, (const uint8_t[8]) { 15, 16, 16, 16, 16, 16, 16, 16 });
+}
+
+static void test_timeout_shortest(void **state)
+{
+	expect_timeouts(state, 1, (const uint8_t[8]) { 1, 2, 3, 3, 3, 3, 3, 3 });
+}
+
+static void test_timeout_long(void **state)
+{
+	expect_timeouts(state, 16, (const uint8_t[8]) { 16, 16, 16, 16, 16, 16, 16, 16 });
+}
+
+/* Progress makes it short again. */
+static void test_timeout_after_progress(void **state)
+{
+	struct eg_pair p = pair_with(state, 12, 7, 14, 7);
+	struct eg_wr wr = eg_send(&p.a, 1, 0, 4);
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		gid(p.b.guest, 0, NULL);
+		wr.wr_id = i;
+		eg_post_send(&p.a, &wr);
+		eg_run(p.engine);
+		assert_int_equal(engine_loop_next(p.engine->loop), 4096ull << 14);
+		engine_loop_advance(p.engine->loop, 4096ull << 14);
+		eg_run(p.engine);
+		assert_int_equal(engine_loop_next(p.engine->loop), 4096ull << 15);
+		gid(p.b.guest, 0, p.b.guest);
+		eg_recv(&p.b, i, IN, 4);
+		engine_loop_advance(p.engine->loop, 4096ull << 15);
+		eg_run(p.engine);
+		eg_expect_sent(&p, i);
+		eg_expect_received(&p, i, 4);
+	}
+}
+
 static void test_timeout_never(void **state)
 {
 	struct eg_pair p = pair_with(state, 12, 7, 0, 2);
@@ -457,6 +522,11 @@ int main(void)
 		T(test_peer_gid_moves),
 		T(test_peer_type_differs),
 		T(test_peer_comes_late),
+		T(test_timeout_doubles),
+		T(test_timeout_doubles_once),
+		T(test_timeout_shortest),
+		T(test_timeout_long),
+		T(test_timeout_after_progress),
 		T(test_timeout_never),
 		T(test_timeout_longest),
 	};
