@@ -87,7 +87,7 @@ class Daemon:
         with open(self.log, "ab") as log:
             return subprocess.Popen(
                 [*self._command, *more], stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True,
+                stderr=subprocess.STDOUT, process_group=0,
                 env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
 
     def take_over(self, binary=None):

@@ -253,8 +253,10 @@ class Guest:
         with open(self.directory / "qemu.log", "wb") as log:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
-                # Ctrl-C is for this process, which then stops QEMU.
-                start_new_session=True, pass_fds=fds,
+                # Ctrl-C is for this process, which then stops QEMU.  Not a session of its own:
+                # the kernel shares processors out by session (autogroup), and a thread that
+                # could run was seen to wait for 4 s then.
+                process_group=0, pass_fds=fds,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         registry.add(self)
         self._kernel_log, self._kernel_lines_judged = [], 0

@@ -187,7 +187,7 @@ class MovingGuest(Guest):
         with open(self.directory / "qemu.log", "ab") as log:
             process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *self.qemu(), *arguments],
-                start_new_session=True, pass_fds=[memory], stdin=subprocess.DEVNULL,
+                process_group=0, pass_fds=[memory], stdin=subprocess.DEVNULL,
                 stdout=log, stderr=subprocess.STDOUT)
         return There(process, os.fdopen(memory, "rb", 0), *there)
 

@@ -27,7 +27,7 @@ class Talk:
         self._server = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "nsenter", "-t", str(daemon.pid), "-n",
              "socat", f"TCP-LISTEN:{PORT},reuseaddr,fork", "EXEC:cat"],
-            stdin=subprocess.DEVNULL, start_new_session=True)
+            stdin=subprocess.DEVNULL, process_group=0)
         self._host = host
         self._client = None
 
