@@ -60,9 +60,16 @@ class Stream:
             server.wait_listening(port)
         self.client = client.popen([*line(client), server.address])
 
-    def assert_moves(self, timeout=60):
-        """Two more lines come that are not of a stream that stands still."""
-        before = len(perftest.rows(self.client.stdout))
+    def lines(self):
+        """How many have come."""
+        return len(perftest.rows(self.client.stdout))
+
+    def assert_moves(self, timeout=60, before=None):
+        """Two more lines come that are not of a stream that stands still.
+
+        More than before; than now if not given.
+        """
+        before = self.lines() if before is None else before
         deadline = Deadline(timeout)
         while sum(row[1] > 0 for row in perftest.rows(self.client.stdout)[before:]) < 2:
             for end in (self.client, self.server):
@@ -75,6 +82,13 @@ class Stream:
         for end in (self.client, self.server):
             end.kill()
             end.wait(20)
+
+
+def assert_all_move(streams, timeout=300):
+    """Each of some streams does."""
+    before = [stream.lines() for stream in streams]
+    for stream, lines in zip(streams, before):
+        stream.assert_moves(timeout, lines)
 
 
 class Storms:
@@ -308,17 +322,21 @@ KINDS = (
 
 
 def test_kinds(place):
-    """QPs of all kinds at once, 64 of them RC; all of them go on after each move."""
+    """QPs of all kinds at once, 67 of them RC; all of them go on after each move.
+
+    Those of the streams do not look at contents; three storms beside them do, one to each peer.
+    """
     streams = [Stream(getattr(place, peer), place.mover, program, *arguments,
                       port=perftest.PORT + number, timeout=14)
                for number, (peer, program, arguments) in enumerate(KINDS)]
     try:
-        for stream in streams:
-            stream.assert_moves(300)
+        assert_all_move(streams)
+        storms = Storms(place.mover, (place.stays, place.other, place.soft), STORM, timeout=14)
         for _ in range(MOVES):
             place.move()
-            for stream in streams:
-                stream.assert_moves(300)
+            assert_all_move(streams)
+            storms.go_on()
+        storms.wait()
     finally:
         for stream in streams:
             stream.kill()
