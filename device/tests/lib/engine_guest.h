@@ -262,6 +262,13 @@ extern bool eg_cycle_off;
 /** eg_run() - poll all NICs until none has work */
 void eg_run(struct engine *engine);
 
+/* How long a QP waits for an ACK after so many retries without progress, ns. */
+static inline uint64_t eg_ack_ns(unsigned int retries)
+{
+	return 4096ull << (10 + (retries < 2 ? retries : 2));
+}
+
+
 /** eg_rounds - calls that the last eg_command() took */
 extern unsigned int eg_rounds;
 

@@ -318,7 +318,7 @@ static void cut_for_good(void **state, uint32_t cut)
 	eg_recv(&p.b, 1, IN, 5000);
 	eg_post_send(&p.a, &wr);
 	for (i = 0; i < 8; i++) {
-		eg_wire_run(p.engine, TIMEOUT_NS - 1);
+		eg_wire_run(p.engine, eg_ack_ns(i) - 1);
 		eg_expect_none(&p.a);
 		engine_loop_advance(p.engine->loop, 1);
 	}
@@ -356,10 +356,12 @@ static void test_not_ready_and_loss(void **state)
 	eg_post_send(&p.a, &wr);
 	for (i = 0; i < 20; i++) {
 		eg_wire.cut = 0;
-		eg_wire_for(p.engine, TIMEOUT_NS);
+		/* The wait that goes on is not longer than this. */
+		eg_wire_for(p.engine, eg_ack_ns(2));
 		assert_true(counted(&p.a, VIRTIO_RDMA_CNT_RCVD_RNR) > heard);
 		eg_wire.cut = 2;
-		eg_wire_for(p.engine, 6 * TIMEOUT_NS);
+		/* Six retries. */
+		eg_wire_for(p.engine, eg_ack_ns(0) + eg_ack_ns(1) + 4 * eg_ack_ns(2));
 		heard = counted(&p.a, VIRTIO_RDMA_CNT_RCVD_RNR);
 	}
 	assert_in_range(counted(&p.a, VIRTIO_RDMA_CNT_TIMEOUT), 80, 140);

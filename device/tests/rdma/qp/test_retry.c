@@ -229,8 +229,8 @@ static void expect_retry_exceeded(const struct eg_pair *p)
 	for (i = 0; i < 3; i++) {
 		eg_run(p->engine);
 		eg_expect_none(&p->a);
-		assert_int_equal(engine_loop_next(p->engine->loop), TIMEOUT_NS << i);
-		engine_loop_advance(p->engine->loop, TIMEOUT_NS << i);
+		assert_int_equal(engine_loop_next(p->engine->loop), eg_ack_ns(i));
+		engine_loop_advance(p->engine->loop, eg_ack_ns(i));
 	}
 	eg_run(p->engine);
 	eg_expect(&p->a, 1, VIRTIO_IB_WC_RETRY_EXC_ERR);

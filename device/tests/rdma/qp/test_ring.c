@@ -391,7 +391,7 @@ static void test_sq_overfilled(void **state)
 	eg_run(t.engine);
 	assert_int_equal(eg_used(&t.a.guest->sq[t.a.qpn]), 0);
 	for (i = 0; i < 3; i++) {
-		engine_loop_advance(t.engine->loop, 4096 << 10);
+		engine_loop_advance(t.engine->loop, eg_ack_ns(i));
 		eg_run(t.engine);
 	}
 	/* The slots hold the later requests; the first ones were copied. */
