@@ -67,7 +67,7 @@ class Stream:
     def assert_moves(self, timeout=60, before=None):
         """Two more lines come that are not of a stream that stands still.
 
-        More than before; than now if not given.
+        before   so many lines do not count; those that have come if not given
         """
         before = self.lines() if before is None else before
         deadline = Deadline(timeout)
@@ -317,9 +317,9 @@ KINDS = (
 
 
 def test_kinds(place):
-    """QPs of all kinds at once, 67 of them RC; all of them go on after each move.
+    """QPs of all kinds at once, 69 of them RC; all of them go on after each move.
 
-    Those of the streams do not look at contents; three storms beside them do, one to each peer.
+    The streams do not look at contents; the storms beside them do, one to each peer.
     """
     streams = [Stream(getattr(place, peer), place.mover, program, *arguments,
                       port=perftest.PORT + number, timeout=14)

@@ -415,8 +415,8 @@ void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 /*
  * The timeout as a power of two.  IBA allows four times what was asked for, and a virtual
  * machine may stand still for longer than eight times 67 ms, which is what most programs ask
- * for.  So each retry without progress doubles a short timeout.  A long one stays as it is:
- * it is time enough, and a peer that is gone is to be noticed.
+ * for.  So the first retries without progress double a short timeout.  A long one stays as it
+ * is: it is time enough, and a peer that is gone is to be noticed.
  */
 static unsigned int requester_timeout_shift(const struct qp *qp)
 {

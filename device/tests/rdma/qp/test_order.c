@@ -21,7 +21,7 @@
 /* How often each length is tried. */
 #define ROUNDS		8u
 #define ROUNDS_LONG	100u
-/* The reader is waited for after so many lengths: in between the last byte cannot wrap to itself. */
+/* The reader is waited for after so many lengths.  256 does not divide their messages. */
 #define SEEN_EVERY	63u
 /* Elements of a scattered message begin at such a distance. */
 #define ELEMENTS	3u

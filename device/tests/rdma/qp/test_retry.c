@@ -410,7 +410,7 @@ static void test_peer_comes_late(void **state)
 	assert_int_equal(engine_loop_timers(engine->loop), 0);
 }
 
-/* What the ACK timer is set to, the first time and for each retry, with this timeout. */
+/* The ACK timer is set to these, the first time and for each retry. */
 static void expect_timeouts(void **state, uint8_t timeout, const uint8_t shift[8])
 {
 	struct eg_pair p = pair_with(state, 12, 7, timeout, 7);
