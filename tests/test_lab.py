@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lab import guest, patience, perftest, registry
+from lab import daemon, guest, patience, perftest, registry
 
 
 @pytest.fixture(name="pretended")
@@ -51,6 +51,35 @@ def test_guest_that_does_not_power_off(pretended, monkeypatch, command, timeout)
         one.stop()
     assert process.poll() is not None
     assert one not in registry._living
+
+
+# Stops for a moment where a busy machine may, between bind() and listen().
+SLOW_DAEMON = """#!/usr/bin/python3
+import signal, socket, sys, time
+names = [sys.argv[n + 1] for n, word in enumerate(sys.argv) if word == "--socket"]
+sockets = [socket.socket(socket.AF_UNIX) for _ in names]
+for one, name in zip(sockets, names):
+    one.bind(name)
+time.sleep(0.3)
+for one in sockets:
+    one.listen()
+print("SAID", flush=True)
+signal.pause()
+"""
+
+
+def test_daemon_that_is_slow(tmp_path):
+    """When start() returns, each of its sockets can be connected."""
+    binary = tmp_path / "slow-daemon"
+    binary.write_text(SLOW_DAEMON.replace("SAID", daemon.READY))
+    binary.chmod(0o700)
+    one = daemon.Daemon("slow", binary=binary).start()
+    try:
+        for name in one.sockets:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(name))
+    finally:
+        one.crash()
 
 
 @pytest.mark.parametrize("load, seconds", [(0, 10), (1, 10), (2, 10), (8, 40), (1000, 300)])

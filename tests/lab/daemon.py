@@ -16,6 +16,9 @@ from .patience import Deadline
 # Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer")
 
+# A daemon says this when it serves all its sockets.
+READY = "virtqueues each (num_vqs)"
+
 _LOADED = re.compile(r"loaded the state of \d+ port\(s\) ([\d.]+) ms")
 
 
@@ -42,7 +45,10 @@ class Daemon:
         self.process = None
 
     def start(self):
-        """Starts it and waits until it listens."""
+        """Starts it and waits until it serves its sockets.
+
+        A socket has its name a moment before it listens, so a name alone says nothing yet.
+        """
         self.directory = paths.run_directory(self.name)
         self.log = self.directory / "daemon.log"
         self.sockets = [paths.socket_directory() / f"{self.name}.{number}"
@@ -75,10 +81,10 @@ class Daemon:
         self.log.write_bytes(b"")
         self.process = self._spawn()
         deadline = Deadline(10)
-        while not all(socket.exists() for socket in self.sockets):
+        while READY not in self.log.read_text(errors="replace"):
             if not self.alive() or deadline.over():
                 self.process.kill()
-                raise AssertionError(f"{self.name} does not listen\n{self.tail()}")
+                raise AssertionError(f"{self.name} does not serve\n{self.tail()}")
             time.sleep(0.02)
         registry.add(self)
         return self
