@@ -586,18 +586,9 @@ static inline bool cq_is_empty(const struct virtio_roce_cq *cq)
 	       likely(!__atomic_load_n(cq->vq.ring.error, __ATOMIC_RELAXED));
 }
 
-/*
- * A direct CQ that is empty is what a busy program meets most often.  That is found out
- * here, with nothing but the lock, the phase and the word that tells of an error.
- */
-int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+/* Context: lock of the CQ held, which is released. */
+static inline int cq_poll(struct virtio_roce_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	struct virtio_roce_cq *cq = to_vcq(ibcq);
-
-	if (cq_is_parents(cq))
-		return -EFAULT;
-
-	vq_lock(&cq->vq);
 	if (cq_is_empty(cq)) {
 		vq_unlock(&cq->vq);
 		return 0;
@@ -605,6 +596,29 @@ int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	if (unlikely(!cq->vq.ring.direct))
 		return cq_poll_virtq(cq, num_entries, wc);
 	return cq_poll_direct(cq, num_entries, wc);
+}
+
+static __attribute__((noinline)) int cq_poll_contended(struct virtio_roce_cq *cq,
+						       int num_entries, struct ibv_wc *wc)
+{
+	virtio_roce_vq_spin(&cq->vq);
+	return cq_poll(cq, num_entries, wc);
+}
+
+/*
+ * A direct CQ that is empty is what a busy program meets most often.  That is found out
+ * here, with nothing but the lock, the phase and the word that tells of an error, and without
+ * a call before the end.
+ */
+int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct virtio_roce_cq *cq = to_vcq(ibcq);
+
+	if (cq_is_parents(cq))
+		return -EFAULT;
+	if (unlikely(!vq_trylock(&cq->vq)))
+		return cq_poll_contended(cq, num_entries, wc);
+	return cq_poll(cq, num_entries, wc);
 }
 
 /* Polling by start_poll, next_poll and end_poll. */

@@ -518,16 +518,23 @@ static int set_inline_sges(const struct virtio_roce_qp *qp,
 	return end_inline(qp, req, have);
 }
 
-/*
+/**
+ * virtio_roce_announce_send() - tell the device that there are requests
+ * @qp: queue pair, whose lock is not held
+ *
  * A command instead of a doorbell can fail only when the device is gone.  The requests
  * count as posted then, too; an event tells the application.
+ *
+ * Return: 0, what posting returns.  So it is the last that is called there, and nothing has
+ *	to be kept for later.  It is not static: else the compiler takes the value away.
  */
-static __attribute__((noinline)) void sq_announce(struct virtio_roce_qp *qp)
+int virtio_roce_announce_send(struct virtio_roce_qp *qp)
 {
 	struct ibv_send_wr *bad_wr;
 
 	if (!virtio_roce_vq_ring_doorbell(&qp->sq))
 		ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad_wr);
+	return 0;
 }
 
 /*
@@ -540,7 +547,7 @@ static void sq_end(struct virtio_roce_qp *qp)
 
 	vq_unlock(&qp->sq);
 	if (wanted)
-		sq_announce(qp);
+		virtio_roce_announce_send(qp);
 }
 
 /* The errno if nothing can be sent from a QP, or 0. */
@@ -626,53 +633,87 @@ static int post_one_send(struct virtio_roce_qp *qp,
 }
 
 /*
- * The most common request: one that is posted to a direct queue of an RC or UC QP, with one
- * element, inline or not.  Does what post_one_send() does, or nothing: then it returns false.
- * Context: lock of the send queue held.
+ * Plain requests
+ *
+ * Nearly all requests are posted to a direct queue of an RC or UC QP and have one element,
+ * inline or not.  Little is to be looked at for them.
  */
-static inline bool post_plain(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr)
+
+static inline bool wr_is_plain(const struct virtio_roce_qp *qp, const struct ibv_send_wr *wr)
 {
 	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
-	const unsigned int flags = wr->send_flags;
-	struct ring *ring = &qp->sq.ring;
-	const uint32_t next = ring->next;
-	const uint32_t slot = next & (ring->depth - 1);
-	struct virtio_rdma_swqe *req;
-	const struct send_op *op;
 
-	if (unlikely(wr->opcode >= ARRAY_SIZE(send_ops) ||
-		     !(qp->plain_ops & 1U << wr->opcode) || flags & ~known ||
-		     wr->num_sge != 1 ||
-		     next - __atomic_load_n(&ring->seen, __ATOMIC_ACQUIRE) >= ring->depth))
-		return false;
+	return likely(wr->opcode < ARRAY_SIZE(send_ops) &&
+		      qp->plain_ops >> wr->opcode & 1 && !(wr->send_flags & ~known) &&
+		      wr->num_sge == 1);
+}
 
-	op = &send_ops[wr->opcode];
-	req = ring_slot(ring, slot);
+/* All of a plain request but its payload.  Context: lock of the send queue held. */
+static inline void plain_begin(const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
+{
+	const struct send_op *op = &send_ops[wr->opcode];
+	const bool has_imm = op->has_imm, has_rdma = op->has_rdma;
+	const uint8_t flags = send_flags(wr->send_flags);
+
 	req->opcode = op->opcode;
-	req->send_flags = send_flags(flags);
-	if (flags & IBV_SEND_INLINE) {
-		if (unlikely(op->has_no_inline ||
-			     wr->sg_list->length > qp->max_inline_data))
-			return false;
-		req->send_flags |= VIRTIO_IB_SEND_INLINE;
-		req->inline_len = htole16(wr->sg_list->length);
-		memcpy((char *)req + offsetof(struct virtio_rdma_swqe, inline_data),
-		       (const void *)(uintptr_t)wr->sg_list->addr,
-		       wr->sg_list->length);
-	} else {
-		req->num_sge = htole16(1);
-		virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
-	}
-	req->imm_data = op->has_imm ? wr->imm_data : 0;
+	req->send_flags = flags;
+	req->imm_data = has_imm ? wr->imm_data : 0;
 	req->by_opcode[2] = 0;
-	if (op->has_rdma) {
+	if (has_rdma) {
 		req->rdma.remote_addr = htole64(wr->wr.rdma.remote_addr);
 		req->by_opcode[1] = htole64(wr->wr.rdma.rkey);
 	} else {
 		req->by_opcode[0] = 0;
 		req->by_opcode[1] = 0;
 	}
+}
+
+static inline void plain_set_sge(const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
+{
+	req->num_sge = htole16(1);
+	virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
+}
+
+/* Returns false if it cannot be inline. */
+static inline bool plain_set_inline(const struct virtio_roce_qp *qp,
+				    const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
+{
+	if (unlikely(send_ops[wr->opcode].has_no_inline ||
+		     wr->sg_list->length > qp->max_inline_data))
+		return false;
+	req->send_flags |= VIRTIO_IB_SEND_INLINE;
+	req->inline_len = htole16(wr->sg_list->length);
+	memcpy((char *)req + offsetof(struct virtio_rdma_swqe, inline_data),
+	       (const void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+	return true;
+}
+
+/* Is position @next of a direct queue free? */
+static inline bool plain_has_room(const struct ring *ring, uint32_t next)
+{
+	return likely(next - __atomic_load_n(&ring->seen, __ATOMIC_ACQUIRE) < ring->depth);
+}
+
+/*
+ * Does what post_one_send() does, or nothing: then it returns false.
+ * Context: lock of the send queue held.
+ */
+static inline bool post_plain(struct virtio_roce_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct ring *ring = &qp->sq.ring;
+	const uint32_t next = ring->next;
+	const uint32_t slot = next & (ring->depth - 1);
+	struct virtio_rdma_swqe *req = ring_slot(ring, slot);
+
+	if (unlikely(!wr_is_plain(qp, wr) || !plain_has_room(ring, next)))
+		return false;
+
+	plain_begin(wr, req);
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		plain_set_sge(wr, req);
+	else if (unlikely(!plain_set_inline(qp, wr, req)))
+		return false;
 	qp->sq.wr_ids[slot] = wr->wr_id;
 	ring->next = next + 1;
 	return true;
@@ -700,10 +741,18 @@ static __attribute__((noinline)) int post_others(struct virtio_roce_qp *qp,
 	return err;
 }
 
-int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-			  struct ibv_send_wr **bad_wr)
+/* Ends a call that has put a request into a direct queue.  The lock of the queue is held. */
+static inline int post_end(struct virtio_roce_qp *qp)
 {
-	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	ring_publish_direct(&qp->sq.ring);
+	vq_unlock(&qp->sq);
+	return likely(vq_is_announced(&qp->sq)) ? 0 : virtio_roce_announce_send(qp);
+}
+
+static __attribute__((noinline)) int post_list(struct virtio_roce_qp *qp,
+					       struct ibv_send_wr *wr,
+					       struct ibv_send_wr **bad_wr)
+{
 	int err;
 
 	if (unlikely(!wr))
@@ -721,11 +770,55 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		wr = wr->next;
 	} while (wr);
 
-	ring_publish_direct(&qp->sq.ring);
-	vq_unlock(&qp->sq);
-	if (!vq_is_announced(&qp->sq))
-		sq_announce(qp);
-	return 0;
+	return post_end(qp);
+}
+
+/* The rest of virtio_roce_post_send() if the data go into @req, which is that of @slot. */
+static __attribute__((noinline)) int post_inline(struct virtio_roce_qp *qp,
+						 struct ibv_send_wr *wr,
+						 struct ibv_send_wr **bad_wr,
+						 struct virtio_rdma_swqe *req, uint32_t slot)
+{
+	if (unlikely(!plain_set_inline(qp, wr, req)))
+		return post_others(qp, wr, bad_wr);
+	qp->sq.wr_ids[slot] = wr->wr_id;
+	qp->sq.ring.next++;
+	return post_end(qp);
+}
+
+/*
+ * A plain request that is posted alone is what most programs post, so it has its own path.
+ * Nothing on it calls a function, but at the end.  All else is done by post_list(), which
+ * begins again.
+ */
+int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+			  struct ibv_send_wr **bad_wr)
+{
+	struct virtio_roce_qp *qp = to_vqp(ibqp);
+	struct ring *ring = &qp->sq.ring;
+	struct virtio_rdma_swqe *req;
+	uint32_t next, slot;
+
+	/* Without operations, as all QPs without a send queue are, nothing is plain. */
+	if (unlikely(!wr || wr->next || !wr_is_plain(qp, wr) ||
+		     qp_is_parents(qp) || !may_post_send[ibqp->state] ||
+		     !vq_trylock(&qp->sq)))
+		return post_list(qp, wr, bad_wr);
+
+	next = ring->next;
+	if (unlikely(!plain_has_room(ring, next))) {
+		vq_unlock(&qp->sq);
+		return post_list(qp, wr, bad_wr);
+	}
+	slot = next & (ring->depth - 1);
+	req = ring_slot(ring, slot);
+	plain_begin(wr, req);
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return post_inline(qp, wr, bad_wr, req, slot);
+	plain_set_sge(wr, req);
+	qp->sq.wr_ids[slot] = wr->wr_id;
+	ring->next = next + 1;
+	return post_end(qp);
 }
 
 /*

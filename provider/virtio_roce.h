@@ -356,11 +356,16 @@ void virtio_roce_vq_spin(struct virtio_roce_vq *vq);
  * The lock is nearly always free, and is taken for each request and each completion.  So
  * it is an exchange and a store in place, instead of calls into another library.
  */
+
+/* Returns false if another thread has it. */
+static inline bool vq_trylock(struct virtio_roce_vq *vq)
+{
+	return vq->unlocked || likely(!__atomic_exchange_n(&vq->lock, 1, __ATOMIC_ACQUIRE));
+}
+
 static inline void vq_lock(struct virtio_roce_vq *vq)
 {
-	if (vq->unlocked)
-		return;
-	if (unlikely(__atomic_exchange_n(&vq->lock, 1, __ATOMIC_ACQUIRE)))
+	if (unlikely(!vq_trylock(vq)))
 		virtio_roce_vq_spin(vq);
 }
 
@@ -672,6 +677,7 @@ uint64_t virtio_roce_send_ops(const struct virtio_roce_context *ctx,
 			      enum ibv_qp_type type);
 uint32_t virtio_roce_plain_ops(const struct virtio_roce_qp *qp);
 void virtio_roce_qp_set_ops(struct virtio_roce_qp *qp);
+int virtio_roce_announce_send(struct virtio_roce_qp *qp);
 int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			  struct ibv_send_wr **bad_wr);
 
