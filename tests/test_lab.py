@@ -82,6 +82,32 @@ def test_daemon_that_is_slow(tmp_path):
         one.crash()
 
 
+# Comes too late for the first takeover, or ends for another reason.
+LATE_DAEMON = """#!/bin/sh
+if mkdir DIRECTORY 2> /dev/null; then echo "WHY" >&2; exit 1; fi
+exec REAL "$@"
+"""
+
+
+@pytest.mark.parametrize("why, ends", [("Connection timed out", True), ("out of memory", False)])
+def test_daemon_that_is_taken_over_late(tmp_path, why, ends):
+    """That is tried again, and nothing else is."""
+    one = daemon.Daemon("late", guests=1).start()
+    try:
+        binary = tmp_path / "late-daemon"
+        binary.write_text(LATE_DAEMON.replace("WHY", why).replace("REAL", str(one.binary))
+                          .replace("DIRECTORY", str(tmp_path / "once")))
+        binary.chmod(0o700)
+        if ends:
+            one.take_over(binary)
+        else:
+            with pytest.raises(AssertionError, match="was not taken over"):
+                one.take_over(binary)
+        one.assert_healthy()
+    finally:
+        one.stop()
+
+
 @pytest.mark.parametrize("load, seconds", [(0, 10), (1, 10), (2, 10), (8, 40), (1000, 300)])
 def test_deadline_on_a_busy_machine(monkeypatch, load, seconds):
     """Ten seconds of two processors, of which each is shared by others."""

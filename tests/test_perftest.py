@@ -186,4 +186,5 @@ def test_no_stream_stands_still(rdma_pair):
         size, iterations, _, mebibytes = table[0][:4]
         seconds.append(size * iterations / (1 << 20) / mebibytes)
     usual = statistics.median(seconds)
-    assert max(seconds) < max(3, 10 * usual), [f"{value:.2f}" for value in seconds]
+    # A machine that is busy may keep a guest from running for some seconds.
+    assert max(seconds) < max(8, 10 * usual), [f"{value:.2f}" for value in seconds]

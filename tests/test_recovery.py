@@ -40,9 +40,21 @@ def asleep(ends):
     """Programs that poll for an end half a minute away leave the processors to others."""
     for end in ends:
         end.kill(signal.SIGSTOP)
-    yield
-    for end in ends:
-        end.kill(signal.SIGCONT)
+    try:
+        yield
+    finally:
+        for end in ends:
+            end.kill(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def stopped(daemon):
+    """The daemon's process stands still; it goes on also if the body fails."""
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
 
 
 def start_nvme(guest):
@@ -244,11 +256,9 @@ def test_daemon_hangs_and_goes_on(plugged):
     guest, daemon = plugged.guest, plugged.daemon
     with restarted(guest) as ends:
         carrier = f"cat /sys/class/net/{guest.interface()}/carrier"
-        daemon.process.send_signal(signal.SIGSTOP)
-        with asleep(ends):
+        with stopped(daemon), asleep(ends):
             # A question every 5 s, 30 s for an answer; and a busy machine.
             guest.wait_output(carrier, "0", 120)
-        daemon.process.send_signal(signal.SIGCONT)
 
 
 def test_daemon_pauses(plugged):
@@ -261,9 +271,8 @@ def test_daemon_pauses(plugged):
     clients = guest.popen(f"while :; do rping -c -a {guest.address} -C 1 && echo connected; done")
     for _ in range(3):
         clients.wait_output("connected")
-        daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(3)
-        daemon.process.send_signal(signal.SIGCONT)
+        with stopped(daemon):
+            time.sleep(3)
         clients.output["out"] = ""
     clients.wait_output("connected")
     for end in ends:

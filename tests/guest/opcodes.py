@@ -32,8 +32,11 @@ SIZE = 8192
 QKEY = 0x11111111
 IMM = 0x1a2b3c4d
 GRH = 40
-WAIT = 10
+WAIT = 60
 PATIENCE = 1
+# ACK timeout and retries: for an end that may stand still for seconds, or if none will do.
+PATIENT = (17, 7)
+HASTY = (14, 2)
 TYPES = {"RC": enums.IBV_QPT_RC, "UC": enums.IBV_QPT_UC, "UD": enums.IBV_QPT_UD}
 ACCESS = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE
           | enums.IBV_ACCESS_REMOTE_READ | enums.IBV_ACCESS_FLUSH_GLOBAL
@@ -93,6 +96,8 @@ class Peer:
                 connection = listener.accept()[0]
         else:
             connection = socket.create_connection((address, PORT), 10)
+            # It was for connecting: the other end may take longer for a message.
+            connection.settimeout(None)
         self.file = connection.makefile("rw", encoding="ascii")
 
     def swap(self, **mine):
@@ -130,7 +135,7 @@ class End:
         return QP(self.pd, QPInitAttr(qp_type=TYPES[kind], scq=self.cq, rcq=self.cq,
                                       cap=QPCap(max_send_wr=8, max_recv_wr=8)))
 
-    def connect(self, qp, kind, psn, other):
+    def connect(self, qp, kind, psn, other, retries=PATIENT):
         """To RTS."""
         attr = QPAttr(port_num=1)
         attr.sq_psn, attr.rq_psn = psn, 1000
@@ -140,7 +145,7 @@ class End:
             attr.dest_qp_num = other["qpn"]
             attr.path_mtu = enums.IBV_MTU_256
             attr.max_rd_atomic = attr.max_dest_rd_atomic = 1
-            attr.timeout, attr.retry_cnt, attr.rnr_retry = 14, 2, 2
+            (attr.timeout, attr.retry_cnt), attr.rnr_retry = retries, 2
             attr.min_rnr_timer = 5
             attr.qp_access_flags = ACCESS
             attr.ah_attr = self.ah_attr(other["gid"])
@@ -235,7 +240,8 @@ def run(role, end, peer, message):
     kind, opcode, length, wrong = message
     qp = end.qp(kind, opcode)
     other = peer.swap(qpn=qp.qp_num, gid=end.gid, rkey=end.mr.rkey, address=end.mr.buf)
-    end.connect(qp, kind, 1002 if wrong == "PSN" and role == "client" else 1000, other)
+    psn = 1002 if wrong == "PSN" and role == "client" else 1000
+    end.connect(qp, kind, psn, other, HASTY if wrong == "PSN" else PATIENT)
     if role == "server" and wrong != "no receive request":
         qp.post_recv(RecvWR(2, num_sge=1, sg=end.sge(SIZE // 2)))
     # A READ moves data from the server's memory, the others from the client's.

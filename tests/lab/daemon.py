@@ -10,14 +10,22 @@ import subprocess
 import time
 
 from . import paths, registry
+from .again import attempts
 from .devices import Limits
 from .patience import Deadline
 
 # Patterns of what AddressSanitizer, LeakSanitizer and UBSan report.
 SANITIZER = re.compile(r"ERROR: \w+Sanitizer|runtime error:|SUMMARY: \w+Sanitizer")
 
+# Seconds: a daemon that does not end, or answer, within them hangs.
+CTL_TIMEOUT = 60
+END_TIMEOUT = 60
+
 # A daemon says this when it serves all its sockets.
 READY = "virtqueues each (num_vqs)"
+
+# One of two daemons says this if the other one does not answer in time.
+_LATE = b"Connection timed out"
 
 _LOADED = re.compile(r"loaded the state of \d+ port\(s\) ([\d.]+) ms")
 
@@ -105,13 +113,23 @@ class Daemon:
         before = self.process
         if binary:
             self._command[self._command.index(self.binary)] = self.binary = binary
-        self.process = self._spawn("--takeover", self.control_socket)
-        try:
-            status = before.wait(30)
-        except subprocess.TimeoutExpired:
-            before.kill()
-            before.wait()
-            raise AssertionError(f"{self.name} was not taken over\n{self.tail()}") from None
+        for last in attempts("the next daemon came too late"):
+            said = len(self.log.read_bytes())
+            after = self._spawn("--takeover", self.control_socket)
+            deadline = Deadline(60)
+            while before.poll() is None and after.poll() is None and not deadline.over():
+                time.sleep(0.01)
+            # Between daemons each step has 5 s.  If one takes longer, the old one goes on.
+            late = _LATE in self.log.read_bytes()[said:]
+            if before.poll() is not None or last or not late:
+                break
+            after.wait(60)
+        status = before.poll()
+        if status is None:
+            after.kill()
+            after.wait()
+            raise AssertionError(f"{self.name} was not taken over\n{self.tail()}")
+        self.process = after
         assert status == 0, f"{self.name} ended, status {status}\n{self.tail()}"
         self.assert_healthy()
         return float(_LOADED.findall(self.log.read_text(errors="replace"))[-1])
@@ -130,13 +148,14 @@ class Daemon:
         """The answer of vhost-user-roce-ctl to a command."""
         return subprocess.run(
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
-            check=True, stdout=subprocess.PIPE, text=True, timeout=10).stdout
+            check=True, stdout=subprocess.PIPE, text=True, timeout=CTL_TIMEOUT).stdout
 
     def refused(self, *command):
         """The message of vhost-user-roce-ctl, in one line, when a command fails."""
         result = subprocess.run(
             [paths.BUILD / "device" / "vhost-user-roce-ctl", self.control_socket, *command],
-            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=10)
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            timeout=CTL_TIMEOUT)
         assert (result.returncode, result.stdout) == (1, ""), result
         line, = result.stderr.splitlines()
         return line
@@ -195,10 +214,11 @@ class Daemon:
         if process.poll() is None:
             process.terminate()
         try:
-            status = process.wait(10)
+            status = process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"{self.name} did not end within 10 s\n{self.tail()}") from None
+            raise AssertionError(
+                f"{self.name} did not end within {END_TIMEOUT} s\n{self.tail()}") from None
         assert status == 0, f"{self.name} ended, status {status}\n{self.tail()}"
         self._assert_log_clean()
