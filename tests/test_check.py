@@ -90,20 +90,23 @@ def lane_of(word):
 
 
 @pytest.mark.parametrize("ends", ["KILL", "TERM", "by itself"])
-def test_lanes_end_with_their_script(ends):
+def test_lanes_end_with_their_script(tmp_path, ends):
     """However it ends; and what a lane has started ends as well."""
     word = f"lane-{os.getpid()}-{ends}".replace(" ", "-")
     script = ('. "$0/scripts/lib.sh"; trap end_aside EXIT;'
               'aside sh -c "sleep 1000 & sh -c \\"sleep 1000; :\\" $1; :" "$1";'
-              '[ "$2" = 1 ] || wait; sleep 3 {alive}>&-')
+              '[ "$2" ] || { wait; exit; };'
+              'until [ -e "$2" ]; do sleep 0.05 {alive}>&-; done')
+    enough = tmp_path / "enough"
     with subprocess.Popen(["bash", "-c", script, paths.TOP, word,
-                           "1" if ends == "by itself" else "0"]) as run:
+                           enough if ends == "by itself" else ""]) as run:
         deadline = time.monotonic() + 60
         # The leader, its child, and what waits for the script's end.  The script is in our
         # session, and for a moment what it forks has its command line.
         while len(lane := lane_of(word)) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
         sessions = set(lane.values())
+        enough.touch()
         assert len(sessions) == 1
         if ends != "by itself":
             run.send_signal(getattr(signal, f"SIG{ends}"))

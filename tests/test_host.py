@@ -132,7 +132,7 @@ def test_uplink_is_added_and_removed(world):
         assert first.run(ping, check=False).rc == 1
         daemon.control("uplink", "add", f"unix:{wire}")
         other.control("uplink", "add", f"connect:{wire}")
-        first.run(ping)
+        first.wait_until(f"ping -c 1 -W 1 {second.address}")
         pingpong(first, second, iterations=200)
         daemon.control("uplink", "remove", f"unix:{wire}")
         assert not wire.exists()

@@ -9,6 +9,7 @@ import pytest
 from lab import Daemon, Guest, Pair, roce_device
 from lab.capture import frames
 from lab.iperf import iperf
+from lab.perftest import by_a_right_clock
 from lab.pingpong import PORT, PingPong, gid_index, pingpong
 
 # The names that rdma_rxe uses, and names for what it does not count.
@@ -234,14 +235,19 @@ def test_resources_tell_the_truth(rdma_pair):
 def test_counters_count(rdma_pair, program, grows):
     """1000 operations are counted where they were posted, and no errors."""
     ends = (rdma_pair.a, rdma_pair.b)
-    before = [counters(guest) for guest in ends]
-    assert set(before[0]) == COUNTERS
+    before = []
     client, server = ([program, "-x", gid_index(guest, guest.rdma_device()), "-F",
                        "-n", "1000", "-s", "4096", "-p", "18790"] for guest in ends)
-    server = rdma_pair.b.popen(server)
-    rdma_pair.b.wait_listening(18790)
-    rdma_pair.a.run([*client, rdma_pair.b.address])
-    server.wait(30, check=True)
+
+    def run():
+        before[:] = [counters(guest) for guest in ends]
+        running = [rdma_pair.b.popen(server)]
+        rdma_pair.b.wait_listening(18790)
+        running.append(rdma_pair.a.popen([*client, rdma_pair.b.address]))
+        return [end.wait(60) for end in running]
+
+    by_a_right_clock(run)
+    assert set(before[0]) == COUNTERS
     more = [{name: value - old[name] for name, value in counters(guest).items()}
             for guest, old in zip(ends, before)]
     for name in ("rdma_sends", "rdma_writes", "rdma_reads", "rdma_recvs"):

@@ -6,8 +6,10 @@ often the daemon is killed.  QEMU is as it is, and nobody does anything to it.  
 in the environment ("make soak") this happens 200 times.
 """
 
+import contextlib
 import os
 import statistics
+import subprocess
 import time
 
 import pytest
@@ -18,14 +20,13 @@ from lab.iperf import Iperf, iperf
 from lab.memory import memory, memory_lost
 from lab.outage import Outage
 from lab.paths import LONG
-from lab.patience import PATIENCE
+from lab.patience import PATIENCE, Deadline, crowd
 from lab.pingpong import PingPong, pingpong
 
 TIMES = 200 if LONG else 2
 
-# In seconds, of a machine that has nothing else to do.  Short tests run on busy ones, too.
+# In seconds, of a machine that has nothing else to do.
 GOAL_ETHERNET, GOAL_RDMA = 1, 5
-SLACK = PATIENCE * (1 if LONG else 4)
 
 COUNT = "dmesg | grep -c 'virtio_net_roce.*: restarted'"
 
@@ -78,14 +79,19 @@ def _kill(pair):
     return took, stood
 
 
+def _allowed(goal):
+    """Seconds.  Short tests run on busy machines, where a process may stand still for 3 s."""
+    return goal * PATIENCE if LONG else goal * PATIENCE * 4 * crowd() + 6
+
+
 def _assert_goals(kills):
     """All of what _kill() has returned."""
     rdma, ethernet = zip(*kills)
     for what, times in ("RDMA was back", rdma), ("Ethernet stood still and was back", ethernet):
         print(f"volume: {what} after {statistics.median(times):.2f} s (median), "
               f"{max(times):.2f} s (most) of {len(times)}")
-    assert max(rdma) < GOAL_RDMA * SLACK, rdma
-    assert max(ethernet) < GOAL_ETHERNET * SLACK, ethernet
+    assert max(rdma) < _allowed(GOAL_RDMA), rdma
+    assert max(ethernet) < _allowed(GOAL_ETHERNET), ethernet
 
 
 def _descriptors(pair):
@@ -134,6 +140,19 @@ def test_killed_in_a_row(pair):
     _assert_goals([_kill(pair) for _ in range(4)])
 
 
+def _wait_gsi(pair):
+    """The daemon that runs now has a GSI QP of each guest: RDMA has started anew with it."""
+    wanted = {socket.name for socket in pair.daemon.sockets}
+    found, deadline = set(), Deadline(60)
+    while found != wanted:
+        assert not deadline.over(), f"{found}\n{pair.daemon.tail()}"
+        time.sleep(0.2)
+        # As long as there is no daemon, nobody answers.
+        with contextlib.suppress(subprocess.SubprocessError):
+            lines = map(str.split, pair.daemon.control("qps").splitlines())
+            found = {line[0] for line in lines if "GSI" in line}
+
+
 def test_killed_while_it_starts(pair):
     """The next daemon dies when the driver has just begun with it, or begins: all comes back."""
     for pause in (0, 0.4, 1.6):
@@ -143,10 +162,11 @@ def test_killed_while_it_starts(pair):
             pair.a.wait_until(f"[ $({COUNT}) -gt {before[0]} ]", 60)
         time.sleep(pause)
         pair.daemon.kill_kept()
+        # The port says that it is active until the guest knows that the daemon was killed.
+        _wait_gsi(pair)
         for guest in pair.guests:
             guest.forget()
-        pair.a.wait_until("sleep 1; rdma link | grep -q 'state ACTIVE'", 60)
-        pair.b.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
+            guest.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
         pingpong(pair.a, pair.b, iterations=200, validate=True)
 
 
@@ -167,9 +187,11 @@ def test_killed_while_paused(pair):
     guest, other = pair.guests
     before = [_restarts(each) for each in pair.guests]
     guest.qmp("stop")
-    pair.daemon.kill_kept()
-    _wait_restarted(other, before[1])
-    guest.qmp("cont")
+    try:
+        pair.daemon.kill_kept()
+        _wait_restarted(other, before[1])
+    finally:
+        guest.qmp("cont")
     _wait_restarted(guest, before[0])
     pingpong(guest, other, iterations=200, validate=True)
 
@@ -181,9 +203,8 @@ def test_nvme_is_killed(pair):
     """
     with disk.mounted(pair.a, pair.b):
         for _ in range(20 if LONG else 1):
-            copy = disk.Copy(pair.a, 128 if LONG else 64)
             before = [_restarts(guest) for guest in pair.guests]
-            copy.assert_under_way()
+            copy = disk.Copy(pair.a, 128 if LONG else 64)
             pair.daemon.kill_kept()
             for guest, number in zip(pair.guests, before):
                 _wait_restarted(guest, number)

@@ -173,12 +173,18 @@ def test_nvme_target_goes(consumers, nvme_target):
     """The target ends all connections under load; the host finds it again."""
     guest, link = consumers.a, f"/sys/kernel/config/nvmet/ports/1/subsystems/{NQN}"
     connect(guest, nvme_target, "--reconnect-delay=1")
-    reader = guest.popen(f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct count=3000")
-    time.sleep(0.3)
+    reconnected = "dmesg | grep -c 'Successfully reconnected'"
+    before = int(guest.run(reconnected, check=False).stdout)
+    reader = guest.popen("until [ -e /tmp/enough ]; do dd of=/dev/null bs=64k"
+                         f" if={DEVICE} iflag=direct count=200 status=none || exit 1; done")
+    guest.wait_until("[ $(awk '{ print $3 }' /sys/block/nvme0n1/stat) -gt 1000 ]")
     nvme_target.run(f"rm {link}")
     time.sleep(2)
     nvme_target.run(f"ln -s /sys/kernel/config/nvmet/subsystems/{NQN} {link}")
+    guest.wait_until(f"[ $({reconnected}) -gt {before} ]", 120)
+    assert reader.poll() is None, reader.stderr
+    guest.run("touch /tmp/enough")
     reader.wait(120, check=True)
-    assert "Successfully reconnected" in guest.dmesg_tail(), guest.dmesg_tail()
+    guest.run("rm /tmp/enough")
     guest.run(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct count=20 status=none")
     disconnect(guest)

@@ -108,9 +108,10 @@ def test_long_discovery(pair):
 
 def test_discovery_controller(pair):
     """It stays, with keep-alives, and has no namespace."""
-    connect(pair.a, "--keep-alive-tmo=2", nqn=DISCOVERY)
+    connect(pair.a, "--keep-alive-tmo=10", nqn=DISCOVERY)
     try:
-        pair.a.run("sleep 2.5; nvme admin-passthru /dev/nvme0 --opcode=0x18")
+        # The first keep-alive goes out after 5 s, and may take 10 s.
+        pair.a.run("sleep 16; nvme admin-passthru /dev/nvme0 --opcode=0x18")
         pair.a.wait_output(f"cat {CONTROLLER}/state", "live")
         pair.a.run("nvme get-log /dev/nvme0 --log-id=0x70 --log-len=1024 > /dev/null")
         assert not pair.a.run("ls /dev/nvme*n*", check=False).stdout

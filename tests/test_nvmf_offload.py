@@ -2,6 +2,7 @@
 """virtio-roce-nvmft, a target in one guest, and the kernel's initiator in the other one."""
 
 import subprocess
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from lab import nvmft, paths
 from lab.nvme import DEVICE
 from lab.nvmft import NQN, Target, connected, device, serving
 from lab.paths import LONG
+from lab.patience import Deadline
 
 SIZE = 256 << 20
 
@@ -173,13 +175,21 @@ def test_offload_killed(pair, binary):
     for _ in range(5 if LONG else 2):
         target = Target(pair.a, binary, "--namespace", "host:disk", "--namespace", "host:null")
         with connected(pair, "--reconnect-delay=1"):
-            null = f"/dev/{device(pair.b, 2)}"
-            reader = pair.b.popen(f"dd if={null} of=/dev/null bs=1M iflag=direct")
+            null = device(pair.b, 2)
+            reader = pair.b.popen(f"until [ -e /tmp/enough ]; do dd if=/dev/{null} of=/dev/null"
+                                  " bs=1M iflag=direct count=64 status=none || exit 1; done")
+            pair.b.wait_until(f"[ $(awk '{{ print $3 }}' /sys/block/{null}/stat) -gt 1000 ]")
             target.program.kill()
             target.program.wait(60)
             target = Target(pair.a, binary, "--namespace", "host:disk", "--namespace", "host:null")
+            deadline = Deadline(60)
+            while not target.count()["offloaded"]:
+                assert not deadline.over(), target.program.stdout
+                time.sleep(0.1)
+            assert reader.poll() is None, reader.stderr
+            pair.b.run("touch /tmp/enough")
             reader.wait(120, check=True)
-            assert target.count()["offloaded"]
+            pair.b.run("rm /tmp/enough")
         target.stop()
 
 

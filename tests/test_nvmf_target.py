@@ -27,8 +27,11 @@ OTHER = "10.77.0.101"
 SECOND = "10.77.0.102"
 SIZE = 512 << 20
 
-# Sectors that a guest has read of the disk.
+# Sectors that a guest has read of the disk, and written.
 SECTORS = "awk '{ print $3 }' /sys/block/nvme0n1/stat"
+WRITTEN = "awk '{ print $7 }' /sys/block/nvme0n1/stat"
+# How often it has connected again.
+RECONNECTED = "dmesg | grep -c 'Successfully reconnected'"
 
 
 @pytest.fixture(scope="module", name="pair")
@@ -273,14 +276,20 @@ def test_two_paths(pair):
         guest.wait_output(alive, "2")
         # They are one disk.
         guest.wait_output("ls /dev/nvme*n*", device)
-        guest.run("head -c 48M /dev/urandom > /tmp/data")
-        writer = guest.popen(f"dd if=/tmp/data of={device} bs=16k oflag=direct status=none")
-        guest.wait_until("[ $(awk '{ print $7 }' /sys/block/nvme0n1/stat) -gt 2000 ]")
-        assert writer.poll() is None
+        # Each write is of something else.
+        writer = guest.popen(
+            "until [ -e /tmp/enough ]; do head -c 8M /dev/urandom > /tmp/data &&"
+            f" dd if=/tmp/data of={device} bs=16k oflag=direct status=none &&"
+            f" dd if={device} bs=16k count=512 iflag=direct status=none | cmp - /tmp/data ||"
+            " exit 1; done")
+        guest.wait_until(f"[ $({WRITTEN}) -gt 2000 ]")
         pair.daemon.control("cut", "nvmf-target0", "on")
-        writer.wait(300, check=True)
-        guest.run(f"cmp -n {48 << 20} /tmp/data {device} && rm /tmp/data", timeout=120)
         guest.wait_output(alive, "1", 60)
+        guest.wait_until(f"a=$({WRITTEN}); sleep 0.2; [ $({WRITTEN}) != $a ]", 60)
+        assert writer.poll() is None, writer.stderr
+        guest.run("touch /tmp/enough")
+        writer.wait(300, check=True)
+        guest.run("rm /tmp/enough /tmp/data")
         pair.daemon.control("cut", "nvmf-target0", "off")
         guest.wait_output(alive, "2", 60)
 
@@ -289,9 +298,13 @@ def test_restart(pair):
     """Another daemon takes over under load: connections end, and the initiator comes back."""
     guest = pair.a
     with connected(guest, "--reconnect-delay=1"):
-        reader = guest.popen(f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct count=4000")
-        guest.wait_until("grep -q . /sys/class/nvme/nvme0/state")
+        before = int(guest.run(RECONNECTED, check=False).stdout)
+        reader = guest.popen(f"until [ -e /tmp/enough ]; do {READ} count=200 || exit 1; done")
+        guest.wait_until(f"[ $({SECTORS}) -gt 1000 ]")
         pair.daemon.take_over()
+        guest.wait_until(f"[ $({RECONNECTED}) -gt {before} ]", 120)
+        assert reader.poll() is None, reader.stderr
+        guest.run("touch /tmp/enough")
         reader.wait(300, check=True)
-        assert "Successfully reconnected" in guest.dmesg_tail(), guest.dmesg_tail()
+        guest.run("rm /tmp/enough")
         guest.run(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct count=20 status=none")

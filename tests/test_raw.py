@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from lab import paths
-from lab.perftest import check, rows
+from lab.perftest import by_a_right_clock, check, rows
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "raw.py"
 SPREAD = pathlib.Path(__file__).parent / "guest" / "rss.py"
@@ -305,11 +305,14 @@ def line(guest, peer, program, *arguments):
 
 def between(pair, program, state, *options):
     """A run whose server is in this state when it has posted its requests; both outputs."""
-    server = pair.b.popen(line(pair.b, pair.a, program, "--server", *options))
-    pair.b.wait_until(f"rdma resource show qp | grep -q 'type RAW_PACKET state {state}'")
-    # The rest of its preparation takes less than the client needs to begin.
-    client = pair.a.popen(line(pair.a, pair.b, program, "--client", *options))
-    return [end.wait(120, check=True).stdout for end in (client, server)]
+    def run():
+        server = pair.b.popen(line(pair.b, pair.a, program, "--server", *options))
+        pair.b.wait_until(f"rdma resource show qp | grep -q 'type RAW_PACKET state {state}'")
+        # The rest of its preparation takes less than the client needs to begin.
+        client = pair.a.popen(line(pair.a, pair.b, program, "--client", *options))
+        return [end.wait(120) for end in (client, server)]
+
+    return [result.stdout for result in by_a_right_clock(run)]
 
 
 def test_latency(rdma_pair):
@@ -329,15 +332,20 @@ def test_burst_latency(rdma_pair):
                "--rate_limit_type=PP", "--rate_limit", 100, "--rate_units=M",
                "--typical_pkt_size", 200)
     a, b = rdma_pair.a, rdma_pair.b
-    server = b.popen(line(b, a, "raw_ethernet_burst_lat", "--server", "-n", 501, *options))
-    b.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTS'")
-    try:
-        sent = a.run(line(a, b, "raw_ethernet_burst_lat", "--client", "-n", 500, *options),
-                     timeout=60).stdout
-    finally:
-        server.kill()
-    found = rows(sent)
-    assert [row[0] for row in found] == [200] and found[0][2] > 0, sent
+
+    def run():
+        server = b.popen(line(b, a, "raw_ethernet_burst_lat", "--server", "-n", 501, *options))
+        b.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTS'")
+        try:
+            return [a.run(line(a, b, "raw_ethernet_burst_lat", "--client", "-n", 500, *options),
+                          check=False)]
+        finally:
+            server.kill()
+            server.wait()
+
+    sent, = by_a_right_clock(run)
+    found = rows(sent.stdout)
+    assert [row[0] for row in found] == [200] and found[0][2] > 0, str(sent)
 
 
 # Frames a second by a raw QP are so many times those of a packet socket, at least.  On a quiet

@@ -6,12 +6,14 @@ whose messages are packets.
 """
 
 import statistics
+import time
 
 import pytest
 
 import lab
 from lab import disk, paths
 from lab.iperf import Iperf, iperf
+from lab.patience import Deadline
 from lab.pingpong import PingPong, pingpong
 from lab.storm import Storm
 
@@ -38,23 +40,52 @@ def _take_over(pair, times=TIMES):
     print(f"takeover: {statistics.median(took):.1f} ms (median), {max(took):.1f} ms (most)")
 
 
+class Checked(Storm):
+    """Mixed messages, compared one by one, until kill()."""
+
+    def __init__(self, pair):
+        super().__init__(pair.a, pair.b, count=1 << 40)
+        self._daemon = pair.daemon
+
+    def _writes(self):
+        """Writes that the daemon has done for guest a; ping-pongs have none."""
+        return self._daemon.stats()[self._daemon.sockets[0].name]["rdma_writes"]
+
+    def assert_moves(self):
+        """More of them come, and all were right so far."""
+        before, deadline = self._writes(), Deadline(60)
+        while self._writes() < before + 100:
+            for end in self.ends:
+                assert end.poll() is None, f"{end.stdout}{end.stderr}"
+            assert not deadline.over(), "the messages stand still"
+            time.sleep(0.1)
+
+    def kill(self):
+        """Ends both."""
+        for end in self.ends:
+            end.kill()
+            end.wait(20)
+
+
 def test_messages_go_on(pair):
     """Programs that send all the time: no message is lost, doubled or wrong."""
     run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
     run.wait_connected()
-    checked = Storm(pair.a, pair.b, count=200000 if paths.LONG else 8000)
+    checked = Checked(pair)
     for _ in range(TIMES):
         _take_over(pair, 1)
         run.assert_moves()
-    checked.wait(600)
+        checked.assert_moves()
+    checked.kill()
     run.kill()
 
 
 def test_tcp_goes_on(pair):
     """A TCP connection lives through it; what is new afterwards works as before."""
-    load = Iperf(pair.a, pair.b, seconds=5)
+    load = Iperf(pair.a, pair.b, seconds=0)
     _take_over(pair)
-    load.wait()
+    load.assert_moves()
+    load.kill()
     iperf(pair.a, pair.b, seconds=1)
     pingpong(pair.a, pair.b, iterations=200, validate=True)
 
@@ -67,22 +98,26 @@ def test_function_goes_on(pair):
     guest.load_modules()
     pingpong(guest, other, iterations=200, validate=True)
     guest.qmp("stop")
-    _take_over(pair, 1)
-    guest.qmp("cont")
+    try:
+        _take_over(pair, 1)
+    finally:
+        guest.qmp("cont")
     pingpong(guest, other, iterations=200, validate=True)
 
 
 def test_next_version_and_back(pair):
     """An upgrade to a daemon whose saved state has more, and back, while programs send."""
     today = pair.daemon.binary
-    checked = Storm(pair.a, pair.b, count=200000 if paths.LONG else 8000)
+    checked = Checked(pair)
     run = PingPong(pair.a, pair.b, iterations=100000000, events=True)
     run.wait_connected()
     for number in range(TIMES):
         pair.daemon.take_over(today if number % 2 else paths.NEXT_DAEMON)
         run.assert_moves()
     pair.daemon.take_over(today)
-    checked.wait(600)
+    run.assert_moves()
+    checked.assert_moves()
+    checked.kill()
     run.kill()
 
 
@@ -92,6 +127,7 @@ def test_nvme_goes_on(pair):
         before = len(pair.a.dmesg())
         copy = disk.Copy(pair.a, SIZE)
         _take_over(pair)
+        copy.assert_under_way()
         copy.wait()
         log = pair.a.dmesg()[before:]
         assert "nvme" not in log, log

@@ -21,7 +21,7 @@ from lab.capture import frames
 from lab.iperf import iperf
 from lab.mckey import multicast
 from lab.patience import Deadline
-from lab.perftest import rows
+from lab.perftest import by_a_right_clock, rows
 
 PROGRAM = pathlib.Path(__file__).parent / "guest" / "transfer.py"
 PORT = 7777
@@ -188,7 +188,7 @@ import socket, sys
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 s.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE
 s.bind((sys.argv[1], 0))
-s.settimeout(20)
+s.settimeout(120)
 print("ready", flush=True)
 n = 0
 while n < int(sys.argv[3]):
@@ -220,17 +220,27 @@ def test_host_raw(world, kind):
     ours, theirs = (text.replace(":", "") for text in (mac, stranger))
     program = ["raw_ethernet_bw", "-d", guest.rdma_device(), "-F", "-B", mac, "-E", stranger,
                "-s", str(size), "-n", str(count)]
-    with world.near.popen_in_namespace(
-            [sys.executable, "-c", COUNT_FRAMES, interface, theirs, str(count),
-             str(size - FCS)]) as host:
-        assert host.stdout.readline() == "ready\n"
-        guest.run([*program, "--client"])
-        assert host.stdout.read() == f"{count}\n"
-    server = guest.popen([*program, "--server", "--rx-depth", str(count + 12)])
-    guest.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTR'")
-    world.near.in_namespace([sys.executable, "-c", SEND_FRAMES, interface, ours, str(count),
-                             str(size - FCS), theirs])
-    assert [row[:2] for row in rows(server.wait(60, check=True).stdout)] == [[size, count]]
+
+    def out():
+        with world.near.popen_in_namespace(
+                [sys.executable, "-c", COUNT_FRAMES, interface, theirs, str(count),
+                 str(size - FCS)]) as host:
+            assert host.stdout.readline() == "ready\n"
+            result = guest.run([*program, "--client"], check=False)
+            # It looks at its clock when it has sent all.
+            assert host.stdout.read() == f"{count}\n", str(result)
+        return [result]
+
+    def back():
+        server = guest.popen([*program, "--server", "--rx-depth", str(count + 12)])
+        guest.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTR'")
+        world.near.in_namespace([sys.executable, "-c", SEND_FRAMES, interface, ours, str(count),
+                                 str(size - FCS), theirs])
+        return [server.wait()]
+
+    by_a_right_clock(out)
+    heard, = by_a_right_clock(back)
+    assert [row[:2] for row in rows(heard.stdout)] == [[size, count]], str(heard)
 
 
 def test_two_daemons(world):
@@ -284,13 +294,14 @@ def test_cut_and_link(world):
     uplink = f"unix:{near.uplink_socket}"
     guest = near.sockets[0].name
     ping = ["ping", "-c", "2", "-i", "0.2", "-W", "1", stock.address]
-    ours.run(ping)
+    answered = f"ping -c 1 -W 1 {stock.address}"
+    ours.wait_until(answered)
     near.control("cut", uplink, "on")
     assert "cut" in near.control("ports")
     assert ours.run(ping, check=False).rc == 1
     assert near.stats()[uplink]["port_cut"] > 0
     near.control("cut", uplink, "off")
-    ours.run(ping)
+    ours.wait_until(answered)
 
     near.control("link", guest, "down")
     carrier = f"cat /sys/class/net/{ours.interface()}/carrier"
@@ -299,7 +310,7 @@ def test_cut_and_link(world):
     assert ours.run(ping, check=False).rc != 0
     near.control("link", guest, "up")
     ours.wait_output(carrier, "1")
-    ours.run(ping)
+    ours.wait_until(answered)
     assert near.stats()[guest]["kind"] == "guest"
     assert near.stats()[guest]["eth_tx"] > 0
 

@@ -86,12 +86,12 @@ RACE = "fi_multi_ep -e msg"
 HOLD = ("strace -f --seccomp-bpf -qq -o /dev/null -e trace=connect"
         " -e inject=connect:delay_exit=1s ")
 
-# By the connection manager, or on the port of the test or of libfabric's name server.  A
-# server that cannot do the test ends at once, and not every server listens.
+# By the connection manager, or on the port of the test, of libfabric's name server, or of the
+# TCP connection of both ends.  A server that cannot do the test ends at once.
 LISTENS = """
-for ((end = SECONDS + 5; SECONDS < end;)); do
+for ((end = SECONDS + 60; SECONDS < end;)); do
 	[ -d /proc/{pid} ] || break
-	grep -qE ':(240C|162E) [0:]* 0A ' /proc/net/tcp /proc/net/tcp6 && break
+	grep -qE ':(240C|162E|0BB8) [0:]* 0A ' /proc/net/tcp /proc/net/tcp6 && break
 	rdma resource show cm_id | grep -q 'state LISTEN' && break
 	sleep 0.05
 done
@@ -102,7 +102,7 @@ def run(a, b, provider, line):
     """Runs one test; returns its outcome."""
     command = f"{line} -p '{provider}'"
     server = b.popen(f"exec timeout {TIMEOUT} {command} -s {b.address} 2>&1")
-    b.run(LISTENS.format(pid=server.pid))
+    b.run(LISTENS.format(pid=server.pid), timeout=90)
     hold = HOLD if RACE in line else ""
     client = a.run(f"exec timeout {TIMEOUT} {hold}{command} -s {a.address} {b.address} 2>&1",
                    check=False, timeout=TIMEOUT + 20)

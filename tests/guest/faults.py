@@ -133,7 +133,8 @@ def nobody_there(device):
     began = time.monotonic()
     scene.post(SEND)
     expect(scene.a, "RETRY_EXC_ERR")
-    check(time.monotonic() - began < 5, "it took too long")
+    # The guest itself may have stood still for some seconds.
+    check(time.monotonic() - began < 20, "it took too long")
     scene.a.qp.close()
     print("RETRY_EXC_ERR", flush=True)
 

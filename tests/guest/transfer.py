@@ -28,6 +28,8 @@ def send(address, port, mebibytes):
     digest = hashlib.sha256()
     block = random.Random(mebibytes).randbytes(1 << 20)
     with socket.create_connection((address, port), timeout=30) as connection:
+        # For as long as the other end may stand still.
+        connection.settimeout(None)
         for number in range(mebibytes):
             data = bytes([number % 256]) + block[1:]
             connection.sendall(data)

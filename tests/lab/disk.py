@@ -21,20 +21,35 @@ def mounted(guest, target, size=256):
         yield
         guest.run(f"umount /mnt && e2fsck -fn {nvme.DEVICE}", timeout=120)
     finally:
-        guest.run("umount /mnt; rm -f /tmp/data", check=False)
+        guest.run("umount /mnt; rm -f /tmp/data /tmp/noise", check=False)
         nvme.disconnect(guest)
         nvme.target_end(target)
 
 
-class Copy:
-    """Megabytes that are written to /mnt, from when this is made on."""
+# Each round has other data, so that a block of the round before is not taken for its own.
+_COPY = """
+n=0
+until [ -e /tmp/enough ]; do
+    tail -c +$((n += 4096)) /tmp/noise | head -c MEGABYTESM > /tmp/data && rm -f /mnt/data &&
+    dd if=/tmp/data of=/mnt/data bs=256k FLAGS status=none && sync &&
+    echo 3 > /proc/sys/vm/drop_caches && cmp /tmp/data /mnt/data || exit 1
+done
+"""
 
-    def __init__(self, guest, megabytes):
+
+class Copy:
+    """Megabytes that are written to /mnt, from when this is made until wait().
+
+    This is done again and again, and compared each time, past the page cache.
+    """
+
+    def __init__(self, guest, megabytes, flags="oflag=direct"):
         self.guest = guest
-        guest.run(f"head -c {megabytes}M /dev/urandom > /tmp/data", timeout=120)
+        guest.run(f"rm -f /tmp/enough && head -c {megabytes + 1}M /dev/urandom > /tmp/noise",
+                  timeout=120)
         # The page cache does not take all of it at once.
-        self.copy = guest.popen("rm -f /mnt/data && dd if=/tmp/data of=/mnt/data bs=256k"
-                                " oflag=direct status=none && sync")
+        self.copy = guest.popen(_COPY.replace("MEGABYTES", str(megabytes))
+                                .replace("FLAGS", flags))
         guest.wait_until("[ -s /mnt/data ]")
 
     def assert_under_way(self):
@@ -42,7 +57,8 @@ class Copy:
         assert self.copy.poll() is None, f"{self.copy.stdout}{self.copy.stderr}"
 
     def wait(self, timeout=300):
-        """It ends well, and what is read back, past the page cache, is what was written."""
+        """It ends well: with all that was written in the last round, and in those before."""
+        self.assert_under_way()
+        self.guest.run("touch /tmp/enough")
         self.copy.wait(timeout, check=True)
-        self.guest.run("echo 3 > /proc/sys/vm/drop_caches && cmp /tmp/data /mnt/data",
-                       timeout=timeout)
+        self.guest.run("rm /tmp/enough /tmp/noise")

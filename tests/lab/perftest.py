@@ -50,6 +50,22 @@ def clock_is_wrong(results, table, seconds):
     return (complains or bool(table)) and not counted and seconds < SOON * PATIENCE
 
 
+def by_a_right_clock(run):
+    """Runs perftest anew as long as its own clock is wrong.
+
+    run   one run from start to end, which returns the results of its ends
+    """
+    for _ in attempts("perftest's clock"):
+        began = time.monotonic()
+        results = run()
+        seconds = (time.monotonic() - began) / crowd()
+        if not any(clock_is_wrong([result], rows(result.stdout), seconds) for result in results):
+            break
+    for result in results:
+        assert result.rc == 0, str(result)
+    return results
+
+
 def perftest(pair, program, *arguments, timeout=120, devices=None):
     """One run, server in guest b; the client's table.
 
@@ -60,17 +76,15 @@ def perftest(pair, program, *arguments, timeout=120, devices=None):
         return [program, "-d", name, "-x", gid_index(guest, name), "-F", "-p", str(PORT),
                 *map(str, arguments)]
 
-    for _ in attempts("perftest's clock"):
+    def run():
         server = pair.b.popen(line(pair.b))
         pair.b.wait_listening(PORT)
-        began = time.monotonic()
         client = pair.a.popen([*line(pair.a), pair.b.address])
-        results = [end.wait(timeout) for end in (client, server)]
-        table = rows(results[0].stdout)
-        if not clock_is_wrong(results, table, (time.monotonic() - began) / crowd()):
-            break
+        return [end.wait(timeout) for end in (client, server)]
+
+    results = by_a_right_clock(run)
+    table = rows(results[0].stdout)
     for result in results:
-        assert result.rc == 0, str(result)
         assert "ompletion with error" not in result.stdout + result.stderr, str(result)
     assert table and moved(table), str(results[0])
     return table
