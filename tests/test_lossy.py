@@ -115,8 +115,8 @@ def test_cut(ends):
     """The wire is cut for good: both ends get an error within the time that is promised.
 
     The ACK timeout is 4.096 us * 2^14; a requester may take up to four times that
-    for each of its retries and the first attempt.  Ours takes 1.8 of these 2.1 s.  What is added
-    is for a daemon that comes late on a busy machine, which is not charged for that time.
+    for each of its retries and the first attempt.  Ours takes 1.8 of these 2.1 s.  Ten more
+    are for daemons and guests that stand still on a busy machine.
     """
     a, b = ends.guests
     with ends.wire([]) as wire:
