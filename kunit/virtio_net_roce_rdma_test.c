@@ -330,10 +330,16 @@ static void rdma_follows_child(struct kunit *test)
 
 static bool lost;
 
+/* A refusal is the last thing that the device says; and it has said that. */
+static bool last_words, said;
+
 static int serve_question(struct fake *fake, struct fake_cmd *cmd)
 {
 	u8 ack = READ_ONCE(lost) ? VIRTIO_NET_ERR : VIRTIO_NET_OK;
 
+	if (said)
+		return -1;
+	said = last_words && ack == VIRTIO_NET_ERR;
 	fake_scatter(cmd->in, cmd->nin, &ack, sizeof(ack));
 	return fake_len(cmd->in, cmd->nin);
 }
@@ -348,6 +354,8 @@ static struct fake *rdma_asked(struct kunit *test, struct net_device **netdev)
 	settle(fake);
 	KUNIT_ASSERT_EQ(test, seen.probes, 1);
 	lost = false;
+	last_words = false;
+	said = false;
 	fake->dev->life.ask_ms = 20 * MSEC_PER_SEC;
 	fake_start(fake, serve_question);
 	return fake;
@@ -384,8 +392,11 @@ static void rdma_lost(struct kunit *test)
 	netdev_gone(netdev);
 }
 
-/* A function that has just been restarted, has lost its objects again, and waits for @ms. */
-static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms,
+/*
+ * A function that has just been restarted, has lost its objects again, and waits for @ms.  If it
+ * @ends, it answers nothing any more.
+ */
+static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms, bool ends,
 				    struct net_device **netdev)
 {
 	struct fake *fake = rdma_asked(test, netdev);
@@ -399,9 +410,12 @@ static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms,
 	life->stopped = false;
 	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(fake->dev));
 	vnr_recover_watch(fake->dev);
+	last_words = ends;
 	WRITE_ONCE(lost, true);
 	vnr_recover_look(fake->dev);
-	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) == VNR_LOST));
+	/* On a busy machine, its time may have passed before this looks. */
+	KUNIT_ASSERT_TRUE(test, fake_wait(vnr_life_state(fake->dev) == VNR_LOST ||
+					  READ_ONCE(seen.removes)));
 	return fake;
 }
 
@@ -409,21 +423,31 @@ static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms,
 static void rdma_lost_waits(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, 2000, &netdev);
+	struct fake *fake = rdma_lost_again(test, 2000, false, &netdev);
 	struct vnr_dev *dev = fake->dev;
-	unsigned int served = READ_ONCE(fake->served);
-	unsigned long start = jiffies;
+	/* Before it was lost. */
+	unsigned long start = dev->life.restarted;
+	enum vnr_state state;
+	unsigned int removes, served;
+	bool mute;
 
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(dev->life.mute));
-	/* Not as long as it waits, for a machine that is busy. */
 	msleep(500);
-	KUNIT_EXPECT_EQ(test, vnr_life_state(dev), VNR_LOST);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(dev->life.mute));
-	KUNIT_EXPECT_EQ(test, seen.removes, 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(fake->served), served);
+	state = vnr_life_state(dev);
+	mute = READ_ONCE(dev->life.mute);
+	removes = READ_ONCE(seen.removes);
+	served = READ_ONCE(fake->served);
+	/* Other work on the machine may have made the test late. */
+	if (time_before(jiffies, start + 2 * HZ)) {
+		KUNIT_EXPECT_EQ(test, state, VNR_LOST);
+		KUNIT_EXPECT_FALSE(test, mute);
+		KUNIT_EXPECT_EQ(test, removes, 0);
+		KUNIT_EXPECT_EQ(test, served, 2);
+	} else {
+		kunit_info(test, "too busy a machine: not seen while it waits\n");
+	}
 	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 1));
-	KUNIT_EXPECT_TRUE(test, time_after(jiffies, start + HZ));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(fake->served), served + 1);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, start + 2 * HZ));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake->served), 3);
 	KUNIT_EXPECT_EQ(test, dev->life.backoff_ms, 2000);
 	vnr_recover_stop(dev);
 	KUNIT_EXPECT_FALSE(test, dev->life.silent);
@@ -435,7 +459,7 @@ static void rdma_lost_waits(struct kunit *test)
 static void rdma_lost_then_silent(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, 500, &netdev);
+	struct fake *fake = rdma_lost_again(test, 500, true, &netdev);
 	struct vnr_dev *dev = fake->dev;
 
 	dev->life.ask_ms = 20;
@@ -455,7 +479,7 @@ static void rdma_lost_then_silent(struct kunit *test)
 static void rdma_lost_stopped(struct kunit *test)
 {
 	struct net_device *netdev;
-	struct fake *fake = rdma_lost_again(test, 60 * MSEC_PER_SEC, &netdev);
+	struct fake *fake = rdma_lost_again(test, 60 * MSEC_PER_SEC, false, &netdev);
 	unsigned long start = jiffies;
 
 	vnr_recover_stop(fake->dev);

@@ -573,12 +573,12 @@ static void dev_port_events(struct kunit *test)
 	struct event_log *log = open_event_log(test, ibdev);
 
 	mock_link(mock, true);
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, HZ), 0);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, MOCK_PATIENCE), 0);
 	KUNIT_EXPECT_EQ(test, log->active, 1);
 	KUNIT_EXPECT_EQ(test, log->err, 0);
 
 	netif_carrier_off(mock->aux.netdev);
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, 5 * HZ), 0);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, MOCK_PATIENCE), 0);
 	KUNIT_EXPECT_EQ(test, log->err, 1);
 	/* It is down already. */
 	mock_link(mock, false);
@@ -650,7 +650,7 @@ static void dev_port_dies(struct kunit *test)
 	flush_work(&dying.work);
 	destroy_work_on_stack(&dying.work);
 	for (i = 0; i < 2; i++)
-		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, 5 * HZ), 0);
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->seen, MOCK_PATIENCE), 0);
 	KUNIT_EXPECT_EQ(test, log->active, 1);
 	KUNIT_EXPECT_EQ(test, log->err, 1);
 	KUNIT_EXPECT_FALSE(test, dev->port_active);
@@ -704,8 +704,8 @@ static void dev_gid_event(struct kunit *test)
 	rtnl_unlock();
 	/* The old one goes, the new one comes. */
 	do {
-		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->gid_changed, 5 * HZ),
-				0);
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&log->gid_changed,
+								  MOCK_PATIENCE), 0);
 	} while (memcmp(mock->gids[0], gid, sizeof(gid)) && ++events < 4);
 	KUNIT_EXPECT_MEMEQ(test, mock->gids[0], gid, sizeof(gid));
 
@@ -962,10 +962,10 @@ static void dev_gate_asked(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, down_trylock(&hw->qp->uctx->gate));
 	a->task = kthread_run(asker_thread, a, "asker");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a->task));
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&a->done, 5 * HZ), 0);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&a->done, MOCK_PATIENCE), 0);
 	while (i--)
 		up(&hw->qp->uctx->gate);
-	wait_for_completion_timeout(&a->done, HZ);
+	wait_for_completion_timeout(&a->done, MOCK_PATIENCE);
 	KUNIT_EXPECT_EQ(test, a->ret, 0);
 	ib_device_put(ibdev);
 	program_destroy(prog);

@@ -845,8 +845,7 @@ static void direct_gsi(struct kunit *test)
 	for (i = 0; i < 300; i++) {
 		cqe.wqe = cpu_to_le32(i & 0xffff);
 		mock_direct_complete(mock, gsi->rcqn, &cqe, true);
-		for (int n = 0; n < 1000 && mock_avail_idx(rq) == 128 + i; n++)
-			usleep_range(500, 1000);
+		mock_wait(mock_avail_idx(rq) != 128 + i);
 		KUNIT_ASSERT_EQ(test, mock_avail_idx(rq), 128 + i + 1);
 	}
 	KUNIT_EXPECT_EQ(test, atomic64_read(&to_vdev(ibdev)->bad_completions), 0);

@@ -196,8 +196,7 @@ static void direct_user_dead(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->cqs[cqn].control->device), 0);
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
-	for (int i = 0; i < 1000 && !READ_ONCE(mock->cqs[cqn].control->device); i++)
-		usleep_range(1000, 2000);
+	mock_wait(READ_ONCE(mock->cqs[cqn].control->device));
 	KUNIT_EXPECT_NE(test, le32_to_cpu(mock->cqs[cqn].control->device), 0);
 	process_close_file(p);
 	mock_expect_clean(mock);
@@ -304,8 +303,7 @@ static void direct_user_resize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_count(mock, CMD(RESIZE_CQ)), 1);
 	/* The new control block tells of the device's death. */
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
-	for (i = 0; i < 1000 && !READ_ONCE(cq->control->device); i++)
-		usleep_range(1000, 2000);
+	mock_wait(READ_ONCE(cq->control->device));
 	KUNIT_EXPECT_NE(test, le32_to_cpu(cq->control->device), 0);
 	process_close_file(p);
 	process_expect_ours(test, new_page);

@@ -77,12 +77,10 @@ struct endpoint *endpoint_open(struct mock *mock, int cqe, u32 depth)
 void endpoint_done(struct endpoint *ep)
 {
 	struct mock *mock = ep->mock;
-	unsigned int i;
 
 	kunit_release_action(mock->test, endpoint_close, ep);
 	/* Address handles may be left to a work item. */
-	for (i = 0; i < 2000 && mock_objects(mock); i++)
-		usleep_range(1000, 2000);
+	mock_wait(!mock_objects(mock));
 	mock_expect_clean(mock);
 	mock_stop(mock, ep->ibdev);
 }
@@ -215,14 +213,7 @@ void endpoint_expect_dropped(struct endpoint *ep, u32 qpn, u64 wr_id)
 /* Waits until the driver, maybe on another processor, has made so many available. */
 bool endpoint_becomes_available(const struct mock_vq *vq, u16 idx)
 {
-	int i;
-
-	for (i = 0; i < 2000; i++) {
-		if (mock_avail_idx(vq) == idx)
-			return true;
-		usleep_range(500, 1000);
-	}
-	return false;
+	return mock_wait(mock_avail_idx(vq) == idx);
 }
 
 /* Waits until the CQ was polled up to there. */

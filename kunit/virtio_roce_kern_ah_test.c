@@ -129,10 +129,7 @@ static void endpoint_address(struct endpoint *ep, struct rdma_ah_attr *attr)
 /* How many DESTROY_AH were sent; waits until there are @n. */
 static unsigned int ahs_destroyed(struct mock *mock, unsigned int n)
 {
-	unsigned int i;
-
-	for (i = 0; i < 2000 && mock_count(mock, CMD(DESTROY_AH)) < n; i++)
-		usleep_range(1000, 2000);
+	mock_wait(mock_count(mock, CMD(DESTROY_AH)) >= n);
 	return mock_count(mock, CMD(DESTROY_AH));
 }
 

@@ -458,8 +458,8 @@ static void kern_cq_vector_race(struct kunit *test)
 	mock->slow = 100;
 	INIT_WORK_ONSTACK(&maker.work, cq_maker_work);
 	queue_work(system_unbound_wq, &maker.work);
-	/* It has taken both, and will give one back. */
-	msleep(250);
+	/* It has taken both, and will give one back; this is maybe too late to see it. */
+	mock_wait(mock_objects(mock) == n + MOCK_CQS || READ_ONCE(maker.cq));
 	cqs[i] = ib_create_cq(maker.ibdev, NULL, NULL, NULL, &attr);
 	flush_work(&maker.work);
 	destroy_work_on_stack(&maker.work);

@@ -171,8 +171,7 @@ static void kern_dead_flush(struct kunit *test)
 	}
 	KUNIT_ASSERT_NOT_NULL(test, mock->event);
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_DEAD);
-	for (i = 0; i < 250 && !READ_ONCE(flush_events); i++)
-		msleep(20);
+	mock_wait(READ_ONCE(flush_events));
 	KUNIT_EXPECT_EQ(test, flush_events, 1);
 	/* The device may still carry them out. */
 	KUNIT_EXPECT_EQ(test, 0, count_flushed(test, ep, &sends, &recvs));
@@ -182,8 +181,7 @@ static void kern_dead_flush(struct kunit *test)
 	for (i = 0; i < VIRTIO_NET_CTRL_ROCE_NUM; i++)
 		mock->fail[i] = -ENODEV;
 	mock->event(&mock->aux, VIRTIO_NET_ROCE_QUIESCED);
-	for (i = 0; i < 250 && !READ_ONCE(ep->events); i++)
-		msleep(20);
+	mock_wait(READ_ONCE(ep->events));
 	KUNIT_EXPECT_EQ(test, ep->events, 1);
 	/* The CQ has room for four at a time. */
 	KUNIT_EXPECT_EQ(test, 16, count_flushed(test, ep, &sends, &recvs));
@@ -192,8 +190,7 @@ static void kern_dead_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, ib_modify_qp(ep->qp, &attr, IB_QP_STATE));
 	send.wr_id = 8;
 	KUNIT_EXPECT_EQ(test, 0, ib_post_send(ep->qp, &send, NULL));
-	for (i = 0; i < 250 && READ_ONCE(ep->events) < 2; i++)
-		msleep(20);
+	mock_wait(READ_ONCE(ep->events) >= 2);
 	KUNIT_EXPECT_EQ(test, ep->events, 2);
 	KUNIT_EXPECT_EQ(test, 1, count_flushed(test, ep, &sends, &recvs));
 	KUNIT_EXPECT_EQ(test, sends, 0x1ff);

@@ -76,7 +76,7 @@ static void mock_hold(struct mock *mock, bool *hold)
 		return;
 	*hold = false;
 	complete(&mock->held);
-	if (!wait_for_completion_timeout(&mock->release, 5 * HZ))
+	if (!wait_for_completion_timeout(&mock->release, MOCK_PATIENCE))
 		mock_violation(mock, "one command waits for another", 0);
 }
 
@@ -343,10 +343,7 @@ unsigned int mock_objects(struct mock *mock)
  */
 void mock_expect_clean(struct mock *mock)
 {
-	unsigned int i;
-
-	for (i = 0; i < 250 && mock_objects(mock); i++)
-		msleep(20);
+	mock_wait(!mock_objects(mock));
 	KUNIT_EXPECT_STREQ(mock->test, mock->violation, "");
 	KUNIT_EXPECT_EQ(mock->test, mock_objects(mock), 0);
 }

@@ -11,6 +11,8 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
 
@@ -56,6 +58,9 @@ struct ib_qp *ib_create_qp_user(struct ib_device *dev, struct ib_pd *pd,
 /* The handle of a flow rule is its index plus this. */
 #define MOCK_FLOW_HANDLE	0x6600
 #define MOCK_RSP_MAX	256
+
+/* How long to wait for what has to happen.  KUnit ends a case after 300 s. */
+#define MOCK_PATIENCE	(60 * HZ)
 
 /**
  * struct mock_answer - one line of a script
@@ -275,6 +280,16 @@ struct mock {
 	int ah_pdn[MOCK_AHS];	/* likewise */
 	u8 gids[MOCK_GIDS][16];
 };
+
+/* Waits long enough that only a mistake makes it fail. */
+#define mock_wait(cond) ({						\
+	unsigned long __end = jiffies + MOCK_PATIENCE;			\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) && time_before(jiffies, __end))	\
+		usleep_range(500, 1000);				\
+	__met;								\
+})
 
 /* ----- virtio_roce_mock_device.c ----- */
 

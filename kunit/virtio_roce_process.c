@@ -678,9 +678,6 @@ struct process *process_direct(struct mock *mock, struct program *prog)
  */
 void process_expect_ours(struct kunit *test, struct page *page)
 {
-	int i;
-
-	for (i = 0; i < 1000 && page_count(page) > 1; i++)
-		usleep_range(1000, 2000);
+	mock_wait(page_count(page) <= 1);
 	KUNIT_EXPECT_EQ(test, page_count(page), 1);
 }

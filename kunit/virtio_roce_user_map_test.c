@@ -26,10 +26,7 @@
 /* The driver's work items run soon. */
 static void wait_for_objects(struct mock *mock, unsigned int n)
 {
-	int i;
-
-	for (i = 0; i < 50 && mock_objects(mock) != n; i++)
-		msleep(20);
+	mock_wait(mock_objects(mock) == n);
 	KUNIT_EXPECT_EQ(mock->test, mock_objects(mock), n);
 }
 

@@ -107,7 +107,7 @@ static int connect_wait(const char *path)
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	int fd, i;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 12000; i++) {
 		fd = connect_to(path);
 		if (fd >= 0)
 			return fd;

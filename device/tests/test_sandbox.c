@@ -232,7 +232,7 @@ static void wait_for(const char *path)
 	const struct timespec pause = { .tv_nsec = 5000000 };
 	int fd, i;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 12000; i++) {
 		fd = uds_connect(path);
 		if (fd >= 0) {
 			close(fd);

@@ -743,10 +743,12 @@ static void *poster(void *arg)
 	while (i < REQUESTS) {
 		if (time(NULL) > end)
 			return arg;
-		if (post_write(w->qp, i))
+		if (post_write(w->qp, i)) {
 			sched_yield();
-		else
+		} else {
 			i++;
+			end = time(NULL) + 2 * PATIENCE;
+		}
 	}
 	return NULL;
 }

@@ -30,6 +30,9 @@
 #define KILLS		10u
 #define KILLS_LONG	200u
 
+/* A daemon goes on itself if the other one takes too long, as on a busy machine. */
+#define LATE_MAX	20u
+
 /* Memory that does not count as lost. */
 #define SPARE_KB	256u
 
@@ -396,12 +399,20 @@ static void test_gives_up(void **state)
 static void test_takeover(void **state)
 {
 	char *const more[] = { (char *)"--takeover", control, NULL };
-	const pid_t pid = pp_spawn(getenv("SANDBOXED"), more);
+	unsigned int late = 0;
 	uint64_t took;
 	int status;
+	pid_t pid;
 
-	assert_int_equal(waitpid(pp.pid, &status, 0), pp.pid);
+	for (;;) {
+		pid = pp_spawn(getenv("SANDBOXED"), more);
+		if (waitpid(-1, &status, 0) != pid)
+			break;
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status));
+		assert_true(late++ < LATE_MAX);
+	}
 	assert_int_equal(status, 0);
+	assert_int_equal(waitpid(pp.pid, NULL, WNOHANG), -1);
 	pp_is(pid);
 	pp_ping(&took);
 	send_frame();

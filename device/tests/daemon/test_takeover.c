@@ -39,11 +39,7 @@ static pid_t spawn(char *const *more)
 
 static void take_over(void)
 {
-	char *const more[] = { (char *)"--takeover", control, NULL };
-	const pid_t pid = spawn(more);
-
-	assert_int_equal(stream_until_end(pp.pid), 0);
-	pp_is(pid);
+	stream_take_over(getenv("SANDBOXED"));
 	stream_some();
 }
 
@@ -67,16 +63,12 @@ static void expect_refused(char *const *more)
 /* That daemon takes over; @more says what it knows more, see tests/next/next_wrap.c. */
 static void next_takes_over(const char *more)
 {
-	char *const options_more[] = { (char *)"--takeover", control, NULL };
 	char path[256];
-	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s-next", getenv("SANDBOXED"));
 	setenv("STATE_NEXT", more, 1);
-	pid = pp_spawn(path, options_more);
+	stream_take_over(path);
 	unsetenv("STATE_NEXT");
-	assert_int_equal(stream_until_end(pp.pid), 0);
-	pp_is(pid);
 	stream_some();
 }
 

@@ -118,7 +118,7 @@ static void vu_connect(struct front *front, const char *path)
 
 	strcpy(addr.sun_path, path);
 	front->sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	for (i = 0; err && i < 2000; i++) {
+	for (i = 0; err && i < 12000; i++) {
 		err = connect(front->sock, (struct sockaddr *)&addr, sizeof(addr));
 		if (err)
 			nanosleep(&pause, NULL);
@@ -623,6 +623,8 @@ uint32_t front_ah(struct front *front, uint32_t pdn, uint8_t number)
 	return le32toh(ack.ah);
 }
 
+uint8_t front_ack_timeout = 18;
+
 void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer)
 {
 	struct virtio_rdma_cmd_modify_qp req = {
@@ -631,7 +633,7 @@ void front_connect(const struct front_qp *qp, uint8_t type, const struct front_q
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,
 		.min_rnr_timer = 12,	/* 0.64 ms */
-		.timeout = 18,		/* 1 s */
+		.timeout = front_ack_timeout,
 		.retry_cnt = 2,
 		.rnr_retry = 7,
 		.qkey = htole32(0x1234),

@@ -182,6 +182,9 @@ void front_idle_qp(struct front *front, uint32_t pdn, uint32_t cqn, uint32_t pag
 /** front_ah() - an address handle of guest @number */
 uint32_t front_ah(struct front *front, uint32_t pdn, uint8_t number);
 
+/* Of the QPs that front_connect() connects: 4.096 us * 2^n, 1 s unless a test says more. */
+extern uint8_t front_ack_timeout;
+
 /** front_connect() - take a QP to RTS, with @peer as the peer of a connected one */
 void front_connect(const struct front_qp *qp, uint8_t type, const struct front_qp *peer);
 

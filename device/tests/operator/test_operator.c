@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,17 +115,18 @@ static int teardown(void **state)
 	return station_teardown(state);
 }
 
-/* The loop's clock goes by so many nanoseconds before the true one. */
+/* A test adds so many nanoseconds to the loop's clock; true time does not count. */
 static uint64_t ahead;
 
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
+	static uint64_t now = 1000000000;
 	uint64_t ns;
 
-	if (syscall(SYS_clock_gettime, id, ts))
-		return -1;
-	ns = ts->tv_nsec + ahead;
-	ts->tv_sec += ns / 1000000000;
+	/* Time goes on, a little with each look. */
+	now += 1000;
+	ns = now + ahead;
+	ts->tv_sec = ns / 1000000000;
 	ts->tv_nsec = ns % 1000000000;
 	return 0;
 }
