@@ -6,13 +6,16 @@ nvme group", says which number is which test, and which do not apply.
 """
 
 import json
+import os
+import signal
+import threading
 import time
 
 import pytest
 
 import lab
 from lab import paths
-from lab.host_disk import ADDRESS, NQN, connect, connected, counted, disconnect
+from lab.host_disk import ADDRESS, NQN, connect, connected, counted, disconnect, storage_process
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
@@ -68,6 +71,21 @@ def goes_on(guest, run):
     """Requests are done, and the program that asks for them has not ended."""
     guest.wait_until(f"a=$({REQUESTS}); sleep 0.1; [ $({REQUESTS}) != $a ]", 60)
     assert run.poll() is None, run.stderr
+
+
+def reset(guest):
+    """The host connects anew, at once or some seconds later.
+
+    The target refuses it while a namespace works on what the connection before has asked for.  Linux
+    tries again by itself, but nvme-cli fails.
+    """
+    before = len(guest.dmesg())
+    said = guest.run("nvme reset /dev/nvme0", check=False, timeout=120)
+    if said.rc:
+        assert "controller is busy" in guest.dmesg()[before:], str(said)
+        print(f"volume: the storage was busy: {said.stderr.strip()}")
+    guest.wait_output(f"cat {CONTROLLER}/state", "live", 60)
+    return said.rc
 
 
 def told(guest, arguments):
@@ -145,15 +163,19 @@ def test_reset(pair):
             f"rm -f /tmp/enough; until [ -e /tmp/enough ]; do dd if={DEVICE} of=/dev/null bs=64k"
             " iflag=direct count=100 status=none || exit 1; done")
         for _ in range(20 if LONG else 3):
-            pair.a.run("nvme reset /dev/nvme0")
-            pair.a.wait_output(f"cat {CONTROLLER}/state", "live")
+            reset(pair.a)
         works(pair.a)
         goes_on(pair.b, reader)
         pair.b.run("touch /tmp/enough")
         reader.wait(60, check=True)
 
 
-@pytest.mark.parametrize("what", ["nvme reset /dev/nvme0", "nvme ns-rescan /dev/nvme0"])
+def rescan(guest):
+    """The host looks for namespaces."""
+    guest.run("nvme ns-rescan /dev/nvme0")
+
+
+@pytest.mark.parametrize("what", [reset, rescan])
 def test_under_load(pair, what):
     """Reset, and told to look for namespaces, while it works: nothing fails or is lost."""
     guest = pair.a
@@ -161,7 +183,27 @@ def test_under_load(pair, what):
         verifier = guest.popen(VERIFIER)
         for _ in range(20 if LONG else 3):
             goes_on(guest, verifier)
-            guest.run(what)
+            what(guest)
+        goes_on(guest, verifier)
+        guest.run("touch /tmp/enough")
+        verifier.wait(120, check=True)
+
+
+def test_reset_while_the_storage_is_busy(pair):
+    """A write is under way when the host connects anew: it is refused until that is done."""
+    guest = pair.a
+    with connected(guest):
+        verifier = guest.popen(VERIFIER)
+        goes_on(guest, verifier)
+        pid = storage_process(pair)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            later = threading.Timer(5, os.kill, (pid, signal.SIGCONT))
+            later.start()
+            assert reset(guest)
+        finally:
+            later.cancel()
+            os.kill(pid, signal.SIGCONT)
         goes_on(guest, verifier)
         guest.run("touch /tmp/enough")
         verifier.wait(120, check=True)

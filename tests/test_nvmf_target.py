@@ -6,7 +6,6 @@ nvme-rdma, and nvme-cli.
 """
 
 import os
-import pathlib
 import re
 import signal
 import time
@@ -15,7 +14,7 @@ import pytest
 
 import lab
 from lab import nvme, paths
-from lab.host_disk import ADDRESS, NQN, connect, connected, counted
+from lab.host_disk import ADDRESS, NQN, connect, connected, counted, storage_process
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
@@ -132,15 +131,6 @@ def test_again_and_again(pair):
 
 
 READ = f"dd if={DEVICE} of=/dev/null bs=64k iflag=direct status=none"
-
-
-def storage_process(pair):
-    """The process that reads and writes the files, by its pid."""
-    pid = pair.daemon.pid
-    for _ in ("what starts it", "itself"):
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
-        pid, = children.read_text(encoding="ascii").split()
-    return int(pid)
 
 
 def test_backend_errors(pair):

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import pathlib
 
 from .nvme import DEVICE
 
@@ -37,3 +38,12 @@ def connected(guest, *arguments, **target):
     finally:
         guest.run("umount /mnt", check=False)
         disconnect(guest, target.get("nqn", NQN))
+
+
+def storage_process(pair):
+    """The process that reads and writes the files, by its pid."""
+    pid = pair.daemon.pid
+    for _ in ("what starts it", "itself"):
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+        pid, = children.read_text(encoding="ascii").split()
+    return int(pid)
