@@ -741,7 +741,10 @@ static __attribute__((noinline)) int post_others(struct virtio_roce_qp *qp,
 	return err;
 }
 
-/* Ends a call that has put a request into a direct queue.  The lock of the queue is held. */
+/*
+ * Ends a call that has put requests into a direct queue.
+ * Context: lock of the send queue held, which is released.
+ */
 static inline int post_end(struct virtio_roce_qp *qp)
 {
 	ring_publish_direct(&qp->sq.ring);

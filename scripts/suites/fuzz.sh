@@ -55,9 +55,8 @@ wanted()
 	echo "$runs"
 }
 
-# fuzz TARGET OPTION...: fails if the target failed, or if it ran fewer inputs than wanted.  An
-# input has 300 s, in which a machine that is busy does not count; one that never ends is found
-# all the same.
+# fuzz TARGET OPTION...: fails if the target failed, or if it ran fewer inputs than wanted.
+# An input may take 300 s, because the fuzzers get what other suites leave of the processors.
 fuzz()
 {
 	local target=$1 corpus=$work/corpus-$1 log=$work/$1.log began=$SECONDS runs rate rc=0
