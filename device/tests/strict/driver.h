@@ -37,6 +37,8 @@
 #define PDS	3
 #define AHS	2
 #define DEPTH	8
+/* Nothing has this handle: it is that of entry 11, and no table has so many. */
+#define NO_HANDLE	0xbad
 #define CMD(name)	VIRTIO_NET_CTRL_ROCE_ ## name
 #define SLOT_SGE	2
 #define SQ_SLOT	(sizeof(struct virtio_rdma_sq_req) + SLOT_SGE * sizeof(struct virtio_rdma_sge))

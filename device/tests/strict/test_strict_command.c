@@ -143,7 +143,7 @@ QP_TWIST(qp_sig_all, req.sq_sig_all = 2)
 QP_TWIST(qp_flags, req.flags = VIRTIO_IB_QP_FAST_REG)
 QP_TWIST(qp_cap_padding, req.cap.padding = htole32(1))
 QP_TWIST(qp_reserved, req.reserved[3] = htole32(1))
-QP_TWIST(qp_pd, req.pdn = htole32(77))
+QP_TWIST(qp_pd, req.pdn = htole32(NO_HANDLE))
 QP_TWIST(qp_cq, req.send_cqn = htole32(1))
 
 static void qp_stale_ring(void)
@@ -176,7 +176,7 @@ MR_TWIST(mr_too_long, req.cmd.length = htole64(1ULL << 40))
 MR_TWIST(mr_npages, req.cmd.npages = htole32(1))
 MR_TWIST(mr_length, (req.cmd.npages = htole32(3), req.cmd.length = htole64(12288)))
 MR_TWIST(mr_page, req.page[1] |= htole64(8))
-MR_TWIST(mr_pd, req.cmd.pdn = htole32(77))
+MR_TWIST(mr_pd, req.cmd.pdn = htole32(NO_HANDLE))
 
 #define AH_TWIST(name, statement)					\
 	static void name(void)						\
@@ -195,7 +195,7 @@ AH_TWIST(ah_reserved, req.ah_attr.reserved[8] = 1)
 AH_TWIST(ah_sgid, req.ah_attr.grh.sgid_index = 5)
 AH_TWIST(ah_dgid, memset(req.ah_attr.grh.dgid, 0, 16))
 AH_TWIST(ah_dmac, memset(req.ah_attr.dmac, 0, 6))
-AH_TWIST(ah_pd, req.pdn = htole32(77))
+AH_TWIST(ah_pd, req.pdn = htole32(NO_HANDLE))
 
 static void gid_padding(void)
 {
@@ -375,7 +375,7 @@ static const struct rule rules[] = {
 	BAD(qp_flags, "padding of CREATE_QP is not zero"),
 	BAD(qp_cap_padding, "padding of CREATE_QP is not zero"),
 	BAD(qp_reserved, "reserved part of CREATE_QP is not zero"),
-	BAD(qp_pd, "PD 77 is not there"),
+	BAD(qp_pd, "PD 2989 is not there"),
 	BAD(qp_cq, "CQ 1 is not there"),
 	BAD(qp_stale_ring, "do not begin empty"),
 	BAD(mr_access, "REG_USER_MR: access flags 0x8"),
@@ -386,14 +386,14 @@ static const struct rule rules[] = {
 	BAD(mr_npages, "1 pages do not cover the region"),
 	BAD(mr_length, "48 bytes for 3 pages"),
 	BAD(mr_page, "page 1 is not aligned"),
-	BAD(mr_pd, "PD 77 is not there"),
+	BAD(mr_pd, "PD 2989 is not there"),
 	BAD(ah_padding, "padding of CREATE_AH is not zero"),
 	BAD(ah_grh_padding, "padding of an address vector is not zero"),
 	BAD(ah_reserved, "reserved part of an address vector is not zero"),
 	BAD(ah_sgid, "GID 5 is not there"),
 	BAD(ah_dgid, "no destination GID"),
 	BAD(ah_dmac, "no destination MAC address"),
-	BAD(ah_pd, "PD 77 is not there"),
+	BAD(ah_pd, "PD 2989 is not there"),
 	BAD(gid_padding, "padding of ADD_GID is not zero"),
 	BAD(gid_beyond, "entry 128, of 128 promised"),
 	BAD(gid_not_there, "GID 3 is not there"),

@@ -30,7 +30,7 @@ static void good_datagram(void)
 static void datagram_without_handle(void)
 {
 	good_datagram();
-	send_slot.req.ud.ah = htole32(77);
+	send_slot.req.ud.ah = htole32(NO_HANDLE);
 	send_post();
 }
 

@@ -512,7 +512,7 @@ static void test_access_error(void **state)
 {
 	struct eg_wr wr = one_write;
 
-	wr.rkey = 0x80;
+	wr.rkey = 0xbad;
 	refused(state, wr, VIRTIO_IB_WC_REM_ACCESS_ERR, VIRTIO_RDMA_EVENT_QP_ACCESS_ERR);
 }
 
