@@ -314,6 +314,23 @@ void function_leave(struct function *fn)
 	switch_set_away(&fn->port, true);
 }
 
+/*
+ * A front-end that has connected again shows queues that another process has served.  That
+ * process has told nobody what it knew: the guest hears that it is gone.
+ */
+static void function_inherit(struct function *fn)
+{
+	if (fn->inherited && function_has_roce(fn)) {
+		log_info("%s: its driver goes on, and its objects of RDMA are lost", fn->name);
+		fn->lost = true;
+		if (fn->keep)
+			fn->keep->rdma = true;
+		if (fn->fe_ops)
+			fn->fe_ops->config_changed(fn->fe);
+	}
+	fn->inherited = false;
+}
+
 /* The function has all of its queues, and goes on. */
 static void function_resume(struct function *fn)
 {
@@ -342,10 +359,13 @@ static void function_ethernet_start(struct function *fn, struct virtq *vq)
 	const bool ctrl = vq->index == fn->ctrl_index;
 
 	function_set_here(fn, true);
+	fn->inherited |= vq->inherited;
 	*function_place(fn, vq->index) = vq;
 	virtq_want_kick(vq, (ctrl || vq->index % 2 == FUNCTION_TX) && !fn->awake);
-	if (ctrl)
-		function_resume(fn);
+	if (!ctrl)
+		return;
+	function_inherit(fn);
+	function_resume(fn);
 }
 
 static void function_ethernet_stop(struct function *fn, struct virtq *vq)
@@ -424,6 +444,7 @@ static void function_reset(void *dev)
 	fn->features = 0;
 	function_follow(fn);
 	fn->lost = false;
+	fn->inherited = false;
 	if (fn->keep)
 		fn->keep->rdma = false;
 	function_keep(fn);

@@ -31,6 +31,7 @@
  * @mq:		which pair gets a frame
  * @mq_known:	the section with these was read
  * @stats:	counters
+ * @lost:	its objects of RDMA are lost
  * @move:	from or to another host
  */
 struct function_image {
@@ -45,6 +46,7 @@ struct function_image {
 	struct mq_settings mq;
 	bool mq_known;
 	struct function_stats stats;
+	bool lost;
 	bool move;
 };
 
@@ -152,11 +154,21 @@ static void multiqueue_section(struct state *st, void *arg)
 	image->mq_known = true;
 }
 
+/* Its guest has not reset it yet.  So a process that does not know this must not go on with it. */
+static void lost_section(struct state *st, void *arg)
+{
+	struct function_image *image = arg;
+
+	if (st->loading || image->lost)
+		state_bool(st, "lost", &image->lost);
+}
+
 static const struct state_section function_sections[] = {
 	{ "function", 1, 0, function_section },
 	{ "ethernet", 1, 0, ethernet_section },
 	{ "port", 1, STATE_SKIPPABLE, port_section },
 	{ "multiqueue", 1, STATE_OPTIONAL, multiqueue_section },
+	{ "lost", 1, STATE_OPTIONAL, lost_section },
 };
 
 static bool function_sections_io(struct state *st, struct function_image *image)
@@ -177,6 +189,7 @@ bool function_save(struct function *fn, struct state *st)
 		.link_up = fn->link_up,
 		.mq = fn->mq.set,
 		.stats = fn->stats,
+		.lost = fn->lost,
 	};
 	unsigned int i;
 
@@ -202,6 +215,7 @@ static bool function_load_as(struct function *fn, struct state *st, bool move)
 	fn->filter = image.filter;
 	fn->stats = image.stats;
 	fn->link_up = image.link_up;
+	fn->lost = image.lost;
 	function_port_changed(fn);
 	eth_set_guest_offloads(fn, image.offloads);
 	if (image.mq_known)

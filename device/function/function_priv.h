@@ -79,6 +79,7 @@ struct ctrlq {
  * @keep:	what is known of it, for another process, or NULL
  * @lost:	its objects of RDMA went with a process that was killed: the guest has to
  *		reset the function
+ * @inherited:	one of its queues is, and the control queue has not started yet
  * @here:	the guest is served here: it has queues, or was paused
  * @moved:	it was loaded from elsewhere, and has not said so to the network yet
  * @announce:	when it says so once more
@@ -117,6 +118,7 @@ struct function {
 	struct rule_hits hits;
 	struct function_keep *keep;
 	bool lost;
+	bool inherited;
 	bool here;
 	bool moved;
 	struct loop_timer announce;

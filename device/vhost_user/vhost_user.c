@@ -141,6 +141,7 @@ void vu_disconnect(struct vhost_user *vu, int err)
 	vu->warned = false;
 	vu->saved = false;
 	vu->negotiated = false;
+	vu->known = false;
 	vu->features = 0;
 	vu->protocol = 0;
 	vu->cursor = -1;

@@ -330,6 +330,7 @@ static void load_connection(struct state *st, struct vhost_user *vu, struct vu_i
 		state_refuse(st, field, "%s", strerror(-err));
 		return;
 	}
+	vu->known = true;
 	load_rest(vu, image);
 	field = "moving";
 	err = image->moving ? -EBUSY : 0;

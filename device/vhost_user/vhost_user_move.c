@@ -201,6 +201,7 @@ static int vu_move_load(struct vhost_user *vu)
 		return err;
 	vu->features = features | VU_F_PROTOCOL_FEATURES;
 	vu->negotiated = true;
+	vu->known = true;
 	vu_log_update(vu);
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vr->stopped = false;

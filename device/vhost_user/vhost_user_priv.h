@@ -153,6 +153,7 @@ struct vu_vrings {
  * @late_n:	their number
  * @keep:	what is known of all this, for another process, or NULL
  * @recovers:	it was kept, and goes on: queues begin where they have been used
+ * @known:	whatever the function has is known: it was loaded, or runs in this connection
  */
 struct vhost_user {
 	struct loop *loop;
@@ -189,6 +190,7 @@ struct vhost_user {
 	unsigned int late_n;
 	struct vu_keep *keep;
 	bool recovers;
+	bool known;
 };
 
 static inline void fd_close(int *fd)
@@ -266,6 +268,14 @@ void vu_vring_stop(struct vu_vring *vr);
  * Return: 0, or -errno if it cannot be started.
  */
 int vu_vring_update(struct vu_vring *vr);
+
+/**
+ * vu_vring_inherited() - signal a queue that another process has served
+ * @vr:		queue
+ *
+ * That process may have died before it could signal what it had used.
+ */
+void vu_vring_inherited(struct vu_vring *vr);
 
 /** vu_signal() - signal *@fd, of a queue, if it is not -1; one that blocks is closed */
 void vu_signal(struct vu_vring *vr, int *fd);

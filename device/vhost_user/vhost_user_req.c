@@ -356,6 +356,7 @@ static int vu_set_vring_call(struct vhost_user *vu, struct vu_msg *msg)
 		return err;
 	vu_close_late(vu, vr->call);
 	vr->call = fd;
+	vu_vring_inherited(vr);
 	return 0;
 }
 

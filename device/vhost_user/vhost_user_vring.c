@@ -81,6 +81,12 @@ static void vu_vring_error(struct virtq *vq, const char *why)
 	vu_signal(vr, &vr->err);
 }
 
+void vu_vring_inherited(struct vu_vring *vr)
+{
+	if (vr->started && vr->vq.inherited)
+		vu_signal(vr, &vr->call);
+}
+
 static int vu_vring_start(struct vu_vring *vr)
 {
 	struct vhost_user *vu = vr->vu;
@@ -99,8 +105,10 @@ static int vu_vring_start(struct vu_vring *vr)
 		return err;
 	if (vu->recovers)
 		virtq_from_used(&vr->vq);
+	vr->vq.inherited = vr->base && !vu->known;
 	vr->started = true;
 	vu->saved = false;
+	vu_vring_inherited(vr);
 	vu->ops->queue_start(vu->dev, &vr->vq);
 	return 0;
 }
@@ -112,6 +120,8 @@ void vu_vring_stop(struct vu_vring *vr)
 	vr->base = virtq_base(&vr->vq);
 	vr->started = false;
 	vr->stopped = true;
+	/* QEMU starts all queues before it stops one. */
+	vr->vu->known = true;
 }
 
 int vu_vring_update(struct vu_vring *vr)
@@ -281,6 +291,7 @@ void vu_function_reset(struct vhost_user *vu)
 		if (vr->started)
 			vu_vring_stop(vr);
 	vu->ops->reset(vu->dev);
+	vu->known = true;
 	for (vr = vu_vring_first(vu); vr < vu_vring_end(vu); vr++)
 		vr->stopped = false;
 

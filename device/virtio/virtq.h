@@ -36,6 +36,7 @@
  * @last_avail:	next entry of the available ring to take
  * @used_idx:	used index that was last written
  * @signalled:	used index at the last virtq_notify()
+ * @inherited:	another process has served it, and has told nobody what it knew
  * @call:	interrupt the guest on account of this queue
  * @error:	the queue has just become @broken, for the reason @why; may be
  *		NULL
@@ -55,6 +56,7 @@ struct virtq {
 	uint16_t last_avail;
 	uint16_t used_idx;
 	uint16_t signalled;
+	bool inherited;
 	void (*call)(struct virtq *vq);
 	void (*error)(struct virtq *vq, const char *why);
 	void *priv;

@@ -672,6 +672,45 @@ static void test_reset(void **state)
 	assert_true(passes(MAC(9)));
 }
 
+/*
+ * Queues that another process has served: the driver hears that RDMA has lost all, until it
+ * resets the function.  Ethernet goes on.
+ */
+static void test_inherited(void **state)
+{
+	static const unsigned int queue[] = { RX, TX, CTRL };
+	struct station *s = &st[1];
+	unsigned int i;
+
+	station_start(&st[0], FEATURES_ALL);
+	rnic_mock.ack = VIRTIO_NET_OK;
+	for (i = 0; i < ARRAY_SIZE(queue); i++) {
+		s->vq[queue[i]].inherited = true;
+		station_start(s, FEATURES_ALL);
+		assert_int_equal(config_changes, i + 1);
+		assert_int_equal(ctrl(s, VIRTIO_NET_CTRL_ROCE, 1, NULL, 0), VIRTIO_NET_ERR);
+		assert_int_equal(rnic_mock.commands, i);
+		assert_true(passes(BROADCAST));
+		s->vq[queue[i]].inherited = false;
+		/* A pause changes nothing. */
+		station_stop(s);
+		station_start(s, FEATURES_ALL);
+		assert_int_equal(ctrl(s, VIRTIO_NET_CTRL_ROCE, 1, NULL, 0), VIRTIO_NET_ERR);
+		station_stop(s);
+		function_device_ops.reset(s->fn);
+		station_start(s, FEATURES_ALL);
+		assert_int_equal(ctrl(s, VIRTIO_NET_CTRL_ROCE, 1, NULL, 0), VIRTIO_NET_OK);
+		assert_int_equal(rnic_mock.commands, i + 1);
+		station_stop(s);
+		function_device_ops.reset(s->fn);
+	}
+	/* Without RoCE there is nothing to lose. */
+	s->vq[CTRL].inherited = true;
+	station_start(s, FEATURES_ALL & ~BIT(VIRTIO_NET_F_ROCE));
+	assert_int_equal(config_changes, i);
+	assert_false(s->fn->lost);
+}
+
 #define TEST(fn) \
 	cmocka_unit_test_setup_teardown(fn, station_setup, station_teardown)
 
@@ -699,6 +738,7 @@ int main(void)
 		TEST(test_roce_queues),
 		TEST(test_roce_memory),
 		TEST(test_reset),
+		TEST(test_inherited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,6 +119,30 @@ static void test_refused(void **state)
 	state_free(&out);
 }
 
+/* Objects that were lost are not there again in the next process. */
+static void test_lost(void **state)
+{
+	struct state out, in;
+
+	st[0].fn->lost = true;
+	save(&out);
+	station_start(&st[1], FEATURES_ALL);
+	if (!load(&out, &in))
+		fail_msg("%s", in.why);
+	assert_true(st[1].fn->lost);
+	state_free(&out);
+
+	/* Others have a state that older versions know. */
+	st[0].fn->lost = false;
+	state_write(&out);
+	assert_true(function_save(st[0].fn, &out));
+	assert_null(memmem(out.data, out.at, "lost", 4));
+	if (!load(&out, &in))
+		fail_msg("%s", in.why);
+	assert_false(st[1].fn->lost);
+	state_free(&out);
+}
+
 /* A process that was killed may have written anything before: nothing beyond a table is read. */
 static void test_recovered(void **state)
 {
@@ -221,6 +245,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_saved_and_loaded, station_setup,
 						station_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, station_setup,
+						station_teardown),
+		cmocka_unit_test_setup_teardown(test_lost, station_setup,
 						station_teardown),
 		cmocka_unit_test_setup_teardown(test_recovered, station_setup,
 						station_teardown),

@@ -423,6 +423,51 @@ static void test_other_features_is_reset(void **state)
 	assert_false(dev.vq[0]->event_idx);
 }
 
+/*
+ * A front-end that connects to another process has queues that are in use.  A lost interrupt is
+ * made up for.  A process knows the queues that it has served itself.
+ */
+static void test_inherited(void **state)
+{
+	unsigned int i;
+
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 5);
+	assert_int_equal(event_count(qemu.call), 0);
+	qemu_enable(0, true);
+	assert_true(dev.vq[0]->inherited);
+	assert_int_equal(event_count(qemu.call), 1);
+	/* QEMU sets another one when the queue has started. */
+	assert_int_equal(qemu_ask_fd(VU_SET_VRING_CALL, 0, qemu.call), 0);
+	assert_int_equal(event_count(qemu.call), 1);
+	qemu_queue(1, 0);
+	qemu_enable(1, true);
+	assert_false(dev.vq[1]->inherited);
+	for (i = 0; i < 2; i++) {
+		qemu_stop(0, 5);
+		/* The second time after a reset. */
+		if (i)
+			assert_int_equal(qemu_ask(VU_RESET_DEVICE, "", 0, NULL, 0), 0);
+		qemu_set_features();
+		qemu_queue(0, 5);
+		qemu_enable(0, true);
+		assert_false(dev.vq[0]->inherited);
+		assert_int_equal(event_count(qemu.call), 0);
+	}
+	/* The next connection is unknown again. */
+	qemu_disconnect();
+	qemu_connect();
+	qemu_handshake();
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 5);
+	qemu_enable(0, true);
+	assert_true(dev.vq[0]->inherited);
+	assert_int_equal(event_count(qemu.call), 1);
+}
+
 static void test_reset_requests(void **state)
 {
 	qemu_start(0);
@@ -842,6 +887,7 @@ int main(void)
 		TEST(test_other_bases_are_one_reset),
 		TEST(test_reset_noticed_late),
 		TEST(test_other_features_is_reset),
+		TEST(test_inherited),
 		TEST(test_reset_requests),
 		TEST(test_memory_bad),
 		TEST(test_memory_number_bad),
