@@ -72,27 +72,12 @@ def goes_on(guest, run):
     assert run.poll() is None, run.stderr
 
 
-# How often a target has refused a connection because of what the one before had asked for.
-BUSY = "dmesg | grep -c 'controller is busy'"
-
-
-def is_refused(guest):
-    """Has the host connect anew; true if the target refuses that, as it is busy.
-
-    It does while a namespace works on what the connection before has asked for.  nvme-cli fails
-    then, and Linux tries again by itself.
-    """
-    before = int(guest.run(BUSY, check=False).stdout)
-    said = guest.run("nvme reset /dev/nvme0", check=False, timeout=120)
-    if said.rc:
-        assert int(guest.run(BUSY, check=False).stdout) > before, str(said)
-        print(f"volume: the storage was busy: {said.stderr.strip()}")
-    return bool(said.rc)
+RESET = "nvme reset /dev/nvme0"
 
 
 def reset(guest):
-    """The host connects anew, at once or some seconds later."""
-    is_refused(guest)
+    """The host connects anew."""
+    guest.run(RESET, timeout=120)
     guest.wait_output(f"cat {CONTROLLER}/state", "live", 60)
 
 
@@ -198,7 +183,7 @@ def test_under_load(pair, what):
 
 
 def test_reset_while_the_storage_is_busy(pair):
-    """A write is under way when the host connects anew: it is refused until that is done."""
+    """A write is under way when the host connects anew, which waits until that is done."""
     guest = pair.a
     with connected(guest):
         verifier = guest.popen(VERIFIER)
@@ -208,9 +193,15 @@ def test_reset_while_the_storage_is_busy(pair):
         try:
             # A request that is under way now stays so.
             guest.wait_until("grep -q '[1-9]' /sys/block/nvme0n1/inflight")
-            assert is_refused(guest)
+            before = counted(pair)["waits"]
+            anew = guest.popen(RESET)
+            deadline = Deadline(60)
+            while counted(pair)["waits"] == before:
+                assert not deadline.over() and anew.poll() is None, counted(pair)
+                time.sleep(0.1)
         finally:
             os.kill(pid, signal.SIGCONT)
+        anew.wait(120, check=True)
         guest.wait_output(f"cat {CONTROLLER}/state", "live", 60)
         goes_on(guest, verifier)
         guest.run("touch /tmp/enough")

@@ -9,8 +9,6 @@
 
 #include "nvmf/nvmf_priv.h"
 
-#define NS_PER_MS		1000000ULL
-
 struct nvmf_ctrl *nvmf_ctrl_find(struct nvmf_target *target, uint16_t cntlid)
 {
 	struct nvmf_ctrl *ctrl;
@@ -93,7 +91,7 @@ struct nvmf_ctrl *nvmf_ctrl_new(struct nvmf_queue *queue, bool discovery,
 	struct nvmf_ctrl *ctrl;
 	uint16_t cntlid;
 
-	if (queue->share->orphans || !nvmf_ctrl_has_room(target, queue->share))
+	if (!nvmf_ctrl_has_room(target, queue->share))
 		return NULL;
 	cntlid = nvmf_cntlid_new(target->nvmf);
 	ctrl = cntlid ? calloc(1, sizeof(*ctrl)) : NULL;

@@ -112,6 +112,48 @@ static uint16_t nvmf_connect_io(struct nvmf_cmd *cmd, const struct nvmf_connect_
 	return NVME_OK;
 }
 
+static void nvmf_connect_park(struct nvmf_cmd *cmd)
+{
+	struct nvmf_queue *queue = cmd->queue;
+	struct loop *loop = queue->nvmf->loop;
+
+	queue->target->count.waits++;
+	cmd->stage = NVMF_PARKED;
+	queue->parked = cmd;
+	TAILQ_INSERT_TAIL(&queue->share->parked, cmd, entry);
+	loop_timer_cancel(loop, &queue->timer);
+	loop_timer_set(loop, &queue->timer, NVMF_PARK_MS * NS_PER_MS);
+}
+
+void nvmf_connect_unpark(struct nvmf_cmd *cmd)
+{
+	struct nvmf_queue *queue = cmd->queue;
+
+	TAILQ_REMOVE(&queue->share->parked, cmd, entry);
+	queue->parked = NULL;
+}
+
+void nvmf_connect_busy(struct nvmf_cmd *cmd)
+{
+	nvmf_connect_unpark(cmd);
+	cmd->queue->target->count.refused++;
+	nvmf_cmd_end(cmd, NVME_CONNECT_BUSY);
+}
+
+/* Each of them may end a connection, which then may have new orphans. */
+void nvmf_connect_parked(struct nvmf_share *share)
+{
+	struct nvmf_cmd *cmd;
+
+	while (!share->orphans && (cmd = TAILQ_FIRST(&share->parked))) {
+		nvmf_connect_unpark(cmd);
+		if (cmd->queue->ended)
+			nvmf_cmd_end(cmd, NVME_OK);
+		else
+			cmd->op->run(cmd);
+	}
+}
+
 static void nvmf_connect_run(struct nvmf_cmd *cmd)
 {
 	/* The host cannot change it: it is a copy. */
@@ -119,7 +161,11 @@ static void nvmf_connect_run(struct nvmf_cmd *cmd)
 	struct nvmf_queue *queue = cmd->queue;
 	uint16_t status;
 
-	if (queue->ctrl)
+	if (!queue->qid && !queue->ctrl && !queue->parked && queue->share->orphans) {
+		nvmf_connect_park(cmd);
+		return;
+	}
+	if (queue->ctrl || queue->parked)
 		status = NVME_SEQUENCE;
 	else if (!nvmf_nqn_is_right(data->subnqn))
 		status = nvmf_connect_wrong(cmd, WRONG_DATA(subnqn));

@@ -183,7 +183,7 @@ struct nvmf_cm_answer {
  * @read_bytes:	data of @read
  * @written_bytes: data of @written
  * @errors:	commands with an error, of any queue
- * @waits:	commands that had to wait for a staging buffer
+ * @waits:	commands that had to wait for a staging buffer, and Connect commands for others
  * @expired:	controllers that ended because their keep-alive timer expired
  */
 struct nvmf_counters {

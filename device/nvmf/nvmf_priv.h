@@ -27,6 +27,11 @@
 #define NVMF_LONE_MAX		32
 #define NVMF_CONNECT_MS		10000
 
+/* So long a Connect waits for commands of connections before.  Linux waits 60 s for its answer. */
+#define NVMF_PARK_MS		50000
+
+#define NS_PER_MS		1000000ULL
+
 /* Events that a host may wait for. */
 #define NVMF_EVENTS		4
 
@@ -42,6 +47,7 @@
  * @orphans:	commands of ended queues that namespaces still have
  * @staged:	bytes of staging buffers
  * @waiting:	commands that wait for one, the oldest one first
+ * @parked:	Connect commands that wait until @orphans is 0
  * @guest:	name, or an empty one
  */
 struct nvmf_share {
@@ -51,6 +57,7 @@ struct nvmf_share {
 	unsigned int orphans;
 	uint64_t staged;
 	TAILQ_HEAD(, nvmf_cmd) waiting;
+	TAILQ_HEAD(, nvmf_cmd) parked;
 	char guest[];
 };
 
@@ -167,6 +174,7 @@ struct nvmf_ctrl {
  * @NVMF_FREE:		nowhere
  * @NVMF_WAIT:		it waits for a staging buffer
  * @NVMF_PULL:		the wire reads its data
+ * @NVMF_PARKED:	Connect: it waits for commands of connections before
  * @NVMF_RUN:		a namespace works on it
  * @NVMF_HELD:		it waits for an event
  * @NVMF_ANSWER:	the wire sends its answer
@@ -175,6 +183,7 @@ enum nvmf_stage {
 	NVMF_FREE,
 	NVMF_WAIT,
 	NVMF_PULL,
+	NVMF_PARKED,
 	NVMF_RUN,
 	NVMF_HELD,
 	NVMF_ANSWER,
@@ -271,6 +280,7 @@ struct nvmf_held {
  * @running:	commands that namespaces have
  * @serial:	commands that have come
  * @timer:	it has to be connected to a controller by then
+ * @parked:	its Connect that waits, or NULL
  * @free:	commands that are free
  * @cmd:	all, two for each entry: the host may send the next one before the
  *		answer to the one before is known to have been delivered
@@ -296,6 +306,7 @@ struct nvmf_queue {
 	unsigned int running;
 	uint64_t serial;
 	struct loop_timer timer;
+	struct nvmf_cmd *parked;
 	TAILQ_HEAD(, nvmf_cmd) free;
 	struct nvmf_cmd *cmd;
 	struct nvmf_held *held;
@@ -380,6 +391,18 @@ void nvmf_cmd_release(struct nvmf_cmd *cmd);
 void nvmf_cmd_unstage(struct nvmf_cmd *cmd);
 
 /* ---------------- the tables of commands ---------------- */
+
+/** nvmf_connect_unpark() - a Connect waits no longer; its buffer and stage are the caller's */
+void nvmf_connect_unpark(struct nvmf_cmd *cmd);
+
+/** nvmf_connect_busy() - it has waited too long: the host may try again */
+void nvmf_connect_busy(struct nvmf_cmd *cmd);
+
+/**
+ * nvmf_connect_parked() - go on with those of a share, if it has no orphans any more
+ * @share:	share, of which the caller has a reference
+ */
+void nvmf_connect_parked(struct nvmf_share *share);
 
 /** nvmf_fabrics_op() - a Fabrics command by its type, or NULL */
 const struct nvmf_op *nvmf_fabrics_op(uint8_t fctype);

@@ -11,8 +11,9 @@
  * A queue ends in two steps.  nvmf_queue_end() asks the wire for it, and from then on no
  * function of the wire is called.  nvmf_queue_free() follows; commands that a namespace
  * works on keep the memory of the queue, and their staging buffers, until it has let go.
- * Until then the guest gets no new controller: it would do again what was not answered, and
- * something else after that, before the first write of that reaches the storage.
+ * Until then the guest gets no new controller, and its Connect is parked: it would do again
+ * what was not answered, and something else after that, before the first write of that reaches
+ * the storage.
  */
 
 #include <endian.h>
@@ -73,7 +74,15 @@ void nvmf_queue_unmake(struct nvmf_queue *queue)
 
 static void nvmf_queue_late(void *arg)
 {
-	nvmf_queue_end(arg);
+	struct nvmf_queue *queue = arg;
+
+	if (!queue->parked) {
+		nvmf_queue_end(queue);
+		return;
+	}
+	/* The host may try again by this connection. */
+	loop_timer_set(queue->nvmf->loop, &queue->timer, NVMF_CONNECT_MS * NS_PER_MS);
+	nvmf_connect_busy(queue->parked);
 }
 
 static struct nvmf_queue *nvmf_queue_make(struct nvmf_target *target,
@@ -98,7 +107,7 @@ static struct nvmf_queue *nvmf_queue_make(struct nvmf_target *target,
 	queue->size = queue->depth;
 	queue->timer.fn = nvmf_queue_late;
 	queue->timer.arg = queue;
-	loop_timer_set(queue->nvmf->loop, &queue->timer, NVMF_CONNECT_MS * 1000000ULL);
+	loop_timer_set(queue->nvmf->loop, &queue->timer, NVMF_CONNECT_MS * NS_PER_MS);
 	target->count.queues++;
 	return queue;
 }
@@ -254,6 +263,8 @@ static void nvmf_queue_drop(struct nvmf_queue *queue)
 
 	for (i = 0; i < 2U * queue->depth; i++) {
 		cmd = &queue->cmd[i];
+		if (cmd->stage == NVMF_PARKED)
+			nvmf_connect_unpark(cmd);
 		if (cmd->stage != NVMF_WAIT)
 			continue;
 		TAILQ_REMOVE(&queue->share->waiting, cmd, entry);
@@ -276,9 +287,15 @@ static void nvmf_queue_finish(struct nvmf_queue *queue)
 
 void nvmf_queue_unref(struct nvmf_queue *queue)
 {
-	queue->share->orphans--;
+	struct nvmf_share *share = queue->share;
+	struct nvmf *nvmf = queue->nvmf;
+
+	share->orphans--;
+	share->refs++;
 	if (!--queue->running)
 		nvmf_queue_finish(queue);
+	nvmf_connect_parked(share);
+	nvmf_share_put(nvmf, share);
 }
 
 void nvmf_queue_free(struct nvmf_queue *queue)

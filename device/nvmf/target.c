@@ -29,6 +29,7 @@ struct nvmf_share *nvmf_share_get(struct nvmf *nvmf, const char *guest)
 		return NULL;
 	strcpy(share->guest, name);
 	TAILQ_INIT(&share->waiting);
+	TAILQ_INIT(&share->parked);
 	share->refs = 1;
 	TAILQ_INSERT_TAIL(&nvmf->shares, share, entry);
 	return share;

@@ -343,6 +343,12 @@ def nvmf():
             yield (bytes([memory]) + at.to_bytes(2, "little") + bytes([2, 255, 1])
                    + sent(conn, 128))
     yield sent(0, 5) + bytes([time, 9, time, 11]) + sent(1, 0)
+    # A Connect that waits for what the connections before have left behind.
+    stuck = bytes([hold + 2 * ops]) + sent(1, 0) * 3 + bytes([reopen + ops, reopen])
+    for then in (b"", bytes([time, 255] * 2), bytes([time, 255] * 3), bytes([reopen]),
+                 sent(0, 128), bytes([reopen + 2 * ops]) + sent(2, 128)):
+        for last in (bytes([release]), bytes([reopen, release]), b""):
+            yield stuck + sent(0, 128) + then + last + sent(0, 128) + sent(0, 5)
     yield bytes([hold + 2 * ops]) + sent(1, 7) * 8 + bytes([release, reopen + ops, release])
 
 

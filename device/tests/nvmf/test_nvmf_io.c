@@ -14,9 +14,11 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "tests/lib/engine_loop.h"
 #include "tests/lib/nvmf_host.h"
 
 #define DATA		65536u
+#define MS		1000000ULL
 
 static void fill(uint8_t *p, uint32_t len, uint8_t seed)
 {
@@ -559,21 +561,84 @@ static void a_host_waits_for_what_it_has_left_behind(void **state)
 	struct nh_conn *conn = io_queue(host, 32);
 	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
 	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
+	unsigned int i;
 
 	host->hold = true;
 	nh_send(conn, &write, NULL, 0);
 	nh_send(conn, &write, NULL, 0);
 	nh_close(conn);
 	nh_close(&host->conn[0]);
-	conn = nh_open(host, 0, host->target, 0, 32, NULL);
 	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
-	assert_int_equal(nh_exec(conn, &sqe), NVME_CONNECT_BUSY);
-	assert_false(le16toh(conn->cqe.status) >> 1 & NVME_DNR);
+	for (i = 0; i < 2; i++) {
+		conn = nh_open(host, i ? 4 : 0, host->target, 0, 32, NULL);
+		nh_send(conn, &sqe, NULL, 0);
+		assert_int_equal(conn->answers, 0);
+	}
+	/* One Connect is enough. */
+	assert_int_equal(nh_exec(conn, &sqe), NVME_SEQUENCE);
 	/* Others do not wait. */
 	io_of_other(host);
+	engine_loop_advance(host->loop, 49999 * MS);
+	assert_int_equal(host->conn[0].answers, 0);
 	nh_release(host);
+	for (i = 0; i < 2; i++) {
+		conn = &host->conn[i ? 4 : 0];
+		assert_int_equal(conn->answers, 1 + i);
+		assert_int_equal(le16toh(conn->cqe.status), 0);
+	}
+	nh_free(host);
+}
+
+/* A host that waited in vain may try again; a connection may end while it waits. */
+static void a_host_does_not_wait_for_ever(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = io_queue(host, 32);
+	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
+	unsigned int i;
+
+	host->hold = true;
+	nh_send(conn, &write, NULL, 0);
+	nh_close(conn);
+	nh_close(&host->conn[0]);
 	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
-	assert_int_equal(nh_exec(conn, &sqe), NVME_OK);
+	for (i = 3; i < 6; i++) {
+		nh_open(host, i, host->target, 0, 32, NULL);
+		nh_send(&host->conn[i], &sqe, NULL, 0);
+	}
+	nh_close(&host->conn[3]);
+	/* It has ended, and does not know that yet. */
+	nvmf_capsule(host->conn[4].queue, &sqe, sizeof(sqe) - 1, NULL);
+	assert_true(host->conn[4].ended);
+	engine_loop_advance(host->loop, 50000 * MS);
+	conn = &host->conn[5];
+	assert_int_equal(conn->answers, 1);
+	assert_int_equal(le16toh(conn->cqe.status) >> 1, NVME_CONNECT_BUSY);
+	assert_int_equal(host->conn[4].answers, 0);
+	/* It tries again, and is the only one that is left. */
+	nh_send(conn, &sqe, NULL, 0);
+	nh_release(host);
+	assert_int_equal(conn->answers, 2);
+	assert_int_equal(le16toh(conn->cqe.status), 0);
+	/* The one that had ended gets nothing, and no controller. */
+	assert_int_equal(host->conn[4].answers, 0);
+	nh_close(&host->conn[4]);
+	nh_close(conn);
+	/* A host that does not try again is ended. */
+	conn = io_queue(host, 32);
+	host->hold = true;
+	nh_send(conn, &write, NULL, 0);
+	nh_close(conn);
+	conn = nh_open(host, 6, host->target, 0, 32, NULL);
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	nh_send(conn, &sqe, NULL, 0);
+	engine_loop_advance(host->loop, 50000 * MS);
+	assert_int_equal(conn->answers, 1);
+	assert_false(conn->ended);
+	engine_loop_advance(host->loop, 10000 * MS);
+	assert_true(conn->ended);
+	nh_release(host);
 	nh_free(host);
 }
 
@@ -679,6 +744,7 @@ int main(void)
 		cmocka_unit_test(one_guest_leaves_half_to_others),
 		cmocka_unit_test(a_queue_ends_with_commands_under_way),
 		cmocka_unit_test(a_host_waits_for_what_it_has_left_behind),
+		cmocka_unit_test(a_host_does_not_wait_for_ever),
 		cmocka_unit_test(an_end_within_ranges_is_the_end),
 		cmocka_unit_test(nothing_is_asked_of_a_wire_that_is_to_end),
 		cmocka_unit_test(an_answer_that_is_not_delivered_ends_the_queue),
