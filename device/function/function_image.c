@@ -227,6 +227,8 @@ static bool function_load_as(struct function *fn, struct state *st, bool move)
 		if (image.has_queue[i])
 			virtq_loaded(&image.queue[i]);
 	function_keep(fn);
+	if (fn->keep)
+		fn->keep->rdma = function_has_roce(fn);
 	return true;
 }
 

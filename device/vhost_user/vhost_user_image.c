@@ -330,7 +330,8 @@ static void load_connection(struct state *st, struct vhost_user *vu, struct vu_i
 		state_refuse(st, field, "%s", strerror(-err));
 		return;
 	}
-	vu->known = true;
+	/* Of one that has not begun yet nobody knows anything. */
+	vu->known = image->negotiated;
 	load_rest(vu, image);
 	field = "moving";
 	err = image->moving ? -EBUSY : 0;

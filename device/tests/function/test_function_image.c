@@ -172,6 +172,7 @@ static void test_moved(void **state)
 	static const uint8_t ipv6[16] = { 0xfe, 0x80, [15] = 9 };
 	struct switch_port port = { .deliver = hear, .flush = heard_all };
 	struct function *from = st[0].fn, *to = st[1].fn;
+	struct function_keep keep = {};
 	uint64_t features = 0;
 	uint8_t *data;
 	size_t n;
@@ -186,7 +187,11 @@ static void test_moved(void **state)
 	to->config.mtu = from->config.mtu;
 	/* Other limits. */
 	assert_int_equal(function_device_ops.load(to, data, n - 1, &features), -EINVAL);
+	/* If this process is killed now, the guest has lost what it has brought. */
+	to->keep = &keep;
 	assert_int_equal(function_device_ops.load(to, data, n, &features), 0);
+	assert_true(keep.rdma);
+	to->keep = NULL;
 	assert_int_equal(features, FEATURES_ALL);
 	assert_int_equal(to->features, FEATURES_ALL);
 	assert_true(to->moved);

@@ -135,6 +135,28 @@ static void test_memory_comes_back(void **state)
 }
 
 /* Memory that is gone refuses the state, or ends the connection only. */
+/*
+ * A front-end that has connected again, and has not begun, has a device that nobody knows also
+ * in the next process.  One that is paused has not.
+ */
+static void test_unknown_stays_unknown(void **state)
+{
+	qemu_handshake();
+	hand_over();
+	qemu_set_features();
+	qemu_set_memory();
+	qemu_queue(0, 5);
+	qemu_enable(0, true);
+	assert_true(dev.vq[0]->inherited);
+
+	qemu_enable(0, false);
+	assert_int_equal(qemu_get_base(0), 5);
+	hand_over();
+	qemu_queue(0, 5);
+	qemu_enable(0, true);
+	assert_false(dev.vq[0]->inherited);
+}
+
 static void test_memory_is_gone(void **state)
 {
 	struct state_fds fds;
@@ -266,6 +288,7 @@ int main(void)
 		TEST(test_message_in_part),
 		TEST(test_run_of_queues),
 		TEST(test_memory_comes_back),
+		TEST(test_unknown_stays_unknown),
 		TEST(test_memory_is_gone),
 		TEST(test_without_connection),
 		TEST(test_bit_of_the_guest),
