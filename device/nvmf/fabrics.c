@@ -112,17 +112,22 @@ static uint16_t nvmf_connect_io(struct nvmf_cmd *cmd, const struct nvmf_connect_
 	return NVME_OK;
 }
 
+/* So long the connection may be without a controller from now on. */
+static void nvmf_connect_within(struct nvmf_queue *queue, uint64_t ms)
+{
+	loop_timer_cancel(queue->nvmf->loop, &queue->timer);
+	loop_timer_set(queue->nvmf->loop, &queue->timer, ms * NS_PER_MS);
+}
+
 static void nvmf_connect_park(struct nvmf_cmd *cmd)
 {
 	struct nvmf_queue *queue = cmd->queue;
-	struct loop *loop = queue->nvmf->loop;
 
 	queue->target->count.waits++;
 	cmd->stage = NVMF_PARKED;
 	queue->parked = cmd;
 	TAILQ_INSERT_TAIL(&queue->share->parked, cmd, entry);
-	loop_timer_cancel(loop, &queue->timer);
-	loop_timer_set(loop, &queue->timer, NVMF_PARK_MS * NS_PER_MS);
+	nvmf_connect_within(queue, NVMF_PARK_MS);
 }
 
 void nvmf_connect_unpark(struct nvmf_cmd *cmd)
@@ -136,6 +141,7 @@ void nvmf_connect_unpark(struct nvmf_cmd *cmd)
 void nvmf_connect_busy(struct nvmf_cmd *cmd)
 {
 	nvmf_connect_unpark(cmd);
+	nvmf_connect_within(cmd->queue, NVMF_CONNECT_MS);
 	cmd->queue->target->count.refused++;
 	nvmf_cmd_end(cmd, NVME_CONNECT_BUSY);
 }
@@ -147,10 +153,12 @@ void nvmf_connect_parked(struct nvmf_share *share)
 
 	while (!share->orphans && (cmd = TAILQ_FIRST(&share->parked))) {
 		nvmf_connect_unpark(cmd);
-		if (cmd->queue->ended)
+		if (cmd->queue->ended) {
 			nvmf_cmd_end(cmd, NVME_OK);
-		else
-			cmd->op->run(cmd);
+			continue;
+		}
+		nvmf_connect_within(cmd->queue, NVMF_CONNECT_MS);
+		cmd->op->run(cmd);
 	}
 }
 

@@ -76,13 +76,11 @@ static void nvmf_queue_late(void *arg)
 {
 	struct nvmf_queue *queue = arg;
 
-	if (!queue->parked) {
+	/* A host that has waited may try again by this connection. */
+	if (queue->parked)
+		nvmf_connect_busy(queue->parked);
+	else
 		nvmf_queue_end(queue);
-		return;
-	}
-	/* The host may try again by this connection. */
-	loop_timer_set(queue->nvmf->loop, &queue->timer, NVMF_CONNECT_MS * NS_PER_MS);
-	nvmf_connect_busy(queue->parked);
 }
 
 static struct nvmf_queue *nvmf_queue_make(struct nvmf_target *target,
@@ -313,9 +311,10 @@ void nvmf_queue_free(struct nvmf_queue *queue)
 	if (ctrl && !queue->qid)
 		nvmf_ctrl_free(ctrl);
 	queue->ctrl = NULL;
+	/* Before a buffer becomes free: a Connect of the same host may wait for one. */
+	queue->share->orphans += queue->running;
 	nvmf_queue_drop(queue);
 	queue->target = NULL;
-	queue->share->orphans += queue->running;
 	if (!queue->running)
 		nvmf_queue_finish(queue);
 }

@@ -120,11 +120,11 @@ uint64_t pp_pause(uint64_t took);
 uint64_t pp_unit(void);
 
 /**
- * pp_block() - %PP_PINGS pings that did not wait for a processor, or fewer after 10 s
+ * pp_block() - %PP_PINGS pings that did not wait for a processor, or fewer after 4 s
  * @again:	called before each, or NULL
  * @enough:	after so many, go on until this returns true; or NULL
  *
- * Return: p99 of the last of them, %PP_PINGS at most.
+ * Return: p99 of the last of them, %PP_PINGS at most; of few ones that is the longest.
  */
 uint64_t pp_block(void (*again)(void), bool (*enough)(void));
 

@@ -589,6 +589,32 @@ static void a_host_waits_for_what_it_has_left_behind(void **state)
 	nh_free(host);
 }
 
+/* Also if the end of that connection is what gives the Connect its buffer. */
+static void a_host_waits_if_the_end_gives_it_a_buffer(void **state)
+{
+	struct nh *host = nh_new();
+	struct nh_conn *conn = io_queue(host, 32);
+	struct nh_conn *again = nh_open(host, 3, host->target, 0, 32, NULL);
+	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
+
+	host->hold = true;
+	nh_send(conn, &write, NULL, 0);		/* namespace */
+	host->lazy = true;
+	nh_send(conn, &write, NULL, 0);		/* pulled */
+	host->lazy = false;
+	host->left = 0;
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	nh_within(&sqe, 0, sizeof(struct nvmf_connect_data));
+	nh_send(again, &sqe, host->memory, sizeof(struct nvmf_connect_data));
+	nh_close(conn);
+	assert_int_equal(again->answers, 0);
+	nh_release(host);
+	assert_int_equal(again->answers, 1);
+	assert_int_equal(le16toh(again->cqe.status), 0);
+	nh_free(host);
+}
+
 /* A host that waited in vain may try again; a connection may end while it waits. */
 static void a_host_does_not_wait_for_ever(void **state)
 {
@@ -744,6 +770,7 @@ int main(void)
 		cmocka_unit_test(one_guest_leaves_half_to_others),
 		cmocka_unit_test(a_queue_ends_with_commands_under_way),
 		cmocka_unit_test(a_host_waits_for_what_it_has_left_behind),
+		cmocka_unit_test(a_host_waits_if_the_end_gives_it_a_buffer),
 		cmocka_unit_test(a_host_does_not_wait_for_ever),
 		cmocka_unit_test(an_end_within_ranges_is_the_end),
 		cmocka_unit_test(nothing_is_asked_of_a_wire_that_is_to_end),
