@@ -134,7 +134,6 @@ static void test_memory_comes_back(void **state)
 	assert_non_null(dev.vq[0]);
 }
 
-/* Memory that is gone refuses the state, or ends the connection only. */
 /*
  * A front-end that has connected again, and has not begun, has a device that nobody knows also
  * in the next process.  One that is paused has not.
@@ -157,6 +156,7 @@ static void test_unknown_stays_unknown(void **state)
 	assert_false(dev.vq[0]->inherited);
 }
 
+/* Memory that is gone refuses the state, or ends the connection only. */
 static void test_memory_is_gone(void **state)
 {
 	struct state_fds fds;
