@@ -390,7 +390,7 @@ void nvmf_cmd_release(struct nvmf_cmd *cmd);
 /** nvmf_cmd_unstage() - give its staging buffer back, and serve those that wait */
 void nvmf_cmd_unstage(struct nvmf_cmd *cmd);
 
-/* ---------------- the tables of commands ---------------- */
+/* ---------------- fabrics.c ---------------- */
 
 /** nvmf_connect_unpark() - a Connect waits no longer; its buffer and stage are the caller's */
 void nvmf_connect_unpark(struct nvmf_cmd *cmd);
@@ -403,6 +403,8 @@ void nvmf_connect_busy(struct nvmf_cmd *cmd);
  * @share:	share, of which the caller has a reference
  */
 void nvmf_connect_parked(struct nvmf_share *share);
+
+/* ---------------- the tables of commands ---------------- */
 
 /** nvmf_fabrics_op() - a Fabrics command by its type, or NULL */
 const struct nvmf_op *nvmf_fabrics_op(uint8_t fctype);

@@ -551,6 +551,20 @@ static void a_queue_ends_with_commands_under_way(void **state)
 	nh_free(host);
 }
 
+/* A host's connections have ended, and namespaces still have @n writes of theirs. */
+static void leave_behind(struct nh *host, unsigned int n)
+{
+	struct nh_conn *conn = io_queue(host, 32);
+	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+
+	host->hold = true;
+	while (n--)
+		nh_send(conn, &write, NULL, 0);
+	nh_close(conn);
+	nh_close(&host->conn[0]);
+	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+}
+
 /*
  * A write of a connection that has ended is not done yet.  The host would do it again by the
  * next one, and overwrite that; then the first one would undo it.
@@ -558,17 +572,11 @@ static void a_queue_ends_with_commands_under_way(void **state)
 static void a_host_waits_for_what_it_has_left_behind(void **state)
 {
 	struct nh *host = nh_new();
-	struct nh_conn *conn = io_queue(host, 32);
-	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+	struct nh_conn *conn;
 	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
 	unsigned int i;
 
-	host->hold = true;
-	nh_send(conn, &write, NULL, 0);
-	nh_send(conn, &write, NULL, 0);
-	nh_close(conn);
-	nh_close(&host->conn[0]);
-	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	leave_behind(host, 2);
 	for (i = 0; i < 2; i++) {
 		conn = nh_open(host, i ? 4 : 0, host->target, 0, 32, NULL);
 		nh_send(conn, &sqe, NULL, 0);
@@ -619,16 +627,11 @@ static void a_host_waits_if_the_end_gives_it_a_buffer(void **state)
 static void a_host_does_not_wait_for_ever(void **state)
 {
 	struct nh *host = nh_new();
-	struct nh_conn *conn = io_queue(host, 32);
-	struct nvme_sqe write = nh_rw(NVME_IO_WRITE, 1, 0, 8, DATA);
+	struct nh_conn *conn;
 	struct nvme_sqe sqe = nh_connect_sqe(0, 32, 0);
 	unsigned int i;
 
-	host->hold = true;
-	nh_send(conn, &write, NULL, 0);
-	nh_close(conn);
-	nh_close(&host->conn[0]);
-	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
+	leave_behind(host, 1);
 	for (i = 3; i < 6; i++) {
 		nh_open(host, i, host->target, 0, 32, NULL);
 		nh_send(&host->conn[i], &sqe, NULL, 0);
@@ -652,12 +655,8 @@ static void a_host_does_not_wait_for_ever(void **state)
 	nh_close(&host->conn[4]);
 	nh_close(conn);
 	/* A host that does not try again is ended. */
-	conn = io_queue(host, 32);
-	host->hold = true;
-	nh_send(conn, &write, NULL, 0);
-	nh_close(conn);
+	leave_behind(host, 1);
 	conn = nh_open(host, 6, host->target, 0, 32, NULL);
-	nh_connect_data(host, NH_NQN, NH_HOSTNQN, NVME_CNTLID_DYNAMIC);
 	nh_send(conn, &sqe, NULL, 0);
 	engine_loop_advance(host->loop, 50000 * MS);
 	assert_int_equal(conn->answers, 1);
