@@ -7,6 +7,8 @@
  * Noise that goes on all the time is judged by the p99 of the pings, against that of the two
  * guests alone, as struct pp_worse has it: blocks with noise and without take turns.  An
  * act that happens once is judged by the worst ping, and by the daemon's own time in it.
+ * The scheduler also counts as the daemon's time what the machine's host gives to others, so
+ * that an act with a long ping happens again: a fault of the daemon shows each time.
  */
 #include <endian.h>
 #include <net/ethernet.h>
@@ -34,8 +36,11 @@
 #define TIMES_SOME	4
 #define TIMES_FEW	2
 
-/* The daemon may be at something that happens once for so many units (pp_unit()). */
-#define ONCE_TIMES	400
+/*
+ * The daemon may be at something that happens once for so many units (pp_unit()).  A part of
+ * it takes 5 of them; all of BIG_MEM, if it is unmapped in one go, takes 300.
+ */
+#define ONCE_TIMES	200
 
 /* How long C may be at what it has begun. */
 #define SETTLE_NS	20000000ULL
@@ -96,10 +101,10 @@ static void expect_bearable(const char *what, unsigned int times, void (*again)(
 	pp_worse_expect(&worse, what, times);
 }
 
-/* Something has just begun, and is done with some time later. */
-static void expect_no_pause(const char *what)
+/* Something has just begun, and is done with some time later.  Return: no ping was long. */
+static bool no_pause(const char *what)
 {
-	const uint64_t end = pp_now() + ONCE_TIME_NS;
+	const uint64_t end = pp_now() + ONCE_TIME_NS, unit = pp_unit();
 	uint64_t took, worst = 0;
 	unsigned int n;
 
@@ -109,8 +114,8 @@ static void expect_no_pause(const char *what)
 			worst = pp_pause(took);
 	}
 	print_message("%s: the worst of %u pings waited %ju ns, unit %ju ns\n", what, n,
-		      (uintmax_t)worst, (uintmax_t)pp_unit());
-	assert_in_range(worst, 0, ONCE_TIMES * pp_unit());
+		      (uintmax_t)worst, (uintmax_t)unit);
+	return worst <= ONCE_TIMES * unit;
 }
 
 static bool is_open;
@@ -128,6 +133,20 @@ static int end_c(void **state)
 		front_close(c);
 	is_open = false;
 	return 0;
+}
+
+/* @act opens C, and begins with what happens once. */
+static void expect_no_pause(const char *what, void (*act)(void))
+{
+	unsigned int i;
+	bool good = false;
+
+	for (i = 0; i < PP_PAIRS && !good; i++) {
+		act();
+		good = no_pause(what);
+		end_c(NULL);
+	}
+	assert_true(good);
 }
 
 /* ------------------------------------------------------------------------- */
@@ -561,12 +580,16 @@ static void add_qps(void)
 		add_qp(pdn, cqn, bell, i, mem);
 }
 
-static void test_qps_end(void **state)
+static void many_qps_end(void)
 {
 	c_open(FEATURES, FRONT_MEM);
 	add_qps();
 	front_hang_up(c);
-	expect_no_pause("a guest with many QPs ends");
+}
+
+static void test_qps_end(void **state)
+{
+	expect_no_pause("a guest with many QPs ends", many_qps_end);
 }
 
 static void maps_again(void)
@@ -634,21 +657,28 @@ static void touch_all(void)
 	}
 }
 
-static void test_memory_ends(void **state)
+static void much_memory_ends(void)
 {
 	c_open(FEATURES, BIG_MEM);
 	touch_all();
 	front_hang_up(c);
-	expect_no_pause("a guest with much memory ends");
 }
 
-static void test_memory_remapped(void **state)
+static void test_memory_ends(void **state)
+{
+	expect_no_pause("a guest with much memory ends", much_memory_ends);
+}
+
+static void much_memory_remapped(void)
 {
 	c_open(FEATURES, BIG_MEM);
 	touch_all();
 	front_remap(c);
-	expect_no_pause("much memory is mapped again");
-	front_remapped(c);
+}
+
+static void test_memory_remapped(void **state)
+{
+	expect_no_pause("much memory is mapped again", much_memory_remapped);
 }
 
 /* ------------------------------------------------------------------------- */
