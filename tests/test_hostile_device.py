@@ -44,7 +44,7 @@ CONFIG = {"CONFIG_BITS": 300}
 
 # Completions of consumers in the kernel, which name what is called.
 KERNEL = {"KERNEL_WR_ID": 20, "KERNEL_BITS": 20, "KERNEL_VALUE": 20, "KERNEL_REPEAT": 100,
-          "KERNEL_FORGED": 500, "KERNEL_ID": 5, "KERNEL_LENGTH": 200, "KERNEL_INDEX": 5,
+          "KERNEL_FORGED": 500, "KERNEL_ID": 5, "KERNEL_LENGTH": 200, "KERNEL_INDEX": 20,
           "KERNEL_FLAGS": 50}
 GSI = {"GSI_REPEAT": 100, "GSI_FORGED": 500, "GSI_LENGTH": 200, "GSI_FLAGS": 50}
 
@@ -166,7 +166,8 @@ def suffer(victim, lies, loads, seconds, changes=0):
     victims.sh starts again what fails, so that it runs says little: each of its loads must
     have begun.  Some lies need completions of a disk, which others end before it has many: in
     the last half of the time there are only those that are missing.  Others have the function
-    reset, after which somebody has to tell the disk's target to listen.
+    reset, after which somebody has to tell the disk's target to listen; or nvme gives the disk
+    up, and victims.sh connects it again.
     """
     deadline = Deadline(seconds)
     half = Deadline(seconds / 2)
@@ -195,18 +196,21 @@ def _loads(victim):
     """Programs, the connection manager and NVMe; when they end, all must work again."""
     nvme.target_start(victim, 64)
     victim.run("modprobe nvme-rdma")
-    nvme.connect(victim, victim)
+    connect = nvme.connect_command(victim, "--reconnect-delay=1")
+    victim.run(connect)
     device = victim.rdma_device()
     index = gid_index(victim, device)
     patient = victim.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "patient")
     loads = [victim.popen([patient, device, index]),
              victim.popen([victim.put(PROGRAMS / "victims.sh"), device, index,
-                           victim.address, victim.interface()])]
+                           victim.address, victim.interface(), *connect])]
     yield loads
     for load in loads:
         load.kill()
     # nvme_rdma waits 60 s for the answer to its last command; its admin queue does the same.
-    victim.run("timeout 150 nvme disconnect -n lab; true", timeout=180)
+    # A killed program that was connecting goes on until then.
+    victim.run("timeout 150 sh -c 'while pgrep -x nvme; do sleep 0.2; done;"
+               f" nvme disconnect -n {nvme.NQN}'; true", timeout=180)
     nvme.target_end(victim)
     assert_works(victim)
 

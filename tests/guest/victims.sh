@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# victims.sh DEVICE GID-INDEX ADDRESS INTERFACE
+# victims.sh DEVICE GID-INDEX ADDRESS INTERFACE CONNECT...
 #
 # Keeps a device that lies busy until it is killed: ping-pongs by polling and by events,
-# rping, addresses that come and go, and NVMe if there is a disk.  A load that fails is
-# started again; one that hangs is killed.
+# rping, addresses that come and go, and NVMe, whose disk CONNECT brings back when it is gone.
+# A load that fails is started again; one that hangs is killed.
 
 device=$1 gid=$2 address=$3 interface=$4
+shift 4
+connect=("$@")
 
 # All are in one process group, so that who kills it leaves nobody behind: timeout must not
 # make groups of its own.
@@ -68,7 +70,10 @@ disk()
 {
 	while :; do
 		begun disk
-		[ -b /dev/nvme0n1 ] || sleep 1
+		if [ ! -b /dev/nvme0n1 ]; then
+			sleep 1
+			[ -e /sys/class/nvme/nvme0 ] || "${connect[@]}"
+		fi
 		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct conv=nocreat
 		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct
 	done

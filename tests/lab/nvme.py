@@ -69,10 +69,15 @@ def target_end(guest):
     guest.run(_TARGET_END)
 
 
+def connect_command(target, *arguments):
+    """The command that connects."""
+    return ["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(_PORT),
+            "-n", NQN, *arguments]
+
+
 def connect(guest, target, *arguments):
     """Connects, and waits for the block device."""
-    guest.run(["nvme", "connect", "-t", "rdma", "-a", target.address, "-s", str(_PORT),
-               "-n", NQN, *arguments])
+    guest.run(connect_command(target, *arguments))
     guest.wait_until(f"[ -b {DEVICE} ]")
 
 
