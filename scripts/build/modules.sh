@@ -20,6 +20,8 @@ if [ "${1-}" = --lint ]; then
 	shift
 fi
 in_tree=("$top/scripts/images/in-tree" build)
+# Debian's headers take the first, others the second.
+ccache=(DEBIAN_KERNEL_USE_CCACHE=1)
 case ${1-} in
 guest)
 	version=$(cat "$("$top/scripts/images/trees.sh" kernel)/version")
@@ -27,6 +29,7 @@ guest)
 	;;
 plain|debug)
 	kernel=$("$top/scripts/images/kunit-kernel.sh" "$1")/tree
+	ccache=("CC=ccache gcc")
 	version=$(cat "$kernel/include/config/kernel.release")
 	;;
 oldest)
@@ -34,6 +37,7 @@ oldest)
 		sed 's/^linux-headers-\([^ ]*\).*/\1/')
 	kernel=/usr/src/linux-headers-$version
 	in_tree=()
+	ccache=()
 	;;
 newest)
 	tree=$("$top/scripts/images/trees.sh" newest)
@@ -60,5 +64,14 @@ for made in '*.o' '*.ko' '*.mod' '*.mod.c' '.*.cmd' '*.a' modules.order Module.s
 done
 cd "$top"
 rsync -rlpcR --delete "${filters[@]}" Kbuild drivers include uapi kunit "$dir"
-"${in_tree[@]}" make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
+if [ ${#in_tree[@]} -eq 0 ]; then
+	make -s -C "$kernel" M="$dir" -j"$(nproc)" "$@" modules >&2
+else
+	# In the same place for each clone: the compiler's arguments name it, and ccache
+	# compares them.
+	# shellcheck disable=SC2016
+	"${in_tree[@]}" sh -ec 'mkdir /modules; mount --bind "$1" /modules; export CCACHE_DIR=$2
+		shift 2; exec "$@"' sh "$dir" "$cache/ccache" make -s -C "$kernel" M=/modules \
+		-j"$(nproc)" "${ccache[@]}" "$@" modules >&2
+fi
 echo "$dir"

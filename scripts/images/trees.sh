@@ -450,7 +450,7 @@ system-*)
 	;;
 newest)
 	base
-	cached tree-newest "$common" -- make_newest "$base" "gcc libc6-dev make"
+	cached tree-newest "$common" -- make_newest "$base" "gcc ccache libc6-dev make"
 	;;
 upstream)
 	cached tree-upstream "$common" "$(declare -f make_release)" -- make_upstream forky \
