@@ -148,7 +148,7 @@ def test_memory_is_plugged_in():
     guest.run("echo online_kernel > /sys/devices/system/memory/auto_online_blocks")
     online = "cat /sys/devices/system/memory/memory*/state | grep -c online"
     before = int(guest.run(online).stdout)
-    run = PingPong(guest, guest, iterations=100000000, events=True)
+    run = PingPong(guest, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     # A block of the kernel's has 128 MiB.
     plug_dimm(guest, 0, 2 << 30)

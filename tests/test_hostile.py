@@ -35,7 +35,7 @@ def test_garbage_in_rings_and_slots(sanitized_pair):
     """Its QP fails; a ping-pong beside it, Ethernet and the daemon go on."""
     a, b = sanitized_pair.guests
     program = a.put(PROGRAM)
-    beside = PingPong(b, a, iterations=100000000, events=True)
+    beside = PingPong(b, a, iterations=100000000, events=True, gently=True)
     beside.wait_connected()
     for _ in range(3 if paths.LONG else 1 if paths.DEBUG else 2):
         result = a.run(["python3", program, "garbage", a.rdma_device()], timeout=120)
@@ -72,7 +72,7 @@ def test_mappings_kept_after_destruction(sanitized_pair):
                for _ in range(1 if paths.DEBUG else 3)]
     for command in hostile:
         command.wait_output(r"kept [1-9]")
-    for number in range(40 if paths.LONG else 10):
+    for number in range(40 if paths.LONG else 6):
         pingpong(b, a, iterations=50, validate=True, events=number % 2 == 0)
     assert all(command.poll() is None for command in hostile), "they ended too early"
     for command in hostile:
@@ -158,10 +158,11 @@ def test_mischief(sanitized_pair):
     # Findings of kmemleak are judged one by one.
     a.expect_reports(*kernellog.REFUSED_CONTEXT)
     program = a.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "mischief")
-    beside = PingPong(b, a, iterations=100000000, events=True)
+    beside = PingPong(b, a, iterations=100000000, events=True, gently=True)
     beside.wait_connected()
     before = a.run("rdma resource show").stdout.strip()
-    volume = ["-f", "-n", "1000000"] if paths.LONG else ["-n", "50000", "-t", "45", "-m", "3000"]
+    volume = (["-f", "-n", "1000000"] if paths.LONG else
+              ["-n", "20000" if paths.DEBUG else "50000", "-t", "45", "-m", "3000"])
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)

@@ -26,7 +26,7 @@ def details(guest, kind, pid):
 def test_objects_tell_their_form(rdma_pair):
     """Form, sizes and indices of a program's QP, CQ and region."""
     guest = rdma_pair.b
-    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True)
+    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     pid = run.client.pid
     qp, cq, mr = (details(guest, kind, pid) for kind in ("qp", "cq", "mr"))
@@ -62,7 +62,7 @@ def test_counters_of_qps(rdma_pair):
     link = f"{guest.rdma_device()}/1"
     before = counters(guest)
     guest.run(f"rdma statistic qp set link {link} auto type on")
-    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True)
+    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     number, first = bound(guest).popitem()
     qpn, = first["lqpn"]
@@ -77,7 +77,7 @@ def test_counters_of_qps(rdma_pair):
     after = counters(guest)
     assert all(after[name] >= during[name] for name in during), (during, after)
     guest.run(f"rdma statistic qp set link {link} auto off")
-    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True)
+    run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     listed = json.loads(guest.run("rdma -j resource show qp").stdout)
     qpn, = [each["lqpn"] for each in listed if each.get("pid") == run.client.pid]
@@ -98,7 +98,7 @@ def test_counters_of_qps(rdma_pair):
 def test_top_and_metrics(rdma_pair):
     """The operator's view of a program at both ends: state, peer, rates."""
     daemon, a, b = rdma_pair.daemon, rdma_pair.a, rdma_pair.b
-    run = PingPong(a, b, iterations=100000000, events=True)
+    run = PingPong(a, b, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     listed = json.loads(b.run("rdma -j resource show qp").stdout)
     qpn, = [each["lqpn"] for each in listed if each.get("pid") == run.client.pid]
@@ -198,7 +198,7 @@ def test_port_without_a_way_stops_rdma(rdma_pair, verb, off, on):
     """An action on a guest's port holds for RDMA in memory; afterwards all works again."""
     daemon, a, b = rdma_pair.daemon, rdma_pair.a, rdma_pair.b
     port = daemon.sockets[0].name
-    run = PingPong(a, b, iterations=100000000, events=True)
+    run = PingPong(a, b, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     run.assert_moves()
     daemon.control(verb, port, off)

@@ -50,7 +50,7 @@ def run(pair, mode, number, rounds, processes=1):
 
 def test_many_qps(large):
     """A message each way on each, contents checked."""
-    processes, number = (4, 500) if LONG else (2, 100)
+    processes, number = (4, 500) if LONG else (2, 60)
     said = run(large, "qps", number, 3, processes)
     assert all(f"{number} QPs, 3 rounds" in one for one in said), said
 
@@ -108,10 +108,11 @@ def test_two_processors():
     pair.load_modules()
     for guest in pair.guests:
         assert guest.run("nproc").stdout.strip() == "2"
-    said = run(pair, "qps", 100, 3, 2)
-    assert len(said) == 2 and all("100 QPs, 3 rounds" in one for one in said), said
-    said = run(pair, "cm", 20, 3)
-    assert "20 connections, 3 rounds" in said[0], said
+    qps, connections = (100, 20) if LONG else (40, 10)
+    said = run(pair, "qps", qps, 3, 2)
+    assert len(said) == 2 and all(f"{qps} QPs, 3 rounds" in one for one in said), said
+    said = run(pair, "cm", connections, 3)
+    assert f"{connections} connections, 3 rounds" in said[0], said
     pingpong(pair.a, pair.b, iterations=500, events=True, validate=True)
     assert iperf(pair.a, pair.b, seconds=1) > 0
     pair.stop()

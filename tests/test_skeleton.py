@@ -115,7 +115,7 @@ def test_ethernet_control_while_rdma_runs(rdma_pair):
     guest, other = rdma_pair.a, rdma_pair.b
     interface = guest.interface()
     old = guest.run(f"cat /sys/class/net/{interface}/address").stdout.strip()
-    run = PingPong(other, guest, iterations=100000000, events=True)
+    run = PingPong(other, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
 
     guest.run(f"ip link set {interface} address 52:54:00:ab:cd:ef")
@@ -159,7 +159,7 @@ def test_killed_client_leaves_nothing(rdma_pair):
 @pytest.mark.debug_kernel
 def test_modules_stay_while_in_use(rdma_pair):
     """rmmod is refused while a program has the device open."""
-    run = PingPong(rdma_pair.a, rdma_pair.b, iterations=100000000, events=True)
+    run = PingPong(rdma_pair.a, rdma_pair.b, iterations=100000000, events=True, gently=True)
     run.wait_connected()
     for module in ("virtio_roce", "virtio_net_roce"):
         refused = rdma_pair.b.run(f"rmmod {module}", check=False)

@@ -17,7 +17,7 @@ from lab.patience import Deadline
 from lab.pingpong import PingPong, pingpong
 from lab.storm import Storm
 
-TIMES = 200 if paths.LONG else 5
+TIMES = 200 if paths.LONG else 3
 
 # Megabytes of a file that is written meanwhile.
 SIZE = 128 if paths.LONG else 64

@@ -2,9 +2,11 @@
 """The ping-pongs of libibverbs between two guests."""
 
 import ipaddress
+import pathlib
 import re
 import time
 
+from . import paths
 from .guest import CommandTimeout
 from .patience import Deadline
 
@@ -34,18 +36,26 @@ def gid_index(guest, device, address=None):
     return found[0].rsplit("/", 1)[1]
 
 
+def _gently(guest):
+    """The environment of a program that pauses before each wait for an event."""
+    library = pathlib.Path(paths.script("build/programs.sh")[0]) / "gently.so"
+    return {"LD_PRELOAD": guest.put(library)}
+
+
 class PingPong:
     """One run, started by its constructor: the server, then the client.
 
     program    rc, uc or ud
     devices    names of server's and client's RDMA device; ours if not given
     addresses  of server and client, whose GIDs are used; IPv4 if not given
+    gently     a message every few milliseconds, which leaves the processors to what it runs
+               beside; by events only
     arguments go to both ends.
     """
 
     def __init__(self, server, client, *, program="rc", size=4096, iterations=1000,
                  events=False, validate=False, port=PORT, devices=(None, None),
-                 addresses=(None, None), arguments=(), prefix=()):
+                 addresses=(None, None), gently=False, arguments=(), prefix=()):
         def command(guest, end):
             name = devices[end] or guest.rdma_device()
             return [f"ibv_{program}_pingpong", "-d", name,
@@ -65,7 +75,8 @@ class PingPong:
             where = server.run(f"cat /proc/{self.server.pid}/stack", check=False).stdout
             raise AssertionError(f"the server does not listen: status {self.server.poll()},"
                                  f" {self.server.stdout}{self.server.stderr}{where}") from error
-        self.client = client.popen([*prefix, *command(client, 1), server.address])
+        self.client = client.popen([*prefix, *command(client, 1), server.address],
+                                   env=_gently(client) if gently else None)
 
     def wait(self, timeout=120):
         """Waits for both ends and returns the client's microseconds per iteration."""
