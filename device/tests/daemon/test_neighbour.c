@@ -454,7 +454,7 @@ static void test_neighbour(void **state)
 	unsigned int i;
 
 	pp_block(NULL, NULL);	/* not measured: caches and page tables fill */
-	for (i = 0; i < PP_PAIRS; i++) {
+	for (i = 0; pp_worse_more(&worse, i, TIMES_WORSE); i++) {
 		alone = pp_block(NULL, NULL);
 		noise_resume();
 		noise_began();

@@ -29,7 +29,7 @@
 #define BLOCK_TIMEOUT_NS 60000000000ULL
 
 /* No daemon outlives its test by more. */
-#define ALARM_S		300
+#define ALARM_S		900
 #define ALARM_LONG_S	7200
 
 /* Four times what the daemon copies for one guest before it turns to the next one. */
@@ -221,7 +221,8 @@ bool pp_ping(uint64_t *took)
 uint64_t pp_pause(uint64_t took)
 {
 	const struct pp_sched *last = pp.last;
-	const uint64_t waited = last[last[0].waited < last[1].waited].waited;
+	/* They wait for each other, so that they may have waited one after the other. */
+	const uint64_t waited = last[0].waited + last[1].waited;
 	const uint64_t left = took > waited ? took - waited : 0;
 
 	return last[0].ran < left ? last[0].ran : left;
@@ -288,6 +289,11 @@ void pp_worse_add(struct pp_worse *worse, uint64_t alone, uint64_t noisy)
 
 	if (!worse->unit || pair.noisy * measure(worse) < worse->noisy * measure(&pair))
 		*worse = pair;
+}
+
+bool pp_worse_more(const struct pp_worse *worse, unsigned int n, unsigned int times)
+{
+	return n < PP_PAIRS || (n < PP_PAIRS_MOST && worse->noisy > times * measure(worse));
 }
 
 void pp_worse_expect(const struct pp_worse *worse, const char *what, unsigned int times)

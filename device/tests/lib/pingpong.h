@@ -14,9 +14,10 @@
 
 #define PP_GUESTS	3
 
-/* Pings of a block, and pairs of blocks of a test. */
+/* Pings of a block, and pairs of blocks of a test: more of them if all are bad. */
 #define PP_PINGS	200
 #define PP_PAIRS	3
+#define PP_PAIRS_MOST	10
 
 /**
  * struct pp_sched - what the scheduler counts of a thread, in ns
@@ -153,6 +154,9 @@ struct pp_worse {
  * A fault of the daemon shows in each pair.  The work of others on the machine does not.
  */
 void pp_worse_add(struct pp_worse *worse, uint64_t alone, uint64_t noisy);
+
+/** pp_worse_more() - after @n pairs, should there be another one? */
+bool pp_worse_more(const struct pp_worse *worse, unsigned int n, unsigned int times);
 
 /** pp_worse_expect() - print it; with noise it is @times times the measure at most */
 void pp_worse_expect(const struct pp_worse *worse, const char *what, unsigned int times);

@@ -543,7 +543,7 @@ static void test_ah(void **state)
 	assert_int_equal(eg_command(guest, CMD(CREATE_AH), &req, sizeof(req),
 				    &ack, sizeof(ack)), VIRTIO_NET_ERR);
 	eg_gid(&engine->guest[1], req.ah_attr.grh.dgid);
-	req.pdn = htole32(pdn + 7);
+	req.pdn = htole32(EG_PDS << 8 | 1);
 	assert_int_equal(eg_command(guest, CMD(CREATE_AH), &req, sizeof(req),
 				    &ack, sizeof(ack)), VIRTIO_NET_ERR);
 	req.pdn = htole32(pdn);

@@ -631,7 +631,7 @@ def goes_red(text, dumps):
 def run(spec, program, path, counts, seen):
     """Runs a program and decodes its dump; returns why it is wrong, or None."""
     try:
-        done = subprocess.run([program], env=dict(os.environ, EG_DUMP=path), timeout=300,
+        done = subprocess.run([program], env=dict(os.environ, EG_DUMP=path), timeout=900,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False)
         if done.returncode:

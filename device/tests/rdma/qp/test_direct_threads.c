@@ -85,9 +85,17 @@ static void *device_run(void *arg)
 	return NULL;
 }
 
+static time_t seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
 static void wait_or_fail(time_t since, const char *what)
 {
-	if (time(NULL) - since > TOO_LONG)
+	if (seconds() - since > TOO_LONG)
 		fail_msg("waited for ever for %s", what);
 	sched_yield();
 }
@@ -95,7 +103,7 @@ static void wait_or_fail(time_t since, const char *what)
 static void take(struct er_end *end, const char *what)
 {
 	struct virtio_rdma_cqe cqe;
-	time_t since = time(NULL);
+	time_t since = seconds();
 
 	while (!er_poll(&end->cq, &cqe))
 		wait_or_fail(since, what);
@@ -107,7 +115,7 @@ static void take_by_event(struct device *d, struct er_end *end)
 {
 	struct virtio_rdma_event event;
 	struct virtio_rdma_cqe cqe;
-	time_t since = time(NULL);
+	time_t since = seconds();
 
 	for (;;) {
 		er_arm(&end->cq, VIRTIO_RDMA_ARM_NEXT);
@@ -128,7 +136,7 @@ static void take_by_event(struct device *d, struct er_end *end)
 /* Now and then it is asleep before anything is posted: else that is up to chance. */
 static void wait_asleep(struct device *d)
 {
-	time_t since = time(NULL);
+	time_t since = seconds();
 
 	while (!__atomic_load_n(&d->asleep, __ATOMIC_ACQUIRE))
 		wait_or_fail(since, "the device to sleep");
