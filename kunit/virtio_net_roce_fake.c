@@ -340,6 +340,8 @@ struct fake *fake_create(struct kunit *test)
 	INIT_DELAYED_WORK(&dev->config_work, vnr_config_work);
 	INIT_WORK(&dev->events_work, vnr_events_work);
 	vnr_ctrl_init(dev);
+	/* A machine that stands still does not make a device that answers late. */
+	dev->ctrl.stall_ns = FAKE_PATIENCE_US * NSEC_PER_USEC;
 	vnr_life_init(dev);
 	/* Tests of the recovery let it go on. */
 	dev->life.stopped = true;
@@ -449,9 +451,13 @@ u16 fake_rung(struct fake *fake)
 	return xchg((u16 *)(fake->bar + FAKE_NOTIFY), FAKE_QUIET);
 }
 
+/*
+ * The ring of the control queue, or NULL.
+ * Context: lock of the control queue held, where the function may be restarted meanwhile.
+ */
 static const struct vring *fake_vring(struct fake *fake)
 {
-	return virtqueue_get_vring(fake->dev->ctrl.vq);
+	return fake->dev->ctrl.vq ? virtqueue_get_vring(fake->dev->ctrl.vq) : NULL;
 }
 
 static bool fake_add_seg(struct fake_cmd *cmd, const struct vring_desc *desc)
@@ -485,16 +491,7 @@ struct fake_cmd *fake_cmds(struct kunit *test, unsigned int n)
 	return cmds;
 }
 
-/**
- * fake_take() - take the next command off the control queue
- * @fake: function
- * @cmd: filled in
- *
- * Like a device it looks at the ring only after the doorbell was rung.
- *
- * Return: false if there is none, or a bad one.
- */
-bool fake_take(struct fake *fake, struct fake_cmd *cmd)
+static bool fake_take_locked(struct fake *fake, struct fake_cmd *cmd)
 {
 	const struct vring_desc *table;
 	const struct vring *vring;
@@ -503,10 +500,10 @@ bool fake_take(struct fake *fake, struct fake_cmd *cmd)
 
 	if (fake_rung(fake) == FAKE_CTRL)
 		fake->awake = true;
-	/* While the function is restarted there is no queue. */
-	if (!fake->awake)
-		return false;
 	vring = fake_vring(fake);
+	/* While the function is restarted there is no queue. */
+	if (!fake->awake || !vring)
+		return false;
 	table = vring->desc;
 	num = vring->num;
 	/* Orders the index before the entries. */
@@ -533,6 +530,26 @@ bool fake_take(struct fake *fake, struct fake_cmd *cmd)
 }
 
 /**
+ * fake_take() - take the next command off the control queue
+ * @fake: function
+ * @cmd: filled in
+ *
+ * Like a device it looks at the ring only after the doorbell was rung.
+ *
+ * Return: false if there is none, or a bad one.
+ */
+bool fake_take(struct fake *fake, struct fake_cmd *cmd)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&fake->dev->ctrl.lock, flags);
+	taken = fake_take_locked(fake, cmd);
+	spin_unlock_irqrestore(&fake->dev->ctrl.lock, flags);
+	return taken;
+}
+
+/**
  * fake_give() - put a command on the used ring
  * @fake: function
  * @cmd: command
@@ -540,14 +557,20 @@ bool fake_take(struct fake *fake, struct fake_cmd *cmd)
  */
 void fake_give(struct fake *fake, const struct fake_cmd *cmd, u32 len)
 {
-	const struct vring *vring = fake_vring(fake);
 	struct vring_used_elem *elem;
+	const struct vring *vring;
+	unsigned long flags;
 
-	elem = &vring->used->ring[fake->used++ % vring->num];
-	elem->id = (__force __virtio32)(u32)cmd->head;
-	elem->len = (__force __virtio32)len;
-	/* Orders the entry before the index. */
-	smp_store_release((__force u16 *)&vring->used->idx, fake->used);
+	spin_lock_irqsave(&fake->dev->ctrl.lock, flags);
+	vring = fake_vring(fake);
+	if (vring) {
+		elem = &vring->used->ring[fake->used++ % vring->num];
+		elem->id = (__force __virtio32)(u32)cmd->head;
+		elem->len = (__force __virtio32)len;
+		/* Orders the entry before the index. */
+		smp_store_release((__force u16 *)&vring->used->idx, fake->used);
+	}
+	spin_unlock_irqrestore(&fake->dev->ctrl.lock, flags);
 }
 
 /**

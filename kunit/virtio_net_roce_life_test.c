@@ -650,9 +650,10 @@ static void recover_fails(struct kunit *test)
 		expect_deaf(test, fake);
 		vnr_recover_go_on(fake->dev, true);
 		KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->resized) >= step));
+		/* It does not go on before it has the lock. */
 		device_lock(&fake_vdev(fake)->dev);
-		device_unlock(&fake_vdev(fake)->dev);
 		expect_deaf(test, fake);
+		device_unlock(&fake_vdev(fake)->dev);
 		KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
 		KUNIT_ASSERT_TRUE(test, fake_wait(child_status(fake) ==
 						  VIRTIO_NET_S_LINK_UP));
