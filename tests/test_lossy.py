@@ -133,7 +133,7 @@ def test_cut(ends):
         assert guest["retry_exceeded_err"] > 0
     # The functions go on over another wire.
     with ends.wire([]):
-        storm(b, a, count=1000)
+        storm(b, a, count=1000, timeout=17)
 
 
 def wait_traffic(daemon, packets=1000):

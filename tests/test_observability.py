@@ -28,6 +28,7 @@ def test_objects_tell_their_form(rdma_pair):
     guest = rdma_pair.b
     run = PingPong(rdma_pair.a, guest, iterations=100000000, events=True, gently=True)
     run.wait_connected()
+    run.assert_moves(4)
     pid = run.client.pid
     qp, cq, mr = (details(guest, kind, pid) for kind in ("qp", "cq", "mr"))
     run.kill()

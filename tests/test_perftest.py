@@ -136,7 +136,7 @@ def _soft_roce(rdma_pair):
 def latency(pair, device):
     """From a message to the answer, both ends asleep, in microseconds."""
     devices = device and dict.fromkeys(pair.guests, device)
-    table = perftest(pair, "ib_send_lat", "-e", "-s", 64, "-n", 300, devices=devices)
+    table = perftest(pair, "ib_send_lat", "-e", "-s", 64, "-n", 300, "-u", 17, devices=devices)
     return table[0][4]
 
 

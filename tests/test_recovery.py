@@ -11,6 +11,7 @@ import pytest
 from lab import paths
 from lab.memory import memory, memory_lost
 from lab.nvme import DEVICE, connect, disconnect, target_end, target_listen_again, target_start
+from lab.patience import Deadline
 from lab.pingpong import PORT, PingPong, pingpong
 from lab.plug import COUNT, ZERO_PAGE, PlugPair, pull_out, push_in
 
@@ -300,8 +301,11 @@ def test_link_down_during_restart(plugged):
         flags = guest.run(f"ip -o link show {interface}").stdout
         assert not re.search(r"<.*\bUP\b.*>", flags), flags
         guest.configure_network()
-        assert reader.poll() is None, reader.stderr
-        assert reader.stdout.count("\n") > reads, "nobody has read statistics"
+        deadline = Deadline(30)
+        while reader.stdout.count("\n") <= reads:
+            assert reader.poll() is None, reader.stderr
+            assert not deadline.over(), "nobody has read statistics"
+            time.sleep(0.1)
     reader.kill()
     wait_device(guest)
     pingpong(guest, guest, iterations=200, validate=True)

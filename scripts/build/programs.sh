@@ -4,7 +4,7 @@
 # build-programs.sh [apps]
 #
 # Builds the C programs of tests/guest, which run in guests, and prints the
-# directory that holds them, build/programs.  async_causes.c and gently.c become libraries.
+# directory that holds them, build/programs.  Some, to be preloaded, become libraries.
 # With "apps" it builds those of tests/apps, for each MPI that there is: mpi.c becomes
 # mpi-mpich and mpi-openmpi; and libfabric's tests, which Debian does not package, in
 # build/fabtests.
@@ -73,7 +73,7 @@ else
 	for source in "$top"/tests/guest/*.c; do
 		name=$(basename "${source%.c}")
 		case $name in
-		async_causes | gently) build_program "$name.so" "$source" build gcc -shared -fPIC -libverbs ;;
+		async_causes | gently | outlast) build_program "$name.so" "$source" build gcc -shared -fPIC -libverbs ;;
 		*) build_program "$name" "$source" build gcc -libverbs ;;
 		esac
 	done

@@ -10,6 +10,7 @@ import time
 
 import lab
 from lab import paths
+from lab.patience import Deadline
 from lab.pingpong import gid_index
 from lab.system import System
 
@@ -87,9 +88,9 @@ class Machine:
         try:
             lab.assert_healthy()
             # Objects of a process are freed when it is reaped; its children may live longer.
-            deadline = time.monotonic() + 10
+            deadline = Deadline(10)
             while self.resources() != self.idle:
-                if time.monotonic() > deadline:
+                if deadline.over():
                     return f"{self.resources()}, and before it was {self.idle}"
                 time.sleep(0.5)
         except (AssertionError, lab.GuestError) as error:
@@ -170,18 +171,18 @@ class ModuleRun:
 
     def _follow(self, command):
         read = 0
-        deadline = time.monotonic() + TIMEOUT
+        deadline = Deadline(TIMEOUT)
         while True:
             over = command.done.wait(0.05)
             *lines, _ = command.stdout[read:].split("\n")
             for line in lines:
                 read += len(line) + 1
                 self._on_message(**json.loads(line))
-                deadline = time.monotonic() + TIMEOUT
+                deadline = Deadline(TIMEOUT)
             if over:
                 return None if self.ended and command.rc == 0 else \
                     f"the process ended, status {command.rc}"
-            if time.monotonic() > deadline:
+            if deadline.over():
                 command.kill()
                 command.done.wait(20)
                 return f"no end within {TIMEOUT} s"

@@ -72,7 +72,7 @@ disk()
 		begun disk
 		if [ ! -b /dev/nvme0n1 ]; then
 			sleep 1
-			[ -e /sys/class/nvme/nvme0 ] || "${connect[@]}"
+			[ -n "$(ls /sys/class/nvme)" ] || "${connect[@]}"
 		fi
 		dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=20 oflag=direct conv=nocreat
 		dd if=/dev/nvme0n1 of=/dev/null bs=64k count=20 iflag=direct

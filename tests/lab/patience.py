@@ -14,8 +14,14 @@ _MOST = 30
 
 
 def crowd():
-    """How many want each processor of this machine; 1 if fewer do."""
-    return min(_MOST, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    """How many want each processor of this machine; 1 if fewer do.
+
+    The average of a minute, or those who do now: the average needs half a minute to notice.
+    """
+    with open("/proc/loadavg", encoding="ascii") as file:
+        average, _, _, tasks, _ = file.read().split()
+    wanted = max(float(average), int(tasks.split("/")[0]))
+    return min(_MOST, max(1.0, wanted / (os.cpu_count() or 1)))
 
 
 class Deadline:
