@@ -113,11 +113,13 @@ device:
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device
 
 # Some guest tests want a daemon that reports the least misstep of its own, or of a driver.
+# "count" has objects in common with the bench: lanes of "make check" must not make them at a
+# time.
 device-variants: device
 	@$(MAKE) -s -j"$$(nproc)" --no-print-directory -C device O=$(O)/device \
 		$(O)/device/asan/vhost-user-roce $(O)/device/vhost-user-roce-strict \
 		$(O)/device/vhost-user-roce-hostile \
-		$(O)/device/vhost-user-roce-next $(O)/device/service_guests
+		$(O)/device/vhost-user-roce-next $(O)/device/service_guests $(O)/device/count
 
 # The daemon's unit tests, not run.
 device-tests:

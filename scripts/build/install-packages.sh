@@ -18,7 +18,8 @@ fi
 
 step "installing Debian packages: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-install=(apt-get install -q -y --no-install-recommends "${missing[@]}")
+# Another installation on a machine that has just started ends by itself.
+install=(apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "${missing[@]}")
 # The package index may be absent or too old to find every file it names; only
 # then is it worth a download.
 "${install[@]}" >&2 || {

@@ -15,7 +15,7 @@ step "fresh build: a copy of the sources"
 copy=$build/fresh
 rm -rf "$copy"
 mkdir -p "$copy"
-rsync -a --exclude /build --exclude /.git "$top/" "$copy"
+rsync -a --exclude /build --exclude /.git --exclude __pycache__ "$top/" "$copy"
 
 step "fresh build: make all device-tests, in a minimal Debian 12"
 if "$top/scripts/images/in-tree" "$tree" make -C "$copy" all device-tests \
