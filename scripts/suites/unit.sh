@@ -18,7 +18,12 @@ if [ -n "${LAB_LONG:-}" ]; then
 	make -s --no-print-directory -C "$top/device" O="$build/device" check-state-long 2>&1 |
 		tee -a "$log" || rc=1
 	step_end
+	same_bytes=SAME_BYTES="0 76 249"
 fi
+step "those with random numbers, which are all the same"
+make -s --no-print-directory -C "$top/device" O="$build/device" check-same \
+	${same_bytes:+"$same_bytes"} 2>&1 | tee -a "$log" || rc=1
+step_end
 step "those with threads, under ThreadSanitizer"
 make -s -j"$(nproc)" --no-print-directory -C "$top/device" O="$build/device" check-tsan 2>&1 | tee -a "$log" || rc=1
 step_end
