@@ -209,8 +209,8 @@ def _loads(victim):
         load.kill()
     # nvme_rdma waits 60 s for the answer to its last command; its admin queue does the same.
     # A killed program that was connecting goes on until then.
-    victim.run("timeout 150 sh -c 'while pgrep -x nvme; do sleep 0.2; done;"
-               f" nvme disconnect -n {nvme.NQN}'; true", timeout=180)
+    victim.run("timeout 240 sh -c 'while pgrep -x nvme; do sleep 0.2; done;"
+               f" nvme disconnect -n {nvme.NQN}'; true", timeout=300)
     nvme.target_end(victim)
     assert_works(victim)
 
