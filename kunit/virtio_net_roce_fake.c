@@ -579,10 +579,14 @@ void fake_give(struct fake *fake, const struct fake_cmd *cmd, u32 len)
  */
 void fake_interrupt(struct fake *fake)
 {
+	struct virtqueue *vq;
 	unsigned long flags;
 
 	local_irq_save(flags);
-	vring_interrupt(0, fake->dev->ctrl.vq);
+	/* Not under its lock, which the handler takes. */
+	vq = READ_ONCE(fake->dev->ctrl.vq);
+	if (vq)
+		vring_interrupt(0, vq);
 	local_irq_restore(flags);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Preloaded, all random bytes are $SAME_RANDOM: "make check-same".
+ * Preloaded into a test: random bytes are all $SAME_RANDOM (check-same in ../Makefile).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,8 @@ guest)
 	;;
 plain|debug)
 	kernel=$("$top/scripts/images/kunit-kernel.sh" "$1")/tree
-	# Nor is the kernel made again for each update of the compiler; Debian's do not care.
+	# The kernel stays in the cache when the compiler gets an update.  Debian's headers do not
+	# warn of that, either; lint counts warnings.
 	ccache=("CC=ccache gcc" DEBIAN_KERNEL_NO_CC_VERSION_CHECK=y)
 	version=$(cat "$kernel/include/config/kernel.release")
 	;;

@@ -8,7 +8,8 @@
  * guests alone, as struct pp_worse has it: blocks with noise and without take turns.  An
  * act that happens once is judged by the worst ping, and by the daemon's own time in it.
  * The scheduler also counts as the daemon's time what the machine's host gives to others, so
- * that an act with a long ping happens again: a fault of the daemon shows each time.
+ * that an act with a long ping happens again.  A fault of the daemon shows each time, but where
+ * other processes leave it and the guests little: then their waits hide it.
  */
 #include <endian.h>
 #include <net/ethernet.h>

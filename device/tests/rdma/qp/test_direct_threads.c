@@ -10,8 +10,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define RC		VIRTIO_IB_QPT_RC
 #define IN		EG_IN
@@ -20,7 +21,7 @@
 /* Of these it is asleep at the beginning. */
 #define SLEEPS		20u
 /* A wait that long is for ever. */
-#define TOO_LONG	20
+#define TOO_LONG	(20 * CLOCK_NS_PER_S)
 
 /**
  * struct device - what the thread of the device has
@@ -85,17 +86,9 @@ static void *device_run(void *arg)
 	return NULL;
 }
 
-static time_t seconds(void)
+static void wait_or_fail(uint64_t since, const char *what)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
-static void wait_or_fail(time_t since, const char *what)
-{
-	if (seconds() - since > TOO_LONG)
+	if (clock_ns() - since > TOO_LONG)
 		fail_msg("waited for ever for %s", what);
 	sched_yield();
 }
@@ -103,7 +96,7 @@ static void wait_or_fail(time_t since, const char *what)
 static void take(struct er_end *end, const char *what)
 {
 	struct virtio_rdma_cqe cqe;
-	time_t since = seconds();
+	uint64_t since = clock_ns();
 
 	while (!er_poll(&end->cq, &cqe))
 		wait_or_fail(since, what);
@@ -115,7 +108,7 @@ static void take_by_event(struct device *d, struct er_end *end)
 {
 	struct virtio_rdma_event event;
 	struct virtio_rdma_cqe cqe;
-	time_t since = seconds();
+	uint64_t since = clock_ns();
 
 	for (;;) {
 		er_arm(&end->cq, VIRTIO_RDMA_ARM_NEXT);
@@ -136,7 +129,7 @@ static void take_by_event(struct device *d, struct er_end *end)
 /* Now and then it is asleep before anything is posted: else that is up to chance. */
 static void wait_asleep(struct device *d)
 {
-	time_t since = seconds();
+	uint64_t since = clock_ns();
 
 	while (!__atomic_load_n(&d->asleep, __ATOMIC_ACQUIRE))
 		wait_or_fail(since, "the device to sleep");
