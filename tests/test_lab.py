@@ -108,12 +108,16 @@ def test_daemon_that_is_taken_over_late(tmp_path, why, ends):
         one.stop()
 
 
-@pytest.mark.parametrize("load, seconds", [(0, 10), (1, 10), (2, 10), (8, 40), (1000, 300)])
-def test_deadline_on_a_busy_machine(monkeypatch, load, seconds):
+@pytest.mark.parametrize("average, running, seconds", [
+    ("0.00", 1, 10), ("1.00", 2, 10), ("2.00", 1, 10), ("8.00", 1, 40), ("0.10", 8, 40),
+    ("8.00", 4, 40), ("1000.00", 1, 300), ("0.00", 1000, 300)])
+def test_deadline_on_a_busy_machine(monkeypatch, tmp_path, average, running, seconds):
     """Ten seconds of two processors, of which each is shared by others."""
     now = [100]
+    load = tmp_path / "loadavg"
+    load.write_text(f"{average} 0.00 0.00 {running}/2000 4711\n")
     monkeypatch.setattr(patience, "PATIENCE", 1)
-    monkeypatch.setattr(patience.os, "getloadavg", lambda: (load, 0, 0))
+    monkeypatch.setattr(patience, "_LOAD", load)
     monkeypatch.setattr(patience.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(patience.time, "monotonic", lambda: now[0])
     deadline = patience.Deadline(10)

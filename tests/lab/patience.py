@@ -9,6 +9,8 @@ from . import paths
 # The debug kernel takes several times as long for everything.
 PATIENCE = 5 if paths.DEBUG else 1
 
+_LOAD = "/proc/loadavg"
+
 # Beyond this a machine that is busy is one that hangs.
 _MOST = 30
 
@@ -18,7 +20,7 @@ def crowd():
 
     The average of a minute, or those who do now: the average needs half a minute to notice.
     """
-    with open("/proc/loadavg", encoding="ascii") as file:
+    with open(_LOAD, encoding="ascii") as file:
         average, _, _, tasks, _ = file.read().split()
     wanted = max(float(average), int(tasks.split("/")[0]))
     return min(_MOST, max(1.0, wanted / (os.cpu_count() or 1)))
