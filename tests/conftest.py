@@ -20,7 +20,7 @@ def pytest_configure(config):
     shards.keep_account(config)
     config.addinivalue_line(
         "markers", "debug_kernel: also one of those that run on the debug kernel")
-    config.addinivalue_line("markers", "each_device: also with the daemon that has no judge")
+    config.addinivalue_line("markers", 'long: in "make soak", not in "make check"')
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,8 @@ import pathlib
 import re
 import time
 
+import pytest
+
 import lab
 from lab.daemon import Daemon
 from lab.devices import roce_device
@@ -51,6 +53,7 @@ def test_ordinary_device_with_bit_55_is_left_alone():
     guest.stop()
 
 
+@pytest.mark.long
 def test_bounce_buffers_leave_ethernet():
     """With swiotlb=force there is no RDMA device, one message that says why, and Ethernet."""
     daemon = Daemon("bounce-daemon", guests=1, namespace=":",
@@ -136,6 +139,7 @@ def plug_dimm(guest, number, size):
     guest.qmp("device_add", driver="pc-dimm", id=f"dimm{number}", memdev=f"mem{number}")
 
 
+@pytest.mark.long
 def test_memory_is_plugged_in():
     """More pieces of memory than SET_MEM_TABLE takes, while RDMA is in use; a page of 1 GiB
     of the first of them is a region."""

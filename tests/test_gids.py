@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from lab.longform import mostly_long
 from lab.patience import Deadline
 from lab.pingpong import gid_text, pingpong
 from lab.programs import rping, rping_server
@@ -89,7 +90,8 @@ def test_addresses_come_and_go(vlans):
     pingpong(vlans.b, guest, arguments=("-g", "0"), iterations=50, validate=True)
 
 
-@pytest.mark.parametrize("number", range(4), ids=["ipv4", "ipv6", "vlan-ipv4", "vlan-ipv6"])
+@pytest.mark.parametrize("number", mostly_long(range(4), short=[1, 2]),
+                         ids=["ipv4", "ipv6", "vlan-ipv4", "vlan-ipv6"])
 def test_messages(vlans, number):
     """RDMA over each kind of address, both ways; and Ethernet."""
     a, b = vlans.guests

@@ -9,6 +9,7 @@ import pytest
 import lab
 from lab import paths
 from lab.iperf import iperf
+from lab.longform import mostly_long
 from lab.mckey import GROUP, multicast
 from lab.perftest import perftest
 from lab.pingpong import pingpong
@@ -66,6 +67,7 @@ def test_nothing_is_moved(rdma_pair):
             pingpong(rdma_pair.b, rdma_pair.a, iterations=9)
 
 
+@pytest.mark.long
 def test_nothing_comes(rdma_pair):
     """mckey sends to another group: both ends of the group say nothing, and one waits."""
     other = Altered(rdma_pair.b, lambda command: [word.replace(GROUP, "239.1.1.2")
@@ -109,7 +111,7 @@ if paths.LONG:
     }
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", mostly_long(PROGRAMS, short=["rping", "ib_write_bw"]))
 def test_peer_ends_early(rdma_pair, program):
     """The server is killed as soon as its connection is there."""
     connected = "ss -Htn state established '( sport = :5201 )' | grep -q ." \

@@ -119,6 +119,7 @@ def test_reload(world):
     assert daemon.control("guest", "list") == listed
 
 
+@pytest.mark.long
 def test_uplink_is_added_and_removed(world):
     """A wire to a second daemon, with a guest of its own; it goes, and comes again."""
     daemon, first, second = world

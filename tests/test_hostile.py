@@ -30,6 +30,7 @@ def _sanitized_pair(request):
     pair.stop()
 
 
+@pytest.mark.long
 @pytest.mark.debug_kernel
 def test_garbage_in_rings_and_slots(sanitized_pair):
     """Its QP fails; a ping-pong beside it, Ethernet and the daemon go on."""
@@ -94,6 +95,7 @@ def _wait_as_before(guest, before, program):
         time.sleep(0.2)
 
 
+@pytest.mark.long
 @pytest.mark.debug_kernel
 def test_killed_at_any_moment(sanitized_pair):
     """Processes that die while they write garbage leave the device as it was."""
@@ -151,6 +153,7 @@ _MISCHIEF = re.compile(r"mischief: (\d+) calls .* verbs (\d+)/\d+ writes (\d+)/\
                        r" (\d+) for frames")
 
 
+@pytest.mark.long
 @pytest.mark.debug_kernel
 def test_mischief(sanitized_pair):
     """Random commands, ioctls, mappings, forks and kills harm nobody beside them."""

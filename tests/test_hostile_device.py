@@ -220,6 +220,7 @@ def test_under_load(daemon, victim, loads):
     suffer(victim, Lies(daemon, {**ANSWERS, **USER, **OTHER}), loads, SECONDS, CHANGES)
 
 
+@pytest.mark.long
 def test_kernel_under_load(daemon, victim, loads):
     """Completions and rings of consumers in the kernel."""
     suffer(victim, Lies(daemon, {**KERNEL, **GSI, **OTHER}), loads, PART_SECONDS)
@@ -237,6 +238,7 @@ def given_up(victim):
                           check=False).stdout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", TAKEN)
 def test_while_it_takes(daemon, victim, kind):
     """A connection that waits for a completion of ib_mad's fails, and all goes on."""
@@ -332,6 +334,7 @@ NVMF_FAILED = {"SET_SRQ_NVMF": "shared receive queue: ", "CREATE_NVME_CTRL": "1M
 NVMF_REFUSED = ("UNMAP_NSID", "DESTROY_NVME_CTRL")
 
 
+@pytest.mark.long
 def test_refused_to_a_target(daemon, victim, form):
     """An NVMe controller that is refused, or that the device does not let go of."""
     if form == "virtqueues":
@@ -387,6 +390,7 @@ def test_errors(daemon, victim, form):
     assert letgo(victim).stdout == ""
 
 
+@pytest.mark.long
 def test_errors_at_start(daemon, victim):
     """A device that refuses what it is asked first: no harm, and the next time all is well."""
     for command in AT_START:
@@ -418,6 +422,7 @@ def _unarmed():
     daemon.stop()
 
 
+@pytest.mark.long
 def test_arming_is_refused(unarmed):
     """The driver says it, for the core tells a process nothing; then all is well again."""
     daemon, victim = unarmed
@@ -436,6 +441,7 @@ def test_arming_is_refused(unarmed):
     assert_works(victim)
 
 
+@pytest.mark.long
 def test_one_answer_never_comes(daemon, victim, form):
     """Of a device that answers all else: the caller fails, and a reset starts it again.
 

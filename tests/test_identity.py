@@ -157,6 +157,7 @@ def test_mtu_follows_the_interface(rdma_pair):
         set_mtu([guest], 1500, "1024 (3)")
 
 
+@pytest.mark.long
 def test_large_mtu_by_packets():
     """Raised in the guests while the daemon runs; both kinds of traffic use it."""
     pair = Pair("mtu", daemon_arguments=["--packets"], pcap=True).start()
@@ -230,8 +231,9 @@ def test_resources_tell_the_truth(rdma_pair):
 
 
 @pytest.mark.parametrize("program, grows", [
-    ("ib_send_bw", {"rdma_sends": 0, "rdma_recvs": 1}), ("ib_write_bw", {"rdma_writes": 0}),
-    ("ib_read_bw", {"rdma_reads": 0})])
+    ("ib_send_bw", {"rdma_sends": 0, "rdma_recvs": 1}),
+    pytest.param("ib_write_bw", {"rdma_writes": 0}, marks=pytest.mark.long),
+    pytest.param("ib_read_bw", {"rdma_reads": 0}, marks=pytest.mark.long)])
 def test_counters_count(rdma_pair, program, grows):
     """1000 operations are counted where they were posted, and no errors."""
     ends = (rdma_pair.a, rdma_pair.b)

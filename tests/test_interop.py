@@ -5,9 +5,9 @@ Guest a has our device.  Guest b is a stock Debian with an ordinary virtio-net f
 connected to the daemon's uplink by QEMU's "-netdev stream", and rdma_rxe on it.  None
 of our code runs in b.
 
-Each test goes both ways: once b is the server, once a.  Every two values of MTU,
-direction, addresses and size meet in some test; with LAB_LONG=1 in the environment
-("make soak") all combinations and sizes are tested, with many more messages.
+Once b is the server, once a.  Every two values of MTU, direction and addresses meet in some
+test; with LAB_LONG=1 in the environment ("make soak") each test has all combinations and
+sizes, with many more messages.
 """
 
 import collections
@@ -20,7 +20,8 @@ import lab
 from lab import nvme
 from lab.again import attempts
 from lab.capture import ROCE_PORT, frames, icrc_good, tshark
-from lab.pairwise import pairwise
+from lab.combine import combinations
+from lab.longform import mostly_long
 from lab.paths import LONG
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, pingpong
@@ -46,15 +47,17 @@ VALUES = {
 }
 
 
-def combine(**more):
-    """The combinations of the three parameters and of more."""
+def combine(turn, **more):
+    """Combinations of the three parameters and of more; others for another turn."""
     values = {**VALUES, **more}
-    return pytest.mark.parametrize(list(values), pairwise(*values.values()), indirect=list(VALUES))
+    return pytest.mark.parametrize(list(values), combinations(turn, *values.values()),
+                                   indirect=list(VALUES))
 
 
-def each(name):
-    """All values of one of the three."""
-    return pytest.mark.parametrize(name, VALUES[name], indirect=True)
+def each(name, short=None):
+    """All values of one of the three; in the short form only the one that is named."""
+    values = mostly_long(VALUES[name], [short]) if short else VALUES[name]
+    return pytest.mark.parametrize(name, values, indirect=True)
 
 
 class Lan:
@@ -141,7 +144,7 @@ def test_ping(lan, mtu):
     lan.a.run(["ping", "-c", "3", "-i", "0.2", "-M", "do", "-s", size, lan.b.address])
 
 
-@combine()
+@combine(0)
 def test_storm(lan, mtu, ends, addresses):
     """Mixed operations and sizes, contents checked on both sides.
 
@@ -157,7 +160,7 @@ def test_storm(lan, mtu, ends, addresses):
           within=3600 if LONG else 120)
 
 
-@each("ends")
+@each("ends", short="rxe-serves")
 def test_takeover(lan, ends):
     """Another daemon takes over, in full 200 times, while messages go both ways; none is lost."""
     run = Storm(*ends, count=20000 if LONG else 1500, min_size=1, timeout=TIMEOUT,
@@ -169,7 +172,7 @@ def test_takeover(lan, ends):
     run.wait(3600 if LONG else 120)
 
 
-@combine(size=["1", "mtu", "65536"])
+@combine(1, size=["1", "mtu", "65536"])
 def test_rc_pingpong(lan, mtu, ends, addresses, size):
     """Of libibverbs, contents checked."""
     pingpong(*ends, size=mtu if size == "mtu" else int(size), iterations=1000 if LONG else 100,
@@ -177,7 +180,7 @@ def test_rc_pingpong(lan, mtu, ends, addresses, size):
              arguments=["-m", mtu])
 
 
-@combine(program=["uc", "ud"])
+@combine(2, program=["uc", "ud"])
 def test_datagram_pingpong(lan, mtu, ends, addresses, program):
     """The same for types that do not send again: a packet that a slow guest drops ends the run.
 
@@ -200,7 +203,7 @@ def test_datagram_pingpong(lan, mtu, ends, addresses, program):
                     raise
 
 
-@each("ends")
+@each("ends", short="we-serve")
 def test_srq_pingpong(ends, lan):
     """QPs that share the receive requests of one SRQ, on each side; contents checked."""
     pingpong(*ends, program="srq", iterations=1000 if LONG else 200, validate=True,
@@ -218,15 +221,15 @@ def test_rping(ends, lan):
             rping(client, address, 1)
 
 
-@each("ends")
-@pytest.mark.parametrize("program", ["ucmatose", "udaddy"])
+@pytest.mark.parametrize("program, ends", combinations(0, ["ucmatose", "udaddy"], VALUES["ends"]),
+                         indirect=["ends"])
 def test_cm_programs(lan, ends, program):
     """Several connections, or datagrams, of one program."""
     cm_program(program, *ends, connections=5, messages=10, size=1000, measured=lan.a)
 
 
-@pytest.mark.parametrize("mtu, ends, operation, what", pairwise(
-    VALUES["mtu"], VALUES["ends"], ["send", "write", "read", "atomic"], ["lat", "bw"]),
+@pytest.mark.parametrize("mtu, ends, operation, what", combinations(
+    3, VALUES["mtu"], VALUES["ends"], ["send", "write", "read", "atomic"], ["lat", "bw"]),
     indirect=["mtu", "ends"])
 def test_perftest(lan, mtu, ends, operation, what):
     """perftest, RC; also UC and UD where it knows them."""
@@ -245,7 +248,7 @@ def test_perftest(lan, mtu, ends, operation, what):
             check(table, [size], count)
 
 
-@each("ends")
+@each("ends", short="we-serve")
 def test_nvme(lan, ends):
     """One is the NVMe target, the other the host: data is written, read and compared."""
     target, host = ends

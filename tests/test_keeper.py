@@ -153,6 +153,7 @@ def _wait_gsi(pair):
             found = {line[0] for line in lines if "GSI" in line}
 
 
+@pytest.mark.long
 def test_killed_while_it_starts(pair):
     """The next daemon dies when the driver has just begun with it, or begins: all comes back."""
     for pause in (0, 0.4, 1.6):
@@ -170,6 +171,7 @@ def test_killed_while_it_starts(pair):
         pingpong(pair.a, pair.b, iterations=200, validate=True)
 
 
+@pytest.mark.long
 def test_killed_without_rdma(pair):
     """A guest whose modules are not loaded keeps its Ethernet, and RDMA works when they are."""
     guest, other = pair.guests
@@ -182,6 +184,7 @@ def test_killed_without_rdma(pair):
     pingpong(guest, other, iterations=200, validate=True)
 
 
+@pytest.mark.long
 def test_killed_while_paused(pair):
     """A guest that is paused meanwhile finds out when it goes on."""
     guest, other = pair.guests

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from lab.iperf import Iperf
+from lab.longform import mostly_long
 from lab.mckey import COUNT, multicast
 from lab.nvme import DEVICE, NQN, connect, disconnect, target_end, target_start
 from lab.paths import LONG
@@ -144,7 +145,7 @@ def test_nvme_file_system(consumers, nvme):
     nvme.run(f"umount /mnt && e2fsck -fn {DEVICE} && rm /tmp/data", timeout=120)
 
 
-@pytest.mark.parametrize("size", [4096, 8192, 69632,
+@pytest.mark.parametrize("size", [*mostly_long([4096, 8192, 69632], short=[4096]),
                                   pytest.param(1 << 20, marks=pytest.mark.debug_kernel)])
 def test_nvme_direct(nvme, size):
     """Without the page cache, in requests of one size: written, read, compared."""

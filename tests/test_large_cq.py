@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 import lab
+from lab.longform import mostly_long
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index
 
@@ -31,8 +32,9 @@ def _run(guest, mode):
     assert result.stdout.splitlines()[-1:] == ["good"], str(result)
 
 
-@pytest.mark.parametrize("mode", ["late", "resize", "grow", "events", "solicited", "destroy",
-                                  "overrun"])
+@pytest.mark.parametrize("mode", mostly_long(
+    ["late", "resize", "grow", "events", "solicited", "destroy", "overrun"],
+    short=["late", "events", "overrun"]))
 def test_more_completions_than_slots(virtqueue_pair, mode):
     """The device keeps those that find no slot."""
     _run(virtqueue_pair.a, mode)
@@ -43,6 +45,7 @@ def test_grows(rdma_pair):
     _run(rdma_pair.a, "grow")
 
 
+@pytest.mark.long
 def test_perftest(virtqueue_pair):
     """ib_write_bw asks for a CQ that holds all requests of its QPs."""
     check(perftest(virtqueue_pair, "ib_write_bw", "-q", 8, "-t", 512, "-n", 1000, "-s", 1024),

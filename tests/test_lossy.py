@@ -15,6 +15,7 @@ import pytest
 
 import lab
 from lab.count import count
+from lab.longform import mostly_long
 from lab.paths import LONG
 from lab.patience import Deadline
 from lab.storm import Storm, storm
@@ -81,7 +82,7 @@ def ends():
     ends.stop()
 
 
-@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("name", mostly_long(WIRES, short=["bad"]))
 def test_storm(ends, name):
     """Nothing is lost, doubled or wrong; and the faults happened."""
     a, b = ends.guests

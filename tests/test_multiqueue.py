@@ -118,6 +118,7 @@ def test_table(spreading):
     assert used(counts) == [0], counts
 
 
+@pytest.mark.long
 def test_restart(spreading):
     """The device is told channels and table again; RDMA works beside all that."""
     guest, other = spreading.b, spreading.a
@@ -145,6 +146,7 @@ def test_handed_over(spreading):
     pingpong(other, guest, iterations=200, validate=True)
 
 
+@pytest.mark.long
 def test_other_driver(spreading):
     """The stock driver of PCI functions has several queues, too, and so has RoCE after it."""
     guest, other = spreading.b, spreading.a

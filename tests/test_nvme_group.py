@@ -15,6 +15,7 @@ import pytest
 import lab
 from lab import paths
 from lab.host_disk import ADDRESS, NQN, connect, connected, counted, disconnect, storage_process
+from lab.longform import mostly_long
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
@@ -168,7 +169,7 @@ def rescan(guest):
     guest.run("nvme ns-rescan /dev/nvme0")
 
 
-@pytest.mark.parametrize("what", [reset, rescan])
+@pytest.mark.parametrize("what", mostly_long([reset, rescan], short=[reset]))
 def test_under_load(pair, what):
     """Reset, and told to look for namespaces, while it works: nothing fails or is lost."""
     guest = pair.a
@@ -227,6 +228,7 @@ def test_deleted(pair):
         time.sleep(0.1)
 
 
+@pytest.mark.long
 def test_deleted_at_once(pair):
     """Deleted as soon as it is there, for hosts of different names."""
     number = "2026-11.org.example:host"
@@ -238,6 +240,7 @@ def test_deleted_at_once(pair):
         works(pair.a)
 
 
+@pytest.mark.long
 def test_twice(pair):
     """Connected once more by the same host: only if it insists, and both are one disk."""
     guest = pair.a
@@ -248,12 +251,15 @@ def test_twice(pair):
         works(guest)
 
 
-@pytest.mark.parametrize("arguments, queues, size", [
+ALL_KINDS = (["--nr-write-queues=1", "--nr-poll-queues=1"], 4, 127)
+
+
+@pytest.mark.parametrize("arguments, queues, size", mostly_long([
     (["--nr-write-queues=1"], 3, 127),
-    (["--nr-write-queues=1", "--nr-poll-queues=1"], 4, 127),
+    ALL_KINDS,
     (["--nr-io-queues=1", "--queue-size=16"], 2, 15),
     (["--queue-size=1024"], 2, 127),
-])
+], short=[ALL_KINDS]))
 def test_queues(pair, arguments, queues, size):
     """Queues of each kind and size, as many as the host wants and the target has."""
     guest = pair.a

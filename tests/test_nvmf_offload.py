@@ -8,6 +8,7 @@ import pytest
 
 import lab
 from lab import nvmft, paths
+from lab.longform import mostly_long
 from lab.nvme import DEVICE
 from lab.nvmft import NQN, Target, connected, device, serving
 from lab.paths import LONG
@@ -88,6 +89,7 @@ def test_hosts(pair, binary):
             pair.b.run(f"dd if={DEVICE} of=/dev/null bs=1M iflag=direct status=none")
 
 
+@pytest.mark.long
 def test_again_and_again(pair, binary):
     """Connected and disconnected, with requests under way every other time."""
     with serving(pair, binary, "--no-offload", "--namespace", "memory:64M"):
@@ -134,6 +136,7 @@ def test_offload(pair, binary):
     subprocess.run(["/sbin/e2fsck", "-fn", pair.host_file], check=True, capture_output=True)
 
 
+@pytest.mark.long
 def test_queues_in_memory(pair, binary, disk):
     """Controllers whose queues are in the guest's memory, with a thread of the program behind."""
     blocks = 16384 if LONG else 1000
@@ -160,7 +163,8 @@ def test_queues_in_memory(pair, binary, disk):
     pair.a.run(f"e2fsck -fn {disk}", timeout=120)
 
 
-@pytest.mark.parametrize("storage", ["host:null", "memory:64M"])
+@pytest.mark.parametrize("storage", mostly_long(["host:null", "memory:64M"],
+                                                short=["host:null"]))
 def test_offload_again_and_again(pair, binary, storage):
     """Connected and disconnected, with requests under way every other time."""
     with serving(pair, binary, "--namespace", storage):

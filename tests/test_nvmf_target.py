@@ -15,6 +15,7 @@ import pytest
 import lab
 from lab import nvme, paths
 from lab.host_disk import ADDRESS, NQN, connect, connected, counted, storage_process
+from lab.longform import mostly_long
 from lab.nvme import DEVICE
 from lab.paths import LONG
 from lab.patience import Deadline
@@ -81,7 +82,8 @@ def test_file_system(pair):
         assert pair.b.run("sha256sum < /mnt/data", timeout=300).stdout == wanted
 
 
-@pytest.mark.parametrize("size", [4096, 8192, 69632, 1 << 20])
+@pytest.mark.parametrize("size", mostly_long([4096, 8192, 69632, 1 << 20],
+                                             short=[4096, 1 << 20]))
 def test_direct(pair, size):
     """Without the page cache, in requests of one size: written, read, compared, counted."""
     before = counted(pair)
@@ -122,6 +124,7 @@ def test_access(pair):
                       check=False).rc != 0
 
 
+@pytest.mark.long
 def test_again_and_again(pair):
     """Connected and disconnected, every other time with requests under way."""
     for cycle in range(20 if LONG else 4):
@@ -208,6 +211,7 @@ def test_processor_time_beside_nvmet(pair, jobs):
     assert ours * (4 if jobs > 1 else 2) <= theirs
 
 
+@pytest.mark.long
 def test_timeout(pair):
     """Storage stands still for longer than the host waits: that connects again, and goes on.
 
@@ -257,6 +261,7 @@ def test_guest_is_unplugged(pair):
         pair.b.run(f"{READ} count=100")
 
 
+@pytest.mark.long
 def test_two_paths(pair):
     """One of two ways to the disk is cut while it is written to: the other one has all of it."""
     guest, device = pair.a, "/dev/nvme0n1"

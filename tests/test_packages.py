@@ -13,6 +13,7 @@ import pytest
 
 import lab
 from lab import libvirt, nvme, paths
+from lab.longform import mostly_long
 from lab.networks import NETWORKS
 from lab.pingpong import PORT, gid_index
 from lab.system import System, images
@@ -217,7 +218,7 @@ def _guests(system):
     system.run(f"systemctl stop {SERVICE}", timeout=90)
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", mostly_long(EVENTS, short=["upgrade", "keeper killed"]))
 def test_service_with_guests(system, guests, event):
     """Its guests keep their network over an upgrade, and whichever of its processes is killed."""
     what, line = EVENTS[event]
@@ -287,6 +288,7 @@ def network(request, system):
     NETWORKS[0].start(system, interface, ADDRESS)
 
 
+@pytest.mark.long
 def test_late(system, network):
     """The function changes hands under a configured interface.
 

@@ -9,6 +9,7 @@ import pytest
 
 import lab
 from lab.capture import ROCE_PORT, frames
+from lab.longform import mostly_long
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, gid_text, pingpong
 from lab.programs import counters, rping, rping_server
@@ -141,7 +142,7 @@ def test_xrc(packets):
     assert {len(packet) for packet in seen[0xB1]} == {12 + 4 + 4}
 
 
-@pytest.mark.parametrize("ours", ["server", "client"])
+@pytest.mark.parametrize("ours", mostly_long(["server", "client"], short=["client"]))
 def test_pingpong_with_soft_roce(packets, ours):
     """Our device at one end, the kernel's rdma_rxe at the other."""
     devices = {True: packets.a.rdma_device(), False: soft_roce(packets.b)}
@@ -157,8 +158,9 @@ def test_opcodes(packets):
     assert_as_expected(opcodes(packets.a, packets.b, "IPv6", devices))
 
 
-@pytest.mark.parametrize("ours, network", [("server", "IPv4"), ("client", "IPv6"),
-                                           ("server", "VLAN"), ("client", "VLAN")])
+@pytest.mark.parametrize("ours, network", mostly_long(
+    [("server", "IPv4"), ("client", "IPv6"), ("server", "VLAN"), ("client", "VLAN")],
+    short=[("server", "VLAN"), ("client", "IPv6")]))
 def test_opcodes_with_soft_roce(packets, ours, network):
     """The same with rdma_rxe at one end."""
     before = packets_seen(packets), packets_seen(packets, TAG)
@@ -171,7 +173,7 @@ def test_opcodes_with_soft_roce(packets, ours, network):
     assert grown == [network == "IPv4", network == "VLAN"]
 
 
-@pytest.mark.parametrize("network", ["IPv4", "IPv6", "VLAN"])
+@pytest.mark.parametrize("network", mostly_long(["IPv4", "IPv6", "VLAN"], short=["VLAN"]))
 def test_connection_manager(packets, network):
     """rping: MADs on QP 1, answered in the VLAN in which they came."""
     with rping_server(packets.a, address(packets.a, network)) as target:
@@ -183,7 +185,7 @@ def timeouts(guest):
     return counters(guest)["local_ack_timeout_err"]
 
 
-@pytest.mark.parametrize("ours", ["both", "server", "client"])
+@pytest.mark.parametrize("ours", mostly_long(["both", "server", "client"], short=["both"]))
 def test_flush(packets, ours):
     """Our device at both ends, or Soft-RoCE at one, whose ICRC of a FLUSH differs.
 

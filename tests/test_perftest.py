@@ -5,12 +5,14 @@ perftest compares no contents; tests/guest/memory.py does for the same operation
 sizes.  Here counts, sizes and exit statuses must be right.
 """
 
+import itertools
 import statistics
 import types
 
 import pytest
 
 from lab import paths
+from lab.longform import mostly_long
 from lab.perftest import KIBI, check, perftest
 from lab.pingpong import pingpong
 
@@ -38,7 +40,7 @@ def test_bandwidth_of_all_sizes(rdma_pair, operation):
     check_sizes(rdma_pair, f"ib_{operation}_bw", "-n", 20, "-Q", 1)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", mostly_long(OPERATIONS, short=["write"]))
 def test_latency_of_all_sizes(rdma_pair, operation):
     """The same, one message at a time."""
     check_sizes(rdma_pair, f"ib_{operation}_lat", "-n", 20)
@@ -83,8 +85,8 @@ def test_atomics_in_one_guest(rdma_pair):
     check(perftest(one, "ib_atomic_bw", "-n", 1000), [8], 1000)
 
 
-@pytest.mark.parametrize("qps", [2, 16])
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation, qps", mostly_long(
+    itertools.product(OPERATIONS, [2, 16]), short=[("send", 16), ("read", 2)]))
 def test_bandwidth_of_many_qps(rdma_pair, operation, qps):
     """Several QPs of one program, in one direction and in both.
 
@@ -108,8 +110,9 @@ def test_other_connections(rdma_pair, connection, operation):
     check(table, [size], 200)
 
 
-@pytest.mark.parametrize("connection, operation", [
-    ("RC", "send"), ("RC", "read"), ("UC", "send"), ("UD", "send")])
+@pytest.mark.parametrize("connection, operation", mostly_long(
+    [("RC", "send"), ("RC", "read"), ("UC", "send"), ("UD", "send")],
+    short=[("RC", "read"), ("UD", "send")]))
 def test_events(rdma_pair, connection, operation):
     """Sleeping for completions, which perftest does not do for WRITE."""
     size = 1024 if connection == "UD" else 64 * KIBI
@@ -146,7 +149,8 @@ def sleeping_pingpong(pair, device):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("measure", [latency, sleeping_pingpong])
+@pytest.mark.parametrize("measure", mostly_long([latency, sleeping_pingpong],
+                                                short=[sleeping_pingpong]))
 def test_latency_of_events(rdma_pair, soft_roce, measure):
     """Of sleeping programs: a quarter of Soft-RoCE's, in the median of five runs.
 
@@ -163,7 +167,7 @@ def test_latency_of_events(rdma_pair, soft_roce, measure):
     assert ratio <= (0.25 if paths.LONG else 0.5), (ours, theirs)
 
 
-@pytest.mark.parametrize("connection", ["RC", "UC", "UD"])
+@pytest.mark.parametrize("connection", mostly_long(["RC", "UC", "UD"], short=["RC"]))
 def test_both_directions_of_all(rdma_pair, connection):
     """Events, both directions and many QPs at once."""
     size = 1024 if connection == "UD" else 1 << 20

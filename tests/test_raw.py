@@ -90,7 +90,6 @@ def packet(source, target, kind, checksums):
     return (head + b"\x08\x00" + ip + l4).hex()
 
 
-@pytest.mark.debug_kernel
 def test_checksums(rdma_pair):
     """The device makes those that it is asked for, and says of those that come."""
     a, b = rdma_pair.a, rdma_pair.b
@@ -111,7 +110,6 @@ def test_checksums(rdma_pair):
     assert heard == [*bare, *good, *good, *good], str(heard)
 
 
-@pytest.mark.debug_kernel
 def test_stream(rdma_pair):
     """One request becomes frames that make up the stream, each with right checksums."""
     a, b = rdma_pair.a, rdma_pair.b
@@ -284,7 +282,6 @@ def test_tags_of_work_queues(rdma_pair):
     assert [text for _, text in heard] == [datagram(source, 1, 1, 7)]
 
 
-@pytest.mark.debug_kernel
 def test_moderation(rdma_pair):
     """An event of a CQ waits for more completions, for a period at most, until it shall not."""
     guest = rdma_pair.a

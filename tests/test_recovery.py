@@ -9,6 +9,7 @@ import time
 import pytest
 
 from lab import paths
+from lab.longform import mostly_long
 from lab.memory import memory, memory_lost
 from lab.nvme import DEVICE, connect, disconnect, target_end, target_listen_again, target_start
 from lab.patience import Deadline
@@ -98,6 +99,7 @@ def wait_device(guest, timeout=60):
     guest.wait_until("rdma link | grep -q 'state ACTIVE'", timeout)
 
 
+@pytest.mark.long
 @pytest.mark.debug_kernel
 def test_daemon_killed_under_load(plugged):
     """Programs end, memory comes back, the next device works; again and again.
@@ -169,6 +171,7 @@ def test_unplugged_under_load(plugged):
         pingpong(guest, guest, iterations=200, validate=True)
 
 
+@pytest.mark.long
 def test_pulled_out_under_load(plugged):
     """Without a word to the guest, whose driver finds out by itself within 5 s."""
     guest = plugged.guest
@@ -262,6 +265,7 @@ def test_daemon_hangs_and_goes_on(plugged):
             guest.wait_output(carrier, "0", 120)
 
 
+@pytest.mark.long
 def test_daemon_pauses(plugged):
     """For three seconds, while connections are made: nothing is given up, and all goes on."""
     guest, daemon = plugged.guest, plugged.daemon
@@ -330,7 +334,7 @@ def _usual_power_off():
     return power_off(PlugPair("recovery-idle", 7))
 
 
-@pytest.mark.parametrize("backend", ["alive", "dead"])
+@pytest.mark.parametrize("backend", mostly_long(["alive", "dead"], short=["dead"]))
 def test_power_off_under_load(backend, usual_power_off):
     """No command is waited for: it takes less longer than one of them would.
 

@@ -223,6 +223,7 @@ def test_xdp_program_stays(rdma_pair):
     guest.wait_until(f"! ip link show {interface} | grep xdp")
 
 
+@pytest.mark.long
 def test_af_xdp(rdma_pair):
     """A socket on a queue sends all the time, and receives again after each restart."""
     guest, other = rdma_pair.b, rdma_pair.a

@@ -3,11 +3,11 @@
 
 The strict device (device/tests/strict) ends at the first thing on which such a device
 may fail, and says what it was; the healthy fixture notices.  It is the daemon with --rfc
-and a judge, so the daemon alone runs only the tests marked each_device, except in the
-long form.
+and a judge, so the daemon alone is of the long form.
 """
 
 import dataclasses
+import itertools
 import pathlib
 import re
 
@@ -15,6 +15,7 @@ import pytest
 
 import lab
 from lab import paths
+from lab.longform import mostly_long
 from lab.perftest import check, perftest
 from lab.pingpong import PingPong, pingpong
 from lab.programs import rping, rping_server
@@ -28,8 +29,7 @@ DEVICES = {"rfc": {"daemon_arguments": ["--rfc"]}, "strict": {"binary": paths.ST
 def pytest_generate_tests(metafunc):
     """Says which of the devices a test has."""
     if "rfc_holder" in metafunc.fixturenames:
-        each = paths.LONG or metafunc.definition.get_closest_marker("each_device")
-        metafunc.parametrize("rfc_holder", DEVICES if each else ["strict"], indirect=True,
+        metafunc.parametrize("rfc_holder", mostly_long(DEVICES, short=["strict"]), indirect=True,
                              scope="module")
 
 
@@ -56,7 +56,6 @@ def value(guest, name):
                          re.MULTILINE)[1])
 
 
-@pytest.mark.each_device
 def test_limits(rfc_pair):
     """Queues are as deep as their rings, and nothing is offered that the RFC lacks."""
     guest = rfc_pair.a
@@ -67,33 +66,34 @@ def test_limits(rfc_pair):
     assert "MEM_MGT" not in capabilities, capabilities
 
 
-@pytest.mark.each_device
-@pytest.mark.parametrize("program", ["rc", "uc", "ud"])
-@pytest.mark.parametrize("events", [False, True], ids=["poll", "events"])
-def test_pingpong(rfc_pair, program, events):
+@pytest.mark.parametrize("program, wait", mostly_long(
+    itertools.product(["rc", "uc", "ud"], ["poll", "events"]),
+    short=[("rc", "poll"), ("uc", "poll"), ("ud", "events")]))
+def test_pingpong(rfc_pair, program, wait):
     """The programs of libibverbs."""
-    pingpong(rfc_pair.a, rfc_pair.b, program=program, events=events, iterations=200,
+    pingpong(rfc_pair.a, rfc_pair.b, program=program, events=wait == "events", iterations=200,
              size=1024 if program == "ud" else 65536 if program == "rc" else 4096,
              validate=True, arguments=DEPTH)
 
 
-@pytest.mark.each_device
 def test_connection_manager(rfc_pair):
     """rping, for which ib_mad needs its GSI QP."""
     with rping_server(rfc_pair.a) as address:
         rping(rfc_pair.b, address, 20)
 
 
-@pytest.mark.parametrize("program", ["ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat",
-                                     "ib_write_lat", "ib_read_lat"])
+@pytest.mark.parametrize("program", mostly_long(
+    ["ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat", "ib_write_lat", "ib_read_lat"],
+    short=["ib_read_bw", "ib_write_lat"]))
 def test_perftest(rfc_pair, program):
     """Small messages, with the queue depth that the device allows."""
     depth = ["-r", 64] if "send" in program else []
     check(perftest(rfc_pair, program, "-s", 4096, "-n", 500, *depth), [4096], 500)
 
 
-@pytest.mark.each_device
-@pytest.mark.parametrize("program", ["ib_send_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"])
+@pytest.mark.parametrize("program", mostly_long(
+    ["ib_send_bw", "ib_read_bw", "ib_send_lat", "ib_read_lat"],
+    short=["ib_send_bw", "ib_read_lat"]))
 def test_perftest_events(rfc_pair, program):
     """The same by events.  ib_read_lat has a CQ of one, and polls once after each event."""
     depth = ["-r", 64] if "send" in program else []
@@ -107,6 +107,7 @@ def run(guest, program, mode, *arguments, timeout=120):
                       guest.rdma_device(), *map(str, arguments)], timeout=timeout).stdout
 
 
+@pytest.mark.long
 def test_large_regions(rfc_pair):
     """REG_USER_MR with lists of up to a megabyte, each in one buffer."""
     guest = rfc_pair.a
@@ -124,6 +125,7 @@ def test_reset_from_rts(rfc_pair):
     assert "reset" in run(rfc_pair.a, "region", "reset", 300)
 
 
+@pytest.mark.long
 def test_all_that_was_promised(rfc_pair):
     """The greatest number of objects of each kind, and one more."""
     said = run(rfc_pair.a, "faults", "fill")
@@ -161,7 +163,6 @@ def test_ethernet(rfc_pair):
     guest.run(["ping", "-c", "3", rfc_pair.b.address])
 
 
-@pytest.mark.each_device
 def test_killed(rfc_pair):
     """Objects of a killed program are destroyed in an order that the device accepts."""
     for program in ("rc", "ud"):

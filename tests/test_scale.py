@@ -102,6 +102,7 @@ def test_nvme_with_32_queues():
         part.stop()
 
 
+@pytest.mark.long
 def test_two_processors():
     """Of a stock kernel, so that programs, interrupts and work items of a guest race."""
     pair = lab.Pair("two", processors=2).start()

@@ -11,7 +11,7 @@ import pytest
 
 import shards
 import skips
-from lab import pairwise, paths
+from lab import combine, paths
 
 HERE = pathlib.Path(__file__).parent
 
@@ -117,16 +117,21 @@ def test_skips_are_judged(tmp_path, monkeypatch):
     (paths.BUILD / "shards-of-test.times").unlink()
 
 
-FACTORS = ([1, 2], ["a", "b"], ["x", "y", "z"])
+FACTORS = ([1, 2], ["a", "b"], ["x", "y"], ["1", "2", "3"])
 
 
-def test_pairwise(monkeypatch):
-    """Every two values meet, in fewer combinations than all."""
+def test_combinations(monkeypatch):
+    """Each value has its turn, and in some turn every two of the first three factors meet."""
     monkeypatch.setattr(paths, "LONG", False)
-    chosen = pairwise.pairwise(*FACTORS)
-    for (i, one), (j, other) in itertools.combinations(enumerate(FACTORS), 2):
-        for pair in itertools.product(one, other):
-            assert any((combination[i], combination[j]) == pair for combination in chosen), pair
-    assert len(chosen) == 6
+    met = set()
+    for turn in range(4):
+        chosen = combine.combinations(turn, *FACTORS)
+        assert len(chosen) == 3
+        for number, factor in enumerate(FACTORS):
+            assert {combination[number] for combination in chosen} == set(factor)
+        # The third combination is one of the first two again, but for the fourth factor.
+        met |= {pair for one in chosen[:2] for pair in itertools.combinations(one[:3], 2)}
+    assert met == {pair for factors in itertools.combinations(FACTORS[:3], 2)
+                   for pair in itertools.product(*factors)}
     monkeypatch.setattr(paths, "LONG", True)
-    assert len(pairwise.pairwise(*FACTORS)) == 12
+    assert len(combine.combinations(0, *FACTORS)) == 24

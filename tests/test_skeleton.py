@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lab import paths
+from lab.longform import mostly_long
 from lab.patience import Deadline
 from lab.pingpong import PORT, PingPong, pingpong
 
@@ -69,8 +70,8 @@ def test_device_is_listed(rdma_pair):
 
 
 @pytest.mark.parametrize("events", [False, True], ids=["polling", "events"])
-@pytest.mark.parametrize("size", [1, 64, 1500, 4096, 65536,
-                                  pytest.param(1 << 20, marks=pytest.mark.debug_kernel)])
+@pytest.mark.parametrize("size", mostly_long([1, 64, 1500, 4096, 65536, 1 << 20],
+                                             short=[1, 4096, 1 << 20]))
 def test_pingpong(rdma_pair, size, events):
     """Each size with both ways of waiting, and each guest in both roles."""
     iterations = 100 if size > 65536 else 500 if paths.LONG else 200
@@ -92,8 +93,8 @@ def test_pingpong_alone(rdma_pair):
     pingpong(rdma_pair.a, rdma_pair.a, size=4096, iterations=200, validate=True)
 
 
-@pytest.mark.debug_kernel
-@pytest.mark.parametrize("program", ["rc", "uc", "ud"])
+@pytest.mark.parametrize("program", ["uc", *(pytest.param(name, marks=pytest.mark.debug_kernel)
+                                             for name in ("rc", "ud"))])
 def test_pingpong_of_each_kind(rdma_pair, program):
     """The QP types that processes have."""
     pingpong(rdma_pair.a, rdma_pair.b, program=program, size=1024, events=True,

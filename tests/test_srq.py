@@ -3,6 +3,7 @@
 
 import pytest
 
+from lab.longform import mostly_long
 from lab.nvme import DEVICE, connect, disconnect, target_end, target_start
 from lab.paths import LONG
 from lab.perftest import check, perftest
@@ -10,7 +11,8 @@ from lab.pingpong import pingpong
 from test_verbs import run
 
 
-@pytest.mark.parametrize("qps, size", [(1, 64), (16, 4096), (64, 65536)])
+@pytest.mark.parametrize("qps, size", mostly_long([(1, 64), (16, 4096), (64, 65536)],
+                                                  short=[(16, 4096)]))
 def test_pingpong(rdma_pair, qps, size):
     """libibverbs' own, each byte compared; asleep and polling."""
     for events in (False, True):

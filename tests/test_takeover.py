@@ -121,6 +121,7 @@ def test_next_version_and_back(pair):
     run.kill()
 
 
+@pytest.mark.long
 def test_nvme_goes_on(pair):
     """A file system over NVMe: neither the disk nor its controller notices."""
     with disk.mounted(pair.a, pair.b):

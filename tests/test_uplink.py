@@ -19,6 +19,7 @@ import lab
 from lab import paths
 from lab.capture import frames
 from lab.iperf import iperf
+from lab.longform import mostly_long
 from lab.mckey import multicast
 from lab.patience import Deadline
 from lab.perftest import by_a_right_clock, rows
@@ -165,7 +166,7 @@ def test_host(world, kind):
     assert min(lengths) > 4000, lengths
 
 
-@pytest.mark.parametrize("kind", HOST_SIDES)
+@pytest.mark.parametrize("kind", mostly_long(HOST_SIDES, short=["tap"]))
 def test_host_vlan(world, kind):
     """A frame keeps its VLAN tag, also if the kernel passes the tag beside the frame."""
     frame = b"\xff" * 6 + b"\x02\0\0\0\0\x05" + b"\x81\0\0\x05" + b"\x88\xb5" + b"tagged" * 8
@@ -211,7 +212,7 @@ for i in range(int(sys.argv[3])):
 """
 
 
-@pytest.mark.parametrize("kind", HOST_SIDES)
+@pytest.mark.parametrize("kind", mostly_long(HOST_SIDES, short=["packet"]))
 def test_host_raw(world, kind):
     """perftest's frames by a raw QP reach a raw socket of the host, and the other way round."""
     guest, (interface, _), count, size = world.ours, HOST_SIDES[kind], 500, 1000

@@ -4,6 +4,7 @@
 The programs in tests/guest/ compare the contents and know what to expect.
 """
 
+import itertools
 import pathlib
 import re
 
@@ -11,6 +12,7 @@ import pytest
 
 from lab import paths
 from lab.count import count
+from lab.longform import mostly_long
 from lab.paths import LONG
 from lab.pingpong import gid_index, pingpong
 
@@ -99,6 +101,7 @@ def anonymous(daemon):
     return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1])
 
 
+@pytest.mark.long
 def test_messages_of_a_gigabyte(rdma_pair):
     """SEND, WRITE and READ, one message each, every byte compared."""
     client, server = run_both(rdma_pair, "memory", "large", 1 << 30)
@@ -174,7 +177,6 @@ def test_states(rdma_pair):
 
 # Times
 
-@pytest.mark.debug_kernel
 def test_times_of_completions(rdma_pair):
     """Each lies between two looks at the device's clock, which counts nanoseconds."""
     guest = rdma_pair.a
@@ -240,12 +242,13 @@ def test_child_with_queues(rdma_pair):
     assert run(rdma_pair.a, "forks", "queues") == "queues\n"
 
 
-@pytest.mark.parametrize("safe", [False, True], ids=["plain", "fork_safe"])
-@pytest.mark.parametrize("mode", ["memory", "huge"])
+@pytest.mark.parametrize("mode, safe", mostly_long(
+    itertools.product(["memory", "huge"], ["plain", "fork_safe"]),
+    short=[("memory", "fork_safe"), ("huge", "plain")]))
 def test_child_with_regions(rdma_pair, mode, safe):
     """Parent and child write to the same pages: the device sees only the parent's."""
     guest = rdma_pair.a
-    env = {"RDMAV_FORK_SAFE": "1", "RDMAV_HUGEPAGES_SAFE": "1"} if safe else {}
+    env = {"RDMAV_FORK_SAFE": "1", "RDMAV_HUGEPAGES_SAFE": "1"} if safe == "fork_safe" else {}
     try:
         # The pages of the region, and as many for the child.
         guest.run("sysctl -w vm.nr_hugepages=20")

@@ -6,6 +6,7 @@ import pathlib
 import pytest
 
 from lab import paths
+from lab.longform import mostly_long
 from lab.perftest import check, perftest
 from lab.pingpong import PORT, gid_index
 
@@ -24,14 +25,14 @@ def pingpong(pair, clients, *arguments):
         end.wait(120, check=True)
 
 
-@pytest.mark.debug_kernel
 @pytest.mark.parametrize("clients, arguments", [(1, ()), (4, ("-e", "-s", 65536))])
 def test_pingpong(rdma_pair, clients, arguments):
     """libibverbs' own: the server's SRQ is for all clients, and they share its QPs."""
     pingpong(rdma_pair, clients, "-n", 100, *arguments)
 
 
-@pytest.mark.parametrize("operation", ["send", "write", "read", "atomic"])
+@pytest.mark.parametrize("operation", mostly_long(["send", "write", "read", "atomic"],
+                                                  short=["send", "atomic"]))
 def test_perftest(rdma_pair, operation):
     """perftest with -c XRC: each operation names the SRQ of the peer."""
     size = [] if operation == "atomic" else ["-s", 65536]

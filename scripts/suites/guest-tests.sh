@@ -5,6 +5,7 @@
 #
 # Runs the tests that boot guests: all of them in two processes (see tests/shards.py), or
 # those that the arguments select in one process.  The counts are recorded under NAME.
+# Without arguments those marked long run with LAB_LONG=1 in the environment only.
 # With --debug the guests run the debug kernel, and only the tests marked debug_kernel
 # run; with LAB_LONG=1 in the environment all run but those of the wire, which test the
 # daemon.
@@ -32,7 +33,10 @@ fi
 [ $# -eq 0 ] && [ -z "${LAB_KERNEL-}" ] || : "${shards:=1}"
 : "${shards:=2}"
 # scripts/suites/apps.sh runs tests/apps, which have their own guests.
-[ $# -gt 0 ] || set -- tests --ignore tests/apps
+if [ $# -eq 0 ]; then
+	set -- tests --ignore tests/apps
+	[ -n "${LAB_LONG-}${LAB_KERNEL-}" ] || set -- -m "not long" "$@"
+fi
 if [ "${LAB_KERNEL-}" = debug ]; then
 	if [ -z "${LAB_LONG-}" ]; then
 		set -- -m debug_kernel "$@"
