@@ -54,7 +54,7 @@ help:
 	@echo 'make shell       the same guests, with a console to each'
 	@echo 'make check       installs packages, builds, runs all tests:'
 	@echo '                 unit guest-tests conformance check-debug'
-	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 30 minutes'
+	@echo '                 apps-short fresh-build-test lint counts fuzz-short; 40 minutes'
 	@echo 'make check-fast  lint unit kunit-debug and the first guest tests; 5 minutes'
 	@echo 'make soak        guest tests in full volume, fifty million fuzzed inputs; hours'
 	@echo 'make container-test   the demo in a container, by podman'
