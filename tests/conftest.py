@@ -19,8 +19,9 @@ def pytest_configure(config):
     """Outcome and cost of each test, from the start."""
     shards.keep_account(config)
     config.addinivalue_line(
-        "markers", "debug_kernel: also one of those that run on the debug kernel")
-    config.addinivalue_line("markers", 'long: in "make soak", not in "make check"')
+        "markers", "debug_kernel: also one of those that run on the debug kernel, if long as well")
+    config.addinivalue_line(
+        "markers", 'long: in "make soak", of applications in "make apps", not in "make check"')
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from lab.storm import Storm, storm
 
 RETRY_EXC_ERR = 12
 
-# The short form has all faults at once, the full one also each fault alone.
+# The short form has all faults at once, the full one also none, and each fault alone.
 WIRES = {
     "good": [],
     "bad": ["--loss", "1%", "--dup", "1%", "--reorder", "1%", "--corrupt", "0.1%"],

@@ -6,11 +6,6 @@ import pytest
 from lab.apps import Apps
 
 
-def pytest_configure(config):
-    """Adds the marks of these tests."""
-    config.addinivalue_line("markers", 'long: in "make apps", not in "make check"')
-
-
 @pytest.fixture(scope="session")
 def apps():
     """Two guests with applications, the same for all tests."""
