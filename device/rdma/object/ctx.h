@@ -88,6 +88,9 @@
 /* Requests in rings of QPs, beside one in each; bounds the memory for them to 148 MiB. */
 #define RNIC_WQES_MAX		(1u << 18)
 
+/* Bytes of packets that came too early, of all QPs together. */
+#define RNIC_EARLY_MAX		(8u << 20)
+
 /* Pages of rings, 16 GiB; bounds the memory for their addresses to 32 MiB for each guest. */
 #define RNIC_RING_PAGES_MAX	(1u << 22)
 
@@ -142,6 +145,7 @@ struct rnic_limits {
  * @counter:	by &enum virtio_rdma_counter
  * @ring_pages:	pages of rings, of all objects
  * @wqes:	requests that all QPs together have room for, beside one in each
+ * @early:	bytes of packets that came too early
  * @clock_zero:	clock_ns() when the clock of its guest was 0
  * @clock_known: the guest may have seen that clock
  * @why:	for rnic_why()
@@ -161,6 +165,7 @@ struct rnic_ctx {
 	uint64_t counter[VIRTIO_RDMA_CNT_NUM];
 	uint32_t ring_pages;
 	uint32_t wqes;
+	uint32_t early;
 	uint64_t clock_zero;
 	bool clock_known;
 	char why[96];

@@ -15,11 +15,11 @@
  *
  * The window follows the network.  Until the first sign of congestion it grows by
  * what has arrived, so that it doubles in a round trip; from then on it grows by
- * one packet in a round trip.  A CNP takes an eighth of it, or half while it
- * still doubles.  After a loss the window is a few packets, because packets that
- * were sent in vain may still stand in the queue that overflowed.  After a
- * timeout it is one packet, and it is never smaller.  From there it doubles up to
- * half of what it was.  One event shows many signs: all but timeouts count once
+ * one packet in a round trip.  A CNP or a loss takes an eighth of it, or half while it
+ * still doubles, and a loss leaves a few packets.  Packets that were sent in vain may still
+ * stand in a queue that overflowed: so what is sent again is bounded by the requester as
+ * well.  After a timeout the window is one packet, and it is never smaller.  From there it
+ * doubles up to half of what it was.  One event shows many signs: all but timeouts count once
  * in FLOW_PERIOD_NS.
  *
  * Rates are kept as the time at which the next packet may leave.  A packet moves
@@ -31,7 +31,7 @@
 #define FLOW_WINDOW_FIRST	(128u * 1024)
 #define FLOW_PERIOD_NS		100000u
 
-/* Packets sent at once behind a loss. */
+/* Packets that a loss leaves. */
 #define FLOW_RESTART		4u
 
 /* The rate limit is averaged over so much time, which timers can tell, if nobody says how much. */
@@ -171,22 +171,21 @@ void flow_congested(struct flow *flow, enum flow_sign sign)
 {
 	uint64_t now = loop_now(flow->loop);
 	uint32_t window = flow->window;
-	uint32_t restart = sign == FLOW_TIMEOUT ? flow->mtu :
-						  FLOW_RESTART * flow->mtu;
+	uint32_t restart = sign == FLOW_LOSS ? FLOW_RESTART * flow->mtu : flow->mtu;
 
 	if (!flow->on_wire ||
 	    (sign != FLOW_TIMEOUT && now < flow->cut_at + FLOW_PERIOD_NS))
 		return;
-	if (sign == FLOW_CNP && window >= flow->threshold)
+	if (sign != FLOW_TIMEOUT && window >= flow->threshold)
 		window -= window / 8;
 	else
 		window /= 2;
-	if (window < flow->mtu)
-		window = flow->mtu;
+	if (window < restart)
+		window = restart;
 	/* Losses of a window that small tell nothing new. */
 	if (sign == FLOW_CNP || flow->window > restart)
 		flow->threshold = window;
-	flow->window = sign == FLOW_CNP || window < restart ? window : restart;
+	flow->window = sign == FLOW_TIMEOUT ? restart : window;
 	flow->arrived = 0;
 	flow->cut_at = now;
 }

@@ -337,6 +337,22 @@ static void wqes_io(struct state *st, struct qp *qp)
 		wqe_io(st, requester_wqe(req, i), qp->type);
 }
 
+/* What is left until the ACK timeout or the end of an RNR wait; probes are not saved. */
+static void requester_timer_io(struct state *st, struct qp *qp)
+{
+	struct requester *req = &qp->req;
+	struct loop_timer timer = req->timer;
+
+	if (st->loading) {
+		rnic_timer_io(st, "timer", qp->ctx, &req->timer);
+		req->gone_at = req->rnr_wait ? 0 : req->timer.due;
+		return;
+	}
+	if (req->gone_at)
+		timer.due = req->gone_at;
+	rnic_timer_io(st, "timer", qp->ctx, &timer);
+}
+
 static void requester_io(struct state *st, struct qp *qp)
 {
 	struct requester *req = &qp->req;
@@ -348,6 +364,9 @@ static void requester_io(struct state *st, struct qp *qp)
 	state_u32(st, "ahead", &ahead, req->prod - req->una);
 	req->cur = req->una + ahead;
 	state_u32(st, "una_pos", &req->una_pos, UINT32_MAX);
+	/* That an answer came for the second time may go unnoticed. */
+	if (st->loading)
+		req->seen_pos = req->una_pos;
 	state_u32(st, "snd_pos", &req->snd_pos, UINT32_MAX);
 	state_u32(st, "max_pos", &req->max_pos, UINT32_MAX);
 	state_u32(st, "ask_pos", &req->ask_pos, UINT32_MAX);
@@ -358,7 +377,7 @@ static void requester_io(struct state *st, struct qp *qp)
 	state_bool(st, "icrc_twice", &req->icrc_twice);
 	state_bool(st, "rnr_wait", &req->rnr_wait);
 	state_bool(st, "draining", &req->draining);
-	rnic_timer_io(st, "timer", qp->ctx, &req->timer);
+	requester_timer_io(st, qp);
 	if (!st->loading || st->failed)
 		return;
 	may_have = qp->send_cq && (qp_sends(qp) || qp->state == VIRTIO_IB_QPS_SQE ||

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/loop.h"
+#include "rdma/qp/early.h"
 #include "rdma/qp/wqe.h"
 
 /**
@@ -29,11 +30,24 @@
  * @max_pos:	first position that was never sent
  * @ask_pos:	position behind the last packet that asks for an answer
  * @unasked:	bytes sent since then
+ * @seen_pos:	position of the last answer to a READ that came, of those since the last step
+ *		back for one that got lost again
+ * @timed_pos:	an answer up to here ends a measurement, if it is ahead of @una_pos
+ * @timed_at:	when that was asked for
+ * @trip:	how long an answer takes, ns, or 0 if nobody knows: the longest one lately
+ * @probes:	how often it went back because an answer took much longer than others, since there
+ *		was progress.  Not saved, nor is the measurement
+ * @gone_at:	when the ACK timeout ends, or 0 if it does not run; @timer may be due before that,
+ *		for a probe
  * @reads:	RDMA READs, and what is answered likewise, sent and not completed
  * @retry_left:	retries until RETRY_EXC_ERR
  * @rnr_left:	RNR retries until RNR_RETRY_EXC_ERR
- * @went_back:	something got lost and is sent again; until there is progress
- *		only the timer tells that it got lost again
+ * @went_back:	something got lost and is sent again; until there is progress, or a sign that
+ *		it got lost again, nothing else that tells of it counts
+ * @hole:	the peer said what got lost, and that is sent again; until there is progress.
+ *		Not saved, nor is @peer_keeps
+ * @peer_keeps:	it takes what was sent behind that as soon as that has come
+ * @skip_pos:	@una_pos when what it keeps was last not sent again
  * @icrc_twice:	the peer takes FLUSHs with the ICRC of Soft-RoCE
  * @rnr_wait:	the peer was not ready; @timer ends the wait
  * @draining:	the QP is in SQD, and that it is drained was not reported yet
@@ -54,10 +68,19 @@ struct requester {
 	uint32_t max_pos;
 	uint32_t ask_pos;
 	uint32_t unasked;
+	uint32_t seen_pos;
+	uint32_t timed_pos;
+	uint64_t timed_at;
+	uint64_t trip;
+	uint64_t gone_at;
+	uint32_t probes;
 	uint32_t reads;
 	uint8_t retry_left;
 	uint8_t rnr_left;
 	bool went_back;
+	bool hole;
+	bool peer_keeps;
+	uint32_t skip_pos;
 	bool icrc_twice;
 	bool rnr_wait;
 	bool draining;
@@ -151,6 +174,7 @@ struct atomic_done {
  *		not ask for it are not
  * @heard:	a request has come from the peer
  * @tell:	the peer is to be told what has arrived
+ * @early:	packets that came too early, or NULL; lost when the QP is saved
  * @event:	&enum virtio_rdma_event_type to report when the QP goes to ERR, or 0
  * @dead:	nothing is accepted any more; the QP goes to ERR when all that
  *		is due has been sent
@@ -180,6 +204,7 @@ struct responder {
 	bool dup_acked;
 	bool heard;
 	bool tell;
+	struct early *early;
 	uint8_t event;
 	bool dead;
 };
@@ -234,6 +259,7 @@ static inline void requester_not_reading(struct requester *req, struct wqe *wqe)
 static inline void requester_stop(struct requester *req, struct loop *loop)
 {
 	loop_timer_cancel(loop, &req->timer);
+	req->gone_at = 0;
 	req->rnr_wait = false;
 }
 

@@ -38,6 +38,17 @@
 
 #define REQ_TIMEOUT_NS	4096u
 
+/*
+ * So many packets are sent again before there is an answer: the one that got lost, and one
+ * behind it, which says so if it gets lost again.
+ */
+#define REQ_AGAIN		2u
+
+/* When to ask what has become of an answer, by how long others took, and how often. */
+#define REQ_PROBE_TRIPS		4u
+#define REQ_PROBE_MIN_NS	500000u
+#define REQ_PROBES		8u
+
 /* How often the ACK timeout doubles, and the one that does not: 268 ms. */
 #define REQ_TIMEOUT_DOUBLES	2
 #define REQ_TIMEOUT_LONG	16u
@@ -94,6 +105,8 @@ void requester_reset(struct qp *qp, uint32_t psn)
 		.snd_pos = psn,
 		.max_pos = psn,
 		.ask_pos = psn,
+		.seen_pos = psn,
+		.timed_pos = psn,
 		.timer = { .fn = requester_timer, .arg = qp },
 	};
 	requester_refill(qp);
@@ -145,8 +158,8 @@ static void requester_arrived(struct qp *qp)
 	requester_reap(qp);
 }
 
-/* Step back to what is not acknowledged. */
-static void requester_rewind(struct qp *qp)
+/* Step back to what is not acknowledged.  The time until the ACK timeout goes on. */
+static void requester_step_back(struct qp *qp)
 {
 	struct requester *req = &qp->req;
 	uint32_t i;
@@ -156,9 +169,16 @@ static void requester_rewind(struct qp *qp)
 	req->cur = req->una;
 	req->snd_pos = req->una_pos;
 	req->ask_pos = req->una_pos;
+	req->timed_pos = req->una_pos;
 	req->unasked = 0;
 	loop_timer_cancel(qp->ctx->loop, &req->timer);
 	qp_count(qp, VIRTIO_RDMA_CNT_RETRY);
+}
+
+static void requester_rewind(struct qp *qp)
+{
+	requester_step_back(qp);
+	qp->req.gone_at = 0;
 }
 
 /*
@@ -185,18 +205,57 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 	}
 	qp->req.retry_left--;
 	qp->req.went_back = true;
+	qp->req.hole = false;
 	requester_try_other_icrc(&qp->req);
 	requester_rewind(qp);
 }
 
+/* The same without a retry: only the ACK timeout says that the peer is gone. */
+static void requester_go_back(struct qp *qp)
+{
+	flow_congested(&qp->flow, FLOW_LOSS);
+	qp->req.went_back = true;
+	qp->req.hole = false;
+	requester_try_other_icrc(&qp->req);
+	requester_step_back(qp);
+}
+
 /*
  * Something got lost on the way.  Every packet behind it reports that, and copies
- * made by the network do as well: going back once is enough.
+ * made by the network do as well: going back once is enough.  That it got lost once more
+ * takes no further retry: the path works, so only the ACK timer counts.
  */
 static void requester_lost(struct qp *qp)
 {
-	if (!qp->req.went_back)
+	if (qp->req.went_back || qp->req.rnr_wait)
+		return;
+	if (qp->req.retry_left >= qp->attr.retry_cnt)
 		requester_retry(qp, FLOW_LOSS);
+	else
+		requester_go_back(qp);
+}
+
+/* Something is asked for that was never sent before: how long does the answer take? */
+static void requester_measure(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+
+	if (!qp->flow.on_wire || pos_after(req->timed_pos, req->una_pos) ||
+	    req->snd_pos != req->max_pos)
+		return;
+	req->timed_pos = req->ask_pos;
+	req->timed_at = loop_now(qp->ctx->loop);
+}
+
+static void requester_measured(struct qp *qp, uint32_t una_pos)
+{
+	struct requester *req = &qp->req;
+	uint64_t trip;
+
+	if (!pos_after(req->timed_pos, req->una_pos) || pos_after(req->timed_pos, una_pos))
+		return;
+	trip = loop_now(qp->ctx->loop) - req->timed_at;
+	req->trip = trip > req->trip ? trip : req->trip - req->trip / 8 + trip / 8;
 }
 
 /* The peer has made progress: stop waiting, and restart all counters. */
@@ -204,10 +263,17 @@ static void requester_progress(struct qp *qp, uint32_t una_pos)
 {
 	struct requester *req = &qp->req;
 
-	if (qp->flow.on_wire)
+	if (qp->flow.on_wire) {
 		flow_arrived(&qp->flow, (uint64_t)(una_pos - req->una_pos) * qp->mtu);
+		requester_measured(qp, una_pos);
+	}
+	/* More has come than was sent again. */
+	if (req->hole && pos_after(una_pos, req->snd_pos))
+		req->peer_keeps = true;
 	req->una_pos = una_pos;
 	req->went_back = false;
+	req->hole = false;
+	req->probes = 0;
 	if (pos_after(una_pos, req->snd_pos))
 		req->snd_pos = una_pos;
 	requester_refill(qp);
@@ -269,12 +335,25 @@ static void requester_rx_rnr(struct qp *qp, uint8_t code)
 	loop_timer_at_least(qp->ctx->loop, &req->timer, rnr_delays[code] * RNR_UNIT_NS);
 }
 
+/* Was something sent behind the packet that is missing, since it was sent last? */
+static bool requester_sent_behind(const struct requester *req)
+{
+	return pos_after(req->snd_pos, req->una_pos + 1);
+}
+
 static void requester_rx_nak(struct qp *qp, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN:
 		qp_count(qp, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK);
+		/* A peer that keeps what is behind it says so if it got lost again. */
+		if (requester_sent_behind(&qp->req))
+			qp->req.went_back = false;
+		/* It does not keep what was skipped. */
+		if (qp->req.una_pos - qp->req.skip_pos <= REQ_AGAIN)
+			qp->req.peer_keeps = false;
 		requester_lost(qp);
+		qp->req.hole = qp->req.went_back;
 		break;
 	case AETH_NAK_INV_REQ:
 		qp_fail_send(qp, VIRTIO_IB_WC_REM_INV_REQ_ERR);
@@ -349,12 +428,28 @@ static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 	return requester_place(qp, wqe, off, pkt->payload, pkt->len);
 }
 
+/*
+ * Going back once for what got lost is enough: what was under way behind it still comes.  But
+ * one that comes for the second time was asked for again, and then what is before it got lost
+ * again.
+ */
+static void requester_see(struct requester *req, uint32_t pos)
+{
+	if (!pos_after(req->seen_pos, req->una_pos) || pos_after(pos, req->seen_pos)) {
+		req->seen_pos = pos;
+	} else if (req->went_back && pos_after(pos, req->una_pos)) {
+		req->went_back = false;
+		req->seen_pos = pos;
+	}
+}
+
 static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
 			      const struct pkt *pkt, uint32_t pos)
 {
 	struct requester *req = &qp->req;
 	struct wqe *wqe;
 
+	requester_see(req, pos);
 	/* It acknowledges all before, and must then be what comes next. */
 	if (!requester_advance(qp, pos))
 		return;
@@ -429,11 +524,36 @@ static unsigned int requester_timeout_shift(const struct qp *qp)
 	return shift < REQ_TIMEOUT_LONG ? shift : REQ_TIMEOUT_LONG;
 }
 
+/* How long to wait until it is asked what has become of an answer, or 0: not at all. */
+static uint64_t requester_probe_ns(const struct qp *qp)
+{
+	const struct requester *req = &qp->req;
+	uint64_t ns = REQ_PROBE_TRIPS * req->trip;
+
+	if (!qp->flow.on_wire || !req->trip || req->probes >= REQ_PROBES)
+		return 0;
+	if (ns < REQ_PROBE_MIN_NS)
+		ns = REQ_PROBE_MIN_NS;
+	return ns << req->probes;
+}
+
+/* Wait for the ACK timeout, or for what comes long before it. */
 static void requester_timer_start(struct qp *qp)
 {
-	if (qp->attr.timeout)
-		loop_timer_at_least(qp->ctx->loop, &qp->req.timer,
-				    (uint64_t)REQ_TIMEOUT_NS << requester_timeout_shift(qp));
+	struct requester *req = &qp->req;
+	struct loop *loop = qp->ctx->loop;
+	uint64_t left, probe = requester_probe_ns(qp);
+
+	if (!qp->attr.timeout)
+		return;
+	if (!req->gone_at)
+		req->gone_at = loop_now(loop) +
+			       ((uint64_t)REQ_TIMEOUT_NS << requester_timeout_shift(qp));
+	left = req->gone_at > loop_now(loop) ? req->gone_at - loop_now(loop) : 0;
+	if (probe && left >= 2 * probe)
+		loop_timer_set(loop, &req->timer, probe);
+	else
+		loop_timer_at_least(loop, &req->timer, left);
 }
 
 static void requester_timeout(struct qp *qp)
@@ -442,17 +562,34 @@ static void requester_timeout(struct qp *qp)
 	requester_retry(qp, FLOW_TIMEOUT);
 }
 
+/*
+ * An answer takes far longer than others did: the last packet got lost, or the only one that
+ * would have said what got lost.  It is not a retry, because the peer may just be slow.  The
+ * next probe waits twice as long.
+ */
+static void requester_probe(struct qp *qp)
+{
+	qp->req.probes++;
+	qp->req.peer_keeps = false;
+	requester_go_back(qp);
+}
+
 static void requester_timer(void *arg)
 {
 	struct qp *qp = arg;
+	struct requester *req = &qp->req;
 
 	/* Timeouts do not count for a QP that stands still. */
-	if (qp->req.rnr_wait)
-		qp->req.rnr_wait = false;
-	else if (!qp_usable(qp))
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+	} else if (!qp_usable(qp)) {
+		req->gone_at = 0;
 		requester_timer_start(qp);
-	else
+	} else if (loop_now(qp->ctx->loop) < req->gone_at) {
+		requester_probe(qp);
+	} else {
 		requester_timeout(qp);
+	}
 	qp_activate(qp);
 }
 
@@ -559,6 +696,8 @@ static bool requester_fits(struct qp *qp, uint32_t npsn)
 	const struct requester *req = &qp->req;
 	uint64_t under_way = req->snd_pos - req->una_pos;
 
+	if (req->went_back && under_way + npsn > REQ_AGAIN && pos_after(req->max_pos, req->snd_pos))
+		return false;
 	return (under_way + npsn) * qp->mtu <= flow_window(&qp->flow);
 }
 
@@ -656,6 +795,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 	req->cur++;
 	req->unasked = 0;
 	req->ask_pos = requester_end(wqe);
+	requester_measure(qp);
 	requester_sent(req, requester_end(wqe) - req->snd_pos);
 	budget_take(budget, 0);
 	flow_sent(&qp->flow, requester_flow(qp), &pkt);
@@ -679,6 +819,7 @@ static bool requester_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool 
 		return false;
 	req->unasked = 0;
 	req->ask_pos = req->snd_pos + npsn;
+	requester_measure(qp);
 	return true;
 }
 
@@ -823,14 +964,48 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 	return true;
 }
 
+/*
+ * The peer keeps what was sent behind the hole: go on where nothing was sent yet.  If that is
+ * wrong, it says what is missing next, and is taken for one that does not.
+ */
+static void requester_skip(struct requester *req)
+{
+	struct wqe *wqe;
+
+	while (req->cur != req->prod) {
+		wqe = requester_wqe(req, req->cur);
+		if (!wqe->begun || (!requester_is_local(wqe) &&
+				    pos_after(requester_end(wqe), req->max_pos)))
+			break;
+		if (pkt_is_answered(wqe->kind) && !wqe->reading) {
+			wqe->reading = true;
+			req->reads++;
+		}
+		req->cur++;
+	}
+	req->snd_pos = req->max_pos;
+	/* The last packet was asked about when it was sent first.  It may have got lost. */
+	req->ask_pos = req->max_pos;
+	req->skip_pos = req->una_pos;
+}
+
+static bool requester_may_skip(const struct requester *req)
+{
+	return req->hole && req->peer_keeps && pos_after(req->max_pos, req->snd_pos) &&
+	       req->snd_pos - req->una_pos >= REQ_AGAIN;
+}
+
 bool requester_run(struct qp *qp, struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	bool worked = false;
 
 	while (budget_left(budget) && qp_sends(qp) && !req->rnr_wait &&
-	       requester_step(qp, budget))
+	       requester_step(qp, budget)) {
 		worked = true;
+		if (requester_may_skip(req))
+			requester_skip(req);
+	}
 
 	/* The timer waits for an answer, so only if one was asked for. */
 	if (qp_sends(qp) && requester_asked(req) && !req->rnr_wait &&

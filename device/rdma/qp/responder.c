@@ -14,6 +14,7 @@
  * none can be forgotten.
  */
 #include <endian.h>
+#include <stdlib.h>
 
 #include "rdma/qp/offload.h"
 #include "rdma/qp/responder.h"
@@ -24,6 +25,7 @@
 
 void responder_reset(struct qp *qp, uint32_t psn)
 {
+	early_drop(&qp->resp.early, qp->ctx, EARLY_ALL);
 	responder_free(&qp->resp);
 	responder_forget(&qp->resp);
 	qp->resp = (struct responder) { .epsn = psn };
@@ -262,6 +264,9 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 	struct responder *resp = &qp->resp;
 
 	resp->epsn = (pkt->psn + responder_npsn(qp, op, pkt)) & PSN_MASK;
+	/* A READ takes several PSNs, which no other request has. */
+	if (resp->early && pkt_is_answered(op->kind))
+		early_drop(&resp->early, qp->ctx, resp->epsn);
 	resp->nak_sent = false;
 	resp->dup_acked = false;
 	/* A NAK that has not left yet asks for what has come now. */
@@ -338,6 +343,23 @@ static void responder_await_recv(struct qp *qp)
 		qp_activate(qp);
 }
 
+/*
+ * Something before this packet got lost: keep it, and ask for that once.  If it was kept
+ * before, the peer has sent again from there on, and it was lost again.
+ */
+static void responder_rx_early(struct qp *qp, const struct pkt *pkt, uint32_t gap)
+{
+	struct responder *resp = &qp->resp;
+
+	qp_count(qp, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
+	if (qp->flow.on_wire && gap < EARLY_MAX && pkt->npsn == 1 &&
+	    !early_keep(&resp->early, qp->ctx, pkt) && gap == 1)
+		resp->nak_sent = false;
+	if (!resp->nak_sent)
+		responder_nak(qp, AETH_NAK_PSN, resp->epsn);
+	resp->nak_sent = true;
+}
+
 static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 			    const struct pkt *pkt)
 {
@@ -347,10 +369,7 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	struct pkt rest;
 
 	if (gap > 0) {
-		qp_count(qp, VIRTIO_RDMA_CNT_OUT_OF_SEQ);
-		if (!resp->nak_sent)
-			responder_nak(qp, AETH_NAK_PSN, resp->epsn);
-		resp->nak_sent = true;
+		responder_rx_early(qp, pkt, gap);
 		return;
 	}
 	if (gap < 0 && !responder_is_half_new(op, pkt, -gap)) {
@@ -369,14 +388,31 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 		if (!qp_receives(qp))
 			responder_refuse(qp, RESP_OP_ERR, pkt->psn);
 	} else if (result == RESP_RNR) {
-		/* Packets sent after it are not reported as a gap. */
+		/* Packets sent after it are not reported as a gap; all will be sent again. */
 		resp->nak_sent = true;
+		early_drop(&resp->early, qp->ctx, EARLY_ALL);
 		qp_count(qp, VIRTIO_RDMA_CNT_SENT_RNR);
 		responder_nak(qp, AETH_RNR | qp->attr.min_rnr_timer, pkt->psn);
 		responder_await_recv(qp);
 	} else {
 		responder_refuse(qp, result, pkt->psn);
 	}
+}
+
+/* Take what was kept and is not too early any more; ask for what is missing next. */
+static void responder_rx_kept(struct qp *qp)
+{
+	struct responder *resp = &qp->resp;
+	struct early_packet *kept;
+
+	while (!resp->dead && (kept = early_take(&resp->early, qp->ctx, resp->epsn))) {
+		responder_rx_rc(qp, pkt_op(kept->pkt.opcode), &kept->pkt);
+		free(kept);
+	}
+	if (!resp->early || resp->dead || resp->nak_sent)
+		return;
+	responder_nak(qp, AETH_NAK_PSN, resp->epsn);
+	resp->nak_sent = true;
 }
 
 /*
@@ -463,6 +499,8 @@ void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 		responder_rx_rc(qp, op, pkt);
 	else
 		responder_rx_uc(qp, op, pkt);
+	if (qp->resp.early)
+		responder_rx_kept(qp);
 	if (!responder_waits(qp))
 		responder_answer(qp);
 	if (qp->resp.reads)

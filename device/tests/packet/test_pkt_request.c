@@ -297,11 +297,14 @@ static void test_ack_behind_read(void **state)
 	lone_answer(&l, ACK, 2);
 	eg_expect_none(&l.qp);
 	eg_run(l.engine);
-	assert_int_equal(lone_sent_n, 6);
+	/* Others follow when there is an answer. */
+	assert_int_equal(lone_sent_n, 4);
 	assert_int_equal(lone_sent[3].opcode, PKT_READ_REQUEST);
 	lone_give(&l, (struct pkt) { .opcode = PKT_READ_FIRST, .len = MTU }, 0);
 	lone_give(&l, (struct pkt) { .opcode = PKT_READ_LAST, .len = MTU }, 1);
 	eg_expect(&l.qp, 1, OK);
+	eg_run(l.engine);
+	assert_int_equal(lone_sent_n, 6);
 	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, 2 * MTU);
 	lone_answer(&l, ACK, 3);
 	for (i = 2; i < 4; i++)

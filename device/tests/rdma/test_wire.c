@@ -224,10 +224,11 @@ static void mix_on_a_path(void **state, struct eg_wire_fate fate)
 		assert_true(counted(&p.a, VIRTIO_RDMA_CNT_RETRY));
 	if (fate.lose)
 		assert_true(counted(&p.b, VIRTIO_RDMA_CNT_OUT_OF_SEQ) &&
-			    counted(&p.a, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK) &&
-			    counted(&p.a, VIRTIO_RDMA_CNT_TIMEOUT));
+			    counted(&p.a, VIRTIO_RDMA_CNT_RCVD_SEQ_NAK));
 	if (fate.lose || fate.repeat)
 		assert_true(counted(&p.b, VIRTIO_RDMA_CNT_DUP_REQUEST));
+	/* A probe is long before that, also for the last packet; all of them get lost rarely. */
+	assert_in_range(counted(&p.a, VIRTIO_RDMA_CNT_TIMEOUT), 0, fate.lose > 10 ? 5 : 0);
 	assert_int_equal(counted(&p.a, VIRTIO_RDMA_CNT_RETRY_EXCEEDED), 0);
 	assert_int_equal(counted(&p.b, VIRTIO_RDMA_CNT_REFUSED), 0);
 	assert_int_equal(counted(&p.a, VIRTIO_RDMA_CNT_RCVD_DROPPED), 0);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets of requests that came too early.
+ *
+ * A responder takes requests in the order of their PSNs.  When a packet gets lost, it keeps
+ * those behind it, and needs only that one again.  The peer does not know: it goes back, and
+ * the first ACK after that says how much has come.
+ *
+ * All of it is like the network's queues: what does not fit is dropped, and everything is
+ * when the QP is reset, fails, or is saved.  Then the peer sends it again.
+ */
+#include <stdlib.h>
+
+#include "rdma/qp/early.h"
+
+static size_t early_size(const struct pkt *pkt)
+{
+	return sizeof(struct early_packet) + pkt->len;
+}
+
+static struct early_packet **early_at(struct early *early, uint32_t psn)
+{
+	return &early->at[psn % EARLY_MAX];
+}
+
+static struct early_packet *early_out(struct early **early, struct rnic_ctx *ctx,
+				      struct early_packet **at)
+{
+	struct early_packet *packet = *at;
+
+	*at = NULL;
+	ctx->early -= early_size(&packet->pkt);
+	if (--(*early)->n)
+		return packet;
+	ctx->early -= sizeof(**early);
+	free(*early);
+	*early = NULL;
+	return packet;
+}
+
+/* Is there room for so many bytes more? */
+static bool early_fits(const struct rnic_ctx *ctx, size_t bytes)
+{
+	return ctx->early + bytes <= RNIC_EARLY_MAX;
+}
+
+static struct early_packet *early_copy(const struct pkt *pkt)
+{
+	struct early_packet *packet = malloc(early_size(pkt));
+	struct sg dst;
+
+	if (!packet)
+		return NULL;
+	packet->pkt = *pkt;
+	packet->pkt.sgid = NULL;
+	packet->pkt.dgid = NULL;
+	packet->pkt.av = NULL;
+	packet->pkt.head = NULL;
+	packet->pkt.grh = NULL;
+	packet->pkt.from = NULL;
+	packet->pkt.payload = pkt->len ? &packet->sg : NULL;
+	if (pkt->len) {
+		sg_init_flat(&dst, packet->payload);
+		sg_copy(&dst, pkt->payload, pkt->len);
+		sg_init_flat(&packet->sg, packet->payload);
+	}
+	return packet;
+}
+
+bool early_keep(struct early **early, struct rnic_ctx *ctx, const struct pkt *pkt)
+{
+	const size_t table = *early ? 0 : sizeof(**early);
+	struct early_packet **at, *packet;
+
+	if (*early) {
+		at = early_at(*early, pkt->psn);
+		if (*at && (*at)->pkt.psn == pkt->psn)
+			return false;
+		if (*at)
+			return true;
+	}
+	if (!early_fits(ctx, table + early_size(pkt)))
+		return true;
+	packet = early_copy(pkt);
+	if (packet && !*early)
+		*early = calloc(1, sizeof(**early));
+	if (!packet || !*early) {
+		free(packet);
+		return true;
+	}
+	*early_at(*early, pkt->psn) = packet;
+	(*early)->n++;
+	ctx->early += table + early_size(pkt);
+	return true;
+}
+
+struct early_packet *early_take(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+{
+	struct early_packet **at;
+
+	if (!*early)
+		return NULL;
+	at = early_at(*early, psn);
+	return *at && (*at)->pkt.psn == psn ? early_out(early, ctx, at) : NULL;
+}
+
+void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+{
+	struct early_packet **at;
+	uint32_t i;
+
+	for (i = 0; *early && i < EARLY_MAX; i++) {
+		at = &(*early)->at[i];
+		if (*at && (psn == EARLY_ALL || psn_diff((*at)->pkt.psn, psn) < 0))
+			free(early_out(early, ctx, at));
+	}
+}
