@@ -127,24 +127,29 @@ static void iov_advance(struct iov_iter *it, size_t len)
 	*it = iov_at(it->iov, it->n, it->off + len);
 }
 
-size_t iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
-		  void *buf, size_t len)
+/* The same of a list of which the first piece does not have all of it. */
+static __attribute__((noinline)) size_t iov_gather(const struct iovec *iov, unsigned int n,
+						   size_t off, void *buf, size_t len)
 {
-	struct iov_iter it;
+	struct iov_iter it = iov_at(iov, n, off);
 	size_t done = 0, part;
 
-	/* As a rule all of it lies in the first piece. */
-	if (n && off <= iov->iov_len && len <= iov->iov_len - off) {
-		guest_mem_read_once(buf, (const uint8_t *)iov->iov_base + off, len);
-		return len;
-	}
-	it = iov_at(iov, n, off);
 	while ((part = iov_room(&it, len - done))) {
 		guest_mem_read_once((uint8_t *)buf + done, iov_ptr(&it), part);
 		iov_advance(&it, part);
 		done += part;
 	}
 	return done;
+}
+
+size_t iov_to_buf(const struct iovec *iov, unsigned int n, size_t off,
+		  void *buf, size_t len)
+{
+	/* As a rule all of it lies in the first piece. */
+	if (!n || off > iov->iov_len || len > iov->iov_len - off)
+		return iov_gather(iov, n, off, buf, len);
+	guest_mem_read_once(buf, (const uint8_t *)iov->iov_base + off, len);
+	return len;
 }
 
 size_t iov_from_buf(const struct iovec *iov, unsigned int n, size_t off,
