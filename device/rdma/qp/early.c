@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets of requests that came too early.
+ * Packets that came too early.
  *
  * A responder takes requests in the order of their PSNs.  When a packet gets lost, it keeps
  * those behind it, and needs only that one again.  The peer does not know: it goes back, and
- * the first ACK after that says how much has come.
+ * the first ACK after that says how much has come.  A requester does the same with answers to
+ * READs, and knows what to ask for.
  *
  * All of it is like the network's queues: what does not fit is dropped, and everything is
  * when the QP is reset, fails, or is saved.  Then the peer sends it again.
@@ -102,6 +103,19 @@ struct early_packet *early_take(struct early **early, struct rnic_ctx *ctx, uint
 		return NULL;
 	at = early_at(*early, psn);
 	return *at && (*at)->pkt.psn == psn ? early_out(early, ctx, at) : NULL;
+}
+
+uint32_t early_gap(const struct early *early, uint32_t psn)
+{
+	const struct early_packet *packet;
+	uint32_t gap;
+
+	for (gap = 1; gap < EARLY_MAX; gap++) {
+		packet = early->at[(psn + gap) % EARLY_MAX];
+		if (packet && packet->pkt.psn == ((psn + gap) & PSN_MASK))
+			return gap;
+	}
+	return 0;
 }
 
 void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn)

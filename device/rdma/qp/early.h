@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets of requests that came too early, because one before them got lost.
+ * Packets that came too early, because one before them got lost: requests, or answers to READs.
  */
 #ifndef DEVICE_RDMA_QP_EARLY_H
 #define DEVICE_RDMA_QP_EARLY_H
@@ -58,6 +58,15 @@ bool early_keep(struct early **early, struct rnic_ctx *ctx, const struct pkt *pk
  * Return: the packet, which the caller frees, or NULL.
  */
 struct early_packet *early_take(struct early **early, struct rnic_ctx *ctx, uint32_t psn);
+
+/**
+ * early_gap() - how many packets are missing from a PSN on
+ * @early:	packets of a QP
+ * @psn:	first PSN that is missing
+ *
+ * Return: how many PSNs are before the first one that is there; 0 if none is.
+ */
+uint32_t early_gap(const struct early *early, uint32_t psn);
 
 /** early_drop() - forget the packets before a PSN, or all with %EARLY_ALL */
 void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn);

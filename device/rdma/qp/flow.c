@@ -181,7 +181,7 @@ void flow_congested(struct flow *flow, enum flow_sign sign)
 	else
 		window /= 2;
 	if (window < restart)
-		window = restart;
+		window = restart < flow->window ? restart : flow->window;
 	/* Losses of a window that small tell nothing new. */
 	if (sign == FLOW_CNP || flow->window > restart)
 		flow->threshold = window;

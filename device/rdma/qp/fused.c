@@ -197,7 +197,7 @@ static bool fused_receiver_idle(const struct qp *peer, uint32_t pos)
 
 	return qp_receives(peer) && resp->heard && !resp->dead &&
 	       resp->kind == PKT_KIND_NONE && !resp->reads && !resp->has_rwqe &&
-	       !resp->nak && !resp->ack_due && resp->epsn == (pos & PSN_MASK);
+	       !resp->nak && !resp->ack_due && !resp->early && resp->epsn == (pos & PSN_MASK);
 }
 
 /* A request that this way knows, by its opcode and flags alone. */

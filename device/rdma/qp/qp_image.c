@@ -337,7 +337,7 @@ static void wqes_io(struct state *st, struct qp *qp)
 		wqe_io(st, requester_wqe(req, i), qp->type);
 }
 
-/* What is left until the ACK timeout or the end of an RNR wait; probes are not saved. */
+/* The time until the ACK timeout or the end of an RNR wait; probes are not saved. */
 static void requester_timer_io(struct state *st, struct qp *qp)
 {
 	struct requester *req = &qp->req;
@@ -365,8 +365,10 @@ static void requester_io(struct state *st, struct qp *qp)
 	req->cur = req->una + ahead;
 	state_u32(st, "una_pos", &req->una_pos, UINT32_MAX);
 	/* That an answer came for the second time may go unnoticed. */
-	if (st->loading)
+	if (st->loading) {
 		req->seen_pos = req->una_pos;
+		req->parts = true;
+	}
 	state_u32(st, "snd_pos", &req->snd_pos, UINT32_MAX);
 	state_u32(st, "max_pos", &req->max_pos, UINT32_MAX);
 	state_u32(st, "ask_pos", &req->ask_pos, UINT32_MAX);

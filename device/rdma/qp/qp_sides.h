@@ -48,6 +48,13 @@
  *		Not saved, nor is @peer_keeps
  * @peer_keeps:	it takes what was sent behind that as soon as that has come
  * @skip_pos:	@una_pos when what it keeps was last not sent again
+ * @early:	answers to READs that came too early, or NULL; lost when the QP is saved, as is
+ *		what follows
+ * @gap_end:	behind what was missing when a part of a READ was last asked for
+ * @part_max:	@max_pos at that time
+ * @parts_failed: how often in a row a peer then sent that part and nothing more
+ * @parts:	parts may have been asked for, and their answers be under way
+ * @parted:	that was the last thing that was heard of, or nothing was
  * @icrc_twice:	the peer takes FLUSHs with the ICRC of Soft-RoCE
  * @rnr_wait:	the peer was not ready; @timer ends the wait
  * @draining:	the QP is in SQD, and that it is drained was not reported yet
@@ -81,6 +88,12 @@ struct requester {
 	bool hole;
 	bool peer_keeps;
 	uint32_t skip_pos;
+	struct early *early;
+	uint32_t gap_end;
+	uint32_t part_max;
+	uint8_t parts_failed;
+	bool parts;
+	bool parted;
 	bool icrc_twice;
 	bool rnr_wait;
 	bool draining;

@@ -23,6 +23,8 @@
  * are carried out once, when it is their turn to be sent, and stay in the ring
  * until all before them are completed.
  */
+#include <stdlib.h>
+
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/requester.h"
 
@@ -48,6 +50,13 @@
 #define REQ_PROBE_TRIPS		4u
 #define REQ_PROBE_MIN_NS	500000u
 #define REQ_PROBES		8u
+
+/*
+ * A peer that has so often in a row sent a part of a READ, and nothing more, is asked for all,
+ * so often until it is tried again.
+ */
+#define REQ_PARTS_FAILED	3u
+#define REQ_PARTS_NOT		16u
 
 /* How often the ACK timeout doubles, and the one that does not: 268 ms. */
 #define REQ_TIMEOUT_DOUBLES	2
@@ -96,6 +105,7 @@ void requester_reset(struct qp *qp, uint32_t psn)
 	struct requester *req = &qp->req;
 
 	requester_stop(&qp->req, qp->ctx->loop);
+	early_drop(&req->early, qp->ctx, EARLY_ALL);
 	requester_free(req, qp->ctx);
 	*req = (struct requester) {
 		.ring = req->ring,
@@ -164,13 +174,15 @@ static void requester_step_back(struct qp *qp)
 	struct requester *req = &qp->req;
 	uint32_t i;
 
-	for (i = req->una; i != req->prod; i++)
+	for (i = req->una; i != req->cur; i++)
 		requester_not_reading(req, requester_wqe(req, i));
 	req->cur = req->una;
 	req->snd_pos = req->una_pos;
 	req->ask_pos = req->una_pos;
 	req->timed_pos = req->una_pos;
 	req->unasked = 0;
+	req->parted = false;
+	req->hole = false;
 	loop_timer_cancel(qp->ctx->loop, &req->timer);
 	qp_count(qp, VIRTIO_RDMA_CNT_RETRY);
 }
@@ -205,7 +217,6 @@ static void requester_retry(struct qp *qp, enum flow_sign sign)
 	}
 	qp->req.retry_left--;
 	qp->req.went_back = true;
-	qp->req.hole = false;
 	requester_try_other_icrc(&qp->req);
 	requester_rewind(qp);
 }
@@ -215,7 +226,6 @@ static void requester_go_back(struct qp *qp)
 {
 	flow_congested(&qp->flow, FLOW_LOSS);
 	qp->req.went_back = true;
-	qp->req.hole = false;
 	requester_try_other_icrc(&qp->req);
 	requester_step_back(qp);
 }
@@ -235,15 +245,15 @@ static void requester_lost(struct qp *qp)
 		requester_go_back(qp);
 }
 
-/* Something is asked for that was never sent before: how long does the answer take? */
-static void requester_measure(struct qp *qp)
+/* An answer up to @pos is asked for, for the first time: how long does it take? */
+static void requester_measure(struct qp *qp, uint32_t pos)
 {
 	struct requester *req = &qp->req;
 
 	if (!qp->flow.on_wire || pos_after(req->timed_pos, req->una_pos) ||
 	    req->snd_pos != req->max_pos)
 		return;
-	req->timed_pos = req->ask_pos;
+	req->timed_pos = pos;
 	req->timed_at = loop_now(qp->ctx->loop);
 }
 
@@ -409,6 +419,18 @@ static bool requester_place(struct qp *qp, struct wqe *wqe, uint32_t off,
 	return true;
 }
 
+/* Is the opcode that of the last packet if, and only if, it has all that is left? */
+static bool requester_last_ok(const struct qp *qp, const struct pkt_op *op,
+			      const struct pkt *pkt, uint32_t left)
+{
+	bool all = pkt->len == left;
+
+	if (op->last == all)
+		return true;
+	/* So has the last one of a part. */
+	return op->last && qp->req.parts && pkt->len == pkt->npsn * qp->mtu;
+}
+
 /* The same of a part of a READ response. */
 static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 				 const struct pkt *pkt, struct wqe *wqe,
@@ -421,39 +443,49 @@ static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 		return false;
 	}
 	if (!pkt_fits(op, pkt, qp->mtu) || pkt->len > length - off ||
-	    op->last != (pkt->len == length - off)) {
+	    !requester_last_ok(qp, op, pkt, length - off)) {
 		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return false;
 	}
 	return requester_place(qp, wqe, off, pkt->payload, pkt->len);
 }
 
+/* Has the gap been closed for which a part of a READ was asked for? */
+static bool requester_part_came(const struct requester *req)
+{
+	return !pos_after(req->gap_end, req->una_pos);
+}
+
 /*
  * Going back once for what got lost is enough: what was under way behind it still comes.  But
- * one that comes for the second time was asked for again, and then what is before it got lost
- * again.
+ * what is before this answer got lost again if it comes for the second time, because it was
+ * asked for again then; or if it was asked for later than a part that has not come.
  */
 static void requester_see(struct requester *req, uint32_t pos)
 {
-	if (!pos_after(req->seen_pos, req->una_pos) || pos_after(pos, req->seen_pos)) {
-		req->seen_pos = pos;
-	} else if (req->went_back && pos_after(pos, req->una_pos)) {
-		req->went_back = false;
-		req->seen_pos = pos;
+	bool fresh = !pos_after(req->seen_pos, req->una_pos) || pos_after(pos, req->seen_pos);
+	bool part_lost = req->parted && !requester_part_came(req) &&
+			 !pos_after(req->part_max, pos);
+
+	/* The peer goes on behind the part that it was asked for. */
+	if (fresh && req->parted && requester_part_came(req)) {
+		req->parted = false;
+		req->parts_failed = 0;
 	}
+	if (req->went_back && pos_after(pos, req->una_pos) && (!fresh || part_lost))
+		req->went_back = false;
+	else if (!fresh)
+		return;
+	req->seen_pos = pos;
 }
 
-static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
+/* An answer to a READ, of which it is the next part. */
+static void requester_rx_next(struct qp *qp, const struct pkt_op *op,
 			      const struct pkt *pkt, uint32_t pos)
 {
 	struct requester *req = &qp->req;
-	struct wqe *wqe;
+	struct wqe *wqe = requester_wqe(req, req->una);
 
-	requester_see(req, pos);
-	/* It acknowledges all before, and must then be what comes next. */
-	if (!requester_advance(qp, pos))
-		return;
-	wqe = requester_wqe(req, req->una);
 	if (!pkt_is_read(wqe->kind)) {
 		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
 		return;
@@ -461,8 +493,61 @@ static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
 	if (!requester_read_place(qp, op, pkt, wqe, (pos - wqe->pos) * qp->mtu))
 		return;
 	requester_progress(qp, pos + pkt->npsn);
-	if (op->last)
-		requester_arrived(qp);
+	if (req->una_pos != requester_end(wqe))
+		return;
+	if (req->early)
+		early_drop(&req->early, qp->ctx, EARLY_ALL);
+	requester_arrived(qp);
+}
+
+/* Take what was kept and is not too early any more; ask for what is missing next. */
+static void requester_rx_kept(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+	struct early_packet *kept;
+
+	while (qp_sends(qp) &&
+	       (kept = early_take(&req->early, qp->ctx, req->una_pos & PSN_MASK))) {
+		requester_rx_next(qp, pkt_op(kept->pkt.opcode), &kept->pkt, req->una_pos);
+		free(kept);
+	}
+	if (!req->early)
+		return;
+	/* The rest of the gap is under way. */
+	if (req->parted && !requester_part_came(req))
+		req->went_back = true;
+	else
+		requester_lost(qp);
+}
+
+/*
+ * Data of the oldest READ only: the peer reads it for one READ after the other, and no data of a
+ * later READ may be older than that of an earlier one.
+ */
+static bool requester_may_keep(const struct qp *qp, const struct pkt *pkt, uint32_t pos)
+{
+	const struct requester *req = &qp->req;
+	const struct wqe *wqe = requester_wqe(req, req->una);
+
+	return qp_sends(qp) && qp->flow.on_wire && wqe->kind == PKT_KIND_READ &&
+	       pos_after(requester_end(wqe), pos) && pkt->npsn == 1 &&
+	       pos - req->una_pos < EARLY_MAX;
+}
+
+static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
+			      const struct pkt *pkt, uint32_t pos)
+{
+	struct requester *req = &qp->req;
+
+	requester_see(req, pos);
+	/* It acknowledges all before, and must then be what comes next. */
+	if (requester_advance(qp, pos)) {
+		requester_rx_next(qp, op, pkt, pos);
+		if (req->early)
+			requester_rx_kept(qp);
+	} else if (requester_may_keep(qp, pkt, pos)) {
+		early_keep(&req->early, qp->ctx, pkt);
+	}
 }
 
 static void requester_rx_atomic(struct qp *qp, const struct pkt *pkt, uint32_t pos)
@@ -530,7 +615,7 @@ static uint64_t requester_probe_ns(const struct qp *qp)
 	const struct requester *req = &qp->req;
 	uint64_t ns = REQ_PROBE_TRIPS * req->trip;
 
-	if (!qp->flow.on_wire || !req->trip || req->probes >= REQ_PROBES)
+	if (!qp->flow.on_wire || !req->trip || !qp->attr.timeout || req->probes >= REQ_PROBES)
 		return 0;
 	if (ns < REQ_PROBE_MIN_NS)
 		ns = REQ_PROBE_MIN_NS;
@@ -556,8 +641,16 @@ static void requester_timer_start(struct qp *qp)
 		loop_timer_at_least(loop, &req->timer, left);
 }
 
+/* Nothing has come for long.  Did the peer send the part that it was asked for, and stop? */
+static void requester_count_part(struct requester *req)
+{
+	if (req->parted && requester_part_came(req) && req->parts_failed < REQ_PARTS_FAILED)
+		req->parts_failed++;
+}
+
 static void requester_timeout(struct qp *qp)
 {
+	requester_count_part(&qp->req);
 	qp_count(qp, VIRTIO_RDMA_CNT_TIMEOUT);
 	requester_retry(qp, FLOW_TIMEOUT);
 }
@@ -569,8 +662,11 @@ static void requester_timeout(struct qp *qp)
  */
 static void requester_probe(struct qp *qp)
 {
-	qp->req.probes++;
-	qp->req.peer_keeps = false;
+	struct requester *req = &qp->req;
+
+	req->probes++;
+	req->peer_keeps = false;
+	requester_count_part(req);
 	requester_go_back(qp);
 }
 
@@ -690,31 +786,51 @@ static bool requester_begin(struct qp *qp, struct wqe *wqe)
 	return true;
 }
 
-/* Does so much more, in PSNs, fit into the window? */
-static bool requester_fits(struct qp *qp, uint32_t npsn)
+/* Does so much more, in PSNs, fit into the window beside what was sent before @end? */
+static inline bool requester_fits_behind(struct qp *qp, uint32_t end, uint32_t npsn)
 {
 	const struct requester *req = &qp->req;
-	uint64_t under_way = req->snd_pos - req->una_pos;
+	uint64_t under_way = pos_after(end, req->una_pos) ? end - req->una_pos : 0;
 
 	if (req->went_back && under_way + npsn > REQ_AGAIN && pos_after(req->max_pos, req->snd_pos))
 		return false;
+	/* Packets that were kept are not under way any more. */
+	if (req->early)
+		under_way -= under_way < req->early->n ? under_way : req->early->n;
 	return (under_way + npsn) * qp->mtu <= flow_window(&qp->flow);
 }
 
+static bool requester_fits(struct qp *qp, uint32_t npsn)
+{
+	return requester_fits_behind(qp, qp->req.snd_pos, npsn);
+}
+
 /*
- * May the next packet of a request be sent now?  A READ counts with all its
- * data.  To wait for room makes sense only if an answer is on its way, so that a
- * packet may always be sent if none was asked for.
+ * A READ counts with all its data.  On a path that has lost some, one READ may be under way
+ * beyond the window, because the peer paces its answer: if the request gets lost, a NAK for the
+ * next one says so.
+ */
+static bool requester_fits_read(struct qp *qp, const struct wqe *wqe)
+{
+	const struct requester *req = &qp->req;
+	const struct wqe *before = requester_wqe(req, req->cur - 1);
+
+	if (!req->parts || req->cur == req->una || before->kind != PKT_KIND_READ)
+		return requester_fits(qp, requester_end(wqe) - req->snd_pos);
+	return requester_fits_behind(qp, before->pos, 1);
+}
+
+/*
+ * May the next packet of a request be sent now?  To wait for room makes sense only if an answer
+ * is on its way, so that a packet may always be sent if none was asked for.
  */
 static bool requester_may_send(struct qp *qp, const struct wqe *wqe)
 {
-	const struct requester *req = &qp->req;
-	uint32_t npsn = wqe->kind == PKT_KIND_READ ?
-			requester_end(wqe) - req->snd_pos : 1;
-
 	if (flow_is_free(&qp->flow))
 		return true;
-	return (!requester_asked(req) || requester_fits(qp, npsn)) &&
+	return (!requester_asked(&qp->req) ||
+		(wqe->kind == PKT_KIND_READ ? requester_fits_read(qp, wqe) :
+					      requester_fits(qp, 1))) &&
 	       flow_ready(&qp->flow, requester_flow(qp));
 }
 
@@ -770,12 +886,48 @@ static bool requester_ask_more(struct qp *qp, struct wqe *wqe, struct pkt *pkt,
 	return true;
 }
 
-/* Ask for a READ, or for the rest of one, or for what is answered likewise. */
+static bool requester_parts(struct requester *req)
+{
+	if (req->parts_failed < REQ_PARTS_FAILED)
+		return true;
+	if (++req->parts_failed == REQ_PARTS_FAILED + REQ_PARTS_NOT)
+		req->parts_failed = REQ_PARTS_FAILED - 1;
+	return false;
+}
+
+/*
+ * The answer to a READ has a gap, and what is behind it was kept: so many bytes are asked for
+ * again, or 0: all that is left.  It is one packet more than is missing, which says so if the
+ * others get lost again.
+ *
+ * Soft-RoCE sends a part, but then stops to answer the READ itself: a peer that does that is
+ * asked for all.
+ */
+static uint32_t requester_part(struct qp *qp, uint32_t left)
+{
+	struct requester *req = &qp->req;
+	uint32_t gap;
+
+	if (!req->early || !req->went_back || req->snd_pos != req->una_pos ||
+	    !requester_probe_ns(qp))
+		return 0;
+	gap = early_gap(req->early, req->una_pos & PSN_MASK);
+	if (!gap || !requester_parts(req))
+		return 0;
+	req->parts = true;
+	req->parted = true;
+	req->part_max = req->max_pos;
+	req->gap_end = req->una_pos + gap;
+	return left / qp->mtu > gap ? (gap + 1) * qp->mtu : left;
+}
+
+/* Ask for a READ, or for a part of one, or for what is answered likewise. */
 static void requester_send_read(struct qp *qp, struct wqe *wqe,
 				struct budget *budget)
 {
 	struct requester *req = &qp->req;
 	uint32_t off = (req->snd_pos - wqe->pos) * qp->mtu;
+	uint32_t part = requester_part(qp, wqe->length - off);
 	struct sg sg;
 	struct pkt pkt = {
 		.opcode = PKT_READ_REQUEST,
@@ -785,7 +937,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 		.srqn = wqe->srqn,
 		.va = wqe->remote_addr + off,
 		.rkey = wqe->rkey,
-		.dmalen = wqe->length - off,
+		.dmalen = part ? part : wqe->length - off,
 	};
 
 	if (!requester_ask_more(qp, wqe, &pkt, &sg))
@@ -795,7 +947,7 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 	req->cur++;
 	req->unasked = 0;
 	req->ask_pos = requester_end(wqe);
-	requester_measure(qp);
+	requester_measure(qp, req->snd_pos + 1);
 	requester_sent(req, requester_end(wqe) - req->snd_pos);
 	budget_take(budget, 0);
 	flow_sent(&qp->flow, requester_flow(qp), &pkt);
@@ -819,7 +971,7 @@ static bool requester_asks_ack(struct qp *qp, uint32_t len, uint32_t npsn, bool 
 		return false;
 	req->unasked = 0;
 	req->ask_pos = req->snd_pos + npsn;
-	requester_measure(qp);
+	requester_measure(qp, req->ask_pos);
 	return true;
 }
 
@@ -964,10 +1116,7 @@ static bool requester_step(struct qp *qp, struct budget *budget)
 	return true;
 }
 
-/*
- * The peer keeps what was sent behind the hole: go on where nothing was sent yet.  If that is
- * wrong, it says what is missing next, and is taken for one that does not.
- */
+/* Only what was sent again is missing: go on where nothing was sent yet. */
 static void requester_skip(struct requester *req)
 {
 	struct wqe *wqe;
@@ -986,13 +1135,19 @@ static void requester_skip(struct requester *req)
 	req->snd_pos = req->max_pos;
 	/* The last packet was asked about when it was sent first.  It may have got lost. */
 	req->ask_pos = req->max_pos;
-	req->skip_pos = req->una_pos;
 }
 
-static bool requester_may_skip(const struct requester *req)
+/*
+ * Does the peer keep what was sent behind the hole?  If that is wrong, it says what is missing
+ * next, and is taken for one that does not.  If the last packet got lost as well, only a probe
+ * notices.
+ */
+static bool requester_may_skip(const struct qp *qp)
 {
+	const struct requester *req = &qp->req;
+
 	return req->hole && req->peer_keeps && pos_after(req->max_pos, req->snd_pos) &&
-	       req->snd_pos - req->una_pos >= REQ_AGAIN;
+	       req->snd_pos - req->una_pos >= REQ_AGAIN && requester_probe_ns(qp);
 }
 
 bool requester_run(struct qp *qp, struct budget *budget)
@@ -1003,8 +1158,10 @@ bool requester_run(struct qp *qp, struct budget *budget)
 	while (budget_left(budget) && qp_sends(qp) && !req->rnr_wait &&
 	       requester_step(qp, budget)) {
 		worked = true;
-		if (requester_may_skip(req))
+		if (requester_may_skip(qp)) {
 			requester_skip(req);
+			req->skip_pos = req->una_pos;
+		}
 	}
 
 	/* The timer waits for an answer, so only if one was asked for. */

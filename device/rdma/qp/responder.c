@@ -261,11 +261,12 @@ static uint32_t responder_npsn(const struct qp *qp, const struct pkt_op *op,
 static void responder_accept(struct qp *qp, const struct pkt_op *op,
 			     const struct pkt *pkt)
 {
+	const uint32_t npsn = responder_npsn(qp, op, pkt);
 	struct responder *resp = &qp->resp;
 
-	resp->epsn = (pkt->psn + responder_npsn(qp, op, pkt)) & PSN_MASK;
-	/* A READ takes several PSNs, which no other request has. */
-	if (resp->early && pkt_is_answered(op->kind))
+	resp->epsn = (pkt->psn + npsn) & PSN_MASK;
+	/* A READ takes several PSNs, and so may a packet in memory, where the peer has moved to. */
+	if (resp->early && npsn > 1)
 		early_drop(&resp->early, qp->ctx, resp->epsn);
 	resp->nak_sent = false;
 	resp->dup_acked = false;
@@ -399,20 +400,37 @@ static void responder_rx_rc(struct qp *qp, const struct pkt_op *op,
 	}
 }
 
-/* Take what was kept and is not too early any more; ask for what is missing next. */
-static void responder_rx_kept(struct qp *qp)
+/* Those that were kept are not too early any more, but one is missing: ask for it. */
+static void responder_ask(struct qp *qp)
 {
 	struct responder *resp = &qp->resp;
-	struct early_packet *kept;
 
-	while (!resp->dead && (kept = early_take(&resp->early, qp->ctx, resp->epsn))) {
-		responder_rx_rc(qp, pkt_op(kept->pkt.opcode), &kept->pkt);
-		free(kept);
-	}
 	if (!resp->early || resp->dead || resp->nak_sent)
 		return;
 	responder_nak(qp, AETH_NAK_PSN, resp->epsn);
 	resp->nak_sent = true;
+}
+
+/* Take a packet, and those that were kept and are not too early any more. */
+static void responder_rx_reliable(struct qp *qp, const struct pkt_op *op,
+				  const struct pkt *pkt)
+{
+	struct responder *resp = &qp->resp;
+	struct early_packet *kept = NULL;
+
+	for (;;) {
+		responder_rx_rc(qp, op, pkt);
+		if (kept)
+			free(kept);
+		if (!resp->early || resp->dead)
+			break;
+		kept = early_take(&resp->early, qp->ctx, resp->epsn);
+		if (!kept)
+			break;
+		pkt = &kept->pkt;
+		op = pkt_op(pkt->opcode);
+	}
+	responder_ask(qp);
 }
 
 /*
@@ -496,11 +514,9 @@ void responder_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)
 	if (qp->resp.dead)
 		return;
 	if (qp_is_reliable(qp))
-		responder_rx_rc(qp, op, pkt);
+		responder_rx_reliable(qp, op, pkt);
 	else
 		responder_rx_uc(qp, op, pkt);
-	if (qp->resp.early)
-		responder_rx_kept(qp);
 	if (!responder_waits(qp))
 		responder_answer(qp);
 	if (qp->resp.reads)

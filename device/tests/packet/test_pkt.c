@@ -168,6 +168,30 @@ static void test_gaps(void **state)
 	assert_int_equal(lone_counted(&l, VIRTIO_RDMA_CNT_OUT_OF_SEQ), 6);
 }
 
+/* The peer moves into our process and sends there, as one packet, what was kept in part. */
+static void test_gap_closed_in_memory(void **state)
+{
+	struct lone l = lone_up(state, RC);
+	struct eg_sge sge = { EG_VA + IN, 2 * MTU, l.qp.lkey };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		eg_post_recv(&l.qp, i, &sge, 1);
+	lone_request(&l, PKT_SEND_LAST, 1, MTU);
+	lone_expect_aeth(AETH_NAK_PSN, 0);
+	assert_true(l.qp.guest->rnic->ctx.early);
+	lone_give(&l, (struct pkt) {
+		.opcode = PKT_SEND_ONLY, .len = 2 * MTU, .npsn = 2, .ack_req = true,
+	}, 0);
+	lone_expect_aeth(ACK, 1);
+	eg_expect(&l.qp, 0, OK);
+	assert_int_equal(l.qp.guest->rnic->ctx.early, 0);
+	lone_request(&l, PKT_SEND_ONLY, 2, 0);
+	lone_expect_aeth(ACK, 2);
+	eg_expect(&l.qp, 1, OK);
+	lone_expect_quiet();
+}
+
 /* Packets that follow a message that was not taken are not a gap. */
 static void test_rnr_and_what_follows(void **state)
 {
@@ -422,6 +446,7 @@ int main(void)
 		T(test_send_in_packets),
 		T(test_not_for_this_qp),
 		T(test_gaps),
+		T(test_gap_closed_in_memory),
 		T(test_rnr_and_what_follows),
 		T(test_duplicates),
 		T(test_duplicates_in_a_row),

@@ -6,10 +6,12 @@
 
 #include "tests/lib/lone.h"
 #include "base/util.h"
+#include "rdma/qp/qp.h"
 
 #define RC	VIRTIO_IB_QPT_RC
 #define OK	VIRTIO_IB_WC_SUCCESS
 #define IN	EG_IN
+#define MS	1000000ull
 
 static struct eg_wr atomic_wr(const struct lone *l, uint8_t opcode)
 {
@@ -280,6 +282,198 @@ static void test_read_rest_without_first(void **state)
 	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data, 4 * MTU);
 }
 
+/* A QP that knows how long an answer takes, and waits for that to a READ of @n packets. */
+static struct lone lone_reading(void **state, uint32_t n)
+{
+	struct lone l = lone_up(state, RC);
+
+	post(&l, 0, VIRTIO_IB_WR_SEND, 4);
+	lone_run_for(&l, 20000);
+	lone_answer(&l, ACK, 0);
+	eg_expect(&l.qp, 0, OK);
+	post(&l, 1, VIRTIO_IB_WR_RDMA_READ, n * MTU);
+	eg_run(l.engine);
+	lone_seen = 2;
+	return l;
+}
+
+/* The QP asks for @len bytes of the READ of lone_reading(), from packet @n on. */
+static void expect_asked(struct lone *l, uint32_t n, uint32_t len)
+{
+	eg_run(l->engine);
+	lone_expect(PKT_READ_REQUEST, n, 0);
+	assert_int_equal(lone_sent[lone_seen - 1].va, 0x1000 + (n - 1) * MTU);
+	assert_int_equal(lone_sent[lone_seen - 1].dmalen, len);
+	lone_expect_quiet();
+}
+
+static void give_read(struct lone *l, uint8_t code, uint32_t n)
+{
+	lone_give(l, (struct pkt) { .opcode = code, .len = MTU }, n);
+}
+
+/* Of an answer with gaps only what is missing is asked for again, and one packet behind it. */
+static void test_read_part(void **state)
+{
+	struct lone l = lone_reading(state, 7);
+
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_MIDDLE, 3);
+	expect_asked(&l, 2, 2 * MTU);
+	give_read(&l, PKT_READ_MIDDLE, 5);
+	give_read(&l, PKT_READ_LAST, 7);
+	eg_run(l.engine);
+	lone_expect_quiet();
+	/* The next gap is known when the first one is closed. */
+	give_read(&l, PKT_READ_FIRST, 2);
+	expect_asked(&l, 4, 2 * MTU);
+	give_read(&l, PKT_READ_LAST, 3);
+	/* One packet of the part gets lost: the other one comes for the second time. */
+	give_read(&l, PKT_READ_LAST, 5);
+	expect_asked(&l, 4, 2 * MTU);
+	give_read(&l, PKT_READ_FIRST, 4);
+	expect_asked(&l, 6, 2 * MTU);
+	eg_expect_none(&l.qp);
+	give_read(&l, PKT_READ_FIRST, 6);
+	eg_expect(&l.qp, 1, OK);
+	give_read(&l, PKT_READ_LAST, 7);
+	assert_memory_equal(eg_ptr(l.qp.guest, EG_DATA + IN), l.data + MTU, 7 * MTU);
+	assert_int_equal(l.qp.guest->rnic->ctx.early, 0);
+	eg_run(l.engine);
+	lone_expect_quiet();
+	assert_int_equal(lone_state(&l), VIRTIO_IB_QPS_RTS);
+}
+
+/* The answer to a later READ is not kept: its data is older than what is asked for again. */
+static void test_read_part_of_two(void **state)
+{
+	struct lone l = lone_reading(state, 3);
+
+	post(&l, 2, VIRTIO_IB_WR_RDMA_READ, 3 * MTU);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_REQUEST, 4, 0);
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_LAST, 3);
+	give_read(&l, PKT_READ_FIRST, 4);
+	give_read(&l, PKT_READ_MIDDLE, 5);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_REQUEST, 2, 0);
+	assert_int_equal(lone_sent[lone_seen - 1].dmalen, 2 * MTU);
+	lone_expect(PKT_READ_REQUEST, 4, 0);
+	assert_int_equal(lone_sent[lone_seen - 1].dmalen, 3 * MTU);
+	give_read(&l, PKT_READ_FIRST, 2);
+	eg_expect(&l.qp, 1, OK);
+	assert_int_equal(l.qp.guest->rnic->ctx.early, 0);
+	give_read(&l, PKT_READ_LAST, 3);
+	eg_expect_none(&l.qp);
+	give_read(&l, PKT_READ_FIRST, 4);
+	give_read(&l, PKT_READ_MIDDLE, 5);
+	give_read(&l, PKT_READ_LAST, 6);
+	eg_expect(&l.qp, 2, OK);
+	eg_run(l.engine);
+	lone_expect_quiet();
+}
+
+/* An answer that was asked for later comes, and the part does not: it got lost. */
+static void test_read_part_lost(void **state)
+{
+	struct lone l = lone_reading(state, 3);
+
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_LAST, 3);
+	expect_asked(&l, 2, 2 * MTU);
+	post(&l, 2, VIRTIO_IB_WR_RDMA_READ, MTU);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_REQUEST, 4, 0);
+	give_read(&l, PKT_READ_ONLY, 4);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_REQUEST, 2, 0);
+	assert_int_equal(lone_sent[lone_seen - 1].dmalen, 2 * MTU);
+	lone_expect(PKT_READ_REQUEST, 4, 0);
+	give_read(&l, PKT_READ_FIRST, 2);
+	eg_expect(&l.qp, 1, OK);
+	eg_expect_none(&l.qp);
+	give_read(&l, PKT_READ_ONLY, 4);
+	eg_expect(&l.qp, 2, OK);
+}
+
+/* The part is answered in memory, to where the peer has moved: as one packet. */
+static void test_read_part_in_memory(void **state)
+{
+	struct lone l = lone_reading(state, 7);
+
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_MIDDLE, 4);
+	expect_asked(&l, 2, 3 * MTU);
+	lone_give(&l, (struct pkt) { .opcode = PKT_READ_ONLY, .len = 3 * MTU, .npsn = 3 }, 2);
+	lone_give(&l, (struct pkt) { .opcode = PKT_READ_LAST, .len = 3 * MTU, .npsn = 3 }, 5);
+	eg_expect(&l.qp, 1, OK);
+	assert_int_equal(l.qp.guest->rnic->ctx.early, 0);
+}
+
+/* A peer that stops there, as Soft-RoCE does: it is asked for all, and tried again much later. */
+static void test_read_part_and_no_more(void **state)
+{
+	unsigned int round, parts = 0;
+	struct lone l = lone_reading(state, 1);
+	bool part;
+
+	give_read(&l, PKT_READ_ONLY, 1);
+	eg_expect(&l.qp, 1, OK);
+	for (round = 0; round < 30; round++) {
+		const uint32_t n = 2 + 4 * round;
+
+		post(&l, round, VIRTIO_IB_WR_RDMA_READ, 4 * MTU);
+		eg_run(l.engine);
+		lone_seen = lone_sent_n;
+		give_read(&l, PKT_READ_FIRST, n);
+		give_read(&l, PKT_READ_MIDDLE, n + 2);
+		eg_run(l.engine);
+		lone_expect(PKT_READ_REQUEST, n + 1, 0);
+		part = lone_sent[lone_seen - 1].dmalen == 2 * MTU;
+		parts += part;
+		if (!part)
+			assert_int_equal(lone_sent[lone_seen - 1].dmalen, 3 * MTU);
+		assert_int_equal(part, round < 3 || round == 19);
+		give_read(&l, PKT_READ_MIDDLE, n + 1);
+		if (part) {
+			lone_run_for(&l, MS);
+			lone_expect(PKT_READ_REQUEST, n + 3, 0);
+			assert_int_equal(lone_sent[lone_seen - 1].dmalen, MTU);
+		}
+		give_read(&l, PKT_READ_LAST, n + 3);
+		eg_expect(&l.qp, round, OK);
+		lone_sent_n = 0;
+	}
+	assert_int_equal(parts, 4);
+	assert_int_equal(lone_counted(&l, VIRTIO_RDMA_CNT_TIMEOUT), 0);
+}
+
+/* Without an ACK timeout nothing would tell that a peer stopped: it is asked for all. */
+static void test_read_no_part_without_timeout(void **state)
+{
+	struct lone l = lone_reading(state, 7);
+
+	qp_get(&l.qp.guest->rnic->qps, l.qp.qpn)->attr.timeout = 0;
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_MIDDLE, 3);
+	expect_asked(&l, 2, 6 * MTU);
+}
+
+/* The last packet of a part is full.  One that is not, and is not the end, is wrong. */
+static void test_read_part_short(void **state)
+{
+	struct lone l = lone_reading(state, 7);
+
+	give_read(&l, PKT_READ_FIRST, 1);
+	give_read(&l, PKT_READ_MIDDLE, 3);
+	expect_asked(&l, 2, 2 * MTU);
+	lone_give(&l, (struct pkt) { .opcode = PKT_READ_LAST, .len = MTU - 4 }, 2);
+	eg_expect(&l.qp, 1, VIRTIO_IB_WC_BAD_RESP_ERR);
+	/* Nothing of it is kept. */
+	assert_int_equal(l.qp.guest->rnic->ctx.early, 0);
+}
+
 /* An ACK of a request after a READ means that the READ's answer was lost. */
 static void test_ack_behind_read(void **state)
 {
@@ -406,6 +600,13 @@ int main(void)
 		T(test_nak_statuses),
 		T(test_bad_read_answers),
 		T(test_read_rest_without_first),
+		T(test_read_part),
+		T(test_read_part_of_two),
+		T(test_read_part_lost),
+		T(test_read_part_in_memory),
+		T(test_read_part_and_no_more),
+		T(test_read_part_short),
+		T(test_read_no_part_without_timeout),
 		T(test_ack_behind_read),
 		T(test_while_waiting_for_rnr),
 		T(test_window),
