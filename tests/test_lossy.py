@@ -10,6 +10,7 @@ With LAB_LONG=1 in the environment ("make soak") each wire carries a million mes
 
 import contextlib
 import time
+import types
 
 import pytest
 
@@ -18,6 +19,7 @@ from lab.count import count
 from lab.longform import mostly_long
 from lab.paths import LONG
 from lab.patience import Deadline
+from lab.perftest import check, perftest
 from lab.storm import Storm, storm
 
 RETRY_EXC_ERR = 12
@@ -135,6 +137,39 @@ def test_cut(ends):
     # The functions go on over another wire.
     with ends.wire([]):
         storm(b, a, count=1000, timeout=17)
+
+
+@pytest.fixture
+def strangers():
+    """A guest on our device, and one on Soft-RoCE behind an uplink that loses packets."""
+    daemon = lab.Daemon("lossy-strange", guests=1, uplink=True,
+                        arguments=["--loss", "1%", "--seed", "7"]).start()
+    ours = lab.Guest("lossy-ours", 1, [lab.roce_device(daemon.sockets[0])])
+    theirs = lab.StockGuest("lossy-theirs", 2, daemon.uplink_socket)
+    for guest in (ours, theirs):
+        guest.start()
+    for guest in (ours, theirs):
+        guest.wait_ready()
+    ours.load_modules()
+    yield types.SimpleNamespace(
+        daemon=daemon, a=ours, b=theirs,
+        devices={ours: ours.rdma_device(), theirs: theirs.load_rxe()})
+    for part in (ours, theirs, daemon):
+        part.stop()
+
+
+@pytest.mark.long
+def test_soft_roce(strangers):
+    """It keeps nothing that came too early, and answers no more than the part of a READ."""
+    devices = strangers.devices
+    storm(strangers.b, strangers.a, count=3000, min_size=1, timeout=17, within=240,
+          devices=[devices[strangers.b], devices[strangers.a]])
+    for operation in ("read", "write", "send"):
+        before = strangers.daemon.stats()["lossy-strange.1"]
+        check(perftest(strangers, f"ib_{operation}_bw", "-s", 65536, "-n", 1000, "-u", 17,
+                       devices=devices), [65536], 1000)
+        after = strangers.daemon.stats()["lossy-strange.1"]
+        assert after["completer_retry_err"] > before["completer_retry_err"], operation
 
 
 def wait_traffic(daemon, packets=1000):
