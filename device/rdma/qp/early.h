@@ -17,7 +17,7 @@
 
 /**
  * struct early_packet - one that came too early
- * @pkt:	the packet, as far as a responder looks at it
+ * @pkt:	the packet, as far as a responder or a requester looks at it
  * @sg:		cursor for its payload
  * @payload:	its payload
  */

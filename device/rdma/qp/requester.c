@@ -886,6 +886,7 @@ static bool requester_ask_more(struct qp *qp, struct wqe *wqe, struct pkt *pkt,
 	return true;
 }
 
+/* May the peer be asked for a part?  To ask for all counts until it is tried again. */
 static bool requester_parts(struct requester *req)
 {
 	if (req->parts_failed < REQ_PARTS_FAILED)
