@@ -228,6 +228,30 @@ static inline struct wqe *requester_wqe(const struct requester *req, uint32_t i)
 	return &req->ring[i & (req->size - 1)];
 }
 
+/** pos_after() - is position @a ahead of position @b? */
+static inline bool pos_after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+/** requester_end() - the position behind a request that was begun */
+static inline uint32_t requester_end(const struct wqe *wqe)
+{
+	return wqe->pos + wqe->npsn;
+}
+
+/** requester_is_local() - is it a request that sends nothing? */
+static inline bool requester_is_local(const struct wqe *wqe)
+{
+	return wqe->kind == PKT_KIND_NONE;
+}
+
+/** requester_asked() - can an answer be expected, as far as is known? */
+static inline bool requester_asked(const struct requester *req)
+{
+	return pos_after(req->ask_pos, req->una_pos);
+}
+
 /** REQUESTER_MAX - no QP takes more requests than this before one is completed */
 #define REQUESTER_MAX	1024u
 
