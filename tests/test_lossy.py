@@ -139,7 +139,7 @@ def test_cut(ends):
         storm(b, a, count=1000, timeout=17)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def strangers():
     """A guest on our device, and one on Soft-RoCE behind an uplink that loses packets."""
     daemon = lab.Daemon("lossy-strange", guests=1, uplink=True,
@@ -170,6 +170,14 @@ def test_soft_roce(strangers):
                        devices=devices), [65536], 1000)
         after = strangers.daemon.stats()["lossy-strange.1"]
         assert after["completer_retry_err"] > before["completer_retry_err"], operation
+
+
+@pytest.mark.long
+def test_soft_roce_read_of_one_packet(strangers):
+    """It takes an ACK with the PSN of such a READ for the answer, and misses the data then."""
+    devices = strangers.devices
+    storm(strangers.b, strangers.a, count=20000, min_size=1, max_size=1024, timeout=14,
+          within=240, devices=[devices[strangers.b], devices[strangers.a]])
 
 
 def wait_traffic(daemon, packets=1000):

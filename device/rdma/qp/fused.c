@@ -362,6 +362,8 @@ static void fused_advance(struct qp *qp, struct qp *peer, uint32_t npsn)
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
 	resp->epsn = req->snd_pos & PSN_MASK;
+	/* Data of a READ is there. */
+	resp->by_data = 0;
 	resp->msn = (resp->msn + 1) & PSN_MASK;
 	resp->nak_sent = false;
 	resp->dup_acked = false;

@@ -476,6 +476,29 @@ static void responder_check_loaded(struct state *st, const struct qp *qp)
 			   "a message under way without a request");
 }
 
+/* Says that there is @by_data in the place of @nak_psn. */
+#define NAK_PSN_BY_DATA	(1u << 31)
+
+/*
+ * The PSN of a NAK has no meaning without a NAK.  Then @by_data stands in its place, which
+ * version 0.1.0 neither has nor looks at.
+ */
+static void nak_psn_io(struct state *st, struct responder *resp)
+{
+	uint32_t psn = resp->nak_psn;
+
+	if (!st->loading && !resp->nak && resp->by_data)
+		psn = NAK_PSN_BY_DATA | resp->by_data;
+	state_u32(st, "nak_psn", &psn, UINT32_MAX);
+	if (!st->loading)
+		return;
+	if (!resp->nak && psn & NAK_PSN_BY_DATA)
+		resp->by_data = psn & ~NAK_PSN_BY_DATA;
+	else
+		resp->nak_psn = psn;
+	state_need(st, resp->by_data <= RESPONDER_BY_DATA_MAX, "nak_psn", "too far behind");
+}
+
 static void responder_io(struct state *st, struct qp *qp)
 {
 	struct responder *resp = &qp->resp;
@@ -488,7 +511,7 @@ static void responder_io(struct state *st, struct qp *qp)
 	state_u32(st, "rkey", &resp->rkey, UINT32_MAX);
 	state_u32(st, "dmalen", &resp->dmalen, RNIC_MAX_MSG);
 	state_u8(st, "nak", &resp->nak, UINT8_MAX);
-	state_u32(st, "nak_psn", &resp->nak_psn, UINT32_MAX);
+	nak_psn_io(st, resp);
 	state_bool(st, "nak_sent", &resp->nak_sent);
 	state_bool(st, "ack_due", &resp->ack_due);
 	state_bool(st, "dup_acked", &resp->dup_acked);

@@ -161,6 +161,8 @@ struct atomic_done {
 /**
  * struct responder - the receiving half of a QP
  * @epsn:	PSN that is expected next
+ * @by_data:	so many PSNs before @epsn are those of requests that data answer: no ACK has
+ *		one of them, see responder_ack_psn()
  * @msn:	messages completed
  * @kind:	&enum pkt_kind of the message that is under way, or none
  * @off:	bytes of it that have arrived
@@ -194,6 +196,7 @@ struct atomic_done {
  */
 struct responder {
 	uint32_t epsn;
+	uint32_t by_data;
 	uint32_t msn;
 	uint8_t kind;
 	uint32_t off;
@@ -266,6 +269,9 @@ bool requester_grow(struct requester *req, struct rnic_ctx *ctx);
 
 /** requester_free() - free the ring; no request is in it */
 void requester_free(struct requester *req, struct rnic_ctx *ctx);
+
+/** RESPONDER_BY_DATA_MAX - of &responder.by_data; far fewer than the PSNs that can be told apart */
+#define RESPONDER_BY_DATA_MAX	(1u << 22)
 
 /** responder_make_room() - make room for one more READ; false if there is no memory */
 bool responder_make_room(struct responder *resp);

@@ -258,6 +258,13 @@ static uint32_t responder_npsn(const struct qp *qp, const struct pkt_op *op,
 					   pkt->npsn;
 }
 
+static uint32_t responder_by_data(const struct responder *resp, uint32_t npsn)
+{
+	const uint32_t psns = resp->by_data + npsn;
+
+	return psns < RESPONDER_BY_DATA_MAX ? psns : RESPONDER_BY_DATA_MAX;
+}
+
 static void responder_accept(struct qp *qp, const struct pkt_op *op,
 			     const struct pkt *pkt)
 {
@@ -265,6 +272,7 @@ static void responder_accept(struct qp *qp, const struct pkt_op *op,
 	struct responder *resp = &qp->resp;
 
 	resp->epsn = (pkt->psn + npsn) & PSN_MASK;
+	resp->by_data = pkt_is_answered(op->kind) ? responder_by_data(resp, npsn) : 0;
 	/* A READ takes several PSNs, and so may a packet in memory, where the peer has moved to. */
 	if (resp->early && npsn > 1)
 		early_drop(&resp->early, qp->ctx, resp->epsn);

@@ -27,13 +27,23 @@ void responder_send_aeth(struct qp *qp, uint8_t syndrome, uint32_t psn)
 }
 
 /*
+ * The PSN of an ACK: the last one that was accepted, but not that of a READ, an atomic operation
+ * or the like.  Soft-RoCE takes an ACK with such a PSN for the answer, and completes a request
+ * whose data got lost.  An ACK of a later request makes it ask again.
+ */
+static uint32_t responder_ack_psn(const struct responder *resp)
+{
+	return resp->epsn - 1 - resp->by_data;
+}
+
+/*
  * The ACK is for a peer that has sent nothing else, the NAK for one that has: it goes back to
  * there.  Either is nothing to a peer that waits for no answer.
  */
 static void responder_tell(struct qp *qp)
 {
 	qp->resp.tell = false;
-	responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, qp->resp.epsn - 1);
+	responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, responder_ack_psn(&qp->resp));
 	responder_send_aeth(qp, AETH_NAK_PSN, qp->resp.epsn);
 }
 
@@ -53,7 +63,7 @@ void responder_answer(struct qp *qp)
 	if (nak)
 		responder_send_aeth(qp, nak, resp->nak_psn);
 	else if (ack)
-		responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, resp->epsn - 1);
+		responder_send_aeth(qp, AETH_ACK | AETH_UNLIMITED, responder_ack_psn(resp));
 	if (!resp->dead)
 		return;
 	qp_fail(qp);

@@ -174,6 +174,73 @@ static void test_atomic_answers(void **state)
 	assert_int_equal(lone_sent[4].msn, 4);
 }
 
+static void write_request(struct lone *l, uint32_t n, uint32_t len)
+{
+	lone_give(l, (struct pkt) { .opcode = PKT_WRITE_ONLY, .ack_req = true, .len = len,
+		.va = EG_VA + 2000, .rkey = l->qp.lkey, .dmalen = len }, n);
+}
+
+/*
+ * A peer that misses the answer to a READ of one packet, or to an atomic operation, must not
+ * get an ACK with its PSN: Soft-RoCE takes that for the answer.
+ */
+static void test_no_ack_of_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	write_request(&l, 0, 10);
+	lone_expect_aeth(ACK, 0);
+	read_request(&l, 1, 0, 10);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_ONLY, 1, 10);
+	/* The peer has not got either of them. */
+	write_request(&l, 0, 10);
+	lone_expect_aeth(ACK, 0);
+	add_request(&l, 2);
+	read_request(&l, 3, 0, 2 * MTU);
+	eg_run(l.engine);
+	expect_atomic(2, 0);
+	lone_expect(PKT_READ_FIRST, 3, MTU);
+	lone_expect(PKT_READ_LAST, 4, MTU);
+	write_request(&l, 0, 10);
+	lone_expect_aeth(ACK, 0);
+	/* An ACK of more says that they are to be asked for again. */
+	write_request(&l, 5, 10);
+	lone_expect_aeth(ACK, 5);
+	lone_expect_quiet();
+}
+
+/* The ACK of a WRITE waits for the answer to the READ behind it. */
+static void test_no_ack_behind_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	read_request(&l, 0, 0, 10);
+	write_request(&l, 1, 10);
+	read_request(&l, 2, 0, 10);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_ONLY, 0, 10);
+	lone_expect(PKT_READ_ONLY, 2, 10);
+	lone_expect_aeth(ACK, 1);
+	lone_expect_quiet();
+}
+
+/* The same after a gap: the READ was kept. */
+static void test_no_ack_of_kept_read(void **state)
+{
+	struct lone l = lone_up(state, RC);
+
+	write_request(&l, 0, 10);
+	lone_expect_aeth(ACK, 0);
+	read_request(&l, 2, 0, 10);
+	lone_expect_aeth(AETH_NAK_PSN, 1);
+	write_request(&l, 1, 10);
+	eg_run(l.engine);
+	lone_expect(PKT_READ_ONLY, 2, 10);
+	lone_expect_aeth(ACK, 1);
+	lone_expect_quiet();
+}
+
 /* The answer was lost, or the network doubled the request: it counts once. */
 static void test_atomic_duplicate(void **state)
 {
@@ -523,6 +590,9 @@ int main(void)
 		T(test_flushes_beside_reads),
 		T(test_flush_unknown),
 		T(test_flush_icrc),
+		T(test_no_ack_of_read),
+		T(test_no_ack_behind_read),
+		T(test_no_ack_of_kept_read),
 		T(test_read_duplicate),
 		T(test_read_duplicate_flood),
 		T(test_read_duplicate_bad_key),
