@@ -200,13 +200,14 @@ while n < int(sys.argv[3]):
     n += frame[:6] == bytes.fromhex(sys.argv[2]) and len(frame) == int(sys.argv[4])
 print(n)
 """
+# To the end: the interface drops frames while the daemon does not get a processor.
 SEND_FRAMES = """
-import socket, sys, time
+import itertools, socket, sys, time
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
-frame = bytes.fromhex(sys.argv[2]) + bytes.fromhex(sys.argv[5]) + b"\\x88\\xb5"
-for i in range(int(sys.argv[3])):
-    s.send(frame.ljust(int(sys.argv[4]), b"x"))
+frame = bytes.fromhex(sys.argv[2]) + bytes.fromhex(sys.argv[4]) + b"\\x88\\xb5"
+for i in itertools.count():
+    s.send(frame.ljust(int(sys.argv[3]), b"x"))
     if not i % 32:
         time.sleep(0.005)
 """
@@ -235,9 +236,12 @@ def test_host_raw(world, kind):
     def back():
         server = guest.popen([*program, "--server", "--rx-depth", str(count + 12)])
         guest.wait_until("rdma resource show qp | grep -q 'type RAW_PACKET state RTR'")
-        world.near.in_namespace([sys.executable, "-c", SEND_FRAMES, interface, ours, str(count),
-                                 str(size - FCS), theirs])
-        return [server.wait()]
+        with world.near.popen_in_namespace([sys.executable, "-c", SEND_FRAMES, interface, ours,
+                                            str(size - FCS), theirs]) as host:
+            try:
+                return [server.wait()]
+            finally:
+                host.kill()
 
     by_a_right_clock(out)
     heard, = by_a_right_clock(back)

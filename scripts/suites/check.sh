@@ -78,9 +78,10 @@ gently='export LAB_GENTLY=1; echo 19 > /proc/self/autogroup; chrt --idle --pid 0
 
 # With an empty cache this takes more than a quarter of an hour.  A suite that needs an
 # entry waits for it.  The debug kernel takes longest, and only the processors; the trees
-# take the disk and the network as well.
+# take the disk and the network as well.  Not gently: what is made has the ordinary priority
+# anyway, and to see that it is there would take minutes while the machine does something else.
 # shellcheck disable=SC2016
-aside sh -c "$gently"'
+aside sh -c '
 	"$1/trees.sh" build
 	"$1/kunit-kernel.sh" debug &
 	"$1/guest-image.sh" guest apps
