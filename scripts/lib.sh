@@ -91,6 +91,13 @@ priority()
 	echo "$2" > /proc/self/autogroup || true
 } 2> /dev/null
 
+# before_making: a script may replace it by what its builders need, and what takes long to
+# find out.
+before_making()
+{
+	:
+}
+
 # cached NAME INPUT... -- BUILDER ARG...
 #
 # Makes a cache entry unless it exists, and stores its path in $entry, and a link to it
@@ -139,6 +146,7 @@ cached()
 			chmod 755 "$cached_tmp"
 			cached_log=$cache/$name.log
 			[ -z "${LAB_GENTLY-}" ] || priority --other 0
+			before_making
 			"$builder" "$@" "$cached_tmp" > "$cached_log" 2>&1
 			[ -z "${LAB_GENTLY-}" ] || priority --idle 19
 			mv -T "$cached_tmp" "$entry"

@@ -362,7 +362,12 @@ make_rdma_core()
 	' sh "$uris" "$dir" "$check_valid"
 }
 
-mirror=$(debian_mirror)
+# Each script here asks for trees, and apt takes a second to say which mirror it uses.
+before_making()
+{
+	mirror=$(debian_mirror)
+}
+
 # Only a release in the making has an index that expires: whether one of a mirror that
 # stands still will do is the machine's choice, as the mirror is.  Signatures are checked
 # in any case.
@@ -474,11 +479,11 @@ qemu-build)
 	;;
 qemu-source)
 	base
-	cached sources-qemu -- make_qemu_source "$base" "$mirror"
+	cached sources-qemu -- make_qemu_source "$base" "$(debian_mirror)"
 	;;
 rdma-core)
 	base
-	cached sources-rdma-core -- make_rdma_core "$base" "$mirror"
+	cached sources-rdma-core -- make_rdma_core "$base" "$(debian_mirror)"
 	;;
 *)
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2
