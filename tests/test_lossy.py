@@ -3,7 +3,7 @@
 
 The wire is a third daemon without guests: both others are its uplinks, and one uplink
 has faults.  For another wire that daemon is replaced; the guests stay.  storm checks
-contents on both sides.  The last test has Soft-RoCE at the far end, and no third daemon.
+contents on both sides.  The last tests have Soft-RoCE at the far end, and no third daemon.
 
 With LAB_LONG=1 in the environment ("make soak") each wire carries a million messages.
 """
