@@ -40,6 +40,9 @@
 #define REQ_ACK_BYTES	(64 * 1024)
 #define REQ_ACK_BYTES_MEMORY (64 * REQ_ACK_BYTES)
 
+/* Packets of a READ that may be under way beyond the window when the next one is asked for. */
+#define REQ_READ_BEYOND	16u
+
 /* RNR NAK timer by code, in units of 10 µs (InfiniBand, 9.7.5.2.8). */
 static const uint32_t rnr_delays[] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -523,16 +526,21 @@ static bool requester_fits(struct qp *qp, uint32_t npsn)
 /*
  * A READ counts with all its data.  On a path that has lost some, one READ may be under way
  * beyond the window, because the peer paces its answer: if the request gets lost, a NAK for the
- * next one says so.
+ * next one says so.  It waits until few packets of a long one before it are left: the network
+ * would have to queue what is ahead of a part that is asked for again, and the next READ would
+ * be answered in vain meanwhile.
  */
 static bool requester_fits_read(struct qp *qp, const struct wqe *wqe)
 {
 	const struct requester *req = &qp->req;
 	const struct wqe *before = requester_wqe(req, req->cur - 1);
+	uint32_t from = before->pos;
 
 	if (!req->parts || req->cur == req->una || before->kind != PKT_KIND_READ)
 		return requester_fits(qp, requester_end(wqe) - req->snd_pos);
-	return requester_fits_behind(qp, before->pos, 1);
+	if (before->npsn > REQ_READ_BEYOND)
+		from = requester_end(before) - REQ_READ_BEYOND;
+	return requester_fits_behind(qp, from, 1);
 }
 
 /*

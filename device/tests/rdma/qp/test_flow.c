@@ -352,12 +352,12 @@ static uint64_t lossy_path(struct stream *s)
 }
 
 /* The rate is at least @rate, and nothing that was kept stays. */
-static void loss(void **state, uint8_t opcode, uint64_t rate)
+static void loss(void **state, uint8_t opcode, uint32_t len, uint64_t rate)
 {
 	struct stream s = {
 		.p = pair_up(state, RC, patient, patient),
 		.opcode = opcode,
-		.len = MSG,
+		.len = len,
 	};
 
 	assert_in_range(lossy_path(&s), rate, 10000);
@@ -370,13 +370,24 @@ static void loss(void **state, uint8_t opcode, uint64_t rate)
 /* 9861 without loss; 718, and 3 timeouts, if all is sent again and only a timer helps. */
 static void test_loss_write(void **state)
 {
-	loss(state, WRITE, 8400);
+	loss(state, WRITE, MSG, 8400);
 }
 
 /* Of the oldest READ only what is missing is asked for again.  408 before. */
 static void test_loss_read(void **state)
 {
-	loss(state, READ, 7000);
+	loss(state, READ, MSG, 7000);
+}
+
+static void test_loss_read_short(void **state)
+{
+	loss(state, READ, 32 * 1024, 7000);
+}
+
+/* The next one waits until the end of a long READ is near.  2600 before. */
+static void test_loss_read_long(void **state)
+{
+	loss(state, READ, 1024 * 1024, 7000);
 }
 
 /* A peer that keeps nothing, as others: nothing may be skipped for it. */
@@ -804,6 +815,8 @@ int main(void)
 		T(test_drops_read),
 		T(test_loss_write),
 		T(test_loss_read),
+		T(test_loss_read_short),
+		T(test_loss_read_long),
 		T(test_loss_go_back),
 		T(test_loss_of_one),
 		T(test_rate_write),
