@@ -57,6 +57,8 @@ shift
 dir=$build/$place/$version
 exclusive "$place"
 step "kernel modules for $version"
+# The warnings of W=1 are asked for everywhere, so that ccache knows what lint compiles.
+set -- W=1 "$@"
 # Kbuild writes beside the sources, so it gets a copy of them.  The files that it
 # wrote before stay, to be built upon: only a source that changed gets a new time.
 mkdir -p "$dir"

@@ -98,9 +98,10 @@ known=$build/lint/.passed
 [ "$(cat "$known" 2> /dev/null)" = "$common" ] || rm -rf "$build/lint"
 rm -f "$known"
 for kernel in oldest guest newest debug; do
-	checks=(W=1)
-	[ "$kernel" = newest ] || checks+=(C=1 CF=-Wsparse-error)
-	check all "$kernel kernel: ${checks[*]}" 'warning:|error:' \
+	# W=1 is in modules.sh.
+	checks=()
+	[ "$kernel" = newest ] || checks=(C=1 CF=-Wsparse-error)
+	check all "$kernel kernel: W=1 ${checks[*]}" 'warning:|error:' \
 		"$top/scripts/build/modules.sh" --lint "$kernel" "${checks[@]}" < <(
 		find Kbuild drivers include uapi kunit -type f -print0 | sort -z)
 done
