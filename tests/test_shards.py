@@ -83,6 +83,9 @@ def test_each_runs_once(tmp_path, monkeypatch):
     assert said.splitlines()[-1] == "11 passed, 1 failed, 3 skipped", said
     assert re.search(r"^FAIL \S*test_bad.py::test_two: AssertionError: assert 'test_bad' != 'test_bad'", said,
                      re.MULTILINE), said
+    # The reason is there at once, not only at the end.
+    assert said.index("|     AssertionError: assert 'test_bad' != ") < \
+        said.index("::test_alone PASSED"), said
     for name, test in itertools.product(("test_a", "test_b"), ("one", "two", "crash", "alone")):
         assert said.count(f"{name}.py::test_{test} PASSED") == 1, said
     # Those that must be alone are the last ones.

@@ -11,6 +11,8 @@ import pathlib
 import resource
 import time
 
+import pytest
+
 from . import registry
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -35,7 +37,7 @@ def processor_seconds():
 
 
 class Report:
-    """Counts each test as failed if any phase of it failed.
+    """Counts each test as failed if any phase of it failed, and says at once why it did.
 
     The text that a test prints after "volume: " is kept, also if it passes: how much it has done.
 
@@ -55,6 +57,11 @@ class Report:
         self.volumes = []
         self._began = self._so_far = 0
         self._phases = {}
+        self._terminal = None
+
+    def pytest_sessionstart(self, session):
+        """Remembers where to write."""
+        self._terminal = session.config.pluginmanager.get_plugin("terminalreporter")
 
     def pytest_collection_finish(self, session):
         """Remembers which tests were collected."""
@@ -65,11 +72,17 @@ class Report:
         self._began, self._so_far = time.monotonic(), processor_seconds()
         self._phases = dict.fromkeys(self.PHASES, 0)
 
+    # Last: the name of the test is in front of what is written here.
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report):
         """Called for setup, call and teardown of each test."""
         if report.failed:
             self.outcomes[report.nodeid] = "failed"
-            self.reasons.setdefault(report.nodeid, self._reason(report))
+            reason = self._reason(report)
+            self.reasons.setdefault(report.nodeid, reason)
+            if self._terminal:
+                self._terminal.ensure_newline()
+                self._terminal.write_line(f"    {reason}")
         elif report.skipped:
             self.outcomes.setdefault(report.nodeid, "skipped")
             self.skips[report.nodeid] = self._skip_reason(report)
