@@ -13,12 +13,12 @@
 #           each version of rdma-core, RPM packages, the patches of "make upstream", and ten
 #           million inputs of each fuzzer
 #
-# Suites run in three lanes side by side, because guests leave a third of the
-# processors idle.  The first and the second have guests and what measures time; the
-# third gets the processor time that these leave, and is as the others once they are done.
-# With an empty cache a fourth makes what the others will wait for, in the order in which they
-# do.  The output of the second and the third is in build/check-LANE.log, and is shown at the
-# end.  They end with this script, however that ends.
+# Suites run in four lanes side by side, because guests leave a third of the
+# processors idle.  The first and the second have guests and what measures time, the third the
+# unit tests; the last one gets the processor time that these leave, and is as the others once
+# they are done.  With an empty cache one more makes what the others will wait for, in the order
+# in which they do.  The output of all but the first is in build/check-LANE.log, and is shown at
+# the end.  They end with this script, however that ends.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -26,21 +26,21 @@
 case ${1-} in
 '')
 	first=(guest-tests)
-	second=(unit conformance apps-short kunit-debug guest-debug)
+	second=(conformance apps-short kunit-debug guest-debug)
 	idle=(lint counts fresh-build-test install-test fuzz-short)
 	suites=(build guest-tests unit conformance apps kunit-debug guest-debug lint counts
 		fresh-build install fuzz)
 	;;
 fast)
 	first=(guest-fast)
-	second=(unit kunit-debug)
+	second=(kunit-debug)
 	idle=(lint)
 	suites=(build guest-fast unit kunit-debug lint)
 	;;
 soak)
 	export LAB_LONG=1
 	first=(guest-tests)
-	second=(unit apps fabtests guest-debug conformance-bookworm conformance-forky)
+	second=(apps fabtests guest-debug conformance-bookworm conformance-forky)
 	idle=(provider-versions rpms upstream-check fused-long fuzz)
 	suites=(build guest-tests unit apps fabtests guest-debug conformance-bookworm
 		conformance-forky provider-versions rpm upstream fused fuzz)
@@ -66,10 +66,10 @@ fi
 
 trap 'end_aside; rm -f "$LAB_BESIDE".*; at_exit' EXIT
 
-# A file of this name and an ending exists as long as the second lane, or the one that
-# fills the cache, runs (tests/shards.py).
+# A file of this name and an ending exists as long as the second lane, the third, or the one
+# that fills the cache, runs (tests/shards.py).
 export LAB_BESIDE=$build/.beside
-touch "$LAB_BESIDE".second "$LAB_BESIDE".cache
+touch "$LAB_BESIDE".second "$LAB_BESIDE".third "$LAB_BESIDE".cache
 
 # The lowest priority, also where the kernel shares the processors between sessions; what
 # others wait for is made with the ordinary one (lib.sh).
@@ -97,17 +97,21 @@ each_target='top=$1; shift; for target; do make -C "$top" "$target"; done'
 aside sh -c "$each_target"'; rm -f "$LAB_BESIDE".second' \
 	sh "$top" "${second[@]}" > "$build/check-second.log" 2>&1
 second_lane=${aside[-1]}
+aside sh -c "$each_target"'; rm -f "$LAB_BESIDE".third' \
+	sh "$top" unit > "$build/check-third.log" 2>&1
+third_lane=${aside[-1]}
 aside sh -c "$gently$each_target" sh "$top" "${idle[@]}" > "$build/check-idle.log" 2>&1
 idle_lane=${aside[-1]}
 aside sh -c "$each_target" sh "$top" "${first[@]}"
-wait "${aside[-1]}" "$second_lane" || true
+wait "${aside[-1]}" "$second_lane" "$third_lane" || true
 # Nobody is left to give way to but what else the machine does, which may take all.
 {
 	echo 0 > "/proc/$idle_lane/autogroup"
 	chrt --other --pid 0 "$idle_lane"
 } 2> /dev/null || true
 wait "$idle_lane" || true
-cat "$build/check-second.log" "$build/check-idle.log"
+logs=("$build"/check-{second,third,idle}.log)
+cat "${logs[@]}"
 
 step_end
 passed=0
@@ -140,7 +144,6 @@ for suite in "${suites[@]}"; do
 done
 # Which ones, where everybody looks.
 if [ "$failed" -gt 0 ]; then
-	logs=("$build/check-second.log" "$build/check-idle.log")
 	for target in "${first[@]}"; do
 		logs+=("$build/$target.log")
 	done
