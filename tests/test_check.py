@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -128,6 +129,29 @@ def test_lanes_end_with_their_script(tmp_path, ends):
     while left() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not left()
+
+
+def test_make_in_a_tree_ends():
+    """By TERM to all: it must not be process 1, for which signals of its own do nothing."""
+    word = f"tree-{os.getpid()}"
+    with tempfile.TemporaryDirectory(dir=paths.BUILD) as directory:
+        makefile = pathlib.Path(directory) / "Makefile"
+        makefile.write_text(f"all:\n\t@echo {word} begun; sleep 1000; echo goes on\n")
+        with subprocess.Popen(
+                [paths.TOP / "scripts/images/in-tree", "build", "make", "-s", "-f", makefile],
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                start_new_session=True) as run:
+            begun = run.stdout.readline()
+            os.killpg(run.pid, signal.SIGTERM)
+            try:
+                # To the end of what all of them may write.
+                said = run.communicate(timeout=60)[0]
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)
+    assert begun == f"{word} begun\n"
+    assert "Terminated" in said and "goes on" not in said, said
+    assert "No child processes" not in said and "INTERNAL" not in said, said
 
 
 def test_half_made_entries_are_removed(tmp_path):

@@ -112,7 +112,7 @@ static void test_piped(void **state)
 }
 
 /*
- * Every fifth byte or length, and with $LAB_LONG each.  Each takes milliseconds, because a process
+ * One place of five is tried, and with $LAB_LONG each.  Each takes milliseconds, because a process
  * with all its ports takes over.
  */
 static size_t stride(void)

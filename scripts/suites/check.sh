@@ -23,6 +23,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 # The make targets of each lane, and the names under which they leave their counts.
+third=(unit)
 case ${1-} in
 '')
 	first=(guest-tests)
@@ -93,12 +94,18 @@ aside sh -c '
 
 # shellcheck disable=SC2016
 each_target='top=$1; shift; for target; do make -C "$top" "$target"; done'
-# shellcheck disable=SC2016
-aside sh -c "$each_target"'; rm -f "$LAB_BESIDE".second' \
-	sh "$top" "${second[@]}" > "$build/check-second.log" 2>&1
+
+# beside LANE TARGET...: a lane for which tests that must be alone wait.
+beside()
+{
+	# shellcheck disable=SC2016
+	aside sh -c 'lane=$1; shift;'"$each_target"'; rm -f "$LAB_BESIDE.$lane"' \
+		sh "$1" "$top" "${@:2}" > "$build/check-$1.log" 2>&1
+}
+
+beside second "${second[@]}"
 second_lane=${aside[-1]}
-aside sh -c "$each_target"'; rm -f "$LAB_BESIDE".third' \
-	sh "$top" unit > "$build/check-third.log" 2>&1
+beside third "${third[@]}"
 third_lane=${aside[-1]}
 aside sh -c "$gently$each_target" sh "$top" "${idle[@]}" > "$build/check-idle.log" 2>&1
 idle_lane=${aside[-1]}
