@@ -495,6 +495,7 @@ int virtio_roce_destroy_cq(struct ibv_cq *ibcq)
 		return err;
 
 	virtio_roce_vq_free(&cq->vq);
+	virtio_roce_vq_free(&cq->first);
 	if (cq->wqs != cq->few)
 		free(cq->wqs);
 	free(cq->stale);

@@ -310,9 +310,44 @@ enum {
 
 /* None of these bits is set in what nearly all completions are, but for the phase. */
 #define PLAIN_OPCODE	(ARRAY_SIZE(wc_opcode) - 1)
+#define WORD_NO_OPCODE	((uint64_t)(VIRTIO_RDMA_CQE_OPCODE & ~PLAIN_OPCODE) << WORD_OPCODE)
 #define WORD_UNUSUAL	((uint64_t)UINT8_MAX << WORD_STATUS | WORD_XRC |	\
-			 (VIRTIO_RDMA_CQE_OPCODE & ~PLAIN_OPCODE) << WORD_OPCODE | \
-			 (uint64_t)UINT16_MAX << WORD_FLAGS | WORD_PHASE)
+			 WORD_NO_OPCODE | (uint64_t)UINT16_MAX << WORD_FLAGS |	\
+			 WORD_PHASE)
+
+/*
+ * A slot and the phase that it has when there is a completion, in one word that is read at
+ * once.  The address of a slot has zeros where the phase is, so an OR makes it that of the
+ * last byte, in which the phase is at the same place.
+ */
+static inline uintptr_t peek_of(const struct virtio_rdma_cqe *cqe, uint64_t phase)
+{
+	static_assert(VIRTIO_RDMA_CQE_PHASE < CQE_ALIGN, "the phase is beside the address");
+	static_assert(offsetof(struct virtio_rdma_cqe, phase) == CQE_ALIGN - 1,
+		      "the phase is in the last byte");
+	return (uintptr_t)cqe | phase >> 56;
+}
+
+static inline bool peek_is_there(uintptr_t peek)
+{
+	const uint8_t *last = (const uint8_t *)(peek | (CQE_ALIGN - 1));
+
+	return !((__atomic_load_n(last, __ATOMIC_ACQUIRE) ^ peek) & VIRTIO_RDMA_CQE_PHASE);
+}
+
+/* Of a CQ that nobody looks at without the lock. */
+static const uint32_t look_with_lock = 1;
+
+/*
+ * Tell those that look without the lock.  Before the slots are given back: who sees what the
+ * device writes to one of these again sees this as well.
+ * Context: lock of the CQ held.
+ */
+static inline void cq_show_head(struct virtio_roce_cq *cq,
+				const struct virtio_rdma_cqe *head, uint64_t phase)
+{
+	__atomic_store_n(&cq->peek, peek_of(head, phase), __ATOMIC_RELEASE);
+}
 
 /**
  * virtio_roce_cq_set_head() - remember the slot that is polled next
@@ -329,6 +364,10 @@ void virtio_roce_cq_set_head(struct virtio_roce_cq *cq)
 				  &always_there;
 	cq->end = ring->direct ? ring_slot(ring, ring->depth) : NULL;
 	cq->head_phase = odd ? 0 : WORD_PHASE;
+	/* In this order: who sees the head of another ring sees that it must not use it. */
+	__atomic_store_n(&cq->locked, ring->direct && !cq->resized ? ring->error : &look_with_lock,
+			 __ATOMIC_RELAXED);
+	cq_show_head(cq, cq->head, cq->head_phase);
 }
 
 /*
@@ -337,8 +376,10 @@ void virtio_roce_cq_set_head(struct virtio_roce_cq *cq)
  */
 static inline void cq_unlock(struct virtio_roce_cq *cq)
 {
-	if (cq->vq.ring.next != cq->vq.ring.shown)
+	if (cq->vq.ring.next != cq->vq.ring.shown) {
+		cq_show_head(cq, cq->head, cq->head_phase);
 		ring_publish(&cq->vq.ring);
+	}
 	vq_unlock(&cq->vq);
 }
 
@@ -447,10 +488,10 @@ cq_find_plain(const struct virtio_roce_cq *cq, uint64_t key)
 	return wq && wq->plain == key ? wq : &virtio_roce_no_wq;
 }
 
-/* With stale ones among them, none is plain: a bit for cq_is_plain(). */
-static inline uint64_t cq_stale_bit(const struct virtio_roce_cq *cq)
+/* With stale ones among them, none is plain: bits that no completion has. */
+static inline uint64_t cq_stale_bits(const struct virtio_roce_cq *cq)
 {
-	return unlikely(cq->num_stale) ? WORD_XRC : 0;
+	return unlikely(cq->num_stale) ? WORD_NO_OPCODE : 0;
 }
 
 /*
@@ -519,38 +560,45 @@ static __attribute__((noinline)) bool cq_take_unusual(struct virtio_roce_cq *cq,
 /*
  * Poll a direct CQ that is not empty.  The position is kept here meanwhile: nobody else looks
  * at it without the lock.
+ *
+ * A phase with the bits of cq_stale_bits() makes each completion an unusual one.
  * Context: lock of the CQ held, which is released.
  */
 static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
 						    int num_entries, struct ibv_wc *wc)
 {
-	const uint64_t stale = cq_stale_bit(cq);
 	struct ring *ring = &cq->vq.ring;
 	struct virtio_roce_vq *wq = cq->last;
 	const struct virtio_rdma_cqe *cqe = cq->head;
-	uint64_t phase = cq->head_phase, word, numbers;
+	uint64_t phase = cq->head_phase | cq_stale_bits(cq), word, numbers;
 	uint32_t taken = 0;
 	int n = 0;
 
 	while (n < num_entries) {
 		word = slot_word(cqe, WORD_LAST) ^ phase;
-		if (likely(cq_is_plain(cq, cqe, word | stale, &wq, &numbers))) {
-			cq_take_plain(wq, cqe, word, numbers, &wc[n++]);
+		if (likely(cq_is_plain(cq, cqe, word, &wq, &numbers))) {
+			cq_take_plain(wq, cqe, word, numbers, wc++);
+			n++;
 		} else {
 			/* A device that adds ones to be dropped does not hold us here. */
 			if (word & WORD_PHASE || taken == ring->depth)
 				break;
-			n += cq_take_unusual(cq, ring->taken + taken, &wc[n]);
+			if (cq_take_unusual(cq, ring->taken + taken, wc)) {
+				wc++;
+				n++;
+			}
 		}
 		taken++;
 		cqe = cq_step(cq, cqe, &phase);
 	}
 	cq->last = wq;
 	if (likely(taken)) {
+		phase &= WORD_PHASE;
 		cq->head = cqe;
 		cq->head_phase = phase;
+		cq_show_head(cq, cqe, phase);
 		ring->taken += taken;
-		ring->next += taken;
+		ring->next = ring->taken;
 		ring_publish_direct(ring);
 	}
 	/* A CQ that is in error says so when there is nothing more to take. */
@@ -579,20 +627,28 @@ static __attribute__((noinline)) int cq_poll_virtq(struct virtio_roce_cq *cq,
 	return !n && err == EIO ? -EIO : n;
 }
 
-/* The head of a CQ that has the form of the RFC looks as if it was there at all times. */
+/*
+ * A CQ in direct form that is empty is what a busy program meets most often.  It is found out
+ * without the lock: the word that tells of an error, and the phase of a slot.  Meanwhile
+ * another thread may have taken that completion, and the device may have used the slot again;
+ * then the CQ has another head.
+ *
+ * The lock is needed in the form of the RFC, and once a CQ was resized: a thread may be here
+ * with the old head for any time.  The memory of the first ring stays readable for that; this
+ * cannot be done for each of many.
+ */
 static inline bool cq_is_empty(const struct virtio_roce_cq *cq)
 {
-	return (slot_word(cq->head, WORD_LAST) ^ cq->head_phase) & WORD_PHASE &&
-	       likely(!__atomic_load_n(cq->vq.ring.error, __ATOMIC_RELAXED));
+	const uintptr_t peek = __atomic_load_n(&cq->peek, __ATOMIC_ACQUIRE);
+	const uint32_t *locked = __atomic_load_n(&cq->locked, __ATOMIC_RELAXED);
+
+	return likely(!__atomic_load_n(locked, __ATOMIC_RELAXED)) && !peek_is_there(peek) &&
+	       likely(__atomic_load_n(&cq->peek, __ATOMIC_RELAXED) == peek);
 }
 
 /* Context: lock of the CQ held, which is released. */
 static inline int cq_poll(struct virtio_roce_cq *cq, int num_entries, struct ibv_wc *wc)
 {
-	if (cq_is_empty(cq)) {
-		vq_unlock(&cq->vq);
-		return 0;
-	}
 	if (unlikely(!cq->vq.ring.direct))
 		return cq_poll_virtq(cq, num_entries, wc);
 	return cq_poll_direct(cq, num_entries, wc);
@@ -605,17 +661,14 @@ static __attribute__((noinline)) int cq_poll_contended(struct virtio_roce_cq *cq
 	return cq_poll(cq, num_entries, wc);
 }
 
-/*
- * A direct CQ that is empty is what a busy program meets most often.  That is found out
- * here, with nothing but the lock, the phase and the word that tells of an error, and without
- * a call before the end.
- */
 int virtio_roce_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct virtio_roce_cq *cq = to_vcq(ibcq);
 
 	if (cq_is_parents(cq))
 		return -EFAULT;
+	if (cq_is_empty(cq))
+		return 0;
 	if (unlikely(!vq_trylock(&cq->vq)))
 		return cq_poll_contended(cq, num_entries, wc);
 	return cq_poll(cq, num_entries, wc);
@@ -643,7 +696,7 @@ static inline int cq_ex_next(struct virtio_roce_cq *cq)
 	struct virtio_rdma_cq_req *to = &cq->cqe;
 	uint64_t numbers, length, request;
 
-	if (unlikely(!cq_is_plain(cq, cqe, word | cq_stale_bit(cq), &cq->last, &numbers)))
+	if (unlikely(!cq_is_plain(cq, cqe, word | cq_stale_bits(cq), &cq->last, &numbers)))
 		return cq_ex_next_unusual(cq);
 
 	length = slot_word(cqe, 0);
@@ -672,9 +725,11 @@ static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	if (cq_is_parents(cq))
 		return EFAULT;
+	if (cq_is_empty(cq))
+		return ENOENT;
 
 	vq_lock(&cq->vq);
-	err = cq_is_empty(cq) ? ENOENT : cq_ex_next(cq);
+	err = cq_ex_next(cq);
 	if (err)
 		cq_unlock(cq);
 	return err;

@@ -92,6 +92,7 @@ static int cq_exchange(struct virtio_roce_cq *cq, struct virtio_roce_vq *new,
 	ring->taken = taken;
 	ring->next = taken;
 	ring_publish(ring);
+	cq->resized = true;
 	virtio_roce_cq_set_head(cq);
 	return 0;
 }
@@ -105,7 +106,7 @@ static int cq_move(struct virtio_roce_cq *cq,
 		   const struct virtio_roce_resize_cq_resp *to)
 {
 	struct virtio_roce_vq new = {};
-	bool *stale;
+	bool *stale, first = !cq->resized;
 	int err;
 
 	if (to->unread > cq->vq.ring.depth || to->unread > to->cq.depth)
@@ -124,7 +125,12 @@ static int cq_move(struct virtio_roce_cq *cq,
 		err = ENOMEM;
 	}
 	free(stale);
-	virtio_roce_vq_unmap(&new);
+	if (!err && first) {
+		virtio_roce_vq_blank(&new);
+		cq->first = new;
+	} else {
+		virtio_roce_vq_unmap(&new);
+	}
 	return err;
 }
 

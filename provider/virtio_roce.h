@@ -162,6 +162,9 @@ struct virtio_roce_resize {
 /* Buckets of a new CQ's table of work queues. */
 #define FEW_WQS		8
 
+/* Slots of completion queues in direct form have addresses that are multiples of this. */
+#define CQE_ALIGN	sizeof(struct virtio_rdma_cqe)
+
 /* The fields that the data path uses begin a cache line. */
 #define ON_CACHE_LINE	__attribute__((aligned(CACHE_LINE)))
 
@@ -172,6 +175,8 @@ struct virtio_roce_resize {
  * @head: direct form: the slot that is polled next; see virtio_roce_cq_set_head()
  * @end: direct form: behind the last slot
  * @head_phase: the phase that it has when there is a completion, as a bit of its last word
+ * @peek: both in one word, which is read without the lock
+ * @locked: not zero if that must not be used: direct form: the CQ is in error
  * @last: the work queue that the last plain completion was of, or %virtio_roce_no_wq
  * @vq: its virtqueue, whose lock protects all from @head on
  * @wqs: the work queues that complete to it, in buckets by their keys, whose number is a
@@ -189,6 +194,9 @@ struct virtio_roce_resize {
  * @srqs: XRC SRQs that complete to it
  * @resize: the mutex is taken inside of @qp_mutex
  * @timed: the application asked for the times of completions
+ * @resized: it has had a ring before
+ * @first: the mappings of the ring that it had before it was resized; nothing is there, but
+ *	who looks without the lock may read it
  */
 struct virtio_roce_cq {
 	struct verbs_cq vcq;
@@ -196,6 +204,8 @@ struct virtio_roce_cq {
 	ON_CACHE_LINE const struct virtio_rdma_cqe *head;
 	const void *end;
 	uint64_t head_phase;
+	uintptr_t peek;
+	const uint32_t *locked;
 	struct virtio_roce_vq *last;
 	struct virtio_roce_vq vq;
 	struct virtio_roce_vq **wqs;
@@ -212,6 +222,8 @@ struct virtio_roce_cq {
 	struct virtio_roce_srq *srqs;
 	struct virtio_roce_resize resize;
 	bool timed;
+	bool resized;
+	struct virtio_roce_vq first;
 };
 
 /* Has a ring of the CQ the times of completions, if the application asked for them? */
@@ -517,6 +529,7 @@ int virtio_roce_wq_map(struct virtio_roce_vq *vq, struct ibv_context *context,
 		       uint32_t max_sge, const struct virtio_roce_create_qp_resp *resp);
 void virtio_roce_doorbell_free(struct virtio_roce_context *ctx);
 void virtio_roce_vq_unmap(struct virtio_roce_vq *vq);
+void virtio_roce_vq_blank(struct virtio_roce_vq *vq);
 void virtio_roce_vq_free(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_publish(struct virtio_roce_vq *vq);
 bool virtio_roce_vq_ring_doorbell(const struct virtio_roce_vq *vq);

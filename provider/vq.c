@@ -580,6 +580,20 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq)
 	}
 }
 
+/**
+ * virtio_roce_vq_blank() - unmap the memory of a virtqueue that somebody may still read
+ * @vq: virtqueue, whose mappings read as zeros until virtio_roce_vq_unmap()
+ */
+void virtio_roce_vq_blank(struct virtio_roce_vq *vq)
+{
+	unsigned int i;
+
+	/* Should it fail, the memory stays.  It costs more, but does no harm. */
+	for (i = 0; i < vq->parts; i++)
+		mmap(vq->part[i].addr, vq->part[i].len, PROT_READ,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 /** virtio_roce_vq_free() - undo virtio_roce_vq_map() */
 void virtio_roce_vq_free(struct virtio_roce_vq *vq)
 {

@@ -451,15 +451,24 @@ static void direct_arm_with_late_event(void **state)
 	drop_all(qp);
 }
 
+static bool is_mapped(void *addr)
+{
+	unsigned char resident;
+
+	return !mincore(addr, 1, &resident);
+}
+
 /*
  * With some completions taken and some unread the CQ gets another ring: none is lost,
- * and none comes twice.
+ * and none comes twice.  A thread may still look whether the first ring is empty, so this can
+ * be read, as nothing, until the CQ is destroyed.
  */
 static void resize_at(uint32_t taken, uint32_t unread)
 {
 	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
 	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
 	const unsigned int maps = count_maps();
+	uint8_t *first = cq->vq.part[VQ_SLOTS].addr;
 	struct ibv_wc wc[2];
 	uint32_t i, next = 0;
 
@@ -488,6 +497,46 @@ static void resize_at(uint32_t taken, uint32_t unread)
 	/* Large enough: nothing changes. */
 	assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, 30), 0);
 	assert_int_equal(cq->vq.ring.depth, 64);
+	assert_int_equal(virtio_roce_resize_cq(&cq->vcq.cq, 100), 0);
+	assert_int_equal(count_maps(), maps);
+	assert_true(is_mapped(first));
+	assert_int_equal(first[0], 0);
+	assert_int_equal(poll_cq(qp, 1, wc), 0);
+	drop_all(qp);
+	assert_false(is_mapped(first));
+}
+
+/* That a CQ is empty is seen without its lock. */
+static void direct_empty(void **state)
+{
+	struct virtio_roce_qp *qp = make_qp(IBV_QPT_RC);
+	struct virtio_roce_cq *cq = to_vcq(qp->vqp.qp.send_cq);
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc wc[4];
+	uint32_t i;
+
+	/* The place of the head, and the phase there, after each number of completions. */
+	for (i = 0; i < 3 * cq->vq.ring.depth; i += 3) {
+		cq->vq.lock = 1;
+		assert_int_equal(poll_cq(qp, 1, wc), 0);
+		assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), ENOENT);
+		cq->vq.lock = 0;
+		assert_int_equal(post_write(qp, i), 0);
+		assert_int_equal(post_write(qp, i + 1), 0);
+		assert_int_equal(post_write(qp, i + 2), 0);
+		complete(TEST_QPN, i, false);
+		assert_int_equal(poll_cq(qp, 4, wc), 1);
+		complete(TEST_QPN, i + 1, false);
+		complete(TEST_QPN, i + 2, false);
+		assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), 0);
+		assert_int_equal(ibv_next_poll(&cq->vcq.cq_ex), 0);
+		assert_int_equal(ibv_next_poll(&cq->vcq.cq_ex), ENOENT);
+		ibv_end_poll(&cq->vcq.cq_ex);
+	}
+	fake.cq_control->device = htole32(1);
+	assert_int_equal(poll_cq(qp, 1, wc), -EIO);
+	assert_int_equal(ibv_start_poll(&cq->vcq.cq_ex, &attr), EIO);
+	fake.cq_control->device = 0;
 	drop_all(qp);
 }
 
@@ -882,6 +931,7 @@ int run_direct_tests(void)
 		TEST_DIRECT(direct_recv),
 		TEST_DIRECT(direct_poll),
 		TEST_DIRECT(direct_gone),
+		TEST_DIRECT(direct_empty),
 		TEST_DIRECT(direct_arm),
 		TEST_DIRECT(direct_arm_does_not_weaken),
 		TEST_DIRECT(direct_arm_with_late_event),

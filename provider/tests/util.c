@@ -290,7 +290,8 @@ static void fake_direct_resize(struct virtio_roce_resize_cq_resp *resp, uint32_t
 	fake.cq_tail = resp->unread;
 	fake.told = told;
 	resp->unread -= fake.unread_less;
-	control->device = htole32(1);
+	/* A thread that polls may still look at it. */
+	__atomic_store_n((uint32_t *)&control->device, htole32(1), __ATOMIC_RELAXED);
 }
 
 int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
