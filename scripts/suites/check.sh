@@ -13,12 +13,13 @@
 #           each version of rdma-core, RPM packages, the patches of "make upstream", and ten
 #           million inputs of each fuzzer
 #
-# Suites run in four lanes side by side, because guests leave a third of the
-# processors idle.  The first and the second have guests and what measures time, the third the
-# unit tests; the last one gets the processor time that these leave, and is as the others once
-# they are done.  With an empty cache one more makes what the others will wait for, in the order
-# in which they do.  The output of all but the first is in build/check-LANE.log, and is shown at
-# the end.  They end with this script, however that ends.
+# Suites run in four lanes side by side, because guests leave a third of the processors
+# idle.  The first and the second have guests and what measures time, the third the unit
+# tests; the last one gets the processor time that these leave, and is as the others once
+# the third is done, but for the time in which tests of the first must be alone.  With an
+# empty cache one more makes what the others will wait for, in the order in which they do.
+# The output of all but the first is in build/check-LANE.log, and is shown at the end.
+# They end with this script, however that ends.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -110,12 +111,24 @@ third_lane=${aside[-1]}
 aside sh -c "$gently$each_target" sh "$top" "${idle[@]}" > "$build/check-idle.log" 2>&1
 idle_lane=${aside[-1]}
 aside sh -c "$each_target" sh "$top" "${first[@]}"
-wait "${aside[-1]}" "$second_lane" "$third_lane" || true
-# Nobody is left to give way to but what else the machine does, which may take all.
+first_lane=${aside[-1]}
+
+# idle_nice N: the niceness of the last lane.
+idle_nice()
 {
-	echo 0 > "/proc/$idle_lane/autogroup"
-	chrt --other --pid 0 "$idle_lane"
-} 2> /dev/null || true
+	{ echo "$1" > "/proc/$idle_lane/autogroup"; } 2> /dev/null || true
+}
+
+# Beside another program that takes all it can get, the last lane would stand still to the end.
+# So it gives way only while the machine is full, and to the tests that must be alone, which
+# begin when the second and the third lane have ended.
+wait "$third_lane" || true
+idle_nice 0
+wait "$second_lane" || true
+idle_nice 19
+wait "$first_lane" || true
+idle_nice 0
+chrt --other --pid 0 "$idle_lane" 2> /dev/null || true
 wait "$idle_lane" || true
 logs=("$build"/check-{second,third,idle}.log)
 cat "${logs[@]}"
