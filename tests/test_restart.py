@@ -17,7 +17,7 @@ from lab.patience import Deadline
 from lab.pingpong import PORT, gid_index, gid_text, pingpong
 
 # How often the function is restarted in each test.
-ROUNDS = 100 if paths.LONG else 5
+ROUNDS = 100 if paths.LONG else 3
 
 OWN_MAC = "52:54:00:ab:cd:77"
 
