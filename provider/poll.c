@@ -340,13 +340,15 @@ static const uint32_t look_with_lock = 1;
 
 /*
  * Tell those that look without the lock.  Before the slots are given back: who sees what the
- * device writes to one of these again sees this as well.
+ * device writes to one of these again sees this as well.  The turn is last: who sees it sees
+ * the head that it stands for.
  * Context: lock of the CQ held.
  */
 static inline void cq_show_head(struct virtio_roce_cq *cq,
 				const struct virtio_rdma_cqe *head, uint64_t phase)
 {
 	__atomic_store_n(&cq->peek, peek_of(head, phase), __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->turn, cq->turn + 1, __ATOMIC_RELEASE);
 }
 
 /**
@@ -558,7 +560,7 @@ static __attribute__((noinline)) bool cq_take_unusual(struct virtio_roce_cq *cq,
 }
 
 /*
- * Poll a direct CQ that is not empty.  The position is kept here meanwhile: nobody else looks
+ * Poll a direct CQ.  The position is kept here meanwhile: nobody else looks
  * at it without the lock.
  *
  * A phase with the bits of cq_stale_bits() makes each completion an unusual one.
@@ -631,7 +633,7 @@ static __attribute__((noinline)) int cq_poll_virtq(struct virtio_roce_cq *cq,
  * A CQ in direct form that is empty is what a busy program meets most often.  It is found out
  * without the lock: the word that tells of an error, and the phase of a slot.  Meanwhile
  * another thread may have taken that completion, and the device may have used the slot again;
- * then the CQ has another head.
+ * then it is another turn.  The head would not tell: after two rounds it is the same.
  *
  * The lock is needed in the form of the RFC, and once a CQ was resized: a thread may be here
  * with the old head for any time.  The memory of the first ring stays readable for that; this
@@ -639,11 +641,12 @@ static __attribute__((noinline)) int cq_poll_virtq(struct virtio_roce_cq *cq,
  */
 static inline bool cq_is_empty(const struct virtio_roce_cq *cq)
 {
+	const uint32_t turn = __atomic_load_n(&cq->turn, __ATOMIC_ACQUIRE);
 	const uintptr_t peek = __atomic_load_n(&cq->peek, __ATOMIC_ACQUIRE);
 	const uint32_t *locked = __atomic_load_n(&cq->locked, __ATOMIC_RELAXED);
 
 	return likely(!__atomic_load_n(locked, __ATOMIC_RELAXED)) && !peek_is_there(peek) &&
-	       likely(__atomic_load_n(&cq->peek, __ATOMIC_RELAXED) == peek);
+	       likely(__atomic_load_n(&cq->turn, __ATOMIC_RELAXED) == turn);
 }
 
 /* Context: lock of the CQ held, which is released. */

@@ -176,6 +176,7 @@ struct virtio_roce_resize {
  * @end: direct form: behind the last slot
  * @head_phase: the phase that it has when there is a completion, as a bit of its last word
  * @peek: both in one word, which is read without the lock
+ * @turn: becomes another number with each new @peek
  * @locked: not zero if that must not be used: direct form: the CQ is in error
  * @last: the work queue that the last plain completion was of, or %virtio_roce_no_wq
  * @vq: its virtqueue, whose lock protects all from @head on
@@ -207,6 +208,7 @@ struct virtio_roce_cq {
 	uintptr_t peek;
 	const uint32_t *locked;
 	struct virtio_roce_vq *last;
+	uint32_t turn;
 	struct virtio_roce_vq vq;
 	struct virtio_roce_vq **wqs;
 	uint32_t wqs_mask;

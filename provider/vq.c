@@ -587,11 +587,15 @@ void virtio_roce_vq_unmap(struct virtio_roce_vq *vq)
 void virtio_roce_vq_blank(struct virtio_roce_vq *vq)
 {
 	unsigned int i;
+	void *addr;
 
-	/* Should it fail, the memory stays.  It costs more, but does no harm. */
-	for (i = 0; i < vq->parts; i++)
-		mmap(vq->part[i].addr, vq->part[i].len, PROT_READ,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	for (i = 0; i < vq->parts; i++) {
+		addr = mmap(vq->part[i].addr, vq->part[i].len, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		/* Whose the addresses are then is not known, so they are not unmapped. */
+		if (addr == MAP_FAILED)
+			vq->part[i].len = 0;
+	}
 }
 
 /** virtio_roce_vq_free() - undo virtio_roce_vq_map() */

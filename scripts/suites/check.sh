@@ -120,7 +120,7 @@ idle_nice()
 }
 
 # Beside another program that takes all it can get, the last lane would stand still to the end.
-# So it gives way only while the machine is full, and to the tests that must be alone, which
+# So it gives way until the unit tests have ended, and to the tests that must be alone, which
 # begin when the second and the third lane have ended.
 wait "$third_lane" || true
 idle_nice 0
