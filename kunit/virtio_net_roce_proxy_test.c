@@ -7,13 +7,11 @@
 #include <linux/kthread.h>
 #include <linux/virtio_ring.h>
 
+#include "../drivers/net/virtio_net_roce/vnr_ctrl.h"
 #include "virtio_net_roce_fake.h"
 
-/*
- * The time for which the device stalls virtio_net, which spins.  Two commands are sent within
- * it, also where the host of this machine gives its processors to others meanwhile.
- */
-#define STALL_NS	NSEC_PER_SEC
+/* How long virtio_net still spins in a test of a device that does not answer. */
+#define STALL_NS	(300 * NSEC_PER_MSEC)
 
 /* A class of the standard's, and a command of it. */
 #define ETH_CLASS		VIRTIO_NET_CTRL_MAC
@@ -349,6 +347,25 @@ static void *wait_done(struct fake *fake, u32 *len)
 }
 
 /*
+ * The time of all commands that were sent is over in STALL_NS.  It is not shorter from the
+ * start: the host of this machine may give its processors to others for long, and commands
+ * that are sent after the first one's time are refused.
+ */
+static void stall_soon(struct fake *fake)
+{
+	struct vnr_ctrl *ctrl = &fake->dev->ctrl;
+	struct vnr_ctrl_cmd *cmd;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctrl->shadow_lock, flags);
+	list_for_each_entry(cmd, &ctrl->proxied, node)
+		cmd->deadline = ktime_add_ns(ktime_get(), STALL_NS);
+	cmd = list_first_entry(&ctrl->proxied, struct vnr_ctrl_cmd, node);
+	hrtimer_start(&ctrl->stall, cmd->deadline, HRTIMER_MODE_ABS_HARD);
+	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
+}
+
+/*
  * The device does not answer: virtio_net gets an error when the timer has run out, and a
  * late answer does not touch freed memory.
  */
@@ -362,12 +379,12 @@ static void proxy_stall(struct kunit *test)
 	u64 start;
 	u32 len;
 
-	fake->dev->ctrl.stall_ns = STALL_NS;
-	start = ktime_get_ns();
 	for (i = 0; i < 2; i++) {
 		eth[i] = eth_new(test, i);
 		eth_send(test, fake, eth[i], 6, 9);
 	}
+	start = ktime_get_ns();
+	stall_soon(fake);
 	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, wait_done(fake, &len), eth[i]);
 		KUNIT_EXPECT_EQ(test, len, 1);
@@ -402,16 +419,14 @@ static void proxy_lost_interrupt(struct kunit *test)
 	u8 ok = VIRTIO_NET_OK;
 	u32 len;
 
-	/* On a busy machine, the answer may take a while itself. */
-	fake->dev->ctrl.stall_ns = 5 * NSEC_PER_SEC;
 	eth_send(test, fake, eth, 6, 1);
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
 	fake_scatter(cmd->in, cmd->nin, &ok, 1);
 	fake_give(fake, cmd, 1);
+	stall_soon(fake);
 	KUNIT_EXPECT_PTR_EQ(test, wait_done(fake, &len), eth);
 	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
 	KUNIT_EXPECT_FALSE(test, fake->dev->ctrl.dead);
-	fake->dev->ctrl.stall_ns = 10 * NSEC_PER_SEC;
 	expect_forwarded(test, fake);
 }
 
@@ -469,22 +484,26 @@ static void proxy_stall_fresh(struct kunit *test)
 static void proxy_stall_oldest(struct kunit *test)
 {
 	struct fake *fake = fake_running(test, FAKE_NET);
-	struct fake_cmd *cmd = fake_cmds(test, 1);
+	struct fake_cmd *cmd = fake_cmds(test, 2);
 	struct eth *eth = eth_new(test, CMD);
 	unsigned int i;
+	ktime_t due;
 
-	fake->dev->ctrl.stall_ns = 300 * NSEC_PER_MSEC;
 	eth_send(test, fake, eth, 6, 1);
-	KUNIT_ASSERT_TRUE(test, fake_take(fake, cmd));
-	for (i = 0; i < 15 && !READ_ONCE(fake->dev->ctrl.dead); i++) {
+	KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[0]));
+	due = hrtimer_get_expires(&fake->dev->ctrl.stall);
+	for (i = 0; i < 8; i++) {
 		eth_send(test, fake, eth_new(test, i), 6, 1);
-		if (fake_take(fake, cmd))
-			answer(fake, cmd, VIRTIO_NET_OK, 0, 0);
-		msleep(50);
+		KUNIT_EXPECT_EQ(test, hrtimer_get_expires(&fake->dev->ctrl.stall), due);
+		KUNIT_ASSERT_TRUE(test, fake_take(fake, &cmd[1]));
+		answer(fake, &cmd[1], VIRTIO_NET_OK, 0, 0);
+		KUNIT_EXPECT_TRUE(test, hrtimer_active(&fake->dev->ctrl.stall));
+		KUNIT_EXPECT_EQ(test, hrtimer_get_expires(&fake->dev->ctrl.stall), due);
 	}
-	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(fake->dev->ctrl.dead)));
-	/* The queue is dead a little before its commands are answered. */
-	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(eth->in[0]) == VIRTIO_NET_ERR));
+	KUNIT_EXPECT_EQ(test, eth->in[0], 0xee);
+	answer(fake, &cmd[0], VIRTIO_NET_OK, 0, 0);
+	KUNIT_EXPECT_EQ(test, eth->in[0], VIRTIO_NET_OK);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&fake->dev->ctrl.stall));
 }
 
 /* The function goes while a command is due; KASAN and kmemleak look on. */
