@@ -73,7 +73,7 @@ def test_mappings_kept_after_destruction(sanitized_pair):
                for _ in range(1 if paths.DEBUG else 3)]
     for command in hostile:
         command.wait_output(r"kept [1-9]")
-    for number in range(40 if paths.LONG else 6):
+    for number in range(40 if paths.LONG else 4):
         pingpong(b, a, iterations=50, validate=True, events=number % 2 == 0)
     assert all(command.poll() is None for command in hostile), "they ended too early"
     for command in hostile:

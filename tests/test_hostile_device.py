@@ -28,7 +28,7 @@ SEED = int(os.environ.get("LAB_SEED", "1"))
 # As many answers and completions as this in the first part, in at most so many seconds.
 # The others end in the short form when each kind has come, in full with their time.  On a
 # busy machine a disk that was lied to needs a minute until it has its connection again.
-CHANGES = 1000000 if paths.LONG else 1000
+CHANGES = 1000000 if paths.LONG else 500
 SECONDS = 6 * 3600 if paths.LONG else 240
 PART_SECONDS = 600 if paths.LONG else 240
 

@@ -153,7 +153,7 @@ def test_storm(lan, mtu, ends, addresses):
     warns and ends the connection.  When three processes share two cores, rxe may also be
     silent for half a second, or on a busy machine for seconds; 8 timeouts of 537 ms are longer.
     """
-    storm(*ends, count=20000 if LONG else 1000, mtu=mtu, min_size=1, timeout=TIMEOUT,
+    storm(*ends, count=20000 if LONG else 400, mtu=mtu, min_size=1, timeout=TIMEOUT,
           devices=devices(lan, ends),
           gids=[gid_index(guest, lan.device[guest], address)
                 for guest, address in zip(ends, addresses)],

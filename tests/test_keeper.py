@@ -107,7 +107,7 @@ def test_killed_under_load(pair):
     links = [_link(guest) for guest in pair.guests]
     left = descriptors = None
     kills = []
-    load = Iperf(pair.a, pair.b, seconds=0)
+    load = Iperf(pair.a, pair.b, seconds=0, arguments=[] if LONG else ["-b", "20M"])
     for times in range(TIMES):
         if times == 1:
             left = memory(pair.a)

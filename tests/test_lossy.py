@@ -92,7 +92,7 @@ def test_storm(ends, name):
         counters = ends.daemons[0].stats()["lossy-near.1"]
         # Short, because what gets lost last is waited for; but all retries together must
         # outlast any pause of five processes on two cores: 4.3 s in the short form.
-        storm(b, a, count=1000000 if LONG else 4000, timeout=13 if LONG else 17,
+        storm(b, a, count=1000000 if LONG else 2000, timeout=13 if LONG else 17,
               within=7200 if LONG else 240)
         after = ends.daemons[0].stats()["lossy-near.1"]
         happened = wire.stats()[f"connect:{ends.daemons[1].uplink_socket}"]
@@ -110,7 +110,7 @@ def test_count(ends):
     a, b = ends.guests
     with ends.wire(WIRES["bad"]):
         before = ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"]
-        count(a, [b], 1000000 if LONG else 10000, timeout=7200 if LONG else 240)
+        count(a, [b], 1000000 if LONG else 4000, timeout=7200 if LONG else 240)
         assert ends.daemons[0].stats()["lossy-near.1"]["duplicate_request"] > before
 
 

@@ -9,13 +9,14 @@ import pytest
 from lab import Pair
 from lab.devices import Limits
 from lab.iperf import Iperf
+from lab.paths import LONG
 from lab.pingpong import pingpong
 from test_restart import restart, wait_up
 
 QUEUES = pathlib.Path(__file__).parent / "guest" / "queues.py"
 
 PAIRS = 4
-FLOWS = 256
+FLOWS = 256 if LONG else 128
 STREAMS = 8
 PORT = 5678
 

@@ -50,14 +50,14 @@ def run(pair, mode, number, rounds, processes=1):
 
 def test_many_qps(large):
     """A message each way on each, contents checked."""
-    processes, number = (4, 500) if LONG else (2, 60)
+    processes, number = (4, 500) if LONG else (2, 40)
     said = run(large, "qps", number, 3, processes)
     assert all(f"{number} QPs, 3 rounds" in one for one in said), said
 
 
 def test_many_connections(large):
     """The same on connections that rdma_cm makes, all open at once."""
-    number = 1000 if LONG else 60
+    number = 1000 if LONG else 40
     said = run(large, "cm", number, 3)
     assert f"{number} connections, 3 rounds" in said[0], said
 

@@ -47,7 +47,7 @@ def program_of_c(guest, name):
 
 def test_count(rdma_pair):
     """8 QPs of two guests and a local one count on one word."""
-    count(rdma_pair.b, [rdma_pair.a, rdma_pair.b], 1000000 if LONG else 10000,
+    count(rdma_pair.b, [rdma_pair.a, rdma_pair.b], 1000000 if LONG else 4000,
           timeout=3600 if LONG else 120)
 
 
@@ -199,8 +199,8 @@ def counts(said):
 
 
 def test_no_event_is_lost(rdma_pair):
-    """2000 armings of each CQ, in full 10^5, in turns in two guests that mostly sleep."""
-    rounds = 100000 if LONG else 2000
+    """1000 armings of each CQ, in full 10^5, in turns in two guests that mostly sleep."""
+    rounds = 100000 if LONG else 1000
     ends = [counts(said) for said in run_both(rdma_pair, "events", "next", rounds,
                                              timeout=3600 if LONG else 500)]
     assert sum(end["armed"] for end in ends) >= 2 * rounds, ends
@@ -213,7 +213,7 @@ def test_no_event_is_lost(rdma_pair):
 
 def test_solicited_events(rdma_pair):
     """Solicited completions and errors always wake, other completions hardly ever."""
-    count = 10000 if LONG else 2000
+    count = 10000 if LONG else 1000
     end = counts(run(rdma_pair.a, "events", "solicited", count, timeout=200))
     assert end["events"] > count and end["spurious"] <= count // 20, end
 
@@ -266,8 +266,8 @@ def objects(guest):
 
 
 def test_killed_at_random(rdma_pair):
-    """16 programs, in full 200, are killed at any moment: all they had is free again."""
-    guest, rounds = rdma_pair.a, 100 if LONG else 8
+    """8 programs, in full 200, are killed at any moment: all they had is free again."""
+    guest, rounds = rdma_pair.a, 100 if LONG else 4
     shown, free = guest.run("rdma resource show").stdout, objects(guest)
     device = guest.rdma_device()
     gid = gid_index(guest, device)

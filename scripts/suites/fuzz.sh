@@ -13,7 +13,7 @@
 #   handover  what a process hands over: ports, connections, descriptors
 #   nvmf      capsules of NVMe over Fabrics
 #   node      frames and messages of the connection manager, to a node of the daemon
-# Without arguments it runs all of them for about half a minute each.  The corpus stays in
+# Without arguments it runs all of them for about a quarter of a minute each.  The corpus stays in
 # build/fuzz, where the next run starts from it; an input that makes a target fail
 # stays there as well.
 
@@ -28,9 +28,9 @@ declare -A longest=([packets]=1500 [messages]=96 [commands]=96 [requests]=64 [ri
 # callers: both take a good part of the time.
 export ASAN_OPTIONS=quarantine_size_mb=16:malloc_context_size=3${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
-# Inputs of a short run: half a minute each where nothing else runs.
-declare -A short=([packets]=100000 [messages]=30000 [commands]=60000 [requests]=20000
-	[rings]=20000 [state]=10000 [handover]=2000 [nvmf]=10000 [node]=30000)
+# Inputs of a short run: a quarter of a minute each where nothing else runs.
+declare -A short=([packets]=50000 [messages]=15000 [commands]=30000 [requests]=10000
+	[rings]=10000 [state]=5000 [handover]=1000 [nvmf]=5000 [node]=15000)
 
 targets=()
 while [ $# -gt 0 ] && [ -n "${short[$1]-}" ]; do
