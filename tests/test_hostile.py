@@ -165,7 +165,7 @@ def test_mischief(sanitized_pair):
     beside.wait_connected()
     before = a.run("rdma resource show").stdout.strip()
     volume = (["-f", "-n", "1000000"] if paths.LONG else
-              ["-n", "20000" if paths.DEBUG else "50000", "-t", "45", "-m", "3000"])
+              ["-n", "20000" if paths.DEBUG else "50000", "-t", "20", "-m", "3000"])
     result = a.run([program, "-d", a.rdma_device(), *volume], timeout=4 * 3600)
     match = _MISCHIEF.search(result.stdout)
     assert match, str(result)

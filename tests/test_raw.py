@@ -55,7 +55,6 @@ def exchange(pair, rules, sent, heard):
     assert result.stdout.split()[1:] == [sent[index] for index in heard], str(result)
 
 
-@pytest.mark.debug_kernel
 def test_rules(rdma_pair):
     """Addresses, a VLAN, a sniffer: only frames that match come, whole and in order."""
     source = mac(rdma_pair.a)
@@ -265,7 +264,6 @@ def test_spread(rdma_pair):
         assert len({place for place, _ in places}) == 1
 
 
-@pytest.mark.debug_kernel
 def test_tags_of_work_queues(rdma_pair):
     """Work queues get frames without tags, and the tags beside them, which spread nothing."""
     source = mac(rdma_pair.a)

@@ -236,7 +236,6 @@ def restarted(guest):
     unconfigure_more(guest)
 
 
-@pytest.mark.debug_kernel
 def test_function_level_reset(plugged):
     """By sysfs."""
     guest = plugged.guest
