@@ -347,21 +347,21 @@ static void *wait_done(struct fake *fake, u32 *len)
 }
 
 /*
- * The time of all commands that were sent is over in STALL_NS.  It is not shorter from the
- * start: the host of this machine may give its processors to others for long, and commands
- * that are sent after the first one's time are refused.
+ * Lets the time of all commands that were sent be over in STALL_NS.  A time as short as that
+ * from the start would have commands refused that are sent after it: the host of this machine
+ * may give its processors to others for long.
  */
 static void stall_soon(struct fake *fake)
 {
 	struct vnr_ctrl *ctrl = &fake->dev->ctrl;
+	ktime_t due = ktime_add_ns(ktime_get(), STALL_NS);
 	struct vnr_ctrl_cmd *cmd;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ctrl->shadow_lock, flags);
 	list_for_each_entry(cmd, &ctrl->proxied, node)
-		cmd->deadline = ktime_add_ns(ktime_get(), STALL_NS);
-	cmd = list_first_entry(&ctrl->proxied, struct vnr_ctrl_cmd, node);
-	hrtimer_start(&ctrl->stall, cmd->deadline, HRTIMER_MODE_ABS_HARD);
+		cmd->deadline = due;
+	hrtimer_start(&ctrl->stall, due, HRTIMER_MODE_ABS_HARD);
 	spin_unlock_irqrestore(&ctrl->shadow_lock, flags);
 }
 
