@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from lab import Pair, paths
+from lab import CommandTimeout, Pair, paths
 from lab.devices import Limits
 from lab.iperf import iperf
 from lab.patience import Deadline
@@ -46,8 +46,12 @@ def restart(guest, says=RESTARTED):
 def wait_up(guest):
     """Ethernet has its link, and RDMA its port."""
     guest.forget()
-    guest.wait_output(f"cat /sys/class/net/{guest.interface()}/carrier", "1", 60)
-    guest.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
+    try:
+        guest.wait_output(f"cat /sys/class/net/{guest.interface()}/carrier", "1", 60)
+        guest.wait_until("rdma link | grep -q 'state ACTIVE'", 60)
+    except CommandTimeout:
+        print(guest.run("ip link; rdma link; dmesg | grep virtio | tail -n 30").stdout)
+        raise
 
 
 @contextlib.contextmanager
@@ -58,6 +62,7 @@ def asked(guest, *commands):
     for run in runs:
         assert run.poll() is None, f"{run.command} has ended\n{run.stdout}{run.stderr}"
         run.kill(signal.SIGTERM)
+        run.wait()
     for run in runs:
         result = run.wait()
         if isinstance(run.command, list):
@@ -131,7 +136,10 @@ def test_up_and_down(rdma_pair):
     """The interface comes and goes meanwhile."""
     guest, other = rdma_pair.b, rdma_pair.a
     interface = guest.interface()
-    flip = f"while ip link set {interface} down && ip link set {interface} up; do :; done"
+    # The shell ends after what it has begun: a command that waits for the kernel does its work
+    # in spite of the signal.
+    flip = ("trap exit TERM;"
+            f" while ip link set {interface} down && ip link set {interface} up; do :; done")
     with asked(guest, flip):
         for _ in range(ROUNDS):
             restart(guest)
