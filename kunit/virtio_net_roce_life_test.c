@@ -833,6 +833,16 @@ static void recover_pci_error(struct kunit *test)
 	pci_set_drvdata(fake->pdev, NULL);
 }
 
+/* Has the child's driver been told of a change since this was asked last? */
+static bool was_told(struct fake *fake)
+{
+	struct virtio_device *vdev = fake_vdev(fake);
+	bool told = vdev->config_change_pending;
+
+	vdev->config_change_pending = false;
+	return told;
+}
+
 /* The watchdog: the device asks for a reset, or it is gone. */
 static void recover_watch(struct kunit *test)
 {
@@ -844,7 +854,11 @@ static void recover_watch(struct kunit *test)
 	fake->dev->life.stopped = false;
 	KUNIT_ASSERT_EQ(test, 0, fake_negotiate(fake, FAKE_NET));
 	KUNIT_ASSERT_EQ(test, 0, fake_find(fake, NULL));
-	msleep(100);
+	__virtio_set_bit(fake_vdev(fake), VIRTIO_NET_F_STATUS);
+	WRITE_ONCE(fake->dev->child->unread, true);
+	was_told(fake);
+	KUNIT_EXPECT_TRUE(test, fake_wait(READ_ONCE(fake_vdev(fake)->config_change_pending)));
+	__virtio_clear_bit(fake_vdev(fake), VIRTIO_NET_F_STATUS);
 	KUNIT_EXPECT_TRUE(test, is_running(fake));
 	fake->common->device_status |= VIRTIO_CONFIG_S_NEEDS_RESET;
 	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->resized) == FAKE_RESIZES &&
@@ -856,6 +870,36 @@ static void recover_watch(struct kunit *test)
 					  VNR_QUIESCED));
 	vnr_recover_stop(fake->dev);
 	fake->gone = false;
+}
+
+/*
+ * virtio_net forgets a change if its interface is closed before it has looked.  It is told again
+ * until it reads the status.
+ */
+static void recover_link_forgotten(struct kunit *test)
+{
+	struct fake *fake = fake_running(test, FAKE_NET);
+	struct vnr_dev *dev = fake->dev;
+	u8 mac[ETH_ALEN];
+
+	__virtio_set_bit(fake_vdev(fake), VIRTIO_NET_F_STATUS);
+	child_status(fake);
+	was_told(fake);
+	vnr_child_remind(dev);
+	KUNIT_EXPECT_FALSE(test, was_told(fake));
+
+	fake->common->config_generation++;
+	vnr_config_work(&dev->config_work.work);
+	KUNIT_EXPECT_TRUE(test, was_told(fake));
+	vnr_child_remind(dev);
+	KUNIT_EXPECT_TRUE(test, was_told(fake));
+	/* Its address is not its status. */
+	fake_vdev(fake)->config->get(fake_vdev(fake), 0, mac, sizeof(mac));
+	vnr_child_remind(dev);
+	KUNIT_EXPECT_TRUE(test, was_told(fake));
+	child_status(fake);
+	vnr_child_remind(dev);
+	KUNIT_EXPECT_FALSE(test, was_told(fake));
 }
 
 static struct kunit_case life_cases[] = {
@@ -884,6 +928,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE(recover_resize),
 	KUNIT_CASE(recover_pci_error),
 	KUNIT_CASE(recover_watch),
+	KUNIT_CASE(recover_link_forgotten),
 	{}
 };
 

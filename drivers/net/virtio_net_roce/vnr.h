@@ -279,15 +279,19 @@ void vnr_doorbells_give(struct vnr_dev *dev);
  * struct vnr_child - the child device; freed when its last reference goes
  * @vdev: the device
  * @dev: back pointer; valid while the child is registered
+ * @unread: the status may have changed since its driver has read it last
  */
 struct vnr_child {
 	struct virtio_device vdev;
 	struct vnr_dev *dev;
+	bool unread;
 };
 
 u8 vnr_status(struct vnr_dev *dev);
 int vnr_child_take_features(struct vnr_dev *dev, u64 offered);
 void vnr_child_run(struct vnr_dev *dev);
+void vnr_child_changed(struct vnr_dev *dev);
+void vnr_child_remind(struct vnr_dev *dev);
 #if IS_ENABLED(CONFIG_KUNIT)
 dma_addr_t vnr_dma_map(struct vnr_dev *dev, struct page *page);
 void vnr_dma_unmap(struct vnr_dev *dev, struct page *page, dma_addr_t dma);

@@ -44,6 +44,51 @@ static void vnr_child_get_kept(struct vnr_dev *dev, unsigned int offset,
 	memcpy(buf, config + offset, len);
 }
 
+/**
+ * vnr_child_changed() - tell the child's driver that the configuration may have changed
+ * @dev: function with a child
+ *
+ * Context: any.
+ */
+void vnr_child_changed(struct vnr_dev *dev)
+{
+	WRITE_ONCE(dev->child->unread, true);
+	virtio_config_changed(&dev->child->vdev);
+}
+
+/**
+ * vnr_child_remind() - tell it again if it has not looked
+ * @dev: function with a child
+ *
+ * virtio_net of Linux 6.11 and later looks in a work item, which it cancels when its
+ * interface is closed.  When that is opened again it takes the link for what it was before,
+ * and would have none from then on.
+ *
+ * Context: any.
+ */
+void vnr_child_remind(struct vnr_dev *dev)
+{
+	struct vnr_child *child = dev->child;
+
+	/* virtio_has_feature() wants a driver to be bound. */
+	if (READ_ONCE(child->unread) &&
+	    __virtio_test_bit(&child->vdev, VIRTIO_NET_F_STATUS))
+		virtio_config_changed(&child->vdev);
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_child_remind);
+
+/* The child's driver reads a part of the configuration. */
+static void vnr_child_reads(struct vnr_child *child, unsigned int offset, unsigned int len)
+{
+	const unsigned int status = offsetof(struct virtio_net_config, status);
+
+	if (offset > status || status - offset >= len || !READ_ONCE(child->unread))
+		return;
+	WRITE_ONCE(child->unread, false);
+	/* Before it reads: a change that it does not see makes it unread again. */
+	smp_mb();
+}
+
 /*
  * Fields are read with their own width, as virtio requires.  Reads beyond the child's
  * configuration space return zero.
@@ -58,6 +103,7 @@ static void vnr_child_get(struct virtio_device *vdev, unsigned int offset,
 		memset(buf, 0, len);
 		return;
 	}
+	vnr_child_reads(container_of(vdev, struct vnr_child, vdev), offset, len);
 	if (READ_ONCE(vnr_from_vdev(vdev)->life.mute)) {
 		vnr_child_get_kept(vnr_from_vdev(vdev), offset, buf, len);
 		return;

@@ -117,7 +117,7 @@ static irqreturn_t vnr_interrupt(int irq, void *data)
 		 * Else check later, because that costs a trap to the hypervisor.
 		 */
 		if (!handled) {
-			virtio_config_changed(&dev->child->vdev);
+			vnr_child_changed(dev);
 			vnr_recover_look(dev);
 		} else {
 			schedule_delayed_work(&dev->config_work,
@@ -148,7 +148,7 @@ void vnr_config_work(struct work_struct *work)
 	if (generation == dev->config_generation)
 		return;
 	dev->config_generation = generation;
-	virtio_config_changed(&dev->child->vdev);
+	vnr_child_changed(dev);
 	vnr_recover_look(dev);
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_config_work);

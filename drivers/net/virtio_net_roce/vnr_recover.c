@@ -274,6 +274,7 @@ static void vnr_watch_work(struct work_struct *work)
 			vnr_recover_give_up(dev);
 		} else {
 			vnr_watch_question(dev);
+			vnr_child_remind(dev);
 		}
 	}
 	if (vnr_life_lives(dev))
@@ -296,7 +297,7 @@ static void vnr_link(struct vnr_dev *dev, bool up)
 		WRITE_ONCE(dev->life.link, false);
 	/* virtio_has_feature() wants a driver to be bound. */
 	if (__virtio_test_bit(&dev->child->vdev, VIRTIO_NET_F_STATUS)) {
-		virtio_config_changed(&dev->child->vdev);
+		vnr_child_changed(dev);
 		return;
 	}
 	spin_lock(&dev->netdev_lock);
