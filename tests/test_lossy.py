@@ -55,6 +55,9 @@ class Ends:
             guest.start()
         for guest in self.guests:
             guest.wait_ready().load_modules()
+        a, b = self.guests
+        a.know(b)
+        b.know(a)
 
     @contextlib.contextmanager
     def wire(self, arguments):

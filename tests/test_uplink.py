@@ -73,11 +73,8 @@ def _world():
     ours.load_modules()
     far.load_modules()
     stock.configure_network()
-    # ARP has no checksum: a damaged answer would teach a wrong address, for half a minute.
-    for one, other in ((ours, far), (far, ours)):
-        mac = other.run(f"cat /sys/class/net/{other.interface()}/address").stdout.strip()
-        one.run(f"ip neighbour replace {other.address} lladdr {mac} nud permanent"
-                f" dev {one.interface()}")
+    ours.know(far)
+    far.know(ours)
     for _, subnet in HOST_SIDES.values():
         ours.run(f"ip address add {subnet}.1/24 dev {ours.interface()}")
     world = types.SimpleNamespace(near=near, far_daemon=far_daemon, ours=ours, stock=stock,

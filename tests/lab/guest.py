@@ -581,6 +581,16 @@ class Guest:
                  f" ip addr replace {self.address}/24 dev {interface}")
         return interface
 
+    def know(self, other):
+        """Sets the MAC address of another guest, for as long as the interface is there.
+
+        For a wire that damages frames.  ARP has no checksum: a damaged answer teaches a wrong
+        address, which the kernel uses for half a minute without asking again.
+        """
+        mac = other.run(f"cat /sys/class/net/{other.interface()}/address").stdout.strip()
+        self.run(f"ip neighbour replace {other.address} lladdr {mac} nud permanent"
+                 f" dev {self.interface()}")
+
     def load_modules(self):
         """Loads our modules and the parts of the RDMA stack that programs use.
 
