@@ -62,7 +62,6 @@ def asked(guest, *commands):
     for run in runs:
         assert run.poll() is None, f"{run.command} has ended\n{run.stdout}{run.stderr}"
         run.kill(signal.SIGTERM)
-        run.wait()
     for run in runs:
         result = run.wait()
         if isinstance(run.command, list):

@@ -60,9 +60,9 @@ void vnr_child_changed(struct vnr_dev *dev)
  * vnr_child_remind() - tell it again if it has not looked
  * @dev: function with a child
  *
- * virtio_net of Linux 6.11 and later looks in a work item, which it cancels when its
- * interface is closed.  When that is opened again it takes the link for what it was before,
- * and would have none from then on.
+ * virtio_net of Linux 6.12 looks in a work item, which it cancels when its interface is
+ * closed.  When that is opened again it takes the link for what it was before, and may have
+ * none from then on.
  *
  * Context: any.
  */
