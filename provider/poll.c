@@ -508,13 +508,16 @@ static inline bool cq_is_plain(const struct virtio_roce_cq *cq,
 {
 	uint64_t key;
 
-	if (word & WORD_UNUSUAL || !wc_opcode[word >> WORD_OPCODE & PLAIN_OPCODE].valid)
+	static_assert(WORD_RECV == 1ULL << 31, "the bit is not the upper one of a half");
+
+	if (unlikely(word & WORD_UNUSUAL ||
+		     !wc_opcode[word >> WORD_OPCODE & PLAIN_OPCODE].valid))
 		return false;
 	*numbers = slot_word(cqe, 1);
-	key = wq_key(*numbers, word & WORD_RECV);
-	if ((*wq)->plain != key)
+	key = wq_key(*numbers, (uint32_t)word >> 31);
+	if (unlikely((*wq)->plain != key))
 		*wq = cq_find_plain(cq, key);
-	return (*wq)->plain == key;
+	return likely((*wq)->plain == key);
 }
 
 static inline void cq_take_plain(struct virtio_roce_vq *wq,
@@ -531,11 +534,8 @@ static inline void cq_take_plain(struct virtio_roce_vq *wq,
 	wc->imm_data = (__force __be32)htole32(length >> 32);
 	wc->qp_num = numbers;
 	wc->src_qp = numbers >> 32;
-	wc->wc_flags = 0;
-	wc->pkey_index = 0;
-	wc->slid = 0;
-	wc->sl = 0;
-	wc->dlid_path_bits = 0;
+	/* Flags, P_Key index, LID, service level and path bits. */
+	memset(&wc->wc_flags, 0, sizeof(*wc) - offsetof(struct ibv_wc, wc_flags));
 }
 
 /* The slot after @cqe, and its phase. */
@@ -573,7 +573,7 @@ static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
 	struct virtio_roce_vq *wq = cq->last;
 	const struct virtio_rdma_cqe *cqe = cq->head;
 	uint64_t phase = cq->head_phase | cq_stale_bits(cq), word, numbers;
-	uint32_t taken = 0;
+	uint32_t taken, dropped = 0;
 	int n = 0;
 
 	while (n < num_entries) {
@@ -583,17 +583,19 @@ static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
 			n++;
 		} else {
 			/* A device that adds ones to be dropped does not hold us here. */
-			if (word & WORD_PHASE || taken == ring->depth)
+			if (word & WORD_PHASE || n + dropped == ring->depth)
 				break;
-			if (cq_take_unusual(cq, ring->taken + taken, wc)) {
+			if (cq_take_unusual(cq, ring->taken + n + dropped, wc)) {
 				wc++;
 				n++;
+			} else {
+				dropped++;
 			}
 		}
-		taken++;
 		cqe = cq_step(cq, cqe, &phase);
 	}
 	cq->last = wq;
+	taken = n + dropped;
 	if (likely(taken)) {
 		phase &= WORD_PHASE;
 		cq->head = cqe;

@@ -26,7 +26,7 @@
  * @types: types of QP that have it, a bit each
  * @wr_flag: flag of this opcode when a QP for ibv_wr_*() is created
  * @opcode: opcode in the request
- * @has_imm: carries immediate data
+ * @imm: all ones if it carries immediate data
  * @has_rdma: goes to memory that the request names
  * @has_atomic: likewise, and has operands
  * @has_key: names a key that becomes invalid
@@ -39,7 +39,7 @@ struct send_op {
 	uint32_t types;
 	uint64_t wr_flag;
 	uint8_t opcode;
-	bool has_imm;
+	__be32 imm;
 	bool has_rdma;
 	bool has_atomic;
 	bool has_key;
@@ -48,6 +48,8 @@ struct send_op {
 	bool wr_only;
 	uint64_t cap;
 };
+
+#define HAS_IMM ((__force __be32)~0u)
 
 static const struct send_op send_ops[] = {
 	[IBV_WR_RDMA_WRITE] = {
@@ -60,7 +62,7 @@ static const struct send_op send_ops[] = {
 		.types = QPT_CONNECTED,
 		.wr_flag = IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
 		.opcode = VIRTIO_IB_WR_RDMA_WRITE_WITH_IMM,
-		.has_imm = true,
+		.imm = HAS_IMM,
 		.has_rdma = true,
 	},
 	[IBV_WR_SEND] = {
@@ -72,7 +74,7 @@ static const struct send_op send_ops[] = {
 		.types = QPT_CONNECTED | QPT(UD),
 		.wr_flag = IBV_QP_EX_WITH_SEND_WITH_IMM,
 		.opcode = VIRTIO_IB_WR_SEND_WITH_IMM,
-		.has_imm = true,
+		.imm = HAS_IMM,
 	},
 	[IBV_WR_RDMA_READ] = {
 		.types = QPT_RELIABLE,
@@ -604,7 +606,7 @@ static int post_one_send(struct virtio_roce_qp *qp,
 
 	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
 		set_srqn(req, wr->qp_type.xrc.remote_srqn);
-	if (op->has_imm)
+	if (op->imm)
 		req->imm_data = wr->imm_data;
 	if (op->has_key)
 		req->invalidate_rkey = htole32(wr->invalidate_rkey);
@@ -649,18 +651,20 @@ static inline bool wr_is_plain(const struct virtio_roce_qp *qp, const struct ibv
 		      wr->num_sge == 1);
 }
 
-/* All of a plain request but its payload.  Context: lock of the send queue held. */
+/*
+ * All of a plain request but its payload, of which it has one element.
+ * Context: lock of the send queue held.
+ */
 static inline void plain_begin(const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
 {
 	const struct send_op *op = &send_ops[wr->opcode];
-	const bool has_imm = op->has_imm, has_rdma = op->has_rdma;
-	const uint8_t flags = send_flags(wr->send_flags);
+	/* Opcode, flags and the number of elements. */
+	const __le32 head = htole32((1 << 16) + (send_flags(wr->send_flags) << 8) + op->opcode);
 
-	req->opcode = op->opcode;
-	req->send_flags = flags;
-	req->imm_data = has_imm ? wr->imm_data : 0;
+	memcpy(req, &head, sizeof(head));
+	req->imm_data = wr->imm_data & op->imm;
 	req->by_opcode[2] = 0;
-	if (has_rdma) {
+	if (op->has_rdma) {
 		req->rdma.remote_addr = htole64(wr->wr.rdma.remote_addr);
 		req->by_opcode[1] = htole64(wr->wr.rdma.rkey);
 	} else {
@@ -671,7 +675,6 @@ static inline void plain_begin(const struct ibv_send_wr *wr, struct virtio_rdma_
 
 static inline void plain_set_sge(const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
 {
-	req->num_sge = htole16(1);
 	virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
 }
 
@@ -718,6 +721,9 @@ static inline bool post_plain(struct virtio_roce_qp *qp, const struct ibv_send_w
 	ring->next = next + 1;
 	return true;
 }
+
+static_assert(offsetof(struct virtio_rdma_swqe, send_flags) == 1 &&
+	      offsetof(struct virtio_rdma_swqe, num_sge) == 2, "the head is another one");
 
 /* The address is followed by the key, and by four bytes that are zero. */
 static_assert(offsetof(struct virtio_rdma_swqe, rdma.rkey) ==

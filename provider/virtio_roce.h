@@ -108,8 +108,8 @@ enum {
  * @ring: its rings and slots
  * @doorbell: register to write @doorbell_value to, NULL if there is none to map
  * @doorbell_value: tells the device which queue to look at
- * @page: direct form: doorbell page of the context
- * @bit: direct form: bit of the QP in that page
+ * @pending: direct form: the word of the doorbell page that has the bit of the QP
+ * @pending_bit: that bit
  * @wr_ids: direct form: wr_id of each request, by slot; NULL with @srq
  * @plain: of a work queue: @key if the wr_id of a completion is in @wr_ids, and nothing
  *	else is to be done or looked at, else %WQ_NOT_PLAIN.  This and what follows up to @gone
@@ -119,6 +119,8 @@ enum {
  * @linked: the queue is in that table
  * @gone: its QP is being destroyed, and its completions are dropped
  * @srq: SRQ that the requests are in, or NULL
+ * @page: direct form: doorbell page of the context
+ * @bit: direct form: number of the bit of the QP in that page
  * @parts: number of mappings
  * @part: the mappings
  */
@@ -129,8 +131,8 @@ struct virtio_roce_vq {
 	struct ring ring;
 	void *doorbell;
 	uint16_t doorbell_value;
-	struct virtio_rdma_doorbell_page *page;
-	uint32_t bit;
+	const __le64 *pending;
+	__le64 pending_bit;
 	uint64_t *wr_ids;
 	uint64_t plain;
 	uint64_t key;
@@ -138,6 +140,8 @@ struct virtio_roce_vq {
 	bool linked;
 	bool gone;
 	struct virtio_roce_srq *srq;
+	struct virtio_rdma_doorbell_page *page;
+	uint32_t bit;
 	unsigned int parts;
 	struct {
 		void *addr;
@@ -478,14 +482,9 @@ static inline uint32_t virtio_roce_srq_outstanding(const struct virtio_roce_srq 
  */
 static inline bool vq_is_announced(const struct virtio_roce_vq *vq)
 {
-	const uint64_t *word;
-
-	if (unlikely(!vq->page))
-		return false;
-	word = (__force const uint64_t *)&vq->page->pending[vq->bit / 64];
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST) &
-	       (__force uint64_t)htole64(1ULL << vq->bit % 64);
+	return __atomic_load_n((__force const uint64_t *)vq->pending, __ATOMIC_SEQ_CST) &
+	       (__force uint64_t)vq->pending_bit;
 }
 
 /* Write the elements of a request. */

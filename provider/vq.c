@@ -358,6 +358,8 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 		return 0;
 	vq->page = db->page;
 	vq->bit = bit;
+	vq->pending = &db->page->pending[bit / 64];
+	vq->pending_bit = htole64(1ULL << bit % 64);
 	vq->doorbell = db->reg;
 	vq->doorbell_value = db->value;
 	return 0;
