@@ -262,9 +262,13 @@ static inline uint64_t state_bounded(struct state *st, const char *field, uint64
 	       state_too_large(st, field, value, max);
 }
 
-/* A number of @n bytes, as many as the compiler knows, @max at most. */
-static inline uint64_t state_uint(struct state *st, const char *field, uint64_t value,
-				  uint64_t max, size_t n)
+/*
+ * A number of @n bytes, as many as the compiler knows, @max at most.  There are hundreds of
+ * fields, which makes a compiler that sees the whole program take a call for each, and a takeover
+ * twice as long.  So this and what follows up to state_u64() are always inlined.
+ */
+static __always_inline uint64_t state_uint(struct state *st, const char *field, uint64_t value,
+					   uint64_t max, size_t n)
 {
 	uint8_t *place = state_place(st, n);
 	uint64_t le = htole64(value);
@@ -281,31 +285,35 @@ static inline uint64_t state_uint(struct state *st, const char *field, uint64_t 
 }
 
 /** state_u8() - a field of one byte, @max at most */
-static inline void state_u8(struct state *st, const char *field, uint8_t *value, uint8_t max)
+static __always_inline void state_u8(struct state *st, const char *field, uint8_t *value,
+				     uint8_t max)
 {
 	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_bool() - a field of one byte, 0 or 1 */
-static inline void state_bool(struct state *st, const char *field, bool *value)
+static __always_inline void state_bool(struct state *st, const char *field, bool *value)
 {
 	*value = state_uint(st, field, *value, 1, 1);
 }
 
 /** state_u16() - a field of two bytes, @max at most */
-static inline void state_u16(struct state *st, const char *field, uint16_t *value, uint16_t max)
+static __always_inline void state_u16(struct state *st, const char *field, uint16_t *value,
+				      uint16_t max)
 {
 	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_u32() - a field of four bytes, @max at most */
-static inline void state_u32(struct state *st, const char *field, uint32_t *value, uint32_t max)
+static __always_inline void state_u32(struct state *st, const char *field, uint32_t *value,
+				      uint32_t max)
 {
 	*value = state_uint(st, field, *value, max, sizeof(*value));
 }
 
 /** state_u64() - a field of eight bytes, @max at most */
-static inline void state_u64(struct state *st, const char *field, uint64_t *value, uint64_t max)
+static __always_inline void state_u64(struct state *st, const char *field, uint64_t *value,
+				      uint64_t max)
 {
 	*value = state_uint(st, field, *value, max, sizeof(*value));
 }

@@ -37,8 +37,8 @@ BURSTS = (20, 60)
 MESSAGES = 16
 TOLERANCE = 0.03
 
-# The functions that are counted, if it is not rnic_poll().
-COUNTED = {"takeover_qp": ("rnic_save", "rnic_load"),
+# The functions that are counted, if it is not eg_work().
+COUNTED = {"takeover_qp": ("count_save", "count_load"),
            "nvmf_read_4096": ("round_of_reads",)}
 
 
@@ -66,7 +66,7 @@ def run(program, name, bursts):
         out = pathlib.Path(scratch) / "out"
         subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
-             *(f"--toggle-collect={each}" for each in COUNTED.get(name, ("rnic_poll",))),
+             *(f"--toggle-collect={each}" for each in COUNTED.get(name, ("eg_work",))),
              program, name, str(bursts)],
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         return own_instructions(out, program)
