@@ -19,9 +19,12 @@
  * a poller work calls loop_poller_wake(): its guest's doorbell, another guest's packet, a
  * timer.
  *
- * Looking for events costs a system call.  An idle round always looks; while
- * there is work, one looks every LOOP_EVENTS_NS, between two pollers if need be,
- * so that a poller with much work does not keep others' doorbells waiting.
+ * Looking for events costs a system call, and what the processor forgets in it.  An idle
+ * round always looks; while there is work, one looks every LOOP_EVENTS_NS, between two
+ * pollers if need be, so that a poller with much work does not keep others' doorbells waiting.
+ * While there are none, the looks become rare, up to LOOP_EVENTS_MAX_NS: each that finds nothing
+ * makes the time to the next one longer by a quarter.  So an event waits for no longer than
+ * a quarter of the time that there was none, or LOOP_EVENTS_NS.
  *
  * Timers come last, because many of them tell of an answer that did not come: what
  * waits to be read is read first.  If this process stood still for a while, what
@@ -55,8 +58,9 @@
 #define NS_PER_US		1000ULL
 #define NS_PER_S		1000000000ULL
 
-/* How long events wait while there is work. */
+/* How long events wait while there is work: if there are any, and at most. */
 #define LOOP_EVENTS_NS		(10 * NS_PER_US)
+#define LOOP_EVENTS_MAX_NS	(320 * NS_PER_US)
 
 /*
  * Timers that run in a round.  A guest has as many as it has QPs, and may have all of them
@@ -91,6 +95,8 @@
  * @paused:	pauses, which @now is behind the clock by
  * @settle:	until when timers wait while there is work, or 0
  * @looked:	when events were looked for last, by the clock
+ * @patience:	how long they wait from then on, while there is work
+ * @turned:	when others had their turn last, see loop_look_due()
  * @event:	events of this round
  * @event_n:	number of them; those at and behind @event_i are to come
  * @event_i:	see @event_n
@@ -117,6 +123,8 @@ struct loop {
 	uint64_t paused;
 	uint64_t settle;
 	uint64_t looked;
+	uint64_t patience;
+	uint64_t turned;
 	struct epoll_event event[LOOP_EVENTS];
 	int event_n;
 	int event_i;
@@ -151,6 +159,7 @@ struct loop *loop_new(unsigned int poll_us)
 	loop->poll_ns = poll_us * NS_PER_US;
 	loop->window = loop->poll_ns;
 	loop->now = loop_clock();
+	loop->patience = LOOP_EVENTS_NS;
 	TAILQ_INIT(&loop->pollers);
 	TAILQ_INIT(&loop->sleepers);
 	chores_init(&loop->chores, loop);
@@ -255,9 +264,27 @@ static int loop_look(struct loop *loop, const struct timespec *ts)
 	int n = epoll_pwait2(loop->epfd, loop->event, LOOP_EVENTS, ts, NULL);
 
 	loop->looked = loop_clock();
+	loop->turned = loop->looked;
+	if (n)
+		loop->patience = LOOP_EVENTS_NS;
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
 	loop->event_n = n;
+	return n;
+}
+
+/* Others had better have their turn now, so this looks for events if these have waited enough. */
+static int loop_look_busy(struct loop *loop)
+{
+	const struct timespec none = { 0 };
+	int n;
+
+	loop->turned = loop_clock();
+	if (loop->turned - loop->looked < loop->patience)
+		return 0;
+	n = loop_look(loop, &none);
+	if (!n && loop->patience + loop->patience / 4 <= LOOP_EVENTS_MAX_NS)
+		loop->patience += loop->patience / 4;
 	return n;
 }
 
@@ -490,13 +517,12 @@ static struct loop_poller *loop_poller_next(struct loop *loop)
 
 bool loop_look_due(const struct loop *loop)
 {
-	return loop_clock() - loop->looked >= LOOP_EVENTS_NS;
+	return loop_clock() - loop->turned >= LOOP_EVENTS_NS;
 }
 
 /* Returns 1 if a poller had work, 0, or -errno. */
 static int loop_poll(struct loop *loop)
 {
-	const struct timespec none = { 0 };
 	struct loop_poller *poller;
 	int n, work = 0;
 
@@ -510,7 +536,7 @@ static int loop_poll(struct loop *loop)
 		work = 1;
 		if (!loop->next || !loop_look_due(loop))
 			continue;
-		n = loop_look(loop, &none);
+		n = loop_look_busy(loop);
 		if (n < 0)
 			return n;
 		loop_fds_run(loop);
@@ -657,8 +683,10 @@ int loop_run(struct loop *loop)
 	loop->stop = false;
 	while (!loop->stop) {
 		n = 0;
-		if (!busy || loop_look_due(loop))
+		if (!busy)
 			n = loop_wait(loop);
+		else if (loop_look_due(loop))
+			n = loop_look_busy(loop);
 		if (n < 0)
 			return n;
 		loop_tick(loop);

@@ -147,7 +147,7 @@ void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t n
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
 /**
- * loop_look_due() - have events waited for as long as they may?
+ * loop_look_due() - have others waited for their turn for as long as they may?
  * @loop:	loop
  *
  * For a poller with much work, which had better go on in the next round then.

@@ -33,6 +33,9 @@ static uint64_t now = 1000000000;
 /* By so much the next sleep is too long. */
 static uint64_t oversleep;
 
+/* How often the loop looked for events. */
+static unsigned int looks;
+
 int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	now += US;
@@ -46,6 +49,7 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 {
 	int n = epoll_pwait(epfd, events, max, 0, set);
 
+	looks++;
 	/* No test waits for ever. */
 	if (!timeout)
 		abort();
@@ -640,6 +644,56 @@ static void test_events_between_pollers(void **state)
 	loop_poller_del(loop, &last.poller);
 }
 
+static uint64_t rung, waited;
+
+static void ring_now(void *arg)
+{
+	rung = now;
+	ev_ring(0);
+}
+
+static void ev_waited(void *arg, uint32_t events)
+{
+	ev_fn(arg, events);
+	waited = now - rung;
+	loop_stop(loop);
+}
+
+/* How long an event waits that comes @ns after the one before. */
+static uint64_t wait_of_event(uint64_t ns)
+{
+	struct loop_timer ring = { .fn = ring_now };
+
+	waited = UINT64_MAX;
+	loop_timer_set(loop, &ring, ns);
+	loop_run(loop);
+	return waited;
+}
+
+/*
+ * While there is work the loop looks for events often if there are any, and seldom if there
+ * are none.
+ */
+static void test_looks_become_rare(void **state)
+{
+	struct worker busy = { .work = UINT32_MAX, .cost = 5 * US };
+	unsigned int i;
+
+	worker_add(&busy);
+	ev_open(ev_waited);
+	for (i = 0; i < 20; i++)
+		assert_in_range(wait_of_event(40 * US), 0, 30 * US);
+	assert_in_range(wait_of_event(MS), 0, MS / 4 + 20 * US);
+	assert_in_range(wait_of_event(40 * US), 0, 30 * US);
+	looks = 0;
+	assert_in_range(wait_of_event(100 * MS), 0, 340 * US);
+	assert_in_range(looks, 1, 100000 / 256 + 20);
+	for (i = 0; i < 20; i++)
+		assert_in_range(wait_of_event(40 * US), 0, 30 * US);
+	ev_close();
+	loop_poller_del(loop, &busy.poller);
+}
+
 static uint64_t wait_from, wait_to;
 
 static void wait_end(void *arg)
@@ -1119,6 +1173,7 @@ int main(void)
 		TEST(test_poller_leaves),
 		TEST(test_poller_removes_neighbours),
 		TEST(test_busy_poller_starves_nobody),
+		TEST(test_looks_become_rare),
 		TEST(test_slow_poller_starves_nobody),
 		TEST(test_events_between_pollers),
 		TEST(test_work_before_timers),
