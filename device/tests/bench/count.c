@@ -237,12 +237,12 @@ static void add_qps(struct er_end *end, uint32_t n)
 }
 
 /* The functions that are counted: as they return nothing, they do not end with a jump. */
-static __attribute__((noipa)) void count_save(struct rnic *rnic, struct state *to)
+static EG_WHOLE void count_save(struct rnic *rnic, struct state *to)
 {
 	assert_true(rnic_save(rnic, to));
 }
 
-static __attribute__((noipa)) void count_load(struct rnic *rnic, struct state *from)
+static EG_WHOLE void count_load(struct rnic *rnic, struct state *from)
 {
 	assert_true(rnic_load(rnic, from));
 }
@@ -269,7 +269,7 @@ static void take_over(uint32_t n)
 	state_free(&from);
 }
 
-static void round_of_reads(struct reader *r) __attribute__((noipa));
+static void round_of_reads(struct reader *r) EG_WHOLE;
 
 /* The function that is counted. */
 static void round_of_reads(struct reader *r)

@@ -259,13 +259,20 @@ extern unsigned int eg_cycles;
 /** eg_cycle_off - the present test has what does not outlive a NIC: do not */
 extern bool eg_cycle_off;
 
+/* A function that stays one, and is called.  clang does not know the attribute. */
+#ifdef __clang__
+#define EG_WHOLE	__attribute__((noinline))
+#else
+#define EG_WHOLE	__attribute__((noipa))
+#endif
+
 /**
  * eg_work() - rnic_poll(), in a function that stays one
  *
  * With optimisation at link time rnic_poll() may become part of others, or go on in another
  * by a jump; a tool that counts from here on does not see that.
  */
-bool eg_work(struct rnic *rnic) __attribute__((noipa));
+bool eg_work(struct rnic *rnic) EG_WHOLE;
 
 /** eg_run() - poll all NICs until none has work */
 void eg_run(struct engine *engine);
