@@ -73,7 +73,7 @@ else
 	for source in "$top"/tests/guest/*.c; do
 		name=$(basename "${source%.c}")
 		case $name in
-		async_causes | gently | outlast) build_program "$name.so" "$source" build gcc -shared -fPIC -libverbs ;;
+		async_causes | gently | linger | outlast) build_program "$name.so" "$source" build gcc -shared -fPIC -libverbs ;;
 		*) build_program "$name" "$source" build gcc -libverbs ;;
 		esac
 	done

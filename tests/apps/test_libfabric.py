@@ -65,6 +65,7 @@ def test_fabtests(fabtests, name):
     with fabtests.traffic(1):
         outcome = suite.run(*fabtests.pair.guests, *name.split(": "))
     assert outcome.result == "passed", outcome.text
+    assert "rxm" not in name or "before it ends" in outcome.text, outcome.text
 
 
 @pytest.mark.long
