@@ -673,11 +673,6 @@ static inline void plain_begin(const struct ibv_send_wr *wr, struct virtio_rdma_
 	}
 }
 
-static inline void plain_set_sge(const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
-{
-	virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
-}
-
 /* Returns false if it cannot be inline. */
 static inline bool plain_set_inline(const struct virtio_roce_qp *qp,
 				    const struct ibv_send_wr *wr, struct virtio_rdma_swqe *req)
@@ -714,7 +709,7 @@ static inline bool post_plain(struct virtio_roce_qp *qp, const struct ibv_send_w
 
 	plain_begin(wr, req);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
-		plain_set_sge(wr, req);
+		virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
 	else if (unlikely(!plain_set_inline(qp, wr, req)))
 		return false;
 	qp->sq.wr_ids[slot] = wr->wr_id;
@@ -824,7 +819,7 @@ int virtio_roce_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	plain_begin(wr, req);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return post_inline(qp, wr, bad_wr, req, slot);
-	plain_set_sge(wr, req);
+	virtio_roce_copy_sges(req->sg_list, wr->sg_list, 1);
 	qp->sq.wr_ids[slot] = wr->wr_id;
 	ring->next = next + 1;
 	return post_end(qp);

@@ -54,7 +54,7 @@ def provider(guest, library):
 
 def old_program(guest):
     """The features that the driver gives to a provider of the first version."""
-    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "oldabi")
+    program = guest.put(paths.program("oldabi"))
     said = guest.run([program, guest.rdma_device()]).stdout.split()
     assert said[:2] == ["oldabi:", "features"]
     return int(said[2], 0)

@@ -160,7 +160,7 @@ def test_mischief(sanitized_pair):
     a, b = sanitized_pair.guests
     # Findings of kmemleak are judged one by one.
     a.expect_reports(*kernellog.REFUSED_CONTEXT)
-    program = a.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "mischief")
+    program = a.put(paths.program("mischief"))
     beside = PingPong(b, a, iterations=100000000, events=True, gently=True)
     beside.wait_connected()
     before = a.run("rdma resource show").stdout.strip()

@@ -200,7 +200,7 @@ def _loads(victim):
     victim.run(connect)
     device = victim.rdma_device()
     index = gid_index(victim, device)
-    patient = victim.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "patient")
+    patient = victim.put(paths.program("patient"))
     loads = [victim.popen([patient, device, index]),
              victim.popen([victim.put(PROGRAMS / "victims.sh"), device, index,
                            victim.address, victim.interface(), *connect])]
@@ -297,7 +297,7 @@ def happened(daemon, before, kind):
 
 def letgo(victim, check=True):
     """One object of each kind, made and destroyed."""
-    program = victim.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "letgo")
+    program = victim.put(paths.program("letgo"))
     device = victim.rdma_device()
     return victim.run([program, device, gid_index(victim, device)], check=check, timeout=100)
 

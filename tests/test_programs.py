@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Habits of programs of others that devices of others allow."""
 
-import pathlib
 
 import pytest
 
@@ -19,7 +18,7 @@ MAD = 256
 def test_habits(rdma_pair, case):
     """tests/guest/habits.c says what each case is."""
     guest = rdma_pair.a
-    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "habits")
+    program = guest.put(paths.program("habits"))
     device = guest.rdma_device()
     said = guest.run([program, device, gid_index(guest, device), case], timeout=120,
                      check=False)

@@ -162,7 +162,7 @@ def test_responder(rdma_pair):
     """The example answers pings to an address of no interface, and its threads share the work."""
     a, b = rdma_pair.a, rdma_pair.b
     address, threads, sources, pings = "192.0.2.77", 2, range(1, 9), 3
-    program = b.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "responder")
+    program = b.put(paths.program("responder"))
     responder = b.popen([program, b.rdma_device(), address, TARGET, str(threads)])
     responder.wait_output("^ready$")
     a.run(f"ip route add {address} dev {a.interface()}")
@@ -195,7 +195,7 @@ def test_forwarder(rdma_pair):
     """The example is a router: the longest network counts, and time to live ends."""
     a, b = rdma_pair.a, rdma_pair.b
     own = mac(a)
-    program = b.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "responder")
+    program = b.put(paths.program("responder"))
     router = b.popen([program, b.rdma_device(), "192.0.2.77", TARGET, "2",
                       f"198.51.0.0/16={OTHER}", f"198.51.100.0/24={own}"])
     router.wait_output("^ready$")
@@ -283,7 +283,7 @@ def test_tags_of_work_queues(rdma_pair):
 def test_moderation(rdma_pair):
     """An event of a CQ waits for more completions, for a period at most, until it shall not."""
     guest = rdma_pair.a
-    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "moderate")
+    program = guest.put(paths.program("moderate"))
     said = guest.run([program, guest.rdma_device()], timeout=120).stdout
     least = dict(line.split() for line in said.splitlines())
     assert list(least) == ["alone", "count", "period", "changed"], said
@@ -351,7 +351,7 @@ FASTER = 2
 def rates(pair, kind, count):
     """Frames from guest a to guest b; how many a second were sent, and received."""
     a, b = pair.a, pair.b
-    programs = [guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "framerate")
+    programs = [guest.put(paths.program("framerate"))
                 for guest in (a, b)]
     names = [guest.rdma_device() if kind == "raw" else guest.interface() for guest in (a, b)]
     receiver = b.popen([programs[1], "receive", kind, names[1], TARGET])
@@ -402,7 +402,7 @@ def test_counters_and_tags(rdma_pair):
     """Rules put their tags into completions, and count, also what they drop."""
     a, b = rdma_pair.a, rdma_pair.b
     source = mac(a)
-    program = b.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "flowcount")
+    program = b.put(paths.program("flowcount"))
     receiver = b.popen([program, b.rdma_device(), "3", TARGET, OTHER])
     receiver.wait_output("^ready$")
     sent = [frame(source, TARGET, 0), frame(source, "ff:ff:ff:ff:ff:ff", 1),

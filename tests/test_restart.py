@@ -32,7 +32,7 @@ BOUND_ANEW = "cannot be restarted in place"
 
 def program(guest, name="watchnet"):
     """One of tests/guest, in the guest."""
-    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / name)
+    return guest.put(paths.program(name))
 
 
 def restart(guest, says=RESTARTED):

@@ -40,7 +40,7 @@ def run_both(pair, program, mode, *arguments, timeout=300):
 
 def program_of_c(guest, name):
     """One of tests/guest, in the guest."""
-    return guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / name)
+    return guest.put(paths.program(name))
 
 
 # Atomic operations

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Extended reliable connections: unchanged programs, and processes that share a QP."""
 
-import pathlib
 
 import pytest
 
@@ -45,7 +44,7 @@ def test_perftest(rdma_pair, operation):
 def test_processes(rdma_pair):
     """One QP receives for two processes; it outlives the one that made it."""
     guest = rdma_pair.a
-    program = guest.put(pathlib.Path(paths.script("build/programs.sh")[0]) / "xrc")
+    program = guest.put(paths.program("xrc"))
     device = guest.rdma_device()
     result = guest.run([program, device, gid_index(guest, device)], timeout=120)
     assert result.stdout == "shared\n", str(result)

@@ -23,8 +23,8 @@
  * round always looks; while there is work, one looks every LOOP_EVENTS_NS, between two
  * pollers if need be, so that a poller with much work does not keep others' doorbells waiting.
  * While there are none, the looks become rare, up to LOOP_EVENTS_MAX_NS: each that finds nothing
- * makes the time to the next one longer by a quarter.  So an event waits for no longer than
- * a quarter of the time that there was none, or LOOP_EVENTS_NS.
+ * makes the time to the next one longer by a quarter.  So a look comes no later than
+ * LOOP_EVENTS_NS and a quarter of the time that there was no event.
  *
  * Timers come last, because many of them tell of an answer that did not come: what
  * waits to be read is read first.  If this process stood still for a while, what
@@ -96,7 +96,7 @@
  * @settle:	until when timers wait while there is work, or 0
  * @looked:	when events were looked for last, by the clock
  * @patience:	how long they wait from then on, while there is work
- * @turned:	when others had their turn last, see loop_look_due()
+ * @turned:	when others had their turn last, see loop_turn_is_over()
  * @event:	events of this round
  * @event_n:	number of them; those at and behind @event_i are to come
  * @event_i:	see @event_n
@@ -515,7 +515,7 @@ static struct loop_poller *loop_poller_next(struct loop *loop)
 	return poller;
 }
 
-bool loop_look_due(const struct loop *loop)
+bool loop_turn_is_over(const struct loop *loop)
 {
 	return loop_clock() - loop->turned >= LOOP_EVENTS_NS;
 }
@@ -534,7 +534,7 @@ static int loop_poll(struct loop *loop)
 		}
 		poller->worked = loop->now;
 		work = 1;
-		if (!loop->next || !loop_look_due(loop))
+		if (!loop->next || !loop_turn_is_over(loop))
 			continue;
 		n = loop_look_busy(loop);
 		if (n < 0)
@@ -685,7 +685,7 @@ int loop_run(struct loop *loop)
 		n = 0;
 		if (!busy)
 			n = loop_wait(loop);
-		else if (loop_look_due(loop))
+		else if (loop_turn_is_over(loop))
 			n = loop_look_busy(loop);
 		if (n < 0)
 			return n;

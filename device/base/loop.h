@@ -147,12 +147,12 @@ void loop_timer_at_least(struct loop *loop, struct loop_timer *timer, uint64_t n
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
 /**
- * loop_look_due() - have others waited for their turn for as long as they may?
+ * loop_turn_is_over() - have others waited for as long as they may?
  * @loop:	loop
  *
  * For a poller with much work, which had better go on in the next round then.
  */
-bool loop_look_due(const struct loop *loop);
+bool loop_turn_is_over(const struct loop *loop);
 
 /** loop_chores() - what is to be cleared away bit by bit, for chore_add() */
 struct chores *loop_chores(struct loop *loop);

@@ -325,7 +325,7 @@ bool ctrlq_poll(struct function *fn)
 	size_t bytes = 0;
 
 	while (vq && n < CTRLQ_BURST && bytes < CTRLQ_BURST_BYTES &&
-	       !(n && loop_look_due(fn->loop))) {
+	       !(n && loop_turn_is_over(fn->loop))) {
 		if (!fn->ctrlq.busy && virtq_pop(vq, elem) <= 0)
 			break;
 		n++;

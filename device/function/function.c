@@ -110,7 +110,7 @@ static bool function_poll(void *arg)
 	for (i = 0; i < ARRAY_SIZE(function_steps); i++) {
 		work |= function_steps[fn->step](fn);
 		fn->step = (fn->step + 1) % ARRAY_SIZE(function_steps);
-		if (work && loop_look_due(fn->loop))
+		if (work && loop_turn_is_over(fn->loop))
 			break;
 	}
 	return work;

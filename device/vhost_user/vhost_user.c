@@ -173,7 +173,7 @@ static void vu_readable(void *arg, uint32_t events)
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < VU_BURST && !(i && loop_look_due(vu->loop)); i++) {
+	for (i = 0; i < VU_BURST && !(i && loop_turn_is_over(vu->loop)); i++) {
 		if (vu_mem_is_lost(vu)) {
 			err = -EFAULT;
 			break;

@@ -7,11 +7,10 @@ both end with 0, and it is "not run" if both say that the provider lacks what it
 The differences from runfabtests.sh: programs have a smaller window (see
 scripts/build/programs.sh); the client starts when the server listens, and not
 after a second; clients that meet their server by TCP before it listens for RDMA
-connections (RACE) are held up there; and those of ofi_rxm wait before they end (LINGER).
+connections (RACE) are held up there; and those of ofi_rxm wait before they end.
 """
 
 import dataclasses
-import pathlib
 import re
 import shutil
 
@@ -79,8 +78,6 @@ def install(guests):
     for guest in guests:
         shutil.copytree(FABTESTS / "bin", guest.share / "fabtests", dirs_exist_ok=True)
         guest.run("cp /mnt/share/fabtests/* /usr/local/bin")
-        library = pathlib.Path(paths.script("build/programs.sh")[0]) / "linger.so"
-        guest.run(["cp", guest.put(library), LINGER])
 
 
 # fi_multi_ep has accepted its client's TCP connection before it begins to listen, and the
@@ -88,10 +85,6 @@ def install(guests):
 RACE = "fi_multi_ep -e msg"
 HOLD = ("strace -f --seccomp-bpf -qq -o /dev/null -e trace=connect"
         " -e inject=connect:delay_exit=1s ")
-
-# ofi_rxm of a server that finds the end of the connection before the last message loses it
-# (tests/guest/linger.c).  A busy machine may let a guest stand still for so long.
-LINGER = "/root/linger.so"
 
 # By the connection manager, or on the port of the test, of libfabric's name server, or of the
 # TCP connection of both ends.  A server that cannot do the test ends at once.
@@ -108,9 +101,13 @@ done
 def run(a, b, provider, line):
     """Runs one test; returns its outcome."""
     command = f"{line} -p '{provider}'"
+    hold = HOLD if RACE in line else ""
+    if "ofi_rxm" in provider:
+        # A server that finds the end of the connection before the last message loses it
+        # (tests/guest/linger.c).  On a busy machine a guest may stand still for so long.
+        hold += f"env LD_PRELOAD={a.put(paths.program('linger.so'))} "
     server = b.popen(f"exec timeout {TIMEOUT} {command} -s {b.address} 2>&1")
     b.run(LISTENS.format(pid=server.pid), timeout=90)
-    hold = HOLD if RACE in line else f"env LD_PRELOAD={LINGER} " if "rxm" in provider else ""
     client = a.run(f"exec timeout {TIMEOUT} {hold}{command} -s {a.address} {b.address} 2>&1",
                    check=False, timeout=TIMEOUT + 20)
     if client.rc:

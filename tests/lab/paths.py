@@ -44,6 +44,16 @@ def script(name, *arguments):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
+@functools.cache
+def _programs():
+    return pathlib.Path(script("build/programs.sh")[0])
+
+
+def program(name):
+    """One of tests/guest, built, to be put into a guest."""
+    return _programs() / name
+
+
 def run_directory(name):
     """An empty RUN/<name>."""
     path = RUN / name

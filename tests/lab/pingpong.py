@@ -2,7 +2,6 @@
 """The ping-pongs of libibverbs between two guests."""
 
 import ipaddress
-import pathlib
 import re
 import time
 
@@ -38,8 +37,7 @@ def gid_index(guest, device, address=None):
 
 def _preloaded(guest, *names):
     """The environment of a program with these libraries of ours (tests/guest)."""
-    programs = pathlib.Path(paths.script("build/programs.sh")[0])
-    return {"LD_PRELOAD": ":".join(guest.put(programs / f"{name}.so") for name in names)}
+    return {"LD_PRELOAD": ":".join(guest.put(paths.program(f"{name}.so")) for name in names)}
 
 
 class PingPong:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """tests/guest/storm.c between two guests: mixed messages, contents checked."""
 
-import functools
-import pathlib
 import re
 
 from . import paths
@@ -12,11 +10,6 @@ PORT = 18600
 
 _DONE = re.compile(r"storm: (\d+) requests done, (\d+) messages received, (\d+) bytes, ([\d.]+) s")
 _FAILED = re.compile(r"storm: status (\d+) .*, (\d+) ms after the last progress")
-
-
-@functools.cache
-def _programs():
-    return pathlib.Path(paths.script("build/programs.sh")[0])
 
 
 class Storm:
@@ -38,7 +31,7 @@ class Storm:
                 (server, client), devices, gids, ([], [address or server.address])):
             device = device or guest.rdma_device()
             gid = gid if gid is not None else gid_index(guest, device)
-            program = guest.put(_programs() / "storm")
+            program = guest.put(paths.program("storm"))
             self.ends.append(guest.popen(
                 [program, "-d", device, "-g", str(gid), *(["-a"] if atomics else []),
                  *(str(word) for option in options.items() for word in option), *host]))
