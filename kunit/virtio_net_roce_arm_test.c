@@ -185,10 +185,19 @@ static void arm_gone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
 }
 
+static unsigned int refusals;
+
+/* Only for the thread of the test: that of the retry is not refused. */
 static int submit_without_memory(struct vnr_ctrl *ctrl, struct vnr_ctrl_cmd *cmd,
 				 enum vnr_ctrl_class class)
 {
+	refusals++;
 	return -ENOMEM;
+}
+
+static unsigned long delay_for_ever(void)
+{
+	return MAX_JIFFY_OFFSET;
 }
 
 /* Bounce buffers have run out: it is sent when there are some. */
@@ -199,8 +208,9 @@ static void arm_no_memory(struct kunit *test)
 	struct consumer *c = consumer_open(fake);
 
 	kunit_activate_static_stub(test, vnr_ctrl_submit, submit_without_memory);
+	refusals = 0;
 	KUNIT_EXPECT_EQ(test, 0, request(c, false));
-	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
+	KUNIT_EXPECT_EQ(test, refusals, 1);
 	kunit_deactivate_static_stub(test, vnr_ctrl_submit);
 	KUNIT_ASSERT_TRUE(test, fake_wait(fake_take(fake, cmd)));
 	expect_taken(test, cmd, VIRTIO_IB_NOTIFY_NEXT_COMPLETION);
@@ -208,8 +218,11 @@ static void arm_no_memory(struct kunit *test)
 
 	/* The CQ may go meanwhile. */
 	kunit_activate_static_stub(test, vnr_ctrl_submit, submit_without_memory);
+	kunit_activate_static_stub(test, vnr_arm_delay, delay_for_ever);
 	KUNIT_EXPECT_EQ(test, 0, request(c, false));
+	KUNIT_EXPECT_EQ(test, refusals, 2);
 	consumer_close(c);
+	kunit_deactivate_static_stub(test, vnr_arm_delay);
 	kunit_deactivate_static_stub(test, vnr_ctrl_submit);
 	KUNIT_EXPECT_FALSE(test, fake_take(fake, cmd));
 }

@@ -23,9 +23,6 @@
 #include "virtio_net_roce_compat.h"
 #include "vnr_ctrl.h"
 
-/* How long to wait if the command could not be mapped for the device. */
-#define VNR_ARM_RETRY	(HZ / 50 + 1)
-
 /**
  * struct vnr_arm - the command REQ_NOTIFY_CQ of a CQ
  * @ref: one for the CQ, one for the command while it is submitted
@@ -77,6 +74,19 @@ static void vnr_arm_look(struct irq_work *work)
 	kref_put(&arm->ref, vnr_arm_release);
 }
 
+/**
+ * vnr_arm_delay() - how long to wait if the command could not be mapped for the device
+ *
+ * Context: any.
+ * Return: jiffies.
+ */
+unsigned long vnr_arm_delay(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(vnr_arm_delay);
+	return HZ / 50 + 1;
+}
+EXPORT_SYMBOL_IF_KUNIT(vnr_arm_delay);
+
 /* Context: lock held. */
 static int vnr_arm_send(struct vnr_arm *arm)
 {
@@ -90,7 +100,7 @@ static int vnr_arm_send(struct vnr_arm *arm)
 	*(u8 *)sg_virt(&arm->cmd->sg[2]) = VNR_CTRL_NO_ACK;
 	ret = vnr_ctrl_submit(&arm->dev->ctrl, arm->cmd, VNR_CTRL_URGENT);
 	if (ret == -ENOMEM) {
-		queue_delayed_work(system_wq, &arm->retry, VNR_ARM_RETRY);
+		queue_delayed_work(system_wq, &arm->retry, vnr_arm_delay());
 		return 0;
 	}
 	if (ret)
