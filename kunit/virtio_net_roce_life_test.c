@@ -92,6 +92,8 @@ static struct fake *life_dead(struct kunit *test, struct fake_cmd *late)
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, call(fake, false));
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
 	KUNIT_ASSERT_TRUE(test, fake_take(fake, late));
+	/* It does not die once more when it is started, also on a busy machine. */
+	fake->dev->ctrl.timeout = FAKE_PATIENCE;
 	return fake;
 }
 
@@ -255,6 +257,8 @@ static void life_lost(struct kunit *test)
 	*(u8 *)cmd->in[0].addr = VIRTIO_NET_ERR;
 	fake_give(fake, cmd, fake_len(cmd->in, cmd->nin));
 	fake_interrupt(fake);
+	/* Its caller has seen that, and waits. */
+	KUNIT_ASSERT_TRUE(test, fake_wait(waitqueue_active(&dev->life.wait)));
 	c = caller_start(fake, true);
 	KUNIT_EXPECT_EQ(test, -EIO, call(fake, false));
 	msleep(50);
@@ -532,10 +536,13 @@ static void recover_nonsense(struct kunit *test)
 	fake_interrupt(fake);
 	KUNIT_EXPECT_EQ(test, vnr_life_state(fake->dev), VNR_DEAD);
 	KUNIT_EXPECT_EQ(test, -EIO, call(fake, false));
+	/* With this lock it is not started before the caller has seen the reset. */
+	device_lock(&fake_vdev(fake)->dev);
 	vnr_recover_go_on(fake->dev, false);
-	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
 	KUNIT_EXPECT_TRUE(test, fake_wait(caller_done(c)));
+	device_unlock(&fake_vdev(fake)->dev);
 	KUNIT_EXPECT_EQ(test, c->ret, -ENODEV);
+	KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
 	KUNIT_EXPECT_EQ(test, fake->resized, FAKE_RESIZES);
 	expect_works(test, fake);
 }
@@ -638,22 +645,26 @@ static void expect_rings(struct kunit *test, struct fake *fake)
  */
 static void recover_fails(struct kunit *test)
 {
+	struct vnr_life *life;
 	unsigned int step;
 	struct fake *fake;
 
 	for (step = 1; step <= FAKE_RESIZES; step++) {
 		fake = fake_running(test, FAKE_NET);
+		life = &fake->dev->life;
 		fake_interface(fake);
 		set_link(fake);
 		fake->no_memory = step;
 		vnr_recover_take_down(fake->dev);
 		expect_deaf(test, fake);
+		/* The next one comes in a minute, or when the test says so. */
+		life->backoff_ms = 30 * MSEC_PER_SEC;
 		vnr_recover_go_on(fake->dev, true);
 		KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(fake->resized) >= step));
-		/* It does not go on before it has the lock. */
-		device_lock(&fake_vdev(fake)->dev);
+		flush_work(&life->recover.work);
 		expect_deaf(test, fake);
-		device_unlock(&fake_vdev(fake)->dev);
+		KUNIT_EXPECT_TRUE(test, delayed_work_pending(&life->recover));
+		mod_delayed_work(system_unbound_wq, &life->recover, 0);
 		KUNIT_ASSERT_TRUE(test, fake_wait(is_running(fake)));
 		KUNIT_ASSERT_TRUE(test, fake_wait(child_status(fake) ==
 						  VIRTIO_NET_S_LINK_UP));

@@ -56,8 +56,9 @@ static void upper_remove(struct auxiliary_device *adev)
 		wait_for_completion_timeout(&seen.go_on, 20 * HZ);
 	if (seen.quiesce)
 		seen.quiesced = seen.aux->ops->quiesce(seen.aux);
-	dev_put(to_virtio_net_roce_aux(adev)->netdev);
+	/* Before the reference, which is what netdev_gone() waits for. */
 	seen.removes++;
+	dev_put(to_virtio_net_roce_aux(adev)->netdev);
 }
 
 static const struct auxiliary_device_id upper_ids[] = {
@@ -357,6 +358,9 @@ static struct fake *rdma_asked(struct kunit *test, struct net_device **netdev)
 	last_words = false;
 	said = false;
 	fake->dev->life.ask_ms = 20 * MSEC_PER_SEC;
+	/* It is asked when a test says so. */
+	fake->dev->life.first_ms = 10 * 60 * MSEC_PER_SEC;
+	fake->dev->life.watch_ms = 10 * 60 * MSEC_PER_SEC;
 	fake_start(fake, serve_question);
 	return fake;
 }
@@ -368,7 +372,6 @@ static void rdma_lost(struct kunit *test)
 	struct fake *fake = rdma_asked(test, &netdev);
 	struct vnr_dev *dev = fake->dev;
 
-	dev->life.watch_ms = 10 * 60 * MSEC_PER_SEC;
 	vnr_recover_look(dev);
 	KUNIT_EXPECT_EQ(test, fake->served, 0);
 	dev->life.stopped = false;
@@ -402,7 +405,6 @@ static struct fake *rdma_lost_again(struct kunit *test, unsigned int ms, bool en
 	struct fake *fake = rdma_asked(test, netdev);
 	struct vnr_life *life = &fake->dev->life;
 
-	life->watch_ms = 10 * 60 * MSEC_PER_SEC;
 	KUNIT_EXPECT_EQ(test, life->lost_ms, 1000);
 	life->lost_ms = ms;
 	life->backoff_ms = ms;

@@ -260,6 +260,7 @@ static void kern_management_small(struct kunit *test)
 	const struct virtio_rdma_rq_req *req;
 	u64 *ids = kunit_kcalloc(test, 700, sizeof(*ids), GFP_KERNEL);
 	u32 cqn = mock->qps[1].rcqn, len, i, j;
+	struct vroce_cq *cq;
 
 	KUNIT_ASSERT_NOT_NULL(test, ids);
 	KUNIT_ASSERT_TRUE(test, mock->qps[1].exists);
@@ -285,9 +286,11 @@ static void kern_management_small(struct kunit *test)
 	}
 
 	/* A burst: nothing is added until it was polled. */
-	for (j = 0; j < 2000 && !READ_ONCE(mock->cqs[cqn].armed); j++)
-		usleep_range(500, 1000);
-	msleep(50);
+	mock_wait(READ_ONCE(mock->cqs[cqn].armed));
+	/* The work item that has armed the CQ, and one that it may have queued before its end. */
+	cq = xa_load(&to_vdev(ibdev)->cqs, cqn);
+	flush_work(&cq->ibcq.work);
+	flush_work(&cq->ibcq.work);
 	for (j = 0; j < 20; j++) {
 		req = mock_take(mock, rq, i + j, &len);
 		endpoint_set_used(rq, i + j + 1);

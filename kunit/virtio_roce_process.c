@@ -51,10 +51,9 @@ void process_close_file(struct process *p)
 {
 	if (!p->file)
 		return;
-	fput(p->file);
+	/* fput() of a kernel thread leaves the rest to a work item, and waits for none. */
+	__fput_sync(p->file);
 	p->file = NULL;
-	/* For a kernel thread a work item does the rest. */
-	flush_delayed_fput();
 }
 
 static void process_end(void *data)

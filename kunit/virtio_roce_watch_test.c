@@ -67,7 +67,8 @@ static void watched_look(const struct watched *w)
 	struct vroce_dev *dev = to_vdev(w->ibdev);
 
 	mod_delayed_work(dev->wq, &dev->watch, 0);
-	flush_delayed_work(&dev->watch);
+	/* Not flush_delayed_work(): if this look has ended, that would begin the next one. */
+	flush_work(&dev->watch.work);
 }
 
 static void watched_close(struct kunit *test, struct watched *w)

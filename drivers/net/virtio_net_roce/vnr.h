@@ -347,6 +347,7 @@ enum vnr_state {
  * @lost_ms: how long at most a lost function waits for its reset
  * @ask_ms: how long a caller that takes the function down waits for an answer
  * @watch_ms: period of @watch
+ * @first_ms: how long after a start @watch asks for the first time
  * @watch: checks the function while it runs
  * @recover: takes a dead function through quiesce and restart
  */
@@ -376,6 +377,7 @@ struct vnr_life {
 	unsigned int lost_ms;
 	unsigned int ask_ms;
 	unsigned int watch_ms;
+	unsigned int first_ms;
 	struct delayed_work watch;
 	struct delayed_work recover;
 };

@@ -19,7 +19,7 @@
 #define VNR_WATCH_MS		5000
 
 /* The first time is earlier, because a device that dies while it is started tells nobody. */
-#define VNR_WATCH_FIRST_MS	1000U
+#define VNR_WATCH_FIRST_MS	1000
 
 /* How long after a question its answer is looked for. */
 #define VNR_LOOK_MS		200U
@@ -529,7 +529,7 @@ void vnr_recover_watch(struct vnr_dev *dev)
 	WRITE_ONCE(life->soon, true);
 	if (dev->roce && !READ_ONCE(life->stopped))
 		schedule_delayed_work(&life->watch,
-				      msecs_to_jiffies(min(life->watch_ms, VNR_WATCH_FIRST_MS)));
+				      msecs_to_jiffies(min(life->watch_ms, life->first_ms)));
 }
 EXPORT_SYMBOL_IF_KUNIT(vnr_recover_watch);
 
@@ -642,6 +642,7 @@ void vnr_recover_init(struct vnr_dev *dev)
 	INIT_DELAYED_WORK(&life->watch, vnr_watch_work);
 	INIT_DELAYED_WORK(&life->recover, vnr_recover_work);
 	life->watch_ms = VNR_WATCH_MS;
+	life->first_ms = VNR_WATCH_FIRST_MS;
 	life->lost_ms = VNR_BACKOFF_LOST_MS;
 	life->ask_ms = VNR_ASK_MS;
 	life->restarted = jiffies - 2 * msecs_to_jiffies(VNR_BACKOFF_MAX_MS);
