@@ -50,6 +50,10 @@ def packets():
                   " && ip link set vlan up"
                   f" && ip addr add {address(guest, 'IPv6')}/64 dev {interface} nodad"
                   f" && ip addr add {address(guest, 'VLAN')}/24 dev vlan")
+    # A QP has a second to find its neighbour, unless it was known before.
+    for guest, other in (pair.guests, pair.guests[::-1]):
+        for network in "IPv6", "VLAN":
+            guest.wait_until(f"ping -c 1 -W 5 {address(other, network)}")
     yield pair
     pair.stop()
 

@@ -40,7 +40,7 @@ class Counter(End):
 
     def attach(self, qpn, gid):
         """Connects to the QP of another one."""
-        self.connect(qpn, gid, qp_access_flags=ACCESS, timeout=17)
+        self.connect(qpn, gid, qp_access_flags=ACCESS, timeout=19)
 
     def post(self, rkey, address):
         """Posts a batch of which the last request leaves a completion."""

@@ -35,7 +35,7 @@ GRH = 40
 WAIT = 60
 PATIENCE = 1
 # ACK timeout and retries: for an end that may stand still for seconds, or if none will do.
-PATIENT = (17, 7)
+PATIENT = (19, 7)
 HASTY = (14, 2)
 TYPES = {"RC": enums.IBV_QPT_RC, "UC": enums.IBV_QPT_UC, "UD": enums.IBV_QPT_UD}
 ACCESS = (enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE
@@ -95,7 +95,7 @@ class Peer:
             with socket.create_server(("", PORT)) as listener:
                 connection = listener.accept()[0]
         else:
-            connection = socket.create_connection((address, PORT), 10)
+            connection = socket.create_connection((address, PORT), WAIT)
             # It was for connecting: the other end may take longer for a message.
             connection.settimeout(None)
         self.file = connection.makefile("rw", encoding="ascii")
@@ -199,11 +199,14 @@ class End:
     def holds(self, data, offset):
         """Waits until memory holds data, for a while."""
         deadline = time.monotonic() + PATIENCE
-        while self.mr.read(len(data), offset) != data:
-            if time.monotonic() > deadline:
+        while True:
+            # Before the look: this may stand still in between.
+            over = time.monotonic() > deadline
+            if self.mr.read(len(data), offset) == data:
+                return True
+            if over:
                 return False
             time.sleep(0.01)
-        return True
 
 
 def word(data):

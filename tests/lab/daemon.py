@@ -164,6 +164,16 @@ class Daemon:
         """Counters by port and name."""
         return json.loads(self.control("stats", "--json"))
 
+    def wait_traffic(self, packets=1000):
+        """Waits until so many more packets of RDMA have been received."""
+        def received():
+            return sum(port.get("rcvd_pkts", 0) for port in self.stats().values())
+
+        goal, deadline = received() + packets, Deadline(60)
+        while received() < goal:
+            assert not deadline.over(), f"{self.name}: no traffic"
+            time.sleep(0.05)
+
     @property
     def pid(self):
         """Of the process."""

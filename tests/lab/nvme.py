@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """NVMe over RDMA: one guest has a namespace, another one connects to it."""
 
+from .programs import meet
+
 NQN = "lab"
 DEVICE = "/dev/nvme0n1"
 _PORT = 4420
@@ -77,6 +79,7 @@ def connect_command(target, *arguments):
 
 def connect(guest, target, *arguments):
     """Connects, and waits for the block device."""
+    meet(guest, target.address)
     guest.run(connect_command(target, *arguments))
     guest.wait_until(f"[ -b {DEVICE} ]")
 

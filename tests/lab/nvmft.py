@@ -9,6 +9,7 @@ import time
 from . import paths
 from .nvme import DEVICE
 from .patience import Deadline
+from .programs import meet
 
 NQN = "nqn.2026-11.org.example:offload"
 
@@ -61,8 +62,10 @@ def serving(pair, binary, *arguments):
 @contextlib.contextmanager
 def connected(pair, *arguments):
     """Guest b is connected for the time of the body."""
+    meet(pair.b, pair.a.address)
+    # On a busy machine one of them may be silent for 5 s, which is the usual time.
     pair.b.run(["nvme", "connect", "-t", "rdma", "-a", pair.a.address, "-s", "4420", "-n", NQN,
-                *arguments])
+                "--keep-alive-tmo=120", *arguments])
     try:
         pair.b.wait_until(f"[ -b {DEVICE} ]")
         yield

@@ -54,6 +54,11 @@ def rping_server(guest, address=None):
         server.wait(20)
 
 
+def meet(guest, address):
+    """The guest knows where an address is: those who ask rdma_cm wait for that for two seconds."""
+    guest.wait_until(f"ping -c 1 -W 5 {address}")
+
+
 # Number and length of each message that came back.
 _RPING = "set -o pipefail; rping -c -v -V -a {} -C {} -S {} | awk '/^ping data: / {{ print $3, length($0) }}'"
 
@@ -65,6 +70,7 @@ def rping_line(address, count, size=64):
 
 def rping(guest, address, count, size=64, *, timeout=60):
     """So many messages go to a server, by RDMA READ, and come back, by RDMA WRITE."""
+    meet(guest, address)
     result = guest.run(rping_line(address, count, size), timeout=timeout)
     # The last byte ends the text.
     wanted = "".join(f"rdma-ping-{number}: {len('ping data: ') + size - 1}\n"
@@ -81,6 +87,7 @@ def cm_program(program, server, client, *, connections, messages, size, measured
     arguments = ["-c", str(connections), "-C", str(messages), "-S", str(size)]
     serving = server.popen([program, "-b", server.address, *arguments])
     server.wait_listening_cm()
+    meet(client, server.address)
     with traffic(measured or client, size=2 * connections * messages * size):
         results = [client.run([program, "-s", server.address, *arguments], timeout=timeout),
                    serving.wait(timeout, check=True)]
