@@ -139,7 +139,7 @@ def test_make_in_a_tree_ends():
     word = f"tree-{os.getpid()}"
     with tempfile.TemporaryDirectory(dir=paths.BUILD) as directory:
         makefile = pathlib.Path(directory) / "Makefile"
-        makefile.write_text(f"all:\n\t@echo {word} begun; sleep 1000; echo goes on\n")
+        makefile.write_text(f"all:\n\t@echo {word} begun; sleep 1000 && echo goes on\n")
         with subprocess.Popen(
                 [paths.TOP / "scripts/images/in-tree", "build", "make", "-s", "-f", makefile],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

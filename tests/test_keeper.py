@@ -179,7 +179,7 @@ def test_killed_without_rdma(pair):
     before = _restarts(other)
     pair.daemon.kill_kept()
     _wait_restarted(other, before)
-    iperf(guest, other, seconds=1)
+    iperf(guest, other, volume="1M")
     guest.load_modules()
     pingpong(guest, other, iterations=200, validate=True)
 

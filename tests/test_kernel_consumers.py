@@ -89,8 +89,9 @@ def test_multicast(consumers):
     before = [resources(guest) for guest in consumers.guests]
     name = consumers.daemon.sockets[1].name
     packets = consumers.daemon.stats()[name]["rcvd_pkts"]
-    multicast(consumers.a, [consumers.a, consumers.b])
-    assert consumers.daemon.stats()[name]["rcvd_pkts"] == packets + COUNT
+    posted = multicast(consumers.a, [consumers.a, consumers.b])
+    came = consumers.daemon.stats()[name]["rcvd_pkts"] - packets
+    assert COUNT <= came <= posted, (came, posted)
     multicast(consumers.b, [consumers.a])
     for guest, wanted in zip(consumers.guests, before):
         assert settled_resources(guest, wanted) == wanted

@@ -115,5 +115,5 @@ def test_two_processors():
     said = run(pair, "cm", connections, 3)
     assert f"{connections} connections, 3 rounds" in said[0], said
     pingpong(pair.a, pair.b, iterations=500, events=True, validate=True)
-    assert iperf(pair.a, pair.b, seconds=1) > 0
+    iperf(pair.a, pair.b, volume="1M")
     pair.stop()

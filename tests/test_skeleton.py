@@ -194,12 +194,7 @@ def test_interface_down_and_up(rdma_pair):
     guest.run(f"ip link set {interface} down")
     assert "state DOWN" in guest.run("rdma link").stdout
     guest.configure_network()
-    for _ in range(50):
-        if "state ACTIVE" in guest.run("rdma link").stdout:
-            break
-        time.sleep(0.1)
-    else:
-        raise AssertionError(guest.run("rdma link").stdout)
+    guest.wait_until("rdma link | grep -q 'state ACTIVE'")
     ping(guest, other)
     pingpong(guest, other)
 

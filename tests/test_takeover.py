@@ -86,7 +86,7 @@ def test_tcp_goes_on(pair):
     _take_over(pair)
     load.assert_moves()
     load.kill()
-    iperf(pair.a, pair.b, seconds=1)
+    iperf(pair.a, pair.b, volume="1M")
     pingpong(pair.a, pair.b, iterations=200, validate=True)
 
 

@@ -24,7 +24,8 @@ PORT = 19765
 ], ids=lambda tests: tests[0])
 def test_qperf(apps, tests):
     """Latencies and bandwidths; each runs for a second."""
-    client = f"qperf {apps.b.address} -t 1 -cm 1 {' '.join(tests)}"
+    # Both ends register 64 MiB, for which a guest may need longer than the usual 5 s.
+    client = f"qperf {apps.b.address} -t 1 --timeout 60 -cm 1 {' '.join(tests)}"
     server = apps.b.popen("exec qperf")
     apps.b.wait_listening(PORT)
     with apps.traffic(100 * len(tests)):

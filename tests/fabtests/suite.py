@@ -15,6 +15,7 @@ import re
 import shutil
 
 from lab import paths
+from lab.patience import crowd
 
 FABTESTS = paths.BUILD / "fabtests"
 
@@ -104,8 +105,9 @@ def run(a, b, provider, line):
     hold = HOLD if RACE in line else ""
     if "ofi_rxm" in provider:
         # A server that finds the end of the connection before the last message loses it
-        # (tests/guest/linger.c).  On a busy machine a guest may stand still for so long.
-        hold += f"env LD_PRELOAD={a.put(paths.program('linger.so'))} "
+        # (tests/guest/linger.c).  On a busy machine a guest may stand still for seconds.
+        hold += (f"env LINGER={round(3 * crowd())}"
+                 f" LD_PRELOAD={a.put(paths.program('linger.so'))} ")
     server = b.popen(f"exec timeout {TIMEOUT} {command} -s {b.address} 2>&1")
     b.run(LISTENS.format(pid=server.pid), timeout=90)
     client = a.run(f"exec timeout {TIMEOUT} {hold}{command} -s {a.address} {b.address} 2>&1",

@@ -19,7 +19,7 @@ from pyverbs.mr import MR
 
 from ends import ACCESS_ALL, PAGE, End, Memory, Peer, check, connected
 
-LOST_MS = 10000
+LOST_MS = 60000
 
 
 def event_file():

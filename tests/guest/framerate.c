@@ -25,7 +25,6 @@
 #define SIZE		60u
 #define BATCH		64u
 #define DEPTH		1024u
-#define MARKS		50u
 #define MARK_US		20000
 
 struct frame {
@@ -278,9 +277,10 @@ int main(int argc, char **argv)
 	(raw ? raw_send : socket_send)(strtoul(argv[4], NULL, 0));
 	print_rate(now() - begin);
 	frames[0].is_end = 1;
-	for (i = 0; i < MARKS; i++) {
+	/* Until somebody ends it: the receiver may stand still for any time. */
+	fflush(stdout);
+	for (;;) {
 		(raw ? raw_mark : socket_mark)();
 		usleep(MARK_US);
 	}
-	return 0;
 }

@@ -30,7 +30,7 @@ from ends import ACCESS_ALL, End, Memory, check, close
 DEPTH = 128
 LIMIT = 32
 SLOT = 64
-EVENT_MS = 10000
+EVENT_MS = 60000
 
 
 def async_file():

@@ -11,14 +11,17 @@ from .patience import Deadline
 class Iperf:
     """One run, started by its constructor; of 0 seconds it is one that does not end.
 
+    volume   so much is sent, as "1M", however long that takes
+
     One that ends fails if the connection stands still when it does.
     """
 
-    def __init__(self, server, client, *, seconds=2, arguments=()):
+    def __init__(self, server, client, *, seconds=2, volume=None, arguments=()):
         self._seconds = seconds
         self._server = server.popen(["iperf3", "-s", "-1", "--forceflush"])
         self._server.wait_output(r"Server listening")
-        self._client = client.popen(["iperf3", "-c", server.address, "-t", str(seconds), "-J",
+        self._client = client.popen(["iperf3", "-c", server.address, "-J",
+                                     *(["-n", volume] if volume else ["-t", str(seconds)]),
                                      *arguments])
 
     def runs(self):

@@ -21,20 +21,23 @@ def _succeeded(command, timeout):
 
 
 def _send(sender, posted):
-    """Sends until enough datagrams have left: mckey may end before that, on a busy machine."""
+    """Sends until enough datagrams have left: mckey may end before that, on a busy machine.
+
+    Returns how many were posted.
+    """
     device = sender.run("ls /sys/class/infiniband").stdout.split()[-1]
     before = counters(sender, device)["sent_pkts"]
-    for _ in attempts("mckey ends before enough is sent"):
+    for number, _ in enumerate(attempts("mckey ends before enough is sent"), 1):
         _succeeded(_start(sender, posted, "-s"), 60)
         sent = counters(sender, device)["sent_pkts"] - before
         print(f"{sender.name}: {sent} packets sent, {posted} datagrams posted")
         if sent >= COUNT:
-            return
-    assert sent >= COUNT, sent
+            return number * posted
+    raise AssertionError(f"{sent} packets sent")
 
 
 def multicast(sender, receivers, posted=COUNT, *, timeout=60):
-    """Each receiver gets COUNT datagrams of those that are posted.
+    """Each receiver gets COUNT datagrams of those that are posted; returns how many were.
 
     mckey ends without waiting until all is sent.  Soft-RoCE sends in a thread of its
     own, so more datagrams are posted than must arrive.
@@ -46,9 +49,10 @@ def multicast(sender, receivers, posted=COUNT, *, timeout=60):
     listening = [_start(receiver, COUNT) for receiver in receivers]
     for command in listening:
         command.wait_output("joined dgid")
-    _send(sender, posted)
+    posted = _send(sender, posted)
     for command in listening:
         _succeeded(command, timeout)
     # It looks at no status of a completion.
     for receiver, device, before in zip(receivers, devices, came):
         assert counters(receiver, device)["rcvd_pkts"] - before >= COUNT
+    return posted

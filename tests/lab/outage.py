@@ -14,7 +14,8 @@ class Outage:
 
     def __init__(self, guest, other):
         self._ping = guest.popen(["ping", "-D", "-i", str(PERIOD), other.address])
-        self._ping.wait_output(r"bytes from .*icmp_seq=3 ")
+        # Any three: some may get lost.
+        self._ping.wait_output(r"(?s)(?: bytes from .*?){3}")
 
     def end(self):
         """The longest time without an answer, in seconds, by the clock of the guest.

@@ -66,10 +66,11 @@ def by_a_right_clock(run):
     return results
 
 
-def perftest(pair, program, *arguments, timeout=120, devices=None):
+def perftest(pair, program, *arguments, timeout=120, devices=None, begin=lambda: None):
     """One run, server in guest b; the client's table.
 
     devices   names of the devices by guest; ours if not given
+    begin     called before each attempt
     """
     def line(guest):
         name = devices[guest] if devices else guest.rdma_device()
@@ -77,6 +78,7 @@ def perftest(pair, program, *arguments, timeout=120, devices=None):
                 *map(str, arguments)]
 
     def run():
+        begin()
         server = pair.b.popen(line(pair.b))
         pair.b.wait_listening(PORT)
         client = pair.a.popen([*line(pair.a), pair.b.address])
