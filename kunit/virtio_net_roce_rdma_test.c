@@ -536,8 +536,11 @@ static void rdma_lost_at_start(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, vnr_recover_answers(dev));
 	WRITE_ONCE(lost, true);
 	vnr_recover_take_down(dev);
+	seen.slow_probe = true;
 	vnr_recover_go_on(dev, true);
-	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.probes) == 2));
+	/* Before it has the RDMA device it is not asked. */
+	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(dev->aux)));
+	KUNIT_EXPECT_EQ(test, seen.probes, 2);
 	KUNIT_EXPECT_FALSE(test, dev->life.answered);
 	vnr_recover_look(dev);
 	KUNIT_ASSERT_TRUE(test, fake_wait(READ_ONCE(seen.removes) == 2));
