@@ -25,7 +25,7 @@ from lab.longform import mostly_long
 from lab.paths import LONG
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, pingpong
-from lab.programs import RPING_MAX, cm_program, counters, rping, rping_server
+from lab.programs import RPING_MAX, cm_program, counters, meet, rping, rping_server
 from lab.storm import Storm, storm
 
 # Ethernet MTU by path MTU of RDMA, with room for the headers.
@@ -78,9 +78,8 @@ class Lan:
         self.interface = {guest: guest.interface() for guest in self.guests}
         for guest in self.guests:
             guest.run(f"ip addr add {IPV6[guest.number]}/64 dev {self.interface[guest]} nodad")
-        # A QP has a second to find its neighbour, unless it was known before.
         for guest, other in (self.guests, self.guests[::-1]):
-            guest.wait_until(f"ping -c 1 -W 5 {IPV6[other.number]}")
+            meet(guest, IPV6[other.number])
         self.mtu = None
 
     def set_mtu(self, mtu):

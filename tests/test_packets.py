@@ -12,7 +12,7 @@ from lab.capture import ROCE_PORT, frames
 from lab.longform import mostly_long
 from lab.perftest import check, perftest
 from lab.pingpong import gid_index, gid_text, pingpong
-from lab.programs import counters, rping, rping_server
+from lab.programs import counters, meet, rping, rping_server
 from test_xrc import pingpong as xrc_pingpong
 
 PROGRAMS = pathlib.Path(__file__).parent / "guest"
@@ -50,10 +50,9 @@ def packets():
                   " && ip link set vlan up"
                   f" && ip addr add {address(guest, 'IPv6')}/64 dev {interface} nodad"
                   f" && ip addr add {address(guest, 'VLAN')}/24 dev vlan")
-    # A QP has a second to find its neighbour, unless it was known before.
     for guest, other in (pair.guests, pair.guests[::-1]):
         for network in "IPv6", "VLAN":
-            guest.wait_until(f"ping -c 1 -W 5 {address(other, network)}")
+            meet(guest, address(other, network))
     yield pair
     pair.stop()
 

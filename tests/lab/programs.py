@@ -55,7 +55,7 @@ def rping_server(guest, address=None):
 
 
 def meet(guest, address):
-    """The guest knows where an address is: those who ask rdma_cm wait for that for two seconds."""
+    """The guest knows where an address is: a QP waits a second for that, and rdma_cm two."""
     guest.wait_until(f"ping -c 1 -W 5 {address}")
 
 

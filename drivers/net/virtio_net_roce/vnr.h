@@ -150,6 +150,7 @@ struct vnr_arm;
 struct vnr_arm *vnr_arm_create(struct vnr_dev *dev, u32 cqn);
 void vnr_arm_destroy(struct vnr_arm *arm);
 int vnr_arm_request(struct vnr_arm *arm, bool solicited_only);
+unsigned long vnr_arm_delay(void);
 
 /* ----- vnr_queue.c: virtqueues, vectors, interrupts ----- */
 

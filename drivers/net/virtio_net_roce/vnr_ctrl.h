@@ -148,8 +148,4 @@ void vnr_journal_note(struct vnr_ctrl_cmd *cmd, bool told);
 void vnr_journal_forget(struct vnr_ctrl *ctrl);
 int vnr_journal_replay(struct vnr_dev *dev);
 
-/* ----- vnr_arm.c ----- */
-
-unsigned long vnr_arm_delay(void);
-
 #endif /* _VNR_CTRL_H */
