@@ -163,7 +163,8 @@ void virtio_roce_cq_link(struct virtio_roce_cq *cq, struct virtio_roce_vq *wq,
 	cq_grow_wqs(cq);
 	vq_lock(&cq->vq);
 	wq->key = wq_key(qpn, recv);
-	wq->plain = wq->srq || !wq->wr_ids ? WQ_NOT_PLAIN : wq->key;
+	wq->plain_qpn = wq->srq || !wq->wr_ids ? WQ_NOT_PLAIN : qpn;
+	wq->plain_word = recv ? WORD_RECV : 0;
 	bucket = &cq->wqs[wq->key & cq->wqs_mask];
 	wq->chain = *bucket;
 	*bucket = wq;

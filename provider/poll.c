@@ -20,7 +20,7 @@
 #include "virtio_roce.h"
 
 /* The last work queue of a CQ that has none. */
-struct virtio_roce_vq virtio_roce_no_wq = { .plain = WQ_NOT_PLAIN };
+struct virtio_roce_vq virtio_roce_no_wq = { .plain_qpn = WQ_NOT_PLAIN };
 
 /* Of a CQ whose slots have no phase, or that has no slots: one that is there, not plain. */
 static const struct virtio_rdma_cqe always_there = {
@@ -48,29 +48,42 @@ static const enum ibv_wc_status wc_status[] = {
 	[VIRTIO_IB_WC_MEM_MGT_ERR] = IBV_WC_MW_BIND_ERR,
 };
 
+/*
+ * Status and opcode for the application of a completion without an error, by its opcode.
+ * Together they have 64 bits, so they are copied at once.
+ */
+#define WC_SUCCESS(op)	{ IBV_WC_SUCCESS, op }
+#define WC_NO_OPCODE	{ IBV_WC_GENERAL_ERR, IBV_WC_SEND }
+
 static const struct {
+	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
-	bool valid;
-} wc_opcode[16] = {
-	[VIRTIO_IB_WC_SEND] = { IBV_WC_SEND, true },
-	[VIRTIO_IB_WC_RDMA_WRITE] = { IBV_WC_RDMA_WRITE, true },
-	[VIRTIO_IB_WC_RDMA_READ] = { IBV_WC_RDMA_READ, true },
-	[VIRTIO_IB_WC_RECV] = { IBV_WC_RECV, true },
-	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = { IBV_WC_RECV_RDMA_WITH_IMM, true },
+} wc_of_opcode[16] = {
+	[VIRTIO_IB_WC_SEND] = WC_SUCCESS(IBV_WC_SEND),
+	[VIRTIO_IB_WC_RDMA_WRITE] = WC_SUCCESS(IBV_WC_RDMA_WRITE),
+	[VIRTIO_IB_WC_RDMA_READ] = WC_SUCCESS(IBV_WC_RDMA_READ),
+	[VIRTIO_IB_WC_RECV] = WC_SUCCESS(IBV_WC_RECV),
+	[VIRTIO_IB_WC_RECV_RDMA_WITH_IMM] = WC_SUCCESS(IBV_WC_RECV_RDMA_WITH_IMM),
+	[VIRTIO_IB_WC_CMP_SWAP] = WC_SUCCESS(IBV_WC_COMP_SWAP),
+	[VIRTIO_IB_WC_FETCH_ADD] = WC_SUCCESS(IBV_WC_FETCH_ADD),
+	[VIRTIO_IB_WC_LOCAL_INV] = WC_SUCCESS(IBV_WC_LOCAL_INV),
+	[VIRTIO_IB_WC_REG_MR] = WC_NO_OPCODE,
 #ifndef WITHOUT_IBV_WR_FLUSH
-	[VIRTIO_IB_WC_FLUSH] = { IBV_WC_FLUSH, true },
-	[VIRTIO_IB_WC_ATOMIC_WRITE] = { IBV_WC_ATOMIC_WRITE, true },
+	[VIRTIO_IB_WC_FLUSH] = WC_SUCCESS(IBV_WC_FLUSH),
+	[VIRTIO_IB_WC_ATOMIC_WRITE] = WC_SUCCESS(IBV_WC_ATOMIC_WRITE),
+#else
+	[VIRTIO_IB_WC_FLUSH] = WC_NO_OPCODE,
+	[VIRTIO_IB_WC_ATOMIC_WRITE] = WC_NO_OPCODE,
 #endif
-	[VIRTIO_IB_WC_CMP_SWAP] = { IBV_WC_COMP_SWAP, true },
-	[VIRTIO_IB_WC_FETCH_ADD] = { IBV_WC_FETCH_ADD, true },
-	[VIRTIO_IB_WC_LOCAL_INV] = { IBV_WC_LOCAL_INV, true },
-	[VIRTIO_IB_WC_BIND_MW] = { IBV_WC_BIND_MW, true },
-	[VIRTIO_IB_WC_TSO] = { IBV_WC_TSO, true },
+	[VIRTIO_IB_WC_BIND_MW] = WC_SUCCESS(IBV_WC_BIND_MW),
+	[VIRTIO_IB_WC_TSO] = WC_SUCCESS(IBV_WC_TSO),
+	[VIRTIO_IB_WC_TSO + 1 ... 15] = WC_NO_OPCODE,
 };
 
 static bool has_opcode(uint8_t opcode)
 {
-	return opcode < ARRAY_SIZE(wc_opcode) && wc_opcode[opcode].valid;
+	return opcode < ARRAY_SIZE(wc_of_opcode) &&
+	       wc_of_opcode[opcode].status == IBV_WC_SUCCESS;
 }
 
 /* A completion that makes no sense is an error, whatever its status. */
@@ -86,7 +99,7 @@ static enum ibv_wc_status status_of(uint8_t status, uint8_t opcode)
 /* Applications may not look at the opcode of an error, so any will do there. */
 static enum ibv_wc_opcode opcode_of(uint8_t opcode)
 {
-	return has_opcode(opcode) ? wc_opcode[opcode].opcode : IBV_WC_SEND;
+	return has_opcode(opcode) ? wc_of_opcode[opcode].opcode : IBV_WC_SEND;
 }
 
 static unsigned int flags_of(uint32_t flags)
@@ -145,7 +158,7 @@ static void cqe_to_wc(const struct virtio_rdma_cq_req *cqe, struct ibv_wc *wc)
  */
 static inline uint64_t wq_take_wr_id(struct virtio_roce_vq *wq, uint32_t wqe)
 {
-	uint64_t wr_id = wq->wr_ids[wqe & (wq->ring.depth - 1)];
+	uint64_t wr_id = wq->wr_ids[wqe & wq->wr_mask];
 
 	/* Release: the table was read before. */
 	__atomic_store_n(&wq->ring.seen, wqe + 1, __ATOMIC_RELEASE);
@@ -300,16 +313,14 @@ static inline uint64_t slot_word(const struct virtio_rdma_cqe *cqe, unsigned int
 enum {
 	WORD_LAST = 3,
 	WORD_STATUS = 16,
-	WORD_OPCODE = 24,
 	WORD_FLAGS = 32,
 };
 
-#define WORD_RECV	((uint64_t)VIRTIO_RDMA_CQE_RECV << WORD_OPCODE)
 #define WORD_XRC	((uint64_t)VIRTIO_RDMA_CQE_XRC << WORD_OPCODE)
 #define WORD_PHASE	((uint64_t)VIRTIO_RDMA_CQE_PHASE << 56)
 
 /* None of these bits is set in what nearly all completions are, but for the phase. */
-#define PLAIN_OPCODE	(ARRAY_SIZE(wc_opcode) - 1)
+#define PLAIN_OPCODE	(ARRAY_SIZE(wc_of_opcode) - 1)
 #define WORD_NO_OPCODE	((uint64_t)(VIRTIO_RDMA_CQE_OPCODE & ~PLAIN_OPCODE) << WORD_OPCODE)
 #define WORD_UNUSUAL	((uint64_t)UINT8_MAX << WORD_STATUS | WORD_XRC |	\
 			 WORD_NO_OPCODE | (uint64_t)UINT16_MAX << WORD_FLAGS |	\
@@ -341,14 +352,14 @@ static const uint32_t look_with_lock = 1;
 /*
  * Tell those that look without the lock.  Before the slots are given back: who sees what the
  * device writes to one of these again sees this as well.  The turn is last: who sees it sees
- * the head that it stands for.
+ * the head that it stands for.  It is the number of completions that were taken, which is
+ * another with each head of a ring.
  * Context: lock of the CQ held.
  */
-static inline void cq_show_head(struct virtio_roce_cq *cq,
-				const struct virtio_rdma_cqe *head, uint64_t phase)
+static inline void cq_show_head(struct virtio_roce_cq *cq, uint32_t taken)
 {
-	__atomic_store_n(&cq->peek, peek_of(head, phase), __ATOMIC_RELEASE);
-	__atomic_store_n(&cq->turn, cq->turn + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->peek, peek_of(cq->head, cq->head_phase), __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->turn, taken, __ATOMIC_RELEASE);
 }
 
 /**
@@ -369,7 +380,7 @@ void virtio_roce_cq_set_head(struct virtio_roce_cq *cq)
 	/* In this order: who sees the head of another ring sees that it must not use it. */
 	__atomic_store_n(&cq->locked, ring->direct && !cq->resized ? ring->error : &look_with_lock,
 			 __ATOMIC_RELAXED);
-	cq_show_head(cq, cq->head, cq->head_phase);
+	cq_show_head(cq, ring->taken);
 }
 
 /*
@@ -379,7 +390,7 @@ void virtio_roce_cq_set_head(struct virtio_roce_cq *cq)
 static inline void cq_unlock(struct virtio_roce_cq *cq)
 {
 	if (cq->vq.ring.next != cq->vq.ring.shown) {
-		cq_show_head(cq, cq->head, cq->head_phase);
+		cq_show_head(cq, cq->vq.ring.taken);
 		ring_publish(&cq->vq.ring);
 	}
 	vq_unlock(&cq->vq);
@@ -481,54 +492,81 @@ static bool cq_is_stale(struct virtio_roce_cq *cq, uint32_t slot)
  * these, and little is to be done for them.
  */
 
+/* Of a plain completion nothing but the opcode is left in this byte. */
+static inline unsigned int plain_opcode(uint64_t word)
+{
+	static_assert((WORD_NO_OPCODE | WORD_XRC | WORD_RECV) >> WORD_OPCODE ==
+		      (uint8_t)~PLAIN_OPCODE, "there is more in it");
+	return (uint32_t)word >> WORD_OPCODE;
+}
+
 /* The queue of a key if its completions are plain, or one that no completion is of. */
 static __attribute__((noinline)) struct virtio_roce_vq *
 cq_find_plain(const struct virtio_roce_cq *cq, uint64_t key)
 {
 	struct virtio_roce_vq *wq = cq_find_wq(cq, key);
 
-	return wq && wq->plain == key ? wq : &virtio_roce_no_wq;
-}
-
-/* With stale ones among them, none is plain: bits that no completion has. */
-static inline uint64_t cq_stale_bits(const struct virtio_roce_cq *cq)
-{
-	return unlikely(cq->num_stale) ? WORD_NO_OPCODE : 0;
+	return wq && wq->plain_qpn != WQ_NOT_PLAIN ? wq : &virtio_roce_no_wq;
 }
 
 /*
- * Is the completion in a slot there and plain?  @word is the last word of the slot, with the
- * phase as 0 if it is there; @wq is the queue of the one before, and becomes that of this
- * one; @numbers gets the word with the number of the QP.
+ * The last word of a plain completion of a queue, in the bits that are looked at.  With stale
+ * completions among them, none is plain: bits that no completion has.
+ */
+static inline uint64_t cq_expect(const struct virtio_roce_cq *cq,
+				 const struct virtio_roce_vq *wq)
+{
+	uint64_t expect = cq->head_phase | wq->plain_word;
+
+	if (unlikely(cq->num_stale))
+		expect |= WORD_NO_OPCODE;
+	return expect;
+}
+
+/*
+ * Is the completion in a slot there and plain?  @wq is the queue of the one before, @expect is
+ * that of cq_expect(), and @word is the difference of it and of the last word of the slot.
+ * All three become those of this completion's queue.  @numbers gets the word with the number
+ * of the QP.
  * Context: lock of the CQ held.
  */
 static inline bool cq_is_plain(const struct virtio_roce_cq *cq,
-			       const struct virtio_rdma_cqe *cqe, uint64_t word,
-			       struct virtio_roce_vq **wq, uint64_t *numbers)
+			       const struct virtio_rdma_cqe *cqe, uint64_t *word,
+			       struct virtio_roce_vq **wq, uint64_t *expect,
+			       uint64_t *numbers)
 {
-	uint64_t key;
+	struct virtio_roce_vq *other;
+	uint64_t change;
 
-	static_assert(WORD_RECV == 1ULL << 31, "the bit is not the upper one of a half");
-
-	if (unlikely(word & WORD_UNUSUAL ||
-		     !wc_opcode[word >> WORD_OPCODE & PLAIN_OPCODE].valid))
-		return false;
 	*numbers = slot_word(cqe, 1);
-	key = wq_key(*numbers, (uint32_t)word >> 31);
-	if (unlikely((*wq)->plain != key))
-		*wq = cq_find_plain(cq, key);
-	return likely((*wq)->plain == key);
+	if (likely(!(*word & (WORD_UNUSUAL | WORD_RECV)) &&
+		   (uint32_t)*numbers == (*wq)->plain_qpn))
+		return true;
+	if (*word & WORD_UNUSUAL)
+		return false;
+	other = cq_find_plain(cq, wq_key(*numbers, (*word ^ (*wq)->plain_word) & WORD_RECV));
+	if (unlikely(other->plain_qpn == WQ_NOT_PLAIN))
+		return false;
+	change = other->plain_word ^ (*wq)->plain_word;
+	*word ^= change;
+	*expect ^= change;
+	*wq = other;
+	return true;
 }
 
+/* @word and @numbers are those of cq_is_plain(). */
 static inline void cq_take_plain(struct virtio_roce_vq *wq,
 				 const struct virtio_rdma_cqe *cqe, uint64_t word,
 				 uint64_t numbers, struct ibv_wc *wc)
 {
+	const unsigned int opcode = plain_opcode(word);
 	uint64_t length = slot_word(cqe, 0), request = slot_word(cqe, 2);
 
+	static_assert(offsetof(struct ibv_wc, opcode) - offsetof(struct ibv_wc, status) ==
+		      offsetof(typeof(wc_of_opcode[0]), opcode), "not side by side");
 	wc->wr_id = wq_take_wr_id(wq, request);
-	wc->status = IBV_WC_SUCCESS;
-	wc->opcode = wc_opcode[word >> WORD_OPCODE & PLAIN_OPCODE].opcode;
+	/* Status and opcode, which stand side by side: one store. */
+	memcpy(&wc->status, &wc_of_opcode[opcode], sizeof(wc_of_opcode[0]));
 	wc->vendor_err = request >> 32;
 	wc->byte_len = length;
 	wc->imm_data = (__force __be32)htole32(length >> 32);
@@ -563,7 +601,6 @@ static __attribute__((noinline)) bool cq_take_unusual(struct virtio_roce_cq *cq,
  * Poll a direct CQ.  The position is kept here meanwhile: nobody else looks
  * at it without the lock.
  *
- * A phase with the bits of cq_stale_bits() makes each completion an unusual one.
  * Context: lock of the CQ held, which is released.
  */
 static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
@@ -572,42 +609,42 @@ static __attribute__((noinline)) int cq_poll_direct(struct virtio_roce_cq *cq,
 	struct ring *ring = &cq->vq.ring;
 	struct virtio_roce_vq *wq = cq->last;
 	const struct virtio_rdma_cqe *cqe = cq->head;
-	uint64_t phase = cq->head_phase | cq_stale_bits(cq), word, numbers;
-	uint32_t taken, dropped = 0;
+	uint64_t expect = cq_expect(cq, wq);
+	uint64_t word, numbers;
+	uint32_t taken;
 	int n = 0;
 
 	while (n < num_entries) {
-		word = slot_word(cqe, WORD_LAST) ^ phase;
-		if (likely(cq_is_plain(cq, cqe, word, &wq, &numbers))) {
+		word = slot_word(cqe, WORD_LAST) ^ expect;
+		if (likely(cq_is_plain(cq, cqe, &word, &wq, &expect, &numbers))) {
 			cq_take_plain(wq, cqe, word, numbers, wc++);
 			n++;
 		} else {
 			/* A device that adds ones to be dropped does not hold us here. */
-			if (word & WORD_PHASE || n + dropped == ring->depth)
+			if (word & WORD_PHASE || ring->taken + n - ring->shown == ring->depth)
 				break;
-			if (cq_take_unusual(cq, ring->taken + n + dropped, wc)) {
+			if (cq_take_unusual(cq, ring->taken + n, wc)) {
 				wc++;
 				n++;
 			} else {
-				dropped++;
+				ring->taken++;
 			}
 		}
-		cqe = cq_step(cq, cqe, &phase);
+		cqe = cq_step(cq, cqe, &expect);
 	}
 	cq->last = wq;
-	taken = n + dropped;
-	if (likely(taken)) {
-		phase &= WORD_PHASE;
-		cq->head = cqe;
-		cq->head_phase = phase;
-		cq_show_head(cq, cqe, phase);
-		ring->taken += taken;
-		ring->next = ring->taken;
-		ring_publish_direct(ring);
-	}
+	taken = ring->taken + n;
 	/* A CQ that is in error says so when there is nothing more to take. */
 	if (unlikely(!n) && num_entries > 0 && ring_is_dead(ring))
 		n = -EIO;
+	if (likely(n > 0) || taken != ring->shown) {
+		cq->head = cqe;
+		cq->head_phase = expect & WORD_PHASE;
+		cq_show_head(cq, taken);
+		ring->taken = taken;
+		ring->next = taken;
+		ring_publish_direct(ring);
+	}
 	vq_unlock(&cq->vq);
 
 	return n;
@@ -696,19 +733,22 @@ static __attribute__((noinline)) int cq_ex_next_unusual(struct virtio_roce_cq *c
 
 static inline int cq_ex_next(struct virtio_roce_cq *cq)
 {
-	uint64_t word = slot_word(cq->head, WORD_LAST) ^ cq->head_phase;
+	struct virtio_roce_vq *wq = cq->last;
+	uint64_t expect = cq_expect(cq, wq);
+	uint64_t word = slot_word(cq->head, WORD_LAST) ^ expect;
 	const struct virtio_rdma_cqe *cqe = cq->head;
 	struct virtio_rdma_cq_req *to = &cq->cqe;
 	uint64_t numbers, length, request;
 
-	if (unlikely(!cq_is_plain(cq, cqe, word | cq_stale_bits(cq), &cq->last, &numbers)))
+	if (unlikely(!cq_is_plain(cq, cqe, &word, &wq, &expect, &numbers)))
 		return cq_ex_next_unusual(cq);
 
 	length = slot_word(cqe, 0);
 	request = slot_word(cqe, 2);
-	cq->vcq.cq_ex.status = IBV_WC_SUCCESS;
-	cq->vcq.cq_ex.wr_id = wq_take_wr_id(cq->last, request);
-	to->opcode = word >> WORD_OPCODE & PLAIN_OPCODE;
+	to->opcode = plain_opcode(word);
+	cq->last = wq;
+	cq->vcq.cq_ex.status = wc_of_opcode[to->opcode].status;
+	cq->vcq.cq_ex.wr_id = wq_take_wr_id(wq, request);
 	to->vendor_err = htole32(request >> 32);
 	to->byte_len = htole32(length);
 	to->imm_data = (__force __be32)htole32(length >> 32);

@@ -84,7 +84,7 @@ static void wq_set_gone(struct virtio_roce_vq *wq, struct virtio_roce_cq *cq)
 	if (shared)
 		vq_lock(&cq->vq);
 	wq->gone = true;
-	wq->plain = WQ_NOT_PLAIN;
+	wq->plain_qpn = WQ_NOT_PLAIN;
 	if (shared)
 		vq_unlock(&cq->vq);
 }

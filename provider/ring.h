@@ -69,7 +69,7 @@
 struct ring {
 	bool direct;
 	void *slots;
-	uint32_t stride;
+	size_t stride;
 	struct vring_avail *avail;
 	const struct vring_used *used;
 	uint16_t mask;
@@ -149,7 +149,7 @@ static inline void ring_start(struct ring *r)
 
 static inline void *ring_slot(const struct ring *r, uint32_t slot)
 {
-	return (char *)r->slots + (size_t)slot * r->stride;
+	return (char *)r->slots + slot * r->stride;
 }
 
 /* Put a slot into the available ring.  The device does not see it yet. */
@@ -270,7 +270,7 @@ static inline bool ring_has_phase_at(const struct ring *r, uint32_t slot, uint32
 {
 	const struct virtio_rdma_cqe *cqe =
 		(const void *)((const char *)r->slots +
-			       (size_t)slot * r->stride);
+			       slot * r->stride);
 	const bool odd = taken & r->depth;
 	/* Acquire: the device writes the phase of a completion last. */
 	uint8_t phase = __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE);

@@ -111,9 +111,11 @@ enum {
  * @pending: direct form: the word of the doorbell page that has the bit of the QP
  * @pending_bit: that bit
  * @wr_ids: direct form: wr_id of each request, by slot; NULL with @srq
- * @plain: of a work queue: @key if the wr_id of a completion is in @wr_ids, and nothing
- *	else is to be done or looked at, else %WQ_NOT_PLAIN.  This and what follows up to @gone
- *	is protected by the lock of its CQ
+ * @wr_mask: number of them, less one
+ * @plain_qpn: of a work queue: its QP if the wr_id of a completion is in @wr_ids, and
+ *	nothing else is to be done or looked at, else %WQ_NOT_PLAIN.  This and what follows
+ *	up to @gone is protected by the lock of its CQ
+ * @plain_word: %WORD_RECV if it is a receive queue, else 0
  * @key: of a work queue: how its CQ finds it, see wq_key()
  * @chain: the next queue in the same bucket of the CQ's table
  * @linked: the queue is in that table
@@ -134,7 +136,9 @@ struct virtio_roce_vq {
 	const __le64 *pending;
 	__le64 pending_bit;
 	uint64_t *wr_ids;
-	uint64_t plain;
+	uint32_t wr_mask;
+	uint64_t plain_qpn;
+	uint64_t plain_word;
 	uint64_t key;
 	struct virtio_roce_vq *chain;
 	bool linked;
@@ -160,7 +164,7 @@ struct virtio_roce_resize {
 	bool running;
 };
 
-/* No work queue has this key. */
+/* No QP has this number. */
 #define WQ_NOT_PLAIN	UINT64_MAX
 
 /* Buckets of a new CQ's table of work queues. */
@@ -180,7 +184,7 @@ struct virtio_roce_resize {
  * @end: direct form: behind the last slot
  * @head_phase: the phase that it has when there is a completion, as a bit of its last word
  * @peek: both in one word, which is read without the lock
- * @turn: becomes another number with each new @peek
+ * @turn: completions taken when @peek was stored, modulo 2^32
  * @locked: not zero if that must not be used: direct form: the CQ is in error
  * @last: the work queue that the last plain completion was of, or %virtio_roce_no_wq
  * @vq: its virtqueue, whose lock protects all from @head on
@@ -342,6 +346,10 @@ static inline struct virtio_roce_srq *cq_find_srq(const struct virtio_roce_cq *c
 			break;
 	return srq;
 }
+
+/* The opcode in the last word of a slot of a CQ, and the bit of it that receive queues have. */
+#define WORD_OPCODE	24
+#define WORD_RECV	((uint64_t)VIRTIO_RDMA_CQE_RECV << WORD_OPCODE)
 
 /* How a CQ finds the work queue that a completion is of. */
 static inline uint64_t wq_key(uint32_t qpn, bool recv)

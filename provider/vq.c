@@ -342,6 +342,7 @@ static int vq_start_direct(struct virtio_roce_vq *vq, char *base,
 			   const struct virtio_roce_queue *info,
 			   const struct virtio_roce_doorbell *db, uint32_t bit)
 {
+	vq->wr_mask = info->depth - 1;
 	vq->wr_ids = calloc(info->depth, sizeof(*vq->wr_ids));
 	if (!vq->wr_ids)
 		return ENOMEM;
