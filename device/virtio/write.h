@@ -83,12 +83,26 @@ static inline void write_copy(void *to, const void *from, size_t len)
 	dirty_mark(to, len);
 }
 
-/** write_copy_u8() - copy, and store a byte, which is seen after all of that */
-static inline void write_copy_u8(void *to, const void *from, size_t len, uint8_t last)
+/** write_four() - store four words of 64 bits, the last one behind the others */
+static inline void write_four(void *to, uint64_t first, uint64_t second, uint64_t third,
+			      uint64_t last)
 {
-	memcpy(to, from, len);
-	__atomic_store_n((uint8_t *)to + len, last, __ATOMIC_RELEASE);
-	dirty_mark(to, len + 1);
+#ifndef __SANITIZE_THREAD__
+	uint64_t *word = to;
+
+	__atomic_store_n(&word[0], first, __ATOMIC_RELAXED);
+	__atomic_store_n(&word[1], second, __ATOMIC_RELAXED);
+	__atomic_store_n(&word[2], third, __ATOMIC_RELAXED);
+	__atomic_store_n(&word[3], last, __ATOMIC_RELEASE);
+#else
+	/* It does not know that who loads the last byte alone sees the store of eight. */
+	const uint64_t word[] = { first, second, third, last };
+	const size_t len = sizeof(word) - 1;
+
+	memcpy(to, word, len);
+	__atomic_store_n((uint8_t *)to + len, ((const uint8_t *)word)[len], __ATOMIC_RELEASE);
+#endif
+	dirty_mark(to, 4 * sizeof(uint64_t));
 }
 
 /** write_move() - copy from memory that may overlap, in any order */

@@ -656,13 +656,6 @@ static int cq_put(struct rnic_ctx *ctx, struct virtq *vq,
 }
 
 /* Slot @i of a direct CQ, counted from the one that comes next; NULL if it is lost. */
-static struct virtio_rdma_cqe *cq_slot(struct cq *cq, uint32_t i)
-{
-	const uint64_t slot = (cq->stored + i) & (cq->cqe - 1);
-
-	return pages_ptr_near(&cq->pages, slot << cq->shift, &cq->near);
-}
-
 /* Completions that the driver has not taken, as it says. */
 static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_control *block)
 {
@@ -675,15 +668,6 @@ static void cq_write_time(struct cq *cq, struct virtio_rdma_cqe *to)
 	const uint64_t now = htole64(rnic_clock(cq->table->ctx));
 
 	write_copy(&timed->time, &now, sizeof(now));
-}
-
-/* The phase is what the driver looks at, so it comes last. */
-static void cq_write(struct cq *cq, struct virtio_rdma_cqe *to,
-		     const struct virtio_rdma_cqe *cqe)
-{
-	write_copy_u8(to, cqe, offsetof(struct virtio_rdma_cqe, phase),
-		      cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE);
-	cq->stored++;
 }
 
 /*
@@ -738,25 +722,20 @@ static __attribute__((noinline)) const char *cq_store_timed(struct cq *cq,
 	return cq_store_either(cq, user, wc, wqe, true);
 }
 
-/* For one completion or two.  An armed CQ is left to cq_add(), which looks at each. */
-bool cq_is_quiet(struct cq *cq, uint32_t n)
+/* An armed CQ is left to cq_add(), which looks at each completion. */
+uint32_t cq_quiet_room(struct cq *cq)
 {
 	const struct virtio_rdma_cq_control *block = cq_block(cq);
 	uint32_t unread, arm;
 
-	if (cq->error || !block || (n > 1 && !cq_slot(cq, 1)) || !cq_slot(cq, 0))
-		return false;
+	if (cq->error || !block)
+		return 0;
 	arm = le32toh(__atomic_load_n(&block->arm, __ATOMIC_RELAXED));
+	if (arm / VIRTIO_RDMA_ARM_NUMBER != cq->arming && arm & NOTIFY_ALL)
+		return 0;
 	unread = cq_unread(cq, block);
-	if (unread > cq->cqe || n > cq->cqe - unread)
-		return false;
-	cq->read = n == 1 && !unread;
-	return arm / VIRTIO_RDMA_ARM_NUMBER == cq->arming || !(arm & NOTIFY_ALL);
-}
-
-void cq_store_quiet(struct cq *cq, const struct virtio_rdma_cqe *cqe)
-{
-	cq_write(cq, cq_slot(cq, 0), cqe);
+	cq->read = !unread;
+	return unread < cq->cqe ? cq->cqe - unread : 0;
 }
 
 void cq_look(struct cq *cq, bool solicited)

@@ -5,6 +5,7 @@
 #ifndef DEVICE_RDMA_OBJECT_CQ_H
 #define DEVICE_RDMA_OBJECT_CQ_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -12,6 +13,7 @@
 #include "rdma/object/event.h"
 #include "rdma/object/moderate.h"
 #include "rdma/object/pages.h"
+#include "virtio/write.h"
 
 /** CQ_TIMED_SHIFT - log2 of the bytes of a completion that has its time */
 #define CQ_TIMED_SHIFT	6
@@ -307,16 +309,62 @@ void cq_add_late(struct cq *cq, struct cq_user *user, const struct virtio_rdma_c
 void cq_look_late(struct cq_table *cqs);
 
 /**
- * cq_is_quiet() - is there room in a direct CQ, and is it not known to be armed?
+ * cq_quiet_room() - room in a direct CQ that is not known to be armed
  * @cq:		CQ
- * @n:		number of completions, 1 or 2
  *
- * Then cq_store_quiet() may be called @n times, and cq_look() is to be called after that.
+ * So many completions may be stored by cq_store_quiet() in the same turn, each into a slot for
+ * which cq_slot() was called, and cq_look() is to be called after that.  This looks at the
+ * control block, whose cache line the guest writes whenever it has taken completions.
+ *
+ * Return: number of completions; 0 if there is no room, or the CQ is armed or in error.
  */
-bool cq_is_quiet(struct cq *cq, uint32_t n);
+uint32_t cq_quiet_room(struct cq *cq);
+
+/** cq_slot() - where the completion after @i others goes; NULL if that memory is gone */
+static inline struct virtio_rdma_cqe *cq_slot(struct cq *cq, uint32_t i)
+{
+	const uint64_t slot = (cq->stored + i) & (cq->cqe - 1);
+
+	return pages_ptr_near(&cq->pages, slot << cq->shift, &cq->near);
+}
+
+/* Two fields that stand side by side, as one word. */
+static inline uint64_t cqe_pair(uint32_t first, uint32_t second)
+{
+	return htole64(le32toh(first) | (uint64_t)le32toh(second) << 32);
+}
+
+/**
+ * cq_write() - store a completion in the ring of a direct CQ
+ * @cq:		CQ
+ * @to:		its slot
+ * @cqe:	the completion without its phase
+ *
+ * The phase is what the driver looks at, so its word comes last.  The words are made in
+ * registers: a copy of what was just stored field by field would have to wait until the
+ * stores of earlier completions have the cache lines that the driver reads.
+ */
+static inline __attribute__((always_inline)) void cq_write(struct cq *cq,
+							   struct virtio_rdma_cqe *to,
+							   const struct virtio_rdma_cqe *cqe)
+{
+	const uint64_t phase = cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE;
+
+	write_four(to, cqe_pair(cqe->byte_len, cqe->imm_data),
+		   cqe_pair(cqe->qp_num, cqe->src_qp),
+		   cqe_pair(cqe->wqe, cqe->vendor_err),
+		   htole64(le16toh(cqe->vlan) | (uint64_t)cqe->status << 16 |
+			   (uint64_t)cqe->opcode << 24 |
+			   (uint64_t)le16toh(cqe->wc_flags) << 32 | phase << 56));
+	cq->stored++;
+}
 
 /** cq_store_quiet() - store a completion without its phase, and tell nobody */
-void cq_store_quiet(struct cq *cq, const struct virtio_rdma_cqe *cqe);
+static inline __attribute__((always_inline)) void
+cq_store_quiet(struct cq *cq, const struct virtio_rdma_cqe *cqe)
+{
+	cq_write(cq, cq_slot(cq, 0), cqe);
+}
 
 /**
  * cq_look() - raise an event if the CQ was armed meanwhile

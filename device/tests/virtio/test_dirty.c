@@ -154,9 +154,9 @@ static void test_each_function(void **state)
 	assert_int_equal(*word, 9);
 	write_copy(one, from, 16);
 	assert_int_equal(marked(), 1 << 2);
-	write_copy_u8(one + PAGE - 4, from, 4, 5);
+	write_four(one + PAGE - 16, 2, 3, 4, 5);
 	assert_int_equal(marked(), 3 << 2);
-	assert_int_equal(one[PAGE], 5);
+	assert_memory_equal(one + PAGE - 16, ((const uint64_t[]){ 2, 3, 4, 5 }), 32);
 	write_move(one + 1, one, 8);
 	assert_int_equal(marked(), 1 << 2);
 	write_place(one + PAGE - 8, from, 16);
