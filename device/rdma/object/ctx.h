@@ -50,7 +50,7 @@
  */
 #define RNIC_SLICE		(64u * 1024)
 #define RNIC_SLICE_FEW		(128u * 1024)
-#define RNIC_SLICE_ALONE	(512u * 1024)
+#define RNIC_SLICE_ALONE	(1024u * 1024)
 
 /* Two guests that exchange messages are few. */
 #define RNIC_GUESTS_FEW		2
