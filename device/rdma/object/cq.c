@@ -655,7 +655,6 @@ static int cq_put(struct rnic_ctx *ctx, struct virtq *vq,
 	return 1;
 }
 
-/* Slot @i of a direct CQ, counted from the one that comes next; NULL if it is lost. */
 /* Completions that the driver has not taken, as it says. */
 static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_control *block)
 {
