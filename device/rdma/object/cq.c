@@ -661,6 +661,17 @@ static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_contr
 	return cq->stored - le32toh(__atomic_load_n(&block->consumer, __ATOMIC_ACQUIRE));
 }
 
+/* The phase is what the driver looks at, so its word comes last. */
+__attribute__((noinline)) void cq_write_words(struct cq *cq, struct virtio_rdma_cqe *to,
+					      uint64_t first, uint64_t second, uint64_t third,
+					      uint64_t last)
+{
+	const uint64_t phase = cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE;
+
+	write_four(to, first, second, third, last | htole64(phase << 56));
+	cq->stored++;
+}
+
 static void cq_write_time(struct cq *cq, struct virtio_rdma_cqe *to)
 {
 	struct virtio_rdma_cqe_timed *timed = (struct virtio_rdma_cqe_timed *)to;
