@@ -662,9 +662,8 @@ static uint32_t cq_unread(const struct cq *cq, const struct virtio_rdma_cq_contr
 }
 
 /* The phase is what the driver looks at, so its word comes last. */
-__attribute__((noinline)) void cq_write_words(struct cq *cq, struct virtio_rdma_cqe *to,
-					      uint64_t first, uint64_t second, uint64_t third,
-					      uint64_t last)
+void cq_write_words(struct cq *cq, struct virtio_rdma_cqe *to, uint64_t first, uint64_t second,
+		    uint64_t third, uint64_t last)
 {
 	const uint64_t phase = cq->stored & cq->cqe ? 0 : VIRTIO_RDMA_CQE_PHASE;
 

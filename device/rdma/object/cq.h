@@ -345,8 +345,9 @@ static inline uint64_t cqe_pair(uint32_t first, uint32_t second)
  * Not inline: the stores are to stand side by side.  A driver that polls takes the cache line
  * back between two that are apart.
  */
-void cq_write_words(struct cq *cq, struct virtio_rdma_cqe *to, uint64_t first, uint64_t second,
-		    uint64_t third, uint64_t last);
+__attribute__((noinline)) void cq_write_words(struct cq *cq, struct virtio_rdma_cqe *to,
+					      uint64_t first, uint64_t second, uint64_t third,
+					      uint64_t last);
 
 /**
  * cq_write() - store a completion in the ring of a direct CQ
