@@ -200,6 +200,7 @@ struct pkt_av {
  * struct pkt - a packet
  * @opcode:	BTH: service and &enum pkt_code
  * @ack_req:	BTH: an ACK is asked for
+ * @same:	BTH, in a READ response: no other data was sent with this PSN before
  * @solicited:	BTH: solicited event
  * @psn:	BTH: PSN of the first wire packet that it stands for
  * @npsn:	number of wire packets that it stands for
@@ -239,6 +240,7 @@ struct pkt_av {
 struct pkt {
 	uint8_t opcode;
 	bool ack_req;
+	bool same;
 	bool solicited;
 	uint32_t psn;
 	uint32_t npsn;

@@ -304,7 +304,7 @@ static uint8_t *roce_put_bth(uint8_t *p, const struct roce_path *path,
 	p[BTH_RESERVED] = (path->fecn ? BTH_FECN : 0) |
 			  (path->becn ? BTH_BECN : 0);
 	put_be24(p + 5, pkt->dest_qpn);
-	p[8] = pkt->ack_req ? BTH_ACK_REQ : 0;
+	p[8] = (pkt->ack_req ? BTH_ACK_REQ : 0) | (pkt->same ? BTH_SAME : 0);
 	put_be24(p + 9, pkt->psn);
 	return p + ROCE_BTH_SIZE;
 }
@@ -517,6 +517,7 @@ static const char *roce_get_bth(struct roce_cursor *c, struct roce_rx *rx,
 	rx->path.becn = p[BTH_RESERVED] & BTH_BECN;
 	pkt->dest_qpn = get_be24(p + 5);
 	pkt->ack_req = p[8] & BTH_ACK_REQ;
+	pkt->same = p[8] & BTH_SAME;
 	pkt->psn = get_be24(p + 9);
 	return NULL;
 }

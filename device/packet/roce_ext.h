@@ -48,6 +48,8 @@
 #define BTH_BECN		0x40
 /* BTH: byte 8. */
 #define BTH_ACK_REQ		0x80
+/* Reserved by IBA, where it is 0 and not looked at: see &pkt.same. */
+#define BTH_SAME		0x40
 
 /* Sum of the 16-bit words of an IPv4 header: 0xffff if its checksum is right. */
 static inline uint16_t ipv4_sum(const struct iphdr *ip)

@@ -135,7 +135,8 @@ uint8_t *roce_head_build(uint8_t *frame, const struct roce_head *head, const str
 	bth[0] = pkt->opcode;
 	bth[1] = (pkt->solicited ? BTH_SOLICITED : 0) | BTH_MIGRATED |
 		 roce_pad(pkt->len) << BTH_PAD_SHIFT;
-	put_be32(bth + 8, (pkt->ack_req ? (uint32_t)BTH_ACK_REQ << 24 : 0) | pkt->psn);
+	put_be32(bth + 8, (pkt->ack_req ? (uint32_t)BTH_ACK_REQ << 24 : 0) |
+			  (pkt->same ? (uint32_t)BTH_SAME << 24 : 0) | pkt->psn);
 	return roce_put_headers(bth + ROCE_BTH_SIZE, bits, pkt);
 }
 

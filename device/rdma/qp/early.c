@@ -24,6 +24,14 @@ static struct early_packet **early_at(struct early *early, uint32_t psn)
 	return &early->at[psn % EARLY_MAX];
 }
 
+static void early_free_table(struct early **early)
+{
+	if ((*early)->n)
+		return;
+	free(*early);
+	*early = NULL;
+}
+
 static struct early_packet *early_out(struct early **early, struct rnic_ctx *ctx,
 				      struct early_packet **at)
 {
@@ -31,11 +39,9 @@ static struct early_packet *early_out(struct early **early, struct rnic_ctx *ctx
 
 	*at = NULL;
 	ctx->early -= early_size(&packet->pkt);
-	if (--(*early)->n)
-		return packet;
-	ctx->early -= sizeof(**early);
-	free(*early);
-	*early = NULL;
+	if (!--(*early)->n)
+		ctx->early -= sizeof(**early);
+	early_free_table(early);
 	return packet;
 }
 
@@ -82,11 +88,13 @@ bool early_keep(struct early **early, struct rnic_ctx *ctx, const struct pkt *pk
 	}
 	if (!early_fits(ctx, table + early_size(pkt)))
 		return true;
-	packet = early_copy(pkt);
-	if (packet && !*early)
+	if (!*early)
 		*early = calloc(1, sizeof(**early));
-	if (!packet || !*early) {
-		free(packet);
+	if (!*early)
+		return true;
+	packet = early_copy(pkt);
+	if (!packet) {
+		early_free_table(early);
 		return true;
 	}
 	*early_at(*early, pkt->psn) = packet;
@@ -97,12 +105,7 @@ bool early_keep(struct early **early, struct rnic_ctx *ctx, const struct pkt *pk
 
 struct early_packet *early_take(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
 {
-	struct early_packet **at;
-
-	if (!*early)
-		return NULL;
-	at = early_at(*early, psn);
-	return *at && (*at)->pkt.psn == psn ? early_out(early, ctx, at) : NULL;
+	return early_find(*early, psn) ? early_out(early, ctx, early_at(*early, psn)) : NULL;
 }
 
 uint32_t early_gap(const struct early *early, uint32_t psn)
@@ -126,6 +129,18 @@ void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
 	for (i = 0; *early && i < EARLY_MAX; i++) {
 		at = &(*early)->at[i];
 		if (*at && (psn == EARLY_ALL || psn_diff((*at)->pkt.psn, psn) < 0))
+			free(early_out(early, ctx, at));
+	}
+}
+
+void early_drop_from(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+{
+	struct early_packet **at;
+	uint32_t i;
+
+	for (i = 0; *early && i < EARLY_MAX; i++) {
+		at = &(*early)->at[i];
+		if (*at && psn_diff((*at)->pkt.psn, psn) >= 0)
 			free(early_out(early, ctx, at));
 	}
 }

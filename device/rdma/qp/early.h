@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Packets that came too early, because one before them got lost: requests, or answers to READs.
+ * And answers to READs that were sent, in case that one gets lost.
  */
 #ifndef DEVICE_RDMA_QP_EARLY_H
 #define DEVICE_RDMA_QP_EARLY_H
@@ -12,8 +13,12 @@
 #include "rdma/object/ctx.h"
 #include "rdma/object/sg.h"
 
-/** EARLY_MAX - packets so many PSNs ahead of what is expected, or more, are not kept */
-#define EARLY_MAX	256u
+/**
+ * EARLY_MAX - packets so many PSNs ahead of what is expected, or more, are not kept
+ *
+ * As many are under way at most, if they have 4096 bytes (FLOW_WINDOW_MAX).
+ */
+#define EARLY_MAX	512u
 
 /**
  * struct early_packet - one that came too early
@@ -67,6 +72,17 @@ struct early_packet *early_take(struct early **early, struct rnic_ctx *ctx, uint
  * Return: how many PSNs are before the first one that is there; 0 if none is.
  */
 uint32_t early_gap(const struct early *early, uint32_t psn);
+
+/** early_find() - the packet of a PSN, or NULL */
+static inline struct early_packet *early_find(const struct early *early, uint32_t psn)
+{
+	struct early_packet *packet = early ? early->at[psn % EARLY_MAX] : NULL;
+
+	return packet && packet->pkt.psn == psn ? packet : NULL;
+}
+
+/** early_drop_from() - forget the packets of a PSN and of those behind it */
+void early_drop_from(struct early **early, struct rnic_ctx *ctx, uint32_t psn);
 
 /** early_drop() - forget the packets before a PSN, or all with %EARLY_ALL */
 void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn);

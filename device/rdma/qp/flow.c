@@ -11,7 +11,9 @@
  *  - A requester of RC has no more than that under way.  RDMA READs that it
  *    asked for count, because their data will come.
  *  - READ responses and UC are not acknowledged.  Of these no more than the
- *    window is sent in FLOW_PERIOD_NS, the round trip of a long path.
+ *    window is sent in FLOW_PERIOD_NS, the round trip of a long path.  But the peer
+ *    asks for the next READ when data has arrived: a loss says nothing against the rate
+ *    at which it asks.
  *
  * The window follows the network.  Until the first sign of congestion it grows by
  * what has arrived, so that it doubles in a round trip; from then on it grows by
@@ -30,6 +32,10 @@
 
 #define FLOW_WINDOW_FIRST	(128u * 1024)
 #define FLOW_PERIOD_NS		100000u
+
+/* The rate of READs is taken over so many windows at least, and averaged. */
+#define FLOW_ASKED_WINDOWS	2u
+#define FLOW_ASKED_SHARE	4u
 
 /* Packets that a loss leaves. */
 #define FLOW_RESTART		4u
@@ -167,11 +173,42 @@ void flow_arrived(struct flow *flow, uint64_t bytes)
 	flow->window = window < FLOW_WINDOW_MAX ? window : FLOW_WINDOW_MAX;
 }
 
+void flow_asked(struct flow *flow, uint64_t bytes)
+{
+	uint64_t now, rate;
+
+	if (!flow->on_wire)
+		return;
+	now = loop_now(flow->loop);
+	if (flow->asked >= (uint64_t)FLOW_ASKED_WINDOWS * flow->window && now > flow->asked_at) {
+		rate = flow->asked * FLOW_PERIOD_NS / (now - flow->asked_at);
+		if (rate > FLOW_WINDOW_MAX)
+			rate = FLOW_WINDOW_MAX;
+		if (flow->asked_rate)
+			rate = flow->asked_rate - flow->asked_rate / FLOW_ASKED_SHARE +
+			       rate / FLOW_ASKED_SHARE;
+		flow->asked_rate = rate;
+		flow->asked = 0;
+		flow->asked_at = now;
+	}
+	flow->asked += bytes;
+}
+
+/* Data arrives at the rate at which the next one is asked for: nothing is won by less. */
+static uint32_t flow_at_least(const struct flow *flow, enum flow_sign sign)
+{
+	if (sign != FLOW_AGAIN)
+		return 0;
+	return flow->asked_rate < flow->window ? flow->asked_rate : flow->window;
+}
+
 void flow_congested(struct flow *flow, enum flow_sign sign)
 {
 	uint64_t now = loop_now(flow->loop);
 	uint32_t window = flow->window;
-	uint32_t restart = sign == FLOW_LOSS ? FLOW_RESTART * flow->mtu : flow->mtu;
+	uint32_t restart = sign == FLOW_LOSS || sign == FLOW_AGAIN ? FLOW_RESTART * flow->mtu :
+								     flow->mtu;
+	uint32_t least = flow_at_least(flow, sign);
 
 	if (!flow->on_wire ||
 	    (sign != FLOW_TIMEOUT && now < flow->cut_at + FLOW_PERIOD_NS))
@@ -182,6 +219,8 @@ void flow_congested(struct flow *flow, enum flow_sign sign)
 		window /= 2;
 	if (window < restart)
 		window = restart < flow->window ? restart : flow->window;
+	if (window < least)
+		window = least;
 	/* Losses of a window that small tell nothing new. */
 	if (sign == FLOW_CNP || flow->window > restart)
 		flow->threshold = window;

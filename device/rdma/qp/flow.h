@@ -26,6 +26,10 @@
  * @threshold:	up to there @window grows by what has arrived, then slowly
  * @arrived:	bytes that have arrived since @window grew slowly last
  * @cut_at:	when @window was cut last
+ * @asked:	bytes that READs asked for since @asked_at
+ * @asked_at:	when @asked_rate was taken last
+ * @asked_rate:	how fast READs ask for data, bytes in the time in which @window is sent; or 0.
+ *		Not saved, nor are the two before it
  * @stream_at:	when packets that nobody acknowledges may be sent next
  * @limit_at:	when the rate limit allows the next packet
  * @cnp_at:	when the next CNP may be sent
@@ -41,6 +45,9 @@ struct flow {
 	uint32_t threshold;
 	uint32_t arrived;
 	uint64_t cut_at;
+	uint64_t asked;
+	uint64_t asked_at;
+	uint32_t asked_rate;
 	uint64_t stream_at;
 	uint64_t limit_at;
 	uint64_t cnp_at;
@@ -50,6 +57,7 @@ struct flow {
 /** enum flow_sign - signs of congestion, from faint to strong */
 enum flow_sign {
 	FLOW_CNP,	/* a router has marked a packet */
+	FLOW_AGAIN,	/* the peer asks for data of a READ that was sent */
 	FLOW_LOSS,	/* a packet got lost, the next one did not */
 	FLOW_TIMEOUT,	/* nothing comes back */
 };
@@ -121,6 +129,9 @@ void flow_sent(struct flow *flow, enum flow_kind kind, const struct pkt *pkt);
 
 /** flow_arrived() - @bytes that were under way on a wire have arrived */
 void flow_arrived(struct flow *flow, uint64_t bytes);
+
+/** flow_asked() - a READ asks for @bytes, for the first time */
+void flow_asked(struct flow *flow, uint64_t bytes);
 
 /** flow_congested() - the network has shown a sign of congestion */
 void flow_congested(struct flow *flow, enum flow_sign sign);

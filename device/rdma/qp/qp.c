@@ -94,8 +94,10 @@ void qp_deactivate(struct qp *qp)
 	TAILQ_REMOVE(&qp->table->active, qp, entry);
 	if (qp->req.una == qp->req.prod)
 		requester_free(&qp->req, qp->ctx);
-	if (!qp->resp.reads)
-		responder_free(&qp->resp);
+	if (qp->resp.reads)
+		return;
+	responder_free(&qp->resp);
+	early_drop(&qp->resp.sent, qp->ctx, EARLY_ALL);
 }
 
 void qp_report(struct qp *qp, enum virtio_rdma_event_type type)

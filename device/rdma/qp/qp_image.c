@@ -523,8 +523,11 @@ static void responder_io(struct state *st, struct qp *qp)
 		rwqe_io(st, &resp->rwqe);
 	reads_io(st, resp);
 	atomics_io(st, resp);
-	if (st->loading)
+	if (st->loading) {
 		resp->unready = resp->nak_sent;
+		/* Nobody knows how much was sent of the READs that are left. */
+		resp->sent_psn = resp->epsn;
+	}
 	if (st->loading && !st->failed)
 		responder_check_loaded(st, qp);
 }

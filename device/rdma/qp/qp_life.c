@@ -694,6 +694,7 @@ static void qp_free(struct qp *qp)
 	requester_free(&qp->req, qp->ctx);
 	early_drop(&qp->req.early, qp->ctx, EARLY_ALL);
 	early_drop(&qp->resp.early, qp->ctx, EARLY_ALL);
+	early_drop(&qp->resp.sent, qp->ctx, EARLY_ALL);
 	responder_free(&qp->resp);
 	responder_forget(&qp->resp);
 	free(qp);

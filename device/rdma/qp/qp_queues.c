@@ -23,6 +23,7 @@ void qp_fail(struct qp *qp)
 	responder_drop_reads(&qp->resp);
 	early_drop(&qp->req.early, qp->ctx, EARLY_ALL);
 	early_drop(&qp->resp.early, qp->ctx, EARLY_ALL);
+	early_drop(&qp->resp.sent, qp->ctx, EARLY_ALL);
 	qp->resp.nak = 0;
 	qp->resp.ack_due = false;
 	qp->resp.dead = true;

@@ -47,6 +47,11 @@
  * @hole:	the peer said what got lost, and that is sent again; until there is progress.
  *		Not saved, nor is @peer_keeps
  * @peer_keeps:	it takes what was sent behind that as soon as that has come
+ * @peer_same:	it says that the answers to READs are what it sent first.  Not saved, nor are
+ *		the next three
+ * @skipped:	what was sent behind something that got lost is not sent again
+ * @missed:	there is something at @missed_pos that did not arrive
+ * @missed_pos:	position that is to be sent again, as is what is behind it
  * @skip_pos:	@una_pos when what it keeps was last not sent again
  * @early:	answers to READs that came too early, or NULL; lost when the QP is saved, as is
  *		what follows
@@ -87,6 +92,10 @@ struct requester {
 	bool went_back;
 	bool hole;
 	bool peer_keeps;
+	bool peer_same;
+	bool skipped;
+	bool missed;
+	uint32_t missed_pos;
 	uint32_t skip_pos;
 	struct early *early;
 	uint32_t gap_end;
@@ -190,6 +199,9 @@ struct atomic_done {
  * @heard:	a request has come from the peer
  * @tell:	the peer is to be told what has arrived
  * @early:	packets that came too early, or NULL; lost when the QP is saved
+ * @sent:	answers to READs as they were sent first, or NULL; lost likewise
+ * @sent_psn:	behind the last PSN of an answer to a READ that was sent
+ * @sent_left:	so many answers are still to be kept, because the peer has missed some lately
  * @event:	&enum virtio_rdma_event_type to report when the QP goes to ERR, or 0
  * @dead:	nothing is accepted any more; the QP goes to ERR when all that
  *		is due has been sent
@@ -221,6 +233,9 @@ struct responder {
 	bool heard;
 	bool tell;
 	struct early *early;
+	struct early *sent;
+	uint32_t sent_psn;
+	uint32_t sent_left;
 	uint8_t event;
 	bool dead;
 };

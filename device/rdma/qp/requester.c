@@ -237,6 +237,8 @@ static void requester_rx_ack(struct qp *qp, const struct pkt *pkt, uint32_t pos)
 	case AETH_NAK:
 		if (requester_advance(qp, pos))
 			requester_rx_nak(qp, pkt->syndrome);
+		else if (qp_sends(qp) && pkt->syndrome == AETH_NAK_PSN)
+			requester_missed_later(qp, pos);
 		break;
 	}
 }
@@ -294,6 +296,25 @@ static bool requester_read_place(struct qp *qp, const struct pkt_op *op,
 	return requester_place(qp, wqe, off, pkt->payload, pkt->len);
 }
 
+/* Data that was kept of READs behind @wqe may be older than that of an answer to it. */
+static void requester_newer(struct qp *qp, const struct wqe *wqe)
+{
+	struct requester *req = &qp->req;
+
+	early_drop_from(&req->early, qp->ctx, requester_end(wqe) & PSN_MASK);
+	if (pos_after(req->max_pos, requester_end(wqe)))
+		requester_missed_later(qp, requester_end(wqe));
+}
+
+/* Is what was kept for requests that are READs as well? */
+static bool requester_reads_on(const struct qp *qp)
+{
+	const struct requester *req = &qp->req;
+
+	return qp_sends(qp) && req->una != req->prod &&
+	       requester_wqe(req, req->una)->kind == PKT_KIND_READ;
+}
+
 /* An answer to a READ, of which it is the next part. */
 static void requester_rx_next(struct qp *qp, const struct pkt_op *op,
 			      const struct pkt *pkt, uint32_t pos)
@@ -307,12 +328,15 @@ static void requester_rx_next(struct qp *qp, const struct pkt_op *op,
 	}
 	if (!requester_read_place(qp, op, pkt, wqe, (pos - wqe->pos) * qp->mtu))
 		return;
+	req->peer_same = pkt->same;
+	if (req->early && !pkt->same)
+		requester_newer(qp, wqe);
 	requester_progress(qp, pos + pkt->npsn);
 	if (req->una_pos != requester_end(wqe))
 		return;
-	if (req->early)
-		early_drop(&req->early, qp->ctx, EARLY_ALL);
 	requester_arrived(qp);
+	if (req->early && !requester_reads_on(qp))
+		early_drop(&req->early, qp->ctx, EARLY_ALL);
 }
 
 /* Take what was kept and is not too early any more; ask for what is missing next. */
@@ -326,7 +350,8 @@ static void requester_rx_kept(struct qp *qp)
 		requester_rx_next(qp, pkt_op(kept->pkt.opcode), &kept->pkt, req->una_pos);
 		free(kept);
 	}
-	if (!req->early)
+	requester_reach_missed(qp);
+	if (!req->early || !qp_sends(qp))
 		return;
 	/* The rest of the gap is under way. */
 	if (req->parted && !requester_part_came(req))
@@ -336,17 +361,13 @@ static void requester_rx_kept(struct qp *qp)
 }
 
 /*
- * Data of the oldest READ only: the peer reads it for one READ after the other, and no data of a
- * later READ may be older than that of an earlier one.
+ * The peer reads data for one READ after the other, and no data of a later READ may be older than
+ * that of an earlier one: see requester_newer().
  */
 static bool requester_may_keep(const struct qp *qp, const struct pkt *pkt, uint32_t pos)
 {
-	const struct requester *req = &qp->req;
-	const struct wqe *wqe = requester_wqe(req, req->una);
-
-	return qp_sends(qp) && qp->flow.on_wire && wqe->kind == PKT_KIND_READ &&
-	       pos_after(requester_end(wqe), pos) && pkt->npsn == 1 &&
-	       pos - req->una_pos < EARLY_MAX;
+	return qp->flow.on_wire && requester_reads_on(qp) && pkt->npsn == 1 &&
+	       pos - qp->req.una_pos < EARLY_MAX;
 }
 
 static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
@@ -358,11 +379,14 @@ static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
 	/* It acknowledges all before, and must then be what comes next. */
 	if (requester_advance(qp, pos)) {
 		requester_rx_next(qp, op, pkt, pos);
-		if (req->early)
+		if (req->early || req->missed)
 			requester_rx_kept(qp);
-	} else if (requester_may_keep(qp, pkt, pos)) {
-		early_keep(&req->early, qp->ctx, pkt);
+		return;
 	}
+	if (requester_may_keep(qp, pkt, pos))
+		early_keep(&req->early, qp->ctx, pkt);
+	if (!early_find(req->early, pkt->psn))
+		requester_note_missed(req, pos);
 }
 
 static void requester_rx_atomic(struct qp *qp, const struct pkt *pkt, uint32_t pos)
@@ -510,11 +534,15 @@ static inline bool requester_fits_behind(struct qp *qp, uint32_t end, uint32_t n
 	const struct requester *req = &qp->req;
 	uint64_t under_way = pos_after(end, req->una_pos) ? end - req->una_pos : 0;
 
-	if (req->went_back && under_way + npsn > REQ_AGAIN && pos_after(req->max_pos, req->snd_pos))
+	if (req->went_back && !req->skipped && under_way + npsn > REQ_AGAIN &&
+	    pos_after(req->max_pos, req->snd_pos))
 		return false;
 	/* Packets that were kept are not under way any more. */
 	if (req->early)
 		under_way -= under_way < req->early->n ? under_way : req->early->n;
+	/* When the peer said what is missing, about half of what it keeps had come. */
+	else if (req->hole && req->skipped && under_way + npsn < EARLY_MAX)
+		under_way /= 2;
 	return (under_way + npsn) * qp->mtu <= flow_window(&qp->flow);
 }
 
@@ -536,6 +564,10 @@ static bool requester_fits_read(struct qp *qp, const struct wqe *wqe)
 	const struct wqe *before = requester_wqe(req, req->cur - 1);
 	uint32_t from = before->pos;
 
+	/* Its data could not be kept while something is missing. */
+	if (req->early && req->cur != req->una && req->snd_pos == req->max_pos &&
+	    requester_end(wqe) - req->una_pos > EARLY_MAX)
+		return false;
 	if (!req->parts || req->cur == req->una || before->kind != PKT_KIND_READ)
 		return requester_fits(qp, requester_end(wqe) - req->snd_pos);
 	if (before->npsn > REQ_READ_BEYOND)
@@ -562,6 +594,8 @@ static void requester_sent(struct requester *req, uint32_t npsn)
 	req->snd_pos += npsn;
 	if (pos_after(req->snd_pos, req->max_pos))
 		req->max_pos = req->snd_pos;
+	else if (req->missed && pos_after(req->snd_pos, req->missed_pos))
+		req->missed = false;
 }
 
 /* Point a cursor at payload of a request; false if it has been found wrong. */
@@ -637,6 +671,8 @@ static void requester_send_read(struct qp *qp, struct wqe *wqe,
 	req->ask_pos = requester_end(wqe);
 	requester_measure(qp, req->snd_pos + 1);
 	requester_sent(req, requester_end(wqe) - req->snd_pos);
+	if (part)
+		requester_skip_reads(qp);
 	budget_take(budget, 0);
 	flow_sent(&qp->flow, requester_flow(qp), &pkt);
 	qp_send(qp, &pkt);

@@ -8,8 +8,8 @@
  * ACK timeout take a retry.
  *
  * The packet that is missing is sent again, and one behind it.  If the peer keeps what
- * came too early, the rest is skipped.  Answers to a READ are kept here, and only their gap is
- * asked for again.
+ * came too early, the rest is skipped.  Answers to READs are kept here, and only their gap is
+ * asked for again; the rest is skipped if the peer says that it sends what it sent first.
  */
 #include "rdma/qp/qp_queues.h"
 #include "rdma/qp/requester_loss.h"
@@ -51,6 +51,7 @@ static void requester_step_back(struct qp *qp)
 	req->unasked = 0;
 	req->parted = false;
 	req->hole = false;
+	req->skipped = false;
 	loop_timer_cancel(qp->ctx->loop, &req->timer);
 	qp_count(qp, VIRTIO_RDMA_CNT_RETRY);
 }
@@ -321,26 +322,77 @@ static bool requester_may_skip(const struct qp *qp)
 	       req->snd_pos - req->una_pos >= REQ_AGAIN && requester_probe_ns(qp);
 }
 
-void requester_skip(struct qp *qp)
+/* Go on behind what was sent, or where the peer has missed something. */
+static void requester_skip_sent(struct requester *req)
 {
-	struct requester *req = &qp->req;
+	uint32_t i, to = req->max_pos;
 	struct wqe *wqe;
 
-	if (!requester_may_skip(qp))
-		return;
-	while (req->cur != req->prod) {
+	if (req->missed && pos_after(req->missed_pos, req->snd_pos) &&
+	    pos_after(to, req->missed_pos))
+		to = req->missed_pos;
+	for (; req->cur != req->prod; req->cur++) {
 		wqe = requester_wqe(req, req->cur);
-		if (!wqe->begun || (!requester_is_local(wqe) &&
-				    pos_after(requester_end(wqe), req->max_pos)))
+		if (!wqe->begun ||
+		    (!requester_is_local(wqe) && pos_after(requester_end(wqe), to)))
 			break;
 		if (pkt_is_answered(wqe->kind) && !wqe->reading) {
 			wqe->reading = true;
 			req->reads++;
 		}
-		req->cur++;
 	}
-	req->snd_pos = req->max_pos;
-	req->skip_pos = req->una_pos;
+	/* Those behind it are sent once more. */
+	for (i = req->cur; i != req->prod; i++)
+		requester_not_reading(req, requester_wqe(req, i));
+	req->snd_pos = to;
 	/* The last packet was asked about when it was sent first.  It may have got lost. */
-	req->ask_pos = req->max_pos;
+	req->ask_pos = to;
+	req->skipped = true;
+}
+
+void requester_skip(struct qp *qp)
+{
+	if (!requester_may_skip(qp))
+		return;
+	qp->req.skip_pos = qp->req.una_pos;
+	requester_skip_sent(&qp->req);
+}
+
+void requester_skip_reads(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+
+	if (req->peer_same && pos_after(req->max_pos, req->snd_pos))
+		requester_skip_sent(req);
+}
+
+void requester_note_missed(struct requester *req, uint32_t pos)
+{
+	if (req->missed && !pos_after(req->missed_pos, pos))
+		return;
+	req->missed = true;
+	req->missed_pos = pos;
+}
+
+void requester_missed_later(struct qp *qp, uint32_t pos)
+{
+	struct requester *req = &qp->req;
+
+	requester_note_missed(req, pos);
+	if (!req->skipped)
+		return;
+	req->cur = req->una;
+	req->snd_pos = req->una_pos;
+	requester_skip_sent(req);
+}
+
+void requester_reach_missed(struct qp *qp)
+{
+	struct requester *req = &qp->req;
+
+	if (!req->missed || pos_after(req->missed_pos, req->una_pos))
+		return;
+	req->missed = false;
+	if (req->missed_pos == req->una_pos)
+		requester_lost(qp);
 }

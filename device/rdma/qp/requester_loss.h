@@ -62,6 +62,30 @@ uint32_t requester_part(struct qp *qp, uint32_t left);
  */
 void requester_skip(struct qp *qp);
 
+/**
+ * requester_skip_reads() - the same behind a part of a READ that was asked for again
+ * @qp:		QP
+ *
+ * Its peer has to say that it sends what it sent first: else what was kept of later READs may be
+ * older than the part, and is asked for again.
+ */
+void requester_skip_reads(struct qp *qp);
+
+/** requester_note_missed() - a position has not arrived: see to it when it is the next one */
+void requester_note_missed(struct requester *req, uint32_t pos);
+
+/**
+ * requester_missed_later() - something has not arrived, while an answer before it is missing
+ * @qp:		QP
+ * @pos:	its position
+ *
+ * If what was sent behind that answer was skipped, it is sent again from @pos on.
+ */
+void requester_missed_later(struct qp *qp, uint32_t pos);
+
+/** requester_reach_missed() - go back if what was noted is the oldest thing that is missing */
+void requester_reach_missed(struct qp *qp);
+
 /** requester_measure_from() - as requester_measure(), on a wire */
 void requester_measure_from(struct qp *qp, uint32_t pos);
 

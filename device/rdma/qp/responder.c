@@ -26,9 +26,10 @@
 void responder_reset(struct qp *qp, uint32_t psn)
 {
 	early_drop(&qp->resp.early, qp->ctx, EARLY_ALL);
+	early_drop(&qp->resp.sent, qp->ctx, EARLY_ALL);
 	responder_free(&qp->resp);
 	responder_forget(&qp->resp);
-	qp->resp = (struct responder) { .epsn = psn };
+	qp->resp = (struct responder) { .epsn = psn, .sent_psn = psn };
 }
 
 /* ------------------------------------------------------------------------- */

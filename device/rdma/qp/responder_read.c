@@ -7,10 +7,18 @@
  * ATOMIC_WRITE as a READ of no bytes, a CMP_SWAP or FETCH_ADD by an answer of its own.
  */
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "rdma/qp/responder_read.h"
 #include "virtio/write.h"
 #include "virtio/virtq.h"
+
+/*
+ * When an answer got lost, so many are kept.  They may have half of the memory that packets which
+ * came too early have.
+ */
+#define RESP_SENT_KEPT		16384u
+#define RESP_SENT_BYTES		(RNIC_EARLY_MAX / 2)
 
 static struct read_job *responder_read(struct responder *resp, uint32_t i)
 {
@@ -196,6 +204,10 @@ enum resp_result responder_read_request(struct qp *qp, const struct pkt_op *op,
 		return result;
 	if (resp->share[job.share] >= responder_share_max(qp, job.share))
 		return RESP_INV_REQ;
+	/* All before it was sent.  In memory a READ may be answered elsewhere, see fused.c. */
+	if (!resp->reads)
+		resp->sent_psn = job.psn;
+	flow_asked(&qp->flow, job.left);
 	if (!responder_make_room(resp) ||
 	    (job.atomic && !responder_make_atomic(resp)))
 		return RESP_OP_ERR;
@@ -315,7 +327,8 @@ void responder_read_again(struct qp *qp, const struct pkt_op *op, const struct p
 	} else {
 		responder_read_insert(resp, i, job);
 	}
-	flow_congested(&qp->flow, FLOW_LOSS);
+	flow_congested(&qp->flow, FLOW_AGAIN);
+	resp->sent_left = RESP_SENT_KEPT;
 }
 
 static void responder_read_done(struct responder *resp)
@@ -358,6 +371,72 @@ static void responder_atomic_answer(struct qp *qp, struct budget *budget)
 	qp_send(qp, &pkt);
 }
 
+/* Send what was kept, and not what is in memory now. */
+static void responder_send_kept(struct early_packet *kept, struct pkt *pkt)
+{
+	if (!pkt->len)
+		return;
+	sg_init_flat(&kept->sg, kept->payload);
+	pkt->payload = &kept->sg;
+}
+
+/* An answer that was not sent before: keep it, if some got lost lately. */
+static void responder_keep_sent(struct qp *qp, struct pkt *pkt)
+{
+	struct responder *resp = &qp->resp;
+	struct early_packet *kept;
+
+	if (!--resp->sent_left) {
+		early_drop(&resp->sent, qp->ctx, EARLY_ALL);
+		return;
+	}
+	pkt->same = true;
+	free(early_take(&resp->sent, qp->ctx, (pkt->psn - EARLY_MAX) & PSN_MASK));
+	if (qp->ctx->early >= RESP_SENT_BYTES)
+		return;
+	early_keep(&resp->sent, qp->ctx, pkt);
+	kept = early_find(resp->sent, pkt->psn);
+	/* The guest may change its memory at any time: what is sent is the copy. */
+	if (kept)
+		responder_send_kept(kept, pkt);
+}
+
+/*
+ * Data of a later READ may not be older than that of an earlier one.  So a requester that has data
+ * of later READs can make use of it only if what it asks for again is what was sent first: it is
+ * told so.  That says nothing of right: the key was looked at again.
+ */
+static void responder_send_same(struct qp *qp, struct pkt *pkt, const struct read_job *job)
+{
+	struct early_packet *kept = early_find(qp->resp.sent, pkt->psn);
+
+	/* The copies of later packets are older than the memory that is read now. */
+	if (!kept || kept->pkt.len != pkt->len || kept->pkt.va != job->va ||
+	    kept->pkt.rkey != job->rkey) {
+		early_drop_from(&qp->resp.sent, qp->ctx, pkt->psn & PSN_MASK);
+		return;
+	}
+	pkt->same = true;
+	responder_send_kept(kept, pkt);
+}
+
+/* The answer to a READ as it leaves: what was sent with its PSN first, if that is known. */
+static void responder_read_sent(struct qp *qp, struct pkt *pkt, const struct read_job *job)
+{
+	struct responder *resp = &qp->resp;
+
+	if (psn_diff(pkt->psn, resp->sent_psn) < 0) {
+		responder_send_same(qp, pkt, job);
+		return;
+	}
+	resp->sent_psn = (pkt->psn + pkt->npsn) & PSN_MASK;
+	if (!resp->sent_left || !qp->flow.on_wire || pkt->npsn != 1)
+		return;
+	pkt->va = job->va;
+	pkt->rkey = job->rkey;
+	responder_keep_sent(qp, pkt);
+}
+
 /* Send one slice of the answer to the READ at the head of the line. */
 static void responder_read_slice(struct qp *qp, struct budget *budget)
 {
@@ -388,6 +467,7 @@ static void responder_read_slice(struct qp *qp, struct budget *budget)
 		.len = len,
 		.payload = len ? &src : NULL,
 	};
+	responder_read_sent(qp, &pkt, job);
 	job->begun = true;
 	job->va += len;
 	job->left -= len;

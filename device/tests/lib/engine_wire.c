@@ -125,6 +125,7 @@ static void wire_send(struct fabric_end *from, struct fabric_end *to,
 	assert_int_equal(pkt->psn >> 24, 0);
 	assert_true(!pkt->solicited || op->last);
 	frame.pkt = *pkt;
+	frame.pkt.same = pkt->same && !eg_wire.plain;
 	frame.av = *pkt->av;
 	frame.to = wire_number(to);
 	frame.from = pkt->from ? (int)wire_number(pkt->from) : -1;

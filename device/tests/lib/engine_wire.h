@@ -17,6 +17,7 @@
  * @reorder:	of a thousand, those that overtake the one before
  * @seed:	of the random numbers that decide
  * @cut:	lose all requests (1), all responses (2), or all (3)
+ * @plain:	answers to READs do not say that they are what was sent first, as those of others
  * @latency:	ns that a packet is under way
  * @mbps:	bandwidth of each direction, 0 = unlimited
  * @queue:	bytes that may wait for bandwidth; what does not fit is lost
@@ -32,6 +33,7 @@ struct eg_wire_fate {
 	uint32_t reorder;
 	uint32_t seed;
 	uint32_t cut;
+	bool plain;
 	uint64_t latency;
 	uint64_t mbps;
 	uint64_t queue;

@@ -159,6 +159,7 @@ static struct pkt some_pkt(uint8_t opcode, bool ipv4, uint16_t vlan,
 	return (struct pkt) {
 		.opcode = opcode,
 		.ack_req = opcode & 1,
+		.same = op->kind == PKT_KIND_READ_RESPONSE && opcode & 2,
 		.solicited = opcode & 2,
 		.psn = 0xabcdef,
 		.npsn = 1,
@@ -222,6 +223,7 @@ static void expect_same(const struct built *b)
 
 	assert_int_equal(is->opcode, was->opcode);
 	assert_int_equal(is->ack_req, was->ack_req);
+	assert_int_equal(is->same, was->same);
 	assert_int_equal(is->solicited, was->solicited);
 	assert_int_equal(is->psn, was->psn);
 	assert_int_equal(is->npsn, 1);
