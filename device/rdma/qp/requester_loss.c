@@ -368,7 +368,9 @@ void requester_skip_reads(struct qp *qp)
 
 void requester_note_missed(struct requester *req, uint32_t pos)
 {
-	if (req->missed && !pos_after(req->missed_pos, pos))
+	/* The first one counts, unless it was acknowledged meanwhile. */
+	if (req->missed && !pos_after(req->una_pos, req->missed_pos) &&
+	    !pos_after(req->missed_pos, pos))
 		return;
 	req->missed = true;
 	req->missed_pos = pos;
