@@ -24,7 +24,7 @@ static struct early_packet **early_at(struct early *early, uint32_t psn)
 	return &early->at[psn % EARLY_MAX];
 }
 
-static void early_free_table(struct early **early)
+static void early_free_if_empty(struct early **early)
 {
 	if ((*early)->n)
 		return;
@@ -41,7 +41,7 @@ static struct early_packet *early_out(struct early **early, struct rnic_ctx *ctx
 	ctx->early -= early_size(&packet->pkt);
 	if (!--(*early)->n)
 		ctx->early -= sizeof(**early);
-	early_free_table(early);
+	early_free_if_empty(early);
 	return packet;
 }
 
@@ -94,7 +94,7 @@ bool early_keep(struct early **early, struct rnic_ctx *ctx, const struct pkt *pk
 		return true;
 	packet = early_copy(pkt);
 	if (!packet) {
-		early_free_table(early);
+		early_free_if_empty(early);
 		return true;
 	}
 	*early_at(*early, pkt->psn) = packet;
@@ -121,26 +121,36 @@ uint32_t early_gap(const struct early *early, uint32_t psn)
 	return 0;
 }
 
-void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+/* Forget the packets before a PSN, or those from there on. */
+static void early_drop_some(struct early **early, struct rnic_ctx *ctx, uint32_t psn, bool before)
 {
 	struct early_packet **at;
 	uint32_t i;
 
 	for (i = 0; *early && i < EARLY_MAX; i++) {
 		at = &(*early)->at[i];
-		if (*at && (psn == EARLY_ALL || psn_diff((*at)->pkt.psn, psn) < 0))
+		if (*at && (psn == EARLY_ALL || (psn_diff((*at)->pkt.psn, psn) < 0) == before))
 			free(early_out(early, ctx, at));
 	}
 }
 
+void early_drop(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+{
+	early_drop_some(early, ctx, psn, true);
+}
+
 void early_drop_from(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
 {
-	struct early_packet **at;
-	uint32_t i;
+	early_drop_some(early, ctx, psn, false);
+}
 
-	for (i = 0; *early && i < EARLY_MAX; i++) {
-		at = &(*early)->at[i];
-		if (*at && psn_diff((*at)->pkt.psn, psn) >= 0)
-			free(early_out(early, ctx, at));
-	}
+void early_make_way(struct early **early, struct rnic_ctx *ctx, uint32_t psn)
+{
+	struct early_packet **at;
+
+	if (!*early)
+		return;
+	at = early_at(*early, psn);
+	if (*at)
+		free(early_out(early, ctx, at));
 }

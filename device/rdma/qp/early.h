@@ -81,6 +81,9 @@ static inline struct early_packet *early_find(const struct early *early, uint32_
 	return packet && packet->pkt.psn == psn ? packet : NULL;
 }
 
+/** early_make_way() - forget the packet, of whatever PSN, in whose place that of @psn goes */
+void early_make_way(struct early **early, struct rnic_ctx *ctx, uint32_t psn);
+
 /** early_drop_from() - forget the packets of a PSN and of those behind it */
 void early_drop_from(struct early **early, struct rnic_ctx *ctx, uint32_t psn);
 

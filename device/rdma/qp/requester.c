@@ -306,15 +306,6 @@ static void requester_newer(struct qp *qp, const struct wqe *wqe)
 		requester_missed_later(qp, requester_end(wqe));
 }
 
-/* Is what was kept for requests that are READs as well? */
-static bool requester_reads_on(const struct qp *qp)
-{
-	const struct requester *req = &qp->req;
-
-	return qp_sends(qp) && req->una != req->prod &&
-	       requester_wqe(req, req->una)->kind == PKT_KIND_READ;
-}
-
 /* An answer to a READ, of which it is the next part. */
 static void requester_rx_next(struct qp *qp, const struct pkt_op *op,
 			      const struct pkt *pkt, uint32_t pos)
@@ -332,11 +323,22 @@ static void requester_rx_next(struct qp *qp, const struct pkt_op *op,
 	if (req->early && !pkt->same)
 		requester_newer(qp, wqe);
 	requester_progress(qp, pos + pkt->npsn);
-	if (req->una_pos != requester_end(wqe))
-		return;
-	requester_arrived(qp);
-	if (req->early && !requester_reads_on(qp))
-		early_drop(&req->early, qp->ctx, EARLY_ALL);
+	/* In memory, where the peer has moved to, a packet has what several have on a wire. */
+	if (req->early && pkt->npsn > 1)
+		early_drop(&req->early, qp->ctx, req->una_pos & PSN_MASK);
+	if (req->una_pos == requester_end(wqe))
+		requester_arrived(qp);
+}
+
+/* An answer that was kept acknowledges a request before it that has no answer of its own. */
+static bool requester_pass(struct qp *qp)
+{
+	const struct requester *req = &qp->req;
+	const struct wqe *wqe = requester_wqe(req, req->una);
+
+	return req->una != req->prod && !pkt_is_answered(wqe->kind) &&
+	       early_gap(req->early, (requester_end(wqe) - 1) & PSN_MASK) &&
+	       requester_advance(qp, requester_end(wqe));
 }
 
 /* Take what was kept and is not too early any more; ask for what is missing next. */
@@ -345,9 +347,12 @@ static void requester_rx_kept(struct qp *qp)
 	struct requester *req = &qp->req;
 	struct early_packet *kept;
 
-	while (qp_sends(qp) &&
-	       (kept = early_take(&req->early, qp->ctx, req->una_pos & PSN_MASK))) {
-		requester_rx_next(qp, pkt_op(kept->pkt.opcode), &kept->pkt, req->una_pos);
+	while (qp_sends(qp) && req->early) {
+		kept = early_take(&req->early, qp->ctx, req->una_pos & PSN_MASK);
+		if (kept)
+			requester_rx_next(qp, pkt_op(kept->pkt.opcode), &kept->pkt, req->una_pos);
+		else if (!requester_pass(qp))
+			break;
 		free(kept);
 	}
 	requester_reach_missed(qp);
@@ -366,8 +371,11 @@ static void requester_rx_kept(struct qp *qp)
  */
 static bool requester_may_keep(const struct qp *qp, const struct pkt *pkt, uint32_t pos)
 {
-	return qp->flow.on_wire && requester_reads_on(qp) && pkt->npsn == 1 &&
-	       pos - qp->req.una_pos < EARLY_MAX;
+	const struct requester *req = &qp->req;
+
+	return qp_sends(qp) && qp->flow.on_wire && pkt->npsn == 1 &&
+	       requester_wqe(req, req->una)->kind == PKT_KIND_READ &&
+	       pos - req->una_pos < EARLY_MAX;
 }
 
 static void requester_rx_read(struct qp *qp, const struct pkt_op *op,
@@ -396,8 +404,10 @@ static void requester_rx_atomic(struct qp *qp, const struct pkt *pkt, uint32_t p
 	struct wqe *wqe;
 	struct sg src;
 
-	if (!requester_advance(qp, pos))
+	if (!requester_advance(qp, pos)) {
+		requester_note_missed(&qp->req, pos);
 		return;
+	}
 	wqe = requester_wqe(&qp->req, qp->req.una);
 	if (wqe->kind != PKT_KIND_ATOMIC || AETH_TYPE(pkt->syndrome) != AETH_ACK) {
 		qp_fail_send(qp, VIRTIO_IB_WC_BAD_RESP_ERR);
@@ -408,6 +418,8 @@ static void requester_rx_atomic(struct qp *qp, const struct pkt *pkt, uint32_t p
 		return;
 	requester_progress(qp, pos + 1);
 	requester_arrived(qp);
+	if (qp->req.early || qp->req.missed)
+		requester_rx_kept(qp);
 }
 
 void requester_rx(struct qp *qp, const struct pkt_op *op, const struct pkt *pkt)

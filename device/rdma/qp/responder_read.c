@@ -7,7 +7,6 @@
  * ATOMIC_WRITE as a READ of no bytes, a CMP_SWAP or FETCH_ADD by an answer of its own.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "rdma/qp/responder_read.h"
 #include "virtio/write.h"
@@ -386,12 +385,8 @@ static void responder_keep_sent(struct qp *qp, struct pkt *pkt)
 	struct responder *resp = &qp->resp;
 	struct early_packet *kept;
 
-	if (!--resp->sent_left) {
-		early_drop(&resp->sent, qp->ctx, EARLY_ALL);
-		return;
-	}
 	pkt->same = true;
-	free(early_take(&resp->sent, qp->ctx, (pkt->psn - EARLY_MAX) & PSN_MASK));
+	early_make_way(&resp->sent, qp->ctx, pkt->psn);
 	if (qp->ctx->early >= RESP_SENT_BYTES)
 		return;
 	early_keep(&resp->sent, qp->ctx, pkt);
@@ -430,8 +425,11 @@ static void responder_read_sent(struct qp *qp, struct pkt *pkt, const struct rea
 		return;
 	}
 	resp->sent_psn = (pkt->psn + pkt->npsn) & PSN_MASK;
-	if (!resp->sent_left || !qp->flow.on_wire || pkt->npsn != 1)
+	/* No copy may stay until PSNs come round again. */
+	if (!qp->flow.on_wire || pkt->npsn != 1 || !resp->sent_left || !--resp->sent_left) {
+		early_drop(&resp->sent, qp->ctx, EARLY_ALL);
 		return;
+	}
 	pkt->va = job->va;
 	pkt->rkey = job->rkey;
 	responder_keep_sent(qp, pkt);
